@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * libntrace: decode RISC-V N-Trace (RISC-V N-Trace Specification 1.0).
+ *
+ * Four layers, each of use alone:
+ *
+ *   message  bytes to struct nt_message			(chapters 3, 6, 7)
+ *   insn     opcode to struct nt_insn			(chapter 2)
+ *   image    code, by address space and address
+ *   flow     messages and code to what was executed	(chapters 8, 9, 11)
+ *
+ * "Chapter" is always a chapter of that specification. Fields and messages
+ * bear its names: I-CNT is icnt, F-ADDR and U-ADDR are addr.
+ *
+ * Names: an object is opaque and made by nt_<object>_new(), given back by
+ * nt_<object>_free(NULL is fine); a function of it is nt_<object>_<verb>().
+ *
+ * Errors: a function that can fail returns a negative number of NT_ERRORS, and
+ * the comment above it lists which ones. The library prints nothing.
+ *
+ * Threads: the library has no global state. Different objects may be used by
+ * different threads at a time; one object by one thread at a time, except for
+ * struct nt_image, which any number of flows in any number of threads may read
+ * at the same time, as long as none changes it (nt_image_add(),
+ * nt_image_set_reader(), nt_image_invalidate()) and its reader allows for it.
+ *
+ * Sized structures: struct nt_config begins with its own size. Set it up by
+ * NT_CONFIG_INIT or nt_config_init(); a program built with an older header then
+ * runs with a newer library.
+ *
+ * Units: addresses and sizes are in bytes, I-CNT is in half-words (16 bit),
+ * timestamps are in ticks of the trace source's counter.
+ */
+#ifndef NTRACE_NTRACE_H
+#define NTRACE_NTRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NT_VERSION_MAJOR	1
+#define NT_VERSION_MINOR	0
+
+/* "1.0": the version of the library that runs. Never fails. */
+const char *nt_version(void);
+
+/*
+ * Errors: name, number, sentence, hint.
+ *
+ * -1..-9 are errors of a call. The others are found in the trace, and reported
+ * by NT_ITEM_ERROR; those up to -29 concern a message, from -30 on the flow.
+ */
+#define NT_ERRORS(X)								\
+	X(NT_E_NOMEM,	 -1, "out of memory",					\
+	  "")									\
+	X(NT_E_INVALID,	 -2, "an argument is not valid",			\
+	  "")									\
+	X(NT_E_SPACE,	 -3, "the buffer for the result is too small",		\
+	  "")									\
+	X(NT_E_NOT_FOUND, -4, "there is no such thing",				\
+	  "")									\
+	X(NT_E_BUSY,	 -5, "the buffer fed before is not used up yet",	\
+	  "call nt_flow_next() until it returns 0")				\
+	X(NT_E_MSEO,	-10, "reserved MSEO sequence",				\
+	  "the trace is damaged, or is not N-Trace")				\
+	X(NT_E_TOO_LONG, -11, "message is longer than any can be",		\
+	  "the trace is damaged; memory that was never written looks like this") \
+	X(NT_E_OVERFLOW, -12, "field has more bits than its maximum",		\
+	  "the trace is damaged, or the width of SRC is not the one given")	\
+	X(NT_E_MISSING,	-13, "message ends before its last field",		\
+	  "the trace is damaged, or the width of SRC is not the one given")	\
+	X(NT_E_EXTRA,	-14, "message has more fields than its type",		\
+	  "are timestamps on? the trace may be damaged too")			\
+	X(NT_E_TRUNCATED, -15, "trace ends inside a message",			\
+	  "the last bytes were lost")						\
+	X(NT_E_HIST_ZERO, -16, "HIST has no stop-bit",				\
+	  "the trace is damaged")						\
+	X(NT_E_RESERVED, -17, "field has a reserved value",			\
+	  "the trace is damaged, or of a later version")			\
+	X(NT_E_NO_CODE,	-30, "there is no code at this address",		\
+	  "give the program, library or firmware that was executed")		\
+	X(NT_E_INSN,	-31, "code has no valid instruction at this address",	\
+	  "is this the program that was executed?")				\
+	X(NT_E_ICNT_INSN, -32, "I-CNT ends inside an instruction",		\
+	  "is this the program that was executed?")				\
+	X(NT_E_ICNT_LEFT, -33, "I-CNT goes on past a jump that needs an address", \
+	  "is implicit return or sequential jump on? is this the program that was executed?") \
+	X(NT_E_ICNT_SHORT, -34, "I-CNT ends before the last bit of HIST",	\
+	  "is this the program that was executed?")				\
+	X(NT_E_HIST_SHORT, -35, "branch has no bit in HIST",			\
+	  "is this the program that was executed? is all jumps on?")		\
+	X(NT_E_HIST_LEFT, -36, "HIST has bits left for which there is no branch", \
+	  "is this the program that was executed? is all jumps on?")		\
+	X(NT_E_HIST_JUMP, -37, "HIST says that an unconditional jump was not taken", \
+	  "is all jumps on?")							\
+	X(NT_E_CLASS,	-38, "last instruction does not fit the message",	\
+	  "is this the program that was executed?")				\
+	X(NT_E_ADDR,	-39, "address in the message is not the one reached",		\
+	  "is this the program that was executed? was the trace interrupted?")	\
+	X(NT_E_NO_RETURN, -40, "implicit return, but no call before it",	\
+	  "is implicit return on? is this the program that was executed?")	\
+	X(NT_E_NO_REPEAT, -41, "RepeatBranch has no branch message before it",	\
+	  "the trace is damaged")						\
+	X(NT_E_ENDLESS,	-42, "code loops with neither branch nor end",		\
+	  "is this the program that was executed?")				\
+	X(NT_E_RESTART,	-43, "trace restarts, and had not said that it stopped", \
+	  "messages were lost")							\
+	X(NT_E_MODE,	-44, "message of the other trace mode",			\
+	  "the trace is damaged, or is of two encoders")			\
+	X(NT_E_PRIV,	-45, "PROCESS has no such privilege mode",		\
+	  "the trace is damaged")
+
+enum nt_error {
+	NT_OK = 0,
+#define NT_ERROR_ENUM(name, number, text, hint)	name = number,
+	NT_ERRORS(NT_ERROR_ENUM)
+#undef NT_ERROR_ENUM
+};
+
+/* "NT_E_ADDR"; its sentence; its hint, "" where there is none. Any number is fine. */
+const char *nt_error_name(int error);
+const char *nt_error_text(int error);
+const char *nt_error_hint(int error);
+
+/*
+ * How the encoder was set up. A zero is the plain case, but for @xlen (64),
+ * and @src_id (NT_SRC_ANY).
+ */
+struct nt_config {
+	size_t		size;		/* sizeof(struct nt_config) */
+	uint32_t	xlen;		/* 32 or 64 */
+	uint32_t	src_bits;	/* trTeSrcBits, 0..12; 0 too with trTeInhibitSrc */
+	uint32_t	src_id;		/* decode this source only, or NT_SRC_ANY */
+	uint32_t	mode;		/* enum nt_mode */
+	uint32_t	timestamp;	/* 1: trTsEnable, messages may end with TSTAMP */
+	uint32_t	tstamp_bits;	/* trTsWidth; 0 is 64. Timestamps go on past a wrap. */
+	uint32_t	return_depth;	/* trTeInstEnImplicitReturn: depth, usually 32; 0 off */
+	uint32_t	sequential_jump; /* 1: trTeInstEnSequentialJump */
+	uint32_t	all_jumps;	/* 1: trTeInstEnAllJumps */
+	uint32_t	extend_addr;	/* 1: trTeInstExtendAddrMSB */
+	uint32_t	isa;		/* NT_ISA_*: beyond I, C, Zicsr and privileged */
+	uint64_t	jvt;		/* CSR jvt: table of cm.jt and cm.jalt */
+};
+
+enum nt_mode {
+	NT_MODE_AUTO	= 0,	/* seen from the messages */
+	NT_MODE_BTM	= 3,	/* trTeInstMode, chapter 5 */
+	NT_MODE_HTM	= 6,
+};
+
+#define NT_SRC_ANY		0xffffffffu
+#define NT_SRC_BITS_MAX		12
+#define NT_RETURN_DEPTH		32	/* chapter 9.2: never deeper */
+#define NT_RETURN_DEPTH_MAX	4096
+
+#define NT_ISA_ZCMP		(1u << 0)	/* its encodings are c.fsdsp of D otherwise */
+#define NT_ISA_ZCMT		(1u << 1)
+
+#define NT_CONFIG_INIT	{ .size = sizeof(struct nt_config), .xlen = 64, .src_id = NT_SRC_ANY }
+
+/* As NT_CONFIG_INIT, for other languages. @size is sizeof(struct nt_config). */
+void nt_config_init(struct nt_config *config, size_t size);
+
+/* NT_OK; NT_E_INVALID: a value is out of its range */
+int nt_config_check(const struct nt_config *config);
+
+/* ------------------------------------------------------------------ message */
+
+/* TCODE: table "Fields in Messages". The decoder frames and skips any other. */
+enum nt_tcode {
+	NT_OWNERSHIP			= 2,
+	NT_DIRECT_BRANCH		= 3,
+	NT_INDIRECT_BRANCH		= 4,
+	NT_ERROR			= 8,
+	NT_PROG_TRACE_SYNC		= 9,
+	NT_DIRECT_BRANCH_SYNC		= 11,
+	NT_INDIRECT_BRANCH_SYNC		= 12,
+	NT_RESOURCE_FULL		= 27,
+	NT_INDIRECT_BRANCH_HIST		= 28,
+	NT_INDIRECT_BRANCH_HIST_SYNC	= 29,
+	NT_REPEAT_BRANCH		= 30,
+	NT_PROG_TRACE_CORRELATION	= 33,
+	NT_VENDOR_FIRST			= 56,
+	NT_VENDOR_LAST			= 62,
+};
+
+/* nt_message::fields: which fields the message has */
+enum nt_field {
+	NT_FIELD_SRC	 = 1 << 0,
+	NT_FIELD_SYNC	 = 1 << 1,
+	NT_FIELD_BTYPE	 = 1 << 2,
+	NT_FIELD_ICNT	 = 1 << 3,
+	NT_FIELD_FADDR	 = 1 << 4,	/* in nt_message::addr */
+	NT_FIELD_UADDR	 = 1 << 5,	/* in nt_message::addr */
+	NT_FIELD_HIST	 = 1 << 6,
+	NT_FIELD_TSTAMP	 = 1 << 7,
+	NT_FIELD_PROCESS = 1 << 8,	/* in nt_message::value, and taken apart */
+	NT_FIELD_ETYPE	 = 1 << 9,	/* in nt_message::code */
+	NT_FIELD_ECODE	 = 1 << 10,	/* in nt_message::value */
+	NT_FIELD_RCODE	 = 1 << 11,	/* in nt_message::code */
+	NT_FIELD_RDATA	 = 1 << 12,	/* in nt_message::value: RCODE is none of 0, 1, 2 */
+	NT_FIELD_HREPEAT = 1 << 13,	/* in nt_message::value */
+	NT_FIELD_BCNT	 = 1 << 14,	/* in nt_message::value */
+	NT_FIELD_EVCODE	 = 1 << 15,	/* in nt_message::code */
+	NT_FIELD_CDF	 = 1 << 16,
+};
+
+/* B-TYPE, chapter 6.2 */
+enum nt_btype {
+	NT_BTYPE_INDIRECT	= 0,	/* jump, call, return; or none, in a message with SYNC */
+	NT_BTYPE_TRAP		= 1,	/* exception or interrupt */
+	NT_BTYPE_EXCEPTION	= 2,
+	NT_BTYPE_INTERRUPT	= 3,
+};
+
+/* SYNC, table "SYNC Field Values" */
+enum nt_sync {
+	NT_SYNC_EXT_TRIGGER	= 0,
+	NT_SYNC_EXIT_RESET	= 1,
+	NT_SYNC_PERIODIC	= 2,
+	NT_SYNC_EXIT_DEBUG	= 3,
+	NT_SYNC_SEQ_ICNT	= 4,
+	NT_SYNC_TRACE_ENABLE	= 5,
+	NT_SYNC_TRACE_EVENT	= 6,
+	NT_SYNC_FIFO_OVERRUN	= 7,
+	NT_SYNC_POWER_DOWN	= 9,
+};
+
+enum nt_rcode { NT_RCODE_ICNT = 0, NT_RCODE_HIST = 1, NT_RCODE_HIST_REPEAT = 2 };
+enum nt_evcode { NT_EVCODE_DEBUG = 0, NT_EVCODE_LOW_POWER = 1, NT_EVCODE_DISABLED = 4 };
+enum nt_format { NT_FORMAT_PRIV = 0, NT_FORMAT_SCONTEXT = 2, NT_FORMAT_HCONTEXT = 3 };
+
+/* nt_message::priv and nt_context::priv: V << 2 | PRV */
+enum nt_priv {
+	NT_PRIV_U = 0, NT_PRIV_S = 1, NT_PRIV_M = 3, NT_PRIV_VU = 4, NT_PRIV_VS = 5,
+};
+
+struct nt_message {
+	uint64_t	offset;		/* of its first byte in the stream */
+	uint32_t	length;		/* bytes */
+	uint32_t	fields;		/* NT_FIELD_* */
+	uint16_t	src;		/* SRC, 0 where there is none */
+	uint8_t		tcode;		/* enum nt_tcode, or another */
+	uint8_t		sync;		/* enum nt_sync, or another */
+	uint8_t		btype;		/* enum nt_btype */
+	uint8_t		code;		/* ETYPE, RCODE or EVCODE */
+	uint8_t		cdf;
+	uint8_t		format;		/* PROCESS.FORMAT */
+	uint8_t		priv;		/* PROCESS.V and PRV: enum nt_priv, or another */
+	uint64_t	icnt;		/* I-CNT, or RDATA with RCODE 0: half-words */
+	uint64_t	addr;		/* F-ADDR or U-ADDR, with bit 0 put back, and extended */
+	uint64_t	hist;		/* HIST, or RDATA with RCODE 1 or 2; has its stop-bit */
+	uint64_t	tstamp;		/* TSTAMP as sent: absolute with SYNC, relative else */
+	uint64_t	value;		/* PROCESS, ECODE, RDATA, HREPEAT or B-CNT */
+	uint64_t	context;	/* PROCESS.CONTEXT */
+};
+
+#define NT_MESSAGE_MAX	256	/* bytes: a longer one is NT_E_TOO_LONG (38 is the longest standard one) */
+
+/*
+ * Decode the message at @data. Idle bytes before it are skipped. @msg->offset
+ * is the number of them; @msg->length is set too when there is an error.
+ *
+ * Returns 1: *msg is filled in. The next one is at offset + length.
+ *	   0: these @size bytes hold no end of a message.
+ *	   NT_E_MSEO, NT_E_TOO_LONG, NT_E_OVERFLOW, NT_E_MISSING, NT_E_EXTRA,
+ *	   NT_E_HIST_ZERO, NT_E_RESERVED: the message is not valid. Go on at
+ *	   offset + length, which is past its last byte; or, where that is all
+ *	   of the bytes, past the next one with an MSEO of 11.
+ */
+int nt_message_decode(const struct nt_config *config, const uint8_t *data, size_t size,
+		      struct nt_message *msg);
+
+/* Has a SYNC field: decoding may start from it */
+static inline bool nt_message_is_sync(const struct nt_message *msg)
+{
+	return msg->fields & NT_FIELD_SYNC;
+}
+
+/*
+ * "IndirectBranchHist", "Periodic Synchronization", ...: the name in the
+ * specification; "Reserved" or "Vendor Defined" else. Never NULL.
+ */
+const char *nt_tcode_name(unsigned int tcode);
+const char *nt_sync_name(unsigned int sync);
+const char *nt_btype_name(unsigned int btype);
+const char *nt_etype_name(unsigned int etype);
+const char *nt_rcode_name(unsigned int rcode);
+const char *nt_evcode_name(unsigned int evcode);
+const char *nt_priv_name(unsigned int priv);	/* "U", "S", "M", "VU", "VS", "?" */
+
+/*
+ * Write "IndirectBranchHist SRC=1 B-TYPE=0 (Indirect) I-CNT=125 U-ADDR=0x7 HIST=0xffe" to
+ * @buf, always with a final NUL. Returns the length; NT_E_SPACE: @size is too
+ * small, @buf holds the beginning.
+ */
+int nt_message_desc(const struct nt_message *msg, char *buf, size_t size);
+
+/*
+ * Messages from a stream that arrives in pieces, split anywhere.
+ *
+ * The bytes given to nt_reader_feed() must stay until nt_reader_next() has
+ * returned 0; the reader keeps a copy only of the message that is not complete.
+ */
+struct nt_reader;
+
+/* NULL: out of memory, or *config is not valid */
+struct nt_reader *nt_reader_new(const struct nt_config *config);
+void nt_reader_free(struct nt_reader *reader);
+
+/* NT_OK; NT_E_BUSY: nt_reader_next() has not returned 0 yet */
+int nt_reader_feed(struct nt_reader *reader, const uint8_t *data, size_t size);
+
+/*
+ * The bytes come from the middle of a stream, as of a wrapped buffer: skip to
+ * the first byte after an MSEO of 11 (chapter 3.1.1). Forgets what was fed.
+ */
+void nt_reader_seek(struct nt_reader *reader, uint64_t offset, bool middle);
+
+/*
+ * Returns 1, 0 or an error as nt_message_decode() does; after an error the next
+ * call goes on. @msg->offset is the offset in the stream. 0: feed more, or
+ * nt_reader_end().
+ */
+int nt_reader_next(struct nt_reader *reader, struct nt_message *msg);
+
+/* No more bytes: NT_OK; NT_E_TRUNCATED: a message is not complete, *msg says where */
+int nt_reader_end(struct nt_reader *reader, struct nt_message *msg);
+
+/* --------------------------------------------------------------------- insn */
+
+/*
+ * What an instruction does to the PC: the itype of chapter 2 as far as the
+ * opcode alone decides.
+ */
+enum nt_class {
+	NT_CLASS_LINEAR		= 0,	/* goes on at the next instruction */
+	NT_CLASS_BRANCH		= 1,	/* direct conditional branch */
+	NT_CLASS_JUMP		= 2,	/* direct jump, with or without linkage */
+	NT_CLASS_CALL		= 3,	/* direct call: links x1 or x5 */
+	NT_CLASS_INDIRECT_JUMP	= 4,	/* with or without linkage */
+	NT_CLASS_INDIRECT_CALL	= 5,
+	NT_CLASS_RETURN		= 6,
+	NT_CLASS_SWAP		= 7,	/* co-routine swap: return and call */
+	NT_CLASS_TRAP_RETURN	= 8,	/* mret, sret, mnret */
+	NT_CLASS_INVALID	= 9,	/* all zeros or all ones */
+};
+
+struct nt_insn {
+	uint8_t		length;		/* bytes: 2, 4, 6, ... 22 */
+	uint8_t		klass;		/* enum nt_class */
+	uint8_t		rs1;		/* base register of an indirect jump */
+	uint8_t		rd;		/* register that lui, c.lui or auipc writes; 0 else */
+	bool		is_pc_relative;	/* auipc */
+	bool		is_table_jump;	/* cm.jt, cm.jalt: index in @imm */
+	bool		is_system;	/* ecall, ebreak, c.ebreak: retires only in emulators */
+	int64_t		imm;		/* offset of a jump or branch; constant of lui, auipc */
+};
+
+/*
+ * Decode the instruction at @code, of which @size bytes are there.
+ * Returns its length in bytes; 0: @size is too small for it (needs 2 bytes, or
+ * 4 where the low two bits of the first are set).
+ */
+int nt_insn_decode(const struct nt_config *config, const uint8_t *code, size_t size,
+		   struct nt_insn *insn);
+
+/* "branch", "call", ...: never NULL */
+const char *nt_class_name(unsigned int klass);
+
+/* -------------------------------------------------------------------- image */
+
+/*
+ * Who executes: from the Ownership messages (chapter 7.1), as far as they came.
+ */
+struct nt_context {
+	uint64_t	scontext;
+	uint64_t	hcontext;
+	uint8_t		priv;		/* enum nt_priv */
+	bool		has_priv;
+	bool		has_scontext;
+	bool		has_hcontext;
+};
+
+/*
+ * Code comes from sections that were added, else from a reader.
+ *
+ * Addresses belong to an address space, a number of the caller's choice:
+ * reader::space() maps the context to it; without, there is one space, 0.
+ * Sections of space 0 are seen in every space in which no other section has
+ * the address. Code that is executed in all spaces (a kernel) is best told to
+ * be in one space by reader::space(), as decoded code is kept for each.
+ */
+struct nt_image;
+
+struct nt_image_reader {
+	/* Optional. The address space in which @context executes. */
+	uint64_t (*space)(void *ctx, const struct nt_context *context);
+	/*
+	 * Optional. Copy up to @size bytes at @addr to @buf. Returns how many;
+	 * 0 or less: no code there. Fewer than asked for is fine.
+	 */
+	int (*read)(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size);
+	void *ctx;
+};
+
+/* NULL: out of memory */
+struct nt_image *nt_image_new(void);
+void nt_image_free(struct nt_image *image);	/* after the flows that use it */
+
+/*
+ * Add a section. The image keeps a pointer: @data must stay as long as the
+ * image. A section added later hides an earlier one where they overlap.
+ * NT_OK; NT_E_NOMEM; NT_E_INVALID: @size is 0, or the section wraps around 2^64.
+ */
+int nt_image_add(struct nt_image *image, uint64_t space, uint64_t addr,
+		 const void *data, size_t size);
+
+/* Take over *reader (a copy); NULL: none */
+void nt_image_set_reader(struct nt_image *image, const struct nt_image_reader *reader);
+
+/*
+ * Code has changed, or the mapping of contexts to spaces: a module was loaded, a program
+ * executed, text was patched. All flows that use the image forget what they
+ * decoded of it. What was executed up to the item that nt_flow_next() returned
+ * last is decoded already.
+ */
+void nt_image_invalidate(struct nt_image *image);
+
+/* Bytes copied, 0: no code there */
+size_t nt_image_read(const struct nt_image *image, uint64_t space, uint64_t addr,
+		     void *buf, size_t size);
+
+/* --------------------------------------------------------------------- flow */
+
+/*
+ * How a range ended: the last instruction's class (NT_CLASS_*), or one of
+ * these, where the last instruction is NT_CLASS_LINEAR or not known.
+ */
+enum nt_end {
+	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* by a message; goes on right behind */
+	NT_END_BRANCH		= NT_CLASS_BRANCH,	/* NT_RANGE_TAKEN says which way */
+	NT_END_JUMP		= NT_CLASS_JUMP,
+	NT_END_CALL		= NT_CLASS_CALL,
+	NT_END_INDIRECT_JUMP	= NT_CLASS_INDIRECT_JUMP,
+	NT_END_INDIRECT_CALL	= NT_CLASS_INDIRECT_CALL,
+	NT_END_RETURN		= NT_CLASS_RETURN,
+	NT_END_SWAP		= NT_CLASS_SWAP,
+	NT_END_TRAP_RETURN	= NT_CLASS_TRAP_RETURN,
+	NT_END_TRAP		= 16,	/* exception or interrupt before the next instruction */
+	NT_END_EXCEPTION	= 17,
+	NT_END_INTERRUPT	= 18,
+};
+
+/* "branch", "exception", ...: never NULL */
+const char *nt_end_name(unsigned int end);
+
+#define NT_RANGE_TAKEN		(1 << 0)	/* the PC did not go on right behind */
+#define NT_RANGE_INFERRED	(1 << 1)	/* implicit return, sequential jump */
+
+/*
+ * Instructions without a change of the PC in between. A trap with nothing
+ * retired before it is a range without instructions. One that is longer than
+ * NT_RANGE_HALFWORDS is given in parts, all but the last of which are NT_END_LINEAR.
+ */
+struct nt_range {
+	uint64_t	start;		/* address of its first instruction */
+	uint16_t	halfwords;	/* length */
+	uint16_t	insns;
+	uint8_t		end;		/* enum nt_end */
+	uint8_t		flags;		/* NT_RANGE_* */
+	uint8_t		last;		/* length of the last instruction, half-words */
+	uint8_t		internal;
+};
+
+#define NT_RANGE_HALFWORDS	1024
+
+enum nt_item_type {
+	NT_ITEM_RANGE	= 1,	/* instructions that were executed */
+	NT_ITEM_SYNC	= 2,	/* a message with SYNC */
+	NT_ITEM_STOP	= 3,	/* ProgTraceCorrelation: trace stops here */
+	NT_ITEM_LOST	= 4,	/* Error message: the encoder lost messages */
+	NT_ITEM_CONTEXT	= 5,	/* Ownership: nt_item::context is new */
+	NT_ITEM_SKIPPED	= 6,	/* a message that is vendor defined or reserved */
+	NT_ITEM_ERROR	= 7,	/* the trace, or the code, is not right */
+};
+
+/* nt_item::tstamp_kind */
+enum nt_tstamp_kind {
+	NT_TSTAMP_NONE		= 0,	/* not known */
+	NT_TSTAMP_EXACT		= 1,	/* of this: the message that ended it has a timestamp */
+	NT_TSTAMP_CARRIED	= 2,	/* the last one known: it was at that time or later */
+};
+
+/*
+ * One thing that the trace says.
+ *
+ * Ranges come in the order of execution; one range's @dest is the next one's
+ * @start, until an item of another type says otherwise (SYNC with @restart,
+ * STOP, LOST, ERROR).
+ */
+struct nt_item {
+	uint8_t			type;		/* enum nt_item_type */
+	uint8_t			tstamp_kind;	/* enum nt_tstamp_kind */
+	uint16_t		src;
+	uint8_t			tcode;		/* of the message, 0 where there is none */
+	uint64_t		offset;		/* of the message, in the stream */
+	uint64_t		tstamp;		/* absolute */
+	struct nt_context	context;	/* which executed the range; or from now on */
+	union {
+		struct {
+			uint64_t	start;
+			uint64_t	end;		/* address behind the last instruction */
+			uint64_t	last;		/* address of the last instruction */
+			uint64_t	dest;		/* what was executed next */
+			bool		has_dest;	/* false: not known */
+			bool		taken;
+			bool		inferred;	/* implicit return, sequential jump */
+			uint8_t		how;		/* enum nt_end */
+			uint32_t	insns;
+		} range;
+		struct {
+			uint64_t	addr;		/* F-ADDR */
+			uint8_t		reason;		/* enum nt_sync, or another */
+			bool		restart;	/* flow starts here, it does not go on */
+			uint64_t	lost_messages;	/* not decoded since the flow was lost */
+			uint64_t	lost_bytes;
+		} sync;
+		struct {
+			uint64_t	addr;		/* where; valid if has_addr */
+			bool		has_addr;
+			uint8_t		reason;		/* enum nt_evcode, or another */
+		} stop;
+		struct {
+			uint8_t		etype;
+			uint64_t	ecode;
+		} lost;
+		struct {
+			uint8_t		tcode;
+			uint32_t	length;
+		} skipped;
+		struct {
+			int		code;		/* enum nt_error */
+			uint64_t	addr;		/* where decoding was; valid if has_addr */
+			bool		has_addr;
+		} error;
+	};
+};
+
+/*
+ * A run of ranges at once, for speed: same source, same context, and each one's
+ * destination is the next one's start. Or, if @nr is 0, one item of another type.
+ *
+ * @marks tell where messages ended: ranges up to, not including, index @range
+ * were told by that message or an earlier one. All is valid until the next call.
+ */
+struct nt_mark {
+	uint64_t	offset;		/* of the message */
+	uint64_t	tstamp;		/* absolute; the last one known, if it has none */
+	uint32_t	range;
+	uint8_t		tstamp_kind;
+	uint8_t		tcode;
+};
+
+struct nt_batch {
+	const struct nt_range	*ranges;
+	size_t			nr;
+	const struct nt_mark	*marks;
+	size_t			nr_marks;
+	uint64_t		dest;		/* of the last range */
+	bool			has_dest;
+	uint16_t		src;
+	struct nt_context	context;
+	struct nt_item		item;		/* if nr is 0 */
+};
+
+struct nt_flow;
+
+/*
+ * Make a flow. *config is copied, @image is used until nt_flow_free().
+ * NULL: out of memory, or *config is not valid.
+ */
+struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *image);
+void nt_flow_free(struct nt_flow *flow);
+
+/*
+ * Feed the next bytes of the stream. They are not copied, and must stay until
+ * nt_flow_next() has returned 0. A message may be split anywhere.
+ * NT_OK; NT_E_BUSY: nt_flow_next() has not returned 0 yet.
+ */
+int nt_flow_feed(struct nt_flow *flow, const uint8_t *data, size_t size);
+
+/*
+ * The next item. Between two calls the caller may do as it likes: wait, use
+ * other flows, change the image. At most one message is decoded ahead.
+ *
+ * Returns 1: *item is filled in; 0: feed more, or end; NT_E_NOMEM.
+ * What is wrong in the trace is an item, not a return value.
+ */
+int nt_flow_next(struct nt_flow *flow, struct nt_item *item);
+
+/* As nt_flow_next(), but many ranges at once; decodes far ahead. */
+int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batch);
+
+/*
+ * The stream ends here, or is interrupted. Call it after nt_flow_next()
+ * returned 0; then nt_flow_next() may return last items (NT_E_TRUNCATED).
+ * The flow then starts anew: the next nt_flow_feed() begins with a message
+ * (@middle false), or somewhere in one (@middle true: bytes up to the first MSEO
+ * of 11 are skipped). @offset is the offset of its first byte. All state is
+ * forgotten, the context too; only the count of wraps of the timestamp goes on.
+ */
+void nt_flow_end(struct nt_flow *flow);
+void nt_flow_restart(struct nt_flow *flow, uint64_t offset, bool middle);
+
+/* What was counted since nt_flow_new() */
+struct nt_stats {
+	uint64_t	bytes;
+	uint64_t	messages;
+	uint64_t	by_tcode[64];
+	uint64_t	syncs;
+	uint64_t	restarts;
+	uint64_t	errors;
+	uint64_t	lost_messages;	/* not decoded: flow was not known */
+	uint64_t	lost_bytes;
+	uint64_t	skipped;	/* vendor defined or reserved messages */
+};
+
+/* @size is sizeof(struct nt_stats). Counts what was decoded, also ahead. */
+void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t size);
+
+/*
+ * Write "I-CNT ends inside an instruction at 0x100, source 0, offset 7" or
+ * "0x100..0x106 3 insns branch taken to 0x200" or the like to @buf.
+ * Returns the length; NT_E_SPACE.
+ */
+int nt_item_desc(const struct nt_item *item, char *buf, size_t size);
+
+/* ----------------------------------------------------------------- whole buffers */
+
+/*
+ * Find the @nth (from 0) message with SYNC in a buffer that begins with a
+ * message, or, if @middle, somewhere in one. Sets *offset to that of its first byte.
+ * NT_OK; NT_E_NOT_FOUND: there are not so many; NT_E_INVALID: config.
+ */
+int nt_sync_find(const struct nt_config *config, const uint8_t *data, size_t size,
+		 bool middle, uint64_t nth, size_t *offset);
+
+/*
+ * Decode a whole buffer by @threads threads. It is split at messages with SYNC,
+ * as all encoder state is reset there (chapter 8.4). @consume is called with the batches in
+ * the order of the stream, by one thread at a time. It returns 0 to go on.
+ * The stream must be of one source. @stats may be NULL.
+ *
+ * NT_OK; NT_E_NOMEM; NT_E_INVALID: config, or threads is 0; or what @consume returned.
+ */
+int nt_parallel_decode(const struct nt_config *config, struct nt_image *image,
+		       const uint8_t *data, size_t size, unsigned int threads,
+		       int (*consume)(void *ctx, const struct nt_batch *batch), void *ctx,
+		       struct nt_stats *stats);
+
+/*
+ * The pin interface (chapter 3.1.4): @pins (1, 2, 4, 8, 16) bits each clock edge, packed
+ * least significant first, with any number of idle bits between messages. Turns them to
+ * bytes as a RAM sink stores them.
+ */
+struct nt_pins;
+
+/* NULL: out of memory, or @pins is not one of these */
+struct nt_pins *nt_pins_new(unsigned int pins);
+void nt_pins_free(struct nt_pins *pins);
+
+/*
+ * Take in @size bytes, write at most @out_size (2 at least) to @out. Sets *used to
+ * the bytes taken in. Returns the bytes written; 0 with all bytes used: feed more.
+ * Bytes with a reserved MSEO are given out too, so that the error is seen; then the
+ * next message is looked for behind an idle byte.
+ */
+size_t nt_pins_convert(struct nt_pins *pins, const uint8_t *data, size_t size, size_t *used,
+		       uint8_t *out, size_t out_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NTRACE_NTRACE_H */

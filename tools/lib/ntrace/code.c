@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Decoded code: straight-line blocks, found by address and linked to each other.
+ *
+ * A block is decoded once and then used for every time it is executed. The
+ * walk of HIST follows its links and looks at no instruction.
+ */
+#include <stdlib.h>
+
+#include "code.h"
+
+#define FIRST_BLOCKS	256
+#define FIRST_SLOTS	512
+/* 8 MiB of blocks. More code than that is decoded again when it is reached again. */
+#define MAX_BLOCKS	(1u << 18)
+#define MAX_SPACES	1024
+
+int nt_code_init(struct nt_code *code, const struct nt_config *config,
+		 const struct nt_image *image)
+{
+	memset(code, 0, sizeof(*code));
+	code->config = *config;
+	code->image = image;
+	code->generation = image->generation;
+	code->blocks = calloc(FIRST_BLOCKS, sizeof(*code->blocks));
+	if (!code->blocks)
+		return NT_E_NOMEM;
+	/* no block, and no way to go on from it */
+	code->blocks[0].range.internal = NT_KIND_INVALID;
+	code->max_blocks = FIRST_BLOCKS;
+	code->nr_blocks = 1;
+	return NT_OK;
+}
+
+static void free_spaces(struct nt_code *code)
+{
+	while (code->nr_spaces)
+		free(code->spaces[--code->nr_spaces].slots);
+	free(code->spaces);
+	code->spaces = NULL;
+}
+
+void nt_code_exit(struct nt_code *code)
+{
+	free_spaces(code);
+	free(code->blocks);
+}
+
+void nt_code_flush(struct nt_code *code)
+{
+	free_spaces(code);
+	code->nr_blocks = 1;
+	code->generation = code->image->generation;
+	code->overflow = false;
+}
+
+int nt_code_space(struct nt_code *code, uint64_t id)
+{
+	struct nt_space *spaces;
+	uint32_t i;
+
+	for (i = 0; i < code->nr_spaces; i++) {
+		if (code->spaces[i].id == id)
+			return i;
+	}
+	spaces = realloc(code->spaces, (i + 1) * sizeof(*spaces));
+	if (!spaces)
+		return NT_E_NOMEM;
+	code->spaces = spaces;
+	spaces[i] = (struct nt_space){ .id = id, .mask = FIRST_SLOTS - 1 };
+	spaces[i].slots = calloc(FIRST_SLOTS, sizeof(*spaces[i].slots));
+	if (!spaces[i].slots)
+		return NT_E_NOMEM;
+	code->nr_spaces++;
+	if (code->nr_spaces > MAX_SPACES)
+		code->overflow = true;
+	return i;
+}
+
+static uint32_t hash_pc(uint64_t pc)
+{
+	return (pc >> 1) * 0x9e3779b97f4a7c15ULL >> 32;
+}
+
+static bool grow_blocks(struct nt_code *code)
+{
+	uint32_t max = code->max_blocks * 2;
+	struct nt_block *blocks = realloc(code->blocks, max * sizeof(*blocks));
+
+	if (!blocks)
+		return false;
+	code->blocks = blocks;
+	code->max_blocks = max;
+	return true;
+}
+
+static bool grow_slots(struct nt_code *code, struct nt_space *space)
+{
+	uint32_t mask = space->mask * 2 + 1;
+	uint32_t *slots = calloc((size_t)mask + 1, sizeof(*slots));
+	uint32_t i, at;
+
+	if (!slots)
+		return false;
+	for (i = 0; i <= space->mask; i++) {
+		if (!space->slots[i])
+			continue;
+		at = hash_pc(code->blocks[space->slots[i]].range.start) & mask;
+		while (slots[at])
+			at = (at + 1) & mask;
+		slots[at] = space->slots[i];
+	}
+	free(space->slots);
+	space->slots = slots;
+	space->mask = mask;
+	return true;
+}
+
+static uint64_t mask_pc(const struct nt_code *code, uint64_t pc)
+{
+	return code->config.xlen == 32 ? (uint32_t)pc : pc;
+}
+
+/* Entry @index of the jump vector table (Zcmt). False: it cannot be read. */
+static bool read_table(struct nt_code *code, uint64_t space, uint64_t index, uint64_t *target)
+{
+	unsigned int size = code->config.xlen / 8;
+	uint64_t table = code->config.jvt & ~0x3fULL;
+	uint8_t entry[8] = { 0 };
+
+	if (nt_image_read(code->image, space, table + index * size, entry, size) != size)
+		return false;
+	*target = load64(entry) & ~1ULL;
+	return true;
+}
+
+/*
+ * The block ends with @insn at @pc. @before is the instruction before it in the block,
+ * all zeros if there is none: its target is inferable if that set the register
+ * (chapter 9.1).
+ */
+static void end_block(struct nt_code *code, struct nt_block *block, uint64_t space, uint64_t pc,
+		      const struct nt_insn *insn, const struct nt_insn *before)
+{
+	struct nt_range *range = &block->range;
+	uint64_t base;
+
+	range->end = insn->klass;
+	range->internal = insn->klass;
+	if (insn->klass != NT_CLASS_BRANCH)
+		range->flags = NT_RANGE_TAKEN;
+	if (insn->is_table_jump) {
+		if (!read_table(code, space, insn->imm, &block->target))
+			range->internal = NT_KIND_INDIRECT_JUMP;
+		return;
+	}
+	if (insn->klass <= NT_CLASS_CALL) {
+		block->target = mask_pc(code, pc + insn->imm);
+	} else if (insn->rs1 && before->rd == insn->rs1) {
+		base = before->is_pc_relative ? pc - before->length : 0;
+		block->target = mask_pc(code, (base + before->imm + insn->imm) & ~1ULL);
+		range->internal |= NT_KIND_INFERABLE;
+	}
+}
+
+/* Code at the block's end cannot be executed: an empty block says why. */
+static void stop_block(struct nt_block *block, enum nt_kind why)
+{
+	block->range.end = NT_END_LINEAR;
+	block->range.internal = block->range.halfwords ? NT_KIND_LINEAR : why;
+}
+
+/* Bytes of code that are decoded at a time */
+#define CHUNK	64
+
+/* Decode instructions until one may change the PC. */
+static void decode_block(struct nt_code *code, uint64_t space, struct nt_block *block)
+{
+	struct nt_range *range = &block->range;
+	struct nt_insn insn, before = { 0 };
+	uint8_t buf[CHUNK];
+	size_t have = 0, at = 0;
+	uint64_t pc = range->start;
+
+	while (range->halfwords < NT_RANGE_HALFWORDS - 11) {
+		if (at + 4 > have) {
+			have = nt_image_read(code->image, space, pc, buf, sizeof(buf));
+			at = 0;
+		}
+		if (!nt_insn_decode(&code->config, buf + at, have - at, &insn)) {
+			stop_block(block, NT_KIND_NO_CODE);
+			return;
+		}
+		if (insn.klass == NT_CLASS_INVALID) {
+			stop_block(block, NT_KIND_INVALID);
+			return;
+		}
+		range->halfwords += insn.length / 2;
+		range->insns++;
+		range->last = insn.length / 2;
+		if (insn.klass != NT_CLASS_LINEAR) {
+			end_block(code, block, space, pc, &insn, &before);
+			return;
+		}
+		pc += insn.length;
+		at = at + insn.length < have ? at + insn.length : have;
+		before = insn;
+	}
+}
+
+static uint32_t add_block(struct nt_code *code, struct nt_space *space, uint64_t pc,
+			  uint32_t slot)
+{
+	struct nt_block *block;
+	uint32_t index;
+
+	if (code->nr_blocks == code->max_blocks && !grow_blocks(code))
+		return 0;
+	if (space->nr * 2 > space->mask) {
+		if (!grow_slots(code, space))
+			return 0;
+		slot = hash_pc(pc) & space->mask;
+		while (space->slots[slot])
+			slot = (slot + 1) & space->mask;
+	}
+	index = code->nr_blocks++;
+	if (code->nr_blocks > MAX_BLOCKS)
+		code->overflow = true;
+	block = &code->blocks[index];
+	memset(block, 0, sizeof(*block));
+	block->range.start = pc;
+	decode_block(code, space->id, block);
+	space->slots[slot] = index;
+	space->nr++;
+	return index;
+}
+
+uint32_t nt_code_find(struct nt_code *code, uint32_t space_index, uint64_t pc)
+{
+	struct nt_space *space = &code->spaces[space_index];
+	uint32_t slot = hash_pc(pc) & space->mask;
+
+	while (space->slots[slot]) {
+		if (code->blocks[space->slots[slot]].range.start == pc)
+			return space->slots[slot];
+		slot = (slot + 1) & space->mask;
+	}
+	return add_block(code, space, pc, slot);
+}
+
+bool nt_code_split(struct nt_code *code, uint32_t space_index, uint64_t start,
+		   unsigned int halfwords, struct nt_range *part, uint32_t *opcode)
+{
+	uint64_t space = code->spaces[space_index].id;
+	unsigned int at = 0;
+	struct nt_insn insn;
+	uint8_t buf[4];
+
+	memset(part, 0, sizeof(*part));
+	part->start = start;
+	while (at < halfwords) {
+		size_t have = nt_image_read(code->image, space, start + at * 2ULL, buf, 4);
+
+		part->halfwords = at;
+		if (!nt_insn_decode(&code->config, buf, have, &insn))
+			return false;
+		*opcode = insn.length == 4 ? load32(buf) : load16(buf);
+		part->last = insn.length / 2;
+		part->insns++;
+		at += part->last;
+	}
+	if (at != halfwords)
+		return false;
+	part->halfwords = halfwords;
+	return true;
+}

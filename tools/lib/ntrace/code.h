@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Decoded code: straight-line blocks, found by address and linked to each other.
+ */
+#ifndef NTRACE_CODE_H
+#define NTRACE_CODE_H
+
+#include "image.h"
+
+/* nt_block::range.internal: what its end needs. The first are enum nt_class. */
+enum nt_kind {
+	NT_KIND_LINEAR		= NT_CLASS_LINEAR,	/* the next block goes on */
+	NT_KIND_BRANCH		= NT_CLASS_BRANCH,
+	NT_KIND_JUMP		= NT_CLASS_JUMP,
+	NT_KIND_CALL		= NT_CLASS_CALL,
+	NT_KIND_INDIRECT_JUMP	= NT_CLASS_INDIRECT_JUMP,
+	NT_KIND_INDIRECT_CALL	= NT_CLASS_INDIRECT_CALL,
+	NT_KIND_RETURN		= NT_CLASS_RETURN,
+	NT_KIND_SWAP		= NT_CLASS_SWAP,
+	NT_KIND_TRAP_RETURN	= NT_CLASS_TRAP_RETURN,
+	NT_KIND_INVALID		= NT_CLASS_INVALID,	/* no instruction; empty */
+	NT_KIND_NO_CODE,				/* no code; empty */
+
+	NT_KIND_MASK		= 0x1f,
+	/* flag of an indirect jump: the instruction before sets its target (chapter 9.1) */
+	NT_KIND_INFERABLE	= 0x20,
+};
+
+/*
+ * From @range.start to the first instruction that may change the PC. Index 0
+ * is no block. @link is filled in as blocks are reached.
+ */
+struct nt_block {
+	struct nt_range	range;		/* as it is given out; flags without a branch taken */
+	uint64_t	target;		/* of a direct jump, branch or inferable jump */
+	uint32_t	link[2];	/* block behind, block at target; 0: not known yet */
+};
+
+/* One address space: a hash table from address to block. */
+struct nt_space {
+	uint64_t	id;
+	uint32_t	*slots;
+	uint32_t	mask;
+	uint32_t	nr;
+};
+
+static inline unsigned int nt_block_kind(const struct nt_block *block)
+{
+	return block->range.internal & NT_KIND_MASK;
+}
+
+struct nt_code {
+	struct nt_config	config;
+	const struct nt_image	*image;
+	uint64_t		generation;	/* of the image, when the cache was emptied */
+	struct nt_block		*blocks;
+	uint32_t		nr_blocks;
+	uint32_t		max_blocks;
+	struct nt_space		*spaces;
+	uint32_t		nr_spaces;
+	bool			overflow;	/* empty it before the next block */
+};
+
+int nt_code_init(struct nt_code *code, const struct nt_config *config,
+		 const struct nt_image *image);
+void nt_code_exit(struct nt_code *code);
+void nt_code_flush(struct nt_code *code);
+
+/* Index of the address space; negative: NT_E_NOMEM */
+int nt_code_space(struct nt_code *code, uint64_t id);
+
+/*
+ * Index of the block at @pc; 0: out of memory. May move @code->blocks. Past the
+ * limit of blocks, the cache wants to be flushed: @code->overflow.
+ */
+uint32_t nt_code_find(struct nt_code *code, uint32_t space, uint64_t pc);
+
+/*
+ * The first @halfwords of a block end between two instructions? Sets *part to them, and
+ * *opcode to that of the last. If not, *part is what is in front of the instruction that they
+ * end in.
+ */
+bool nt_code_split(struct nt_code *code, uint32_t space, uint64_t start,
+		   unsigned int halfwords, struct nt_range *part, uint32_t *opcode);
+
+#endif /* NTRACE_CODE_H */

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * How the encoder was set up.
+ */
+#include "internal.h"
+
+void nt_config_init(struct nt_config *config, size_t size)
+{
+	struct nt_config init = NT_CONFIG_INIT;
+
+	memset(config, 0, size);
+	memcpy(config, &init, size < sizeof(init) ? size : sizeof(init));
+	config->size = size;
+}
+
+/* A copy in the layout of this library, whatever the caller was built with */
+int nt_config_copy(struct nt_config *copy, const struct nt_config *config)
+{
+	struct nt_config init = NT_CONFIG_INIT;
+	size_t size;
+
+	*copy = init;
+	if (!config)
+		return NT_OK;
+	size = config->size;
+	if (size < offsetof(struct nt_config, mode))
+		return NT_E_INVALID;
+	memcpy(copy, config, size < sizeof(*copy) ? size : sizeof(*copy));
+	copy->size = sizeof(*copy);
+	return NT_OK;
+}
+
+int nt_config_check(const struct nt_config *config)
+{
+	struct nt_config c;
+
+	if (nt_config_copy(&c, config))
+		return NT_E_INVALID;
+	if (c.xlen != 32 && c.xlen != 64)
+		return NT_E_INVALID;
+	if (c.src_bits > NT_SRC_BITS_MAX)
+		return NT_E_INVALID;
+	if (c.src_id != NT_SRC_ANY && c.src_id >> c.src_bits)
+		return NT_E_INVALID;
+	if (c.mode != NT_MODE_AUTO && c.mode != NT_MODE_BTM && c.mode != NT_MODE_HTM)
+		return NT_E_INVALID;
+	if (c.tstamp_bits > 64 || c.return_depth > NT_RETURN_DEPTH_MAX)
+		return NT_E_INVALID;
+	return NT_OK;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * What the layers of libntrace share and nobody else sees.
+ */
+#ifndef NTRACE_INTERNAL_H
+#define NTRACE_INTERNAL_H
+
+#include <ntrace/ntrace.h>
+#include <string.h>
+
+/* Symbols are hidden unless the public header declares them: see libntrace.map. */
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+
+#ifndef __always_inline
+#define __always_inline	inline __attribute__((always_inline))
+#endif
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* MSEO, chapter 3.1 */
+#define MSEO_MASK	0x03
+#define MSEO_MORE	0x00
+#define MSEO_FIELD	0x01	/* last byte of a variable-length field */
+#define MSEO_RESERVED	0x02
+#define MSEO_END	0x03	/* last byte of a message, or idle */
+#define MDO_BITS	6
+#define IDLE_BYTE	0xff
+
+static inline unsigned int mseo(uint8_t byte)
+{
+	return byte & MSEO_MASK;
+}
+
+/* Unaligned little-endian loads: compilers make one instruction of them. */
+static inline uint16_t load16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static inline uint32_t load32(const uint8_t *p)
+{
+	return load16(p) | (uint32_t)load16(p + 2) << 16;
+}
+
+static inline uint64_t load64(const uint8_t *p)
+{
+	return load32(p) | (uint64_t)load32(p + 4) << 32;
+}
+
+/* Bits of @value above @bits are ones if bit @bits - 1 is. */
+static inline int64_t sign_extend(uint64_t value, unsigned int bits)
+{
+	return (int64_t)(value << (64 - bits)) >> (64 - bits);
+}
+
+/* The 6-bit groups (MDO) of 8 bytes, put together: 48 bits. */
+static inline uint64_t gather_mdo(uint64_t bytes)
+{
+	uint64_t v = (bytes >> 2) & 0x3f3f3f3f3f3f3f3fULL;
+
+	v = (v & 0x003f003f003f003fULL) | (v & 0x3f003f003f003f00ULL) >> 2;
+	v = (v & 0x00000fff00000fffULL) | (v & 0x0fff00000fff0000ULL) >> 4;
+	return (v & 0x0000000000ffffffULL) | (v & 0x00ffffff00000000ULL) >> 8;
+}
+
+int nt_config_copy(struct nt_config *copy, const struct nt_config *config);
+
+/* The bytes of a stream, message by message. */
+struct nt_reader {
+	struct nt_config	config;
+	const uint8_t		*data;		/* not used up yet */
+	const uint8_t		*end;
+	uint64_t		offset;		/* of @data in the stream */
+	bool			skip;		/* to the byte after the next MSEO of 11 */
+	size_t			nr_carry;
+	uint8_t			carry[NT_MESSAGE_MAX + 1];	/* begin of a message */
+};
+
+int nt_reader_init(struct nt_reader *reader, const struct nt_config *config);
+
+/* Text into a buffer that may be too small. */
+struct text {
+	char	*buf;
+	size_t	size;
+	size_t	len;	/* that would be needed */
+};
+
+void nt_text_init(struct text *text, char *buf, size_t size);
+void nt_text_add(struct text *text, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int nt_text_end(const struct text *text);
+
+#endif /* NTRACE_INTERNAL_H */

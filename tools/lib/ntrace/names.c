@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Names of the specification for numbers, and messages as text.
+ */
+#include <inttypes.h>
+
+#include "internal.h"
+
+const char *nt_version(void)
+{
+	return "1.0";
+}
+
+struct name {
+	int		number;
+	const char	*text;
+};
+
+static const char *find_name(const struct name *names, size_t nr, int number)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (names[i].number == number)
+			return names[i].text;
+	}
+	return NULL;
+}
+
+#define NAME(names, number)	find_name(names, ARRAY_SIZE(names), number)
+
+#define ERROR_NAME(name, number, text, hint)	{ number, #name },
+#define ERROR_TEXT(name, number, text, hint)	{ number, text },
+#define ERROR_HINT(name, number, text, hint)	{ number, hint },
+
+static const struct name error_names[] = { { 0, "NT_OK" }, NT_ERRORS(ERROR_NAME) };
+static const struct name error_texts[] = { { 0, "no error" }, NT_ERRORS(ERROR_TEXT) };
+static const struct name error_hints[] = { NT_ERRORS(ERROR_HINT) };
+
+const char *nt_error_name(int error)
+{
+	const char *name = NAME(error_names, error);
+
+	return name ? name : "NT_E_UNKNOWN";
+}
+
+const char *nt_error_text(int error)
+{
+	const char *name = NAME(error_texts, error);
+
+	return name ? name : "unknown error";
+}
+
+const char *nt_error_hint(int error)
+{
+	const char *name = NAME(error_hints, error);
+
+	return name ? name : "";
+}
+
+static const struct name tcodes[] = {
+	{ NT_OWNERSHIP,			"Ownership" },
+	{ NT_DIRECT_BRANCH,		"DirectBranch" },
+	{ NT_INDIRECT_BRANCH,		"IndirectBranch" },
+	{ NT_ERROR,			"Error" },
+	{ NT_PROG_TRACE_SYNC,		"ProgTraceSync" },
+	{ NT_DIRECT_BRANCH_SYNC,	"DirectBranchSync" },
+	{ NT_INDIRECT_BRANCH_SYNC,	"IndirectBranchSync" },
+	{ NT_RESOURCE_FULL,		"ResourceFull" },
+	{ NT_INDIRECT_BRANCH_HIST,	"IndirectBranchHist" },
+	{ NT_INDIRECT_BRANCH_HIST_SYNC,	"IndirectBranchHistSync" },
+	{ NT_REPEAT_BRANCH,		"RepeatBranch" },
+	{ NT_PROG_TRACE_CORRELATION,	"ProgTraceCorrelation" },
+};
+
+static const struct name syncs[] = {
+	{ NT_SYNC_EXT_TRIGGER,	"External Trace Trigger" },
+	{ NT_SYNC_EXIT_RESET,	"Exit from Reset" },
+	{ NT_SYNC_PERIODIC,	"Periodic Synchronization" },
+	{ NT_SYNC_EXIT_DEBUG,	"Exit from Debug Mode" },
+	{ NT_SYNC_SEQ_ICNT,	"Sequential Instruction Counter" },
+	{ NT_SYNC_TRACE_ENABLE,	"Trace Enable" },
+	{ NT_SYNC_TRACE_EVENT,	"Trace Event" },
+	{ NT_SYNC_FIFO_OVERRUN,	"Restart from FIFO overrun" },
+	{ NT_SYNC_POWER_DOWN,	"Exit from Power-down" },
+	{ 14,			"Vendor Defined" },
+	{ 15,			"Vendor Defined" },
+};
+
+static const struct name btypes[] = {
+	{ NT_BTYPE_INDIRECT,	"Indirect" },
+	{ NT_BTYPE_TRAP,	"Exception or interrupt" },
+	{ NT_BTYPE_EXCEPTION,	"Exception" },
+	{ NT_BTYPE_INTERRUPT,	"Interrupt" },
+};
+
+static const struct name etypes[] = { { 0, "FIFO overrun" } };
+
+static const struct name rcodes[] = {
+	{ NT_RCODE_ICNT,	"I-CNT full" },
+	{ NT_RCODE_HIST,	"HIST full" },
+	{ NT_RCODE_HIST_REPEAT,	"HIST repeated" },
+};
+
+static const struct name evcodes[] = {
+	{ NT_EVCODE_DEBUG,	"Entry into Debug Mode" },
+	{ NT_EVCODE_LOW_POWER,	"Entry into Low-power Mode" },
+	{ NT_EVCODE_DISABLED,	"Program Trace Disabled" },
+};
+
+static const struct name privs[] = {
+	{ NT_PRIV_U, "U" }, { NT_PRIV_S, "S" }, { NT_PRIV_M, "M" },
+	{ NT_PRIV_VU, "VU" }, { NT_PRIV_VS, "VS" },
+};
+
+static const struct name classes[] = {
+	{ NT_CLASS_LINEAR,		"linear" },
+	{ NT_CLASS_BRANCH,		"branch" },
+	{ NT_CLASS_JUMP,		"jump" },
+	{ NT_CLASS_CALL,		"call" },
+	{ NT_CLASS_INDIRECT_JUMP,	"indirect jump" },
+	{ NT_CLASS_INDIRECT_CALL,	"indirect call" },
+	{ NT_CLASS_RETURN,		"return" },
+	{ NT_CLASS_SWAP,		"co-routine swap" },
+	{ NT_CLASS_TRAP_RETURN,		"trap return" },
+	{ NT_CLASS_INVALID,		"invalid" },
+	{ NT_END_TRAP,			"trap" },
+	{ NT_END_EXCEPTION,		"exception" },
+	{ NT_END_INTERRUPT,		"interrupt" },
+};
+
+const char *nt_tcode_name(unsigned int tcode)
+{
+	const char *name = NAME(tcodes, (int)tcode);
+
+	if (name)
+		return name;
+	return tcode >= NT_VENDOR_FIRST && tcode <= NT_VENDOR_LAST ? "Vendor Defined" : "Reserved";
+}
+
+const char *nt_sync_name(unsigned int sync)
+{
+	const char *name = NAME(syncs, (int)sync);
+
+	return name ? name : "Reserved";
+}
+
+const char *nt_btype_name(unsigned int btype)
+{
+	const char *name = NAME(btypes, (int)btype);
+
+	return name ? name : "Reserved";
+}
+
+/* 8..15 of ETYPE, RCODE and EVCODE are the vendor's */
+static const char *code_name(const char *name, unsigned int code)
+{
+	if (name)
+		return name;
+	return code >= 8 && code <= 15 ? "Vendor Defined" : "Reserved";
+}
+
+const char *nt_etype_name(unsigned int etype)
+{
+	return code_name(NAME(etypes, (int)etype), etype);
+}
+
+const char *nt_rcode_name(unsigned int rcode)
+{
+	return code_name(NAME(rcodes, (int)rcode), rcode);
+}
+
+const char *nt_evcode_name(unsigned int evcode)
+{
+	return code_name(NAME(evcodes, (int)evcode), evcode);
+}
+
+const char *nt_priv_name(unsigned int priv)
+{
+	const char *name = NAME(privs, (int)priv);
+
+	return name ? name : "?";
+}
+
+const char *nt_class_name(unsigned int klass)
+{
+	const char *name = klass <= NT_CLASS_INVALID ? NAME(classes, (int)klass) : NULL;
+
+	return name ? name : "?";
+}
+
+const char *nt_end_name(unsigned int end)
+{
+	const char *name = end != NT_CLASS_INVALID ? NAME(classes, (int)end) : NULL;
+
+	return name ? name : "?";
+}
+
+static void add_process(struct text *text, const struct nt_message *msg)
+{
+	nt_text_add(text, " PROCESS=0x%" PRIx64 " FORMAT=%u PRV=%s", msg->value, msg->format,
+		    nt_priv_name(msg->priv));
+	if (msg->format == NT_FORMAT_SCONTEXT)
+		nt_text_add(text, " scontext=0x%" PRIx64, msg->context);
+	if (msg->format == NT_FORMAT_HCONTEXT)
+		nt_text_add(text, " hcontext=0x%" PRIx64, msg->context);
+}
+
+static void add_fixed(struct text *text, const struct nt_message *msg)
+{
+	if (msg->fields & NT_FIELD_SRC)
+		nt_text_add(text, " SRC=%u", msg->src);
+	if (msg->fields & NT_FIELD_SYNC)
+		nt_text_add(text, " SYNC=%u (%s)", msg->sync, nt_sync_name(msg->sync));
+	if (msg->fields & NT_FIELD_BTYPE)
+		nt_text_add(text, " B-TYPE=%u (%s)", msg->btype, nt_btype_name(msg->btype));
+	if (msg->fields & NT_FIELD_ETYPE)
+		nt_text_add(text, " ETYPE=%u (%s)", msg->code, nt_etype_name(msg->code));
+	if (msg->fields & NT_FIELD_RCODE)
+		nt_text_add(text, " RCODE=%u (%s)", msg->code, nt_rcode_name(msg->code));
+	if (msg->fields & NT_FIELD_EVCODE)
+		nt_text_add(text, " EVCODE=%u (%s)", msg->code, nt_evcode_name(msg->code));
+	if (msg->fields & NT_FIELD_CDF)
+		nt_text_add(text, " CDF=%u", msg->cdf);
+}
+
+static void add_vars(struct text *text, const struct nt_message *msg)
+{
+	if (msg->fields & NT_FIELD_PROCESS)
+		add_process(text, msg);
+	if (msg->fields & NT_FIELD_ECODE)
+		nt_text_add(text, " ECODE=0x%" PRIx64, msg->value);
+	if (msg->fields & NT_FIELD_RDATA)
+		nt_text_add(text, " RDATA=0x%" PRIx64, msg->value);
+	if (msg->fields & NT_FIELD_BCNT)
+		nt_text_add(text, " B-CNT=%" PRIu64, msg->value);
+	if (msg->fields & NT_FIELD_ICNT)
+		nt_text_add(text, " I-CNT=%" PRIu64, msg->icnt);
+	if (msg->fields & NT_FIELD_UADDR)
+		nt_text_add(text, " U-ADDR=0x%" PRIx64, msg->addr >> 1);
+	if (msg->fields & NT_FIELD_FADDR)
+		nt_text_add(text, " F-ADDR=0x%" PRIx64 " (0x%" PRIx64 ")", msg->addr >> 1,
+			    msg->addr);
+	if (msg->fields & NT_FIELD_HIST)
+		nt_text_add(text, " HIST=0x%" PRIx64, msg->hist);
+	if (msg->fields & NT_FIELD_HREPEAT)
+		nt_text_add(text, " HREPEAT=%" PRIu64, msg->value);
+	if (msg->fields & NT_FIELD_TSTAMP)
+		nt_text_add(text, " TSTAMP=%" PRIu64, msg->tstamp);
+}
+
+int nt_message_desc(const struct nt_message *msg, char *buf, size_t size)
+{
+	struct text text;
+
+	nt_text_init(&text, buf, size);
+	nt_text_add(&text, "%s", nt_tcode_name(msg->tcode));
+	if (!strcmp(nt_tcode_name(msg->tcode), "Reserved") ||
+	    (msg->tcode >= NT_VENDOR_FIRST && msg->tcode <= NT_VENDOR_LAST))
+		nt_text_add(&text, " TCODE=%u", msg->tcode);
+	add_fixed(&text, msg);
+	add_vars(&text, msg);
+	return nt_text_end(&text);
+}
