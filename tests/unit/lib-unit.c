@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libntrace by its public header: what the readable cases cannot show.
+ *
+ * argv[1] is a folder with prog.elf and traces of it, made by lib-unit.t; each
+ * is decoded in several ways, which have to agree.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <ntrace/ntrace.h>
+
+#include "elf-image.h"
+
+static const char *folder;
+
+/* ---- helpers ---- */
+
+struct bytes {
+	uint8_t	*data;
+	size_t	size;
+};
+
+static struct bytes read_file(const char *name)
+{
+	struct bytes bytes = { 0 };
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "rb");
+	assert_non_null(file);
+	fseek(file, 0, SEEK_END);
+	bytes.size = ftell(file);
+	rewind(file);
+	bytes.data = malloc(bytes.size);
+	assert_int_equal(fread(bytes.data, 1, bytes.size, file), bytes.size);
+	fclose(file);
+	return bytes;
+}
+
+static struct nt_image *program_image(void)
+{
+	struct nt_image *image = nt_image_new();
+	unsigned int xlen;
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/prog.elf", folder);
+	assert_true(elf_image_add(image, path, 0, &xlen));
+	assert_int_equal(xlen, 64);
+	return image;
+}
+
+/* What is compared of a stream: a sum over all that order and content change */
+struct sum {
+	uint64_t	hash;
+	uint64_t	insns;
+	uint64_t	ranges;
+	uint64_t	errors;
+	uint64_t	syncs;
+};
+
+static void mix(struct sum *sum, uint64_t value)
+{
+	sum->hash = (sum->hash ^ value) * 0x100000001b3ULL;
+}
+
+static void add_range(struct sum *sum, uint64_t start, uint64_t halfwords, unsigned int insns,
+		      unsigned int how, bool taken, bool inferred)
+{
+	mix(sum, start);
+	mix(sum, halfwords << 40 | insns << 16 | how << 2 | taken << 1 | inferred);
+	sum->insns += insns;
+	sum->ranges++;
+}
+
+static void add_item(struct sum *sum, const struct nt_item *item)
+{
+	mix(sum, item->type);
+	switch (item->type) {
+	case NT_ITEM_RANGE:
+		add_range(sum, item->range.start, (item->range.end - item->range.start) / 2,
+			  item->range.insns, item->range.how, item->range.taken,
+			  item->range.inferred);
+		break;
+	case NT_ITEM_SYNC:
+		mix(sum, item->sync.addr);
+		sum->syncs++;
+		break;
+	case NT_ITEM_ERROR:
+		mix(sum, item->error.code);
+		sum->errors++;
+		break;
+	}
+}
+
+static int add_batch(void *ctx, const struct nt_batch *batch)
+{
+	struct sum *sum = ctx;
+	size_t i;
+
+	if (!batch->nr)
+		add_item(sum, &batch->item);
+	for (i = 0; i < batch->nr; i++) {
+		const struct nt_range *r = &batch->ranges[i];
+
+		mix(sum, NT_ITEM_RANGE);
+		add_range(sum, r->start, r->halfwords, r->insns, r->end, r->flags & NT_RANGE_TAKEN,
+			  !!(r->flags & NT_RANGE_INFERRED));
+	}
+	return 0;
+}
+
+/* Decode @bytes, fed in pieces of @piece */
+static struct sum decode(const struct nt_config *config, struct bytes bytes, size_t piece,
+			 bool batches)
+{
+	struct nt_image *image = program_image();
+	struct nt_flow *flow = nt_flow_new(config, image);
+	struct nt_batch batch;
+	struct nt_item item;
+	struct sum sum = { 0 };
+	uint64_t dest = 0;
+	bool has_dest = false;
+	size_t at;
+
+	assert_non_null(flow);
+	for (at = 0; at <= bytes.size; at += piece) {
+		size_t n = bytes.size - at < piece ? bytes.size - at : piece;
+
+		assert_int_equal(nt_flow_feed(flow, bytes.data + at, n), NT_OK);
+		if (n < piece)
+			nt_flow_end(flow);
+		while (batches && nt_flow_next_batch(flow, &batch) > 0)
+			add_batch(&sum, &batch);
+		while (!batches && nt_flow_next(flow, &item) > 0) {
+			add_item(&sum, &item);
+			if (item.type != NT_ITEM_RANGE) {
+				has_dest = false;
+				continue;
+			}
+			if (has_dest)
+				assert_int_equal(item.range.start, dest);
+			has_dest = item.range.has_dest;
+			dest = item.range.dest;
+		}
+	}
+	nt_flow_free(flow);
+	nt_image_free(image);
+	return sum;
+}
+
+static void assert_same(const struct sum *a, const struct sum *b)
+{
+	assert_int_equal(a->ranges, b->ranges);
+	assert_int_equal(a->insns, b->insns);
+	assert_int_equal(a->errors, b->errors);
+	assert_int_equal(a->hash, b->hash);
+}
+
+struct trace {
+	const char	*name;
+	struct nt_config config;
+};
+
+#define TRACE(...) { .size = sizeof(struct nt_config), .xlen = 64, .src_id = NT_SRC_ANY, __VA_ARGS__ }
+
+static const struct trace traces[] = {
+	{ "htm", TRACE(.mode = 0) },
+	{ "btm", TRACE(.mode = NT_MODE_BTM) },
+	{ "ir", TRACE(.return_depth = 32) },
+	{ "ts", TRACE(.timestamp = 1, .src_bits = 4) },
+	{ "rep", TRACE(.return_depth = 32) },
+	{ "all", TRACE(.return_depth = 32, .sequential_jump = 1, .all_jumps = 1, .extend_addr = 1,
+		       .timestamp = 1) },
+};
+
+#define NR_TRACES	(sizeof(traces) / sizeof(traces[0]))
+
+/* ---- tests ---- */
+
+static void pieces_agree(void **state)
+{
+	static const size_t pieces[] = { 1, 7, 33, 4096 };
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < NR_TRACES; i++) {
+		struct bytes bytes = read_file(traces[i].name);
+		struct sum whole = decode(&traces[i].config, bytes, SIZE_MAX / 2, true);
+		struct sum sum;
+
+		assert_int_equal(whole.errors, 0);
+		assert_true(whole.insns > 100000);
+		for (j = 0; j < 4; j++) {
+			sum = decode(&traces[i].config, bytes, pieces[j], true);
+			assert_same(&whole, &sum);
+			sum = decode(&traces[i].config, bytes, pieces[j], false);
+			assert_same(&whole, &sum);
+		}
+		free(bytes.data);
+	}
+}
+
+static void threads_agree(void **state)
+{
+	unsigned int threads;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NR_TRACES; i++) {
+		struct bytes bytes = read_file(traces[i].name);
+		struct sum whole = decode(&traces[i].config, bytes, SIZE_MAX / 2, true);
+
+		for (threads = 1; threads <= 3; threads++) {
+			struct nt_image *image = program_image();
+			struct nt_stats stats;
+			struct sum sum = { 0 };
+
+			assert_int_equal(nt_parallel_decode(&traces[i].config, image, bytes.data,
+							    bytes.size, threads, add_batch, &sum,
+							    &stats), NT_OK);
+			assert_int_equal(sum.insns, whole.insns);
+			assert_int_equal(sum.errors, 0);
+			assert_int_equal(sum.syncs, whole.syncs);
+			nt_image_free(image);
+		}
+		free(bytes.data);
+	}
+}
+
+static int stop_at_once(void *ctx, const struct nt_batch *batch)
+{
+	(void)ctx;
+	(void)batch;
+	return 77;
+}
+
+static void parallel_stops(void **state)
+{
+	struct bytes bytes = read_file("htm");
+	struct nt_image *image = program_image();
+	struct nt_config config = NT_CONFIG_INIT;
+
+	(void)state;
+	assert_int_equal(nt_parallel_decode(&config, image, bytes.data, bytes.size, 2,
+					    stop_at_once, NULL, NULL), 77);
+	assert_int_equal(nt_parallel_decode(&config, image, bytes.data, bytes.size, 0,
+					    stop_at_once, NULL, NULL), NT_E_INVALID);
+	nt_image_free(image);
+	free(bytes.data);
+}
+
+/* From the nth SYNC on, the flow is what it is in the whole stream from there. */
+static void sync_is_found(void **state)
+{
+	struct bytes bytes = read_file("htm"), rest;
+	struct nt_config config = NT_CONFIG_INIT;
+	struct sum all = decode(&config, bytes, SIZE_MAX / 2, true), sum;
+	size_t offset, first;
+
+	(void)state;
+	assert_int_equal(nt_sync_find(&config, bytes.data, bytes.size, false, 0, &first), NT_OK);
+	assert_int_equal(first, 0);
+	assert_int_equal(nt_sync_find(&config, bytes.data, bytes.size, true, 3, &offset), NT_OK);
+	assert_true(offset > 0);
+	rest.data = bytes.data + offset;
+	rest.size = bytes.size - offset;
+	sum = decode(&config, rest, SIZE_MAX / 2, true);
+	assert_int_equal(sum.errors, 0);
+	assert_int_equal(sum.syncs, all.syncs - 4);
+	assert_int_equal(nt_sync_find(&config, bytes.data, bytes.size, false, all.syncs, &offset),
+			 NT_E_NOT_FOUND);
+	config.xlen = 31;
+	assert_int_equal(nt_sync_find(&config, bytes.data, bytes.size, false, 0, &offset),
+			 NT_E_INVALID);
+	free(bytes.data);
+}
+
+static void config_is_checked(void **state)
+{
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_image *image = nt_image_new();
+	struct nt_config small;
+
+	(void)state;
+	assert_int_equal(nt_config_check(&config), NT_OK);
+	assert_int_equal(nt_config_check(NULL), NT_OK);
+#define BAD(field, value)	do {					\
+		struct nt_config bad = config;				\
+		bad.field = value;					\
+		assert_int_equal(nt_config_check(&bad), NT_E_INVALID);	\
+		assert_null(nt_flow_new(&bad, image));			\
+		assert_null(nt_reader_new(&bad));			\
+	} while (0)
+	BAD(xlen, 0);
+	BAD(xlen, 128);
+	BAD(src_bits, 13);
+	BAD(src_id, 1);
+	BAD(mode, 1);
+	BAD(tstamp_bits, 65);
+	BAD(return_depth, NT_RETURN_DEPTH_MAX + 1);
+	BAD(size, 4);
+	/* a caller that was built with an older, shorter structure */
+	nt_config_init(&small, offsetof(struct nt_config, isa));
+	assert_int_equal(small.size, offsetof(struct nt_config, isa));
+	assert_int_equal(nt_config_check(&small), NT_OK);
+	nt_image_free(image);
+}
+
+static void names_are_complete(void **state)
+{
+#define NAMED(name, number, text, hint)	do {				\
+		assert_string_equal(nt_error_name(name), #name);	\
+		assert_string_equal(nt_error_text(number), text);	\
+		assert_string_equal(nt_error_hint(number), hint);	\
+	} while (0);
+	unsigned int i;
+
+	(void)state;
+	NT_ERRORS(NAMED)
+	assert_string_equal(nt_error_name(0), "NT_OK");
+	assert_string_equal(nt_error_name(-99), "NT_E_UNKNOWN");
+	assert_string_equal(nt_error_hint(-99), "");
+	assert_string_equal(nt_error_text(12345), "unknown error");
+	assert_string_equal(nt_version(), "1.0");
+	for (i = 0; i < 300; i++) {
+		assert_non_null(nt_tcode_name(i));
+		assert_non_null(nt_sync_name(i));
+		assert_non_null(nt_btype_name(i));
+		assert_non_null(nt_etype_name(i));
+		assert_non_null(nt_rcode_name(i));
+		assert_non_null(nt_evcode_name(i));
+		assert_non_null(nt_priv_name(i));
+		assert_non_null(nt_class_name(i));
+		assert_non_null(nt_end_name(i));
+	}
+}
+
+static void text_fits_or_says_so(void **state)
+{
+	static const uint8_t message[] = { 0x70, 0xd0, 0x1d, 0x1d, 0xf8, 0xff };
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_item item = { .type = NT_ITEM_STOP };
+	struct nt_message msg;
+	char full[128], buf[128];
+	int len, size;
+
+	(void)state;
+	assert_int_equal(nt_message_decode(&config, message, sizeof(message), &msg), 1);
+	len = nt_message_desc(&msg, full, sizeof(full));
+	assert_int_equal(len, strlen(full));
+	for (size = 0; size < (int)sizeof(buf); size++) {
+		int ret;
+
+		memset(buf, 'x', sizeof(buf));
+		ret = nt_message_desc(&msg, buf, size);
+		assert_int_equal(ret, size > len ? len : NT_E_SPACE);
+		if (size > 0)
+			assert_memory_equal(buf, full, size > len ? len + 1 : size - 1);
+		assert_int_equal(buf[size], 'x');
+	}
+	assert_int_equal(nt_item_desc(&item, buf, 3), NT_E_SPACE);
+	assert_true(nt_item_desc(&item, buf, sizeof(buf)) > 0);
+}
+
+/* Rows of table "Generating itype for different instructions" */
+static void instructions_have_their_class(void **state)
+{
+	static const struct {
+		uint32_t	opcode;
+		unsigned int	klass;
+		uint32_t	xlen;
+		unsigned int	isa;
+		int64_t		imm;
+	} rows[] = {
+		{ 0x00000073, NT_CLASS_LINEAR, 64, 0, 0 },		/* ecall */
+		{ 0x00100073, NT_CLASS_LINEAR, 64, 0, 0 },		/* ebreak */
+		{ 0x9002, NT_CLASS_LINEAR, 64, 0, 0 },			/* c.ebreak */
+		{ 0x30200073, NT_CLASS_TRAP_RETURN, 64, 0, 0 },		/* mret */
+		{ 0x10200073, NT_CLASS_TRAP_RETURN, 64, 0, 0 },		/* sret */
+		{ 0x70200073, NT_CLASS_TRAP_RETURN, 64, 0, 0 },		/* mnret */
+		{ 0x10500073, NT_CLASS_LINEAR, 64, 0, 0 },		/* wfi */
+		{ 0x5a859073, NT_CLASS_LINEAR, 64, 0, 0 },		/* csrw scontext */
+		{ 0xfe000ee3, NT_CLASS_BRANCH, 64, 0, -4 },		/* beqz . - 4 */
+		{ 0x80000063, NT_CLASS_BRANCH, 64, 0, -4096 },
+		{ 0x7e000fe3, NT_CLASS_BRANCH, 64, 0, 4094 },
+		{ 0xdffd, NT_CLASS_BRANCH, 64, 0, -2 },			/* c.beqz . - 2 */
+		{ 0xe001, NT_CLASS_BRANCH, 64, 0, 0 },			/* c.bnez . */
+		{ 0x0000006f, NT_CLASS_JUMP, 64, 0, 0 },		/* j */
+		{ 0x8000006f, NT_CLASS_JUMP, 64, 0, -1048576 },
+		{ 0x7ffff0ef, NT_CLASS_CALL, 64, 0, 1048574 },		/* jal ra */
+		{ 0x000002ef, NT_CLASS_CALL, 64, 0, 0 },		/* jal t0 */
+		{ 0x0000036f, NT_CLASS_JUMP, 64, 0, 0 },		/* jal t1 */
+		{ 0xa001, NT_CLASS_JUMP, 64, 0, 0 },			/* c.j . */
+		{ 0xbffd, NT_CLASS_JUMP, 64, 0, -2 },			/* c.j . - 2 */
+		{ 0x2001, NT_CLASS_CALL, 32, 0, 0 },			/* c.jal . */
+		{ 0x2505, NT_CLASS_LINEAR, 64, 0, 0 },			/* c.addiw */
+		{ 0x000500e7, NT_CLASS_INDIRECT_CALL, 64, 0, 0 },	/* jalr ra, a0 */
+		{ 0x000502e7, NT_CLASS_INDIRECT_CALL, 64, 0, 0 },	/* jalr t0, a0 */
+		{ 0x000080e7, NT_CLASS_INDIRECT_CALL, 64, 0, 0 },	/* jalr ra, ra */
+		{ 0x000280e7, NT_CLASS_SWAP, 64, 0, 0 },		/* jalr ra, t0 */
+		{ 0x000082e7, NT_CLASS_SWAP, 64, 0, 0 },		/* jalr t0, ra */
+		{ 0x00008067, NT_CLASS_RETURN, 64, 0, 0 },		/* ret */
+		{ 0x00028567, NT_CLASS_RETURN, 64, 0, 0 },		/* jalr a0, t0 */
+		{ 0x00050067, NT_CLASS_INDIRECT_JUMP, 64, 0, 0 },	/* jr a0 */
+		{ 0x00050567, NT_CLASS_INDIRECT_JUMP, 64, 0, 0 },	/* jalr a0, a0 */
+		{ 0x00051067, NT_CLASS_LINEAR, 64, 0, 0 },		/* funct3 1: reserved */
+		{ 0x9282, NT_CLASS_SWAP, 64, 0, 0 },			/* c.jalr t0 */
+		{ 0x9082, NT_CLASS_INDIRECT_CALL, 64, 0, 0 },		/* c.jalr ra */
+		{ 0x9502, NT_CLASS_INDIRECT_CALL, 64, 0, 0 },		/* c.jalr a0 */
+		{ 0x8082, NT_CLASS_RETURN, 64, 0, 0 },			/* c.jr ra */
+		{ 0x8282, NT_CLASS_RETURN, 64, 0, 0 },			/* c.jr t0 */
+		{ 0x8502, NT_CLASS_INDIRECT_JUMP, 64, 0, 0 },		/* c.jr a0 */
+		{ 0x852e, NT_CLASS_LINEAR, 64, 0, 0 },			/* c.mv */
+		{ 0x952e, NT_CLASS_LINEAR, 64, 0, 0 },			/* c.add */
+		{ 0xbe42, NT_CLASS_RETURN, 64, NT_ISA_ZCMP, 0 },	/* cm.popret */
+		{ 0xbc42, NT_CLASS_RETURN, 64, NT_ISA_ZCMP, 0 },	/* cm.popretz */
+		{ 0xba42, NT_CLASS_LINEAR, 64, NT_ISA_ZCMP, 0 },	/* cm.pop */
+		{ 0xb842, NT_CLASS_LINEAR, 64, NT_ISA_ZCMP, 0 },	/* cm.push */
+		{ 0xbe42, NT_CLASS_LINEAR, 64, 0, 0 },
+		{ 0xa07e, NT_CLASS_JUMP, 64, NT_ISA_ZCMT, 31 },		/* cm.jt 31 */
+		{ 0xa082, NT_CLASS_CALL, 64, NT_ISA_ZCMT, 32 },		/* cm.jalt 32 */
+		{ 0xa082, NT_CLASS_LINEAR, 64, 0, 0 },
+		{ 0x0000, NT_CLASS_INVALID, 64, 0, 0 },
+		{ 0xffffffff, NT_CLASS_INVALID, 64, 0, 0 },
+	};
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_insn insn;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t code[4] = { rows[i].opcode, rows[i].opcode >> 8, rows[i].opcode >> 16,
+				    rows[i].opcode >> 24 };
+
+		config.xlen = rows[i].xlen;
+		config.isa = rows[i].isa;
+		assert_true(nt_insn_decode(&config, code, 4, &insn) > 0);
+		if (insn.klass != rows[i].klass)
+			fail_msg("opcode 0x%x is %s", rows[i].opcode, nt_class_name(insn.klass));
+		if (rows[i].imm)
+			assert_int_equal(insn.imm, rows[i].imm);
+	}
+}
+
+static void instructions_have_their_length(void **state)
+{
+	static const struct { uint16_t low; int length; } rows[] = {
+		{ 0x0001, 2 }, { 0x0013, 4 }, { 0x001f, 6 }, { 0x003f, 8 }, { 0x007f, 10 },
+		{ 0x107f, 12 }, { 0x607f, 22 },
+	};
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_insn insn;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t code[4] = { rows[i].low, rows[i].low >> 8 };
+
+		assert_int_equal(nt_insn_decode(&config, code, 4, &insn), rows[i].length);
+		assert_int_equal(nt_insn_decode(&config, code, 1, &insn), 0);
+		assert_int_equal(nt_insn_decode(&config, code, 2, &insn),
+				 rows[i].length == 4 ? 0 : rows[i].length);
+	}
+}
+
+static void image_sections_overlap(void **state)
+{
+	static const uint8_t low[16] = "aaaaaaaaaaaaaaa", high[4] = "bbb", other[8] = "ccccccc";
+	struct nt_image *image = nt_image_new();
+	char buf[32];
+
+	(void)state;
+	assert_int_equal(nt_image_add(image, 0, 0x100, low, 16), NT_OK);
+	assert_int_equal(nt_image_add(image, 0, 0x104, high, 3), NT_OK);
+	assert_int_equal(nt_image_add(image, 7, 0x108, other, 4), NT_OK);
+	assert_int_equal(nt_image_read(image, 0, 0x100, buf, 12), 12);
+	assert_memory_equal(buf, "aaaabbbaaaaa", 12);
+	assert_int_equal(nt_image_read(image, 7, 0x106, buf, 12), 10);
+	assert_memory_equal(buf, "baccccaaa", 9);
+	assert_int_equal(nt_image_read(image, 0, 0xff, buf, 4), 0);
+	assert_int_equal(nt_image_read(image, 0, 0x10e, buf, 4), 2);
+	assert_int_equal(nt_image_add(image, 0, UINT64_MAX - 1, low, 4), NT_E_INVALID);
+	assert_int_equal(nt_image_add(image, 0, UINT64_MAX - 3, low, 4), NT_OK);
+	assert_int_equal(nt_image_add(image, 0, 0, low, 0), NT_E_INVALID);
+	nt_image_free(image);
+	nt_image_free(NULL);
+}
+
+/* Two spaces with different code at the same address, told by the context */
+struct two {
+	uint8_t		code[2][64];
+	unsigned int	reads;
+};
+
+static uint64_t two_space(void *ctx, const struct nt_context *context)
+{
+	(void)ctx;
+	return context->has_scontext ? context->scontext : 99;
+}
+
+static int two_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size)
+{
+	struct two *two = ctx;
+
+	two->reads++;
+	if (space > 1 || addr < 0x1000 || addr >= 0x1040)
+		return 0;
+	/* never more than three bytes at a time */
+	if (size > 3)
+		size = 3;
+	if (size > 0x1040 - addr)
+		size = 0x1040 - addr;
+	memcpy(buf, two->code[space] + (addr - 0x1000), size);
+	return size;
+}
+
+/* c.nop ... c.jr ra at @index */
+static void fill(uint8_t *code, unsigned int index)
+{
+	unsigned int i;
+
+	for (i = 0; i < 64; i += 2) {
+		code[i] = i == index ? 0x82 : 0x01;
+		code[i + 1] = i == index ? 0x80 : 0x00;
+	}
+}
+
+static unsigned int next_how(struct nt_flow *flow, const uint8_t *data, size_t size,
+			     unsigned int *insns)
+{
+	struct nt_item item;
+	unsigned int how = 255;
+
+	assert_int_equal(nt_flow_feed(flow, data, size), NT_OK);
+	while (nt_flow_next(flow, &item) > 0) {
+		if (item.type == NT_ITEM_RANGE) {
+			how = item.range.how;
+			*insns = item.range.insns;
+		} else if (item.type == NT_ITEM_ERROR) {
+			how = 100 - item.error.code;
+		}
+	}
+	return how;
+}
+
+static void spaces_and_invalidation(void **state)
+{
+	/* ProgTraceSync at 0x1000; Ownership scontext=0, =1; IndirectBranch I-CNT=3 to 0x1000 */
+	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };
+	static const uint8_t own0[] = { 0x08, 0x0b }, own1[] = { 0x08, 0x8b };
+	static const uint8_t jump[] = { 0x10, 0x31, 0x03 };
+	struct nt_image *image = nt_image_new();
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_flow *flow = nt_flow_new(&config, image);
+	struct two two = { .reads = 0 };
+	struct nt_image_reader reader = { two_space, two_read, &two };
+	unsigned int insns, reads;
+
+	(void)state;
+	fill(two.code[0], 4);
+	fill(two.code[1], 8);
+	nt_image_set_reader(image, &reader);
+	next_how(flow, sync, sizeof(sync), &insns);
+	next_how(flow, own0, sizeof(own0), &insns);
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
+	assert_int_equal(insns, 3);
+	reads = two.reads;
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
+	assert_int_equal(two.reads, reads);
+	/* the other space: the return is elsewhere */
+	next_how(flow, own1, sizeof(own1), &insns);
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
+	next_how(flow, sync, sizeof(sync), &insns);
+	next_how(flow, own0, sizeof(own0), &insns);
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
+	/* the code changes: nobody knows until told */
+	fill(two.code[0], 8);
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
+	nt_image_invalidate(image);
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
+	nt_flow_free(flow);
+	nt_image_free(image);
+}
+
+static void flow_is_busy_until_drained(void **state)
+{
+	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83, 0x24, 0x0d, 0x00, 0x83 };
+	struct nt_image *image = nt_image_new();
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_flow *flow = nt_flow_new(&config, image);
+	struct nt_reader *reader = nt_reader_new(&config);
+	struct nt_message msg;
+	struct nt_item item;
+	struct nt_stats stats;
+
+	(void)state;
+	assert_int_equal(nt_flow_feed(flow, sync, sizeof(sync)), NT_OK);
+	assert_int_equal(nt_flow_next(flow, &item), 1);
+	assert_int_equal(nt_flow_feed(flow, sync, sizeof(sync)), NT_E_BUSY);
+	nt_flow_restart(flow, 1000, false);
+	assert_int_equal(nt_flow_feed(flow, sync, sizeof(sync)), NT_OK);
+	assert_int_equal(nt_flow_next(flow, &item), 1);
+	assert_int_equal(item.offset, 1000);
+	assert_true(item.sync.restart);
+	nt_flow_stats(flow, &stats, sizeof(stats));
+	assert_int_equal(stats.syncs, 2);
+	nt_flow_stats(flow, &stats, 16);
+	assert_int_equal(nt_reader_feed(reader, sync, sizeof(sync)), NT_OK);
+	assert_int_equal(nt_reader_feed(reader, sync, sizeof(sync)), NT_E_BUSY);
+	assert_int_equal(nt_reader_next(reader, &msg), 1);
+	assert_int_equal(nt_reader_next(reader, &msg), 1);
+	assert_int_equal(nt_reader_next(reader, &msg), 0);
+	nt_reader_free(reader);
+	nt_reader_free(NULL);
+	nt_flow_free(flow);
+	nt_flow_free(NULL);
+	nt_image_free(image);
+}
+
+static void pins_are_checked(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 20; i++) {
+		struct nt_pins *pins = nt_pins_new(i);
+
+		if (i == 1 || i == 2 || i == 4 || i == 8 || i == 16)
+			assert_non_null(pins);
+		else
+			assert_null(pins);
+		nt_pins_free(pins);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pieces_agree),
+		cmocka_unit_test(threads_agree),
+		cmocka_unit_test(parallel_stops),
+		cmocka_unit_test(sync_is_found),
+		cmocka_unit_test(config_is_checked),
+		cmocka_unit_test(names_are_complete),
+		cmocka_unit_test(text_fits_or_says_so),
+		cmocka_unit_test(instructions_have_their_class),
+		cmocka_unit_test(instructions_have_their_length),
+		cmocka_unit_test(image_sections_overlap),
+		cmocka_unit_test(spaces_and_invalidation),
+		cmocka_unit_test(flow_is_busy_until_drained),
+		cmocka_unit_test(pins_are_checked),
+	};
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: lib-unit FOLDER\n");
+		return 2;
+	}
+	folder = argv[1];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
