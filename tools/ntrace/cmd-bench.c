@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace bench: how fast is a trace decoded?
+ *
+ * Each run starts with a new flow, so that no code is decoded yet; every range
+ * is given to a consumer that adds up. The best run counts: others on the
+ * machine only make it slower.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "elf-image.h"
+#include "ntrace.h"
+#include "options.h"
+
+static const char help[] =
+	"usage: ntrace bench [OPTIONS] --elf ELF [--elf ELF ...] FILE\n\n"
+	"Print how fast FILE is decoded: messages only, one thread, and --threads threads.\n\n"
+	"  --elf ELF              code\n"
+	"  --runs N               the best of N runs (7)\n"
+	"  --threads N            (2)\n"
+	COMMON_HELP;
+
+enum { OPT_ELF = 1, OPT_RUNS, OPT_THREADS, OPT_HELP };
+
+static const struct option long_options[] = {
+	COMMON_OPTIONS,
+	{ "elf",	 required_argument, NULL, OPT_ELF },
+	{ "runs",	 required_argument, NULL, OPT_RUNS },
+	{ "threads",	 required_argument, NULL, OPT_THREADS },
+	{ "help",	 no_argument, NULL, OPT_HELP },
+	{ 0 }
+};
+
+struct bench {
+	struct options	options;
+	struct nt_image	*image;
+	uint64_t	runs;
+	uint64_t	threads;
+	uint8_t		*data;
+	size_t		size;
+	uint64_t	messages;
+	uint64_t	insns;
+	uint64_t	ranges;
+	uint64_t	errors;
+};
+
+static double now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+static int add_batch(void *ctx, const struct nt_batch *batch)
+{
+	struct bench *bench = ctx;
+	uint64_t insns = 0;
+	size_t i;
+
+	for (i = 0; i < batch->nr; i++)
+		insns += batch->ranges[i].insns;
+	bench->insns += insns;
+	bench->ranges += batch->nr;
+	bench->errors += !batch->nr && batch->item.type == NT_ITEM_ERROR;
+	return 0;
+}
+
+static bool run_messages(struct bench *bench)
+{
+	struct nt_reader *reader = nt_reader_new(&bench->options.config);
+	struct nt_message msg;
+
+	if (!reader)
+		return false;
+	bench->messages = 0;
+	nt_reader_feed(reader, bench->data, bench->size);
+	while (nt_reader_next(reader, &msg))
+		bench->messages++;
+	nt_reader_free(reader);
+	return true;
+}
+
+static bool run_flow(struct bench *bench)
+{
+	struct nt_flow *flow = nt_flow_new(&bench->options.config, bench->image);
+	struct nt_batch batch;
+
+	if (!flow)
+		return false;
+	nt_flow_feed(flow, bench->data, bench->size);
+	while (nt_flow_next_batch(flow, &batch) > 0)
+		add_batch(bench, &batch);
+	nt_flow_free(flow);
+	return true;
+}
+
+static bool run_parallel(struct bench *bench)
+{
+	return !nt_parallel_decode(&bench->options.config, bench->image, bench->data, bench->size,
+				   bench->threads, add_batch, bench, NULL);
+}
+
+/*
+ * Seconds of the best run; negative: it fails. One thread's are seconds of the
+ * processor, as others may use it too.
+ */
+static double best(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench))
+{
+	double least = -1;
+	uint64_t i;
+
+	for (i = 0; i < bench->runs; i++) {
+		double t = now(clock);
+
+		bench->insns = 0;
+		bench->ranges = 0;
+		bench->errors = 0;
+		if (!run(bench))
+			return -1;
+		t = now(clock) - t;
+		if (least < 0 || t < least)
+			least = t;
+	}
+	return least;
+}
+
+static int measure(struct bench *bench)
+{
+	double t = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_messages);
+	double one;
+
+	if (t < 0) {
+		fprintf(stderr, "ntrace: these options do not go together\n");
+		return EXIT_USAGE;
+	}
+	printf("messages   %8.1f M/s, %.2f GB/s\n", bench->messages / t / 1e6,
+	       bench->size / t / 1e9);
+	one = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_flow);
+	printf("1 thread   %8.1f M instructions/s (%" PRIu64 ", %" PRIu64 " ranges, %.3f bits each)\n",
+	       bench->insns / one / 1e6, bench->insns, bench->ranges,
+	       bench->insns ? 8.0 * bench->size / bench->insns : 0);
+	if (bench->threads > 1 && !bench->options.config.src_bits) {
+		one = best(bench, CLOCK_MONOTONIC, run_flow);
+		t = best(bench, CLOCK_MONOTONIC, run_parallel);
+		printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one\n",
+		       bench->threads, bench->insns / t / 1e6, one / t);
+	}
+	if (bench->errors)
+		fprintf(stderr, "ntrace: %" PRIu64 " errors in the trace\n", bench->errors);
+	return bench->errors ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+static bool read_all(struct bench *bench, const char *path)
+{
+	struct input *input = input_open(path, bench->options.pins);
+	const uint8_t *data;
+	long n;
+
+	if (!input)
+		return false;
+	while ((n = input_read(input, &data)) > 0) {
+		uint8_t *all = realloc(bench->data, bench->size + n);
+
+		if (!all) {
+			fprintf(stderr, "ntrace: out of memory\n");
+			n = -1;
+			break;
+		}
+		bench->data = all;
+		memcpy(all + bench->size, data, n);
+		bench->size += n;
+	}
+	input_close(input);
+	return n == 0;
+}
+
+/* Returns the exit status, or -1 to go on. */
+static int parse_option(struct bench *bench, int opt, char *arg)
+{
+	unsigned int xlen = 64;
+
+	switch (opt) {
+	case OPT_HELP:
+		fputs(help, stdout);
+		return EXIT_CLEAN;
+	case OPT_ELF:
+		if (!elf_image_add(bench->image, arg, 0, &xlen))
+			return EXIT_USAGE;
+		bench->options.config.xlen = xlen;
+		return -1;
+	case OPT_RUNS:
+		return parse_number(arg, 1000, &bench->runs) && bench->runs ? -1 : EXIT_USAGE;
+	case OPT_THREADS:
+		return parse_number(arg, 256, &bench->threads) && bench->threads ? -1 : EXIT_USAGE;
+	case '?':
+		return EXIT_USAGE;
+	}
+	return options_set(&bench->options, opt, arg) ? -1 : EXIT_USAGE;
+}
+
+static int parse_and_run(struct bench *bench, int argc, char **argv)
+{
+	int opt, status;
+
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		status = parse_option(bench, opt, optarg);
+		if (status >= 0)
+			return status;
+	}
+	if (optind + 1 != argc) {
+		fputs(help, stderr);
+		return EXIT_USAGE;
+	}
+	return read_all(bench, argv[optind]) ? measure(bench) : EXIT_USAGE;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	struct bench bench = { .runs = 7, .threads = 2 };
+	int status;
+
+	options_init(&bench.options);
+	bench.image = nt_image_new();
+	if (!bench.image)
+		return EXIT_TRACE;
+	status = parse_and_run(&bench, argc, argv);
+	nt_image_free(bench.image);
+	free(bench.data);
+	return status;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Code from ELF files.
+ */
+#ifndef NTRACE_ELF_IMAGE_H
+#define NTRACE_ELF_IMAGE_H
+
+#include <ntrace/ntrace.h>
+
+/*
+ * Add the loaded segments of @path, @offset bytes above where the file has them.
+ * *xlen is set to 32 or 64. False: it cannot be used, and it was said. The file stays mapped.
+ */
+bool elf_image_add(struct nt_image *image, const char *path, uint64_t offset, unsigned int *xlen);
+
+#endif /* NTRACE_ELF_IMAGE_H */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the commands of `ntrace` share.
+ */
+#ifndef NTRACE_TOOL_H
+#define NTRACE_TOOL_H
+
+/* Exit status of every command. */
+enum {
+	EXIT_CLEAN	= 0,
+	EXIT_TRACE	= 1,	/* errors in the trace (or in a file) were reported */
+	EXIT_USAGE	= 2,
+};
+
+/* argv[0] is the name of the command. Returns the exit status. */
+int cmd_dump(int argc, char **argv);
+int cmd_decode(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+int cmd_encode(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
+
+#endif /* NTRACE_TOOL_H */

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Print the PC of every instruction.
+ *
+ * The lines of a range are made once and then copied: programs execute the
+ * same ranges over and over.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pcs.h"
+
+#define NR_ENTRIES	(1u << 14)
+#define OUT_SIZE	(1u << 18)
+#define LINE_MAX_SIZE	20	/* "0x", 16 digits, newline, and one to spare */
+
+struct entry {
+	uint64_t	start;
+	uint32_t	halfwords;
+	uint32_t	len;
+	char		*text;
+};
+
+struct pcs {
+	const struct nt_config	*config;
+	const struct nt_image	*image;
+	struct entry		*entries;
+	bool			failed;
+	size_t			len;
+	char			out[OUT_SIZE];
+};
+
+struct pcs *pcs_new(const struct nt_config *config, const struct nt_image *image)
+{
+	struct pcs *pcs = calloc(1, sizeof(*pcs));
+
+	if (!pcs)
+		return NULL;
+	pcs->config = config;
+	pcs->image = image;
+	pcs->entries = calloc(NR_ENTRIES, sizeof(*pcs->entries));
+	if (!pcs->entries) {
+		free(pcs);
+		return NULL;
+	}
+	return pcs;
+}
+
+static void flush(struct pcs *pcs)
+{
+	size_t at = 0;
+
+	while (at < pcs->len && !pcs->failed) {
+		ssize_t n = write(STDOUT_FILENO, pcs->out + at, pcs->len - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			perror("ntrace: standard output");
+			pcs->failed = true;
+			break;
+		}
+		at += n;
+	}
+	pcs->len = 0;
+}
+
+static size_t format_pc(char *out, uint64_t pc)
+{
+	unsigned int digits = pc ? (67 - __builtin_clzll(pc)) / 4 : 1;
+	unsigned int i;
+
+	out[0] = '0';
+	out[1] = 'x';
+	for (i = 0; i < digits; i++)
+		out[2 + i] = "0123456789abcdef"[pc >> (4 * (digits - 1 - i)) & 15];
+	out[2 + digits] = '\n';
+	return digits + 3;
+}
+
+/* The lines of @range. Its code was decoded before, so that it is there. */
+static bool make_entry(struct pcs *pcs, const struct nt_range *range, struct entry *entry)
+{
+	uint8_t code[2 * NT_RANGE_HALFWORDS];
+	size_t at = 0, size = 2u * range->halfwords;
+	struct nt_insn insn;
+
+	free(entry->text);
+	memset(entry, 0, sizeof(*entry));
+	entry->text = malloc((size_t)range->insns * LINE_MAX_SIZE + 1);
+	if (!entry->text)
+		return false;
+	nt_image_read(pcs->image, 0, range->start, code, size);
+	while (at < size && nt_insn_decode(pcs->config, code + at, size - at, &insn)) {
+		uint64_t pc = range->start + at;
+
+		if (pcs->config->xlen == 32)
+			pc = (uint32_t)pc;
+		entry->len += format_pc(entry->text + entry->len, pc);
+		at += insn.length;
+	}
+	entry->start = range->start;
+	entry->halfwords = range->halfwords;
+	return true;
+}
+
+static void print_range(struct pcs *pcs, const struct nt_range *range)
+{
+	uint64_t key = range->start ^ (uint64_t)range->halfwords << 48;
+	struct entry *entry = &pcs->entries[key * 0x9e3779b97f4a7c15ULL >> 50];
+
+	if (entry->start != range->start || entry->halfwords != range->halfwords) {
+		if (!make_entry(pcs, range, entry)) {
+			pcs->failed = true;
+			return;
+		}
+	}
+	if (pcs->len + entry->len > OUT_SIZE)
+		flush(pcs);
+	memcpy(pcs->out + pcs->len, entry->text, entry->len);
+	pcs->len += entry->len;
+}
+
+void pcs_print(struct pcs *pcs, const struct nt_range *ranges, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr && !pcs->failed; i++) {
+		if (ranges[i].halfwords)
+			print_range(pcs, &ranges[i]);
+	}
+}
+
+bool pcs_free(struct pcs *pcs)
+{
+	bool ok;
+	size_t i;
+
+	flush(pcs);
+	ok = !pcs->failed;
+	for (i = 0; i < NR_ENTRIES; i++)
+		free(pcs->entries[i].text);
+	free(pcs->entries);
+	free(pcs);
+	return ok;
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Decode a trace and compare it with the truth on the way, with the code that
+ * the truth file has: of a whole boot of Linux no ELF file has it all, since the
+ * kernel patches itself, loads modules, and runs programs.
+ *
+ * The decoder gets instructions by their address, and nothing else of the truth.
+ * Where code changes, the new one takes the place of the old as soon as the
+ * comparison has passed the last block that ran the old.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf-image.h"
+#include "options.h"
+#include "verify.h"
+
+#define LINE_BYTES	64
+#define READ_AHEAD	20000		/* blocks whose code is known before they are decoded */
+#define SEARCH_AHEAD	400000		/* ... where the decoder asks for more */
+#define ERRORS_SHOWN	5
+
+/* 64 bytes of code, by half-words */
+struct line {
+	uint64_t	key;		/* address / 64 + 1; 0 is free */
+	uint32_t	valid, asked;	/* half-words: known; asked for in vain */
+	uint64_t	last_use[LINE_BYTES / 2];	/* number of the last block that ran it */
+	uint8_t		bytes[LINE_BYTES];
+};
+
+struct code {
+	struct hart	*hart;
+	struct line	*line;
+	size_t		n, size;	/* a power of two */
+	bool		changed;	/* the image must forget what it decoded */
+	bool		failed;
+};
+
+static size_t slot_of(const struct code *c, uint64_t key)
+{
+	size_t i = key * 0x9e3779b97f4a7c15ULL >> 20 & (c->size - 1);
+
+	while (c->line[i].key && c->line[i].key != key)
+		i = (i + 1) & (c->size - 1);
+	return i;
+}
+
+static bool grow(struct code *c)
+{
+	struct code old = *c;
+	size_t i;
+
+	c->size = old.size ? 2 * old.size : 4096;
+	c->line = calloc(c->size, sizeof(*c->line));
+	if (!c->line) {
+		*c = old;
+		return false;
+	}
+	for (i = 0; i < old.size; i++)
+		if (old.line[i].key)
+			c->line[slot_of(c, old.line[i].key)] = old.line[i];
+	free(old.line);
+	return true;
+}
+
+/* The line of @addr, made if it is not there; NULL without memory. */
+static struct line *line_of(struct code *c, uint64_t addr)
+{
+	uint64_t key = addr / LINE_BYTES + 1;
+	struct line *l;
+
+	if (2 * c->n >= c->size && !grow(c)) {
+		c->failed = true;
+		return NULL;
+	}
+	l = &c->line[slot_of(c, key)];
+	if (!l->key) {
+		l->key = key;
+		c->n++;
+	}
+	return l;
+}
+
+/* Does the block's code differ from what is known there, and is that still to be decoded? */
+static bool must_wait(struct code *c, const struct block *b)
+{
+	uint64_t now = hart_index(c->hart);
+	uint32_t i;
+
+	for (i = 0; i < 2 * b->iretire; i += 2) {
+		uint64_t addr = b->iaddr + i;
+		struct line *l = line_of(c, addr);
+		unsigned int at = addr % LINE_BYTES;
+
+		if (l && l->valid >> at / 2 & 1 && memcmp(l->bytes + at, b->code + i, 2) &&
+		    l->last_use[at / 2] >= now)
+			return true;
+	}
+	return false;
+}
+
+static bool learn(void *ctx, const struct block *b, uint64_t index, bool force)
+{
+	struct code *c = ctx;
+	uint32_t i;
+
+	if (!b->code || (!force && must_wait(c, b)))
+		return !b->code;
+	for (i = 0; i < 2 * b->iretire; i += 2) {
+		uint64_t addr = b->iaddr + i;
+		struct line *l = line_of(c, addr);
+		unsigned int at = addr % LINE_BYTES;
+		uint32_t bit = 1U << at / 2;
+
+		if (!l)
+			return true;
+		if (l->asked & bit || (l->valid & bit && memcmp(l->bytes + at, b->code + i, 2)))
+			c->changed = true;
+		memcpy(l->bytes + at, b->code + i, 2);
+		l->valid |= bit;
+		l->asked &= ~bit;
+		l->last_use[at / 2] = index;
+	}
+	return true;
+}
+
+static bool known(struct code *c, uint64_t addr)
+{
+	struct line *l = line_of(c, addr);
+
+	return l && l->valid >> addr % LINE_BYTES / 2 & 1;
+}
+
+static int read_code(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size)
+{
+	struct code *c = ctx;
+	size_t n = 0;
+
+	(void)space;
+	addr &= ~1ULL;
+	if (!known(c, addr))
+		hart_read_ahead(c->hart, SEARCH_AHEAD);
+	while (n + 2 <= size && known(c, addr + n)) {
+		struct line *l = line_of(c, addr + n);
+
+		memcpy(buf + n, l->bytes + (addr + n) % LINE_BYTES, 2);
+		n += 2;
+	}
+	if (n + 2 <= size) {
+		struct line *l = line_of(c, addr + n);
+
+		if (l)
+			l->asked |= 1U << (addr + n) % LINE_BYTES / 2;
+	}
+	return n;
+}
+
+static void say_error(struct hart *h, const struct nt_item *it)
+{
+	char text[256];
+
+	if (h->errors++ >= ERRORS_SHOWN)
+		return;
+	nt_item_desc(it, text, sizeof(text));
+	fprintf(stderr, "ntrace verify: %s\n", text);
+}
+
+static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
+{
+	struct item item = { 0 };
+
+	h->where = it->offset;
+	switch (it->type) {
+	case NT_ITEM_RANGE:
+		if (!it->range.insns)
+			return;
+		item.kind = ITEM_RANGE;
+		item.start = it->range.start;
+		item.end = it->range.end;
+		item.ninsn = it->range.insns;
+		break;
+	case NT_ITEM_SYNC:
+		if (!it->sync.restart)
+			return;
+		/* behind a gap it may be any; else the encoder has started here */
+		if (*gap) {
+			*gap = false;
+			return;
+		}
+		item.kind = ITEM_START;
+		item.start = it->sync.addr;
+		break;
+	case NT_ITEM_LOST:
+	case NT_ITEM_ERROR:
+		if (it->type == NT_ITEM_ERROR)
+			say_error(h, it);
+		item.kind = ITEM_GAP;
+		*gap = true;
+		break;
+	default:
+		return;
+	}
+	hart_take(h, &item);
+}
+
+static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image, struct code *c,
+		   struct input *in)
+{
+	struct nt_item item;
+	const uint8_t *data;
+	bool gap = false;
+	long n;
+	int rc = 0;
+
+	while ((n = input_read(in, &data)) > 0) {
+		nt_flow_feed(flow, data, n);
+		while ((rc = nt_flow_next(flow, &item)) > 0) {
+			take_item(h, &item, &gap);
+			if (!c)
+				continue;
+			hart_read_ahead(h, READ_AHEAD);
+			if (c->changed)
+				nt_image_invalidate(image);
+			c->changed = false;
+		}
+		if (rc < 0)
+			return false;
+	}
+	nt_flow_end(flow);
+	while (nt_flow_next(flow, &item) > 0)
+		take_item(h, &item, &gap);
+	return n == 0;
+}
+
+static bool add_elf(struct nt_image *image, struct nt_config *config, const char *spec)
+{
+	char *path = strdup(spec), *at;
+	uint64_t offset = 0;
+	unsigned int xlen = 64;
+	bool ok = false;
+
+	if (path) {
+		at = strrchr(path, '@');
+		if (at)
+			*at = '\0';
+		ok = (!at || parse_number(at + 1, UINT64_MAX, &offset)) &&
+		     elf_image_add(image, path, offset, &xlen);
+	}
+	config->xlen = xlen;
+	free(path);
+	return ok;
+}
+
+bool verify_trace(struct hart *h, const char *path, const struct options *options,
+		  char *const *elf, unsigned int n_elf)
+{
+	struct nt_config config = options->config;
+	struct nt_image *image = nt_image_new();
+	struct code code = { .hart = h };
+	struct nt_image_reader reader = { .read = read_code, .ctx = &code };
+	struct input *in = input_open(path, options->pins);
+	struct nt_flow *flow = NULL;
+	bool ok = image && in;
+	unsigned int i;
+
+	h->unit = "offset";
+	for (i = 0; ok && i < n_elf; i++)
+		ok = add_elf(image, &config, elf[i]);
+	if (ok && !n_elf) {
+		nt_image_set_reader(image, &reader);
+		h->learn = learn;
+		h->learn_ctx = &code;
+		hart_read_ahead(h, READ_AHEAD);
+		code.changed = false;
+	}
+	if (ok) {
+		flow = nt_flow_new(&config, image);
+		ok = flow && decode(h, flow, image, n_elf ? NULL : &code, in) && !code.failed;
+		if (!ok)
+			fprintf(stderr, "ntrace verify: '%s': %s\n", path,
+				"cannot be read, or memory is short");
+	}
+	h->learn = NULL;
+	nt_flow_free(flow);
+	nt_image_free(image);
+	input_close(in);
+	free(code.line);
+	return ok;
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Comparing what a decoder walked with the truth of one hart: see verify.h.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verify.h"
+
+static struct block *block_at(const struct ring *r, size_t i)
+{
+	return &r->block[(r->first + i) & (r->size - 1)];
+}
+
+static bool ring_push(struct ring *r, const struct block *b)
+{
+	if (r->n == r->size) {
+		size_t size = r->size ? 2 * r->size : 1024, i;
+		struct block *grown = malloc(size * sizeof(*grown));
+
+		if (!grown)
+			return false;
+		for (i = 0; i < r->n; i++)
+			grown[i] = *block_at(r, i);
+		free(r->block);
+		r->block = grown;
+		r->first = 0;
+		r->size = size;
+	}
+	*block_at(r, r->n++) = *b;
+	return true;
+}
+
+/* One more traced block, to h->held; false at the end. */
+static bool fetch_block(struct hart *h)
+{
+	struct nb_truth_event ev;
+
+	while (!h->ended && nb_truth_next(h->reader, &ev) > 0) {
+		switch (ev.kind) {
+		case NB_TRUTH_START:
+			h->pending_start = true;
+			break;
+		case NB_TRUTH_SYNC:
+			h->pending_sync = true;
+			break;
+		case NB_TRUTH_STOP:
+			h->lost |= ev.evcode == NB_ENDED_LOST;
+			break;
+		case NB_TRUTH_BLOCK:
+			if (!ev.traced || !ev.blk.ninsn)
+				break;
+			h->held = (struct block){
+				.iaddr = ev.blk.iaddr, .iretire = ev.blk.iretire,
+				.ninsn = ev.blk.ninsn, .wide = ev.blk.wide, .code = ev.blk.code,
+				.start = h->pending_start,
+				.sync = h->pending_start || h->pending_sync,
+				.lost_before = h->pending_start && h->lost,
+			};
+			h->lost &= !h->pending_start;
+			h->pending_start = false;
+			h->pending_sync = false;
+			h->holds = true;
+			return true;
+		default:
+			break;
+		}
+	}
+	h->ended = true;
+	return false;
+}
+
+/* Put one more block into the ring; false at the end, or where it must wait. */
+static bool read_block(struct hart *h, bool force)
+{
+	if (!h->holds && !fetch_block(h))
+		return false;
+	if (h->learn && !h->learn(h->learn_ctx, &h->held, h->behind + h->ring.n, force))
+		return false;
+	h->holds = false;
+	return ring_push(&h->ring, &h->held);
+}
+
+void hart_read_ahead(struct hart *h, size_t n)
+{
+	while (h->ring.n < h->at.index + n && read_block(h, false))
+		;
+}
+
+uint64_t hart_index(const struct hart *h)
+{
+	return h->behind + h->at.index;
+}
+
+/* Make the block of @p readable; false behind the end of the truth. */
+static bool have(struct hart *h, const struct place *p)
+{
+	while (p->index >= h->ring.n)
+		if (!read_block(h, true))
+			return false;
+	return true;
+}
+
+static struct block *block_of(struct hart *h, const struct place *p)
+{
+	return block_at(&h->ring, p->index);
+}
+
+static uint64_t pc_of(struct hart *h, const struct place *p)
+{
+	return p->insn ? p->pc : block_of(h, p)->iaddr;
+}
+
+/* Half-words of an instruction, 0 where the truth does not tell. */
+static unsigned int insn_size(const struct block *b, uint32_t i)
+{
+	if (b->wide)
+		return 1 + (b->wide[i / 64] >> i % 64 & 1);
+	if (b->iretire == b->ninsn)
+		return 1;
+	return b->iretire == 2 * b->ninsn ? 2 : 0;
+}
+
+static bool step_insn(struct hart *h, struct place *p)
+{
+	struct block *b = block_of(h, p);
+	unsigned int size = insn_size(b, p->insn);
+
+	if (!size)
+		return false;
+	p->pc = pc_of(h, p) + 2 * size;
+	if (++p->insn == b->ninsn)
+		*p = (struct place){ .index = p->index + 1 };
+	return true;
+}
+
+/* Forget the blocks before the place of the comparison. */
+static void drop_behind(struct hart *h)
+{
+	struct ring *r = &h->ring;
+
+	r->first = (r->first + h->at.index) & (r->size ? r->size - 1 : 0);
+	r->n -= h->at.index;
+	h->behind += h->at.index;
+	h->at.index = 0;
+}
+
+/* ---- Comparing ---- */
+
+static bool match_range(struct hart *h, struct place *p, const struct item *it)
+{
+	uint64_t pc = it->start, left = it->ninsn;
+
+	while (pc != it->end || left) {
+		struct block *b;
+
+		if (!left || !have(h, p) || pc_of(h, p) != pc)
+			return false;
+		b = block_of(h, p);
+		if (!p->insn && left >= b->ninsn && it->end - pc >= 2ULL * b->iretire) {
+			pc += 2ULL * b->iretire;
+			left -= b->ninsn;
+			*p = (struct place){ .index = p->index + 1 };
+			continue;
+		}
+		if (!insn_size(b, p->insn))
+			return false;
+		pc += 2 * insn_size(b, p->insn);
+		left--;
+		step_insn(h, p);
+	}
+	return true;
+}
+
+/* Does the truth go on at @p with @it? Then @p is moved behind it. */
+static bool match(struct hart *h, struct place *p, const struct item *it)
+{
+	if (it->kind == ITEM_RANGE)
+		return match_range(h, p, it);
+	if (it->kind == ITEM_START)
+		return have(h, p) && !p->insn && block_of(h, p)->start;
+	if (!have(h, p) || pc_of(h, p) != it->start)
+		return false;
+	if (block_of(h, p)->ninsn > 1)
+		return step_insn(h, p);
+	*p = (struct place){ .index = p->index + 1 };
+	return true;
+}
+
+static uint64_t insns_left_in_block(struct hart *h)
+{
+	return block_of(h, &h->at)->ninsn - h->at.insn;
+}
+
+/* Leave the block behind; returns its instructions that were not compared. */
+static uint64_t skip_block(struct hart *h)
+{
+	uint64_t n = insns_left_in_block(h);
+
+	h->at = (struct place){ .index = h->at.index + 1 };
+	drop_behind(h);
+	return n;
+}
+
+static void differ(struct hart *h, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (h->differs)
+		return;
+	h->differs = true;
+	n = snprintf(h->difference, sizeof(h->difference), "%s %llu, after %llu instructions: ",
+		     h->unit, (unsigned long long)h->where, (unsigned long long)h->compared);
+	va_start(ap, fmt);
+	vsnprintf(h->difference + n, sizeof(h->difference) - n, fmt, ap);
+	va_end(ap);
+}
+
+static bool truth_is_bad(const struct hart *h)
+{
+	return nb_truth_error(h->reader);
+}
+
+static void differ_at(struct hart *h, const struct item *it)
+{
+	if (!have(h, &h->at) && truth_is_bad(h))
+		differ(h, "truth file %s %s", h->path, nb_truth_error(h->reader));
+	else if (!have(h, &h->at))
+		differ(h, "decoded 0x%llx, but nothing more was traced",
+		       (unsigned long long)it->start);
+	else if (it->kind == ITEM_RANGE)
+		differ(h, "decoded 0x%llx..0x%llx of %llu, but from 0x%llx another range ran",
+		       (unsigned long long)it->start, (unsigned long long)it->end,
+		       (unsigned long long)it->ninsn, (unsigned long long)pc_of(h, &h->at));
+	else
+		differ(h, "decoded 0x%llx, but 0x%llx ran", (unsigned long long)it->start,
+		       (unsigned long long)pc_of(h, &h->at));
+}
+
+/*
+ * Where the encoder lost trace the decode stops short; it must go on exactly
+ * where the encoder did. @n is what the truth has in between; the comparison
+ * stands at that restart, if there is one.
+ */
+static bool skip_lost_session(struct hart *h, uint64_t *n)
+{
+	*n = 0;
+	if (have(h, &h->at) && !h->at.insn && block_of(h, &h->at)->start)
+		return block_of(h, &h->at)->lost_before;
+	while (have(h, &h->at)) {
+		*n += skip_block(h);
+		if (have(h, &h->at) && block_of(h, &h->at)->start)
+			return block_of(h, &h->at)->lost_before;
+	}
+	return h->lost;
+}
+
+static uint64_t item_insns(const struct item *it)
+{
+	return it->kind == ITEM_RANGE ? it->ninsn : it->kind == ITEM_PC;
+}
+
+static void compare(struct hart *h, const struct item *it)
+{
+	struct place before = h->at;
+	uint64_t n;
+
+	if (match(h, &h->at, it)) {
+		h->compared += item_insns(it);
+		drop_behind(h);
+		return;
+	}
+	h->at = before;
+	differ_at(h, it);	/* said only if it is one */
+	if (!skip_lost_session(h, &n)) {
+		h->missing += n;
+		return;
+	}
+	before = h->at;
+	if (!match(h, &h->at, it)) {
+		h->at = before;
+		return;
+	}
+	h->differs = false;
+	h->gaps++;
+	h->lost_declared += n;
+	h->compared += item_insns(it);
+	drop_behind(h);
+}
+
+/* ---- Gaps that the decode declares: it goes on at some synchronising message ---- */
+
+static bool ahead_matches(struct hart *h, const struct place *from)
+{
+	struct place p = *from;
+	unsigned int i;
+
+	for (i = 0; i < h->n_ahead; i++)
+		if (!match(h, &p, &h->ahead[i]))
+			return false;
+	return true;
+}
+
+static void align(struct hart *h)
+{
+	uint64_t skipped = 0;
+	unsigned int i;
+
+	h->gap = false;
+	h->gaps++;
+	while (have(h, &h->at)) {
+		bool here = !h->at.insn && block_of(h, &h->at)->sync;
+
+		/* the gap may be empty: the decode then goes on where it was */
+		if ((here || !skipped) && ahead_matches(h, &h->at)) {
+			h->lost_declared += skipped;
+			for (i = 0; i < h->n_ahead; i++)
+				compare(h, &h->ahead[i]);
+			h->n_ahead = 0;
+			return;
+		}
+		skipped += skip_block(h);
+	}
+	h->lost_declared += skipped;
+	if (h->n_ahead)
+		differ(h, "after a gap decoded 0x%llx, where no synchronising message was",
+		       (unsigned long long)h->ahead[0].start);
+	h->n_ahead = 0;
+}
+
+void hart_take(struct hart *h, const struct item *it)
+{
+	if (h->differs)
+		return;
+	if (it->kind == ITEM_GAP) {
+		if (h->gap && h->n_ahead)
+			align(h);
+		h->gap = true;
+	} else if (h->gap) {
+		h->ahead[h->n_ahead++] = *it;
+		if (h->n_ahead == AHEAD)
+			align(h);
+	} else {
+		compare(h, it);
+	}
+}
+
+/*
+ * "Error Message will be the last message in trace stream" (chapter "Error
+ * Message"): nothing came after a declared loss, so all of the rest is in it.
+ */
+static void end_in_gap(struct hart *h)
+{
+	h->gap = false;
+	h->gaps++;
+	while (have(h, &h->at))
+		h->lost_declared += skip_block(h);
+}
+
+void hart_finish(struct hart *h)
+{
+	uint64_t left = 0, n;
+	bool declared;
+
+	if (h->gap && h->n_ahead)
+		align(h);
+	else if (h->gap)
+		end_in_gap(h);
+	while (have(h, &h->at)) {
+		declared = skip_lost_session(h, &n);
+		if (declared && n)
+			h->gaps++;
+		if (declared)
+			h->lost_declared += n;
+		else
+			left += n;
+		if (have(h, &h->at))
+			left += skip_block(h);
+	}
+	h->missing += left;
+	if (truth_is_bad(h))
+		differ(h, "truth file %s %s", h->path, nb_truth_error(h->reader));
+}
+
+struct hart *hart_open(const char *path, unsigned int *number)
+{
+	struct hart *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->path = path;
+	h->unit = "line";
+	h->reader = nb_truth_open(path, number);
+	if (h->reader)
+		return h;
+	fprintf(stderr, "ntrace verify: '%s': %s\n", path,
+		errno == EINVAL ? "not a truth file" : strerror(errno));
+	free(h);
+	return NULL;
+}
+
+void hart_close(struct hart *h)
+{
+	if (!h)
+		return;
+	nb_truth_reader_close(h->reader);
+	free(h->ring.block);
+	free(h);
+}

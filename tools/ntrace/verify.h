@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Comparing what a decoder walked with the truth of one hart.
+ */
+#ifndef NTRACE_VERIFY_H
+#define NTRACE_VERIFY_H
+
+#include <ntrace/ntrace.h>
+
+#include "truth.h"
+
+#define AHEAD		48	/* items that must agree where a decode goes on after a gap */
+
+/* ---- The truth: traced blocks with at least one instruction ---- */
+
+struct block {
+	uint64_t	iaddr;
+	uint32_t	iretire, ninsn;
+	const uint64_t	*wide;
+	bool		start;		/* the trace (re)starts here */
+	bool		sync;		/* a synchronising message has this address */
+	bool		lost_before;	/* the encoder lost trace before this restart */
+	const uint8_t	*code;		/* NULL where the truth has none */
+};
+
+/* Blocks read ahead: a ring that grows. */
+struct ring {
+	struct block	*block;
+	size_t		first, n, size;	/* size is a power of two */
+};
+
+/* A place in the truth: instruction @insn, at @pc, of the @index'th block of the ring. */
+struct place {
+	size_t		index;
+	uint32_t	insn;
+	uint64_t	pc;
+};
+
+/* ---- What the decoder walked: one line ---- */
+
+enum item_kind { ITEM_PC, ITEM_RANGE, ITEM_GAP, ITEM_START };
+
+struct item {
+	enum item_kind	kind;
+	unsigned int	cpu;
+	uint64_t	start, end, ninsn;
+};
+
+struct hart {
+	struct nb_truth_reader *reader;
+	const char	*path;
+	struct ring	ring;
+	struct place	at;
+	bool		ended, lost;	/* of the reader */
+	bool		pending_start, pending_sync;
+	bool		differs;
+	bool		gap;		/* declared, not aligned yet */
+	struct item	ahead[AHEAD];	/* since the gap */
+	unsigned int	n_ahead;
+	struct block	held;		/* read, but not in the ring yet */
+	bool		holds;
+	uint64_t	behind;		/* blocks that have left the ring */
+	uint64_t	where;		/* line or offset of what is compared */
+	const char	*unit;		/* "line" or "offset" */
+	uint64_t	compared, gaps, lost_declared, missing, errors;
+	char		difference[256];
+
+	/*
+	 * Called with each block before it is put into the ring; false: not yet,
+	 * unless @force. NULL: every block is welcome.
+	 */
+	bool		(*learn)(void *ctx, const struct block *block, uint64_t index, bool force);
+	void		*learn_ctx;
+};
+
+/* The truth file of @path and the number of its hart. NULL: it was said why. */
+struct hart *hart_open(const char *path, unsigned int *number);
+void hart_close(struct hart *h);
+
+/* The next that was decoded */
+void hart_take(struct hart *h, const struct item *it);
+
+/* Nothing more was decoded */
+void hart_finish(struct hart *h);
+
+/* Read up to @n blocks ahead of the comparison, as far as hart::learn lets */
+void hart_read_ahead(struct hart *h, size_t n);
+
+/* Number of the block at which the comparison is, as hart::learn is told */
+uint64_t hart_index(const struct hart *h);
+
+struct options;
+
+/*
+ * Decode @path and compare it with @h. @elf: @n_elf names of ELF files; without
+ * any, the code is that which the truth file has. False: it was said why.
+ */
+bool verify_trace(struct hart *h, const char *path, const struct options *options,
+		  char *const *elf, unsigned int n_elf);
+
+#endif /* NTRACE_VERIFY_H */
