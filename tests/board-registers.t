@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Registers of the board as software sees them, without a driver; and what the
+# board says to wrong options, a guest that hangs, and a guest that crashes.
+. "$(dirname "$0")/lib/tap.sh"
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
+make -s -C "$top/tools/board" O="$O" all >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
+make -s -C "$top" O="$O" tool >"$tap_tmp/make" 2>&1
+board=$top/tools/board/board
+
+plan 29
+printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=sram sram=1048576\n' >"$tap_tmp/topology"
+ok "the guest runs the register script" sh -c "'$board' run --no-driver --topology '$tap_tmp/topology' --stats '$tap_tmp/stats' -- \
+	\"\$(cat '$top/tests/board/registers.sh')\" >'$tap_tmp/regs'"
+reg() { sed -n "s/^$1 //p" "$tap_tmp/regs"; }
+bits() { echo $(($(reg "$1") & $2)); }
+
+is "trTeActive is 0 after reset" "$(bits te_inactive 1)" 0
+is "trTeActive follows, trTeEmpty is 1, trTeEnable 0" "$(bits te_active 0xb)" 9
+is "trTeImpl: version 1.0, encoder, protocol 1.0" "$(bits te_impl 0x00ff0fff)" $((0x00010101))
+is "trRamActive follows, trRamEmpty is 1" "$(bits ram_active 0xb)" 9
+is "trRamImpl: version 1.0, RAM sink, SRAM only" "$(bits ram_impl 0x3fff)" $((0x1901))
+is "reserved registers of the encoder read 0" "$(reg te_reserved)" 0x00000000
+is "reserved registers of the sink read 0" "$(reg ram_reserved)" 0x00000000
+mode=$(($(bits te_mode_1 0x70) >> 4))
+ok "trTeInstMode 1 becomes 3 or 6, not 0" [ "$mode" = 3 -o "$mode" = 6 ]
+is "trTeInstFeatures: what N-Trace does not have reads 0" "$(bits te_features 0xf833)" 0
+is "trRamStartLow is fixed at 0 in SRAM mode" "$(reg ram_start)" 0x00000000
+is "trRamLimitLow: the last word" "$(reg ram_limit)" 0x000FFFFC
+is "trRamEnable follows" "$(bits ram_enabled 2)" 2
+is "trTeEnable and trTeInstTracing follow" "$(bits te_tracing 6)" 6
+is "trTeEnable 0: flushed" "$(bits te_stopped 0xa)" 8
+is "trRamEnable 0: flushed" "$(bits ram_stopped 0xa)" 8
+ok "trRamWP went on" [ $(($(reg ram_wp) & ~3)) -gt 32 ]
+is "trRamRP has gone on by each load of trRamData" "$(reg ram_rp)" 0x00000020
+sed -n 's/^word //p' "$tap_tmp/regs" | while read -r w; do
+	w=$((w))
+	# shellcheck disable=SC2059
+	printf "$(printf '\\%o\\%o\\%o\\%o' $((w & 255)) $((w >> 8 & 255)) $((w >> 16 & 255)) $((w >> 24 & 255)))"
+done >"$tap_tmp/trace"
+"$O/bin/ntrace" dump "$tap_tmp/trace" >"$tap_tmp/dump" 2>&1
+sed 's/^/# /' "$tap_tmp/dump" | head -5
+ok "its first message is ProgTraceSync, trace enable" sh -c "head -n 1 '$tap_tmp/dump' | grep -q 'ProgTraceSync.*SYNC.*5'"
+is "trTeActive 0 resets" "$(bits te_off 3)" 0
+is "a byte can be loaded" "$(reg te_byte)" 0x00
+is "no step of the program is lost to register accesses" "$(sed -n 's/^hart0 .* edges=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 0
+figure "$(sed -n 's/^hart0 .* register_accesses=\([0-9]*\).*/\1/p' "$tap_tmp/stats") register accesses"
+
+says() { # NAME STATUS TEXT COMMAND...
+	_name=$1 _status=$2 _text=$3
+	shift 3
+	_rc=0
+	"$@" >"$tap_tmp/said" 2>&1 </dev/null || _rc=$?
+	ok "$_name" sh -c "[ $_rc -eq $_status ] && grep -q -- '$_text' '$tap_tmp/said' || { cat '$tap_tmp/said'; echo status $_rc; exit 1; }"
+}
+says "an option that is not there" 125 "no option --nosuch" "$board" run --nosuch -- true
+says "a kernel that is not there" 125 "no kernel 5.4" "$board" run --kernel 5.4 -- true
+says "a topology that is not there" 125 "no topology ring" "$board" run --topology ring -- true
+says "an option that the hardware has not" 125 "no option .te.colour." "$board" run --model te.colour=blue -- true
+says "several harts by one thread" 125 "one hart" "$board" run --icount --harts 2 -- true
+says "a guest that hangs is stopped, and its console kept" 124 "console is in" "$board" run --no-driver --timeout 25 -- 'sleep 1000'
+says "the command's status is the board's" 7 done "$board" run --no-driver -- 'echo done; exit 7'
+done_testing

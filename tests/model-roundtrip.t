@@ -1,0 +1,130 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# PCs -> `ntrace encode` -> `ntrace decode --pcs` -> the same PCs: a real
+# program of over 10 million instructions, and each option of the encoder on
+# shorter lists, with traps and gaps, RV64 and RV32. Encoder and decoder share
+# no code.
+. "$(dirname "$0")/lib/tap.sh"
+set -f
+
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+program=$O/root/guest/bin/busybox
+[ -e "$program" ] || "$top/tools/setup/setup" guest >"$tap_tmp/setup" 2>&1 || { cat "$tap_tmp/setup"; exit 1; }
+ntrace=$tap_tmp/ntrace	# a copy: it may be built anew meanwhile
+cp "$O/bin/ntrace" "$ntrace"
+tmp=$tap_tmp
+plan 14
+
+# roundtrip LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS"
+roundtrip() {
+	# shellcheck disable=SC2086
+	"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" $3 >"$tmp/encode" 2>&1 || {
+		echo "encode $3: $(cat "$tmp/encode")"; return 1; }
+	# shellcheck disable=SC2086
+	"$ntrace" decode "$tmp/nt" --elf "$2" --pcs $4 >"$tmp/pcs" 2>"$tmp/err" || {
+		echo "encode $3, decode $4: $(head -n 3 "$tmp/err")"; return 1; }
+	cmp "$tmp/pcs" "${1%.list}.pcs" || { echo "encode $3, decode $4"; return 1; }
+}
+
+# without the gaps
+flat() { grep -v '^-' "$1" >"${1%.list}.pcs"; }
+
+# Every option of the encoder, alone and together, in both modes, with each
+# kind of periodic sync. $3: options that decode needs always
+combinations() {
+	n=0 bad=0
+	for mode in btm htm; do
+		for sync in "" "--sync-mode 1 --sync-max 2" "--sync-mode 2 --sync-max 6 --timestamp" \
+			"--sync-mode 3 --sync-max 4 --sync-delayed"; do
+			ts=; case $sync in *timestamp*) ts=--timestamp ;; esac
+			for own in "--src-bits 5 --src 17" "--context 4711 --timestamp" "--btype-extended" \
+				"--icnt-bits 4" "--icnt-bits 6 --icnt-sync" "--hist-bits 2" "--hist-bits 9" \
+				"--hist-always" "--repeat-branch" "--repeated-history" \
+				"--repeated-history --hist-bits 5" "--return-mode 1 --return-depth 5" \
+				"--return-mode 2" "--trap exception" "--priv m"; do
+				need=$ts
+				case $own in
+				*src*) need="$need --src-bits 5" ;;
+				*--timestamp) need=--timestamp ;;
+				*return-mode\ 1*) [ "$4" = real ] || continue; need="$need --implicit-return" ;;
+				*return*) need="$need --implicit-return" ;;
+				esac
+				n=$((n + 1))
+				roundtrip "$1" "$2" "--mode $mode $sync $own" "$need $3" || bad=$((bad + 1))
+			done
+			for both in "--implicit-return" "--sequential-jump" "--all-jumps" "--extend-addr" \
+				"--implicit-return --sequential-jump --all-jumps --extend-addr"; do
+				for own in "" "--repeated-history --repeat-branch"; do
+					n=$((n + 1))
+					roundtrip "$1" "$2" "--mode $mode $sync $both $own" "$ts $both $3" ||
+						bad=$((bad + 1))
+				done
+			done
+		done
+	done
+	echo "$n combinations, $bad failed"
+	[ $bad -eq 0 ]
+}
+
+# A program that was not written for this: busybox compresses a file of ours.
+head -c 16000 "$ntrace" >"$tmp/input"
+ok "PCs of busybox bzip2" "$top/tests/lib/pcs" "$tmp/real.list" "$program" bzip2 -k "$tmp/input"
+flat "$tmp/real.list"
+count=$(wc -l <"$tmp/real.list")
+is "over 10 million of them" "$([ "$count" -gt 10000000 ] && echo yes)" yes
+for mode in btm htm; do
+	start=$(date +%s%N)
+	ok "$mode: $count PCs come back" roundtrip "$tmp/real.list" "$program" "--mode $mode --stats" ""
+	figure "$mode round trip: $count instructions compared, 0 differences" \
+		"($(($(date +%s%N) / 1000000 - start / 1000000)) ms): $(head -n 1 "$tmp/encode")"
+done
+ok "... and with all optimisations" roundtrip "$tmp/real.list" "$program" \
+	"--implicit-return --sequential-jump --extend-addr --repeated-history --sync-mode 3 --sync-max 12" \
+	"--implicit-return --sequential-jump --extend-addr"
+
+head -n 120000 "$tmp/real.list" >"$tmp/short.list"
+flat "$tmp/short.list"
+ok "each option, real code" combinations "$tmp/short.list" "$program" "" real
+
+python3 "$top/tests/model/walk.py" "$program" 60000 1 >"$tmp/walk.list"
+flat "$tmp/walk.list"
+ok "each option, random walk with traps and gaps" combinations "$tmp/walk.list" "$program" "" walk
+
+riscv64-linux-gnu-gcc -march=rv32imac -mabi=ilp32 -ffreestanding -nostdlib -static -O2 \
+	-Wl,-m,elf32lriscv,-Ttext=0x80000000,-e,0 -o "$tmp/rv32" "$top/tools/board/model/insn.c"
+python3 "$top/tests/model/walk.py" "$tmp/rv32" 60000 2 >"$tmp/walk32.list"
+flat "$tmp/walk32.list"
+ok "each option, RV32" combinations "$tmp/walk32.list" "$tmp/rv32" --rv32 walk
+
+# "If TE cannot send a message, the hart is stalled until it can": nothing is lost
+ok "a FIFO that stalls loses nothing" roundtrip "$tmp/short.list" "$program" \
+	"--fifo-depth 100 --fifo-rate 4 --stall" ""
+
+# A FIFO that overflows: what is lost is what the trace says, and nothing else
+overflow() {
+	for opts in "--fifo-depth 128 --fifo-rate 8" "--fifo-depth 300 --fifo-rate 24 --sync-mode 3 --sync-max 6" \
+		"--fifo-depth 100 --fifo-rate 24 --context 5" \
+		"--fifo-depth 300 --fifo-rate 24 --repeat-branch --repeated-history"; do
+		# shellcheck disable=SC2086
+		"$ntrace" encode --elf "$program" --pcs "$tmp/short.list" -o "$tmp/nt" --truth "$tmp/truth" \
+			--stats --mode "$1" $opts >"$tmp/encode" || return 1
+		grep -q ' 0 overflows' "$tmp/encode" && { echo "no overflow with $opts"; return 1; }
+		"$ntrace" decode "$tmp/nt" --elf "$program" --ranges >"$tmp/ranges" 2>/dev/null
+		"$ntrace" verify --truth "$tmp/truth" --decoded "$tmp/ranges" || return 1
+		"$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" --quiet || return 1
+	done
+}
+ok "overflow, BTM: nothing is missing that is not declared" overflow btm
+ok "overflow, HTM: nothing is missing that is not declared" overflow htm
+roundtrip "$tmp/short.list" "$program" "--truth $tmp/truth" ""
+sed -n '1,500p;502,1000p' "$tmp/short.pcs" >"$tmp/wrong"
+"$ntrace" verify --truth "$tmp/truth" --decoded "$tmp/wrong" >"$tmp/verify"
+is "verify finds one PC that is missing" "$? $(grep -c 'first difference.*after 500 instructions' "$tmp/verify")" "1 1"
+
+# traps and gaps; the decoder has the code from the truth
+roundtrip "$tmp/walk.list" "$program" "--truth $tmp/truth --mode btm --context 9" ""
+ok "verify decodes, with the code of the truth" "$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt"
+"$ntrace" encode --elf "$program" --pcs "$tmp/short.list" -o "$tmp/nt" >"$tmp/encode"
+"$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" >"$tmp/verify" 2>&1
+is "verify says that another trace is another" "$? $(grep -c 'first difference' "$tmp/verify")" "1 1"
+done_testing

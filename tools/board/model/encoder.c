@@ -1,0 +1,885 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The N-Trace encoder, from RISC-V N-Trace 1.0.
+ *
+ * The address of a jump or trap is the next block's, so its message waits in
+ * @pending until that block comes ("An address emitted is known at the next
+ * valid ingress port cycle").
+ */
+#include <string.h>
+
+#include "encoder.h"
+
+#define ICNT_BITS_MAX	22	/* NTRACE_MAX_ICNT */
+#define HIST_BITS_MAX	32	/* NTRACE_MAX_HIST */
+#define HREPEAT_MAX	((1U << 18) - 1)
+#define BCNT_MAX	((1U << 18) - 1)
+#define ETYPE_FIFO_OVERRUN	0
+#define ECODE_PROGRAM		(1U << 2)
+#define ECODE_OWNERSHIP		(1U << 3)
+#define RCODE_ICNT		0
+#define RCODE_HIST		1
+#define RCODE_HIST_REPEAT	2
+#define FORMAT_PRIV		0
+#define FORMAT_SCONTEXT		2
+#define FORMAT_HCONTEXT		3
+/* mode 2 of implicit return compares this much of an address */
+#define PARTIAL_MASK		0x1fffeULL
+/* cycles to wait before a refused message is tried again */
+#define RETRY_CYCLES		1024
+
+enum pending {
+	PENDING_NONE,
+	PENDING_DIRECT,		/* BTM taken branch that becomes DirectBranchSync */
+	PENDING_INDIRECT,
+	PENDING_RETURN,		/* silent, if it goes to pending_addr */
+};
+
+/* context_due */
+enum { CONTEXT_NONE, CONTEXT_WRITTEN, CONTEXT_RETIRED };
+
+/* ---- Messages: chapter "N-Trace Transmission Protocol" ---- */
+
+#define MSEO_END_FIELD		1
+#define MSEO_END_MESSAGE	3
+
+/*
+ * byte:  7 ....... 2  1 .. 0
+ *       | MDO[5:0]   | MSEO |
+ *
+ * Fixed fields gather in @fixed; the variable field after them begins at their
+ * next free bit.
+ */
+struct message {
+	uint8_t		bytes[NB_MESSAGE_MAX];
+	unsigned int	n;
+	uint32_t	fixed;
+	unsigned int	nbits;
+	uint8_t		tcode;
+};
+
+static void put_fixed(struct message *m, uint32_t value, unsigned int width)
+{
+	m->fixed |= value << m->nbits;
+	m->nbits += width;
+}
+
+static void put_var(struct message *m, uint64_t value)
+{
+	for (; m->nbits >= 6; m->nbits -= 6) {
+		m->bytes[m->n++] = (m->fixed & 63) << 2;
+		m->fixed >>= 6;
+	}
+	m->bytes[m->n++] = ((m->fixed | value << m->nbits) & 63) << 2;
+	value >>= 6 - m->nbits;
+	m->fixed = 0;
+	m->nbits = 0;
+	for (; value; value >>= 6)
+		m->bytes[m->n++] = (value & 63) << 2;
+	m->bytes[m->n - 1] |= MSEO_END_FIELD;
+}
+
+/*
+ * Chapter "Virtual Addresses Optimization": whole MDOs are sent until all bits
+ * above are equal to the last one sent. It follows a variable field, so it
+ * begins at a byte.
+ */
+static void put_addr_extended(struct message *m, uint64_t value, unsigned int width)
+{
+	int64_t rest = (int64_t)(value << (64 - width)) >> (64 - width);
+	unsigned int left = width;
+
+	for (;;) {
+		unsigned int mdo = rest & 63;
+
+		if (left < 6)	/* nothing was skipped: no extension */
+			mdo &= (1U << left) - 1;
+		rest >>= 6;
+		m->bytes[m->n++] = mdo << 2;
+		if (left <= 6 || rest == (mdo & 32 ? -1 : 0))
+			break;
+		left -= 6;
+	}
+	m->bytes[m->n - 1] |= MSEO_END_FIELD;
+}
+
+static void put_addr(const struct nb_encoder *enc, struct message *m, uint64_t addr)
+{
+	unsigned int width = enc->cfg.xlen - 1;	/* bit 0 is never sent */
+	uint64_t value = addr >> 1 & ((1ULL << width) - 1);
+
+	if (enc->cfg.extend_addr)
+		put_addr_extended(m, value, width);
+	else
+		put_var(m, value);
+}
+
+static void begin_message(const struct nb_encoder *enc, struct message *m, enum nb_tcode tcode)
+{
+	m->n = 0;
+	m->fixed = 0;
+	m->nbits = 0;
+	m->tcode = tcode;
+	put_fixed(m, tcode, 6);
+	put_fixed(m, enc->cfg.src_id, enc->cfg.src_bits);
+}
+
+/* ---- FIFO, overflow, stall ---- */
+
+static void update_attention(struct nb_encoder *enc)
+{
+	enc->attention = !enc->running || enc->pending || enc->sync_due != NB_SYNC_NONE ||
+			 enc->context_due || enc->qualify;
+}
+
+static void drain_fifo(struct nb_encoder *enc)
+{
+	uint64_t drained = (enc->cycles - enc->fifo_cycles) * enc->cfg.fifo_rate;
+
+	enc->fifo_level -= drained < enc->fifo_level ? drained : enc->fifo_level;
+	enc->fifo_cycles = enc->cycles;
+}
+
+/* Make room for @len bytes: with trTeInstStallEna the hart waits for it. */
+static bool fifo_room(struct nb_encoder *enc, unsigned int len)
+{
+	uint64_t depth = (uint64_t)enc->cfg.fifo_depth << 8, need = (uint64_t)len << 8;
+	uint64_t wait;
+
+	if (!depth)
+		return true;
+	drain_fifo(enc);
+	if (enc->fifo_level + need <= depth || (!enc->fifo_level && need > depth))
+		return true;
+	if (!enc->cfg.stall || !enc->cfg.fifo_rate)
+		return false;
+	wait = (enc->fifo_level + need - depth + enc->cfg.fifo_rate - 1) / enc->cfg.fifo_rate;
+	enc->cycles += wait;
+	enc->stats.stall_cycles += wait;
+	drain_fifo(enc);
+	if (enc->stalled)
+		enc->stalled(enc->stalled_opaque, false);
+	return true;
+}
+
+static bool transmit(struct nb_encoder *enc, struct message *m, bool sync)
+{
+	uint64_t mask = enc->cfg.ts_width < 64 ? (1ULL << enc->cfg.ts_width) - 1 : ~0ULL;
+	uint64_t now = 0;
+
+	if (enc->cfg.timestamp) {	/* chapter "Timestamp Reporting" */
+		now = (enc->now ? enc->now(enc->now_opaque) : 0) & mask;
+		put_var(m, sync ? now : (now - enc->time) & mask);
+	}
+	m->bytes[m->n - 1] |= MSEO_END_MESSAGE;
+	if (!fifo_room(enc, m->n) || !enc->out(enc->opaque, m->bytes, m->n))
+		return false;
+	enc->time = now;
+	if (enc->cfg.fifo_depth)
+		enc->fifo_level += (uint64_t)m->n << 8;
+	enc->stats.bytes += m->n;
+	enc->stats.messages[m->tcode]++;
+	enc->n_messages++;
+	return true;
+}
+
+static void end_session(struct nb_encoder *enc, uint8_t evcode)
+{
+	if (!enc->running)
+		return;
+	enc->running = false;
+	enc->pending = PENDING_NONE;
+	enc->context_due = CONTEXT_NONE;
+	enc->sync_due = NB_SYNC_NONE;
+	enc->state.session = 0;
+	enc->state.evcode = evcode;
+	enc->state.stamp++;
+	update_attention(enc);
+}
+
+/* A message is lost, and with it the place in the program. */
+static void lose(struct nb_encoder *enc, const struct message *m)
+{
+	enc->lost = true;
+	enc->lost_ecode |= m->tcode == NB_TCODE_OWNERSHIP ? ECODE_OWNERSHIP : ECODE_PROGRAM;
+	enc->retry_cycles = enc->cycles;
+	enc->stats.overflows++;
+	end_session(enc, NB_ENDED_LOST);
+	if (enc->stalled)
+		enc->stalled(enc->stalled_opaque, true);
+}
+
+static void send(struct nb_encoder *enc, struct message *m, bool sync)
+{
+	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
+
+	if (enc->lost)
+		return;
+	if (!transmit(enc, m, sync)) {
+		lose(enc, m);
+		return;
+	}
+	if (enc->cfg.sync_mode == 1 && enc->n_messages - enc->sync_start >= period &&
+	    enc->sync_due == NB_SYNC_NONE && enc->running)
+		enc->sync_due = NB_SYNC_PERIODIC;
+}
+
+/* Error message: "as soon as space is available", at least half of the FIFO. */
+static bool recover(struct nb_encoder *enc)
+{
+	struct message m;
+
+	if (enc->cycles < enc->retry_cycles)
+		return false;
+	if (enc->cfg.fifo_depth) {
+		drain_fifo(enc);
+		if (enc->fifo_level * 2 > (uint64_t)enc->cfg.fifo_depth << 8)
+			return false;
+	}
+	begin_message(enc, &m, NB_TCODE_ERROR);
+	put_fixed(&m, ETYPE_FIFO_OVERRUN, 4);
+	put_var(&m, enc->lost_ecode);
+	if (!transmit(enc, &m, false)) {
+		enc->retry_cycles = enc->cycles + RETRY_CYCLES;
+		return false;
+	}
+	enc->lost = false;
+	enc->lost_ecode = 0;
+	enc->start_sync = NB_SYNC_FIFO_OVERRUN;
+	return true;
+}
+
+/* ---- Counters ---- */
+
+/* Where the next block must look closer: I-CNT full, or periodic sync due. */
+static void set_stops(struct nb_encoder *enc)
+{
+	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
+
+	enc->icnt_stop = enc->sync_due == NB_SYNC_SEQUENTIAL ? UINT64_MAX : enc->icnt_limit;
+	enc->cycles_stop = UINT64_MAX;
+	if (enc->sync_due != NB_SYNC_NONE)
+		return;
+	if (enc->cfg.sync_mode == 3) {
+		uint64_t left = enc->sync_base < period ? period - enc->sync_base : 0;
+
+		if (left < enc->icnt_stop)
+			enc->icnt_stop = left;
+	} else if (enc->cfg.sync_mode == 2) {
+		enc->cycles_stop = enc->sync_start + period;
+	}
+}
+
+/* "The I-CNT counter is reset after its value has been transmitted" */
+static uint64_t take_icnt(struct nb_encoder *enc)
+{
+	uint64_t icnt = enc->icnt;
+
+	enc->stats.half_words += icnt;
+	enc->sync_base += icnt;
+	enc->icnt = 0;
+	set_stops(enc);
+	return icnt;
+}
+
+static uint32_t take_hist(struct nb_encoder *enc)
+{
+	uint32_t hist = enc->hist;
+
+	enc->hist = 1;
+	return hist;
+}
+
+static void flush_history(struct nb_encoder *enc)
+{
+	struct message m;
+
+	if (!enc->rep_count)
+		return;
+	begin_message(enc, &m, NB_TCODE_RESOURCE_FULL);
+	put_fixed(&m, enc->rep_count > 1 ? RCODE_HIST_REPEAT : RCODE_HIST, 4);
+	put_var(&m, enc->rep_hist);
+	if (enc->rep_count > 1)
+		put_var(&m, enc->rep_count);
+	enc->rep_count = 0;
+	send(enc, &m, false);
+}
+
+static void flush_branches(struct nb_encoder *enc)
+{
+	struct message m;
+
+	if (!enc->rep.count)
+		return;
+	begin_message(enc, &m, NB_TCODE_REPEAT_BRANCH);
+	put_var(&m, enc->rep.count);
+	enc->rep.count = 0;
+	send(enc, &m, false);
+}
+
+/* "the trace up to the current location must be emitted (HREPEAT and B-CNT too)" */
+static void flush_repeats(struct nb_encoder *enc)
+{
+	flush_history(enc);
+	flush_branches(enc);
+	enc->rep.valid = false;
+}
+
+/* ---- The messages ---- */
+
+static void ownership(struct nb_encoder *enc, unsigned int format)
+{
+	uint64_t context = format == FORMAT_HCONTEXT ? enc->hcontext : enc->scontext;
+	struct message m;
+
+	if (!enc->cfg.context || !enc->running)
+		return;
+	flush_repeats(enc);
+	begin_message(enc, &m, NB_TCODE_OWNERSHIP);
+	/* PROCESS: {CONTEXT, V, PRV[1:0], FORMAT[1:0]}; enum nb_priv is {V, PRV} */
+	put_var(&m, (format == FORMAT_PRIV ? 0 : context << 5) | enc->priv << 2 | format);
+	send(enc, &m, false);
+}
+
+/* "Should hcontext be implemented: first hcontext, second scontext" */
+static void ownership_full(struct nb_encoder *enc)
+{
+	enc->context_due = enc->context_due == CONTEXT_WRITTEN ? CONTEXT_WRITTEN : CONTEXT_NONE;
+	if (enc->cfg.hcontext)
+		ownership(enc, FORMAT_HCONTEXT);
+	ownership(enc, FORMAT_SCONTEXT);
+}
+
+/* Chapter "Synchronizing Messages": resets all state, absolute time, Ownership behind it. */
+static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sync sync,
+			 unsigned int btype, uint64_t addr)
+{
+	struct message m;
+
+	begin_message(enc, &m, tcode);
+	put_fixed(&m, sync, 4);
+	if (tcode == NB_TCODE_INDIRECT_BRANCH_SYNC || tcode == NB_TCODE_INDIRECT_BRANCH_HIST_SYNC)
+		put_fixed(&m, btype, 2);
+	put_var(&m, take_icnt(enc));
+	put_addr(enc, &m, addr);
+	if (tcode == NB_TCODE_INDIRECT_BRANCH_HIST_SYNC)
+		put_var(&m, take_hist(enc));
+	send(enc, &m, true);
+	if (!enc->running)
+		return;
+	enc->ref = addr;
+	enc->stack_n = 0;
+	enc->sync_due = NB_SYNC_NONE;
+	enc->sync_forced = false;
+	enc->sync_base = 0;
+	enc->sync_start = enc->cfg.sync_mode == 1 ? enc->n_messages : enc->cycles;
+	set_stops(enc);
+	enc->state.syncs++;
+	enc->state.sync = sync;
+	enc->state.stamp++;
+	ownership_full(enc);
+}
+
+/* On linear code. ProgTraceSync has no HIST, so it is sent where HIST is empty. */
+static void linear_sync(struct nb_encoder *enc, uint64_t addr)
+{
+	flush_repeats(enc);
+	if (enc->cfg.mode == NB_MODE_HTM && (enc->hist != 1 || enc->cfg.hist_always))
+		sync_message(enc, NB_TCODE_INDIRECT_BRANCH_HIST_SYNC, enc->sync_due, 0, addr);
+	else
+		sync_message(enc, NB_TCODE_PROG_TRACE_SYNC, enc->sync_due, 0, addr);
+}
+
+/* Is this branch message the one before once more? Then only count it. */
+static bool repeated(struct nb_encoder *enc, enum nb_tcode tcode, unsigned int btype,
+		     uint64_t target)
+{
+	if (!enc->cfg.repeat_branch)
+		return false;
+	if (!enc->rep.valid || enc->rep.tcode != tcode || enc->rep.btype != btype ||
+	    enc->rep.icnt != enc->icnt || enc->rep.target != target) {
+		flush_branches(enc);
+		enc->rep.valid = true;
+		enc->rep.tcode = tcode;
+		enc->rep.btype = btype;
+		enc->rep.icnt = enc->icnt;
+		enc->rep.target = target;
+		return false;
+	}
+	take_icnt(enc);
+	if (++enc->rep.count == BCNT_MAX)
+		flush_branches(enc);
+	return true;
+}
+
+/* BTM: a taken branch. @end, the address behind it, stands for its target. */
+static void direct_branch(struct nb_encoder *enc, uint64_t end)
+{
+	struct message m;
+
+	if (repeated(enc, NB_TCODE_DIRECT_BRANCH, 0, end))
+		return;
+	begin_message(enc, &m, NB_TCODE_DIRECT_BRANCH);
+	put_var(&m, take_icnt(enc));
+	send(enc, &m, false);
+}
+
+static void indirect_branch(struct nb_encoder *enc, uint64_t addr)
+{
+	bool hist = enc->cfg.mode == NB_MODE_HTM && (enc->hist != 1 || enc->cfg.hist_always);
+	struct message m;
+
+	if (enc->sync_due != NB_SYNC_NONE) {
+		flush_repeats(enc);
+		hist &= enc->hist != 1 || enc->cfg.hist_always;
+		sync_message(enc, hist ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :
+					 NB_TCODE_INDIRECT_BRANCH_SYNC,
+			     enc->sync_due, enc->pending_btype, addr);
+		return;
+	}
+	flush_history(enc);
+	if (hist)
+		flush_repeats(enc);
+	else if (repeated(enc, NB_TCODE_INDIRECT_BRANCH, enc->pending_btype, addr))
+		return;
+	begin_message(enc, &m, hist ? NB_TCODE_INDIRECT_BRANCH_HIST : NB_TCODE_INDIRECT_BRANCH);
+	put_fixed(&m, enc->pending_btype, 2);
+	put_var(&m, take_icnt(enc));
+	put_addr(enc, &m, addr ^ enc->ref);
+	if (hist)
+		put_var(&m, take_hist(enc));
+	enc->ref = addr;
+	send(enc, &m, false);
+}
+
+static void correlation(struct nb_encoder *enc, enum nb_evcode evcode)
+{
+	bool htm = enc->cfg.mode == NB_MODE_HTM;
+	struct message m;
+
+	flush_repeats(enc);
+	begin_message(enc, &m, NB_TCODE_PROG_TRACE_CORRELATION);
+	put_fixed(&m, evcode, 4);
+	put_fixed(&m, htm, 2);	/* CDF: "in HTM trace mode CDF must be 1" */
+	put_var(&m, take_icnt(enc));
+	if (htm)
+		put_var(&m, take_hist(enc));
+	send(enc, &m, false);
+}
+
+/* ---- Implicit return ---- */
+
+static bool same_return(const struct nb_encoder *enc, uint64_t a, uint64_t b)
+{
+	return enc->cfg.implicit_return == 2 ? !((a ^ b) & PARTIAL_MASK) : a == b;
+}
+
+static void push(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	if (!enc->cfg.implicit_return)
+		return;
+	enc->stack[enc->stack_top++ % NB_STACK_MAX] = blk->iaddr + 2ULL * blk->iretire;
+	if (enc->stack_n < enc->cfg.stack_depth)
+		enc->stack_n++;
+}
+
+/* Returns whether a return is foreseen; mode 1 does not compare addresses. */
+static bool pop(struct nb_encoder *enc)
+{
+	if (!enc->cfg.implicit_return || !enc->stack_n)
+		return false;
+	enc->stack_n--;
+	enc->pending_addr = enc->stack[--enc->stack_top % NB_STACK_MAX];
+	return true;
+}
+
+/* ---- The end of a block ---- */
+
+static void set_pending(struct nb_encoder *enc, enum pending pending, unsigned int btype)
+{
+	enc->pending = pending;
+	enc->pending_btype = btype;
+}
+
+/*
+ * Chapter "Sequential Jump Optimization": both instructions must be in the same
+ * message, so the one before the jump must be in I-CNT still.
+ */
+static bool inferable_jump(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	return enc->cfg.sequential_jump && blk->sijump && enc->icnt > blk->ilastsize;
+}
+
+static void return_jump(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	bool foreseen;
+
+	if (inferable_jump(enc, blk)) {
+		/*
+		 * A jump by a link register that was just loaded: whether a
+		 * decoder pops for it is not said, so expect nothing of its stack.
+		 */
+		enc->stack_n = 0;
+		return;
+	}
+	foreseen = pop(enc);
+	if (blk->itype == NB_ITYPE_SWAP)
+		push(enc, blk);
+	if (foreseen && enc->cfg.implicit_return == 1)
+		return;
+	set_pending(enc, foreseen ? PENDING_RETURN : PENDING_INDIRECT, 0);
+}
+
+static void taken_branch(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	if (enc->cfg.mode == NB_MODE_HTM)
+		enc->hist = enc->hist << 1 | 1;
+	else if (enc->sync_due != NB_SYNC_NONE)
+		set_pending(enc, PENDING_DIRECT, 0);
+	else
+		direct_branch(enc, blk->iaddr + 2ULL * blk->iretire);
+}
+
+static void trap(struct nb_encoder *enc, bool interrupt)
+{
+	unsigned int btype = enc->cfg.btype_extended ? 2 + interrupt : 1;
+
+	set_pending(enc, PENDING_INDIRECT, btype);
+}
+
+/* Table "Handling of 4-bit itype values" */
+static void account(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	enc->icnt += blk->iretire;
+	switch (blk->itype) {
+	case NB_ITYPE_EXCEPTION:
+	case NB_ITYPE_INTERRUPT:
+		trap(enc, blk->itype == NB_ITYPE_INTERRUPT);
+		break;
+	case NB_ITYPE_NOT_TAKEN:
+		if (enc->cfg.mode == NB_MODE_HTM)
+			enc->hist <<= 1;
+		break;
+	case NB_ITYPE_TAKEN:
+		taken_branch(enc, blk);
+		break;
+	case NB_ITYPE_DIRECT_CALL:
+		push(enc, blk);
+		/* fall through */
+	case NB_ITYPE_DIRECT_JUMP:
+	case NB_ITYPE_OTHER_DIRECT:
+		if (enc->cfg.all_jumps)
+			taken_branch(enc, blk);
+		break;
+	case NB_ITYPE_SWAP:
+	case NB_ITYPE_RETURN:
+		return_jump(enc, blk);
+		break;
+	case NB_ITYPE_INDIRECT_CALL:
+		push(enc, blk);
+		/* fall through */
+	case NB_ITYPE_INDIRECT_JUMP:
+	case NB_ITYPE_OTHER_INDIRECT:
+		if (inferable_jump(enc, blk))
+			break;
+		/* fall through */
+	case NB_ITYPE_TRAP_RETURN:
+		set_pending(enc, PENDING_INDIRECT, 0);
+		break;
+	}
+	if (enc->context_due == CONTEXT_WRITTEN)
+		enc->context_due = CONTEXT_RETIRED;
+}
+
+/* HIST is full: send it, or count it if it is the same again. */
+static void history_full(struct nb_encoder *enc)
+{
+	uint32_t hist = take_hist(enc);
+
+	if (!enc->rep_count || enc->rep_hist != hist || enc->rep_count == HREPEAT_MAX)
+		flush_history(enc);
+	enc->rep_hist = hist;
+	enc->rep_count++;
+	if (!enc->cfg.repeated_history)
+		flush_history(enc);
+	enc->sync_forced = enc->sync_due != NB_SYNC_NONE;
+}
+
+static void icnt_full(struct nb_encoder *enc)
+{
+	struct message m;
+
+	if (enc->cfg.mode == NB_MODE_BTM && enc->cfg.icnt_sync) {
+		if (enc->sync_due == NB_SYNC_NONE || enc->sync_due == NB_SYNC_PERIODIC)
+			enc->sync_due = NB_SYNC_SEQUENTIAL;
+		return;
+	}
+	flush_repeats(enc);
+	begin_message(enc, &m, NB_TCODE_RESOURCE_FULL);
+	put_fixed(&m, RCODE_ICNT, 4);
+	put_var(&m, take_icnt(enc));
+	send(enc, &m, false);
+	enc->sync_forced = enc->sync_due != NB_SYNC_NONE;
+}
+
+void nb_encoder_full(struct nb_encoder *enc)
+{
+	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
+
+	if (enc->hist >= enc->hist_full)
+		history_full(enc);
+	/* a message that waits takes I-CNT with it, however full; so does a return not foreseen */
+	if (enc->running && enc->icnt >= enc->icnt_limit && !enc->pending)
+		icnt_full(enc);
+	if (enc->running && enc->sync_due == NB_SYNC_NONE &&
+	    ((enc->cfg.sync_mode == 3 && enc->sync_base + enc->icnt >= period) ||
+	     (enc->cfg.sync_mode == 2 && enc->cycles - enc->sync_start >= period)))
+		enc->sync_due = NB_SYNC_PERIODIC;
+	set_stops(enc);
+	update_attention(enc);
+}
+
+/* The most frequent message of BTM, when nothing else is to be done. */
+void nb_encoder_direct(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	direct_branch(enc, blk->iaddr + 2ULL * blk->iretire);
+	if (NB_UNLIKELY(enc->icnt >= enc->icnt_stop || enc->cycles >= enc->cycles_stop ||
+			enc->sync_due != NB_SYNC_NONE || !enc->running))
+		nb_encoder_full(enc);
+}
+
+/* ---- The beginning of a block ---- */
+
+static bool qualified(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	if (enc->cfg.priv_mask && !(enc->cfg.priv_mask >> blk->priv & 1))
+		return false;
+	return !enc->qualify || enc->qualify(enc->qualify_opaque, blk);
+}
+
+/* Rule 1 of "Detailed Rules": tracing (re)starts with ProgTraceSync, I-CNT 0. */
+static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	if (enc->lost && !recover(enc)) {
+		enc->stats.blocks_lost++;
+		return;
+	}
+	enc->icnt = 0;
+	enc->hist = 1;
+	enc->pending = PENDING_NONE;
+	enc->context_due = CONTEXT_NONE;
+	enc->rep_count = 0;
+	enc->rep.count = 0;
+	enc->rep.valid = false;
+	enc->priv = blk->priv;
+	enc->running = true;
+	enc->state.session = ++enc->sessions;
+	sync_message(enc, NB_TCODE_PROG_TRACE_SYNC, enc->start_sync, 0, blk->iaddr);
+	enc->start_sync = NB_SYNC_TRACE_ENABLE;
+}
+
+/* The address that a pending message waits for is here. */
+static void resolve(struct nb_encoder *enc, uint64_t addr)
+{
+	enum pending pending = enc->pending;
+
+	enc->pending = PENDING_NONE;
+	if (pending == PENDING_RETURN && same_return(enc, addr, enc->pending_addr)) {
+		if (enc->sync_due != NB_SYNC_NONE)
+			linear_sync(enc, addr);
+		else if (enc->icnt >= enc->icnt_stop)
+			nb_encoder_full(enc);
+	} else if (pending == PENDING_DIRECT) {
+		flush_repeats(enc);
+		sync_message(enc, NB_TCODE_DIRECT_BRANCH_SYNC, enc->sync_due, 0, addr);
+	} else {
+		indirect_branch(enc, addr);
+	}
+}
+
+static void continue_session(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	bool priv_changed = blk->priv != enc->priv;
+	uint32_t syncs = enc->state.syncs;
+
+	enc->priv = blk->priv;
+	if (enc->pending)
+		resolve(enc, blk->iaddr);
+	else if (enc->sync_due != NB_SYNC_NONE &&
+		 (!enc->cfg.sync_delayed || enc->sync_forced || enc->sync_due != NB_SYNC_PERIODIC))
+		linear_sync(enc, blk->iaddr);
+	if (!enc->running || enc->state.syncs != syncs)
+		return;
+	if (enc->context_due == CONTEXT_RETIRED)
+		ownership_full(enc);
+	else if (priv_changed)
+		ownership(enc, FORMAT_PRIV);
+}
+
+/* The trace up to here: a taken branch needs no address, a jump is left without. */
+static void halt(struct nb_encoder *enc, enum nb_evcode evcode)
+{
+	if (enc->pending == PENDING_DIRECT)
+		direct_branch(enc, 0);
+	enc->pending = PENDING_NONE;
+	if (enc->running)
+		correlation(enc, evcode);
+	end_session(enc, evcode);
+}
+
+static void unqualified(struct nb_encoder *enc)
+{
+	halt(enc, NB_EVCODE_DISABLED);
+	if (enc->lost)
+		recover(enc);
+}
+
+void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	if (enc->enabled) {
+		if (!qualified(enc, blk))
+			unqualified(enc);
+		else if (enc->running)
+			continue_session(enc, blk);
+		else
+			begin_session(enc, blk);
+	}
+	enc->cycles += blk->ninsn;
+	if (!enc->running)
+		return;
+	account(enc, blk);
+	nb_encoder_full(enc);
+}
+
+/* ---- Control ---- */
+
+static uint8_t clamp(unsigned int value, unsigned int low, unsigned int high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+static void legalise(struct nb_encoder_config *cfg)
+{
+	if (cfg->mode != NB_MODE_BTM)
+		cfg->mode = NB_MODE_HTM;
+	cfg->xlen = cfg->xlen == 32 ? 32 : 64;
+	cfg->ts_width = cfg->ts_width ? clamp(cfg->ts_width, 1, 64) : 64;
+	cfg->sync_mode &= 3;
+	cfg->sync_max &= 15;
+	cfg->src_bits = clamp(cfg->src_bits, 0, 12);
+	cfg->src_id &= (1U << cfg->src_bits) - 1;
+	cfg->implicit_return &= 3;
+	if (!cfg->stack_depth || cfg->stack_depth > NB_STACK_MAX)
+		cfg->stack_depth = NB_STACK_MAX;
+	cfg->icnt_bits = cfg->icnt_bits ? clamp(cfg->icnt_bits, 4, ICNT_BITS_MAX) : ICNT_BITS_MAX;
+	cfg->hist_bits = cfg->hist_bits ? clamp(cfg->hist_bits, 2, HIST_BITS_MAX) : HIST_BITS_MAX;
+	/*
+	 * 30 branches are a whole number of loops of 1, 2, 3, 5 or 6 of them, so
+	 * that their records are equal; the specification's example has 30 too.
+	 */
+	if (cfg->repeated_history && cfg->hist_bits == HIST_BITS_MAX)
+		cfg->hist_bits = 31;
+	/* RepeatBranch "cannot be used in HTM mode" */
+	if (cfg->mode == NB_MODE_HTM)
+		cfg->repeat_branch = false;
+	else
+		cfg->repeated_history = false;
+}
+
+static void set_actions(struct nb_encoder *enc)
+{
+	bool htm = enc->cfg.mode == NB_MODE_HTM;
+	uint8_t taken = htm ? NB_ACT_SHIFT | NB_ACT_ONE : NB_ACT_DIRECT;
+	uint8_t jump = enc->cfg.all_jumps ? taken : 0;
+
+	memset(enc->action, NB_ACT_SLOW, sizeof(enc->action));
+	enc->action[NB_ITYPE_NONE] = 0;
+	enc->action[NB_ITYPE_NOT_TAKEN] = htm ? NB_ACT_SHIFT : 0;
+	enc->action[NB_ITYPE_TAKEN] = taken;
+	enc->action[NB_ITYPE_DIRECT_JUMP] = jump;
+	enc->action[NB_ITYPE_OTHER_DIRECT] = jump;
+	enc->action[NB_ITYPE_DIRECT_CALL] = enc->cfg.implicit_return ? NB_ACT_SLOW : jump;
+}
+
+void nb_encoder_configure(struct nb_encoder *enc, const struct nb_encoder_config *cfg)
+{
+	enc->cfg = *cfg;
+	legalise(&enc->cfg);
+	set_actions(enc);
+	enc->icnt_limit = 1ULL << (enc->cfg.icnt_bits - 1);
+	enc->hist_full = 1U << (enc->cfg.hist_bits - 1);
+	enc->hist = 1;
+	enc->icnt = 0;
+	set_stops(enc);
+	update_attention(enc);
+}
+
+void nb_encoder_init(struct nb_encoder *enc, const struct nb_encoder_config *cfg,
+		     nb_out_fn out, void *opaque)
+{
+	memset(enc, 0, sizeof(*enc));
+	enc->out = out;
+	enc->opaque = opaque;
+	enc->sync_due = NB_SYNC_NONE;
+	nb_encoder_configure(enc, cfg);
+}
+
+void nb_encoder_start(struct nb_encoder *enc, enum nb_sync sync)
+{
+	if (enc->enabled)
+		return;
+	enc->enabled = true;
+	enc->lost = false;
+	enc->lost_ecode = 0;
+	enc->start_sync = sync;
+	update_attention(enc);
+}
+
+void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode)
+{
+	if (!enc->enabled)
+		return;
+	halt(enc, evcode);
+	/* a flush lets the FIFO run empty; "Error Message will be the last message" */
+	enc->fifo_level = 0;
+	enc->retry_cycles = 0;
+	if (enc->lost)
+		recover(enc);
+	enc->lost = false;
+	enc->enabled = false;
+	update_attention(enc);
+}
+
+void nb_encoder_context(struct nb_encoder *enc, uint64_t scontext, uint64_t hcontext)
+{
+	enc->scontext = scontext;
+	enc->hcontext = hcontext;
+	if (enc->running && enc->cfg.context)
+		enc->context_due = CONTEXT_WRITTEN;
+	update_attention(enc);
+}
+
+void nb_encoder_notify(struct nb_encoder *enc, enum nb_sync sync)
+{
+	if (enc->running)
+		enc->sync_due = sync;
+	set_stops(enc);
+	update_attention(enc);
+}
+
+void nb_encoder_debug(struct nb_encoder *enc, bool enter)
+{
+	if (!enc->enabled)
+		return;
+	if (!enter) {
+		enc->start_sync = NB_SYNC_EXIT_DEBUG;
+		return;
+	}
+	if (enc->running) {
+		halt(enc, NB_EVCODE_DEBUG);
+		return;
+	}
+	enc->icnt = 0;	/* table "Corner Cases": "I-CNT=0 (nothing executed)" */
+	enc->hist = 1;
+	correlation(enc, NB_EVCODE_DEBUG);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The N-Trace encoder: blocks of retired instructions in, messages out.
+ *
+ * Written from the RISC-V N-Trace 1.0 specification. It knows neither the
+ * emulator nor the registers: regs.h has the hardware around it, and
+ * `ntrace encode` uses it bare.
+ *
+ * Life of an encoder:
+ *
+ *	nb_encoder_init(&enc, &config, out, opaque);
+ *	nb_encoder_start(&enc, NB_SYNC_TRACE_ENABLE);
+ *	nb_encoder_ingress(&enc, &block);	once for each block, traced or not
+ *	nb_encoder_stop(&enc, NB_EVCODE_DISABLED);
+ *
+ * Not thread safe: the caller keeps calls for one encoder apart.
+ * Nothing here allocates memory.
+ */
+#ifndef NTRACE_BOARD_ENCODER_H
+#define NTRACE_BOARD_ENCODER_H
+
+#include <stddef.h>
+
+#include "ingress.h"
+
+#define NB_LIKELY(x)	__builtin_expect(!!(x), 1)
+#define NB_UNLIKELY(x)	__builtin_expect(!!(x), 0)
+
+/* table "Fields in Messages" */
+enum nb_tcode {
+	NB_TCODE_OWNERSHIP			= 2,
+	NB_TCODE_DIRECT_BRANCH			= 3,
+	NB_TCODE_INDIRECT_BRANCH		= 4,
+	NB_TCODE_ERROR				= 8,
+	NB_TCODE_PROG_TRACE_SYNC		= 9,
+	NB_TCODE_DIRECT_BRANCH_SYNC		= 11,
+	NB_TCODE_INDIRECT_BRANCH_SYNC		= 12,
+	NB_TCODE_RESOURCE_FULL			= 27,
+	NB_TCODE_INDIRECT_BRANCH_HIST		= 28,
+	NB_TCODE_INDIRECT_BRANCH_HIST_SYNC	= 29,
+	NB_TCODE_REPEAT_BRANCH			= 30,
+	NB_TCODE_PROG_TRACE_CORRELATION		= 33,
+};
+
+/* table "SYNC Field Values" */
+enum nb_sync {
+	NB_SYNC_EXT_TRIGGER	= 0,
+	NB_SYNC_EXIT_RESET	= 1,
+	NB_SYNC_PERIODIC	= 2,
+	NB_SYNC_EXIT_DEBUG	= 3,
+	NB_SYNC_SEQUENTIAL	= 4,	/* I-CNT full, BTM only */
+	NB_SYNC_TRACE_ENABLE	= 5,
+	NB_SYNC_TRACE_EVENT	= 6,
+	NB_SYNC_FIFO_OVERRUN	= 7,
+	NB_SYNC_EXIT_POWERDOWN	= 9,
+	NB_SYNC_NONE		= 16,	/* not a value of the field */
+};
+
+/* table "Program Trace Correlation Message Fields" */
+enum nb_evcode {
+	NB_EVCODE_DEBUG		= 0,
+	NB_EVCODE_LOW_POWER	= 1,
+	NB_EVCODE_DISABLED	= 4,
+};
+
+enum nb_mode {
+	NB_MODE_BTM = 3,	/* trTeInstMode */
+	NB_MODE_HTM = 6,
+};
+
+#define NB_MESSAGE_MAX		64	/* bytes; the specification's own sum is 38 */
+#define NB_STACK_MAX		32	/* chapter "Implicit Return Optimization": never deeper */
+
+/*
+ * All 0 is a valid configuration except for @mode. Numbers of bits out of their
+ * range are clamped.
+ */
+struct nb_encoder_config {
+	uint8_t		mode;			/* enum nb_mode */
+	uint8_t		xlen;			/* 32 or 64; 0 is 64 */
+	bool		context;		/* trTeContext: Ownership messages */
+	bool		hcontext;		/* the hart has hcontext: two Ownership messages */
+	bool		timestamp;		/* trTsEnable */
+	uint8_t		ts_width;		/* bits of the timestamp, 0 is 64 */
+	uint8_t		sync_mode;		/* trTeInstSyncMode: messages, cycles, half-words */
+	uint8_t		sync_max;		/* trTeInstSyncMax: every 2^(n + 4) of them */
+	bool		sync_delayed;		/* periodic sync waits for a branch message */
+	uint8_t		src_bits;		/* width of SRC, 0..12; 0: trTeInhibitSrc */
+	uint16_t	src_id;
+	uint8_t		implicit_return;	/* 0 off, or its mode 1..3 */
+	uint8_t		stack_depth;		/* return stack, 1..32; 0 is 32 */
+	bool		sequential_jump;	/* trTeInstEnSequentialJump */
+	bool		repeated_history;	/* trTeInstEnRepeatedHistory (HTM) */
+	bool		all_jumps;		/* trTeInstEnAllJumps */
+	bool		extend_addr;		/* trTeInstExtendAddrMSB */
+	bool		repeat_branch;		/* RepeatBranch (BTM; no control bit) */
+	bool		btype_extended;		/* B-TYPE 2 and 3, not 1 */
+	bool		hist_always;		/* HTM: HIST even where it is empty */
+	bool		icnt_sync;		/* BTM: a full I-CNT makes SYNC=4 */
+	uint8_t		icnt_bits;		/* with its overflow bit, 4..22; 0 is 22 */
+	uint8_t		hist_bits;		/* with its stop bit, 2..32; 0 is 32 */
+	uint8_t		priv_mask;		/* traces enum nb_priv N where bit N; 0: all */
+	bool		stall;			/* trTeInstStallEna: the hart waits */
+	uint32_t	fifo_depth;		/* bytes before the sink; 0: never full */
+	uint32_t	fifo_rate;		/* bytes drained each 256 instructions */
+};
+
+#define NB_ENDED_LOST	0xff	/* evcode where messages were lost, else enum nb_evcode */
+
+/*
+ * What the last block given was to the encoder, for the truth. @stamp changes
+ * whenever one of the others does.
+ */
+struct nb_trace_state {
+	uint32_t	stamp;
+	uint32_t	session;	/* 0: the last block was not traced; else counts starts */
+	uint32_t	syncs;		/* synchronising messages so far */
+	uint8_t		sync;		/* SYNC of the last, which gave that block's address */
+	uint8_t		evcode;		/* how the last session ended */
+};
+
+struct nb_encoder;
+
+/**
+ * typedef nb_out_fn - takes one whole message
+ * @opaque: as given to nb_encoder_init()
+ * @bytes: the message, valid during the call
+ * @len: its length, at most NB_MESSAGE_MAX
+ *
+ * Return: false where the message is refused, as a whole. The encoder has then
+ * lost trace, and says so with an Error message as soon as one is taken.
+ */
+typedef bool (*nb_out_fn)(void *opaque, const uint8_t *bytes, size_t len);
+
+struct nb_encoder_stats {
+	uint64_t	bytes;
+	uint64_t	messages[64];		/* by TCODE */
+	uint64_t	half_words;		/* retired while traced */
+	uint64_t	blocks_lost;		/* blocks that passed while the FIFO was full */
+	uint64_t	overflows;
+	uint64_t	stall_cycles;
+};
+
+/* What to do at the end of a block; one for each itype, made by the configuration. */
+#define NB_ACT_SHIFT	(1U << 0)	/* add a bit to HIST */
+#define NB_ACT_ONE	(1U << 1)	/* ... which is 1 */
+#define NB_ACT_SLOW	(1U << 2)	/* look closer */
+#define NB_ACT_DIRECT	(1U << 3)	/* BTM: DirectBranch */
+
+/* Fields are the encoder's own, but for those under "set by the owner". */
+struct nb_encoder {
+	/* read at each block */
+	uint32_t	attention;	/* not 0: the next block needs nb_encoder_slow() */
+	uint8_t		priv;
+	uint8_t		action[16];
+	uint32_t	hist;
+	uint32_t	hist_full;
+	uint64_t	icnt;
+	uint64_t	icnt_stop;
+	uint64_t	cycles;
+	uint64_t	cycles_stop;
+
+	/* the state of the stream */
+	uint64_t	ref;		/* address that the next U-ADDR is relative to */
+	uint64_t	time;		/* last timestamp sent */
+	uint64_t	sync_base;	/* half-words since the last sync, without I-CNT */
+	uint64_t	sync_start;	/* cycles, or messages, at the last synchronising message */
+	uint64_t	n_messages;
+	uint64_t	icnt_limit;
+	uint8_t		sync_due;	/* enum nb_sync: to be sent at the next chance */
+	bool		sync_forced;	/* ... and not to be put off longer */
+	uint8_t		start_sync;	/* SYNC of the next start */
+	bool		enabled;	/* between start and stop */
+	bool		running;	/* ... and the last block was qualified */
+	uint8_t		pending;	/* message that waits for the next block's address */
+	uint8_t		pending_btype;
+	uint64_t	pending_addr;	/* where a return is expected to go */
+	uint8_t		context_due;
+	uint64_t	scontext;
+	uint64_t	hcontext;
+	struct nb_trace_state state;
+	uint32_t	sessions;
+
+	/* "Repeated History Optimization" and RepeatBranch */
+	uint32_t	rep_hist;
+	uint32_t	rep_count;
+	struct {
+		uint64_t	icnt, target;
+		uint32_t	count;
+		uint8_t		tcode, btype;
+		bool		valid;
+	} rep;
+
+	/* "Implicit Return Optimization" */
+	uint64_t	stack[NB_STACK_MAX];
+	uint32_t	stack_top;	/* next free, runs on for ever */
+	uint32_t	stack_n;	/* entries, at most cfg.stack_depth */
+
+	/* FIFO to the sink */
+	uint64_t	fifo_level;	/* bytes * 256 */
+	uint64_t	fifo_cycles;	/* cycles when fifo_level was true */
+	bool		lost;
+	uint8_t		lost_ecode;
+	uint64_t	retry_cycles;	/* when to try again after a message was refused */
+
+	struct nb_encoder_config cfg;
+	struct nb_encoder_stats stats;
+	nb_out_fn	out;
+	void		*opaque;
+
+	/* set by the owner while stopped; NULL where not needed */
+	uint64_t	(*now)(void *opaque);	/* timestamp, once for each message */
+	void		*now_opaque;
+	/* filter beyond cfg.priv_mask */
+	bool		(*qualify)(void *opaque, const struct nb_ingress *blk);
+	void		*qualify_opaque;
+	/* the FIFO was full: trTeInstStallOrOverflow */
+	void		(*stalled)(void *opaque, bool lost);
+	void		*stalled_opaque;
+};
+
+/**
+ * nb_encoder_init() - make an encoder that is stopped
+ * @enc: any memory
+ * @cfg: copied
+ * @out: called for each message, from within the other functions
+ * @opaque: for @out
+ */
+void nb_encoder_init(struct nb_encoder *enc, const struct nb_encoder_config *cfg,
+		     nb_out_fn out, void *opaque);
+
+/**
+ * nb_encoder_configure() - change the configuration of a stopped encoder
+ * @enc: keeps its statistics, contexts and callbacks
+ * @cfg: copied
+ */
+void nb_encoder_configure(struct nb_encoder *enc, const struct nb_encoder_config *cfg);
+
+/**
+ * nb_encoder_start() - trace from the next block on
+ * @enc: the encoder; no effect if it is started
+ * @sync: SYNC of the ProgTraceSync message, which is sent when the first
+ *	qualified block tells its address
+ */
+void nb_encoder_start(struct nb_encoder *enc, enum nb_sync sync);
+
+/**
+ * nb_encoder_stop() - end the trace after the last block given
+ * @enc: sends what is held back and ProgTraceCorrelation, if it was tracing
+ * @evcode: the reason
+ *
+ * A jump or trap whose target is not known yet ends the trace without an
+ * address: I-CNT of the last message counts up to it.
+ */
+void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode);
+
+/**
+ * nb_encoder_context() - the hart has written scontext or hcontext
+ * @enc: the encoder, started or not
+ * @scontext: value now
+ * @hcontext: value now (0 without the hypervisor extension)
+ *
+ * Call it before the block that holds the writing instruction is given. The
+ * Ownership message follows that block.
+ */
+void nb_encoder_context(struct nb_encoder *enc, uint64_t scontext, uint64_t hcontext);
+
+/**
+ * nb_encoder_notify() - a trigger fired: mark the place in the trace
+ * @enc: no effect unless tracing
+ * @sync: NB_SYNC_EXT_TRIGGER or NB_SYNC_TRACE_EVENT, sent at the next block
+ */
+void nb_encoder_notify(struct nb_encoder *enc, enum nb_sync sync);
+
+/**
+ * nb_encoder_debug() - the hart enters or leaves Debug Mode
+ * @enc: the encoder
+ * @enter: true: ProgTraceCorrelation with EVCODE 0 is sent; false: the trace
+ *	goes on with SYNC 3
+ */
+void nb_encoder_debug(struct nb_encoder *enc, bool enter);
+
+/* The uncommon cases of nb_encoder_ingress(); not to be called otherwise. */
+void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk);
+void nb_encoder_full(struct nb_encoder *enc);
+void nb_encoder_direct(struct nb_encoder *enc, const struct nb_ingress *blk);
+
+/**
+ * nb_encoder_ingress() - one block has retired
+ * @enc: the encoder, started or not
+ * @blk: the block; may be reused when the call returns
+ */
+static inline void nb_encoder_ingress(struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	unsigned int act = enc->action[blk->itype & 15];
+
+	if (NB_UNLIKELY(enc->attention || blk->priv != enc->priv || act & NB_ACT_SLOW)) {
+		nb_encoder_slow(enc, blk);
+		return;
+	}
+	enc->icnt += blk->iretire;
+	enc->cycles += blk->ninsn;
+	if (act & NB_ACT_DIRECT) {
+		nb_encoder_direct(enc, blk);
+		return;
+	}
+	enc->hist = enc->hist << (act & NB_ACT_SHIFT) | (act & NB_ACT_ONE) >> 1;
+	if (NB_UNLIKELY(enc->icnt >= enc->icnt_stop || enc->hist >= enc->hist_full ||
+			enc->cycles >= enc->cycles_stop))
+		nb_encoder_full(enc);
+}
+
+#endif /* NTRACE_BOARD_ENCODER_H */

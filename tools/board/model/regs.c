@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What all components of the RISC-V Trace Control Interface 1.0 have in
+ * common: chapters "Trace Component Register Map", "Reset and Discovery",
+ * "Enabling and Disabling" and "Timestamp Unit".
+ */
+#include <string.h>
+
+#include "regs_common.h"
+
+static const char *const report_text[NB_REPORT_MAX] = {
+	[NB_REPORT_INACTIVE]	= "register accessed while the component is not active",
+	[NB_REPORT_ENABLED]	= "setting written while the component is enabled or not empty",
+	[NB_REPORT_UNALIGNED]	= "access is not of one aligned 32-bit register",
+	[NB_REPORT_UNSET]	= "enabled with a register that is not set: undefined after reset",
+	[NB_REPORT_RANGE]	= "enabled with a write pointer or buffer out of range",
+};
+
+const char *nb_report_text(enum nb_report what)
+{
+	return what < NB_REPORT_MAX ? report_text[what] : "unknown";
+}
+
+void nb_dev_report(struct nb_dev *dev, enum nb_report what, unsigned int offset, uint32_t value)
+{
+	if (dev->report)
+		dev->report(dev->opaque, dev, what, offset, value);
+}
+
+uint32_t nb_get(const struct nb_dev *dev, unsigned int offset)
+{
+	return dev->shadow[offset / 4];
+}
+
+void nb_put(struct nb_dev *dev, unsigned int offset, uint32_t value)
+{
+	if (dev->shadow[offset / 4] == value)
+		return;
+	dev->shadow[offset / 4] = value;
+	if (dev->changed)
+		dev->changed(dev->opaque, dev, offset, value);
+}
+
+bool nb_written(const struct nb_dev *dev, unsigned int offset)
+{
+	return dev->written[offset / 32] >> offset / 4 % 8 & 1;
+}
+
+uint32_t nb_field(uint32_t value, uint32_t mask)
+{
+	return (value & mask) / (mask & -mask);
+}
+
+uint32_t nb_with(uint32_t value, uint32_t mask, uint32_t field)
+{
+	return (value & ~mask) | (field * (mask & -mask) & mask);
+}
+
+/* What a field holds after reset that "may not reset": anything. */
+uint32_t nb_undef(struct nb_dev *dev)
+{
+	uint32_t x = dev->undef;
+
+	if (!x)
+		return 0;
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	dev->undef = x;
+	return x;
+}
+
+void nb_set_empty(struct nb_dev *dev, bool empty)
+{
+	uint32_t control = nb_get(dev, TR_CONTROL);
+
+	if (empty && (dev->faults.not_empty || dev->empty_left))
+		empty = false;
+	nb_put(dev, TR_CONTROL, empty ? control | TR_EMPTY : control & ~TR_EMPTY);
+}
+
+/* Enable went 1 -> 0 and all is flushed: Empty may follow with delay. */
+void nb_flushed(struct nb_dev *dev)
+{
+	dev->empty_left = dev->empty_delay;
+	nb_set_empty(dev, true);
+}
+
+/* "When component is held in reset, tr??Enable must be reset to 0 as well" */
+static void deactivate(struct nb_dev *dev)
+{
+	unsigned int i;
+
+	if (nb_get(dev, TR_CONTROL) & TR_ACTIVE && dev->ops->reset)
+		dev->ops->reset(dev);
+	memset(dev->written, 0, sizeof(dev->written));
+	dev->empty_left = 0;
+	for (i = 4; i < 4096; i += 4)
+		nb_put(dev, i, 0);
+	nb_put(dev, TR_CONTROL, TR_EMPTY);
+}
+
+static void activate(struct nb_dev *dev, uint32_t control)
+{
+	nb_put(dev, TR_CONTROL, TR_ACTIVE | TR_EMPTY);
+	dev->ops->activate(dev);
+	/* "This write will reset most of other enable/mode bits in this register" */
+	dev->ops->write(dev, TR_CONTROL, control & ~TR_ENABLE);
+}
+
+static void active_follows(struct nb_dev *dev)
+{
+	if (dev->faults.active_stuck)
+		return;
+	if (dev->control & TR_ACTIVE)
+		activate(dev, dev->control);
+	else
+		deactivate(dev);
+}
+
+static void write_control(struct nb_dev *dev, uint32_t value)
+{
+	bool active = nb_get(dev, TR_CONTROL) & TR_ACTIVE;
+
+	dev->control = value;
+	if (active && value & TR_ACTIVE) {
+		dev->active_left = 0;
+		dev->ops->write(dev, TR_CONTROL, value);
+		return;
+	}
+	if (!active && !(value & TR_ACTIVE)) {
+		dev->active_left = 0;
+		return;
+	}
+	dev->active_left = dev->active_delay;
+	if (!dev->active_left)
+		active_follows(dev);
+}
+
+void nb_dev_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
+{
+	if (offset & 3 || offset >= 4096) {
+		nb_dev_report(dev, NB_REPORT_UNALIGNED, offset, value);
+		return;
+	}
+	if (offset == TR_CONTROL) {
+		write_control(dev, value);
+	} else if (!(nb_get(dev, TR_CONTROL) & TR_ACTIVE)) {
+		nb_dev_report(dev, NB_REPORT_INACTIVE, offset, value);
+	} else {
+		dev->written[offset / 32] |= 1 << offset / 4 % 8;
+		dev->ops->write(dev, offset, value);
+	}
+	if (dev->changed)
+		dev->changed(dev->opaque, dev, offset, nb_get(dev, offset));
+}
+
+void nb_dev_loaded(struct nb_dev *dev, unsigned int offset)
+{
+	if (offset & 3 || offset >= 4096) {
+		nb_dev_report(dev, NB_REPORT_UNALIGNED, offset, 0);
+		return;
+	}
+	if (offset != TR_CONTROL) {
+		if (!(nb_get(dev, TR_CONTROL) & TR_ACTIVE))
+			nb_dev_report(dev, NB_REPORT_INACTIVE, offset, 0);
+		else if (dev->ops->loaded)
+			dev->ops->loaded(dev, offset);
+		return;
+	}
+	if (dev->active_left && !--dev->active_left)
+		active_follows(dev);
+	if (dev->empty_left && !--dev->empty_left)
+		nb_set_empty(dev, true);
+}
+
+uint32_t nb_dev_read(struct nb_dev *dev, unsigned int offset)
+{
+	uint32_t value;
+
+	if (dev->ops->refresh)
+		dev->ops->refresh(dev);
+	value = offset < 4096 ? nb_get(dev, offset & ~3U) : 0;
+	nb_dev_loaded(dev, offset);
+	return value;
+}
+
+void nb_dev_refresh(struct nb_dev *dev)
+{
+	if (dev->ops->refresh)
+		dev->ops->refresh(dev);
+}
+
+void nb_dev_init(struct nb_dev *dev, const struct nb_dev_ops *ops, const char *name)
+{
+	memset(dev, 0, sizeof(*dev));
+	dev->ops = ops;
+	dev->name = name;
+	dev->shadow[TR_CONTROL / 4] = TR_EMPTY;
+}
+
+uint32_t nb_impl(unsigned int type, unsigned int major, unsigned int minor, unsigned int vendor)
+{
+	return (major & 15) | (minor & 15) << 4 | type << 8 | vendor << 24;
+}
+
+/* ---- Timestamp Unit ---- */
+
+static uint64_t ts_raw(const struct nb_ts *ts, unsigned int mode)
+{
+	if (mode == NB_TS_CORE)
+		return ts->core_cycles ? *ts->core_cycles : 0;
+	return ts->clock ? ts->clock(ts->clock_opaque) : 0;
+}
+
+static unsigned int ts_shift(const struct nb_ts *ts)
+{
+	return 2 * nb_field(ts->control, TR_TS_PRESCALE);	/* divided by 1, 4, 16, 64 */
+}
+
+uint64_t nb_ts_now(const struct nb_ts *ts)
+{
+	unsigned int mode = nb_field(ts->control, TR_TS_MODE);
+	uint64_t now = 0, mask = (1ULL << ts->width) - 1;
+
+	if (ts->faults && ts->faults->clock_stopped)
+		return ts->stopped & mask;
+	if (mode == NB_TS_EXTERNAL)
+		now = ts_raw(ts, mode);
+	else if (mode == NB_TS_SHARED)
+		now = ts->shared ? nb_ts_now(ts->shared) : ts_raw(ts, mode);
+	else if (mode == NB_TS_SYSTEM || mode == NB_TS_CORE)
+		now = ts->control & TR_TS_COUNT ?
+			(ts_raw(ts, mode) - ts->base) >> ts_shift(ts) : ts->stopped;
+	return now & mask;
+}
+
+static bool ts_counts(uint32_t control)
+{
+	unsigned int mode = nb_field(control, TR_TS_MODE);
+
+	return mode == NB_TS_SYSTEM || mode == NB_TS_CORE;
+}
+
+uint32_t nb_ts_legal(const struct nb_ts *ts, uint32_t value)
+{
+	uint32_t legal = value & (TR_TS_ACTIVE | TR_TS_MODE);
+
+	if (!ts->modes)
+		return 0;
+	if (!(value & TR_TS_ACTIVE))
+		return nb_with(0, TR_TS_WIDTH, ts->width);
+	if (!(ts->modes >> nb_field(value, TR_TS_MODE) & 1))
+		legal &= ~TR_TS_MODE;
+	if (ts->modes & (1 << NB_TS_SYSTEM | 1 << NB_TS_CORE)) {
+		legal |= value & TR_TS_COUNT;
+		if (ts->prescaler)
+			legal |= value & TR_TS_PRESCALE;
+	}
+	if (ts->modes & 1 << NB_TS_CORE)
+		legal |= value & TR_TS_RUN_IN_DEBUG;
+	if (ts->encoder)
+		legal |= value & TR_TS_ENABLE;
+	return nb_with(legal, TR_TS_WIDTH, ts->width);
+}
+
+/* trTsReset is W1; the counter keeps its value over a stop and a new prescaler. */
+uint32_t nb_ts_write(struct nb_ts *ts, uint32_t value)
+{
+	uint64_t count = ts_counts(ts->control) ? nb_ts_now(ts) : 0;
+
+	ts->control = nb_ts_legal(ts, value);
+	if (value & TR_TS_RESET || !(ts->control & TR_TS_ACTIVE))
+		count = 0;
+	ts->stopped = count;
+	if (ts_counts(ts->control))
+		ts->base = ts_raw(ts, nb_field(ts->control, TR_TS_MODE)) - (count << ts_shift(ts));
+	return ts->control;
+}
+
+void nb_ts_refresh(struct nb_dev *dev, const struct nb_ts *ts)
+{
+	uint64_t now;
+
+	if (!ts->modes || !(nb_get(dev, TR_CONTROL) & TR_ACTIVE))
+		return;
+	now = nb_ts_now(ts);
+	nb_put(dev, TR_TS_COUNTER_LOW, now);
+	nb_put(dev, TR_TS_COUNTER_HIGH, now >> 32);
+}

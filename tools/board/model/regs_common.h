@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the register model share; not for others. */
+#ifndef NTRACE_BOARD_REGS_COMMON_H
+#define NTRACE_BOARD_REGS_COMMON_H
+
+#include "regs.h"
+
+void nb_dev_init(struct nb_dev *dev, const struct nb_dev_ops *ops, const char *name);
+void nb_dev_report(struct nb_dev *dev, enum nb_report what, unsigned int offset, uint32_t value);
+
+/* the shadow; nb_put() tells the owner of a change */
+uint32_t nb_get(const struct nb_dev *dev, unsigned int offset);
+void nb_put(struct nb_dev *dev, unsigned int offset, uint32_t value);
+bool nb_written(const struct nb_dev *dev, unsigned int offset);
+
+/* fields by their mask */
+uint32_t nb_field(uint32_t value, uint32_t mask);
+uint32_t nb_with(uint32_t value, uint32_t mask, uint32_t field);
+
+uint32_t nb_undef(struct nb_dev *dev);
+uint32_t nb_impl(unsigned int type, unsigned int major, unsigned int minor, unsigned int vendor);
+void nb_set_empty(struct nb_dev *dev, bool empty);
+void nb_flushed(struct nb_dev *dev);
+
+uint32_t nb_ts_legal(const struct nb_ts *ts, uint32_t value);
+uint32_t nb_ts_write(struct nb_ts *ts, uint32_t value);
+void nb_ts_refresh(struct nb_dev *dev, const struct nb_ts *ts);
+
+#endif /* NTRACE_BOARD_REGS_COMMON_H */

@@ -1,0 +1,746 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The Trace Encoder's registers: Trace Control Interface 1.0, chapter "Trace
+ * Encoder Control Interface"; which of them an N-Trace encoder has: N-Trace
+ * 1.0, table "Trace Encoder Parameters and Controls".
+ */
+#include <string.h>
+
+#include "insn.h"
+#include "regs_common.h"
+
+/* settings of trTeControl that hold still while trTeEnable is 1 */
+#define CONTROL_SETTINGS	(TR_TE_INST_MODE | TR_TE_CONTEXT | TR_TE_INST_STALL_ENA | \
+				 TR_TE_INHIBIT_SRC | TR_TE_INST_SYNC_MODE | TR_TE_INST_SYNC_MAX)
+
+#define FILTER_CONTROL		0x00
+#define FILTER_MATCH_INST	0x04
+#define FILTER_ECAUSE_LOW	0x08
+#define FILTER_ECAUSE_HIGH	0x0c
+#define COMP_CONTROL		0x00
+#define COMP_P_LOW		0x10
+#define COMP_P_HIGH		0x14
+#define COMP_S_LOW		0x18
+#define COMP_S_HIGH		0x1c
+
+static struct nb_te *to_te(struct nb_dev *dev)
+{
+	return (struct nb_te *)dev;
+}
+
+/* ---- Output, with faults on command ---- */
+
+static uint32_t next_random(struct nb_te *te)
+{
+	uint32_t x = te->fault_rand ? te->fault_rand : te->dev.faults.seed | 1;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	te->fault_rand = x;
+	return x;
+}
+
+static bool one_in(struct nb_te *te, uint32_t n)
+{
+	return n && next_random(te) % n == 0;
+}
+
+static bool te_out(void *opaque, const uint8_t *bytes, size_t len)
+{
+	struct nb_te *te = opaque;
+	const struct nb_faults *faults = &te->dev.faults;
+	uint8_t copy[NB_MESSAGE_MAX];
+	uint32_t bit;
+
+	if (NB_LIKELY(!(faults->corrupt | faults->drop | faults->duplicate)))
+		return te->out(te->out_opaque, bytes, len);
+	if (one_in(te, faults->drop))
+		return true;
+	if (one_in(te, faults->corrupt)) {
+		bit = next_random(te) % (8 * len);
+		memcpy(copy, bytes, len);
+		copy[bit / 8] ^= 1 << bit % 8;
+		bytes = copy;
+	}
+	if (one_in(te, faults->duplicate) && !te->out(te->out_opaque, bytes, len))
+		return false;
+	return te->out(te->out_opaque, bytes, len);
+}
+
+static bool te_drop(void *opaque, const uint8_t *bytes, size_t len)
+{
+	(void)opaque;
+	(void)bytes;
+	(void)len;
+	return true;
+}
+
+void nb_te_caps_full(struct nb_te_caps *caps)
+{
+	*caps = (struct nb_te_caps){
+		.xlen = 64, .btm = true, .htm = true, .context = true, .triggers = true,
+		.ext_in = 2, .ext_out = 2, .stall = true, .inhibit_src = true,
+		.sync_modes = 0xf, .sync_max_highest = 15,
+		.sequential_jump = true, .implicit_return = 0xf, .repeated_history = true,
+		.all_jumps = true, .extend_addr = true, .src_bits = 12,
+		.filters = NB_MAX_FILTERS, .filter_control = 0xffff, .comps = NB_MAX_COMPS,
+		.ts_modes = 1 << NB_TS_NONE | 1 << NB_TS_EXTERNAL | 1 << NB_TS_SYSTEM |
+			    1 << NB_TS_CORE | 1 << NB_TS_SHARED,
+		.ts_width = 63, .ts_prescale = true, .ver_major = 1, .protocol_major = 1,
+		.btype_extended = true,
+	};
+}
+
+/* chapter "Minimal Implementation" */
+void nb_te_caps_minimal(struct nb_te_caps *caps)
+{
+	*caps = (struct nb_te_caps){
+		.xlen = 64, .htm = true, .sync_modes = 1 << 1, .sync_max_lowest = 8,
+		.sync_max_highest = 8, .ver_major = 1, .protocol_major = 1,
+	};
+}
+
+/* ---- WARL ---- */
+
+/* "When non-supported mode (different than 0) is set, it MUST revert to supported non-0 mode" */
+static unsigned int legal_mode(const struct nb_te_caps *caps, unsigned int mode)
+{
+	if (!(caps->btm && caps->htm))
+		return caps->btm ? NB_MODE_BTM : NB_MODE_HTM;
+	if (mode == 0)
+		return 0;
+	return mode <= NB_MODE_BTM ? NB_MODE_BTM : NB_MODE_HTM;
+}
+
+static unsigned int legal_sync_mode(const struct nb_te_caps *caps, unsigned int mode)
+{
+	unsigned int i;
+
+	if (caps->sync_modes >> mode & 1)
+		return mode;
+	for (i = 1; i < 4; i++)
+		if (caps->sync_modes >> i & 1)
+			return i;
+	return 0;
+}
+
+static unsigned int clamp(unsigned int value, unsigned int low, unsigned int high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+static uint32_t legal_control(const struct nb_te_caps *caps, uint32_t value)
+{
+	uint32_t legal = value & (TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRACING);
+
+	legal = nb_with(legal, TR_TE_INST_MODE, legal_mode(caps, nb_field(value, TR_TE_INST_MODE)));
+	if (caps->context)
+		legal |= value & TR_TE_CONTEXT;
+	if (caps->triggers)
+		legal |= value & TR_TE_INST_TRIG_ENABLE;
+	if (caps->stall)
+		legal |= value & TR_TE_INST_STALL_ENA;
+	if (caps->inhibit_src)
+		legal |= value & TR_TE_INHIBIT_SRC;
+	legal = nb_with(legal, TR_TE_INST_SYNC_MODE,
+			legal_sync_mode(caps, nb_field(value, TR_TE_INST_SYNC_MODE)));
+	legal = nb_with(legal, TR_TE_INST_SYNC_MAX,
+			clamp(nb_field(value, TR_TE_INST_SYNC_MAX), caps->sync_max_lowest,
+			      caps->sync_max_highest));
+	return nb_with(legal, TR_TE_FORMAT, 1);
+}
+
+static uint32_t legal_features(const struct nb_te_caps *caps, uint32_t value)
+{
+	unsigned int mode = nb_field(value, TR_TE_INST_IMPLICIT_RETURN_MODE);
+	uint32_t legal = 0;
+
+	if (caps->sequential_jump)
+		legal |= value & TR_TE_INST_EN_SEQUENTIAL_JUMP;
+	if (caps->implicit_return)
+		legal |= value & TR_TE_INST_EN_IMPLICIT_RETURN;
+	if (caps->implicit_return >> mode & 1)
+		legal = nb_with(legal, TR_TE_INST_IMPLICIT_RETURN_MODE, mode);
+	else if (caps->implicit_return)	/* the best there is */
+		legal = nb_with(legal, TR_TE_INST_IMPLICIT_RETURN_MODE,
+				31 - __builtin_clz(caps->implicit_return));
+	if (caps->repeated_history)
+		legal |= value & TR_TE_INST_EN_REPEATED_HISTORY;
+	if (caps->all_jumps)
+		legal |= value & TR_TE_INST_EN_ALL_JUMPS;
+	if (caps->extend_addr)
+		legal |= value & TR_TE_INST_EXTEND_ADDR_MSB;
+	if (caps->src_bits)
+		legal |= value & TR_TE_SRC_ID & ((1U << caps->src_bits) - 1) << 16;
+	return nb_with(legal, TR_TE_SRC_BITS,
+		       clamp(nb_field(value, TR_TE_SRC_BITS), 0, caps->src_bits));
+}
+
+static uint32_t comps_mask(const struct nb_te_caps *caps)
+{
+	unsigned int i, bits = 0;
+	uint32_t mask = 0;
+
+	while (1U << bits < caps->comps)
+		bits++;
+	for (i = 0; i < 3; i++)
+		mask |= ((1U << bits) - 1) << TR_FILTER_COMP_SHIFT(i);
+	return mask;
+}
+
+static uint32_t legal_filter(const struct nb_te_caps *caps, unsigned int offset, uint32_t value)
+{
+	uint32_t control = caps->filter_control & 0xffff;
+	unsigned int i;
+
+	if ((offset - TR_TE_FILTER(0)) / 0x20 >= caps->filters)
+		return 0;
+	if (!caps->comps) {
+		for (i = 0; i < 3; i++)
+			control &= ~(TR_FILTER_MATCH_COMP(i) | 7U << TR_FILTER_COMP_SHIFT(i));
+	} else {
+		control &= ~(0xeee0U & ~comps_mask(caps));
+	}
+	switch (offset & 0x1f) {
+	case FILTER_CONTROL:
+		return value & control;
+	case FILTER_MATCH_INST:
+		value &= control & TR_FILTER_MATCH_INTERRUPT ? 0x1ff : 0xff;
+		/* levels that there are: U, S, M, and VU, VS with the hypervisor extension */
+		value &= 0x100 | (caps->hcontext ? 0x3b : 0x0b);
+		return control & TR_FILTER_MATCH_PRIVILEGE ? value : value & 0x100;
+	case FILTER_ECAUSE_LOW:
+	case FILTER_ECAUSE_HIGH:
+		return control & TR_FILTER_MATCH_ECAUSE ? value : 0;
+	}
+	return 0;	/* impdef and data: not implemented */
+}
+
+/* inputs are iaddr and context; tval and daddr are not on this port */
+static uint32_t legal_comp(const struct nb_te_caps *caps, unsigned int offset, uint32_t value)
+{
+	if ((offset - TR_TE_COMP(0)) / 0x20 >= caps->comps)
+		return 0;
+	switch (offset & 0x1f) {
+	case COMP_CONTROL:
+		value &= TR_COMP_P_INPUT | TR_COMP_S_INPUT | TR_COMP_P_FUNCTION |
+			 TR_COMP_S_FUNCTION | TR_COMP_MATCH_MODE | TR_COMP_P_NOTIFY |
+			 TR_COMP_S_NOTIFY;
+		if (nb_field(value, TR_COMP_P_INPUT) > 1)
+			value &= ~TR_COMP_P_INPUT;
+		if (nb_field(value, TR_COMP_S_INPUT) > 1)
+			value &= ~TR_COMP_S_INPUT;
+		return value;
+	case COMP_P_LOW:
+	case COMP_P_HIGH:
+	case COMP_S_LOW:
+	case COMP_S_HIGH:
+		return value;
+	}
+	return 0;
+}
+
+static uint32_t legal_ext_in(const struct nb_te_caps *caps, uint32_t value)
+{
+	uint32_t legal = 0;
+	unsigned int i, action;
+
+	for (i = 0; i < caps->ext_in; i++) {
+		action = value >> 4 * i & 15;
+		if (action >= 2 && action <= 4)
+			legal |= action << 4 * i;
+	}
+	return legal;
+}
+
+static uint32_t legal_ext_out(const struct nb_te_caps *caps, uint32_t value)
+{
+	uint64_t outputs = (1ULL << 4 * caps->ext_out) - 1;
+
+	return value & 0x33333333 & outputs;
+}
+
+/* ---- Filters: chapter "Trace Encoder Filter Registers" ---- */
+
+static bool compare(unsigned int function, uint64_t input, uint64_t match)
+{
+	switch (function) {
+	case 0: return input == match;
+	case 1: return input != match;
+	case 2: return input < match;
+	case 3: return input <= match;
+	case 4: return input > match;
+	case 5: return input >= match;
+	case 6: return false;
+	}
+	return true;
+}
+
+static uint64_t comp_input(const struct nb_te *te, unsigned int input, uint64_t iaddr)
+{
+	return input ? te->context : iaddr;
+}
+
+static bool comp_output(struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr)
+{
+	uint64_t in_p = comp_input(te, nb_field(c->control, TR_COMP_P_INPUT), iaddr);
+	uint64_t in_s = comp_input(te, nb_field(c->control, TR_COMP_S_INPUT), iaddr);
+	unsigned int fs = nb_field(c->control, TR_COMP_S_FUNCTION);
+	unsigned int fp = nb_field(c->control, TR_COMP_P_FUNCTION);
+	uint64_t mask = fs == 6 ? c->s : ~0ULL;	/* "Use SMatch as a mask for PMatch" */
+	bool p = compare(fp, in_p & mask, c->p & mask);
+	bool s = fs == 6 || compare(fs, in_s, c->s);
+	bool out;
+
+	switch (nb_field(c->control, TR_COMP_MATCH_MODE)) {
+	case 0:
+		return p;
+	case 1:
+		return p && s;
+	case 2:
+		return !(p && s);
+	}
+	/* "until instruction after secondary result is true" */
+	out = c->latched || p;
+	c->latched = out && !s;
+	return out;
+}
+
+static bool filter_matches(const struct nb_filter_state *f, const bool *comp,
+			   const struct nb_ingress *blk)
+{
+	unsigned int i;
+
+	if (!(f->control & TR_FILTER_ENABLE))
+		return false;
+	if (f->control & TR_FILTER_MATCH_PRIVILEGE && !(f->privilege >> blk->priv & 1))
+		return false;
+	if (f->control & (TR_FILTER_MATCH_ECAUSE | TR_FILTER_MATCH_INTERRUPT) && !f->depth)
+		return false;
+	for (i = 0; i < 3; i++)
+		if (f->control & TR_FILTER_MATCH_COMP(i) &&
+		    !comp[f->control >> TR_FILTER_COMP_SHIFT(i) & 7])
+			return false;
+	return true;
+}
+
+static bool trap_matches(const struct nb_te *te, const struct nb_filter_state *f)
+{
+	bool interrupt = f->control & TR_FILTER_MATCH_INTERRUPT ? f->interrupt : false;
+
+	if (te->trap_interrupt != interrupt)
+		return false;
+	return !(f->control & TR_FILTER_MATCH_ECAUSE) ||
+	       (te->trap_cause < 64 && f->ecause >> te->trap_cause & 1);
+}
+
+/* "start matching from ..., stop matching upon return from the 1st matching trap" */
+static void count_traps(struct nb_te *te, struct nb_filter_state *f, const struct nb_ingress *blk)
+{
+	if (!(f->control & (TR_FILTER_MATCH_ECAUSE | TR_FILTER_MATCH_INTERRUPT)))
+		return;
+	if (blk->itype == NB_ITYPE_EXCEPTION || blk->itype == NB_ITYPE_INTERRUPT) {
+		if (f->depth || trap_matches(te, f))
+			f->depth++;
+	} else if (blk->itype == NB_ITYPE_TRAP_RETURN && f->depth) {
+		f->depth--;
+	}
+}
+
+static bool te_qualify(void *opaque, const struct nb_ingress *blk)
+{
+	struct nb_te *te = opaque;
+	bool comp[NB_MAX_COMPS], match = false;
+	unsigned int i;
+
+	for (i = 0; i < NB_MAX_COMPS; i++)
+		comp[i] = i < te->caps.comps && comp_output(te, &te->comp[i], blk->iaddr);
+	for (i = 0; i < te->caps.filters; i++) {
+		if (!(te->inst_filters >> i & 1))
+			continue;
+		match |= filter_matches(&te->filter[i], comp, blk);
+		count_traps(te, &te->filter[i], blk);
+	}
+	return match || !te->inst_filters;
+}
+
+/* "also known as a watchpoint": the block in which a comparator with Notify matches */
+static void watchpoints(struct nb_te *te, const struct nb_ingress *blk)
+{
+	unsigned int i;
+
+	for (i = 0; i < te->caps.comps; i++) {
+		const struct nb_comp_state *c = &te->comp[i];
+
+		if ((c->control & TR_COMP_P_NOTIFY && !nb_field(c->control, TR_COMP_P_INPUT) &&
+		     compare(nb_field(c->control, TR_COMP_P_FUNCTION), blk->iaddr, c->p)) ||
+		    (c->control & TR_COMP_S_NOTIFY && !nb_field(c->control, TR_COMP_S_INPUT) &&
+		     compare(nb_field(c->control, TR_COMP_S_FUNCTION), blk->iaddr, c->s)))
+			nb_encoder_notify(&te->enc, NB_SYNC_TRACE_EVENT);
+	}
+}
+
+static void give(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth_writer *truth)
+{
+	nb_encoder_ingress(&te->enc, blk);
+	watchpoints(te, blk);
+	if (truth)
+		nb_truth_block(truth, blk, &te->enc.state);
+}
+
+/*
+ * Hardware ports report a few instructions a cycle, so that a filter on an
+ * address begins and ends at that instruction. Blocks here may be long: with a
+ * comparator in use each instruction is a block.
+ */
+void nb_te_split(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth_writer *truth)
+{
+	static const uint64_t one_wide[1] = { 1 }, one_narrow[1];
+	struct nb_ingress one = *blk;
+	uint32_t i;
+
+	if (!blk->wide || blk->ninsn <= 1) {
+		give(te, blk, truth);
+		return;
+	}
+	for (i = 0; i < blk->ninsn; i++) {
+		bool wide = blk->wide[i / 64] >> i % 64 & 1;
+		bool last = i == blk->ninsn - 1;
+
+		one.iretire = 1 + wide;
+		one.ilastsize = 1 + wide;
+		one.ninsn = 1;
+		one.itype = last ? blk->itype : NB_ITYPE_NONE;
+		one.sijump = last && blk->sijump;
+		one.wide = wide ? one_wide : one_narrow;
+		one.wide_hash = one.code ? nb_code_hash(one.code, 2 * one.iretire) :
+					   nb_wide_hash(one.wide, 1);
+		give(te, &one, truth);
+		one.iaddr += 2 * one.iretire;
+		if (one.code)
+			one.code += 2 * one.iretire;
+	}
+}
+
+static void read_filter(struct nb_te *te, unsigned int i)
+{
+	const struct nb_dev *dev = &te->dev;
+	uint32_t inst = nb_get(dev, TR_TE_FILTER(i) + FILTER_MATCH_INST);
+
+	te->filter[i] = (struct nb_filter_state){
+		.control = nb_get(dev, TR_TE_FILTER(i) + FILTER_CONTROL),
+		.privilege = inst & TR_FILTER_CHOICE_PRIVILEGE,
+		.interrupt = inst & TR_FILTER_VALUE_INTERRUPT,
+		.ecause = nb_get(dev, TR_TE_FILTER(i) + FILTER_ECAUSE_LOW) |
+			  (uint64_t)nb_get(dev, TR_TE_FILTER(i) + FILTER_ECAUSE_HIGH) << 32,
+	};
+}
+
+static void read_comp(struct nb_te *te, unsigned int j)
+{
+	const struct nb_dev *dev = &te->dev;
+
+	te->comp[j] = (struct nb_comp_state){
+		.control = nb_get(dev, TR_TE_COMP(j) + COMP_CONTROL),
+		.p = nb_get(dev, TR_TE_COMP(j) + COMP_P_LOW) |
+		     (uint64_t)nb_get(dev, TR_TE_COMP(j) + COMP_P_HIGH) << 32,
+		.s = nb_get(dev, TR_TE_COMP(j) + COMP_S_LOW) |
+		     (uint64_t)nb_get(dev, TR_TE_COMP(j) + COMP_S_HIGH) << 32,
+	};
+}
+
+/* Filters by privilege alone, the common case, need no look at each block. */
+static uint8_t set_filters(struct nb_te *te)
+{
+	bool simple = true, notify = false, by_comp = false;
+	uint8_t privilege = 0;
+	unsigned int i;
+
+	te->inst_filters = nb_get(&te->dev, TR_TE_INST_FILTERS);
+	for (i = 0; i < te->caps.filters; i++) {
+		const struct nb_filter_state *f = &te->filter[i];
+
+		read_filter(te, i);
+		if (!(te->inst_filters >> i & 1) || !(f->control & TR_FILTER_ENABLE))
+			continue;
+		by_comp |= f->control & (TR_FILTER_MATCH_COMP(0) | TR_FILTER_MATCH_COMP(1) |
+					 TR_FILTER_MATCH_COMP(2));
+		simple &= !(f->control & 0xffff & ~(TR_FILTER_ENABLE | TR_FILTER_MATCH_PRIVILEGE));
+		privilege |= f->control & TR_FILTER_MATCH_PRIVILEGE ? f->privilege : 0xff;
+	}
+	for (i = 0; i < te->caps.comps; i++) {
+		read_comp(te, i);
+		notify |= te->comp[i].control & (TR_COMP_P_NOTIFY | TR_COMP_S_NOTIFY);
+	}
+	te->split = by_comp || notify;
+	simple &= privilege || !te->inst_filters;
+	te->enc.qualify = simple ? NULL : te_qualify;
+	te->enc.qualify_opaque = te;
+	return simple ? privilege : 0;
+}
+
+/* ---- Enabling and disabling ---- */
+
+static void configure(struct nb_te *te, uint32_t control)
+{
+	uint32_t features = nb_get(&te->dev, TR_TE_INST_FEATURES);
+	const struct nb_te_caps *caps = &te->caps;
+	struct nb_encoder_config cfg = {
+		.mode = nb_field(control, TR_TE_INST_MODE), .xlen = caps->xlen,
+		.context = control & TR_TE_CONTEXT, .hcontext = caps->hcontext,
+		.timestamp = te->ts.control & TR_TS_ENABLE, .ts_width = caps->ts_width,
+		.sync_mode = nb_field(control, TR_TE_INST_SYNC_MODE),
+		.sync_max = nb_field(control, TR_TE_INST_SYNC_MAX),
+		.src_bits = control & TR_TE_INHIBIT_SRC ? 0 : nb_field(features, TR_TE_SRC_BITS),
+		.src_id = nb_field(features, TR_TE_SRC_ID),
+		.sequential_jump = features & TR_TE_INST_EN_SEQUENTIAL_JUMP,
+		.repeated_history = features & TR_TE_INST_EN_REPEATED_HISTORY,
+		.all_jumps = features & TR_TE_INST_EN_ALL_JUMPS,
+		.extend_addr = features & TR_TE_INST_EXTEND_ADDR_MSB,
+		.stall = control & TR_TE_INST_STALL_ENA,
+		.sync_delayed = caps->sync_delayed, .repeat_branch = caps->repeat_branch,
+		.btype_extended = caps->btype_extended, .hist_always = caps->hist_always,
+		.icnt_sync = caps->icnt_sync, .icnt_bits = caps->icnt_bits,
+		.hist_bits = caps->hist_bits, .stack_depth = caps->stack_depth,
+		.fifo_depth = caps->fifo_depth, .fifo_rate = caps->fifo_rate,
+	};
+
+	if (features & TR_TE_INST_EN_IMPLICIT_RETURN)
+		cfg.implicit_return = nb_field(features, TR_TE_INST_IMPLICIT_RETURN_MODE);
+	cfg.priv_mask = set_filters(te);
+	nb_encoder_configure(&te->enc, &cfg);
+}
+
+static void check_set(struct nb_te *te)
+{
+	struct nb_dev *dev = &te->dev;
+
+	if (!nb_written(dev, TR_TE_INST_FEATURES))
+		nb_dev_report(dev, NB_REPORT_UNSET, TR_TE_INST_FEATURES, 0);
+	if (te->caps.filters && !nb_written(dev, TR_TE_INST_FILTERS))
+		nb_dev_report(dev, NB_REPORT_UNSET, TR_TE_INST_FILTERS, 0);
+	if (te->caps.ts_modes && !nb_written(dev, TR_TS_CONTROL))
+		nb_dev_report(dev, NB_REPORT_UNSET, TR_TS_CONTROL, 0);
+}
+
+static void fire_out(struct nb_te *te, unsigned int event)
+{
+	uint32_t control = nb_get(&te->dev, TR_TE_TRIG_EXT_OUT);
+	unsigned int i;
+
+	for (i = 0; i < te->caps.ext_out; i++)
+		if (te->ext_out && control >> (4 * i + event) & 1)
+			te->ext_out(te->gate_opaque, te, i);
+}
+
+/* Start or stop, as trTeEnable, trTeInstTracing and trTeInstMode say together. */
+static void set_tracing(struct nb_te *te, uint32_t control)
+{
+	bool on = control & TR_ENABLE && control & TR_TE_INST_TRACING &&
+		  control & TR_TE_INST_MODE;
+
+	if (on == te->enc.enabled)
+		return;
+	if (on) {
+		configure(te, control);
+		nb_encoder_start(&te->enc, NB_SYNC_TRACE_ENABLE);
+		nb_set_empty(&te->dev, false);
+	} else {
+		nb_encoder_stop(&te->enc, NB_EVCODE_DISABLED);
+		te->split = false;
+	}
+	if (te->gate)
+		te->gate(te->gate_opaque, te, on);
+	fire_out(te, on ? 0 : 1);
+}
+
+static void te_write_control(struct nb_te *te, uint32_t value)
+{
+	uint32_t old = nb_get(&te->dev, TR_CONTROL), now = legal_control(&te->caps, value);
+	uint32_t overflow = old & TR_TE_INST_STALL_OR_OVERFLOW & ~value;	/* RW1C */
+	bool was = old & TR_ENABLE, is = now & TR_ENABLE;
+
+	if (was && is && (old ^ now) & CONTROL_SETTINGS) {
+		nb_dev_report(&te->dev, NB_REPORT_ENABLED, TR_CONTROL, value);
+		now = (now & ~CONTROL_SETTINGS) | (old & CONTROL_SETTINGS);
+	}
+	if (!was && is) {
+		check_set(te);
+		overflow = 0;
+	}
+	nb_put(&te->dev, TR_CONTROL, now | overflow | (old & TR_EMPTY));
+	set_tracing(te, now);
+	if (was && !is)
+		nb_flushed(&te->dev);
+}
+
+/* Triggers set and clear trTeInstTracing. */
+static void trigger(struct nb_te *te, unsigned int action)
+{
+	uint32_t control = nb_get(&te->dev, TR_CONTROL);
+
+	if (!(control & TR_ACTIVE))
+		return;
+	if (action == 4) {
+		nb_encoder_notify(&te->enc, NB_SYNC_TRACE_EVENT);
+		return;
+	}
+	if (!(control & TR_TE_INST_TRIG_ENABLE) || (action != 2 && action != 3))
+		return;
+	control = action == 2 ? control | TR_TE_INST_TRACING : control & ~TR_TE_INST_TRACING;
+	nb_put(&te->dev, TR_CONTROL, control);
+	set_tracing(te, control);
+}
+
+void nb_te_debug_trigger(struct nb_te *te, unsigned int action)
+{
+	trigger(te, action);
+}
+
+void nb_te_ext_trigger(struct nb_te *te, unsigned int input)
+{
+	unsigned int action = input < 8 ? nb_get(&te->dev, TR_TE_TRIG_EXT_IN) >> 4 * input & 15 : 0;
+
+	if (action == 4)
+		nb_encoder_notify(&te->enc, NB_SYNC_EXT_TRIGGER);
+	else
+		trigger(te, action);
+}
+
+/* ---- The component ---- */
+
+static uint32_t legal(struct nb_te *te, unsigned int offset, uint32_t value)
+{
+	switch (offset) {
+	case TR_TE_INST_FEATURES:
+		return legal_features(&te->caps, value);
+	case TR_TE_INST_FILTERS:
+		return value & ((1U << te->caps.filters) - 1);
+	case TR_TE_TRIG_EXT_IN:
+		return legal_ext_in(&te->caps, value);
+	case TR_TE_TRIG_EXT_OUT:
+		return legal_ext_out(&te->caps, value);
+	}
+	if (offset >= TR_TE_FILTER(0) && offset < TR_TE_FILTER(NB_MAX_FILTERS))
+		return legal_filter(&te->caps, offset, value);
+	if (offset >= TR_TE_COMP(0) && offset < TR_TE_COMP(NB_MAX_COMPS))
+		return legal_comp(&te->caps, offset, value);
+	return 0;
+}
+
+static void te_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
+{
+	struct nb_te *te = to_te(dev);
+	uint32_t now;
+
+	if (offset == TR_CONTROL) {
+		te_write_control(te, value);
+		return;
+	}
+	if (offset == TR_TS_CONTROL) {
+		nb_put(dev, offset, nb_ts_write(&te->ts, value));
+		return;
+	}
+	if (offset == TR_IMPL || offset == TR_TS_COUNTER_LOW || offset == TR_TS_COUNTER_HIGH)
+		return;		/* RO */
+	now = legal(te, offset, value);
+	if (nb_get(dev, TR_CONTROL) & TR_ENABLE && now != nb_get(dev, offset) &&
+	    offset != TR_TE_TRIG_EXT_IN && offset != TR_TE_TRIG_EXT_OUT) {
+		nb_dev_report(dev, NB_REPORT_ENABLED, offset, value);
+		return;
+	}
+	nb_put(dev, offset, now);
+}
+
+static void te_activate(struct nb_dev *dev)
+{
+	struct nb_te *te = to_te(dev);
+	const struct nb_te_caps *caps = &te->caps;
+	unsigned int offset;
+
+	nb_put(dev, TR_IMPL, nb_impl(TRCOMP_ENCODER, caps->ver_major, caps->ver_minor,
+				     caps->vendor) |
+			     (caps->protocol_major & 15U) << 16 |
+			     (caps->protocol_minor & 15U) << 20);
+	for (offset = 8; offset < 0x800; offset += 4)
+		if (offset != TR_TS_CONTROL)
+			nb_put(dev, offset, legal(te, offset, nb_undef(dev)));
+	nb_put(dev, TR_TS_CONTROL, nb_ts_write(&te->ts, nb_undef(dev)));
+	nb_ts_refresh(dev, &te->ts);
+}
+
+/* Reset drops what is not sent: no flush. */
+static void te_reset(struct nb_dev *dev)
+{
+	struct nb_te *te = to_te(dev);
+	bool was = te->enc.enabled;
+
+	te->enc.out = te_drop;
+	nb_encoder_stop(&te->enc, NB_EVCODE_DISABLED);
+	te->enc.out = te_out;
+	te->split = false;
+	if (was && te->gate)
+		te->gate(te->gate_opaque, te, false);
+	nb_ts_write(&te->ts, 0);
+}
+
+static void te_refresh(struct nb_dev *dev)
+{
+	nb_ts_refresh(dev, &to_te(dev)->ts);
+}
+
+static const struct nb_dev_ops te_ops = {
+	.write = te_write,
+	.refresh = te_refresh,
+	.activate = te_activate,
+	.reset = te_reset,
+};
+
+static uint64_t te_now(void *opaque)
+{
+	return nb_ts_now(opaque);
+}
+
+static void te_stalled(void *opaque, bool lost)
+{
+	struct nb_te *te = opaque;
+
+	(void)lost;
+	nb_put(&te->dev, TR_CONTROL,
+	       nb_get(&te->dev, TR_CONTROL) | TR_TE_INST_STALL_OR_OVERFLOW);
+}
+
+void nb_te_init(struct nb_te *te, const struct nb_te_caps *caps, nb_out_fn out, void *opaque)
+{
+	struct nb_encoder_config cfg = { .mode = NB_MODE_HTM };
+
+	memset(te, 0, sizeof(*te));
+	nb_dev_init(&te->dev, &te_ops, "encoder");
+	te->caps = *caps;
+	te->out = out;
+	te->out_opaque = opaque;
+	nb_encoder_init(&te->enc, &cfg, te_out, te);
+	te->enc.now = te_now;
+	te->enc.now_opaque = &te->ts;
+	te->enc.stalled = te_stalled;
+	te->enc.stalled_opaque = te;
+	te->ts.modes = caps->ts_modes;
+	te->ts.width = caps->ts_width;
+	te->ts.prescaler = caps->ts_prescale;
+	te->ts.encoder = true;
+	te->ts.core_cycles = &te->enc.cycles;
+	te->ts.faults = &te->dev.faults;
+}
+
+void nb_te_context(struct nb_te *te, uint64_t scontext, uint64_t hcontext)
+{
+	te->context = scontext;
+	nb_encoder_context(&te->enc, scontext, hcontext);
+}
+
+void nb_te_trap(struct nb_te *te, uint64_t cause, bool interrupt)
+{
+	te->trap_cause = cause;
+	te->trap_interrupt = interrupt;
+}

@@ -1,0 +1,920 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The register blocks against the tables of the Trace Control Interface
+ * specification (registers.txt, facts taken from its text), and against what
+ * its chapters say of each component's behaviour.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "insn.h"
+#include "regs.h"
+
+#ifndef REGISTERS_TXT
+#define REGISTERS_TXT	"registers.txt"
+#endif
+
+/* ---- The tables ---- */
+
+struct fact {
+	char		component[16], reg[40], field[40], access[8], reset[8];
+	unsigned int	offset, high, low;
+	bool		repeated;	/* one for each filter or comparator */
+};
+
+static struct fact facts[256];
+static unsigned int n_facts;
+
+static int load_facts(void **state)
+{
+	FILE *f = fopen(REGISTERS_TXT, "r");
+	char line[256], offset[16], bits[16];
+
+	(void)state;
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f)) {
+		struct fact *t = &facts[n_facts];
+
+		if (line[0] == '#')
+			continue;
+		if (n_facts == 256 || sscanf(line, "%15s %39s %15s %15s %39s %7s %7s", t->component,
+					     t->reg, offset, bits, t->field, t->access, t->reset) != 7)
+			return -1;
+		t->offset = strtoul(offset, NULL, 16);
+		t->repeated = strstr(offset, "+i");
+		t->high = atoi(bits);
+		t->low = strchr(bits, ':') ? atoi(strchr(bits, ':') + 1) : t->high;
+		n_facts++;
+	}
+	fclose(f);
+	return n_facts > 100 ? 0 : -1;
+}
+
+static uint32_t mask_of(const struct fact *f)
+{
+	return (0xffffffffU >> (31 - f->high + f->low)) << f->low;
+}
+
+/* ---- A bench with all components ---- */
+
+struct reported {
+	unsigned int	n[NB_REPORT_MAX];
+};
+
+static struct bench {
+	struct nb_te	te;
+	struct nb_ram	ram;
+	struct nb_funnel funnel;
+	uint32_t	mirror[3][1024];	/* as an owner whose loads are RAM loads has it */
+	struct reported	reported;
+	uint8_t		memory[1 << 16];
+	uint64_t	memory_base, clock;
+	bool		gate;
+	unsigned int	fired;
+} b;
+
+static void mirror(void *opaque, struct nb_dev *dev, unsigned int offset, uint32_t value)
+{
+	(void)opaque;
+	b.mirror[dev == &b.te.dev ? 0 : dev == &b.ram.dev ? 1 : 2][offset / 4] = value;
+}
+
+static void report(void *opaque, struct nb_dev *dev, enum nb_report what, unsigned int offset,
+		   uint32_t value)
+{
+	(void)opaque;
+	(void)dev;
+	(void)offset;
+	(void)value;
+	assert_true(nb_report_text(what)[0]);
+	b.reported.n[what]++;
+}
+
+static uint64_t bench_clock(void *opaque)
+{
+	(void)opaque;
+	return b.clock;
+}
+
+static bool memory_write(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len)
+{
+	(void)opaque;
+	assert_true(addr >= b.memory_base && addr + len <= b.memory_base + sizeof(b.memory));
+	memcpy(b.memory + (addr - b.memory_base), bytes, len);
+	return true;
+}
+
+static void gate(void *opaque, struct nb_te *te, bool on)
+{
+	(void)opaque;
+	(void)te;
+	b.gate = on;
+}
+
+static void fire(void *opaque, struct nb_te *te, unsigned int trigger)
+{
+	(void)opaque;
+	(void)te;
+	b.fired |= 1 << trigger;
+}
+
+static void own(struct nb_dev *dev)
+{
+	dev->changed = mirror;
+	dev->report = report;
+	mirror(NULL, dev, 0, dev->shadow[0]);
+}
+
+static void make_bench(const struct nb_te_caps *te, const struct nb_ram_caps *ram)
+{
+	struct nb_funnel_caps funnel = { .inputs = 4, .dis_input = true, .ver_major = 1,
+					 .ts_modes = 0x7, .ts_width = 40, .ts_prescale = true };
+
+	if (b.ram.buf)
+		nb_ram_fini(&b.ram);
+	memset(&b, 0, sizeof(b));
+	b.memory_base = 0x80000000;
+	nb_te_init(&b.te, te, nb_ram_input, &b.ram);
+	assert_int_equal(nb_ram_init(&b.ram, ram), 0);
+	nb_funnel_init(&b.funnel, &funnel, nb_ram_input, &b.ram);
+	b.ram.mem_write = memory_write;
+	b.te.ts.clock = bench_clock;
+	b.funnel.ts.clock = bench_clock;
+	b.te.gate = gate;
+	b.te.ext_out = fire;
+	own(&b.te.dev);
+	own(&b.ram.dev);
+	own(&b.funnel.dev);
+}
+
+static void full_bench(void)
+{
+	struct nb_te_caps te;
+	struct nb_ram_caps ram;
+
+	nb_te_caps_full(&te);
+	nb_ram_caps_full(&ram);
+	ram.align = 16;
+	ram.burst = 32;
+	make_bench(&te, &ram);
+}
+
+static struct nb_dev *device(const char *component)
+{
+	if (!strcmp(component, "encoder") || !strcmp(component, "ts"))
+		return &b.te.dev;
+	if (!strcmp(component, "sink"))
+		return &b.ram.dev;
+	return strcmp(component, "funnel") ? NULL : &b.funnel.dev;
+}
+
+static void wr(struct nb_dev *dev, unsigned int offset, uint32_t value)
+{
+	nb_dev_write(dev, offset, value);
+}
+
+static uint32_t rd(struct nb_dev *dev, unsigned int offset)
+{
+	return nb_dev_read(dev, offset);
+}
+
+/* Active 0 -> 1, as chapter "Reset and Discovery" does it */
+static void wake(struct nb_dev *dev)
+{
+	wr(dev, TR_CONTROL, 0);
+	assert_int_equal(rd(dev, TR_CONTROL) & TR_ACTIVE, 0);
+	wr(dev, TR_CONTROL, 1);
+	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ACTIVE | TR_ENABLE), TR_ACTIVE);
+}
+
+/* ---- Conformance ---- */
+
+/* fields that an N-Trace 1.0 encoder must have 0 (its table "Trace Encoder Parameters") */
+static const char *const zero_fields[] = {
+	"trTeInstNoAddrDiff", "trTeInstNoTrapAddr", "trTeInstEnBranchPrediction",
+	"trTeInstEnJumpTargetCache", "trTeDataImplemented", "trTeDataTracing", "trTeDataTrigEnable",
+	"trTeDataStallEna", "trTeDataDropEna", "trTeDataNoValue", "trTeDataNoAddr",
+	"trTeDataAddrCompress", "trTeDataFilters", "trTeDataStallOrOverflow", "trTeDataDrop",
+	"trTeFilterMatchDtype", "trTeFilterMatchDsize", "trTeFilterMatchChoiceDtype",
+	"trTeFilterMatchChoiceDsize",
+	/* optional, and not in this hardware */
+	"trTeTrigDbgControl", "trTeFilterMatchImpdef", "trTeFilterMatchValueImpdef",
+	"trTeFilterMatchMaskImpdef", "trRamMemFormat", "trRamAsyncFreq",
+	/* "should not be implemented" in SRAM mode, in which the sink wakes up */
+	"trRamStartLow", "trRamStartHigh", "trRamLimitHigh", "trRamWPHigh", "trRamRPHigh", NULL,
+};
+
+static bool listed(const char *const *list, const char *name)
+{
+	for (; *list; list++)
+		if (!strcmp(*list, name))
+			return true;
+	return false;
+}
+
+/* Write a field alone; Control keeps Active 1 and, if it is another field, Enable 0. */
+static uint32_t try_field(struct nb_dev *dev, const struct fact *f, uint32_t value)
+{
+	uint32_t mask = mask_of(f);
+	uint32_t word = value << f->low & mask;
+
+	if (f->offset == TR_CONTROL || f->offset == TR_TS_CONTROL)
+		word |= TR_ACTIVE;
+	wr(dev, f->offset, word);
+	return (rd(dev, f->offset) & mask) >> f->low;
+}
+
+static bool can_hold_nonzero(struct nb_dev *dev, const struct fact *f)
+{
+	static const uint32_t patterns[] = { ~0U, 1, 2, 3, 4, 6, 0x80, 0xffff, 0x7fffffff };
+	unsigned int i;
+	uint32_t got;
+
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		got = try_field(dev, f, patterns[i]);
+		/* "should deterministically depend on the illegal written value" */
+		assert_int_equal(try_field(dev, f, patterns[i]), got);
+		if (got)
+			return true;
+	}
+	return false;
+}
+
+static void check_field(struct nb_dev *dev, const struct fact *f)
+{
+	uint32_t mask = mask_of(f), before = rd(dev, f->offset) & mask;
+	bool zero = listed(zero_fields, f->field);
+
+	if (!strcmp(f->access, "RO") || (!strcmp(f->field, "--") && strcmp(f->access, "WARL"))) {
+		if (strcmp(f->reset, "SD") && strcmp(f->reset, "Undef") && f->offset != TR_TS_COUNTER_LOW)
+			assert_int_equal(before >> f->low, strtoul(f->reset, NULL, 0));
+		wr(dev, f->offset, f->offset == TR_CONTROL ? ~(uint32_t)TR_ENABLE : ~0U);
+		if (f->offset != TR_TS_CONTROL)
+			assert_int_equal(rd(dev, f->offset) & mask, before);
+		wr(dev, f->offset, f->offset == TR_CONTROL ? 1 : 0);
+		if (f->offset != TR_TS_CONTROL || f->high < 24)
+			assert_int_equal(rd(dev, f->offset) & mask, before);
+	} else if (!strcmp(f->access, "W1") || !strcmp(f->access, "RW1C")) {
+		assert_int_equal(try_field(dev, f, ~0U), 0);
+	} else if (strcmp(f->access, "R") && strcmp(f->field, "--") && strcmp(f->field, "trRamWPLow")) {
+		if (can_hold_nonzero(dev, f) == zero)
+			fail_msg("%s.%s is %s", f->reg, f->field, zero ? "not 0" : "not implemented");
+	}
+}
+
+static void test_conformance(void **state)
+{
+	unsigned int i, j, count;
+
+	(void)state;
+	for (i = 0; i < n_facts; i++) {
+		struct fact f = facts[i];
+		struct nb_dev *dev;
+
+		full_bench();
+		dev = device(f.component);
+		if (!dev)
+			continue;	/* no PIB sink and no ATB bridge here */
+		count = !f.repeated ? 1 : f.offset < 0x600 ? NB_MAX_FILTERS : NB_MAX_COMPS;
+		for (j = 0; j < count; j++, f.offset += 0x20) {
+			wake(dev);
+			if (!strcmp(f.component, "ts"))
+				wr(dev, TR_TS_CONTROL, TR_TS_ACTIVE);
+			check_field(dev, &f);
+		}
+		assert_memory_equal(b.mirror[0], b.te.dev.shadow, 4096);
+		assert_memory_equal(b.mirror[1], b.ram.dev.shadow, 4096);
+		assert_memory_equal(b.mirror[2], b.funnel.dev.shadow, 4096);
+	}
+}
+
+/* "All not used registers are reserved and should read as 0 and ignore writes" */
+static void test_unused_registers(void **state)
+{
+	static const char *const components[] = { "encoder", "sink", "funnel" };
+	unsigned int c, offset, i;
+
+	(void)state;
+	full_bench();
+	for (c = 0; c < 3; c++) {
+		struct nb_dev *dev = device(components[c]);
+
+		wake(dev);
+		for (offset = 4; offset < 4096; offset += 4) {
+			bool known = false;
+
+			for (i = 0; i < n_facts; i++) {
+				const struct fact *f = &facts[i];
+				bool here = !strcmp(f->component, components[c]) ||
+					    (c != 1 && !strcmp(f->component, "ts"));
+
+				known |= here && (f->repeated ? f->offset % 0x20 == offset % 0x20 &&
+						  f->offset / 0x200 == offset / 0x200 :
+						  f->offset == offset);
+			}
+			if (known)
+				continue;
+			wr(dev, offset, ~0U);
+			assert_int_equal(rd(dev, offset), 0);
+		}
+	}
+}
+
+/* chapter "Minimal Implementation": what it does not list "may be tied to 0" */
+static void test_minimal(void **state)
+{
+	static const char *const required[] = {
+		"trTeActive", "trTeEnable", "trTeEmpty", "trTeInstTracing", "trTeInstMode",
+		"trTeInstSyncMode", "trTeInstSyncMax", "trTeFormat", "trTeVerMajor", "trTeCompType",
+		"trTeProtocolMajor", "trTeInstStallOrOverflow", NULL,
+	};
+	struct nb_te_caps te;
+	struct nb_ram_caps ram;
+	unsigned int i;
+
+	(void)state;
+	nb_te_caps_minimal(&te);
+	nb_ram_caps_full(&ram);
+	make_bench(&te, &ram);
+	wake(&b.te.dev);
+	for (i = 0; i < n_facts; i++) {
+		const struct fact *f = &facts[i];
+
+		if ((strcmp(f->component, "encoder") && strcmp(f->component, "ts")) ||
+		    !strcmp(f->field, "--") || listed(required, f->field))
+			continue;
+		wr(&b.te.dev, f->offset, f->offset == TR_CONTROL ? ~(uint32_t)TR_ENABLE : ~0U);
+		if (rd(&b.te.dev, f->offset) & mask_of(f))
+			fail_msg("%s.%s is not 0", f->reg, f->field);
+	}
+	wr(&b.te.dev, TR_CONTROL, 1);
+	assert_int_equal(rd(&b.te.dev, TR_CONTROL) & TR_TE_INST_MODE, 6 << 4);
+	assert_int_equal(rd(&b.te.dev, TR_CONTROL) & TR_TE_INST_SYNC_MODE, 1 << 16);
+}
+
+/* ---- Reset and discovery ---- */
+
+static void test_active_delay(void **state)
+{
+	struct nb_dev *dev = &b.te.dev;
+
+	(void)state;
+	full_bench();
+	dev->active_delay = 3;
+	wr(dev, TR_CONTROL, 1);
+	assert_int_equal(rd(dev, TR_CONTROL) & 1, 0);
+	assert_int_equal(rd(dev, TR_CONTROL) & 1, 0);
+	assert_int_equal(rd(dev, TR_CONTROL) & 1, 0);
+	assert_int_equal(rd(dev, TR_CONTROL) & 1, 1);
+	wr(dev, TR_CONTROL, 0);
+	assert_int_equal(rd(dev, TR_CONTROL) & 1, 1);
+	rd(dev, TR_CONTROL);
+	rd(dev, TR_CONTROL);
+	assert_int_equal(rd(dev, TR_CONTROL) & 1, 0);
+	dev->faults.active_stuck = true;
+	dev->active_delay = 0;
+	wr(dev, TR_CONTROL, 1);
+	assert_int_equal(rd(dev, TR_CONTROL) & 1, 0);
+}
+
+static void test_inactive_access(void **state)
+{
+	(void)state;
+	full_bench();
+	wr(&b.te.dev, TR_TE_INST_FEATURES, 4);
+	assert_int_equal(b.reported.n[NB_REPORT_INACTIVE], 1);
+	rd(&b.te.dev, TR_IMPL);
+	assert_int_equal(b.reported.n[NB_REPORT_INACTIVE], 2);
+	wr(&b.te.dev, 2, 1);
+	wr(&b.te.dev, 4096, 1);
+	assert_int_equal(b.reported.n[NB_REPORT_UNALIGNED], 2);
+	wake(&b.te.dev);
+	assert_int_equal(rd(&b.te.dev, TR_TE_INST_FEATURES), 0);
+}
+
+/* "As not all fields are affected by reset the trace tools must initialize": hold rubbish */
+static void test_undefined_after_reset(void **state)
+{
+	(void)state;
+	full_bench();
+	b.te.dev.undef = 1;
+	wake(&b.te.dev);
+	assert_int_not_equal(rd(&b.te.dev, TR_TE_INST_FEATURES), 0);
+	assert_int_not_equal(rd(&b.te.dev, TR_TE_FILTER(3)), 0);
+	assert_int_equal(rd(&b.te.dev, TR_CONTROL) & ~(TR_EMPTY | TR_TE_FORMAT), TR_ACTIVE);
+	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | 6 << 4);
+	assert_int_equal(b.reported.n[NB_REPORT_UNSET], 3);	/* features, filters, timestamp */
+}
+
+/* "it cannot revert to 0 but MUST revert to supported non-0 mode" */
+static void test_mode_legal(void **state)
+{
+	struct nb_te_caps te;
+	struct nb_ram_caps ram;
+	unsigned int mode, got;
+
+	(void)state;
+	full_bench();
+	wake(&b.te.dev);
+	for (mode = 0; mode < 8; mode++) {
+		wr(&b.te.dev, TR_CONTROL, 1 | mode << 4);
+		got = rd(&b.te.dev, TR_CONTROL) >> 4 & 7;
+		assert_true(mode ? got == 3 || got == 6 : got == 0);
+		assert_true((mode != 3 && mode != 6) || got == mode);
+	}
+	nb_te_caps_full(&te);
+	nb_ram_caps_full(&ram);
+	te.htm = false;
+	make_bench(&te, &ram);
+	wake(&b.te.dev);
+	wr(&b.te.dev, TR_CONTROL, 1 | 6 << 4);
+	assert_int_equal(rd(&b.te.dev, TR_CONTROL) >> 4 & 7, 3);
+}
+
+/* ---- RAM sink ---- */
+
+#define BUF	0x80000100ULL
+
+static void set_sink(uint32_t flags, uint64_t start, uint32_t size)
+{
+	struct nb_dev *dev = &b.ram.dev;
+
+	wake(dev);
+	wr(dev, TR_CONTROL, TR_ACTIVE | flags);
+	if (flags & TR_RAM_MODE) {
+		wr(dev, TR_RAM_START_LOW, start);
+		wr(dev, TR_RAM_START_HIGH, start >> 32);
+		wr(dev, TR_RAM_LIMIT_LOW, start + size - 16);
+		wr(dev, TR_RAM_LIMIT_HIGH, (start + size - 16) >> 32);
+	} else {
+		wr(dev, TR_RAM_LIMIT_LOW, size - 4);
+	}
+	wr(dev, TR_RAM_WP_LOW, start);
+	wr(dev, TR_RAM_WP_HIGH, start >> 32);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | flags);
+	assert_int_equal(rd(dev, TR_CONTROL) & TR_ENABLE, TR_ENABLE);
+}
+
+static void feed(unsigned int n, unsigned int size)
+{
+	uint8_t message[16];
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		memset(message, i << 2 & 0xff, size);
+		nb_ram_input(&b.ram, message, size);
+	}
+}
+
+static void test_smem(void **state)
+{
+	struct nb_dev *dev = &b.ram.dev;
+	unsigned int i;
+
+	(void)state;
+	full_bench();
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	feed(10, 7);	/* 70 bytes: two bursts of 32 are out */
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 64);
+	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
+	wr(dev, TR_RAM_WP_LOW, BUF);		/* "should NOT write" */
+	assert_int_equal(b.reported.n[NB_REPORT_ENABLED], 1);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 80);	/* idle up to A */
+	for (i = 0; i < 70; i++)
+		assert_int_equal(b.memory[0x100 + i], i / 7 << 2);
+	for (; i < 80; i++)
+		assert_int_equal(b.memory[0x100 + i], 0xff);
+	assert_int_equal(b.memory[0x100 + 80], 0);
+}
+
+static void test_wrap(void **state)
+{
+	struct nb_dev *dev = &b.ram.dev;
+
+	(void)state;
+	full_bench();
+	set_sink(TR_RAM_MODE, BUF, 64);
+	feed(5, 16);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), (BUF + 16) | TR_RAM_WRAP);
+	assert_int_equal(b.memory[0x100], 4 << 2);
+	assert_int_equal(b.memory[0x100 + 16], 1 << 2);
+	assert_int_equal(b.memory[0x100 + 64], 0);
+	/* exactly full: "trRamWP is set to trRamStart" */
+	set_sink(TR_RAM_MODE, BUF, 64);
+	feed(4, 16);
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	wr(dev, TR_RAM_WP_LOW, BUF);
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF);	/* "only set to 0 if trRamWPLow is written" */
+}
+
+static void test_stop_on_wrap(void **state)
+{
+	struct nb_dev *dev = &b.ram.dev;
+	uint8_t byte = 0xff;
+
+	(void)state;
+	full_bench();
+	set_sink(TR_RAM_MODE | TR_RAM_STOP_ON_WRAP, BUF, 64);
+	feed(6, 12);
+	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
+	assert_false(nb_ram_input(&b.ram, &byte, 1));
+	assert_int_equal(b.memory[0x100 + 64], 0);
+	assert_int_equal(b.memory[0x100], 0);
+}
+
+static void test_sram(void **state)
+{
+	struct nb_dev *dev = &b.ram.dev;
+	unsigned int i;
+
+	(void)state;
+	full_bench();
+	set_sink(0, 0, 64);
+	feed(6, 12);		/* 72 bytes: wraps by 8 */
+	wr(dev, TR_RAM_RP_LOW, 8);
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* active: ignored */
+	wr(dev, TR_CONTROL, TR_ACTIVE);
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), 8 | TR_RAM_WRAP);
+	wr(dev, TR_RAM_RP_LOW, 8);
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 8);
+	for (i = 8; i < 64; i++) {
+		uint32_t word = b.ram.dev.shadow[TR_RAM_DATA / 4];
+
+		assert_int_equal(word >> 8 * (i % 4) & 0xff, i / 12 << 2);
+		if (i % 4 == 3)
+			rd(dev, TR_RAM_DATA);	/* auto-increments */
+	}
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* from Limit to Start */
+	assert_int_equal(rd(dev, TR_RAM_DATA) & 0xff, 5 << 2);
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 4);
+}
+
+/* "After setting 0 the lowest, after setting 0xFFFFFFFF the highest possible value" */
+static void test_pointer_range(void **state)
+{
+	struct nb_te_caps te;
+	struct nb_ram_caps ram;
+
+	(void)state;
+	nb_te_caps_full(&te);
+	nb_ram_caps_full(&ram);
+	ram.align = 64;
+	ram.smem_lowest = 0x80000000;
+	ram.smem_highest = 0x9fffffff;
+	make_bench(&te, &ram);
+	wake(&b.ram.dev);
+	wr(&b.ram.dev, TR_CONTROL, 1 | TR_RAM_MODE);
+	wr(&b.ram.dev, TR_RAM_START_LOW, 0);
+	assert_int_equal(rd(&b.ram.dev, TR_RAM_START_LOW), 0x80000000);
+	wr(&b.ram.dev, TR_RAM_START_LOW, ~0U);
+	assert_int_equal(rd(&b.ram.dev, TR_RAM_START_LOW), 0x9fffffc0);
+	wr(&b.ram.dev, TR_RAM_START_HIGH, ~0U);
+	assert_int_equal(rd(&b.ram.dev, TR_RAM_START_HIGH), 0);
+	/* a buffer that is none takes nothing, and is reported */
+	wr(&b.ram.dev, TR_RAM_LIMIT_LOW, 0x80001000);
+	wr(&b.ram.dev, TR_RAM_WP_LOW, 0x80000000);
+	wr(&b.ram.dev, TR_CONTROL, 3 | TR_RAM_MODE);
+	assert_int_equal(b.reported.n[NB_REPORT_RANGE], 1);
+	feed(100, 16);
+	assert_int_equal(b.memory[0], 0);
+}
+
+static void test_empty_delay(void **state)
+{
+	struct nb_dev *dev = &b.ram.dev;
+
+	(void)state;
+	full_bench();
+	dev->empty_delay = 2;
+	set_sink(TR_RAM_MODE, BUF, 64);
+	feed(1, 3);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
+	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
+	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, TR_EMPTY);
+	dev->empty_delay = 0;
+	dev->faults.not_empty = true;
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE | TR_ENABLE);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
+}
+
+/* ---- Encoder ---- */
+
+static void set_encoder(uint32_t control)
+{
+	struct nb_dev *dev = &b.te.dev;
+
+	wr(dev, TR_CONTROL, TR_ACTIVE | control);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | control);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRACING | control);
+}
+
+static void run_priv(uint64_t pc, unsigned int insns, enum nb_itype itype, enum nb_priv priv)
+{
+	static const uint64_t wide[4] = { ~0ULL, ~0ULL, ~0ULL, ~0ULL };
+	struct nb_ingress blk = { .iaddr = pc, .iretire = 2 * insns, .ninsn = insns, .ilastsize = 2,
+				  .itype = itype, .priv = priv, .wide = wide,
+				  .wide_hash = nb_wide_hash(wide, insns) };
+
+	nb_te_ingress(&b.te, &blk, NULL);
+}
+
+static void run(uint64_t pc, unsigned int insns, enum nb_itype itype)
+{
+	run_priv(pc, insns, itype, NB_PRIV_S);
+}
+
+static uint64_t messages(enum nb_tcode tcode)
+{
+	return b.te.enc.stats.messages[tcode];
+}
+
+static void ready_encoder(void)
+{
+	full_bench();
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	wake(&b.te.dev);
+	wr(&b.te.dev, TR_TE_INST_FEATURES, 0);
+	wr(&b.te.dev, TR_TE_INST_FILTERS, 0);
+	wr(&b.te.dev, TR_TS_CONTROL, 0);
+}
+
+static void test_enable_disable(void **state)
+{
+	struct nb_dev *dev = &b.te.dev;
+
+	(void)state;
+	ready_encoder();
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | 6 << 4);
+	assert_false(b.gate);
+	run(0x1000, 4, NB_ITYPE_NONE);
+	assert_int_equal(b.te.enc.stats.bytes, 0);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRACING | 6 << 4);
+	assert_true(b.gate);
+	run(0x1008, 4, NB_ITYPE_NONE);
+	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_TE_INST_TRACING | 6 << 4);
+	assert_false(b.gate);
+	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	/* ProgTraceSync SYNC=5 F-ADDR=0x804, ProgTraceCorrelation EVCODE=4 CDF=1 I-CNT=8 HIST=1 */
+	assert_memory_equal(b.memory + 0x100, "\x24\x15\x10\x83\x84\x50\x21\x07\xff\xff", 10);
+	assert_int_equal(b.reported.n[NB_REPORT_UNSET] + b.reported.n[NB_REPORT_INACTIVE], 0);
+}
+
+static void test_settings_locked(void **state)
+{
+	(void)state;
+	ready_encoder();
+	set_encoder(6 << 4);
+	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRACING | 3 << 4);
+	wr(&b.te.dev, TR_TE_INST_FEATURES, TR_TE_INST_EN_ALL_JUMPS);
+	assert_int_equal(b.reported.n[NB_REPORT_ENABLED], 2);
+	assert_int_equal(rd(&b.te.dev, TR_CONTROL) >> 4 & 7, 6);
+	assert_int_equal(rd(&b.te.dev, TR_TE_INST_FEATURES), 0);
+}
+
+static void test_overflow_flag(void **state)
+{
+	uint32_t on = TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRACING | 3 << 4;
+	struct nb_dev *dev = &b.te.dev;
+
+	(void)state;
+	ready_encoder();
+	b.te.caps.fifo_depth = 64;
+	b.te.caps.fifo_rate = 1;
+	set_encoder(3 << 4);
+	while (!b.te.enc.lost)
+		run(0x1000, 4, NB_ITYPE_INDIRECT_JUMP);
+	assert_true(rd(dev, TR_CONTROL) & TR_TE_INST_STALL_OR_OVERFLOW);
+	wr(dev, TR_CONTROL, on);			/* writing 0 is ignored */
+	assert_true(rd(dev, TR_CONTROL) & TR_TE_INST_STALL_OR_OVERFLOW);
+	wr(dev, TR_CONTROL, on | TR_TE_INST_STALL_OR_OVERFLOW);
+	assert_false(rd(dev, TR_CONTROL) & TR_TE_INST_STALL_OR_OVERFLOW);
+}
+
+static void test_privilege_filter(void **state)
+{
+	(void)state;
+	ready_encoder();
+	wr(&b.te.dev, TR_TE_FILTER(2), TR_FILTER_ENABLE | TR_FILTER_MATCH_PRIVILEGE);
+	wr(&b.te.dev, TR_TE_FILTER(2) + 4, 1 << NB_PRIV_U);
+	wr(&b.te.dev, TR_TE_INST_FILTERS, 1 << 2);
+	set_encoder(6 << 4);
+	run_priv(0x1000, 4, NB_ITYPE_NONE, NB_PRIV_S);
+	assert_int_equal(b.te.enc.stats.bytes, 0);
+	run_priv(0x1010, 4, NB_ITYPE_EXCEPTION, NB_PRIV_U);
+	run_priv(0x2000, 4, NB_ITYPE_TRAP_RETURN, NB_PRIV_M);
+	run_priv(0x1020, 4, NB_ITYPE_NONE, NB_PRIV_U);
+	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 2);
+	assert_int_equal(messages(NB_TCODE_PROG_TRACE_CORRELATION), 1);
+	assert_null(b.te.enc.qualify);	/* costs nothing where privilege alone decides */
+}
+
+/* an address range: begins and ends within blocks */
+static void test_address_filter(void **state)
+{
+	(void)state;
+	ready_encoder();
+	wr(&b.te.dev, TR_TE_COMP(1), 5 << 4 | 2 << 8 | 1 << 12);	/* P >=, S <, P && S */
+	wr(&b.te.dev, TR_TE_COMP(1) + 0x10, 0x1008);
+	wr(&b.te.dev, TR_TE_COMP(1) + 0x18, 0x1010);
+	wr(&b.te.dev, TR_TE_FILTER(0), TR_FILTER_ENABLE | TR_FILTER_MATCH_COMP(0) |
+					1 << TR_FILTER_COMP_SHIFT(0));
+	wr(&b.te.dev, TR_TE_INST_FILTERS, 1);
+	set_encoder(6 << 4);
+	run(0x1000, 16, NB_ITYPE_NONE);
+	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | 6 << 4);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	/* ProgTraceSync at 0x1008, ProgTraceCorrelation with I-CNT 4 */
+	assert_memory_equal(b.memory + 0x100, "\x24\x15\x10\x83\x84\x50\x11\x07\xff\xff", 10);
+}
+
+static void test_cause_filter(void **state)
+{
+	(void)state;
+	ready_encoder();
+	wr(&b.te.dev, TR_TE_FILTER(0), TR_FILTER_ENABLE | TR_FILTER_MATCH_ECAUSE);
+	wr(&b.te.dev, TR_TE_FILTER(0) + 8, 1 << 8);	/* environment call from U */
+	wr(&b.te.dev, TR_TE_INST_FILTERS, 1);
+	set_encoder(6 << 4);
+	nb_te_trap(&b.te, 8, true);
+	run(0x1000, 2, NB_ITYPE_INTERRUPT);		/* an interrupt of that number is none */
+	run(0x2000, 2, NB_ITYPE_TRAP_RETURN);
+	assert_int_equal(b.te.enc.stats.bytes, 0);
+	nb_te_trap(&b.te, 8, false);
+	run(0x1000, 2, NB_ITYPE_EXCEPTION);
+	run(0x2000, 2, NB_ITYPE_NONE);
+	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 1);
+	nb_te_trap(&b.te, 5, true);			/* nested */
+	run(0x2008, 2, NB_ITYPE_INTERRUPT);
+	run(0x3000, 2, NB_ITYPE_TRAP_RETURN);
+	run(0x2010, 2, NB_ITYPE_TRAP_RETURN);		/* "stop matching upon return" */
+	run(0x1010, 2, NB_ITYPE_NONE);
+	assert_int_equal(messages(NB_TCODE_PROG_TRACE_CORRELATION), 1);
+	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 1);
+}
+
+static void test_triggers(void **state)
+{
+	struct nb_dev *dev = &b.te.dev;
+
+	(void)state;
+	ready_encoder();
+	wr(dev, TR_TE_TRIG_EXT_IN, 2 | 3 << 4);
+	wr(dev, TR_TE_TRIG_EXT_OUT, 1 | 2 << 4);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRIG_ENABLE | 6 << 4);
+	nb_te_ext_trigger(&b.te, 0);
+	assert_true(b.gate && rd(dev, TR_CONTROL) & TR_TE_INST_TRACING);
+	assert_int_equal(b.fired, 1);
+	run(0x1000, 2, NB_ITYPE_NONE);
+	nb_te_debug_trigger(&b.te, 4);			/* trace-notify */
+	run(0x1008, 2, NB_ITYPE_NONE);
+	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 2);
+	nb_te_ext_trigger(&b.te, 1);
+	assert_false(b.gate || rd(dev, TR_CONTROL) & TR_TE_INST_TRACING);
+	assert_int_equal(b.fired, 3);
+	assert_int_equal(messages(NB_TCODE_PROG_TRACE_CORRELATION), 1);
+}
+
+static void test_watchpoint(void **state)
+{
+	(void)state;
+	ready_encoder();
+	wr(&b.te.dev, TR_TE_COMP(0), TR_COMP_P_NOTIFY);
+	wr(&b.te.dev, TR_TE_COMP(0) + 0x10, 0x1008);
+	set_encoder(6 << 4);
+	run(0x1000, 8, NB_ITYPE_NONE);
+	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 2);
+	assert_int_equal(b.te.enc.state.sync, NB_SYNC_TRACE_EVENT);
+}
+
+/* ---- Timestamp Unit and funnel ---- */
+
+static uint32_t ts_low(struct nb_dev *dev)
+{
+	return rd(dev, TR_TS_COUNTER_LOW);
+}
+
+static void test_timestamp(void **state)
+{
+	struct nb_dev *dev = &b.te.dev;
+	uint32_t system = TR_TS_ACTIVE | NB_TS_SYSTEM << 4;
+
+	(void)state;
+	ready_encoder();
+	b.clock = 0x123456789aULL;
+	wr(dev, TR_TS_CONTROL, TR_TS_ACTIVE | NB_TS_EXTERNAL << 4);
+	assert_int_equal(ts_low(dev), 0x3456789a);
+	assert_int_equal(rd(dev, TR_TS_COUNTER_HIGH), 0x12);
+	wr(dev, TR_TS_CONTROL, system | TR_TS_COUNT | TR_TS_RESET);
+	assert_int_equal(ts_low(dev), 0);
+	b.clock += 100;
+	assert_int_equal(ts_low(dev), 100);
+	wr(dev, TR_TS_CONTROL, system);			/* stopped */
+	b.clock += 100;
+	assert_int_equal(ts_low(dev), 100);
+	wr(dev, TR_TS_CONTROL, system | TR_TS_COUNT | 2 << 8);	/* a sixteenth */
+	b.clock += 160;
+	assert_int_equal(ts_low(dev), 110);
+	assert_false(rd(dev, TR_TS_CONTROL) & TR_TS_RESET);
+	dev->faults.clock_stopped = true;
+	b.clock += 160;
+	assert_int_equal(ts_low(dev), ts_low(dev));
+}
+
+static void test_shared_timestamp(void **state)
+{
+	(void)state;
+	ready_encoder();
+	wake(&b.funnel.dev);
+	b.te.ts.shared = &b.funnel.ts;
+	wr(&b.funnel.dev, TR_TS_CONTROL, TR_TS_ACTIVE | TR_TS_COUNT | TR_TS_RESET | NB_TS_SYSTEM << 4);
+	b.clock += 77;
+	wr(&b.te.dev, TR_TS_CONTROL, TR_TS_ACTIVE | NB_TS_SHARED << 4);
+	assert_int_equal(ts_low(&b.te.dev), 77);
+}
+
+static void test_funnel(void **state)
+{
+	uint8_t message[] = { 0x08, 0x07 };
+	struct nb_dev *dev = &b.funnel.dev;
+
+	(void)state;
+	full_bench();
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	wake(dev);
+	assert_false(nb_funnel_input(&b.funnel.port[1], message, 2));
+	wr(dev, TR_FUNNEL_DIS_INPUT, 0xffff);
+	assert_int_equal(rd(dev, TR_FUNNEL_DIS_INPUT), 0xf);	/* "to detect which inputs" */
+	wr(dev, TR_FUNNEL_DIS_INPUT, 1 << 1);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
+	assert_true(nb_funnel_input(&b.funnel.port[1], message, 2));
+	assert_true(nb_funnel_input(&b.funnel.port[2], message, 2));
+	assert_int_equal(b.ram.bytes, 2);
+	assert_int_equal(b.funnel.discarded, 1);
+	wr(dev, TR_CONTROL, TR_ACTIVE);
+	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
+}
+
+/* ---- Faults on command ---- */
+
+static void test_message_faults(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	ready_encoder();
+	b.te.dev.faults.drop = 4;
+	b.te.dev.faults.seed = 99;
+	set_encoder(3 << 4);
+	for (i = 0; i < 1000; i++)
+		run(0x1000, 4, NB_ITYPE_TAKEN);
+	/* 2 bytes each */
+	assert_in_range(b.ram.bytes, 2 * 600, 2 * 900);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_conformance),
+		cmocka_unit_test(test_unused_registers),
+		cmocka_unit_test(test_minimal),
+		cmocka_unit_test(test_active_delay),
+		cmocka_unit_test(test_inactive_access),
+		cmocka_unit_test(test_undefined_after_reset),
+		cmocka_unit_test(test_mode_legal),
+		cmocka_unit_test(test_smem),
+		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_stop_on_wrap),
+		cmocka_unit_test(test_sram),
+		cmocka_unit_test(test_pointer_range),
+		cmocka_unit_test(test_empty_delay),
+		cmocka_unit_test(test_enable_disable),
+		cmocka_unit_test(test_settings_locked),
+		cmocka_unit_test(test_overflow_flag),
+		cmocka_unit_test(test_privilege_filter),
+		cmocka_unit_test(test_address_filter),
+		cmocka_unit_test(test_cause_filter),
+		cmocka_unit_test(test_triggers),
+		cmocka_unit_test(test_watchpoint),
+		cmocka_unit_test(test_timestamp),
+		cmocka_unit_test(test_shared_timestamp),
+		cmocka_unit_test(test_funnel),
+		cmocka_unit_test(test_message_faults),
+	};
+
+	return cmocka_run_group_tests_name("registers", tests, load_facts, NULL);
+}

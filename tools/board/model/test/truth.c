@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The truth file: what is written is read again, and anything else is refused. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "insn.h"
+#include "truth.h"
+
+#define BLOCKS	200000
+
+static char path[] = "/tmp/nb-truth-XXXXXX";
+static const uint64_t wide[2] = { 0x5555555555555555ULL, 3 };
+static const uint8_t code[] = { 0x13, 0, 0, 0, 1, 0, 0x13, 5, 0, 0, 2, 0 };	/* 4, 2, 4, 2 bytes */
+static const uint64_t code_wide = 5;
+
+static uint32_t rnd(uint32_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 17;
+	*x ^= *x << 5;
+	return *x;
+}
+
+/* The n'th of a stream with loops and surprises. */
+static struct nb_ingress make_block(uint32_t *seed, uint32_t *at)
+{
+	struct nb_ingress blk = { 0 };
+
+	*at = rnd(seed) % 10 ? (*at + 1) % 7 : rnd(seed) % 5000;
+	blk.iaddr = 0xffffffff80000000ULL + *at * 64ULL;
+	blk.ninsn = 1 + *at % 70;
+	blk.itype = *at % 16;
+	blk.ilastsize = 1;
+	blk.priv = *at % 3 ? NB_PRIV_S : NB_PRIV_U;
+	blk.sijump = *at % 11 == 0;
+	if (*at % 5 == 0) {
+		blk.ninsn = 4;
+		blk.iretire = sizeof(code) / 2;
+		blk.code = code;
+		blk.wide = &code_wide;
+		blk.wide_hash = nb_code_hash(code, sizeof(code));
+	} else if (*at % 2) {
+		uint32_t i;
+
+		blk.wide = wide;
+		blk.wide_hash = nb_wide_hash(wide, blk.ninsn);
+		for (i = 0; i < blk.ninsn; i++)
+			blk.iretire += 1 + (wide[i / 64] >> i % 64 & 1);
+	} else {
+		blk.iretire = blk.ninsn;
+	}
+	return blk;
+}
+
+static void write_stream(void)
+{
+	struct nb_truth_writer *w = nb_truth_create(path, 3);
+	struct nb_trace_state state = { 0 };
+	uint32_t seed = 1, at = 0, i;
+
+	assert_non_null(w);
+	nb_truth_context(w, 77, 5);
+	for (i = 0; i < BLOCKS; i++) {
+		struct nb_ingress blk = make_block(&seed, &at);
+
+		if (i % 1000 == 500) {
+			state.session = i / 1000 + 1;
+			state.sync = NB_SYNC_TRACE_ENABLE;
+			state.syncs++;
+			state.stamp++;
+		} else if (i % 1000 == 700) {
+			state.sync = NB_SYNC_PERIODIC;
+			state.syncs++;
+			state.stamp++;
+		} else if (i % 1000 == 900) {
+			state.session = 0;
+			state.evcode = NB_EVCODE_DISABLED;
+			state.stamp++;
+		}
+		if (i == 1234)
+			nb_truth_time(w, 5678);
+		nb_truth_block(w, &blk, &state);
+	}
+	assert_int_equal(nb_truth_close(w), 0);
+}
+
+static void check_event(const struct nb_truth_event *ev, uint32_t i)
+{
+	switch (ev->kind) {
+	case NB_TRUTH_START:
+		assert_int_equal(i % 1000, 500);
+		assert_int_equal(ev->sync, NB_SYNC_TRACE_ENABLE);
+		break;
+	case NB_TRUTH_SYNC:
+		assert_int_equal(i % 1000, 700);
+		assert_int_equal(ev->sync, NB_SYNC_PERIODIC);
+		break;
+	case NB_TRUTH_STOP:
+		assert_int_equal(i % 1000, 900);
+		assert_int_equal(ev->evcode, NB_EVCODE_DISABLED);
+		break;
+	case NB_TRUTH_CONTEXT:
+		assert_true(!i && ev->scontext == 77 && ev->hcontext == 5);
+		break;
+	case NB_TRUTH_TIME:
+		assert_true(i == 1234 && ev->time == 5678);
+		break;
+	default:
+		break;
+	}
+}
+
+static void check_block(const struct nb_truth_event *ev, const struct nb_ingress *want, uint32_t i)
+{
+	assert_true(nb_truth_same(&ev->blk, want));
+	assert_true(!ev->blk.wide == !want->wide);
+	if (want->wide)
+		assert_int_equal(ev->blk.wide[0] & 1, want->wide[0] & 1);
+	assert_true(!ev->blk.code == !want->code);
+	if (want->code) {
+		assert_memory_equal(ev->blk.code, want->code, sizeof(code));
+		assert_int_equal(ev->blk.wide[0], code_wide);
+	}
+	assert_int_equal(ev->traced, i % 1000 >= 500 && i % 1000 < 900);
+}
+
+static void test_round_trip(void **state)
+{
+	uint32_t seed = 1, at = 0, i = 0, events = 0;
+	struct nb_truth_reader *r;
+	struct nb_truth_event ev;
+	unsigned int hart = 0;
+	uint64_t insns = 0;
+	struct stat st;
+
+	(void)state;
+	write_stream();
+	r = nb_truth_open(path, &hart);
+	assert_non_null(r);
+	assert_int_equal(hart, 3);
+	while (nb_truth_next(r, &ev) > 0) {
+		struct nb_ingress want;
+
+		if (ev.kind != NB_TRUTH_BLOCK) {
+			check_event(&ev, i);
+			events++;
+			continue;
+		}
+		want = make_block(&seed, &at);
+		check_block(&ev, &want, i++);
+		insns += want.ninsn;
+	}
+	assert_int_equal(i, BLOCKS);
+	assert_int_equal(events, 3 * BLOCKS / 1000 + 3);
+	assert_true(ev.kind == NB_TRUTH_END && ev.insns == insns);
+	assert_int_equal(nb_truth_next(r, &ev), 0);
+	nb_truth_reader_close(r);
+	stat(path, &st);
+	assert_true(st.st_size < BLOCKS);	/* well below a byte a block */
+}
+
+static int read_all(void)
+{
+	unsigned int hart;
+	struct nb_truth_reader *r = nb_truth_open(path, &hart);
+	struct nb_truth_event ev;
+	uint32_t n = 0;
+	int rc;
+
+	if (!r)
+		return -1;
+	while ((rc = nb_truth_next(r, &ev)) > 0 && ++n < 4 * BLOCKS)
+		;
+	if (rc < 0)
+		assert_true(strlen(nb_truth_error(r)) > 10);
+	nb_truth_reader_close(r);
+	return rc;
+}
+
+static void test_truncated(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	write_stream();
+	stat(path, &st);
+	assert_int_equal(truncate(path, st.st_size - 1), 0);
+	assert_int_equal(read_all(), -1);
+	assert_int_equal(truncate(path, 30), 0);
+	assert_int_equal(read_all(), -1);
+	assert_int_equal(truncate(path, 10), 0);
+	assert_int_equal(read_all(), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
+/* any bytes: an error or an end, and no crash */
+static void test_damaged(void **state)
+{
+	uint32_t seed = 7, i;
+	struct stat st;
+
+	(void)state;
+	for (i = 0; i < 60; i++) {
+		FILE *f;
+
+		write_stream();
+		stat(path, &st);
+		f = fopen(path, "r+");
+		fseek(f, 24 + rnd(&seed) % (i < 30 ? 300 : st.st_size - 24), SEEK_SET);
+		fputc(rnd(&seed), f);
+		fclose(f);
+		read_all();
+	}
+}
+
+static void test_missing(void **state)
+{
+	unsigned int hart;
+
+	(void)state;
+	assert_null(nb_truth_open("/nonexistent", &hart));
+	assert_int_equal(errno, ENOENT);
+	assert_null(nb_truth_create("/nonexistent/truth", 0));
+	assert_int_equal(errno, ENOENT);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return close(mkstemp(path));
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_missing),
+	};
+
+	return cmocka_run_group_tests_name("truth", tests, setup, teardown);
+}

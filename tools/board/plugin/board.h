@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The emulated N-Trace board: a QEMU plugin around the model of the trace
+ * hardware (../model).
+ *
+ *	stream.c	what a hart retires, as blocks for its encoder and the truth
+ *	mmio.c		registers, as memory that is not there
+ *	csr.c		scontext and hcontext
+ *	topology.c	components, what is connected to what, and memory writes
+ *	options.c	options of the plugin
+ *	main.c		installation, end of the run
+ *
+ * Who may touch what: a hart's stream and its encoder belong to the thread of
+ * that hart while it is in a callback (hart_enter() .. hart_leave()). An access
+ * to a register stops all harts at such a place (board_claim()), so that a
+ * store by one hart to the encoder of another one, idle or not, has its whole
+ * effect before the next instruction.
+ */
+#ifndef NTRACE_BOARD_BOARD_H
+#define NTRACE_BOARD_BOARD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "../model/insn.h"
+#include "../model/regs.h"
+#include "qemu_api.h"
+
+#define BOARD_MAX_HARTS		16
+#define BOARD_MAX_DEVS		48
+#define BOARD_DEV_SIZE		4096
+#define BOARD_STAGE_SIZE	(64 << 10)
+
+/* What each TB reads inline; in QEMU's scoreboard */
+struct board_score {
+	uint64_t	gate;		/* not 0: call stream_tb_exec() */
+	uint64_t	reached;	/* the last instruction of the TB was begun */
+};
+#define GATE_STREAM	(1U << 0)	/* encoder or truth want blocks */
+#define GATE_MMIO	(1U << 1)	/* a register access is under way */
+
+/*
+ * A translated block; lives until QEMU throws all translations away. One cache
+ * line: reading it is most of what tracing a block costs.
+ */
+struct tb_info {
+	uint64_t	pc0;		/* where it was translated */
+	uint16_t	half_words;
+	uint16_t	ninsn;
+	int32_t		target;		/* of a branch or direct jump, from the start of the TB */
+	uint8_t		kind;		/* enum nb_insn_kind of the last instruction, or KIND_WFI */
+	uint8_t		itype;		/* as the last instruction's class says */
+	uint8_t		last;		/* half-words of the last instruction */
+	uint8_t		sets;		/* of the last instruction, see struct nb_insn */
+	uint8_t		first_uses;	/* one instruction that is an indirect jump: its .uses */
+	bool		sijump;
+	bool		exact;		/* runs only at pc0: kernel half of the address space */
+	uint32_t	hash;		/* of the code */
+	const uint64_t	*wide;		/* bit for each instruction: has 32 bits */
+	const uint8_t	*code;
+} __attribute__((aligned(64)));
+#define TB_MAX_INSNS	1024
+
+enum mmio_state {
+	MMIO_NONE,
+	MMIO_FAULTED,	/* the trap is taken, the next TB is the trap handler's first */
+	MMIO_RETURN,	/* the next TB is the mret that leaves it */
+};
+
+struct mmio_access {
+	uint64_t	epc, addr, value;
+	struct nb_dev	*dev;
+	unsigned int	offset;
+	uint8_t		size, len, reg;
+	bool		store, sign;
+};
+
+struct hart_stats {
+	uint64_t	retired, tbs, partial, exceptions, interrupts, pc_reads, edges, mmio;
+};
+
+enum board_reg {
+	REG_PC = 32, REG_PRIV, REG_MCAUSE, REG_MEPC, REG_MTVAL, REG_MTVEC, REG_SCAUSE,
+	REG_SATP, REG_MSTATUS, REG_TIME, REG_MINSTRET, REG_MAX,
+};
+
+struct hart {
+	/* of the hart's thread in a callback */
+	volatile uint32_t busy;
+	struct board_score *score;
+	const struct tb_info *cur;	/* begun, and how it ended is not known yet */
+	uint64_t	base;		/* where cur runs */
+	uint64_t	expect;		/* next pc after a trap or such, if have_expect */
+	bool		have_expect;
+	bool		have_priv;
+	uint8_t		priv;
+	uint8_t		sets;		/* register that the last instruction loaded with a constant */
+	enum mmio_state	mmio;
+	struct mmio_access access;
+	uint64_t	mret_vec, mret;	/* an mret near the trap handler at mret_vec */
+	uint64_t	scontext, hcontext;
+	struct hart_stats stats;
+	struct nb_te	*te;		/* NULL: a hart without encoder */
+	struct nb_truth_writer *truth;
+	FILE		*boot_trace;
+	FILE		*boot_code;	/* what the boot trace is decoded with */
+	uint64_t	truth_time_at;
+	struct tb_info	kept;		/* cur, when its memory is given up */
+	uint64_t	kept_wide[TB_MAX_INSNS / 64];
+	uint8_t		kept_code[8 * TB_MAX_INSNS];
+	unsigned int	index;
+	/* equality with QEMU's own count */
+	uint64_t	minstret_next, minstret_last, retired_last, minstret_checks, minstret_diffs;
+	uint64_t	waits, waits_last, interrupts_last;	/* waits: for an interrupt */
+} __attribute__((aligned(64)));
+
+enum dev_kind { DEV_ENCODER, DEV_FUNNEL, DEV_RAMSINK };
+
+struct board_dev {
+	enum dev_kind	kind;
+	char		name[16], to[16];
+	uint64_t	addr;
+	unsigned int	hart;
+	struct nb_dev	*dev;
+	union {
+		struct nb_te	*te;
+		struct nb_funnel *funnel;
+		struct nb_ram	*ram;
+	};
+	/* RAM sink: bytes on their way to memory */
+	uint8_t		*stage;
+	uint64_t	stage_addr;
+	size_t		stage_len;
+	uint64_t	bus_errors;
+	/* what a component sends on to, if several harts may */
+	pthread_mutex_t	*lock;
+	nb_out_fn	next;
+	void		*next_opaque;
+};
+
+struct board {
+	unsigned int	n_harts, n_devs;
+	struct hart	harts[BOARD_MAX_HARTS];
+	struct board_dev devs[BOARD_MAX_DEVS];
+	struct qemu_plugin_scoreboard *scores;
+	struct qemu_plugin_register *regs[REG_MAX];
+	atomic_uint	claimed;
+	pthread_mutex_t	claim_lock;
+	bool		exiting;
+	bool		has_hcontext, has_scontext;
+	uint32_t	check_minstret;	/* window in instructions, 0: off */
+	struct nb_te_caps te_caps;
+	struct nb_ram_caps ram_caps;
+	struct nb_funnel_caps funnel_caps;
+	struct nb_faults faults;
+	uint32_t	active_delay, empty_delay, undef;
+	uint32_t	boot_control, boot_features, boot_privileges;
+	bool		boot_timestamp;
+	const char	*topology, *truth, *boot_trace, *stats;
+	uint64_t	reports[NB_REPORT_MAX];
+};
+extern struct board board;
+
+/* main.c */
+void board_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+void board_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+uint64_t board_reg_read(unsigned int reg);
+void board_reg_write(unsigned int reg, uint64_t value);
+bool board_mem_read(uint64_t addr, void *to, size_t len);
+bool board_mem_write(uint64_t addr, const void *from, size_t len);
+
+/* options.c */
+void options_parse(int argc, char **argv);
+
+/* topology.c */
+void topology_build(void);
+struct board_dev *topology_find(uint64_t addr);
+void topology_sync(void);
+void topology_report(FILE *f);
+
+/* csr.c */
+bool csr_instrument(struct qemu_plugin_insn *insn, uint32_t opcode, uint64_t pc);
+
+/* mmio.c */
+bool mmio_fault(struct hart *h, uint64_t epc);
+bool mmio_step(struct hart *h);
+
+/* stream.c */
+void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque);
+void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_t from, uint64_t to,
+		   void *opaque);
+void stream_flush(void *opaque);
+void stream_gate(struct hart *h, bool on);
+void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words);
+
+/* The claim; see above. */
+void board_claim_init(void);
+void board_wait_claim(struct hart *h);
+void board_claim(struct hart *self);
+void board_release(struct hart *self);
+
+static inline void hart_enter(struct hart *h)
+{
+	h->busy = 1;
+	/*
+	 * No fence: board_claim() has the kernel fence all threads (membarrier)
+	 * between setting claimed and reading busy.
+	 */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (NB_UNLIKELY(atomic_load_explicit(&board.claimed, memory_order_relaxed)))
+		board_wait_claim(h);
+}
+
+static inline void hart_leave(struct hart *h)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	__atomic_store_n(&h->busy, 0, __ATOMIC_RELEASE);
+}
+
+#endif /* NTRACE_BOARD_BOARD_H */

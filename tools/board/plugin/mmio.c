@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Registers of the trace components.
+ *
+ * They are at physical addresses where the machine has nothing. A load or
+ * store there takes an access fault to machine mode. When the trap handler's
+ * first block is about to run, the plugin carries the instruction out
+ * instead: it calls the model, writes the loaded value to the destination
+ * register, advances mepc and lets the hart run an mret that it finds in the
+ * handler. So registers are live (no copy in memory to keep up to date, loads
+ * have their side effects), and other loads and stores cost nothing.
+ *
+ * None of this is in the trace: to software it is one instruction. mepc,
+ * mcause and mtval are changed by it, so machine mode must not have them in
+ * use when it touches these registers.
+ *
+ * The firmware must not delegate access faults; OpenSBI does not.
+ */
+#include <string.h>
+
+#include "board.h"
+
+#define CAUSE_LOAD_ACCESS	5
+#define CAUSE_STORE_ACCESS	7
+#define MRET			0x30200073U
+#define MRET_SEARCH		(64 << 10)	/* bytes after the handler's entry */
+
+#define MSTATUS_MPP		(3ULL << 11)
+#define MSTATUS_MPP_M		(3ULL << 11)
+#define MSTATUS_MPRV		(1ULL << 17)
+
+#define SATP_MODE_SHIFT		60
+#define SATP_PPN		((1ULL << 44) - 1)
+#define PTE_V			(1U << 0)
+#define PTE_RWX			(7U << 1)
+#define PTE_PPN(pte)		((pte) >> 10 & ((1ULL << 44) - 1))
+
+/* Privileged specification, "Virtual Address Translation Process"; permissions were checked by the hart. */
+static bool translate(uint64_t va, uint64_t *pa)
+{
+	uint64_t satp = board_reg_read(REG_SATP), table = (satp & SATP_PPN) << 12, pte;
+	int levels = satp >> SATP_MODE_SHIFT ? (int)(satp >> SATP_MODE_SHIFT) - 5 : 0;
+
+	if ((board_reg_read(REG_MSTATUS) & MSTATUS_MPP) == MSTATUS_MPP_M || !levels) {
+		*pa = va;
+		return true;
+	}
+	for (int level = levels - 1; level >= 0; level--) {
+		uint64_t shift = 12 + 9 * level, mask = (1ULL << shift) - 1;
+
+		if (!board_mem_read(table + (va >> shift & 511) * 8, &pte, 8) || !(pte & PTE_V))
+			return false;
+		if (pte & PTE_RWX) {
+			*pa = (PTE_PPN(pte) << 12 & ~mask) | (va & mask);
+			return true;
+		}
+		table = PTE_PPN(pte) << 12;
+	}
+	return false;
+}
+
+/* An instruction may lie across a page. */
+static bool fetch(uint64_t pc, uint32_t *opcode)
+{
+	uint16_t half[2] = { 0 };
+	uint64_t pa;
+
+	for (int i = 0; i < 2; i++) {
+		if (!translate(pc + 2 * i, &pa) || !board_mem_read(pa, &half[i], 2))
+			return false;
+		if ((half[0] & 3) != 3)
+			break;
+	}
+	*opcode = half[0] | (uint32_t)half[1] << 16;
+	return true;
+}
+
+static void set_access(struct mmio_access *a, bool store, unsigned int log2, unsigned int reg, bool sign)
+{
+	a->store = store;
+	a->size = 1 << log2;
+	a->reg = reg;
+	a->sign = sign;
+}
+
+/* c.lw c.ld c.sw c.sd, c.lwsp c.ldsp c.swsp c.sdsp; Zcb has only narrower ones */
+static bool decode_compressed(uint32_t insn, struct mmio_access *a)
+{
+	unsigned int f3 = insn >> 13 & 7;
+
+	a->len = 2;
+	if (f3 != 2 && f3 != 3 && f3 != 6 && f3 != 7)
+		return false;
+	switch (insn & 3) {
+	case 0:
+		set_access(a, f3 >= 6, 2 + (f3 & 1), 8 + (insn >> 2 & 7), true);
+		return true;
+	case 2:
+		set_access(a, f3 >= 6, 2 + (f3 & 1), f3 >= 6 ? insn >> 2 & 31 : insn >> 7 & 31, true);
+		return true;
+	}
+	return false;
+}
+
+static bool decode(uint32_t insn, struct mmio_access *a)
+{
+	unsigned int f3 = insn >> 12 & 7;
+
+	if ((insn & 3) != 3)
+		return decode_compressed(insn & 0xffff, a);
+	a->len = 4;
+	if ((insn & 0x7f) == 0x03 && f3 != 7) {
+		set_access(a, false, f3 & 3, insn >> 7 & 31, !(f3 & 4));
+		return true;
+	}
+	if ((insn & 0x7f) == 0x23 && f3 <= 3) {
+		set_access(a, true, f3, insn >> 20 & 31, false);
+		return true;
+	}
+	return false;
+}
+
+/**
+ * mmio_fault() - an exception was taken: was it an access to a register?
+ * @h: the hart, after the trap
+ * @epc: the instruction
+ *
+ * Return: true where it is, and the trap is not to be seen by anybody.
+ */
+bool mmio_fault(struct hart *h, uint64_t epc)
+{
+	struct mmio_access *a = &h->access;
+	struct board_dev *dev;
+	uint64_t cause, va, pa;
+	uint32_t opcode;
+
+	if (board_reg_read(REG_PRIV) != NB_PRIV_M)
+		return false;
+	cause = board_reg_read(REG_MCAUSE);
+	if (cause != CAUSE_LOAD_ACCESS && cause != CAUSE_STORE_ACCESS)
+		return false;
+	va = board_reg_read(REG_MTVAL);
+	if (!translate(va, &pa))
+		return false;
+	dev = topology_find(pa);
+	if (!dev)
+		return false;
+	if (!fetch(epc, &opcode) || !decode(opcode, a) || a->store != (cause == CAUSE_STORE_ACCESS)) {
+		board_warn("%s: access at %#llx is not by an integer load or store; it faults", dev->name,
+			   (unsigned long long)epc);
+		return false;
+	}
+	a->epc = epc;
+	a->addr = pa;
+	a->dev = dev->dev;
+	a->offset = pa - dev->addr;
+	h->mmio = MMIO_FAULTED;
+	h->score->gate |= GATE_MMIO;
+	h->stats.mmio++;
+	return true;
+}
+
+/* Registers have 32 bits; what else there is is for the model to refuse. */
+static void access_store(struct mmio_access *a)
+{
+	uint64_t value = a->reg ? board_reg_read(a->reg) : 0;
+
+	if (a->size == 8 && !(a->offset & 7)) {
+		nb_dev_write(a->dev, a->offset, value);
+		nb_dev_write(a->dev, a->offset + 4, value >> 32);
+	} else if (a->size == 4) {
+		nb_dev_write(a->dev, a->offset, value);
+	} else {
+		nb_dev_write(a->dev, a->offset | 1, value);
+	}
+}
+
+static void access_load(struct mmio_access *a)
+{
+	uint64_t value = nb_dev_read(a->dev, a->offset & ~3U);
+	unsigned int shift;
+
+	if (a->size == 8)
+		value |= (uint64_t)nb_dev_read(a->dev, (a->offset & ~3U) + 4) << 32;
+	value >>= 8 * (a->offset & 3);
+	shift = 64 - 8 * a->size;
+	value = a->sign ? (uint64_t)((int64_t)(value << shift) >> shift) : value << shift >> shift;
+	if (a->reg)
+		board_reg_write(a->reg, value);
+}
+
+static uint64_t find_mret(struct hart *h)
+{
+	static __thread uint8_t code[MRET_SEARCH];
+	uint64_t vec = board_reg_read(REG_MTVEC) & ~3ULL;
+
+	if (h->mret && vec == h->mret_vec)
+		return h->mret;
+	if (!board_mem_read(vec, code, sizeof(code)))
+		board_fatal("the trap handler at %#llx cannot be read", (unsigned long long)vec);
+	for (size_t i = 0; i + 4 <= sizeof(code); i += 2) {
+		uint32_t opcode;
+
+		memcpy(&opcode, code + i, 4);
+		if (opcode == MRET) {
+			h->mret_vec = vec;
+			h->mret = vec + i;
+			return h->mret;
+		}
+	}
+	board_fatal("the firmware's trap handler has no mret: give QEMU OpenSBI (-bios)");
+}
+
+/**
+ * mmio_step() - a block is about to run while an access is under way
+ * @h: the hart; entered
+ *
+ * Return: true where the block is no part of the program. Does not return
+ * where the hart goes on elsewhere.
+ */
+bool mmio_step(struct hart *h)
+{
+	struct mmio_access *a = &h->access;
+	uint64_t mret;
+
+	if (h->mmio == MMIO_RETURN) {
+		h->mmio = MMIO_NONE;
+		h->score->gate &= ~(uint64_t)GATE_MMIO;
+		return true;
+	}
+	mret = find_mret(h);
+	board_claim(h);
+	topology_sync();
+	if (a->store)
+		access_store(a);
+	else
+		access_load(a);
+	topology_sync();
+	board_release(h);
+	/* the instruction retires after its effect: what it starts begins with it */
+	if (h->score->gate & GATE_STREAM) {
+		if (!h->have_priv) {
+			h->priv = (board_reg_read(REG_MSTATUS) & MSTATUS_MPP) >> 11;
+			h->have_priv = true;
+		}
+		stream_emit(h, a->epc, a->len / 2);
+		h->expect = a->epc + a->len;
+		h->have_expect = true;
+	}
+	board_reg_write(REG_MEPC, a->epc + a->len);
+	h->mmio = MMIO_RETURN;
+	hart_leave(h);
+	qemu_plugin_set_pc(mret);
+}

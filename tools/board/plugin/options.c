@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Options of the plugin: what the hardware has, and how it fails. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "board.h"
+
+enum option_type { OPT_U8, OPT_U32, OPT_U64, OPT_BOOL, OPT_STRING };
+
+struct option {
+	const char *name;
+	enum option_type type;
+	void *to;
+	const char *text;
+};
+
+#define TE(field, type, text)		{ "te." #field, type, &board.te_caps.field, text }
+#define RAM(field, type, text)		{ "ram." #field, type, &board.ram_caps.field, text }
+#define FUNNEL(field, type, text)	{ "funnel." #field, type, &board.funnel_caps.field, text }
+#define FAULT(field, type, text)	{ "fault." #field, type, &board.faults.field, text }
+
+static const struct option options[] = {
+	{ "topology", OPT_STRING, &board.topology, "list of components" },
+	{ "truth", OPT_STRING, &board.truth, "folder for hartN.truth: every block that a hart retired" },
+	{ "boot-trace", OPT_STRING, &board.boot_trace, "folder for hartN.ntrace: trace from reset on, without a driver" },
+	{ "boot-control", OPT_U32, &board.boot_control, "trTeControl of the boot trace" },
+	{ "boot-features", OPT_U32, &board.boot_features, "trTeInstFeatures of the boot trace" },
+	{ "boot-timestamp", OPT_BOOL, &board.boot_timestamp, "timestamps in the boot trace" },
+	{ "boot-privileges", OPT_U32, &board.boot_privileges, "bit N: the boot trace has privilege N; 0: all" },
+	{ "stats", OPT_STRING, &board.stats, "file for counts at the end of the run" },
+	{ "check-minstret", OPT_U32, &board.check_minstret, "compare with QEMU's count of instructions, each N of them (with -icount)" },
+	{ "scontext", OPT_BOOL, &board.has_scontext, "the harts have scontext" },
+	{ "hcontext", OPT_BOOL, &board.has_hcontext, "the harts have hcontext" },
+	{ "active-delay", OPT_U32, &board.active_delay, "loads until Active follows" },
+	{ "empty-delay", OPT_U32, &board.empty_delay, "loads until Empty follows" },
+	{ "undef", OPT_U32, &board.undef, "seed of what reset leaves undefined" },
+	TE(btm, OPT_BOOL, "trTeInstMode 3"),
+	TE(htm, OPT_BOOL, "trTeInstMode 6"),
+	TE(context, OPT_BOOL, "trTeContext"),
+	TE(triggers, OPT_BOOL, "trTeInstTrigEnable"),
+	TE(ext_in, OPT_U8, "external trigger inputs"),
+	TE(ext_out, OPT_U8, "external trigger outputs"),
+	TE(stall, OPT_BOOL, "trTeInstStallEna"),
+	TE(inhibit_src, OPT_BOOL, "trTeInhibitSrc"),
+	TE(sync_modes, OPT_U8, "bit N: trTeInstSyncMode N"),
+	TE(sync_max_lowest, OPT_U8, "trTeInstSyncMax"),
+	TE(sync_max_highest, OPT_U8, "trTeInstSyncMax"),
+	TE(sequential_jump, OPT_BOOL, "trTeInstEnSequentialJump"),
+	TE(implicit_return, OPT_U8, "bit N: trTeInstImplicitReturnMode N"),
+	TE(repeated_history, OPT_BOOL, "trTeInstEnRepeatedHistory"),
+	TE(all_jumps, OPT_BOOL, "trTeInstEnAllJumps"),
+	TE(extend_addr, OPT_BOOL, "trTeInstExtendAddrMSB"),
+	TE(src_bits, OPT_U8, "widest trTeSrcBits"),
+	TE(filters, OPT_U8, "filters"),
+	TE(filter_control, OPT_U32, "writable bits of trTeFilterControl"),
+	TE(comps, OPT_U8, "comparators"),
+	TE(ts_modes, OPT_U8, "bit N: trTsMode N; 0: no timestamps"),
+	TE(ts_width, OPT_U8, "trTsWidth"),
+	TE(ts_prescale, OPT_BOOL, "trTsPrescale"),
+	TE(vendor, OPT_U8, "trTeImpl 31:24"),
+	TE(ver_major, OPT_U8, "trTeVerMajor"),
+	TE(ver_minor, OPT_U8, "trTeVerMinor"),
+	TE(protocol_major, OPT_U8, "trTeProtocolMajor"),
+	TE(protocol_minor, OPT_U8, "trTeProtocolMinor"),
+	TE(sync_delayed, OPT_BOOL, "periodic sync waits for a branch"),
+	TE(repeat_branch, OPT_BOOL, "RepeatBranch messages"),
+	TE(btype_extended, OPT_BOOL, "B-TYPE 2 and 3"),
+	TE(hist_always, OPT_BOOL, "no message without HIST in HTM"),
+	TE(icnt_sync, OPT_BOOL, "SYNC 4 where I-CNT is full in BTM"),
+	TE(icnt_bits, OPT_U8, "width of I-CNT"),
+	TE(hist_bits, OPT_U8, "width of HIST"),
+	TE(stack_depth, OPT_U8, "return stack"),
+	TE(fifo_depth, OPT_U32, "bytes between encoder and sink, 0: never full"),
+	TE(fifo_rate, OPT_U32, "bytes that leave it in 256 cycles"),
+	RAM(sram_size, OPT_U32, "bytes of SRAM"),
+	RAM(align, OPT_U32, "alignment of Start, Limit and WP"),
+	RAM(burst, OPT_U32, "bytes of a write"),
+	RAM(smem_lowest, OPT_U64, "lowest address"),
+	RAM(smem_highest, OPT_U64, "highest address"),
+	RAM(smem_fixed, OPT_BOOL, "the buffer is fixed"),
+	RAM(stop_on_wrap, OPT_BOOL, "trRamStopOnWrap"),
+	RAM(vendor, OPT_U8, "trRamImpl 31:24"),
+	RAM(ver_major, OPT_U8, "trRamVerMajor"),
+	RAM(ver_minor, OPT_U8, "trRamVerMinor"),
+	FUNNEL(dis_input, OPT_BOOL, "trFunnelDisInput"),
+	FUNNEL(ts_modes, OPT_U8, "bit N: trTsMode N"),
+	FUNNEL(ver_major, OPT_U8, "trFunnelVerMajor"),
+	FUNNEL(ver_minor, OPT_U8, "trFunnelVerMinor"),
+	FAULT(active_stuck, OPT_BOOL, "Active never follows"),
+	FAULT(not_empty, OPT_BOOL, "Empty stays 0"),
+	FAULT(clock_stopped, OPT_BOOL, "the timestamp stands still"),
+	FAULT(bus_error, OPT_BOOL, "writes to memory fail"),
+	FAULT(wp_outside, OPT_BOOL, "the write pointer is outside the buffer"),
+	FAULT(corrupt, OPT_U32, "one in N messages has a bit flipped"),
+	FAULT(drop, OPT_U32, "one in N messages is dropped"),
+	FAULT(duplicate, OPT_U32, "one in N messages is sent twice"),
+	FAULT(seed, OPT_U32, "of these"),
+};
+
+static void set_bool(const struct option *opt, const char *value)
+{
+	if (!strcmp(value, "on") || !strcmp(value, "1"))
+		*(bool *)opt->to = true;
+	else if (!strcmp(value, "off") || !strcmp(value, "0"))
+		*(bool *)opt->to = false;
+	else
+		board_fatal("option %s is on or off, not '%s'", opt->name, value);
+}
+
+static void set_number(const struct option *opt, const char *value)
+{
+	static const uint64_t max[] = { [OPT_U8] = UINT8_MAX, [OPT_U32] = UINT32_MAX, [OPT_U64] = UINT64_MAX };
+	char *end;
+	uint64_t n = strtoull(value, &end, 0);
+
+	if (!*value || *end || *value == '-' || n > max[opt->type])
+		board_fatal("option %s: '%s' is not a number up to %#llx", opt->name, value,
+			    (unsigned long long)max[opt->type]);
+	if (opt->type == OPT_U8)
+		*(uint8_t *)opt->to = n;
+	else if (opt->type == OPT_U32)
+		*(uint32_t *)opt->to = n;
+	else
+		*(uint64_t *)opt->to = n;
+}
+
+static void set_option(const char *name, size_t len, const char *value)
+{
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		const struct option *opt = &options[i];
+
+		if (strncmp(opt->name, name, len) || opt->name[len])
+			continue;
+		if (opt->type == OPT_STRING)
+			*(const char **)opt->to = strdup(value);
+		else if (opt->type == OPT_BOOL)
+			set_bool(opt, value);
+		else
+			set_number(opt, value);
+		return;
+	}
+	board_fatal("no option '%.*s'; see Documentation/trace/ntrace-board.rst", (int)len, name);
+}
+
+void options_parse(int argc, char **argv)
+{
+	nb_te_caps_full(&board.te_caps);
+	nb_ram_caps_full(&board.ram_caps);
+	board.funnel_caps = (struct nb_funnel_caps) {
+		.dis_input = true, .ts_modes = board.te_caps.ts_modes, .ts_width = board.te_caps.ts_width,
+		.ts_prescale = true, .ver_major = 1,
+	};
+	board.has_scontext = true;
+	/* HTM, Ownership, a sync every 2^14 messages */
+	board.boot_control = NB_MODE_HTM << 4 | TR_TE_CONTEXT | 1 << 16 | 10 << 20 | 1 << 24;
+	for (int i = 0; i < argc; i++) {
+		const char *eq = strchr(argv[i], '=');
+
+		if (!strcmp(argv[i], "caps=minimal"))
+			nb_te_caps_minimal(&board.te_caps);
+		else if (!eq)
+			board_fatal("option '%s' has no value", argv[i]);
+		else if (strcmp(argv[i], "caps=full"))
+			set_option(argv[i], eq - argv[i], eq + 1);
+	}
+	board.te_caps.hcontext = board.has_hcontext;
+	if (!board.topology)
+		board_fatal("option topology is missing: start the board with tools/board/board");
+}

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a hart retires, exact to the instruction.
+ *
+ * QEMU runs translated blocks (TB). Each one calls stream_tb_exec() when it is
+ * entered, and notes inline that its last instruction was begun. How a TB
+ * ended is known when the next one is entered, or when a trap is taken:
+ *
+ *	last instruction begun		all of it retired; the next pc tells a
+ *					branch's outcome and a jump's target
+ *	not begun			it was left in the middle (a trap, or a
+ *					device access that QEMU runs apart): the
+ *					next pc, or the pc that trapped, tells
+ *					how many instructions retired
+ *
+ * The address of a TB is where it was translated; a TB may run at other
+ * addresses with the same offset in the page, where the same code is mapped
+ * more than once. After straight code, branches and direct jumps the address
+ * follows from where the last TB ran; only after an indirect jump, a trap or a
+ * return is the register read, and not in the kernel's half of the address
+ * space.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "board.h"
+
+#define PAGE_OFFSET_MASK	0xfffULL
+#define ARENA_SIZE		(4 << 20)
+#define WFI			0x10500073U
+#define KIND_WFI		0x40	/* a kind of tb_info besides enum nb_insn_kind; wfi ends a TB */
+
+struct arena {
+	struct arena *next;
+	size_t used;
+	uint64_t mem[] __attribute__((aligned(64)));
+};
+
+static struct arena *arenas;
+static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *arena_alloc(size_t size)
+{
+	struct arena *a = arenas;
+	void *p;
+
+	size = (size + 63) & ~(size_t)63;
+	if (!a || a->used + size > ARENA_SIZE) {
+		a = aligned_alloc(64, sizeof(*a) + ARENA_SIZE);
+		if (!a)
+			board_fatal("no memory for translated blocks");
+		a->used = 0;
+		a->next = arenas;
+		arenas = a;
+	}
+	p = (char *)a->mem + a->used;
+	a->used += size;
+	return p;
+}
+
+/* QEMU throws all translations away; no hart is in one. */
+void stream_flush(void *opaque)
+{
+	struct arena *a, *next;
+
+	(void)opaque;
+	for (unsigned int i = 0; i < board.n_harts; i++) {
+		struct hart *h = &board.harts[i];
+
+		if (!h->cur || h->cur == &h->kept)
+			continue;
+		h->kept = *h->cur;
+		h->kept.wide = memcpy(h->kept_wide, h->cur->wide, (h->cur->ninsn + 63) / 64 * 8);
+		h->kept.code = memcpy(h->kept_code, h->cur->code, 2 * h->cur->half_words);
+		h->cur = &h->kept;
+	}
+	for (a = arenas; a; a = next) {
+		next = a->next;
+		free(a);
+	}
+	arenas = NULL;
+}
+
+/*
+ * The code that the boot trace is to be decoded with: for each block, how many
+ * bytes of trace there were before it first ran (8 bytes), its address (8), its
+ * length (4), 4 bytes of 0, and its code.
+ */
+static void log_code(struct hart *h, uint64_t addr, const struct tb_info *t)
+{
+	struct {
+		uint64_t offset, addr;
+		uint32_t len, zero;
+	} head = { h->te->enc.stats.bytes, addr, 2 * t->half_words, 0 };
+
+	flockfile(h->boot_code);
+	fwrite(&head, sizeof(head), 1, h->boot_code);
+	fwrite(t->code, 1, head.len, h->boot_code);
+	funlockfile(h->boot_code);
+}
+
+static inline void retire(struct hart *h, const struct nb_ingress *blk)
+{
+	static const struct nb_trace_state untraced;
+
+	h->stats.retired += blk->ninsn;
+	if (h->te)
+		nb_te_ingress(h->te, blk, h->truth);
+	else if (h->truth)
+		nb_truth_block(h->truth, blk, &untraced);
+}
+
+/* A block of one instruction, which the caller has carried out itself. */
+void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words)
+{
+	static const uint64_t wide[2] = { 0, 1 };
+	const uint64_t *bits = &wide[half_words == 2];
+	struct nb_ingress blk = {
+		.iaddr = addr, .iretire = half_words, .ninsn = 1, .ilastsize = half_words,
+		.itype = NB_ITYPE_NONE, .priv = h->priv, .wide = bits, .wide_hash = nb_wide_hash(bits, 1),
+	};
+
+	h->sets = 0;
+	retire(h, &blk);
+}
+
+static void edge(struct hart *h, uint64_t next)
+{
+	if (h->stats.edges++ < 8)
+		board_warn("hart %u: unexplained way from %#llx to %#llx", h->index,
+			   (unsigned long long)h->base, (unsigned long long)next);
+}
+
+/* The head of h->cur retired, up to before the instruction at @next. */
+static void retire_head(struct hart *h, uint64_t next)
+{
+	const struct tb_info *t = h->cur;
+	struct nb_ingress blk = {
+		.iaddr = h->base, .priv = h->priv, .itype = NB_ITYPE_NONE,
+		.wide = t->wide, .wide_hash = t->hash, .code = t->code,
+	};
+	uint64_t len = next - h->base, off = 0;
+	uint32_t n, size = 0;
+
+	for (n = 0; n < t->ninsn && off < len; n++) {
+		size = 1 + (t->wide[n / 64] >> n % 64 & 1);
+		off += 2 * size;
+	}
+	if (off != len) {
+		edge(h, next);
+		return;
+	}
+	h->stats.partial++;
+	h->sets = 0;
+	if (!n)
+		return;
+	blk.iretire = len / 2;
+	blk.ninsn = n;
+	blk.ilastsize = size;
+	retire(h, &blk);
+}
+
+/* h->cur has ended, and the hart goes on at @next. */
+static inline void finish(struct hart *h, uint64_t next)
+{
+	const struct tb_info *t = h->cur;
+	uint64_t fall = h->base + 2 * t->half_words;
+	struct nb_ingress blk;
+
+	h->cur = NULL;
+	if (NB_UNLIKELY(!h->score->reached)) {
+		h->cur = t;
+		retire_head(h, next);
+		h->cur = NULL;
+		return;
+	}
+	blk = (struct nb_ingress) {
+		.iaddr = h->base, .iretire = t->half_words, .ninsn = t->ninsn, .ilastsize = t->last,
+		.itype = t->itype, .priv = h->priv, .sijump = t->sijump,
+		.wide_hash = t->hash, .wide = t->wide, .code = t->code,
+	};
+	switch (t->kind) {
+	case KIND_WFI:
+		h->waits++;
+		/* fallthrough */
+	case NB_INSN_LINEAR:
+		if (NB_UNLIKELY(next != fall))
+			edge(h, next);
+		break;
+	case NB_INSN_BRANCH:
+		/* a branch to the next instruction passes for not taken: its outcome makes no difference */
+		if (next == fall)
+			blk.itype = NB_ITYPE_NOT_TAKEN;
+		else if (NB_UNLIKELY(next != h->base + t->target))
+			edge(h, next);
+		break;
+	case NB_INSN_DIRECT:
+		if (NB_UNLIKELY(next != h->base + t->target))
+			edge(h, next);
+		break;
+	case NB_INSN_XRET:
+		h->have_priv = false;
+		break;
+	case NB_INSN_ECALL:
+		edge(h, next);
+		break;
+	default:
+		break;
+	}
+	if (NB_UNLIKELY(t->first_uses && t->first_uses == h->sets))
+		blk.sijump = true;
+	h->sets = t->sets;
+	retire(h, &blk);
+}
+
+static uint64_t read_pc(struct hart *h)
+{
+	h->stats.pc_reads++;
+	return board_reg_read(REG_PC);
+}
+
+static inline bool may_be(uint64_t pc, const struct tb_info *t)
+{
+	return !((pc ^ t->pc0) & PAGE_OFFSET_MASK);
+}
+
+/* Where @t runs this time. */
+static inline uint64_t tb_pc(struct hart *h, const struct tb_info *t)
+{
+	const struct tb_info *cur = h->cur;
+	uint64_t fall, target;
+
+	if (t->exact)
+		return t->pc0;
+	if (!cur)
+		return h->have_expect && may_be(h->expect, t) ? h->expect : read_pc(h);
+	if (!h->score->reached)
+		return read_pc(h);
+	fall = h->base + 2 * cur->half_words;
+	target = h->base + cur->target;
+	switch (cur->kind) {
+	case NB_INSN_LINEAR:
+		return may_be(fall, t) ? fall : read_pc(h);
+	case NB_INSN_DIRECT:
+		return may_be(target, t) ? target : read_pc(h);
+	case NB_INSN_BRANCH:
+		if (may_be(fall, t) != may_be(target, t))
+			return may_be(fall, t) ? fall : target;
+		return read_pc(h);
+	default:
+		return read_pc(h);
+	}
+}
+
+static void stream_tb_exec(unsigned int vcpu, void *opaque)
+{
+	struct hart *h = &board.harts[vcpu];
+	const struct tb_info *t = opaque;
+	uint64_t pc;
+
+	hart_enter(h);
+	if (NB_UNLIKELY(h->mmio != MMIO_NONE) && mmio_step(h))
+		goto out;
+	if (NB_UNLIKELY(!(h->score->gate & GATE_STREAM)))
+		goto out;
+	pc = tb_pc(h, t);
+	if (NB_UNLIKELY(pc != t->pc0) && h->boot_code && pc >> 63)
+		log_code(h, pc, t);
+	if (NB_LIKELY(h->cur != NULL)) {
+		finish(h, pc);
+	} else if (h->have_expect) {
+		if (h->expect != pc)
+			edge(h, pc);
+		h->have_expect = false;
+	}
+	if (NB_UNLIKELY(!h->have_priv)) {
+		h->priv = board_reg_read(REG_PRIV);
+		h->have_priv = true;
+	}
+	h->cur = t;
+	h->base = pc;
+	h->score->reached = 0;
+out:
+	hart_leave(h);
+}
+
+/* The instruction at @from trapped: did h->cur get there, or past its end? */
+static void finish_trapped(struct hart *h, uint64_t from)
+{
+	const struct tb_info *t = h->cur;
+	bool jumped = h->score->reached &&
+		(t->kind == NB_INSN_BRANCH || t->kind == NB_INSN_DIRECT || t->kind == NB_INSN_INDIRECT);
+	uint64_t last = h->base + 2 * (t->half_words - t->last);
+
+	if (jumped || (h->score->reached && from != last))
+		finish(h, from);	/* the fetch of the next instruction failed */
+	else
+		retire_head(h, from);
+	h->cur = NULL;
+}
+
+/* After a trap was taken; priv and the cause are those of the handler. */
+static void trap(struct hart *h, bool interrupt, uint64_t from, uint64_t to)
+{
+	struct nb_ingress blk = {
+		.iaddr = from, .itype = interrupt ? NB_ITYPE_INTERRUPT : NB_ITYPE_EXCEPTION, .ilastsize = 1,
+	};
+	uint8_t priv = board_reg_read(REG_PRIV);
+
+	if (h->cur) {
+		if (interrupt)
+			finish(h, from);
+		else
+			finish_trapped(h, from);
+	} else if (h->have_expect && h->expect != from) {
+		edge(h, from);
+	}
+	/* an xret whose first instruction traps: its privilege was never seen */
+	if (!h->have_priv)
+		h->priv = board_reg_read(REG_MSTATUS) >> (priv == NB_PRIV_M ? 11 : 8) & (priv == NB_PRIV_M ? 3 : 1);
+	blk.priv = h->priv;
+	if (h->te) {
+		uint64_t cause = board_reg_read(priv == NB_PRIV_M ? REG_MCAUSE : REG_SCAUSE);
+
+		nb_te_trap(h->te, cause & ~(1ULL << 63), interrupt);
+	}
+	retire(h, &blk);
+	h->sets = 0;
+	h->priv = priv;
+	h->have_priv = true;
+	h->expect = to;
+	h->have_expect = true;
+}
+
+static void truth_time(struct hart *h)
+{
+	if (h->truth && h->stats.retired - h->truth_time_at > 100000) {
+		h->truth_time_at = h->stats.retired;
+		nb_truth_time(h->truth, board_reg_read(REG_TIME));
+	}
+}
+
+/*
+ * Outside of a TB QEMU's own count of instructions is exact: it must be ours.
+ * But for windows with a wfi: now and then QEMU counts a few instructions more
+ * when an interrupt ends it.
+ */
+static void check_minstret(struct hart *h, uint64_t from)
+{
+	uint64_t now, theirs, ours;
+
+	if (h->stats.retired < h->minstret_next)
+		return;
+	now = board_reg_read(REG_MINSTRET);
+	theirs = now - h->minstret_last;
+	ours = h->stats.retired - h->retired_last;
+	if (h->minstret_last && h->waits == h->waits_last) {
+		h->minstret_checks++;
+		if (theirs != ours)
+			h->minstret_diffs++;
+		if (h->minstret_checks <= 16 || theirs != ours)
+			board_warn("hart %u window %llu: minstret %llu, retired %llu, interrupts %llu, up to %#llx",
+				   h->index, (unsigned long long)h->minstret_checks, (unsigned long long)theirs,
+				   (unsigned long long)ours,
+				   (unsigned long long)(h->stats.interrupts - h->interrupts_last),
+				   (unsigned long long)from);
+	}
+	h->minstret_last = now;
+	h->retired_last = h->stats.retired;
+	h->interrupts_last = h->stats.interrupts;
+	h->waits_last = h->waits;
+	h->minstret_next = h->stats.retired + board.check_minstret;
+}
+
+void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_t from, uint64_t to,
+		   void *opaque)
+{
+	struct hart *h = &board.harts[vcpu];
+	bool interrupt = type == QEMU_PLUGIN_DISCON_INTERRUPT;
+
+	(void)opaque;
+	if (type == QEMU_PLUGIN_DISCON_HOSTCALL)
+		return;
+	hart_enter(h);
+	if (!interrupt && mmio_fault(h, from)) {
+		if (h->cur)
+			finish_trapped(h, from);
+	} else if (h->score->gate & GATE_STREAM) {
+		if (interrupt)
+			h->stats.interrupts++;
+		else
+			h->stats.exceptions++;
+		trap(h, interrupt, from, to);
+		truth_time(h);
+		if (NB_UNLIKELY(board.check_minstret))
+			check_minstret(h, from);
+	}
+	hart_leave(h);
+}
+
+/* Called by the hart's own thread, or with the harts claimed. */
+void stream_gate(struct hart *h, bool on)
+{
+	on = on || h->truth || board.check_minstret;
+	if (on == !!(h->score->gate & GATE_STREAM))
+		return;
+	h->cur = NULL;
+	h->have_expect = false;
+	h->have_priv = false;
+	h->sets = 0;
+	if (on)
+		h->score->gate |= GATE_STREAM;
+	else
+		h->score->gate &= ~(uint64_t)GATE_STREAM;
+}
+
+static struct tb_info *tb_describe(struct qemu_plugin_tb *tb, size_t n)
+{
+	size_t words = (n + 63) / 64;
+	size_t size = sizeof(struct tb_info) + words * 8 + n * 8;
+	struct tb_info *t = arena_alloc(size);
+	struct nb_insn insn = { 0 };
+	uint32_t opcode = 0, len = 0;
+	uint64_t *wide = (uint64_t *)(t + 1);
+	uint8_t *code = (uint8_t *)(wide + words);	/* no instruction has more than 8 bytes */
+
+	memset(t, 0, size);
+	t->pc0 = qemu_plugin_tb_vaddr(tb);
+	t->exact = t->pc0 >> 63;
+	for (size_t i = 0; i < n; i++) {
+		uint8_t sets = insn.sets;
+
+		opcode = 0;
+		qemu_plugin_insn_data(qemu_plugin_tb_get_insn(tb, i), &opcode, sizeof(opcode));
+		nb_insn_classify(opcode, 0, &insn);
+		memcpy(code + len, &opcode, insn.len == 1 ? 2 : 4);
+		if (insn.len == 2)
+			wide[i / 64] |= 1ULL << i % 64;
+		if (i == n - 1) {
+			t->sijump = insn.kind == NB_INSN_INDIRECT && insn.uses && insn.uses == sets;
+			t->target = len + insn.offset;
+			if (n == 1 && insn.kind == NB_INSN_INDIRECT)
+				t->first_uses = insn.uses;
+		}
+		len += 2 * insn.len;
+	}
+	t->kind = opcode == WFI ? KIND_WFI : insn.kind;
+	t->sets = insn.sets;
+	t->half_words = len / 2;
+	t->ninsn = n;
+	t->last = insn.len;
+	t->itype = insn.itype;
+	t->wide = wide;
+	t->code = code;
+	t->hash = nb_code_hash(code, len);
+	return t;
+}
+
+void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque)
+{
+	qemu_plugin_u64 gate = { board.scores, offsetof(struct board_score, gate) };
+	qemu_plugin_u64 reached = { board.scores, offsetof(struct board_score, reached) };
+	size_t n = qemu_plugin_tb_n_insns(tb);
+	uint64_t pc = qemu_plugin_tb_vaddr(tb);
+	struct qemu_plugin_insn *insn = NULL;
+	struct tb_info *t;
+
+	(void)opaque;
+	if (n > TB_MAX_INSNS)
+		board_fatal("a translated block of %zu instructions: this QEMU is not known", n);
+	pthread_mutex_lock(&arena_lock);
+	t = tb_describe(tb, n);
+	for (unsigned int i = 0; i < board.n_harts; i++)
+		if (board.harts[i].boot_code)
+			log_code(&board.harts[i], pc, t);
+	pthread_mutex_unlock(&arena_lock);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t opcode = 0;
+
+		insn = qemu_plugin_tb_get_insn(tb, i);
+		qemu_plugin_insn_data(insn, &opcode, sizeof(opcode));
+		csr_instrument(insn, opcode, pc);
+		pc += qemu_plugin_insn_size(insn);
+	}
+	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_STORE_U64, reached, 1);
+	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, stream_tb_exec, QEMU_PLUGIN_CB_RW_REGS_PC,
+						  QEMU_PLUGIN_COND_NE, gate, 0, t);
+}
