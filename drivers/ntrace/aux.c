@@ -1,0 +1,738 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * AUX buffers: where trace goes, without a copy.
+ *
+ * perf allocates the AUX area as runs of contiguous pages. A window is a part
+ * of one run that the sink may write: it begins at the head, and ends with the
+ * free space or with the run. A timer looks at the write pointer, and before
+ * the window is full, the path is stopped, what is in the window is handed to
+ * perf, and the next window opened.
+ *
+ *        offset                      offset + win.end - win.start
+ *          |first|                        |
+ *  --------+-----+==============----------+---------  AUX area
+ *          ^     ^             ^          ^
+ *   trRamStart  head + pad  trRamWP    trRamLimit + A
+ *
+ * trRamStart may be below the head, where its granule wants so: then the sink
+ * must stop at trRamLimit (trRamStopOnWrap), and nothing before the head is
+ * written. In a snapshot buffer of one run the sink goes around by itself.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "aux.h"
+#include "compat.h"
+
+/* N-Trace, chapter "Transmission": idle bytes may stand between messages */
+#define NTRACE_IDLE		0xff
+
+/* A smaller window is not worth a synchronisation */
+#define NTRACE_WINDOW_MIN	256
+
+/*
+ * What is left of a run of pages is given up where it is so little that it may
+ * be full before a late timer looks at it: an eighth of the run, at most this
+ */
+#define NTRACE_REST_MAX		SZ_128K
+
+/*
+ * How soon the write pointer is looked at: a nanosecond for each byte of the
+ * window. What a hart emits in that time (it is below 0.25 byte) is less than
+ * the half of the window that is kept free, see ntrace_session_due(); timers
+ * may be late.
+ */
+#define NTRACE_PERIOD_MIN	(50 * NSEC_PER_USEC)
+#define NTRACE_PERIOD_MAX	(4 * NSEC_PER_MSEC)
+
+/**
+ * struct ntrace_chunk - a run of AUX pages, contiguous for a sink
+ * @offset: in the AUX area
+ * @len: bytes
+ * @dma: address for the sink
+ */
+struct ntrace_chunk {
+	unsigned long	offset;
+	unsigned long	len;
+	dma_addr_t	dma;
+};
+
+/**
+ * struct ntrace_map - an AUX area as one sink sees it
+ * @dev: the device of the sink
+ * @nr: number of @chunks, in the order of their offsets
+ * @chunks: all of the area
+ */
+struct ntrace_map {
+	struct device		*dev;
+	unsigned int		nr;
+	struct ntrace_chunk	chunks[];
+};
+
+/**
+ * struct ntrace_buf - an AUX area
+ * @pages: its pages, kernel addresses; perf's array
+ * @size: bytes
+ * @overwrite: snapshot mode
+ * @leak: a sink may still write it: never give it back
+ * @nr_maps: number of @maps
+ * @maps: for each sink, by its index; NULL where not needed
+ */
+struct ntrace_buf {
+	void			**pages;
+	unsigned long		size;
+	bool			overwrite;
+	bool			leak;
+	unsigned int		nr_maps;
+	struct ntrace_map	*maps[];
+};
+
+/* Length of the contiguous run that begins at page @first */
+static unsigned int ntrace_run(void **pages, unsigned int first, unsigned int nr_pages,
+			       unsigned int max)
+{
+	phys_addr_t phys = virt_to_phys(pages[first]);
+	unsigned int n = 1;
+
+	while (first + n < nr_pages && n < max &&
+	       virt_to_phys(pages[first + n]) == phys + ((phys_addr_t)n << PAGE_SHIFT))
+		n++;
+	return n;
+}
+
+static void ntrace_unmap(struct ntrace_map *map)
+{
+	unsigned int i;
+
+	if (!map)
+		return;
+	for (i = 0; i < map->nr; i++)
+		dma_unmap_page_attrs(map->dev, map->chunks[i].dma, map->chunks[i].len,
+				     DMA_FROM_DEVICE, DMA_ATTR_SKIP_CPU_SYNC);
+	kvfree(map);
+}
+
+/* What the sink may write is synchronised window by window, see below */
+static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void **pages,
+					  unsigned int nr_pages)
+{
+	struct device *dev = sink->comp.dev;
+	unsigned int max = min_t(size_t, dma_max_mapping_size(dev), SZ_1G) >> PAGE_SHIFT;
+	unsigned int first, n, nr = 0;
+	struct ntrace_map *map;
+
+	for (first = 0; first < nr_pages; first += ntrace_run(pages, first, nr_pages, max))
+		nr++;
+
+	map = kvzalloc(struct_size(map, chunks, nr), GFP_KERNEL);
+	if (!map)
+		return NULL;
+	map->dev = dev;
+
+	for (first = 0; first < nr_pages; first += n) {
+		struct ntrace_chunk *chunk = &map->chunks[map->nr];
+
+		n = ntrace_run(pages, first, nr_pages, max);
+		chunk->offset = (unsigned long)first << PAGE_SHIFT;
+		chunk->len = (unsigned long)n << PAGE_SHIFT;
+		chunk->dma = dma_map_page_attrs(dev, virt_to_page(pages[first]), 0, chunk->len,
+						DMA_FROM_DEVICE, DMA_ATTR_SKIP_CPU_SYNC);
+		if (dma_mapping_error(dev, chunk->dma))
+			goto fail;
+		map->nr++;
+		/* The DMA mask only knows of an upper bound */
+		if (chunk->dma < sink->min || chunk->dma + chunk->len - sink->align > sink->max)
+			goto fail;
+	}
+	return map;
+
+fail:
+	ntrace_unmap(map);
+	return NULL;
+}
+
+static void ntrace_buf_free(struct ntrace_buf *buf)
+{
+	unsigned int i;
+
+	for (i = 0; i < buf->nr_maps; i++)
+		ntrace_unmap(buf->maps[i]);
+	kfree(buf);
+}
+
+/* pmu::setup_aux: map the pages for each sink that the event can reach */
+void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	unsigned int i, nr_sinks = ntrace_nr_sinks();
+	struct ntrace_encoder *enc = NULL;
+	struct ntrace_buf *buf;
+
+	if (event->cpu >= 0) {
+		enc = ntrace_encoder_of(event->cpu);
+		if (!enc)
+			return NULL;
+	}
+
+	buf = kzalloc(struct_size(buf, maps, nr_sinks), GFP_KERNEL);
+	if (!buf)
+		return NULL;
+	buf->pages = pages;
+	buf->size = (unsigned long)nr_pages << PAGE_SHIFT;
+	buf->overwrite = overwrite;
+	buf->nr_maps = nr_sinks;
+
+	for (i = 0; i < nr_sinks; i++) {
+		struct ntrace_sink *sink = ntrace_sink_at(i);
+
+		if (!sink->smem || (enc && enc->sink != sink))
+			continue;
+		buf->maps[i] = ntrace_map_sink(sink, pages, nr_pages);
+		if (!buf->maps[i]) {
+			ntrace_buf_free(buf);
+			return NULL;
+		}
+	}
+	return buf;
+}
+
+/* pmu::free_aux */
+void ntrace_aux_free(void *aux)
+{
+	struct ntrace_buf *buf = aux;
+	unsigned long i;
+
+	if (!buf->leak) {
+		ntrace_buf_free(buf);
+		return;
+	}
+
+	/*
+	 * A sink did not say that it had stopped. perf drops its reference of
+	 * each page next; ours keeps them from being used for anything else.
+	 */
+	for (i = 0; i < buf->size >> PAGE_SHIFT; i++)
+		get_page(virt_to_page(buf->pages[i]));
+	pr_err("ntrace: %lu KiB of AUX buffer are given up, a trace sink may still write them\n",
+	       buf->size >> 10);
+}
+
+static void ntrace_buf_idle(struct ntrace_buf *buf, unsigned long offset, unsigned long len)
+{
+	while (len) {
+		unsigned long n = min(len, PAGE_SIZE - offset_in_page(offset));
+
+		memset(buf->pages[offset >> PAGE_SHIFT] + offset_in_page(offset), NTRACE_IDLE, n);
+		offset += n;
+		len -= n;
+	}
+}
+
+static const struct ntrace_chunk *ntrace_find_chunk(const struct ntrace_map *map,
+						    unsigned long offset)
+{
+	unsigned int low = 0, high = map->nr;
+
+	while (high - low > 1) {
+		unsigned int mid = (low + high) / 2;
+
+		if (map->chunks[mid].offset <= offset)
+			low = mid;
+		else
+			high = mid;
+	}
+	return &map->chunks[low];
+}
+
+/* A snapshot buffer of one run: all of it, around and around */
+static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace_buf *buf,
+				   const struct ntrace_map *map, unsigned long offset)
+{
+	const struct ntrace_sink *sink = s->enc->sink;
+	const struct ntrace_chunk *chunk = map->chunks;
+
+	if (!buf->overwrite || map->nr != 1 || !IS_ALIGNED(chunk->dma, sink->start_align) ||
+	    !IS_ALIGNED(offset, sink->align))
+		return false;
+
+	s->win.circular = true;
+	s->win.stop = false;
+	s->win.start = chunk->dma;
+	s->win.wp = chunk->dma + offset;
+	s->win.end = chunk->dma + chunk->len;
+	s->offset = 0;
+	return true;
+}
+
+/*
+ * Where the sink can stop when its window is full, nothing is overwritten. Not
+ * if the encoder stalls its hart: a sink that takes no more would stall it for
+ * ever, before it could do something about that.
+ */
+static bool ntrace_session_may_stop(const struct ntrace_session *s)
+{
+	return s->enc->sink->stop_on_wrap && !(s->config & NTRACE_CONFIG_STALL);
+}
+
+/* The rest of @chunk from @offset on, at most @room bytes; false if below @least */
+static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_chunk *chunk,
+				 unsigned long offset, unsigned long room, unsigned long least)
+{
+	const struct ntrace_sink *sink = s->enc->sink;
+	dma_addr_t head = chunk->dma + (offset - chunk->offset);
+	dma_addr_t wp = ALIGN(head, sink->align);
+	dma_addr_t start = ALIGN_DOWN(wp, sink->start_align);
+	dma_addr_t end = min(chunk->dma + chunk->len, head + room);
+	bool stop = ntrace_session_may_stop(s);
+
+	if (start != wp && (!stop || start < chunk->dma)) {
+		start = ALIGN(wp, sink->start_align);
+		wp = start;
+	}
+	end = ALIGN_DOWN(end, sink->align);
+	if (wp + least > end)
+		return false;
+
+	s->win.circular = false;
+	s->win.stop = stop;
+	s->win.start = start;
+	s->win.wp = wp;
+	s->win.end = end;
+	s->offset = chunk->offset + (start - chunk->dma);
+	return true;
+}
+
+/* A window in the AUX pages for an SMEM sink; idle bytes go before it as needed */
+static int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
+{
+	unsigned long offset = s->handle.head & (buf->size - 1);
+	unsigned long room = buf->overwrite ? buf->size : s->handle.size;
+	const struct ntrace_chunk *chunk;
+	const struct ntrace_map *map;
+	unsigned long rest, least;
+
+	if (s->enc->sink->index >= buf->nr_maps)
+		return -ENXIO;
+	map = buf->maps[s->enc->sink->index];
+	if (!map)
+		return -ENXIO;
+	s->pad = 0;
+	if (ntrace_window_circular(s, buf, map, offset))
+		goto out;
+
+	chunk = ntrace_find_chunk(map, offset);
+	rest = chunk->offset + chunk->len - offset;
+	least = clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN, NTRACE_REST_MAX);
+	if (rest < least && rest + least < room) {
+		ntrace_buf_idle(buf, offset, rest);
+		s->pad = rest;
+		room -= rest;
+		offset = (offset + rest) & (buf->size - 1);
+		chunk = ntrace_find_chunk(map, offset);
+	}
+	if (!ntrace_window_linear(s, chunk, offset, room, NTRACE_WINDOW_MIN))
+		return -ENOSPC;
+	rest = s->offset + (s->win.wp - s->win.start) - offset;
+	ntrace_buf_idle(buf, offset, rest);
+	s->pad += rest;
+out:
+	s->first = s->win.wp - s->win.start;
+	dma_sync_single_for_device(map->dev, s->win.wp, s->win.end - s->win.wp, DMA_FROM_DEVICE);
+	return 0;
+}
+
+/* An SRAM sink has a window of its own, and is copied when it stops */
+static int ntrace_window_sram(struct ntrace_session *s, struct ntrace_buf *buf)
+{
+	const struct ntrace_sink *sink = s->enc->sink;
+
+	if (!buf->overwrite && s->handle.size < NTRACE_WINDOW_MIN)
+		return -ENOSPC;
+	s->pad = 0;
+	s->first = 0;
+	s->win.circular = buf->overwrite;
+	s->win.stop = !buf->overwrite && ntrace_session_may_stop(s);
+	s->win.start = sink->min;
+	s->win.wp = sink->min;
+	s->win.end = sink->max + 4;
+	return 0;
+}
+
+static void ntrace_reverse(struct ntrace_buf *buf, unsigned long from, unsigned long to)
+{
+	u32 *a, *b;
+
+	for (; from + 4 < to; from += 4) {
+		to -= 4;
+		a = buf->pages[from >> PAGE_SHIFT] + offset_in_page(from);
+		b = buf->pages[to >> PAGE_SHIFT] + offset_in_page(to);
+		swap(*a, *b);
+	}
+}
+
+/*
+ * Without trRamStopOnWrap the sink ran around in its window: the oldest is at
+ * @wp. Put it first, in place, word by word: rotation is three reversals.
+ */
+static void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsigned long wp,
+			      unsigned long end)
+{
+	ntrace_reverse(buf, start, wp);
+	ntrace_reverse(buf, wp, end);
+	ntrace_reverse(buf, start, end);
+}
+
+/* Bytes that the window of a stopped SMEM sink holds; sets @lost if some are missing */
+static unsigned long ntrace_collect_smem(struct ntrace_session *s, struct ntrace_buf *buf,
+					 bool *lost)
+{
+	const struct ntrace_sink *sink = s->enc->sink;
+	unsigned long size = s->win.end - s->win.start, used, written;
+	struct device *dev = sink->comp.dev;
+	bool wrapped;
+
+	written = ntrace_ramsink_written(sink, &s->win, &wrapped);
+	if (!wrapped && written >= s->first) {
+		used = written - s->first;
+		dma_sync_single_for_cpu(dev, s->win.wp, used, DMA_FROM_DEVICE);
+		return used;
+	}
+
+	if (s->win.circular) {
+		dma_sync_single_for_cpu(dev, s->win.start, size, DMA_FROM_DEVICE);
+		/* once around at least; the head is where the write pointer is */
+		return written + size - s->first;
+	}
+
+	*lost = true;
+	used = size - s->first;
+	dma_sync_single_for_cpu(dev, s->win.wp, used, DMA_FROM_DEVICE);
+	if (!s->win.stop)
+		ntrace_buf_unwrap(buf, s->offset, s->offset + written, s->offset + size);
+	return used;
+}
+
+/* Copy from SRAM to the head, as much as there is room for */
+static unsigned long ntrace_collect_sram(struct ntrace_session *s, struct ntrace_buf *buf,
+					 bool *lost)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+	unsigned long size = s->win.end - s->win.start, head, used, n, done;
+	bool wrapped;
+	u32 from;
+
+	used = ntrace_ramsink_written(sink, &s->win, &wrapped);
+	from = wrapped ? used : 0;
+	if (wrapped) {
+		used = size;
+		*lost = !buf->overwrite;
+	}
+	if (buf->overwrite) {
+		if (used > buf->size) {
+			from = (from + used - buf->size) % size;
+			used = buf->size;
+		}
+	} else if (used > s->handle.size) {
+		used = ALIGN_DOWN(s->handle.size, 4);
+		*lost = true;
+	}
+
+	head = s->handle.head;
+	for (done = 0; done < used; done += n) {
+		unsigned long offset = (head + done) & (buf->size - 1);
+
+		n = min(used - done, PAGE_SIZE - offset_in_page(offset));
+		ntrace_ramsink_read(sink, (from + done) % size,
+				    buf->pages[offset >> PAGE_SHIFT] + offset_in_page(offset), n);
+	}
+	return used;
+}
+
+/*
+ * The sink has stopped: what it wrote is ready to be handed over. Sets flags of
+ * the handle. Returns the bytes.
+ */
+static unsigned long ntrace_session_collect(struct ntrace_session *s, int stopped)
+{
+	struct ntrace_buf *buf = perf_get_aux(&s->handle);
+	struct ntrace_sink *sink = s->enc->sink;
+	unsigned long used = 0;
+	bool lost = false;
+
+	if (unlikely(sink->comp.stuck && sink->smem))
+		buf->leak = true;
+	else if (sink->smem)
+		used = ntrace_collect_smem(s, buf, &lost);
+	else
+		used = ntrace_collect_sram(s, buf, &lost);
+
+	if (lost || stopped)
+		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
+
+	used += s->pad;
+	if (buf->overwrite)
+		s->handle.head += used;
+	return min(used, buf->size);
+}
+
+/* A window in the AUX area of @s for its sink and all members of that */
+static int ntrace_session_run(struct ntrace_session *s)
+{
+	struct ntrace_buf *buf = perf_get_aux(&s->handle);
+	struct ntrace_sink *sink = s->enc->sink;
+	int ret;
+
+	ret = sink->smem ? ntrace_window_smem(s, buf) : ntrace_window_sram(s, buf);
+	if (!ret)
+		ret = ntrace_sink_start(sink, &s->win);
+	if (ret)
+		return ret;
+	s->filled = s->first;
+	s->period = ns_to_ktime(clamp_t(u64, s->win.end - s->win.wp,
+					NTRACE_PERIOD_MIN, NTRACE_PERIOD_MAX));
+	sink->owner = s;
+	return 0;
+}
+
+/*
+ * The owner of a sink is done; another member's memory is used from now on. If
+ * that is not possible, the timers of the members sort it out.
+ */
+static void ntrace_session_leave(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+	struct ntrace_encoder *enc;
+
+	list_del_init(&s->enc->member);
+	sink->owner = NULL;
+	list_for_each_entry(enc, &sink->members, member)
+		if (!ntrace_session_run(enc->session))
+			break;
+}
+
+/*
+ * A shared sink writes what all its encoders trace to the buffer of one of
+ * them; SRC tells them apart. That is for events of one owner that see the
+ * same.
+ */
+static bool ntrace_session_may_share(const struct ntrace_session *a,
+				     const struct ntrace_session *b)
+{
+	const struct perf_event *ea = a->event->parent ?: a->event;
+	const struct perf_event *eb = b->event->parent ?: b->event;
+
+	return ea->owner && ea->owner == eb->owner && a->config == b->config &&
+	       a->filter->priv == b->filter->priv && !a->filter->nr_ranges &&
+	       !b->filter->nr_ranges && !(a->config & NTRACE_CONFIG_INHIBIT_SRC);
+}
+
+static int ntrace_session_enter(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+	int ret;
+
+	if (sink->owner) {
+		if (!ntrace_session_may_share(sink->owner, s))
+			return -EBUSY;
+		return ntrace_sink_join(sink, s->enc);
+	}
+	list_add(&s->enc->member, &sink->members);
+	ret = ntrace_session_run(s);
+	if (unlikely(ret))
+		list_del_init(&s->enc->member);
+	return ret;
+}
+
+/* Is it time: will the window be full, or does the reader want to be woken? */
+static bool ntrace_session_due(struct ntrace_session *s)
+{
+	unsigned long size = s->win.end - s->win.start, written, delta;
+	bool wrapped;
+
+	written = ntrace_ramsink_written(s->enc->sink, &s->win, &wrapped);
+	delta = written - s->filled;
+	s->filled = written;
+	if (wrapped || size - written < max(2 * delta, size / 2))
+		return true;
+	/* A snapshot buffer, with no room to keep account of, wakes nobody */
+	return s->handle.size &&
+	       (long)(s->handle.head + s->pad + written - s->first - s->handle.wakeup) >= 0;
+}
+
+/*
+ * Trace into the AUX area of the event from now on. Without room there, the
+ * event waits for its reader: see ntrace_session_timer().
+ *
+ * TRUNCATED makes perf disable the event until its reader enables it again,
+ * which perf does when it has read. Linux 6.12 forgets to, but for a task that
+ * is switched: there it is the timer that goes on.
+ */
+static int ntrace_session_open(struct ntrace_session *s, bool again)
+{
+	int ret;
+
+	s->waiting = false;
+	/* A member that is not the owner, or waits for room, is in no hurry */
+	s->period = ns_to_ktime(NTRACE_PERIOD_MAX);
+	/* Without a buffer; some room is always left in one */
+	if (!perf_aux_output_begin(&s->handle, s->event))
+		return -ENOSPC;
+	ret = ntrace_session_enter(s);
+	if (likely(!ret))
+		return 0;
+
+	s->waiting = ret == -ENOSPC;
+	/* Say once that trace is missing; a busy sink may be free the next time */
+	if (!again || !s->waiting)
+		perf_aux_output_flag(&s->handle, ret == -EBUSY ? PERF_AUX_FLAG_PARTIAL :
+								 PERF_AUX_FLAG_TRUNCATED);
+	perf_aux_output_end(&s->handle, 0);
+	return s->waiting ? 0 : ret;
+}
+
+/* Hand over what there is, and go on */
+static int ntrace_session_drain(struct ntrace_session *s)
+{
+	unsigned long used = ntrace_session_collect(s, ntrace_sink_stop(s->enc->sink));
+
+	ntrace_session_leave(s);
+	perf_aux_output_end(&s->handle, used);
+	return ntrace_session_open(s, false);
+}
+
+/* A member whose memory was not fit for the others, see ntrace_session_leave() */
+static int ntrace_session_restart(struct ntrace_session *s)
+{
+	list_del_init(&s->enc->member);
+	perf_aux_output_end(&s->handle, 0);
+	return ntrace_session_open(s, false);
+}
+
+static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
+{
+	struct ntrace_session *s = container_of(timer, struct ntrace_session, timer);
+	struct perf_event *event = s->event;
+	struct ntrace_sink *sink;
+	int ret = 0;
+
+	if (!event || s->timer_cpu != smp_processor_id())
+		return HRTIMER_NORESTART;
+
+	sink = s->enc->sink;
+	raw_spin_lock(&sink->lock);
+	if (s->waiting)
+		ret = ntrace_session_open(s, true);
+	else if (!sink->owner)
+		ret = ntrace_session_restart(s);
+	else if (sink->owner == s && !s->win.circular && ntrace_session_due(s))
+		ret = ntrace_session_drain(s);
+	if (unlikely(ret)) {
+		s->event = NULL;
+		event->hw.state |= PERF_HES_STOPPED;
+	}
+	raw_spin_unlock(&sink->lock);
+
+	if (!s->event)
+		return HRTIMER_NORESTART;
+	hrtimer_forward_now(timer, s->period);
+	return HRTIMER_RESTART;
+}
+
+void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
+{
+	s->timer_cpu = cpu;
+	ntrace_hrtimer_setup(&s->timer, ntrace_session_timer, CLOCK_MONOTONIC,
+			     HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void ntrace_session_start_timer(struct ntrace_session *s)
+{
+	if (s->enc->sink->encoders == 1 && !s->waiting && s->win.circular)
+		return;
+	if (!hrtimer_is_queued(&s->timer))
+		hrtimer_start(&s->timer, s->period, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/**
+ * ntrace_session_start - trace into the AUX area of an event
+ * @s: of this CPU
+ * @enc: of this CPU
+ * @event: the event
+ * @config: its config
+ * @filter: what it traces
+ *
+ * Context: interrupts off.
+ * Return: 0, or a negative error: nothing is traced
+ */
+int ntrace_session_start(struct ntrace_session *s, struct ntrace_encoder *enc,
+			 struct perf_event *event, u64 config, const struct ntrace_filter *filter)
+{
+	struct ntrace_sink *sink = enc->sink;
+	int ret;
+
+	s->enc = enc;
+	s->config = config;
+	s->filter = filter;
+	s->event = event;
+	enc->session = s;
+	enc->paused = READ_ONCE(event->hw.aux_paused);
+
+	ret = ntrace_encoder_program(enc, config, filter);
+	if (unlikely(ret))
+		goto fail;
+	raw_spin_lock(&sink->lock);
+	ret = ntrace_session_open(s, false);
+	raw_spin_unlock(&sink->lock);
+	if (unlikely(ret))
+		goto fail;
+	ntrace_session_start_timer(s);
+	return 0;
+
+fail:
+	s->event = NULL;
+	return ret;
+}
+
+/*
+ * The timer is left to find that there is nothing to do: a task switch does not
+ * pay for it. Context: interrupts off.
+ */
+void ntrace_session_stop(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink;
+	unsigned long used = 0;
+	bool on;
+
+	if (!s->event)
+		return;
+	s->event = NULL;
+	if (s->waiting)
+		return;
+	sink = s->enc->sink;
+	raw_spin_lock(&sink->lock);
+	if (sink->owner == s) {
+		used = ntrace_session_collect(s, ntrace_sink_stop(sink));
+		ntrace_session_leave(s);
+	} else {
+		on = s->enc->on;
+		if (ntrace_sink_leave(sink, s->enc) || !on)
+			perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_TRUNCATED);
+	}
+	raw_spin_unlock(&sink->lock);
+	perf_aux_output_end(&s->handle, used);
+}
+
+void ntrace_session_pause(struct ntrace_session *s, bool pause)
+{
+	struct ntrace_sink *sink;
+
+	if (!s->event)
+		return;
+	sink = s->enc->sink;
+	raw_spin_lock(&sink->lock);
+	s->enc->paused = pause;
+	if (s->enc->on)
+		ntrace_encoder_tracing(s->enc, !pause);
+	raw_spin_unlock(&sink->lock);
+}

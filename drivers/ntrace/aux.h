@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* AUX buffers: see aux.c */
+#ifndef NTRACE_AUX_H
+#define NTRACE_AUX_H
+
+#include <linux/hrtimer.h>
+#include <linux/perf_event.h>
+
+#include "ntrace.h"
+
+/**
+ * struct ntrace_session - an event that traces on a CPU
+ * @handle: its output handle
+ * @enc: the encoder of the CPU
+ * @event: the event, NULL if none traces
+ * @asleep: the event that was stopped for an idle state
+ * @config: its config
+ * @filter: what it traces
+ * @waiting: for room in its AUX area; @handle is not open
+ * @win: the window that the sink writes
+ * @offset: offset of @win.start in the AUX buffer, below its size
+ * @first: bytes of @win that were there already, from its start
+ * @pad: idle bytes between the head and @first
+ * @filled: the sink's write pointer when the timer looked at it last
+ * @timer: looks at the write pointer
+ * @period: of @timer
+ * @timer_cpu: the CPU
+ *
+ * Touched on its CPU only, with interrupts off; while it is a member of a sink
+ * that others share, also under the lock of the sink.
+ */
+struct ntrace_session {
+	struct perf_output_handle	handle;
+	struct ntrace_encoder		*enc;
+	struct perf_event		*event;
+	struct perf_event		*asleep;
+	u64				config;
+	const struct ntrace_filter	*filter;
+	bool				waiting;
+	struct ntrace_window		win;
+	unsigned long			offset;
+	unsigned long			first;
+	unsigned long			pad;
+	unsigned long			filled;
+	struct hrtimer			timer;
+	ktime_t				period;
+	unsigned int			timer_cpu;
+};
+
+void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
+void ntrace_aux_free(void *aux);
+void ntrace_session_init(struct ntrace_session *s, unsigned int cpu);
+int ntrace_session_start(struct ntrace_session *s, struct ntrace_encoder *enc,
+			 struct perf_event *event, u64 config, const struct ntrace_filter *filter);
+void ntrace_session_stop(struct ntrace_session *s);
+void ntrace_session_pause(struct ntrace_session *s, bool pause);
+
+#endif /* NTRACE_AUX_H */

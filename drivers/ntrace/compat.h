@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What differs between Linux 6.12 and 7.2, in one place.
+ */
+#ifndef NTRACE_COMPAT_H
+#define NTRACE_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/perf_event.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void ntrace_hrtimer_setup(struct hrtimer *timer,
+					enum hrtimer_restart (*fn)(struct hrtimer *),
+					clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = fn;
+}
+#else
+#define ntrace_hrtimer_setup	hrtimer_setup
+#endif
+
+/*
+ * Long contiguous runs of AUX pages make long windows. Before
+ * PERF_PMU_CAP_AUX_PREFER_LARGE existed, every PMU got them.
+ */
+#ifdef PERF_PMU_CAP_AUX_PREFER_LARGE
+#define NTRACE_PMU_CAP_LARGE	PERF_PMU_CAP_AUX_PREFER_LARGE
+#else
+#define NTRACE_PMU_CAP_LARGE	0
+#endif
+
+#endif /* NTRACE_COMPAT_H */

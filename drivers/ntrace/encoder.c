@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The trace encoder: what it can do, and how it is told to do it.
+ *
+ * Nearly every field is WARL and optional. What an implementation has is found
+ * by writing and reading back once, while the encoder is disabled; what an
+ * event asks for is then refused or honoured, never dropped.
+ */
+#include <linux/delay.h>
+#include <linux/timex.h>
+
+#include "ntrace.h"
+
+/* Chapter "Reset and Discovery", table "Trace Components Reset" */
+static const u16 ntrace_encoder_reset_regs[] = {
+	TR_TE_INST_FEATURES, TR_TE_INST_FILTERS, TR_TE_DATA_CONTROL, TR_TE_DATA_FILTERS,
+	TR_TE_TRIG_DBG_CONTROL, TR_TE_TRIG_EXT_IN_CONTROL, TR_TE_TRIG_EXT_OUT_CONTROL,
+	TR_TS_CONTROL,
+};
+
+/* Single-bit fields of a config and where they are in the registers */
+struct ntrace_bit {
+	u64	config;
+	u32	reg;
+};
+
+static const struct ntrace_bit ntrace_control_bits[] = {
+	{ NTRACE_CONFIG_CONTEXT,		TR_TE_CONTEXT },
+	{ NTRACE_CONFIG_STALL,			TR_TE_INST_STALL_ENA },
+	{ NTRACE_CONFIG_INHIBIT_SRC,		TR_TE_INHIBIT_SRC },
+};
+
+static const struct ntrace_bit ntrace_feature_bits[] = {
+	{ NTRACE_CONFIG_SEQUENTIAL_JUMP,	TR_TE_INST_EN_SEQUENTIAL_JUMP },
+	{ NTRACE_CONFIG_IMPLICIT_RETURN,	TR_TE_INST_EN_IMPLICIT_RETURN },
+	{ NTRACE_CONFIG_REPEATED_HISTORY,	TR_TE_INST_EN_REPEATED_HISTORY },
+	{ NTRACE_CONFIG_ALL_JUMPS,		TR_TE_INST_EN_ALL_JUMPS },
+	{ NTRACE_CONFIG_EXTEND_ADDR,		TR_TE_INST_EXTEND_ADDR_MSB },
+};
+
+static u32 ntrace_bits_to_reg(const struct ntrace_bit *bits, unsigned int n, u64 config)
+{
+	u32 reg = 0;
+
+	while (n--)
+		if (config & bits[n].config)
+			reg |= bits[n].reg;
+	return reg;
+}
+
+static u64 ntrace_reg_to_bits(const struct ntrace_bit *bits, unsigned int n, u32 reg)
+{
+	u64 config = 0;
+
+	while (n--)
+		if (reg & bits[n].reg)
+			config |= bits[n].config;
+	return config;
+}
+
+/* Which bits of @try stick when they are written beside @keep */
+static u32 ntrace_try(struct ntrace_encoder *enc, unsigned int offset, u32 keep, u32 try)
+{
+	u32 got;
+
+	ntrace_write(&enc->comp, offset, keep | try);
+	got = ntrace_read(&enc->comp, offset) & try;
+	ntrace_write(&enc->comp, offset, keep);
+	return got;
+}
+
+/* Bitmap of the values that a field takes; FIELD_PREP() wants constant masks */
+static u32 ntrace_try_values(struct ntrace_encoder *enc, unsigned int offset, u32 keep, u32 mask)
+{
+	unsigned int shift = __ffs(mask), v;
+	u32 values = 0;
+
+	for (v = 0; v <= mask >> shift; v++) {
+		ntrace_write(&enc->comp, offset, keep | v << shift);
+		if ((ntrace_read(&enc->comp, offset) & mask) == v << shift)
+			values |= BIT(v);
+	}
+	ntrace_write(&enc->comp, offset, keep);
+	return values;
+}
+
+static int ntrace_encoder_check_protocol(struct ntrace_encoder *enc)
+{
+	unsigned int major = FIELD_GET(TR_TE_PROTOCOL_MAJOR, enc->comp.impl);
+	u32 format;
+
+	/* N-Trace, table "Trace Encoder Control": other majors "must be rejected" */
+	if (major != 1) {
+		dev_err(enc->comp.dev,
+			"trace encoder at %pa: N-Trace protocol %u.%u is not 1.x (trTeImpl 0x%08x)\n",
+			&enc->comp.addr, major,
+			(u32)FIELD_GET(TR_TE_PROTOCOL_MINOR, enc->comp.impl), enc->comp.impl);
+		return -ENODEV;
+	}
+
+	format = FIELD_PREP(TR_TE_FORMAT, TR_TE_FORMAT_NTRACE);
+	ntrace_write(&enc->comp, TR_TE_CONTROL, TR_CONTROL_ACTIVE | format);
+	if ((ntrace_read(&enc->comp, TR_TE_CONTROL) & TR_TE_FORMAT) != format) {
+		dev_err(enc->comp.dev,
+			"trace encoder at %pa: trTeFormat does not take N-Trace (trTeControl 0x%08x)\n",
+			&enc->comp.addr, ntrace_read(&enc->comp, TR_TE_CONTROL));
+		return -ENODEV;
+	}
+	enc->comp.control = TR_CONTROL_ACTIVE | format;
+	return 0;
+}
+
+static void ntrace_encoder_probe_control(struct ntrace_encoder *enc)
+{
+	struct ntrace_caps *caps = &enc->caps;
+	u32 keep = enc->comp.control, sync = 0, all;
+	unsigned int mode;
+
+	caps->modes = ntrace_try_values(enc, TR_TE_CONTROL, keep, TR_TE_INST_MODE);
+	caps->modes &= BIT(TR_TE_INST_MODE_BTM) | BIT(TR_TE_INST_MODE_HTM);
+
+	caps->sync_modes = ntrace_try_values(enc, TR_TE_CONTROL, keep, TR_TE_INST_SYNC_MODE);
+	for (mode = 3; mode && !sync; mode--)
+		if (caps->sync_modes & BIT(mode))
+			sync = FIELD_PREP(TR_TE_INST_SYNC_MODE, mode);
+	caps->sync_max = ntrace_try_values(enc, TR_TE_CONTROL, keep | sync, TR_TE_INST_SYNC_MAX);
+
+	all = ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), ~0ULL);
+	caps->config |= ntrace_reg_to_bits(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits),
+					   ntrace_try(enc, TR_TE_CONTROL, keep, all));
+}
+
+static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
+{
+	struct ntrace_caps *caps = &enc->caps;
+	u32 all, got;
+	int mode;
+
+	all = ntrace_bits_to_reg(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits), ~0ULL);
+	got = ntrace_try(enc, TR_TE_INST_FEATURES, 0, all);
+
+	/*
+	 * Implicit returns need a trTeInstImplicitReturnMode too. The higher, the
+	 * more of the return address the encoder compares. 0: not reported.
+	 */
+	for (mode = 3; mode > 0; mode--) {
+		u32 field = FIELD_PREP(TR_TE_INST_IMPLICIT_RETURN_MODE, mode);
+
+		field |= TR_TE_INST_EN_IMPLICIT_RETURN;
+		ntrace_write(&enc->comp, TR_TE_INST_FEATURES, field);
+		if (ntrace_read(&enc->comp, TR_TE_INST_FEATURES) == field)
+			break;
+	}
+	caps->ir_mode = mode;
+	if (!mode)
+		got &= ~TR_TE_INST_EN_IMPLICIT_RETURN;
+	caps->config |= ntrace_reg_to_bits(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits),
+					   got);
+
+	got = ntrace_try_values(enc, TR_TE_INST_FEATURES, 0, TR_TE_SRC_BITS);
+	got &= GENMASK(TR_TE_SRC_BITS_MAX, 0);
+	caps->src_bits = got ? __fls(got) : 0;
+	caps->src_fixed = !(got & BIT(0));
+}
+
+static void ntrace_encoder_probe_timestamp(struct ntrace_encoder *enc)
+{
+	struct ntrace_caps *caps = &enc->caps;
+	unsigned int mode;
+	u32 keep = TR_TS_ACTIVE;
+
+	ntrace_write(&enc->comp, TR_TS_CONTROL, keep);
+	caps->ts_modes = ntrace_try_values(enc, TR_TS_CONTROL, keep, TR_TS_MODE);
+	caps->ts_modes &= GENMASK(TR_TS_MODE_SHARED, TR_TS_MODE_EXTERNAL);
+	caps->ts_width = FIELD_GET(TR_TS_WIDTH, ntrace_read(&enc->comp, TR_TS_CONTROL));
+	if (!caps->ts_modes)
+		return;
+
+	mode = __ffs(caps->ts_modes);
+	if (!ntrace_try(enc, TR_TS_CONTROL, keep | FIELD_PREP(TR_TS_MODE, mode), TR_TS_ENABLE)) {
+		caps->ts_modes = 0;
+		return;
+	}
+	caps->config |= NTRACE_CONFIG_TIMESTAMP;
+
+	/* The prescaler is for the internal modes */
+	for (mode = TR_TS_MODE_INTERNAL_SYSTEM; mode <= TR_TS_MODE_INTERNAL_CORE; mode++)
+		if (caps->ts_modes & BIT(mode))
+			caps->ts_prescale |=
+				ntrace_try_values(enc, TR_TS_CONTROL,
+						  keep | FIELD_PREP(TR_TS_MODE, mode),
+						  TR_TS_PRESCALE);
+	caps->ts_prescale |= BIT(0);
+}
+
+static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
+{
+	struct ntrace_caps *caps = &enc->caps;
+	u32 want = TR_TE_FILTER_ENABLE | TR_TE_FILTER_MATCH_PRIVILEGE;
+	unsigned int i, j;
+
+	caps->filters = ntrace_try(enc, TR_TE_INST_FILTERS, 0, TR_TE_INST_FILTERS_MASK);
+	for (i = 0; i < TR_TE_FILTER_MAX; i++) {
+		if (!(caps->filters & BIT(i)))
+			continue;
+		if (!(ntrace_try(enc, TR_TE_FILTER_CONTROL(i), 0, want) & TR_TE_FILTER_ENABLE))
+			caps->filters &= ~BIT(i);
+	}
+	if (!(caps->filters & BIT(0)))
+		return;
+
+	if (ntrace_try(enc, TR_TE_FILTER_CONTROL(0), 0, want) == want)
+		caps->priv = ntrace_try(enc, TR_TE_FILTER_MATCH_INST(0), 0,
+					TR_TE_FILTER_CHOICE_PRIVILEGE);
+
+	for (j = 0; j < TR_TE_COMP_MAX; j++) {
+		u32 range = FIELD_PREP(TR_TE_COMP_P_FUNCTION, TR_TE_COMP_FUNCTION_GE) |
+			    FIELD_PREP(TR_TE_COMP_S_FUNCTION, TR_TE_COMP_FUNCTION_LT) |
+			    FIELD_PREP(TR_TE_COMP_MATCH_MODE, TR_TE_COMP_MATCH_P_AND_S);
+		u32 comp1 = TR_TE_FILTER_MATCH_COMP1 | FIELD_PREP(TR_TE_FILTER_COMP1, j);
+
+		if (ntrace_try(enc, TR_TE_COMP_CONTROL(j), 0, range) == range &&
+		    ntrace_try(enc, TR_TE_FILTER_CONTROL(0), 0, comp1) == comp1)
+			caps->comparators |= BIT(j);
+	}
+}
+
+u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
+{
+	u32 high, low, again = ntrace_read(&enc->comp, TR_TS_COUNTER_HIGH);
+
+	do {
+		high = again;
+		low = ntrace_read(&enc->comp, TR_TS_COUNTER_LOW);
+		again = ntrace_read(&enc->comp, TR_TS_COUNTER_HIGH);
+	} while (high != again);
+
+	return (u64)high << 32 | low;
+}
+
+/*
+ * Does the timestamp count like the time CSR? Then perf can convert it. Seen
+ * twice, some time apart, between two reads of time: that is no accident.
+ */
+static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
+{
+	u64 mask = enc->caps.ts_width < 64 ? BIT_ULL(enc->caps.ts_width) - 1 : ~0ULL;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		u64 before = get_cycles64();
+		u64 counter = ntrace_encoder_counter(enc);
+		u64 after = get_cycles64();
+
+		if (((counter - before) & mask) > after - before)
+			return false;
+		usleep_range(100, 200);
+	}
+	return true;
+}
+
+static unsigned int ntrace_encoder_best_ts_mode(const struct ntrace_encoder *enc)
+{
+	/* What the whole system shares first: harts can then be compared */
+	static const u8 order[] = { TR_TS_MODE_EXTERNAL, TR_TS_MODE_SHARED,
+				    TR_TS_MODE_INTERNAL_SYSTEM, TR_TS_MODE_INTERNAL_CORE };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		if (enc->caps.ts_modes & BIT(order[i]))
+			return order[i];
+	return TR_TS_MODE_NONE;
+}
+
+/* Let the counter run, also while nothing traces: it is the time of the trace */
+static void ntrace_encoder_count(struct ntrace_encoder *enc)
+{
+	u32 mode = ntrace_encoder_best_ts_mode(enc);
+
+	if (mode)
+		ntrace_write(&enc->comp, TR_TS_CONTROL, TR_TS_ACTIVE | TR_TS_COUNT |
+			     FIELD_PREP(TR_TS_MODE, mode));
+}
+
+static void ntrace_encoder_start_counter(struct ntrace_encoder *enc)
+{
+	if (!enc->caps.ts_modes)
+		return;
+	ntrace_encoder_count(enc);
+	enc->ts_is_time = ntrace_encoder_ts_is_time(enc);
+	if (enc->ts_is_time)
+		enc->ts_freq = riscv_timebase;
+}
+
+/* The nearest of @values to @want: a longer period rather than none */
+static unsigned int ntrace_nearest(u32 values, unsigned int want)
+{
+	u32 longer = values & GENMASK(31, want);
+
+	if (longer)
+		return __ffs(longer);
+	return values ? __fls(values) : 0;
+}
+
+/*
+ * Smallest trace that still says everything, and synchronisation often enough
+ * that a snapshot of some 64 KiB can be decoded nearly from its start.
+ */
+static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
+{
+	const struct ntrace_caps *caps = &enc->caps;
+	u64 config = caps->config & (NTRACE_CONFIG_CONTEXT | NTRACE_CONFIG_TIMESTAMP |
+				     NTRACE_CONFIG_SEQUENTIAL_JUMP |
+				     NTRACE_CONFIG_REPEATED_HISTORY | NTRACE_CONFIG_EXTEND_ADDR);
+	unsigned int mode, want;
+
+	/* Counting alone takes any return for the right one: not in a kernel */
+	if (caps->ir_mode > 1)
+		config |= caps->config & NTRACE_CONFIG_IMPLICIT_RETURN;
+	/* Where nothing can be left out, machine mode is not either */
+	if (!caps->priv)
+		config |= NTRACE_CONFIG_FIRMWARE;
+
+	for (mode = 1; mode <= 3; mode++)
+		if (caps->sync_modes & BIT(mode))
+			break;
+	if (mode <= 3) {
+		want = mode == 1 ? 8 : 12;	/* 4096 messages, 65536 cycles or half-words */
+		config |= (u64)mode << NTRACE_CONFIG_SYNC_MODE_SHIFT;
+		config |= (u64)ntrace_nearest(caps->sync_max, want) << NTRACE_CONFIG_SYNC_MAX_SHIFT;
+	}
+	return ntrace_encoder_resolve(enc, config);
+}
+
+static void ntrace_encoder_write_reset(struct ntrace_encoder *enc)
+{
+	unsigned int i;
+
+	enc->programmed = false;
+	for (i = 0; i < ARRAY_SIZE(ntrace_encoder_reset_regs); i++)
+		ntrace_write(&enc->comp, ntrace_encoder_reset_regs[i], 0);
+}
+
+/* After a reset: find out all that there is to know. May sleep. */
+int ntrace_encoder_setup(struct ntrace_encoder *enc)
+{
+	int ret;
+
+	ntrace_encoder_write_reset(enc);
+	ret = ntrace_encoder_check_protocol(enc);
+	if (ret)
+		return ret;
+
+	memset(&enc->caps, 0, sizeof(enc->caps));
+	ntrace_encoder_probe_control(enc);
+	if (!enc->caps.modes) {
+		dev_err(enc->comp.dev, "trace encoder at %pa: trTeInstMode takes neither 3 nor 6\n",
+			&enc->comp.addr);
+		return -ENODEV;
+	}
+	ntrace_encoder_probe_features(enc);
+	ntrace_encoder_probe_timestamp(enc);
+	ntrace_encoder_probe_filters(enc);
+	ntrace_encoder_start_counter(enc);
+	enc->default_config = ntrace_encoder_defaults(enc);
+	return ntrace_encoder_set_src(enc, 0, 0);
+}
+
+/* All registers are undefined, after a reset or a loss of power */
+void ntrace_encoder_revive(struct ntrace_encoder *enc)
+{
+	ntrace_encoder_write_reset(enc);
+	ntrace_encoder_set_src(enc, enc->src_bits, enc->src_id);
+	ntrace_encoder_count(enc);
+}
+
+/* Drop trace that found no room, so that it does not open the next stretch */
+void ntrace_encoder_drop(struct ntrace_encoder *enc)
+{
+	if (ntrace_read(&enc->comp, TR_CONTROL) & TR_CONTROL_EMPTY)
+		return;
+	if (!ntrace_comp_drop(&enc->comp))
+		ntrace_encoder_revive(enc);
+}
+
+/*
+ * Number the encoder in its stream. All encoders of one stream must use the
+ * same trTeSrcBits (N-Trace, chapter "Rules of Generating Messages"). Reads
+ * back what hardware with a fixed number has.
+ */
+int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id)
+{
+	u32 val;
+
+	ntrace_write(&enc->comp, TR_TE_INST_FEATURES,
+		     FIELD_PREP(TR_TE_SRC_BITS, bits) | FIELD_PREP(TR_TE_SRC_ID, id));
+	val = ntrace_read(&enc->comp, TR_TE_INST_FEATURES) & (TR_TE_SRC_BITS | TR_TE_SRC_ID);
+	enc->features = val;
+	enc->src_bits = FIELD_GET(TR_TE_SRC_BITS, val);
+	enc->src_id = FIELD_GET(TR_TE_SRC_ID, val);
+	enc->programmed = false;
+	return enc->src_bits < bits || (bits && enc->src_id != id) ? -EOPNOTSUPP : 0;
+}
+
+static bool ntrace_one_of(u32 values, u64 config, u64 mask)
+{
+	return values & BIT((config & mask) >> __ffs64(mask));
+}
+
+/* -EOPNOTSUPP if this encoder cannot do what @config and @filter ask for */
+int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
+			 const struct ntrace_filter *filter)
+{
+	const struct ntrace_caps *caps = &enc->caps;
+	u64 single = NTRACE_CONFIG_CONTEXT | NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_STALL |
+		     NTRACE_CONFIG_INHIBIT_SRC | NTRACE_CONFIG_SEQUENTIAL_JUMP |
+		     NTRACE_CONFIG_IMPLICIT_RETURN | NTRACE_CONFIG_REPEATED_HISTORY |
+		     NTRACE_CONFIG_ALL_JUMPS | NTRACE_CONFIG_EXTEND_ADDR;
+
+	if (config & single & ~caps->config)
+		return -EOPNOTSUPP;
+	if (!ntrace_one_of(caps->modes | BIT(0), config, NTRACE_CONFIG_MODE))
+		return -EOPNOTSUPP;
+	if (!ntrace_one_of(caps->sync_modes, config, NTRACE_CONFIG_SYNC_MODE))
+		return -EOPNOTSUPP;
+	if ((config & NTRACE_CONFIG_SYNC_MODE) &&
+	    !ntrace_one_of(caps->sync_max, config, NTRACE_CONFIG_SYNC_MAX))
+		return -EOPNOTSUPP;
+	if ((config & NTRACE_CONFIG_TIMESTAMP) &&
+	    (!ntrace_one_of(caps->ts_modes | BIT(0), config, NTRACE_CONFIG_TS_MODE) ||
+	     !ntrace_one_of(caps->ts_prescale, config, NTRACE_CONFIG_TS_PRESCALE)))
+		return -EOPNOTSUPP;
+	if (filter->priv && (filter->priv & ~caps->priv))
+		return -EOPNOTSUPP;
+	if (filter->nr_ranges > min(hweight16(caps->filters), hweight8(caps->comparators)))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* @config with what 0 stands for: "the best that the hardware has" */
+u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config)
+{
+	if (!(config & NTRACE_CONFIG_MODE))
+		config |= (u64)__fls(enc->caps.modes) << NTRACE_CONFIG_MODE_SHIFT;
+	if ((config & NTRACE_CONFIG_TIMESTAMP) && !(config & NTRACE_CONFIG_TS_MODE))
+		config |= (u64)ntrace_encoder_best_ts_mode(enc) << NTRACE_CONFIG_TS_MODE_SHIFT;
+	return config;
+}
+
+static void ntrace_encoder_write_comparator(struct ntrace_encoder *enc, unsigned int j,
+					    const struct ntrace_range *range)
+{
+	struct ntrace_comp *comp = &enc->comp;
+
+	ntrace_write(comp, TR_TE_COMP_P_MATCH_LOW(j), lower_32_bits(range->start));
+	ntrace_write(comp, TR_TE_COMP_P_MATCH_HIGH(j), upper_32_bits(range->start));
+	ntrace_write(comp, TR_TE_COMP_S_MATCH_LOW(j), lower_32_bits(range->end));
+	ntrace_write(comp, TR_TE_COMP_S_MATCH_HIGH(j), upper_32_bits(range->end));
+	ntrace_write(comp, TR_TE_COMP_CONTROL(j),
+		     FIELD_PREP(TR_TE_COMP_P_FUNCTION, TR_TE_COMP_FUNCTION_GE) |
+		     FIELD_PREP(TR_TE_COMP_S_FUNCTION, TR_TE_COMP_FUNCTION_LT) |
+		     FIELD_PREP(TR_TE_COMP_MATCH_MODE, TR_TE_COMP_MATCH_P_AND_S));
+}
+
+/* Filters are ORed, the conditions of one filter ANDed: one for each range */
+static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
+					const struct ntrace_filter *filter)
+{
+	struct ntrace_comp *comp = &enc->comp;
+	unsigned long filters = enc->caps.filters, comps = enc->caps.comparators;
+	unsigned int n, i, j;
+	u32 used = 0;
+
+	/* No filter at all: everything is traced */
+	n = filter->nr_ranges ? filter->nr_ranges : filter->priv ? 1 : 0;
+	ntrace_write(comp, TR_TE_INST_FILTERS, 0);
+	while (n--) {
+		u32 control = TR_TE_FILTER_ENABLE;
+
+		i = __ffs(filters);
+		filters &= ~BIT(i);
+		if (filter->priv) {
+			control |= TR_TE_FILTER_MATCH_PRIVILEGE;
+			ntrace_write(comp, TR_TE_FILTER_MATCH_INST(i),
+				     FIELD_PREP(TR_TE_FILTER_CHOICE_PRIVILEGE, filter->priv));
+		}
+		if (filter->nr_ranges) {
+			j = __ffs(comps);
+			comps &= ~BIT(j);
+			ntrace_encoder_write_comparator(enc, j, &filter->ranges[n]);
+			control |= TR_TE_FILTER_MATCH_COMP1 | FIELD_PREP(TR_TE_FILTER_COMP1, j);
+		}
+		ntrace_write(comp, TR_TE_FILTER_CONTROL(i), control);
+		if (ntrace_read(comp, TR_TE_FILTER_CONTROL(i)) != control)
+			return -EIO;
+		used |= BIT(i);
+	}
+	ntrace_write(comp, TR_TE_INST_FILTERS, used);
+	return ntrace_read(comp, TR_TE_INST_FILTERS) == used ? 0 : -EIO;
+}
+
+static bool ntrace_filter_equal(const struct ntrace_filter *a, const struct ntrace_filter *b)
+{
+	return a->priv == b->priv && a->nr_ranges == b->nr_ranges &&
+	       (!a->nr_ranges ||
+		!memcmp(a->ranges, b->ranges, a->nr_ranges * sizeof(a->ranges[0])));
+}
+
+/*
+ * Write a config that ntrace_encoder_check() accepted, while disabled. Kept
+ * until another comes: a task switch does not pay for it. -EIO if the hardware
+ * does not take what it took when it was probed.
+ */
+int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
+			   const struct ntrace_filter *filter)
+{
+	struct ntrace_comp *comp = &enc->comp;
+	u32 control, features, ts = TR_TS_ACTIVE | TR_TS_COUNT;
+
+	if (enc->programmed && enc->config == config &&
+	    ntrace_filter_equal(&enc->filter, filter))
+		return 0;
+
+	enc->programmed = false;
+	enc->config = config;
+	enc->filter = *filter;
+	config = ntrace_encoder_resolve(enc, config);
+
+	control = TR_CONTROL_ACTIVE | FIELD_PREP(TR_TE_FORMAT, TR_TE_FORMAT_NTRACE) |
+		FIELD_PREP(TR_TE_INST_MODE, FIELD_GET(NTRACE_CONFIG_MODE, config)) |
+		FIELD_PREP(TR_TE_INST_SYNC_MODE, FIELD_GET(NTRACE_CONFIG_SYNC_MODE, config)) |
+		FIELD_PREP(TR_TE_INST_SYNC_MAX, FIELD_GET(NTRACE_CONFIG_SYNC_MAX, config)) |
+		ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), config);
+	ntrace_write(comp, TR_TE_CONTROL, control);
+	comp->control = control;
+	if ((ntrace_read(comp, TR_TE_CONTROL) & (TR_TE_INST_MODE | TR_TE_INST_SYNC_MODE)) !=
+	    (control & (TR_TE_INST_MODE | TR_TE_INST_SYNC_MODE)))
+		return -EIO;
+
+	features = enc->features |
+		ntrace_bits_to_reg(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits), config);
+	if (config & NTRACE_CONFIG_IMPLICIT_RETURN)
+		features |= FIELD_PREP(TR_TE_INST_IMPLICIT_RETURN_MODE, enc->caps.ir_mode);
+	ntrace_write(comp, TR_TE_INST_FEATURES, features);
+	if (ntrace_read(comp, TR_TE_INST_FEATURES) != features)
+		return -EIO;
+
+	if (config & NTRACE_CONFIG_TIMESTAMP)
+		ts |= TR_TS_ENABLE |
+		      FIELD_PREP(TR_TS_MODE, FIELD_GET(NTRACE_CONFIG_TS_MODE, config)) |
+		      FIELD_PREP(TR_TS_PRESCALE, FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, config));
+	if (enc->caps.ts_modes)
+		ntrace_write(comp, TR_TS_CONTROL, ts);
+
+	if (ntrace_encoder_write_filters(enc, filter))
+		return -EIO;
+	enc->programmed = true;
+	return 0;
+}
+
+/* trTeInstTracing is written after trTeEnable (chapter "Enabling and Disabling") */
+void ntrace_encoder_tracing(struct ntrace_encoder *enc, bool on)
+{
+	if (on)
+		enc->comp.control |= TR_TE_INST_TRACING;
+	else
+		enc->comp.control &= ~TR_TE_INST_TRACING;
+	ntrace_write(&enc->comp, TR_TE_CONTROL, enc->comp.control);
+}

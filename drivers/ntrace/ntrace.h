@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * RISC-V N-Trace driver: what its files share.
+ *
+ * component.c	what all components have in common: reset, enable, disable
+ * encoder.c	the trace encoder
+ * ramsink.c	the RAM sink
+ * path.c	from a source to its sink
+ * topology.c	platform driver, device-tree graph, which CPU has which path
+ * aux.c	AUX buffers: windows of memory for the sink
+ * context.c	scontext at task switches
+ * sysfs.c	attributes of the encoder's device
+ * pmu.c	the PMU
+ *
+ * Only pmu.c and aux.c know of perf events.
+ */
+#ifndef NTRACE_NTRACE_H
+#define NTRACE_NTRACE_H
+
+#include <linux/bitfield.h>
+#include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/io.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include <linux/ntrace.h>
+
+#include "regs.h"
+
+/* The version of the Trace Control Interface this driver is written for */
+#define NTRACE_VER_MAJOR	1
+#define NTRACE_VER_MINOR	0
+
+/* Encoder, funnels, sink: two levels of funnels are usual */
+#define NTRACE_PATH_MAX		8
+
+/**
+ * struct ntrace_comp - a trace component
+ * @dev: the platform device
+ * @base: its 4 KiB of registers
+ * @addr: their physical address, for messages
+ * @type: TR_COMP_*
+ * @impl: tr??Impl
+ * @control: what was last written to tr??Control
+ * @stuck: it stopped answering; not used until a reset succeeds
+ * @lock: of a funnel: serialises @users and the registers
+ * @users: paths that are started through it
+ * @node: in ntrace_comps
+ */
+struct ntrace_comp {
+	struct device		*dev;
+	void __iomem		*base;
+	phys_addr_t		addr;
+	unsigned int		type;
+	u32			impl;
+	u32			control;
+	bool			stuck;
+	raw_spinlock_t		lock;
+	unsigned int		users;
+	struct list_head	node;
+};
+
+/**
+ * struct ntrace_caps - what an encoder can do, as probed by WARL read-back
+ * @config: single-bit fields NTRACE_CONFIG_* that can be set
+ * @modes: bitmap of trTeInstMode
+ * @sync_modes: bitmap of trTeInstSyncMode
+ * @sync_max: bitmap of trTeInstSyncMax
+ * @ts_modes: bitmap of trTsMode
+ * @ts_prescale: bitmap of trTsPrescale
+ * @ts_width: trTsWidth
+ * @ir_mode: trTeInstImplicitReturnMode that is used
+ * @src_bits: the most that trTeSrcBits takes
+ * @src_fixed: trTeSrcBits cannot be changed
+ * @priv: bitmap of ingress priv values that filter 0 can choose between
+ * @filters: bitmap of filters
+ * @comparators: bitmap of comparators that compare instruction addresses
+ */
+struct ntrace_caps {
+	u64	config;
+	u8	modes;
+	u8	sync_modes;
+	u16	sync_max;
+	u8	ts_modes;
+	u8	ts_prescale;
+	u8	ts_width;
+	u8	ir_mode;
+	u8	src_bits;
+	bool	src_fixed;
+	u8	priv;
+	u16	filters;
+	u8	comparators;
+};
+
+/* priv at the ingress port, as trTeFilterMatchChoicePrivilege numbers it */
+#define NTRACE_PRIV_U		BIT(0)
+#define NTRACE_PRIV_S		BIT(1)
+#define NTRACE_PRIV_M		BIT(3)
+#define NTRACE_PRIV_VU		BIT(5)
+#define NTRACE_PRIV_VS		BIT(6)
+#define NTRACE_PRIV_GUEST	(NTRACE_PRIV_VU | NTRACE_PRIV_VS)
+
+/**
+ * struct ntrace_range - one address filter
+ * @start: first address
+ * @end: first address behind it
+ */
+struct ntrace_range {
+	u64	start;
+	u64	end;
+};
+
+/**
+ * struct ntrace_filter - what is to be traced
+ * @priv: bitmap of privileges, 0 all
+ * @nr_ranges: number of address ranges, 0 all addresses
+ * @ranges: the ranges
+ */
+struct ntrace_filter {
+	u8			priv;
+	u8			nr_ranges;
+	struct ntrace_range	ranges[TR_TE_COMP_MAX];
+};
+
+struct ntrace_sink;
+
+/**
+ * struct ntrace_encoder - a trace encoder and the path that starts at it
+ * @comp: the component
+ * @cpu: the CPU it traces
+ * @caps: what it can do
+ * @default_config: the config that perf uses for what the user left open
+ * @path: the components from here to the sink
+ * @path_len: their number, 0 if there is no usable sink
+ * @sink: the last of @path
+ * @src_bits: trTeSrcBits as programmed
+ * @src_id: trTeSrcID as programmed
+ * @ts_freq: Hz of the timestamp counter before the prescaler, 0 unknown
+ * @ts_is_time: the timestamp counts like the time CSR
+ * @config: the config that the registers hold
+ * @filter: the filter that the registers hold
+ * @programmed: @config and @filter are valid
+ * @features: trTeInstFeatures bits that stay as they are (SrcID, SrcBits)
+ * @paused: trTeInstTracing is to stay 0
+ * @on: the path before the sink is enabled
+ * @member: in sink->members
+ * @session: who traces with it, see aux.c
+ */
+struct ntrace_encoder {
+	struct ntrace_comp	comp;
+	unsigned int		cpu;
+	struct ntrace_caps	caps;
+	u64			default_config;
+	struct ntrace_comp	*path[NTRACE_PATH_MAX];
+	unsigned int		path_len;
+	struct ntrace_sink	*sink;
+	u8			src_bits;
+	u16			src_id;
+	u32			ts_freq;
+	bool			ts_is_time;
+	u64			config;
+	struct ntrace_filter	filter;
+	bool			programmed;
+	u32			features;
+	bool			paused;
+	bool			on;
+	struct list_head	member;
+	void			*session;
+};
+
+/**
+ * struct ntrace_window - memory that a sink may write
+ * @start: address for trRamStart
+ * @wp: address for trRamWP
+ * @end: first address behind the window; trRamLimit is one access below
+ * @circular: the oldest may be overwritten when it is full
+ * @stop: the sink stops when it is full
+ */
+struct ntrace_window {
+	dma_addr_t	start;
+	dma_addr_t	wp;
+	dma_addr_t	end;
+	bool		circular;
+	bool		stop;
+};
+
+/**
+ * struct ntrace_sink - a RAM sink
+ * @comp: the component
+ * @smem: system memory, else dedicated SRAM
+ * @stop_on_wrap: trRamStopOnWrap can be set
+ * @align: access width "A": granule of trRamLimit and trRamWP
+ * @start_align: granule of trRamStart
+ * @min: lowest address that trRamStart takes
+ * @max: highest address that trRamLimit takes
+ * @index: index among the sinks
+ * @encoders: number of encoders whose path ends here
+ * @lock: protects what follows, and the registers
+ * @members: encoders that trace into it
+ * @owner: whose memory it writes, see aux.c; NULL if nobody traces
+ * @closed: the system goes down, it is not started any more
+ */
+struct ntrace_sink {
+	struct ntrace_comp	comp;
+	bool			smem;
+	bool			stop_on_wrap;
+	u32			align;
+	u32			start_align;
+	u64			min;
+	u64			max;
+	unsigned int		index;
+	unsigned int		encoders;
+	raw_spinlock_t		lock;
+	struct list_head	members;
+	void			*owner;
+	bool			closed;
+};
+
+struct ntrace_funnel {
+	struct ntrace_comp	comp;
+	u16			inputs;
+};
+
+#define to_ntrace_encoder(c)	container_of(c, struct ntrace_encoder, comp)
+#define to_ntrace_sink(c)	container_of(c, struct ntrace_sink, comp)
+#define to_ntrace_funnel(c)	container_of(c, struct ntrace_funnel, comp)
+
+/* component.c */
+static inline u32 ntrace_read(const struct ntrace_comp *comp, unsigned int offset)
+{
+	return readl(comp->base + offset);
+}
+
+static inline void ntrace_write(const struct ntrace_comp *comp, unsigned int offset, u32 val)
+{
+	writel(val, comp->base + offset);
+}
+
+const char *ntrace_type_name(unsigned int type);
+const char *ntrace_type_prefix(unsigned int type);
+int ntrace_comp_reset(struct ntrace_comp *comp);
+int ntrace_comp_identify(struct ntrace_comp *comp);
+int ntrace_comp_enable(struct ntrace_comp *comp);
+int ntrace_comp_disable(struct ntrace_comp *comp, bool flush);
+int ntrace_comp_drop(struct ntrace_comp *comp);
+int ntrace_comp_activate(struct ntrace_comp *comp);
+void ntrace_comp_quiesce(struct ntrace_comp *comp);
+
+/* encoder.c */
+int ntrace_encoder_setup(struct ntrace_encoder *enc);
+int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
+			 const struct ntrace_filter *filter);
+u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config);
+int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
+			   const struct ntrace_filter *filter);
+void ntrace_encoder_drop(struct ntrace_encoder *enc);
+void ntrace_encoder_revive(struct ntrace_encoder *enc);
+int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id);
+void ntrace_encoder_tracing(struct ntrace_encoder *enc, bool on);
+u64 ntrace_encoder_counter(const struct ntrace_encoder *enc);
+
+/* ramsink.c */
+int ntrace_ramsink_setup(struct ntrace_sink *sink);
+void ntrace_ramsink_revive(struct ntrace_sink *sink);
+int ntrace_ramsink_program(struct ntrace_sink *sink, const struct ntrace_window *win);
+u32 ntrace_ramsink_written(const struct ntrace_sink *sink, const struct ntrace_window *win,
+			   bool *wrapped);
+void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned int len);
+
+/* path.c */
+int ntrace_sink_start(struct ntrace_sink *sink, const struct ntrace_window *win);
+int ntrace_sink_stop(struct ntrace_sink *sink);
+int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc);
+int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc);
+void ntrace_sink_close(struct ntrace_sink *sink);
+int ntrace_path_recover(struct ntrace_encoder *enc);
+void ntrace_path_restore(struct ntrace_encoder *enc);
+
+/* topology.c */
+extern struct mutex ntrace_mutex;
+struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu);
+const struct cpumask *ntrace_cpus(void);
+struct ntrace_sink *ntrace_sink_at(unsigned int index);
+unsigned int ntrace_nr_sinks(void);
+
+/* context.c */
+const char *ntrace_context_missing(void);
+void ntrace_context_probe(unsigned int cpu);
+int ntrace_context_get(void);
+void ntrace_context_put(void);
+void ntrace_context_prime(void);
+void ntrace_context_exit(void);
+
+/* sysfs.c */
+extern const struct attribute_group *ntrace_encoder_groups[];
+
+/* pmu.c */
+int ntrace_pmu_register(void);
+void ntrace_pmu_unregister(void);
+void ntrace_pmu_link(struct ntrace_encoder *enc);
+void ntrace_pmu_unlink(struct ntrace_encoder *enc);
+
+#endif /* NTRACE_NTRACE_H */

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From sources to their sink. Trace Control Interface, chapter "Enabling and
+ * Disabling": start at the sink, stop at the source, and wait for each
+ * component before the next.
+ *
+ * Several encoders may share a sink. Its window can only be changed while it is
+ * disabled, which takes that all of them are: sink->members says which.
+ */
+#include <linux/lockdep.h>
+
+#include "ntrace.h"
+
+/* Funnels are shared: the first path through one enables it, the last disables */
+static int ntrace_path_enable_funnel(struct ntrace_comp *comp)
+{
+	int ret = 0;
+
+	raw_spin_lock(&comp->lock);
+	if (!comp->users)
+		ret = ntrace_comp_enable(comp);
+	if (!ret)
+		comp->users++;
+	raw_spin_unlock(&comp->lock);
+	return ret;
+}
+
+static int ntrace_path_disable_funnel(struct ntrace_comp *comp, bool flush)
+{
+	int ret = 0;
+
+	raw_spin_lock(&comp->lock);
+	if (comp->users && !--comp->users) {
+		ret = ntrace_comp_disable(comp, flush);
+		if (!flush)
+			ntrace_comp_drop(comp);
+	}
+	raw_spin_unlock(&comp->lock);
+	return ret;
+}
+
+/* Enable all that is before the sink */
+static int ntrace_path_enable(struct ntrace_encoder *enc)
+{
+	unsigned int i = enc->path_len - 1;
+	int ret = 0;
+
+	if (unlikely(enc->comp.stuck))
+		return -EIO;
+	if (unlikely(!enc->programmed))
+		ret = ntrace_encoder_program(enc, enc->config, &enc->filter);
+	if (unlikely(ret))
+		return ret;
+
+	while (!ret && --i)
+		ret = ntrace_path_enable_funnel(enc->path[i]);
+	if (!ret)
+		ret = ntrace_comp_enable(&enc->comp);
+	if (unlikely(ret))
+		goto undo;
+
+	enc->on = true;
+	if (!enc->paused)
+		ntrace_encoder_tracing(enc, true);
+	return 0;
+
+undo:
+	if (!i)
+		ntrace_comp_disable(&enc->comp, true);
+	while (++i < enc->path_len - 1)
+		ntrace_path_disable_funnel(enc->path[i], true);
+	return ret;
+}
+
+/*
+ * Disable all that is before the sink. Without @flush the sink takes no more:
+ * what is still on its way is lost, as is the trace that follows.
+ */
+static int ntrace_path_disable(struct ntrace_encoder *enc, bool flush)
+{
+	unsigned int i;
+	int ret, err;
+
+	if (!enc->on)
+		return 0;
+	enc->on = false;
+	enc->comp.control &= ~TR_TE_INST_TRACING;
+	ret = ntrace_comp_disable(&enc->comp, flush);
+	if (unlikely(!flush))
+		ntrace_encoder_drop(enc);
+	for (i = 1; i < enc->path_len - 1; i++) {
+		err = ntrace_path_disable_funnel(enc->path[i], flush);
+		ret = ret ?: err;
+	}
+	return ret;
+}
+
+/**
+ * ntrace_sink_start - enable a sink and its members, the sink first
+ * @sink: the sink; its members are programmed
+ * @win: the memory that it may write
+ *
+ * Context: sink->lock is held, interrupts are off.
+ * Return: 0, -EIO or -ETIMEDOUT if a component does not answer; nothing is
+ * enabled then.
+ */
+int ntrace_sink_start(struct ntrace_sink *sink, const struct ntrace_window *win)
+{
+	struct ntrace_encoder *enc;
+	int ret;
+
+	lockdep_assert_held(&sink->lock);
+	if (unlikely(sink->comp.stuck || sink->closed))
+		return -EIO;
+
+	ret = ntrace_ramsink_program(sink, win);
+	if (!ret)
+		ret = ntrace_comp_enable(&sink->comp);
+	if (unlikely(ret))
+		goto fail;
+
+	list_for_each_entry(enc, &sink->members, member) {
+		ret = ntrace_path_enable(enc);
+		if (unlikely(ret))
+			goto undo;
+	}
+	return 0;
+
+undo:
+	list_for_each_entry_continue_reverse(enc, &sink->members, member)
+		ntrace_path_disable(enc, true);
+fail:
+	ntrace_comp_disable(&sink->comp, true);
+	return ret;
+}
+
+/**
+ * ntrace_sink_stop - disable and flush a sink and its members, sources first
+ * @sink: the sink
+ *
+ * Context: sink->lock is held, interrupts are off.
+ * Return: 0 if all that was traced is in memory, else -ETIMEDOUT. If it is the
+ * sink that did not answer, sink->comp.stuck is set, and its memory must not be
+ * used for anything else.
+ */
+int ntrace_sink_stop(struct ntrace_sink *sink)
+{
+	/* A sink that stopped by itself at the end of its window takes no more */
+	bool flush = ntrace_read(&sink->comp, TR_CONTROL) & TR_CONTROL_ENABLE;
+	struct ntrace_encoder *enc;
+	int ret = 0, err;
+
+	lockdep_assert_held(&sink->lock);
+	if (unlikely(sink->closed))
+		return 0;
+	list_for_each_entry(enc, &sink->members, member) {
+		err = ntrace_path_disable(enc, flush);
+		ret = ret ?: err;
+	}
+	err = ntrace_comp_disable(&sink->comp, true);
+	return ret ?: err;
+}
+
+/* Add a programmed encoder to a sink that runs. Context: as above. */
+int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc)
+{
+	int ret = ntrace_path_enable(enc);
+
+	lockdep_assert_held(&sink->lock);
+	if (!ret)
+		list_add_tail(&enc->member, &sink->members);
+	return ret;
+}
+
+/* Take one away; the sink goes on. Context: as above. */
+int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc)
+{
+	bool flush = ntrace_read(&sink->comp, TR_CONTROL) & TR_CONTROL_ENABLE;
+
+	lockdep_assert_held(&sink->lock);
+	list_del_init(&enc->member);
+	return ntrace_path_disable(enc, flush);
+}
+
+/* kexec: a sink that is left writing would corrupt the next kernel */
+void ntrace_sink_close(struct ntrace_sink *sink)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&sink->lock, flags);
+	ntrace_sink_stop(sink);
+	sink->closed = true;
+	raw_spin_unlock_irqrestore(&sink->lock, flags);
+}
+
+static void ntrace_path_revive(struct ntrace_comp *comp)
+{
+	switch (comp->type) {
+	case TR_COMP_ENCODER:
+		ntrace_encoder_revive(to_ntrace_encoder(comp));
+		break;
+	case TR_COMP_RAMSINK:
+		ntrace_ramsink_revive(to_ntrace_sink(comp));
+		break;
+	default:
+		ntrace_write(comp, TR_FUNNEL_DIS_INPUT, 0);
+		ntrace_write(comp, TR_TS_CONTROL, 0);
+	}
+}
+
+/**
+ * ntrace_path_recover - try again components that stopped answering
+ * @enc: the source of the path
+ *
+ * Context: may sleep; ntrace_mutex is held.
+ * Return: 0 if all of the path can be used, else -EIO.
+ */
+int ntrace_path_recover(struct ntrace_encoder *enc)
+{
+	unsigned int i = enc->path_len;
+
+	while (i--) {
+		struct ntrace_comp *comp = enc->path[i];
+
+		if (likely(!comp->stuck))
+			continue;
+		if (READ_ONCE(comp->users) || READ_ONCE(enc->sink->owner) ||
+		    ntrace_comp_reset(comp))
+			return -EIO;
+		ntrace_path_revive(comp);
+		dev_info(comp->dev, "%s answers again\n", ntrace_type_name(comp->type));
+	}
+	return 0;
+}
+
+/* After an idle state that may have cost the components their state. Interrupts are off. */
+void ntrace_path_restore(struct ntrace_encoder *enc)
+{
+	unsigned int i = enc->path_len;
+
+	enc->programmed = false;
+	while (i--) {
+		struct ntrace_comp *comp = enc->path[i];
+
+		if (ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ACTIVE)
+			continue;
+		if (!ntrace_comp_activate(comp))
+			ntrace_path_revive(comp);
+	}
+}

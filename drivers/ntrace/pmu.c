@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The PMU "ntrace".
+ */
+#include <linux/cpu_pm.h>
+#include <linux/cpuhotplug.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+
+#include "aux.h"
+#include "compat.h"
+
+/* attr.config, once for all: format attributes and capabilities come from it */
+static const struct {
+	const char	*name;
+	u64		mask;
+} ntrace_fields[] = {
+	{ "context",		NTRACE_CONFIG_CONTEXT },
+	{ "timestamp",		NTRACE_CONFIG_TIMESTAMP },
+	{ "mode",		NTRACE_CONFIG_MODE },
+	{ "sync_mode",		NTRACE_CONFIG_SYNC_MODE },
+	{ "sync_max",		NTRACE_CONFIG_SYNC_MAX },
+	{ "implicit_return",	NTRACE_CONFIG_IMPLICIT_RETURN },
+	{ "sequential_jump",	NTRACE_CONFIG_SEQUENTIAL_JUMP },
+	{ "repeated_history",	NTRACE_CONFIG_REPEATED_HISTORY },
+	{ "all_jumps",		NTRACE_CONFIG_ALL_JUMPS },
+	{ "extend_addr",	NTRACE_CONFIG_EXTEND_ADDR },
+	{ "firmware",		NTRACE_CONFIG_FIRMWARE },
+	{ "stall",		NTRACE_CONFIG_STALL },
+	{ "ts_prescale",	NTRACE_CONFIG_TS_PRESCALE },
+	{ "ts_mode",		NTRACE_CONFIG_TS_MODE },
+	{ "inhibit_src",	NTRACE_CONFIG_INHIBIT_SRC },
+};
+
+#define NTRACE_NR_FIELDS	ARRAY_SIZE(ntrace_fields)
+
+/* What the PMU keeps of an event */
+struct ntrace_event {
+	u64			config;
+	struct ntrace_filter	filter;
+};
+
+static DEFINE_PER_CPU(struct ntrace_session, ntrace_session);
+static struct pmu ntrace_pmu;
+static bool ntrace_pmu_registered;
+static enum cpuhp_state ntrace_cpuhp_state;
+
+/* What all encoders can do */
+static struct ntrace_caps ntrace_common_caps(void)
+{
+	struct ntrace_caps caps;
+	unsigned int cpu;
+
+	memset(&caps, 0xff, sizeof(caps));
+	for_each_cpu(cpu, ntrace_cpus()) {
+		const struct ntrace_caps *c = &ntrace_encoder_of(cpu)->caps;
+
+		caps.config &= c->config;
+		caps.modes &= c->modes;
+		caps.sync_modes &= c->sync_modes;
+		caps.sync_max &= c->sync_max;
+		caps.ts_modes &= c->ts_modes;
+		caps.ts_prescale &= c->ts_prescale;
+		caps.priv &= c->priv;
+		caps.filters &= c->filters;
+		caps.comparators &= c->comparators;
+	}
+	/* Machine mode can be traced everywhere; the question is leaving it out */
+	caps.config |= NTRACE_CONFIG_FIRMWARE;
+	return caps;
+}
+
+struct ntrace_field_attr {
+	struct device_attribute	attr;
+	u64			mask;
+};
+
+static ssize_t ntrace_format_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u64 mask = container_of(attr, struct ntrace_field_attr, attr)->mask;
+	unsigned int low = __ffs64(mask), high = fls64(mask) - 1;
+
+	if (low == high)
+		return sysfs_emit(buf, "config:%u\n", low);
+	return sysfs_emit(buf, "config:%u-%u\n", low, high);
+}
+
+/* The values of a field with several bits that the hardware takes */
+static unsigned long ntrace_cap_values(const struct ntrace_caps *caps, u64 mask)
+{
+	switch (mask) {
+	case NTRACE_CONFIG_MODE:
+		return caps->modes;
+	case NTRACE_CONFIG_SYNC_MODE:
+		return caps->sync_modes;
+	case NTRACE_CONFIG_SYNC_MAX:
+		return caps->sync_max;
+	case NTRACE_CONFIG_TS_MODE:
+		return caps->ts_modes;
+	case NTRACE_CONFIG_TS_PRESCALE:
+		return caps->ts_prescale;
+	default:
+		return 0;
+	}
+}
+
+static ssize_t ntrace_cap_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u64 mask = container_of(attr, struct ntrace_field_attr, attr)->mask;
+	struct ntrace_caps caps = ntrace_common_caps();
+	unsigned long values;
+
+	if (is_power_of_2(mask))
+		return sysfs_emit(buf, "%d\n", !!(caps.config & mask));
+	values = ntrace_cap_values(&caps, mask);
+	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(caps.sync_max), &values);
+}
+
+static struct ntrace_field_attr ntrace_format_field[NTRACE_NR_FIELDS];
+static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
+static struct attribute *ntrace_format_attrs[NTRACE_NR_FIELDS + 1];
+
+static const struct attribute_group ntrace_format_group = {
+	.name = "format",
+	.attrs = ntrace_format_attrs,
+};
+
+/* Thread ids in the trace: 1, or 0 and the reason */
+static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const char *why = ntrace_context_missing();
+
+	if (!why && !(ntrace_common_caps().config & NTRACE_CONFIG_CONTEXT))
+		why = "trTeContext is not implemented";
+	return why ? sysfs_emit(buf, "0 (%s)\n", why) : sysfs_emit(buf, "1\n");
+}
+static DEVICE_ATTR_RO(scontext);
+
+/* Privileges that can be chosen: bitmap of priv at the ingress port */
+static ssize_t privilege_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%x\n", ntrace_common_caps().priv);
+}
+static DEVICE_ATTR_RO(privilege);
+
+static unsigned int ntrace_nr_ranges(void)
+{
+	struct ntrace_caps caps = ntrace_common_caps();
+
+	return min(hweight16(caps.filters), hweight8(caps.comparators));
+}
+
+static ssize_t address_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", ntrace_nr_ranges());
+}
+static DEVICE_ATTR_RO(address_filters);
+
+/* Filled from ntrace_fields; what is not a field comes first */
+static struct attribute *ntrace_caps_attrs[3 + NTRACE_NR_FIELDS + 1] = {
+	&dev_attr_scontext.attr,
+	&dev_attr_privilege.attr,
+	&dev_attr_address_filters.attr,
+};
+
+static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *field, unsigned int i,
+						typeof(ntrace_cap_show) *show)
+{
+	sysfs_attr_init(&field->attr.attr);
+	field->attr.attr.name = ntrace_fields[i].name;
+	field->attr.attr.mode = 0444;
+	field->attr.show = show;
+	field->mask = ntrace_fields[i].mask;
+	return &field->attr.attr;
+}
+
+static void ntrace_fields_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NTRACE_NR_FIELDS; i++) {
+		ntrace_format_attrs[i] = ntrace_field_attr_init(&ntrace_format_field[i], i,
+								ntrace_format_show);
+		ntrace_caps_attrs[3 + i] = ntrace_field_attr_init(&ntrace_cap_field[i], i,
+								  ntrace_cap_show);
+	}
+}
+
+static const struct attribute_group ntrace_caps_group = {
+	.name = "caps",
+	.attrs = ntrace_caps_attrs,
+};
+
+static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return cpumap_print_to_pagebuf(true, buf, ntrace_cpus());
+}
+static DEVICE_ATTR_RO(cpumask);
+
+static struct attribute *ntrace_cpumask_attrs[] = {
+	&dev_attr_cpumask.attr,
+	NULL
+};
+
+static const struct attribute_group ntrace_cpumask_group = {
+	.attrs = ntrace_cpumask_attrs,
+};
+
+static const struct attribute_group *ntrace_pmu_groups[] = {
+	&ntrace_format_group,
+	&ntrace_caps_group,
+	&ntrace_cpumask_group,
+	NULL
+};
+
+/* -EINVAL for what no hardware can do */
+static int ntrace_event_check_attr(struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	u64 config = attr->config;
+
+	if ((config & ~NTRACE_CONFIG_VALID) || attr->config1 || attr->config2 || attr->config3)
+		return -EINVAL;
+	switch (FIELD_GET(NTRACE_CONFIG_MODE, config)) {
+	case 0:
+	case TR_TE_INST_MODE_BTM:
+	case TR_TE_INST_MODE_HTM:
+		break;
+	default:
+		return -EINVAL;
+	}
+	/* It is the trace that is sampled, not a count */
+	if (attr->freq)
+		return -EINVAL;
+	if ((config & NTRACE_CONFIG_FIRMWARE) && (attr->exclude_kernel || attr->exclude_hv))
+		return -EINVAL;
+	if (attr->exclude_idle || has_branch_stack(event))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/*
+ * Which privileges the event may see, as the encoder's filter chooses them. If
+ * that is all, no filter is needed.
+ *
+ * Without a filter an event sees all that its hart does. It is refused if it
+ * asks for less, which an unprivileged one does; and machine mode in it is for
+ * those who may look at the whole system.
+ */
+static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *priv)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	bool firmware = attr->config & NTRACE_CONFIG_FIRMWARE;
+	u8 want = 0;
+
+	if (!attr->exclude_host) {
+		want |= attr->exclude_user ? 0 : NTRACE_PRIV_U;
+		want |= attr->exclude_kernel ? 0 : NTRACE_PRIV_S;
+	}
+	if (!attr->exclude_guest) {
+		want |= attr->exclude_user ? 0 : NTRACE_PRIV_VU & can;
+		want |= attr->exclude_kernel ? 0 : NTRACE_PRIV_VS & can;
+	}
+	want |= firmware ? NTRACE_PRIV_M : 0;
+	if (!want)
+		return attr->exclude_user && attr->exclude_kernel ? -EINVAL : -EOPNOTSUPP;
+
+	if (firmware && !perfmon_capable())
+		return -EACCES;
+	if (!can) {
+		if (attr->exclude_user || attr->exclude_kernel || attr->exclude_host)
+			return -EOPNOTSUPP;
+		*priv = 0;
+		return perfmon_capable() ? 0 : -EACCES;
+	}
+	if (want & ~can)
+		return -EOPNOTSUPP;
+	*priv = want == can ? 0 : want;
+	return 0;
+}
+
+static void ntrace_event_destroy(struct perf_event *event)
+{
+	struct ntrace_event *priv = event->pmu_private;
+
+	if (priv->config & NTRACE_CONFIG_CONTEXT)
+		ntrace_context_put();
+	kfree(priv);
+}
+
+/* Can each CPU that the event may run on do what it asks for, and does it answer? */
+static int ntrace_event_check_cpus(const struct perf_event *event, const struct ntrace_event *priv)
+{
+	struct ntrace_encoder *enc;
+	unsigned int cpu;
+	int ret = 0;
+
+	mutex_lock(&ntrace_mutex);
+	for_each_cpu(cpu, ntrace_cpus()) {
+		if (event->cpu >= 0 && cpu != event->cpu)
+			continue;
+		enc = ntrace_encoder_of(cpu);
+		ret = ntrace_encoder_check(enc, priv->config, &priv->filter);
+		if (!ret)
+			ret = ntrace_path_recover(enc);
+		if (ret)
+			break;
+	}
+	mutex_unlock(&ntrace_mutex);
+	return ret;
+}
+
+static int ntrace_event_init(struct perf_event *event)
+{
+	struct ntrace_event *priv;
+	u8 can;
+	int ret;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	if (event->cpu >= 0 && !ntrace_encoder_of(event->cpu))
+		return -ENODEV;
+
+	ret = ntrace_event_check_attr(event);
+	if (ret)
+		return ret;
+
+	priv = kzalloc(sizeof(*priv), GFP_KERNEL);
+	if (!priv)
+		return -ENOMEM;
+	priv->config = event->attr.config;
+	can = event->cpu >= 0 ? ntrace_encoder_of(event->cpu)->caps.priv :
+				ntrace_common_caps().priv;
+	ret = ntrace_event_privileges(event, can, &priv->filter.priv);
+	if (!ret)
+		ret = ntrace_event_check_cpus(event, priv);
+	if (!ret && (priv->config & NTRACE_CONFIG_CONTEXT))
+		ret = ntrace_context_get();
+	if (ret) {
+		kfree(priv);
+		return ret;
+	}
+	event->pmu_private = priv;
+	event->destroy = ntrace_event_destroy;
+	return 0;
+}
+
+static void ntrace_event_start(struct perf_event *event, int flags)
+{
+	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
+	struct ntrace_event *priv = event->pmu_private;
+	struct hw_perf_event *hwc = &event->hw;
+
+	if (flags & PERF_EF_RESUME) {
+		if (s->event == event)
+			ntrace_session_pause(s, false);
+		return;
+	}
+
+	hwc->state = 0;
+	if (ntrace_pmu.nr_addr_filters)
+		perf_event_addr_filters_sync(event);
+	if (priv->config & NTRACE_CONFIG_CONTEXT)
+		ntrace_context_prime();
+	if (ntrace_session_start(s, ntrace_encoder_of(smp_processor_id()), event,
+				 priv->config, &priv->filter))
+		hwc->state = PERF_HES_STOPPED;
+}
+
+static void ntrace_event_stop(struct perf_event *event, int flags)
+{
+	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
+	struct hw_perf_event *hwc = &event->hw;
+
+	if (flags & PERF_EF_PAUSE) {
+		if (s->event == event)
+			ntrace_session_pause(s, true);
+		return;
+	}
+
+	if (hwc->state & PERF_HES_STOPPED)
+		return;
+	ntrace_session_stop(s);
+	hwc->state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+static int ntrace_event_add(struct perf_event *event, int flags)
+{
+	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
+	struct hw_perf_event *hwc = &event->hw;
+
+	if (unlikely(!ntrace_encoder_of(smp_processor_id())))
+		return -ENODEV;
+	if (unlikely(s->event))
+		return -EBUSY;
+
+	hwc->state = PERF_HES_UPTODATE | PERF_HES_STOPPED;
+	if (flags & PERF_EF_START) {
+		ntrace_event_start(event, 0);
+		if (hwc->state & PERF_HES_STOPPED)
+			return -EIO;
+	}
+	return 0;
+}
+
+static void ntrace_event_del(struct perf_event *event, int flags)
+{
+	ntrace_event_stop(event, PERF_EF_UPDATE);
+}
+
+static void ntrace_event_read(struct perf_event *event)
+{
+}
+
+/* Called with the filters of user space, before they are used */
+static int ntrace_addr_filters_validate(struct list_head *filters)
+{
+	struct perf_addr_filter *filter;
+
+	list_for_each_entry(filter, filters, entry)
+		if (filter->action != PERF_ADDR_FILTER_ACTION_FILTER || !filter->size)
+			return -EOPNOTSUPP;
+	return 0;
+}
+
+/*
+ * Called when ranges became known or changed, and when the event starts. The
+ * range of an object that is not mapped yet is empty, and matches nothing.
+ */
+static void ntrace_addr_filters_sync(struct perf_event *event)
+{
+	struct perf_addr_filters_head *head = perf_event_addr_filters(event);
+	struct ntrace_event *priv = event->pmu_private;
+	struct perf_addr_filter_range *range = event->addr_filter_ranges;
+	struct perf_addr_filter *filter;
+	unsigned int n = 0;
+
+	list_for_each_entry(filter, &head->list, entry) {
+		if (n == ARRAY_SIZE(priv->filter.ranges))
+			break;
+		priv->filter.ranges[n].start = range->start;
+		priv->filter.ranges[n].end = range->start + range->size;
+		n++;
+		range++;
+	}
+	priv->filter.nr_ranges = n;
+}
+
+/* The timers of a CPU move to another when it goes: take ours away before */
+static int ntrace_cpu_offline(unsigned int cpu)
+{
+	hrtimer_cancel(&per_cpu(ntrace_session, cpu).timer);
+	return 0;
+}
+
+static int ntrace_cpu_online(unsigned int cpu)
+{
+	if (ntrace_encoder_of(cpu))
+		ntrace_context_probe(cpu);
+	return 0;
+}
+
+/*
+ * An idle state may cost hart and encoder their state: stop before, and go on
+ * behind it. Both run on the CPU, with interrupts off.
+ */
+static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *unused)
+{
+	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
+	struct ntrace_encoder *enc = ntrace_encoder_of(smp_processor_id());
+	struct perf_event *event = s->event ?: s->asleep;
+
+	if (!enc)
+		return NOTIFY_OK;
+	switch (action) {
+	case CPU_PM_ENTER:
+		s->asleep = s->event;
+		if (s->asleep)
+			ntrace_event_stop(event, PERF_EF_UPDATE);
+		break;
+	case CPU_PM_EXIT:
+	case CPU_PM_ENTER_FAILED:
+		ntrace_path_restore(enc);
+		s->asleep = NULL;
+		if (event)
+			ntrace_event_start(event, 0);
+		break;
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block ntrace_cpu_pm_nb = {
+	.notifier_call = ntrace_cpu_pm,
+};
+
+static struct pmu ntrace_pmu = {
+	.module			= THIS_MODULE,
+	.capabilities		= PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
+				  NTRACE_PMU_CAP_LARGE | PERF_PMU_CAP_AUX_PAUSE,
+	.attr_groups		= ntrace_pmu_groups,
+	.task_ctx_nr		= perf_sw_context,
+	.event_init		= ntrace_event_init,
+	.add			= ntrace_event_add,
+	.del			= ntrace_event_del,
+	.start			= ntrace_event_start,
+	.stop			= ntrace_event_stop,
+	.read			= ntrace_event_read,
+	.setup_aux		= ntrace_aux_setup,
+	.free_aux		= ntrace_aux_free,
+	.addr_filters_validate	= ntrace_addr_filters_validate,
+	.addr_filters_sync	= ntrace_addr_filters_sync,
+};
+
+/* <pmu>/cpuN -> the encoder */
+void ntrace_pmu_link(struct ntrace_encoder *enc)
+{
+	char name[16];
+
+	if (!ntrace_pmu_registered)
+		return;
+	snprintf(name, sizeof(name), "cpu%u", enc->cpu);
+	if (sysfs_create_link(&ntrace_pmu.dev->kobj, &enc->comp.dev->kobj, name))
+		dev_warn(enc->comp.dev, "no link %s in sysfs\n", name);
+}
+
+void ntrace_pmu_unlink(struct ntrace_encoder *enc)
+{
+	char name[16];
+
+	if (!ntrace_pmu_registered)
+		return;
+	snprintf(name, sizeof(name), "cpu%u", enc->cpu);
+	sysfs_remove_link(&ntrace_pmu.dev->kobj, name);
+}
+
+/* When all components were found; without any, there is no PMU */
+int ntrace_pmu_register(void)
+{
+	unsigned int cpu;
+	int ret;
+
+	if (ntrace_pmu_registered || cpumask_empty(ntrace_cpus()))
+		return 0;
+
+	for_each_possible_cpu(cpu)
+		ntrace_session_init(per_cpu_ptr(&ntrace_session, cpu), cpu);
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "perf/ntrace:online",
+					ntrace_cpu_online, ntrace_cpu_offline);
+	if (ret < 0)
+		return ret;
+	ntrace_cpuhp_state = ret;
+
+	ntrace_fields_init();
+	ntrace_pmu.nr_addr_filters = ntrace_nr_ranges();
+	ret = perf_pmu_register(&ntrace_pmu, "ntrace", -1);
+	if (ret) {
+		cpuhp_remove_state_nocalls(ntrace_cpuhp_state);
+		return ret;
+	}
+	cpu_pm_register_notifier(&ntrace_cpu_pm_nb);
+	ntrace_pmu_registered = true;
+	for_each_cpu(cpu, ntrace_cpus())
+		ntrace_pmu_link(ntrace_encoder_of(cpu));
+	return 0;
+}
+
+void ntrace_pmu_unregister(void)
+{
+	unsigned int cpu;
+
+	if (!ntrace_pmu_registered)
+		return;
+	for_each_cpu(cpu, ntrace_cpus())
+		ntrace_pmu_unlink(ntrace_encoder_of(cpu));
+	ntrace_pmu_registered = false;
+	cpu_pm_unregister_notifier(&ntrace_cpu_pm_nb);
+	perf_pmu_unregister(&ntrace_pmu);
+	cpuhp_remove_state_nocalls(ntrace_cpuhp_state);
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu(ntrace_session, cpu).timer);
+}

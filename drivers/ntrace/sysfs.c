@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attributes of an encoder's device: what it is, and how its trace is to be
+ * read. Documentation/ABI/testing/sysfs-bus-platform-devices-ntrace.
+ */
+#include <linux/kstrtox.h>
+#include <linux/log2.h>
+#include <linux/sysfs.h>
+
+#include "ntrace.h"
+
+static struct ntrace_encoder *ntrace_dev_encoder(struct device *dev)
+{
+	return to_ntrace_encoder((struct ntrace_comp *)dev_get_drvdata(dev));
+}
+
+static ssize_t ntrace_show_values(char *buf, unsigned long values)
+{
+	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(u16), &values);
+}
+
+/* Take a default that the hardware takes, while the encoder is not in use */
+static int ntrace_set_default(struct ntrace_encoder *enc, u64 config)
+{
+	static const struct ntrace_filter all;
+	int ret;
+
+	if (config & ~NTRACE_CONFIG_VALID)
+		return -EINVAL;
+	mutex_lock(&ntrace_mutex);
+	ret = ntrace_encoder_check(enc, config, &all);
+	if (!ret && READ_ONCE(enc->on))
+		ret = -EBUSY;
+	if (!ret)
+		enc->default_config = ntrace_encoder_resolve(enc, config);
+	mutex_unlock(&ntrace_mutex);
+	return ret;
+}
+
+/* A field of the default config */
+struct ntrace_default_attr {
+	struct device_attribute	attr;
+	u64			mask;
+};
+
+static ssize_t ntrace_default_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u64 mask = container_of(attr, struct ntrace_default_attr, attr)->mask;
+	u64 config = ntrace_dev_encoder(dev)->default_config;
+
+	return sysfs_emit(buf, "%llu\n", (config & mask) >> __ffs64(mask));
+}
+
+static ssize_t ntrace_default_store(struct device *dev, struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	u64 mask = container_of(attr, struct ntrace_default_attr, attr)->mask;
+	struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+	unsigned int val;
+	int ret;
+
+	ret = kstrtouint(buf, 0, &val);
+	if (ret)
+		return ret;
+	if (val > mask >> __ffs64(mask))
+		return -EINVAL;
+	ret = ntrace_set_default(enc, (enc->default_config & ~mask) | (u64)val << __ffs64(mask));
+	return ret ?: count;
+}
+
+#define NTRACE_ATTR_DEFAULT(_name, _file, _mask)					\
+static struct ntrace_default_attr ntrace_default_##_name = {				\
+	__ATTR(_file, 0644, ntrace_default_show, ntrace_default_store), _mask		\
+}
+
+/* Read only: any expression of the encoder */
+#define NTRACE_ATTR(_name, _file, _fmt, _expr)						\
+static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{											\
+	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);			\
+											\
+	return sysfs_emit(buf, _fmt "\n", _expr);					\
+}											\
+static struct device_attribute dev_attr_##_name = __ATTR(_file, 0444, _name##_show, NULL)
+
+NTRACE_ATTR(impl, impl, "0x%08x", enc->comp.impl);
+NTRACE_ATTR(src_bits, src_bits, "%u", enc->src_bits);
+NTRACE_ATTR(src_id, src_id, "%u", enc->src_id);
+NTRACE_ATTR(implicit_return_mode, implicit_return_mode, "%u", enc->caps.ir_mode);
+NTRACE_ATTR(cpu, cpu, "%u", enc->cpu);
+
+static ssize_t default_config_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%llx\n", ntrace_dev_encoder(dev)->default_config);
+}
+
+static ssize_t default_config_store(struct device *dev, struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	u64 config;
+	int ret;
+
+	ret = kstrtou64(buf, 0, &config);
+	if (ret)
+		return ret;
+	ret = ntrace_set_default(ntrace_dev_encoder(dev), config);
+	return ret ?: count;
+}
+static DEVICE_ATTR_RW(default_config);
+
+/* The devices from the encoder to the sink */
+static ssize_t path_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+	unsigned int i;
+	int len = 0;
+
+	for (i = 0; i < enc->path_len; i++)
+		len += sysfs_emit_at(buf, len, "%s%s", i ? " " : "", dev_name(enc->path[i]->dev));
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+static DEVICE_ATTR_RO(path);
+
+/* Where trace ends up: system memory, or so many bytes of the sink's own */
+static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+
+	if (!enc->path_len)
+		return sysfs_emit(buf, "none\n");
+	if (enc->sink->smem)
+		return sysfs_emit(buf, "smem\n");
+	return sysfs_emit(buf, "sram %llu\n", enc->sink->max - enc->sink->min + 4);
+}
+static DEVICE_ATTR_RO(sink);
+
+static struct attribute *ntrace_encoder_attrs[] = {
+	&dev_attr_impl.attr,
+	&dev_attr_src_bits.attr,
+	&dev_attr_src_id.attr,
+	&dev_attr_implicit_return_mode.attr,
+	&dev_attr_default_config.attr,
+	&dev_attr_cpu.attr,
+	&dev_attr_path.attr,
+	&dev_attr_sink.attr,
+	NULL
+};
+
+static const struct attribute_group ntrace_encoder_group = {
+	.attrs = ntrace_encoder_attrs,
+};
+
+NTRACE_ATTR_DEFAULT(ts_enable, enable, NTRACE_CONFIG_TIMESTAMP);
+NTRACE_ATTR_DEFAULT(ts_mode, mode, NTRACE_CONFIG_TS_MODE);
+NTRACE_ATTR_DEFAULT(ts_prescale, prescale, NTRACE_CONFIG_TS_PRESCALE);
+NTRACE_ATTR(ts_width, width, "%u", enc->caps.ts_width);
+NTRACE_ATTR(ts_counter, counter, "%llu", ntrace_encoder_counter(enc));
+NTRACE_ATTR(ts_frequency, frequency, "%u", enc->ts_freq);
+
+static ssize_t ts_modes_available_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return ntrace_show_values(buf, ntrace_dev_encoder(dev)->caps.ts_modes);
+}
+
+static struct device_attribute dev_attr_ts_modes_available =
+	__ATTR(modes_available, 0444, ts_modes_available_show, NULL);
+
+static struct attribute *ntrace_timestamp_attrs[] = {
+	&ntrace_default_ts_enable.attr.attr,
+	&ntrace_default_ts_mode.attr.attr,
+	&dev_attr_ts_modes_available.attr,
+	&ntrace_default_ts_prescale.attr.attr,
+	&dev_attr_ts_width.attr,
+	&dev_attr_ts_counter.attr,
+	&dev_attr_ts_frequency.attr,
+	NULL
+};
+
+static const struct attribute_group ntrace_timestamp_group = {
+	.name = "timestamp",
+	.attrs = ntrace_timestamp_attrs,
+};
+
+/* "Generate synchronization when count reaches 2^(trTeInstSyncMax+4)" */
+static unsigned int ntrace_sync_period(const struct ntrace_encoder *enc)
+{
+	if (!(enc->default_config & NTRACE_CONFIG_SYNC_MODE))
+		return 0;
+	return 1U << (FIELD_GET(NTRACE_CONFIG_SYNC_MAX, enc->default_config) + 4);
+}
+
+NTRACE_ATTR_DEFAULT(sync_mode, mode, NTRACE_CONFIG_SYNC_MODE);
+
+static ssize_t period_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", ntrace_sync_period(ntrace_dev_encoder(dev)));
+}
+
+static ssize_t period_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			    size_t count)
+{
+	struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+	u64 config = enc->default_config & ~NTRACE_CONFIG_SYNC_MAX;
+	unsigned int period;
+	int ret;
+
+	ret = kstrtouint(buf, 0, &period);
+	if (ret)
+		return ret;
+	if (!is_power_of_2(period) || period < BIT(4) || period > BIT(19))
+		return -EINVAL;
+	config |= FIELD_PREP(NTRACE_CONFIG_SYNC_MAX, (u64)ilog2(period) - 4);
+	ret = ntrace_set_default(enc, config);
+	return ret ?: count;
+}
+static DEVICE_ATTR_RW(period);
+
+static ssize_t sync_modes_available_show(struct device *dev, struct device_attribute *attr,
+					 char *buf)
+{
+	return ntrace_show_values(buf, ntrace_dev_encoder(dev)->caps.sync_modes);
+}
+
+static struct device_attribute dev_attr_sync_modes_available =
+	__ATTR(modes_available, 0444, sync_modes_available_show, NULL);
+
+static struct attribute *ntrace_sync_attrs[] = {
+	&ntrace_default_sync_mode.attr.attr,
+	&dev_attr_sync_modes_available.attr,
+	&dev_attr_period.attr,
+	NULL
+};
+
+static const struct attribute_group ntrace_sync_group = {
+	.name = "sync",
+	.attrs = ntrace_sync_attrs,
+};
+
+const struct attribute_group *ntrace_encoder_groups[] = {
+	&ntrace_encoder_group,
+	&ntrace_timestamp_group,
+	&ntrace_sync_group,
+	NULL
+};

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * System-wide trace of a busy system into 1 MiB for each CPU. With a reader
+ * that keeps up nothing is lost; with one that does not, it is said.
+ *
+ * NTRACE_LOAD_SECONDS: how long, 3 if not given
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "trace.h"
+
+#define MAX_CPUS	8
+#define AUX_SIZE	(1 << 20)
+
+FIXTURE(load) {
+	struct recording rec[MAX_CPUS];
+	struct stretches *st[MAX_CPUS];
+	pthread_t worker[MAX_CPUS];
+	int nr;
+};
+
+static volatile bool stop;
+
+static void *work(void *arg)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((long)arg, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	while (!stop) {
+		busy(20000);
+		getppid();
+		sched_yield();
+	}
+	return NULL;
+}
+
+FIXTURE_SETUP(load)
+{
+	struct perf_event_attr attr;
+	char file[64];
+	long cpu;
+
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	stop = false;
+	event_attr(&attr, pmu_config(pmu_first_cpu()));
+	for (cpu = 0; cpu < MAX_CPUS; cpu++) {
+		snprintf(file, sizeof(file), "cpu%ld/cpu", cpu);
+		if (pmu_number(file, ~0ULL) == ~0ULL)
+			continue;
+		ASSERT_TRUE(record_open(&self->rec[self->nr], &attr, -1, cpu, AUX_SIZE, false));
+		self->st[self->nr] = calloc(1, sizeof(struct stretches));
+		pthread_create(&self->worker[self->nr], NULL, work, (void *)cpu);
+		self->nr++;
+	}
+}
+
+FIXTURE_TEARDOWN(load)
+{
+	int i;
+
+	stop = true;
+	for (i = 0; i < self->nr; i++) {
+		pthread_join(self->worker[i], NULL);
+		record_close(&self->rec[i]);
+		free(self->st[i]);
+	}
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + 1e-9 * ts.tv_nsec;
+}
+
+/* Totals over all CPUs since the start */
+struct totals {
+	uint64_t bytes;
+	unsigned int stretches, truncated, partial, gaps, cut;
+};
+
+/* Each stretch begins with a message; how the ones before ended, the next shows */
+static void account(struct recording *rec, struct stretches *st, struct totals *sum)
+{
+	uint64_t end = st->end;
+	unsigned int i;
+	uint8_t first;
+
+	memset(st, 0, sizeof(*st));
+	st->end = end;
+	record_stretches(rec, st);
+	for (i = 0; i < st->nr && i < 4096; i++) {
+		size_t pos = 0;
+
+		do
+			record_copy(rec, st->at[i].offset + pos, &first, 1);
+		while (first == 0xff && ++pos < st->at[i].size);
+		sum->cut += (first & 3) != 0 && pos < st->at[i].size;
+	}
+	__atomic_store_n(&rec->page->aux_tail, st->end, __ATOMIC_RELEASE);
+	sum->bytes += st->bytes;
+	sum->stretches += st->nr;
+	sum->truncated += st->nr_truncated;
+	sum->partial += st->nr_partial;
+	sum->gaps += st->nr_gaps;
+}
+
+static double seconds(void)
+{
+	const char *s = getenv("NTRACE_LOAD_SECONDS");
+
+	return s ? atof(s) : 3;
+}
+
+TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
+{
+	struct sched_param param = { .sched_priority = 10 };
+	struct totals sum = { };
+	double start, end, late = 0, before;
+	char text[64], file[64];
+	int i;
+
+	snprintf(file, sizeof(file), "cpu%d/sink", pmu_first_cpu());
+	if (pmu_text(file, text, sizeof(text)) && strncmp(text, "smem", 4))
+		SKIP(return, "sink is %s: too small for a busy system", text);
+	sched_setscheduler(0, SCHED_FIFO, &param);
+	for (i = 0; i < self->nr; i++)
+		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	start = now();
+	do {
+		before = now();
+		usleep(500);
+		late = now() - before > late ? now() - before : late;
+		for (i = 0; i < self->nr; i++)
+			account(&self->rec[i], self->st[i], &sum);
+		end = now();
+	} while (end - start < seconds());
+	for (i = 0; i < self->nr; i++) {
+		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		account(&self->rec[i], self->st[i], &sum);
+	}
+	printf("# figure: %.1f s, %d CPUs: %.1f MB, %.1f MB/s, %u stretches, %u truncated, %u partial, reader up to %.1f ms late\n",
+	       end - start, self->nr, sum.bytes / 1e6, sum.bytes / 1e6 / (end - start),
+	       sum.stretches, sum.truncated, sum.partial, 1e3 * late);
+	EXPECT_GT(sum.bytes, 100000);
+	EXPECT_EQ(sum.gaps, 0);
+	EXPECT_EQ(sum.cut, 0);
+	/* Timers of an emulated CPU come when the host has time for it */
+	if ((sum.truncated || sum.partial) && late > 0.005)
+		SKIP(return, "the reader did not keep up: it was up to %.1f ms late", 1e3 * late);
+	EXPECT_EQ(sum.truncated, 0);
+	EXPECT_EQ(sum.partial, 0);
+}
+
+TEST_F_TIMEOUT(load, reader_that_stops_is_told, 300)
+{
+	double end = now() + 60;
+	uint64_t head;
+	int i;
+
+	for (i = 0; i < self->nr; i++)
+		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < self->nr; i++) {
+		while (!self->st[i]->nr_truncated && now() < end) {
+			usleep(10000);
+			record_stretches(&self->rec[i], self->st[i]);
+		}
+		ASSERT_EQ(self->st[i]->nr_truncated, 1) TH_LOG("CPU %d", i);
+		EXPECT_EQ(self->st[i]->nr_gaps, 0);
+
+		/* all that there is was told of; and nothing comes any more */
+		head = self->rec[i].page->aux_head;
+		EXPECT_EQ(self->st[i]->bytes, head);
+		EXPECT_LE(head, AUX_SIZE);
+		EXPECT_GT(head, AUX_SIZE - (128 << 10));
+		usleep(50000);
+		EXPECT_EQ(self->rec[i].page->aux_head, head);
+
+		/* room was made: on it goes */
+		__atomic_store_n(&self->rec[i].page->aux_tail, head, __ATOMIC_RELEASE);
+		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		usleep(20000);
+		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		EXPECT_GT(self->rec[i].page->aux_head, head);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tracing into an AUX buffer that is read */
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "trace.h"
+
+FIXTURE(record) {
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct stretches *st;
+	int cpu;
+};
+
+FIXTURE_SETUP(record)
+{
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	self->cpu = pmu_first_cpu();
+	event_attr(&self->attr, pmu_config(self->cpu));
+	self->st = calloc(1, sizeof(*self->st));
+	self->rec.fd = -1;
+}
+
+FIXTURE_TEARDOWN(record)
+{
+	record_close(&self->rec);
+	free(self->st);
+}
+
+static void enable(struct recording *rec)
+{
+	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+static void disable(struct recording *rec)
+{
+	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/*
+ * Each stretch: whole messages, from a synchronisation to a correlation. Where
+ * trace is said to be missing at the end, the last message may be cut off.
+ */
+#define check_stretches(_rec, _st) ({							\
+	unsigned int _i;								\
+	EXPECT_EQ((_st)->nr_gaps, 0);							\
+	for (_i = 0; _i < (_st)->nr; _i++)						\
+		check_stretch(_metadata, _rec, &(_st)->at[_i]);				\
+})
+
+static void check_stretch(struct __test_metadata *_metadata, struct recording *rec,
+			  const struct stretch *s)
+{
+	uint8_t *buf = malloc(s->size);
+	unsigned int n = 0, first_sync = ~0u;
+	struct message msg;
+	size_t pos = 0;
+	int ret;
+
+	record_copy(rec, s->offset, buf, s->size);
+	while ((ret = next_message(buf, s->size, &pos, rec->src_bits, &msg)) > 0) {
+		if (msg.is_sync && first_sync == ~0u)
+			first_sync = n;
+		n++;
+	}
+	if (n)
+		EXPECT_EQ(first_sync, 0);
+	if (!(s->flags & (PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_TRUNCATED))) {
+		EXPECT_EQ(ret, 0) TH_LOG("no message at %zu of %llu", pos,
+					 (unsigned long long)s->size);
+		if (n)
+			EXPECT_EQ(msg.tcode, MSG_CORRELATION);
+	}
+	free(buf);
+}
+
+TEST_F(record, own_thread)
+{
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false))
+		TH_LOG("%s", strerror(self->rec.err));
+	enable(&self->rec);
+	busy(10000);
+	disable(&self->rec);
+
+	record_stretches(&self->rec, self->st);
+	EXPECT_GE(self->st->nr, 1);
+	EXPECT_GE(self->st->bytes, 100);
+	EXPECT_EQ(self->st->bytes, self->rec.page->aux_head);
+	EXPECT_EQ(self->st->nr_truncated, 0);
+	check_stretches(&self->rec, self->st);
+}
+
+TEST_F(record, nothing_before_enable_and_after_disable)
+{
+	uint64_t head;
+
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
+	busy(10000);
+	EXPECT_EQ(self->rec.page->aux_head, 0);
+	enable(&self->rec);
+	busy(1000);
+	disable(&self->rec);
+	head = self->rec.page->aux_head;
+	EXPECT_GT(head, 0);
+	busy(10000);
+	EXPECT_EQ(self->rec.page->aux_head, head);
+}
+
+TEST_F(record, more_work_more_trace)
+{
+	uint64_t small;
+
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 22, false));
+	enable(&self->rec);
+	busy(1000);
+	disable(&self->rec);
+	small = self->rec.page->aux_head;
+	enable(&self->rec);
+	busy(200000);
+	disable(&self->rec);
+	EXPECT_GT(self->rec.page->aux_head - small, 4 * small);
+	record_stretches(&self->rec, self->st);
+	EXPECT_EQ(self->st->bytes, self->rec.page->aux_head);
+	check_stretches(&self->rec, self->st);
+}
+
+TEST_F(record, each_cpu_system_wide)
+{
+	char file[64];
+	int cpu, n = 0;
+
+	for (cpu = 0; cpu < 64; cpu++) {
+		snprintf(file, sizeof(file), "cpu%d/cpu", cpu);
+		if (pmu_number(file, ~0ULL) == ~0ULL)
+			continue;
+		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, cpu, 1 << 22, false))
+			TH_LOG("cpu %d: %s", cpu, strerror(self->rec.err));
+		enable(&self->rec);
+		usleep(20000);
+		disable(&self->rec);
+		memset(self->st, 0, sizeof(*self->st));
+		record_stretches(&self->rec, self->st);
+		EXPECT_GT(self->st->bytes, 0) TH_LOG("no trace of cpu %d", cpu);
+		EXPECT_EQ(self->st->bytes, self->rec.page->aux_head);
+		check_stretches(&self->rec, self->st);
+		record_close(&self->rec);
+		n++;
+	}
+	EXPECT_EQ(n, pmu_nr_cpus());
+}
+
+TEST_F(record, two_cpus_at_once)
+{
+	struct recording recs[2];
+	int cpu, n = 0;
+	char file[64];
+
+	for (cpu = 0; cpu < 64 && n < 2; cpu++) {
+		snprintf(file, sizeof(file), "cpu%d/cpu", cpu);
+		if (pmu_number(file, ~0ULL) == ~0ULL)
+			continue;
+		ASSERT_TRUE(record_open(&recs[n], &self->attr, -1, cpu, 1 << 22, false));
+		n++;
+	}
+	if (n < 2)
+		SKIP(return, "one traced CPU");
+	enable(&recs[0]);
+	enable(&recs[1]);
+	busy(100000);
+	disable(&recs[0]);
+	disable(&recs[1]);
+	for (n = 0; n < 2; n++) {
+		memset(self->st, 0, sizeof(*self->st));
+		record_stretches(&recs[n], self->st);
+		EXPECT_GT(self->st->bytes, 0);
+		check_stretches(&recs[n], self->st);
+		record_close(&recs[n]);
+	}
+}
+
+TEST_F(record, buffer_goes_around_many_times)
+{
+	unsigned int round, i;
+	uint64_t bytes = 0;
+
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 18, false));
+	/* some 2 KB each */
+	for (round = 0; round < 2000 && bytes <= 2 * self->rec.aux_size; round++) {
+		enable(&self->rec);
+		busy(2000);
+		disable(&self->rec);
+		memset(self->st, 0, sizeof(*self->st));
+		self->st->end = bytes;
+		record_stretches(&self->rec, self->st);
+		EXPECT_EQ(self->st->nr_truncated, 0);
+		for (i = 0; i < self->st->nr; i++)
+			check_stretch(_metadata, &self->rec, &self->st->at[i]);
+		EXPECT_EQ(self->st->nr_gaps, 0);
+		bytes += self->st->bytes;
+		EXPECT_EQ(bytes, self->rec.page->aux_head);
+		__atomic_store_n(&self->rec.page->aux_tail, bytes, __ATOMIC_RELEASE);
+	}
+	EXPECT_GT(bytes, 2 * self->rec.aux_size);
+}
+
+TEST_F(record, full_buffer_is_flagged_and_goes_on_after_reading)
+{
+	uint64_t head;
+
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, false));
+	enable(&self->rec);
+	busy(1000000);
+	disable(&self->rec);
+	record_stretches(&self->rec, self->st);
+	EXPECT_GE(self->st->nr_truncated, 1);
+	EXPECT_EQ(self->st->nr_gaps, 0);
+	head = self->rec.page->aux_head;
+	EXPECT_LE(head, self->rec.aux_size);
+	EXPECT_EQ(self->st->bytes, head);
+
+	__atomic_store_n(&self->rec.page->aux_tail, head, __ATOMIC_RELEASE);
+	enable(&self->rec);
+	busy(1000);
+	disable(&self->rec);
+	EXPECT_GT(self->rec.page->aux_head, head);
+}
+
+TEST_F(record, own_thread_id_in_ownership)
+{
+	unsigned int own = 0, other = 0, i;
+	struct message msg;
+	uint8_t *buf;
+	size_t pos;
+
+	if (!pmu_number("caps/scontext", 0))
+		SKIP(return, "no scontext");
+	self->attr.exclude_kernel = pmu_number("caps/privilege", 0) != 0;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
+	enable(&self->rec);
+	for (i = 0; i < 100; i++) {
+		busy(100);
+		sched_yield();
+	}
+	disable(&self->rec);
+	record_stretches(&self->rec, self->st);
+	for (i = 0; i < self->st->nr; i++) {
+		struct stretch *s = &self->st->at[i];
+
+		buf = malloc(s->size);
+		record_copy(&self->rec, s->offset, buf, s->size);
+		for (pos = 0; next_message(buf, s->size, &pos, self->rec.src_bits, &msg) > 0;)
+			if (msg.tcode == MSG_OWNERSHIP && msg.format == 2) {
+				own += msg.context == syscall(SYS_gettid);
+				other += msg.context != syscall(SYS_gettid);
+			}
+		free(buf);
+	}
+	EXPECT_GT(own, 0);
+	/* with the kernel left out, nobody else's number is seen */
+	if (self->attr.exclude_kernel)
+		EXPECT_EQ(other, 0);
+}
+
+TEST_F(record, children_are_inherited)
+{
+	int status, i;
+	pid_t pid;
+
+	self->attr.inherit = 1;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, self->cpu, 1 << 22, false));
+	enable(&self->rec);
+	for (i = 0; i < 4; i++) {
+		pid = fork();
+		if (!pid) {
+			cpu_set_t set;
+
+			CPU_ZERO(&set);
+			CPU_SET(self->cpu, &set);
+			sched_setaffinity(0, sizeof(set), &set);
+			busy(20000);
+			_exit(0);
+		}
+		waitpid(pid, &status, 0);
+	}
+	disable(&self->rec);
+	record_stretches(&self->rec, self->st);
+	EXPECT_GE(self->st->nr, 4);
+	check_stretches(&self->rec, self->st);
+}
+
+TEST_F(record, both_modes)
+{
+	static const unsigned int modes[] = { 3, 6 };
+	uint64_t bytes[2] = { };
+	char text[64];
+	int i;
+
+	ASSERT_TRUE(pmu_text("caps/mode", text, sizeof(text)));
+	for (i = 0; i < 2; i++) {
+		if (!strchr(text, '0' + modes[i]))
+			continue;
+		self->attr.config &= ~NTRACE_CONFIG_MODE;
+		self->attr.config |= (uint64_t)modes[i] << NTRACE_CONFIG_MODE_SHIFT;
+		ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 22, false));
+		enable(&self->rec);
+		busy(20000);
+		disable(&self->rec);
+		memset(self->st, 0, sizeof(*self->st));
+		record_stretches(&self->rec, self->st);
+		bytes[i] = self->st->bytes;
+		EXPECT_GT(bytes[i], 0);
+		check_stretches(&self->rec, self->st);
+		record_close(&self->rec);
+	}
+	if (bytes[0] && bytes[1])
+		EXPECT_LT(bytes[1], bytes[0]) TH_LOG("history is larger than branches");
+}
+
+TEST_HARNESS_MAIN

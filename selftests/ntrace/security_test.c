@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who may see what */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "trace.h"
+
+FIXTURE(security) {
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct stretches *st;
+	bool filter;
+};
+
+FIXTURE_SETUP(security)
+{
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	event_attr(&self->attr, pmu_config(pmu_first_cpu()));
+	self->attr.config &= ~NTRACE_CONFIG_FIRMWARE;
+	self->filter = pmu_number("caps/privilege", 0) != 0;
+	self->st = calloc(1, sizeof(*self->st));
+	self->rec.fd = -1;
+}
+
+FIXTURE_TEARDOWN(security)
+{
+	record_close(&self->rec);
+	free(self->st);
+}
+
+struct seen {
+	unsigned int user, kernel, firmware, prv[4];
+};
+
+static void look(struct recording *rec, struct stretches *st, struct seen *seen)
+{
+	struct message msg;
+	unsigned int i;
+	uint8_t *buf;
+	size_t pos;
+
+	memset(seen, 0, sizeof(*seen));
+	memset(st, 0, sizeof(*st));
+	record_stretches(rec, st);
+	for (i = 0; i < st->nr; i++) {
+		buf = malloc(st->at[i].size);
+		record_copy(rec, st->at[i].offset, buf, st->at[i].size);
+		for (pos = 0; next_message(buf, st->at[i].size, &pos, rec->src_bits, &msg) > 0;) {
+			if (msg.tcode == MSG_OWNERSHIP)
+				seen->prv[msg.prv]++;
+			if (!msg.is_sync)
+				continue;
+			if (msg.addr >> 63)
+				seen->kernel++;
+			else if (msg.addr >> 31 == 1)
+				seen->firmware++;	/* the board's RAM, physical */
+			else
+				seen->user++;
+		}
+		free(buf);
+	}
+}
+
+static void work(struct recording *rec)
+{
+	unsigned int i;
+
+	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < 200; i++) {
+		busy(500);
+		getppid();
+		if (i % 50 == 0)
+			usleep(1000);
+	}
+	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+TEST_F(security, exclude_kernel_shows_no_kernel)
+{
+	struct seen seen;
+
+	if (!self->filter)
+		SKIP(return, "the hardware does not filter");
+	self->attr.exclude_kernel = 1;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
+	work(&self->rec);
+	look(&self->rec, self->st, &seen);
+	EXPECT_GT(seen.user, 0);
+	EXPECT_EQ(seen.kernel, 0);
+	EXPECT_EQ(seen.firmware, 0);
+	EXPECT_EQ(seen.prv[1], 0);
+	EXPECT_EQ(seen.prv[3], 0);
+}
+
+TEST_F(security, exclude_user_shows_no_user)
+{
+	struct seen seen;
+
+	if (!self->filter)
+		SKIP(return, "the hardware does not filter");
+	self->attr.exclude_user = 1;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
+	work(&self->rec);
+	look(&self->rec, self->st, &seen);
+	EXPECT_GT(seen.kernel, 0);
+	EXPECT_EQ(seen.user, 0);
+	EXPECT_EQ(seen.firmware, 0);
+}
+
+TEST_F(security, firmware_is_left_out_where_it_can_be)
+{
+	struct seen seen;
+
+	if (!self->filter)
+		SKIP(return, "the hardware does not filter");
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
+	work(&self->rec);
+	look(&self->rec, self->st, &seen);
+	EXPECT_GT(seen.kernel, 0);
+	EXPECT_GT(seen.prv[0], 0);
+	EXPECT_GT(seen.prv[1], 0);
+	EXPECT_EQ(seen.firmware, 0);
+	EXPECT_EQ(seen.prv[3], 0);
+}
+
+static int open_unprivileged(struct perf_event_attr *attr, int pid, int cpu)
+{
+	int fd, status;
+	pid_t child = fork();
+
+	if (!child) {
+		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+			_exit(255);
+		fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, 0);
+		_exit(fd < 0 ? errno : 0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
+
+/* Sets what everybody may see; returns what it was */
+static int set_paranoid(int val)
+{
+	FILE *f = fopen(PARANOID, "r+");
+	int old = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &old) != 1)
+		old = -1;
+	rewind(f);
+	fprintf(f, "%d\n", val);
+	fclose(f);
+	return old;
+}
+
+TEST_F(security, unprivileged_needs_the_filter)
+{
+	int old = set_paranoid(2), ret;
+
+	self->attr.exclude_kernel = 1;
+	self->attr.exclude_hv = 1;
+	ret = open_unprivileged(&self->attr, 0, -1);
+	set_paranoid(old);
+	EXPECT_EQ(ret, self->filter ? 0 : EOPNOTSUPP);
+}
+
+TEST_F(security, unprivileged_sees_no_kernel)
+{
+	int old = set_paranoid(2), ret = open_unprivileged(&self->attr, 0, -1);
+
+	set_paranoid(old);
+	EXPECT_EQ(ret, EACCES);
+}
+
+TEST_F(security, unprivileged_sees_no_system)
+{
+	int old = set_paranoid(2), ret;
+
+	self->attr.exclude_kernel = 1;
+	ret = open_unprivileged(&self->attr, -1, pmu_first_cpu());
+	set_paranoid(old);
+	EXPECT_EQ(ret, self->filter ? EACCES : EOPNOTSUPP);
+}
+
+/* Even where everybody may see the kernel */
+TEST_F(security, paranoid_minus_one_does_not_open_firmware)
+{
+	int old = set_paranoid(-1), ret;
+
+	self->attr.config |= NTRACE_CONFIG_FIRMWARE;
+	ret = open_unprivileged(&self->attr, 0, -1);
+	set_paranoid(old);
+	EXPECT_EQ(ret, EACCES);
+}
+
+/* Without a filter, no event of theirs could leave the firmware out */
+TEST_F(security, paranoid_minus_one_needs_the_filter_too)
+{
+	int old = set_paranoid(-1), ret = open_unprivileged(&self->attr, 0, -1);
+
+	set_paranoid(old);
+	EXPECT_EQ(ret, self->filter ? 0 : EACCES);
+}
+
+TEST_HARNESS_MAIN

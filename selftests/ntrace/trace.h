@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the selftests share: recording without perf, and just enough of N-Trace */
+#ifndef NTRACE_SELFTEST_TRACE_H
+#define NTRACE_SELFTEST_TRACE_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/ntrace.h>
+
+#define PMU_DIR	"/sys/bus/event_source/devices/ntrace"
+
+/* A file below PMU_DIR as text (false if there is none) or as a number */
+bool pmu_text(const char *file, char *text, size_t size);
+uint64_t pmu_number(const char *file, uint64_t otherwise);
+int pmu_type(void);
+/* cpuN/default_config, without shortened addresses */
+uint64_t pmu_config(int cpu);
+/* The first CPU of cpumask, and how many there are */
+int pmu_first_cpu(void);
+int pmu_nr_cpus(void);
+
+/* An event and its buffers */
+struct recording {
+	int		fd;
+	int		err;		/* of perf_event_open() */
+	struct perf_event_mmap_page *page;
+	uint8_t		*data;
+	size_t		data_size;
+	uint8_t		*aux;
+	size_t		aux_size;
+	uint64_t	src_bits;
+};
+
+void event_attr(struct perf_event_attr *attr, uint64_t config);
+bool record_open(struct recording *rec, struct perf_event_attr *attr, int pid, int cpu,
+		 size_t aux_size, bool overwrite);
+void record_close(struct recording *rec);
+
+/* What the records of a recording say, gathered from where the last look ended */
+struct stretches {
+	unsigned int	nr;		/* PERF_RECORD_AUX with bytes */
+	unsigned int	nr_truncated;
+	unsigned int	nr_partial;
+	unsigned int	nr_gaps;	/* offset is not the end of the one before */
+	uint64_t	bytes;
+	uint64_t	end;		/* offset behind the last */
+	struct stretch {
+		uint64_t offset, size, flags;
+	} at[4096];
+};
+
+void record_stretches(struct recording *rec, struct stretches *st);
+/* Copy @size bytes at @offset out of the AUX area */
+void record_copy(struct recording *rec, uint64_t offset, void *buf, size_t size);
+
+/* A message as far as the tests need it */
+struct message {
+	unsigned int	tcode;
+	unsigned int	src;
+	unsigned int	sync;		/* of synchronising messages */
+	bool		is_sync;
+	uint64_t	addr;		/* F-ADDR, bit 0 put back */
+	unsigned int	format, prv;	/* Ownership */
+	uint64_t	context;
+	size_t		offset, len;
+};
+
+enum { MSG_OWNERSHIP = 2, MSG_ERROR = 8, MSG_PROG_SYNC = 9, MSG_DIRECT_SYNC = 11,
+       MSG_INDIRECT_SYNC = 12, MSG_HIST_SYNC = 29, MSG_CORRELATION = 33 };
+
+/* Next message from *pos on: 1, 0 at the end, -1 if it is none or is cut off */
+int next_message(const uint8_t *buf, size_t len, size_t *pos, unsigned int src_bits,
+		 struct message *msg);
+
+/* A loop with branches and calls, for about @n iterations; never optimised away */
+unsigned int busy(unsigned int n);
+
+#endif

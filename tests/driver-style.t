@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The driver's sources as a kernel maintainer checks them, and the series that
+# puts them into a kernel tree.
+. "$(dirname "$0")/lib/tap.sh"
+
+ksrc=$O/root/linux-6.12
+checkpatch=$ksrc/scripts/checkpatch.pl
+[ -f "$checkpatch" ] || skip_all "no kernel source; make setup"
+
+# What compat.h is for is what checkpatch does not want
+styled() {
+	"$checkpatch" --no-tree --strict --terse -f "$@"
+}
+
+style() {
+	styled $(ls "$top"/drivers/ntrace/*.[ch] | grep -v compat.h) \
+		"$top/drivers/ntrace/Makefile" "$top/drivers/ntrace/Kconfig" &&
+		"$checkpatch" --no-tree --strict --terse --ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON \
+			-f "$top/drivers/ntrace/compat.h"
+}
+
+# A kernel tree as far as the series changes it
+series_applies() {
+	mkdir -p "$tap_tmp/tree/drivers/hwtracing"
+	printf 'obj-$(CONFIG_HISI_PTT)\t\t+= hwtracing/ptt/\nobj-y\t\t\t\t+= android/\n' \
+		>"$tap_tmp/tree/drivers/Makefile"
+	printf 'menu "HW tracing support"\n\nsource "drivers/hwtracing/ptt/Kconfig"\n\nendmenu\n' \
+		>"$tap_tmp/tree/drivers/hwtracing/Kconfig"
+	"$top/drivers/ntrace/series.sh" "$tap_tmp/tree" "$tap_tmp/series" || return
+	(cd "$tap_tmp/tree" && cat "$tap_tmp"/series/*.patch | patch -s -p1) || return
+	cmp "$top/drivers/ntrace/aux.c" "$tap_tmp/tree/drivers/hwtracing/ntrace/aux.c" &&
+		grep -q 'hwtracing/ntrace/Kconfig' "$tap_tmp/tree/drivers/hwtracing/Kconfig" &&
+		grep -q 'CONFIG_NTRACE.*hwtracing/ntrace/' "$tap_tmp/tree/drivers/Makefile" &&
+		grep -q '^obj-$(CONFIG_NTRACE)' "$tap_tmp/tree/drivers/hwtracing/ntrace/Makefile" &&
+		! grep -q 'CONFIG_NTRACE[^)]*=' "$tap_tmp/tree/drivers/hwtracing/ntrace/Makefile"
+}
+
+builds() {
+	! "$top/drivers/ntrace/build.sh" "$1" W=1 2>&1 | grep -E 'drivers/ntrace.*(warning|error):|^[a-z]+\.c:.*(warning|error):|\*\*\*'
+}
+
+plan 4
+ok "checkpatch --strict has nothing to say" style
+ok "builds for 6.12 without a warning" builds 6.12
+ok "builds for 7.2 without a warning" builds 7.2
+ok "the series applies to a kernel tree" series_applies
+done_testing

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../tools/board/model/regs.h"
+#include "fake.h"
+
+uint8_t fake_mem[FAKE_MEM_SIZE];
+unsigned int fake_outside, fake_reports;
+
+union any {
+	struct nb_dev dev;
+	struct nb_te te;
+	struct nb_ram ram;
+	struct nb_funnel funnel;
+};
+
+#define MAX_DEVS 8
+static char pages[MAX_DEVS][4096] __attribute__((aligned(4096)));
+static union any devs[MAX_DEVS];
+static unsigned int nr_devs;
+static uint64_t now;
+
+uint32_t readl(const void *addr);
+void writel(uint32_t val, void *addr);
+uint64_t get_cycles64(void);
+
+static union any *find(const void *addr)
+{
+	return &devs[((const char *)addr - pages[0]) / 4096];
+}
+
+uint32_t readl(const void *addr)
+{
+	now++;
+	nb_dev_refresh(&find(addr)->dev);
+	return nb_dev_read(&find(addr)->dev, (uintptr_t)addr & 4095);
+}
+
+void writel(uint32_t val, void *addr)
+{
+	now++;
+	nb_dev_write(&find(addr)->dev, (uintptr_t)addr & 4095, val);
+}
+
+uint64_t get_cycles64(void)
+{
+	return ++now;
+}
+
+uint32_t fake_peek(void *base, unsigned int offset)
+{
+	return find(base)->dev.shadow[offset / 4];
+}
+
+static uint64_t clock_now(void *opaque)
+{
+	return now;
+}
+
+static void report(void *opaque, struct nb_dev *dev, enum nb_report what, unsigned int offset,
+		   uint32_t value)
+{
+	printf("# %s: offset 0x%x value 0x%x: %s\n", dev->name, offset, value,
+	       nb_report_text(what));
+	fake_reports++;
+}
+
+static void *add(const char *name)
+{
+	union any *any = &devs[nr_devs];
+
+	any->dev.name = name;
+	any->dev.report = report;
+	any->dev.undef = 0x5eed;
+	return pages[nr_devs++];
+}
+
+static bool mem_write(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len)
+{
+	if (addr < FAKE_MEM_BASE || addr + len > FAKE_MEM_BASE + FAKE_MEM_SIZE) {
+		fake_outside++;
+		return false;
+	}
+	memcpy(fake_mem + (addr - FAKE_MEM_BASE), bytes, len);
+	return true;
+}
+
+void fake_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_devs; i++)
+		if (devs[i].dev.name && !strcmp(devs[i].dev.name, "ram"))
+			nb_ram_fini(&devs[i].ram);
+	memset(devs, 0, sizeof(devs));
+	nr_devs = 0;
+	now = 1000;
+	fake_outside = 0;
+	fake_reports = 0;
+	memset(fake_mem, 0, sizeof(fake_mem));
+}
+
+void *fake_ram(const struct fake_ram_options *opt)
+{
+	struct nb_ram *ram = &devs[nr_devs].ram;
+	struct nb_ram_caps caps;
+
+	nb_ram_caps_full(&caps);
+	caps.sram = opt->sram;
+	caps.smem = !opt->sram;
+	if (opt->sram_size)
+		caps.sram_size = opt->sram_size;
+	if (opt->align)
+		caps.align = opt->align;
+	if (opt->highest) {
+		caps.smem_lowest = opt->lowest;
+		caps.smem_highest = opt->highest;
+	}
+	caps.smem_fixed = opt->fixed;
+	caps.stop_on_wrap = !opt->no_stop;
+	if (nb_ram_init(ram, &caps))
+		abort();
+	ram->mem_write = mem_write;
+	ram->dev.active_delay = opt->active_delay;
+	ram->dev.empty_delay = opt->empty_delay;
+	return add("ram");
+}
+
+void *fake_funnel(void *out, unsigned int inputs)
+{
+	struct nb_funnel_caps caps = {
+		.inputs = inputs, .dis_input = true, .ver_major = 1,
+	};
+
+	nb_funnel_init(&devs[nr_devs].funnel, &caps, nb_ram_input, &find(out)->ram);
+	return add("funnel");
+}
+
+void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_options *opt)
+{
+	struct nb_te *te = &devs[nr_devs].te;
+	struct nb_te_caps caps;
+	union any *to = find(out);
+
+	if (opt->minimal)
+		nb_te_caps_minimal(&caps);
+	else
+		nb_te_caps_full(&caps);
+	if (opt->btm_only)
+		caps.htm = false;
+	if (opt->ver_major || opt->old)
+		caps.ver_major = opt->ver_major;
+	caps.ver_minor = opt->ver_minor;
+	if (opt->protocol_major)
+		caps.protocol_major = opt->protocol_major;
+	if (!strcmp(to->dev.name, "ram"))
+		nb_te_init(te, &caps, nb_ram_input, &to->ram);
+	else
+		nb_te_init(te, &caps, nb_funnel_input, &to->funnel.port[input]);
+	if (!opt->minimal && !opt->no_clock)
+		te->ts.clock = clock_now;
+	te->dev.active_delay = opt->active_delay;
+	te->dev.empty_delay = opt->empty_delay;
+	return add("encoder");
+}
+
+static void nothing(struct nb_dev *dev, unsigned int offset, uint32_t value)
+{
+	if (offset == TR_CONTROL)
+		dev->shadow[0] = value | TR_EMPTY;
+}
+
+static void no_load(struct nb_dev *dev, unsigned int offset)
+{
+}
+
+static void no_change(struct nb_dev *dev)
+{
+}
+
+void *fake_other(uint32_t impl)
+{
+	static const struct nb_dev_ops ops = {
+		.write = nothing, .loaded = no_load, .refresh = no_change,
+		.activate = no_change, .reset = no_change,
+	};
+	union any *any = &devs[nr_devs];
+
+	any->dev.ops = &ops;
+	any->dev.shadow[TR_IMPL / 4] = impl;
+	any->dev.shadow[0] = TR_EMPTY;
+	return add("other");
+}
+
+void fake_fault(void *base, bool active_stuck, bool not_empty)
+{
+	find(base)->dev.faults.active_stuck = active_stuck;
+	find(base)->dev.faults.not_empty = not_empty;
+}
+
+void fake_run(void *encoder, unsigned int n)
+{
+	struct nb_ingress blk = {
+		.iaddr = 0x10000, .iretire = 16, .ninsn = 8, .ilastsize = 2,
+		.itype = NB_ITYPE_INDIRECT_JUMP, .priv = NB_PRIV_U,
+	};
+
+	while (n--) {
+		nb_te_ingress(&find(encoder)->te, &blk, NULL);
+		blk.iaddr ^= 0x5a5a0;
+	}
+}

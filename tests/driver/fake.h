@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The model of the trace hardware, as the driver's test sees it */
+#ifndef NTRACE_TEST_FAKE_H
+#define NTRACE_TEST_FAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Memory that a sink may write */
+#define FAKE_MEM_BASE	0x80000000ULL
+#define FAKE_MEM_SIZE	(1 << 20)
+extern uint8_t fake_mem[FAKE_MEM_SIZE];
+/* Writes outside it, and what the model found wrong with the programming */
+extern unsigned int fake_outside;
+extern unsigned int fake_reports;
+
+struct fake_encoder_options {
+	bool		minimal;
+	bool		btm_only;
+	unsigned int	ver_major, ver_minor, protocol_major;	/* 0: 1, 0, 1 */
+	unsigned int	active_delay, empty_delay;
+	bool		old;		/* ver_major 0 */
+	bool		no_clock;
+};
+
+struct fake_ram_options {
+	bool		sram;		/* no SMEM */
+	uint32_t	sram_size;
+	uint32_t	align;
+	uint64_t	lowest, highest;
+	bool		fixed;
+	bool		no_stop;
+	unsigned int	active_delay, empty_delay;
+};
+
+void fake_init(void);
+/* Each returns the address of its registers; @out is the component it sends to */
+void *fake_ram(const struct fake_ram_options *opt);
+void *fake_funnel(void *out, unsigned int inputs);
+void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_options *opt);
+/* Something else: @impl in its Impl register */
+void *fake_other(uint32_t impl);
+
+void fake_fault(void *base, bool active_stuck, bool not_empty);
+/* The hart of an encoder runs @n blocks, each with a taken branch */
+void fake_run(void *encoder, unsigned int n);
+/* What the register holds, without side effects */
+uint32_t fake_peek(void *base, unsigned int offset);
+
+#endif

@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The driver's register logic against the model of the hardware. The model
+ * reports each access that the Trace Control Interface does not allow.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kernel.h"
+#include "ntrace.h"
+#include "fake.h"
+
+char shim_log[16384];
+unsigned long riscv_timebase = 10000000;
+
+void shim_printk(const char *fmt, ...)
+{
+	size_t len = strlen(shim_log);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(shim_log + len, sizeof(shim_log) - len, fmt, args);
+	va_end(args);
+}
+
+static struct device dev;
+static struct ntrace_encoder enc, enc2;
+static struct ntrace_funnel funnel;
+static struct ntrace_sink sink;
+static const struct ntrace_filter all;
+
+static int setup(void **state)
+{
+	fake_init();
+	shim_log[0] = 0;
+	memset(&enc, 0, sizeof(enc));
+	memset(&enc2, 0, sizeof(enc2));
+	memset(&funnel, 0, sizeof(funnel));
+	memset(&sink, 0, sizeof(sink));
+	return 0;
+}
+
+/* Every test ends with hardware that was programmed as the specification says */
+static int teardown(void **state)
+{
+	if (shim_log[0])
+		printf("# %s", shim_log);
+	return fake_reports || fake_outside ? -1 : 0;
+}
+
+static int bring_up(struct ntrace_comp *comp, void *base)
+{
+	int ret;
+
+	comp->dev = &dev;
+	comp->base = base;
+	comp->addr = 0xc000000;
+	ret = ntrace_comp_reset(comp);
+	return ret ? ret : ntrace_comp_identify(comp);
+}
+
+static void connect(struct ntrace_encoder *e, struct ntrace_comp *via)
+{
+	e->path_len = 0;
+	e->path[e->path_len++] = &e->comp;
+	if (via)
+		e->path[e->path_len++] = via;
+	e->path[e->path_len++] = &sink.comp;
+	e->sink = &sink;
+}
+
+/* An encoder with a sink of its own */
+static void direct(const struct fake_encoder_options *eo, const struct fake_ram_options *ro)
+{
+	void *ram = fake_ram(ro);
+
+	assert_int_equal(bring_up(&sink.comp, ram), 0);
+	assert_int_equal(ntrace_ramsink_setup(&sink), 0);
+	assert_int_equal(bring_up(&enc.comp, fake_encoder(ram, 0, eo)), 0);
+	assert_int_equal(ntrace_encoder_setup(&enc), 0);
+	connect(&enc, NULL);
+}
+
+/* An encoder alone with the sink */
+static int start(struct ntrace_encoder *e, const struct ntrace_window *win, bool paused)
+{
+	int ret;
+
+	INIT_LIST_HEAD(&sink.members);
+	e->paused = paused;
+	list_add(&e->member, &sink.members);
+	ret = ntrace_sink_start(&sink, win);
+	if (ret)
+		list_del_init(&e->member);
+	return ret;
+}
+
+static int stop(struct ntrace_encoder *e)
+{
+	int ret = ntrace_sink_stop(&sink);
+
+	list_del_init(&e->member);
+	return ret;
+}
+
+static struct ntrace_window window(unsigned int offset, unsigned int size)
+{
+	return (struct ntrace_window){
+		.start = FAKE_MEM_BASE + offset, .wp = FAKE_MEM_BASE + offset,
+		.end = FAKE_MEM_BASE + offset + size, .stop = true,
+	};
+}
+
+static void full_encoder_has_it_all(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(enc.caps.modes, BIT(3) | BIT(6));
+	assert_int_equal(enc.caps.sync_modes, 0xf);
+	assert_int_equal(enc.caps.sync_max, 0xffff);
+	assert_int_equal(enc.caps.config | NTRACE_CONFIG_MODE | NTRACE_CONFIG_SYNC_MODE |
+			 NTRACE_CONFIG_SYNC_MAX | NTRACE_CONFIG_TS_MODE |
+			 NTRACE_CONFIG_TS_PRESCALE | NTRACE_CONFIG_FIRMWARE, NTRACE_CONFIG_VALID);
+	assert_int_equal(enc.caps.ir_mode, 3);
+	assert_int_equal(enc.caps.src_bits, 12);
+	assert_int_equal(enc.caps.ts_modes, 0x1e);
+	assert_int_equal(enc.caps.ts_prescale, 0xf);
+	assert_int_equal(enc.caps.ts_width, 63);
+	assert_int_equal(enc.caps.filters, 0xffff);
+	assert_int_equal(enc.caps.comparators, 0xff);
+	assert_int_equal(enc.caps.priv & 0xb, 0xb);
+	assert_true(enc.ts_is_time);
+	assert_int_equal(enc.ts_freq, riscv_timebase);
+	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
+	assert_string_equal(shim_log, "");
+}
+
+static void minimal_encoder_has_nothing_more(void **state)
+{
+	direct(&(struct fake_encoder_options){ .minimal = true }, &(struct fake_ram_options){ });
+	assert_int_equal(enc.caps.modes, BIT(6));
+	assert_int_equal(enc.caps.config, 0);
+	assert_int_equal(enc.caps.sync_modes, BIT(1));
+	assert_int_equal(enc.caps.sync_max, BIT(8));
+	assert_int_equal(enc.caps.ts_modes, 0);
+	assert_int_equal(enc.caps.filters, 0);
+	assert_int_equal(enc.caps.priv, 0);
+	assert_int_equal(enc.ts_freq, 0);
+	assert_int_equal(enc.default_config, NTRACE_CONFIG_FIRMWARE |
+			 6ULL << NTRACE_CONFIG_MODE_SHIFT | 1ULL << NTRACE_CONFIG_SYNC_MODE_SHIFT |
+			 8ULL << NTRACE_CONFIG_SYNC_MAX_SHIFT);
+	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
+}
+
+static void minimal_encoder_refuses_the_rest(void **state)
+{
+	struct ntrace_filter user = { .priv = NTRACE_PRIV_U };
+	struct ntrace_filter range = { .nr_ranges = 1 };
+	u64 config;
+	unsigned int bit;
+
+	direct(&(struct fake_encoder_options){ .minimal = true }, &(struct fake_ram_options){ });
+	config = enc.default_config;
+	for (bit = 0; bit < 24; bit++) {
+		u64 mask = 1ULL << bit, free = NTRACE_CONFIG_FIRMWARE | NTRACE_CONFIG_TS_MODE |
+			NTRACE_CONFIG_TS_PRESCALE;
+
+		if (config & mask || mask & free)
+			continue;
+		assert_int_equal(ntrace_encoder_check(&enc, config | mask, &all), -EOPNOTSUPP);
+	}
+	assert_int_equal(ntrace_encoder_check(&enc, config & ~NTRACE_CONFIG_SYNC_MODE, &all),
+			 -EOPNOTSUPP);
+	assert_int_equal(ntrace_encoder_check(&enc, config, &user), -EOPNOTSUPP);
+	assert_int_equal(ntrace_encoder_check(&enc, config, &range), -EOPNOTSUPP);
+}
+
+static void best_mode_is_what_there_is(void **state)
+{
+	direct(&(struct fake_encoder_options){ .btm_only = true }, &(struct fake_ram_options){ });
+	assert_int_equal(FIELD_GET(NTRACE_CONFIG_MODE, ntrace_encoder_resolve(&enc, 0)), 3);
+}
+
+static void component_that_never_becomes_active(void **state)
+{
+	void *ram = fake_ram(&(struct fake_ram_options){ });
+
+	fake_fault(ram, true, false);
+	assert_int_equal(bring_up(&sink.comp, ram), -ETIMEDOUT);
+	assert_true(sink.comp.stuck);
+	assert_non_null(strstr(shim_log, "did not become"));
+}
+
+static void slow_component_is_waited_for(void **state)
+{
+	direct(&(struct fake_encoder_options){ .active_delay = 50, .empty_delay = 50 },
+	       &(struct fake_ram_options){ .active_delay = 50, .empty_delay = 50 });
+	assert_string_equal(shim_log, "");
+}
+
+static void versions(void **state)
+{
+	static const struct {
+		struct fake_encoder_options opt;
+		int ret;
+		const char *say;
+	} tests[] = {
+		{ { .old = true }, -ENODEV, "pre-ratified" },
+		{ { .ver_major = 1, .ver_minor = 3 }, 0, "newer" },
+		{ { .ver_major = 1, .ver_minor = 15 }, 0, "experimental" },
+		{ { .ver_major = 2 }, -ENODEV, "not compatible" },
+		{ { .ver_major = 15 }, -ENODEV, "not compatible" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		void *ram;
+
+		setup(state);
+		ram = fake_ram(&(struct fake_ram_options){ });
+		assert_int_equal(bring_up(&enc.comp, fake_encoder(ram, 0, &tests[i].opt)),
+				 tests[i].ret);
+		assert_non_null(strstr(shim_log, tests[i].say));
+	}
+	setup(state);
+}
+
+static void other_protocol_is_refused(void **state)
+{
+	void *ram = fake_ram(&(struct fake_ram_options){ });
+	struct fake_encoder_options opt = { .protocol_major = 2 };
+
+	assert_int_equal(bring_up(&enc.comp, fake_encoder(ram, 0, &opt)), 0);
+	assert_int_equal(ntrace_encoder_setup(&enc), -ENODEV);
+	assert_non_null(strstr(shim_log, "protocol"));
+}
+
+static void other_components(void **state)
+{
+	assert_int_equal(bring_up(&sink.comp, fake_other(0xa01)), -EOPNOTSUPP);
+	assert_non_null(strstr(shim_log, "PIB"));
+	assert_int_equal(bring_up(&sink.comp, fake_other(0xe01)), -EOPNOTSUPP);
+	assert_non_null(strstr(shim_log, "ATB"));
+	assert_int_equal(bring_up(&sink.comp, fake_other(0x501)), -ENODEV);
+	assert_non_null(strstr(shim_log, "unknown type 0x5"));
+	assert_int_equal(bring_up(&sink.comp, fake_other(0)), -ENODEV);
+}
+
+static void alignment_is_found(void **state)
+{
+	static const unsigned int aligns[] = { 4, 8, 16, 64, 4096 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(aligns); i++) {
+		struct fake_ram_options opt = { .align = aligns[i] };
+
+		setup(state);
+		assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);
+		assert_int_equal(ntrace_ramsink_setup(&sink), 0);
+		assert_int_equal(sink.align, aligns[i]);
+		assert_true(sink.start_align >= sink.align);
+	}
+}
+
+static void range_is_found(void **state)
+{
+	struct fake_ram_options opt = { .lowest = 0x80000000, .highest = 0xfffffffc, .align = 4 };
+
+	assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);
+	assert_int_equal(ntrace_ramsink_setup(&sink), 0);
+	assert_int_equal(sink.min, 0x80000000);
+	assert_int_equal(sink.max, 0xfffffffc);
+}
+
+static void fixed_buffer_is_refused(void **state)
+{
+	struct fake_ram_options opt = {
+		.lowest = 0x80000000, .highest = 0x8000fffc, .fixed = true,
+	};
+
+	assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);
+	assert_int_equal(ntrace_ramsink_setup(&sink), -EOPNOTSUPP);
+	assert_non_null(strstr(shim_log, "fixed"));
+}
+
+static u64 plain_config(void)
+{
+	return enc.default_config & ~(NTRACE_CONFIG_CONTEXT | NTRACE_CONFIG_EXTEND_ADDR);
+}
+
+static void trace_arrives_in_the_window(void **state)
+{
+	struct ntrace_window win = window(0x1000, 0x1000);
+	bool wrapped;
+	u32 n;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), 0);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_false(wrapped);
+	assert_in_range(n, 100, 0x1000);
+	assert_int_equal(fake_mem[0xfff], 0);
+	assert_int_equal(fake_mem[0x1000] & 3, 0);
+	assert_int_equal(fake_mem[0x1000 + n], 0);
+	assert_int_equal(fake_peek(enc.comp.base, TR_CONTROL) & 2, 0);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & 2, 0);
+	assert_string_equal(shim_log, "");
+}
+
+static void second_session_begins_anew(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+	bool wrapped;
+	u32 n;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 5000);
+	stop(&enc);
+	ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(wrapped);
+
+	win = window(0x2000, 0x1000);
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 10);
+	assert_int_equal(stop(&enc), 0);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_false(wrapped);
+	assert_in_range(n, 10, 0x1000);
+	/* begins with a synchronising message, not with the rest of an old one */
+	assert_int_equal(fake_mem[0x2000] >> 2, 9);
+}
+
+static void full_window_stops_the_sink(void **state)
+{
+	struct ntrace_window win = window(0x4000, 0x800);
+	bool wrapped;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_true(sink.stop_on_wrap);
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 5000);
+	stop(&enc);
+	ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(wrapped);
+	assert_int_equal(fake_mem[0x3fff], 0);
+	assert_int_equal(fake_mem[0x4800], 0);
+	assert_int_equal(fake_mem[0x4000] >> 2, 9);
+}
+
+static void write_pointer_in_the_middle(void **state)
+{
+	struct ntrace_window win = window(0x4000, 0x800);
+	bool wrapped;
+	u32 n;
+
+	win.wp += 0x100;
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 5);
+	assert_int_equal(stop(&enc), 0);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(n > 0x100);
+	assert_int_equal(fake_mem[0x40ff], 0);
+	assert_int_not_equal(fake_mem[0x4100], 0);
+}
+
+static void window_it_does_not_take(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .align = 64 });
+	win.wp += 4;
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), -EIO);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & 2, 0);
+	assert_int_equal(fake_peek(enc.comp.base, TR_CONTROL) & 2, 0);
+}
+
+static void sram_is_read_back(void **state)
+{
+	struct fake_ram_options opt = { .sram = true, .sram_size = 4096 };
+	struct ntrace_window win;
+	u8 buf[4096];
+	bool wrapped;
+	u32 n;
+
+	direct(&(struct fake_encoder_options){ }, &opt);
+	assert_false(sink.smem);
+	assert_int_equal(sink.max - sink.min + 4, 4096);
+	win = (struct ntrace_window){
+		.start = sink.min, .wp = sink.min, .end = sink.max + 4, .circular = true,
+	};
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 20);
+	assert_int_equal(stop(&enc), 0);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_in_range(n, 20, 4096);
+	ntrace_ramsink_read(&sink, 0, buf, n);
+	assert_int_equal(buf[0] >> 2, 9);
+}
+
+static void filters_are_written(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+	struct ntrace_filter user = { .priv = NTRACE_PRIV_U };
+	struct ntrace_filter kernel = { .priv = NTRACE_PRIV_S };
+	struct ntrace_filter here = { .nr_ranges = 1, .ranges = { { 0x10000, 0x10002 } } };
+	struct ntrace_filter there = { .nr_ranges = 1, .ranges = { { 0x90000, 0x90002 } } };
+	const struct ntrace_filter *filters[] = { &user, &kernel, &here, &there };
+	u32 n[4];
+	bool wrapped;
+	int i;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(ntrace_encoder_check(&enc, plain_config(), filters[i]), 0);
+		assert_int_equal(ntrace_encoder_program(&enc, plain_config(), filters[i]), 0);
+		assert_int_equal(start(&enc, &win, false), 0);
+		fake_run(enc.comp.base, 100);
+		assert_int_equal(stop(&enc), 0);
+		n[i] = ntrace_ramsink_written(&sink, &win, &wrapped);
+	}
+	assert_true(n[0] > 100);
+	assert_true(n[1] < 16);		/* the hart is in user mode */
+	assert_true(n[2] > 100);
+	assert_true(n[3] < 16);
+}
+
+static void paused_traces_nothing(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+	bool wrapped;
+	u32 before;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, true), 0);
+	fake_run(enc.comp.base, 100);
+	before = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(before < 16);
+	ntrace_encoder_tracing(&enc, true);
+	fake_run(enc.comp.base, 100);
+	ntrace_encoder_tracing(&enc, false);
+	assert_int_equal(stop(&enc), 0);
+	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > before + 100);
+}
+
+/* Two encoders, a funnel, one sink */
+static void shared(void)
+{
+	struct fake_encoder_options opt = { };
+	void *ram = fake_ram(&(struct fake_ram_options){ });
+	void *f = fake_funnel(ram, 2);
+
+	assert_int_equal(bring_up(&sink.comp, ram), 0);
+	assert_int_equal(ntrace_ramsink_setup(&sink), 0);
+	assert_int_equal(bring_up(&funnel.comp, f), 0);
+	ntrace_write(&funnel.comp, TR_FUNNEL_DIS_INPUT, 0);
+	ntrace_write(&funnel.comp, TR_TS_CONTROL, 0);
+	assert_int_equal(bring_up(&enc.comp, fake_encoder(f, 0, &opt)), 0);
+	assert_int_equal(ntrace_encoder_setup(&enc), 0);
+	assert_int_equal(bring_up(&enc2.comp, fake_encoder(f, 1, &opt)), 0);
+	assert_int_equal(ntrace_encoder_setup(&enc2), 0);
+	assert_int_equal(ntrace_encoder_set_src(&enc, 1, 0), 0);
+	assert_int_equal(ntrace_encoder_set_src(&enc2, 1, 1), 0);
+	connect(&enc, &funnel.comp);
+	connect(&enc2, &funnel.comp);
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(ntrace_encoder_program(&enc2, plain_config(), &all), 0);
+}
+
+static void funnel_is_on_while_an_encoder_is(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+	bool wrapped;
+	u32 n, m;
+
+	shared();
+	assert_int_equal(start(&enc, &win, false), 0);
+	assert_int_equal(funnel.comp.users, 1);
+	fake_run(enc.comp.base, 100);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+
+	assert_int_equal(ntrace_sink_join(&sink, &enc2), 0);
+	assert_int_equal(funnel.comp.users, 2);
+	fake_run(enc2.comp.base, 100);
+	m = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(m > n + 100);
+
+	assert_int_equal(ntrace_sink_leave(&sink, &enc2), 0);
+	assert_int_equal(funnel.comp.users, 1);
+	assert_int_not_equal(fake_peek(funnel.comp.base, TR_CONTROL) & 2, 0);
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), 0);
+	assert_int_equal(funnel.comp.users, 0);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_CONTROL) & 2, 0);
+	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > m + 100);
+}
+
+static void new_window_for_all_members(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000), next = window(0x10000, 0x8000);
+	bool wrapped;
+
+	shared();
+	assert_int_equal(start(&enc, &win, false), 0);
+	assert_int_equal(ntrace_sink_join(&sink, &enc2), 0);
+	fake_run(enc2.comp.base, 10);
+	assert_int_equal(ntrace_sink_stop(&sink), 0);
+	assert_int_equal(funnel.comp.users, 0);
+	assert_int_equal(ntrace_sink_start(&sink, &next), 0);
+	assert_int_equal(funnel.comp.users, 2);
+	fake_run(enc.comp.base, 100);
+	fake_run(enc2.comp.base, 100);
+	assert_int_equal(ntrace_sink_stop(&sink), 0);
+	assert_true(ntrace_ramsink_written(&sink, &next, &wrapped) > 200);
+	assert_int_equal(fake_mem[0x10000] & 3, 0);
+}
+
+static void failing_member_stops_all(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+
+	shared();
+	enc2.comp.stuck = true;
+	INIT_LIST_HEAD(&sink.members);
+	list_add_tail(&enc.member, &sink.members);
+	list_add_tail(&enc2.member, &sink.members);
+	assert_int_equal(ntrace_sink_start(&sink, &win), -EIO);
+	assert_int_equal(funnel.comp.users, 0);
+	assert_int_equal(fake_peek(enc.comp.base, TR_CONTROL) & 2, 0);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & 2, 0);
+}
+
+static void sink_that_does_not_empty(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_fault(sink.comp.base, false, true);
+	assert_int_equal(stop(&enc), -ETIMEDOUT);
+	assert_true(sink.comp.stuck);
+	assert_non_null(strstr(shim_log, "trRamControl"));
+	/* it is not used again, and said once only */
+	shim_log[0] = 0;
+	assert_int_equal(start(&enc, &win, false), -EIO);
+	assert_string_equal(shim_log, "");
+	fake_fault(sink.comp.base, true, true);
+	assert_int_equal(ntrace_path_recover(&enc), -EIO);
+	assert_string_equal(shim_log, "");
+
+	/* until a reset succeeds */
+	fake_fault(sink.comp.base, false, false);
+	assert_int_equal(ntrace_path_recover(&enc), 0);
+	assert_non_null(strstr(shim_log, "answers again"));
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 10);
+	assert_int_equal(stop(&enc), 0);
+}
+
+static void power_was_off(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+	bool wrapped;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	ntrace_write(&enc.comp, TR_CONTROL, 0);
+	ntrace_write(&sink.comp, TR_CONTROL, 0);
+	ntrace_path_restore(&enc);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), 0);
+	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > 100);
+	assert_string_equal(shim_log, "");
+}
+
+static void closed_sink_stays_closed(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	ntrace_sink_close(&sink);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & 2, 0);
+	assert_int_equal(fake_peek(enc.comp.base, TR_CONTROL) & 2, 0);
+	assert_int_equal(stop(&enc), 0);
+	assert_int_equal(start(&enc, &win, false), -EIO);
+}
+
+int main(void)
+{
+#define TEST(f)	cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(full_encoder_has_it_all), TEST(minimal_encoder_has_nothing_more),
+		TEST(minimal_encoder_refuses_the_rest), TEST(best_mode_is_what_there_is),
+		TEST(component_that_never_becomes_active), TEST(slow_component_is_waited_for),
+		TEST(versions), TEST(other_protocol_is_refused), TEST(other_components),
+		TEST(alignment_is_found), TEST(range_is_found), TEST(fixed_buffer_is_refused),
+		TEST(trace_arrives_in_the_window), TEST(second_session_begins_anew),
+		TEST(full_window_stops_the_sink), TEST(write_pointer_in_the_middle),
+		TEST(window_it_does_not_take), TEST(sram_is_read_back), TEST(filters_are_written),
+		TEST(paused_traces_nothing), TEST(funnel_is_on_while_an_encoder_is),
+		TEST(new_window_for_all_members), TEST(failing_member_stops_all), TEST(sink_that_does_not_empty),
+		TEST(power_was_off), TEST(closed_sink_stays_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * As much of the kernel as the register logic of the driver needs, so that it
+ * runs on a host against the model of the trace hardware.
+ */
+#ifndef SHIM_KERNEL_H
+#define SHIM_KERNEL_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef uint32_t __le32;
+typedef uint32_t __u32;
+typedef uint64_t __u64;
+typedef uint64_t dma_addr_t;
+typedef uint64_t phys_addr_t;
+
+#define __iomem
+#define BIT(n)			(1UL << (n))
+#define BIT_ULL(n)		(1ULL << (n))
+#define GENMASK(h, l)		((~0UL >> (63 - (h))) & (~0UL << (l)))
+#define DMA_BIT_MASK(n)		((n) == 64 ? ~0ULL : (1ULL << (n)) - 1)
+#define FIELD_GET(m, v)		((((typeof(m))(v)) & (m)) >> __builtin_ctzll(m))
+#define FIELD_PREP(m, v)	(((typeof(m))(v) << __builtin_ctzll(m)) & (m))
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define container_of(p, t, m)	((t *)((char *)(p) - offsetof(t, m)))
+#define likely(x)		(x)
+#define unlikely(x)		(x)
+#define min(a, b)		((a) < (b) ? (a) : (b))
+#define max(a, b)		((a) > (b) ? (a) : (b))
+#define max_t(t, a, b)		max((t)(a), (t)(b))
+#define ALIGN_DOWN(x, a)	((x) & ~((typeof(x))(a) - 1))
+#define lower_32_bits(x)	((u32)(x))
+#define upper_32_bits(x)	((u32)((u64)(x) >> 32))
+#define cpu_to_le32(x)		(x)
+#define hweight8(x)		((unsigned int)__builtin_popcount((u8)(x)))
+#define hweight16(x)		((unsigned int)__builtin_popcount((u16)(x)))
+#define __ffs(x)		((unsigned int)__builtin_ctzl(x))
+#define __fls(x)		((unsigned int)(63 - __builtin_clzl(x)))
+#define __ffs64(x)		((unsigned int)__builtin_ctzll(x))
+#define fls64(x)		((x) ? 64 - __builtin_clzll(x) : 0)
+#define PAGE_SIZE		4096UL
+#define SZ_1M			0x100000U
+#define SZ_1G			0x40000000U
+#define KERN_ERR		"3"
+#define KERN_WARNING		"4"
+
+struct device {
+	int dummy;
+};
+
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+static inline void INIT_LIST_HEAD(struct list_head *list) { list->next = list->prev = list; }
+static inline void list_add(struct list_head *node, struct list_head *head)
+{
+	node->next = head->next;
+	node->prev = head;
+	head->next->prev = node;
+	head->next = node;
+}
+
+static inline void list_add_tail(struct list_head *node, struct list_head *head)
+{
+	list_add(node, head->prev);
+}
+
+static inline void list_del_init(struct list_head *node)
+{
+	node->prev->next = node->next;
+	node->next->prev = node->prev;
+	INIT_LIST_HEAD(node);
+}
+
+#define list_entry_is_head(p, head, m)	(&(p)->m == (head))
+#define list_for_each_entry(p, head, m)						\
+	for (p = container_of((head)->next, typeof(*p), m); !list_entry_is_head(p, head, m); \
+	     p = container_of(p->m.next, typeof(*p), m))
+#define list_for_each_entry_continue_reverse(p, head, m)			\
+	for (p = container_of(p->m.prev, typeof(*p), m); !list_entry_is_head(p, head, m); \
+	     p = container_of(p->m.prev, typeof(*p), m))
+
+struct mutex {
+	int dummy;
+};
+
+typedef struct { int held; } raw_spinlock_t;
+
+#define READ_ONCE(x)		(x)
+#define raw_spin_lock_irqsave(lock, flags)	((flags) = 0, raw_spin_lock(lock))
+#define raw_spin_unlock_irqrestore(lock, flags)	((void)(flags), raw_spin_unlock(lock))
+#define lockdep_assert_held(lock)	((void)(lock))
+static inline void raw_spin_lock(raw_spinlock_t *lock) { lock->held++; }
+static inline void raw_spin_unlock(raw_spinlock_t *lock) { lock->held--; }
+
+struct cpumask;
+struct attribute_group;
+
+/* The log: the test looks at it */
+extern char shim_log[16384];
+void shim_printk(const char *fmt, ...);
+#define dev_err(dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
+#define dev_info(dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
+#define dev_printk(level, dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
+
+/* Registers: answered by the model */
+u32 readl(const void *addr);
+void writel(u32 val, void *addr);
+
+#define readl_poll_timeout(addr, val, cond, sleep, us) ({	\
+	unsigned int _n = 1000;					\
+	do							\
+		(val) = readl(addr);				\
+	while (!(cond) && --_n);				\
+	(cond) ? 0 : -ETIMEDOUT;				\
+})
+#define readl_poll_timeout_atomic	readl_poll_timeout
+
+u64 get_cycles64(void);
+extern unsigned long riscv_timebase;
+static inline void usleep_range(unsigned long a, unsigned long b) { (void)a; (void)b; }
+static inline int dma_set_mask_and_coherent(struct device *dev, u64 mask)
+{
+	(void)dev;
+	return mask < 0xffff ? -EIO : 0;
+}
+
+#endif
