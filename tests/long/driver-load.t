@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A reader that keeps up loses nothing: selftests/ntrace/load_test, on hardware
+# of each size. Only with one hart and --icount are the guest's timers the
+# guest's alone.
+. "$(dirname "$0")/../lib/tap.sh"
+
+make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
+
+keeps_up() { # BOARD-OPTIONS...
+	"$top/tools/board/board" run --timeout 600 "$@" -- \
+		"NTRACE_LOAD_SECONDS=${NTRACE_LOAD_SECONDS:-10} /usr/lib/selftests/ntrace/load_test -t reader_that_keeps_up_loses_nothing"
+}
+
+plan 4
+ok "6.12, 1 hart, --icount" keeps_up --kernel 6.12 --icount
+ok "7.2, 1 hart, --icount" keeps_up --kernel 7.2 --icount
+ok "6.12, 4 harts" keeps_up --kernel 6.12 --harts 4
+ok "6.12, minimal hardware, --icount" keeps_up --kernel 6.12 --icount --model caps=minimal
+done_testing

@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Recordings on the board, with perf of the guest's kernel: what perf decodes is
+# what ran (the board's truth), and the host's perf says the same as the guest's.
+# KERNEL=6.12|7.2
+. "$(dirname "$0")/lib/tap.sh"
+
+kernel=${KERNEL:-6.12}
+dir=$O/tests/perf-board-$kernel
+host=$O/perf/7.2/x86_64/perf
+[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+
+make -C "$top" tool guest-tools plugin modules KVERS="$kernel" >"$tap_tmp/make" 2>&1 &&
+	"$top/tools/perf/build.sh" "$kernel" riscv64 >>"$tap_tmp/make" 2>&1 &&
+	"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
+plan 12
+
+rm -rf "$dir" && mkdir -p "$dir/out"
+cat >"$dir/out/record" <<'E2'
+cp /proc/cpuinfo /out/cpuinfo
+cd /tmp
+export PERF_BUILDID_DIR=/tmp/debug
+record() { perf --buildid-dir /tmp/debug record "$@" >>/out/record.log 2>&1; }
+head -c 100000 /usr/bin/busybox >some
+# one program, user code only
+record -m,16M -e ntrace//u -o one.data -- busybox sha256sum some || exit 1
+# a small one, decoded here too
+record -m,4M -e ntrace//u -o true.data -- busybox true || exit 1
+perf --buildid-dir /tmp/debug script -i true.data --itrace=be -F comm,tid,cpu,time,ip,sym,addr \
+	>/tmp/true.guest 2>/out/guest.err
+# all CPUs, kernel included
+record --kcore -a -m,16M -e ntrace// -o all.data -- sh -c 'ls -lR /usr/lib/riscv64-linux-gnu >/dev/null; sort /etc/passwd' || exit 1
+# what cannot be
+perf record -e ntrace/mode=5/ -o no.data -- true 2>/out/refused && exit 1
+perf record -k mono -e ntrace// -o no.data -- true 2>>/out/refused && exit 1
+cp -r one.data true.data true.guest all.data debug /out
+E2
+
+# apart, as most of what ran is not in it: the truth would miss it
+cat >"$dir/out/snapshot" <<'E2'
+cd /tmp
+perf record -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- ls -l /usr/lib >>/out/record.log 2>&1 || exit 1
+cp -r snap.data /out
+E2
+
+board() { # SCRIPT OPTIONS...
+	script=$1; shift
+	"$top/tools/board/board" run --kernel "$kernel" --harts 2 --out "$dir/out" --timeout 500 "$@" -- sh "/out/$script"
+}
+ok "recorded on 2 harts, Linux $kernel" board record --truth "$dir/truth"
+ok "snapshot" board snapshot
+cat "$dir/out/record.log" 2>/dev/null | sed 's/^/# /'
+
+# the guest's files, where perf looks for them with --symfs
+symfs=$dir/symfs
+mkdir -p "$symfs"
+cp -a "$O/root/guest/." "$symfs/"
+cp "$O/perf/$kernel/riscv64/perf" "$symfs/usr/bin/perf"
+rm -rf "$symfs/.debug" && cp -a "$dir/out/debug" "$symfs/.debug"
+
+script() { "$host" script --symfs "$symfs" "$@" 2>"$tap_tmp/err"; }
+
+# The code that was executed, as `ntrace verify` takes it. The truth is by hart; Linux
+# counts from the hart that won the race to boot.
+ranges() {
+	script -i "$dir/out/$1" --itrace=ed+o | awk '
+		NR == FNR { if ($1 == "processor") cpu = $3; else if ($1 == "hart" && $2 == ":") hart[cpu] = $3; next }
+		/^range cpu/ { print hart[$3], $4, $5, $6 }
+		/^cpu [0-9]+: (error|lost)/ { print hart[$2 + 0], "gap" }
+		/^cpu [0-9]+: start/ { print hart[$2 + 0], "start" }' "$dir/out/cpuinfo" -
+}
+
+verify() {
+	{ ranges one.data; ranges true.data; ranges all.data; } |
+		"$O/bin/ntrace" verify --truth "$dir/truth/hart0.truth" --truth "$dir/truth/hart1.truth" --decoded - |
+		tee "$tap_tmp/verified"
+}
+
+errors() {
+	[ -e "$dir/out/$1" ] || { echo "no $1"; return; }
+	script -i "$dir/out/$1" --itrace=e | grep -c 'instruction trace error'
+}
+
+is "no errors in one program" "$(errors one.data)" 0
+is "no errors system-wide" "$(errors all.data)" 0
+verify | sed 's/^/# /'
+last=$(tail -n 1 "$tap_tmp/verified")
+figure "decoded is what ran: $last"
+ok "decoded is what ran, in order, on each hart" \
+	grep -q '^[1-9][0-9]* instructions compared, 0 differences, .* 0 missing' "$tap_tmp/verified"
+ok "millions of instructions were compared" [ "$(echo "$last" | awk '{ print $1 + 0 }')" -gt 5000000 ]
+
+script -i "$dir/out/true.data" --itrace=be -F comm,tid,cpu,time,ip,sym,addr >"$tap_tmp/host"
+figure "branches of a small program: $(wc -l <"$tap_tmp/host") lines"
+ok "the host's perf says what the guest's perf says" cmp "$dir/out/true.guest" "$tap_tmp/host"
+ok "and that is something" [ "$(wc -l <"$tap_tmp/host")" -gt 1000 ]
+
+script -i "$dir/out/all.data" --itrace=c -F comm,tid,cpu,time,ip,sym,addr,flags >"$tap_tmp/all"
+figure "calls system-wide: $(wc -l <"$tap_tmp/all")"
+ok "kernel functions by name, system calls too" grep -q 'syscall .* handle_exception' "$tap_tmp/all"
+ok "threads of several programs" [ "$(awk '{ print $1 }' "$tap_tmp/all" | sort -u | grep -cE '^(ls|busybox|sort|sh|sleep)$')" -ge 3 ]
+ok "a snapshot has trace" [ "$(script -i "$dir/out/snap.data" --itrace=b | grep -c branches)" -gt 1000 ]
+ok "what cannot be is refused by a sentence" grep -q 'Cannot use clockid' "$dir/out/refused"
+done_testing

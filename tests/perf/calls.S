@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Three rounds of a call with a call in it, then a system call. */
+	.option norelax
+	.globl	_start
+	.type	_start, @function
+_start:	li	a0, 3
+1:	jal	outer
+	addi	a0, a0, -1
+	bnez	a0, 1b
+	j	done
+	.size	_start, . - _start
+
+	.type	outer, @function
+outer:	addi	sp, sp, -16
+	sd	ra, 0(sp)
+	jal	inner
+	ld	ra, 0(sp)
+	addi	sp, sp, 16
+	ret
+	.size	outer, . - outer
+
+	.type	inner, @function
+inner:	ret
+	.size	inner, . - inner
+
+	.type	done, @function
+done:	nop
+	ecall
+	nop
+	.size	done, . - done

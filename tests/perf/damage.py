@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Damage a perf.data file of mkcalls.py at random, the same way for the same seed.
+
+    damage.py IN OUT SEED      prints what was done
+
+Two of three are damaged in what concerns N-Trace only: the metadata, the
+PERF_RECORD_AUX and PERF_RECORD_AUXTRACE records, and the trace. The third may be
+hit anywhere, or cut short.
+"""
+import random
+import struct
+import sys
+
+
+def records(data):
+    """(type, start, end) of each record and, as type 'trace', of the bytes of trace"""
+    data_at, size = struct.unpack_from('<QQ', data, 40)
+    at = data_at
+    while at < data_at + size:
+        type_, _, length = struct.unpack_from('<IHH', data, at)
+        yield type_, at, at + length
+        at += length
+        if type_ == 71:
+            trace, = struct.unpack_from('<Q', data, at - length + 8)
+            yield 'trace', at, at + trace
+            at += trace
+
+
+def damage(data, rnd):
+    kind = rnd.randrange(3)
+    if kind == 2 and rnd.randrange(4) == 0:
+        cut = rnd.randrange(len(data))
+        del data[cut:]
+        return f'cut at {cut}'
+    places = [(s + 8, e) for t, s, e in records(data)
+              if (kind == 0 and t in (70, 11, 71)) or (kind == 1 and t == 'trace')] or [(0, len(data))]
+    done = []
+    for _ in range(rnd.choice((1, 1, 2, 4, 16))):
+        at = rnd.randrange(*rnd.choice(places))
+        how = rnd.randrange(3)
+        data[at] = (data[at] ^ 1 << rnd.randrange(8), rnd.randrange(256), rnd.choice((0, 255)))[how]
+        done.append(f'{at}={data[at]:#x}')
+    return f'kind {kind}: {" ".join(done)}'
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    with open(sys.argv[1], 'rb') as f:
+        content = bytearray(f.read())
+    print(damage(content, random.Random(int(sys.argv[3]))))
+    with open(sys.argv[2], 'wb') as f:
+        f.write(content)

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Write perf.data of calls.S, in one of several states of health.
+
+    mkcalls.py PROGRAM PERF.DATA [WHAT]
+
+Messages are put together by hand from what the program does, not by an encoder.
+"""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'ntt')]
+import ntt       # noqa: E402
+import perfdata  # noqa: E402
+
+PID = 1234
+BASE = 0x10000
+START = 1000000                  # ticks of 100 ns
+KERNEL = 0xffffffff80000000
+CONFIG = {'src_bits': 0, 'extend': False, 'xlen': 64}
+
+
+def message(name, **fields):
+    return ntt.encode(name, {k.replace('_', '-'): v for k, v in fields.items()}, CONFIG)
+
+
+def ownership(tid, priv=0, **stamp):
+    return message('Ownership', PROCESS=tid << 5 | priv << 2 | 2, **stamp)
+
+
+def trace(tid=PID, context=True, time=True, icnt_error=0, start=START):
+    """The rounds in HTM: a message for each return, with the loop's branch in HIST"""
+    stamp = {'TSTAMP': start} if time else {}
+    delta = {'TSTAMP': 2} if time else {}
+    out = message('ProgTraceSync', SYNC=5, I_CNT=0, F_ADDR=BASE >> 1, **stamp)
+    if context:
+        out += ownership(tid, **({'TSTAMP': 0} if time else {}))
+    ref, icnt, hist = BASE, 1, 1
+    for rounds in range(3):
+        # jal, addi, sd, jal, ret from inner
+        for target, count in ((BASE + 0x14, 7), (BASE + 0x6, 3)):
+            out += message('IndirectBranchHist', B_TYPE=0, I_CNT=icnt + count + icnt_error,
+                           U_ADDR=(target ^ ref) >> 1, HIST=hist, **delta)
+            ref, icnt, hist = target, 0, 1
+        icnt, hist = 2, 2 | (rounds < 2)        # addi, bnez
+    # j, nop, and the exception before ecall retires
+    out += message('IndirectBranchHist', B_TYPE=1, I_CNT=icnt + 2, U_ADDR=(KERNEL ^ ref) >> 1,
+                   HIST=hist, **delta)
+    return out + message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, **delta)
+
+
+def ns(ticks):
+    return ticks * 100
+
+
+def session(file, data, program, cpu=0, aux=True, flags=0, tid=PID):
+    file.comm(PID, 'calls')
+    file.mmap(PID, BASE, 0x1000, 0x1000, os.path.abspath(program))
+    if aux:
+        file.aux(0, len(data), ns(START + 1000), tid, cpu, flags)
+    file.trace(data, cpu=cpu)
+    file.finished_round()
+    file.exit(PID, ns(START + 2000))
+    return file
+
+
+def make(what, program):
+    file = perfdata.File
+    if what == 'good':
+        return session(file(), trace(), program)
+    if what == 'no-aux-record':
+        return session(file(), trace(), program, aux=False)
+    if what == 'no-context':
+        result = file(config=perfdata.TIMESTAMP)
+        result.switch_in(PID, PID, ns(START - 10))
+        return session(result, trace(context=False), program, tid=0)
+    if what == 'no-time':
+        return session(file(config=perfdata.CONTEXT), trace(time=False), program)
+    if what == 'unknown-thread':
+        return session(file(), trace(tid=77), program)
+    if what == 'truncated':
+        data = trace()
+        return session(file(), data[:len(data) - 5], program, flags=perfdata.AUX_TRUNCATED)
+    if what == 'wrong-icnt':
+        return session(file(), trace(icnt_error=1), program)
+    if what == 'no-metadata-for-cpu':
+        return session(file(), trace(), program, cpu=3)
+    if what == 'other-magic':
+        return session(file(magic=1), trace(), program)
+    if what == 'later-version':
+        return session(file(version=2 << 32), trace(), program)
+    if what == 'later-minor':
+        return session(file(version=1 << 32 | 7), trace(), program)
+    if what == 'too-many-cpus':
+        return session(file(nr_cpus=1 << 62), trace(), program)
+    if what == 'short-metadata':
+        return session(file(cut=12), trace(), program)
+    if what == 'bad-src-bits':
+        return session(file(src_bits=99), trace(), program)
+    if what == 'late-mapping':
+        return late_mapping(file(), program)
+    raise SystemExit(f'{sys.argv[0]}: unknown {what}')
+
+
+def late_mapping(file, program):
+    """The program is mapped between two runs at the same addresses: the first has no code"""
+    first, second = trace(), trace(start=START + 2000)
+    file.comm(PID, 'calls')
+    file.aux(0, len(first), ns(START + 1000), PID)
+    file.mmap(PID, BASE, 0x1000, 0x1000, os.path.abspath(program), time=ns(START + 1500))
+    file.aux(len(first), len(second), ns(START + 3000), PID)
+    file.trace(first + second)
+    file.finished_round()
+    file.exit(PID, ns(START + 4000))
+    return file
+
+
+if __name__ == '__main__':
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    make(sys.argv[3] if len(sys.argv) == 4 else 'good', sys.argv[1]).save(sys.argv[2])

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Recording N-Trace: what perf record must set up for an event of the PMU
+ * "ntrace", and what it must write down for a decoder on another machine.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/ntrace.h>
+#include <linux/zalloc.h>
+
+#include <internal/lib.h> // page_size
+#include <perf/cpumap.h>
+
+#include "../../../util/auxtrace.h"
+#include "../../../util/cpumap.h"
+#include "../../../util/debug.h"
+#include "../../../util/evlist.h"
+#include "../../../util/evsel.h"
+#include "../../../util/mmap.h"
+#include "../../../util/ntrace.h"
+#include "../../../util/ntrace-compat.h"
+#include "../../../util/perf_api_probe.h"
+#include "../../../util/pmu.h"
+#include "../../../util/pmus.h"
+#include "../../../util/record.h"
+#include "../../../util/session.h"
+#include "../../../util/target.h"
+#include "../../../util/tsc.h"
+
+#define KiB(x) ((x) * 1024)
+#define MiB(x) ((x) * 1024 * 1024)
+
+struct ntrace_recording {
+	struct auxtrace_record	itr;
+	struct perf_pmu		*pmu;
+	struct evlist		*evlist;
+	bool			snapshot_mode;
+	/* for each mmap: its buffer was filled once, so that all of it is trace */
+	bool			*wrapped;
+	int			nr_wrapped;
+};
+
+/* One buffer for each CPU, else one for each thread */
+static bool ntrace_is_per_cpu(struct evlist *evlist)
+{
+	struct perf_cpu_map *cpus = ntrace_evlist_core(evlist)->user_requested_cpus;
+
+	return !perf_cpu_map__is_any_cpu_or_is_empty(cpus);
+}
+
+static struct ntrace_recording *to_recording(struct auxtrace_record *itr)
+{
+	return container_of(itr, struct ntrace_recording, itr);
+}
+
+/* -------------------------------------------------- what the hardware is */
+
+/* A number that the driver shows in cpuN/ of the PMU, or @none */
+static u64 ntrace_cpu_attr(const struct perf_pmu *pmu, struct perf_cpu cpu, const char *name,
+			   u64 none)
+{
+	unsigned long long value;
+	char path[64], text[32];
+
+	snprintf(path, sizeof(path), "cpu%d/%s", cpu.cpu, name);
+	if (perf_pmu__scan_file(pmu, path, "%31s", text) != 1)
+		return none;
+	errno = 0;
+	value = strtoull(text, NULL, 0);
+	return errno ? none : value;
+}
+
+/*
+ * perf starts from these bits, and lets the terms that the user typed replace
+ * them field by field (see perf_pmu__config()).
+ */
+void ntrace_pmu_default_config(const struct perf_pmu *pmu, struct perf_event_attr *attr)
+{
+	struct perf_cpu cpu = { .cpu = 0 };
+
+	if (pmu->cpus && perf_cpu_map__nr(pmu->cpus) > 0)
+		cpu = perf_cpu_map__cpu(pmu->cpus, 0);
+	if (cpu.cpu < 0)
+		cpu.cpu = 0;
+	attr->config = ntrace_cpu_attr(pmu, cpu, "default_config", 0) & NTRACE_CONFIG_VALID;
+}
+
+/* The CPUs that the metadata describes: all with an encoder, as tasks may run on any */
+static const struct perf_cpu_map *ntrace_cpus(struct ntrace_recording *rec)
+{
+	return rec->pmu->cpus;
+}
+
+static struct evsel *ntrace_evsel(struct ntrace_recording *rec, struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel->core.attr.type == rec->pmu->type)
+			return evsel;
+	}
+	return NULL;
+}
+
+/* --------------------------------------------------------------- metadata */
+
+static size_t ntrace_info_priv_size(struct auxtrace_record *itr,
+				    struct evlist *evlist __maybe_unused)
+{
+	int nr = perf_cpu_map__nr(ntrace_cpus(to_recording(itr)));
+
+	return (NTRACE_INFO_HEADER_MAX + nr * NTRACE_INFO_CPU_MAX) * sizeof(u64);
+}
+
+static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu, u64 config,
+				 __u64 *word)
+{
+	word[NTRACE_INFO_CPU_ID] = cpu.cpu;
+	word[NTRACE_INFO_CPU_IMPL] = ntrace_cpu_attr(pmu, cpu, "impl", 0);
+	word[NTRACE_INFO_CPU_CONFIG] = config;
+	word[NTRACE_INFO_CPU_SRC_BITS] = ntrace_cpu_attr(pmu, cpu, "src_bits", 0);
+	if (config & NTRACE_CONFIG_INHIBIT_SRC)
+		word[NTRACE_INFO_CPU_SRC_BITS] = 0;
+	word[NTRACE_INFO_CPU_SRC_ID] = ntrace_cpu_attr(pmu, cpu, "src_id", 0);
+	word[NTRACE_INFO_CPU_TS_WIDTH] = ntrace_cpu_attr(pmu, cpu, "timestamp/width", 64);
+	word[NTRACE_INFO_CPU_TS_FREQ] = ntrace_cpu_attr(pmu, cpu, "timestamp/frequency", 0);
+	word[NTRACE_INFO_CPU_IR_MODE] = ntrace_cpu_attr(pmu, cpu, "implicit_return_mode", 0);
+	word[NTRACE_INFO_CPU_XLEN] = __riscv_xlen;
+}
+
+/*
+ * The clock of perf is the time CSR, scaled: the kernel says how in the page
+ * of any event (arch_perf_update_userpage()).
+ */
+static void ntrace_info_fill_time(struct evlist *evlist, __u64 *word)
+{
+	struct perf_event_mmap_page *pc = ntrace_evlist_mmap(evlist)[0].core.base;
+	struct perf_tsc_conversion tc = { .time_mult = 0 };
+
+	if (!pc || perf_read_tsc_conversion(pc, &tc) || !tc.time_mult) {
+		pr_warning("The kernel does not tell how its clock runs: trace will be without times\n");
+		return;
+	}
+	word[NTRACE_INFO_TIME_SHIFT] = tc.time_shift;
+	word[NTRACE_INFO_TIME_MULT] = tc.time_mult;
+	word[NTRACE_INFO_TIME_ZERO] = tc.time_zero;
+	word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_TIME_CONV;
+}
+
+static int ntrace_info_fill(struct auxtrace_record *itr, struct perf_session *session,
+			    struct perf_record_auxtrace_info *info, size_t priv_size)
+{
+	struct ntrace_recording *rec = to_recording(itr);
+	const struct perf_cpu_map *cpus = ntrace_cpus(rec);
+	struct evsel *evsel = ntrace_evsel(rec, session->evlist);
+	__u64 *word = info->priv;
+	struct perf_cpu cpu;
+	unsigned int i;
+
+	if (priv_size != ntrace_info_priv_size(itr, session->evlist) || !evsel)
+		return -EINVAL;
+	if (!ntrace_evlist_core(session->evlist)->nr_mmaps)
+		return -EINVAL;
+
+	info->type = NTRACE_AUXTRACE_TYPE;
+	word[NTRACE_INFO_MAGIC] = NTRACE_INFO_MAGIC_VALUE;
+	word[NTRACE_INFO_VERSION] = (u64)NTRACE_INFO_VERSION_MAJOR << 32 |
+				    NTRACE_INFO_VERSION_MINOR;
+	word[NTRACE_INFO_HEADER_WORDS] = NTRACE_INFO_HEADER_MAX;
+	word[NTRACE_INFO_CPU_WORDS] = NTRACE_INFO_CPU_MAX;
+	word[NTRACE_INFO_NR_CPUS] = perf_cpu_map__nr(cpus);
+	word[NTRACE_INFO_PMU_TYPE] = rec->pmu->type;
+	word[NTRACE_INFO_FLAGS] = rec->snapshot_mode ? NTRACE_INFO_FLAG_SNAPSHOT : 0;
+	if (ntrace_is_per_cpu(session->evlist))
+		word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_PER_CPU;
+	ntrace_info_fill_time(session->evlist, word);
+
+	word += NTRACE_INFO_HEADER_MAX;
+	perf_cpu_map__for_each_cpu(cpu, i, cpus) {
+		ntrace_info_fill_cpu(rec->pmu, cpu, evsel->core.attr.config, word);
+		word += NTRACE_INFO_CPU_MAX;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- options */
+
+static int ntrace_setup_evsel(struct ntrace_recording *rec, struct evlist *evlist,
+			      struct record_opts *opts, struct evsel **found)
+{
+	struct evsel *evsel, *ours = NULL;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel->core.attr.type != rec->pmu->type)
+			continue;
+		if (ours) {
+			pr_err("There may be only one " NTRACE_PMU_NAME " event\n");
+			return -EINVAL;
+		}
+		evsel->core.attr.freq = 0;
+		evsel->core.attr.sample_period = 1;
+		evsel->no_aux_samples = true;
+		evsel->needs_auxtrace_mmap = true;
+		opts->full_auxtrace = true;
+		ours = evsel;
+	}
+	*found = ours;
+	return 0;
+}
+
+/* Sizes that the user did not give. An unprivileged one may lock 516 KiB by default. */
+static void ntrace_default_pages(struct record_opts *opts, size_t privileged_size)
+{
+	if (perf_event_paranoid_check(-1)) {
+		opts->auxtrace_mmap_pages = privileged_size / page_size;
+		return;
+	}
+	opts->auxtrace_mmap_pages = KiB(128) / page_size;
+	if (opts->mmap_pages == UINT_MAX)
+		opts->mmap_pages = KiB(256) / page_size;
+}
+
+static int ntrace_snapshot_sizes(struct record_opts *opts)
+{
+	if (!opts->auxtrace_snapshot_size && !opts->auxtrace_mmap_pages)
+		ntrace_default_pages(opts, MiB(4));
+	if (!opts->auxtrace_snapshot_size)
+		opts->auxtrace_snapshot_size = opts->auxtrace_mmap_pages * (size_t)page_size;
+	if (!opts->auxtrace_mmap_pages) {
+		size_t pages = DIV_ROUND_UP(opts->auxtrace_snapshot_size, page_size);
+
+		opts->auxtrace_mmap_pages = roundup_pow_of_two(pages);
+	}
+	if (opts->auxtrace_snapshot_size > opts->auxtrace_mmap_pages * (size_t)page_size) {
+		pr_err("Snapshot size %zu must not be greater than AUX area tracing mmap size %zu\n",
+		       opts->auxtrace_snapshot_size,
+		       opts->auxtrace_mmap_pages * (size_t)page_size);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int ntrace_sample_sizes(struct evlist *evlist, struct record_opts *opts)
+{
+	struct evsel *evsel;
+	size_t max = 0;
+
+	evlist__for_each_entry(evlist, evsel)
+		max = max_t(size_t, max, evsel->core.attr.aux_sample_size);
+	if (!opts->auxtrace_mmap_pages)
+		opts->auxtrace_mmap_pages =
+			roundup_pow_of_two(DIV_ROUND_UP(max_t(size_t, max, 1), page_size));
+	if (max > opts->auxtrace_mmap_pages * (size_t)page_size) {
+		pr_err("Sample size %zu must not be greater than AUX area tracing mmap size %zu\n",
+		       max, opts->auxtrace_mmap_pages * (size_t)page_size);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int ntrace_buffer_sizes(struct evlist *evlist, struct record_opts *opts,
+			       struct evsel *evsel)
+{
+	size_t size, min = KiB(8);
+	int err = 0;
+
+	if (opts->auxtrace_snapshot_mode)
+		err = ntrace_snapshot_sizes(opts);
+	else if (opts->auxtrace_sample_mode)
+		err = ntrace_sample_sizes(evlist, opts);
+	else if (!opts->auxtrace_mmap_pages)
+		ntrace_default_pages(opts, MiB(4));
+	if (err)
+		return err;
+
+	if (opts->auxtrace_snapshot_mode || opts->auxtrace_sample_mode)
+		min = KiB(4);
+	size = opts->auxtrace_mmap_pages * (size_t)page_size;
+	if (size < min || !is_power_of_2(size)) {
+		pr_err("Invalid mmap size for N-Trace: must be at least %zuKiB and a power of 2\n",
+		       min / 1024);
+		return -EINVAL;
+	}
+	if (!opts->auxtrace_snapshot_mode && !opts->auxtrace_sample_mode)
+		evsel->core.attr.aux_watermark = min_t(size_t, size / 4, UINT_MAX);
+	return 0;
+}
+
+static int ntrace_check_options(struct record_opts *opts)
+{
+	if (opts->auxtrace_snapshot_mode && !opts->full_auxtrace) {
+		pr_err("Snapshot mode (-S option) requires an ntrace event (-e ntrace//)\n");
+		return -EINVAL;
+	}
+	if (opts->auxtrace_snapshot_mode && opts->auxtrace_sample_mode) {
+		pr_err("Snapshot mode (-S option) and AUX area sampling (--aux-sample) cannot be used together\n");
+		return -EINVAL;
+	}
+	if (opts->use_clockid) {
+		pr_err("Cannot use clockid (-k option) with ntrace: trace is in the time of perf's own clock\n");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* A dummy event carries mmap, comm, fork and switch events, with time and CPU */
+static int ntrace_add_tracking(struct evlist *evlist, struct record_opts *opts,
+			       struct evsel *evsel, bool per_cpu)
+{
+	/* tasks move: with -C, what is mapped on the other CPUs counts too */
+	bool system_wide = opts->target.cpu_list && !evsel->core.attr.exclude_user;
+	struct evsel *tracking = evlist__add_aux_dummy(evlist, system_wide);
+
+	if (!tracking)
+		return -ENOMEM;
+	evlist__set_tracking_event(evlist, tracking);
+	evsel__set_sample_bit(tracking, TIME);
+	if (per_cpu) {
+		evsel__set_sample_bit(tracking, CPU);
+		if (!record_opts__no_switch_events(opts) && perf_can_record_switch_events()) {
+			opts->record_switch_events = true;
+			tracking->immediate = true;
+		}
+	}
+	evsel__reset_sample_bit(tracking, BRANCH_STACK);
+	return 0;
+}
+
+static int ntrace_recording_options(struct auxtrace_record *itr, struct evlist *evlist,
+				    struct record_opts *opts)
+{
+	struct ntrace_recording *rec = to_recording(itr);
+	bool per_cpu = ntrace_is_per_cpu(evlist);
+	struct evsel *evsel;
+	int err;
+
+	rec->evlist = evlist;
+	rec->snapshot_mode = opts->auxtrace_snapshot_mode;
+
+	err = ntrace_setup_evsel(rec, evlist, opts, &evsel);
+	if (!err)
+		err = ntrace_check_options(opts);
+	if (err || !opts->full_auxtrace)
+		return err;
+
+	err = ntrace_buffer_sizes(evlist, opts, evsel);
+	if (err)
+		return err;
+
+	/* The AUX buffer belongs to the first event of an mmap */
+	evlist__to_front(evlist, evsel);
+	/* PERF_RECORD_AUX tells where trace stopped: the decoder needs when and on which CPU */
+	evsel__set_sample_bit(evsel, TIME);
+	evsel__set_sample_bit(evsel, TID);
+	evsel__set_sample_bit(evsel, CPU);
+
+	if (!evsel->core.attr.exclude_kernel && perf_can_record_text_poke_events() &&
+	    perf_can_record_cpu_wide())
+		opts->text_poke = true;
+
+	return ntrace_add_tracking(evlist, opts, evsel, per_cpu);
+}
+
+/* --------------------------------------------------------------- snapshot */
+
+static int ntrace_parse_snapshot_options(struct auxtrace_record *itr __maybe_unused,
+					 struct record_opts *opts, const char *str)
+{
+	unsigned long long size = 0;
+	char *end;
+
+	if (str) {
+		size = strtoull(str, &end, 0);
+		if (*end || size > SIZE_MAX)
+			return -1;
+	}
+	opts->auxtrace_snapshot_mode = true;
+	opts->auxtrace_snapshot_size = size;
+	return 0;
+}
+
+static int ntrace_snapshot_start(struct auxtrace_record *itr)
+{
+	struct ntrace_recording *rec = to_recording(itr);
+	struct evsel *evsel = ntrace_evsel(rec, rec->evlist);
+
+	return evsel ? evsel__disable(evsel) : -EINVAL;
+}
+
+static int ntrace_snapshot_finish(struct auxtrace_record *itr)
+{
+	struct ntrace_recording *rec = to_recording(itr);
+	struct evsel *evsel = ntrace_evsel(rec, rec->evlist);
+
+	return evsel ? evsel__enable(evsel) : -EINVAL;
+}
+
+static int ntrace_grow_wrapped(struct ntrace_recording *rec, int idx)
+{
+	int nr = max(idx + 1, 2 * rec->nr_wrapped);
+	bool *wrapped;
+
+	if (idx < rec->nr_wrapped)
+		return 0;
+	wrapped = realloc(rec->wrapped, nr * sizeof(*wrapped));
+	if (!wrapped)
+		return -ENOMEM;
+	memset(wrapped + rec->nr_wrapped, 0, (nr - rec->nr_wrapped) * sizeof(*wrapped));
+	rec->wrapped = wrapped;
+	rec->nr_wrapped = nr;
+	return 0;
+}
+
+/* Pages are new and zero: trace behind the head has been there before it */
+static bool ntrace_has_data(const unsigned char *data, size_t start, size_t end)
+{
+	static const unsigned char zero[512];
+
+	for (; start < end; start += sizeof(zero)) {
+		if (memcmp(data + start, zero, min(sizeof(zero), end - start)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * *head counts on over the end of the buffer, or starts again at 0 there: both
+ * are right in snapshot mode. Without a wrap, *old to *head is the new trace.
+ */
+static int ntrace_find_snapshot(struct auxtrace_record *itr, int idx, struct auxtrace_mmap *mm,
+				unsigned char *data, u64 *head, u64 *old)
+{
+	struct ntrace_recording *rec = to_recording(itr);
+	int err = ntrace_grow_wrapped(rec, idx);
+
+	if (err)
+		return err;
+	if (*head >= mm->len) {
+		if (*head - *old > mm->len)
+			*old = *head - mm->len;
+		return 0;
+	}
+	if (!rec->wrapped[idx] && (*head < *old || ntrace_has_data(data, *head, mm->len)))
+		rec->wrapped[idx] = true;
+	if (rec->wrapped[idx]) {
+		*old = *head;
+		*head += mm->len;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------- init */
+
+/* Trace has its own times; nothing needs the time of reading the buffer */
+static u64 ntrace_reference(struct auxtrace_record *itr __maybe_unused)
+{
+	return 0;
+}
+
+static void ntrace_recording_free(struct auxtrace_record *itr)
+{
+	struct ntrace_recording *rec = to_recording(itr);
+
+	zfree(&rec->wrapped);
+	free(rec);
+}
+
+static struct auxtrace_record *ntrace_recording_init(struct perf_pmu *pmu, int *err)
+{
+	struct ntrace_recording *rec;
+
+	if (!pmu->cpus || perf_cpu_map__is_any_cpu_or_is_empty(pmu->cpus)) {
+		pr_err(NTRACE_PMU_NAME ": the driver names no CPU with a trace encoder (cpumask is missing or empty)\n");
+		*err = -EINVAL;
+		return NULL;
+	}
+	rec = zalloc(sizeof(*rec));
+	if (!rec) {
+		*err = -ENOMEM;
+		return NULL;
+	}
+	rec->pmu = pmu;
+	rec->itr.recording_options = ntrace_recording_options;
+	rec->itr.info_priv_size = ntrace_info_priv_size;
+	rec->itr.info_fill = ntrace_info_fill;
+	rec->itr.free = ntrace_recording_free;
+	rec->itr.parse_snapshot_options = ntrace_parse_snapshot_options;
+	rec->itr.snapshot_start = ntrace_snapshot_start;
+	rec->itr.snapshot_finish = ntrace_snapshot_finish;
+	rec->itr.find_snapshot = ntrace_find_snapshot;
+	rec->itr.reference = ntrace_reference;
+	rec->itr.read_finish = auxtrace_record__read_finish;
+	rec->itr.default_aux_sample_size = KiB(4);
+	*err = 0;
+	return &rec->itr;
+}
+
+struct auxtrace_record *auxtrace_record__init(struct evlist *evlist, int *err)
+{
+	struct perf_pmu *pmu = perf_pmus__find(NTRACE_PMU_NAME);
+	struct evsel *evsel;
+
+	*err = 0;
+	if (!pmu)
+		return NULL;
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel->core.attr.type == pmu->type)
+			return ntrace_recording_init(pmu, err);
+	}
+	return NULL;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* PMUs of RISC-V that perf must know by name. */
+#include <string.h>
+
+#include "../../../util/mem-events.h"
+#include "../../../util/ntrace.h"
+#include "../../../util/pmu.h"
+
+void perf_pmu__arch_init(struct perf_pmu *pmu)
+{
+	/* as the weak function that this one replaces */
+	if (pmu->is_core)
+		pmu->mem_events = perf_mem_events;
+
+	if (strcmp(pmu->name, NTRACE_PMU_NAME))
+		return;
+
+	pmu->auxtrace = true;
+	pmu->selectable = true;
+	pmu->is_uncore = false;
+	pmu->perf_event_attr_init_default = ntrace_pmu_default_config;
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * N-Trace: what code was at an address, for the one who executed there.
+ *
+ * User code comes from the maps of the process, kernel code from those of the
+ * machine (kcore, vmlinux, modules), machine mode's from the ELF file of the
+ * firmware, which nothing in perf.data names.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+
+#include "addr_location.h"
+#include "build-id.h"
+#include "debug.h"
+#include "dso.h"
+#include "dsos.h"
+#include "machine.h"
+#include "map.h"
+#include "ntrace-priv.h"
+#include "session.h"
+#include "thread.h"
+#include "util.h"
+#include "vdso.h"
+
+#ifndef EM_RISCV
+#define EM_RISCV 243
+#endif
+
+/* ----------------------------------------------------------------- firmware */
+
+static bool ntrace_firmware_check(const struct ntrace_firmware *fw)
+{
+	const Elf64_Ehdr *ehdr = fw->file;
+
+	if (fw->file_size < sizeof(*ehdr) || memcmp(ehdr->e_ident, ELFMAG, SELFMAG))
+		return false;
+	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_ident[EI_DATA] != ELFDATA2LSB)
+		return false;
+	if (ehdr->e_machine != EM_RISCV || ehdr->e_phentsize != sizeof(Elf64_Phdr))
+		return false;
+	return ehdr->e_phoff <= fw->file_size &&
+	       ehdr->e_phnum <= (fw->file_size - ehdr->e_phoff) / sizeof(Elf64_Phdr);
+}
+
+/* @bias is added to the addresses of the ELF file: a firmware may be position independent */
+static int ntrace_firmware_segments(struct ntrace_firmware *fw, u64 bias)
+{
+	const Elf64_Ehdr *ehdr = fw->file;
+	Elf64_Phdr phdr;
+	unsigned int i;
+
+	fw->segments = calloc(ehdr->e_phnum + 1, sizeof(*fw->segments));
+	if (!fw->segments)
+		return -ENOMEM;
+	for (i = 0; i < ehdr->e_phnum; i++) {
+		memcpy(&phdr, fw->file + ehdr->e_phoff + i * sizeof(phdr), sizeof(phdr));
+		if (phdr.p_type != PT_LOAD || !(phdr.p_flags & PF_X) || !phdr.p_filesz)
+			continue;
+		if (phdr.p_offset > fw->file_size ||
+		    phdr.p_filesz > fw->file_size - phdr.p_offset)
+			return -EINVAL;
+		fw->segments[fw->nr++] = (struct ntrace_segment) {
+			.addr = phdr.p_vaddr + bias,
+			.size = phdr.p_filesz,
+			.data = fw->file + phdr.p_offset,
+		};
+	}
+	return fw->nr ? 0 : -EINVAL;
+}
+
+static int ntrace_read_file(const char *path, void **data, size_t *size)
+{
+	FILE *fp = fopen(path, "r");
+	long len = -1;
+	int err = -EIO;
+
+	if (!fp)
+		return -errno;
+	if (!fseek(fp, 0, SEEK_END))
+		len = ftell(fp);
+	if (len > 0 && !fseek(fp, 0, SEEK_SET)) {
+		*data = malloc(len);
+		if (*data && fread(*data, 1, len, fp) == (size_t)len)
+			err = 0;
+		*size = len;
+	}
+	fclose(fp);
+	if (err)
+		zfree(data);
+	return err;
+}
+
+/* @spec is FILE, or FILE@BIAS */
+int ntrace_firmware_load(struct ntrace_firmware *fw, const char *spec)
+{
+	char *path = strdup(spec), *at;
+	u64 bias = 0;
+	int err;
+
+	if (!path)
+		return -ENOMEM;
+	at = strrchr(path, '@');
+	if (at) {
+		*at = '\0';
+		bias = strtoull(at + 1, NULL, 0);
+	}
+	err = ntrace_read_file(path, &fw->file, &fw->file_size);
+	if (!err)
+		err = ntrace_firmware_check(fw) ? ntrace_firmware_segments(fw, bias) : -EINVAL;
+	if (err)
+		pr_err("N-Trace: ntrace.firmware: %s: %s\n", path,
+		       err == -EINVAL ? "not an ELF file of RISC-V code" : strerror(-err));
+	free(path);
+	return err;
+}
+
+void ntrace_firmware_free(struct ntrace_firmware *fw)
+{
+	zfree(&fw->segments);
+	zfree(&fw->file);
+	fw->nr = 0;
+}
+
+/* ----------------------------------------------------------- address spaces */
+
+static struct ntrace_process *ntrace_process(struct ntrace *nt, pid_t pid)
+{
+	struct ntrace_process *process = NULL;
+	unsigned int low = 0, high = nt->nr_processes, mid;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (nt->processes[mid].pid == pid)
+			return &nt->processes[mid];
+		if (nt->processes[mid].pid < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	process = realloc(nt->processes, (nt->nr_processes + 1) * sizeof(*process));
+	if (!process)
+		return NULL;
+	nt->processes = process;
+	memmove(process + low + 1, process + low, (nt->nr_processes - low) * sizeof(*process));
+	nt->nr_processes++;
+	process[low].pid = pid;
+	process[low].space = nt->last_space++;
+	return &process[low];
+}
+
+static u64 ntrace_process_space(struct ntrace *nt, pid_t pid)
+{
+	struct ntrace_process *process = pid < 0 ? NULL : ntrace_process(nt, pid);
+
+	/* the process can be found again from its space */
+	return process ? (u64)process->space << 32 | (u32)pid : NTRACE_SPACE_UNKNOWN;
+}
+
+static bool ntrace_is_kernel(struct ntrace *nt, u64 addr)
+{
+	return addr >= nt->kernel_start;
+}
+
+static u64 ntrace_code_space(void *ctx, const struct nt_context *context)
+{
+	struct ntrace_queue *q = ctx;
+
+	if (context->has_priv && context->priv == NT_PRIV_M)
+		return NTRACE_SPACE_FIRMWARE;
+	if (context->has_priv && context->priv != NT_PRIV_U)
+		return NTRACE_SPACE_KERNEL;
+	ntrace_queue_set_thread(q, context);
+	return ntrace_process_space(q->nt, q->pid);
+}
+
+void ntrace_code_changed(struct ntrace *nt, pid_t pid)
+{
+	struct ntrace_process *process;
+	unsigned int i;
+
+	if (pid >= 0) {
+		process = ntrace_process(nt, pid);
+		if (process)
+			process->space = nt->last_space++;
+	}
+	for (i = 0; i < nt->queues.nr_queues; i++) {
+		struct ntrace_queue *q = nt->queues.queue_array[i].priv;
+
+		if (!q || (pid >= 0 && q->pid != pid))
+			continue;
+		memset(q->code, 0, NTRACE_NR_PAGES * sizeof(*q->code));
+		nt_image_invalidate(q->image);
+	}
+}
+
+/* -------------------------------------------------------------- perf's maps */
+
+/*
+ * perf finds files by name, on the machine where it runs: a program of the
+ * same name for another architecture must not be taken for the one that ran.
+ */
+static bool ntrace_dso_is_riscv(struct dso *dso, struct machine *machine)
+{
+	unsigned char header[20];
+
+	if (dso__data_read_offset(dso, machine, 0, header, sizeof(header)) != sizeof(header))
+		return true;
+	if (memcmp(header, ELFMAG, SELFMAG))
+		return true;
+	return (header[18] | header[19] << 8) == EM_RISCV;
+}
+
+/*
+ * perf finds the vDSO of the machine where it runs. The one of the recording is
+ * in the build-id cache, by the build id that the recording names.
+ */
+static void ntrace_vdso_load(struct ntrace *nt)
+{
+	struct dso *dso = dsos__find(&nt->machine->dsos, DSO__NAME_VDSO, false);
+	char path[PATH_MAX];
+	const struct build_id *bid;
+	size_t i;
+	int len;
+
+	nt->vdso_tried = true;
+	if (!dso)
+		return;
+	bid = dso__bid(dso);
+	len = snprintf(path, sizeof(path), "%s/" DSO__NAME_VDSO "/", buildid_dir);
+	for (i = 0; i < bid->size && len < (int)sizeof(path); i++)
+		len += snprintf(path + len, sizeof(path) - len, "%02x", bid->data[i]);
+	if (bid->size && len < (int)sizeof(path)) {
+		snprintf(path + len, sizeof(path) - len, "/vdso");
+		if (ntrace_read_file(path, &nt->vdso, &nt->vdso_size))
+			pr_debug("N-Trace: no vDSO at %s\n", path);
+	}
+	dso__put(dso);
+}
+
+static ssize_t ntrace_vdso_read(struct ntrace *nt, u64 offset, u8 *buf, size_t size)
+{
+	if (!nt->vdso_tried)
+		ntrace_vdso_load(nt);
+	if (!nt->vdso || offset >= nt->vdso_size)
+		return -1;
+	size = min(size, nt->vdso_size - (size_t)offset);
+	memcpy(buf, nt->vdso + offset, size);
+	return size;
+}
+
+/*
+ * The same file can be several objects to perf, by what events say of its
+ * inode, and only one of them gets the build id that the recording names.
+ */
+static void ntrace_dso_find_build_id(struct dso *dso, struct machine *machine)
+{
+	struct build_id bid;
+	struct dso *other;
+
+	if (dso__has_build_id(dso) || dso__data(dso)->status != DSO_DATA_STATUS_UNKNOWN)
+		return;
+	other = dsos__find(&machine->dsos, dso__long_name(dso), false);
+	if (other && other != dso && dso__has_build_id(other)) {
+		bid = *dso__bid(other);
+		dso__set_build_id(dso, &bid);
+	}
+	dso__put(other);
+}
+
+static ssize_t ntrace_dso_read(struct dso *dso, struct machine *machine, u64 offset, u8 *buf,
+			       size_t size)
+{
+	ssize_t len;
+
+	if (dso__data(dso)->status == DSO_DATA_STATUS_ERROR)
+		return -1;
+	ntrace_dso_find_build_id(dso, machine);
+	len = dso__data_read_offset(dso, machine, offset, buf, size);
+	if (len > 0 && dso__data(dso)->status == DSO_DATA_STATUS_OK &&
+	    !dso__data_status_seen(dso, DSO_DATA_STATUS_SEEN_ITRACE) &&
+	    !ntrace_dso_is_riscv(dso, machine)) {
+		pr_warning("N-Trace: %s is not of RISC-V: copy the program to this machine (perf archive), or use --symfs\n",
+			   dso__long_name(dso));
+		dso__data(dso)->status = DSO_DATA_STATUS_ERROR;
+		return -1;
+	}
+	if (len < 0)
+		pr_debug("N-Trace: cannot read code of %s\n", dso__long_name(dso));
+	return len;
+}
+
+static ssize_t ntrace_map_read(struct ntrace *nt, struct thread *thread, u8 cpumode, u64 addr,
+			       u8 *buf, size_t size)
+{
+	struct addr_location al;
+	struct dso *dso;
+	ssize_t len = -1;
+
+	addr_location__init(&al);
+	if (!thread__find_map(thread, cpumode, addr, &al))
+		goto out;
+	map__load(al.map);
+	dso = map__dso(al.map);
+	if (!dso)
+		goto out;
+	size = min_t(u64, size, map__end(al.map) - addr);
+	if (dso__is_vdso(dso))
+		len = ntrace_vdso_read(nt, map__map_ip(al.map, addr), buf, size);
+	if (len <= 0)
+		len = ntrace_dso_read(dso, nt->machine, map__map_ip(al.map, addr), buf, size);
+out:
+	addr_location__exit(&al);
+	return len;
+}
+
+/* Loading the kernel's map may replace it, and those of modules, by kcore's */
+static void ntrace_load_kernel(struct ntrace *nt)
+{
+	if (!nt->kernel_loaded && machine__kernel_map(nt->machine))
+		map__load(machine__kernel_map(nt->machine));
+	nt->kernel_loaded = true;
+}
+
+static ssize_t ntrace_space_read(struct ntrace_queue *q, u64 space, u64 addr, u8 *buf,
+				 size_t size)
+{
+	struct ntrace *nt = q->nt;
+	bool kernel = ntrace_is_kernel(nt, addr);
+	pid_t pid = kernel ? 0 : (pid_t)(u32)space;
+	struct thread *thread;
+	ssize_t len;
+
+	if (!kernel && space < NTRACE_SPACE_PROCESS)
+		return -1;
+	thread = machine__findnew_thread(nt->machine, pid, pid);
+	if (!thread)
+		return -1;
+	if (kernel)
+		ntrace_load_kernel(nt);
+	len = ntrace_map_read(nt, thread, kernel ? PERF_RECORD_MISC_KERNEL :
+						   PERF_RECORD_MISC_USER, addr, buf, size);
+	thread__put(thread);
+	return len;
+}
+
+/* The page that has @addr, from @addr's map on: maps end at pages, but not all begin there */
+static struct ntrace_page *ntrace_code_page(struct ntrace_queue *q, u64 space, u64 addr)
+{
+	u64 base = addr & ~(u64)(NTRACE_PAGE - 1);
+	struct ntrace_page *page;
+	ssize_t len;
+
+	if (ntrace_is_kernel(q->nt, addr))
+		space = NTRACE_SPACE_KERNEL;
+	page = &q->code[(base / NTRACE_PAGE ^ space ^ space >> 32) % NTRACE_NR_PAGES];
+	if (page->space == space && addr >= page->addr && addr < page->addr + page->size)
+		return page;
+
+	len = ntrace_space_read(q, space, base, page->data, NTRACE_PAGE);
+	if (len <= 0 || addr - base >= (u64)len) {
+		base = addr;
+		len = ntrace_space_read(q, space, base, page->data,
+					NTRACE_PAGE - addr % NTRACE_PAGE);
+	}
+	page->space = NTRACE_SPACE_NONE;
+	if (len <= 0)
+		return NULL;
+	page->space = space;
+	page->addr = base;
+	page->size = len;
+	return page;
+}
+
+static int ntrace_code_reader(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size)
+{
+	struct ntrace_queue *q = ctx;
+	struct ntrace_page *page;
+
+	if (space == NTRACE_SPACE_FIRMWARE)
+		return 0;
+	page = ntrace_code_page(q, space, addr);
+	if (!page)
+		return 0;
+	size = min_t(u64, size, page->addr + page->size - addr);
+	memcpy(buf, page->data + (addr - page->addr), size);
+	return size;
+}
+
+size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size)
+{
+	u64 space = ntrace_process_space(q->nt, q->pid);
+	size_t done = 0;
+	int len;
+
+	if (q->cpumode == PERF_RECORD_MISC_HYPERVISOR)
+		return nt_image_read(q->image, NTRACE_SPACE_FIRMWARE, addr, buf, size);
+	while (done < size) {
+		len = ntrace_code_reader(q, space, addr + done, buf + done, size - done);
+		if (len <= 0)
+			break;
+		done += len;
+	}
+	return done;
+}
+
+int ntrace_code_init(struct ntrace_queue *q)
+{
+	struct nt_image_reader reader = {
+		.space = ntrace_code_space,
+		.read = ntrace_code_reader,
+		.ctx = q,
+	};
+	struct ntrace_firmware *fw = &q->nt->firmware;
+	unsigned int i;
+
+	q->code = calloc(NTRACE_NR_PAGES, sizeof(*q->code));
+	q->image = nt_image_new();
+	if (!q->code || !q->image)
+		return -ENOMEM;
+	nt_image_set_reader(q->image, &reader);
+	for (i = 0; i < fw->nr; i++) {
+		if (nt_image_add(q->image, NTRACE_SPACE_FIRMWARE, fw->segments[i].addr,
+				 fw->segments[i].data, fw->segments[i].size))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+void ntrace_code_exit(struct ntrace_queue *q)
+{
+	nt_image_free(q->image);
+	q->image = NULL;
+	zfree(&q->code);
+}

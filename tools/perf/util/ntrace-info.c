@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* N-Trace: the metadata that perf record wrote, which may be anything. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+
+#include "debug.h"
+#include "ntrace-priv.h"
+
+#define NTRACE_MAX_CPUS		4096
+
+/* The words that this version knows; what an older file does not have is 0 */
+static u64 ntrace_word(const __u64 *words, u64 nr, unsigned int i)
+{
+	return i < nr ? words[i] : 0;
+}
+
+static int ntrace_info_check(const __u64 *word, u64 nr)
+{
+	u64 header, per_cpu, cpus;
+
+	if (nr <= NTRACE_INFO_NR_CPUS || word[NTRACE_INFO_MAGIC] != NTRACE_INFO_MAGIC_VALUE) {
+		pr_err("N-Trace: the metadata in this file is not N-Trace's. Was it recorded by a perf with N-Trace?\n");
+		return -EINVAL;
+	}
+	if (word[NTRACE_INFO_VERSION] >> 32 != NTRACE_INFO_VERSION_MAJOR) {
+		pr_err("N-Trace: the metadata has version %u.%u, this perf reads version %u. Decode with the perf that recorded.\n",
+		       (u32)(word[NTRACE_INFO_VERSION] >> 32), (u32)word[NTRACE_INFO_VERSION],
+		       NTRACE_INFO_VERSION_MAJOR);
+		return -EINVAL;
+	}
+	header = word[NTRACE_INFO_HEADER_WORDS];
+	per_cpu = word[NTRACE_INFO_CPU_WORDS];
+	cpus = word[NTRACE_INFO_NR_CPUS];
+	if (header <= NTRACE_INFO_NR_CPUS || header > nr || !per_cpu || per_cpu > nr ||
+	    !cpus || cpus > NTRACE_MAX_CPUS || cpus * per_cpu > nr - header) {
+		pr_err("N-Trace: the metadata is damaged: %llu words cannot hold %llu and %llu of %llu CPUs\n",
+		       (unsigned long long)nr, (unsigned long long)header,
+		       (unsigned long long)per_cpu, (unsigned long long)cpus);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void ntrace_info_parse_cpu(struct ntrace_cpu *cpu, const __u64 *word, u64 nr)
+{
+	cpu->cpu = ntrace_word(word, nr, NTRACE_INFO_CPU_ID);
+	cpu->impl = ntrace_word(word, nr, NTRACE_INFO_CPU_IMPL);
+	cpu->config = ntrace_word(word, nr, NTRACE_INFO_CPU_CONFIG);
+	cpu->src_bits = ntrace_word(word, nr, NTRACE_INFO_CPU_SRC_BITS);
+	cpu->src_id = ntrace_word(word, nr, NTRACE_INFO_CPU_SRC_ID);
+	cpu->ts_width = ntrace_word(word, nr, NTRACE_INFO_CPU_TS_WIDTH);
+	cpu->ts_freq = ntrace_word(word, nr, NTRACE_INFO_CPU_TS_FREQ);
+	cpu->ir_mode = ntrace_word(word, nr, NTRACE_INFO_CPU_IR_MODE);
+	cpu->xlen = ntrace_word(word, nr, NTRACE_INFO_CPU_XLEN);
+}
+
+int ntrace_info_parse(struct ntrace_info *info, const struct perf_record_auxtrace_info *event)
+{
+	u64 nr = (event->header.size - sizeof(*event)) / sizeof(u64);
+	const __u64 *word = event->priv;
+	u64 header, per_cpu;
+	unsigned int i;
+	int err;
+
+	if (event->header.size < sizeof(*event))
+		return -EINVAL;
+	err = ntrace_info_check(word, nr);
+	if (err)
+		return err;
+
+	header = word[NTRACE_INFO_HEADER_WORDS];
+	per_cpu = word[NTRACE_INFO_CPU_WORDS];
+	info->nr_cpus = word[NTRACE_INFO_NR_CPUS];
+	info->pmu_type = ntrace_word(word, header, NTRACE_INFO_PMU_TYPE);
+	info->flags = ntrace_word(word, header, NTRACE_INFO_FLAGS);
+	info->time_shift = ntrace_word(word, header, NTRACE_INFO_TIME_SHIFT);
+	info->time_mult = ntrace_word(word, header, NTRACE_INFO_TIME_MULT);
+	info->time_zero = ntrace_word(word, header, NTRACE_INFO_TIME_ZERO);
+	if (info->time_shift > 63 || !info->time_mult || info->time_mult > UINT32_MAX)
+		info->flags &= ~NTRACE_INFO_FLAG_TIME_CONV;
+
+	info->cpus = calloc(info->nr_cpus, sizeof(*info->cpus));
+	if (!info->cpus)
+		return -ENOMEM;
+	for (i = 0; i < info->nr_cpus; i++)
+		ntrace_info_parse_cpu(&info->cpus[i], word + header + i * per_cpu, per_cpu);
+	return 0;
+}
+
+void ntrace_info_exit(struct ntrace_info *info)
+{
+	zfree(&info->cpus);
+}
+
+void ntrace_info_print(const struct ntrace_info *info, FILE *fp)
+{
+	unsigned int i;
+
+	fprintf(fp, "  PMU type            %u\n", info->pmu_type);
+	fprintf(fp, "  Snapshot mode       %d\n", !!(info->flags & NTRACE_INFO_FLAG_SNAPSHOT));
+	fprintf(fp, "  Per-CPU buffers     %d\n", !!(info->flags & NTRACE_INFO_FLAG_PER_CPU));
+	fprintf(fp, "  Time shift          %" PRIu64 "\n", info->time_shift);
+	fprintf(fp, "  Time multiplier     %" PRIu64 "\n", info->time_mult);
+	fprintf(fp, "  Time zero           %" PRIu64 "\n", info->time_zero);
+	for (i = 0; i < info->nr_cpus; i++) {
+		const struct ntrace_cpu *cpu = &info->cpus[i];
+
+		fprintf(fp, "  CPU %d: impl %#x config %#x SRC %u of %u bits, timestamp %u bits",
+			cpu->cpu, cpu->impl, cpu->config, cpu->src_id, cpu->src_bits,
+			cpu->ts_width);
+		fprintf(fp, " %" PRIu64 " Hz, implicit return mode %u, RV%u\n",
+			cpu->ts_freq, cpu->ir_mode, cpu->xlen);
+	}
+}
+
+const struct ntrace_cpu *ntrace_info_cpu(const struct ntrace_info *info, int cpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < info->nr_cpus; i++) {
+		if (info->cpus[i].cpu == cpu)
+			return &info->cpus[i];
+	}
+	return NULL;
+}
+
+bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config)
+{
+	nt_config_init(config, sizeof(*config));
+	config->xlen = cpu->xlen;
+	config->src_bits = cpu->config & NTRACE_CONFIG_INHIBIT_SRC ? 0 : cpu->src_bits;
+	config->timestamp = !!(cpu->config & NTRACE_CONFIG_TIMESTAMP);
+	config->tstamp_bits = cpu->ts_width;
+	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)
+		config->return_depth = NT_RETURN_DEPTH;
+	config->sequential_jump = !!(cpu->config & NTRACE_CONFIG_SEQUENTIAL_JUMP);
+	config->all_jumps = !!(cpu->config & NTRACE_CONFIG_ALL_JUMPS);
+	config->extend_addr = !!(cpu->config & NTRACE_CONFIG_EXTEND_ADDR);
+	return nt_config_check(config) == NT_OK;
+}

@@ -1,0 +1,714 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* N-Trace: from ranges of executed code to samples, and from errors to events. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+
+#include "callchain.h"
+#include "branch.h"
+#include "debug.h"
+#include "evlist.h"
+#include "evsel.h"
+#include "machine.h"
+#include "ntrace-compat.h"
+#include "ntrace-priv.h"
+#include "session.h"
+#include "sort.h"
+#include "symbol.h"
+#include "thread-stack.h"
+#include "thread.h"
+
+#define NTRACE_ECALL	0x00000073
+
+/*
+ * perf drops the stack of calls where this number changes. A thread's goes on from
+ * one stretch of trace to its next, whatever the CPU; where it does not,
+ * ntrace_flow_lost() drops it.
+ */
+#define NTRACE_TRACE_NR	1
+
+/* ------------------------------------------------------------------- events */
+
+static void ntrace_set_event_name(struct evlist *evlist, u64 id, const char *name)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel->core.id && evsel->core.id[0] == id) {
+			zfree(&evsel->name);
+			evsel->name = strdup(name);
+			return;
+		}
+	}
+}
+
+static int ntrace_synth_event(struct ntrace *nt, const char *name, struct perf_event_attr *attr,
+			      u64 id)
+{
+	int err = perf_session__deliver_synth_attr_event(nt->session, attr, id);
+
+	if (err)
+		pr_err("N-Trace: failed to synthesize the event '%s'\n", name);
+	else
+		ntrace_set_event_name(nt->session->evlist, id, name);
+	return err;
+}
+
+static struct evsel *ntrace_session_evsel(struct ntrace *nt)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(nt->session->evlist, evsel) {
+		if (evsel->core.attr.type == nt->info.pmu_type && evsel->core.ids)
+			return evsel;
+	}
+	return NULL;
+}
+
+static void ntrace_synth_attr(struct ntrace *nt, struct evsel *evsel, struct perf_event_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->type = PERF_TYPE_HARDWARE;
+	attr->sample_type = evsel->core.attr.sample_type & PERF_SAMPLE_MASK;
+	attr->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD |
+			     PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	if (nt->synth_opts.timeless_decoding)
+		attr->sample_type &= ~(u64)PERF_SAMPLE_TIME;
+	attr->exclude_user = evsel->core.attr.exclude_user;
+	attr->exclude_kernel = evsel->core.attr.exclude_kernel;
+	attr->exclude_hv = evsel->core.attr.exclude_hv;
+	attr->exclude_host = evsel->core.attr.exclude_host;
+	attr->exclude_guest = evsel->core.attr.exclude_guest;
+	attr->sample_id_all = evsel->core.attr.sample_id_all;
+	attr->read_format = evsel->core.attr.read_format;
+}
+
+static int ntrace_synth_branches(struct ntrace *nt, struct perf_event_attr attr, u64 id)
+{
+	int err;
+
+	attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+	attr.sample_period = 1;
+	attr.sample_type |= PERF_SAMPLE_ADDR;
+	err = ntrace_synth_event(nt, "branches", &attr, id);
+	if (err)
+		return err;
+	nt->sample_branches = true;
+	nt->branches_sample_type = attr.sample_type;
+	nt->branches_id = id;
+	return 0;
+}
+
+static int ntrace_synth_instructions(struct ntrace *nt, struct perf_event_attr attr, u64 id)
+{
+	int err;
+
+	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	attr.sample_period = nt->synth_opts.period;
+	if (nt->synth_opts.callchain)
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (nt->synth_opts.last_branch) {
+		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		/* struct branch_stack, as perf keeps it, has the hardware index */
+		attr.branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;
+	}
+	err = ntrace_synth_event(nt, "instructions", &attr, id);
+	if (err)
+		return err;
+	nt->sample_instructions = true;
+	nt->instructions_sample_type = attr.sample_type;
+	nt->instructions_id = id;
+	return 0;
+}
+
+static size_t ntrace_chain_size(struct ntrace *nt)
+{
+	/* one more for the context */
+	return sizeof(struct ip_callchain) + (nt->synth_opts.callchain_sz + 1) * sizeof(u64);
+}
+
+static size_t ntrace_br_stack_size(struct ntrace *nt)
+{
+	return sizeof(struct branch_stack) + nt->br_stack_sz * sizeof(struct branch_entry);
+}
+
+/* Call chains and branch stacks for samples of other events (options G and L) */
+static int ntrace_synth_setup_add(struct ntrace *nt)
+{
+	struct evsel *evsel;
+	u64 type = 0;
+
+	if (nt->synth_opts.add_callchain) {
+		type |= PERF_SAMPLE_CALLCHAIN;
+		nt->chain = zalloc(ntrace_chain_size(nt));
+		if (!nt->chain)
+			return -ENOMEM;
+	}
+	if (nt->synth_opts.add_last_branch) {
+		type |= PERF_SAMPLE_BRANCH_STACK;
+		nt->br_stack = zalloc(ntrace_br_stack_size(nt));
+		if (!nt->br_stack)
+			return -ENOMEM;
+	}
+	evlist__for_each_entry(nt->session->evlist, evsel)
+		evsel->synth_sample_type |= type & ~evsel->core.attr.sample_type;
+	return 0;
+}
+
+/* Periods are counted in instructions or ns; perf means "every instruction" by 0 */
+static void ntrace_synth_setup_period(struct ntrace *nt)
+{
+	struct itrace_synth_opts *opts = &nt->synth_opts;
+
+	if (opts->period_type == PERF_ITRACE_PERIOD_TICKS && nt->have_time)
+		opts->period = (opts->period * nt->tc.time_mult) >> nt->tc.time_shift;
+	if (!opts->period) {
+		opts->period_type = PERF_ITRACE_PERIOD_INSTRUCTIONS;
+		opts->period = 1;
+	}
+}
+
+static void ntrace_synth_setup_stack(struct ntrace *nt)
+{
+	struct itrace_synth_opts *opts = &nt->synth_opts;
+
+	if ((opts->callchain || opts->add_callchain) && !symbol_conf.use_callchain) {
+		symbol_conf.use_callchain = true;
+		if (callchain_register_param(&callchain_param) < 0) {
+			symbol_conf.use_callchain = false;
+			opts->callchain = false;
+			opts->add_callchain = false;
+		}
+	}
+	if (opts->last_branch || opts->add_last_branch)
+		nt->br_stack_sz = opts->last_branch_sz;
+	nt->callstack = opts->callchain || opts->add_callchain || opts->thread_stack;
+	nt->use_thread_stack = nt->callstack || opts->last_branch || opts->add_last_branch;
+}
+
+int ntrace_synth_setup(struct ntrace *nt)
+{
+	struct evsel *evsel = ntrace_session_evsel(nt);
+	struct perf_event_attr attr;
+	u64 id;
+	int err;
+
+	ntrace_synth_setup_period(nt);
+	ntrace_synth_setup_stack(nt);
+	err = ntrace_synth_setup_add(nt);
+	if (err)
+		return err;
+	if (nt->synth_opts.calls)
+		nt->branches_filter |= PERF_IP_FLAG_CALL | PERF_IP_FLAG_ASYNC |
+				       PERF_IP_FLAG_TRACE_END;
+	if (nt->synth_opts.returns)
+		nt->branches_filter |= PERF_IP_FLAG_RETURN | PERF_IP_FLAG_TRACE_BEGIN;
+	if (!evsel) {
+		pr_debug("N-Trace: no event with N-Trace data is selected\n");
+		return 0;
+	}
+
+	ntrace_synth_attr(nt, evsel, &attr);
+	id = ntrace_synth_id(evsel);
+	if (nt->synth_opts.branches)
+		err = ntrace_synth_branches(nt, attr, id++);
+	if (!err && nt->synth_opts.instructions)
+		err = ntrace_synth_instructions(nt, attr, id++);
+	nt->want_ranges = nt->sample_branches || nt->sample_instructions ||
+			  nt->use_thread_stack || nt->log;
+	return err;
+}
+
+int ntrace_synth_queue_init(struct ntrace_queue *q)
+{
+	q->event_buf = malloc(PERF_SAMPLE_MAX_SIZE);
+	if (!q->event_buf)
+		return -ENOMEM;
+	if (q->nt->synth_opts.callchain) {
+		q->chain = zalloc(ntrace_chain_size(q->nt));
+		if (!q->chain)
+			return -ENOMEM;
+	}
+	if (q->nt->synth_opts.last_branch) {
+		q->last_branch = zalloc(ntrace_br_stack_size(q->nt));
+		if (!q->last_branch)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void ntrace_synth_queue_exit(struct ntrace_queue *q)
+{
+	zfree(&q->event_buf);
+	zfree(&q->chain);
+	zfree(&q->last_branch);
+}
+
+/* ------------------------------------------------------------------ samples */
+
+static bool ntrace_skip_event(struct ntrace *nt)
+{
+	return nt->synth_opts.initial_skip && nt->num_events++ < nt->synth_opts.initial_skip;
+}
+
+/* Without Ownership messages the address has to tell */
+static u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr)
+{
+	if (q->cpumode != PERF_RECORD_MISC_CPUMODE_UNKNOWN)
+		return q->cpumode;
+	return (ip ? : addr) >= q->nt->kernel_start ? PERF_RECORD_MISC_KERNEL :
+						      PERF_RECORD_MISC_USER;
+}
+
+static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sample, u64 ip,
+			       u64 addr, u32 flags, unsigned int insn_len)
+{
+	ntrace_sample_init(sample);
+	sample->ip = ip;
+	sample->addr = addr;
+	sample->pid = q->pid;
+	sample->tid = q->tid;
+	sample->cpu = q->cpu;
+	sample->flags = flags;
+	sample->period = 1;
+	sample->cpumode = ntrace_sample_cpumode(q, ip, addr);
+	if (!q->nt->synth_opts.timeless_decoding)
+		sample->time = q->time;
+	if (ip && insn_len && insn_len <= sizeof(sample->insn))
+		sample->insn_len = ntrace_code_read(q, ip, sample->insn, insn_len);
+}
+
+static int ntrace_deliver(struct ntrace_queue *q, struct perf_sample *sample, u64 id, u64 type)
+{
+	union perf_event *event = q->event_buf;
+	struct ntrace *nt = q->nt;
+	u64 branch_type = type & PERF_SAMPLE_BRANCH_STACK ? PERF_SAMPLE_BRANCH_HW_INDEX : 0;
+	size_t size;
+	int err = 0;
+
+	sample->id = id;
+	sample->stream_id = id;
+	event->header.type = PERF_RECORD_SAMPLE;
+	event->header.misc = sample->cpumode;
+	event->header.size = sizeof(event->header);
+	if (nt->synth_opts.inject) {
+		size = ntrace_sample_size(sample, type, branch_type);
+		if (size >= PERF_SAMPLE_MAX_SIZE)
+			return -EFAULT;
+		event->header.size = size;
+		err = ntrace_sample_write(event, sample, type, branch_type);
+	}
+	if (!err)
+		err = perf_session__deliver_synth_event(nt->session, event, sample);
+	if (err)
+		pr_err("N-Trace: failed to deliver a sample, error %d\n", err);
+	return err;
+}
+
+static int ntrace_branch_sample(struct ntrace_queue *q, u64 from, u64 to, u32 flags,
+				unsigned int insn_len)
+{
+	struct ntrace *nt = q->nt;
+	struct perf_sample sample;
+	struct {
+		u64			nr;
+		u64			hw_idx;
+		struct branch_entry	entry;
+	} dummy;
+	int err;
+
+	if (!nt->sample_branches)
+		return 0;
+	if (nt->branches_filter && !(nt->branches_filter & flags))
+		return 0;
+	if (ntrace_skip_event(nt))
+		return 0;
+	ntrace_prep_sample(q, &sample, from, to, flags, insn_len);
+	/* perf report -b takes only samples with a branch stack */
+	if (nt->synth_opts.last_branch && sort__mode == SORT_MODE__BRANCH) {
+		memset(&dummy, 0, sizeof(dummy));
+		dummy.nr = 1;
+		dummy.hw_idx = -1ULL;
+		dummy.entry.from = from;
+		dummy.entry.to = to;
+		sample.branch_stack = (struct branch_stack *)&dummy;
+	}
+	err = ntrace_deliver(q, &sample, nt->branches_id, nt->branches_sample_type);
+	/* they are not the sample's to free */
+	sample.branch_stack = NULL;
+	ntrace_sample_exit(&sample);
+	return err;
+}
+
+static int ntrace_instruction_sample(struct ntrace_queue *q, u64 ip, unsigned int insn_len,
+				     u64 insns)
+{
+	struct ntrace *nt = q->nt;
+	struct perf_sample sample;
+	int err;
+
+	q->last_time = q->time;
+	if (ntrace_skip_event(nt)) {
+		q->last_insns = insns;
+		return 0;
+	}
+	ntrace_prep_sample(q, &sample, ip, 0, 0, insn_len);
+	sample.period = insns - q->last_insns;
+	q->last_insns = insns;
+	if (q->chain && q->thread) {
+		thread_stack__sample(q->thread, q->cpu, q->chain, nt->synth_opts.callchain_sz + 1,
+				     ip, nt->kernel_start);
+		sample.callchain = q->chain;
+	}
+	if (q->last_branch && q->thread) {
+		thread_stack__br_sample(q->thread, q->cpu, q->last_branch, nt->br_stack_sz);
+		sample.branch_stack = q->last_branch;
+	}
+	err = ntrace_deliver(q, &sample, nt->instructions_id, nt->instructions_sample_type);
+	sample.callchain = NULL;
+	sample.branch_stack = NULL;
+	ntrace_sample_exit(&sample);
+	return err;
+}
+
+/* ------------------------------------------------------------------- ranges */
+
+struct ntrace_branch {
+	u64		from, to;
+	u32		flags;
+	unsigned int	insn_len;
+};
+
+/* An exception by ecall is a system call */
+static bool ntrace_is_ecall(struct ntrace_queue *q, u64 addr)
+{
+	u8 insn[4];
+
+	return ntrace_code_read(q, addr, insn, sizeof(insn)) == sizeof(insn) &&
+	       (insn[0] | insn[1] << 8 | insn[2] << 16 | (u32)insn[3] << 24) == NTRACE_ECALL;
+}
+
+static u32 ntrace_trap_flags(struct ntrace_queue *q, u64 addr, u8 how)
+{
+	if (how == NT_END_INTERRUPT)
+		return PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL | PERF_IP_FLAG_ASYNC |
+		       PERF_IP_FLAG_INTERRUPT;
+	if (ntrace_is_ecall(q, addr))
+		return PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL | PERF_IP_FLAG_SYSCALLRET;
+	return PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL | PERF_IP_FLAG_INTERRUPT;
+}
+
+static const u32 ntrace_flags[] = {
+	[NT_END_BRANCH]		= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CONDITIONAL,
+	[NT_END_JUMP]		= PERF_IP_FLAG_BRANCH,
+	[NT_END_CALL]		= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL,
+	[NT_END_INDIRECT_JUMP]	= PERF_IP_FLAG_BRANCH,
+	[NT_END_INDIRECT_CALL]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL,
+	[NT_END_RETURN]		= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN,
+	/* return and call in one: the depth stays as it is */
+	[NT_END_SWAP]		= PERF_IP_FLAG_BRANCH,
+	[NT_END_TRAP_RETURN]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN |
+				  PERF_IP_FLAG_INTERRUPT,
+};
+
+static void ntrace_range_branch(struct ntrace_queue *q, const struct nt_range *range,
+				struct ntrace_branch *branch)
+{
+	u64 end = range->start + 2 * range->halfwords;
+
+	if (range->end >= NT_END_TRAP) {
+		branch->from = end;
+		branch->flags = ntrace_trap_flags(q, end, range->end);
+		branch->insn_len = 0;
+		return;
+	}
+	branch->from = end - 2 * range->last;
+	branch->insn_len = 2 * range->last;
+	branch->flags = range->end < ARRAY_SIZE(ntrace_flags) ? ntrace_flags[range->end] :
+								PERF_IP_FLAG_BRANCH;
+}
+
+static int ntrace_branch(struct ntrace_queue *q, const struct ntrace_branch *branch)
+{
+	if (q->nt->use_thread_stack && q->thread)
+		thread_stack__event(q->thread, q->cpu, branch->flags, branch->from, branch->to,
+				    branch->insn_len, NTRACE_TRACE_NR, q->nt->callstack,
+				    q->nt->br_stack_sz, false);
+	q->ended = branch->flags & PERF_IP_FLAG_TRACE_END;
+	return ntrace_branch_sample(q, branch->from, branch->to, branch->flags, branch->insn_len);
+}
+
+/* Address and length of instruction @nr of a range */
+static u64 ntrace_nth_insn(struct ntrace_queue *q, const struct nt_range *range, unsigned int nr,
+			   unsigned int *len)
+{
+	u64 addr = range->start, end = addr + 2 * range->halfwords;
+	struct nt_insn insn;
+	u8 code[32];
+	size_t size;
+	int n = 0;
+
+	while (addr < end) {
+		size = ntrace_code_read(q, addr, code, min_t(u64, sizeof(code), end - addr));
+		n = nt_insn_decode(&q->config, code, size, &insn);
+		if (n <= 0 || !nr--)
+			break;
+		addr += n;
+	}
+	*len = n > 0 ? n : 0;
+	return addr;
+}
+
+static int ntrace_range_insns(struct ntrace_queue *q, const struct nt_range *range)
+{
+	struct itrace_synth_opts *opts = &q->nt->synth_opts;
+	u64 before = q->insns, next;
+	unsigned int len;
+	u64 addr;
+	int err;
+
+	q->insns += range->insns;
+	if (!q->nt->sample_instructions || !range->insns)
+		return 0;
+	if (opts->period_type != PERF_ITRACE_PERIOD_INSTRUCTIONS) {
+		if (q->last_time && q->time - q->last_time < opts->period)
+			return 0;
+		addr = ntrace_nth_insn(q, range, 0, &len);
+		return ntrace_instruction_sample(q, addr, len, before + 1);
+	}
+	while ((next = q->last_insns + opts->period) <= q->insns) {
+		addr = ntrace_nth_insn(q, range, next > before ? next - before - 1 : 0, &len);
+		err = ntrace_instruction_sample(q, addr, len, next);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int ntrace_range(struct ntrace_queue *q, const struct nt_range *range, u64 dest,
+			bool has_dest)
+{
+	struct ntrace_branch branch;
+	int err;
+
+	ntrace_log(q->nt, "range cpu %d 0x%" PRIx64 " 0x%" PRIx64 " %u\n", q->cpu,
+		   (u64)range->start, (u64)range->start + 2 * range->halfwords, range->insns);
+	err = ntrace_range_insns(q, range);
+	if (err)
+		return err;
+	if (range->end == NT_END_LINEAR ||
+	    (range->end == NT_END_BRANCH && !(range->flags & NT_RANGE_TAKEN)))
+		return 0;
+	ntrace_range_branch(q, range, &branch);
+	branch.to = has_dest ? dest : 0;
+	if (!has_dest)
+		branch.flags |= PERF_IP_FLAG_TRACE_END;
+	return ntrace_branch(q, &branch);
+}
+
+static void ntrace_set_context(struct ntrace_queue *q, u16 src, const struct nt_context *context)
+{
+	unsigned int i;
+
+	/* one buffer of several encoders: SRC tells which */
+	if (q->config.src_bits && src != q->info->src_id) {
+		for (i = 0; i < q->nt->info.nr_cpus; i++) {
+			if (q->nt->info.cpus[i].src_id == src)
+				q->cpu = q->nt->info.cpus[i].cpu;
+		}
+	} else if (q->config.src_bits) {
+		q->cpu = q->info->cpu;
+	}
+	q->context = *context;
+	ntrace_queue_set_thread(q, context);
+}
+
+/* "tr strt", kept back until it was known who executes */
+static int ntrace_begin(struct ntrace_queue *q)
+{
+	struct ntrace_branch branch = {
+		.to = q->begin_addr,
+		.flags = PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_BEGIN,
+	};
+	u64 time = q->time;
+	int err;
+
+	if (!q->begin)
+		return 0;
+	q->begin = false;
+	q->time = q->begin_time;
+	err = ntrace_branch(q, &branch);
+	q->time = time;
+	return err;
+}
+
+int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
+{
+	const struct nt_mark *mark = batch->marks, *end = mark + batch->nr_marks;
+	size_t i;
+	int err;
+
+	if (!q->nt->want_ranges)
+		return 0;
+	ntrace_set_context(q, batch->src, &batch->context);
+	err = ntrace_begin(q);
+	if (err)
+		return err;
+	for (i = 0; i < batch->nr; i++) {
+		bool last = i + 1 == batch->nr;
+
+		while (mark < end && mark->range <= i)
+			mark++;
+		/* the message that tells of the last range of its own was sent then */
+		if (mark < end && mark->range == i + 1)
+			ntrace_queue_time(q, batch->src, mark->tstamp, mark->tstamp_kind);
+		err = ntrace_range(q, &batch->ranges[i],
+				   last ? batch->dest : batch->ranges[i + 1].start,
+				   last ? batch->has_dest : true);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------- errors */
+
+int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
+		       u64 time, const char *text)
+{
+	union perf_event event;
+	int err;
+
+	if (!nt->synth_opts.errors)
+		return 0;
+	if (code == NTRACE_ERROR_OVERFLOW &&
+	    nt->synth_opts.error_minus_flags & AUXTRACE_ERR_FLG_OVERFLOW)
+		return 0;
+	if (code == NTRACE_ERROR_LOST &&
+	    nt->synth_opts.error_minus_flags & AUXTRACE_ERR_FLG_DATA_LOST)
+		return 0;
+	auxtrace_synth_error(&event.auxtrace_error, PERF_AUXTRACE_ERROR_ITRACE, code, cpu, pid,
+			     tid, ip, text, nt->synth_opts.timeless_decoding ? 0 : time);
+	err = perf_session__deliver_synth_event(nt->session, &event, NULL);
+	if (err)
+		pr_err("N-Trace: failed to deliver an error event, error %d\n", err);
+	return err;
+}
+
+static int ntrace_queue_error(struct ntrace_queue *q, int code, u64 ip, const char *text)
+{
+	return ntrace_synth_error(q->nt, code, q->cpu, q->pid, q->tid, ip, q->time, text);
+}
+
+/* Nobody knows how the stack of calls goes on */
+static void ntrace_flow_lost(struct ntrace_queue *q)
+{
+	q->ended = true;
+	if (q->nt->use_thread_stack && q->thread)
+		thread_stack__flush(q->thread);
+}
+
+/* Machine mode is a gap with a name, not an error for each of its stretches */
+static int ntrace_no_firmware(struct ntrace_queue *q, u64 ip)
+{
+	if (q->nt->firmware_warned)
+		return 0;
+	q->nt->firmware_warned = true;
+	pr_warning("N-Trace: the trace has code of the firmware, which is left out: perf config ntrace.firmware=FILE names its ELF file\n");
+	return ntrace_queue_error(q, NTRACE_ERROR_FIRMWARE, ip,
+				  "[firmware] is not known: set ntrace.firmware");
+}
+
+static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
+{
+	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch;
+	u64 ip = item->error.has_addr ? item->error.addr : 0;
+	char text[MAX_AUXTRACE_ERROR_MSG];
+
+	ntrace_flow_lost(q);
+	if (item->error.code == NT_E_NO_CODE && item->context.has_priv &&
+	    item->context.priv == NT_PRIV_M)
+		return ntrace_no_firmware(q, ip);
+	/* what the record says to be cut off is reported by the record */
+	if (item->error.code == NT_E_TRUNCATED && stretch &&
+	    stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
+		return 0;
+	if (item->error.code == NT_E_NO_CODE && q->pid == -1 && item->context.has_scontext)
+		snprintf(text, sizeof(text),
+			 "scontext %#" PRIx64 " is no known thread, at %#" PRIx64,
+			 (u64)item->context.scontext, (u64)item->offset);
+	else
+		snprintf(text, sizeof(text), "%s, at %#" PRIx64,
+			 nt_error_text(item->error.code), (u64)item->offset);
+	return ntrace_queue_error(q, -item->error.code, ip, text);
+}
+
+static int ntrace_item_lost(struct ntrace_queue *q, const struct nt_item *item)
+{
+	char text[MAX_AUXTRACE_ERROR_MSG];
+
+	ntrace_flow_lost(q);
+	snprintf(text, sizeof(text), "%s, at %#" PRIx64, nt_etype_name(item->lost.etype),
+		 (u64)item->offset);
+	return ntrace_queue_error(q, NTRACE_ERROR_OVERFLOW, 0, text);
+}
+
+/*
+ * Who executes is told by the Ownership message after this one (chapter 7.1):
+ * the sample waits for it.
+ */
+static void ntrace_item_begin(struct ntrace_queue *q, const struct nt_item *item)
+{
+	q->ended = false;
+	if (!item->sync.restart)
+		return;
+	q->begin = true;
+	q->begin_addr = item->sync.addr;
+	q->begin_time = q->time;
+}
+
+static int ntrace_item_stop(struct ntrace_queue *q, const struct nt_item *item)
+{
+	struct ntrace_branch branch = {
+		.from = item->stop.has_addr ? item->stop.addr : 0,
+		.flags = PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_END,
+	};
+
+	return q->ended || !branch.from ? 0 : ntrace_branch(q, &branch);
+}
+
+int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item)
+{
+	char text[256];
+	int err;
+
+	if (q->nt->log && item->type != NT_ITEM_RANGE) {
+		nt_item_desc(item, text, sizeof(text));
+		fprintf(q->nt->log, "cpu %d: %s\n", q->cpu, text);
+	}
+	ntrace_set_context(q, item->src, &item->context);
+	if (item->type != NT_ITEM_CONTEXT) {
+		err = ntrace_begin(q);
+		if (err)
+			return err;
+	}
+	ntrace_queue_time(q, item->src, item->tstamp, item->tstamp_kind);
+	switch (item->type) {
+	case NT_ITEM_SYNC:
+		ntrace_item_begin(q, item);
+		return 0;
+	case NT_ITEM_STOP:
+		return ntrace_item_stop(q, item);
+	case NT_ITEM_LOST:
+		return ntrace_item_lost(q, item);
+	case NT_ITEM_ERROR:
+		return ntrace_item_error(q, item);
+	default:
+		return 0;
+	}
+}

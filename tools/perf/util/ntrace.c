@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V N-Trace: the session. What PERF_RECORD_AUXTRACE_INFO starts, and the
+ * events beside the trace: who runs where, what is mapped, what was lost.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/bits.h>
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+
+#include "config.h"
+#include "data.h"
+#include "debug.h"
+#include "evlist.h"
+#include "evsel.h"
+#include "machine.h"
+#include "ntrace.h"
+#include "ntrace-compat.h"
+#include "ntrace-priv.h"
+#include "session.h"
+#include "symbol_conf.h"
+#include "thread-stack.h"
+#include "thread.h"
+#include "tool.h"
+#include "trace-event.h"
+
+#define NTRACE_LOG_NAME		"ntrace.log"
+
+/* addresses from here on are the kernel's: RISC-V has Sv39 and wider on RV64, Sv32 on RV32 */
+#define NTRACE_KERNEL_START_64	BIT_ULL(63)
+#define NTRACE_KERNEL_START_32	0xc0000000ULL
+
+static struct ntrace *to_ntrace(struct perf_session *session)
+{
+	return container_of(session->auxtrace, struct ntrace, auxtrace);
+}
+
+/* ------------------------------------------------------------------- queues */
+
+static int ntrace_update_queues(struct ntrace *nt)
+{
+	unsigned int i;
+	int err;
+
+	if (!nt->queues.new_data)
+		return 0;
+	nt->queues.new_data = false;
+	for (i = 0; i < nt->queues.nr_queues; i++) {
+		err = ntrace_queue_setup(nt, i);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Decode all that is older than @timestamp, the oldest first */
+static int ntrace_process_queues(struct ntrace *nt, u64 timestamp)
+{
+	struct ntrace_queue *q;
+	unsigned int nr;
+	u64 ts;
+	int ret;
+
+	while (nt->heap.heap_cnt && nt->heap.heap_array[0].ordinal < timestamp) {
+		nr = nt->heap.heap_array[0].queue_nr;
+		q = nt->queues.queue_array[nr].priv;
+		auxtrace_heap__pop(&nt->heap);
+
+		/* samples of all CPUs are in the order of time; errors need not be */
+		ts = timestamp;
+		if (nt->want_ranges && nt->heap.heap_cnt && nt->heap.heap_array[0].ordinal + 1 < ts)
+			ts = nt->heap.heap_array[0].ordinal + 1;
+		ret = ntrace_queue_run(q, &ts);
+		if (ret < 0)
+			return ret;
+		q->on_heap = !ret;
+		if (!ret)
+			ret = auxtrace_heap__add(&nt->heap, nr, ts);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* ----------------------------------------------------------------- sideband */
+
+static int ntrace_set_current(struct ntrace *nt, int cpu, pid_t pid, pid_t tid)
+{
+	unsigned int i;
+
+	if (cpu < 0 || tid == -1)
+		return 0;
+	/* where no Ownership message tells of the thread, this event does: other code now */
+	for (i = 0; i < nt->queues.nr_queues; i++) {
+		struct ntrace_queue *q = nt->queues.queue_array[i].priv;
+
+		if (q && q->cpu == cpu && !q->context.has_scontext && q->tid != tid)
+			nt_image_invalidate(q->image);
+	}
+	return machine__set_current_tid(nt->machine, cpu, pid, tid);
+}
+
+static int ntrace_process_switch(struct ntrace *nt, union perf_event *event,
+				 struct perf_sample *sample)
+{
+	if (!(event->header.misc & PERF_RECORD_MISC_SWITCH_OUT))
+		return ntrace_set_current(nt, sample->cpu, sample->pid, sample->tid);
+	if (event->header.type != PERF_RECORD_SWITCH_CPU_WIDE)
+		return 0;
+	return ntrace_set_current(nt, sample->cpu, event->context_switch.next_prev_pid,
+				  event->context_switch.next_prev_tid);
+}
+
+#ifdef HAVE_LIBTRACEEVENT
+static int ntrace_process_sched_switch(struct ntrace *nt, struct perf_sample *sample)
+{
+	struct evsel *evsel = evlist__id2evsel(nt->session->evlist, sample->id);
+
+	if (!evsel || evsel != nt->switch_evsel)
+		return 0;
+	return ntrace_set_current(nt, sample->cpu, -1,
+				  ntrace_sample_intval(evsel, sample, "next_pid"));
+}
+#endif
+
+static void ntrace_forget_thread(struct ntrace *nt, pid_t tid)
+{
+	unsigned int i;
+
+	for (i = 0; i < nt->queues.nr_queues; i++) {
+		struct ntrace_queue *q = nt->queues.queue_array[i].priv;
+
+		if (q && q->tid == tid)
+			thread__zput(q->thread);
+	}
+}
+
+/* Code that was not there before, or was other code */
+static void ntrace_process_mapping(struct ntrace *nt, union perf_event *event)
+{
+	switch (event->header.type) {
+	case PERF_RECORD_MMAP:
+		if (!(event->header.misc & PERF_RECORD_MISC_MMAP_DATA))
+			ntrace_code_changed(nt, event->mmap.pid);
+		break;
+	case PERF_RECORD_MMAP2:
+		if (!(event->header.misc & PERF_RECORD_MISC_MMAP_DATA))
+			ntrace_code_changed(nt, event->mmap2.pid);
+		break;
+	case PERF_RECORD_COMM:
+		if (event->header.misc & PERF_RECORD_MISC_COMM_EXEC)
+			ntrace_code_changed(nt, event->comm.pid);
+		break;
+	case PERF_RECORD_FORK:
+		/* ids may be used again */
+		ntrace_forget_thread(nt, event->fork.tid);
+		if (event->fork.pid == event->fork.tid)
+			ntrace_code_changed(nt, event->fork.pid);
+		break;
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_TEXT_POKE:
+		ntrace_code_changed(nt, -1);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Options G and L: add to the samples of other events */
+static void ntrace_add_to_sample(struct ntrace *nt, struct perf_sample *sample)
+{
+	struct thread *thread = machine__findnew_thread(nt->machine, sample->pid, sample->tid);
+
+	if (!thread)
+		return;
+	if (nt->synth_opts.add_callchain && !sample->callchain) {
+		thread_stack__sample_late(thread, sample->cpu, nt->chain,
+					  nt->synth_opts.callchain_sz + 1, sample->ip,
+					  nt->kernel_start);
+		sample->callchain = nt->chain;
+	}
+	if (nt->synth_opts.add_last_branch && !sample->branch_stack) {
+		thread_stack__br_sample_late(thread, sample->cpu, nt->br_stack, nt->br_stack_sz,
+					     sample->ip, nt->kernel_start);
+		sample->branch_stack = nt->br_stack;
+	}
+	thread__put(thread);
+}
+
+static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
+			      struct perf_sample *sample)
+{
+	const char *text;
+
+	if (event->aux.flags & PERF_AUX_FLAG_TRUNCATED)
+		text = "AUX buffer full: trace was lost (try perf record -m,SIZE)";
+	else if (event->aux.flags & PERF_AUX_FLAG_PARTIAL)
+		text = "sink full: trace was lost (try perf record -m,SIZE)";
+	else
+		return 0;
+	return ntrace_synth_error(nt, NTRACE_ERROR_LOST, sample->cpu, sample->pid, sample->tid, 0,
+				  sample->time, text);
+}
+
+static int ntrace_process_sideband(struct ntrace *nt, union perf_event *event,
+				   struct perf_sample *sample)
+{
+	switch (event->header.type) {
+	case PERF_RECORD_SAMPLE:
+		ntrace_add_to_sample(nt, sample);
+#ifdef HAVE_LIBTRACEEVENT
+		if (nt->switch_evsel)
+			return ntrace_process_sched_switch(nt, sample);
+#endif
+		return 0;
+	case PERF_RECORD_AUX:
+		return ntrace_process_aux(nt, event, sample);
+	case PERF_RECORD_ITRACE_START:
+		return ntrace_set_current(nt, sample->cpu, event->itrace_start.pid,
+					  event->itrace_start.tid);
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return ntrace_process_switch(nt, event, sample);
+	default:
+		ntrace_process_mapping(nt, event);
+		return 0;
+	}
+}
+
+static int ntrace_process_event(struct perf_session *session, union perf_event *event,
+				struct perf_sample *sample, const struct perf_tool *tool)
+{
+	struct ntrace *nt = to_ntrace(session);
+	int err;
+
+	if (dump_trace)
+		return 0;
+	if (!tool->ordered_events) {
+		pr_err("N-Trace requires ordered events\n");
+		return -EINVAL;
+	}
+	if (sample->time && sample->time != (u64)-1) {
+		err = ntrace_update_queues(nt);
+		if (!err)
+			err = ntrace_process_queues(nt, sample->time);
+		if (err)
+			return err;
+	}
+	return ntrace_process_sideband(nt, event, sample);
+}
+
+/* -------------------------------------------------------------------- trace */
+
+static int ntrace_process_auxtrace_event(struct perf_session *session, union perf_event *event,
+					 const struct perf_tool *tool __maybe_unused)
+{
+	struct ntrace *nt = to_ntrace(session);
+	int fd = perf_data__fd(session->data), err;
+	struct auxtrace_buffer *buffer;
+	off_t offset = 0;
+	void *data;
+
+	if (nt->data_queued)
+		return 0;
+	if (!perf_data__is_pipe(session->data)) {
+		offset = lseek(fd, 0, SEEK_CUR);
+		if (offset == -1)
+			return -errno;
+	}
+	err = auxtrace_queues__add_event(&nt->queues, session, event, offset, &buffer);
+	if (err || !dump_trace)
+		return err;
+	if (ntrace_buffer_size(nt, buffer) < buffer->size)
+		return -EINVAL;
+	data = auxtrace_buffer__get_data(buffer, fd);
+	if (!data)
+		return 0;
+	err = ntrace_dump_buffer(nt, event, data, buffer->size);
+	auxtrace_buffer__put_data(buffer);
+	return err;
+}
+
+static int ntrace_queue_data(struct perf_session *session, struct perf_sample *sample,
+			     union perf_event *event, u64 data_offset)
+{
+	struct ntrace *nt = to_ntrace(session);
+
+	if (event)
+		return auxtrace_queues__add_event(&nt->queues, session, event, data_offset, NULL);
+	return auxtrace_queues__add_sample(&nt->queues, session, sample, data_offset, 0);
+}
+
+/* PERF_RECORD_AUX: collected before any trace is decoded, as they cut it in pieces */
+static int ntrace_collect_aux(struct perf_session *session, union perf_event *event,
+			      u64 offset __maybe_unused, void *data __maybe_unused)
+{
+	struct ntrace *nt = to_ntrace(session);
+	struct ntrace_stretch *stretch;
+	struct perf_sample sample;
+	struct evsel *evsel;
+	int err;
+
+	if (event->header.type != PERF_RECORD_AUX || !event->aux.aux_size)
+		return 0;
+	evsel = evlist__event2evsel(session->evlist, event);
+	if (!evsel)
+		return 0;
+	ntrace_sample_init(&sample);
+	err = evsel__parse_sample(evsel, event, &sample);
+	if (err)
+		goto out;
+	if (!(nt->nr_stretches & (nt->nr_stretches - 1))) {
+		stretch = realloc(nt->stretches, (2 * nt->nr_stretches + 1) * sizeof(*stretch));
+		if (!stretch) {
+			err = -ENOMEM;
+			goto out;
+		}
+		nt->stretches = stretch;
+	}
+	stretch = &nt->stretches[nt->nr_stretches++];
+	stretch->offset = event->aux.aux_offset;
+	stretch->size = event->aux.aux_size;
+	stretch->flags = event->aux.flags;
+	/* in snapshot mode the kernel gives the end */
+	if (stretch->flags & PERF_AUX_FLAG_OVERWRITE)
+		stretch->offset -= min(stretch->offset, stretch->size);
+	if (stretch->size > ~0ULL - stretch->offset)
+		stretch->size = ~0ULL - stretch->offset;
+	stretch->time = sample.time == (u64)-1 ? 0 : sample.time;
+	stretch->cpu = sample.cpu;
+	stretch->pid = sample.pid;
+	stretch->tid = sample.tid;
+out:
+	ntrace_sample_exit(&sample);
+	return err;
+}
+
+static int ntrace_flush(struct perf_session *session, const struct perf_tool *tool)
+{
+	struct ntrace *nt = to_ntrace(session);
+	int err;
+
+	if (dump_trace)
+		return 0;
+	if (!tool->ordered_events)
+		return -EINVAL;
+	err = ntrace_update_queues(nt);
+	return err ? : ntrace_process_queues(nt, ~0ULL);
+}
+
+/* --------------------------------------------------------------------- ends */
+
+static void ntrace_free_events(struct perf_session *session)
+{
+	struct ntrace *nt = to_ntrace(session);
+	unsigned int i;
+
+	for (i = 0; i < nt->queues.nr_queues; i++) {
+		ntrace_queue_free(nt->queues.queue_array[i].priv);
+		nt->queues.queue_array[i].priv = NULL;
+	}
+	auxtrace_queues__free(&nt->queues);
+	ntrace_dump_exit(nt);
+	if (nt->log && nt->log != stdout)
+		fclose(nt->log);
+	nt->log = NULL;
+}
+
+static void ntrace_free_session(struct ntrace *nt)
+{
+	ntrace_firmware_free(&nt->firmware);
+	ntrace_info_exit(&nt->info);
+	zfree(&nt->firmware_path);
+	zfree(&nt->stretches);
+	zfree(&nt->vdso);
+	zfree(&nt->processes);
+	zfree(&nt->chain);
+	zfree(&nt->br_stack);
+	free(nt);
+}
+
+static void ntrace_free(struct perf_session *session)
+{
+	struct ntrace *nt = to_ntrace(session);
+
+	auxtrace_heap__free(&nt->heap);
+	ntrace_free_events(session);
+	session->auxtrace = NULL;
+	ntrace_free_session(nt);
+}
+
+static bool ntrace_evsel_is_auxtrace(struct perf_session *session, struct evsel *evsel)
+{
+	return evsel->core.attr.type == to_ntrace(session)->info.pmu_type;
+}
+
+/* -------------------------------------------------------------------- begin */
+
+static int ntrace_perf_config(const char *var, const char *value, void *data)
+{
+	struct ntrace *nt = data;
+
+	if (strcmp(var, "ntrace.firmware") || !value)
+		return 0;
+	zfree(&nt->firmware_path);
+	nt->firmware_path = strdup(value);
+	return nt->firmware_path ? 0 : -ENOMEM;
+}
+
+static void ntrace_setup_options(struct ntrace *nt)
+{
+	struct itrace_synth_opts *opts = nt->session->itrace_synth_opts;
+
+	if (opts->set) {
+		nt->synth_opts = *opts;
+		return;
+	}
+	itrace_synth_opts__set_default(&nt->synth_opts, opts->default_no_sample);
+	if (!opts->default_no_sample && !opts->inject) {
+		nt->synth_opts.branches = false;
+		nt->synth_opts.callchain = true;
+		nt->synth_opts.add_callchain = true;
+	}
+	nt->synth_opts.thread_stack = opts->thread_stack;
+}
+
+static void ntrace_setup_time(struct ntrace *nt)
+{
+	const struct perf_record_time_conv *conv = &nt->session->time_conv;
+
+	if (!(nt->info.flags & NTRACE_INFO_FLAG_TIME_CONV))
+		return;
+	nt->tc.time_shift = nt->info.time_shift;
+	nt->tc.time_mult = nt->info.time_mult;
+	nt->tc.time_zero = nt->info.time_zero;
+	/* the record has more, where the kernel's clock is narrower than 64 bits */
+	if (conv->time_mult && event_contains(*conv, time_cycles)) {
+		nt->tc.time_shift = conv->time_shift;
+		nt->tc.time_mult = conv->time_mult;
+		nt->tc.time_zero = conv->time_zero;
+		nt->tc.time_cycles = conv->time_cycles;
+		nt->tc.time_mask = conv->time_mask;
+		nt->tc.cap_user_time_zero = conv->cap_user_time_zero;
+		nt->tc.cap_user_time_short = conv->cap_user_time_short;
+	}
+	nt->have_time = nt->tc.time_mult && nt->tc.time_shift < 64;
+}
+
+static int ntrace_setup_log(struct ntrace *nt)
+{
+	if (!nt->synth_opts.log)
+		return 0;
+	if (nt->synth_opts.log_plus_flags & AUXTRACE_LOG_FLG_USE_STDOUT)
+		nt->log = stdout;
+	else
+		nt->log = fopen(NTRACE_LOG_NAME, "w");
+	if (!nt->log) {
+		pr_err("N-Trace: cannot write %s: %m\n", NTRACE_LOG_NAME);
+		return -errno;
+	}
+	return 0;
+}
+
+#ifdef HAVE_LIBTRACEEVENT
+static void ntrace_find_sched_switch(struct ntrace *nt)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(nt->session->evlist, evsel) {
+		if (!strcmp(evsel__name(evsel), "sched:sched_switch"))
+			nt->switch_evsel = evsel;
+	}
+}
+#else
+static void ntrace_find_sched_switch(struct ntrace *nt __maybe_unused)
+{
+}
+#endif
+
+static int ntrace_collect_stretches(struct ntrace *nt)
+{
+	struct perf_session *session = nt->session;
+
+	/* a pipe cannot be read twice: its trace is taken for one stretch */
+	if (perf_data__is_pipe(session->data))
+		return 0;
+	return perf_session__peek_events(session, session->header.data_offset,
+					 session->header.data_size, ntrace_collect_aux, NULL);
+}
+
+static int ntrace_setup(struct ntrace *nt)
+{
+	struct perf_session *session = nt->session;
+	int err;
+
+	ntrace_setup_options(nt);
+	ntrace_setup_time(nt);
+	ntrace_find_sched_switch(nt);
+	nt->kernel_start = nt->info.cpus[0].xlen == 32 ? NTRACE_KERNEL_START_32 :
+							 NTRACE_KERNEL_START_64;
+	/* a thread executes in the kernel for a while after PERF_RECORD_EXIT */
+	symbol_conf.keep_exited_threads = true;
+	/* modules are below the kernel, where perf would take them for user code */
+	nt->machine->kernel_start = nt->kernel_start;
+	if (nt->firmware_path && ntrace_firmware_load(&nt->firmware, nt->firmware_path))
+		return -EINVAL;
+	err = ntrace_setup_log(nt);
+	if (!err)
+		err = ntrace_synth_setup(nt);
+	if (!err)
+		err = ntrace_collect_stretches(nt);
+	if (err)
+		return err;
+	if (list_empty(&session->auxtrace_index))
+		err = auxtrace_queue_data(session, true, true);
+	else
+		err = auxtrace_queues__process_index(&nt->queues, session);
+	if (nt->queues.populated)
+		nt->data_queued = true;
+	return err;
+}
+
+static void ntrace_set_callbacks(struct ntrace *nt)
+{
+	nt->auxtrace.process_event = ntrace_process_event;
+	nt->auxtrace.process_auxtrace_event = ntrace_process_auxtrace_event;
+	nt->auxtrace.queue_data = ntrace_queue_data;
+	nt->auxtrace.flush_events = ntrace_flush;
+	nt->auxtrace.free_events = ntrace_free_events;
+	nt->auxtrace.free = ntrace_free;
+	nt->auxtrace.evsel_is_auxtrace = ntrace_evsel_is_auxtrace;
+	nt->session->auxtrace = &nt->auxtrace;
+}
+
+int ntrace_process_auxtrace_info(union perf_event *event, struct perf_session *session)
+{
+	struct ntrace *nt = zalloc(sizeof(*nt));
+	int err;
+
+	if (!nt)
+		return -ENOMEM;
+	nt->session = session;
+	nt->machine = &session->machines.host;
+	nt->last_space = NTRACE_SPACE_PROCESS;
+	err = ntrace_info_parse(&nt->info, &event->auxtrace_info);
+	if (!err)
+		err = perf_config(ntrace_perf_config, nt);
+	if (!err)
+		err = auxtrace_queues__init(&nt->queues);
+	if (err) {
+		ntrace_free_session(nt);
+		return err;
+	}
+	ntrace_set_callbacks(nt);
+	if (dump_trace) {
+		ntrace_info_print(&nt->info, stdout);
+		return 0;
+	}
+	err = ntrace_setup(nt);
+	if (err)
+		ntrace_free(session);
+	return err;
+}
