@@ -49,7 +49,7 @@ struct tb_info {
 	uint16_t	half_words;
 	uint16_t	ninsn;
 	int32_t		target;		/* of a branch or direct jump, from the start of the TB */
-	uint8_t		kind;		/* enum nb_insn_kind of the last instruction, or KIND_WFI */
+	uint8_t		kind;		/* enum nb_insn_kind of the last instruction */
 	uint8_t		itype;		/* as the last instruction's class says */
 	uint8_t		last;		/* half-words of the last instruction */
 	uint8_t		sets;		/* of the last instruction, see struct nb_insn */
@@ -112,7 +112,8 @@ struct hart {
 	unsigned int	index;
 	/* equality with QEMU's own count */
 	uint64_t	minstret_next, minstret_last, retired_last, minstret_checks, minstret_diffs;
-	uint64_t	waits, waits_last, interrupts_last;	/* waits: for an interrupt */
+	uint64_t	interrupts_last;
+	uint64_t	uncounted;	/* since then: in QEMU's count and not run */
 } __attribute__((aligned(64)));
 
 enum dev_kind { DEV_ENCODER, DEV_FUNNEL, DEV_RAMSINK };
