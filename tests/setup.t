@@ -30,9 +30,27 @@ module() {
 	[ -s "$tap_tmp/m-$1/empty.ko" ]
 }
 
-plan 7
+# Somebody who is not root, on a host with neither sudo nor the device tree compiler
+unprivileged() {
+	d=$tap_tmp/unprivileged
+	mkdir -p "$d/tools/setup" "$d/bin" "$d/home"
+	cp "$setup" "$d/tools/setup/"
+	ln -s /usr/bin/* "$d/bin/"
+	rm -f "$d/bin/dtc" "$d/bin/sudo"
+	as=
+	if [ "$(id -u)" -eq 0 ]; then
+		chmod 755 "$tap_tmp"
+		chown 65534 "$d/home"
+		as='setpriv --reuid=65534 --regid=65534 --clear-groups'
+	fi
+	$as env -i PATH="$d/bin" HOME="$d/home" O="$d/home/build" "$d/tools/setup/setup" host </dev/null
+}
+
+plan 8
 ok "the second time, no network is needed" offline
 ok "no root of that name" says "no root is called nosuch" "$setup" nosuch
+ok "packages are missing, and no way to install them" \
+	says "these packages are needed; as root: apt-get install device-tree-compiler" unprivileged
 ok "an archive that is not there" says "cannot read the package lists" \
 	env XDG_CACHE_HOME="$tap_tmp/cache" O="$tap_tmp/empty" NTRACE_MIRROR=http://127.0.0.1:9/debian "$setup" qemu
 ok "QEMU has the plugin interface that the board needs" \
