@@ -117,7 +117,9 @@ static int parse_line(struct verify *v, char *s, struct item *it)
 	s = skip_time(get_cpu(s, &it->cpu));
 	if (pc_or_range(s, it))
 		return 1;
-	if (begins(s, "gap") || begins(s, "lost") || begins(s, "error"))
+	if (begins(s, "lost"))
+		it->kind = ITEM_LOST;
+	else if (begins(s, "gap") || begins(s, "error"))
 		it->kind = ITEM_GAP;
 	else if (begins(s, "start"))
 		it->kind = ITEM_START;

@@ -26,14 +26,25 @@
 struct line {
 	uint64_t	key;		/* address / 64 + 1; 0 is free */
 	uint32_t	valid, asked;	/* half-words: known; asked for in vain */
-	uint64_t	last_use[LINE_BYTES / 2];	/* number of the last block that ran it */
 	uint8_t		bytes[LINE_BYTES];
+};
+
+/* A block of the truth's dictionary; it has its code for itself, so that tells it from others. */
+struct seen {
+	const uint8_t	*code;
+	uint64_t	iaddr, last_use;	/* number of the last block that was this one */
+	uint32_t	len, epoch;		/* its code is what the lines have, in that epoch */
 };
 
 struct code {
 	struct hart	*hart;
 	struct line	*line;
 	size_t		n, size;	/* a power of two */
+	struct seen	*seen;
+	size_t		n_seen, seen_size;	/* a power of two */
+	uint32_t	epoch;		/* counts changes of known code */
+	const uint8_t	*waiting;	/* code that has to wait... */
+	uint64_t	wait_until;	/* ... as long as this block is not compared */
 	bool		changed;	/* the image must forget what it decoded */
 	bool		failed;
 };
@@ -83,31 +94,94 @@ static struct line *line_of(struct code *c, uint64_t addr)
 	return l;
 }
 
+static size_t seen_slot(const struct code *c, const uint8_t *code)
+{
+	size_t i = (uintptr_t)code * 0x9e3779b97f4a7c15ULL >> 24 & (c->seen_size - 1);
+
+	while (c->seen[i].code && c->seen[i].code != code)
+		i = (i + 1) & (c->seen_size - 1);
+	return i;
+}
+
+static bool grow_seen(struct code *c)
+{
+	struct code old = *c;
+	size_t i;
+
+	c->seen_size = old.seen_size ? 2 * old.seen_size : 16384;
+	c->seen = calloc(c->seen_size, sizeof(*c->seen));
+	if (!c->seen) {
+		*c = old;
+		return false;
+	}
+	for (i = 0; i < old.seen_size; i++)
+		if (old.seen[i].code)
+			c->seen[seen_slot(c, old.seen[i].code)] = old.seen[i];
+	free(old.seen);
+	return true;
+}
+
+/* The entry of @b, made if it is not there; NULL without memory. */
+static struct seen *seen_of(struct code *c, const struct block *b)
+{
+	struct seen *s;
+
+	if (2 * c->n_seen >= c->seen_size && !grow_seen(c)) {
+		c->failed = true;
+		return NULL;
+	}
+	s = &c->seen[seen_slot(c, b->code)];
+	if (!s->code) {
+		*s = (struct seen){ .code = b->code, .iaddr = b->iaddr, .len = 2 * b->iretire };
+		c->n_seen++;
+	}
+	return s;
+}
+
+/* The last block known that ran code at @addr */
+static uint64_t last_use(const struct code *c, uint64_t addr)
+{
+	uint64_t last = 0;
+	size_t i;
+
+	for (i = 0; i < c->seen_size; i++) {
+		const struct seen *s = &c->seen[i];
+
+		if (s->code && s->epoch && addr - s->iaddr < s->len && s->last_use > last)
+			last = s->last_use;
+	}
+	return last;
+}
+
 /* Does the block's code differ from what is known there, and is that still to be decoded? */
 static bool must_wait(struct code *c, const struct block *b)
 {
-	uint64_t now = hart_index(c->hart);
+	uint64_t now = hart_index(c->hart), last;
 	uint32_t i;
 
+	if (c->waiting == b->code && c->wait_until >= now)
+		return true;
 	for (i = 0; i < 2 * b->iretire; i += 2) {
 		uint64_t addr = b->iaddr + i;
 		struct line *l = line_of(c, addr);
 		unsigned int at = addr % LINE_BYTES;
 
-		if (l && l->valid >> at / 2 & 1 && memcmp(l->bytes + at, b->code + i, 2) &&
-		    l->last_use[at / 2] >= now)
-			return true;
+		if (!l || !(l->valid >> at / 2 & 1) || !memcmp(l->bytes + at, b->code + i, 2))
+			continue;
+		last = last_use(c, addr);
+		if (last < now)
+			continue;
+		c->waiting = b->code;
+		c->wait_until = last;
+		return true;
 	}
 	return false;
 }
 
-static bool learn(void *ctx, const struct block *b, uint64_t index, bool force)
+static void take_code(struct code *c, const struct block *b)
 {
-	struct code *c = ctx;
 	uint32_t i;
 
-	if (!b->code || (!force && must_wait(c, b)))
-		return !b->code;
 	for (i = 0; i < 2 * b->iretire; i += 2) {
 		uint64_t addr = b->iaddr + i;
 		struct line *l = line_of(c, addr);
@@ -115,14 +189,32 @@ static bool learn(void *ctx, const struct block *b, uint64_t index, bool force)
 		uint32_t bit = 1U << at / 2;
 
 		if (!l)
-			return true;
-		if (l->asked & bit || (l->valid & bit && memcmp(l->bytes + at, b->code + i, 2)))
+			return;
+		if (l->valid & bit && memcmp(l->bytes + at, b->code + i, 2)) {
 			c->changed = true;
+			c->epoch++;
+		}
+		c->changed |= l->asked & bit;
 		memcpy(l->bytes + at, b->code + i, 2);
 		l->valid |= bit;
 		l->asked &= ~bit;
-		l->last_use[at / 2] = index;
 	}
+}
+
+static bool learn(void *ctx, const struct block *b, uint64_t index, bool force)
+{
+	struct code *c = ctx;
+	struct seen *s = b->code ? seen_of(c, b) : NULL;
+
+	if (!s)
+		return true;
+	if (s->epoch != c->epoch) {
+		if (!force && must_wait(c, b))
+			return false;
+		take_code(c, b);
+		s->epoch = c->epoch;
+	}
+	s->last_use = index;
 	return true;
 }
 
@@ -193,9 +285,10 @@ static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
 		item.start = it->sync.addr;
 		break;
 	case NT_ITEM_LOST:
+		item.kind = ITEM_LOST;
+		break;
 	case NT_ITEM_ERROR:
-		if (it->type == NT_ITEM_ERROR)
-			say_error(h, it);
+		say_error(h, it);
 		item.kind = ITEM_GAP;
 		*gap = true;
 		break;
@@ -258,7 +351,7 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 {
 	struct nt_config config = options->config;
 	struct nt_image *image = nt_image_new();
-	struct code code = { .hart = h };
+	struct code code = { .hart = h, .epoch = 1 };
 	struct nt_image_reader reader = { .read = read_code, .ctx = &code };
 	struct input *in = input_open(path, options->pins);
 	struct nt_flow *flow = NULL;
@@ -266,6 +359,7 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	unsigned int i;
 
 	h->unit = "offset";
+	h->strict = true;
 	for (i = 0; ok && i < n_elf; i++)
 		ok = add_elf(image, &config, elf[i]);
 	if (ok && !n_elf) {
@@ -287,5 +381,6 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	nt_image_free(image);
 	input_close(in);
 	free(code.line);
+	free(code.seen);
 	return ok;
 }

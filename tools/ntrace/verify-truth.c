@@ -264,19 +264,30 @@ static uint64_t item_insns(const struct item *it)
 	return it->kind == ITEM_RANGE ? it->ninsn : it->kind == ITEM_PC;
 }
 
+/* The comparison stands where @it ends. */
+static void accept(struct hart *h, const struct item *it)
+{
+	h->compared += item_insns(it);
+	if (it->kind == ITEM_START) {
+		/* this restart is used up: a loss right behind it leads to the next one */
+		block_of(h, &h->at)->start = false;
+		h->told = false;
+	}
+	drop_behind(h);
+}
+
 static void compare(struct hart *h, const struct item *it)
 {
 	struct place before = h->at;
 	uint64_t n;
 
 	if (match(h, &h->at, it)) {
-		h->compared += item_insns(it);
-		drop_behind(h);
+		accept(h, it);
 		return;
 	}
 	h->at = before;
 	differ_at(h, it);	/* said only if it is one */
-	if (!skip_lost_session(h, &n)) {
+	if (!skip_lost_session(h, &n) || (h->strict && !h->told)) {
 		h->missing += n;
 		return;
 	}
@@ -286,10 +297,10 @@ static void compare(struct hart *h, const struct item *it)
 		return;
 	}
 	h->differs = false;
-	h->gaps++;
+	h->gaps += !h->told;
+	h->told = false;
 	h->lost_declared += n;
-	h->compared += item_insns(it);
-	drop_behind(h);
+	accept(h, it);
 }
 
 /* ---- Gaps that the decode declares: it goes on at some synchronising message ---- */
@@ -311,6 +322,7 @@ static void align(struct hart *h)
 	unsigned int i;
 
 	h->gap = false;
+	h->told = false;
 	h->gaps++;
 	while (have(h, &h->at)) {
 		bool here = !h->at.insn && block_of(h, &h->at)->sync;
@@ -340,6 +352,9 @@ void hart_take(struct hart *h, const struct item *it)
 		if (h->gap && h->n_ahead)
 			align(h);
 		h->gap = true;
+	} else if (it->kind == ITEM_LOST) {
+		h->gaps += !h->told;
+		h->told = true;
 	} else if (h->gap) {
 		h->ahead[h->n_ahead++] = *it;
 		if (h->n_ahead == AHEAD)
@@ -371,9 +386,12 @@ void hart_finish(struct hart *h)
 	else if (h->gap)
 		end_in_gap(h);
 	while (have(h, &h->at)) {
-		declared = skip_lost_session(h, &n);
+		declared = skip_lost_session(h, &n) && (!h->strict || h->told);
+		/* what was lost at the end of the run: the truth ends there too */
+		declared |= h->told && !have(h, &h->at);
 		if (declared && n)
-			h->gaps++;
+			h->gaps += !h->told;
+		h->told = false;
 		if (declared)
 			h->lost_declared += n;
 		else

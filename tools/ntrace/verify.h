@@ -38,7 +38,13 @@ struct place {
 
 /* ---- What the decoder walked: one line ---- */
 
-enum item_kind { ITEM_PC, ITEM_RANGE, ITEM_GAP, ITEM_START };
+enum item_kind {
+	ITEM_PC,
+	ITEM_RANGE,
+	ITEM_GAP,	/* the decode goes on at some synchronising message */
+	ITEM_LOST,	/* ... where the encoder did, which lost messages and says so */
+	ITEM_START,
+};
 
 struct item {
 	enum item_kind	kind;
@@ -55,6 +61,8 @@ struct hart {
 	bool		pending_start, pending_sync;
 	bool		differs;
 	bool		gap;		/* declared, not aligned yet */
+	bool		told;		/* ITEM_LOST, and the trace has not restarted yet */
+	bool		strict;		/* each loss is told: what is not is a difference */
 	struct item	ahead[AHEAD];	/* since the gap */
 	unsigned int	n_ahead;
 	struct block	held;		/* read, but not in the ring yet */
