@@ -103,8 +103,6 @@ struct hart {
 	struct hart_stats stats;
 	struct nb_te	*te;		/* NULL: a hart without encoder */
 	struct nb_truth_writer *truth;
-	FILE		*boot_trace;
-	FILE		*boot_code;	/* what the boot trace is decoded with */
 	uint64_t	truth_time_at;
 	struct tb_info	kept;		/* cur, when its memory is given up */
 	uint64_t	kept_wide[TB_MAX_INSNS / 64];
@@ -134,6 +132,7 @@ struct board_dev {
 	uint64_t	stage_addr;
 	size_t		stage_len;
 	uint64_t	bus_errors;
+	FILE		*boot_trace;	/* where its messages go instead, from reset on */
 	/* what a component sends on to, if several harts may */
 	pthread_mutex_t	*lock;
 	nb_out_fn	next;
@@ -151,6 +150,7 @@ struct board {
 	bool		exiting;
 	bool		has_hcontext, has_scontext;
 	uint32_t	check_minstret;	/* window in instructions, 0: off */
+	uint64_t	limit;		/* instructions after which the run ends, 0: none */
 	struct nb_te_caps te_caps;
 	struct nb_ram_caps ram_caps;
 	struct nb_funnel_caps funnel_caps;
@@ -166,6 +166,7 @@ extern struct board board;
 /* main.c */
 void board_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void board_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void board_end(struct hart *h) __attribute__((noreturn));
 uint64_t board_reg_read(unsigned int reg);
 void board_reg_write(unsigned int reg, uint64_t value);
 bool board_mem_read(uint64_t addr, void *to, size_t len);
@@ -177,6 +178,8 @@ void options_parse(int argc, char **argv);
 /* topology.c */
 void topology_build(void);
 struct board_dev *topology_find(uint64_t addr);
+void topology_boot_trace(void);
+void topology_close(void);
 void topology_sync(void);
 void topology_report(FILE *f);
 

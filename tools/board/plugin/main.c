@@ -173,31 +173,6 @@ static void vcpu_init(unsigned int vcpu, void *opaque)
 	stream_gate(&board.harts[vcpu], board.boot_trace);
 }
 
-/* "Enabling and Disabling", as a driver does it; the sink is a file */
-static void boot_trace_start(struct nb_te *te)
-{
-	struct nb_dev *dev = &te->dev;
-
-	/* the stream begins when the hart does */
-	te->gate = NULL;
-	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE);
-	for (uint32_t i = 0; i <= dev->active_delay; i++)
-		nb_dev_read(dev, TR_CONTROL);
-	nb_dev_write(dev, TR_TE_INST_FEATURES, board.boot_features);
-	nb_dev_write(dev, TR_TE_FILTER(0) + 4, board.boot_privileges);
-	nb_dev_write(dev, TR_TE_FILTER(0), board.boot_privileges ? TR_FILTER_ENABLE | TR_FILTER_MATCH_PRIVILEGE : 0);
-	nb_dev_write(dev, TR_TE_INST_FILTERS, !!board.boot_privileges);
-	nb_dev_write(dev, TR_TE_DATA_CONTROL, 0);
-	nb_dev_write(dev, TR_TE_DATA_FILTERS, 0);
-	nb_dev_write(dev, TR_TE_TRIG_EXT_IN, 0);
-	nb_dev_write(dev, TR_TE_TRIG_EXT_OUT, 0);
-	nb_dev_write(dev, TR_TS_CONTROL, board.boot_timestamp ?
-		     TR_TS_ACTIVE | TR_TS_ENABLE | NB_TS_EXTERNAL << 4 : 0);
-	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | board.boot_control);
-	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | board.boot_control);
-	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRACING | board.boot_control);
-}
-
 static void report(FILE *f)
 {
 	for (unsigned int i = 0; i < board.n_harts; i++) {
@@ -217,21 +192,15 @@ static void report(FILE *f)
 			fprintf(f, "report%u=%llu %s\n", i, (unsigned long long)board.reports[i], nb_report_text(i));
 }
 
-static void at_exit(void *opaque)
+static void finish_run(void)
 {
 	FILE *f;
 
-	(void)opaque;
 	board.exiting = true;
-	topology_sync();
+	topology_close();
 	for (unsigned int i = 0; i < board.n_harts; i++) {
 		struct hart *h = &board.harts[i];
 
-		if (h->boot_trace) {
-			nb_encoder_stop(&h->te->enc, NB_EVCODE_DISABLED);
-			if (fclose(h->boot_trace) | fclose(h->boot_code))
-				board_warn("hart %u: the trace is not complete: %s", i, strerror(errno));
-		}
 		if (h->truth && nb_truth_close(h->truth))
 			board_warn("hart %u: the truth is not complete: %s", i, strerror(errno));
 	}
@@ -244,6 +213,20 @@ static void at_exit(void *opaque)
 	}
 	report(f);
 	fclose(f);
+}
+
+static void at_exit(void *opaque)
+{
+	(void)opaque;
+	finish_run();
+}
+
+/* @h has retired as many instructions as the run shall have. */
+void board_end(struct hart *h)
+{
+	board_claim(h);
+	finish_run();
+	_exit(0);
 }
 
 static void open_truth(unsigned int hart)
@@ -271,9 +254,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	}
 	board_claim_init();
 	topology_build();
-	for (unsigned int i = 0; i < board.n_harts; i++)
-		if (board.boot_trace && board.harts[i].te)
-			boot_trace_start(board.harts[i].te);
+	if (board.boot_trace)
+		topology_boot_trace();
 	board.scores = qemu_plugin_scoreboard_new(sizeof(struct board_score));
 	qemu_plugin_register_vcpu_init_cb(id, vcpu_init, NULL);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, stream_tb_trans, NULL);

@@ -80,24 +80,6 @@ void stream_flush(void *opaque)
 	arenas = NULL;
 }
 
-/*
- * The code that the boot trace is to be decoded with: for each block, how many
- * bytes of trace there were before it first ran (8 bytes), its address (8), its
- * length (4), 4 bytes of 0, and its code.
- */
-static void log_code(struct hart *h, uint64_t addr, const struct tb_info *t)
-{
-	struct {
-		uint64_t offset, addr;
-		uint32_t len, zero;
-	} head = { h->te->enc.stats.bytes, addr, 2 * t->half_words, 0 };
-
-	flockfile(h->boot_code);
-	fwrite(&head, sizeof(head), 1, h->boot_code);
-	fwrite(t->code, 1, head.len, h->boot_code);
-	funlockfile(h->boot_code);
-}
-
 static inline void retire(struct hart *h, const struct nb_ingress *blk)
 {
 	static const struct nb_trace_state untraced;
@@ -263,8 +245,6 @@ static void stream_tb_exec(unsigned int vcpu, void *opaque)
 	if (NB_UNLIKELY(!(h->score->gate & GATE_STREAM)))
 		goto out;
 	pc = tb_pc(h, t);
-	if (NB_UNLIKELY(pc != t->pc0) && h->boot_code && pc >> 63)
-		log_code(h, pc, t);
 	if (NB_LIKELY(h->cur != NULL)) {
 		finish(h, pc);
 	} else if (h->have_expect) {
@@ -393,6 +373,8 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 		truth_time(h);
 		if (NB_UNLIKELY(board.check_minstret))
 			check_minstret(h, from);
+		if (NB_UNLIKELY(board.limit && h->stats.retired >= board.limit))
+			board_end(h);
 	}
 	hart_leave(h);
 }
@@ -400,7 +382,7 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 /* Called by the hart's own thread, or with the harts claimed. */
 void stream_gate(struct hart *h, bool on)
 {
-	on = on || h->truth || board.check_minstret;
+	on = on || h->truth || board.check_minstret || board.limit;
 	if (on == !!(h->score->gate & GATE_STREAM))
 		return;
 	h->cur = NULL;
@@ -469,9 +451,6 @@ void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque)
 		board_fatal("a translated block of %zu instructions: this QEMU is not known", n);
 	pthread_mutex_lock(&arena_lock);
 	t = tb_describe(tb, n);
-	for (unsigned int i = 0; i < board.n_harts; i++)
-		if (board.harts[i].boot_code)
-			log_code(&board.harts[i], pc, t);
 	pthread_mutex_unlock(&arena_lock);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t opcode = 0;

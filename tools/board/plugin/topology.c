@@ -9,6 +9,7 @@
  *
  * Inputs of a funnel are numbered in the order of the lines that lead to it.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,17 @@ static void dev_common(struct board_dev *dev)
 	dev->dev->undef = board.undef;
 }
 
+static void open_boot_trace(struct board_dev *dev)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s.ntrace", board.boot_trace, dev->name);
+	dev->boot_trace = fopen(path, "wb");
+	if (!dev->boot_trace)
+		board_fatal("%s: %s", path, strerror(errno));
+	setvbuf(dev->boot_trace, NULL, _IOFBF, 1 << 20);
+}
+
 static void make_ramsink(struct board_dev *dev, const char *mode, const char *sram, const char *align,
 			 const char *burst)
 {
@@ -147,6 +159,8 @@ static void make_ramsink(struct board_dev *dev, const char *mode, const char *sr
 	dev->dev = &dev->ram->dev;
 	dev->next = nb_ram_input;
 	dev->next_opaque = dev->ram;
+	if (board.boot_trace)
+		open_boot_trace(dev);
 }
 
 /* What @dev sends its messages to; the sink and funnels are made first. */
@@ -158,8 +172,8 @@ static void connect_out(struct board_dev *dev, nb_out_fn *out, void **opaque)
 	if (!to || to->kind == DEV_ENCODER || to == dev)
 		board_fatal("topology: %s leads to '%s', which is no funnel or sink", dev->name, dev->to);
 	if (to->kind == DEV_RAMSINK) {
-		*out = nb_ram_input;
-		*opaque = to->ram;
+		*out = to->boot_trace ? boot_trace_out : nb_ram_input;
+		*opaque = to->boot_trace ? (void *)to->boot_trace : to->ram;
 		return;
 	}
 	for (struct board_dev *d = board.devs; d != dev; d++)
@@ -193,19 +207,6 @@ static void make_funnel(struct board_dev *dev)
 	pthread_mutex_init(dev->lock, NULL);
 }
 
-static FILE *open_boot_trace(unsigned int hart, const char *suffix)
-{
-	char path[4096];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/hart%u.%s", board.boot_trace, hart, suffix);
-	f = fopen(path, "wb");
-	if (!f)
-		board_fatal("%s cannot be written", path);
-	setvbuf(f, NULL, _IOFBF, 1 << 20);
-	return f;
-}
-
 static struct board_dev *outer_funnel(struct board_dev *dev)
 {
 	struct board_dev *to = by_name(dev->to), *outer = NULL;
@@ -225,12 +226,7 @@ static void make_encoder(struct board_dev *dev)
 	if (dev->hart >= board.n_harts || h->te)
 		board_fatal("topology: %s: hart %u is not there or has an encoder", dev->name, dev->hart);
 	connect_out(dev, &out, &opaque);
-	if (board.boot_trace) {
-		h->boot_trace = open_boot_trace(dev->hart, "ntrace");
-		h->boot_code = open_boot_trace(dev->hart, "code");
-		out = boot_trace_out;
-		opaque = h->boot_trace;
-	} else if (funnel) {
+	if (funnel) {
 		/* harts that share a way share its lock, the outermost funnel's */
 		dev->lock = funnel->lock;
 		dev->next = out;
@@ -304,6 +300,68 @@ void topology_build(void)
 			make_encoder(d);
 		dev_common(d);
 	}
+}
+
+static void boot_activate(struct nb_dev *dev)
+{
+	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE);
+	for (uint32_t i = 0; i <= dev->active_delay; i++)
+		nb_dev_read(dev, TR_CONTROL);
+}
+
+static void boot_start_encoder(struct board_dev *d)
+{
+	struct nb_dev *dev = d->dev;
+	uint32_t features = board.boot_features;
+
+	/* sources that share a sink are told apart: N, N + 1, ... */
+	if (d->lock)
+		features += d->hart << 16;
+	/* the stream begins when the hart does */
+	d->te->gate = NULL;
+	boot_activate(dev);
+	nb_dev_write(dev, TR_TE_INST_FEATURES, features);
+	nb_dev_write(dev, TR_TE_FILTER(0) + 4, board.boot_privileges);
+	nb_dev_write(dev, TR_TE_FILTER(0), board.boot_privileges ? TR_FILTER_ENABLE | TR_FILTER_MATCH_PRIVILEGE : 0);
+	nb_dev_write(dev, TR_TE_INST_FILTERS, !!board.boot_privileges);
+	nb_dev_write(dev, TR_TE_DATA_CONTROL, 0);
+	nb_dev_write(dev, TR_TE_DATA_FILTERS, 0);
+	nb_dev_write(dev, TR_TE_TRIG_EXT_IN, 0);
+	nb_dev_write(dev, TR_TE_TRIG_EXT_OUT, 0);
+	nb_dev_write(dev, TR_TS_CONTROL, board.boot_timestamp ?
+		     TR_TS_ACTIVE | TR_TS_ENABLE | NB_TS_EXTERNAL << 4 : 0);
+	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | board.boot_control);
+	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | board.boot_control);
+	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRACING | board.boot_control);
+}
+
+/* Trace from reset on: "Enabling and Disabling", as a driver does it; the sinks are files. */
+void topology_boot_trace(void)
+{
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
+		if (d->kind != DEV_FUNNEL)
+			continue;
+		boot_activate(d->dev);
+		nb_dev_write(d->dev, TR_FUNNEL_DIS_INPUT, 0);
+		nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
+	}
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		if (d->kind == DEV_ENCODER)
+			boot_start_encoder(d);
+}
+
+/* The run ends. */
+void topology_close(void)
+{
+	topology_sync();
+	if (!board.boot_trace)
+		return;
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		if (d->kind == DEV_ENCODER)
+			nb_encoder_stop(&d->te->enc, NB_EVCODE_DISABLED);
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		if (d->boot_trace && fclose(d->boot_trace))
+			board_warn("%s: the trace is not complete: %s", d->name, strerror(errno));
 }
 
 void topology_report(FILE *f)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# Each mode and optimisation of the encoder, for tests of boot traces, after boot.sh.
+
+# trTeControl: BTM or HTM, trTeContext, a sync every 2^14 messages, N-Trace
+btm=0x01a10230 htm=0x01a10260
+
+# Columns: name, options of the model, of the decoder, of the board.
+# boot-features is trTeInstFeatures.
+modes() {
+	cat <<-EOT
+	BTM|boot-control=$btm||
+	HTM|boot-control=$htm||
+	HTM, timestamps|boot-control=$htm,boot-timestamp=on|--timestamp|
+	HTM, sync every 2^6 messages|boot-control=0x01210260||
+	HTM, sync every 2^10 cycles|boot-control=0x01620260||
+	HTM, sync every 2^10 half-words|boot-control=0x01630260||
+	BTM, sync every 2^10 half-words, timestamps|boot-control=0x01630230,boot-timestamp=on|--timestamp|
+	HTM, sync only at branches|boot-control=0x01630260,te.sync_delayed=on||
+	HTM, implicit return|boot-control=$htm,boot-features=0xc8|--implicit-return|
+	BTM, implicit return|boot-control=$btm,boot-features=0xc8|--implicit-return|
+	HTM, implicit return by part of the address, 8 deep|boot-control=$htm,boot-features=0x88,te.stack_depth=8|--implicit-return|
+	HTM, sequential jump|boot-control=$htm,boot-features=0x4|--sequential-jump|
+	HTM, repeated history|boot-control=$htm,boot-features=0x100||
+	HTM, all jumps|boot-control=$htm,boot-features=0x200|--all-jumps|
+	HTM, extended addresses|boot-control=$htm,boot-features=0x400|--extend-addr|
+	HTM, all of them|boot-control=$htm,boot-features=0x7cc,boot-timestamp=on|--implicit-return --sequential-jump --all-jumps --extend-addr --timestamp|
+	HTM, B-TYPE 1, I-CNT of 10 and HIST of 6 bits|boot-control=$htm,te.btype_extended=off,te.icnt_bits=10,te.hist_bits=6||
+	HTM, HIST in each message|boot-control=$htm,te.hist_always=on||
+	HTM, the hart stalls|boot-control=0x01a12260,te.fifo_depth=80,te.fifo_rate=40||
+	BTM, RepeatBranch, I-CNT of 8 bits|boot-control=$btm,te.repeat_branch=on,te.icnt_bits=8||
+	BTM, SYNC 4 where I-CNT of 8 bits is full|boot-control=$btm,te.icnt_sync=on,te.icnt_bits=8||
+	7.2, 4 harts, HTM, SRC of 4 bits, a sink each|boot-control=$htm,boot-features=0x40070000|--src-bits 4 --src 7|--kernel 7.2 --harts 4
+	4 harts, HTM, SRC of 12 bits, timestamps, funnel|boot-control=$htm,boot-features=0xc0100000,boot-timestamp=on|--src-bits 12 --timestamp|--harts 4 --topology funnel
+	4 harts, BTM, SRC of 2 bits, two funnels and one|boot-control=$btm,boot-features=0x20000000|--src-bits 2|--harts 4 --topology funnel2
+	EOT
+}
+
+# boot_modes BOARD-OPTIONS...: all of them; MODES picks lines
+boot_modes() {
+	modes | grep -E "${MODES:-.}" >"$tap_tmp/modes"
+	while IFS='|' read -r name model decode options <&3; do
+		# shellcheck disable=SC2086
+		boot_verify "$name" "$model" "$decode" "$@" $options
+	done 3<"$tap_tmp/modes"
+}
