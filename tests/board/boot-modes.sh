@@ -19,7 +19,7 @@ modes() {
 	HTM, sync only at branches|boot-control=0x01630260,te.sync_delayed=on||
 	HTM, implicit return|boot-control=$htm,boot-features=0xc8|--implicit-return|
 	BTM, implicit return|boot-control=$btm,boot-features=0xc8|--implicit-return|
-	HTM, implicit return by part of the address, 8 deep|boot-control=$htm,boot-features=0x88,te.stack_depth=8|--implicit-return|
+	HTM, implicit return by part of the address, 8 deep|boot-control=$htm,boot-features=0x88,te.stack_depth=8|--implicit-return=8|
 	HTM, sequential jump|boot-control=$htm,boot-features=0x4|--sequential-jump|
 	HTM, repeated history|boot-control=$htm,boot-features=0x100||
 	HTM, all jumps|boot-control=$htm,boot-features=0x200|--all-jumps|
