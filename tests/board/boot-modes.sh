@@ -6,7 +6,9 @@
 btm=0x01a10230 htm=0x01a10260
 
 # Columns: name, options of the model, of the decoder, of the board.
-# boot-features is trTeInstFeatures.
+# boot-features is trTeInstFeatures. Where Linux turns its MMU on, a function called at
+# 0x80200000 + N returns to 0xffffffff80000000 + N: an encoder that compares fewer than 22
+# bits takes that for the return to its call, and the decoder for an error.
 modes() {
 	cat <<-EOT
 	BTM|boot-control=$btm||
@@ -19,7 +21,7 @@ modes() {
 	HTM, sync only at branches|boot-control=0x01630260,te.sync_delayed=on||
 	HTM, implicit return|boot-control=$htm,boot-features=0xc8|--implicit-return|
 	BTM, implicit return|boot-control=$btm,boot-features=0xc8|--implicit-return|
-	HTM, implicit return by part of the address, 8 deep|boot-control=$htm,boot-features=0x88,te.stack_depth=8|--implicit-return=8|
+	HTM, implicit return by part of the address, 8 deep|boot-control=$htm,boot-features=0x88,te.stack_depth=8,te.stack_bits=24|--implicit-return=8|
 	HTM, sequential jump|boot-control=$htm,boot-features=0x4|--sequential-jump|
 	HTM, repeated history|boot-control=$htm,boot-features=0x100||
 	HTM, all jumps|boot-control=$htm,boot-features=0x200|--all-jumps|

@@ -23,8 +23,8 @@
 #define FORMAT_PRIV		0
 #define FORMAT_SCONTEXT		2
 #define FORMAT_HCONTEXT		3
-/* mode 2 of implicit return compares this much of an address */
-#define PARTIAL_MASK		0x1fffeULL
+/* mode 2 of implicit return compares so many bits of an address, if it is not said */
+#define STACK_BITS		17
 /* cycles to wait before a refused message is tried again */
 #define RETRY_CYCLES		1024
 
@@ -471,7 +471,9 @@ static void correlation(struct nb_encoder *enc, enum nb_evcode evcode)
 
 static bool same_return(const struct nb_encoder *enc, uint64_t a, uint64_t b)
 {
-	return enc->cfg.implicit_return == 2 ? !((a ^ b) & PARTIAL_MASK) : a == b;
+	unsigned int unused = enc->cfg.implicit_return == 2 ? 64 - enc->cfg.stack_bits : 0;
+
+	return (a ^ b) << unused == 0;
 }
 
 static void push(struct nb_encoder *enc, const struct nb_ingress *blk)
@@ -771,6 +773,7 @@ static void legalise(struct nb_encoder_config *cfg)
 	cfg->implicit_return &= 3;
 	if (!cfg->stack_depth || cfg->stack_depth > NB_STACK_MAX)
 		cfg->stack_depth = NB_STACK_MAX;
+	cfg->stack_bits = cfg->stack_bits ? clamp(cfg->stack_bits, 2, 63) : STACK_BITS;
 	cfg->icnt_bits = cfg->icnt_bits ? clamp(cfg->icnt_bits, 4, ICNT_BITS_MAX) : ICNT_BITS_MAX;
 	cfg->hist_bits = cfg->hist_bits ? clamp(cfg->hist_bits, 2, HIST_BITS_MAX) : HIST_BITS_MAX;
 	/*

@@ -89,6 +89,7 @@ struct nb_encoder_config {
 	uint16_t	src_id;
 	uint8_t		implicit_return;	/* 0 off, or its mode 1..3 */
 	uint8_t		stack_depth;		/* return stack, 1..32; 0 is 32 */
+	uint8_t		stack_bits;		/* of an address that mode 2 compares, 2..63; 0 is 17 */
 	bool		sequential_jump;	/* trTeInstEnSequentialJump */
 	bool		repeated_history;	/* trTeInstEnRepeatedHistory (HTM) */
 	bool		all_jumps;		/* trTeInstEnAllJumps */

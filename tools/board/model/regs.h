@@ -276,7 +276,7 @@ struct nb_te_caps {
 	uint8_t		ver_major, ver_minor, protocol_major, protocol_minor;
 	/* how the encoder is built, see struct nb_encoder_config */
 	bool		sync_delayed, repeat_branch, btype_extended, hist_always, icnt_sync;
-	uint8_t		icnt_bits, hist_bits, stack_depth;
+	uint8_t		icnt_bits, hist_bits, stack_depth, stack_bits;
 	uint32_t	fifo_depth, fifo_rate;
 };
 

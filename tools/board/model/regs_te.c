@@ -503,6 +503,7 @@ static void configure(struct nb_te *te, uint32_t control)
 		.btype_extended = caps->btype_extended, .hist_always = caps->hist_always,
 		.icnt_sync = caps->icnt_sync, .icnt_bits = caps->icnt_bits,
 		.hist_bits = caps->hist_bits, .stack_depth = caps->stack_depth,
+		.stack_bits = caps->stack_bits,
 		.fifo_depth = caps->fifo_depth, .fifo_rate = caps->fifo_rate,
 	};
 

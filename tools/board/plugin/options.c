@@ -71,6 +71,7 @@ static const struct option options[] = {
 	TE(icnt_bits, OPT_U8, "width of I-CNT"),
 	TE(hist_bits, OPT_U8, "width of HIST"),
 	TE(stack_depth, OPT_U8, "return stack"),
+	TE(stack_bits, OPT_U8, "bits of an address that mode 2 of implicit return compares"),
 	TE(fifo_depth, OPT_U32, "bytes between encoder and sink, 0: never full"),
 	TE(fifo_rate, OPT_U32, "bytes that leave it in 256 cycles"),
 	RAM(sram_size, OPT_U32, "bytes of SRAM"),

@@ -677,6 +677,24 @@ static void test_counted_return(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=c U=4");
 }
 
+/* "some least significant part" of the address tells whether a return is foreseen */
+static void test_partial_return(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 2, .stack_bits = 16);
+	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
+	block(2, 1, NB_ITYPE_RETURN, 0x10108);
+	linear(1);
+	stop(NB_EVCODE_DISABLED);
+	assert_trace("Sync S=3 I=0 F=80; Corr EV=4 CDF=1 I=7 H=1");
+
+	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 2, .stack_bits = 17);
+	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
+	block(2, 1, NB_ITYPE_RETURN, 0x10108);
+	linear(1);
+	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=6 U=8004");
+}
+
 static void test_co_routine_swap(void **state)
 {
 	(void)state;
@@ -822,6 +840,7 @@ int main(void)
 		cmocka_unit_test(test_timestamps),
 		cmocka_unit_test(test_implicit_return),
 		cmocka_unit_test(test_counted_return),
+		cmocka_unit_test(test_partial_return),
 		cmocka_unit_test(test_co_routine_swap),
 		cmocka_unit_test(test_sequential_jump),
 		cmocka_unit_test(test_all_jumps),
