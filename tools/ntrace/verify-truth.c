@@ -269,8 +269,11 @@ static void accept(struct hart *h, const struct item *it)
 {
 	h->compared += item_insns(it);
 	if (it->kind == ITEM_START) {
-		/* this restart is used up: a loss right behind it leads to the next one */
-		block_of(h, &h->at)->start = false;
+		/*
+		 * This restart is used up: a loss right behind it leads to the next
+		 * one. In a text several lines may tell of one.
+		 */
+		block_of(h, &h->at)->start = !h->strict;
 		h->told = false;
 	}
 	drop_behind(h);
