@@ -113,19 +113,31 @@ TEST_F(record, nothing_before_enable_and_after_disable)
 	EXPECT_EQ(self->rec.page->aux_head, head);
 }
 
+/* Trace of @turns of work, in bytes */
+static uint64_t work_bytes(struct recording *rec, unsigned int turns)
+{
+	uint64_t head = rec->page->aux_head;
+
+	enable(rec);
+	busy(turns);
+	disable(rec);
+	return rec->page->aux_head - head;
+}
+
 TEST_F(record, more_work_more_trace)
 {
-	uint64_t small;
+	uint64_t small = ~0ULL, bytes;
+	int i;
 
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 22, false));
-	enable(&self->rec);
-	busy(1000);
-	disable(&self->rec);
-	small = self->rec.page->aux_head;
-	enable(&self->rec);
-	busy(200000);
-	disable(&self->rec);
-	EXPECT_GT(self->rec.page->aux_head - small, 4 * small);
+	/* an interrupt may be in one of them, and be more than the work */
+	for (i = 0; i < 5; i++) {
+		bytes = work_bytes(&self->rec, 1000);
+		if (bytes < small)
+			small = bytes;
+	}
+	EXPECT_GT(work_bytes(&self->rec, 200000), 4 * small)
+		TH_LOG("%llu bytes of a little work", (unsigned long long)small);
 	record_stretches(&self->rec, self->st);
 	EXPECT_EQ(self->st->bytes, self->rec.page->aux_head);
 	check_stretches(&self->rec, self->st);
