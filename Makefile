@@ -5,6 +5,8 @@
 
 O	?= $(CURDIR)/build
 KVERS	:= 6.12 7.2
+# kernels that the driver is built for: those, and the one that looks for faults
+MVERS	= $(KVERS) debug
 MAKEFLAGS += --no-print-directory
 
 export O
@@ -60,7 +62,7 @@ modules:
 ifdef KDIR
 	@O=$(O) KDIR=$(KDIR) CROSS_COMPILE=$(CROSS_COMPILE) drivers/ntrace/build.sh custom
 else
-	@for k in $(KVERS); do drivers/ntrace/build.sh $$k >/dev/null || exit; done
+	@for k in $(MVERS); do drivers/ntrace/build.sh $$k >/dev/null || exit; done
 endif
 
 # from a kernel source of yours with KSRC=, else for board and host
@@ -73,16 +75,17 @@ endif
 
 everything: setup
 	@$(MAKE) tool guest-tools plugin modules perf
+	@$(MAKE) -C tests/driver O=$(O) kunit >/dev/null
 
 # Only what one kernel needs, so that the first time is short.
 demo:
 	@$(SETUP) qemu sysroot guest kernel-6.12 linux-6.12
-	@$(MAKE) tool guest-tools plugin modules perf KVERS=6.12
+	@$(MAKE) tool guest-tools plugin modules perf KVERS=6.12 MVERS=6.12
 	@tools/board/demo
 
 board:
-	@$(SETUP) qemu sysroot guest kernel-$(KERNEL) linux-$(KERNEL)
-	@$(MAKE) guest-tools plugin modules perf KVERS=$(KERNEL)
+	@$(SETUP) qemu sysroot guest kernel-$(KERNEL) linux-$(KERNEL:debug=6.12)
+	@$(MAKE) guest-tools plugin modules perf KVERS=$(KERNEL:debug=6.12) MVERS=$(KERNEL)
 	@$(BOARD) shell --kernel $(KERNEL) --harts $(HARTS)
 
 test: everything

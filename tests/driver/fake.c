@@ -22,29 +22,29 @@ static union any devs[MAX_DEVS];
 static unsigned int nr_devs;
 static uint64_t now;
 
-uint32_t readl(const void *addr);
-void writel(uint32_t val, void *addr);
-uint64_t get_cycles64(void);
+uint32_t fake_readl(const volatile void *addr);
+void fake_writel(uint32_t val, volatile void *addr);
+uint64_t fake_cycles(void);
 
-static union any *find(const void *addr)
+static union any *find(const volatile void *addr)
 {
-	return &devs[((const char *)addr - pages[0]) / 4096];
+	return &devs[((const volatile char *)addr - pages[0]) / 4096];
 }
 
-uint32_t readl(const void *addr)
+uint32_t fake_readl(const volatile void *addr)
 {
 	now++;
 	nb_dev_refresh(&find(addr)->dev);
 	return nb_dev_read(&find(addr)->dev, (uintptr_t)addr & 4095);
 }
 
-void writel(uint32_t val, void *addr)
+void fake_writel(uint32_t val, volatile void *addr)
 {
 	now++;
 	nb_dev_write(&find(addr)->dev, (uintptr_t)addr & 4095, val);
 }
 
-uint64_t get_cycles64(void)
+uint64_t fake_cycles(void)
 {
 	return ++now;
 }

@@ -2,6 +2,8 @@
 /*
  * The driver's register logic against the model of the hardware. The model
  * reports each access that the Trace Control Interface does not allow.
+ *
+ * On a host with cmocka, and in a kernel as KUnit tests: see kunit/.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +17,11 @@
 #include "fake.h"
 
 char shim_log[16384];
+#ifdef __KERNEL__
+unsigned long shim_timebase = 10000000;
+#else
 unsigned long riscv_timebase = 10000000;
+#endif
 
 void shim_printk(const char *fmt, ...)
 {
@@ -41,6 +47,8 @@ static int setup(void **state)
 	memset(&enc2, 0, sizeof(enc2));
 	memset(&funnel, 0, sizeof(funnel));
 	memset(&sink, 0, sizeof(sink));
+	raw_spin_lock_init(&sink.lock);
+	raw_spin_lock_init(&funnel.comp.lock);
 	return 0;
 }
 
@@ -85,6 +93,17 @@ static void direct(const struct fake_encoder_options *eo, const struct fake_ram_
 	connect(&enc, NULL);
 }
 
+/* What the driver does with the sink locked */
+#define LOCKED(call)				\
+({						\
+	int _ret;				\
+						\
+	raw_spin_lock(&sink.lock);		\
+	_ret = (call);				\
+	raw_spin_unlock(&sink.lock);		\
+	_ret;					\
+})
+
 /* An encoder alone with the sink */
 static int start(struct ntrace_encoder *e, const struct ntrace_window *win, bool paused)
 {
@@ -93,7 +112,7 @@ static int start(struct ntrace_encoder *e, const struct ntrace_window *win, bool
 	INIT_LIST_HEAD(&sink.members);
 	e->paused = paused;
 	list_add(&e->member, &sink.members);
-	ret = ntrace_sink_start(&sink, win);
+	ret = LOCKED(ntrace_sink_start(&sink, win));
 	if (ret)
 		list_del_init(&e->member);
 	return ret;
@@ -101,7 +120,7 @@ static int start(struct ntrace_encoder *e, const struct ntrace_window *win, bool
 
 static int stop(struct ntrace_encoder *e)
 {
-	int ret = ntrace_sink_stop(&sink);
+	int ret = LOCKED(ntrace_sink_stop(&sink));
 
 	list_del_init(&e->member);
 	return ret;
@@ -391,7 +410,7 @@ static void sram_is_read_back(void **state)
 {
 	struct fake_ram_options opt = { .sram = true, .sram_size = 4096 };
 	struct ntrace_window win;
-	u8 buf[4096];
+	static u8 buf[4096];
 	bool wrapped;
 	u32 n;
 
@@ -493,13 +512,13 @@ static void funnel_is_on_while_an_encoder_is(void **state)
 	fake_run(enc.comp.base, 100);
 	n = ntrace_ramsink_written(&sink, &win, &wrapped);
 
-	assert_int_equal(ntrace_sink_join(&sink, &enc2), 0);
+	assert_int_equal(LOCKED(ntrace_sink_join(&sink, &enc2)), 0);
 	assert_int_equal(funnel.comp.users, 2);
 	fake_run(enc2.comp.base, 100);
 	m = ntrace_ramsink_written(&sink, &win, &wrapped);
 	assert_true(m > n + 100);
 
-	assert_int_equal(ntrace_sink_leave(&sink, &enc2), 0);
+	assert_int_equal(LOCKED(ntrace_sink_leave(&sink, &enc2)), 0);
 	assert_int_equal(funnel.comp.users, 1);
 	assert_int_not_equal(fake_peek(funnel.comp.base, TR_CONTROL) & 2, 0);
 	fake_run(enc.comp.base, 100);
@@ -516,15 +535,15 @@ static void new_window_for_all_members(void **state)
 
 	shared();
 	assert_int_equal(start(&enc, &win, false), 0);
-	assert_int_equal(ntrace_sink_join(&sink, &enc2), 0);
+	assert_int_equal(LOCKED(ntrace_sink_join(&sink, &enc2)), 0);
 	fake_run(enc2.comp.base, 10);
-	assert_int_equal(ntrace_sink_stop(&sink), 0);
+	assert_int_equal(LOCKED(ntrace_sink_stop(&sink)), 0);
 	assert_int_equal(funnel.comp.users, 0);
-	assert_int_equal(ntrace_sink_start(&sink, &next), 0);
+	assert_int_equal(LOCKED(ntrace_sink_start(&sink, &next)), 0);
 	assert_int_equal(funnel.comp.users, 2);
 	fake_run(enc.comp.base, 100);
 	fake_run(enc2.comp.base, 100);
-	assert_int_equal(ntrace_sink_stop(&sink), 0);
+	assert_int_equal(LOCKED(ntrace_sink_stop(&sink)), 0);
 	assert_true(ntrace_ramsink_written(&sink, &next, &wrapped) > 200);
 	assert_int_equal(fake_mem[0x10000] & 3, 0);
 }
@@ -538,7 +557,7 @@ static void failing_member_stops_all(void **state)
 	INIT_LIST_HEAD(&sink.members);
 	list_add_tail(&enc.member, &sink.members);
 	list_add_tail(&enc2.member, &sink.members);
-	assert_int_equal(ntrace_sink_start(&sink, &win), -EIO);
+	assert_int_equal(LOCKED(ntrace_sink_start(&sink, &win)), -EIO);
 	assert_int_equal(funnel.comp.users, 0);
 	assert_int_equal(fake_peek(enc.comp.base, TR_CONTROL) & 2, 0);
 	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & 2, 0);
@@ -603,22 +622,47 @@ static void closed_sink_stays_closed(void **state)
 	assert_int_equal(start(&enc, &win, false), -EIO);
 }
 
+#define CASES(X) \
+	X(full_encoder_has_it_all) X(minimal_encoder_has_nothing_more) \
+	X(minimal_encoder_refuses_the_rest) X(best_mode_is_what_there_is) \
+	X(component_that_never_becomes_active) X(slow_component_is_waited_for) \
+	X(versions) X(other_protocol_is_refused) X(other_components) \
+	X(alignment_is_found) X(range_is_found) X(fixed_buffer_is_refused) \
+	X(trace_arrives_in_the_window) X(second_session_begins_anew) \
+	X(full_window_stops_the_sink) X(write_pointer_in_the_middle) \
+	X(window_it_does_not_take) X(sram_is_read_back) X(filters_are_written) \
+	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
+	X(new_window_for_all_members) X(failing_member_stops_all) \
+	X(sink_that_does_not_empty) X(power_was_off) X(closed_sink_stays_closed)
+
+#ifdef __KERNEL__
+#define AS_KUNIT(f)					\
+static void kunit_##f(struct kunit *test)		\
+{							\
+	cmocka_test = test;				\
+	setup(NULL);					\
+	f(NULL);					\
+	KUNIT_EXPECT_EQ(test, teardown(NULL), 0);	\
+}
+CASES(AS_KUNIT)
+
+#define CASE(f)	{ .run_case = kunit_##f, .name = #f },
+static struct kunit_case cases[] = { CASES(CASE) { } };
+
+static struct kunit_suite suite = {
+	.name = "ntrace-registers",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
+
+MODULE_DESCRIPTION("KUnit tests of the N-Trace driver's register logic");
+MODULE_LICENSE("GPL");
+#else
 int main(void)
 {
-#define TEST(f)	cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(full_encoder_has_it_all), TEST(minimal_encoder_has_nothing_more),
-		TEST(minimal_encoder_refuses_the_rest), TEST(best_mode_is_what_there_is),
-		TEST(component_that_never_becomes_active), TEST(slow_component_is_waited_for),
-		TEST(versions), TEST(other_protocol_is_refused), TEST(other_components),
-		TEST(alignment_is_found), TEST(range_is_found), TEST(fixed_buffer_is_refused),
-		TEST(trace_arrives_in_the_window), TEST(second_session_begins_anew),
-		TEST(full_window_stops_the_sink), TEST(write_pointer_in_the_middle),
-		TEST(window_it_does_not_take), TEST(sram_is_read_back), TEST(filters_are_written),
-		TEST(paused_traces_nothing), TEST(funnel_is_on_while_an_encoder_is),
-		TEST(new_window_for_all_members), TEST(failing_member_stops_all), TEST(sink_that_does_not_empty),
-		TEST(power_was_off), TEST(closed_sink_stays_closed),
-	};
+#define CASE(f)	cmocka_unit_test_setup_teardown(f, setup, teardown),
+	const struct CMUnitTest tests[] = { CASES(CASE) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
+#endif

@@ -6,6 +6,7 @@
 #ifndef SHIM_KERNEL_H
 #define SHIM_KERNEL_H
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -100,9 +101,10 @@ typedef struct { int held; } raw_spinlock_t;
 #define READ_ONCE(x)		(x)
 #define raw_spin_lock_irqsave(lock, flags)	((flags) = 0, raw_spin_lock(lock))
 #define raw_spin_unlock_irqrestore(lock, flags)	((void)(flags), raw_spin_unlock(lock))
-#define lockdep_assert_held(lock)	((void)(lock))
-static inline void raw_spin_lock(raw_spinlock_t *lock) { lock->held++; }
-static inline void raw_spin_unlock(raw_spinlock_t *lock) { lock->held--; }
+#define lockdep_assert_held(lock)	assert((lock)->held)
+static inline void raw_spin_lock_init(raw_spinlock_t *lock) { lock->held = 0; }
+static inline void raw_spin_lock(raw_spinlock_t *lock) { assert(!lock->held++); }
+static inline void raw_spin_unlock(raw_spinlock_t *lock) { assert(!--lock->held); }
 
 struct cpumask;
 struct attribute_group;
@@ -115,8 +117,12 @@ void shim_printk(const char *fmt, ...);
 #define dev_printk(level, dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
 
 /* Registers: answered by the model */
-u32 readl(const void *addr);
-void writel(u32 val, void *addr);
+u32 fake_readl(const volatile void *addr);
+void fake_writel(u32 val, volatile void *addr);
+u64 fake_cycles(void);
+#define readl		fake_readl
+#define writel		fake_writel
+#define get_cycles64	fake_cycles
 
 #define readl_poll_timeout(addr, val, cond, sleep, us) ({	\
 	unsigned int _n = 1000;					\
@@ -127,7 +133,6 @@ void writel(u32 val, void *addr);
 })
 #define readl_poll_timeout_atomic	readl_poll_timeout
 
-u64 get_cycles64(void);
 extern unsigned long riscv_timebase;
 static inline void usleep_range(unsigned long a, unsigned long b) { (void)a; (void)b; }
 static inline int dma_set_mask_and_coherent(struct device *dev, u64 mask)

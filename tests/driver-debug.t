@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The driver in a kernel that looks for faults: KASAN, lockdep, DMA API debugging,
+# sleeping in atomic context, kmemleak. Its register logic as KUnit tests, and the
+# kselftests. Nothing may be reported.
+. "$(dirname "$0")/lib/tap.sh"
+. "$(dirname "$0")/driver/guest.sh"
+
+make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
+[ -e "$O/root/kernel-debug/vmlinuz" ] || skip_all "the debug kernel is not set up; make setup"
+[ -e "$O/tests/kunit/ntrace-kunit.ko" ] || make -s -C "$top/tests/driver" O="$O" kunit >&2 || exit 1
+
+"$top/tools/board/board" run --kernel debug --timeout 300 --console "$tap_tmp/console" \
+	--append kunit.enable=1 -- 'insmod /usr/lib/ntrace/ntrace-kunit.ko; dmesg' >"$tap_tmp/out" 2>&1
+sed -n 's/^\[[^]]*\]  *\(\(not \)\{0,1\}ok [0-9]* .*\)/\1/p' "$tap_tmp/out" >"$tap_tmp/cases"
+while read -r line; do
+	case $line in
+	*ntrace-registers*) ;;
+	"ok "*) pass "KUnit: ${line#ok * }" ;;
+	"not ok "*) fail "KUnit: ${line#not ok * }" ;;
+	esac
+done <"$tap_tmp/cases"
+is "KUnit: the suite passes" "$(grep -c '^\[[^]]*\] ok 1 ntrace-registers' "$tap_tmp/out")" 1
+[ "$tap_failed" = 0 ] || sed 's/^/# /' "$tap_tmp/out" | tail -n 60
+quiet "KUnit"
+
+selftests "debug kernel, 2 harts" "pmu_test;attr_test;record_test;snapshot_test;security_test;life_test" \
+	--kernel debug --harts 2
+plan $tap_n
+done_testing

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Kbuild of the KUnit tests; see ../Makefile
+obj-m := ntrace-kunit.o
+ntrace-kunit-y := $(addprefix tests/driver/,registers.o fake.o kunit/truth.o) \
+	$(addprefix drivers/ntrace/,component.o encoder.o ramsink.o path.o) \
+	$(addprefix tools/board/model/,regs.o regs_ram.o regs_te.o regs_funnel.o encoder.o insn.o)
+
+# Headers of the C library that the model includes are in kunit/
+ccflags-y += -I$(src)/tests/driver/kunit -I$(src)/drivers/ntrace -I$(src)/include/uapi
+ccflags-y += -include $(src)/tests/driver/kunit/kernel.h
+ccflags-y += -Wno-missing-prototypes -Wno-missing-declarations -Wno-declaration-after-statement \
+	     -Wno-implicit-fallthrough
