@@ -642,9 +642,9 @@ void nb_encoder_full(struct nb_encoder *enc)
 }
 
 /* The most frequent message of BTM, when nothing else is to be done. */
-void nb_encoder_direct(struct nb_encoder *enc, const struct nb_ingress *blk)
+void nb_encoder_direct(struct nb_encoder *enc, uint64_t end)
 {
-	direct_branch(enc, blk->iaddr + 2ULL * blk->iretire);
+	direct_branch(enc, end);
 	if (NB_UNLIKELY(enc->icnt >= enc->icnt_stop || enc->cycles >= enc->cycles_stop ||
 			enc->sync_due != NB_SYNC_NONE || !enc->running))
 		nb_encoder_full(enc);

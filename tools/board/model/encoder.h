@@ -25,6 +25,7 @@
 
 #define NB_LIKELY(x)	__builtin_expect(!!(x), 1)
 #define NB_UNLIKELY(x)	__builtin_expect(!!(x), 0)
+#define NB_NOINLINE	__attribute__((noinline))
 
 /* table "Fields in Messages" */
 enum nb_tcode {
@@ -284,7 +285,46 @@ void nb_encoder_debug(struct nb_encoder *enc, bool enter);
 /* The uncommon cases of nb_encoder_ingress(); not to be called otherwise. */
 void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk);
 void nb_encoder_full(struct nb_encoder *enc);
-void nb_encoder_direct(struct nb_encoder *enc, const struct nb_ingress *blk);
+void nb_encoder_direct(struct nb_encoder *enc, uint64_t end);
+
+/**
+ * nb_encoder_action() - how a block can be counted
+ * @enc: the encoder, started or not
+ * @itype: of the block
+ * @priv: of the block
+ *
+ * Return: for nb_encoder_count(), or NB_ACT_SLOW: give the block to nb_encoder_slow().
+ */
+static inline unsigned int nb_encoder_action(const struct nb_encoder *enc, unsigned int itype,
+					     unsigned int priv)
+{
+	if (NB_UNLIKELY(enc->attention || priv != enc->priv))
+		return NB_ACT_SLOW;
+	return enc->action[itype & 15];
+}
+
+/**
+ * nb_encoder_count() - one block has retired that needs no closer look
+ * @enc: the encoder
+ * @act: of nb_encoder_action(), without NB_ACT_SLOW
+ * @iretire: half-words
+ * @ninsn: instructions
+ * @end: address behind the block
+ */
+static inline void nb_encoder_count(struct nb_encoder *enc, unsigned int act, uint32_t iretire,
+				    uint32_t ninsn, uint64_t end)
+{
+	enc->icnt += iretire;
+	enc->cycles += ninsn;
+	if (act & NB_ACT_DIRECT) {
+		nb_encoder_direct(enc, end);
+		return;
+	}
+	enc->hist = enc->hist << (act & NB_ACT_SHIFT) | (act & NB_ACT_ONE) >> 1;
+	if (NB_UNLIKELY(enc->icnt >= enc->icnt_stop || enc->hist >= enc->hist_full ||
+			enc->cycles >= enc->cycles_stop))
+		nb_encoder_full(enc);
+}
 
 /**
  * nb_encoder_ingress() - one block has retired
@@ -293,22 +333,12 @@ void nb_encoder_direct(struct nb_encoder *enc, const struct nb_ingress *blk);
  */
 static inline void nb_encoder_ingress(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
-	unsigned int act = enc->action[blk->itype & 15];
+	unsigned int act = nb_encoder_action(enc, blk->itype, blk->priv);
 
-	if (NB_UNLIKELY(enc->attention || blk->priv != enc->priv || act & NB_ACT_SLOW)) {
+	if (NB_UNLIKELY(act & NB_ACT_SLOW))
 		nb_encoder_slow(enc, blk);
-		return;
-	}
-	enc->icnt += blk->iretire;
-	enc->cycles += blk->ninsn;
-	if (act & NB_ACT_DIRECT) {
-		nb_encoder_direct(enc, blk);
-		return;
-	}
-	enc->hist = enc->hist << (act & NB_ACT_SHIFT) | (act & NB_ACT_ONE) >> 1;
-	if (NB_UNLIKELY(enc->icnt >= enc->icnt_stop || enc->hist >= enc->hist_full ||
-			enc->cycles >= enc->cycles_stop))
-		nb_encoder_full(enc);
+	else
+		nb_encoder_count(enc, act, blk->iretire, blk->ninsn, blk->iaddr + 2ULL * blk->iretire);
 }
 
 #endif /* NTRACE_BOARD_ENCODER_H */

@@ -41,14 +41,15 @@ struct board_score {
 #define GATE_MMIO	(1U << 1)	/* a register access is under way */
 
 /*
- * A translated block; lives until QEMU throws all translations away. One cache
- * line: reading it is most of what tracing a block costs.
+ * A translated block; lives until QEMU throws all translations away. Two of them
+ * are a cache line: reading them is most of what tracing a block costs.
  */
 struct tb_info {
 	uint64_t	pc0;		/* where it was translated */
+	const struct tb_code *code;
+	int32_t		target;		/* of a branch or direct jump, from the start of the TB */
 	uint16_t	half_words;
 	uint16_t	ninsn;
-	int32_t		target;		/* of a branch or direct jump, from the start of the TB */
 	uint8_t		kind;		/* enum nb_insn_kind of the last instruction */
 	uint8_t		itype;		/* as the last instruction's class says */
 	uint8_t		last;		/* half-words of the last instruction */
@@ -56,10 +57,14 @@ struct tb_info {
 	uint8_t		first_uses;	/* one instruction that is an indirect jump: its .uses */
 	bool		sijump;
 	bool		exact;		/* runs only at pc0: kernel half of the address space */
+} __attribute__((aligned(32)));
+
+/* What is seldom asked of it */
+struct tb_code {
 	uint32_t	hash;		/* of the code */
-	const uint64_t	*wide;		/* bit for each instruction: has 32 bits */
-	const uint8_t	*code;
-} __attribute__((aligned(64)));
+	const uint8_t	*bytes;
+	uint64_t	wide[];		/* bit for each instruction: has 32 bits */
+};
 #define TB_MAX_INSNS	1024
 
 enum mmio_state {
@@ -90,6 +95,7 @@ struct hart {
 	volatile uint32_t busy;
 	struct board_score *score;
 	const struct tb_info *cur;	/* begun, and how it ended is not known yet */
+	struct nb_encoder *counting;	/* te's, where nothing else wants to know of blocks */
 	uint64_t	base;		/* where cur runs */
 	uint64_t	expect;		/* next pc after a trap or such, if have_expect */
 	bool		have_expect;
@@ -105,8 +111,7 @@ struct hart {
 	struct nb_truth_writer *truth;
 	uint64_t	truth_time_at;
 	struct tb_info	kept;		/* cur, when its memory is given up */
-	uint64_t	kept_wide[TB_MAX_INSNS / 64];
-	uint8_t		kept_code[8 * TB_MAX_INSNS];
+	uint64_t	kept_code[(sizeof(struct tb_code) + TB_MAX_INSNS / 8 + 4 * TB_MAX_INSNS) / 8];
 	unsigned int	index;
 	/* equality with QEMU's own count */
 	uint64_t	minstret_next, minstret_last, retired_last, minstret_checks, minstret_diffs;

@@ -35,49 +35,68 @@ struct arena {
 	uint64_t mem[] __attribute__((aligned(64)));
 };
 
-static struct arena *arenas;
+/* The hot and the cold part of each block, apart */
+static struct arena *infos, *codes;
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *arena_alloc(size_t size)
+static void *arena_alloc(struct arena **arenas, size_t size)
 {
-	struct arena *a = arenas;
+	struct arena *a = *arenas;
 	void *p;
 
-	size = (size + 63) & ~(size_t)63;
 	if (!a || a->used + size > ARENA_SIZE) {
 		a = aligned_alloc(64, sizeof(*a) + ARENA_SIZE);
 		if (!a)
 			board_fatal("no memory for translated blocks");
 		a->used = 0;
-		a->next = arenas;
-		arenas = a;
+		a->next = *arenas;
+		*arenas = a;
 	}
 	p = (char *)a->mem + a->used;
 	a->used += size;
 	return p;
 }
 
-/* QEMU throws all translations away; no hart is in one. */
-void stream_flush(void *opaque)
+static void arena_free(struct arena **arenas)
 {
 	struct arena *a, *next;
 
+	for (a = *arenas; a; a = next) {
+		next = a->next;
+		free(a);
+	}
+	*arenas = NULL;
+}
+
+static size_t code_size(unsigned int ninsn, unsigned int half_words)
+{
+	return (sizeof(struct tb_code) + (ninsn + 63) / 64 * 8 + 2 * half_words + 7) & ~(size_t)7;
+}
+
+/* The code is behind the bits for each instruction. */
+static uint8_t *code_bytes(struct tb_code *code, unsigned int ninsn)
+{
+	return (uint8_t *)(code->wide + (ninsn + 63) / 64);
+}
+
+/* QEMU throws all translations away; no hart is in one. */
+void stream_flush(void *opaque)
+{
 	(void)opaque;
 	for (unsigned int i = 0; i < board.n_harts; i++) {
 		struct hart *h = &board.harts[i];
+		struct tb_code *code = (struct tb_code *)h->kept_code;
 
 		if (!h->cur || h->cur == &h->kept)
 			continue;
 		h->kept = *h->cur;
-		h->kept.wide = memcpy(h->kept_wide, h->cur->wide, (h->cur->ninsn + 63) / 64 * 8);
-		h->kept.code = memcpy(h->kept_code, h->cur->code, 2 * h->cur->half_words);
+		memcpy(code, h->cur->code, code_size(h->cur->ninsn, h->cur->half_words));
+		code->bytes = code_bytes(code, h->cur->ninsn);
+		h->kept.code = code;
 		h->cur = &h->kept;
 	}
-	for (a = arenas; a; a = next) {
-		next = a->next;
-		free(a);
-	}
-	arenas = NULL;
+	arena_free(&infos);
+	arena_free(&codes);
 }
 
 static inline void retire(struct hart *h, const struct nb_ingress *blk)
@@ -118,13 +137,13 @@ static void retire_head(struct hart *h, uint64_t next)
 	const struct tb_info *t = h->cur;
 	struct nb_ingress blk = {
 		.iaddr = h->base, .priv = h->priv, .itype = NB_ITYPE_NONE,
-		.wide = t->wide, .wide_hash = t->hash, .code = t->code,
+		.wide = t->code->wide, .wide_hash = t->code->hash, .code = t->code->bytes,
 	};
 	uint64_t len = next - h->base, off = 0;
 	uint32_t n, size = 0;
 
 	for (n = 0; n < t->ninsn && off < len; n++) {
-		size = 1 + (t->wide[n / 64] >> n % 64 & 1);
+		size = 1 + (t->code->wide[n / 64] >> n % 64 & 1);
 		off += 2 * size;
 	}
 	if (off != len) {
@@ -136,7 +155,7 @@ static void retire_head(struct hart *h, uint64_t next)
 	if (!n)
 		return;
 	/* a wfi leaves the TB, and QEMU's own count keeps what stands behind it */
-	if (size == 2 && !memcmp(t->code + off - 4, &(uint32_t){ WFI }, 4))
+	if (size == 2 && !memcmp(t->code->bytes + off - 4, &(uint32_t){ WFI }, 4))
 		h->uncounted += t->ninsn - n;
 	blk.iretire = len / 2;
 	blk.ninsn = n;
@@ -144,8 +163,33 @@ static void retire_head(struct hart *h, uint64_t next)
 	retire(h, &blk);
 }
 
+/* The trace alone is wanted, and its encoder needs no more than to count @t. */
+static inline bool count(struct hart *h, const struct tb_info *t, uint64_t next)
+{
+	uint64_t fall = h->base + 2 * t->half_words;
+	unsigned int itype = t->itype, act;
+
+	if (NB_UNLIKELY(!h->counting || !h->score->reached))
+		return false;
+	if (t->kind == NB_INSN_BRANCH || t->kind == NB_INSN_LINEAR) {
+		if (next == fall)
+			itype = t->kind == NB_INSN_BRANCH ? NB_ITYPE_NOT_TAKEN : NB_ITYPE_NONE;
+		else if (t->kind == NB_INSN_LINEAR || next != h->base + t->target)
+			return false;
+	} else if (t->kind != NB_INSN_DIRECT || next != h->base + t->target) {
+		return false;
+	}
+	act = nb_encoder_action(h->counting, itype, h->priv);
+	if (act & NB_ACT_SLOW)
+		return false;
+	h->stats.retired += t->ninsn;
+	h->sets = t->sets;
+	nb_encoder_count(h->counting, act, t->half_words, t->ninsn, fall);
+	return true;
+}
+
 /* h->cur has ended, and the hart goes on at @next. */
-static inline void finish(struct hart *h, uint64_t next)
+static NB_NOINLINE void finish(struct hart *h, uint64_t next)
 {
 	const struct tb_info *t = h->cur;
 	uint64_t fall = h->base + 2 * t->half_words;
@@ -161,7 +205,7 @@ static inline void finish(struct hart *h, uint64_t next)
 	blk = (struct nb_ingress) {
 		.iaddr = h->base, .iretire = t->half_words, .ninsn = t->ninsn, .ilastsize = t->last,
 		.itype = t->itype, .priv = h->priv, .sijump = t->sijump,
-		.wide_hash = t->hash, .wide = t->wide, .code = t->code,
+		.wide_hash = t->code->hash, .wide = t->code->wide, .code = t->code->bytes,
 	};
 	switch (t->kind) {
 	case NB_INSN_LINEAR:
@@ -240,13 +284,16 @@ static void stream_tb_exec(unsigned int vcpu, void *opaque)
 	uint64_t pc;
 
 	hart_enter(h);
-	if (NB_UNLIKELY(h->mmio != MMIO_NONE) && mmio_step(h))
-		goto out;
-	if (NB_UNLIKELY(!(h->score->gate & GATE_STREAM)))
-		goto out;
+	if (NB_UNLIKELY(h->score->gate != GATE_STREAM)) {
+		if (h->mmio != MMIO_NONE && mmio_step(h))
+			goto out;
+		if (!(h->score->gate & GATE_STREAM))
+			goto out;
+	}
 	pc = tb_pc(h, t);
 	if (NB_LIKELY(h->cur != NULL)) {
-		finish(h, pc);
+		if (NB_UNLIKELY(!count(h, h->cur, pc)))
+			finish(h, pc);
 	} else if (h->have_expect) {
 		if (h->expect != pc)
 			edge(h, pc);
@@ -383,6 +430,7 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 void stream_gate(struct hart *h, bool on)
 {
 	on = on || h->truth || board.check_minstret || board.limit;
+	h->counting = h->te && !h->truth && !h->te->split ? &h->te->enc : NULL;
 	if (on == !!(h->score->gate & GATE_STREAM))
 		return;
 	h->cur = NULL;
@@ -395,17 +443,26 @@ void stream_gate(struct hart *h, bool on)
 		h->score->gate &= ~(uint64_t)GATE_STREAM;
 }
 
+static unsigned int tb_half_words(struct qemu_plugin_tb *tb, size_t n)
+{
+	unsigned int len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += qemu_plugin_insn_size(qemu_plugin_tb_get_insn(tb, i));
+	return len / 2;
+}
+
 static struct tb_info *tb_describe(struct qemu_plugin_tb *tb, size_t n)
 {
-	size_t words = (n + 63) / 64;
-	size_t size = sizeof(struct tb_info) + words * 8 + n * 8;
-	struct tb_info *t = arena_alloc(size);
+	unsigned int half_words = tb_half_words(tb, n);
+	struct tb_info *t = arena_alloc(&infos, sizeof(*t));
+	struct tb_code *code = arena_alloc(&codes, code_size(n, half_words));
+	uint8_t *bytes = code_bytes(code, n);
 	struct nb_insn insn = { 0 };
 	uint32_t opcode = 0, len = 0;
-	uint64_t *wide = (uint64_t *)(t + 1);
-	uint8_t *code = (uint8_t *)(wide + words);	/* no instruction has more than 8 bytes */
 
-	memset(t, 0, size);
+	memset(t, 0, sizeof(*t));
+	memset(code, 0, code_size(n, half_words));
 	t->pc0 = qemu_plugin_tb_vaddr(tb);
 	t->exact = t->pc0 >> 63;
 	for (size_t i = 0; i < n; i++) {
@@ -414,9 +471,9 @@ static struct tb_info *tb_describe(struct qemu_plugin_tb *tb, size_t n)
 		opcode = 0;
 		qemu_plugin_insn_data(qemu_plugin_tb_get_insn(tb, i), &opcode, sizeof(opcode));
 		nb_insn_classify(opcode, 0, &insn);
-		memcpy(code + len, &opcode, insn.len == 1 ? 2 : 4);
+		memcpy(bytes + len, &opcode, insn.len == 1 ? 2 : 4);
 		if (insn.len == 2)
-			wide[i / 64] |= 1ULL << i % 64;
+			code->wide[i / 64] |= 1ULL << i % 64;
 		if (i == n - 1) {
 			t->sijump = insn.kind == NB_INSN_INDIRECT && insn.uses && insn.uses == sets;
 			t->target = len + insn.offset;
@@ -431,9 +488,9 @@ static struct tb_info *tb_describe(struct qemu_plugin_tb *tb, size_t n)
 	t->ninsn = n;
 	t->last = insn.len;
 	t->itype = insn.itype;
-	t->wide = wide;
 	t->code = code;
-	t->hash = nb_code_hash(code, len);
+	code->bytes = bytes;
+	code->hash = nb_code_hash(bytes, len);
 	return t;
 }
 

@@ -43,7 +43,7 @@ static void stage_flush(struct board_dev *dev)
 void topology_sync(void)
 {
 	for (unsigned int i = 0; i < board.n_devs; i++)
-		if (board.devs[i].kind == DEV_RAMSINK)
+		if (board.devs[i].kind == DEV_RAMSINK && !board.devs[i].boot_trace)
 			stage_flush(&board.devs[i]);
 }
 
@@ -84,9 +84,22 @@ static bool locked_out(void *opaque, const uint8_t *bytes, size_t len)
 	return ok;
 }
 
+static void boot_trace_flush(struct board_dev *dev)
+{
+	fwrite(dev->stage, 1, dev->stage_len, dev->boot_trace);
+	dev->stage_len = 0;
+}
+
+/* A few bytes each time: not worth a call of stdio */
 static bool boot_trace_out(void *opaque, const uint8_t *bytes, size_t len)
 {
-	return fwrite(bytes, 1, len, opaque) == len;
+	struct board_dev *dev = opaque;
+
+	if (dev->stage_len + len > BOARD_STAGE_SIZE)
+		boot_trace_flush(dev);
+	memcpy(dev->stage + dev->stage_len, bytes, len);
+	dev->stage_len += len;
+	return true;
 }
 
 static uint64_t time_csr(void *opaque)
@@ -132,7 +145,6 @@ static void open_boot_trace(struct board_dev *dev)
 	dev->boot_trace = fopen(path, "wb");
 	if (!dev->boot_trace)
 		board_fatal("%s: %s", path, strerror(errno));
-	setvbuf(dev->boot_trace, NULL, _IOFBF, 1 << 20);
 }
 
 static void make_ramsink(struct board_dev *dev, const char *mode, const char *sram, const char *align,
@@ -173,7 +185,7 @@ static void connect_out(struct board_dev *dev, nb_out_fn *out, void **opaque)
 		board_fatal("topology: %s leads to '%s', which is no funnel or sink", dev->name, dev->to);
 	if (to->kind == DEV_RAMSINK) {
 		*out = to->boot_trace ? boot_trace_out : nb_ram_input;
-		*opaque = to->boot_trace ? (void *)to->boot_trace : to->ram;
+		*opaque = to->boot_trace ? (void *)to : to->ram;
 		return;
 	}
 	for (struct board_dev *d = board.devs; d != dev; d++)
@@ -317,7 +329,7 @@ static void boot_start_encoder(struct board_dev *d)
 	/* sources that share a sink are told apart: N, N + 1, ... */
 	if (d->lock)
 		features += d->hart << 16;
-	/* the stream begins when the hart does */
+	/* the stream begins when the hart does, which is not there yet */
 	d->te->gate = NULL;
 	boot_activate(dev);
 	nb_dev_write(dev, TR_TE_INST_FEATURES, features);
@@ -333,6 +345,7 @@ static void boot_start_encoder(struct board_dev *d)
 	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | board.boot_control);
 	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | board.boot_control);
 	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRACING | board.boot_control);
+	d->te->gate = te_gate;
 }
 
 /* Trace from reset on: "Enabling and Disabling", as a driver does it; the sinks are files. */
@@ -350,6 +363,16 @@ void topology_boot_trace(void)
 			boot_start_encoder(d);
 }
 
+static void boot_trace_close(struct board_dev *dev)
+{
+	bool bad;
+
+	boot_trace_flush(dev);
+	bad = ferror(dev->boot_trace);
+	if (fclose(dev->boot_trace) || bad)
+		board_warn("%s: the trace is not complete: %s", dev->name, strerror(errno));
+}
+
 /* The run ends. */
 void topology_close(void)
 {
@@ -360,8 +383,8 @@ void topology_close(void)
 		if (d->kind == DEV_ENCODER)
 			nb_encoder_stop(&d->te->enc, NB_EVCODE_DISABLED);
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->boot_trace && fclose(d->boot_trace))
-			board_warn("%s: the trace is not complete: %s", d->name, strerror(errno));
+		if (d->boot_trace)
+			boot_trace_close(d);
 }
 
 void topology_report(FILE *f)
