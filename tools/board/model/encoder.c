@@ -750,7 +750,11 @@ void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk)
 	if (!enc->running)
 		return;
 	account(enc, blk);
-	nb_encoder_full(enc);
+	if (enc->icnt >= enc->icnt_stop || enc->hist >= enc->hist_full ||
+	    enc->cycles >= enc->cycles_stop || enc->sync_due != NB_SYNC_NONE)
+		nb_encoder_full(enc);
+	else
+		update_attention(enc);
 }
 
 /* ---- Control ---- */

@@ -283,6 +283,8 @@ static void stream_tb_exec(unsigned int vcpu, void *opaque)
 	const struct tb_info *t = opaque;
 	uint64_t pc;
 
+	/* or the compiler works the address out again at each use */
+	__asm__("" : "+r"(h));
 	hart_enter(h);
 	if (NB_UNLIKELY(h->score->gate != GATE_STREAM)) {
 		if (h->mmio != MMIO_NONE && mmio_step(h))
