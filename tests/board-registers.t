@@ -8,9 +8,9 @@ make -s -C "$top/tools/board" O="$O" all >"$tap_tmp/make" 2>&1 || { plan 1; fail
 make -s -C "$top" O="$O" tool >"$tap_tmp/make" 2>&1
 board=$top/tools/board/board
 
-plan 29
-printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=sram sram=1048576\n' >"$tap_tmp/topology"
-ok "the guest runs the register script" sh -c "'$board' run --no-driver --topology '$tap_tmp/topology' --stats '$tap_tmp/stats' -- \
+plan 32
+printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=sram sram=1048576 irq=40\n' >"$tap_tmp/topology"
+ok "the guest runs the register script" sh -c "'$board' run --no-driver --append iomem=relaxed --topology '$tap_tmp/topology' --stats '$tap_tmp/stats' -- \
 	\"\$(cat '$top/tests/board/registers.sh')\" >'$tap_tmp/regs'"
 reg() { sed -n "s/^$1 //p" "$tap_tmp/regs"; }
 bits() { echo $(($(reg "$1") & $2)); }
@@ -42,6 +42,9 @@ done >"$tap_tmp/trace"
 sed 's/^/# /' "$tap_tmp/dump" | head -5
 ok "its first message is ProgTraceSync, trace enable" sh -c "head -n 1 '$tap_tmp/dump' | grep -q 'ProgTraceSync.*SYNC.*5'"
 is "trTeActive 0 resets" "$(bits te_off 3)" 0
+is "a full sink that shall stop has stopped" "$(bits ram_full 0x10a) $(bits ram_wrapped 0xfffffffd)" "$((0x108)) 1"
+is "... and its interrupt is pending at the APLIC" "$(bits pending_before 256) $(bits pending 256)" "0 256"
+is "... once" "$(sed -n 's/^ram0 .* interrupts=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 1
 is "a byte can be loaded" "$(reg te_byte)" 0x00
 is "no step of the program is lost to register accesses" "$(sed -n 's/^hart0 .* edges=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 0
 figure "$(sed -n 's/^hart0 .* register_accesses=\([0-9]*\).*/\1/p' "$tap_tmp/stats") register accesses"

@@ -35,6 +35,17 @@ say ram_wp "$(rd $ram 0x20)"
 wr $ram 0x28 0
 for i in 1 2 3 4 5 6 7 8; do echo "word $(rd $ram 0x40)"; done
 say ram_rp "$(rd $ram 0x28)"
+# the interrupt, an edge at source 40 of the APLIC, when the buffer is full
+aplic=0xd000000
+wr $aplic $((4 * 40)) 4
+say pending_before "$(rd $aplic $((0x1c00 + 4)))"
+wr $ram 0 0x101; wr $ram 0x18 0xffc; wr $ram 0x20 0; wr $ram 0 0x103
+wr $te 0 0x01000067
+ls -l / >/dev/null
+wr $te 0 0x01000061
+say ram_full "$(rd $ram 0)"
+say ram_wrapped "$(rd $ram 0x20)"
+say pending "$(rd $aplic $((0x1c00 + 4)))"
 wr $te 0 0; say te_off "$(rd $te 0)"
 # a load of 8 bits is refused by no fault: the register's byte
 say te_byte "$(busybox devmem $((te + 3)) 8)"

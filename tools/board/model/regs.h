@@ -159,6 +159,8 @@ struct nb_faults {
 	uint32_t	drop;		/* ... is dropped, */
 	uint32_t	duplicate;	/* ... is sent twice; 0 never */
 	uint32_t	seed;
+	bool		irq_lost;	/* a sink raises no interrupt */
+	uint32_t	irq_spurious;	/* one in N messages makes it raise one */
 };
 
 struct nb_dev;
@@ -409,10 +411,16 @@ struct nb_ram {
 	uint32_t	*sram;
 	uint64_t	bytes;		/* taken since init */
 	uint64_t	refused;	/* messages */
+	uint32_t	spurious;	/* messages since the last spurious interrupt */
 	uint64_t	bus_errors;	/* writes that failed */
 
 	/* set by the owner: writes system memory; false is a bus error */
 	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
+	/*
+	 * ... an interrupt, which the specification does not have: trRamWrap was set,
+	 * the buffer is full. An edge; nothing in the registers acknowledges it.
+	 */
+	void		(*irq)(void *opaque);
 	void		*mem_opaque;
 };
 

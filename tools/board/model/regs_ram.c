@@ -136,6 +136,8 @@ static void wrap(struct nb_ram *ram)
 
 	ram->wp = ram->start;
 	ram->wrap = true;
+	if (ram->irq && !ram->dev.faults.irq_lost)
+		ram->irq(ram->mem_opaque);
 	if (!(control & TR_RAM_STOP_ON_WRAP))
 		return;
 	ram->n = 0;
@@ -184,6 +186,11 @@ bool nb_ram_input(void *opaque, const uint8_t *bytes, size_t len)
 	}
 	if (!ram->n)
 		nb_set_empty(&ram->dev, false);
+	if (NB_UNLIKELY(ram->dev.faults.irq_spurious) && ram->irq &&
+	    ++ram->spurious >= ram->dev.faults.irq_spurious) {
+		ram->spurious = 0;
+		ram->irq(ram->mem_opaque);
+	}
 	ram->bytes += len;
 	while (len) {
 		size_t part = ram->burst - ram->n < len ? ram->burst - ram->n : len;

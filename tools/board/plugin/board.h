@@ -136,7 +136,9 @@ struct board_dev {
 	uint8_t		*stage;
 	uint64_t	stage_addr;
 	size_t		stage_len;
-	uint64_t	bus_errors;
+	uint64_t	bus_errors, interrupts;
+	unsigned int	irq;		/* number at the APLIC, 0: none */
+	atomic_bool	irq_due;
 	FILE		*boot_trace;	/* where its messages go instead, from reset on */
 	/* what a component sends on to, if several harts may */
 	pthread_mutex_t	*lock;
@@ -144,13 +146,18 @@ struct board_dev {
 	void		*next_opaque;
 };
 
+#define CLAIM_HELD	(1U << 0)	/* a hart has the components for itself */
+#define CLAIM_IRQ	(1U << 1)	/* an interrupt is to be raised */
+
 struct board {
 	unsigned int	n_harts, n_devs;
 	struct hart	harts[BOARD_MAX_HARTS];
 	struct board_dev devs[BOARD_MAX_DEVS];
 	struct qemu_plugin_scoreboard *scores;
 	struct qemu_plugin_register *regs[REG_MAX];
-	atomic_uint	claimed;
+	atomic_uint	claimed;	/* CLAIM_* */
+	atomic_bool	irq_due;
+	bool		icount;
 	pthread_mutex_t	claim_lock;
 	bool		exiting;
 	bool		has_hcontext, has_scontext;
@@ -186,6 +193,7 @@ struct board_dev *topology_find(uint64_t addr);
 void topology_boot_trace(void);
 void topology_close(void);
 void topology_sync(void);
+void topology_raise(void);
 void topology_report(FILE *f);
 
 /* csr.c */

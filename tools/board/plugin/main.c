@@ -113,13 +113,22 @@ void board_claim_init(void)
 		board_fatal("this host's kernel has no membarrier(2), which Linux has since 4.14");
 }
 
-/* Another hart has the components: wait outside. */
+/*
+ * Another hart has the components: wait outside. Interrupts are raised here,
+ * since QEMU takes its big lock for it, and nobody may wait for us meanwhile.
+ */
 void board_wait_claim(struct hart *h)
 {
-	while (atomic_load(&board.claimed)) {
+	unsigned int claimed;
+
+	while ((claimed = atomic_load(&board.claimed))) {
 		hart_leave(h);
-		pthread_mutex_lock(&board.claim_lock);
-		pthread_mutex_unlock(&board.claim_lock);
+		if (claimed & CLAIM_HELD) {
+			pthread_mutex_lock(&board.claim_lock);
+			pthread_mutex_unlock(&board.claim_lock);
+		} else {
+			topology_raise();
+		}
 		h->busy = 1;
 		atomic_thread_fence(memory_order_seq_cst);
 	}
@@ -131,7 +140,7 @@ void board_claim(struct hart *self)
 	/* another claimer waits for us to be out */
 	hart_leave(self);
 	pthread_mutex_lock(&board.claim_lock);
-	atomic_store(&board.claimed, 1);
+	atomic_fetch_or(&board.claimed, CLAIM_HELD);
 	membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 	for (unsigned int i = 0; i < board.n_harts; i++)
 		while (__atomic_load_n(&board.harts[i].busy, __ATOMIC_ACQUIRE))
@@ -141,7 +150,7 @@ void board_claim(struct hart *self)
 void board_release(struct hart *self)
 {
 	self->busy = 1;
-	atomic_store(&board.claimed, 0);
+	atomic_fetch_and(&board.claimed, ~CLAIM_HELD);
 	pthread_mutex_unlock(&board.claim_lock);
 }
 

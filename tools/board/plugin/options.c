@@ -29,6 +29,7 @@ static const struct option options[] = {
 	{ "boot-privileges", OPT_U32, &board.boot_privileges, "bit N: the boot trace has privilege N; 0: all" },
 	{ "stats", OPT_STRING, &board.stats, "file for counts at the end of the run" },
 	{ "check-minstret", OPT_U32, &board.check_minstret, "compare with QEMU's count of instructions, each N of them (with -icount)" },
+	{ "icount", OPT_BOOL, &board.icount, "QEMU counts instructions: interrupts wait for the next trap" },
 	{ "limit", OPT_U64, &board.limit, "end the run at the first trap after N instructions of a hart" },
 	{ "scontext", OPT_BOOL, &board.has_scontext, "the harts have scontext" },
 	{ "hcontext", OPT_BOOL, &board.has_hcontext, "the harts have hcontext" },
@@ -97,6 +98,8 @@ static const struct option options[] = {
 	FAULT(drop, OPT_U32, "one in N messages is dropped"),
 	FAULT(duplicate, OPT_U32, "one in N messages is sent twice"),
 	FAULT(seed, OPT_U32, "of these"),
+	FAULT(irq_lost, OPT_BOOL, "a sink with an interrupt does not raise it"),
+	FAULT(irq_spurious, OPT_U32, "one in N messages raises it"),
 };
 
 static void set_bool(const struct option *opt, const char *value)

@@ -426,6 +426,8 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 			board_end(h);
 	}
 	hart_leave(h);
+	if (NB_UNLIKELY(board.irq_due) && board.icount)
+		topology_raise();
 }
 
 /* Called by the hart's own thread, or with the harts claimed. */

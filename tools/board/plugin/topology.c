@@ -5,7 +5,7 @@
  *
  *	encoder NAME ADDRESS hart=N to=NAME
  *	funnel NAME ADDRESS to=NAME
- *	ramsink NAME ADDRESS [mode=smem|sram|both] [sram=BYTES] [align=BYTES] [burst=BYTES]
+ *	ramsink NAME ADDRESS [mode=smem|sram|both] [sram=BYTES] [align=BYTES] [burst=BYTES] [irq=N]
  *
  * Inputs of a funnel are numbered in the order of the lines that lead to it.
  */
@@ -14,6 +14,10 @@
 #include <string.h>
 
 #include "board.h"
+
+/* of the virt machine with aia=aplic */
+#define APLIC_S		0x0d000000ULL
+#define APLIC_SETIPNUM	0x1cdc
 
 struct board_dev *topology_find(uint64_t addr)
 {
@@ -147,6 +151,35 @@ static void open_boot_trace(struct board_dev *dev)
 		board_fatal("%s: %s", path, strerror(errno));
 }
 
+/*
+ * Not at once: the caller may hold locks. Under -icount QEMU takes no interrupt
+ * in the middle of a block, so that it waits for the next trap.
+ */
+static void sink_irq(void *opaque)
+{
+	struct board_dev *dev = opaque;
+
+	dev->interrupts++;
+	dev->irq_due = true;
+	board.irq_due = true;
+	if (!board.icount)
+		atomic_fetch_or(&board.claimed, CLAIM_IRQ);
+}
+
+/* The supervisor's APLIC: a write of the number to setipnum makes it pending */
+void topology_raise(void)
+{
+	atomic_fetch_and(&board.claimed, ~CLAIM_IRQ);
+	board.irq_due = false;
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
+		uint32_t irq = d->irq;
+
+		if (d->irq && atomic_exchange(&d->irq_due, false) &&
+		    !board_mem_write(APLIC_S + APLIC_SETIPNUM, &irq, sizeof(irq)))
+			board_warn("%s: no APLIC takes its interrupt", d->name);
+	}
+}
+
 static void make_ramsink(struct board_dev *dev, const char *mode, const char *sram, const char *align,
 			 const char *burst)
 {
@@ -168,6 +201,8 @@ static void make_ramsink(struct board_dev *dev, const char *mode, const char *sr
 		board_fatal("%s: cannot be made", dev->name);
 	dev->ram->mem_write = sink_write;
 	dev->ram->mem_opaque = dev;
+	if (dev->irq)
+		dev->ram->irq = sink_irq;
 	dev->dev = &dev->ram->dev;
 	dev->next = nb_ram_input;
 	dev->next_opaque = dev->ram;
@@ -278,6 +313,8 @@ static void parse_line(char *line, char *extra[4])
 			dev->hart = strtoul(word + 5, NULL, 0);
 		else if (!strncmp(word, "to=", 3))
 			snprintf(dev->to, sizeof(dev->to), "%s", word + 3);
+		else if (!strncmp(word, "irq=", 4))
+			dev->irq = strtoul(word + 4, NULL, 0);
 		for (int i = 0; i < 4; i++)
 			if (!strncmp(word, keys[i], strlen(keys[i])))
 				extra[i] = strdup(word + strlen(keys[i]));
@@ -391,9 +428,10 @@ void topology_report(FILE *f)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		if (d->kind == DEV_RAMSINK)
-			fprintf(f, "%s bytes=%llu refused=%llu bus_errors=%llu\n", d->name,
+			fprintf(f, "%s bytes=%llu refused=%llu bus_errors=%llu interrupts=%llu\n", d->name,
 				(unsigned long long)d->ram->bytes, (unsigned long long)d->ram->refused,
-				(unsigned long long)(d->ram->bus_errors + d->bus_errors));
+				(unsigned long long)(d->ram->bus_errors + d->bus_errors),
+				(unsigned long long)d->interrupts);
 		if (d->kind == DEV_ENCODER) {
 			unsigned long long messages = 0;
 

@@ -76,7 +76,7 @@ static struct bench {
 	uint8_t		memory[1 << 16];
 	uint64_t	memory_base, clock;
 	bool		gate;
-	unsigned int	fired;
+	unsigned int	fired, interrupts;
 } b;
 
 static void mirror(void *opaque, struct nb_dev *dev, unsigned int offset, uint32_t value)
@@ -108,6 +108,12 @@ static bool memory_write(void *opaque, uint64_t addr, const uint8_t *bytes, size
 	assert_true(addr >= b.memory_base && addr + len <= b.memory_base + sizeof(b.memory));
 	memcpy(b.memory + (addr - b.memory_base), bytes, len);
 	return true;
+}
+
+static void interrupt(void *opaque)
+{
+	(void)opaque;
+	b.interrupts++;
 }
 
 static void gate(void *opaque, struct nb_te *te, bool on)
@@ -144,6 +150,7 @@ static void make_bench(const struct nb_te_caps *te, const struct nb_ram_caps *ra
 	assert_int_equal(nb_ram_init(&b.ram, ram), 0);
 	nb_funnel_init(&b.funnel, &funnel, nb_ram_input, &b.ram);
 	b.ram.mem_write = memory_write;
+	b.ram.irq = interrupt;
 	b.te.ts.clock = bench_clock;
 	b.funnel.ts.clock = bench_clock;
 	b.te.gate = gate;
@@ -871,6 +878,94 @@ static void test_funnel(void **state)
 
 /* ---- Faults on command ---- */
 
+/* an interrupt for each time that the buffer is full */
+static void test_interrupt(void **state)
+{
+	(void)state;
+	full_bench();
+	set_sink(TR_RAM_MODE, BUF, 64);
+	feed(3, 16);
+	assert_int_equal(b.interrupts, 0);
+	feed(1, 16);
+	assert_int_equal(b.interrupts, 1);
+	feed(8, 16);
+	assert_int_equal(b.interrupts, 3);
+	b.ram.dev.faults.irq_lost = true;
+	feed(8, 16);
+	assert_int_equal(b.interrupts, 3);
+	b.ram.dev.faults.irq_spurious = 10;
+	feed(50, 1);
+	assert_int_equal(b.interrupts, 8);
+}
+
+/* "sink bus error": counted, and nothing is written */
+static void test_bus_error(void **state)
+{
+	(void)state;
+	full_bench();
+	b.ram.dev.faults.bus_error = true;
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	feed(8, 16);
+	assert_int_equal(b.ram.bus_errors, 4);
+	assert_int_equal(b.memory[0x110], 0);
+	/* a write that memory refuses is the same */
+	b.ram.dev.faults.bus_error = false;
+	b.ram.mem_write = NULL;
+	feed(2, 16);
+	assert_int_equal(b.ram.bus_errors, 5);
+}
+
+static void test_wp_outside(void **state)
+{
+	struct nb_dev *dev = &b.ram.dev;
+
+	(void)state;
+	full_bench();
+	dev->faults.wp_outside = true;
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	feed(8, 16);
+	assert_true(rd(dev, TR_RAM_WP_LOW) > rd(dev, TR_RAM_LIMIT_LOW));
+	assert_int_equal(b.memory[0x100 + 16], 4);	/* what is written is where it belongs */
+}
+
+static unsigned int sent(const char *fault)
+{
+	unsigned int i;
+
+	ready_encoder();
+	b.te.dev.faults.seed = 7;
+	if (!strcmp(fault, "duplicate"))
+		b.te.dev.faults.duplicate = 3;
+	if (!strcmp(fault, "corrupt"))
+		b.te.dev.faults.corrupt = 3;
+	set_encoder(3 << 4);
+	for (i = 0; i < 300; i++)
+		run(0x1000, 4, NB_ITYPE_TAKEN);
+	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | 3 << 4);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	return b.ram.bytes;
+}
+
+/* a third of the messages twice; a third of them with one bit that is wrong */
+static void test_duplicate_and_corrupt(void **state)
+{
+	unsigned int i, bits = 0, right = sent(""), n;
+	uint8_t whole[4096];
+
+	(void)state;
+	memcpy(whole, b.memory + 0x100, right);
+	assert_in_range(sent("duplicate"), right + 2 * 70, right + 2 * 130);
+	n = sent("corrupt");
+	assert_int_equal(n, right);
+	for (i = 0; i < right; i++)
+		bits += __builtin_popcount(whole[i] ^ b.memory[0x100 + i]);
+	assert_in_range(bits, 70, 130);
+	/* the same seed, the same faults */
+	memcpy(whole, b.memory + 0x100, right);
+	assert_int_equal(sent("corrupt"), right);
+	assert_memory_equal(whole, b.memory + 0x100, right);
+}
+
 static void test_message_faults(void **state)
 {
 	unsigned int i;
@@ -913,6 +1008,10 @@ int main(void)
 		cmocka_unit_test(test_timestamp),
 		cmocka_unit_test(test_shared_timestamp),
 		cmocka_unit_test(test_funnel),
+		cmocka_unit_test(test_interrupt),
+		cmocka_unit_test(test_bus_error),
+		cmocka_unit_test(test_wp_outside),
+		cmocka_unit_test(test_duplicate_and_corrupt),
 		cmocka_unit_test(test_message_faults),
 	};
 
