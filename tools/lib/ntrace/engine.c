@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "flow.h"
+#include "memo.h"
 
 static struct nt_item *add_event(struct nt_flow *flow, struct nt_source *src,
 				 enum nt_item_type type)
@@ -485,23 +485,37 @@ static void set_hist(struct nt_walk *walk, uint64_t hist)
 	walk->nr_bits = 63 - __builtin_clzll(hist);
 }
 
+/* The source may go on in another address space, or in code that has changed. */
+static void forget_blocks(struct nt_flow *flow, struct nt_source *src)
+{
+	uint32_t i;
+
+	src->space = -1;
+	src->block = 0;
+	for (i = 0; i < flow->config.return_depth; i++)
+		src->returns[i].call = 0;
+}
+
+static void flush_code(struct nt_flow *flow)
+{
+	uint32_t i;
+
+	nt_code_flush(&flow->code);
+	if (flow->memo)
+		nt_memo_clear(flow->memo);
+	for (i = 0; i < flow->nr_sources; i++) {
+		if (flow->sources[i])
+			forget_blocks(flow, flow->sources[i]);
+	}
+}
+
 static int update_space(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_image_reader *reader = &flow->image->reader;
 	uint64_t id = 0;
 
-	if (flow->code.generation != flow->image->generation || flow->code.overflow) {
-		uint32_t i;
-
-		nt_code_flush(&flow->code);
-		nt_fast_flush(flow);
-		for (i = 0; i < flow->nr_sources; i++) {
-			if (!flow->sources[i])
-				continue;
-			flow->sources[i]->space = -1;
-			flow->sources[i]->block = 0;
-		}
-	}
+	if (flow->code.generation != flow->image->generation || flow->code.overflow)
+		flush_code(flow);
 	if (src->space >= 0)
 		return NT_OK;
 	if (reader->space)
@@ -643,8 +657,7 @@ static void do_ownership(struct nt_flow *flow, struct nt_source *src)
 		context->hcontext = msg->context;
 		context->has_hcontext = true;
 	}
-	src->space = -1;
-	src->block = 0;
+	forget_blocks(flow, src);
 	add_event(flow, src, NT_ITEM_CONTEXT);
 }
 
@@ -656,7 +669,7 @@ static void do_error(struct nt_flow *flow, struct nt_source *src)
 	if (src->state != NT_STATE_NEW)
 		lose(src, NT_STATE_LOST);
 	memset(&src->context, 0, sizeof(src->context));
-	src->space = -1;
+	forget_blocks(flow, src);
 	item = add_event(flow, src, NT_ITEM_LOST);
 	item->lost.etype = flow->msg.code;
 	item->lost.ecode = flow->msg.value;

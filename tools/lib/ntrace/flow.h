@@ -13,10 +13,11 @@
 
 /*
  * Ranges of one batch: few enough to stay in the first-level cache. fast.c begins no
- * message behind FAST_RANGES, and leaves room for all that its window holds.
+ * message behind FAST_RANGES, and leaves those of one that does not fit to engine.c.
  */
 #define MAX_RANGES	1536
-#define FAST_RANGES	(MAX_RANGES - 8 * 66)
+#define FAST_SPARE	512
+#define FAST_RANGES	(MAX_RANGES - FAST_SPARE)
 /* A message that ends adds no more than these to what was walked. */
 #define SPARE_RANGES	4
 #define MAX_MARKS	512
@@ -28,6 +29,12 @@ enum nt_state {
 	NT_STATE_NO_PC,		/* it is not, as code was missing; the address reference is */
 	NT_STATE_STOPPED,	/* by ProgTraceCorrelation */
 	NT_STATE_LOST,		/* waits for a message with SYNC */
+};
+
+/* An address that a return may go to */
+struct nt_return {
+	uint64_t	pc;
+	uint32_t	call;	/* block in front of it; 0: not known */
 };
 
 /* One trace source: all that the messages before have left behind */
@@ -54,7 +61,7 @@ struct nt_source {
 	/* return stack (chapter 9.2): a ring, the oldest is dropped */
 	uint32_t		top;
 	uint32_t		depth;
-	uint64_t		returns[];
+	struct nt_return	returns[];
 };
 
 /*
@@ -148,8 +155,6 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single);
 /* The last branch message, of which only the bytes were kept: @src->last */
 void nt_fast_last(const struct nt_flow *flow, struct nt_source *src);
 
-/* Code has changed: forget what it led to. */
-void nt_fast_flush(struct nt_flow *flow);
 
 /* engine.c */
 

@@ -8,37 +8,37 @@
 /* Blocks without a conditional branch between two bits of HIST */
 #define MAX_SPINS	(1u << 20)
 
-static void push(struct nt_flow *flow, struct nt_source *src, uint64_t pc)
+static void push(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block)
 {
 	uint32_t max = flow->config.return_depth;
+	struct nt_return *ret;
 
 	if (!max)
 		return;
 	src->top = src->top + 1 < max ? src->top + 1 : 0;
-	src->returns[src->top] = nt_flow_mask(flow, pc);
+	ret = &src->returns[src->top];
+	ret->pc = nt_flow_mask(flow, nt_range_end(&block->range));
+	ret->call = block - flow->code.blocks;
 	if (src->depth < max)
 		src->depth++;
 }
 
-static bool pop(struct nt_flow *flow, struct nt_source *src, uint64_t *pc)
+static void pop(struct nt_flow *flow, struct nt_source *src)
 {
 	if (!src->depth)
-		return false;
-	*pc = src->returns[src->top];
+		return;
 	src->top = src->top ? src->top - 1 : flow->config.return_depth - 1;
 	src->depth--;
-	return true;
 }
 
 void nt_walk_stack(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block)
 {
 	unsigned int end = block->range.end;
-	uint64_t ignored;
 
 	if (end == NT_END_RETURN || end == NT_END_SWAP)
-		pop(flow, src, &ignored);
+		pop(flow, src);
 	if (end == NT_END_CALL || end == NT_END_INDIRECT_CALL || end == NT_END_SWAP)
-		push(flow, src, nt_range_end(&block->range));
+		push(flow, src, block);
 }
 
 bool nt_walk_infer(struct nt_flow *flow, struct nt_source *src, uint64_t *dest)
@@ -51,7 +51,7 @@ bool nt_walk_infer(struct nt_flow *flow, struct nt_source *src, uint64_t *dest)
 		return true;
 	}
 	if ((end == NT_END_RETURN || end == NT_END_SWAP) && src->depth) {
-		*dest = src->returns[src->top];
+		*dest = src->returns[src->top].pc;
 		return true;
 	}
 	return false;

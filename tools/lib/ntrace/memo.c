@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * What is remembered of ways through the code, so that they need not be walked again.
+ *
+ * A way depends on nothing but the code and the bits that select it. Where more
+ * matters, it ends: at a jump that is not direct.
+ */
+#include "memo.h"
+
+struct walker {
+	struct nt_flow		*flow;
+	struct nt_source	*src;
+	struct nt_path		path;
+	uint32_t		bits;		/* HIST, the next bit is the highest of @nr_bits */
+	unsigned int		nr_bits;
+	bool			final;
+	bool			btm;
+	bool			direct;
+	int64_t			left;		/* I-CNT, BTM */
+	struct nt_range		ranges[PATH_RANGES];
+};
+
+void nt_memo_clear(struct nt_memo *memo)
+{
+	memset(memo->paths, 0, sizeof(memo->paths));
+	memset(memo->groups, 0, sizeof(memo->groups));
+	memo->nr_ranges = 0;
+}
+
+uint32_t nt_memo_alloc(struct nt_memo *memo, unsigned int nr)
+{
+	uint32_t first;
+
+	if (memo->nr_ranges + nr > NR_RANGES)
+		nt_memo_clear(memo);
+	first = memo->nr_ranges;
+	memo->nr_ranges += nr;
+	return first;
+}
+
+static const struct nt_block *block_at(const struct walker *walker)
+{
+	return &walker->flow->code.blocks[walker->path.next];
+}
+
+static void put(struct walker *walker, unsigned int flags)
+{
+	struct nt_range *range = &walker->ranges[walker->path.nr_ranges++];
+
+	*range = block_at(walker)->range;
+	range->flags = flags;
+	walker->path.halfwords += range->halfwords;
+	walker->left -= range->halfwords;
+}
+
+/* On to the block behind, or at the target. False: there is none. */
+static bool follow(struct walker *walker, unsigned int which)
+{
+	struct nt_code *code = &walker->flow->code;
+	const struct nt_block *block = block_at(walker);
+	uint32_t index = walker->path.next;
+	uint64_t pc = which ? block->target :
+		nt_flow_mask(walker->flow, nt_range_end(&block->range));
+	uint32_t link = block->link[which];
+
+	if (!link || code->blocks[link].range.start != pc) {
+		link = nt_code_find(code, walker->src->space, pc);
+		code->blocks[index].link[which] = link;
+	}
+	walker->path.next = link;
+	return link;
+}
+
+/* The block's end goes on the return stack, if it is a call. */
+static void push(struct walker *walker)
+{
+	unsigned int end = block_at(walker)->range.end;
+
+	if (walker->flow->config.return_depth &&
+	    (end == NT_END_CALL || end == NT_END_INDIRECT_CALL))
+		walker->path.calls[walker->path.nr_calls++] = walker->path.next;
+}
+
+enum step { STEP_ON, STEP_END, STEP_FAIL };
+
+/* A branch, or a jump that is told like one */
+static enum step step_branch(struct walker *walker, bool jump)
+{
+	unsigned int taken = 0;
+
+	if (!walker->btm) {
+		if (!walker->nr_bits)
+			return STEP_FAIL;
+		taken = walker->bits >> --walker->nr_bits & 1;
+		walker->path.nr_bits++;
+		if (jump && !taken)
+			return STEP_FAIL;
+	} else if (walker->left == block_at(walker)->range.halfwords) {
+		taken = 1;
+		walker->path.end = PATH_TAKEN;
+		if (!walker->direct)
+			return STEP_FAIL;
+	} else if (jump) {
+		return STEP_FAIL;
+	}
+	put(walker, taken ? NT_RANGE_TAKEN : 0);
+	if (jump)
+		push(walker);
+	if (!follow(walker, taken))
+		return STEP_FAIL;
+	return walker->path.end == PATH_TAKEN ? STEP_END : STEP_ON;
+}
+
+static enum step step_jump(struct walker *walker, unsigned int flags)
+{
+	put(walker, flags);
+	push(walker);
+	return follow(walker, flags != 0) ? STEP_ON : STEP_FAIL;
+}
+
+static enum step step_indirect(struct walker *walker)
+{
+	const struct nt_block *block = block_at(walker);
+	bool is_return = nt_block_kind(block) == NT_KIND_RETURN;
+
+	if (walker->flow->config.sequential_jump && block->range.internal & NT_KIND_INFERABLE) {
+		if (is_return || nt_block_kind(block) == NT_KIND_SWAP)
+			return STEP_FAIL;
+		return step_jump(walker, NT_RANGE_TAKEN | NT_RANGE_INFERRED);
+	}
+	put(walker, NT_RANGE_TAKEN);
+	walker->path.end = is_return ? PATH_RETURN : PATH_JUMP;
+	return STEP_END;
+}
+
+static enum step step(struct walker *walker)
+{
+	bool told = walker->flow->config.all_jumps;
+
+	/* HIST alone: right behind its last branch */
+	if (!walker->btm && !walker->final && !walker->nr_bits)
+		return STEP_END;
+	switch (nt_block_kind(block_at(walker))) {
+	case NT_KIND_LINEAR:
+		return step_jump(walker, 0);
+	case NT_KIND_BRANCH:
+		return step_branch(walker, false);
+	case NT_KIND_JUMP:
+	case NT_KIND_CALL:
+		return told ? step_branch(walker, true) : step_jump(walker, NT_RANGE_TAKEN);
+	case NT_KIND_INDIRECT_JUMP:
+	case NT_KIND_INDIRECT_CALL:
+	case NT_KIND_RETURN:
+	case NT_KIND_SWAP:
+	case NT_KIND_TRAP_RETURN:
+		return step_indirect(walker);
+	}
+	return STEP_FAIL;
+}
+
+static void set_key(struct walker *walker, uint64_t key)
+{
+	uint32_t what = key;
+
+	walker->path.key = key;
+	walker->path.next = key >> 32;
+	walker->btm = what & PATH_BTM;
+	if (walker->btm) {
+		walker->direct = what & PATH_DIRECT;
+		walker->left = what & PATH_ICNT;
+	} else {
+		walker->final = what & PATH_FINAL;
+		walker->bits = what & (PATH_FINAL - 1);
+		walker->nr_bits = 31 - __builtin_clz(walker->bits);
+	}
+}
+
+/* Put the path where it is found, in front of the one that was there. */
+static const struct nt_path *keep(struct nt_memo *memo, struct walker *walker)
+{
+	struct nt_path *path = path_slot(memo, walker->path.key);
+
+	walker->path.ranges = nt_memo_alloc(memo, walker->path.nr_ranges);
+	memcpy(&memo->ranges[walker->path.ranges], walker->ranges,
+	       walker->path.nr_ranges * sizeof(walker->ranges[0]));
+	*path_other(memo, path) = *path;
+	*path = walker->path;
+	return path;
+}
+
+const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key)
+{
+	struct nt_path *other = path_other(flow->memo, path_slot(flow->memo, key));
+	struct walker walker = { .flow = flow, .src = src };
+	enum step ret;
+
+	if (other->key == key)
+		return other;
+	set_key(&walker, key);
+	do {
+		ret = step(&walker);
+		if (ret == STEP_FAIL || (walker.btm && walker.left < 0))
+			return NULL;
+	} while (ret == STEP_ON && walker.path.nr_ranges < PATH_RANGES &&
+		 walker.path.nr_calls < PATH_CALLS);
+	return keep(flow->memo, &walker);
+}

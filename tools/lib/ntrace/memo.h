@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * What is remembered of ways through the code, so that they need not be walked again.
+ */
+#ifndef NTRACE_MEMO_H
+#define NTRACE_MEMO_H
+
+#include "flow.h"
+
+#define PATH_BITS	8	/* of HIST, at most */
+#define PATH_RANGES	16
+#define PATH_CALLS	2
+
+#define PATHS_SHIFT	13
+#define GROUPS_SHIFT	12
+/* 1 MiB of ranges; all is forgotten when they are used up. */
+#define NR_RANGES	(1u << 16)
+
+enum path_end {
+	PATH_GOES_ON,	/* @next is to be walked yet */
+	PATH_TAKEN,	/* by the branch that DirectBranch tells of, to @next */
+	PATH_JUMP,	/* the last range is block @next, an indirect jump */
+	PATH_RETURN,	/* the same, a return */
+};
+
+/*
+ * The way from one block on, as a few bits of HIST or an I-CNT say. Its key is the block and
+ * one of these:
+ *
+ *	HTM: stop-bit and up to PATH_BITS of HIST, PATH_FINAL if I-CNT ends it
+ *	BTM: PATH_BTM, I-CNT, PATH_DIRECT if it is DirectBranch's
+ */
+struct nt_path {
+	uint64_t	key;		/* 0: none */
+	uint32_t	ranges;		/* nt_memo::ranges, the first */
+	uint32_t	next;
+	uint16_t	halfwords;
+	uint8_t		nr_ranges;
+	uint8_t		nr_bits;	/* used up */
+	uint8_t		end;		/* enum path_end */
+	uint8_t		nr_calls;
+	uint32_t	calls[PATH_CALLS];	/* blocks whose ends go on the return stack */
+};
+
+#define PATH_FINAL	(1u << (PATH_BITS + 1))
+#define PATH_BTM	(1u << 31)
+#define PATH_DIRECT	(1u << 30)
+#define PATH_ICNT	(PATH_DIRECT - 1)
+
+static inline uint64_t path_key(uint32_t block, uint32_t what)
+{
+	return (uint64_t)block << 32 | what;
+}
+
+/* What messages that follow each other led to, by their bytes: see fast.c */
+struct nt_group {
+	uint64_t	key[2];		/* bytes of the messages, zeros behind; key[0] 0: none */
+	uint64_t	ref;
+	uint64_t	next_ref;
+	uint64_t	counts;		/* messages by type, see count_of() */
+	uint32_t	block;
+	uint32_t	next;
+	uint32_t	ranges;
+	uint8_t		nr_ranges;
+	uint8_t		last;		/* where the last message begins */
+};
+
+/* What the return stack was before a push */
+struct nt_undo {
+	uint32_t		slot;
+	struct nt_return	value;
+};
+
+#define MAX_UNDO	256
+
+struct nt_memo {
+	uint32_t	nr_ranges;
+	unsigned int	window;		/* bytes whose messages are looked up together; 0: off */
+	uint32_t	lookups;
+	uint32_t	hits;
+	uint32_t	pause;
+	uint32_t	nr_undo;
+	struct nt_undo	undo[MAX_UNDO];
+	struct nt_path	paths[1u << PATHS_SHIFT];
+	struct nt_group	groups[1u << GROUPS_SHIFT];
+	struct nt_range	ranges[NR_RANGES + PATH_RANGES];
+};
+
+/* Two places where a path may be: this one and its neighbour */
+static inline struct nt_path *path_slot(struct nt_memo *memo, uint64_t key)
+{
+	return &memo->paths[key * 0x9e3779b97f4a7c15ULL >> (64 - PATHS_SHIFT)];
+}
+
+static inline struct nt_path *path_other(struct nt_memo *memo, struct nt_path *path)
+{
+	return &memo->paths[(path - memo->paths) ^ 1];
+}
+
+/* Room for @nr ranges, at most PATH_RANGES. All may be forgotten for it. */
+uint32_t nt_memo_alloc(struct nt_memo *memo, unsigned int nr);
+
+void nt_memo_clear(struct nt_memo *memo);
+
+/*
+ * Walk, and remember. NULL: some block on the way does not fit. May move
+ * @flow->code.blocks, and forget every other path.
+ */
+const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key);
+
+#endif /* NTRACE_MEMO_H */
