@@ -363,14 +363,23 @@ static __always_inline const struct nt_path *find_path(struct run *run, uint32_t
 	return nt_memo_walk(run->flow, run->src, key);
 }
 
-/* Copy @nr ranges. There is room for PATH_RANGES. */
+/*
+ * Copy @nr ranges. There is room for PATH_RANGES, so that the first half needs no count. Not
+ * memcpy(), of which gcc makes "rep movs".
+ */
 static __always_inline void put_ranges(struct nt_range *out, const struct nt_range *ranges,
 				       unsigned int nr)
 {
-	memcpy(out, ranges, PATH_RANGES / 2 * sizeof(*out));
-	if (unlikely(nr > PATH_RANGES / 2))
-		memcpy(out + PATH_RANGES / 2, ranges + PATH_RANGES / 2,
-		       PATH_RANGES / 2 * sizeof(*out));
+	unsigned int i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < PATH_RANGES / 2; i++)
+		out[i] = ranges[i];
+	if (likely(nr <= PATH_RANGES / 2))
+		return;
+#pragma GCC unroll 8
+	for (i = PATH_RANGES / 2; i < PATH_RANGES; i++)
+		out[i] = ranges[i];
 }
 
 /* Go along @path. False: too many calls */
@@ -490,6 +499,7 @@ static __always_inline bool walk_plain(struct run *run, struct hot *hot,
 {
 	unsigned int nr_bits = 63 - __builtin_clzll(msg->hist);
 	unsigned int mode = run->src->mode;
+	uint64_t total = run->src->owed + msg->icnt;
 
 	if (msg->tcode == NT_RESOURCE_FULL) {
 		uint64_t walked = hot->walked;
@@ -500,20 +510,20 @@ static __always_inline bool walk_plain(struct run *run, struct hot *hot,
 		hot->walked += walked;
 		return true;
 	}
-	if (msg->icnt <= hot->walked)
+	if (total <= hot->walked)
 		return false;
 	if (mode == NT_MODE_HTM) {
 		if (msg->tcode == NT_DIRECT_BRANCH ||
-		    !walk_htm(run, hot, msg->hist, nr_bits, msg->icnt - hot->walked, false))
+		    !walk_htm(run, hot, msg->hist, nr_bits, total - hot->walked, false))
 			return false;
 		hot->walked = 0;
 		return end_indirect(run, hot, msg->addr);
 	}
-	if (mode != NT_MODE_BTM || msg->icnt > PATH_ICNT)
+	if (mode != NT_MODE_BTM || total > PATH_ICNT)
 		return false;
 	if (msg->tcode == NT_DIRECT_BRANCH)
-		return walk_btm(run, hot, msg->icnt, true);
-	return msg->tcode == NT_INDIRECT_BRANCH && walk_btm(run, hot, msg->icnt, false) &&
+		return walk_btm(run, hot, total, true);
+	return msg->tcode == NT_INDIRECT_BRANCH && walk_btm(run, hot, total, false) &&
 		end_indirect(run, hot, msg->addr);
 }
 
@@ -533,6 +543,8 @@ static __always_inline bool run_message(struct run *run, struct hot *hot, bool p
 		*hot = before;
 		return false;
 	}
+	if (msg.tcode != NT_RESOURCE_FULL)
+		run->src->owed = 0;
 	run->last = hot->p;
 	run->counts += count_of(msg.tcode);
 	run->has_tstamp = msg.has_tstamp;
@@ -727,7 +739,7 @@ static __always_inline bool run_next(struct run *run, struct hot *hot, bool time
 {
 	struct nt_memo *memo = run->memo;
 
-	if (memo->window && !hot->walked)
+	if (memo->window && !hot->walked && !run->src->owed)
 		return timestamp ? run_timestamp(run, hot, pext) : run_together(run, hot, pext);
 	if (!memo->window && !--memo->pause)
 		judge(memo);
@@ -884,7 +896,7 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 	};
 
 	if (reader->end - reader->data < 2 * WINDOW || reader->nr_carry || reader->skip ||
-	    src->state != NT_STATE_LIVE || src->owed || flow->nr_ranges >= FAST_RANGES)
+	    src->state != NT_STATE_LIVE || flow->nr_ranges >= FAST_RANGES)
 		return false;
 	if (!flow->memo)
 		flow->memo = calloc(1, sizeof(*flow->memo));
