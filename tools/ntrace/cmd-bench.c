@@ -129,6 +129,20 @@ static double best(struct bench *bench, clockid_t clock, bool (*run)(struct benc
 	return least;
 }
 
+/*
+ * By the clock, and by the time of the processors, which other programs do not change: it
+ * tells what the work of several threads costs more than that of one.
+ */
+static void measure_threads(struct bench *bench, double one)
+{
+	double cpu = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_parallel);
+	double alone = best(bench, CLOCK_MONOTONIC, run_flow);
+	double t = best(bench, CLOCK_MONOTONIC, run_parallel);
+
+	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one; %.2f by processor time\n",
+	       bench->threads, bench->insns / t / 1e6, alone / t, bench->threads * one / cpu);
+}
+
 static int measure(struct bench *bench)
 {
 	double t = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_messages);
@@ -144,12 +158,8 @@ static int measure(struct bench *bench)
 	printf("1 thread   %8.1f M instructions/s (%" PRIu64 ", %" PRIu64 " ranges, %.3f bits each)\n",
 	       bench->insns / one / 1e6, bench->insns, bench->ranges,
 	       bench->insns ? 8.0 * bench->size / bench->insns : 0);
-	if (bench->threads > 1 && !bench->options.config.src_bits) {
-		one = best(bench, CLOCK_MONOTONIC, run_flow);
-		t = best(bench, CLOCK_MONOTONIC, run_parallel);
-		printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one\n",
-		       bench->threads, bench->insns / t / 1e6, one / t);
-	}
+	if (bench->threads > 1 && !bench->options.config.src_bits)
+		measure_threads(bench, one);
 	if (bench->errors)
 		fprintf(stderr, "ntrace: %" PRIu64 " errors in the trace\n", bench->errors);
 	return bench->errors ? EXIT_TRACE : EXIT_CLEAN;

@@ -360,6 +360,9 @@ static __always_inline const struct nt_path *find_path(struct run *run, uint32_t
 
 	if (likely(path->key == key))
 		return path;
+	path = path_other(run->memo, path);
+	if (likely(path->key == key))
+		return path;
 	return nt_memo_walk(run->flow, run->src, key);
 }
 

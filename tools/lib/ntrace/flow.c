@@ -17,6 +17,8 @@ struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *ima
 		goto fail;
 	flow->config = flow->reader.config;
 	flow->image = image;
+	flow->ranges = flow->own_ranges;
+	flow->marks = flow->own_marks;
 	flow->nr_sources = 1u << flow->config.src_bits;
 	flow->sources = calloc(flow->nr_sources, sizeof(flow->sources[0]));
 	if (!flow->sources)

@@ -108,10 +108,13 @@ struct nt_flow {
 	uint32_t		at_mark;
 	uint32_t		nr_events;
 	uint32_t		at_event;
-	struct nt_range		ranges[MAX_RANGES];
-	struct nt_mark		marks[MAX_MARKS];
+	struct nt_range		*ranges;	/* MAX_RANGES */
+	struct nt_mark		*marks;		/* MAX_MARKS */
 	struct nt_item		events[MAX_EVENTS];
 	struct nt_stats		stats;
+	/* @ranges and @marks, if nobody gave others */
+	struct nt_range		own_ranges[MAX_RANGES];
+	struct nt_mark		own_marks[MAX_MARKS];
 };
 
 /* walk.c */

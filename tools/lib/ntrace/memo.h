@@ -92,7 +92,7 @@ static inline struct nt_path *path_slot(struct nt_memo *memo, uint64_t key)
 	return &memo->paths[key * 0x9e3779b97f4a7c15ULL >> (64 - PATHS_SHIFT)];
 }
 
-static inline struct nt_path *path_other(struct nt_memo *memo, struct nt_path *path)
+static inline struct nt_path *path_other(struct nt_memo *memo, const struct nt_path *path)
 {
 	return &memo->paths[(path - memo->paths) ^ 1];
 }

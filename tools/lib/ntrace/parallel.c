@@ -5,31 +5,39 @@
  * A message with SYNC resets all encoder state, so that decoding can start from
  * it (chapter 8.4). The part before it ends with that same message, as it
  * tells the way to it; the SYNC item itself comes from the part behind it.
+ *
+ * A worker whose turn it is gives out what it decodes at once. The others keep theirs
+ * until it is; if they have no more room, they wait.
  */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "flow.h"
 
-/* Bytes of a part, about: its ranges are kept until it is their turn. */
-#define PART_SIZE	(32u << 10)
+/* Bytes of a part, about: many ranges more than MAX_RANGES, and less than the room for them */
+#define PART_SIZE	(16u << 10)
+#define ROOM_RANGES	(64u << 10)
+#define ROOM_MARKS	(16u << 10)
+#define ROOM_BATCHES	1024
 
 struct part {
 	size_t		start;
 	size_t		end;	/* behind the message with SYNC that begins the next part */
 	size_t		last;	/* offset of that message; SIZE_MAX: this is the last part */
-};
-
-/* A run of ranges, or an item, that waits for its turn */
-struct saved {
-	struct saved	*next;
-	struct nt_batch	batch;
+	uint64_t	number;
 };
 
 struct worker {
 	struct parallel	*job;
 	struct nt_flow	*flow;
 	pthread_t	thread;
+	struct part	part;
+	bool		has_turn;
+	/* what waits for its turn; the flow writes behind it */
+	unsigned int	nr_batches;
+	struct nt_batch	batches[ROOM_BATCHES];
+	struct nt_range	ranges[ROOM_RANGES + MAX_RANGES];
+	struct nt_mark	marks[ROOM_MARKS + MAX_MARKS];
 };
 
 struct parallel {
@@ -44,63 +52,122 @@ struct parallel {
 	size_t			at;		/* where the next part starts */
 	bool			at_end;
 	uint64_t		nr_parts;	/* handed out */
-	uint64_t		turn;		/* part that may be consumed */
+	uint64_t		turn;		/* part that may be consumed; read without the lock */
 	int			result;
 };
 
-/* The next part, found by its messages. Called with the lock held. */
-static bool take_part(struct parallel *job, struct part *part, uint64_t *number)
-{
-	struct nt_config config = *job->config;
-	struct nt_message msg;
-	size_t at;
+/* TCODE of messages with SYNC */
+#define SYNC_TCODES							\
+	(1ULL << NT_PROG_TRACE_SYNC | 1ULL << NT_DIRECT_BRANCH_SYNC |	\
+	 1ULL << NT_INDIRECT_BRANCH_SYNC | 1ULL << NT_INDIRECT_BRANCH_HIST_SYNC)
 
-	if (job->at_end || job->result)
-		return false;
-	part->start = job->at;
-	part->last = SIZE_MAX;
-	part->end = job->size;
-	*number = job->nr_parts++;
-	at = part->start + PART_SIZE;
-	/* some message ends behind here; the first with SYNC begins the next part */
+/* The first message with SYNC behind a byte that ends one, from @at on */
+static bool find_sync(const struct parallel *job, size_t at, struct part *part)
+{
+	struct nt_message msg;
+
 	while (at < job->size && mseo(job->data[at - 1]) != MSEO_END)
 		at++;
 	while (at < job->size) {
-		int ret = nt_message_decode(&config, job->data + at, job->size - at, &msg);
+		const uint8_t *p = job->data + at;
 
-		if (!ret)
-			break;
-		at += msg.offset;
-		if (ret > 0 && nt_message_is_sync(&msg)) {
+		if (SYNC_TCODES >> (*p >> 2) & 1 &&
+		    nt_message_decode(job->config, p, job->size - at, &msg) == 1) {
 			part->last = at;
 			part->end = at + msg.length;
-			job->at = at;
 			return true;
 		}
-		at += msg.length;
+		while (at < job->size && mseo(job->data[at]) != MSEO_END)
+			at++;
+		at++;
 	}
-	job->at_end = true;
-	return true;
+	return false;
 }
 
-static struct saved *save(const struct nt_batch *batch)
+/* The next part. Returns false if there is none. */
+static bool take_part(struct parallel *job, struct part *part)
 {
-	size_t ranges = batch->nr * sizeof(batch->ranges[0]);
-	size_t marks = batch->nr_marks * sizeof(batch->marks[0]);
-	struct saved *saved = malloc(sizeof(*saved) + ranges + marks);
-	uint8_t *room = (uint8_t *)(saved + 1);
+	bool more;
 
-	if (!saved)
-		return NULL;
-	saved->next = NULL;
-	saved->batch = *batch;
-	if (ranges)
-		memcpy(room, batch->ranges, ranges);
-	saved->batch.ranges = (struct nt_range *)room;
-	if (marks)
-		memcpy(room + ranges, batch->marks, marks);
-	saved->batch.marks = (struct nt_mark *)(room + ranges);
-	return saved;
+	pthread_mutex_lock(&job->lock);
+	more = !job->at_end && !job->result;
+	if (more) {
+		part->start = job->at;
+		part->last = SIZE_MAX;
+		part->end = job->size;
+		part->number = job->nr_parts++;
+		job->at_end = !find_sync(job, part->start + PART_SIZE, part);
+		job->at = part->last;
+	}
+	pthread_mutex_unlock(&job->lock);
+	return more;
+}
+
+/* It is this worker's turn */
+static void consume(struct worker *worker, const struct nt_batch *batch)
+{
+	struct parallel *job = worker->job;
+	int ret;
+
+	if (job->result)
+		return;
+	ret = job->consume(job->ctx, batch);
+	if (!ret)
+		return;
+	pthread_mutex_lock(&job->lock);
+	job->result = ret;
+	pthread_mutex_unlock(&job->lock);
+}
+
+/* Wait until all parts before are consumed, then give out what was kept. */
+static void take_turn(struct worker *worker)
+{
+	struct parallel *job = worker->job;
+	unsigned int i;
+
+	pthread_mutex_lock(&job->lock);
+	while (job->turn != worker->part.number)
+		pthread_cond_wait(&job->turn_changed, &job->lock);
+	pthread_mutex_unlock(&job->lock);
+	worker->has_turn = true;
+	for (i = 0; i < worker->nr_batches; i++)
+		consume(worker, &worker->batches[i]);
+	worker->nr_batches = 0;
+}
+
+static void pass_turn(struct worker *worker, int result)
+{
+	struct parallel *job = worker->job;
+
+	pthread_mutex_lock(&job->lock);
+	if (!job->result)
+		job->result = result;
+	__atomic_store_n(&job->turn, job->turn + 1, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&job->turn_changed);
+	pthread_mutex_unlock(&job->lock);
+	worker->has_turn = false;
+}
+
+static void keep(struct worker *worker, const struct nt_batch *batch)
+{
+	worker->batches[worker->nr_batches++] = *batch;
+	if (!batch->nr)
+		return;
+	/* what comes next is written behind */
+	worker->flow->ranges += worker->flow->nr_ranges;
+	worker->flow->marks += worker->flow->nr_marks;
+}
+
+static bool has_room(const struct worker *worker)
+{
+	return worker->nr_batches < ROOM_BATCHES &&
+	       worker->flow->ranges < worker->ranges + ROOM_RANGES &&
+	       worker->flow->marks < worker->marks + ROOM_MARKS;
+}
+
+static bool is_turn(const struct worker *worker)
+{
+	return __atomic_load_n(&worker->job->turn, __ATOMIC_ACQUIRE) == worker->part.number;
 }
 
 /* The SYNC item that ends the part: the next part gives it out. */
@@ -109,14 +176,15 @@ static bool is_next_parts(const struct part *part, const struct nt_batch *batch)
 	return !batch->nr && batch->item.type == NT_ITEM_SYNC && batch->item.offset == part->last;
 }
 
-/* Decode one part into a list. */
-static int decode_part(struct worker *worker, const struct part *part, struct saved **list)
+static int decode_part(struct worker *worker)
 {
 	struct nt_flow *flow = worker->flow;
-	struct saved **end = list;
+	const struct part *part = &worker->part;
 	struct nt_batch batch;
 	int ret;
 
+	flow->ranges = worker->ranges;
+	flow->marks = worker->marks;
 	nt_flow_restart(flow, part->start, false);
 	nt_flow_feed(flow, worker->job->data + part->start, part->end - part->start);
 	if (part->last == SIZE_MAX)
@@ -124,57 +192,28 @@ static int decode_part(struct worker *worker, const struct part *part, struct sa
 	while ((ret = nt_flow_next_batch(flow, &batch)) > 0) {
 		if (is_next_parts(part, &batch))
 			continue;
-		*end = save(&batch);
-		if (!*end)
-			return NT_E_NOMEM;
-		end = &(*end)->next;
+		if (!worker->has_turn && (is_turn(worker) || !has_room(worker)))
+			take_turn(worker);
+		if (worker->has_turn)
+			consume(worker, &batch);
+		else
+			keep(worker, &batch);
 	}
 	return ret;
-}
-
-/* Wait until all parts before are consumed, then consume this one. */
-static void consume_part(struct parallel *job, uint64_t number, struct saved *list, int result)
-{
-	struct saved *next;
-
-	pthread_mutex_lock(&job->lock);
-	while (job->turn != number)
-		pthread_cond_wait(&job->turn_changed, &job->lock);
-	pthread_mutex_unlock(&job->lock);
-	for (; list; list = next) {
-		next = list->next;
-		if (!job->result)
-			job->result = job->consume(job->ctx, &list->batch);
-		free(list);
-	}
-	pthread_mutex_lock(&job->lock);
-	if (!job->result)
-		job->result = result;
-	job->turn++;
-	pthread_cond_broadcast(&job->turn_changed);
-	pthread_mutex_unlock(&job->lock);
 }
 
 static void *work(void *arg)
 {
 	struct worker *worker = arg;
-	struct parallel *job = worker->job;
 
-	for (;;) {
-		struct saved *list = NULL;
-		struct part part;
-		uint64_t number;
-		bool more;
-		int ret;
+	while (take_part(worker->job, &worker->part)) {
+		int ret = decode_part(worker);
 
-		pthread_mutex_lock(&job->lock);
-		more = take_part(job, &part, &number);
-		pthread_mutex_unlock(&job->lock);
-		if (!more)
-			return NULL;
-		ret = decode_part(worker, &part, &list);
-		consume_part(job, number, list, ret);
+		if (!worker->has_turn)
+			take_turn(worker);
+		pass_turn(worker, ret);
 	}
+	return NULL;
 }
 
 static void add_stats(struct nt_stats *sum, const struct nt_flow *flow)
