@@ -15,6 +15,8 @@
 
 #define NR_ENTRIES	(1u << 14)
 #define OUT_SIZE	(1u << 18)
+/* Text that is kept, at most: then all of it is made anew */
+#define TEXT_SIZE	(8u << 20)
 #define LINE_MAX_SIZE	20	/* "0x", 16 digits, newline, and one to spare */
 
 struct entry {
@@ -28,6 +30,7 @@ struct pcs {
 	const struct nt_config	*config;
 	const struct nt_image	*image;
 	struct entry		*entries;
+	size_t			text_size;	/* of all entries */
 	bool			failed;
 	size_t			len;
 	char			out[OUT_SIZE];
@@ -81,18 +84,32 @@ static size_t format_pc(char *out, uint64_t pc)
 	return digits + 3;
 }
 
+static void free_entries(struct pcs *pcs)
+{
+	size_t i;
+
+	for (i = 0; i < NR_ENTRIES; i++)
+		free(pcs->entries[i].text);
+	memset(pcs->entries, 0, NR_ENTRIES * sizeof(*pcs->entries));
+	pcs->text_size = 0;
+}
+
 /* The lines of @range. Its code was decoded before, so that it is there. */
 static bool make_entry(struct pcs *pcs, const struct nt_range *range, struct entry *entry)
 {
 	uint8_t code[2 * NT_RANGE_HALFWORDS];
 	size_t at = 0, size = 2u * range->halfwords;
+	size_t text_size = (size_t)range->insns * LINE_MAX_SIZE + 1;
 	struct nt_insn insn;
 
+	if (pcs->text_size + text_size > TEXT_SIZE)
+		free_entries(pcs);
 	free(entry->text);
 	memset(entry, 0, sizeof(*entry));
-	entry->text = malloc((size_t)range->insns * LINE_MAX_SIZE + 1);
+	entry->text = malloc(text_size);
 	if (!entry->text)
 		return false;
+	pcs->text_size += text_size;
 	nt_image_read(pcs->image, 0, range->start, code, size);
 	while (at < size && nt_insn_decode(pcs->config, code + at, size - at, &insn)) {
 		uint64_t pc = range->start + at;
@@ -137,12 +154,10 @@ void pcs_print(struct pcs *pcs, const struct nt_range *ranges, size_t nr)
 bool pcs_free(struct pcs *pcs)
 {
 	bool ok;
-	size_t i;
 
 	flush(pcs);
 	ok = !pcs->failed;
-	for (i = 0; i < NR_ENTRIES; i++)
-		free(pcs->entries[i].text);
+	free_entries(pcs);
 	free(pcs->entries);
 	free(pcs);
 	return ok;

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What tests/lib-memory.t and its long form share. A trace of a real program, over and over, is
+# decoded from a pipe and by two threads; memory must not grow with it.
+# shellcheck shell=sh
+dir=$O/tests/lib-memory
+limit=$((32 * 1024))
+
+memory_setup() {
+	mkdir -p "$dir"
+	make -C "$top" tool &&
+	gcc -g -O2 -Wall -Wextra -I"$top/include" -I"$top/tools/ntrace" -o "$dir/lib-memory" \
+		"$top/tests/unit/lib-memory.c" "$top/tools/ntrace/elf-image.c" \
+		"$O/lib/libntrace.a" -lelf -lpthread || return 1
+	[ -s "$dir/prog.pcs" ] && [ ! "$top/tests/unit/workload.c" -nt "$dir/prog.pcs" ] && return
+	riscv64-linux-gnu-gcc -O2 -static -o "$dir/prog.elf" "$top/tests/unit/workload.c" &&
+	"$top/tests/lib/pcs" "$dir/prog.pcs" "$dir/prog.elf" 800
+}
+
+# memory_trace NAME OPTIONS...: about 1 MiB, whole pages
+memory_trace() {
+	name=$1; shift
+	"$O/bin/ntrace" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o "$dir/one" "$@" || return 1
+	size=$(wc -c <"$dir/one")
+	count=$((size < 1048576 ? 1048576 / size + 1 : 1))
+	while [ $count -gt 0 ]; do cat "$dir/one"; count=$((count - 1)); done >"$dir/$name"
+	size=$(wc -c <"$dir/$name")
+	head -c $(((4096 - size % 4096) % 4096)) /dev/zero | tr '\0' '\377' >>"$dir/$name"
+}
+
+# memory_pipe NAME MIB OPTIONS...; sets $said
+memory_pipe() {
+	name=$1 mib=$2; shift 2
+	times=$((mib * 1048576 / $(wc -c <"$dir/$name") + 1))
+	python3 - "$dir/$name" $times "$O/bin/ntrace" decode --stats --elf "$dir/prog.elf" "$@" - \
+		>"$tap_tmp/stats" <<-EOT || { cat "$tap_tmp/stats"; return 1; }
+		import resource, subprocess, sys
+		data, times = open(sys.argv[1], 'rb').read(), int(sys.argv[2])
+		child = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE)
+		for i in range(times):
+		    child.stdin.write(data)
+		child.stdin.close()
+		status = child.wait()
+		print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+		sys.exit(status)
+	EOT
+	peak=$(awk '$1 == "peak" { print $2 }' "$tap_tmp/stats")
+	said="$name: $(awk '$1 == "bytes" && NF == 2 { b = $2 } $1 == "instructions" { i = $2 }
+		END { printf "%.0f MiB from a pipe, %.0f million instructions", b / 1048576, i / 1e6 }' \
+		"$tap_tmp/stats"): peak $peak KiB, all included"
+	[ "$peak" -lt $limit ]
+}
+
+# memory_threads NAME MIB [OPTION]; sets $said
+memory_threads() {
+	times=$(($2 * 1048576 / $(wc -c <"$dir/$1") + 1))
+	# shellcheck disable=SC2086
+	set -- "$1" $("$dir/lib-memory" "$dir/prog.elf" "$dir/$1" $times 2 ${3:-})
+	[ $# -eq 5 ] || return 1
+	said="$1: $(($2 / 1048576)) MiB by two threads, $(($3 / 1000000)) million instructions,"
+	said="$said $4 errors: peak $5 KiB, the trace not counted"
+	[ "$4" -eq 0 ] && [ "$5" -gt 0 ] && [ "$5" -lt $limit ]
+}
