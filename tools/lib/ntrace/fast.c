@@ -285,7 +285,7 @@ static __always_inline bool parse_plain(const struct nt_config *config, const ui
 /* ---- return stack ---- */
 
 /* Where the return on top of the stack leads to, a block. 0: it is empty */
-static __always_inline uint32_t fast_pop(struct run *run)
+static noinline uint32_t fast_pop(struct run *run)
 {
 	struct nt_source *src = run->src;
 	struct nt_code *code = &run->flow->code;
@@ -306,7 +306,7 @@ static __always_inline uint32_t fast_pop(struct run *run)
 }
 
 /* @call's end is a call. False: it could not be undone any more. */
-static __always_inline bool fast_push(struct run *run, uint32_t call)
+static noinline bool fast_push(struct run *run, uint32_t call)
 {
 	struct nt_source *src = run->src;
 	struct nt_memo *memo = run->memo;
@@ -326,7 +326,7 @@ static __always_inline bool fast_push(struct run *run, uint32_t call)
 }
 
 /* The stack actions of a jump that was told (table "4-bit itype values") */
-static __always_inline bool told_stack(struct run *run, uint32_t block, unsigned int end)
+static noinline bool told_stack(struct run *run, uint32_t block, unsigned int end)
 {
 	struct nt_source *src = run->src;
 
@@ -439,11 +439,13 @@ static __always_inline bool walk_htm(struct run *run, struct hot *hot, uint64_t 
 		hist <<= path->nr_bits;
 		nr_bits -= path->nr_bits;
 		if (hist_only && !nr_bits && path->end == PATH_GOES_ON) {
-			hot->walked = INT64_MAX - left;
+			hot->walked += INT64_MAX - left;
 			return true;
 		}
-		if (left <= 0)
+		if (left <= 0) {
+			hot->walked = 0;
 			return !left && !nr_bits && path->end >= PATH_JUMP;
+		}
 		if (path->end >= PATH_JUMP && !implicit_return(run, hot, path))
 			return false;
 	}
@@ -503,31 +505,22 @@ static __always_inline bool walk_plain(struct run *run, struct hot *hot,
 	unsigned int nr_bits = 63 - __builtin_clzll(msg->hist);
 	unsigned int mode = run->src->mode;
 	uint64_t total = run->src->owed + msg->icnt;
+	bool hist_only = msg->tcode == NT_RESOURCE_FULL;
+	bool direct = msg->tcode == NT_DIRECT_BRANCH;
 
-	if (msg->tcode == NT_RESOURCE_FULL) {
-		uint64_t walked = hot->walked;
-
-		if (mode != NT_MODE_HTM || !nr_bits ||
-		    !walk_htm(run, hot, msg->hist, nr_bits, INT64_MAX, true))
-			return false;
-		hot->walked += walked;
-		return true;
-	}
-	if (total <= hot->walked)
+	if (hist_only ? !nr_bits : total <= hot->walked)
 		return false;
 	if (mode == NT_MODE_HTM) {
-		if (msg->tcode == NT_DIRECT_BRANCH ||
-		    !walk_htm(run, hot, msg->hist, nr_bits, total - hot->walked, false))
+		int64_t left = hist_only ? INT64_MAX : (int64_t)(total - hot->walked);
+
+		if (direct || !walk_htm(run, hot, msg->hist, nr_bits, left, hist_only))
 			return false;
-		hot->walked = 0;
-		return end_indirect(run, hot, msg->addr);
+	} else {
+		if (mode != NT_MODE_BTM || hist_only || nr_bits || total > PATH_ICNT ||
+		    !walk_btm(run, hot, total, direct))
+			return false;
 	}
-	if (mode != NT_MODE_BTM || total > PATH_ICNT)
-		return false;
-	if (msg->tcode == NT_DIRECT_BRANCH)
-		return walk_btm(run, hot, total, true);
-	return msg->tcode == NT_INDIRECT_BRANCH && walk_btm(run, hot, total, false) &&
-		end_indirect(run, hot, msg->addr);
+	return hist_only || direct || end_indirect(run, hot, msg->addr);
 }
 
 /* One message. False: engine.c is to do it; all is as it was before. */
@@ -585,22 +578,34 @@ static __always_inline void use_group(struct run *run, struct hot *hot,
 	run->last = hot->p + group->last;
 }
 
-/* Messages went from @was to @now. */
-static void keep_group(struct run *run, struct nt_group *group, const uint64_t *key,
-		       struct hot was, struct hot now, uint64_t counts)
+/* One or more messages that are looked up together */
+struct lookup {
+	struct nt_group	*group;
+	uint64_t	key[2];
+	struct hot	was;
+	uint64_t	counts;
+	unsigned int	length;
+};
+
+enum looked_up { LOOKUP_NOT_PLAIN, LOOKUP_FOUND, LOOKUP_MISSED };
+
+/* What they lead to was found out: up to @now. */
+static void keep_group(struct run *run, const struct lookup *lookup, struct hot now)
 {
 	struct nt_memo *memo = run->memo;
-	unsigned int nr = now.out - was.out;
+	const struct hot *was = &lookup->was;
+	unsigned int nr = now.out - was->out;
 	uint32_t ranges;
 
 	if (nr > PATH_RANGES || now.walked)
 		return;
 	ranges = nt_memo_alloc(memo, nr);
-	memcpy(&memo->ranges[ranges], was.out, nr * sizeof(*was.out));
-	*group = (struct nt_group){
-		.key = { key[0], key[1] }, .ref = was.ref, .next_ref = now.ref,
-		.counts = counts, .block = was.block, .next = now.block,
-		.ranges = ranges, .nr_ranges = nr, .last = run->last - was.p,
+	memcpy(&memo->ranges[ranges], was->out, nr * sizeof(*was->out));
+	*lookup->group = (struct nt_group){
+		.key = { lookup->key[0], lookup->key[1] }, .ref = was->ref,
+		.next_ref = now.ref, .counts = run->counts - lookup->counts,
+		.block = was->block, .next = now.block,
+		.ranges = ranges, .nr_ranges = nr, .last = run->last - was->p,
 	};
 }
 
@@ -629,49 +634,6 @@ static __always_inline unsigned int group_length(struct ends ends, unsigned int 
 	if (likely(in))
 		return 32 - __builtin_clz(in);
 	return end ? __builtin_ctz(end) + 1 : 0;
-}
-
-/* Messages up to @end. False: one of them is not plain. */
-static __always_inline bool run_group(struct run *run, struct hot *hot, const uint8_t *end,
-				      bool pext)
-{
-	while (hot->p < end) {
-		if (hot->out >= run->full)
-			return false;
-		if (*hot->p == IDLE_BYTE)
-			hot->p++;
-		else if (!run_message(run, hot, pext))
-			return false;
-	}
-	return true;
-}
-
-/* Look up what the messages at hand lead to, or find out. False: they are not plain. */
-static __always_inline bool run_together(struct run *run, struct hot *hot, bool pext)
-{
-	unsigned int length = group_length(find_ends(hot->p), run->memo->window);
-	struct hot was = *hot;
-	uint64_t counts = run->counts;
-	struct nt_group *group;
-	uint64_t key[2];
-
-	if (unlikely(!length))
-		return false;
-	key[0] = first_bytes(hot->p, length);
-	key[1] = first_bytes(hot->p + 8, length > 8 ? length - 8 : 0);
-	group = group_slot(run->memo, key, hot->block);
-	if (unlikely(++run->memo->lookups == SAMPLE))
-		judge(run->memo);
-	if (likely(group_matches(group, hot, key))) {
-		run->memo->hits++;
-		use_group(run, hot, group);
-		hot->p += length;
-		return true;
-	}
-	if (!run_group(run, hot, hot->p + length, pext))
-		return false;
-	keep_group(run, group, key, was, *hot, run->counts - counts);
-	return true;
 }
 
 /* The timestamp of a message: *body is where it begins. False: the message is not plain. */
@@ -704,49 +666,79 @@ static __always_inline bool split_timestamp(const uint8_t *p, struct ends ends, 
 	return true;
 }
 
-/* As run_together(), one message, all but its timestamp */
-static __always_inline bool run_timestamp(struct run *run, struct hot *hot, bool pext)
+/*
+ * Look up what the messages at hand lead to; with timestamps one, all but that. *lookup is
+ * for what is not found.
+ */
+static __always_inline enum looked_up look_up(struct run *run, struct hot *hot, bool timestamp,
+					      bool pext, struct lookup *lookup)
 {
-	uint64_t counts = run->counts;
-	unsigned int length, body;
-	struct hot was = *hot;
-	uint64_t key[2], tstamp;
+	struct ends ends = find_ends(hot->p);
+	unsigned int body, length;
+	uint64_t tstamp = 0;
 	struct nt_group *group;
+	uint64_t key[2];
 
-	if (!split_timestamp(hot->p, find_ends(hot->p), pext, &length, &body, &tstamp))
-		return false;
+	if (timestamp) {
+		if (!split_timestamp(hot->p, ends, pext, &length, &body, &tstamp))
+			return LOOKUP_NOT_PLAIN;
+	} else {
+		body = group_length(ends, run->memo->window);
+		length = body;
+		if (unlikely(!body))
+			return LOOKUP_NOT_PLAIN;
+	}
 	key[0] = first_bytes(hot->p, body);
 	key[1] = first_bytes(hot->p + 8, body > 8 ? body - 8 : 0);
 	group = group_slot(run->memo, key, hot->block);
 	if (unlikely(++run->memo->lookups == SAMPLE))
 		judge(run->memo);
-	if (likely(group_matches(group, hot, key))) {
-		run->memo->hits++;
-		use_group(run, hot, group);
-		hot->p += length;
-		run->has_tstamp = length != body;
-		run->tstamp += tstamp;
-		return true;
+	if (unlikely(!group_matches(group, hot, key))) {
+		*lookup = (struct lookup){
+			.group = group, .key = { key[0], key[1] }, .was = *hot,
+			.counts = run->counts, .length = length,
+		};
+		return LOOKUP_MISSED;
 	}
-	if (!run_message(run, hot, pext))
-		return false;
-	keep_group(run, group, key, was, *hot, run->counts - counts);
-	return true;
+	run->memo->hits++;
+	use_group(run, hot, group);
+	hot->p += length;
+	run->has_tstamp = length != body;
+	run->tstamp += tstamp;
+	return LOOKUP_FOUND;
 }
 
 /* ---- run ---- */
 
-/* The next message or messages. False: they are not plain. */
-static __always_inline bool run_next(struct run *run, struct hot *hot, bool timestamp,
-				     bool pext)
+/* The next message, or messages if not @alone. False: they are not plain. */
+static __always_inline bool run_next(struct run *run, struct hot *hot, bool alone,
+				     bool timestamp, bool pext)
 {
 	struct nt_memo *memo = run->memo;
+	const uint8_t *end = hot->p + 1;
+	struct lookup lookup;
 
-	if (memo->window && !hot->walked && !run->src->owed)
-		return timestamp ? run_timestamp(run, hot, pext) : run_together(run, hot, pext);
-	if (!memo->window && !--memo->pause)
+	lookup.group = NULL;
+	if (!alone && memo->window && !hot->walked && !run->src->owed) {
+		enum looked_up ret = look_up(run, hot, timestamp, pext, &lookup);
+
+		if (likely(ret != LOOKUP_MISSED))
+			return ret;
+		end = hot->p + lookup.length;
+	} else if (!alone && !memo->window && !--memo->pause) {
 		judge(memo);
-	return run_message(run, hot, pext);
+	}
+	while (hot->p < end) {
+		if (hot->out >= run->full)
+			return false;
+		if (*hot->p == IDLE_BYTE)
+			hot->p++;
+		else if (!run_message(run, hot, pext))
+			return false;
+	}
+	if (lookup.group)
+		keep_group(run, &lookup, *hot);
+	return true;
 }
 
 static void add_counts(struct nt_flow *flow, uint64_t counts)
@@ -835,6 +827,7 @@ static __always_inline void run_all(struct run *run, struct hot hot, bool single
 {
 	struct nt_flow *flow = run->flow;
 	const uint8_t *end = flow->reader.end - 2 * WINDOW;
+	bool alone = single || flow->config.return_depth;
 	bool marks = timestamp || single;
 
 	while (hot.p < end && hot.out < run->full) {
@@ -843,8 +836,7 @@ static __always_inline void run_all(struct run *run, struct hot hot, bool single
 			continue;
 		}
 		/* messages of a group in front of one that is not plain do count */
-		if (single || flow->config.return_depth ? !run_message(run, &hot, pext) :
-		    !run_next(run, &hot, timestamp, pext))
+		if (!run_next(run, &hot, alone, timestamp, pext))
 			break;
 		if (marks) {
 			put_mark(run, hot.out);
@@ -869,21 +861,17 @@ static bool has_pext(void)
 #endif
 }
 
-static void run_plain(struct run *run, struct hot hot)
+/* What is constant for the compiler makes a copy of its own. */
+static void run_plain(struct run *run, struct hot hot, bool single)
 {
 	bool timestamp = run->flow->config.timestamp;
 
-	if (!has_pext())
-		run_all(run, hot, false, timestamp, false);
+	if (single || !has_pext())
+		run_all(run, hot, single, timestamp, false);
 	else if (timestamp)
 		run_all(run, hot, false, true, true);
 	else
 		run_all(run, hot, false, false, true);
-}
-
-static void run_single(struct run *run, struct hot hot)
-{
-	run_all(run, hot, true, true, false);
 }
 
 bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
@@ -912,9 +900,6 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 		hot.block = nt_code_find(&flow->code, src->space, src->pc);
 	if (!hot.block)
 		return false;
-	if (single)
-		run_single(&run, hot);
-	else
-		run_plain(&run, hot);
+	run_plain(&run, hot, single);
 	return run.last;
 }

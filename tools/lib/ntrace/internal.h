@@ -15,6 +15,9 @@
 #ifndef __always_inline
 #define __always_inline	inline __attribute__((always_inline))
 #endif
+#ifndef noinline
+#define noinline	__attribute__((noinline))
+#endif
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
