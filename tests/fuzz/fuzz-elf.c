@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct nt_image *image = nt_image_new();
+	struct elf_map mapped = { NULL };
 	unsigned int xlen = 64;
 	uint8_t buf[64];
 	char path[64];
@@ -26,11 +27,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (elf_image_add(image, path, 0x1000, &xlen)) {
+	if (elf_image_map(image, path, 0x1000, &xlen, &mapped)) {
 		nt_image_read(image, 0, 0x1000, buf, sizeof(buf));
 		nt_image_read(image, 0, 0x11000, buf, sizeof(buf));
 	}
 	nt_image_free(image);
+	elf_image_unmap(&mapped);
 	close(fd);
 	return 0;
 }

@@ -23,19 +23,20 @@ static bool complain(const char *path, const char *what)
 	return false;
 }
 
-static bool add_segment(struct nt_image *image, const char *path, const uint8_t *map,
+static bool add_segment(struct nt_image *image, const char *path, const void *map,
 			size_t size, uint64_t offset, const GElf_Phdr *phdr)
 {
 	if (phdr->p_type != PT_LOAD || !phdr->p_filesz)
 		return true;
 	if (phdr->p_offset > size || phdr->p_filesz > size - phdr->p_offset)
 		return complain(path, "a segment lies beyond the end of the file");
-	if (nt_image_add(image, 0, phdr->p_vaddr + offset, map + phdr->p_offset, phdr->p_filesz))
+	if (nt_image_add(image, 0, phdr->p_vaddr + offset,
+			 (const uint8_t *)map + phdr->p_offset, phdr->p_filesz))
 		return complain(path, "a segment has an address that is not valid");
 	return true;
 }
 
-static bool add_segments(struct nt_image *image, const char *path, Elf *elf, const uint8_t *map,
+static bool add_segments(struct nt_image *image, const char *path, Elf *elf, const void *map,
 			 size_t size, uint64_t offset, unsigned int *xlen)
 {
 	GElf_Ehdr ehdr;
@@ -59,7 +60,7 @@ static bool add_segments(struct nt_image *image, const char *path, Elf *elf, con
 	return true;
 }
 
-static const uint8_t *map_file(const char *path, size_t *size)
+static bool map_file(const char *path, struct elf_map *mapped)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -73,30 +74,44 @@ static const uint8_t *map_file(const char *path, size_t *size)
 		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (map == MAP_FAILED)
 			complain(path, strerror(errno));
-		*size = st.st_size;
 	}
 	if (fd >= 0)
 		close(fd);
-	return map == MAP_FAILED ? NULL : map;
+	mapped->data = map == MAP_FAILED ? NULL : map;
+	mapped->size = mapped->data ? st.st_size : 0;
+	return mapped->data;
+}
+
+bool elf_image_map(struct nt_image *image, const char *path, uint64_t offset, unsigned int *xlen,
+		   struct elf_map *mapped)
+{
+	Elf *elf;
+	bool ok;
+
+	if (!map_file(path, mapped))
+		return false;
+	elf_version(EV_CURRENT);
+	/* elf_memory() wants to be able to write; it does not as nothing is converted in place */
+	elf = elf_memory(mapped->data, mapped->size);
+	if (!elf)
+		return complain(path, elf_errmsg(-1));
+	ok = elf_kind(elf) == ELF_K_ELF ?
+		add_segments(image, path, elf, mapped->data, mapped->size, offset, xlen) :
+		complain(path, "not an ELF file");
+	elf_end(elf);
+	return ok;
 }
 
 bool elf_image_add(struct nt_image *image, const char *path, uint64_t offset, unsigned int *xlen)
 {
-	size_t size = 0;
-	const uint8_t *map = map_file(path, &size);
-	Elf *elf;
-	bool ok;
+	struct elf_map mapped;
 
-	if (!map)
-		return false;
-	elf_version(EV_CURRENT);
-	/* elf_memory() wants to be able to write; it does not as nothing is converted in place */
-	elf = elf_memory((char *)map, size);
-	if (!elf)
-		return complain(path, elf_errmsg(-1));
-	ok = elf_kind(elf) == ELF_K_ELF ?
-		add_segments(image, path, elf, map, size, offset, xlen) :
-		complain(path, "not an ELF file");
-	elf_end(elf);
-	return ok;
+	return elf_image_map(image, path, offset, xlen, &mapped);
+}
+
+void elf_image_unmap(struct elf_map *mapped)
+{
+	if (mapped->data)
+		munmap(mapped->data, mapped->size);
+	mapped->data = NULL;
 }

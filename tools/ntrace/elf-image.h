@@ -13,4 +13,14 @@
  */
 bool elf_image_add(struct nt_image *image, const char *path, uint64_t offset, unsigned int *xlen);
 
+struct elf_map {
+	void	*data;	/* NULL: none */
+	size_t	size;
+};
+
+/* As elf_image_add(). *mapped is for elf_image_unmap(), also after an error, once @image is gone. */
+bool elf_image_map(struct nt_image *image, const char *path, uint64_t offset, unsigned int *xlen,
+		   struct elf_map *mapped);
+void elf_image_unmap(struct elf_map *mapped);
+
 #endif /* NTRACE_ELF_IMAGE_H */
