@@ -5,6 +5,7 @@
 # shorter lists, with traps and gaps, RV64 and RV32. Encoder and decoder share
 # no code.
 . "$(dirname "$0")/lib/tap.sh"
+. "$top/tests/lib/roundtrip.sh"
 set -f
 
 make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
@@ -13,58 +14,7 @@ program=$O/root/guest/bin/busybox
 ntrace=$tap_tmp/ntrace	# a copy: it may be built anew meanwhile
 cp "$O/bin/ntrace" "$ntrace"
 tmp=$tap_tmp
-plan 14
-
-# roundtrip LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS"
-roundtrip() {
-	# shellcheck disable=SC2086
-	"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" $3 >"$tmp/encode" 2>&1 || {
-		echo "encode $3: $(cat "$tmp/encode")"; return 1; }
-	# shellcheck disable=SC2086
-	"$ntrace" decode "$tmp/nt" --elf "$2" --pcs $4 >"$tmp/pcs" 2>"$tmp/err" || {
-		echo "encode $3, decode $4: $(head -n 3 "$tmp/err")"; return 1; }
-	cmp "$tmp/pcs" "${1%.list}.pcs" || { echo "encode $3, decode $4"; return 1; }
-}
-
-# without the gaps
-flat() { grep -v '^-' "$1" >"${1%.list}.pcs"; }
-
-# Every option of the encoder, alone and together, in both modes, with each
-# kind of periodic sync. $3: options that decode needs always
-combinations() {
-	n=0 bad=0
-	for mode in btm htm; do
-		for sync in "" "--sync-mode 1 --sync-max 2" "--sync-mode 2 --sync-max 6 --timestamp" \
-			"--sync-mode 3 --sync-max 4 --sync-delayed"; do
-			ts=; case $sync in *timestamp*) ts=--timestamp ;; esac
-			for own in "--src-bits 5 --src 17" "--context 4711 --timestamp" "--btype-extended" \
-				"--icnt-bits 4" "--icnt-bits 6 --icnt-sync" "--hist-bits 2" "--hist-bits 9" \
-				"--hist-always" "--repeat-branch" "--repeated-history" \
-				"--repeated-history --hist-bits 5" "--return-mode 1 --return-depth 5" \
-				"--return-mode 2" "--trap exception" "--priv m"; do
-				need=$ts
-				case $own in
-				*src*) need="$need --src-bits 5" ;;
-				*--timestamp) need=--timestamp ;;
-				*return-mode\ 1*) [ "$4" = real ] || continue; need="$need --implicit-return" ;;
-				*return*) need="$need --implicit-return" ;;
-				esac
-				n=$((n + 1))
-				roundtrip "$1" "$2" "--mode $mode $sync $own" "$need $3" || bad=$((bad + 1))
-			done
-			for both in "--implicit-return" "--sequential-jump" "--all-jumps" "--extend-addr" \
-				"--implicit-return --sequential-jump --all-jumps --extend-addr"; do
-				for own in "" "--repeated-history --repeat-branch"; do
-					n=$((n + 1))
-					roundtrip "$1" "$2" "--mode $mode $sync $both $own" "$ts $both $3" ||
-						bad=$((bad + 1))
-				done
-			done
-		done
-	done
-	echo "$n combinations, $bad failed"
-	[ $bad -eq 0 ]
-}
+plan 17
 
 # A program that was not written for this: busybox compresses a file of ours.
 head -c 16000 "$ntrace" >"$tmp/input"
@@ -95,6 +45,13 @@ riscv64-linux-gnu-gcc -march=rv32imac -mabi=ilp32 -ffreestanding -nostdlib -stat
 python3 "$top/tests/model/walk.py" "$tmp/rv32" 60000 2 >"$tmp/walk32.list"
 flat "$tmp/walk32.list"
 ok "each option, RV32" combinations "$tmp/walk32.list" "$tmp/rv32" --rv32 walk
+
+# A real program on RV32; tests/long has all of this for over 10 million instructions
+ok "a program for RV32" rv32_program "$tmp/real32"
+QEMU_RISCV64=qemu-riscv32-static "$top/tests/lib/pcs" "$tmp/real32.list" "$tmp/real32" 60 >/dev/null
+flat "$tmp/real32.list"
+ok "optimisations with each other, RV32, real code" cross "$tmp/real32.list" "$tmp/real32"
+ok "optimisations with each other, RV64" cross "$tmp/short.list" "$program"
 
 # "If TE cannot send a message, the hart is stalled until it can": nothing is lost
 ok "a FIFO that stalls loses nothing" roundtrip "$tmp/short.list" "$program" \

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What tests/model-roundtrip.t and its long form share: lists of PCs are encoded, decoded and
+# compared. $ntrace is the command, files are in $tmp.
+# shellcheck shell=sh
+
+# roundtrip LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS"
+roundtrip() {
+	# shellcheck disable=SC2086
+	"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" $3 >"$tmp/encode" 2>&1 || {
+		echo "encode $3: $(cat "$tmp/encode")"; return 1; }
+	# shellcheck disable=SC2086
+	"$ntrace" decode "$tmp/nt" --elf "$2" --pcs $4 >"$tmp/pcs" 2>"$tmp/err" || {
+		echo "encode $3, decode $4: $(head -n 3 "$tmp/err")"; return 1; }
+	cmp "$tmp/pcs" "${1%.list}.pcs" || { echo "encode $3, decode $4"; return 1; }
+}
+
+# $1 without the gaps
+flat() { grep -v '^-' "$1" >"${1%.list}.pcs"; }
+
+# Every option of the encoder, alone and together, in both modes, with each
+# kind of periodic sync. $3: options that decode needs always
+combinations() {
+	n=0 bad=0
+	for mode in btm htm; do
+		for sync in "" "--sync-mode 1 --sync-max 2" "--sync-mode 2 --sync-max 6 --timestamp" \
+			"--sync-mode 3 --sync-max 4 --sync-delayed"; do
+			ts=; case $sync in *timestamp*) ts=--timestamp ;; esac
+			for own in "--src-bits 5 --src 17" "--context 4711 --timestamp" "--btype-extended" \
+				"--icnt-bits 4" "--icnt-bits 6 --icnt-sync" "--hist-bits 2" "--hist-bits 9" \
+				"--hist-always" "--repeat-branch" "--repeated-history" \
+				"--repeated-history --hist-bits 5" "--return-mode 1 --return-depth 5" \
+				"--return-mode 2" "--trap exception" "--priv m"; do
+				need=$ts
+				case $own in
+				*src*) need="$need --src-bits 5" ;;
+				*--timestamp) need=--timestamp ;;
+				*return-mode\ 1*) [ "$4" = real ] || continue; need="$need --implicit-return" ;;
+				*return*) need="$need --implicit-return" ;;
+				esac
+				n=$((n + 1))
+				roundtrip "$1" "$2" "--mode $mode $sync $own" "$need $3" || bad=$((bad + 1))
+			done
+			for both in "--implicit-return" "--sequential-jump" "--all-jumps" "--extend-addr" \
+				"--implicit-return --sequential-jump --all-jumps --extend-addr"; do
+				for own in "" "--repeated-history --repeat-branch"; do
+					n=$((n + 1))
+					roundtrip "$1" "$2" "--mode $mode $sync $both $own" "$ts $both $3" ||
+						bad=$((bad + 1))
+				done
+			done
+		done
+	done
+	echo "$n combinations, $bad failed"
+	[ $bad -eq 0 ]
+}
+
+# cross LIST ELF: every optimisation with and without every other, in both modes
+cross() {
+	n=0 bad=0
+	for mode in btm htm; do
+	for ret in "" "--return-mode 1 --return-depth 5" "--return-mode 2" "--return-mode 3"; do
+	for jump in "" --sequential-jump; do
+	for all in "" --all-jumps; do
+	for ext in "" --extend-addr; do
+	for rep in "" "--repeated-history --repeat-branch"; do
+		need="$jump $all $ext"
+		[ -z "$ret" ] || need="$need --implicit-return"
+		# one of two has timestamps, and each kind of periodic sync has its turn
+		case $((n % 4)) in
+		0) sync= ;;
+		1) sync="--timestamp --sync-mode 1 --sync-max 6" need="$need --timestamp" ;;
+		2) sync="--sync-mode 3 --sync-max 10" ;;
+		3) sync="--timestamp --src-bits 3 --src 5" need="$need --timestamp --src-bits 3" ;;
+		esac
+		n=$((n + 1))
+		roundtrip "$1" "$2" "--mode $mode $ret $jump $all $ext $rep $sync" "$need" ||
+			bad=$((bad + 1))
+	done; done; done; done; done; done
+	echo "$n combinations of $(wc -l <"$1") instructions, $bad failed"
+	[ $bad -eq 0 ]
+}
+
+# rv32_program FILE: a program of ours for RV32, which qemu-riscv32 can run
+rv32_program() {
+	mkdir -p "$tmp/include/gnu"
+	: >"$tmp/include/gnu/stubs-ilp32.h"	# the C library's headers are for RV64 only
+	riscv64-linux-gnu-gcc -march=rv32imac -mabi=ilp32 -O2 -fno-builtin -nostdlib -static -no-pie \
+		-I"$tmp/include" -Wl,-m,elf32lriscv -o "$1" "$top/tests/unit/unpredictable.c" \
+		"$top/tests/unit/rv32-runtime.c"
+}

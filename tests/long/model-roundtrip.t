@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Every option of the encoder, and every optimisation with every other, on real programs of
+# over 10 million instructions, RV64GC and RV32IMAC: all PCs come back.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$top/tests/lib/roundtrip.sh"
+set -f
+
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+program=$O/root/guest/bin/busybox
+[ -e "$program" ] || "$top/tools/setup/setup" guest >"$tap_tmp/setup" 2>&1 || { cat "$tap_tmp/setup"; exit 1; }
+ntrace=$tap_tmp/ntrace
+cp "$O/bin/ntrace" "$ntrace"
+tmp=$tap_tmp
+plan 8
+head -c 16000 "$ntrace" >"$tmp/input"
+ok "PCs of busybox bzip2, RV64" "$top/tests/lib/pcs" "$tmp/rv64.list" "$program" bzip2 -k "$tmp/input"
+ok "a program for RV32" rv32_program "$tmp/rv32"
+QEMU_RISCV64=qemu-riscv32-static "$top/tests/lib/pcs" "$tmp/rv32.list" "$tmp/rv32" 10000 >/dev/null
+for isa in rv64 rv32; do
+	elf=$program
+	[ $isa = rv64 ] || elf=$tmp/rv32
+	flat "$tmp/$isa.list"
+	is "$isa: over 10 million" "$([ "$(wc -l <"$tmp/$isa.list")" -gt 10000000 ] && echo yes)" yes
+	ok "$isa: each option" combinations "$tmp/$isa.list" "$elf" "" real
+	figure "$isa: $(tail -n 1 "$tap_tmp/out")"
+	ok "$isa: optimisations with each other" cross "$tmp/$isa.list" "$elf"
+	figure "$isa: $(tail -n 1 "$tap_tmp/out")"
+done
+done_testing
