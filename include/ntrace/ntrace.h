@@ -22,7 +22,7 @@
  * different threads at a time; one object by one thread at a time, except for
  * struct nt_image, which any number of flows in any number of threads may read
  * at the same time, as long as none changes it (nt_image_add(),
- * nt_image_set_reader(), nt_image_invalidate()) and its reader allows for it.
+ * nt_image_set_reader(), nt_image_invalidate() and the like) and its reader allows for it.
  *
  * Sized structures: struct nt_config begins with its own size. Set it up by
  * NT_CONFIG_INIT or nt_config_init(); a program built with an older header then
@@ -430,6 +430,15 @@ void nt_image_set_reader(struct nt_image *image, const struct nt_image_reader *r
  * last is decoded already.
  */
 void nt_image_invalidate(struct nt_image *image);
+
+/*
+ * As nt_image_invalidate(), but only code at @addr..@addr + @size, in all spaces, has changed:
+ * a module was loaded, a function was patched or compiled. Other code is kept.
+ */
+void nt_image_invalidate_range(struct nt_image *image, uint64_t addr, uint64_t size);
+
+/* Only the mapping of contexts to spaces has changed. All code is kept. */
+void nt_image_remap(struct nt_image *image);
 
 /* Bytes copied, 0: no code there */
 size_t nt_image_read(const struct nt_image *image, uint64_t space, uint64_t addr,

@@ -590,6 +590,46 @@ static void spaces_and_invalidation(void **state)
 	nt_image_free(image);
 }
 
+/* Code patched, as by a JIT: what lies elsewhere is not asked for again. */
+static void image_invalidates_a_range(void **state)
+{
+	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };
+	static const uint8_t jump[] = { 0x10, 0x31, 0x03 };
+	struct nt_image *image = nt_image_new();
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_flow *flow = nt_flow_new(&config, image);
+	struct two two = { .reads = 0 };
+	struct nt_image_reader reader = { NULL, two_read, &two };
+	unsigned int insns, reads, i;
+
+	(void)state;
+	fill(two.code[0], 4);
+	nt_image_set_reader(image, &reader);
+	next_how(flow, sync, sizeof(sync), &insns);
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
+	/* elsewhere, behind it, in front of it, nothing */
+	reads = two.reads;
+	nt_image_invalidate_range(image, 0x2000, 0x1000);
+	nt_image_invalidate_range(image, 0x1000 + 6 + 22, UINT64_MAX);
+	nt_image_invalidate_range(image, 0, 0x1000);
+	nt_image_invalidate_range(image, 0x1000, 0);
+	nt_image_remap(image);
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
+	assert_int_equal(two.reads, reads);
+	/* its last byte; then so many changes that nobody knows which */
+	fill(two.code[0], 8);
+	nt_image_invalidate_range(image, 0x1005, 1);
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
+	assert_true(two.reads > reads);
+	fill(two.code[0], 4);
+	next_how(flow, sync, sizeof(sync), &insns);
+	for (i = 0; i < 100; i++)
+		nt_image_invalidate_range(image, 0x8000, 1);
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
+	nt_flow_free(flow);
+	nt_image_free(image);
+}
+
 static void flow_is_busy_until_drained(void **state)
 {
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83, 0x24, 0x0d, 0x00, 0x83 };
@@ -655,6 +695,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(instructions_have_their_length),
 		cmocka_unit_test(image_sections_overlap),
 		cmocka_unit_test(spaces_and_invalidation),
+		cmocka_unit_test(image_invalidates_a_range),
 		cmocka_unit_test(flow_is_busy_until_drained),
 		cmocka_unit_test(pins_are_checked),
 	};

@@ -208,6 +208,73 @@ static void decode_block(struct nt_code *code, uint64_t space, struct nt_block *
 	}
 }
 
+/* What a block is may depend on so many bytes behind it: an instruction that is not whole. */
+#define INSN_BYTES	22
+
+static bool is_touched(const struct nt_code *code, const struct nt_block *block,
+		       const struct nt_change *change)
+{
+	uint64_t last = block->range.start + 2 * block->range.halfwords + INSN_BYTES - 1;
+
+	/* a table jump depends on the table too */
+	if (code->config.isa & NT_ISA_ZCMT || last < block->range.start)
+		return true;
+	return block->range.start <= change->last && last >= change->addr;
+}
+
+static void update_block(struct nt_code *code, const struct nt_space *space,
+			 struct nt_block *block)
+{
+	uint64_t start = block->range.start;
+
+	memset(block, 0, sizeof(*block));
+	block->range.start = start;
+	decode_block(code, space->id, block);
+}
+
+static void apply_change(struct nt_code *code, const struct nt_change *change)
+{
+	uint32_t i, at;
+
+	for (i = 0; i < code->nr_spaces; i++) {
+		const struct nt_space *space = &code->spaces[i];
+
+		for (at = 0; at <= space->mask; at++) {
+			struct nt_block *block = &code->blocks[space->slots[at]];
+
+			if (space->slots[at] && is_touched(code, block, change))
+				update_block(code, space, block);
+		}
+	}
+}
+
+bool nt_code_update(struct nt_code *code)
+{
+	const struct nt_image *image = code->image;
+	uint64_t behind = image->generation - code->generation;
+	bool changed = false;
+	uint64_t i;
+
+	if (behind > NR_CHANGES) {
+		nt_code_flush(code);
+		return true;
+	}
+	for (i = code->generation + 1; i <= image->generation; i++) {
+		const struct nt_change *change = &image->changes[i % NR_CHANGES];
+
+		if (!change->addr && change->last == UINT64_MAX) {
+			nt_code_flush(code);
+			return true;
+		}
+		if (change->last < change->addr)
+			continue;
+		changed = true;
+		apply_change(code, change);
+	}
+	code->generation = image->generation;
+	return changed;
+}
+
 static uint32_t add_block(struct nt_code *code, struct nt_space *space, uint64_t pc,
 			  uint32_t slot)
 {

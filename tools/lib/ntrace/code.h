@@ -52,7 +52,7 @@ static inline unsigned int nt_block_kind(const struct nt_block *block)
 struct nt_code {
 	struct nt_config	config;
 	const struct nt_image	*image;
-	uint64_t		generation;	/* of the image, when the cache was emptied */
+	uint64_t		generation;	/* of the image, that the blocks are of */
 	struct nt_block		*blocks;
 	uint32_t		nr_blocks;
 	uint32_t		max_blocks;
@@ -65,6 +65,12 @@ int nt_code_init(struct nt_code *code, const struct nt_config *config,
 		 const struct nt_image *image);
 void nt_code_exit(struct nt_code *code);
 void nt_code_flush(struct nt_code *code);
+
+/*
+ * Decode anew what has changed in the image. Blocks stay where they are. Returns false if
+ * no code has changed. More than a few changes, and it is flushed.
+ */
+bool nt_code_update(struct nt_code *code);
 
 /* Index of the address space; negative: NT_E_NOMEM */
 int nt_code_space(struct nt_code *code, uint64_t id);

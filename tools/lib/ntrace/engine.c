@@ -496,12 +496,17 @@ static void forget_blocks(struct nt_flow *flow, struct nt_source *src)
 		src->returns[i].call = 0;
 }
 
-static void flush_code(struct nt_flow *flow)
+/* The image has changed, or there is more code than is kept. */
+static void update_code(struct nt_flow *flow)
 {
+	bool changed = true;
 	uint32_t i;
 
-	nt_code_flush(&flow->code);
-	if (flow->memo)
+	if (flow->code.overflow)
+		nt_code_flush(&flow->code);
+	else
+		changed = nt_code_update(&flow->code);
+	if (flow->memo && changed)
 		nt_memo_clear(flow->memo);
 	for (i = 0; i < flow->nr_sources; i++) {
 		if (flow->sources[i])
@@ -515,7 +520,7 @@ static int update_space(struct nt_flow *flow, struct nt_source *src)
 	uint64_t id = 0;
 
 	if (flow->code.generation != flow->image->generation || flow->code.overflow)
-		flush_code(flow);
+		update_code(flow);
 	if (src->space >= 0)
 		return NT_OK;
 	if (reader->space)

@@ -38,7 +38,7 @@ int nt_image_add(struct nt_image *image, uint64_t space, uint64_t addr,
 	sections[image->nr_sections++] = (struct nt_section){
 		.space = space, .addr = addr, .size = size, .data = data,
 	};
-	nt_image_invalidate(image);
+	nt_image_invalidate_range(image, addr, size);
 	return NT_OK;
 }
 
@@ -50,9 +50,28 @@ void nt_image_set_reader(struct nt_image *image, const struct nt_image_reader *r
 	nt_image_invalidate(image);
 }
 
-void nt_image_invalidate(struct nt_image *image)
+static void add_change(struct nt_image *image, uint64_t addr, uint64_t last)
 {
 	image->generation++;
+	image->changes[image->generation % NR_CHANGES] = (struct nt_change){ addr, last };
+}
+
+void nt_image_invalidate(struct nt_image *image)
+{
+	add_change(image, 0, UINT64_MAX);
+}
+
+void nt_image_invalidate_range(struct nt_image *image, uint64_t addr, uint64_t size)
+{
+	uint64_t last = addr + size - 1;
+
+	if (size)
+		add_change(image, addr, last < addr ? UINT64_MAX : last);
+}
+
+void nt_image_remap(struct nt_image *image)
+{
+	add_change(image, 1, 0);
 }
 
 /*
