@@ -14,7 +14,7 @@ program=$O/root/guest/bin/busybox
 ntrace=$tap_tmp/ntrace	# a copy: it may be built anew meanwhile
 cp "$O/bin/ntrace" "$ntrace"
 tmp=$tap_tmp
-plan 17
+plan 19
 
 # A program that was not written for this: busybox compresses a file of ours.
 head -c 16000 "$ntrace" >"$tmp/input"
@@ -52,6 +52,29 @@ QEMU_RISCV64=qemu-riscv32-static "$top/tests/lib/pcs" "$tmp/real32.list" "$tmp/r
 flat "$tmp/real32.list"
 ok "optimisations with each other, RV32, real code" cross "$tmp/real32.list" "$tmp/real32"
 ok "optimisations with each other, RV64" cross "$tmp/short.list" "$program"
+
+# SRC of each width, the highest number
+widths() {
+	for n in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
+		roundtrip "$tmp/walk.list" "$program" "--src-bits $n --src $(((1 << n) - 1))" \
+			"--src-bits $n --src $(((1 << n) - 1))" || return 1
+	done
+}
+ok "SRC of 0 to 12 bits" widths
+
+# A program that is loaded elsewhere than it is linked to
+moved() {
+	riscv64-linux-gnu-gcc -O2 -fPIE -static-pie -fno-builtin -nostdlib -Wl,--no-dynamic-linker -o "$tmp/pie" \
+		"$top/tests/unit/unpredictable.c" "$top/tests/unit/tiny-runtime.c" &&
+	"$top/tests/lib/pcs" "$tmp/pie.list" "$tmp/pie" 60 || return 1
+	flat "$tmp/pie.list"
+	entry=$(riscv64-linux-gnu-readelf -h "$tmp/pie" | sed -n 's/.*Entry point.*: *//p')
+	base=$(python3 -c "print(hex($(head -n 1 "$tmp/pie.list") - $entry))")
+	echo "loaded at $base"
+	[ "$base" != 0x0 ] && "$ntrace" encode --elf "$tmp/pie@$base" --pcs "$tmp/pie.list" -o "$tmp/nt" &&
+	"$ntrace" decode --elf "$tmp/pie@$base" --pcs "$tmp/nt" | cmp - "$tmp/pie.pcs"
+}
+ok "a position-independent program" moved
 
 # "If TE cannot send a message, the hart is stalled until it can": nothing is lost
 ok "a FIFO that stalls loses nothing" roundtrip "$tmp/short.list" "$program" \

@@ -86,5 +86,5 @@ rv32_program() {
 	: >"$tmp/include/gnu/stubs-ilp32.h"	# the C library's headers are for RV64 only
 	riscv64-linux-gnu-gcc -march=rv32imac -mabi=ilp32 -O2 -fno-builtin -nostdlib -static -no-pie \
 		-I"$tmp/include" -Wl,-m,elf32lriscv -o "$1" "$top/tests/unit/unpredictable.c" \
-		"$top/tests/unit/rv32-runtime.c"
+		"$top/tests/unit/tiny-runtime.c"
 }

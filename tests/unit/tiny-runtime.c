@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * As much of a C library as tests/unit/unpredictable.c needs, for RV32: the host's
- * compiler has none. Runs under qemu-riscv32.
+ * As much of a C library as tests/unit/unpredictable.c needs, for what the host's compiler has
+ * none: RV32, and programs that can be loaded anywhere. Runs under QEMU's user emulation.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,11 +76,12 @@ static size_t put_number(char *out, unsigned long n)
 	return len + 1;
 }
 
-/* %u and %lu, which are of one size here */
+/* %u and %lu */
 int printf(const char *format, ...)
 {
 	char text[128];
 	size_t len = 0;
+	int is_long;
 	va_list args;
 
 	va_start(args, format);
@@ -89,9 +90,10 @@ int printf(const char *format, ...)
 			text[len++] = *format;
 			continue;
 		}
-		while (*format != 'u')
-			format++;
-		len += put_number(text + len, va_arg(args, unsigned long));
+		is_long = *++format == 'l';
+		format += is_long;
+		len += put_number(text + len, is_long ? va_arg(args, unsigned long) :
+				  va_arg(args, unsigned int));
 	}
 	va_end(args);
 	return call(SYS_WRITE, 1, (long)text, len);
