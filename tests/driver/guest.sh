@@ -23,7 +23,7 @@ selftests() {
 	"$top/tools/board/board" run --timeout 500 --console "$tap_tmp/console" "$@" -- "
 		echo '$_programs' | tr ';' '\n' | while read -r t; do
 			echo \"# program \${t%% *}\"
-			/usr/lib/selftests/ntrace/\$t </dev/null
+			/usr/lib/selftests/ntrace/\$t </dev/null 2>&1
 			echo \"# exit \$?\"
 		done
 		[ ! -e /sys/kernel/debug/kmemleak ] || { echo scan >/sys/kernel/debug/kmemleak; sleep 6

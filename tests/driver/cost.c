@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the driver costs, in retired instructions: two tasks on one CPU hand a
+ * byte to and fro. For the board with one hart and --icount: there time is the
+ * count of retired instructions, 50 to a tick of the time CSR.
+ */
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/ntrace.h>
+
+#define BATCH	64
+#define BATCHES	64
+#define INSTRUCTIONS_PER_TICK	50
+#define PAGE	4096UL
+#define AUX	(1UL << 20)
+
+static int to[2], from[2];
+
+static uint64_t ticks(void)
+{
+	uint64_t n;
+
+	asm volatile("csrr %0, time" : "=r" (n));
+	return n;
+}
+
+static long number(const char *file)
+{
+	char path[128], text[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s", file);
+	f = fopen(path, "r");
+	if (!f || !fgets(text, sizeof(text), f)) {
+		fprintf(stderr, "cost: %s cannot be read\n", path);
+		exit(1);
+	}
+	fclose(f);
+	return strtol(text, NULL, 0);
+}
+
+static struct perf_event_mmap_page *page;
+static void *aux;
+
+/* An event of @pmu with an AUX area; -1 for @pid: of the CPU */
+static int event(const char *pmu, uint64_t config, int pid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .config = config, .sample_period = 1,
+		.sample_type = PERF_SAMPLE_TID, .sample_id_all = 1, .disabled = 1,
+	};
+	char file[64];
+	int fd;
+
+	snprintf(file, sizeof(file), "%s/type", pmu);
+	attr.type = number(file);
+	fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, 0);
+	if (fd < 0) {
+		perror("cost: perf_event_open");
+		exit(1);
+	}
+	page = mmap(NULL, PAGE * 65, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	page->aux_offset = 65 * PAGE;
+	page->aux_size = AUX;
+	aux = mmap(NULL, AUX, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 65 * PAGE);
+	if (aux == MAP_FAILED) {
+		perror("cost: AUX area");
+		exit(1);
+	}
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return fd;
+}
+
+static void end(int fd)
+{
+	munmap(aux, AUX);
+	munmap(page, 65 * PAGE);
+	page = NULL;
+	close(fd);
+}
+
+static void read_all(void)
+{
+	if (page) {
+		page->data_tail = page->data_head;
+		page->aux_tail = page->aux_head;
+	}
+}
+
+/* Instructions of a round: a switch to the other task, and one back */
+static double round_trips(void)
+{
+	uint64_t best = ~0ULL, start, n;
+	unsigned int i, j;
+	char c = 0;
+
+	/* the tick comes now and then: the least of many short stretches is without */
+	for (i = 0; i < BATCHES; i++) {
+		read_all();
+		start = ticks();
+		for (j = 0; j < BATCH; j++)
+			if (write(to[1], &c, 1) != 1 || read(from[0], &c, 1) != 1)
+				exit(1);
+		n = ticks() - start;
+		best = n < best ? n : best;
+	}
+	return (double)best * INSTRUCTIONS_PER_TICK / BATCH;
+}
+
+/* Each round switches the traced task in and out once */
+static void say(const char *what, double n, double than)
+{
+	printf("%-60s %8.0f  %+8.0f\n", what, n, n - than);
+}
+
+int main(void)
+{
+	uint64_t config = number("ntrace/cpu0/default_config") & ~(uint64_t)NTRACE_CONFIG_CONTEXT;
+	double base, null, record, quiet, traced, off, all, context, again;
+	struct sched_param param = { .sched_priority = 10 };
+	int pid, fd;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (pipe(to) || pipe(from))
+		return 1;
+	/* nobody else may come between the two */
+	sched_setscheduler(0, SCHED_FIFO, &param);
+	pid = fork();
+	if (!pid) {
+		char c;
+
+		while (read(to[0], &c, 1) == 1)
+			if (write(from[1], &c, 1) != 1)
+				break;
+		_exit(0);
+	}
+	close(to[0]);
+
+	printf("%-60s %8s  %8s\n", "instructions of a round trip between two tasks", "", "more");
+	base = round_trips();
+	say("no event", base, base);
+
+	fd = event("ntrace_null", 0, pid, -1);
+	null = round_trips();
+	say("a bare AUX PMU on one of them", null, base);
+	end(fd);
+	fd = event("ntrace_null", 64, pid, -1);
+	record = round_trips();
+	say("the same, handing over 64 bytes each time", record, null);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	quiet = round_trips();
+	say("the same, disabled", quiet, base);
+	end(fd);
+
+	fd = event("ntrace", config, pid, -1);
+	traced = round_trips();
+	say("ntrace on one of them, beyond the bare PMU", traced, null);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	off = round_trips();
+	say("the same, disabled, beyond the bare PMU disabled", off, quiet);
+	end(fd);
+
+	fd = event("ntrace", config, -1, 0);
+	all = round_trips();
+	say("ntrace on the CPU", all, base);
+	end(fd);
+	fd = event("ntrace", config | NTRACE_CONFIG_CONTEXT, -1, 0);
+	context = round_trips();
+	say("the same, with context", context, all);
+	end(fd);
+	/* perf itself lets go of the task switch a second later */
+	sleep(3);
+	again = round_trips();
+	say("no event any more", again, base);
+
+	printf("cost: sched-in and sched-out beyond a bare AUX PMU: %.0f, of these for what perf does with bytes: %.0f\n",
+	       traced - null, record - null);
+	printf("cost: task switch with context: %.1f\n", (context - all) / 2);
+	printf("cost: event not active: %.0f, no event any more: %.0f\n", off - quiet, again - base);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
