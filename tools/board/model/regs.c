@@ -70,11 +70,22 @@ uint32_t nb_undef(struct nb_dev *dev)
 	return x;
 }
 
+/* Is it this time that the hardware does not answer? */
+static bool gets_stuck(struct nb_dev *dev)
+{
+	if (!dev->faults.stuck)
+		return false;
+	if (!dev->chance)
+		dev->chance = dev->faults.seed ^ 0x9e3779b9;
+	dev->chance = dev->chance * 1664525 + 1013904223;
+	return !((dev->chance >> 8) % dev->faults.stuck);
+}
+
 void nb_set_empty(struct nb_dev *dev, bool empty)
 {
 	uint32_t control = nb_get(dev, TR_CONTROL);
 
-	if (empty && (dev->faults.not_empty || dev->empty_left))
+	if (empty && (dev->faults.not_empty || dev->jammed || dev->empty_left))
 		empty = false;
 	nb_put(dev, TR_CONTROL, empty ? control | TR_EMPTY : control & ~TR_EMPTY);
 }
@@ -83,6 +94,7 @@ void nb_set_empty(struct nb_dev *dev, bool empty)
 void nb_flushed(struct nb_dev *dev)
 {
 	dev->empty_left = dev->empty_delay;
+	dev->jammed |= gets_stuck(dev);
 	nb_set_empty(dev, true);
 }
 
@@ -95,6 +107,7 @@ static void deactivate(struct nb_dev *dev)
 		dev->ops->reset(dev);
 	memset(dev->written, 0, sizeof(dev->written));
 	dev->empty_left = 0;
+	dev->jammed = false;
 	for (i = 4; i < 4096; i += 4)
 		nb_put(dev, i, 0);
 	nb_put(dev, TR_CONTROL, TR_EMPTY);
@@ -132,7 +145,7 @@ static void write_control(struct nb_dev *dev, uint32_t value)
 		dev->active_left = 0;
 		return;
 	}
-	dev->active_left = dev->active_delay;
+	dev->active_left = gets_stuck(dev) ? ~0U : dev->active_delay;
 	if (!dev->active_left)
 		active_follows(dev);
 }

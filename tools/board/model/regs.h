@@ -152,6 +152,9 @@ const char *nb_report_text(enum nb_report what);
 struct nb_faults {
 	bool		active_stuck;	/* Active never follows what is written */
 	bool		not_empty;	/* Empty stays 0 */
+	uint32_t	stuck;		/* one in N flushes and changes of Active does not end, until the
+					 * register is written again (Active) or reset (Empty); 0 never
+					 */
 	bool		clock_stopped;	/* the timestamp stands still */
 	bool		bus_error;	/* a sink's writes to memory fail */
 	bool		wp_outside;	/* a sink's write pointer reads 4 KiB behind Limit */
@@ -181,6 +184,8 @@ struct nb_dev {
 	uint8_t		written[1024 / 8];	/* since the last reset */
 	uint32_t	active_delay;	/* loads of Control until Active follows */
 	uint32_t	empty_delay;	/* ... until Empty follows Enable 1 -> 0 */
+	bool		jammed;		/* by faults.stuck: Empty stays 0 until a reset */
+	uint32_t	chance;		/* state of its random numbers */
 	uint32_t	active_left;
 	uint32_t	empty_left;
 	uint32_t	control;	/* written while Active had not followed yet */

@@ -91,6 +91,7 @@ static const struct option options[] = {
 	FUNNEL(ver_minor, OPT_U8, "trFunnelVerMinor"),
 	FAULT(active_stuck, OPT_BOOL, "Active never follows"),
 	FAULT(not_empty, OPT_BOOL, "Empty stays 0"),
+	FAULT(stuck, OPT_U32, "one in N flushes and changes of Active does not end"),
 	FAULT(clock_stopped, OPT_BOOL, "the timestamp stands still"),
 	FAULT(bus_error, OPT_BOOL, "writes to memory fail"),
 	FAULT(wp_outside, OPT_BOOL, "the write pointer is outside the buffer"),
