@@ -17,5 +17,10 @@ done
 selftests "6.12, minimal hardware" "$tests" --kernel 6.12 --harts 1 --model caps=minimal
 selftests "7.2, funnel" "$tests" --kernel 7.2 --harts 2 --topology funnel
 selftests "6.12, SRAM" "$tests" --kernel 6.12 --harts 2 --topology sram
+# hardware that fails in the middle of its work: that is said, and what can be done is
+guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=2000"
+selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=300
+ok "6.12, hardware that gets stuck: the log says what and where" \
+	grep -E 'ntrace .*: trace .* did not become' "$tap_tmp/console"
 plan $tap_n
 done_testing

@@ -350,6 +350,24 @@ static void ntrace_disconnect(struct ntrace_encoder *enc)
 	enc->path_len = 0;
 }
 
+/* No path leads through @comp any more; what is freed next is not looked at again */
+static void ntrace_disconnect_all(const struct ntrace_comp *gone)
+{
+	struct ntrace_comp *comp;
+	unsigned int i;
+
+	list_for_each_entry(comp, &ntrace_comps, node) {
+		struct ntrace_encoder *enc;
+
+		if (comp->type != TR_COMP_ENCODER)
+			continue;
+		enc = to_ntrace_encoder(comp);
+		for (i = 0; i < enc->path_len; i++)
+			if (enc->path[i] == gone)
+				ntrace_disconnect(enc);
+	}
+}
+
 /* Only when the module goes: bind attributes are suppressed, and no event is left */
 static void ntrace_remove(struct platform_device *pdev)
 {
@@ -358,10 +376,9 @@ static void ntrace_remove(struct platform_device *pdev)
 	if (!any)
 		return;
 	mutex_lock(&ntrace_mutex);
-	if (any->comp.type == TR_COMP_ENCODER) {
+	if (any->comp.type == TR_COMP_ENCODER)
 		device_remove_groups(&pdev->dev, ntrace_encoder_groups);
-		ntrace_disconnect(&any->encoder);
-	}
+	ntrace_disconnect_all(&any->comp);
 	list_del(&any->comp.node);
 	if (any->comp.type == TR_COMP_RAMSINK)
 		ntrace_sink_close(&any->sink);

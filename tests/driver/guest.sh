@@ -16,14 +16,16 @@ quiet() {
 }
 
 # selftests NAME "PROGRAM [ARGUMENTS];..." BOARD-OPTIONS...: all in one guest;
-# their results with NAME before them
+# their results with NAME before them. guest_env: variables for
+# them; guest_timeout: seconds for all
+guest_env= guest_timeout=500
 selftests() {
 	_what=$1 _programs=$2; shift 2
 	: >"$tap_tmp/console"
-	"$top/tools/board/board" run --timeout 500 --console "$tap_tmp/console" "$@" -- "
+	"$top/tools/board/board" run --timeout "$guest_timeout" --console "$tap_tmp/console" "$@" -- "
 		echo '$_programs' | tr ';' '\n' | while read -r t; do
 			echo \"# program \${t%% *}\"
-			/usr/lib/selftests/ntrace/\$t </dev/null 2>&1
+			env $guest_env /usr/lib/selftests/ntrace/\$t </dev/null 2>&1
 			echo \"# exit \$?\"
 		done
 		[ ! -e /sys/kernel/debug/kmemleak ] || { echo scan >/sys/kernel/debug/kmemleak; sleep 6
