@@ -24,6 +24,7 @@
 #include "map.h"
 #include "ntrace-priv.h"
 #include "session.h"
+#include "symbol_conf.h"
 #include "thread.h"
 #include "util.h"
 #include "vdso.h"
@@ -167,12 +168,26 @@ static bool ntrace_is_kernel(struct ntrace *nt, u64 addr)
 	return addr >= nt->kernel_start;
 }
 
+static bool ntrace_is_guest(const struct nt_context *context)
+{
+	return context->has_priv && (context->priv == NT_PRIV_VS || context->priv == NT_PRIV_VU);
+}
+
+static bool ntrace_is_guest_space(u64 space)
+{
+	return (u32)space == NTRACE_SPACE_GUEST;
+}
+
 static u64 ntrace_code_space(void *ctx, const struct nt_context *context)
 {
 	struct ntrace_queue *q = ctx;
 
 	if (context->has_priv && context->priv == NT_PRIV_M)
 		return NTRACE_SPACE_FIRMWARE;
+	if (ntrace_is_guest(context)) {
+		ntrace_queue_set_thread(q, context);
+		return NTRACE_SPACE_GUEST | (u64)(u32)q->pid << 32;
+	}
 	if (context->has_priv && context->priv != NT_PRIV_U)
 		return NTRACE_SPACE_KERNEL;
 	ntrace_queue_set_thread(q, context);
@@ -295,8 +310,9 @@ static ssize_t ntrace_dso_read(struct dso *dso, struct machine *machine, u64 off
 	return len;
 }
 
-static ssize_t ntrace_map_read(struct ntrace *nt, struct thread *thread, u8 cpumode, u64 addr,
-			       u8 *buf, size_t size)
+/* @nt is NULL for the code of a guest, whose vDSO is not the one of the recording */
+static ssize_t ntrace_map_read(struct machine *machine, struct ntrace *nt, struct thread *thread,
+			       u8 cpumode, u64 addr, u8 *buf, size_t size)
 {
 	struct addr_location al;
 	struct dso *dso;
@@ -310,10 +326,10 @@ static ssize_t ntrace_map_read(struct ntrace *nt, struct thread *thread, u8 cpum
 	if (!dso)
 		goto out;
 	size = min_t(u64, size, map__end(al.map) - addr);
-	if (dso__is_vdso(dso))
+	if (nt && dso__is_vdso(dso))
 		len = ntrace_vdso_read(nt, map__map_ip(al.map, addr), buf, size);
 	if (len <= 0)
-		len = ntrace_dso_read(dso, nt->machine, map__map_ip(al.map, addr), buf, size);
+		len = ntrace_dso_read(dso, machine, map__map_ip(al.map, addr), buf, size);
 out:
 	addr_location__exit(&al);
 	return len;
@@ -327,6 +343,40 @@ static void ntrace_load_kernel(struct ntrace *nt)
 	nt->kernel_loaded = true;
 }
 
+/*
+ * A guest is known by the process that runs it. Of a guest's processes nothing is known,
+ * but for --guest-code: there they have the code of the one that runs it.
+ */
+static bool ntrace_find_guest(struct ntrace_queue *q)
+{
+	struct machines *machines = &q->nt->session->machines;
+	pid_t pid = q->pid <= 0 ? DEFAULT_GUEST_KERNEL_ID : q->pid;
+
+	if (q->guest && q->guest->pid == pid)
+		return q->guest_thread;
+	thread__zput(q->guest_thread);
+	q->guest = NULL;
+	if (symbol_conf.guest_code)
+		q->guest_thread = machines__findnew_guest_code(machines, pid);
+	q->guest = machines__find_guest(machines, pid);
+	if (!q->guest)
+		return false;
+	if (!q->guest_thread && machine__kernel_map(q->guest))
+		q->guest_thread = machine__idle_thread(q->guest);
+	return q->guest_thread;
+}
+
+static ssize_t ntrace_guest_read(struct ntrace_queue *q, u64 addr, u8 *buf, size_t size)
+{
+	bool kernel = ntrace_is_kernel(q->nt, addr);
+
+	if ((!kernel && !symbol_conf.guest_code) || !ntrace_find_guest(q))
+		return -1;
+	return ntrace_map_read(q->guest, NULL, q->guest_thread,
+			       kernel ? PERF_RECORD_MISC_GUEST_KERNEL :
+					PERF_RECORD_MISC_GUEST_USER, addr, buf, size);
+}
+
 static ssize_t ntrace_space_read(struct ntrace_queue *q, u64 space, u64 addr, u8 *buf,
 				 size_t size)
 {
@@ -336,6 +386,8 @@ static ssize_t ntrace_space_read(struct ntrace_queue *q, u64 space, u64 addr, u8
 	struct thread *thread;
 	ssize_t len;
 
+	if (ntrace_is_guest_space(space))
+		return ntrace_guest_read(q, addr, buf, size);
 	if (!kernel && space < NTRACE_SPACE_PROCESS)
 		return -1;
 	thread = machine__findnew_thread(nt->machine, pid, pid);
@@ -343,8 +395,8 @@ static ssize_t ntrace_space_read(struct ntrace_queue *q, u64 space, u64 addr, u8
 		return -1;
 	if (kernel)
 		ntrace_load_kernel(nt);
-	len = ntrace_map_read(nt, thread, kernel ? PERF_RECORD_MISC_KERNEL :
-						   PERF_RECORD_MISC_USER, addr, buf, size);
+	len = ntrace_map_read(nt->machine, nt, thread, kernel ? PERF_RECORD_MISC_KERNEL :
+			      PERF_RECORD_MISC_USER, addr, buf, size);
 	thread__put(thread);
 	return len;
 }
@@ -356,7 +408,7 @@ static struct ntrace_page *ntrace_code_page(struct ntrace_queue *q, u64 space, u
 	struct ntrace_page *page;
 	ssize_t len;
 
-	if (ntrace_is_kernel(q->nt, addr))
+	if (ntrace_is_kernel(q->nt, addr) && !ntrace_is_guest_space(space))
 		space = NTRACE_SPACE_KERNEL;
 	page = &q->code[(base / NTRACE_PAGE ^ space ^ space >> 32) % NTRACE_NR_PAGES];
 	if (page->space == space && addr >= page->addr && addr < page->addr + page->size)
@@ -398,6 +450,8 @@ size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size
 	size_t done = 0;
 	int len;
 
+	if (ntrace_is_guest(&q->context))
+		space = NTRACE_SPACE_GUEST | (u64)(u32)q->pid << 32;
 	if (q->cpumode == PERF_RECORD_MISC_HYPERVISOR)
 		return nt_image_read(q->image, NTRACE_SPACE_FIRMWARE, addr, buf, size);
 	while (done < size) {
@@ -436,5 +490,6 @@ void ntrace_code_exit(struct ntrace_queue *q)
 {
 	nt_image_free(q->image);
 	q->image = NULL;
+	thread__zput(q->guest_thread);
 	zfree(&q->code);
 }

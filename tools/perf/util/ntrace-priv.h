@@ -5,6 +5,7 @@
  *   ntrace.c        the session: queues, sideband events, time
  *   ntrace-info.c   metadata (PERF_RECORD_AUXTRACE_INFO)
  *   ntrace-queue.c  one AUX buffer: its pieces, times, flow
+ *   ntrace-quick.c  what messages alone tell (--itrace=q)
  *   ntrace-code.c   what code was at an address: maps and objects
  *   ntrace-synth.c  samples and errors
  *   ntrace-dump.c   perf script -D
@@ -69,6 +70,7 @@ enum ntrace_space {
 	NTRACE_SPACE_KERNEL	= 1,
 	NTRACE_SPACE_FIRMWARE	= 2,
 	NTRACE_SPACE_UNKNOWN	= 3,	/* a process, and it is not known which */
+	NTRACE_SPACE_GUEST	= 4,	/* and above it, whose */
 	NTRACE_SPACE_PROCESS	= 16,
 };
 
@@ -129,6 +131,15 @@ struct ntrace_position {
 	u64			offset;
 };
 
+/* Trace that no range of --time asks for */
+struct ntrace_skip {
+	bool			on;
+	bool			mixed;		/* the stream has several encoders */
+	bool			has_sync;	/* @sync: the last place where decoding can start */
+	struct ntrace_position	sync;
+	u64			until;		/* ns */
+};
+
 /* The time of one source, in ticks of its counter */
 struct ntrace_clock {
 	u64	ticks;
@@ -151,12 +162,14 @@ struct ntrace_queue {
 	struct ntrace_position	pending;	/* up to here ... */
 	u64			pending_time;	/* ... nothing is later than this */
 	bool			pending_end;	/* the stretch ends there */
+	struct ntrace_skip	skip;
 
 	/* decoding */
 	const struct ntrace_cpu	*info;
 	struct nt_config	config;
 	struct nt_image		*image;
 	struct nt_flow		*flow;
+	struct ntrace_quick	*quick;		/* NULL: the flow is decoded */
 	unsigned int		flow_piece;
 	u64			flow_offset;
 	bool			timeless;
@@ -168,6 +181,8 @@ struct ntrace_queue {
 	struct thread		*thread;
 	struct nt_context	context;
 	u8			cpumode;
+	struct machine		*guest;		/* V bit: the machine that the thread runs ... */
+	struct thread		*guest_thread;	/* ... with its maps */
 
 	struct ntrace_page	*code;		/* NTRACE_NR_PAGES */
 
@@ -193,6 +208,15 @@ void ntrace_queue_free(struct ntrace_queue *q);
 /* 1: no more data; 0: *timestamp is when it goes on; negative error */
 int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp);
 void ntrace_queue_set_thread(struct ntrace_queue *q, const struct nt_context *context);
+
+/* -------------------------------------------------------------- quick modes */
+
+/* NULL in ntrace_queue::quick, where no quick mode is asked for */
+int ntrace_quick_init(struct ntrace_queue *q);
+void ntrace_quick_exit(struct ntrace_queue *q);
+void ntrace_quick_restart(struct ntrace_queue *q, u64 offset, bool middle);
+int ntrace_quick_feed(struct ntrace_queue *q, const u8 *data, size_t size);
+int ntrace_quick_end(struct ntrace_queue *q);
 
 /* ------------------------------------------------------------------ session */
 
@@ -264,6 +288,10 @@ enum ntrace_error {
 int ntrace_synth_setup(struct ntrace *nt);
 int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch);
 int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item);
+/* An address that was executed, and nothing is known of what was in between */
+int ntrace_synth_address(struct ntrace_queue *q, u64 addr);
+/* Nobody knows how the flow goes on */
+void ntrace_synth_lost(struct ntrace_queue *q);
 int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
 		       u64 time, const char *text);
 int ntrace_synth_queue_init(struct ntrace_queue *q);

@@ -22,6 +22,7 @@
 #include "ntrace-priv.h"
 #include "session.h"
 #include "thread.h"
+#include "time-utils.h"
 
 /* Later than any event, for trace of which nothing tells the time */
 #define NTRACE_TIME_LAST	(~0ULL - 1)
@@ -275,6 +276,177 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u16 src, u64 tstamp, u8 kind)
 	return q->time;
 }
 
+/* ----------------------------------------------------------------- decoding */
+
+/* All that the flow has to say of what it was fed */
+static int ntrace_queue_drain(struct ntrace_queue *q)
+{
+	struct nt_batch batch;
+	int ret, err;
+
+	while ((ret = nt_flow_next_batch(q->flow, &batch)) > 0) {
+		err = batch.nr ? ntrace_synth_batch(q, &batch) :
+				 ntrace_synth_item(q, &batch.item);
+		if (err)
+			return err;
+	}
+	return ret ? -ENOMEM : 0;
+}
+
+static int ntrace_queue_feed(struct ntrace_queue *q, const u8 *data, size_t size)
+{
+	if (q->quick)
+		return ntrace_quick_feed(q, data, size);
+	nt_flow_feed(q->flow, data, size);
+	return ntrace_queue_drain(q);
+}
+
+static void ntrace_queue_restart(struct ntrace_queue *q, u64 offset, bool middle)
+{
+	nt_flow_restart(q->flow, offset, middle);
+	if (q->quick)
+		ntrace_quick_restart(q, offset, middle);
+}
+
+static void ntrace_queue_drop(struct ntrace_queue *q, unsigned int piece)
+{
+	struct auxtrace_buffer *buffer = q->pieces[piece].buffer;
+
+	if (piece + 1 < q->nr_pieces && q->pieces[piece + 1].buffer == buffer)
+		return;
+	auxtrace_buffer__drop_data(buffer);
+}
+
+/* Feed up to @pos */
+static int ntrace_queue_release(struct ntrace_queue *q, const struct ntrace_position *pos)
+{
+	struct ntrace_piece *piece;
+	const u8 *data;
+	u64 end;
+	int err;
+
+	if (q->skip.on) {
+		q->flow_piece = pos->piece;
+		q->flow_offset = pos->offset;
+		return 0;
+	}
+	while (1) {
+		piece = &q->pieces[q->flow_piece];
+		end = piece->offset + piece->size;
+		if (q->flow_piece == pos->piece)
+			end = pos->offset;
+		data = ntrace_piece_data(q, piece);
+		if (!data)
+			return -ENOMEM;
+		if (end > q->flow_offset) {
+			err = ntrace_queue_feed(q, data + (q->flow_offset - piece->offset),
+						end - q->flow_offset);
+			if (err)
+				return err;
+			q->flow_offset = end;
+		}
+		if (q->flow_piece >= pos->piece)
+			return 0;
+		ntrace_queue_drop(q, q->flow_piece++);
+	}
+}
+
+/* ---------------------------------------------------------------- --time */
+
+static bool ntrace_has_ranges(struct ntrace *nt)
+{
+	return nt->synth_opts.range_num && nt->synth_opts.ptime_range;
+}
+
+/* Is any time from @from to @to asked for? An end of 0 is open. */
+static bool ntrace_time_wanted(struct ntrace *nt, u64 from, u64 to)
+{
+	const struct perf_time_interval *range = nt->synth_opts.ptime_range;
+	int i;
+
+	for (i = 0; i < nt->synth_opts.range_num; i++, range++) {
+		if (to >= range->start && (!range->end || from <= range->end))
+			return true;
+	}
+	return false;
+}
+
+/* When the next range begins that is not over at @time */
+static u64 ntrace_time_next(struct ntrace *nt, u64 time)
+{
+	const struct perf_time_interval *range = nt->synth_opts.ptime_range;
+	u64 next = NTRACE_TIME_LAST;
+	int i;
+
+	for (i = 0; i < nt->synth_opts.range_num; i++, range++) {
+		if (!range->end || range->end >= time)
+			next = min_t(u64, next, range->start);
+	}
+	return next;
+}
+
+/*
+ * A range begins: go on at the last synchronising message before it. Ownership comes
+ * right behind that (chapter 8.4), so that nothing is missed.
+ */
+static void ntrace_skip_end(struct ntrace_queue *q)
+{
+	struct ntrace_skip *skip = &q->skip;
+
+	skip->on = false;
+	if (!skip->has_sync)
+		return;
+	q->flow_piece = skip->sync.piece;
+	q->flow_offset = skip->sync.offset;
+	ntrace_queue_restart(q, q->flow_offset, false);
+	ntrace_synth_lost(q);
+}
+
+static void ntrace_skip_sync(struct ntrace_queue *q, const struct nt_message *msg)
+{
+	struct ntrace_skip *skip = &q->skip;
+	unsigned int piece = q->read_piece;
+
+	/* of several encoders in one stream, the others would be lost up to theirs */
+	if (q->config.src_bits && msg->src != q->info->src_id)
+		skip->mixed = true;
+	if (skip->mixed || !nt_message_is_sync(msg))
+		return;
+	while (q->pieces[piece].offset > msg->offset)
+		piece--;
+	skip->sync.piece = piece;
+	skip->sync.offset = msg->offset;
+	skip->has_sync = true;
+}
+
+/* Fast forward over what no range of --time asks for: messages are read, and no code */
+static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg, u64 time)
+{
+	struct ntrace_skip *skip = &q->skip;
+	int err;
+
+	if (!skip->on) {
+		if (ntrace_time_wanted(q->nt, time, time))
+			return 0;
+		/* what was before, is wanted */
+		err = ntrace_queue_release(q, &q->pending);
+		if (err)
+			return err;
+		skip->on = true;
+		skip->has_sync = false;
+		skip->until = ntrace_time_next(q->nt, time);
+		ntrace_log(q->nt, "skip cpu %d from time %" PRIu64 " to %" PRIu64 "\n", q->cpu,
+			   time, skip->until);
+	}
+	if (time >= skip->until)
+		ntrace_skip_end(q);
+	else if (skip->until == NTRACE_TIME_LAST)
+		q->done = true;
+	else
+		ntrace_skip_sync(q, msg);
+	return 0;
+}
+
 /* ------------------------------------------------------------- reading ahead */
 
 static void ntrace_set_pending(struct ntrace_queue *q, unsigned int piece, u64 offset, u64 time)
@@ -300,6 +472,18 @@ static void ntrace_set_pending_end(struct ntrace_queue *q)
 	q->pending_end = true;
 }
 
+/* A message with a time has been read */
+static int ntrace_read_time(struct ntrace_queue *q, const struct nt_message *msg)
+{
+	u64 ticks = q->clocks[msg->src & ((1 << q->config.src_bits) - 1)].ticks;
+	u64 time = ntrace_ticks_to_time(q, ticks);
+	int err = ntrace_has_ranges(q->nt) ? ntrace_skip_time(q, msg, time) : 0;
+
+	if (!err)
+		ntrace_set_pending(q, q->read_piece, msg->offset + msg->length, time);
+	return err;
+}
+
 /*
  * Find how far the trace goes on without getting later than the next message
  * with a time. If all of the stretch is before @limit, that is its end.
@@ -310,7 +494,8 @@ static int ntrace_read_ahead(struct ntrace_queue *q, u64 limit)
 	const u8 *data;
 	int ret;
 
-	if (q->timeless || (q->stretch_time && q->stretch_time < limit)) {
+	if (q->timeless || (!ntrace_has_ranges(q->nt) && q->stretch_time &&
+			    q->stretch_time < limit)) {
 		while (!ntrace_piece_is_last(q, q->read_piece))
 			q->read_piece++;
 		ntrace_set_pending_end(q);
@@ -318,13 +503,8 @@ static int ntrace_read_ahead(struct ntrace_queue *q, u64 limit)
 	}
 	while (1) {
 		ret = nt_reader_next(q->reader, &msg);
-		if (ret > 0 && ntrace_clock_advance(q, &msg)) {
-			u64 ticks = q->clocks[msg.src & ((1 << q->config.src_bits) - 1)].ticks;
-
-			ntrace_set_pending(q, q->read_piece, msg.offset + msg.length,
-					   ntrace_ticks_to_time(q, ticks));
-			return 0;
-		}
+		if (ret > 0 && ntrace_clock_advance(q, &msg))
+			return ntrace_read_time(q, &msg);
 		if (ret)
 			continue;
 		if (ntrace_piece_is_last(q, q->read_piece)) {
@@ -339,10 +519,11 @@ static int ntrace_read_ahead(struct ntrace_queue *q, u64 limit)
 	}
 }
 
-/* ----------------------------------------------------------------- decoding */
+/* --------------------------------------------------------------- stretches */
 
 static void ntrace_queue_free_decoder(struct ntrace_queue *q)
 {
+	ntrace_quick_exit(q);
 	nt_flow_free(q->flow);
 	nt_reader_free(q->reader);
 	q->flow = NULL;
@@ -365,7 +546,7 @@ static int ntrace_queue_new_decoder(struct ntrace_queue *q, const struct ntrace_
 	if (!q->clocks || !q->reader || !q->flow)
 		return -ENOMEM;
 	q->timeless = !ntrace_cpu_has_time(q->nt, cpu);
-	return 0;
+	return ntrace_quick_init(q);
 }
 
 static const struct ntrace_cpu *ntrace_queue_info(struct ntrace_queue *q)
@@ -418,12 +599,15 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 	if (!data)
 		return -ENOMEM;
 	middle = ntrace_piece_is_middle(q, piece);
-	nt_flow_restart(q->flow, piece->offset, middle);
+	ntrace_queue_restart(q, piece->offset, middle);
 	nt_reader_seek(q->reader, piece->offset, middle);
 	nt_reader_feed(q->reader, data, piece->size);
 	q->read_piece = q->flow_piece;
 	q->flow_offset = piece->offset;
+	q->pending.piece = q->flow_piece;
+	q->pending.offset = piece->offset;
 	q->pending_end = false;
+	memset(&q->skip, 0, sizeof(q->skip));
 	if (q->timeless)
 		q->time = q->stretch_time;
 	ntrace_log(q->nt, "stretch cpu %d offset %#" PRIx64 " time %" PRIu64 "%s\n", q->cpu,
@@ -431,69 +615,30 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 	return 0;
 }
 
-/* All that the flow has to say of what it was fed */
-static int ntrace_queue_drain(struct ntrace_queue *q)
-{
-	struct nt_batch batch;
-	int ret, err;
-
-	while ((ret = nt_flow_next_batch(q->flow, &batch)) > 0) {
-		err = batch.nr ? ntrace_synth_batch(q, &batch) :
-				 ntrace_synth_item(q, &batch.item);
-		if (err)
-			return err;
-	}
-	return ret ? -ENOMEM : 0;
-}
-
-static void ntrace_queue_drop(struct ntrace_queue *q, unsigned int piece)
-{
-	struct auxtrace_buffer *buffer = q->pieces[piece].buffer;
-
-	if (piece + 1 < q->nr_pieces && q->pieces[piece + 1].buffer == buffer)
-		return;
-	auxtrace_buffer__drop_data(buffer);
-}
-
-/* Feed up to @pos */
-static int ntrace_queue_release(struct ntrace_queue *q, const struct ntrace_position *pos)
-{
-	struct ntrace_piece *piece;
-	const u8 *data;
-	u64 end;
-	int err;
-
-	while (1) {
-		piece = &q->pieces[q->flow_piece];
-		end = piece->offset + piece->size;
-		if (q->flow_piece == pos->piece)
-			end = pos->offset;
-		data = ntrace_piece_data(q, piece);
-		if (!data)
-			return -ENOMEM;
-		if (end > q->flow_offset) {
-			nt_flow_feed(q->flow, data + (q->flow_offset - piece->offset),
-				     end - q->flow_offset);
-			err = ntrace_queue_drain(q);
-			if (err)
-				return err;
-			q->flow_offset = end;
-		}
-		if (q->flow_piece >= pos->piece)
-			return 0;
-		ntrace_queue_drop(q, q->flow_piece++);
-	}
-}
-
 static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 {
 	int err;
 
-	nt_flow_end(q->flow);
-	err = ntrace_queue_drain(q);
+	if (q->quick) {
+		err = ntrace_quick_end(q);
+	} else {
+		nt_flow_end(q->flow);
+		err = ntrace_queue_drain(q);
+	}
 	ntrace_queue_drop(q, q->flow_piece++);
 	q->pending_end = false;
 	return err;
+}
+
+/* Of a stretch that no range of --time asks for, not even messages are read */
+static bool ntrace_stretch_wanted(struct ntrace_queue *q)
+{
+	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch;
+	u64 from = q->stretch_time, to = stretch && stretch->time ? stretch->time : ~0ULL;
+
+	if (stretch && stretch->time)
+		q->stretch_time = stretch->time;
+	return ntrace_time_wanted(q->nt, from, to);
 }
 
 /* The next stretch that can be decoded: 1 there is none */
@@ -502,6 +647,11 @@ static int ntrace_queue_next_stretch(struct ntrace_queue *q, u64 limit)
 	int err;
 
 	while (q->flow_piece < q->nr_pieces) {
+		if (ntrace_has_ranges(q->nt) && !ntrace_stretch_wanted(q)) {
+			if (ntrace_queue_skip(q))
+				break;
+			continue;
+		}
 		err = ntrace_queue_start_stretch(q);
 		if (!err)
 			return ntrace_read_ahead(q, limit);

@@ -14,6 +14,7 @@
 #include "evlist.h"
 #include "evsel.h"
 #include "machine.h"
+#include "map.h"
 #include "ntrace-compat.h"
 #include "ntrace-priv.h"
 #include "session.h"
@@ -27,7 +28,7 @@
 /*
  * perf drops the stack of calls where this number changes. A thread's goes on from
  * one stretch of trace to its next, whatever the CPU; where it does not,
- * ntrace_flow_lost() drops it.
+ * ntrace_synth_lost() drops it.
  */
 #define NTRACE_TRACE_NR	1
 
@@ -376,6 +377,12 @@ static int ntrace_instruction_sample(struct ntrace_queue *q, u64 ip, unsigned in
 	return err;
 }
 
+int ntrace_synth_address(struct ntrace_queue *q, u64 addr)
+{
+	q->insns++;
+	return q->nt->sample_instructions ? ntrace_instruction_sample(q, addr, 0, q->insns) : 0;
+}
+
 /* ------------------------------------------------------------------- ranges */
 
 struct ntrace_branch {
@@ -424,7 +431,8 @@ static void ntrace_range_branch(struct ntrace_queue *q, const struct nt_range *r
 	if (range->end >= NT_END_TRAP) {
 		branch->from = end;
 		branch->flags = ntrace_trap_flags(q, end, range->end);
-		branch->insn_len = 0;
+		/* a system call returns behind ecall, any other trap to where it was taken */
+		branch->insn_len = branch->flags & PERF_IP_FLAG_SYSCALLRET ? 4 : 0;
 		return;
 	}
 	branch->from = end - 2 * range->last;
@@ -433,12 +441,88 @@ static void ntrace_range_branch(struct ntrace_queue *q, const struct nt_range *r
 								PERF_IP_FLAG_BRANCH;
 }
 
+/* The function that has @addr: false where no symbol says */
+static bool ntrace_find_function(struct ntrace_queue *q, u64 addr, u64 *start, u64 *end)
+{
+	struct addr_location al;
+	struct symbol *sym;
+
+	addr_location__init(&al);
+	sym = thread__find_symbol(q->thread, ntrace_sample_cpumode(q, addr, addr), addr, &al);
+	if (sym) {
+		*start = map__unmap_ip(al.map, sym->start);
+		*end = map__unmap_ip(al.map, sym->end);
+	}
+	addr_location__exit(&al);
+	return sym;
+}
+
+static int ntrace_stack_event(struct ntrace_queue *q, const struct ntrace_branch *branch, u64 to)
+{
+	return thread_stack__event(q->thread, q->cpu, branch->flags, branch->from, to,
+				   branch->insn_len, NTRACE_TRACE_NR, q->nt->callstack,
+				   q->nt->br_stack_sz, false);
+}
+
+/*
+ * A return to where nothing was called from: longjmp, or an exception that is caught. The
+ * function that goes on has called something, directly or not, which is left now: the stack
+ * ends at its last call.
+ */
+static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *branch, size_t depth)
+{
+	size_t i, size = 2 * depth + 8;
+	struct ip_callchain *chain;
+	u64 start, end;
+	int err = 0;
+
+	if (!ntrace_find_function(q, branch->to, &start, &end))
+		return 0;
+	chain = malloc(sizeof(*chain) + size * sizeof(chain->ips[0]));
+	if (!chain)
+		return -ENOMEM;
+	thread_stack__sample(q->thread, q->cpu, chain, size, branch->from, q->nt->kernel_start);
+	/* the first is a context, the second where it was returned from */
+	for (i = 2; i < chain->nr; i++) {
+		if (chain->ips[i] < start || chain->ips[i] >= end)
+			continue;
+		/* no branch for the branch stack */
+		err = thread_stack__event(q->thread, q->cpu, branch->flags, branch->from,
+					  chain->ips[i], branch->insn_len, NTRACE_TRACE_NR, true,
+					  0, false);
+		break;
+	}
+	free(chain);
+	return err;
+}
+
+#define NTRACE_IS_RETURN(flags)							\
+	(((flags) & (PERF_IP_FLAG_RETURN | PERF_IP_FLAG_INTERRUPT)) == PERF_IP_FLAG_RETURN)
+
+static int ntrace_stack(struct ntrace_queue *q, const struct ntrace_branch *branch)
+{
+	size_t depth;
+	int err;
+
+	if (!q->nt->callstack || !NTRACE_IS_RETURN(branch->flags) ||
+	    branch->to >= q->nt->kernel_start)
+		return ntrace_stack_event(q, branch, branch->to);
+	depth = thread_stack__depth(q->thread, q->cpu);
+	err = ntrace_stack_event(q, branch, branch->to);
+	if (!err && depth && thread_stack__depth(q->thread, q->cpu) == depth)
+		err = ntrace_unwind(q, branch, depth);
+	return err;
+}
+
 static int ntrace_branch(struct ntrace_queue *q, const struct ntrace_branch *branch)
 {
-	if (q->nt->use_thread_stack && q->thread)
-		thread_stack__event(q->thread, q->cpu, branch->flags, branch->from, branch->to,
-				    branch->insn_len, NTRACE_TRACE_NR, q->nt->callstack,
-				    q->nt->br_stack_sz, false);
+	int err;
+
+	if (q->nt->use_thread_stack && q->thread) {
+		err = ntrace_stack(q, branch);
+		if (err)
+			return err;
+	}
 	q->ended = branch->flags & PERF_IP_FLAG_TRACE_END;
 	return ntrace_branch_sample(q, branch->from, branch->to, branch->flags, branch->insn_len);
 }
@@ -605,8 +689,7 @@ static int ntrace_queue_error(struct ntrace_queue *q, int code, u64 ip, const ch
 	return ntrace_synth_error(q->nt, code, q->cpu, q->pid, q->tid, ip, q->time, text);
 }
 
-/* Nobody knows how the stack of calls goes on */
-static void ntrace_flow_lost(struct ntrace_queue *q)
+void ntrace_synth_lost(struct ntrace_queue *q)
 {
 	q->ended = true;
 	if (q->nt->use_thread_stack && q->thread)
@@ -630,7 +713,7 @@ static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
 	u64 ip = item->error.has_addr ? item->error.addr : 0;
 	char text[MAX_AUXTRACE_ERROR_MSG];
 
-	ntrace_flow_lost(q);
+	ntrace_synth_lost(q);
 	if (item->error.code == NT_E_NO_CODE && item->context.has_priv &&
 	    item->context.priv == NT_PRIV_M)
 		return ntrace_no_firmware(q, ip);
@@ -638,7 +721,11 @@ static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
 	if (item->error.code == NT_E_TRUNCATED && stretch &&
 	    stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
 		return 0;
-	if (item->error.code == NT_E_NO_CODE && q->pid == -1 && item->context.has_scontext)
+	if (item->error.code == NT_E_NO_CODE && (q->cpumode == PERF_RECORD_MISC_GUEST_KERNEL ||
+						 q->cpumode == PERF_RECORD_MISC_GUEST_USER))
+		snprintf(text, sizeof(text), "code of a guest is not known, at %#" PRIx64,
+			 (u64)item->offset);
+	else if (item->error.code == NT_E_NO_CODE && q->pid == -1 && item->context.has_scontext)
 		snprintf(text, sizeof(text),
 			 "scontext %#" PRIx64 " is no known thread, at %#" PRIx64,
 			 (u64)item->context.scontext, (u64)item->offset);
@@ -652,7 +739,7 @@ static int ntrace_item_lost(struct ntrace_queue *q, const struct nt_item *item)
 {
 	char text[MAX_AUXTRACE_ERROR_MSG];
 
-	ntrace_flow_lost(q);
+	ntrace_synth_lost(q);
 	snprintf(text, sizeof(text), "%s, at %#" PRIx64, nt_etype_name(item->lost.etype),
 		 (u64)item->offset);
 	return ntrace_queue_error(q, NTRACE_ERROR_OVERFLOW, 0, text);

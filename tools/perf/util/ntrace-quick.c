@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * N-Trace: the quick modes (--itrace=q, qq). No code is read and none is walked: what
+ * the messages say by themselves is given out.
+ *
+ *   q	 each address in a message: after a synchronising message has given a whole
+ *	 one, those of indirect branches and traps follow from it (chapter 8.1)
+ *   qq	 the addresses of synchronising messages only
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+
+#include "ntrace-priv.h"
+
+/* What is known of one encoder */
+struct ntrace_quick_source {
+	u64			addr;		/* the last one that was sent */
+	u64			change;		/* U-ADDR of the last branch message */
+	u64			tstamp;
+	struct nt_context	context;
+	bool			live;		/* addr is valid */
+	bool			has_tstamp;
+	bool			waiting;	/* addr is to be told, when it is known of whom */
+};
+
+struct ntrace_quick {
+	struct nt_reader		*reader;
+	struct ntrace_quick_source	source[];
+};
+
+int ntrace_quick_init(struct ntrace_queue *q)
+{
+	size_t nr = (size_t)1 << q->config.src_bits;
+
+	if (!q->nt->synth_opts.quick)
+		return 0;
+	q->quick = zalloc(sizeof(*q->quick) + nr * sizeof(q->quick->source[0]));
+	if (!q->quick)
+		return -ENOMEM;
+	q->quick->reader = nt_reader_new(&q->config);
+	return q->quick->reader ? 0 : -ENOMEM;
+}
+
+void ntrace_quick_exit(struct ntrace_queue *q)
+{
+	if (q->quick)
+		nt_reader_free(q->quick->reader);
+	zfree(&q->quick);
+}
+
+static struct nt_item ntrace_quick_item(struct ntrace_quick_source *src,
+					const struct nt_message *msg, int type)
+{
+	struct nt_item item = {
+		.type = type,
+		.src = msg->src,
+		.tcode = msg->tcode,
+		.offset = msg->offset,
+		.tstamp = src->tstamp,
+		.context = src->context,
+	};
+
+	item.tstamp_kind = src->has_tstamp ? NT_TSTAMP_EXACT : NT_TSTAMP_NONE;
+	return item;
+}
+
+static int ntrace_quick_tell(struct ntrace_queue *q, struct ntrace_quick_source *src,
+			     const struct nt_message *msg)
+{
+	struct nt_item item = ntrace_quick_item(src, msg, NT_ITEM_CONTEXT);
+	int err;
+
+	src->waiting = false;
+	/* the time is that of the message with the address, and passed already */
+	item.tstamp_kind = NT_TSTAMP_NONE;
+	err = ntrace_synth_item(q, &item);
+	return err ? : ntrace_synth_address(q, src->addr);
+}
+
+static void ntrace_quick_time(struct ntrace_quick_source *src, const struct nt_message *msg)
+{
+	if (!(msg->fields & NT_FIELD_TSTAMP))
+		return;
+	if (nt_message_is_sync(msg)) {
+		src->tstamp = msg->tstamp;
+		src->has_tstamp = true;
+	} else {
+		src->tstamp += msg->tstamp;
+	}
+}
+
+/* Chapter 7.1: who executes from here on */
+static int ntrace_quick_ownership(struct ntrace_queue *q, struct ntrace_quick_source *src,
+				  const struct nt_message *msg)
+{
+	struct nt_context *context = &src->context;
+	struct nt_item item;
+	int err;
+
+	context->priv = msg->priv;
+	context->has_priv = true;
+	if (msg->format == NT_FORMAT_SCONTEXT) {
+		context->scontext = msg->context;
+		context->has_scontext = true;
+	} else if (msg->format == NT_FORMAT_HCONTEXT) {
+		context->hcontext = msg->context;
+		context->has_hcontext = true;
+	}
+	item = ntrace_quick_item(src, msg, NT_ITEM_CONTEXT);
+	err = ntrace_synth_item(q, &item);
+	/* hcontext comes before scontext */
+	if (!err && src->waiting && msg->format != NT_FORMAT_HCONTEXT)
+		err = ntrace_quick_tell(q, src, msg);
+	return err;
+}
+
+static int ntrace_quick_sync(struct ntrace_queue *q, struct ntrace_quick_source *src,
+			     const struct nt_message *msg)
+{
+	struct nt_item item = ntrace_quick_item(src, msg, NT_ITEM_SYNC);
+
+	item.sync.addr = msg->addr;
+	item.sync.reason = msg->sync;
+	item.sync.restart = !src->live;
+	src->addr = msg->addr;
+	src->change = 0;
+	src->live = true;
+	src->waiting = true;
+	return ntrace_synth_item(q, &item);
+}
+
+static int ntrace_quick_address(struct ntrace_queue *q, struct ntrace_quick_source *src,
+				const struct nt_message *msg, u64 change)
+{
+	struct nt_item item = ntrace_quick_item(src, msg, NT_ITEM_CONTEXT);
+	int err;
+
+	src->addr ^= change;
+	if (!src->live || q->nt->synth_opts.quick > 1)
+		return 0;
+	err = ntrace_synth_item(q, &item);
+	return err ? : ntrace_synth_address(q, src->addr);
+}
+
+static int ntrace_quick_flow(struct ntrace_queue *q, struct ntrace_quick_source *src,
+			     const struct nt_message *msg)
+{
+	struct nt_item item;
+
+	if (nt_message_is_sync(msg))
+		return ntrace_quick_sync(q, src, msg);
+	if (msg->fields & NT_FIELD_UADDR) {
+		src->change = msg->addr;
+		return ntrace_quick_address(q, src, msg, msg->addr);
+	}
+	switch (msg->tcode) {
+	case NT_DIRECT_BRANCH:
+		src->change = 0;
+		return 0;
+	case NT_REPEAT_BRANCH:
+		/* the message before, so many times more */
+		return src->change ? ntrace_quick_address(q, src, msg, msg->value & 1 ?
+							  src->change : 0) : 0;
+	case NT_PROG_TRACE_CORRELATION:
+		src->live = false;
+		item = ntrace_quick_item(src, msg, NT_ITEM_STOP);
+		return ntrace_synth_item(q, &item);
+	case NT_ERROR:
+		src->live = false;
+		item = ntrace_quick_item(src, msg, NT_ITEM_LOST);
+		item.lost.etype = msg->code;
+		item.lost.ecode = msg->value;
+		return ntrace_synth_item(q, &item);
+	default:
+		return 0;
+	}
+}
+
+static int ntrace_quick_damaged(struct ntrace_queue *q, const struct nt_message *msg, int error)
+{
+	struct nt_item item = { .type = NT_ITEM_ERROR, .offset = msg->offset };
+	unsigned int i;
+
+	/* nobody knows whose message it was */
+	for (i = 0; i < 1U << q->config.src_bits; i++)
+		q->quick->source[i].live = false;
+	item.error.code = error;
+	return ntrace_synth_item(q, &item);
+}
+
+static int ntrace_quick_message(struct ntrace_queue *q, const struct nt_message *msg)
+{
+	struct ntrace_quick_source *src;
+	int err = 0;
+
+	src = &q->quick->source[msg->src & ((1U << q->config.src_bits) - 1)];
+	if (src->waiting && msg->tcode != NT_OWNERSHIP)
+		err = ntrace_quick_tell(q, src, msg);
+	if (err)
+		return err;
+	ntrace_quick_time(src, msg);
+	if (msg->tcode == NT_OWNERSHIP)
+		return ntrace_quick_ownership(q, src, msg);
+	return ntrace_quick_flow(q, src, msg);
+}
+
+int ntrace_quick_feed(struct ntrace_queue *q, const u8 *data, size_t size)
+{
+	struct nt_message msg;
+	int ret, err = 0;
+
+	nt_reader_feed(q->quick->reader, data, size);
+	while (!err && (ret = nt_reader_next(q->quick->reader, &msg)) != 0)
+		err = ret > 0 ? ntrace_quick_message(q, &msg) : ntrace_quick_damaged(q, &msg, ret);
+	return err;
+}
+
+int ntrace_quick_end(struct ntrace_queue *q)
+{
+	struct nt_message msg = { .offset = 0 };
+	unsigned int i;
+	int err = 0, ret;
+
+	for (i = 0; !err && i < 1U << q->config.src_bits; i++) {
+		msg.src = i;
+		if (q->quick->source[i].waiting)
+			err = ntrace_quick_tell(q, &q->quick->source[i], &msg);
+	}
+	if (err)
+		return err;
+	ret = nt_reader_end(q->quick->reader, &msg);
+	return ret ? ntrace_quick_damaged(q, &msg, ret) : 0;
+}
+
+void ntrace_quick_restart(struct ntrace_queue *q, u64 offset, bool middle)
+{
+	nt_reader_seek(q->quick->reader, offset, middle);
+	memset(q->quick->source, 0, sizeof(q->quick->source[0]) << q->config.src_bits);
+}
