@@ -32,15 +32,20 @@ class File:
 
     def __init__(self, config=CONTEXT | TIMESTAMP, cpus=1, flags=2 | 4, hz=10000000,
                  src_bits=0, version=1 << 32, magic=MAGIC, cpu_words=9, header_words=10,
-                 nr_cpus=None, cut=0):
-        self.data, self.index = b'', []
+                 nr_cpus=None, cut=0, arch='riscv64', info=None):
+        """@info: (type, words) of another kind of trace's PERF_RECORD_AUXTRACE_INFO"""
+        self.data, self.index, self.arch = b'', [], arch
+        self.config, self.cpus = config, cpus
+        if info:
+            self.record(RECORD_AUXTRACE_INFO, 0, struct.pack('<II', info[0], 0) +
+                        struct.pack(f'<{len(info[1])}Q', *info[1]))
+            return
         # ns = ticks * mult >> shift, of a 10 MHz counter
         words = [magic, version, header_words, cpu_words,
                  cpus if nr_cpus is None else nr_cpus, TYPE, flags, 10, 102400, 0]
         for cpu in range(cpus):
             words += [cpu, 0x1001, config, src_bits, cpu, 64, hz, 0, 64]
         words = words[:len(words) - cut]
-        self.config, self.cpus = config, cpus
         self.record(RECORD_AUXTRACE_INFO, 0,
                     struct.pack('<II', 0x4e54, 0) + struct.pack(f'<{len(words)}Q', *words))
 
@@ -100,7 +105,7 @@ class File:
         data_at = at
         # features HEADER_ARCH (6), so that it is known to be of another machine,
         # HEADER_NRCPUS (7) and HEADER_AUXTRACE (18), where each PERF_RECORD_AUXTRACE is
-        arch = struct.pack('<I', 64) + b'riscv64'.ljust(64, b'\0')
+        arch = struct.pack('<I', 64) + self.arch.encode().ljust(64, b'\0')
         nrcpus = struct.pack('<II', self.cpus, self.cpus)
         end = data_at + len(self.data)
         index = struct.pack('<Q', len(self.index))

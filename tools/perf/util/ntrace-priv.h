@@ -267,6 +267,7 @@ struct ntrace {
 	u64			instructions_sample_type;
 	u64			instructions_id;
 	u64			num_events;
+	u64			last_time;	/* of a sample */
 	struct ip_callchain	*chain;
 	struct branch_stack	*br_stack;
 	FILE			*log;

@@ -266,6 +266,18 @@ static u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr)
 						      PERF_RECORD_MISC_USER;
 }
 
+/*
+ * A branch was at the time of the last message or later, but before the next one. The buffer
+ * whose next message is the earliest goes on first: what came out before was earlier too.
+ */
+static u64 ntrace_sample_time(struct ntrace_queue *q)
+{
+	struct ntrace *nt = q->nt;
+
+	nt->last_time = max(nt->last_time, q->time);
+	return nt->last_time;
+}
+
 static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sample, u64 ip,
 			       u64 addr, u32 flags, unsigned int insn_len)
 {
@@ -279,7 +291,7 @@ static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sampl
 	sample->period = 1;
 	sample->cpumode = ntrace_sample_cpumode(q, ip, addr);
 	if (!q->nt->synth_opts.timeless_decoding)
-		sample->time = q->time;
+		sample->time = ntrace_sample_time(q);
 	if (ip && insn_len && insn_len <= sizeof(sample->insn))
 		sample->insn_len = ntrace_code_read(q, ip, sample->insn, insn_len);
 }

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# 4 harts, system-wide: forks, execs, signals, page faults, threads, modules that are
+# loaded, code that is made while it runs. Every branch that perf prints is one that the
+# truth has, in order, of that CPU, thread and process.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$top/tests/perf/truth.sh"
+
+plan 8
+for kernel in 6.12 7.2; do
+	truth_dir=$O/tests/perf-truth-$kernel
+	truth_build "$kernel"
+	ok "Linux $kernel: recorded on 4 harts" truth_record "$kernel" 4 3 \
+		"modprobe xor; modprobe lz4hc; ls -lR /usr/lib >/dev/null; sort /etc/passwd"
+	ok "Linux $kernel: all branches are right" truth_compare
+	figure "Linux $kernel: $truth_last"
+	ok "Linux $kernel: at least 20 million of them" [ "$(truth_number branches)" -ge 20000000 ]
+	# nothing in perf.data has the code of modules that came later: they are gaps
+	"$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=e \
+		2>/dev/null | sed -n 's/.* ip 0x\([0-9a-f]*\) code.*/\1/p' >"$tap_tmp/errors"
+	ok "Linux $kernel: errors are in modules that were loaded meanwhile only" \
+		sh -c "! grep -v '^ffffffff0' '$tap_tmp/errors'"
+done
+done_testing

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Are the branches that perf script prints the ones that were taken, in order, on that
+ * CPU and by that thread? Compares them with the truth of each hart.
+ *
+ *   perf script --itrace=be --ns -F pid,tid,cpu,time,ip,addr |
+ *	branches [-t THREADS] [-m CPU=HART ...] hartN.truth ...
+ *
+ * THREADS has lines "thread TID of PID"; any other thread must be alone in its process.
+ * After an error, samples may begin anew anywhere further on, where MATCH of them must
+ * be right. Exits 1 if anything is wrong.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "truth.h"
+
+#define CPUS	16
+#define MATCH	20000	/* fewer may be right by chance: programs loop */
+#define SHOWN	8
+
+struct branch {
+	uint64_t from, to;	/* from 0: trace starts; to 0: it stops */
+	uint32_t tid, pid;
+};
+
+/* The branches that the truth has, as far as they are needed */
+struct hart {
+	struct nb_truth_reader *reader;
+	struct branch *queue;
+	size_t first, nr, size;
+	uint64_t scontext;
+	struct nb_ingress last;		/* the block before */
+	bool has_last, started, tracing, ended;
+	bool empty;			/* trace started and stopped before the next block */
+	/* of the samples */
+	bool gap;
+	struct branch ahead[MATCH];
+	unsigned int nr_ahead;
+};
+
+static struct hart hart[CPUS];
+static unsigned int hart_of[CPUS];
+static uint32_t thread_tid[4096], thread_pid[4096];
+static unsigned int nr_threads;
+static uint64_t compared, wrong, wrong_thread, wrong_pid, disorder, errors, gaps, in_gaps, unchecked;
+static uint64_t line_nr;
+
+/* ---- the truth ---- */
+
+static void push(struct hart *h, uint64_t from, uint64_t to)
+{
+	if (h->first + h->nr == h->size) {
+		if (h->first > h->size / 2) {
+			memmove(h->queue, h->queue + h->first, h->nr * sizeof(*h->queue));
+			h->first = 0;
+		} else {
+			h->size = 2 * h->size + 1024;
+			h->queue = realloc(h->queue, h->size * sizeof(*h->queue));
+			if (!h->queue)
+				exit(2);
+		}
+	}
+	h->queue[h->first + h->nr++] = (struct branch){ .from = from, .to = to, .tid = h->scontext };
+}
+
+static bool is_taken(const struct nb_ingress *b)
+{
+	return b->itype != NB_ITYPE_NONE && b->itype != NB_ITYPE_NOT_TAKEN;
+}
+
+static uint64_t end_of(const struct nb_ingress *b)
+{
+	return b->iaddr + 2ULL * b->iretire;
+}
+
+static uint64_t from_of(const struct nb_ingress *b)
+{
+	if (b->itype == NB_ITYPE_EXCEPTION || b->itype == NB_ITYPE_INTERRUPT)
+		return end_of(b);
+	return end_of(b) - 2ULL * b->ilastsize;
+}
+
+/* What is at the end of the block before was done by the thread that ran it */
+static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scontext)
+{
+	if (h->empty) {
+		push(h, 0, ev->blk.iaddr);
+		push(h, ev->blk.iaddr, 0);
+		h->empty = false;
+	}
+	if (!ev->traced)
+		return;
+	h->started = false;
+	if (!h->tracing) {
+		h->tracing = true;
+		push(h, 0, ev->blk.iaddr);
+	} else if (h->has_last && is_taken(&h->last)) {
+		uint64_t now = h->scontext;
+
+		h->scontext = scontext;
+		push(h, from_of(&h->last), ev->blk.iaddr);
+		h->scontext = now;
+	}
+	h->last = ev->blk;
+	h->has_last = true;
+}
+
+static void stop(struct hart *h, uint64_t scontext, bool lost)
+{
+	uint64_t now = h->scontext;
+
+	h->empty = h->started && !lost;
+	h->started = false;
+	if (!h->tracing)
+		return;
+	h->scontext = scontext;
+	if (h->has_last && !lost)
+		push(h, is_taken(&h->last) ? from_of(&h->last) : end_of(&h->last), 0);
+	h->scontext = now;
+	h->tracing = false;
+	h->has_last = false;
+}
+
+/* Read on until there is a branch more; false at the end */
+static bool more(struct hart *h, size_t nr)
+{
+	static uint64_t last_context[CPUS];
+	uint64_t *last = &last_context[h - hart];
+	struct nb_truth_event ev;
+
+	while (h->nr <= nr && !h->ended) {
+		if (nb_truth_next(h->reader, &ev) <= 0) {
+			h->ended = true;
+			break;
+		}
+		switch (ev.kind) {
+		case NB_TRUTH_BLOCK:
+			block(h, &ev, *last);
+			*last = h->scontext;
+			break;
+		case NB_TRUTH_START:
+			h->started = true;
+			h->tracing = false;
+			h->has_last = false;
+			break;
+		case NB_TRUTH_STOP:
+			stop(h, *last, ev.evcode == NB_ENDED_LOST);
+			break;
+		case NB_TRUTH_CONTEXT:
+			h->scontext = ev.scontext;
+			break;
+		default:
+			break;
+		}
+	}
+	return h->nr > nr;
+}
+
+static void drop(struct hart *h, size_t nr)
+{
+	h->first += nr;
+	h->nr -= nr;
+}
+
+/* ---- the samples ---- */
+
+static bool same(const struct branch *a, const struct branch *b)
+{
+	return a->from == b->from && a->to == b->to;
+}
+
+static void check_thread(const struct branch *got, const struct branch *want)
+{
+	uint32_t pid = got->tid;
+	unsigned int i;
+
+	if (got->tid != want->tid && wrong_thread++ < SHOWN)
+		printf("line %" PRIu64 ": %#" PRIx64 " by thread %u, not %u\n", line_nr, got->from,
+		       want->tid, got->tid);
+	for (i = 0; i < nr_threads; i++) {
+		if (thread_tid[i] == got->tid)
+			pid = thread_pid[i];
+	}
+	if (got->pid != pid && wrong_pid++ < SHOWN)
+		printf("line %" PRIu64 ": thread %u is of process %u, not %u\n", line_nr, got->tid, pid,
+		       got->pid);
+}
+
+/* @last: the last sample must be the last branch */
+static void align(struct hart *h, bool last)
+{
+	size_t at = 0;
+	unsigned int i;
+
+	h->gap = false;
+	if (!h->nr_ahead)
+		return;
+	if (h->nr_ahead < 8) {
+		unchecked += h->nr_ahead;
+		h->nr_ahead = 0;
+		return;
+	}
+	for (at = 0; more(h, at + h->nr_ahead - 1); at++) {
+		for (i = 0; i < h->nr_ahead && same(&h->ahead[i], &h->queue[h->first + at + i]); i++)
+			;
+		if (i < h->nr_ahead || (last && more(h, at + i)))
+			continue;
+		for (i = 0; i < h->nr_ahead; i++)
+			check_thread(&h->ahead[i], &h->queue[h->first + at + i]);
+		compared += h->nr_ahead;
+		gaps++;
+		in_gaps += at;
+		drop(h, at + h->nr_ahead);
+		h->nr_ahead = 0;
+		return;
+	}
+	wrong += h->nr_ahead;
+	printf("line %" PRIu64 ": CPU %zu: %#" PRIx64 " => %#" PRIx64 " and what follows did not happen\n",
+	       line_nr, h - hart, h->ahead[0].from, h->ahead[0].to);
+	h->nr_ahead = 0;
+}
+
+static void sample(struct hart *h, const struct branch *b)
+{
+	if (h->gap) {
+		/* decoding begins at a synchronising message, where nothing was branched to */
+		if (!b->from && !h->nr_ahead)
+			return;
+		h->ahead[h->nr_ahead++] = *b;
+		if (h->nr_ahead == MATCH)
+			align(h, false);
+		return;
+	}
+	if (more(h, 0) && same(b, &h->queue[h->first])) {
+		check_thread(b, &h->queue[h->first]);
+		compared++;
+		drop(h, 1);
+		return;
+	}
+	if (wrong++ < SHOWN)
+		printf("line %" PRIu64 ": %#" PRIx64 " => %#" PRIx64 ", but it was %#" PRIx64 " => %#" PRIx64 "\n",
+		       line_nr, b->from, b->to, h->nr ? h->queue[h->first].from : 0,
+		       h->nr ? h->queue[h->first].to : 0);
+	h->gap = true;
+}
+
+static void error(struct hart *h)
+{
+	errors++;
+	if (h->gap && h->nr_ahead)
+		align(h, false);
+	h->gap = true;
+}
+
+static uint64_t number(char **s, int base)
+{
+	uint64_t value;
+
+	while (**s == ' ' || **s == '[' || **s == '/' || **s == ']' || **s == ':' || **s == '=' || **s == '>')
+		(*s)++;
+	value = strtoull(*s, s, base);
+	return value;
+}
+
+static void line(char *s)
+{
+	static uint64_t last_time;
+	struct branch b = { 0 };
+	uint64_t time, cpu;
+
+	line_nr++;
+	if (strstr(s, "instruction trace error")) {
+		s = strstr(s, " cpu ");
+		if (!s)
+			return;
+		s += 5;
+		cpu = number(&s, 10);
+		if (cpu < CPUS && hart[hart_of[cpu]].reader)
+			error(&hart[hart_of[cpu]]);
+		return;
+	}
+	b.pid = number(&s, 10);
+	b.tid = number(&s, 10);
+	cpu = number(&s, 10);
+	time = number(&s, 10) * 1000000000;
+	s++;
+	time += number(&s, 10);
+	b.from = number(&s, 16);
+	b.to = number(&s, 16);
+	disorder += time < last_time;
+	last_time = time;
+	if (cpu < CPUS && hart[hart_of[cpu]].reader)
+		sample(&hart[hart_of[cpu]], &b);
+	else
+		wrong++;
+}
+
+static int finish(void)
+{
+	uint64_t left = 0;
+	unsigned int i;
+
+	for (i = 0; i < CPUS; i++) {
+		struct hart *h = &hart[i];
+
+		if (!h->reader)
+			continue;
+		if (h->gap)
+			align(h, true);
+		for (; !h->gap && more(h, 0); drop(h, 1))
+			left++;
+		if (nb_truth_error(h->reader)) {
+			printf("truth of hart %u: %s\n", i, nb_truth_error(h->reader));
+			wrong++;
+		}
+		nb_truth_reader_close(h->reader);
+		free(h->queue);
+	}
+	printf("%" PRIu64 " branches compared, %" PRIu64 " wrong, %" PRIu64 " of a wrong thread, %" PRIu64
+	       " of a wrong process, %" PRIu64 " out of order, %" PRIu64 " missing; %" PRIu64 " errors, %"
+	       PRIu64 " gaps with %" PRIu64 ", %" PRIu64 " unchecked\n", compared, wrong, wrong_thread,
+	       wrong_pid, disorder, left, errors, gaps, in_gaps, unchecked);
+	return wrong || wrong_thread || wrong_pid || disorder || left || !compared;
+}
+
+static void read_threads(const char *path)
+{
+	FILE *f = fopen(path, "r");
+
+	if (!f) {
+		perror(path);
+		exit(2);
+	}
+	while (nr_threads < 4096 && fscanf(f, "thread %u of %u ", &thread_tid[nr_threads],
+					   &thread_pid[nr_threads]) == 2)
+		nr_threads++;
+	fclose(f);
+}
+
+static void open_truth(const char *path)
+{
+	struct nb_truth_reader *reader;
+	unsigned int nr;
+
+	reader = nb_truth_open(path, &nr);
+	if (!reader || nr >= CPUS) {
+		fprintf(stderr, "%s: %s\n", path, reader ? "no such hart" : strerror(errno));
+		exit(2);
+	}
+	hart[nr].reader = reader;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int cpu, nr;
+	char text[1024];
+	int c;
+
+	for (cpu = 0; cpu < CPUS; cpu++)
+		hart_of[cpu] = cpu;
+	while ((c = getopt(argc, argv, "t:m:")) != -1) {
+		if (c == 't')
+			read_threads(optarg);
+		else if (c == 'm' && sscanf(optarg, "%u=%u", &cpu, &nr) == 2 && cpu < CPUS && nr < CPUS)
+			hart_of[cpu] = nr;
+		else
+			return 2;
+	}
+	for (; optind < argc; optind++)
+		open_truth(argv[optind]);
+	while (fgets(text, sizeof(text), stdin))
+		line(text);
+	return finish();
+}

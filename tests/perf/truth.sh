@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A system-wide recording of tests/perf/work.c on the board, whose branches are compared
+# with the truth, one by one: truth_record, truth_compare. Set truth_dir first.
+# shellcheck shell=sh
+
+truth_build() { # KERNEL
+	[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+	make -C "$top" tool guest-tools plugin modules KVERS="$1" >"$tap_tmp/make" 2>&1 &&
+		"$top/tools/perf/build.sh" "$1" riscv64 >>"$tap_tmp/make" 2>&1 &&
+		"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 &&
+		gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$top/tools/board/model" -o "$tap_tmp/branches" \
+			"$top/tests/perf/branches.c" "$O/board/model/libnbmodel.a" &&
+		"$O/root/bin/riscv64-guest-gcc" -O2 -g -o "$tap_tmp/work" "$top/tests/perf/work.c" -lpthread ||
+		{ tail -n 30 "$tap_tmp/make"; exit 1; }
+}
+
+# KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work
+truth_record() {
+	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
+	cp "$tap_tmp/work" "$truth_dir/out/"
+	# else perf 7.2 does not put the vDSO into its cache, which another machine needs
+	truth_options=
+	[ "$1" = 6.12 ] || truth_options=--no-buildid-mmap
+	cat >"$truth_dir/out/go" <<-E2
+		cp /proc/cpuinfo /out/cpuinfo
+		cd /tmp && cp /out/work work
+		export PERF_BUILDID_DIR=/tmp/debug
+		perf --buildid-dir /tmp/debug record $truth_options --kcore -a -m,16M -e ntrace// -o all.data -- \
+			sh -c '/tmp/work $3 /tmp >/tmp/threads; ${4-true}' >/out/record.log 2>&1 || exit 1
+		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
+		cp -r jit.data threads debug jitted* /out
+	E2
+	"$top/tools/board/board" run --kernel "$1" --harts "$2" --truth "$truth_dir/truth" \
+		--out "$truth_dir/out" --timeout 900 -- sh /out/go || return
+	truth_symfs "$1"
+}
+
+# The guest's files, where perf looks for them with --symfs
+truth_symfs() {
+	truth_root=$truth_dir/symfs
+	mkdir -p "$truth_root/tmp"
+	cp -a "$O/root/guest/." "$truth_root/"
+	cp "$O/perf/$1/riscv64/perf" "$truth_root/usr/bin/perf"
+	rm -rf "$truth_root/.debug" && cp -a "$truth_dir/out/debug" "$truth_root/.debug"
+	cp "$truth_dir"/out/jitted* "$tap_tmp/work" "$truth_root/tmp/"
+}
+
+# Linux counts from the hart that won the race to boot
+truth_harts() {
+	awk '$1 == "processor" { cpu = $3 } $1 == "hart" && $2 == ":" { printf "-m %d=%d ", cpu, $3 }' \
+		"$truth_dir/out/cpuinfo"
+}
+
+truth_compare() {
+	# shellcheck disable=SC2046
+	"$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=be --ns \
+		-F pid,tid,cpu,time,ip,addr 2>"$tap_tmp/err" |
+		"$tap_tmp/branches" -t "$truth_dir/out/threads" $(truth_harts) "$truth_dir"/truth/hart*.truth \
+			>"$tap_tmp/compared"
+	truth_status=$?
+	truth_last=$(tail -n 1 "$tap_tmp/compared")
+	sed 's/^/# /' "$tap_tmp/compared"
+	return $truth_status
+}
+
+# WORD of the last line: the number before it
+truth_number() {
+	echo "$truth_last" | sed -n "s/.*[^0-9]\([0-9]*\) $1.*/\1/p;s/^\([0-9]*\) $1.*/\1/p" | head -n 1
+}
