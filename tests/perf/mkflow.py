@@ -7,7 +7,7 @@
 Both programs have the same blocks, with as many instructions, that end the same way, so
 that perf's decoders do the same work. DIR/riscv.data and DIR/x86.data have COPIES of the
 walk; DIR/insns says how many instructions that is. NTRACE is the command `ntrace`, which
-encodes. Intel PT has a TSC packet and a PSB each 4 KiB, as perf asks for by default.
+encodes. Intel PT has a PSB each 4 KiB and no packets of time, which is its best case.
 """
 import os
 import random
@@ -22,7 +22,6 @@ import perfdata  # noqa: E402
 BLOCKS = 2000
 BASE = {'riscv': 0x10000, 'x86': 0x400000}
 PID = 1234
-START = 1000000
 JCC, JUMP, CALL, RETURN, INDIRECT, ICALL = range(6)
 LAST_INSN = {'riscv': [4] * 6, 'x86': [6, 5, 5, 1, 2, 2]}
 
@@ -33,6 +32,8 @@ def make_blocks(rnd):
     for i in range(BLOCKS):
         kind = rnd.choices((JCC, JUMP, CALL, RETURN, INDIRECT, ICALL), (70, 8, 9, 9, 2, 2))[0]
         near = max(0, min(BLOCKS - 1, i + rnd.randrange(-40, 60)))
+        # taken or not must make a difference
+        near += near == i + 1 and i + 2 < BLOCKS
         # no way back without a branch that may not be taken
         if kind == JUMP:
             near = min(BLOCKS - 1, i + rnd.randrange(2, 60))
@@ -103,7 +104,7 @@ class IntelPT:
     """Packets of the Intel SDM, volume 3, chapter "Intel Processor Trace" """
 
     def __init__(self):
-        self.out, self.bits, self.last, self.next_psb, self.tsc = bytearray(), [], 0, 4096, START
+        self.out, self.bits, self.last, self.next_psb = bytearray(), [], 0, 4096
 
     def flush(self):
         while self.bits:
@@ -122,11 +123,10 @@ class IntelPT:
     def psb(self, addr=None):
         self.flush()
         self.last = 0
-        self.out += b'\x02\x82' * 8 + b'\x19' + self.tsc.to_bytes(7, 'little') + b'\x99\x01'
+        self.out += b'\x02\x82' * 8 + b'\x99\x01'
         if addr is not None:
             self.ip(0x1d, addr)
         self.out += b'\x02\x23'
-        self.tsc += 1000
         self.next_psb = len(self.out) + 4096
 
     def begin(self, addr):
@@ -174,12 +174,12 @@ def link(isa, directory, text, cc):
     raise SystemExit(f'{program}: no code')
 
 
-def save(file, path, trace, copies, program, offset, base, size):
+def save(file, path, trace, copies, program, offset, base, size, cpu=0):
     file.comm(PID, 'flow')
     file.mmap(PID, base, size + 0xfff & ~0xfff, offset, os.path.abspath(program))
     data = b''.join(trace(n) for n in range(copies))
     file.aux(0, len(data), 10 ** 15, PID)
-    file.trace(data)
+    file.trace(data, cpu=cpu, tid=PID if cpu < 0 else -1)
     file.finished_round()
     file.exit(PID, 2 * 10 ** 15)
     file.save(path)
@@ -214,11 +214,11 @@ def main():
     data = intel_pt(blocks, addr['x86'][0], steps)
     # PMU, time_shift, time_mult, time_zero, cap_user_time_zero, TSC and noretcomp bits,
     # sched_switch, snapshot, per CPU, then MTC, TSC/CTC, CYC, ratio, filter
-    words = [perfdata.TYPE, 10, 102400, 0, 1, 1 << 10, 1 << 11, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
-    file = perfdata.File(config=1 | 1 << 10 | 1 << 11 | 1 << 13, arch='x86_64', info=(1, words))
+    words = [perfdata.TYPE, 10, 1024, 0, 1, 1 << 10, 1 << 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    file = perfdata.File(config=1 | 1 << 11 | 1 << 13, arch='x86_64', info=(1, words))
     file.switch_in(PID, PID, 1)
     save(file, os.path.join(directory, 'x86.data'), lambda n: data, copies, *program['x86'],
-         BASE['x86'], addr['x86'][1] - BASE['x86'])
+         BASE['x86'], addr['x86'][1] - BASE['x86'], cpu=-1)
     insns = sum(blocks[at][0] + 1 for at, _, _ in steps)
     with open(os.path.join(directory, 'insns'), 'w', encoding='ascii') as f:
         f.write(f'{insns * copies} {sum(taken for _, taken, _ in steps) * copies}\n')

@@ -85,7 +85,7 @@ class File:
         data += bytes(-len(data) % 8)
         self.index.append((len(self.data), 48))
         self.data += struct.pack('<IHHQQQIIII', RECORD_AUXTRACE, 0, 48, len(data), offset, 0,
-                                 cpu, tid & 0xffffffff, cpu & 0xffffffff, 0) + data
+                                 max(cpu, 0), tid & 0xffffffff, cpu & 0xffffffff, 0) + data
 
     def finished_round(self):
         self.record(RECORD_FINISHED_ROUND, 0, b'')

@@ -495,7 +495,7 @@ static int ntrace_read_ahead(struct ntrace_queue *q, u64 limit)
 	int ret;
 
 	if (q->timeless || (!ntrace_has_ranges(q->nt) && q->stretch_time &&
-			    q->stretch_time < limit)) {
+			    q->stretch_time <= limit)) {
 		while (!ntrace_piece_is_last(q, q->read_piece))
 			q->read_piece++;
 		ntrace_set_pending_end(q);
