@@ -289,6 +289,7 @@ const char *nt_tcode_name(unsigned int tcode);
 const char *nt_sync_name(unsigned int sync);
 const char *nt_btype_name(unsigned int btype);
 const char *nt_etype_name(unsigned int etype);
+const char *nt_ecode_name(unsigned int bit);	/* ECODE is a mask: what its bit says was lost */
 const char *nt_rcode_name(unsigned int rcode);
 const char *nt_evcode_name(unsigned int evcode);
 const char *nt_priv_name(unsigned int priv);	/* "U", "S", "M", "VU", "VS", "?" */

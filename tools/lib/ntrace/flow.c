@@ -291,8 +291,8 @@ int nt_item_desc(const struct nt_item *item, char *buf, size_t size)
 		nt_text_add(&text, ": %s", nt_evcode_name(item->stop.reason));
 		break;
 	case NT_ITEM_LOST:
-		nt_text_add(&text, "lost messages: %s, ECODE=0x%" PRIx64,
-			    nt_etype_name(item->lost.etype), item->lost.ecode);
+		nt_text_add(&text, "lost messages: %s, ", nt_etype_name(item->lost.etype));
+		nt_text_add_ecode(&text, item->lost.ecode);
 		break;
 	case NT_ITEM_CONTEXT:
 		add_context(&text, &item->context);

@@ -92,6 +92,7 @@ struct text {
 void nt_text_init(struct text *text, char *buf, size_t size);
 void nt_text_add(struct text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+void nt_text_add_ecode(struct text *text, uint64_t ecode);
 int nt_text_end(const struct text *text);
 
 #endif /* NTRACE_INTERNAL_H */

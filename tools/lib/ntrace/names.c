@@ -196,6 +196,38 @@ const char *nt_end_name(unsigned int end)
 	return name ? name : "?";
 }
 
+const char *nt_ecode_name(unsigned int bit)
+{
+	switch (bit) {
+	case 2:
+		return "Program Trace";
+	case 3:
+		return "Ownership Trace";
+	case 7:
+		return "Vendor Defined";
+	}
+	return "Reserved";
+}
+
+/* Bits of one name are told together. */
+void nt_text_add_ecode(struct text *text, uint64_t ecode)
+{
+	const char *separator = " (", *before = NULL;
+	unsigned int bit;
+
+	nt_text_add(text, "ECODE=0x%" PRIx64, ecode);
+	if (!ecode)
+		nt_text_add(text, " (Unknown");
+	for (bit = 0; bit < 64; bit++) {
+		if (!(ecode >> bit & 1) || nt_ecode_name(bit) == before)
+			continue;
+		before = nt_ecode_name(bit);
+		nt_text_add(text, "%s%s", separator, before);
+		separator = ", ";
+	}
+	nt_text_add(text, ")");
+}
+
 static void add_process(struct text *text, const struct nt_message *msg)
 {
 	nt_text_add(text, " PROCESS=0x%" PRIx64 " FORMAT=%u PRV=%s", msg->value, msg->format,
@@ -228,8 +260,10 @@ static void add_vars(struct text *text, const struct nt_message *msg)
 {
 	if (msg->fields & NT_FIELD_PROCESS)
 		add_process(text, msg);
-	if (msg->fields & NT_FIELD_ECODE)
-		nt_text_add(text, " ECODE=0x%" PRIx64, msg->value);
+	if (msg->fields & NT_FIELD_ECODE) {
+		nt_text_add(text, " ");
+		nt_text_add_ecode(text, msg->value);
+	}
 	if (msg->fields & NT_FIELD_RDATA)
 		nt_text_add(text, " RDATA=0x%" PRIx64, msg->value);
 	if (msg->fields & NT_FIELD_BCNT)
