@@ -139,8 +139,9 @@ static void measure_threads(struct bench *bench, double one)
 	double alone = best(bench, CLOCK_MONOTONIC, run_flow);
 	double t = best(bench, CLOCK_MONOTONIC, run_parallel);
 
-	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one; %.2f by processor time\n",
-	       bench->threads, bench->insns / t / 1e6, alone / t, bench->threads * one / cpu);
+	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one; "
+	       "%.2f by processor time\n", bench->threads,
+	       bench->insns / t / 1e6, alone / t, bench->threads * one / cpu);
 }
 
 static int measure(struct bench *bench)

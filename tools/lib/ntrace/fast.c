@@ -119,7 +119,8 @@ struct bits96 {
 };
 
 /* Bits from @from up to, not including, @to; less than 60 of them */
-static __always_inline uint64_t get_bits(const struct bits96 *bits, unsigned int from, unsigned int to)
+static __always_inline uint64_t get_bits(const struct bits96 *bits, unsigned int from,
+					 unsigned int to)
 {
 	uint64_t v;
 
@@ -163,8 +164,8 @@ struct plain {
 };
 
 /* Field at bits @from..@to, where it may have no more than @max bits */
-static __always_inline bool get_field(const struct bits96 *bits, unsigned int from, unsigned int to,
-			     unsigned int max, uint64_t *value)
+static __always_inline bool get_field(const struct bits96 *bits, unsigned int from,
+				      unsigned int to, unsigned int max, uint64_t *value)
 {
 	if (to - from >= 60)
 		return false;
@@ -173,8 +174,9 @@ static __always_inline bool get_field(const struct bits96 *bits, unsigned int fr
 }
 
 /* U-ADDR, extended (chapter 9.4) */
-static __always_inline bool get_addr(const struct nt_config *config, const struct bits96 *bits,
-			    unsigned int from, unsigned int to, uint64_t *addr)
+static __always_inline bool get_addr(const struct nt_config *config,
+				     const struct bits96 *bits, unsigned int from,
+				     unsigned int to, uint64_t *addr)
 {
 	uint64_t value;
 

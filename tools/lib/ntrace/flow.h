@@ -53,7 +53,7 @@ struct nt_source {
 	bool			has_tstamp;
 	bool			has_last;
 	struct nt_message	last;		/* branch message that RepeatBranch repeats */
-	uint8_t			raw[16];	/* ... or its bytes, and what follows, if @raw_length */
+	uint8_t			raw[16];	/* ... or its bytes, if @raw_length */
 	uint8_t			raw_length;
 	uint64_t		last_dest;
 	uint64_t		lost_messages;
@@ -157,7 +157,6 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single);
 
 /* The last branch message, of which only the bytes were kept: @src->last */
 void nt_fast_last(const struct nt_flow *flow, struct nt_source *src);
-
 
 /* engine.c */
 

@@ -25,7 +25,8 @@ struct nt_image {
 	size_t			nr_sections;
 	struct nt_image_reader	reader;
 	uint64_t		generation;	/* grows with each change */
-	struct nt_change	changes[NR_CHANGES];	/* the one that made it N is at N modulo NR_CHANGES */
+	/* the one that made it N is at N modulo NR_CHANGES */
+	struct nt_change	changes[NR_CHANGES];
 };
 
 #endif /* NTRACE_IMAGE_H */

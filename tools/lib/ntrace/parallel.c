@@ -52,7 +52,7 @@ struct parallel {
 	size_t			at;		/* where the next part starts */
 	bool			at_end;
 	uint64_t		nr_parts;	/* handed out */
-	uint64_t		turn;		/* part that may be consumed; read without the lock */
+	uint64_t		turn;		/* part to be consumed; read without the lock */
 	int			result;
 };
 
