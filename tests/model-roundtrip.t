@@ -8,12 +8,7 @@
 . "$top/tests/lib/roundtrip.sh"
 set -f
 
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
-program=$O/root/guest/bin/busybox
-[ -e "$program" ] || "$top/tools/setup/setup" guest >"$tap_tmp/setup" 2>&1 || { cat "$tap_tmp/setup"; exit 1; }
-ntrace=$tap_tmp/ntrace	# a copy: it may be built anew meanwhile
-cp "$O/bin/ntrace" "$ntrace"
-tmp=$tap_tmp
+roundtrip_setup
 plan 19
 
 # A program that was not written for this: busybox compresses a file of ours.

@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What tests/model-roundtrip.t and its long form share: lists of PCs are encoded, decoded and
-# compared. $ntrace is the command, files are in $tmp.
+# compared. $ntrace is the command, $program one that was not written for this, files are in $tmp.
 # shellcheck shell=sh
+
+roundtrip_setup() {
+	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+	program=$O/root/guest/bin/busybox
+	[ -e "$program" ] || "$top/tools/setup/setup" guest >"$tap_tmp/setup" 2>&1 ||
+		{ cat "$tap_tmp/setup"; exit 1; }
+	tmp=$tap_tmp
+	ntrace=$tmp/ntrace	# a copy: it may be built anew meanwhile
+	cp "$O/bin/ntrace" "$ntrace"
+}
 
 # roundtrip LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS"
 roundtrip() {

@@ -6,12 +6,7 @@
 . "$top/tests/lib/roundtrip.sh"
 set -f
 
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
-program=$O/root/guest/bin/busybox
-[ -e "$program" ] || "$top/tools/setup/setup" guest >"$tap_tmp/setup" 2>&1 || { cat "$tap_tmp/setup"; exit 1; }
-ntrace=$tap_tmp/ntrace
-cp "$O/bin/ntrace" "$ntrace"
-tmp=$tap_tmp
+roundtrip_setup
 plan 8
 head -c 16000 "$ntrace" >"$tmp/input"
 ok "PCs of busybox bzip2, RV64" "$top/tests/lib/pcs" "$tmp/rv64.list" "$program" bzip2 -k "$tmp/input"
