@@ -287,7 +287,7 @@ static __always_inline bool parse_plain(const struct nt_config *config, const ui
 /* ---- return stack ---- */
 
 /* Where the return on top of the stack leads to, a block. 0: it is empty */
-static noinline uint32_t fast_pop(struct run *run)
+static __always_inline uint32_t fast_pop(struct run *run)
 {
 	struct nt_source *src = run->src;
 	struct nt_code *code = &run->flow->code;
@@ -308,7 +308,7 @@ static noinline uint32_t fast_pop(struct run *run)
 }
 
 /* @call's end is a call. False: it could not be undone any more. */
-static noinline bool fast_push(struct run *run, uint32_t call)
+static __always_inline bool fast_push(struct run *run, uint32_t call)
 {
 	struct nt_source *src = run->src;
 	struct nt_memo *memo = run->memo;
@@ -328,7 +328,7 @@ static noinline bool fast_push(struct run *run, uint32_t call)
 }
 
 /* The stack actions of a jump that was told (table "4-bit itype values") */
-static noinline bool told_stack(struct run *run, uint32_t block, unsigned int end)
+static __always_inline bool told_stack(struct run *run, uint32_t block, unsigned int end)
 {
 	struct nt_source *src = run->src;
 
