@@ -108,6 +108,8 @@ static __always_inline uint64_t gather(uint64_t bytes, bool pext)
 		asm("pext %2, %1, %0" : "=r"(v) : "r"(bytes), "r"(0xfcfcfcfcfcfcfcfcULL));
 		return v;
 	}
+#else
+	(void)pext;
 #endif
 	return gather_mdo(bytes);
 }

@@ -104,7 +104,7 @@ static bool take_part(struct parallel *job, struct part *part)
 }
 
 /* It is this worker's turn */
-static void consume(struct worker *worker, const struct nt_batch *batch)
+static void give_out(struct worker *worker, const struct nt_batch *batch)
 {
 	struct parallel *job = worker->job;
 	int ret;
@@ -131,7 +131,7 @@ static void take_turn(struct worker *worker)
 	pthread_mutex_unlock(&job->lock);
 	worker->has_turn = true;
 	for (i = 0; i < worker->nr_batches; i++)
-		consume(worker, &worker->batches[i]);
+		give_out(worker, &worker->batches[i]);
 	worker->nr_batches = 0;
 }
 
@@ -195,7 +195,7 @@ static int decode_part(struct worker *worker)
 		if (!worker->has_turn && (is_turn(worker) || !has_room(worker)))
 			take_turn(worker);
 		if (worker->has_turn)
-			consume(worker, &batch);
+			give_out(worker, &batch);
 		else
 			keep(worker, &batch);
 	}
