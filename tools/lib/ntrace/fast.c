@@ -12,7 +12,7 @@
  * - the path from a block on, as the next bits of HIST or the I-CNT say (memo.c);
  * - the messages in the next bytes together: where they start, and what they lead to.
  *   It is sound, as its key is all that the ranges depend on: the bytes up to the
- *   timestamp, the block and the address reference. Not with a return stack.
+ *   timestamp, trace mode, block and address reference. Not with a return stack.
  *
  * Functions on the way are inlined, so that the compiler keeps struct hot in registers.
  */
@@ -58,6 +58,7 @@ struct run {
 	bool			has_tstamp;	/* the last message had one */
 	uint64_t		counts;
 	const uint8_t		*last;		/* last message; NULL: none yet */
+	uint32_t		mode;		/* of the source, where groups have it */
 };
 
 /* ---- bytes ---- */
@@ -564,11 +565,11 @@ static __always_inline struct nt_group *group_slot(struct nt_memo *memo, const u
 	return &memo->groups[h >> (64 - GROUPS_SHIFT)];
 }
 
-static __always_inline bool group_matches(const struct nt_group *group, const struct hot *hot,
-					  const uint64_t *key)
+static __always_inline bool group_matches(const struct run *run, const struct nt_group *group,
+					  const struct hot *hot, const uint64_t *key)
 {
 	return !((group->key[0] ^ key[0]) | (group->key[1] ^ key[1]) |
-		 (group->ref ^ hot->ref) | (group->block ^ hot->block));
+		 (group->ref ^ hot->ref) | (group->start ^ (run->mode | hot->block)));
 }
 
 static __always_inline void use_group(struct run *run, struct hot *hot,
@@ -608,7 +609,7 @@ static void keep_group(struct run *run, const struct lookup *lookup, struct hot 
 	*lookup->group = (struct nt_group){
 		.key = { lookup->key[0], lookup->key[1] }, .ref = was->ref,
 		.next_ref = now.ref, .counts = run->counts - lookup->counts,
-		.block = was->block, .next = now.block,
+		.start = run->mode | was->block, .next = now.block,
 		.ranges = ranges, .nr_ranges = nr, .last = run->last - was->p,
 	};
 }
@@ -697,7 +698,7 @@ static __always_inline enum looked_up look_up(struct run *run, struct hot *hot, 
 	group = group_slot(run->memo, key, hot->block);
 	if (unlikely(++run->memo->lookups == SAMPLE))
 		judge(run->memo);
-	if (unlikely(!group_matches(group, hot, key))) {
+	if (unlikely(!group_matches(run, group, hot, key))) {
 		*lookup = (struct lookup){
 			.group = group, .key = { key[0], key[1] }, .was = *hot,
 			.counts = run->counts, .length = length,
@@ -883,7 +884,7 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 	struct nt_reader *reader = &flow->reader;
 	struct run run = {
 		.flow = flow, .src = src, .full = flow->ranges + FAST_RANGES,
-		.tstamp = src->tstamp,
+		.tstamp = src->tstamp, .mode = (uint32_t)src->mode << GROUP_MODE_SHIFT,
 	};
 	struct hot hot = {
 		.p = reader->data, .out = flow->ranges + flow->nr_ranges,

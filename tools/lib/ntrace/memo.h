@@ -58,12 +58,15 @@ struct nt_group {
 	uint64_t	ref;
 	uint64_t	next_ref;
 	uint64_t	counts;		/* messages by type, see count_of() */
-	uint32_t	block;
+	uint32_t	start;		/* block, which has fewer bits, and mode */
 	uint32_t	next;
 	uint32_t	ranges;
 	uint8_t		nr_ranges;
 	uint8_t		last;		/* where the last message begins */
 };
+
+/* nt_group::start, enum nt_mode */
+#define GROUP_MODE_SHIFT	28
 
 /* What the return stack was before a push */
 struct nt_undo {
