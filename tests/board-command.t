@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The command board: shell, dtb, list, a debugger; each topology boots with the
+# driver; and one sentence that says what to do where something is missing.
+. "$(dirname "$0")/lib/tap.sh"
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
+make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
+board=$top/tools/board/board
+topologies=$(ls "$top/tools/board/topology")
+plan $((19 + $(echo "$topologies" | wc -w)))
+
+says() { # NAME STATUS TEXT COMMAND...
+	_name=$1 _status=$2 _text=$3
+	shift 3
+	_rc=0
+	"$@" >"$tap_tmp/said" 2>&1 </dev/null || _rc=$?
+	ok "$_name" sh -c "[ $_rc -eq $_status ] && grep -q -- '$_text' '$tap_tmp/said' || { cat '$tap_tmp/said'; echo status $_rc; exit 1; }"
+}
+says "list names kernels" 0 "6.12 " "$board" list
+for t in $topologies; do
+	says "dtb of $t compiles, and has a way from each hart" 0 "^4 ways" sh -c \
+		"'$board' dtb --topology $t --harts 4 | dtc -q -I dts -O dtb | dtc -q -I dtb -O dts |
+			awk '/cpus = </ { n++ } END { print n, \"ways\" }'"
+done
+says "a shell" 0 "42 2 harts" "$top/tests/board/talk.py" shell "$board" shell --harts 2 --no-driver
+
+port=$((20000 + $$ % 20000))
+"$board" run --no-driver --limit 20000000 --gdb $port -- true >"$tap_tmp/gdb" 2>&1 &
+pid=$!
+says "a debugger finds the hart at its reset vector" 0 "pc 0x1000" "$top/tests/board/talk.py" gdb $port
+ok "... and lets it go on" wait $pid
+
+# With the driver; the others are in tests/driver-selftests.t
+for t in funnel2 mixed interrupt; do
+	if [ -e "$O/drivers/6.12/ntrace.ko" ]; then
+		"$board" run --topology "$t" --harts 4 --timeout 200 -- \
+			'dmesg | grep -c "ntrace .*: traces CPU"; rmmod ntrace && echo unloaded' >"$tap_tmp/harts" 2>&1
+		is "$t: the driver traces 4 harts, and can go" "$(xargs <"$tap_tmp/harts")" "4 unloaded"
+	else
+		skip "$t: the driver traces 4 harts" "the driver is not built"
+	fi
+done
+
+# What is missing, in a build folder that has only links
+mkdir -p "$tap_tmp/o"
+says "nothing is set up" 125 "QEMU is not there; run: make setup" env O="$tap_tmp/o" "$board" run -- true
+mkdir -p "$tap_tmp/o/root"
+ln -s "$O/root/bin" "$tap_tmp/o/root/bin"
+says "no kernel" 125 "kernel 7.2 is not there; run: tools/setup/setup kernel-7.2" \
+	env O="$tap_tmp/o" "$board" run --kernel 7.2 -- true
+rm -r "$tap_tmp/o/root"
+ln -s "$O/root" "$tap_tmp/o/root"
+says "no plugin" 125 "the plugin is not built; run: make plugin" env O="$tap_tmp/o" "$board" run -- true
+# QEMU itself refuses a plugin of another interface
+mkdir -p "$tap_tmp/o/board"
+for f in "$O"/board/*; do ln -s "$f" "$tap_tmp/o/board/"; done
+rm "$tap_tmp/o/board/ntrace-board.so"
+echo 'int qemu_plugin_version = 99; int qemu_plugin_install(void); int qemu_plugin_install(void) { return 0; }' |
+	cc -shared -fPIC -o "$tap_tmp/o/board/ntrace-board.so" -x c -
+says "QEMU has another plugin interface" 125 "plugin interface is not the board.s (version 7): use QEMU 11.1" \
+	env O="$tap_tmp/o" "$board" run -- true
+says "a value that is missing" 125 "--kernel needs a value" "$board" run --kernel
+says "no command" 125 "no command to run" "$board" run
+says "too many harts" 125 "--harts is 1 to 4, not 9" "$board" run --harts 9 -- true
+says "a limit that is no number" 125 "--limit is a number" "$board" run --limit many -- true
+says "a port that is no number" 125 "--gdb is a number of a port" "$board" run --gdb here -- true
+says "a value that the hardware does not take" 125 "is on or off, not" "$board" run --model te.btm=maybe -- true
+says "a number that is none" 125 "is not a number up to 0xff" "$board" run --model te.src_bits=many -- true
+says "a topology that leads nowhere" 125 "te leads to nowhere, which is no component" sh -c "
+	echo 'encoder te hart=0 to=nowhere' >'$tap_tmp/t'; '$board' run --topology '$tap_tmp/t' -- true"
+done_testing
