@@ -282,15 +282,24 @@ static uint64_t comp_input(const struct nb_te *te, unsigned int input, uint64_t 
 	return input ? te->context : iaddr;
 }
 
+/* "Only bits from an input signal ... should be compared": context is scontext */
+static uint64_t comp_bits(unsigned int input)
+{
+	return input ? 0xffffffff : ~0ULL;
+}
+
 static bool comp_output(struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr)
 {
-	uint64_t in_p = comp_input(te, nb_field(c->control, TR_COMP_P_INPUT), iaddr);
-	uint64_t in_s = comp_input(te, nb_field(c->control, TR_COMP_S_INPUT), iaddr);
+	unsigned int input_p = nb_field(c->control, TR_COMP_P_INPUT);
+	unsigned int input_s = nb_field(c->control, TR_COMP_S_INPUT);
+	uint64_t in_p = comp_input(te, input_p, iaddr);
+	uint64_t in_s = comp_input(te, input_s, iaddr);
 	unsigned int fs = nb_field(c->control, TR_COMP_S_FUNCTION);
 	unsigned int fp = nb_field(c->control, TR_COMP_P_FUNCTION);
-	uint64_t mask = fs == 6 ? c->s : ~0ULL;	/* "Use SMatch as a mask for PMatch" */
+	/* "Use SMatch as a mask for PMatch" */
+	uint64_t mask = comp_bits(input_p) & (fs == 6 ? c->s : ~0ULL);
 	bool p = compare(fp, in_p & mask, c->p & mask);
-	bool s = fs == 6 || compare(fs, in_s, c->s);
+	bool s = fs == 6 || compare(fs, in_s, c->s & comp_bits(input_s));
 	bool out;
 
 	switch (nb_field(c->control, TR_COMP_MATCH_MODE)) {
@@ -440,9 +449,13 @@ static void read_filter(struct nb_te *te, unsigned int i)
 static void read_comp(struct nb_te *te, unsigned int j)
 {
 	const struct nb_dev *dev = &te->dev;
+	uint32_t control = nb_get(dev, TR_TE_COMP(j) + COMP_CONTROL);
 
 	te->comp[j] = (struct nb_comp_state){
-		.control = nb_get(dev, TR_TE_COMP(j) + COMP_CONTROL),
+		.control = control,
+		/* primary function 6: "Prime latch to 1 if trTeCompMatchMode is 3" */
+		.latched = nb_field(control, TR_COMP_MATCH_MODE) == 3 &&
+			   nb_field(control, TR_COMP_P_FUNCTION) == 6,
 		.p = nb_get(dev, TR_TE_COMP(j) + COMP_P_LOW) |
 		     (uint64_t)nb_get(dev, TR_TE_COMP(j) + COMP_P_HIGH) << 32,
 		.s = nb_get(dev, TR_TE_COMP(j) + COMP_S_LOW) |

@@ -749,6 +749,56 @@ static void test_address_filter(void **state)
 	assert_memory_equal(b.memory + 0x100, "\x24\x15\x10\x83\x84\x50\x11\x07\xff\xff", 10);
 }
 
+/*
+ * Which of the instructions at 0x1000, 0x1004 ... are traced, with comparator 0 set
+ * to @control, @p and @s: one character each.
+ */
+static void comparator_traces(uint32_t control, uint64_t p, uint64_t s, const char *traced)
+{
+	struct nb_dev *dev = &b.te.dev;
+	unsigned int i;
+
+	ready_encoder();
+	wr(dev, TR_TE_COMP(0), control);
+	wr(dev, TR_TE_COMP(0) + 0x10, p);
+	wr(dev, TR_TE_COMP(0) + 0x14, p >> 32);
+	wr(dev, TR_TE_COMP(0) + 0x18, s);
+	wr(dev, TR_TE_COMP(0) + 0x1c, s >> 32);
+	wr(dev, TR_TE_FILTER(0), TR_FILTER_ENABLE | TR_FILTER_MATCH_COMP(0));
+	wr(dev, TR_TE_INST_FILTERS, 1);
+	nb_te_context(&b.te, 0x77, 0);
+	set_encoder(6 << 4);
+	for (i = 0; traced[i]; i++) {
+		run(0x1000 + 4 * i, 1, NB_ITYPE_NONE);
+		if ((b.te.enc.state.session != 0) != (traced[i] == '1'))
+			fail_msg("control %#x: instruction %u", control, i);
+	}
+}
+
+static void test_comparators(void **state)
+{
+	static const char *const functions[] = { "010", "101", "100", "110", "001", "011", "000", "111" };
+	static const char *const secondary[] = { "010", "101", "100", "110", "001", "011", "111", "111" };
+	unsigned int f;
+
+	(void)state;
+	for (f = 0; f < 8; f++) {
+		comparator_traces(f << 4, 0x1004, 0, functions[f]);
+		/* P always, P && S */
+		comparator_traces(7 << 4 | f << 8 | 1 << 12, 0, 0x1004, secondary[f]);
+	}
+	/* !(P && S) */
+	comparator_traces(5 << 4 | 3 << 8 | 2 << 12, 0x1004, 0x1008, "10011");
+	/* "until instruction after secondary result is true" */
+	comparator_traces(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x100c, "011100");
+	comparator_traces(6 << 4 | 0 << 8 | 3 << 12, 0, 0x1008, "11100");	/* primed */
+	/* SMatch is a mask */
+	comparator_traces(0 << 4 | 6 << 8, 0x2008, 0xf, "00100");
+	/* scontext has 32 bits: others of the match do not count */
+	comparator_traces(1, 0xffffffff00000077ULL, 0, "111");
+	comparator_traces(1, 0x78, 0, "000");
+}
+
 static void test_cause_filter(void **state)
 {
 	(void)state;
@@ -1002,6 +1052,7 @@ int main(void)
 		cmocka_unit_test(test_overflow_flag),
 		cmocka_unit_test(test_privilege_filter),
 		cmocka_unit_test(test_address_filter),
+		cmocka_unit_test(test_comparators),
 		cmocka_unit_test(test_cause_filter),
 		cmocka_unit_test(test_triggers),
 		cmocka_unit_test(test_watchpoint),
