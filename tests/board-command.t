@@ -7,7 +7,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 topologies=$(ls "$top/tools/board/topology")
-plan $((19 + $(echo "$topologies" | wc -w)))
+plan $((26 + $(echo "$topologies" | wc -w)))
 
 says() { # NAME STATUS TEXT COMMAND...
 	_name=$1 _status=$2 _text=$3
@@ -68,4 +68,11 @@ says "a value that the hardware does not take" 125 "is on or off, not" "$board" 
 says "a number that is none" 125 "is not a number up to 0xff" "$board" run --model te.src_bits=many -- true
 says "a topology that leads nowhere" 125 "te leads to nowhere, which is no component" sh -c "
 	echo 'encoder te hart=0 to=nowhere' >'$tap_tmp/t'; '$board' run --topology '$tap_tmp/t' -- true"
+says "an option that is not there" 125 "no option --nosuch" "$board" run --nosuch -- true
+says "a kernel that is not there" 125 "no kernel 5.4" "$board" run --kernel 5.4 -- true
+says "a topology that is not there" 125 "no topology ring" "$board" run --topology ring -- true
+says "an option that the hardware has not" 125 "no option .te.colour." "$board" run --model te.colour=blue -- true
+says "several harts by one thread" 125 "one hart" "$board" run --icount --harts 2 -- true
+says "a guest that hangs is stopped, and its console kept" 124 "console is in" "$board" run --no-driver --timeout 15 -- 'sleep 1000'
+says "the command's status is the board's" 7 done "$board" run --no-driver -- 'echo done; exit 7'
 done_testing

@@ -1,14 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Registers of the board as software sees them, without a driver; and what the
-# board says to wrong options, a guest that hangs, and a guest that crashes.
+# Registers of the board as software sees them, without a driver.
 . "$(dirname "$0")/lib/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top/tools/board" O="$O" all >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 make -s -C "$top" O="$O" tool >"$tap_tmp/make" 2>&1
 board=$top/tools/board/board
 
-plan 32
+plan 25
 printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=sram sram=1048576 irq=40\n' >"$tap_tmp/topology"
 ok "the guest runs the register script" sh -c "'$board' run --no-driver --append iomem=relaxed --topology '$tap_tmp/topology' --stats '$tap_tmp/stats' -- \
 	\"\$(cat '$top/tests/board/registers.sh')\" >'$tap_tmp/regs'"
@@ -49,18 +48,4 @@ is "a byte can be loaded" "$(reg te_byte)" 0x00
 is "no step of the program is lost to register accesses" "$(sed -n 's/^hart0 .* edges=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 0
 figure "$(sed -n 's/^hart0 .* register_accesses=\([0-9]*\).*/\1/p' "$tap_tmp/stats") register accesses"
 
-says() { # NAME STATUS TEXT COMMAND...
-	_name=$1 _status=$2 _text=$3
-	shift 3
-	_rc=0
-	"$@" >"$tap_tmp/said" 2>&1 </dev/null || _rc=$?
-	ok "$_name" sh -c "[ $_rc -eq $_status ] && grep -q -- '$_text' '$tap_tmp/said' || { cat '$tap_tmp/said'; echo status $_rc; exit 1; }"
-}
-says "an option that is not there" 125 "no option --nosuch" "$board" run --nosuch -- true
-says "a kernel that is not there" 125 "no kernel 5.4" "$board" run --kernel 5.4 -- true
-says "a topology that is not there" 125 "no topology ring" "$board" run --topology ring -- true
-says "an option that the hardware has not" 125 "no option .te.colour." "$board" run --model te.colour=blue -- true
-says "several harts by one thread" 125 "one hart" "$board" run --icount --harts 2 -- true
-says "a guest that hangs is stopped, and its console kept" 124 "console is in" "$board" run --no-driver --timeout 25 -- 'sleep 1000'
-says "the command's status is the board's" 7 done "$board" run --no-driver -- 'echo done; exit 7'
 done_testing
