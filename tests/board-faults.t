@@ -5,6 +5,7 @@
 # of broken hardware is in tests/driver-faults.t.
 . "$(dirname "$0")/lib/tap.sh"
 . "$(dirname "$0")/board/boot.sh"
+. "$(dirname "$0")/board/hand.sh"
 boot_setup
 plan 19
 
@@ -53,23 +54,8 @@ is "clock stopped: the time is 0 in all of them" "$(grep -vc 'TSTAMP=0x0$\|TSTAM
 
 # A sink in system memory, programmed by hand
 printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=smem irq=40\n' >"$tap_tmp/topology"
-# at START: 4 KiB, going around
-sink() {
-	cat <<-EOT
-	te=0x18000000 ram=0x18001000
-	rd() { busybox devmem \$((\$1 + \$2)) 32; }
-	wr() { busybox devmem \$((\$1 + \$2)) 32 "\$3"; }
-	wr \$te 0 1; wr \$ram 0 0x11; wr \$te 8 0; wr \$te 0xc 0; wr \$te 0x40 0
-	wr \$ram 0x14 0; wr \$ram 0x1c 0; wr \$ram 0x24 0
-	wr \$ram 0x10 $1; wr \$ram 0x18 \$(($1 + 4032)); wr \$ram 0x20 $1; wr \$ram 0 0x13
-	wr \$te 0 0x01000061; wr \$te 0 0x01000067
-	ls -l / >/dev/null
-	wr \$te 0 0x01000061; wr \$ram 0 0x11
-	echo "wp \$(rd \$ram 0x20)"; echo "control \$(rd \$ram 0)"; wr \$ram 0 0; wr \$te 0 0
-	EOT
-}
 ok "a sink is pointed at the UART" "$board" run --no-driver --topology "$tap_tmp/topology" --stats "$tap_tmp/stats" \
-	--console "$tap_tmp/console" --model fault.irq_lost=on,fault.wp_outside=on -- "$(sink 0x10000000)"
+	--console "$tap_tmp/console" --model fault.irq_lost=on,fault.wp_outside=on -- "$(by_hand 0x10000000 4096 "ls -l / >/dev/null")"
 sed -n 's/^# //p' "$tap_tmp/out" >"$tap_tmp/said"
 count() { sed -n "s/^ram0 .*$1=\([0-9]*\).*/\1/p" "$tap_tmp/stats"; }
 cp "$tap_tmp/out" "$tap_tmp/said"

@@ -57,15 +57,17 @@ static GByteArray *scratch(unsigned int len)
 
 	if (!buf)
 		buf = g_byte_array_new();
-	return g_byte_array_set_size(buf, len);
+	return buf->len == len ? buf : g_byte_array_set_size(buf, len);
 }
 
 /* Of the hart that the calling thread runs. */
 uint64_t board_reg_read(unsigned int reg)
 {
-	GByteArray *buf = scratch(0);
+	GByteArray *buf = scratch(8);
 	uint64_t value = 0;
 
+	/* once at each indirect jump of a user program: not worth a call */
+	buf->len = 0;
 	if (!qemu_plugin_read_register(board.regs[reg], buf) || !buf->len)
 		board_fatal("QEMU does not give register %s", reg_names[reg]);
 	memcpy(&value, buf->data, buf->len < 8 ? buf->len : 8);
