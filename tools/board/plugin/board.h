@@ -74,6 +74,7 @@ enum mmio_state {
 };
 
 struct mmio_access {
+	uint32_t	opcode;
 	uint64_t	epc, addr, value;
 	struct nb_dev	*dev;
 	unsigned int	offset;
@@ -209,7 +210,7 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 		   void *opaque);
 void stream_flush(void *opaque);
 void stream_gate(struct hart *h, bool on);
-void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words);
+void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words, uint32_t opcode);
 
 /* The claim; see above. */
 void board_claim_init(void);

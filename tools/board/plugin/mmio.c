@@ -150,6 +150,7 @@ bool mmio_fault(struct hart *h, uint64_t epc)
 			   (unsigned long long)epc);
 		return false;
 	}
+	a->opcode = opcode;
 	a->epc = epc;
 	a->addr = pa;
 	a->dev = dev->dev;
@@ -243,7 +244,7 @@ bool mmio_step(struct hart *h)
 			h->priv = (board_reg_read(REG_MSTATUS) & MSTATUS_MPP) >> 11;
 			h->have_priv = true;
 		}
-		stream_emit(h, a->epc, a->len / 2);
+		stream_emit(h, a->epc, a->len / 2, a->opcode);
 		h->expect = a->epc + a->len;
 		h->have_expect = true;
 	}

@@ -111,13 +111,15 @@ static inline void retire(struct hart *h, const struct nb_ingress *blk)
 }
 
 /* A block of one instruction, which the caller has carried out itself. */
-void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words)
+void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words, uint32_t opcode)
 {
 	static const uint64_t wide[2] = { 0, 1 };
 	const uint64_t *bits = &wide[half_words == 2];
+	const uint8_t *code = (const uint8_t *)&opcode;
 	struct nb_ingress blk = {
 		.iaddr = addr, .iretire = half_words, .ninsn = 1, .ilastsize = half_words,
-		.itype = NB_ITYPE_NONE, .priv = h->priv, .wide = bits, .wide_hash = nb_wide_hash(bits, 1),
+		.itype = NB_ITYPE_NONE, .priv = h->priv, .wide = bits, .code = code,
+		.wide_hash = nb_code_hash(code, 2 * half_words),
 	};
 
 	h->sets = 0;
