@@ -59,6 +59,8 @@ check_good() {
 	is "$me: calls only" "$(perf script -i "$tap_tmp/good.data" --itrace=c -F ip,flags 2>/dev/null | grep -c call)" 7
 	ok "$me: messages with offset, bytes and text" dump_is_right
 	ok "$me: inject, then a perf without itrace" inject_is_right
+	ok "$me: perf test N-Trace: tables of messages and metadata" tables_are_right
+	ok "$me: code of a guest is not taken from the host" says guest "code of a guest is not known"
 }
 
 dump_is_right() {
@@ -67,6 +69,12 @@ dump_is_right() {
 	grep -q 'Ownership .*PRV=U scontext=0x4d2' "$tap_tmp/dump" &&
 	[ "$(grep -c ' IndirectBranchHist ' "$tap_tmp/dump")" -eq 7 ] &&
 	[ "$(grep -c ' ProgTraceCorrelation ' "$tap_tmp/dump")" -eq 1 ]
+}
+
+tables_are_right() {
+	perf test -v N-Trace >"$tap_tmp/said" 2>&1
+	cat "$tap_tmp/said"
+	! grep -q FAILED "$tap_tmp/said" && [ "$(grep -cE ': (Messages|Metadata|Encoder parameters) *: Ok' "$tap_tmp/said")" -eq 3 ]
 }
 
 inject_is_right() {
@@ -91,10 +99,10 @@ kinds="7.2/x86_64 6.12/x86_64"
 # 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 21))
+plan $(($(echo $kinds | wc -w) * 23))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
-for what in good no-aux-record no-context no-time later-minor late-mapping unknown-thread truncated wrong-icnt \
+for what in good guest no-aux-record no-context no-time later-minor late-mapping unknown-thread truncated wrong-icnt \
 	no-metadata-for-cpu other-magic later-version too-many-cpus short-metadata bad-src-bits; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done

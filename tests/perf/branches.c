@@ -3,7 +3,7 @@
  * Are the branches that perf script prints the ones that were taken, in order, on that
  * CPU and by that thread? Compares them with the truth of each hart.
  *
- *   perf script --itrace=be --ns -F pid,tid,cpu,time,ip,addr |
+ *   perf script --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr |
  *	branches [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
  * THREADS has lines "thread TID of PID"; any other thread must be alone in its process.
@@ -27,6 +27,7 @@
 struct branch {
 	uint64_t from, to;	/* from 0: trace starts; to 0: it stops */
 	uint32_t tid, pid;
+	char kind;		/* '?' not known; see kind_of() */
 };
 
 /* The branches that the truth has, as far as they are needed */
@@ -48,12 +49,12 @@ static struct hart hart[CPUS];
 static unsigned int hart_of[CPUS];
 static uint32_t thread_tid[4096], thread_pid[4096];
 static unsigned int nr_threads;
-static uint64_t compared, wrong, wrong_thread, wrong_pid, disorder, errors, gaps, in_gaps, unchecked;
+static uint64_t compared, wrong, wrong_kind, wrong_thread, wrong_pid, disorder, errors, gaps, in_gaps, unchecked;
 static uint64_t line_nr;
 
 /* ---- the truth ---- */
 
-static void push(struct hart *h, uint64_t from, uint64_t to)
+static void push(struct hart *h, uint64_t from, uint64_t to, char kind)
 {
 	if (h->first + h->nr == h->size) {
 		if (h->first > h->size / 2) {
@@ -66,7 +67,8 @@ static void push(struct hart *h, uint64_t from, uint64_t to)
 				exit(2);
 		}
 	}
-	h->queue[h->first + h->nr++] = (struct branch){ .from = from, .to = to, .tid = h->scontext };
+	h->queue[h->first + h->nr++] = (struct branch){ .from = from, .to = to, .kind = kind,
+							   .tid = h->scontext };
 }
 
 static bool is_taken(const struct nb_ingress *b)
@@ -86,12 +88,23 @@ static uint64_t from_of(const struct nb_ingress *b)
 	return end_of(b) - 2ULL * b->ilastsize;
 }
 
+/* c: call, r: return, j: jump or branch, t: exception, h: interrupt, i: return from a trap */
+static char kind_of(const struct nb_ingress *b)
+{
+	static const char kinds[16] = {
+		[NB_ITYPE_EXCEPTION] = 't', [NB_ITYPE_INTERRUPT] = 'h', [NB_ITYPE_TRAP_RETURN] = 'i',
+		[NB_ITYPE_INDIRECT_CALL] = 'c', [NB_ITYPE_DIRECT_CALL] = 'c', [NB_ITYPE_RETURN] = 'r',
+	};
+
+	return kinds[b->itype & 15] ? : 'j';
+}
+
 /* What is at the end of the block before was done by the thread that ran it */
 static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scontext)
 {
 	if (h->empty) {
-		push(h, 0, ev->blk.iaddr);
-		push(h, ev->blk.iaddr, 0);
+		push(h, 0, ev->blk.iaddr, '?');
+		push(h, ev->blk.iaddr, 0, '?');
 		h->empty = false;
 	}
 	if (!ev->traced)
@@ -99,12 +112,12 @@ static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scon
 	h->started = false;
 	if (!h->tracing) {
 		h->tracing = true;
-		push(h, 0, ev->blk.iaddr);
+		push(h, 0, ev->blk.iaddr, '?');
 	} else if (h->has_last && is_taken(&h->last)) {
 		uint64_t now = h->scontext;
 
 		h->scontext = scontext;
-		push(h, from_of(&h->last), ev->blk.iaddr);
+		push(h, from_of(&h->last), ev->blk.iaddr, kind_of(&h->last));
 		h->scontext = now;
 	}
 	h->last = ev->blk;
@@ -121,7 +134,7 @@ static void stop(struct hart *h, uint64_t scontext, bool lost)
 		return;
 	h->scontext = scontext;
 	if (h->has_last && !lost)
-		push(h, is_taken(&h->last) ? from_of(&h->last) : end_of(&h->last), 0);
+		push(h, is_taken(&h->last) ? from_of(&h->last) : end_of(&h->last), 0, '?');
 	h->scontext = now;
 	h->tracing = false;
 	h->has_last = false;
@@ -180,6 +193,9 @@ static void check_thread(const struct branch *got, const struct branch *want)
 	uint32_t pid = got->tid;
 	unsigned int i;
 
+	if (got->kind != want->kind && got->kind != '?' && want->kind != '?' && wrong_kind++ < SHOWN)
+		printf("line %" PRIu64 ": %#" PRIx64 " is %c, not %c\n", line_nr, got->from, want->kind,
+		       got->kind);
 	if (got->tid != want->tid && wrong_thread++ < SHOWN)
 		printf("line %" PRIu64 ": %#" PRIx64 " by thread %u, not %u\n", line_nr, got->from,
 		       want->tid, got->tid);
@@ -268,6 +284,31 @@ static uint64_t number(char **s, int base)
 	return value;
 }
 
+/* Move behind the flags, if there are any: "call", "tr strt jmp", "hw int" */
+static char flags(char **s)
+{
+	static const struct { const char *text; char kind; } known[] = {
+		{ "tr strt", '?' }, { "tr end", '?' }, { "call", 'c' }, { "return", 'r' },
+		{ "jcc", 'j' }, { "jmp", 'j' }, { "syscall", 't' }, { "int", 't' },
+		{ "hw int", 'h' }, { "iret", 'i' },
+	};
+	char *word = *s + strspn(*s, " :");
+	size_t i, len = strcspn(word, " \n");
+
+	*s = word;
+	if (strspn(word, "0123456789abcdef") == len)
+		return '?';
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (!strncmp(word, known[i].text, strlen(known[i].text)))
+			break;
+	}
+	while (strspn(*s, "0123456789abcdef") != strcspn(*s, " \n")) {
+		*s += strcspn(*s, " \n");
+		*s += strspn(*s, " ");
+	}
+	return i < sizeof(known) / sizeof(*known) ? known[i].kind : '!';
+}
+
 static void line(char *s)
 {
 	static uint64_t last_time;
@@ -291,6 +332,7 @@ static void line(char *s)
 	time = number(&s, 10) * 1000000000;
 	s++;
 	time += number(&s, 10);
+	b.kind = flags(&s);
 	b.from = number(&s, 16);
 	b.to = number(&s, 16);
 	disorder += time < last_time;
@@ -322,11 +364,11 @@ static int finish(void)
 		nb_truth_reader_close(h->reader);
 		free(h->queue);
 	}
-	printf("%" PRIu64 " branches compared, %" PRIu64 " wrong, %" PRIu64 " of a wrong thread, %" PRIu64
+	printf("%" PRIu64 " branches compared, %" PRIu64 " wrong, %" PRIu64 " of a wrong kind, %" PRIu64 " of a wrong thread, %" PRIu64
 	       " of a wrong process, %" PRIu64 " out of order, %" PRIu64 " missing; %" PRIu64 " errors, %"
-	       PRIu64 " gaps with %" PRIu64 ", %" PRIu64 " unchecked\n", compared, wrong, wrong_thread,
+	       PRIu64 " gaps with %" PRIu64 ", %" PRIu64 " unchecked\n", compared, wrong, wrong_kind, wrong_thread,
 	       wrong_pid, disorder, left, errors, gaps, in_gaps, unchecked);
-	return wrong || wrong_thread || wrong_pid || disorder || left || !compared;
+	return wrong || wrong_kind || wrong_thread || wrong_pid || disorder || left || !compared;
 }
 
 static void read_threads(const char *path)

@@ -26,16 +26,17 @@ def message(name, **fields):
 
 
 def ownership(tid, priv=0, **stamp):
+    # CONTEXT, V and PRV, FORMAT (chapter 7.1)
     return message('Ownership', PROCESS=tid << 5 | priv << 2 | 2, **stamp)
 
 
-def trace(tid=PID, context=True, time=True, icnt_error=0, start=START):
+def trace(tid=PID, context=True, time=True, icnt_error=0, start=START, priv=0):
     """The rounds in HTM: a message for each return, with the loop's branch in HIST"""
     stamp = {'TSTAMP': start} if time else {}
     delta = {'TSTAMP': 2} if time else {}
     out = message('ProgTraceSync', SYNC=5, I_CNT=0, F_ADDR=BASE >> 1, **stamp)
     if context:
-        out += ownership(tid, **({'TSTAMP': 0} if time else {}))
+        out += ownership(tid, priv, **({'TSTAMP': 0} if time else {}))
     ref, icnt, hist = BASE, 1, 1
     for rounds in range(3):
         # jal, addi, sd, jal, ret from inner
@@ -79,6 +80,8 @@ def make(what, program):
         return session(file(config=perfdata.CONTEXT), trace(time=False), program)
     if what == 'unknown-thread':
         return session(file(), trace(tid=77), program)
+    if what == 'guest':
+        return session(file(), trace(priv=4), program)
     if what == 'truncated':
         data = trace()
         return session(file(), data[:len(data) - 5], program, flags=perfdata.AUX_TRUNCATED)

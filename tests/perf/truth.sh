@@ -54,7 +54,7 @@ truth_harts() {
 truth_compare() {
 	# shellcheck disable=SC2046
 	"$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=be --ns \
-		-F pid,tid,cpu,time,ip,addr 2>"$tap_tmp/err" |
+		-F pid,tid,cpu,time,flags,ip,addr 2>"$tap_tmp/err" |
 		"$tap_tmp/branches" -t "$truth_dir/out/threads" $(truth_harts) "$truth_dir"/truth/hart*.truth \
 			>"$tap_tmp/compared"
 	truth_status=$?

@@ -351,6 +351,14 @@ static int ntrace_queue_release(struct ntrace_queue *q, const struct ntrace_posi
 	}
 }
 
+static void ntrace_set_pending(struct ntrace_queue *q, unsigned int piece, u64 offset, u64 time)
+{
+	q->pending.piece = piece;
+	q->pending.offset = offset;
+	if (time > q->pending_time)
+		q->pending_time = time;
+}
+
 /* ---------------------------------------------------------------- --time */
 
 static bool ntrace_has_ranges(struct ntrace *nt)
@@ -428,7 +436,8 @@ static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg
 	if (!skip->on) {
 		if (ntrace_time_wanted(q->nt, time, time))
 			return 0;
-		/* what was before, is wanted */
+		/* this message tells of what was before its time, too */
+		ntrace_set_pending(q, q->read_piece, msg->offset + msg->length, time);
 		err = ntrace_queue_release(q, &q->pending);
 		if (err)
 			return err;
@@ -448,14 +457,6 @@ static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg
 }
 
 /* ------------------------------------------------------------- reading ahead */
-
-static void ntrace_set_pending(struct ntrace_queue *q, unsigned int piece, u64 offset, u64 time)
-{
-	q->pending.piece = piece;
-	q->pending.offset = offset;
-	if (time > q->pending_time)
-		q->pending_time = time;
-}
 
 /* The last piece of the stretch that @piece is of */
 static bool ntrace_piece_is_last(struct ntrace_queue *q, unsigned int piece)

@@ -247,40 +247,19 @@ static int ntrace_snapshot_sizes(struct record_opts *opts)
 	return 0;
 }
 
-static int ntrace_sample_sizes(struct evlist *evlist, struct record_opts *opts)
-{
-	struct evsel *evsel;
-	size_t max = 0;
-
-	evlist__for_each_entry(evlist, evsel)
-		max = max_t(size_t, max, evsel->core.attr.aux_sample_size);
-	if (!opts->auxtrace_mmap_pages)
-		opts->auxtrace_mmap_pages =
-			roundup_pow_of_two(DIV_ROUND_UP(max_t(size_t, max, 1), page_size));
-	if (max > opts->auxtrace_mmap_pages * (size_t)page_size) {
-		pr_err("Sample size %zu must not be greater than AUX area tracing mmap size %zu\n",
-		       max, opts->auxtrace_mmap_pages * (size_t)page_size);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int ntrace_buffer_sizes(struct evlist *evlist, struct record_opts *opts,
-			       struct evsel *evsel)
+static int ntrace_buffer_sizes(struct record_opts *opts, struct evsel *evsel)
 {
 	size_t size, min = KiB(8);
 	int err = 0;
 
 	if (opts->auxtrace_snapshot_mode)
 		err = ntrace_snapshot_sizes(opts);
-	else if (opts->auxtrace_sample_mode)
-		err = ntrace_sample_sizes(evlist, opts);
 	else if (!opts->auxtrace_mmap_pages)
 		ntrace_default_pages(opts, MiB(4));
 	if (err)
 		return err;
 
-	if (opts->auxtrace_snapshot_mode || opts->auxtrace_sample_mode)
+	if (opts->auxtrace_snapshot_mode)
 		min = KiB(4);
 	size = opts->auxtrace_mmap_pages * (size_t)page_size;
 	if (size < min || !is_power_of_2(size)) {
@@ -288,7 +267,7 @@ static int ntrace_buffer_sizes(struct evlist *evlist, struct record_opts *opts,
 		       min / 1024);
 		return -EINVAL;
 	}
-	if (!opts->auxtrace_snapshot_mode && !opts->auxtrace_sample_mode)
+	if (!opts->auxtrace_snapshot_mode)
 		evsel->core.attr.aux_watermark = min_t(size_t, size / 4, UINT_MAX);
 	return 0;
 }
@@ -299,8 +278,9 @@ static int ntrace_check_options(struct record_opts *opts)
 		pr_err("Snapshot mode (-S option) requires an ntrace event (-e ntrace//)\n");
 		return -EINVAL;
 	}
-	if (opts->auxtrace_snapshot_mode && opts->auxtrace_sample_mode) {
-		pr_err("Snapshot mode (-S option) and AUX area sampling (--aux-sample) cannot be used together\n");
+	/* the kernel would have to stop and drain the encoder in an interrupt */
+	if (opts->auxtrace_sample_mode) {
+		pr_err("AUX area sampling (--aux-sample) is not possible with ntrace: take snapshots (-S option)\n");
 		return -EINVAL;
 	}
 	if (opts->use_clockid) {
@@ -350,7 +330,7 @@ static int ntrace_recording_options(struct auxtrace_record *itr, struct evlist *
 	if (err || !opts->full_auxtrace)
 		return err;
 
-	err = ntrace_buffer_sizes(evlist, opts, evsel);
+	err = ntrace_buffer_sizes(opts, evsel);
 	if (err)
 		return err;
 
@@ -497,6 +477,7 @@ static struct auxtrace_record *ntrace_recording_init(struct perf_pmu *pmu, int *
 	rec->itr.find_snapshot = ntrace_find_snapshot;
 	rec->itr.reference = ntrace_reference;
 	rec->itr.read_finish = auxtrace_record__read_finish;
+	/* perf asks for it before it asks us whether we can (see ntrace_check_options()) */
 	rec->itr.default_aux_sample_size = KiB(4);
 	*err = 0;
 	return &rec->itr;

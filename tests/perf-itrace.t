@@ -1,0 +1,157 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Each option of --itrace, on a recording of the board: what it must give follows from what
+# the others give, or from the messages. The guest's perf, and those of both kernels on
+# this host and as riscv64, must all say the same.
+. "$(dirname "$0")/lib/tap.sh"
+
+kernel=6.12
+dir=$O/tests/perf-itrace
+[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+
+guest_lib=$O/root/guest/usr/lib/riscv64-linux-gnu
+{
+	make -C "$top" tool guest-tools plugin modules KVERS="$kernel" &&
+		for k in 6.12 7.2; do for a in riscv64 x86_64; do "$top/tools/perf/build.sh" $k $a || exit; done; done &&
+		"$O/root/bin/riscv64-guest-gcc" -O2 -g -fexceptions -o "$tap_tmp/chains" "$top/tests/perf/chains.c" \
+			"$top/tests/perf/catch.S" "$guest_lib/libstdc++.so.6" -Wl,-rpath-link,"$guest_lib"
+} >"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
+
+# compared between all perfs: options that 6.12 and 7.2 print alike
+options="be ce re bes100 i0ns i1000i i10us i100t i100usg i100usl iq iqq beq ibeAT"
+plan 40
+
+rm -rf "$dir" && mkdir -p "$dir/out"
+cp "$tap_tmp/chains" "$top/tools/perf/tests/shell/test_ntrace.sh" "$dir/out/"
+cat >"$dir/out/record" <<E2
+cd /tmp && cp /out/chains chains
+export PERF_BUILDID_DIR=/tmp/debug
+record() { perf --buildid-dir /tmp/debug record "\$@" >>/out/record.log 2>&1; }
+record -m,4M -e ntrace//u -o true.data -- busybox true || exit 1
+record -m,4M -e ntrace//u -o chains.data -- ./chains || exit 1
+record -m,4M -c 1 -e ntrace//u -e page-faults:u -o faults.data -- ./chains || exit 1
+record -m,4M -e ntrace//u --filter 'filter recursion @/tmp/chains' -o filter.data -- ./chains
+echo "filter \$?" >>/out/record.log
+perf record --aux-sample -e '{ntrace//u,page-faults:u}' -o no.data -- true >/out/aux-sample 2>&1
+for o in $options; do
+	perf --buildid-dir /tmp/debug script -i true.data --itrace=\$o -F tid,cpu,time,ip,addr --ns >/out/guest.\$o 2>/dev/null
+done
+bash /out/test_ntrace.sh >/out/shell 2>&1; echo "shell \$?" >>/out/record.log
+cp -r *.data debug /out
+E2
+ok "recorded" "$top/tools/board/board" run --kernel $kernel --out "$dir/out" --timeout 400 -- sh /out/record
+sed 's/^/# /' "$dir/out/record.log"
+
+symfs=$dir/symfs
+mkdir -p "$symfs/tmp"
+cp -a "$O/root/guest/." "$symfs/"
+cp "$O/perf/$kernel/riscv64/perf" "$symfs/usr/bin/perf"
+cp "$tap_tmp/chains" "$symfs/tmp/"
+rm -rf "$symfs/.debug" && cp -a "$dir/out/debug" "$symfs/.debug"
+
+perf() { "$O/perf/7.2/x86_64/perf" "$@" 2>"$tap_tmp/err"; }
+script() { # WHAT OPTIONS...
+	_what=$1; shift
+	perf script --symfs "$symfs" -i "$dir/out/$_what.data" --ns "$@"
+}
+text() { script true --itrace="$1" -F tid,cpu,time,ip,addr; }
+count() { wc -l | tr -d ' '; }
+
+# ---- the same from all
+all_same() { # OPTION
+	for who in 6.12/x86_64 7.2/x86_64 7.2/riscv64; do
+		run=
+		[ $who != 7.2/riscv64 ] || run="qemu-riscv64-static -L $O/root/sysroot"
+		$run "$O/perf/$who/perf" script --symfs "$symfs" -i "$dir/out/true.data" --itrace="$1" \
+			-F tid,cpu,time,ip,addr --ns >"$tap_tmp/got" 2>/dev/null
+		cmp "$dir/out/guest.$1" "$tap_tmp/got" || { echo "$who differs from the guest's"; return 1; }
+	done
+	[ -s "$dir/out/guest.$1" ] && echo "$(count <"$dir/out/guest.$1") lines"
+}
+for o in $options; do
+	ok "--itrace=$o: four perfs say the same" all_same "$o"
+done
+
+# ---- branches
+text be >"$tap_tmp/b"
+script true --itrace=be -F ip,addr,flags >"$tap_tmp/flags"
+is "b: no errors" "$(grep -c error "$tap_tmp/b")" 0
+is "c: calls, and where trace ends" "$(text ce | count)" "$(grep -cE '^ *(call|syscall|int|hw int|tr end)' "$tap_tmp/flags")"
+is "r: returns, and where trace begins" "$(text re | count)" "$(grep -cE '^ *(return|iret|tr strt)' "$tap_tmp/flags")"
+is "s100: the first 100 are left out" "$(text bes100 | cksum)" "$(tail -n +101 "$tap_tmp/b" | cksum)"
+is "x, w, p, I, m, M, t, a, f, o, y: accepted, N-Trace has nothing of it" \
+	"$(text bexwpoI | cksum) $(text befmMtay | cksum)" "$(cksum <"$tap_tmp/b") $(cksum <"$tap_tmp/b")"
+is "Z: no times, else the same" "$(script true --itrace=bZ -F ip,addr | cksum)" "$(script true --itrace=b -F ip,addr | cksum)"
+
+# ---- instructions
+script true --itrace=ed+o >"$tap_tmp/log"
+insns=$(awk '/^range cpu/ { n += $6 } END { print n }' "$tap_tmp/log")
+figure "$insns instructions, $(count <"$tap_tmp/b") branches"
+is "i0ns: each instruction" "$(text i0ns | count)" "$insns"
+is "i1000i: each 1,000th" "$(text i1000i | count)" $((insns / 1000))
+is "i1000i: it is the one of i0ns" "$(script true --itrace=i1000i -F ip | cksum)" \
+	"$(script true --itrace=i0ns -F ip | awk 'NR % 1000 == 0' | cksum)"
+is "i10us and i100t: a tick is 100 ns" "$(text i10us | cksum)" "$(text i100t | cksum)"
+ok "i10us: not closer than that" sh -c "awk '{ sub(\":\", \"\", \$3); split(\$3, t, \".\"); now = t[1] * 1e9 + t[2]
+	if (NR > 1 && now - last < 10000) bad++; last = now } END { exit bad || NR < 5 }' '$dir/out/guest.i10us'"
+ok "d: a log of ranges and messages" grep -q '^range cpu 0 0x' "$tap_tmp/log"
+is "l: the newest entry of the branch stack is the branch before" \
+	"$(script true --itrace=i1000il4 -F ip,brstack | awk '{ print NF - 1 }' | sort -n | tail -n 1)" 4
+
+# ---- q, qq
+perf script -D -i "$dir/out/true.data" >"$tap_tmp/dump"
+is "q: an address of each message that has one" "$(text iq | count)" \
+	"$(grep -E '^\.  [0-9a-f]{8}: ' "$tap_tmp/dump" | grep -cE '(F|U)-ADDR=')"
+is "qq: of each synchronising message" "$(text iqq | count)" \
+	"$(grep -E '^\.  [0-9a-f]{8}: ' "$tap_tmp/dump" | grep -c 'F-ADDR=')"
+q_is_right() { # every address that q gives is one that was branched to
+	script true --itrace=iq -F ip | awk '{ print $1 }' | sort -u >"$tap_tmp/q"
+	awk '{ print $NF }' "$tap_tmp/b" | sort -u | comm -23 "$tap_tmp/q" - | grep . && return 1
+	[ -s "$tap_tmp/q" ]
+}
+ok "q: addresses are right" q_is_right
+
+# ---- --time
+time_is_right() {
+	lines=$(count <"$tap_tmp/b")
+	from=$(awk -v n=$((lines / 2)) 'NR == n { sub(":", "", $3); print $3 }' "$tap_tmp/b")
+	to=$(awk -v n=$((lines * 3 / 4)) 'NR == n { sub(":", "", $3); print $3 }' "$tap_tmp/b")
+	awk -v from="$from" -v to="$to" '{ t = $3; sub(":", "", t) } t >= from && t <= to' "$tap_tmp/b" >"$tap_tmp/wanted"
+	script true --itrace=be --time "$from,$to" -F tid,cpu,time,ip,addr >"$tap_tmp/got"
+	echo "$(count <"$tap_tmp/got") of $lines from $from to $to"
+	[ -s "$tap_tmp/got" ] && cmp "$tap_tmp/wanted" "$tap_tmp/got" || return 1
+	script true --itrace=ed+o --time "$from,$to" >"$tap_tmp/log"
+	few=$(awk '/^range cpu/ { n += $6 } END { print n }' "$tap_tmp/log")
+	echo "$few instructions of $insns were walked"
+	[ "$few" -lt $((insns * 3 / 4)) ]
+}
+ok "--time: the same branches, and only what is needed is walked" time_is_right
+
+# ---- call chains
+script chains --itrace=i0nsg256 -S "$(sed 's/ .*//' "$top/tests/perf/chains.expected" | paste -sd,)" \
+	-F ip,sym >"$tap_tmp/chains.txt"
+chains() {
+	awk '!NF { line = ""; next_is_new = 1; if (out != "") print out; out = ""; next }
+		{ out = out (out == "" ? "" : " ") $2 } END { if (out != "") print out }' "$tap_tmp/chains.txt" |
+		awk '$1 != last { print; last = $1 }' |
+		awk '{ out = ""; n = 1
+			for (i = 1; i <= NF; i++) {
+				if ($i == $(i + 1)) { n++; continue }
+				out = out (out == "" ? "" : " ") $i (n > 1 ? "*" n : ""); n = 1
+				if ($i == "main") break
+			}
+			print out }'
+}
+chains_are_right() { chains >"$tap_tmp/got"; sed 's/ [^ ]*pthread_kill[^ ]*\( .*\)* raise/ raise/' "$tap_tmp/got" | diff "$top/tests/perf/chains.expected" -; }
+ok "g: call chains of recursion, tail calls, longjmp, a signal, a C++ exception" chains_are_right
+is "G: each page fault has a chain" "$(script faults --itrace=eG64 -F event,ip | grep -A1 page-faults | grep -c '[0-9a-f]\{5\}')" \
+	"$(script faults --itrace=e -F event | grep -c page-faults)"
+ok "L: page faults have a branch stack" sh -c "[ $(script faults --itrace=eL8 -F event,brstack | grep -c 'page-faults.*0x') -gt 10 ]"
+
+# ---- other
+is "--filter: one function, and nothing else" \
+	"$(grep -c '^filter 0' "$dir/out/record.log") $(script filter --itrace=b -F flags,ip,sym | awk '$1 != "tr" && $3 != "recursion"' | count)" "1 0"
+ok "--aux-sample is refused by a sentence" grep -q 'AUX area sampling (--aux-sample) is not possible with ntrace' "$dir/out/aux-sample"
+sed 's/^/# /' "$dir/out/shell"
+ok "test_ntrace.sh passes on the board" grep -q '^shell 0' "$dir/out/record.log"
+done_testing
