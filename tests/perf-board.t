@@ -10,7 +10,7 @@ dir=$O/tests/perf-board-$kernel
 host=$O/perf/7.2/x86_64/perf
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 
-make -C "$top" tool guest-tools plugin modules KVERS="$kernel" >"$tap_tmp/make" 2>&1 &&
+make -C "$top" tool guest-tools plugin modules MVERS="$kernel" >"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" "$kernel" riscv64 >>"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
 plan 12

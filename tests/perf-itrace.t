@@ -11,7 +11,7 @@ dir=$O/tests/perf-itrace
 
 guest_lib=$O/root/guest/usr/lib/riscv64-linux-gnu
 {
-	make -C "$top" tool guest-tools plugin modules KVERS="$kernel" &&
+	make -C "$top" tool guest-tools plugin modules MVERS="$kernel" &&
 		for k in 6.12 7.2; do for a in riscv64 x86_64; do "$top/tools/perf/build.sh" $k $a || exit; done; done &&
 		"$O/root/bin/riscv64-guest-gcc" -O2 -g -fexceptions -o "$tap_tmp/chains" "$top/tests/perf/chains.c" \
 			"$top/tests/perf/catch.S" "$guest_lib/libstdc++.so.6" -Wl,-rpath-link,"$guest_lib"

@@ -5,7 +5,7 @@
 
 truth_build() { # KERNEL
 	[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
-	make -C "$top" tool guest-tools plugin modules KVERS="$1" >"$tap_tmp/make" 2>&1 &&
+	make -C "$top" tool guest-tools plugin modules MVERS="$1" >"$tap_tmp/make" 2>&1 &&
 		"$top/tools/perf/build.sh" "$1" riscv64 >>"$tap_tmp/make" 2>&1 &&
 		"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 &&
 		gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$top/tools/board/model" -o "$tap_tmp/branches" \
