@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Any messages through any code: the flow in pieces, item by item, has to be
- * what it is as a whole, in batches.
+ * what it is as a whole, in batches. All three times over, as what messages led to
+ * is remembered.
  *
  * Input: four bytes that choose the options, a byte with the size of the code
  * in units of 8 bytes, the code (at 0x1000), then the stream.
@@ -17,6 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* A few bytes can tell of billions of instructions: that is no hang, but takes long. */
 #define MAX_RANGES	20000
 
+#define REPEAT		3
+
 struct sum {
 	uint64_t	hash;
 	uint64_t	ranges;
@@ -28,10 +31,11 @@ static void add(struct sum *sum, uint64_t a, uint64_t b)
 }
 
 static void add_range(struct sum *sum, uint64_t start, uint64_t end, unsigned int insns,
-		      unsigned int how)
+		      unsigned int how, unsigned int flags)
 {
 	if (sum->ranges++ < MAX_RANGES)
-		add(sum, start, end ^ (uint64_t)insns << 32 ^ (uint64_t)how << 56);
+		add(sum, start, end ^ (uint64_t)insns << 32 ^ (uint64_t)how << 56 ^
+		    (uint64_t)flags << 62);
 }
 
 static void add_event(struct sum *sum, const struct nt_item *item)
@@ -58,7 +62,9 @@ static struct sum by_items(const struct nt_config *config, struct nt_image *imag
 		if (nt_flow_next(flow, &item) > 0) {
 			if (item.type == NT_ITEM_RANGE)
 				add_range(&sum, item.range.start, item.range.end, item.range.insns,
-					  item.range.how);
+					  item.range.how,
+					  (item.range.taken ? NT_RANGE_TAKEN : 0) |
+					  (item.range.inferred ? NT_RANGE_INFERRED : 0));
 			else
 				add_event(&sum, &item);
 			continue;
@@ -94,7 +100,7 @@ static struct sum by_batches(const struct nt_config *config, struct nt_image *im
 			const struct nt_range *r = &batch.ranges[i];
 
 			add_range(&sum, r->start, (r->start + 2ULL * r->halfwords) & mask,
-				  r->insns, r->end);
+				  r->insns, r->end, r->flags);
 		}
 		if (!batch.nr)
 			add_event(&sum, &batch.item);
@@ -118,11 +124,23 @@ static void set_config(struct nt_config *config, const uint8_t *data)
 	config->jvt = 0x1000;
 }
 
+/* A copy of exactly that size, so that reading beyond it is noticed */
+static uint8_t *repeat(const uint8_t *data, size_t size)
+{
+	uint8_t *all = malloc(REPEAT * size + 1);
+	unsigned int i;
+
+	for (i = 0; i < REPEAT; i++)
+		memcpy(all + 1 + i * size, data, size);
+	return all;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct nt_config config = NT_CONFIG_INIT;
 	struct nt_image *image;
 	struct sum a, b;
+	uint8_t *all;
 	size_t code;
 
 	if (size < 5)
@@ -131,13 +149,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	code = data[4] * 8;
 	if (nt_config_check(&config) || size < 5 + code)
 		return 0;
+	size -= 5 + code;
 	image = nt_image_new();
 	if (code)
 		nt_image_add(image, 0, 0x1000, data + 5, code);
-	a = by_items(&config, image, data + 5 + code, size - 5 - code, 1 + data[3]);
-	b = by_batches(&config, image, data + 5 + code, size - 5 - code);
+	all = repeat(data + 5 + code, size);
+	size *= REPEAT;
+	a = by_items(&config, image, all + 1, size, 1 + data[3]);
+	b = by_batches(&config, image, all + 1, size);
 	if (a.ranges < MAX_RANGES && a.hash != b.hash)
 		abort();
+	free(all);
 	nt_image_free(image);
 	return 0;
 }

@@ -521,7 +521,9 @@ static __always_inline bool walk_plain(struct run *run, struct hot *hot,
 		if (direct || !walk_htm(run, hot, msg->hist, nr_bits, left, hist_only))
 			return false;
 	} else {
-		if (mode != NT_MODE_BTM || hist_only || nr_bits || total > PATH_ICNT ||
+		/* a message with HIST, empty or not, is of the other mode */
+		if (mode != NT_MODE_BTM || hist_only || total > PATH_ICNT ||
+		    msg->tcode == NT_INDIRECT_BRANCH_HIST ||
 		    !walk_btm(run, hot, total, direct))
 			return false;
 	}
