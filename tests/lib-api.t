@@ -7,7 +7,7 @@ prefix=$tap_tmp/prefix
 make -C "$top" install PREFIX="$prefix" >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$prefix/bin/ntrace
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$prefix/lib"
-plan 11
+plan 12
 
 # every function of the header, and nothing else
 sed -n 's/^[a-z].*[ *]\(nt_[a-z_]*\)(.*/\1/p' "$prefix/include/ntrace/ntrace.h" |
@@ -99,4 +99,6 @@ is "several objects" "$? $(cat "$tap_tmp/pcs")" "0 $(cat "$tap_tmp/list")"
 is "... with --load-offset" "$? $(cat "$tap_tmp/pcs")" "0 $(cat "$tap_tmp/list")"
 "$ntrace" decode --elf "$tap_tmp/main" --pcs "$tap_tmp/nt" >/dev/null 2>"$tap_tmp/err"
 is "... and one is missing" "$? $(grep -c NT_E_NO_CODE "$tap_tmp/err")" "1 1"
+"$ntrace" encode --elf "$tap_tmp/main@-4" --pcs "$tap_tmp/list" -o "$tap_tmp/nt" 2>"$tap_tmp/err"
+is "an offset that is no number" "$? $(grep -c "'-4' is not a number" "$tap_tmp/err")" "2 1"
 done_testing

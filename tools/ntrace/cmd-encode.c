@@ -19,6 +19,7 @@
 #include "encoder.h"
 #include "insn.h"
 #include "ntrace.h"
+#include "options.h"
 #include "truth.h"
 
 #define BUFFER		(1 << 20)
@@ -113,10 +114,12 @@ static int code_add(struct code *code, const char *spec)
 
 	if (!path || code->n_images == IMAGES_MAX)
 		goto fail;
-	at = strrchr(path, '@');
+	/* a file of the whole name comes first, as in decode */
+	at = access(path, F_OK) ? strrchr(path, '@') : NULL;
 	if (at) {
 		*at = '\0';
-		base = strtoull(at + 1, NULL, 0);
+		if (!parse_number(at + 1, UINT64_MAX, &base))
+			goto fail;
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
