@@ -94,8 +94,8 @@ void ntrace_context_prime(void)
 }
 
 /* Runs with the runqueue locked and interrupts off, just before the switch */
-static void ntrace_context_switch(void *data, bool preempt, struct task_struct *prev,
-				  struct task_struct *next, unsigned int prev_state)
+static notrace void ntrace_context_switch(void *data, bool preempt, struct task_struct *prev,
+					  struct task_struct *next, unsigned int prev_state)
 {
 	if (likely(cpumask_test_cpu(smp_processor_id(), &ntrace_context_present)))
 		ntrace_scontext_write(task_pid_nr(next));

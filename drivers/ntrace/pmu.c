@@ -360,7 +360,8 @@ static void ntrace_event_start(struct perf_event *event, int flags)
 	}
 
 	hwc->state = 0;
-	if (ntrace_pmu.nr_addr_filters)
+	/* A task switch does not pay for what the event has not */
+	if (priv->filter.nr_ranges || !list_empty(&perf_event_addr_filters(event)->list))
 		perf_event_addr_filters_sync(event);
 	if (priv->config & NTRACE_CONFIG_CONTEXT)
 		ntrace_context_prime();
@@ -455,10 +456,19 @@ static int ntrace_cpu_offline(unsigned int cpu)
 	return 0;
 }
 
+/* While it was away, its power may have been too: also in a system suspend */
 static int ntrace_cpu_online(unsigned int cpu)
 {
-	if (ntrace_encoder_of(cpu))
-		ntrace_context_probe(cpu);
+	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+	unsigned long flags;
+
+	if (!enc)
+		return 0;
+	ntrace_context_probe(cpu);
+	local_irq_save(flags);
+	if (!per_cpu(ntrace_session, cpu).event)
+		ntrace_path_restore(enc);
+	local_irq_restore(flags);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <linux/of.h>
 #include <linux/of_graph.h>
 #include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
 #include <linux/sizes.h>
 
 #include "ntrace.h"
@@ -320,6 +321,12 @@ static int ntrace_probe(struct platform_device *pdev)
 		return -EINVAL;
 	}
 	any->comp.addr = res->start;
+	/* Powered while it is bound: its timestamp counter runs all the time */
+	ret = devm_pm_runtime_enable(dev);
+	if (!ret)
+		ret = pm_runtime_resume_and_get(dev);
+	if (ret)
+		return ret;
 	platform_set_drvdata(pdev, any);
 
 	mutex_lock(&ntrace_mutex);
@@ -328,6 +335,7 @@ static int ntrace_probe(struct platform_device *pdev)
 		/* Leave it in reset. It was said why; the driver core need not */
 		ntrace_write(&any->comp, TR_CONTROL, 0);
 		platform_set_drvdata(pdev, NULL);
+		pm_runtime_put(dev);
 		ret = -ENODEV;
 	} else {
 		list_add_tail(&any->comp.node, &ntrace_comps);
@@ -384,6 +392,7 @@ static void ntrace_remove(struct platform_device *pdev)
 		ntrace_sink_close(&any->sink);
 	ntrace_comp_quiesce(&any->comp);
 	mutex_unlock(&ntrace_mutex);
+	pm_runtime_put_sync(&pdev->dev);
 }
 
 static void ntrace_shutdown(struct platform_device *pdev)

@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -120,6 +122,67 @@ TEST_F(life, cpu_goes_and_comes)
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 18, false));
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	usleep(10000);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	EXPECT_GT(self->rec.page->aux_head, 0);
+}
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/*
+ * All that happens in a system suspend but for the sleep: other CPUs go, and the
+ * last one says that it loses its state. The event goes on behind it.
+ */
+TEST_F_TIMEOUT(life, system_suspend, 120)
+{
+	struct message msg;
+	uint64_t before, head;
+	uint8_t buf[65536];
+	size_t pos = 0, n;
+	int ret;
+
+	write_file("/sys/module/suspend/parameters/pm_test_delay", "1");
+	if (!system("grep -q ' 9p ' /proc/mounts"))
+		SKIP(return, "a 9p file system is mounted, which does not survive it");
+	write_file("/sys/power/mem_sleep", "deep");
+	if (!write_file("/sys/power/pm_test", "core"))
+		SKIP(return, "the kernel has no /sys/power/pm_test");
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, pmu_first_cpu(), 1 << 22, false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ret = write_file("/sys/power/state", "mem");
+	if (!ret && write_file("/sys/power/pm_test", "devices"))
+		/* only to idle: devices go, and CPUs stay */
+		ret = write_file("/sys/power/state", "freeze");
+	before = __atomic_load_n(&self->rec.page->aux_head, __ATOMIC_ACQUIRE);
+	busy(20000);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	write_file("/sys/power/pm_test", "none");
+	if (!ret)
+		SKIP(return, "the kernel does not suspend");
+	head = self->rec.page->aux_head;
+	EXPECT_GT(head, before);
+	/* what came last is whole, and ends as a trace does */
+	n = head - before < sizeof(buf) ? head - before : sizeof(buf);
+	record_copy(&self->rec, head - n, buf, n);
+	while (pos < n && (buf[pos++] & 3) != 3)
+		;
+	while ((ret = next_message(buf, n, &pos, self->rec.src_bits, &msg)) > 0)
+		;
+	EXPECT_EQ(ret, 0);
+	EXPECT_EQ(msg.tcode, MSG_CORRELATION);
+	record_close(&self->rec);
+
+	/* and all CPUs can be traced again */
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	busy(1000);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
 	EXPECT_GT(self->rec.page->aux_head, 0);
 }

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# What perf can ask of the driver: address filters, pause and resume, events of a
+# cgroup, snapshots, an unprivileged user.
+. "$(dirname "$0")/lib/tap.sh"
+. "$(dirname "$0")/driver/guest.sh"
+
+kernel=${KERNEL:-7.2}
+make -s -C "$top/tests/driver" O="$O" KVER="$kernel" work >&2 || exit 1
+[ -x "$O/perf/$kernel/riscv64/perf" ] || skip_all "perf is not built; make perf"
+
+mkdir -p "$tap_tmp/out"
+cat >"$tap_tmp/out/script" <<'E2'
+cd /tmp
+work=/usr/lib/ntrace/work
+try() { n=$1; shift; perf record -o $n.data "$@" >$n.log 2>&1; echo "$n status $?"; tail -n 3 $n.log | sed "s/^/# $n: /"; }
+branches() { perf script -i $1.data --itrace=b -F comm,ip,sym,addr 2>>$1.log; }
+count() { echo "$1 $2 $(branches $1 | grep -c "$3")"; }
+
+try plain -m,4M -e ntrace//u -- $work 1000
+count plain inside ' inside'
+count plain outside ' outside'
+count plain all .
+try filter -m,4M -e ntrace//u --filter "filter inside @ $work" -- $work 1000
+count filter inside ' inside'
+count filter outside ' outside'
+try paused -m,4M -e '{ntrace/aux-action=start-paused/k,syscalls:sys_enter_newuname/aux-action=resume/,syscalls:sys_exit_newuname/aux-action=pause/}' -- $work 1000
+count paused uname 'newuname'
+count paused all .
+try kernel -m,4M -e ntrace//k -- $work 1000
+count kernel all .
+mkdir -p cg && mount -t cgroup2 none cg && mkdir -p cg/some
+mount | grep -q cgroup2 && ln -sfn /tmp/cg /sys/fs/cgroup/unified 2>/dev/null
+cat >run.sh <<E3
+echo \$\$ >/tmp/cg/some/cgroup.procs; exec $work 1000
+E3
+try cgroup -m,4M -a -e ntrace//u -G some -- sh -c "sh /tmp/run.sh; $work 10; sleep 0.1"
+count cgroup inside ' inside'
+count cgroup all .
+try snapshot -m,64K -Se -e ntrace//u -- $work 20000
+count snapshot all .
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+mkdir -p /tmp/user && chmod 777 /tmp/user
+cp $work /tmp/user/work
+busybox su user -c "cd /tmp/user && perf record -m,32K -o u.data -e ntrace//u -- ./work 100 >u.log 2>&1; echo user status \$?; tail -n 3 u.log | sed 's/^/# user: /'"
+echo "user all $(perf script -f -i user/u.data --itrace=b -F ip,addr 2>/dev/null | grep -c .)"
+echo "user kernel $(perf script -f -i user/u.data --itrace=b -F ip,addr 2>/dev/null | grep -c ffffffff)"
+E2
+"$top/tools/board/board" run --kernel "$kernel" --harts 1 --timeout 300 --console "$tap_tmp/console" --out "$tap_tmp/out" -- \
+	"sh /out/script" >"$tap_tmp/said" 2>"$tap_tmp/err"
+sed 's/^/# /' "$tap_tmp/said"
+
+# value NAME WHAT
+value() { sed -n "s/^$1 $2 //p" "$tap_tmp/said"; }
+is "a program" "$(value plain status)" 0
+ok "both functions are in its trace" [ "$(value plain inside)" -gt 1000 -a "$(value plain outside)" -gt 500 ]
+is "address filter" "$(value filter status)" 0
+ok "address filter: the function is in the trace" [ "$(value filter inside)" -gt 1000 ]
+# a branch that leaves the range names where it went
+ok "address filter: nothing else ran in it" [ "$(value filter outside)" -le "$(value plain outside)" ]
+if grep -q 'paused:.*aux-action' "$tap_tmp/said"; then
+	skip "pause and resume" "this perf has no aux-action"
+else
+	is "pause and resume" "$(value paused status)" 0
+	ok "pause and resume: there is the system call" [ "$(value paused uname)" -gt 0 ]
+	ok "pause and resume: there is less than without" [ "$(value paused all)" -lt "$(value kernel all)" ]
+fi
+is "cgroup" "$(value cgroup status)" 0
+ok "cgroup: what ran in it was traced" [ "$(value cgroup inside)" -gt 1000 ]
+is "snapshot at the end" "$(value snapshot status)" 0
+ok "snapshot at the end: there is trace" [ "$(value snapshot all)" -gt 1000 ]
+is "unprivileged" "$(value user status)" 0
+ok "unprivileged: there is trace" [ "$(value user all)" -gt 100 ]
+is "unprivileged: no address of the kernel in it" "$(value user kernel)" 0
+quiet "perf"
+plan $tap_n
+done_testing
