@@ -43,7 +43,7 @@ TEST_F(life, module_in_use_stays)
 	record_close(&self->rec);
 }
 
-TEST_F(life, thousand_starts_and_stops)
+TEST_F_TIMEOUT(life, thousand_starts_and_stops, 200)
 {
 	uint64_t head = 0, now;
 	int i;
@@ -60,7 +60,7 @@ TEST_F(life, thousand_starts_and_stops)
 	}
 }
 
-TEST_F(life, thread_that_migrates)
+TEST_F_TIMEOUT(life, thread_that_migrates, 200)
 {
 	int cpu, n = sysconf(_SC_NPROCESSORS_ONLN), i;
 	uint64_t head = 0, now;
@@ -99,7 +99,7 @@ static bool cpu_online(int cpu, bool on)
 	return ret == 1;
 }
 
-TEST_F(life, cpu_goes_and_comes)
+TEST_F_TIMEOUT(life, cpu_goes_and_comes, 200)
 {
 	uint64_t head;
 	int i;
@@ -187,7 +187,7 @@ TEST_F_TIMEOUT(life, system_suspend, 120)
 	EXPECT_GT(self->rec.page->aux_head, 0);
 }
 
-TEST_F(life, fork_storm)
+TEST_F_TIMEOUT(life, fork_storm, 200)
 {
 	int i, status;
 
@@ -211,7 +211,7 @@ TEST_F(life, fork_storm)
 	EXPECT_GT(self->rec.page->aux_head, 0);
 }
 
-TEST_F(life, closed_while_running)
+TEST_F_TIMEOUT(life, closed_while_running, 200)
 {
 	int i;
 
