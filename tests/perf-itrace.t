@@ -19,7 +19,7 @@ guest_lib=$O/root/guest/usr/lib/riscv64-linux-gnu
 
 # compared between all perfs: options that 6.12 and 7.2 print alike
 options="be ce re bes100 i0ns i1000i i10us i100t i100usg i100usl iq iqq beq ibeAT"
-plan 40
+plan 38
 
 rm -rf "$dir" && mkdir -p "$dir/out"
 cp "$tap_tmp/chains" "$top/tools/perf/tests/shell/test_ntrace.sh" "$dir/out/"
@@ -128,7 +128,8 @@ time_is_right() {
 ok "--time: the same branches, and only what is needed is walked" time_is_right
 
 # ---- call chains
-script chains --itrace=i0nsg256 -S "$(sed 's/ .*//' "$top/tests/perf/chains.expected" | paste -sd,)" \
+grep -v '^#' "$top/tests/perf/chains.expected" >"$tap_tmp/expected"
+script chains --itrace=i0nsg256 -S "$(sed 's/ .*//' "$tap_tmp/expected" | paste -sd,)" \
 	-F ip,sym >"$tap_tmp/chains.txt"
 chains() {
 	awk '!NF { line = ""; next_is_new = 1; if (out != "") print out; out = ""; next }
@@ -142,7 +143,7 @@ chains() {
 			}
 			print out }'
 }
-chains_are_right() { chains >"$tap_tmp/got"; sed 's/ [^ ]*pthread_kill[^ ]*\( .*\)* raise/ raise/' "$tap_tmp/got" | diff "$top/tests/perf/chains.expected" -; }
+chains_are_right() { chains >"$tap_tmp/got"; sed 's/ [^ ]*pthread_kill[^ ]*\( .*\)* raise/ raise/' "$tap_tmp/got" | diff "$tap_tmp/expected" -; }
 ok "g: call chains of recursion, tail calls, longjmp, a signal, a C++ exception" chains_are_right
 is "G: each page fault has a chain" "$(script faults --itrace=eG64 -F event,ip | grep -A1 page-faults | grep -c '[0-9a-f]\{5\}')" \
 	"$(script faults --itrace=e -F event | grep -c page-faults)"

@@ -14,6 +14,7 @@ for kernel in 6.12 7.2; do
 		"modprobe xor; modprobe lz4hc; ls -lR /usr/lib >/dev/null; sort /etc/passwd"
 	ok "Linux $kernel: all branches are right" truth_compare
 	figure "Linux $kernel: $truth_last"
+	truth_speed
 	ok "Linux $kernel: at least 20 million of them" [ "$(truth_number branches)" -ge 20000000 ]
 	# nothing in perf.data has the code of modules that came later: they are gaps
 	"$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=e \

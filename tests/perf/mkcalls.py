@@ -82,6 +82,8 @@ def make(what, program):
         return session(file(), trace(tid=77), program)
     if what == 'guest':
         return session(file(), trace(priv=4), program)
+    if what == 'missing-object':
+        return session(file(), trace(), '/nowhere/calls')
     if what == 'truncated':
         data = trace()
         return session(file(), data[:len(data) - 5], program, flags=perfdata.AUX_TRUNCATED)

@@ -67,3 +67,15 @@ truth_compare() {
 truth_number() {
 	echo "$truth_last" | sed -n "s/.*[^0-9]\([0-9]*\) $1.*/\1/p;s/^\([0-9]*\) $1.*/\1/p" | head -n 1
 }
+
+# How fast the recording is walked without samples, perf's start included
+truth_speed() {
+	truth_insns=$("$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" \
+		--itrace=ed+o 2>/dev/null | awk '/^range cpu/ { n += $6 } END { print n }')
+	truth_time=$(for _ in 1 2 3; do
+		bash -c 'TIMEFORMAT=%U; time "$@" >/dev/null 2>&1' - "$O/perf/7.2/x86_64/perf" script \
+			--symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=e 2>&1
+	done | sort -n | head -n 1)
+	figure "perf script --itrace=e: $truth_insns instructions in $truth_time s of user time," \
+		"$(awk -v n="$truth_insns" -v t="$truth_time" 'BEGIN { printf "%.0f", n / t / 1e6 }') million/s"
+}

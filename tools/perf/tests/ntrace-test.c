@@ -32,7 +32,8 @@ static const struct message_test {
 	{ { 0x74, 0x08, 0x1d, 0xd0, 0x20, 0x05, 0x1b }, 7, 1,
 	  "IndirectBranchHistSync SYNC=2 (Periodic Synchronization) B-TYPE=0 (Indirect) I-CNT=7 F-ADDR=0x1234 (0x2468) HIST=0x6" },
 	{ { 0x78, 0x27 }, 2, 1, "RepeatBranch B-CNT=9" },
-	{ { 0x84, 0x50, 0x09, 0x07 }, 4, 1, "ProgTraceCorrelation EVCODE=4 (Program Trace Disabled) CDF=1 I-CNT=2 HIST=0x1" },
+	{ { 0x84, 0x50, 0x09, 0x07 }, 4, 1,
+	  "ProgTraceCorrelation EVCODE=4 (Program Trace Disabled) CDF=1 I-CNT=2 HIST=0x1" },
 	/* idle bytes (chapter 3.1.3) before a message */
 	{ { 0xff, 0xff, 0x0c, 0x17 }, 4, 1, "DirectBranch I-CNT=5" },
 	/* not the end of a message yet */
@@ -153,7 +154,8 @@ static int test__ntrace_config(struct test_suite *test __maybe_unused, int subte
 
 	TEST_ASSERT_VAL("a good one", ntrace_cpu_config(&cpu, &config));
 	TEST_ASSERT_EQUAL("SRC", (int)config.src_bits, 4);
-	cpu.config = NTRACE_CONFIG_INHIBIT_SRC | NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_IMPLICIT_RETURN;
+	cpu.config = NTRACE_CONFIG_INHIBIT_SRC | NTRACE_CONFIG_TIMESTAMP |
+		     NTRACE_CONFIG_IMPLICIT_RETURN;
 	TEST_ASSERT_VAL("inhibited SRC", ntrace_cpu_config(&cpu, &config));
 	TEST_ASSERT_EQUAL("no SRC", (int)config.src_bits, 0);
 	TEST_ASSERT_EQUAL("timestamp", (int)config.timestamp, 1);

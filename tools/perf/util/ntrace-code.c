@@ -305,8 +305,9 @@ static ssize_t ntrace_dso_read(struct dso *dso, struct machine *machine, u64 off
 		dso__data(dso)->status = DSO_DATA_STATUS_ERROR;
 		return -1;
 	}
-	if (len < 0)
-		pr_debug("N-Trace: cannot read code of %s\n", dso__long_name(dso));
+	if (len < 0 && dso__data(dso)->status == DSO_DATA_STATUS_ERROR)
+		pr_warning("N-Trace: cannot read the code of %s: copy it to this machine (perf archive), or use --symfs\n",
+			   dso__long_name(dso));
 	return len;
 }
 

@@ -304,6 +304,11 @@ static int ntrace_collect_aux(struct perf_session *session, union perf_event *ev
 	struct evsel *evsel;
 	int err;
 
+	/* a file that was cut short reads as zeros, and perf would not get further */
+	if (event->header.size < sizeof(event->header)) {
+		pr_err("N-Trace: the file is damaged: a record has no size. Was it cut short?\n");
+		return -EINVAL;
+	}
 	if (event->header.type != PERF_RECORD_AUX || !event->aux.aux_size)
 		return 0;
 	evsel = evlist__event2evsel(session->evlist, event);
