@@ -94,12 +94,12 @@ static int ntrace_set_current(struct ntrace *nt, int cpu, pid_t pid, pid_t tid)
 
 	if (cpu < 0 || tid == -1)
 		return 0;
-	/* where no Ownership message tells of the thread, this event does: other code now */
+	/* where no Ownership message tells of the thread, this event does: another space now */
 	for (i = 0; i < nt->queues.nr_queues; i++) {
 		struct ntrace_queue *q = nt->queues.queue_array[i].priv;
 
 		if (q && q->cpu == cpu && !q->context.has_scontext && q->tid != tid)
-			nt_image_invalidate(q->image);
+			nt_image_remap(q->image);
 	}
 	return machine__set_current_tid(nt->machine, cpu, pid, tid);
 }
