@@ -180,6 +180,7 @@ extern struct board board;
 void board_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void board_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void board_end(struct hart *h) __attribute__((noreturn));
+void board_power_off(struct hart *h);
 uint64_t board_reg_read(unsigned int reg);
 void board_reg_write(unsigned int reg, uint64_t value);
 bool board_mem_read(uint64_t addr, void *to, size_t len);

@@ -207,6 +207,8 @@ static void finish_run(void)
 {
 	FILE *f;
 
+	if (board.exiting)
+		return;
 	board.exiting = true;
 	topology_close();
 	for (unsigned int i = 0; i < board.n_harts; i++) {
@@ -230,6 +232,23 @@ static void at_exit(void *opaque)
 {
 	(void)opaque;
 	finish_run();
+}
+
+/*
+ * The guest has switched the machine off. QEMU stops it when another thread comes
+ * to it, and what the harts do until then is chance: leave it out.
+ */
+void board_power_off(struct hart *h)
+{
+	hart_enter(h);
+	board_claim(h);
+	finish_run();
+	for (unsigned int i = 0; i < board.n_harts; i++) {
+		board.harts[i].truth = NULL;
+		board.harts[i].score->gate = 0;
+	}
+	board_release(h);
+	hart_leave(h);
 }
 
 /* @h has retired as many instructions as the run shall have. */

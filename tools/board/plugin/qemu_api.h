@@ -61,8 +61,17 @@ enum qemu_plugin_discon_type {
 	QEMU_PLUGIN_DISCON_ALL		= -1,
 };
 
+enum qemu_plugin_mem_rw {
+	QEMU_PLUGIN_MEM_R	= 1,
+	QEMU_PLUGIN_MEM_W,
+	QEMU_PLUGIN_MEM_RW,
+};
+
 typedef void (*qemu_plugin_udata_cb_t)(void *userdata);
 typedef void (*qemu_plugin_vcpu_udata_cb_t)(unsigned int vcpu, void *userdata);
+typedef uint32_t qemu_plugin_meminfo_t;
+typedef void (*qemu_plugin_vcpu_mem_cb_t)(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+					  void *userdata);
 typedef void (*qemu_plugin_tb_trans_cb_t)(struct qemu_plugin_tb *tb, void *userdata);
 typedef void (*qemu_plugin_discon_cb_t)(unsigned int vcpu, enum qemu_plugin_discon_type type,
 					uint64_t from_pc, uint64_t to_pc, void *userdata);
@@ -78,6 +87,8 @@ void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_p
 					       qemu_plugin_u64 entry, uint64_t imm, void *userdata);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t cb,
 					    enum qemu_plugin_cb_flags flags, void *userdata);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
+				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw, void *userdata);
 void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, enum qemu_plugin_op op,
 							 qemu_plugin_u64 entry, uint64_t imm);
 

@@ -27,6 +27,10 @@
 
 #define PAGE_OFFSET_MASK	0xfffULL
 #define ARENA_SIZE		(4 << 20)
+/* The virt machine: its test device, and the memory that its firmware runs in */
+#define POWER_OFF		0x100000
+#define FIRMWARE		0x80000000ULL
+#define FIRMWARE_SIZE		0x200000
 #define WFI			0x10500073U
 
 struct arena {
@@ -500,6 +504,13 @@ static struct tb_info *tb_describe(struct qemu_plugin_tb *tb, size_t n)
 	return t;
 }
 
+static void firmware_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t addr, void *opaque)
+{
+	(void)info, (void)opaque;
+	if (addr == POWER_OFF)
+		board_power_off(&board.harts[vcpu]);
+}
+
 void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque)
 {
 	qemu_plugin_u64 gate = { board.scores, offsetof(struct board_score, gate) };
@@ -521,6 +532,9 @@ void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque)
 		insn = qemu_plugin_tb_get_insn(tb, i);
 		qemu_plugin_insn_data(insn, &opcode, sizeof(opcode));
 		csr_instrument(insn, opcode, pc);
+		if (board.icount && pc - FIRMWARE < FIRMWARE_SIZE)
+			qemu_plugin_register_vcpu_mem_cb(insn, firmware_store, QEMU_PLUGIN_CB_NO_REGS,
+							 QEMU_PLUGIN_MEM_W, NULL);
 		pc += qemu_plugin_insn_size(insn);
 	}
 	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_STORE_U64, reached, 1);
