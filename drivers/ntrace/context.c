@@ -28,6 +28,8 @@ static bool ntrace_context_hooked;
 /* CPUs that were tried, and of these the ones that have the CSR */
 static struct cpumask ntrace_context_tried;
 static struct cpumask ntrace_context_present;
+/* The thread of the last switch, -1 before the first that was seen */
+static DEFINE_PER_CPU(pid_t, ntrace_context_thread) = -1;
 
 static void ntrace_scontext_write(unsigned long val)
 {
@@ -86,30 +88,42 @@ const char *ntrace_context_missing(void)
 	return NULL;
 }
 
-/* Write what runs now: when tracing starts, and after a CPU lost its state */
+/*
+ * Write what runs now: when tracing starts, and after a CPU lost its state. An
+ * event of a cgroup starts within a switch, where current is still the old task.
+ */
 void ntrace_context_prime(void)
 {
+	pid_t thread = __this_cpu_read(ntrace_context_thread);
+
 	if (cpumask_test_cpu(smp_processor_id(), &ntrace_context_present))
-		ntrace_scontext_write(task_pid_nr(current));
+		ntrace_scontext_write(thread < 0 ? task_pid_nr(current) : thread);
 }
 
 /* Runs with the runqueue locked and interrupts off, just before the switch */
 static notrace void ntrace_context_switch(void *data, bool preempt, struct task_struct *prev,
 					  struct task_struct *next, unsigned int prev_state)
 {
+	pid_t thread = task_pid_nr(next);
+
+	__this_cpu_write(ntrace_context_thread, thread);
 	if (likely(cpumask_test_cpu(smp_processor_id(), &ntrace_context_present)))
-		ntrace_scontext_write(task_pid_nr(next));
+		ntrace_scontext_write(thread);
 }
 
 /* An event wants scontext; may sleep. 0 also where there is none to write. */
 int ntrace_context_get(void)
 {
+	unsigned int cpu;
 	int ret = 0;
 
 	mutex_lock(&ntrace_context_mutex);
 	if (!ntrace_context_hooked && !ntrace_context_missing()) {
 		ret = tracepoint_probe_register(ntrace_tp_switch, ntrace_context_switch, NULL);
 		ntrace_context_hooked = !ret;
+		/* what an earlier hook left; no event is there yet to use it */
+		for_each_possible_cpu(cpu)
+			per_cpu(ntrace_context_thread, cpu) = -1;
 	}
 	if (!ret)
 		ntrace_context_users++;
