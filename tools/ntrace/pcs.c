@@ -5,7 +5,9 @@
  * The lines of a range are made once and then copied: programs execute the
  * same ranges over and over.
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +46,8 @@ struct pcs *pcs_new(const struct nt_config *config, const struct nt_image *image
 		return NULL;
 	pcs->config = config;
 	pcs->image = image;
+	/* a usual pipe holds a quarter of that; for what is no pipe, the size does not matter */
+	fcntl(STDOUT_FILENO, F_SETPIPE_SZ, OUT_SIZE);
 	pcs->entries = calloc(NR_ENTRIES, sizeof(*pcs->entries));
 	if (!pcs->entries) {
 		free(pcs);
