@@ -7,10 +7,11 @@
  * tells the way to it; the SYNC item itself comes from the part behind it.
  *
  * A worker whose turn it is gives out what it decodes at once. The others keep theirs
- * until it is; if they have no more room, they wait.
+ * and go on with further parts; they wait only where they have no more room.
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "flow.h"
 
@@ -19,6 +20,8 @@
 #define ROOM_RANGES	(64u << 10)
 #define ROOM_MARKS	(16u << 10)
 #define ROOM_BATCHES	1024
+/* Parts that a worker is ahead: to wait for a turn costs more than to decode a part */
+#define NR_SLOTS	4
 
 struct part {
 	size_t		start;
@@ -27,17 +30,25 @@ struct part {
 	uint64_t	number;
 };
 
-struct worker {
-	struct parallel	*job;
-	struct nt_flow	*flow;
-	pthread_t	thread;
+/* A part, and what waits for its turn; the flow writes behind it */
+struct slot {
 	struct part	part;
-	bool		has_turn;
-	/* what waits for its turn; the flow writes behind it */
+	int		result;
 	unsigned int	nr_batches;
 	struct nt_batch	batches[ROOM_BATCHES];
 	struct nt_range	ranges[ROOM_RANGES + MAX_RANGES];
 	struct nt_mark	marks[ROOM_MARKS + MAX_MARKS];
+};
+
+struct worker {
+	struct parallel	*job;
+	struct nt_flow	*flow;
+	pthread_t	thread;
+	bool		has_turn;	/* for the slot in decoding */
+	/* slots[0 ... nr) are in use, in the order of their parts; the last may be in decoding */
+	unsigned int	nr;
+	struct slot	*slots[NR_SLOTS];
+	struct slot	memory[NR_SLOTS];
 };
 
 struct parallel {
@@ -119,38 +130,80 @@ static void give_out(struct worker *worker, const struct nt_batch *batch)
 	pthread_mutex_unlock(&job->lock);
 }
 
-/* Wait until all parts before are consumed, then give out what was kept. */
-static void take_turn(struct worker *worker)
+static bool is_turn(const struct parallel *job, const struct slot *slot)
 {
-	struct parallel *job = worker->job;
-	unsigned int i;
-
-	pthread_mutex_lock(&job->lock);
-	while (job->turn != worker->part.number)
-		pthread_cond_wait(&job->turn_changed, &job->lock);
-	pthread_mutex_unlock(&job->lock);
-	worker->has_turn = true;
-	for (i = 0; i < worker->nr_batches; i++)
-		give_out(worker, &worker->batches[i]);
-	worker->nr_batches = 0;
+	return __atomic_load_n(&job->turn, __ATOMIC_ACQUIRE) == slot->part.number;
 }
 
-static void pass_turn(struct worker *worker, int result)
+/* All parts before are consumed. */
+static void give_out_kept(struct worker *worker, struct slot *slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < slot->nr_batches; i++)
+		give_out(worker, &slot->batches[i]);
+	slot->nr_batches = 0;
+}
+
+/* The first slot is consumed. It is the next to be used again: its memory is near. */
+static void pass_turn(struct worker *worker)
 {
 	struct parallel *job = worker->job;
+	struct slot *first = worker->slots[0];
 
 	pthread_mutex_lock(&job->lock);
 	if (!job->result)
-		job->result = result;
+		job->result = first->result;
 	__atomic_store_n(&job->turn, job->turn + 1, __ATOMIC_RELEASE);
 	pthread_cond_broadcast(&job->turn_changed);
 	pthread_mutex_unlock(&job->lock);
-	worker->has_turn = false;
+	worker->nr--;
+	memmove(worker->slots, worker->slots + 1, worker->nr * sizeof(*worker->slots));
+	worker->slots[worker->nr] = first;
 }
 
-static void keep(struct worker *worker, const struct nt_batch *batch)
+/* Give out the first slot, which is decoded, in its turn. */
+static void wait_first(struct worker *worker)
 {
-	worker->batches[worker->nr_batches++] = *batch;
+	struct slot *first = worker->slots[0];
+	struct parallel *job = worker->job;
+
+	pthread_mutex_lock(&job->lock);
+	while (!is_turn(job, first))
+		pthread_cond_wait(&job->turn_changed, &job->lock);
+	pthread_mutex_unlock(&job->lock);
+	give_out_kept(worker, first);
+	pass_turn(worker);
+}
+
+/* Give out the slots in front of @slot, in decoding, whose turn it is; then @slot itself. */
+static void look_at_turn(struct worker *worker, struct slot *slot)
+{
+	while (worker->nr > 1 && is_turn(worker->job, worker->slots[0]))
+		wait_first(worker);
+	if (worker->nr == 1 && is_turn(worker->job, slot)) {
+		give_out_kept(worker, slot);
+		worker->has_turn = true;
+	}
+}
+
+/* The same for a slot that has no more room: with waiting */
+static void wait_turn(struct worker *worker, struct slot *slot)
+{
+	struct parallel *job = worker->job;
+
+	while (worker->nr > 1)
+		wait_first(worker);
+	pthread_mutex_lock(&job->lock);
+	while (!is_turn(job, slot))
+		pthread_cond_wait(&job->turn_changed, &job->lock);
+	pthread_mutex_unlock(&job->lock);
+	look_at_turn(worker, slot);
+}
+
+static void keep(struct worker *worker, struct slot *slot, const struct nt_batch *batch)
+{
+	slot->batches[slot->nr_batches++] = *batch;
 	if (!batch->nr)
 		return;
 	/* what comes next is written behind */
@@ -158,16 +211,11 @@ static void keep(struct worker *worker, const struct nt_batch *batch)
 	worker->flow->marks += worker->flow->nr_marks;
 }
 
-static bool has_room(const struct worker *worker)
+static bool has_room(const struct worker *worker, const struct slot *slot)
 {
-	return worker->nr_batches < ROOM_BATCHES &&
-	       worker->flow->ranges < worker->ranges + ROOM_RANGES &&
-	       worker->flow->marks < worker->marks + ROOM_MARKS;
-}
-
-static bool is_turn(const struct worker *worker)
-{
-	return __atomic_load_n(&worker->job->turn, __ATOMIC_ACQUIRE) == worker->part.number;
+	return slot->nr_batches < ROOM_BATCHES &&
+	       worker->flow->ranges < slot->ranges + ROOM_RANGES &&
+	       worker->flow->marks < slot->marks + ROOM_MARKS;
 }
 
 /* The SYNC item that ends the part: the next part gives it out. */
@@ -176,43 +224,47 @@ static bool is_next_parts(const struct part *part, const struct nt_batch *batch)
 	return !batch->nr && batch->item.type == NT_ITEM_SYNC && batch->item.offset == part->last;
 }
 
-static int decode_part(struct worker *worker)
+static void decode_part(struct worker *worker, struct slot *slot)
 {
 	struct nt_flow *flow = worker->flow;
-	const struct part *part = &worker->part;
+	const struct part *part = &slot->part;
 	struct nt_batch batch;
-	int ret;
 
-	flow->ranges = worker->ranges;
-	flow->marks = worker->marks;
+	flow->ranges = slot->ranges;
+	flow->marks = slot->marks;
 	nt_flow_restart(flow, part->start, false);
 	nt_flow_feed(flow, worker->job->data + part->start, part->end - part->start);
 	if (part->last == SIZE_MAX)
 		nt_flow_end(flow);
-	while ((ret = nt_flow_next_batch(flow, &batch)) > 0) {
+	while ((slot->result = nt_flow_next_batch(flow, &batch)) > 0) {
 		if (is_next_parts(part, &batch))
 			continue;
-		if (!worker->has_turn && (is_turn(worker) || !has_room(worker)))
-			take_turn(worker);
+		if (!worker->has_turn)
+			look_at_turn(worker, slot);
+		if (!worker->has_turn && !has_room(worker, slot))
+			wait_turn(worker, slot);
 		if (worker->has_turn)
 			give_out(worker, &batch);
 		else
-			keep(worker, &batch);
+			keep(worker, slot, &batch);
 	}
-	return ret;
 }
 
 static void *work(void *arg)
 {
 	struct worker *worker = arg;
 
-	while (take_part(worker->job, &worker->part)) {
-		int ret = decode_part(worker);
-
-		if (!worker->has_turn)
-			take_turn(worker);
-		pass_turn(worker, ret);
+	while (take_part(worker->job, &worker->slots[worker->nr]->part)) {
+		worker->nr++;
+		decode_part(worker, worker->slots[worker->nr - 1]);
+		if (worker->has_turn)
+			pass_turn(worker);
+		worker->has_turn = false;
+		if (worker->nr == NR_SLOTS)
+			wait_first(worker);
 	}
+	while (worker->nr)
+		wait_first(worker);
 	return NULL;
 }
 
@@ -229,10 +281,12 @@ static void add_stats(struct nt_stats *sum, const struct nt_flow *flow)
 static int run_workers(struct parallel *job, struct worker *workers, unsigned int nr,
 		       struct nt_stats *stats)
 {
-	unsigned int i, started = 0;
+	unsigned int i, k, started = 0;
 
 	for (i = 0; i < nr; i++) {
 		workers[i].job = job;
+		for (k = 0; k < NR_SLOTS; k++)
+			workers[i].slots[k] = &workers[i].memory[k];
 		workers[i].flow = nt_flow_new(job->config, job->image);
 		if (!workers[i].flow ||
 		    pthread_create(&workers[i].thread, NULL, work, &workers[i]))
