@@ -21,13 +21,15 @@ branches() {
 		sed 's/  */ /g;s/^ //;s/ $//'
 }
 
-# says WHAT SENTENCE...: decoding it prints all of these and does not crash
+# says WHAT STATUS SENTENCE...: decoding it prints all of these, and exits so;
+# refused: with one of perf's negative errors
 says() {
-	what=$1; shift
+	what=$1 status=$2; shift 2
 	perf script -i "$tap_tmp/$what.data" --itrace=be >"$tap_tmp/said" 2>&1 </dev/null
 	rc=$?
 	cat "$tap_tmp/said"
-	[ $rc -lt 128 ] || [ $rc -ge 192 ] || return 1
+	[ $status != refused ] || [ $rc -lt 192 ] || status=$rc
+	[ $rc = "$status" ] || { echo "exit status $rc, not $status"; return 1; }
 	for sentence; do grep -qF -- "$sentence" "$tap_tmp/said" || { echo "no: $sentence"; return 1; }; done
 }
 
@@ -43,11 +45,12 @@ same_branches() {
 
 check_good() {
 	ok "$me: branches, with flags, thread and time" same_branches good
+	ok "$me: exit status of a good trace" says good 0
 	ok "$me: without PERF_RECORD_AUX" same_branches no-aux-record
 	ok "$me: without Ownership, the thread by PERF_RECORD_SWITCH" same_branches no-context
 	ok "$me: without timestamps, the time of PERF_RECORD_AUX" same_branches no-time nearly
 	ok "$me: metadata of a later minor version" same_branches later-minor
-	ok "$me: nothing is read from a map that came later" says late-mapping \
+	ok "$me: nothing is read from a map that came later" says late-mapping 1 \
 		"there is no code at this address" "10002 _start+0x2"
 	is "$me: and all of it is after it came" "$(branches late-mapping | grep -vc 'tr strt\|error')" 17
 	is "$me: a sample for each instruction" \
@@ -60,7 +63,7 @@ check_good() {
 	ok "$me: messages with offset, bytes and text" dump_is_right
 	ok "$me: inject, then a perf without itrace" inject_is_right
 	ok "$me: perf test N-Trace: tables of messages and metadata" tables_are_right
-	ok "$me: code of a guest is not taken from the host" says guest "code of a guest is not known"
+	ok "$me: code of a guest is not taken from the host" says guest 1 "code of a guest is not known"
 }
 
 dump_is_right() {
@@ -84,21 +87,21 @@ inject_is_right() {
 }
 
 check_bad() {
-	ok "$me: thread that is not known" says unknown-thread "scontext 0x4d is no known thread"
-	ok "$me: truncated" says truncated "AUX buffer full: trace was lost" "AUX data lost 1 times"
-	ok "$me: wrong I-CNT" says wrong-icnt "I-CNT goes on past a jump that needs an address"
-	ok "$me: CPU without metadata" says no-metadata-for-cpu "no metadata for this CPU"
-	ok "$me: metadata of something else" says other-magic "the metadata in this file is not N-Trace's"
-	ok "$me: metadata of a later version" says later-version "version 2.0, this perf reads version 1"
-	ok "$me: metadata with more CPUs than words" says too-many-cpus "the metadata is damaged"
-	ok "$me: metadata cut short" says short-metadata "the metadata is damaged"
-	ok "$me: an object that is missing: once, with what to do" says missing-object \
+	ok "$me: thread that is not known" says unknown-thread 1 "scontext 0x4d is no known thread"
+	ok "$me: truncated" says truncated 0 "AUX buffer full: trace was lost" "AUX data lost 1 times"
+	ok "$me: wrong I-CNT" says wrong-icnt 1 "I-CNT goes on past a jump that needs an address"
+	ok "$me: CPU without metadata" says no-metadata-for-cpu 1 "no metadata for this CPU"
+	ok "$me: metadata of something else" says other-magic refused "the metadata in this file is not N-Trace's"
+	ok "$me: metadata of a later version" says later-version refused "version 2.0, this perf reads version 1"
+	ok "$me: metadata with more CPUs than words" says too-many-cpus refused "the metadata is damaged"
+	ok "$me: metadata cut short" says short-metadata refused "the metadata is damaged"
+	ok "$me: an object that is missing: once, with what to do" says missing-object 1 \
 		"cannot read the code of /nowhere/calls: copy it to this machine (perf archive), or use --symfs" \
 		"there is no code at this address"
 	# 7.2 itself refuses it
 	[ $kver = 6.12 ] && sentence="a record has no size. Was it cut short?" || sentence="incompatible file format"
-	ok "$me: a file that was cut short" says cut-file "$sentence"
-	ok "$me: metadata that no encoder can have" says bad-src-bits "has values that no encoder can have"
+	ok "$me: a file that was cut short" says cut-file refused "$sentence"
+	ok "$me: metadata that no encoder can have" says bad-src-bits refused "has values that no encoder can have"
 }
 
 kinds="7.2/x86_64 6.12/x86_64"
@@ -106,7 +109,7 @@ kinds="7.2/x86_64 6.12/x86_64"
 # 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 25))
+plan $(($(echo $kinds | wc -w) * 26))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 for what in good guest no-aux-record no-context no-time later-minor late-mapping unknown-thread truncated wrong-icnt \

@@ -243,6 +243,7 @@ struct ntrace {
 	struct ntrace_firmware	firmware;
 	char			*firmware_path;
 	bool			firmware_warned;
+	bool			damaged;	/* an error other than lost trace was reported */
 	bool			time_warned;
 	bool			size_warned;
 

@@ -688,6 +688,9 @@ int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t ti
 	if (code == NTRACE_ERROR_LOST &&
 	    nt->synth_opts.error_minus_flags & AUXTRACE_ERR_FLG_DATA_LOST)
 		return 0;
+	/* lost trace is no damage, and firmware that is not known is a gap */
+	nt->damaged |= code != NTRACE_ERROR_LOST && code != NTRACE_ERROR_OVERFLOW &&
+		       code != NTRACE_ERROR_FIRMWARE;
 	auxtrace_synth_error(&event.auxtrace_error, PERF_AUXTRACE_ERROR_ITRACE, code, cpu, pid,
 			     tid, ip, text, nt->synth_opts.timeless_decoding ? 0 : time);
 	err = perf_session__deliver_synth_event(nt->session, &event, NULL);

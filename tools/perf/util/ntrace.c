@@ -344,6 +344,27 @@ out:
 	return err;
 }
 
+static int ntrace_flush_stack(struct thread *thread, void *unused __maybe_unused)
+{
+	return thread_stack__flush(thread);
+}
+
+/*
+ * All is delivered: have perf script exit with 1 where the trace has errors. Other
+ * commands show nothing if this fails.
+ */
+static int ntrace_status(struct ntrace *nt)
+{
+	const struct itrace_synth_opts *opts = nt->session->itrace_synth_opts;
+	int err;
+
+	if (!nt->damaged || !opts->default_no_sample || opts->inject)
+		return 0;
+	/* what perf does when this does not fail */
+	err = machines__for_each_thread(&nt->session->machines, ntrace_flush_stack, NULL);
+	return err ? : 1;
+}
+
 static int ntrace_flush(struct perf_session *session, const struct perf_tool *tool)
 {
 	struct ntrace *nt = to_ntrace(session);
@@ -354,7 +375,9 @@ static int ntrace_flush(struct perf_session *session, const struct perf_tool *to
 	if (!tool->ordered_events)
 		return -EINVAL;
 	err = ntrace_update_queues(nt);
-	return err ? : ntrace_process_queues(nt, ~0ULL);
+	if (!err)
+		err = ntrace_process_queues(nt, ~0ULL);
+	return err ? : ntrace_status(nt);
 }
 
 /* --------------------------------------------------------------------- ends */
