@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Take plain branch messages apart, fast: those with few fields, which are not long.
+ */
+#ifndef NTRACE_PLAIN_H
+#define NTRACE_PLAIN_H
+
+#include "internal.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* Messages that are looked at in one go are in so many bytes. */
+#define WINDOW		16
+
+/* Where each byte of the window ends something: bit i is of byte i */
+struct ends {
+	unsigned int	field;		/* MSEO 01 or 11 */
+	unsigned int	high;		/* MSEO 10 or 11 */
+};
+
+#if defined(__SSE2__)
+static __always_inline struct ends find_ends(const uint8_t *p)
+{
+	__m128i v = _mm_loadu_si128((const __m128i *)p);
+
+	return (struct ends){
+		.field = _mm_movemask_epi8(_mm_slli_epi16(v, 7)),
+		.high = _mm_movemask_epi8(_mm_slli_epi16(v, 6)),
+	};
+}
+#else
+/* The lowest bit of each byte: the multiplication moves bit 8i to bit 56 + i. */
+static __always_inline unsigned int low_bits(uint64_t w)
+{
+	return (w & 0x0101010101010101ULL) * 0x0102040810204080ULL >> 56;
+}
+
+static __always_inline struct ends find_ends(const uint8_t *p)
+{
+	uint64_t w0 = load64(p), w1 = load64(p + 8);
+
+	return (struct ends){
+		.field = low_bits(w0) | low_bits(w1) << 8,
+		.high = low_bits(w0 >> 1) | low_bits(w1 >> 1) << 8,
+	};
+}
+#endif
+
+/* The first @n of the 8 bytes at @p, zeros behind; n <= 16 */
+static __always_inline uint64_t first_bytes(const uint8_t *p, unsigned int n)
+{
+	static const uint8_t mask[24] = { -1, -1, -1, -1, -1, -1, -1, -1, };
+
+	return n > 8 ? load64(p) : load64(p) & load64(mask + 8 - n);
+}
+
+/* As gather_mdo(); @pext: the processor has an instruction for it */
+static __always_inline uint64_t gather(uint64_t bytes, bool pext)
+{
+#if defined(__x86_64__)
+	if (pext) {
+		uint64_t v;
+
+		asm("pext %2, %1, %0" : "=r"(v) : "r"(bytes), "r"(0xfcfcfcfcfcfcfcfcULL));
+		return v;
+	}
+#else
+	(void)pext;
+#endif
+	return gather_mdo(bytes);
+}
+
+/* The MDO of up to 16 bytes */
+struct bits96 {
+	uint64_t	low;	/* 48 bits */
+	uint64_t	high;
+};
+
+/* Bits from @from up to, not including, @to; less than 60 of them */
+static __always_inline uint64_t get_bits(const struct bits96 *bits, unsigned int from,
+					 unsigned int to)
+{
+	uint64_t v;
+
+	if (from >= 48)
+		v = bits->high >> (from - 48);
+	else
+		v = bits->low >> from | bits->high << (48 - from);
+	return v & ((1ULL << (to - from)) - 1);
+}
+
+/* Variable-length fields of the messages that are plain; 0: not one of them */
+static const uint8_t nr_vars[64] = {
+	[NT_DIRECT_BRANCH]		= 1,
+	[NT_INDIRECT_BRANCH]		= 2,
+	[NT_INDIRECT_BRANCH_HIST]	= 3,
+	[NT_RESOURCE_FULL]		= 1,
+};
+
+struct plain {
+	unsigned int	tcode;
+	unsigned int	length;
+	uint64_t	icnt;
+	uint64_t	addr;
+	uint64_t	hist;
+	uint64_t	tstamp;
+	bool		has_tstamp;
+};
+
+/* Field at bits @from..@to, where it may have no more than @max bits */
+static __always_inline bool get_field(const struct bits96 *bits, unsigned int from,
+				      unsigned int to, unsigned int max, uint64_t *value)
+{
+	if (to - from >= 60)
+		return false;
+	*value = get_bits(bits, from, to);
+	return !(*value >> max);
+}
+
+/* U-ADDR, extended (chapter 9.4) */
+static __always_inline bool get_addr(const struct nt_config *config,
+				     const struct bits96 *bits, unsigned int from,
+				     unsigned int to, uint64_t *addr)
+{
+	uint64_t value;
+
+	if (!get_field(bits, from, to, 60, &value))
+		return false;
+	if (config->extend_addr && value >> (to - from - 1))
+		value |= ~0ULL << (to - from);
+	*addr = value << 1;
+	if (config->xlen == 32) {
+		if (!config->extend_addr && *addr >> 32)
+			return false;
+		*addr = (uint32_t)*addr;
+	}
+	return true;
+}
+
+/* The bit behind the end of the first field that ends in *ends, which is then cut off */
+static __always_inline unsigned int next_end(unsigned int *ends)
+{
+	unsigned int end = MDO_BITS * (__builtin_ctz(*ends) + 1);
+
+	*ends &= *ends - 1;
+	return end;
+}
+
+/* Fields of a message that are being taken apart */
+struct parser {
+	const struct nt_config	*config;
+	struct bits96		bits;
+	unsigned int		fields;		/* ends of fields, as in struct ends */
+	unsigned int		at;		/* first bit that is not taken yet */
+};
+
+static __always_inline unsigned int take_fixed(struct parser *parser, unsigned int nr)
+{
+	parser->at += nr;
+	return get_bits(&parser->bits, parser->at - nr, parser->at);
+}
+
+/* The next variable-length field, of @max bits at most. False: there is no such one */
+static __always_inline bool take_var(struct parser *parser, unsigned int max, uint64_t *value)
+{
+	unsigned int from = parser->at;
+
+	if (!parser->fields)
+		return false;
+	parser->at = next_end(&parser->fields);
+	return parser->at > from && get_field(&parser->bits, from, parser->at, max, value);
+}
+
+static __always_inline bool take_addr(struct parser *parser, uint64_t *addr)
+{
+	unsigned int from = parser->at;
+
+	if (!parser->fields)
+		return false;
+	parser->at = next_end(&parser->fields);
+	return get_addr(parser->config, &parser->bits, from, parser->at, addr);
+}
+
+/* The fields of each type, up to the timestamp (table "Fields in Messages") */
+static __always_inline bool take_fields(struct parser *parser, struct plain *msg)
+{
+	msg->hist = 1;
+	switch (msg->tcode) {
+	case NT_RESOURCE_FULL:
+		return take_fixed(parser, 4) == NT_RCODE_HIST && take_var(parser, 32, &msg->hist);
+	case NT_DIRECT_BRANCH:
+		return take_var(parser, 30, &msg->icnt);
+	}
+	if (take_fixed(parser, 2) != NT_BTYPE_INDIRECT || !take_var(parser, 30, &msg->icnt) ||
+	    !take_addr(parser, &msg->addr))
+		return false;
+	return msg->tcode == NT_INDIRECT_BRANCH || take_var(parser, 32, &msg->hist);
+}
+
+/* The message at @p, if it is a plain one */
+static __always_inline bool parse_plain(const struct nt_config *config, const uint8_t *p,
+					struct ends e, uint16_t src, bool pext,
+					struct plain *msg)
+{
+	struct parser parser = { .config = config, .at = MDO_BITS };
+	unsigned int end = e.field & e.high;
+	unsigned int in;
+
+	if (!end || e.field & 1)
+		return false;
+	msg->length = __builtin_ctz(end) + 1;
+	msg->tcode = p[0] >> 2;
+	/* ends in this message; none by the reserved MSEO */
+	in = (2u << (msg->length - 1)) - 1;
+	if (!nr_vars[msg->tcode] || e.high & ~e.field & in)
+		return false;
+	parser.fields = e.field & in;
+	parser.bits.low = gather(load64(p), pext);
+	parser.bits.high = msg->length > 8 ? gather(load64(p + 8), pext) : 0;
+	if (config->src_bits && take_fixed(&parser, config->src_bits) != src)
+		return false;
+	if (!take_fields(&parser, msg))
+		return false;
+	msg->has_tstamp = parser.fields;
+	if (msg->has_tstamp &&
+	    (!config->timestamp || !take_var(&parser, 60, &msg->tstamp) || parser.fields))
+		return false;
+	return msg->hist;
+}
+
+#endif /* NTRACE_PLAIN_H */
