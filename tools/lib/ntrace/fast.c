@@ -14,6 +14,8 @@
  *   It is sound, as its key is all that the ranges depend on: the bytes up to the
  *   timestamp, trace mode, block and address reference. Not with a return stack.
  *
+ * Where the way is another each time, both only cost: then it goes from block to block.
+ *
  * Functions on the way are inlined, so that the compiler keeps struct hot in registers.
  */
 #include <stdlib.h>
@@ -24,10 +26,12 @@
 /* Longest run of ranges that one message may lead to, here */
 #define MAX_RUN		(FAST_SPARE - 2 * PATH_RANGES)
 
-/* Lookups after which it is judged whether those of messages together pay */
-#define SAMPLE		2048
-/* ... and for how many messages there then are none, if not */
+/* Messages, at least, after which it is judged whether it pays to look them up */
+#define SAMPLE		6144
+/* ... and for how many it then is not, if not */
 #define PAUSE		65536
+/* ... or, if nothing pays, up to this many times double */
+#define MAX_PATIENCE	4
 
 /* What changes with each message */
 struct hot {
@@ -62,6 +66,12 @@ static __always_inline uint64_t count_of(unsigned int tcode)
 		return 1ULL << 32;
 	}
 	return 1ULL << 48;
+}
+
+/* All of them together, as long as they are less than 1 << 16 */
+static __always_inline unsigned int nr_counted(uint64_t counts)
+{
+	return counts * 0x0001000100010001ULL >> 48;
 }
 
 /* ---- return stack ---- */
@@ -259,6 +269,132 @@ static __always_inline bool walk_btm(struct run *run, struct hot *hot, int64_t l
 	return false;
 }
 
+/* ---- walk without paths ---- */
+
+/* What was not walked yet of a message */
+struct steps {
+	uint64_t	hist;		/* the next bit is the highest one */
+	int		nr_bits;	/* of it; negative: there were not enough */
+	int64_t		left;		/* of I-CNT */
+};
+
+enum walk_by {
+	WALK_BY_BOTH,	/* HIST and I-CNT, up to a jump that the message tells */
+	WALK_BY_HIST,	/* up to behind the last branch */
+	WALK_BY_ICNT,	/* BTM */
+};
+
+/* What is behind the block, or at its target, was not needed before. 0: out of memory */
+static noinline uint32_t link_block(struct run *run, uint32_t index, unsigned int which)
+{
+	struct nt_code *code = &run->flow->code;
+	const struct nt_block *block = &code->blocks[index];
+	uint64_t pc = which ? block->target :
+		nt_flow_mask(run->flow, nt_range_end(&block->range));
+	uint32_t link = nt_code_find(code, run->src->space, pc);
+
+	code->blocks[index].link[which] = link;
+	return link;
+}
+
+/*
+ * Past a block of @kind that a direct jump may be at the end of, or a branch. Which way
+ * that goes is calculated, as nobody could foresee it.
+ */
+static __always_inline bool step_block(struct run *run, struct hot *hot, struct steps *steps,
+				       unsigned int kind, enum walk_by by)
+{
+	const struct nt_block *block = &run->flow->code.blocks[hot->block];
+	bool branch = kind == NT_KIND_BRANCH;
+	/* NT_RANGE_TAKEN, of jumps already: 0 or 1 as the links are */
+	unsigned int taken = block->range.flags;
+	uint32_t next;
+
+	if (by == WALK_BY_ICNT) {
+		taken |= branch & (steps->left == block->range.halfwords);
+	} else {
+		taken |= branch & steps->hist >> 63;
+		steps->hist <<= branch;
+		steps->nr_bits -= branch;
+	}
+	steps->left -= block->range.halfwords;
+	*hot->out = block->range;
+	hot->out++->flags = taken;
+	next = block->link[taken];
+	if (kind == NT_KIND_CALL && run->flow->config.return_depth && !fast_push(run, hot->block))
+		return false;
+	if (unlikely(!next))
+		next = link_block(run, hot->block, taken);
+	hot->block = next;
+	return next;
+}
+
+/* Past block @hot->block with a jump that is not direct, but inferred. False: it cannot be. */
+static __always_inline bool step_inferred(struct run *run, struct hot *hot, struct steps *steps)
+{
+	struct nt_code *code = &run->flow->code;
+	const struct nt_block *block = &code->blocks[hot->block];
+	unsigned int kind = nt_block_kind(block);
+
+	*hot->out = block->range;
+	hot->out++->flags = NT_RANGE_TAKEN | NT_RANGE_INFERRED;
+	steps->left -= block->range.halfwords;
+	if (run->flow->config.sequential_jump && block->range.internal & NT_KIND_INFERABLE) {
+		uint64_t dest = block->target;
+
+		if (run->flow->config.return_depth &&
+		    !told_stack(run, hot->block, block->range.end))
+			return false;
+		hot->block = nt_code_find(code, run->src->space, dest);
+	} else {
+		hot->block = kind == NT_KIND_RETURN ? fast_pop(run) : 0;
+	}
+	return hot->block;
+}
+
+/* The walk ended right behind a branch or direct jump. */
+static __always_inline bool is_taken_branch(const struct nt_range *range)
+{
+	return range->end == NT_END_BRANCH && range->flags & NT_RANGE_TAKEN;
+}
+
+/* As walk_htm(), or as walk_btm() for WALK_BY_ICNT */
+static __always_inline bool walk_blocks(struct run *run, struct hot *hot, uint64_t hist,
+					int64_t left, bool direct, enum walk_by by)
+{
+	unsigned int nr_bits = 63 - __builtin_clzll(hist);
+	const struct nt_range *end = hot->out + MAX_RUN;
+	struct steps steps = {
+		.hist = hist << (63 - nr_bits) << 1, .nr_bits = nr_bits, .left = left,
+	};
+
+	while (hot->out < end) {
+		const struct nt_block *block = &run->flow->code.blocks[hot->block];
+		unsigned int kind = nt_block_kind(block);
+
+		if (kind <= NT_KIND_CALL) {
+			if (!step_block(run, hot, &steps, kind, by))
+				return false;
+			if (by == WALK_BY_HIST && !steps.nr_bits) {
+				hot->walked += INT64_MAX - steps.left;
+				return true;
+			}
+			if (by == WALK_BY_ICNT && steps.left <= 0)
+				return !steps.left && direct && is_taken_branch(hot->out - 1);
+		} else if (!steps.nr_bits && steps.left == block->range.halfwords) {
+			*hot->out = block->range;
+			hot->out++->flags = NT_RANGE_TAKEN;
+			if (by == WALK_BY_BOTH)
+				hot->walked = 0;
+			return kind < NT_KIND_INVALID && !direct;
+		} else if (steps.nr_bits < 0 || steps.left <= 0 ||
+			   !step_inferred(run, hot, &steps)) {
+			return false;
+		}
+	}
+	return false;
+}
+
 /* The indirect jump at the end, to where U-ADDR says */
 static __always_inline bool end_indirect(struct run *run, struct hot *hot, uint64_t addr)
 {
@@ -280,35 +416,54 @@ static __always_inline bool end_indirect(struct run *run, struct hot *hot, uint6
 	return link;
 }
 
-/* One message. False: it is not plain, and something may have changed. */
-static __always_inline bool walk_plain(struct run *run, struct hot *hot,
-				       const struct plain *msg)
+static __always_inline bool go_htm(struct run *run, struct hot *hot, const struct plain *msg,
+				   int64_t left, bool by_blocks)
 {
 	unsigned int nr_bits = 63 - __builtin_clzll(msg->hist);
+	bool hist_only = msg->tcode == NT_RESOURCE_FULL;
+
+	if (!by_blocks)
+		return walk_htm(run, hot, msg->hist, nr_bits, left, hist_only);
+	return hist_only ? walk_blocks(run, hot, msg->hist, left, false, WALK_BY_HIST) :
+		walk_blocks(run, hot, msg->hist, left, false, WALK_BY_BOTH);
+}
+
+static __always_inline bool go_btm(struct run *run, struct hot *hot, int64_t left, bool direct,
+				   bool by_blocks)
+{
+	return by_blocks ? walk_blocks(run, hot, 1, left, direct, WALK_BY_ICNT) :
+		walk_btm(run, hot, left, direct);
+}
+
+/* One message. False: it is not plain, and something may have changed. */
+static __always_inline bool walk_plain(struct run *run, struct hot *hot,
+				       const struct plain *msg, bool by_blocks)
+{
 	unsigned int mode = run->src->mode;
 	uint64_t total = run->src->owed + msg->icnt;
 	bool hist_only = msg->tcode == NT_RESOURCE_FULL;
 	bool direct = msg->tcode == NT_DIRECT_BRANCH;
 
-	if (hist_only ? !nr_bits : total <= hot->walked)
+	if (hist_only ? msg->hist == 1 : total <= hot->walked)
 		return false;
 	if (mode == NT_MODE_HTM) {
 		int64_t left = hist_only ? INT64_MAX : (int64_t)(total - hot->walked);
 
-		if (direct || !walk_htm(run, hot, msg->hist, nr_bits, left, hist_only))
+		if (direct || !go_htm(run, hot, msg, left, by_blocks))
 			return false;
 	} else {
 		/* a message with HIST, empty or not, is of the other mode */
 		if (mode != NT_MODE_BTM || hist_only || total > PATH_ICNT ||
 		    msg->tcode == NT_INDIRECT_BRANCH_HIST ||
-		    !walk_btm(run, hot, total, direct))
+		    !go_btm(run, hot, total, direct, by_blocks))
 			return false;
 	}
 	return hist_only || direct || end_indirect(run, hot, msg->addr);
 }
 
 /* One message. False: engine.c is to do it; all is as it was before. */
-static __always_inline bool run_message(struct run *run, struct hot *hot, bool pext)
+static __always_inline bool run_message(struct run *run, struct hot *hot, bool pext,
+					bool by_blocks)
 {
 	uint32_t top = run->src->top, depth = run->src->depth;
 	struct hot before = *hot;
@@ -318,7 +473,7 @@ static __always_inline bool run_message(struct run *run, struct hot *hot, bool p
 			 &msg))
 		return false;
 	run->memo->nr_undo = 0;
-	if (unlikely(!walk_plain(run, hot, &msg))) {
+	if (unlikely(!walk_plain(run, hot, &msg, by_blocks))) {
 		undo(run, top, depth);
 		*hot = before;
 		return false;
@@ -381,6 +536,7 @@ static void keep_group(struct run *run, const struct lookup *lookup, struct hot 
 	unsigned int nr = now.out - was->out;
 	uint32_t ranges;
 
+	memo->missed += nr_counted(run->counts - lookup->counts);
 	if (nr > PATH_RANGES || now.walked)
 		return;
 	ranges = nt_memo_alloc(memo, nr);
@@ -391,22 +547,6 @@ static void keep_group(struct run *run, const struct lookup *lookup, struct hot 
 		.start = run->mode | was->block, .next = now.block,
 		.ranges = ranges, .nr_ranges = nr, .last = run->last - was->p,
 	};
-}
-
-/*
- * Does it pay? Looking up many messages together is best where the program
- * repeats itself exactly; else fewer, else none for a while.
- */
-static void judge(struct nt_memo *memo)
-{
-	if (!memo->window) {
-		memo->window = WINDOW;
-	} else if (memo->hits < SAMPLE / 8 * 5) {
-		memo->window = memo->window == WINDOW ? WINDOW / 2 : 0;
-		memo->pause = PAUSE;
-	}
-	memo->lookups = 0;
-	memo->hits = 0;
 }
 
 /* Bytes of the messages that are looked up together; 0: none ends in the window */
@@ -475,8 +615,6 @@ static __always_inline enum looked_up look_up(struct run *run, struct hot *hot, 
 	key[0] = first_bytes(hot->p, body);
 	key[1] = first_bytes(hot->p + 8, body > 8 ? body - 8 : 0);
 	group = group_slot(run->memo, key, hot->block);
-	if (unlikely(++run->memo->lookups == SAMPLE))
-		judge(run->memo);
 	if (unlikely(!group_matches(run, group, hot, key))) {
 		*lookup = (struct lookup){
 			.group = group, .key = { key[0], key[1] }, .was = *hot,
@@ -484,7 +622,6 @@ static __always_inline enum looked_up look_up(struct run *run, struct hot *hot, 
 		};
 		return LOOKUP_MISSED;
 	}
-	run->memo->hits++;
 	use_group(run, hot, group);
 	hot->p += length;
 	run->has_tstamp = length != body;
@@ -509,15 +646,13 @@ static __always_inline bool run_next(struct run *run, struct hot *hot, bool alon
 		if (likely(ret != LOOKUP_MISSED))
 			return ret;
 		end = hot->p + lookup.length;
-	} else if (!alone && !memo->window && !--memo->pause) {
-		judge(memo);
 	}
 	while (hot->p < end) {
 		if (hot->out >= run->full)
 			return false;
 		if (*hot->p == IDLE_BYTE)
 			hot->p++;
-		else if (!run_message(run, hot, pext))
+		else if (!run_message(run, hot, pext, false))
 			return false;
 	}
 	if (lookup.group)
@@ -583,6 +718,49 @@ void nt_fast_last(const struct nt_flow *flow, struct nt_source *src)
 	src->raw_length = 0;
 }
 
+/*
+ * Paths, if enough of them are found again; else blocks. Those do not know of jumps that
+ * are told like branches.
+ */
+static void judge_paths(struct nt_memo *memo, const struct nt_config *config)
+{
+	memo->trying = false;
+	memo->by_blocks = memo->misses > memo->messages / 2 && !config->all_jumps;
+	memo->until = PAUSE;
+	if (!memo->by_blocks)
+		memo->patience = 0;
+	else if (memo->patience < MAX_PATIENCE)
+		memo->until <<= memo->patience++;
+}
+
+/* Groups in so many bytes, or paths alone: 0 */
+static void try_window(struct nt_memo *memo, unsigned int window)
+{
+	memo->window = window;
+	memo->by_blocks = false;
+	memo->trying = !window;
+	memo->until = SAMPLE;
+}
+
+/*
+ * Does it pay? Looking up many messages together is best where the program repeats itself
+ * exactly; else fewer; else paths; else, where each way is another, blocks alone.
+ */
+static noinline void judge(struct nt_memo *memo, const struct nt_config *config)
+{
+	uint32_t few = memo->messages / 8 * 3, most = memo->messages / 16 * 15;
+
+	if (memo->window && memo->missed > few)
+		try_window(memo, memo->window == WINDOW && memo->missed < most ? WINDOW / 2 : 0);
+	else if (memo->trying)
+		judge_paths(memo, config);
+	else if (!memo->window)
+		try_window(memo, config->return_depth ? 0 : WINDOW);
+	memo->messages = 0;
+	memo->missed = 0;
+	memo->misses = 0;
+}
+
 /* Put back what has changed. */
 static void leave(struct run *run, const struct hot *hot)
 {
@@ -601,18 +779,26 @@ static void leave(struct run *run, const struct hot *hot)
 	put_mark(run, hot->out);
 	keep_last(run, hot);
 	add_counts(flow, run->counts);
+	run->memo->messages += nr_counted(run->counts);
 	flow->msg.offset = reader->offset + (run->last - reader->data);
 	reader->offset += hot->p - reader->data;
 	reader->data = hot->p;
 }
 
-static __always_inline void run_all(struct run *run, struct hot hot, bool single, bool timestamp,
-				    bool pext)
+/* How messages are decoded */
+struct way {
+	bool	single;		/* one message only */
+	bool	timestamp;
+	bool	pext;
+	bool	by_blocks;
+};
+
+static __always_inline void run_all(struct run *run, struct hot hot, struct way way)
 {
 	struct nt_flow *flow = run->flow;
 	const uint8_t *end = flow->reader.end - 2 * WINDOW;
-	bool alone = single || flow->config.return_depth;
-	bool marks = timestamp || single;
+	bool alone = way.single || flow->config.return_depth;
+	bool marks = way.timestamp || way.single;
 
 	while (hot.p < end && hot.out < run->full) {
 		if (unlikely(*hot.p == IDLE_BYTE)) {
@@ -620,11 +806,12 @@ static __always_inline void run_all(struct run *run, struct hot hot, bool single
 			continue;
 		}
 		/* messages of a group in front of one that is not plain do count */
-		if (!run_next(run, &hot, alone, timestamp, pext))
+		if (way.by_blocks ? !run_message(run, &hot, way.pext, true) :
+		    !run_next(run, &hot, alone, way.timestamp, way.pext))
 			break;
 		if (marks) {
 			put_mark(run, hot.out);
-			if (single || flow->nr_marks >= MAX_MARKS - 2)
+			if (way.single || flow->nr_marks >= MAX_MARKS - 2)
 				break;
 		}
 	}
@@ -645,17 +832,27 @@ static bool has_pext(void)
 #endif
 }
 
+static noinline void run_blocks(struct run *run, struct hot hot, bool pext)
+{
+	bool timestamp = run->flow->config.timestamp;
+
+	run_all(run, hot, (struct way){ .timestamp = timestamp, .pext = pext, .by_blocks = true });
+}
+
 /* What is constant for the compiler makes a copy of its own. */
 static void run_plain(struct run *run, struct hot hot, bool single)
 {
 	bool timestamp = run->flow->config.timestamp;
+	bool by_blocks = run->memo->by_blocks && !single;
 
-	if (single || !has_pext())
-		run_all(run, hot, single, timestamp, false);
+	if (by_blocks)
+		run_blocks(run, hot, has_pext());
+	else if (single || !has_pext())
+		run_all(run, hot, (struct way){ .single = single, .timestamp = timestamp });
 	else if (timestamp)
-		run_all(run, hot, false, true, true);
+		run_all(run, hot, (struct way){ .timestamp = true, .pext = true });
 	else
-		run_all(run, hot, false, false, true);
+		run_all(run, hot, (struct way){ .pext = true });
 }
 
 bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
@@ -678,8 +875,8 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 	run.memo = flow->memo;
 	if (!run.memo)
 		return false;
-	if (!run.memo->window && !run.memo->pause)
-		run.memo->window = WINDOW;
+	if (run.memo->messages >= run.memo->until)
+		judge(run.memo, &flow->config);
 	if (!hot.block)
 		hot.block = nt_code_find(&flow->code, src->space, src->pc);
 	if (!hot.block)

@@ -196,6 +196,7 @@ const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, 
 
 	if (other->key == key)
 		return other;
+	flow->memo->misses++;
 	set_key(&walker, key);
 	do {
 		ret = step(&walker);

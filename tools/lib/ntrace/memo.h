@@ -79,9 +79,13 @@ struct nt_undo {
 struct nt_memo {
 	uint32_t	nr_ranges;
 	unsigned int	window;		/* bytes whose messages are looked up together; 0: off */
-	uint32_t	lookups;
-	uint32_t	hits;
-	uint32_t	pause;
+	bool		by_blocks;	/* no paths */
+	bool		trying;		/* paths, for some messages */
+	uint32_t	messages;	/* since it was judged what pays */
+	uint32_t	until;		/* so many of them */
+	uint32_t	missed;		/* of them, their group was not remembered */
+	uint32_t	misses;		/* paths that were not */
+	uint32_t	patience;
 	uint32_t	nr_undo;
 	struct nt_undo	undo[MAX_UNDO];
 	struct nt_path	paths[1u << PATHS_SHIFT];
