@@ -725,12 +725,12 @@ void nt_fast_last(const struct nt_flow *flow, struct nt_source *src)
 static void judge_paths(struct nt_memo *memo, const struct nt_config *config)
 {
 	memo->trying = false;
-	memo->by_blocks = memo->misses > memo->messages / 2 && !config->all_jumps;
-	memo->until = PAUSE;
+	memo->by_blocks = memo->misses > memo->messages / 8 * 5 && !config->all_jumps;
 	if (!memo->by_blocks)
 		memo->patience = 0;
-	else if (memo->patience < MAX_PATIENCE)
-		memo->until <<= memo->patience++;
+	memo->until = PAUSE << memo->patience;
+	if (memo->by_blocks && memo->patience < MAX_PATIENCE)
+		memo->patience++;
 }
 
 /* Groups in so many bytes, or paths alone: 0 */
