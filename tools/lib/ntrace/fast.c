@@ -28,6 +28,8 @@
 
 /* Messages, at least, after which it is judged whether it pays to look them up */
 #define SAMPLE		6144
+/* ... or whether there is no hope that it does */
+#define SHORT_SAMPLE	2048
 /* ... and for how many it then is not, if not */
 #define PAUSE		65536
 /* ... or, if nothing pays, up to this many times double */
@@ -739,7 +741,15 @@ static void try_window(struct nt_memo *memo, unsigned int window)
 	memo->window = window;
 	memo->by_blocks = false;
 	memo->trying = !window;
-	memo->until = SAMPLE;
+	memo->until = SHORT_SAMPLE;
+}
+
+/* Nearly nothing that was looked up was remembered. */
+static bool is_hopeless(const struct nt_memo *memo)
+{
+	if (memo->window)
+		return memo->missed > memo->messages / 16 * 15;
+	return memo->trying && memo->misses > memo->messages / 4 * 3;
 }
 
 /*
@@ -748,10 +758,14 @@ static void try_window(struct nt_memo *memo, unsigned int window)
  */
 static noinline void judge(struct nt_memo *memo, const struct nt_config *config)
 {
-	uint32_t few = memo->messages / 8 * 3, most = memo->messages / 16 * 15;
+	bool hopeless = is_hopeless(memo);
 
-	if (memo->window && memo->missed > few)
-		try_window(memo, memo->window == WINDOW && memo->missed < most ? WINDOW / 2 : 0);
+	if (memo->until == SHORT_SAMPLE && !hopeless) {
+		memo->until = SAMPLE;
+		return;
+	}
+	if (memo->window && memo->missed > memo->messages / 8 * 3)
+		try_window(memo, memo->window == WINDOW && !hopeless ? WINDOW / 2 : 0);
 	else if (memo->trying)
 		judge_paths(memo, config);
 	else if (!memo->window)
