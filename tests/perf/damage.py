@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Damage a perf.data file of mkcalls.py at random, the same way for the same seed.
+"""Damage perf.data files of mkcalls.py at random, the same way for the same seed.
 
-    damage.py IN OUT SEED      prints what was done
+    damage.py OUT COUNT FILE...
+
+Writes OUT/SEED.data for seeds from 0 on, each from the next FILE, and OUT/SEED.how: what was done.
 
 Two of three are damaged in what concerns N-Trace only: the metadata, the
 PERF_RECORD_AUX and PERF_RECORD_AUXTRACE records, and the trace. The third may be
@@ -44,11 +46,21 @@ def damage(data, rnd):
     return f'kind {kind}: {" ".join(done)}'
 
 
+def main():
+    out, count, files = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    contents = []
+    for path in files:
+        with open(path, 'rb') as f:
+            contents.append(f.read())
+    for seed in range(count):
+        content = bytearray(contents[seed % len(contents)])
+        with open(f'{out}/{seed}.how', 'w', encoding='ascii') as f:
+            f.write(damage(content, random.Random(seed)) + '\n')
+        with open(f'{out}/{seed}.data', 'wb') as f:
+            f.write(content)
+
+
 if __name__ == '__main__':
-    if len(sys.argv) != 4:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
-    with open(sys.argv[1], 'rb') as f:
-        content = bytearray(f.read())
-    print(damage(content, random.Random(int(sys.argv[3]))))
-    with open(sys.argv[2], 'wb') as f:
-        f.write(content)
+    main()
