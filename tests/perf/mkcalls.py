@@ -103,6 +103,13 @@ def make(what, program):
         return session(file(cut=12), trace(), program)
     if what == 'bad-src-bits':
         return session(file(src_bits=99), trace(), program)
+    if what == 'trace-size':
+        result = session(file(), trace(), program)
+        at, _ = result.index[0]
+        # perf would go back in the file by so much
+        size = (2 ** 64 - 0xffffffc0).to_bytes(8, 'little')
+        result.data = result.data[:at + 8] + size + result.data[at + 16:]
+        return result
     if what == 'late-mapping':
         return late_mapping(file(), program)
     raise SystemExit(f'{sys.argv[0]}: unknown {what}')

@@ -255,6 +255,20 @@ static int ntrace_process_event(struct perf_session *session, union perf_event *
 
 /* -------------------------------------------------------------------- trace */
 
+/*
+ * perf would go back in the file by a size that is negative to it, and come here again and
+ * again. All that it writes is padded.
+ */
+static int ntrace_check_size(const union perf_event *event)
+{
+	if ((s64)event->auxtrace.size >= 0 &&
+	    !(event->auxtrace.size % PERF_AUXTRACE_RECORD_ALIGNMENT))
+		return 0;
+	pr_err("N-Trace: the file is damaged: a record tells of %#" PRIx64 " bytes of trace\n",
+	       (u64)event->auxtrace.size);
+	return -EINVAL;
+}
+
 static int ntrace_process_auxtrace_event(struct perf_session *session, union perf_event *event,
 					 const struct perf_tool *tool __maybe_unused)
 {
@@ -264,8 +278,9 @@ static int ntrace_process_auxtrace_event(struct perf_session *session, union per
 	off_t offset = 0;
 	void *data;
 
-	if (nt->data_queued)
-		return 0;
+	err = ntrace_check_size(event);
+	if (err || nt->data_queued)
+		return err;
 	if (!perf_data__is_pipe(session->data)) {
 		offset = lseek(fd, 0, SEEK_CUR);
 		if (offset == -1)
@@ -309,6 +324,13 @@ static int ntrace_collect_aux(struct perf_session *session, union perf_event *ev
 		pr_err("N-Trace: the file is damaged: a record has no size. Was it cut short?\n");
 		return -EINVAL;
 	}
+	if (event->header.size % sizeof(u64)) {
+		pr_err("N-Trace: the file is damaged: a record has %u bytes, which is no multiple of 8\n",
+		       event->header.size);
+		return -EINVAL;
+	}
+	if (event->header.type == PERF_RECORD_AUXTRACE)
+		return ntrace_check_size(event);
 	if (event->header.type != PERF_RECORD_AUX || !event->aux.aux_size)
 		return 0;
 	evsel = evlist__event2evsel(session->evlist, event);
