@@ -100,6 +100,7 @@ enum ntrace_info_header {
 #define NTRACE_INFO_FLAG_SNAPSHOT	(1ULL << 0)	/* recorded in snapshot mode */
 #define NTRACE_INFO_FLAG_PER_CPU	(1ULL << 1)	/* a buffer per CPU, else per thread */
 #define NTRACE_INFO_FLAG_TIME_CONV	(1ULL << 2)	/* the TIME words are valid */
+#define NTRACE_INFO_FLAG_FILTER		(1ULL << 3)	/* trace of some addresses only */
 
 enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_ID,		/* Linux CPU number */

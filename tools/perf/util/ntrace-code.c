@@ -152,6 +152,7 @@ static struct ntrace_process *ntrace_process(struct ntrace *nt, pid_t pid)
 	nt->nr_processes++;
 	process[low].pid = pid;
 	process[low].space = nt->last_space++;
+	process[low].executed = false;
 	return &process[low];
 }
 
@@ -212,6 +213,25 @@ void ntrace_code_changed(struct ntrace *nt, pid_t pid)
 		memset(q->code, 0, NTRACE_NR_PAGES * sizeof(*q->code));
 		nt_image_invalidate(q->image);
 	}
+}
+
+void ntrace_code_exec(struct ntrace *nt, pid_t pid)
+{
+	struct ntrace_process *process = ntrace_process(nt, pid);
+
+	if (process)
+		process->executed = true;
+	ntrace_code_changed(nt, pid);
+}
+
+bool ntrace_code_executed(struct ntrace *nt, pid_t pid)
+{
+	struct ntrace_process *process = pid < 0 ? NULL : ntrace_process(nt, pid);
+	bool executed = process && process->executed;
+
+	if (executed)
+		process->executed = false;
+	return executed;
 }
 
 /* -------------------------------------------------------------- perf's maps */

@@ -102,6 +102,10 @@ int ntrace_code_init(struct ntrace_queue *q);
 void ntrace_code_exit(struct ntrace_queue *q);
 /* What was decoded, or read, of this process (-1: of all, and the kernel) is not true any more */
 void ntrace_code_changed(struct ntrace *nt, pid_t pid);
+/* The process executes another program from now on */
+void ntrace_code_exec(struct ntrace *nt, pid_t pid);
+/* Has it done so since this was asked the last time? */
+bool ntrace_code_executed(struct ntrace *nt, pid_t pid);
 size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size);
 
 /* -------------------------------------------------------------------- queue */
@@ -251,6 +255,7 @@ struct ntrace {
 	struct ntrace_process {
 		pid_t	pid;
 		u32	space;
+		bool	executed;	/* another program, whose first code is to come */
 	} *processes;
 	unsigned int		nr_processes;
 	u32			last_space;

@@ -618,6 +618,7 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 
 static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 {
+	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch;
 	int err;
 
 	if (q->quick) {
@@ -626,6 +627,9 @@ static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 		nt_flow_end(q->flow);
 		err = ntrace_queue_drain(q);
 	}
+	/* the thread went on, and nobody knows where it called and returned */
+	if (stretch && stretch->flags & PERF_AUX_FLAG_TRUNCATED)
+		ntrace_synth_lost(q);
 	ntrace_queue_drop(q, q->flow_piece++);
 	q->pending_end = false;
 	return err;

@@ -511,11 +511,49 @@ static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *bra
 #define NTRACE_IS_RETURN(flags)							\
 	(((flags) & (PERF_IP_FLAG_RETURN | PERF_IP_FLAG_INTERRUPT)) == PERF_IP_FLAG_RETURN)
 
+/*
+ * A trap that nothing is traced of: the kernel goes on behind ecall, and else where the trap
+ * was taken, now or after a signal handler. A filter of addresses ends a trace anywhere.
+ */
+static bool ntrace_is_hidden_trap(struct ntrace_queue *q, const struct ntrace_branch *branch)
+{
+	u32 other = PERF_IP_FLAG_SYSCALLRET | PERF_IP_FLAG_INTERRUPT;
+
+	if (!(branch->flags & PERF_IP_FLAG_TRACE_END) || branch->to ||
+	    branch->from >= q->nt->kernel_start || q->nt->info.flags & NTRACE_INFO_FLAG_FILTER)
+		return false;
+	return !(branch->flags & (PERF_IP_FLAG_CALL | PERF_IP_FLAG_RETURN)) ||
+	       branch->flags & other;
+}
+
+static int ntrace_push_trap(struct ntrace_queue *q, u64 from)
+{
+	return thread_stack__event(q->thread, q->cpu, PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL,
+				   from, q->nt->kernel_start, ntrace_is_ecall(q, from) ? 4 : 0,
+				   NTRACE_TRACE_NR, true, 0, false);
+}
+
+/* The calls of a program end where another one is executed */
+static void ntrace_drop_old_program(struct ntrace_queue *q, const struct ntrace_branch *branch)
+{
+	u32 ends = PERF_IP_FLAG_INTERRUPT | PERF_IP_FLAG_TRACE_BEGIN;
+
+	if (branch->flags & ends && branch->to && branch->to < q->nt->kernel_start &&
+	    ntrace_code_executed(q->nt, q->pid))
+		thread_stack__flush(q->thread);
+}
+
 static int ntrace_stack(struct ntrace_queue *q, const struct ntrace_branch *branch)
 {
 	size_t depth;
 	int err;
 
+	if (q->nt->callstack)
+		ntrace_drop_old_program(q, branch);
+	if (q->nt->callstack && ntrace_is_hidden_trap(q, branch)) {
+		err = ntrace_stack_event(q, branch, branch->to);
+		return err ? : ntrace_push_trap(q, branch->from);
+	}
 	if (!q->nt->callstack || !NTRACE_IS_RETURN(branch->flags) ||
 	    branch->to >= q->nt->kernel_start)
 		return ntrace_stack_event(q, branch, branch->to);

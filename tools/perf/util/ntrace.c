@@ -153,7 +153,7 @@ static void ntrace_process_mapping(struct ntrace *nt, union perf_event *event)
 		break;
 	case PERF_RECORD_COMM:
 		if (event->header.misc & PERF_RECORD_MISC_COMM_EXEC)
-			ntrace_code_changed(nt, event->comm.pid);
+			ntrace_code_exec(nt, event->comm.pid);
 		break;
 	case PERF_RECORD_FORK:
 		/* ids may be used again */

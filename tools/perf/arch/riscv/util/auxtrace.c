@@ -180,6 +180,8 @@ static int ntrace_info_fill(struct auxtrace_record *itr, struct perf_session *se
 	word[NTRACE_INFO_FLAGS] = rec->snapshot_mode ? NTRACE_INFO_FLAG_SNAPSHOT : 0;
 	if (ntrace_is_per_cpu(session->evlist))
 		word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_PER_CPU;
+	if (evsel->filter)
+		word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_FILTER;
 	ntrace_info_fill_time(session->evlist, word);
 
 	word += NTRACE_INFO_HEADER_MAX;
