@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The code that a thread executed while it was traced, from the board's truth:
+ *
+ *	blocks TID hartN.truth ...
+ *
+ * A line for each block that retired, in order: its address and its bytes, both in hex;
+ * and "stop", where the trace stopped. Of a thread that changed the hart, the order of
+ * harts would not be known: that is an error.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "truth.h"
+
+static void print_block(const struct nb_ingress *blk)
+{
+	uint32_t i;
+
+	printf("%" PRIx64 " ", blk->iaddr);
+	if (blk->iretire && !blk->code) {
+		fprintf(stderr, "no code of %#" PRIx64 "\n", blk->iaddr);
+		exit(2);
+	}
+	for (i = 0; i < 2 * blk->iretire; i++)
+		printf("%02x", blk->code[i]);
+	putchar('\n');
+}
+
+/* Blocks of @tid, and whether there were any */
+static bool print_hart(struct nb_truth_reader *reader, uint64_t tid)
+{
+	struct nb_truth_event ev;
+	bool mine = false, any = false;
+	int ret;
+
+	while ((ret = nb_truth_next(reader, &ev)) > 0) {
+		if (ev.kind == NB_TRUTH_CONTEXT)
+			mine = ev.scontext == tid;
+		else if (ev.kind == NB_TRUTH_STOP && mine)
+			puts("stop");
+		else if (ev.kind == NB_TRUTH_BLOCK && ev.traced && mine) {
+			print_block(&ev.blk);
+			any = true;
+		}
+	}
+	if (ret < 0) {
+		fprintf(stderr, "%s\n", nb_truth_error(reader));
+		exit(2);
+	}
+	return any;
+}
+
+int main(int argc, char **argv)
+{
+	struct nb_truth_reader *reader;
+	unsigned int hart;
+	int i, harts = 0;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: blocks TID hartN.truth ...\n");
+		return 2;
+	}
+	for (i = 2; i < argc; i++) {
+		reader = nb_truth_open(argv[i], &hart);
+		if (!reader) {
+			fprintf(stderr, "%s: %s\n", argv[i], strerror(errno));
+			return 2;
+		}
+		harts += print_hart(reader, strtoull(argv[1], NULL, 10));
+		nb_truth_reader_close(reader);
+	}
+	if (harts != 1)
+		fprintf(stderr, "thread %s was on %d harts\n", argv[1], harts);
+	return harts != 1;
+}

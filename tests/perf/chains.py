@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Are perf's call chains, calls and returns those of the code that was executed?
+
+    chains.py chains BLOCKS PERIOD MAPS SYMFS <PERF
+    chains.py calls BLOCKS - MAPS SYMFS <PERF
+
+BLOCKS is what tests/perf/blocks prints of the board's truth. From the instructions alone
+it follows who has called whom: jal and jalr that link call; jalr that returns goes back
+to the newest caller that is waiting there. If none is (longjmp, a C++ exception), the
+function goes on that the address is in: what it had called is over. A trap that does
+not go on where it was taken is a signal: its handler is called from there, and is over
+when that address goes on.
+
+PERF is of `perf script -F ip`, with call chains of each PERIOD-th instruction; or of
+`-F flags,callindent,ip,addr`, without them. MAPS is of `perf script --show-mmap-events`, to find
+symbols in the files below SYMFS.
+"""
+import bisect
+import os
+import re
+import subprocess
+import sys
+
+LINK = (1, 5)
+SHOWN = 8
+
+
+def classify(code, at):
+    """(length, kind) of the instruction at @at: 'call', 'return', 'swap' or ''"""
+    low = code[at] | code[at + 1] << 8
+    if low & 3 != 3:
+        rs1, rs2, funct = low >> 7 & 31, low >> 2 & 31, low >> 12
+        if low & 3 == 2 and funct in (8, 9) and rs2 == 0 and rs1:
+            if funct == 8:                                      # c.jr
+                return 2, 'return' if rs1 in LINK else ''
+            return 2, 'swap' if rs1 == 5 else 'call'            # c.jalr
+        return 2, ''
+    insn = low | code[at + 2] << 16 | code[at + 3] << 24
+    rd, rs1 = insn >> 7 & 31, insn >> 15 & 31
+    if insn & 0x7f == 0x6f:                                     # jal
+        return 4, 'call' if rd in LINK else ''
+    if insn & 0x7f == 0x67:                                     # jalr
+        if rd in LINK:
+            return 4, 'swap' if rs1 in LINK and rs1 != rd else 'call'
+        return 4, 'return' if rs1 in LINK else ''
+    return 4, ''
+
+
+class Symbols:
+    """The function that has an address"""
+
+    def __init__(self, maps, symfs):
+        self.maps, self.files = [], {}
+        with open(maps, encoding='ascii', errors='replace') as f:
+            for line in f:
+                m = re.search(r'\[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) .*\]: r.xp (/.*)', line)
+                if m:
+                    start, size, offset = (int(m.group(i), 16) for i in (1, 2, 3))
+                    self.maps.append((start, start + size, offset, symfs + m.group(4).strip()))
+
+    def load(self, path):
+        """([start], [(end, start)]) of functions in the file, addresses being those in the ELF"""
+        if path not in self.files:
+            found = {}
+            for args in (['-W', '-s'], ['-W', '--dyn-syms']):
+                text = subprocess.run(['readelf'] + args + [path], capture_output=True, text=True, check=False).stdout
+                for word in map(str.split, text.splitlines()):
+                    if len(word) > 7 and word[3] in ('FUNC', 'IFUNC') and word[6] != 'UND':
+                        found[int(word[1], 16)] = int(word[1], 16) + int(word[2], 0)
+            segments = []
+            text = subprocess.run(['readelf', '-lW', path], capture_output=True, text=True, check=False).stdout
+            for word in map(str.split, text.splitlines()):
+                if word[:1] == ['LOAD']:
+                    segments.append((int(word[1], 16), int(word[2], 16), int(word[4], 16)))
+            starts = sorted(found)
+            self.files[path] = starts, [found[s] for s in starts], segments
+        return self.files[path]
+
+    def place(self, addr):
+        """(path, offset in the file) of what is at addr, or None"""
+        for start, end, offset, path in self.maps:
+            if start <= addr < end:
+                return path, addr - start + offset
+        return None
+
+    def is_ecall(self, addr):
+        place = self.place(addr)
+        if not place or not os.path.exists(place[0]):
+            return False
+        with open(place[0], 'rb') as f:
+            f.seek(place[1])
+            return f.read(4) == b'\x73\0\0\0'
+
+    def function(self, addr):
+        """(start, end) of the function, or None"""
+        place = self.place(addr)
+        starts, ends, segments = self.load(place[0]) if place else ([], [], [])
+        for seg_offset, vaddr, size in segments:
+            if seg_offset <= place[1] < seg_offset + size:
+                at = place[1] - seg_offset + vaddr
+                i = bisect.bisect_right(starts, at) - 1
+                if i >= 0 and at < ends[i]:
+                    return addr - (at - starts[i]), addr + (ends[i] - at)
+        return None
+
+
+class Walk:
+    """The thread's stack of return addresses, newest last, as its instructions make it"""
+
+    def __init__(self, symbols):
+        self.symbols, self.stack, self.signals = symbols, [], []
+        self.kind, self.last, self.end = '', 0, 0
+        self.unwound = self.handlers = 0
+
+    def pop(self, addr):
+        """Back to the newest that waits at addr: false if there is none"""
+        for i in range(len(self.stack) - 1, -1, -1):
+            if self.stack[i] == addr:
+                del self.stack[i:]
+                return True
+        return False
+
+    def unwind(self, addr):
+        function = self.symbols.function(addr)
+        for i in range(len(self.stack) - 1, -1, -1):
+            if function and function[0] <= self.stack[i] < function[1]:
+                del self.stack[i:]
+                self.unwound += 1
+                return
+
+    def resume(self, addr):
+        """The thread goes on after a trap"""
+        if addr == self.end or (addr == self.end + 4 and self.symbols.is_ecall(self.end)):
+            return
+        if addr in self.signals and self.pop(addr):
+            self.signals.remove(addr)
+            return
+        back = self.end + 4 if self.symbols.is_ecall(self.end) else self.end
+        self.stack.append(back)
+        self.signals.append(back)
+        self.handlers += 1
+
+    def go(self, addr):
+        """The thread goes on here: what the last instruction was says how. Returns an event or None"""
+        if self.kind == 'call':
+            if addr != self.end:
+                self.stack.append(self.end)
+            return 'call', self.last, addr, len(self.stack)
+        if self.kind == 'return':
+            if not self.pop(addr):
+                self.unwind(addr)
+            return 'return', self.last, addr, len(self.stack) + 1
+        if self.kind == 'swap':
+            self.pop(addr)
+            self.stack.append(self.end)
+        return None
+
+    def block(self, addr, insns, size):
+        self.kind = insns[-1][1] if insns else ''
+        self.last = addr + insns[-1][0] if insns else addr
+        self.end = addr + size
+
+
+def instructions(text):
+    code, at, insns = bytes.fromhex(text), 0, []
+    while at < len(code):
+        length, kind = classify(code, at)
+        insns.append((at, kind))
+        at += length
+    return insns, len(code)
+
+
+def walk(w, path):
+    """Yield ('insn', addr) and ('call' or 'return', from, to, depth); w has the stack then"""
+    stopped, first, cache = False, True, {}
+    with open(path, encoding='ascii') as f:
+        for line in f:
+            word = line.split()
+            if word[0] == 'stop':
+                stopped = True
+                continue
+            addr, text = int(word[0], 16), ''.join(word[1:])
+            event = None
+            if not first and stopped:
+                w.resume(addr)
+            elif not first:
+                event = w.go(addr)
+            if event:
+                yield event
+            first = stopped = False
+            if text not in cache:
+                cache[text] = instructions(text)
+            insns, size = cache[text]
+            for at, _ in insns:
+                yield 'insn', addr + at
+            w.block(addr, insns, size)
+
+
+def perf_chains(file):
+    chain = []
+    for line in file:
+        word = line.split()
+        if word:
+            chain.append(int(word[0], 16))
+        elif chain:
+            yield chain
+            chain = []
+    if chain:
+        yield chain
+
+
+def perf_calls(file):
+    """The name is indented by 4 blanks for each depth, and where it is a number, it has 16 digits"""
+    base = None
+    for line in file:
+        m = re.match(r'^ *((?:tr strt|tr end|call|return|[a-z]+)(?: [a-z]+)*)( +)(.*?) +([0-9a-f]+) => +([0-9a-f]+)', line)
+        if not m:
+            raise SystemExit(f'what is this? {line}')
+        column = m.start(3) - (16 - len(m.group(3)) if re.fullmatch('[0-9a-f]{4,16}', m.group(3)) else 0)
+        # the first of all is where trace starts
+        base = column if base is None else base
+        if m.group(1) in ('call', 'return'):
+            yield m.group(1), int(m.group(4), 16), int(m.group(5), 16), (column - base) // 4
+
+
+def compare(wanted, got, show):
+    right = wrong = 0
+    for number, want in enumerate(wanted):
+        have = next(got, None)
+        right += have == want
+        if have != want:
+            wrong += 1
+            if wrong <= SHOWN:
+                print(f'{number}: perf has {show(have)}\n{" " * len(str(number))}  it was {show(want)}')
+    for have in got:
+        wrong += 1
+    return right, wrong
+
+
+def show_numbers(what):
+    if what is None:
+        return 'nothing'
+    return ' '.join(f'{n:x}' if isinstance(n, int) else n for n in what[:12])
+
+
+def chains(w, path, period):
+    count = 0
+    for event in walk(w, path):
+        if event[0] == 'insn':
+            count += 1
+            if count % period == 0:
+                yield [event[1]] + w.stack[::-1]
+
+
+def main():
+    what, blocks, period, maps, symfs = sys.argv[1:]
+    w = Walk(Symbols(maps, symfs))
+    if what == 'chains':
+        right, wrong = compare(chains(w, blocks, int(period)), perf_chains(sys.stdin), show_numbers)
+    else:
+        right, wrong = compare((e for e in walk(w, blocks) if e[0] != 'insn'), perf_calls(sys.stdin), show_numbers)
+    print(f'{right} {what} as they were, {wrong} wrong; {w.handlers} signals, {w.unwound} times unwound')
+    return 1 if wrong or not right else 0
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 6:
+        sys.exit(__doc__)
+    sys.exit(main())
