@@ -13,7 +13,7 @@ host=$O/perf/7.2/x86_64/perf
 make -C "$top" tool guest-tools plugin modules MVERS="$kernel" >"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" "$kernel" riscv64 >>"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
-plan 12
+plan 15
 
 rm -rf "$dir" && mkdir -p "$dir/out"
 cat >"$dir/out/record" <<'E2'
@@ -30,10 +30,12 @@ perf --buildid-dir /tmp/debug script -i true.data --itrace=be -F comm,tid,cpu,ti
 	>/tmp/true.guest 2>/out/guest.err
 # all CPUs, kernel included
 record --kcore -a -m,16M -e ntrace// -o all.data -- sh -c 'ls -lR /usr/lib/riscv64-linux-gnu >/dev/null; sort /etc/passwd' || exit 1
+# machine mode too: perf stat asks the firmware for a counter
+record --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 # what cannot be
 perf record -e ntrace/mode=5/ -o no.data -- true 2>/out/refused && exit 1
 perf record -k mono -e ntrace// -o no.data -- true 2>>/out/refused && exit 1
-cp -r one.data true.data true.guest all.data debug /out
+cp -r one.data true.data true.guest all.data firmware.data debug /out
 E2
 
 # apart, as most of what ran is not in it: the truth would miss it
@@ -58,6 +60,12 @@ cp -a "$O/root/guest/." "$symfs/"
 cp "$O/perf/$kernel/riscv64/perf" "$symfs/usr/bin/perf"
 rm -rf "$symfs/.debug" && cp -a "$dir/out/debug" "$symfs/.debug"
 
+# OpenSBI is at the start of memory
+printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
+: >"$tap_tmp/no-config"
+PERF_CONFIG=$tap_tmp/config
+export PERF_CONFIG
+
 script() { "$host" script --symfs "$symfs" "$@" 2>"$tap_tmp/err"; }
 
 # The code that was executed, as `ntrace verify` takes it. The truth is by hart; Linux
@@ -71,7 +79,7 @@ ranges() {
 }
 
 verify() {
-	{ ranges one.data; ranges true.data; ranges all.data; } |
+	{ ranges one.data; ranges true.data; ranges all.data; ranges firmware.data; } |
 		"$O/bin/ntrace" verify --truth "$dir/truth/hart0.truth" --truth "$dir/truth/hart1.truth" --decoded - |
 		tee "$tap_tmp/verified"
 }
@@ -89,6 +97,22 @@ figure "decoded is what ran: $last"
 ok "decoded is what ran, in order, on each hart" \
 	grep -q '^[1-9][0-9]* instructions compared, 0 differences, .* 0 missing' "$tap_tmp/verified"
 ok "millions of instructions were compared" [ "$(echo "$last" | awk '{ print $1 + 0 }')" -gt 5000000 ]
+
+# from the start of memory to its end, where no program of the guest is
+in_firmware() { awk 'length($1) == 8 && $1 ~ /^8/ || length($3) == 8 && $3 ~ /^8/'; }
+is "no errors with the firmware's ELF file" "$(errors firmware.data)" 0
+script -i "$dir/out/firmware.data" --itrace=be -F ip,addr >"$tap_tmp/with"
+figure "branches in the firmware, which the truth has: $(in_firmware <"$tap_tmp/with" | wc -l)"
+ok "and there is code of it" [ "$(in_firmware <"$tap_tmp/with" | wc -l)" -gt 1000 ]
+without_firmware() {
+	PERF_CONFIG=$tap_tmp/no-config script -i "$dir/out/firmware.data" --itrace=be -F ip,addr >"$tap_tmp/without"
+	grep 'instruction trace error' "$tap_tmp/without"
+	[ "$(grep -c 'code 4: \[firmware\] is not known: set ntrace.firmware' "$tap_tmp/without")" -eq 1 ] || return
+	# what was called before a gap cannot be returned to by itself behind it
+	! grep 'instruction trace error' "$tap_tmp/without" | grep -v 'code 4:\|code 40:' || return
+	python3 "$top/tests/perf/gaps.py" "$tap_tmp/with" "$tap_tmp/without"
+}
+ok "without it: one error with the name, gaps, and no false path" without_firmware
 
 script -i "$dir/out/true.data" --itrace=be -F comm,tid,cpu,time,ip,sym,addr >"$tap_tmp/host"
 figure "branches of a small program: $(wc -l <"$tap_tmp/host") lines"
