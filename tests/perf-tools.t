@@ -6,7 +6,7 @@
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
-plan 18
+plan 22
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/good.data" good || exit
 
@@ -38,4 +38,33 @@ for kver in 6.12 7.2; do
 	ok "$kver: source lines" has 'calls.S:[0-9]+' \
 		perf script -i "$tap_tmp/good.data" --itrace=i1i -F ip,sym,srcline
 done
+
+# ---- a database by the kernel's own script, with Python's SQLite in the place of Qt's
+build_scripts() {
+	[ -e "$(python3-config --includes 2>/dev/null | sed 's/^-I//;s/ .*//')/Python.h" ] || return
+	SCRIPTS=1 "$top/tools/perf/build.sh" 7.2 x86_64
+}
+export_db() {
+	PERF_EXEC_PATH=$O/root/linux-7.2/tools/perf PYTHONPATH=$data/qt PYTHONDONTWRITEBYTECODE=1 \
+		"$O/perf/7.2/x86_64-scripts/perf" script -i "$tap_tmp/good.data" --itrace=be \
+		-s "$O/root/linux-7.2/tools/perf/scripts/python/export-to-sqlite.py" "$tap_tmp/db" branches calls
+}
+rows() { python3 -c 'import sqlite3, sys
+for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
+	print(*row)' "$tap_tmp/db" "$1"; }
+kver=7.2
+if build_scripts >"$tap_tmp/build" 2>&1; then
+	ok "export-to-sqlite.py" export_db
+	is "as many branches as perf script prints" "$(rows 'SELECT count(*) FROM samples WHERE id > 0')" \
+		"$(perf script -i "$tap_tmp/good.data" --itrace=b -F ip | grep -c .)"
+	is "from where to where" "$(rows 'SELECT ip_hex, to_ip_hex FROM samples_view WHERE id > 0' | awk '{ print $1, $2 }')" \
+		"$(perf script -i "$tap_tmp/good.data" --itrace=b -F ip,addr | awk '{ print $1, $3 }')"
+	is "calls that returned, by function" \
+		"$(rows "SELECT symbol, count(*) FROM calls_view WHERE flags = '' AND id > 0 GROUP BY symbol" | paste -sd' ')" \
+		"inner 3 outer 3"
+else
+	tail -n 3 "$tap_tmp/build"
+	for name in "export-to-sqlite.py" "as many branches as perf script prints" "from where to where" \
+		"calls that returned, by function"; do skip "$name" "no python3-dev"; done
+fi
 done_testing

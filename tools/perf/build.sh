@@ -7,6 +7,7 @@
 #   KSRC=DIR      the kernel source; default build/root/linux-KVER
 #   SYSROOT=DIR   riscv64 libraries for cross building; default build/root/sysroot
 #   SANITIZE=1    with address and undefined behaviour sanitizers, in perf/KVER/ARCH-sanitized
+#   SCRIPTS=1     with Python (python3-dev) for perf script -s, in perf/KVER/ARCH-scripts
 #   O=DIR         where perf/KVER/ARCH/perf goes; default build
 #
 # The source is not touched: what perf needs of it is copied to the cache, in a
@@ -39,6 +40,8 @@ flags="WERROR=0 NO_LIBPYTHON=1 NO_LIBPERL=1 NO_JVMTI=1 NO_LIBUNWIND=1 NO_LIBBABE
 	NO_LIBPFM4=1 NO_LIBDEBUGINFOD=1 NO_LIBLLVM=1 NO_CAPSTONE=1 NO_RUST=1 NO_SHELLCHECK=1
 	BUILD_BPF_SKEL=0 JEVENTS_ARCH=none"
 [ "$kver" != 6.12 ] || flags="$flags NO_LIBZSTD=1"
+# a script is run by perf, and needs no module of it
+[ -z "${SCRIPTS:-}" ] || flags=$(echo "$flags" | sed 's/NO_LIBPYTHON=1/LANG_BINDINGS=/')
 [ -z "${SANITIZE:-}" ] || flags="$flags DEBUG=1 EXTRA_CFLAGS=-fsanitize=address,undefined"
 case $arch in
 x86_64)
@@ -56,7 +59,7 @@ command -v "$cc" >/dev/null || die "no compiler $cc"
 key=$({ echo "$ksrc $version $arch $sysroot" $flags; "$cc" -v 2>&1 | tail -n 1; cat "$patch"; } | sha256sum | cut -c1-16)
 dir=$cache/$kver-$arch-$key
 src=$dir/src out=$dir/obj
-result=$O/perf/$kver/$arch${SANITIZE:+-sanitized}/perf
+result=$O/perf/$kver/$arch${SANITIZE:+-sanitized}${SCRIPTS:+-scripts}/perf
 mkdir -p "$out" "${result%/*}"
 exec 9>"$dir/lock"
 flock 9
