@@ -73,6 +73,7 @@ struct ntrace_map {
 
 /**
  * struct ntrace_buf - an AUX area
+ * @id: no other has had it
  * @pages: its pages, kernel addresses; perf's array
  * @size: bytes
  * @overwrite: snapshot mode
@@ -81,6 +82,7 @@ struct ntrace_map {
  * @maps: for each sink, by its index; NULL where not needed
  */
 struct ntrace_buf {
+	u64			id;
 	void			**pages;
 	unsigned long		size;
 	bool			overwrite;
@@ -166,6 +168,7 @@ static void ntrace_buf_free(struct ntrace_buf *buf)
 void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
 	unsigned int i, nr_sinks = ntrace_nr_sinks();
+	static atomic64_t ids = ATOMIC64_INIT(0);
 	struct ntrace_encoder *enc = NULL;
 	struct ntrace_buf *buf;
 
@@ -178,6 +181,7 @@ void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, boo
 	buf = kzalloc(struct_size(buf, maps, nr_sinks), GFP_KERNEL);
 	if (!buf)
 		return NULL;
+	buf->id = atomic64_inc_return(&ids);
 	buf->pages = pages;
 	buf->size = (unsigned long)nr_pages << PAGE_SHIFT;
 	buf->overwrite = overwrite;
@@ -383,59 +387,66 @@ static void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsig
 	ntrace_reverse(buf, start, end);
 }
 
-/* Bytes that the window of a stopped SMEM sink holds; sets @lost if some are missing */
-static unsigned long ntrace_collect_smem(struct ntrace_session *s, struct ntrace_buf *buf,
-					 bool *lost)
+/* The sink came to the end of its window; sets PARTIAL if trace is missing */
+static noinline unsigned long ntrace_collect_wrapped(struct ntrace_session *s, unsigned long written)
 {
-	const struct ntrace_sink *sink = s->enc->sink;
-	unsigned long size = s->win.end - s->win.start, used, written;
-	struct device *dev = sink->comp.dev;
-	bool wrapped;
+	unsigned long size = s->win.end - s->win.start, used;
+	struct ntrace_sink *sink = s->enc->sink;
+	struct ntrace_buf *buf = s->buf;
 
-	written = ntrace_ramsink_written(sink, &s->win, &wrapped);
-	if (!wrapped && written >= s->first) {
-		used = written - s->first;
-		dma_sync_single_for_cpu(dev, s->win.wp, used, DMA_FROM_DEVICE);
-		return used;
-	}
-
+	sink->holds = NULL;
 	if (s->win.circular) {
-		dma_sync_single_for_cpu(dev, s->win.start, size, DMA_FROM_DEVICE);
+		dma_sync_single_for_cpu(sink->comp.dev, s->win.start, size, DMA_FROM_DEVICE);
 		/* once around at least; the head is where the write pointer is */
 		return written + size - s->first;
 	}
 
-	*lost = true;
+	perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 	used = size - s->first;
-	dma_sync_single_for_cpu(dev, s->win.wp, used, DMA_FROM_DEVICE);
+	dma_sync_single_for_cpu(sink->comp.dev, s->win.wp, used, DMA_FROM_DEVICE);
 	if (!s->win.stop)
 		ntrace_buf_unwrap(buf, s->offset, s->offset + written, s->offset + size);
 	return used;
 }
 
-/* Copy from SRAM to the head, as much as there is room for */
-static unsigned long ntrace_collect_sram(struct ntrace_session *s, struct ntrace_buf *buf,
-					 bool *lost)
+/* Bytes that the window of a stopped SMEM sink holds */
+static __always_inline unsigned long ntrace_collect_smem(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
+	unsigned long used, written;
+	bool wrapped;
+
+	written = ntrace_ramsink_written(sink, &s->win, &wrapped);
+	if (unlikely(wrapped || written < s->first))
+		return ntrace_collect_wrapped(s, written);
+	used = written - s->first;
+	dma_sync_single_for_cpu(sink->comp.dev, s->win.wp, used, DMA_FROM_DEVICE);
+	s->win.wp += used;
+	s->first = written;
+	return used;
+}
+
+/* Copy from SRAM to the head, as much as there is room for; PARTIAL if that is not all */
+static noinline unsigned long ntrace_collect_sram(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+	struct ntrace_buf *buf = s->buf;
 	unsigned long size = s->win.end - s->win.start, head, used, n, done;
 	bool wrapped;
 	u32 from;
 
 	used = ntrace_ramsink_written(sink, &s->win, &wrapped);
 	from = wrapped ? used : 0;
-	if (wrapped) {
+	if (wrapped)
 		used = size;
-		*lost = !buf->overwrite;
-	}
 	if (buf->overwrite) {
 		if (used > buf->size) {
 			from = (from + used - buf->size) % size;
 			used = buf->size;
 		}
-	} else if (used > s->handle.size) {
-		used = ALIGN_DOWN(s->handle.size, 4);
-		*lost = true;
+	} else if (wrapped || used > s->handle.size) {
+		used = min(used, ALIGN_DOWN(s->handle.size, 4));
+		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 	}
 
 	head = s->handle.head;
@@ -453,40 +464,77 @@ static unsigned long ntrace_collect_sram(struct ntrace_session *s, struct ntrace
  * The sink has stopped: what it wrote is ready to be handed over. Sets flags of
  * the handle. Returns the bytes.
  */
-static unsigned long ntrace_session_collect(struct ntrace_session *s, int stopped)
+static __always_inline unsigned long ntrace_session_collect(struct ntrace_session *s, int stopped)
 {
-	struct ntrace_buf *buf = perf_get_aux(&s->handle);
 	struct ntrace_sink *sink = s->enc->sink;
+	struct ntrace_buf *buf = s->buf;
 	unsigned long used = 0;
-	bool lost = false;
 
+	/* It said that it is empty: what follows sees what it wrote */
+	mb();
 	if (unlikely(sink->comp.stuck && sink->smem))
 		buf->leak = true;
 	else if (sink->smem)
-		used = ntrace_collect_smem(s, buf, &lost);
+		used = ntrace_collect_smem(s);
 	else
-		used = ntrace_collect_sram(s, buf, &lost);
+		used = ntrace_collect_sram(s);
 
-	if (lost || stopped)
+	if (unlikely(stopped))
 		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 
 	used += s->pad;
+	s->next = s->handle.head + used;
 	if (buf->overwrite)
 		s->handle.head += used;
 	return min(used, buf->size);
 }
 
-/* A window in the AUX area of @s for its sink and all members of that */
-static int ntrace_session_run(struct ntrace_session *s)
+/*
+ * May the sink go on in its window, where it stopped? It may if nobody else has
+ * used its registers or the AUX area since, and the part that is left does not
+ * make a stop necessary soon. Then no register need be written for it.
+ */
+static __always_inline bool ntrace_session_may_continue(const struct ntrace_session *s)
 {
-	struct ntrace_buf *buf = perf_get_aux(&s->handle);
+	if (s->enc->sink->holds != s || s->buf_id != s->buf->id || s->next != s->handle.head)
+		return false;
+	if (s->win.circular)
+		return true;
+	return s->win.stop == ntrace_session_may_stop(s) &&
+	       s->first <= (s->win.end - s->win.start) / 2;
+}
+
+/* Open a window at the head, and point the sink to it */
+static noinline int ntrace_session_renew(struct ntrace_session *s)
+{
 	struct ntrace_sink *sink = s->enc->sink;
+	struct ntrace_buf *buf = s->buf;
 	int ret;
 
 	ret = sink->smem ? ntrace_window_smem(s, buf) : ntrace_window_sram(s, buf);
 	if (!ret)
 		ret = ntrace_sink_start(sink, &s->win);
 	if (ret)
+		return ret;
+	s->buf_id = buf->id;
+	/* An SRAM sink begins anew each time */
+	sink->holds = sink->smem ? s : NULL;
+	return 0;
+}
+
+/* A window in the AUX area of @s for its sink and all members of that */
+static __always_inline int ntrace_session_run(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+	int ret;
+
+	if (likely(ntrace_session_may_continue(s))) {
+		s->pad = 0;
+		ret = ntrace_sink_start(sink, NULL);
+	} else {
+		ret = ntrace_session_renew(s);
+	}
+	if (unlikely(ret))
 		return ret;
 	s->filled = s->first;
 	s->period = ns_to_ktime(clamp_t(u64, s->win.end - s->win.wp,
@@ -495,20 +543,26 @@ static int ntrace_session_run(struct ntrace_session *s)
 	return 0;
 }
 
-/*
- * The owner of a sink is done; another member's memory is used from now on. If
- * that is not possible, the timers of the members sort it out.
- */
-static void ntrace_session_leave(struct ntrace_session *s)
+/* Another member's memory is used from now on, or the timers of the members sort it out */
+static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
 	struct ntrace_encoder *enc;
 
 	list_del_init(&s->enc->member);
-	sink->owner = NULL;
 	list_for_each_entry(enc, &sink->members, member)
 		if (!ntrace_session_run(enc->session))
 			break;
+}
+
+/* The owner of a sink is done */
+static __always_inline void ntrace_session_leave(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+
+	sink->owner = NULL;
+	if (sink->encoders > 1)
+		ntrace_session_hand_on(s);
 }
 
 /*
@@ -527,20 +581,20 @@ static bool ntrace_session_may_share(const struct ntrace_session *a,
 	       !b->filter->nr_ranges && !(a->config & NTRACE_CONFIG_INHIBIT_SRC);
 }
 
-static int ntrace_session_enter(struct ntrace_session *s)
+static __always_inline int ntrace_session_enter(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
 	int ret;
 
-	if (sink->owner) {
+	if (unlikely(sink->owner)) {
 		if (!ntrace_session_may_share(sink->owner, s))
 			return -EBUSY;
 		return ntrace_sink_join(sink, s->enc);
 	}
-	list_add(&s->enc->member, &sink->members);
+	ntrace_sink_add(sink, &s->enc->member);
 	ret = ntrace_session_run(s);
 	if (unlikely(ret))
-		list_del_init(&s->enc->member);
+		ntrace_sink_del(sink, &s->enc->member);
 	return ret;
 }
 
@@ -560,6 +614,17 @@ static bool ntrace_session_due(struct ntrace_session *s)
 	       (long)(s->handle.head + s->pad + written - s->first - s->handle.wakeup) >= 0;
 }
 
+/* No room, or no sink. Say once that trace is missing; a busy sink may be free the next time. */
+static noinline int ntrace_session_refused(struct ntrace_session *s, int ret, bool again)
+{
+	s->waiting = ret == -ENOSPC;
+	if (!again || !s->waiting)
+		perf_aux_output_flag(&s->handle, ret == -EBUSY ? PERF_AUX_FLAG_PARTIAL :
+								 PERF_AUX_FLAG_TRUNCATED);
+	perf_aux_output_end(&s->handle, 0);
+	return s->waiting ? 0 : ret;
+}
+
 /*
  * Trace into the AUX area of the event from now on. Without room there, the
  * event waits for its reader: see ntrace_session_timer().
@@ -568,7 +633,7 @@ static bool ntrace_session_due(struct ntrace_session *s)
  * which perf does when it has read. Linux 6.12 forgets to, but for a task that
  * is switched: there it is the timer that goes on.
  */
-static int ntrace_session_open(struct ntrace_session *s, bool again)
+static __always_inline int ntrace_session_open(struct ntrace_session *s, bool again)
 {
 	int ret;
 
@@ -576,37 +641,42 @@ static int ntrace_session_open(struct ntrace_session *s, bool again)
 	/* A member that is not the owner, or waits for room, is in no hurry */
 	s->period = ns_to_ktime(NTRACE_PERIOD_MAX);
 	/* Without a buffer; some room is always left in one */
-	if (!perf_aux_output_begin(&s->handle, s->event))
+	s->buf = perf_aux_output_begin(&s->handle, s->event);
+	if (unlikely(!s->buf))
 		return -ENOSPC;
 	ret = ntrace_session_enter(s);
 	if (likely(!ret))
 		return 0;
+	return ntrace_session_refused(s, ret, again);
+}
 
-	s->waiting = ret == -ENOSPC;
-	/* Say once that trace is missing; a busy sink may be free the next time */
-	if (!again || !s->waiting)
-		perf_aux_output_flag(&s->handle, ret == -EBUSY ? PERF_AUX_FLAG_PARTIAL :
-								 PERF_AUX_FLAG_TRUNCATED);
-	perf_aux_output_end(&s->handle, 0);
-	return s->waiting ? 0 : ret;
+static noinline int ntrace_session_reopen(struct ntrace_session *s, bool again)
+{
+	return ntrace_session_open(s, again);
+}
+
+/* What there is, of the owner of a sink; that stops */
+static __always_inline unsigned long ntrace_session_take(struct ntrace_session *s)
+{
+	unsigned long used = ntrace_session_collect(s, ntrace_sink_stop(s->enc->sink));
+
+	ntrace_session_leave(s);
+	return used;
 }
 
 /* Hand over what there is, and go on */
 static int ntrace_session_drain(struct ntrace_session *s)
 {
-	unsigned long used = ntrace_session_collect(s, ntrace_sink_stop(s->enc->sink));
-
-	ntrace_session_leave(s);
-	perf_aux_output_end(&s->handle, used);
-	return ntrace_session_open(s, false);
+	perf_aux_output_end(&s->handle, ntrace_session_take(s));
+	return ntrace_session_reopen(s, false);
 }
 
 /* A member whose memory was not fit for the others, see ntrace_session_leave() */
 static int ntrace_session_restart(struct ntrace_session *s)
 {
-	list_del_init(&s->enc->member);
+	ntrace_sink_del(s->enc->sink, &s->enc->member);
 	perf_aux_output_end(&s->handle, 0);
-	return ntrace_session_open(s, false);
+	return ntrace_session_reopen(s, false);
 }
 
 static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
@@ -620,9 +690,9 @@ static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
 		return HRTIMER_NORESTART;
 
 	sink = s->enc->sink;
-	raw_spin_lock(&sink->lock);
+	ntrace_sink_lock(sink);
 	if (s->waiting)
-		ret = ntrace_session_open(s, true);
+		ret = ntrace_session_reopen(s, true);
 	else if (!sink->owner)
 		ret = ntrace_session_restart(s);
 	else if (sink->owner == s && !s->win.circular && ntrace_session_due(s))
@@ -631,7 +701,7 @@ static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
 		s->event = NULL;
 		event->hw.state |= PERF_HES_STOPPED;
 	}
-	raw_spin_unlock(&sink->lock);
+	ntrace_sink_unlock(sink);
 
 	if (!s->event)
 		return HRTIMER_NORESTART;
@@ -639,6 +709,7 @@ static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
+/* Before the first event */
 void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
 {
 	s->timer_cpu = cpu;
@@ -657,7 +728,6 @@ static void ntrace_session_start_timer(struct ntrace_session *s)
 /**
  * ntrace_session_start - trace into the AUX area of an event
  * @s: of this CPU
- * @enc: of this CPU
  * @event: the event
  * @config: its config
  * @filter: what it traces
@@ -665,25 +735,25 @@ static void ntrace_session_start_timer(struct ntrace_session *s)
  * Context: interrupts off.
  * Return: 0, or a negative error: nothing is traced
  */
-int ntrace_session_start(struct ntrace_session *s, struct ntrace_encoder *enc,
-			 struct perf_event *event, u64 config, const struct ntrace_filter *filter)
+int ntrace_session_start(struct ntrace_session *s, struct perf_event *event, u64 config,
+			 const struct ntrace_filter *filter)
 {
+	struct ntrace_encoder *enc = s->enc;
 	struct ntrace_sink *sink = enc->sink;
-	int ret;
+	int ret = 0;
 
-	s->enc = enc;
 	s->config = config;
 	s->filter = filter;
 	s->event = event;
-	enc->session = s;
 	enc->paused = READ_ONCE(event->hw.aux_paused);
 
-	ret = ntrace_encoder_program(enc, config, filter);
+	if (unlikely(!ntrace_encoder_holds(enc, config, filter)))
+		ret = ntrace_encoder_program(enc, config, filter);
 	if (unlikely(ret))
 		goto fail;
-	raw_spin_lock(&sink->lock);
+	ntrace_sink_lock(sink);
 	ret = ntrace_session_open(s, false);
-	raw_spin_unlock(&sink->lock);
+	ntrace_sink_unlock(sink);
 	if (unlikely(ret))
 		goto fail;
 	ntrace_session_start_timer(s);
@@ -710,16 +780,15 @@ void ntrace_session_stop(struct ntrace_session *s)
 	if (s->waiting)
 		return;
 	sink = s->enc->sink;
-	raw_spin_lock(&sink->lock);
-	if (sink->owner == s) {
-		used = ntrace_session_collect(s, ntrace_sink_stop(sink));
-		ntrace_session_leave(s);
+	ntrace_sink_lock(sink);
+	if (likely(sink->owner == s)) {
+		used = ntrace_session_take(s);
 	} else {
 		on = s->enc->on;
 		if (ntrace_sink_leave(sink, s->enc) || !on)
 			perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_TRUNCATED);
 	}
-	raw_spin_unlock(&sink->lock);
+	ntrace_sink_unlock(sink);
 	perf_aux_output_end(&s->handle, used);
 }
 
@@ -730,9 +799,9 @@ void ntrace_session_pause(struct ntrace_session *s, bool pause)
 	if (!s->event)
 		return;
 	sink = s->enc->sink;
-	raw_spin_lock(&sink->lock);
+	ntrace_sink_lock(sink);
 	s->enc->paused = pause;
 	if (s->enc->on)
 		ntrace_encoder_tracing(s->enc, !pause);
-	raw_spin_unlock(&sink->lock);
+	ntrace_sink_unlock(sink);
 }

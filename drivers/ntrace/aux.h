@@ -8,16 +8,21 @@
 
 #include "ntrace.h"
 
+struct ntrace_buf;
+
 /**
  * struct ntrace_session - an event that traces on a CPU
  * @handle: its output handle
- * @enc: the encoder of the CPU
+ * @buf: the AUX buffer of @handle
+ * @enc: the encoder of the CPU, NULL if there is none
  * @event: the event, NULL if none traces
  * @asleep: the event that was stopped for an idle state
  * @config: its config
  * @filter: what it traces
  * @waiting: for room in its AUX area; @handle is not open
- * @win: the window that the sink writes
+ * @win: the window that the sink writes, or wrote last
+ * @buf_id: of the AUX buffer that @win is in
+ * @next: the head behind what was handed over last
  * @offset: offset of @win.start in the AUX buffer, below its size
  * @first: bytes of @win that were there already, from its start
  * @pad: idle bytes between the head and @first
@@ -31,6 +36,7 @@
  */
 struct ntrace_session {
 	struct perf_output_handle	handle;
+	struct ntrace_buf		*buf;
 	struct ntrace_encoder		*enc;
 	struct perf_event		*event;
 	struct perf_event		*asleep;
@@ -38,6 +44,8 @@ struct ntrace_session {
 	const struct ntrace_filter	*filter;
 	bool				waiting;
 	struct ntrace_window		win;
+	u64				buf_id;
+	unsigned long			next;
 	unsigned long			offset;
 	unsigned long			first;
 	unsigned long			pad;
@@ -50,8 +58,8 @@ struct ntrace_session {
 void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void ntrace_aux_free(void *aux);
 void ntrace_session_init(struct ntrace_session *s, unsigned int cpu);
-int ntrace_session_start(struct ntrace_session *s, struct ntrace_encoder *enc,
-			 struct perf_event *event, u64 config, const struct ntrace_filter *filter);
+int ntrace_session_start(struct ntrace_session *s, struct perf_event *event, u64 config,
+			 const struct ntrace_filter *filter);
 void ntrace_session_stop(struct ntrace_session *s);
 void ntrace_session_pause(struct ntrace_session *s, bool pause);
 

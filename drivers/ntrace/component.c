@@ -71,7 +71,7 @@ static int ntrace_comp_wait_sleeping(struct ntrace_comp *comp, u32 mask, u32 wan
 }
 
 /* May be called with interrupts off. Most hardware answers at the first read. */
-static int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want)
+int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want)
 {
 	u32 val = ntrace_read(comp, TR_CONTROL);
 
@@ -150,26 +150,6 @@ int ntrace_comp_identify(struct ntrace_comp *comp)
 			&comp->addr, comp->type, comp->impl);
 		return -ENODEV;
 	}
-}
-
-int ntrace_comp_enable(struct ntrace_comp *comp)
-{
-	comp->control |= TR_CONTROL_ENABLE;
-	ntrace_write(comp, TR_CONTROL, comp->control);
-	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE, TR_CONTROL_ENABLE);
-}
-
-/*
- * Enable 1 -> 0 flushes; the component is done when it says that it is empty.
- * Without @flush, what it holds has nowhere to go.
- */
-int ntrace_comp_disable(struct ntrace_comp *comp, bool flush)
-{
-	u32 empty = flush ? TR_CONTROL_EMPTY : 0;
-
-	comp->control &= ~TR_CONTROL_ENABLE;
-	ntrace_write(comp, TR_CONTROL, comp->control);
-	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE | empty, empty);
 }
 
 /* After its power was off. Its other registers are undefined then. */

@@ -7,7 +7,7 @@
  * exported to modules by name, but can be looked up.
  *
  * The CSR is part of the Debug specification's Sdtrig, optional, and may be
- * closed by the firmware (Smstateen): it is tried, once on each CPU, with an
+ * closed by the firmware (Smstateen): it is tried, and always written, with an
  * access that survives the illegal instruction exception.
  */
 #include <linux/sched.h>
@@ -24,38 +24,29 @@
 static DEFINE_MUTEX(ntrace_context_mutex);
 static struct tracepoint *ntrace_tp_switch;
 static unsigned int ntrace_context_users;
-static bool ntrace_context_hooked;
+/* The hook that is registered, NULL if there is none */
+static void *ntrace_context_hook;
 /* CPUs that were tried, and of these the ones that have the CSR */
 static struct cpumask ntrace_context_tried;
 static struct cpumask ntrace_context_present;
-/* The thread of the last switch, -1 before the first that was seen */
-static DEFINE_PER_CPU(pid_t, ntrace_context_thread) = -1;
 
-static void ntrace_scontext_write(unsigned long val)
+/* False if it traps: then nothing was written */
+static __always_inline bool ntrace_scontext_write(unsigned long val)
 {
-	asm volatile("csrw " NTRACE_CSR_SCONTEXT ", %0" : : "r" (val) : "memory");
+	asm goto("1:	csrw " NTRACE_CSR_SCONTEXT ", %0\n"
+		 _ASM_EXTABLE(1b, %l[trapped])
+		 : : "r" (val) : "memory" : trapped);
+	return true;
+trapped:
+	return false;
 }
 
-/* csrr that leaves 0 in @ok if it traps */
-static bool ntrace_scontext_try(void)
-{
-	unsigned long ok = 0, val;
-
-	asm volatile("1:	csrr %1, " NTRACE_CSR_SCONTEXT "\n"
-		     "2:	csrw " NTRACE_CSR_SCONTEXT ", %1\n"
-		     "	li %0, 1\n"
-		     "3:\n"
-		     _ASM_EXTABLE(1b, 3b)
-		     _ASM_EXTABLE(2b, 3b)
-		     : "+r" (ok), "=&r" (val) : : "memory");
-	return ok;
-}
-
+/* Interrupts are off: current is the thread that runs, and no other comes between */
 static void ntrace_context_try(void *unused)
 {
 	unsigned int cpu = smp_processor_id();
 
-	if (ntrace_scontext_try())
+	if (ntrace_scontext_write(task_pid_nr(current)))
 		cpumask_set_cpu(cpu, &ntrace_context_present);
 	else
 		cpumask_clear_cpu(cpu, &ntrace_context_present);
@@ -66,6 +57,13 @@ static void ntrace_context_try(void *unused)
 void ntrace_context_probe(unsigned int cpu)
 {
 	smp_call_function_single(cpu, ntrace_context_try, NULL, 1);
+}
+
+/* This CPU may have lost its state. Interrupts are off. */
+void ntrace_context_restore(void)
+{
+	if (cpumask_test_cpu(smp_processor_id(), &ntrace_context_present))
+		ntrace_scontext_write(task_pid_nr(current));
 }
 
 static void ntrace_context_find(struct tracepoint *tp, void *unused)
@@ -88,43 +86,47 @@ const char *ntrace_context_missing(void)
 	return NULL;
 }
 
-/*
- * Write what runs now: when tracing starts, and after a CPU lost its state. An
- * event of a cgroup starts within a switch, where current is still the old task.
- */
-void ntrace_context_prime(void)
-{
-	pid_t thread = __this_cpu_read(ntrace_context_thread);
-
-	if (cpumask_test_cpu(smp_processor_id(), &ntrace_context_present))
-		ntrace_scontext_write(thread < 0 ? task_pid_nr(current) : thread);
-}
-
 /* Runs with the runqueue locked and interrupts off, just before the switch */
 static notrace void ntrace_context_switch(void *data, bool preempt, struct task_struct *prev,
 					  struct task_struct *next, unsigned int prev_state)
 {
-	pid_t thread = task_pid_nr(next);
+	ntrace_scontext_write(task_pid_nr(next));
+}
 
-	__this_cpu_write(ntrace_context_thread, thread);
-	if (likely(cpumask_test_cpu(smp_processor_id(), &ntrace_context_present)))
-		ntrace_scontext_write(thread);
+/* The same where some CPUs have no scontext: a trap at each switch would be dear */
+static notrace void ntrace_context_switch_some(void *data, bool preempt, struct task_struct *prev,
+					       struct task_struct *next, unsigned int prev_state)
+{
+	if (cpumask_test_cpu(smp_processor_id(), &ntrace_context_present))
+		ntrace_scontext_write(task_pid_nr(next));
+}
+
+/* From now on scontext is the thread that runs, on each CPU that has it */
+static int ntrace_context_register(void)
+{
+	void *hook = ntrace_context_switch;
+	int ret;
+
+	on_each_cpu(ntrace_context_try, NULL, 1);
+	if (!cpumask_subset(cpu_possible_mask, &ntrace_context_present))
+		hook = ntrace_context_switch_some;
+	ret = tracepoint_probe_register(ntrace_tp_switch, hook, NULL);
+	if (ret)
+		return ret;
+	/* Switches before the hook was there */
+	on_each_cpu(ntrace_context_try, NULL, 1);
+	ntrace_context_hook = hook;
+	return 0;
 }
 
 /* An event wants scontext; may sleep. 0 also where there is none to write. */
 int ntrace_context_get(void)
 {
-	unsigned int cpu;
 	int ret = 0;
 
 	mutex_lock(&ntrace_context_mutex);
-	if (!ntrace_context_hooked && !ntrace_context_missing()) {
-		ret = tracepoint_probe_register(ntrace_tp_switch, ntrace_context_switch, NULL);
-		ntrace_context_hooked = !ret;
-		/* what an earlier hook left; no event is there yet to use it */
-		for_each_possible_cpu(cpu)
-			per_cpu(ntrace_context_thread, cpu) = -1;
-	}
+	if (!ntrace_context_hook && !ntrace_context_missing())
+		ret = ntrace_context_register();
 	if (!ret)
 		ntrace_context_users++;
 	mutex_unlock(&ntrace_context_mutex);
@@ -134,9 +136,9 @@ int ntrace_context_get(void)
 void ntrace_context_put(void)
 {
 	mutex_lock(&ntrace_context_mutex);
-	if (!--ntrace_context_users && ntrace_context_hooked) {
-		tracepoint_probe_unregister(ntrace_tp_switch, ntrace_context_switch, NULL);
-		ntrace_context_hooked = false;
+	if (!--ntrace_context_users && ntrace_context_hook) {
+		tracepoint_probe_unregister(ntrace_tp_switch, ntrace_context_hook, NULL);
+		ntrace_context_hook = NULL;
 	}
 	mutex_unlock(&ntrace_context_mutex);
 }

@@ -499,27 +499,15 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 	return ntrace_read(comp, TR_TE_INST_FILTERS) == used ? 0 : -EIO;
 }
 
-static bool ntrace_filter_equal(const struct ntrace_filter *a, const struct ntrace_filter *b)
-{
-	return a->priv == b->priv && a->nr_ranges == b->nr_ranges &&
-	       (!a->nr_ranges ||
-		!memcmp(a->ranges, b->ranges, a->nr_ranges * sizeof(a->ranges[0])));
-}
-
 /*
- * Write a config that ntrace_encoder_check() accepted, while disabled. Kept
- * until another comes: a task switch does not pay for it. -EIO if the hardware
- * does not take what it took when it was probed.
+ * Write a config that ntrace_encoder_check() accepted, while disabled. -EIO if
+ * the hardware does not take what it took when it was probed.
  */
 int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 			   const struct ntrace_filter *filter)
 {
 	struct ntrace_comp *comp = &enc->comp;
 	u32 control, features, ts = TR_TS_ACTIVE | TR_TS_COUNT;
-
-	if (enc->programmed && enc->config == config &&
-	    ntrace_filter_equal(&enc->filter, filter))
-		return 0;
 
 	enc->programmed = false;
 	enc->config = config;
@@ -556,14 +544,4 @@ int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 		return -EIO;
 	enc->programmed = true;
 	return 0;
-}
-
-/* trTeInstTracing is written after trTeEnable (chapter "Enabling and Disabling") */
-void ntrace_encoder_tracing(struct ntrace_encoder *enc, bool on)
-{
-	if (on)
-		enc->comp.control |= TR_TE_INST_TRACING;
-	else
-		enc->comp.control &= ~TR_TE_INST_TRACING;
-	ntrace_write(&enc->comp, TR_TE_CONTROL, enc->comp.control);
 }

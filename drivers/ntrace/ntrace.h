@@ -197,10 +197,14 @@ struct ntrace_window {
  * @min: lowest address that trRamStart takes
  * @max: highest address that trRamLimit takes
  * @index: index among the sinks
- * @encoders: number of encoders whose path ends here
- * @lock: protects what follows, and the registers
- * @members: encoders that trace into it
+ * @encoders: number of encoders whose path ends here; once the PMU is
+ *	registered it only grows from 0
+ * @cpu: of one of them
+ * @lock: protects what follows, and the registers, if @encoders is above 1.
+ *	Else they are touched on the CPU of the encoder only, with interrupts off
+ * @members: encoders that trace into it; always the encoder, if there is but one
  * @owner: whose memory it writes, see aux.c; NULL if nobody traces
+ * @holds: whose window the registers hold, see aux.c; NULL if nobody's
  * @closed: the system goes down, it is not started any more
  */
 struct ntrace_sink {
@@ -213,11 +217,40 @@ struct ntrace_sink {
 	u64			max;
 	unsigned int		index;
 	unsigned int		encoders;
+	unsigned int		cpu;
 	raw_spinlock_t		lock;
 	struct list_head	members;
 	void			*owner;
+	void			*holds;
 	bool			closed;
 };
+
+static inline void ntrace_sink_lock(struct ntrace_sink *sink)
+{
+	if (sink->encoders > 1)
+		raw_spin_lock(&sink->lock);
+}
+
+static inline void ntrace_sink_unlock(struct ntrace_sink *sink)
+{
+	if (sink->encoders > 1) {
+		/* registers were written, and another CPU may be the next */
+		mb();
+		raw_spin_unlock(&sink->lock);
+	}
+}
+
+static inline void ntrace_sink_add(struct ntrace_sink *sink, struct list_head *member)
+{
+	if (sink->encoders > 1)
+		list_add_tail(member, &sink->members);
+}
+
+static inline void ntrace_sink_del(struct ntrace_sink *sink, struct list_head *member)
+{
+	if (sink->encoders > 1)
+		list_del_init(member);
+}
 
 struct ntrace_funnel {
 	struct ntrace_comp	comp;
@@ -228,26 +261,62 @@ struct ntrace_funnel {
 #define to_ntrace_sink(c)	container_of(c, struct ntrace_sink, comp)
 #define to_ntrace_funnel(c)	container_of(c, struct ntrace_funnel, comp)
 
-/* component.c */
+/*
+ * component.c
+ *
+ * Accesses to one component stay in order, and each change of tr??Control is
+ * read back before the next component's. What the sink writes is ordered with
+ * memory in ntrace_ramsink_program() and ntrace_session_collect().
+ */
 static inline u32 ntrace_read(const struct ntrace_comp *comp, unsigned int offset)
 {
-	return readl(comp->base + offset);
+	return readl_relaxed(comp->base + offset);
 }
 
 static inline void ntrace_write(const struct ntrace_comp *comp, unsigned int offset, u32 val)
 {
-	writel(val, comp->base + offset);
+	writel_relaxed(val, comp->base + offset);
 }
 
 const char *ntrace_type_name(unsigned int type);
 const char *ntrace_type_prefix(unsigned int type);
 int ntrace_comp_reset(struct ntrace_comp *comp);
 int ntrace_comp_identify(struct ntrace_comp *comp);
-int ntrace_comp_enable(struct ntrace_comp *comp);
-int ntrace_comp_disable(struct ntrace_comp *comp, bool flush);
+int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want);
 int ntrace_comp_drop(struct ntrace_comp *comp);
 int ntrace_comp_activate(struct ntrace_comp *comp);
 void ntrace_comp_quiesce(struct ntrace_comp *comp);
+
+static inline int ntrace_comp_enable(struct ntrace_comp *comp)
+{
+	comp->control |= TR_CONTROL_ENABLE;
+	ntrace_write(comp, TR_CONTROL, comp->control);
+	if (likely(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE))
+		return 0;
+	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE, TR_CONTROL_ENABLE);
+}
+
+/* Begin to disable: 1 -> 0 flushes. True if that is done, and all is empty. */
+static inline bool ntrace_comp_disable_fast(struct ntrace_comp *comp)
+{
+	comp->control &= ~(TR_CONTROL_ENABLE | TR_TE_INST_TRACING);
+	ntrace_write(comp, TR_CONTROL, comp->control);
+	return likely((ntrace_read(comp, TR_CONTROL) & (TR_CONTROL_ENABLE | TR_CONTROL_EMPTY)) ==
+		      TR_CONTROL_EMPTY);
+}
+
+/*
+ * Without @flush, what the component holds has nowhere to go, and is not waited
+ * for.
+ */
+static inline int ntrace_comp_disable(struct ntrace_comp *comp, bool flush)
+{
+	u32 empty = flush ? TR_CONTROL_EMPTY : 0;
+
+	if (ntrace_comp_disable_fast(comp))
+		return 0;
+	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE | empty, empty);
+}
 
 /* encoder.c */
 int ntrace_encoder_setup(struct ntrace_encoder *enc);
@@ -259,16 +328,52 @@ int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 void ntrace_encoder_drop(struct ntrace_encoder *enc);
 void ntrace_encoder_revive(struct ntrace_encoder *enc);
 int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id);
-void ntrace_encoder_tracing(struct ntrace_encoder *enc, bool on);
 u64 ntrace_encoder_counter(const struct ntrace_encoder *enc);
+
+/* trTeInstTracing is written after trTeEnable (chapter "Enabling and Disabling") */
+static inline void ntrace_encoder_tracing(struct ntrace_encoder *enc, bool on)
+{
+	if (on)
+		enc->comp.control |= TR_TE_INST_TRACING;
+	else
+		enc->comp.control &= ~TR_TE_INST_TRACING;
+	ntrace_write(&enc->comp, TR_TE_CONTROL, enc->comp.control);
+}
+
+/* Do the registers hold @config and @filter? A task switch does not write them again. */
+static inline bool ntrace_encoder_holds(const struct ntrace_encoder *enc, u64 config,
+					const struct ntrace_filter *filter)
+{
+	return enc->programmed && enc->config == config && enc->filter.priv == filter->priv &&
+	       enc->filter.nr_ranges == filter->nr_ranges &&
+	       (!filter->nr_ranges || !memcmp(enc->filter.ranges, filter->ranges,
+					      filter->nr_ranges * sizeof(filter->ranges[0])));
+}
 
 /* ramsink.c */
 int ntrace_ramsink_setup(struct ntrace_sink *sink);
 void ntrace_ramsink_revive(struct ntrace_sink *sink);
 int ntrace_ramsink_program(struct ntrace_sink *sink, const struct ntrace_window *win);
-u32 ntrace_ramsink_written(const struct ntrace_sink *sink, const struct ntrace_window *win,
-			   bool *wrapped);
 void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned int len);
+
+/*
+ * Bytes between the first one of @win and the write pointer. A window is far
+ * below 4 GiB, so that trRamWPLow is enough, and one read of it is consistent
+ * while the sink runs. A pointer outside the window counts as a full one.
+ */
+static inline u32 ntrace_ramsink_written(const struct ntrace_sink *sink,
+					 const struct ntrace_window *win, bool *wrapped)
+{
+	u32 wp = ntrace_read(&sink->comp, TR_RAM_WP_LOW);
+	u32 offset = (wp & TR_RAM_WP_MASK) - lower_32_bits(win->start);
+
+	*wrapped = wp & TR_RAM_WRAP;
+	if (unlikely(offset >= win->end - win->start)) {
+		*wrapped = true;
+		return 0;
+	}
+	return offset;
+}
 
 /* path.c */
 int ntrace_sink_start(struct ntrace_sink *sink, const struct ntrace_window *win);
@@ -291,13 +396,14 @@ const char *ntrace_context_missing(void);
 void ntrace_context_probe(unsigned int cpu);
 int ntrace_context_get(void);
 void ntrace_context_put(void);
-void ntrace_context_prime(void);
+void ntrace_context_restore(void);
 void ntrace_context_exit(void);
 
 /* sysfs.c */
 extern const struct attribute_group *ntrace_encoder_groups[];
 
 /* pmu.c */
+bool ntrace_pmu_is_registered(void);
 int ntrace_pmu_register(void);
 void ntrace_pmu_unregister(void);
 void ntrace_pmu_link(struct ntrace_encoder *enc);

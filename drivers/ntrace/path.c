@@ -6,10 +6,19 @@
  *
  * Several encoders may share a sink. Its window can only be changed while it is
  * disabled, which takes that all of them are: sink->members says which.
+ *
+ * A task switch stops and starts a path: the common case, an encoder with a
+ * sink and nothing between them, is kept short.
  */
 #include <linux/lockdep.h>
 
 #include "ntrace.h"
+
+static void ntrace_sink_assert_locked(const struct ntrace_sink *sink)
+{
+	if (sink->encoders > 1)
+		lockdep_assert_held(&sink->lock);
+}
 
 /* Funnels are shared: the first path through one enables it, the last disables */
 static int ntrace_path_enable_funnel(struct ntrace_comp *comp)
@@ -39,81 +48,103 @@ static int ntrace_path_disable_funnel(struct ntrace_comp *comp, bool flush)
 	return ret;
 }
 
-/* Enable all that is before the sink */
-static int ntrace_path_enable(struct ntrace_encoder *enc)
+static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int first,
+					bool flush, int *ret)
+{
+	unsigned int i;
+	int err;
+
+	for (i = first; i < enc->path_len - 1; i++) {
+		err = ntrace_path_disable_funnel(enc->path[i], flush);
+		*ret = *ret ?: err;
+	}
+}
+
+static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
 {
 	unsigned int i = enc->path_len - 1;
+	int ret = 0;
+
+	while (!ret && --i)
+		ret = ntrace_path_enable_funnel(enc->path[i]);
+	if (ret)
+		ntrace_path_disable_funnels(enc, i + 1, true, &ret);
+	return ret;
+}
+
+/* Enable all that is before the sink */
+static inline int ntrace_path_enable(struct ntrace_encoder *enc)
+{
 	int ret = 0;
 
 	if (unlikely(enc->comp.stuck))
 		return -EIO;
 	if (unlikely(!enc->programmed))
 		ret = ntrace_encoder_program(enc, enc->config, &enc->filter);
+	if (!ret && enc->path_len > 2)
+		ret = ntrace_path_enable_funnels(enc);
 	if (unlikely(ret))
 		return ret;
 
-	while (!ret && --i)
-		ret = ntrace_path_enable_funnel(enc->path[i]);
-	if (!ret)
-		ret = ntrace_comp_enable(&enc->comp);
-	if (unlikely(ret))
-		goto undo;
-
+	ret = ntrace_comp_enable(&enc->comp);
+	if (unlikely(ret)) {
+		ntrace_comp_disable(&enc->comp, true);
+		ntrace_path_disable_funnels(enc, 1, true, &ret);
+		return ret;
+	}
 	enc->on = true;
-	if (!enc->paused)
+	if (likely(!enc->paused))
 		ntrace_encoder_tracing(enc, true);
 	return 0;
-
-undo:
-	if (!i)
-		ntrace_comp_disable(&enc->comp, true);
-	while (++i < enc->path_len - 1)
-		ntrace_path_disable_funnel(enc->path[i], true);
-	return ret;
 }
 
 /*
- * Disable all that is before the sink. Without @flush the sink takes no more:
- * what is still on its way is lost, as is the trace that follows.
+ * Disabling takes a while, or there are funnels. A sink that stopped by itself
+ * at the end of its window takes no more: what is still on its way is lost, as
+ * is the trace that follows.
  */
-static int ntrace_path_disable(struct ntrace_encoder *enc, bool flush)
+static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 {
-	unsigned int i;
-	int ret, err;
+	bool flush = ntrace_read(&enc->sink->comp, TR_CONTROL) & TR_CONTROL_ENABLE;
+	int ret = ntrace_comp_disable(&enc->comp, flush);
 
-	if (!enc->on)
+	if (!flush)
+		ntrace_encoder_drop(enc);
+	ntrace_path_disable_funnels(enc, 1, flush, &ret);
+	return ret;
+}
+
+/* Disable all that is before the sink */
+static inline int ntrace_path_disable(struct ntrace_encoder *enc)
+{
+	if (unlikely(!enc->on))
 		return 0;
 	enc->on = false;
-	enc->comp.control &= ~TR_TE_INST_TRACING;
-	ret = ntrace_comp_disable(&enc->comp, flush);
-	if (unlikely(!flush))
-		ntrace_encoder_drop(enc);
-	for (i = 1; i < enc->path_len - 1; i++) {
-		err = ntrace_path_disable_funnel(enc->path[i], flush);
-		ret = ret ?: err;
-	}
-	return ret;
+	if (ntrace_comp_disable_fast(&enc->comp) && enc->path_len == 2)
+		return 0;
+	return ntrace_path_flush(enc);
 }
 
 /**
  * ntrace_sink_start - enable a sink and its members, the sink first
  * @sink: the sink; its members are programmed
- * @win: the memory that it may write
+ * @win: the memory that it may write; NULL to go on where it stopped
  *
- * Context: sink->lock is held, interrupts are off.
+ * Context: ntrace_sink_lock() is held, interrupts are off.
  * Return: 0, -EIO or -ETIMEDOUT if a component does not answer; nothing is
  * enabled then.
  */
 int ntrace_sink_start(struct ntrace_sink *sink, const struct ntrace_window *win)
 {
 	struct ntrace_encoder *enc;
-	int ret;
+	int ret = 0;
 
-	lockdep_assert_held(&sink->lock);
+	ntrace_sink_assert_locked(sink);
 	if (unlikely(sink->comp.stuck || sink->closed))
 		return -EIO;
 
-	ret = ntrace_ramsink_program(sink, win);
+	if (win)
+		ret = ntrace_ramsink_program(sink, win);
 	if (!ret)
 		ret = ntrace_comp_enable(&sink->comp);
 	if (unlikely(ret))
@@ -128,7 +159,7 @@ int ntrace_sink_start(struct ntrace_sink *sink, const struct ntrace_window *win)
 
 undo:
 	list_for_each_entry_continue_reverse(enc, &sink->members, member)
-		ntrace_path_disable(enc, true);
+		ntrace_path_disable(enc);
 fail:
 	ntrace_comp_disable(&sink->comp, true);
 	return ret;
@@ -138,23 +169,21 @@ fail:
  * ntrace_sink_stop - disable and flush a sink and its members, sources first
  * @sink: the sink
  *
- * Context: sink->lock is held, interrupts are off.
+ * Context: ntrace_sink_lock() is held, interrupts are off.
  * Return: 0 if all that was traced is in memory, else -ETIMEDOUT. If it is the
  * sink that did not answer, sink->comp.stuck is set, and its memory must not be
  * used for anything else.
  */
 int ntrace_sink_stop(struct ntrace_sink *sink)
 {
-	/* A sink that stopped by itself at the end of its window takes no more */
-	bool flush = ntrace_read(&sink->comp, TR_CONTROL) & TR_CONTROL_ENABLE;
 	struct ntrace_encoder *enc;
 	int ret = 0, err;
 
-	lockdep_assert_held(&sink->lock);
+	ntrace_sink_assert_locked(sink);
 	if (unlikely(sink->closed))
 		return 0;
 	list_for_each_entry(enc, &sink->members, member) {
-		err = ntrace_path_disable(enc, flush);
+		err = ntrace_path_disable(enc);
 		ret = ret ?: err;
 	}
 	err = ntrace_comp_disable(&sink->comp, true);
@@ -166,31 +195,30 @@ int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 {
 	int ret = ntrace_path_enable(enc);
 
-	lockdep_assert_held(&sink->lock);
+	ntrace_sink_assert_locked(sink);
 	if (!ret)
-		list_add_tail(&enc->member, &sink->members);
+		ntrace_sink_add(sink, &enc->member);
 	return ret;
 }
 
 /* Take one away; the sink goes on. Context: as above. */
 int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 {
-	bool flush = ntrace_read(&sink->comp, TR_CONTROL) & TR_CONTROL_ENABLE;
-
-	lockdep_assert_held(&sink->lock);
-	list_del_init(&enc->member);
-	return ntrace_path_disable(enc, flush);
+	ntrace_sink_assert_locked(sink);
+	ntrace_sink_del(sink, &enc->member);
+	return ntrace_path_disable(enc);
 }
 
-/* kexec: a sink that is left writing would corrupt the next kernel */
+/*
+ * kexec: a sink that is left writing would corrupt the next kernel.
+ * Context: on the CPU of an encoder, interrupts off.
+ */
 void ntrace_sink_close(struct ntrace_sink *sink)
 {
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&sink->lock, flags);
+	ntrace_sink_lock(sink);
 	ntrace_sink_stop(sink);
 	sink->closed = true;
-	raw_spin_unlock_irqrestore(&sink->lock, flags);
+	ntrace_sink_unlock(sink);
 }
 
 static void ntrace_path_revive(struct ntrace_comp *comp)

@@ -347,27 +347,28 @@ static int ntrace_event_init(struct perf_event *event)
 	return 0;
 }
 
+static __always_inline void ntrace_event_run(struct perf_event *event, struct ntrace_session *s)
+{
+	struct ntrace_event *priv = event->pmu_private;
+
+	event->hw.state = 0;
+	/* A task switch does not pay for what the event has not */
+	if (priv->filter.nr_ranges || !list_empty(&perf_event_addr_filters(event)->list))
+		perf_event_addr_filters_sync(event);
+	if (unlikely(ntrace_session_start(s, event, priv->config, &priv->filter)))
+		event->hw.state = PERF_HES_STOPPED;
+}
+
 static void ntrace_event_start(struct perf_event *event, int flags)
 {
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
-	struct ntrace_event *priv = event->pmu_private;
-	struct hw_perf_event *hwc = &event->hw;
 
-	if (flags & PERF_EF_RESUME) {
+	if (unlikely(flags & PERF_EF_RESUME)) {
 		if (s->event == event)
 			ntrace_session_pause(s, false);
 		return;
 	}
-
-	hwc->state = 0;
-	/* A task switch does not pay for what the event has not */
-	if (priv->filter.nr_ranges || !list_empty(&perf_event_addr_filters(event)->list))
-		perf_event_addr_filters_sync(event);
-	if (priv->config & NTRACE_CONFIG_CONTEXT)
-		ntrace_context_prime();
-	if (ntrace_session_start(s, ntrace_encoder_of(smp_processor_id()), event,
-				 priv->config, &priv->filter))
-		hwc->state = PERF_HES_STOPPED;
+	ntrace_event_run(event, s);
 }
 
 static void ntrace_event_stop(struct perf_event *event, int flags)
@@ -375,7 +376,7 @@ static void ntrace_event_stop(struct perf_event *event, int flags)
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
 	struct hw_perf_event *hwc = &event->hw;
 
-	if (flags & PERF_EF_PAUSE) {
+	if (unlikely(flags & PERF_EF_PAUSE)) {
 		if (s->event == event)
 			ntrace_session_pause(s, true);
 		return;
@@ -392,15 +393,15 @@ static int ntrace_event_add(struct perf_event *event, int flags)
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
 	struct hw_perf_event *hwc = &event->hw;
 
-	if (unlikely(!ntrace_encoder_of(smp_processor_id())))
+	if (unlikely(!s->enc))
 		return -ENODEV;
 	if (unlikely(s->event))
 		return -EBUSY;
 
 	hwc->state = PERF_HES_UPTODATE | PERF_HES_STOPPED;
 	if (flags & PERF_EF_START) {
-		ntrace_event_start(event, 0);
-		if (hwc->state & PERF_HES_STOPPED)
+		ntrace_event_run(event, s);
+		if (unlikely(hwc->state & PERF_HES_STOPPED))
 			return -EIO;
 	}
 	return 0;
@@ -479,7 +480,7 @@ static int ntrace_cpu_online(unsigned int cpu)
 static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
-	struct ntrace_encoder *enc = ntrace_encoder_of(smp_processor_id());
+	struct ntrace_encoder *enc = s->enc;
 	struct perf_event *event = s->event ?: s->asleep;
 
 	if (!enc)
@@ -493,6 +494,7 @@ static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *
 	case CPU_PM_EXIT:
 	case CPU_PM_ENTER_FAILED:
 		ntrace_path_restore(enc);
+		ntrace_context_restore();
 		s->asleep = NULL;
 		if (event)
 			ntrace_event_start(event, 0);
@@ -523,6 +525,20 @@ static struct pmu ntrace_pmu = {
 	.addr_filters_sync	= ntrace_addr_filters_sync,
 };
 
+bool ntrace_pmu_is_registered(void)
+{
+	return ntrace_pmu_registered;
+}
+
+/* The CPU of @enc can be traced from now on */
+static void ntrace_pmu_attach(struct ntrace_encoder *enc)
+{
+	struct ntrace_session *s = per_cpu_ptr(&ntrace_session, enc->cpu);
+
+	enc->session = s;
+	WRITE_ONCE(s->enc, enc);
+}
+
 /* <pmu>/cpuN -> the encoder */
 void ntrace_pmu_link(struct ntrace_encoder *enc)
 {
@@ -530,6 +546,7 @@ void ntrace_pmu_link(struct ntrace_encoder *enc)
 
 	if (!ntrace_pmu_registered)
 		return;
+	ntrace_pmu_attach(enc);
 	snprintf(name, sizeof(name), "cpu%u", enc->cpu);
 	if (sysfs_create_link(&ntrace_pmu.dev->kobj, &enc->comp.dev->kobj, name))
 		dev_warn(enc->comp.dev, "no link %s in sysfs\n", name);
@@ -556,6 +573,8 @@ int ntrace_pmu_register(void)
 
 	for_each_possible_cpu(cpu)
 		ntrace_session_init(per_cpu_ptr(&ntrace_session, cpu), cpu);
+	for_each_cpu(cpu, ntrace_cpus())
+		ntrace_pmu_attach(ntrace_encoder_of(cpu));
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "perf/ntrace:online",
 					ntrace_cpu_online, ntrace_cpu_offline);
 	if (ret < 0)

@@ -135,6 +135,7 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 /* The mode is undefined, after a reset or a loss of power; the rest is written at each start */
 void ntrace_ramsink_revive(struct ntrace_sink *sink)
 {
+	sink->holds = NULL;
 	sink->comp.control = TR_CONTROL_ACTIVE |
 			     FIELD_PREP(TR_RAM_MODE, sink->smem ? TR_RAM_MODE_SMEM :
 								  TR_RAM_MODE_SRAM);
@@ -150,6 +151,9 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, const struct ntrace_window 
 {
 	u64 limit = win->end - sink->align;
 
+	sink->holds = NULL;
+	/* What the CPU wrote there comes before what the sink will write */
+	wmb();
 	sink->comp.control &= ~TR_RAM_STOP_ON_WRAP;
 	if (win->stop)
 		sink->comp.control |= TR_RAM_STOP_ON_WRAP;
@@ -170,25 +174,6 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, const struct ntrace_window 
 		return -EIO;
 	}
 	return 0;
-}
-
-/*
- * Bytes between the first one of @win and the write pointer. A window is far
- * below 4 GiB, so that trRamWPLow is enough, and one read of it is consistent
- * while the sink runs. A pointer outside the window counts as a full one.
- */
-u32 ntrace_ramsink_written(const struct ntrace_sink *sink, const struct ntrace_window *win,
-			   bool *wrapped)
-{
-	u32 wp = ntrace_read(&sink->comp, TR_RAM_WP_LOW);
-	u32 offset = (wp & TR_RAM_WP_MASK) - lower_32_bits(win->start);
-
-	*wrapped = wp & TR_RAM_WRAP;
-	if (unlikely(offset >= win->end - win->start)) {
-		*wrapped = true;
-		return 0;
-	}
-	return offset;
 }
 
 /* Copy from SRAM, from the byte offset @from on, around its end */

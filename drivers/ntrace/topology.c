@@ -16,6 +16,7 @@
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
 #include <linux/sizes.h>
+#include <linux/smp.h>
 
 #include "ntrace.h"
 
@@ -139,6 +140,27 @@ static int ntrace_number_sources(const struct ntrace_sink *sink)
 	return 0;
 }
 
+/*
+ * The encoder of a sink that no other uses is always its member; others come and
+ * go. Nothing traces yet.
+ */
+static void ntrace_share_sink(struct ntrace_sink *sink)
+{
+	unsigned int cpu;
+
+	INIT_LIST_HEAD(&sink->members);
+	for_each_cpu(cpu, &ntrace_cpumask) {
+		struct ntrace_encoder *enc = ntrace_encoders[cpu];
+
+		if (enc->sink != sink)
+			continue;
+		INIT_LIST_HEAD(&enc->member);
+		if (sink->encoders == 1)
+			list_add(&enc->member, &sink->members);
+		sink->cpu = cpu;
+	}
+}
+
 static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 {
 	struct ntrace_comp *at;
@@ -146,10 +168,17 @@ static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 
 	if (enc->path_len || ntrace_encoders[enc->cpu] || !ntrace_build_path(enc, &at, &why))
 		return false;
+	if (enc->sink->encoders && ntrace_pmu_is_registered()) {
+		dev_err(enc->comp.dev, "CPU %u cannot be traced: its encoder was found when %s was in use already\n",
+			enc->cpu, dev_name(enc->sink->comp.dev));
+		enc->path_len = 0;
+		return false;
+	}
 
 	ntrace_encoders[enc->cpu] = enc;
 	cpumask_set_cpu(enc->cpu, &ntrace_cpumask);
 	enc->sink->encoders++;
+	ntrace_share_sink(enc->sink);
 	if (!ntrace_number_sources(enc->sink))
 		return true;
 
@@ -159,6 +188,7 @@ static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 	cpumask_clear_cpu(enc->cpu, &ntrace_cpumask);
 	enc->sink->encoders--;
 	enc->path_len = 0;
+	ntrace_share_sink(enc->sink);
 	ntrace_number_sources(enc->sink);
 	return false;
 }
@@ -356,6 +386,7 @@ static void ntrace_disconnect(struct ntrace_encoder *enc)
 	ntrace_encoders[enc->cpu] = NULL;
 	enc->sink->encoders--;
 	enc->path_len = 0;
+	ntrace_share_sink(enc->sink);
 }
 
 /* No path leads through @comp any more; what is freed next is not looked at again */
@@ -376,6 +407,23 @@ static void ntrace_disconnect_all(const struct ntrace_comp *gone)
 	}
 }
 
+static void ntrace_close_local(void *sink)
+{
+	ntrace_sink_close(sink);
+}
+
+/* Its CPU may be away: then nothing traces there */
+static void ntrace_close_sink(struct ntrace_sink *sink)
+{
+	unsigned long flags;
+
+	if (!smp_call_function_single(sink->cpu, ntrace_close_local, sink, 1))
+		return;
+	local_irq_save(flags);
+	ntrace_sink_close(sink);
+	local_irq_restore(flags);
+}
+
 /* Only when the module goes: bind attributes are suppressed, and no event is left */
 static void ntrace_remove(struct platform_device *pdev)
 {
@@ -389,7 +437,7 @@ static void ntrace_remove(struct platform_device *pdev)
 	ntrace_disconnect_all(&any->comp);
 	list_del(&any->comp.node);
 	if (any->comp.type == TR_COMP_RAMSINK)
-		ntrace_sink_close(&any->sink);
+		ntrace_close_sink(&any->sink);
 	ntrace_comp_quiesce(&any->comp);
 	mutex_unlock(&ntrace_mutex);
 	pm_runtime_put_sync(&pdev->dev);
@@ -400,7 +448,7 @@ static void ntrace_shutdown(struct platform_device *pdev)
 	union ntrace_any *any = platform_get_drvdata(pdev);
 
 	if (any && any->comp.type == TR_COMP_RAMSINK)
-		ntrace_sink_close(&any->sink);
+		ntrace_close_sink(&any->sink);
 }
 
 static const struct of_device_id ntrace_of_match[] = {

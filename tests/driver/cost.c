@@ -19,8 +19,8 @@
 
 #include <linux/ntrace.h>
 
-#define BATCH	64
-#define BATCHES	64
+#define BATCH	8
+#define BATCHES	512
 #define INSTRUCTIONS_PER_TICK	50
 #define PAGE	4096UL
 #define AUX	(1UL << 20)
@@ -105,7 +105,7 @@ static double round_trips(void)
 	unsigned int i, j;
 	char c = 0;
 
-	/* the tick comes now and then: the least of many short stretches is without */
+	/* timers come now and then: the least of many short stretches is without */
 	for (i = 0; i < BATCHES; i++) {
 		read_all();
 		start = ticks();

@@ -483,6 +483,7 @@ static void shared(void)
 	void *ram = fake_ram(&(struct fake_ram_options){ });
 	void *f = fake_funnel(ram, 2);
 
+	sink.encoders = 2;
 	assert_int_equal(bring_up(&sink.comp, ram), 0);
 	assert_int_equal(ntrace_ramsink_setup(&sink), 0);
 	assert_int_equal(bring_up(&funnel.comp, f), 0);

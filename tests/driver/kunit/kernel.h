@@ -32,12 +32,14 @@ static inline int fake_set_mask(struct device *dev, u64 mask)
 }
 
 #undef readl
-#undef writel
+#undef readl_relaxed
+#undef writel_relaxed
 #undef dev_err
 #undef dev_info
 #undef dev_printk
 #define readl				fake_readl
-#define writel				fake_writel
+#define readl_relaxed			fake_readl
+#define writel_relaxed			fake_writel
 #define get_cycles64			fake_cycles
 #define riscv_timebase			shim_timebase
 #define dma_set_mask_and_coherent	fake_set_mask

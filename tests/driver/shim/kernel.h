@@ -36,6 +36,7 @@ typedef uint64_t phys_addr_t;
 #define container_of(p, t, m)	((t *)((char *)(p) - offsetof(t, m)))
 #define likely(x)		(x)
 #define unlikely(x)		(x)
+#define noinline
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define max_t(t, a, b)		max((t)(a), (t)(b))
@@ -99,8 +100,6 @@ struct mutex {
 typedef struct { int held; } raw_spinlock_t;
 
 #define READ_ONCE(x)		(x)
-#define raw_spin_lock_irqsave(lock, flags)	((flags) = 0, raw_spin_lock(lock))
-#define raw_spin_unlock_irqrestore(lock, flags)	((void)(flags), raw_spin_unlock(lock))
 #define lockdep_assert_held(lock)	assert((lock)->held)
 static inline void raw_spin_lock_init(raw_spinlock_t *lock) { lock->held = 0; }
 static inline void raw_spin_lock(raw_spinlock_t *lock) { assert(!lock->held++); }
@@ -121,7 +120,10 @@ u32 fake_readl(const volatile void *addr);
 void fake_writel(u32 val, volatile void *addr);
 u64 fake_cycles(void);
 #define readl		fake_readl
-#define writel		fake_writel
+#define readl_relaxed	fake_readl
+#define writel_relaxed	fake_writel
+#define mb()		((void)0)
+#define wmb()		((void)0)
 #define get_cycles64	fake_cycles
 
 #define readl_poll_timeout(addr, val, cond, sleep, us) ({	\
