@@ -83,6 +83,32 @@ int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want)
 	return ntrace_comp_timed_out(comp, mask, want, val, NTRACE_ENABLE_TIMEOUT_US);
 }
 
+/* Which bits of @try stick when they are written beside @keep */
+u32 ntrace_comp_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try)
+{
+	u32 got;
+
+	ntrace_write(comp, offset, keep | try);
+	got = ntrace_read(comp, offset) & try;
+	ntrace_write(comp, offset, keep);
+	return got;
+}
+
+/* Bitmap of the values that a field takes; FIELD_PREP() wants constant masks */
+u32 ntrace_comp_try_values(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 mask)
+{
+	unsigned int shift = __ffs(mask), v;
+	u32 values = 0;
+
+	for (v = 0; v <= mask >> shift; v++) {
+		ntrace_write(comp, offset, keep | v << shift);
+		if ((ntrace_read(comp, offset) & mask) == v << shift)
+			values |= BIT(v);
+	}
+	ntrace_write(comp, offset, keep);
+	return values;
+}
+
 /* Chapter "Reset and Discovery": 0, wait, 1, wait; leaves the component disabled */
 int ntrace_comp_reset(struct ntrace_comp *comp)
 {

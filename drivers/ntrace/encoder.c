@@ -58,32 +58,6 @@ static u64 ntrace_reg_to_bits(const struct ntrace_bit *bits, unsigned int n, u32
 	return config;
 }
 
-/* Which bits of @try stick when they are written beside @keep */
-static u32 ntrace_try(struct ntrace_encoder *enc, unsigned int offset, u32 keep, u32 try)
-{
-	u32 got;
-
-	ntrace_write(&enc->comp, offset, keep | try);
-	got = ntrace_read(&enc->comp, offset) & try;
-	ntrace_write(&enc->comp, offset, keep);
-	return got;
-}
-
-/* Bitmap of the values that a field takes; FIELD_PREP() wants constant masks */
-static u32 ntrace_try_values(struct ntrace_encoder *enc, unsigned int offset, u32 keep, u32 mask)
-{
-	unsigned int shift = __ffs(mask), v;
-	u32 values = 0;
-
-	for (v = 0; v <= mask >> shift; v++) {
-		ntrace_write(&enc->comp, offset, keep | v << shift);
-		if ((ntrace_read(&enc->comp, offset) & mask) == v << shift)
-			values |= BIT(v);
-	}
-	ntrace_write(&enc->comp, offset, keep);
-	return values;
-}
-
 static int ntrace_encoder_check_protocol(struct ntrace_encoder *enc)
 {
 	unsigned int major = FIELD_GET(TR_TE_PROTOCOL_MAJOR, enc->comp.impl);
@@ -116,18 +90,18 @@ static void ntrace_encoder_probe_control(struct ntrace_encoder *enc)
 	u32 keep = enc->comp.control, sync = 0, all;
 	unsigned int mode;
 
-	caps->modes = ntrace_try_values(enc, TR_TE_CONTROL, keep, TR_TE_INST_MODE);
+	caps->modes = ntrace_comp_try_values(&enc->comp, TR_TE_CONTROL, keep, TR_TE_INST_MODE);
 	caps->modes &= BIT(TR_TE_INST_MODE_BTM) | BIT(TR_TE_INST_MODE_HTM);
 
-	caps->sync_modes = ntrace_try_values(enc, TR_TE_CONTROL, keep, TR_TE_INST_SYNC_MODE);
+	caps->sync_modes = ntrace_comp_try_values(&enc->comp, TR_TE_CONTROL, keep, TR_TE_INST_SYNC_MODE);
 	for (mode = 3; mode && !sync; mode--)
 		if (caps->sync_modes & BIT(mode))
 			sync = FIELD_PREP(TR_TE_INST_SYNC_MODE, mode);
-	caps->sync_max = ntrace_try_values(enc, TR_TE_CONTROL, keep | sync, TR_TE_INST_SYNC_MAX);
+	caps->sync_max = ntrace_comp_try_values(&enc->comp, TR_TE_CONTROL, keep | sync, TR_TE_INST_SYNC_MAX);
 
 	all = ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), ~0ULL);
 	caps->config |= ntrace_reg_to_bits(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits),
-					   ntrace_try(enc, TR_TE_CONTROL, keep, all));
+					   ntrace_comp_try(&enc->comp, TR_TE_CONTROL, keep, all));
 }
 
 static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
@@ -137,7 +111,7 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 	int mode;
 
 	all = ntrace_bits_to_reg(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits), ~0ULL);
-	got = ntrace_try(enc, TR_TE_INST_FEATURES, 0, all);
+	got = ntrace_comp_try(&enc->comp, TR_TE_INST_FEATURES, 0, all);
 
 	/*
 	 * Implicit returns need a trTeInstImplicitReturnMode too. The higher, the
@@ -157,7 +131,7 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 	caps->config |= ntrace_reg_to_bits(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits),
 					   got);
 
-	got = ntrace_try_values(enc, TR_TE_INST_FEATURES, 0, TR_TE_SRC_BITS);
+	got = ntrace_comp_try_values(&enc->comp, TR_TE_INST_FEATURES, 0, TR_TE_SRC_BITS);
 	got &= GENMASK(TR_TE_SRC_BITS_MAX, 0);
 	caps->src_bits = got ? __fls(got) : 0;
 	caps->src_fixed = !(got & BIT(0));
@@ -166,31 +140,19 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 static void ntrace_encoder_probe_timestamp(struct ntrace_encoder *enc)
 {
 	struct ntrace_caps *caps = &enc->caps;
-	unsigned int mode;
-	u32 keep = TR_TS_ACTIVE;
+	struct ntrace_ts ts;
+	u32 mode;
 
-	ntrace_write(&enc->comp, TR_TS_CONTROL, keep);
-	caps->ts_modes = ntrace_try_values(enc, TR_TS_CONTROL, keep, TR_TS_MODE);
-	caps->ts_modes &= GENMASK(TR_TS_MODE_SHARED, TR_TS_MODE_EXTERNAL);
-	caps->ts_width = FIELD_GET(TR_TS_WIDTH, ntrace_read(&enc->comp, TR_TS_CONTROL));
-	if (!caps->ts_modes)
+	ntrace_ts_probe(&enc->comp, &ts);
+	caps->ts_width = ts.width;
+	if (!ts.modes)
 		return;
-
-	mode = __ffs(caps->ts_modes);
-	if (!ntrace_try(enc, TR_TS_CONTROL, keep | FIELD_PREP(TR_TS_MODE, mode), TR_TS_ENABLE)) {
-		caps->ts_modes = 0;
+	mode = FIELD_PREP(TR_TS_MODE, __ffs(ts.modes));
+	if (!ntrace_comp_try(&enc->comp, TR_TS_CONTROL, TR_TS_ACTIVE | mode, TR_TS_ENABLE))
 		return;
-	}
+	caps->ts_modes = ts.modes;
+	caps->ts_prescale = ts.prescale;
 	caps->config |= NTRACE_CONFIG_TIMESTAMP;
-
-	/* The prescaler is for the internal modes */
-	for (mode = TR_TS_MODE_INTERNAL_SYSTEM; mode <= TR_TS_MODE_INTERNAL_CORE; mode++)
-		if (caps->ts_modes & BIT(mode))
-			caps->ts_prescale |=
-				ntrace_try_values(enc, TR_TS_CONTROL,
-						  keep | FIELD_PREP(TR_TS_MODE, mode),
-						  TR_TS_PRESCALE);
-	caps->ts_prescale |= BIT(0);
 }
 
 static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
@@ -199,18 +161,18 @@ static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 	u32 want = TR_TE_FILTER_ENABLE | TR_TE_FILTER_MATCH_PRIVILEGE;
 	unsigned int i, j;
 
-	caps->filters = ntrace_try(enc, TR_TE_INST_FILTERS, 0, TR_TE_INST_FILTERS_MASK);
+	caps->filters = ntrace_comp_try(&enc->comp, TR_TE_INST_FILTERS, 0, TR_TE_INST_FILTERS_MASK);
 	for (i = 0; i < TR_TE_FILTER_MAX; i++) {
 		if (!(caps->filters & BIT(i)))
 			continue;
-		if (!(ntrace_try(enc, TR_TE_FILTER_CONTROL(i), 0, want) & TR_TE_FILTER_ENABLE))
+		if (!(ntrace_comp_try(&enc->comp, TR_TE_FILTER_CONTROL(i), 0, want) & TR_TE_FILTER_ENABLE))
 			caps->filters &= ~BIT(i);
 	}
 	if (!(caps->filters & BIT(0)))
 		return;
 
-	if (ntrace_try(enc, TR_TE_FILTER_CONTROL(0), 0, want) == want)
-		caps->priv = ntrace_try(enc, TR_TE_FILTER_MATCH_INST(0), 0,
+	if (ntrace_comp_try(&enc->comp, TR_TE_FILTER_CONTROL(0), 0, want) == want)
+		caps->priv = ntrace_comp_try(&enc->comp, TR_TE_FILTER_MATCH_INST(0), 0,
 					TR_TE_FILTER_CHOICE_PRIVILEGE);
 
 	for (j = 0; j < TR_TE_COMP_MAX; j++) {
@@ -219,23 +181,10 @@ static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 			    FIELD_PREP(TR_TE_COMP_MATCH_MODE, TR_TE_COMP_MATCH_P_AND_S);
 		u32 comp1 = TR_TE_FILTER_MATCH_COMP1 | FIELD_PREP(TR_TE_FILTER_COMP1, j);
 
-		if (ntrace_try(enc, TR_TE_COMP_CONTROL(j), 0, range) == range &&
-		    ntrace_try(enc, TR_TE_FILTER_CONTROL(0), 0, comp1) == comp1)
+		if (ntrace_comp_try(&enc->comp, TR_TE_COMP_CONTROL(j), 0, range) == range &&
+		    ntrace_comp_try(&enc->comp, TR_TE_FILTER_CONTROL(0), 0, comp1) == comp1)
 			caps->comparators |= BIT(j);
 	}
-}
-
-u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
-{
-	u32 high, low, again = ntrace_read(&enc->comp, TR_TS_COUNTER_HIGH);
-
-	do {
-		high = again;
-		low = ntrace_read(&enc->comp, TR_TS_COUNTER_LOW);
-		again = ntrace_read(&enc->comp, TR_TS_COUNTER_HIGH);
-	} while (high != again);
-
-	return (u64)high << 32 | low;
 }
 
 /*
@@ -249,7 +198,7 @@ static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 
 	for (i = 0; i < 2; i++) {
 		u64 before = get_cycles64();
-		u64 counter = ntrace_encoder_counter(enc);
+		u64 counter = ntrace_ts_counter(&enc->comp);
 		u64 after = get_cycles64();
 
 		if (((counter - before) & mask) > after - before)
@@ -277,19 +226,25 @@ static void ntrace_encoder_count(struct ntrace_encoder *enc)
 {
 	u32 mode = ntrace_encoder_best_ts_mode(enc);
 
+	enc->programmed = false;
 	if (mode)
-		ntrace_write(&enc->comp, TR_TS_CONTROL, TR_TS_ACTIVE | TR_TS_COUNT |
-			     FIELD_PREP(TR_TS_MODE, mode));
+		ntrace_ts_count(&enc->comp, mode, 0);
 }
 
-static void ntrace_encoder_start_counter(struct ntrace_encoder *enc)
+/* How fast the counter runs, as far as that can be known. May sleep. */
+void ntrace_encoder_measure(struct ntrace_encoder *enc)
 {
 	if (!enc->caps.ts_modes)
 		return;
-	ntrace_encoder_count(enc);
 	enc->ts_is_time = ntrace_encoder_ts_is_time(enc);
-	if (enc->ts_is_time)
-		enc->ts_freq = riscv_timebase;
+	enc->ts_freq = enc->ts_is_time ? riscv_timebase : enc->ts_clock;
+}
+
+/* Anew when what it shares the timestamp with was found. Nothing traces; may sleep. */
+void ntrace_encoder_start_counter(struct ntrace_encoder *enc)
+{
+	ntrace_encoder_count(enc);
+	ntrace_encoder_measure(enc);
 }
 
 /* The nearest of @values to @want: a longer period rather than none */

@@ -4,7 +4,9 @@
  *
  * component.c	what all components have in common: reset, enable, disable
  * encoder.c	the trace encoder
+ * funnel.c	the trace funnel
  * ramsink.c	the RAM sink
+ * timestamp.c	the timestamp unit of an encoder or a funnel
  * path.c	from a source to its sink
  * topology.c	platform driver, device-tree graph, which CPU has which path
  * aux.c	AUX buffers: windows of memory for the sink
@@ -138,6 +140,7 @@ struct ntrace_sink;
  * @sink: the last of @path
  * @src_bits: trTeSrcBits as programmed
  * @src_id: trTeSrcID as programmed
+ * @ts_clock: Hz of its clock in the device tree, 0 if there is none
  * @ts_freq: Hz of the timestamp counter before the prescaler, 0 unknown
  * @ts_is_time: the timestamp counts like the time CSR
  * @config: the config that the registers hold
@@ -159,6 +162,7 @@ struct ntrace_encoder {
 	struct ntrace_sink	*sink;
 	u8			src_bits;
 	u16			src_id;
+	u32			ts_clock;
 	u32			ts_freq;
 	bool			ts_is_time;
 	u64			config;
@@ -252,9 +256,34 @@ static inline void ntrace_sink_del(struct ntrace_sink *sink, struct list_head *m
 		list_del_init(member);
 }
 
+/**
+ * struct ntrace_ts - what a timestamp unit can do
+ * @modes: bitmap of trTsMode
+ * @prescale: bitmap of trTsPrescale
+ * @width: trTsWidth
+ */
+struct ntrace_ts {
+	u8	modes;
+	u8	prescale;
+	u8	width;
+};
+
+/**
+ * struct ntrace_funnel - a trace funnel
+ * @comp: the component; @comp.lock protects the registers
+ * @inputs: bitmap of inputs that can be disabled
+ * @inner: its output leads to another funnel
+ * @ts: its timestamp unit
+ * @ts_mode: trTsMode as programmed, 0 if there is no such unit
+ * @ts_prescale: trTsPrescale as programmed
+ */
 struct ntrace_funnel {
 	struct ntrace_comp	comp;
 	u16			inputs;
+	bool			inner;
+	struct ntrace_ts	ts;
+	u8			ts_mode;
+	u8			ts_prescale;
 };
 
 #define to_ntrace_encoder(c)	container_of(c, struct ntrace_encoder, comp)
@@ -283,6 +312,8 @@ const char *ntrace_type_prefix(unsigned int type);
 int ntrace_comp_reset(struct ntrace_comp *comp);
 int ntrace_comp_identify(struct ntrace_comp *comp);
 int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want);
+u32 ntrace_comp_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try);
+u32 ntrace_comp_try_values(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 mask);
 int ntrace_comp_drop(struct ntrace_comp *comp);
 int ntrace_comp_activate(struct ntrace_comp *comp);
 void ntrace_comp_quiesce(struct ntrace_comp *comp);
@@ -328,7 +359,8 @@ int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 void ntrace_encoder_drop(struct ntrace_encoder *enc);
 void ntrace_encoder_revive(struct ntrace_encoder *enc);
 int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id);
-u64 ntrace_encoder_counter(const struct ntrace_encoder *enc);
+void ntrace_encoder_measure(struct ntrace_encoder *enc);
+void ntrace_encoder_start_counter(struct ntrace_encoder *enc);
 
 /* trTeInstTracing is written after trTeEnable (chapter "Enabling and Disabling") */
 static inline void ntrace_encoder_tracing(struct ntrace_encoder *enc, bool on)
@@ -349,6 +381,17 @@ static inline bool ntrace_encoder_holds(const struct ntrace_encoder *enc, u64 co
 	       (!filter->nr_ranges || !memcmp(enc->filter.ranges, filter->ranges,
 					      filter->nr_ranges * sizeof(filter->ranges[0])));
 }
+
+/* timestamp.c */
+void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts);
+bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int prescale);
+u64 ntrace_ts_counter(const struct ntrace_comp *comp);
+
+/* funnel.c */
+void ntrace_funnel_setup(struct ntrace_funnel *funnel);
+void ntrace_funnel_revive(struct ntrace_funnel *funnel);
+void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner);
+int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsigned int prescale);
 
 /* ramsink.c */
 int ntrace_ramsink_setup(struct ntrace_sink *sink);
@@ -390,6 +433,7 @@ struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu);
 const struct cpumask *ntrace_cpus(void);
 struct ntrace_sink *ntrace_sink_at(unsigned int index);
 unsigned int ntrace_nr_sinks(void);
+void ntrace_measure_behind(const struct ntrace_comp *funnel);
 
 /* context.c */
 const char *ntrace_context_missing(void);
@@ -400,7 +444,7 @@ void ntrace_context_restore(void);
 void ntrace_context_exit(void);
 
 /* sysfs.c */
-extern const struct attribute_group *ntrace_encoder_groups[];
+const struct attribute_group **ntrace_comp_groups(const struct ntrace_comp *comp);
 
 /* pmu.c */
 bool ntrace_pmu_is_registered(void);

@@ -231,8 +231,7 @@ static void ntrace_path_revive(struct ntrace_comp *comp)
 		ntrace_ramsink_revive(to_ntrace_sink(comp));
 		break;
 	default:
-		ntrace_write(comp, TR_FUNNEL_DIS_INPUT, 0);
-		ntrace_write(comp, TR_TS_CONTROL, 0);
+		ntrace_funnel_revive(to_ntrace_funnel(comp));
 	}
 }
 

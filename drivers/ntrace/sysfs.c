@@ -154,7 +154,7 @@ NTRACE_ATTR_DEFAULT(ts_enable, enable, NTRACE_CONFIG_TIMESTAMP);
 NTRACE_ATTR_DEFAULT(ts_mode, mode, NTRACE_CONFIG_TS_MODE);
 NTRACE_ATTR_DEFAULT(ts_prescale, prescale, NTRACE_CONFIG_TS_PRESCALE);
 NTRACE_ATTR(ts_width, width, "%u", enc->caps.ts_width);
-NTRACE_ATTR(ts_counter, counter, "%llu", ntrace_encoder_counter(enc));
+NTRACE_ATTR(ts_counter, counter, "%llu", ntrace_ts_counter(&enc->comp));
 NTRACE_ATTR(ts_frequency, frequency, "%u", enc->ts_freq);
 
 static ssize_t ts_modes_available_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -236,9 +236,113 @@ static const struct attribute_group ntrace_sync_group = {
 	.attrs = ntrace_sync_attrs,
 };
 
-const struct attribute_group *ntrace_encoder_groups[] = {
+static const struct attribute_group *ntrace_encoder_groups[] = {
 	&ntrace_encoder_group,
 	&ntrace_timestamp_group,
 	&ntrace_sync_group,
 	NULL
 };
+
+static struct ntrace_funnel *ntrace_dev_funnel(struct device *dev)
+{
+	return to_ntrace_funnel((struct ntrace_comp *)dev_get_drvdata(dev));
+}
+
+/* Read only: any expression of the funnel */
+#define NTRACE_ATTR_FUNNEL(_name, _fmt, _expr)						\
+static ssize_t funnel_##_name##_show(struct device *dev, struct device_attribute *attr,	\
+				     char *buf)						\
+{											\
+	const struct ntrace_funnel *funnel = ntrace_dev_funnel(dev);			\
+											\
+	return sysfs_emit(buf, _fmt "\n", _expr);					\
+}
+
+NTRACE_ATTR_FUNNEL(mode, "%u", funnel->ts_mode)
+NTRACE_ATTR_FUNNEL(prescale, "%u", funnel->ts_prescale)
+NTRACE_ATTR_FUNNEL(width, "%u", funnel->ts.width)
+NTRACE_ATTR_FUNNEL(counter, "%llu", ntrace_ts_counter(&funnel->comp))
+
+static ssize_t funnel_modes_available_show(struct device *dev, struct device_attribute *attr,
+					   char *buf)
+{
+	return ntrace_show_values(buf, ntrace_dev_funnel(dev)->ts.modes);
+}
+
+static ssize_t ntrace_funnel_store(struct ntrace_funnel *funnel, const char *buf, size_t count,
+				   bool is_mode)
+{
+	unsigned int val;
+	int ret;
+
+	ret = kstrtouint(buf, 0, &val);
+	if (ret)
+		return ret;
+	if (val > (is_mode ? FIELD_MAX(TR_TS_MODE) : FIELD_MAX(TR_TS_PRESCALE)))
+		return -EINVAL;
+	mutex_lock(&ntrace_mutex);
+	ret = ntrace_funnel_set_ts(funnel, is_mode ? val : funnel->ts_mode,
+				   is_mode ? funnel->ts_prescale : val);
+	if (!ret)
+		ntrace_measure_behind(&funnel->comp);
+	mutex_unlock(&ntrace_mutex);
+	return ret ?: count;
+}
+
+static ssize_t funnel_mode_store(struct device *dev, struct device_attribute *attr,
+				 const char *buf, size_t count)
+{
+	return ntrace_funnel_store(ntrace_dev_funnel(dev), buf, count, true);
+}
+
+static ssize_t funnel_prescale_store(struct device *dev, struct device_attribute *attr,
+				     const char *buf, size_t count)
+{
+	return ntrace_funnel_store(ntrace_dev_funnel(dev), buf, count, false);
+}
+
+static struct device_attribute ntrace_funnel_dev_attrs[] = {
+	__ATTR(mode, 0644, funnel_mode_show, funnel_mode_store),
+	__ATTR(modes_available, 0444, funnel_modes_available_show, NULL),
+	__ATTR(prescale, 0644, funnel_prescale_show, funnel_prescale_store),
+	__ATTR(width, 0444, funnel_width_show, NULL),
+	__ATTR(counter, 0444, funnel_counter_show, NULL),
+};
+
+static struct attribute *ntrace_funnel_attrs[] = {
+	&ntrace_funnel_dev_attrs[0].attr,
+	&ntrace_funnel_dev_attrs[1].attr,
+	&ntrace_funnel_dev_attrs[2].attr,
+	&ntrace_funnel_dev_attrs[3].attr,
+	&ntrace_funnel_dev_attrs[4].attr,
+	NULL
+};
+
+static const struct attribute_group ntrace_funnel_group = {
+	.name = "timestamp",
+	.attrs = ntrace_funnel_attrs,
+};
+
+static const struct attribute_group *ntrace_funnel_groups[] = {
+	&ntrace_funnel_group,
+	NULL
+};
+
+static const struct attribute_group *ntrace_no_groups[] = {
+	NULL
+};
+
+/* The attributes of a component's device */
+const struct attribute_group **ntrace_comp_groups(const struct ntrace_comp *comp)
+{
+	switch (comp->type) {
+	case TR_COMP_ENCODER:
+		return ntrace_encoder_groups;
+	case TR_COMP_FUNNEL:
+		if (container_of(comp, struct ntrace_funnel, comp)->ts.modes)
+			return ntrace_funnel_groups;
+		fallthrough;
+	default:
+		return ntrace_no_groups;
+	}
+}

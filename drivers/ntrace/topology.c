@@ -193,6 +193,31 @@ static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 	return false;
 }
 
+/* The funnels of a path count from its end: encoder and inner funnels share that */
+static void ntrace_connect_funnels(struct ntrace_encoder *enc)
+{
+	unsigned int i;
+
+	for (i = enc->path_len - 2; i; i--)
+		ntrace_funnel_connect(to_ntrace_funnel(enc->path[i]), i < enc->path_len - 2);
+	if (enc->path_len > 2)
+		ntrace_encoder_start_counter(enc);
+}
+
+/* The timestamp unit of a funnel has changed, and those that share it with it */
+void ntrace_measure_behind(const struct ntrace_comp *funnel)
+{
+	unsigned int cpu, i;
+
+	for_each_cpu(cpu, &ntrace_cpumask) {
+		struct ntrace_encoder *enc = ntrace_encoders[cpu];
+
+		for (i = 1; i < enc->path_len - 1; i++)
+			if (enc->path[i] == funnel)
+				ntrace_encoder_measure(enc);
+	}
+}
+
 /* Connect what can be connected now; called whenever a component was found */
 static void ntrace_connect(void)
 {
@@ -205,6 +230,7 @@ static void ntrace_connect(void)
 		enc = to_ntrace_encoder(comp);
 		if (!ntrace_connect_encoder(enc))
 			continue;
+		ntrace_connect_funnels(enc);
 		ntrace_context_probe(enc->cpu);
 		ntrace_pmu_link(enc);
 		dev_info(comp->dev, "traces CPU %u into %s %s, modes%s%s%s\n", enc->cpu,
@@ -263,7 +289,8 @@ static void ntrace_encoder_clock(struct ntrace_encoder *enc)
 	struct clk *clk = devm_clk_get_optional_enabled(enc->comp.dev, "timestamp");
 
 	if (!IS_ERR_OR_NULL(clk))
-		enc->ts_freq = clk_get_rate(clk);
+		enc->ts_clock = clk_get_rate(clk);
+	enc->ts_freq = enc->ts_clock;
 }
 
 static int ntrace_setup_encoder(struct ntrace_encoder *enc)
@@ -275,15 +302,6 @@ static int ntrace_setup_encoder(struct ntrace_encoder *enc)
 	INIT_LIST_HEAD(&enc->member);
 	ntrace_encoder_clock(enc);
 	return ntrace_encoder_setup(enc);
-}
-
-static int ntrace_setup_funnel(struct ntrace_funnel *funnel)
-{
-	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, TR_FUNNEL_DIS_INPUT_MASK);
-	funnel->inputs = ntrace_read(&funnel->comp, TR_FUNNEL_DIS_INPUT);
-	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, 0);
-	ntrace_write(&funnel->comp, TR_TS_CONTROL, 0);
-	return 0;
 }
 
 static int ntrace_setup_sink(struct ntrace_sink *sink)
@@ -324,7 +342,8 @@ static int ntrace_setup_comp(union ntrace_any *any)
 	case TR_COMP_ENCODER:
 		return ntrace_setup_encoder(&any->encoder);
 	case TR_COMP_FUNNEL:
-		return ntrace_setup_funnel(&any->funnel);
+		ntrace_funnel_setup(&any->funnel);
+		return 0;
 	default:
 		return ntrace_setup_sink(&any->sink);
 	}
@@ -369,8 +388,7 @@ static int ntrace_probe(struct platform_device *pdev)
 		ret = -ENODEV;
 	} else {
 		list_add_tail(&any->comp.node, &ntrace_comps);
-		if (any->comp.type == TR_COMP_ENCODER)
-			ret = device_add_groups(dev, ntrace_encoder_groups);
+		ret = device_add_groups(dev, ntrace_comp_groups(&any->comp));
 		ntrace_connect();
 	}
 	mutex_unlock(&ntrace_mutex);
@@ -432,8 +450,7 @@ static void ntrace_remove(struct platform_device *pdev)
 	if (!any)
 		return;
 	mutex_lock(&ntrace_mutex);
-	if (any->comp.type == TR_COMP_ENCODER)
-		device_remove_groups(&pdev->dev, ntrace_encoder_groups);
+	device_remove_groups(&pdev->dev, ntrace_comp_groups(&any->comp));
 	ntrace_disconnect_all(&any->comp);
 	list_del(&any->comp.node);
 	if (any->comp.type == TR_COMP_RAMSINK)

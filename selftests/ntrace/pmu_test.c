@@ -202,4 +202,66 @@ TEST_F(pmu, timestamp_counter_counts)
 	EXPECT_GT(after, before);
 }
 
+/* "cpuN/../NAME/timestamp/FILE" of the funnel before the sink; false if there is none */
+static bool funnel_file(int cpu, const char *file, char *path, size_t size)
+{
+	char text[256], *name[8], *save;
+	unsigned int n = 0;
+
+	snprintf(path, size, "cpu%d/path", cpu);
+	if (!pmu_text(path, text, sizeof(text)))
+		return false;
+	for (name[0] = strtok_r(text, " \n", &save); n < 7 && name[n];)
+		name[++n] = strtok_r(NULL, " \n", &save);
+	if (n < 3)
+		return false;
+	snprintf(path, size, "cpu%d/../%s/timestamp/%s", cpu, name[n - 2], file);
+	return pmu_text(path, text, sizeof(text));
+}
+
+TEST_F(pmu, funnel_timestamp_can_be_set)
+{
+	char mode[256], prescale[256], counter[256], encoder[64], text[64];
+	uint64_t before, shared, after;
+	struct perf_event_attr attr;
+	struct recording rec;
+
+	if (!funnel_file(self->cpu, "mode", mode, sizeof(mode)))
+		SKIP(return, "no funnel with a timestamp unit");
+	ASSERT_TRUE(funnel_file(self->cpu, "prescale", prescale, sizeof(prescale)));
+	ASSERT_TRUE(funnel_file(self->cpu, "counter", counter, sizeof(counter)));
+	ASSERT_TRUE(funnel_file(self->cpu, "modes_available", text, sizeof(text)));
+	EXPECT_EQ(pmu_write(mode, "8"), EINVAL);
+	EXPECT_EQ(pmu_write(mode, "x"), EINVAL);
+	EXPECT_EQ(pmu_write(prescale, "4"), EINVAL);
+	/* a funnel has no core */
+	EXPECT_EQ(pmu_write(mode, "3"), EOPNOTSUPP);
+	EXPECT_EQ(pmu_number(mode, 0), 1);
+
+	EXPECT_EQ(pmu_write(mode, "2"), 0);
+	EXPECT_EQ(pmu_write(prescale, "1"), 0);
+	EXPECT_EQ(pmu_number(mode, 0), 2);
+	EXPECT_EQ(pmu_number(prescale, 0), 1);
+
+	/* an encoder that shares it counts what it counts */
+	event_attr(&attr, pmu_config(self->cpu) & ~NTRACE_CONFIG_TS_MODE);
+	attr.config |= NTRACE_CONFIG_TIMESTAMP | 4ULL << NTRACE_CONFIG_TS_MODE_SHIFT;
+	ASSERT_TRUE(record_open(&rec, &attr, -1, self->cpu, 1 << 20, true));
+	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	EXPECT_EQ(pmu_write(mode, "1"), EBUSY);
+	EXPECT_EQ(pmu_write(prescale, "0"), EBUSY);
+	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	snprintf(encoder, sizeof(encoder), "cpu%d/timestamp/counter", self->cpu);
+	before = pmu_number(counter, 0);
+	shared = pmu_number(encoder, 0);
+	after = pmu_number(counter, 0);
+	EXPECT_GT(before, 0);
+	EXPECT_LE(before, shared);
+	EXPECT_LE(shared, after);
+	record_close(&rec);
+
+	EXPECT_EQ(pmu_write(prescale, "0"), 0);
+	EXPECT_EQ(pmu_write(mode, "1"), 0);
+}
+
 TEST_HARNESS_MAIN

@@ -132,6 +132,8 @@ void *fake_funnel(void *out, unsigned int inputs)
 {
 	struct nb_funnel_caps caps = {
 		.inputs = inputs, .dis_input = true, .ver_major = 1,
+		/* and internal core, which it leaves out */
+		.ts_modes = 0x1f, .ts_width = 40, .ts_prescale = true,
 	};
 
 	nb_funnel_init(&devs[nr_devs].funnel, &caps, nb_ram_input, &find(out)->ram);

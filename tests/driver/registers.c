@@ -487,8 +487,7 @@ static void shared(void)
 	assert_int_equal(bring_up(&sink.comp, ram), 0);
 	assert_int_equal(ntrace_ramsink_setup(&sink), 0);
 	assert_int_equal(bring_up(&funnel.comp, f), 0);
-	ntrace_write(&funnel.comp, TR_FUNNEL_DIS_INPUT, 0);
-	ntrace_write(&funnel.comp, TR_TS_CONTROL, 0);
+	ntrace_funnel_setup(&funnel);
 	assert_int_equal(bring_up(&enc.comp, fake_encoder(f, 0, &opt)), 0);
 	assert_int_equal(ntrace_encoder_setup(&enc), 0);
 	assert_int_equal(bring_up(&enc2.comp, fake_encoder(f, 1, &opt)), 0);
@@ -527,6 +526,34 @@ static void funnel_is_on_while_an_encoder_is(void **state)
 	assert_int_equal(funnel.comp.users, 0);
 	assert_int_equal(fake_peek(funnel.comp.base, TR_CONTROL) & 2, 0);
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > m + 100);
+}
+
+static void funnel_has_a_timestamp_unit(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+
+	shared();
+	assert_int_equal(funnel.ts.modes, 0x16);
+	assert_int_equal(funnel.ts.prescale, 0xf);
+	assert_int_equal(funnel.ts.width, 40);
+	assert_int_equal(funnel.inputs, 3);
+	assert_int_equal(funnel.ts_mode, TR_TS_MODE_EXTERNAL);
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_INTERNAL_SYSTEM, 2), 0);
+	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_INTERNAL_CORE, 0), -EOPNOTSUPP);
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_NONE, 0), -EOPNOTSUPP);
+	assert_int_equal(start(&enc, &win, false), 0);
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_EXTERNAL, 0), -EBUSY);
+	assert_int_equal(stop(&enc), 0);
+
+	/* what was set is set again */
+	ntrace_write(&funnel.comp, TR_CONTROL, 0);
+	ntrace_path_restore(&enc);
+	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
+	assert_int_equal(FIELD_GET(TR_TS_PRESCALE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
+	/* one before another shares its timestamp */
+	ntrace_funnel_connect(&funnel, true);
+	assert_int_equal(funnel.ts_mode, TR_TS_MODE_SHARED);
 }
 
 static void new_window_for_all_members(void **state)
@@ -633,7 +660,7 @@ static void closed_sink_stays_closed(void **state)
 	X(full_window_stops_the_sink) X(write_pointer_in_the_middle) \
 	X(window_it_does_not_take) X(sram_is_read_back) X(filters_are_written) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
-	X(new_window_for_all_members) X(failing_member_stops_all) \
+	X(funnel_has_a_timestamp_unit) X(new_window_for_all_members) X(failing_member_stops_all) \
 	X(sink_that_does_not_empty) X(power_was_off) X(closed_sink_stays_closed)
 
 #ifdef __KERNEL__

@@ -2,7 +2,7 @@
 # Kbuild of the KUnit tests; see ../Makefile
 obj-m := ntrace-kunit.o
 ntrace-kunit-y := $(addprefix tests/driver/,registers.o fake.o kunit/truth.o) \
-	$(addprefix drivers/ntrace/,component.o encoder.o ramsink.o path.o) \
+	$(addprefix drivers/ntrace/,component.o timestamp.o encoder.o funnel.o ramsink.o path.o) \
 	$(addprefix tools/board/model/,regs.o regs_ram.o regs_te.o regs_funnel.o encoder.o insn.o)
 
 # Headers of the C library that the model includes are in kunit/

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The trace funnel: several inputs, and optionally a timestamp unit that the
+ * encoders and funnels before it share. Trace Control Interface, chapter "Trace
+ * Funnel".
+ */
+#include "ntrace.h"
+
+/*
+ * "The top-level Funnel is the source of the timestamp (Internal System or
+ * External) and all the Encoders and other Funnels have a Shared timestamp"
+ */
+static unsigned int ntrace_funnel_best_ts_mode(const struct ntrace_funnel *funnel)
+{
+	static const u8 order[] = { TR_TS_MODE_EXTERNAL, TR_TS_MODE_INTERNAL_SYSTEM,
+				    TR_TS_MODE_SHARED };
+	unsigned int i;
+
+	if (funnel->inner && funnel->ts.modes & BIT(TR_TS_MODE_SHARED))
+		return TR_TS_MODE_SHARED;
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		if (funnel->ts.modes & BIT(order[i]))
+			return order[i];
+	return TR_TS_MODE_NONE;
+}
+
+/* After a reset or a loss of power: all registers are undefined */
+void ntrace_funnel_revive(struct ntrace_funnel *funnel)
+{
+	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, 0);
+	if (funnel->ts_mode)
+		ntrace_ts_count(&funnel->comp, funnel->ts_mode, funnel->ts_prescale);
+	else
+		ntrace_write(&funnel->comp, TR_TS_CONTROL, 0);
+}
+
+/* After a reset: find out what there is */
+void ntrace_funnel_setup(struct ntrace_funnel *funnel)
+{
+	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, TR_FUNNEL_DIS_INPUT_MASK);
+	funnel->inputs = ntrace_read(&funnel->comp, TR_FUNNEL_DIS_INPUT);
+	ntrace_ts_probe(&funnel->comp, &funnel->ts);
+	funnel->ts_mode = ntrace_funnel_best_ts_mode(funnel);
+	ntrace_funnel_revive(funnel);
+}
+
+/* Its output is known: to another funnel, or not */
+void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner)
+{
+	if (funnel->inner == inner)
+		return;
+	funnel->inner = inner;
+	funnel->ts_mode = ntrace_funnel_best_ts_mode(funnel);
+	funnel->ts_prescale = 0;
+	ntrace_funnel_revive(funnel);
+}
+
+/**
+ * ntrace_funnel_set_ts - set the timestamp unit of a funnel
+ * @funnel: the funnel
+ * @mode: trTsMode
+ * @prescale: trTsPrescale
+ *
+ * Context: ntrace_mutex is held.
+ * Return: 0; -EBUSY while a path leads through it; -EOPNOTSUPP if the hardware
+ * does not take them: nothing has changed then.
+ */
+int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsigned int prescale)
+{
+	unsigned long flags;
+	int ret = -EOPNOTSUPP;
+
+	if (!(funnel->ts.modes & BIT(mode)) || !(funnel->ts.prescale & BIT(prescale)))
+		return ret;
+	raw_spin_lock_irqsave(&funnel->comp.lock, flags);
+	if (funnel->comp.users) {
+		ret = -EBUSY;
+	} else if (ntrace_ts_count(&funnel->comp, mode, prescale)) {
+		funnel->ts_mode = mode;
+		funnel->ts_prescale = prescale;
+		ret = 0;
+	} else {
+		ntrace_ts_count(&funnel->comp, funnel->ts_mode, funnel->ts_prescale);
+	}
+	raw_spin_unlock_irqrestore(&funnel->comp.lock, flags);
+	return ret;
+}

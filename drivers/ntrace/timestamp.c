@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The timestamp unit, in an encoder or a funnel. Trace Control Interface,
+ * chapter "Timestamp Unit".
+ */
+#include "ntrace.h"
+
+/**
+ * ntrace_ts_probe - find out what a timestamp unit can do
+ * @comp: the component, active and disabled
+ * @ts: filled in; without modes if there is no such unit
+ */
+void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
+{
+	u32 keep = TR_TS_ACTIVE;
+	unsigned int mode;
+
+	ntrace_write(comp, TR_TS_CONTROL, keep);
+	ts->modes = ntrace_comp_try_values(comp, TR_TS_CONTROL, keep, TR_TS_MODE);
+	ts->modes &= GENMASK(TR_TS_MODE_SHARED, TR_TS_MODE_EXTERNAL);
+	ts->width = FIELD_GET(TR_TS_WIDTH, ntrace_read(comp, TR_TS_CONTROL));
+	ts->prescale = 0;
+	if (!ts->modes)
+		return;
+
+	/* The prescaler is for the internal modes */
+	for (mode = TR_TS_MODE_INTERNAL_SYSTEM; mode <= TR_TS_MODE_INTERNAL_CORE; mode++)
+		if (ts->modes & BIT(mode))
+			ts->prescale |= ntrace_comp_try_values(comp, TR_TS_CONTROL,
+							       keep | FIELD_PREP(TR_TS_MODE, mode),
+							       TR_TS_PRESCALE);
+	ts->prescale |= BIT(0);
+}
+
+/* Let the counter run; true if the unit took the mode and the prescaler */
+bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int prescale)
+{
+	u32 fields = FIELD_PREP(TR_TS_MODE, mode) | FIELD_PREP(TR_TS_PRESCALE, prescale);
+
+	ntrace_write(comp, TR_TS_CONTROL, TR_TS_ACTIVE | TR_TS_COUNT | fields);
+	return (ntrace_read(comp, TR_TS_CONTROL) & (TR_TS_MODE | TR_TS_PRESCALE)) == fields;
+}
+
+u64 ntrace_ts_counter(const struct ntrace_comp *comp)
+{
+	u32 high, low, again = ntrace_read(comp, TR_TS_COUNTER_HIGH);
+
+	do {
+		high = again;
+		low = ntrace_read(comp, TR_TS_COUNTER_LOW);
+		again = ntrace_read(comp, TR_TS_COUNTER_HIGH);
+	} while (high != again);
+
+	return (u64)high << 32 | low;
+}
