@@ -679,17 +679,13 @@ static int ntrace_session_restart(struct ntrace_session *s)
 	return ntrace_session_reopen(s, false);
 }
 
-static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
+/* Look what the sink has done. Context: on the CPU of @s, interrupts off. */
+static void ntrace_session_look(struct ntrace_session *s)
 {
-	struct ntrace_session *s = container_of(timer, struct ntrace_session, timer);
+	struct ntrace_sink *sink = s->enc->sink;
 	struct perf_event *event = s->event;
-	struct ntrace_sink *sink;
 	int ret = 0;
 
-	if (!event || s->timer_cpu != smp_processor_id())
-		return HRTIMER_NORESTART;
-
-	sink = s->enc->sink;
 	ntrace_sink_lock(sink);
 	if (s->waiting)
 		ret = ntrace_session_reopen(s, true);
@@ -702,17 +698,59 @@ static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
 		event->hw.state |= PERF_HES_STOPPED;
 	}
 	ntrace_sink_unlock(sink);
+}
 
+static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
+{
+	struct ntrace_session *s = container_of(timer, struct ntrace_session, timer);
+
+	if (!s->event || s->timer_cpu != smp_processor_id())
+		return HRTIMER_NORESTART;
+	ntrace_session_look(s);
 	if (!s->event)
 		return HRTIMER_NORESTART;
 	hrtimer_forward_now(timer, s->period);
 	return HRTIMER_RESTART;
 }
 
+/* The sink interrupted, perhaps another CPU */
+static void ntrace_session_kicked(void *data)
+{
+	struct ntrace_session *s = data;
+
+	if (s->event)
+		ntrace_session_look(s);
+}
+
+/**
+ * ntrace_sink_interrupt - a sink says that its window is full
+ * @sink: the sink
+ *
+ * The specification has no interrupt; some sinks have. The timer is to come
+ * before it, and goes on without it: when it was late, this ends the loss.
+ *
+ * Context: hard interrupt.
+ * Return: false if it cannot have been the sink
+ */
+bool ntrace_sink_interrupt(struct ntrace_sink *sink)
+{
+	struct ntrace_session *s;
+
+	ntrace_sink_lock(sink);
+	s = sink->owner;
+	ntrace_sink_unlock(sink);
+	if (!s)
+		return false;
+	/* Its CPU may have been told already */
+	smp_call_function_single_async(s->timer_cpu, &s->kick);
+	return true;
+}
+
 /* Before the first event */
 void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
 {
 	s->timer_cpu = cpu;
+	INIT_CSD(&s->kick, ntrace_session_kicked, s);
 	ntrace_hrtimer_setup(&s->timer, ntrace_session_timer, CLOCK_MONOTONIC,
 			     HRTIMER_MODE_REL_PINNED_HARD);
 }

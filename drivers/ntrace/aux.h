@@ -5,6 +5,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/perf_event.h>
+#include <linux/smp.h>
 
 #include "ntrace.h"
 
@@ -30,6 +31,7 @@ struct ntrace_buf;
  * @timer: looks at the write pointer
  * @period: of @timer
  * @timer_cpu: the CPU
+ * @kick: has the CPU look, for an interrupt of the sink
  *
  * Touched on its CPU only, with interrupts off; while it is a member of a sink
  * that others share, also under the lock of the sink.
@@ -53,6 +55,7 @@ struct ntrace_session {
 	struct hrtimer			timer;
 	ktime_t				period;
 	unsigned int			timer_cpu;
+	call_single_data_t		kick;
 };
 
 void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite);

@@ -427,6 +427,9 @@ void ntrace_sink_close(struct ntrace_sink *sink);
 int ntrace_path_recover(struct ntrace_encoder *enc);
 void ntrace_path_restore(struct ntrace_encoder *enc);
 
+/* aux.c */
+bool ntrace_sink_interrupt(struct ntrace_sink *sink);
+
 /* topology.c */
 extern struct mutex ntrace_mutex;
 struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu);

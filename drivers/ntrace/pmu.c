@@ -595,6 +595,10 @@ int ntrace_pmu_register(void)
 	return 0;
 }
 
+static void ntrace_do_nothing(void *unused)
+{
+}
+
 void ntrace_pmu_unregister(void)
 {
 	unsigned int cpu;
@@ -609,4 +613,6 @@ void ntrace_pmu_unregister(void)
 	cpuhp_remove_state_nocalls(ntrace_cpuhp_state);
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu(ntrace_session, cpu).timer);
+	/* No sink has an owner any more; what its interrupt asked for is over after this */
+	on_each_cpu(ntrace_do_nothing, NULL, 1);
 }

@@ -9,6 +9,7 @@
  */
 #include <linux/clk.h>
 #include <linux/cpu.h>
+#include <linux/interrupt.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/of.h>
@@ -304,6 +305,28 @@ static int ntrace_setup_encoder(struct ntrace_encoder *enc)
 	return ntrace_encoder_setup(enc);
 }
 
+static irqreturn_t ntrace_sink_irq(int irq, void *sink)
+{
+	return ntrace_sink_interrupt(sink) ? IRQ_HANDLED : IRQ_NONE;
+}
+
+/* Not in the specification, and optional: see ntrace_sink_interrupt() */
+static int ntrace_request_irq(struct ntrace_sink *sink)
+{
+	struct device *dev = sink->comp.dev;
+	int irq = platform_get_irq_optional(to_platform_device(dev), 0);
+
+	if (irq == -ENXIO)
+		return 0;
+	if (irq >= 0)
+		irq = devm_request_irq(dev, irq, ntrace_sink_irq, IRQF_NO_THREAD, dev_name(dev),
+				       sink);
+	if (irq < 0)
+		dev_err(dev, "trace RAM sink at %pa: its interrupt cannot be used (%d)\n",
+			&sink->comp.addr, irq);
+	return irq;
+}
+
 static int ntrace_setup_sink(struct ntrace_sink *sink)
 {
 	int ret = ntrace_ramsink_setup(sink);
@@ -314,6 +337,9 @@ static int ntrace_setup_sink(struct ntrace_sink *sink)
 		return -ENOSPC;
 	raw_spin_lock_init(&sink->lock);
 	INIT_LIST_HEAD(&sink->members);
+	ret = ntrace_request_irq(sink);
+	if (ret)
+		return ret;
 	sink->index = ntrace_sink_count;
 	ntrace_sinks[ntrace_sink_count++] = sink;
 	return 0;

@@ -136,6 +136,63 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
+/* Interrupts of trace sinks so far, -1 if no sink has one */
+static long sink_interrupts(void)
+{
+	FILE *f = fopen("/proc/interrupts", "r");
+	long n, sum = -1;
+	char line[1024], *p, *end;
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f)) {
+		p = strchr(line, ':');
+		if (!p || !strstr(p, ".trace"))
+			continue;
+		sum = sum < 0 ? 0 : sum;
+		for (p++; n = strtol(p, &end, 10), end != p; p = end)
+			sum += n;
+	}
+	fclose(f);
+	return sum;
+}
+
+/*
+ * A window that is full in no time: the sink's interrupt opens the next. Where it
+ * is lost, the timer does. NTRACE_IRQ says what the hardware does: "lost", "spurious".
+ */
+TEST_F_TIMEOUT(life, interrupt_of_a_full_sink, 60)
+{
+	static struct stretches st;
+	const char *irq = getenv("NTRACE_IRQ");
+	long before = sink_interrupts();
+	unsigned int i;
+
+	if (before < 0)
+		SKIP(return, "no sink has an interrupt");
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 13, false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < 2000 && st.nr < 100; i++) {
+		busy(2000);
+		record_stretches(&self->rec, &st);
+		__atomic_store_n(&self->rec.page->aux_tail, st.end, __ATOMIC_RELEASE);
+		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	TH_LOG("%u stretches, %u partial, %u truncated, %ld interrupts", st.nr, st.nr_partial,
+	       st.nr_truncated, sink_interrupts() - before);
+	EXPECT_GE(st.nr, 100);
+	EXPECT_EQ(st.nr_gaps, 0);
+	if (irq && !strcmp(irq, "lost")) {
+		EXPECT_EQ(sink_interrupts(), before);
+	} else {
+		EXPECT_GT(sink_interrupts(), before);
+	}
+	/* one that comes for no reason says nothing of loss */
+	if (irq && !strcmp(irq, "spurious"))
+		EXPECT_GT(sink_interrupts() - before, st.nr_partial);
+}
+
 /*
  * All that happens in a system suspend but for the sleep: other CPUs go, and the
  * last one says that it loses its state. The event goes on behind it.
