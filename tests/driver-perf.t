@@ -31,6 +31,13 @@ count paused all .
 try kernel -m,4M -e ntrace//k -- $work 1000
 count kernel all .
 mkdir -p cg && mount -t cgroup -o perf_event none cg && mkdir -p cg/some
+perf list ntrace 2>/dev/null | sed -n 's|.*ntrace/\([a-z]*\)/.*|listed \1|p'
+try btm -m,4M -e ntrace/btm/u -- $work 1000
+count btm inside ' inside'
+config=$(perf evlist -v -i btm.data | sed -n 's/^ntrace.*[{ ]config: \(0x[0-9a-f]*\).*/\1/p')
+# trTeInstMode is bits 4:2; all else is the default
+printf 'btm config %x\n' $((config & ~0x1c))
+printf 'default config %x mode %d\n' $(($(cat /sys/bus/event_source/devices/ntrace/cpu0/default_config) & ~0x1c)) $((config >> 2 & 7))
 # is it the guest that cannot?
 try control -a -e cpu-clock -G some -- true
 cat >run.sh <<E3
@@ -59,6 +66,10 @@ ok "both functions are in its trace" [ "$(value plain inside)" -gt 1000 -a "$(va
 is "address filter" "$(value filter status)" 0
 ok "address filter: the function is in the trace" [ "$(value filter inside)" -gt 1000 ]
 is "address filter: the rest is not" "$(value filter outside)" 0
+is "named event" "$(value btm status)" 0
+ok "named event: the function is in the trace" [ "$(value btm inside)" -gt 1000 ]
+is "named event: its mode, and all else by default" "$(sed -n 's/^default config //p' "$tap_tmp/said")" "$(value btm config) mode 3"
+ok "named events are listed" grep -qx 'listed btm' "$tap_tmp/said"
 if grep -q 'paused:.*aux-action' "$tap_tmp/said"; then
 	skip "pause and resume" "this perf has no aux-action"
 else

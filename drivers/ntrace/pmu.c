@@ -36,6 +36,23 @@ static const struct {
 
 #define NTRACE_NR_FIELDS	ARRAY_SIZE(ntrace_fields)
 
+/* Names for what is often asked for: fields beyond the defaults */
+static const struct {
+	const char	*name;
+	u64		mask;
+	u64		config;
+} ntrace_named[] = {
+	{ "branches",	NTRACE_CONFIG_MODE,	0 },
+	{ "btm",	NTRACE_CONFIG_MODE,	FIELD_PREP_CONST(NTRACE_CONFIG_MODE,
+								 TR_TE_INST_MODE_BTM) },
+	{ "htm",	NTRACE_CONFIG_MODE,	FIELD_PREP_CONST(NTRACE_CONFIG_MODE,
+								 TR_TE_INST_MODE_HTM) },
+	{ "firmware",	NTRACE_CONFIG_FIRMWARE,	NTRACE_CONFIG_FIRMWARE },
+	{ "lossless",	NTRACE_CONFIG_STALL,	NTRACE_CONFIG_STALL },
+};
+
+#define NTRACE_NR_NAMED		ARRAY_SIZE(ntrace_named)
+
 /* What the PMU keeps of an event */
 struct ntrace_event {
 	u64			config;
@@ -75,6 +92,7 @@ static struct ntrace_caps ntrace_common_caps(void)
 struct ntrace_field_attr {
 	struct device_attribute	attr;
 	u64			mask;
+	u64			config;
 };
 
 static ssize_t ntrace_format_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -117,6 +135,39 @@ static ssize_t ntrace_cap_show(struct device *dev, struct device_attribute *attr
 	values = ntrace_cap_values(&caps, mask);
 	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(caps.sync_max), &values);
 }
+
+/* As perf writes it: "mode=3" */
+static ssize_t ntrace_named_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct ntrace_field_attr *named = container_of(attr, struct ntrace_field_attr, attr);
+	unsigned int i;
+
+	for (i = 0; i < NTRACE_NR_FIELDS; i++)
+		if (ntrace_fields[i].mask == named->mask)
+			return sysfs_emit(buf, "%s=%llu\n", ntrace_fields[i].name,
+					  named->config >> __ffs64(named->mask));
+	return -ENOENT;
+}
+
+static struct ntrace_field_attr ntrace_named_event[NTRACE_NR_NAMED];
+static struct attribute *ntrace_named_attrs[NTRACE_NR_NAMED + 1];
+
+/* Only what all encoders can do */
+static umode_t ntrace_named_visible(struct kobject *kobj, struct attribute *attr, int n)
+{
+	struct ntrace_caps caps = ntrace_common_caps();
+	u64 config = ntrace_named[n].config;
+
+	if (FIELD_GET(NTRACE_CONFIG_MODE, config))
+		return caps.modes & BIT(FIELD_GET(NTRACE_CONFIG_MODE, config)) ? attr->mode : 0;
+	return config & ~caps.config ? 0 : attr->mode;
+}
+
+static const struct attribute_group ntrace_named_group = {
+	.name = "events",
+	.attrs = ntrace_named_attrs,
+	.is_visible = ntrace_named_visible,
+};
 
 static struct ntrace_field_attr ntrace_format_field[NTRACE_NR_FIELDS];
 static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
@@ -165,14 +216,14 @@ static struct attribute *ntrace_caps_attrs[3 + NTRACE_NR_FIELDS + 1] = {
 	&dev_attr_address_filters.attr,
 };
 
-static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *field, unsigned int i,
-						typeof(ntrace_cap_show) *show)
+static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *field, const char *name,
+						u64 mask, typeof(ntrace_cap_show) *show)
 {
 	sysfs_attr_init(&field->attr.attr);
-	field->attr.attr.name = ntrace_fields[i].name;
+	field->attr.attr.name = name;
 	field->attr.attr.mode = 0444;
 	field->attr.show = show;
-	field->mask = ntrace_fields[i].mask;
+	field->mask = mask;
 	return &field->attr.attr;
 }
 
@@ -181,10 +232,20 @@ static void ntrace_fields_init(void)
 	unsigned int i;
 
 	for (i = 0; i < NTRACE_NR_FIELDS; i++) {
-		ntrace_format_attrs[i] = ntrace_field_attr_init(&ntrace_format_field[i], i,
-								ntrace_format_show);
-		ntrace_caps_attrs[3 + i] = ntrace_field_attr_init(&ntrace_cap_field[i], i,
-								  ntrace_cap_show);
+		const char *name = ntrace_fields[i].name;
+		u64 mask = ntrace_fields[i].mask;
+
+		ntrace_format_attrs[i] = ntrace_field_attr_init(&ntrace_format_field[i], name,
+								mask, ntrace_format_show);
+		ntrace_caps_attrs[3 + i] = ntrace_field_attr_init(&ntrace_cap_field[i], name,
+								  mask, ntrace_cap_show);
+	}
+	for (i = 0; i < NTRACE_NR_NAMED; i++) {
+		ntrace_named_attrs[i] = ntrace_field_attr_init(&ntrace_named_event[i],
+							       ntrace_named[i].name,
+							       ntrace_named[i].mask,
+							       ntrace_named_show);
+		ntrace_named_event[i].config = ntrace_named[i].config;
 	}
 }
 
@@ -210,6 +271,7 @@ static const struct attribute_group ntrace_cpumask_group = {
 
 static const struct attribute_group *ntrace_pmu_groups[] = {
 	&ntrace_format_group,
+	&ntrace_named_group,
 	&ntrace_caps_group,
 	&ntrace_cpumask_group,
 	NULL

@@ -22,7 +22,9 @@ guest_env= guest_timeout=500
 selftests() {
 	_what=$1 _programs=$2; shift 2
 	: >"$tap_tmp/console"
+	# a 9p file system does not survive a system suspend
 	"$top/tools/board/board" run --timeout "$guest_timeout" --console "$tap_tmp/console" "$@" -- "
+		umount /out 2>/dev/null
 		echo '$_programs' | tr ';' '\n' | while read -r t; do
 			echo \"# program \${t%% *}\"
 			env $guest_env /usr/lib/selftests/ntrace/\$t </dev/null 2>&1
