@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The driver in a kernel that looks for faults: KASAN, lockdep, DMA API debugging,
 # sleeping in atomic context, kmemleak. Its register logic as KUnit tests, and the
-# kselftests, a hundred operations in random order, and random attributes. Nothing may
-# be reported.
+# kselftests, some operations in random order, and random attributes, on sinks of one
+# encoder and on one that is shared and interrupts. Nothing may be reported.
 . "$(dirname "$0")/lib/tap.sh"
 . "$(dirname "$0")/driver/guest.sh"
 
@@ -26,9 +26,10 @@ is "KUnit: the suite passes" "$(grep -c '^\[[^]]*\] ok 1 ntrace-registers' "$tap
 quiet "KUnit"
 
 # all is slower here, and the limit of an operation with it
-guest_env="NTRACE_LIMIT_MS=10000 NTRACE_FUZZ_SECONDS=20"
-selftests "debug kernel, 2 harts" \
-	"pmu_test;attr_test;record_test;snapshot_test;security_test;life_test;storm_test;fuzz_test" \
+guest_env="NTRACE_LIMIT_MS=10000 NTRACE_STORM=50 NTRACE_FUZZ_SECONDS=5"
+selftests "debug kernel, 2 harts" "record_test;snapshot_test;life_test;storm_test;fuzz_test" \
 	--kernel debug --harts 2
+selftests "debug kernel, interrupt" "pmu_test;attr_test;life_test;storm_test" \
+	--kernel debug --harts 2 --topology interrupt
 plan $tap_n
 done_testing

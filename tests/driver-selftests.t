@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The kselftests of selftests/ntrace, in the guest of the emulated board: on
-# both kernels, on the largest and on the minimal hardware.
+# both kernels, on the largest and on the minimal hardware. All of them on each
+# kernel and topology: tests/long/driver-topologies.t.
 . "$(dirname "$0")/lib/tap.sh"
 . "$(dirname "$0")/driver/guest.sh"
 
@@ -11,12 +12,15 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 tests="pmu_test;attr_test;record_test;snapshot_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
-for kernel in 6.12 7.2; do
-	selftests "$kernel, 2 harts" "$tests" --kernel $kernel --harts 2
-done
+selftests "6.12, 2 harts" "$tests" --kernel 6.12 --harts 2
 selftests "6.12, minimal hardware" "$tests" --kernel 6.12 --harts 1 --model caps=minimal
-selftests "7.2, funnel" "$tests" --kernel 7.2 --harts 2 --topology funnel
-selftests "6.12, SRAM" "$tests" --kernel 6.12 --harts 2 --topology sram
+# a funnel, and an interrupt that comes for no reason too
+guest_env=NTRACE_IRQ=spurious
+selftests "7.2, interrupt" "$tests" --kernel 7.2 --harts 2 --topology interrupt --model fault.irq_spurious=50
+guest_env=
+# what depends on the sink
+selftests "7.2, SRAM" "record_test;snapshot_test;load_test -t reader_that_stops_is_told" \
+	--kernel 7.2 --harts 2 --topology sram
 # hardware that fails in the middle of its work: that is said, and what can be done is
 guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=2000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=300
