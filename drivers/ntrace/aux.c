@@ -388,7 +388,8 @@ static void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsig
 }
 
 /* The sink came to the end of its window; sets PARTIAL if trace is missing */
-static noinline unsigned long ntrace_collect_wrapped(struct ntrace_session *s, unsigned long written)
+static noinline unsigned long ntrace_collect_wrapped(struct ntrace_session *s,
+						     unsigned long written)
 {
 	unsigned long size = s->win.end - s->win.start, used;
 	struct ntrace_sink *sink = s->enc->sink;

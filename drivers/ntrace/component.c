@@ -84,7 +84,7 @@ int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want)
 }
 
 /* Which bits of @try stick when they are written beside @keep */
-u32 ntrace_comp_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try)
+u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try)
 {
 	u32 got;
 
@@ -95,7 +95,7 @@ u32 ntrace_comp_try(const struct ntrace_comp *comp, unsigned int offset, u32 kee
 }
 
 /* Bitmap of the values that a field takes; FIELD_PREP() wants constant masks */
-u32 ntrace_comp_try_values(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 mask)
+u32 ntrace_try_values(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 mask)
 {
 	unsigned int shift = __ffs(mask), v;
 	u32 values = 0;

@@ -30,15 +30,26 @@ static void *ntrace_context_hook;
 static struct cpumask ntrace_context_tried;
 static struct cpumask ntrace_context_present;
 
-/* False if it traps: then nothing was written */
-static __always_inline bool ntrace_scontext_write(unsigned long val)
+/* Where it traps, nothing is written */
+static __always_inline void ntrace_scontext_write(unsigned long val)
 {
-	asm goto("1:	csrw " NTRACE_CSR_SCONTEXT ", %0\n"
-		 _ASM_EXTABLE(1b, %l[trapped])
-		 : : "r" (val) : "memory" : trapped);
-	return true;
-trapped:
-	return false;
+	asm volatile("1:	csrw " NTRACE_CSR_SCONTEXT ", %0\n"
+		     "2:\n"
+		     _ASM_EXTABLE(1b, 2b)
+		     : : "r" (val) : "memory");
+}
+
+/* The same; false if it trapped */
+static bool ntrace_scontext_try(unsigned long val)
+{
+	unsigned long ok = 0;
+
+	asm volatile("1:	csrw " NTRACE_CSR_SCONTEXT ", %1\n"
+		     "	li %0, 1\n"
+		     "2:\n"
+		     _ASM_EXTABLE(1b, 2b)
+		     : "+r" (ok) : "r" (val) : "memory");
+	return ok;
 }
 
 /* Interrupts are off: current is the thread that runs, and no other comes between */
@@ -46,7 +57,7 @@ static void ntrace_context_try(void *unused)
 {
 	unsigned int cpu = smp_processor_id();
 
-	if (ntrace_scontext_write(task_pid_nr(current)))
+	if (ntrace_scontext_try(task_pid_nr(current)))
 		cpumask_set_cpu(cpu, &ntrace_context_present);
 	else
 		cpumask_clear_cpu(cpu, &ntrace_context_present);

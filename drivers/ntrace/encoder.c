@@ -87,31 +87,33 @@ static int ntrace_encoder_check_protocol(struct ntrace_encoder *enc)
 static void ntrace_encoder_probe_control(struct ntrace_encoder *enc)
 {
 	struct ntrace_caps *caps = &enc->caps;
+	struct ntrace_comp *comp = &enc->comp;
 	u32 keep = enc->comp.control, sync = 0, all;
 	unsigned int mode;
 
-	caps->modes = ntrace_comp_try_values(&enc->comp, TR_TE_CONTROL, keep, TR_TE_INST_MODE);
+	caps->modes = ntrace_try_values(comp, TR_TE_CONTROL, keep, TR_TE_INST_MODE);
 	caps->modes &= BIT(TR_TE_INST_MODE_BTM) | BIT(TR_TE_INST_MODE_HTM);
 
-	caps->sync_modes = ntrace_comp_try_values(&enc->comp, TR_TE_CONTROL, keep, TR_TE_INST_SYNC_MODE);
+	caps->sync_modes = ntrace_try_values(comp, TR_TE_CONTROL, keep, TR_TE_INST_SYNC_MODE);
 	for (mode = 3; mode && !sync; mode--)
 		if (caps->sync_modes & BIT(mode))
 			sync = FIELD_PREP(TR_TE_INST_SYNC_MODE, mode);
-	caps->sync_max = ntrace_comp_try_values(&enc->comp, TR_TE_CONTROL, keep | sync, TR_TE_INST_SYNC_MAX);
+	caps->sync_max = ntrace_try_values(comp, TR_TE_CONTROL, keep | sync, TR_TE_INST_SYNC_MAX);
 
 	all = ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), ~0ULL);
 	caps->config |= ntrace_reg_to_bits(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits),
-					   ntrace_comp_try(&enc->comp, TR_TE_CONTROL, keep, all));
+					   ntrace_try(comp, TR_TE_CONTROL, keep, all));
 }
 
 static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 {
 	struct ntrace_caps *caps = &enc->caps;
+	struct ntrace_comp *comp = &enc->comp;
 	u32 all, got;
 	int mode;
 
 	all = ntrace_bits_to_reg(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits), ~0ULL);
-	got = ntrace_comp_try(&enc->comp, TR_TE_INST_FEATURES, 0, all);
+	got = ntrace_try(comp, TR_TE_INST_FEATURES, 0, all);
 
 	/*
 	 * Implicit returns need a trTeInstImplicitReturnMode too. The higher, the
@@ -131,7 +133,7 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 	caps->config |= ntrace_reg_to_bits(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits),
 					   got);
 
-	got = ntrace_comp_try_values(&enc->comp, TR_TE_INST_FEATURES, 0, TR_TE_SRC_BITS);
+	got = ntrace_try_values(comp, TR_TE_INST_FEATURES, 0, TR_TE_SRC_BITS);
 	got &= GENMASK(TR_TE_SRC_BITS_MAX, 0);
 	caps->src_bits = got ? __fls(got) : 0;
 	caps->src_fixed = !(got & BIT(0));
@@ -140,6 +142,7 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 static void ntrace_encoder_probe_timestamp(struct ntrace_encoder *enc)
 {
 	struct ntrace_caps *caps = &enc->caps;
+	struct ntrace_comp *comp = &enc->comp;
 	struct ntrace_ts ts;
 	u32 mode;
 
@@ -148,7 +151,7 @@ static void ntrace_encoder_probe_timestamp(struct ntrace_encoder *enc)
 	if (!ts.modes)
 		return;
 	mode = FIELD_PREP(TR_TS_MODE, __ffs(ts.modes));
-	if (!ntrace_comp_try(&enc->comp, TR_TS_CONTROL, TR_TS_ACTIVE | mode, TR_TS_ENABLE))
+	if (!ntrace_try(comp, TR_TS_CONTROL, TR_TS_ACTIVE | mode, TR_TS_ENABLE))
 		return;
 	caps->ts_modes = ts.modes;
 	caps->ts_prescale = ts.prescale;
@@ -158,21 +161,22 @@ static void ntrace_encoder_probe_timestamp(struct ntrace_encoder *enc)
 static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 {
 	struct ntrace_caps *caps = &enc->caps;
+	struct ntrace_comp *comp = &enc->comp;
 	u32 want = TR_TE_FILTER_ENABLE | TR_TE_FILTER_MATCH_PRIVILEGE;
 	unsigned int i, j;
 
-	caps->filters = ntrace_comp_try(&enc->comp, TR_TE_INST_FILTERS, 0, TR_TE_INST_FILTERS_MASK);
+	caps->filters = ntrace_try(comp, TR_TE_INST_FILTERS, 0, TR_TE_INST_FILTERS_MASK);
 	for (i = 0; i < TR_TE_FILTER_MAX; i++) {
 		if (!(caps->filters & BIT(i)))
 			continue;
-		if (!(ntrace_comp_try(&enc->comp, TR_TE_FILTER_CONTROL(i), 0, want) & TR_TE_FILTER_ENABLE))
+		if (!(ntrace_try(comp, TR_TE_FILTER_CONTROL(i), 0, want) & TR_TE_FILTER_ENABLE))
 			caps->filters &= ~BIT(i);
 	}
 	if (!(caps->filters & BIT(0)))
 		return;
 
-	if (ntrace_comp_try(&enc->comp, TR_TE_FILTER_CONTROL(0), 0, want) == want)
-		caps->priv = ntrace_comp_try(&enc->comp, TR_TE_FILTER_MATCH_INST(0), 0,
+	if (ntrace_try(comp, TR_TE_FILTER_CONTROL(0), 0, want) == want)
+		caps->priv = ntrace_try(comp, TR_TE_FILTER_MATCH_INST(0), 0,
 					TR_TE_FILTER_CHOICE_PRIVILEGE);
 
 	for (j = 0; j < TR_TE_COMP_MAX; j++) {
@@ -181,8 +185,8 @@ static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 			    FIELD_PREP(TR_TE_COMP_MATCH_MODE, TR_TE_COMP_MATCH_P_AND_S);
 		u32 comp1 = TR_TE_FILTER_MATCH_COMP1 | FIELD_PREP(TR_TE_FILTER_COMP1, j);
 
-		if (ntrace_comp_try(&enc->comp, TR_TE_COMP_CONTROL(j), 0, range) == range &&
-		    ntrace_comp_try(&enc->comp, TR_TE_FILTER_CONTROL(0), 0, comp1) == comp1)
+		if (ntrace_try(comp, TR_TE_COMP_CONTROL(j), 0, range) == range &&
+		    ntrace_try(comp, TR_TE_FILTER_CONTROL(0), 0, comp1) == comp1)
 			caps->comparators |= BIT(j);
 	}
 }

@@ -16,7 +16,7 @@ void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 	unsigned int mode;
 
 	ntrace_write(comp, TR_TS_CONTROL, keep);
-	ts->modes = ntrace_comp_try_values(comp, TR_TS_CONTROL, keep, TR_TS_MODE);
+	ts->modes = ntrace_try_values(comp, TR_TS_CONTROL, keep, TR_TS_MODE);
 	ts->modes &= GENMASK(TR_TS_MODE_SHARED, TR_TS_MODE_EXTERNAL);
 	ts->width = FIELD_GET(TR_TS_WIDTH, ntrace_read(comp, TR_TS_CONTROL));
 	ts->prescale = 0;
@@ -26,9 +26,9 @@ void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 	/* The prescaler is for the internal modes */
 	for (mode = TR_TS_MODE_INTERNAL_SYSTEM; mode <= TR_TS_MODE_INTERNAL_CORE; mode++)
 		if (ts->modes & BIT(mode))
-			ts->prescale |= ntrace_comp_try_values(comp, TR_TS_CONTROL,
-							       keep | FIELD_PREP(TR_TS_MODE, mode),
-							       TR_TS_PRESCALE);
+			ts->prescale |= ntrace_try_values(comp, TR_TS_CONTROL,
+							  keep | FIELD_PREP(TR_TS_MODE, mode),
+							  TR_TS_PRESCALE);
 	ts->prescale |= BIT(0);
 }
 
