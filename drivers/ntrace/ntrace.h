@@ -229,18 +229,22 @@ struct ntrace_sink {
 	bool			closed;
 };
 
-static inline void ntrace_sink_lock(struct ntrace_sink *sink)
+static inline void ntrace_sink_lock(struct ntrace_sink *sink) __acquires(&sink->lock)
 {
 	if (sink->encoders > 1)
 		raw_spin_lock(&sink->lock);
+	else
+		__acquire(&sink->lock);
 }
 
-static inline void ntrace_sink_unlock(struct ntrace_sink *sink)
+static inline void ntrace_sink_unlock(struct ntrace_sink *sink) __releases(&sink->lock)
 {
 	if (sink->encoders > 1) {
 		/* registers were written, and another CPU may be the next */
 		mb();
 		raw_spin_unlock(&sink->lock);
+	} else {
+		__release(&sink->lock);
 	}
 }
 

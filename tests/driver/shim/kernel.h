@@ -26,6 +26,10 @@ typedef uint64_t dma_addr_t;
 typedef uint64_t phys_addr_t;
 
 #define __iomem
+#define __acquires(lock)
+#define __releases(lock)
+#define __acquire(lock)		((void)0)
+#define __release(lock)		((void)0)
 #define BIT(n)			(1UL << (n))
 #define BIT_ULL(n)		(1ULL << (n))
 #define GENMASK(h, l)		((~0UL >> (63 - (h))) & (~0UL << (l)))
