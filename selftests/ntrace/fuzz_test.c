@@ -274,7 +274,18 @@ static void fuzz_one(void)
 	}
 }
 
-TEST(kernel_stays_well)
+FIXTURE(fuzz) {
+};
+
+FIXTURE_SETUP(fuzz)
+{
+}
+
+FIXTURE_TEARDOWN(fuzz)
+{
+}
+
+TEST_F_TIMEOUT(fuzz, kernel_stays_well, 3600)
 {
 	const char *s = getenv("NTRACE_FUZZ_SECONDS"), *seed = getenv("NTRACE_SEED");
 	unsigned int n = 0, i, from = seed ? strtoul(seed, NULL, 0) : time(NULL);
@@ -284,8 +295,6 @@ TEST(kernel_stays_well)
 
 	if (pmu_type() < 0)
 		SKIP(return, "there is no PMU ntrace");
-	_metadata->timeout = 3600;
-	alarm(3600);
 	srandom(from);
 	signal(SIGIO, SIG_IGN);
 	for (i = 0; i < EVENTS; i++)
