@@ -162,42 +162,44 @@ static void pass_turn(struct worker *worker)
 	worker->slots[worker->nr] = first;
 }
 
-/* Give out the first slot, which is decoded, in its turn. */
-static void wait_first(struct worker *worker)
+static void wait_turn(struct parallel *job, const struct slot *slot)
 {
-	struct slot *first = worker->slots[0];
-	struct parallel *job = worker->job;
-
 	pthread_mutex_lock(&job->lock);
-	while (!is_turn(job, first))
+	while (!is_turn(job, slot))
 		pthread_cond_wait(&job->turn_changed, &job->lock);
 	pthread_mutex_unlock(&job->lock);
-	give_out_kept(worker, first);
+}
+
+/* It is the turn of the first slot, which is decoded. */
+static void give_out_first(struct worker *worker)
+{
+	give_out_kept(worker, worker->slots[0]);
 	pass_turn(worker);
+}
+
+static void wait_first(struct worker *worker)
+{
+	wait_turn(worker->job, worker->slots[0]);
+	give_out_first(worker);
 }
 
 /* Give out the slots in front of @slot, in decoding, whose turn it is; then @slot itself. */
 static void look_at_turn(struct worker *worker, struct slot *slot)
 {
 	while (worker->nr > 1 && is_turn(worker->job, worker->slots[0]))
-		wait_first(worker);
+		give_out_first(worker);
 	if (worker->nr == 1 && is_turn(worker->job, slot)) {
 		give_out_kept(worker, slot);
 		worker->has_turn = true;
 	}
 }
 
-/* The same for a slot that has no more room: with waiting */
-static void wait_turn(struct worker *worker, struct slot *slot)
+/* @slot, in decoding, has no more room. */
+static void make_room(struct worker *worker, struct slot *slot)
 {
-	struct parallel *job = worker->job;
-
 	while (worker->nr > 1)
 		wait_first(worker);
-	pthread_mutex_lock(&job->lock);
-	while (!is_turn(job, slot))
-		pthread_cond_wait(&job->turn_changed, &job->lock);
-	pthread_mutex_unlock(&job->lock);
+	wait_turn(worker->job, slot);
 	look_at_turn(worker, slot);
 }
 
@@ -242,7 +244,7 @@ static void decode_part(struct worker *worker, struct slot *slot)
 		if (!worker->has_turn)
 			look_at_turn(worker, slot);
 		if (!worker->has_turn && !has_room(worker, slot))
-			wait_turn(worker, slot);
+			make_room(worker, slot);
 		if (worker->has_turn)
 			give_out(worker, &batch);
 		else
