@@ -4,18 +4,11 @@
 # the next SYNC.
 # shellcheck disable=SC2086
 . "$(dirname "$0")/lib/tap.sh"
+. "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-flips
 mkdir -p "$dir"
-{
-	make -C "$top" tool &&
-	gcc -g -O2 -Wall -Wextra -I"$top/include" -I"$top/tools/ntrace" -o "$dir/lib-flips" \
-		"$top/tests/unit/lib-flips.c" "$top/tools/ntrace/elf-image.c" \
-		"$O/lib/libntrace.a" -lelf -lpthread
-} >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
-if [ ! -s "$dir/prog.pcs" ]; then
-	riscv64-linux-gnu-gcc -O2 -static -o "$dir/prog.elf" "$top/tests/unit/workload.c" || exit 1
-	"$top/tests/lib/pcs" "$dir/prog.pcs" "$dir/prog.elf" 60 >/dev/null || exit 1
-fi
+unit_build lib-flips >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+unit_workload 60 || exit 1
 plan 5
 for kind in htm btm ir ts; do
 	case $kind in

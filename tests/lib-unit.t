@@ -2,18 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # libntrace by its public header (tests/unit/lib-unit.c), with traces of a real program.
 . "$(dirname "$0")/lib/tap.sh"
+. "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-unit
 mkdir -p "$dir"
-{
-	make -C "$top" tool &&
-	gcc -g -O1 -Wall -Wextra ${SANITIZE:-} -I"$top/include" -I"$top/tools/ntrace" \
-		-o "$dir/lib-unit" "$top/tests/unit/lib-unit.c" "$top/tools/ntrace/elf-image.c" \
-		"$O/lib/libntrace.a" -lcmocka -lelf -lpthread
-} >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
-if [ ! -s "$dir/prog.pcs" ] || [ "$top/tests/unit/workload.c" -nt "$dir/prog.pcs" ]; then
-	riscv64-linux-gnu-gcc -O2 -static -o "$dir/prog.elf" "$top/tests/unit/workload.c" || exit 1
-	"$top/tests/lib/pcs" "$dir/prog.pcs" "$dir/prog.elf" 200 >/dev/null || exit 1
-fi
+unit_build lib-unit -lcmocka >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+unit_workload 200 || exit 1
 # encode NAME OPTIONS...
 encode() {
 	_name=$1; shift

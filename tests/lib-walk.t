@@ -3,15 +3,11 @@
 # A walk through code that is another each time, so that nothing that was remembered of it
 # helps: all PCs come back, and flipped bits are noticed.
 . "$(dirname "$0")/lib/tap.sh"
+. "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-walk
 mkdir -p "$dir"
-{
-	make -C "$top" tool &&
-	gcc -g -O2 -Wall -Wextra ${SANITIZE:-} -I"$top/include" -I"$top/tools/ntrace" \
-		-o "$dir/lib-flips" "$top/tests/unit/lib-flips.c" "$top/tools/ntrace/elf-image.c" \
-		"$O/lib/libntrace.a" -lelf -lpthread &&
-	"$top/tests/lib/walk" "$dir" 200000
-} >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+{ unit_build lib-flips && "$top/tests/lib/walk" "$dir" 200000; } >"$tap_tmp/make" 2>&1 ||
+	{ cat "$tap_tmp/make"; exit 1; }
 
 # walk "ENCODE OPTIONS" "DECODE OPTIONS": encode, decode, compare
 walk() {

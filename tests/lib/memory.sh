@@ -2,18 +2,13 @@
 # What tests/lib-memory.t and its long form share. A trace of a real program, over and over, is
 # decoded from a pipe and by two threads; memory must not grow with it.
 # shellcheck shell=sh
+. "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-memory
 limit=$((32 * 1024))
 
 memory_setup() {
 	mkdir -p "$dir"
-	make -C "$top" tool &&
-	gcc -g -O2 -Wall -Wextra -I"$top/include" -I"$top/tools/ntrace" -o "$dir/lib-memory" \
-		"$top/tests/unit/lib-memory.c" "$top/tools/ntrace/elf-image.c" \
-		"$O/lib/libntrace.a" -lelf -lpthread || return 1
-	[ -s "$dir/prog.pcs" ] && [ ! "$top/tests/unit/workload.c" -nt "$dir/prog.pcs" ] && return
-	riscv64-linux-gnu-gcc -O2 -static -o "$dir/prog.elf" "$top/tests/unit/workload.c" &&
-	"$top/tests/lib/pcs" "$dir/prog.pcs" "$dir/prog.elf" 800
+	unit_build lib-memory && unit_workload 800
 }
 
 # memory_trace NAME OPTIONS...: about 1 MiB, whole pages
