@@ -6,6 +6,7 @@
  * @pending until that block comes ("An address emitted is known at the next
  * valid ingress port cycle").
  */
+#include <endian.h>
 #include <string.h>
 
 #include "encoder.h"
@@ -64,19 +65,58 @@ static void put_fixed(struct message *m, uint32_t value, unsigned int width)
 	m->nbits += width;
 }
 
+/* 48 bits to the MDO of 8 bytes, the first one in the low bits */
+static uint64_t spread(uint64_t value)
+{
+	uint64_t x = (value & 0xffffff) | (value >> 24 & 0xffffff) << 32;
+
+	x = (x & 0x00000fff00000fff) | (x & 0x00fff00000fff000) << 4;
+	x = (x & 0x003f003f003f003f) | (x & 0x0fc00fc00fc00fc0) << 2;
+	return x << 2;
+}
+
+static void store8(uint8_t *to, uint64_t bytes)
+{
+	bytes = htole64(bytes);
+	memcpy(to, &bytes, sizeof(bytes));
+}
+
+/*
+ * @value in as few whole MDOs as hold it, at least one. All are stored and those that count are
+ * then counted: how many is not to be foreseen, and a loop over them costs more.
+ */
+static void put_groups(struct message *m, uint64_t value)
+{
+	unsigned int n = (63 - __builtin_clzll(value | 1)) / 6;
+	uint8_t *p = m->bytes + m->n;
+	uint64_t end = MSEO_END_FIELD;
+
+	if (NB_LIKELY(n < 8)) {
+		store8(p, spread(value) | end << 8 * n);
+	} else {
+		store8(p, spread(value));
+		store8(p + 8, spread(value >> 48) | end << 8 * (n - 8));
+	}
+	m->n += n + 1;
+}
+
 static void put_var(struct message *m, uint64_t value)
 {
+	unsigned int fixed;
+
 	for (; m->nbits >= 6; m->nbits -= 6) {
 		m->bytes[m->n++] = (m->fixed & 63) << 2;
 		m->fixed >>= 6;
 	}
-	m->bytes[m->n++] = ((m->fixed | value << m->nbits) & 63) << 2;
-	value >>= 6 - m->nbits;
+	fixed = m->fixed;
+	if (NB_UNLIKELY(m->nbits && value >> (64 - m->nbits))) {
+		m->bytes[m->n++] = ((fixed | value << m->nbits) & 63) << 2;
+		put_groups(m, value >> (6 - m->nbits));
+	} else {
+		put_groups(m, fixed | value << m->nbits);
+	}
 	m->fixed = 0;
 	m->nbits = 0;
-	for (; value; value >>= 6)
-		m->bytes[m->n++] = (value & 63) << 2;
-	m->bytes[m->n - 1] |= MSEO_END_FIELD;
 }
 
 /*
@@ -650,6 +690,27 @@ void nb_encoder_direct(struct nb_encoder *enc, uint64_t end)
 		nb_encoder_full(enc);
 }
 
+/* The next message makes a periodic sync due. */
+static bool last_before_sync(const struct nb_encoder *enc)
+{
+	return enc->cfg.sync_mode == 1 &&
+	       enc->n_messages + 1 - enc->sync_start >= 1ULL << (enc->cfg.sync_max + 4);
+}
+
+void nb_encoder_jump(struct nb_encoder *enc, uint32_t iretire, uint32_t ninsn, uint64_t next)
+{
+	enc->icnt += iretire;
+	enc->cycles += ninsn;
+	set_pending(enc, PENDING_INDIRECT, 0);
+	if (NB_UNLIKELY(enc->icnt >= enc->icnt_stop || enc->cycles >= enc->cycles_stop ||
+			last_before_sync(enc))) {
+		nb_encoder_full(enc);
+		return;
+	}
+	enc->pending = PENDING_NONE;
+	indirect_branch(enc, next);
+}
+
 /* ---- The beginning of a block ---- */
 
 static bool qualified(struct nb_encoder *enc, const struct nb_ingress *blk)
@@ -795,9 +856,14 @@ static void legalise(struct nb_encoder_config *cfg)
 
 static void set_actions(struct nb_encoder *enc)
 {
+	static const uint8_t jumps[] = {
+		NB_ITYPE_INDIRECT_CALL, NB_ITYPE_INDIRECT_JUMP, NB_ITYPE_SWAP, NB_ITYPE_RETURN,
+		NB_ITYPE_OTHER_INDIRECT,
+	};
 	bool htm = enc->cfg.mode == NB_MODE_HTM;
 	uint8_t taken = htm ? NB_ACT_SHIFT | NB_ACT_ONE : NB_ACT_DIRECT;
 	uint8_t jump = enc->cfg.all_jumps ? taken : 0;
+	unsigned int i;
 
 	memset(enc->action, NB_ACT_SLOW, sizeof(enc->action));
 	enc->action[NB_ITYPE_NONE] = 0;
@@ -806,6 +872,11 @@ static void set_actions(struct nb_encoder *enc)
 	enc->action[NB_ITYPE_DIRECT_JUMP] = jump;
 	enc->action[NB_ITYPE_OTHER_DIRECT] = jump;
 	enc->action[NB_ITYPE_DIRECT_CALL] = enc->cfg.implicit_return ? NB_ACT_SLOW : jump;
+	if (enc->cfg.implicit_return || enc->cfg.sequential_jump || enc->cfg.repeated_history ||
+	    enc->cfg.repeat_branch || enc->cfg.fifo_depth)
+		return;
+	for (i = 0; i < sizeof(jumps); i++)
+		enc->action[jumps[i]] |= NB_ACT_JUMP;
 }
 
 void nb_encoder_configure(struct nb_encoder *enc, const struct nb_encoder_config *cfg)

@@ -148,6 +148,7 @@ struct nb_encoder_stats {
 #define NB_ACT_ONE	(1U << 1)	/* ... which is 1 */
 #define NB_ACT_SLOW	(1U << 2)	/* look closer */
 #define NB_ACT_DIRECT	(1U << 3)	/* BTM: DirectBranch */
+#define NB_ACT_JUMP	(1U << 4)	/* with SLOW: ... unless its target is known */
 
 /* Fields are the encoder's own, but for those under "set by the owner". */
 struct nb_encoder {
@@ -282,6 +283,18 @@ void nb_encoder_notify(struct nb_encoder *enc, enum nb_sync sync);
  */
 void nb_encoder_debug(struct nb_encoder *enc, bool enter);
 
+/**
+ * nb_encoder_jump() - a block has retired that ends with an indirect jump, and its target is known
+ * @enc: the encoder
+ * @iretire: half-words
+ * @ninsn: instructions
+ * @next: where the next block will begin, at the same privilege
+ *
+ * Instead of nb_encoder_ingress(), where nb_encoder_action() has NB_ACT_JUMP. The message does
+ * not wait for the next block, and is the same.
+ */
+void nb_encoder_jump(struct nb_encoder *enc, uint32_t iretire, uint32_t ninsn, uint64_t next);
+
 /* The uncommon cases of nb_encoder_ingress(); not to be called otherwise. */
 void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk);
 void nb_encoder_full(struct nb_encoder *enc);
@@ -293,7 +306,8 @@ void nb_encoder_direct(struct nb_encoder *enc, uint64_t end);
  * @itype: of the block
  * @priv: of the block
  *
- * Return: for nb_encoder_count(), or NB_ACT_SLOW: give the block to nb_encoder_slow().
+ * Return: for nb_encoder_count(), or with NB_ACT_SLOW: give the block to nb_encoder_slow(), or
+ * with NB_ACT_JUMP too to nb_encoder_jump().
  */
 static inline unsigned int nb_encoder_action(const struct nb_encoder *enc, unsigned int itype,
 					     unsigned int priv)
@@ -309,21 +323,18 @@ static inline unsigned int nb_encoder_action(const struct nb_encoder *enc, unsig
  * @act: of nb_encoder_action(), without NB_ACT_SLOW
  * @iretire: half-words
  * @ninsn: instructions
- * @end: address behind the block
+ *
+ * Return: whether nb_encoder_full() is to be called; with NB_ACT_DIRECT nb_encoder_direct() is,
+ * in any case.
  */
-static inline void nb_encoder_count(struct nb_encoder *enc, unsigned int act, uint32_t iretire,
-				    uint32_t ninsn, uint64_t end)
+static inline bool nb_encoder_count(struct nb_encoder *enc, unsigned int act, uint32_t iretire,
+				    uint32_t ninsn)
 {
 	enc->icnt += iretire;
 	enc->cycles += ninsn;
-	if (act & NB_ACT_DIRECT) {
-		nb_encoder_direct(enc, end);
-		return;
-	}
 	enc->hist = enc->hist << (act & NB_ACT_SHIFT) | (act & NB_ACT_ONE) >> 1;
-	if (NB_UNLIKELY(enc->icnt >= enc->icnt_stop || enc->hist >= enc->hist_full ||
-			enc->cycles >= enc->cycles_stop))
-		nb_encoder_full(enc);
+	return NB_UNLIKELY(enc->icnt >= enc->icnt_stop || enc->hist >= enc->hist_full ||
+			   enc->cycles >= enc->cycles_stop);
 }
 
 /**
@@ -334,11 +345,17 @@ static inline void nb_encoder_count(struct nb_encoder *enc, unsigned int act, ui
 static inline void nb_encoder_ingress(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	unsigned int act = nb_encoder_action(enc, blk->itype, blk->priv);
+	bool full;
 
-	if (NB_UNLIKELY(act & NB_ACT_SLOW))
+	if (NB_UNLIKELY(act & NB_ACT_SLOW)) {
 		nb_encoder_slow(enc, blk);
-	else
-		nb_encoder_count(enc, act, blk->iretire, blk->ninsn, blk->iaddr + 2ULL * blk->iretire);
+		return;
+	}
+	full = nb_encoder_count(enc, act, blk->iretire, blk->ninsn);
+	if (act & NB_ACT_DIRECT)
+		nb_encoder_direct(enc, blk->iaddr + 2ULL * blk->iretire);
+	else if (full)
+		nb_encoder_full(enc);
 }
 
 #endif /* NTRACE_BOARD_ENCODER_H */

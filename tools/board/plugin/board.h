@@ -51,7 +51,8 @@ struct tb_info {
 	uint16_t	half_words;
 	uint16_t	ninsn;
 	uint8_t		kind;		/* enum nb_insn_kind of the last instruction */
-	uint8_t		itype;		/* as the last instruction's class says */
+	uint8_t		itype;		/* as the last instruction's class says: a branch is taken */
+	uint8_t		itype_fall;	/* if it goes on behind the TB */
 	uint8_t		last;		/* half-words of the last instruction */
 	uint8_t		sets;		/* of the last instruction, see struct nb_insn */
 	uint8_t		first_uses;	/* one instruction that is an indirect jump: its .uses */
@@ -101,6 +102,7 @@ struct hart {
 	uint64_t	expect;		/* next pc after a trap or such, if have_expect */
 	bool		have_expect;
 	bool		have_priv;
+	bool		quick;		/* nothing but cur, have_priv and counting is to be looked at */
 	uint8_t		priv;
 	uint8_t		sets;		/* register that the last instruction loaded with a constant */
 	enum mmio_state	mmio;
@@ -219,7 +221,8 @@ void board_wait_claim(struct hart *h);
 void board_claim(struct hart *self);
 void board_release(struct hart *self);
 
-static inline void hart_enter(struct hart *h)
+/* Returns false if hart_wait() has to be called before anything else is done. */
+static inline bool hart_enter(struct hart *h)
 {
 	h->busy = 1;
 	/*
@@ -227,6 +230,11 @@ static inline void hart_enter(struct hart *h)
 	 * between setting claimed and reading busy.
 	 */
 	atomic_signal_fence(memory_order_seq_cst);
+	return !atomic_load_explicit(&board.claimed, memory_order_relaxed);
+}
+
+static inline void hart_wait(struct hart *h)
+{
 	if (NB_UNLIKELY(atomic_load_explicit(&board.claimed, memory_order_relaxed)))
 		board_wait_claim(h);
 }

@@ -32,6 +32,8 @@
 #define FIRMWARE		0x80000000ULL
 #define FIRMWARE_SIZE		0x200000
 #define WFI			0x10500073U
+/* tb_info.target that no pc is equal to */
+#define NO_TARGET		1
 
 struct arena {
 	struct arena *next;
@@ -169,31 +171,6 @@ static void retire_head(struct hart *h, uint64_t next)
 	retire(h, &blk);
 }
 
-/* The trace alone is wanted, and its encoder needs no more than to count @t. */
-static inline bool count(struct hart *h, const struct tb_info *t, uint64_t next)
-{
-	uint64_t fall = h->base + 2 * t->half_words;
-	unsigned int itype = t->itype, act;
-
-	if (NB_UNLIKELY(!h->counting || !h->score->reached))
-		return false;
-	if (t->kind == NB_INSN_BRANCH || t->kind == NB_INSN_LINEAR) {
-		if (next == fall)
-			itype = t->kind == NB_INSN_BRANCH ? NB_ITYPE_NOT_TAKEN : NB_ITYPE_NONE;
-		else if (t->kind == NB_INSN_LINEAR || next != h->base + t->target)
-			return false;
-	} else if (t->kind != NB_INSN_DIRECT || next != h->base + t->target) {
-		return false;
-	}
-	act = nb_encoder_action(h->counting, itype, h->priv);
-	if (act & NB_ACT_SLOW)
-		return false;
-	h->stats.retired += t->ninsn;
-	h->sets = t->sets;
-	nb_encoder_count(h->counting, act, t->half_words, t->ninsn, fall);
-	return true;
-}
-
 /* h->cur has ended, and the hart goes on at @next. */
 static NB_NOINLINE void finish(struct hart *h, uint64_t next)
 {
@@ -283,39 +260,118 @@ static inline uint64_t tb_pc(struct hart *h, const struct tb_info *t)
 	}
 }
 
-static void stream_tb_exec(unsigned int vcpu, void *opaque)
+static inline void begin(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
-	struct hart *h = &board.harts[vcpu];
-	const struct tb_info *t = opaque;
-	uint64_t pc;
+	h->cur = t;
+	h->base = pc;
+	h->score->reached = 0;
+}
 
-	/* or the compiler works the address out again at each use */
-	__asm__("" : "+r"(h));
-	hart_enter(h);
-	if (NB_UNLIKELY(h->score->gate != GATE_STREAM)) {
-		if (h->mmio != MMIO_NONE && mmio_step(h))
-			goto out;
-		if (!(h->score->gate & GATE_STREAM))
-			goto out;
-	}
-	pc = tb_pc(h, t);
-	if (NB_LIKELY(h->cur != NULL)) {
-		if (NB_UNLIKELY(!count(h, h->cur, pc)))
-			finish(h, pc);
+/* @t is entered at @pc, whatever was before. */
+static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_t pc)
+{
+	if (h->cur) {
+		finish(h, pc);
 	} else if (h->have_expect) {
 		if (h->expect != pc)
 			edge(h, pc);
 		h->have_expect = false;
 	}
-	if (NB_UNLIKELY(!h->have_priv)) {
+	if (!h->have_priv) {
 		h->priv = board_reg_read(REG_PRIV);
 		h->have_priv = true;
 	}
-	h->cur = t;
-	h->base = pc;
-	h->score->reached = 0;
-out:
+	begin(h, t, pc);
+	h->quick = h->counting && h->score->gate == GATE_STREAM;
 	hart_leave(h);
+}
+
+static NB_NOINLINE void exec_closely(struct hart *h, const struct tb_info *t)
+{
+	hart_wait(h);
+	if (NB_UNLIKELY(h->score->gate != GATE_STREAM)) {
+		if ((h->mmio != MMIO_NONE && mmio_step(h)) || !(h->score->gate & GATE_STREAM)) {
+			hart_leave(h);
+			return;
+		}
+	}
+	exec_at(h, t, tb_pc(h, t));
+}
+
+static NB_NOINLINE void exec_jump(struct hart *h, const struct tb_info *jumped, uint64_t pc)
+{
+	nb_encoder_jump(h->counting, jumped->half_words, jumped->ninsn, pc);
+	hart_leave(h);
+}
+
+static NB_NOINLINE void exec_full(struct hart *h)
+{
+	nb_encoder_full(h->counting);
+	hart_leave(h);
+}
+
+static NB_NOINLINE void exec_direct(struct hart *h, uint64_t end)
+{
+	nb_encoder_direct(h->counting, end);
+	hart_leave(h);
+}
+
+/*
+ * What most blocks need, and no more: h->quick is set and h->cur has ended, and the encoder is
+ * only to count it, or to be told where it jumped to. All calls are the last thing done, so that
+ * no register is to be saved.
+ */
+static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_t pc)
+{
+	const struct tb_info *cur = h->cur;
+	uint64_t base = h->base, fall = base + 2 * cur->half_words;
+	unsigned int itype = cur->itype, act;
+	bool known = true, full;
+
+	if (pc == fall)
+		itype = cur->itype_fall;
+	else
+		known = pc == base + cur->target || cur->kind == NB_INSN_INDIRECT;
+	act = nb_encoder_action(h->counting, itype, h->priv);
+	if (NB_UNLIKELY(!known || (act & (NB_ACT_SLOW | NB_ACT_JUMP)) == NB_ACT_SLOW)) {
+		exec_at(h, t, pc);
+		return;
+	}
+	h->stats.retired += cur->ninsn;
+	h->sets = cur->sets;
+	begin(h, t, pc);
+	if (act & NB_ACT_JUMP) {
+		exec_jump(h, cur, pc);
+		return;
+	}
+	full = nb_encoder_count(h->counting, act, cur->half_words, cur->ninsn);
+	if (act & NB_ACT_DIRECT)
+		exec_direct(h, fall);
+	else if (NB_UNLIKELY(full))
+		exec_full(h);
+	else
+		hart_leave(h);
+}
+
+/* A program of a user's may have jumped anywhere. */
+static NB_NOINLINE void exec_user(struct hart *h, const struct tb_info *t)
+{
+	exec_quickly(h, t, tb_pc(h, t));
+}
+
+static void stream_tb_exec(unsigned int vcpu, void *opaque)
+{
+	struct hart *h = &board.harts[vcpu];
+	const struct tb_info *t = opaque;
+
+	/* or the compiler works the address out again at each use */
+	__asm__("" : "+r"(h));
+	if (NB_UNLIKELY(!hart_enter(h) || !h->quick || !h->score->reached))
+		exec_closely(h, t);
+	else if (t->exact)
+		exec_quickly(h, t, t->pc0);
+	else
+		exec_user(h, t);
 }
 
 /* The instruction at @from trapped: did h->cur get there, or past its end? */
@@ -415,7 +471,9 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 	(void)opaque;
 	if (type == QEMU_PLUGIN_DISCON_HOSTCALL)
 		return;
-	hart_enter(h);
+	if (!hart_enter(h))
+		hart_wait(h);
+	h->quick = false;
 	if (!interrupt && mmio_fault(h, from)) {
 		if (h->cur)
 			finish_trapped(h, from);
@@ -441,6 +499,7 @@ void stream_gate(struct hart *h, bool on)
 {
 	on = on || h->truth || board.check_minstret || board.limit;
 	h->counting = h->te && !h->truth && !h->te->split ? &h->te->enc : NULL;
+	h->quick = false;
 	if (on == !!(h->score->gate & GATE_STREAM))
 		return;
 	h->cur = NULL;
@@ -460,6 +519,20 @@ static unsigned int tb_half_words(struct qemu_plugin_tb *tb, size_t n)
 	for (size_t i = 0; i < n; i++)
 		len += qemu_plugin_insn_size(qemu_plugin_tb_get_insn(tb, i));
 	return len / 2;
+}
+
+/* The itype of a block that goes on behind its last instruction */
+static uint8_t fall_through(const struct nb_insn *insn)
+{
+	switch (insn->kind) {
+	case NB_INSN_BRANCH:
+		return NB_ITYPE_NOT_TAKEN;
+	case NB_INSN_LINEAR:
+	case NB_INSN_INDIRECT:
+		return insn->itype;
+	default:	/* finish() is to look at it */
+		return NB_ITYPE_TRAP_RETURN;
+	}
 }
 
 static struct tb_info *tb_describe(struct qemu_plugin_tb *tb, size_t n)
@@ -498,6 +571,9 @@ static struct tb_info *tb_describe(struct qemu_plugin_tb *tb, size_t n)
 	t->ninsn = n;
 	t->last = insn.len;
 	t->itype = insn.itype;
+	t->itype_fall = fall_through(&insn);
+	if (insn.kind != NB_INSN_BRANCH && insn.kind != NB_INSN_DIRECT)
+		t->target = NO_TARGET;
 	t->code = code;
 	code->bytes = bytes;
 	code->hash = nb_code_hash(bytes, len);
