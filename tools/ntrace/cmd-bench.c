@@ -7,6 +7,7 @@
  * machine only make it slower.
  */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "elf-image.h"
 #include "ntrace.h"
 #include "options.h"
+
+#define MAX_THREADS	256
 
 static const char help[] =
 	"usage: ntrace bench [OPTIONS] --elf ELF [--elf ELF ...] FILE\n\n"
@@ -105,6 +108,29 @@ static bool run_parallel(struct bench *bench)
 				   bench->threads, add_batch, bench, NULL);
 }
 
+static void *decode_apart(void *arg)
+{
+	struct bench copy = *(const struct bench *)arg;
+
+	return run_flow(&copy) ? arg : NULL;
+}
+
+/* Each thread decodes all of it, and they share nothing: what the machine can do at best */
+static bool run_apart(struct bench *bench)
+{
+	pthread_t threads[MAX_THREADS];
+	bool ok = true;
+	uint64_t i, n;
+	void *result;
+
+	for (n = 0; n < bench->threads; n++)
+		if (pthread_create(&threads[n], NULL, decode_apart, bench))
+			break;
+	for (i = 0; i < n; i++)
+		ok &= !pthread_join(threads[i], &result) && result;
+	return ok && n == bench->threads;
+}
+
 /*
  * Seconds of the best run; negative: it fails. One thread's are seconds of the
  * processor, as others may use it too.
@@ -138,10 +164,15 @@ static void measure_threads(struct bench *bench, double one)
 	double cpu = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_parallel);
 	double alone = best(bench, CLOCK_MONOTONIC, run_flow);
 	double t = best(bench, CLOCK_MONOTONIC, run_parallel);
+	uint64_t insns = bench->insns;
+	double apart = best(bench, CLOCK_MONOTONIC, run_apart);
 
 	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one; "
 	       "%.2f by processor time\n", bench->threads,
-	       bench->insns / t / 1e6, alone / t, bench->threads * one / cpu);
+	       insns / t / 1e6, alone / t, bench->threads * one / cpu);
+	printf("%" PRIu64 " apart    %8.1f M instructions/s, %.2f times one: decoders that share "
+	       "nothing, each of all of it\n", bench->threads,
+	       bench->threads * insns / apart / 1e6, bench->threads * alone / apart);
 }
 
 static int measure(struct bench *bench)
@@ -207,7 +238,7 @@ static int parse_option(struct bench *bench, int opt, char *arg)
 	case OPT_RUNS:
 		return parse_number(arg, 1000, &bench->runs) && bench->runs ? -1 : EXIT_USAGE;
 	case OPT_THREADS:
-		return parse_number(arg, 256, &bench->threads) && bench->threads ? -1 : EXIT_USAGE;
+		return parse_number(arg, MAX_THREADS, &bench->threads) && bench->threads ? -1 : EXIT_USAGE;
 	case '?':
 		return EXIT_USAGE;
 	}

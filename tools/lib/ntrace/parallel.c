@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "flow.h"
+#include "plain.h"
 
 /* Bytes of a part, about: many ranges more than MAX_RANGES, and less than the room for them */
 #define PART_SIZE	(16u << 10)
@@ -72,25 +73,43 @@ struct parallel {
 	(1ULL << NT_PROG_TRACE_SYNC | 1ULL << NT_DIRECT_BRANCH_SYNC |	\
 	 1ULL << NT_INDIRECT_BRANCH_SYNC | 1ULL << NT_INDIRECT_BRANCH_HIST_SYNC)
 
+/* Is it a message with SYNC that begins at @at? */
+static inline bool is_sync(const struct parallel *job, size_t at, struct part *part)
+{
+	const uint8_t *p = job->data + at;
+	struct nt_message msg;
+
+	if (!(SYNC_TCODES >> (*p >> 2) & 1))
+		return false;
+	if (nt_message_decode(job->config, p, job->size - at, &msg) != 1)
+		return false;
+	part->last = at;
+	part->end = at + msg.length;
+	return true;
+}
+
 /* The first message with SYNC behind a byte that ends one, from @at on */
 static bool find_sync(const struct parallel *job, size_t at, struct part *part)
 {
-	struct nt_message msg;
+	unsigned int begins;	/* bit i: a message begins at @at + i */
 
-	while (at < job->size && mseo(job->data[at - 1]) != MSEO_END)
-		at++;
-	while (at < job->size) {
-		const uint8_t *p = job->data + at;
+	if (at >= job->size)
+		return false;
+	begins = mseo(job->data[at - 1]) == MSEO_END;
+	for (; at + WINDOW <= job->size; at += WINDOW) {
+		struct ends ends = find_ends(job->data + at);
+		unsigned int last = ends.field & ends.high;
+		unsigned int in = (begins | last << 1) & ((1u << WINDOW) - 1);
 
-		if (SYNC_TCODES >> (*p >> 2) & 1 &&
-		    nt_message_decode(job->config, p, job->size - at, &msg) == 1) {
-			part->last = at;
-			part->end = at + msg.length;
+		for (; in; in &= in - 1)
+			if (is_sync(job, at + __builtin_ctz(in), part))
+				return true;
+		begins = last >> (WINDOW - 1);
+	}
+	for (; at < job->size; at++) {
+		if (begins && is_sync(job, at, part))
 			return true;
-		}
-		while (at < job->size && mseo(job->data[at]) != MSEO_END)
-			at++;
-		at++;
+		begins = mseo(job->data[at]) == MSEO_END;
 	}
 	return false;
 }
