@@ -112,7 +112,9 @@ const char *nt_version(void);
 	X(NT_E_MODE,	-44, "message of the other trace mode",			\
 	  "the trace is damaged, or is of two encoders")			\
 	X(NT_E_PRIV,	-45, "PROCESS has no such privilege mode",		\
-	  "the trace is damaged")
+	  "the trace is damaged")						\
+	X(NT_E_GAP_RETURN, -46, "implicit return of a call that missing code hides", \
+	  "give the program, library or firmware that was executed")
 
 enum nt_error {
 	NT_OK = 0,

@@ -134,6 +134,7 @@ static void resync(struct nt_flow *flow, struct nt_source *src, bool restart)
 	struct nt_item *item;
 
 	forget_walk(src);
+	src->calls_missing = false;
 	src->pc = flow->msg.addr;
 	src->ref = flow->msg.addr;
 	src->state = NT_STATE_LIVE;
@@ -151,17 +152,45 @@ static void resync(struct nt_flow *flow, struct nt_source *src, bool restart)
 
 /* ---- errors ---- */
 
+/* The PC is where the last address led to. RepeatBranch may repeat @act. */
+static void go_on_at(struct nt_source *src, const struct nt_message *act, uint64_t dest)
+{
+	src->ref = dest;
+	src->pc = dest;
+	src->state = NT_STATE_LIVE;
+	src->last = *act;
+	src->has_last = true;
+	src->last_dest = dest;
+}
+
 /*
- * The flow does not fit the message. Without code, the address in the message
- * is still good, as it refers to the one before. Any other error needs a SYNC:
- * that may be this very message.
+ * Code is missing; or the flow returns to what was called in missing code or before it,
+ * which the encoder's stack has still (chapter 9.2). It has a gap up to the next address,
+ * which may be in this very message: it refers to the address before, not to code.
+ *
+ * What is called from there on is on top of the encoder's stack: a return to it is certain
+ * again. Any other needs what is below, and is another gap, up to the next SYNC.
  */
+static void fail_gap(struct nt_flow *flow, struct nt_source *src, const struct nt_message *act,
+		     uint64_t last_dest)
+{
+	bool repeat = flow->act != &flow->msg;
+
+	src->calls_missing = true;
+	src->state = NT_STATE_NO_PC;
+	if (act->fields & NT_FIELD_UADDR)
+		go_on_at(src, act, repeat ? last_dest : nt_flow_mask(flow, src->ref ^ act->addr));
+}
+
+/* The flow does not fit the message: it goes on at the next SYNC, which may be this one. */
 static void fail(struct nt_flow *flow, struct nt_source *src, int code)
 {
 	const struct nt_message *msg = &flow->msg;
 	struct nt_message act = *flow->act;
 	uint64_t last_dest = src->last_dest;
-	bool repeat = flow->act != msg;
+
+	if (code == NT_E_NO_RETURN && src->calls_missing)
+		code = NT_E_GAP_RETURN;
 
 	flow->walk.active = false;
 	flow->walk.tail = 0;
@@ -175,16 +204,10 @@ static void fail(struct nt_flow *flow, struct nt_source *src, int code)
 	}
 	add_lost(flow, src);
 	lose(src, NT_STATE_LOST);
-	if (msg->tcode == NT_PROG_TRACE_CORRELATION) {
+	if (msg->tcode == NT_PROG_TRACE_CORRELATION)
 		add_stop(flow, src);
-	} else if (code == NT_E_NO_CODE) {
-		src->state = NT_STATE_NO_PC;
-		if (act.fields & NT_FIELD_UADDR) {
-			src->ref = repeat ? last_dest : src->ref ^ act.addr;
-			src->pc = src->ref;
-			src->state = NT_STATE_LIVE;
-		}
-	}
+	else if (code == NT_E_NO_CODE || code == NT_E_GAP_RETURN)
+		fail_gap(flow, src, &act, last_dest);
 }
 
 /* A message cannot be read: any source may have lost one by it. */
@@ -226,6 +249,13 @@ static bool is_indirect(const struct nt_block *block)
 {
 	return block && nt_block_kind(block) >= NT_KIND_INDIRECT_JUMP &&
 	       nt_block_kind(block) <= NT_KIND_TRAP_RETURN;
+}
+
+/* Is not told, where the call was (chapter 9.2) */
+static bool is_return(const struct nt_flow *flow, const struct nt_block *block)
+{
+	return flow->config.return_depth &&
+	       (block->range.end == NT_END_RETURN || block->range.end == NT_END_SWAP);
 }
 
 static bool is_direct(const struct nt_block *block)
@@ -314,8 +344,10 @@ static int settle_tail(struct nt_flow *flow, struct nt_source *src)
 		pass_tail(flow, src);
 		return NT_OK;
 	}
-	if (is_direct(block) || !nt_walk_infer(flow, src, &dest))
+	if (is_direct(block))
 		return NT_E_CLASS;
+	if (!nt_walk_infer(flow, src, &dest))
+		return is_return(flow, block) ? NT_E_NO_RETURN : NT_E_CLASS;
 	take_tail(flow, src, dest, NT_RANGE_INFERRED);
 	return NT_OK;
 }
@@ -636,11 +668,8 @@ static void begin_lost(struct nt_flow *flow, struct nt_source *src)
 		add_error(flow, src, NT_E_RESTART);
 		src->state = NT_STATE_LOST;
 	}
-	if (src->state == NT_STATE_NO_PC && msg->fields & NT_FIELD_UADDR) {
-		src->ref = nt_flow_mask(flow, src->ref ^ msg->addr);
-		src->pc = src->ref;
-		src->state = NT_STATE_LIVE;
-	}
+	if (src->state == NT_STATE_NO_PC && msg->fields & NT_FIELD_UADDR)
+		go_on_at(src, msg, nt_flow_mask(flow, src->ref ^ msg->addr));
 }
 
 /* Ownership, chapter 7.1 */

@@ -59,6 +59,7 @@ struct nt_source {
 	uint64_t		lost_messages;
 	uint64_t		lost_bytes;
 	/* return stack (chapter 9.2): a ring, the oldest is dropped */
+	bool			calls_missing;	/* there may be more, which are not known */
 	uint32_t		top;
 	uint32_t		depth;
 	struct nt_return	returns[];
