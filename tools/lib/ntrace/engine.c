@@ -122,8 +122,10 @@ static void add_error(struct nt_flow *flow, struct nt_source *src, int code)
 	flow->stats.errors++;
 	if (src && src->state == NT_STATE_LIVE) {
 		item->error.has_addr = true;
-		item->error.addr = src->pc;
+		item->error.addr = nt_flow_mask(flow, src->pc + flow->walk.at);
+		flow->error_pc = src->pc;
 	}
+	flow->walk.at = 0;
 }
 
 /* ---- messages with SYNC ---- */
@@ -242,6 +244,7 @@ static void go_to(struct nt_flow *flow, struct nt_source *src, uint64_t pc)
 {
 	src->pc = nt_flow_mask(flow, pc);
 	src->block = 0;
+	flow->walk.at = 0;
 }
 
 /* Needs an address, unless that can be inferred */

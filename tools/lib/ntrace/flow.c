@@ -131,7 +131,7 @@ static bool batch_dest(const struct nt_flow *flow, uint64_t *dest)
 		*dest = event->stop.addr;
 		return event->stop.has_addr;
 	case NT_ITEM_ERROR:
-		*dest = event->error.addr;
+		*dest = flow->error_pc;
 		return event->error.has_addr;
 	case NT_ITEM_SYNC:
 		*dest = event->sync.addr;

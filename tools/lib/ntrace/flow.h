@@ -75,6 +75,7 @@ struct nt_walk {
 	bool		partial;	/* the last range given out ends inside a block */
 	uint32_t	opcode;		/* of the last instruction then */
 	uint32_t	tail;		/* block at the end, its outcome is the message's to tell */
+	uint32_t	at;		/* behind the PC: the instruction that an error is about */
 	uint64_t	hist;
 	unsigned int	nr_bits;	/* of HIST, not used yet */
 	int64_t		left;		/* of I-CNT, half-words */
@@ -103,6 +104,7 @@ struct nt_flow {
 	struct nt_context	batch_context;
 	uint64_t		batch_tstamp;	/* at its begin */
 	bool			batch_has_tstamp;
+	uint64_t		error_pc;	/* where the flow had come to at an error */
 	uint32_t		at;		/* ranges given to the caller already */
 	uint32_t		nr_ranges;
 	uint32_t		nr_marks;
@@ -122,7 +124,7 @@ struct nt_flow {
 
 /*
  * Walk on. Returns 1: done, @walk.tail may be set; 0: the batch is full; or
- * an error, the PC is where it is.
+ * an error, which is @walk.at behind the PC.
  */
 int nt_walk_run(struct nt_flow *flow, struct nt_source *src);
 

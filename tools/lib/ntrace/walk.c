@@ -73,7 +73,7 @@ static int walk_part(struct nt_flow *flow, struct nt_source *src)
 	struct nt_range *part = &flow->ranges[flow->nr_ranges];
 
 	if (!nt_code_split(&flow->code, src->space, src->pc, walk->left, part, &walk->opcode)) {
-		src->pc = nt_range_end(part);
+		walk->at = 2 * part->halfwords;
 		return NT_E_ICNT_INSN;
 	}
 	flow->nr_ranges++;
@@ -230,7 +230,7 @@ int nt_walk_run(struct nt_flow *flow, struct nt_source *src)
 			continue;
 		/* the last instruction is what it is about */
 		block = &flow->code.blocks[src->block];
-		src->pc = nt_flow_mask(flow, nt_range_end(&block->range) - 2 * block->range.last);
+		walk->at = 2 * (block->range.halfwords - block->range.last);
 		if (ret < 0)
 			return ret;
 		walk->tail = src->block;
