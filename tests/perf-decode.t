@@ -88,7 +88,8 @@ inject_is_right() {
 
 check_bad() {
 	ok "$me: thread that is not known" says unknown-thread 1 "scontext 0x4d is no known thread"
-	ok "$me: truncated" says truncated 0 "AUX buffer full: trace was lost" "AUX data lost 1 times"
+	ok "$me: truncated" says truncated 0 "AUX buffer full: trace was lost" "AUX data lost 1 times" \
+		"       1  code 1: AUX buffer or sink full: trace was lost"
 	ok "$me: wrong I-CNT" says wrong-icnt 1 "I-CNT goes on past a jump that needs an address"
 	ok "$me: CPU without metadata" says no-metadata-for-cpu 1 "no metadata for this CPU"
 	ok "$me: metadata of something else" says other-magic refused "the metadata in this file is not N-Trace's"

@@ -6,15 +6,24 @@
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
-plan 22
+plan 26
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
-python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/good.data" good || exit
+for what in good truncated wrong-icnt; do
+	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
+done
 
 perf() { "$O/perf/$kver/x86_64/perf" "$@" 2>"$tap_tmp/err" </dev/null; }
 has() { # PATTERN COMMAND...: its output has it
 	_pattern=$1; shift
 	"$@" >"$tap_tmp/has"; head -n 40 "$tap_tmp/has"
 	grep -qE -- "$_pattern" "$tap_tmp/has"
+}
+
+report_tells() { # WHAT LINE...: perf report says so at its end
+	perf report --stdio -i "$tap_tmp/$1.data"
+	shift
+	cat "$tap_tmp/err"
+	for line; do grep -qxE -- "$line" "$tap_tmp/err" || { echo "no: $line"; return 1; }; done
 }
 
 for kver in 6.12 7.2; do
@@ -25,6 +34,10 @@ for kver in 6.12 7.2; do
 		perf report --stdio -i "$tap_tmp/good.data" --itrace=i1ig -S inner -G
 	ok "$kver: report --branch-history" has 'calls.S|outer|_start' \
 		perf report --stdio -i "$tap_tmp/good.data" --itrace=i1il --branch-history
+	ok "$kver: report: what was lost, at the end" report_tells truncated \
+		' +1  code 1: AUX buffer or sink full: trace was lost' 'AUX data lost 1 times out of [0-9]+!'
+	ok "$kver: report: errors, at the end" report_tells wrong-icnt \
+		' +1  code 33: I-CNT goes on past a jump that needs an address' '1 instruction trace errors'
 	ok "$kver: annotate finds samples in a function" has 'outer' \
 		perf annotate --stdio -i "$tap_tmp/good.data" --itrace=i1i --objdump "${CROSS_COMPILE:-riscv64-linux-gnu-}objdump" outer
 	ok "$kver: --insn-trace: bytes of each instruction" has 'insn: 02 90|insn: 82 80' \

@@ -7,6 +7,7 @@
 Both are of `perf script -F ip,addr`. Between where trace starts and where it stops again, PART
 must have what WHOLE has, branch by branch, and in its order.
 """
+import bisect
 import sys
 
 
@@ -37,7 +38,8 @@ def main():
         places.setdefault(branch, []).append(i)
     at, count, starts = 0, 0, 0
     for segment in segments(sys.argv[2]):
-        found = next((i for i in places.get(segment[0], []) if i >= at and whole[i:i + len(segment)] == segment), None)
+        here = places.get(segment[0], [])
+        found = next((i for i in here[bisect.bisect_left(here, at):] if whole[i:i + len(segment)] == segment), None)
         if found is None:
             print(f'{segment[0][0]:x} => {segment[0][1]:x} and the {len(segment) - 1} behind it did not happen')
             return 1

@@ -197,6 +197,8 @@ struct ntrace_queue {
 	u64			last_time;
 	u32			flags;
 	bool			ended;		/* the last sample was "tr end" */
+	bool			resume;		/* the next range is behind a gap */
+	bool			behind_firmware; /* ... of code of machine mode */
 	bool			begin;		/* "tr strt" is to come */
 	u64			begin_addr;
 	u64			begin_time;
@@ -224,6 +226,9 @@ int ntrace_quick_end(struct ntrace_queue *q);
 
 /* ------------------------------------------------------------------ session */
 
+/* Codes of itrace errors, above all of libntrace's */
+#define NTRACE_NR_ERRORS	64
+
 struct ntrace {
 	struct auxtrace		auxtrace;
 	struct auxtrace_queues	queues;
@@ -247,7 +252,10 @@ struct ntrace {
 	struct ntrace_firmware	firmware;
 	char			*firmware_path;
 	bool			firmware_warned;
+	u64			firmware_gaps;	/* stretches of it */
+	u64			firmware_returns; /* behind those, to where is not told */
 	bool			damaged;	/* an error other than lost trace was reported */
+	u64			nr_errors[NTRACE_NR_ERRORS]; /* that were reported, by code */
 	bool			time_warned;
 	bool			size_warned;
 
@@ -301,6 +309,8 @@ int ntrace_synth_address(struct ntrace_queue *q, u64 addr);
 void ntrace_synth_lost(struct ntrace_queue *q);
 int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
 		       u64 time, const char *text);
+/* Everything is delivered: how many errors of what kind there were */
+void ntrace_synth_summary(struct ntrace *nt);
 int ntrace_synth_queue_init(struct ntrace_queue *q);
 void ntrace_synth_queue_exit(struct ntrace_queue *q);
 /* Time of an item of the flow, in ns of perf's clock */

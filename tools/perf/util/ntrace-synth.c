@@ -681,15 +681,29 @@ static int ntrace_begin(struct ntrace_queue *q)
 	return err;
 }
 
+/* Nothing is known of what was before @addr */
+static void ntrace_begin_at(struct ntrace_queue *q, u64 addr)
+{
+	q->resume = false;
+	q->begin = true;
+	q->begin_addr = addr;
+	q->begin_time = q->time;
+}
+
 int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 {
 	const struct nt_mark *mark = batch->marks, *end = mark + batch->nr_marks;
 	size_t i;
 	int err;
 
-	if (!q->nt->want_ranges)
+	if (!q->nt->want_ranges) {
+		q->resume = false;
 		return 0;
+	}
 	ntrace_set_context(q, batch->src, &batch->context);
+	/* behind a gap, the flow goes on without a SYNC */
+	if (q->resume)
+		ntrace_begin_at(q, batch->ranges[0].start);
 	err = ntrace_begin(q);
 	if (err)
 		return err;
@@ -729,6 +743,8 @@ int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t ti
 	/* lost trace is no damage, and firmware that is not known is a gap */
 	nt->damaged |= code != NTRACE_ERROR_LOST && code != NTRACE_ERROR_OVERFLOW &&
 		       code != NTRACE_ERROR_FIRMWARE;
+	if (code > 0 && code < NTRACE_NR_ERRORS)
+		nt->nr_errors[code]++;
 	auxtrace_synth_error(&event.auxtrace_error, PERF_AUXTRACE_ERROR_ITRACE, code, cpu, pid,
 			     tid, ip, text, nt->synth_opts.timeless_decoding ? 0 : time);
 	err = perf_session__deliver_synth_event(nt->session, &event, NULL);
@@ -742,6 +758,47 @@ static int ntrace_queue_error(struct ntrace_queue *q, int code, u64 ip, const ch
 	return ntrace_synth_error(q->nt, code, q->cpu, q->pid, q->tid, ip, q->time, text);
 }
 
+static const char *ntrace_error_text(int code)
+{
+	switch (code) {
+	case NTRACE_ERROR_LOST:
+		return "AUX buffer or sink full: trace was lost";
+	case NTRACE_ERROR_OVERFLOW:
+		return "Error message: the encoder lost messages";
+	case NTRACE_ERROR_CONFIG:
+		return "no metadata for a CPU: its trace is skipped";
+	case NTRACE_ERROR_FIRMWARE:
+		return "[firmware] is not known: set ntrace.firmware";
+	default:
+		return nt_error_text(-code);
+	}
+}
+
+/* What was lost, and why: perf itself says only how many errors there were */
+void ntrace_synth_summary(struct ntrace *nt)
+{
+	char text[4096];
+	size_t len = 0;
+	int code;
+
+	for (code = 0; code < NTRACE_NR_ERRORS; code++) {
+		if (!nt->nr_errors[code])
+			continue;
+		len += scnprintf(text + len, sizeof(text) - len, "  %8" PRIu64 "  code %d: %s\n",
+				 nt->nr_errors[code], code, ntrace_error_text(code));
+		nt->nr_errors[code] = 0;
+	}
+	if (nt->firmware_gaps)
+		len += scnprintf(text + len, sizeof(text) - len,
+				 "  %8" PRIu64 "  gaps of [firmware], and %" PRIu64
+				 " implicit returns behind them\n",
+				 nt->firmware_gaps, nt->firmware_returns);
+	nt->firmware_gaps = 0;
+	nt->firmware_returns = 0;
+	if (len)
+		ui__warning("N-Trace, where the trace is not complete:\n%s\n", text);
+}
+
 void ntrace_synth_lost(struct ntrace_queue *q)
 {
 	q->ended = true;
@@ -749,7 +806,10 @@ void ntrace_synth_lost(struct ntrace_queue *q)
 		thread_stack__flush(q->thread);
 }
 
-/* Machine mode is a gap with a name, not an error for each of its stretches */
+/*
+ * Machine mode is a gap with a name, not an error for each of its stretches: how many there
+ * were is told at the end.
+ */
 static int ntrace_no_firmware(struct ntrace_queue *q, u64 ip)
 {
 	if (q->nt->firmware_warned)
@@ -760,15 +820,34 @@ static int ntrace_no_firmware(struct ntrace_queue *q, u64 ip)
 				  "[firmware] is not known: set ntrace.firmware");
 }
 
+/* Is it the gap of code of machine mode, or one that comes of it? */
+static bool ntrace_is_firmware_gap(struct ntrace_queue *q, const struct nt_item *item)
+{
+	bool inside = q->resume && q->behind_firmware;
+
+	switch (item->error.code) {
+	case NT_E_NO_CODE:
+		q->behind_firmware = item->context.has_priv && item->context.priv == NT_PRIV_M;
+		q->nt->firmware_gaps += q->behind_firmware && !inside;
+		return q->behind_firmware;
+	case NT_E_GAP_RETURN:
+		q->nt->firmware_returns += q->behind_firmware;
+		return q->behind_firmware;
+	default:
+		return false;
+	}
+}
+
 static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
 {
 	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch;
 	u64 ip = item->error.has_addr ? item->error.addr : 0;
+	bool is_firmware = ntrace_is_firmware_gap(q, item);
 	char text[MAX_AUXTRACE_ERROR_MSG];
 
 	ntrace_synth_lost(q);
-	if (item->error.code == NT_E_NO_CODE && item->context.has_priv &&
-	    item->context.priv == NT_PRIV_M)
+	q->resume = true;
+	if (is_firmware)
 		return ntrace_no_firmware(q, ip);
 	/* what the record says to be cut off is reported by the record */
 	if (item->error.code == NT_E_TRUNCATED && stretch &&
@@ -805,11 +884,8 @@ static int ntrace_item_lost(struct ntrace_queue *q, const struct nt_item *item)
 static void ntrace_item_begin(struct ntrace_queue *q, const struct nt_item *item)
 {
 	q->ended = false;
-	if (!item->sync.restart)
-		return;
-	q->begin = true;
-	q->begin_addr = item->sync.addr;
-	q->begin_time = q->time;
+	if (item->sync.restart)
+		ntrace_begin_at(q, item->sync.addr);
 }
 
 static int ntrace_item_stop(struct ntrace_queue *q, const struct nt_item *item)

@@ -399,6 +399,7 @@ static int ntrace_flush(struct perf_session *session, const struct perf_tool *to
 	err = ntrace_update_queues(nt);
 	if (!err)
 		err = ntrace_process_queues(nt, ~0ULL);
+	ntrace_synth_summary(nt);
 	return err ? : ntrace_status(nt);
 }
 
