@@ -104,6 +104,8 @@ check_bad() {
 	ok "$me: a file that was cut short" says cut-file refused "$sentence"
 	ok "$me: a size of trace that goes back in the file" says trace-size refused \
 		"the file is damaged: a record tells of 0xffffffff00000040 bytes"
+	ok "$me: an index that names other places" says bad-index refused \
+		"the file is damaged: its index of trace names places that cannot be"
 	ok "$me: metadata that no encoder can have" says bad-src-bits refused "has values that no encoder can have"
 }
 
@@ -112,11 +114,11 @@ kinds="7.2/x86_64 6.12/x86_64"
 # 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 27))
+plan $(($(echo $kinds | wc -w) * 28))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 for what in good guest no-aux-record no-context no-time later-minor late-mapping unknown-thread truncated wrong-icnt \
-	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits trace-size; do
+	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done
 

@@ -110,6 +110,10 @@ def make(what, program):
         size = (2 ** 64 - 0xffffffc0).to_bytes(8, 'little')
         result.data = result.data[:at + 8] + size + result.data[at + 16:]
         return result
+    if what == 'bad-index':
+        result = session(file(), trace(), program)
+        result.index = [(at + 2, size) for at, size in result.index]
+        return result
     if what == 'late-mapping':
         return late_mapping(file(), program)
     raise SystemExit(f'{sys.argv[0]}: unknown {what}')

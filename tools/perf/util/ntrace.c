@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/bitmap.h>
 #include <linux/bits.h>
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
@@ -543,11 +544,55 @@ static int ntrace_collect_stretches(struct ntrace *nt)
 					 session->header.data_size, ntrace_collect_aux, NULL);
 }
 
+/* perf reads where the index in the file says that trace is */
+static bool ntrace_index_is_valid(struct perf_session *session)
+{
+	u64 size = session->data->file.size;
+	struct auxtrace_index *index;
+	size_t i;
+
+	list_for_each_entry(index, &session->auxtrace_index, list) {
+		for (i = 0; i < index->nr; i++) {
+			u64 at = index->entries[i].file_offset;
+
+			if (at % PERF_AUXTRACE_RECORD_ALIGNMENT || (size && at >= size))
+				return false;
+		}
+	}
+	return true;
+}
+
+static int ntrace_queue_all(struct ntrace *nt)
+{
+	struct perf_session *session = nt->session;
+	int err;
+
+	if (list_empty(&session->auxtrace_index)) {
+		err = auxtrace_queue_data(session, true, true);
+	} else if (ntrace_index_is_valid(session)) {
+		err = auxtrace_queues__process_index(&nt->queues, session);
+	} else {
+		pr_err("N-Trace: the file is damaged: its index of trace names places that cannot be\n");
+		return -EINVAL;
+	}
+	if (nt->queues.populated)
+		nt->data_queued = true;
+	return err;
+}
+
+/* perf inject writes the features of the header anew, and takes each bit for one that it knows */
+static void ntrace_forget_features(struct perf_session *session)
+{
+	bitmap_clear(session->header.adds_features, HEADER_LAST_FEATURE,
+		     HEADER_FEAT_BITS - HEADER_LAST_FEATURE);
+}
+
 static int ntrace_setup(struct ntrace *nt)
 {
 	struct perf_session *session = nt->session;
 	int err;
 
+	ntrace_forget_features(session);
 	ntrace_setup_options(nt);
 	ntrace_setup_time(nt);
 	ntrace_find_sched_switch(nt);
@@ -564,15 +609,7 @@ static int ntrace_setup(struct ntrace *nt)
 		err = ntrace_synth_setup(nt);
 	if (!err)
 		err = ntrace_collect_stretches(nt);
-	if (err)
-		return err;
-	if (list_empty(&session->auxtrace_index))
-		err = auxtrace_queue_data(session, true, true);
-	else
-		err = auxtrace_queues__process_index(&nt->queues, session);
-	if (nt->queues.populated)
-		nt->data_queued = true;
-	return err;
+	return err ? : ntrace_queue_all(nt);
 }
 
 static void ntrace_set_callbacks(struct ntrace *nt)
