@@ -3,10 +3,13 @@
  * The code that a thread executed while it was traced, from the board's truth:
  *
  *	blocks TID hartN.truth ...
+ *	blocks all hart0.truth
  *
  * A line for each block that retired, in order: its address and its bytes, both in hex;
  * and "stop", where the trace stopped. Of a thread that changed the hart, the order of
  * harts would not be known: that is an error.
+ *
+ * Of all threads of one hart, the thread and itype (chapter 2.1) are in front of that.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,10 +20,14 @@
 
 #include "truth.h"
 
-static void print_block(const struct nb_ingress *blk)
+static bool all_threads;
+
+static void print_block(const struct nb_ingress *blk, uint64_t tid)
 {
 	uint32_t i;
 
+	if (all_threads)
+		printf("%" PRIu64 " %u ", tid, blk->itype);
 	printf("%" PRIx64 " ", blk->iaddr);
 	if (blk->iretire && !blk->code) {
 		fprintf(stderr, "no code of %#" PRIx64 "\n", blk->iaddr);
@@ -35,16 +42,18 @@ static void print_block(const struct nb_ingress *blk)
 static bool print_hart(struct nb_truth_reader *reader, uint64_t tid)
 {
 	struct nb_truth_event ev;
-	bool mine = false, any = false;
+	bool mine = all_threads, any = false;
+	uint64_t now = 0;
 	int ret;
 
 	while ((ret = nb_truth_next(reader, &ev)) > 0) {
-		if (ev.kind == NB_TRUTH_CONTEXT)
-			mine = ev.scontext == tid;
-		else if (ev.kind == NB_TRUTH_STOP && mine)
+		if (ev.kind == NB_TRUTH_CONTEXT) {
+			now = ev.scontext;
+			mine = all_threads || now == tid;
+		} else if (ev.kind == NB_TRUTH_STOP && mine) {
 			puts("stop");
-		else if (ev.kind == NB_TRUTH_BLOCK && ev.traced && mine) {
-			print_block(&ev.blk);
+		} else if (ev.kind == NB_TRUTH_BLOCK && ev.traced && mine) {
+			print_block(&ev.blk, now);
 			any = true;
 		}
 	}
@@ -65,6 +74,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: blocks TID hartN.truth ...\n");
 		return 2;
 	}
+	all_threads = !strcmp(argv[1], "all");
 	for (i = 2; i < argc; i++) {
 		reader = nb_truth_open(argv[i], &hart);
 		if (!reader) {
