@@ -5,8 +5,9 @@
 . "$(dirname "$0")/lib/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+. "$top/tests/perf/database.sh"
 data=$top/tests/perf
-plan 26
+plan 30
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 for what in good truncated wrong-icnt; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
@@ -52,22 +53,11 @@ for kver in 6.12 7.2; do
 		perf script -i "$tap_tmp/good.data" --itrace=i1i -F ip,sym,srcline
 done
 
-# ---- a database by the kernel's own script, with Python's SQLite in the place of Qt's
-build_scripts() {
-	[ -e "$(python3-config --includes 2>/dev/null | sed 's/^-I//;s/ .*//')/Python.h" ] || return
-	SCRIPTS=1 "$top/tools/perf/build.sh" 7.2 x86_64
-}
-export_db() {
-	PERF_EXEC_PATH=$O/root/linux-7.2/tools/perf PYTHONPATH=$data/qt PYTHONDONTWRITEBYTECODE=1 \
-		"$O/perf/7.2/x86_64-scripts/perf" script -i "$tap_tmp/good.data" --itrace=be \
-		-s "$O/root/linux-7.2/tools/perf/scripts/python/export-to-sqlite.py" "$tap_tmp/db" branches calls
-}
-rows() { python3 -c 'import sqlite3, sys
-for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
-	print(*row)' "$tap_tmp/db" "$1"; }
+# ---- a database by the kernel's own script, and its viewer
 kver=7.2
-if build_scripts >"$tap_tmp/build" 2>&1; then
-	ok "export-to-sqlite.py" export_db
+rows() { db_rows "$tap_tmp/db" "$1"; }
+if db_build >"$tap_tmp/build" 2>&1; then
+	ok "export-to-sqlite.py" db_export "$tap_tmp/db" -i "$tap_tmp/good.data"
 	is "as many branches as perf script prints" "$(rows 'SELECT count(*) FROM samples WHERE id > 0')" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=b -F ip | grep -c .)"
 	is "from where to where" "$(rows 'SELECT ip_hex, to_ip_hex FROM samples_view WHERE id > 0' | awk '{ print $1, $2 }')" \
@@ -79,5 +69,20 @@ else
 	tail -n 3 "$tap_tmp/build"
 	for name in "export-to-sqlite.py" "as many branches as perf script prints" "from where to where" \
 		"calls that returned, by function"; do skip "$name" "no python3-dev"; done
+fi
+python=$(db_qt_python)
+if [ -e "$tap_tmp/db" ] && [ -n "$python" ]; then
+	ok "exported-sql-viewer.py opens it" db_view "$python" "$tap_tmp/db" "$tap_tmp/picture.png"
+	cp "$tap_tmp/out" "$tap_tmp/view"
+	is "its branches" "$(db_view_branches <"$tap_tmp/view")" \
+		"$(perf script -i "$tap_tmp/good.data" --itrace=b -F ip,addr | awk '{ print $1, $3 }')"
+	is "its call graph" "$(awk -F '\t' '$1 == "graph" && $4 == "calls" { print $2, $3, $5 }' "$tap_tmp/view" | paste -sd,)" \
+		"2 _start 1,3 outer 3,4 inner 3,3 done 1"
+	is "its call tree" "$(awk -F '\t' '$1 == "tree" && $4 == "calls" { print $2, $3 }' "$tap_tmp/view" | paste -sd,)" \
+		"2 _start,3 outer,4 inner,3 outer,4 inner,3 outer,4 inner,3 done"
+else
+	for name in "exported-sql-viewer.py opens it" "its branches" "its call graph" "its call tree"; do
+		skip "$name" "no python3-dev, or no PySide2 (python3-pyside2.qtsql and .qtwidgets, libqt5sql5-sqlite)"
+	done
 fi
 done_testing

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A database of branches and calls by the kernel's own script, and its viewer.
+# shellcheck shell=sh
+
+db_perf=$O/perf/7.2/x86_64-scripts/perf
+db_scripts=$O/root/linux-7.2/tools/perf/scripts/python
+
+# perf that runs Python; without python3-dev it cannot be built
+db_build() {
+	[ -e "$(python3-config --includes 2>/dev/null | sed 's/^-I//;s/ .*//')/Python.h" ] || return
+	SCRIPTS=1 "$top/tools/perf/build.sh" 7.2 x86_64
+}
+
+# Python's SQLite stands in for Qt's, which need not be there: DATABASE OPTIONS...
+db_export() {
+	_db=$1; shift
+	rm -f "$_db"
+	PERF_EXEC_PATH=$O/root/linux-7.2/tools/perf PYTHONPATH=$top/tests/perf/qt PYTHONDONTWRITEBYTECODE=1 \
+		"$db_perf" script "$@" --itrace=be -s "$db_scripts/export-to-sqlite.py" "$_db" branches calls
+}
+
+db_rows() { # DATABASE QUERY
+	python3 -c 'import sqlite3, sys
+for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
+	print(*row)' "$@"
+}
+
+# A Python that has PySide2: not each one on a host has what the distribution installs
+db_qt_python() {
+	for _python in python3 /usr/bin/python3; do
+		"$_python" -c 'import PySide2.QtSql, PySide2.QtWidgets' 2>/dev/null || continue
+		echo "$_python"
+		return
+	done
+	return 1
+}
+
+db_view() { # PYTHON DATABASE PICTURE: what its windows show
+	"$1" "$top/tests/perf/viewer.py" "$db_scripts/exported-sql-viewer.py" "$2" "$3"
+}
+
+# Branches in a window, as `perf script -F ip,addr` has them without "=>"
+db_view_branches() {
+	awk -F '\t' '$1 == "branch" { n = split($8, w, " "); for (i = 1; i < n; i++) if (w[i] == "->") print w[1], w[i + 1] }'
+}
