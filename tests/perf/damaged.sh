@@ -16,7 +16,7 @@ damaged_is_assertion() {
 }
 
 damaged_perf() {
-	timeout 60 "$O/perf/7.2/x86_64-sanitized/perf" "$@"
+	timeout "${damaged_timeout:-60}" "$O/perf/7.2/x86_64-sanitized/perf" "$@"
 }
 
 damaged_build() {
@@ -98,9 +98,10 @@ damaged_run() {
 	[ "$_bad" -eq 0 ] && [ "$(grep -cE '^(error|clean)' "$tap_tmp/log")" -eq $((2 * $1)) ]
 }
 
-# Good recordings must be clean as well: FILE...
+# Good recordings must be clean as well, be they long: FILE...
 damaged_finds_nothing() {
 	damaged_build || return
+	damaged_timeout=1800
 	for _file; do
 		for _itrace in ibeg i1000iGL; do
 			damaged_perf script --symfs "$symfs" -i "$_file" --itrace=$_itrace >"$tap_tmp/said" 2>&1 </dev/null ||
