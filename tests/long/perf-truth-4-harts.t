@@ -5,8 +5,17 @@
 # truth has, in order, of that CPU, thread and process.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$top/tests/perf/truth.sh"
+. "$top/tests/perf/damaged.sh"
 
-plan 8
+# Trace has errors in modules, so that the status says nothing
+sanitized() {
+	damaged_build || return
+	damaged_timeout=1800
+	damaged_perf script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=ei1msgl >"$tap_tmp/said" 2>&1
+	[ $? -lt 124 ] && grep -q 'instructions' "$tap_tmp/said" && ! damaged_is_bad "$tap_tmp/said"
+}
+
+plan 10
 for kernel in 6.12 7.2; do
 	truth_dir=$O/tests/perf-truth-$kernel
 	truth_build "$kernel"
@@ -21,5 +30,6 @@ for kernel in 6.12 7.2; do
 		2>/dev/null | sed -n 's/.* ip 0x\([0-9a-f]*\) code.*/\1/p' >"$tap_tmp/errors"
 	ok "Linux $kernel: errors are in modules that were loaded meanwhile only" \
 		sh -c "! grep -v '^ffffffff0' '$tap_tmp/errors'"
+	ok "Linux $kernel: a perf with sanitizers finds nothing" sanitized
 done
 done_testing
