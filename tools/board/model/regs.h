@@ -276,6 +276,7 @@ struct nb_te_caps {
 	uint8_t		filters;		/* 0..16 */
 	uint32_t	filter_control;		/* writable bits of trTeFilter_i_Control */
 	uint8_t		comps;			/* 0..8 */
+	uint8_t		comp_modes;		/* bitmap of trTeCompMatchMode; 0 is there */
 	uint8_t		ts_modes;		/* bit N: trTsMode N can be set; 0: none */
 	uint8_t		ts_width;
 	bool		ts_prescale;

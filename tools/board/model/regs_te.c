@@ -85,6 +85,7 @@ void nb_te_caps_full(struct nb_te_caps *caps)
 		.sequential_jump = true, .implicit_return = 0xf, .repeated_history = true,
 		.all_jumps = true, .extend_addr = true, .src_bits = 12,
 		.filters = NB_MAX_FILTERS, .filter_control = 0xffff, .comps = NB_MAX_COMPS,
+		.comp_modes = 0xf,
 		.ts_modes = 1 << NB_TS_NONE | 1 << NB_TS_EXTERNAL | 1 << NB_TS_SYSTEM |
 			    1 << NB_TS_CORE | 1 << NB_TS_SHARED,
 		.ts_width = 63, .ts_prescale = true, .ver_major = 1, .protocol_major = 1,
@@ -231,6 +232,8 @@ static uint32_t legal_comp(const struct nb_te_caps *caps, unsigned int offset, u
 			value &= ~TR_COMP_P_INPUT;
 		if (nb_field(value, TR_COMP_S_INPUT) > 1)
 			value &= ~TR_COMP_S_INPUT;
+		if (!(caps->comp_modes >> nb_field(value, TR_COMP_MATCH_MODE) & 1))
+			value &= ~TR_COMP_MATCH_MODE;
 		return value;
 	case COMP_P_LOW:
 	case COMP_P_HIGH:
@@ -449,18 +452,30 @@ static void read_filter(struct nb_te *te, unsigned int i)
 static void read_comp(struct nb_te *te, unsigned int j)
 {
 	const struct nb_dev *dev = &te->dev;
-	uint32_t control = nb_get(dev, TR_TE_COMP(j) + COMP_CONTROL);
 
 	te->comp[j] = (struct nb_comp_state){
-		.control = control,
-		/* primary function 6: "Prime latch to 1 if trTeCompMatchMode is 3" */
-		.latched = nb_field(control, TR_COMP_MATCH_MODE) == 3 &&
-			   nb_field(control, TR_COMP_P_FUNCTION) == 6,
+		.control = nb_get(dev, TR_TE_COMP(j) + COMP_CONTROL),
+		.latched = te->comp[j].latched,
 		.p = nb_get(dev, TR_TE_COMP(j) + COMP_P_LOW) |
 		     (uint64_t)nb_get(dev, TR_TE_COMP(j) + COMP_P_HIGH) << 32,
 		.s = nb_get(dev, TR_TE_COMP(j) + COMP_S_LOW) |
 		     (uint64_t)nb_get(dev, TR_TE_COMP(j) + COMP_S_HIGH) << 32,
 	};
+}
+
+/*
+ * Primary function 6: "Prime latch to 1 if trTeCompMatchMode is 3". That is when
+ * the comparator is told what to compare; where trace stops and starts again, the
+ * latch stays as it is.
+ */
+static void prime(struct nb_te *te, unsigned int offset, uint32_t control)
+{
+	if (offset < TR_TE_COMP(0) || offset >= TR_TE_COMP(NB_MAX_COMPS) ||
+	    (offset & 0x1f) != COMP_CONTROL)
+		return;
+	te->comp[(offset - TR_TE_COMP(0)) / 0x20].latched =
+		nb_field(control, TR_COMP_MATCH_MODE) == 3 &&
+		nb_field(control, TR_COMP_P_FUNCTION) == 6;
 }
 
 /* Filters by privilege alone, the common case, need no look at each block. */
@@ -665,6 +680,7 @@ static void te_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 		return;
 	}
 	nb_put(dev, offset, now);
+	prime(te, offset, now);
 }
 
 static void te_activate(struct nb_dev *dev)

@@ -56,6 +56,7 @@ static const struct option options[] = {
 	TE(filters, OPT_U8, "filters"),
 	TE(filter_control, OPT_U32, "writable bits of trTeFilterControl"),
 	TE(comps, OPT_U8, "comparators"),
+	TE(comp_modes, OPT_U8, "bitmap of trTeCompMatchMode"),
 	TE(ts_modes, OPT_U8, "bit N: trTsMode N; 0: no timestamps"),
 	TE(ts_width, OPT_U8, "trTsWidth"),
 	TE(ts_prescale, OPT_BOOL, "trTsPrescale"),

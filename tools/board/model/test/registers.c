@@ -792,6 +792,17 @@ static void test_comparators(void **state)
 	/* "until instruction after secondary result is true" */
 	comparator_traces(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x100c, "011100");
 	comparator_traces(6 << 4 | 0 << 8 | 3 << 12, 0, 0x1008, "11100");	/* primed */
+	/* ... also where the encoder stops and starts; not where it is set anew */
+	comparator_traces(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x2000, "0111");
+	set_encoder(0);
+	set_encoder(6 << 4);
+	run(0x1800, 1, NB_ITYPE_NONE);
+	assert_int_not_equal(b.te.enc.state.session, 0);
+	set_encoder(0);
+	wr(&b.te.dev, TR_TE_COMP(0), 3 << 12);
+	set_encoder(6 << 4);
+	run(0x1800, 1, NB_ITYPE_NONE);
+	assert_int_equal(b.te.enc.state.session, 0);
 	/* SMatch is a mask */
 	comparator_traces(0 << 4 | 6 << 8, 0x2008, 0xf, "00100");
 	/* scontext has 32 bits: others of the match do not count */
