@@ -25,6 +25,14 @@ count plain all .
 try filter -m,4M -e ntrace//u --filter "filter inside @ $work" -- $work 1000
 count filter inside ' inside'
 count filter outside ' outside'
+try between -m,4M -e ntrace//u --filter "start inside @ $work, stop outside @ $work" -- $work 1000
+count between inside ' inside'
+count between outside ' outside [^>]* main'
+count between all .
+try from -m,4M -e ntrace//u --filter "start outside @ $work" -- $work 1000
+count from main ' main'
+count from start '_start\|__libc_start'
+try two -m,4M -e ntrace//u --filter "start inside @ $work, stop outside @ $work, stop main @ $work" -- $work 1000
 try paused -m,4M -e '{ntrace/aux-action=start-paused/k,syscalls:sys_enter_newuname/aux-action=resume/,syscalls:sys_exit_newuname/aux-action=pause/}' -- $work 1000
 count paused uname 'newuname'
 count paused all .
@@ -66,6 +74,12 @@ ok "both functions are in its trace" [ "$(value plain inside)" -gt 1000 -a "$(va
 is "address filter" "$(value filter status)" 0
 ok "address filter: the function is in the trace" [ "$(value filter inside)" -gt 1000 ]
 is "address filter: the rest is not" "$(value filter outside)" 0
+is "from start to stop" "$(value between status)" 0
+ok "from start to stop: all between them is in the trace" [ "$(value between inside)" -ge "$(value filter inside)" ]
+is "from start to stop: nothing of what follows the stop" "$(value between outside)" 0
+is "from a start on" "$(value from status)" 0
+ok "from a start on: all that follows, and nothing before" [ "$(value from main)" -gt 1000 -a "$(value from start)" -lt 3 ]
+ok "two stops are refused" [ "$(value two status)" != 0 ]
 is "named event" "$(value btm status)" 0
 ok "named event: the function is in the trace" [ "$(value btm inside)" -gt 1000 ]
 is "named event: its mode, and all else by default" "$(sed -n 's/^default config //p' "$tap_tmp/said")" "$(value btm config) mode 3"

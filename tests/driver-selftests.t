@@ -9,7 +9,7 @@
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 # load_test's other half, which depends on how often the host lets the guest's timers
 # come, is in tests/long/driver-load.t
-tests="pmu_test;attr_test;record_test;snapshot_test;security_test;life_test;load_test -t reader_that_stops_is_told"
+tests="pmu_test;attr_test;filter_test;record_test;snapshot_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 selftests "6.12, 2 harts" "$tests" --kernel 6.12 --harts 2
@@ -21,6 +21,8 @@ guest_env=
 # what depends on the sink
 selftests "7.2, SRAM" "record_test;snapshot_test;load_test -t reader_that_stops_is_told" \
 	--kernel 7.2 --harts 2 --topology sram
+# what may be missing of address filters
+selftests "6.12, comparators of ranges" "filter_test" --kernel 6.12 --model te.comp_modes=7,te.comps=2
 # hardware that fails in the middle of its work: that is said, and what can be done is
 guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=2000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=300

@@ -18,6 +18,21 @@ static const u16 ntrace_encoder_reset_regs[] = {
 	TR_TS_CONTROL,
 };
 
+/*
+ * Comparators for addresses: in a range; from a start to a stop; with no start,
+ * which the latch is primed for; with no stop, as no address is below 0.
+ */
+#define NTRACE_COMP_RANGE							\
+	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LT,	\
+			    TR_TE_COMP_MATCH_P_AND_S)
+#define NTRACE_COMP_LATCH							\
+	ntrace_comp_control(TR_TE_COMP_FUNCTION_EQ, TR_TE_COMP_FUNCTION_EQ, TR_TE_COMP_MATCH_P_TO_S)
+#define NTRACE_COMP_LATCH_NO_START						\
+	ntrace_comp_control(TR_TE_COMP_FUNCTION_PRIME, TR_TE_COMP_FUNCTION_EQ,	\
+			    TR_TE_COMP_MATCH_P_TO_S)
+#define NTRACE_COMP_LATCH_NO_STOP						\
+	ntrace_comp_control(TR_TE_COMP_FUNCTION_EQ, TR_TE_COMP_FUNCTION_LT, TR_TE_COMP_MATCH_P_TO_S)
+
 /* Single-bit fields of a config and where they are in the registers */
 struct ntrace_bit {
 	u64	config;
@@ -158,12 +173,42 @@ static void ntrace_encoder_probe_timestamp(struct ntrace_encoder *enc)
 	caps->config |= NTRACE_CONFIG_TIMESTAMP;
 }
 
+static u32 ntrace_comp_control(u32 p_function, u32 s_function, u32 match)
+{
+	return FIELD_PREP(TR_TE_COMP_P_FUNCTION, p_function) |
+	       FIELD_PREP(TR_TE_COMP_S_FUNCTION, s_function) |
+	       FIELD_PREP(TR_TE_COMP_MATCH_MODE, match);
+}
+
+static bool ntrace_encoder_comp_takes(const struct ntrace_encoder *enc, unsigned int j, u32 control)
+{
+	return ntrace_try(&enc->comp, TR_TE_COMP_CONTROL(j), 0, control) == control;
+}
+
+static void ntrace_encoder_probe_comparators(struct ntrace_encoder *enc)
+{
+	unsigned int j;
+
+	for (j = 0; j < TR_TE_COMP_MAX; j++) {
+		u32 comp1 = TR_TE_FILTER_MATCH_COMP1 | FIELD_PREP(TR_TE_FILTER_COMP1, j);
+
+		if (!ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_RANGE) ||
+		    ntrace_try(&enc->comp, TR_TE_FILTER_CONTROL(0), 0, comp1) != comp1)
+			continue;
+		enc->caps.comparators |= BIT(j);
+		if (ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_LATCH) &&
+		    ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_LATCH_NO_START) &&
+		    ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_LATCH_NO_STOP))
+			enc->caps.latches |= BIT(j);
+	}
+}
+
 static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 {
 	struct ntrace_caps *caps = &enc->caps;
 	struct ntrace_comp *comp = &enc->comp;
 	u32 want = TR_TE_FILTER_ENABLE | TR_TE_FILTER_MATCH_PRIVILEGE;
-	unsigned int i, j;
+	unsigned int i;
 
 	caps->filters = ntrace_try(comp, TR_TE_INST_FILTERS, 0, TR_TE_INST_FILTERS_MASK);
 	for (i = 0; i < TR_TE_FILTER_MAX; i++) {
@@ -178,17 +223,7 @@ static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 	if (ntrace_try(comp, TR_TE_FILTER_CONTROL(0), 0, want) == want)
 		caps->priv = ntrace_try(comp, TR_TE_FILTER_MATCH_INST(0), 0,
 					TR_TE_FILTER_CHOICE_PRIVILEGE);
-
-	for (j = 0; j < TR_TE_COMP_MAX; j++) {
-		u32 range = FIELD_PREP(TR_TE_COMP_P_FUNCTION, TR_TE_COMP_FUNCTION_GE) |
-			    FIELD_PREP(TR_TE_COMP_S_FUNCTION, TR_TE_COMP_FUNCTION_LT) |
-			    FIELD_PREP(TR_TE_COMP_MATCH_MODE, TR_TE_COMP_MATCH_P_AND_S);
-		u32 comp1 = TR_TE_FILTER_MATCH_COMP1 | FIELD_PREP(TR_TE_FILTER_COMP1, j);
-
-		if (ntrace_try(comp, TR_TE_COMP_CONTROL(j), 0, range) == range &&
-		    ntrace_try(comp, TR_TE_FILTER_CONTROL(0), 0, comp1) == comp1)
-			caps->comparators |= BIT(j);
-	}
+	ntrace_encoder_probe_comparators(enc);
 }
 
 /*
@@ -391,7 +426,8 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 		return -EOPNOTSUPP;
 	if (filter->priv && (filter->priv & ~caps->priv))
 		return -EOPNOTSUPP;
-	if (filter->nr_ranges > min(hweight16(caps->filters), hweight8(caps->comparators)))
+	if (filter->nr_ranges > min(hweight16(caps->filters),
+				    hweight8(filter->latch ? caps->latches : caps->comparators)))
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -406,8 +442,18 @@ u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config)
 	return config;
 }
 
+/* Writing it clears the latch, or sets it where there is no start */
+static u32 ntrace_filter_comp_control(const struct ntrace_filter *filter)
+{
+	if (!filter->latch)
+		return NTRACE_COMP_RANGE;
+	if (filter->no_start)
+		return NTRACE_COMP_LATCH_NO_START;
+	return filter->no_stop ? NTRACE_COMP_LATCH_NO_STOP : NTRACE_COMP_LATCH;
+}
+
 static void ntrace_encoder_write_comparator(struct ntrace_encoder *enc, unsigned int j,
-					    const struct ntrace_range *range)
+					    const struct ntrace_range *range, u32 control)
 {
 	struct ntrace_comp *comp = &enc->comp;
 
@@ -415,10 +461,7 @@ static void ntrace_encoder_write_comparator(struct ntrace_encoder *enc, unsigned
 	ntrace_write(comp, TR_TE_COMP_P_MATCH_HIGH(j), upper_32_bits(range->start));
 	ntrace_write(comp, TR_TE_COMP_S_MATCH_LOW(j), lower_32_bits(range->end));
 	ntrace_write(comp, TR_TE_COMP_S_MATCH_HIGH(j), upper_32_bits(range->end));
-	ntrace_write(comp, TR_TE_COMP_CONTROL(j),
-		     FIELD_PREP(TR_TE_COMP_P_FUNCTION, TR_TE_COMP_FUNCTION_GE) |
-		     FIELD_PREP(TR_TE_COMP_S_FUNCTION, TR_TE_COMP_FUNCTION_LT) |
-		     FIELD_PREP(TR_TE_COMP_MATCH_MODE, TR_TE_COMP_MATCH_P_AND_S));
+	ntrace_write(comp, TR_TE_COMP_CONTROL(j), control);
 }
 
 /* Filters are ORed, the conditions of one filter ANDed: one for each range */
@@ -426,7 +469,8 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 					const struct ntrace_filter *filter)
 {
 	struct ntrace_comp *comp = &enc->comp;
-	unsigned long filters = enc->caps.filters, comps = enc->caps.comparators;
+	unsigned long comps = filter->latch ? enc->caps.latches : enc->caps.comparators;
+	unsigned long filters = enc->caps.filters;
 	unsigned int n, i, j;
 	u32 used = 0;
 
@@ -446,7 +490,8 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 		if (filter->nr_ranges) {
 			j = __ffs(comps);
 			comps &= ~BIT(j);
-			ntrace_encoder_write_comparator(enc, j, &filter->ranges[n]);
+			ntrace_encoder_write_comparator(enc, j, &filter->ranges[n],
+							ntrace_filter_comp_control(filter));
 			control |= TR_TE_FILTER_MATCH_COMP1 | FIELD_PREP(TR_TE_FILTER_COMP1, j);
 		}
 		ntrace_write(comp, TR_TE_FILTER_CONTROL(i), control);

@@ -80,6 +80,7 @@ struct ntrace_comp {
  * @priv: bitmap of ingress priv values that filter 0 can choose between
  * @filters: bitmap of filters
  * @comparators: bitmap of comparators that compare instruction addresses
+ * @latches: bitmap of those that match from one address to another
  */
 struct ntrace_caps {
 	u64	config;
@@ -95,6 +96,7 @@ struct ntrace_caps {
 	u8	priv;
 	u16	filters;
 	u8	comparators;
+	u8	latches;
 };
 
 /* priv at the ingress port, as trTeFilterMatchChoicePrivilege numbers it */
@@ -108,7 +110,7 @@ struct ntrace_caps {
 /**
  * struct ntrace_range - one address filter
  * @start: first address
- * @end: first address behind it
+ * @end: first address behind it; of a start and stop, the last address
  */
 struct ntrace_range {
 	u64	start;
@@ -119,11 +121,19 @@ struct ntrace_range {
  * struct ntrace_filter - what is to be traced
  * @priv: bitmap of privileges, 0 all
  * @nr_ranges: number of address ranges, 0 all addresses
+ * @no_start: trace from the beginning to @end
+ * @no_stop: trace from @start on, for ever
+ * @latch: 0: @ranges are ranges. Else what is traced begins when the hart gets
+ *	to a start, and ends when it gets to an end; whether it is between them is
+ *	a latch in the comparator, and belongs to what has this number
  * @ranges: the ranges
  */
 struct ntrace_filter {
 	u8			priv;
 	u8			nr_ranges;
+	bool			no_start;
+	bool			no_stop;
+	u64			latch;
 	struct ntrace_range	ranges[TR_TE_COMP_MAX];
 };
 
@@ -376,14 +386,20 @@ static inline void ntrace_encoder_tracing(struct ntrace_encoder *enc, bool on)
 	ntrace_write(&enc->comp, TR_TE_CONTROL, enc->comp.control);
 }
 
+static inline bool ntrace_filter_same_ranges(const struct ntrace_filter *a,
+					     const struct ntrace_filter *b)
+{
+	return a->latch == b->latch && a->no_start == b->no_start && a->no_stop == b->no_stop &&
+	       !memcmp(a->ranges, b->ranges, a->nr_ranges * sizeof(a->ranges[0]));
+}
+
 /* Do the registers hold @config and @filter? A task switch does not write them again. */
 static inline bool ntrace_encoder_holds(const struct ntrace_encoder *enc, u64 config,
 					const struct ntrace_filter *filter)
 {
 	return enc->programmed && enc->config == config && enc->filter.priv == filter->priv &&
 	       enc->filter.nr_ranges == filter->nr_ranges &&
-	       (!filter->nr_ranges || !memcmp(enc->filter.ranges, filter->ranges,
-					      filter->nr_ranges * sizeof(filter->ranges[0])));
+	       (!filter->nr_ranges || ntrace_filter_same_ranges(&enc->filter, filter));
 }
 
 /* timestamp.c */

@@ -53,9 +53,10 @@ static const struct {
 
 #define NTRACE_NR_NAMED		ARRAY_SIZE(ntrace_named)
 
-/* What the PMU keeps of an event */
+/* What the PMU keeps of an event; @cpu is where it ran last, for a filter with a latch */
 struct ntrace_event {
 	u64			config;
+	unsigned int		cpu;
 	struct ntrace_filter	filter;
 };
 
@@ -83,6 +84,7 @@ static struct ntrace_caps ntrace_common_caps(void)
 		caps.priv &= c->priv;
 		caps.filters &= c->filters;
 		caps.comparators &= c->comparators;
+		caps.latches &= c->latches;
 	}
 	/* Machine mode can be traced everywhere; the question is leaving it out */
 	caps.config |= NTRACE_CONFIG_FIRMWARE;
@@ -209,11 +211,27 @@ static ssize_t address_filters_show(struct device *dev, struct device_attribute 
 }
 static DEVICE_ATTR_RO(address_filters);
 
+static unsigned int ntrace_nr_latches(void)
+{
+	struct ntrace_caps caps = ntrace_common_caps();
+
+	return min(hweight16(caps.filters), hweight8(caps.latches));
+}
+
+static ssize_t start_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", ntrace_nr_latches());
+}
+static DEVICE_ATTR_RO(start_filters);
+
+#define NTRACE_NR_CAPS		4
+
 /* Filled from ntrace_fields; what is not a field comes first */
-static struct attribute *ntrace_caps_attrs[3 + NTRACE_NR_FIELDS + 1] = {
+static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
 	&dev_attr_scontext.attr,
 	&dev_attr_privilege.attr,
 	&dev_attr_address_filters.attr,
+	&dev_attr_start_filters.attr,
 };
 
 static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *field, const char *name,
@@ -237,8 +255,8 @@ static void ntrace_fields_init(void)
 
 		ntrace_format_attrs[i] = ntrace_field_attr_init(&ntrace_format_field[i], name,
 								mask, ntrace_format_show);
-		ntrace_caps_attrs[3 + i] = ntrace_field_attr_init(&ntrace_cap_field[i], name,
-								  mask, ntrace_cap_show);
+		ntrace_caps_attrs[NTRACE_NR_CAPS + i] =
+			ntrace_field_attr_init(&ntrace_cap_field[i], name, mask, ntrace_cap_show);
 	}
 	for (i = 0; i < NTRACE_NR_NAMED; i++) {
 		ntrace_named_attrs[i] = ntrace_field_attr_init(&ntrace_named_event[i],
@@ -409,6 +427,25 @@ static int ntrace_event_init(struct perf_event *event)
 	return 0;
 }
 
+/* Never the same, so that nobody finds a latch as another has left it */
+static u64 ntrace_new_latch(void)
+{
+	static atomic64_t latches = ATOMIC64_INIT(0);
+
+	return atomic64_inc_return(&latches);
+}
+
+/* What has begun on one CPU ends when the event goes to another, also if it comes back */
+static noinline void ntrace_event_filter(struct perf_event *event)
+{
+	struct ntrace_event *priv = event->pmu_private;
+
+	perf_event_addr_filters_sync(event);
+	if (priv->filter.latch && priv->cpu != smp_processor_id())
+		priv->filter.latch = ntrace_new_latch();
+	priv->cpu = smp_processor_id();
+}
+
 static __always_inline void ntrace_event_run(struct perf_event *event, struct ntrace_session *s)
 {
 	struct ntrace_event *priv = event->pmu_private;
@@ -416,7 +453,7 @@ static __always_inline void ntrace_event_run(struct perf_event *event, struct nt
 	event->hw.state = 0;
 	/* A task switch does not pay for what the event has not */
 	if (priv->filter.nr_ranges || !list_empty(&perf_event_addr_filters(event)->list))
-		perf_event_addr_filters_sync(event);
+		ntrace_event_filter(event);
 	if (unlikely(ntrace_session_start(s, event, priv->config, &priv->filter)))
 		event->hw.state = PERF_HES_STOPPED;
 }
@@ -478,38 +515,68 @@ static void ntrace_event_read(struct perf_event *event)
 {
 }
 
-/* Called with the filters of user space, before they are used */
+/*
+ * Called with the filters of user space, before they are used. Nobody else
+ * counts them: event->addr_filter_ranges has room for pmu->nr_addr_filters.
+ *
+ * A comparator has one address to stop at. So there may be one stop; it ends what
+ * any of the starts began.
+ */
 static int ntrace_addr_filters_validate(struct list_head *filters)
 {
+	unsigned int ranges = 0, starts = 0, stops = 0;
 	struct perf_addr_filter *filter;
 
-	list_for_each_entry(filter, filters, entry)
-		if (filter->action != PERF_ADDR_FILTER_ACTION_FILTER || !filter->size)
-			return -EOPNOTSUPP;
+	list_for_each_entry(filter, filters, entry) {
+		bool range = filter->action == PERF_ADDR_FILTER_ACTION_FILTER;
+
+		ranges += range;
+		starts += filter->action == PERF_ADDR_FILTER_ACTION_START;
+		stops += filter->action == PERF_ADDR_FILTER_ACTION_STOP;
+		/* A range has a size; what starts or stops is one instruction */
+		if (range != !!filter->size)
+			return -EINVAL;
+	}
+	if (ranges && (starts || stops))
+		return -EINVAL;
+	if (ranges > ntrace_nr_ranges() || stops > 1 || max(starts, stops) > ntrace_nr_latches())
+		return -EOPNOTSUPP;
 	return 0;
 }
 
 /*
  * Called when ranges became known or changed, and when the event starts. The
- * range of an object that is not mapped yet is empty, and matches nothing.
+ * range of an object that is not mapped yet is empty, and matches nothing; an
+ * address in it is 0, where no instruction is.
  */
 static void ntrace_addr_filters_sync(struct perf_event *event)
 {
 	struct perf_addr_filters_head *head = perf_event_addr_filters(event);
 	struct ntrace_event *priv = event->pmu_private;
 	struct perf_addr_filter_range *range = event->addr_filter_ranges;
+	struct ntrace_filter *to = &priv->filter;
 	struct perf_addr_filter *filter;
+	bool latch = false;
 	unsigned int n = 0;
+	u64 stop = 0;
 
+	to->no_stop = true;
 	list_for_each_entry(filter, &head->list, entry) {
-		if (n == ARRAY_SIZE(priv->filter.ranges))
-			break;
-		priv->filter.ranges[n].start = range->start;
-		priv->filter.ranges[n].end = range->start + range->size;
-		n++;
+		latch |= filter->action != PERF_ADDR_FILTER_ACTION_FILTER;
+		if (filter->action == PERF_ADDR_FILTER_ACTION_STOP) {
+			to->no_stop = false;
+			stop = range->start;
+		} else if (n < ARRAY_SIZE(to->ranges)) {
+			to->ranges[n].start = range->start;
+			to->ranges[n++].end = range->start + range->size;
+		}
 		range++;
 	}
-	priv->filter.nr_ranges = n;
+	to->no_start = latch && !n;
+	to->nr_ranges = to->no_start ? 1 : n;
+	to->latch = latch ? ntrace_new_latch() : 0;
+	for (n = 0; latch && n < to->nr_ranges; n++)
+		to->ranges[n].end = stop;
 }
 
 /* The timers of a CPU move to another when it goes: take ours away before */
@@ -644,7 +711,8 @@ int ntrace_pmu_register(void)
 	ntrace_cpuhp_state = ret;
 
 	ntrace_fields_init();
-	ntrace_pmu.nr_addr_filters = ntrace_nr_ranges();
+	/* All starts, and a stop */
+	ntrace_pmu.nr_addr_filters = ntrace_nr_ranges() + !!ntrace_nr_latches();
 	ret = perf_pmu_register(&ntrace_pmu, "ntrace", -1);
 	if (ret) {
 		cpuhp_remove_state_nocalls(ntrace_cpuhp_state);

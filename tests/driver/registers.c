@@ -437,13 +437,18 @@ static void filters_are_written(void **state)
 	struct ntrace_filter kernel = { .priv = NTRACE_PRIV_S };
 	struct ntrace_filter here = { .nr_ranges = 1, .ranges = { { 0x10000, 0x10002 } } };
 	struct ntrace_filter there = { .nr_ranges = 1, .ranges = { { 0x90000, 0x90002 } } };
-	const struct ntrace_filter *filters[] = { &user, &kernel, &here, &there };
-	u32 n[4];
+	struct ntrace_filter from = { .nr_ranges = 1, .latch = 1, .no_stop = true,
+				      .ranges = { { 0x10000, 0 } } };
+	struct ntrace_filter never = { .nr_ranges = 1, .latch = 2, .ranges = { { 0x90000, 0 } } };
+	struct ntrace_filter until = { .nr_ranges = 1, .latch = 3, .no_start = true,
+				       .ranges = { { 0, 0x10000 } } };
+	const struct ntrace_filter *filters[] = { &user, &kernel, &here, &there, &from, &never, &until };
+	u32 n[ARRAY_SIZE(filters)];
 	bool wrapped;
 	int i;
 
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < ARRAY_SIZE(filters); i++) {
 		assert_int_equal(ntrace_encoder_check(&enc, plain_config(), filters[i]), 0);
 		assert_int_equal(ntrace_encoder_program(&enc, plain_config(), filters[i]), 0);
 		assert_int_equal(start(&enc, &win, false), 0);
@@ -455,6 +460,12 @@ static void filters_are_written(void **state)
 	assert_true(n[1] < 16);		/* the hart is in user mode */
 	assert_true(n[2] > 100);
 	assert_true(n[3] < 16);
+	assert_true(n[4] > n[2]);	/* at another address in between */
+	assert_true(n[5] < 16);
+	assert_in_range(n[6], 1, 64);	/* the first block is the last; idle bytes */
+	enc.caps.latches = 0;
+	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &here), 0);
+	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &from), -EOPNOTSUPP);
 }
 
 static void paused_traces_nothing(void **state)
