@@ -9,7 +9,7 @@
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 # load_test's other half, which depends on how often the host lets the guest's timers
 # come, is in tests/long/driver-load.t
-tests="pmu_test;attr_test;filter_test;record_test;snapshot_test;security_test;life_test;load_test -t reader_that_stops_is_told"
+tests="pmu_test;attr_test;filter_test;record_test;snapshot_test;sample_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 selftests "6.12, 2 harts" "$tests" --kernel 6.12 --harts 2

@@ -64,6 +64,8 @@ void ntrace_session_init(struct ntrace_session *s, unsigned int cpu);
 int ntrace_session_start(struct ntrace_session *s, struct perf_event *event, u64 config,
 			 const struct ntrace_filter *filter);
 void ntrace_session_stop(struct ntrace_session *s);
+long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
+			   struct perf_output_handle *to, unsigned long size);
 void ntrace_session_pause(struct ntrace_session *s, bool pause);
 
 #endif /* NTRACE_AUX_H */

@@ -22,6 +22,14 @@ static inline void ntrace_hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /*
+ * What a sample is written with. Kernels do not export it to modules, but for
+ * those with perf-output-copy.patch; weak, it is NULL in the others. Only through
+ * ntrace_output_copy: code of a module does not reach the address NULL.
+ */
+extern typeof(perf_output_copy) perf_output_copy __weak;
+extern typeof(perf_output_copy) *ntrace_output_copy;
+
+/*
  * Long contiguous runs of AUX pages make long windows. Before
  * PERF_PMU_CAP_AUX_PREFER_LARGE existed, every PMU got them.
  */

@@ -247,6 +247,12 @@ static inline void ntrace_sink_lock(struct ntrace_sink *sink) __acquires(&sink->
 		__acquire(&sink->lock);
 }
 
+/* For who may have interrupted the holder: without a lock, @owner tells */
+static inline bool ntrace_sink_trylock(struct ntrace_sink *sink)
+{
+	return sink->encoders <= 1 || raw_spin_trylock(&sink->lock);
+}
+
 static inline void ntrace_sink_unlock(struct ntrace_sink *sink) __releases(&sink->lock)
 {
 	if (sink->encoders > 1) {

@@ -224,7 +224,16 @@ static ssize_t start_filters_show(struct device *dev, struct device_attribute *a
 }
 static DEVICE_ATTR_RO(start_filters);
 
-#define NTRACE_NR_CAPS		4
+/* Trace in the samples of other events: 1, or 0 and the reason */
+static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	if (!ntrace_output_copy)
+		return sysfs_emit(buf, "0 (the kernel does not export perf_output_copy)\n");
+	return sysfs_emit(buf, "1\n");
+}
+static DEVICE_ATTR_RO(aux_sampling);
+
+#define NTRACE_NR_CAPS		5
 
 /* Filled from ntrace_fields; what is not a field comes first */
 static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
@@ -232,6 +241,7 @@ static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1
 	&dev_attr_privilege.attr,
 	&dev_attr_address_filters.attr,
 	&dev_attr_start_filters.attr,
+	&dev_attr_aux_sampling.attr,
 };
 
 static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *field, const char *name,
@@ -316,7 +326,8 @@ static int ntrace_event_check_attr(struct perf_event *event)
 		return -EINVAL;
 	if ((config & NTRACE_CONFIG_FIRMWARE) && (attr->exclude_kernel || attr->exclude_hv))
 		return -EINVAL;
-	if (attr->exclude_idle || has_branch_stack(event))
+	/* Other events have trace in their samples; this one has no samples */
+	if (attr->exclude_idle || attr->aux_sample_size || has_branch_stack(event))
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -509,6 +520,12 @@ static int ntrace_event_add(struct perf_event *event, int flags)
 static void ntrace_event_del(struct perf_event *event, int flags)
 {
 	ntrace_event_stop(event, PERF_EF_UPDATE);
+}
+
+static long ntrace_event_snapshot_aux(struct perf_event *event, struct perf_output_handle *to,
+				      unsigned long size)
+{
+	return ntrace_session_sample(this_cpu_ptr(&ntrace_session), event, to, size);
 }
 
 static void ntrace_event_read(struct perf_event *event)
@@ -710,6 +727,9 @@ int ntrace_pmu_register(void)
 		return ret;
 	ntrace_cpuhp_state = ret;
 
+	/* perf refuses samples with trace of a PMU that does not have it */
+	if (ntrace_output_copy)
+		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
 	/* All starts, and a stop */
 	ntrace_pmu.nr_addr_filters = ntrace_nr_ranges() + !!ntrace_nr_latches();

@@ -9,16 +9,17 @@ set -eu
 ksrc=$1
 top=$(cd "$(dirname "$0")/../.." && pwd)
 dir=${2:-${O:-$top/build}/series}
-for f in drivers/Makefile drivers/hwtracing/Kconfig; do
+for f in drivers/Makefile drivers/hwtracing/Kconfig kernel/events/ring_buffer.c; do
 	[ -f "$ksrc/$f" ] || { echo "$0: $ksrc has no $f: is it a kernel tree?" >&2; exit 2; }
 done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$dir" "$work/a/drivers/hwtracing" "$work/b"
+mkdir -p "$dir" "$work/a/drivers/hwtracing" "$work/a/kernel/events" "$work/b"
 rm -f "$dir"/000?-*.patch
 cp "$ksrc/drivers/Makefile" "$work/a/drivers/"
 cp "$ksrc/drivers/hwtracing/Kconfig" "$work/a/drivers/hwtracing/"
+cp "$ksrc/kernel/events/ring_buffer.c" "$work/a/kernel/events/"
 cp -r "$work/a/." "$work/b"
 
 put() { # FROM... TO: below b/
@@ -31,7 +32,7 @@ n=0
 patch() { # NAME SUBJECT: what was put since the last one
 	n=$((n + 1))
 	out=$dir/000$n-$1.patch
-	printf 'Subject: [PATCH %d/4] %s\n\n---\n' $n "$2" >"$out"
+	printf 'Subject: [PATCH %d/5] %s\n\n---\n' $n "$2" >"$out"
 	(cd "$work" && diff -urN a b) >>"$out" || [ $? = 1 ]
 	rm -rf "$work/a"
 	cp -r "$work/b" "$work/a"
@@ -41,6 +42,10 @@ patch() { # NAME SUBJECT: what was put since the last one
 put "$top/Documentation/devicetree/bindings/riscv/riscv,trace-component.yaml" \
 	Documentation/devicetree/bindings/riscv
 patch binding "dt-bindings: riscv: add trace components"
+
+# for the driver as a module
+command patch -s -p1 --no-backup-if-mismatch -d "$work/b" <"$top/drivers/ntrace/perf-output-copy.patch"
+patch export "perf: export perf_output_copy()"
 
 put "$top/include/uapi/linux/ntrace.h" include/uapi/linux
 put "$top"/drivers/ntrace/*.[ch] "$top/drivers/ntrace/Kconfig" drivers/hwtracing/ntrace
@@ -57,7 +62,7 @@ patch documentation "Documentation: trace: add ntrace"
 put "$top"/selftests/ntrace/*.[ch] tools/testing/selftests/ntrace
 cat >"$work/b/tools/testing/selftests/ntrace/Makefile" <<-'EOT'
 	# SPDX-License-Identifier: GPL-2.0
-	TEST_GEN_PROGS := pmu_test attr_test filter_test record_test snapshot_test security_test life_test load_test
+	TEST_GEN_PROGS := pmu_test attr_test filter_test record_test snapshot_test sample_test security_test life_test load_test
 	LOCAL_HDRS := trace.h
 	CFLAGS += -O2 -D_GNU_SOURCE $(KHDR_INCLUDES)
 	LDLIBS += -lpthread

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../driver/guest.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
-tests="pmu_test;attr_test;filter_test;record_test;snapshot_test;security_test;life_test;load_test -t reader_that_stops_is_told"
+tests="pmu_test;attr_test;filter_test;record_test;snapshot_test;sample_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 for kernel in 6.12 7.2; do

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* AUX sampling: the newest trace in the samples of another event */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "trace.h"
+
+#define SAMPLE_SIZE	4096
+
+FIXTURE(sample) {
+	struct perf_event_attr attr, sampler;
+	struct recording rec;
+	uint8_t trace[SAMPLE_SIZE];
+	bool can;
+	int fd;
+};
+
+FIXTURE_SETUP(sample)
+{
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	self->can = pmu_number("caps/aux_sampling", 0);
+	event_attr(&self->attr, pmu_config(pmu_first_cpu()));
+	memset(&self->sampler, 0, sizeof(self->sampler));
+	self->sampler.size = sizeof(self->sampler);
+	self->sampler.type = PERF_TYPE_SOFTWARE;
+	self->sampler.config = PERF_COUNT_SW_TASK_CLOCK;
+	self->sampler.sample_period = 200000;
+	self->sampler.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_AUX;
+	self->sampler.aux_sample_size = SAMPLE_SIZE;
+	self->fd = -1;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, true))
+		TH_LOG("%s", strerror(self->rec.err));
+}
+
+FIXTURE_TEARDOWN(sample)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+	record_close(&self->rec);
+}
+
+/* The sampler, with its samples in the buffer of the recording */
+static int open_sampler(struct recording *rec, struct perf_event_attr *attr)
+{
+	int fd = syscall(SYS_perf_event_open, attr, 0, -1, rec->fd, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rec->fd)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void read_data(struct recording *rec, uint64_t pos, void *buf, size_t size)
+{
+	uint8_t *to = buf;
+
+	while (size--)
+		*to++ = rec->data[pos++ % rec->data_size];
+}
+
+/* The next sample from @tail on; false if there is none. @size is of its trace */
+static bool next_sample(struct recording *rec, uint64_t *tail, uint8_t *trace, uint64_t *size)
+{
+	uint64_t head = __atomic_load_n(&rec->page->data_head, __ATOMIC_ACQUIRE), at;
+	struct perf_event_header header;
+
+	while (*tail < head) {
+		read_data(rec, *tail, &header, sizeof(header));
+		at = *tail + sizeof(header) + 3 * sizeof(uint64_t);
+		*tail += header.size;
+		if (header.type != PERF_RECORD_SAMPLE)
+			continue;
+		read_data(rec, at, size, sizeof(*size));
+		if (*size <= SAMPLE_SIZE)
+			read_data(rec, at + sizeof(*size), trace, *size);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Messages up to the end of a sample, the last of which says that the encoder was
+ * stopped; -1 if one is broken. The first may be without its beginning.
+ */
+static int messages(const uint8_t *trace, size_t size, unsigned int src_bits)
+{
+	struct message msg = { };
+	size_t pos = 0;
+	int n = 0, ret;
+
+	if (trace[0] != 0xff)
+		while (pos < size && (trace[pos++] & 3) != 3)
+			;
+	while ((ret = next_message(trace, size, &pos, src_bits, &msg)) > 0)
+		n++;
+	if (n && msg.tcode != MSG_CORRELATION)
+		return -1;
+	return ret < 0 ? -1 : n;
+}
+
+TEST_F(sample, refused_where_the_kernel_does_not_let_it)
+{
+	self->fd = open_sampler(&self->rec, &self->sampler);
+	EXPECT_EQ(self->fd >= 0, self->can) TH_LOG("%s", strerror(errno));
+	/* this event has no samples of its own */
+	self->attr.aux_sample_size = SAMPLE_SIZE;
+	EXPECT_EQ(syscall(SYS_perf_event_open, &self->attr, 0, -1, -1, 0), -1);
+	EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+TEST_F(sample, each_ends_where_the_encoder_was_stopped)
+{
+	unsigned int nr = 0, with_trace = 0;
+	uint64_t tail = 0, size;
+	int round, n;
+
+	if (!self->can)
+		SKIP(return, "no AUX sampling in this kernel");
+	self->fd = open_sampler(&self->rec, &self->sampler);
+	ASSERT_GE(self->fd, 0);
+	for (round = 0; round < 100; round++) {
+		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		busy(20000);
+		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+		while (next_sample(&self->rec, &tail, self->trace, &size)) {
+			nr++;
+			ASSERT_EQ(size, SAMPLE_SIZE);
+			n = messages(self->trace, size, self->rec.src_bits);
+			EXPECT_GE(n, 0) TH_LOG("sample %u", nr);
+			with_trace += n > 0;
+		}
+		self->rec.page->data_tail = tail;
+	}
+	EXPECT_GT(nr, 10);
+	EXPECT_GT(2 * with_trace, nr) TH_LOG("%u of %u have trace", with_trace, nr);
+}
+
+/* Samples that are taken in the scheduler, with its locks held */
+TEST_F(sample, at_each_task_switch)
+{
+	unsigned int nr = 0, with_trace = 0;
+	uint64_t tail = 0, size;
+	int round, n;
+
+	if (!self->can)
+		SKIP(return, "no AUX sampling in this kernel");
+	self->sampler.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	self->sampler.sample_period = 1;
+	self->fd = open_sampler(&self->rec, &self->sampler);
+	ASSERT_GE(self->fd, 0);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (round = 0; round < 50; round++) {
+		busy(1000);
+		usleep(100);
+		while (next_sample(&self->rec, &tail, self->trace, &size)) {
+			nr++;
+			n = messages(self->trace, size, self->rec.src_bits);
+			EXPECT_GE(n, 0) TH_LOG("sample %u", nr);
+			with_trace += n > 0;
+		}
+		self->rec.page->data_tail = tail;
+	}
+	EXPECT_GT(nr, 10);
+	EXPECT_GT(2 * with_trace, nr) TH_LOG("%u of %u have trace", with_trace, nr);
+}
+
+/* A snapshot of the same buffer is as it would be without samples */
+TEST_F(sample, the_buffer_goes_on)
+{
+	uint8_t *buf = malloc(1 << 16);
+	uint64_t tail = 0, size, head;
+
+	if (!self->can)
+		SKIP(return, "no AUX sampling in this kernel");
+	self->fd = open_sampler(&self->rec, &self->sampler);
+	ASSERT_GE(self->fd, 0);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	busy(50000);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	head = self->rec.page->aux_head;
+	EXPECT_GT(head, 1000);
+	size = head < self->rec.aux_size ? head : self->rec.aux_size;
+	record_copy(&self->rec, head - size, buf, size);
+	EXPECT_GT(messages(buf, size, self->rec.src_bits), 100);
+	EXPECT_TRUE(next_sample(&self->rec, &tail, self->trace, &size));
+	free(buf);
+}
+
+TEST_HARNESS_MAIN
