@@ -27,7 +27,7 @@ quiet "KUnit"
 
 # all is slower here, and the limit of an operation with it
 guest_env="NTRACE_LIMIT_MS=10000 NTRACE_STORM=50 NTRACE_FUZZ_SECONDS=5"
-selftests "debug kernel, 2 harts" "record_test;snapshot_test;life_test;storm_test;fuzz_test" \
+selftests "debug kernel, 2 harts" "record_test;snapshot_test;sample_test;life_test;storm_test;fuzz_test" \
 	--kernel debug --harts 2
 selftests "debug kernel, interrupt" "pmu_test;attr_test;filter_test;life_test;storm_test" \
 	--kernel debug --harts 2 --topology interrupt

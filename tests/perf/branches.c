@@ -4,8 +4,9 @@
  * CPU and by that thread? Compares them with the truth of each hart.
  *
  *   perf script --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr |
- *	branches [-t THREADS] [-m CPU=HART ...] hartN.truth ...
+ *	branches [-s] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
+ * -s: the trace is of AUX samples: where it starts, some may be missing before.
  * THREADS has lines "thread TID of PID"; any other thread must be alone in its process.
  * After an error, samples may begin anew anywhere further on, where MATCH of them must
  * be right. Exits 1 if anything is wrong.
@@ -51,6 +52,7 @@ static uint32_t thread_tid[4096], thread_pid[4096];
 static unsigned int nr_threads;
 static uint64_t compared, wrong, wrong_kind, wrong_thread, wrong_pid, disorder, errors, gaps, in_gaps, unchecked;
 static uint64_t line_nr;
+static bool sampled;
 
 /* ---- the truth ---- */
 
@@ -244,6 +246,10 @@ static void align(struct hart *h, bool last)
 
 static void sample(struct hart *h, const struct branch *b)
 {
+	if (sampled && !b->from && (h->gap || !more(h, 0) || !same(b, &h->queue[h->first]))) {
+		align(h, false);
+		h->gap = true;
+	}
 	if (h->gap) {
 		/* decoding begins at a synchronising message, where nothing was branched to */
 		if (!b->from && !h->nr_ahead)
@@ -354,8 +360,8 @@ static int finish(void)
 		if (!h->reader)
 			continue;
 		if (h->gap)
-			align(h, true);
-		for (; !h->gap && more(h, 0); drop(h, 1))
+			align(h, !sampled);
+		for (; !sampled && !h->gap && more(h, 0); drop(h, 1))
 			left++;
 		if (nb_truth_error(h->reader)) {
 			printf("truth of hart %u: %s\n", i, nb_truth_error(h->reader));
@@ -406,8 +412,10 @@ int main(int argc, char **argv)
 
 	for (cpu = 0; cpu < CPUS; cpu++)
 		hart_of[cpu] = cpu;
-	while ((c = getopt(argc, argv, "t:m:")) != -1) {
-		if (c == 't')
+	while ((c = getopt(argc, argv, "st:m:")) != -1) {
+		if (c == 's')
+			sampled = true;
+		else if (c == 't')
 			read_threads(optarg);
 		else if (c == 'm' && sscanf(optarg, "%u=%u", &cpu, &nr) == 2 && cpu < CPUS && nr < CPUS)
 			hart_of[cpu] = nr;

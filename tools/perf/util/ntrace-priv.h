@@ -249,6 +249,15 @@ struct ntrace {
 	struct ntrace_stretch	*stretches;
 	size_t			nr_stretches;
 
+	/* AUX sampling: the last sample of each queue, for what the next repeats of it */
+	bool			sampling;
+	u64			sampled;	/* bytes of all samples */
+	struct ntrace_last {
+		u8	*data;
+		size_t	size;
+	} *last;
+	unsigned int		nr_last;
+
 	struct ntrace_firmware	firmware;
 	char			*firmware_path;
 	bool			firmware_warned;

@@ -300,6 +300,120 @@ static int ntrace_process_auxtrace_event(struct perf_session *session, union per
 	return err;
 }
 
+static u64 ntrace_time_or_0(const struct perf_sample *sample)
+{
+	return sample->time == (u64)-1 ? 0 : sample->time;
+}
+
+static int ntrace_add_stretch(struct ntrace *nt, const struct ntrace_stretch *stretch)
+{
+	struct ntrace_stretch *all;
+
+	if (!(nt->nr_stretches & (nt->nr_stretches - 1))) {
+		all = realloc(nt->stretches, (2 * nt->nr_stretches + 1) * sizeof(*all));
+		if (!all)
+			return -ENOMEM;
+		nt->stretches = all;
+	}
+	nt->stretches[nt->nr_stretches++] = *stretch;
+	return 0;
+}
+
+/* --------------------------------------------------------------- AUX samples */
+
+/* How many of the first bytes of @data are the last ones of the sample before */
+static size_t ntrace_sample_overlap(const struct ntrace_last *last, const u8 *data, size_t size)
+{
+	size_t n;
+
+	for (n = min(last->size, size); n; n--) {
+		if (!memcmp(last->data + last->size - n, data, n))
+			return n;
+	}
+	return 0;
+}
+
+static struct ntrace_last *ntrace_last_sample(struct ntrace *nt, unsigned int queue)
+{
+	struct ntrace_last *last;
+
+	if (queue >= nt->nr_last) {
+		last = realloc(nt->last, (queue + 1) * sizeof(*last));
+		if (!last)
+			return NULL;
+		memset(last + nt->nr_last, 0, (queue + 1 - nt->nr_last) * sizeof(*last));
+		nt->last = last;
+		nt->nr_last = queue + 1;
+	}
+	return &nt->last[queue];
+}
+
+static int ntrace_keep_sample(struct ntrace_last *last, const struct aux_sample *aux)
+{
+	u8 *data = realloc(last->data, aux->size);
+
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, aux->data, aux->size);
+	last->data = data;
+	last->size = aux->size;
+	return 0;
+}
+
+static void ntrace_buffer_skip(struct auxtrace_buffer *buffer, size_t n)
+{
+	buffer->data_offset += n;
+	buffer->size -= n;
+	/* of a pipe it is a copy, which is freed by its address */
+	if (buffer->data_needs_freeing)
+		memmove(buffer->data, buffer->data + n, buffer->size);
+	else if (buffer->data)
+		buffer->data += n;
+}
+
+/*
+ * A sample has the newest trace, also what the sample before it had already. Each
+ * gets an offset, as if all were in one AUX buffer, and is a stretch in it that
+ * begins in the middle of a message, unless it goes on where the last one ended.
+ */
+static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
+			       struct perf_sample *sample)
+{
+	struct ntrace_last *last = ntrace_last_sample(nt, queue - nt->queues.queue_array);
+	struct auxtrace_buffer *buffer;
+	struct ntrace_stretch stretch;
+	size_t known;
+
+	if (!last)
+		return -ENOMEM;
+	buffer = list_last_entry(&queue->head, struct auxtrace_buffer, list);
+	known = ntrace_sample_overlap(last, sample->aux_sample.data, sample->aux_sample.size);
+	ntrace_buffer_skip(buffer, known);
+	buffer->offset = nt->sampled;
+	stretch = (struct ntrace_stretch) {
+		.offset = buffer->offset, .size = buffer->size,
+		.flags = PERF_AUX_FLAG_OVERWRITE, .time = ntrace_time_or_0(sample),
+		.cpu = sample->cpu, .pid = sample->pid, .tid = sample->tid,
+	};
+	if (queue->cpu == -1)
+		stretch.tid = queue->tid;
+	nt->sampled += buffer->size;
+	return ntrace_keep_sample(last, &sample->aux_sample) ? :
+	       buffer->size ? ntrace_add_stretch(nt, &stretch) : 0;
+}
+
+static int ntrace_queue_sample(struct ntrace *nt, struct perf_sample *sample, u64 data_offset)
+{
+	struct auxtrace_queue *queue;
+	int err;
+
+	err = auxtrace_queues__add_sample(&nt->queues, nt->session, sample, data_offset, 0);
+	if (err)
+		return err;
+	queue = auxtrace_queues__sample_queue(&nt->queues, sample, nt->session);
+	return queue ? ntrace_place_sample(nt, queue, sample) : -EINVAL;
+}
+
 static int ntrace_queue_data(struct perf_session *session, struct perf_sample *sample,
 			     union perf_event *event, u64 data_offset)
 {
@@ -307,7 +421,7 @@ static int ntrace_queue_data(struct perf_session *session, struct perf_sample *s
 
 	if (event)
 		return auxtrace_queues__add_event(&nt->queues, session, event, data_offset, NULL);
-	return auxtrace_queues__add_sample(&nt->queues, session, sample, data_offset, 0);
+	return ntrace_queue_sample(nt, sample, data_offset);
 }
 
 /* PERF_RECORD_AUX: collected before any trace is decoded, as they cut it in pieces */
@@ -315,7 +429,7 @@ static int ntrace_collect_aux(struct perf_session *session, union perf_event *ev
 			      u64 offset __maybe_unused, void *data __maybe_unused)
 {
 	struct ntrace *nt = to_ntrace(session);
-	struct ntrace_stretch *stretch;
+	struct ntrace_stretch stretch;
 	struct perf_sample sample;
 	struct evsel *evsel;
 	int err;
@@ -341,27 +455,17 @@ static int ntrace_collect_aux(struct perf_session *session, union perf_event *ev
 	err = evsel__parse_sample(evsel, event, &sample);
 	if (err)
 		goto out;
-	if (!(nt->nr_stretches & (nt->nr_stretches - 1))) {
-		stretch = realloc(nt->stretches, (2 * nt->nr_stretches + 1) * sizeof(*stretch));
-		if (!stretch) {
-			err = -ENOMEM;
-			goto out;
-		}
-		nt->stretches = stretch;
-	}
-	stretch = &nt->stretches[nt->nr_stretches++];
-	stretch->offset = event->aux.aux_offset;
-	stretch->size = event->aux.aux_size;
-	stretch->flags = event->aux.flags;
+	stretch = (struct ntrace_stretch) {
+		.offset = event->aux.aux_offset, .size = event->aux.aux_size,
+		.flags = event->aux.flags, .time = ntrace_time_or_0(&sample),
+		.cpu = sample.cpu, .pid = sample.pid, .tid = sample.tid,
+	};
 	/* in snapshot mode the kernel gives the end */
-	if (stretch->flags & PERF_AUX_FLAG_OVERWRITE)
-		stretch->offset -= min(stretch->offset, stretch->size);
-	if (stretch->size > ~0ULL - stretch->offset)
-		stretch->size = ~0ULL - stretch->offset;
-	stretch->time = sample.time == (u64)-1 ? 0 : sample.time;
-	stretch->cpu = sample.cpu;
-	stretch->pid = sample.pid;
-	stretch->tid = sample.tid;
+	if (stretch.flags & PERF_AUX_FLAG_OVERWRITE)
+		stretch.offset -= min(stretch.offset, stretch.size);
+	if (stretch.size > ~0ULL - stretch.offset)
+		stretch.size = ~0ULL - stretch.offset;
+	err = ntrace_add_stretch(nt, &stretch);
 out:
 	ntrace_sample_exit(&sample);
 	return err;
@@ -424,9 +528,14 @@ static void ntrace_free_events(struct perf_session *session)
 
 static void ntrace_free_session(struct ntrace *nt)
 {
+	unsigned int i;
+
 	ntrace_firmware_free(&nt->firmware);
 	ntrace_info_exit(&nt->info);
 	zfree(&nt->firmware_path);
+	for (i = 0; i < nt->nr_last; i++)
+		free(nt->last[i].data);
+	zfree(&nt->last);
 	zfree(&nt->stretches);
 	zfree(&nt->vdso);
 	zfree(&nt->processes);
@@ -537,6 +646,9 @@ static int ntrace_collect_stretches(struct ntrace *nt)
 {
 	struct perf_session *session = nt->session;
 
+	/* samples are stretches of their own: no AUX buffer is in the file */
+	if (nt->sampling)
+		return 0;
 	/* a pipe cannot be read twice: its trace is taken for one stretch */
 	if (perf_data__is_pipe(session->data))
 		return 0;
@@ -567,7 +679,7 @@ static int ntrace_queue_all(struct ntrace *nt)
 	struct perf_session *session = nt->session;
 	int err;
 
-	if (list_empty(&session->auxtrace_index)) {
+	if (nt->sampling || list_empty(&session->auxtrace_index)) {
 		err = auxtrace_queue_data(session, true, true);
 	} else if (ntrace_index_is_valid(session)) {
 		err = auxtrace_queues__process_index(&nt->queues, session);
@@ -587,6 +699,17 @@ static void ntrace_forget_features(struct perf_session *session)
 		     HEADER_FEAT_BITS - HEADER_LAST_FEATURE);
 }
 
+static bool ntrace_has_samples(struct evlist *evlist)
+{
+	struct evsel *evsel;
+
+	evlist__for_each_entry(evlist, evsel) {
+		if (evsel->core.attr.aux_sample_size)
+			return true;
+	}
+	return false;
+}
+
 static int ntrace_setup(struct ntrace *nt)
 {
 	struct perf_session *session = nt->session;
@@ -604,6 +727,7 @@ static int ntrace_setup(struct ntrace *nt)
 	nt->machine->kernel_start = nt->kernel_start;
 	if (nt->firmware_path && ntrace_firmware_load(&nt->firmware, nt->firmware_path))
 		return -EINVAL;
+	nt->sampling = ntrace_has_samples(session->evlist);
 	err = ntrace_setup_log(nt);
 	if (!err)
 		err = ntrace_synth_setup(nt);

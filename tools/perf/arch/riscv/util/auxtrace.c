@@ -249,19 +249,46 @@ static int ntrace_snapshot_sizes(struct record_opts *opts)
 	return 0;
 }
 
-static int ntrace_buffer_sizes(struct record_opts *opts, struct evsel *evsel)
+/* The AUX area holds the largest sample */
+static int ntrace_sample_sizes(struct record_opts *opts, struct evlist *evlist)
 {
+	struct evsel *evsel;
+	size_t max = 0;
+
+	evlist__for_each_entry(evlist, evsel)
+		max = max_t(size_t, max, evsel->core.attr.aux_sample_size);
+	if (!opts->auxtrace_mmap_pages) {
+		size_t pages = DIV_ROUND_UP(max, page_size);
+
+		opts->auxtrace_mmap_pages = roundup_pow_of_two(max_t(size_t, pages, 1));
+		if (!perf_event_paranoid_check(-1) && opts->mmap_pages == UINT_MAX)
+			opts->mmap_pages = KiB(256) / page_size;
+	}
+	if (max > opts->auxtrace_mmap_pages * (size_t)page_size) {
+		pr_err("Sample size %zu must not be greater than AUX area tracing mmap size %zu\n",
+		       max, opts->auxtrace_mmap_pages * (size_t)page_size);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int ntrace_buffer_sizes(struct record_opts *opts, struct evlist *evlist,
+			       struct evsel *evsel)
+{
+	bool overwrite = opts->auxtrace_snapshot_mode || opts->auxtrace_sample_mode;
 	size_t size, min = KiB(8);
 	int err = 0;
 
 	if (opts->auxtrace_snapshot_mode)
 		err = ntrace_snapshot_sizes(opts);
+	else if (opts->auxtrace_sample_mode)
+		err = ntrace_sample_sizes(opts, evlist);
 	else if (!opts->auxtrace_mmap_pages)
 		ntrace_default_pages(opts, MiB(4));
 	if (err)
 		return err;
 
-	if (opts->auxtrace_snapshot_mode)
+	if (overwrite)
 		min = KiB(4);
 	size = opts->auxtrace_mmap_pages * (size_t)page_size;
 	if (size < min || !is_power_of_2(size)) {
@@ -269,20 +296,31 @@ static int ntrace_buffer_sizes(struct record_opts *opts, struct evsel *evsel)
 		       min / 1024);
 		return -EINVAL;
 	}
-	if (!opts->auxtrace_snapshot_mode)
+	if (!overwrite)
 		evsel->core.attr.aux_watermark = min_t(size_t, size / 4, UINT_MAX);
 	return 0;
 }
 
-static int ntrace_check_options(struct record_opts *opts)
+/* Kernels that do not let a module write samples do not have it */
+static bool ntrace_can_sample(struct perf_pmu *pmu)
+{
+	int can = 0;
+
+	return perf_pmu__scan_file(pmu, "caps/aux_sampling", "%d", &can) == 1 && can;
+}
+
+static int ntrace_check_options(struct record_opts *opts, struct perf_pmu *pmu)
 {
 	if (opts->auxtrace_snapshot_mode && !opts->full_auxtrace) {
 		pr_err("Snapshot mode (-S option) requires an ntrace event (-e ntrace//)\n");
 		return -EINVAL;
 	}
-	/* the kernel would have to stop and drain the encoder in an interrupt */
-	if (opts->auxtrace_sample_mode) {
-		pr_err("AUX area sampling (--aux-sample) is not possible with ntrace: take snapshots (-S option)\n");
+	if (opts->auxtrace_sample_mode && opts->auxtrace_snapshot_mode) {
+		pr_err("Snapshots (-S option) and samples of trace (--aux-sample option) cannot be used together\n");
+		return -EINVAL;
+	}
+	if (opts->auxtrace_sample_mode && !ntrace_can_sample(pmu)) {
+		pr_err("AUX area sampling (--aux-sample) is not possible with this kernel: caps/aux_sampling says why; take snapshots (-S option)\n");
 		return -EINVAL;
 	}
 	if (opts->use_clockid) {
@@ -328,11 +366,11 @@ static int ntrace_recording_options(struct auxtrace_record *itr, struct evlist *
 
 	err = ntrace_setup_evsel(rec, evlist, opts, &evsel);
 	if (!err)
-		err = ntrace_check_options(opts);
+		err = ntrace_check_options(opts, rec->pmu);
 	if (err || !opts->full_auxtrace)
 		return err;
 
-	err = ntrace_buffer_sizes(opts, evsel);
+	err = ntrace_buffer_sizes(opts, evlist, evsel);
 	if (err)
 		return err;
 
