@@ -6,7 +6,7 @@
 . "$(dirname "$0")/driver/guest.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
-make -s -C "$top/tests/driver" O="$O" KVER=6.12 work >&2 || exit 1
+make -s -C "$top/tests/driver" O="$O" KVER=debug work >&2 || exit 1
 [ -e "$O/root/kernel-debug/vmlinuz" ] || skip_all "the debug kernel is not set up; make setup"
 [ -x "$O/perf/6.12/riscv64/perf" ] || skip_all "perf is not built; make perf"
 make -s -C "$top/tools/board/model" O="$O" >&2 &&
