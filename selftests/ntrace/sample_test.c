@@ -104,6 +104,26 @@ static int messages(const uint8_t *trace, size_t size, unsigned int src_bits)
 	return ret < 0 ? -1 : n;
 }
 
+struct samples {
+	uint64_t tail;
+	unsigned int nr, with_trace, broken;
+};
+
+/* What there is since the last time; @trace has room for one */
+static void take_samples(struct recording *rec, uint8_t *trace, struct samples *samples)
+{
+	uint64_t size;
+	int n;
+
+	while (next_sample(rec, &samples->tail, trace, &size)) {
+		samples->nr++;
+		n = size == SAMPLE_SIZE ? messages(trace, size, rec->src_bits) : -1;
+		samples->broken += n < 0;
+		samples->with_trace += n > 0;
+	}
+	rec->page->data_tail = samples->tail;
+}
+
 TEST_F(sample, refused_where_the_kernel_does_not_let_it)
 {
 	self->fd = open_sampler(&self->rec, &self->sampler);
@@ -116,9 +136,8 @@ TEST_F(sample, refused_where_the_kernel_does_not_let_it)
 
 TEST_F(sample, each_ends_where_the_encoder_was_stopped)
 {
-	unsigned int nr = 0, with_trace = 0;
-	uint64_t tail = 0, size;
-	int round, n;
+	struct samples samples = { };
+	int round;
 
 	if (!self->can)
 		SKIP(return, "no AUX sampling in this kernel");
@@ -128,25 +147,18 @@ TEST_F(sample, each_ends_where_the_encoder_was_stopped)
 		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 		busy(20000);
 		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
-		while (next_sample(&self->rec, &tail, self->trace, &size)) {
-			nr++;
-			ASSERT_EQ(size, SAMPLE_SIZE);
-			n = messages(self->trace, size, self->rec.src_bits);
-			EXPECT_GE(n, 0) TH_LOG("sample %u", nr);
-			with_trace += n > 0;
-		}
-		self->rec.page->data_tail = tail;
+		take_samples(&self->rec, self->trace, &samples);
 	}
-	EXPECT_GT(nr, 10);
-	EXPECT_GT(2 * with_trace, nr) TH_LOG("%u of %u have trace", with_trace, nr);
+	EXPECT_GT(samples.nr, 10);
+	EXPECT_EQ(samples.broken, 0);
+	EXPECT_GT(2 * samples.with_trace, samples.nr);
 }
 
 /* Samples that are taken in the scheduler, with its locks held */
 TEST_F(sample, at_each_task_switch)
 {
-	unsigned int nr = 0, with_trace = 0;
-	uint64_t tail = 0, size;
-	int round, n;
+	struct samples samples = { };
+	int round;
 
 	if (!self->can)
 		SKIP(return, "no AUX sampling in this kernel");
@@ -158,16 +170,11 @@ TEST_F(sample, at_each_task_switch)
 	for (round = 0; round < 50; round++) {
 		busy(1000);
 		usleep(100);
-		while (next_sample(&self->rec, &tail, self->trace, &size)) {
-			nr++;
-			n = messages(self->trace, size, self->rec.src_bits);
-			EXPECT_GE(n, 0) TH_LOG("sample %u", nr);
-			with_trace += n > 0;
-		}
-		self->rec.page->data_tail = tail;
+		take_samples(&self->rec, self->trace, &samples);
 	}
-	EXPECT_GT(nr, 10);
-	EXPECT_GT(2 * with_trace, nr) TH_LOG("%u of %u have trace", with_trace, nr);
+	EXPECT_GT(samples.nr, 10);
+	EXPECT_EQ(samples.broken, 0);
+	EXPECT_GT(2 * samples.with_trace, samples.nr);
 }
 
 /* A snapshot of the same buffer is as it would be without samples */

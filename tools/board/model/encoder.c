@@ -6,7 +6,6 @@
  * @pending until that block comes ("An address emitted is known at the next
  * valid ingress port cycle").
  */
-#include <endian.h>
 #include <string.h>
 
 #include "encoder.h"
@@ -77,7 +76,9 @@ static uint64_t spread(uint64_t value)
 
 static void store8(uint8_t *to, uint64_t bytes)
 {
-	bytes = htole64(bytes);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	bytes = __builtin_bswap64(bytes);
+#endif
 	memcpy(to, &bytes, sizeof(bytes));
 }
 
