@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
@@ -150,9 +151,10 @@ static struct ntrace_process *ntrace_process(struct ntrace *nt, pid_t pid)
 	nt->processes = process;
 	memmove(process + low + 1, process + low, (nt->nr_processes - low) * sizeof(*process));
 	nt->nr_processes++;
-	process[low].pid = pid;
-	process[low].space = nt->last_space++;
-	process[low].executed = false;
+	process[low] = (struct ntrace_process) {
+		.pid = pid,
+		.space = nt->last_space++,
+	};
 	return &process[low];
 }
 
@@ -169,14 +171,41 @@ static bool ntrace_is_kernel(struct ntrace *nt, u64 addr)
 	return addr >= nt->kernel_start;
 }
 
-static bool ntrace_is_guest(const struct nt_context *context)
+bool ntrace_is_guest(const struct nt_context *context)
 {
 	return context->has_priv && (context->priv == NT_PRIV_VS || context->priv == NT_PRIV_VU);
 }
 
 static bool ntrace_is_guest_space(u64 space)
 {
-	return (u32)space == NTRACE_SPACE_GUEST;
+	return (u32)space == NTRACE_SPACE_GUEST || space == NTRACE_SPACE_NO_GUEST;
+}
+
+/*
+ * A guest is known by the process that runs it. What hcontext means is not agreed upon, but
+ * where it changes, another guest may execute: only the first has the code that is given.
+ */
+static u64 ntrace_guest_space(struct ntrace_queue *q, const struct nt_context *context)
+{
+	struct ntrace_process *process = ntrace_process(q->nt, q->pid);
+	u64 hcontext = context->has_hcontext ? context->hcontext : 0;
+
+	if (!process)
+		return NTRACE_SPACE_NO_GUEST;
+	if (!process->has_guest) {
+		process->has_guest = true;
+		process->has_hcontext = context->has_hcontext;
+		process->hcontext = hcontext;
+	}
+	if (process->has_hcontext != context->has_hcontext || process->hcontext != hcontext)
+		return NTRACE_SPACE_NO_GUEST;
+	return NTRACE_SPACE_GUEST | (u64)(u32)q->pid << 32;
+}
+
+bool ntrace_is_other_guest(struct ntrace_queue *q)
+{
+	return ntrace_is_guest(&q->context) &&
+	       ntrace_guest_space(q, &q->context) == NTRACE_SPACE_NO_GUEST;
 }
 
 static u64 ntrace_code_space(void *ctx, const struct nt_context *context)
@@ -187,7 +216,7 @@ static u64 ntrace_code_space(void *ctx, const struct nt_context *context)
 		return NTRACE_SPACE_FIRMWARE;
 	if (ntrace_is_guest(context)) {
 		ntrace_queue_set_thread(q, context);
-		return NTRACE_SPACE_GUEST | (u64)(u32)q->pid << 32;
+		return ntrace_guest_space(q, context);
 	}
 	if (context->has_priv && context->priv != NT_PRIV_U)
 		return NTRACE_SPACE_KERNEL;
@@ -325,10 +354,24 @@ static ssize_t ntrace_dso_read(struct dso *dso, struct machine *machine, u64 off
 		dso__data(dso)->status = DSO_DATA_STATUS_ERROR;
 		return -1;
 	}
-	if (len < 0 && dso__data(dso)->status == DSO_DATA_STATUS_ERROR)
+	if (len >= 0 || dso__data(dso)->status != DSO_DATA_STATUS_ERROR)
+		return len;
+	if (!machine__is_host(machine))
+		pr_warning("N-Trace: cannot read the code of %s: use --guestvmlinux, or put the guest's kcore and modules beside its kallsyms\n",
+			   dso__long_name(dso));
+	else
 		pr_warning("N-Trace: cannot read the code of %s: copy it to this machine (perf archive), or use --symfs\n",
 			   dso__long_name(dso));
 	return len;
+}
+
+/*
+ * perf takes modules of the default guest from /lib/modules of the machine where it runs, by
+ * their names alone: only kcore has what the guest executed.
+ */
+static bool ntrace_dso_is_other(struct dso *dso, struct machine *machine)
+{
+	return machine__is_default_guest(machine) && dso__is_kmod(dso);
 }
 
 /* @nt is NULL for the code of a guest, whose vDSO is not the one of the recording */
@@ -344,7 +387,10 @@ static ssize_t ntrace_map_read(struct machine *machine, struct ntrace *nt, struc
 		goto out;
 	map__load(al.map);
 	dso = map__dso(al.map);
-	if (!dso)
+	/* a kernel's map has its true size only now */
+	if (!dso || addr < map__start(al.map) || addr >= map__end(al.map))
+		goto out;
+	if (ntrace_dso_is_other(dso, machine))
 		goto out;
 	size = min_t(u64, size, map__end(al.map) - addr);
 	if (nt && dso__is_vdso(dso))
@@ -365,6 +411,39 @@ static void ntrace_load_kernel(struct ntrace *nt)
 }
 
 /*
+ * "perf kvm --guest record" writes down where the kernel of a guest is. Else, what is said
+ * now tells: options of the default guest, or files of this one (--guestmount).
+ */
+static struct map *ntrace_guest_kernel(struct machine *guest)
+{
+	bool told = symbol_conf.guestmount;
+
+	if (machine__is_default_guest(guest))
+		told = symbol_conf.default_guest_vmlinux_name ||
+		       symbol_conf.default_guest_kallsyms;
+	if (!machine__kernel_map(guest) && told)
+		machine__create_kernel_maps(guest);
+	if (machine__kernel_map(guest))
+		map__load(machine__kernel_map(guest));
+	return machine__kernel_map(guest);
+}
+
+/* With --guestmount, each that has files there is a machine of its own, else the default one */
+static struct machine *ntrace_guest_machine(struct machines *machines, pid_t pid)
+{
+	char path[PATH_MAX];
+	int len;
+
+	if (symbol_conf.guestmount && pid != DEFAULT_GUEST_KERNEL_ID) {
+		len = snprintf(path, sizeof(path), "%s/%d/proc/kallsyms", symbol_conf.guestmount,
+			       pid);
+		if (len < (int)sizeof(path) && !access(path, R_OK))
+			return machines__findnew(machines, pid);
+	}
+	return machines__find_guest(machines, pid);
+}
+
+/*
  * A guest is known by the process that runs it. Of a guest's processes nothing is known,
  * but for --guest-code: there they have the code of the one that runs it.
  */
@@ -373,16 +452,19 @@ static bool ntrace_find_guest(struct ntrace_queue *q)
 	struct machines *machines = &q->nt->session->machines;
 	pid_t pid = q->pid <= 0 ? DEFAULT_GUEST_KERNEL_ID : q->pid;
 
+	/* one of several, and nothing says which */
+	if (q->pid <= 0 && symbol_conf.guestmount)
+		return false;
 	if (q->guest && q->guest->pid == pid)
 		return q->guest_thread;
 	thread__zput(q->guest_thread);
 	q->guest = NULL;
 	if (symbol_conf.guest_code)
 		q->guest_thread = machines__findnew_guest_code(machines, pid);
-	q->guest = machines__find_guest(machines, pid);
+	q->guest = ntrace_guest_machine(machines, pid);
 	if (!q->guest)
 		return false;
-	if (!q->guest_thread && machine__kernel_map(q->guest))
+	if (ntrace_guest_kernel(q->guest) && !q->guest_thread)
 		q->guest_thread = machine__idle_thread(q->guest);
 	return q->guest_thread;
 }
@@ -407,6 +489,8 @@ static ssize_t ntrace_space_read(struct ntrace_queue *q, u64 space, u64 addr, u8
 	struct thread *thread;
 	ssize_t len;
 
+	if (space == NTRACE_SPACE_NO_GUEST)
+		return -1;
 	if (ntrace_is_guest_space(space))
 		return ntrace_guest_read(q, addr, buf, size);
 	if (!kernel && space < NTRACE_SPACE_PROCESS)
@@ -472,7 +556,7 @@ size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size
 	int len;
 
 	if (ntrace_is_guest(&q->context))
-		space = NTRACE_SPACE_GUEST | (u64)(u32)q->pid << 32;
+		space = ntrace_guest_space(q, &q->context);
 	if (q->cpumode == PERF_RECORD_MISC_HYPERVISOR)
 		return nt_image_read(q->image, NTRACE_SPACE_FIRMWARE, addr, buf, size);
 	while (done < size) {

@@ -71,6 +71,7 @@ enum ntrace_space {
 	NTRACE_SPACE_FIRMWARE	= 2,
 	NTRACE_SPACE_UNKNOWN	= 3,	/* a process, and it is not known which */
 	NTRACE_SPACE_GUEST	= 4,	/* and above it, whose */
+	NTRACE_SPACE_NO_GUEST	= 5,	/* a guest, and it is not known which */
 	NTRACE_SPACE_PROCESS	= 16,
 };
 
@@ -107,6 +108,10 @@ void ntrace_code_exec(struct ntrace *nt, pid_t pid);
 /* Has it done so since this was asked the last time? */
 bool ntrace_code_executed(struct ntrace *nt, pid_t pid);
 size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size);
+/* V bit */
+bool ntrace_is_guest(const struct nt_context *context);
+/* A guest, and what perf knows of its process is of another one */
+bool ntrace_is_other_guest(struct ntrace_queue *q);
 
 /* -------------------------------------------------------------------- queue */
 
@@ -273,6 +278,9 @@ struct ntrace {
 		pid_t	pid;
 		u32	space;
 		bool	executed;	/* another program, whose first code is to come */
+		bool	has_guest;	/* the first that it ran, with this hcontext if any */
+		bool	has_hcontext;
+		u64	hcontext;
 	} *processes;
 	unsigned int		nr_processes;
 	u32			last_space;

@@ -257,9 +257,15 @@ static bool ntrace_skip_event(struct ntrace *nt)
 	return nt->synth_opts.initial_skip && nt->num_events++ < nt->synth_opts.initial_skip;
 }
 
-/* Without Ownership messages the address has to tell */
+/*
+ * Without Ownership messages the address has to tell. So it does of code that a guest
+ * shares with the process that runs it (--guest-code), in whatever mode.
+ */
 static u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr)
 {
+	if (symbol_conf.guest_code && ntrace_is_guest(&q->context))
+		return (ip ? : addr) >= q->nt->kernel_start ? PERF_RECORD_MISC_GUEST_KERNEL :
+							      PERF_RECORD_MISC_GUEST_USER;
 	if (q->cpumode != PERF_RECORD_MISC_CPUMODE_UNKNOWN)
 		return q->cpumode;
 	return (ip ? : addr) >= q->nt->kernel_start ? PERF_RECORD_MISC_KERNEL :
@@ -285,6 +291,9 @@ static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sampl
 	sample->ip = ip;
 	sample->addr = addr;
 	sample->pid = q->pid;
+	/* perf takes -1 for the host */
+	if (ntrace_is_guest(&q->context) && q->pid < 0)
+		sample->pid = DEFAULT_GUEST_KERNEL_ID;
 	sample->tid = q->tid;
 	sample->cpu = q->cpu;
 	sample->flags = flags;
@@ -339,6 +348,9 @@ static int ntrace_branch_sample(struct ntrace_queue *q, u64 from, u64 to, u32 fl
 		return 0;
 	if (nt->branches_filter && !(nt->branches_filter & flags))
 		return 0;
+	/* perf would name its addresses by the symbols of the one that it knows */
+	if (ntrace_is_other_guest(q))
+		return 0;
 	if (ntrace_skip_event(nt))
 		return 0;
 	ntrace_prep_sample(q, &sample, from, to, flags, insn_len);
@@ -358,6 +370,37 @@ static int ntrace_branch_sample(struct ntrace_queue *q, u64 from, u64 to, u32 fl
 	return err;
 }
 
+/* The thread's stack is that of the process which runs the guest: none of the guest is kept */
+static void ntrace_guest_stack(struct ntrace_queue *q, struct perf_sample *sample)
+{
+	if (q->chain) {
+		q->chain->nr = 2;
+		q->chain->ips[0] = sample->ip >= q->nt->kernel_start ? PERF_CONTEXT_KERNEL :
+								       PERF_CONTEXT_USER;
+		q->chain->ips[1] = sample->ip;
+		sample->callchain = q->chain;
+	}
+	if (q->last_branch) {
+		q->last_branch->nr = 0;
+		sample->branch_stack = q->last_branch;
+	}
+}
+
+static void ntrace_thread_stack(struct ntrace_queue *q, struct perf_sample *sample)
+{
+	struct ntrace *nt = q->nt;
+
+	if (q->chain) {
+		thread_stack__sample(q->thread, q->cpu, q->chain, nt->synth_opts.callchain_sz + 1,
+				     sample->ip, nt->kernel_start);
+		sample->callchain = q->chain;
+	}
+	if (q->last_branch) {
+		thread_stack__br_sample(q->thread, q->cpu, q->last_branch, nt->br_stack_sz);
+		sample->branch_stack = q->last_branch;
+	}
+}
+
 static int ntrace_instruction_sample(struct ntrace_queue *q, u64 ip, unsigned int insn_len,
 				     u64 insns)
 {
@@ -373,15 +416,10 @@ static int ntrace_instruction_sample(struct ntrace_queue *q, u64 ip, unsigned in
 	ntrace_prep_sample(q, &sample, ip, 0, 0, insn_len);
 	sample.period = insns - q->last_insns;
 	q->last_insns = insns;
-	if (q->chain && q->thread) {
-		thread_stack__sample(q->thread, q->cpu, q->chain, nt->synth_opts.callchain_sz + 1,
-				     ip, nt->kernel_start);
-		sample.callchain = q->chain;
-	}
-	if (q->last_branch && q->thread) {
-		thread_stack__br_sample(q->thread, q->cpu, q->last_branch, nt->br_stack_sz);
-		sample.branch_stack = q->last_branch;
-	}
+	if (ntrace_is_guest(&q->context))
+		ntrace_guest_stack(q, &sample);
+	else if (q->thread)
+		ntrace_thread_stack(q, &sample);
 	err = ntrace_deliver(q, &sample, nt->instructions_id, nt->instructions_sample_type);
 	sample.callchain = NULL;
 	sample.branch_stack = NULL;
@@ -392,7 +430,9 @@ static int ntrace_instruction_sample(struct ntrace_queue *q, u64 ip, unsigned in
 int ntrace_synth_address(struct ntrace_queue *q, u64 addr)
 {
 	q->insns++;
-	return q->nt->sample_instructions ? ntrace_instruction_sample(q, addr, 0, q->insns) : 0;
+	if (!q->nt->sample_instructions || ntrace_is_other_guest(q))
+		return 0;
+	return ntrace_instruction_sample(q, addr, 0, q->insns);
 }
 
 /* ------------------------------------------------------------------- ranges */
@@ -568,7 +608,7 @@ static int ntrace_branch(struct ntrace_queue *q, const struct ntrace_branch *bra
 {
 	int err;
 
-	if (q->nt->use_thread_stack && q->thread) {
+	if (q->nt->use_thread_stack && q->thread && !ntrace_is_guest(&q->context)) {
 		err = ntrace_stack(q, branch);
 		if (err)
 			return err;
@@ -855,8 +895,8 @@ static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
 		return 0;
 	if (item->error.code == NT_E_NO_CODE && (q->cpumode == PERF_RECORD_MISC_GUEST_KERNEL ||
 						 q->cpumode == PERF_RECORD_MISC_GUEST_USER))
-		snprintf(text, sizeof(text), "code of a guest is not known, at %#" PRIx64,
-			 (u64)item->offset);
+		snprintf(text, sizeof(text), "code of a%s guest is not known, at %#" PRIx64,
+			 ntrace_is_other_guest(q) ? "nother" : "", (u64)item->offset);
 	else if (item->error.code == NT_E_NO_CODE && q->pid == -1 && item->context.has_scontext)
 		snprintf(text, sizeof(text),
 			 "scontext %#" PRIx64 " is no known thread, at %#" PRIx64,
