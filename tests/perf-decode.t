@@ -66,6 +66,116 @@ check_good() {
 	ok "$me: code of a guest is not taken from the host" says guest 1 "code of a guest is not known"
 }
 
+uncompressed="00 04 08 0c 10 14 1c 20 28 2c 30 34"
+
+# executed COMM ADDR TIME [TO]: the branches of calls.S of that task at ADDR..; TO are its
+# addresses, if they are not those of compressed instructions
+executed() {
+	awk -v comm="$1" -v addr="$2" -v time="$3" -v to="${4-}" '
+		BEGIN {
+			n = split("00 02 06 08 0a 0c 10 14 18 1a 1c 1e", from)
+			split(to, as)
+			for (i = 1; i <= n; i++) there["100" from[i]] = addr (to ? as[i] : from[i])
+			pid = comm; gsub(/[^0-9]/, "", pid)
+		}
+		{
+			$1 = comm; $2 = pid; sub(/0[.]10000/, time, $4)
+			for (i = 5; i <= NF; i++) if ($i in there) $i = there[$i]
+			print
+		}' "$data/calls.branches"
+}
+
+# unknown WHAT: 7 errors, one for each message that tells of code
+unknown() {
+	for i in 1 2 3 4 5 6 7; do echo "code of $1 is not known"; done
+}
+
+# guest_is WHAT OPTION...: branches and errors are exactly those of the standard input
+guest_is() {
+	what=$1; shift
+	cat >"$tap_tmp/wanted"
+	[ "$kver" != 6.12 ] || sed -i 's/\(tr strt\|tr end\) jmp/\1/' "$tap_tmp/wanted"
+	perf script -i "$tap_tmp/$what.data" --itrace=be -F $fields "$@" 2>"$tap_tmp/err" |
+		sed 's/  */ /g;s/^ //;s/ $//;s/^instruction trace error.* code 30: \(.*\), at.*/\1/' >"$tap_tmp/got"
+	diff "$tap_tmp/wanted" "$tap_tmp/got"
+}
+
+vmlinux_is_right() { executed :1234 $guest 0.10000 | guest_is guest-kernel --guestvmlinux "$tap_tmp/vmlinux"; }
+
+kcore_is_right() {
+	executed :1234 $module 0.10000 |
+		guest_is guest-module --guestkallsyms "$tap_tmp/vm/1234/proc/kallsyms" \
+			--guestmodules "$tap_tmp/vm/1234/proc/modules"
+}
+
+# as perf kvm --guest record writes it down
+kaslr_is_right() { executed :1234 ffffffff802000 0.10000 | guest_is guest-moved --guestvmlinux "$tap_tmp/vmlinux"; }
+
+no_kcore_is_right() {
+	cp "$tap_tmp/vm/1234/proc/kallsyms" "$tap_tmp/kallsyms"
+	{ echo ":1234 1234 [000] 0.100000: tr strt jmp 0 => ${guest}00"; unknown "a guest"; } |
+		guest_is guest-kernel --guestkallsyms "$tap_tmp/kallsyms"
+}
+
+program_is_right() {
+	{ echo ":1234 1234 [000] 0.100000: tr strt jmp 0 => 10000"; echo "code of a guest is not known"
+	  executed :1234 $guest 0.10000; } | guest_is guest-user --guestvmlinux "$tap_tmp/vmlinux"
+}
+
+two_are_right() {
+	{ executed "[guest/1234]" $guest 0.10000; executed "[guest/2234]" $guest 0.10001 "$uncompressed"
+	  executed "[guest/1234]" $guest 0.10002; } | guest_is guest-two --guestmount "$tap_tmp/vm"
+}
+
+one_of_two_is_right() {
+	{ executed "[guest/1234]" $guest 0.10000
+	  echo ":2234 2234 [000] 0.100010: tr strt jmp 0 => ${guest}00"; unknown "a guest"
+	  executed "[guest/1234]" $guest 0.10002; } | guest_is guest-two --guestmount "$tap_tmp/one"
+}
+
+hcontext_is_right() {
+	{ executed :1234 $guest 0.10000; unknown "another guest"; executed :1234 $guest 0.10002; } |
+		guest_is guest-hcontext --guestvmlinux "$tap_tmp/vmlinux"
+}
+
+guest_code_is_right() { executed "[guest/1234]" 100 0.10000 | guest_is guest-code --guest-code; }
+
+unknown_thread_is_right() {
+	{ echo ":77 77 [000] 0.100000: tr strt jmp 0 => ${guest}00"; unknown "a guest"; } |
+		guest_is guest-no-thread --guestmount "$tap_tmp/vm"
+}
+
+nobody_is_right() { unknown "a guest" | guest_is guest-kernel; }
+
+# names WHAT OPTION...: how often inner is called, and returns
+names() {
+	what=$1; shift
+	perf script -i "$tap_tmp/$what.data" --itrace=cr -F comm,ip,sym,addr,flags "$@" 2>/dev/null |
+		awk '$4 $7 == "outerinner" || $4 $7 == "innerouter" { n[$1 " " $2] += 1 }
+			END { for (i in n) print n[i], i }' | LC_ALL=C sort | tr '\n' ,
+}
+
+guest=ffffffff800000 module=ffffffff020000
+
+check_guests() {
+	ok "$me: a guest's kernel, by --guestvmlinux" vmlinux_is_right
+	ok "$me: a guest's module, by --guestkallsyms, kcore and --guestmodules" kcore_is_right
+	ok "$me: a guest's kernel that was moved, by perf kvm's event" kaslr_is_right
+	ok "$me: nothing of a guest is guessed where it is not given" nobody_is_right
+	ok "$me: kallsyms alone are no code" no_kcore_is_right
+	ok "$me: a guest's program is unknown, and its kernel is not" program_is_right
+	ok "$me: two guests on a CPU, each by its own kernel (--guestmount)" two_are_right
+	ok "$me: and where only one is given" one_of_two_is_right
+	ok "$me: of several guests, none is guessed for a thread that is not known" unknown_thread_is_right
+	ok "$me: where hcontext changes, it is another guest" hcontext_is_right
+	ok "$me: a guest that has its code from the one that runs it (--guest-code)" guest_code_is_right
+	is "$me: names are the guest's" "$(names guest-two --guestmount "$tap_tmp/vm")" \
+		"3 [guest/2234] call,3 [guest/2234] return,6 [guest/1234] call,6 [guest/1234] return,"
+	is "$me: instructions of a guest, each without a caller" \
+		"$(perf script -i "$tap_tmp/guest-kernel.data" --itrace=i1ig -F ip --guestvmlinux "$tap_tmp/vmlinux" 2>/dev/null |
+			awk 'NF { n++; d++ } !NF { if (d > 1) long++; d = 0 } END { print n, long + 0 }')" "33 0"
+}
+
 dump_is_right() {
 	perf script -D -i "$tap_tmp/good.data" 2>/dev/null >"$tap_tmp/dump"
 	grep -q '^\.  00000000:  24 15 00 00 21 00 24 d0 0f *ProgTraceSync SYNC=5 .*I-CNT=0 .*TSTAMP=1000000' "$tap_tmp/dump" &&
@@ -114,13 +224,33 @@ kinds="7.2/x86_64 6.12/x86_64"
 # 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 28))
+plan $(($(echo $kinds | wc -w) * 41))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
-for what in good guest no-aux-record no-context no-time later-minor late-mapping unknown-thread truncated wrong-icnt \
+for what in good guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread \
+	guest-code no-aux-record no-context no-time later-minor late-mapping unknown-thread truncated wrong-icnt \
 	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done
+
+# The files of guests, as they would be in their file systems: calls.S is the kernel, and in the
+# first a module, too; the second has no compressed instructions.
+cross=${CROSS_COMPILE:-riscv64-linux-gnu-}
+mkdir -p "$tap_tmp/vm/1234/proc" "$tap_tmp/vm/2234/proc" "$tap_tmp/one"
+"${cross}gcc" -c -o "$tap_tmp/kernel.o" "$data/calls.S" &&
+"${cross}objcopy" --rename-section .text=.module --prefix-symbols=module_ "$tap_tmp/kernel.o" "$tap_tmp/module.o" &&
+"${cross}gcc" -nostdlib -static -Wl,-Ttext=0x${guest}00,--section-start=.module=0x${module}00,--defsym=_stext=_start \
+	-o "$tap_tmp/vmlinux" "$tap_tmp/kernel.o" "$tap_tmp/module.o" &&
+"${cross}gcc" -march=rv64g -mabi=lp64d -nostdlib -static -Wl,-Ttext=0x${guest}00,--defsym=_stext=_start \
+	-o "$tap_tmp/vmlinux2" "$data/calls.S" || exit
+for vm in "vmlinux 1234" "vmlinux2 2234"; do
+	proc=$tap_tmp/vm/${vm#* }/proc
+	cp "$tap_tmp/${vm% *}" "$proc/kcore"
+	"${cross}nm" "$proc/kcore" | sed -n '/ [tT] /{/[.$]/d;/ module_/s/$/\t[calls]/;p;}' >"$proc/kallsyms"
+	: >"$proc/modules"
+done
+echo "calls 4096 0 - Live 0x${module}00" >"$tap_tmp/vm/1234/proc/modules"
+ln -s "$tap_tmp/vm/1234" "$tap_tmp/one/1234"
 
 head -c $(($(wc -c <"$tap_tmp/good.data") - 260)) "$tap_tmp/good.data" >"$tap_tmp/cut-file.data"
 
@@ -129,5 +259,6 @@ for kind in $kinds; do
 	"$top/tools/perf/build.sh" "$kver" "$arch" >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 	check_good
 	check_bad
+	check_guests
 done
 done_testing

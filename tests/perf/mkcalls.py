@@ -15,9 +15,12 @@ import ntt       # noqa: E402
 import perfdata  # noqa: E402
 
 PID = 1234
+OTHER = 2234                     # runs a guest, too
 BASE = 0x10000
 START = 1000000                  # ticks of 100 ns
 KERNEL = 0xffffffff80000000
+MOVED = KERNEL + 0x200000        # by KASLR
+MODULE = 0xffffffff02000000
 CONFIG = {'src_bits': 0, 'extend': False, 'xlen': 64}
 
 
@@ -25,28 +28,42 @@ def message(name, **fields):
     return ntt.encode(name, {k.replace('_', '-'): v for k, v in fields.items()}, CONFIG)
 
 
-def ownership(tid, priv=0, **stamp):
-    # CONTEXT, V and PRV, FORMAT (chapter 7.1)
-    return message('Ownership', PROCESS=tid << 5 | priv << 2 | 2, **stamp)
+# where calls.S returns to in outer and _start, and halfwords: li, from jal to inner's return,
+# from there to outer's, addi and bnez or j and nop
+COMPRESSED = (0x14, 0x6, 1, 7, 3, 2)
+UNCOMPRESSED = (0x20, 0x8, 2, 10, 6, 4)
+USER, GUEST_USER, GUEST_KERNEL = 0, 4, 5    # V and PRV
 
 
-def trace(tid=PID, context=True, time=True, icnt_error=0, start=START, priv=0):
+def ownership(tid, priv=0, form=2, **stamp):
+    # CONTEXT, V and PRV, FORMAT (chapter 7.1): 2 scontext, 3 hcontext
+    return message('Ownership', PROCESS=tid << 5 | priv << 2 | form, **stamp)
+
+
+def start_message(addr, tid=PID, priv=USER, hcontext=None, time=True, start=START, context=True):
+    out = message('ProgTraceSync', SYNC=5, I_CNT=0, F_ADDR=addr >> 1,
+                  **({'TSTAMP': start} if time else {}))
+    zero = {'TSTAMP': 0} if time else {}
+    if hcontext is not None:
+        out += ownership(hcontext, priv, 3, **zero)
+    return out + (ownership(tid, priv, **zero) if context else b'')
+
+
+def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, **start):
     """The rounds in HTM: a message for each return, with the loop's branch in HIST"""
-    stamp = {'TSTAMP': start} if time else {}
+    inner, outer, first, call, leave, again = code
     delta = {'TSTAMP': 2} if time else {}
-    out = message('ProgTraceSync', SYNC=5, I_CNT=0, F_ADDR=BASE >> 1, **stamp)
-    if context:
-        out += ownership(tid, priv, **({'TSTAMP': 0} if time else {}))
-    ref, icnt, hist = BASE, 1, 1
+    out = begin or start_message(base, time=time, **start)
+    ref, icnt, hist = base, first, 1
     for rounds in range(3):
         # jal, addi, sd, jal, ret from inner
-        for target, count in ((BASE + 0x14, 7), (BASE + 0x6, 3)):
+        for target, count in ((base + inner, call), (base + outer, leave)):
             out += message('IndirectBranchHist', B_TYPE=0, I_CNT=icnt + count + icnt_error,
                            U_ADDR=(target ^ ref) >> 1, HIST=hist, **delta)
             ref, icnt, hist = target, 0, 1
-        icnt, hist = 2, 2 | (rounds < 2)        # addi, bnez
+        icnt, hist = again, 2 | (rounds < 2)        # addi, bnez
     # j, nop, and the exception before ecall retires
-    out += message('IndirectBranchHist', B_TYPE=1, I_CNT=icnt + 2, U_ADDR=(KERNEL ^ ref) >> 1,
+    out += message('IndirectBranchHist', B_TYPE=1, I_CNT=icnt + again, U_ADDR=(KERNEL ^ ref) >> 1,
                    HIST=hist, **delta)
     return out + message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, **delta)
 
@@ -55,8 +72,41 @@ def ns(ticks):
     return ticks * 100
 
 
-def session(file, data, program, cpu=0, aux=True, flags=0, tid=PID):
+def guest_user():
+    """A guest's program, of which nothing is known, enters its kernel"""
+    out = start_message(BASE, priv=GUEST_USER)
+    out += message('IndirectBranchHist', B_TYPE=1, I_CNT=9, U_ADDR=(KERNEL ^ BASE) >> 1, HIST=1,
+                   TSTAMP=0)
+    return out + ownership(PID, GUEST_KERNEL, TSTAMP=0)
+
+
+def guests(what):
+    """Kernels of guests execute calls.S"""
+    kernel = {'base': KERNEL, 'priv': GUEST_KERNEL}
+    first = trace(**kernel)
+    if what == 'guest-kernel':
+        return first
+    if what == 'guest-no-thread':
+        return trace(tid=77, **kernel)
+    if what == 'guest-moved':
+        return trace(base=MOVED, priv=GUEST_KERNEL)
+    if what == 'guest-module':
+        return trace(base=MODULE, priv=GUEST_KERNEL)
+    if what == 'guest-user':
+        return trace(base=KERNEL, begin=guest_user())
+    if what == 'guest-two':
+        return (first + trace(tid=OTHER, code=UNCOMPRESSED, start=START + 100, **kernel) +
+                trace(start=START + 200, **kernel))
+    if what == 'guest-hcontext':
+        return b''.join(trace(start=START + 100 * n, hcontext=hcontext, **kernel)
+                        for n, hcontext in enumerate((7, 8, 7)))
+    raise SystemExit(f'{sys.argv[0]}: unknown {what}')
+
+
+def session(file, data, program, cpu=0, aux=True, flags=0, tid=PID, others=()):
     file.comm(PID, 'calls')
+    for pid in others:
+        file.comm(pid, 'other')
     file.mmap(PID, BASE, 0x1000, 0x1000, os.path.abspath(program))
     if aux:
         file.aux(0, len(data), ns(START + 1000), tid, cpu, flags)
@@ -81,7 +131,15 @@ def make(what, program):
     if what == 'unknown-thread':
         return session(file(), trace(tid=77), program)
     if what == 'guest':
-        return session(file(), trace(priv=4), program)
+        return session(file(), trace(priv=GUEST_USER), program)
+    if what == 'guest-code':
+        return session(file(), trace(priv=GUEST_KERNEL), program)
+    if what == 'guest-moved':
+        result = file()
+        result.guest_kernel(MOVED)
+        return session(result, guests(what), '/nowhere/vmm')
+    if what.startswith('guest-'):
+        return session(file(), guests(what), '/nowhere/vmm', others=(OTHER,))
     if what == 'missing-object':
         return session(file(), trace(), '/nowhere/calls')
     if what == 'truncated':

@@ -10,10 +10,10 @@ TYPE = 42                       # of the PMU "ntrace"
 CONTEXT, TIMESTAMP = 1, 2       # NTRACE_CONFIG_*
 MAGIC = 0x3145434152544e00      # NTRACE_INFO_MAGIC_VALUE
 
-RECORD_COMM, RECORD_EXIT, RECORD_MMAP2, RECORD_AUX = 3, 4, 10, 11
+RECORD_MMAP, RECORD_COMM, RECORD_EXIT, RECORD_MMAP2, RECORD_AUX = 1, 3, 4, 10, 11
 RECORD_ITRACE_START, RECORD_SWITCH = 12, 14
 RECORD_FINISHED_ROUND, RECORD_AUXTRACE_INFO, RECORD_AUXTRACE = 68, 70, 71
-MISC_USER = 2
+MISC_USER, MISC_GUEST_KERNEL = 2, 4
 
 SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_CPU = 1, 2, 4, 1 << 7
 SAMPLE_IDENTIFIER = 1 << 16
@@ -69,6 +69,11 @@ class File:
         self.record(RECORD_MMAP2, MISC_USER,
                     struct.pack('<IIQQQIIQQII', pid, pid, addr, size, offset, 0, 0, 0, 0, 5, 2)
                     + text + self.trailer(pid, pid, time, cpu, 2))
+
+    def guest_kernel(self, addr, size=0x1000):
+        """Where a guest's is, as perf kvm --guest record --guestkallsyms writes it down"""
+        self.record(RECORD_MMAP, MISC_GUEST_KERNEL, struct.pack('<iIQQQ', 0, 0, addr, size, addr) +
+                    b'[guest.kernel.kallsyms]_stext\0\0\0' + self.trailer(0, 0, 0, 0, 2))
 
     def switch_in(self, pid, tid, time, cpu=0):
         self.record(RECORD_SWITCH, MISC_USER, self.trailer(pid, tid, time, cpu, 2))
