@@ -133,6 +133,12 @@ one_of_two_is_right() {
 	  executed "[guest/1234]" $guest 0.10002; } | guest_is guest-two --guestmount "$tap_tmp/one"
 }
 
+default_of_two_is_right() {
+	{ executed "[guest/1234]" $guest 0.10000; executed :2234 $guest 0.10001 "$uncompressed"
+	  executed "[guest/1234]" $guest 0.10002; } |
+		guest_is guest-two --guestmount "$tap_tmp/one" --guestvmlinux "$tap_tmp/vmlinux2"
+}
+
 hcontext_is_right() {
 	{ executed :1234 $guest 0.10000; unknown "another guest"; executed :1234 $guest 0.10002; } |
 		guest_is guest-hcontext --guestvmlinux "$tap_tmp/vmlinux"
@@ -141,8 +147,8 @@ hcontext_is_right() {
 guest_code_is_right() { executed "[guest/1234]" 100 0.10000 | guest_is guest-code --guest-code; }
 
 unknown_thread_is_right() {
-	{ echo ":77 77 [000] 0.100000: tr strt jmp 0 => ${guest}00"; unknown "a guest"; } |
-		guest_is guest-no-thread --guestmount "$tap_tmp/vm"
+	unknown "a guest" |
+		guest_is guest-no-thread --guestmount "$tap_tmp/vm" --guestvmlinux "$tap_tmp/vmlinux"
 }
 
 nobody_is_right() { unknown "a guest" | guest_is guest-kernel; }
@@ -166,6 +172,7 @@ check_guests() {
 	ok "$me: a guest's program is unknown, and its kernel is not" program_is_right
 	ok "$me: two guests on a CPU, each by its own kernel (--guestmount)" two_are_right
 	ok "$me: and where only one is given" one_of_two_is_right
+	ok "$me: the other one is the default guest" default_of_two_is_right
 	ok "$me: of several guests, none is guessed for a thread that is not known" unknown_thread_is_right
 	ok "$me: where hcontext changes, it is another guest" hcontext_is_right
 	ok "$me: a guest that has its code from the one that runs it (--guest-code)" guest_code_is_right
@@ -224,7 +231,7 @@ kinds="7.2/x86_64 6.12/x86_64"
 # 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 41))
+plan $(($(echo $kinds | wc -w) * 42))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 for what in good guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread \

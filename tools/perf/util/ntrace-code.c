@@ -190,7 +190,8 @@ static u64 ntrace_guest_space(struct ntrace_queue *q, const struct nt_context *c
 	struct ntrace_process *process = ntrace_process(q->nt, q->pid);
 	u64 hcontext = context->has_hcontext ? context->hcontext : 0;
 
-	if (!process)
+	/* one of several, and nothing says which */
+	if (!process || (q->pid <= 0 && symbol_conf.guestmount))
 		return NTRACE_SPACE_NO_GUEST;
 	if (!process->has_guest) {
 		process->has_guest = true;
@@ -452,9 +453,6 @@ static bool ntrace_find_guest(struct ntrace_queue *q)
 	struct machines *machines = &q->nt->session->machines;
 	pid_t pid = q->pid <= 0 ? DEFAULT_GUEST_KERNEL_ID : q->pid;
 
-	/* one of several, and nothing says which */
-	if (q->pid <= 0 && symbol_conf.guestmount)
-		return false;
 	if (q->guest && q->guest->pid == pid)
 		return q->guest_thread;
 	thread__zput(q->guest_thread);

@@ -110,7 +110,7 @@ bool ntrace_code_executed(struct ntrace *nt, pid_t pid);
 size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size);
 /* V bit */
 bool ntrace_is_guest(const struct nt_context *context);
-/* A guest, and what perf knows of its process is of another one */
+/* A guest, and what perf knows may be of another one */
 bool ntrace_is_other_guest(struct ntrace_queue *q);
 
 /* -------------------------------------------------------------------- queue */

@@ -896,7 +896,8 @@ static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
 	if (item->error.code == NT_E_NO_CODE && (q->cpumode == PERF_RECORD_MISC_GUEST_KERNEL ||
 						 q->cpumode == PERF_RECORD_MISC_GUEST_USER))
 		snprintf(text, sizeof(text), "code of a%s guest is not known, at %#" PRIx64,
-			 ntrace_is_other_guest(q) ? "nother" : "", (u64)item->offset);
+			 q->pid > 0 && ntrace_is_other_guest(q) ? "nother" : "",
+			 (u64)item->offset);
 	else if (item->error.code == NT_E_NO_CODE && q->pid == -1 && item->context.has_scontext)
 		snprintf(text, sizeof(text),
 			 "scontext %#" PRIx64 " is no known thread, at %#" PRIx64,
