@@ -222,7 +222,7 @@ check() {
 	# ---- other
 	is "--filter: one function, and nothing else" \
 		"$(grep -c '^filter 0' "$dir/out/record.log") $(script filter --itrace=b -F flags,ip,sym | awk '$1 != "tr" && $3 != "recursion"' | count)" "1 0"
-	# these kernels do not let a module; driver-sampling.t has one that does
+	# these kernels do not let a module; long/driver-sampling.t has one that does
 	ok "--aux-sample is refused by a sentence" grep -q 'AUX area sampling (--aux-sample) is not possible with this kernel' "$dir/out/aux-sample"
 	sed 's/^/# /' "$dir/out/shell"
 	ok "test_ntrace.sh passes on the board" grep -q '^shell 0' "$dir/out/record.log"
