@@ -401,6 +401,12 @@ static bool ntrace_one_of(u32 values, u64 config, u64 mask)
 	return values & BIT((config & mask) >> __ffs64(mask));
 }
 
+/* How many address filters there can be at a time; @latch: of a start and a stop */
+unsigned int ntrace_caps_ranges(const struct ntrace_caps *caps, bool latch)
+{
+	return min(hweight16(caps->filters), hweight8(latch ? caps->latches : caps->comparators));
+}
+
 /* -EOPNOTSUPP if this encoder cannot do what @config and @filter ask for */
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter)
@@ -426,8 +432,7 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 		return -EOPNOTSUPP;
 	if (filter->priv && (filter->priv & ~caps->priv))
 		return -EOPNOTSUPP;
-	if (filter->nr_ranges > min(hweight16(caps->filters),
-				    hweight8(filter->latch ? caps->latches : caps->comparators)))
+	if (filter->nr_ranges > ntrace_caps_ranges(caps, filter->latch))
 		return -EOPNOTSUPP;
 	return 0;
 }

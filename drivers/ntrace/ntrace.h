@@ -371,6 +371,7 @@ static inline int ntrace_comp_disable(struct ntrace_comp *comp, bool flush)
 
 /* encoder.c */
 int ntrace_encoder_setup(struct ntrace_encoder *enc);
+unsigned int ntrace_caps_ranges(const struct ntrace_caps *caps, bool latch);
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter);
 u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config);

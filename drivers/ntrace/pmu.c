@@ -198,29 +198,22 @@ static ssize_t privilege_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(privilege);
 
-static unsigned int ntrace_nr_ranges(void)
+static unsigned int ntrace_nr_ranges(bool latch)
 {
 	struct ntrace_caps caps = ntrace_common_caps();
 
-	return min(hweight16(caps.filters), hweight8(caps.comparators));
+	return ntrace_caps_ranges(&caps, latch);
 }
 
 static ssize_t address_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", ntrace_nr_ranges());
+	return sysfs_emit(buf, "%u\n", ntrace_nr_ranges(false));
 }
 static DEVICE_ATTR_RO(address_filters);
 
-static unsigned int ntrace_nr_latches(void)
-{
-	struct ntrace_caps caps = ntrace_common_caps();
-
-	return min(hweight16(caps.filters), hweight8(caps.latches));
-}
-
 static ssize_t start_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", ntrace_nr_latches());
+	return sysfs_emit(buf, "%u\n", ntrace_nr_ranges(true));
 }
 static DEVICE_ATTR_RO(start_filters);
 
@@ -556,7 +549,8 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 	}
 	if (ranges && (starts || stops))
 		return -EINVAL;
-	if (ranges > ntrace_nr_ranges() || stops > 1 || max(starts, stops) > ntrace_nr_latches())
+	if (ranges > ntrace_nr_ranges(false) || stops > 1 ||
+	    max(starts, stops) > ntrace_nr_ranges(true))
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -732,7 +726,7 @@ int ntrace_pmu_register(void)
 		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
 	/* All starts, and a stop */
-	ntrace_pmu.nr_addr_filters = ntrace_nr_ranges() + !!ntrace_nr_latches();
+	ntrace_pmu.nr_addr_filters = ntrace_nr_ranges(false) + !!ntrace_nr_ranges(true);
 	ret = perf_pmu_register(&ntrace_pmu, "ntrace", -1);
 	if (ret) {
 		cpuhp_remove_state_nocalls(ntrace_cpuhp_state);
