@@ -66,13 +66,13 @@ def cells(model, index, columns):
 
 def print_tree(viewer, model, name, columns):
     # not by recursion: as deep as the program's
-    todo = [(viewer.QModelIndex(), -1)]
-    while todo:
-        index, depth = todo.pop()
+    stack = [(viewer.QModelIndex(), -1)]
+    while stack:
+        index, depth = stack.pop()
         if depth >= 0:
             print(name, depth, *cells(model, index, columns), sep='\t')
         for row in reversed(range(model.rowCount(index))):
-            todo.append((model.index(row, 0, index), depth + 1))
+            stack.append((model.index(row, 0, index), depth + 1))
 
 
 def fetch_all(glb, model):

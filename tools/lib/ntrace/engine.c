@@ -171,7 +171,7 @@ static void go_on_at(struct nt_source *src, const struct nt_message *act, uint64
  * which may be in this very message: it refers to the address before, not to code.
  *
  * What is called from there on is on top of the encoder's stack: a return to it is certain
- * again. Any other needs what is below, and is another gap, up to the next SYNC.
+ * again. Any other needs what is below, and is another gap, up to the address after that.
  */
 static void fail_gap(struct nt_flow *flow, struct nt_source *src, const struct nt_message *act,
 		     uint64_t last_dest)
