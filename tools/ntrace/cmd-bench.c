@@ -131,45 +131,61 @@ static bool run_apart(struct bench *bench)
 	return ok && n == bench->threads;
 }
 
+/* Seconds of a run; negative: it fails */
+static double seconds(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench))
+{
+	double t = now(clock);
+
+	bench->insns = 0;
+	bench->ranges = 0;
+	bench->errors = 0;
+	return run(bench) ? now(clock) - t : -1;
+}
+
+/* @least: of the runs before; negative: there is none */
+static double lesser(double least, double t)
+{
+	return least < 0 || t < least ? t : least;
+}
+
 /*
  * Seconds of the best run; negative: it fails. One thread's are seconds of the
  * processor, as others may use it too.
  */
 static double best(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench))
 {
-	double least = -1;
+	double least = -1, t;
 	uint64_t i;
 
 	for (i = 0; i < bench->runs; i++) {
-		double t = now(clock);
-
-		bench->insns = 0;
-		bench->ranges = 0;
-		bench->errors = 0;
-		if (!run(bench))
+		t = seconds(bench, clock, run);
+		if (t < 0)
 			return -1;
-		t = now(clock) - t;
-		if (least < 0 || t < least)
-			least = t;
+		least = lesser(least, t);
 	}
 	return least;
 }
 
 /*
  * By the clock, and by the time of the processors, which other programs do not change: it
- * tells what the work of several threads costs more than that of one.
+ * tells what the work of several threads costs more than that of one. What is compared
+ * takes turns: a machine is not as fast in each second.
  */
 static void measure_threads(struct bench *bench, double one)
 {
 	double cpu = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_parallel);
-	double alone = best(bench, CLOCK_MONOTONIC, run_flow);
-	double t = best(bench, CLOCK_MONOTONIC, run_parallel);
-	uint64_t insns = bench->insns;
-	double apart = best(bench, CLOCK_MONOTONIC, run_apart);
+	double alone = -1, threads = -1, apart = -1;
+	uint64_t insns = 0, i;
 
+	for (i = 0; i < bench->runs; i++) {
+		alone = lesser(alone, seconds(bench, CLOCK_MONOTONIC, run_flow));
+		threads = lesser(threads, seconds(bench, CLOCK_MONOTONIC, run_parallel));
+		insns = bench->insns;
+		apart = lesser(apart, seconds(bench, CLOCK_MONOTONIC, run_apart));
+	}
 	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one; "
 	       "%.2f by processor time\n", bench->threads,
-	       insns / t / 1e6, alone / t, bench->threads * one / cpu);
+	       insns / threads / 1e6, alone / threads, bench->threads * one / cpu);
 	printf("%" PRIu64 " apart    %8.1f M instructions/s, %.2f times one: decoders that share "
 	       "nothing, each of all of it\n", bench->threads,
 	       bench->threads * insns / apart / 1e6, bench->threads * alone / apart);
@@ -178,6 +194,7 @@ static void measure_threads(struct bench *bench, double one)
 static int measure(struct bench *bench)
 {
 	double t = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_messages);
+	uint64_t errors;
 	double one;
 
 	if (t < 0) {
@@ -190,11 +207,12 @@ static int measure(struct bench *bench)
 	printf("1 thread   %8.1f M instructions/s (%" PRIu64 ", %" PRIu64 " ranges, %.3f bits each)\n",
 	       bench->insns / one / 1e6, bench->insns, bench->ranges,
 	       bench->insns ? 8.0 * bench->size / bench->insns : 0);
+	errors = bench->errors;
 	if (bench->threads > 1 && !bench->options.config.src_bits)
 		measure_threads(bench, one);
-	if (bench->errors)
-		fprintf(stderr, "ntrace: %" PRIu64 " errors in the trace\n", bench->errors);
-	return bench->errors ? EXIT_TRACE : EXIT_CLEAN;
+	if (errors)
+		fprintf(stderr, "ntrace: %" PRIu64 " errors in the trace\n", errors);
+	return errors ? EXIT_TRACE : EXIT_CLEAN;
 }
 
 static bool read_all(struct bench *bench, const char *path)

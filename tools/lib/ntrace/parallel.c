@@ -68,20 +68,47 @@ struct parallel {
 	int			result;
 };
 
-/* TCODE of messages with SYNC */
-#define SYNC_TCODES							\
-	(1ULL << NT_PROG_TRACE_SYNC | 1ULL << NT_DIRECT_BRANCH_SYNC |	\
-	 1ULL << NT_INDIRECT_BRANCH_SYNC | 1ULL << NT_INDIRECT_BRANCH_HIST_SYNC)
+/*
+ * Does a message with SYNC begin with this byte? TCODE, and MSEO 00: fixed fields
+ * follow.
+ */
+static inline bool is_sync_byte(uint8_t byte)
+{
+	return byte == NT_PROG_TRACE_SYNC << 2 || byte == NT_DIRECT_BRANCH_SYNC << 2 ||
+	       byte == NT_INDIRECT_BRANCH_SYNC << 2 || byte == NT_INDIRECT_BRANCH_HIST_SYNC << 2;
+}
 
-/* Is it a message with SYNC that begins at @at? */
+/* Which bytes of the window are such ones: bit i is of byte i */
+#if defined(__SSE2__)
+static inline unsigned int find_sync_bytes(const uint8_t *p)
+{
+	__m128i v = _mm_loadu_si128((const __m128i *)p);
+	__m128i prog = _mm_cmpeq_epi8(v, _mm_set1_epi8(NT_PROG_TRACE_SYNC << 2));
+	__m128i direct = _mm_cmpeq_epi8(v, _mm_set1_epi8(NT_DIRECT_BRANCH_SYNC << 2));
+	__m128i indirect = _mm_cmpeq_epi8(v, _mm_set1_epi8(NT_INDIRECT_BRANCH_SYNC << 2));
+	__m128i hist = _mm_cmpeq_epi8(v, _mm_set1_epi8(NT_INDIRECT_BRANCH_HIST_SYNC << 2));
+
+	return _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(prog, direct),
+					      _mm_or_si128(indirect, hist)));
+}
+#else
+static inline unsigned int find_sync_bytes(const uint8_t *p)
+{
+	unsigned int i, found = 0;
+
+	for (i = 0; i < WINDOW; i++)
+		found |= is_sync_byte(p[i]) << i;
+	return found;
+}
+#endif
+
+/* Is there a message with SYNC at @at, where its first byte is? */
 static inline bool is_sync(const struct parallel *job, size_t at, struct part *part)
 {
-	const uint8_t *p = job->data + at;
 	struct nt_message msg;
 
-	if (!(SYNC_TCODES >> (*p >> 2) & 1))
-		return false;
-	if (nt_message_decode(job->config, p, job->size - at, &msg) != 1)
+	if (mseo(job->data[at - 1]) != MSEO_END ||
+	    nt_message_decode(job->config, job->data + at, job->size - at, &msg) != 1)
 		return false;
 	part->last = at;
 	part->end = at + msg.length;
@@ -91,26 +118,15 @@ static inline bool is_sync(const struct parallel *job, size_t at, struct part *p
 /* The first message with SYNC behind a byte that ends one, from @at on */
 static bool find_sync(const struct parallel *job, size_t at, struct part *part)
 {
-	unsigned int begins;	/* bit i: a message begins at @at + i */
+	unsigned int in;
 
-	if (at >= job->size)
-		return false;
-	begins = mseo(job->data[at - 1]) == MSEO_END;
-	for (; at + WINDOW <= job->size; at += WINDOW) {
-		struct ends ends = find_ends(job->data + at);
-		unsigned int last = ends.field & ends.high;
-		unsigned int in = (begins | last << 1) & ((1u << WINDOW) - 1);
-
-		for (; in; in &= in - 1)
+	for (; at + WINDOW <= job->size; at += WINDOW)
+		for (in = find_sync_bytes(job->data + at); in; in &= in - 1)
 			if (is_sync(job, at + __builtin_ctz(in), part))
 				return true;
-		begins = last >> (WINDOW - 1);
-	}
-	for (; at < job->size; at++) {
-		if (begins && is_sync(job, at, part))
+	for (; at < job->size; at++)
+		if (is_sync_byte(job->data[at]) && is_sync(job, at, part))
 			return true;
-		begins = mseo(job->data[at]) == MSEO_END;
-	}
 	return false;
 }
 
