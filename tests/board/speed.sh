@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What tracing costs the emulation: seconds of QEMU's CPU time, plain and traced,
-# the two in turn, the best of RUNS, as two ratios.
+# What tracing costs the emulation: seconds of QEMU's CPU time, plain and traced, as
+# two ratios. Each traced run is between two plain ones, and is compared with their
+# mean: a machine that is shared is not equally fast in each minute. The median of RUNS
+# is printed, with the least and the most.
 #
 #   tests/board/speed.sh [RUNS]
 #
@@ -16,25 +18,41 @@ trap 'rm -rf "$tmp"' EXIT
 work='busybox awk "BEGIN { for (i = 0; i < 300000; i++) { a[i % 1000] += i * 3; if (i % 7 == 0) s += a[i % 13] } print s }"
 head -c 1500000 /usr/bin/bash | busybox bzip2 -c | busybox sha256sum'
 
-# run NAME OPTIONS... COMMAND: the least seconds so far to $tmp/NAME
+# run NAME OPTIONS... COMMAND: seconds, a line more of $tmp/NAME
 run() {
 	_name=$1
 	shift
 	"$top/tools/board/board" run --no-driver --cpu-time "$tmp/time" "$@" >/dev/null
-	awk '{ print $1 + $2 }' "$tmp/time" >>"$tmp/$_name.all"
-	sort -n "$tmp/$_name.all" | head -n 1 >"$tmp/$_name"
+	awk '{ print $1 + $2 }' "$tmp/time" >>"$tmp/$_name"
 	rm -rf "$tmp/trace"
 }
 
+boot() { run boot --plain -- true; }
+user() { run user --plain -- "$work"; }
+
 for _ in $(seq "${1:-1}"); do
-	run boot --plain -- true
+	boot
 	run boot-traced --boot-trace "$tmp/trace" -- true
-	run user --plain -- "$work"
-	run base -- true
+	boot
+	user
 	run user-traced --append mem=900M --stats "$tmp/stats" -- "$(by_hand 0xbc000000 $((32 << 20)) "$work")"
+	user
+	run base -- true
 done
-read -r b <"$tmp/boot"; read -r bt <"$tmp/boot-traced"; read -r u <"$tmp/user"; read -r ut <"$tmp/user-traced"; read -r a <"$tmp/base"
-awk -v b="$b" -v bt="$bt" -v u="$u" -v ut="$ut" -v a="$a" 'BEGIN {
-	printf "boot: %.2f s plain, %.2f s traced: %.2f times\n", b, bt, bt / b
-	printf "user: %.2f s plain, %.2f s traced: %.2f times\n", u - b, ut - a, (ut - a) / (u - b) }'
+
+# the mean of each two lines
+means() { awk 'NR % 2 { one = $1; next } { print (one + $1) / 2 }' "$tmp/$1"; }
+means boot >"$tmp/boot-means"
+means user >"$tmp/user-means"
+# ratios NAME: of lines "plain traced"
+ratios() {
+	awk '{ print $2 / $1, $1, $2 }' | sort -n | awk -v name="$1" '
+		{ ratio[NR] = $1; plain[NR] = $2; traced[NR] = $3 }
+		END { m = int((NR + 1) / 2)
+			printf "%s: %.2f s plain, %.2f s traced (%d runs, %.2f to %.2f): %.2f times\n",
+				name, plain[m], traced[m], NR, ratio[1], ratio[NR], ratio[m] }'
+}
+paste "$tmp/boot-means" "$tmp/boot-traced" | ratios boot
+# without the boot
+paste "$tmp/user-means" "$tmp/boot-means" "$tmp/user-traced" "$tmp/base" | awk '{ print $1 - $2, $3 - $4 }' | ratios user
 sed -n 's/^te0 messages=\([0-9]*\) bytes=\([0-9]*\).*/the user program: \1 messages, \2 bytes/p' "$tmp/stats"
