@@ -180,6 +180,7 @@ static double now(void)
 struct totals {
 	uint64_t bytes;
 	unsigned int stretches, truncated, partial, gaps, cut, no_room;
+	unsigned int whole;	/* of the partial ones: all was in when the window was full */
 };
 
 /*
@@ -201,6 +202,18 @@ static uint64_t skip_idle(const struct recording *rec, uint64_t pos, uint64_t en
 	return pos;
 }
 
+/* Is the last message before @last the one that says that the encoder was stopped? */
+static bool ends_whole(const struct recording *rec, uint64_t pos, uint64_t last)
+{
+	while (last > pos && rec->aux[(last - 1) % rec->aux_size] == 0xff)
+		last--;
+	if (last == pos || (rec->aux[(last - 1) % rec->aux_size] & 3) != 3)
+		return false;
+	for (last--; last > pos && (rec->aux[(last - 1) % rec->aux_size] & 3) != 3; last--)
+		;
+	return rec->aux[last % rec->aux_size] >> 2 == MSG_CORRELATION;
+}
+
 /* Each stretch begins with a message; how the ones before ended, the next shows */
 static void account(struct recording *rec, struct stretches *st, struct kept *out, struct totals *sum)
 {
@@ -214,6 +227,8 @@ static void account(struct recording *rec, struct stretches *st, struct kept *ou
 		uint64_t last = st->at[i].offset + st->at[i].size;
 		uint64_t pos = skip_idle(rec, st->at[i].offset, last);
 
+		if (st->at[i].flags & PERF_AUX_FLAG_PARTIAL)
+			sum->whole += ends_whole(rec, pos, last);
 		sum->cut += pos < last && rec->aux[pos % rec->aux_size] & 3;
 		/* where the sink was full, the last message is cut off */
 		while (out->file && pos < last && (rec->aux[(last - 1) % rec->aux_size] & 3) != 3)
@@ -263,9 +278,9 @@ TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
 		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 		account(&self->rec[i], self->st[i], &self->kept[i], &sum);
 	}
-	printf("# figure: %.1f s, %d CPUs: %.1f MB, %.1f MB/s, %u stretches, %u truncated, %u partial, reader up to %.1f ms late\n",
+	printf("# figure: %.1f s, %d CPUs: %.1f MB, %.1f MB/s, %u stretches, %u truncated, %u partial (%u of them whole), reader up to %.1f ms late\n",
 	       end - start, self->nr, sum.bytes / 1e6, sum.bytes / 1e6 / (end - start),
-	       sum.stretches, sum.truncated, sum.partial, 1e3 * late);
+	       sum.stretches, sum.truncated, sum.partial, sum.whole, 1e3 * late);
 	EXPECT_GT(sum.bytes, 100000);
 	EXPECT_EQ(sum.gaps, 0);
 	EXPECT_EQ(sum.cut, 0);
@@ -307,8 +322,8 @@ TEST_F_TIMEOUT(load, reader_that_was_away_gets_the_rest, 300)
 		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 		account(&self->rec[i], self->st[i], &self->kept[i], &sum);
 	}
-	printf("# figure: %d CPUs, reader away for 5 s: %.1f MB, %u stretches, %u truncated, %u partial\n",
-	       self->nr, sum.bytes / 1e6, sum.stretches, sum.truncated, sum.partial);
+	printf("# figure: %d CPUs, reader away for 5 s: %.1f MB, %u stretches, %u truncated, %u partial (%u of them whole)\n",
+	       self->nr, sum.bytes / 1e6, sum.stretches, sum.truncated, sum.partial, sum.whole);
 	EXPECT_GE(sum.truncated, self->nr);
 	EXPECT_EQ(sum.gaps, 0);
 	EXPECT_EQ(sum.cut, 0);
