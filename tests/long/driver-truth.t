@@ -57,7 +57,7 @@ truth() {
 }
 
 # what 2 processors of a fast host make, by 4 harts
-room=$((seconds * 70 / slow + 100))
+room=$((seconds * 100 / slow + 100))
 mem=$((4 * room / 1024 + 2))G
 truth "reader that keeps up, 7.2, 4 harts" reader_that_keeps_up_loses_nothing "$seconds" $room \
 	--kernel 7.2 --harts 4 --slow "$slow" --mem $mem
