@@ -26,6 +26,7 @@ is "KUnit: the suite passes" "$(grep -c '^\[[^]]*\] ok 1 ntrace-registers' "$tap
 quiet "KUnit"
 
 # all is slower here, and the limit of an operation with it
+guest_timeout=900
 guest_env="NTRACE_LIMIT_MS=10000 NTRACE_STORM=50 NTRACE_FUZZ_SECONDS=5"
 selftests "debug kernel, 2 harts" "record_test;snapshot_test;sample_test;life_test;storm_test;fuzz_test" \
 	--kernel debug --harts 2

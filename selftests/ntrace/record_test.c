@@ -83,6 +83,7 @@ static void check_stretch(struct __test_metadata *_metadata, struct recording *r
 
 TEST_F(record, own_thread)
 {
+	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false))
 		TH_LOG("%s", strerror(self->rec.err));
 	enable(&self->rec);
@@ -202,6 +203,7 @@ TEST_F(record, buffer_goes_around_many_times)
 	unsigned int round, i;
 	uint64_t bytes = 0;
 
+	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 18, false));
 	/* some 2 KB each */
 	for (round = 0; round < 2000 && bytes <= 2 * self->rec.aux_size; round++) {
@@ -253,7 +255,7 @@ TEST_F(record, own_thread_id_in_ownership)
 
 	if (!pmu_number("caps/scontext", 0))
 		SKIP(return, "no scontext");
-	self->attr.exclude_kernel = pmu_number("caps/privilege", 0) != 0;
+	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 	enable(&self->rec);
 	for (i = 0; i < 100; i++) {

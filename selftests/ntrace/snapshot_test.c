@@ -77,6 +77,7 @@ TEST_F(snapshot, small_one_is_whole)
 	size_t pos = 0;
 	int ret, n = 0;
 
+	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, true));
 	run(&self->rec, 1000);
 	head = self->rec.page->aux_head;

@@ -252,7 +252,8 @@ static int trace_later(void)
 	int ret = 1;
 
 	event_attr(&attr, pmu_config(pmu_first_cpu()));
-	if (!record_open(&rec, &attr, 0, -1, 1 << 20, false))
+	/* on a kernel that looks for faults, one interrupt may be a megabyte */
+	if (!record_open(&rec, &attr, 0, -1, 1 << 22, false))
 		return -1;
 	memset(&stretches, 0, sizeof(stretches));
 	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);

@@ -79,6 +79,11 @@ void event_attr(struct perf_event_attr *attr, uint64_t config)
 	attr->sample_id_all = 1;
 }
 
+void event_attr_user(struct perf_event_attr *attr)
+{
+	attr->exclude_kernel = pmu_number("caps/privilege", 0) != 0;
+}
+
 bool record_open(struct recording *rec, struct perf_event_attr *attr, int pid, int cpu,
 		 size_t aux_size, bool overwrite)
 {

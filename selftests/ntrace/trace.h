@@ -35,6 +35,8 @@ struct recording {
 };
 
 void event_attr(struct perf_event_attr *attr, uint64_t config);
+/* Without the kernel, where hardware can: how much that does in interrupts nobody can foresee */
+void event_attr_user(struct perf_event_attr *attr);
 bool record_open(struct recording *rec, struct perf_event_attr *attr, int pid, int cpu,
 		 size_t aux_size, bool overwrite);
 void record_close(struct recording *rec);
