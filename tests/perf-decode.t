@@ -43,12 +43,20 @@ same_branches() {
 	diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
 
+# that of a good one, and a line about what is lost
+partial_is_right() {
+	says partial 0 "code 1: sink full: trace was lost" &&
+		branches partial | sed '/code 1: sink full/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
+}
+
 check_good() {
 	ok "$me: branches, with flags, thread and time" same_branches good
 	ok "$me: exit status of a good trace" says good 0
 	ok "$me: without PERF_RECORD_AUX" same_branches no-aux-record
 	ok "$me: without Ownership, the thread by PERF_RECORD_SWITCH" same_branches no-context
 	ok "$me: without timestamps, the time of PERF_RECORD_AUX" same_branches no-time nearly
+	ok "$me: a snapshot that begins inside a message" same_branches snapshot
+	ok "$me: a window that the sink overwrote" partial_is_right
 	ok "$me: metadata of a later minor version" same_branches later-minor
 	ok "$me: nothing is read from a map that came later" says late-mapping 1 \
 		"there is no code at this address" "10002 _start+0x2"
@@ -231,11 +239,11 @@ kinds="7.2/x86_64 6.12/x86_64"
 # 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 42))
+plan $(($(echo $kinds | wc -w) * 44))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 for what in good guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread \
-	guest-code no-aux-record no-context no-time later-minor late-mapping unknown-thread truncated wrong-icnt \
+	guest-code no-aux-record no-context no-time snapshot partial later-minor late-mapping unknown-thread truncated wrong-icnt \
 	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done

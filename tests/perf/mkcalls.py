@@ -68,6 +68,12 @@ def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, **sta
     return out + message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, **delta)
 
 
+def overwritten():
+    """A buffer that went around: it begins inside a message, with what looks like another"""
+    tail = message('ProgTraceSync', SYNC=2, I_CNT=0, F_ADDR=BASE + 6 >> 1, TSTAMP=START)
+    return (tail + trace()).ljust(4096, b'\xff')
+
+
 def ns(ticks):
     return ticks * 100
 
@@ -142,6 +148,10 @@ def make(what, program):
         return session(file(), guests(what), '/nowhere/vmm', others=(OTHER,))
     if what == 'missing-object':
         return session(file(), trace(), '/nowhere/calls')
+    if what == 'snapshot':
+        return session(file(), overwritten(), program, flags=perfdata.AUX_OVERWRITE)
+    if what == 'partial':
+        return session(file(), overwritten(), program, flags=perfdata.AUX_PARTIAL)
     if what == 'truncated':
         data = trace()
         return session(file(), data[:len(data) - 5], program, flags=perfdata.AUX_TRUNCATED)

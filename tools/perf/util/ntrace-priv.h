@@ -125,6 +125,7 @@ struct ntrace_stretch {
 	u64	time;		/* when it stopped; 0 if not known */
 	int	cpu;
 	pid_t	pid, tid;
+	bool	cut;		/* begins anywhere: its first bytes are not there any more */
 };
 
 /* Bytes that are in one struct auxtrace_buffer and in one stretch */

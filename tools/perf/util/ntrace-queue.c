@@ -163,14 +163,20 @@ static const u8 *ntrace_piece_data(struct ntrace_queue *q, const struct ntrace_p
 
 /*
  * Does the piece begin inside a message? A stretch begins with a synchronising
- * one, if its first bytes were not lost or overwritten (snapshot).
+ * one, if its first bytes were not lost or overwritten. Any byte may look like
+ * the first one of that; PARTIAL may be a sink that ran around in its window.
  */
 static bool ntrace_piece_is_middle(struct ntrace_queue *q, const struct ntrace_piece *piece)
 {
+	const struct ntrace_stretch *stretch = piece->stretch;
 	struct nt_message msg;
 
-	return nt_message_decode(&q->config, ntrace_piece_data(q, piece), piece->size, &msg) <= 0 ||
-	       !nt_message_is_sync(&msg);
+	if (stretch && (stretch->cut || stretch->offset != piece->offset))
+		return true;
+	if (nt_message_decode(&q->config, ntrace_piece_data(q, piece), piece->size, &msg) <= 0 ||
+	    !nt_message_is_sync(&msg))
+		return true;
+	return stretch && stretch->flags & PERF_AUX_FLAG_PARTIAL && msg.sync != NT_SYNC_TRACE_ENABLE;
 }
 
 /* --------------------------------------------------------------------- time */

@@ -11,6 +11,7 @@
 #include <linux/bitmap.h>
 #include <linux/bits.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/zalloc.h>
 
 #include "config.h"
@@ -360,6 +361,12 @@ static int ntrace_keep_sample(struct ntrace_last *last, const struct aux_sample 
 	return 0;
 }
 
+/* MSEO 11, chapter "Transmission": the last byte of a message, or an idle one */
+static bool ntrace_ends_message(u8 byte)
+{
+	return (byte & 3) == 3;
+}
+
 static void ntrace_buffer_skip(struct auxtrace_buffer *buffer, size_t n)
 {
 	buffer->data_offset += n;
@@ -374,7 +381,8 @@ static void ntrace_buffer_skip(struct auxtrace_buffer *buffer, size_t n)
 /*
  * A sample has the newest trace, also what the sample before it had already. Each
  * gets an offset, as if all were in one AUX buffer, and is a stretch in it that
- * begins in the middle of a message, unless it goes on where the last one ended.
+ * begins anywhere in a message, unless it goes on behind the end of one, as where
+ * the last sample ended.
  */
 static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 			       struct perf_sample *sample)
@@ -394,6 +402,7 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 		.offset = buffer->offset, .size = buffer->size,
 		.flags = PERF_AUX_FLAG_OVERWRITE, .time = ntrace_time_or_0(sample),
 		.cpu = sample->cpu, .pid = sample->pid, .tid = sample->tid,
+		.cut = !known || !ntrace_ends_message(((u8 *)sample->aux_sample.data)[known - 1]),
 	};
 	if (queue->cpu == -1)
 		stretch.tid = queue->tid;
@@ -460,9 +469,11 @@ static int ntrace_collect_aux(struct perf_session *session, union perf_event *ev
 		.flags = event->aux.flags, .time = ntrace_time_or_0(&sample),
 		.cpu = sample.cpu, .pid = sample.pid, .tid = sample.tid,
 	};
-	/* in snapshot mode the kernel gives the end */
-	if (stretch.flags & PERF_AUX_FLAG_OVERWRITE)
+	/* in snapshot mode the kernel gives the end, and at most all of the buffer */
+	if (stretch.flags & PERF_AUX_FLAG_OVERWRITE) {
 		stretch.offset -= min(stretch.offset, stretch.size);
+		stretch.cut = stretch.size >= NTRACE_PAGE && is_power_of_2(stretch.size);
+	}
 	if (stretch.size > ~0ULL - stretch.offset)
 		stretch.size = ~0ULL - stretch.offset;
 	err = ntrace_add_stretch(nt, &stretch);
