@@ -49,6 +49,13 @@ partial_is_right() {
 		branches partial | sed '/code 1: sink full/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
 }
 
+# In each sample the program runs once
+samples_are_right() {
+	branches good | sed 's/ 0\.10[0-9]*:/ t:/' >"$tap_tmp/wanted"
+	branches samples | sed '/\[-01\]/d;s/ 0\.10[0-9]*:/ t:/' >"$tap_tmp/got"
+	says samples 0 && cat "$tap_tmp/wanted" "$tap_tmp/wanted" "$tap_tmp/wanted" | diff - "$tap_tmp/got"
+}
+
 check_good() {
 	ok "$me: branches, with flags, thread and time" same_branches good
 	ok "$me: exit status of a good trace" says good 0
@@ -57,6 +64,7 @@ check_good() {
 	ok "$me: without timestamps, the time of PERF_RECORD_AUX" same_branches no-time nearly
 	ok "$me: a snapshot that begins inside a message" same_branches snapshot
 	ok "$me: a window that the sink overwrote" partial_is_right
+	ok "$me: trace in samples" samples_are_right
 	ok "$me: metadata of a later minor version" same_branches later-minor
 	ok "$me: nothing is read from a map that came later" says late-mapping 1 \
 		"there is no code at this address" "10002 _start+0x2"
@@ -239,11 +247,11 @@ kinds="7.2/x86_64 6.12/x86_64"
 # 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 44))
+plan $(($(echo $kinds | wc -w) * 45))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 for what in good guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread \
-	guest-code no-aux-record no-context no-time snapshot partial later-minor late-mapping unknown-thread truncated wrong-icnt \
+	guest-code no-aux-record no-context no-time snapshot partial samples later-minor late-mapping unknown-thread truncated wrong-icnt \
 	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done

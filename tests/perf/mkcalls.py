@@ -68,10 +68,10 @@ def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, **sta
     return out + message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, **delta)
 
 
-def overwritten():
+def overwritten(data, size, start=START):
     """A buffer that went around: it begins inside a message, with what looks like another"""
-    tail = message('ProgTraceSync', SYNC=2, I_CNT=0, F_ADDR=BASE + 6 >> 1, TSTAMP=START)
-    return (tail + trace()).ljust(4096, b'\xff')
+    tail = message('ProgTraceSync', SYNC=2, I_CNT=0, F_ADDR=BASE + 6 >> 1, TSTAMP=start)
+    return tail.ljust(size - len(data), b'\xff') + data
 
 
 def ns(ticks):
@@ -149,9 +149,11 @@ def make(what, program):
     if what == 'missing-object':
         return session(file(), trace(), '/nowhere/calls')
     if what == 'snapshot':
-        return session(file(), overwritten(), program, flags=perfdata.AUX_OVERWRITE)
+        return session(file(), overwritten(trace(), 4096), program, flags=perfdata.AUX_OVERWRITE)
     if what == 'partial':
-        return session(file(), overwritten(), program, flags=perfdata.AUX_PARTIAL)
+        return session(file(), overwritten(trace(), 4096), program, flags=perfdata.AUX_PARTIAL)
+    if what == 'samples':
+        return samples(file, program)
     if what == 'truncated':
         data = trace()
         return session(file(), data[:len(data) - 5], program, flags=perfdata.AUX_TRUNCATED)
@@ -185,6 +187,21 @@ def make(what, program):
     if what == 'late-mapping':
         return late_mapping(file(), program)
     raise SystemExit(f'{sys.argv[0]}: unknown {what}')
+
+
+def samples(file, program, size=512):
+    """Two that have much in common, and one that has nothing in common with them"""
+    first, second, third = (trace(start=START + 2000 * n) for n in range(3))
+    result = file(aux_sample_size=size)
+    result.comm(PID, 'calls')
+    result.mmap(PID, BASE, 0x1000, 0x1000, os.path.abspath(program))
+    idle = b'\xff' * size
+    for n, data in enumerate(((idle + first)[-size:], (idle + first + second)[-size:],
+                              overwritten(third, size, START + 4000))):
+        result.sample(data, BASE, ns(START + 2000 * n + 1000), PID)
+    result.finished_round()
+    result.exit(PID, ns(START + 6000))
+    return result
 
 
 def late_mapping(file, program):

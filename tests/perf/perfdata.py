@@ -10,21 +10,24 @@ TYPE = 42                       # of the PMU "ntrace"
 CONTEXT, TIMESTAMP = 1, 2       # NTRACE_CONFIG_*
 MAGIC = 0x3145434152544e00      # NTRACE_INFO_MAGIC_VALUE
 
-RECORD_MMAP, RECORD_COMM, RECORD_EXIT, RECORD_MMAP2, RECORD_AUX = 1, 3, 4, 10, 11
+RECORD_MMAP, RECORD_COMM, RECORD_EXIT, RECORD_SAMPLE, RECORD_MMAP2, RECORD_AUX = 1, 3, 4, 9, 10, 11
 RECORD_ITRACE_START, RECORD_SWITCH = 12, 14
 RECORD_FINISHED_ROUND, RECORD_AUXTRACE_INFO, RECORD_AUXTRACE = 68, 70, 71
 MISC_USER, MISC_GUEST_KERNEL = 2, 4
 
 SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_CPU = 1, 2, 4, 1 << 7
-SAMPLE_IDENTIFIER = 1 << 16
+SAMPLE_IDENTIFIER, SAMPLE_AUX = 1 << 16, 1 << 20
 SAMPLE = SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_CPU | SAMPLE_IDENTIFIER
+SAMPLE_WITH_AUX = SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_AUX | SAMPLE_IDENTIFIER
+ATTR_SIZE = 128                 # PERF_ATTR_SIZE_VER7
 
 AUX_TRUNCATED, AUX_OVERWRITE, AUX_PARTIAL = 1, 2, 4
 
 
-def attr(type_, config, flags):
-    fields = struct.pack('<IIQQQQQ', type_, 112, config, 1, SAMPLE, 0, flags)
-    return fields + bytes(112 - len(fields))
+def attr(type_, config, flags, sample_type=SAMPLE, aux_sample_size=0):
+    fields = struct.pack('<IIQQQQQ', type_, ATTR_SIZE, config, 1, sample_type, 0, flags)
+    return (fields + bytes(112 - len(fields)) +
+            struct.pack('<I', aux_sample_size)).ljust(ATTR_SIZE, b'\0')
 
 
 class File:
@@ -32,9 +35,9 @@ class File:
 
     def __init__(self, config=CONTEXT | TIMESTAMP, cpus=1, flags=2 | 4, hz=10000000,
                  src_bits=0, version=1 << 32, magic=MAGIC, cpu_words=9, header_words=10,
-                 nr_cpus=None, cut=0, arch='riscv64', info=None):
+                 nr_cpus=None, cut=0, arch='riscv64', info=None, aux_sample_size=0):
         """@info: (type, words) of another kind of trace's PERF_RECORD_AUXTRACE_INFO"""
-        self.data, self.index, self.arch = b'', [], arch
+        self.data, self.index, self.arch, self.aux_sample_size = b'', [], arch, aux_sample_size
         self.config, self.cpus = config, cpus
         if info:
             self.record(RECORD_AUXTRACE_INFO, 0, struct.pack('<II', info[0], 0) +
@@ -86,6 +89,11 @@ class File:
         self.record(RECORD_AUX, 0, struct.pack('<QQQ', offset, size, flags)
                     + self.trailer(pid, pid, time, cpu, 1))
 
+    def sample(self, trace, ip, time, pid):
+        """Of a third event, which has no CPU in its samples"""
+        self.record(RECORD_SAMPLE, MISC_USER, struct.pack('<QQIIQQ', 3, ip, pid, pid, time, len(trace))
+                    + trace)
+
     def trace(self, data, offset=0, cpu=0, tid=0xffffffff):
         data += bytes(-len(data) % 8)
         self.index.append((len(self.data), 48))
@@ -97,6 +105,8 @@ class File:
 
     def save(self, path):
         attrs = [attr(TYPE, self.config, 1 << 18), attr(1, 9, 1 << 18 | 1 << 8 | 1 << 9 | 1 << 23)]
+        if self.aux_sample_size:
+            attrs.append(attr(1, 1, 1 << 18, SAMPLE_WITH_AUX, self.aux_sample_size))
         ids = [struct.pack('<Q', n + 1) for n in range(len(attrs))]
         at = 104
         id_at = at
@@ -120,7 +130,7 @@ class File:
         for section in (arch, nrcpus, index):
             features += struct.pack('<QQ', at, len(section))
             at += len(section)
-        header = b'PERFILE2' + struct.pack('<QQQQQQQQ', 104, 112 + 16, attr_at, len(attr_bytes),
+        header = b'PERFILE2' + struct.pack('<QQQQQQQQ', 104, ATTR_SIZE + 16, attr_at, len(attr_bytes),
                                            data_at, len(self.data), 0, 0)
         header += struct.pack('<QQQQ', 1 << 6 | 1 << 7 | 1 << 18, 0, 0, 0)
         with open(path, 'wb') as f:

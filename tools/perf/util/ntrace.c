@@ -404,8 +404,11 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 		.cpu = sample->cpu, .pid = sample->pid, .tid = sample->tid,
 		.cut = !known || !ntrace_ends_message(((u8 *)sample->aux_sample.data)[known - 1]),
 	};
+	/* the event that is sampled need not have these in its samples */
 	if (queue->cpu == -1)
 		stretch.tid = queue->tid;
+	else
+		stretch.cpu = queue->cpu;
 	nt->sampled += buffer->size;
 	return ntrace_keep_sample(last, &sample->aux_sample) ? :
 	       buffer->size ? ntrace_add_stretch(nt, &stretch) : 0;
