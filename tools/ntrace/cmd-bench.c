@@ -7,6 +7,7 @@
  * machine only make it slower.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,27 +143,29 @@ static double seconds(struct bench *bench, clockid_t clock, bool (*run)(struct b
 	return run(bench) ? now(clock) - t : -1;
 }
 
-/* @least: of the runs before; negative: there is none */
-static double lesser(double least, double t)
+/* One more run: *least are the seconds of the best so far. Returns false if it fails. */
+static bool run_once(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench),
+		     double *least)
 {
-	return least < 0 || t < least ? t : least;
+	double t = seconds(bench, clock, run);
+
+	if (t >= 0 && t < *least)
+		*least = t;
+	return t >= 0;
 }
 
 /*
- * Seconds of the best run; negative: it fails. One thread's are seconds of the
+ * Seconds of the best run; negative: one fails. One thread's are seconds of the
  * processor, as others may use it too.
  */
 static double best(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench))
 {
-	double least = -1, t;
+	double least = HUGE_VAL;
 	uint64_t i;
 
-	for (i = 0; i < bench->runs; i++) {
-		t = seconds(bench, clock, run);
-		if (t < 0)
+	for (i = 0; i < bench->runs; i++)
+		if (!run_once(bench, clock, run, &least))
 			return -1;
-		least = lesser(least, t);
-	}
 	return least;
 }
 
@@ -171,17 +174,19 @@ static double best(struct bench *bench, clockid_t clock, bool (*run)(struct benc
  * tells what the work of several threads costs more than that of one. What is compared
  * takes turns: a machine is not as fast in each second.
  */
-static void measure_threads(struct bench *bench, double one)
+static bool measure_threads(struct bench *bench, double one)
 {
 	double cpu = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_parallel);
-	double alone = -1, threads = -1, apart = -1;
+	double alone = HUGE_VAL, threads = HUGE_VAL, apart = HUGE_VAL;
 	uint64_t insns = 0, i;
 
 	for (i = 0; i < bench->runs; i++) {
-		alone = lesser(alone, seconds(bench, CLOCK_MONOTONIC, run_flow));
-		threads = lesser(threads, seconds(bench, CLOCK_MONOTONIC, run_parallel));
+		if (cpu < 0 || !run_once(bench, CLOCK_MONOTONIC, run_flow, &alone) ||
+		    !run_once(bench, CLOCK_MONOTONIC, run_parallel, &threads))
+			return false;
 		insns = bench->insns;
-		apart = lesser(apart, seconds(bench, CLOCK_MONOTONIC, run_apart));
+		if (!run_once(bench, CLOCK_MONOTONIC, run_apart, &apart))
+			return false;
 	}
 	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one; "
 	       "%.2f by processor time\n", bench->threads,
@@ -189,6 +194,7 @@ static void measure_threads(struct bench *bench, double one)
 	printf("%" PRIu64 " apart    %8.1f M instructions/s, %.2f times one: decoders that share "
 	       "nothing, each of all of it\n", bench->threads,
 	       bench->threads * insns / apart / 1e6, bench->threads * alone / apart);
+	return true;
 }
 
 static int measure(struct bench *bench)
@@ -208,8 +214,10 @@ static int measure(struct bench *bench)
 	       bench->insns / one / 1e6, bench->insns, bench->ranges,
 	       bench->insns ? 8.0 * bench->size / bench->insns : 0);
 	errors = bench->errors;
-	if (bench->threads > 1 && !bench->options.config.src_bits)
-		measure_threads(bench, one);
+	if (bench->threads > 1 && !bench->options.config.src_bits && !measure_threads(bench, one)) {
+		fprintf(stderr, "ntrace: there is not enough memory for that, or no thread\n");
+		return EXIT_USAGE;
+	}
 	if (errors)
 		fprintf(stderr, "ntrace: %" PRIu64 " errors in the trace\n", errors);
 	return errors ? EXIT_TRACE : EXIT_CLEAN;
