@@ -197,6 +197,12 @@ static bool measure_threads(struct bench *bench, double one)
 	return true;
 }
 
+static int no_resources(void)
+{
+	fprintf(stderr, "ntrace: there is not enough memory for that, or no thread\n");
+	return EXIT_USAGE;
+}
+
 static int measure(struct bench *bench)
 {
 	double t = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_messages);
@@ -210,14 +216,14 @@ static int measure(struct bench *bench)
 	printf("messages   %8.1f M/s, %.2f GB/s\n", bench->messages / t / 1e6,
 	       bench->size / t / 1e9);
 	one = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_flow);
+	if (one < 0)
+		return no_resources();
 	printf("1 thread   %8.1f M instructions/s (%" PRIu64 ", %" PRIu64 " ranges, %.3f bits each)\n",
 	       bench->insns / one / 1e6, bench->insns, bench->ranges,
 	       bench->insns ? 8.0 * bench->size / bench->insns : 0);
 	errors = bench->errors;
-	if (bench->threads > 1 && !bench->options.config.src_bits && !measure_threads(bench, one)) {
-		fprintf(stderr, "ntrace: there is not enough memory for that, or no thread\n");
-		return EXIT_USAGE;
-	}
+	if (bench->threads > 1 && !bench->options.config.src_bits && !measure_threads(bench, one))
+		return no_resources();
 	if (errors)
 		fprintf(stderr, "ntrace: %" PRIu64 " errors in the trace\n", errors);
 	return errors ? EXIT_TRACE : EXIT_CLEAN;
