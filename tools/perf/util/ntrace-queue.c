@@ -176,7 +176,8 @@ static bool ntrace_piece_is_middle(struct ntrace_queue *q, const struct ntrace_p
 	if (nt_message_decode(&q->config, ntrace_piece_data(q, piece), piece->size, &msg) <= 0 ||
 	    !nt_message_is_sync(&msg))
 		return true;
-	return stretch && stretch->flags & PERF_AUX_FLAG_PARTIAL && msg.sync != NT_SYNC_TRACE_ENABLE;
+	return stretch && stretch->flags & PERF_AUX_FLAG_PARTIAL &&
+	       msg.sync != NT_SYNC_TRACE_ENABLE;
 }
 
 /* --------------------------------------------------------------------- time */
