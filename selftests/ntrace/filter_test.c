@@ -36,7 +36,7 @@ FIXTURE_SETUP(filter)
 	if (!self->ranges)
 		SKIP(return, "the hardware has no address filters");
 	event_attr(&self->attr, pmu_config(pmu_first_cpu()));
-	self->attr.exclude_kernel = pmu_number("caps/privilege", 0) != 0;
+	event_attr_user(&self->attr);
 	self->st = calloc(1, sizeof(*self->st));
 	/* On another CPU a thread is not between start and stop any more */
 	on_cpu(pmu_first_cpu());

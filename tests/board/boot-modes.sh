@@ -38,25 +38,24 @@ modes() {
 	EOT
 }
 
-# Each second line of $tap_tmp/modes, from line FIRST on: FIRST BOARD-OPTIONS...
+# Each second line of $tap_tmp/modes, from line FIRST on, in a subshell: FIRST BOARD-OPTIONS...
 boot_modes_share() {
-	_first=$1
-	shift
-	awk -v first="$_first" 'NR % 2 == first % 2' "$tap_tmp/modes" >"$tap_tmp/modes.$_first"
-	tap_tmp=$tap_tmp/share.$_first
+	tap_tmp=$tap_tmp/share.$1
 	mkdir -p "$tap_tmp"
+	awk -v first="$1" 'NR % 2 == first % 2' "$tap_tmp/../modes" >"$tap_tmp/modes"
+	shift
 	while IFS='|' read -r name model decode options <&3; do
 		# shellcheck disable=SC2086
 		boot_verify "$name" "$model" "$decode" "$@" $options
-	done 3<"${tap_tmp%/*}/modes.$_first" >"$tap_tmp/log" 2>&1
+	done 3<"$tap_tmp/modes" >"$tap_tmp/log" 2>&1
 }
 
 # boot_modes BOARD-OPTIONS...: all of them, two at a time, which is all the same to the
 # guests; MODES picks lines
 boot_modes() {
 	modes | grep -E "${MODES:-.}" >"$tap_tmp/modes"
-	(trap - EXIT; boot_modes_share 1 "$@") &
-	(trap - EXIT; boot_modes_share 2 "$@")
+	boot_modes_share 1 "$@" &
+	(boot_modes_share 2 "$@")
 	wait
 	cat "$tap_tmp"/share.[12]/log >"$tap_tmp/modes.log"
 	while read -r line; do

@@ -180,8 +180,10 @@ static bool measure_threads(struct bench *bench, double one)
 	double alone = HUGE_VAL, threads = HUGE_VAL, apart = HUGE_VAL;
 	uint64_t insns = 0, i;
 
+	if (cpu < 0)
+		return false;
 	for (i = 0; i < bench->runs; i++) {
-		if (cpu < 0 || !run_once(bench, CLOCK_MONOTONIC, run_flow, &alone) ||
+		if (!run_once(bench, CLOCK_MONOTONIC, run_flow, &alone) ||
 		    !run_once(bench, CLOCK_MONOTONIC, run_parallel, &threads))
 			return false;
 		insns = bench->insns;
