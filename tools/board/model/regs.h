@@ -299,10 +299,14 @@ struct nb_filter_state {
 	uint32_t	depth;		/* nested traps since the one that matched */
 };
 
+/* trTeCompControl and what it compares, taken apart */
 struct nb_comp_state {
-	uint32_t	control;
-	uint64_t	p, s;
+	uint8_t		mode;			/* trTeCompMatchMode */
+	uint8_t		p_function, s_function;
+	bool		p_context, s_context;	/* input is context, not iaddr */
+	bool		p_notify, s_notify;
 	bool		latched;
+	uint64_t	p_mask, p, s;		/* @p and @s: only the bits compared */
 };
 
 /* A Trace Encoder. Give blocks to nb_te_ingress(). */
@@ -319,6 +323,7 @@ struct nb_te {
 	uint32_t	fault_rand;
 	uint64_t	context;
 	bool		split;		/* a comparator may match within a block */
+	bool		notify;		/* and says so */
 	bool		trap_interrupt;
 	uint64_t	trap_cause;
 

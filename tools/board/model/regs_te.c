@@ -280,32 +280,34 @@ static bool compare(unsigned int function, uint64_t input, uint64_t match)
 	return true;
 }
 
-static uint64_t comp_input(const struct nb_te *te, unsigned int input, uint64_t iaddr)
+static uint64_t comp_input(const struct nb_te *te, bool context, uint64_t iaddr)
 {
-	return input ? te->context : iaddr;
+	return context ? te->context : iaddr;
 }
 
 /* "Only bits from an input signal ... should be compared": context is scontext */
-static uint64_t comp_bits(unsigned int input)
+static uint64_t comp_bits(bool context)
 {
-	return input ? 0xffffffff : ~0ULL;
+	return context ? 0xffffffff : ~0ULL;
+}
+
+static bool comp_primary(const struct nb_te *te, const struct nb_comp_state *c, uint64_t iaddr)
+{
+	return compare(c->p_function, comp_input(te, c->p_context, iaddr) & c->p_mask, c->p);
+}
+
+static bool comp_secondary(const struct nb_te *te, const struct nb_comp_state *c, uint64_t iaddr)
+{
+	/* "Use SMatch as a mask for PMatch" */
+	return c->s_function == 6 ||
+	       compare(c->s_function, comp_input(te, c->s_context, iaddr), c->s);
 }
 
 static bool comp_output(struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr)
 {
-	unsigned int input_p = nb_field(c->control, TR_COMP_P_INPUT);
-	unsigned int input_s = nb_field(c->control, TR_COMP_S_INPUT);
-	uint64_t in_p = comp_input(te, input_p, iaddr);
-	uint64_t in_s = comp_input(te, input_s, iaddr);
-	unsigned int fs = nb_field(c->control, TR_COMP_S_FUNCTION);
-	unsigned int fp = nb_field(c->control, TR_COMP_P_FUNCTION);
-	/* "Use SMatch as a mask for PMatch" */
-	uint64_t mask = comp_bits(input_p) & (fs == 6 ? c->s : ~0ULL);
-	bool p = compare(fp, in_p & mask, c->p & mask);
-	bool s = fs == 6 || compare(fs, in_s, c->s & comp_bits(input_s));
-	bool out;
+	bool p = comp_primary(te, c, iaddr), s = comp_secondary(te, c, iaddr), out;
 
-	switch (nb_field(c->control, TR_COMP_MATCH_MODE)) {
+	switch (c->mode) {
 	case 0:
 		return p;
 	case 1:
@@ -317,6 +319,24 @@ static bool comp_output(struct nb_te *te, struct nb_comp_state *c, uint64_t iadd
 	out = c->latched || p;
 	c->latched = out && !s;
 	return out;
+}
+
+/* May @c have another output at one of the instructions at @first to @last than at the others? */
+static bool comp_changes(const struct nb_te *te, const struct nb_comp_state *c, uint64_t first,
+			 uint64_t last)
+{
+	bool p, s;
+
+	/* Between the ends of a range, a function of the address changes where it is compared with */
+	if (!c->p_context && (c->s_function == 6 || (c->p >= first && c->p <= last)))
+		return true;
+	if (!c->s_context && c->s_function != 6 && c->s >= first && c->s <= last)
+		return true;
+	if (c->mode != 3)
+		return false;
+	p = comp_primary(te, c, first);
+	s = comp_secondary(te, c, first);
+	return ((c->latched || p) && !s) != c->latched;
 }
 
 static bool filter_matches(const struct nb_filter_state *f, const bool *comp,
@@ -385,10 +405,9 @@ static void watchpoints(struct nb_te *te, const struct nb_ingress *blk)
 	for (i = 0; i < te->caps.comps; i++) {
 		const struct nb_comp_state *c = &te->comp[i];
 
-		if ((c->control & TR_COMP_P_NOTIFY && !nb_field(c->control, TR_COMP_P_INPUT) &&
-		     compare(nb_field(c->control, TR_COMP_P_FUNCTION), blk->iaddr, c->p)) ||
-		    (c->control & TR_COMP_S_NOTIFY && !nb_field(c->control, TR_COMP_S_INPUT) &&
-		     compare(nb_field(c->control, TR_COMP_S_FUNCTION), blk->iaddr, c->s)))
+		if ((c->p_notify && !c->p_context && comp_primary(te, c, blk->iaddr)) ||
+		    (c->s_notify && !c->s_context && c->s_function != 6 &&
+		     comp_secondary(te, c, blk->iaddr)))
 			nb_encoder_notify(&te->enc, NB_SYNC_TRACE_EVENT);
 	}
 }
@@ -401,10 +420,24 @@ static void give(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth
 		nb_truth_block(truth, blk, &te->enc.state);
 }
 
+/* Can the block be given whole: do comparators say the same of all of it? */
+static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
+{
+	uint64_t last = blk->iaddr + 2 * (blk->iretire - blk->ilastsize);
+	unsigned int i;
+
+	if (te->notify)
+		return false;
+	for (i = 0; i < te->caps.comps; i++)
+		if (comp_changes(te, &te->comp[i], blk->iaddr, last))
+			return false;
+	return true;
+}
+
 /*
  * Hardware ports report a few instructions a cycle, so that a filter on an
- * address begins and ends at that instruction. Blocks here may be long: with a
- * comparator in use each instruction is a block.
+ * address begins and ends at that instruction. Blocks here may be long: where
+ * a comparator changes its mind, each instruction is a block.
  */
 void nb_te_split(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth_writer *truth)
 {
@@ -412,7 +445,7 @@ void nb_te_split(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth
 	struct nb_ingress one = *blk;
 	uint32_t i;
 
-	if (!blk->wide || blk->ninsn <= 1) {
+	if (!blk->wide || blk->ninsn <= 1 || is_uniform(te, blk)) {
 		give(te, blk, truth);
 		return;
 	}
@@ -452,15 +485,22 @@ static void read_filter(struct nb_te *te, unsigned int i)
 static void read_comp(struct nb_te *te, unsigned int j)
 {
 	const struct nb_dev *dev = &te->dev;
+	uint32_t control = nb_get(dev, TR_TE_COMP(j) + COMP_CONTROL);
+	struct nb_comp_state *c = &te->comp[j];
 
-	te->comp[j] = (struct nb_comp_state){
-		.control = nb_get(dev, TR_TE_COMP(j) + COMP_CONTROL),
-		.latched = te->comp[j].latched,
-		.p = nb_get(dev, TR_TE_COMP(j) + COMP_P_LOW) |
-		     (uint64_t)nb_get(dev, TR_TE_COMP(j) + COMP_P_HIGH) << 32,
-		.s = nb_get(dev, TR_TE_COMP(j) + COMP_S_LOW) |
-		     (uint64_t)nb_get(dev, TR_TE_COMP(j) + COMP_S_HIGH) << 32,
-	};
+	c->mode = nb_field(control, TR_COMP_MATCH_MODE);
+	c->p_function = nb_field(control, TR_COMP_P_FUNCTION);
+	c->s_function = nb_field(control, TR_COMP_S_FUNCTION);
+	c->p_context = nb_field(control, TR_COMP_P_INPUT);
+	c->s_context = nb_field(control, TR_COMP_S_INPUT);
+	c->p_notify = control & TR_COMP_P_NOTIFY;
+	c->s_notify = control & TR_COMP_S_NOTIFY;
+	c->s = nb_get(dev, TR_TE_COMP(j) + COMP_S_LOW) |
+	       (uint64_t)nb_get(dev, TR_TE_COMP(j) + COMP_S_HIGH) << 32;
+	c->p_mask = comp_bits(c->p_context) & (c->s_function == 6 ? c->s : ~0ULL);
+	c->s &= comp_bits(c->s_context);
+	c->p = (nb_get(dev, TR_TE_COMP(j) + COMP_P_LOW) |
+		(uint64_t)nb_get(dev, TR_TE_COMP(j) + COMP_P_HIGH) << 32) & c->p_mask;
 }
 
 /*
@@ -481,11 +521,12 @@ static void prime(struct nb_te *te, unsigned int offset, uint32_t control)
 /* Filters by privilege alone, the common case, need no look at each block. */
 static uint8_t set_filters(struct nb_te *te)
 {
-	bool simple = true, notify = false, by_comp = false;
+	bool simple = true, by_comp = false;
 	uint8_t privilege = 0;
 	unsigned int i;
 
 	te->inst_filters = nb_get(&te->dev, TR_TE_INST_FILTERS);
+	te->notify = false;
 	for (i = 0; i < te->caps.filters; i++) {
 		const struct nb_filter_state *f = &te->filter[i];
 
@@ -499,9 +540,9 @@ static uint8_t set_filters(struct nb_te *te)
 	}
 	for (i = 0; i < te->caps.comps; i++) {
 		read_comp(te, i);
-		notify |= te->comp[i].control & (TR_COMP_P_NOTIFY | TR_COMP_S_NOTIFY);
+		te->notify |= te->comp[i].p_notify || te->comp[i].s_notify;
 	}
-	te->split = by_comp || notify;
+	te->split = by_comp || te->notify;
 	simple &= privilege || !te->inst_filters;
 	te->enc.qualify = simple ? NULL : te_qualify;
 	te->enc.qualify_opaque = te;

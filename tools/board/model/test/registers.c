@@ -810,6 +810,66 @@ static void test_comparators(void **state)
 	comparator_traces(1, 0x78, 0, "000");
 }
 
+/*
+ * The trace of some blocks, with comparator 0 set to @control, @p and @s: each block
+ * given as one, or its instructions @singly. Returns the bytes, left in b.memory.
+ */
+static unsigned int comparator_blocks(uint32_t control, uint64_t p, uint64_t s, bool singly)
+{
+	/* a loop, then a call out of it and back */
+	static const struct { uint64_t pc; unsigned int n; enum nb_itype itype; } blocks[] = {
+		{ 0x1000, 6, NB_ITYPE_TAKEN }, { 0x1008, 1, NB_ITYPE_NOT_TAKEN },
+		{ 0x100c, 3, NB_ITYPE_TAKEN }, { 0x1000, 6, NB_ITYPE_NOT_TAKEN },
+		{ 0x1018, 2, NB_ITYPE_INDIRECT_CALL }, { 0x0ff8, 8, NB_ITYPE_RETURN },
+		{ 0x1020, 4, NB_ITYPE_NONE }, { 0x1030, 1, NB_ITYPE_INDIRECT_JUMP }, { 0x1000, 2, NB_ITYPE_NONE },
+	};
+	unsigned int i, j;
+
+	ready_encoder();
+	wr(&b.te.dev, TR_TE_COMP(0), control);
+	wr(&b.te.dev, TR_TE_COMP(0) + 0x10, p);
+	wr(&b.te.dev, TR_TE_COMP(0) + 0x18, s);
+	wr(&b.te.dev, TR_TE_FILTER(0), TR_FILTER_ENABLE | TR_FILTER_MATCH_COMP(0));
+	wr(&b.te.dev, TR_TE_INST_FILTERS, 1);
+	nb_te_context(&b.te, 0x77, 0);
+	set_encoder(6 << 4);
+	for (i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		for (j = 0; singly && j < blocks[i].n - 1; j++)
+			run(blocks[i].pc + 4 * j, 1, NB_ITYPE_NONE);
+		run(blocks[i].pc + 4 * j, blocks[i].n - j, blocks[i].itype);
+	}
+	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | 6 << 4);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	return b.te.enc.stats.bytes;
+}
+
+/* Blocks are only taken apart where that makes a difference */
+static void test_comparators_in_blocks(void **state)
+{
+	static const uint64_t points[] = { 0, 0xffc, 0x1000, 0x1004, 0x1014, 0x1016, 0x1018, 0x1030, 0x77 };
+	unsigned int fp, fs, mode, inputs, i, j, n, traced = 0;
+	uint8_t memory[4096];
+
+	(void)state;
+	for (fp = 0; fp < 8; fp++)
+	for (fs = 0; fs < 8; fs++)
+	for (mode = 0; mode < 4; mode++)
+	for (inputs = 0; inputs < 4; inputs++)
+	for (i = 0; i < sizeof(points) / sizeof(points[0]); i++)
+	for (j = 0; j < sizeof(points) / sizeof(points[0]); j++) {
+		uint32_t control = (inputs & 1) | (inputs & 2) << 1 | fp << 4 | fs << 8 | mode << 12;
+
+		n = comparator_blocks(control, points[i], points[j], true);
+		traced += n != 0;
+		assert_in_range(n, 0, sizeof(memory) - 1);
+		memcpy(memory, b.memory + 0x100, sizeof(memory));
+		if (comparator_blocks(control, points[i], points[j], false) != n ||
+		    memcmp(memory, b.memory + 0x100, sizeof(memory)))
+			fail_msg("control %#x, P %#lx, S %#lx", control, (long)points[i], (long)points[j]);
+	}
+	assert_in_range(traced, 40000, 80000);
+}
+
 static void test_cause_filter(void **state)
 {
 	(void)state;
@@ -1064,6 +1124,7 @@ int main(void)
 		cmocka_unit_test(test_privilege_filter),
 		cmocka_unit_test(test_address_filter),
 		cmocka_unit_test(test_comparators),
+		cmocka_unit_test(test_comparators_in_blocks),
 		cmocka_unit_test(test_cause_filter),
 		cmocka_unit_test(test_triggers),
 		cmocka_unit_test(test_watchpoint),
