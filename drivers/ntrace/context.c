@@ -13,6 +13,7 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/tracepoint.h>
+#include <linux/workqueue.h>
 
 #include <asm/asm-extable.h>
 
@@ -112,6 +113,24 @@ static notrace void ntrace_context_switch_some(void *data, bool preempt, struct 
 		ntrace_scontext_write(task_pid_nr(next));
 }
 
+/* Caller has the mutex */
+static void ntrace_context_unregister(void)
+{
+	if (ntrace_context_users || !ntrace_context_hook)
+		return;
+	tracepoint_probe_unregister(ntrace_tp_switch, ntrace_context_hook, NULL);
+	ntrace_context_hook = NULL;
+}
+
+static void ntrace_context_idle(struct work_struct *work)
+{
+	mutex_lock(&ntrace_context_mutex);
+	ntrace_context_unregister();
+	mutex_unlock(&ntrace_context_mutex);
+}
+
+static DECLARE_DELAYED_WORK(ntrace_context_work, ntrace_context_idle);
+
 /* From now on scontext is the thread that runs, on each CPU that has it */
 static int ntrace_context_register(void)
 {
@@ -144,18 +163,23 @@ int ntrace_context_get(void)
 	return ret;
 }
 
+/*
+ * The hook stays for a second, as that of perf does: to take it away and to
+ * register it again waits for RCU and patches the kernel's code, which programs
+ * that open one event after the other need not pay for each.
+ */
 void ntrace_context_put(void)
 {
 	mutex_lock(&ntrace_context_mutex);
-	if (!--ntrace_context_users && ntrace_context_hook) {
-		tracepoint_probe_unregister(ntrace_tp_switch, ntrace_context_hook, NULL);
-		ntrace_context_hook = NULL;
-	}
+	if (!--ntrace_context_users && ntrace_context_hook)
+		schedule_delayed_work(&ntrace_context_work, HZ);
 	mutex_unlock(&ntrace_context_mutex);
 }
 
 /* Before the module goes: no CPU is in ntrace_context_switch() any more */
 void ntrace_context_exit(void)
 {
+	cancel_delayed_work_sync(&ntrace_context_work);
+	ntrace_context_idle(NULL);
 	tracepoint_synchronize_unregister();
 }
