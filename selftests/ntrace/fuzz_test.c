@@ -35,6 +35,8 @@ static struct fuzzed {
 } events[EVENTS];
 
 static unsigned int opened, refused, errors[256];
+/* Read from sysfs once: it is slow */
+static struct perf_event_attr usual;
 
 static uint64_t rnd(void)
 {
@@ -46,18 +48,22 @@ static bool one_in(unsigned int n)
 	return !(random() % n);
 }
 
-/* Mostly what could be, with some of it changed */
+/* As it should be, or with some of it changed */
 static void random_attr(struct perf_event_attr *attr)
 {
 	unsigned int i;
 
-	event_attr(attr, one_in(6) ? rnd() & NTRACE_CONFIG_VALID : pmu_config(pmu_first_cpu()));
+	*attr = usual;
+	attr->disabled = random();
+	attr->exclude_kernel = one_in(3);
+	if (one_in(2))
+		return;
+	if (one_in(6))
+		attr->config = rnd() & NTRACE_CONFIG_VALID;
 	if (one_in(6))
 		attr->config ^= 1ULL << random() % 64;
-	attr->disabled = random();
 	attr->inherit = one_in(4);
 	attr->exclude_user = one_in(6);
-	attr->exclude_kernel = one_in(3);
 	attr->exclude_hv = one_in(8);
 	attr->exclude_idle = one_in(20);
 	attr->exclude_host = one_in(40);
@@ -82,7 +88,7 @@ static void random_attr(struct perf_event_attr *attr)
 		((uint8_t *)attr)[random() % sizeof(*attr)] = random();
 	/* another PMU's faults are not ours */
 	if (!one_in(50))
-		attr->type = pmu_type();
+		attr->type = usual.type;
 }
 
 static void fuzz_open(struct fuzzed *e)
@@ -240,38 +246,55 @@ static void fuzz_move(void)
 	busy(random() % 1000);
 }
 
+static void fuzz_prctl(void)
+{
+	if (one_in(4))
+		prctl(one_in(2) ? PR_TASK_PERF_EVENTS_DISABLE : PR_TASK_PERF_EVENTS_ENABLE);
+}
+
+static struct operation {
+	const char *name;
+	void (*on_event)(struct fuzzed *e);
+	void (*on_task)(void);
+	unsigned int weight, n;
+	double total, longest;	/* ms */
+} operations[] = {
+	{ "open", .on_event = fuzz_open, .weight = 4 },
+	{ "mmap", .on_event = fuzz_mmap, .weight = 3 },
+	{ "ioctl", .on_event = fuzz_ioctl, .weight = 3 },
+	{ "close", .on_event = fuzz_close, .weight = 1 },
+	{ "read", .on_event = fuzz_read, .weight = 2 },
+	{ "move", .on_task = fuzz_move, .weight = 1 },
+	{ "prctl", .on_task = fuzz_prctl, .weight = 1 },
+	{ "fork", .on_task = fuzz_fork, .weight = 1 },
+};
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+
 static void fuzz_one(void)
 {
 	struct fuzzed *e = &events[random() % EVENTS];
+	struct operation *op = operations;
+	unsigned int k = random() % 16;
+	double start = now_ms(), took;
 
-	switch (random() % 16) {
-	case 0: case 1: case 2: case 3:
-		fuzz_open(e);
-		break;
-	case 4: case 5: case 6:
-		fuzz_mmap(e);
-		break;
-	case 7: case 8: case 9:
-		fuzz_ioctl(e);
-		break;
-	case 10:
-		fuzz_close(e);
-		break;
-	case 11: case 12:
-		fuzz_read(e);
-		break;
-	case 13:
-		fuzz_move();
-		break;
-	case 14:
-		if (one_in(4))
-			prctl(one_in(2) ? PR_TASK_PERF_EVENTS_DISABLE : PR_TASK_PERF_EVENTS_ENABLE);
-		break;
-	case 15:
-		if (one_in(4))
-			fuzz_fork();
-		break;
-	}
+	for (; k >= op->weight; op++)
+		k -= op->weight;
+	if (op->on_event)
+		op->on_event(e);
+	else if (op->on_task != fuzz_fork || one_in(4))
+		op->on_task();
+	took = now_ms() - start;
+	op->n++;
+	op->total += took;
+	if (took > op->longest)
+		op->longest = took;
 }
 
 FIXTURE(fuzz) {
@@ -295,6 +318,7 @@ TEST_F_TIMEOUT(fuzz, kernel_stays_well, 3600)
 
 	if (pmu_type() < 0)
 		SKIP(return, "there is no PMU ntrace");
+	event_attr(&usual, pmu_config(pmu_first_cpu()));
 	srandom(from);
 	signal(SIGIO, SIG_IGN);
 	for (i = 0; i < EVENTS; i++)
@@ -308,11 +332,14 @@ TEST_F_TIMEOUT(fuzz, kernel_stays_well, 3600)
 		if (errors[i])
 			printf(" %u %s", errors[i], strerrorname_np(i));
 	printf("\n");
+	for (i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		printf("# figure: %s: %u, %.0f ms in all, %.0f ms the longest\n", operations[i].name,
+		       operations[i].n, operations[i].total, operations[i].longest);
 	EXPECT_GT(opened, 0);
 	EXPECT_GT(refused, 0);
 
 	/* and it still traces */
-	event_attr(&attr, pmu_config(pmu_first_cpu()));
+	attr = usual;
 	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, false)) TH_LOG("%s", strerror(rec.err));
 	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	busy(1000);
