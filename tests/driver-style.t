@@ -40,7 +40,8 @@ series_applies() {
 }
 
 builds() {
-	! "$top/drivers/ntrace/build.sh" "$1" W=1 2>&1 | grep -E 'drivers/ntrace.*(warning|error):|^[a-z]+\.c:.*(warning|error):|\*\*\*'
+	# apart: others may be using the module
+	! O=$tap_tmp/$1 KDIR=$O/root/kernel-$1/build "$top/drivers/ntrace/build.sh" "$1" W=1 2>&1 | grep -E 'drivers/ntrace.*(warning|error):|^[a-z]+\.c:.*(warning|error):|\*\*\*'
 }
 
 plan 4

@@ -19,6 +19,8 @@ if [ ! -f "$KDIR/Makefile" ]; then
 	exit 1
 fi
 mkdir -p "$src/drivers/ntrace" "$src/include/uapi/linux"
+exec 9>"$O/drivers/$kver/lock"
+flock 9
 for f in "$top"/drivers/ntrace/*.[ch] "$top"/drivers/ntrace/Makefile; do
 	ln -sf "$f" "$src/drivers/ntrace/"
 done
@@ -30,4 +32,6 @@ make -C "$KDIR" M="$src/drivers/ntrace" ARCH=riscv \
 	CROSS_COMPILE="${CROSS_COMPILE-riscv64-linux-gnu-}" "$@" modules
 # the board's guest needs no debug information
 "${CROSS_COMPILE-riscv64-linux-gnu-}objcopy" --strip-debug \
-	"$src/drivers/ntrace/ntrace.ko" "$O/drivers/$kver/ntrace.ko"
+	"$src/drivers/ntrace/ntrace.ko" "$O/drivers/$kver/ntrace.ko.new"
+# at once, as somebody may be reading it
+mv "$O/drivers/$kver/ntrace.ko.new" "$O/drivers/$kver/ntrace.ko"
