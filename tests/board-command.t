@@ -7,7 +7,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 topologies=$(ls "$top/tools/board/topology")
-plan $((26 + $(echo "$topologies" | wc -w)))
+plan $((29 + $(echo "$topologies" | wc -w)))
 
 says() { # NAME STATUS TEXT COMMAND...
 	_name=$1 _status=$2 _text=$3
@@ -29,6 +29,13 @@ port=$((20000 + $$ % 20000))
 pid=$!
 says "a debugger finds the hart at its reset vector" 0 "pc 0x1000" "$top/tests/board/talk.py" gdb $port
 ok "... and lets it go on" wait $pid
+
+# 30 million instructions at 5 million in a second; without, it is a second or two
+start=$(date +%s%N)
+"$board" run --no-driver --truth "$tap_tmp/truth" --mips 5 --limit 30000000 -- true >/dev/null 2>&1
+took=$((($(date +%s%N) - start) / 1000000))
+figure "30 M instructions with --mips 5 take $took ms"
+ok "a hart is as slow as it is told" [ "$took" -ge 6000 ]
 
 # With the driver; the others are in tests/driver-selftests.t
 for t in funnel2 mixed interrupt; do
@@ -65,6 +72,9 @@ says "a value that is missing" 125 "--kernel needs a value" "$board" run --kerne
 says "no command" 125 "no command to run" "$board" run
 says "too many harts" 125 "--harts is 1 to 4, not 9" "$board" run --harts 9 -- true
 says "a limit that is no number" 125 "--limit is a number" "$board" run --limit many -- true
+says "a speed that is none" 125 "--mips is a number of million instructions, not 0" "$board" run --mips 0 -- true
+says "a speed where time counts instructions" 125 "--mips is for the trace hardware, and not for --icount" \
+	"$board" run --mips 20 --icount -- true
 says "a port that is no number" 125 "--gdb is a number of a port" "$board" run --gdb here -- true
 says "a value that the hardware does not take" 125 "is on or off, not" "$board" run --model te.btm=maybe -- true
 says "a number that is none" 125 "is not a number up to 0xff" "$board" run --model te.src_bits=many -- true

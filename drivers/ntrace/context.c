@@ -2,9 +2,9 @@
 /*
  * scontext: which thread a hart runs, for the encoder's Ownership messages.
  *
- * While an event wants it, the thread id (in the initial pid namespace) is
- * written at each task switch; else nothing is hooked. sched_switch is not
- * exported to modules by name, but can be looked up.
+ * While an event wants it, and for a second more, the thread id (in the initial
+ * pid namespace) is written at each task switch; else nothing is hooked.
+ * sched_switch is not exported to modules by name, but can be looked up.
  *
  * The CSR is part of the Debug specification's Sdtrig, optional, and may be
  * closed by the firmware (Smstateen): it is tried, and always written, with an

@@ -5,10 +5,11 @@
 # is away for 5 seconds.
 #
 # NTRACE_LOAD_SECONDS: 60 if not given. The clock of 4 harts is slower than the host's
-# (NTRACE_LOAD_SLOW, 4), as they share its processors: what a reader and a driver can do in
-# a second is to be in proportion to what 4 harts write in it. The trace is kept in the guest's
-# memory, some 100 MB a second. Where there are less processors than harts, a timer may still
-# be so late that a window is full before: that is a skip, and is to be flagged as any loss.
+# (NTRACE_LOAD_SLOW, 4), and a hart does what one of NTRACE_LOAD_MIPS (50) would, as they share
+# its processors: what a reader and a driver can do in a second is to be in proportion to what
+# 4 harts write in it, and a timer is not to be late because the others are at work. The trace is
+# kept in the guest's memory. A host may still be so slow that a reader is late: that is a skip,
+# and is to be flagged as any loss.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
@@ -16,6 +17,7 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" tool >&2 || e
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 seconds=${NTRACE_LOAD_SECONDS:-60}
 slow=${NTRACE_LOAD_SLOW:-4}
+mips=${NTRACE_LOAD_MIPS:-50}
 
 # truth NAME TEST SECONDS ROOM BOARD-OPTIONS...: ROOM for the trace of each hart, in MiB
 truth() {
@@ -56,13 +58,13 @@ truth() {
 	rm -rf "$_dir"
 }
 
-# what 2 processors of a fast host make, by 4 harts
-room=$((seconds * 100 / slow + 100))
+# at 2 bits an instruction and a bit more
+room=$((seconds * mips / 3 + 100))
 mem=$((4 * room / 1024 + 2))G
 truth "reader that keeps up, 7.2, 4 harts" reader_that_keeps_up_loses_nothing "$seconds" $room \
-	--kernel 7.2 --harts 4 --slow "$slow" --mem $mem
+	--kernel 7.2 --harts 4 --slow "$slow" --mips "$mips" --mem $mem
 truth "reader away for 5 s, 7.2, 4 harts" reader_that_was_away_gets_the_rest "$seconds" $room \
-	--kernel 7.2 --harts 4 --slow "$slow" --mem $mem
+	--kernel 7.2 --harts 4 --slow "$slow" --mips "$mips" --mem $mem
 # one hart alone writes more, and there no timer is late
 slow=1
 truth "reader that keeps up, 6.12, 1 hart, --icount" reader_that_keeps_up_loses_nothing 3 1000 \

@@ -120,6 +120,8 @@ struct hart {
 	uint64_t	minstret_next, minstret_last, retired_last, minstret_checks, minstret_diffs;
 	uint64_t	interrupts_last;
 	uint64_t	uncounted;	/* since then: in QEMU's count and not run */
+	/* at most board.pace instructions in a millisecond */
+	uint64_t	pace_next, pace_retired, pace_ns;
 } __attribute__((aligned(64)));
 
 enum dev_kind { DEV_ENCODER, DEV_FUNNEL, DEV_RAMSINK };
@@ -166,6 +168,7 @@ struct board {
 	bool		has_hcontext, has_scontext;
 	uint32_t	check_minstret;	/* window in instructions, 0: off */
 	uint64_t	limit;		/* instructions after which the run ends, 0: none */
+	uint32_t	pace;		/* instructions of a hart in a millisecond, 0: what it can */
 	struct nb_te_caps te_caps;
 	struct nb_ram_caps ram_caps;
 	struct nb_funnel_caps funnel_caps;

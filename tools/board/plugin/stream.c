@@ -22,6 +22,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "board.h"
 
@@ -267,6 +268,30 @@ static inline void begin(struct hart *h, const struct tb_info *t, uint64_t pc)
 	h->score->reached = 0;
 }
 
+/*
+ * A hart has a clock, and does so much in a millisecond: what is more than that
+ * waits here. What it did not do in time is not made up for.
+ */
+static NB_NOINLINE void pace(struct hart *h)
+{
+	uint64_t now, due;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = t.tv_sec * 1000000000ULL + t.tv_nsec;
+	due = h->pace_ns + (h->stats.retired - h->pace_retired) * 1000000 / board.pace;
+	if (due > now) {
+		t.tv_sec = due / 1000000000;
+		t.tv_nsec = due % 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+	} else {
+		due = now;
+	}
+	h->pace_ns = due;
+	h->pace_retired = h->stats.retired;
+	h->pace_next = h->stats.retired + board.pace / 4 + 1;
+}
+
 /* @t is entered at @pc, whatever was before. */
 static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
@@ -284,6 +309,8 @@ static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_
 	begin(h, t, pc);
 	h->quick = h->counting && h->score->gate == GATE_STREAM;
 	hart_leave(h);
+	if (NB_UNLIKELY(board.pace && h->stats.retired >= h->pace_next))
+		pace(h);
 }
 
 static NB_NOINLINE void exec_closely(struct hart *h, const struct tb_info *t)
