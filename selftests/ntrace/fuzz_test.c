@@ -221,8 +221,11 @@ static void fuzz_read(struct fuzzed *e)
 static void fuzz_fork(void)
 {
 	int status, i;
-	pid_t pid = fork();
+	pid_t pid;
 
+	if (!one_in(4))
+		return;
+	pid = fork();
 	if (!pid) {
 		busy(random() % 500);
 		if (one_in(4))
@@ -288,7 +291,7 @@ static void fuzz_one(void)
 		k -= op->weight;
 	if (op->on_event)
 		op->on_event(e);
-	else if (op->on_task != fuzz_fork || one_in(4))
+	else
 		op->on_task();
 	took = now_ms() - start;
 	op->n++;
