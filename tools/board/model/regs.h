@@ -323,7 +323,6 @@ struct nb_te {
 	uint32_t	fault_rand;
 	uint64_t	context;
 	bool		split;		/* a comparator may match within a block */
-	bool		notify;		/* and says so */
 	bool		trap_interrupt;
 	uint64_t	trap_cause;
 

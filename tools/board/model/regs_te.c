@@ -303,7 +303,7 @@ static bool comp_secondary(const struct nb_te *te, const struct nb_comp_state *c
 	       compare(c->s_function, comp_input(te, c->s_context, iaddr), c->s);
 }
 
-static bool comp_output(struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr)
+static bool comp_output(const struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr)
 {
 	bool p = comp_primary(te, c, iaddr), s = comp_secondary(te, c, iaddr), out;
 
@@ -325,18 +325,17 @@ static bool comp_output(struct nb_te *te, struct nb_comp_state *c, uint64_t iadd
 static bool comp_changes(const struct nb_te *te, const struct nb_comp_state *c, uint64_t first,
 			 uint64_t last)
 {
-	bool p, s;
+	struct nb_comp_state after = *c;
 
-	/* Between the ends of a range, a function of the address changes where it is compared with */
+	/* A function of an address changes at the address that it is compared with */
 	if (!c->p_context && (c->s_function == 6 || (c->p >= first && c->p <= last)))
 		return true;
 	if (!c->s_context && c->s_function != 6 && c->s >= first && c->s <= last)
 		return true;
 	if (c->mode != 3)
 		return false;
-	p = comp_primary(te, c, first);
-	s = comp_secondary(te, c, first);
-	return ((c->latched || p) && !s) != c->latched;
+	comp_output(te, &after, first);
+	return after.latched != c->latched;
 }
 
 static bool filter_matches(const struct nb_filter_state *f, const bool *comp,
@@ -426,11 +425,12 @@ static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
 	uint64_t last = blk->iaddr + 2 * (blk->iretire - blk->ilastsize);
 	unsigned int i;
 
-	if (te->notify)
-		return false;
-	for (i = 0; i < te->caps.comps; i++)
-		if (comp_changes(te, &te->comp[i], blk->iaddr, last))
+	for (i = 0; i < te->caps.comps; i++) {
+		const struct nb_comp_state *c = &te->comp[i];
+
+		if (c->p_notify || c->s_notify || comp_changes(te, c, blk->iaddr, last))
 			return false;
+	}
 	return true;
 }
 
@@ -521,12 +521,11 @@ static void prime(struct nb_te *te, unsigned int offset, uint32_t control)
 /* Filters by privilege alone, the common case, need no look at each block. */
 static uint8_t set_filters(struct nb_te *te)
 {
-	bool simple = true, by_comp = false;
+	bool simple = true, notify = false, by_comp = false;
 	uint8_t privilege = 0;
 	unsigned int i;
 
 	te->inst_filters = nb_get(&te->dev, TR_TE_INST_FILTERS);
-	te->notify = false;
 	for (i = 0; i < te->caps.filters; i++) {
 		const struct nb_filter_state *f = &te->filter[i];
 
@@ -540,9 +539,9 @@ static uint8_t set_filters(struct nb_te *te)
 	}
 	for (i = 0; i < te->caps.comps; i++) {
 		read_comp(te, i);
-		te->notify |= te->comp[i].p_notify || te->comp[i].s_notify;
+		notify |= te->comp[i].p_notify || te->comp[i].s_notify;
 	}
-	te->split = by_comp || te->notify;
+	te->split = by_comp || notify;
 	simple &= privilege || !te->inst_filters;
 	te->enc.qualify = simple ? NULL : te_qualify;
 	te->enc.qualify_opaque = te;

@@ -121,7 +121,7 @@ struct hart {
 	uint64_t	interrupts_last;
 	uint64_t	uncounted;	/* since then: in QEMU's count and not run */
 	/* at most board.pace instructions in a millisecond */
-	uint64_t	pace_next, pace_retired, pace_ns;
+	uint64_t	pace_retired, pace_ns;
 } __attribute__((aligned(64)));
 
 enum dev_kind { DEV_ENCODER, DEV_FUNNEL, DEV_RAMSINK };

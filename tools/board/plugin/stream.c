@@ -289,7 +289,6 @@ static NB_NOINLINE void pace(struct hart *h)
 	}
 	h->pace_ns = due;
 	h->pace_retired = h->stats.retired;
-	h->pace_next = h->stats.retired + board.pace / 4 + 1;
 }
 
 /* @t is entered at @pc, whatever was before. */
@@ -309,7 +308,7 @@ static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_
 	begin(h, t, pc);
 	h->quick = h->counting && h->score->gate == GATE_STREAM;
 	hart_leave(h);
-	if (NB_UNLIKELY(board.pace && h->stats.retired >= h->pace_next))
+	if (NB_UNLIKELY(board.pace && h->stats.retired - h->pace_retired > board.pace / 4))
 		pace(h);
 }
 

@@ -749,14 +749,10 @@ static void test_address_filter(void **state)
 	assert_memory_equal(b.memory + 0x100, "\x24\x15\x10\x83\x84\x50\x11\x07\xff\xff", 10);
 }
 
-/*
- * Which of the instructions at 0x1000, 0x1004 ... are traced, with comparator 0 set
- * to @control, @p and @s: one character each.
- */
-static void comparator_traces(uint32_t control, uint64_t p, uint64_t s, const char *traced)
+/* An encoder that is on, and traces what comparator 0 says */
+static void ready_comparator(uint32_t control, uint64_t p, uint64_t s)
 {
 	struct nb_dev *dev = &b.te.dev;
-	unsigned int i;
 
 	ready_encoder();
 	wr(dev, TR_TE_COMP(0), control);
@@ -768,6 +764,17 @@ static void comparator_traces(uint32_t control, uint64_t p, uint64_t s, const ch
 	wr(dev, TR_TE_INST_FILTERS, 1);
 	nb_te_context(&b.te, 0x77, 0);
 	set_encoder(6 << 4);
+}
+
+/*
+ * Which of the instructions at 0x1000, 0x1004 ... are traced, with comparator 0 set
+ * to @control, @p and @s: one character each.
+ */
+static void comparator_traces(uint32_t control, uint64_t p, uint64_t s, const char *traced)
+{
+	unsigned int i;
+
+	ready_comparator(control, p, s);
 	for (i = 0; traced[i]; i++) {
 		run(0x1000 + 4 * i, 1, NB_ITYPE_NONE);
 		if ((b.te.enc.state.session != 0) != (traced[i] == '1'))
@@ -825,14 +832,7 @@ static unsigned int comparator_blocks(uint32_t control, uint64_t p, uint64_t s, 
 	};
 	unsigned int i, j;
 
-	ready_encoder();
-	wr(&b.te.dev, TR_TE_COMP(0), control);
-	wr(&b.te.dev, TR_TE_COMP(0) + 0x10, p);
-	wr(&b.te.dev, TR_TE_COMP(0) + 0x18, s);
-	wr(&b.te.dev, TR_TE_FILTER(0), TR_FILTER_ENABLE | TR_FILTER_MATCH_COMP(0));
-	wr(&b.te.dev, TR_TE_INST_FILTERS, 1);
-	nb_te_context(&b.te, 0x77, 0);
-	set_encoder(6 << 4);
+	ready_comparator(control, p, s);
 	for (i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
 		for (j = 0; singly && j < blocks[i].n - 1; j++)
 			run(blocks[i].pc + 4 * j, 1, NB_ITYPE_NONE);
