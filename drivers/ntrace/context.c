@@ -113,19 +113,14 @@ static notrace void ntrace_context_switch_some(void *data, bool preempt, struct 
 		ntrace_scontext_write(task_pid_nr(next));
 }
 
-/* Caller has the mutex */
-static void ntrace_context_unregister(void)
-{
-	if (ntrace_context_users || !ntrace_context_hook)
-		return;
-	tracepoint_probe_unregister(ntrace_tp_switch, ntrace_context_hook, NULL);
-	ntrace_context_hook = NULL;
-}
-
+/* Nobody has wanted scontext for a while; somebody may again */
 static void ntrace_context_idle(struct work_struct *work)
 {
 	mutex_lock(&ntrace_context_mutex);
-	ntrace_context_unregister();
+	if (!ntrace_context_users && ntrace_context_hook) {
+		tracepoint_probe_unregister(ntrace_tp_switch, ntrace_context_hook, NULL);
+		ntrace_context_hook = NULL;
+	}
 	mutex_unlock(&ntrace_context_mutex);
 }
 
@@ -179,7 +174,6 @@ void ntrace_context_put(void)
 /* Before the module goes: no CPU is in ntrace_context_switch() any more */
 void ntrace_context_exit(void)
 {
-	cancel_delayed_work_sync(&ntrace_context_work);
-	ntrace_context_idle(NULL);
+	flush_delayed_work(&ntrace_context_work);
 	tracepoint_synchronize_unregister();
 }
