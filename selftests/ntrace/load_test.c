@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -166,14 +165,6 @@ FIXTURE_TEARDOWN(load)
 		free(self->st[i]);
 		kept_close(&self->kept[i]);
 	}
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + 1e-9 * ts.tv_nsec;
 }
 
 /* Totals over all CPUs since the start */

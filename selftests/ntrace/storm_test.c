@@ -38,14 +38,6 @@ static unsigned int number(const char *name, unsigned int otherwise)
 	return s ? strtoul(s, NULL, 0) : otherwise;
 }
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + 1e-9 * ts.tv_nsec;
-}
-
 /*
  * The host may have no time for the guest. A thread that only sleeps says how
  * long it stood still in all; that much is no fault of an operation. But half a

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "trace.h"
@@ -277,4 +278,12 @@ unsigned int busy(unsigned int n)
 	for (i = 0; i < n; i++)
 		sum += step(i ^ sum);
 	return sum;
+}
+
+double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + 1e-9 * ts.tv_nsec;
 }

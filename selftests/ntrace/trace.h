@@ -80,4 +80,7 @@ int next_message(const uint8_t *buf, size_t len, size_t *pos, unsigned int src_b
 /* A loop with branches and calls, for about @n iterations; never optimised away */
 unsigned int busy(unsigned int n);
 
+/* Seconds of CLOCK_MONOTONIC */
+double now(void);
+
 #endif
