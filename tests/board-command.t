@@ -7,7 +7,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 topologies=$(ls "$top/tools/board/topology")
-plan $((30 + $(echo "$topologies" | wc -w)))
+plan $((33 + $(echo "$topologies" | wc -w)))
 
 says() { # NAME STATUS TEXT COMMAND...
 	_name=$1 _status=$2 _text=$3
@@ -36,6 +36,14 @@ ok "a hart of a given speed" "$board" run --no-driver --truth "$tap_tmp/truth" -
 took=$((($(date +%s%N) - start) / 1000000))
 figure "30 M instructions with --mips 5 take $took ms"
 ok "a hart is as slow as it is told" [ "$took" -ge 6000 ]
+
+# The kernel does not test itself at each boot of the board, unless it is asked to
+ok "a short boot" "$board" run --no-driver --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" -- true
+short=$(sed -n 's/^hart0 retired=\([0-9]*\).*/\1/p' "$tap_tmp/stats")
+figure "a boot of $((short / 1000000)) M instructions"
+ok "it is short" [ "$short" -gt 100000000 -a "$short" -lt 1200000000 ]
+is "a stock boot: nothing is left out, and modules are signed" \
+	"$("$board" run --stock-boot --no-driver -- 'grep -c notests /proc/cmdline; cat /proc/sys/kernel/tainted' | xargs)" "0 0"
 
 # With the driver; the others are in tests/driver-selftests.t
 for t in funnel2 mixed interrupt; do

@@ -26,7 +26,7 @@ for w in $windows; do
 for k in 6.12 7.2; do
 	s=$tap_tmp/stats-$k
 	# Linux stops the counter where its PMU driver finds it
-	ok "$k boots with time counted in instructions" "$board" run --kernel $k --icount --no-driver --stats "$s" \
+	ok "$k boots with time counted in instructions" "$board" run --stock-boot --kernel $k --icount --no-driver --stats "$s" \
 		--model check-minstret=$w --append initcall_blacklist=pmu_sbi_devinit -- "$work"
 	n=$(value "$s" hart0 minstret_checks)
 	figure "$k: $n windows of $w instructions or a little more compared with minstret," \
@@ -38,7 +38,7 @@ done
 done
 for harts in 1 4; do
 	s=$tap_tmp/stats-harts-$harts
-	ok "6.12 boots on $harts harts" "$board" run --harts $harts --no-driver --stats "$s" --truth "$tap_tmp/truth" -- \
+	ok "6.12 boots on $harts harts" "$board" run --stock-boot --harts $harts --no-driver --stats "$s" --truth "$tap_tmp/truth" -- \
 		'for i in 1 2 3 4; do ls -lR /usr/lib | busybox sha256sum & done; wait'
 	figure "$harts harts: $(awk '/^hart/ { for (i = 1; i <= NF; i++) { split($i, a, "="); if (a[1] == "retired") n += a[2]
 		if (a[1] == "pc_reads") p += a[2] } } END { printf "%.0f instructions, %.0f reads of pc", n, p }' "$s")"

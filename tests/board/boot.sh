@@ -26,7 +26,7 @@ boot_trace() {
 	_name=$1 _model=$2
 	shift 2
 	rm -rf "$tap_tmp/boot"
-	"$board" run --no-driver --truth "$tap_tmp/boot" --boot-trace "$tap_tmp/boot" \
+	"$board" run --stock-boot --no-driver --truth "$tap_tmp/boot" --boot-trace "$tap_tmp/boot" \
 		--stats "$tap_tmp/boot/stats" --model "boot-privileges=10,$_model" "$@" -- true \
 		>"$tap_tmp/run" 2>&1 && return
 	fail "$_name: boots"

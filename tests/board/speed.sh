@@ -22,7 +22,7 @@ head -c 1500000 /usr/bin/bash | busybox bzip2 -c | busybox sha256sum'
 run() {
 	_name=$1
 	shift
-	"$top/tools/board/board" run --no-driver --cpu-time "$tmp/time" "$@" >/dev/null
+	"$top/tools/board/board" run --stock-boot --no-driver --cpu-time "$tmp/time" "$@" >/dev/null
 	awk '{ print $1 + $2 }' "$tmp/time" >>"$tmp/$_name"
 	rm -rf "$tmp/trace"
 }
