@@ -17,14 +17,16 @@ quiet() {
 
 # selftests NAME "PROGRAM [ARGUMENTS];..." BOARD-OPTIONS...: all in one guest;
 # their results with NAME before them. guest_env: variables for
-# them; guest_timeout: seconds for all
-guest_env= guest_timeout=500
+# them; guest_timeout: seconds for all; guest_first: a command before all, whose
+# output is in $tap_tmp/out too
+guest_env= guest_timeout=500 guest_first=:
 selftests() {
 	_what=$1 _programs=$2; shift 2
 	: >"$tap_tmp/console"
 	# a 9p file system does not survive a system suspend
 	"$top/tools/board/board" run --timeout "$guest_timeout" --console "$tap_tmp/console" "$@" -- "
 		umount /out 2>/dev/null
+		$guest_first
 		echo '$_programs' | tr ';' '\n' | while read -r t; do
 			echo \"# program \${t%% *}\"
 			env $guest_env /usr/lib/selftests/ntrace/\$t </dev/null 2>&1
