@@ -303,7 +303,8 @@ static bool comp_secondary(const struct nb_te *te, const struct nb_comp_state *c
 	       compare(c->s_function, comp_input(te, c->s_context, iaddr), c->s);
 }
 
-static bool comp_output(const struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr)
+/* @retired: the instruction at @iaddr has retired; else a trap came before it */
+static bool comp_output(const struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr, bool retired)
 {
 	bool p = comp_primary(te, c, iaddr), s = comp_secondary(te, c, iaddr), out;
 
@@ -315,7 +316,12 @@ static bool comp_output(const struct nb_te *te, struct nb_comp_state *c, uint64_
 	case 2:
 		return !(p && s);
 	}
-	/* "until instruction after secondary result is true" */
+	/*
+	 * "until instruction after secondary result is true": it is yet to come where a
+	 * trap was taken instead.
+	 */
+	if (!retired)
+		return c->latched;
 	out = c->latched || p;
 	c->latched = out && !s;
 	return out;
@@ -334,7 +340,7 @@ static bool comp_changes(const struct nb_te *te, const struct nb_comp_state *c, 
 		return true;
 	if (c->mode != 3)
 		return false;
-	comp_output(te, &after, first);
+	comp_output(te, &after, first, true);
 	return after.latched != c->latched;
 }
 
@@ -386,7 +392,8 @@ static bool te_qualify(void *opaque, const struct nb_ingress *blk)
 	unsigned int i;
 
 	for (i = 0; i < NB_MAX_COMPS; i++)
-		comp[i] = i < te->caps.comps && comp_output(te, &te->comp[i], blk->iaddr);
+		comp[i] = i < te->caps.comps &&
+			  comp_output(te, &te->comp[i], blk->iaddr, blk->iretire);
 	for (i = 0; i < te->caps.filters; i++) {
 		if (!(te->inst_filters >> i & 1))
 			continue;
@@ -401,7 +408,7 @@ static void watchpoints(struct nb_te *te, const struct nb_ingress *blk)
 {
 	unsigned int i;
 
-	for (i = 0; i < te->caps.comps; i++) {
+	for (i = 0; blk->iretire && i < te->caps.comps; i++) {
 		const struct nb_comp_state *c = &te->comp[i];
 
 		if ((c->p_notify && !c->p_context && comp_primary(te, c, blk->iaddr)) ||

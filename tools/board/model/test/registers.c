@@ -810,6 +810,20 @@ static void test_comparators(void **state)
 	set_encoder(6 << 4);
 	run(0x1800, 1, NB_ITYPE_NONE);
 	assert_int_equal(b.te.enc.state.session, 0);
+	/* an interrupt comes before an instruction: that is yet to be */
+	ready_comparator(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x100c);
+	run(0x1004, 0, NB_ITYPE_INTERRUPT);
+	assert_int_equal(b.te.enc.state.session, 0);
+	run(0x2000, 1, NB_ITYPE_TRAP_RETURN);
+	assert_int_equal(b.te.enc.state.session, 0);
+	run(0x1004, 2, NB_ITYPE_NONE);
+	run(0x100c, 0, NB_ITYPE_INTERRUPT);
+	assert_int_not_equal(b.te.enc.state.session, 0);
+	run(0x2000, 1, NB_ITYPE_TRAP_RETURN);
+	run(0x100c, 1, NB_ITYPE_NONE);
+	assert_int_not_equal(b.te.enc.state.session, 0);
+	run(0x1010, 1, NB_ITYPE_NONE);
+	assert_int_equal(b.te.enc.state.session, 0);
 	/* SMatch is a mask */
 	comparator_traces(0 << 4 | 6 << 8, 0x2008, 0xf, "00100");
 	/* scontext has 32 bits: others of the match do not count */
