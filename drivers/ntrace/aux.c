@@ -389,6 +389,17 @@ static void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsig
 	ntrace_reverse(buf, start, end);
 }
 
+/*
+ * What the sink wrote is for the CPU to see. A window that was full when it was collected
+ * is at the end of its mapping: nothing is to be synced there, not even with size 0.
+ */
+static __always_inline void ntrace_window_sync(struct ntrace_session *s, dma_addr_t from,
+					       unsigned long size)
+{
+	if (likely(size))
+		dma_sync_single_for_cpu(s->enc->sink->comp.dev, from, size, DMA_FROM_DEVICE);
+}
+
 /* The sink came to the end of its window; sets PARTIAL if trace is missing */
 static noinline unsigned long ntrace_collect_wrapped(struct ntrace_session *s,
 						     unsigned long written)
@@ -399,14 +410,14 @@ static noinline unsigned long ntrace_collect_wrapped(struct ntrace_session *s,
 
 	sink->holds = NULL;
 	if (s->win.circular) {
-		dma_sync_single_for_cpu(sink->comp.dev, s->win.start, size, DMA_FROM_DEVICE);
+		ntrace_window_sync(s, s->win.start, size);
 		/* once around at least; the head is where the write pointer is */
 		return written + size - s->first;
 	}
 
 	perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 	used = size - s->first;
-	dma_sync_single_for_cpu(sink->comp.dev, s->win.wp, used, DMA_FROM_DEVICE);
+	ntrace_window_sync(s, s->win.wp, used);
 	if (!s->win.stop)
 		ntrace_buf_unwrap(buf, s->offset, s->offset + written, s->offset + size);
 	return used;
@@ -423,7 +434,7 @@ static __always_inline unsigned long ntrace_collect_smem(struct ntrace_session *
 	if (unlikely(wrapped || written < s->first))
 		return ntrace_collect_wrapped(s, written);
 	used = written - s->first;
-	dma_sync_single_for_cpu(sink->comp.dev, s->win.wp, used, DMA_FROM_DEVICE);
+	ntrace_window_sync(s, s->win.wp, used);
 	s->win.wp += used;
 	s->first = written;
 	return used;
@@ -902,14 +913,13 @@ static void ntrace_sample_smem(struct ntrace_session *s, struct perf_output_hand
 			       unsigned long size, unsigned long written, bool wrapped)
 {
 	unsigned long len = s->win.end - s->win.start, all = s->handle.head + s->pad - s->first;
-	struct device *dev = s->enc->sink->comp.dev;
 
 	if (wrapped && !s->win.stop)
-		dma_sync_single_for_cpu(dev, s->win.start, len, DMA_FROM_DEVICE);
+		ntrace_window_sync(s, s->win.start, len);
 	else if (wrapped)
 		written = len;
 	if (!wrapped || s->win.stop)
-		dma_sync_single_for_cpu(dev, s->win.wp, written - s->first, DMA_FROM_DEVICE);
+		ntrace_window_sync(s, s->win.wp, written - s->first);
 
 	if (wrapped && !s->win.stop && !s->win.circular)
 		ntrace_sample_around(s, to, size, written);
