@@ -6,10 +6,7 @@
 . "$(dirname "$0")/driver/guest.sh"
 
 kernel=${KERNEL:-7.2}
-make -s -C "$top/tests/driver" O="$O" KVER="$kernel" work >&2 || exit 1
-[ -x "$O/perf/$kernel/riscv64/perf" ] || skip_all "perf is not built; make perf"
-
-mkdir -p "$tap_tmp/guest"
+need_perf_and_work "$kernel"
 cat >"$tap_tmp/guest/script" <<'E2'
 cd /tmp
 work=/usr/lib/ntrace/work

@@ -6,10 +6,7 @@
 . "$(dirname "$0")/driver/guest.sh"
 
 kernel=${KERNEL:-7.2}
-make -s -C "$top/tests/driver" O="$O" KVER="$kernel" work >&2 || exit 1
-[ -x "$O/perf/$kernel/riscv64/perf" ] || skip_all "perf is not built; make perf"
-
-mkdir -p "$tap_tmp/guest"
+need_perf_and_work "$kernel"
 cat >"$tap_tmp/guest/script" <<'E2'
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 mkdir -p /tmp/user && chmod 777 /tmp/user /out
@@ -26,7 +23,9 @@ E2
 sed 's/^/# /' "$tap_tmp/said"
 
 # window WHAT NAMES KIND [ADDRESS [ADDRESS]]: of the program's code, by what ran on the board
-gcc -O2 -Wall -Wextra -I"$top/tools/board/model" -o "$tap_tmp/window" "$top/tests/driver/window.c" "$O/board/model/libnbmodel.a" || exit 1
+make -s -C "$top/tools/board/model" O="$O" >&2 &&
+	gcc -O2 -Wall -Wextra -I"$top/tools/board/model" -o "$tap_tmp/window" \
+		"$top/tests/driver/window.c" "$O/board/model/libnbmodel.a" || exit 1
 work=$O/tests/guest/$kernel/work
 # shellcheck disable=SC2046
 set -- $(readelf -lW "$work" | awk '$1 == "LOAD" && / R E / { print $3, $6 }')

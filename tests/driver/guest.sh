@@ -5,6 +5,13 @@
 # What a kernel says when something is wrong with it
 complaints='WARNING:|BUG:|Oops|Call Trace|Unable to handle|KASAN|INFO: |possible circular|DMA-API:|ODEBUG|kmemleak:|rcu:.*stall|soft lockup'
 
+# need_perf_and_work KERNEL: the guest is to have perf, and driver/work.c; $tap_tmp/guest is for its /out
+need_perf_and_work() {
+	make -s -C "$top/tests/driver" O="$O" KVER="$1" work >&2 || exit 1
+	[ -x "$O/perf/$1/riscv64/perf" ] || skip_all "perf is not built; make perf"
+	mkdir -p "$tap_tmp/guest"
+}
+
 # quiet NAME: the kernel of the last run had nothing to complain about
 quiet() {
 	if grep -E "$complaints" "$tap_tmp/console" >"$tap_tmp/bad"; then
