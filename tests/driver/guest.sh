@@ -37,7 +37,7 @@ selftests() {
 		echo '$_programs' | tr ';' '\n' | while read -r t; do
 			echo \"# program \${t%% *}\"
 			env $guest_env /usr/lib/selftests/ntrace/\$t </dev/null 2>&1
-			echo \"# exit \$?\"
+			echo \"# exit \$?, \$(cut -d. -f1 /proc/uptime) s of the guest\"
 		done
 		[ ! -e /sys/kernel/debug/kmemleak ] || { echo scan >/sys/kernel/debug/kmemleak; sleep 6
 			echo scan >/sys/kernel/debug/kmemleak; cat /sys/kernel/debug/kmemleak; } >/dev/console" \
