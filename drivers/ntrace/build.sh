@@ -34,4 +34,8 @@ make -C "$KDIR" M="$src/drivers/ntrace" ARCH=riscv \
 "${CROSS_COMPILE-riscv64-linux-gnu-}objcopy" --strip-debug \
 	"$src/drivers/ntrace/ntrace.ko" "$O/drivers/$kver/ntrace.ko.new"
 # at once, as somebody may be reading it
-mv "$O/drivers/$kver/ntrace.ko.new" "$O/drivers/$kver/ntrace.ko"
+if cmp -s "$O/drivers/$kver/ntrace.ko.new" "$O/drivers/$kver/ntrace.ko"; then
+	rm "$O/drivers/$kver/ntrace.ko.new"
+else
+	mv "$O/drivers/$kver/ntrace.ko.new" "$O/drivers/$kver/ntrace.ko"
+fi
