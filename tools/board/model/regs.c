@@ -14,6 +14,7 @@ static const char *const report_text[NB_REPORT_MAX] = {
 	[NB_REPORT_UNALIGNED]	= "access is not of one aligned 32-bit register",
 	[NB_REPORT_UNSET]	= "enabled with a register that is not set: undefined after reset",
 	[NB_REPORT_RANGE]	= "enabled with a write pointer or buffer out of range",
+	[NB_REPORT_LEFT]	= "left enabled at the end: it may write to memory that is another's",
 };
 
 const char *nb_report_text(enum nb_report what)

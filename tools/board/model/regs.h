@@ -139,6 +139,7 @@ enum nb_report {
 	NB_REPORT_UNALIGNED,	/* an access that is not of 32 bits at a multiple of 4 */
 	NB_REPORT_UNSET,	/* enabled, a register that is undefined after reset not written */
 	NB_REPORT_RANGE,	/* enabled a sink whose write pointer is outside its buffer */
+	NB_REPORT_LEFT,		/* left a sink enabled that writes to memory */
 	NB_REPORT_MAX,
 };
 
@@ -443,6 +444,12 @@ struct nb_ram {
  */
 int nb_ram_init(struct nb_ram *ram, const struct nb_ram_caps *caps);
 void nb_ram_fini(struct nb_ram *ram);
+
+/**
+ * nb_ram_end() - software ends, and what comes next does not know of the sink
+ * @ram: reported if it may write to memory still
+ */
+void nb_ram_end(struct nb_ram *ram);
 
 /**
  * nb_ram_input() - a message arrives; an nb_out_fn

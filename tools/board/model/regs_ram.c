@@ -388,6 +388,14 @@ int nb_ram_init(struct nb_ram *ram, const struct nb_ram_caps *caps)
 	return -1;
 }
 
+void nb_ram_end(struct nb_ram *ram)
+{
+	uint32_t control = nb_get(&ram->dev, TR_CONTROL);
+
+	if (smem(ram) && control & TR_ENABLE)
+		nb_dev_report(&ram->dev, NB_REPORT_LEFT, TR_CONTROL, control);
+}
+
 void nb_ram_fini(struct nb_ram *ram)
 {
 	free(ram->buf);

@@ -414,6 +414,10 @@ static void boot_trace_close(struct board_dev *dev)
 void topology_close(void)
 {
 	topology_sync();
+	/* with a limit it is the board that ends it */
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		if (d->kind == DEV_RAMSINK && !board.limit && !board.boot_trace)
+			nb_ram_end(d->ram);
 	if (!board.boot_trace)
 		return;
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)

@@ -492,6 +492,8 @@ static void test_smem(void **state)
 	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
 	wr(dev, TR_RAM_WP_LOW, BUF);		/* "should NOT write" */
 	assert_int_equal(b.reported.n[NB_REPORT_ENABLED], 1);
+	nb_ram_end(&b.ram);
+	assert_int_equal(b.reported.n[NB_REPORT_LEFT], 1);
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 80);	/* idle up to A */
