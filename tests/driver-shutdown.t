@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A sink that goes on writing when a kernel hands over to the next one spoils its memory. The
+# board says which is left enabled: none, whichever way Linux ends while all of it is traced.
+. "$(dirname "$0")/lib/tap.sh"
+. "$(dirname "$0")/driver/guest.sh"
+
+need_perf_and_work 6.12
+plan 10
+
+# ends NAME COMMAND BOARD-OPTIONS...: in the middle of a trace of the system
+ends() {
+	_name=$1 _command=$2; shift 2
+	"$top/tools/board/board" run --timeout 100 --harts 2 --console "$tap_tmp/console" "$@" -- "
+		perf record -a -m,64K -e ntrace// -o /tmp/data -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
+		size=0
+		while [ \${size:-0} -lt 100000 ]; do sleep 1; size=\$(stat -c %s /tmp/data 2>/dev/null); done
+		echo traced \$size
+		sleep 0.5
+		$_command
+		sleep 20; echo still there" >"$tap_tmp/said" 2>"$tap_tmp/err"
+	grep -h -E '^traced|left enabled|still there' "$tap_tmp/said" "$tap_tmp/err" | sed 's/^/# /'
+	ok "$_name: it was traced until then" [ "$(sed -n 's/^traced //p' "$tap_tmp/said")" -ge 100000 ]
+}
+left() { grep -c 'ram[0-9]*: .*left enabled at the end' "$tap_tmp/err"; }
+
+for topology in direct funnel; do
+	ends "reboot, $topology" "reboot -f" --topology $topology
+	is "reboot, $topology: no sink is left enabled" "$(left)" 0
+	ends "power off, $topology" "poweroff -f" --topology $topology
+	is "power off, $topology: no sink is left enabled" "$(left)" 0
+done
+# no driver is asked here
+ends "emergency" "echo b >/proc/sysrq-trigger" --topology direct
+is "emergency: the board sees that both sinks are left enabled" "$(left)" 2
+done_testing
