@@ -8,7 +8,7 @@ make -s -C "$top" O="$O" tool >"$tap_tmp/make" 2>&1
 board=$top/tools/board/board
 
 plan 25
-printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=sram sram=1048576 irq=40\n' >"$tap_tmp/topology"
+printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=sram sram=8388608 irq=40\n' >"$tap_tmp/topology"
 ok "the guest runs the register script" sh -c "'$board' run --no-driver --append iomem=relaxed --topology '$tap_tmp/topology' --stats '$tap_tmp/stats' -- \
 	\"\$(cat '$top/tests/board/registers.sh')\" >'$tap_tmp/regs'"
 reg() { sed -n "s/^$1 //p" "$tap_tmp/regs"; }
@@ -25,7 +25,7 @@ mode=$(($(bits te_mode_1 0x70) >> 4))
 ok "trTeInstMode 1 becomes 3 or 6, not 0" [ "$mode" = 3 -o "$mode" = 6 ]
 is "trTeInstFeatures: what N-Trace does not have reads 0" "$(bits te_features 0xf833)" 0
 is "trRamStartLow is fixed at 0 in SRAM mode" "$(reg ram_start)" 0x00000000
-is "trRamLimitLow: the last word" "$(reg ram_limit)" 0x000FFFFC
+is "trRamLimitLow: the last word" "$(reg ram_limit)" 0x007FFFFC
 is "trRamEnable follows" "$(bits ram_enabled 2)" 2
 is "trTeEnable and trTeInstTracing follow" "$(bits te_tracing 6)" 6
 is "trTeEnable 0: flushed" "$(bits te_stopped 0xa)" 8
