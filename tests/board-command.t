@@ -7,7 +7,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 topologies=$(ls "$top/tools/board/topology")
-plan $((33 + $(echo "$topologies" | wc -w)))
+plan $((34 + $(echo "$topologies" | wc -w)))
 
 says() { # NAME STATUS TEXT COMMAND...
 	_name=$1 _status=$2 _text=$3
@@ -83,6 +83,8 @@ says "a limit that is no number" 125 "--limit is a number" "$board" run --limit 
 says "a speed that is none" 125 "--mips is a number of million instructions, not 0" "$board" run --mips 0 -- true
 says "a speed where time counts instructions" 125 "--mips is for the trace hardware, and not for --icount" \
 	"$board" run --mips 20 --icount -- true
+says "no power, and no driver to care for it" 125 "--deep-idle is for the driver" \
+	"$board" run --deep-idle --boot-trace "$tap_tmp/bt" -- true
 says "a port that is no number" 125 "--gdb is a number of a port" "$board" run --gdb here -- true
 says "a value that the hardware does not take" 125 "is on or off, not" "$board" run --model te.btm=maybe -- true
 says "a number that is none" 125 "is not a number up to 0xff" "$board" run --model te.src_bits=many -- true

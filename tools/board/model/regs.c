@@ -15,6 +15,7 @@ static const char *const report_text[NB_REPORT_MAX] = {
 	[NB_REPORT_UNSET]	= "enabled with a register that is not set: undefined after reset",
 	[NB_REPORT_RANGE]	= "enabled with a write pointer or buffer out of range",
 	[NB_REPORT_LEFT]	= "left enabled at the end: it may write to memory that is another's",
+	[NB_REPORT_POWER]	= "lost its power while it was enabled",
 };
 
 const char *nb_report_text(enum nb_report what)
@@ -112,6 +113,17 @@ static void deactivate(struct nb_dev *dev)
 	for (i = 4; i < 4096; i += 4)
 		nb_put(dev, i, 0);
 	nb_put(dev, TR_CONTROL, TR_EMPTY);
+}
+
+void nb_dev_power_off(struct nb_dev *dev)
+{
+	uint32_t control = nb_get(dev, TR_CONTROL);
+
+	if (control & TR_ENABLE)
+		nb_dev_report(dev, NB_REPORT_POWER, TR_CONTROL, control);
+	deactivate(dev);
+	dev->control = 0;
+	dev->active_left = 0;
 }
 
 static void activate(struct nb_dev *dev, uint32_t control)

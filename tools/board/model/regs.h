@@ -140,6 +140,7 @@ enum nb_report {
 	NB_REPORT_UNSET,	/* enabled, a register that is undefined after reset not written */
 	NB_REPORT_RANGE,	/* enabled a sink whose write pointer is outside its buffer */
 	NB_REPORT_LEFT,		/* left a sink enabled that writes to memory */
+	NB_REPORT_POWER,	/* let the power go while enabled */
 	NB_REPORT_MAX,
 };
 
@@ -233,6 +234,14 @@ uint32_t nb_dev_read(struct nb_dev *dev, unsigned int offset);
  * @dev: the component
  */
 void nb_dev_refresh(struct nb_dev *dev);
+
+/**
+ * nb_dev_power_off() - the component loses its power, and has it again
+ * @dev: the component
+ *
+ * All registers are as after power-up: Active is 0. What was not sent or written is lost.
+ */
+void nb_dev_power_off(struct nb_dev *dev);
 
 /* A Timestamp Unit, of an encoder or a funnel. */
 struct nb_ts {

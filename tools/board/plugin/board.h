@@ -6,6 +6,7 @@
  *	stream.c	what a hart retires, as blocks for its encoder and the truth
  *	mmio.c		registers, as memory that is not there
  *	csr.c		scontext and hcontext
+ *	power.c		harts that are switched off
  *	topology.c	components, what is connected to what, and memory writes
  *	options.c	options of the plugin
  *	main.c		installation, end of the run
@@ -84,7 +85,7 @@ struct mmio_access {
 };
 
 struct hart_stats {
-	uint64_t	retired, tbs, partial, exceptions, interrupts, pc_reads, edges, mmio;
+	uint64_t	retired, tbs, partial, exceptions, interrupts, pc_reads, edges, mmio, power_losses;
 };
 
 enum board_reg {
@@ -109,6 +110,7 @@ struct hart {
 	struct mmio_access access;
 	uint64_t	mret_vec, mret;	/* an mret near the trap handler at mret_vec */
 	uint64_t	scontext, hcontext;
+	atomic_bool	off;		/* waits in machine mode, see power.c */
 	struct hart_stats stats;
 	struct nb_te	*te;		/* NULL: a hart without encoder */
 	struct nb_truth_writer *truth;
@@ -166,6 +168,7 @@ struct board {
 	pthread_mutex_t	claim_lock;
 	bool		exiting;
 	bool		has_hcontext, has_scontext;
+	bool		deep_idle;	/* harts and trace components may lose their power */
 	uint32_t	check_minstret;	/* window in instructions, 0: off */
 	uint64_t	limit;		/* instructions after which the run ends, 0: none */
 	uint32_t	pace;		/* instructions of a hart in a millisecond, 0: what it can */
@@ -200,11 +203,16 @@ struct board_dev *topology_find(uint64_t addr);
 void topology_boot_trace(void);
 void topology_close(void);
 void topology_sync(void);
+void topology_power(void);
 void topology_raise(void);
 void topology_report(FILE *f);
 
 /* csr.c */
 bool csr_instrument(struct qemu_plugin_insn *insn, uint32_t opcode, uint64_t pc);
+void csr_reset(struct hart *h);
+
+/* power.c */
+void power_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 
 /* mmio.c */
 bool mmio_fault(struct hart *h, uint64_t epc);

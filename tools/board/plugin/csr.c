@@ -39,6 +39,15 @@ static bool csr_new_value(uint32_t opcode, uint64_t old, uint64_t *value)
 	}
 }
 
+/* @h is entered: the encoder and the truth know what scontext and hcontext are from here on */
+static void csr_tell(struct hart *h)
+{
+	if (h->te)
+		nb_te_context(h->te, h->scontext, h->hcontext);
+	if (h->truth)
+		nb_truth_context(h->truth, h->scontext, h->hcontext);
+}
+
 static void csr_exec(unsigned int vcpu, void *opaque)
 {
 	struct hart *h = &board.harts[vcpu];
@@ -54,10 +63,7 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 	hart_enter(h);
 	if (csr_new_value(insn->opcode, old, &value)) {
 		*csr = value & (hcontext ? HCONTEXT_MASK : SCONTEXT_MASK);
-		if (h->te)
-			nb_te_context(h->te, h->scontext, h->hcontext);
-		if (h->truth)
-			nb_truth_context(h->truth, h->scontext, h->hcontext);
+		csr_tell(h);
 	}
 	/* it retires here, whether or not QEMU's mark of the last instruction was set before or after */
 	h->score->reached = 1;
@@ -65,6 +71,13 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 	if (rd)
 		board_reg_write(rd, old);
 	qemu_plugin_set_pc(insn->pc + 4);
+}
+
+/* The hart loses what no firmware brings back; entered */
+void csr_reset(struct hart *h)
+{
+	h->scontext = 0;
+	csr_tell(h);
 }
 
 /**

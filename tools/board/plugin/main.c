@@ -193,12 +193,12 @@ static void report(FILE *f)
 		const struct hart_stats *s = &board.harts[i].stats;
 
 		fprintf(f, "hart%u retired=%llu exceptions=%llu interrupts=%llu partial=%llu pc_reads=%llu "
-			"edges=%llu register_accesses=%llu minstret_checks=%llu minstret_diffs=%llu\n", i,
+			"edges=%llu register_accesses=%llu minstret_checks=%llu minstret_diffs=%llu power_losses=%llu\n", i,
 			(unsigned long long)s->retired, (unsigned long long)s->exceptions,
 			(unsigned long long)s->interrupts, (unsigned long long)s->partial,
 			(unsigned long long)s->pc_reads, (unsigned long long)s->edges,
 			(unsigned long long)s->mmio, (unsigned long long)board.harts[i].minstret_checks,
-			(unsigned long long)board.harts[i].minstret_diffs);
+			(unsigned long long)board.harts[i].minstret_diffs, (unsigned long long)s->power_losses);
 	}
 	topology_report(f);
 	for (unsigned int i = 0; i < NB_REPORT_MAX; i++)

@@ -34,6 +34,7 @@ static const struct option options[] = {
 	{ "pace", OPT_U32, &board.pace, "instructions that a hart retires in a millisecond at most, while they are looked at" },
 	{ "scontext", OPT_BOOL, &board.has_scontext, "the harts have scontext" },
 	{ "hcontext", OPT_BOOL, &board.has_hcontext, "the harts have hcontext" },
+	{ "deep-idle", OPT_BOOL, &board.deep_idle, "a hart that waits in machine mode, and its encoder, lose their state" },
 	{ "active-delay", OPT_U32, &board.active_delay, "loads until Active follows" },
 	{ "empty-delay", OPT_U32, &board.empty_delay, "loads until Empty follows" },
 	{ "undef", OPT_U32, &board.undef, "seed of what reset leaves undefined" },

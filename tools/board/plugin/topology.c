@@ -410,6 +410,25 @@ static void boot_trace_close(struct board_dev *dev)
 		board_warn("%s: the trace is not complete: %s", dev->name, strerror(errno));
 }
 
+/* Harts that are on send to @dev, or may */
+static bool is_used(const struct board_dev *dev)
+{
+	if (dev->kind == DEV_ENCODER)
+		return !board.harts[dev->hart].off;
+	for (const struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		if (!strcmp(d->to, dev->name) && is_used(d))
+			return true;
+	return false;
+}
+
+/* A hart has been switched off: so are the components that serve no other */
+void topology_power(void)
+{
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		if (!is_used(d))
+			nb_dev_power_off(d->dev);
+}
+
 /* The run ends. */
 void topology_close(void)
 {

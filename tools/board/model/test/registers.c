@@ -504,6 +504,33 @@ static void test_smem(void **state)
 	assert_int_equal(b.memory[0x100 + 80], 0);
 }
 
+static void test_power(void **state)
+{
+	struct nb_dev *dev = &b.ram.dev;
+
+	(void)state;
+	full_bench();
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	feed(10, 7);
+	nb_dev_power_off(dev);
+	assert_int_equal(b.reported.n[NB_REPORT_POWER], 1);
+	/* what had not left its buffer is lost, and nothing comes after it */
+	assert_int_equal(b.memory[0x100 + 63], 9 << 2);
+	assert_int_equal(b.memory[0x100 + 64], 0);
+	assert_int_equal(rd(dev, TR_CONTROL), TR_EMPTY);
+	feed(10, 7);
+	assert_int_equal(b.memory[0x100 + 64], 0);
+	/* as after power-up: disabled there is nothing to be said of it */
+	wr(dev, TR_CONTROL, TR_ACTIVE);
+	nb_dev_power_off(dev);
+	nb_dev_power_off(dev);
+	assert_int_equal(b.reported.n[NB_REPORT_POWER], 1);
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF);
+	feed(10, 7);
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 64);
+}
+
 static void test_wrap(void **state)
 {
 	struct nb_dev *dev = &b.ram.dev;
@@ -1129,6 +1156,7 @@ int main(void)
 		cmocka_unit_test(test_undefined_after_reset),
 		cmocka_unit_test(test_mode_legal),
 		cmocka_unit_test(test_smem),
+		cmocka_unit_test(test_power),
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_stop_on_wrap),
 		cmocka_unit_test(test_sram),
