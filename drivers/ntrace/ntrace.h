@@ -459,6 +459,9 @@ bool ntrace_sink_interrupt(struct ntrace_sink *sink);
 
 /* topology.c */
 extern struct mutex ntrace_mutex;
+void ntrace_sync_cpus(void);
+void ntrace_keep_awake(void);
+void ntrace_let_sleep(void);
 struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu);
 const struct cpumask *ntrace_cpus(void);
 struct ntrace_sink *ntrace_sink_at(unsigned int index);

@@ -235,6 +235,17 @@ static void ntrace_path_revive(struct ntrace_comp *comp)
 	}
 }
 
+static int ntrace_path_recover_comp(struct ntrace_comp *comp)
+{
+	int ret = ntrace_comp_reset(comp);
+
+	if (ret)
+		return ret;
+	ntrace_path_revive(comp);
+	dev_info(comp->dev, "%s answers again\n", ntrace_type_name(comp->type));
+	return 0;
+}
+
 /**
  * ntrace_path_recover - try again components that stopped answering
  * @enc: the source of the path
@@ -245,27 +256,32 @@ static void ntrace_path_revive(struct ntrace_comp *comp)
 int ntrace_path_recover(struct ntrace_encoder *enc)
 {
 	unsigned int i = enc->path_len;
+	int ret = 0;
 
-	while (i--) {
+	while (!ret && i--) {
 		struct ntrace_comp *comp = enc->path[i];
 
 		if (likely(!comp->stuck))
 			continue;
-		if (READ_ONCE(comp->users) || READ_ONCE(enc->sink->owner) ||
-		    ntrace_comp_reset(comp))
+		if (READ_ONCE(comp->users) || READ_ONCE(enc->sink->owner))
 			return -EIO;
-		ntrace_path_revive(comp);
-		dev_info(comp->dev, "%s answers again\n", ntrace_type_name(comp->type));
+		ntrace_keep_awake();
+		ret = ntrace_path_recover_comp(comp);
+		ntrace_let_sleep();
 	}
-	return 0;
+	return ret ? -EIO : 0;
 }
 
-/* After an idle state that may have cost the components their state. Interrupts are off. */
+/*
+ * After an idle state that may have cost the components their state. Others may come back at the
+ * same time, and have some of the components in common. Interrupts are off.
+ */
 void ntrace_path_restore(struct ntrace_encoder *enc)
 {
 	unsigned int i = enc->path_len;
 
 	enc->programmed = false;
+	ntrace_sink_lock(enc->sink);
 	while (i--) {
 		struct ntrace_comp *comp = enc->path[i];
 
@@ -274,4 +290,5 @@ void ntrace_path_restore(struct ntrace_encoder *enc)
 		if (!ntrace_comp_activate(comp))
 			ntrace_path_revive(comp);
 	}
+	ntrace_sink_unlock(enc->sink);
 }

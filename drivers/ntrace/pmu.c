@@ -739,10 +739,6 @@ int ntrace_pmu_register(void)
 	return 0;
 }
 
-static void ntrace_do_nothing(void *unused)
-{
-}
-
 void ntrace_pmu_unregister(void)
 {
 	unsigned int cpu;
@@ -758,5 +754,5 @@ void ntrace_pmu_unregister(void)
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu(ntrace_session, cpu).timer);
 	/* No sink has an owner any more; what its interrupt asked for is over after this */
-	on_each_cpu(ntrace_do_nothing, NULL, 1);
+	ntrace_sync_cpus();
 }

@@ -9,6 +9,17 @@
 
 #include "ntrace.h"
 
+/* Not only where the reader runs */
+static u64 ntrace_awake_counter(const struct ntrace_comp *comp)
+{
+	u64 counter;
+
+	ntrace_keep_awake();
+	counter = ntrace_ts_counter(comp);
+	ntrace_let_sleep();
+	return counter;
+}
+
 static struct ntrace_encoder *ntrace_dev_encoder(struct device *dev)
 {
 	return to_ntrace_encoder((struct ntrace_comp *)dev_get_drvdata(dev));
@@ -27,6 +38,8 @@ static int ntrace_set_default(struct ntrace_encoder *enc, u64 config)
 
 	if (config & ~NTRACE_CONFIG_VALID)
 		return -EINVAL;
+	/* One whose CPU sleeps is in use as well */
+	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	ret = ntrace_encoder_check(enc, config, &all);
 	if (!ret && READ_ONCE(enc->on))
@@ -34,6 +47,7 @@ static int ntrace_set_default(struct ntrace_encoder *enc, u64 config)
 	if (!ret)
 		enc->default_config = ntrace_encoder_resolve(enc, config);
 	mutex_unlock(&ntrace_mutex);
+	ntrace_let_sleep();
 	return ret;
 }
 
@@ -154,7 +168,7 @@ NTRACE_ATTR_DEFAULT(ts_enable, enable, NTRACE_CONFIG_TIMESTAMP);
 NTRACE_ATTR_DEFAULT(ts_mode, mode, NTRACE_CONFIG_TS_MODE);
 NTRACE_ATTR_DEFAULT(ts_prescale, prescale, NTRACE_CONFIG_TS_PRESCALE);
 NTRACE_ATTR(ts_width, width, "%u", enc->caps.ts_width);
-NTRACE_ATTR(ts_counter, counter, "%llu", ntrace_ts_counter(&enc->comp));
+NTRACE_ATTR(ts_counter, counter, "%llu", ntrace_awake_counter(&enc->comp));
 NTRACE_ATTR(ts_frequency, frequency, "%u", enc->ts_freq);
 
 static ssize_t ts_modes_available_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -261,7 +275,7 @@ static ssize_t funnel_##_name##_show(struct device *dev, struct device_attribute
 NTRACE_ATTR_FUNNEL(mode, "%u", funnel->ts_mode)
 NTRACE_ATTR_FUNNEL(prescale, "%u", funnel->ts_prescale)
 NTRACE_ATTR_FUNNEL(width, "%u", funnel->ts.width)
-NTRACE_ATTR_FUNNEL(counter, "%llu", ntrace_ts_counter(&funnel->comp))
+NTRACE_ATTR_FUNNEL(counter, "%llu", ntrace_awake_counter(&funnel->comp))
 
 static ssize_t funnel_modes_available_show(struct device *dev, struct device_attribute *attr,
 					   char *buf)
@@ -280,12 +294,14 @@ static ssize_t ntrace_funnel_store(struct ntrace_funnel *funnel, const char *buf
 		return ret;
 	if (val > (is_mode ? FIELD_MAX(TR_TS_MODE) : FIELD_MAX(TR_TS_PRESCALE)))
 		return -EINVAL;
+	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	ret = ntrace_funnel_set_ts(funnel, is_mode ? val : funnel->ts_mode,
 				   is_mode ? funnel->ts_prescale : val);
 	if (!ret)
 		ntrace_measure_behind(&funnel->comp);
 	mutex_unlock(&ntrace_mutex);
+	ntrace_let_sleep();
 	return ret ?: count;
 }
 

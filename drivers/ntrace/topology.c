@@ -15,6 +15,7 @@
 #include <linux/of.h>
 #include <linux/of_graph.h>
 #include <linux/platform_device.h>
+#include <linux/pm_qos.h>
 #include <linux/pm_runtime.h>
 #include <linux/sizes.h>
 #include <linux/smp.h>
@@ -23,6 +24,11 @@
 
 /* Protects the lists below; an encoder that is in use is not taken from them */
 DEFINE_MUTEX(ntrace_mutex);
+
+/* Counts who wants all CPUs to keep their state */
+static DEFINE_MUTEX(ntrace_awake_mutex);
+static unsigned int ntrace_awake_users;
+static struct pm_qos_request ntrace_awake_request;
 
 static LIST_HEAD(ntrace_comps);
 static struct ntrace_encoder *ntrace_encoders[NR_CPUS];
@@ -48,6 +54,42 @@ struct ntrace_sink *ntrace_sink_at(unsigned int index)
 unsigned int ntrace_nr_sinks(void)
 {
 	return ntrace_sink_count;
+}
+
+static void ntrace_do_nothing(void *unused)
+{
+}
+
+/* Each CPU that is online has done what it was interrupted for. May sleep. */
+void ntrace_sync_cpus(void)
+{
+	on_each_cpu(ntrace_do_nothing, NULL, 1);
+}
+
+/**
+ * ntrace_keep_awake - no CPU that is online loses its state, from now on
+ *
+ * An idle state may cost an encoder its state too, and what is behind it: while a CPU looks at
+ * components of another, that one is to stay out of it. One that was in such a state has
+ * come back when this returns, and its components are restored. May sleep.
+ */
+void ntrace_keep_awake(void)
+{
+	mutex_lock(&ntrace_awake_mutex);
+	if (!ntrace_awake_users++) {
+		cpu_latency_qos_add_request(&ntrace_awake_request, 0);
+		ntrace_sync_cpus();
+	}
+	mutex_unlock(&ntrace_awake_mutex);
+}
+
+/* Undo ntrace_keep_awake() */
+void ntrace_let_sleep(void)
+{
+	mutex_lock(&ntrace_awake_mutex);
+	if (!--ntrace_awake_users)
+		cpu_latency_qos_remove_request(&ntrace_awake_request);
+	mutex_unlock(&ntrace_awake_mutex);
 }
 
 static struct ntrace_comp *ntrace_find_comp(const struct device_node *node)
@@ -404,6 +446,7 @@ static int ntrace_probe(struct platform_device *pdev)
 		return ret;
 	platform_set_drvdata(pdev, any);
 
+	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	ret = ntrace_setup_comp(any);
 	if (ret) {
@@ -418,6 +461,7 @@ static int ntrace_probe(struct platform_device *pdev)
 		ntrace_connect();
 	}
 	mutex_unlock(&ntrace_mutex);
+	ntrace_let_sleep();
 	return ret;
 }
 
@@ -475,6 +519,7 @@ static void ntrace_remove(struct platform_device *pdev)
 
 	if (!any)
 		return;
+	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	device_remove_groups(&pdev->dev, ntrace_comp_groups(&any->comp));
 	ntrace_disconnect_all(&any->comp);
@@ -483,6 +528,7 @@ static void ntrace_remove(struct platform_device *pdev)
 		ntrace_close_sink(&any->sink);
 	ntrace_comp_quiesce(&any->comp);
 	mutex_unlock(&ntrace_mutex);
+	ntrace_let_sleep();
 	pm_runtime_put_sync(&pdev->dev);
 }
 
@@ -515,9 +561,11 @@ static int __init ntrace_init(void)
 {
 	int ret;
 
+	/* What idle states cost is restored when the PMU is there */
+	ntrace_keep_awake();
 	ret = platform_driver_register(&ntrace_driver);
 	if (ret)
-		return ret;
+		goto out;
 
 	mutex_lock(&ntrace_mutex);
 	ntrace_report_unconnected();
@@ -527,14 +575,18 @@ static int __init ntrace_init(void)
 	mutex_unlock(&ntrace_mutex);
 	if (ret)
 		platform_driver_unregister(&ntrace_driver);
+out:
+	ntrace_let_sleep();
 	return ret;
 }
 module_init(ntrace_init);
 
 static void __exit ntrace_exit(void)
 {
+	ntrace_keep_awake();
 	ntrace_pmu_unregister();
 	platform_driver_unregister(&ntrace_driver);
+	ntrace_let_sleep();
 	ntrace_context_exit();
 }
 module_exit(ntrace_exit);
