@@ -76,7 +76,7 @@ endif
 everything: setup
 	@$(MAKE) tool guest-tools plugin modules perf
 	@$(MAKE) -C tests/driver O=$(O) kunit >/dev/null
-	@for k in $(KVERS); do $(MAKE) -s -C tests/driver O=$(O) KVER=$$k work || exit; done
+	@for k in $(KVERS); do $(MAKE) -s -C tests/driver O=$(O) KVER=$$k guest >/dev/null || exit; done
 	@$(MAKE) -s -C selftests/ntrace O=$(O)
 
 # Only what one kernel needs, so that the first time is short.

@@ -195,6 +195,81 @@ TEST_F_TIMEOUT(life, interrupt_of_a_full_sink, 60)
 		EXPECT_GT(sink_interrupts() - before, st.nr_partial);
 }
 
+/* How often @cpu was in idle states beyond WFI, -1 if there is none */
+static long deep_sleeps(int cpu)
+{
+	unsigned long n, state = 1;
+	char path[96];
+	long sum = -1;
+	FILE *f;
+
+	for (;; state++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpuidle/state%lu/usage",
+			 cpu, state);
+		f = fopen(path, "r");
+		if (!f)
+			return sum;
+		if (fscanf(f, "%lu", &n) == 1)
+			sum = (sum < 0 ? 0 : sum) + n;
+		fclose(f);
+	}
+}
+
+/*
+ * The event goes on behind an idle state that costs hart and encoder their state: each stretch
+ * is whole, and scontext says who runs, who has slept meanwhile.
+ */
+TEST_F_TIMEOUT(life, deep_idle, 120)
+{
+	static uint8_t buf[1 << 22];
+	int cpu = pmu_first_cpu(), ret;
+	static struct stretches st;
+	unsigned int i, ended = 0, own = 0;
+	struct message msg;
+	long before = deep_sleeps(cpu), slept;
+	cpu_set_t set;
+	size_t pos;
+
+	if (before < 0)
+		SKIP(return, "no idle state beyond WFI");
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, cpu, sizeof(buf), false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < 100; i++) {
+		usleep(2000);
+		busy(50);
+	}
+	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	slept = deep_sleeps(cpu) - before;
+	record_stretches(&self->rec, &st);
+	for (i = 0; i < st.nr; i++) {
+		size_t size = st.at[i].size;
+
+		ASSERT_LE(size, sizeof(buf));
+		record_copy(&self->rec, st.at[i].offset, buf, size);
+		for (pos = 0; pos < size && buf[pos] == 0xff; pos++)
+			;
+		while ((ret = next_message(buf, size, &pos, self->rec.src_bits, &msg)) > 0)
+			own += msg.tcode == MSG_OWNERSHIP && msg.format == 2 &&
+			       msg.context == gettid();
+		EXPECT_EQ(ret, 0) TH_LOG("stretch %u, byte %zu", i, pos);
+		ended += msg.tcode == MSG_CORRELATION;
+	}
+	TH_LOG("slept %ld times, %u stretches, %u Ownership messages of the test", slept, st.nr, own);
+	if (!slept)
+		SKIP(return, "the governor chose no idle state beyond WFI");
+	/* there may be a few before and behind the trace */
+	EXPECT_GE(st.nr + 10, slept);
+	EXPECT_EQ(ended, st.nr);
+	EXPECT_EQ(st.nr_gaps, 0);
+	EXPECT_EQ(st.nr_truncated, 0);
+	EXPECT_EQ(st.nr_partial, 0);
+	if (self->attr.config & NTRACE_CONFIG_CONTEXT)
+		EXPECT_GE(own, 100);
+}
+
 /*
  * All that happens in a system suspend but for the sleep: other CPUs go, and the
  * last one says that it loses its state. The event goes on behind it.

@@ -6,7 +6,8 @@
  * NTRACE_LOAD_SECONDS: how long, 3 if not given; NTRACE_LOAD_OUT: folder for the
  * trace of each CPU, of one simple kind, to be compared with what ran, and
  * NTRACE_LOAD_ROOM: the MiB that it may have, 256 if not given;
- * NTRACE_LOAD_SLOW: the clock of the CPUs takes so many seconds for one
+ * NTRACE_LOAD_SLOW: the clock of the CPUs takes so many seconds for one;
+ * NTRACE_LOAD_PAUSE: CPUs are idle for so many microseconds now and then
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -131,6 +132,7 @@ static void compute(uint32_t *values, size_t n)
 static void *work(void *arg)
 {
 	static _Thread_local uint32_t values[2000];
+	unsigned int pause = given("NTRACE_LOAD_PAUSE", 0);
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
@@ -139,7 +141,10 @@ static void *work(void *arg)
 	while (!stop) {
 		compute(values, ARRAY_SIZE(values));
 		getppid();
-		sched_yield();
+		if (pause)
+			usleep(pause);
+		else
+			sched_yield();
 	}
 	return NULL;
 }

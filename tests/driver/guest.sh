@@ -5,9 +5,9 @@
 # What a kernel says when something is wrong with it
 complaints='WARNING:|BUG:|Oops|Call Trace|Unable to handle|KASAN|INFO: |possible circular|DMA-API:|ODEBUG|kmemleak:|rcu:.*stall|soft lockup'
 
-# need_perf_and_work KERNEL: the guest is to have perf, and driver/work.c; $tap_tmp/guest is for its /out
+# need_perf_and_work KERNEL: the guest is to have perf, driver/work.c and driver/modules; $tap_tmp/guest is for its /out
 need_perf_and_work() {
-	make -s -C "$top/tests/driver" O="$O" KVER="$1" work >&2 || exit 1
+	make -s -C "$top/tests/driver" O="$O" KVER="$1" guest >&2 || exit 1
 	[ -x "$O/perf/$1/riscv64/perf" ] || skip_all "perf is not built; make perf"
 	mkdir -p "$tap_tmp/guest"
 }
@@ -57,4 +57,54 @@ selftests() {
 		"0 $(echo "$_programs" | tr ';' '\n' | wc -l)"
 	[ "$_status" = 0 ] || sed 's/^/# /' "$tap_tmp/err" | head -n 20
 	quiet "$_what"
+}
+
+# truth NAME TEST SECONDS ROOM BOARD-OPTIONS...: TEST of load_test, whose trace is compared with
+# what ran; ROOM for the trace of each hart, in MiB; guest_env: more variables for it
+truth() {
+	_name=$1 _test=$2 _seconds=$3 _room=$4; shift 4
+	_dir=$tap_tmp/$_test
+	mkdir -p "$_dir"
+	"$top/tools/board/board" run --timeout 3000 --console "$tap_tmp/console" \
+		--truth "$_dir/truth" --out "$_dir/out" "$@" -- "
+		grep -E '^processor|^hart[^ ]*[[:space:]]*:' /proc/cpuinfo >/out/cpuinfo
+		NTRACE_LOAD_OUT=/out NTRACE_LOAD_SECONDS=$_seconds NTRACE_LOAD_ROOM=$_room $guest_env \
+			/usr/lib/selftests/ntrace/load_test -t $_test 2>&1" >"$tap_tmp/said" 2>"$tap_tmp/err"
+	grep '^#' "$tap_tmp/said"
+	case $(grep -E '^(not )?ok 1' "$tap_tmp/said") in
+	"ok "*SKIP*) skip "$_name: 0 bytes lost" "$(sed -n 's/^ok 1.*SKIP //p' "$tap_tmp/said")" ;;
+	"ok "*) pass "$_name" ;;
+	*) fail "$_name"; tail -n 20 "$tap_tmp/said" | sed 's/^/# /' ;;
+	esac
+	# the truth is by hart, the trace by CPU
+	: >"$tap_tmp/verified"
+	awk '$1 == "processor" { cpu = $3 } $1 == "hart" { print cpu, $3 }' "$_dir/out/cpuinfo" |
+	while read -r _cpu _hart; do
+		"$O/bin/ntrace" verify --truth "$_dir/truth/hart$_hart.truth" --trace "$_dir/out/cpu$_cpu.ntrace" \
+			>>"$tap_tmp/verified" 2>&1
+		echo "status $?" >>"$tap_tmp/verified"
+	done
+	sed 's/^/# /' "$tap_tmp/verified"
+	# a stretch that is said to be partial is one loss of the decode, in a gap or at the end; if
+	# its window was full with the last message, a sink cannot tell that nothing is missing
+	_partial=$(sed -n 's/^# figure.* \([0-9]*\) partial (\([0-9]*\) of.*/\1 \2/p' "$tap_tmp/said" |
+		awk '{ print $1 - $2 }')
+	_lost=$(awk '/^hart .* instructions compared/ { n += $6 + ($10 > 0) } END { print n + 0 }' "$tap_tmp/verified")
+	figure "$_name: $(awk '/^[0-9]+ instructions compared/ { n += $1; d += $4 } END {
+		printf "%.0f M instructions compared, %d differences", n / 1e6, d }' "$tap_tmp/verified"), $_partial losses flagged, $_lost found"
+	is "$_name: what was decoded is what ran" \
+		"$(grep -cE '^[1-9][0-9]* instructions compared, 0 differences' "$tap_tmp/verified")" \
+		"$(grep -c '^status' "$tap_tmp/verified")"
+	is "$_name: what is flagged lost is what is missing" "$_lost" "$_partial"
+	rm -rf "$_dir"
+}
+
+# powered NAME: the last run was of a board with --deep-idle and --stats "$tap_tmp/stats". Nobody has
+# looked at a component that was without power, or left it enabled for that
+powered() {
+	is "$1: no component is looked at, or in use, without power" \
+		"$(grep -c 'not active\|lost its power' "$tap_tmp/err")" 0
+	grep 'not active\|lost its power' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
+	_least=$(awk -F'power_losses=' '/power_losses/ { print $2 }' "$tap_tmp/stats" | sort -n | head -n 1)
+	ok "$1: each hart lost its power, $_least times or more" [ "$_least" -ge 100 ]
 }

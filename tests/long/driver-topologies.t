@@ -17,6 +17,11 @@ for kernel in 6.12 7.2; do
 	selftests "$kernel, interrupt that is lost" life_test --kernel $kernel --harts 2 \
 		--topology interrupt --model fault.irq_lost=on
 	guest_env=
+	for topology in direct funnel funnel2 sram; do
+		selftests "$kernel, $topology, idle harts lose their state" "$tests" --kernel $kernel --harts 2 \
+			--topology $topology --deep-idle --stats "$tap_tmp/stats"
+		powered "$kernel, $topology, idle harts lose their state"
+	done
 done
 plan $tap_n
 done_testing

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stands for a hypervisor: hcontext of all CPUs is @value when it is loaded.
+ * Parameter "now" is what they have, CPU by CPU.
+ */
+#include <linux/cpumask.h>
+#include <linux/module.h>
+#include <linux/smp.h>
+
+/* Not in <asm/csr.h> of the supported kernels; as a number in the code */
+#define HCONTEXT	"0x6a8"
+
+static unsigned long value = 1;
+module_param(value, ulong, 0444);
+
+static void hcontext_set(void *unused)
+{
+	asm volatile("csrw " HCONTEXT ", %0" : : "r" (value));
+}
+
+static void hcontext_get(void *arg)
+{
+	asm volatile("csrr %0, " HCONTEXT : "=r" (*(unsigned long *)arg));
+}
+
+static int now_get(char *buf, const struct kernel_param *param)
+{
+	unsigned int cpu;
+	int len = 0;
+
+	for_each_online_cpu(cpu) {
+		unsigned long has = ~0UL;
+
+		smp_call_function_single(cpu, hcontext_get, &has, 1);
+		len += sysfs_emit_at(buf, len, len ? " %lu" : "%lu", has);
+	}
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+static const struct kernel_param_ops now_ops = { .get = now_get };
+module_param_cb(now, &now_ops, NULL, 0444);
+
+static int __init hcontext_init(void)
+{
+	on_each_cpu(hcontext_set, NULL, 1);
+	return 0;
+}
+module_init(hcontext_init);
+
+static void __exit hcontext_exit(void)
+{
+}
+module_exit(hcontext_exit);
+
+MODULE_DESCRIPTION("hcontext as a hypervisor has left it");
+MODULE_LICENSE("GPL");
