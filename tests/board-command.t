@@ -32,7 +32,7 @@ ok "... and lets it go on" wait $pid
 
 # 30 million instructions at 5 million in a second; without, it is a second or two
 start=$(date +%s%N)
-ok "a hart of a given speed" "$board" run --no-driver --truth "$tap_tmp/truth" --mips 5 --limit 30000000 -- true
+ok "a hart of a given speed" "$board" run --boot-trace "$tap_tmp/paced" --mips 5 --limit 30000000 -- true
 took=$((($(date +%s%N) - start) / 1000000))
 figure "30 M instructions with --mips 5 take $took ms"
 ok "a hart is as slow as it is told" [ "$took" -ge 6000 ]

@@ -5,7 +5,7 @@
 # is away for 5 seconds.
 #
 # NTRACE_LOAD_SECONDS: 60 if not given. The clock of 4 harts is slower than the host's
-# (NTRACE_LOAD_SLOW, 4), and a hart does what one of NTRACE_LOAD_MIPS (50) would, as they share
+# (NTRACE_LOAD_SLOW, 12), and a hart does what one of NTRACE_LOAD_MIPS (50) would, as they share
 # its processors: what a reader and a driver can do in a second is to be in proportion to what
 # 4 harts write in it, and a timer is not to be late because the others are at work. The trace is
 # kept in the guest's memory. A host may still be so slow that a reader is late: that is a skip,
@@ -16,7 +16,7 @@
 make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" tool >&2 || exit 1
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 seconds=${NTRACE_LOAD_SECONDS:-60}
-slow=${NTRACE_LOAD_SLOW:-4}
+slow=${NTRACE_LOAD_SLOW:-12}
 mips=${NTRACE_LOAD_MIPS:-50}
 
 # at 2 bits an instruction and a bit more
@@ -25,6 +25,9 @@ mem=$((4 * room / 1024 + 2))G
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader that keeps up, 7.2, 4 harts" reader_that_keeps_up_loses_nothing "$seconds" $room \
 	--kernel 7.2 --harts 4 --slow "$slow" --mips "$mips" --mem $mem
+# more than it can take anyway
+slow=4
+guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader away for 5 s, 7.2, 4 harts" reader_that_was_away_gets_the_rest "$seconds" $room \
 	--kernel 7.2 --harts 4 --slow "$slow" --mips "$mips" --mem $mem
 # one hart alone writes more, and there no timer is late

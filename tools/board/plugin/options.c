@@ -31,7 +31,7 @@ static const struct option options[] = {
 	{ "check-minstret", OPT_U32, &board.check_minstret, "compare with QEMU's count of instructions, each N of them (with -icount)" },
 	{ "icount", OPT_BOOL, &board.icount, "QEMU counts instructions: interrupts wait for the next trap" },
 	{ "limit", OPT_U64, &board.limit, "end the run at the first trap after N instructions of a hart" },
-	{ "pace", OPT_U32, &board.pace, "instructions that a hart retires in a millisecond at most, while they are looked at" },
+	{ "pace", OPT_U32, &board.pace, "instructions that a hart retires in a millisecond at most, while it is traced" },
 	{ "scontext", OPT_BOOL, &board.has_scontext, "the harts have scontext" },
 	{ "hcontext", OPT_BOOL, &board.has_hcontext, "the harts have hcontext" },
 	{ "deep-idle", OPT_BOOL, &board.deep_idle, "a hart that waits in machine mode, and its encoder, lose their state" },
