@@ -3,7 +3,8 @@
 # The driver in a kernel that looks for faults: KASAN, lockdep, DMA API debugging,
 # sleeping in atomic context, kmemleak. Its register logic as KUnit tests, and the
 # kselftests, some operations in random order, and random attributes, on sinks of one
-# encoder and on one that is shared and interrupts. Nothing may be reported.
+# encoder and on one that is shared and interrupts, where CPUs that idle lose their state.
+# Nothing may be reported.
 . "$(dirname "$0")/lib/tap.sh"
 . "$(dirname "$0")/driver/guest.sh"
 
@@ -29,6 +30,7 @@ is "KUnit: the suite passes" "$(grep -c '^\[[^]]*\] ok 1 ntrace-registers' "$tap
 [ "$tap_failed" = 0 ] || grep KTAP -A 60 "$tap_tmp/out" | sed 's/^/# /'
 guest_first=:
 selftests "debug kernel, interrupt" "pmu_test;attr_test;filter_test;life_test;storm_test" \
-	--kernel debug --harts 2 --mem 512M --topology interrupt
+	--kernel debug --harts 2 --mem 512M --topology interrupt --deep-idle --stats "$tap_tmp/stats"
+powered "debug kernel, interrupt"
 plan $tap_n
 done_testing
