@@ -791,6 +791,8 @@ static void finish(struct nt_flow *flow, struct nt_source *src)
 	}
 	walk->active = false;
 	err = finish_act(flow, src);
+	if (!err && flow->repeat)
+		flow->repeat -= nt_fast_repeat(flow, src, flow->act, flow->repeat);
 	if (!err && flow->repeat) {
 		flow->repeat--;
 		err = begin_walk(flow, src);

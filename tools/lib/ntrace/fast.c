@@ -869,6 +869,45 @@ static void run_plain(struct run *run, struct hot hot, bool single)
 		run_all(run, hot, (struct way){ .pext = true });
 }
 
+static struct nt_memo *get_memo(struct nt_flow *flow)
+{
+	if (!flow->memo)
+		flow->memo = calloc(1, sizeof(*flow->memo));
+	return flow->memo;
+}
+
+uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struct nt_message *msg,
+			uint64_t n)
+{
+	const struct nt_range *last = flow->ranges + MAX_RANGES - PATH_RANGES;
+	struct run run = { .flow = flow, .src = src, .memo = get_memo(flow) };
+	struct hot hot = { .out = flow->ranges + flow->nr_ranges, .block = src->block };
+	uint64_t done = 0;
+
+	if (msg->tcode != NT_DIRECT_BRANCH || msg->icnt > PATH_ICNT || src->mode != NT_MODE_BTM ||
+	    !run.memo)
+		return 0;
+	if (!hot.block)
+		hot.block = nt_code_find(&flow->code, src->space, src->pc);
+	if (!hot.block)
+		return 0;
+	while (done < n && hot.out <= last) {
+		uint32_t what = PATH_BTM | PATH_DIRECT | (uint32_t)msg->icnt;
+		const struct nt_path *path = find_path(&run, hot.block, what);
+
+		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
+			break;
+		/* of so few calls it can remember */
+		run.memo->nr_undo = 0;
+		use_path(&run, &hot, path);
+		done++;
+	}
+	src->block = hot.block;
+	src->pc = flow->code.blocks[hot.block].range.start;
+	flow->nr_ranges = hot.out - flow->ranges;
+	return done;
+}
+
 bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 {
 	struct nt_reader *reader = &flow->reader;
@@ -884,9 +923,7 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 	if (reader->end - reader->data < 2 * WINDOW || reader->nr_carry || reader->skip ||
 	    src->state != NT_STATE_LIVE || flow->nr_ranges >= FAST_RANGES)
 		return false;
-	if (!flow->memo)
-		flow->memo = calloc(1, sizeof(*flow->memo));
-	run.memo = flow->memo;
+	run.memo = get_memo(flow);
 	if (!run.memo)
 		return false;
 	if (run.memo->messages >= run.memo->until)

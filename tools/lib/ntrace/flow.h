@@ -158,6 +158,13 @@ static inline uint64_t nt_range_end(const struct nt_range *range)
  */
 bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single);
 
+/*
+ * DirectBranch @msg again, up to @n times (B-CNT). Returns how many times it was; the next is not
+ * plain, or there is no room.
+ */
+uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struct nt_message *msg,
+			uint64_t n);
+
 /* The last branch message, of which only the bytes were kept: @src->last */
 void nt_fast_last(const struct nt_flow *flow, struct nt_source *src);
 
