@@ -6,7 +6,7 @@
 . "$(dirname "$0")/driver/guest.sh"
 
 need_perf_and_work 6.12
-plan 10
+plan 16
 
 # ends NAME COMMAND BOARD-OPTIONS...: in the middle of a trace of the system
 ends() {
@@ -29,6 +29,9 @@ for topology in direct funnel; do
 	is "reboot, $topology: no sink is left enabled" "$(left)" 0
 	ends "power off, $topology" "poweroff -f" --topology $topology
 	is "power off, $topology: no sink is left enabled" "$(left)" 0
+	ends "kexec, $topology" /usr/lib/ntrace/kexec --topology $topology
+	ok "kexec, $topology: the next kernel runs" grep -q 'the next kernel runs' "$tap_tmp/console"
+	is "kexec, $topology: no sink is left enabled" "$(left)" 0
 done
 # no driver is asked here
 ends "emergency" "echo b >/proc/sysrq-trigger" --topology direct
