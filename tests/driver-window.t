@@ -15,7 +15,7 @@ try() { n=$1; shift; perf record -o /tmp/user/$n.data -m,256K "$@" -- sh -c "ech
 try filter -e ntrace//u --filter "filter inside @ /tmp/user/work"
 try between -e ntrace//u --filter "start inside @ /tmp/user/work, stop outside @ /tmp/user/work"
 try from -e ntrace//u --filter "start outside @ /tmp/user/work"
-busybox su user -c "perf record -o /tmp/user/user.data -m,32K -e ntrace//u -- sh -c 'echo user \$\$ >>/tmp/user/tids; exec /tmp/user/work 100'" 2>&1
+busybox su user -c "perf record -o /tmp/user/user.data -m 16,256K -e ntrace//u -- sh -c 'echo user \$\$ >>/tmp/user/tids; exec /tmp/user/work 100'" 2>&1
 cat /tmp/user/tids >>/out/tids
 E2
 "$top/tools/board/board" run --kernel "$kernel" --timeout 300 --console "$tap_tmp/console" --out "$tap_tmp/guest" \
