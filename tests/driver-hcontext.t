@@ -8,8 +8,7 @@
 need_perf_and_work 6.12
 plan 6
 # shellcheck disable=SC2016
-"$top/tools/board/board" run --harts 2 --deep-idle \
-	--model hcontext=on --stats "$tap_tmp/stats" -- '
+"$top/tools/board/board" run --harts 2 --deep-idle --model hcontext=on -- '
 	insmod /usr/lib/ntrace/ntrace-hcontext.ko value=29 || exit 1
 	now=/sys/module/ntrace_hcontext/parameters/now
 	echo "at first $(cat $now)"

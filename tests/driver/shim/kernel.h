@@ -109,7 +109,7 @@ typedef struct { int held; } raw_spinlock_t;
 #define lockdep_assert_held(lock)	assert((lock)->held)
 static inline void raw_spin_lock_init(raw_spinlock_t *lock) { lock->held = 0; }
 static inline void raw_spin_lock(raw_spinlock_t *lock) { assert(!lock->held++); }
-static inline bool raw_spin_trylock(raw_spinlock_t *lock) { return !lock->held++; }
+static inline bool raw_spin_trylock(raw_spinlock_t *lock) { return !lock->held && ++lock->held; }
 static inline void raw_spin_unlock(raw_spinlock_t *lock) { assert(!--lock->held); }
 
 struct cpumask;

@@ -33,6 +33,10 @@
 #define BOARD_DEV_SIZE		4096
 #define BOARD_STAGE_SIZE	(64 << 10)
 
+/* Instructions that more than their classes are to be known by */
+#define WFI			0x10500073U
+#define MRET			0x30200073U
+
 /* What each TB reads inline; in QEMU's scoreboard */
 struct board_score {
 	uint64_t	gate;		/* not 0: call stream_tb_exec() */

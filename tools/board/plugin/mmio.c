@@ -22,7 +22,6 @@
 
 #define CAUSE_LOAD_ACCESS	5
 #define CAUSE_STORE_ACCESS	7
-#define MRET			0x30200073U
 #define MRET_SEARCH		(64 << 10)	/* bytes after the handler's entry */
 
 #define MSTATUS_MPP		(3ULL << 11)

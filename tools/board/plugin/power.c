@@ -13,9 +13,6 @@
  */
 #include "board.h"
 
-#define WFI	0x10500073U
-#define MRET	0x30200073U
-
 static void power_wfi(unsigned int vcpu, void *opaque)
 {
 	struct hart *h = &board.harts[vcpu];

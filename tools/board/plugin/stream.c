@@ -32,7 +32,6 @@
 #define POWER_OFF		0x100000
 #define FIRMWARE		0x80000000ULL
 #define FIRMWARE_SIZE		0x200000
-#define WFI			0x10500073U
 /* tb_info.target that no pc is equal to */
 #define NO_TARGET		1
 

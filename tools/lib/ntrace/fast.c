@@ -882,6 +882,7 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 	const struct nt_range *last = flow->ranges + MAX_RANGES - PATH_RANGES;
 	struct run run = { .flow = flow, .src = src, .memo = get_memo(flow) };
 	struct hot hot = { .out = flow->ranges + flow->nr_ranges, .block = src->block };
+	uint32_t what = PATH_BTM | PATH_DIRECT | (uint32_t)msg->icnt;
 	uint64_t done = 0;
 
 	if (msg->tcode != NT_DIRECT_BRANCH || msg->icnt > PATH_ICNT || src->mode != NT_MODE_BTM ||
@@ -892,7 +893,6 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 	if (!hot.block)
 		return 0;
 	while (done < n && hot.out <= last) {
-		uint32_t what = PATH_BTM | PATH_DIRECT | (uint32_t)msg->icnt;
 		const struct nt_path *path = find_path(&run, hot.block, what);
 
 		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
