@@ -18,7 +18,7 @@ BOARD	:= tools/board/board
 ROOT	:= $(O)/root
 
 .PHONY: all help setup lib tool guest-tools plugin modules perf demo board test \
-	test-long check bench fuzz coverage verify-boot install clean everything
+	test-long check bench fuzz coverage verify-boot install clean everything everything-kernel everything-else
 
 all: lib tool
 
@@ -73,10 +73,15 @@ else
 	@for k in $(KVERS); do for a in riscv64 x86_64; do tools/perf/build.sh $$k $$a || exit; done; done
 endif
 
+# What the kernels' build systems make, which is one processor's work, beside the rest
 everything: setup
-	@$(MAKE) tool guest-tools plugin modules perf
+	@$(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j2) everything-kernel everything-else
+
+everything-kernel: modules
 	@$(MAKE) -C tests/driver O=$(O) kunit >/dev/null
 	@for k in $(KVERS); do $(MAKE) -s -C tests/driver O=$(O) KVER=$$k guest >/dev/null || exit; done
+
+everything-else: tool guest-tools plugin perf
 	@$(MAKE) -s -C selftests/ntrace O=$(O)
 
 # Only what one kernel needs, so that the first time is short.

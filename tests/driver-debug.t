@@ -14,7 +14,7 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 
 # all is slower here, and the limit of an operation with it; and kmemleak looks at all memory
 guest_timeout=900
-guest_env="NTRACE_LIMIT_MS=10000 NTRACE_STORM=50 NTRACE_FUZZ_SECONDS=5"
+guest_env="NTRACE_LIMIT_MS=10000 NTRACE_STORM=25 NTRACE_FUZZ_SECONDS=5"
 guest_first="insmod /usr/lib/ntrace/ntrace-kunit.ko; dmesg"
 selftests "debug kernel, 2 harts" "record_test;snapshot_test;sample_test;life_test;storm_test;fuzz_test" \
 	--kernel debug --harts 2 --mem 512M --append kunit.enable=1
