@@ -42,6 +42,7 @@ struct hot {
 	uint64_t		ref;
 	uint64_t		walked;
 	uint32_t		block;
+	uint32_t		top;		/* of the return stack, a call; 0: not known */
 };
 
 struct run {
@@ -78,8 +79,22 @@ static __always_inline unsigned int nr_counted(uint64_t counts)
 
 /* ---- return stack ---- */
 
+static __always_inline uint32_t get_top(const struct nt_source *src)
+{
+	return src->depth ? src->returns[src->top].call : 0;
+}
+
+static __always_inline void drop_return(struct run *run, struct hot *hot)
+{
+	struct nt_source *src = run->src;
+
+	src->top = src->top ? src->top - 1 : run->flow->config.return_depth - 1;
+	src->depth--;
+	hot->top = get_top(src);
+}
+
 /* Where the return on top of the stack leads to, a block. 0: it is empty */
-static __always_inline uint32_t fast_pop(struct run *run)
+static __always_inline uint32_t fast_pop(struct run *run, struct hot *hot)
 {
 	struct nt_source *src = run->src;
 	struct nt_code *code = &run->flow->code;
@@ -88,8 +103,7 @@ static __always_inline uint32_t fast_pop(struct run *run)
 
 	if (unlikely(!src->depth))
 		return 0;
-	src->top = src->top ? src->top - 1 : run->flow->config.return_depth - 1;
-	src->depth--;
+	drop_return(run, hot);
 	link = code->blocks[ret->call].link[0];
 	if (likely(code->blocks[link].range.start == ret->pc && link))
 		return link;
@@ -100,7 +114,7 @@ static __always_inline uint32_t fast_pop(struct run *run)
 }
 
 /* @call's end is a call. False: it could not be undone any more. */
-static __always_inline bool fast_push(struct run *run, uint32_t call)
+static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t call)
 {
 	struct nt_source *src = run->src;
 	struct nt_memo *memo = run->memo;
@@ -114,21 +128,19 @@ static __always_inline bool fast_push(struct run *run, uint32_t call)
 	memo->undo[memo->nr_undo++].value = *ret;
 	ret->pc = nt_flow_mask(run->flow, nt_range_end(&run->flow->code.blocks[call].range));
 	ret->call = call;
+	hot->top = call;
 	if (src->depth < run->flow->config.return_depth)
 		src->depth++;
 	return true;
 }
 
 /* The stack actions of a jump that was told (table "4-bit itype values") */
-static __always_inline bool told_stack(struct run *run, uint32_t block, unsigned int end)
+static __always_inline bool told_stack(struct run *run, struct hot *hot, unsigned int end)
 {
-	struct nt_source *src = run->src;
-
-	if ((end == NT_END_RETURN || end == NT_END_SWAP) && src->depth) {
-		src->top = src->top ? src->top - 1 : run->flow->config.return_depth - 1;
-		src->depth--;
-	}
-	return (end != NT_END_INDIRECT_CALL && end != NT_END_SWAP) || fast_push(run, block);
+	if ((end == NT_END_RETURN || end == NT_END_SWAP) && run->src->depth)
+		drop_return(run, hot);
+	return (end != NT_END_INDIRECT_CALL && end != NT_END_SWAP) ||
+		fast_push(run, hot, hot->block);
 }
 
 static void undo(struct run *run, uint32_t top, uint32_t depth)
@@ -146,18 +158,19 @@ static void undo(struct run *run, uint32_t top, uint32_t depth)
 
 /* ---- walk ---- */
 
-static __always_inline const struct nt_path *find_path(struct run *run, uint32_t block,
-						       uint32_t what)
+static __always_inline const struct nt_path *find_path(struct run *run,
+						       const struct hot *hot, uint32_t what)
 {
-	uint64_t key = path_key(block, what);
-	const struct nt_path *path = path_slot(run->memo, key);
+	uint64_t key = path_key(hot->block, what);
+	uint32_t top = hot->top;
+	const struct nt_path *path = path_slot(run->memo, key, top);
 
-	if (likely(path->key == key))
+	if (likely(path->key == key && path->top == top))
 		return path;
 	path = path_other(run->memo, path);
-	if (likely(path->key == key))
+	if (likely(path->key == key && path->top == top))
 		return path;
-	return nt_memo_walk(run->flow, run->src, key);
+	return nt_memo_walk(run->flow, run->src, key, top);
 }
 
 /*
@@ -179,20 +192,36 @@ static __always_inline void put_ranges(struct nt_range *out, const struct nt_ran
 		out[i] = ranges[i];
 }
 
+/* What has become of the return stack behind @path. False: it could not be undone any more. */
+static __always_inline bool path_stack(struct run *run, struct hot *hot,
+				       const struct nt_path *path)
+{
+	struct nt_source *src = run->src;
+	uint32_t most = run->flow->config.return_depth - path->drop;
+	unsigned int i;
+
+	if (path->pops)
+		drop_return(run, hot);
+	for (i = 0; i < path->nr_calls; i++) {
+		if (!fast_push(run, hot, path->calls[i]))
+			return false;
+	}
+	if (src->depth > most) {
+		src->depth = most;
+		hot->top = get_top(src);
+	}
+	return true;
+}
+
 /* Go along @path. False: too many calls */
 static __always_inline bool use_path(struct run *run, struct hot *hot,
 				     const struct nt_path *path)
 {
-	unsigned int i;
 
 	put_ranges(hot->out, &run->memo->ranges[path->ranges], path->nr_ranges);
 	hot->out += path->nr_ranges;
 	hot->block = path->next;
-	for (i = 0; i < path->nr_calls; i++) {
-		if (!fast_push(run, path->calls[i]))
-			return false;
-	}
-	return true;
+	return !path->stack || path_stack(run, hot, path);
 }
 
 /* The jump at the end of a path is a return, to where the stack says. */
@@ -202,7 +231,7 @@ static __always_inline bool implicit_return(struct run *run, struct hot *hot,
 	if (path->end != PATH_RETURN)
 		return false;
 	hot->out[-1].flags = NT_RANGE_TAKEN | NT_RANGE_INFERRED;
-	hot->block = fast_pop(run);
+	hot->block = fast_pop(run, hot);
 	return hot->block;
 }
 
@@ -224,9 +253,15 @@ static __always_inline bool walk_htm(struct run *run, struct hot *hot, uint64_t 
 		uint32_t what = 1u << n | (uint32_t)(hist >> 1 >> (63 - n));
 		const struct nt_path *path;
 
-		if (!hist_only && nr_bits <= PATH_BITS)
+		if (!hist_only && nr_bits <= PATH_BITS) {
 			what |= PATH_FINAL;
-		path = find_path(run, hot->block, what);
+			if (run->flow->config.return_depth) {
+				if (unlikely(left > PATH_LEFT_MAX))
+					return false;
+				what |= (uint32_t)left << PATH_LEFT_SHIFT;
+			}
+		}
+		path = find_path(run, hot, what);
 		if (unlikely(!path || !use_path(run, hot, path)))
 			return false;
 		left -= path->halfwords;
@@ -257,7 +292,7 @@ static __always_inline bool walk_btm(struct run *run, struct hot *hot, int64_t l
 
 	while (hot->out < end) {
 		uint32_t what = PATH_BTM | (direct ? PATH_DIRECT : 0) | (uint32_t)left;
-		const struct nt_path *path = find_path(run, hot->block, what);
+		const struct nt_path *path = find_path(run, hot, what);
 
 		if (unlikely(!path || !use_path(run, hot, path)))
 			return false;
@@ -323,7 +358,7 @@ static __always_inline bool step_block(struct run *run, struct hot *hot, struct 
 	*hot->out = block->range;
 	hot->out++->flags = taken;
 	next = block->link[taken];
-	if (kind == NT_KIND_CALL && run->flow->config.return_depth && !fast_push(run, hot->block))
+	if (kind == NT_KIND_CALL && run->flow->config.return_depth && !fast_push(run, hot, hot->block))
 		return false;
 	if (unlikely(!next))
 		next = link_block(run, hot->block, taken);
@@ -345,11 +380,11 @@ static __always_inline bool step_inferred(struct run *run, struct hot *hot, stru
 		uint64_t dest = block->target;
 
 		if (run->flow->config.return_depth &&
-		    !told_stack(run, hot->block, block->range.end))
+		    !told_stack(run, hot, block->range.end))
 			return false;
 		hot->block = nt_code_find(code, run->src->space, dest);
 	} else {
-		hot->block = kind == NT_KIND_RETURN ? fast_pop(run) : 0;
+		hot->block = kind == NT_KIND_RETURN ? fast_pop(run, hot) : 0;
 	}
 	return hot->block;
 }
@@ -407,7 +442,7 @@ static __always_inline bool end_indirect(struct run *run, struct hot *hot, uint6
 
 	if (unlikely(block->range.internal & NT_KIND_INFERABLE && block->target != dest))
 		return false;
-	if (run->flow->config.return_depth && !told_stack(run, hot->block, block->range.end))
+	if (run->flow->config.return_depth && !told_stack(run, hot, block->range.end))
 		return false;
 	hot->ref = dest;
 	if (unlikely(code->blocks[link].range.start != dest || !link)) {
@@ -881,7 +916,9 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 {
 	const struct nt_range *last = flow->ranges + MAX_RANGES - PATH_RANGES;
 	struct run run = { .flow = flow, .src = src, .memo = get_memo(flow) };
-	struct hot hot = { .out = flow->ranges + flow->nr_ranges, .block = src->block };
+	struct hot hot = {
+		.out = flow->ranges + flow->nr_ranges, .block = src->block, .top = get_top(src),
+	};
 	uint32_t what = PATH_BTM | PATH_DIRECT | (uint32_t)msg->icnt;
 	uint64_t done = 0;
 
@@ -893,7 +930,7 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 	if (!hot.block)
 		return 0;
 	while (done < n && hot.out <= last) {
-		const struct nt_path *path = find_path(&run, hot.block, what);
+		const struct nt_path *path = find_path(&run, &hot, what);
 
 		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
 			break;
@@ -918,6 +955,7 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 	struct hot hot = {
 		.p = reader->data, .out = flow->ranges + flow->nr_ranges,
 		.ref = src->ref, .block = src->block, .walked = src->walked,
+		.top = get_top(src),
 	};
 
 	if (reader->end - reader->data < 2 * WINDOW || reader->nr_carry || reader->skip ||

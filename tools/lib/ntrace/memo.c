@@ -2,8 +2,9 @@
 /*
  * What is remembered of ways through the code, so that they need not be walked again.
  *
- * A way depends on nothing but the code and the bits that select it. Where more
- * matters, it ends: at a jump that is not direct.
+ * A way depends on nothing but the code, the bits that select it, and where the first
+ * return leads to that is not from a call on the way. Where more matters, it ends: at
+ * another jump that is not direct.
  */
 #include "memo.h"
 
@@ -16,7 +17,9 @@ struct walker {
 	bool			final;
 	bool			btm;
 	bool			direct;
-	int64_t			left;		/* I-CNT, BTM */
+	int64_t			left;		/* of I-CNT, or more */
+	unsigned int		height;		/* of the return stack, PATH_CALLS at first */
+	unsigned int		peak;		/* highest of it behind a call; 0: there was none */
 	struct nt_range		ranges[PATH_RANGES];
 };
 
@@ -53,12 +56,11 @@ static void put(struct walker *walker, unsigned int flags)
 	walker->left -= range->halfwords;
 }
 
-/* On to the block behind, or at the target. False: there is none. */
-static bool follow(struct walker *walker, unsigned int which)
+/* On to what is behind block @index, or at its target. False: there is nothing. */
+static bool follow(struct walker *walker, uint32_t index, unsigned int which)
 {
 	struct nt_code *code = &walker->flow->code;
-	const struct nt_block *block = block_at(walker);
-	uint32_t index = walker->path.next;
+	const struct nt_block *block = &code->blocks[index];
 	uint64_t pc = which ? block->target :
 		nt_flow_mask(walker->flow, nt_range_end(&block->range));
 	uint32_t link = block->link[which];
@@ -76,9 +78,37 @@ static void push(struct walker *walker)
 {
 	unsigned int end = block_at(walker)->range.end;
 
-	if (walker->flow->config.return_depth &&
-	    (end == NT_END_CALL || end == NT_END_INDIRECT_CALL))
-		walker->path.calls[walker->path.nr_calls++] = walker->path.next;
+	if (!walker->flow->config.return_depth ||
+	    (end != NT_END_CALL && end != NT_END_INDIRECT_CALL))
+		return;
+	walker->path.calls[walker->path.nr_calls++] = walker->path.next;
+	walker->height++;
+	if (walker->peak < walker->height)
+		walker->peak = walker->height;
+}
+
+/* What a push has dropped of a stack that was full, if it was, is still missing. */
+static unsigned int dropped(const struct walker *walker)
+{
+	return walker->peak > walker->height ? walker->peak - walker->height : 0;
+}
+
+/* The call whose return comes now; 0: that is not known, or not to be foreseen here */
+static uint32_t pop(struct walker *walker)
+{
+	struct nt_path *path = &walker->path;
+
+	if (dropped(walker) >= walker->flow->config.return_depth)
+		return 0;
+	if (path->nr_calls) {
+		walker->height--;
+		return path->calls[--path->nr_calls];
+	}
+	if (!path->top || path->pops)
+		return 0;
+	walker->height--;
+	path->pops = true;
+	return path->top;
 }
 
 enum step { STEP_ON, STEP_END, STEP_FAIL };
@@ -106,7 +136,7 @@ static enum step step_branch(struct walker *walker, bool jump)
 	put(walker, taken ? NT_RANGE_TAKEN : 0);
 	if (jump)
 		push(walker);
-	if (!follow(walker, taken))
+	if (!follow(walker, walker->path.next, taken))
 		return STEP_FAIL;
 	return walker->path.end == PATH_TAKEN ? STEP_END : STEP_ON;
 }
@@ -115,7 +145,20 @@ static enum step step_jump(struct walker *walker, unsigned int flags)
 {
 	put(walker, flags);
 	push(walker);
-	return follow(walker, flags != 0) ? STEP_ON : STEP_FAIL;
+	return follow(walker, walker->path.next, flags != 0) ? STEP_ON : STEP_FAIL;
+}
+
+/* A return that no message tells, as more of HIST or I-CNT is behind it */
+static enum step step_return(struct walker *walker)
+{
+	uint32_t call = walker->nr_bits || walker->left > 0 ? pop(walker) : 0;
+
+	if (!call) {
+		walker->path.end = PATH_RETURN;
+		return STEP_END;
+	}
+	walker->ranges[walker->path.nr_ranges - 1].flags |= NT_RANGE_INFERRED;
+	return follow(walker, call, 0) ? STEP_ON : STEP_FAIL;
 }
 
 static enum step step_indirect(struct walker *walker)
@@ -129,7 +172,9 @@ static enum step step_indirect(struct walker *walker)
 		return step_jump(walker, NT_RANGE_TAKEN | NT_RANGE_INFERRED);
 	}
 	put(walker, NT_RANGE_TAKEN);
-	walker->path.end = is_return ? PATH_RETURN : PATH_JUMP;
+	if (is_return)
+		return step_return(walker);
+	walker->path.end = PATH_JUMP;
 	return STEP_END;
 }
 
@@ -158,12 +203,14 @@ static enum step step(struct walker *walker)
 	return STEP_FAIL;
 }
 
-static void set_key(struct walker *walker, uint64_t key)
+static void set_key(struct walker *walker, uint64_t key, uint32_t top)
 {
 	uint32_t what = key;
 
 	walker->path.key = key;
 	walker->path.next = key >> 32;
+	walker->path.top = top;
+	walker->height = PATH_CALLS;
 	walker->btm = what & PATH_BTM;
 	if (walker->btm) {
 		walker->direct = what & PATH_DIRECT;
@@ -172,14 +219,17 @@ static void set_key(struct walker *walker, uint64_t key)
 		walker->final = what & PATH_FINAL;
 		walker->bits = what & (PATH_FINAL - 1);
 		walker->nr_bits = 31 - __builtin_clz(walker->bits);
+		walker->left = what >> PATH_LEFT_SHIFT;
 	}
 }
 
 /* Put the path where it is found, in front of the one that was there. */
 static const struct nt_path *keep(struct nt_memo *memo, struct walker *walker)
 {
-	struct nt_path *path = path_slot(memo, walker->path.key);
+	struct nt_path *path = path_slot(memo, walker->path.key, walker->path.top);
 
+	walker->path.drop = dropped(walker);
+	walker->path.stack = walker->path.pops || walker->path.nr_calls || walker->path.drop;
 	walker->path.ranges = nt_memo_alloc(memo, walker->path.nr_ranges);
 	memcpy(&memo->ranges[walker->path.ranges], walker->ranges,
 	       walker->path.nr_ranges * sizeof(walker->ranges[0]));
@@ -188,16 +238,17 @@ static const struct nt_path *keep(struct nt_memo *memo, struct walker *walker)
 	return path;
 }
 
-const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key)
+const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key,
+				   uint32_t top)
 {
-	struct nt_path *other = path_other(flow->memo, path_slot(flow->memo, key));
+	struct nt_path *other = path_other(flow->memo, path_slot(flow->memo, key, top));
 	struct walker walker = { .flow = flow, .src = src };
 	enum step ret;
 
-	if (other->key == key)
+	if (other->key == key && other->top == top)
 		return other;
 	flow->memo->misses++;
-	set_key(&walker, key);
+	set_key(&walker, key, top);
 	do {
 		ret = step(&walker);
 		if (ret == STEP_FAIL || (walker.btm && walker.left < 0))

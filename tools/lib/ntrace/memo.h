@@ -9,7 +9,7 @@
 
 #define PATH_BITS	8	/* of HIST, at most */
 #define PATH_RANGES	16
-#define PATH_CALLS	2
+#define PATH_CALLS	3
 
 #define PATHS_SHIFT	13
 #define GROUPS_SHIFT	12
@@ -27,22 +27,32 @@ enum path_end {
  * The way from one block on, as a few bits of HIST or an I-CNT say. Its key is the block and
  * one of these:
  *
- *	HTM: stop-bit and up to PATH_BITS of HIST, PATH_FINAL if I-CNT ends it
+ *	HTM: stop-bit and up to PATH_BITS of HIST; PATH_FINAL if I-CNT ends it, which with a
+ *	     return stack is there, too
  *	BTM: PATH_BTM, I-CNT, PATH_DIRECT if it is DirectBranch's
+ *
+ * and, as it may go on behind a return, the top of the return stack.
  */
 struct nt_path {
 	uint64_t	key;		/* 0: none */
+	uint32_t	top;		/* block whose end is a call; 0: none that is known */
 	uint32_t	ranges;		/* nt_memo::ranges, the first */
 	uint32_t	next;
 	uint16_t	halfwords;
 	uint8_t		nr_ranges;
 	uint8_t		nr_bits;	/* used up */
 	uint8_t		end;		/* enum path_end */
-	uint8_t		nr_calls;
-	uint32_t	calls[PATH_CALLS];	/* blocks whose ends go on the return stack */
+	/* what becomes of the return stack, if @stack */
+	bool		stack;
+	bool		pops;		/* at first, @top */
+	uint8_t		nr_calls;	/* then these go on it */
+	uint8_t		drop;		/* at last, it has that many less than it has room for */
+	uint32_t	calls[PATH_CALLS];	/* blocks whose ends they are */
 };
 
 #define PATH_FINAL	(1u << (PATH_BITS + 1))
+#define PATH_LEFT_SHIFT	(PATH_BITS + 2)
+#define PATH_LEFT_MAX	((1u << (31 - PATH_LEFT_SHIFT)) - 1)
 #define PATH_BTM	(1u << 31)
 #define PATH_DIRECT	(1u << 30)
 #define PATH_ICNT	(PATH_DIRECT - 1)
@@ -94,9 +104,11 @@ struct nt_memo {
 };
 
 /* Two places where a path may be: this one and its neighbour */
-static inline struct nt_path *path_slot(struct nt_memo *memo, uint64_t key)
+static inline struct nt_path *path_slot(struct nt_memo *memo, uint64_t key, uint32_t top)
 {
-	return &memo->paths[key * 0x9e3779b97f4a7c15ULL >> (64 - PATHS_SHIFT)];
+	uint64_t h = (key ^ top * 0xc2b2ae3d27d4eb4fULL) * 0x9e3779b97f4a7c15ULL;
+
+	return &memo->paths[h >> (64 - PATHS_SHIFT)];
 }
 
 static inline struct nt_path *path_other(struct nt_memo *memo, const struct nt_path *path)
@@ -113,6 +125,7 @@ void nt_memo_clear(struct nt_memo *memo);
  * Walk, and remember. NULL: some block on the way does not fit. May move
  * @flow->code.blocks, and forget every other path.
  */
-const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key);
+const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key,
+				   uint32_t top);
 
 #endif /* NTRACE_MEMO_H */
