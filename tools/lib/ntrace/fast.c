@@ -12,19 +12,18 @@
  * - the path from a block on, as the next bits of HIST or the I-CNT say (memo.c);
  * - the messages in the next bytes together: where they start, and what they lead to.
  *   It is sound, as its key is all that the ranges depend on: the bytes up to the
- *   timestamp, trace mode, block and address reference. Not with a return stack.
+ *   timestamp, trace mode, block, address reference, what HIST alone has walked, and the
+ *   entries of the return stack that they use.
  *
  * Where the way is another each time, both only cost: then it goes from block to block.
  *
  * Functions on the way are inlined, so that the compiler keeps struct hot in registers.
  */
-#include <stdlib.h>
-
 #include "memo.h"
 #include "plain.h"
 
 /* Longest run of ranges that one message may lead to, here */
-#define MAX_RUN		(FAST_SPARE - 2 * PATH_RANGES)
+#define MAX_RUN		(FAST_SPARE - 2 * GROUP_RANGES)
 
 /* Messages, at least, after which it is judged whether it pays to look them up */
 #define SAMPLE		6144
@@ -45,6 +44,27 @@ struct hot {
 	uint32_t		top;		/* of the return stack, a call; 0: not known */
 };
 
+/* How messages are decoded: what is constant makes a copy of the code */
+struct way {
+	bool	single;		/* one message only */
+	bool	timestamp;
+	bool	returns;	/* with a return stack */
+	bool	pext;
+	bool	by_blocks;
+};
+
+/* How high the return stack was since messages are looked up; 0: as at their begin */
+struct heights {
+	int		now;
+	int		low;
+	int		peak;			/* behind a call */
+	uint32_t	popped[GROUP_POPS];	/* from the top on, down to @low */
+};
+
+#define NO_PEAK		(-1000)
+/* Something was popped that is not known, or nothing, as it was empty. */
+#define EMPTY_LOW	(-1000)
+
 struct run {
 	struct nt_flow		*flow;
 	struct nt_source	*src;
@@ -55,6 +75,7 @@ struct run {
 	uint64_t		counts;
 	const uint8_t		*last;		/* last message; NULL: none yet */
 	uint32_t		mode;		/* of the source, where groups have it */
+	struct heights		heights;
 };
 
 /* A counter of 16 bits for each of their types, in one number */
@@ -77,6 +98,19 @@ static __always_inline unsigned int nr_counted(uint64_t counts)
 	return counts * 0x0001000100010001ULL >> 48;
 }
 
+/* ... of 4 bits, for those of a group */
+static __always_inline uint64_t unpack_counts(uint64_t packed)
+{
+	return (packed & 0xf) | (packed & 0xf0) << 12 | (packed & 0xf00) << 24 |
+		(packed & 0xf000) << 36;
+}
+
+static __always_inline uint16_t pack_counts(uint64_t counts)
+{
+	return (counts & 0xf) | (counts >> 12 & 0xf0) | (counts >> 24 & 0xf00) |
+		(counts >> 36 & 0xf000);
+}
+
 /* ---- return stack ---- */
 
 static __always_inline uint32_t get_top(const struct nt_source *src)
@@ -87,7 +121,13 @@ static __always_inline uint32_t get_top(const struct nt_source *src)
 static __always_inline void drop_return(struct run *run, struct hot *hot)
 {
 	struct nt_source *src = run->src;
+	struct heights *heights = &run->heights;
 
+	if (--heights->now < heights->low) {
+		heights->low = heights->now;
+		if (likely(heights->now >= -GROUP_POPS))
+			heights->popped[-1 - heights->now] = hot->top;
+	}
 	src->top = src->top ? src->top - 1 : run->flow->config.return_depth - 1;
 	src->depth--;
 	hot->top = get_top(src);
@@ -129,6 +169,8 @@ static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t
 	ret->pc = nt_flow_mask(run->flow, nt_range_end(&run->flow->code.blocks[call].range));
 	ret->call = call;
 	hot->top = call;
+	if (++run->heights.now > run->heights.peak)
+		run->heights.peak = run->heights.now;
 	if (src->depth < run->flow->config.return_depth)
 		src->depth++;
 	return true;
@@ -137,8 +179,12 @@ static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t
 /* The stack actions of a jump that was told (table "4-bit itype values") */
 static __always_inline bool told_stack(struct run *run, struct hot *hot, unsigned int end)
 {
-	if ((end == NT_END_RETURN || end == NT_END_SWAP) && run->src->depth)
-		drop_return(run, hot);
+	if (end == NT_END_RETURN || end == NT_END_SWAP) {
+		if (likely(run->src->depth))
+			drop_return(run, hot);
+		else
+			run->heights.low = EMPTY_LOW;
+	}
 	return (end != NT_END_INDIRECT_CALL && end != NT_END_SWAP) ||
 		fast_push(run, hot, hot->block);
 }
@@ -165,47 +211,62 @@ static __always_inline const struct nt_path *find_path(struct run *run,
 	uint32_t top = hot->top;
 	const struct nt_path *path = path_slot(run->memo, key, top);
 
-	if (likely(path->key == key && path->top == top))
+	if (likely(path->key == key && path->top == top &&
+		   are_ranges_there(run->memo, path->ranges)))
 		return path;
 	path = path_other(run->memo, path);
-	if (likely(path->key == key && path->top == top))
+	if (likely(path->key == key && path->top == top &&
+		   are_ranges_there(run->memo, path->ranges)))
 		return path;
 	return nt_memo_walk(run->flow, run->src, key, top);
 }
 
-/*
- * Copy @nr ranges. There is room for PATH_RANGES, so that the first half needs no count. Not
- * memcpy(), of which gcc makes "rep movs".
- */
-static __always_inline void put_ranges(struct nt_range *out, const struct nt_range *ranges,
-				       unsigned int nr)
+static __always_inline void put_eight(struct nt_range *out, const struct nt_range *ranges)
 {
 	unsigned int i;
 
 #pragma GCC unroll 8
-	for (i = 0; i < PATH_RANGES / 2; i++)
-		out[i] = ranges[i];
-	if (likely(nr <= PATH_RANGES / 2))
-		return;
-#pragma GCC unroll 8
-	for (i = PATH_RANGES / 2; i < PATH_RANGES; i++)
+	for (i = 0; i < 8; i++)
 		out[i] = ranges[i];
 }
 
-/* What has become of the return stack behind @path. False: it could not be undone any more. */
-static __always_inline bool path_stack(struct run *run, struct hot *hot,
-				       const struct nt_path *path)
+/*
+ * Copy @nr ranges, @max at most, eight at a time, of which there is room for the last ones,
+ * too. Not memcpy(), of which gcc makes "rep movs".
+ */
+static __always_inline void put_ranges(struct nt_range *out, const struct nt_range *ranges,
+				       unsigned int nr, unsigned int max)
 {
-	struct nt_source *src = run->src;
-	uint32_t most = run->flow->config.return_depth - path->drop;
 	unsigned int i;
 
-	if (path->pops)
+	put_eight(out, ranges);
+	if (likely(nr <= 8))
+		return;
+	put_eight(out + 8, ranges + 8);
+	if (max > 16) {
+		for (i = 16; i < nr; i += 8)
+			put_eight(out + i, ranges + i);
+	}
+}
+
+/* What has become of the return stack. False: it could not be undone any more. */
+static __always_inline bool use_effect(struct run *run, struct hot *hot,
+				       const struct nt_effect *effect)
+{
+	struct nt_source *src = run->src;
+	uint32_t most = run->flow->config.return_depth - effect->drop;
+	const uint32_t *calls = &run->memo->calls[effect->calls];
+	unsigned int i;
+
+	for (i = 0; i < effect->nr_pops; i++)
 		drop_return(run, hot);
-	for (i = 0; i < path->nr_calls; i++) {
-		if (!fast_push(run, hot, path->calls[i]))
+	calls += nr_below(effect);
+	for (i = 0; i < effect->nr_pushes; i++) {
+		if (!fast_push(run, hot, calls[i]))
 			return false;
 	}
+	if (effect->drop && run->heights.now + effect->drop > run->heights.peak)
+		run->heights.peak = run->heights.now + effect->drop;
 	if (src->depth > most) {
 		src->depth = most;
 		hot->top = get_top(src);
@@ -214,21 +275,21 @@ static __always_inline bool path_stack(struct run *run, struct hot *hot,
 }
 
 /* Go along @path. False: too many calls */
-static __always_inline bool use_path(struct run *run, struct hot *hot,
+static __always_inline bool use_path(struct run *run, struct hot *hot, struct way way,
 				     const struct nt_path *path)
 {
-
-	put_ranges(hot->out, &run->memo->ranges[path->ranges], path->nr_ranges);
+	put_ranges(hot->out, ranges_of(run->memo, path->ranges), path->nr_ranges,
+		   PATH_RANGES);
 	hot->out += path->nr_ranges;
 	hot->block = path->next;
-	return !path->stack || path_stack(run, hot, path);
+	return !way.returns || !path->effect.any || use_effect(run, hot, &path->effect);
 }
 
 /* The jump at the end of a path is a return, to where the stack says. */
 static __always_inline bool implicit_return(struct run *run, struct hot *hot,
-					    const struct nt_path *path)
+					    struct way way, const struct nt_path *path)
 {
-	if (path->end != PATH_RETURN)
+	if (!way.returns || path->end != PATH_RETURN)
 		return false;
 	hot->out[-1].flags = NT_RANGE_TAKEN | NT_RANGE_INFERRED;
 	hot->block = fast_pop(run, hot);
@@ -240,8 +301,9 @@ static __always_inline bool implicit_return(struct run *run, struct hot *hot,
  * tells. Or through HIST alone (@hist_only), up to behind its last branch. False: HIST or
  * I-CNT do not fit the code.
  */
-static __always_inline bool walk_htm(struct run *run, struct hot *hot, uint64_t hist,
-				     unsigned int nr_bits, int64_t left, bool hist_only)
+static __always_inline bool walk_htm(struct run *run, struct hot *hot, struct way way,
+				     uint64_t hist, unsigned int nr_bits, int64_t left,
+				     bool hist_only)
 {
 	const struct nt_range *end = hot->out + MAX_RUN;
 
@@ -255,14 +317,14 @@ static __always_inline bool walk_htm(struct run *run, struct hot *hot, uint64_t 
 
 		if (!hist_only && nr_bits <= PATH_BITS) {
 			what |= PATH_FINAL;
-			if (run->flow->config.return_depth) {
+			if (way.returns) {
 				if (unlikely(left > PATH_LEFT_MAX))
 					return false;
 				what |= (uint32_t)left << PATH_LEFT_SHIFT;
 			}
 		}
 		path = find_path(run, hot, what);
-		if (unlikely(!path || !use_path(run, hot, path)))
+		if (unlikely(!path || !use_path(run, hot, way, path)))
 			return false;
 		left -= path->halfwords;
 		hist <<= path->nr_bits;
@@ -275,7 +337,7 @@ static __always_inline bool walk_htm(struct run *run, struct hot *hot, uint64_t 
 			hot->walked = 0;
 			return !left && !nr_bits && path->end >= PATH_JUMP;
 		}
-		if (path->end >= PATH_JUMP && !implicit_return(run, hot, path))
+		if (path->end >= PATH_JUMP && !implicit_return(run, hot, way, path))
 			return false;
 	}
 	return false;
@@ -285,8 +347,8 @@ static __always_inline bool walk_htm(struct run *run, struct hot *hot, uint64_t 
  * The same without HIST: branches are not taken, but for one at the very end,
  * of which DirectBranch (@direct) tells.
  */
-static __always_inline bool walk_btm(struct run *run, struct hot *hot, int64_t left,
-				     bool direct)
+static __always_inline bool walk_btm(struct run *run, struct hot *hot, struct way way,
+				     int64_t left, bool direct)
 {
 	const struct nt_range *end = hot->out + MAX_RUN;
 
@@ -294,13 +356,13 @@ static __always_inline bool walk_btm(struct run *run, struct hot *hot, int64_t l
 		uint32_t what = PATH_BTM | (direct ? PATH_DIRECT : 0) | (uint32_t)left;
 		const struct nt_path *path = find_path(run, hot, what);
 
-		if (unlikely(!path || !use_path(run, hot, path)))
+		if (unlikely(!path || !use_path(run, hot, way, path)))
 			return false;
 		left -= path->halfwords;
 		if (left <= 0)
 			return !left && (direct ? path->end == PATH_TAKEN :
 					 path->end >= PATH_JUMP);
-		if (path->end >= PATH_JUMP && !implicit_return(run, hot, path))
+		if (path->end >= PATH_JUMP && !implicit_return(run, hot, way, path))
 			return false;
 	}
 	return false;
@@ -338,8 +400,9 @@ static noinline uint32_t link_block(struct run *run, uint32_t index, unsigned in
  * Past a block of @kind that a direct jump may be at the end of, or a branch. Which way
  * that goes is calculated, as nobody could foresee it.
  */
-static __always_inline bool step_block(struct run *run, struct hot *hot, struct steps *steps,
-				       unsigned int kind, enum walk_by by)
+static __always_inline bool step_block(struct run *run, struct hot *hot, struct way way,
+				       struct steps *steps, unsigned int kind,
+				       enum walk_by by)
 {
 	const struct nt_block *block = &run->flow->code.blocks[hot->block];
 	bool branch = kind == NT_KIND_BRANCH;
@@ -358,7 +421,7 @@ static __always_inline bool step_block(struct run *run, struct hot *hot, struct 
 	*hot->out = block->range;
 	hot->out++->flags = taken;
 	next = block->link[taken];
-	if (kind == NT_KIND_CALL && run->flow->config.return_depth && !fast_push(run, hot, hot->block))
+	if (kind == NT_KIND_CALL && way.returns && !fast_push(run, hot, hot->block))
 		return false;
 	if (unlikely(!next))
 		next = link_block(run, hot->block, taken);
@@ -367,7 +430,8 @@ static __always_inline bool step_block(struct run *run, struct hot *hot, struct 
 }
 
 /* Past block @hot->block with a jump that is not direct, but inferred. False: it cannot be. */
-static __always_inline bool step_inferred(struct run *run, struct hot *hot, struct steps *steps)
+static __always_inline bool step_inferred(struct run *run, struct hot *hot, struct way way,
+					  struct steps *steps)
 {
 	struct nt_code *code = &run->flow->code;
 	const struct nt_block *block = &code->blocks[hot->block];
@@ -379,12 +443,11 @@ static __always_inline bool step_inferred(struct run *run, struct hot *hot, stru
 	if (run->flow->config.sequential_jump && block->range.internal & NT_KIND_INFERABLE) {
 		uint64_t dest = block->target;
 
-		if (run->flow->config.return_depth &&
-		    !told_stack(run, hot, block->range.end))
+		if (way.returns && !told_stack(run, hot, block->range.end))
 			return false;
 		hot->block = nt_code_find(code, run->src->space, dest);
 	} else {
-		hot->block = kind == NT_KIND_RETURN ? fast_pop(run, hot) : 0;
+		hot->block = way.returns && kind == NT_KIND_RETURN ? fast_pop(run, hot) : 0;
 	}
 	return hot->block;
 }
@@ -396,8 +459,9 @@ static __always_inline bool is_taken_branch(const struct nt_range *range)
 }
 
 /* As walk_htm(), or as walk_btm() for WALK_BY_ICNT */
-static __always_inline bool walk_blocks(struct run *run, struct hot *hot, uint64_t hist,
-					int64_t left, bool direct, enum walk_by by)
+static __always_inline bool walk_blocks(struct run *run, struct hot *hot, struct way way,
+					uint64_t hist, int64_t left, bool direct,
+					enum walk_by by)
 {
 	unsigned int nr_bits = 63 - __builtin_clzll(hist);
 	const struct nt_range *end = hot->out + MAX_RUN;
@@ -410,7 +474,7 @@ static __always_inline bool walk_blocks(struct run *run, struct hot *hot, uint64
 		unsigned int kind = nt_block_kind(block);
 
 		if (kind <= NT_KIND_CALL) {
-			if (!step_block(run, hot, &steps, kind, by))
+			if (!step_block(run, hot, way, &steps, kind, by))
 				return false;
 			if (by == WALK_BY_HIST && !steps.nr_bits) {
 				hot->walked += INT64_MAX - steps.left;
@@ -425,7 +489,7 @@ static __always_inline bool walk_blocks(struct run *run, struct hot *hot, uint64
 				hot->walked = 0;
 			return kind < NT_KIND_INVALID && !direct;
 		} else if (steps.nr_bits < 0 || steps.left <= 0 ||
-			   !step_inferred(run, hot, &steps)) {
+			   !step_inferred(run, hot, way, &steps)) {
 			return false;
 		}
 	}
@@ -433,7 +497,8 @@ static __always_inline bool walk_blocks(struct run *run, struct hot *hot, uint64
 }
 
 /* The indirect jump at the end, to where U-ADDR says */
-static __always_inline bool end_indirect(struct run *run, struct hot *hot, uint64_t addr)
+static __always_inline bool end_indirect(struct run *run, struct hot *hot, struct way way,
+					 uint64_t addr)
 {
 	struct nt_code *code = &run->flow->code;
 	const struct nt_block *block = &code->blocks[hot->block];
@@ -442,7 +507,7 @@ static __always_inline bool end_indirect(struct run *run, struct hot *hot, uint6
 
 	if (unlikely(block->range.internal & NT_KIND_INFERABLE && block->target != dest))
 		return false;
-	if (run->flow->config.return_depth && !told_stack(run, hot, block->range.end))
+	if (way.returns && !told_stack(run, hot, block->range.end))
 		return false;
 	hot->ref = dest;
 	if (unlikely(code->blocks[link].range.start != dest || !link)) {
@@ -453,28 +518,28 @@ static __always_inline bool end_indirect(struct run *run, struct hot *hot, uint6
 	return link;
 }
 
-static __always_inline bool go_htm(struct run *run, struct hot *hot, const struct plain *msg,
-				   int64_t left, bool by_blocks)
+static __always_inline bool go_htm(struct run *run, struct hot *hot, struct way way,
+				   const struct plain *msg, int64_t left)
 {
 	unsigned int nr_bits = 63 - __builtin_clzll(msg->hist);
 	bool hist_only = msg->tcode == NT_RESOURCE_FULL;
 
-	if (!by_blocks)
-		return walk_htm(run, hot, msg->hist, nr_bits, left, hist_only);
-	return hist_only ? walk_blocks(run, hot, msg->hist, left, false, WALK_BY_HIST) :
-		walk_blocks(run, hot, msg->hist, left, false, WALK_BY_BOTH);
+	if (!way.by_blocks)
+		return walk_htm(run, hot, way, msg->hist, nr_bits, left, hist_only);
+	return hist_only ? walk_blocks(run, hot, way, msg->hist, left, false, WALK_BY_HIST) :
+		walk_blocks(run, hot, way, msg->hist, left, false, WALK_BY_BOTH);
 }
 
-static __always_inline bool go_btm(struct run *run, struct hot *hot, int64_t left, bool direct,
-				   bool by_blocks)
+static __always_inline bool go_btm(struct run *run, struct hot *hot, struct way way,
+				   int64_t left, bool direct)
 {
-	return by_blocks ? walk_blocks(run, hot, 1, left, direct, WALK_BY_ICNT) :
-		walk_btm(run, hot, left, direct);
+	return way.by_blocks ? walk_blocks(run, hot, way, 1, left, direct, WALK_BY_ICNT) :
+		walk_btm(run, hot, way, left, direct);
 }
 
 /* One message. False: it is not plain, and something may have changed. */
-static __always_inline bool walk_plain(struct run *run, struct hot *hot,
-				       const struct plain *msg, bool by_blocks)
+static __always_inline bool walk_plain(struct run *run, struct hot *hot, struct way way,
+				       const struct plain *msg)
 {
 	unsigned int mode = run->src->mode;
 	uint64_t total = run->src->owed + msg->icnt;
@@ -486,31 +551,30 @@ static __always_inline bool walk_plain(struct run *run, struct hot *hot,
 	if (mode == NT_MODE_HTM) {
 		int64_t left = hist_only ? INT64_MAX : (int64_t)(total - hot->walked);
 
-		if (direct || !go_htm(run, hot, msg, left, by_blocks))
+		if (direct || !go_htm(run, hot, way, msg, left))
 			return false;
 	} else {
 		/* a message with HIST, empty or not, is of the other mode */
 		if (mode != NT_MODE_BTM || hist_only || total > PATH_ICNT ||
 		    msg->tcode == NT_INDIRECT_BRANCH_HIST ||
-		    !go_btm(run, hot, total, direct, by_blocks))
+		    !go_btm(run, hot, way, total, direct))
 			return false;
 	}
-	return hist_only || direct || end_indirect(run, hot, msg->addr);
+	return hist_only || direct || end_indirect(run, hot, way, msg->addr);
 }
 
 /* One message. False: engine.c is to do it; all is as it was before. */
-static __always_inline bool run_message(struct run *run, struct hot *hot, bool pext,
-					bool by_blocks)
+static __always_inline bool run_message(struct run *run, struct hot *hot, struct way way)
 {
 	uint32_t top = run->src->top, depth = run->src->depth;
 	struct hot before = *hot;
 	struct plain msg = { .addr = 0 };
 
-	if (!parse_plain(&run->flow->config, hot->p, find_ends(hot->p), run->src->id, pext,
-			 &msg))
+	if (!parse_plain(&run->flow->config, hot->p, find_ends(hot->p), run->src->id,
+			 way.pext, &msg))
 		return false;
 	run->memo->nr_undo = 0;
-	if (unlikely(!walk_plain(run, hot, &msg, by_blocks))) {
+	if (unlikely(!walk_plain(run, hot, way, &msg))) {
 		undo(run, top, depth);
 		*hot = before;
 		return false;
@@ -528,30 +592,62 @@ static __always_inline bool run_message(struct run *run, struct hot *hot, bool p
 /* ---- groups of messages ---- */
 
 static __always_inline struct nt_group *group_slot(struct nt_memo *memo, const uint64_t *key,
-						   uint32_t block)
+						   const struct hot *hot)
 {
-	uint64_t h = (key[0] ^ (uint64_t)block << 24) * 0x9e3779b97f4a7c15ULL;
+	uint64_t h = (key[0] ^ (uint64_t)hot->block << 24) * 0x9e3779b97f4a7c15ULL;
 
-	h ^= (key[1] ^ block) * 0xc2b2ae3d27d4eb4fULL;
+	h ^= (key[1] ^ hot->block ^ (uint64_t)hot->top << 32) * 0xc2b2ae3d27d4eb4fULL;
 	return &memo->groups[h >> (64 - GROUPS_SHIFT)];
 }
 
 static __always_inline bool group_matches(const struct run *run, const struct nt_group *group,
 					  const struct hot *hot, const uint64_t *key)
 {
-	return !((group->key[0] ^ key[0]) | (group->key[1] ^ key[1]) |
-		 (group->ref ^ hot->ref) | (group->start ^ (run->mode | hot->block)));
+	return are_ranges_there(run->memo, group->ranges) &&
+		!((group->key[0] ^ key[0]) | (group->key[1] ^ key[1]) |
+		  (group->ref ^ hot->ref) | (group->start ^ (run->mode | hot->block)) |
+		  (group->top ^ hot->top) | (group->walked ^ hot->walked));
 }
 
-static __always_inline void use_group(struct run *run, struct hot *hot,
+/* What the group pops below the top of the return stack, which is in its key, is there. */
+static __always_inline bool stack_matches(const struct run *run, const struct nt_effect *effect)
+{
+	const struct nt_source *src = run->src;
+	const uint32_t *calls = &run->memo->calls[effect->calls];
+	uint32_t slot = src->top;
+	unsigned int i;
+
+	if (effect->nr_pops > src->depth)
+		return false;
+	for (i = 0; i < nr_below(effect); i++) {
+		slot = slot ? slot - 1 : run->flow->config.return_depth - 1;
+		if (src->returns[slot].call != calls[i])
+			return false;
+	}
+	return true;
+}
+
+/* Long ones are kept when they come again; of one that came once there is no block. */
+static bool came_before(const struct nt_group *group, const uint64_t *key)
+{
+	return !group->start && group->key[0] == key[0] && group->key[1] == key[1];
+}
+
+static __always_inline void use_group(struct run *run, struct hot *hot, struct way way,
 				      const struct nt_group *group)
 {
-	put_ranges(hot->out, &run->memo->ranges[group->ranges], group->nr_ranges);
+	put_ranges(hot->out, ranges_of(run->memo, group->ranges), group->nr_ranges,
+		   GROUP_RANGES);
 	hot->out += group->nr_ranges;
 	hot->block = group->next;
 	hot->ref = group->next_ref;
-	run->counts += group->counts;
+	hot->walked = group->next_walked;
+	run->counts += unpack_counts(group->counts);
 	run->last = hot->p + group->last;
+	if (way.returns && group->effect.any) {
+		run->memo->nr_undo = 0;
+		use_effect(run, hot, &group->effect);
+	}
 }
 
 /* One or more messages that are looked up together */
@@ -565,23 +661,62 @@ struct lookup {
 
 enum looked_up { LOOKUP_NOT_PLAIN, LOOKUP_FOUND, LOOKUP_MISSED };
 
+/* What has become of the return stack: @effect, @pushed. False: that is too much to remember */
+static bool get_effect(const struct run *run, struct nt_effect *effect, uint32_t *pushed)
+{
+	const struct heights *heights = &run->heights;
+	const struct nt_source *src = run->src;
+	int depth = run->flow->config.return_depth;
+	int nr = heights->now - heights->low;
+	uint32_t slot = src->top;
+	int i;
+
+	if (nr > GROUP_PUSHES || heights->low < -GROUP_POPS ||
+	    heights->peak - heights->low >= depth)
+		return false;
+	for (i = 0; i < -heights->low; i++) {
+		if (!heights->popped[i])
+			return false;
+	}
+	effect->nr_pops = -heights->low;
+	effect->nr_pushes = nr;
+	while (nr--) {
+		pushed[nr] = src->returns[slot].call;
+		slot = slot ? slot - 1 : (uint32_t)depth - 1;
+	}
+	if (heights->peak > heights->now)
+		effect->drop = heights->peak - heights->now;
+	return true;
+}
+
 /* What they lead to was found out: up to @now. */
 static void keep_group(struct run *run, const struct lookup *lookup, struct hot now)
 {
+	struct nt_effect effect = { .any = false };
+	uint32_t pushed[GROUP_PUSHES];
 	struct nt_memo *memo = run->memo;
 	const struct hot *was = &lookup->was;
 	unsigned int nr = now.out - was->out;
 	uint32_t ranges;
 
 	memo->missed += nr_counted(run->counts - lookup->counts);
-	if (nr > PATH_RANGES || now.walked)
+	if (nr > GROUP_RANGES || was->walked > UINT16_MAX || now.walked > UINT16_MAX ||
+	    (run->flow->config.return_depth && !get_effect(run, &effect, pushed)))
 		return;
-	ranges = nt_memo_alloc(memo, nr);
-	memcpy(&memo->ranges[ranges], was->out, nr * sizeof(*was->out));
+	if (nr > PATH_RANGES && !came_before(lookup->group, lookup->key)) {
+		lookup->group->start = 0;
+		lookup->group->key[0] = lookup->key[0];
+		lookup->group->key[1] = lookup->key[1];
+		return;
+	}
+	nt_memo_make_room(memo);
+	nt_memo_calls(memo, &effect, run->heights.popped + 1, pushed);
+	ranges = nt_memo_ranges(memo, was->out, nr);
 	*lookup->group = (struct nt_group){
 		.key = { lookup->key[0], lookup->key[1] }, .ref = was->ref,
-		.next_ref = now.ref, .counts = run->counts - lookup->counts,
-		.start = run->mode | was->block, .next = now.block,
+		.next_ref = now.ref, .counts = pack_counts(run->counts - lookup->counts),
+		.start = run->mode | was->block, .next = now.block, .top = was->top,
+		.walked = was->walked, .next_walked = now.walked, .effect = effect,
 		.ranges = ranges, .nr_ranges = nr, .last = run->last - was->p,
 	};
 }
@@ -631,8 +766,8 @@ static __always_inline bool split_timestamp(const uint8_t *p, struct ends ends, 
  * Look up what the messages at hand lead to; with timestamps one, all but that. *lookup is
  * for what is not found.
  */
-static __always_inline enum looked_up look_up(struct run *run, struct hot *hot, bool timestamp,
-					      bool pext, struct lookup *lookup)
+static __always_inline enum looked_up look_up(struct run *run, struct hot *hot, struct way way,
+					      struct lookup *lookup)
 {
 	struct ends ends = find_ends(hot->p);
 	unsigned int body, length;
@@ -640,8 +775,8 @@ static __always_inline enum looked_up look_up(struct run *run, struct hot *hot, 
 	struct nt_group *group;
 	uint64_t key[2];
 
-	if (timestamp) {
-		if (!split_timestamp(hot->p, ends, pext, &length, &body, &tstamp))
+	if (way.timestamp) {
+		if (!split_timestamp(hot->p, ends, way.pext, &length, &body, &tstamp))
 			return LOOKUP_NOT_PLAIN;
 	} else {
 		body = group_length(ends, run->memo->window);
@@ -651,15 +786,17 @@ static __always_inline enum looked_up look_up(struct run *run, struct hot *hot, 
 	}
 	key[0] = first_bytes(hot->p, body);
 	key[1] = first_bytes(hot->p + 8, body > 8 ? body - 8 : 0);
-	group = group_slot(run->memo, key, hot->block);
-	if (unlikely(!group_matches(run, group, hot, key))) {
+	group = group_slot(run->memo, key, hot);
+	if (unlikely(!group_matches(run, group, hot, key) ||
+		     (way.returns && !stack_matches(run, &group->effect)))) {
 		*lookup = (struct lookup){
 			.group = group, .key = { key[0], key[1] }, .was = *hot,
 			.counts = run->counts, .length = length,
 		};
+		run->heights = (struct heights){ .peak = NO_PEAK };
 		return LOOKUP_MISSED;
 	}
-	use_group(run, hot, group);
+	use_group(run, hot, way, group);
 	hot->p += length;
 	run->has_tstamp = length != body;
 	run->tstamp += tstamp;
@@ -668,17 +805,16 @@ static __always_inline enum looked_up look_up(struct run *run, struct hot *hot, 
 
 /* ---- run ---- */
 
-/* The next message, or messages if not @alone. False: they are not plain. */
-static __always_inline bool run_next(struct run *run, struct hot *hot, bool alone,
-				     bool timestamp, bool pext)
+/* The next message, or messages. False: they are not plain. */
+static __always_inline bool run_next(struct run *run, struct hot *hot, struct way way)
 {
 	struct nt_memo *memo = run->memo;
 	const uint8_t *end = hot->p + 1;
 	struct lookup lookup;
 
 	lookup.group = NULL;
-	if (!alone && memo->window && !hot->walked && !run->src->owed) {
-		enum looked_up ret = look_up(run, hot, timestamp, pext, &lookup);
+	if (!way.single && memo->window && !run->src->owed) {
+		enum looked_up ret = look_up(run, hot, way, &lookup);
 
 		if (likely(ret != LOOKUP_MISSED))
 			return ret;
@@ -689,7 +825,7 @@ static __always_inline bool run_next(struct run *run, struct hot *hot, bool alon
 			return false;
 		if (*hot->p == IDLE_BYTE)
 			hot->p++;
-		else if (!run_message(run, hot, pext, false))
+		else if (!run_message(run, hot, way))
 			return false;
 	}
 	if (lookup.group)
@@ -804,7 +940,7 @@ static noinline void judge(struct nt_memo *memo, const struct nt_config *config)
 	else if (memo->trying)
 		judge_paths(memo, config);
 	else if (!memo->window)
-		try_window(memo, config->return_depth ? 0 : WINDOW);
+		try_window(memo, WINDOW);
 	memo->messages = 0;
 	memo->missed = 0;
 	memo->misses = 0;
@@ -834,29 +970,20 @@ static void leave(struct run *run, const struct hot *hot)
 	reader->data = hot->p;
 }
 
-/* How messages are decoded */
-struct way {
-	bool	single;		/* one message only */
-	bool	timestamp;
-	bool	pext;
-	bool	by_blocks;
-};
-
 static __always_inline void run_all(struct run *run, struct hot hot, struct way way)
 {
 	struct nt_flow *flow = run->flow;
 	const uint8_t *end = flow->reader.end - 2 * WINDOW;
-	bool alone = way.single || flow->config.return_depth;
 	bool marks = way.timestamp || way.single;
 
+	hot.top = way.returns ? get_top(run->src) : 0;
 	while (hot.p < end && hot.out < run->full) {
 		if (unlikely(*hot.p == IDLE_BYTE)) {
 			hot.p++;
 			continue;
 		}
 		/* messages of a group in front of one that is not plain do count */
-		if (way.by_blocks ? !run_message(run, &hot, way.pext, true) :
-		    !run_next(run, &hot, alone, way.timestamp, way.pext))
+		if (way.by_blocks ? !run_message(run, &hot, way) : !run_next(run, &hot, way))
 			break;
 		if (marks) {
 			put_mark(run, hot.out);
@@ -881,24 +1008,33 @@ static bool has_pext(void)
 #endif
 }
 
-static noinline void run_blocks(struct run *run, struct hot hot, bool pext)
+static noinline void run_blocks(struct run *run, struct hot hot, struct way way)
 {
-	bool timestamp = run->flow->config.timestamp;
-
-	run_all(run, hot, (struct way){ .timestamp = timestamp, .pext = pext, .by_blocks = true });
+	way.by_blocks = true;
+	run_all(run, hot, way);
 }
 
-/* What is constant for the compiler makes a copy of its own. */
+static noinline void run_returns(struct run *run, struct hot hot, struct way way)
+{
+	way.returns = true;
+	way.pext = true;
+	run_all(run, hot, way);
+}
+
 static void run_plain(struct run *run, struct hot hot, bool single)
 {
-	bool timestamp = run->flow->config.timestamp;
-	bool by_blocks = run->memo->by_blocks && !single;
+	struct way way = {
+		.single = single, .timestamp = run->flow->config.timestamp,
+		.returns = run->flow->config.return_depth, .pext = has_pext(),
+	};
 
-	if (by_blocks)
-		run_blocks(run, hot, has_pext());
-	else if (single || !has_pext())
-		run_all(run, hot, (struct way){ .single = single, .timestamp = timestamp });
-	else if (timestamp)
+	if (run->memo->by_blocks && !single)
+		run_blocks(run, hot, way);
+	else if (single || !way.pext)
+		run_all(run, hot, way);
+	else if (way.returns)
+		run_returns(run, hot, way);
+	else if (way.timestamp)
 		run_all(run, hot, (struct way){ .timestamp = true, .pext = true });
 	else
 		run_all(run, hot, (struct way){ .pext = true });
@@ -907,7 +1043,7 @@ static void run_plain(struct run *run, struct hot hot, bool single)
 static struct nt_memo *get_memo(struct nt_flow *flow)
 {
 	if (!flow->memo)
-		flow->memo = calloc(1, sizeof(*flow->memo));
+		flow->memo = nt_memo_new();
 	return flow->memo;
 }
 
@@ -936,7 +1072,7 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 			break;
 		/* of so few calls it can remember */
 		run.memo->nr_undo = 0;
-		use_path(&run, &hot, path);
+		use_path(&run, &hot, (struct way){ .returns = flow->config.return_depth }, path);
 		done++;
 	}
 	src->block = hot.block;
@@ -955,7 +1091,6 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 	struct hot hot = {
 		.p = reader->data, .out = flow->ranges + flow->nr_ranges,
 		.ref = src->ref, .block = src->block, .walked = src->walked,
-		.top = get_top(src),
 	};
 
 	if (reader->end - reader->data < 2 * WINDOW || reader->nr_carry || reader->skip ||

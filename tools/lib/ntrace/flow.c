@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "flow.h"
+#include "memo.h"
 
 struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *image)
 {
@@ -40,7 +40,7 @@ void nt_flow_free(struct nt_flow *flow)
 	for (i = 0; flow->sources && i < flow->nr_sources; i++)
 		free(flow->sources[i]);
 	free(flow->sources);
-	free(flow->memo);
+	nt_memo_free(flow->memo);
 	nt_code_exit(&flow->code);
 	free(flow);
 }

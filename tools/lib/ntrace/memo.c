@@ -6,39 +6,85 @@
  * return leads to that is not from a call on the way. Where more matters, it ends: at
  * another jump that is not direct.
  */
+#include <stddef.h>
+#include <stdlib.h>
+
 #include "memo.h"
 
 struct walker {
 	struct nt_flow		*flow;
 	struct nt_source	*src;
 	struct nt_path		path;
+	uint32_t		pushed[PATH_PUSHES];
 	uint32_t		bits;		/* HIST, the next bit is the highest of @nr_bits */
 	unsigned int		nr_bits;
 	bool			final;
 	bool			btm;
 	bool			direct;
 	int64_t			left;		/* of I-CNT, or more */
-	unsigned int		height;		/* of the return stack, PATH_CALLS at first */
+	unsigned int		height;		/* of the return stack, PATH_PUSHES at first */
 	unsigned int		peak;		/* highest of it behind a call; 0: there was none */
 	struct nt_range		ranges[PATH_RANGES];
 };
+
+struct nt_memo *nt_memo_new(void)
+{
+	/* not aligned_alloc(): glibc's gives the memory back each time that it is freed */
+	void *allocated = malloc(sizeof(struct nt_memo) + MEMO_ALIGN - 1);
+	struct nt_memo *memo = (void *)(((uintptr_t)allocated + MEMO_ALIGN - 1) &
+					-(uintptr_t)MEMO_ALIGN);
+
+	if (!allocated)
+		return NULL;
+	memset(memo, 0, offsetof(struct nt_memo, ranges));
+	memo->allocated = allocated;
+	return memo;
+}
+
+void nt_memo_free(struct nt_memo *memo)
+{
+	if (memo)
+		free(memo->allocated);
+}
 
 void nt_memo_clear(struct nt_memo *memo)
 {
 	memset(memo->paths, 0, sizeof(memo->paths));
 	memset(memo->groups, 0, sizeof(memo->groups));
 	memo->nr_ranges = 0;
+	memo->nr_calls = 0;
 }
 
-uint32_t nt_memo_alloc(struct nt_memo *memo, unsigned int nr)
+void nt_memo_make_room(struct nt_memo *memo)
 {
-	uint32_t first;
-
-	if (memo->nr_ranges + nr > NR_RANGES)
+	if (memo->nr_ranges > UINT32_MAX - 2 * GROUP_RANGES ||
+	    memo->nr_calls + GROUP_POPS + GROUP_PUSHES > NR_CALLS)
 		nt_memo_clear(memo);
-	first = memo->nr_ranges;
-	memo->nr_ranges += nr;
+}
+
+uint32_t nt_memo_ranges(struct nt_memo *memo, const struct nt_range *ranges, unsigned int nr)
+{
+	uint32_t first = memo->nr_ranges;
+
+	if (first % NR_RANGES + nr > NR_RANGES)
+		first += NR_RANGES - first % NR_RANGES;
+	memcpy(&memo->ranges[first % NR_RANGES], ranges, nr * sizeof(*ranges));
+	memo->nr_ranges = first + nr;
 	return first;
+}
+
+void nt_memo_calls(struct nt_memo *memo, struct nt_effect *effect, const uint32_t *below,
+		   const uint32_t *pushed)
+{
+	unsigned int nr = nr_below(effect);
+	uint32_t *calls = &memo->calls[memo->nr_calls];
+
+	effect->any = effect->nr_pops || effect->nr_pushes || effect->drop;
+	effect->calls = memo->nr_calls;
+	if (nr)
+		memcpy(calls, below, nr * sizeof(*calls));
+	memcpy(calls + nr, pushed, effect->nr_pushes * sizeof(*calls));
+	memo->nr_calls += nr + effect->nr_pushes;
 }
 
 static const struct nt_block *block_at(const struct walker *walker)
@@ -81,7 +127,7 @@ static void push(struct walker *walker)
 	if (!walker->flow->config.return_depth ||
 	    (end != NT_END_CALL && end != NT_END_INDIRECT_CALL))
 		return;
-	walker->path.calls[walker->path.nr_calls++] = walker->path.next;
+	walker->pushed[walker->path.effect.nr_pushes++] = walker->path.next;
 	walker->height++;
 	if (walker->peak < walker->height)
 		walker->peak = walker->height;
@@ -96,19 +142,19 @@ static unsigned int dropped(const struct walker *walker)
 /* The call whose return comes now; 0: that is not known, or not to be foreseen here */
 static uint32_t pop(struct walker *walker)
 {
-	struct nt_path *path = &walker->path;
+	struct nt_effect *effect = &walker->path.effect;
 
 	if (dropped(walker) >= walker->flow->config.return_depth)
 		return 0;
-	if (path->nr_calls) {
+	if (effect->nr_pushes) {
 		walker->height--;
-		return path->calls[--path->nr_calls];
+		return walker->pushed[--effect->nr_pushes];
 	}
-	if (!path->top || path->pops)
+	if (!walker->path.top || effect->nr_pops)
 		return 0;
 	walker->height--;
-	path->pops = true;
-	return path->top;
+	effect->nr_pops = 1;
+	return walker->path.top;
 }
 
 enum step { STEP_ON, STEP_END, STEP_FAIL };
@@ -210,7 +256,7 @@ static void set_key(struct walker *walker, uint64_t key, uint32_t top)
 	walker->path.key = key;
 	walker->path.next = key >> 32;
 	walker->path.top = top;
-	walker->height = PATH_CALLS;
+	walker->height = PATH_PUSHES;
 	walker->btm = what & PATH_BTM;
 	if (walker->btm) {
 		walker->direct = what & PATH_DIRECT;
@@ -227,12 +273,12 @@ static void set_key(struct walker *walker, uint64_t key, uint32_t top)
 static const struct nt_path *keep(struct nt_memo *memo, struct walker *walker)
 {
 	struct nt_path *path = path_slot(memo, walker->path.key, walker->path.top);
+	struct nt_effect *effect = &walker->path.effect;
 
-	walker->path.drop = dropped(walker);
-	walker->path.stack = walker->path.pops || walker->path.nr_calls || walker->path.drop;
-	walker->path.ranges = nt_memo_alloc(memo, walker->path.nr_ranges);
-	memcpy(&memo->ranges[walker->path.ranges], walker->ranges,
-	       walker->path.nr_ranges * sizeof(walker->ranges[0]));
+	nt_memo_make_room(memo);
+	effect->drop = dropped(walker);
+	nt_memo_calls(memo, effect, NULL, walker->pushed);
+	walker->path.ranges = nt_memo_ranges(memo, walker->ranges, walker->path.nr_ranges);
 	*path_other(memo, path) = *path;
 	*path = walker->path;
 	return path;
@@ -245,7 +291,7 @@ const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, 
 	struct walker walker = { .flow = flow, .src = src };
 	enum step ret;
 
-	if (other->key == key && other->top == top)
+	if (other->key == key && other->top == top && are_ranges_there(flow->memo, other->ranges))
 		return other;
 	flow->memo->misses++;
 	set_key(&walker, key, top);
@@ -254,6 +300,6 @@ const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, 
 		if (ret == STEP_FAIL || (walker.btm && walker.left < 0))
 			return NULL;
 	} while (ret == STEP_ON && walker.path.nr_ranges < PATH_RANGES &&
-		 walker.path.nr_calls < PATH_CALLS);
+		 walker.path.effect.nr_pushes < PATH_PUSHES);
 	return keep(flow->memo, &walker);
 }

@@ -9,12 +9,20 @@
 
 #define PATH_BITS	8	/* of HIST, at most */
 #define PATH_RANGES	16
-#define PATH_CALLS	3
+#define PATH_PUSHES	3
+
+#define GROUP_RANGES	64
+#define GROUP_POPS	6
+#define GROUP_PUSHES	6
 
 #define PATHS_SHIFT	13
 #define GROUPS_SHIFT	12
-/* 1 MiB of ranges; all is forgotten when they are used up. */
-#define NR_RANGES	(1u << 16)
+/*
+ * 512 KiB of ranges, a ring: what is newer than these is remembered. 256 KiB of calls; all is
+ * forgotten when they are used up.
+ */
+#define NR_RANGES	(1u << 15)
+#define NR_CALLS	(1u << 16)
 
 enum path_end {
 	PATH_GOES_ON,	/* @next is to be walked yet */
@@ -22,6 +30,20 @@ enum path_end {
 	PATH_JUMP,	/* the last range is block @next, an indirect jump */
 	PATH_RETURN,	/* the same, a return */
 };
+
+/* What becomes of the return stack on a way */
+struct nt_effect {
+	uint32_t	calls;		/* nt_memo::calls: what is popped below the top, what is pushed */
+	bool		any;
+	uint8_t		nr_pops;	/* first */
+	uint8_t		nr_pushes;	/* then */
+	uint8_t		drop;		/* at last, it has that many less than it has room for */
+};
+
+static inline unsigned int nr_below(const struct nt_effect *effect)
+{
+	return effect->nr_pops > 1 ? effect->nr_pops - 1 : 0;
+}
 
 /*
  * The way from one block on, as a few bits of HIST or an I-CNT say. Its key is the block and
@@ -36,18 +58,13 @@ enum path_end {
 struct nt_path {
 	uint64_t	key;		/* 0: none */
 	uint32_t	top;		/* block whose end is a call; 0: none that is known */
-	uint32_t	ranges;		/* nt_memo::ranges, the first */
+	uint32_t	ranges;		/* the first, see ranges_of() */
 	uint32_t	next;
 	uint16_t	halfwords;
 	uint8_t		nr_ranges;
 	uint8_t		nr_bits;	/* used up */
 	uint8_t		end;		/* enum path_end */
-	/* what becomes of the return stack, if @stack */
-	bool		stack;
-	bool		pops;		/* at first, @top */
-	uint8_t		nr_calls;	/* then these go on it */
-	uint8_t		drop;		/* at last, it has that many less than it has room for */
-	uint32_t	calls[PATH_CALLS];	/* blocks whose ends they are */
+	struct nt_effect effect;
 };
 
 #define PATH_FINAL	(1u << (PATH_BITS + 1))
@@ -62,15 +79,19 @@ static inline uint64_t path_key(uint32_t block, uint32_t what)
 	return (uint64_t)block << 32 | what;
 }
 
-/* What messages that follow each other led to, by their bytes: see fast.c */
+/* What messages that follow each other led to, by their bytes: see fast.c. A cache line */
 struct nt_group {
 	uint64_t	key[2];		/* bytes of the messages, zeros behind; key[0] 0: none */
 	uint64_t	ref;
 	uint64_t	next_ref;
-	uint64_t	counts;		/* messages by type, see count_of() */
 	uint32_t	start;		/* block, which has fewer bits, and mode */
 	uint32_t	next;
+	uint32_t	top;		/* of the return stack, as in struct nt_path */
 	uint32_t	ranges;
+	struct nt_effect effect;
+	uint16_t	walked;		/* half-words, as in struct nt_source */
+	uint16_t	next_walked;
+	uint16_t	counts;		/* messages by type, see count_of(); 4 bits for each */
 	uint8_t		nr_ranges;
 	uint8_t		last;		/* where the last message begins */
 };
@@ -86,8 +107,12 @@ struct nt_undo {
 
 #define MAX_UNDO	256
 
+#define MEMO_ALIGN	64	/* a cache line */
+
 struct nt_memo {
-	uint32_t	nr_ranges;
+	void		*allocated;
+	uint32_t	nr_ranges;	/* that were ever in @ranges */
+	uint32_t	nr_calls;
 	unsigned int	window;		/* bytes whose messages are looked up together; 0: off */
 	bool		by_blocks;	/* no paths */
 	bool		trying;		/* paths, for some messages */
@@ -98,9 +123,11 @@ struct nt_memo {
 	uint32_t	patience;
 	uint32_t	nr_undo;
 	struct nt_undo	undo[MAX_UNDO];
-	struct nt_path	paths[1u << PATHS_SHIFT];
-	struct nt_group	groups[1u << GROUPS_SHIFT];
-	struct nt_range	ranges[NR_RANGES + PATH_RANGES];
+	_Alignas(MEMO_ALIGN) struct nt_path paths[1u << PATHS_SHIFT];
+	_Alignas(MEMO_ALIGN) struct nt_group groups[1u << GROUPS_SHIFT];
+	/* the rest is not used before something is kept there */
+	struct nt_range	ranges[NR_RANGES + GROUP_RANGES];
+	uint32_t	calls[NR_CALLS];	/* blocks whose ends they are */
 };
 
 /* Two places where a path may be: this one and its neighbour */
@@ -116,8 +143,31 @@ static inline struct nt_path *path_other(struct nt_memo *memo, const struct nt_p
 	return &memo->paths[(path - memo->paths) ^ 1];
 }
 
-/* Room for @nr ranges, at most PATH_RANGES. All may be forgotten for it. */
-uint32_t nt_memo_alloc(struct nt_memo *memo, unsigned int nr);
+static inline const struct nt_range *ranges_of(const struct nt_memo *memo, uint32_t ranges)
+{
+	return &memo->ranges[ranges % NR_RANGES];
+}
+
+/* They were not overwritten yet. */
+static inline bool are_ranges_there(const struct nt_memo *memo, uint32_t ranges)
+{
+	return memo->nr_ranges - ranges <= NR_RANGES - GROUP_RANGES;
+}
+
+/* NULL: out of memory */
+struct nt_memo *nt_memo_new(void);
+
+void nt_memo_free(struct nt_memo *memo);
+
+/* Before a way is kept: all others may be forgotten for it. */
+void nt_memo_make_room(struct nt_memo *memo);
+
+/* Keep @nr ranges, at most GROUP_RANGES. Returns where */
+uint32_t nt_memo_ranges(struct nt_memo *memo, const struct nt_range *ranges, unsigned int nr);
+
+/* Keep what @effect is about: calls @below the top, and calls @pushed */
+void nt_memo_calls(struct nt_memo *memo, struct nt_effect *effect, const uint32_t *below,
+		   const uint32_t *pushed);
 
 void nt_memo_clear(struct nt_memo *memo);
 
