@@ -37,9 +37,9 @@
 /* What changes with each message */
 struct hot {
 	const uint8_t		*p;
+	uint64_t		walked;
 	struct nt_range		*out;
 	uint64_t		ref;
-	uint64_t		walked;
 	uint32_t		block;
 	uint32_t		top;		/* of the return stack, a call; 0: not known */
 };
@@ -204,11 +204,18 @@ static void undo(struct run *run, uint32_t top, uint32_t depth)
 
 /* ---- walk ---- */
 
+/* The top of the return stack, as keys have it */
+static __always_inline uint32_t key_top(const struct hot *hot, struct way way)
+{
+	return way.returns ? hot->top : 0;
+}
+
 static __always_inline const struct nt_path *find_path(struct run *run,
-						       const struct hot *hot, uint32_t what)
+						       const struct hot *hot,
+						       struct way way, uint32_t what)
 {
 	uint64_t key = path_key(hot->block, what);
-	uint32_t top = hot->top;
+	uint32_t top = key_top(hot, way);
 	const struct nt_path *path = path_slot(run->memo, key, top);
 
 	if (likely(path->key == key && path->top == top &&
@@ -323,7 +330,7 @@ static __always_inline bool walk_htm(struct run *run, struct hot *hot, struct wa
 				what |= (uint32_t)left << PATH_LEFT_SHIFT;
 			}
 		}
-		path = find_path(run, hot, what);
+		path = find_path(run, hot, way, what);
 		if (unlikely(!path || !use_path(run, hot, way, path)))
 			return false;
 		left -= path->halfwords;
@@ -354,7 +361,7 @@ static __always_inline bool walk_btm(struct run *run, struct hot *hot, struct wa
 
 	while (hot->out < end) {
 		uint32_t what = PATH_BTM | (direct ? PATH_DIRECT : 0) | (uint32_t)left;
-		const struct nt_path *path = find_path(run, hot, what);
+		const struct nt_path *path = find_path(run, hot, way, what);
 
 		if (unlikely(!path || !use_path(run, hot, way, path)))
 			return false;
@@ -592,21 +599,24 @@ static __always_inline bool run_message(struct run *run, struct hot *hot, struct
 /* ---- groups of messages ---- */
 
 static __always_inline struct nt_group *group_slot(struct nt_memo *memo, const uint64_t *key,
-						   const struct hot *hot)
+						   const struct hot *hot, struct way way)
 {
+	/* not 32: block and top were one load then, which waits for the stores of both */
+	uint64_t top = (uint64_t)key_top(hot, way) << 28;
 	uint64_t h = (key[0] ^ (uint64_t)hot->block << 24) * 0x9e3779b97f4a7c15ULL;
 
-	h ^= (key[1] ^ hot->block ^ (uint64_t)hot->top << 32) * 0xc2b2ae3d27d4eb4fULL;
+	h ^= (key[1] ^ hot->block ^ top) * 0xc2b2ae3d27d4eb4fULL;
 	return &memo->groups[h >> (64 - GROUPS_SHIFT)];
 }
 
 static __always_inline bool group_matches(const struct run *run, const struct nt_group *group,
-					  const struct hot *hot, const uint64_t *key)
+					  const struct hot *hot, struct way way,
+					  const uint64_t *key)
 {
 	return are_ranges_there(run->memo, group->ranges) &&
 		!((group->key[0] ^ key[0]) | (group->key[1] ^ key[1]) |
 		  (group->ref ^ hot->ref) | (group->start ^ (run->mode | hot->block)) |
-		  (group->top ^ hot->top) | (group->walked ^ hot->walked));
+		  (group->top ^ key_top(hot, way)) | (group->walked ^ hot->walked));
 }
 
 /* What the group pops below the top of the return stack, which is in its key, is there. */
@@ -786,8 +796,8 @@ static __always_inline enum looked_up look_up(struct run *run, struct hot *hot, 
 	}
 	key[0] = first_bytes(hot->p, body);
 	key[1] = first_bytes(hot->p + 8, body > 8 ? body - 8 : 0);
-	group = group_slot(run->memo, key, hot);
-	if (unlikely(!group_matches(run, group, hot, key) ||
+	group = group_slot(run->memo, key, hot, way);
+	if (unlikely(!group_matches(run, group, hot, way, key) ||
 		     (way.returns && !stack_matches(run, &group->effect)))) {
 		*lookup = (struct lookup){
 			.group = group, .key = { key[0], key[1] }, .was = *hot,
@@ -1055,6 +1065,7 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 	struct hot hot = {
 		.out = flow->ranges + flow->nr_ranges, .block = src->block, .top = get_top(src),
 	};
+	struct way way = { .returns = flow->config.return_depth };
 	uint32_t what = PATH_BTM | PATH_DIRECT | (uint32_t)msg->icnt;
 	uint64_t done = 0;
 
@@ -1066,13 +1077,13 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 	if (!hot.block)
 		return 0;
 	while (done < n && hot.out <= last) {
-		const struct nt_path *path = find_path(&run, &hot, what);
+		const struct nt_path *path = find_path(&run, &hot, way, what);
 
 		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
 			break;
 		/* of so few calls it can remember */
 		run.memo->nr_undo = 0;
-		use_path(&run, &hot, (struct way){ .returns = flow->config.return_depth }, path);
+		use_path(&run, &hot, way, path);
 		done++;
 	}
 	src->block = hot.block;
