@@ -18,7 +18,8 @@ BOARD	:= tools/board/board
 ROOT	:= $(O)/root
 
 .PHONY: all help setup lib tool guest-tools plugin modules perf demo board test \
-	test-long check bench fuzz coverage verify-boot install clean everything everything-kernel everything-else
+	test-long check bench fuzz coverage verify-boot install clean \
+	everything everything-kernel everything-else
 
 all: lib tool
 

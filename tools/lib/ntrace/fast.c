@@ -128,7 +128,7 @@ static __always_inline void drop_return(struct run *run, struct hot *hot)
 		if (likely(heights->now >= -GROUP_POPS))
 			heights->popped[-1 - heights->now] = hot->top;
 	}
-	src->top = src->top ? src->top - 1 : run->flow->config.return_depth - 1;
+	src->top = nt_return_below(src->top, run->flow->config.return_depth);
 	src->depth--;
 	hot->top = get_top(src);
 }
@@ -218,12 +218,10 @@ static __always_inline const struct nt_path *find_path(struct run *run,
 	uint32_t top = key_top(hot, way);
 	const struct nt_path *path = path_slot(run->memo, key, top);
 
-	if (likely(path->key == key && path->top == top &&
-		   are_ranges_there(run->memo, path->ranges)))
+	if (likely(is_path(run->memo, path, key, top)))
 		return path;
 	path = path_other(run->memo, path);
-	if (likely(path->key == key && path->top == top &&
-		   are_ranges_there(run->memo, path->ranges)))
+	if (likely(is_path(run->memo, path, key, top)))
 		return path;
 	return nt_memo_walk(run->flow, run->src, key, top);
 }
@@ -630,7 +628,7 @@ static __always_inline bool stack_matches(const struct run *run, const struct nt
 	if (effect->nr_pops > src->depth)
 		return false;
 	for (i = 0; i < nr_below(effect); i++) {
-		slot = slot ? slot - 1 : run->flow->config.return_depth - 1;
+		slot = nt_return_below(slot, run->flow->config.return_depth);
 		if (src->returns[slot].call != calls[i])
 			return false;
 	}
@@ -692,7 +690,7 @@ static bool get_effect(const struct run *run, struct nt_effect *effect, uint32_t
 	effect->nr_pushes = nr;
 	while (nr--) {
 		pushed[nr] = src->returns[slot].call;
-		slot = slot ? slot - 1 : (uint32_t)depth - 1;
+		slot = nt_return_below(slot, depth);
 	}
 	if (heights->peak > heights->now)
 		effect->drop = heights->peak - heights->now;

@@ -37,6 +37,12 @@ struct nt_return {
 	uint32_t	call;	/* block in front of it; 0: not known */
 };
 
+/* The slot of the return stack, a ring of @depth, that is below @slot */
+static inline uint32_t nt_return_below(uint32_t slot, uint32_t depth)
+{
+	return slot ? slot - 1 : depth - 1;
+}
+
 /* One trace source: all that the messages before have left behind */
 struct nt_source {
 	uint16_t		id;

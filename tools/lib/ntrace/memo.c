@@ -287,12 +287,9 @@ static const struct nt_path *keep(struct nt_memo *memo, struct walker *walker)
 const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key,
 				   uint32_t top)
 {
-	struct nt_path *other = path_other(flow->memo, path_slot(flow->memo, key, top));
 	struct walker walker = { .flow = flow, .src = src };
 	enum step ret;
 
-	if (other->key == key && other->top == top && are_ranges_there(flow->memo, other->ranges))
-		return other;
 	flow->memo->misses++;
 	set_key(&walker, key, top);
 	do {

@@ -154,6 +154,12 @@ static inline bool are_ranges_there(const struct nt_memo *memo, uint32_t ranges)
 	return memo->nr_ranges - ranges <= NR_RANGES - GROUP_RANGES;
 }
 
+static inline bool is_path(const struct nt_memo *memo, const struct nt_path *path, uint64_t key,
+			   uint32_t top)
+{
+	return path->key == key && path->top == top && are_ranges_there(memo, path->ranges);
+}
+
 /* NULL: out of memory */
 struct nt_memo *nt_memo_new(void);
 
@@ -172,8 +178,8 @@ void nt_memo_calls(struct nt_memo *memo, struct nt_effect *effect, const uint32_
 void nt_memo_clear(struct nt_memo *memo);
 
 /*
- * Walk, and remember. NULL: some block on the way does not fit. May move
- * @flow->code.blocks, and forget every other path.
+ * Walk a path that is not remembered, and remember it. NULL: some block on the way does not
+ * fit. May move @flow->code.blocks, and forget every other path.
  */
 const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key,
 				   uint32_t top);

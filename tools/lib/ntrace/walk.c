@@ -27,7 +27,7 @@ static void pop(struct nt_flow *flow, struct nt_source *src)
 {
 	if (!src->depth)
 		return;
-	src->top = src->top ? src->top - 1 : flow->config.return_depth - 1;
+	src->top = nt_return_below(src->top, flow->config.return_depth);
 	src->depth--;
 }
 
