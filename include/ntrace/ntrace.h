@@ -24,9 +24,11 @@
  * at the same time, as long as none changes it (nt_image_add(),
  * nt_image_set_reader(), nt_image_invalidate() and the like) and its reader allows for it.
  *
- * Sized structures: struct nt_config begins with its own size. Set it up by
- * NT_CONFIG_INIT or nt_config_init(); a program built with an older header then
- * runs with a newer library.
+ * Structures that a program allocates may get longer in a newer library. struct nt_config begins
+ * with its own size: set it up by NT_CONFIG_INIT or nt_config_init(). Of the others the program's
+ * size is passed: nt_<...>() is an inline function that calls nt_<...>_sized() with sizeof().
+ * Other languages call that one. struct nt_range and struct nt_mark stay as they are.
+ * A configuration that is NULL is the plain case, NT_CONFIG_INIT.
  *
  * Units: addresses and sizes are in bytes, I-CNT is in half-words (16 bit),
  * timestamps are in ticks of the trace source's counter.
@@ -81,6 +83,10 @@ const char *nt_version(void);
 	  "the trace is damaged")						\
 	X(NT_E_RESERVED, -17, "field has a reserved value",			\
 	  "the trace is damaged, or of a later version")			\
+	X(NT_E_FRAME_ID, -18, "frame has a reserved trace ID",			\
+	  "the trace is damaged, or is not of a CoreSight formatter")		\
+	X(NT_E_FRAME_SYNC, -19, "frame ends before its last byte",		\
+	  "bytes of the trace were lost")					\
 	X(NT_E_NO_CODE,	-30, "there is no code at this address",		\
 	  "give the program, library or firmware that was executed")		\
 	X(NT_E_INSN,	-31, "code has no valid instruction at this address",	\
@@ -123,6 +129,15 @@ enum nt_error {
 #undef NT_ERROR_ENUM
 };
 
+/*
+ * Is it a gap in the code that was given, and no error of the trace? The trace cannot be judged
+ * up to the next item; with the code it would be decoded.
+ */
+static inline bool nt_error_is_gap(int error)
+{
+	return error == NT_E_NO_CODE || error == NT_E_GAP_RETURN;
+}
+
 /* "NT_E_ADDR"; its sentence; its hint, "" where there is none. Any number is fine. */
 const char *nt_error_name(int error);
 const char *nt_error_text(int error);
@@ -146,6 +161,23 @@ struct nt_config {
 	uint32_t	extend_addr;	/* 1: trTeInstExtendAddrMSB */
 	uint32_t	isa;		/* NT_ISA_*: beyond I, C, Zicsr and privileged */
 	uint64_t	jvt;		/* CSR jvt: table of cm.jt and cm.jalt */
+	uint32_t	dialect;	/* enum nt_dialect */
+	uint32_t	addr_bits;	/* addresses are sent without bits above these; 0: see there */
+	uint32_t	return_full;	/* enum nt_return_full: a call when the stack is full */
+	uint32_t	custom_jumps;	/* NT_CUSTOM_*: beyond custom-0 to custom-3 and over 32 bits */
+};
+
+/*
+ * Encoders that were built before the specification was ratified send other messages.
+ *
+ * NT_DIALECT_SIFIVE0: SiFive cores whose trace components are of version 0, as the P550. TSTAMP is
+ * XORed with the timestamp before; RCODE 8 and 9 are runs of branches; TCODE 7, 23, 34 and 35 are
+ * messages; addresses of RV64 have 48 bits if @addr_bits is 0. Their implicit return counts up to
+ * NT_RETURN_DEPTH_SIFIVE0 calls.
+ */
+enum nt_dialect {
+	NT_DIALECT_RATIFIED	= 0,
+	NT_DIALECT_SIFIVE0	= 1,
 };
 
 enum nt_mode {
@@ -157,12 +189,41 @@ enum nt_mode {
 #define NT_SRC_ANY		0xffffffffu
 #define NT_SRC_BITS_MAX		12
 #define NT_RETURN_DEPTH		32	/* chapter 9.2: never deeper */
+#define NT_RETURN_DEPTH_SIFIVE0	1023
 #define NT_RETURN_DEPTH_MAX	4096
+#define NT_ADDR_BITS_MIN	32
 
 #define NT_ISA_ZCMP		(1u << 0)	/* its encodings are c.fsdsp of D otherwise */
 #define NT_ISA_ZCMT		(1u << 1)
 
+/*
+ * The encoder's return stack is full, and there is a call: chapter 9.2 does not say which
+ * entry is lost. It matters only if @return_depth is the encoder's own depth, and the program
+ * does not return to its calls in order.
+ */
+enum nt_return_full {
+	NT_RETURN_DROP_OLDEST	= 0,	/* a ring */
+	NT_RETURN_DROP_NEWEST	= 1,	/* the call is not pushed; decoding is slower */
+};
+
+/* Custom instructions that may change the PC (chapter 10.1), beside custom-0 to custom-3 */
+#define NT_CUSTOM_SYSTEM	(1u << 0)	/* SYSTEM encodings for custom use */
+#define NT_CUSTOM_COMPRESSED	(1u << 1)	/* any of 16 bits that is no jump by the standard */
+
+#ifndef __cplusplus
 #define NT_CONFIG_INIT	{ .size = sizeof(struct nt_config), .xlen = 64, .src_id = NT_SRC_ANY }
+#else
+#define NT_CONFIG_INIT	nt_config_initial()
+static inline struct nt_config nt_config_initial(void)
+{
+	struct nt_config config = {};
+
+	config.size = sizeof(config);
+	config.xlen = 64;
+	config.src_id = NT_SRC_ANY;
+	return config;
+}
+#endif
 
 /* As NT_CONFIG_INIT, for other languages. @size is sizeof(struct nt_config). */
 void nt_config_init(struct nt_config *config, size_t size);
@@ -174,20 +235,25 @@ int nt_config_check(const struct nt_config *config);
 
 /* TCODE: table "Fields in Messages". The decoder frames and skips any other. */
 enum nt_tcode {
-	NT_OWNERSHIP			= 2,
-	NT_DIRECT_BRANCH		= 3,
-	NT_INDIRECT_BRANCH		= 4,
-	NT_ERROR			= 8,
-	NT_PROG_TRACE_SYNC		= 9,
-	NT_DIRECT_BRANCH_SYNC		= 11,
-	NT_INDIRECT_BRANCH_SYNC		= 12,
-	NT_RESOURCE_FULL		= 27,
-	NT_INDIRECT_BRANCH_HIST		= 28,
-	NT_INDIRECT_BRANCH_HIST_SYNC	= 29,
-	NT_REPEAT_BRANCH		= 30,
-	NT_PROG_TRACE_CORRELATION	= 33,
-	NT_VENDOR_FIRST			= 56,
-	NT_VENDOR_LAST			= 62,
+	NT_TCODE_OWNERSHIP			= 2,
+	NT_TCODE_DIRECT_BRANCH		= 3,
+	NT_TCODE_INDIRECT_BRANCH		= 4,
+	NT_TCODE_ERROR			= 8,
+	NT_TCODE_PROG_TRACE_SYNC		= 9,
+	NT_TCODE_DIRECT_BRANCH_SYNC		= 11,
+	NT_TCODE_INDIRECT_BRANCH_SYNC		= 12,
+	NT_TCODE_RESOURCE_FULL		= 27,
+	NT_TCODE_INDIRECT_BRANCH_HIST		= 28,
+	NT_TCODE_INDIRECT_BRANCH_HIST_SYNC	= 29,
+	NT_TCODE_REPEAT_BRANCH		= 30,
+	NT_TCODE_PROG_TRACE_CORRELATION	= 33,
+	NT_TCODE_VENDOR_FIRST			= 56,
+	NT_TCODE_VENDOR_LAST			= 62,
+	/* NT_DIALECT_SIFIVE0 only */
+	NT_TCODE_DATA_ACQUISITION	= 7,
+	NT_TCODE_AUX_ACCESS_WRITE	= 23,
+	NT_TCODE_IN_CIRCUIT_TRACE	= 34,
+	NT_TCODE_IN_CIRCUIT_TRACE_SYNC	= 35,
 };
 
 /* nt_message::fields: which fields the message has */
@@ -209,6 +275,15 @@ enum nt_field {
 	NT_FIELD_BCNT	 = 1 << 14,	/* in nt_message::value */
 	NT_FIELD_EVCODE	 = 1 << 15,	/* in nt_message::code */
 	NT_FIELD_CDF	 = 1 << 16,
+	/* NT_DIALECT_SIFIVE0 only */
+	NT_FIELD_IDTAG	 = 1 << 17,	/* in nt_message::value */
+	NT_FIELD_DQDATA	 = 1 << 18,	/* in nt_message::data */
+	NT_FIELD_AUX_ADDR = 1 << 19,	/* in nt_message::value */
+	NT_FIELD_AUX_DATA = 1 << 20,	/* in nt_message::data */
+	NT_FIELD_CKSRC	 = 1 << 21,	/* in nt_message::code */
+	NT_FIELD_CKDF	 = 1 << 22,	/* in nt_message::cdf */
+	NT_FIELD_CKDATA0 = 1 << 23,	/* in nt_message::value, as sent */
+	NT_FIELD_CKDATA1 = 1 << 24,	/* in nt_message::data, as sent */
 };
 
 /* B-TYPE, chapter 6.2 */
@@ -232,7 +307,23 @@ enum nt_sync {
 	NT_SYNC_POWER_DOWN	= 9,
 };
 
-enum nt_rcode { NT_RCODE_ICNT = 0, NT_RCODE_HIST = 1, NT_RCODE_HIST_REPEAT = 2 };
+enum nt_rcode {
+	NT_RCODE_ICNT = 0, NT_RCODE_HIST = 1, NT_RCODE_HIST_REPEAT = 2,
+	/* NT_DIALECT_SIFIVE0: as many branches as HREPEAT says, all not taken, or all taken */
+	NT_RCODE_NOT_TAKEN = 8, NT_RCODE_TAKEN = 9,
+};
+
+/* CKSRC of NT_TCODE_IN_CIRCUIT_TRACE: what the encoder reports */
+enum nt_cksrc {
+	NT_CKSRC_CONTROL	= 0,	/* CKDATA0 is a code, unless there is CKDATA1 */
+	NT_CKSRC_EXT_TRIGGER	= 8,
+	NT_CKSRC_CALL		= 9,	/* CKDATA1: where to, XORed with where from */
+	NT_CKSRC_EXCEPTION	= 10,	/* CKDATA1: cause */
+	NT_CKSRC_INTERRUPT	= 11,	/* CKDATA1: cause */
+	NT_CKSRC_CONTEXT	= 13,	/* CKDATA1: new context */
+	NT_CKSRC_WATCHPOINT	= 14,
+	NT_CKSRC_PC_SAMPLE	= 15,
+};
 enum nt_evcode { NT_EVCODE_DEBUG = 0, NT_EVCODE_LOW_POWER = 1, NT_EVCODE_DISABLED = 4 };
 enum nt_format { NT_FORMAT_PRIV = 0, NT_FORMAT_SCONTEXT = 2, NT_FORMAT_HCONTEXT = 3 };
 
@@ -249,19 +340,25 @@ struct nt_message {
 	uint8_t		tcode;		/* enum nt_tcode, or another */
 	uint8_t		sync;		/* enum nt_sync, or another */
 	uint8_t		btype;		/* enum nt_btype */
-	uint8_t		code;		/* ETYPE, RCODE or EVCODE */
-	uint8_t		cdf;
+	uint8_t		code;		/* ETYPE, RCODE, EVCODE or CKSRC */
+	uint8_t		cdf;		/* CDF or CKDF */
 	uint8_t		format;		/* PROCESS.FORMAT */
 	uint8_t		priv;		/* PROCESS.V and PRV: enum nt_priv, or another */
+	uint8_t		dialect;	/* enum nt_dialect */
 	uint64_t	icnt;		/* I-CNT, or RDATA with RCODE 0: half-words */
 	uint64_t	addr;		/* F-ADDR or U-ADDR, with bit 0 put back, and extended */
 	uint64_t	hist;		/* HIST, or RDATA with RCODE 1 or 2; has its stop-bit */
 	uint64_t	tstamp;		/* TSTAMP as sent: absolute with SYNC, relative else */
 	uint64_t	value;		/* PROCESS, ECODE, RDATA, HREPEAT or B-CNT */
 	uint64_t	context;	/* PROCESS.CONTEXT */
+	uint64_t	data;		/* DQDATA, or the second of a pair of fields */
 };
 
-#define NT_MESSAGE_MAX	256	/* bytes: a longer one is NT_E_TOO_LONG (38 is the longest standard one) */
+/*
+ * Bytes: a longer message is NT_E_TOO_LONG, unless it is a vendor's (NT_TCODE_VENDOR_FIRST to
+ * NT_TCODE_VENDOR_LAST). The longest one of the specification has 38.
+ */
+#define NT_MESSAGE_MAX	256
 
 /*
  * Decode the message at @data. Idle bytes before it are skipped. @msg->offset
@@ -274,8 +371,13 @@ struct nt_message {
  *	   offset + length, which is past its last byte; or, where that is all
  *	   of the bytes, past the next one with an MSEO of 11.
  */
-int nt_message_decode(const struct nt_config *config, const uint8_t *data, size_t size,
-		      struct nt_message *msg);
+int nt_message_decode_sized(const struct nt_config *config, const uint8_t *data, size_t size,
+			    struct nt_message *msg, size_t msg_size);
+static inline int nt_message_decode(const struct nt_config *config, const uint8_t *data,
+				    size_t size, struct nt_message *msg)
+{
+	return nt_message_decode_sized(config, data, size, msg, sizeof(*msg));
+}
 
 /* Has a SYNC field: decoding may start from it */
 static inline bool nt_message_is_sync(const struct nt_message *msg)
@@ -288,6 +390,7 @@ static inline bool nt_message_is_sync(const struct nt_message *msg)
  * specification; "Reserved" or "Vendor Defined" else. Never NULL.
  */
 const char *nt_tcode_name(unsigned int tcode);
+const char *nt_cksrc_name(unsigned int cksrc);
 const char *nt_sync_name(unsigned int sync);
 const char *nt_btype_name(unsigned int btype);
 const char *nt_etype_name(unsigned int etype);
@@ -296,12 +399,23 @@ const char *nt_rcode_name(unsigned int rcode);
 const char *nt_evcode_name(unsigned int evcode);
 const char *nt_priv_name(unsigned int priv);	/* "U", "S", "M", "VU", "VS", "?" */
 
+/* As nt_tcode_name(), with the messages of that enum nt_dialect, too */
+const char *nt_dialect_tcode_name(unsigned int dialect, unsigned int tcode);
+
 /*
  * Write "IndirectBranchHist SRC=1 B-TYPE=0 (Indirect) I-CNT=125 U-ADDR=0x7 HIST=0xffe" to
  * @buf, always with a final NUL. Returns the length; NT_E_SPACE: @size is too
  * small, @buf holds the beginning.
  */
-int nt_message_desc(const struct nt_message *msg, char *buf, size_t size);
+int nt_message_desc_sized(const struct nt_message *msg, size_t msg_size, char *buf, size_t size);
+static inline int nt_message_desc(const struct nt_message *msg, char *buf, size_t size)
+{
+	return nt_message_desc_sized(msg, sizeof(*msg), buf, size);
+}
+
+/* Bytes that are enough for any text of nt_message_desc(), and of nt_item_desc() */
+#define NT_MESSAGE_DESC_MAX	512
+#define NT_ITEM_DESC_MAX	512
 
 /*
  * Messages from a stream that arrives in pieces, split anywhere.
@@ -311,7 +425,7 @@ int nt_message_desc(const struct nt_message *msg, char *buf, size_t size);
  */
 struct nt_reader;
 
-/* NULL: out of memory, or *config is not valid */
+/* NULL: errno is ENOMEM, or EINVAL if *config is not valid */
 struct nt_reader *nt_reader_new(const struct nt_config *config);
 void nt_reader_free(struct nt_reader *reader);
 
@@ -329,10 +443,21 @@ void nt_reader_seek(struct nt_reader *reader, uint64_t offset, bool middle);
  * call goes on. @msg->offset is the offset in the stream. 0: feed more, or
  * nt_reader_end().
  */
-int nt_reader_next(struct nt_reader *reader, struct nt_message *msg);
+int nt_reader_next_sized(struct nt_reader *reader, struct nt_message *msg, size_t msg_size);
+static inline int nt_reader_next(struct nt_reader *reader, struct nt_message *msg)
+{
+	return nt_reader_next_sized(reader, msg, sizeof(*msg));
+}
 
-/* No more bytes: NT_OK; NT_E_TRUNCATED: a message is not complete, *msg says where */
-int nt_reader_end(struct nt_reader *reader, struct nt_message *msg);
+/*
+ * No more bytes. NT_OK; NT_E_TRUNCATED: a message is not complete, *msg says where; NT_E_TOO_LONG:
+ * the same, and it is longer than any can be.
+ */
+int nt_reader_end_sized(struct nt_reader *reader, struct nt_message *msg, size_t msg_size);
+static inline int nt_reader_end(struct nt_reader *reader, struct nt_message *msg)
+{
+	return nt_reader_end_sized(reader, msg, sizeof(*msg));
+}
 
 /* --------------------------------------------------------------------- insn */
 
@@ -369,8 +494,13 @@ struct nt_insn {
  * Returns its length in bytes; 0: @size is too small for it (needs 2 bytes, or
  * 4 where the low two bits of the first are set).
  */
-int nt_insn_decode(const struct nt_config *config, const uint8_t *code, size_t size,
-		   struct nt_insn *insn);
+int nt_insn_decode_sized(const struct nt_config *config, const uint8_t *code, size_t size,
+			 struct nt_insn *insn, size_t insn_size);
+static inline int nt_insn_decode(const struct nt_config *config, const uint8_t *code, size_t size,
+				 struct nt_insn *insn)
+{
+	return nt_insn_decode_sized(config, code, size, insn, sizeof(*insn));
+}
 
 /* "branch", "call", ...: never NULL */
 const char *nt_class_name(unsigned int klass);
@@ -409,6 +539,11 @@ struct nt_image_reader {
 	 */
 	int (*read)(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size);
 	void *ctx;
+	/*
+	 * Optional. Set *jvt to the CSR of that name (Zcmt) in @space; without, it is
+	 * nt_config::jvt in all spaces. False: it is not known.
+	 */
+	bool (*jvt)(void *ctx, uint64_t space, uint64_t *jvt);
 };
 
 /* NULL: out of memory */
@@ -416,15 +551,28 @@ struct nt_image *nt_image_new(void);
 void nt_image_free(struct nt_image *image);	/* after the flows that use it */
 
 /*
- * Add a section. The image keeps a pointer: @data must stay as long as the
- * image. A section added later hides an earlier one where they overlap.
+ * Add a section. The image keeps a pointer: @data must stay until the section is removed,
+ * or the image is freed. A section added later hides an earlier one where they overlap.
  * NT_OK; NT_E_NOMEM; NT_E_INVALID: @size is 0, or the section wraps around 2^64.
  */
 int nt_image_add(struct nt_image *image, uint64_t space, uint64_t addr,
 		 const void *data, size_t size);
 
+/*
+ * Remove the section that nt_image_add() added with the same @space, @addr and @size; of several,
+ * the last. What it hid is seen again. Its data is not needed any more when the call returns.
+ * NT_OK; NT_E_NOT_FOUND
+ */
+int nt_image_remove(struct nt_image *image, uint64_t space, uint64_t addr, size_t size);
+
 /* Take over *reader (a copy); NULL: none */
-void nt_image_set_reader(struct nt_image *image, const struct nt_image_reader *reader);
+void nt_image_set_reader_sized(struct nt_image *image, const struct nt_image_reader *reader,
+			       size_t reader_size);
+static inline void nt_image_set_reader(struct nt_image *image,
+				       const struct nt_image_reader *reader)
+{
+	nt_image_set_reader_sized(image, reader, sizeof(*reader));
+}
 
 /*
  * Code has changed, or the mapping of contexts to spaces: a module was loaded, a program
@@ -446,6 +594,23 @@ void nt_image_remap(struct nt_image *image);
 /* Bytes copied, 0: no code there */
 size_t nt_image_read(const struct nt_image *image, uint64_t space, uint64_t addr,
 		     void *buf, size_t size);
+
+#define NT_INSN_MAX	22	/* bytes of the longest instruction */
+
+/*
+ * The instruction at @addr: its bytes to @code, and *insn. From the start of a range on, step by
+ * the length to see each of its instructions. Returns the length in bytes; 0: there is no code;
+ * NT_E_INVALID: config
+ */
+int nt_insn_read_sized(const struct nt_config *config, const struct nt_image *image,
+		       uint64_t space, uint64_t addr, uint8_t code[NT_INSN_MAX],
+		       struct nt_insn *insn, size_t insn_size);
+static inline int nt_insn_read(const struct nt_config *config, const struct nt_image *image,
+			       uint64_t space, uint64_t addr, uint8_t code[NT_INSN_MAX],
+			       struct nt_insn *insn)
+{
+	return nt_insn_read_sized(config, image, space, addr, code, insn, sizeof(*insn));
+}
 
 /* --------------------------------------------------------------------- flow */
 
@@ -483,10 +648,10 @@ struct nt_range {
 	uint64_t	start;		/* address of its first instruction */
 	uint16_t	halfwords;	/* length */
 	uint16_t	insns;
-	uint8_t		end;		/* enum nt_end */
+	uint8_t		how;		/* enum nt_end */
 	uint8_t		flags;		/* NT_RANGE_* */
-	uint8_t		last;		/* length of the last instruction, half-words */
-	uint8_t		internal;
+	uint8_t		last_len;	/* length of the last instruction, half-words */
+	uint8_t		internal;	/* of the library */
 };
 
 #define NT_RANGE_HALFWORDS	1024
@@ -499,6 +664,9 @@ enum nt_item_type {
 	NT_ITEM_CONTEXT	= 5,	/* Ownership: nt_item::context is new */
 	NT_ITEM_SKIPPED	= 6,	/* a message that is vendor defined or reserved */
 	NT_ITEM_ERROR	= 7,	/* the trace, or the code, is not right */
+	/* NT_DIALECT_SIFIVE0 only */
+	NT_ITEM_DATA	= 8,	/* software wrote a value into the trace */
+	NT_ITEM_EVENT	= 9,	/* in-circuit trace: the flow does not change */
 };
 
 /* nt_item::tstamp_kind */
@@ -523,11 +691,12 @@ struct nt_item {
 	uint64_t		offset;		/* of the message, in the stream */
 	uint64_t		tstamp;		/* absolute */
 	struct nt_context	context;	/* which executed the range; or from now on */
+	uint64_t		space;		/* address space that a range is in; 0 else */
 	union {
 		struct {
 			uint64_t	start;
-			uint64_t	end;		/* address behind the last instruction */
-			uint64_t	last;		/* address of the last instruction */
+			uint64_t	end_addr;	/* address after the last instruction */
+			uint64_t	last_addr;	/* address of the last instruction */
 			uint64_t	dest;		/* what was executed next */
 			bool		has_dest;	/* false: not known */
 			bool		taken;
@@ -555,6 +724,18 @@ struct nt_item {
 			uint8_t		tcode;
 			uint32_t	length;
 		} skipped;
+		struct {
+			uint64_t	id;	/* IDTAG, or the address that was written to */
+			uint64_t	value;
+			bool		has_id;	/* false: Ownership that is no context */
+		} data;
+		struct {
+			uint64_t	addr;		/* where; valid if has_addr */
+			uint64_t	data;		/* see enum nt_cksrc; valid if has_data */
+			bool		has_addr;
+			bool		has_data;
+			uint8_t		source;		/* enum nt_cksrc, or another */
+		} event;
 		struct {
 			int		code;		/* enum nt_error */
 			uint64_t	addr;		/* where decoding was; valid if has_addr */
@@ -586,18 +767,29 @@ struct nt_batch {
 	uint64_t		dest;		/* of the last range */
 	bool			has_dest;
 	uint16_t		src;
+	uint8_t			tstamp_kind;	/* NT_TSTAMP_NONE or NT_TSTAMP_CARRIED */
+	uint64_t		tstamp;		/* the last one known before the first range */
+	uint64_t		space;		/* address space that the ranges are in */
 	struct nt_context	context;
-	struct nt_item		item;		/* if nr is 0 */
+	uint64_t		reserved[4];	/* 0 */
+	struct nt_item		item;		/* if nr is 0; the last member, as it may grow */
 };
 
 struct nt_flow;
 
 /*
  * Make a flow. *config is copied, @image is used until nt_flow_free().
- * NULL: out of memory, or *config is not valid.
+ * NULL: errno is ENOMEM, or EINVAL if *config is not valid.
  */
 struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *image);
 void nt_flow_free(struct nt_flow *flow);
+
+/*
+ * A second flow in the state of @flow, which goes on where it does: to try one of two images, or
+ * to decode from here on again. Only after nt_flow_next() returned 0.
+ * NULL: errno is ENOMEM, or EBUSY if there are items left.
+ */
+struct nt_flow *nt_flow_clone(const struct nt_flow *flow);
 
 /*
  * Feed the next bytes of the stream. They are not copied, and must stay until
@@ -610,13 +802,22 @@ int nt_flow_feed(struct nt_flow *flow, const uint8_t *data, size_t size);
  * The next item. Between two calls the caller may do as it likes: wait, use
  * other flows, change the image. At most one message is decoded ahead.
  *
- * Returns 1: *item is filled in; 0: feed more, or end; NT_E_NOMEM.
+ * Returns 1: *item is filled in; 0: feed more, or end; NT_E_NOMEM: nothing is lost, the next
+ * call tries again.
  * What is wrong in the trace is an item, not a return value.
  */
-int nt_flow_next(struct nt_flow *flow, struct nt_item *item);
+int nt_flow_next_sized(struct nt_flow *flow, struct nt_item *item, size_t item_size);
+static inline int nt_flow_next(struct nt_flow *flow, struct nt_item *item)
+{
+	return nt_flow_next_sized(flow, item, sizeof(*item));
+}
 
 /* As nt_flow_next(), but many ranges at once; decodes far ahead. */
-int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batch);
+int nt_flow_next_batch_sized(struct nt_flow *flow, struct nt_batch *batch, size_t batch_size);
+static inline int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batch)
+{
+	return nt_flow_next_batch_sized(flow, batch, sizeof(*batch));
+}
 
 /*
  * The stream ends here, or is interrupted. Call it after nt_flow_next()
@@ -650,7 +851,11 @@ void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t si
  * "0x100..0x106 3 insns branch taken to 0x200" or the like to @buf.
  * Returns the length; NT_E_SPACE.
  */
-int nt_item_desc(const struct nt_item *item, char *buf, size_t size);
+int nt_item_desc_sized(const struct nt_item *item, size_t item_size, char *buf, size_t size);
+static inline int nt_item_desc(const struct nt_item *item, char *buf, size_t size)
+{
+	return nt_item_desc_sized(item, sizeof(*item), buf, size);
+}
 
 /* ----------------------------------------------------------------- whole buffers */
 
@@ -663,17 +868,47 @@ int nt_sync_find(const struct nt_config *config, const uint8_t *data, size_t siz
 		 bool middle, uint64_t nth, size_t *offset);
 
 /*
- * Decode a whole buffer by @threads threads. It is split at messages with SYNC,
- * as all encoder state is reset there (chapter 8.4). @consume is called with the batches in
- * the order of the stream, by one thread at a time. It returns 0 to go on.
- * The stream must be of one source. @stats may be NULL.
+ * Find the first message with SYNC that begins at @from or later; or the last one that begins
+ * before @before. @middle is as in nt_sync_find(). Sets *offset to that of its first byte.
+ * NT_OK; NT_E_NOT_FOUND; NT_E_INVALID: config.
+ */
+int nt_sync_next(const struct nt_config *config, const uint8_t *data, size_t size, bool middle,
+		 size_t from, size_t *offset);
+int nt_sync_previous(const struct nt_config *config, const uint8_t *data, size_t size,
+		     bool middle, size_t before, size_t *offset);
+
+/*
+ * Decode a whole buffer by @threads threads, one of which is the caller's. It is split at
+ * messages with SYNC, as all encoder state is reset there (chapter 8.4). @consume is called with
+ * the batches in the order of the stream, by one thread at a time. It returns 0 to go on;
+ * otherwise it is not called again. Items are those of one flow, with their times and contexts,
+ * but the batches may be cut elsewhere.
  *
- * NT_OK; NT_E_NOMEM; NT_E_INVALID: config, or threads is 0; or what @consume returned.
+ * From where a second source, or a message of the other trace mode, is found on, the stream is
+ * decoded by one thread. Give nt_config::src_id, or nt_config::mode, to prevent that. So is a
+ * stretch without SYNC. reader::space() and reader::read() of @image are called by all threads
+ * at once. @stats may be NULL.
+ *
+ * NT_OK; NT_E_NOMEM: after the batches decoded before; NT_E_INVALID: config, or threads is 0;
+ * or what @consume returned.
  */
 int nt_parallel_decode(const struct nt_config *config, struct nt_image *image,
 		       const uint8_t *data, size_t size, unsigned int threads,
 		       int (*consume)(void *ctx, const struct nt_batch *batch), void *ctx,
 		       struct nt_stats *stats);
+
+/*
+ * As nt_parallel_decode(), but no thread waits for another: @consume is called by all threads
+ * at once, each with its own of the @threads pointers in @ctxs. Parts of the stream are numbered
+ * from 0 in the order of the stream, and each is decoded by one thread, its batches in order.
+ * Who needs the order sorts by @part in the end. If a call returns other than 0, or memory runs
+ * out, no further call begins; those of other threads may still run.
+ */
+int nt_parallel_decode_unordered(const struct nt_config *config, struct nt_image *image,
+				 const uint8_t *data, size_t size, unsigned int threads,
+				 int (*consume)(void *ctx, uint64_t part,
+						const struct nt_batch *batch),
+				 void *const *ctxs, struct nt_stats *stats);
 
 /*
  * The pin interface (chapter 3.1.4): @pins (1, 2, 4, 8, 16) bits each clock edge, packed
@@ -682,7 +917,7 @@ int nt_parallel_decode(const struct nt_config *config, struct nt_image *image,
  */
 struct nt_pins;
 
-/* NULL: out of memory, or @pins is not one of these */
+/* NULL: errno is ENOMEM, or EINVAL if @pins is not one of these */
 struct nt_pins *nt_pins_new(unsigned int pins);
 void nt_pins_free(struct nt_pins *pins);
 
@@ -694,6 +929,64 @@ void nt_pins_free(struct nt_pins *pins);
  */
 size_t nt_pins_convert(struct nt_pins *pins, const uint8_t *data, size_t size, size_t *used,
 		       uint8_t *out, size_t out_size);
+
+/*
+ * CoreSight frames: what a trace formatter makes of the bytes of several sources, as behind an
+ * ATB bridge. A frame has 16 bytes, and trace IDs among them; full-synchronisation packets may
+ * be between frames, half-synchronisation packets anywhere. Frames are taken apart here, into
+ * the bytes of each ID.
+ */
+#define NT_FRAME_SIZE		16
+#define NT_FRAMES_IDS		112	/* 1 to 0x6f are sources, 0 is padding */
+
+/* The bytes of one ID */
+struct nt_frames_out {
+	uint8_t	*data;		/* NULL: they are not wanted */
+	size_t	size;		/* of the buffer; at least NT_FRAMES_OUT_MIN */
+	size_t	nr;		/* bytes that are in it; the caller sets it back to 0 */
+};
+
+#define NT_FRAMES_OUT_MIN	64
+
+/* What nt_frames_convert() counts; see there */
+struct nt_frames_stats {
+	uint64_t	bytes;		/* taken in */
+	uint64_t	frames;
+	uint64_t	syncs;		/* synchronisation packets */
+	uint64_t	padding;	/* bytes of ID 0 */
+	uint64_t	unknown;	/* bytes whose ID is not known, as none came yet */
+	uint64_t	triggers;	/* bytes of IDs 0x7b and 0x7d, which are no source's */
+	uint64_t	lost;		/* bytes of frames that were not valid */
+};
+
+struct nt_frames;
+
+/* NULL: out of memory */
+struct nt_frames *nt_frames_new(void);
+void nt_frames_free(struct nt_frames *frames);
+
+/*
+ * Take in @size bytes, split anywhere, and add them to @outs, one for each of NT_FRAMES_IDS.
+ * Sets *used to the bytes taken in: all of them, unless there is no room for a frame in one of
+ * @outs, or something else is returned than NT_OK. Call it again then, with the others.
+ *
+ * NT_OK.
+ * 1: four full-synchronisation packets in a row, with which Linux marks that the buffer was
+ *    interrupted: what comes now does not go on where any ID's bytes have ended, and the ID is not
+ *    known before the next is sent.
+ * NT_E_FRAME_ID, NT_E_FRAME_SYNC: a frame is not valid. It is dropped whole, and bytes up to
+ *    the next ID, too. Bytes since the full-synchronisation packet before may be wrong, as
+ *    bytes of any value are a valid frame more often than not; decode the bytes of each ID as from
+ *    the middle of a message.
+ */
+int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size, size_t *used,
+		      struct nt_frames_out *outs);
+
+/* No more bytes: NT_OK; NT_E_FRAME_SYNC: there is a part of a frame, which is dropped */
+int nt_frames_end(struct nt_frames *frames);
+
+/* @size is sizeof(struct nt_frames_stats) */
+void nt_frames_stats(const struct nt_frames *frames, struct nt_frames_stats *stats, size_t size);
 
 #ifdef __cplusplus
 }

@@ -98,3 +98,51 @@ rv32_program() {
 		-I"$tmp/include" -Wl,-m,elf32lriscv -o "$1" "$top/tests/unit/unpredictable.c" \
 		"$top/tests/unit/tiny-runtime.c"
 }
+
+# The names of all variants of the encoder
+variant_names() {
+	"$ntrace" encode --variant ? 2>&1 | sed -n 's/^  \([a-z-]*\) .*/\1/p'
+}
+
+# verified LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": as roundtrip, with loss and gaps that the truth knows
+verified() {
+	# shellcheck disable=SC2086
+	"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" --truth "$tmp/truth" $3 >"$tmp/encode" 2>&1 || {
+		echo "encode $3: $(cat "$tmp/encode")"; return 1; }
+	# shellcheck disable=SC2086
+	"$ntrace" verify $4 --truth "$tmp/truth" --trace "$tmp/nt" --elf "$2" >"$tmp/verify" 2>&1 || {
+		echo "encode $3, decode $4: $(head -n 3 "$tmp/verify")"; return 1; }
+}
+
+# Every variant, alone and with optimisations, in both modes; then many at once
+variants() {
+	n=0 bad=0
+	all=
+	for v in $(variant_names); do
+		case $v in no-stop|ownership) ;; *) all="$all --variant $v" ;; esac
+		for mode in btm htm; do
+			for options in "" "--sync-mode 1 --sync-max 0" "--timestamp --context 5 --sync-mode 3 --sync-max 2 --icnt-bits 6 --hist-bits 5" \
+				"--implicit-return --extend-addr --sequential-jump --repeated-history --hist-bits 4 --sync-mode 1 --sync-max 4" \
+				"--implicit-return --all-jumps --repeated-history --hist-bits 3 --return-depth 3 --sync-mode 1 --sync-max 0" \
+				"--fifo-depth 100 --fifo-rate 24 --context 5 --icnt-bits 8"; do
+				need=
+				for o in --timestamp --implicit-return --extend-addr --sequential-jump --all-jumps; do
+					case $options in *$o*) need="$need $o" ;; esac
+				done
+				n=$((n + 1))
+				verified "$1" "$2" "--mode $mode $options --variant $v" "$need" || bad=$((bad + 1))
+			done
+		done
+	done
+	for mode in btm htm; do
+		for options in "" "--timestamp --context 5 --sync-mode 3 --sync-max 2 --icnt-bits 6 --hist-bits 5" \
+			"--fifo-depth 100 --fifo-rate 24 --context 5 --icnt-bits 8"; do
+			need=; case $options in *timestamp*) need=--timestamp ;; esac
+			n=$((n + 1))
+			# shellcheck disable=SC2086
+			verified "$1" "$2" "--mode $mode $options $all" "$need" || bad=$((bad + 1))
+		done
+	done
+	echo "$n combinations of $(wc -l <"$1") instructions, $bad failed"
+	[ $bad -eq 0 ]
+}

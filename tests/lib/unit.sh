@@ -2,13 +2,13 @@
 # Programs of tests/unit, in $dir; sourced behind tap.sh.
 # shellcheck shell=sh
 
-# unit_build NAME [FLAG...]: $dir/NAME of tests/unit/NAME.c
+# unit_build NAME [SOURCE or FLAG...]: $dir/NAME of tests/unit/NAME.c
 unit_build() {
 	_name=$1; shift
 	make -C "$top" tool &&
 		gcc -g -O2 -Wall -Wextra ${SANITIZE:-} -I"$top/include" -I"$top/tools/ntrace" \
 			-o "$dir/$_name" "$top/tests/unit/$_name.c" "$top/tools/ntrace/elf-image.c" \
-			"$O/lib/libntrace.a" "$@" -lelf -lpthread
+			"$@" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" -lelf -lpthread
 }
 
 # unit_workload ROUNDS: $dir/prog.elf, a program of RV64, and $dir/prog.pcs, what it runs
@@ -16,4 +16,28 @@ unit_workload() {
 	[ -s "$dir/prog.pcs" ] && [ ! "$top/tests/unit/workload.c" -nt "$dir/prog.pcs" ] && return
 	riscv64-linux-gnu-gcc -O2 -static -o "$dir/prog.elf" "$top/tests/unit/workload.c" &&
 		"$top/tests/lib/pcs" "$dir/prog.pcs" "$dir/prog.elf" "$1" >/dev/null
+}
+
+# unit_build_same: $dir/lib-same, which reads traces as the command does, and can fail allocations
+unit_build_same() {
+	unit_build lib-same "$top/tools/ntrace/options.c" "$top/tools/ntrace/input.c" \
+		"$top/tools/ntrace/deframer.c" -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+}
+
+# unit_encode NAME OPTION...: $dir/NAME, the trace of what $dir/prog.elf runs
+unit_encode() {
+	_name=$1; shift
+	"$O/bin/ntrace" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o "$dir/$_name" "$@"
+}
+
+# unit_traces: traces of $dir/prog.elf, of which tests/unit knows the options
+unit_traces() {
+	unit_workload 200 &&
+		unit_encode htm --sync-mode 1 --sync-max 6 &&
+		unit_encode btm --mode btm --sync-mode 3 --sync-max 10 &&
+		unit_encode ir --implicit-return --sync-mode 1 --sync-max 6 --hist-bits 9 &&
+		unit_encode ts --timestamp --src-bits 4 --src 7 --sync-mode 1 --sync-max 6 &&
+		unit_encode rep --mode btm --repeat-branch --implicit-return --sync-mode 1 --sync-max 6 &&
+		unit_encode all --implicit-return --sequential-jump --all-jumps --extend-addr --timestamp \
+			--repeated-history --context 12 --sync-mode 1 --sync-max 6
 }

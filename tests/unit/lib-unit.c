@@ -5,6 +5,7 @@
  * argv[1] is a folder with prog.elf and traces of it, made by lib-unit.t; each
  * is decoded in several ways, which have to agree.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +86,7 @@ static void add_item(struct sum *sum, const struct nt_item *item)
 	mix(sum, item->type);
 	switch (item->type) {
 	case NT_ITEM_RANGE:
-		add_range(sum, item->range.start, (item->range.end - item->range.start) / 2,
+		add_range(sum, item->range.start, (item->range.end_addr - item->range.start) / 2,
 			  item->range.insns, item->range.how, item->range.taken,
 			  item->range.inferred);
 		break;
@@ -111,7 +112,7 @@ static int add_batch(void *ctx, const struct nt_batch *batch)
 		const struct nt_range *r = &batch->ranges[i];
 
 		mix(sum, NT_ITEM_RANGE);
-		add_range(sum, r->start, r->halfwords, r->insns, r->end, r->flags & NT_RANGE_TAKEN,
+		add_range(sum, r->start, r->halfwords, r->insns, r->how, r->flags & NT_RANGE_TAKEN,
 			  !!(r->flags & NT_RANGE_INFERRED));
 	}
 	return 0;
@@ -306,6 +307,8 @@ static void config_is_checked(void **state)
 	BAD(mode, 1);
 	BAD(tstamp_bits, 65);
 	BAD(return_depth, NT_RETURN_DEPTH_MAX + 1);
+	BAD(return_full, NT_RETURN_DROP_NEWEST + 1);
+	BAD(custom_jumps, NT_CUSTOM_COMPRESSED << 1);
 	BAD(size, 4);
 	/* a caller that was built with an older, shorter structure */
 	nt_config_init(&small, offsetof(struct nt_config, isa));
@@ -325,6 +328,8 @@ static void names_are_complete(void **state)
 
 	(void)state;
 	NT_ERRORS(NAMED)
+	assert_true(nt_error_is_gap(NT_E_NO_CODE) && nt_error_is_gap(NT_E_GAP_RETURN));
+	assert_false(nt_error_is_gap(NT_E_INSN) || nt_error_is_gap(NT_OK));
 	assert_string_equal(nt_error_name(0), "NT_OK");
 	assert_string_equal(nt_error_name(-99), "NT_E_UNKNOWN");
 	assert_string_equal(nt_error_hint(-99), "");
@@ -494,6 +499,74 @@ static void image_sections_overlap(void **state)
 	nt_image_free(NULL);
 }
 
+struct added {
+	uint64_t	space;
+	uint64_t	addr;
+	size_t		size;
+	uint8_t		byte;
+};
+
+/* What is seen at @addr: of the sections of @space, then of 0, the one added last. 0: none */
+static uint8_t naive_byte(const struct added *added, size_t nr, uint64_t space, uint64_t addr)
+{
+	size_t i;
+
+	for (i = nr; i-- > 0;)
+		if (added[i].space == space && addr - added[i].addr < added[i].size)
+			return added[i].byte;
+	return space ? naive_byte(added, nr, 0, addr) : 0;
+}
+
+/* Sections come and go in any order; what is read is compared with a list that is searched. */
+static void image_sections_come_and_go(void **state)
+{
+	static uint8_t data[256][64];
+	struct nt_image *image = nt_image_new();
+	struct added added[40];
+	unsigned int step, i, seed = 1;
+	size_t nr = 0;
+
+	(void)state;
+	for (i = 0; i < 256; i++)
+		memset(data[i], i, sizeof(data[i]));
+	for (step = 0; step < 4000; step++) {
+		uint64_t space, addr, base = step % 3 ? 0x100 : UINT64_MAX - 80;
+		uint8_t buf[100];
+
+		seed = seed * 1103515245 + 12345;
+		if (nr == 40 || (nr && seed >> 16 & 1)) {
+			i = (seed >> 17) % nr;
+			/* of equal ones, the last goes: look for it */
+			for (size_t k = i + 1; k < nr; k++)
+				if (added[k].space == added[i].space && added[k].addr == added[i].addr &&
+				    added[k].size == added[i].size)
+					i = k;
+			assert_int_equal(nt_image_remove(image, added[i].space, added[i].addr,
+							 added[i].size), NT_OK);
+			memmove(&added[i], &added[i + 1], (--nr - i) * sizeof(added[0]));
+		} else {
+			added[nr] = (struct added){
+				.space = (seed >> 17) % 3, .addr = base + (seed >> 19) % 40,
+				.size = 1 + (seed >> 25) % 40, .byte = 1 + step % 255,
+			};
+			assert_int_equal(nt_image_add(image, added[nr].space, added[nr].addr,
+						      data[added[nr].byte], added[nr].size), NT_OK);
+			nr++;
+		}
+		for (space = 0; space < 4; space++)
+			for (addr = base - 2; addr != base + 81; addr++) {
+				size_t n = nt_image_read(image, space, addr, buf, sizeof(buf)), k;
+
+				for (k = 0; k < n; k++)
+					assert_int_equal(buf[k], naive_byte(added, nr, space, addr + k));
+				assert_true(n == sizeof(buf) ||
+					    !naive_byte(added, nr, space, addr + n));
+			}
+	}
+	assert_int_equal(nt_image_remove(image, 0, 0x100, 1000), NT_E_NOT_FOUND);
+	nt_image_free(image);
+}
+
 /* Two spaces with different code at the same address, told by the context */
 struct two {
 	uint8_t		code[2][64];
@@ -549,6 +622,61 @@ static unsigned int next_how(struct nt_flow *flow, const uint8_t *data, size_t s
 		}
 	}
 	return how;
+}
+
+static uint64_t own_space(void *ctx, const struct nt_context *context)
+{
+	(void)ctx;
+	return context->scontext;
+}
+
+/* Each space has a jump table of its own. */
+static bool own_jvt(void *ctx, uint64_t space, uint64_t *jvt)
+{
+	(void)ctx;
+	*jvt = 0x2000 + space * 0x1000;
+	return true;
+}
+
+/* Where cm.jt leads to in a space; 0: that is not known */
+static uint64_t table_target(struct nt_flow *flow, unsigned int space)
+{
+	/* ProgTraceSync at 0x1000; Ownership; ProgTraceCorrelation I-CNT=2 */
+	uint8_t trace[] = { 0x24, 0x0d, 0x00, 0x83, 0x08, 0x0b | space << 7, 0x84, 0x10, 0x0b };
+	struct nt_item item;
+	uint64_t target = 0;
+
+	assert_int_equal(nt_flow_feed(flow, trace, sizeof(trace)), NT_OK);
+	while (nt_flow_next(flow, &item) > 0) {
+		if (item.type == NT_ITEM_RANGE && item.range.start != 0x1000)
+			target = item.range.start;
+	}
+	return target;
+}
+
+static void each_space_has_its_jump_table(void **state)
+{
+	static const uint8_t code[64] = {
+		[0x00] = 0x02, 0xa0, [0x10] = 0x01, 0x00, [0x20] = 0x01, 0x00,
+	};
+	static const uint8_t table0[8] = { 0x10, 0x10 }, table1[8] = { 0x20, 0x10 };
+	struct nt_image_reader reader = { .space = own_space, .jvt = own_jvt };
+	struct nt_image *image = nt_image_new();
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_flow *flow;
+
+	(void)state;
+	config.isa = NT_ISA_ZCMT;
+	assert_int_equal(nt_image_add(image, 0, 0x1000, code, sizeof(code)), NT_OK);
+	assert_int_equal(nt_image_add(image, 0, 0x2000, table0, sizeof(table0)), NT_OK);
+	assert_int_equal(nt_image_add(image, 0, 0x3000, table1, sizeof(table1)), NT_OK);
+	nt_image_set_reader(image, &reader);
+	flow = nt_flow_new(&config, image);
+	assert_int_equal(table_target(flow, 0), 0x1010);
+	assert_int_equal(table_target(flow, 1), 0x1020);
+	assert_int_equal(table_target(flow, 0), 0x1010);
+	nt_flow_free(flow);
+	nt_image_free(image);
 }
 
 static void spaces_and_invalidation(void **state)
@@ -681,9 +809,228 @@ static void pins_are_checked(void **state)
 	}
 }
 
+/* ---- structures may grow; seeking; clones; instructions ---- */
+
+/* Of @buf, @size bytes were written, and what follows them was not. */
+static void assert_written(const uint8_t *buf, const void *full, size_t full_size, size_t size)
+{
+	size_t n = size < full_size ? size : full_size;
+
+	assert_memory_equal(buf, full, n);
+	for (; n < size; n++)
+		assert_int_equal(buf[n], 0);
+	assert_int_equal(buf[size], 0x55);
+}
+
+/* A program was built with a header in which structures are shorter, or longer. */
+static void structures_have_any_size(void **state)
+{
+	static const uint8_t data[] = { 0x24, 0x0d, 0x00, 0x83, 0x10, 0x31, 0x03 };
+	static const uint8_t ret[] = { 0x82, 0x80 };
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_image *image = nt_image_new();
+	struct nt_message msg;
+	struct nt_insn insn;
+	struct nt_item item;
+	uint8_t buf[600];
+	char one[100], other[100];
+	size_t size;
+
+	(void)state;
+	assert_int_equal(nt_message_decode(&config, data, sizeof(data), &msg), 1);
+	assert_int_equal(nt_insn_decode(&config, ret, 2, &insn), 2);
+	for (size = 1; size < sizeof(buf) - 1; size += 13) {
+		struct nt_reader *reader = nt_reader_new(&config);
+		struct nt_flow *flow = nt_flow_new(&config, image);
+		struct nt_flow *full = nt_flow_new(&config, image);
+
+		memset(buf, 0x55, sizeof(buf));
+		assert_int_equal(nt_message_decode_sized(&config, data, sizeof(data), (void *)buf, size), 1);
+		assert_written(buf, &msg, sizeof(msg), size);
+		memset(buf, 0x55, sizeof(buf));
+		nt_reader_feed(reader, data, sizeof(data));
+		assert_int_equal(nt_reader_next_sized(reader, (void *)buf, size), 1);
+		assert_written(buf, &msg, sizeof(msg), size);
+		memset(buf, 0x55, sizeof(buf));
+		assert_int_equal(nt_insn_decode_sized(&config, ret, 2, (void *)buf, size), 2);
+		assert_written(buf, &insn, sizeof(insn), size);
+		memset(buf, 0x55, sizeof(buf));
+		nt_flow_feed(flow, data, 4);
+		nt_flow_feed(full, data, 4);
+		assert_int_equal(nt_flow_next_sized(flow, (void *)buf, size), 1);
+		assert_int_equal(nt_flow_next(full, &item), 1);
+		assert_written(buf, &item, sizeof(item), size);
+		nt_reader_free(reader);
+		nt_flow_free(flow);
+		nt_flow_free(full);
+	}
+	/* fields that the caller's structure has not are absent */
+	assert_true(nt_message_desc(&msg, one, sizeof(one)) > 0);
+	assert_true(nt_message_desc_sized(&msg, offsetof(struct nt_message, tstamp), other,
+					  sizeof(other)) > 0);
+	assert_string_equal(one, other);
+	nt_image_free(image);
+}
+
+static void wrong_configurations_are_refused(void **state)
+{
+	static const uint8_t data[] = { 0x24, 0x0d, 0x00, 0x83 };
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_image *image = nt_image_new();
+	struct nt_message msg;
+	struct nt_insn insn;
+
+	(void)state;
+	config.src_bits = 40;
+	assert_int_equal(nt_message_decode(&config, data, 4, &msg), NT_E_INVALID);
+	assert_int_equal(nt_insn_decode(&config, data, 4, &insn), NT_E_INVALID);
+	errno = 0;
+	assert_null(nt_flow_new(&config, image));
+	assert_int_equal(errno, EINVAL);
+	errno = 0;
+	assert_null(nt_reader_new(&config));
+	assert_int_equal(errno, EINVAL);
+	errno = 0;
+	assert_null(nt_pins_new(3));
+	assert_int_equal(errno, EINVAL);
+	/* only what an older header has is read: behind it is no valid value */
+	nt_config_init(&config, offsetof(struct nt_config, mode));
+	memset(&config.mode, 0xff, sizeof(config) - offsetof(struct nt_config, mode));
+	assert_int_equal(nt_message_decode(&config, data, 4, &msg), 1);
+	assert_int_equal(msg.addr, 0x1000);
+	assert_int_equal(nt_message_decode(NULL, data, 4, &msg), 1);
+	nt_image_free(image);
+}
+
+/* Forwards and backwards the same messages are found, from any offset on. */
+static void syncs_are_found_both_ways(void **state)
+{
+	struct bytes bytes = read_file("htm");
+	struct nt_config config = NT_CONFIG_INIT;
+	size_t size = bytes.size < 60000 ? bytes.size : 60000, nth, at, next, last = SIZE_MAX;
+	size_t from = 0;
+
+	(void)state;
+	for (nth = 0; !nt_sync_find(&config, bytes.data, size, false, nth, &at); nth++) {
+		for (; from <= at; from += 1 + (at - from) / 3) {
+			assert_int_equal(nt_sync_next(&config, bytes.data, size, false, from, &next),
+					 NT_OK);
+			assert_int_equal(next, at);
+		}
+		from = at + 1;
+		if (last != SIZE_MAX) {
+			assert_int_equal(nt_sync_previous(&config, bytes.data, size, false, at, &next),
+					 NT_OK);
+			assert_int_equal(next, last);
+			assert_int_equal(nt_sync_previous(&config, bytes.data, size, true, last + 1,
+							  &next), last ? NT_OK : NT_E_NOT_FOUND);
+		}
+		last = at;
+	}
+	assert_true(nth > 5);
+	assert_int_equal(nt_sync_next(&config, bytes.data, size, false, last + 1, &next),
+			 NT_E_NOT_FOUND);
+	assert_int_equal(nt_sync_previous(&config, bytes.data, size, false, 0, &next),
+			 NT_E_NOT_FOUND);
+	config.xlen = 31;
+	assert_int_equal(nt_sync_next(&config, bytes.data, size, false, 0, &next), NT_E_INVALID);
+	free(bytes.data);
+}
+
+static struct sum rest_of(struct nt_flow *flow, struct bytes bytes, size_t at)
+{
+	struct sum sum = { 0 };
+	struct nt_item item;
+
+	assert_int_equal(nt_flow_feed(flow, bytes.data + at, bytes.size - at), NT_OK);
+	while (nt_flow_next(flow, &item) > 0)
+		add_item(&sum, &item);
+	return sum;
+}
+
+/* A clone, made anywhere in a message, goes on as the flow does. */
+static void a_clone_goes_on(void **state)
+{
+	size_t i, at;
+
+	(void)state;
+	for (i = 0; i < NR_TRACES; i++) {
+		struct bytes bytes = read_file(traces[i].name);
+
+		for (at = 1; at < bytes.size && at < 5000; at += 777) {
+			struct nt_image *image = program_image();
+			struct nt_flow *flow = nt_flow_new(&traces[i].config, image), *clone;
+			struct sum one, other;
+			struct nt_item item;
+
+			nt_flow_feed(flow, bytes.data, at);
+			errno = 0;
+			clone = nt_flow_clone(flow);
+			assert_null(clone);
+			assert_int_equal(errno, EBUSY);
+			while (nt_flow_next(flow, &item) > 0)
+				;
+			clone = nt_flow_clone(flow);
+			assert_non_null(clone);
+			other = rest_of(clone, bytes, at);
+			nt_flow_free(clone);
+			one = rest_of(flow, bytes, at);
+			assert_same(&one, &other);
+			assert_int_equal(one.errors, 0);
+			nt_flow_free(flow);
+			nt_image_free(image);
+		}
+		free(bytes.data);
+	}
+}
+
+/* The instructions of a range, one by one, are as many as it says, and end where it ends. */
+static void ranges_have_their_instructions(void **state)
+{
+	struct bytes bytes = read_file("htm");
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_image *image = program_image();
+	struct nt_flow *flow = nt_flow_new(&config, image);
+	uint8_t code[NT_INSN_MAX];
+	struct nt_insn insn;
+	struct nt_item item;
+	unsigned int nr = 0;
+
+	(void)state;
+	nt_flow_feed(flow, bytes.data, bytes.size);
+	while (nr < 20000 && nt_flow_next(flow, &item) > 0) {
+		uint64_t addr = item.range.start, last = addr;
+		unsigned int n = 0;
+
+		if (item.type != NT_ITEM_RANGE)
+			continue;
+		for (; addr < item.range.end_addr; n++) {
+			last = addr;
+			addr += nt_insn_read(&config, image, item.space, addr, code, &insn);
+			assert_true(addr > last);
+		}
+		assert_int_equal(addr, item.range.end_addr);
+		assert_int_equal(last, item.range.last_addr);
+		assert_int_equal(n, item.range.insns);
+		if (item.range.how != NT_END_LINEAR)
+			assert_int_equal(insn.klass, item.range.how);
+		nr++;
+	}
+	assert_true(nr > 1000);
+	assert_int_equal(nt_insn_read(&config, image, 0, 1, code, &insn), 0);
+	nt_flow_free(flow);
+	nt_image_free(image);
+	free(bytes.data);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(structures_have_any_size),
+		cmocka_unit_test(wrong_configurations_are_refused),
+		cmocka_unit_test(syncs_are_found_both_ways),
+		cmocka_unit_test(a_clone_goes_on),
+		cmocka_unit_test(ranges_have_their_instructions),
 		cmocka_unit_test(pieces_agree),
 		cmocka_unit_test(threads_agree),
 		cmocka_unit_test(parallel_stops),
@@ -694,7 +1041,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(instructions_have_their_class),
 		cmocka_unit_test(instructions_have_their_length),
 		cmocka_unit_test(image_sections_overlap),
+		cmocka_unit_test(image_sections_come_and_go),
 		cmocka_unit_test(spaces_and_invalidation),
+		cmocka_unit_test(each_space_has_its_jump_table),
 		cmocka_unit_test(image_invalidates_a_range),
 		cmocka_unit_test(flow_is_busy_until_drained),
 		cmocka_unit_test(pins_are_checked),

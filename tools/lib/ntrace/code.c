@@ -32,7 +32,7 @@ int nt_code_init(struct nt_code *code, const struct nt_config *config,
 	return NT_OK;
 }
 
-static void free_spaces(struct nt_code *code)
+static void code_free_spaces(struct nt_code *code)
 {
 	while (code->nr_spaces)
 		free(code->spaces[--code->nr_spaces].slots);
@@ -42,13 +42,13 @@ static void free_spaces(struct nt_code *code)
 
 void nt_code_exit(struct nt_code *code)
 {
-	free_spaces(code);
+	code_free_spaces(code);
 	free(code->blocks);
 }
 
 void nt_code_flush(struct nt_code *code)
 {
-	free_spaces(code);
+	code_free_spaces(code);
 	code->nr_blocks = 1;
 	code->generation = code->image->generation;
 	code->overflow = false;
@@ -77,12 +77,12 @@ int nt_code_space(struct nt_code *code, uint64_t id)
 	return i;
 }
 
-static uint32_t hash_pc(uint64_t pc)
+static uint32_t code_hash_pc(uint64_t pc)
 {
 	return (pc >> 1) * 0x9e3779b97f4a7c15ULL >> 32;
 }
 
-static bool grow_blocks(struct nt_code *code)
+static bool code_grow_blocks(struct nt_code *code)
 {
 	uint32_t max = code->max_blocks * 2;
 	struct nt_block *blocks = realloc(code->blocks, max * sizeof(*blocks));
@@ -94,7 +94,7 @@ static bool grow_blocks(struct nt_code *code)
 	return true;
 }
 
-static bool grow_slots(struct nt_code *code, struct nt_space *space)
+static bool code_grow_slots(struct nt_code *code, struct nt_space *space)
 {
 	uint32_t mask = space->mask * 2 + 1;
 	uint32_t *slots = calloc((size_t)mask + 1, sizeof(*slots));
@@ -105,7 +105,7 @@ static bool grow_slots(struct nt_code *code, struct nt_space *space)
 	for (i = 0; i <= space->mask; i++) {
 		if (!space->slots[i])
 			continue;
-		at = hash_pc(code->blocks[space->slots[i]].range.start) & mask;
+		at = code_hash_pc(code->blocks[space->slots[i]].range.start) & mask;
 		while (slots[at])
 			at = (at + 1) & mask;
 		slots[at] = space->slots[i];
@@ -116,19 +116,22 @@ static bool grow_slots(struct nt_code *code, struct nt_space *space)
 	return true;
 }
 
-static uint64_t mask_pc(const struct nt_code *code, uint64_t pc)
+static uint64_t code_mask_pc(const struct nt_code *code, uint64_t pc)
 {
 	return code->config.xlen == 32 ? (uint32_t)pc : pc;
 }
 
 /* Entry @index of the jump vector table (Zcmt). False: it cannot be read. */
-static bool read_table(struct nt_code *code, uint64_t space, uint64_t index, uint64_t *target)
+static bool code_read_table(struct nt_code *code, uint64_t space, uint64_t index, uint64_t *target)
 {
+	const struct nt_image_reader *reader = &code->image->reader;
 	unsigned int size = code->config.xlen / 8;
-	uint64_t table = code->config.jvt & ~0x3fULL;
+	uint64_t jvt = code->config.jvt;
 	uint8_t entry[8] = { 0 };
 
-	if (nt_image_read(code->image, space, table + index * size, entry, size) != size)
+	if (reader->jvt && !reader->jvt(reader->ctx, space, &jvt))
+		return false;
+	if (nt_image_read(code->image, space, (jvt & ~0x3fULL) + index * size, entry, size) != size)
 		return false;
 	*target = load64(entry) & ~1ULL;
 	return true;
@@ -139,80 +142,100 @@ static bool read_table(struct nt_code *code, uint64_t space, uint64_t index, uin
  * all zeros if there is none: its target is inferable if that set the register
  * (chapter 9.1).
  */
-static void end_block(struct nt_code *code, struct nt_block *block, uint64_t space, uint64_t pc,
-		      const struct nt_insn *insn, const struct nt_insn *before)
+static void code_end_block(struct nt_code *code, struct nt_block *block, uint64_t space,
+			   uint64_t pc, const struct nt_insn *insn, const struct nt_insn *before)
 {
 	struct nt_range *range = &block->range;
 	uint64_t base;
 
-	range->end = insn->klass;
+	range->how = insn->klass;
 	range->internal = insn->klass;
 	if (insn->klass != NT_CLASS_BRANCH)
 		range->flags = NT_RANGE_TAKEN;
 	if (insn->is_table_jump) {
-		if (!read_table(code, space, insn->imm, &block->target))
+		if (!code_read_table(code, space, insn->imm, &block->target))
 			range->internal = NT_KIND_INDIRECT_JUMP;
 		return;
 	}
 	if (insn->klass <= NT_CLASS_CALL) {
-		block->target = mask_pc(code, pc + insn->imm);
+		block->target = code_mask_pc(code, pc + insn->imm);
 	} else if (insn->rs1 && before->rd == insn->rs1) {
 		base = before->is_pc_relative ? pc - before->length : 0;
-		block->target = mask_pc(code, (base + before->imm + insn->imm) & ~1ULL);
+		block->target = code_mask_pc(code, (base + before->imm + insn->imm) & ~1ULL);
 		range->internal |= NT_KIND_INFERABLE;
 	}
 }
 
 /* Code at the block's end cannot be executed: an empty block says why. */
-static void stop_block(struct nt_block *block, enum nt_kind why)
+static void code_stop_block(struct nt_block *block, enum nt_kind why)
 {
-	block->range.end = NT_END_LINEAR;
+	block->range.how = NT_END_LINEAR;
 	block->range.internal = block->range.halfwords ? NT_KIND_LINEAR : why;
 }
 
 /* Bytes of code that are decoded at a time */
 #define CHUNK	64
 
+/* A block has at most so many half-words: there is room for one more instruction. */
+#define MAX_HALFWORDS	(NT_RANGE_HALFWORDS - 11)
+
+/*
+ * The block is cut as it is long. The last instruction goes to the next block if a jump there
+ * may take its target from it (chapter 9.1): those two have to be in one block.
+ */
+static void code_cut_block(struct nt_block *block, const struct nt_insn *last,
+			   unsigned int length_before)
+{
+	if (!last->rd)
+		return;
+	block->range.halfwords -= last->length / 2;
+	block->range.insns--;
+	block->range.last_len = length_before / 2;
+}
+
 /* Decode instructions until one may change the PC. */
-static void decode_block(struct nt_code *code, uint64_t space, struct nt_block *block)
+static void code_decode_block(struct nt_code *code, uint64_t space, struct nt_block *block)
 {
 	struct nt_range *range = &block->range;
 	struct nt_insn insn, before = { 0 };
+	unsigned int length_before = 0;
 	uint8_t buf[CHUNK];
 	size_t have = 0, at = 0;
 	uint64_t pc = range->start;
 
-	while (range->halfwords < NT_RANGE_HALFWORDS - 11) {
+	while (range->halfwords < MAX_HALFWORDS) {
 		if (at + 4 > have) {
 			have = nt_image_read(code->image, space, pc, buf, sizeof(buf));
 			at = 0;
 		}
-		if (!nt_insn_decode(&code->config, buf + at, have - at, &insn)) {
-			stop_block(block, NT_KIND_NO_CODE);
+		if (!nt_insn_parse(&code->config, buf + at, have - at, &insn)) {
+			code_stop_block(block, NT_KIND_NO_CODE);
 			return;
 		}
 		if (insn.klass == NT_CLASS_INVALID) {
-			stop_block(block, NT_KIND_INVALID);
+			code_stop_block(block, NT_KIND_INVALID);
 			return;
 		}
 		range->halfwords += insn.length / 2;
 		range->insns++;
-		range->last = insn.length / 2;
+		range->last_len = insn.length / 2;
 		if (insn.klass != NT_CLASS_LINEAR) {
-			end_block(code, block, space, pc, &insn, &before);
+			code_end_block(code, block, space, pc, &insn, &before);
 			return;
 		}
 		pc += insn.length;
 		at = at + insn.length < have ? at + insn.length : have;
+		length_before = before.length;
 		before = insn;
 	}
+	code_cut_block(block, &before, length_before);
 }
 
-/* What a block is may depend on so many bytes behind it: an instruction that is not whole. */
+/* A block that ends before a truncated instruction depends on so many bytes after it. */
 #define INSN_BYTES	22
 
-static bool is_touched(const struct nt_code *code, const struct nt_block *block,
-		       const struct nt_change *change)
+static bool code_is_touched(const struct nt_code *code, const struct nt_block *block,
+			    const struct nt_change *change)
 {
 	uint64_t last = block->range.start + 2 * block->range.halfwords + INSN_BYTES - 1;
 
@@ -222,17 +245,17 @@ static bool is_touched(const struct nt_code *code, const struct nt_block *block,
 	return block->range.start <= change->last && last >= change->addr;
 }
 
-static void update_block(struct nt_code *code, const struct nt_space *space,
-			 struct nt_block *block)
+static void code_update_block(struct nt_code *code, const struct nt_space *space,
+			      struct nt_block *block)
 {
 	uint64_t start = block->range.start;
 
 	memset(block, 0, sizeof(*block));
 	block->range.start = start;
-	decode_block(code, space->id, block);
+	code_decode_block(code, space->id, block);
 }
 
-static void apply_change(struct nt_code *code, const struct nt_change *change)
+static void code_apply_change(struct nt_code *code, const struct nt_change *change)
 {
 	uint32_t i, at;
 
@@ -242,8 +265,8 @@ static void apply_change(struct nt_code *code, const struct nt_change *change)
 		for (at = 0; at <= space->mask; at++) {
 			struct nt_block *block = &code->blocks[space->slots[at]];
 
-			if (space->slots[at] && is_touched(code, block, change))
-				update_block(code, space, block);
+			if (space->slots[at] && code_is_touched(code, block, change))
+				code_update_block(code, space, block);
 		}
 	}
 }
@@ -269,24 +292,24 @@ bool nt_code_update(struct nt_code *code)
 		if (change->last < change->addr)
 			continue;
 		changed = true;
-		apply_change(code, change);
+		code_apply_change(code, change);
 	}
 	code->generation = image->generation;
 	return changed;
 }
 
-static uint32_t add_block(struct nt_code *code, struct nt_space *space, uint64_t pc,
-			  uint32_t slot)
+static uint32_t code_add_block(struct nt_code *code, struct nt_space *space, uint64_t pc,
+			       uint32_t slot)
 {
 	struct nt_block *block;
 	uint32_t index;
 
-	if (code->nr_blocks == code->max_blocks && !grow_blocks(code))
+	if (code->nr_blocks == code->max_blocks && !code_grow_blocks(code))
 		return 0;
 	if (space->nr * 2 > space->mask) {
-		if (!grow_slots(code, space))
+		if (!code_grow_slots(code, space))
 			return 0;
-		slot = hash_pc(pc) & space->mask;
+		slot = code_hash_pc(pc) & space->mask;
 		while (space->slots[slot])
 			slot = (slot + 1) & space->mask;
 	}
@@ -296,7 +319,7 @@ static uint32_t add_block(struct nt_code *code, struct nt_space *space, uint64_t
 	block = &code->blocks[index];
 	memset(block, 0, sizeof(*block));
 	block->range.start = pc;
-	decode_block(code, space->id, block);
+	code_decode_block(code, space->id, block);
 	space->slots[slot] = index;
 	space->nr++;
 	return index;
@@ -305,18 +328,28 @@ static uint32_t add_block(struct nt_code *code, struct nt_space *space, uint64_t
 uint32_t nt_code_find(struct nt_code *code, uint32_t space_index, uint64_t pc)
 {
 	struct nt_space *space = &code->spaces[space_index];
-	uint32_t slot = hash_pc(pc) & space->mask;
+	uint32_t slot = code_hash_pc(pc) & space->mask;
 
 	while (space->slots[slot]) {
 		if (code->blocks[space->slots[slot]].range.start == pc)
 			return space->slots[slot];
 		slot = (slot + 1) & space->mask;
 	}
-	return add_block(code, space, pc, slot);
+	return code_add_block(code, space, pc, slot);
+}
+
+uint32_t nt_code_link(struct nt_code *code, uint32_t space, uint32_t index, unsigned int which,
+		      uint64_t pc)
+{
+	uint32_t next = nt_code_find(code, space, pc);
+
+	if (index)
+		code->blocks[index].link[which] = next;
+	return next;
 }
 
 bool nt_code_split(struct nt_code *code, uint32_t space_index, uint64_t start,
-		   unsigned int halfwords, struct nt_range *part, uint32_t *opcode)
+		   unsigned int halfwords, struct nt_range *part)
 {
 	uint64_t space = code->spaces[space_index].id;
 	unsigned int at = 0;
@@ -329,12 +362,11 @@ bool nt_code_split(struct nt_code *code, uint32_t space_index, uint64_t start,
 		size_t have = nt_image_read(code->image, space, start + at * 2ULL, buf, 4);
 
 		part->halfwords = at;
-		if (!nt_insn_decode(&code->config, buf, have, &insn))
+		if (!nt_insn_parse(&code->config, buf, have, &insn))
 			return false;
-		*opcode = insn.length == 4 ? load32(buf) : load16(buf);
-		part->last = insn.length / 2;
+		part->last_len = insn.length / 2;
 		part->insns++;
-		at += part->last;
+		at += part->last_len;
 	}
 	if (at != halfwords)
 		return false;

@@ -33,7 +33,7 @@ enum nt_kind {
 struct nt_block {
 	struct nt_range	range;		/* as it is given out; flags without a branch taken */
 	uint64_t	target;		/* of a direct jump, branch or inferable jump */
-	uint32_t	link[2];	/* block behind, block at target; 0: not known yet */
+	uint32_t	link[2];	/* block right after, block at target; 0: not known yet */
 };
 
 /* One address space: a hash table from address to block. */
@@ -58,7 +58,7 @@ struct nt_code {
 	uint32_t		max_blocks;
 	struct nt_space		*spaces;
 	uint32_t		nr_spaces;
-	bool			overflow;	/* empty it before the next block */
+	bool			overflow;	/* flush it before the next block */
 };
 
 int nt_code_init(struct nt_code *code, const struct nt_config *config,
@@ -67,8 +67,8 @@ void nt_code_exit(struct nt_code *code);
 void nt_code_flush(struct nt_code *code);
 
 /*
- * Decode anew what has changed in the image. Blocks stay where they are. Returns false if
- * no code has changed. More than a few changes, and it is flushed.
+ * Decode again the code that has changed in the image. Blocks keep their index, unless there
+ * are more changes than the image remembers. Returns false if no code has changed.
  */
 bool nt_code_update(struct nt_code *code);
 
@@ -76,17 +76,34 @@ bool nt_code_update(struct nt_code *code);
 int nt_code_space(struct nt_code *code, uint64_t id);
 
 /*
- * Index of the block at @pc; 0: out of memory. May move @code->blocks. Past the
- * limit of blocks, the cache wants to be flushed: @code->overflow.
+ * Index of the block at @pc; 0: out of memory. May move @code->blocks. Sets @code->overflow if
+ * there are more blocks than are kept.
  */
 uint32_t nt_code_find(struct nt_code *code, uint32_t space, uint64_t pc);
 
+/* The part of nt_code_next() for a link that is not there yet, or leads somewhere else */
+uint32_t nt_code_link(struct nt_code *code, uint32_t space, uint32_t index, unsigned int which,
+		      uint64_t pc);
+
 /*
- * The first @halfwords of a block end between two instructions? Sets *part to them, and
- * *opcode to that of the last. If not, *part is what is in front of the instruction that they
- * end in.
+ * The block at @pc, which block @index leads to by link @which; 0: out of memory. @index 0: the
+ * block before is not known. May move @code->blocks.
+ */
+static inline uint32_t nt_code_next(struct nt_code *code, uint32_t space, uint32_t index,
+				    unsigned int which, uint64_t pc)
+{
+	uint32_t next = code->blocks[index].link[which];
+
+	if (likely(code->blocks[next].range.start == pc && next))
+		return next;
+	return nt_code_link(code, space, index, which, pc);
+}
+
+/*
+ * Do the first @halfwords of a block end between two instructions? Sets *part to them; if not,
+ * to those before the instruction that they end in.
  */
 bool nt_code_split(struct nt_code *code, uint32_t space, uint64_t start,
-		   unsigned int halfwords, struct nt_range *part, uint32_t *opcode);
+		   unsigned int halfwords, struct nt_range *part);
 
 #endif /* NTRACE_CODE_H */

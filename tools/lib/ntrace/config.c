@@ -2,7 +2,7 @@
 /*
  * How the encoder was set up.
  */
-#include "internal.h"
+#include "dialect.h"
 
 void nt_config_init(struct nt_config *config, size_t size)
 {
@@ -43,6 +43,13 @@ int nt_config_check(const struct nt_config *config)
 	if (c.src_id != NT_SRC_ANY && c.src_id >> c.src_bits)
 		return NT_E_INVALID;
 	if (c.mode != NT_MODE_AUTO && c.mode != NT_MODE_BTM && c.mode != NT_MODE_HTM)
+		return NT_E_INVALID;
+	if (c.dialect >= ARRAY_SIZE(nt_dialect_tables))
+		return NT_E_INVALID;
+	if (c.return_full > NT_RETURN_DROP_NEWEST ||
+	    c.custom_jumps & ~(NT_CUSTOM_SYSTEM | NT_CUSTOM_COMPRESSED))
+		return NT_E_INVALID;
+	if (c.addr_bits && (c.addr_bits < NT_ADDR_BITS_MIN || c.addr_bits > 64))
 		return NT_E_INVALID;
 	if (c.tstamp_bits > 64 || c.return_depth > NT_RETURN_DEPTH_MAX)
 		return NT_E_INVALID;

@@ -1,17 +1,42 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * What each message means: chapters 7 and 8.
+ * The meaning of each message: chapters 7 and 8.
  *
- * A message that tells of instructions is begun (what is to be walked), walked
- * (walk.c) and finished (what its end says). Whatever does not fit is an
- * error; the flow then waits for a message with SYNC.
+ * A message that reports instructions is begun (its HIST and I-CNT are set up), walked (walk.c)
+ * and finished (its end says where the flow goes). If something does not fit, that is an error,
+ * and the flow waits for a message with SYNC.
  */
 #include <stdlib.h>
 
-#include "memo.h"
+#include "engine.h"
+#include "fast.h"
+#include "state.h"
+#include "walk.h"
 
-static struct nt_item *add_event(struct nt_flow *flow, struct nt_source *src,
-				 enum nt_item_type type)
+/*
+ * The ranges of the batch end here: remember where the last one led to, before the state of
+ * its source changes.
+ */
+static void engine_note_dest(struct nt_flow *flow)
+{
+	const struct nt_source *src = flow->batch_src;
+
+	if (flow->has_noted)
+		return;
+	flow->has_noted = true;
+	flow->has_dest = src && src->state == NT_STATE_LIVE;
+	flow->dest = flow->has_dest ? src->pc : 0;
+}
+
+/* That of the message at hand */
+static enum nt_tstamp_kind engine_tstamp_kind(const struct nt_flow *flow,
+					      const struct nt_source *src)
+{
+	return nt_tstamp_kind(src, flow->msg.fields & NT_FIELD_TSTAMP);
+}
+
+struct nt_item *nt_engine_event(struct nt_flow *flow, struct nt_source *src,
+				enum nt_item_type type)
 {
 	struct nt_item *item = &flow->events[flow->nr_events++];
 
@@ -23,60 +48,42 @@ static struct nt_item *add_event(struct nt_flow *flow, struct nt_source *src,
 	if (!src)
 		return item;
 	item->context = src->context;
-	item->tstamp = src->tstamp;
-	if (src->has_tstamp)
-		item->tstamp_kind = flow->msg.fields & NT_FIELD_TSTAMP ?
-			NT_TSTAMP_EXACT : NT_TSTAMP_CARRIED;
+	item->tstamp_kind = engine_tstamp_kind(flow, src);
+	item->tstamp = nt_source_time(src);
 	return item;
 }
 
-/* The message at hand has ended: ranges up to here were told by it. */
-static void add_mark(struct nt_flow *flow, struct nt_source *src)
+static bool engine_is_marked(const struct nt_flow *flow)
 {
-	struct nt_mark *mark;
-
-	if (flow->nr_marks && flow->marks[flow->nr_marks - 1].range == flow->nr_ranges)
-		return;
-	if (!flow->nr_ranges)
-		return;
-	mark = &flow->marks[flow->nr_marks++];
-	mark->offset = flow->msg.offset;
-	mark->tcode = flow->msg.tcode;
-	mark->range = flow->nr_ranges;
-	mark->tstamp = src->tstamp;
-	mark->tstamp_kind = NT_TSTAMP_NONE;
-	if (src->has_tstamp)
-		mark->tstamp_kind = flow->msg.fields & NT_FIELD_TSTAMP ?
-			NT_TSTAMP_EXACT : NT_TSTAMP_CARRIED;
+	return flow->nr_marks && flow->marks[flow->nr_marks - 1].range == flow->nr_ranges;
 }
 
 /*
- * TSTAMP, chapter 8.5: absolute with SYNC, else relative to the last one. A
- * counter of less than 64 bits wraps; time goes on.
+ * The message at hand has ended, and encodes the ranges up to here; or it has none, but later
+ * ones were executed after its time.
  */
-static void update_time(struct nt_flow *flow, struct nt_source *src)
+static void engine_add_mark(struct nt_flow *flow, struct nt_source *src)
 {
-	const struct nt_message *msg = &flow->msg;
-	unsigned int bits = flow->config.tstamp_bits;
-	uint64_t period = bits && bits < 64 ? 1ULL << bits : 0;
-
-	if (!(msg->fields & NT_FIELD_TSTAMP))
+	if (!flow->nr_ranges || (engine_is_marked(flow) && !(flow->msg.fields & NT_FIELD_TSTAMP)))
 		return;
-	if (!nt_message_is_sync(msg)) {
-		src->tstamp += msg->tstamp;
-		return;
-	}
-	if (period) {
-		uint64_t tstamp = (src->tstamp & ~(period - 1)) | (msg->tstamp & (period - 1));
-
-		src->tstamp = tstamp < src->tstamp ? tstamp + period : tstamp;
-	} else {
-		src->tstamp = msg->tstamp;
-	}
-	src->has_tstamp = true;
+	nt_mark_put(flow, flow->nr_ranges, flow->msg.offset, flow->msg.tcode, nt_source_time(src),
+		    engine_tstamp_kind(flow, src));
 }
 
-static void forget_walk(struct nt_source *src)
+static void engine_update_time(struct nt_flow *flow, struct nt_source *src)
+{
+	const struct nt_message *msg = &flow->msg;
+
+	nt_time_update(&flow->config, msg, &src->tstamp, &src->has_tstamp);
+	if (!(msg->fields & NT_FIELD_TSTAMP))
+		return;
+	if (nt_message_is_sync(msg))
+		src->tstamp_gap = false;
+	else if (nt_message_is_open(msg))
+		src->tstamp_gap = true;
+}
+
+static void engine_forget_walk(struct nt_source *src)
 {
 	src->owed = 0;
 	src->walked = 0;
@@ -86,7 +93,7 @@ static void forget_walk(struct nt_source *src)
 	src->block = 0;
 }
 
-static void add_lost(struct nt_flow *flow, struct nt_source *src)
+static void engine_add_lost(struct nt_flow *flow, struct nt_source *src)
 {
 	if (src) {
 		src->lost_messages++;
@@ -96,34 +103,37 @@ static void add_lost(struct nt_flow *flow, struct nt_source *src)
 	flow->stats.lost_bytes += flow->msg.length;
 }
 
-static void lose(struct nt_source *src, enum nt_state state)
+static void engine_lose(struct nt_source *src, enum nt_state state)
 {
-	forget_walk(src);
+	engine_forget_walk(src);
+	src->has_ref = false;
 	src->state = state;
 }
 
-static void add_stop(struct nt_flow *flow, struct nt_source *src)
+static void engine_add_stop(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_item *item;
 	bool has_addr = src->state == NT_STATE_LIVE;
 
-	lose(src, NT_STATE_STOPPED);
-	item = add_event(flow, src, NT_ITEM_STOP);
+	engine_note_dest(flow);
+	engine_lose(src, NT_STATE_STOPPED);
+	item = nt_engine_event(flow, src, NT_ITEM_STOP);
 	item->stop.reason = flow->msg.code;
 	item->stop.addr = src->pc;
 	item->stop.has_addr = has_addr;
 }
 
-static void add_error(struct nt_flow *flow, struct nt_source *src, int code)
+static void engine_add_error(struct nt_flow *flow, struct nt_source *src, int code)
 {
-	struct nt_item *item = add_event(flow, src, NT_ITEM_ERROR);
+	struct nt_item *item;
 
+	engine_note_dest(flow);
+	item = nt_engine_event(flow, src, NT_ITEM_ERROR);
 	item->error.code = code;
 	flow->stats.errors++;
 	if (src && src->state == NT_STATE_LIVE) {
 		item->error.has_addr = true;
 		item->error.addr = nt_flow_mask(flow, src->pc + flow->walk.at);
-		flow->error_pc = src->pc;
 	}
 	flow->walk.at = 0;
 }
@@ -131,16 +141,17 @@ static void add_error(struct nt_flow *flow, struct nt_source *src, int code)
 /* ---- messages with SYNC ---- */
 
 /* Flow starts, or goes on, at F-ADDR: all encoder state is reset (chapter 8.4). */
-static void resync(struct nt_flow *flow, struct nt_source *src, bool restart)
+static void engine_resync(struct nt_flow *flow, struct nt_source *src, bool restart)
 {
 	struct nt_item *item;
 
-	forget_walk(src);
+	engine_note_dest(flow);
+	engine_forget_walk(src);
 	src->calls_missing = false;
 	src->pc = flow->msg.addr;
 	src->ref = flow->msg.addr;
 	src->state = NT_STATE_LIVE;
-	item = add_event(flow, src, NT_ITEM_SYNC);
+	item = nt_engine_event(flow, src, NT_ITEM_SYNC);
 	item->sync.addr = flow->msg.addr;
 	item->sync.reason = flow->msg.sync;
 	item->sync.restart = restart;
@@ -155,7 +166,7 @@ static void resync(struct nt_flow *flow, struct nt_source *src, bool restart)
 /* ---- errors ---- */
 
 /* The PC is where the last address led to. RepeatBranch may repeat @act. */
-static void go_on_at(struct nt_source *src, const struct nt_message *act, uint64_t dest)
+static void engine_go_on_at(struct nt_source *src, const struct nt_message *act, uint64_t dest)
 {
 	src->ref = dest;
 	src->pc = dest;
@@ -166,26 +177,51 @@ static void go_on_at(struct nt_source *src, const struct nt_message *act, uint64
 }
 
 /*
- * Code is missing; or the flow returns to what was called in missing code or before it,
- * which the encoder's stack has still (chapter 9.2). It has a gap up to the next address,
- * which may be in this very message: it refers to the address before, not to code.
+ * Code is missing, or a return needs a call that was in missing code: the encoder's stack still
+ * has it (chapter 9.2), and ours has not. The flow has a gap. It goes on at the next U-ADDR, which
+ * refers to the address before and not to code; that may be the one of this message.
  *
- * What is called from there on is on top of the encoder's stack: a return to it is certain
- * again. Any other needs what is below, and is another gap, up to the address after that.
+ * Calls after the gap are on top of the encoder's stack, so that returns to them are certain
+ * again. Any other return is another gap.
  */
-static void fail_gap(struct nt_flow *flow, struct nt_source *src, const struct nt_message *act,
-		     uint64_t last_dest)
+static void engine_fail_gap(struct nt_flow *flow, struct nt_source *src,
+			    const struct nt_message *act, uint64_t last_dest)
 {
 	bool repeat = flow->act != &flow->msg;
 
 	src->calls_missing = true;
 	src->state = NT_STATE_NO_PC;
 	if (act->fields & NT_FIELD_UADDR)
-		go_on_at(src, act, repeat ? last_dest : nt_flow_mask(flow, src->ref ^ act->addr));
+		engine_go_on_at(src, act, repeat ? last_dest :
+				nt_flow_dest(flow, src->ref, act->addr));
+}
+
+/*
+ * Trace was disabled and enabled again, and no message said so: ProgTraceCorrelation with
+ * EVCODE 4 is optional (chapter 7.12). I-CNT, if there is one, leads to where it was disabled.
+ */
+static bool engine_is_undeclared_stop(const struct nt_flow *flow)
+{
+	const struct nt_message *msg = &flow->msg;
+
+	return nt_message_is_sync(msg) && msg->sync == NT_SYNC_TRACE_ENABLE &&
+		!msg->icnt;
+}
+
+static void engine_add_undeclared_stop(struct nt_flow *flow, struct nt_source *src)
+{
+	struct nt_item *item;
+
+	engine_note_dest(flow);
+	item = nt_engine_event(flow, src, NT_ITEM_STOP);
+	item->stop.reason = NT_EVCODE_DISABLED;
+	item->stop.has_addr = flow->msg.icnt && src->state == NT_STATE_LIVE;
+	item->stop.addr = item->stop.has_addr ? src->pc : 0;
+	flow->walk.at = 0;
 }
 
 /* The flow does not fit the message: it goes on at the next SYNC, which may be this one. */
-static void fail(struct nt_flow *flow, struct nt_source *src, int code)
+static void engine_fail(struct nt_flow *flow, struct nt_source *src, int code)
 {
 	const struct nt_message *msg = &flow->msg;
 	struct nt_message act = *flow->act;
@@ -197,50 +233,55 @@ static void fail(struct nt_flow *flow, struct nt_source *src, int code)
 	flow->walk.active = false;
 	flow->walk.tail = 0;
 	flow->repeat = 0;
-	update_time(flow, src);
-	add_mark(flow, src);
-	add_error(flow, src, code);
+	engine_update_time(flow, src);
+	engine_add_mark(flow, src);
+	if (engine_is_undeclared_stop(flow))
+		engine_add_undeclared_stop(flow, src);
+	else
+		engine_add_error(flow, src, code);
 	if (nt_message_is_sync(msg)) {
-		resync(flow, src, true);
+		engine_resync(flow, src, true);
 		return;
 	}
-	add_lost(flow, src);
-	lose(src, NT_STATE_LOST);
-	if (msg->tcode == NT_PROG_TRACE_CORRELATION)
-		add_stop(flow, src);
+	engine_add_lost(flow, src);
+	engine_lose(src, NT_STATE_LOST);
+	if (msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION)
+		engine_add_stop(flow, src);
 	else if (code == NT_E_NO_CODE || code == NT_E_GAP_RETURN)
-		fail_gap(flow, src, &act, last_dest);
+		engine_fail_gap(flow, src, &act, last_dest);
 }
 
 /* A message cannot be read: any source may have lost one by it. */
-static void fail_all(struct nt_flow *flow, int code)
+static void engine_fail_all(struct nt_flow *flow, int code)
 {
 	uint32_t i;
 
+	engine_note_dest(flow);
 	for (i = 0; i < flow->nr_sources; i++) {
 		struct nt_source *src = flow->sources[i];
 
 		if (!src)
 			continue;
 		if (src->state != NT_STATE_NEW)
-			lose(src, NT_STATE_LOST);
+			engine_lose(src, NT_STATE_LOST);
+		src->has_ref = false;
 		src->has_tstamp = false;
 		src->lost_messages++;
 		src->lost_bytes += flow->msg.length;
 	}
-	add_lost(flow, NULL);
+	engine_add_lost(flow, NULL);
 	flow->msg.tcode = 0;
-	add_error(flow, NULL, code);
+	engine_add_error(flow, NULL, code);
 }
 
 /* ---- how a message ends ---- */
 
-static const struct nt_block *tail_block(struct nt_flow *flow)
+static const struct nt_block *engine_tail_block(struct nt_flow *flow)
 {
 	return flow->walk.tail ? &flow->code.blocks[flow->walk.tail] : NULL;
 }
 
-static void go_to(struct nt_flow *flow, struct nt_source *src, uint64_t pc)
+static void engine_go_to(struct nt_flow *flow, struct nt_source *src, uint64_t pc)
 {
 	src->pc = nt_flow_mask(flow, pc);
 	src->block = 0;
@@ -248,57 +289,80 @@ static void go_to(struct nt_flow *flow, struct nt_source *src, uint64_t pc)
 }
 
 /* Needs an address, unless that can be inferred */
-static bool is_indirect(const struct nt_block *block)
+static bool engine_is_indirect(const struct nt_block *block)
 {
 	return block && nt_block_kind(block) >= NT_KIND_INDIRECT_JUMP &&
 	       nt_block_kind(block) <= NT_KIND_TRAP_RETURN;
 }
 
-/* Is not told, where the call was (chapter 9.2) */
-static bool is_return(const struct nt_flow *flow, const struct nt_block *block)
+/* May be implicit: no message reports it if the call is known (chapter 9.2). */
+static bool engine_is_return(const struct nt_flow *flow, const struct nt_block *block)
 {
 	return flow->config.return_depth &&
-	       (block->range.end == NT_END_RETURN || block->range.end == NT_END_SWAP);
+	       (block->range.how == NT_END_RETURN || block->range.how == NT_END_SWAP);
 }
 
-static bool is_direct(const struct nt_block *block)
+static bool engine_is_direct(const struct nt_block *block)
 {
 	return block && (nt_block_kind(block) == NT_KIND_JUMP ||
 			 nt_block_kind(block) == NT_KIND_CALL);
 }
 
-static bool is_branch(const struct nt_block *block)
+static bool engine_is_branch(const struct nt_block *block)
 {
 	return block && nt_block_kind(block) == NT_KIND_BRANCH;
 }
 
 /* Give out the block at the end as jumping to @dest. */
-static void take_tail(struct nt_flow *flow, struct nt_source *src, uint64_t dest,
-		      unsigned int flags)
+static void engine_take_tail(struct nt_flow *flow, struct nt_source *src, uint64_t dest,
+			     unsigned int flags)
 {
-	nt_walk_stack(flow, src, tail_block(flow));
+	nt_walk_stack(flow, src, engine_tail_block(flow), !(flags & NT_RANGE_INFERRED));
 	nt_walk_emit_tail(flow, NT_RANGE_TAKEN | flags);
-	go_to(flow, src, dest);
+	engine_go_to(flow, src, dest);
 }
 
-static void pass_tail(struct nt_flow *flow, struct nt_source *src)
+static void engine_pass_tail(struct nt_flow *flow, struct nt_source *src)
 {
-	uint64_t end = nt_range_end(&tail_block(flow)->range);
+	uint64_t end = nt_range_end(&engine_tail_block(flow)->range);
 
 	nt_walk_emit_tail(flow, 0);
-	go_to(flow, src, end);
+	engine_go_to(flow, src, end);
+}
+
+/* The instruction that the last range given out ends with */
+static uint32_t engine_last_opcode(const struct nt_flow *flow, const struct nt_source *src)
+{
+	const struct nt_range *range = &flow->ranges[flow->nr_ranges - 1];
+	uint64_t pc = nt_flow_mask(flow, nt_range_end(range) - 2 * range->last_len);
+	uint8_t buf[4] = { 0 };
+
+	nt_image_read(flow->image, flow->code.spaces[src->space].id, pc, buf,
+		      range->last_len < 2 ? 2 : 4);
+	return load32(buf);
+}
+
+/* SYSTEM instructions that are designated for custom use: funct3 4, or funct12 1xxx11 xxxxxx */
+static bool engine_is_custom_system(uint32_t op)
+{
+	unsigned int funct3 = op >> 12 & 7;
+
+	return funct3 == 4 || (!funct3 && (op & 0x8c000000) == 0x8c000000);
 }
 
 /*
- * A custom instruction that changes the PC is told like an indirect jump
- * (chapter 10.1): opcodes custom-0 to custom-3, and whatever is longer than 32 bit.
+ * A custom instruction that changes the PC is reported like an indirect jump (chapter 10.1):
+ * opcodes custom-0 to custom-3, whatever is longer than 32 bits, and what nt_config says.
  */
-static bool is_custom(const struct nt_flow *flow)
+static bool engine_is_custom(const struct nt_flow *flow, const struct nt_source *src)
 {
-	uint32_t op = flow->walk.opcode;
+	uint32_t op;
 
-	if (!flow->walk.partial || (op & 3) != 3)
+	if (!flow->walk.ends_linear)
 		return false;
+	op = engine_last_opcode(flow, src);
+	if ((op & 3) != 3)
+		return flow->config.custom_jumps & NT_CUSTOM_COMPRESSED;
 	if ((op & 0x1f) == 0x1f)
 		return true;
 	switch (op & 0x7f) {
@@ -307,56 +371,58 @@ static bool is_custom(const struct nt_flow *flow)
 	case 0x5b:
 	case 0x7b:
 		return true;
+	case 0x73:
+		return flow->config.custom_jumps & NT_CUSTOM_SYSTEM && engine_is_custom_system(op);
 	}
 	return false;
 }
 
-/* The jump at the end goes to @dest, which the message tells. */
-static int finish_jump(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
+/* The jump at the end goes to @dest, the address in the message. */
+static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
 {
-	const struct nt_block *block = tail_block(flow);
+	const struct nt_block *block = engine_tail_block(flow);
 	struct nt_range *last;
 
-	if (is_indirect(block)) {
+	if (engine_is_indirect(block)) {
 		if (block->range.internal & NT_KIND_INFERABLE && block->target != dest)
 			return NT_E_ADDR;
-		take_tail(flow, src, dest, 0);
+		engine_take_tail(flow, src, dest, 0);
 		return NT_OK;
 	}
-	if (block || !is_custom(flow))
+	if (block || !engine_is_custom(flow, src))
 		return NT_E_CLASS;
 	last = &flow->ranges[flow->nr_ranges - 1];
-	last->end = NT_END_INDIRECT_JUMP;
+	last->how = NT_END_INDIRECT_JUMP;
 	last->flags = NT_RANGE_TAKEN;
-	go_to(flow, src, dest);
+	engine_go_to(flow, src, dest);
 	return NT_OK;
 }
 
 /*
- * Something else than the instruction at the end ended the message: make up
- * what that instruction did. A branch with no bit of HIST was not taken.
+ * The message was not sent for the instruction at the end: infer what that did. A branch without
+ * a bit of HIST was not taken.
  */
-static int settle_tail(struct nt_flow *flow, struct nt_source *src)
+static int engine_settle_tail(struct nt_flow *flow, struct nt_source *src)
 {
-	const struct nt_block *block = tail_block(flow);
+	const struct nt_block *block = engine_tail_block(flow);
 	uint64_t dest;
 
 	if (!block)
 		return NT_OK;
-	if (is_branch(block)) {
-		pass_tail(flow, src);
+	if (engine_is_branch(block)) {
+		engine_pass_tail(flow, src);
 		return NT_OK;
 	}
-	if (is_direct(block))
+	if (engine_is_direct(block))
 		return NT_E_CLASS;
 	if (!nt_walk_infer(flow, src, &dest))
-		return is_return(flow, block) ? NT_E_NO_RETURN : NT_E_CLASS;
-	take_tail(flow, src, dest, NT_RANGE_INFERRED);
+		return engine_is_return(flow, block) ? NT_E_NO_RETURN : NT_E_CLASS;
+	engine_take_tail(flow, src, dest, NT_RANGE_INFERRED);
 	return NT_OK;
 }
 
 /* Exception or interrupt before the next instruction */
-static int finish_trap(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
+static int engine_finish_trap(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
 {
 	static const uint8_t ends[] = {
 		[NT_BTYPE_TRAP]		= NT_END_TRAP,
@@ -364,45 +430,45 @@ static int finish_trap(struct nt_flow *flow, struct nt_source *src, uint64_t des
 		[NT_BTYPE_INTERRUPT]	= NT_END_INTERRUPT,
 	};
 	struct nt_range *range;
-	int err = settle_tail(flow, src);
+	int err = engine_settle_tail(flow, src);
 
 	if (err)
 		return err;
-	if (flow->walk.partial) {
+	if (flow->walk.ends_linear) {
 		range = &flow->ranges[flow->nr_ranges - 1];
 	} else {
 		range = &flow->ranges[flow->nr_ranges++];
 		memset(range, 0, sizeof(*range));
 		range->start = src->pc;
 	}
-	range->end = ends[flow->act->btype];
+	range->how = ends[flow->act->btype];
 	range->flags = NT_RANGE_TAKEN;
-	go_to(flow, src, dest);
+	engine_go_to(flow, src, dest);
 	return NT_OK;
 }
 
 /* DirectBranch: the last instruction is a taken branch (chapter 7.2). */
-static int finish_direct(struct nt_flow *flow, struct nt_source *src)
+static int engine_finish_direct(struct nt_flow *flow, struct nt_source *src)
 {
-	const struct nt_block *block = tail_block(flow);
+	const struct nt_block *block = engine_tail_block(flow);
 
-	if (!is_branch(block) && !is_direct(block))
+	if (!engine_is_branch(block) && !engine_is_direct(block))
 		return NT_E_CLASS;
-	take_tail(flow, src, block->target, 0);
+	engine_take_tail(flow, src, block->target, 0);
 	return NT_OK;
 }
 
 /* IndirectBranch, IndirectBranchHist */
-static int finish_indirect(struct nt_flow *flow, struct nt_source *src)
+static int engine_finish_indirect(struct nt_flow *flow, struct nt_source *src)
 {
 	uint64_t dest = flow->act == &flow->msg ?
-		nt_flow_mask(flow, src->ref ^ flow->act->addr) : src->last_dest;
+		nt_flow_dest(flow, src->ref, flow->act->addr) : src->last_dest;
 	int err;
 
 	if (flow->act->btype == NT_BTYPE_INDIRECT)
-		err = finish_jump(flow, src, dest);
+		err = engine_finish_jump(flow, src, dest);
 	else
-		err = finish_trap(flow, src, dest);
+		err = engine_finish_trap(flow, src, dest);
 	if (err)
 		return err;
 	src->ref = dest;
@@ -410,118 +476,151 @@ static int finish_indirect(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/*
- * A message with SYNC on straight code, or behind an instruction that it does
- * not tell of: F-ADDR is where the walk has come to. F-ADDR alone says which
- * way a branch at the end went in BTM.
- */
-static int finish_linear_sync(struct nt_flow *flow, struct nt_source *src)
+/* One of the two ways of a branch */
+static bool engine_leads_to(const struct nt_flow *flow, const struct nt_block *block, uint64_t dest)
 {
-	const struct nt_block *block = tail_block(flow);
+	return block->target == dest || nt_flow_mask(flow, nt_range_end(&block->range)) == dest;
+}
+
+/*
+ * DirectBranchSync stands for ProgTraceSync on straight code (note 1 of the figures in chapter
+ * 8.4), which a return or jump that is inferred may have led to.
+ */
+static int engine_finish_inferred_sync(struct nt_flow *flow, struct nt_source *src)
+{
+	int err = engine_settle_tail(flow, src);
+
+	if (err)
+		return err == NT_E_NO_RETURN ? NT_E_CLASS : err;
+	return src->pc == flow->act->addr ? NT_OK : NT_E_ADDR;
+}
+
+/*
+ * A message with SYNC on straight code, or after an instruction that it does not report:
+ * F-ADDR is where the walk has come to. In BTM, F-ADDR alone says which way a branch at the
+ * end went.
+ */
+static int engine_finish_linear_sync(struct nt_flow *flow, struct nt_source *src)
+{
+	const struct nt_block *block = engine_tail_block(flow);
 	uint64_t dest = flow->act->addr;
 
-	if (is_indirect(block) && flow->act->tcode != NT_DIRECT_BRANCH_SYNC)
-		return finish_jump(flow, src, dest);
-	if (is_branch(block) && block->target != dest) {
-		pass_tail(flow, src);
-	} else if (block) {
-		if (is_indirect(block))
-			return NT_E_CLASS;
-		take_tail(flow, src, block->target, 0);
-	}
+	if (engine_is_indirect(block))
+		return flow->act->tcode == NT_TCODE_DIRECT_BRANCH_SYNC ?
+			engine_finish_inferred_sync(flow, src) :
+			engine_finish_jump(flow, src, dest);
+	if (engine_is_branch(block) && !engine_leads_to(flow, block, dest) && flow->walk.lacks_bit)
+		return NT_E_ADDR;
+	if (engine_is_branch(block) && block->target != dest)
+		engine_pass_tail(flow, src);
+	else if (block)
+		engine_take_tail(flow, src, block->target, 0);
 	if (src->pc == dest)
 		return NT_OK;
-	if (is_custom(flow) && flow->act->fields & NT_FIELD_BTYPE)
-		return finish_jump(flow, src, dest);
+	if (engine_is_custom(flow, src) && flow->act->fields & NT_FIELD_BTYPE)
+		return engine_finish_jump(flow, src, dest);
 	return NT_E_ADDR;
 }
 
-/* Reasons for which the PC may be another: trace, or the hart, was off before. */
-static bool is_gap(unsigned int sync)
+/* The hart, or the encoder, was off, and a message said so: the PC may be another. */
+static bool engine_is_gap(unsigned int sync)
 {
-	return sync == NT_SYNC_EXIT_DEBUG || sync == NT_SYNC_TRACE_ENABLE ||
-	       sync == NT_SYNC_FIFO_OVERRUN;
+	return sync == NT_SYNC_EXIT_DEBUG || sync == NT_SYNC_FIFO_OVERRUN;
 }
 
-static bool is_reset(unsigned int sync)
+/*
+ * F-ADDR says nothing about the instruction before it: the hart was reset, or trace was disabled
+ * and no message said so.
+ */
+static bool engine_is_cut(unsigned int sync)
 {
-	return sync == NT_SYNC_EXIT_RESET || sync == NT_SYNC_POWER_DOWN;
+	return sync == NT_SYNC_EXIT_RESET || sync == NT_SYNC_POWER_DOWN ||
+	       sync == NT_SYNC_TRACE_ENABLE;
 }
 
-static int finish_sync(struct nt_flow *flow, struct nt_source *src)
+/* Execution, or trace, ends here. A jump at the very end may have gone anywhere. */
+static int engine_finish_flow(struct nt_flow *flow, struct nt_source *src)
 {
-	const struct nt_message *msg = &flow->msg;
-	bool restart = false;
-	int err;
+	int err = engine_settle_tail(flow, src);
 
-	if (msg->fields & NT_FIELD_BTYPE && msg->btype != NT_BTYPE_INDIRECT)
-		err = finish_trap(flow, src, msg->addr);
-	else
-		err = finish_linear_sync(flow, src);
-	if (err == NT_E_ADDR && is_reset(msg->sync)) {
-		restart = true;
-		err = NT_OK;
-	}
-	if (err == NT_E_ADDR && is_gap(msg->sync))
-		err = NT_E_RESTART;
-	if (err)
+	if (!err || !engine_is_indirect(engine_tail_block(flow)))
 		return err;
-	update_time(flow, src);
-	add_mark(flow, src);
-	resync(flow, src, restart);
+	nt_walk_emit_tail(flow, NT_RANGE_TAKEN);
+	src->state = NT_STATE_NO_PC;
 	return NT_OK;
 }
 
-/* ProgTraceCorrelation. A jump at the very end may go anywhere. */
-static int finish_correlation(struct nt_flow *flow, struct nt_source *src)
+/* The way to a message with SYNC. *restart: the flow does not go on there. */
+static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src, bool *restart)
 {
+	const struct nt_message *msg = &flow->msg;
 	int err;
 
-	if (is_indirect(tail_block(flow)) && settle_tail(flow, src)) {
-		nt_walk_emit_tail(flow, NT_RANGE_TAKEN);
-		src->state = NT_STATE_NO_PC;
-	} else {
-		err = settle_tail(flow, src);
-		if (err)
-			return err;
+	if (msg->fields & NT_FIELD_BTYPE && msg->btype != NT_BTYPE_INDIRECT)
+		return engine_finish_trap(flow, src, msg->addr);
+	if (engine_is_cut(msg->sync)) {
+		*restart = true;
+		return engine_finish_flow(flow, src);
 	}
-	update_time(flow, src);
-	add_mark(flow, src);
-	add_stop(flow, src);
+	err = engine_finish_linear_sync(flow, src);
+	/* HIST of a dialect may lack the branch at the end, which then led somewhere else. */
+	if (err == NT_E_ADDR && flow->walk.lacks_bit && flow->walk.tail) {
+		flow->walk.tail = 0;
+		*restart = true;
+		return NT_OK;
+	}
+	return err == NT_E_ADDR && engine_is_gap(msg->sync) ? NT_E_RESTART : err;
+}
+
+static int engine_finish_sync(struct nt_flow *flow, struct nt_source *src)
+{
+	bool restart = false;
+	int err = engine_finish_way_to_sync(flow, src, &restart);
+
+	if (err)
+		return err;
+	engine_update_time(flow, src);
+	engine_add_mark(flow, src);
+	if (restart && flow->msg.sync == NT_SYNC_TRACE_ENABLE)
+		engine_add_undeclared_stop(flow, src);
+	engine_resync(flow, src, restart);
+	return NT_OK;
+}
+
+static int engine_finish_correlation(struct nt_flow *flow, struct nt_source *src)
+{
+	int err = engine_finish_flow(flow, src);
+
+	if (err)
+		return err;
+	engine_update_time(flow, src);
+	engine_add_mark(flow, src);
+	engine_add_stop(flow, src);
 	return NT_OK;
 }
 
 /* ---- begin ---- */
 
-static int set_mode(struct nt_source *src, enum nt_mode mode)
+/* NT_E_MODE: the message is of the other trace mode than those before */
+static int engine_check_mode(struct nt_source *src, const struct nt_message *msg)
 {
+	enum nt_mode mode = nt_message_mode(msg);
+
+	if (!mode)
+		return NT_OK;
 	if (src->mode && src->mode != mode)
 		return NT_E_MODE;
 	src->mode = mode;
 	return NT_OK;
 }
 
-/* BTM or HTM: table "Fields in Messages", last column of chapters 7.2 to 7.12 */
-static int check_mode(struct nt_source *src, const struct nt_message *msg)
+static void engine_set_hist(struct nt_walk *walk, uint64_t hist)
 {
-	switch (msg->tcode) {
-	case NT_DIRECT_BRANCH:
-	case NT_DIRECT_BRANCH_SYNC:
-		return set_mode(src, NT_MODE_BTM);
-	case NT_PROG_TRACE_CORRELATION:
-		return set_mode(src, msg->cdf ? NT_MODE_HTM : NT_MODE_BTM);
-	}
-	return msg->fields & NT_FIELD_HIST ? set_mode(src, NT_MODE_HTM) : NT_OK;
+	walk->todo.hist = hist;
+	walk->todo.nr_bits = 63 - __builtin_clzll(hist);
 }
 
-static void set_hist(struct nt_walk *walk, uint64_t hist)
-{
-	walk->hist = hist;
-	walk->nr_bits = 63 - __builtin_clzll(hist);
-}
-
-/* The source may go on in another address space, or in code that has changed. */
-static void forget_blocks(struct nt_flow *flow, struct nt_source *src)
+void nt_source_forget_blocks(const struct nt_flow *flow, struct nt_source *src)
 {
 	uint32_t i;
 
@@ -532,7 +631,7 @@ static void forget_blocks(struct nt_flow *flow, struct nt_source *src)
 }
 
 /* The image has changed, or there is more code than is kept. */
-static void update_code(struct nt_flow *flow)
+static void engine_update_code(struct nt_flow *flow)
 {
 	bool changed = true;
 	uint32_t i;
@@ -545,192 +644,218 @@ static void update_code(struct nt_flow *flow)
 		nt_memo_clear(flow->memo);
 	for (i = 0; i < flow->nr_sources; i++) {
 		if (flow->sources[i])
-			forget_blocks(flow, flow->sources[i]);
+			nt_source_forget_blocks(flow, flow->sources[i]);
 	}
 }
 
-static int update_space(struct nt_flow *flow, struct nt_source *src)
+static int engine_update_space(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_image_reader *reader = &flow->image->reader;
 	uint64_t id = 0;
 
 	if (flow->code.generation != flow->image->generation || flow->code.overflow)
-		update_code(flow);
-	if (src->space >= 0)
-		return NT_OK;
-	if (reader->space)
-		id = reader->space(reader->ctx, &src->context);
-	src->space = nt_code_space(&flow->code, id);
-	src->block = 0;
-	return src->space < 0 ? NT_E_NOMEM : NT_OK;
+		engine_update_code(flow);
+	if (src->space < 0) {
+		if (reader->space)
+			id = reader->space(reader->ctx, &src->context);
+		src->space = nt_code_space(&flow->code, id);
+		src->block = 0;
+	}
+	if (src->space < 0)
+		return NT_E_NOMEM;
+	flow->batch_space = flow->code.spaces[src->space].id;
+	return NT_OK;
+}
+
+/*
+ * A run of branches, each of which is a half-word at least, is no longer than what I-CNT can say
+ * of them: what is owed, and what the counter holds yet. That is no more than 22 bits (table
+ * "Maximum Field Sizes"). Without this, a damaged message would be walked for minutes.
+ */
+static bool engine_is_run_too_long(const struct nt_source *src, const struct nt_message *msg)
+{
+	return nt_dialect_tables[msg->dialect].has_runs && msg->fields & NT_FIELD_HREPEAT &&
+		msg->value + src->walked > src->owed + (1u << 22);
 }
 
 /* Set up the walk of I-CNT and HIST of @act. */
-static int begin_walk(struct nt_flow *flow, struct nt_source *src)
+static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *act = flow->act;
 	struct nt_walk *walk = &flow->walk;
 	uint64_t total = src->owed + act->icnt;
-	int err = update_space(flow, src);
 
-	if (err)
-		return err;
+	if (engine_is_run_too_long(src, act))
+		return NT_E_ICNT_SHORT;
 	memset(walk, 0, sizeof(*walk));
 	walk->active = true;
-	set_hist(walk, act->fields & NT_FIELD_HIST ? act->hist : 1);
-	if (act->tcode == NT_RESOURCE_FULL) {
+	engine_set_hist(walk, act->fields & NT_FIELD_HIST ? act->hist : 1);
+	if (act->tcode == NT_TCODE_RESOURCE_FULL) {
 		walk->hist_only = true;
-		walk->left = INT64_MAX;
+		walk->todo.left = INT64_MAX;
 		walk->again = act->fields & NT_FIELD_HREPEAT ? act->value : 1;
 		if (!walk->again)
-			walk->nr_bits = 0;
+			walk->todo.nr_bits = 0;
 		else
 			walk->again--;
 		return NT_OK;
 	}
 	if (total < src->walked)
 		return NT_E_ICNT_SHORT;
-	walk->left = total - src->walked;
+	walk->todo.left = total - src->walked;
+	walk->lacks_bit = flow->dialect->sync_at_branch && nt_message_is_sync(act) &&
+		act->btype == NT_BTYPE_INDIRECT;
 	src->owed = 0;
 	src->walked = 0;
 	return NT_OK;
 }
 
 /* ResourceFull, chapter 7.8: neither counter resets the other. */
-static int begin_resource(struct nt_flow *flow, struct nt_source *src)
+static int engine_begin_resource(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *msg = &flow->msg;
 
 	src->has_last = false;
 	src->raw_length = 0;
+	if (msg->fields & NT_FIELD_HIST)
+		return engine_begin_walk(flow, src);
 	switch (msg->code) {
 	case NT_RCODE_ICNT:
 		src->owed += msg->icnt;
-		update_time(flow, src);
+		engine_update_time(flow, src);
+		engine_add_mark(flow, src);
 		return NT_OK;
-	case NT_RCODE_HIST:
-	case NT_RCODE_HIST_REPEAT:
-		return begin_walk(flow, src);
 	}
 	return NT_E_RESERVED;
 }
 
 /* RepeatBranch, chapter 7.11 */
-static int begin_repeat(struct nt_flow *flow, struct nt_source *src)
+static int engine_begin_repeat(struct nt_flow *flow, struct nt_source *src)
 {
 	nt_fast_last(flow, src);
 	if (!src->has_last)
 		return NT_E_NO_REPEAT;
 	if (!flow->msg.value) {
-		update_time(flow, src);
+		engine_update_time(flow, src);
+		engine_add_mark(flow, src);
 		return NT_OK;
 	}
 	flow->repeat = flow->msg.value - 1;
 	flow->act = &src->last;
-	return begin_walk(flow, src);
+	return engine_begin_walk(flow, src);
 }
 
-/* The flow is known: what does the message say of it? */
-static int begin_live(struct nt_flow *flow, struct nt_source *src)
+/* The flow is known: begin a message that reports instructions. */
+static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 {
-	int err = check_mode(src, &flow->msg);
+	int err = engine_check_mode(src, &flow->msg);
 
 	if (err)
 		return err;
 	switch (flow->msg.tcode) {
-	case NT_RESOURCE_FULL:
-		return begin_resource(flow, src);
-	case NT_REPEAT_BRANCH:
-		return begin_repeat(flow, src);
+	case NT_TCODE_RESOURCE_FULL:
+		return engine_begin_resource(flow, src);
+	case NT_TCODE_REPEAT_BRANCH:
+		return engine_begin_repeat(flow, src);
 	}
-	return begin_walk(flow, src);
+	return engine_begin_walk(flow, src);
 }
 
-/* The flow is not known: only a SYNC, or an address behind missing code, helps. */
-static void begin_lost(struct nt_flow *flow, struct nt_source *src)
+/* The flow is not known: it goes on at a SYNC, or at an address after missing code. */
+static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *msg = &flow->msg;
 
 	if (nt_message_is_sync(msg)) {
 		/* the encoder may have been set up anew while it was off */
-		if (src->state == NT_STATE_STOPPED || check_mode(src, msg))
+		if (src->state == NT_STATE_STOPPED || engine_check_mode(src, msg))
 			src->mode = flow->config.mode;
-		update_time(flow, src);
-		resync(flow, src, true);
+		engine_update_time(flow, src);
+		engine_resync(flow, src, true);
 		return;
 	}
-	update_time(flow, src);
-	if (msg->tcode == NT_PROG_TRACE_CORRELATION) {
+	engine_update_time(flow, src);
+	if (msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION) {
 		if (msg->icnt || (msg->fields & NT_FIELD_HIST && msg->hist != 1))
-			add_lost(flow, src);
-		add_stop(flow, src);
+			engine_add_lost(flow, src);
+		engine_add_stop(flow, src);
 		return;
 	}
-	add_lost(flow, src);
+	engine_add_lost(flow, src);
 	if (src->state == NT_STATE_STOPPED) {
-		add_error(flow, src, NT_E_RESTART);
+		engine_add_error(flow, src, NT_E_RESTART);
 		src->state = NT_STATE_LOST;
 	}
 	if (src->state == NT_STATE_NO_PC && msg->fields & NT_FIELD_UADDR)
-		go_on_at(src, msg, nt_flow_mask(flow, src->ref ^ msg->addr));
+		engine_go_on_at(src, msg, nt_flow_dest(flow, src->ref, msg->addr));
 }
 
 /* Ownership, chapter 7.1 */
-static void do_ownership(struct nt_flow *flow, struct nt_source *src)
+static void engine_do_ownership(struct nt_flow *flow, struct nt_source *src)
 {
-	const struct nt_message *msg = &flow->msg;
-	struct nt_context *context = &src->context;
+	int err = nt_context_update(&src->context, &flow->msg);
 
-	if (msg->format == 1 || msg->priv == 2 || msg->priv > NT_PRIV_VS) {
-		add_error(flow, src, msg->format == 1 ? NT_E_RESERVED : NT_E_PRIV);
+	if (err && flow->dialect->opaque_owner) {
+		nt_event_owner(flow, src);
 		return;
 	}
-	context->priv = msg->priv;
-	context->has_priv = true;
-	if (msg->format == NT_FORMAT_SCONTEXT) {
-		context->scontext = msg->context;
-		context->has_scontext = true;
-	} else if (msg->format == NT_FORMAT_HCONTEXT) {
-		context->hcontext = msg->context;
-		context->has_hcontext = true;
+	if (err) {
+		engine_add_error(flow, src, err);
+		return;
 	}
-	forget_blocks(flow, src);
-	add_event(flow, src, NT_ITEM_CONTEXT);
+	nt_source_forget_blocks(flow, src);
+	nt_engine_event(flow, src, NT_ITEM_CONTEXT);
 }
 
-/* Error, chapter 7.4: what the encoder knew at that time is gone. */
-static void do_error(struct nt_flow *flow, struct nt_source *src)
+/* Error, chapter 7.4: what the encoder knew at that time is gone, unless ECODE says less. */
+static void engine_do_error(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_item *item;
 
-	if (src->state != NT_STATE_NEW)
-		lose(src, NT_STATE_LOST);
-	memset(&src->context, 0, sizeof(src->context));
-	forget_blocks(flow, src);
-	item = add_event(flow, src, NT_ITEM_LOST);
+	engine_note_dest(flow);
+	/* what is lost may have had timestamps, which later ones count from */
+	src->tstamp_gap = true;
+	src->overrun = true;
+	if (nt_error_loses_flow(&flow->msg) && src->state != NT_STATE_NEW)
+		engine_lose(src, NT_STATE_LOST);
+	if (nt_error_loses_context(&flow->msg)) {
+		nt_context_lose(&src->context, &flow->msg);
+		nt_source_forget_blocks(flow, src);
+	}
+	item = nt_engine_event(flow, src, NT_ITEM_LOST);
 	item->lost.etype = flow->msg.code;
 	item->lost.ecode = flow->msg.value;
 }
 
-static void do_other(struct nt_flow *flow, struct nt_source *src)
+/*
+ * A vendor's or reserved message may end with a timestamp, which later ones count from (chapter
+ * 8.5). Its fields are not known, so that the time is known again at the next SYNC.
+ */
+static void engine_do_other(struct nt_flow *flow, struct nt_source *src)
 {
-	struct nt_item *item = add_event(flow, src, NT_ITEM_SKIPPED);
+	struct nt_item *item;
 
+	src->tstamp_gap = flow->config.timestamp;
+	item = nt_engine_event(flow, src, NT_ITEM_SKIPPED);
 	item->skipped.tcode = flow->msg.tcode;
 	item->skipped.length = flow->msg.length;
 	flow->stats.skipped++;
 }
 
-/* Messages that tell of instructions */
-#define BRANCH_TCODES							\
-	(1ULL << NT_DIRECT_BRANCH | 1ULL << NT_INDIRECT_BRANCH |	\
-	 1ULL << NT_PROG_TRACE_SYNC | 1ULL << NT_DIRECT_BRANCH_SYNC |	\
-	 1ULL << NT_INDIRECT_BRANCH_SYNC | 1ULL << NT_RESOURCE_FULL |	\
-	 1ULL << NT_INDIRECT_BRANCH_HIST |				\
-	 1ULL << NT_INDIRECT_BRANCH_HIST_SYNC |				\
-	 1ULL << NT_REPEAT_BRANCH | 1ULL << NT_PROG_TRACE_CORRELATION)
+/*
+ * SYNC 7 restarts trace after an overrun (chapter 8.4), whatever ECODE of the Error before it
+ * said: what ran since the last message is lost, and I-CNT may be of before.
+ */
+static void engine_check_overrun(struct nt_flow *flow, struct nt_source *src)
+{
+	if (!src->overrun || !nt_message_is_sync(&flow->msg))
+		return;
+	src->overrun = false;
+	if (flow->msg.sync == NT_SYNC_FIFO_OVERRUN && src->state == NT_STATE_LIVE)
+		engine_lose(src, NT_STATE_LOST);
+}
 
-static void begin(struct nt_flow *flow)
+static void engine_begin(struct nt_flow *flow)
 {
 	struct nt_source *src = flow->src;
 	int err;
@@ -738,83 +863,87 @@ static void begin(struct nt_flow *flow)
 	flow->act = &flow->msg;
 	flow->repeat = 0;
 	switch (flow->msg.tcode) {
-	case NT_OWNERSHIP:
-		update_time(flow, src);
-		do_ownership(flow, src);
+	case NT_TCODE_OWNERSHIP:
+		engine_update_time(flow, src);
+		engine_do_ownership(flow, src);
 		return;
-	case NT_ERROR:
-		update_time(flow, src);
-		do_error(flow, src);
-		return;
-	}
-	if (!(BRANCH_TCODES >> flow->msg.tcode & 1)) {
-		do_other(flow, src);
+	case NT_TCODE_ERROR:
+		engine_update_time(flow, src);
+		engine_do_error(flow, src);
 		return;
 	}
+	if (flow->dialect->has_events && nt_event_begin(flow, src))
+		return;
+	if (!(NT_BRANCH_TCODES >> flow->msg.tcode & 1) ||
+	    !flow->dialect->layouts[flow->msg.tcode].known) {
+		engine_do_other(flow, src);
+		return;
+	}
+	engine_check_overrun(flow, src);
 	if (src->state != NT_STATE_LIVE) {
-		begin_lost(flow, src);
+		engine_begin_lost(flow, src);
 		return;
 	}
-	err = begin_live(flow, src);
+	err = engine_begin_live(flow, src);
 	if (err)
-		fail(flow, src, err);
+		engine_fail(flow, src, err);
 }
 
 /* ---- run ---- */
 
-static int finish_act(struct nt_flow *flow, struct nt_source *src)
+static int engine_finish_act(struct nt_flow *flow, struct nt_source *src)
 {
 	switch (flow->act->tcode) {
-	case NT_DIRECT_BRANCH:
-		return finish_direct(flow, src);
-	case NT_INDIRECT_BRANCH:
-	case NT_INDIRECT_BRANCH_HIST:
-		return finish_indirect(flow, src);
-	case NT_PROG_TRACE_CORRELATION:
-		return finish_correlation(flow, src);
-	case NT_RESOURCE_FULL:
+	case NT_TCODE_DIRECT_BRANCH:
+		return engine_finish_direct(flow, src);
+	case NT_TCODE_INDIRECT_BRANCH:
+	case NT_TCODE_INDIRECT_BRANCH_HIST:
+		return engine_finish_indirect(flow, src);
+	case NT_TCODE_PROG_TRACE_CORRELATION:
+		return engine_finish_correlation(flow, src);
+	case NT_TCODE_RESOURCE_FULL:
 		return NT_OK;
 	}
-	return finish_sync(flow, src);
+	return engine_finish_sync(flow, src);
 }
 
 /* The walk is done. More to do for this message, or is it finished? */
-static void finish(struct nt_flow *flow, struct nt_source *src)
+static void engine_finish(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_walk *walk = &flow->walk;
 	int err;
 
 	if (walk->hist_only && walk->again) {
 		walk->again--;
-		set_hist(walk, flow->act->hist);
+		engine_set_hist(walk, flow->act->hist);
 		return;
 	}
 	walk->active = false;
-	err = finish_act(flow, src);
+	err = engine_finish_act(flow, src);
 	if (!err && flow->repeat)
 		flow->repeat -= nt_fast_repeat(flow, src, flow->act, flow->repeat);
 	if (!err && flow->repeat) {
 		flow->repeat--;
-		err = begin_walk(flow, src);
+		err = engine_begin_walk(flow, src);
 		if (!err)
 			return;
 	}
 	if (err) {
-		fail(flow, src, err);
+		engine_fail(flow, src, err);
 		return;
 	}
-	if (nt_message_is_sync(&flow->msg) || flow->msg.tcode == NT_PROG_TRACE_CORRELATION)
+	if (nt_message_is_sync(&flow->msg) || flow->msg.tcode == NT_TCODE_PROG_TRACE_CORRELATION)
 		return;
-	update_time(flow, src);
-	add_mark(flow, src);
-	if (flow->act == &flow->msg && flow->msg.tcode != NT_RESOURCE_FULL) {
+	engine_update_time(flow, src);
+	engine_add_mark(flow, src);
+	if (flow->act == &flow->msg && flow->msg.tcode != NT_TCODE_RESOURCE_FULL) {
 		src->last = flow->msg;
 		src->has_last = true;
 		src->raw_length = 0;
 	}
 }
 
-static struct nt_source *get_source(struct nt_flow *flow, uint32_t id)
+struct nt_source *nt_flow_source(struct nt_flow *flow, uint32_t id)
 {
 	struct nt_source *src = flow->sources[id];
 
@@ -830,63 +959,53 @@ static struct nt_source *get_source(struct nt_flow *flow, uint32_t id)
 	return src;
 }
 
-/* Read the next message. 1: there is one; 0: there is none; NT_E_NOMEM */
-static int read_message(struct nt_flow *flow)
+/* Read the next message. False: there is none. */
+static bool engine_read_message(struct nt_flow *flow)
 {
 	int ret;
 
 	for (;;) {
-		ret = nt_reader_next(&flow->reader, &flow->msg);
+		ret = nt_reader_read(&flow->reader, &flow->msg);
 		if (!ret && flow->ending) {
 			flow->ending = false;
-			ret = nt_reader_end(&flow->reader, &flow->msg);
+			ret = nt_reader_finish(&flow->reader, &flow->msg);
 		}
 		if (!ret)
-			return 0;
+			return false;
 		if (ret < 0) {
-			fail_all(flow, ret);
-			return 1;
+			engine_fail_all(flow, ret);
+			return true;
 		}
 		flow->stats.messages++;
 		flow->stats.by_tcode[flow->msg.tcode]++;
 		if (flow->config.src_id != NT_SRC_ANY && flow->msg.src != flow->config.src_id)
 			continue;
-		flow->src = get_source(flow, flow->msg.src);
-		if (!flow->src)
-			return NT_E_NOMEM;
 		flow->has_msg = true;
-		return 1;
+		return true;
 	}
 }
 
-static bool is_full(const struct nt_flow *flow)
+static bool engine_is_full(const struct nt_flow *flow)
 {
 	return flow->nr_events || flow->nr_ranges >= MAX_RANGES - SPARE_RANGES ||
 	       flow->nr_marks >= MAX_MARKS - 1;
 }
 
-/* Suspended in the middle of a message: what it told so far */
-static void add_open_mark(struct nt_flow *flow)
+/* The batch is full in the middle of a message, which encodes the ranges up to here. */
+static void engine_add_open_mark(struct nt_flow *flow)
 {
-	struct nt_mark *mark;
-
-	if (flow->nr_marks && flow->marks[flow->nr_marks - 1].range == flow->nr_ranges)
-		return;
-	mark = &flow->marks[flow->nr_marks++];
-	mark->offset = flow->msg.offset;
-	mark->tcode = flow->msg.tcode;
-	mark->range = flow->nr_ranges;
-	mark->tstamp = flow->src->tstamp;
-	mark->tstamp_kind = flow->src->has_tstamp ? NT_TSTAMP_CARRIED : NT_TSTAMP_NONE;
+	if (flow->nr_ranges && !engine_is_marked(flow))
+		nt_mark_put(flow, flow->nr_ranges, flow->msg.offset, flow->msg.tcode,
+			    nt_source_time(flow->src), nt_tstamp_kind(flow->src, false));
 }
 
 /* A message of another source, or context, must not join ranges given out together. */
-static bool must_wait(const struct nt_flow *flow)
+static bool engine_must_wait(const struct nt_flow *flow)
 {
 	return flow->nr_ranges && flow->src != flow->batch_src;
 }
 
-static void begin_batch(struct nt_flow *flow)
+static void engine_begin_batch(struct nt_flow *flow)
 {
 	if (flow->nr_ranges || flow->nr_events)
 		return;
@@ -897,53 +1016,67 @@ static void begin_batch(struct nt_flow *flow)
 }
 
 /* Plain messages of the source at hand. Returns false if there is none. */
-static bool run_fast(struct nt_flow *flow, bool single)
+static bool engine_run_fast(struct nt_flow *flow, bool single)
 {
 	struct nt_source *src = flow->src;
 
-	if (!src || src->state != NT_STATE_LIVE || must_wait(flow))
+	if (!src || src->state != NT_STATE_LIVE || engine_must_wait(flow))
 		return false;
-	if (update_space(flow, src))
+	if (engine_update_space(flow, src))
 		return false;
-	begin_batch(flow);
+	engine_begin_batch(flow);
 	return nt_fast_run(flow, src, single);
 }
 
-bool nt_engine_run(struct nt_flow *flow, bool single, int *error)
+/* Walk on for the message at hand. 1: call it again; 0: the batch is full; NT_E_NOMEM */
+static int engine_continue_walk(struct nt_flow *flow)
 {
+	struct nt_walk *walk = &flow->walk;
 	int ret;
 
-	while (!is_full(flow)) {
-		if (flow->walk.active) {
-			begin_batch(flow);
-			ret = nt_walk_run(flow, flow->src);
-			if (ret < 0)
-				fail(flow, flow->src, ret);
-			else if (ret)
-				finish(flow, flow->src);
-			else
-				add_open_mark(flow);
-			continue;
-		}
-		if (single && flow->nr_ranges)
-			return true;
-		if (!flow->has_msg && run_fast(flow, single))
-			continue;
-		if (!flow->has_msg && flow->nr_ranges >= FAST_RANGES)
-			return true;
-		if (!flow->has_msg) {
-			ret = read_message(flow);
-			if (ret <= 0) {
-				*error = ret;
-				return false;
-			}
-			continue;
-		}
-		if (must_wait(flow))
-			return true;
-		begin_batch(flow);
-		flow->has_msg = false;
-		begin(flow);
+	engine_begin_batch(flow);
+	if (!walk->ready && engine_update_space(flow, flow->src))
+		return NT_E_NOMEM;
+	walk->ready = true;
+	ret = nt_walk_run(flow, flow->src);
+	if (ret == NT_E_NOMEM)
+		return ret;
+	if (ret < 0)
+		engine_fail(flow, flow->src, ret);
+	else if (ret)
+		engine_finish(flow, flow->src);
+	return 1;
+}
+
+/* Decode the next message, or several. 1: call it again; 0: no more for now; NT_E_NOMEM */
+static int engine_next_message(struct nt_flow *flow, bool single)
+{
+	if (single && flow->nr_ranges)
+		return 0;
+	if (!flow->has_msg) {
+		if (engine_run_fast(flow, single))
+			return 1;
+		return flow->nr_ranges < FAST_RANGES && engine_read_message(flow);
 	}
-	return true;
+	flow->src = nt_flow_source(flow, flow->msg.src);
+	if (!flow->src)
+		return NT_E_NOMEM;
+	if (engine_must_wait(flow))
+		return 0;
+	engine_begin_batch(flow);
+	flow->has_msg = false;
+	engine_begin(flow);
+	return 1;
+}
+
+int nt_engine_run(struct nt_flow *flow, bool single)
+{
+	int ret = 1;
+
+	while (ret > 0 && !engine_is_full(flow))
+		ret = flow->walk.active ? engine_continue_walk(flow) :
+			engine_next_message(flow, single);
+	if (flow->walk.active)
+		engine_add_open_mark(flow);
+	return ret < 0 ? ret : NT_OK;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * What the caller sees of the flow: items and batches.
+ * The public part of the flow: items and batches.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "engine.h"
 #include "memo.h"
 
 struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *image)
@@ -13,9 +15,14 @@ struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *ima
 
 	if (!flow)
 		return NULL;
-	if (nt_reader_init(&flow->reader, config))
-		goto fail;
+	if (nt_reader_init(&flow->reader, config)) {
+		nt_flow_free(flow);
+		errno = EINVAL;
+		return NULL;
+	}
 	flow->config = flow->reader.config;
+	flow->dialect = nt_dialect_of(&flow->config);
+	flow->addr_bits = nt_addr_bits(&flow->config);
 	flow->image = image;
 	flow->ranges = flow->own_ranges;
 	flow->marks = flow->own_marks;
@@ -28,7 +35,59 @@ struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *ima
 	return flow;
 fail:
 	nt_flow_free(flow);
+	errno = ENOMEM;
 	return NULL;
+}
+
+/* Has all been given out that was fed? */
+static bool flow_is_drained(const struct nt_flow *flow)
+{
+	return flow->reader.data == flow->reader.end && !flow->has_msg && !flow->walk.active &&
+	       flow->at >= flow->nr_ranges && flow->at_event >= flow->nr_events;
+}
+
+static bool flow_copy_source(struct nt_flow *to, const struct nt_flow *from, uint32_t id)
+{
+	size_t size = sizeof(struct nt_source) +
+		      from->config.return_depth * sizeof(struct nt_return);
+	struct nt_source *src;
+
+	if (!from->sources[id])
+		return true;
+	src = nt_flow_source(to, id);
+	if (!src)
+		return false;
+	memcpy(src, from->sources[id], size);
+	/* blocks are the other flow's */
+	nt_source_forget_blocks(to, src);
+	return true;
+}
+
+struct nt_flow *nt_flow_clone(const struct nt_flow *flow)
+{
+	struct nt_flow *clone;
+	uint32_t i;
+
+	if (!flow_is_drained(flow)) {
+		errno = EBUSY;
+		return NULL;
+	}
+	clone = nt_flow_new(&flow->config, flow->image);
+	if (!clone)
+		return NULL;
+	clone->reader = flow->reader;
+	clone->reader.data = NULL;
+	clone->reader.end = NULL;
+	clone->stats = flow->stats;
+	clone->ending = flow->ending;
+	for (i = 0; i < flow->nr_sources; i++) {
+		if (flow_copy_source(clone, flow, i))
+			continue;
+		nt_flow_free(clone);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return clone;
 }
 
 void nt_flow_free(struct nt_flow *flow)
@@ -87,6 +146,27 @@ void nt_flow_restart(struct nt_flow *flow, uint64_t offset, bool middle)
 	}
 }
 
+void nt_flow_set_buffer(struct nt_flow *flow, struct nt_range *ranges)
+{
+	flow->ranges = ranges ? ranges : flow->own_ranges;
+}
+
+int nt_flow_enter(struct nt_flow *flow, const struct nt_entry *entry)
+{
+	struct nt_source *src = nt_flow_source(flow, entry->src);
+
+	if (!src)
+		return NT_E_NOMEM;
+	nt_flow_restart(flow, entry->offset, false);
+	src->state = NT_STATE_LIVE;
+	src->pc = entry->addr;
+	src->ref = entry->addr;
+	src->context = entry->context;
+	src->tstamp = entry->tstamp;
+	src->has_tstamp = entry->has_tstamp;
+	return NT_OK;
+}
+
 void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t size)
 {
 	memset(stats, 0, size);
@@ -94,54 +174,46 @@ void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t si
 }
 
 /* Nothing is left of what was decoded: make room, and decode more. 0: no more bytes */
-static int refill(struct nt_flow *flow, bool single)
+static int flow_refill(struct nt_flow *flow, bool single)
 {
-	int error = 0;
+	int error;
 
 	flow->nr_ranges = 0;
 	flow->nr_marks = 0;
 	flow->nr_events = 0;
+	flow->has_noted = false;
 	flow->at = 0;
 	flow->at_mark = 0;
 	flow->at_event = 0;
-	nt_engine_run(flow, single, &error);
+	error = nt_engine_run(flow, single);
 	if (flow->nr_ranges || flow->nr_events)
 		return 1;
 	return error;
 }
 
-static int have_items(struct nt_flow *flow, bool single)
+static int flow_have_items(struct nt_flow *flow, bool single)
 {
 	if (flow->at < flow->nr_ranges || flow->at_event < flow->nr_events)
 		return 1;
-	return refill(flow, single);
+	return flow_refill(flow, single);
 }
 
 /* Where the last range of the batch led to */
-static bool batch_dest(const struct nt_flow *flow, uint64_t *dest)
+static bool flow_batch_dest(const struct nt_flow *flow, uint64_t *dest)
 {
 	const struct nt_source *src = flow->batch_src;
-	const struct nt_item *event = &flow->events[0];
+	bool live = src->state == NT_STATE_LIVE;
 
-	*dest = src->pc;
-	if (!flow->nr_events)
-		return src->state == NT_STATE_LIVE;
-	switch (event->type) {
-	case NT_ITEM_STOP:
-		*dest = event->stop.addr;
-		return event->stop.has_addr;
-	case NT_ITEM_ERROR:
-		*dest = flow->error_pc;
-		return event->error.has_addr;
-	case NT_ITEM_SYNC:
-		*dest = event->sync.addr;
-		return true;
+	if (flow->has_noted) {
+		*dest = flow->dest;
+		return flow->has_dest;
 	}
-	return src->state == NT_STATE_LIVE;
+	*dest = live ? src->pc : 0;
+	return live;
 }
 
 /* When range number @at was executed */
-static void set_time(struct nt_flow *flow, struct nt_item *item)
+static void flow_set_time(struct nt_flow *flow, struct nt_item *item)
 {
 	const struct nt_mark *mark = flow->marks;
 	uint64_t tstamp = flow->batch_tstamp;
@@ -154,19 +226,19 @@ static void set_time(struct nt_flow *flow, struct nt_item *item)
 		tstamp = mark[-1].tstamp;
 		has_tstamp = mark[-1].tstamp_kind != NT_TSTAMP_NONE;
 	}
-	item->tstamp = tstamp;
+	item->tstamp = has_tstamp ? tstamp : 0;
 	item->tstamp_kind = has_tstamp ? NT_TSTAMP_CARRIED : NT_TSTAMP_NONE;
 	if (flow->at_mark == flow->nr_marks)
 		return;
 	item->offset = mark->offset;
 	item->tcode = mark->tcode;
-	if (flow->at + 1 == mark->range && mark->tstamp_kind == NT_TSTAMP_EXACT) {
+	if (flow->at + 1 == mark->range && mark->tstamp_kind) {
 		item->tstamp = mark->tstamp;
-		item->tstamp_kind = NT_TSTAMP_EXACT;
+		item->tstamp_kind = mark->tstamp_kind;
 	}
 }
 
-static void next_range(struct nt_flow *flow, struct nt_item *item)
+static void flow_next_range(struct nt_flow *flow, struct nt_item *item)
 {
 	const struct nt_range *range = &flow->ranges[flow->at];
 
@@ -174,51 +246,75 @@ static void next_range(struct nt_flow *flow, struct nt_item *item)
 	item->type = NT_ITEM_RANGE;
 	item->src = flow->batch_src->id;
 	item->context = flow->batch_context;
-	set_time(flow, item);
+	item->space = flow->batch_space;
+	flow_set_time(flow, item);
 	item->range.start = range->start;
-	item->range.end = nt_flow_mask(flow, nt_range_end(range));
-	item->range.last = nt_flow_mask(flow, nt_range_end(range) - 2 * range->last);
+	item->range.end_addr = nt_flow_mask(flow, nt_range_end(range));
+	item->range.last_addr = nt_flow_mask(flow, nt_range_end(range) - 2 * range->last_len);
 	item->range.insns = range->insns;
-	item->range.how = range->end;
+	item->range.how = range->how;
 	item->range.taken = range->flags & NT_RANGE_TAKEN;
 	item->range.inferred = range->flags & NT_RANGE_INFERRED;
 	if (++flow->at < flow->nr_ranges) {
 		item->range.has_dest = true;
 		item->range.dest = range[1].start;
 	} else {
-		item->range.has_dest = batch_dest(flow, &item->range.dest);
+		item->range.has_dest = flow_batch_dest(flow, &item->range.dest);
 	}
 }
 
-int nt_flow_next(struct nt_flow *flow, struct nt_item *item)
+int nt_flow_take_item(struct nt_flow *flow, struct nt_item *item)
 {
-	int ret = have_items(flow, true);
+	int ret = flow_have_items(flow, true);
 
 	if (ret <= 0)
 		return ret;
 	if (flow->at < flow->nr_ranges)
-		next_range(flow, item);
+		flow_next_range(flow, item);
 	else
 		*item = flow->events[flow->at_event++];
 	return 1;
 }
 
-int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batch)
+/* The marks of ranges that nt_flow_next() has not given out, counted from the first of these */
+static void flow_set_batch_marks(struct nt_flow *flow, struct nt_batch *batch)
 {
-	int ret = have_items(flow, false);
+	struct nt_mark *mark = flow->marks, *end = flow->marks + flow->nr_marks;
+
+	batch->tstamp = flow->batch_has_tstamp ? flow->batch_tstamp : 0;
+	batch->tstamp_kind = flow->batch_has_tstamp ? NT_TSTAMP_CARRIED : NT_TSTAMP_NONE;
+	for (; mark < end && mark->range <= flow->at && flow->at; mark++) {
+		batch->tstamp = mark->tstamp;
+		batch->tstamp_kind = mark->tstamp_kind ? NT_TSTAMP_CARRIED : NT_TSTAMP_NONE;
+	}
+	batch->marks = mark;
+	batch->nr_marks = end - mark;
+	for (; flow->at && mark < end; mark++)
+		mark->range -= flow->at;
+}
+
+/* All ranges that were not given out yet */
+static void flow_set_batch(struct nt_flow *flow, struct nt_batch *batch)
+{
+	flow_set_batch_marks(flow, batch);
+	batch->ranges = flow->ranges + flow->at;
+	batch->nr = flow->nr_ranges - flow->at;
+	batch->src = flow->batch_src->id;
+	batch->context = flow->batch_context;
+	batch->space = flow->batch_space;
+	batch->has_dest = flow_batch_dest(flow, &batch->dest);
+	flow->at = flow->nr_ranges;
+}
+
+int nt_flow_take_batch(struct nt_flow *flow, struct nt_batch *batch)
+{
+	int ret = flow_have_items(flow, false);
 
 	if (ret <= 0)
 		return ret;
 	memset(batch, 0, sizeof(*batch));
 	if (flow->at < flow->nr_ranges) {
-		batch->ranges = flow->ranges + flow->at;
-		batch->nr = flow->nr_ranges - flow->at;
-		batch->marks = flow->marks;
-		batch->nr_marks = flow->nr_marks;
-		batch->src = flow->batch_src->id;
-		batch->context = flow->batch_context;
-		batch->has_dest = batch_dest(flow, &batch->dest);
-		flow->at = flow->nr_ranges;
+		flow_set_batch(flow, batch);
 		return 1;
 	}
 	batch->item = flow->events[flow->at_event++];
@@ -227,10 +323,10 @@ int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batch)
 	return 1;
 }
 
-static void add_range(struct text *text, const struct nt_item *item)
+static void flow_add_range(struct text *text, const struct nt_item *item)
 {
 	nt_text_add(text, "0x%" PRIx64 "..0x%" PRIx64 " %u insn%s, %s", item->range.start,
-		    item->range.end, item->range.insns, item->range.insns == 1 ? "" : "s",
+		    item->range.end_addr, item->range.insns, item->range.insns == 1 ? "" : "s",
 		    nt_end_name(item->range.how));
 	if (item->range.how == NT_END_BRANCH)
 		nt_text_add(text, item->range.taken ? " taken" : " not taken");
@@ -244,7 +340,7 @@ static void add_range(struct text *text, const struct nt_item *item)
 		nt_text_add(text, " to an unknown address");
 }
 
-static void add_context(struct text *text, const struct nt_context *context)
+static void flow_add_context(struct text *text, const struct nt_context *context)
 {
 	nt_text_add(text, "context %s", nt_priv_name(context->priv));
 	if (context->has_scontext)
@@ -253,7 +349,7 @@ static void add_context(struct text *text, const struct nt_context *context)
 		nt_text_add(text, " hcontext=0x%" PRIx64, context->hcontext);
 }
 
-static void add_sync(struct text *text, const struct nt_item *item)
+static void flow_add_sync(struct text *text, const struct nt_item *item)
 {
 	nt_text_add(text, "%s at 0x%" PRIx64 ": %s", item->sync.restart ? "start" : "sync",
 		    item->sync.addr, nt_sync_name(item->sync.reason));
@@ -263,7 +359,7 @@ static void add_sync(struct text *text, const struct nt_item *item)
 			    item->sync.lost_messages, item->sync.lost_bytes);
 }
 
-static void add_error(struct text *text, const struct nt_item *item)
+static void flow_add_error(struct text *text, const struct nt_item *item)
 {
 	nt_text_add(text, "error %s: %s", nt_error_name(item->error.code),
 		    nt_error_text(item->error.code));
@@ -272,20 +368,39 @@ static void add_error(struct text *text, const struct nt_item *item)
 	nt_text_add(text, ", source %u, offset %" PRIu64, item->src, item->offset);
 }
 
-int nt_item_desc(const struct nt_item *item, char *buf, size_t size)
+static void flow_add_data(struct text *text, const struct nt_item *item)
+{
+	nt_text_add(text, "data");
+	if (item->data.has_id)
+		nt_text_add(text, " to 0x%" PRIx64, item->data.id);
+	nt_text_add(text, ": 0x%" PRIx64, item->data.value);
+}
+
+static void flow_add_trace_event(struct text *text, const struct nt_item *item)
+{
+	nt_text_add(text, "event: %s", nt_cksrc_name(item->event.source));
+	if (item->event.has_addr)
+		nt_text_add(text, " at 0x%" PRIx64, item->event.addr);
+	if (item->event.has_data)
+		nt_text_add(text, item->event.source == NT_CKSRC_CALL ? " to 0x%" PRIx64 :
+			    ", 0x%" PRIx64, item->event.data);
+}
+
+int nt_item_write(const struct nt_item *item, char *buf, size_t size)
 {
 	struct text text;
 
 	nt_text_init(&text, buf, size);
 	switch (item->type) {
 	case NT_ITEM_RANGE:
-		add_range(&text, item);
+		flow_add_range(&text, item);
 		break;
 	case NT_ITEM_SYNC:
-		add_sync(&text, item);
+		flow_add_sync(&text, item);
 		break;
 	case NT_ITEM_STOP:
-		nt_text_add(&text, "stop");
+		nt_text_add(&text, item->tcode == NT_TCODE_PROG_TRACE_CORRELATION ?
+			    "stop" : "stop without a message");
 		if (item->stop.has_addr)
 			nt_text_add(&text, " at 0x%" PRIx64, item->stop.addr);
 		nt_text_add(&text, ": %s", nt_evcode_name(item->stop.reason));
@@ -295,7 +410,7 @@ int nt_item_desc(const struct nt_item *item, char *buf, size_t size)
 		nt_text_add_ecode(&text, item->lost.ecode);
 		break;
 	case NT_ITEM_CONTEXT:
-		add_context(&text, &item->context);
+		flow_add_context(&text, &item->context);
 		break;
 	case NT_ITEM_SKIPPED:
 		nt_text_add(&text, "skipped message: %s TCODE=%u, %u bytes",
@@ -303,7 +418,13 @@ int nt_item_desc(const struct nt_item *item, char *buf, size_t size)
 			    item->skipped.length);
 		break;
 	case NT_ITEM_ERROR:
-		add_error(&text, item);
+		flow_add_error(&text, item);
+		break;
+	case NT_ITEM_DATA:
+		flow_add_data(&text, item);
+		break;
+	case NT_ITEM_EVENT:
+		flow_add_trace_event(&text, item);
 		break;
 	}
 	return nt_text_end(&text);

@@ -18,31 +18,150 @@ struct nt_image *nt_image_new(void)
 
 void nt_image_free(struct nt_image *image)
 {
-	if (image)
+	if (image) {
 		free(image->sections);
+		free(image->views);
+	}
 	free(image);
+}
+
+/* ---- views ---- */
+
+/* The number of views that are before @addr of @space, or begin there */
+static size_t image_count_views(const struct nt_image *image, uint64_t space, uint64_t addr)
+{
+	size_t low = 0, high = image->nr_views;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct nt_section *view = &image->views[middle];
+
+		if (view->space < space || (view->space == space && view->addr <= addr))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static uint64_t image_view_last(const struct nt_section *view)
+{
+	return view->addr + (view->size - 1);
+}
+
+/* Cut @n bytes off the begin. */
+static void image_cut_begin(struct nt_section *view, uint64_t n)
+{
+	view->addr += n;
+	view->data += n;
+	view->size -= n;
+}
+
+static void image_insert_view(struct nt_image *image, size_t at, const struct nt_section *view)
+{
+	memmove(&image->views[at + 1], &image->views[at],
+		(image->nr_views - at) * sizeof(*image->views));
+	image->views[at] = *view;
+	image->nr_views++;
+}
+
+static void image_drop_views(struct nt_image *image, size_t from, size_t to)
+{
+	memmove(&image->views[from], &image->views[to],
+		(image->nr_views - to) * sizeof(*image->views));
+	image->nr_views -= to - from;
+}
+
+/* Show @section: what is at its addresses is hidden. There is room for two views more. */
+static void image_show_section(struct nt_image *image, const struct nt_section *section)
+{
+	size_t at = image_count_views(image, section->space, section->addr), to;
+	uint64_t last = image_view_last(section);
+	struct nt_section *before = at ? &image->views[at - 1] : NULL;
+
+	if (before && before->space == section->space && image_view_last(before) >= section->addr) {
+		struct nt_section rest = *before;
+
+		before->size = section->addr - before->addr;
+		if (image_view_last(&rest) > last) {
+			image_cut_begin(&rest, last + 1 - rest.addr);
+			image_insert_view(image, at, &rest);
+		}
+		if (!before->size) {
+			at--;
+			image_drop_views(image, at, at + 1);
+		}
+	}
+	to = image_count_views(image, section->space, last);
+	if (to > at && image_view_last(&image->views[to - 1]) > last) {
+		to--;
+		image_cut_begin(&image->views[to], last + 1 - image->views[to].addr);
+	}
+	if (to > at)
+		image_drop_views(image, at, to);
+	image_insert_view(image, at, section);
+}
+
+/* ---- sections ---- */
+
+static int image_make_room(struct nt_image *image)
+{
+	size_t nr = image->nr_sections + 1;
+	struct nt_section *more;
+
+	/* doubled each time that it is full */
+	if (image->sections && image->nr_sections & (image->nr_sections - 1))
+		return NT_OK;
+	more = realloc(image->sections, 2 * nr * sizeof(*more));
+	if (!more)
+		return NT_E_NOMEM;
+	image->sections = more;
+	more = realloc(image->views, (4 * nr + 2) * sizeof(*more));
+	if (!more)
+		return NT_E_NOMEM;
+	image->views = more;
+	return NT_OK;
 }
 
 int nt_image_add(struct nt_image *image, uint64_t space, uint64_t addr,
 		 const void *data, size_t size)
 {
-	struct nt_section *sections;
+	struct nt_section section = { .space = space, .addr = addr, .size = size, .data = data };
 
 	/* the last byte may be the last there is */
 	if (!size || addr + (size - 1) < addr)
 		return NT_E_INVALID;
-	sections = realloc(image->sections, (image->nr_sections + 1) * sizeof(*sections));
-	if (!sections)
+	if (image_make_room(image))
 		return NT_E_NOMEM;
-	image->sections = sections;
-	sections[image->nr_sections++] = (struct nt_section){
-		.space = space, .addr = addr, .size = size, .data = data,
-	};
+	image->sections[image->nr_sections++] = section;
+	image_show_section(image, &section);
 	nt_image_invalidate_range(image, addr, size);
 	return NT_OK;
 }
 
-void nt_image_set_reader(struct nt_image *image, const struct nt_image_reader *reader)
+int nt_image_remove(struct nt_image *image, uint64_t space, uint64_t addr, size_t size)
+{
+	size_t i = image->nr_sections, k;
+
+	while (i-- > 0) {
+		const struct nt_section *s = &image->sections[i];
+
+		if (s->space == space && s->addr == addr && s->size == size)
+			break;
+	}
+	if (i == SIZE_MAX)
+		return NT_E_NOT_FOUND;
+	image->nr_sections--;
+	memmove(&image->sections[i], &image->sections[i + 1],
+		(image->nr_sections - i) * sizeof(*image->sections));
+	image->nr_views = 0;
+	for (k = 0; k < image->nr_sections; k++)
+		image_show_section(image, &image->sections[k]);
+	nt_image_invalidate_range(image, addr, size);
+	return NT_OK;
+}
+
+void nt_image_use_reader(struct nt_image *image, const struct nt_image_reader *reader)
 {
 	memset(&image->reader, 0, sizeof(image->reader));
 	if (reader)
@@ -50,7 +169,7 @@ void nt_image_set_reader(struct nt_image *image, const struct nt_image_reader *r
 	nt_image_invalidate(image);
 }
 
-static void add_change(struct nt_image *image, uint64_t addr, uint64_t last)
+static void image_add_change(struct nt_image *image, uint64_t addr, uint64_t last)
 {
 	image->generation++;
 	image->changes[image->generation % NR_CHANGES] = (struct nt_change){ addr, last };
@@ -58,7 +177,7 @@ static void add_change(struct nt_image *image, uint64_t addr, uint64_t last)
 
 void nt_image_invalidate(struct nt_image *image)
 {
-	add_change(image, 0, UINT64_MAX);
+	image_add_change(image, 0, UINT64_MAX);
 }
 
 void nt_image_invalidate_range(struct nt_image *image, uint64_t addr, uint64_t size)
@@ -66,44 +185,38 @@ void nt_image_invalidate_range(struct nt_image *image, uint64_t addr, uint64_t s
 	uint64_t last = addr + size - 1;
 
 	if (size)
-		add_change(image, addr, last < addr ? UINT64_MAX : last);
+		image_add_change(image, addr, last < addr ? UINT64_MAX : last);
 }
 
 void nt_image_remap(struct nt_image *image)
 {
-	add_change(image, 1, 0);
+	image_add_change(image, 1, 0);
 }
 
 /*
- * The section that has @addr: the last one that was added, and one of @space
- * before one of space 0. *size is how far it is seen from @addr on.
+ * The code at @addr: of @space, else of space 0. *size is how far it is seen from @addr on; or,
+ * if there is none, how far there is none.
  */
-static const uint8_t *find_section(const struct nt_image *image, uint64_t space,
-				   uint64_t addr, size_t *size)
+static const uint8_t *image_find_code(const struct nt_image *image, uint64_t space, uint64_t addr,
+				      size_t *size)
 {
 	uint64_t room = UINT64_MAX;
-	unsigned int pass;
-	size_t i;
 
-	for (pass = 0; pass < 2; pass++) {
-		uint64_t wanted = pass ? 0 : space;
+	for (;;) {
+		size_t next = image_count_views(image, space, addr);
+		const struct nt_section *view = &image->views[next];
 
-		if (pass && !space)
-			break;
-		for (i = image->nr_sections; i-- > 0;) {
-			const struct nt_section *s = &image->sections[i];
+		if (next && view[-1].space == space && addr - view[-1].addr < view[-1].size) {
+			uint64_t left = view[-1].size - (addr - view[-1].addr);
 
-			if (s->space != wanted)
-				continue;
-			if (addr - s->addr < s->size) {
-				uint64_t left = s->size - (addr - s->addr);
-
-				*size = left < room ? left : room;
-				return s->data + (addr - s->addr);
-			}
-			if (s->addr > addr && s->addr - addr < room)
-				room = s->addr - addr;
+			*size = left < room ? left : room;
+			return view[-1].data + (addr - view[-1].addr);
 		}
+		if (next < image->nr_views && view->space == space && view->addr - addr < room)
+			room = view->addr - addr;
+		if (!space)
+			break;
+		space = 0;
 	}
 	*size = room > SIZE_MAX ? SIZE_MAX : room;
 	return NULL;
@@ -118,7 +231,7 @@ size_t nt_image_read(const struct nt_image *image, uint64_t space, uint64_t addr
 
 	while (done < size) {
 		size_t n;
-		const uint8_t *data = find_section(image, space, addr + done, &n);
+		const uint8_t *data = image_find_code(image, space, addr + done, &n);
 
 		if (n > size - done)
 			n = size - done;

@@ -4,6 +4,7 @@
 
 #include "internal.h"
 
+/* A section as it was added; or a view, the part of one that is not hidden by a later one. */
 struct nt_section {
 	uint64_t	space;
 	uint64_t	addr;
@@ -11,18 +12,21 @@ struct nt_section {
 	const uint8_t	*data;
 };
 
-/* Code at @addr..@last is not as it was; or, if @last is below @addr, it all is. */
+/* Code at @addr..@last has changed; if @last is below @addr, only the mapping to spaces has. */
 struct nt_change {
 	uint64_t	addr;
 	uint64_t	last;
 };
 
-/* Changes that are remembered: who is further behind forgets all. */
+/* Changes that are remembered. A flow that has missed more of them drops all its code. */
 #define NR_CHANGES	32
 
 struct nt_image {
 	struct nt_section	*sections;
 	size_t			nr_sections;
+	/* without overlaps, by space and address; there is always room for 2 * nr_sections + 2 */
+	struct nt_section	*views;
+	size_t			nr_views;
 	struct nt_image_reader	reader;
 	uint64_t		generation;	/* grows with each change */
 	/* the one that made it N is at N modulo NR_CHANGES */

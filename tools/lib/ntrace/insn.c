@@ -20,78 +20,78 @@
 #define INSN_MNRET	0x70200073
 #define INSN_DRET	0x7b200073
 
-static uint32_t bits(uint32_t insn, unsigned int high, unsigned int low)
+static uint32_t insn_bits(uint32_t insn, unsigned int high, unsigned int low)
 {
 	return insn >> low & ((2u << (high - low)) - 1);
 }
 
-static bool is_link(unsigned int reg)
+static bool insn_is_link(unsigned int reg)
 {
 	return reg == 1 || reg == 5;
 }
 
 /* JALR and its compressed forms: the table's rows for rd and rs */
-static uint8_t jalr_class(unsigned int rd, unsigned int rs)
+static uint8_t insn_jalr_class(unsigned int rd, unsigned int rs)
 {
-	if (is_link(rd))
-		return is_link(rs) && rd != rs ? NT_CLASS_SWAP : NT_CLASS_INDIRECT_CALL;
-	return is_link(rs) ? NT_CLASS_RETURN : NT_CLASS_INDIRECT_JUMP;
+	if (insn_is_link(rd))
+		return insn_is_link(rs) && rd != rs ? NT_CLASS_SWAP : NT_CLASS_INDIRECT_CALL;
+	return insn_is_link(rs) ? NT_CLASS_RETURN : NT_CLASS_INDIRECT_JUMP;
 }
 
 /* imm[20|10:1|11|19:12] */
-static int64_t imm_j(uint32_t insn)
+static int64_t insn_imm_j(uint32_t insn)
 {
-	uint32_t imm = bits(insn, 31, 31) << 20 | bits(insn, 19, 12) << 12 |
-		       bits(insn, 20, 20) << 11 | bits(insn, 30, 21) << 1;
+	uint32_t imm = insn_bits(insn, 31, 31) << 20 | insn_bits(insn, 19, 12) << 12 |
+		       insn_bits(insn, 20, 20) << 11 | insn_bits(insn, 30, 21) << 1;
 
 	return sign_extend(imm, 21);
 }
 
 /* imm[12|10:5] rs2 rs1 funct3 imm[4:1|11] */
-static int64_t imm_b(uint32_t insn)
+static int64_t insn_imm_b(uint32_t insn)
 {
-	uint32_t imm = bits(insn, 31, 31) << 12 | bits(insn, 7, 7) << 11 |
-		       bits(insn, 30, 25) << 5 | bits(insn, 11, 8) << 1;
+	uint32_t imm = insn_bits(insn, 31, 31) << 12 | insn_bits(insn, 7, 7) << 11 |
+		       insn_bits(insn, 30, 25) << 5 | insn_bits(insn, 11, 8) << 1;
 
 	return sign_extend(imm, 13);
 }
 
 /* c.j, c.jal: imm[11|4|9:8|10|6|7|3:1|5] in bits 12:2 */
-static int64_t imm_cj(uint32_t insn)
+static int64_t insn_imm_cj(uint32_t insn)
 {
-	uint32_t imm = bits(insn, 12, 12) << 11 | bits(insn, 11, 11) << 4 |
-		       bits(insn, 10, 9) << 8 | bits(insn, 8, 8) << 10 |
-		       bits(insn, 7, 7) << 6 | bits(insn, 6, 6) << 7 |
-		       bits(insn, 5, 3) << 1 | bits(insn, 2, 2) << 5;
+	uint32_t imm = insn_bits(insn, 12, 12) << 11 | insn_bits(insn, 11, 11) << 4 |
+		       insn_bits(insn, 10, 9) << 8 | insn_bits(insn, 8, 8) << 10 |
+		       insn_bits(insn, 7, 7) << 6 | insn_bits(insn, 6, 6) << 7 |
+		       insn_bits(insn, 5, 3) << 1 | insn_bits(insn, 2, 2) << 5;
 
 	return sign_extend(imm, 12);
 }
 
 /* c.beqz, c.bnez: imm[8|4:3] in bits 12:10, imm[7:6|2:1|5] in bits 6:2 */
-static int64_t imm_cb(uint32_t insn)
+static int64_t insn_imm_cb(uint32_t insn)
 {
-	uint32_t imm = bits(insn, 12, 12) << 8 | bits(insn, 11, 10) << 3 |
-		       bits(insn, 6, 5) << 6 | bits(insn, 4, 3) << 1 |
-		       bits(insn, 2, 2) << 5;
+	uint32_t imm = insn_bits(insn, 12, 12) << 8 | insn_bits(insn, 11, 10) << 3 |
+		       insn_bits(insn, 6, 5) << 6 | insn_bits(insn, 4, 3) << 1 |
+		       insn_bits(insn, 2, 2) << 5;
 
 	return sign_extend(imm, 9);
 }
 
 /* Quadrant 1 of the compressed encodings */
-static void decode_c1(const struct nt_config *config, uint32_t op, struct nt_insn *insn)
+static void insn_decode_c1(const struct nt_config *config, uint32_t op, struct nt_insn *insn)
 {
-	unsigned int rd = bits(op, 11, 7);
+	unsigned int rd = insn_bits(op, 11, 7);
 	uint32_t imm;
 
-	switch (bits(op, 15, 13)) {
+	switch (insn_bits(op, 15, 13)) {
 	case 1:		/* c.jal on RV32, c.addiw on RV64 */
 		if (config->xlen != 32)
 			return;
 		insn->klass = NT_CLASS_CALL;
-		insn->imm = imm_cj(op);
+		insn->imm = insn_imm_cj(op);
 		return;
 	case 3:		/* c.lui; c.addi16sp if rd is x2; an immediate of 0 is none of them */
-		imm = bits(op, 12, 12) << 17 | bits(op, 6, 2) << 12;
+		imm = insn_bits(op, 12, 12) << 17 | insn_bits(op, 6, 2) << 12;
 		if (rd == 2 || !imm)
 			return;
 		insn->rd = rd;
@@ -99,12 +99,12 @@ static void decode_c1(const struct nt_config *config, uint32_t op, struct nt_ins
 		return;
 	case 5:
 		insn->klass = NT_CLASS_JUMP;
-		insn->imm = imm_cj(op);
+		insn->imm = insn_imm_cj(op);
 		return;
 	case 6:
 	case 7:
 		insn->klass = NT_CLASS_BRANCH;
-		insn->imm = imm_cb(op);
+		insn->imm = insn_imm_cb(op);
 		return;
 	}
 }
@@ -113,35 +113,35 @@ static void decode_c1(const struct nt_config *config, uint32_t op, struct nt_ins
  * Zcmp and Zcmt: cm.popret 101 11110, cm.popretz 101 11100, and cm.jt, cm.jalt
  * 101 000 with an index, of which those from 32 on link.
  */
-static void decode_zcm(const struct nt_config *config, uint32_t op, struct nt_insn *insn)
+static void insn_decode_zcm(const struct nt_config *config, uint32_t op, struct nt_insn *insn)
 {
-	if (config->isa & NT_ISA_ZCMP && (bits(op, 12, 8) & 0x1d) == 0x1c)
+	if (config->isa & NT_ISA_ZCMP && (insn_bits(op, 12, 8) & 0x1d) == 0x1c)
 		insn->klass = NT_CLASS_RETURN;
-	if (config->isa & NT_ISA_ZCMT && bits(op, 12, 10) == 0) {
+	if (config->isa & NT_ISA_ZCMT && insn_bits(op, 12, 10) == 0) {
 		insn->is_table_jump = true;
-		insn->imm = bits(op, 9, 2);
+		insn->imm = insn_bits(op, 9, 2);
 		insn->klass = insn->imm < 32 ? NT_CLASS_JUMP : NT_CLASS_CALL;
 	}
 }
 
 /* Quadrant 2: c.jr, c.jalr, c.ebreak */
-static void decode_c2(const struct nt_config *config, uint32_t op, struct nt_insn *insn)
+static void insn_decode_c2(const struct nt_config *config, uint32_t op, struct nt_insn *insn)
 {
-	unsigned int rs1 = bits(op, 11, 7);
+	unsigned int rs1 = insn_bits(op, 11, 7);
 
-	if (bits(op, 15, 13) == 5)
-		decode_zcm(config, op, insn);
-	if (bits(op, 15, 13) != 4 || bits(op, 6, 2))
+	if (insn_bits(op, 15, 13) == 5)
+		insn_decode_zcm(config, op, insn);
+	if (insn_bits(op, 15, 13) != 4 || insn_bits(op, 6, 2))
 		return;
 	if (!rs1) {
-		insn->is_system = bits(op, 12, 12);
+		insn->is_system = insn_bits(op, 12, 12);
 		return;
 	}
 	insn->rs1 = rs1;
-	insn->klass = jalr_class(bits(op, 12, 12), rs1);
+	insn->klass = insn_jalr_class(insn_bits(op, 12, 12), rs1);
 }
 
-static void decode_system(uint32_t op, struct nt_insn *insn)
+static void insn_decode_system(uint32_t op, struct nt_insn *insn)
 {
 	switch (op) {
 	case INSN_ECALL:
@@ -157,25 +157,25 @@ static void decode_system(uint32_t op, struct nt_insn *insn)
 	}
 }
 
-static void decode_32(uint32_t op, struct nt_insn *insn)
+static void insn_decode_32(uint32_t op, struct nt_insn *insn)
 {
-	unsigned int rd = bits(op, 11, 7);
+	unsigned int rd = insn_bits(op, 11, 7);
 
 	switch (op & 0x7f) {
 	case OP_BRANCH:
 		insn->klass = NT_CLASS_BRANCH;
-		insn->imm = imm_b(op);
+		insn->imm = insn_imm_b(op);
 		break;
 	case OP_JAL:
-		insn->klass = is_link(rd) ? NT_CLASS_CALL : NT_CLASS_JUMP;
-		insn->imm = imm_j(op);
+		insn->klass = insn_is_link(rd) ? NT_CLASS_CALL : NT_CLASS_JUMP;
+		insn->imm = insn_imm_j(op);
 		break;
 	case OP_JALR:
-		if (bits(op, 14, 12))
+		if (insn_bits(op, 14, 12))
 			break;
-		insn->rs1 = bits(op, 19, 15);
-		insn->klass = jalr_class(rd, insn->rs1);
-		insn->imm = sign_extend(bits(op, 31, 20), 12);
+		insn->rs1 = insn_bits(op, 19, 15);
+		insn->klass = insn_jalr_class(rd, insn->rs1);
+		insn->imm = sign_extend(insn_bits(op, 31, 20), 12);
 		break;
 	case OP_AUIPC:
 		insn->is_pc_relative = true;
@@ -185,7 +185,7 @@ static void decode_32(uint32_t op, struct nt_insn *insn)
 		insn->imm = (int32_t)(op & 0xfffff000);
 		break;
 	case OP_SYSTEM:
-		decode_system(op, insn);
+		insn_decode_system(op, insn);
 		break;
 	}
 }
@@ -201,10 +201,10 @@ static unsigned int insn_length(uint32_t op)
 		return 6;
 	if ((op & 0x7f) == 0x3f)
 		return 8;
-	return bits(op, 14, 12) == 7 ? 0 : 10 + 2 * bits(op, 14, 12);
+	return insn_bits(op, 14, 12) == 7 ? 0 : 10 + 2 * insn_bits(op, 14, 12);
 }
 
-int nt_insn_decode(const struct nt_config *config, const uint8_t *code, size_t size,
+int nt_insn_parse(const struct nt_config *config, const uint8_t *code, size_t size,
 		   struct nt_insn *insn)
 {
 	uint32_t op;
@@ -221,15 +221,15 @@ int nt_insn_decode(const struct nt_config *config, const uint8_t *code, size_t s
 	}
 	if (insn->length == 2) {
 		if ((op & 3) == 1)
-			decode_c1(config, op, insn);
+			insn_decode_c1(config, op, insn);
 		if ((op & 3) == 2)
-			decode_c2(config, op, insn);
+			insn_decode_c2(config, op, insn);
 		return 2;
 	}
 	if (insn->length == 4) {
 		if (size < 4)
 			return 0;
-		decode_32(load32(code), insn);
+		insn_decode_32(load32(code), insn);
 	}
 	return insn->length;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What the layers of libntrace share and nobody else sees.
+ * Shared by the layers of libntrace, and not seen by its callers.
  */
 #ifndef NTRACE_INTERNAL_H
 #define NTRACE_INTERNAL_H
@@ -69,6 +69,30 @@ static inline uint64_t gather_mdo(uint64_t bytes)
 
 int nt_config_copy(struct nt_config *copy, const struct nt_config *config);
 
+/*
+ * As the public functions (api.c), but with structures as this library has them, and a
+ * configuration that is checked: nt_message_decode(), nt_message_desc(), nt_insn_decode(),
+ * nt_item_desc(), nt_image_set_reader()
+ */
+int nt_message_parse(const struct nt_config *config, const uint8_t *data, size_t size,
+		     struct nt_message *msg);
+int nt_message_write(const struct nt_message *msg, char *buf, size_t size);
+int nt_insn_parse(const struct nt_config *config, const uint8_t *code, size_t size,
+		  struct nt_insn *insn);
+int nt_item_write(const struct nt_item *item, char *buf, size_t size);
+void nt_image_use_reader(struct nt_image *image, const struct nt_image_reader *reader);
+
+/* Does a message whose first byte is @byte have the layout of a vendor (chapter 6)? */
+static inline bool nt_message_is_vendor(uint8_t byte)
+{
+	unsigned int tcode = byte >> 2;
+
+	return tcode >= NT_TCODE_VENDOR_FIRST && tcode <= NT_TCODE_VENDOR_LAST;
+}
+
+bool nt_message_is_open(const struct nt_message *msg);
+size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved);
+
 /* The bytes of a stream, message by message. */
 struct nt_reader {
 	struct nt_config	config;
@@ -76,11 +100,18 @@ struct nt_reader {
 	const uint8_t		*end;
 	uint64_t		offset;		/* of @data in the stream */
 	bool			skip;		/* to the byte after the next MSEO of 11 */
+	/* the begin of a message that is not complete, and how many more bytes it has so far */
 	size_t			nr_carry;
-	uint8_t			carry[NT_MESSAGE_MAX + 1];	/* begin of a message */
+	uint64_t		nr_more;
+	bool			more_reserved;	/* they have a reserved MSEO */
+	uint8_t			carry[NT_MESSAGE_MAX + 1];
 };
 
 int nt_reader_init(struct nt_reader *reader, const struct nt_config *config);
+
+/* nt_reader_next(), nt_reader_end() */
+int nt_reader_read(struct nt_reader *reader, struct nt_message *msg);
+int nt_reader_finish(struct nt_reader *reader, struct nt_message *msg);
 
 /* Text into a buffer that may be too small. */
 struct text {

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What is remembered of ways through the code, so that they need not be walked again.
+ * Storage of paths and groups, so that what was walked once need not be walked again.
  */
 #ifndef NTRACE_MEMO_H
 #define NTRACE_MEMO_H
 
-#include "flow.h"
+#include "stack.h"
 
 #define PATH_BITS	8	/* of HIST, at most */
 #define PATH_RANGES	16
 #define PATH_PUSHES	3
 
 #define GROUP_RANGES	64
-#define GROUP_POPS	6
+#define GROUP_POPS	NT_NET_POPS
 #define GROUP_PUSHES	6
 
 #define PATHS_SHIFT	13
 #define GROUPS_SHIFT	12
 /*
- * 512 KiB of ranges, a ring: what is newer than these is remembered. 256 KiB of calls; all is
- * forgotten when they are used up.
+ * Ranges: a ring of 512 KiB, of which the oldest are overwritten. Calls: 256 KiB; all paths and
+ * groups are dropped when these are used up.
  */
 #define NR_RANGES	(1u << 15)
 #define NR_CALLS	(1u << 16)
 
 enum path_end {
-	PATH_GOES_ON,	/* @next is to be walked yet */
-	PATH_TAKEN,	/* by the branch that DirectBranch tells of, to @next */
+	PATH_GOES_ON,	/* the walk goes on at block @next */
+	PATH_TAKEN,	/* the branch that DirectBranch reports was taken, to block @next */
 	PATH_JUMP,	/* the last range is block @next, an indirect jump */
 	PATH_RETURN,	/* the same, a return */
 };
 
-/* What becomes of the return stack on a way */
+/* What a path or group does to the return stack */
 struct nt_effect {
-	uint32_t	calls;		/* nt_memo::calls: what is popped below the top, what is pushed */
+	uint32_t	calls;		/* nt_memo::calls: popped below the top, then pushed */
 	bool		any;
 	uint8_t		nr_pops;	/* first */
 	uint8_t		nr_pushes;	/* then */
-	uint8_t		drop;		/* at last, it has that many less than it has room for */
+	uint8_t		drop;		/* afterwards the depth is at most return_depth - drop */
 };
 
 static inline unsigned int nr_below(const struct nt_effect *effect)
@@ -46,14 +46,14 @@ static inline unsigned int nr_below(const struct nt_effect *effect)
 }
 
 /*
- * The way from one block on, as a few bits of HIST or an I-CNT say. Its key is the block and
+ * A path: the walk from one block on, by a few bits of HIST or by an I-CNT. Its key is the block,
  * one of these:
  *
  *	HTM: stop-bit and up to PATH_BITS of HIST; PATH_FINAL if I-CNT ends it, which with a
  *	     return stack is there, too
  *	BTM: PATH_BTM, I-CNT, PATH_DIRECT if it is DirectBranch's
  *
- * and, as it may go on behind a return, the top of the return stack.
+ * and the top of the return stack, as the path may go on after a return.
  */
 struct nt_path {
 	uint64_t	key;		/* 0: none */
@@ -79,9 +79,9 @@ static inline uint64_t path_key(uint32_t block, uint32_t what)
 	return (uint64_t)block << 32 | what;
 }
 
-/* What messages that follow each other led to, by their bytes: see fast.c. A cache line */
+/* A group: what a few messages led to, found by their bytes (fast-group.h). A cache line */
 struct nt_group {
-	uint64_t	key[2];		/* bytes of the messages, zeros behind; key[0] 0: none */
+	uint64_t	key[2];		/* bytes of the messages, then zeros; key[0] 0: none */
 	uint64_t	ref;
 	uint64_t	next_ref;
 	uint32_t	start;		/* block, which has fewer bits, and mode */
@@ -99,35 +99,26 @@ struct nt_group {
 /* nt_group::start, enum nt_mode */
 #define GROUP_MODE_SHIFT	28
 
-/* What the return stack was before a push */
-struct nt_undo {
-	uint32_t		slot;
-	struct nt_return	value;
-};
-
-#define MAX_UNDO	256
-
 #define MEMO_ALIGN	64	/* a cache line */
 
 struct nt_memo {
 	void		*allocated;
-	uint32_t	nr_ranges;	/* that were ever in @ranges */
+	uint32_t	nr_ranges;	/* that were ever stored */
 	uint32_t	nr_calls;
-	unsigned int	window;		/* bytes whose messages are looked up together; 0: off */
-	bool		by_blocks;	/* no paths */
-	bool		trying;		/* paths, for some messages */
-	uint32_t	messages;	/* since it was judged what pays */
-	uint32_t	until;		/* so many of them */
-	uint32_t	missed;		/* of them, their group was not remembered */
-	uint32_t	misses;		/* paths that were not */
+	unsigned int	window;		/* bytes whose messages are looked up; 0: no groups */
+	bool		by_blocks;	/* neither groups nor paths */
+	bool		trying;		/* paths are on trial */
+	uint32_t	messages;	/* since the strategy was judged */
+	uint32_t	until;		/* the strategy is judged again after so many */
+	uint32_t	missed;		/* of them, that no group was found for */
+	uint32_t	misses;		/* paths that were not found */
 	uint32_t	patience;
-	uint32_t	nr_undo;
-	struct nt_undo	undo[MAX_UNDO];
+	struct nt_undo_log undo;
 	_Alignas(MEMO_ALIGN) struct nt_path paths[1u << PATHS_SHIFT];
 	_Alignas(MEMO_ALIGN) struct nt_group groups[1u << GROUPS_SHIFT];
-	/* the rest is not used before something is kept there */
+	/* nt_memo_new() does not clear the rest */
 	struct nt_range	ranges[NR_RANGES + GROUP_RANGES];
-	uint32_t	calls[NR_CALLS];	/* blocks whose ends they are */
+	uint32_t	calls[NR_CALLS];	/* each is the block that ends with it */
 };
 
 /* Two places where a path may be: this one and its neighbour */
@@ -148,7 +139,7 @@ static inline const struct nt_range *ranges_of(const struct nt_memo *memo, uint3
 	return &memo->ranges[ranges % NR_RANGES];
 }
 
-/* They were not overwritten yet. */
+/* Is number @ranges not overwritten yet? */
 static inline bool are_ranges_there(const struct nt_memo *memo, uint32_t ranges)
 {
 	return memo->nr_ranges - ranges <= NR_RANGES - GROUP_RANGES;
@@ -165,23 +156,19 @@ struct nt_memo *nt_memo_new(void);
 
 void nt_memo_free(struct nt_memo *memo);
 
-/* Before a way is kept: all others may be forgotten for it. */
+/* Make room for one path or group. This may drop all others. */
 void nt_memo_make_room(struct nt_memo *memo);
 
-/* Keep @nr ranges, at most GROUP_RANGES. Returns where */
+/* Store @nr ranges, at most GROUP_RANGES. Returns the number of the first */
 uint32_t nt_memo_ranges(struct nt_memo *memo, const struct nt_range *ranges, unsigned int nr);
 
-/* Keep what @effect is about: calls @below the top, and calls @pushed */
-void nt_memo_calls(struct nt_memo *memo, struct nt_effect *effect, const uint32_t *below,
+/* Store in *effect what @net and the calls @pushed do to the return stack. */
+void nt_memo_calls(struct nt_memo *memo, struct nt_effect *effect, const struct nt_net *net,
 		   const uint32_t *pushed);
 
 void nt_memo_clear(struct nt_memo *memo);
 
-/*
- * Walk a path that is not remembered, and remember it. NULL: some block on the way does not
- * fit. May move @flow->code.blocks, and forget every other path.
- */
-const struct nt_path *nt_memo_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key,
-				   uint32_t top);
+/* Store *new. The path in its place moves to the other place. Ranges and calls are stored. */
+const struct nt_path *nt_memo_keep_path(struct nt_memo *memo, const struct nt_path *new);
 
 #endif /* NTRACE_MEMO_H */

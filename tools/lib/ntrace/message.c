@@ -10,108 +10,87 @@
  *	+-----------------------+-------+
  *
  * TCODE and the other fixed fields follow each other without a gap. The first
- * variable-length field begins right behind them; it and every later one ends
+ * variable-length field begins right after them; it and every later one ends
  * at a byte with MSEO 01, the last one at MSEO 11.
  */
-#include "internal.h"
+#include "dialect.h"
 
 /* Fixed fields are at most TCODE[6] SRC[12] SYNC[4] B-TYPE[2]: four bytes. */
 #define HEAD_BYTES	5
 
-struct layout {
-	uint8_t		known;
-	uint8_t		sync;	/* bits of each fixed field, in this order */
-	uint8_t		btype;
-	uint8_t		code;
-	uint8_t		cdf;
-	uint8_t		nr_vars;
-	uint16_t	code_field;
-	uint32_t	vars[3];
+/* A variable-length field: the specification's have 64 bits at most, an address may have more */
+struct var {
+	uint64_t	value;
+	uint64_t	high;	/* bits 64..127 */
+	unsigned int	bits;	/* sent, with those that pad it to whole bytes */
 };
 
-/* Table "Fields in Messages", chapter 6.1 */
-static const struct layout layouts[64] = {
-	[NT_OWNERSHIP] = { .known = 1, .nr_vars = 1, .vars = { NT_FIELD_PROCESS } },
-	[NT_DIRECT_BRANCH] = { .known = 1, .nr_vars = 1, .vars = { NT_FIELD_ICNT } },
-	[NT_INDIRECT_BRANCH] = {
-		.known = 1, .btype = 2, .nr_vars = 2,
-		.vars = { NT_FIELD_ICNT, NT_FIELD_UADDR },
-	},
-	[NT_ERROR] = {
-		.known = 1, .code = 4, .code_field = NT_FIELD_ETYPE,
-		.nr_vars = 1, .vars = { NT_FIELD_ECODE },
-	},
-	[NT_PROG_TRACE_SYNC] = {
-		.known = 1, .sync = 4, .nr_vars = 2,
-		.vars = { NT_FIELD_ICNT, NT_FIELD_FADDR },
-	},
-	[NT_DIRECT_BRANCH_SYNC] = {
-		.known = 1, .sync = 4, .nr_vars = 2,
-		.vars = { NT_FIELD_ICNT, NT_FIELD_FADDR },
-	},
-	[NT_INDIRECT_BRANCH_SYNC] = {
-		.known = 1, .sync = 4, .btype = 2, .nr_vars = 2,
-		.vars = { NT_FIELD_ICNT, NT_FIELD_FADDR },
-	},
-	[NT_RESOURCE_FULL] = {
-		.known = 1, .code = 4, .code_field = NT_FIELD_RCODE,
-		.nr_vars = 1, .vars = { NT_FIELD_RDATA },
-	},
-	[NT_INDIRECT_BRANCH_HIST] = {
-		.known = 1, .btype = 2, .nr_vars = 3,
-		.vars = { NT_FIELD_ICNT, NT_FIELD_UADDR, NT_FIELD_HIST },
-	},
-	[NT_INDIRECT_BRANCH_HIST_SYNC] = {
-		.known = 1, .sync = 4, .btype = 2, .nr_vars = 3,
-		.vars = { NT_FIELD_ICNT, NT_FIELD_FADDR, NT_FIELD_HIST },
-	},
-	[NT_REPEAT_BRANCH] = { .known = 1, .nr_vars = 1, .vars = { NT_FIELD_BCNT } },
-	[NT_PROG_TRACE_CORRELATION] = {
-		.known = 1, .code = 4, .code_field = NT_FIELD_EVCODE, .cdf = 2,
-		.nr_vars = 1, .vars = { NT_FIELD_ICNT },
-	},
-};
-
-/* Bits of @len bytes behind the first @skip; -1: more than 64 */
-static int read_var(const uint8_t *p, size_t len, unsigned int skip, uint64_t *value)
+/* Bits of @len bytes after the first @skip. False: some beyond 128 are not 0 */
+static bool message_read_var(const uint8_t *p, size_t len, unsigned int skip, struct var *var)
 {
 	unsigned int shift = 0;
-	uint64_t v;
 	size_t i;
 
+	var->bits = len * MDO_BITS - skip;
 	p += skip / MDO_BITS;
 	len -= skip / MDO_BITS;
 	skip %= MDO_BITS;
-	v = p[0] >> (2 + skip);
+	var->value = p[0] >> (2 + skip);
+	var->high = 0;
 	shift = MDO_BITS - skip;
-	for (i = 1; i < len; i++) {
+	for (i = 1; i < len; i++, shift += MDO_BITS) {
 		uint64_t mdo = p[i] >> 2;
 
-		if (shift >= 64 ? mdo : shift > 58 && mdo >> (64 - shift))
-			return -1;
 		if (shift < 64)
-			v |= mdo << shift;
-		shift += MDO_BITS;
+			var->value |= mdo << shift;
+		if (shift >= 64 && shift < 128)
+			var->high |= mdo << (shift - 64);
+		else if (shift < 64 && shift > 58)
+			var->high |= mdo >> (64 - shift);
+		if (shift >= 128 ? mdo : shift > 122 && mdo >> (128 - shift))
+			return false;
 	}
-	*value = v;
-	return 0;
+	return true;
 }
 
-/* F-ADDR and U-ADDR, chapters 8.1 and 9.4 */
-static int set_addr(const struct nt_config *config, struct nt_message *msg,
-		    uint64_t value, const uint8_t *last, unsigned int bits)
+/*
+ * Bits of an address beyond its width are copies of its sign, or there are none: hardware is
+ * known that shifts the PC right arithmetically (SpacemiT K3), so that a kernel address has
+ * bits above its bit 63. Padding to whole bytes may follow, which is zeros.
+ */
+static bool message_is_sign_copied(const struct var *var, unsigned int width)
 {
-	if (value >> 63)
-		return NT_E_OVERFLOW;
-	if (config->extend_addr && *last & 0x80 && bits < 63)
-		value |= ~0ULL << bits;
-	msg->addr = value << 1;
-	if (config->xlen == 32) {
-		if (!config->extend_addr && msg->addr >> 32)
-			return NT_E_OVERFLOW;
-		msg->addr = (uint32_t)msg->addr;
+	uint64_t surplus = var->value >> width | var->high << (64 - width);
+	unsigned int padding = var->bits - width;
+
+	if (var->high >> width)
+		return false;
+	if (!surplus)
+		return true;
+	if (!(var->value >> (width - 1) & 1) || surplus & (surplus + 1))
+		return false;
+	while (surplus) {
+		surplus >>= 1;
+		padding--;
 	}
-	return NT_OK;
+	return padding < MDO_BITS;
+}
+
+/* F-ADDR and U-ADDR, chapters 8.1 and 9.4: without bit 0 */
+static int message_set_addr(const struct nt_config *config, struct nt_message *msg,
+			    const struct var *var, const uint8_t *last)
+{
+	unsigned int width = config->xlen - 1;
+	uint64_t value = var->value;
+
+	if (var->bits > width && !message_is_sign_copied(var, width))
+		return NT_E_OVERFLOW;
+	if (config->extend_addr && *last & 0x80 && var->bits < width)
+		value |= ~0ULL << var->bits;
+	msg->addr = value << 1;
+	if (config->xlen == 32)
+		msg->addr = (uint32_t)msg->addr;
+	return nt_addr_fits(msg->addr, nt_addr_bits(config)) ? NT_OK : NT_E_OVERFLOW;
 }
 
 /*
@@ -122,7 +101,7 @@ static int set_addr(const struct nt_config *config, struct nt_message *msg,
  *	|CONTEXT| V |  PRV  |FORMAT |
  *	+-------+---+-------+-------+
  */
-static void set_process(struct nt_message *msg, uint64_t value)
+static void message_set_process(struct nt_message *msg, uint64_t value)
 {
 	msg->value = value;
 	msg->format = value & 3;
@@ -130,9 +109,26 @@ static void set_process(struct nt_message *msg, uint64_t value)
 	msg->context = value >> 5;
 }
 
-/* RDATA[0]: what it is depends on RCODE, chapter 7.8 */
-static int set_rdata(struct nt_message *msg, uint64_t value)
+/* RDATA of a dialect that counts branches: a run is a HIST of one bit, so many times. */
+static int message_set_run(struct nt_message *msg, uint64_t value)
 {
+	msg->fields |= NT_FIELD_HIST | NT_FIELD_HREPEAT;
+	msg->hist = msg->code == NT_RCODE_TAKEN ? 3 : 2;
+	msg->value = value;
+	return value >> 32 ? NT_E_OVERFLOW : NT_OK;
+}
+
+static bool message_is_run(const struct nt_message *msg)
+{
+	return nt_dialect_tables[msg->dialect].has_runs &&
+		(msg->code == NT_RCODE_NOT_TAKEN || msg->code == NT_RCODE_TAKEN);
+}
+
+/* RDATA[0]: what it is depends on RCODE, chapter 7.8 */
+static int message_set_rdata(struct nt_message *msg, uint64_t value)
+{
+	if (message_is_run(msg))
+		return message_set_run(msg, value);
 	switch (msg->code) {
 	case NT_RCODE_ICNT:
 		msg->fields |= NT_FIELD_ICNT;
@@ -155,28 +151,36 @@ static int set_rdata(struct nt_message *msg, uint64_t value)
  * One variable-length field, with its maximum of table "Maximum Field Sizes".
  * I-CNT may have 30 bits: chapter 3 says so where it sums up the longest message.
  */
-static int set_var(const struct nt_config *config, struct nt_message *msg,
-		   uint32_t field, uint64_t value, const uint8_t *last, unsigned int bits)
+static int message_set_var(const struct nt_config *config, struct nt_message *msg,
+			   uint32_t field, const struct var *var, const uint8_t *last)
 {
+	uint64_t value = var->value;
+	int err;
+
 	if (field != NT_FIELD_RDATA)
 		msg->fields |= field;
+	if (var->high && !(field & (NT_FIELD_FADDR | NT_FIELD_UADDR)))
+		return NT_E_OVERFLOW;
 	switch (field) {
 	case NT_FIELD_ICNT:
 		msg->icnt = value;
 		return value >> 30 ? NT_E_OVERFLOW : NT_OK;
 	case NT_FIELD_FADDR:
+		err = message_set_addr(config, msg, var, last);
+		msg->addr = nt_addr_extend(msg->addr, nt_addr_bits(config));
+		return err;
 	case NT_FIELD_UADDR:
-		return set_addr(config, msg, value, last, bits);
+		return message_set_addr(config, msg, var, last);
 	case NT_FIELD_HIST:
 		msg->hist = value;
 		if (!value)
 			return NT_E_HIST_ZERO;
 		return value >> 32 ? NT_E_OVERFLOW : NT_OK;
 	case NT_FIELD_PROCESS:
-		set_process(msg, value);
+		message_set_process(msg, value);
 		return NT_OK;
 	case NT_FIELD_RDATA:
-		return set_rdata(msg, value);
+		return message_set_rdata(msg, value);
 	case NT_FIELD_HREPEAT:
 	case NT_FIELD_BCNT:
 		msg->value = value;
@@ -184,47 +188,61 @@ static int set_var(const struct nt_config *config, struct nt_message *msg,
 	case NT_FIELD_TSTAMP:
 		msg->tstamp = value;
 		return NT_OK;
+	case NT_FIELD_DQDATA:
+	case NT_FIELD_AUX_DATA:
+	case NT_FIELD_CKDATA1:
+		msg->data = value;
+		return NT_OK;
 	}
-	msg->value = value;	/* ECODE */
+	msg->value = value;	/* ECODE, IDTAG, address of an access, CKDATA0 */
 	return NT_OK;
+}
+
+/* RCODE that is not known: any number of fields, the last of several may be TSTAMP. */
+bool nt_message_is_open(const struct nt_message *msg)
+{
+	return msg->tcode == NT_TCODE_RESOURCE_FULL && msg->code > NT_RCODE_HIST_REPEAT &&
+		!message_is_run(msg);
 }
 
 /*
  * Which field is variable-length field number @nr? 0: none. It may depend on
  * the fixed fields before it, and TSTAMP may always follow.
  */
-static uint32_t var_field(const struct nt_config *config, const struct layout *layout,
-			  const struct nt_message *msg, unsigned int nr)
+static uint32_t message_var_field(const struct nt_config *config, const struct nt_layout *layout,
+				  const struct nt_message *msg, unsigned int nr)
 {
 	unsigned int nr_vars = layout->nr_vars;
 
 	if (nr < nr_vars)
 		return layout->vars[nr];
-	if (nr == 1 && msg->tcode == NT_RESOURCE_FULL && msg->code == NT_RCODE_HIST_REPEAT)
+	if (nr == 1 && msg->tcode == NT_TCODE_RESOURCE_FULL && msg->code == NT_RCODE_HIST_REPEAT)
 		return NT_FIELD_HREPEAT;
-	if (nr == 1 && msg->tcode == NT_PROG_TRACE_CORRELATION && msg->cdf == 1)
-		return NT_FIELD_HIST;
-	if (config->timestamp && !(msg->fields & NT_FIELD_TSTAMP))
+	if (nr == 1 && msg->cdf == 1)
+		return layout->cdf_var;
+	if (config->timestamp &&
+	    (nt_message_is_open(msg) || !(msg->fields & NT_FIELD_TSTAMP)))
 		return NT_FIELD_TSTAMP;
 	return 0;
 }
 
-/* Are there fields that must come, and did not? */
-static bool is_complete(const struct layout *layout, const struct nt_message *msg,
-			unsigned int nr)
+/* Does the message have all the fields that it must have? */
+static bool message_is_complete(const struct nt_layout *layout, const struct nt_message *msg,
+				unsigned int nr)
 {
 	if (nr < layout->nr_vars)
 		return false;
-	if (msg->tcode == NT_RESOURCE_FULL && msg->code == NT_RCODE_HIST_REPEAT)
+	if (msg->tcode == NT_TCODE_RESOURCE_FULL && msg->code == NT_RCODE_HIST_REPEAT)
 		return msg->fields & NT_FIELD_HREPEAT;
-	if (msg->tcode == NT_PROG_TRACE_CORRELATION && msg->cdf == 1)
-		return msg->fields & NT_FIELD_HIST;
+	if (msg->cdf == 1)
+		return msg->fields & layout->cdf_var;
 	return true;
 }
 
 /* Fixed fields are in @head. Returns their bits. */
-static unsigned int set_fixed(const struct nt_config *config, const struct layout *layout,
-			      struct nt_message *msg, uint32_t head)
+static unsigned int message_set_fixed(const struct nt_config *config,
+				      const struct nt_layout *layout, struct nt_message *msg,
+				      uint32_t head)
 {
 	unsigned int at = MDO_BITS;
 
@@ -249,57 +267,58 @@ static unsigned int set_fixed(const struct nt_config *config, const struct layou
 		at += layout->code;
 	}
 	if (layout->cdf) {
-		msg->fields |= NT_FIELD_CDF;
+		msg->fields |= layout->cdf_field;
 		msg->cdf = head >> at & 3;
 		at += layout->cdf;
 	}
 	return at;
 }
 
-/* RCODE that is not known: any number of fields, the last may be TSTAMP. */
-static bool is_open(const struct nt_message *msg)
-{
-	return msg->tcode == NT_RESOURCE_FULL && msg->code > NT_RCODE_HIST_REPEAT;
-}
-
 /* The variable-length fields of a message that is framed, from bit @skip on */
-static int parse_vars(const struct nt_config *config, const struct layout *layout,
-		      struct nt_message *msg, const uint8_t *p, unsigned int skip)
+static int message_parse_vars(const struct nt_config *config, const struct nt_layout *layout,
+			      struct nt_message *msg, const uint8_t *p, unsigned int skip)
 {
 	const uint8_t *end = p + msg->length;
 	unsigned int nr = 0;
 
 	while (p < end) {
 		const uint8_t *first = p;
-		uint64_t value = 0;
+		struct var var;
 		uint32_t field;
 		int err;
 
 		while (mseo(*p) == MSEO_MORE)
 			p++;
 		p++;
-		field = var_field(config, layout, msg, nr);
+		field = message_var_field(config, layout, msg, nr);
 		if (!field) {
-			if (!is_open(msg))
+			if (!nt_message_is_open(msg))
 				return NT_E_EXTRA;
 			continue;
 		}
-		if (read_var(first, p - first, skip, &value))
-			return NT_E_OVERFLOW;
-		err = set_var(config, msg, field, value, p - 1,
-			      (p - first) * MDO_BITS - skip);
+		if (!message_read_var(first, p - first, skip, &var) ||
+		    (var.high && nt_message_is_open(msg))) {
+			if (!nt_message_is_open(msg))
+				return NT_E_OVERFLOW;
+			/* a vendor's field may have any size (chapter 3) */
+			msg->fields &= ~(uint32_t)NT_FIELD_TSTAMP;
+			skip = 0;
+			nr++;
+			continue;
+		}
+		err = message_set_var(config, msg, field, &var, p - 1);
 		if (err)
 			return err;
 		skip = 0;
 		nr++;
 	}
-	return is_complete(layout, msg, nr) ? NT_OK : NT_E_MISSING;
+	return message_is_complete(layout, msg, nr) ? NT_OK : NT_E_MISSING;
 }
 
 /* A message of @msg->length bytes, the last and only the last of which is MSEO 11 */
-static int parse(const struct nt_config *config, const uint8_t *p, struct nt_message *msg)
+static int message_parse(const struct nt_config *config, const uint8_t *p, struct nt_message *msg)
 {
-	const struct layout *layout = &layouts[msg->tcode];
+	const struct nt_layout *layout = &nt_dialect_of(config)->layouts[msg->tcode];
 	uint32_t head = 0;
 	unsigned int bits;
 	unsigned int n;
@@ -311,68 +330,74 @@ static int parse(const struct nt_config *config, const uint8_t *p, struct nt_mes
 			break;
 		}
 	}
-	bits = set_fixed(config, layout, msg, head);
+	bits = message_set_fixed(config, layout, msg, head);
 	if (!layout->known)
 		return n * MDO_BITS < bits ? NT_E_MISSING : NT_OK;
-	/* the variable-length field behind them has one bit at least */
+	/* the variable-length field after them has one bit at least */
 	if (n * MDO_BITS <= bits)
 		return NT_E_MISSING;
-	if (msg->fields & NT_FIELD_CDF && msg->cdf > 1)
+	if (msg->cdf > 1)
 		return NT_E_RESERVED;
-	return parse_vars(config, layout, msg, p, bits);
+	return message_parse_vars(config, layout, msg, p, bits);
 }
 
-/*
- * Find the end of the message at @p: the first byte with MSEO 11. Sets *length,
- * also in an error, to what is to be skipped.
- */
-static int find_end(const uint8_t *p, size_t size, uint32_t *length)
+/* Bytes up to and with the first one with MSEO 11; 0: there is none. Notes a reserved MSEO. */
+size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved)
 {
-	bool reserved = false;
 	size_t i;
 
 	for (i = 0; i < size; i++) {
 		unsigned int m = mseo(p[i]);
 
+		if (m == MSEO_END)
+			return i + 1;
 		if (m == MSEO_RESERVED)
-			reserved = true;
-		else if (m == MSEO_END)
-			break;
-		if (i == NT_MESSAGE_MAX)
-			break;
+			*reserved = true;
 	}
-	*length = i;
-	if (i == size)
-		return 0;
-	if (i == NT_MESSAGE_MAX) {
-		while (i < size && mseo(p[i]) != MSEO_END)
-			i++;
-		*length = i < size ? i + 1 : i;
+	return 0;
+}
+
+/*
+ * Find the end of the message at @p. Sets *length, also in an error, to what is to be
+ * skipped. A vendor's message may have any length (chapter 3), any other has a maximum.
+ */
+static int message_find_end(const uint8_t *p, size_t size, uint32_t *length)
+{
+	bool reserved = false;
+	size_t end = nt_message_end(p, size, &reserved);
+	bool long_one = (end ? end : size) > NT_MESSAGE_MAX;
+
+	*length = end ? end : size;
+	if (long_one && !nt_message_is_vendor(p[0]))
 		return NT_E_TOO_LONG;
-	}
-	*length = i + 1;
+	if (!end)
+		return 0;
 	/* transitions 11-01 and 11-11 with MDO other than all ones are none (table 3) */
 	if (reserved || mseo(p[0]) != MSEO_MORE)
 		return NT_E_MSEO;
 	return 1;
 }
 
-int nt_message_decode(const struct nt_config *config, const uint8_t *data, size_t size,
+int nt_message_parse(const struct nt_config *config, const uint8_t *data, size_t size,
 		      struct nt_message *msg)
 {
+	struct nt_config copy;
 	size_t at = 0;
 	int ret;
 
+	if (unlikely(config->size < sizeof(copy)) && !nt_config_copy(&copy, config))
+		config = &copy;
 	memset(msg, 0, sizeof(*msg));
+	msg->dialect = config->dialect;
 	while (at < size && data[at] == IDLE_BYTE)
 		at++;
 	msg->offset = at;
 	if (at == size)
 		return 0;
-	ret = find_end(data + at, size - at, &msg->length);
+	ret = message_find_end(data + at, size - at, &msg->length);
 	if (ret <= 0)
 		return ret;
 	msg->tcode = data[at] >> 2;
-	ret = parse(config, data + at, msg);
+	ret = message_parse(config, data + at, msg);
 	return ret ? ret : 1;
 }

@@ -6,9 +6,12 @@
 
 #include "internal.h"
 
+#define NT_TEXT_OF(x)	#x
+#define NT_TEXT(x)	NT_TEXT_OF(x)
+
 const char *nt_version(void)
 {
-	return "1.0";
+	return NT_TEXT(NT_VERSION_MAJOR) "." NT_TEXT(NT_VERSION_MINOR);
 }
 
 struct name {
@@ -59,18 +62,49 @@ const char *nt_error_hint(int error)
 }
 
 static const struct name tcodes[] = {
-	{ NT_OWNERSHIP,			"Ownership" },
-	{ NT_DIRECT_BRANCH,		"DirectBranch" },
-	{ NT_INDIRECT_BRANCH,		"IndirectBranch" },
-	{ NT_ERROR,			"Error" },
-	{ NT_PROG_TRACE_SYNC,		"ProgTraceSync" },
-	{ NT_DIRECT_BRANCH_SYNC,	"DirectBranchSync" },
-	{ NT_INDIRECT_BRANCH_SYNC,	"IndirectBranchSync" },
-	{ NT_RESOURCE_FULL,		"ResourceFull" },
-	{ NT_INDIRECT_BRANCH_HIST,	"IndirectBranchHist" },
-	{ NT_INDIRECT_BRANCH_HIST_SYNC,	"IndirectBranchHistSync" },
-	{ NT_REPEAT_BRANCH,		"RepeatBranch" },
-	{ NT_PROG_TRACE_CORRELATION,	"ProgTraceCorrelation" },
+	{ NT_TCODE_OWNERSHIP,			"Ownership" },
+	{ NT_TCODE_DIRECT_BRANCH,		"DirectBranch" },
+	{ NT_TCODE_INDIRECT_BRANCH,		"IndirectBranch" },
+	{ NT_TCODE_ERROR,			"Error" },
+	{ NT_TCODE_PROG_TRACE_SYNC,		"ProgTraceSync" },
+	{ NT_TCODE_DIRECT_BRANCH_SYNC,	"DirectBranchSync" },
+	{ NT_TCODE_INDIRECT_BRANCH_SYNC,	"IndirectBranchSync" },
+	{ NT_TCODE_RESOURCE_FULL,		"ResourceFull" },
+	{ NT_TCODE_INDIRECT_BRANCH_HIST,	"IndirectBranchHist" },
+	{ NT_TCODE_INDIRECT_BRANCH_HIST_SYNC,	"IndirectBranchHistSync" },
+	{ NT_TCODE_REPEAT_BRANCH,		"RepeatBranch" },
+	{ NT_TCODE_PROG_TRACE_CORRELATION,	"ProgTraceCorrelation" },
+};
+
+/* NT_DIALECT_SIFIVE0 */
+static const struct name sifive0_tcodes[] = {
+	{ NT_TCODE_DATA_ACQUISITION,		"DataAcquisition" },
+	{ NT_TCODE_AUX_ACCESS_WRITE,		"AuxAccessWrite" },
+	{ NT_TCODE_IN_CIRCUIT_TRACE,		"InCircuitTrace" },
+	{ NT_TCODE_IN_CIRCUIT_TRACE_SYNC,	"InCircuitTraceSync" },
+};
+
+static const struct name sifive0_syncs[] = {
+	{ 11,	"Access Contention" },
+	{ 15,	"PC Sample" },
+};
+
+static const struct name sifive0_rcodes[] = {
+	{ NT_RCODE_NOT_TAKEN,	"branches not taken" },
+	{ NT_RCODE_TAKEN,	"branches taken" },
+};
+
+static const struct name sifive0_evcodes[] = { { 8, "Entry into Reset" } };
+
+static const struct name cksrcs[] = {
+	{ NT_CKSRC_CONTROL,	"Control" },
+	{ NT_CKSRC_EXT_TRIGGER,	"External Trigger" },
+	{ NT_CKSRC_CALL,	"Call" },
+	{ NT_CKSRC_EXCEPTION,	"Exception" },
+	{ NT_CKSRC_INTERRUPT,	"Interrupt" },
+	{ NT_CKSRC_CONTEXT,	"Context" },
+	{ NT_CKSRC_WATCHPOINT,	"Watchpoint" },
+	{ NT_CKSRC_PC_SAMPLE,	"PC Sample" },
 };
 
 static const struct name syncs[] = {
@@ -135,7 +169,23 @@ const char *nt_tcode_name(unsigned int tcode)
 
 	if (name)
 		return name;
-	return tcode >= NT_VENDOR_FIRST && tcode <= NT_VENDOR_LAST ? "Vendor Defined" : "Reserved";
+	return tcode >= NT_TCODE_VENDOR_FIRST && tcode <= NT_TCODE_VENDOR_LAST ? "Vendor Defined" : "Reserved";
+}
+
+const char *nt_dialect_tcode_name(unsigned int dialect, unsigned int tcode)
+{
+	const char *name = NULL;
+
+	if (dialect == NT_DIALECT_SIFIVE0)
+		name = NAME(sifive0_tcodes, (int)tcode);
+	return name ? name : nt_tcode_name(tcode);
+}
+
+const char *nt_cksrc_name(unsigned int cksrc)
+{
+	const char *name = NAME(cksrcs, (int)cksrc);
+
+	return name ? name : "Reserved";
 }
 
 const char *nt_sync_name(unsigned int sync)
@@ -209,7 +259,7 @@ const char *nt_ecode_name(unsigned int bit)
 	return "Reserved";
 }
 
-/* Bits of one name are told together. */
+/* Bits that share a name are printed once. */
 void nt_text_add_ecode(struct text *text, uint64_t ecode)
 {
 	const char *separator = " (", *before = NULL;
@@ -238,22 +288,55 @@ static void add_process(struct text *text, const struct nt_message *msg)
 		nt_text_add(text, " hcontext=0x%" PRIx64, msg->context);
 }
 
+/* A name that NT_DIALECT_SIFIVE0 has, else @name */
+#define NAME_OF(msg, names, number, name)						\
+	((msg)->dialect == NT_DIALECT_SIFIVE0 && NAME(names, number) ?			\
+	 NAME(names, number) : (name))
+
 static void add_fixed(struct text *text, const struct nt_message *msg)
 {
 	if (msg->fields & NT_FIELD_SRC)
 		nt_text_add(text, " SRC=%u", msg->src);
 	if (msg->fields & NT_FIELD_SYNC)
-		nt_text_add(text, " SYNC=%u (%s)", msg->sync, nt_sync_name(msg->sync));
+		nt_text_add(text, " SYNC=%u (%s)", msg->sync,
+			    NAME_OF(msg, sifive0_syncs, msg->sync, nt_sync_name(msg->sync)));
 	if (msg->fields & NT_FIELD_BTYPE)
 		nt_text_add(text, " B-TYPE=%u (%s)", msg->btype, nt_btype_name(msg->btype));
 	if (msg->fields & NT_FIELD_ETYPE)
 		nt_text_add(text, " ETYPE=%u (%s)", msg->code, nt_etype_name(msg->code));
 	if (msg->fields & NT_FIELD_RCODE)
-		nt_text_add(text, " RCODE=%u (%s)", msg->code, nt_rcode_name(msg->code));
+		nt_text_add(text, " RCODE=%u (%s)", msg->code,
+			    NAME_OF(msg, sifive0_rcodes, msg->code, nt_rcode_name(msg->code)));
 	if (msg->fields & NT_FIELD_EVCODE)
-		nt_text_add(text, " EVCODE=%u (%s)", msg->code, nt_evcode_name(msg->code));
+		nt_text_add(text, " EVCODE=%u (%s)", msg->code,
+			    NAME_OF(msg, sifive0_evcodes, msg->code,
+				    nt_evcode_name(msg->code)));
 	if (msg->fields & NT_FIELD_CDF)
 		nt_text_add(text, " CDF=%u", msg->cdf);
+	if (msg->fields & NT_FIELD_CKSRC)
+		nt_text_add(text, " CKSRC=%u (%s)", msg->code, nt_cksrc_name(msg->code));
+	if (msg->fields & NT_FIELD_CKDF)
+		nt_text_add(text, " CKDF=%u", msg->cdf);
+}
+
+/* Fields that NT_DIALECT_SIFIVE0 alone has */
+static void add_pairs(struct text *text, const struct nt_message *msg)
+{
+	static const struct { uint32_t field; const char *name; bool second; } names[] = {
+		{ NT_FIELD_IDTAG,	"IDTAG", false },
+		{ NT_FIELD_DQDATA,	"DQDATA", true },
+		{ NT_FIELD_AUX_ADDR,	"ADDR", false },
+		{ NT_FIELD_AUX_DATA,	"DATA", true },
+		{ NT_FIELD_CKDATA0,	"CKDATA0", false },
+		{ NT_FIELD_CKDATA1,	"CKDATA1", true },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (msg->fields & names[i].field)
+			nt_text_add(text, " %s=0x%" PRIx64, names[i].name,
+				    names[i].second ? msg->data : msg->value);
+	}
 }
 
 static void add_vars(struct text *text, const struct nt_message *msg)
@@ -279,18 +362,19 @@ static void add_vars(struct text *text, const struct nt_message *msg)
 		nt_text_add(text, " HIST=0x%" PRIx64, msg->hist);
 	if (msg->fields & NT_FIELD_HREPEAT)
 		nt_text_add(text, " HREPEAT=%" PRIu64, msg->value);
+	add_pairs(text, msg);
 	if (msg->fields & NT_FIELD_TSTAMP)
 		nt_text_add(text, " TSTAMP=%" PRIu64, msg->tstamp);
 }
 
-int nt_message_desc(const struct nt_message *msg, char *buf, size_t size)
+int nt_message_write(const struct nt_message *msg, char *buf, size_t size)
 {
 	struct text text;
 
 	nt_text_init(&text, buf, size);
-	nt_text_add(&text, "%s", nt_tcode_name(msg->tcode));
-	if (!strcmp(nt_tcode_name(msg->tcode), "Reserved") ||
-	    (msg->tcode >= NT_VENDOR_FIRST && msg->tcode <= NT_VENDOR_LAST))
+	nt_text_add(&text, "%s", nt_dialect_tcode_name(msg->dialect, msg->tcode));
+	if (!strcmp(nt_dialect_tcode_name(msg->dialect, msg->tcode), "Reserved") ||
+	    (msg->tcode >= NT_TCODE_VENDOR_FIRST && msg->tcode <= NT_TCODE_VENDOR_LAST))
 		nt_text_add(&text, " TCODE=%u", msg->tcode);
 	add_fixed(&text, msg);
 	add_vars(&text, msg);

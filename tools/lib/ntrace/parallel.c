@@ -2,308 +2,377 @@
 /*
  * Decode a buffer by several threads.
  *
- * A message with SYNC resets all encoder state, so that decoding can start from
- * it (chapter 8.4). The part before it ends with that same message, as it
- * tells the way to it; the SYNC item itself comes from the part behind it.
+ * The buffer is decoded in parts (cuts.h). A part begins right after a message with SYNC, and
+ * ends with the one that the next part begins after: that one reports the way up to it, and
+ * its own item needs to know what was lost before.
  *
- * A worker whose turn it is gives out what it decodes at once. The others keep theirs
- * and go on with further parts; they wait only where they have no more room.
+ * A worker without a part takes the next one. If there is none yet, it scans cells until one
+ * is found. It does so too if it has come to the end of what is known to belong to its part.
+ *
+ * In order: a worker whose turn it is gives out what it decodes at once. The others keep
+ * theirs in a queue and go on with further parts. They wait only if the queue is full.
  */
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "flow.h"
-#include "plain.h"
+#include "cuts.h"
+#include "queue.h"
 
-/* Bytes of a part, about: many ranges more than MAX_RANGES, and less than the room for them */
-#define PART_SIZE	(16u << 10)
-#define ROOM_RANGES	(64u << 10)
-#define ROOM_MARKS	(16u << 10)
-#define ROOM_BATCHES	1024
-/* Parts that a worker is ahead: to wait for a turn costs more than to decode a part */
-#define NR_SLOTS	4
+/* Bytes that all workers may keep, and that one may. A batch always fits. */
+#define QUEUES_SIZE	(16u << 20)
+#define MAX_QUEUE_SIZE	(4u << 20)
+#define MIN_QUEUE_SIZE	(64u << 10)
+/* With so many a worker takes no further part, as they leave the second-level cache */
+#define QUEUE_ENOUGH	(512u << 10)
 
+#define CELLS_A_THREAD	4
+
+/* From a cut to the next, @job->lock protects @end and @has_end */
 struct part {
-	size_t		start;
-	size_t		end;	/* behind the message with SYNC that begins the next part */
-	size_t		last;	/* offset of that message; SIZE_MAX: this is the last part */
-	uint64_t	number;
+	uint64_t		number;
+	struct nt_entry		entry;
+	bool			is_first;	/* of the buffer: @entry does not count */
+	bool			has_end;
+	size_t			end;
 };
 
-/* A part, and what waits for its turn; the flow writes behind it */
-struct slot {
-	struct part	part;
-	int		result;
-	unsigned int	nr_batches;
-	struct nt_batch	batches[ROOM_BATCHES];
-	struct nt_range	ranges[ROOM_RANGES + MAX_RANGES];
-	struct nt_mark	marks[ROOM_MARKS + MAX_MARKS];
+/* A cell on its way from scan to chain */
+struct scanned {
+	bool			done;
+	struct nt_cell		cell;
 };
 
 struct worker {
-	struct parallel	*job;
-	struct nt_flow	*flow;
-	pthread_t	thread;
-	bool		has_turn;	/* for the slot in decoding */
-	/* slots[0 ... nr) are in use, in the order of their parts; the last may be in decoding */
-	unsigned int	nr;
-	struct slot	*slots[NR_SLOTS];
-	struct slot	memory[NR_SLOTS];
+	struct parallel		*job;
+	struct nt_flow		*flow;
+	void			*ctx;
+	pthread_t		thread;
+	struct part		part;
+	bool			has_turn;	/* for the part that it decodes */
+	struct nt_queue		queue;		/* of the parts before it, and of its begin */
 };
 
+typedef int (*consume_fn)(void *ctx, uint64_t part, const struct nt_batch *batch);
+
 struct parallel {
-	const struct nt_config	*config;
-	struct nt_image		*image;
-	const uint8_t		*data;
-	size_t			size;
-	int			(*consume)(void *ctx, const struct nt_batch *batch);
-	void			*ctx;
+	consume_fn		consume;
+	bool			unordered;
+	struct nt_cuts		cuts;
 	pthread_mutex_t		lock;
-	pthread_cond_t		turn_changed;
-	size_t			at;		/* where the next part starts */
-	bool			at_end;
-	uint64_t		nr_parts;	/* handed out */
-	uint64_t		turn;		/* part to be consumed; read without the lock */
+	pthread_cond_t		changed;
+	/* all below is protected by @lock; @turn and @stop are also read without */
+	unsigned int		nr_waiting;
+	struct scanned		*scanned;	/* a ring of @nr_scanned */
+	size_t			nr_scanned;
+	size_t			next_cell;	/* to be scanned */
+	size_t			next_chained;
+	struct nt_chain		chain;
+	struct part		*ready;		/* a ring of @nr_scanned: parts that nobody took */
+	size_t			nr_ready;
+	size_t			first_ready;
+	uint64_t		nr_parts;
+	struct part		*newest;	/* its end is not known */
+	uint64_t		turn;		/* part to be consumed */
+	bool			stop;
 	int			result;
 };
 
-/*
- * Does a message with SYNC begin with this byte? TCODE, and MSEO 00: fixed fields
- * follow.
- */
-static inline bool is_sync_byte(uint8_t byte)
+/* ---- signals between workers ---- */
+
+static bool is_stopped(const struct parallel *job)
 {
-	return byte == NT_PROG_TRACE_SYNC << 2 || byte == NT_DIRECT_BRANCH_SYNC << 2 ||
-	       byte == NT_INDIRECT_BRANCH_SYNC << 2 || byte == NT_INDIRECT_BRANCH_HIST_SYNC << 2;
+	return __atomic_load_n(&job->stop, __ATOMIC_RELAXED);
 }
 
-/* Which bytes of the window are such ones: bit i is of byte i */
-#if defined(__SSE2__)
-static inline unsigned int find_sync_bytes(const uint8_t *p)
+static bool is_turn(const struct parallel *job, uint64_t number)
 {
-	__m128i v = _mm_loadu_si128((const __m128i *)p);
-	__m128i prog = _mm_cmpeq_epi8(v, _mm_set1_epi8(NT_PROG_TRACE_SYNC << 2));
-	__m128i direct = _mm_cmpeq_epi8(v, _mm_set1_epi8(NT_DIRECT_BRANCH_SYNC << 2));
-	__m128i indirect = _mm_cmpeq_epi8(v, _mm_set1_epi8(NT_INDIRECT_BRANCH_SYNC << 2));
-	__m128i hist = _mm_cmpeq_epi8(v, _mm_set1_epi8(NT_INDIRECT_BRANCH_HIST_SYNC << 2));
-
-	return _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(prog, direct),
-					      _mm_or_si128(indirect, hist)));
-}
-#else
-static inline unsigned int find_sync_bytes(const uint8_t *p)
-{
-	unsigned int i, found = 0;
-
-	for (i = 0; i < WINDOW; i++)
-		found |= is_sync_byte(p[i]) << i;
-	return found;
-}
-#endif
-
-/* Is there a message with SYNC at @at, where its first byte is? */
-static inline bool is_sync(const struct parallel *job, size_t at, struct part *part)
-{
-	struct nt_message msg;
-
-	if (mseo(job->data[at - 1]) != MSEO_END ||
-	    nt_message_decode(job->config, job->data + at, job->size - at, &msg) != 1)
-		return false;
-	part->last = at;
-	part->end = at + msg.length;
-	return true;
+	return __atomic_load_n(&job->turn, __ATOMIC_ACQUIRE) == number;
 }
 
-/* The first message with SYNC behind a byte that ends one, from @at on */
-static bool find_sync(const struct parallel *job, size_t at, struct part *part)
+static void wait_change(struct parallel *job)
 {
-	unsigned int in;
+	job->nr_waiting++;
+	pthread_cond_wait(&job->changed, &job->lock);
+	job->nr_waiting--;
+}
 
-	for (; at + WINDOW <= job->size; at += WINDOW)
-		for (in = find_sync_bytes(job->data + at); in; in &= in - 1)
-			if (is_sync(job, at + __builtin_ctz(in), part))
-				return true;
-	for (; at < job->size; at++)
-		if (is_sync_byte(job->data[at]) && is_sync(job, at, part))
-			return true;
-	return false;
+static void signal_change(struct parallel *job)
+{
+	if (job->nr_waiting)
+		pthread_cond_broadcast(&job->changed);
+}
+
+/* Nobody is to go on. The first result counts. */
+static void stop(struct parallel *job, int result)
+{
+	pthread_mutex_lock(&job->lock);
+	if (!job->stop)
+		job->result = result;
+	__atomic_store_n(&job->stop, true, __ATOMIC_RELAXED);
+	signal_change(job);
+	pthread_mutex_unlock(&job->lock);
+}
+
+/* ---- parts; @job->lock is held ---- */
+
+/* The part that is newest ends at @end, and @entry begins the next one. */
+static void add_part(struct parallel *job, const struct nt_entry *entry)
+{
+	struct part *part = &job->ready[(job->first_ready + job->nr_ready++) % job->nr_scanned];
+
+	if (job->newest) {
+		job->newest->end = entry->offset;
+		job->newest->has_end = true;
+	}
+	*part = (struct part){
+		.number = job->nr_parts++, .entry = *entry, .is_first = !job->newest,
+	};
+	job->newest = part;
+}
+
+/* Chain the cells that are scanned, in their order. */
+static void chain_cells(struct parallel *job)
+{
+	struct scanned *scanned;
+
+	for (;; job->next_chained++) {
+		scanned = &job->scanned[job->next_chained % job->nr_scanned];
+		if (!scanned->done)
+			break;
+		scanned->done = false;
+		if (nt_chain_cell(&job->cuts, &job->chain, &scanned->cell))
+			add_part(job, &scanned->cell.entry);
+	}
+	if (job->next_chained == job->cuts.nr_cells) {
+		job->newest->end = job->cuts.size;
+		job->newest->has_end = true;
+	}
+	signal_change(job);
+}
+
+/* Scan one cell, without the lock. If others scan the last ones, wait for them. */
+static void scan_cell(struct parallel *job)
+{
+	struct scanned *scanned;
+	size_t number;
+
+	if (job->next_cell == job->cuts.nr_cells ||
+	    job->next_cell - job->next_chained == job->nr_scanned) {
+		wait_change(job);
+		return;
+	}
+	number = job->next_cell++;
+	scanned = &job->scanned[number % job->nr_scanned];
+	pthread_mutex_unlock(&job->lock);
+	nt_cuts_scan(&job->cuts, number, &scanned->cell);
+	pthread_mutex_lock(&job->lock);
+	scanned->done = true;
+	if (number == job->next_chained)
+		chain_cells(job);
 }
 
 /* The next part. Returns false if there is none. */
-static bool take_part(struct parallel *job, struct part *part)
+static bool take_part(struct worker *worker)
 {
-	bool more;
+	struct parallel *job = worker->job;
+	bool taken;
 
 	pthread_mutex_lock(&job->lock);
-	more = !job->at_end && !job->result;
-	if (more) {
-		part->start = job->at;
-		part->last = SIZE_MAX;
-		part->end = job->size;
-		part->number = job->nr_parts++;
-		job->at_end = !find_sync(job, part->start + PART_SIZE, part);
-		job->at = part->last;
+	while (!job->nr_ready && job->next_chained < job->cuts.nr_cells && !job->stop)
+		scan_cell(job);
+	taken = job->nr_ready && !job->stop;
+	if (taken) {
+		worker->part = job->ready[job->first_ready];
+		if (job->newest == &job->ready[job->first_ready])
+			job->newest = &worker->part;
+		job->first_ready = (job->first_ready + 1) % job->nr_scanned;
+		job->nr_ready--;
 	}
 	pthread_mutex_unlock(&job->lock);
-	return more;
+	return taken;
 }
 
-/* It is this worker's turn */
-static void give_out(struct worker *worker, const struct nt_batch *batch)
+/*
+ * Up to where does the part go, as far as is known? Sets *is_end if that is its end. Else it is
+ * more than @at.
+ */
+static size_t find_limit(struct worker *worker, size_t at, bool *is_end)
+{
+	struct parallel *job = worker->job;
+	struct part *part = &worker->part;
+	size_t limit;
+
+	pthread_mutex_lock(&job->lock);
+	for (;;) {
+		limit = part->has_end ? part->end : nt_cuts_offset(&job->cuts, job->next_chained);
+		if (part->has_end || limit > at || job->stop)
+			break;
+		scan_cell(job);
+	}
+	*is_end = part->has_end;
+	pthread_mutex_unlock(&job->lock);
+	return limit;
+}
+
+/* ---- what is given out ---- */
+
+static void give_out(struct worker *worker, uint64_t part, const struct nt_batch *batch)
 {
 	struct parallel *job = worker->job;
 	int ret;
 
-	if (job->result)
+	if (is_stopped(job))
 		return;
-	ret = job->consume(job->ctx, batch);
-	if (!ret)
-		return;
+	ret = job->consume(worker->ctx, part, batch);
+	if (ret)
+		stop(job, ret);
+}
+
+static void pass_turn(struct parallel *job)
+{
 	pthread_mutex_lock(&job->lock);
-	job->result = ret;
-	pthread_mutex_unlock(&job->lock);
-}
-
-static bool is_turn(const struct parallel *job, const struct slot *slot)
-{
-	return __atomic_load_n(&job->turn, __ATOMIC_ACQUIRE) == slot->part.number;
-}
-
-/* All parts before are consumed. */
-static void give_out_kept(struct worker *worker, struct slot *slot)
-{
-	unsigned int i;
-
-	for (i = 0; i < slot->nr_batches; i++)
-		give_out(worker, &slot->batches[i]);
-	slot->nr_batches = 0;
-}
-
-/* The first slot is consumed. It is the next to be used again: its memory is near. */
-static void pass_turn(struct worker *worker)
-{
-	struct parallel *job = worker->job;
-	struct slot *first = worker->slots[0];
-
-	pthread_mutex_lock(&job->lock);
-	if (!job->result)
-		job->result = first->result;
 	__atomic_store_n(&job->turn, job->turn + 1, __ATOMIC_RELEASE);
-	pthread_cond_broadcast(&job->turn_changed);
+	signal_change(job);
 	pthread_mutex_unlock(&job->lock);
-	worker->nr--;
-	memmove(worker->slots, worker->slots + 1, worker->nr * sizeof(*worker->slots));
-	worker->slots[worker->nr] = first;
 }
 
-static void wait_turn(struct parallel *job, const struct slot *slot)
+static void wait_turn(struct parallel *job, uint64_t number)
 {
 	pthread_mutex_lock(&job->lock);
-	while (!is_turn(job, slot))
-		pthread_cond_wait(&job->turn_changed, &job->lock);
+	while (!is_turn(job, number) && !job->stop)
+		wait_change(job);
 	pthread_mutex_unlock(&job->lock);
 }
 
-/* It is the turn of the first slot, which is decoded. */
-static void give_out_first(struct worker *worker)
+/* A part is decoded, or failed, and all of it is given out. */
+static void finish_part(struct worker *worker, int result)
 {
-	give_out_kept(worker, worker->slots[0]);
-	pass_turn(worker);
+	if (result)
+		stop(worker->job, result);
+	else
+		pass_turn(worker->job);
 }
 
+/* Give out what is kept, as far as it is its turn. */
+static void give_out_kept(struct worker *worker)
+{
+	const struct nt_kept *kept;
+
+	while ((kept = nt_queue_first(&worker->queue)) && is_turn(worker->job, kept->part) &&
+	       !is_stopped(worker->job)) {
+		if (kept->is_end)
+			finish_part(worker, kept->result);
+		else
+			give_out(worker, kept->part, &kept->batch);
+		nt_queue_remove(&worker->queue);
+	}
+}
+
+static void look_at_turn(struct worker *worker)
+{
+	give_out_kept(worker);
+	worker->has_turn = !nt_queue_first(&worker->queue) &&
+			   is_turn(worker->job, worker->part.number);
+}
+
+/* Wait until something of the queue was given out. */
 static void wait_first(struct worker *worker)
 {
-	wait_turn(worker->job, worker->slots[0]);
-	give_out_first(worker);
+	wait_turn(worker->job, nt_queue_first(&worker->queue)->part);
+	look_at_turn(worker);
 }
 
-/* Give out the slots in front of @slot, in decoding, whose turn it is; then @slot itself. */
-static void look_at_turn(struct worker *worker, struct slot *slot)
+static void end_part(struct worker *worker, int result)
 {
-	while (worker->nr > 1 && is_turn(worker->job, worker->slots[0]))
-		give_out_first(worker);
-	if (worker->nr == 1 && is_turn(worker->job, slot)) {
-		give_out_kept(worker, slot);
-		worker->has_turn = true;
-	}
-}
-
-/* @slot, in decoding, has no more room. */
-static void make_room(struct worker *worker, struct slot *slot)
-{
-	while (worker->nr > 1)
+	while (!worker->has_turn) {
+		if (is_stopped(worker->job) ||
+		    nt_queue_add_end(&worker->queue, worker->part.number, result))
+			return;
 		wait_first(worker);
-	wait_turn(worker->job, slot);
-	look_at_turn(worker, slot);
-}
-
-static void keep(struct worker *worker, struct slot *slot, const struct nt_batch *batch)
-{
-	slot->batches[slot->nr_batches++] = *batch;
-	if (!batch->nr)
-		return;
-	/* what comes next is written behind */
-	worker->flow->ranges += worker->flow->nr_ranges;
-	worker->flow->marks += worker->flow->nr_marks;
-}
-
-static bool has_room(const struct worker *worker, const struct slot *slot)
-{
-	return slot->nr_batches < ROOM_BATCHES &&
-	       worker->flow->ranges < slot->ranges + ROOM_RANGES &&
-	       worker->flow->marks < slot->marks + ROOM_MARKS;
-}
-
-/* The SYNC item that ends the part: the next part gives it out. */
-static bool is_next_parts(const struct part *part, const struct nt_batch *batch)
-{
-	return !batch->nr && batch->item.type == NT_ITEM_SYNC && batch->item.offset == part->last;
-}
-
-static void decode_part(struct worker *worker, struct slot *slot)
-{
-	struct nt_flow *flow = worker->flow;
-	const struct part *part = &slot->part;
-	struct nt_batch batch;
-
-	flow->ranges = slot->ranges;
-	flow->marks = slot->marks;
-	nt_flow_restart(flow, part->start, false);
-	nt_flow_feed(flow, worker->job->data + part->start, part->end - part->start);
-	if (part->last == SIZE_MAX)
-		nt_flow_end(flow);
-	while ((slot->result = nt_flow_next_batch(flow, &batch)) > 0) {
-		if (is_next_parts(part, &batch))
-			continue;
-		if (!worker->has_turn)
-			look_at_turn(worker, slot);
-		if (!worker->has_turn && !has_room(worker, slot))
-			make_room(worker, slot);
-		if (worker->has_turn)
-			give_out(worker, &batch);
-		else
-			keep(worker, slot, &batch);
 	}
+	finish_part(worker, result);
+}
+
+/* ---- decode ---- */
+
+/* Where the next batch is put: it is kept there if it is not yet the worker's turn. */
+static struct nt_range *find_buffer(struct worker *worker)
+{
+	struct nt_range *ranges;
+
+	for (;;) {
+		if (!worker->has_turn)
+			look_at_turn(worker);
+		if (worker->has_turn || is_stopped(worker->job))
+			return NULL;
+		ranges = nt_queue_reserve(&worker->queue);
+		if (ranges)
+			return ranges;
+		wait_first(worker);
+	}
+}
+
+/* Decode what was fed. Returns NT_OK or NT_E_NOMEM. */
+static int decode_fed(struct worker *worker)
+{
+	struct nt_range *buffer;
+	struct nt_batch batch;
+	int ret;
+
+	for (;;) {
+		buffer = find_buffer(worker);
+		if (is_stopped(worker->job))
+			return NT_OK;
+		nt_flow_set_buffer(worker->flow, buffer);
+		ret = nt_flow_take_batch(worker->flow, &batch);
+		if (ret <= 0)
+			return ret;
+		if (buffer)
+			nt_queue_add(&worker->queue, worker->part.number, &batch);
+		else
+			give_out(worker, worker->part.number, &batch);
+	}
+}
+
+/* Decode the part. Returns NT_OK or NT_E_NOMEM. */
+static int decode_part(struct worker *worker)
+{
+	const struct nt_cuts *cuts = &worker->job->cuts;
+	size_t at = worker->part.entry.offset, limit;
+	struct nt_flow *flow = worker->flow;
+	bool is_end = false;
+	int ret = NT_OK;
+
+	if (!worker->part.is_first && nt_flow_enter(flow, &worker->part.entry))
+		return NT_E_NOMEM;
+	while (!is_end && !ret && !is_stopped(worker->job)) {
+		limit = find_limit(worker, at, &is_end);
+		nt_flow_feed(flow, cuts->data + at, limit - at);
+		if (is_end && limit == cuts->size)
+			nt_flow_end(flow);
+		ret = decode_fed(worker);
+		at = limit;
+	}
+	return ret;
 }
 
 static void *work(void *arg)
 {
 	struct worker *worker = arg;
 
-	while (take_part(worker->job, &worker->slots[worker->nr]->part)) {
-		worker->nr++;
-		decode_part(worker, worker->slots[worker->nr - 1]);
-		if (worker->has_turn)
-			pass_turn(worker);
+	while (take_part(worker)) {
+		worker->has_turn = worker->job->unordered;
+		end_part(worker, decode_part(worker));
 		worker->has_turn = false;
-		if (worker->nr == NR_SLOTS)
+		while (nt_queue_used(&worker->queue) > QUEUE_ENOUGH && !is_stopped(worker->job))
 			wait_first(worker);
 	}
-	while (worker->nr)
+	while (nt_queue_first(&worker->queue) && !is_stopped(worker->job))
 		wait_first(worker);
 	return NULL;
 }
+
+/* ---- set-up ---- */
 
 static void add_stats(struct nt_stats *sum, const struct nt_flow *flow)
 {
@@ -315,29 +384,128 @@ static void add_stats(struct nt_stats *sum, const struct nt_flow *flow)
 		to[i] += from[i];
 }
 
-static int run_workers(struct parallel *job, struct worker *workers, unsigned int nr,
-		       struct nt_stats *stats)
+static int worker_init(struct worker *worker, struct nt_image *image, size_t queue_size)
 {
-	unsigned int i, k, started = 0;
+	worker->flow = nt_flow_new(&worker->job->cuts.config, image);
+	if (!worker->flow)
+		return NT_E_NOMEM;
+	return worker->job->unordered ? NT_OK : nt_queue_init(&worker->queue, queue_size);
+}
 
-	for (i = 0; i < nr; i++) {
-		workers[i].job = job;
-		for (k = 0; k < NR_SLOTS; k++)
-			workers[i].slots[k] = &workers[i].memory[k];
-		workers[i].flow = nt_flow_new(job->config, job->image);
-		if (!workers[i].flow ||
-		    pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+/* The first worker is the caller's thread. More are a help; without them it takes longer. */
+static int run_workers(struct parallel *job, struct nt_image *image, struct worker *workers,
+		       unsigned int nr)
+{
+	size_t queue_size = QUEUES_SIZE / nr;
+	unsigned int i, started;
+
+	if (queue_size > MAX_QUEUE_SIZE)
+		queue_size = MAX_QUEUE_SIZE;
+	if (queue_size < MIN_QUEUE_SIZE)
+		queue_size = MIN_QUEUE_SIZE;
+	for (started = 0; started < nr; started++) {
+		struct worker *worker = &workers[started];
+
+		if (worker_init(worker, image, queue_size))
 			break;
-		started++;
+		if (started && pthread_create(&worker->thread, NULL, work, worker))
+			break;
 	}
-	for (i = 0; i < started; i++)
+	if (!started)
+		return NT_E_NOMEM;
+	work(&workers[0]);
+	for (i = 1; i < started; i++)
 		pthread_join(workers[i].thread, NULL);
-	for (i = 0; i < nr; i++) {
+	return job->result;
+}
+
+static int decode(struct parallel *job, struct nt_image *image, unsigned int threads,
+		  void *const *ctxs, struct nt_stats *stats)
+{
+	static const struct nt_entry begin;
+	struct worker *workers = calloc(threads, sizeof(*workers));
+	unsigned int i;
+	int ret = NT_E_NOMEM;
+
+	job->nr_scanned = (size_t)threads * CELLS_A_THREAD;
+	job->scanned = calloc(job->nr_scanned, sizeof(*job->scanned));
+	job->ready = calloc(job->nr_scanned, sizeof(*job->ready));
+	if (workers && job->scanned && job->ready) {
+		add_part(job, &begin);
+		for (i = 0; i < threads; i++) {
+			workers[i].job = job;
+			workers[i].ctx = job->unordered ? ctxs[i] : ctxs[0];
+		}
+		ret = run_workers(job, image, workers, threads);
+	}
+	for (i = 0; workers && i < threads; i++) {
 		if (stats && workers[i].flow)
 			add_stats(stats, workers[i].flow);
 		nt_flow_free(workers[i].flow);
+		nt_queue_exit(&workers[i].queue);
 	}
-	return started ? job->result : NT_E_NOMEM;
+	free(job->ready);
+	free(job->scanned);
+	free(workers);
+	return ret;
+}
+
+/* One thread: there is nothing to look for. */
+static int decode_alone(struct parallel *job, struct nt_image *image, void *ctx,
+			struct nt_stats *stats)
+{
+	struct nt_flow *flow = nt_flow_new(&job->cuts.config, image);
+	struct nt_batch batch;
+	int ret;
+
+	if (!flow)
+		return NT_E_NOMEM;
+	nt_flow_feed(flow, job->cuts.data, job->cuts.size);
+	nt_flow_end(flow);
+	while ((ret = nt_flow_take_batch(flow, &batch)) > 0) {
+		ret = job->consume(ctx, 0, &batch);
+		if (ret)
+			break;
+	}
+	if (stats)
+		add_stats(stats, flow);
+	nt_flow_free(flow);
+	return ret;
+}
+
+static int decode_by(struct parallel *job, const struct nt_config *config, struct nt_image *image,
+		     const uint8_t *data, size_t size, unsigned int threads, void *const *ctxs,
+		     struct nt_stats *stats)
+{
+	struct nt_config copy;
+
+	if (!threads || nt_config_check(config) || nt_config_copy(&copy, config))
+		return NT_E_INVALID;
+	if (stats)
+		memset(stats, 0, sizeof(*stats));
+	pthread_mutex_init(&job->lock, NULL);
+	pthread_cond_init(&job->changed, NULL);
+	job->chain.src = -1;
+	nt_cuts_init(&job->cuts, &copy, data, size);
+	if (threads > job->cuts.nr_cells)
+		threads = job->cuts.nr_cells;
+	if (threads <= 1)
+		return decode_alone(job, image, ctxs[0], stats);
+	return decode(job, image, threads, ctxs, stats);
+}
+
+/* A consumer that does not want to know the part */
+struct ordered {
+	int	(*consume)(void *ctx, const struct nt_batch *batch);
+	void	*ctx;
+};
+
+static int consume_ordered(void *ctx, uint64_t part, const struct nt_batch *batch)
+{
+	const struct ordered *ordered = ctx;
+
+	(void)part;
+	return ordered->consume(ordered->ctx, batch);
 }
 
 int nt_parallel_decode(const struct nt_config *config, struct nt_image *image,
@@ -345,23 +513,20 @@ int nt_parallel_decode(const struct nt_config *config, struct nt_image *image,
 		       int (*consume)(void *ctx, const struct nt_batch *batch), void *ctx,
 		       struct nt_stats *stats)
 {
-	struct nt_config copy;
-	struct parallel job = {
-		.config = &copy, .image = image, .data = data, .size = size,
-		.consume = consume, .ctx = ctx,
-		.lock = PTHREAD_MUTEX_INITIALIZER, .turn_changed = PTHREAD_COND_INITIALIZER,
-	};
-	struct worker *workers;
-	int ret;
+	struct ordered ordered = { .consume = consume, .ctx = ctx };
+	struct parallel job = { .consume = consume_ordered };
+	void *ctxs[] = { &ordered };
 
-	if (!threads || nt_config_check(config) || nt_config_copy(&copy, config))
-		return NT_E_INVALID;
-	if (stats)
-		memset(stats, 0, sizeof(*stats));
-	workers = calloc(threads, sizeof(*workers));
-	if (!workers)
-		return NT_E_NOMEM;
-	ret = run_workers(&job, workers, threads, stats);
-	free(workers);
-	return ret;
+	return decode_by(&job, config, image, data, size, threads, ctxs, stats);
+}
+
+int nt_parallel_decode_unordered(const struct nt_config *config, struct nt_image *image,
+				 const uint8_t *data, size_t size, unsigned int threads,
+				 int (*consume)(void *ctx, uint64_t part,
+						const struct nt_batch *batch),
+				 void *const *ctxs, struct nt_stats *stats)
+{
+	struct parallel job = { .consume = consume, .unordered = true };
+
+	return decode_by(&job, config, image, data, size, threads, ctxs, stats);
 }

@@ -7,6 +7,7 @@
  * message therefore begins the next one, wherever in a byte it is. With 8 and 16
  * pins, messages begin at a byte.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "internal.h"
@@ -32,8 +33,10 @@ struct nt_pins *nt_pins_new(unsigned int pins)
 {
 	struct nt_pins *p;
 
-	if (pins != 1 && pins != 2 && pins != 4 && pins != 8 && pins != 16)
+	if (pins != 1 && pins != 2 && pins != 4 && pins != 8 && pins != 16) {
+		errno = EINVAL;
 		return NULL;
+	}
 	p = calloc(1, sizeof(*p));
 	if (p)
 		p->pins = pins;

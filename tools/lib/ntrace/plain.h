@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Take plain branch messages apart, fast: those with few fields, which are not long.
+ * Take plain branch messages apart fast. A plain message is short and has few fields.
  */
 #ifndef NTRACE_PLAIN_H
 #define NTRACE_PLAIN_H
@@ -11,10 +11,10 @@
 #include <emmintrin.h>
 #endif
 
-/* Messages that are looked at in one go are in so many bytes. */
+/* Bytes that are looked at in one go */
 #define WINDOW		16
 
-/* Where each byte of the window ends something: bit i is of byte i */
+/* Which bytes of the window end a field: bit i is for byte i */
 struct ends {
 	unsigned int	field;		/* MSEO 01 or 11 */
 	unsigned int	high;		/* MSEO 10 or 11 */
@@ -48,7 +48,7 @@ static __always_inline struct ends find_ends(const uint8_t *p)
 }
 #endif
 
-/* The first @n of the 8 bytes at @p, zeros behind; n <= 16 */
+/* The first @n of the 8 bytes at @p, then zeros; n <= 16 */
 static __always_inline uint64_t first_bytes(const uint8_t *p, unsigned int n)
 {
 	static const uint8_t mask[24] = { -1, -1, -1, -1, -1, -1, -1, -1, };
@@ -91,12 +91,12 @@ static __always_inline uint64_t get_bits(const struct bits96 *bits, unsigned int
 	return v & ((1ULL << (to - from)) - 1);
 }
 
-/* Variable-length fields of the messages that are plain; 0: not one of them */
+/* Variable-length fields of plain messages; 0: the message is not plain */
 static const uint8_t nr_vars[64] = {
-	[NT_DIRECT_BRANCH]		= 1,
-	[NT_INDIRECT_BRANCH]		= 2,
-	[NT_INDIRECT_BRANCH_HIST]	= 3,
-	[NT_RESOURCE_FULL]		= 1,
+	[NT_TCODE_DIRECT_BRANCH]		= 1,
+	[NT_TCODE_INDIRECT_BRANCH]		= 2,
+	[NT_TCODE_INDIRECT_BRANCH_HIST]	= 3,
+	[NT_TCODE_RESOURCE_FULL]		= 1,
 };
 
 struct plain {
@@ -109,7 +109,7 @@ struct plain {
 	bool		has_tstamp;
 };
 
-/* Field at bits @from..@to, where it may have no more than @max bits */
+/* Field at bits @from..@to. False: it has more than @max bits */
 static __always_inline bool get_field(const struct bits96 *bits, unsigned int from,
 				      unsigned int to, unsigned int max, uint64_t *value)
 {
@@ -139,7 +139,7 @@ static __always_inline bool get_addr(const struct nt_config *config,
 	return true;
 }
 
-/* The bit behind the end of the first field that ends in *ends, which is then cut off */
+/* The bit after the first field that ends in *ends, which then loses that end */
 static __always_inline unsigned int next_end(unsigned int *ends)
 {
 	unsigned int end = MDO_BITS * (__builtin_ctz(*ends) + 1);
@@ -162,7 +162,7 @@ static __always_inline unsigned int take_fixed(struct parser *parser, unsigned i
 	return get_bits(&parser->bits, parser->at - nr, parser->at);
 }
 
-/* The next variable-length field, of @max bits at most. False: there is no such one */
+/* The next variable-length field. False: there is none, or it has more than @max bits */
 static __always_inline bool take_var(struct parser *parser, unsigned int max, uint64_t *value)
 {
 	unsigned int from = parser->at;
@@ -188,15 +188,15 @@ static __always_inline bool take_fields(struct parser *parser, struct plain *msg
 {
 	msg->hist = 1;
 	switch (msg->tcode) {
-	case NT_RESOURCE_FULL:
+	case NT_TCODE_RESOURCE_FULL:
 		return take_fixed(parser, 4) == NT_RCODE_HIST && take_var(parser, 32, &msg->hist);
-	case NT_DIRECT_BRANCH:
+	case NT_TCODE_DIRECT_BRANCH:
 		return take_var(parser, 30, &msg->icnt);
 	}
 	if (take_fixed(parser, 2) != NT_BTYPE_INDIRECT || !take_var(parser, 30, &msg->icnt) ||
 	    !take_addr(parser, &msg->addr))
 		return false;
-	return msg->tcode == NT_INDIRECT_BRANCH || take_var(parser, 32, &msg->hist);
+	return msg->tcode == NT_TCODE_INDIRECT_BRANCH || take_var(parser, 32, &msg->hist);
 }
 
 /* The message at @p, if it is a plain one */

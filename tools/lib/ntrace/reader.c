@@ -2,6 +2,7 @@
 /*
  * Messages from a stream that arrives in pieces.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "internal.h"
@@ -18,11 +19,13 @@ struct nt_reader *nt_reader_new(const struct nt_config *config)
 {
 	struct nt_reader *reader = malloc(sizeof(*reader));
 
-	if (reader && nt_reader_init(reader, config)) {
-		free(reader);
+	if (!reader)
 		return NULL;
-	}
-	return reader;
+	if (!nt_reader_init(reader, config))
+		return reader;
+	free(reader);
+	errno = EINVAL;
+	return NULL;
 }
 
 void nt_reader_free(struct nt_reader *reader)
@@ -46,9 +49,11 @@ void nt_reader_seek(struct nt_reader *reader, uint64_t offset, bool middle)
 	reader->offset = offset;
 	reader->skip = middle;
 	reader->nr_carry = 0;
+	reader->nr_more = 0;
+	reader->more_reserved = false;
 }
 
-static void advance(struct nt_reader *reader, size_t size)
+static void reader_advance(struct nt_reader *reader, size_t size)
 {
 	if (!size)	/* there may be no data at all */
 		return;
@@ -57,73 +62,94 @@ static void advance(struct nt_reader *reader, size_t size)
 }
 
 /* Past the next byte with MSEO 11. Returns false if there is none. */
-static bool skip_to_end(struct nt_reader *reader)
+static bool reader_skip_to_end(struct nt_reader *reader)
 {
 	const uint8_t *p = reader->data;
 
 	while (p < reader->end && mseo(*p) != MSEO_END)
 		p++;
 	reader->skip = p == reader->end;
-	advance(reader, p - reader->data + !reader->skip);
+	reader_advance(reader, p - reader->data + !reader->skip);
 	return !reader->skip;
 }
 
-/* The message began in bytes that were fed before */
-static int next_carried(struct nt_reader *reader, struct nt_message *msg)
+/* Take over the next @size bytes: they belong to a message that is not complete yet. */
+static void reader_carry(struct nt_reader *reader, size_t size)
 {
-	uint64_t start = reader->offset - reader->nr_carry;
+	size_t room = sizeof(reader->carry) - reader->nr_carry;
+	size_t n = size < room ? size : room;
+
+	memcpy(reader->carry + reader->nr_carry, reader->data, n);
+	reader->nr_carry += n;
+	reader->nr_more += size - n;
+	reader_advance(reader, size);
+}
+
+/* The message that was carried over is complete. */
+static int reader_decode_carried(struct nt_reader *reader, struct nt_message *msg)
+{
+	uint64_t length = reader->nr_carry + reader->nr_more;
 	int ret;
 
-	while (reader->nr_carry < sizeof(reader->carry)) {
-		if (reader->data == reader->end)
-			return 0;
-		reader->carry[reader->nr_carry] = *reader->data;
-		advance(reader, 1);
-		if (mseo(reader->carry[reader->nr_carry++]) == MSEO_END)
-			break;
+	/* of a vendor's long message, only the begin is looked at */
+	if (reader->nr_more && nt_message_is_vendor(reader->carry[0]))
+		reader->carry[reader->nr_carry - 1] |= MSEO_END;
+	ret = nt_message_parse(&reader->config, reader->carry, reader->nr_carry, msg);
+	if (ret > 0 && reader->more_reserved) {
+		/* what the begin says may be wrong as well */
+		memset(msg, 0, sizeof(*msg));
+		ret = NT_E_MSEO;
 	}
-	ret = nt_message_decode(&reader->config, reader->carry, reader->nr_carry, msg);
-	reader->skip = mseo(reader->carry[reader->nr_carry - 1]) != MSEO_END;
+	msg->length = length < UINT32_MAX ? length : UINT32_MAX;
+	msg->offset = reader->offset - length;
 	reader->nr_carry = 0;
-	msg->offset = start;
+	reader->nr_more = 0;
+	reader->more_reserved = false;
 	return ret;
 }
 
-int nt_reader_next(struct nt_reader *reader, struct nt_message *msg)
+/* The message began in bytes that were fed before */
+static int reader_next_carried(struct nt_reader *reader, struct nt_message *msg)
 {
-	size_t size;
-	int ret;
+	size_t size = reader->end - reader->data;
+	bool reserved = false;
+	size_t n = size ? nt_message_end(reader->data, size, &reserved) : 0;
 
-	if (reader->skip && !skip_to_end(reader))
-		return 0;
-	if (reader->nr_carry)
-		return next_carried(reader, msg);
-	size = reader->end - reader->data;
-	ret = nt_message_decode(&reader->config, reader->data, size, msg);
-	advance(reader, msg->offset);
-	msg->offset = reader->offset;
-	if (ret) {
-		size = msg->length;
-		reader->skip = mseo(reader->data[size - 1]) != MSEO_END;
-		advance(reader, size);
-		return ret;
-	}
-	reader->nr_carry = reader->end - reader->data;
-	if (reader->nr_carry)
-		memcpy(reader->carry, reader->data, reader->nr_carry);
-	advance(reader, reader->nr_carry);
-	return 0;
+	reader->more_reserved |= reserved;
+	if (size)
+		reader_carry(reader, n ? n : size);
+	return n ? reader_decode_carried(reader, msg) : 0;
 }
 
-int nt_reader_end(struct nt_reader *reader, struct nt_message *msg)
+int nt_reader_read(struct nt_reader *reader, struct nt_message *msg)
 {
-	size_t nr = reader->nr_carry;
+	int ret;
+
+	if (reader->skip && !reader_skip_to_end(reader))
+		return 0;
+	if (reader->nr_carry)
+		return reader_next_carried(reader, msg);
+	ret = nt_message_parse(&reader->config, reader->data, reader->end - reader->data, msg);
+	reader_advance(reader, msg->offset);
+	msg->offset = reader->offset;
+	if (ret && mseo(reader->data[msg->length - 1]) == MSEO_END) {
+		reader_advance(reader, msg->length);
+		return ret;
+	}
+	return reader->data == reader->end ? 0 : reader_next_carried(reader, msg);
+}
+
+int nt_reader_finish(struct nt_reader *reader, struct nt_message *msg)
+{
+	bool long_one = reader->nr_carry > NT_MESSAGE_MAX &&
+		!nt_message_is_vendor(reader->carry[0]);
+	struct nt_message cut;
 
 	memset(msg, 0, sizeof(*msg));
-	reader->nr_carry = 0;
-	if (!nr)
+	if (!reader->nr_carry)
 		return NT_OK;
-	msg->offset = reader->offset - nr;
-	msg->length = nr;
-	return NT_E_TRUNCATED;
+	reader_decode_carried(reader, &cut);
+	msg->offset = cut.offset;
+	msg->length = cut.length;
+	return long_one ? NT_E_TOO_LONG : NT_E_TRUNCATED;
 }

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# An ordinary user, made for a test: a copy of the tree that is theirs, and the download cache.
+# Sourced after tap.sh, by root.
+# shellcheck shell=sh
+
+# user_make: makes $user with the folder $home; false with a reason if that cannot be done here
+user_make() {
+	user=ntrace-test-$$
+	home=$tap_tmp/home-of-user
+	cache=${XDG_CACHE_HOME:-$HOME/.cache}/ntrace
+	[ "$(id -u)" = 0 ] || { echo "it takes root to make a user; all tests ran as an ordinary user then"; return 1; }
+	command -v useradd >/dev/null || { echo "there is no useradd"; return 1; }
+	unshare -m true 2>/dev/null || { echo "no mount namespace can be made"; return 1; }
+	chmod 755 "$tap_tmp"
+	useradd --create-home --home-dir "$home" --shell /bin/sh "$user" || return 1
+	mkdir -p "$home/ntrace" "$home/.cache/ntrace"
+	(cd "$top" && tar -cf - --exclude=./build --exclude=./.git .) | tar -xf - -C "$home/ntrace"
+	# What was built is not built again: perf's objects depend on the paths of the sources, so
+	# that the user sees them, as a copy, where root has them
+	for d in "$cache/perf/$1"-*; do
+		[ ! -e "$d/good" ] || cp -a "$d" "$home/.cache/ntrace/"
+	done
+	# the guest's files, some of which only their owner may read
+	guest=$(readlink -f "$O/root/guest")
+	cp -a "$guest" "$home/.cache/guest"
+	chown -R "$user:" "$home"
+}
+
+user_remove() {
+	[ -z "${user:-}" ] || userdel "$user" 2>/dev/null
+}
+
+# user_run COMMAND...: as the user, in the copy of the tree. The cache is where root has it; its
+# downloads are read-only, and the folder above, which the user may not enter, is covered.
+user_run() {
+	mkdir -p "$tap_tmp/roots"
+	unshare -m sh -c '
+		roots=$1 cache=$2 home=$3 user=$4 guest=$5
+		shift 5
+		mount --make-rprivate /
+		mount --bind "$cache/root" "$roots" || exit
+		top=/$(echo "$cache" | cut -d/ -f2)
+		mount -t tmpfs -o mode=755 tmpfs "$top" || exit
+		mkdir -p "$cache/root" "$cache/perf"
+		mount --bind "$roots" "$cache/root" && mount -o remount,bind,ro "$cache/root" || exit
+		mount --bind "$home/.cache/ntrace" "$cache/perf" || exit
+		mount --bind "$home/.cache/guest" "$cache/root/${guest##*/}" || exit
+		chown "$user:" "$cache"
+		cd "$home/ntrace" || exit
+		exec setpriv --reuid="$user" --regid="$user" --init-groups env -i PATH=/usr/local/bin:/usr/bin:/bin \
+			HOME="$home" USER="$user" XDG_CACHE_HOME="${cache%/ntrace}" "$@"
+	' sh "$tap_tmp/roots" "$cache" "$home" "$user" "$guest" "$@" </dev/null
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Does a trace decode to the same items in every way?
+ *
+ *   lib-same [OPTIONS of ntrace decode] [--no-memory EVERY] --elf ELF TRACE
+ *
+ * The items of nt_flow_next(), with the whole stream fed at once, are compared with those of
+ * batches, of mixtures of both, and of pieces of several sizes: once, and with the stream
+ * repeated, as the flow remembers what messages led to. Prints the first difference; exits 1.
+ *
+ * Each allocation of memory that the flow makes fails in turn (of a long trace, one of EVERY):
+ * the call returns NT_E_NOMEM, and when it is called again nothing is lost.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "elf-image.h"
+#include "items.h"
+#include "options.h"
+
+#define MAX_ITEMS	200000
+
+static const struct option long_options[] = {
+	COMMON_OPTIONS,
+	{ "elf", required_argument, NULL, 1 },
+	{ "no-memory", required_argument, NULL, 2 },
+	{ 0 }
+};
+
+/* The library's allocations come here, by the linker's --wrap. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t nr, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t nr, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static unsigned long allocations, first_failing, failing;
+
+static bool is_failing(void)
+{
+	return failing && ++allocations > first_failing && allocations <= first_failing + failing;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return is_failing() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t nr, size_t size)
+{
+	return is_failing() ? NULL : __real_calloc(nr, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return is_failing() ? NULL : __real_realloc(old, size);
+}
+
+struct trace {
+	uint8_t	*data;
+	size_t	size;
+};
+
+static const struct items_way ways[] = {
+	{ .piece = SIZE_MAX, .batches = 0xffffffff },
+	{ .piece = SIZE_MAX, .batches = 0x55555555 },
+	{ .piece = SIZE_MAX, .batches = 0x00ffff00 },
+	{ .piece = SIZE_MAX, .batches = 0x76543210 },
+	{ .piece = 1, .batches = 0 },
+	{ .piece = 1, .batches = 0xffffffff },
+	{ .piece = 61, .batches = 0xffffffff },
+	{ .piece = 7, .batches = 0x12345678 },
+	{ .piece = 3000, .batches = 0xf0f0f0f0 },
+};
+
+static void print(const char *title, bool more, const struct nt_item *item)
+{
+	char desc[512] = "no more";
+
+	if (more)
+		nt_item_desc(item, desc, sizeof(desc));
+	printf("%s: %s", title, desc);
+	if (more)
+		printf(" [source %u, time %" PRIu64 " kind %u, tcode %u, offset %" PRIu64 "]",
+		       item->src, item->tstamp, item->tstamp_kind, item->tcode, item->offset);
+	printf("\n");
+}
+
+static bool compare(const struct nt_config *config, struct nt_image *image,
+		    const struct trace *trace, struct items_way way)
+{
+	struct items_way plain = { .piece = SIZE_MAX, .middle = way.middle };
+	struct items one, other;
+	struct nt_item a, b;
+	bool has_a = true, has_b = true, same = true;
+	unsigned int nr = 0;
+
+	if (!items_begin(&one, config, image, trace->data, trace->size, plain) ||
+	    !items_begin(&other, config, image, trace->data, trace->size, way))
+		exit(2);
+	while (same && has_a && nr++ < MAX_ITEMS) {
+		has_a = items_next(&one, &a);
+		has_b = items_next(&other, &b);
+		same = has_a == has_b && (!has_a || items_are_same(config, &a, &b));
+	}
+	if (!same) {
+		printf("%zu bytes in pieces of %zu, batches %08" PRIx32 ": item %u differs\n",
+		       trace->size, way.piece, way.batches, nr - 1);
+		print("one by one", has_a, &a);
+		print("otherwise ", has_b, &b);
+	}
+	items_end(&one);
+	items_end(&other);
+	return same;
+}
+
+/*
+ * Decode while allocation number @first and the @nr - 1 after it fail. False: an item differs.
+ * Sets *made to the number of allocations.
+ */
+static bool compare_without(const struct nt_config *config, struct nt_image *image,
+			    const struct trace *trace, struct items_way way, unsigned long first,
+			    unsigned long nr, unsigned long *made)
+{
+	struct items_way plain = { .piece = SIZE_MAX, .middle = way.middle };
+	struct items one, other;
+	struct nt_item a, b;
+	bool has_a = true, has_b, same = true;
+
+	if (!items_begin(&one, config, image, trace->data, trace->size, plain) ||
+	    !items_begin(&other, config, image, trace->data, trace->size, way))
+		exit(2);
+	allocations = 0;
+	first_failing = first;
+	while (same && has_a) {
+		failing = 0;
+		has_a = items_next(&one, &a);
+		failing = nr;
+		has_b = items_next(&other, &b);
+		while (!has_b && other.error == NT_E_NOMEM) {
+			other.error = 0;
+			has_b = items_next(&other, &b);
+		}
+		same = has_a == has_b && (!has_a || items_are_same(config, &a, &b));
+	}
+	failing = 0;
+	*made = allocations;
+	if (!same) {
+		printf("allocation %lu and the %lu after it fail, batches %08" PRIx32 "\n",
+		       first, nr - 1, way.batches);
+		print("one by one", has_a, &a);
+		print("otherwise ", has_b, &b);
+	}
+	items_end(&one);
+	items_end(&other);
+	return same;
+}
+
+static bool sweep_allocations(const struct options *options, struct nt_image *image,
+			      const struct trace *trace, unsigned long every)
+{
+	struct items_way way = { .piece = SIZE_MAX, .middle = options->middle };
+	unsigned long first, made, ignored;
+	bool same = true;
+
+	for (way.batches = 0; same; way.batches = UINT32_MAX) {
+		same = compare_without(&options->config, image, trace, way, ULONG_MAX / 2, 1, &made);
+		for (first = 0; same && first < made; first += every)
+			same = compare_without(&options->config, image, trace, way, first,
+					       1 + first % 3, &ignored);
+		if (way.batches)
+			break;
+	}
+	if (same)
+		printf("%lu allocations\n", made);
+	return same;
+}
+
+static struct trace read_trace(const char *path, const struct options *options)
+{
+	struct input *input = input_open(path, options);
+	struct trace trace = { 0 };
+	const uint8_t *data;
+	long n;
+
+	if (!input)
+		exit(2);
+	while ((n = input_read(input, &data)) > 0) {
+		trace.data = realloc(trace.data, trace.size + n);
+		if (!trace.data)
+			exit(2);
+		memcpy(trace.data + trace.size, data, n);
+		trace.size += n;
+	}
+	input_close(input);
+	return trace;
+}
+
+static struct trace repeat(struct trace trace, unsigned int times)
+{
+	struct trace all = { .data = malloc(trace.size * times + 1), .size = trace.size * times };
+	unsigned int i;
+
+	for (i = 0; trace.size && i < times; i++)
+		memcpy(all.data + i * trace.size, trace.data, trace.size);
+	return all;
+}
+
+static bool compare_all(const struct options *options, struct nt_image *image,
+			const struct trace *trace)
+{
+	bool same = true;
+	size_t i;
+
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct items_way way = ways[i];
+
+		way.middle = options->middle;
+		same &= compare(&options->config, image, trace, way);
+	}
+	return same;
+}
+
+int main(int argc, char **argv)
+{
+	struct nt_image *image = nt_image_new();
+	struct options options;
+	struct trace once, often;
+	unsigned long every = 1;
+	unsigned int xlen;
+	bool same;
+	int opt;
+
+	options_init(&options);
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (opt == '?' || (opt >= OPT_COMMON && !options_set(&options, opt, optarg)))
+			return 2;
+		if (opt == 1 && !elf_image_add(image, optarg, 0, &xlen))
+			return 2;
+		if (opt == 1 && xlen == 32)
+			options.config.xlen = 32;
+		if (opt == 2)
+			every = strtoul(optarg, NULL, 0);
+	}
+	if (optind + 1 != argc)
+		return 2;
+	once = read_trace(argv[optind], &options);
+	often = repeat(once, 40);
+	same = compare_all(&options, image, &once);
+	if (once.size < 4000)
+		same &= compare_all(&options, image, &often);
+	same &= sweep_allocations(&options, image, &once, every);
+	free(once.data);
+	free(often.data);
+	nt_image_free(image);
+	return !same;
+}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What the Makefiles of this tree share; each sets TOP and includes it.
+#
+#   V=1          show the commands
+#   DEVBUILD=1   a warning is an error
+#   O=DIR        the build folder
+#   CFLAGS=...   optimisation and debug information, -O2 -g
+
+O	?= $(TOP)/build
+CC	?= gcc
+AR	?= ar
+CFLAGS	?= -O2 -g
+
+VERSION	:= $(shell cat $(TOP)/VERSION)
+
+PREFIX	?= /usr/local
+BINDIR	?= $(PREFIX)/bin
+# Debian's is $(PREFIX)/lib/riscv64-linux-gnu, Fedora's $(PREFIX)/lib64
+LIBDIR	?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR	?= $(PREFIX)/share/man
+DOCDIR	?= $(PREFIX)/share/doc/ntrace
+INSTALL	?= install
+
+WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wno-unused-parameter \
+	    -Wno-sign-compare
+ifeq ($(DEVBUILD),1)
+WARNINGS += -Werror
+endif
+BUILD_CFLAGS = -std=gnu11 $(WARNINGS) -MMD -MP
+
+# $(call run,CC)command: prints "  CC      file.o" instead of the command
+ifeq ($(V),1)
+run	=
+else
+run	= @printf '  %-7s %s\n' $(1) $(patsubst $(O)/%,%,$@);
+endif

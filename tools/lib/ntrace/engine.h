@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The meaning of each message.
+ */
+#ifndef NTRACE_ENGINE_H
+#define NTRACE_ENGINE_H
+
+#include "flow.h"
+
+/* The message at hand gives this item out. It is valid until the next one. */
+struct nt_item *nt_engine_event(struct nt_flow *flow, struct nt_source *src,
+				enum nt_item_type type);
+
+/*
+ * Decode until something is to be given out: @single, one message at a time, or as much as
+ * fits. NT_OK, and there may be nothing as the bytes are used up; NT_E_NOMEM: call it again.
+ */
+int nt_engine_run(struct nt_flow *flow, bool single);
+
+/* ---- events.c ---- */
+
+/* Messages that say what software, or something else than the flow, did. False: not one */
+bool nt_event_begin(struct nt_flow *flow, struct nt_source *src);
+
+/* Ownership that is no context: software wrote it, whatever it means. */
+void nt_event_owner(struct nt_flow *flow, struct nt_source *src);
+
+#endif /* NTRACE_ENGINE_H */

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Messages that are not about the flow: what software wrote into the trace, and in-circuit
+ * trace. N-Trace 1.0 has none of them; a dialect may have.
+ */
+#include "engine.h"
+#include "state.h"
+
+static void add_data(struct nt_flow *flow, struct nt_source *src)
+{
+	struct nt_item *item = nt_engine_event(flow, src, NT_ITEM_DATA);
+
+	item->data.id = flow->msg.value;
+	item->data.value = flow->msg.data;
+	item->data.has_id = true;
+}
+
+void nt_event_owner(struct nt_flow *flow, struct nt_source *src)
+{
+	nt_engine_event(flow, src, NT_ITEM_DATA)->data.value = flow->msg.value;
+}
+
+/* Is the address known that the next U-ADDR refers to? */
+static bool has_reference(const struct nt_source *src)
+{
+	return src->has_ref || src->state == NT_STATE_LIVE || src->state == NT_STATE_NO_PC;
+}
+
+/*
+ * CKDATA0 as an address: whole with sync, else by XOR with the address before. It is the
+ * reference of the next one. False: the address before is not known.
+ */
+static bool move_reference(struct nt_flow *flow, struct nt_source *src)
+{
+	uint64_t addr = flow->msg.value << 1;
+
+	if (flow->msg.tcode == NT_TCODE_IN_CIRCUIT_TRACE_SYNC) {
+		src->ref = nt_flow_dest(flow, 0, addr);
+		src->has_ref = true;
+		return true;
+	}
+	if (!has_reference(src))
+		return false;
+	src->ref = nt_flow_dest(flow, src->ref, addr);
+	return true;
+}
+
+/* In-circuit trace: neither PC nor return stack change, as no I-CNT says when. */
+static void add_event(struct nt_flow *flow, struct nt_source *src)
+{
+	const struct nt_message *msg = &flow->msg;
+	bool is_code = msg->code == NT_CKSRC_CONTROL && !msg->cdf;
+	bool has_addr = !is_code && move_reference(flow, src);
+	struct nt_item *item = nt_engine_event(flow, src, NT_ITEM_EVENT);
+
+	item->event.source = msg->code;
+	item->event.has_addr = has_addr;
+	item->event.addr = has_addr ? src->ref : 0;
+	item->event.has_data = is_code || msg->cdf;
+	item->event.data = is_code ? msg->value : msg->data;
+	if (msg->code != NT_CKSRC_CALL || !msg->cdf)
+		return;
+	/* where the call leads to: an address, and the next reference */
+	item->event.has_data = has_addr;
+	if (!has_addr)
+		return;
+	src->ref = nt_flow_dest(flow, src->ref, msg->data << 1);
+	item->event.data = src->ref;
+}
+
+bool nt_event_begin(struct nt_flow *flow, struct nt_source *src)
+{
+	switch (flow->msg.tcode) {
+	case NT_TCODE_DATA_ACQUISITION:
+	case NT_TCODE_AUX_ACCESS_WRITE:
+	case NT_TCODE_IN_CIRCUIT_TRACE:
+	case NT_TCODE_IN_CIRCUIT_TRACE_SYNC:
+		break;
+	default:
+		return false;
+	}
+	nt_time_update(&flow->config, &flow->msg, &src->tstamp, &src->has_tstamp);
+	if (flow->msg.fields & NT_FIELD_CKSRC)
+		add_event(flow, src);
+	else
+		add_data(flow, src);
+	return true;
+}

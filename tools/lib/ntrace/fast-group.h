@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The fast path: look up several messages at once.
+ *
+ * A group is stored under all that its ranges depend on: the bytes of its messages up to the
+ * timestamp, the trace mode, the block it starts at, the address reference, what HIST alone has
+ * walked, and the entries of the return stack that it uses.
+ */
+#ifndef NTRACE_FAST_GROUP_H
+#define NTRACE_FAST_GROUP_H
+
+#include "fast-message.h"
+
+static __always_inline struct nt_group *fast_group_slot(struct nt_memo *memo, const uint64_t *key,
+							const struct hot *hot, struct way way)
+{
+	/* With 32, gcc loads block and top at once, and store forwarding fails. */
+	uint64_t top = (uint64_t)fast_path_top(hot, way) << 28;
+	uint64_t h = (key[0] ^ (uint64_t)hot->block << 24) * 0x9e3779b97f4a7c15ULL;
+
+	h ^= (key[1] ^ hot->block ^ top) * 0xc2b2ae3d27d4eb4fULL;
+	return &memo->groups[h >> (64 - GROUPS_SHIFT)];
+}
+
+static __always_inline bool fast_group_matches(const struct run *run, const struct nt_group *group,
+					       const struct hot *hot, struct way way,
+					       const uint64_t *key)
+{
+	return are_ranges_there(run->memo, group->ranges) &&
+		!((group->key[0] ^ key[0]) | (group->key[1] ^ key[1]) |
+		  (group->ref ^ hot->ref) | (group->start ^ (run->mode | hot->block)) |
+		  (group->top ^ fast_path_top(hot, way)) | (group->walked ^ hot->walked));
+}
+
+/* Does the return stack have the calls that the group pops? The top is in its key. */
+static __always_inline bool fast_group_fits_stack(const struct run *run,
+						  const struct nt_effect *effect)
+{
+	const struct nt_source *src = run->src;
+	const uint32_t *calls = &run->memo->calls[effect->calls];
+	uint32_t slot = src->top;
+	unsigned int i;
+
+	if (effect->nr_pops > src->depth)
+		return false;
+	for (i = 0; i < nr_below(effect); i++) {
+		slot = nt_stack_below(slot, run->flow->config.return_depth);
+		if (src->returns[slot].call != calls[i])
+			return false;
+	}
+	return true;
+}
+
+/* A group of more than PATH_RANGES is stored when it comes again: @start 0 marks the first time. */
+static bool fast_group_came_before(const struct nt_group *group, const uint64_t *key)
+{
+	return !group->start && group->key[0] == key[0] && group->key[1] == key[1];
+}
+
+static __always_inline void fast_group_use(struct run *run, struct hot *hot, struct way way,
+					   const struct nt_group *group)
+{
+	fast_put_ranges(hot->out, ranges_of(run->memo, group->ranges), group->nr_ranges,
+			GROUP_RANGES);
+	hot->out += group->nr_ranges;
+	hot->block = group->next;
+	hot->ref = group->next_ref;
+	hot->walked = group->next_walked;
+	run->counts += fast_unpack_counts(group->counts);
+	run->last = hot->p + group->last;
+	if (way.returns && group->effect.any) {
+		run->memo->undo.nr = 0;
+		fast_use_effect(run, hot, &group->effect);
+	}
+}
+
+/* A lookup of one or more messages that did not find a group */
+struct lookup {
+	struct nt_group	*group;
+	uint64_t	key[2];
+	struct hot	was;
+	uint64_t	counts;
+	unsigned int	length;
+};
+
+enum looked_up { LOOKUP_NOT_PLAIN, LOOKUP_FOUND, LOOKUP_MISSED };
+
+/* Get the calls that the messages left on the stack. False: there is too much for a group */
+static bool fast_group_pushed(const struct run *run, uint32_t *pushed)
+{
+	const struct nt_net *net = &run->net;
+	const struct nt_source *src = run->src;
+	int depth = run->flow->config.return_depth;
+	unsigned int nr = nt_net_pushes(net);
+	uint32_t slot = src->top;
+	int i;
+
+	if (net->low < -GROUP_POPS || nr > GROUP_PUSHES || net->peak - net->low >= depth)
+		return false;
+	for (i = 0; i < -net->low; i++) {
+		if (!net->popped[i])
+			return false;
+	}
+	while (nr--) {
+		pushed[nr] = src->returns[slot].call;
+		slot = nt_stack_below(slot, depth);
+	}
+	return true;
+}
+
+/* Store what the messages of @lookup led to: the state is @now. */
+static void fast_group_keep(struct run *run, const struct lookup *lookup, struct hot now)
+{
+	struct nt_effect effect = { .any = false };
+	uint32_t pushed[GROUP_PUSHES];
+	struct nt_memo *memo = run->memo;
+	const struct hot *was = &lookup->was;
+	unsigned int nr = now.out - was->out;
+	uint32_t ranges;
+
+	memo->missed += fast_nr_counted(run->counts - lookup->counts);
+	if (nr > GROUP_RANGES || was->walked > UINT16_MAX || now.walked > UINT16_MAX ||
+	    (run->flow->config.return_depth && !fast_group_pushed(run, pushed)))
+		return;
+	if (nr > PATH_RANGES && !fast_group_came_before(lookup->group, lookup->key)) {
+		lookup->group->start = 0;
+		lookup->group->key[0] = lookup->key[0];
+		lookup->group->key[1] = lookup->key[1];
+		return;
+	}
+	nt_memo_make_room(memo);
+	if (run->flow->config.return_depth)
+		nt_memo_calls(memo, &effect, &run->net, pushed);
+	ranges = nt_memo_ranges(memo, was->out, nr);
+	*lookup->group = (struct nt_group){
+		.key = { lookup->key[0], lookup->key[1] }, .ref = was->ref,
+		.next_ref = now.ref, .counts = fast_pack_counts(run->counts - lookup->counts),
+		.start = run->mode | was->block, .next = now.block, .top = was->top,
+		.walked = was->walked, .next_walked = now.walked, .effect = effect,
+		.ranges = ranges, .nr_ranges = nr, .last = run->last - was->p,
+	};
+}
+
+/* Bytes of the messages to look up at once; 0: no message ends in the window */
+static __always_inline unsigned int fast_group_length(struct ends ends, unsigned int window)
+{
+	unsigned int end = ends.field & ends.high;
+	unsigned int in = end & ((1u << window) - 1);
+
+	if (likely(in))
+		return 32 - __builtin_clz(in);
+	return end ? __builtin_ctz(end) + 1 : 0;
+}
+
+/* Split the timestamp from the *body bytes before it. False: the message is not plain */
+static __always_inline bool fast_split_timestamp(const uint8_t *p, struct ends ends, bool pext,
+						 unsigned int *length, unsigned int *body,
+						 uint64_t *tstamp)
+{
+	unsigned int end = ends.field & ends.high;
+	unsigned int nr = nr_vars[p[0] >> 2];
+	unsigned int fields;
+
+	if (unlikely(!end || !nr))
+		return false;
+	*length = __builtin_ctz(end) + 1;
+	fields = ends.field & ((2u << (*length - 1)) - 1);
+	if ((ends.high & ~ends.field) & ((2u << (*length - 1)) - 1))
+		return false;
+	while (--nr)
+		fields &= fields - 1;
+	if (!fields)
+		return false;
+	*body = __builtin_ctz(fields) + 1;
+	*tstamp = 0;
+	if (*body == *length)
+		return true;
+	fields &= fields - 1;
+	if (fields & (fields - 1) || *length - *body > 8)
+		return false;
+	*tstamp = gather(first_bytes(p + *body, *length - *body), pext);
+	return true;
+}
+
+/* TCODE fills the MDO of byte 0 (chapter 3): SRC is in that of bytes 1 and 2. */
+static uint32_t fast_src_bytes(uint32_t id)
+{
+	return (id & 0x3f) << 2 | id >> 6 << 10;
+}
+
+/*
+ * Does the message at hand have the SRC of @run->src? A group was stored with all of its
+ * messages of one source, so that the first one's SRC decides.
+ */
+static __always_inline bool fast_is_of_source(const struct run *run, const uint8_t *p)
+{
+	return (load16(p + 1) & run->src_mask) == run->src_bytes;
+}
+
+/*
+ * Look up the messages at hand. With timestamps that is one message, without its timestamp. If
+ * nothing is found, *lookup says what to store later.
+ */
+static __always_inline enum looked_up fast_look_up(struct run *run, struct hot *hot, struct way way,
+						   struct lookup *lookup)
+{
+	struct ends ends = find_ends(hot->p);
+	unsigned int body, length;
+	uint64_t tstamp = 0;
+	struct nt_group *group;
+	uint64_t key[2];
+
+	if (unlikely(!fast_is_of_source(run, hot->p)))
+		return LOOKUP_NOT_PLAIN;
+	if (way.timestamp) {
+		if (!fast_split_timestamp(hot->p, ends, way.pext, &length, &body, &tstamp))
+			return LOOKUP_NOT_PLAIN;
+	} else {
+		body = fast_group_length(ends, run->memo->window);
+		length = body;
+		if (unlikely(!body))
+			return LOOKUP_NOT_PLAIN;
+	}
+	key[0] = first_bytes(hot->p, body);
+	key[1] = first_bytes(hot->p + 8, body > 8 ? body - 8 : 0);
+	group = fast_group_slot(run->memo, key, hot, way);
+	if (unlikely(!fast_group_matches(run, group, hot, way, key) ||
+		     (way.returns && !fast_group_fits_stack(run, &group->effect)))) {
+		*lookup = (struct lookup){
+			.group = group, .key = { key[0], key[1] }, .was = *hot,
+			.counts = run->counts, .length = length,
+		};
+		nt_net_begin(&run->net);
+		return LOOKUP_MISSED;
+	}
+	fast_group_use(run, hot, way, group);
+	hot->p += length;
+	run->has_tstamp = length != body;
+	fast_add_time(run, way, tstamp);
+	return LOOKUP_FOUND;
+}
+
+#endif /* NTRACE_FAST_GROUP_H */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The fast path: walk a message by paths, which memo.c stores.
+ */
+#ifndef NTRACE_FAST_PATH_H
+#define NTRACE_FAST_PATH_H
+
+#include "fast-run.h"
+#include "path.h"
+
+/* The top of the return stack in the key of a path or group: 0 without a return stack */
+static __always_inline uint32_t fast_path_top(const struct hot *hot, struct way way)
+{
+	return way.returns ? hot->top : 0;
+}
+
+static __always_inline const struct nt_path *fast_path_find(struct run *run,
+							    const struct hot *hot,
+							    struct way way, uint32_t what)
+{
+	uint64_t key = path_key(hot->block, what);
+	uint32_t top = fast_path_top(hot, way);
+	const struct nt_path *path = path_slot(run->memo, key, top);
+
+	if (likely(is_path(run->memo, path, key, top)))
+		return path;
+	path = path_other(run->memo, path);
+	if (likely(is_path(run->memo, path, key, top)))
+		return path;
+	return nt_path_walk(run->flow, run->src, key, top);
+}
+
+/* Give out the ranges of @path. False: the undo log is full */
+static __always_inline bool fast_path_use(struct run *run, struct hot *hot, struct way way,
+					  const struct nt_path *path)
+{
+	fast_put_ranges(hot->out, ranges_of(run->memo, path->ranges), path->nr_ranges,
+			PATH_RANGES);
+	hot->out += path->nr_ranges;
+	hot->block = path->next;
+	return !way.returns || !path->effect.any || fast_use_effect(run, hot, &path->effect);
+}
+
+/* The path ends with an implicit return: go where the stack says. False: it does not */
+static __always_inline bool fast_path_return(struct run *run, struct hot *hot,
+					     struct way way, const struct nt_path *path)
+{
+	if (!way.returns || path->end != PATH_RETURN)
+		return false;
+	hot->out[-1].flags = NT_RANGE_TAKEN | NT_RANGE_INFERRED;
+	hot->block = fast_pop(run, hot);
+	return hot->block;
+}
+
+/*
+ * Walk HIST of @nr_bits and I-CNT of @left: the last range ends with a jump whose target the
+ * message has. If @hist_only, walk HIST alone, and stop right after its last branch. False:
+ * HIST or I-CNT do not fit the code.
+ */
+static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot, struct way way,
+					       uint64_t hist, unsigned int nr_bits, int64_t left,
+					       bool hist_only)
+{
+	const struct nt_range *end = hot->out + MAX_RUN;
+
+	/* the next bit is the highest one */
+	hist <<= 63 - nr_bits;
+	hist <<= 1;
+	while (hot->out < end) {
+		unsigned int n = nr_bits < PATH_BITS ? nr_bits : PATH_BITS;
+		uint32_t what = 1u << n | (uint32_t)(hist >> 1 >> (63 - n));
+		const struct nt_path *path;
+
+		if (!hist_only && nr_bits <= PATH_BITS) {
+			what |= PATH_FINAL;
+			if (way.returns) {
+				if (unlikely(left > PATH_LEFT_MAX))
+					return false;
+				what |= (uint32_t)left << PATH_LEFT_SHIFT;
+			}
+		}
+		path = fast_path_find(run, hot, way, what);
+		if (unlikely(!path || !fast_path_use(run, hot, way, path)))
+			return false;
+		left -= path->halfwords;
+		hist <<= path->nr_bits;
+		nr_bits -= path->nr_bits;
+		if (hist_only && !nr_bits && path->end == PATH_GOES_ON) {
+			hot->walked += INT64_MAX - left;
+			return true;
+		}
+		if (left <= 0) {
+			hot->walked = 0;
+			return !left && !nr_bits && path->end >= PATH_JUMP;
+		}
+		if (path->end >= PATH_JUMP && !fast_path_return(run, hot, way, path))
+			return false;
+	}
+	return false;
+}
+
+/*
+ * Walk I-CNT without HIST (BTM): no branch is taken, except the last instruction of
+ * DirectBranch (@direct).
+ */
+static __always_inline bool fast_path_walk_btm(struct run *run, struct hot *hot, struct way way,
+					       int64_t left, bool direct)
+{
+	const struct nt_range *end = hot->out + MAX_RUN;
+
+	while (hot->out < end) {
+		uint32_t what = PATH_BTM | (direct ? PATH_DIRECT : 0) | (uint32_t)left;
+		const struct nt_path *path = fast_path_find(run, hot, way, what);
+
+		if (unlikely(!path || !fast_path_use(run, hot, way, path)))
+			return false;
+		left -= path->halfwords;
+		if (left <= 0)
+			return !left && (direct ? path->end == PATH_TAKEN :
+					 path->end >= PATH_JUMP);
+		if (path->end >= PATH_JUMP && !fast_path_return(run, hot, way, path))
+			return false;
+	}
+	return false;
+}
+
+#endif /* NTRACE_FAST_PATH_H */

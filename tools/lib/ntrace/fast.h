@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The fast path, as the rest of the library sees it.
+ */
+#ifndef NTRACE_FAST_H
+#define NTRACE_FAST_H
+
+#include "memo.h"
+
+/*
+ * Decode plain branch messages of @src, as many as there are, or @single, one. Returns
+ * false if the next one is not plain.
+ */
+bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single);
+
+/*
+ * DirectBranch @msg again, up to @n times (B-CNT). Returns how many times it was; the next is not
+ * plain, or there is no room.
+ */
+uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struct nt_message *msg,
+			uint64_t n);
+
+/* The last branch message, of which only the bytes were kept: @src->last */
+void nt_fast_last(const struct nt_flow *flow, struct nt_source *src);
+
+/* Choose a strategy by how often the last one was of use. */
+void nt_judge(struct nt_memo *memo, const struct nt_config *config);
+
+#endif /* NTRACE_FAST_H */

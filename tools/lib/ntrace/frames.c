@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * CoreSight frames: the 16 bytes that a trace formatter makes of the bytes of several sources
+ * (Arm CoreSight Architecture Specification, "Trace Formatter").
+ *
+ *	  byte 0  ...  14 (even)           1 ... 13 (odd)     15
+ *	+---------------------------+---+ +--------------+ +------------------+
+ *	| bits 7:1 of a data byte   | 0 | |  data byte   | | bit n is of byte |
+ *	| or an ID, from here on    | 1 | |              | | 2n               |
+ *	+---------------------------+---+ +--------------+ +------------------+
+ *
+ * The bit of byte 15 is bit 0 of a data byte. For an ID it says that the byte behind it is still of
+ * the ID before. ID 0x7f is never used, so that no even byte is 0xff but in a synchronisation
+ * packet: ff ff ff 7f (full) between frames, ff 7f (half) at any even byte. Wherever ff ff ff 7f
+ * begins, one of its ff would be an even byte of a frame. So it is always recognised.
+ */
+#include <stdlib.h>
+
+#include "internal.h"
+
+#define LAST		(NT_FRAME_SIZE - 1)	/* the byte with the other bits */
+#define ID_UNKNOWN	0xff
+#define ID_RESERVED	NT_FRAMES_IDS		/* from here on, but for: */
+#define ID_FLUSH	0x7b
+#define ID_TRIGGER	0x7d
+#define FULL_SYNC	0x7fffffffu
+#define BARRIER		4			/* full syncs in a row */
+
+/* Room for a frame's bytes, which are stored 16 at a time */
+#define ROOM		(2 * NT_FRAME_SIZE)
+
+#define LANES		0x0001000100010001ULL	/* bit 0 of the even bytes */
+
+struct nt_frames {
+	uint8_t		id;		/* of the next byte */
+	unsigned int	nr;		/* bytes in @buf */
+	uint32_t	last;		/* four bytes, the highest came last */
+	unsigned int	nr_syncs;	/* full ones in a row */
+	bool		is_careful;	/* a full sync may have begun in the frame before */
+	uint8_t		buf[NT_FRAME_SIZE];	/* begin of a frame */
+	struct nt_frames_stats stats;
+};
+
+/* The bytes of a frame, the next one lowest: in registers, as stores would have to be awaited */
+struct bytes {
+	uint64_t	low;
+	uint64_t	high;
+};
+
+struct nt_frames *nt_frames_new(void)
+{
+	struct nt_frames *frames = calloc(1, sizeof(*frames));
+
+	if (frames)
+		frames->id = ID_UNKNOWN;
+	return frames;
+}
+
+void nt_frames_free(struct nt_frames *frames)
+{
+	free(frames);
+}
+
+void nt_frames_stats(const struct nt_frames *frames, struct nt_frames_stats *stats, size_t size)
+{
+	memset(stats, 0, size);
+	memcpy(stats, &frames->stats, size < sizeof(*stats) ? size : sizeof(*stats));
+}
+
+/* ---- one frame ---- */
+
+static __always_inline bool is_reserved(uint8_t id)
+{
+	return id >= ID_RESERVED && id != ID_FLUSH && id != ID_TRIGGER;
+}
+
+static __always_inline struct nt_frames_out *frames_out(struct nt_frames_out *outs, uint8_t id)
+{
+	return id && id < NT_FRAMES_IDS && outs[id].data ? &outs[id] : NULL;
+}
+
+static __always_inline bool has_room(struct nt_frames_out *outs, uint8_t id)
+{
+	const struct nt_frames_out *out = frames_out(outs, id);
+
+	return !out || out->size - out->nr >= ROOM;
+}
+
+/* @nr bytes, which nobody wants */
+static void drop(struct nt_frames *frames, uint8_t id, unsigned int nr)
+{
+	if (!id)
+		frames->stats.padding += nr;
+	else if (id == ID_UNKNOWN)
+		frames->stats.unknown += nr;
+	else if (id >= ID_RESERVED)
+		frames->stats.triggers += nr;
+}
+
+static __always_inline void store64(uint8_t *p, uint64_t v)
+{
+	unsigned int i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++)
+		p[i] = v >> (8 * i);
+}
+
+static __always_inline void skip(struct bytes *bytes, unsigned int nr)
+{
+	unsigned int bits = 8 * nr & 63;
+	uint64_t high = bytes->high;
+
+	bytes->low = nr < 8 ? bytes->low >> bits | high << 1 << (63 - bits) : high >> bits;
+	bytes->high = nr < 8 ? high >> bits : 0;
+}
+
+/* The next @nr bytes */
+static __always_inline void give(struct nt_frames *frames, struct nt_frames_out *outs,
+				 uint8_t id, struct bytes *bytes, unsigned int nr)
+{
+	struct nt_frames_out *out = frames_out(outs, id);
+
+	if (likely(out)) {
+		store64(out->data + out->nr, bytes->low);
+		store64(out->data + out->nr + 8, bytes->high);
+		out->nr += nr;
+	} else {
+		drop(frames, id, nr);
+	}
+	skip(bytes, nr);
+}
+
+/* Bits 0, 16, 32 and 48 as the lowest four; and back */
+static __always_inline unsigned int pack_lanes(uint64_t v)
+{
+	return (v & LANES) * 0x0001000200040008ULL >> 48 & 15;
+}
+
+static __always_inline uint64_t spread_lanes(unsigned int bits)
+{
+	return (bits & 15) * 0x0000200040008001ULL & LANES;
+}
+
+enum verdict { FRAME_GOOD, FRAME_BAD, FRAME_NO_ROOM };
+
+static __always_inline enum verdict check_ids(const uint8_t *p, unsigned int ids, struct nt_frames_out *outs)
+{
+	enum verdict verdict = FRAME_GOOD;
+
+	for (; ids; ids &= ids - 1) {
+		uint8_t id = p[2 * __builtin_ctz(ids)] >> 1;
+
+		if (unlikely(is_reserved(id)))
+			return FRAME_BAD;
+		if (unlikely(!has_room(outs, id)))
+			verdict = FRAME_NO_ROOM;
+	}
+	return verdict;
+}
+
+/* Take out byte @nr. */
+static __always_inline void take_out(struct bytes *bytes, unsigned int nr)
+{
+	/* one for each @nr: the bytes below it are ones */
+	static const uint8_t ones[32] = {
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+	};
+	uint64_t low = load64(ones + 16 - nr), high = load64(ones + 24 - nr);
+	struct bytes rest = *bytes;
+
+	skip(&rest, 1);
+	bytes->low = (bytes->low & low) | (rest.low & ~low);
+	bytes->high = (bytes->high & high) | (rest.high & ~high);
+}
+
+/* The bytes of a frame in which bytes @ids are IDs. How many there are is hard to foresee. */
+static __always_inline void give_parts(struct nt_frames *frames, struct nt_frames_out *outs,
+				       const uint8_t *p, struct bytes bytes, unsigned int ids)
+{
+	/* no byte is behind an ID at the end */
+	unsigned int late = p[LAST] & 0x7f;
+	unsigned int at = 0;
+	uint8_t id = frames->id;
+
+	for (; ids; ids &= ids - 1) {
+		unsigned int n = __builtin_ctz(ids), where = 2 * n;
+		unsigned int is_late = late >> n & 1;
+
+		take_out(&bytes, where - at);
+		give(frames, outs, id, &bytes, where - at + is_late);
+		at = where + 1 + is_late;
+		id = p[where] >> 1;
+	}
+	frames->id = id;
+	give(frames, outs, id, &bytes, LAST - at);
+}
+
+/* A whole frame. Nothing is changed by one that is not good. */
+static __always_inline enum verdict take_frame(struct nt_frames *frames, const uint8_t *p,
+					       struct nt_frames_out *outs)
+{
+	struct bytes bytes = { load64(p), load64(p + 8) };
+	unsigned int ids = pack_lanes(bytes.low) | pack_lanes(bytes.high) << 4;
+	enum verdict verdict;
+
+	if (unlikely(!has_room(outs, frames->id)))
+		return FRAME_NO_ROOM;
+	bytes.low = (bytes.low & ~LANES) | spread_lanes(p[LAST]);
+	bytes.high = (bytes.high & ~LANES) | spread_lanes(p[LAST] >> 4);
+	if (!ids) {
+		give(frames, outs, frames->id, &bytes, LAST);
+	} else {
+		verdict = check_ids(p, ids, outs);
+		if (unlikely(verdict != FRAME_GOOD))
+			return verdict;
+		give_parts(frames, outs, p, bytes, ids);
+	}
+	frames->stats.frames++;
+	frames->nr_syncs = 0;
+	return FRAME_GOOD;
+}
+
+/* ---- synchronisation ---- */
+
+/* Has it an even byte of 0xff? Then there is a synchronisation packet, or damage. */
+static __always_inline bool has_ff(const uint8_t *p)
+{
+	uint64_t low = ~load64(p) & (0xff * LANES), high = ~load64(p + 8) & (0xff * LANES);
+
+	return ((low + 0xff * LANES) & (high + 0xff * LANES) & (LANES << 8)) != LANES << 8;
+}
+
+static int lose(struct nt_frames *frames, unsigned int nr, int error)
+{
+	frames->stats.lost += nr;
+	frames->nr = 0;
+	frames->nr_syncs = 0;
+	frames->id = ID_UNKNOWN;
+	return error;
+}
+
+/* A full sync has ended. A frame begins now; has it begun before, there were bytes lost. */
+static int full_sync(struct nt_frames *frames)
+{
+	unsigned int nr = frames->nr;
+	bool was_careful = frames->is_careful;
+
+	frames->stats.syncs++;
+	frames->last = 0;
+	frames->is_careful = false;
+	if (nr > 4)
+		return lose(frames, nr - 4, NT_E_FRAME_SYNC);
+	frames->nr = 0;
+	if (nr < 4 && !was_careful)
+		return lose(frames, 0, NT_E_FRAME_SYNC);
+	if (++frames->nr_syncs < BARRIER)
+		return NT_OK;
+	frames->nr_syncs = 0;
+	frames->id = ID_UNKNOWN;
+	return 1;
+}
+
+/* The frame in @frames->buf is complete. *room: it was taken, or thrown away. */
+static int end_frame(struct nt_frames *frames, struct nt_frames_out *outs, bool *room)
+{
+	enum verdict verdict = take_frame(frames, frames->buf, outs);
+
+	*room = verdict != FRAME_NO_ROOM;
+	if (!*room)
+		return NT_OK;
+	frames->nr = 0;
+	frames->is_careful = verdict == FRAME_BAD;
+	if (verdict == FRAME_BAD)
+		return lose(frames, NT_FRAME_SIZE, NT_E_FRAME_ID);
+	return NT_OK;
+}
+
+static int take_byte(struct nt_frames *frames, uint8_t byte)
+{
+	unsigned int nr;
+
+	frames->buf[frames->nr++] = byte;
+	frames->last = frames->last >> 8 | (uint32_t)byte << 24;
+	if (frames->last == FULL_SYNC)
+		return full_sync(frames);
+	nr = frames->nr;
+	/* the first half of a full sync is no half sync: ff ff */
+	if (!(nr & 1) && byte == 0x7f && frames->buf[nr - 2] == 0xff) {
+		frames->nr -= 2;
+		frames->nr_syncs = 0;
+		frames->stats.syncs++;
+	}
+	return NT_OK;
+}
+
+/* Frames that are whole, and no synchronisation. Returns the bytes taken. */
+static size_t take_frames(struct nt_frames *frames, const uint8_t *data, size_t size,
+			  struct nt_frames_out *outs)
+{
+	size_t at = 0;
+
+	while (size - at >= NT_FRAME_SIZE && !has_ff(data + at)) {
+		if (take_frame(frames, data + at, outs) != FRAME_GOOD)
+			break;
+		at += NT_FRAME_SIZE;
+	}
+	if (at)
+		frames->last = load32(data + at - 4);
+	return at;
+}
+
+int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size, size_t *used,
+		      struct nt_frames_out *outs)
+{
+	size_t at = 0;
+	bool room;
+	int ret = NT_OK;
+
+	while (!ret) {
+		if (frames->nr == NT_FRAME_SIZE) {
+			ret = end_frame(frames, outs, &room);
+			if (!room)
+				break;
+			continue;
+		}
+		if (!frames->nr && !frames->is_careful)
+			at += take_frames(frames, data + at, size - at, outs);
+		if (at == size)
+			break;
+		ret = take_byte(frames, data[at++]);
+	}
+	frames->stats.bytes += at;
+	*used = at;
+	return ret;
+}
+
+int nt_frames_end(struct nt_frames *frames)
+{
+	unsigned int nr = frames->nr;
+
+	frames->last = 0;
+	frames->is_careful = false;
+	return nr ? lose(frames, nr, NT_E_FRAME_SYNC) : NT_OK;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Batches that wait until it is their turn.
+ */
+#include <stdlib.h>
+
+#include "queue.h"
+
+int nt_queue_init(struct nt_queue *queue, size_t size)
+{
+	queue->memory = malloc(size);
+	queue->size = size;
+	return queue->memory ? NT_OK : NT_E_NOMEM;
+}
+
+void nt_queue_exit(struct nt_queue *queue)
+{
+	free(queue->memory);
+}
+
+/* Room for the longest batch, from @queue->next on; NULL: there is none */
+static struct nt_kept *queue_make_room(struct nt_queue *queue)
+{
+	size_t size = sizeof(struct nt_kept) + MAX_RANGES * sizeof(struct nt_range) +
+		      MAX_MARKS * sizeof(struct nt_mark);
+	bool wrapped = queue->nr && queue->next <= queue->first;
+	size_t end = wrapped ? queue->first : queue->size;
+
+	if (!queue->nr) {
+		queue->first = 0;
+		queue->next = 0;
+	}
+	if (end - queue->next < size) {
+		if (wrapped || queue->first < size)
+			return NULL;
+		queue->wrap = queue->next;
+		queue->next = 0;
+	}
+	return (struct nt_kept *)(queue->memory + queue->next);
+}
+
+struct nt_range *nt_queue_reserve(struct nt_queue *queue)
+{
+	struct nt_kept *kept = queue_make_room(queue);
+
+	return kept ? (struct nt_range *)(kept + 1) : NULL;
+}
+
+void nt_queue_add(struct nt_queue *queue, uint64_t part, const struct nt_batch *batch)
+{
+	size_t marks = batch->nr_marks * sizeof(batch->marks[0]);
+	struct nt_kept *kept = (struct nt_kept *)(queue->memory + queue->next);
+
+	*kept = (struct nt_kept){ .part = part, .batch = *batch };
+	kept->size = sizeof(*kept) + batch->nr * sizeof(batch->ranges[0]) + marks;
+	if (marks)
+		kept->batch.marks = memcpy((void *)(batch->ranges + batch->nr), batch->marks, marks);
+	queue->next += kept->size;
+	queue->nr++;
+}
+
+bool nt_queue_add_end(struct nt_queue *queue, uint64_t part, int result)
+{
+	struct nt_kept *kept = queue_make_room(queue);
+
+	if (!kept)
+		return false;
+	*kept = (struct nt_kept){
+		.part = part, .size = sizeof(*kept), .is_end = true, .result = result,
+	};
+	queue->next += kept->size;
+	queue->nr++;
+	return true;
+}
+
+const struct nt_kept *nt_queue_first(const struct nt_queue *queue)
+{
+	return queue->nr ? (const struct nt_kept *)(queue->memory + queue->first) : NULL;
+}
+
+void nt_queue_remove(struct nt_queue *queue)
+{
+	queue->first += nt_queue_first(queue)->size;
+	queue->nr--;
+	if (queue->next < queue->first && queue->first == queue->wrap)
+		queue->first = 0;
+}
+
+size_t nt_queue_used(const struct nt_queue *queue)
+{
+	if (!queue->nr)
+		return 0;
+	if (queue->next > queue->first)
+		return queue->next - queue->first;
+	return queue->wrap - queue->first + queue->next;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The return stack (chapter 9.2), and what a stretch of code does to it.
+ *
+ * The stack is a ring: a call that finds it full overwrites the oldest entry, or is ignored, as
+ * nt_config::return_full says.
+ */
+#ifndef NTRACE_STACK_H
+#define NTRACE_STACK_H
+
+#include "flow.h"
+
+/* The call on top, a block; 0: the stack is empty, or the call is not known */
+static inline uint32_t nt_stack_top(const struct nt_source *src)
+{
+	return src->depth ? src->returns[src->top].call : 0;
+}
+
+/* The slot below @slot in a ring of @max */
+static inline uint32_t nt_stack_below(uint32_t slot, uint32_t max)
+{
+	return slot ? slot - 1 : max - 1;
+}
+
+/* Drop the top of a stack that is not empty. */
+static inline void nt_stack_drop(struct nt_source *src, uint32_t max)
+{
+	src->top = nt_stack_below(src->top, max);
+	src->depth--;
+}
+
+/* Returns the slot for a new entry, which is the top from now on. */
+static inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t max)
+{
+	src->top = src->top + 1 < max ? src->top + 1 : 0;
+	if (src->depth < max)
+		src->depth++;
+	return src->top;
+}
+
+/* ---- what a stretch of code does to the stack ---- */
+
+#define NT_NET_POPS	6
+
+/*
+ * Heights are counted from the stack's height at the begin: what the stretch pops from there
+ * has to be known for it to do the same again, what it leaves above @low is what it pushes.
+ */
+struct nt_net {
+	int		now;
+	int		low;			/* lowest height so far */
+	int		peak;			/* highest one after a push */
+	uint32_t	popped[NT_NET_POPS];	/* from the first top down to @low */
+};
+
+#define NT_NET_NO_PEAK	(-1000)
+/* An empty stack was popped: the stretch depends on that. */
+#define NT_NET_EMPTY	(-1000)
+
+static inline void nt_net_begin(struct nt_net *net)
+{
+	*net = (struct nt_net){ .peak = NT_NET_NO_PEAK };
+}
+
+static inline void nt_net_pop(struct nt_net *net, uint32_t call)
+{
+	if (--net->now >= net->low)
+		return;
+	net->low = net->now;
+	if (likely(net->now >= -NT_NET_POPS))
+		net->popped[-1 - net->now] = call;
+}
+
+static inline void nt_net_push(struct nt_net *net)
+{
+	if (++net->now > net->peak)
+		net->peak = net->now;
+}
+
+/* The stack was as high as @now + @more in between. */
+static inline void nt_net_raise(struct nt_net *net, int more)
+{
+	if (net->now + more > net->peak)
+		net->peak = net->now + more;
+}
+
+/*
+ * Entries that a push has overwritten if the stack was full: so many less than it has room for
+ * are left.
+ */
+static inline unsigned int nt_net_lost(const struct nt_net *net)
+{
+	return net->peak > net->now ? net->peak - net->now : 0;
+}
+
+static inline unsigned int nt_net_pushes(const struct nt_net *net)
+{
+	return net->now - net->low;
+}
+
+/* ---- undo ---- */
+
+/* An entry before a push */
+struct nt_undo {
+	uint32_t		slot;
+	struct nt_return	value;
+};
+
+#define NT_MAX_UNDO	256
+
+/* Entries that pushes have overwritten, since the log was emptied */
+struct nt_undo_log {
+	uint32_t	nr;
+	struct nt_undo	entries[NT_MAX_UNDO];
+};
+
+static inline bool nt_undo_is_full(const struct nt_undo_log *log)
+{
+	return log->nr == NT_MAX_UNDO;
+}
+
+/* Before the entry at @slot is overwritten */
+static inline void nt_undo_note(struct nt_undo_log *log, const struct nt_source *src,
+				uint32_t slot)
+{
+	log->entries[log->nr].slot = slot;
+	log->entries[log->nr++].value = src->returns[slot];
+}
+
+/* Put back the stack, whose top was at @top and which had @depth entries. */
+static inline void nt_undo_all(struct nt_undo_log *log, struct nt_source *src, uint32_t top,
+			       uint32_t depth)
+{
+	while (log->nr) {
+		log->nr--;
+		src->returns[log->entries[log->nr].slot] = log->entries[log->nr].value;
+	}
+	src->top = top;
+	src->depth = depth;
+}
+
+#endif /* NTRACE_STACK_H */

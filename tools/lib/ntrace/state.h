@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * State of a trace source that its messages alone decide, whatever code is executed: time,
+ * context and trace mode. The flow keeps it, and so does who looks for places to start from.
+ */
+#ifndef NTRACE_STATE_H
+#define NTRACE_STATE_H
+
+#include "internal.h"
+
+/* Messages that report executed instructions */
+#define NT_BRANCH_TCODES						\
+	(1ULL << NT_TCODE_DIRECT_BRANCH | 1ULL << NT_TCODE_INDIRECT_BRANCH |	\
+	 1ULL << NT_TCODE_PROG_TRACE_SYNC | 1ULL << NT_TCODE_DIRECT_BRANCH_SYNC |	\
+	 1ULL << NT_TCODE_INDIRECT_BRANCH_SYNC | 1ULL << NT_TCODE_RESOURCE_FULL |	\
+	 1ULL << NT_TCODE_INDIRECT_BRANCH_HIST |				\
+	 1ULL << NT_TCODE_INDIRECT_BRANCH_HIST_SYNC |				\
+	 1ULL << NT_TCODE_REPEAT_BRANCH | 1ULL << NT_TCODE_PROG_TRACE_CORRELATION)
+
+/* Messages whose TSTAMP counts */
+#define NT_TIMED_TCODES	(NT_BRANCH_TCODES | 1ULL << NT_TCODE_OWNERSHIP | 1ULL << NT_TCODE_ERROR)
+
+/* The time after a message with SYNC at @tstamp or later, whose TSTAMP is @value */
+uint64_t nt_time_sync(const struct nt_config *config, uint64_t tstamp, uint64_t value);
+
+/*
+ * The time that is sent as its difference to @tstamp, by XOR. Bits above the counter's are not
+ * sent; the time only goes on, so that one that is before @tstamp is behind a wrap.
+ */
+static inline uint64_t nt_time_xor(const struct nt_config *config, uint64_t tstamp, uint64_t value)
+{
+	unsigned int bits = config->tstamp_bits;
+	uint64_t now = tstamp ^ value;
+
+	return now < tstamp && bits && bits < 64 ? now + (1ULL << bits) : now;
+}
+
+/* TSTAMP, chapter 8.5: absolute with SYNC, relative to the last one otherwise. */
+void nt_time_update(const struct nt_config *config, const struct nt_message *msg,
+		    uint64_t *tstamp, bool *has_tstamp);
+
+/*
+ * Ownership, chapter 7.1. NT_OK; NT_E_RESERVED, NT_E_PRIV: a value is not valid, the context
+ * stays as it is.
+ */
+int nt_context_update(struct nt_context *context, const struct nt_message *msg);
+
+/* Error, chapter 7.4: does ECODE say that the flow, or the context, is not known any more? */
+bool nt_error_loses_flow(const struct nt_message *msg);
+bool nt_error_loses_context(const struct nt_message *msg);
+
+/* Error: *context is not known any more, unless ECODE says that it is. */
+void nt_context_lose(struct nt_context *context, const struct nt_message *msg);
+
+/* The trace mode in which alone the encoder sends @msg; NT_MODE_AUTO: in any */
+enum nt_mode nt_message_mode(const struct nt_message *msg);
+
+#endif /* NTRACE_STATE_H */
