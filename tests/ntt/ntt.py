@@ -3,6 +3,8 @@
 """Run readable decoder tests (.ntt files). README.rst here tells the format.
 
     ntt.py NTRACE FILE.ntt ...        prints TAP
+    ntt.py --same PROGRAM NTRACE FILE.ntt ...   also decodes each trace in every way by
+                                      tests/unit/lib-same.c, which have to agree
     ntt.py --update NTRACE FILE.ntt ...   writes what comes out into the files, to be
                                       read and compared with the specification
 
@@ -33,6 +35,13 @@ MESSAGES = {
                                ['I-CNT', 'F-ADDR', 'HIST']),
     'RepeatBranch': (30, [], ['B-CNT']),
     'ProgTraceCorrelation': (33, [('EVCODE', 4), ('CDF', 2)], ['I-CNT', 'HIST']),
+}
+# what encoders of SiFive's version 0 send besides
+SIFIVE_MESSAGES = {
+    'DataAcquisition': (7, [], ['IDTAG', 'DQDATA']),
+    'AuxAccessWrite': (23, [], ['ADDR', 'DATA']),
+    'InCircuitTrace': (34, [('CKSRC', 4), ('CKDF', 2)], ['CKDATA0', 'CKDATA1']),
+    'InCircuitTraceSync': (35, [('CKSRC', 4), ('CKDF', 2)], ['CKDATA0', 'CKDATA1']),
 }
 # messages of no known layout: a TCODE and any number of fields V0, V1, ...
 OTHER = 'Message'
@@ -67,6 +76,8 @@ def encode(name, fields, config):
         names = [f for f in fields if f.startswith('V')]
     elif name in MESSAGES:
         tcode, fixed, names = MESSAGES[name]
+    elif name in SIFIVE_MESSAGES:
+        tcode, fixed, names = SIFIVE_MESSAGES[name]
     else:
         raise Bad(f'no message {name}')
     head, bits = tcode, 6
@@ -130,6 +141,7 @@ class Case:
             'src_bits': int(bits[0]) if bits else 0,
             'extend': '--extend-addr' in self.options,
             'xlen': 32 if '--rv32' in self.options else 64,
+            'addr_mask': (1 << (48 if 'sifive' in self.options else 64)) - 1,
         }
 
     def get(self, name):
@@ -200,9 +212,9 @@ class Case:
                 for word in words[1:]:
                     key, _, value = word.partition('=')
                     fields[key] = self.value(value)
-                    if key in ('F-ADDR', 'U-ADDR') and re.search('[A-Za-z_]',
+                    if key in ('F-ADDR', 'U-ADDR', 'CKDATA0') and re.search('[A-Za-z_]',
                                                                  re.sub('0x[0-9a-fA-F]+', '', value)):
-                        fields[key] >>= 1       # an address, by its labels
+                        fields[key] = (fields[key] & self.config['addr_mask']) >> 1
                 data += encode(words[0], fields, self.config)
         return data
 
@@ -258,7 +270,17 @@ def update(case, name, lines, status):
         file.write(text)
 
 
-def check(case, ntrace, write=False):
+def check_same(case, same, tmp, elf):
+    """Does the trace decode to the same items in every way?"""
+    if not same or not elf:
+        return []
+    done = run([same, '--elf', elf] + case.options + [f'{tmp}/trace'])
+    if done.returncode == 0:
+        return []
+    return ['not the same in every way:'] + done.stdout.splitlines() + done.stderr.splitlines()
+
+
+def check(case, ntrace, write=False, same=None):
     """Problems of a case, as lines; none: it passes"""
     problems = []
     with tempfile.TemporaryDirectory() as tmp:
@@ -285,6 +307,7 @@ def check(case, ntrace, write=False):
                 problems.append(f'{name}: exit status {status}, wanted {want_status}')
         if not found:
             problems.append('expects nothing')
+        problems += check_same(case, same, tmp, elf)
     return problems
 
 
@@ -293,13 +316,16 @@ def main():
     write = args[0] == '--update'
     if write:
         args = args[1:]
+    same = None
+    if args[0] == '--same':
+        same, args = args[1], args[2:]
     ntrace, files = args[0], args[1:]
     print(f'1..{len(files)}')
     failed = False
     for number, path in enumerate(files, 1):
         name = os.path.basename(path)[:-4]
         try:
-            problems = check(Case(path), ntrace, write)
+            problems = check(Case(path), ntrace, write, same)
         except (Bad, subprocess.SubprocessError, ValueError, SyntaxError, KeyError,
                 TypeError) as error:
             problems = [f'{type(error).__name__}: {error}']

@@ -1,0 +1,1131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An N-Trace encoder by the text of the specification, and the notes of what each of its
+ * messages reports. Nothing of it was taken from the library or the board.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "random.h"
+
+enum {
+	T_OWNERSHIP = 2, T_DIRECT_BRANCH = 3, T_INDIRECT_BRANCH = 4, T_ERROR = 8,
+	T_PROG_TRACE_SYNC = 9, T_DIRECT_BRANCH_SYNC = 11, T_INDIRECT_BRANCH_SYNC = 12,
+	T_RESOURCE_FULL = 27, T_INDIRECT_BRANCH_HIST = 28, T_INDIRECT_BRANCH_HIST_SYNC = 29,
+	T_REPEAT_BRANCH = 30, T_PROG_TRACE_CORRELATION = 33,
+};
+
+void *grow_array(void *array, size_t *room, size_t size)
+{
+	*room = *room ? *room * 2 : 16;
+	array = realloc(array, *room * size);
+	if (!array)
+		abort();
+	return array;
+}
+
+/* ------------------------------------------------------- bytes: chapter 3 */
+
+struct pack {
+	uint8_t		mdo[4096];	/* six bits each, their MSEO is in @end */
+	bool		end[4096];	/* last of a variable-length field */
+	size_t		n;		/* bytes begun */
+	uint32_t	bits;		/* used of the last one */
+};
+
+static void pack_bit(struct pack *p, bool bit)
+{
+	if (!p->n || p->bits == 6) {
+		p->mdo[p->n] = 0;
+		p->end[p->n++] = false;
+		p->bits = 0;
+	}
+	p->mdo[p->n - 1] |= bit << p->bits++;
+}
+
+static void pack_fixed(struct pack *p, uint64_t value, uint32_t bits)
+{
+	while (bits--) {
+		pack_bit(p, value & 1);
+		value >>= 1;
+	}
+}
+
+/* Zero-fill to the end of the byte, which ends the field */
+static void pack_end_field(struct pack *p)
+{
+	while (p->bits < 6)
+		pack_bit(p, 0);
+	p->end[p->n - 1] = true;
+}
+
+static void pack_variable(struct pack *p, uint64_t value, uint32_t padding)
+{
+	do {
+		pack_bit(p, value & 1);
+		value >>= 1;
+	} while (value);
+	while (padding--) {
+		while (p->bits < 6)
+			pack_bit(p, 0);
+		pack_bit(p, 0);
+	}
+	pack_end_field(p);
+}
+
+/* Chapter 9.4. The field begins a byte. @bits is 63 or 31. */
+static void pack_extended(struct pack *p, uint64_t value, uint32_t bits, uint32_t padding)
+{
+	uint32_t n = 6;
+
+	for (; n < bits; n += 6) {
+		bool top = value >> (n - 1) & 1;
+		uint64_t rest = (top ? ~value : value) << (64 - bits) >> (64 - bits) >> n;
+
+		if (!rest && !padding--)
+			break;
+	}
+	pack_fixed(p, value, n < bits ? n : bits);
+	pack_end_field(p);
+}
+
+static void pack_out(const struct pack *p, struct encoder *e)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		VEC_ADD(&e->bytes) = p->mdo[i] << 2 | (i + 1 == p->n ? 3 : p->end[i]);
+}
+
+/* -------------------------------------------------------- messages: chapter 7 */
+
+struct out {
+	uint8_t		tcode, sync, btype, code, cdf;
+	bool		has_cdata;	/* ProgTraceCorrelation with HIST */
+	uint32_t	icnt, hist;
+	uint64_t	addr;		/* the whole address */
+	uint64_t	value, repeat;
+};
+
+static uint32_t padding(struct encoder *e)
+{
+	return rng_percent(&e->rng, e->opt->padding) ? rng_range(&e->rng, 1, 2) : 0;
+}
+
+static void put_var(struct encoder *e, struct pack *p, uint64_t value)
+{
+	uint32_t extra = padding(e);
+
+	/* not beyond 66 bits */
+	if (value >> 48)
+		extra = 0;
+	pack_variable(p, value, extra);
+}
+
+static void put_addr(struct encoder *e, struct pack *p, uint64_t addr)
+{
+	uint32_t bits = e->opt->xlen - 1;
+
+	addr = addr >> 1 & ((1ULL << bits) - 1);
+	if (e->opt->ext)
+		pack_extended(p, addr, bits, padding(e));
+	else
+		put_var(e, p, addr);
+}
+
+static bool is_sync(uint8_t tcode)
+{
+	return tcode == T_PROG_TRACE_SYNC || tcode == T_DIRECT_BRANCH_SYNC ||
+	       tcode == T_INDIRECT_BRANCH_SYNC || tcode == T_INDIRECT_BRANCH_HIST_SYNC;
+}
+
+/* Table "Fields in Messages" */
+static void put_fields(struct encoder *e, struct pack *p, const struct out *o)
+{
+	switch (o->tcode) {
+	case T_OWNERSHIP:
+		put_var(e, p, o->value);
+		break;
+	case T_DIRECT_BRANCH:
+		put_var(e, p, o->icnt);
+		break;
+	case T_INDIRECT_BRANCH: case T_INDIRECT_BRANCH_HIST:
+		pack_fixed(p, o->btype, 2);
+		put_var(e, p, o->icnt);
+		put_addr(e, p, o->addr ^ e->ref);
+		if (o->tcode == T_INDIRECT_BRANCH_HIST)
+			put_var(e, p, o->hist);
+		break;
+	case T_ERROR:
+		pack_fixed(p, o->code, 4);
+		put_var(e, p, o->value);
+		break;
+	case T_PROG_TRACE_SYNC: case T_DIRECT_BRANCH_SYNC:
+	case T_INDIRECT_BRANCH_SYNC: case T_INDIRECT_BRANCH_HIST_SYNC:
+		pack_fixed(p, o->sync, 4);
+		if (o->tcode == T_INDIRECT_BRANCH_SYNC || o->tcode == T_INDIRECT_BRANCH_HIST_SYNC)
+			pack_fixed(p, o->btype, 2);
+		put_var(e, p, o->icnt);
+		put_addr(e, p, o->addr);
+		if (o->tcode == T_INDIRECT_BRANCH_HIST_SYNC)
+			put_var(e, p, o->hist);
+		break;
+	case T_RESOURCE_FULL:
+		pack_fixed(p, o->code, 4);
+		put_var(e, p, o->value);
+		if (o->code == 2)
+			put_var(e, p, o->repeat);
+		break;
+	case T_REPEAT_BRANCH:
+		put_var(e, p, o->value);
+		break;
+	case T_PROG_TRACE_CORRELATION:
+		pack_fixed(p, o->code, 4);
+		pack_fixed(p, o->cdf, 2);
+		put_var(e, p, o->icnt);
+		if (o->has_cdata)
+			put_var(e, p, o->hist);
+		break;
+	}
+}
+
+/* ------------------------------------------------------ timestamps: chapter 8.5 */
+
+static uint64_t time_mask(const struct encoder *e)
+{
+	return e->opt->ts_bits < 64 ? (1ULL << e->opt->ts_bits) - 1 : ~0ULL;
+}
+
+static bool put_time(struct encoder *e, struct pack *p, bool sync)
+{
+	uint64_t now = *e->now;
+
+	if (!e->opt->ts || (!sync && !rng_percent(&e->rng, e->opt->ts_share)))
+		return false;
+	put_var(e, p, (sync ? now : now - e->last_time) & time_mask(e));
+	e->last_time = now;
+	if (!sync && !e->time_sure)
+		return true;
+	if (sync && !e->time_started)
+		e->time_base = now & ~time_mask(e);
+	if (sync)
+		e->time_known = e->time_sure = e->time_started = true;
+	e->sure_time = now;
+	return true;
+}
+
+/* --------------------------------------------------------------- what is sent */
+
+static struct message *add_message(struct encoder *e, struct pack *p, uint8_t tcode, bool has_time)
+{
+	struct message *message = &VEC_ADD(&e->messages);
+
+	message->tcode = tcode;
+	message->start = e->bytes.n;
+	pack_out(p, e);
+	message->length = e->bytes.n - message->start;
+	message->has_time = has_time;
+	message->known = e->time_known;
+	message->sure = e->time_sure;
+	message->time = *e->now - e->time_base;
+	message->context = e->reported;
+	return message;
+}
+
+/* The number of the message; -1: the FIFO is full, it is lost */
+static int send(struct encoder *e, const struct out *o)
+{
+	struct pack pack;
+	bool has_time;
+
+	if (e->overrun) {
+		e->lost = true;
+		return -1;
+	}
+	pack.n = 0;
+	pack_fixed(&pack, o->tcode, 6);
+	pack_fixed(&pack, e->src, e->opt->src_bits);
+	put_fields(e, &pack, o);
+	has_time = put_time(e, &pack, is_sync(o->tcode));
+	add_message(e, &pack, o->tcode, has_time);
+	return e->messages.n - 1;
+}
+
+static struct xitem *add_item(struct encoder *e, enum xtype type, int message)
+{
+	struct xitem *item = &VEC_ADD(&e->items);
+
+	memset(item, 0, sizeof(*item));
+	item->type = type;
+	item->message = message;
+	return item;
+}
+
+/* ------------------------------------------------------ what messages report */
+
+static uint8_t how_of(const struct insn *insn)
+{
+	switch (insn->kind) {
+	case K_BRANCH:	return X_BRANCH;
+	case K_JUMP:	return X_JUMP;
+	case K_CALL:	return X_CALL;
+	case K_CUSTOM:
+	case K_IJUMP:	return X_INDIRECT_JUMP;
+	case K_ICALL:	return X_INDIRECT_CALL;
+	case K_RETURN:	return X_RETURN;
+	case K_SWAP:	return X_SWAP;
+	case K_XRET:	return X_TRAP_RETURN;
+	default:	return X_LINEAR;
+	}
+}
+
+static void open_range(struct encoder *e, uint64_t pc)
+{
+	e->open = (struct xrange){
+		.start = pc, .end = pc, .last = pc, .early = -1, .late = -1,
+	};
+}
+
+static void close_range(struct encoder *e, uint8_t how, uint64_t dest, bool taken, bool inferred)
+{
+	struct xrange *range = &e->open;
+
+	range->how = how;
+	range->dest = dest;
+	range->has_dest = true;
+	range->taken = taken;
+	range->inferred = inferred;
+	VEC_ADD(&e->pending) = *range;
+	open_range(e, dest);
+}
+
+/* Instructions after the last change of the PC are a range too where flow is cut */
+static void close_linear(struct encoder *e)
+{
+	if (e->open.insns)
+		close_range(e, X_LINEAR, e->open.end, false, false);
+}
+
+/* What ResourceFull reports can be known from it on */
+static void settle_early(struct encoder *e, int message, bool icnt)
+{
+	size_t i, n = icnt ? e->pending.n : 0;
+
+	for (i = 0; i < e->pending.n; i++) {
+		if (!icnt && e->pending.v[i].bit && e->pending.v[i].bit <= e->bits_sent)
+			n = i + 1;
+	}
+	for (i = 0; i < n; i++) {
+		if (e->pending.v[i].early < 0)
+			e->pending.v[i].early = message;
+	}
+	e->open.part_known |= icnt && message >= 0 && e->open.insns;
+}
+
+/*
+ * Flow is cut without a message that reports all. What ResourceFull has reported may be
+ * known all the same, the last of it in part.
+ */
+static void settle_lost(struct encoder *e)
+{
+	size_t i;
+
+	if (e->open.part_known)
+		close_linear(e);
+	for (i = 0; i < e->pending.n; i++) {
+		struct xrange *range = &e->pending.v[i];
+
+		if (range->early < 0 && !range->part_known)
+			break;
+		range->any |= ANY_THERE | (range->part_known ? ANY_PART : 0);
+		if (range->early < 0)
+			range->early = 0;
+		range->late = INT_MAX;
+		VEC_ADD(&e->ranges) = *range;
+	}
+	e->pending.n = 0;
+}
+
+/* What is left over of a loss comes at the latest with the message that ends it */
+static void settle_until(struct encoder *e, int message)
+{
+	for (; e->settled < e->ranges.n; e->settled++) {
+		if (e->ranges.v[e->settled].late == INT_MAX)
+			e->ranges.v[e->settled].late = message;
+	}
+}
+
+/* @message reports I-CNT and HIST of all that was executed */
+static void settle(struct encoder *e, int message)
+{
+	size_t i;
+
+	if (message < 0) {
+		settle_lost(e);
+		return;
+	}
+	for (i = 0; i < e->pending.n; i++) {
+		struct xrange *range = &e->pending.v[i];
+
+		if (range->early < 0)
+			range->early = message;
+		range->late = message;
+		VEC_ADD(&e->ranges) = *range;
+	}
+	e->pending.n = 0;
+}
+
+/* ----------------------------------------------- repeated messages, chapter 7.11 */
+
+static void flush_repeat(struct encoder *e)
+{
+	struct out out = { .tcode = T_REPEAT_BRANCH, .value = e->repeat_count };
+	size_t i;
+	int message;
+
+	if (!e->repeat_count)
+		return;
+	e->repeat_count = 0;
+	message = send(e, &out);
+	for (i = 0; i < e->repeated.n && message >= 0; i++) {
+		struct xrange *range = &e->repeated.v[i];
+
+		range->early = range->late = message;
+		VEC_ADD(&e->ranges) = *range;
+	}
+	e->repeated.n = 0;
+}
+
+/* ----------------------------------------------------------- HIST, chapter 8.2 */
+
+static void hist_reset(struct encoder *e)
+{
+	e->hist = 1;
+	e->hist_len = 0;
+}
+
+static void send_hist(struct encoder *e, uint32_t hist, uint32_t len, uint32_t count)
+{
+	struct out out = { .tcode = T_RESOURCE_FULL, .value = hist, .code = 1 };
+	int message;
+
+	if (count > 1 || e->opt->hrep_one) {
+		out.code = e->opt->rephist ? 2 : 1;
+		out.repeat = count;
+	}
+	flush_repeat(e);
+	e->last_valid = false;
+	message = send(e, &out);
+	e->bits_sent += (uint64_t)len * count;
+	settle_early(e, message, false);
+}
+
+/* The shortest period of the @len bits of @hist */
+static uint32_t period(uint32_t hist, uint32_t len)
+{
+	uint32_t n, i;
+
+	for (n = 1; n < len; n++) {
+		if (len % n)
+			continue;
+		for (i = 0; i + n < len; i++) {
+			if ((hist >> i & 1) != (hist >> (i + n) & 1))
+				break;
+		}
+		if (i + n == len)
+			return n;
+	}
+	return len;
+}
+
+/* Report HIST that was full so many times. Chapter 9.3: any sequence with these bits. */
+static void flush_hrep(struct encoder *e)
+{
+	uint32_t hist = e->hrep_hist, len = e->hrep_len, count = e->hrep_count, part;
+
+	e->hrep_count = 0;
+	if (count > 1 && e->opt->hrep_first) {
+		send_hist(e, hist, len, 1);
+		count--;
+	}
+	if (count && e->opt->hrep_short && period(hist, len) < len) {
+		part = period(hist, len);
+		count *= len / part;
+		len = part;
+		hist = (hist & ((1U << len) - 1)) | 1U << len;
+	}
+	while (count) {
+		part = count > e->opt->hrep_max ? e->opt->hrep_max : count;
+		send_hist(e, hist, len, part);
+		count -= part;
+	}
+}
+
+static void flush_hist(struct encoder *e)
+{
+	if (!e->hist_len)
+		return;
+	if (!e->opt->rephist) {
+		send_hist(e, e->hist, e->hist_len, 1);
+	} else {
+		/* Before the first bit that is counted: RepeatBranch is of older branches */
+		flush_repeat(e);
+		e->last_valid = false;
+		if (e->hrep_count && (e->hrep_hist != e->hist || e->hrep_len != e->hist_len ||
+				      e->hrep_count >= e->opt->hrep_max))
+			flush_hrep(e);
+		e->hrep_hist = e->hist;
+		e->hrep_len = e->hist_len;
+		e->hrep_count++;
+	}
+	hist_reset(e);
+}
+
+static void add_bit(struct encoder *e, bool taken)
+{
+	if (e->opt->hist_before && (e->hist_len >= e->opt->hist_bits ||
+				    (e->hist_len && rng_percent(&e->rng, e->opt->hist_early))))
+		flush_hist(e);
+	e->hist = e->hist << 1 | taken;
+	e->hist_len++;
+	e->open.bit = ++e->bits;
+}
+
+/* After the branch's range is complete */
+static void hist_full(struct encoder *e)
+{
+	if (e->hist_len >= e->opt->hist_bits + e->opt->hist_before ||
+	    (!e->opt->hist_before && rng_percent(&e->rng, e->opt->hist_early)))
+		flush_hist(e);
+}
+
+/* --------------------------------------------------------- I-CNT, chapter 8.3 */
+
+static void icnt_reset(struct encoder *e)
+{
+	e->icnt = 0;
+	e->nr_icnt++;
+	e->const_reg = 0;
+}
+
+static void send_icnt(struct encoder *e)
+{
+	struct out out = { .tcode = T_RESOURCE_FULL, .code = 0, .value = e->icnt };
+
+	flush_repeat(e);
+	e->last_valid = false;
+	if (e->hrep_count && !rng_percent(&e->rng, e->opt->icnt_first))
+		flush_hrep(e);
+	settle_early(e, send(e, &out), true);
+	icnt_reset(e);
+}
+
+void encoder_icnt_early(struct encoder *e)
+{
+	if (e->on && e->icnt)
+		send_icnt(e);
+}
+
+static void icnt_full(struct encoder *e)
+{
+	uint32_t limit = (1U << e->opt->icnt_bits) - 32;
+
+	if (e->icnt < limit)
+		return;
+	if (!e->opt->htm && !e->opt->icnt_before && rng_percent(&e->rng, e->opt->icnt_sync))
+		encoder_sync(e, 4, e->open.end);
+	else
+		send_icnt(e);
+}
+
+/* ------------------------------------------------ return stack, chapter 9.2 */
+
+static void stack_reset(struct encoder *e)
+{
+	e->stack_nr = 0;
+}
+
+static void stack_push(struct encoder *e, uint64_t addr)
+{
+	uint32_t depth = e->opt->ir_depth;
+
+	if (!e->opt->ir_mode || (e->stack_nr == depth && e->opt->ir_reject))
+		return;
+	e->stack_top = (e->stack_top + 1) % STACK_DEPTH;
+	e->stack[e->stack_top].addr = addr;
+	e->stack[e->stack_top].nr_icnt = e->nr_icnt;
+	if (e->stack_nr < depth)
+		e->stack_nr++;
+}
+
+/* Pop. Is @addr what the stack says? */
+static bool stack_pop(struct encoder *e, uint64_t addr)
+{
+	uint32_t top = e->stack_top;
+
+	if (!e->opt->ir_mode || !e->stack_nr)
+		return false;
+	e->stack_top = (top + STACK_DEPTH - 1) % STACK_DEPTH;
+	e->stack_nr--;
+	if (e->opt->ir_strict && e->stack[top].nr_icnt == e->nr_icnt)
+		return false;
+	return e->stack[top].addr == addr;
+}
+
+/* Simple counting: a return that goes elsewhere than the stack says cannot be reported */
+uint64_t encoder_counted_return(const struct encoder *e)
+{
+	if (e->opt->ir_mode != 1 || !e->on || !e->stack_nr)
+		return 0;
+	return e->stack[e->stack_top].addr;
+}
+
+/* Would a decoder take an address for granted that no message reports? */
+bool encoder_infers_any(const struct encoder *e)
+{
+	return e->opt->ir_mode || e->opt->seq;
+}
+
+/* ------------------------------------------------------------ Ownership, chapter 7.1 */
+
+static void send_process(struct encoder *e, uint32_t format, uint64_t context)
+{
+	struct out out = { .tcode = T_OWNERSHIP };
+	struct xcontext old = e->reported;
+	uint8_t priv = e->context.priv;
+	int message;
+
+	flush_repeat(e);
+	/* PRV is the low two bits, V the next */
+	out.value = context << 5 | priv << 2 | format;
+	e->reported.priv = priv;
+	e->reported.has_priv = true;
+	if (format == 2) {
+		e->reported.scontext = context;
+		e->reported.has_scontext = true;
+	} else if (format == 3) {
+		e->reported.hcontext = context;
+		e->reported.has_hcontext = true;
+	}
+	message = send(e, &out);
+	if (message < 0)
+		e->reported = old;
+	else
+		add_item(e, X_CONTEXT, message);
+}
+
+void encoder_context(struct encoder *e, bool scontext, bool hcontext)
+{
+	if (!e->opt->context || !e->on)
+		return;
+	if (hcontext && e->has_hcontext)
+		send_process(e, 3, e->context.hcontext);
+	if (scontext || (hcontext && e->has_hcontext))
+		send_process(e, 2, e->context.scontext);
+	else
+		send_process(e, 0, 0);
+}
+
+/* ---------------------------------------------- synchronizing messages, chapter 8.4 */
+
+static void after_sync(struct encoder *e, const struct out *out, int message, bool restart)
+{
+	struct xitem *item;
+
+	settle(e, message);
+	if (message >= 0)
+		settle_until(e, message);
+	/* EVCODE 4 is optional: then the first that is seen of the stop is SYNC 5 */
+	if (message >= 0 && e->undeclared) {
+		item = add_item(e, X_STOP, message);
+		item->reason = 4;
+		item->any_addr = true;
+	}
+	e->undeclared = false;
+	hist_reset(e);
+	e->bits_sent = e->bits;
+	icnt_reset(e);
+	stack_reset(e);
+	e->last_valid = false;
+	e->sync_due = 0;
+	e->ref = out->addr;
+	open_range(e, out->addr);
+	if (message >= 0) {
+		item = add_item(e, X_SYNC, message);
+		item->addr = out->addr;
+		item->reason = out->sync;
+		item->restart = restart || !e->started;
+		e->started = true;
+	}
+	encoder_context(e, true, true);
+}
+
+/* A message with SYNC in straight code, or where trace starts */
+static void choose_sync(struct encoder *e, struct out *out, bool plain)
+{
+	out->tcode = T_PROG_TRACE_SYNC;
+	if (e->opt->htm && e->hist_len && !rng_percent(&e->rng, e->opt->hist_first) &&
+	    !(plain && e->last_kind == K_CUSTOM)) {
+		flush_hrep(e);
+		out->tcode = T_INDIRECT_BRANCH_HIST_SYNC;
+		out->hist = e->hist;
+		return;
+	}
+	flush_hist(e);
+	flush_hrep(e);
+	if (!e->opt->sync_any || plain)
+		return;
+	switch (rng_below(&e->rng, 4)) {
+	case 1:
+		if (!e->opt->htm && e->opt->sync_direct)
+			out->tcode = T_DIRECT_BRANCH_SYNC;
+		break;
+	case 2:
+		out->tcode = T_INDIRECT_BRANCH_SYNC;
+		break;
+	case 3:
+		if (e->opt->htm)
+			out->tcode = T_INDIRECT_BRANCH_HIST_SYNC;
+		out->hist = 1;
+		break;
+	}
+}
+
+void encoder_sync(struct encoder *e, uint8_t sync, uint64_t pc)
+{
+	struct out out = { .sync = sync, .addr = pc };
+	int message;
+
+	if (!e->on)
+		return;
+	flush_repeat(e);
+	/* after a custom instruction IndirectBranchSync would say that it jumped */
+	choose_sync(e, &out, e->last_kind == K_CUSTOM || (e->any_taken && !e->open.insns));
+	out.icnt = e->icnt;
+	close_linear(e);
+	if (e->pending.n)
+		e->pending.v[e->pending.n - 1].any |= ANY_INFERRED |
+			(e->any_taken && !e->opt->htm ? ANY_TAKEN : 0);
+	message = send(e, &out);
+	after_sync(e, &out, message, false);
+}
+
+void encoder_start(struct encoder *e, uint8_t sync, uint64_t pc)
+{
+	struct out out = { .tcode = T_PROG_TRACE_SYNC, .sync = sync, .addr = pc };
+
+	e->on = true;
+	e->pending.n = 0;
+	e->repeated.n = 0;
+	e->repeat_count = e->hrep_count = 0;
+	hist_reset(e);
+	e->icnt = 0;
+	e->last_kind = K_LINEAR;
+	e->any_taken = false;
+	open_range(e, pc);
+	if (sync == 7 && e->opt->overrun_stale && rng_percent(&e->rng, 60)) {
+		/* next branch message upgraded: it counts what was lost, too */
+		out.icnt = rng_below(&e->rng, 500);
+		out.hist = rng_range(&e->rng, 1, 0xffff);
+		if (e->opt->htm)
+			out.tcode = rng_percent(&e->rng, 70) ? T_INDIRECT_BRANCH_HIST_SYNC :
+							       T_INDIRECT_BRANCH_SYNC;
+		else
+			out.tcode = rng_percent(&e->rng, 50) ? T_INDIRECT_BRANCH_SYNC :
+							       T_DIRECT_BRANCH_SYNC;
+		out.btype = out.tcode == T_DIRECT_BRANCH_SYNC ? 0 :
+			    rng_percent(&e->rng, 30) ? (e->opt->btype1 ? 1 : 2) : 0;
+	}
+	after_sync(e, &out, send(e, &out), true);
+}
+
+/* SYNC 1 and 9: I-CNT and HIST are those before, F-ADDR is where it begins again */
+void encoder_reset(struct encoder *e, uint8_t sync, uint64_t pc)
+{
+	struct out out = { .sync = sync, .addr = pc };
+	int message;
+
+	flush_repeat(e);
+	choose_sync(e, &out, true);
+	out.icnt = e->icnt;
+	close_linear(e);
+	if (e->pending.n)
+		e->pending.v[e->pending.n - 1].any |= ANY_INFERRED | ANY_DEST;
+	message = send(e, &out);
+	e->last_kind = K_LINEAR;
+	e->any_taken = false;
+	after_sync(e, &out, message, true);
+}
+
+/* ------------------------------------------------------------- branch messages */
+
+static void to_sync(struct encoder *e, struct out *out)
+{
+	struct xrange *range = &e->pending.v[e->pending.n - 1];
+
+	range->any |= ANY_INFERRED;
+	/* the same message would come on straight code */
+	if (e->last_kind == K_CUSTOM && range->dest == range->end)
+		range->any |= ANY_HOW;
+	out->sync = e->sync_due - 1;
+	if (out->tcode == T_DIRECT_BRANCH)
+		out->tcode = T_DIRECT_BRANCH_SYNC;
+	else if (out->tcode == T_INDIRECT_BRANCH)
+		out->tcode = T_INDIRECT_BRANCH_SYNC;
+	else
+		out->tcode = T_INDIRECT_BRANCH_HIST_SYNC;
+}
+
+static bool is_repeated(const struct encoder *e, const struct out *out)
+{
+	bool direct = out->tcode == T_DIRECT_BRANCH;
+
+	return e->opt->repeat && e->last_valid && !e->hrep_count &&
+	       e->last.tcode == out->tcode && e->last.btype == out->btype &&
+	       e->last.icnt == out->icnt && e->last.hist == out->hist &&
+	       (e->last.addr == out->addr || (direct && e->opt->repeat_loose));
+}
+
+static void count_repeat(struct encoder *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->pending.n; i++)
+		VEC_ADD(&e->repeated) = e->pending.v[i];
+	e->pending.n = 0;
+	if (++e->repeat_count >= e->opt->bcnt_max)
+		flush_repeat(e);
+}
+
+/* The range that it ends is complete */
+static void send_branch(struct encoder *e, struct out *out)
+{
+	int message;
+
+	out->icnt = e->icnt;
+	if (out->tcode == T_INDIRECT_BRANCH && e->opt->htm &&
+	    (e->hist_len || !rng_percent(&e->rng, e->opt->ib_empty))) {
+		out->tcode = T_INDIRECT_BRANCH_HIST;
+		out->hist = e->hist;
+	}
+	if (!e->sync_due && is_repeated(e, out)) {
+		count_repeat(e);
+	} else {
+		flush_repeat(e);
+		flush_hrep(e);
+		if (e->sync_due) {
+			to_sync(e, out);
+			after_sync(e, out, send(e, out), false);
+			return;
+		}
+		message = send(e, out);
+		settle(e, message);
+		e->last_valid = message >= 0;
+		e->last.tcode = out->tcode;
+		e->last.btype = out->btype;
+		e->last.icnt = out->icnt;
+		e->last.hist = out->hist;
+		e->last.addr = out->addr;
+	}
+	if (out->tcode != T_DIRECT_BRANCH)
+		e->ref = out->addr;
+	hist_reset(e);
+	e->bits_sent = e->bits;
+	icnt_reset(e);
+}
+
+static void send_direct(struct encoder *e, uint64_t target)
+{
+	struct out out = { .tcode = T_DIRECT_BRANCH, .addr = target };
+
+	send_branch(e, &out);
+}
+
+static void send_indirect(struct encoder *e, uint8_t btype, uint64_t target)
+{
+	struct out out = { .tcode = T_INDIRECT_BRANCH, .btype = btype, .addr = target };
+
+	send_branch(e, &out);
+}
+
+/* ----------------------------------------------------- what the hart does */
+
+static void count(struct encoder *e, const struct insn *insn)
+{
+	if (e->opt->icnt_before && e->icnt + insn->length / 2 >= (1U << e->opt->icnt_bits) - 32)
+		send_icnt(e);
+	e->icnt += insn->length / 2;
+	e->open.insns++;
+	e->open.last = insn->addr;
+	e->open.end = insn->addr + insn->length;
+}
+
+/* The action on the return stack of table "Handling of 4-bit itype values" */
+static bool stack_action(struct encoder *e, const struct insn *insn, uint64_t next)
+{
+	bool fits = false;
+
+	if (insn->kind == K_RETURN || insn->kind == K_SWAP)
+		fits = stack_pop(e, next);
+	if (insn->kind == K_CALL || insn->kind == K_ICALL || insn->kind == K_SWAP)
+		stack_push(e, insn->addr + insn->length);
+	return fits;
+}
+
+/* Is it the second of a pair whose first is counted by the same message? Chapter 9.1 */
+static bool is_sequential(struct encoder *e, const struct insn *insn)
+{
+	return e->opt->seq && insn->paired && e->const_reg == insn->rs1 &&
+	       !rng_percent(&e->rng, e->opt->seq_told);
+}
+
+static void retire_branch(struct encoder *e, const struct insn *insn, uint64_t next, bool taken)
+{
+	bool any = insn->kind == K_BRANCH && !e->opt->htm && !taken &&
+		   next == insn->addr + insn->length;
+
+	if (e->opt->htm)
+		add_bit(e, taken);
+	if (insn->kind != K_BRANCH)
+		stack_action(e, insn, next);
+	close_range(e, how_of(insn), next, taken, false);
+	e->any_taken = any;
+	if (e->opt->htm)
+		hist_full(e);
+	else if (taken)
+		send_direct(e, next);
+}
+
+static void retire_indirect(struct encoder *e, const struct insn *insn, uint64_t next)
+{
+	bool sequential = is_sequential(e, insn);
+	bool inferred = stack_action(e, insn, next) || sequential;
+
+	close_range(e, how_of(insn), next, true, inferred);
+	if (!inferred)
+		send_indirect(e, 0, next);
+}
+
+void encoder_retire(struct encoder *e, const struct insn *insn, uint64_t next, bool taken)
+{
+	uint32_t const_reg = insn->kind == K_CONST ? insn->rd : 0;
+
+	if (!e->on)
+		return;
+	count(e, insn);
+	/* one that nobody knows may have jumped, too */
+	e->last_kind = insn->form == FORM_LONG ? K_CUSTOM : insn->kind;
+	e->any_taken = false;
+	switch (insn->kind) {
+	case K_BRANCH:
+		retire_branch(e, insn, next, taken);
+		break;
+	case K_JUMP: case K_CALL:
+		if (e->opt->all_jumps) {
+			retire_branch(e, insn, next, true);
+		} else {
+			stack_action(e, insn, next);
+			close_range(e, how_of(insn), next, true, false);
+		}
+		break;
+	case K_CUSTOM:
+		if (!taken)
+			break;
+		/* fall through */
+	case K_IJUMP: case K_ICALL: case K_RETURN: case K_SWAP: case K_XRET:
+		retire_indirect(e, insn, next);
+		break;
+	}
+	e->const_reg = const_reg;
+	if (!e->opt->icnt_before)
+		icnt_full(e);
+}
+
+/* An indirect jump after which trace stops, or a reset comes: its target is not known */
+void encoder_retire_unknown(struct encoder *e, const struct insn *insn)
+{
+	if (!e->on)
+		return;
+	count(e, insn);
+	e->last_kind = insn->kind;
+	close_range(e, how_of(insn), 0, true, false);
+	e->pending.v[e->pending.n - 1].has_dest = false;
+	e->const_reg = 0;
+}
+
+void encoder_trap(struct encoder *e, uint64_t pc, uint64_t handler, bool interrupt)
+{
+	uint8_t btype = e->opt->btype1 ? 1 : interrupt ? 3 : 2;
+	static const uint8_t how[] = { 0, X_TRAP, X_EXCEPTION, X_INTERRUPT };
+
+	if (!e->on)
+		return;
+	if (!e->open.insns)
+		open_range(e, pc);
+	/* BTM: the branch before it was not taken */
+	close_range(e, how[btype], handler, true, false);
+	e->last_kind = K_LINEAR;
+	e->any_taken = false;
+	send_indirect(e, btype, handler);
+}
+
+/* @quiet: no ProgTraceCorrelation, so that what was executed since the last message is unknown */
+void encoder_stop(struct encoder *e, uint8_t evcode, uint64_t pc, bool quiet)
+{
+	struct out out = { .tcode = T_PROG_TRACE_CORRELATION, .code = evcode };
+	struct xitem *item;
+	int message;
+
+	flush_repeat(e);
+	if (!quiet)
+		flush_hrep(e);
+	e->hrep_count = 0;
+	out.cdf = out.has_cdata = e->opt->htm && !(e->opt->stop_cdf0 && !e->hist_len);
+	out.icnt = e->icnt;
+	out.hist = e->hist;
+	e->undeclared = quiet && e->started;
+	e->on = e->started = false;
+	if (quiet) {
+		settle_lost(e);
+		return;
+	}
+	close_linear(e);
+	if (e->pending.n && !e->pending.v[e->pending.n - 1].has_dest)
+		pc = 0;
+	message = send(e, &out);
+	settle(e, message);
+	if (message < 0)
+		return;
+	item = add_item(e, X_STOP, message);
+	item->reason = evcode;
+	item->has_addr = pc;
+	item->addr = pc;
+}
+
+/* Tables "Corner Cases": "Trace starts disabled", "Hart halted with trace disabled" */
+void encoder_disabled(struct encoder *e, uint8_t evcode)
+{
+	struct out out = {
+		.tcode = T_PROG_TRACE_CORRELATION, .code = evcode, .hist = 1,
+		.cdf = e->opt->htm, .has_cdata = e->opt->htm,
+	};
+	int message;
+
+	if (e->on)
+		return;
+	message = send(e, &out);
+	if (message >= 0)
+		add_item(e, X_STOP, message)->reason = evcode;
+}
+
+/* ------------------------------------------------------------------ what else comes */
+
+static uint8_t foreign_tcode(struct encoder *e)
+{
+	static const uint8_t reserved[] = { 0, 1, 5, 6, 7, 10, 13, 20, 26, 31, 32, 34, 55, 63 };
+
+	if (rng_percent(&e->rng, 60))
+		return rng_range(&e->rng, 56, 62);
+	return reserved[rng_below(&e->rng, sizeof(reserved))];
+}
+
+/* Vendor defined and reserved messages: some fields, nobody knows which */
+void encoder_vendor(struct encoder *e)
+{
+	uint32_t bytes = rng_range(&e->rng, 1, e->opt->vendor_bytes);
+	/* chapter 3: "Custom messages" may be of any length; nothing is said of reserved ones */
+	uint8_t tcode = bytes > 30 ? rng_range(&e->rng, 56, 62) : foreign_tcode(e);
+	struct pack pack = { .n = 0 };
+	struct message *message;
+	struct xitem *item;
+	bool has_time = false;
+
+	if (e->overrun)
+		return;
+	if (rng_percent(&e->rng, 50))
+		flush_repeat(e);
+	pack_fixed(&pack, tcode, 6);
+	pack_fixed(&pack, e->src, e->opt->src_bits);
+	while (pack.n < bytes + 2) {
+		pack_fixed(&pack, rng_next(&e->rng), 6);
+		if (rng_percent(&e->rng, 30))
+			pack_end_field(&pack);
+	}
+	pack_end_field(&pack);
+	/* whether the last field is a timestamp cannot be known */
+	if (e->opt->ts)
+		e->time_sure = false;
+	if (e->opt->vendor_ts)
+		has_time = put_time(e, &pack, false);
+	message = add_message(e, &pack, tcode, has_time);
+	item = add_item(e, X_SKIPPED, e->messages.n - 1);
+	item->reason = tcode;
+	item->value = message->length;
+}
+
+void encoder_overrun(struct encoder *e)
+{
+	e->overrun = true;
+}
+
+/* Chapter 7.4: there is room again, messages were lost */
+void encoder_error(struct encoder *e)
+{
+	static const uint8_t ecodes[] = { 0, 4, 12, 4, 132 };
+	struct out out = { .tcode = T_ERROR };
+	struct xitem *item;
+	int message;
+
+	e->overrun = e->lost = false;
+	out.value = ecodes[rng_below(&e->rng, sizeof(ecodes))];
+	if (e->opt->error_vendor && rng_percent(&e->rng, 50))
+		out.code = rng_range(&e->rng, 8, 15);
+	/* from which timestamp its own counts: the last sent, or the last lost? */
+	e->time_sure = false;
+	message = send(e, &out);
+	settle_lost(e);
+	settle_until(e, message);
+	/* Ownership may be among what was lost */
+	e->reported = (struct xcontext){ 0 };
+	e->messages.v[message].context = e->reported;
+	e->repeated.n = 0;
+	e->repeat_count = e->hrep_count = 0;
+	e->last_valid = e->started = e->undeclared = false;
+	item = add_item(e, X_LOST, message);
+	item->reason = out.code;
+	item->value = out.value;
+}
+
+/* The stream ends, whatever was not reported */
+void encoder_end(struct encoder *e)
+{
+	settle_lost(e);
+	settle_until(e, e->messages.n);
+}
+
+void encoder_recover(struct encoder *e, uint64_t pc)
+{
+	encoder_error(e);
+	encoder_start(e, 7, pc);
+}
+
+void encoder_init(struct encoder *e, const struct options *opt, uint64_t seed, uint32_t hart,
+		  uint64_t *now)
+{
+	memset(e, 0, sizeof(*e));
+	e->opt = opt;
+	e->rng = rng_new(seed, 200 + hart);
+	e->now = now;
+	hist_reset(e);
+}
+
+void encoder_free(struct encoder *e)
+{
+	free(e->bytes.v);
+	free(e->messages.v);
+	free(e->ranges.v);
+	free(e->items.v);
+	free(e->pending.v);
+	free(e->repeated.v);
+}

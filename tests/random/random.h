@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Random programs, their execution, and their N-Trace by the specification's text.
+ *
+ *   options  what is chosen for a seed: program, encoder, transport
+ *   program  real machine code with known targets
+ *   execute  walks that code, and says what each hart does
+ *   encode   makes messages of it, and notes which message reports what
+ *   library  runs libntrace in each way that it offers
+ *   check    compares what comes out with each other and with what was executed
+ */
+#ifndef RANDOM_H
+#define RANDOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---------------------------------------------------------------- random numbers */
+
+struct rng {
+	uint64_t	state;
+};
+
+static inline uint64_t rng_next(struct rng *rng)
+{
+	uint64_t z = rng->state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+/* 0..@n - 1 */
+static inline uint32_t rng_below(struct rng *rng, uint32_t n)
+{
+	return n ? (uint32_t)((rng_next(rng) >> 32) * n >> 32) : 0;
+}
+
+/* @low..@high */
+static inline uint32_t rng_range(struct rng *rng, uint32_t low, uint32_t high)
+{
+	return low + rng_below(rng, high - low + 1);
+}
+
+static inline bool rng_percent(struct rng *rng, uint32_t percent)
+{
+	return rng_below(rng, 100) < percent;
+}
+
+/* Once in @n times; 0: never */
+static inline bool rng_once_in(struct rng *rng, uint32_t n)
+{
+	return n && !rng_below(rng, n);
+}
+
+/* Each part has its own numbers, so that an option changes as little as possible */
+static inline struct rng rng_new(uint64_t seed, uint64_t part)
+{
+	struct rng rng = { seed * 0x2545f4914f6cdd1dULL + part * 0x632be59bd9b4e019ULL };
+
+	rng_next(&rng);
+	return rng;
+}
+
+/* ----------------------------------------------------------------- growing arrays */
+
+void *grow_array(void *array, size_t *room, size_t size);
+
+#define VEC(type)	struct { type *v; size_t n, room; }
+#define VEC_ADD(vec)							\
+	(*({ if ((vec)->n == (vec)->room)				\
+		(vec)->v = grow_array((vec)->v, &(vec)->room, sizeof(*(vec)->v)); \
+	     &(vec)->v[(vec)->n++]; }))
+
+/* ------------------------------------------------------------------------ options */
+
+/*
+ * name, plain value, highest value, what it is. "Once in N" options are 0 for never.
+ * The plain value is what --shrink tries.
+ */
+#define OPTIONS(X)								\
+	X(xlen,		 64,	64, "32 or 64")					\
+	X(compressed,	 0,	1, "16-bit instructions")			\
+	X(zcmp,		 0,	1, "cm.popret and the like")			\
+	X(zcmt,		 0,	1, "cm.jt and cm.jalt")				\
+	X(long_insns,	 0,	1, "instructions of 48 bits and more")		\
+	X(custom,	 0,	100, "percent of blocks that end with a custom jump") \
+	X(functions,	 1,	60, "functions of a program")			\
+	X(blocks,	 1,	20, "most blocks of a function")		\
+	X(block_insns,	 1,	4000, "most instructions of a block")		\
+	X(high,		 0,	3, "where code lies")				\
+	X(pairs,	 0,	100, "percent of blocks that end with lui/auipc and jalr") \
+	X(harts,	 1,	3, "harts, each a trace source")		\
+	X(same_code,	 0,	1, "all harts run the same program")		\
+	X(procs,	 1,	4, "address spaces")				\
+	X(insns,	 20,	2000000, "instructions to execute")		\
+	X(chance,	 0,	100, "percent of branches and jumps that are pure chance") \
+	X(wild,		 0,	100, "percent of returns that go elsewhere")	\
+	X(exceptions,	 0,	1000000, "an exception once in N instructions")	\
+	X(interrupts,	 0,	1000000, "an interrupt once in N instructions") \
+	X(guests,	 0,	1, "V bit, hcontext")				\
+	X(htm,		 0,	1, "HTM, else BTM")				\
+	X(mode_given,	 0,	1, "the decoder is given the mode")		\
+	X(ir_mode,	 0,	3, "trTeInstImplicitReturnMode")		\
+	X(ir_depth,	 1,	32, "depth of the encoder's return stack")	\
+	X(ir_decoder,	 32,	32, "depth of the decoder's return stack, if not smaller") \
+	X(ir_strict,	 0,	1, "only calls of an earlier message are inferred") \
+	X(ir_reject,	 0,	1, "a full return stack ignores calls")		\
+	X(seq,		 0,	1, "trTeInstEnSequentialJump")			\
+	X(seq_told,	 0,	100, "percent of sequential jumps that are reported anyway") \
+	X(all_jumps,	 0,	1, "trTeInstEnAllJumps")			\
+	X(rephist,	 0,	1, "trTeInstEnRepeatedHistory")			\
+	X(hrep_max,	 1,	262143, "highest HREPEAT")			\
+	X(hrep_short,	 0,	1, "a repeated pattern is reported by its period") \
+	X(hrep_first,	 0,	1, "the first of repeated HIST by RCODE 1")	\
+	X(hrep_one,	 0,	1, "RCODE 2 with HREPEAT 1")			\
+	X(hist_bits,	 31,	31, "bits of HIST, without the stop-bit")	\
+	X(hist_early,	 0,	100, "percent of branches that flush HIST early") \
+	X(hist_before,	 0,	1, "full HIST is reported before the next branch") \
+	X(repeat,	 0,	1, "RepeatBranch")				\
+	X(bcnt_max,	 1,	262143, "highest B-CNT")			\
+	X(repeat_loose,	 0,	1, "DirectBranch repeats if only I-CNT is the same") \
+	X(ext,		 0,	1, "trTeInstExtendAddrMSB")			\
+	X(icnt_bits,	 22,	22, "bits of I-CNT")				\
+	X(icnt_before,	 0,	1, "full I-CNT is reported before the next instruction") \
+	X(icnt_early,	 0,	1000000, "I-CNT is reported early once in N instructions") \
+	X(icnt_sync,	 0,	100, "percent of full I-CNT by SYNC=4 (BTM)")	\
+	X(icnt_first,	 0,	100, "percent of full I-CNT before pending HIST") \
+	X(hist_first,	 0,	100, "percent of synchronizing messages with HIST flushed before") \
+	X(ib_empty,	 100,	100, "percent of empty HIST as IndirectBranch")	\
+	X(sync,		 0,	1000000, "a periodic sync once in N instructions") \
+	X(sync_upgrade,	 0,	100, "percent of syncs by the next branch message") \
+	X(sync_other,	 0,	100, "percent of syncs with SYNC 0, 6")		\
+	X(sync_vendor,	 0,	100, "percent of syncs with SYNC 14, 15, reserved ones") \
+	X(sync_any,	 0,	1, "syncs in straight code by each message")	\
+	X(sync_direct,	 0,	1, "one of them is DirectBranchSync")		\
+	X(stops,	 0,	1000000, "trace stops once in N instructions")	\
+	X(no_corr,	 0,	100, "percent of stops without ProgTraceCorrelation") \
+	X(stop_jump,	 0,	100, "percent of stops right after a jump without its address") \
+	X(stop_cdf0,	 0,	1, "CDF 0 in HTM where HIST is empty")		\
+	X(stop_vendor,	 0,	1, "vendor EVCODE")				\
+	X(disabled,	 0,	1, "trace starts disabled, with ProgTraceCorrelation") \
+	X(resets,	 0,	1000000, "reset or power-down once in N instructions") \
+	X(reset_jump,	 0,	100, "percent of resets right after a jump")	\
+	X(overruns,	 0,	1000000, "the FIFO overruns once in N instructions") \
+	X(overrun_stale, 0,	1, "SYNC=7 with I-CNT and HIST of what was lost") \
+	X(error_vendor,	 0,	1, "vendor ETYPE")				\
+	X(ts,		 0,	1, "timestamps")				\
+	X(ts_bits,	 64,	64, "bits of the timestamp")			\
+	X(ts_share,	 100,	100, "percent of messages with a timestamp")	\
+	X(ts_step,	 1,	100000, "ticks between instructions, at most")	\
+	X(idle,		 0,	100, "percent of messages with idle bytes before") \
+	X(padding,	 0,	100, "percent of fields with more bytes than needed") \
+	X(vendor,	 0,	100, "percent of messages before a vendor or reserved one") \
+	X(vendor_ts,	 0,	1, "vendor messages have timestamps")		\
+	X(vendor_bytes,	 8,	2000, "longest vendor message")			\
+	X(context,	 0,	1, "Ownership")					\
+	X(own_again,	 0,	1000000, "Ownership for no reason once in N instructions") \
+	X(src_bits,	 0,	12, "bits of SRC")				\
+	X(btype1,	 0,	1, "B-TYPE 1 for traps")			\
+	X(cut,		 0,	1, "the stream ends inside a message")		\
+	X(mixed,	 0,	1, "items and batches are mixed")		\
+	X(parallel,	 0,	1, "parallel decoding")
+
+struct options {
+#define OPTION_FIELD(name, plain, max, text)	uint32_t name;
+	OPTIONS(OPTION_FIELD)
+#undef OPTION_FIELD
+};
+
+void options_draw(struct options *opt, uint64_t seed);
+void options_settle(struct options *opt);
+uint32_t *options_find(struct options *opt, const char *name, size_t length);
+void options_print(const struct options *opt);
+bool options_shrink(struct options *opt, uint32_t step);
+bool options_exclude(struct options *opt, const char *allowed);
+void options_list_exclusions(void);
+
+/* ------------------------------------------------------------------------ program */
+
+enum kind {
+	K_LINEAR,
+	K_CONST,	/* lui, c.lui, auipc */
+	K_BRANCH,
+	K_JUMP,
+	K_CALL,
+	K_IJUMP,
+	K_ICALL,
+	K_RETURN,
+	K_SWAP,
+	K_XRET,
+	K_TRAP,		/* ecall, ebreak, an illegal instruction: never retires */
+	K_CUSTOM,	/* may jump, chapter 10.1 */
+	K_SCONTEXT,	/* csrw scontext */
+};
+
+enum form { FORM_4, FORM_2, FORM_TABLE, FORM_POPRET, FORM_LONG };
+
+#define MAX_CANDIDATES	4
+
+struct insn {
+	uint64_t	addr;
+	uint8_t		length;
+	uint8_t		kind;
+	uint8_t		form;
+	uint8_t		rd, rs1;
+	uint8_t		habit;		/* how a branch or an indirect jump behaves */
+	uint8_t		nr_candidates;
+	bool		paired;		/* second of lui/auipc and jalr: goes to @target */
+	bool		last;		/* nothing follows it */
+	uint16_t	entry;		/* of the jump table */
+	uint32_t	param;
+	uint32_t	target;		/* index, of a direct jump or a pair */
+	uint32_t	candidates[MAX_CANDIDATES];
+};
+
+#define TABLE_ENTRIES	256
+
+struct program {
+	uint64_t	base;
+	size_t		size;
+	uint8_t		*code;
+	uint32_t	*at;		/* half-word to index of the instruction + 1 */
+	VEC(struct insn) insns;
+	VEC(uint32_t)	functions;	/* first instruction of each */
+	uint8_t		table[TABLE_ENTRIES * 8];
+	uint32_t	table_target[TABLE_ENTRIES];
+	uint64_t	scontext, hcontext;
+	bool		kernel;
+};
+
+#define MAX_PROGRAMS	5		/* the last is the kernel */
+
+struct world {
+	uint64_t	seed;
+	struct options	opt;
+	uint32_t	nr_procs;
+	uint64_t	jvt;		/* address of the jump table */
+	struct program	programs[MAX_PROGRAMS];
+	struct program	*kernel;
+};
+
+void program_make(struct world *world, struct program *program, uint64_t base, uint32_t nr);
+void program_free(struct program *program);
+
+static inline const struct insn *program_at(const struct program *program, uint64_t addr)
+{
+	uint64_t offset = addr - program->base;
+
+	if (offset >= program->size || offset & 1 || !program->at[offset / 2])
+		return NULL;
+	return &program->insns.v[program->at[offset / 2] - 1];
+}
+
+/* ------------------------------------------------- what was executed, and reported */
+
+/* Of an expected range: what the trace does not decide */
+#define ANY_TAKEN	(1 << 0)	/* a branch to the next instruction */
+#define ANY_INFERRED	(1 << 1)	/* an IndirectBranchSync may be of the jump, or after it */
+#define ANY_DEST	(1 << 2)	/* nothing was executed after it */
+#define ANY_HOW		(1 << 5)	/* a custom instruction that goes on, or jumps there */
+#define ANY_THERE	(1 << 3)	/* it may be missing */
+#define ANY_PART	(1 << 4)	/* only its beginning may be there */
+
+struct xcontext {
+	uint64_t	scontext, hcontext;
+	uint8_t		priv;
+	bool		has_priv, has_scontext, has_hcontext;
+};
+
+struct xrange {
+	uint64_t	start, end, last, dest;
+	uint64_t	bit;		/* number of its branch in HIST, from 1; 0: none */
+	uint32_t	insns;
+	int		early, late;	/* messages: it can be known from, is known from */
+	uint8_t		how;		/* as NT_END_* are numbered: see xhow */
+	uint8_t		any;
+	bool		taken, has_dest, inferred;
+	bool		part_known;	/* ResourceFull reported its beginning */
+};
+
+/* How a range ends */
+enum xhow {
+	X_LINEAR, X_BRANCH, X_JUMP, X_CALL, X_INDIRECT_JUMP, X_INDIRECT_CALL, X_RETURN,
+	X_SWAP, X_TRAP_RETURN, X_TRAP, X_EXCEPTION, X_INTERRUPT,
+};
+
+enum xtype { X_SYNC, X_STOP, X_LOST, X_CONTEXT, X_SKIPPED };
+
+struct xitem {
+	uint8_t		type;
+	int		message;
+	uint64_t	addr;
+	uint64_t	value;		/* ECODE; length of a skipped message */
+	uint8_t		reason;		/* SYNC, EVCODE, ETYPE, TCODE */
+	bool		has_addr, restart;
+	bool		any_addr;	/* an address may be given, or not */
+};
+
+struct message {
+	uint64_t	offset;		/* in the stream */
+	uint64_t	time;		/* when it was made, as far as the decoder can know */
+	struct xcontext	context;	/* after it */
+	uint32_t	start, length;	/* in the hart's bytes */
+	uint8_t		tcode;
+	bool		has_time;	/* it has TSTAMP, or is a RepeatBranch with it */
+	bool		sure;		/* its time can be known */
+	bool		known;		/* some time is known */
+};
+
+/* ------------------------------------------------------------------------ encoder */
+
+struct pack;
+
+#define STACK_DEPTH	32
+
+struct encoder {
+	const struct options *opt;
+	struct rng	rng;
+	uint64_t	*now;
+	uint16_t	src;
+
+	/* what is sent */
+	VEC(uint8_t)	bytes;
+	VEC(struct message) messages;
+	size_t		sent;		/* messages that are in the stream */
+
+	/* what that means */
+	VEC(struct xrange) ranges;
+	size_t		settled;	/* ranges whose last message is known */
+	VEC(struct xitem) items;
+	VEC(struct xrange) pending;	/* executed, not reported */
+	VEC(struct xrange) repeated;	/* to be reported by RepeatBranch */
+	struct xrange	open;		/* since the last change of the PC */
+
+	/* state of chapter 8 */
+	uint64_t	ref;		/* address that was reported last */
+	uint32_t	icnt;
+	uint32_t	hist;		/* with its stop-bit */
+	uint32_t	hist_len;
+	uint64_t	bits, bits_sent; /* of HIST, since the start */
+	uint32_t	hrep_hist, hrep_len, hrep_count;
+	uint32_t	const_reg;	/* lui or auipc right before; 0: none */
+	uint64_t	nr_icnt;	/* messages with I-CNT so far */
+
+	struct { uint64_t addr, nr_icnt; } stack[STACK_DEPTH];
+	uint32_t	stack_top, stack_nr;
+
+	/* RepeatBranch */
+	bool		last_valid;
+	struct { uint8_t tcode, btype; uint32_t icnt, hist; uint64_t addr; } last;
+	uint32_t	repeat_count;
+
+	/* timestamps */
+	uint64_t	last_time;	/* reported last */
+	uint64_t	sure_time;	/* that a decoder knows for certain */
+	uint64_t	time_base;	/* wraps before the first */
+	bool		time_known, time_sure, time_started;
+
+	bool		on;		/* between start and stop */
+	bool		started;	/* a sync is in the stream, since the start or a loss */
+	bool		undeclared;	/* it stopped without ProgTraceCorrelation */
+	bool		overrun, lost;
+	uint8_t		sync_due;	/* SYNC + 1 of the next branch message; 0: none */
+	struct xcontext	context;	/* of the hart */
+	struct xcontext	reported;
+	bool		has_hcontext;
+	uint8_t		last_kind;	/* of the instruction that retired last */
+	bool		any_taken;	/* it was a branch to the next instruction */
+};
+
+void encoder_init(struct encoder *e, const struct options *opt, uint64_t seed, uint32_t hart,
+		  uint64_t *now);
+void encoder_free(struct encoder *e);
+void encoder_start(struct encoder *e, uint8_t sync, uint64_t pc);
+void encoder_stop(struct encoder *e, uint8_t evcode, uint64_t pc, bool quiet);
+void encoder_disabled(struct encoder *e, uint8_t evcode);
+void encoder_retire(struct encoder *e, const struct insn *insn, uint64_t next, bool taken);
+void encoder_retire_unknown(struct encoder *e, const struct insn *insn);
+void encoder_trap(struct encoder *e, uint64_t pc, uint64_t handler, bool interrupt);
+void encoder_sync(struct encoder *e, uint8_t sync, uint64_t pc);
+void encoder_reset(struct encoder *e, uint8_t sync, uint64_t pc);
+void encoder_context(struct encoder *e, bool scontext, bool hcontext);
+void encoder_vendor(struct encoder *e);
+void encoder_icnt_early(struct encoder *e);
+void encoder_overrun(struct encoder *e);
+void encoder_recover(struct encoder *e, uint64_t pc);
+void encoder_error(struct encoder *e);
+void encoder_end(struct encoder *e);
+bool encoder_infers_any(const struct encoder *e);
+uint64_t encoder_counted_return(const struct encoder *e);
+
+/* ----------------------------------------------------------------------- execution */
+
+#define MAX_HARTS	3
+
+struct trace {
+	struct encoder	encoders[MAX_HARTS];
+	VEC(uint8_t)	stream;
+	uint64_t	executed;
+};
+
+void world_make(struct world *world, uint64_t seed, const struct options *opt);
+void world_free(struct world *world);
+void trace_make(struct trace *trace, struct world *world);
+void trace_free(struct trace *trace);
+
+/* ------------------------------------------------------------------------- library */
+
+/* One item that the library gave, with all that it has */
+struct item {
+	uint64_t	offset, tstamp;
+	struct xcontext	context;
+	uint64_t	a, b, c, d;	/* of a range: start, end, last, dest; of others: their fields */
+	uint32_t	insns;
+	uint16_t	src;
+	uint8_t		type, tstamp_kind, tcode;
+	uint8_t		how;		/* or reason, type of error... */
+	bool		has_dest, taken, inferred, restart, has_addr;
+	bool		bound;		/* of a batch: that message or an earlier one */
+	int		error;
+};
+
+typedef VEC(struct item) items_t;
+
+enum way {
+	WAY_NEXT, WAY_BATCH, WAY_NEXT_PIECES, WAY_BATCH_PIECES, WAY_MIXED, WAY_PARALLEL, NR_WAYS,
+};
+
+struct library;
+struct library *library_new(const struct world *world, const struct trace *trace, int only_src);
+void library_free(struct library *library);
+/* 0, or what was wrong with the run itself, as text */
+const char *library_run(struct library *library, const uint8_t *data, size_t size, enum way way,
+			uint64_t seed, items_t *items, size_t most);
+const char *way_name(enum way way);
+void item_print(const char *label, const struct item *item);
+bool item_is_range(const struct item *item);
+bool item_says_wrong(const struct item *item);
+
+/* --------------------------------------------------------------------------- check */
+
+bool check_same(const char *name, const items_t *a, const items_t *b);
+bool check_executed(const struct world *world, const struct trace *trace, const items_t *items);
+void items_filter(items_t *to, const items_t *from, uint16_t src);
+
+#endif
