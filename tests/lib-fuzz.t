@@ -3,8 +3,8 @@
 # The fuzzing corpus and mutations of it, under the sanitizers; tests/fuzz has the fuzzers.
 . "$(dirname "$0")/lib/tap.sh"
 make -C "$top/tests/fuzz" O="$O" replay >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
-plan 3
-for kind in message flow elf; do
+plan 4
+for kind in message flow elf frames; do
 	if "$O/fuzz/replay-$kind" 100 "$top/tests/fuzz/corpus/$kind"/* \
 		>"$tap_tmp/out" 2>&1; then
 		pass "$kind: $(tail -n 1 "$tap_tmp/out"), 100 mutations each"

@@ -12,11 +12,12 @@ import ntt  # noqa: E402
 def flow_head(case, code):
     """The bytes in front of the stream: see fuzz-flow.c"""
     has = case.options.__contains__
-    depth = 31 if any(o.startswith('--implicit-return') for o in case.options) else 0
+    depth = 31 if any(o.startswith('--implicit-return') or o == 'sifive'
+                      for o in case.options) else 0
     return bytes([
-        case.config['src_bits'] & 3 | has('--timestamp') << 2 | has('--rv32') << 3 |
+        case.config['src_bits'] & 3 | (has('--timestamp') or has('sifive')) << 2 | has('--rv32') << 3 |
         has('--extend-addr') << 4 | has('--sequential-jump') << 5 | has('--all-jumps') << 6,
-        1 | depth << 3,
+        (2 if has('sifive') else 1) | depth << 3,
         has('--zcmp') | has('--zcmt') << 1,
         7, len(code) // 8]) + code
 
@@ -48,7 +49,8 @@ def main():
         with tempfile.TemporaryDirectory() as tmp:
             elf = case.assemble(tmp)
             trace = case.trace()
-            head = bytes([case.config['src_bits'] | ('--timestamp' in case.options) << 7, 6])
+            head = bytes([case.config['src_bits'] | ('--timestamp' in case.options or 'sifive' in case.options) << 7,
+                          0xe6 if 'sifive' in case.options else 6])
             with open(f'{folder}/message/{name}', 'wb') as file:
                 file.write(head + trace)
             if not elf:

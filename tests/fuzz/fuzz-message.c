@@ -69,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	config.timestamp = data[0] >> 7;
 	config.xlen = data[0] & 64 ? 32 : 64;
 	config.extend_addr = data[0] >> 5 & 1;
+	config.dialect = data[1] >> 5 == 7 ? NT_DIALECT_SIFIVE0 : NT_DIALECT_RATIFIED;
 	middle = data[1] & 1;
 	if (read_all(&config, data + 2, size - 2, SIZE_MAX, middle) !=
 	    read_all(&config, data + 2, size - 2, 1 + (data[1] >> 1), middle))
