@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * An encoder of SiFive's pre-ratified messages (trace components of version 0), for tests. It is
+ * written from what is known of the hardware, apart from the library and the board's model.
+ */
+#ifndef DIALECT_ENCODER_H
+#define DIALECT_ENCODER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum kind { LINEAR, BRANCH, JUMP, CALL, INDIRECT_JUMP, INDIRECT_CALL, RETURN, SWAP, TRAP_RETURN };
+
+struct setup {
+	/*
+	 * SpacemiT's K3 instead: ratified messages, BTM. F-ADDR has 66 bits, the upper ones of which
+	 * are copies of its sign; each sync is followed by two Ownership messages.
+	 */
+	bool		k3;
+	bool		btm;
+	bool		implicit_return;	/* counts calls */
+	bool		swap_is_call;		/* else a swap is a return and a call */
+	bool		timestamp;
+	bool		some_timestamps;	/* only some messages without sync have one */
+	unsigned int	tstamp_bits;
+	unsigned int	icnt_max;		/* half-words */
+	unsigned int	hist_max;		/* bits without the stop bit, 31 at most */
+	unsigned int	run_min;		/* equal branches that begin a run; 0: no runs */
+	unsigned int	sync_period;		/* messages; 0: none but the first */
+	unsigned int	addr_bits;		/* that are sent: 48 or 49 */
+	unsigned int	src_bits;
+	bool		extras;			/* messages of software, and events */
+};
+
+/* What a message said that is no flow, in order */
+struct extra {
+	bool		is_event;
+	uint8_t		source;			/* CKSRC */
+	uint64_t	first, second;		/* IDTAG and value, or address and datum */
+};
+
+/* A message that was sent */
+struct sent {
+	uint64_t	offset;
+	uint64_t	time;
+	bool		has_time;
+	uint8_t		tcode;
+};
+
+/* The stream that all encoders write to */
+struct stream {
+	uint8_t		*data;
+	size_t		size, max;
+	struct sent	*sent;
+	size_t		nr_sent, max_sent;
+	uint64_t	tcodes[64];
+	uint64_t	rcodes[16];
+	uint64_t	at_branch;		/* syncs whose HIST lacks the branch they stand at */
+};
+
+#define MAX_CALLS	1023
+
+struct encoder {
+	const struct setup *setup;
+	struct stream	*stream;
+	unsigned int	src;
+	uint64_t	random;
+	uint64_t	ref;
+	uint64_t	time, sent_time;
+	unsigned int	icnt;
+	uint64_t	hist;			/* with its stop bit */
+	unsigned int	nr_bits;
+	uint64_t	run;			/* branches; 0: no run */
+	bool		run_bit;
+	unsigned int	calls;			/* that returns are implicit for */
+	unsigned int	top;
+	uint64_t	links[MAX_CALLS];	/* a ring; hardware only counts, see encoder.c */
+	unsigned int	messages;		/* since the last sync */
+	bool		must_sync;
+	struct extra	*extra;
+	size_t		nr_extra, max_extra;
+};
+
+uint64_t next_random(uint64_t *state);
+
+void encoder_start(struct encoder *encoder, uint64_t pc);
+void encoder_stop(struct encoder *encoder);
+
+/* The instruction of @halfwords at @pc has retired. It is followed by the one at @next. */
+void encoder_retire(struct encoder *encoder, uint64_t pc, enum kind kind, unsigned int halfwords,
+		    bool taken, uint64_t next);
+
+/* An exception or interrupt, before the next instruction */
+void encoder_trap(struct encoder *encoder, uint64_t handler);
+
+#endif /* DIALECT_ENCODER_H */

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A CoreSight trace formatter: bytes of trace IDs to frames of 16 bytes.
+
+Written from the Arm CoreSight Architecture Specification ("Trace Formatter"), apart from the
+library and from the board's model. What the specification leaves to the formatter (where
+it changes the ID early or late, says it again, pads, or synchronises) is random.
+"""
+import random
+
+FULL_SYNC = b'\xff\xff\xff\x7f'
+HALF_SYNC = b'\xff\x7f'
+NULL = 0
+
+
+class Formatter:
+    """Frames of the bytes in .queue, a list of (ID, byte)"""
+
+    def __init__(self, rng, pad=0.05, again=0.1, late=0.5, full_sync=0.0, half_sync=0.0):
+        self.rng, self.pad, self.again, self.late = rng, pad, again, late
+        self.full_sync, self.half_sync = full_sync, half_sync
+        self.id = None          # the decoder's, from here on
+        self.frames = []        # (bytes, "frame" or "sync")
+
+    def padding(self):
+        return (NULL, self.rng.randrange(256))
+
+    def frame(self, queue, at):
+        """One frame of queue[at:]. Returns the bytes taken from it."""
+        data, flags = [0] * 16, 0
+        start = at
+        delayed = None          # ID that is to be the current one behind the next byte
+        pos = 0
+
+        def peek(n):
+            return queue[at + n] if at + n < len(queue) else None
+
+        while pos < 15:
+            even = pos % 2 == 0
+            nxt = peek(0)
+            if even:
+                # of which ID can the two bytes be?
+                want = nxt[0] if nxt else NULL
+                if want != self.id or self.rng.random() < self.again:
+                    follow = peek(1)
+                    if (want == self.id and follow and follow[0] != self.id and
+                            pos < 14 and self.rng.random() < self.late):
+                        # the odd byte is of the old ID still
+                        data[pos] = follow[0] << 1 | 1
+                        flags |= 1 << pos // 2
+                        data[pos + 1] = nxt[1]
+                        at += 1
+                        self.id = follow[0]
+                        pos += 2
+                        continue
+                    data[pos] = want << 1 | 1
+                    self.id = want
+                    pos += 1
+                    continue
+                follow = peek(1)
+                if pos < 14 and (follow[0] if follow else NULL) != self.id:
+                    # no ID fits into the odd byte: change late
+                    other = follow[0] if follow else NULL
+                    data[pos] = other << 1 | 1
+                    flags |= 1 << pos // 2
+                    data[pos + 1] = nxt[1] if nxt else 0
+                    at += nxt is not None
+                    self.id = other
+                    pos += 2
+                    continue
+                value = nxt[1] if nxt else self.rng.randrange(256)
+                data[pos] = value & 0xfe
+                flags |= (value & 1) << pos // 2
+                at += nxt is not None
+                pos += 1
+                continue
+            # an odd byte is data of the ID at hand
+            if nxt and nxt[0] == self.id:
+                data[pos] = nxt[1]
+                at += 1
+            elif self.id == NULL:
+                data[pos] = self.rng.randrange(256)
+            else:
+                raise AssertionError('an odd byte for another ID')
+            pos += 1
+        del delayed
+        data[15] = flags
+        return bytes(data), at - start
+
+    def run(self, queue):
+        """Returns the framed bytes, and [(offset, kind, queue index behind it)]"""
+        queue = list(queue)
+        # padding is bytes of ID 0 among the others
+        if self.pad:
+            padded = []
+            for item in queue:
+                while self.rng.random() < self.pad:
+                    padded.append(self.padding())
+                padded.append(item)
+            queue = padded
+        out, marks, at = bytearray(), [], 0
+        while at < len(queue):
+            if self.rng.random() < self.full_sync:
+                marks.append((len(out), 'full', at))
+                out += FULL_SYNC
+                if self.rng.random() < 0.8:
+                    self.id = None      # most formatters say the ID again
+            frame, taken = self.frame(queue, at)
+            marks.append((len(out), 'frame', at))
+            at += taken
+            for pos in range(0, 16, 2):
+                if self.rng.random() < self.half_sync:
+                    marks.append((len(out), 'half', at))
+                    out += HALF_SYNC
+                out += frame[pos:pos + 2]
+        return bytes(out), marks, queue
+
+
+def random_queue(rng, nr, ids, run=8):
+    """Bytes of random IDs, in runs of about that length"""
+    queue = []
+    while len(queue) < nr:
+        source = rng.choice(ids)
+        for _ in range(rng.randrange(1, 2 * run)):
+            queue.append((source, rng.choice((0xff, 0x7f, 0, rng.randrange(256)))))
+    return queue
+
+
+def by_id(queue):
+    out = {}
+    for source, value in queue:
+        out.setdefault(source, bytearray()).append(value)
+    return out
+
+
+if __name__ == '__main__':
+    # formatter.py OUT ID=FILE ...: the files' bytes, in random runs, in frames
+    import sys
+    rng = random.Random(1)
+    streams = {}
+    for arg in sys.argv[2:]:
+        number, name = arg.split('=', 1)
+        with open(name, 'rb') as f:
+            streams[int(number, 0)] = f.read()
+    queue, at = [], dict.fromkeys(streams, 0)
+    while at:
+        source = rng.choice(sorted(at))
+        n = rng.randrange(1, 40)
+        queue += [(source, b) for b in streams[source][at[source]:at[source] + n]]
+        at[source] += n
+        if at[source] >= len(streams[source]):
+            del at[source]
+    with open(sys.argv[1], 'wb') as f:
+        f.write(Formatter(rng, full_sync=0.01, half_sync=0.005).run(queue)[0])

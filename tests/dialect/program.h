@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A random program of RV64 and what a hart does that executes it, for tests.
+ */
+#ifndef DIALECT_PROGRAM_H
+#define DIALECT_PROGRAM_H
+
+#include "encoder.h"
+
+#define USER		0x10000ULL
+#define KERNEL		0xffffffff80200000ULL
+#define MAX_HALFWORDS	(1u << 16)
+
+struct insn {
+	uint8_t		halfwords;	/* 0: none begins here */
+	uint8_t		kind;
+	uint16_t	odds;		/* of a branch to be taken, of 65536 */
+	uint32_t	target;		/* half-word in the same region */
+	uint16_t	nr_targets;	/* indirect: any of so many functions, or blocks, from there on */
+};
+
+struct region {
+	uint64_t	base;
+	unsigned int	nr;		/* half-words */
+	uint16_t	code[MAX_HALFWORDS];
+	struct insn	insns[MAX_HALFWORDS];
+	uint32_t	blocks[MAX_HALFWORDS];	/* where they begin, and functions */
+	unsigned int	nr_blocks;
+};
+
+struct program {
+	struct region	regions[2];	/* user, kernel */
+	uint32_t	handler;	/* in the kernel */
+};
+
+#define MAX_STACK	(1u << 14)
+
+struct hart {
+	const struct program *program;
+	uint64_t	random;
+	uint64_t	pc;
+	uint64_t	interrupted;	/* in a handler: where it goes on; 0: not in one */
+	unsigned int	depth;
+	uint64_t	stack[MAX_STACK];
+};
+
+void program_make(struct program *program, uint64_t seed);
+const struct insn *program_insn(const struct program *program, uint64_t pc);
+void hart_start(struct hart *hart, const struct program *program, uint64_t seed);
+
+/* One instruction, which retires; or a trap before it: false. Both are given to @encoder. */
+bool hart_step(struct hart *hart, struct encoder *encoder);
+
+#endif /* DIALECT_PROGRAM_H */
