@@ -109,6 +109,32 @@ static bool run_parallel(struct bench *bench)
 				   bench->threads, add_batch, bench, NULL);
 }
 
+static int add_part(void *ctx, uint64_t part, const struct nt_batch *batch)
+{
+	return add_batch(ctx, batch);
+}
+
+/* Each thread has a consumer of its own; they are added up in the end. */
+static bool run_unordered(struct bench *bench)
+{
+	struct bench *each = calloc(bench->threads, sizeof(*each));
+	void *ctxs[MAX_THREADS];
+	bool ok = each;
+	uint64_t i;
+
+	for (i = 0; ok && i < bench->threads; i++)
+		ctxs[i] = &each[i];
+	ok = ok && !nt_parallel_decode_unordered(&bench->options.config, bench->image, bench->data,
+						 bench->size, bench->threads, add_part, ctxs, NULL);
+	for (i = 0; ok && i < bench->threads; i++) {
+		bench->insns += each[i].insns;
+		bench->ranges += each[i].ranges;
+		bench->errors += each[i].errors;
+	}
+	free(each);
+	return ok;
+}
+
 static void *decode_apart(void *arg)
 {
 	struct bench copy = *(const struct bench *)arg;
@@ -177,14 +203,16 @@ static double best(struct bench *bench, clockid_t clock, bool (*run)(struct benc
 static bool measure_threads(struct bench *bench, double one)
 {
 	double cpu = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_parallel);
-	double alone = HUGE_VAL, threads = HUGE_VAL, apart = HUGE_VAL;
+	double unordered_cpu = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_unordered);
+	double alone = HUGE_VAL, threads = HUGE_VAL, unordered = HUGE_VAL, apart = HUGE_VAL;
 	uint64_t insns = 0, i;
 
-	if (cpu < 0)
+	if (cpu < 0 || unordered_cpu < 0)
 		return false;
 	for (i = 0; i < bench->runs; i++) {
 		if (!run_once(bench, CLOCK_MONOTONIC, run_flow, &alone) ||
-		    !run_once(bench, CLOCK_MONOTONIC, run_parallel, &threads))
+		    !run_once(bench, CLOCK_MONOTONIC, run_parallel, &threads) ||
+		    !run_once(bench, CLOCK_MONOTONIC, run_unordered, &unordered))
 			return false;
 		insns = bench->insns;
 		if (!run_once(bench, CLOCK_MONOTONIC, run_apart, &apart))
@@ -193,6 +221,9 @@ static bool measure_threads(struct bench *bench, double one)
 	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one; "
 	       "%.2f by processor time\n", bench->threads,
 	       insns / threads / 1e6, alone / threads, bench->threads * one / cpu);
+	printf("%" PRIu64 " unordered %7.1f M instructions/s, %.2f times one; "
+	       "%.2f by processor time\n", bench->threads, insns / unordered / 1e6,
+	       alone / unordered, bench->threads * one / unordered_cpu);
 	printf("%" PRIu64 " apart    %8.1f M instructions/s, %.2f times one: decoders that share "
 	       "nothing, each of all of it\n", bench->threads,
 	       bench->threads * insns / apart / 1e6, bench->threads * alone / apart);
@@ -233,7 +264,7 @@ static int measure(struct bench *bench)
 
 static bool read_all(struct bench *bench, const char *path)
 {
-	struct input *input = input_open(path, bench->options.pins);
+	struct input *input = input_open(path, &bench->options);
 	const uint8_t *data;
 	long n;
 
@@ -265,7 +296,7 @@ static int parse_option(struct bench *bench, int opt, char *arg)
 		fputs(help, stdout);
 		return EXIT_CLEAN;
 	case OPT_ELF:
-		if (!elf_image_add(bench->image, arg, 0, &xlen))
+		if (!elf_image_add_arg(bench->image, arg, 0, &xlen))
 			return EXIT_USAGE;
 		bench->options.config.xlen = xlen;
 		return -1;
@@ -273,8 +304,6 @@ static int parse_option(struct bench *bench, int opt, char *arg)
 		return parse_number(arg, 1000, &bench->runs) && bench->runs ? -1 : EXIT_USAGE;
 	case OPT_THREADS:
 		return parse_number(arg, MAX_THREADS, &bench->threads) && bench->threads ? -1 : EXIT_USAGE;
-	case '?':
-		return EXIT_USAGE;
 	}
 	return options_set(&bench->options, opt, arg) ? -1 : EXIT_USAGE;
 }
@@ -284,6 +313,8 @@ static int parse_and_run(struct bench *bench, int argc, char **argv)
 	int opt, status;
 
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (opt == '?')
+			return options_hint(argv[0]);
 		status = parse_option(bench, opt, optarg);
 		if (status >= 0)
 			return status;
@@ -292,6 +323,8 @@ static int parse_and_run(struct bench *bench, int argc, char **argv)
 		fputs(help, stderr);
 		return EXIT_USAGE;
 	}
+	if (!options_are_of_one_stream(&bench->options))
+		return EXIT_USAGE;
 	return read_all(bench, argv[optind]) ? measure(bench) : EXIT_USAGE;
 }
 

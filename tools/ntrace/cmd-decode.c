@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deframer.h"
 #include "elf-image.h"
+#include "missing.h"
 #include "ntrace.h"
 #include "options.h"
 #include "pcs.h"
@@ -26,7 +28,7 @@ static const char help[] =
 
 enum output { OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS };
 
-enum { OPT_ELF = 1, OPT_LOAD_OFFSET, OPT_RANGES, OPT_BRANCHES, OPT_PCS, OPT_STATS, OPT_HELP };
+enum { OPT_ELF = 1, OPT_LOAD_OFFSET, OPT_RANGES, OPT_BRANCHES, OPT_PCS, OPT_STATS };
 
 static const struct option long_options[] = {
 	COMMON_OPTIONS,
@@ -36,8 +38,15 @@ static const struct option long_options[] = {
 	{ "branches",	 no_argument, NULL, OPT_BRANCHES },
 	{ "pcs",	 no_argument, NULL, OPT_PCS },
 	{ "stats",	 no_argument, NULL, OPT_STATS },
-	{ "help",	 no_argument, NULL, OPT_HELP },
+	{ "help",	 no_argument, NULL, 'h' },
 	{ 0 }
+};
+
+/* With --frames, each trace ID is a stream of its own. */
+struct stream {
+	struct nt_flow	*flow;		/* NULL: nothing came yet */
+	uint64_t	offset;		/* of what comes next */
+	unsigned int	breaks;
 };
 
 struct decode {
@@ -51,28 +60,18 @@ struct decode {
 	uint64_t	errors;
 	uint64_t	ranges;
 	uint64_t	insns;
+	unsigned int	id;		/* of the stream at hand */
+	struct input	*input;
+	struct stream	streams[NT_FRAMES_IDS];
 	uint64_t	hinted;		/* bit -code: its hint was printed */
+	struct missing	*missing;	/* where there is no code */
 };
 
-/* "ELF" or "ELF@OFFSET"; a file of the whole name comes first. */
-static bool add_elf(struct decode *decode, char *arg)
+static bool add_elf(struct decode *decode, const char *arg)
 {
-	uint64_t offset = decode->load_offset;
 	unsigned int xlen = 64;
-	char *at = strrchr(arg, '@');
 
-	if (at) {
-		FILE *file = fopen(arg, "r");
-
-		if (file) {
-			fclose(file);
-		} else {
-			*at = '\0';
-			if (!parse_number(at + 1, UINT64_MAX, &offset))
-				return false;
-		}
-	}
-	if (!elf_image_add(decode->image, arg, offset, &xlen))
+	if (!elf_image_add_arg(decode->image, arg, decode->load_offset, &xlen))
 		return false;
 	if (xlen == 32)
 		decode->options.config.xlen = 32;
@@ -80,13 +79,25 @@ static bool add_elf(struct decode *decode, char *arg)
 	return true;
 }
 
+/* Which stream is it? */
+static void print_id(const struct decode *decode, FILE *file)
+{
+	if (decode->options.frames && decode->options.frame_id == DEFRAMER_ANY)
+		fprintf(file, "{%u} ", decode->id);
+}
+
 static void print_error(struct decode *decode, const struct nt_item *item)
 {
 	char desc[256];
 
-	nt_item_desc(item, desc, sizeof(desc));
-	fprintf(stderr, "ntrace: %s\n", desc);
 	decode->errors++;
+	if (item->type == NT_ITEM_ERROR && item->error.code == NT_E_NO_CODE &&
+	    item->error.has_addr && !missing_add(decode->missing, item->error.addr))
+		return;
+	nt_item_desc(item, desc, sizeof(desc));
+	fprintf(stderr, "ntrace: ");
+	print_id(decode, stderr);
+	fprintf(stderr, "%s\n", desc);
 	if (item->type != NT_ITEM_ERROR || -item->error.code > 63 ||
 	    decode->hinted >> -item->error.code & 1)
 		return;
@@ -97,6 +108,7 @@ static void print_error(struct decode *decode, const struct nt_item *item)
 
 static void print_prefix(const struct decode *decode, const struct nt_item *item)
 {
+	print_id(decode, stdout);
 	if (decode->options.config.src_bits)
 		printf("[%u] ", item->src);
 	if (decode->options.config.timestamp && item->tstamp_kind)
@@ -109,8 +121,8 @@ static void print_branch(const struct decode *decode, const struct nt_item *item
 	if (item->range.how == NT_END_LINEAR)
 		return;
 	print_prefix(decode, item);
-	printf("0x%" PRIx64 " %s", item->range.how >= NT_END_TRAP ? item->range.end :
-	       item->range.last, nt_end_name(item->range.how));
+	printf("0x%" PRIx64 " %s", item->range.how >= NT_END_TRAP ? item->range.end_addr :
+	       item->range.last_addr, nt_end_name(item->range.how));
 	if (item->range.how == NT_END_BRANCH && !item->range.taken)
 		printf(" not taken\n");
 	else if (item->range.has_dest)
@@ -175,33 +187,96 @@ static int drain(struct decode *decode, struct nt_flow *flow)
 	return ret;
 }
 
-static int decode_all(struct decode *decode, struct nt_flow *flow, struct input *input)
+/* The bytes of a stream end here, or do not go on. */
+static int end_stream(struct decode *decode, unsigned int id)
+{
+	struct stream *stream = &decode->streams[id];
+
+	decode->id = id;
+	if (!stream->flow)
+		return 0;
+	nt_flow_end(stream->flow);
+	return drain(decode, stream->flow);
+}
+
+/* The flow of @id, from where its bytes go on. NULL: out of memory */
+static struct nt_flow *get_flow(struct decode *decode, unsigned int id)
+{
+	struct stream *stream = &decode->streams[id];
+	unsigned int breaks = input_breaks(decode->input);
+
+	if (!stream->flow) {
+		stream->flow = nt_flow_new(&decode->options.config, decode->image);
+		if (stream->flow && (decode->options.middle || breaks))
+			nt_flow_restart(stream->flow, 0, true);
+	} else if (stream->breaks != breaks) {
+		if (end_stream(decode, id))
+			return NULL;
+		nt_flow_restart(stream->flow, stream->offset, true);
+	}
+	stream->breaks = breaks;
+	return stream->flow;
+}
+
+static int decode_all(struct decode *decode)
 {
 	const uint8_t *data;
+	unsigned int id;
+	int ret = 0;
 	long n;
 
-	while ((n = input_read(input, &data)) > 0) {
+	while ((n = input_read(decode->input, &data)) > 0) {
+		struct nt_flow *flow;
+
+		id = input_id(decode->input);
+		flow = get_flow(decode, id);
+		if (!flow)
+			return EXIT_TRACE;
+		decode->id = id;
 		nt_flow_feed(flow, data, n);
+		decode->streams[id].offset += n;
 		if (drain(decode, flow))
 			return EXIT_TRACE;
 	}
-	nt_flow_end(flow);
-	if (drain(decode, flow) || n < 0)
+	for (id = 0; id < NT_FRAMES_IDS; id++)
+		ret |= end_stream(decode, id);
+	if (ret || n < 0)
 		return EXIT_TRACE;
-	return decode->errors ? EXIT_TRACE : EXIT_CLEAN;
+	return decode->errors || input_has_errors(decode->input) ? EXIT_TRACE : EXIT_CLEAN;
 }
 
-static void print_stats(const struct decode *decode, const struct nt_flow *flow)
+/* Of all streams: each field of struct nt_stats is a number of the same type. */
+static void add_up(const struct decode *decode, struct nt_stats *sum)
+{
+	uint64_t *to = (uint64_t *)sum;
+	unsigned int id;
+	size_t i;
+
+	memset(sum, 0, sizeof(*sum));
+	for (id = 0; id < NT_FRAMES_IDS; id++) {
+		struct nt_stats stats;
+
+		if (!decode->streams[id].flow)
+			continue;
+		nt_flow_stats(decode->streams[id].flow, &stats, sizeof(stats));
+		for (i = 0; i < sizeof(stats) / sizeof(*to); i++)
+			to[i] += ((const uint64_t *)&stats)[i];
+	}
+}
+
+static void print_stats(const struct decode *decode)
 {
 	struct nt_stats stats;
 	unsigned int i;
 
-	nt_flow_stats(flow, &stats, sizeof(stats));
+	add_up(decode, &stats);
 	printf("bytes            %12" PRIu64 "\n", stats.bytes);
 	printf("messages         %12" PRIu64 "\n", stats.messages);
 	for (i = 0; i < 64; i++) {
 		if (stats.by_tcode[i])
-			printf("  %2u %-23s %10" PRIu64 "\n", i, nt_tcode_name(i), stats.by_tcode[i]);
+			printf("  %2u %-23s %10" PRIu64 "\n", i,
+			       nt_dialect_tcode_name(decode->options.config.dialect, i),
+			       stats.by_tcode[i]);
 	}
 	printf("ranges           %12" PRIu64 "\n", decode->ranges);
 	printf("instructions     %12" PRIu64 "\n", decode->insns);
@@ -215,36 +290,45 @@ static void print_stats(const struct decode *decode, const struct nt_flow *flow)
 	printf("messages skipped %12" PRIu64 "\n", stats.skipped);
 }
 
-static int run(struct decode *decode, const char *path)
+static int decode_input(struct decode *decode)
 {
-	struct nt_flow *flow = nt_flow_new(&decode->options.config, decode->image);
-	struct input *input;
+	unsigned int id;
 	int status;
 
-	if (!flow) {
-		fprintf(stderr, "ntrace: these options do not go together\n");
-		return EXIT_USAGE;
-	}
-	input = input_open(path, decode->options.pins);
-	if (!input) {
-		nt_flow_free(flow);
-		return EXIT_USAGE;
-	}
-	if (decode->options.middle)
-		nt_flow_restart(flow, 0, true);
 	if (decode->output == OUT_PCS)
 		decode->pcs = pcs_new(&decode->options.config, decode->image);
-	status = decode_all(decode, flow, input);
+	status = decode_all(decode);
 	if (decode->output == OUT_STATS)
-		print_stats(decode, flow);
+		print_stats(decode);
 	if (decode->pcs && !pcs_free(decode->pcs))
 		status = EXIT_TRACE;
+	missing_report(decode->missing);
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("ntrace: standard output");
 		status = EXIT_TRACE;
 	}
-	input_close(input);
-	nt_flow_free(flow);
+	for (id = 0; id < NT_FRAMES_IDS; id++)
+		nt_flow_free(decode->streams[id].flow);
+	return status;
+}
+
+static int run(struct decode *decode, const char *path)
+{
+	int status = EXIT_TRACE;
+
+	if (nt_config_check(&decode->options.config)) {
+		fprintf(stderr, "ntrace: these options do not go together\n");
+		return EXIT_USAGE;
+	}
+	decode->input = input_open(path, &decode->options);
+	if (!decode->input)
+		return EXIT_USAGE;
+	decode->missing = missing_new();
+	if (decode->missing)
+		status = decode_input(decode);
+	else
+		fprintf(stderr, "ntrace: out of memory\n");
+	input_close(decode->input);
 	return status;
 }
 
@@ -252,7 +336,7 @@ static int run(struct decode *decode, const char *path)
 static int parse_option(struct decode *decode, int opt, char *arg)
 {
 	switch (opt) {
-	case OPT_HELP:
+	case 'h':
 		fputs(help, stdout);
 		return EXIT_CLEAN;
 	case OPT_ELF:
@@ -265,8 +349,6 @@ static int parse_option(struct decode *decode, int opt, char *arg)
 	case OPT_STATS:
 		decode->output = opt - OPT_RANGES;
 		return -1;
-	case '?':
-		return EXIT_USAGE;
 	}
 	return options_set(&decode->options, opt, arg) ? -1 : EXIT_USAGE;
 }
@@ -275,7 +357,9 @@ static int parse_and_run(struct decode *decode, int argc, char **argv)
 {
 	int opt, status;
 
-	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		if (opt == '?')
+			return options_hint(argv[0]);
 		status = parse_option(decode, opt, optarg);
 		if (status >= 0)
 			return status;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "deframer.h"
 #include "ntrace.h"
 #include "options.h"
 
@@ -14,6 +15,20 @@ static const char help[] =
 	"Print one line for each message of FILE (- is the standard input): its offset and its\n"
 	"fields. Exits 1 if a message is not valid.\n\n"
 	COMMON_HELP;
+
+/* With --frames, each trace ID is a stream of its own. */
+struct stream {
+	struct nt_reader	*reader;	/* NULL: nothing came yet */
+	uint64_t		offset;		/* of what comes next */
+	unsigned int		breaks;
+};
+
+struct dump {
+	const struct options	*options;
+	struct input		*input;
+	int			status;
+	struct stream		streams[NT_FRAMES_IDS];
+};
 
 /* Returns whether the message is valid. */
 static bool print_message(int ret, const struct nt_message *msg)
@@ -30,56 +45,94 @@ static bool print_message(int ret, const struct nt_message *msg)
 	return true;
 }
 
-static int dump_all(struct nt_reader *reader, struct input *input, uint32_t src_id)
+static void print(struct dump *dump, unsigned int id, int ret, const struct nt_message *msg)
+{
+	uint32_t src_id = dump->options->config.src_id;
+
+	if (ret > 0 && src_id != NT_SRC_ANY && msg->src != src_id)
+		return;
+	if (dump->options->frames && dump->options->frame_id == DEFRAMER_ANY)
+		printf("{%u} ", id);
+	if (!print_message(ret, msg))
+		dump->status = EXIT_TRACE;
+}
+
+static void end_stream(struct dump *dump, unsigned int id)
+{
+	struct stream *stream = &dump->streams[id];
+	struct nt_message msg;
+	int ret;
+
+	ret = stream->reader ? nt_reader_end(stream->reader, &msg) : NT_OK;
+	if (ret)
+		print(dump, id, ret, &msg);
+}
+
+/* The stream of @id, from where its bytes go on. NULL: out of memory */
+static struct nt_reader *get_reader(struct dump *dump, unsigned int id)
+{
+	struct stream *stream = &dump->streams[id];
+	unsigned int breaks = input_breaks(dump->input);
+
+	if (!stream->reader) {
+		stream->reader = nt_reader_new(&dump->options->config);
+		if (stream->reader)
+			nt_reader_seek(stream->reader, 0, dump->options->middle || breaks);
+	} else if (stream->breaks != breaks) {
+		end_stream(dump, id);
+		nt_reader_seek(stream->reader, stream->offset, true);
+	}
+	stream->breaks = breaks;
+	return stream->reader;
+}
+
+static bool dump_all(struct dump *dump)
 {
 	struct nt_message msg;
 	const uint8_t *data;
-	int status = EXIT_CLEAN;
+	unsigned int id;
 	long n;
 	int ret;
 
-	while ((n = input_read(input, &data)) > 0) {
+	while ((n = input_read(dump->input, &data)) > 0) {
+		struct nt_reader *reader;
+
+		id = input_id(dump->input);
+		reader = get_reader(dump, id);
+		if (!reader)
+			return false;
 		nt_reader_feed(reader, data, n);
-		while ((ret = nt_reader_next(reader, &msg)) != 0) {
-			if (ret > 0 && src_id != NT_SRC_ANY && msg.src != src_id)
-				continue;
-			if (!print_message(ret, &msg))
-				status = EXIT_TRACE;
-		}
+		while ((ret = nt_reader_next(reader, &msg)) != 0)
+			print(dump, id, ret, &msg);
+		dump->streams[id].offset += n;
 	}
-	if (n < 0)
-		return EXIT_TRACE;
-	ret = nt_reader_end(reader, &msg);
-	if (ret && !print_message(ret, &msg))
-		status = EXIT_TRACE;
-	return status;
+	for (id = 0; id < NT_FRAMES_IDS; id++)
+		end_stream(dump, id);
+	return n == 0 && !input_has_errors(dump->input);
 }
 
-static int dump(const struct options *options, const char *path)
+static int dump_file(const struct options *options, const char *path)
 {
-	struct nt_reader *reader;
-	struct input *input;
-	int status;
+	struct dump dump = { .options = options, .status = EXIT_CLEAN };
+	unsigned int id;
 
-	reader = nt_reader_new(&options->config);
-	if (!reader) {
+	if (nt_config_check(&options->config)) {
 		fprintf(stderr, "ntrace: these options do not go together\n");
 		return EXIT_USAGE;
 	}
-	input = input_open(path, options->pins);
-	if (!input) {
-		nt_reader_free(reader);
+	dump.input = input_open(path, options);
+	if (!dump.input)
 		return EXIT_USAGE;
-	}
-	nt_reader_seek(reader, 0, options->middle);
-	status = dump_all(reader, input, options->config.src_id);
-	input_close(input);
-	nt_reader_free(reader);
+	if (!dump_all(&dump))
+		dump.status = EXIT_TRACE;
+	input_close(dump.input);
+	for (id = 0; id < NT_FRAMES_IDS; id++)
+		nt_reader_free(dump.streams[id].reader);
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("ntrace: standard output");
 		return EXIT_TRACE;
 	}
-	return status;
+	return dump.status;
 }
 
 int cmd_dump(int argc, char **argv)
@@ -96,12 +149,14 @@ int cmd_dump(int argc, char **argv)
 			fputs(help, stdout);
 			return EXIT_CLEAN;
 		}
-		if (opt == '?' || !options_set(&options, opt, optarg))
+		if (opt == '?')
+			return options_hint(argv[0]);
+		if (!options_set(&options, opt, optarg))
 			return EXIT_USAGE;
 	}
 	if (optind + 1 != argc) {
 		fputs(help, stderr);
 		return EXIT_USAGE;
 	}
-	return dump(&options, argv[optind]);
+	return dump_file(&options, argv[optind]);
 }

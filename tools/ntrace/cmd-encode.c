@@ -6,16 +6,16 @@
  * The board's encoder does the work (tools/board/model); here the list becomes
  * the blocks that a hart's ingress port would report.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <getopt.h>
-#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "elf-image.h"
 #include "encoder.h"
 #include "insn.h"
 #include "ntrace.h"
@@ -36,8 +36,7 @@ struct segment {
 };
 
 struct code {
-	Elf		*elf[IMAGES_MAX];
-	int		fd[IMAGES_MAX];
+	struct nt_elf	*elf[IMAGES_MAX];
 	unsigned int	n_images, n_segments;
 	unsigned int	flags;		/* NB_INSN_* */
 	struct segment	segment[SEGMENTS_MAX];
@@ -67,76 +66,48 @@ struct encode {
 	bool		failed;
 };
 
-static int add_segment(struct code *code, const GElf_Phdr *ph, uint64_t base, const uint8_t *raw,
-		       size_t size)
+static int add_segment(struct code *code, const struct nt_elf_segment *from, uint64_t base)
 {
 	struct segment *s = &code->segment[code->n_segments];
 
-	if (ph->p_offset > size || ph->p_filesz > size - ph->p_offset ||
-	    code->n_segments == SEGMENTS_MAX)
+	if (code->n_segments == SEGMENTS_MAX)
 		return -1;
-	s->start = ph->p_vaddr + base;
-	s->end = s->start + ph->p_filesz;
-	s->bytes = raw + ph->p_offset;
-	s->insn = calloc(ph->p_filesz / 2 + 1, sizeof(*s->insn));
+	s->start = from->addr + base;
+	s->end = s->start + from->size;
+	s->bytes = from->data;
+	s->insn = calloc(from->size / 2 + 1, sizeof(*s->insn));
 	if (!s->insn)
 		return -1;
 	code->n_segments++;
 	return 0;
 }
 
-static int add_elf(struct code *code, Elf *elf, uint64_t base)
+static int code_add(struct code *code, const char *arg)
 {
-	size_t i, n = 0, size = 0;
-	const uint8_t *raw = elf ? (const uint8_t *)elf_rawfile(elf, &size) : NULL;
-	GElf_Phdr ph;
-
-	if (!raw || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &n))
-		return -1;
-	if (gelf_getclass(elf) == ELFCLASS32)
-		code->flags |= NB_INSN_RV32;
-	for (i = 0; i < n; i++) {
-		if (!gelf_getphdr(elf, i, &ph))
-			return -1;
-		if (ph.p_type == PT_LOAD && ph.p_flags & PF_X &&
-		    add_segment(code, &ph, base, raw, size))
-			return -1;
-	}
-	return 0;
-}
-
-static int code_add(struct code *code, const char *spec)
-{
-	char *path = strdup(spec), *at;
+	struct nt_elf_segment segment;
+	struct nt_elf_info info;
 	uint64_t base = 0;
-	Elf *elf = NULL;
-	int fd = -1;
+	struct nt_elf *elf;
+	size_t i;
 
-	if (!path || code->n_images == IMAGES_MAX)
-		goto fail;
-	/* a file of the whole name comes first, as in decode */
-	at = access(path, F_OK) ? strrchr(path, '@') : NULL;
-	if (at) {
-		*at = '\0';
-		if (!parse_number(at + 1, UINT64_MAX, &base))
-			goto fail;
+	if (code->n_images == IMAGES_MAX) {
+		fprintf(stderr, "ntrace: there are more than %u ELF files\n", IMAGES_MAX);
+		return -1;
 	}
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (add_elf(code, elf, base))
-		goto fail;
-	free(path);
-	code->elf[code->n_images] = elf;
-	code->fd[code->n_images++] = fd;
+	elf = elf_open_arg(arg, &base);
+	if (!elf)
+		return -1;
+	code->elf[code->n_images++] = elf;
+	nt_elf_info(elf, &info, sizeof(info));
+	if (info.xlen == 32)
+		code->flags |= NB_INSN_RV32;
+	for (i = 0; !nt_elf_segment(elf, i, &segment, sizeof(segment)); i++) {
+		if (!(segment.flags & PF_X) || !add_segment(code, &segment, base))
+			continue;
+		fprintf(stderr, "ntrace: %s: too much code\n", arg);
+		return -1;
+	}
 	return 0;
-
-fail:
-	fprintf(stderr, "ntrace encode: '%s' is no ELF file with code that can be read\n", spec);
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
-	free(path);
-	return -1;
 }
 
 static void code_free(struct code *code)
@@ -145,10 +116,8 @@ static void code_free(struct code *code)
 
 	for (i = 0; i < code->n_segments; i++)
 		free(code->segment[i].insn);
-	for (i = 0; i < code->n_images; i++) {
-		elf_end(code->elf[i]);
-		close(code->fd[i]);
-	}
+	for (i = 0; i < code->n_images; i++)
+		nt_elf_close(code->elf[i]);
 }
 
 static struct segment *find_segment(struct code *code, uint64_t pc)
@@ -220,12 +189,27 @@ static uint64_t constant_target(struct code *code, uint64_t before, uint64_t pc)
 
 /* ---- Blocks ---- */
 
-static void give(struct encode *e, const struct nb_ingress *blk)
+static void give_whole(struct encode *e, const struct nb_ingress *blk)
 {
 	e->time += blk->ninsn * e->step;
 	nb_encoder_ingress(&e->enc, blk);
 	if (e->truth)
 		nb_truth_block(e->truth, blk, &e->enc.state);
+}
+
+static void give(struct encode *e, const struct nb_ingress *blk)
+{
+	struct nb_ingress one;
+	uint32_t i;
+
+	if (!(e->cfg.variant & NB_VARIANT_SPLIT) || blk->ninsn < 2) {
+		give_whole(e, blk);
+		return;
+	}
+	for (i = 0; i < blk->ninsn; i++) {
+		nb_ingress_part(blk, i, &one);
+		give_whole(e, &one);
+	}
 }
 
 static void end_block(struct encode *e, enum nb_itype itype)
@@ -237,9 +221,9 @@ static void end_block(struct encode *e, enum nb_itype itype)
 		return;
 	blk->itype = itype;
 	blk->wide = e->wide;
+	s = find_segment(&e->code, blk->iaddr);
+	blk->code = s->bytes + (blk->iaddr - s->start);
 	if (e->truth) {
-		s = find_segment(&e->code, blk->iaddr);
-		blk->code = s->bytes + (blk->iaddr - s->start);
 		blk->wide_hash = nb_code_hash(blk->code, 2 * blk->iretire);
 	}
 	give(e, blk);
@@ -319,7 +303,9 @@ static void step(struct encode *e, const struct step *prev, const struct step *c
 	}
 	switch (cur->insn->kind) {
 	case NB_INSN_BRANCH:
-		if (next == fall) {
+		if (next == fall && fall == target && e->cfg.variant & NB_VARIANT_BRANCH_NEXT && e->n_pcs & 1) {
+			end_block(e, NB_ITYPE_TAKEN);
+		} else if (next == fall) {
 			end_block(e, NB_ITYPE_NOT_TAKEN);
 		} else if (next == target) {
 			end_block(e, NB_ITYPE_TAKEN);
@@ -532,6 +518,7 @@ static const struct encode_option {
 	{ "fifo-depth", OPT_U32, CFG(fifo_depth), "BYTES", "FIFO before the sink" },
 	{ "fifo-rate", OPT_U32, CFG(fifo_rate), "BYTES", "... drained each 256 instructions" },
 	{ "stall", OPT_BOOL, CFG(stall), NULL, "trTeInstStallEna: wait rather than lose" },
+	{ "variant", OPT_SPECIAL, 0, "NAME", "what an encoder may also do; may be given again" },
 	{ "trap", OPT_SPECIAL, 0, "auto|exception|interrupt", "a way that is unexplained" },
 	{ "zcmp", OPT_SPECIAL, 0, NULL, "the code has Zcmp (no Zcd)" },
 	{ "zcmt", OPT_SPECIAL, 0, NULL, "the code has Zcmt (no Zcd)" },
@@ -594,6 +581,25 @@ static int flag_option(struct encode *e, const char *name)
 	return 0;
 }
 
+static int add_variant(struct encode *e, const char *name)
+{
+	static const char *const list[] = {
+#define X(id, name, text) name, text,
+		NB_VARIANTS(X)
+#undef X
+	};
+	uint32_t bit = nb_variant_find(name);
+	size_t i;
+
+	e->cfg.variant |= bit;
+	if (bit)
+		return 0;
+	fprintf(stderr, "ntrace encode: no variant '%s'; there are:\n", name);
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i += 2)
+		fprintf(stderr, "  %-18s%s\n", list[i], list[i + 1]);
+	return -1;
+}
+
 static int special_option(struct encode *e, const struct encode_option *o, const char *arg)
 {
 	static const char *const modes[] = { "btm", "htm", NULL };
@@ -609,6 +615,8 @@ static int special_option(struct encode *e, const struct encode_option *o, const
 		e->pcs = arg;
 	} else if (!strcmp(o->name, "output")) {
 		e->out = arg;
+	} else if (!strcmp(o->name, "variant")) {
+		rc = add_variant(e, arg);
 	} else if (!strcmp(o->name, "truth")) {
 		e->truth = nb_truth_create(arg, 0);
 		if (!e->truth)
@@ -725,6 +733,8 @@ static int run(struct encode *e, struct list *l)
 	nb_encoder_start(&e->enc, NB_SYNC_TRACE_ENABLE);
 	rc = encode_list(e, l);
 	nb_encoder_stop(&e->enc, NB_EVCODE_DISABLED);
+	if (e->truth)
+		nb_truth_state(e->truth, &e->enc.state);
 	if (ferror(l->file)) {
 		fprintf(stderr, "ntrace encode: '%s' cannot be read\n", e->pcs);
 		rc = EXIT_TRACE;
@@ -768,7 +778,6 @@ int cmd_encode(int argc, char **argv)
 
 	if (!e)
 		return EXIT_TRACE;
-	elf_version(EV_CURRENT);
 	e->cfg.mode = NB_MODE_HTM;
 	e->step = 1;
 	rc = parse(e, argc, argv);

@@ -181,7 +181,7 @@ static void usage(FILE *out)
 	      "                  it may be what `ntrace decode` or `perf script -F cpu,ip` prints\n"
 	      "  --cpu N         the CPU of lines without one (the first truth's)\n"
 	      "  --trace FILE    or a trace, which is decoded here; one for each truth, in that order\n"
-	      "  --elf ELF[@OFFSET]  code for --trace; without, the code that the truth has\n"
+	      "  --elf ELF[@OFFSET]  code for --trace, before that which the truth has\n"
 	      "  --quiet         only the last line\n" COMMON_HELP, out);
 }
 
@@ -255,6 +255,8 @@ static int parse(struct verify *v, int argc, char **argv)
 		if (c == '?' || set_option(v, c, optarg))
 			return EXIT_USAGE;
 	}
+	if (!options_are_of_one_stream(&v->options))
+		return EXIT_USAGE;
 	if (optind == argc && v->n_harts && !!v->decoded != !!v->n_traces &&
 	    (!v->n_traces || v->n_traces == v->n_harts))
 		return -1;

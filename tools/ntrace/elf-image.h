@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code from ELF files.
+ * Code from the ELF files that options name.
  */
 #ifndef NTRACE_ELF_IMAGE_H
 #define NTRACE_ELF_IMAGE_H
 
-#include <ntrace/ntrace.h>
+#include <ntrace/elf.h>
 
 /*
  * Add the loaded segments of @path, @offset bytes above where the file has them.
- * *xlen is set to 32 or 64. False: it cannot be used, and it was said. The file stays mapped.
+ * *xlen is set to 32 or 64. False: it cannot be used, and it was said. The file stays open.
  */
 bool elf_image_add(struct nt_image *image, const char *path, uint64_t offset, unsigned int *xlen);
 
-struct elf_map {
-	void	*data;	/* NULL: none */
-	size_t	size;
-};
+/*
+ * The same for "FILE", or "FILE@OFFSET" instead of @offset. A file of the whole name comes first.
+ */
+bool elf_image_add_arg(struct nt_image *image, const char *arg, uint64_t offset,
+		       unsigned int *xlen);
 
-/* As elf_image_add(). *mapped is for elf_image_unmap(), also after an error, once @image is gone. */
-bool elf_image_map(struct nt_image *image, const char *path, uint64_t offset, unsigned int *xlen,
-		   struct elf_map *mapped);
-void elf_image_unmap(struct elf_map *mapped);
+/* Only open "FILE" or "FILE@OFFSET", and set *offset if it is there. NULL: it was said */
+struct nt_elf *elf_open_arg(const char *arg, uint64_t *offset);
 
 #endif /* NTRACE_ELF_IMAGE_H */

@@ -4,6 +4,7 @@
  *
  * Each command is one file, cmd-<name>.c, and one line of the table below.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,9 @@ static const struct command {
 	{ "dump",	cmd_dump,	"print one line for each message of a trace" },
 	{ "decode",	cmd_decode,	"print what the trace says was executed" },
 	{ "bench",	cmd_bench,	"measure how fast a trace is decoded" },
+	{ "report",	cmd_report,	"print how long each function of a recording took" },
+	{ "slow",	cmd_slow,	"print why the slowest call of a function was slow" },
+	{ "script",	cmd_script,	"print the branches of a recording of perf" },
 	{ "encode",	cmd_encode,	"make a trace from a list of PCs and their code" },
 	{ "verify",	cmd_verify,	"compare what was decoded with what ran" },
 };
@@ -30,25 +34,54 @@ static void usage(FILE *out)
 	fputs("usage: ntrace COMMAND [OPTIONS]\n\n", out);
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
-	fputs("\n`ntrace COMMAND --help` lists the options of a command.\n", out);
+	fputs("\n`ntrace help COMMAND` lists the options of a command, `ntrace --version` says which\n"
+	      "this is. They work on raw N-Trace; perf decodes what perf recorded.\n", out);
+}
+
+static int no_command(const char *name)
+{
+	fprintf(stderr, "ntrace: no command '%s'; `ntrace help` lists them\n", name);
+	return EXIT_USAGE;
+}
+
+/* getopt_long() begins its messages with argv[0] */
+static int run(int argc, char **argv)
+{
+	char name[32];
+	size_t i;
+
+	for (i = 0; i < NR_COMMANDS; i++) {
+		if (strcmp(argv[0], commands[i].name))
+			continue;
+		snprintf(name, sizeof(name), "ntrace %s", argv[0]);
+		argv[0] = name;
+		return commands[i].run(argc, argv);
+	}
+	return no_command(argv[0]);
+}
+
+static bool is_one_of(const char *arg, const char *a, const char *b, const char *c)
+{
+	return !strcmp(arg, a) || !strcmp(arg, b) || !strcmp(arg, c);
 }
 
 int main(int argc, char **argv)
 {
-	size_t i;
-
 	if (argc < 2) {
 		usage(stderr);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
+	if (is_one_of(argv[1], "-h", "--help", "help")) {
+		char option[] = "--help", *help[] = { argv[2], option, NULL };
+
+		if (argc > 2)
+			return run(2, help);
 		usage(stdout);
 		return EXIT_CLEAN;
 	}
-	for (i = 0; i < NR_COMMANDS; i++) {
-		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+	if (is_one_of(argv[1], "-V", "--version", "version")) {
+		printf("ntrace %s\n", NTRACE_VERSION);
+		return EXIT_CLEAN;
 	}
-	fprintf(stderr, "ntrace: no command '%s'; `ntrace help` lists them\n", argv[1]);
-	return EXIT_USAGE;
+	return run(argc - 1, argv + 1);
 }

@@ -18,5 +18,8 @@ int cmd_decode(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_encode(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+int cmd_script(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_slow(int argc, char **argv);
 
 #endif /* NTRACE_TOOL_H */

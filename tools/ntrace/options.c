@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Options that dump and decode have in common, and the input file.
+ * Options that dump and decode have in common.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "ntrace.h"
+#include "deframer.h"
 #include "options.h"
-
-#define PIECE	(256 << 10)
 
 void options_init(struct options *options)
 {
@@ -64,6 +62,75 @@ static bool set_pins(struct options *options, const char *arg)
 	return false;
 }
 
+/* Its messages may end with a timestamp, and returns may be implicit: each is seen from them. */
+static bool set_dialect(struct options *options, const char *arg)
+{
+	if (strcmp(arg, "sifive") && strcmp(arg, "ratified")) {
+		fprintf(stderr, "ntrace: --dialect is sifive or ratified\n");
+		return false;
+	}
+	if (!strcmp(arg, "ratified"))
+		return true;
+	options->config.dialect = NT_DIALECT_SIFIVE0;
+	options->config.timestamp = 1;
+	if (!options->depth_given)
+		options->config.return_depth = NT_RETURN_DEPTH_SIFIVE0;
+	return true;
+}
+
+static bool set_addr_bits(struct nt_config *config, const char *arg)
+{
+	if (!set_u32(&config->addr_bits, arg, 64))
+		return false;
+	if (config->addr_bits >= NT_ADDR_BITS_MIN)
+		return true;
+	fprintf(stderr, "ntrace: --addr-bits is %d to 64\n", NT_ADDR_BITS_MIN);
+	return false;
+}
+
+/* A list of names: "system", "compressed" */
+static bool set_custom_jumps(struct nt_config *config, const char *arg)
+{
+	static const char *const names[] = { "system", "compressed" };
+	size_t length, i;
+
+	for (; *arg; arg += length + (arg[length] == ',')) {
+		length = strcspn(arg, ",");
+		for (i = 0; i < 2; i++) {
+			if (length == strlen(names[i]) && !strncmp(arg, names[i], length))
+				break;
+		}
+		if (i == 2) {
+			fprintf(stderr, "ntrace: --custom-jumps is system, compressed or both\n");
+			return false;
+		}
+		config->custom_jumps |= 1u << i;
+	}
+	return true;
+}
+
+static bool set_frames(struct options *options, const char *arg)
+{
+	options->frames = true;
+	options->frame_id = DEFRAMER_ANY;
+	if (!arg)
+		return true;
+	if (!set_u32(&options->frame_id, arg, NT_FRAMES_IDS - 1))
+		return false;
+	if (options->frame_id != DEFRAMER_ANY)
+		return true;
+	fprintf(stderr, "ntrace: --frames=ID is 1 to %d\n", NT_FRAMES_IDS - 1);
+	return false;
+}
+
+bool options_are_of_one_stream(const struct options *options)
+{
+	if (!options->frames || options->frame_id != DEFRAMER_ANY)
+		return true;
+	fprintf(stderr, "ntrace: say which of the trace IDs: --frames=ID\n");
+	return false;
+}
+
 static bool set_flag(struct nt_config *config, int opt)
 {
 	switch (opt - OPT_COMMON) {
@@ -85,6 +152,9 @@ static bool set_flag(struct nt_config *config, int opt)
 	case 10:
 		config->isa |= NT_ISA_ZCMP;
 		break;
+	case 20:
+		config->return_full = NT_RETURN_DROP_NEWEST;
+		break;
 	default:
 		return false;
 	}
@@ -103,7 +173,8 @@ bool options_set(struct options *options, int opt, const char *arg)
 	case 1:
 		return set_u32(&config->src_id, arg, (1u << NT_SRC_BITS_MAX) - 1);
 	case 3:
-		config->return_depth = NT_RETURN_DEPTH;
+		options->depth_given = true;
+		config->return_depth = config->dialect ? NT_RETURN_DEPTH_SIFIVE0 : NT_RETURN_DEPTH;
 		return !arg || set_u32(&config->return_depth, arg, NT_RETURN_DEPTH_MAX);
 	case 8:
 		return set_mode(config, arg);
@@ -117,76 +188,20 @@ bool options_set(struct options *options, int opt, const char *arg)
 	case 13:
 		options->middle = true;
 		return true;
+	case 14:
+		return set_dialect(options, arg);
+	case 15:
+		return set_addr_bits(config, arg);
+	case 21:
+		return set_custom_jumps(config, arg);
+	case 16:
+		return set_frames(options, arg);
 	}
 	return false;
 }
 
-struct input {
-	int		fd;
-	const char	*path;
-	struct nt_pins	*pins;		/* NULL: bytes are as they are wanted */
-	uint8_t		buf[PIECE];
-	uint8_t		converted[2 * PIECE];
-};
-
-struct input *input_open(const char *path, unsigned int pins)
+int options_hint(const char *command)
 {
-	struct input *input = malloc(sizeof(*input));
-
-	if (input)
-		input->pins = pins ? nt_pins_new(pins) : NULL;
-	if (!input || (pins && !input->pins)) {
-		fprintf(stderr, "ntrace: out of memory\n");
-		free(input);
-		return NULL;
-	}
-	input->path = path;
-	input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-	if (input->fd < 0) {
-		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
-		nt_pins_free(input->pins);
-		free(input);
-		return NULL;
-	}
-	return input;
-}
-
-static long read_piece(struct input *input)
-{
-	long n;
-
-	do {
-		n = read(input->fd, input->buf, sizeof(input->buf));
-	} while (n < 0 && errno == EINTR);
-	if (n < 0)
-		fprintf(stderr, "ntrace: %s: %s\n", input->path, strerror(errno));
-	return n;
-}
-
-long input_read(struct input *input, const uint8_t **data)
-{
-	long n = read_piece(input);
-	size_t used, made;
-
-	*data = input->buf;
-	if (!input->pins)
-		return n;
-	/* a piece that is all idle makes no byte: that is not the end */
-	while (n > 0) {
-		made = nt_pins_convert(input->pins, input->buf, n, &used, input->converted,
-				       sizeof(input->converted));
-		*data = input->converted;
-		if (made)
-			return made;
-		n = read_piece(input);
-	}
-	return n;
-}
-
-void input_close(struct input *input)
-{
-	if (input->fd != STDIN_FILENO)
-		close(input->fd);
-	nt_pins_free(input->pins);
-	free(input);
+	fprintf(stderr, "ntrace: `%s --help` lists the options\n", command);
+	return EXIT_USAGE;
 }

@@ -11,6 +11,9 @@
 struct options {
 	struct nt_config	config;
 	unsigned int		pins;	/* 0: bytes as a RAM sink stores them */
+	bool			frames;	/* CoreSight frames */
+	unsigned int		frame_id; /* of these the bytes of that ID, or DEFRAMER_ANY */
+	bool			depth_given;	/* by --implicit-return */
 	bool			middle;	/* begins in the middle of a message */
 };
 
@@ -31,7 +34,12 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	{ "zcmp",		no_argument,	   NULL, OPT_COMMON + 10 },	\
 	{ "zcmt",		required_argument, NULL, OPT_COMMON + 11 },	\
 	{ "pins",		required_argument, NULL, OPT_COMMON + 12 },	\
-	{ "middle",		no_argument,	   NULL, OPT_COMMON + 13 }
+	{ "middle",		no_argument,	   NULL, OPT_COMMON + 13 },		\
+	{ "dialect",		required_argument, NULL, OPT_COMMON + 14 },		\
+	{ "addr-bits",		required_argument, NULL, OPT_COMMON + 15 },		\
+	{ "return-drop-newest",	no_argument,	   NULL, OPT_COMMON + 20 },		\
+	{ "custom-jumps",	required_argument, NULL, OPT_COMMON + 21 },	\
+	{ "frames",		optional_argument, NULL, OPT_COMMON + 16 }
 
 #define COMMON_HELP								\
 	"  --src-bits N           width of the SRC field (0)\n"			\
@@ -39,6 +47,8 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	"  --timestamp            messages may end with a timestamp\n"		\
 	"  --tstamp-bits N        width of the timestamp counter (64)\n"	\
 	"  --implicit-return[=N]  returns are not told; N deep (32)\n"		\
+	"  --return-drop-newest   a full return stack ignores calls\n"		\
+	"  --custom-jumps LIST    more may jump: system, compressed\n"		\
 	"  --sequential-jump      jumps to a constant are not told\n"		\
 	"  --all-jumps            direct jumps are told like branches\n"	\
 	"  --extend-addr          addresses omit equal upper bits\n"		\
@@ -46,6 +56,11 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	"  --rv32                 32-bit addresses and code\n"			\
 	"  --zcmp                 code has Zcmp (cm.popret)\n"			\
 	"  --zcmt ADDR            code has Zcmt; its table is there\n"		\
+	"  --dialect sifive       messages of SiFive encoders of version 0, as the P550;\n" \
+	"                         --timestamp and --implicit-return=1023 are implied\n" \
+	"  --addr-bits N          addresses are sent without bits above N (64; 48 by --dialect\n" \
+	"                         sifive)\n"					\
+	"  --frames[=ID]          the file is of CoreSight frames; only that trace ID\n" \
 	"  --middle               the file begins in the middle of a message\n"	\
 	"  --pins 1|2|4|8|16      the file is of a pin interface of that width\n"
 
@@ -54,15 +69,33 @@ void options_init(struct options *options);
 /* Take in a common option. False: its value is not valid, and it was said. */
 bool options_set(struct options *options, int opt, const char *arg);
 
+/*
+ * After getopt_long() has refused an option, say where the right ones are listed. @command is
+ * argv[0] of the command. Returns EXIT_USAGE.
+ */
+int options_hint(const char *command);
+
+/* False: the options say that there are several streams, and it was said. */
+bool options_are_of_one_stream(const struct options *options);
+
 /* A number in C notation up to @max */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 
-/* The trace, piece by piece. "-" is the standard input. */
+/*
+ * The trace, piece by piece. "-" is the standard input. A file of another kind (a recording of
+ * perf, an ELF file, a folder) is refused with a sentence; an empty one is noted.
+ */
 struct input;
 
-struct input *input_open(const char *path, unsigned int pins);
+struct input *input_open(const char *path, const struct options *options);
 /* Bytes: >0, 0 at the end, -1 on an error that was said. *data is valid until the next call. */
 long input_read(struct input *input, const uint8_t **data);
+/* With --frames: the trace ID of what was read last; 0 else */
+unsigned int input_id(const struct input *input);
+/* How many times what is read does not go on where what was read before ended, for any ID */
+unsigned int input_breaks(const struct input *input);
+/* There were errors of frames, which were said. */
+bool input_has_errors(const struct input *input);
 void input_close(struct input *input);
 
 #endif /* NTRACE_OPTIONS_H */

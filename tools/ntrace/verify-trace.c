@@ -24,7 +24,7 @@
 
 /* 64 bytes of code, by half-words */
 struct line {
-	uint64_t	key;		/* address / 64 + 1; 0 is free */
+	uint64_t	key;		/* see line_key(); 0 is free */
 	uint32_t	valid, asked;	/* half-words: known; asked for in vain */
 	uint8_t		bytes[LINE_BYTES];
 };
@@ -34,6 +34,7 @@ struct seen {
 	const uint8_t	*code;
 	uint64_t	iaddr, last_use;	/* number of the last block that was this one */
 	uint32_t	len, epoch;		/* its code is what the lines have, in that epoch */
+	bool		guest;
 };
 
 struct code {
@@ -48,6 +49,17 @@ struct code {
 	bool		changed;	/* the image must forget what it decoded */
 	bool		failed;
 };
+
+/* A guest and its host have their own code at the same addresses. */
+static uint64_t line_key(bool guest, uint64_t addr)
+{
+	return (addr / LINE_BYTES + 1) | (uint64_t)guest << 63;
+}
+
+static bool is_guest(const struct block *b)
+{
+	return b->priv >= NB_PRIV_VU;
+}
 
 static size_t slot_of(const struct code *c, uint64_t key)
 {
@@ -77,9 +89,9 @@ static bool grow(struct code *c)
 }
 
 /* The line of @addr, made if it is not there; NULL without memory. */
-static struct line *line_of(struct code *c, uint64_t addr)
+static struct line *line_of(struct code *c, bool guest, uint64_t addr)
 {
-	uint64_t key = addr / LINE_BYTES + 1;
+	uint64_t key = line_key(guest, addr);
 	struct line *l;
 
 	if (2 * c->n >= c->size && !grow(c)) {
@@ -132,14 +144,15 @@ static struct seen *seen_of(struct code *c, const struct block *b)
 	}
 	s = &c->seen[seen_slot(c, b->code)];
 	if (!s->code) {
-		*s = (struct seen){ .code = b->code, .iaddr = b->iaddr, .len = 2 * b->iretire };
+		*s = (struct seen){ .code = b->code, .iaddr = b->iaddr, .len = 2 * b->iretire,
+				   .guest = is_guest(b) };
 		c->n_seen++;
 	}
 	return s;
 }
 
 /* The last block known that ran code at @addr */
-static uint64_t last_use(const struct code *c, uint64_t addr)
+static uint64_t last_use(const struct code *c, bool guest, uint64_t addr)
 {
 	uint64_t last = 0;
 	size_t i;
@@ -147,7 +160,7 @@ static uint64_t last_use(const struct code *c, uint64_t addr)
 	for (i = 0; i < c->seen_size; i++) {
 		const struct seen *s = &c->seen[i];
 
-		if (s->code && s->epoch && addr - s->iaddr < s->len && s->last_use > last)
+		if (s->code && s->epoch && s->guest == guest && addr - s->iaddr < s->len && s->last_use > last)
 			last = s->last_use;
 	}
 	return last;
@@ -163,12 +176,12 @@ static bool must_wait(struct code *c, const struct block *b)
 		return true;
 	for (i = 0; i < 2 * b->iretire; i += 2) {
 		uint64_t addr = b->iaddr + i;
-		struct line *l = line_of(c, addr);
+		struct line *l = line_of(c, is_guest(b), addr);
 		unsigned int at = addr % LINE_BYTES;
 
 		if (!l || !(l->valid >> at / 2 & 1) || !memcmp(l->bytes + at, b->code + i, 2))
 			continue;
-		last = last_use(c, addr);
+		last = last_use(c, is_guest(b), addr);
 		if (last < now)
 			continue;
 		c->waiting = b->code;
@@ -184,7 +197,7 @@ static void take_code(struct code *c, const struct block *b)
 
 	for (i = 0; i < 2 * b->iretire; i += 2) {
 		uint64_t addr = b->iaddr + i;
-		struct line *l = line_of(c, addr);
+		struct line *l = line_of(c, is_guest(b), addr);
 		unsigned int at = addr % LINE_BYTES;
 		uint32_t bit = 1U << at / 2;
 
@@ -218,11 +231,17 @@ static bool learn(void *ctx, const struct block *b, uint64_t index, bool force)
 	return true;
 }
 
-static bool known(struct code *c, uint64_t addr)
+static bool known(struct code *c, bool guest, uint64_t addr)
 {
-	struct line *l = line_of(c, addr);
+	struct line *l = line_of(c, guest, addr);
 
 	return l && l->valid >> addr % LINE_BYTES / 2 & 1;
+}
+
+static uint64_t code_space(void *ctx, const struct nt_context *context)
+{
+	(void)ctx;
+	return context->has_priv && context->priv >= NT_PRIV_VU;
 }
 
 static int read_code(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size)
@@ -230,18 +249,20 @@ static int read_code(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, siz
 	struct code *c = ctx;
 	size_t n = 0;
 
-	(void)space;
 	addr &= ~1ULL;
-	if (!known(c, addr))
+	if (!known(c, space, addr))
 		hart_read_ahead(c->hart, SEARCH_AHEAD);
-	while (n + 2 <= size && known(c, addr + n)) {
-		struct line *l = line_of(c, addr + n);
+	/* a trace without Ownership messages does not say that it is a guest's */
+	if (!space && !known(c, false, addr))
+		space = known(c, true, addr);
+	while (n + 2 <= size && known(c, space, addr + n)) {
+		struct line *l = line_of(c, space, addr + n);
 
 		memcpy(buf + n, l->bytes + (addr + n) % LINE_BYTES, 2);
 		n += 2;
 	}
 	if (n + 2 <= size) {
-		struct line *l = line_of(c, addr + n);
+		struct line *l = line_of(c, space, addr + n);
 
 		if (l)
 			l->asked |= 1U << (addr + n) % LINE_BYTES / 2;
@@ -270,8 +291,17 @@ static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
 			return;
 		item.kind = ITEM_RANGE;
 		item.start = it->range.start;
-		item.end = it->range.end;
+		item.end = it->range.end_addr;
 		item.ninsn = it->range.insns;
+		item.detailed = true;
+		item.how = it->range.how;
+		item.taken = it->range.taken;
+		item.has_priv = it->context.has_priv;
+		item.priv = it->context.priv;
+		item.has_scontext = it->context.has_scontext;
+		item.scontext = it->context.scontext;
+		item.has_time = it->tstamp_kind == NT_TSTAMP_EXACT;
+		item.time = it->tstamp;
 		break;
 	case NT_ITEM_SYNC:
 		if (!it->sync.restart)
@@ -286,6 +316,13 @@ static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
 		break;
 	case NT_ITEM_LOST:
 		item.kind = ITEM_LOST;
+		break;
+	case NT_ITEM_STOP:
+		/* one that no message reports: the encoder does not, or its message was lost */
+		if (it->tcode == NT_TCODE_PROG_TRACE_CORRELATION)
+			return;
+		item.kind = ITEM_GAP;
+		*gap = true;
 		break;
 	case NT_ITEM_ERROR:
 		say_error(h, it);
@@ -311,8 +348,6 @@ static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image,
 		nt_flow_feed(flow, data, n);
 		while ((rc = nt_flow_next(flow, &item)) > 0) {
 			take_item(h, &item, &gap);
-			if (!c)
-				continue;
 			hart_read_ahead(h, READ_AHEAD);
 			if (c->changed)
 				nt_image_invalidate(image);
@@ -327,22 +362,12 @@ static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image,
 	return n == 0;
 }
 
-static bool add_elf(struct nt_image *image, struct nt_config *config, const char *spec)
+static bool add_elf(struct nt_image *image, struct nt_config *config, const char *arg)
 {
-	char *path = strdup(spec), *at;
-	uint64_t offset = 0;
 	unsigned int xlen = 64;
-	bool ok = false;
+	bool ok = elf_image_add_arg(image, arg, 0, &xlen);
 
-	if (path) {
-		at = strrchr(path, '@');
-		if (at)
-			*at = '\0';
-		ok = (!at || parse_number(at + 1, UINT64_MAX, &offset)) &&
-		     elf_image_add(image, path, offset, &xlen);
-	}
 	config->xlen = xlen;
-	free(path);
 	return ok;
 }
 
@@ -352,8 +377,8 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	struct nt_config config = options->config;
 	struct nt_image *image = nt_image_new();
 	struct code code = { .hart = h, .epoch = 1 };
-	struct nt_image_reader reader = { .read = read_code, .ctx = &code };
-	struct input *in = input_open(path, options->pins);
+	struct nt_image_reader reader = { .space = code_space, .read = read_code, .ctx = &code };
+	struct input *in = input_open(path, options);
 	struct nt_flow *flow = NULL;
 	bool ok = image && in;
 	unsigned int i;
@@ -362,7 +387,8 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	h->strict = true;
 	for (i = 0; ok && i < n_elf; i++)
 		ok = add_elf(image, &config, elf[i]);
-	if (ok && !n_elf) {
+	/* what no ELF file has (the reset vector, a jump table's surroundings), the truth may have */
+	if (ok) {
 		nt_image_set_reader(image, &reader);
 		h->learn = learn;
 		h->learn_ctx = &code;
@@ -371,7 +397,7 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	}
 	if (ok) {
 		flow = nt_flow_new(&config, image);
-		ok = flow && decode(h, flow, image, n_elf ? NULL : &code, in) && !code.failed;
+		ok = flow && decode(h, flow, image, &code, in) && !code.failed;
 		if (!ok)
 			fprintf(stderr, "ntrace verify: '%s': %s\n", path,
 				"cannot be read, or memory is short");

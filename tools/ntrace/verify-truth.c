@@ -34,6 +34,16 @@ static bool ring_push(struct ring *r, const struct block *b)
 	return true;
 }
 
+/* A trap with nothing retired before it ends the block that was read last, if it still waits. */
+static void note_trap(struct hart *h, const struct nb_ingress *blk)
+{
+	struct block *last = h->ring.n ? block_at(&h->ring, h->ring.n - 1) : NULL;
+
+	if (last && !h->pending_start && last->itype == NB_ITYPE_NONE &&
+	    last->iaddr + 2ULL * last->iretire == blk->iaddr)
+		last->itype = blk->itype;
+}
+
 /* One more traced block, to h->held; false at the end. */
 static bool fetch_block(struct hart *h)
 {
@@ -46,21 +56,38 @@ static bool fetch_block(struct hart *h)
 			break;
 		case NB_TRUTH_SYNC:
 			h->pending_sync = true;
+			/* the program goes on elsewhere, and the flow starts anew */
+			h->pending_start |= ev.sync == NB_SYNC_EXIT_RESET;
 			break;
 		case NB_TRUTH_STOP:
 			h->lost |= ev.evcode == NB_ENDED_LOST;
+			h->silent |= ev.evcode == NB_ENDED_SILENT;
+			break;
+		case NB_TRUTH_CONTEXT:
+			if (h->scontext != ev.scontext)
+				h->scontext_before = h->scontext;
+			h->scontext = ev.scontext;
+			break;
+		case NB_TRUTH_TIME:
+			h->time = ev.time;
 			break;
 		case NB_TRUTH_BLOCK:
+			if (ev.traced && !ev.blk.ninsn)
+				note_trap(h, &ev.blk);
 			if (!ev.traced || !ev.blk.ninsn)
 				break;
 			h->held = (struct block){
 				.iaddr = ev.blk.iaddr, .iretire = ev.blk.iretire,
-				.ninsn = ev.blk.ninsn, .wide = ev.blk.wide, .code = ev.blk.code,
+				.ninsn = ev.blk.ninsn, .priv = ev.blk.priv,
+				.itype = ev.blk.itype, .scontext = h->scontext,
+				.scontext_before = h->scontext_before, .time = h->time, .wide = ev.blk.wide, .code = ev.blk.code,
 				.start = h->pending_start,
 				.sync = h->pending_start || h->pending_sync,
 				.lost_before = h->pending_start && h->lost,
+				.silent_before = h->pending_start && h->silent,
 			};
 			h->lost &= !h->pending_start;
+			h->silent &= !h->pending_start;
 			h->pending_start = false;
 			h->pending_sync = false;
 			h->holds = true;
@@ -190,6 +217,70 @@ static bool match(struct hart *h, struct place *p, const struct item *it)
 	return true;
 }
 
+/* ---- What else a trace says of a range ---- */
+
+static bool ends_as(uint8_t itype, const struct item *it)
+{
+	static const uint8_t ends[16] = {
+		[NB_ITYPE_NONE] = NT_END_LINEAR, [NB_ITYPE_TRAP_RETURN] = NT_END_TRAP_RETURN,
+		[NB_ITYPE_NOT_TAKEN] = NT_END_BRANCH, [NB_ITYPE_TAKEN] = NT_END_BRANCH,
+		[NB_ITYPE_INDIRECT_CALL] = NT_END_INDIRECT_CALL, [NB_ITYPE_DIRECT_CALL] = NT_END_CALL,
+		[NB_ITYPE_INDIRECT_JUMP] = NT_END_INDIRECT_JUMP, [NB_ITYPE_DIRECT_JUMP] = NT_END_JUMP,
+		[NB_ITYPE_SWAP] = NT_END_SWAP, [NB_ITYPE_RETURN] = NT_END_RETURN,
+		[NB_ITYPE_OTHER_INDIRECT] = NT_END_INDIRECT_JUMP, [NB_ITYPE_OTHER_DIRECT] = NT_END_JUMP,
+	};
+
+	/* a synchronising message may come between the last instruction and its trap */
+	if (itype == NB_ITYPE_EXCEPTION)
+		return it->how == NT_END_TRAP || it->how == NT_END_EXCEPTION || it->how == NT_END_LINEAR;
+	if (itype == NB_ITYPE_INTERRUPT)
+		return it->how == NT_END_TRAP || it->how == NT_END_INTERRUPT || it->how == NT_END_LINEAR;
+	return it->how == ends[itype & 15] &&
+	       (it->how != NT_END_BRANCH || it->taken == (itype == NB_ITYPE_TAKEN));
+}
+
+/* How a range ended, if it goes to the end of a block of the truth. @p is the place after it. */
+static bool end_differs(struct hart *h, const struct place *p, const struct item *it)
+{
+	struct place next = *p;
+	uint8_t itype;
+	bool goes_on;
+
+	if (p->insn)
+		return it->how != NT_END_LINEAR;
+	if (!p->index)
+		return false;
+	/* a trap is noted when what comes after it is read */
+	goes_on = have(h, &next) && !block_of(h, &next)->start;
+	itype = block_at(&h->ring, p->index - 1)->itype;
+	/* of a trap, and of a jump's or branch's last instruction, a stop takes its place */
+	if (!goes_on && it->how == NT_END_LINEAR)
+		return itype != NB_ITYPE_NONE && itype != NB_ITYPE_EXCEPTION &&
+		       itype != NB_ITYPE_INTERRUPT;
+	return !goes_on ? false : !ends_as(itype, it);
+}
+
+/* NULL, or what of @it is not as the truth has it; @p is the place after it, @first the block it began in */
+static const char *detail_differs(struct hart *h, const struct place *p, const struct block *first,
+				  const struct item *it)
+{
+	if (end_differs(h, p, it))
+		return "it ended in another way";
+	if (it->has_priv && it->priv != first->priv)
+		return "its privilege was another";
+	/* a write of scontext is reported some time after it, and before what comes later */
+	if (it->has_scontext && it->scontext != (uint32_t)first->scontext &&
+	    it->scontext != (uint32_t)first->scontext_before) {
+		struct place next = *p;
+
+		if (!have(h, &next) || it->scontext != (uint32_t)block_of(h, &next)->scontext)
+			return "its context was another";
+	}
+	if (it->has_time && (it->time < first->time || it->time < h->last_time))
+		return "it was later than its timestamp";
+	return NULL;
+}
+
 static uint64_t insns_left_in_block(struct hart *h)
 {
 	return block_of(h, &h->at)->ninsn - h->at.insn;
@@ -248,15 +339,16 @@ static void differ_at(struct hart *h, const struct item *it)
  */
 static bool skip_lost_session(struct hart *h, uint64_t *n)
 {
+	bool declared = !h->strict || h->told;
+
 	*n = 0;
-	if (have(h, &h->at) && !h->at.insn && block_of(h, &h->at)->start)
-		return block_of(h, &h->at)->lost_before;
 	while (have(h, &h->at)) {
+		if (!h->at.insn && block_of(h, &h->at)->start)
+			return (block_of(h, &h->at)->lost_before && declared) ||
+			       block_of(h, &h->at)->silent_before;
 		*n += skip_block(h);
-		if (have(h, &h->at) && block_of(h, &h->at)->start)
-			return block_of(h, &h->at)->lost_before;
 	}
-	return h->lost;
+	return (h->lost && declared) || h->silent;
 }
 
 static uint64_t item_insns(const struct item *it)
@@ -279,18 +371,39 @@ static void accept(struct hart *h, const struct item *it)
 	drop_behind(h);
 }
 
+static void judge_details(struct hart *h, const struct block *first, const struct item *it)
+{
+	const char *why = it->detailed && first->ninsn ? detail_differs(h, &h->at, first, it) : NULL;
+
+	if (it->has_time)
+		h->last_time = it->time;
+	if (why)
+		differ(h, "decoded 0x%llx..0x%llx (%s, privilege %u, scontext 0x%llx), which ran, but %s (itype %u, privilege %u, scontext 0x%llx)",
+		       (unsigned long long)it->start, (unsigned long long)it->end, nt_end_name(it->how),
+		       it->priv, (unsigned long long)it->scontext, why,
+		       h->at.index ? block_at(&h->ring, h->at.index - 1)->itype : 0, first->priv,
+		       (unsigned long long)first->scontext);
+}
+
 static void compare(struct hart *h, const struct item *it)
 {
 	struct place before = h->at;
+	struct block first = { 0 };
 	uint64_t n;
 
+	if (it->detailed && have(h, &h->at))
+		first = *block_of(h, &h->at);
 	if (match(h, &h->at, it)) {
+		judge_details(h, &first, it);
 		accept(h, it);
 		return;
 	}
 	h->at = before;
+	/* a restart whose own Ownership message was lost traced nothing: if code follows, that differs */
+	if (it->kind == ITEM_START && !have(h, &h->at) && !truth_is_bad(h))
+		return;
 	differ_at(h, it);	/* said only if it is one */
-	if (!skip_lost_session(h, &n) || (h->strict && !h->told)) {
+	if (!skip_lost_session(h, &n)) {
 		h->missing += n;
 		return;
 	}
@@ -389,7 +502,7 @@ void hart_finish(struct hart *h)
 	else if (h->gap)
 		end_in_gap(h);
 	while (have(h, &h->at)) {
-		declared = skip_lost_session(h, &n) && (!h->strict || h->told);
+		declared = skip_lost_session(h, &n);
 		/* what was lost at the end of the run: the truth ends there too */
 		declared |= h->told && !have(h, &h->at);
 		if (declared && n)

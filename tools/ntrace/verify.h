@@ -16,11 +16,15 @@
 struct block {
 	uint64_t	iaddr;
 	uint32_t	iretire, ninsn;
+	uint8_t		priv, itype;	/* itype: that of a trap, if one follows at once */
 	const uint64_t	*wide;
 	bool		start;		/* the trace (re)starts here */
 	bool		sync;		/* a synchronising message has this address */
 	bool		lost_before;	/* the encoder lost trace before this restart */
-	const uint8_t	*code;		/* NULL where the truth has none */
+	bool		silent_before;	/* ... or stopped without a word, so that its end is missing */
+	const uint8_t	*code;		/* NULL if the truth has none */
+	uint64_t	scontext, time;	/* as they are before it; time: the last one known */
+	uint64_t	scontext_before; /* the value before that one */
 };
 
 /* Blocks read ahead: a ring that grows. */
@@ -50,6 +54,10 @@ struct item {
 	enum item_kind	kind;
 	unsigned int	cpu;
 	uint64_t	start, end, ninsn;
+	/* of a trace that was decoded here: what else it says of a range */
+	bool		detailed, has_priv, has_scontext, has_time, taken;
+	uint8_t		how, priv;	/* enum nt_end, enum nt_priv */
+	uint64_t	scontext, time;
 };
 
 struct hart {
@@ -57,8 +65,10 @@ struct hart {
 	const char	*path;
 	struct ring	ring;
 	struct place	at;
-	bool		ended, lost;	/* of the reader */
+	bool		ended, lost, silent;	/* of the reader */
 	bool		pending_start, pending_sync;
+	uint64_t	scontext, scontext_before, time;	/* of the truth, where it is read */
+	uint64_t	last_time;	/* of the trace */
 	bool		differs;
 	bool		gap;		/* declared, not aligned yet */
 	bool		told;		/* ITEM_LOST, and the trace has not restarted yet */

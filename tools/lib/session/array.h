@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Arrays that grow: a pointer, a count and a capacity in one structure. */
+#ifndef NTRACE_SESSION_ARRAY_H
+#define NTRACE_SESSION_ARRAY_H
+
+#include <stdlib.h>
+
+#define NS_ARRAY(type) struct { type *at; size_t nr, room; }
+
+/* Room for one more element: false without memory */
+#define ns_array_grow(array) ({						\
+	__typeof__(array) a_ = (array);					\
+	bool ok_ = a_->nr < a_->room;					\
+	if (!ok_) {							\
+		size_t room_ = a_->room ? 2 * a_->room : 16;		\
+		void *at_ = realloc(a_->at, room_ * sizeof(*a_->at));	\
+		if (at_) {						\
+			a_->at = at_;					\
+			a_->room = room_;				\
+			ok_ = true;					\
+		}							\
+	}								\
+	ok_;								\
+})
+
+/* Add @element; false without memory */
+#define ns_array_add(array, element) ({					\
+	bool added_ = ns_array_grow(array);				\
+	if (added_)							\
+		(array)->at[(array)->nr++] = (element);			\
+	added_;								\
+})
+
+#endif /* NTRACE_SESSION_ARRAY_H */

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "branch.h"
+
+#define ECALL	0x00000073
+
+void nt_branches_init(struct nt_branches *branches, const struct nt_branch_sink *sink, void *part)
+{
+	memset(branches, 0, sizeof(*branches));
+	branches->sink = sink;
+	branches->part = part;
+}
+
+void nt_branches_exit(struct nt_branches *branches)
+{
+	free(branches->sources);
+}
+
+static struct nt_branch_source *source_of(struct nt_branches *branches, uint16_t src)
+{
+	struct nt_branch_source *all;
+
+	if (src >= branches->nr_sources) {
+		all = realloc(branches->sources, (src + 1) * sizeof(*all));
+		if (!all)
+			return NULL;
+		memset(all + branches->nr_sources, 0,
+		       (src + 1 - branches->nr_sources) * sizeof(*all));
+		branches->sources = all;
+		branches->nr_sources = src + 1;
+	}
+	return &branches->sources[src];
+}
+
+static void set_time(struct nt_branch_source *s, const struct nt_who *who, uint64_t tstamp,
+		     uint8_t kind)
+{
+	uint64_t time = nt_who_time(who, tstamp, kind);
+
+	if (time > s->time)
+		s->time = time;
+}
+
+static int give(struct nt_branches *branches, struct nt_branch_source *s,
+		const struct nt_who *who, struct nt_branch *branch)
+{
+	branch->time = s->time;
+	branch->insns = s->insns;
+	s->insns = 0;
+	s->ended = branch->flags & NT_BRANCH_END;
+	return branches->sink->branch(branches->part, who, branch);
+}
+
+/* ---- Begin ---- */
+
+static void begin_at(struct nt_branch_source *s, uint64_t addr)
+{
+	s->resume = false;
+	s->begin = true;
+	s->begin_addr = addr;
+	s->begin_time = s->time;
+}
+
+/* The begin waits until Ownership has said who executes (chapter 7.1). */
+static int give_begin(struct nt_branches *branches, struct nt_branch_source *s,
+		      const struct nt_who *who)
+{
+	struct nt_branch branch = {
+		.to = s->begin_addr, .kind = NT_BRANCH_NONE, .flags = NT_BRANCH_BEGIN,
+	};
+	uint64_t now = s->time;
+	int err;
+
+	if (!s->begin)
+		return 0;
+	s->begin = false;
+	s->time = s->begin_time;
+	err = give(branches, s, who, &branch);
+	s->time = now;
+	return err;
+}
+
+/* ---- Ranges ---- */
+
+static const uint8_t kinds[] = {
+	[NT_END_BRANCH]		= NT_BRANCH_CONDITIONAL,
+	[NT_END_JUMP]		= NT_BRANCH_JUMP,
+	[NT_END_CALL]		= NT_BRANCH_CALL,
+	[NT_END_INDIRECT_JUMP]	= NT_BRANCH_JUMP,
+	[NT_END_INDIRECT_CALL]	= NT_BRANCH_CALL,
+	[NT_END_RETURN]		= NT_BRANCH_RETURN,
+	/* return and call in one: the depth stays as it is */
+	[NT_END_SWAP]		= NT_BRANCH_JUMP,
+	[NT_END_TRAP_RETURN]	= NT_BRANCH_TRAP_RETURN,
+};
+
+/* An exception at an ecall is a system call. */
+static uint8_t trap_kind(const struct nt_who *who, uint64_t addr, uint8_t end)
+{
+	uint32_t insn = 0;
+
+	if (end == NT_END_INTERRUPT)
+		return NT_BRANCH_INTERRUPT;
+	if (nt_who_read(who, addr, &insn, sizeof(insn)) == sizeof(insn) && insn == ECALL)
+		return NT_BRANCH_SYSCALL;
+	return NT_BRANCH_EXCEPTION;
+}
+
+static bool is_branch(const struct nt_range *range)
+{
+	return range->how != NT_END_LINEAR &&
+		(range->how != NT_END_BRANCH || range->flags & NT_RANGE_TAKEN);
+}
+
+static int give_range(struct nt_branches *branches, struct nt_branch_source *s,
+		      const struct nt_who *who, const struct nt_range *range, uint64_t to,
+		      bool has_to)
+{
+	uint64_t end = range->start + 2 * range->halfwords;
+	struct nt_branch branch = {
+		.to = has_to ? to : 0, .flags = has_to ? 0 : NT_BRANCH_END,
+	};
+
+	s->insns += range->insns;
+	if (!is_branch(range))
+		return 0;
+	if (range->how >= NT_END_TRAP) {
+		branch.from = end;
+		branch.kind = trap_kind(who, end, range->how);
+	} else {
+		branch.length = 2 * range->last_len;
+		branch.from = end - branch.length;
+		branch.kind = range->how < sizeof(kinds) ? kinds[range->how] : NT_BRANCH_JUMP;
+	}
+	return give(branches, s, who, &branch);
+}
+
+int nt_branches_ranges(struct nt_branches *branches, const struct nt_who *who,
+		       const struct nt_batch *batch)
+{
+	const struct nt_mark *mark = batch->marks, *marks = mark + batch->nr_marks;
+	struct nt_branch_source *s = source_of(branches, batch->src);
+	size_t i;
+	int err;
+
+	if (!s)
+		return -1;
+	set_time(s, who, batch->tstamp, batch->tstamp_kind);
+	if (s->resume)
+		begin_at(s, batch->ranges[0].start);
+	err = give_begin(branches, s, who);
+	for (i = 0; !err && i < batch->nr; i++) {
+		bool last = i + 1 == batch->nr;
+
+		for (; mark < marks && mark->range <= i; mark++)
+			;
+		/* a message's time is that of the last range that it reports */
+		if (mark < marks && mark->range == i + 1)
+			set_time(s, who, mark->tstamp, mark->tstamp_kind);
+		err = give_range(branches, s, who, &batch->ranges[i],
+				 last ? batch->dest : batch->ranges[i + 1].start,
+				 !last || batch->has_dest);
+	}
+	return err;
+}
+
+/* ---- Other items ---- */
+
+static int give_stop(struct nt_branches *branches, struct nt_branch_source *s,
+		     const struct nt_who *who, const struct nt_item *item)
+{
+	struct nt_branch branch = {
+		.from = item->stop.addr, .kind = NT_BRANCH_NONE, .flags = NT_BRANCH_END,
+	};
+
+	return s->ended || !item->stop.has_addr || !branch.from ? 0 :
+		give(branches, s, who, &branch);
+}
+
+static int give_error(struct nt_branches *branches, struct nt_branch_source *s,
+		      const struct nt_who *who, const struct nt_item *item)
+{
+	struct nt_who then = *who;
+
+	s->ended = true;
+	s->resume |= item->type == NT_ITEM_ERROR;
+	then.time = s->time;
+	return branches->sink->error ? branches->sink->error(branches->part, &then, item) : 0;
+}
+
+int nt_branches_item(struct nt_branches *branches, const struct nt_who *who,
+		     const struct nt_item *item)
+{
+	struct nt_branch_source *s = source_of(branches, item->src);
+	int err = 0;
+
+	if (!s)
+		return -1;
+	if (item->type != NT_ITEM_CONTEXT)
+		err = give_begin(branches, s, who);
+	set_time(s, who, item->tstamp, item->tstamp_kind);
+	if (err)
+		return err;
+	switch (item->type) {
+	case NT_ITEM_SYNC:
+		s->ended = false;
+		if (item->sync.restart)
+			begin_at(s, item->sync.addr);
+		return 0;
+	case NT_ITEM_STOP:
+		return give_stop(branches, s, who, item);
+	case NT_ITEM_LOST:
+	case NT_ITEM_ERROR:
+		return give_error(branches, s, who, item);
+	}
+	return 0;
+}

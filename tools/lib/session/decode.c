@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Decoding of a recording's stretches by several threads.
+ *
+ * Code must be read as it was at the time of the trace. The events that change it (exec, a map
+ * over another, ids that are used again) have times. A stretch is fed to the decoder up to the
+ * first message that is later than such an event; then the event counts.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/ntrace.h>
+
+#include "session-priv.h"
+
+#define CHUNK	(256 << 10)	/* bytes that are fed at once */
+
+struct job;
+
+/* One thread, and the stretch that it decodes */
+struct worker {
+	struct job	*job;
+	struct nt_session *session;
+	struct nt_image	*image;
+	struct nt_flow	*flow;
+	struct nt_reader *reader;
+	const struct ns_cpu *cpu;	/* that @flow and @reader are made for */
+	const struct ns_stretch *stretch;
+	uint64_t	now;		/* ns: events up to here count */
+	uint64_t	ticks;		/* the reader's clock */
+	bool		has_ticks;
+	struct nt_who	who;
+	void		*part;
+	pthread_t	thread;
+};
+
+/* A stretch that is decoded, and whose end() waits for those before it */
+struct finished {
+	void		*part;
+	struct nt_who	who;
+	bool		done;
+};
+
+struct job {
+	struct nt_session *session;
+	const struct nt_consumer *consumer;
+	void		*ctx;
+	pthread_mutex_t	lock;
+	size_t		next;		/* stretch that nobody has taken */
+	size_t		turn;		/* stretch whose end() is to be called */
+	bool		ending;		/* a thread calls end() */
+	struct finished	*finished;	/* one for each stretch */
+	int		result;		/* not 0: stop */
+};
+
+/* ---- Who executes ---- */
+
+static int32_t tid_of(const struct worker *w, const struct nt_context *context)
+{
+	const struct ns_stretch *s = w->stretch;
+	int32_t tid;
+
+	if (context->has_scontext)
+		return (int32_t)context->scontext;
+	if (w->session->trace.queues.at[s->queue].cpu < 0)
+		return w->session->trace.queues.at[s->queue].tid;
+	tid = ns_sideband_running(&w->session->sideband, s->cpu, w->now);
+	return tid >= 0 ? tid : s->tid;
+}
+
+static void set_thread(struct worker *w, const struct nt_context *context)
+{
+	const struct ns_era *era;
+
+	w->who.tid = tid_of(w, context);
+	era = ns_sideband_era(&w->session->sideband, w->who.tid, w->now);
+	w->who.pid = era ? era->pid : w->who.tid ? -1 : 0;
+	w->who.comm = era ? era->comm : w->who.tid ? "" : "swapper";
+}
+
+static bool is_guest(const struct nt_context *context)
+{
+	return context->priv == NT_PRIV_VS || context->priv == NT_PRIV_VU;
+}
+
+static uint64_t code_space(void *ctx, const struct nt_context *context)
+{
+	struct worker *w = ctx;
+	int64_t gen;
+
+	if (context->has_priv && context->priv == NT_PRIV_M)
+		return NS_SPACE_FIRMWARE;
+	if (context->has_priv && is_guest(context))
+		return NS_SPACE_UNKNOWN;
+	if (context->has_priv && context->priv != NT_PRIV_U)
+		return NS_SPACE_KERNEL;
+	set_thread(w, context);
+	gen = w->who.pid < 0 ? -1 :
+	      ns_sideband_generation(&w->session->sideband, w->who.pid, w->now);
+	return gen < 0 ? NS_SPACE_UNKNOWN : NS_SPACE_GENERATION + gen;
+}
+
+static int code_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size)
+{
+	struct worker *w = ctx;
+
+	return nt_session_read(w->session, space, addr, buf, size);
+}
+
+/* ---- Time ---- */
+
+static uint64_t time_of(const struct worker *w, uint64_t ticks)
+{
+	const struct ns_setup *setup = &w->session->setup;
+	const struct ns_stretch *s = w->stretch;
+	uint64_t time;
+
+	time = ns_setup_time(setup, w->cpu, ns_setup_widen(setup, w->cpu, ticks, s->end));
+	return s->end && time > s->end ? s->end : time;
+}
+
+/* Does the message have a time? Then the reader's clock is there. */
+static bool clock_advance(struct worker *w, const struct nt_message *msg)
+{
+	if (!(msg->fields & NT_FIELD_TSTAMP))
+		return false;
+	if (nt_message_is_sync(msg)) {
+		w->ticks = msg->tstamp;
+		w->has_ticks = true;
+	} else {
+		w->ticks += msg->tstamp;
+	}
+	return w->has_ticks;
+}
+
+uint64_t nt_who_time(const struct nt_who *who, uint64_t tstamp, uint8_t kind)
+{
+	const struct worker *w = who->priv;
+
+	return kind == NT_TSTAMP_NONE || !w->cpu->has_time ? who->time : time_of(w, tstamp);
+}
+
+size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t size)
+{
+	const struct worker *w = who->priv;
+
+	return nt_session_read(w->session, who->space, addr, buf, size);
+}
+
+/* ---- Feed ---- */
+
+/* Several encoders may share one buffer: SRC names the one. */
+static void set_cpu(struct worker *w, uint16_t src)
+{
+	const struct ns_setup *setup = &w->session->setup;
+	size_t i;
+
+	w->who.cpu = w->cpu->cpu;
+	if (!w->cpu->nt.src_bits || src == w->cpu->src_id)
+		return;
+	for (i = 0; i < setup->nr_cpus; i++) {
+		if (setup->cpus[i].src_id == src)
+			w->who.cpu = setup->cpus[i].cpu;
+	}
+}
+
+static int give_batch(struct worker *w, const struct nt_batch *batch)
+{
+	const struct nt_consumer *consumer = w->job->consumer;
+	const struct nt_context *context = batch->nr ? &batch->context : &batch->item.context;
+	uint64_t tstamp = batch->nr ? batch->tstamp : batch->item.tstamp;
+	uint8_t kind = batch->nr ? batch->tstamp_kind : batch->item.tstamp_kind;
+	uint64_t time;
+
+	set_cpu(w, batch->nr ? batch->src : batch->item.src);
+	w->who.space = code_space(w, context);
+	if (w->who.space < NS_SPACE_GENERATION)
+		set_thread(w, context);
+	time = nt_who_time(&w->who, tstamp, kind);
+	if (time > w->who.time)
+		w->who.time = time;
+	if (batch->nr)
+		return consumer->ranges(w->part, &w->who, batch);
+	return consumer->item ? consumer->item(w->part, &w->who, &batch->item) : 0;
+}
+
+static int drain(struct worker *w)
+{
+	struct nt_batch batch;
+	int ret, err;
+
+	while ((ret = nt_flow_next_batch(w->flow, &batch)) > 0) {
+		err = give_batch(w, &batch);
+		if (err)
+			return err;
+	}
+	return ret ? ns_fail(w->session, "out of memory") : 0;
+}
+
+/* A place in the stretch: bytes from its begin */
+struct place {
+	size_t		piece;
+	size_t		at;
+};
+
+static int feed(struct worker *w, struct place *from, const struct place *to)
+{
+	const struct ns_piece *piece;
+	size_t n, end;
+	int err;
+
+	while (from->piece < to->piece || (from->piece == to->piece && from->at < to->at)) {
+		piece = &w->stretch->pieces.at[from->piece];
+		end = from->piece < to->piece ? piece->size : to->at;
+		n = end - from->at < CHUNK ? end - from->at : CHUNK;
+		nt_flow_feed(w->flow, piece->data + from->at, n);
+		err = drain(w);
+		if (err)
+			return err;
+		from->at += n;
+		if (from->at == piece->size) {
+			from->piece++;
+			from->at = 0;
+		}
+	}
+	return 0;
+}
+
+static struct place end_of(const struct ns_stretch *s)
+{
+	return (struct place){ .piece = s->pieces.nr, .at = 0 };
+}
+
+/* The place of an offset of the AUX buffer */
+static struct place place_of(const struct ns_stretch *s, uint64_t begin, uint64_t offset)
+{
+	struct place p = { 0 };
+
+	for (offset -= begin; p.piece < s->pieces.nr && offset >= s->pieces.at[p.piece].size;
+	     p.piece++)
+		offset -= s->pieces.at[p.piece].size;
+	p.at = offset;
+	return p;
+}
+
+/* ---- A stretch ---- */
+
+/* Read on up to the first message that is later than @time: where it begins */
+static struct place read_until(struct worker *w, uint64_t time, size_t *piece, uint64_t begin)
+{
+	const struct ns_stretch *s = w->stretch;
+	struct nt_message msg;
+	int ret;
+
+	while (1) {
+		ret = nt_reader_next(w->reader, &msg);
+		if (ret > 0 && clock_advance(w, &msg) && time_of(w, w->ticks) > time)
+			return place_of(s, begin, msg.offset);
+		if (ret)
+			continue;
+		if (*piece == s->pieces.nr)
+			return end_of(s);
+		nt_reader_feed(w->reader, s->pieces.at[*piece].data, s->pieces.at[*piece].size);
+		++*piece;
+	}
+}
+
+/* Without Ownership messages, switches say who executes. */
+static uint64_t next_change(const struct worker *w)
+{
+	const struct ns_sideband *sb = &w->session->sideband;
+	uint64_t change = ns_sideband_next_change(sb, w->now), sw;
+
+	if (w->cpu->config & NTRACE_CONFIG_CONTEXT)
+		return change;
+	sw = ns_sideband_next_switch(sb, w->stretch->cpu, w->now);
+	return sw < change ? sw : change;
+}
+
+/* Feed all of the stretch; if events change what code is there, up to each of them. */
+static int feed_stretch(struct worker *w)
+{
+	const struct ns_stretch *s = w->stretch;
+	uint64_t change, last = s->end ? s->end : UINT64_MAX - 1;
+	struct place from = { 0 }, to;
+	size_t piece = 0;
+	int err = 0;
+
+	nt_reader_seek(w->reader, s->offset, s->middle);
+	w->has_ticks = false;
+	if (!w->cpu->has_time)
+		w->now = last;
+	while (!err) {
+		change = next_change(w);
+		if (change > last)
+			break;
+		to = read_until(w, change - 1, &piece, s->offset);
+		err = feed(w, &from, &to);
+		w->now = change;
+		nt_image_remap(w->image);
+	}
+	to = end_of(s);
+	return err ?: feed(w, &from, &to);
+}
+
+static int new_decoder(struct worker *w, const struct ns_cpu *cpu)
+{
+	nt_flow_free(w->flow);
+	nt_reader_free(w->reader);
+	w->flow = nt_flow_new(&cpu->nt, w->image);
+	w->reader = nt_reader_new(&cpu->nt);
+	w->cpu = cpu;
+	return w->flow && w->reader ? 0 : ns_fail(w->session, "out of memory");
+}
+
+/* Nothing says how a stretch without metadata was encoded: it is given as lost. */
+static const struct ns_cpu *stretch_cpu(const struct worker *w)
+{
+	const struct ns_setup *setup = &w->session->setup;
+	const struct ns_stretch *s = w->stretch;
+	const struct ns_cpu *cpu = s->cpu >= 0 ? ns_setup_cpu(setup, s->cpu) : &setup->cpus[0];
+
+	return cpu && cpu->valid ? cpu : NULL;
+}
+
+static int decode_stretch(struct worker *w, size_t nth)
+{
+	const struct ns_stretch *s = &w->session->trace.stretches.at[nth];
+	const struct ns_cpu *cpu;
+	int err = 0;
+
+	w->stretch = s;
+	w->now = s->start;
+	w->who = (struct nt_who){ .time = s->start, .cpu = s->cpu, .pid = s->pid, .tid = s->tid,
+				  .comm = "", .buffer = s->queue, .priv = w };
+	w->part = w->job->consumer->begin(w->job->ctx, nth);
+	if (!w->part)
+		return ns_fail(w->session, "out of memory");
+	cpu = stretch_cpu(w);
+	if (!cpu || !s->pieces.nr)
+		return 0;
+	if (cpu != w->cpu)
+		err = new_decoder(w, cpu);
+	if (err)
+		return err;
+	nt_image_remap(w->image);
+	nt_flow_restart(w->flow, s->offset, s->middle);
+	err = feed_stretch(w);
+	if (err)
+		return err;
+	nt_flow_end(w->flow);
+	return drain(w);
+}
+
+/* ---- All stretches ---- */
+
+/* Call end() for all that are decoded, in their order; one thread does it for all. */
+static void end_finished(struct job *job)
+{
+	const struct ns_trace *trace = &job->session->trace;
+	struct finished *f;
+	int err;
+
+	if (job->ending)
+		return;
+	job->ending = true;
+	while (job->turn < trace->stretches.nr && job->finished[job->turn].done) {
+		f = &job->finished[job->turn];
+		pthread_mutex_unlock(&job->lock);
+		err = job->consumer->end(job->ctx, f->part, &f->who,
+					 trace->stretches.at[job->turn].lost);
+		pthread_mutex_lock(&job->lock);
+		if (err && !job->result)
+			job->result = err;
+		job->turn++;
+	}
+	job->ending = false;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct job *job = w->job;
+	size_t nth;
+	int err;
+
+	pthread_mutex_lock(&job->lock);
+	while (!job->result && job->next < job->session->trace.stretches.nr) {
+		nth = job->next++;
+		pthread_mutex_unlock(&job->lock);
+		err = decode_stretch(w, nth);
+		pthread_mutex_lock(&job->lock);
+		job->finished[nth] = (struct finished){ .part = w->part, .who = w->who,
+							.done = w->part };
+		if (err && !job->result)
+			job->result = err;
+		end_finished(job);
+	}
+	pthread_mutex_unlock(&job->lock);
+	return NULL;
+}
+
+static int start_worker(struct worker *w, struct job *job)
+{
+	const struct nt_image_reader reader = {
+		.space = code_space, .read = code_read, .ctx = w,
+	};
+
+	w->job = job;
+	w->session = job->session;
+	w->image = nt_image_new();
+	if (!w->image)
+		return ns_fail(job->session, "out of memory");
+	nt_image_set_reader(w->image, &reader);
+	return 0;
+}
+
+static void free_worker(struct worker *w)
+{
+	nt_flow_free(w->flow);
+	nt_reader_free(w->reader);
+	nt_image_free(w->image);
+}
+
+static unsigned int nr_threads(const struct nt_session *session)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t nr = session->trace.stretches.nr, n = session->options.threads;
+
+	if (!n)
+		n = processors < 1 ? 1 : processors;
+	return nr < n ? nr : n;
+}
+
+int nt_session_decode(struct nt_session *session, const struct nt_consumer *consumer, void *ctx)
+{
+	struct job job = { .session = session, .consumer = consumer, .ctx = ctx };
+	unsigned int n = nr_threads(session), i, started = 0;
+	struct worker *workers = calloc(n + 1, sizeof(*workers));
+
+	job.finished = calloc(session->trace.stretches.nr + 1, sizeof(*job.finished));
+	pthread_mutex_init(&job.lock, NULL);
+	if (!workers || !job.finished)
+		job.result = ns_fail(session, "out of memory");
+	for (i = 0; i < n && !job.result; i++)
+		job.result = start_worker(&workers[i], &job);
+	/* the caller is one of them */
+	for (i = 1; i < n && !job.result; i++, started++) {
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+			break;
+	}
+	if (n && !job.result)
+		work(&workers[0]);
+	for (i = 1; i <= started; i++)
+		pthread_join(workers[i].thread, NULL);
+	/* what was stopped is the consumer's all the same */
+	for (i = job.turn; job.finished && i < session->trace.stretches.nr; i++) {
+		if (job.finished[i].done)
+			consumer->end(ctx, job.finished[i].part, &job.finished[i].who, true);
+	}
+	for (i = 0; workers && i < n; i++)
+		free_worker(&workers[i]);
+	pthread_mutex_destroy(&job.lock);
+	free(job.finished);
+	free(workers);
+	return job.result;
+}

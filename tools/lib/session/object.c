@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elffile.h"
+#include "object.h"
+
+#define KERNEL_NAME	"[kernel.kallsyms]"
+
+/* ---- The list ---- */
+
+static struct ns_object *new_object(const char *path, const uint8_t *build_id, size_t size)
+{
+	struct ns_object *object = calloc(1, sizeof(*object));
+
+	if (!object)
+		return NULL;
+	object->path = path;
+	object->build_id_size = size;
+	memcpy(object->build_id, build_id, size);
+	return object;
+}
+
+static void close_object(struct ns_object *object)
+{
+	size_t i;
+
+	for (i = 0; i < object->names.nr; i++)
+		free(object->names.at[i]);
+	free(object->names.at);
+	if (object->map)
+		munmap((void *)object->map, object->size);
+	free(object->why);
+	free(object->segments.at);
+	free(object->symbols.at);
+}
+
+/* The build id that the header of the recording has for @path, unless the map named one */
+static void find_build_id(const struct perfdata *pd, const char *path, const uint8_t **build_id,
+			  size_t *size)
+{
+	size_t i;
+
+	for (i = 0; !*size && i < pd->nr_build_ids; i++) {
+		if (strcmp(pd->build_ids[i].path, path))
+			continue;
+		*build_id = pd->build_ids[i].id;
+		*size = pd->build_ids[i].size;
+	}
+}
+
+struct ns_object *ns_objects_get(struct ns_objects *objects, const char *path,
+				 const uint8_t *build_id, size_t size)
+{
+	struct ns_object *object;
+	size_t i;
+
+	find_build_id(objects->pd, path, &build_id, &size);
+	for (i = 0; i < objects->all.nr; i++) {
+		object = objects->all.at[i];
+		if (!strcmp(object->path, path) && object->build_id_size == size &&
+		    !memcmp(object->build_id, build_id, size))
+			return object;
+	}
+	object = new_object(path, build_id ? build_id : (const uint8_t *)"", size);
+	if (object && !ns_array_add(&objects->all, object)) {
+		free(object);
+		object = NULL;
+	}
+	return object;
+}
+
+/* ---- Files ---- */
+
+static const char *map_path(struct ns_object *object, const char *path)
+{
+	const char *error = NULL;
+	struct stat st;
+	void *map;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return strerror(errno);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size) {
+		error = "not a file";
+	} else {
+		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (map == MAP_FAILED) {
+			error = strerror(errno);
+		} else {
+			object->map = map;
+			object->size = st.st_size;
+		}
+	}
+	close(fd);
+	return error;
+}
+
+/* Take the file at @path if it is what was executed. Return: NULL, or why it is not. */
+static const char *try_path(struct ns_object *object, const char *path)
+{
+	const char *error = map_path(object, path);
+
+	if (error)
+		return error;
+	error = ns_elf_check(object);
+	if (!error)
+		error = ns_elf_segments(object);
+	if (!error)
+		return ns_elf_symbols(object);
+	munmap((void *)object->map, object->size);
+	object->map = NULL;
+	object->segments.nr = 0;
+	return error;
+}
+
+static const char *try_cache(struct ns_object *object, const char *cache)
+{
+	static const char *const names[] = { "elf", "vdso" };
+	char path[PATH_MAX], hex[2 * PD_BUILD_ID_SIZE + 1];
+	const char *error = NULL;
+	unsigned int i;
+
+	if (!cache || !object->build_id_size)
+		return "not in the build-id cache";
+	for (i = 0; i < object->build_id_size; i++)
+		sprintf(hex + 2 * i, "%02x", object->build_id[i]);
+	for (i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s/%s", cache, hex, hex + 2,
+			 names[i]);
+		error = try_path(object, path);
+		if (!error)
+			return NULL;
+	}
+	return error;
+}
+
+static void open_locked(struct ns_objects *objects, struct ns_object *object)
+{
+	const char *error = "no such file";
+	char path[PATH_MAX];
+
+	if (objects->symfs &&
+	    snprintf(path, sizeof(path), "%s/%s", objects->symfs, object->path) < PATH_MAX)
+		error = try_path(object, path);
+	if (!object->map)
+		error = try_cache(object, objects->cache);
+	if (!object->map && object->path[0] == '/')
+		error = try_path(object, object->path);
+	if (!object->map && asprintf(&object->why, "%s", error) < 0)
+		object->why = NULL;
+}
+
+bool ns_object_open(struct ns_objects *objects, struct ns_object *object)
+{
+	if (!__atomic_load_n(&object->opened, __ATOMIC_ACQUIRE)) {
+		pthread_mutex_lock(&objects->lock);
+		if (!object->opened) {
+			open_locked(objects, object);
+			/* from here on the other fields are only read */
+			__atomic_store_n(&object->opened, true, __ATOMIC_RELEASE);
+		}
+		pthread_mutex_unlock(&objects->lock);
+	}
+	return object->map;
+}
+
+size_t ns_object_read(struct ns_objects *objects, struct ns_object *object, uint64_t offset,
+		      void *buf, size_t size)
+{
+	if (!ns_object_open(objects, object) || offset >= object->size)
+		return 0;
+	if (size > object->size - offset)
+		size = object->size - offset;
+	memcpy(buf, object->map + offset, size);
+	return size;
+}
+
+uint64_t ns_object_address(const struct ns_object *object, uint64_t offset)
+{
+	const struct ns_segment *s;
+
+	for (s = object->segments.at; s < object->segments.at + object->segments.nr; s++) {
+		if (offset >= s->offset && offset - s->offset < s->size)
+			return s->addr + (offset - s->offset);
+	}
+	return offset;
+}
+
+/* ---- Symbols ---- */
+
+static const struct ns_symbol *find_symbol(const struct ns_object *object, uint64_t addr)
+{
+	size_t low = 0, high = object->symbols.nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (object->symbols.at[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && addr < object->symbols.at[low - 1].end ? &object->symbols.at[low - 1] : NULL;
+}
+
+const struct ns_symbol *ns_object_symbol(struct ns_objects *objects, struct ns_object *object,
+					 uint64_t offset)
+{
+	if (!ns_object_open(objects, object))
+		return NULL;
+	return find_symbol(object, ns_object_address(object, offset));
+}
+
+const struct ns_symbol *ns_kernel_symbol(struct ns_objects *objects, uint64_t addr)
+{
+	return find_symbol(&objects->kcore, addr);
+}
+
+/* ---- The kernel ---- */
+
+size_t ns_kernel_read(struct ns_objects *objects, uint64_t addr, void *buf, size_t size)
+{
+	const struct ns_object *kcore = &objects->kcore;
+	const struct ns_segment *s;
+	uint64_t in;
+
+	for (s = kcore->segments.at; s < kcore->segments.at + kcore->segments.nr; s++) {
+		in = addr - s->addr;
+		if (addr < s->addr || in >= s->size)
+			continue;
+		if (size > s->size - in)
+			size = s->size - in;
+		memcpy(buf, kcore->map + s->offset + in, size);
+		return size;
+	}
+	return 0;
+}
+
+static char *read_text(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = NULL;
+	size_t n = 0;
+	ssize_t len;
+
+	if (!f)
+		return NULL;
+	len = getdelim(&text, &n, 0, f);
+	fclose(f);
+	if (len < 0) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+static int symbol_cmp(const void *a, const void *b)
+{
+	const struct ns_symbol *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/*
+ * A line is "ffffffff80002000 T name\t[module]". Of two names of one address the later one
+ * stays; a function goes up to the next one.
+ */
+static bool parse_kallsyms(struct ns_objects *objects)
+{
+	struct ns_object *kcore = &objects->kcore;
+	char *line, *save, *name, *end;
+	struct ns_symbol symbol;
+	size_t i;
+
+	for (line = strtok_r(objects->kallsyms, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		symbol.start = strtoull(line, &end, 16);
+		if (end == line || *end != ' ' || !strchr("tTwW", end[1]) || end[2] != ' ')
+			continue;
+		name = end + 3;
+		name[strcspn(name, "\t ")] = '\0';
+		/* local labels of the assembler, and mapping symbols of RISC-V */
+		if (!strncmp(name, ".L", 2) || name[0] == '$')
+			continue;
+		symbol.name = name;
+		if (!ns_array_add(&kcore->symbols, symbol))
+			return false;
+	}
+	if (kcore->symbols.nr)
+		qsort(kcore->symbols.at, kcore->symbols.nr, sizeof(symbol), symbol_cmp);
+	for (i = 0; i < kcore->symbols.nr; i++)
+		kcore->symbols.at[i].end = i + 1 < kcore->symbols.nr ?
+			kcore->symbols.at[i + 1].start : kcore->symbols.at[i].start + 4096;
+	return true;
+}
+
+static bool open_kernel(struct ns_objects *objects)
+{
+	char path[PATH_MAX];
+	const char *error;
+
+	objects->kcore.path = KERNEL_NAME;
+	objects->kcore.opened = true;
+	if (!objects->pd->folder)
+		return true;
+	snprintf(path, sizeof(path), "%s/kcore_dir/kcore", objects->pd->folder);
+	error = map_path(&objects->kcore, path);
+	if (!error)
+		error = ns_elf_segments(&objects->kcore);
+	if (error && asprintf(&objects->kcore.why, "%s: %s", path, error) < 0)
+		return false;
+	snprintf(path, sizeof(path), "%s/kcore_dir/kallsyms", objects->pd->folder);
+	objects->kallsyms = read_text(path);
+	return !objects->kallsyms || parse_kallsyms(objects);
+}
+
+int ns_objects_init(struct ns_objects *objects, const struct perfdata *pd, const char *symfs,
+		    const char *cache)
+{
+	memset(objects, 0, sizeof(*objects));
+	pthread_mutex_init(&objects->lock, NULL);
+	objects->pd = pd;
+	objects->symfs = symfs;
+	objects->cache = cache;
+	return open_kernel(objects) ? 0 : -1;
+}
+
+void ns_objects_free(struct ns_objects *objects)
+{
+	size_t i;
+
+	for (i = 0; i < objects->all.nr; i++) {
+		close_object(objects->all.at[i]);
+		free(objects->all.at[i]);
+	}
+	free(objects->all.at);
+	close_object(&objects->kcore);
+	free(objects->kallsyms);
+	pthread_mutex_destroy(&objects->lock);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the files that read perf.data share; not for others. */
+#ifndef NTRACE_SESSION_PERFDATA_PRIV_H
+#define NTRACE_SESSION_PERFDATA_PRIV_H
+
+#include "perfdata.h"
+
+/* pd_fail() - write the sentence of an error to @pd->error; returns -1 */
+int pd_fail(struct perfdata *pd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+int pd_add_attr(struct perfdata *pd, const void *attr, size_t attr_size, const void *ids,
+		size_t nr_ids);
+/* @at: a record of the build-id feature, at any address */
+int pd_add_build_id(struct perfdata *pd, const void *at);
+
+#endif /* NTRACE_SESSION_PERFDATA_PRIV_H */

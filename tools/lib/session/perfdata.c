@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* perf.data: the header, the attributes of the events, the features. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "perfdata-priv.h"
+
+#define MAGIC		0x32454c4946524550ULL	/* "PERFILE2" */
+#define MAGIC_SWAPPED	0x50455246494c4532ULL
+
+struct file_section {
+	uint64_t offset, size;
+};
+
+struct file_header {
+	uint64_t magic;
+	uint64_t size;
+	uint64_t attr_size;
+	struct file_section attrs, data, event_types;
+	uint64_t features[PD_FEAT_MAX / 64];
+};
+
+#define PIPE_HEADER_SIZE	16
+
+int pd_fail(struct perfdata *pd, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(pd->error, sizeof(pd->error), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+/* ---- Bytes ---- */
+
+static int map_file(struct perfdata *pd, int fd, const char *path)
+{
+	struct stat st;
+	void *map;
+
+	if (fstat(fd, &st))
+		return pd_fail(pd, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return pd_fail(pd, "%s is not a file", path);
+	if (st.st_size < PIPE_HEADER_SIZE)
+		return pd_fail(pd, "%s is empty or cut short: it is no recording of perf", path);
+	map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return pd_fail(pd, "%s: %s", path, strerror(errno));
+	pd->map = map;
+	pd->size = st.st_size;
+	return 0;
+}
+
+/* A pipe cannot be mapped: it is copied to a file without a name, so that memory stays bounded. */
+static int spool(struct perfdata *pd, int fd)
+{
+	char name[PATH_MAX], buf[64 << 10];
+	const char *folder = getenv("TMPDIR");
+	ssize_t n, done;
+	int to, ret;
+
+	snprintf(name, sizeof(name), "%s/ntrace-XXXXXX", folder ? folder : "/tmp");
+	to = mkstemp(name);
+	if (to < 0)
+		return pd_fail(pd, "%s: %s", name, strerror(errno));
+	unlink(name);
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		for (done = 0; done < n; done += ret) {
+			ret = write(to, buf + done, n - done);
+			if (ret < 0) {
+				ret = pd_fail(pd, "copying the standard input to %s: %s",
+					      folder ? folder : "/tmp", strerror(errno));
+				goto out;
+			}
+		}
+	}
+	ret = n < 0 ? pd_fail(pd, "standard input: %s", strerror(errno)) :
+		      map_file(pd, to, "the standard input");
+out:
+	close(to);
+	return ret;
+}
+
+static int open_bytes(struct perfdata *pd, const char *path)
+{
+	char name[PATH_MAX];
+	struct stat st;
+	int fd, ret;
+
+	if (!strcmp(path, "-"))
+		return spool(pd, STDIN_FILENO);
+	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+		pd->folder = strdup(path);
+		if (!pd->folder)
+			return pd_fail(pd, "out of memory");
+		if (snprintf(name, sizeof(name), "%s/data", path) >= (int)sizeof(name))
+			return pd_fail(pd, "%s: the name is too long", path);
+		path = name;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return pd_fail(pd, "%s: %s", path, strerror(errno));
+	ret = fstat(fd, &st) || !S_ISFIFO(st.st_mode) ? map_file(pd, fd, path) : spool(pd, fd);
+	close(fd);
+	return ret;
+}
+
+/* The part of the file that a section names, as far as the file goes */
+static bool section(const struct perfdata *pd, const struct file_section *from,
+		    struct pd_section *to)
+{
+	if (from->offset > pd->size)
+		return false;
+	to->data = pd->map + from->offset;
+	to->size = from->size < pd->size - from->offset ? from->size : pd->size - from->offset;
+	return to->size == from->size;
+}
+
+/* ---- Attributes ---- */
+
+int pd_add_attr(struct perfdata *pd, const void *attr, size_t attr_size, const void *ids,
+		size_t nr_ids)
+{
+	struct pd_attr *all = realloc(pd->attrs, (pd->nr_attrs + 1) * sizeof(*all)), *one;
+
+	if (!all)
+		return pd_fail(pd, "out of memory");
+	pd->attrs = all;
+	one = &all[pd->nr_attrs];
+	memset(one, 0, sizeof(*one));
+	memcpy(&one->attr, attr, attr_size < sizeof(one->attr) ? attr_size : sizeof(one->attr));
+	one->ids = malloc(nr_ids * sizeof(*one->ids) + 1);
+	if (!one->ids)
+		return pd_fail(pd, "out of memory");
+	memcpy(one->ids, ids, nr_ids * sizeof(*one->ids));
+	one->nr_ids = nr_ids;
+	pd->nr_attrs++;
+	return 0;
+}
+
+static int read_attrs(struct perfdata *pd, const struct file_header *header)
+{
+	size_t each = header->attr_size, i;
+	struct pd_section attrs, ids;
+	struct file_section at;
+
+	if (each < sizeof(at) + PERF_ATTR_SIZE_VER0 || each > 4096 ||
+	    !section(pd, &header->attrs, &attrs))
+		return pd_fail(pd, "the file is damaged: its events cannot be read");
+	for (i = 0; i + each <= attrs.size; i += each) {
+		memcpy(&at, attrs.data + i + each - sizeof(at), sizeof(at));
+		if (!section(pd, &at, &ids))
+			return pd_fail(pd, "the file is damaged: ids of its events are not there");
+		if (pd_add_attr(pd, attrs.data + i, each - sizeof(at), ids.data, ids.size / 8))
+			return -1;
+	}
+	return 0;
+}
+
+const struct pd_attr *pd_attr_of(const struct perfdata *pd, uint64_t id)
+{
+	size_t i, j;
+
+	for (i = 0; id && i < pd->nr_attrs; i++) {
+		for (j = 0; j < pd->attrs[i].nr_ids; j++) {
+			if (pd->attrs[i].ids[j] == id)
+				return &pd->attrs[i];
+		}
+	}
+	return pd->nr_attrs ? pd->attrs : NULL;
+}
+
+/* ---- Features ---- */
+
+#define BUILD_ID_HAS_SIZE	(1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
+
+/* struct perf_record_header_build_id: header, pid, id[20] with its size in the 21st byte, name */
+int pd_add_build_id(struct perfdata *pd, const void *at)
+{
+	const uint8_t *record = at;
+	struct perf_event_header header;
+	const size_t name = sizeof(header) + 4 + 24;
+	struct pd_build_id *all, *one;
+
+	memcpy(&header, at, sizeof(header));
+	if (header.size <= name || !memchr(record + name, 0, header.size - name))
+		return 0;
+	all = realloc(pd->build_ids, (pd->nr_build_ids + 1) * sizeof(*all));
+	if (!all)
+		return pd_fail(pd, "out of memory");
+	pd->build_ids = all;
+	one = &all[pd->nr_build_ids++];
+	memcpy(&one->pid, record + sizeof(header), 4);
+	memcpy(one->id, record + sizeof(header) + 4, PD_BUILD_ID_SIZE);
+	one->size = PD_BUILD_ID_SIZE;
+	if (header.misc & BUILD_ID_HAS_SIZE && record[sizeof(header) + 24] <= PD_BUILD_ID_SIZE)
+		one->size = record[sizeof(header) + 24];
+	one->path = (const char *)record + name;
+	return 0;
+}
+
+static int read_build_ids(struct perfdata *pd)
+{
+	const struct pd_section *s = &pd->features[PD_FEAT_BUILD_ID].section;
+	struct perf_event_header header;
+	size_t at = 0;
+
+	while (pd->features[PD_FEAT_BUILD_ID].there && at + sizeof(header) <= s->size) {
+		memcpy(&header, s->data + at, sizeof(header));
+		if (header.size < sizeof(header) || header.size > s->size - at)
+			break;
+		if (pd_add_build_id(pd, s->data + at))
+			return -1;
+		at += header.size;
+	}
+	return 0;
+}
+
+/* Where the features are stands after the data, one section for each bit that is set */
+static int read_features(struct perfdata *pd, const struct file_header *header)
+{
+	uint64_t at = header->data.offset + header->data.size;
+	struct file_section s;
+	unsigned int i;
+
+	if (at < header->data.offset)
+		return pd_fail(pd, "the file is damaged: the size of its data is impossible");
+	for (i = 0; i < PD_FEAT_MAX; i++) {
+		if (!(header->features[i / 64] >> i % 64 & 1))
+			continue;
+		if (at > pd->size || pd->size - at < sizeof(s))
+			break;	/* cut short: what was recorded can be used all the same */
+		memcpy(&s, pd->map + at, sizeof(s));
+		at += sizeof(s);
+		pd->features[i].there = section(pd, &s, &pd->features[i].section);
+	}
+	return read_build_ids(pd);
+}
+
+const char *pd_string(const struct perfdata *pd, enum pd_feature feature)
+{
+	const struct pd_feature_section *f = &pd->features[feature];
+	uint32_t len;
+
+	if (!f->there || f->section.size <= sizeof(len))
+		return NULL;
+	memcpy(&len, f->section.data, sizeof(len));
+	if (!len || len > f->section.size - sizeof(len) ||
+	    !memchr(f->section.data + sizeof(len), 0, len))
+		return NULL;
+	return (const char *)f->section.data + sizeof(len);
+}
+
+/* ---- Open and close ---- */
+
+static int read_header(struct perfdata *pd)
+{
+	struct file_header header = { 0 };
+	size_t n = pd->size < sizeof(header) ? pd->size : sizeof(header);
+
+	memcpy(&header, pd->map, n);
+	if (header.magic == MAGIC_SWAPPED)
+		return pd_fail(pd, "the recording was made on a big-endian machine, which has no N-Trace");
+	if (header.magic != MAGIC)
+		return pd_fail(pd, "this is no recording of perf: it does not begin with PERFILE2");
+	if (header.size == PIPE_HEADER_SIZE) {
+		pd->pipe = true;
+		pd->data.data = pd->map + PIPE_HEADER_SIZE;
+		pd->data.size = pd->size - PIPE_HEADER_SIZE;
+		return 0;
+	}
+	if (n < sizeof(header) || header.size != sizeof(header))
+		return pd_fail(pd, "the file is damaged: the size of its header is %llu",
+			       (unsigned long long)header.size);
+	/* perf writes the size last: 0 is a recording that was not ended */
+	if (!header.data.size)
+		header.data.size = pd->size > header.data.offset ? pd->size - header.data.offset : 0;
+	if (!section(pd, &header.data, &pd->data))
+		pd->truncated = true;
+	return read_attrs(pd, &header) ?: read_features(pd, &header);
+}
+
+int pd_open(struct perfdata *pd, const char *path)
+{
+	memset(pd, 0, sizeof(*pd));
+	return open_bytes(pd, path) ?: read_header(pd);
+}
+
+void pd_close(struct perfdata *pd)
+{
+	size_t i;
+
+	for (i = 0; i < pd->nr_attrs; i++)
+		free(pd->attrs[i].ids);
+	for (i = 0; i < pd->nr_chunks; i++)
+		free(pd->chunks[i]);
+	free(pd->attrs);
+	free(pd->chunks);
+	free(pd->build_ids);
+	free(pd->folder);
+	if (pd->map)
+		munmap((void *)pd->map, pd->size);
+	memset(pd, 0, sizeof(*pd));
+}

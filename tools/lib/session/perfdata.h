@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * perf.data: a file, a folder (perf record --kcore) or a pipe, as its records. The format
+ * is described in the kernel's tools/perf/Documentation/perf.data-file-format.txt.
+ *
+ * The file is mapped and never written. Each size and offset in it is checked before use.
+ */
+#ifndef NTRACE_SESSION_PERFDATA_H
+#define NTRACE_SESSION_PERFDATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/perf_event.h>
+
+/* Records that perf itself writes; those of the kernel end below 64 */
+enum pd_user_record {
+	PD_HEADER_ATTR		= 64,
+	PD_TRACING_DATA		= 66,
+	PD_BUILD_ID		= 67,
+	PD_FINISHED_ROUND	= 68,
+	PD_AUXTRACE_INFO	= 70,
+	PD_AUXTRACE		= 71,
+	PD_TIME_CONV		= 79,
+	PD_FEATURE		= 80,
+	PD_COMPRESSED		= 81,
+	PD_COMPRESSED2		= 83,
+};
+
+/* Features of the header that are used here */
+enum pd_feature {
+	PD_FEAT_TRACING_DATA	= 1,
+	PD_FEAT_BUILD_ID	= 2,
+	PD_FEAT_HOSTNAME	= 3,
+	PD_FEAT_OSRELEASE	= 4,
+	PD_FEAT_CMDLINE		= 11,
+	PD_FEAT_CLOCK_DATA	= 29,
+	PD_FEAT_MAX		= 256,
+};
+
+#define PD_BUILD_ID_SIZE	20
+
+struct pd_build_id {
+	int32_t		pid;		/* of the machine: -1 or 0 is the host */
+	uint8_t		size;
+	uint8_t		id[PD_BUILD_ID_SIZE];
+	const char	*path;		/* in the mapped file */
+};
+
+struct pd_attr {
+	struct perf_event_attr attr;
+	uint64_t	*ids;
+	size_t		nr_ids;
+};
+
+/* What perf adds to each record (perf_event_attr::sample_id_all); -1 and 0: not there */
+struct pd_sample_id {
+	int32_t		pid, tid, cpu;
+	uint64_t	time, id;
+};
+
+struct pd_record {
+	const struct perf_event_header *header;	/* the record, header.size bytes */
+	const uint8_t	*data;		/* trace of PD_AUXTRACE, in the file */
+	size_t		data_size;
+	struct pd_sample_id id;
+	uint64_t	nr;		/* how many records came before it */
+};
+
+struct pd_section {
+	const uint8_t	*data;
+	size_t		size;
+};
+
+struct pd_feature_section {
+	struct pd_section section;
+	bool		there;
+};
+
+struct perfdata {
+	const uint8_t	*map;
+	size_t		size;
+	char		*folder;	/* NULL: a file or a pipe */
+	bool		pipe;
+	bool		truncated;	/* the file ends inside a record */
+	struct pd_attr	*attrs;
+	size_t		nr_attrs;
+	struct pd_section data;
+	struct pd_feature_section features[PD_FEAT_MAX];
+	struct pd_build_id *build_ids;
+	size_t		nr_build_ids;
+	uint8_t		**chunks;	/* records that were decompressed or copied */
+	size_t		nr_chunks;
+	uint8_t		*copies;	/* the chunk that is copied to */
+	size_t		nr_copied, copies_size;
+	char		error[256];	/* a sentence, if a call has failed */
+};
+
+/*
+ * pd_open() - open @path: a file, a folder, or "-" for the standard input
+ *
+ * Return: 0; -1: @pd->error says why. Call pd_close() in both cases.
+ */
+int pd_open(struct perfdata *pd, const char *path);
+void pd_close(struct perfdata *pd);
+
+/*
+ * pd_for_each() - call @take for each record, in the order of the file
+ *
+ * Records in PERF_RECORD_COMPRESSED are given as if they stood there. They stay until
+ * pd_close(). @take returns 0 to go on.
+ *
+ * Return: 0, what @take returned, or -1 with @pd->error.
+ */
+int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record),
+		void *ctx);
+
+/* pd_attr_of() - the event that @id belongs to; the first one if nothing says */
+const struct pd_attr *pd_attr_of(const struct perfdata *pd, uint64_t id);
+
+/* pd_string() - the string that a feature of the header consists of, NULL: there is none */
+const char *pd_string(const struct perfdata *pd, enum pd_feature feature);
+
+#endif /* NTRACE_SESSION_PERFDATA_H */

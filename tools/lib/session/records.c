@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* perf.data: one record after the other, compressed ones too. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <zstd.h>
+
+#include "perfdata-priv.h"
+
+struct walk {
+	struct perfdata	*pd;
+	int		(*take)(void *ctx, const struct pd_record *record);
+	void		*ctx;
+	ZSTD_DStream	*zstd;
+	uint8_t		*left;		/* the begin of a record whose rest is in the next chunk */
+	size_t		nr_left;
+	uint64_t	nr;		/* records so far */
+};
+
+/* struct perf_record_auxtrace, the trace follows the record */
+struct auxtrace_record {
+	struct perf_event_header header;
+	uint64_t size, offset, reference;
+	uint32_t idx, tid, cpu, reserved;
+};
+
+/* ---- Memory ---- */
+
+#define COPIES	(1 << 20)	/* bytes of records that are copied to one chunk */
+
+static uint8_t *new_chunk(struct perfdata *pd, size_t size)
+{
+	uint8_t **all, *chunk = NULL;
+
+	all = realloc(pd->chunks, (pd->nr_chunks + 1) * sizeof(*all));
+	if (all) {
+		pd->chunks = all;
+		chunk = malloc(size);
+		all[pd->nr_chunks] = chunk;
+		pd->nr_chunks += chunk != NULL;
+	}
+	if (!chunk)
+		pd_fail(pd, "out of memory");
+	return chunk;
+}
+
+/*
+ * perf does not pad the features of a pipe, nor compressed records: what comes after them is
+ * copied to where it can be read as structures.
+ */
+static const struct perf_event_header *aligned(struct perfdata *pd,
+					       const struct perf_event_header *header,
+					       uint16_t length)
+{
+	uint8_t *copy;
+
+	if (!((uintptr_t)header % 8))
+		return header;
+	copy = pd->nr_copied + length <= pd->copies_size ? pd->copies + pd->nr_copied : NULL;
+	if (!copy) {
+		copy = new_chunk(pd, COPIES);
+		if (!copy)
+			return NULL;
+		pd->copies = copy;
+		pd->copies_size = COPIES;
+		pd->nr_copied = 0;
+	}
+	pd->nr_copied += (length + 7) & ~7;
+	return memcpy(copy, header, length);
+}
+
+/* Of a record at any address */
+static uint16_t length_of(const void *record)
+{
+	uint16_t length;
+
+	memcpy(&length, (const uint8_t *)record + offsetof(struct perf_event_header, size),
+	       sizeof(length));
+	return length;
+}
+
+/* ---- What perf adds to each record ---- */
+
+struct cursor {
+	const uint8_t	*at, *first;
+};
+
+/* The last 8 bytes before the cursor; the record is whole, and shorter ones give 0 */
+static uint64_t cursor_back(struct cursor *c)
+{
+	uint64_t word = 0;
+
+	if (c->at - c->first < 8)
+		return 0;
+	c->at -= 8;
+	memcpy(&word, c->at, sizeof(word));
+	return word;
+}
+
+/* Fields stand at the end of the record: struct sample_id of perf_event.h, from its end on */
+static void parse_sample_id(const struct perfdata *pd, const struct perf_event_header *header,
+			    struct pd_sample_id *id)
+{
+	struct cursor c = {
+		.first = (const uint8_t *)(header + 1),
+		.at = (const uint8_t *)header + header->size,
+	};
+	const struct pd_attr *attr = pd->attrs;
+	uint64_t type = attr->attr.sample_type, word;
+
+	if (!attr->attr.sample_id_all)
+		return;
+	if (type & PERF_SAMPLE_IDENTIFIER) {
+		id->id = cursor_back(&c);
+		type = pd_attr_of(pd, id->id)->attr.sample_type;
+	}
+	if (type & PERF_SAMPLE_CPU)
+		id->cpu = (int32_t)cursor_back(&c);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		cursor_back(&c);
+	if (type & PERF_SAMPLE_ID)
+		id->id = cursor_back(&c);
+	if (type & PERF_SAMPLE_TIME)
+		id->time = cursor_back(&c);
+	if (type & PERF_SAMPLE_TID) {
+		word = cursor_back(&c);
+		id->pid = (int32_t)word;
+		id->tid = (int32_t)(word >> 32);
+	}
+}
+
+static uint64_t cursor_next(struct cursor *c, const uint8_t *end)
+{
+	uint64_t word = 0;
+
+	if (end - c->at < 8)
+		return 0;
+	memcpy(&word, c->at, sizeof(word));
+	c->at += 8;
+	return word;
+}
+
+/* PERF_RECORD_SAMPLE has them at its begin */
+static void parse_sample(const struct perfdata *pd, const struct perf_event_header *header,
+			 struct pd_sample_id *id)
+{
+	const uint8_t *end = (const uint8_t *)header + header->size;
+	struct cursor c = { .at = (const uint8_t *)(header + 1) };
+	uint64_t type = pd->attrs->attr.sample_type, word;
+
+	if (type & PERF_SAMPLE_IDENTIFIER) {
+		id->id = cursor_next(&c, end);
+		type = pd_attr_of(pd, id->id)->attr.sample_type;
+	}
+	if (type & PERF_SAMPLE_IP)
+		cursor_next(&c, end);
+	if (type & PERF_SAMPLE_TID) {
+		word = cursor_next(&c, end);
+		id->pid = (int32_t)word;
+		id->tid = (int32_t)(word >> 32);
+	}
+	if (type & PERF_SAMPLE_TIME)
+		id->time = cursor_next(&c, end);
+	if (type & PERF_SAMPLE_ADDR)
+		cursor_next(&c, end);
+	if (type & PERF_SAMPLE_ID)
+		id->id = cursor_next(&c, end);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		cursor_next(&c, end);
+	if (type & PERF_SAMPLE_CPU)
+		id->cpu = (int32_t)cursor_next(&c, end);
+}
+
+static int give(struct walk *w, const struct perf_event_header *header, const uint8_t *data,
+		size_t data_size)
+{
+	struct pd_record record = {
+		.header = header,
+		.data = data,
+		.data_size = data_size,
+		.id = { .pid = -1, .tid = -1, .cpu = -1 },
+		.nr = w->nr++,
+	};
+
+	if (w->pd->nr_attrs && header->type == PERF_RECORD_SAMPLE)
+		parse_sample(w->pd, header, &record.id);
+	else if (w->pd->nr_attrs && header->type < PD_HEADER_ATTR)
+		parse_sample_id(w->pd, header, &record.id);
+	return w->take(w->ctx, &record);
+}
+
+/* ---- Records of a pipe that stand in the header of a file ---- */
+
+static int take_attr(struct perfdata *pd, const struct perf_event_header *header)
+{
+	const uint8_t *attr = (const uint8_t *)(header + 1);
+	size_t size = header->size - sizeof(*header);
+	uint32_t attr_size;
+
+	if (size < PERF_ATTR_SIZE_VER0)
+		return pd_fail(pd, "the recording is damaged: the record of an event is too short");
+	memcpy(&attr_size, attr + 4, sizeof(attr_size));
+	if (attr_size < PERF_ATTR_SIZE_VER0 || attr_size > size)
+		return pd_fail(pd, "the recording is damaged: an event of %u bytes", attr_size);
+	return pd_add_attr(pd, attr, attr_size, attr + attr_size, (size - attr_size) / 8);
+}
+
+static void take_feature(struct perfdata *pd, const struct perf_event_header *header)
+{
+	uint64_t feature;
+
+	if (header->size < sizeof(*header) + sizeof(feature))
+		return;
+	memcpy(&feature, header + 1, sizeof(feature));
+	if (feature >= PD_FEAT_MAX)
+		return;
+	pd->features[feature].there = true;
+	pd->features[feature].section = (struct pd_section){
+		.data = (const uint8_t *)(header + 1) + sizeof(feature),
+		.size = header->size - sizeof(*header) - sizeof(feature),
+	};
+}
+
+static int take_meta(struct perfdata *pd, const struct perf_event_header *header)
+{
+	switch (header->type) {
+	case PD_HEADER_ATTR:
+		return take_attr(pd, header);
+	case PD_FEATURE:
+		take_feature(pd, header);
+		return 0;
+	case PD_BUILD_ID:
+		return pd_add_build_id(pd, header);
+	}
+	return 0;
+}
+
+/* ---- Compressed records ---- */
+
+static int walk_chunk(struct walk *w, uint8_t *bytes, size_t size)
+{
+	const struct perf_event_header *header;
+	uint16_t length;
+	size_t at = 0;
+	int ret;
+
+	while (size - at >= sizeof(*header)) {
+		header = (const struct perf_event_header *)(bytes + at);
+		length = length_of(header);
+		if (length < sizeof(*header))
+			return pd_fail(w->pd, "the recording is damaged: a compressed record of %u bytes",
+				       length);
+		if (length > size - at)
+			break;
+		header = aligned(w->pd, header, length);
+		ret = header ? give(w, header, NULL, 0) : -1;
+		if (ret)
+			return ret;
+		at += length;
+	}
+	w->left = bytes + at;
+	w->nr_left = size - at;
+	return 0;
+}
+
+/* A chunk has what was left of the one before, and as much as fits of what is decompressed */
+static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
+{
+	ZSTD_inBuffer in = { .src = data, .size = size };
+	ZSTD_outBuffer out;
+	size_t ret, full;
+	int err;
+
+	if (!w->zstd)
+		w->zstd = ZSTD_createDStream();
+	if (!w->zstd)
+		return pd_fail(w->pd, "out of memory");
+	do {
+		out.size = w->nr_left + (1 << 16) + 8 * size;
+		out.dst = new_chunk(w->pd, out.size);
+		if (!out.dst)
+			return -1;
+		if (w->nr_left)
+			memcpy(out.dst, w->left, w->nr_left);
+		out.pos = w->nr_left;
+		ret = ZSTD_decompressStream(w->zstd, &out, &in);
+		if (ZSTD_isError(ret))
+			return pd_fail(w->pd, "the recording is damaged: zstd says '%s'",
+				       ZSTD_getErrorName(ret));
+		full = out.pos == out.size;
+		err = walk_chunk(w, out.dst, out.pos);
+		if (err)
+			return err;
+	} while (in.pos < in.size || full);
+	return 0;
+}
+
+/* ---- All records ---- */
+
+/* Bytes after the record that belong to it: trace, or tracepoint formats in a pipe */
+static int payload(struct perfdata *pd, const struct perf_event_header *header, size_t *size)
+{
+	struct auxtrace_record aux;
+	uint32_t tracing = 0;
+
+	*size = 0;
+	if (header->type == PD_TRACING_DATA && header->size >= sizeof(*header) + 4) {
+		memcpy(&tracing, header + 1, sizeof(tracing));
+		*size = (tracing + 7UL) & ~7UL;
+	} else if (header->type == PD_AUXTRACE) {
+		if (header->size < sizeof(aux))
+			return pd_fail(pd, "the recording is damaged: a record of trace is too short");
+		memcpy(&aux, header, sizeof(aux));
+		if ((int64_t)aux.size < 0 || aux.size % 8)
+			return pd_fail(pd, "the recording is damaged: a record says that it has %#llx bytes of trace",
+				       (unsigned long long)aux.size);
+		*size = aux.size;
+	}
+	return 0;
+}
+
+static int walk_record(struct walk *w, const struct perf_event_header *header,
+		       const uint8_t *data, size_t size)
+{
+	uint64_t compressed;
+	int err;
+
+	switch (header->type) {
+	case PD_COMPRESSED:
+		return walk_compressed(w, (const uint8_t *)(header + 1),
+				       header->size - sizeof(*header));
+	case PD_COMPRESSED2:
+		if (header->size < sizeof(*header) + sizeof(compressed))
+			return pd_fail(w->pd, "the recording is damaged: a compressed record is too short");
+		memcpy(&compressed, header + 1, sizeof(compressed));
+		if (compressed > header->size - sizeof(*header) - sizeof(compressed))
+			return pd_fail(w->pd, "the recording is damaged: a compressed record is cut");
+		return walk_compressed(w, (const uint8_t *)(header + 1) + sizeof(compressed),
+				       compressed);
+	}
+	err = w->pd->pipe ? take_meta(w->pd, header) : 0;
+	return err ?: give(w, header, data, size);
+}
+
+static int walk_all(struct walk *w)
+{
+	const struct pd_section *all = &w->pd->data;
+	const struct perf_event_header *header;
+	size_t at = 0, after, rest;
+	uint16_t length;
+	int ret;
+
+	while (all->size - at >= sizeof(*header)) {
+		header = (const struct perf_event_header *)(all->data + at);
+		length = length_of(header);
+		rest = all->size - at;
+		if (length < sizeof(*header)) {
+			/* a file that was cut short, or was not written to its end, has zeros here */
+			w->pd->truncated = true;
+			return at ? 0 : pd_fail(w->pd, "the recording is damaged: a record of %u bytes",
+						length);
+		}
+		if (length > rest)
+			break;
+		header = aligned(w->pd, header, length);
+		ret = header ? payload(w->pd, header, &after) : -1;
+		if (ret)
+			return ret;
+		if (after > rest - length) {
+			w->pd->truncated = true;
+			after = rest - length;
+		}
+		ret = walk_record(w, header, all->data + at + length, after);
+		if (ret)
+			return ret;
+		at += length + after;
+	}
+	w->pd->truncated |= at < all->size;
+	return 0;
+}
+
+int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record),
+		void *ctx)
+{
+	struct walk w = { .pd = pd, .take = take, .ctx = ctx };
+	int ret = walk_all(&w);
+
+	ZSTD_freeDStream(w.zstd);
+	return ret;
+}

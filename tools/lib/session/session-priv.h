@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the files of the session library share; not for others. */
+#ifndef NTRACE_SESSION_SESSION_PRIV_H
+#define NTRACE_SESSION_SESSION_PRIV_H
+
+#include "object.h"
+#include "perfdata.h"
+#include "session.h"
+#include "setup.h"
+#include "sideband.h"
+#include "trace.h"
+
+/* Address spaces that the decoder is given; above them, each generation has its own */
+enum ns_space {
+	NS_SPACE_NONE		= 0,
+	NS_SPACE_KERNEL		= 1,
+	NS_SPACE_FIRMWARE	= 2,
+	NS_SPACE_UNKNOWN	= 3,	/* a process that the recording does not know, or a guest */
+	NS_SPACE_GENERATION	= 16,
+};
+
+struct nt_session {
+	struct nt_session_options options;
+	char		*cache;		/* the default build-id cache */
+	struct perfdata	pd;
+	struct ns_setup	setup;
+	bool		has_setup;
+	struct ns_objects objects;
+	struct ns_sideband sideband;
+	struct ns_trace	trace;
+	NS_ARRAY(struct pd_record) records;	/* until the session is open */
+	bool		has_objects;
+	char		error[256];
+};
+
+int ns_fail(struct nt_session *session, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Addresses from here on are the kernel's: RV64 has Sv39 and wider, RV32 has Sv32 */
+static inline uint64_t ns_kernel_start(const struct nt_session *session)
+{
+	return session->setup.nr_cpus && session->setup.cpus[0].nt.xlen == 32 ? 0xc0000000ULL :
+										1ULL << 63;
+}
+
+#endif /* NTRACE_SESSION_SESSION_PRIV_H */

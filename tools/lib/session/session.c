@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/ntrace.h>
+
+#include "session-priv.h"
+
+/* struct perf_record_auxtrace_info */
+struct auxtrace_info_record {
+	struct perf_event_header header;
+	uint32_t type, reserved;
+	uint64_t words[];
+};
+
+int ns_fail(struct nt_session *session, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(session->error, sizeof(session->error), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+const char *nt_session_error(const struct nt_session *session)
+{
+	return session ? session->error : "out of memory";
+}
+
+/* ---- Records ---- */
+
+static int take_info(struct nt_session *s, const struct pd_record *record)
+{
+	const struct auxtrace_info_record *r = (const void *)record->header;
+	const char *error;
+
+	if (record->header->size < sizeof(*r))
+		return ns_fail(s, "the recording is damaged: the metadata of its trace is too short");
+	if (r->type != NTRACE_AUXTRACE_TYPE)
+		return ns_fail(s, "the trace in this recording is of another kind (type %u), and not N-Trace",
+			       r->type);
+	error = ns_setup_parse(&s->setup, r->words, (record->header->size - sizeof(*r)) / 8);
+	if (error)
+		return ns_fail(s, "%s", error);
+	s->has_setup = true;
+	return 0;
+}
+
+static int take(void *ctx, const struct pd_record *record)
+{
+	struct nt_session *s = ctx;
+	int err = 0;
+
+	switch (record->header->type) {
+	case PD_AUXTRACE_INFO:
+		return take_info(s, record);
+	case PD_AUXTRACE:
+		err = ns_trace_add_data(&s->trace, record);
+		break;
+	case PERF_RECORD_AUX:
+		err = ns_trace_add_aux(&s->trace, record);
+		break;
+	default:
+		if (ns_sideband_wants(record->header))
+			err = ns_array_add(&s->records, *record) ? 0 : -1;
+	}
+	return err ? ns_fail(s, "out of memory") : 0;
+}
+
+/* Records of different CPUs stand in the file in any order; of equal times, the first one first. */
+static int record_cmp(const void *a, const void *b)
+{
+	const struct pd_record *x = a, *y = b;
+
+	if (x->id.time != y->id.time)
+		return x->id.time < y->id.time ? -1 : 1;
+	return x->nr < y->nr ? -1 : x->nr > y->nr;
+}
+
+static int read_records(struct nt_session *s)
+{
+	if (pd_for_each(&s->pd, take, s))
+		return s->error[0] ? -1 : ns_fail(s, "%s", s->pd.error);
+	if (!s->has_setup)
+		return ns_fail(s, "this recording has no N-Trace in it: record with -e ntrace//");
+	if (s->records.nr)
+		qsort(s->records.at, s->records.nr, sizeof(s->records.at[0]), record_cmp);
+	if (ns_objects_init(&s->objects, &s->pd, s->options.symfs,
+			    s->options.cache ? s->options.cache : s->cache))
+		return ns_fail(s, "out of memory");
+	s->has_objects = true;
+	if (ns_sideband_build(&s->sideband, &s->objects, s->records.at, s->records.nr) ||
+	    ns_trace_cut(&s->trace, &s->setup))
+		return ns_fail(s, "out of memory");
+	free(s->records.at);
+	memset(&s->records, 0, sizeof(s->records));
+	return 0;
+}
+
+/* ---- Open and close ---- */
+
+static void take_options(struct nt_session *s, const struct nt_session_options *options)
+{
+	size_t size = options ? options->size : 0;
+
+	memcpy(&s->options, options, size < sizeof(s->options) ? size : sizeof(s->options));
+	if (!s->options.cache && getenv("HOME") &&
+	    asprintf(&s->cache, "%s/.debug", getenv("HOME")) < 0)
+		s->cache = NULL;
+}
+
+int nt_session_open(struct nt_session **session, const char *path,
+		    const struct nt_session_options *options)
+{
+	struct nt_session *s = calloc(1, sizeof(*s));
+
+	*session = s;
+	if (!s)
+		return -1;
+	take_options(s, options);
+	if (pd_open(&s->pd, path))
+		return ns_fail(s, "%s", s->pd.error);
+	return read_records(s);
+}
+
+void nt_session_close(struct nt_session *session)
+{
+	if (!session)
+		return;
+	ns_sideband_free(&session->sideband);
+	if (session->has_objects)
+		ns_objects_free(&session->objects);
+	ns_trace_free(&session->trace);
+	ns_setup_free(&session->setup);
+	free(session->records.at);
+	pd_close(&session->pd);
+	free(session->cache);
+	free(session);
+}
+
+void nt_session_info(const struct nt_session *session, struct nt_session_info *info, size_t size)
+{
+	const struct nt_session_info all = {
+		.size = size,
+		.trace_bytes = session->trace.bytes,
+		.stretches = session->trace.stretches.nr,
+		.lost_records = session->sideband.lost,
+		.cpus = session->setup.nr_cpus,
+		.buffers = session->trace.queues.nr,
+		.truncated = session->pd.truncated,
+		.has_kcore = session->objects.kcore.map,
+		.has_time = session->setup.has_time,
+	};
+
+	memcpy(info, &all, size < sizeof(all) ? size : sizeof(all));
+}
+
+/* ---- Code and symbols ---- */
+
+static const struct ns_map *user_map(const struct nt_session *session, uint64_t space,
+				     uint64_t addr)
+{
+	uint64_t gen = space - NS_SPACE_GENERATION;
+
+	if (space < NS_SPACE_GENERATION || gen >= session->sideband.generations.nr)
+		return NULL;
+	return ns_generation_map(&session->sideband.generations.at[gen], addr);
+}
+
+size_t nt_session_read(struct nt_session *session, uint64_t space, uint64_t addr, void *buf,
+		       size_t size)
+{
+	const struct ns_map *map;
+
+	if (addr >= ns_kernel_start(session))
+		return space == NS_SPACE_UNKNOWN || space == NS_SPACE_FIRMWARE ? 0 :
+			ns_kernel_read(&session->objects, addr, buf, size);
+	map = user_map(session, space, addr);
+	if (!map)
+		return 0;
+	if (size > map->end - addr)
+		size = map->end - addr;
+	return ns_object_read(&session->objects, map->object, addr - map->start + map->pgoff,
+			      buf, size);
+}
+
+void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
+		      struct nt_place *place)
+{
+	const struct ns_symbol *symbol = NULL;
+	const struct ns_map *map;
+	uint64_t offset, bias = 0;
+
+	memset(place, 0, sizeof(*place));
+	if (addr >= ns_kernel_start(session)) {
+		place->object = session->objects.kcore.path;
+		symbol = ns_kernel_symbol(&session->objects, addr);
+	} else {
+		map = user_map(session, space, addr);
+		if (!map)
+			return;
+		place->object = map->object->path;
+		offset = addr - map->start + map->pgoff;
+		symbol = ns_object_symbol(&session->objects, map->object, offset);
+		bias = addr - ns_object_address(map->object, offset);
+	}
+	if (!symbol)
+		return;
+	place->symbol = symbol->name;
+	place->start = symbol->start + bias;
+	place->end = symbol->end + bias;
+	place->offset = addr - place->start;
+}
+
+/* Code that was made at run time, "//anon", is in no file: perf inject -j gives it one. */
+static bool is_file(const char *path)
+{
+	return strcmp(path, "[vdso]") ? path[0] == '/' && strncmp(path, "//", 2) : true;
+}
+
+bool nt_session_missing(const struct nt_session *session, size_t nth, const char **path,
+			const char **why)
+{
+	const struct ns_objects *all = &session->objects;
+	size_t i;
+
+	for (i = 0; i < all->all.nr; i++) {
+		const struct ns_object *object = all->all.at[i];
+
+		if (!object->opened || object->map || !is_file(object->path) || nth--)
+			continue;
+		*path = object->path;
+		*why = object->why ? object->why : "out of memory";
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * A recording as a whole: what perf record wrote, decoded by all processors.
+ *
+ *	nt_session_open() -- nt_session_decode(consumer) -- nt_session_close()
+ *
+ * The library prints nothing and knows no output format. Times are ns of perf's clock.
+ */
+#ifndef NTRACE_SESSION_SESSION_H
+#define NTRACE_SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ntrace/ntrace.h>
+
+struct nt_session;
+struct ns_stretch;
+
+struct nt_session_options {
+	size_t		size;		/* sizeof(struct nt_session_options) */
+	const char	*symfs;		/* folder with the files of the recording's machine */
+	const char	*cache;		/* build-id cache; NULL: ~/.debug */
+	unsigned int	threads;	/* 0: one for each processor */
+};
+
+/*
+ * nt_session_open() - open what perf record wrote: a file, a folder, "-" for a pipe
+ * @session: set in both cases, unless there is no memory for it (NULL)
+ *
+ * Return: 0; -1: nt_session_error() says why in a sentence.
+ */
+int nt_session_open(struct nt_session **session, const char *path,
+		    const struct nt_session_options *options);
+const char *nt_session_error(const struct nt_session *session);
+void nt_session_close(struct nt_session *session);
+
+struct nt_session_info {
+	size_t		size;
+	uint64_t	trace_bytes;
+	uint64_t	stretches;
+	uint64_t	lost_records;	/* of the kernel's own events */
+	unsigned int	cpus;
+	unsigned int	buffers;
+	bool		truncated;	/* the file was cut short */
+	bool		has_kcore;
+	bool		has_time;
+};
+void nt_session_info(const struct nt_session *session, struct nt_session_info *info, size_t size);
+
+/* Who executed: valid during the call it is given to */
+struct nt_who {
+	uint64_t	time;		/* of the last message before, or of this one */
+	int32_t		cpu, pid, tid;	/* -1: not known */
+	const char	*comm;
+	uint64_t	space;		/* whose code it is, for nt_session_where() */
+	uint32_t	buffer;		/* AUX buffer of the recording that the trace is from */
+	const void	*priv;
+};
+
+/* nt_who_time() - ns, of a timestamp of a batch's mark or of an item */
+uint64_t nt_who_time(const struct nt_who *who, uint64_t tstamp, uint8_t kind);
+
+/* nt_who_read() - code at an address, as it was then: bytes copied */
+size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t size);
+
+/*
+ * What is done with the flow. A stretch is trace of one CPU without a stop of the encoder;
+ * stretches are decoded by several threads at once, in no order. Each has a part of its own.
+ */
+struct nt_consumer {
+	size_t	size;
+	/* A stretch begins. The part is given to the other calls; NULL: out of memory */
+	void	*(*begin)(void *ctx, uint64_t stretch);
+	/* Ranges that were executed one after the other. 0, or a value that stops it all */
+	int	(*ranges)(void *part, const struct nt_who *who, const struct nt_batch *batch);
+	/* Anything else: a sync, a stop, a loss, a context, an error. May be NULL */
+	int	(*item)(void *part, const struct nt_who *who, const struct nt_item *item);
+	/*
+	 * The stretch is over. Called by one thread at a time, in the order of nt_session's
+	 * stretches (by buffer, then offset); the part is the consumer's again.
+	 */
+	int	(*end)(void *ctx, void *part, const struct nt_who *who, bool lost);
+};
+
+/* Return: 0, -1 (nt_session_error()), or what a call of the consumer returned. */
+int nt_session_decode(struct nt_session *session, const struct nt_consumer *consumer, void *ctx);
+
+/* What stands at an address */
+struct nt_place {
+	const char	*object;	/* path, "[kernel.kallsyms]", or NULL */
+	const char	*symbol;	/* NULL: none */
+	uint64_t	offset;		/* from the begin of the symbol */
+	uint64_t	start, end;	/* of the symbol, as addresses of the process */
+};
+void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
+		      struct nt_place *place);
+
+/* Code as it was: bytes copied */
+size_t nt_session_read(struct nt_session *session, uint64_t space, uint64_t addr, void *buf,
+		       size_t size);
+
+/* Files whose code could not be read, one after the other from @nth = 0; false: no more */
+bool nt_session_missing(const struct nt_session *session, size_t nth, const char **path,
+			const char **why);
+
+#endif /* NTRACE_SESSION_SESSION_H */

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/ntrace.h>
+
+#include "setup.h"
+
+#define NS_PER_S	1000000000ULL
+#define CPUS_MAX	65536
+
+/* Words that a later version appends are skipped, those that an earlier one lacks are 0. */
+static uint64_t word(const uint64_t *words, uint64_t nr, unsigned int which)
+{
+	return which < nr ? words[which] : 0;
+}
+
+static const char *setup_check(const uint64_t *words, size_t nr)
+{
+	uint64_t header, per_cpu, cpus;
+
+	if (nr < NTRACE_INFO_NR_CPUS + 1 || words[NTRACE_INFO_MAGIC] != NTRACE_INFO_MAGIC_VALUE)
+		return "the metadata of the trace is not N-Trace's";
+	if (words[NTRACE_INFO_VERSION] >> 32 != NTRACE_INFO_VERSION_MAJOR)
+		return "the recording is of a later version than this program";
+	header = words[NTRACE_INFO_HEADER_WORDS];
+	per_cpu = words[NTRACE_INFO_CPU_WORDS];
+	cpus = words[NTRACE_INFO_NR_CPUS];
+	if (header < NTRACE_INFO_NR_CPUS + 1 || header > nr || !cpus || cpus > CPUS_MAX ||
+	    !per_cpu || per_cpu > nr || cpus * per_cpu > nr - header)
+		return "the metadata of the trace is damaged: its sizes do not fit";
+	return NULL;
+}
+
+/* The trace's clock must be perf's: the time CSR, or a counter of the same rate */
+static bool cpu_has_time(const struct ns_setup *setup, const struct ns_cpu *cpu)
+{
+	uint64_t freq, diff;
+
+	if (!setup->has_time || !(cpu->config & NTRACE_CONFIG_TIMESTAMP))
+		return false;
+	if (!cpu->ts_freq)
+		return true;
+	freq = (uint64_t)(((unsigned __int128)NS_PER_S << setup->time_shift) / setup->time_mult);
+	diff = freq > cpu->ts_freq ? freq - cpu->ts_freq : cpu->ts_freq - freq;
+	return diff <= freq / 100;
+}
+
+static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const uint64_t *words,
+		      uint64_t nr)
+{
+	struct nt_config *nt = &cpu->nt;
+
+	cpu->cpu = (int)word(words, nr, NTRACE_INFO_CPU_ID);
+	cpu->config = word(words, nr, NTRACE_INFO_CPU_CONFIG);
+	cpu->src_id = word(words, nr, NTRACE_INFO_CPU_SRC_ID);
+	cpu->ts_width = word(words, nr, NTRACE_INFO_CPU_TS_WIDTH);
+	cpu->ts_freq = word(words, nr, NTRACE_INFO_CPU_TS_FREQ);
+	cpu->has_time = cpu_has_time(setup, cpu);
+	nt_config_init(nt, sizeof(*nt));
+	nt->xlen = word(words, nr, NTRACE_INFO_CPU_XLEN);
+	nt->src_bits = cpu->config & NTRACE_CONFIG_INHIBIT_SRC ? 0 :
+		       word(words, nr, NTRACE_INFO_CPU_SRC_BITS);
+	nt->timestamp = !!(cpu->config & NTRACE_CONFIG_TIMESTAMP);
+	nt->tstamp_bits = cpu->ts_width;
+	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)
+		nt->return_depth = NT_RETURN_DEPTH;
+	nt->sequential_jump = !!(cpu->config & NTRACE_CONFIG_SEQUENTIAL_JUMP);
+	nt->all_jumps = !!(cpu->config & NTRACE_CONFIG_ALL_JUMPS);
+	nt->extend_addr = !!(cpu->config & NTRACE_CONFIG_EXTEND_ADDR);
+	cpu->valid = nt_config_check(nt) == NT_OK;
+}
+
+const char *ns_setup_parse(struct ns_setup *setup, const uint64_t *words, size_t nr)
+{
+	const char *error = setup_check(words, nr);
+	uint64_t header, per_cpu;
+	size_t i;
+
+	if (error)
+		return error;
+	header = words[NTRACE_INFO_HEADER_WORDS];
+	per_cpu = words[NTRACE_INFO_CPU_WORDS];
+	setup->pmu_type = word(words, header, NTRACE_INFO_PMU_TYPE);
+	setup->flags = word(words, header, NTRACE_INFO_FLAGS);
+	setup->time_shift = word(words, header, NTRACE_INFO_TIME_SHIFT);
+	setup->time_mult = word(words, header, NTRACE_INFO_TIME_MULT);
+	setup->time_zero = word(words, header, NTRACE_INFO_TIME_ZERO);
+	setup->has_time = setup->flags & NTRACE_INFO_FLAG_TIME_CONV && setup->time_shift < 64 &&
+			  setup->time_mult && setup->time_mult <= UINT32_MAX;
+	free(setup->cpus);
+	setup->nr_cpus = words[NTRACE_INFO_NR_CPUS];
+	setup->cpus = calloc(setup->nr_cpus, sizeof(*setup->cpus));
+	if (!setup->cpus) {
+		setup->nr_cpus = 0;
+		return "out of memory";
+	}
+	for (i = 0; i < setup->nr_cpus; i++)
+		cpu_parse(setup, &setup->cpus[i], words + header + i * per_cpu, per_cpu);
+	return NULL;
+}
+
+void ns_setup_free(struct ns_setup *setup)
+{
+	free(setup->cpus);
+	setup->cpus = NULL;
+	setup->nr_cpus = 0;
+}
+
+const struct ns_cpu *ns_setup_cpu(const struct ns_setup *setup, int cpu)
+{
+	size_t i;
+
+	for (i = 0; i < setup->nr_cpus; i++) {
+		if (setup->cpus[i].cpu == cpu)
+			return &setup->cpus[i];
+	}
+	return NULL;
+}
+
+/* trTsPrescale: the counter advances each 4^n ticks of its clock */
+static unsigned int prescale_shift(const struct ns_cpu *cpu)
+{
+	return 2 * ((cpu->config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT);
+}
+
+uint64_t ns_setup_time(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t ticks)
+{
+	unsigned __int128 cycles = (unsigned __int128)ticks << prescale_shift(cpu);
+
+	return setup->time_zero + (uint64_t)(cycles * setup->time_mult >> setup->time_shift);
+}
+
+uint64_t ns_setup_ticks(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t time)
+{
+	unsigned __int128 ns = time - setup->time_zero;
+
+	return (uint64_t)((ns << setup->time_shift) / setup->time_mult) >> prescale_shift(cpu);
+}
+
+uint64_t ns_setup_widen(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t ticks,
+			uint64_t end_time)
+{
+	uint64_t mask, end;
+
+	if (!cpu->ts_width || cpu->ts_width >= 64 || !end_time)
+		return ticks;
+	mask = (1ULL << cpu->ts_width) - 1;
+	/* a little later than the end: the event's time is taken before the encoder stops */
+	end = ns_setup_ticks(setup, cpu, end_time) + (mask >> 4);
+	return end - ((end - ticks) & mask);
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <string.h>
+
+#include "trace.h"
+
+#define PAGE	4096
+
+struct aux_record {
+	struct perf_event_header header;
+	uint64_t offset, size, flags;
+};
+
+struct auxtrace_record {
+	struct perf_event_header header;
+	uint64_t size, offset, reference;
+	uint32_t idx, tid, cpu, reserved;
+};
+
+/* ---- Records ---- */
+
+static struct ns_queue *get_queue(struct ns_trace *trace, int32_t cpu, int32_t tid)
+{
+	struct ns_queue *q;
+	size_t i;
+
+	if (cpu >= 0)
+		tid = -1;
+	for (i = 0; i < trace->queues.nr; i++) {
+		q = &trace->queues.at[i];
+		if (q->cpu == cpu && q->tid == tid)
+			return q;
+	}
+	if (!ns_array_grow(&trace->queues))
+		return NULL;
+	q = &trace->queues.at[trace->queues.nr++];
+	*q = (struct ns_queue){ .cpu = cpu, .tid = tid };
+	return q;
+}
+
+int ns_trace_add_data(struct ns_trace *trace, const struct pd_record *record)
+{
+	const struct auxtrace_record *r = (const void *)record->header;
+	struct ns_buffer buffer = { .data = record->data, .size = record->data_size };
+	struct ns_queue *q;
+
+	if (record->header->size < sizeof(*r) || !record->data_size)
+		return 0;
+	buffer.offset = r->offset;
+	if (buffer.size > UINT64_MAX - buffer.offset)
+		return 0;
+	q = get_queue(trace, (int32_t)r->cpu, (int32_t)r->tid);
+	if (!q || !ns_array_add(&q->buffers, buffer))
+		return -1;
+	trace->bytes += buffer.size;
+	return 0;
+}
+
+int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record)
+{
+	const struct aux_record *r = (const void *)record->header;
+	struct ns_stretch s = {
+		.end = record->id.time, .cpu = record->id.cpu, .pid = record->id.pid,
+		.tid = record->id.tid,
+	};
+
+	if (record->header->size < sizeof(*r))
+		return 0;
+	s.offset = r->offset;
+	s.size = r->size;
+	s.flags = r->flags;
+	s.lost = s.flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
+	if (!s.size && !s.lost)
+		return 0;
+	/* in snapshot mode the kernel gives the end, and at most all of the buffer */
+	if (s.flags & PERF_AUX_FLAG_OVERWRITE) {
+		s.offset -= s.offset < s.size ? s.offset : s.size;
+		s.middle = s.size >= PAGE && !(s.size & (s.size - 1));
+	}
+	if (s.size > UINT64_MAX - s.offset)
+		s.size = UINT64_MAX - s.offset;
+	return ns_array_add(&trace->stretches, s) ? 0 : -1;
+}
+
+/* ---- Cut ---- */
+
+static bool add_piece(struct ns_stretch *s, const struct ns_buffer *b, uint64_t from, uint64_t to)
+{
+	struct ns_piece piece = { .data = b->data + (from - b->offset), .size = to - from };
+
+	return ns_array_add(&s->pieces, piece);
+}
+
+/* perf pads what it writes by up to 7 zero bytes, which no record speaks of */
+static bool is_padding(const struct ns_buffer *b, uint64_t from, uint64_t to)
+{
+	return to == b->offset + b->size && to - from < 8;
+}
+
+/* Trace that no record speaks of, as in a recording that was cut short */
+static bool add_unknown(struct ns_trace *trace, uint32_t queue, const struct ns_buffer *b,
+			uint64_t from, uint64_t to, bool middle)
+{
+	const struct ns_queue *q = &trace->queues.at[queue];
+	struct ns_stretch s = {
+		.offset = from, .size = to - from, .cpu = q->cpu, .pid = -1, .tid = q->tid,
+		.queue = queue, .middle = middle,
+	};
+
+	if (is_padding(b, from, to))
+		return true;
+	return add_piece(&s, b, from, to) && ns_array_add(&trace->stretches, s);
+}
+
+static int buffer_cmp(const void *a, const void *b)
+{
+	const struct ns_buffer *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int stretch_cmp(const void *a, const void *b)
+{
+	const struct ns_stretch *x = a, *y = b;
+
+	if (x->queue != y->queue)
+		return x->queue < y->queue ? -1 : 1;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->size < y->size ? -1 : x->size > y->size;
+}
+
+/*
+ * The queue that PERF_RECORD_AUX speaks of: -1 without memory. A thread's buffer moves between
+ * CPUs. A record whose trace is not in the file gets a queue all the same, as it may say that
+ * trace was lost.
+ */
+static int64_t queue_of(struct ns_trace *trace, const struct ns_stretch *s)
+{
+	const struct ns_queue *q = trace->queues.at;
+	uint32_t i;
+
+	for (i = 0; i < trace->queues.nr; i++) {
+		if (q[i].cpu >= 0 ? q[i].cpu == s->cpu : q[i].tid == s->tid)
+			return i;
+	}
+	q = get_queue(trace, s->cpu, s->tid);
+	return q ? q - trace->queues.at : -1;
+}
+
+/* Share the bytes of one buffer among the stretches of its queue, @first up to @end. */
+static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_buffer *b,
+		       size_t *first, size_t end)
+{
+	uint64_t pos = b->offset, last = b->offset + b->size, stop;
+	struct ns_stretch *s;
+	size_t i;
+
+	for (i = *first; i < end && pos < last; i++) {
+		s = &trace->stretches.at[i];
+		stop = s->offset + s->size;
+		if (stop <= pos) {
+			*first = i + 1;
+			continue;
+		}
+		if (s->offset >= last)
+			break;
+		if (s->offset > pos) {
+			if (!add_unknown(trace, queue, b, pos, s->offset, true))
+				return false;
+			s = &trace->stretches.at[i];
+			pos = s->offset;
+		}
+		if (!s->pieces.nr && s->offset != pos)
+			s->middle = true;	/* its begin is not in the file */
+		stop = stop < last ? stop : last;
+		if (!add_piece(s, b, pos, stop))
+			return false;
+		pos = stop;
+	}
+	return pos >= last || add_unknown(trace, queue, b, pos, last, pos != 0);
+}
+
+static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size_t end)
+{
+	const struct ns_queue *q = &trace->queues.at[queue];
+	size_t i;
+
+	if (q->buffers.nr)
+		qsort(q->buffers.at, q->buffers.nr, sizeof(q->buffers.at[0]), buffer_cmp);
+	for (i = 0; i < q->buffers.nr; i++) {
+		if (!cut_buffer(trace, queue, &q->buffers.at[i], &first, end))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A stretch begins with a synchronising message, if its first bytes were not lost. Any byte
+ * may look like the first one of that; PARTIAL may be a sink that ran around in its window.
+ */
+static void find_middle(struct ns_stretch *s, const struct ns_setup *setup)
+{
+	const struct ns_cpu *cpu = ns_setup_cpu(setup, s->cpu);
+	struct nt_message msg;
+
+	if (s->middle || !s->pieces.nr || !cpu || !cpu->valid)
+		return;
+	if (nt_message_decode(&cpu->nt, s->pieces.at[0].data, s->pieces.at[0].size, &msg) <= 0 ||
+	    !nt_message_is_sync(&msg))
+		s->middle = true;
+	else if (s->flags & PERF_AUX_FLAG_PARTIAL && msg.sync != NT_SYNC_TRACE_ENABLE)
+		s->middle = true;
+}
+
+static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup)
+{
+	struct ns_stretch *s, *before = NULL;
+	size_t i;
+
+	for (i = 0; i < trace->stretches.nr; i++) {
+		s = &trace->stretches.at[i];
+		find_middle(s, setup);
+		if (before && before->queue == s->queue) {
+			s->start = before->end;
+			s->follows = !before->lost && before->offset + before->size == s->offset;
+		}
+		before = s;
+	}
+}
+
+int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup)
+{
+	size_t nr = trace->stretches.nr, i, end;
+	int64_t found;
+	uint32_t queue;
+
+	for (i = 0; i < nr; i++) {
+		found = queue_of(trace, &trace->stretches.at[i]);
+		if (found < 0)
+			return -1;
+		trace->stretches.at[i].queue = found;
+	}
+	if (nr)
+		qsort(trace->stretches.at, nr, sizeof(trace->stretches.at[0]), stretch_cmp);
+	for (queue = 0, i = 0; queue < trace->queues.nr; queue++, i = end) {
+		for (end = i; end < nr && trace->stretches.at[end].queue == queue; end++)
+			;
+		if (!cut_queue(trace, queue, i, end))
+			return -1;
+	}
+	if (trace->stretches.nr)
+		qsort(trace->stretches.at, trace->stretches.nr, sizeof(trace->stretches.at[0]),
+		      stretch_cmp);
+	link_stretches(trace, setup);
+	return 0;
+}
+
+void ns_trace_free(struct ns_trace *trace)
+{
+	size_t i;
+
+	for (i = 0; i < trace->queues.nr; i++)
+		free(trace->queues.at[i].buffers.at);
+	for (i = 0; i < trace->stretches.nr; i++)
+		free(trace->stretches.at[i].pieces.at);
+	free(trace->queues.at);
+	free(trace->stretches.at);
+	memset(trace, 0, sizeof(*trace));
+}

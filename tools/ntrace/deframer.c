@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * CoreSight frames of a file: the bytes of each trace ID, piece by piece.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <ntrace/ntrace.h>
+
+#include "deframer.h"
+
+#define OUT_SIZE	(32 << 10)
+#define MAX_PRINTED	10	/* errors; a file without frames has one in each */
+
+struct deframer {
+	struct nt_frames	*frames;
+	const uint8_t		*data;		/* not taken apart yet */
+	size_t			size;
+	uint64_t		offset;		/* of @data in the file */
+	unsigned int		at;		/* ID whose bytes are given out next */
+	unsigned int		id;
+	unsigned int		breaks;
+	bool			is_broken;	/* behind what is in @outs */
+	uint64_t		errors;
+	struct nt_frames_out	outs[NT_FRAMES_IDS];
+	uint8_t			bytes[];
+};
+
+struct deframer *deframer_new(unsigned int id)
+{
+	unsigned int nr = id == DEFRAMER_ANY ? NT_FRAMES_IDS : 1;
+	struct deframer *d = calloc(1, sizeof(*d) + (size_t)nr * OUT_SIZE);
+	unsigned int i;
+
+	if (!d)
+		return NULL;
+	d->frames = nt_frames_new();
+	if (!d->frames) {
+		free(d);
+		return NULL;
+	}
+	for (i = 0; i < NT_FRAMES_IDS; i++) {
+		if (id != DEFRAMER_ANY && i != id)
+			continue;
+		d->outs[i].data = d->bytes + (size_t)(nr == 1 ? 0 : i) * OUT_SIZE;
+		d->outs[i].size = OUT_SIZE;
+	}
+	d->at = NT_FRAMES_IDS;
+	return d;
+}
+
+void deframer_free(struct deframer *d)
+{
+	if (d)
+		nt_frames_free(d->frames);
+	free(d);
+}
+
+void deframer_put(struct deframer *d, const uint8_t *data, size_t size)
+{
+	d->data = data;
+	d->size = size;
+}
+
+static void report(struct deframer *d, int error)
+{
+	if (d->errors++ >= MAX_PRINTED)
+		return;
+	fprintf(stderr, "ntrace: error %s: %s, before byte %" PRIu64 " of the file\n",
+		nt_error_name(error), nt_error_text(error), d->offset);
+	if (d->errors == 1)
+		fprintf(stderr, "ntrace: hint: %s\n", nt_error_hint(error));
+	if (d->errors == MAX_PRINTED)
+		fprintf(stderr, "ntrace: more errors of frames are only counted\n");
+}
+
+/* Take frames apart until an ID's buffer is full, or bytes do not go on. */
+static void convert(struct deframer *d)
+{
+	size_t used;
+	int ret = nt_frames_convert(d->frames, d->data, d->size, &used, d->outs);
+
+	d->data += used;
+	d->size -= used;
+	d->offset += used;
+	d->at = 0;
+	d->is_broken = ret != NT_OK;
+	if (ret < 0)
+		report(d, ret);
+}
+
+size_t deframer_next(struct deframer *d, const uint8_t **data)
+{
+	for (;;) {
+		for (; d->at < NT_FRAMES_IDS; d->at++) {
+			size_t nr = d->outs[d->at].nr;
+
+			if (!nr)
+				continue;
+			d->outs[d->at].nr = 0;
+			*data = d->outs[d->at].data;
+			d->id = d->at++;
+			return nr;
+		}
+		d->breaks += d->is_broken;
+		d->is_broken = false;
+		if (!d->size)
+			return 0;
+		convert(d);
+	}
+}
+
+void deframer_end(struct deframer *d)
+{
+	int ret = nt_frames_end(d->frames);
+
+	if (ret)
+		report(d, ret);
+	if (d->errors > MAX_PRINTED)
+		fprintf(stderr, "ntrace: %" PRIu64 " errors of frames\n", d->errors);
+}
+
+unsigned int deframer_id(const struct deframer *d)
+{
+	return d->id;
+}
+
+unsigned int deframer_breaks(const struct deframer *d)
+{
+	return d->breaks;
+}
+
+uint64_t deframer_errors(const struct deframer *d)
+{
+	return d->errors;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The file with the trace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "deframer.h"
+#include "options.h"
+
+#define PIECE	(256 << 10)
+#define MAGIC	8		/* bytes that tell another kind of file */
+
+struct input {
+	int		fd;
+	const char	*path;
+	struct nt_pins	*pins;		/* NULL: of a RAM sink */
+	struct deframer	*deframer;	/* NULL: no frames */
+	size_t		begun;		/* bytes of @buf that input_open() has read */
+	uint8_t		buf[PIECE];
+	uint8_t		converted[2 * PIECE];
+};
+
+static const char *input_name(const struct input *input)
+{
+	return strcmp(input->path, "-") ? input->path : "standard input";
+}
+
+static long read_bytes(struct input *input, uint8_t *data, size_t size)
+{
+	long n;
+
+	do {
+		n = read(input->fd, data, size);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		fprintf(stderr, "ntrace: %s: %s\n", input_name(input), strerror(errno));
+	return n;
+}
+
+static bool is_folder(const struct input *input)
+{
+	struct stat st;
+
+	if (fstat(input->fd, &st) || !S_ISDIR(st.st_mode))
+		return false;
+	fprintf(stderr, "ntrace: %s is a folder, as perf record --kcore makes; perf with N-Trace decodes it: perf script -i %s\n",
+		input->path, input->path);
+	return true;
+}
+
+/*
+ * Neither magic can be the beginning of a trace: both have a byte with the reserved MSEO 2
+ * (chapter 3.1.1) among the first four.
+ */
+static bool is_another_kind(const struct input *input)
+{
+	if (input->begun >= 8 && !memcmp(input->buf, "PERFILE2", 8)) {
+		fprintf(stderr, "ntrace: %s is a recording of perf; perf with N-Trace decodes it: perf script -i %s\n",
+			input_name(input), input->path);
+		return true;
+	}
+	if (input->begun >= 4 && !memcmp(input->buf, "\177ELF", 4)) {
+		fprintf(stderr, "ntrace: %s is an ELF file, not a trace; a program is given by --elf\n",
+			input_name(input));
+		return true;
+	}
+	return false;
+}
+
+/* A pipe may give its first bytes one by one */
+static bool begin(struct input *input)
+{
+	long n;
+
+	if (is_folder(input))
+		return false;
+	while (input->begun < MAGIC) {
+		n = read_bytes(input, input->buf + input->begun, PIECE - input->begun);
+		if (n < 0)
+			return false;
+		if (!n)
+			break;
+		input->begun += n;
+	}
+	if (!input->begun)
+		fprintf(stderr, "ntrace: %s is empty: no trace was written\n", input_name(input));
+	return !is_another_kind(input);
+}
+
+/* NULL: out of memory */
+static struct input *input_new(const struct options *options)
+{
+	struct input *input = malloc(sizeof(*input));
+
+	if (!input)
+		return NULL;
+	input->begun = 0;
+	input->fd = -1;
+	input->pins = options->pins ? nt_pins_new(options->pins) : NULL;
+	input->deframer = options->frames ? deframer_new(options->frame_id) : NULL;
+	if (!input->pins == !options->pins && !input->deframer == !options->frames)
+		return input;
+	input_close(input);
+	return NULL;
+}
+
+struct input *input_open(const char *path, const struct options *options)
+{
+	struct input *input = input_new(options);
+
+	if (!input) {
+		fprintf(stderr, "ntrace: out of memory\n");
+		return NULL;
+	}
+	input->path = path;
+	input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	if (input->fd < 0)
+		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
+	if (input->fd < 0 || !begin(input)) {
+		input_close(input);
+		return NULL;
+	}
+	return input;
+}
+
+static long read_piece(struct input *input)
+{
+	long n = input->begun;
+
+	input->begun = 0;
+	return n ? n : read_bytes(input, input->buf, PIECE);
+}
+
+/* Bytes as a RAM sink has them */
+static long read_sink(struct input *input, const uint8_t **data)
+{
+	long n = read_piece(input);
+	size_t used, made;
+
+	*data = input->buf;
+	if (!input->pins)
+		return n;
+	/* a piece that is all idle makes no byte: that is not the end */
+	while (n > 0) {
+		made = nt_pins_convert(input->pins, input->buf, n, &used, input->converted,
+				       sizeof(input->converted));
+		*data = input->converted;
+		if (made)
+			return made;
+		n = read_piece(input);
+	}
+	return n;
+}
+
+long input_read(struct input *input, const uint8_t **data)
+{
+	const uint8_t *frames;
+	size_t made;
+	long n;
+
+	if (!input->deframer)
+		return read_sink(input, data);
+	while (!(made = deframer_next(input->deframer, data))) {
+		n = read_sink(input, &frames);
+		if (!n)
+			deframer_end(input->deframer);
+		if (n <= 0)
+			return n;
+		deframer_put(input->deframer, frames, n);
+	}
+	return made;
+}
+
+unsigned int input_id(const struct input *input)
+{
+	return input->deframer ? deframer_id(input->deframer) : 0;
+}
+
+unsigned int input_breaks(const struct input *input)
+{
+	return input->deframer ? deframer_breaks(input->deframer) : 0;
+}
+
+bool input_has_errors(const struct input *input)
+{
+	return input->deframer && deframer_errors(input->deframer);
+}
+
+void input_close(struct input *input)
+{
+	if (input->fd > STDIN_FILENO)
+		close(input->fd);
+	nt_pins_free(input->pins);
+	deframer_free(input->deframer);
+	free(input);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recording.h"
+
+#define MAX_REPORTED	20
+
+void recording_init(struct recording_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->input = "perf.data";
+	options->session.size = sizeof(options->session);
+}
+
+static bool set_threads(struct recording_options *options, const char *arg)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || !n || n > 1024) {
+		fprintf(stderr, "ntrace: --threads is a number from 1 to 1024, not '%s'\n", arg);
+		return false;
+	}
+	options->session.threads = n;
+	return true;
+}
+
+bool recording_set(struct recording_options *options, int opt, const char *arg)
+{
+	switch (opt) {
+	case 'i':
+		options->input = arg;
+		return true;
+	case OPT_SYMFS:
+		options->session.symfs = arg;
+		return true;
+	case OPT_BUILDID_DIR:
+		options->session.cache = arg;
+		return true;
+	case OPT_THREADS:
+		return set_threads(options, arg);
+	}
+	return false;
+}
+
+struct nt_session *recording_open(const struct recording_options *options)
+{
+	struct nt_session *session;
+
+	if (!nt_session_open(&session, options->input, &options->session))
+		return session;
+	fprintf(stderr, "ntrace: %s\n", nt_session_error(session));
+	nt_session_close(session);
+	return NULL;
+}
+
+void recording_report(struct nt_session *session)
+{
+	struct nt_session_info info;
+	const char *path, *why;
+	size_t i;
+
+	nt_session_info(session, &info, sizeof(info));
+	for (i = 0; i < MAX_REPORTED && nt_session_missing(session, i, &path, &why); i++)
+		fprintf(stderr, "ntrace: cannot read the code of %s: %s. Copy it here (perf archive), or use --symfs\n",
+			path, why);
+	if (info.truncated)
+		fprintf(stderr, "ntrace: the recording was cut short: its last records are missing\n");
+	if (info.lost_records)
+		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",
+			(unsigned long long)info.lost_records);
+}
+
+const char *duration(uint64_t ns, char buf[16])
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	double value = ns;
+	unsigned int unit = 0;
+
+	while (value >= 999.5 && unit < 3) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(buf, 16, "%.*f %s", !unit || value >= 100 ? 0 : value >= 10 ? 1 : 2, value,
+		 units[unit]);
+	return buf;
+}

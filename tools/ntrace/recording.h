@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the commands that read a recording of perf share. */
+#ifndef NTRACE_TOOL_RECORDING_H
+#define NTRACE_TOOL_RECORDING_H
+
+#include <getopt.h>
+#include <stdbool.h>
+
+#include "session/session.h"
+
+struct recording_options {
+	const char	*input;		/* -i, perf.data if not given */
+	struct nt_session_options session;
+};
+
+enum {
+	OPT_SYMFS = 256,
+	OPT_BUILDID_DIR,
+	OPT_THREADS,
+	OPT_RECORDING_END,
+};
+
+#define RECORDING_OPTIONS						\
+	{ "input", required_argument, NULL, 'i' },			\
+	{ "symfs", required_argument, NULL, OPT_SYMFS },		\
+	{ "buildid-dir", required_argument, NULL, OPT_BUILDID_DIR },	\
+	{ "threads", required_argument, NULL, OPT_THREADS },		\
+	{ "help", no_argument, NULL, 'h' }
+
+#define RECORDING_HELP							\
+	"  -i, --input FILE     what perf record wrote, - is the standard input (perf.data)\n" \
+	"  --symfs DIR          folder that has the files of the machine that was traced\n" \
+	"  --buildid-dir DIR    files by build id, as perf archive packs them (~/.debug)\n" \
+	"  --threads N          processors to use (all)\n"
+
+void recording_init(struct recording_options *options);
+
+/* recording_set() - take one option; false: it is wrong, and was reported */
+bool recording_set(struct recording_options *options, int opt, const char *arg);
+
+/* recording_open() - NULL: it failed, and was reported */
+struct nt_session *recording_open(const struct recording_options *options);
+
+/* recording_report() - say which files were missing, and what was lost */
+void recording_report(struct nt_session *session);
+
+/* duration() - "1.23 ms": three digits and a unit, in @buf */
+const char *duration(uint64_t ns, char buf[16]);
+
+#endif /* NTRACE_TOOL_RECORDING_H */
