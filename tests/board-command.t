@@ -7,7 +7,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 topologies=$(ls "$top/tools/board/topology")
-plan $((34 + $(echo "$topologies" | wc -w)))
+plan $((44 + $(echo "$topologies" | wc -w)))
 
 says() { # NAME STATUS TEXT COMMAND...
 	_name=$1 _status=$2 _text=$3
@@ -20,7 +20,7 @@ says "list names kernels" 0 "6.12 " "$board" list
 for t in $topologies; do
 	says "dtb of $t compiles, and has a way from each hart" 0 "^4 ways" sh -c \
 		"'$board' dtb --topology $t --harts 4 | dtc -q -I dts -O dtb | dtc -q -I dtb -O dts |
-			awk '/cpus = </ { n++ } END { print n, \"ways\" }'"
+			awk '/cpus = </ && !seen[\$0]++ { n++ } END { print n, \"ways\" }'"
 done
 says "a shell" 0 "42 2 harts" "$top/tests/board/talk.py" shell "$board" shell --harts 2 --no-driver
 
@@ -44,6 +44,20 @@ figure "a boot of $((short / 1000000)) M instructions"
 ok "it is short" [ "$short" -gt 100000000 -a "$short" -lt 1200000000 ]
 is "a stock boot: nothing is left out, and modules are signed" \
 	"$("$board" run --stock-boot --no-driver -- 'grep -c notests /proc/cmdline; cat /proc/sys/kernel/tainted' | xargs)" "0 0"
+
+# Other cores and kernels, as many harts as there can be, and memory that survives a reboot
+says "16 harts, each with a way" 0 "^16 ways" sh -c \
+	"'$board' dtb --topology funnel2 --harts 16 | awk '/cpus = </ { n++ } END { print n, \"ways\" }'"
+is "16 harts boot" "$("$board" run --harts 16 --topology funnel2 --no-driver --timeout 300 -- nproc)" 16
+is "another core" "$("$board" run --cpu rva23s64 --no-driver -- 'grep -c -m 1 isa.*zvkt /proc/cpuinfo')" 1
+mkdir -p "$tap_tmp/modules/lib"
+ln -s "$O/root/kernel-7.2/usr/lib/modules" "$tap_tmp/modules/lib/modules"
+is "another kernel and its modules" "$("$board" run --kernel-image "$O/root/kernel-7.2/vmlinuz" --modules "$tap_tmp/modules" \
+	--no-driver -- 'uname -r | cut -d. -f1,2; modprobe configs 2>/dev/null; ls /lib/modules | cut -d. -f1,2')" "7.2
+7.2"
+is "a warm reset keeps memory" "$("$board" run --reset warm --no-driver --append "mem=900M iomem=relaxed" -- \
+	'v=$(busybox devmem 0xbc000000 32)
+	if [ $v = 0x600DF00D ]; then echo kept; else busybox devmem 0xbc000000 32 0x600df00d; busybox reboot -f; sleep 9; fi')" kept
 
 # With the driver; the others are in tests/driver-selftests.t
 for t in funnel2 mixed interrupt; do
@@ -78,7 +92,12 @@ says "QEMU has another plugin interface" 125 "plugin interface is not the board.
 	env O="$tap_tmp/o" "$board" run -- true
 says "a value that is missing" 125 "--kernel needs a value" "$board" run --kernel
 says "no command" 125 "no command to run" "$board" run
-says "too many harts" 125 "--harts is 1 to 4, not 9" "$board" run --harts 9 -- true
+says "too many harts" 125 "--harts is 1 to 16, not 17" "$board" run --harts 17 -- true
+says "a variant that is not there" 125 "no variant .colour." "$board" run --variant colour -- true
+says "a core that is none" 125 "--cpu is a model of QEMU.s" "$board" run --cpu 'rv64 -S' -- true
+says "another reset" 125 "--reset is warm, not cold" "$board" run --reset cold -- true
+says "modules without a kernel" 125 "--modules is for --kernel-image" "$board" run --modules / -- true
+says "a kernel that is no file" 125 "no kernel: ./nowhere. cannot be read" "$board" run --kernel-image /nowhere -- true
 says "a limit that is no number" 125 "--limit is a number" "$board" run --limit many -- true
 says "a speed that is none" 125 "--mips is a number of million instructions, not 0" "$board" run --mips 0 -- true
 says "a speed where time counts instructions" 125 "--mips is for the trace hardware, and not for --icount" \

@@ -104,11 +104,11 @@ has funnel.ver funnel_4 0xff 0x51 0x04
 is "undef: what reset leaves undefined is noise" \
 	"$(($(sed -n 's/^undefined //p' "$tap_tmp/full") != 0)) $(($(sed -n 's/^undefined //p' "$tap_tmp/off")))" "1 0"
 
-# and none is forgotten
+# and none is forgotten: by its name, or as what the model of a component can do
 for o in $(sed -nE 's/^\t(\{ "|(TE|RAM|FUNNEL|FAULT)\()([a-z_-]+).*/\2.\3/p' "$top/tools/board/plugin/options.c" |
 	sed 's/^TE/te/; s/^RAM/ram/; s/^FUNNEL/funnel/; s/^FAULT/fault/; s/^\.//'); do
 	[ "$o" != pace ] || o=mips # as the command calls it, in millions a second
-	grep -rqE -- "(^|[^a-z_.])$o( |=|\$)|--$o|faults\.${o#fault.}" "$top"/tests/*.t "$top"/tests/board "$top"/tests/long \
+	grep -rqE -- "(^|[^a-z_.])$o( |=|\$)|--$o|faults\.${o#fault.}|caps\.${o#*.}( |;|=)" "$top"/tests/*.t "$top"/tests/board "$top"/tests/long \
 		"$top"/tools/board/model/test "$top"/tests/driver* || echo "$o"
 done >"$tap_tmp/untested"
 is "each option of the hardware is in a test" "$(xargs <"$tap_tmp/untested")" ""

@@ -9,7 +9,7 @@
 set -f
 
 roundtrip_setup
-plan 19
+plan 24
 
 # A program that was not written for this: busybox compresses a file of ours.
 head -c 16000 "$ntrace" >"$tmp/input"
@@ -47,6 +47,12 @@ QEMU_RISCV64=qemu-riscv32-static "$top/tests/lib/pcs" "$tmp/real32.list" "$tmp/r
 flat "$tmp/real32.list"
 ok "optimisations with each other, RV32, real code" cross "$tmp/real32.list" "$tmp/real32"
 ok "optimisations with each other, RV64" cross "$tmp/short.list" "$program"
+
+# What other encoders may do
+head -n 20000 "$tmp/real.list" >"$tmp/variant.list"
+head -n 10000 "$tmp/walk.list" >"$tmp/variant-walk.list"
+ok "each variant, real code" variants "$tmp/variant.list" "$program"
+ok "each variant, random walk with traps and gaps" variants "$tmp/variant-walk.list" "$program"
 
 # SRC of each width, the highest number
 widths() {
@@ -99,6 +105,18 @@ is "verify finds one PC that is missing" "$? $(grep -c 'first difference.*after 
 # traps and gaps; the decoder has the code from the truth
 roundtrip "$tmp/walk.list" "$program" "--truth $tmp/truth --mode btm --context 9" ""
 ok "verify decodes, with the code of the truth" "$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt"
+# sees NAME TEXT "OPTIONS OF THE TRUTH" "OPTIONS OF THE TRACE": the PCs are the same, something else is not
+sees() {
+	# shellcheck disable=SC2086
+	"$ntrace" encode --elf "$program" --pcs "$tmp/walk.list" -o "$tmp/other" --truth "$tmp/truth" $3 >"$tmp/encode"
+	# shellcheck disable=SC2086
+	"$ntrace" encode --elf "$program" --pcs "$tmp/walk.list" -o "$tmp/nt" $4 >"$tmp/encode"
+	"$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" >"$tmp/verify" 2>&1
+	is "verify sees another $1" "$? $(grep -c "$2" "$tmp/verify")" "1 1"
+}
+sees privilege "but its privilege was another" "--context 5 --priv u" "--context 5 --priv s"
+sees context "but its context was another" "--context 5" "--context 6"
+sees "kind of trap" "but it ended in another way" "--trap interrupt --btype-extended" "--trap exception --btype-extended"
 "$ntrace" encode --elf "$program" --pcs "$tmp/short.list" -o "$tmp/nt" >"$tmp/encode"
 "$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" >"$tmp/verify" 2>&1
 is "verify says that another trace is another" "$? $(grep -c 'first difference' "$tmp/verify")" "1 1"

@@ -5,6 +5,9 @@
 # trTeControl: BTM or HTM, trTeContext, a sync every 2^14 messages, N-Trace
 btm=0x01a10230 htm=0x01a10260
 
+# variants NAME...: as options of the model
+variants() { printf 'variant=%s,' "$@" | sed 's/,$//'; }
+
 # Columns: name, options of the model, of the decoder, of the board.
 # boot-features is trTeInstFeatures. Where Linux turns its MMU on, a function called at
 # 0x80200000 + N returns to 0xffffffff80000000 + N: an encoder that compares fewer than 22
@@ -32,9 +35,15 @@ modes() {
 	HTM, the hart stalls|boot-control=0x01a12260,te.fifo_depth=80,te.fifo_rate=40||
 	BTM, RepeatBranch, I-CNT of 8 bits|boot-control=$btm,te.repeat_branch=on,te.icnt_bits=8||
 	BTM, SYNC 4 where I-CNT of 8 bits is full|boot-control=$btm,te.icnt_sync=on,te.icnt_bits=8||
+	HTM, variants of form|boot-control=$htm,boot-timestamp=on,$(variants tstamp-some idle pad split hist-any hrepeat-one vendor)|--timestamp|
+	BTM, variants of form|boot-control=$btm,boot-timestamp=on,te.icnt_bits=10,$(variants tstamp-some idle pad full-before vendor-codes branch-next)|--timestamp|
+	HTM, variants of when|boot-control=0x01630260,$(variants trap-filtered wfi icnt-first hist-flush linear-indirect early-stop ownership debug trigger)||
+	BTM, variants of when|boot-control=0x01630230,$(variants trap-filtered wfi linear-direct debug trigger branch-next ownership)||
+	HTM, implicit return that waits for the call, a stack of 4 that stops|boot-control=$htm,boot-features=0x1c8,te.stack_depth=4,$(variants return-strict stack-stops hrepeat-split)|--implicit-return|
 	7.2, 4 harts, HTM, SRC of 4 bits, a sink each|boot-control=$htm,boot-features=0x40070000|--src-bits 4 --src 7|--kernel 7.2 --harts 4
 	4 harts, HTM, SRC of 12 bits, timestamps, funnel|boot-control=$htm,boot-features=0xc0100000,boot-timestamp=on|--src-bits 12 --timestamp|--harts 4 --topology funnel
 	4 harts, BTM, SRC of 2 bits, two funnels and one|boot-control=$btm,boot-features=0x20000000|--src-bits 2|--harts 4 --topology funnel2
+	4 harts, BTM, CoreSight frames as of a K3|boot-control=0x01060230,boot-features=0xc0100000,boot-timestamp=on,$(variants sign-copies)|--src-bits 12 --timestamp|--harts 4 --topology k3
 	EOT
 }
 

@@ -43,6 +43,8 @@ boot_compare() {
 		_hart=${_truth%.truth} _hart=${_hart##*hart} _one=
 		_trace=$tap_tmp/boot/ram$_hart.ntrace
 		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/ram.ntrace _one="--src $((${2:-0} + _hart))"; }
+		# trace ids of a CoreSight fabric are numbered from 1 on
+		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/etr.ntrace _one="$_one --frames=$((_hart + 1))"; }
 		# shellcheck disable=SC2086
 		"$O/bin/ntrace" verify $1 $_one --truth "$_truth" --trace "$_trace" >>"$tap_tmp/check" 2>&1 || _bad=1
 	done

@@ -28,6 +28,10 @@
 /* cycles to wait before a refused message is tried again */
 #define RETRY_CYCLES		1024
 
+/* blocks between two that a variant marks, about */
+#define DEBUG_BLOCKS	4000
+#define TRIGGER_BLOCKS	500
+
 enum pending {
 	PENDING_NONE,
 	PENDING_DIRECT,		/* BTM taken branch that becomes DirectBranchSync */
@@ -56,7 +60,37 @@ struct message {
 	uint32_t	fixed;
 	unsigned int	nbits;
 	uint8_t		tcode;
+	bool		pad;		/* variable fields are longer than they need to be */
 };
+
+static bool has_variant(const struct nb_encoder *enc, enum nb_variant variant)
+{
+	return NB_UNLIKELY(enc->cfg.variant & variant);
+}
+
+/* One time in @n, for a variant: the same in each run */
+static bool now_and_then(struct nb_encoder *enc, enum nb_variant variant, unsigned int n)
+{
+	if (!has_variant(enc, variant))
+		return false;
+	enc->chance = enc->chance * 1664525 + 1013904223;
+	return (enc->chance >> 8) % n == 0;
+}
+
+uint32_t nb_variant_find(const char *name)
+{
+	static const char *const names[] = {
+#define X(id, name, text) name,
+		NB_VARIANTS(X)
+#undef X
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return 1U << i;
+	return 0;
+}
 
 static void put_fixed(struct message *m, uint32_t value, unsigned int width)
 {
@@ -118,6 +152,10 @@ static void put_var(struct message *m, uint64_t value)
 	}
 	m->fixed = 0;
 	m->nbits = 0;
+	if (NB_UNLIKELY(m->pad)) {
+		m->bytes[m->n - 1] &= ~MSEO_END_FIELD;
+		m->bytes[m->n++] = MSEO_END_FIELD;
+	}
 }
 
 /*
@@ -129,6 +167,7 @@ static void put_addr_extended(struct message *m, uint64_t value, unsigned int wi
 {
 	int64_t rest = (int64_t)(value << (64 - width)) >> (64 - width);
 	unsigned int left = width;
+	bool more = m->pad;
 
 	for (;;) {
 		unsigned int mdo = rest & 63;
@@ -137,8 +176,9 @@ static void put_addr_extended(struct message *m, uint64_t value, unsigned int wi
 			mdo &= (1U << left) - 1;
 		rest >>= 6;
 		m->bytes[m->n++] = mdo << 2;
-		if (left <= 6 || rest == (mdo & 32 ? -1 : 0))
+		if (left <= 6 || (rest == (mdo & 32 ? -1 : 0) && !more))
 			break;
+		more &= rest != (mdo & 32 ? -1 : 0);
 		left -= 6;
 	}
 	m->bytes[m->n - 1] |= MSEO_END_FIELD;
@@ -151,12 +191,15 @@ static void put_addr(const struct nb_encoder *enc, struct message *m, uint64_t a
 
 	if (enc->cfg.extend_addr)
 		put_addr_extended(m, value, width);
+	else if (enc->cfg.variant & NB_VARIANT_SIGN_COPIES && width == 63)
+		put_var(m, (int64_t)addr >> 1);	/* as SpacemiT's K3 shifts it */
 	else
 		put_var(m, value);
 }
 
-static void begin_message(const struct nb_encoder *enc, struct message *m, enum nb_tcode tcode)
+static void begin_message(struct nb_encoder *enc, struct message *m, unsigned int tcode)
 {
+	m->pad = now_and_then(enc, NB_VARIANT_PAD, 3);
 	m->n = 0;
 	m->fixed = 0;
 	m->nbits = 0;
@@ -203,17 +246,68 @@ static bool fifo_room(struct nb_encoder *enc, unsigned int len)
 	return true;
 }
 
+static uint32_t fifo_size(const struct nb_encoder *enc)
+{
+	if (!enc->cfg.fifo_depth)
+		return NB_FIFO_DEFAULT;
+	return enc->cfg.fifo_depth < NB_FIFO_MAX ? enc->cfg.fifo_depth : NB_FIFO_MAX;
+}
+
+/* Give what was refused once more, the oldest first. */
+static void give_held(struct nb_encoder *enc)
+{
+	uint32_t done = 0;
+
+	while (done < enc->n_held &&
+	       enc->out(enc->opaque, enc->held + done + 1, enc->held[done]))
+		done += 1 + enc->held[done];
+	enc->n_held -= done;
+	memmove(enc->held, enc->held + done, enc->n_held);
+	enc->stalls &= enc->n_held > fifo_size(enc);
+}
+
+/* A message that nobody takes stays in the FIFO, if there is room. */
+static bool hold(struct nb_encoder *enc, const struct message *m)
+{
+	uint32_t size = fifo_size(enc), need = enc->n_held + 1 + m->n;
+
+	if (need > (enc->cfg.stall ? sizeof(enc->held) : size))
+		return false;
+	enc->held[enc->n_held] = m->n;
+	memcpy(enc->held + enc->n_held + 1, m->bytes, m->n);
+	enc->n_held = need;
+	if (need > size && !enc->stalls) {
+		enc->stalls = true;
+		if (enc->stalled)
+			enc->stalled(enc->stalled_opaque, false);
+	}
+	return true;
+}
+
+static bool deliver(struct nb_encoder *enc, const struct message *m)
+{
+	if (NB_UNLIKELY(enc->n_held))
+		give_held(enc);
+	if (NB_LIKELY(!enc->n_held && enc->out(enc->opaque, m->bytes, m->n)))
+		return true;
+	return hold(enc, m);
+}
+
 static bool transmit(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t mask = enc->cfg.ts_width < 64 ? (1ULL << enc->cfg.ts_width) - 1 : ~0ULL;
-	uint64_t now = 0;
+	bool without = has_variant(enc, NB_VARIANT_TSTAMP_SOME) && !sync &&
+		       !now_and_then(enc, NB_VARIANT_TSTAMP_SOME, 3);
+	uint64_t now = enc->time;
 
-	if (enc->cfg.timestamp) {	/* chapter "Timestamp Reporting" */
+	if (enc->cfg.timestamp && !without) {	/* chapter "Timestamp Reporting" */
 		now = (enc->now ? enc->now(enc->now_opaque) : 0) & mask;
 		put_var(m, sync ? now : (now - enc->time) & mask);
 	}
 	m->bytes[m->n - 1] |= MSEO_END_MESSAGE;
-	if (!fifo_room(enc, m->n) || !enc->out(enc->opaque, m->bytes, m->n))
+	while (now_and_then(enc, NB_VARIANT_IDLE, 3) && m->n < NB_MESSAGE_MAX)
+		m->bytes[m->n++] = 0xff;
+	if (!fifo_room(enc, m->n) || !deliver(enc, m))
 		return false;
 	enc->time = now;
 	if (enc->cfg.fifo_depth)
@@ -250,12 +344,24 @@ static void lose(struct nb_encoder *enc, const struct message *m)
 		enc->stalled(enc->stalled_opaque, true);
 }
 
+static void vendor_message(struct nb_encoder *enc)
+{
+	struct message m;
+
+	begin_message(enc, &m, 56 + enc->n_messages % 7);
+	put_var(&m, enc->chance);
+	put_var(&m, enc->n_messages);
+	transmit(enc, &m, false);
+}
+
 static void send(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
 
 	if (enc->lost)
 		return;
+	if (now_and_then(enc, NB_VARIANT_VENDOR, 5))
+		vendor_message(enc);
 	if (!transmit(enc, m, sync)) {
 		lose(enc, m);
 		return;
@@ -272,14 +378,19 @@ static bool recover(struct nb_encoder *enc)
 
 	if (enc->cycles < enc->retry_cycles)
 		return false;
+	give_held(enc);
+	if (enc->n_held * 2 > fifo_size(enc)) {
+		enc->retry_cycles = enc->cycles + RETRY_CYCLES;
+		return false;
+	}
 	if (enc->cfg.fifo_depth) {
 		drain_fifo(enc);
 		if (enc->fifo_level * 2 > (uint64_t)enc->cfg.fifo_depth << 8)
 			return false;
 	}
 	begin_message(enc, &m, NB_TCODE_ERROR);
-	put_fixed(&m, ETYPE_FIFO_OVERRUN, 4);
-	put_var(&m, enc->lost_ecode);
+	put_fixed(&m, has_variant(enc, NB_VARIANT_ETYPE_VENDOR) ? 8 : ETYPE_FIFO_OVERRUN, 4);
+	put_var(&m, has_variant(enc, NB_VARIANT_ECODE_ZERO) ? 0 : enc->lost_ecode);
 	if (!transmit(enc, &m, false)) {
 		enc->retry_cycles = enc->cycles + RETRY_CYCLES;
 		return false;
@@ -319,6 +430,7 @@ static uint64_t take_icnt(struct nb_encoder *enc)
 	enc->stats.half_words += icnt;
 	enc->sync_base += icnt;
 	enc->icnt = 0;
+	enc->reports++;
 	set_stops(enc);
 	return icnt;
 }
@@ -328,19 +440,26 @@ static uint32_t take_hist(struct nb_encoder *enc)
 	uint32_t hist = enc->hist;
 
 	enc->hist = 1;
+	if (has_variant(enc, NB_VARIANT_HIST_ANY)) {
+		now_and_then(enc, NB_VARIANT_HIST_ANY, 1);
+		enc->hist_full = 1U << (1 + (enc->chance >> 8) % (enc->cfg.hist_bits - 1));
+	}
 	return hist;
 }
 
 static void flush_history(struct nb_encoder *enc)
 {
+	bool repeat = enc->rep_count > 1 || enc->rep_open ||
+		      (has_variant(enc, NB_VARIANT_HREPEAT_ONE) && enc->cfg.repeated_history);
 	struct message m;
 
+	enc->rep_open = false;
 	if (!enc->rep_count)
 		return;
 	begin_message(enc, &m, NB_TCODE_RESOURCE_FULL);
-	put_fixed(&m, enc->rep_count > 1 ? RCODE_HIST_REPEAT : RCODE_HIST, 4);
+	put_fixed(&m, repeat ? RCODE_HIST_REPEAT : RCODE_HIST, 4);
 	put_var(&m, enc->rep_hist);
-	if (enc->rep_count > 1)
+	if (repeat)
 		put_var(&m, enc->rep_count);
 	enc->rep_count = 0;
 	send(enc, &m, false);
@@ -398,7 +517,7 @@ static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sy
 	struct message m;
 
 	begin_message(enc, &m, tcode);
-	put_fixed(&m, sync, 4);
+	put_fixed(&m, sync == NB_SYNC_PERIODIC && has_variant(enc, NB_VARIANT_VENDOR_CODES) ? 14 : sync, 4);
 	if (tcode == NB_TCODE_INDIRECT_BRANCH_SYNC || tcode == NB_TCODE_INDIRECT_BRANCH_HIST_SYNC)
 		put_fixed(&m, btype, 2);
 	put_var(&m, take_icnt(enc));
@@ -421,14 +540,28 @@ static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sy
 	ownership_full(enc);
 }
 
+static void history_full(struct nb_encoder *enc);
+
 /* On linear code. ProgTraceSync has no HIST, so it is sent where HIST is empty. */
 static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 {
+	bool htm = enc->cfg.mode == NB_MODE_HTM;
+	enum nb_tcode tcode = NB_TCODE_PROG_TRACE_SYNC;
+
 	flush_repeats(enc);
-	if (enc->cfg.mode == NB_MODE_HTM && (enc->hist != 1 || enc->cfg.hist_always))
-		sync_message(enc, NB_TCODE_INDIRECT_BRANCH_HIST_SYNC, enc->sync_due, 0, addr);
-	else
-		sync_message(enc, NB_TCODE_PROG_TRACE_SYNC, enc->sync_due, 0, addr);
+	if (htm && enc->hist != 1 && has_variant(enc, NB_VARIANT_HIST_FLUSH)) {
+		history_full(enc);
+		flush_repeats(enc);
+		if (!enc->running)
+			return;
+	}
+	if (htm && (enc->hist != 1 || enc->cfg.hist_always))
+		tcode = NB_TCODE_INDIRECT_BRANCH_HIST_SYNC;
+	else if (has_variant(enc, NB_VARIANT_LINEAR_INDIRECT))
+		tcode = NB_TCODE_INDIRECT_BRANCH_SYNC;
+	else if (has_variant(enc, NB_VARIANT_LINEAR_DIRECT) && !htm)
+		tcode = NB_TCODE_DIRECT_BRANCH_SYNC;
+	sync_message(enc, tcode, enc->sync_due, 0, addr);
 }
 
 /* Is this branch message the one before once more? Then only count it. */
@@ -500,7 +633,7 @@ static void correlation(struct nb_encoder *enc, enum nb_evcode evcode)
 
 	flush_repeats(enc);
 	begin_message(enc, &m, NB_TCODE_PROG_TRACE_CORRELATION);
-	put_fixed(&m, evcode, 4);
+	put_fixed(&m, evcode == NB_EVCODE_DISABLED && has_variant(enc, NB_VARIANT_VENDOR_CODES) ? 8 : evcode, 4);
 	put_fixed(&m, htm, 2);	/* CDF: "in HTM trace mode CDF must be 1" */
 	put_var(&m, take_icnt(enc));
 	if (htm)
@@ -521,6 +654,10 @@ static void push(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	if (!enc->cfg.implicit_return)
 		return;
+	if (enc->stack_n == enc->cfg.stack_depth && has_variant(enc, NB_VARIANT_STACK_STOPS)) {
+		return;
+	}
+	enc->stack_reports[enc->stack_top % NB_STACK_MAX] = enc->reports;
 	enc->stack[enc->stack_top++ % NB_STACK_MAX] = blk->iaddr + 2ULL * blk->iretire;
 	if (enc->stack_n < enc->cfg.stack_depth)
 		enc->stack_n++;
@@ -533,7 +670,9 @@ static bool pop(struct nb_encoder *enc)
 		return false;
 	enc->stack_n--;
 	enc->pending_addr = enc->stack[--enc->stack_top % NB_STACK_MAX];
-	return true;
+	/* "only ... if the associated call has already been reported in an earlier message" */
+	return !has_variant(enc, NB_VARIANT_RETURN_STRICT) ||
+	       enc->stack_reports[enc->stack_top % NB_STACK_MAX] != enc->reports;
 }
 
 /* ---- The end of a block ---- */
@@ -590,9 +729,14 @@ static void trap(struct nb_encoder *enc, bool interrupt)
 	set_pending(enc, PENDING_INDIRECT, btype);
 }
 
+static void icnt_full(struct nb_encoder *enc);
+
 /* Table "Handling of 4-bit itype values" */
 static void account(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
+	if (has_variant(enc, NB_VARIANT_FULL_BEFORE) && enc->icnt &&
+	    enc->icnt + blk->iretire >= enc->icnt_limit)
+		icnt_full(enc);
 	enc->icnt += blk->iretire;
 	switch (blk->itype) {
 	case NB_ITYPE_EXCEPTION:
@@ -639,12 +783,17 @@ static void history_full(struct nb_encoder *enc)
 {
 	uint32_t hist = take_hist(enc);
 
-	if (!enc->rep_count || enc->rep_hist != hist || enc->rep_count == HREPEAT_MAX)
+	if (!(enc->rep_count || enc->rep_open) || enc->rep_hist != hist ||
+	    enc->rep_count == HREPEAT_MAX)
 		flush_history(enc);
 	enc->rep_hist = hist;
 	enc->rep_count++;
-	if (!enc->cfg.repeated_history)
+	if (!enc->cfg.repeated_history) {
 		flush_history(enc);
+	} else if (has_variant(enc, NB_VARIANT_HREPEAT_SPLIT) && !enc->rep_open && enc->rep_count == 1) {
+		flush_history(enc);
+		enc->rep_open = true;
+	}
 	enc->sync_forced = enc->sync_due != NB_SYNC_NONE;
 }
 
@@ -669,11 +818,13 @@ void nb_encoder_full(struct nb_encoder *enc)
 {
 	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
 
-	if (enc->hist >= enc->hist_full)
+	if (enc->hist >= enc->hist_full && !has_variant(enc, NB_VARIANT_ICNT_FIRST))
 		history_full(enc);
 	/* a message that waits takes I-CNT with it, however full; so does a return not foreseen */
 	if (enc->running && enc->icnt >= enc->icnt_limit && !enc->pending)
 		icnt_full(enc);
+	if (enc->hist >= enc->hist_full)
+		history_full(enc);
 	if (enc->running && enc->sync_due == NB_SYNC_NONE &&
 	    ((enc->cfg.sync_mode == 3 && enc->sync_base + enc->icnt >= period) ||
 	     (enc->cfg.sync_mode == 2 && enc->cycles - enc->sync_start >= period)))
@@ -724,6 +875,9 @@ static bool qualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 /* Rule 1 of "Detailed Rules": tracing (re)starts with ProgTraceSync, I-CNT 0. */
 static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
+	enum nb_tcode tcode = NB_TCODE_PROG_TRACE_SYNC;
+	bool htm = enc->cfg.mode == NB_MODE_HTM;
+
 	if (enc->lost && !recover(enc)) {
 		enc->stats.blocks_lost++;
 		return;
@@ -733,12 +887,21 @@ static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 	enc->pending = PENDING_NONE;
 	enc->context_due = CONTEXT_NONE;
 	enc->rep_count = 0;
+	enc->rep_open = false;
 	enc->rep.count = 0;
 	enc->rep.valid = false;
 	enc->priv = blk->priv;
 	enc->running = true;
 	enc->state.session = ++enc->sessions;
-	sync_message(enc, NB_TCODE_PROG_TRACE_SYNC, enc->start_sync, 0, blk->iaddr);
+	if (enc->start_sync == NB_SYNC_FIFO_OVERRUN && has_variant(enc, NB_VARIANT_OVERRUN_BRANCH)) {
+		/* counted since some message that was lost */
+		enc->icnt = 1 + enc->n_messages % 50;
+		enc->hist = 2 + enc->n_messages % 30;
+		tcode = htm ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :
+			enc->n_messages & 1 ? NB_TCODE_INDIRECT_BRANCH_SYNC : NB_TCODE_DIRECT_BRANCH_SYNC;
+	}
+	sync_message(enc, tcode, enc->start_sync, 0, blk->iaddr);
+	enc->hist = 1;
 	enc->start_sync = NB_SYNC_TRACE_ENABLE;
 }
 
@@ -778,6 +941,8 @@ static void continue_session(struct nb_encoder *enc, const struct nb_ingress *bl
 		ownership_full(enc);
 	else if (priv_changed)
 		ownership(enc, FORMAT_PRIV);
+	else if (now_and_then(enc, NB_VARIANT_OWNERSHIP, 50))
+		ownership(enc, enc->n_messages & 1 ? FORMAT_PRIV : FORMAT_SCONTEXT);
 }
 
 /* The trace up to here: a taken branch needs no address, a jump is left without. */
@@ -786,23 +951,52 @@ static void halt(struct nb_encoder *enc, enum nb_evcode evcode)
 	if (enc->pending == PENDING_DIRECT)
 		direct_branch(enc, 0);
 	enc->pending = PENDING_NONE;
+	if (evcode == NB_EVCODE_DISABLED && has_variant(enc, NB_VARIANT_NO_STOP)) {
+		end_session(enc, NB_ENDED_SILENT);
+		return;
+	}
 	if (enc->running)
 		correlation(enc, evcode);
 	end_session(enc, evcode);
 }
 
-static void unqualified(struct nb_encoder *enc)
+static void unqualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
+	if (enc->pending && has_variant(enc, NB_VARIANT_TRAP_FILTERED))
+		resolve(enc, blk->iaddr);
 	halt(enc, NB_EVCODE_DISABLED);
 	if (enc->lost)
 		recover(enc);
 }
 
+/* Debug Mode and triggers, which nothing else brings about, right before a block */
+static void act_up(struct nb_encoder *enc)
+{
+	if (!enc->running)
+		return;
+	if (now_and_then(enc, NB_VARIANT_DEBUG, DEBUG_BLOCKS)) {
+		nb_encoder_debug(enc, true);
+		nb_encoder_debug(enc, false);
+	}
+	if (now_and_then(enc, NB_VARIANT_TRIGGER, TRIGGER_BLOCKS))
+		nb_encoder_notify(enc, enc->chance & 1 << 20 ? NB_SYNC_TRACE_EVENT : NB_SYNC_EXT_TRIGGER);
+}
+
+static bool ends_with_wfi(const struct nb_ingress *blk)
+{
+	static const uint8_t wfi[4] = { 0x73, 0x00, 0x50, 0x10 };
+
+	return blk->code && blk->itype == NB_ITYPE_NONE && blk->ilastsize == 2 && blk->iretire >= 2 &&
+	       !memcmp(blk->code + 2 * blk->iretire - 4, wfi, 4);
+}
+
 void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	if (enc->enabled) {
+		if (NB_UNLIKELY(enc->cfg.variant))
+			act_up(enc);
 		if (!qualified(enc, blk))
-			unqualified(enc);
+			unqualified(enc, blk);
 		else if (enc->running)
 			continue_session(enc, blk);
 		else
@@ -817,6 +1011,10 @@ void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk)
 		nb_encoder_full(enc);
 	else
 		update_attention(enc);
+	if (has_variant(enc, NB_VARIANT_WFI) && enc->running && ends_with_wfi(blk)) {
+		halt(enc, NB_EVCODE_LOW_POWER);
+		enc->start_sync = NB_SYNC_EXIT_POWERDOWN;
+	}
 }
 
 /* ---- Control ---- */
@@ -867,6 +1065,8 @@ static void set_actions(struct nb_encoder *enc)
 	unsigned int i;
 
 	memset(enc->action, NB_ACT_SLOW, sizeof(enc->action));
+	if (enc->cfg.variant)
+		return;
 	enc->action[NB_ITYPE_NONE] = 0;
 	enc->action[NB_ITYPE_NOT_TAKEN] = htm ? NB_ACT_SHIFT : 0;
 	enc->action[NB_ITYPE_TAKEN] = taken;
@@ -908,9 +1108,12 @@ void nb_encoder_start(struct nb_encoder *enc, enum nb_sync sync)
 	if (enc->enabled)
 		return;
 	enc->enabled = true;
-	enc->lost = false;
-	enc->lost_ecode = 0;
 	enc->start_sync = sync;
+	if (has_variant(enc, NB_VARIANT_EARLY_STOP)) {
+		enc->icnt = 0;
+		enc->hist = 1;
+		correlation(enc, NB_EVCODE_DISABLED);
+	}
 	update_attention(enc);
 }
 
@@ -922,11 +1125,27 @@ void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode)
 	/* a flush lets the FIFO run empty; "Error Message will be the last message" */
 	enc->fifo_level = 0;
 	enc->retry_cycles = 0;
-	if (enc->lost)
-		recover(enc);
-	enc->lost = false;
 	enc->enabled = false;
+	nb_encoder_drain(enc);
 	update_attention(enc);
+}
+
+void nb_encoder_drain(struct nb_encoder *enc)
+{
+	give_held(enc);
+	if (!enc->lost || enc->enabled)
+		return;
+	/* nothing comes any more that the Error message could wait for */
+	enc->retry_cycles = 0;
+	recover(enc);
+}
+
+void nb_encoder_drop(struct nb_encoder *enc)
+{
+	enc->n_held = 0;
+	enc->stalls = false;
+	enc->lost = false;
+	enc->lost_ecode = 0;
 }
 
 void nb_encoder_context(struct nb_encoder *enc, uint64_t scontext, uint64_t hcontext)

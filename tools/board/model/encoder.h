@@ -69,7 +69,64 @@ enum nb_mode {
 	NB_MODE_HTM = 6,
 };
 
+/*
+ * What an encoder may do, and this one does only if it is asked to: name, text. Several can be on
+ * at once; what is not for its mode has no effect.
+ */
+#define NB_VARIANTS(X) \
+	X(TSTAMP_SOME,	"tstamp-some",	"TSTAMP on synchronising messages and a third of the others") \
+	X(IDLE,		"idle",		"idle bytes between messages") \
+	X(PAD,		"pad",		"more zeros, or sign bits, in variable fields than needed") \
+	X(TRAP_FILTERED, "trap-filtered", "the address of a jump to code that is not traced, before the stop") \
+	X(SPLIT,	"split",	"messages in the middle of a basic block: its owner gives single instructions") \
+	X(OVERRUN_BRANCH, "overrun-branch", "SYNC 7 on a branch message, with I-CNT and HIST of before") \
+	X(WFI,		"wfi",		"EVCODE 1 at wfi, and SYNC 9 after it") \
+	X(ICNT_FIRST,	"icnt-first",	"ResourceFull of I-CNT before that of HIST") \
+	X(FULL_BEFORE,	"full-before",	"ResourceFull of I-CNT before the instruction that fills it") \
+	X(HIST_ANY,	"hist-any",	"HIST of any length is full") \
+	X(HIST_FLUSH,	"hist-flush",	"ResourceFull of HIST, then ProgTraceSync") \
+	X(HREPEAT_ONE,	"hrepeat-one",	"RCODE 2 with HREPEAT 1") \
+	X(HREPEAT_SPLIT, "hrepeat-split", "RCODE 1, then RCODE 2 for what repeats it") \
+	X(LINEAR_INDIRECT, "linear-indirect", "IndirectBranchSync on linear code") \
+	X(LINEAR_DIRECT, "linear-direct", "DirectBranchSync on linear code (BTM)") \
+	X(EARLY_STOP,	"early-stop",	"ProgTraceCorrelation before the first synchronising message") \
+	X(NO_STOP,	"no-stop",	"no ProgTraceCorrelation when trace is switched off") \
+	X(OWNERSHIP,	"ownership",	"Ownership though nothing has changed") \
+	X(ECODE_ZERO,	"ecode-zero",	"ECODE 0") \
+	X(ETYPE_VENDOR,	"etype-vendor",	"ETYPE 8") \
+	X(VENDOR,	"vendor",	"messages with TCODE 56 to 62") \
+	X(VENDOR_CODES,	"vendor-codes",	"EVCODE 8, and SYNC 14 for a periodic synchronisation") \
+	X(BRANCH_NEXT,	"branch-next",	"a branch to the next instruction may be taken") \
+	X(DEBUG,	"debug",	"Debug Mode now and then: EVCODE 0, SYNC 3") \
+	X(TRIGGER,	"trigger",	"triggers now and then: SYNC 0 and 6") \
+	X(RETURN_STRICT, "return-strict", "a return is implicit only if a message has reported its call") \
+	X(STACK_STOPS,	"stack-stops",	"a full return stack takes no more calls") \
+	X(SIGN_COPIES,	"sign-copies",	"addresses of RV64 have a copy of their sign above bit 63")
+
+enum nb_variant_bit {
+#define X(id, name, text) NB_VARIANT_BIT_##id,
+	NB_VARIANTS(X)
+#undef X
+};
+
+enum nb_variant {
+#define X(id, name, text) NB_VARIANT_##id = 1 << NB_VARIANT_BIT_##id,
+	NB_VARIANTS(X)
+#undef X
+};
+
+/**
+ * nb_variant_find() - a variant by its name
+ * @name: as in NB_VARIANTS
+ *
+ * Return: enum nb_variant, or 0 if there is none of that name.
+ */
+uint32_t nb_variant_find(const char *name);
+
 #define NB_MESSAGE_MAX		64	/* bytes; the specification's own sum is 38 */
+#define NB_FIFO_MAX		1024	/* bytes that a FIFO can hold while nobody takes them */
+#define NB_FIFO_DEFAULT		128	/* ... if fifo_depth is 0, which is about its speed */
+#define NB_FIFO_SLACK		1024	/* what one block may add before its hart stands still */
 #define NB_STACK_MAX		32	/* chapter "Implicit Return Optimization": never deeper */
 
 /*
@@ -103,11 +160,14 @@ struct nb_encoder_config {
 	uint8_t		hist_bits;		/* with its stop bit, 2..32; 0 is 32 */
 	uint8_t		priv_mask;		/* traces enum nb_priv N where bit N; 0: all */
 	bool		stall;			/* trTeInstStallEna: the hart waits */
-	uint32_t	fifo_depth;		/* bytes before the sink; 0: never full */
+	uint32_t	fifo_depth;		/* bytes before the sink; 0: never slow */
 	uint32_t	fifo_rate;		/* bytes drained each 256 instructions */
+	uint32_t	variant;		/* enum nb_variant, several */
 };
 
-#define NB_ENDED_LOST	0xff	/* evcode where messages were lost, else enum nb_evcode */
+/* evcode if messages were lost, or if the encoder does not report its stops; else enum nb_evcode */
+#define NB_ENDED_LOST	0xff
+#define NB_ENDED_SILENT	0xfe
 
 /*
  * What the last block given was to the encoder, for the truth. @stamp changes
@@ -129,8 +189,9 @@ struct nb_encoder;
  * @bytes: the message, valid during the call
  * @len: its length, at most NB_MESSAGE_MAX
  *
- * Return: false where the message is refused, as a whole. The encoder has then
- * lost trace, and says so with an Error message as soon as one is taken.
+ * Return: false if the message is refused, as a whole. The encoder's FIFO holds it then, and
+ * gives it again before the next one. When the FIFO is full, trace is lost, and an Error message
+ * says so as soon as one is taken; or the hart has to stand still, see nb_encoder_stalls().
  */
 typedef bool (*nb_out_fn)(void *opaque, const uint8_t *bytes, size_t len);
 
@@ -187,6 +248,7 @@ struct nb_encoder {
 	/* "Repeated History Optimization" and RepeatBranch */
 	uint32_t	rep_hist;
 	uint32_t	rep_count;
+	bool		rep_open;	/* rep_hist was sent once, what follows may repeat it */
 	struct {
 		uint64_t	icnt, target;
 		uint32_t	count;
@@ -196,6 +258,9 @@ struct nb_encoder {
 
 	/* "Implicit Return Optimization" */
 	uint64_t	stack[NB_STACK_MAX];
+	uint64_t	stack_reports[NB_STACK_MAX];	/* @reports when it was pushed */
+	uint64_t	reports;	/* times that I-CNT was sent */
+	uint32_t	chance;		/* of variants that do something now and then */
 	uint32_t	stack_top;	/* next free, runs on for ever */
 	uint32_t	stack_n;	/* entries, at most cfg.stack_depth */
 
@@ -205,6 +270,9 @@ struct nb_encoder {
 	bool		lost;
 	uint8_t		lost_ecode;
 	uint64_t	retry_cycles;	/* when to try again after a message was refused */
+	uint32_t	n_held;		/* bytes in @held */
+	bool		stalls;
+	uint8_t		held[NB_FIFO_MAX + NB_FIFO_SLACK]; /* refused messages, a length before each */
 
 	struct nb_encoder_config cfg;
 	struct nb_encoder_stats stats;
@@ -294,6 +362,36 @@ void nb_encoder_debug(struct nb_encoder *enc, bool enter);
  * not wait for the next block, and is the same.
  */
 void nb_encoder_jump(struct nb_encoder *enc, uint32_t iretire, uint32_t ninsn, uint64_t next);
+
+/**
+ * nb_encoder_drain() - the way to the sink may be free again: send what the FIFO holds
+ * @enc: the encoder, started or not
+ */
+void nb_encoder_drain(struct nb_encoder *enc);
+
+/**
+ * nb_encoder_drop() - forget what the FIFO holds, and what was lost
+ * @enc: stopped
+ */
+void nb_encoder_drop(struct nb_encoder *enc);
+
+/**
+ * nb_encoder_is_empty() - has all trace been emitted that was generated?
+ * @enc: the encoder; false too while an Error message is due
+ */
+static inline bool nb_encoder_is_empty(const struct nb_encoder *enc)
+{
+	return !enc->n_held && !enc->lost;
+}
+
+/**
+ * nb_encoder_stalls() - does the encoder want its hart to stand still?
+ * @enc: the encoder; if so, no block may be given until nb_encoder_drain() has ended it
+ */
+static inline bool nb_encoder_stalls(const struct nb_encoder *enc)
+{
+	return enc->stalls && enc->enabled;
+}
 
 /* The uncommon cases of nb_encoder_ingress(); not to be called otherwise. */
 void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk);

@@ -211,3 +211,25 @@ uint32_t nb_code_hash(const uint8_t *code, size_t len)
 	}
 	return (uint32_t)h | 1;
 }
+
+void nb_ingress_part(const struct nb_ingress *blk, uint32_t i, struct nb_ingress *one)
+{
+	static const uint64_t one_wide[1] = { 1 }, one_narrow[1];
+	bool wide = blk->wide[i / 64] >> i % 64 & 1, last = i == blk->ninsn - 1;
+
+	if (!i) {
+		*one = *blk;
+	} else {
+		one->iaddr += 2 * one->iretire;
+		if (one->code)
+			one->code += 2 * one->iretire;
+	}
+	one->iretire = 1 + wide;
+	one->ilastsize = 1 + wide;
+	one->ninsn = 1;
+	one->itype = last ? blk->itype : NB_ITYPE_NONE;
+	one->sijump = last && blk->sijump;
+	one->wide = wide ? one_wide : one_narrow;
+	one->wide_hash = one->code ? nb_code_hash(one->code, 2 * one->iretire) :
+				     nb_wide_hash(one->wide, 1);
+}

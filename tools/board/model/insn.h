@@ -62,6 +62,14 @@ unsigned int nb_insn_len(uint16_t lo);
 void nb_insn_classify(uint32_t opcode, unsigned int flags, struct nb_insn *insn);
 
 /**
+ * nb_ingress_part() - one instruction of a block as a block of its own
+ * @blk: with @wide
+ * @i: which; count up from 0
+ * @one: the part before it, and then this one
+ */
+void nb_ingress_part(const struct nb_ingress *blk, uint32_t i, struct nb_ingress *one);
+
+/**
  * nb_wide_hash() - value for struct nb_ingress, wide_hash
  * @wide: bit i set where instruction i has 32 bits
  * @ninsn: number of instructions

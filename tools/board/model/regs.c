@@ -16,6 +16,7 @@ static const char *const report_text[NB_REPORT_MAX] = {
 	[NB_REPORT_RANGE]	= "enabled with a write pointer or buffer out of range",
 	[NB_REPORT_LEFT]	= "left enabled at the end: it may write to memory that is another's",
 	[NB_REPORT_POWER]	= "lost its power while it was enabled",
+	[NB_REPORT_LOCKED]	= "written to while its software lock is closed",
 };
 
 const char *nb_report_text(enum nb_report what)
@@ -87,7 +88,8 @@ void nb_set_empty(struct nb_dev *dev, bool empty)
 {
 	uint32_t control = nb_get(dev, TR_CONTROL);
 
-	if (empty && (dev->faults.not_empty || dev->jammed || dev->empty_left))
+	if (empty && (dev->faults.not_empty || dev->jammed || dev->empty_left ||
+		      (dev->ops->holds && dev->ops->holds(dev))))
 		empty = false;
 	nb_put(dev, TR_CONTROL, empty ? control | TR_EMPTY : control & ~TR_EMPTY);
 }
@@ -109,6 +111,8 @@ static void deactivate(struct nb_dev *dev)
 		dev->ops->reset(dev);
 	memset(dev->written, 0, sizeof(dev->written));
 	dev->empty_left = 0;
+	dev->ts_active_left = 0;
+	dev->enable_left = 0;
 	dev->jammed = false;
 	for (i = 4; i < 4096; i += 4)
 		nb_put(dev, i, 0);
@@ -119,6 +123,10 @@ void nb_dev_power_off(struct nb_dev *dev)
 {
 	uint32_t control = nb_get(dev, TR_CONTROL);
 
+	if (dev->ops->foreign) {
+		dev->ops->reset(dev);
+		return;
+	}
 	if (control & TR_ENABLE)
 		nb_dev_report(dev, NB_REPORT_POWER, TR_CONTROL, control);
 	deactivate(dev);
@@ -126,12 +134,12 @@ void nb_dev_power_off(struct nb_dev *dev)
 	dev->active_left = 0;
 }
 
-static void activate(struct nb_dev *dev, uint32_t control)
+/* "This write will reset most of other enable/mode bits in this register" */
+static void activate(struct nb_dev *dev)
 {
 	nb_put(dev, TR_CONTROL, TR_ACTIVE | TR_EMPTY);
 	dev->ops->activate(dev);
-	/* "This write will reset most of other enable/mode bits in this register" */
-	dev->ops->write(dev, TR_CONTROL, control & ~TR_ENABLE);
+	dev->ops->write(dev, TR_CONTROL, TR_ACTIVE);
 }
 
 static void active_follows(struct nb_dev *dev)
@@ -139,9 +147,21 @@ static void active_follows(struct nb_dev *dev)
 	if (dev->faults.active_stuck)
 		return;
 	if (dev->control & TR_ACTIVE)
-		activate(dev, dev->control);
+		activate(dev);
 	else
 		deactivate(dev);
+}
+
+/* Enable may follow late, and what it does with it. */
+static void write_enable(struct nb_dev *dev, uint32_t value)
+{
+	uint32_t now = nb_get(dev, TR_CONTROL) & TR_ENABLE;
+
+	if (now == (value & TR_ENABLE))
+		dev->enable_left = 0;
+	else if (!dev->enable_left)
+		dev->enable_left = dev->enable_delay;
+	dev->ops->write(dev, TR_CONTROL, dev->enable_left ? (value & ~TR_ENABLE) | now : value);
 }
 
 static void write_control(struct nb_dev *dev, uint32_t value)
@@ -151,7 +171,7 @@ static void write_control(struct nb_dev *dev, uint32_t value)
 	dev->control = value;
 	if (active && value & TR_ACTIVE) {
 		dev->active_left = 0;
-		dev->ops->write(dev, TR_CONTROL, value);
+		write_enable(dev, value);
 		return;
 	}
 	if (!active && !(value & TR_ACTIVE)) {
@@ -169,7 +189,9 @@ void nb_dev_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 		nb_dev_report(dev, NB_REPORT_UNALIGNED, offset, value);
 		return;
 	}
-	if (offset == TR_CONTROL) {
+	if (dev->ops->foreign) {
+		dev->ops->write(dev, offset, value);
+	} else if (offset == TR_CONTROL) {
 		write_control(dev, value);
 	} else if (!(nb_get(dev, TR_CONTROL) & TR_ACTIVE)) {
 		nb_dev_report(dev, NB_REPORT_INACTIVE, offset, value);
@@ -181,12 +203,22 @@ void nb_dev_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 		dev->changed(dev->opaque, dev, offset, nb_get(dev, offset));
 }
 
+bool nb_dev_access(struct nb_dev *dev, unsigned int offset, unsigned int size)
+{
+	if (size == 4 && !(offset & 3))
+		return true;
+	nb_dev_report(dev, NB_REPORT_UNALIGNED, offset, size);
+	return false;
+}
+
 void nb_dev_loaded(struct nb_dev *dev, unsigned int offset)
 {
 	if (offset & 3 || offset >= 4096) {
 		nb_dev_report(dev, NB_REPORT_UNALIGNED, offset, 0);
 		return;
 	}
+	if (dev->ops->foreign)
+		return;
 	if (offset != TR_CONTROL) {
 		if (!(nb_get(dev, TR_CONTROL) & TR_ACTIVE))
 			nb_dev_report(dev, NB_REPORT_INACTIVE, offset, 0);
@@ -196,6 +228,8 @@ void nb_dev_loaded(struct nb_dev *dev, unsigned int offset)
 	}
 	if (dev->active_left && !--dev->active_left)
 		active_follows(dev);
+	if (dev->enable_left && !--dev->enable_left)
+		dev->ops->write(dev, TR_CONTROL, dev->control);
 	if (dev->empty_left && !--dev->empty_left)
 		nb_set_empty(dev, true);
 }
@@ -222,7 +256,7 @@ void nb_dev_init(struct nb_dev *dev, const struct nb_dev_ops *ops, const char *n
 	memset(dev, 0, sizeof(*dev));
 	dev->ops = ops;
 	dev->name = name;
-	dev->shadow[TR_CONTROL / 4] = TR_EMPTY;
+	dev->shadow[TR_CONTROL / 4] = ops->foreign ? 0 : TR_EMPTY;
 }
 
 uint32_t nb_impl(unsigned int type, unsigned int major, unsigned int minor, unsigned int vendor)
@@ -302,6 +336,23 @@ uint32_t nb_ts_write(struct nb_ts *ts, uint32_t value)
 	if (ts_counts(ts->control))
 		ts->base = ts_raw(ts, nb_field(ts->control, TR_TS_MODE)) - (count << ts_shift(ts));
 	return ts->control;
+}
+
+/* A store to trTsControl: trTsActive follows as late as other resets do. */
+void nb_ts_store(struct nb_dev *dev, struct nb_ts *ts, uint32_t value)
+{
+	bool waits = dev->ts_active_left || (nb_get(dev, TR_TS_CONTROL) ^ value) & TR_TS_ACTIVE;
+
+	dev->ts_control = value;
+	dev->ts_active_left = ts->modes && waits ? dev->ts_active_delay : 0;
+	if (!dev->ts_active_left)
+		nb_put(dev, TR_TS_CONTROL, nb_ts_write(ts, value));
+}
+
+void nb_ts_loaded(struct nb_dev *dev, struct nb_ts *ts)
+{
+	if (dev->ts_active_left && !--dev->ts_active_left)
+		nb_put(dev, TR_TS_CONTROL, nb_ts_write(ts, dev->ts_control));
 }
 
 void nb_ts_refresh(struct nb_dev *dev, const struct nb_ts *ts)

@@ -124,6 +124,8 @@ enum nb_ts_mode {
 /* trRamControl, trRamImpl, trRamWPLow */
 #define TR_RAM_MODE		(1U << 4)	/* 0 SRAM, 1 SMEM */
 #define TR_RAM_STOP_ON_WRAP	(1U << 8)
+#define TR_RAM_MEM_FORMAT	(3U << 9)
+#define TR_RAM_ASYNC_FREQ	(7U << 12)
 #define TR_RAM_HAS_SRAM		(1U << 12)
 #define TR_RAM_HAS_SMEM		(1U << 13)
 #define TR_RAM_WRAP		(1U << 0)
@@ -131,6 +133,7 @@ enum nb_ts_mode {
 #define NB_MAX_FILTERS		16
 #define NB_MAX_COMPS		8
 #define NB_MAX_INPUTS		16
+#define NB_MAX_FUNNEL_FIFO	1024
 
 /* What the software that programs a component did wrong. */
 enum nb_report {
@@ -141,6 +144,7 @@ enum nb_report {
 	NB_REPORT_RANGE,	/* enabled a sink whose write pointer is outside its buffer */
 	NB_REPORT_LEFT,		/* left a sink enabled that writes to memory */
 	NB_REPORT_POWER,	/* let the power go while enabled */
+	NB_REPORT_LOCKED,	/* wrote to a CoreSight component without its key */
 	NB_REPORT_MAX,
 };
 
@@ -154,6 +158,7 @@ const char *nb_report_text(enum nb_report what);
 struct nb_faults {
 	bool		active_stuck;	/* Active never follows what is written */
 	bool		not_empty;	/* Empty stays 0 */
+	bool		enable_stuck;	/* an encoder's Enable stays 0 */
 	uint32_t	stuck;		/* one in N flushes and changes of Active does not end, until the
 					 * register is written again (Active) or reset (Empty); 0 never
 					 */
@@ -171,9 +176,11 @@ struct nb_faults {
 struct nb_dev;
 
 struct nb_dev_ops {
+	bool foreign;	/* no tr??Control: all offsets go to write() and loaded(), see coresight.h */
 	void (*write)(struct nb_dev *dev, unsigned int offset, uint32_t value);
 	void (*loaded)(struct nb_dev *dev, unsigned int offset);
 	void (*refresh)(struct nb_dev *dev);
+	bool (*holds)(struct nb_dev *dev);	/* has something that its output did not take */
 	void (*activate)(struct nb_dev *dev);	/* Active 0 -> 1 */
 	void (*reset)(struct nb_dev *dev);	/* Active 1 -> 0 */
 };
@@ -185,12 +192,17 @@ struct nb_dev {
 	const char	*name;		/* set by the owner, for its messages */
 	uint8_t		written[1024 / 8];	/* since the last reset */
 	uint32_t	active_delay;	/* loads of Control until Active follows */
-	uint32_t	empty_delay;	/* ... until Empty follows Enable 1 -> 0 */
+	uint32_t	enable_delay;	/* ... until Enable follows */
+	uint32_t	ts_active_delay; /* loads of trTsControl until trTsActive follows */
+	uint32_t	empty_delay;	/* loads of Control until Empty follows Enable 1 -> 0 */
 	bool		jammed;		/* by faults.stuck: Empty stays 0 until a reset */
 	uint32_t	chance;		/* state of its random numbers */
 	uint32_t	active_left;
+	uint32_t	enable_left;
+	uint32_t	ts_active_left;
 	uint32_t	empty_left;
 	uint32_t	control;	/* written while Active had not followed yet */
+	uint32_t	ts_control;	/* ... and while trTsActive had not */
 	uint32_t	undef;		/* not 0: seed of what undefined fields hold after reset */
 	struct nb_faults faults;
 
@@ -212,6 +224,16 @@ struct nb_dev {
  * what the next load must return.
  */
 void nb_dev_write(struct nb_dev *dev, unsigned int offset, uint32_t value);
+
+/**
+ * nb_dev_access() - is it an access of one register?
+ * @dev: the component; another access is reported
+ * @offset: within its 4 KiB
+ * @size: bytes
+ *
+ * Return: false if it is not of 32 bits at a multiple of 4.
+ */
+bool nb_dev_access(struct nb_dev *dev, unsigned int offset, unsigned int size);
 
 /**
  * nb_dev_loaded() - a load of a register has happened: its side effects
@@ -271,6 +293,7 @@ struct nb_te_caps {
 	bool		btm, htm;
 	bool		context;
 	bool		hcontext;
+	bool		hypervisor;		/* the hart has privilege levels VU and VS */
 	bool		triggers;		/* trTeInstTrigEnable */
 	uint8_t		ext_in, ext_out;	/* external triggers, 0..8 */
 	bool		stall;
@@ -282,9 +305,13 @@ struct nb_te_caps {
 	bool		repeated_history;
 	bool		all_jumps;
 	bool		extend_addr;
+	uint32_t	features_fixed;		/* bits of trTeInstFeatures that are always 1 */
+	uint32_t	control_fixed;		/* ... of trTeControl */
+	bool		both_formats;		/* trTeFormat 0 too: trTeProtocolMajor is 2 then */
 	uint8_t		src_bits;		/* widest SRC, 0..12 */
 	uint8_t		filters;		/* 0..16 */
 	uint32_t	filter_control;		/* writable bits of trTeFilter_i_Control */
+	uint8_t		filter_levels;		/* ... of trTeFilterMatchChoicePrivilege, of those there are */
 	uint8_t		comps;			/* 0..8 */
 	uint8_t		comp_modes;		/* bitmap of trTeCompMatchMode; 0 is there */
 	uint8_t		ts_modes;		/* bit N: trTsMode N can be set; 0: none */
@@ -295,7 +322,9 @@ struct nb_te_caps {
 	/* how the encoder is built, see struct nb_encoder_config */
 	bool		sync_delayed, repeat_branch, btype_extended, hist_always, icnt_sync;
 	uint8_t		icnt_bits, hist_bits, stack_depth, stack_bits;
-	uint32_t	fifo_depth, fifo_rate;
+	uint32_t	fifo_depth, fifo_rate, variant;
+	bool		return_by_mode;		/* implicit return: trTeInstImplicitReturnMode alone */
+	bool		notify_after;		/* watchpoints: the address after the one that matched */
 };
 
 void nb_te_caps_full(struct nb_te_caps *caps);
@@ -303,7 +332,7 @@ void nb_te_caps_minimal(struct nb_te_caps *caps);
 
 struct nb_filter_state {
 	uint32_t	control;
-	uint8_t		privilege;
+	uint8_t		privilege;	/* bit N: enum nb_priv N */
 	bool		interrupt;
 	uint64_t	ecause;
 	uint32_t	depth;		/* nested traps since the one that matched */
@@ -338,6 +367,8 @@ struct nb_te {
 
 	/* set by the owner, may be NULL: the encoder wants blocks, or no longer */
 	void		(*gate)(void *opaque, struct nb_te *te, bool on);
+	/* ... nb_te_stalls() is true now */
+	void		(*stall)(void *opaque, struct nb_te *te);
 	void		(*ext_out)(void *opaque, struct nb_te *te, unsigned int trigger);
 	void		*gate_opaque;
 };
@@ -371,6 +402,21 @@ static inline void nb_te_ingress(struct nb_te *te, const struct nb_ingress *blk,
 	nb_encoder_ingress(&te->enc, blk);
 	if (truth)
 		nb_truth_block(truth, blk, &te->enc.state);
+}
+
+/**
+ * nb_te_drain() - the way to the sink may be free again
+ * @te: the encoder; call it after each access to a component that it leads to
+ */
+void nb_te_drain(struct nb_te *te);
+
+/**
+ * nb_te_stalls() - must the hart stand still, since trTeInstStallEna is 1 and the FIFO is full?
+ * @te: the encoder
+ */
+static inline bool nb_te_stalls(const struct nb_te *te)
+{
+	return nb_encoder_stalls(&te->enc);
 }
 
 /**
@@ -412,6 +458,12 @@ struct nb_ram_caps {
 	uint64_t	smem_highest;
 	bool		smem_fixed;	/* Start and Limit stay at the above */
 	bool		stop_on_wrap;
+	uint32_t	formats;	/* bits of trRamMemFormat and trRamAsyncFreq that can be set; the
+					 * data are plain bytes all the same
+					 */
+	bool		data_write;	/* trRamData can be written, in SRAM mode */
+	bool		smem_data;	/* trRamRP and trRamData are there in SMEM mode */
+	bool		keeps_rest;	/* stopped on wrap, it is not empty until a reset: a FIFO of its own */
 	uint8_t		vendor;
 	uint8_t		ver_major, ver_minor;
 };
@@ -436,6 +488,8 @@ struct nb_ram {
 
 	/* set by the owner: writes system memory; false is a bus error */
 	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
+	/* ... and reads it, for caps.smem_data; may be NULL */
+	bool		(*mem_read)(void *opaque, uint64_t addr, uint8_t *bytes, size_t len);
 	/*
 	 * ... an interrupt, which the specification does not have: trRamWrap was set,
 	 * the buffer is full. An edge; nothing in the registers acknowledges it.
@@ -466,13 +520,14 @@ void nb_ram_end(struct nb_ram *ram);
  * @bytes: whole messages
  * @len: their length
  *
- * Return: false where the sink is disabled or was stopped by the wrap.
+ * Return: false if the sink is disabled or was stopped by the wrap.
  */
 bool nb_ram_input(void *ram, const uint8_t *bytes, size_t len);
 
 struct nb_funnel_caps {
 	uint8_t		inputs;		/* 1..16 */
 	bool		dis_input;
+	uint32_t	fifo;		/* bytes of messages and their lengths it holds, 0: none */
 	uint8_t		ts_modes;
 	uint8_t		ts_width;
 	bool		ts_prescale;
@@ -495,6 +550,8 @@ struct nb_funnel {
 	struct nb_funnel_port port[NB_MAX_INPUTS];	/* opaque of nb_funnel_input() */
 	nb_out_fn	out;
 	void		*out_opaque;
+	uint8_t		fifo[NB_MAX_FUNNEL_FIFO];
+	uint32_t	held;		/* bytes in it */
 	uint64_t	discarded;
 };
 

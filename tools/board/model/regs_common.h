@@ -24,6 +24,8 @@ void nb_flushed(struct nb_dev *dev);
 
 uint32_t nb_ts_legal(const struct nb_ts *ts, uint32_t value);
 uint32_t nb_ts_write(struct nb_ts *ts, uint32_t value);
+void nb_ts_store(struct nb_dev *dev, struct nb_ts *ts, uint32_t value);
+void nb_ts_loaded(struct nb_dev *dev, struct nb_ts *ts);
 void nb_ts_refresh(struct nb_dev *dev, const struct nb_ts *ts);
 
 #endif /* NTRACE_BOARD_REGS_COMMON_H */

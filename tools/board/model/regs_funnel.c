@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The Trace Funnel: Trace Control Interface 1.0, chapter "Trace Funnel". Each
- * message passes at once and whole, in the order of arrival.
+ * message passes whole, in the order of arrival: at once, or through a FIFO that
+ * holds the newest until it is flushed or more come.
  */
 #include <string.h>
 
@@ -10,6 +11,51 @@
 static struct nb_funnel *to_funnel(struct nb_dev *dev)
 {
 	return (struct nb_funnel *)dev;
+}
+
+/* Send on the oldest message that is held; false where the output takes none. */
+static bool forward(struct nb_funnel *f)
+{
+	uint16_t len;
+
+	memcpy(&len, f->fifo, sizeof(len));
+	if (!f->out(f->out_opaque, f->fifo + sizeof(len), len))
+		return false;
+	f->held -= sizeof(len) + len;
+	memmove(f->fifo, f->fifo + sizeof(len) + len, f->held);
+	return true;
+}
+
+/* Disabled, it sends on what it holds; Empty follows when that is gone. */
+static void drain(struct nb_funnel *f)
+{
+	while (f->held)
+		if (!forward(f))
+			return;
+	nb_flushed(&f->dev);
+}
+
+static bool hold(struct nb_funnel *f, const uint8_t *bytes, uint16_t len)
+{
+	while (f->held + sizeof(len) + len > f->caps.fifo)
+		if (!f->held || !forward(f))
+			return false;
+	memcpy(f->fifo + f->held, &len, sizeof(len));
+	memcpy(f->fifo + f->held + sizeof(len), bytes, len);
+	f->held += sizeof(len) + len;
+	nb_set_empty(&f->dev, false);
+	return true;
+}
+
+static void set_enable(struct nb_funnel *f)
+{
+	struct nb_dev *dev = &f->dev;
+
+	if (f->caps.dis_input && !nb_written(dev, TR_FUNNEL_DIS_INPUT))
+		nb_dev_report(dev, NB_REPORT_UNSET, TR_FUNNEL_DIS_INPUT, 0);
+	if (f->caps.ts_modes && !nb_written(dev, TR_TS_CONTROL))
+		nb_dev_report(dev, NB_REPORT_UNSET, TR_TS_CONTROL, 0);
+	nb_set_empty(dev, !f->held);
 }
 
 static void funnel_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
@@ -21,15 +67,15 @@ static void funnel_write(struct nb_dev *dev, unsigned int offset, uint32_t value
 	case TR_CONTROL:
 		nb_put(dev, offset, (value & (TR_ACTIVE | TR_ENABLE)) | (old & TR_EMPTY));
 		if (old & TR_ENABLE && !(value & TR_ENABLE))
-			nb_flushed(dev);
+			drain(f);
 		else if (value & TR_ENABLE && !(old & TR_ENABLE))
-			nb_set_empty(dev, true);
+			set_enable(f);
 		break;
 	case TR_FUNNEL_DIS_INPUT:
 		nb_put(dev, offset, f->caps.dis_input ? value & ((1U << f->caps.inputs) - 1) : 0);
 		break;
 	case TR_TS_CONTROL:
-		nb_put(dev, offset, nb_ts_write(&f->ts, value));
+		nb_ts_store(dev, &f->ts, value);
 		break;
 	}
 }
@@ -41,22 +87,35 @@ static void funnel_activate(struct nb_dev *dev)
 	nb_put(dev, TR_IMPL, nb_impl(TRCOMP_FUNNEL, f->caps.ver_major, f->caps.ver_minor,
 				     f->caps.vendor));
 	funnel_write(dev, TR_FUNNEL_DIS_INPUT, nb_undef(dev));
-	funnel_write(dev, TR_TS_CONTROL, nb_undef(dev));
+	nb_put(dev, TR_TS_CONTROL, nb_ts_write(&f->ts, nb_undef(dev)));
 	nb_ts_refresh(dev, &f->ts);
 }
 
 static void funnel_reset(struct nb_dev *dev)
 {
 	nb_ts_write(&to_funnel(dev)->ts, 0);
+	to_funnel(dev)->held = 0;
+}
+
+static void funnel_loaded(struct nb_dev *dev, unsigned int offset)
+{
+	if (offset == TR_TS_CONTROL)
+		nb_ts_loaded(dev, &to_funnel(dev)->ts);
 }
 
 static void funnel_refresh(struct nb_dev *dev)
 {
-	nb_ts_refresh(dev, &to_funnel(dev)->ts);
+	struct nb_funnel *f = to_funnel(dev);
+
+	nb_ts_refresh(dev, &f->ts);
+	/* what had no place to go may have one now */
+	if (f->held && !(nb_get(dev, TR_CONTROL) & TR_ENABLE))
+		drain(f);
 }
 
 static const struct nb_dev_ops funnel_ops = {
 	.write = funnel_write,
+	.loaded = funnel_loaded,
 	.refresh = funnel_refresh,
 	.activate = funnel_activate,
 	.reset = funnel_reset,
@@ -70,6 +129,8 @@ void nb_funnel_init(struct nb_funnel *f, const struct nb_funnel_caps *caps,
 	memset(f, 0, sizeof(*f));
 	nb_dev_init(&f->dev, &funnel_ops, "funnel");
 	f->caps = *caps;
+	if (f->caps.fifo > sizeof(f->fifo))
+		f->caps.fifo = sizeof(f->fifo);
 	f->out = out;
 	f->out_opaque = opaque;
 	f->ts.modes = caps->ts_modes & ~(1 << NB_TS_CORE);	/* "only for Trace Encoders" */
@@ -92,5 +153,7 @@ bool nb_funnel_input(void *opaque, const uint8_t *bytes, size_t len)
 		f->discarded++;
 		return true;
 	}
+	if (NB_UNLIKELY(f->caps.fifo))
+		return hold(f, bytes, len);
 	return f->out(f->out_opaque, bytes, len);
 }

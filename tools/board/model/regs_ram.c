@@ -9,7 +9,7 @@
 #include "regs_common.h"
 
 /* settings of trRamControl that hold still while trRamEnable is 1 */
-#define CONTROL_SETTINGS	(TR_RAM_MODE | TR_RAM_STOP_ON_WRAP)
+#define CONTROL_SETTINGS	(TR_RAM_MODE | TR_RAM_STOP_ON_WRAP | TR_RAM_MEM_FORMAT | TR_RAM_ASYNC_FREQ)
 
 #define IDLE	0xff	/* "Idle bytes (between messages or used as padding)" */
 
@@ -61,12 +61,25 @@ static void put_wp(struct nb_ram *ram)
 	put_pointer(ram, TR_RAM_WP_LOW, shown, ram->wrap ? TR_RAM_WRAP : 0);
 }
 
+static bool has_data(const struct nb_ram *ram)
+{
+	return !smem(ram) || ram->caps.smem_data;
+}
+
 /* trRamData shows the word at trRamRP: "Required for SRAM mode" */
 static void put_data(struct nb_ram *ram)
 {
+	uint8_t bytes[4] = { 0 };
+	uint32_t word = 0;
+
 	put_pointer(ram, TR_RAM_RP_LOW, ram->rp, 0);
-	nb_put(&ram->dev, TR_RAM_DATA,
-	       !smem(ram) && ram->sram ? ram->sram[ram->rp / 4] : 0);
+	if (!smem(ram)) {
+		word = ram->sram ? ram->sram[ram->rp / 4] : 0;
+	} else if (ram->caps.smem_data && ram->mem_read &&
+		   ram->mem_read(ram->mem_opaque, ram->rp, bytes, sizeof(bytes))) {
+		word = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+	}
+	nb_put(&ram->dev, TR_RAM_DATA, word);
 }
 
 static uint32_t clamp32(uint32_t value, uint32_t low, uint32_t high)
@@ -141,7 +154,10 @@ static void wrap(struct nb_ram *ram)
 	if (!(control & TR_RAM_STOP_ON_WRAP))
 		return;
 	ram->n = 0;
-	nb_put(&ram->dev, TR_CONTROL, (control & ~TR_ENABLE) | TR_EMPTY);
+	nb_put(&ram->dev, TR_CONTROL, control & ~TR_ENABLE);
+	if (ram->caps.keeps_rest)
+		ram->dev.jammed = true;
+	nb_set_empty(&ram->dev, true);
 }
 
 /* Write the first @len gathered bytes, a multiple of A. */
@@ -217,6 +233,7 @@ static uint32_t legal_control(const struct nb_ram *ram, uint32_t value)
 		legal |= TR_RAM_MODE;
 	if (ram->caps.stop_on_wrap)
 		legal |= value & TR_RAM_STOP_ON_WRAP;
+	legal |= value & ram->caps.formats & (TR_RAM_MEM_FORMAT | TR_RAM_ASYNC_FREQ);
 	return legal;
 }
 
@@ -300,6 +317,8 @@ static void write_limits(struct nb_ram *ram, unsigned int offset, uint32_t value
 	}
 }
 
+static void ram_loaded(struct nb_dev *dev, unsigned int offset);
+
 static void ram_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 {
 	struct nb_ram *ram = to_ram(dev);
@@ -321,11 +340,23 @@ static void ram_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 			write_limits(ram, offset, value);
 		break;
 	case TR_RAM_RP_LOW:
+	case TR_RAM_RP_HIGH:
 		/* no reading while active: "write to trRamRP must be ignored" */
-		if (smem(ram) || control & TR_ENABLE)
+		if (!has_data(ram) || control & TR_ENABLE)
 			break;
-		ram->rp = clamp32(value, 0, ram->limit) & ~3U;
+		if (smem(ram) && offset == TR_RAM_RP_HIGH)
+			ram->rp = (uint32_t)ram->rp | (uint64_t)value << 32;
+		else if (smem(ram))
+			ram->rp = (ram->rp & ~0xffffffffULL) | (value & ~3U);
+		else if (offset == TR_RAM_RP_LOW)
+			ram->rp = clamp32(value, 0, ram->limit) & ~3U;
 		put_data(ram);
+		break;
+	case TR_RAM_DATA:
+		if (!ram->caps.data_write || smem(ram) || control & TR_ENABLE)
+			break;
+		ram->sram[ram->rp / 4] = value;
+		ram_loaded(dev, offset);
 		break;
 	}
 }
@@ -335,7 +366,7 @@ static void ram_loaded(struct nb_dev *dev, unsigned int offset)
 {
 	struct nb_ram *ram = to_ram(dev);
 
-	if (offset != TR_RAM_DATA || smem(ram) || nb_get(dev, TR_CONTROL) & TR_ENABLE)
+	if (offset != TR_RAM_DATA || !has_data(ram) || nb_get(dev, TR_CONTROL) & TR_ENABLE)
 		return;
 	ram->rp = ram->rp >= ram->limit ? ram->start : ram->rp + 4;
 	put_data(ram);

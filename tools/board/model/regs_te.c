@@ -81,10 +81,11 @@ void nb_te_caps_full(struct nb_te_caps *caps)
 	*caps = (struct nb_te_caps){
 		.xlen = 64, .btm = true, .htm = true, .context = true, .triggers = true,
 		.ext_in = 2, .ext_out = 2, .stall = true, .inhibit_src = true,
+		.hypervisor = true,
 		.sync_modes = 0xf, .sync_max_highest = 15,
 		.sequential_jump = true, .implicit_return = 0xf, .repeated_history = true,
 		.all_jumps = true, .extend_addr = true, .src_bits = 12,
-		.filters = NB_MAX_FILTERS, .filter_control = 0xffff, .comps = NB_MAX_COMPS,
+		.filters = NB_MAX_FILTERS, .filter_control = 0xffff, .filter_levels = 0xff, .comps = NB_MAX_COMPS,
 		.comp_modes = 0xf,
 		.ts_modes = 1 << NB_TS_NONE | 1 << NB_TS_EXTERNAL | 1 << NB_TS_SYSTEM |
 			    1 << NB_TS_CORE | 1 << NB_TS_SHARED,
@@ -149,13 +150,15 @@ static uint32_t legal_control(const struct nb_te_caps *caps, uint32_t value)
 	legal = nb_with(legal, TR_TE_INST_SYNC_MAX,
 			clamp(nb_field(value, TR_TE_INST_SYNC_MAX), caps->sync_max_lowest,
 			      caps->sync_max_highest));
-	return nb_with(legal, TR_TE_FORMAT, 1);
+	legal |= caps->control_fixed;
+	return nb_with(legal, TR_TE_FORMAT,
+		       caps->both_formats && !nb_field(value, TR_TE_FORMAT) ? 0 : 1);
 }
 
 static uint32_t legal_features(const struct nb_te_caps *caps, uint32_t value)
 {
 	unsigned int mode = nb_field(value, TR_TE_INST_IMPLICIT_RETURN_MODE);
-	uint32_t legal = 0;
+	uint32_t legal = caps->features_fixed;
 
 	if (caps->sequential_jump)
 		legal |= value & TR_TE_INST_EN_SEQUENTIAL_JUMP;
@@ -209,7 +212,7 @@ static uint32_t legal_filter(const struct nb_te_caps *caps, unsigned int offset,
 	case FILTER_MATCH_INST:
 		value &= control & TR_FILTER_MATCH_INTERRUPT ? 0x1ff : 0xff;
 		/* levels that there are: U, S, M, and VU, VS with the hypervisor extension */
-		value &= 0x100 | (caps->hcontext ? 0x3b : 0x0b);
+		value &= 0x100 | ((caps->hypervisor ? 0x6b : 0x0b) & caps->filter_levels);
 		return control & TR_FILTER_MATCH_PRIVILEGE ? value : value & 0x100;
 	case FILTER_ECAUSE_LOW:
 	case FILTER_ECAUSE_HIGH:
@@ -403,7 +406,11 @@ static bool te_qualify(void *opaque, const struct nb_ingress *blk)
 	return match || !te->inst_filters;
 }
 
-/* "also known as a watchpoint": the block in which a comparator with Notify matches */
+/*
+ * "Generate a trace packet explicitly reporting the address of the final instruction in a block
+ * that causes a primary match. This is also known as a watchpoint": a block here is one
+ * instruction, and the message is sent before it.
+ */
 static void watchpoints(struct nb_te *te, const struct nb_ingress *blk)
 {
 	unsigned int i;
@@ -420,8 +427,11 @@ static void watchpoints(struct nb_te *te, const struct nb_ingress *blk)
 
 static void give(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth_writer *truth)
 {
+	if (!te->caps.notify_after)
+		watchpoints(te, blk);
 	nb_encoder_ingress(&te->enc, blk);
-	watchpoints(te, blk);
+	if (te->caps.notify_after)
+		watchpoints(te, blk);
 	if (truth)
 		nb_truth_block(truth, blk, &te->enc.state);
 }
@@ -448,30 +458,17 @@ static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
  */
 void nb_te_split(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth_writer *truth)
 {
-	static const uint64_t one_wide[1] = { 1 }, one_narrow[1];
-	struct nb_ingress one = *blk;
+	struct nb_ingress one;
 	uint32_t i;
 
-	if (!blk->wide || blk->ninsn <= 1 || is_uniform(te, blk)) {
+	if (!blk->wide || blk->ninsn <= 1 ||
+	    (!(te->caps.variant & NB_VARIANT_SPLIT) && is_uniform(te, blk))) {
 		give(te, blk, truth);
 		return;
 	}
 	for (i = 0; i < blk->ninsn; i++) {
-		bool wide = blk->wide[i / 64] >> i % 64 & 1;
-		bool last = i == blk->ninsn - 1;
-
-		one.iretire = 1 + wide;
-		one.ilastsize = 1 + wide;
-		one.ninsn = 1;
-		one.itype = last ? blk->itype : NB_ITYPE_NONE;
-		one.sijump = last && blk->sijump;
-		one.wide = wide ? one_wide : one_narrow;
-		one.wide_hash = one.code ? nb_code_hash(one.code, 2 * one.iretire) :
-					   nb_wide_hash(one.wide, 1);
+		nb_ingress_part(blk, i, &one);
 		give(te, &one, truth);
-		one.iaddr += 2 * one.iretire;
-		if (one.code)
-			one.code += 2 * one.iretire;
 	}
 }
 
@@ -482,7 +479,8 @@ static void read_filter(struct nb_te *te, unsigned int i)
 
 	te->filter[i] = (struct nb_filter_state){
 		.control = nb_get(dev, TR_TE_FILTER(i) + FILTER_CONTROL),
-		.privilege = inst & TR_FILTER_CHOICE_PRIVILEGE,
+		/* the port counts Debug Mode as 4, between M and VU; enum nb_priv does not */
+		.privilege = (inst & 0x0f) | (inst >> 1 & 0x30),
 		.interrupt = inst & TR_FILTER_VALUE_INTERRUPT,
 		.ecause = nb_get(dev, TR_TE_FILTER(i) + FILTER_ECAUSE_LOW) |
 			  (uint64_t)nb_get(dev, TR_TE_FILTER(i) + FILTER_ECAUSE_HIGH) << 32,
@@ -548,7 +546,7 @@ static uint8_t set_filters(struct nb_te *te)
 		read_comp(te, i);
 		notify |= te->comp[i].p_notify || te->comp[i].s_notify;
 	}
-	te->split = by_comp || notify;
+	te->split = by_comp || notify || te->caps.variant & NB_VARIANT_SPLIT;
 	simple &= privilege || !te->inst_filters;
 	te->enc.qualify = simple ? NULL : te_qualify;
 	te->enc.qualify_opaque = te;
@@ -580,10 +578,18 @@ static void configure(struct nb_te *te, uint32_t control)
 		.hist_bits = caps->hist_bits, .stack_depth = caps->stack_depth,
 		.stack_bits = caps->stack_bits,
 		.fifo_depth = caps->fifo_depth, .fifo_rate = caps->fifo_rate,
+		.variant = caps->variant,
 	};
 
-	if (features & TR_TE_INST_EN_IMPLICIT_RETURN)
-		cfg.implicit_return = nb_field(features, TR_TE_INST_IMPLICIT_RETURN_MODE);
+	/*
+	 * N-Trace enables it by a mode "different than 0", the control interface by a bit of its
+	 * own, with which mode 0 is "not reporting how it is implemented".
+	 */
+	cfg.implicit_return = nb_field(features, TR_TE_INST_IMPLICIT_RETURN_MODE);
+	if (!caps->return_by_mode && !(features & TR_TE_INST_EN_IMPLICIT_RETURN))
+		cfg.implicit_return = 0;
+	else if (!caps->return_by_mode && !cfg.implicit_return)
+		cfg.implicit_return = 3;
 	cfg.priv_mask = set_filters(te);
 	nb_encoder_configure(&te->enc, &cfg);
 }
@@ -631,6 +637,17 @@ static void set_tracing(struct nb_te *te, uint32_t control)
 	fire_out(te, on ? 0 : 1);
 }
 
+/* "As specified by specification governing trTeFormat" */
+static void put_impl(struct nb_te *te, uint32_t control)
+{
+	const struct nb_te_caps *caps = &te->caps;
+	unsigned int major = nb_field(control, TR_TE_FORMAT) ? caps->protocol_major : 2;
+
+	nb_put(&te->dev, TR_IMPL, nb_impl(TRCOMP_ENCODER, caps->ver_major, caps->ver_minor,
+					  caps->vendor) |
+				  (major & 15U) << 16 | (caps->protocol_minor & 15U) << 20);
+}
+
 static void te_write_control(struct nb_te *te, uint32_t value)
 {
 	uint32_t old = nb_get(&te->dev, TR_CONTROL), now = legal_control(&te->caps, value);
@@ -645,7 +662,10 @@ static void te_write_control(struct nb_te *te, uint32_t value)
 		check_set(te);
 		overflow = 0;
 	}
+	if (te->dev.faults.enable_stuck)
+		now &= ~TR_ENABLE;
 	nb_put(&te->dev, TR_CONTROL, now | overflow | (old & TR_EMPTY));
+	put_impl(te, now);
 	set_tracing(te, now);
 	if (was && !is)
 		nb_flushed(&te->dev);
@@ -705,6 +725,19 @@ static uint32_t legal(struct nb_te *te, unsigned int offset, uint32_t value)
 	return 0;
 }
 
+/* Messages go by what was set when trace was enabled; the counter alone may be changed later. */
+static void te_write_ts(struct nb_te *te, uint32_t value)
+{
+	const uint32_t locked = TR_TS_ACTIVE | TR_TS_MODE | TR_TS_PRESCALE | TR_TS_ENABLE;
+	uint32_t old = te->ts.control, now = nb_ts_legal(&te->ts, value);
+
+	if (nb_get(&te->dev, TR_CONTROL) & TR_ENABLE && (old ^ now) & locked) {
+		nb_dev_report(&te->dev, NB_REPORT_ENABLED, TR_TS_CONTROL, value);
+		return;
+	}
+	nb_ts_store(&te->dev, &te->ts, value);
+}
+
 static void te_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 {
 	struct nb_te *te = to_te(dev);
@@ -715,7 +748,7 @@ static void te_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 		return;
 	}
 	if (offset == TR_TS_CONTROL) {
-		nb_put(dev, offset, nb_ts_write(&te->ts, value));
+		te_write_ts(te, value);
 		return;
 	}
 	if (offset == TR_IMPL || offset == TR_TS_COUNTER_LOW || offset == TR_TS_COUNTER_HIGH)
@@ -733,13 +766,9 @@ static void te_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 static void te_activate(struct nb_dev *dev)
 {
 	struct nb_te *te = to_te(dev);
-	const struct nb_te_caps *caps = &te->caps;
 	unsigned int offset;
 
-	nb_put(dev, TR_IMPL, nb_impl(TRCOMP_ENCODER, caps->ver_major, caps->ver_minor,
-				     caps->vendor) |
-			     (caps->protocol_major & 15U) << 16 |
-			     (caps->protocol_minor & 15U) << 20);
+	put_impl(te, legal_control(&te->caps, 0));
 	for (offset = 8; offset < 0x800; offset += 4)
 		if (offset != TR_TS_CONTROL)
 			nb_put(dev, offset, legal(te, offset, nb_undef(dev)));
@@ -755,6 +784,7 @@ static void te_reset(struct nb_dev *dev)
 
 	te->enc.out = te_drop;
 	nb_encoder_stop(&te->enc, NB_EVCODE_DISABLED);
+	nb_encoder_drop(&te->enc);
 	te->enc.out = te_out;
 	te->split = false;
 	if (was && te->gate)
@@ -762,14 +792,37 @@ static void te_reset(struct nb_dev *dev)
 	nb_ts_write(&te->ts, 0);
 }
 
+static void te_loaded(struct nb_dev *dev, unsigned int offset)
+{
+	if (offset == TR_TS_CONTROL)
+		nb_ts_loaded(dev, &to_te(dev)->ts);
+}
+
+static bool te_holds(struct nb_dev *dev)
+{
+	return !nb_encoder_is_empty(&to_te(dev)->enc);
+}
+
+void nb_te_drain(struct nb_te *te)
+{
+	if (NB_LIKELY(nb_encoder_is_empty(&te->enc)))
+		return;
+	nb_encoder_drain(&te->enc);
+	if (!(nb_get(&te->dev, TR_CONTROL) & TR_ENABLE))
+		nb_set_empty(&te->dev, true);
+}
+
 static void te_refresh(struct nb_dev *dev)
 {
+	nb_te_drain(to_te(dev));
 	nb_ts_refresh(dev, &to_te(dev)->ts);
 }
 
 static const struct nb_dev_ops te_ops = {
 	.write = te_write,
+	.loaded = te_loaded,
 	.refresh = te_refresh,
+	.holds = te_holds,
 	.activate = te_activate,
 	.reset = te_reset,
 };
@@ -783,9 +836,10 @@ static void te_stalled(void *opaque, bool lost)
 {
 	struct nb_te *te = opaque;
 
-	(void)lost;
 	nb_put(&te->dev, TR_CONTROL,
 	       nb_get(&te->dev, TR_CONTROL) | TR_TE_INST_STALL_OR_OVERFLOW);
+	if (!lost && te->stall && nb_te_stalls(te))
+		te->stall(te->gate_opaque, te);
 }
 
 void nb_te_init(struct nb_te *te, const struct nb_te_caps *caps, nb_out_fn out, void *opaque)

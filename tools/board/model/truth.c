@@ -233,6 +233,12 @@ static void put_state(struct nb_truth_writer *w, const struct nb_trace_state *st
 	w->head.stamp = state->stamp;
 }
 
+void nb_truth_state(struct nb_truth_writer *w, const struct nb_trace_state *state)
+{
+	if (w->head.stamp != state->stamp && !w->err)
+		put_state(w, state);
+}
+
 void nb_truth_slow(struct nb_truth_writer *w, const struct nb_ingress *blk,
 		   const struct nb_trace_state *state)
 {

@@ -76,6 +76,13 @@ static inline void nb_truth_block(struct nb_truth_writer *w, const struct nb_ing
 }
 
 /**
+ * nb_truth_state() - the trace has ended, or begun, and no block follows at once
+ * @w: the writer
+ * @state: &encoder.state
+ */
+void nb_truth_state(struct nb_truth_writer *w, const struct nb_trace_state *state);
+
+/**
  * nb_truth_context() - scontext or hcontext has a new value from here on
  * @w: the writer
  * @scontext: value now

@@ -7,9 +7,13 @@
  *	mmio.c		registers, as memory that is not there
  *	csr.c		scontext and hcontext
  *	power.c		harts that are switched off
- *	topology.c	components, what is connected to what, and memory writes
+ *	topology.c	components, and what is connected to what
+ *	memory.c	what sinks write
+ *	claim.c		one hart has the components for itself
+ *	guest.c		registers and memory of the guest
+ *	run.c		messages, counts, the end of the run
  *	options.c	options of the plugin
- *	main.c		installation, end of the run
+ *	main.c		installation
  *
  * Who may touch what: a hart's stream and its encoder belong to the thread of
  * that hart while it is in a callback (hart_enter() .. hart_leave()). An access
@@ -24,6 +28,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "../model/coresight.h"
 #include "../model/insn.h"
 #include "../model/regs.h"
 #include "qemu_api.h"
@@ -32,6 +37,11 @@
 #define BOARD_MAX_DEVS		48
 #define BOARD_DEV_SIZE		4096
 #define BOARD_STAGE_SIZE	(64 << 10)
+
+#define MSTATUS_SPP	(1ULL << 8)
+#define MSTATUS_MPP	(3ULL << 11)
+#define MSTATUS_MPV	(1ULL << 39)
+#define HSTATUS_SPV	(1ULL << 7)
 
 /* Instructions that more than their classes are to be known by */
 #define WFI			0x10500073U
@@ -44,6 +54,7 @@ struct board_score {
 };
 #define GATE_STREAM	(1U << 0)	/* encoder or truth want blocks */
 #define GATE_MMIO	(1U << 1)	/* a register access is under way */
+#define GATE_STALL	(1U << 2)	/* the encoder wants the hart to stand still */
 
 /*
  * A translated block; lives until QEMU throws all translations away. Two of them
@@ -90,11 +101,16 @@ struct mmio_access {
 
 struct hart_stats {
 	uint64_t	retired, tbs, partial, exceptions, interrupts, pc_reads, edges, mmio, power_losses;
+	uint64_t	resets;
+	uint64_t	stalls;		/* times that its encoder had no room, and it stood still */
 };
 
 enum board_reg {
 	REG_PC = 32, REG_PRIV, REG_MCAUSE, REG_MEPC, REG_MTVAL, REG_MTVEC, REG_SCAUSE,
-	REG_SATP, REG_MSTATUS, REG_TIME, REG_MINSTRET, REG_MAX,
+	REG_SATP, REG_MSTATUS, REG_TIME, REG_MINSTRET,
+	/* not each hart has these, and they read 0 then */
+	REG_OPTIONAL, REG_HSTATUS = REG_OPTIONAL, REG_VSATP, REG_HGATP, REG_MSTATEEN0, REG_HSTATEEN0,
+	REG_MAX,
 };
 
 struct hart {
@@ -128,9 +144,12 @@ struct hart {
 	uint64_t	uncounted;	/* since then: in QEMU's count and not run */
 	/* at most board.pace instructions in a millisecond */
 	uint64_t	pace_retired, pace_ns;
+	uint64_t	stall_since;	/* ms; 0: it does not stand still */
 } __attribute__((aligned(64)));
 
-enum dev_kind { DEV_ENCODER, DEV_FUNNEL, DEV_RAMSINK };
+enum dev_kind {
+	DEV_ENCODER, DEV_FUNNEL, DEV_RAMSINK, DEV_ATBBRIDGE, DEV_CSFUNNEL, DEV_ETF, DEV_ETR, DEV_KINDS,
+};
 
 struct board_dev {
 	enum dev_kind	kind;
@@ -142,11 +161,16 @@ struct board_dev {
 		struct nb_te	*te;
 		struct nb_funnel *funnel;
 		struct nb_ram	*ram;
+		struct nb_atb	*atb;
+		struct nb_cs_funnel *csfunnel;
+		struct nb_tmc	*tmc;
 	};
+	struct nb_formatter *formatter;	/* ETR: of a boot trace */
 	/* RAM sink: bytes on their way to memory */
 	uint8_t		*stage;
 	uint64_t	stage_addr;
 	size_t		stage_len;
+	uint64_t	ram_page;	/* the last page that was found to be memory */
 	uint64_t	bus_errors, interrupts;
 	unsigned int	irq;		/* number at the APLIC, 0: none */
 	atomic_bool	irq_due;
@@ -172,15 +196,17 @@ struct board {
 	pthread_mutex_t	claim_lock;
 	bool		exiting;
 	bool		has_hcontext, has_scontext;
+	bool		strict_access;	/* an access that is not of one aligned register faults */
 	bool		deep_idle;	/* harts and trace components may lose their power */
 	uint32_t	check_minstret;	/* window in instructions, 0: off */
 	uint64_t	limit;		/* instructions after which the run ends, 0: none */
+	uint32_t	stall_limit;	/* ms that a hart may stand still before the run ends */
 	uint32_t	pace;		/* instructions of a hart in a millisecond, 0: what it can */
 	struct nb_te_caps te_caps;
 	struct nb_ram_caps ram_caps;
 	struct nb_funnel_caps funnel_caps;
 	struct nb_faults faults;
-	uint32_t	active_delay, empty_delay, undef;
+	uint32_t	active_delay, enable_delay, ts_active_delay, empty_delay, undef;
 	uint32_t	boot_control, boot_features, boot_privileges;
 	bool		boot_timestamp;
 	const char	*topology, *truth, *boot_trace, *stats;
@@ -188,11 +214,17 @@ struct board {
 };
 extern struct board board;
 
-/* main.c */
+/* run.c */
 void board_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void board_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void board_end(struct hart *h) __attribute__((noreturn));
 void board_power_off(struct hart *h);
+void board_at_exit(void *opaque);
+
+/* guest.c */
+bool guest_has_reg(unsigned int reg);
+enum nb_priv guest_trapped_priv(enum nb_priv now);
+void guest_find_registers(void);
 uint64_t board_reg_read(unsigned int reg);
 void board_reg_write(unsigned int reg, uint64_t value);
 bool board_mem_read(uint64_t addr, void *to, size_t len);
@@ -206,10 +238,19 @@ void topology_build(void);
 struct board_dev *topology_find(uint64_t addr);
 void topology_boot_trace(void);
 void topology_close(void);
-void topology_sync(void);
+void topology_drain(void);
 void topology_power(void);
 void topology_raise(void);
 void topology_report(FILE *f);
+
+/* memory.c */
+bool memory_sink_write(void *dev, uint64_t addr, const uint8_t *bytes, size_t len);
+bool memory_sink_read(void *dev, uint64_t addr, uint8_t *bytes, size_t len);
+bool memory_boot_trace_out(void *dev, const uint8_t *bytes, size_t len);
+bool memory_boot_trace_frame(void *opaque, const uint8_t frame[16]);
+bool memory_boot_trace_atb(void *opaque, const uint8_t *bytes, size_t len);
+void memory_boot_trace_flush(struct board_dev *dev);
+void memory_sync(void);
 
 /* csr.c */
 bool csr_instrument(struct qemu_plugin_insn *insn, uint32_t opcode, uint64_t pc);
@@ -230,14 +271,14 @@ void stream_flush(void *opaque);
 void stream_gate(struct hart *h, bool on);
 void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words, uint32_t opcode);
 
-/* The claim; see above. */
+/* claim.c */
 void board_claim_init(void);
 void board_wait_claim(struct hart *h);
 void board_claim(struct hart *self);
 void board_release(struct hart *self);
 
 /* Returns false if hart_wait() has to be called before anything else is done. */
-static inline bool hart_enter(struct hart *h)
+static inline __attribute__((warn_unused_result)) bool hart_enter(struct hart *h)
 {
 	h->busy = 1;
 	/*
@@ -252,6 +293,13 @@ static inline void hart_wait(struct hart *h)
 {
 	if (NB_UNLIKELY(atomic_load_explicit(&board.claimed, memory_order_relaxed)))
 		board_wait_claim(h);
+}
+
+/* Nobody else has the components when it returns. */
+static inline void hart_enter_wait(struct hart *h)
+{
+	if (!hart_enter(h))
+		hart_wait(h);
 }
 
 static inline void hart_leave(struct hart *h)

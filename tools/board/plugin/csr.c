@@ -48,6 +48,28 @@ static void csr_tell(struct hart *h)
 		nb_truth_context(h->truth, h->scontext, h->hcontext);
 }
 
+/*
+ * Who may use it (Debug Specification, "Sdtrig"; Smstateen, bit 57): scontext supervisor and
+ * virtual supervisor mode, hcontext the hypervisor's.
+ */
+static bool csr_allowed(bool hcontext)
+{
+	const uint64_t context = 1ULL << 57;
+	bool gated = guest_has_reg(REG_MSTATEEN0);
+
+	switch (board_reg_read(REG_PRIV)) {
+	case NB_PRIV_M:
+		return true;
+	case NB_PRIV_S:
+		return !gated || board_reg_read(REG_MSTATEEN0) & context;
+	case NB_PRIV_VS:
+		return !hcontext && (!gated || board_reg_read(REG_MSTATEEN0) &
+					       board_reg_read(REG_HSTATEEN0) & context);
+	default:
+		return false;
+	}
+}
+
 static void csr_exec(unsigned int vcpu, void *opaque)
 {
 	struct hart *h = &board.harts[vcpu];
@@ -57,10 +79,10 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 	uint64_t *csr = hcontext ? &h->hcontext : &h->scontext;
 	uint64_t old = *csr, value;
 
-	/* U mode may not: let QEMU raise the exception */
-	if (board_reg_read(REG_PRIV) < NB_PRIV_S)
+	/* let QEMU raise the exception */
+	if (!csr_allowed(hcontext))
 		return;
-	hart_enter(h);
+	hart_enter_wait(h);
 	if (csr_new_value(insn->opcode, old, &value)) {
 		*csr = value & (hcontext ? HCONTEXT_MASK : SCONTEXT_MASK);
 		csr_tell(h);

@@ -26,21 +26,26 @@ static const struct option options[] = {
 	{ "boot-control", OPT_U32, &board.boot_control, "trTeControl of the boot trace" },
 	{ "boot-features", OPT_U32, &board.boot_features, "trTeInstFeatures of the boot trace" },
 	{ "boot-timestamp", OPT_BOOL, &board.boot_timestamp, "timestamps in the boot trace" },
-	{ "boot-privileges", OPT_U32, &board.boot_privileges, "bit N: the boot trace has privilege N; 0: all" },
+	{ "boot-privileges", OPT_U32, &board.boot_privileges, "trTeFilterMatchChoicePrivilege of the boot trace; 0: all" },
 	{ "stats", OPT_STRING, &board.stats, "file for counts at the end of the run" },
 	{ "check-minstret", OPT_U32, &board.check_minstret, "compare with QEMU's count of instructions, each N of them (with -icount)" },
 	{ "icount", OPT_BOOL, &board.icount, "QEMU counts instructions: interrupts wait for the next trap" },
 	{ "limit", OPT_U64, &board.limit, "end the run at the first trap after N instructions of a hart" },
+	{ "stall-limit", OPT_U32, &board.stall_limit, "milliseconds that a hart may stand still for its encoder; the run ends then" },
 	{ "pace", OPT_U32, &board.pace, "instructions that a hart retires in a millisecond at most, while it is traced" },
 	{ "scontext", OPT_BOOL, &board.has_scontext, "the harts have scontext" },
 	{ "hcontext", OPT_BOOL, &board.has_hcontext, "the harts have hcontext" },
+	{ "strict-access", OPT_BOOL, &board.strict_access, "an access that is not of one aligned 32-bit register faults" },
 	{ "deep-idle", OPT_BOOL, &board.deep_idle, "a hart that waits in machine mode, and its encoder, lose their state" },
 	{ "active-delay", OPT_U32, &board.active_delay, "loads until Active follows" },
+	{ "enable-delay", OPT_U32, &board.enable_delay, "loads until Enable follows" },
+	{ "ts-active-delay", OPT_U32, &board.ts_active_delay, "loads of trTsControl until trTsActive follows" },
 	{ "empty-delay", OPT_U32, &board.empty_delay, "loads until Empty follows" },
 	{ "undef", OPT_U32, &board.undef, "seed of what reset leaves undefined" },
 	TE(btm, OPT_BOOL, "trTeInstMode 3"),
 	TE(htm, OPT_BOOL, "trTeInstMode 6"),
 	TE(context, OPT_BOOL, "trTeContext"),
+	TE(hypervisor, OPT_BOOL, "the harts have VU and VS"),
 	TE(triggers, OPT_BOOL, "trTeInstTrigEnable"),
 	TE(ext_in, OPT_U8, "external trigger inputs"),
 	TE(ext_out, OPT_U8, "external trigger outputs"),
@@ -54,9 +59,13 @@ static const struct option options[] = {
 	TE(repeated_history, OPT_BOOL, "trTeInstEnRepeatedHistory"),
 	TE(all_jumps, OPT_BOOL, "trTeInstEnAllJumps"),
 	TE(extend_addr, OPT_BOOL, "trTeInstExtendAddrMSB"),
+	TE(features_fixed, OPT_U32, "bits of trTeInstFeatures that are always 1"),
+	TE(control_fixed, OPT_U32, "bits of trTeControl that are always 1"),
+	TE(both_formats, OPT_BOOL, "E-Trace too; another trTeProtocolMajor then"),
 	TE(src_bits, OPT_U8, "widest trTeSrcBits"),
 	TE(filters, OPT_U8, "filters"),
 	TE(filter_control, OPT_U32, "writable bits of trTeFilterControl"),
+	TE(filter_levels, OPT_U8, "writable bits of trTeFilterMatchChoicePrivilege"),
 	TE(comps, OPT_U8, "comparators"),
 	TE(comp_modes, OPT_U8, "bitmap of trTeCompMatchMode"),
 	TE(ts_modes, OPT_U8, "bit N: trTsMode N; 0: no timestamps"),
@@ -76,6 +85,8 @@ static const struct option options[] = {
 	TE(hist_bits, OPT_U8, "width of HIST"),
 	TE(stack_depth, OPT_U8, "return stack"),
 	TE(stack_bits, OPT_U8, "bits of an address that mode 2 of implicit return compares"),
+	TE(return_by_mode, OPT_BOOL, "implicit return: by trTeInstImplicitReturnMode alone"),
+	TE(notify_after, OPT_BOOL, "watchpoints: the address after the one that matched"),
 	TE(fifo_depth, OPT_U32, "bytes between encoder and sink, 0: never full"),
 	TE(fifo_rate, OPT_U32, "bytes that leave it in 256 cycles"),
 	RAM(sram_size, OPT_U32, "bytes of SRAM"),
@@ -85,15 +96,21 @@ static const struct option options[] = {
 	RAM(smem_highest, OPT_U64, "highest address"),
 	RAM(smem_fixed, OPT_BOOL, "the buffer is fixed"),
 	RAM(stop_on_wrap, OPT_BOOL, "trRamStopOnWrap"),
+	RAM(keeps_rest, OPT_BOOL, "stopped on wrap, it is not empty"),
+	RAM(formats, OPT_U32, "bits of trRamMemFormat and trRamAsyncFreq that can be set"),
+	RAM(data_write, OPT_BOOL, "trRamData can be written"),
+	RAM(smem_data, OPT_BOOL, "trRamRP and trRamData in SMEM mode"),
 	RAM(vendor, OPT_U8, "trRamImpl 31:24"),
 	RAM(ver_major, OPT_U8, "trRamVerMajor"),
 	RAM(ver_minor, OPT_U8, "trRamVerMinor"),
 	FUNNEL(dis_input, OPT_BOOL, "trFunnelDisInput"),
+	FUNNEL(fifo, OPT_U32, "bytes it holds back"),
 	FUNNEL(ts_modes, OPT_U8, "bit N: trTsMode N"),
 	FUNNEL(ver_major, OPT_U8, "trFunnelVerMajor"),
 	FUNNEL(ver_minor, OPT_U8, "trFunnelVerMinor"),
 	FAULT(active_stuck, OPT_BOOL, "Active never follows"),
 	FAULT(not_empty, OPT_BOOL, "Empty stays 0"),
+	FAULT(enable_stuck, OPT_BOOL, "Enable of encoders stays 0"),
 	FAULT(stuck, OPT_U32, "one in N flushes and changes of Active does not end"),
 	FAULT(clock_stopped, OPT_BOOL, "the timestamp stands still"),
 	FAULT(bus_error, OPT_BOOL, "writes to memory fail"),
@@ -133,8 +150,21 @@ static void set_number(const struct option *opt, const char *value)
 		*(uint64_t *)opt->to = n;
 }
 
+static void add_variant(const char *name)
+{
+	uint32_t bit = nb_variant_find(name);
+
+	if (!bit)
+		board_fatal("no variant '%s'; see Documentation/trace/ntrace-board.rst", name);
+	board.te_caps.variant |= bit;
+}
+
 static void set_option(const char *name, size_t len, const char *value)
 {
+	if (len == 7 && !memcmp(name, "variant", 7)) {
+		add_variant(value);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
 		const struct option *opt = &options[i];
 
@@ -160,6 +190,7 @@ void options_parse(int argc, char **argv)
 		.ts_prescale = true, .ver_major = 1,
 	};
 	board.has_scontext = true;
+	board.stall_limit = 5000;
 	/* HTM, Ownership, a sync every 2^14 messages */
 	board.boot_control = NB_MODE_HTM << 4 | TR_TE_CONTEXT | 1 << 16 | 10 << 20 | 1 << 24;
 	for (int i = 0; i < argc; i++) {

@@ -20,11 +20,10 @@ static void power_wfi(unsigned int vcpu, void *opaque)
 	(void)opaque;
 	if (board_reg_read(REG_PRIV) != NB_PRIV_M)
 		return;
-	hart_enter(h);
 	board_claim(h);
 	h->off = true;
 	h->stats.power_losses++;
-	topology_sync();
+	memory_sync();
 	topology_power();
 	csr_reset(h);
 	board_release(h);

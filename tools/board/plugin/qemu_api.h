@@ -21,6 +21,7 @@ typedef struct { char *data; unsigned int len; } GArray;
 
 GByteArray *g_byte_array_new(void);
 GByteArray *g_byte_array_set_size(GByteArray *array, unsigned int len);
+void g_free(void *mem);
 char *g_array_free(GArray *array, int free_segment);
 
 typedef uint64_t qemu_plugin_id_t;
@@ -96,6 +97,7 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t idx);
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len);
+char *qemu_plugin_insn_disas(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 
 GArray *qemu_plugin_get_registers(void);

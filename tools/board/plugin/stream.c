@@ -30,6 +30,7 @@
 #define ARENA_SIZE		(4 << 20)
 /* The virt machine: its test device, and the memory that its firmware runs in */
 #define POWER_OFF		0x100000
+#define RESET_VECTOR		0x1000ULL
 #define FIRMWARE		0x80000000ULL
 #define FIRMWARE_SIZE		0x200000
 /* tb_info.target that no pc is equal to */
@@ -171,6 +172,12 @@ static void retire_head(struct hart *h, uint64_t next)
 	retire(h, &blk);
 }
 
+/* A branch to the next instruction: whether it was taken nobody knows, so it may have been. */
+static bool next_is_taken(const struct hart *h)
+{
+	return board.te_caps.variant & NB_VARIANT_BRANCH_NEXT && h->stats.retired & 1;
+}
+
 /* h->cur has ended, and the hart goes on at @next. */
 static NB_NOINLINE void finish(struct hart *h, uint64_t next)
 {
@@ -197,7 +204,7 @@ static NB_NOINLINE void finish(struct hart *h, uint64_t next)
 		break;
 	case NB_INSN_BRANCH:
 		/* a branch to the next instruction passes for not taken: its outcome makes no difference */
-		if (next == fall)
+		if (next == fall && !(t->target == 2 * t->half_words && next_is_taken(h)))
 			blk.itype = NB_ITYPE_NOT_TAKEN;
 		else if (NB_UNLIKELY(next != h->base + t->target))
 			edge(h, next);
@@ -293,9 +300,75 @@ static NB_NOINLINE void pace(struct hart *h)
 	h->pace_retired = h->stats.retired;
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000;
+}
+
+static bool stalls(struct hart *h)
+{
+	if (!h->te)
+		return false;
+	nb_te_drain(h->te);
+	return nb_te_stalls(h->te);
+}
+
+/*
+ * "If TE cannot send a message, the hart is stalled until it can." It waits a little and comes to
+ * @t once more, so that QEMU can have all harts in a safe place meanwhile, and does not return
+ * then. If nobody makes room, that is for ever; a run of the board has to end.
+ */
+static NB_NOINLINE void stand_still(struct hart *h, const struct tb_info *t)
+{
+	uint64_t pc, now = now_ms();
+
+	if (!stalls(h)) {
+		h->score->gate &= ~(uint64_t)GATE_STALL;
+		h->stall_since = 0;
+		return;
+	}
+	if (!h->stall_since) {
+		h->stats.stalls++;
+		h->stall_since = now;
+	}
+	if (now - h->stall_since > board.stall_limit)
+		board_fatal("hart %u stands still for ever: trTeInstStallEna is 1, and nobody takes its messages",
+			    h->index);
+	pc = tb_pc(h, t);
+	hart_leave(h);
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = 100000 }, NULL);
+	qemu_plugin_set_pc(pc);
+}
+
+/*
+ * The machine was reset: QEMU says nothing, but nothing else is at the reset vector. What ran
+ * last is known if it went to its end and no further. "Core was reset without stopping": SYNC 1.
+ */
+static NB_NOINLINE void was_reset(struct hart *h)
+{
+	const struct tb_info *cur = h->cur;
+
+	if (cur && h->score->reached && cur->kind == NB_INSN_LINEAR)
+		finish(h, h->base + 2 * cur->half_words);
+	h->cur = NULL;
+	h->have_expect = false;
+	h->have_priv = false;
+	h->sets = 0;
+	h->mmio = MMIO_NONE;
+	h->stats.resets++;
+	csr_reset(h);
+	if (h->te)
+		nb_encoder_notify(&h->te->enc, NB_SYNC_EXIT_RESET);
+}
+
 /* @t is entered at @pc, whatever was before. */
 static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
+	if (NB_UNLIKELY(pc == RESET_VECTOR && h->stats.retired))
+		was_reset(h);
 	if (h->cur) {
 		finish(h, pc);
 	} else if (h->have_expect) {
@@ -317,6 +390,8 @@ static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_
 static NB_NOINLINE void exec_closely(struct hart *h, const struct tb_info *t)
 {
 	hart_wait(h);
+	if (NB_UNLIKELY(h->score->gate & GATE_STALL && h->mmio == MMIO_NONE))
+		stand_still(h, t);
 	if (NB_UNLIKELY(h->score->gate != GATE_STREAM)) {
 		if ((h->mmio != MMIO_NONE && mmio_step(h)) || !(h->score->gate & GATE_STREAM)) {
 			hart_leave(h);
@@ -407,7 +482,8 @@ static void finish_trapped(struct hart *h, uint64_t from)
 {
 	const struct tb_info *t = h->cur;
 	bool jumped = h->score->reached &&
-		(t->kind == NB_INSN_BRANCH || t->kind == NB_INSN_DIRECT || t->kind == NB_INSN_INDIRECT);
+		(t->kind == NB_INSN_BRANCH || t->kind == NB_INSN_DIRECT || t->kind == NB_INSN_INDIRECT ||
+		 t->kind == NB_INSN_TABLE);
 	uint64_t last = h->base + 2 * (t->half_words - t->last);
 
 	if (jumped || (h->score->reached && from != last))
@@ -435,7 +511,7 @@ static void trap(struct hart *h, bool interrupt, uint64_t from, uint64_t to)
 	}
 	/* an xret whose first instruction traps: its privilege was never seen */
 	if (!h->have_priv)
-		h->priv = board_reg_read(REG_MSTATUS) >> (priv == NB_PRIV_M ? 11 : 8) & (priv == NB_PRIV_M ? 3 : 1);
+		h->priv = guest_trapped_priv(priv);
 	blk.priv = h->priv;
 	if (h->te) {
 		uint64_t cause = board_reg_read(priv == NB_PRIV_M ? REG_MCAUSE : REG_SCAUSE);
@@ -499,8 +575,7 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 	(void)opaque;
 	if (type == QEMU_PLUGIN_DISCON_HOSTCALL)
 		return;
-	if (!hart_enter(h))
-		hart_wait(h);
+	hart_enter_wait(h);
 	h->quick = false;
 	if (!interrupt && mmio_fault(h, from)) {
 		if (h->cur)
@@ -563,6 +638,24 @@ static uint8_t fall_through(const struct nb_insn *insn)
 	}
 }
 
+/*
+ * Where Zcd has c.fsdsp, Zcmp and Zcmt have cm.popret and cm.jt; QEMU's disassembler knows what
+ * the hart has.
+ */
+static unsigned int insn_flags(struct qemu_plugin_insn *insn, uint32_t opcode)
+{
+	unsigned int flags = 0;
+	char *text;
+
+	if ((opcode & 0xe003) != 0xa002)
+		return 0;
+	text = qemu_plugin_insn_disas(insn);
+	if (text && !strncmp(text, "cm.", 3))
+		flags = NB_INSN_ZCMP | NB_INSN_ZCMT;
+	g_free(text);
+	return flags;
+}
+
 static struct tb_info *tb_describe(struct qemu_plugin_tb *tb, size_t n)
 {
 	unsigned int half_words = tb_half_words(tb, n);
@@ -579,9 +672,11 @@ static struct tb_info *tb_describe(struct qemu_plugin_tb *tb, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		uint8_t sets = insn.sets;
 
+		struct qemu_plugin_insn *theirs = qemu_plugin_tb_get_insn(tb, i);
+
 		opcode = 0;
-		qemu_plugin_insn_data(qemu_plugin_tb_get_insn(tb, i), &opcode, sizeof(opcode));
-		nb_insn_classify(opcode, 0, &insn);
+		qemu_plugin_insn_data(theirs, &opcode, sizeof(opcode));
+		nb_insn_classify(opcode, insn_flags(theirs, opcode), &insn);
 		memcpy(bytes + len, &opcode, insn.len == 1 ? 2 : 4);
 		if (insn.len == 2)
 			code->wide[i / 64] |= 1ULL << i % 64;

@@ -6,6 +6,10 @@
  *	encoder NAME ADDRESS hart=N to=NAME
  *	funnel NAME ADDRESS to=NAME
  *	ramsink NAME ADDRESS [mode=smem|sram|both] [sram=BYTES] [align=BYTES] [burst=BYTES] [irq=N]
+ *	atbbridge NAME ADDRESS hart=N to=NAME
+ *	csfunnel NAME ADDRESS to=NAME
+ *	etf NAME ADDRESS to=NAME
+ *	etr NAME ADDRESS
  *
  * Inputs of a funnel are numbered in the order of the lines that lead to it.
  */
@@ -27,54 +31,20 @@ struct board_dev *topology_find(uint64_t addr)
 	return NULL;
 }
 
+/* A component takes messages again, perhaps: encoders send what they hold; all harts stand still */
+void topology_drain(void)
+{
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		if (d->kind == DEV_ENCODER)
+			nb_te_drain(d->te);
+}
+
 static struct board_dev *by_name(const char *name)
 {
 	for (unsigned int i = 0; i < board.n_devs; i++)
 		if (!strcmp(board.devs[i].name, name))
 			return &board.devs[i];
 	return NULL;
-}
-
-/* Writes of a sink to memory are gathered: one call into QEMU for each costs more than the rest. */
-static void stage_flush(struct board_dev *dev)
-{
-	if (dev->stage_len && !board_mem_write(dev->stage_addr, dev->stage, dev->stage_len))
-		dev->bus_errors++;
-	dev->stage_len = 0;
-}
-
-/* Before software can look: what a write pointer says is written must be in memory. */
-void topology_sync(void)
-{
-	for (unsigned int i = 0; i < board.n_devs; i++)
-		if (board.devs[i].kind == DEV_RAMSINK && !board.devs[i].boot_trace)
-			stage_flush(&board.devs[i]);
-}
-
-static bool is_ram(uint64_t addr, size_t len)
-{
-	uint8_t first, last;
-
-	/* a write to a device or to nowhere is a bus error, not a store to it */
-	return addr >= 0x80000000ULL && board_mem_read(addr, &first, 1) && board_mem_read(addr + len - 1, &last, 1);
-}
-
-static bool sink_write(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len)
-{
-	struct board_dev *dev = opaque;
-
-	if (dev->stage_len && (addr != dev->stage_addr + dev->stage_len || dev->stage_len + len > BOARD_STAGE_SIZE))
-		stage_flush(dev);
-	if (!dev->stage_len) {
-		if (!is_ram(addr, len))
-			return false;
-		dev->stage_addr = addr;
-	}
-	if (len > BOARD_STAGE_SIZE)
-		return board_mem_write(addr, bytes, len);
-	memcpy(dev->stage + dev->stage_len, bytes, len);
-	dev->stage_len += len;
-	return true;
 }
 
 static bool locked_out(void *opaque, const uint8_t *bytes, size_t len)
@@ -86,24 +56,6 @@ static bool locked_out(void *opaque, const uint8_t *bytes, size_t len)
 	ok = dev->next(dev->next_opaque, bytes, len);
 	pthread_mutex_unlock(dev->lock);
 	return ok;
-}
-
-static void boot_trace_flush(struct board_dev *dev)
-{
-	fwrite(dev->stage, 1, dev->stage_len, dev->boot_trace);
-	dev->stage_len = 0;
-}
-
-/* A few bytes each time: not worth a call of stdio */
-static bool boot_trace_out(void *opaque, const uint8_t *bytes, size_t len)
-{
-	struct board_dev *dev = opaque;
-
-	if (dev->stage_len + len > BOARD_STAGE_SIZE)
-		boot_trace_flush(dev);
-	memcpy(dev->stage + dev->stage_len, bytes, len);
-	dev->stage_len += len;
-	return true;
 }
 
 static uint64_t time_csr(void *opaque)
@@ -123,6 +75,15 @@ static void te_gate(void *opaque, struct nb_te *te, bool on)
 	stream_gate(opaque, on);
 }
 
+static void te_stall(void *opaque, struct nb_te *te)
+{
+	struct hart *h = opaque;
+
+	(void)te;
+	h->score->gate |= GATE_STALL;
+	h->quick = false;
+}
+
 static void dev_report(void *opaque, struct nb_dev *dev, enum nb_report what, unsigned int offset,
 		       uint32_t value)
 {
@@ -137,6 +98,8 @@ static void dev_common(struct board_dev *dev)
 	dev->dev->report = dev_report;
 	dev->dev->faults = board.faults;
 	dev->dev->active_delay = board.active_delay;
+	dev->dev->enable_delay = board.enable_delay;
+	dev->dev->ts_active_delay = board.ts_active_delay;
 	dev->dev->empty_delay = board.empty_delay;
 	dev->dev->undef = board.undef;
 }
@@ -195,11 +158,11 @@ static void make_ramsink(struct board_dev *dev, const char *mode, const char *sr
 		caps.align = strtoul(align, NULL, 0);
 	if (burst)
 		caps.burst = strtoul(burst, NULL, 0);
-	dev->ram = calloc(1, sizeof(*dev->ram));
 	dev->stage = malloc(BOARD_STAGE_SIZE);
-	if (!dev->ram || !dev->stage || nb_ram_init(dev->ram, &caps))
+	if (!dev->stage || nb_ram_init(dev->ram, &caps))
 		board_fatal("%s: cannot be made", dev->name);
-	dev->ram->mem_write = sink_write;
+	dev->ram->mem_write = memory_sink_write;
+	dev->ram->mem_read = memory_sink_read;
 	dev->ram->mem_opaque = dev;
 	if (dev->irq)
 		dev->ram->irq = sink_irq;
@@ -210,26 +173,124 @@ static void make_ramsink(struct board_dev *dev, const char *mode, const char *sr
 		open_boot_trace(dev);
 }
 
-/* What @dev sends its messages to; the sink and funnels are made first. */
+/* How many components lead to @to before @dev in the list; @dev NULL: in all */
+static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev *dev)
+{
+	unsigned int n = 0;
+
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs && d != dev; d++)
+		n += !strcmp(d->to, to->name);
+	return n;
+}
+
+/* What @dev sends its messages to. All components have their memory by now. */
 static void connect_out(struct board_dev *dev, nb_out_fn *out, void **opaque)
 {
 	struct board_dev *to = by_name(dev->to);
-	unsigned int input = 0;
+	unsigned int input;
 
 	if (!to || to->kind == DEV_ENCODER || to == dev)
 		board_fatal("topology: %s leads to '%s', which is no funnel or sink", dev->name, dev->to);
-	if (to->kind == DEV_RAMSINK) {
-		*out = to->boot_trace ? boot_trace_out : nb_ram_input;
+	input = nr_inputs(to, dev);
+	if (input >= (to->kind == DEV_CSFUNNEL ? CS_FUNNEL_INPUTS : NB_MAX_INPUTS))
+		board_fatal("topology: %s has more than %u inputs", to->name, input);
+	*opaque = to;
+	switch (to->kind) {
+	case DEV_RAMSINK:
+		*out = to->boot_trace ? memory_boot_trace_out : nb_ram_input;
 		*opaque = to->boot_trace ? (void *)to : to->ram;
-		return;
+		break;
+	case DEV_ETR:
+		*out = to->boot_trace ? memory_boot_trace_atb : nb_tmc_input;
+		*opaque = to->boot_trace ? (void *)to : to->tmc;
+		break;
+	case DEV_ETF:
+		*out = nb_tmc_input;
+		*opaque = to->tmc;
+		break;
+	case DEV_CSFUNNEL:
+		*out = nb_cs_funnel_input;
+		*opaque = &to->csfunnel->port[input];
+		break;
+	case DEV_ATBBRIDGE:
+		*out = nb_atb_input;
+		*opaque = to->atb;
+		break;
+	default:
+		*out = nb_funnel_input;
+		*opaque = &to->funnel->port[input];
 	}
-	for (struct board_dev *d = board.devs; d != dev; d++)
-		if (!strcmp(d->to, dev->to))
-			input++;
-	if (input >= NB_MAX_INPUTS)
-		board_fatal("topology: %s has more than %d inputs", to->name, NB_MAX_INPUTS);
-	*out = nb_funnel_input;
-	*opaque = &to->funnel->port[input];
+}
+
+/* Harts that share a component take turns: the last one on their way has the lock. */
+static void make_lock(struct board_dev *dev)
+{
+	dev->lock = malloc(sizeof(*dev->lock));
+	if (!dev->lock)
+		board_fatal("no memory");
+	pthread_mutex_init(dev->lock, NULL);
+}
+
+/* Frames of 16 bytes go to memory, or to a file. */
+static void make_etr(struct board_dev *dev)
+{
+	const struct nb_tmc_caps caps = { .highest = (1ULL << 40) - 1, .id_every = 8, .lock = true };
+
+	dev->stage = malloc(BOARD_STAGE_SIZE);
+	if (!dev->stage || nb_tmc_init(dev->tmc, &caps))
+		board_fatal("%s: cannot be made", dev->name);
+	dev->tmc->mem_write = memory_sink_write;
+	dev->tmc->opaque = dev;
+	dev->dev = &dev->tmc->cs.dev;
+	if (!board.boot_trace)
+		return;
+	open_boot_trace(dev);
+	dev->formatter = malloc(sizeof(*dev->formatter));
+	if (!dev->formatter)
+		board_fatal("no memory");
+	nb_formatter_init(dev->formatter, caps.id_every, memory_boot_trace_frame, dev);
+}
+
+/* An ETR asks the ETF before it to give what it holds. */
+static void etr_flush(void *opaque)
+{
+	struct board_dev *dev = opaque;
+
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		if (d->kind == DEV_ETF && !strcmp(d->to, dev->name))
+			nb_tmc_drain(d->tmc);
+}
+
+static void make_etf(struct board_dev *dev)
+{
+	const struct nb_tmc_caps caps = { .etf = true, .fifo = 4096, .lock = true };
+
+	if (nb_tmc_init(dev->tmc, &caps))
+		board_fatal("%s: cannot be made", dev->name);
+	connect_out(dev, &dev->tmc->out, &dev->tmc->out_opaque);
+	dev->dev = &dev->tmc->cs.dev;
+}
+
+static void make_csfunnel(struct board_dev *dev)
+{
+	nb_out_fn out;
+	void *opaque;
+
+	connect_out(dev, &out, &opaque);
+	nb_cs_funnel_init(dev->csfunnel, nr_inputs(dev, NULL), true, out, opaque);
+	dev->dev = &dev->csfunnel->cs.dev;
+	make_lock(dev);
+}
+
+static void make_atb(struct board_dev *dev)
+{
+	const struct nb_atb_caps caps = { .ver_major = 1 };
+	nb_out_fn out;
+	void *opaque;
+
+	connect_out(dev, &out, &opaque);
+	nb_atb_init(dev->atb, &caps, out, opaque);
+	dev->dev = &dev->atb->dev;
 }
 
 static void make_funnel(struct board_dev *dev)
@@ -238,57 +299,52 @@ static void make_funnel(struct board_dev *dev)
 	nb_out_fn out;
 	void *opaque;
 
-	caps.inputs = 0;
-	for (unsigned int i = 0; i < board.n_devs; i++)
-		if (!strcmp(board.devs[i].to, dev->name))
-			caps.inputs++;
+	caps.inputs = nr_inputs(dev, NULL);
 	if (!caps.inputs || caps.inputs > NB_MAX_INPUTS)
 		board_fatal("topology: %s has %u inputs", dev->name, caps.inputs);
 	connect_out(dev, &out, &opaque);
 	nb_funnel_init(dev->funnel, &caps, out, opaque);
 	dev->funnel->ts.clock = time_csr;
 	dev->dev = &dev->funnel->dev;
-	dev->lock = malloc(sizeof(*dev->lock));
-	if (!dev->lock)
-		board_fatal("no memory");
-	pthread_mutex_init(dev->lock, NULL);
+	make_lock(dev);
 }
 
-static struct board_dev *outer_funnel(struct board_dev *dev)
+/* The last one of @kind on the way of @dev; NULL: there is none */
+static struct board_dev *last_on_way(struct board_dev *dev, enum dev_kind kind)
 {
-	struct board_dev *to = by_name(dev->to), *outer = NULL;
+	struct board_dev *to = by_name(dev->to), *last = NULL;
 
-	for (; to && to->kind == DEV_FUNNEL; to = by_name(to->to))
-		outer = to;
-	return outer;
+	for (; to; to = by_name(to->to))
+		if (to->kind == kind)
+			last = to;
+	return last;
 }
 
 static void make_encoder(struct board_dev *dev)
 {
 	struct hart *h = &board.harts[dev->hart];
-	struct board_dev *funnel = outer_funnel(dev);
+	struct board_dev *funnel = last_on_way(dev, DEV_FUNNEL), *shared = last_on_way(dev, DEV_CSFUNNEL);
 	nb_out_fn out;
 	void *opaque;
 
 	if (dev->hart >= board.n_harts || h->te)
 		board_fatal("topology: %s: hart %u is not there or has an encoder", dev->name, dev->hart);
 	connect_out(dev, &out, &opaque);
-	if (funnel) {
-		/* harts that share a way share its lock, the outermost funnel's */
-		dev->lock = funnel->lock;
+	if (!shared)
+		shared = funnel;
+	if (shared) {
+		dev->lock = shared->lock;
 		dev->next = out;
 		dev->next_opaque = opaque;
 		out = locked_out;
 		opaque = dev;
 	}
-	dev->te = calloc(1, sizeof(*dev->te));
-	if (!dev->te)
-		board_fatal("no memory");
 	nb_te_init(dev->te, &board.te_caps, out, opaque);
 	dev->te->ts.clock = time_csr;
 	dev->te->ts.shared = funnel ? &funnel->funnel->ts : NULL;
 	dev->te->ts.core_cycles = &dev->te->enc.cycles;
 	dev->te->gate = te_gate;
+	dev->te->stall = te_stall;
 	dev->te->gate_opaque = h;
 	dev->dev = &dev->te->dev;
 	h->te = dev->te;
@@ -296,15 +352,17 @@ static void make_encoder(struct board_dev *dev)
 
 static void parse_line(char *line, char *extra[4])
 {
-	static const char *const kinds[] = { "encoder", "funnel", "ramsink" };
+	static const char *const kinds[DEV_KINDS] = {
+		"encoder", "funnel", "ramsink", "atbbridge", "csfunnel", "etf", "etr",
+	};
 	static const char *const keys[] = { "mode=", "sram=", "align=", "burst=" };
 	struct board_dev *dev = &board.devs[board.n_devs];
 	char *save, *word = strtok_r(line, " \t\n", &save);
 	char *name = strtok_r(NULL, " \t\n", &save), *addr = strtok_r(NULL, " \t\n", &save);
 
-	for (dev->kind = 0; dev->kind < 3 && strcmp(word, kinds[dev->kind]); dev->kind++)
+	for (dev->kind = 0; dev->kind < DEV_KINDS && strcmp(word, kinds[dev->kind]); dev->kind++)
 		;
-	if (dev->kind == 3 || !name || !addr || board.n_devs == BOARD_MAX_DEVS)
+	if (dev->kind == DEV_KINDS || !name || !addr || board.n_devs == BOARD_MAX_DEVS)
 		board_fatal("topology: '%s %s' is not understood", word, name ? name : "");
 	snprintf(dev->name, sizeof(dev->name), "%s", name);
 	dev->addr = strtoull(addr, NULL, 0);
@@ -322,6 +380,26 @@ static void parse_line(char *line, char *extra[4])
 	board.n_devs++;
 }
 
+static const size_t sizes[DEV_KINDS] = {
+	[DEV_ENCODER] = sizeof(struct nb_te), [DEV_FUNNEL] = sizeof(struct nb_funnel),
+	[DEV_RAMSINK] = sizeof(struct nb_ram), [DEV_ATBBRIDGE] = sizeof(struct nb_atb),
+	[DEV_CSFUNNEL] = sizeof(struct nb_cs_funnel), [DEV_ETF] = sizeof(struct nb_tmc),
+	[DEV_ETR] = sizeof(struct nb_tmc),
+};
+
+static void (*const makers[DEV_KINDS])(struct board_dev *dev) = {
+	[DEV_FUNNEL] = make_funnel, [DEV_ATBBRIDGE] = make_atb, [DEV_CSFUNNEL] = make_csfunnel,
+	[DEV_ETF] = make_etf,
+};
+
+/* Components point to each other, in any order. */
+static void allocate(struct board_dev *dev)
+{
+	dev->te = calloc(1, sizes[dev->kind]);
+	if (!dev->te)
+		board_fatal("no memory");
+}
+
 void topology_build(void)
 {
 	char *extra[BOARD_MAX_DEVS][4] = { { NULL } };
@@ -334,20 +412,25 @@ void topology_build(void)
 		if (line[0] != '#' && line[0] != '\n' && board.n_devs < BOARD_MAX_DEVS)
 			parse_line(line, extra[board.n_devs]);
 	fclose(f);
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		allocate(d);
+	/* sinks first: what leads to them asks whether they are files */
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		if (d->kind == DEV_RAMSINK)
 			make_ramsink(d, extra[d - board.devs][0], extra[d - board.devs][1],
 				     extra[d - board.devs][2], extra[d - board.devs][3]);
-		if (d->kind == DEV_FUNNEL && !(d->funnel = calloc(1, sizeof(*d->funnel))))
-			board_fatal("no memory");
+		else if (d->kind == DEV_ETR)
+			make_etr(d);
 	}
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->kind == DEV_FUNNEL)
-			make_funnel(d);
+		if (makers[d->kind] && d->kind != DEV_ENCODER)
+			makers[d->kind](d);
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		if (d->kind == DEV_ENCODER)
 			make_encoder(d);
 		dev_common(d);
+		if (d->kind == DEV_ETR)
+			d->tmc->flush = etr_flush;
 	}
 }
 
@@ -385,15 +468,46 @@ static void boot_start_encoder(struct board_dev *d)
 	d->te->gate = te_gate;
 }
 
+static void boot_start_funnel(struct board_dev *d)
+{
+	boot_activate(d->dev);
+	nb_dev_write(d->dev, TR_FUNNEL_DIS_INPUT, 0);
+	nb_dev_write(d->dev, TR_TS_CONTROL, 0);
+	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
+}
+
+/* Trace ids are numbered from 1 on, by hart. */
+static void boot_start_bridge(struct board_dev *d)
+{
+	uint32_t id = (d->hart + 1) << 8;
+
+	boot_activate(d->dev);
+	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | id);
+	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | id);
+}
+
+static void boot_start_coresight(struct board_dev *d)
+{
+	nb_dev_write(d->dev, CS_LAR, CS_LAR_KEY);
+	if (d->kind == DEV_CSFUNNEL) {
+		nb_dev_write(d->dev, CS_FUNNEL_CTRL, 0x300 | ((1U << d->csfunnel->inputs) - 1));
+	} else {
+		nb_dev_write(d->dev, TMC_MODE, NB_TMC_HW_FIFO);
+		nb_dev_write(d->dev, TMC_FFCR, TMC_FFCR_EN_FMT | TMC_FFCR_EN_TI);
+		nb_dev_write(d->dev, TMC_CTL, TMC_CTL_CAPTURE);
+	}
+}
+
 /* Trace from reset on: "Enabling and Disabling", as a driver does it; the sinks are files. */
 void topology_boot_trace(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
-		if (d->kind != DEV_FUNNEL)
-			continue;
-		boot_activate(d->dev);
-		nb_dev_write(d->dev, TR_FUNNEL_DIS_INPUT, 0);
-		nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
+		if (d->kind == DEV_FUNNEL)
+			boot_start_funnel(d);
+		else if (d->kind == DEV_ATBBRIDGE)
+			boot_start_bridge(d);
+		else if (d->kind == DEV_CSFUNNEL || d->kind == DEV_ETF)
+			boot_start_coresight(d);
 	}
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->kind == DEV_ENCODER)
@@ -404,7 +518,9 @@ static void boot_trace_close(struct board_dev *dev)
 {
 	bool bad;
 
-	boot_trace_flush(dev);
+	if (dev->formatter)
+		nb_formatter_flush(dev->formatter);
+	memory_boot_trace_flush(dev);
 	bad = ferror(dev->boot_trace);
 	if (fclose(dev->boot_trace) || bad)
 		board_warn("%s: the trace is not complete: %s", dev->name, strerror(errno));
@@ -421,27 +537,41 @@ static bool is_used(const struct board_dev *dev)
 	return false;
 }
 
-/* A hart has been switched off: so are the components that serve no other */
+/* A hart has been switched off: so are the components that serve no other, but for CoreSight's */
 void topology_power(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (!is_used(d))
+		if (!is_used(d) && d->kind != DEV_CSFUNNEL && d->kind != DEV_ETF && d->kind != DEV_ETR)
 			nb_dev_power_off(d->dev);
+}
+
+static void stop_boot_trace(struct board_dev *d)
+{
+	struct nb_truth_writer *truth = board.harts[d->hart].truth;
+
+	nb_encoder_stop(&d->te->enc, NB_EVCODE_DISABLED);
+	if (truth)
+		nb_truth_state(truth, &d->te->enc.state);
 }
 
 /* The run ends. */
 void topology_close(void)
 {
-	topology_sync();
+	memory_sync();
 	/* with a limit it is the board that ends it */
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->kind == DEV_RAMSINK && !board.limit && !board.boot_trace)
 			nb_ram_end(d->ram);
+		else if (d->kind == DEV_ETR && !board.limit && !board.boot_trace)
+			nb_tmc_end(d->tmc);
 	if (!board.boot_trace)
 		return;
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->kind == DEV_ENCODER)
-			nb_encoder_stop(&d->te->enc, NB_EVCODE_DISABLED);
+			stop_boot_trace(d);
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		if (d->kind == DEV_ETF)
+			nb_tmc_drain(d->tmc);
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->boot_trace)
 			boot_trace_close(d);
@@ -455,6 +585,10 @@ void topology_report(FILE *f)
 				(unsigned long long)d->ram->bytes, (unsigned long long)d->ram->refused,
 				(unsigned long long)(d->ram->bus_errors + d->bus_errors),
 				(unsigned long long)d->interrupts);
+		if (d->kind == DEV_ETR || d->kind == DEV_ETF)
+			fprintf(f, "%s bytes=%llu discarded=%llu bus_errors=%llu\n", d->name,
+				(unsigned long long)d->tmc->bytes, (unsigned long long)d->tmc->discarded,
+				(unsigned long long)(d->tmc->bus_errors + d->bus_errors));
 		if (d->kind == DEV_ENCODER) {
 			unsigned long long messages = 0;
 

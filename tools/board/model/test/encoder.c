@@ -665,6 +665,44 @@ static void test_implicit_return(void **state)
 	assert_trace("Sync S=3 I=0 F=80; Sync S=6 I=4 F=100; IB B=0 I=2 U=184");
 }
 
+/*
+ * "Returns can only be treated as inferable if the associated call has already been reported
+ * in an earlier message": taken by its words, call and return must not be in one I-CNT.
+ */
+static void test_strict_return(void **state)
+{
+	int strict;
+
+	(void)state;
+	for (strict = 0; strict < 2; strict++) {
+		BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 3,
+		      .variant = strict ? NB_VARIANT_RETURN_STRICT : 0);
+		block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
+		block(2, 1, NB_ITYPE_RETURN, 0x108);
+		block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
+		block(2, 2, NB_ITYPE_INDIRECT_JUMP, 0x300);	/* reports the call */
+		block(2, 1, NB_ITYPE_RETURN, 0x110);
+		stop(NB_EVCODE_DISABLED);
+		assert_trace(strict ?
+			     "Sync S=3 I=0 F=80; IB B=0 I=6 U=4; IB B=0 I=6 U=104; Corr EV=4 CDF=1 I=2 H=1" :
+			     "Sync S=3 I=0 F=80; IB B=0 I=c U=100; Corr EV=4 CDF=1 I=2 H=1");
+	}
+}
+
+/* a return stack that is full and takes no more calls */
+static void test_stack_stops(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 3, .stack_depth = 1,
+	      .variant = NB_VARIANT_STACK_STOPS);
+	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
+	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x300);
+	block(2, 1, NB_ITYPE_RETURN, 0x208);	/* the entry is the outer call's */
+	block(2, 1, NB_ITYPE_RETURN, 0x108);
+	linear(1);
+	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=a U=184; IB B=0 I=2 U=180");
+}
+
 static void test_counted_return(void **state)
 {
 	(void)state;
@@ -787,14 +825,14 @@ static void test_overflow(void **state)
 static void test_overflow_last(void **state)
 {
 	(void)state;
-	BEGIN(0x100, .mode = NB_MODE_BTM);
+	BEGIN(0x100, .mode = NB_MODE_BTM, .fifo_depth = 4, .fifo_rate = 1 << 20);
 	t.accept = 2;
 	block(2, 2, NB_ITYPE_TAKEN, 0x200);
-	block(2, 2, NB_ITYPE_TAKEN, 0x300);
+	block(2, 2, NB_ITYPE_TAKEN, 0x300);	/* waits in the FIFO, which is full then */
 	block(2, 2, NB_ITYPE_TAKEN, 0x400);
 	t.accept = 0;
 	stop(NB_EVCODE_DISABLED);
-	assert_trace("Sync S=3 I=0 F=80; DB I=2; Error ETYPE=0 ECODE=4");
+	assert_trace("Sync S=3 I=0 F=80; DB I=2; DB I=2; Error ETYPE=0 ECODE=4");
 }
 
 static void test_stall(void **state)
@@ -839,6 +877,8 @@ int main(void)
 		cmocka_unit_test(test_trigger),
 		cmocka_unit_test(test_timestamps),
 		cmocka_unit_test(test_implicit_return),
+		cmocka_unit_test(test_strict_return),
+		cmocka_unit_test(test_stack_stops),
 		cmocka_unit_test(test_counted_return),
 		cmocka_unit_test(test_partial_return),
 		cmocka_unit_test(test_co_routine_swap),

@@ -110,6 +110,15 @@ static bool memory_write(void *opaque, uint64_t addr, const uint8_t *bytes, size
 	return true;
 }
 
+static bool memory_read(void *opaque, uint64_t addr, uint8_t *bytes, size_t len)
+{
+	(void)opaque;
+	if (addr < b.memory_base || addr + len > b.memory_base + sizeof(b.memory))
+		return false;
+	memcpy(bytes, b.memory + (addr - b.memory_base), len);
+	return true;
+}
+
 static void interrupt(void *opaque)
 {
 	(void)opaque;
@@ -390,6 +399,36 @@ static void test_active_delay(void **state)
 	assert_int_equal(rd(dev, TR_CONTROL) & 1, 0);
 }
 
+/*
+ * "This write will reset most of other enable/mode bits in this register and all WARL and
+ * read-only fields will be set to defaults": what else the write that wakes a component
+ * has is lost.
+ */
+static void test_wake_takes_nothing_else(void **state)
+{
+	struct nb_dev *devs[] = { &b.te.dev, &b.ram.dev, &b.funnel.dev };
+	uint32_t asleep;
+	unsigned int i;
+
+	(void)state;
+	full_bench();
+	for (i = 0; i < 3; i++) {
+		wake(devs[i]);
+		asleep = rd(devs[i], TR_CONTROL);
+		wr(devs[i], TR_CONTROL, 0);
+		wr(devs[i], TR_CONTROL, ~0U);
+		assert_int_equal(rd(devs[i], TR_CONTROL), asleep);
+		/* with delay too, and for what is written meanwhile */
+		wr(devs[i], TR_CONTROL, 0);
+		devs[i]->active_delay = 2;
+		wr(devs[i], TR_CONTROL, ~0U);
+		wr(devs[i], TR_CONTROL, ~0U);
+		rd(devs[i], TR_CONTROL);
+		rd(devs[i], TR_CONTROL);
+		assert_int_equal(rd(devs[i], TR_CONTROL), asleep);
+	}
+}
+
 static void test_inactive_access(void **state)
 {
 	(void)state;
@@ -646,6 +685,74 @@ static void test_empty_delay(void **state)
 	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
 }
 
+/* "Read back and wait for confirmation (tr??Enable = 1)": until then nothing is taken */
+static void test_enable_delay(void **state)
+{
+	struct nb_dev *dev = &b.ram.dev;
+	unsigned int i;
+
+	(void)state;
+	full_bench();
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	dev->enable_delay = 3;
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_RAM_MODE);
+	for (i = 0; i < 3; i++) {
+		feed(1, 7);
+		assert_false(rd(dev, TR_CONTROL) & TR_ENABLE);
+	}
+	assert_int_equal(b.ram.bytes, 0);
+	assert_true(rd(dev, TR_CONTROL) & TR_ENABLE);
+	feed(1, 7);
+	assert_int_equal(b.ram.bytes, 7);
+	/* and back, with what is flushed */
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_ENABLE);
+	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
+	/* a write that does not change it does not begin anew */
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_RAM_MODE);
+	rd(dev, TR_CONTROL);
+	rd(dev, TR_CONTROL);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_RAM_MODE);
+	rd(dev, TR_CONTROL);
+	assert_true(rd(dev, TR_CONTROL) & TR_ENABLE);
+}
+
+/* What a sink may have beyond the typical configurations */
+static void test_sink_options(void **state)
+{
+	struct nb_dev *dev = &b.ram.dev;
+
+	(void)state;
+	full_bench();
+	b.ram.caps.formats = TR_RAM_MEM_FORMAT | TR_RAM_ASYNC_FREQ;
+	b.ram.caps.data_write = true;
+	b.ram.caps.smem_data = true;
+	b.ram.mem_read = memory_read;
+	wake(dev);
+	wr(dev, TR_CONTROL, TR_ACTIVE | 3 << 9 | 5 << 12);
+	assert_int_equal(rd(dev, TR_CONTROL) & (TR_RAM_MEM_FORMAT | TR_RAM_ASYNC_FREQ), 3 << 9 | 5 << 12);
+	/* "writing trace by writing to trRamData", and reading it again */
+	wr(dev, TR_RAM_RP_LOW, 8);
+	wr(dev, TR_RAM_DATA, 0x12345678);
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 12);
+	wr(dev, TR_RAM_RP_LOW, 8);
+	assert_int_equal(rd(dev, TR_RAM_DATA), 0x12345678);
+	/* "try to set trRamRP to the same value as trRamLimit": here trRamData reads system memory, too */
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	feed(10, 16);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	wr(dev, TR_RAM_RP_LOW, BUF + 4096 - 16);
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), BUF + 4096 - 16);
+	wr(dev, TR_RAM_RP_LOW, BUF + 16);
+	assert_int_equal(rd(dev, TR_RAM_DATA), 0x04040404);
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), BUF + 20);
+	b.ram.caps.smem_data = false;
+	wr(dev, TR_RAM_RP_LOW, BUF);
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), BUF + 20);
+}
+
 /* ---- Encoder ---- */
 
 static void set_encoder(uint32_t control)
@@ -710,6 +817,112 @@ static void test_enable_disable(void **state)
 	assert_int_equal(b.reported.n[NB_REPORT_UNSET] + b.reported.n[NB_REPORT_INACTIVE], 0);
 }
 
+static void disable_encoder(void)
+{
+	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | TR_TE_INST_TRACING | 6 << 4);
+}
+
+/*
+ * "Reads as 1 when all generated trace have been emitted": not while the sink takes
+ * nothing, whether it was disabled first or stopped by itself.
+ */
+static void test_empty_when_emitted(void **state)
+{
+	struct nb_dev *dev = &b.te.dev;
+	bool stopped;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		ready_encoder();
+		stopped = i;
+		set_sink(TR_RAM_MODE | (stopped ? TR_RAM_STOP_ON_WRAP : 0), BUF, 64);
+		set_encoder(6 << 4);
+		run(0x1000, 4, NB_ITYPE_INDIRECT_JUMP);
+		while (stopped && rd(&b.ram.dev, TR_CONTROL) & TR_ENABLE)
+			run(0x1000, 4, NB_ITYPE_INDIRECT_JUMP);
+		if (!stopped)	/* the wrong order */
+			wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+		disable_encoder();
+		assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), 0);
+		assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
+		/* what it holds opens the next stretch of trace */
+		memset(b.memory, 0, sizeof(b.memory));
+		set_sink(TR_RAM_MODE, BUF, 4096);
+		assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, TR_EMPTY);
+		wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+		/* ProgTraceCorrelation */
+		assert_int_equal(b.memory[0x100], 33 << 2);
+	}
+	/* a reset drops it */
+	ready_encoder();
+	set_encoder(6 << 4);
+	run(0x1000, 4, NB_ITYPE_INDIRECT_JUMP);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	disable_encoder();
+	wake(dev);
+	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, TR_EMPTY);
+	memset(b.memory, 0, sizeof(b.memory));
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	rd(dev, TR_CONTROL);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	assert_int_equal(b.memory[0x100], 0);
+}
+
+/* "If TE cannot send a message, the hart is stalled until it can": nothing is lost */
+static void test_stall_until_taken(void **state)
+{
+	unsigned int i, taken;
+
+	(void)state;
+	ready_encoder();
+	b.te.caps.fifo_depth = 32;
+	b.te.caps.fifo_rate = 1 << 20;
+	set_encoder(3 << 4 | TR_TE_INST_STALL_ENA);
+	run(0x1000, 4, NB_ITYPE_TAKEN);
+	assert_false(nb_te_stalls(&b.te));
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	for (i = 0; i < 100 && !nb_te_stalls(&b.te); i++)
+		run(0x1000, 4, NB_ITYPE_TAKEN);
+	assert_in_range(i, 8, 17);	/* 32 bytes, 2 for each message */
+	assert_true(rd(&b.te.dev, TR_CONTROL) & TR_TE_INST_STALL_OR_OVERFLOW);
+	assert_true(nb_te_stalls(&b.te));
+	taken = b.ram.bytes;
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	nb_te_drain(&b.te);
+	assert_false(nb_te_stalls(&b.te));
+	assert_int_equal(b.ram.bytes - taken, 2 * i);
+	assert_int_equal(b.te.enc.stats.overflows, 0);
+	/* disabled, it stalls nobody, and holds what it has */
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	while (!nb_te_stalls(&b.te))
+		run(0x1000, 4, NB_ITYPE_TAKEN);
+	disable_encoder();
+	assert_false(nb_te_stalls(&b.te));
+	assert_int_equal(rd(&b.te.dev, TR_CONTROL) & TR_EMPTY, 0);
+}
+
+/* Without it the FIFO overflows, and the Error message comes when there is room again */
+static void test_refused_until_overflow(void **state)
+{
+	(void)state;
+	ready_encoder();
+	b.te.caps.fifo_depth = 32;
+	b.te.caps.fifo_rate = 1 << 20;
+	set_encoder(3 << 4);
+	run(0x1000, 4, NB_ITYPE_TAKEN);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	while (!b.te.enc.lost)
+		run(0x1000, 4, NB_ITYPE_TAKEN);
+	assert_false(nb_te_stalls(&b.te));
+	disable_encoder();
+	assert_int_equal(rd(&b.te.dev, TR_CONTROL) & TR_EMPTY, 0);
+	assert_int_equal(messages(NB_TCODE_ERROR), 0);
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	assert_int_equal(rd(&b.te.dev, TR_CONTROL) & TR_EMPTY, TR_EMPTY);
+	assert_int_equal(messages(NB_TCODE_ERROR), 1);
+}
+
 static void test_settings_locked(void **state)
 {
 	(void)state;
@@ -757,6 +970,41 @@ static void test_privilege_filter(void **state)
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 2);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_CORRELATION), 1);
 	assert_null(b.te.enc.qualify);	/* costs nothing where privilege alone decides */
+}
+
+/*
+ * trTeFilterMatchChoicePrivilege counts levels as the ingress port does (E-Trace, signal
+ * priv): 4 is Debug Mode, 5 VU and 6 VS. That VU and VS are there has nothing to do with
+ * hcontext, which belongs to another extension.
+ */
+static void test_guest_privilege_filter(void **state)
+{
+	static const struct { uint32_t choice; enum nb_priv priv; } levels[] = {
+		{ 1 << 0, NB_PRIV_U }, { 1 << 1, NB_PRIV_S }, { 1 << 3, NB_PRIV_M },
+		{ 1 << 5, NB_PRIV_VU }, { 1 << 6, NB_PRIV_VS },
+	};
+	unsigned int i, j;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		ready_encoder();
+		wr(&b.te.dev, TR_TE_FILTER(0), TR_FILTER_ENABLE | TR_FILTER_MATCH_PRIVILEGE);
+		wr(&b.te.dev, TR_TE_FILTER(0) + 4, 0xff);
+		assert_int_equal(rd(&b.te.dev, TR_TE_FILTER(0) + 4), 0x6b);
+		wr(&b.te.dev, TR_TE_FILTER(0) + 4, levels[i].choice);
+		wr(&b.te.dev, TR_TE_INST_FILTERS, 1);
+		set_encoder(6 << 4);
+		for (j = 0; j < 5; j++) {
+			run_priv(0x1000 * j, 4, NB_ITYPE_TRAP_RETURN, levels[j].priv);
+			assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), j >= i);
+		}
+	}
+	/* a hart without the hypervisor extension */
+	ready_encoder();
+	b.te.caps.hypervisor = false;
+	wr(&b.te.dev, TR_TE_FILTER(0), TR_FILTER_ENABLE | TR_FILTER_MATCH_PRIVILEGE);
+	wr(&b.te.dev, TR_TE_FILTER(0) + 4, 0xff);
+	assert_int_equal(rd(&b.te.dev, TR_TE_FILTER(0) + 4), 0x0b);
 }
 
 /* an address range: begins and ends within blocks */
@@ -970,6 +1218,46 @@ static void test_watchpoint(void **state)
 	run(0x1000, 8, NB_ITYPE_NONE);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 2);
 	assert_int_equal(b.te.enc.state.sync, NB_SYNC_TRACE_EVENT);
+	/* "explicitly reporting the address of the final instruction in a block that" matches */
+	assert_int_equal(b.te.enc.ref, 0x1008);
+	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | 6 << 4);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	/* ProgTraceSync SYNC=6 I-CNT=4 F-ADDR=0x804 after the first one, of 4 bytes */
+	assert_memory_equal(b.memory + 0x104, "\x24\x18\x05\x10\x83", 5);
+
+	/* some report where it goes on: the target of a jump */
+	ready_encoder();
+	b.te.caps.notify_after = true;
+	wr(&b.te.dev, TR_TE_COMP(0), TR_COMP_P_NOTIFY);
+	wr(&b.te.dev, TR_TE_COMP(0) + 0x10, 0x1008);
+	set_encoder(6 << 4);
+	run(0x1000, 3, NB_ITYPE_INDIRECT_JUMP);
+	run(0x2000, 1, NB_ITYPE_NONE);
+	assert_int_equal(b.te.enc.state.sync, NB_SYNC_TRACE_EVENT);
+	assert_int_equal(b.te.enc.ref, 0x2000);
+}
+
+/*
+ * N-Trace enables implicit return by trTeInstImplicitReturnMode, the control interface by
+ * trTeInstEnImplicitReturn: there is hardware of both kinds.
+ */
+static void test_implicit_return_enable(void **state)
+{
+	static const struct { uint32_t features; uint8_t by_bit, by_mode; } cases[] = {
+		{ 0, 0, 0 }, { 3 << 6, 0, 3 }, { TR_TE_INST_EN_IMPLICIT_RETURN, 3, 0 },
+		{ TR_TE_INST_EN_IMPLICIT_RETURN | 2 << 6, 2, 2 },
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 8; i++) {
+		ready_encoder();
+		b.te.caps.return_by_mode = i & 1;
+		wr(&b.te.dev, TR_TE_INST_FEATURES, cases[i / 2].features);
+		set_encoder(6 << 4);
+		assert_int_equal(b.te.enc.cfg.implicit_return,
+				 i & 1 ? cases[i / 2].by_mode : cases[i / 2].by_bit);
+	}
 }
 
 /* ---- Timestamp Unit and funnel ---- */
@@ -1004,6 +1292,51 @@ static void test_timestamp(void **state)
 	dev->faults.clock_stopped = true;
 	b.clock += 160;
 	assert_int_equal(ts_low(dev), ts_low(dev));
+}
+
+/* Messages carry what was set when trace was enabled, so the register must say the same. */
+static void test_timestamp_locked(void **state)
+{
+	uint32_t external = TR_TS_ACTIVE | NB_TS_EXTERNAL << 4 | TR_TS_ENABLE;
+	struct nb_dev *dev = &b.te.dev;
+
+	(void)state;
+	ready_encoder();
+	wr(dev, TR_TS_CONTROL, external);
+	set_encoder(6 << 4);
+	wr(dev, TR_TS_CONTROL, external & ~TR_TS_ENABLE);
+	wr(dev, TR_TS_CONTROL, TR_TS_ACTIVE | TR_TS_ENABLE | NB_TS_SYSTEM << 4);
+	wr(dev, TR_TS_CONTROL, 0);
+	assert_int_equal(b.reported.n[NB_REPORT_ENABLED], 3);
+	assert_int_equal(rd(dev, TR_TS_CONTROL) & ~TR_TS_WIDTH, external);
+	/* the counter may be started, stopped and reset at any time */
+	wr(dev, TR_TS_CONTROL, external | TR_TS_COUNT | TR_TS_RESET);
+	assert_int_equal(rd(dev, TR_TS_CONTROL) & ~TR_TS_WIDTH, external | TR_TS_COUNT);
+	assert_int_equal(b.reported.n[NB_REPORT_ENABLED], 3);
+}
+
+/* trTsActive is a reset like any other: it may follow late */
+static void test_timestamp_active_delay(void **state)
+{
+	struct nb_dev *devs[] = { &b.te.dev, &b.funnel.dev };
+	unsigned int i, n;
+
+	(void)state;
+	full_bench();
+	for (i = 0; i < 2; i++) {
+		wake(devs[i]);
+		wr(devs[i], TR_TS_CONTROL, 0);
+		devs[i]->ts_active_delay = 3;
+		wr(devs[i], TR_TS_CONTROL, TR_TS_ACTIVE | NB_TS_EXTERNAL << 4);
+		for (n = 0; n < 3; n++)
+			assert_int_equal(rd(devs[i], TR_TS_CONTROL) & ~TR_TS_WIDTH, 0);
+		assert_int_equal(rd(devs[i], TR_TS_CONTROL) & ~TR_TS_WIDTH,
+				 TR_TS_ACTIVE | NB_TS_EXTERNAL << 4);
+		wr(devs[i], TR_TS_CONTROL, 0);
+		for (n = 0; n < 3; n++)
+			assert_true(rd(devs[i], TR_TS_CONTROL) & TR_TS_ACTIVE);
+		assert_false(rd(devs[i], TR_TS_CONTROL) & TR_TS_ACTIVE);
+	}
 }
 
 static void test_shared_timestamp(void **state)
@@ -1152,6 +1485,7 @@ int main(void)
 		cmocka_unit_test(test_unused_registers),
 		cmocka_unit_test(test_minimal),
 		cmocka_unit_test(test_active_delay),
+		cmocka_unit_test(test_wake_takes_nothing_else),
 		cmocka_unit_test(test_inactive_access),
 		cmocka_unit_test(test_undefined_after_reset),
 		cmocka_unit_test(test_mode_legal),
@@ -1162,17 +1496,26 @@ int main(void)
 		cmocka_unit_test(test_sram),
 		cmocka_unit_test(test_pointer_range),
 		cmocka_unit_test(test_empty_delay),
+		cmocka_unit_test(test_enable_delay),
+		cmocka_unit_test(test_sink_options),
 		cmocka_unit_test(test_enable_disable),
+		cmocka_unit_test(test_empty_when_emitted),
+		cmocka_unit_test(test_stall_until_taken),
+		cmocka_unit_test(test_refused_until_overflow),
 		cmocka_unit_test(test_settings_locked),
 		cmocka_unit_test(test_overflow_flag),
 		cmocka_unit_test(test_privilege_filter),
+		cmocka_unit_test(test_guest_privilege_filter),
 		cmocka_unit_test(test_address_filter),
 		cmocka_unit_test(test_comparators),
 		cmocka_unit_test(test_comparators_in_blocks),
 		cmocka_unit_test(test_cause_filter),
 		cmocka_unit_test(test_triggers),
 		cmocka_unit_test(test_watchpoint),
+		cmocka_unit_test(test_implicit_return_enable),
 		cmocka_unit_test(test_timestamp),
+		cmocka_unit_test(test_timestamp_locked),
+		cmocka_unit_test(test_timestamp_active_delay),
 		cmocka_unit_test(test_shared_timestamp),
 		cmocka_unit_test(test_funnel),
 		cmocka_unit_test(test_interrupt),

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Start of a program without anything under it: main(hart) runs on each hart, the status of the
+ * first is the machine's. A trap ends the run, with status 99, unless the program sets mtvec. The
+ * board looks for an mret after mtvec, which it needs for its registers.
+ */
+	.section .text.start, "ax"
+	.globl _start
+_start:
+	la	t0, trapped
+	csrw	mtvec, t0
+	csrr	a0, mhartid
+	la	sp, stacks
+	addi	t0, a0, 1
+	slli	t0, t0, 16
+	add	sp, sp, t0
+	/* floating point and vectors stay off; U and S mode may use all memory */
+	li	t0, -1
+	csrw	pmpaddr0, t0
+	li	t0, 0x1f
+	csrw	pmpcfg0, t0
+	call	main
+	csrr	t0, mhartid
+	beqz	t0, end
+1:	wfi
+	j	1b
+
+	.balign	4
+trapped:
+	li	a0, 99
+	/* the machine's test device: 0x5555 ends it well, 0x3333 with a status */
+	.globl end
+end:
+	li	t0, 0x100000
+	li	t1, 0x5555
+	beqz	a0, 1f
+	slli	t1, a0, 16
+	li	t2, 0x3333
+	or	t1, t1, t2
+1:	sw	t1, 0(t0)
+	j	1b
+	mret

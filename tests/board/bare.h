@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* For programs without anything under them, with bare.S. */
+#ifndef TESTS_BOARD_BARE_H
+#define TESTS_BOARD_BARE_H
+
+#include <stdint.h>
+
+#define UART		0x10000000UL
+#define TRACE		0x18000000UL	/* of the first component in the list, 4 KiB each */
+
+#define csr_read(csr)		({ uint64_t _v; __asm__ volatile("csrr %0, " #csr : "=r"(_v)); _v; })
+#define csr_write(csr, value)	__asm__ volatile("csrw " #csr ", %0" : : "r"(value))
+#define csr_set(csr, value)	__asm__ volatile("csrs " #csr ", %0" : : "r"(value))
+
+static inline volatile uint32_t *trace_regs(unsigned int component)
+{
+	return (volatile uint32_t *)(TRACE + 0x1000 * component);
+}
+
+static inline void put(const char *s)
+{
+	while (*s)
+		*(volatile uint8_t *)UART = *s++;
+}
+
+static inline void put_number(uint64_t n)
+{
+	char text[24], *p = text + sizeof(text);
+
+	*--p = 0;
+	do
+		*--p = '0' + n % 10;
+	while (n /= 10);
+	put(p);
+}
+
+#endif /* TESTS_BOARD_BARE_H */

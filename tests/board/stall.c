@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * For tests/board-stall.t: hart 1 is traced with trTeInstStallEna into a buffer of 64 KiB that
+ * stops when it is full, and hart 0 empties it 3 times. With ALONE nobody empties it.
+ */
+#include "bare.h"
+
+#define BUF	0x82000000U
+#define SIZE	0x10000U
+
+/* Active, trTeInstMode 6, trTeInstStallEna, trTeFormat 1 */
+#define CONTROL	0x01002061U
+
+static volatile uint32_t *te, *ram;
+static volatile int go, done;
+
+static void start(void)
+{
+	ram[0] = 0x111;
+	ram[0x14 / 4] = 0;
+	ram[0x1c / 4] = 0;
+	ram[0x24 / 4] = 0;
+	ram[0x10 / 4] = BUF;
+	ram[0x18 / 4] = BUF + SIZE - 64;
+	ram[0x20 / 4] = BUF;
+	ram[0] = 0x113;
+}
+
+static void work(void)
+{
+	volatile unsigned int i, n = 0;
+
+	while (!go)
+		;
+	for (i = 0; i < 3000000; i++)
+		n += i & 1 ? i : 1;
+	done = 1;
+}
+
+int main(unsigned int hart)
+{
+	unsigned int i;
+
+	if (hart) {
+		work();
+		return 0;
+	}
+	te = trace_regs(1);
+	ram = trace_regs(3);
+	te[0] = 1;
+	ram[0] = 1;
+	te[2] = 0;
+	te[3] = 0;
+	te[0x40 / 4] = 0;
+	start();
+	te[0] = CONTROL;
+	te[0] = CONTROL | 6;
+	go = 1;
+	for (i = 0; i < 3; i++) {
+		while (ram[0] & 2)
+			;
+		put(te[0] >> 12 & 1 ? "full, it stalls\n" : "full, it does not stall\n");
+		if (ALONE)
+			while (!done)
+				;
+		start();
+	}
+	te[0] = CONTROL;
+	/* what is left goes into one more buffer */
+	start();
+	put(te[0] >> 3 & 1 ? "empty\n" : "not empty\n");
+	ram[0] = 0x111;
+	while (!done)
+		;
+	return 0;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The way from a RISC-V trace encoder into an Arm CoreSight fabric, as SpacemiT's K3 has it:
+ *
+ *	nb_te --> nb_atb --> nb_funnel --> nb_cs_funnel --> nb_tmc (ETF) --> nb_tmc (ETR)
+ *
+ * The ATB bridge is a component of the Trace Control Interface 1.0. All that follows the
+ * RISC-V funnel has the registers of Arm's CoreSight SoC-400 and TMC technical reference
+ * manuals; these components have no tr??Control, see nb_dev_ops.foreign.
+ *
+ * ATB carries a trace id beside its data. The model sends each message through the fabric
+ * as one transfer: a byte with the id, then the bytes of the message. Whatever holds or
+ * reorders messages keeps the two together.
+ */
+#ifndef NTRACE_BOARD_CORESIGHT_H
+#define NTRACE_BOARD_CORESIGHT_H
+
+#include "regs.h"
+
+/* Longest transfer on ATB: an id and a message */
+#define NB_ATB_MAX		(1 + NB_MESSAGE_MAX)
+
+/* ---- ATB bridge: Trace Control Interface 1.0, chapter "ATB Bridge" ---- */
+
+#define TR_ATB_BRIDGE_ID	(0x7fU << 8)
+#define NB_ATB_ID_LAST		0x6f		/* 0 and 0x70..0x7f are reserved by ATB */
+
+struct nb_atb_caps {
+	uint8_t		ver_major, ver_minor;
+	uint8_t		vendor;
+};
+
+struct nb_atb {
+	struct nb_dev	dev;		/* first */
+	struct nb_atb_caps caps;
+	nb_out_fn	out;
+	void		*out_opaque;
+	uint64_t	discarded;
+};
+
+/**
+ * nb_atb_init() - an ATB bridge after power-up
+ * @atb: any memory; dev.* is set as with nb_te_init()
+ * @caps: copied
+ * @out: the fabric; it gets transfers (id, then the message)
+ * @opaque: for @out
+ */
+void nb_atb_init(struct nb_atb *atb, const struct nb_atb_caps *caps, nb_out_fn out, void *opaque);
+
+/**
+ * nb_atb_input() - a message of the encoder arrives; an nb_out_fn
+ * @atb: a struct nb_atb
+ * @bytes: a whole message
+ * @len: its length, NB_MESSAGE_MAX at most
+ *
+ * Return: false if the bridge is disabled or the fabric refuses.
+ */
+bool nb_atb_input(void *atb, const uint8_t *bytes, size_t len);
+
+/* ---- What each CoreSight component has (CoreSight architecture, chapter B2) ---- */
+
+#define CS_ITCTRL		0xf00
+#define CS_CLAIMSET		0xfa0
+#define CS_CLAIMCLR		0xfa4
+#define CS_LAR			0xfb0
+#define CS_LSR			0xfb4
+#define CS_AUTHSTATUS		0xfb8
+#define CS_DEVID		0xfc8
+#define CS_DEVTYPE		0xfcc
+#define CS_PIDR4		0xfd0
+#define CS_PIDR0		0xfe0
+#define CS_CIDR0		0xff0
+
+#define CS_LAR_KEY		0xc5acce55U
+#define CS_LSR_PRESENT		(1U << 0)
+#define CS_LSR_LOCKED		(1U << 1)
+
+struct nb_cs {
+	struct nb_dev	dev;		/* first */
+	uint16_t	part;		/* PIDR: part number of Arm Ltd */
+	uint8_t		devtype, revision, authstatus;
+	uint8_t		claim_tags;	/* how many there are, 1..8 */
+	uint32_t	devid;
+	bool		lock;		/* software has to write CS_LAR first */
+	bool		locked;
+	uint8_t		claimed;
+	bool		(*busy)(const struct nb_cs *cs);	/* settings must hold still */
+	void		(*set)(struct nb_cs *cs, unsigned int offset, uint32_t value);
+	void		(*clear)(struct nb_cs *cs);		/* registers after power-up */
+};
+
+/* ---- CoreSight funnel ---- */
+
+#define CS_FUNNEL_CTRL		0x000	/* 7:0 ports, 11:8 hold time - 1 */
+#define CS_FUNNEL_PRIORITY	0x004
+#define CS_FUNNEL_INPUTS	8
+
+struct nb_cs_funnel;
+
+struct nb_cs_port {
+	struct nb_cs_funnel *funnel;
+	unsigned int	index;
+};
+
+struct nb_cs_funnel {
+	struct nb_cs	cs;		/* first */
+	struct nb_cs_port port[CS_FUNNEL_INPUTS];	/* opaque of nb_cs_funnel_input() */
+	unsigned int	inputs;
+	nb_out_fn	out;
+	void		*out_opaque;
+	uint64_t	discarded;
+};
+
+void nb_cs_funnel_init(struct nb_cs_funnel *funnel, unsigned int inputs, bool lock, nb_out_fn out,
+		       void *opaque);
+bool nb_cs_funnel_input(void *port, const uint8_t *bytes, size_t len);
+
+/* ---- Trace Memory Controller ---- */
+
+#define TMC_RSZ			0x004
+#define TMC_STS			0x00c
+#define TMC_RRD			0x010
+#define TMC_RRP			0x014
+#define TMC_RWP			0x018
+#define TMC_TRG			0x01c
+#define TMC_CTL			0x020
+#define TMC_MODE		0x028
+#define TMC_BUFWM		0x034
+#define TMC_RRPHI		0x038
+#define TMC_RWPHI		0x03c
+#define TMC_AXICTL		0x110
+#define TMC_DBALO		0x118
+#define TMC_DBAHI		0x11c
+#define TMC_FFSR		0x300
+#define TMC_FFCR		0x304
+#define TMC_PSCR		0x308
+
+#define TMC_STS_FULL		(1U << 0)
+#define TMC_STS_TRIGGERED	(1U << 1)
+#define TMC_STS_READY		(1U << 2)
+#define TMC_STS_FT_EMPTY	(1U << 3)
+#define TMC_STS_EMPTY		(1U << 4)
+#define TMC_STS_MEMERR		(1U << 5)
+#define TMC_CTL_CAPTURE		(1U << 0)
+#define TMC_AXICTL_SG		(1U << 7)
+#define TMC_FFSR_FLUSHING	(1U << 0)
+#define TMC_FFSR_STOPPED	(1U << 1)
+#define TMC_FFCR_EN_FMT		(1U << 0)
+#define TMC_FFCR_EN_TI		(1U << 1)
+#define TMC_FFCR_FLUSH_MAN	(1U << 6)
+#define TMC_FFCR_STOP_ON_FLUSH	(1U << 12)
+
+enum nb_tmc_mode {
+	NB_TMC_CIRCULAR	= 0,
+	NB_TMC_SW_FIFO	= 1,
+	NB_TMC_HW_FIFO	= 2,
+};
+
+/*
+ * The formatter (CoreSight architecture, chapter D4): bytes of many ids become frames of 16
+ * bytes. In a frame, even bytes 0..14 are an id change (bit 0 set) or data, odd bytes data.
+ *
+ *	byte 0    1      2    3          14    15
+ *	+------+------+------+------+   +------+------------------+
+ *	| id/d | data | id/d | data |...| id/d | bit n: of byte 2n|
+ *	+------+------+------+------+   +------+------------------+
+ *
+ * The bit of an even byte of data is its bit 0; the bit of an id change says that the odd
+ * byte after it still belongs to the id before.
+ */
+struct nb_formatter {
+	uint8_t		frame[16];
+	unsigned int	pos;		/* of the next byte, 0..14 */
+	uint8_t		id;		/* of the byte at @pos; 0x7f: none was sent yet */
+	uint8_t		held_id, held;	/* a byte that waits for what comes after it */
+	bool		has_held;
+	unsigned int	id_every;	/* frames after which an id is repeated, 0: never */
+	unsigned int	frames;		/* since an id was sent */
+	bool		(*out)(void *opaque, const uint8_t frame[16]);
+	void		*out_opaque;
+};
+
+void nb_formatter_init(struct nb_formatter *f, unsigned int id_every,
+		       bool (*out)(void *opaque, const uint8_t frame[16]), void *opaque);
+
+/* nb_formatter_put() - a byte of trace id @id, 1..0x6f */
+void nb_formatter_put(struct nb_formatter *f, uint8_t id, uint8_t byte);
+
+/* nb_formatter_flush() - all that was put goes out; the last frame is filled with id 0 */
+void nb_formatter_flush(struct nb_formatter *f);
+
+struct nb_tmc_caps {
+	bool		etf;		/* else an ETR */
+	uint32_t	fifo;		/* bytes of an ETF */
+	bool		scatter_gather;	/* DEVID says that there is none */
+	uint64_t	highest;	/* last address that an ETR reaches */
+	unsigned int	id_every;	/* see struct nb_formatter */
+	bool		lock;
+};
+
+struct nb_tmc {
+	struct nb_cs	cs;		/* first */
+	struct nb_tmc_caps caps;
+	enum nb_tmc_state {
+		NB_TMC_DISABLED,	/* accepts and drops */
+		NB_TMC_RUNNING,
+		NB_TMC_STOPPED,		/* by a flush, TraceCaptEn is still 1; accepts and drops */
+	} state;
+	struct nb_formatter formatter;
+	uint64_t	base, wp;	/* ETR: the buffer, and where the next frame goes */
+	uint32_t	size;
+	bool		full, memerr;
+	uint8_t		*fifo;		/* ETF: transfers, each with two bytes of length before it */
+	uint32_t	level;
+	nb_out_fn	out;		/* ETF */
+	void		*out_opaque;
+	uint64_t	bytes, discarded, bus_errors;
+
+	/* set by the owner: writes system memory, false is a bus error */
+	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
+	/* ... asks what is before it on ATB (AFVALID) to give all that it holds, may be NULL */
+	void		(*flush)(void *opaque);
+	void		*opaque;
+};
+
+/**
+ * nb_tmc_init() - a Trace Memory Controller after power-up
+ * @tmc: any memory; cs.dev.*, .out, .mem_write and .flush are set after this call
+ * @caps: copied
+ *
+ * Return: 0, or -1 without memory.
+ */
+int nb_tmc_init(struct nb_tmc *tmc, const struct nb_tmc_caps *caps);
+void nb_tmc_fini(struct nb_tmc *tmc);
+
+/* nb_tmc_input() - a transfer arrives; an nb_out_fn. It is always accepted. */
+bool nb_tmc_input(void *tmc, const uint8_t *bytes, size_t len);
+
+/* nb_tmc_drain() - an ETF that is asked by what follows it (AFVALID) gives all that it holds */
+void nb_tmc_drain(void *tmc);
+
+/* nb_tmc_end() - software ends: it is reported if the ETR may still write to memory */
+void nb_tmc_end(struct nb_tmc *tmc);
+
+#endif /* NTRACE_BOARD_CORESIGHT_H */

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Filters and comparators against an oracle: random registers, random code, and for each
+ * instruction the question whether it is traced, answered a second time from the text of the
+ * Trace Control Interface, chapter "Trace Encoder Filter Registers", with the registers as they
+ * were written. Shares nothing with the model but their offsets.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "insn.h"
+#include "regs.h"
+
+#define RUNS	400
+#define BLOCKS	300
+#define FILTERS	3
+#define COMPS	3
+
+static uint32_t seed;
+
+static uint32_t rnd(uint32_t n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % n;
+}
+
+/* ---- The oracle ---- */
+
+struct filter {
+	uint32_t control, match;
+};
+
+struct comp {
+	uint32_t control;
+	uint64_t p, s;
+	int asserted;
+};
+
+static struct filter filters[FILTERS];
+static struct comp comps[COMPS];
+static uint32_t selected;
+
+/* trTeCompPFunction and trTeCompSFunction: equal, not equal, <, <=, >, >=, 0, 1 */
+static int function(unsigned int f, uint64_t input, uint64_t match)
+{
+	int results[8] = { input == match, input != match, input < match, input <= match,
+			   input > match, input >= match, 0, 1 };
+
+	return results[f];
+}
+
+/* "Set when primary result is true and continue to assert until instruction after secondary result is true" */
+static int comparator(struct comp *c, uint64_t addr)
+{
+	unsigned int pf = c->control >> 4 & 7, sf = c->control >> 8 & 7;
+	int p = function(pf, addr, c->p), s = function(sf, addr, c->s), now;
+
+	switch (c->control >> 12 & 3) {
+	case 0:
+		return p;
+	case 1:
+		return p && s;
+	case 2:
+		return !p || !s;
+	default:
+		now = c->asserted || p;
+		c->asserted = now && !s;
+		return now;
+	}
+}
+
+/* "match privilege levels": 0 U, 1 S, 3 M, 5 VU, 6 VS, as the ingress port numbers them */
+static unsigned int level(unsigned int priv)
+{
+	static const unsigned int levels[] = { [0] = 0, [1] = 1, [3] = 3, [4] = 5, [5] = 6 };
+
+	return levels[priv];
+}
+
+static int is_traced(uint64_t addr, unsigned int priv)
+{
+	int out[COMPS], traced = !selected, i, k;
+
+	for (i = 0; i < COMPS; i++)
+		out[i] = comparator(&comps[i], addr);
+	for (i = 0; i < FILTERS; i++) {
+		uint32_t c = filters[i].control;
+		int match = selected >> i & c & 1;
+
+		if (c & 2)
+			match &= filters[i].match >> level(priv);
+		for (k = 0; k < 3; k++)
+			if (c >> (4 + 4 * k) & 1)
+				match &= out[c >> (5 + 4 * k) & 7];
+		traced |= match & 1;
+	}
+	return traced;
+}
+
+/* ---- The model ---- */
+
+static struct nb_te te;
+
+static bool drop(void *opaque, const uint8_t *bytes, size_t len)
+{
+	(void)opaque, (void)bytes, (void)len;
+	return true;
+}
+
+static void write64(unsigned int offset, uint64_t value)
+{
+	nb_dev_write(&te.dev, offset, value);
+	nb_dev_write(&te.dev, offset + 4, value >> 32);
+}
+
+static void set_up(void)
+{
+	static const uint32_t functions[] = { 0, 1, 2, 3, 4, 5, 7 };
+	struct nb_te_caps caps;
+	int i;
+
+	nb_te_caps_full(&caps);
+	nb_te_init(&te, &caps, drop, NULL);
+	nb_dev_write(&te.dev, TR_CONTROL, 1);
+	nb_dev_write(&te.dev, TR_TE_INST_FEATURES, 0);
+	nb_dev_write(&te.dev, TR_TS_CONTROL, 0);
+	for (i = 0; i < COMPS; i++) {
+		comps[i] = (struct comp){
+			.control = functions[rnd(7)] << 4 | functions[rnd(7)] << 8 | rnd(4) << 12,
+			.p = 0x1000 + 2 * rnd(200), .s = 0x1000 + 2 * rnd(200),
+		};
+		write64(TR_TE_COMP(i) + 0x10, comps[i].p);
+		write64(TR_TE_COMP(i) + 0x18, comps[i].s);
+		nb_dev_write(&te.dev, TR_TE_COMP(i), comps[i].control);
+	}
+	for (i = 0; i < FILTERS; i++) {
+		filters[i].control = (rnd(8) ? 1 : 0) | rnd(2) << 1;
+		if (rnd(3))
+			filters[i].control |= 1 << 4 | rnd(COMPS) << 5;
+		if (!rnd(3))
+			filters[i].control |= 1 << 8 | rnd(COMPS) << 9;
+		filters[i].match = rnd(0x80) & 0x6b;
+		nb_dev_write(&te.dev, TR_TE_FILTER(i) + 4, filters[i].match);
+		nb_dev_write(&te.dev, TR_TE_FILTER(i), filters[i].control);
+	}
+	selected = rnd(8);
+	nb_dev_write(&te.dev, TR_TE_INST_FILTERS, selected);
+	nb_dev_write(&te.dev, TR_CONTROL, 1 | 6 << 4);
+	nb_dev_write(&te.dev, TR_CONTROL, 3 | 6 << 4);
+	nb_dev_write(&te.dev, TR_CONTROL, 7 | 6 << 4);
+}
+
+static uint8_t expected[BLOCKS * 16];
+static unsigned int n_expected;
+
+/* One block of up to 12 instructions, to the model at once and to the oracle one by one */
+static void give_block(struct nb_truth_writer *truth)
+{
+	static const uint8_t privs[] = { NB_PRIV_U, NB_PRIV_S, NB_PRIV_M, NB_PRIV_VU, NB_PRIV_VS };
+	struct nb_ingress blk = { .iaddr = 0x1000 + 2 * rnd(200), .ninsn = 1 + rnd(12), .priv = privs[rnd(5)],
+				  .itype = NB_ITYPE_INDIRECT_JUMP };
+	uint64_t wide = rnd(1 << 12), addr = blk.iaddr;
+	uint32_t i;
+
+	wide &= (1 << blk.ninsn) - 1;
+	blk.wide = &wide;
+	for (i = 0; i < blk.ninsn; i++) {
+		blk.ilastsize = 1 + (wide >> i & 1);
+		blk.iretire += blk.ilastsize;
+		expected[n_expected++] = is_traced(addr, blk.priv);
+		addr += 2 * blk.ilastsize;
+	}
+	blk.wide_hash = nb_wide_hash(blk.wide, blk.ninsn);
+	nb_te_ingress(&te, &blk, truth);
+}
+
+static void compare(const char *path, unsigned int run)
+{
+	struct nb_truth_reader *r;
+	struct nb_truth_event ev;
+	unsigned int hart, n = 0;
+	uint32_t i;
+
+	r = nb_truth_open(path, &hart);
+	assert_non_null(r);
+	while (nb_truth_next(r, &ev) > 0)
+		for (i = 0; ev.kind == NB_TRUTH_BLOCK && i < ev.blk.ninsn; i++, n++)
+			if (n < n_expected && ev.traced != expected[n])
+				fail_msg("run %u, instruction %u in the block at %#llx: the model %s it", run, n,
+					 (unsigned long long)ev.blk.iaddr, ev.traced ? "traces" : "filters");
+	assert_int_equal(n, n_expected);
+	nb_truth_reader_close(r);
+}
+
+static void test_oracle(void **state)
+{
+	char path[] = "/tmp/filter-XXXXXX";
+	unsigned int run, i, traced = 0, all = 0;
+	struct nb_truth_writer *truth;
+
+	(void)state;
+	close(mkstemp(path));
+	for (run = 0; run < RUNS; run++) {
+		seed = run;
+		set_up();
+		truth = nb_truth_create(path, 0);
+		assert_non_null(truth);
+		n_expected = 0;
+		for (i = 0; i < BLOCKS; i++)
+			give_block(truth);
+		assert_int_equal(nb_truth_close(truth), 0);
+		for (i = 0; i < n_expected; i++)
+			traced += expected[i];
+		all += n_expected;
+		compare(path, run);
+	}
+	unlink(path);
+	/* it says something: neither all nor nothing is traced */
+	assert_in_range(traced, all / 5, all * 4 / 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_oracle) };
+
+	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The claim of all harts: a hart that accesses a trace component has all of them for itself,
+ * while the others stand still between two blocks. board.h says who may touch what.
+ */
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "board.h"
+
+static bool membarrier_works;
+
+static int membarrier(int cmd)
+{
+	return syscall(SYS_membarrier, cmd, 0, 0);
+}
+
+void board_claim_init(void)
+{
+	pthread_mutex_init(&board.claim_lock, NULL);
+	membarrier_works = !membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+	if (!membarrier_works)
+		board_fatal("this host's kernel has no membarrier(2), which Linux has since 4.14");
+}
+
+/*
+ * Another hart has the components: wait outside. Interrupts are raised here,
+ * since QEMU takes its big lock for it, and nobody may wait for us meanwhile.
+ */
+void board_wait_claim(struct hart *h)
+{
+	unsigned int claimed;
+
+	while ((claimed = atomic_load(&board.claimed))) {
+		hart_leave(h);
+		if (claimed & CLAIM_HELD) {
+			pthread_mutex_lock(&board.claim_lock);
+			pthread_mutex_unlock(&board.claim_lock);
+		} else {
+			topology_raise();
+		}
+		h->busy = 1;
+		atomic_thread_fence(memory_order_seq_cst);
+	}
+}
+
+/* @self may be entered or not, and is then. */
+void board_claim(struct hart *self)
+{
+	/* another claimer waits for us to be out */
+	hart_leave(self);
+	pthread_mutex_lock(&board.claim_lock);
+	atomic_fetch_or(&board.claimed, CLAIM_HELD);
+	membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+	for (unsigned int i = 0; i < board.n_harts; i++)
+		while (__atomic_load_n(&board.harts[i].busy, __ATOMIC_ACQUIRE))
+			sched_yield();
+}
+
+void board_release(struct hart *self)
+{
+	self->busy = 1;
+	atomic_fetch_and(&board.claimed, ~CLAIM_HELD);
+	pthread_mutex_unlock(&board.claim_lock);
+}
+

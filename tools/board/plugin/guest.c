@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Registers and memory of the guest, by QEMU's plugin interface. */
+#include <string.h>
+
+#include "board.h"
+
+static const char *const reg_names[REG_MAX] = {
+	NULL, "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
+	"a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
+	[REG_PC] = "pc", [REG_PRIV] = "priv", [REG_MCAUSE] = "mcause", [REG_MEPC] = "mepc",
+	[REG_MTVAL] = "mtval", [REG_MTVEC] = "mtvec", [REG_SCAUSE] = "scause", [REG_SATP] = "satp",
+	[REG_MSTATUS] = "mstatus", [REG_TIME] = "time", [REG_MINSTRET] = "minstret",
+	[REG_HSTATUS] = "hstatus", [REG_VSATP] = "vsatp", [REG_HGATP] = "hgatp",
+	[REG_MSTATEEN0] = "mstateen0", [REG_HSTATEEN0] = "hstateen0",
+};
+
+static GByteArray *scratch(unsigned int len)
+{
+	static __thread GByteArray *buf;
+
+	if (!buf)
+		buf = g_byte_array_new();
+	return buf->len == len ? buf : g_byte_array_set_size(buf, len);
+}
+
+/* Of the hart that the calling thread runs. */
+uint64_t board_reg_read(unsigned int reg)
+{
+	GByteArray *buf = scratch(8);
+	uint64_t value = 0;
+
+	/* once at each indirect jump of a user program: not worth a call */
+	buf->len = 0;
+	if (NB_UNLIKELY(reg >= REG_OPTIONAL && !board.regs[reg]))
+		return 0;
+	if (!qemu_plugin_read_register(board.regs[reg], buf) || !buf->len) {
+		if (reg >= REG_OPTIONAL)
+			return 0;
+		board_fatal("QEMU does not give register %s", reg_names[reg]);
+	}
+	memcpy(&value, buf->data, buf->len < 8 ? buf->len : 8);
+	return value;
+}
+
+void board_reg_write(unsigned int reg, uint64_t value)
+{
+	GByteArray *buf = scratch(8);
+
+	memcpy(buf->data, &value, 8);
+	qemu_plugin_write_register(board.regs[reg], buf);
+}
+
+/* Result 0 is success (QEMU_PLUGIN_HWADDR_OPERATION_OK) */
+bool board_mem_read(uint64_t addr, void *to, size_t len)
+{
+	GByteArray *buf = scratch(0);
+
+	if (qemu_plugin_read_memory_hwaddr(addr, buf, len) || buf->len < len)
+		return false;
+	memcpy(to, buf->data, len);
+	return true;
+}
+
+bool board_mem_write(uint64_t addr, const void *from, size_t len)
+{
+	GByteArray buf = { (uint8_t *)from, len };
+
+	/* no hart is there any more to write by, and nobody to read it */
+	if (board.exiting)
+		return true;
+	return !qemu_plugin_write_memory_hwaddr(addr, &buf);
+}
+
+/* What QEMU calls the registers that the board needs; a hart is there to be asked. */
+void guest_find_registers(void)
+{
+	GArray *list = qemu_plugin_get_registers();
+	const qemu_plugin_reg_descriptor *d = (const void *)list->data;
+
+	for (unsigned int i = 0; i < list->len; i++)
+		for (unsigned int r = 0; r < REG_MAX; r++)
+			if (reg_names[r] && !strcmp(d[i].name, reg_names[r]))
+				board.regs[r] = d[i].handle;
+	g_array_free(list, 1);
+	/* nobody asks for x0 */
+	for (unsigned int r = 1; r < REG_OPTIONAL; r++)
+		if (!board.regs[r])
+			board_fatal("this QEMU does not show register %s to plugins", reg_names[r]);
+}
+
+
+bool guest_has_reg(unsigned int reg)
+{
+	return board.regs[reg];
+}
+
+/*
+ * The privilege that a trap was taken from, as its handler finds it, which runs at @now
+ * (Privileged specification, "Trap Entry"). In VS mode mstatus has vsstatus' fields.
+ */
+enum nb_priv guest_trapped_priv(enum nb_priv now)
+{
+	uint64_t mstatus = board_reg_read(REG_MSTATUS);
+	unsigned int spp = !!(mstatus & MSTATUS_SPP), mpp = (mstatus & MSTATUS_MPP) >> 11;
+
+	switch (now) {
+	case NB_PRIV_VS:
+		return NB_PRIV_VU + spp;
+	case NB_PRIV_M:
+		return mpp != NB_PRIV_M && mstatus & MSTATUS_MPV ? NB_PRIV_VU + mpp : mpp;
+	default:
+		return board_reg_read(REG_HSTATUS) & HSTATUS_SPV ? NB_PRIV_VU + spp : spp;
+	}
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a run says, and its end. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "board.h"
+
+static void say(const char *fmt, va_list ap)
+{
+	char text[512];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	fprintf(stderr, "ntrace-board: %s\n", text);
+}
+
+void board_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+}
+
+void board_fatal(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	_exit(1);
+}
+
+static void report(FILE *f)
+{
+	for (unsigned int i = 0; i < board.n_harts; i++) {
+		const struct hart_stats *s = &board.harts[i].stats;
+
+		fprintf(f, "hart%u retired=%llu exceptions=%llu interrupts=%llu partial=%llu pc_reads=%llu "
+			"edges=%llu register_accesses=%llu minstret_checks=%llu minstret_diffs=%llu power_losses=%llu "
+			"stalls=%llu resets=%llu\n", i,
+			(unsigned long long)s->retired, (unsigned long long)s->exceptions,
+			(unsigned long long)s->interrupts, (unsigned long long)s->partial,
+			(unsigned long long)s->pc_reads, (unsigned long long)s->edges,
+			(unsigned long long)s->mmio, (unsigned long long)board.harts[i].minstret_checks,
+			(unsigned long long)board.harts[i].minstret_diffs, (unsigned long long)s->power_losses,
+			(unsigned long long)s->stalls, (unsigned long long)s->resets);
+	}
+	topology_report(f);
+	for (unsigned int i = 0; i < NB_REPORT_MAX; i++)
+		if (board.reports[i])
+			fprintf(f, "report%u=%llu %s\n", i, (unsigned long long)board.reports[i], nb_report_text(i));
+}
+
+static void finish_run(void)
+{
+	FILE *f;
+
+	if (board.exiting)
+		return;
+	board.exiting = true;
+	topology_close();
+	for (unsigned int i = 0; i < board.n_harts; i++) {
+		struct hart *h = &board.harts[i];
+
+		if (h->truth && nb_truth_close(h->truth))
+			board_warn("hart %u: the truth is not complete: %s", i, strerror(errno));
+	}
+	if (!board.stats)
+		return;
+	f = fopen(board.stats, "w");
+	if (!f) {
+		board_warn("%s: %s", board.stats, strerror(errno));
+		return;
+	}
+	report(f);
+	fclose(f);
+}
+
+void board_at_exit(void *opaque)
+{
+	(void)opaque;
+	finish_run();
+}
+
+/*
+ * The guest has switched the machine off. QEMU stops it when another thread comes
+ * to it, and what the harts do until then is chance: leave it out.
+ */
+void board_power_off(struct hart *h)
+{
+	board_claim(h);
+	finish_run();
+	for (unsigned int i = 0; i < board.n_harts; i++) {
+		board.harts[i].truth = NULL;
+		board.harts[i].score->gate = 0;
+	}
+	board_release(h);
+	hart_leave(h);
+}
+
+/* @h has retired as many instructions as the run shall have. */
+void board_end(struct hart *h)
+{
+	board_claim(h);
+	finish_run();
+	_exit(0);
+}
+
