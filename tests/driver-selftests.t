@@ -18,11 +18,23 @@ selftests "6.12, minimal hardware" "$tests" --kernel 6.12 --harts 1 --model caps
 guest_env=NTRACE_IRQ=spurious
 selftests "7.2, interrupt" "$tests" --kernel 7.2 --harts 2 --topology interrupt --model fault.irq_spurious=50
 guest_env=
+# events of an ordinary user come and go on each hart while others use the sink
+selftests "6.12, 4 harts share a sink" share_test --kernel 6.12 --harts 4 --topology funnel \
+	--model funnel.fifo=256
+# to the instruction: a timer that comes too late is no accident
+guest_env=NTRACE_EXACT=1
+selftests "6.12, timers" "life_test -t small_buffer_after_a_large_one" --kernel 6.12 --icount
+guest_env=
 # what depends on the sink
 selftests "7.2, SRAM" "record_test;snapshot_test;load_test -t reader_that_stops_is_told" \
 	--kernel 7.2 --harts 2 --topology sram
-# what may be missing of address filters
-selftests "6.12, comparators of ranges" "filter_test" --kernel 6.12 --model te.comp_modes=7,te.comps=2
+# what may be missing of address filters, and machine mode, that a filter need not know
+selftests "6.12, comparators of ranges" "filter_test;security_test" --kernel 6.12 \
+	--model te.comp_modes=7,te.comps=2,te.filter_levels=3
+# each bit comes late, and what reset leaves undefined is noise. One load late: a busy host may stop
+# the guest between two loads for longer than the driver waits
+selftests "6.12, late and undefined" "pmu_test;record_test;life_test" --kernel 6.12 --harts 2 --slow 4 \
+	--model active-delay=1,enable-delay=1,empty-delay=1,ts-active-delay=1,undef=7
 # hardware that fails in the middle of its work: that is said, and what can be done is
 guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=2000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=300

@@ -115,6 +115,7 @@ static void ntrace_unmap(struct ntrace_map *map)
 	for (i = 0; i < map->nr; i++)
 		dma_unmap_page_attrs(map->dev, map->chunks[i].dma, map->chunks[i].len,
 				     DMA_FROM_DEVICE, DMA_ATTR_SKIP_CPU_SYNC);
+	put_device(map->dev);
 	kvfree(map);
 }
 
@@ -133,7 +134,7 @@ static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void *
 	map = kvzalloc(struct_size(map, chunks, nr), GFP_KERNEL);
 	if (!map)
 		return NULL;
-	map->dev = dev;
+	map->dev = get_device(dev);
 
 	for (first = 0; first < nr_pages; first += n) {
 		struct ntrace_chunk *chunk = &map->chunks[map->nr];
@@ -166,19 +167,29 @@ static void ntrace_buf_free(struct ntrace_buf *buf)
 	kfree(buf);
 }
 
-/* pmu::setup_aux: map the pages for each sink that the event can reach */
-void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+static int ntrace_buf_map(struct ntrace_buf *buf, unsigned int nr_pages,
+			  const struct ntrace_sink *only)
 {
-	unsigned int i, nr_sinks = ntrace_nr_sinks();
-	static atomic64_t ids = ATOMIC64_INIT(0);
-	struct ntrace_encoder *enc = NULL;
-	struct ntrace_buf *buf;
+	unsigned int i;
 
-	if (event->cpu >= 0) {
-		enc = ntrace_encoder_of(event->cpu);
-		if (!enc)
-			return NULL;
+	for (i = 0; i < buf->nr_maps; i++) {
+		const struct ntrace_sink *sink = ntrace_sink_at(i);
+
+		if (!sink || !sink->smem || (only && sink != only))
+			continue;
+		buf->maps[i] = ntrace_map_sink(sink, buf->pages, nr_pages);
+		if (!buf->maps[i])
+			return -ENOMEM;
 	}
+	return 0;
+}
+
+static struct ntrace_buf *ntrace_buf_make(void **pages, unsigned int nr_pages, bool overwrite,
+					  const struct ntrace_sink *only)
+{
+	unsigned int nr_sinks = ntrace_nr_sinks();
+	static atomic64_t ids = ATOMIC64_INIT(0);
+	struct ntrace_buf *buf;
 
 	buf = kzalloc(struct_size(buf, maps, nr_sinks), GFP_KERNEL);
 	if (!buf)
@@ -188,18 +199,24 @@ void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, boo
 	buf->size = (unsigned long)nr_pages << PAGE_SHIFT;
 	buf->overwrite = overwrite;
 	buf->nr_maps = nr_sinks;
+	if (!ntrace_buf_map(buf, nr_pages, only))
+		return buf;
+	ntrace_buf_free(buf);
+	return NULL;
+}
 
-	for (i = 0; i < nr_sinks; i++) {
-		struct ntrace_sink *sink = ntrace_sink_at(i);
+/* pmu::setup_aux: map the pages for each sink that the event can reach */
+void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	struct ntrace_encoder *enc = NULL;
+	struct ntrace_buf *buf = NULL;
 
-		if (!sink->smem || (enc && enc->sink != sink))
-			continue;
-		buf->maps[i] = ntrace_map_sink(sink, pages, nr_pages);
-		if (!buf->maps[i]) {
-			ntrace_buf_free(buf);
-			return NULL;
-		}
-	}
+	mutex_lock(&ntrace_mutex);
+	if (event->cpu >= 0)
+		enc = ntrace_encoder_of(event->cpu);
+	if (enc || event->cpu < 0)
+		buf = ntrace_buf_make(pages, nr_pages, overwrite, enc ? enc->sink : NULL);
+	mutex_unlock(&ntrace_mutex);
 	return buf;
 }
 
@@ -486,7 +503,7 @@ static __always_inline unsigned long ntrace_session_collect(struct ntrace_sessio
 
 	/* It said that it is empty: what follows sees what it wrote */
 	mb();
-	if (unlikely(sink->comp.stuck && sink->smem))
+	if (unlikely(sink->loose && sink->smem))
 		buf->leak = true;
 	else if (sink->smem)
 		used = ntrace_collect_smem(s);
@@ -549,8 +566,10 @@ static __always_inline int ntrace_session_run(struct ntrace_session *s)
 	} else {
 		ret = ntrace_session_renew(s);
 	}
-	if (unlikely(ret))
+	if (unlikely(ret)) {
+		s->buf->leak |= sink->loose && sink->smem;
 		return ret;
+	}
 	s->filled = s->first;
 	s->period = ns_to_ktime(clamp_t(u64, s->win.end - s->win.wp,
 					NTRACE_PERIOD_MIN, NTRACE_PERIOD_MAX));
@@ -567,9 +586,16 @@ static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 	struct ntrace_encoder *enc;
 
 	list_del_init(&s->enc->member);
-	list_for_each_entry(enc, &sink->members, member)
-		if (!ntrace_session_run(enc->session))
-			break;
+	list_for_each_entry(enc, &sink->members, member) {
+		struct ntrace_session *next = enc->session;
+
+		if (ntrace_session_run(next))
+			continue;
+		/* Its timer is that of one who is in no hurry */
+		if (next->period < next->queued)
+			smp_call_function_single_async(next->timer_cpu, &next->kick);
+		break;
+	}
 }
 
 /* The owner of a sink, which has stopped, is done */
@@ -628,10 +654,13 @@ static bool ntrace_session_due(struct ntrace_session *s)
 	       (long)(s->handle.head + s->pad + written - s->first - s->handle.wakeup) >= 0;
 }
 
-/* No room, or no sink. Say once that trace is missing; a busy sink may be free the next time. */
+/*
+ * No room, or no sink. Say once that trace is missing. The timer tries again: nobody switches a
+ * system-wide event out and in.
+ */
 static noinline int ntrace_session_refused(struct ntrace_session *s, int ret, bool again)
 {
-	s->waiting = ret == -ENOSPC;
+	s->waiting = ret == -ENOSPC || ret == -EBUSY;
 	if (!again || !s->waiting)
 		perf_aux_output_flag(&s->handle, ret == -EBUSY ? PERF_AUX_FLAG_PARTIAL :
 								 PERF_AUX_FLAG_TRUNCATED);
@@ -712,7 +741,7 @@ static void ntrace_session_look(struct ntrace_session *s)
 	else if (sink->owner == s && !s->win.circular && ntrace_session_due(s))
 		ret = ntrace_session_drain(s);
 	if (unlikely(ret)) {
-		s->event = NULL;
+		WRITE_ONCE(s->event, NULL);
 		event->hw.state |= PERF_HES_STOPPED;
 	}
 	ntrace_sink_unlock(sink);
@@ -727,17 +756,9 @@ static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
 	ntrace_session_look(s);
 	if (!s->event)
 		return HRTIMER_NORESTART;
+	s->queued = s->period;
 	hrtimer_forward_now(timer, s->period);
 	return HRTIMER_RESTART;
-}
-
-/* The sink interrupted, perhaps another CPU */
-static void ntrace_session_kicked(void *data)
-{
-	struct ntrace_session *s = data;
-
-	if (s->event)
-		ntrace_session_look(s);
 }
 
 /**
@@ -764,6 +785,29 @@ bool ntrace_sink_interrupt(struct ntrace_sink *sink)
 	return true;
 }
 
+static void ntrace_session_start_timer(struct ntrace_session *s)
+{
+	if (s->enc->sink->encoders == 1 && !s->waiting && s->win.circular)
+		return;
+	/* One that another event has left may be too late for this one */
+	if (hrtimer_is_queued(&s->timer) && s->queued <= s->period)
+		return;
+	s->queued = s->period;
+	hrtimer_start(&s->timer, s->period, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/* The sink interrupted, perhaps another CPU; or another CPU has made this one the owner */
+static void ntrace_session_kicked(void *data)
+{
+	struct ntrace_session *s = data;
+
+	if (!s->event)
+		return;
+	ntrace_session_look(s);
+	if (s->event)
+		ntrace_session_start_timer(s);
+}
+
 /* Before the first event */
 void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
 {
@@ -771,14 +815,6 @@ void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
 	INIT_CSD(&s->kick, ntrace_session_kicked, s);
 	ntrace_hrtimer_setup(&s->timer, ntrace_session_timer, CLOCK_MONOTONIC,
 			     HRTIMER_MODE_REL_PINNED_HARD);
-}
-
-static void ntrace_session_start_timer(struct ntrace_session *s)
-{
-	if (s->enc->sink->encoders == 1 && !s->waiting && s->win.circular)
-		return;
-	if (!hrtimer_is_queued(&s->timer))
-		hrtimer_start(&s->timer, s->period, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /**
@@ -800,23 +836,20 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event, u64
 
 	s->config = config;
 	s->filter = filter;
-	s->event = event;
-	enc->paused = READ_ONCE(event->hw.aux_paused);
+	enc->paused = ntrace_event_is_paused(event);
 
 	if (unlikely(!ntrace_encoder_holds(enc, config, filter)))
 		ret = ntrace_encoder_program(enc, config, filter);
 	if (unlikely(ret))
-		goto fail;
+		return ret;
 	ntrace_sink_lock(sink);
+	WRITE_ONCE(s->event, event);
 	ret = ntrace_session_open(s, false);
-	ntrace_sink_unlock(sink);
 	if (unlikely(ret))
-		goto fail;
-	ntrace_session_start_timer(s);
-	return 0;
-
-fail:
-	s->event = NULL;
+		WRITE_ONCE(s->event, NULL);
+	ntrace_sink_unlock(sink);
+	if (likely(!ret))
+		ntrace_session_start_timer(s);
 	return ret;
 }
 
@@ -828,38 +861,42 @@ void ntrace_session_stop(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink;
 	unsigned long used = 0;
-	bool on;
+	bool waiting, on;
 
 	if (!s->event)
 		return;
-	s->event = NULL;
-	if (s->waiting)
-		return;
 	sink = s->enc->sink;
 	ntrace_sink_lock(sink);
+	waiting = s->waiting;
 	if (likely(sink->owner == s)) {
 		used = ntrace_session_take(s);
-	} else {
+	} else if (!waiting) {
 		on = s->enc->on;
 		if (ntrace_sink_leave(sink, s->enc) || !on)
-			perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_TRUNCATED);
+			perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 	}
+	/* Not before: other CPUs ask the owner's event whether theirs may share the sink */
+	WRITE_ONCE(s->event, NULL);
 	ntrace_sink_unlock(sink);
-	perf_aux_output_end(&s->handle, used);
+	if (likely(!waiting))
+		perf_aux_output_end(&s->handle, used);
 }
 
+/*
+ * PERF_EF_PAUSE and PERF_EF_RESUME come from another event, which may have interrupted code of
+ * this file that has the sink locked. Who has the lock is asked to do it then.
+ *
+ * Context: interrupts off, any other.
+ */
 void ntrace_session_pause(struct ntrace_session *s, bool pause)
 {
 	struct ntrace_sink *sink;
 
-	if (!s->event)
+	if (!READ_ONCE(s->event))
 		return;
 	sink = s->enc->sink;
-	ntrace_sink_lock(sink);
-	s->enc->paused = pause;
-	if (s->enc->on)
-		ntrace_encoder_tracing(s->enc, !pause);
-	ntrace_sink_unlock(sink);
+	WRITE_ONCE(s->enc->paused, pause);
+	ntrace_sink_pause(sink);
 }
 
 static void ntrace_sample_copy(struct perf_output_handle *to, const struct ntrace_buf *buf,

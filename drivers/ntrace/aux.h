@@ -30,11 +30,13 @@ struct ntrace_buf;
  * @filled: the sink's write pointer when the timer looked at it last
  * @timer: looks at the write pointer
  * @period: of @timer
+ * @queued: with which @timer was started
  * @timer_cpu: the CPU
  * @kick: has the CPU look, for an interrupt of the sink
  *
  * Touched on its CPU only, with interrupts off; while it is a member of a sink
- * that others share, also under the lock of the sink.
+ * that others share, also under the lock of the sink. @event is written under
+ * that lock in any case: other CPUs that hold it look at the event of the owner.
  */
 struct ntrace_session {
 	struct perf_output_handle	handle;
@@ -54,6 +56,7 @@ struct ntrace_session {
 	unsigned long			filled;
 	struct hrtimer			timer;
 	ktime_t				period;
+	ktime_t				queued;
 	unsigned int			timer_cpu;
 	call_single_data_t		kick;
 };

@@ -4,7 +4,7 @@
 #
 #   drivers/ntrace/build.sh 6.12|7.2|... [make arguments]
 #
-# Result: $O/drivers/KVER/ntrace.ko. KDIR= and CROSS_COMPILE= can be given.
+# Result: $O/drivers/KVER/ntrace.ko. KDIR=, CROSS_COMPILE= and V=1 can be given.
 # Sources are linked into a folder for each kernel, so that objects do not mix.
 set -eu
 kver=$1
@@ -13,11 +13,23 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 O=${O:-$top/build}
 KDIR=${KDIR:-$O/root/kernel-$kver/build}
 src=$O/drivers/$kver/src
+# on a RISC-V machine nothing is crossed
+[ "$(uname -m)" != riscv64 ] || CROSS_COMPILE=${CROSS_COMPILE-}
+cross=${CROSS_COMPILE-riscv64-linux-gnu-}
 
-if [ ! -f "$KDIR/Makefile" ]; then
-	echo "$0: no kernel to build for in $KDIR; 'make setup' fetches it" >&2
-	exit 1
-fi
+die() { echo "modules: $*" >&2; exit 1; }
+
+[ -f "$KDIR/Makefile" ] ||
+	die "no kernel to build for in $KDIR: it has no Makefile. KDIR= names a kernel's build folder, as" \
+		"/lib/modules/VERSION/build; 'make setup' fetches those of the board"
+for tool in gcc objcopy; do
+	command -v "$cross$tool" >/dev/null ||
+		die "no $cross$tool; install gcc-riscv64-linux-gnu, or set CROSS_COMPILE= to your compiler's prefix"
+done
+case $("${cross}gcc" -dumpmachine) in
+riscv64*) ;;
+*) die "${cross}gcc does not compile for RISC-V; set CROSS_COMPILE=, as riscv64-linux-gnu-" ;;
+esac
 mkdir -p "$src/drivers/ntrace" "$src/include/uapi/linux"
 exec 9>"$O/drivers/$kver/lock"
 flock 9
@@ -28,14 +40,22 @@ ln -sf "$top/include/uapi/linux/ntrace.h" "$src/include/uapi/linux/"
 # links whose source is gone
 find "$src" -xtype l -delete
 
-make -C "$KDIR" M="$src/drivers/ntrace" ARCH=riscv \
-	CROSS_COMPILE="${CROSS_COMPILE-riscv64-linux-gnu-}" "$@" modules
+log=$O/drivers/$kver/log
+[ "${V:-}" != 1 ] || set -- "$@" V=1
+compile() { make -C "$KDIR" M="$src/drivers/ntrace" ARCH=riscv CROSS_COMPILE="$cross" "$@" modules; }
+if [ "${V:-}" = 1 ] || [ $# -gt 0 ]; then
+	compile "$@"
+else
+	compile >"$log" 2>&1 || { grep -E 'error|Error|\*\*\*' "$log" | head -n 30 >&2; die "building failed; the whole log is $log"; }
+	! grep -E '(^|/)drivers/ntrace/.*warning:' "$log" >&2 || true
+fi
 # the board's guest needs no debug information
-"${CROSS_COMPILE-riscv64-linux-gnu-}objcopy" --strip-debug \
-	"$src/drivers/ntrace/ntrace.ko" "$O/drivers/$kver/ntrace.ko.new"
+"${cross}objcopy" --strip-debug "$src/drivers/ntrace/ntrace.ko" "$O/drivers/$kver/ntrace.ko.new"
 # at once, as somebody may be reading it
 if cmp -s "$O/drivers/$kver/ntrace.ko.new" "$O/drivers/$kver/ntrace.ko"; then
 	rm "$O/drivers/$kver/ntrace.ko.new"
 else
 	mv "$O/drivers/$kver/ntrace.ko.new" "$O/drivers/$kver/ntrace.ko"
+	[ "${V:-}" = 1 ] || printf '  %-7s %s\n' MODULE "$kver"
 fi
+[ "$kver" != custom ] || echo "modules: built ${O#"$PWD/"}/drivers/$kver/ntrace.ko"

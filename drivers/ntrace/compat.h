@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between Linux 6.12 and 7.2, in one place.
+ * What differs between Linux 6.6 and 7.3, in one place.
  */
 #ifndef NTRACE_COMPAT_H
 #define NTRACE_COMPAT_H
@@ -38,5 +38,41 @@ extern typeof(perf_output_copy) *ntrace_output_copy;
 #else
 #define NTRACE_PMU_CAP_LARGE	0
 #endif
+
+/* Other events pause and resume AUX area tracing: Linux 6.13, and 6.12 of some */
+#ifdef PERF_PMU_CAP_AUX_PAUSE
+#define NTRACE_PMU_CAP_PAUSE	PERF_PMU_CAP_AUX_PAUSE
+#define NTRACE_EF_PAUSE		PERF_EF_PAUSE
+#define NTRACE_EF_RESUME	PERF_EF_RESUME
+static inline bool ntrace_event_is_paused(const struct perf_event *event)
+{
+	return READ_ONCE(event->hw.aux_paused);
+}
+#else
+#define NTRACE_PMU_CAP_PAUSE	0
+#define NTRACE_EF_PAUSE		0
+#define NTRACE_EF_RESUME	0
+static inline bool ntrace_event_is_paused(const struct perf_event *event)
+{
+	return false;
+}
+#endif
+
+/* platform_driver::remove returned an int before, and remove_new did not */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define NTRACE_REMOVE		remove_new
+#else
+#define NTRACE_REMOVE		remove
+#endif
+
+/* Fields of perf_event_attr that no event of ours has, beyond attr.config */
+static inline bool ntrace_attr_has_more(const struct perf_event_attr *attr)
+{
+#ifdef PERF_ATTR_SIZE_VER9
+	if (attr->config4)
+		return true;
+#endif
+	return attr->config1 || attr->config2 || attr->config3;
+}
 
 #endif /* NTRACE_COMPAT_H */

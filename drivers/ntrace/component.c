@@ -47,16 +47,52 @@ const char *ntrace_type_prefix(unsigned int type)
 	return "tr??";
 }
 
-/* One message for each component that stops answering, not one for each try */
+static void ntrace_comp_say(struct irq_work *work)
+{
+	struct ntrace_comp *comp = container_of(work, struct ntrace_comp, say);
+
+	dev_err(comp->dev, "%s\n", comp->said);
+}
+
+/* Before all else */
+void ntrace_comp_init(struct ntrace_comp *comp, struct device *dev, void __iomem *base,
+		      phys_addr_t addr)
+{
+	comp->dev = dev;
+	comp->base = base;
+	comp->addr = addr;
+	raw_spin_lock_init(&comp->lock);
+	init_irq_work(&comp->say, ntrace_comp_say);
+}
+
+/**
+ * ntrace_comp_err - a component cannot be used until a reset succeeds
+ * @comp: the component
+ * @fmt: why, for the log; said once, and not for each try that follows
+ *
+ * Context: any. Who schedules may be calling, with the locks that a console needs: the message
+ * comes later.
+ */
+void ntrace_comp_err(struct ntrace_comp *comp, const char *fmt, ...)
+{
+	va_list args;
+
+	if (comp->stuck)
+		return;
+	va_start(args, fmt);
+	vsnprintf(comp->said, sizeof(comp->said), fmt, args);
+	va_end(args);
+	comp->stuck = true;
+	irq_work_queue(&comp->say);
+}
+
 static int ntrace_comp_timed_out(struct ntrace_comp *comp, u32 mask, u32 want,
 				 u32 got, unsigned int us)
 {
-	if (!comp->stuck)
-		dev_err(comp->dev,
-			"%s at %pa: %sControl bits 0x%x did not become 0x%x within %u us (reads 0x%08x)\n",
-			ntrace_type_name(comp->type), &comp->addr,
-			ntrace_type_prefix(comp->type), mask, want, us, got);
-	comp->stuck = true;
+	ntrace_comp_err(comp,
+			"%s at %pa: %sControl bits 0x%x did not become 0x%x within %u us (reads 0x%08x)",
+			ntrace_type_name(comp->type), &comp->addr, ntrace_type_prefix(comp->type),
+			mask, want, us, got);
 	return -ETIMEDOUT;
 }
 
@@ -70,17 +106,51 @@ static int ntrace_comp_wait_sleeping(struct ntrace_comp *comp, u32 mask, u32 wan
 	return ntrace_comp_timed_out(comp, mask, want, val, NTRACE_RESET_TIMEOUT_US);
 }
 
+/* -ETIMEDOUT may have a reason, and be no fault of the component */
+int ntrace_comp_poll(const struct ntrace_comp *comp, u32 mask, u32 want)
+{
+	u32 val;
+
+	return readl_poll_timeout_atomic(comp->base + TR_CONTROL, val, (val & mask) == want,
+					 1, NTRACE_ENABLE_TIMEOUT_US);
+}
+
 /* May be called with interrupts off. Most hardware answers at the first read. */
 int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want)
 {
 	u32 val = ntrace_read(comp, TR_CONTROL);
 
-	if (likely((val & mask) == want))
+	if (likely((val & mask) == want) || !ntrace_comp_poll(comp, mask, want))
 		return 0;
-	if (!readl_poll_timeout_atomic(comp->base + TR_CONTROL, val, (val & mask) == want,
-				       1, NTRACE_ENABLE_TIMEOUT_US))
-		return 0;
+	val = ntrace_read(comp, TR_CONTROL);
 	return ntrace_comp_timed_out(comp, mask, want, val, NTRACE_ENABLE_TIMEOUT_US);
+}
+
+/**
+ * ntrace_comp_flush - wait until a component before a sink has sent what it holds
+ * @comp: the component; Enable was written as 0
+ * @sink: the sink of its path
+ *
+ * A sink may stop by itself at the end of its window, also just now. It takes no more, so that
+ * what is on its way has nowhere to go.
+ *
+ * Return: 0; 1 if the component is disabled, and holds trace that nobody takes; -ETIMEDOUT.
+ */
+int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_comp *sink)
+{
+	u32 mask = TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, val;
+
+	if (readl_poll_timeout_atomic(comp->base + TR_CONTROL, val,
+				      (val & mask) == TR_CONTROL_EMPTY ||
+				      !(ntrace_read(sink, TR_CONTROL) & TR_CONTROL_ENABLE),
+				      1, NTRACE_ENABLE_TIMEOUT_US))
+		return ntrace_comp_timed_out(comp, mask, TR_CONTROL_EMPTY, val,
+					     NTRACE_ENABLE_TIMEOUT_US);
+	if ((val & mask) == TR_CONTROL_EMPTY)
+		return 0;
+	/* It may have sent the last before the sink stopped */
+	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE, 0) ?:
+	       !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_EMPTY);
 }
 
 /* Which bits of @try stick when they are written beside @keep */
@@ -126,7 +196,6 @@ int ntrace_comp_reset(struct ntrace_comp *comp)
 		return ret;
 
 	comp->control = TR_CONTROL_ACTIVE;
-	comp->stuck = false;
 	return 0;
 }
 
@@ -191,8 +260,6 @@ int ntrace_comp_drop(struct ntrace_comp *comp)
 {
 	int ret;
 
-	if (ntrace_read(comp, TR_CONTROL) & TR_CONTROL_EMPTY)
-		return 0;
 	ntrace_write(comp, TR_CONTROL, 0);
 	ret = ntrace_comp_wait(comp, TR_CONTROL_ACTIVE, 0);
 	if (ret)
@@ -203,7 +270,7 @@ int ntrace_comp_drop(struct ntrace_comp *comp)
 /* For removal and shutdown: nothing may be written to memory after this */
 void ntrace_comp_quiesce(struct ntrace_comp *comp)
 {
-	ntrace_comp_disable(comp, true);
+	ntrace_comp_disable(comp);
 	ntrace_write(comp, TR_CONTROL, 0);
 	ntrace_comp_wait(comp, TR_CONTROL_ACTIVE, 0);
 }

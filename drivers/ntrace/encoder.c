@@ -11,11 +11,13 @@
 
 #include "ntrace.h"
 
-/* Chapter "Reset and Discovery", table "Trace Components Reset" */
+/*
+ * Chapter "Reset and Discovery", table "Trace Components Reset". trTsControl is for
+ * timestamp.c: its unit has a reset of its own.
+ */
 static const u16 ntrace_encoder_reset_regs[] = {
 	TR_TE_INST_FEATURES, TR_TE_INST_FILTERS, TR_TE_DATA_CONTROL, TR_TE_DATA_FILTERS,
 	TR_TE_TRIG_DBG_CONTROL, TR_TE_TRIG_EXT_IN_CONTROL, TR_TE_TRIG_EXT_OUT_CONTROL,
-	TR_TS_CONTROL,
 };
 
 /*
@@ -75,8 +77,20 @@ static u64 ntrace_reg_to_bits(const struct ntrace_bit *bits, unsigned int n, u32
 
 static int ntrace_encoder_check_protocol(struct ntrace_encoder *enc)
 {
-	unsigned int major = FIELD_GET(TR_TE_PROTOCOL_MAJOR, enc->comp.impl);
-	u32 format;
+	u32 format = FIELD_PREP(TR_TE_FORMAT, TR_TE_FORMAT_NTRACE);
+	unsigned int major;
+
+	/* First: one that can do E-Trace as well says the version of what is chosen */
+	ntrace_write(&enc->comp, TR_TE_CONTROL, TR_CONTROL_ACTIVE | format);
+	if ((ntrace_read(&enc->comp, TR_TE_CONTROL) & TR_TE_FORMAT) != format) {
+		dev_err(enc->comp.dev,
+			"trace encoder at %pa: trTeFormat does not take N-Trace (trTeControl 0x%08x)\n",
+			&enc->comp.addr, ntrace_read(&enc->comp, TR_TE_CONTROL));
+		return -ENODEV;
+	}
+	enc->comp.control = TR_CONTROL_ACTIVE | format;
+	enc->comp.impl = ntrace_read(&enc->comp, TR_TE_IMPL);
+	major = FIELD_GET(TR_TE_PROTOCOL_MAJOR, enc->comp.impl);
 
 	/* N-Trace, table "Trace Encoder Control": other majors "must be rejected" */
 	if (major != 1) {
@@ -86,16 +100,6 @@ static int ntrace_encoder_check_protocol(struct ntrace_encoder *enc)
 			(u32)FIELD_GET(TR_TE_PROTOCOL_MINOR, enc->comp.impl), enc->comp.impl);
 		return -ENODEV;
 	}
-
-	format = FIELD_PREP(TR_TE_FORMAT, TR_TE_FORMAT_NTRACE);
-	ntrace_write(&enc->comp, TR_TE_CONTROL, TR_CONTROL_ACTIVE | format);
-	if ((ntrace_read(&enc->comp, TR_TE_CONTROL) & TR_TE_FORMAT) != format) {
-		dev_err(enc->comp.dev,
-			"trace encoder at %pa: trTeFormat does not take N-Trace (trTeControl 0x%08x)\n",
-			&enc->comp.addr, ntrace_read(&enc->comp, TR_TE_CONTROL));
-		return -ENODEV;
-	}
-	enc->comp.control = TR_CONTROL_ACTIVE | format;
 	return 0;
 }
 
@@ -118,17 +122,21 @@ static void ntrace_encoder_probe_control(struct ntrace_encoder *enc)
 	all = ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), ~0ULL);
 	caps->config |= ntrace_reg_to_bits(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits),
 					   ntrace_try(comp, TR_TE_CONTROL, keep, all));
+	caps->fixed |= ntrace_reg_to_bits(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits),
+					  ntrace_read(comp, TR_TE_CONTROL));
 }
 
 static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 {
 	struct ntrace_caps *caps = &enc->caps;
 	struct ntrace_comp *comp = &enc->comp;
-	u32 all, got;
+	u32 mask = TR_TE_INST_EN_IMPLICIT_RETURN | TR_TE_INST_IMPLICIT_RETURN_MODE, all, got;
 	int mode;
 
 	all = ntrace_bits_to_reg(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits), ~0ULL);
 	got = ntrace_try(comp, TR_TE_INST_FEATURES, 0, all);
+	caps->fixed |= ntrace_reg_to_bits(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits),
+					  ntrace_read(comp, TR_TE_INST_FEATURES));
 
 	/*
 	 * Implicit returns need a trTeInstImplicitReturnMode too. The higher, the
@@ -139,7 +147,7 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 
 		field |= TR_TE_INST_EN_IMPLICIT_RETURN;
 		ntrace_write(&enc->comp, TR_TE_INST_FEATURES, field);
-		if (ntrace_read(&enc->comp, TR_TE_INST_FEATURES) == field)
+		if ((ntrace_read(&enc->comp, TR_TE_INST_FEATURES) & mask) == field)
 			break;
 	}
 	caps->ir_mode = mode;
@@ -268,6 +276,8 @@ static void ntrace_encoder_count(struct ntrace_encoder *enc)
 	enc->programmed = false;
 	if (mode)
 		ntrace_ts_count(&enc->comp, mode, 0);
+	else
+		ntrace_write(&enc->comp, TR_TS_CONTROL, 0);
 }
 
 /* How fast the counter runs, as far as that can be known. May sleep. */
@@ -311,6 +321,7 @@ static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 	/* Counting alone takes any return for the right one: not in a kernel */
 	if (caps->ir_mode > 1)
 		config |= caps->config & NTRACE_CONFIG_IMPLICIT_RETURN;
+	config |= caps->fixed;
 	/* Where nothing can be left out, machine mode is not either */
 	if (!caps->priv)
 		config |= NTRACE_CONFIG_FIRMWARE;
@@ -369,12 +380,13 @@ void ntrace_encoder_revive(struct ntrace_encoder *enc)
 }
 
 /* Drop trace that found no room, so that it does not open the next stretch */
-void ntrace_encoder_drop(struct ntrace_encoder *enc)
+int ntrace_encoder_drop(struct ntrace_encoder *enc)
 {
-	if (ntrace_read(&enc->comp, TR_CONTROL) & TR_CONTROL_EMPTY)
-		return;
-	if (!ntrace_comp_drop(&enc->comp))
+	int ret = ntrace_comp_drop(&enc->comp);
+
+	if (!ret)
 		ntrace_encoder_revive(enc);
+	return ret;
 }
 
 /*
@@ -417,7 +429,7 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 		     NTRACE_CONFIG_IMPLICIT_RETURN | NTRACE_CONFIG_REPEATED_HISTORY |
 		     NTRACE_CONFIG_ALL_JUMPS | NTRACE_CONFIG_EXTEND_ADDR;
 
-	if (config & single & ~caps->config)
+	if ((config & single & ~caps->config) || (caps->fixed & ~config))
 		return -EOPNOTSUPP;
 	if (!ntrace_one_of(caps->modes | BIT(0), config, NTRACE_CONFIG_MODE))
 		return -EOPNOTSUPP;

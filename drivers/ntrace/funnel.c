@@ -27,11 +27,21 @@ static unsigned int ntrace_funnel_best_ts_mode(const struct ntrace_funnel *funne
 /* After a reset or a loss of power: all registers are undefined */
 void ntrace_funnel_revive(struct ntrace_funnel *funnel)
 {
-	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, 0);
+	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, funnel->inputs & ~funnel->used);
 	if (funnel->ts_mode)
 		ntrace_ts_count(&funnel->comp, funnel->ts_mode, funnel->ts_prescale);
 	else
 		ntrace_write(&funnel->comp, TR_TS_CONTROL, 0);
+}
+
+/* Drop trace that found no room; all else stays as it was set. Context: comp.lock is held. */
+int ntrace_funnel_drop(struct ntrace_funnel *funnel)
+{
+	int ret = ntrace_comp_drop(&funnel->comp);
+
+	if (!ret)
+		ntrace_funnel_revive(funnel);
+	return ret;
 }
 
 /* After a reset: find out what there is */
@@ -39,9 +49,24 @@ void ntrace_funnel_setup(struct ntrace_funnel *funnel)
 {
 	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, TR_FUNNEL_DIS_INPUT_MASK);
 	funnel->inputs = ntrace_read(&funnel->comp, TR_FUNNEL_DIS_INPUT);
+	funnel->used = 0;
 	ntrace_ts_probe(&funnel->comp, &funnel->ts);
 	funnel->ts_mode = ntrace_funnel_best_ts_mode(funnel);
 	ntrace_funnel_revive(funnel);
+}
+
+/*
+ * A path comes in by @input. Others stay disabled: an encoder with several outputs sends to all
+ * of them, and what comes by another way than its path is not to be in this one's trace.
+ */
+void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&funnel->comp.lock, flags);
+	funnel->used |= BIT(input);
+	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, funnel->inputs & ~funnel->used);
+	raw_spin_unlock_irqrestore(&funnel->comp.lock, flags);
 }
 
 /* Its output is known: to another funnel, or not */

@@ -8,7 +8,10 @@
  * ramsink.c	the RAM sink
  * timestamp.c	the timestamp unit of an encoder or a funnel
  * path.c	from a source to its sink
- * topology.c	platform driver, device-tree graph, which CPU has which path
+ * power.c	when registers may be looked at
+ * registry.c	which components there are
+ * topology.c	device-tree graph, which CPU has which path
+ * driver.c	the platform driver
  * aux.c	AUX buffers: windows of memory for the sink
  * context.c	scontext at task switches
  * sysfs.c	attributes of the encoder's device
@@ -23,6 +26,7 @@
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/io.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
@@ -50,6 +54,8 @@
  * @stuck: it stopped answering; not used until a reset succeeds
  * @lock: of a funnel: serialises @users and the registers
  * @users: paths that are started through it
+ * @say: says @said, where a message is allowed
+ * @said: why it is stuck
  * @node: in ntrace_comps
  */
 struct ntrace_comp {
@@ -62,6 +68,8 @@ struct ntrace_comp {
 	bool			stuck;
 	raw_spinlock_t		lock;
 	unsigned int		users;
+	struct irq_work		say;
+	char			said[160];
 	struct list_head	node;
 };
 
@@ -74,6 +82,7 @@ struct ntrace_comp {
  * @ts_modes: bitmap of trTsMode
  * @ts_prescale: bitmap of trTsPrescale
  * @ts_width: trTsWidth
+ * @fixed: those of @config that are always set
  * @ir_mode: trTeInstImplicitReturnMode that is used
  * @src_bits: the most that trTeSrcBits takes
  * @src_fixed: trTeSrcBits cannot be changed
@@ -84,6 +93,7 @@ struct ntrace_comp {
  */
 struct ntrace_caps {
 	u64	config;
+	u64	fixed;
 	u8	modes;
 	u8	sync_modes;
 	u16	sync_max;
@@ -137,6 +147,8 @@ struct ntrace_filter {
 	struct ntrace_range	ranges[TR_TE_COMP_MAX];
 };
 
+struct device_node;
+struct ntrace_session;
 struct ntrace_sink;
 
 /**
@@ -146,6 +158,7 @@ struct ntrace_sink;
  * @caps: what it can do
  * @default_config: the config that perf uses for what the user left open
  * @path: the components from here to the sink
+ * @inputs: of those, the input by which the path comes in
  * @path_len: their number, 0 if there is no usable sink
  * @sink: the last of @path
  * @src_bits: trTeSrcBits as programmed
@@ -168,6 +181,7 @@ struct ntrace_encoder {
 	struct ntrace_caps	caps;
 	u64			default_config;
 	struct ntrace_comp	*path[NTRACE_PATH_MAX];
+	u8			inputs[NTRACE_PATH_MAX];
 	unsigned int		path_len;
 	struct ntrace_sink	*sink;
 	u8			src_bits;
@@ -182,7 +196,7 @@ struct ntrace_encoder {
 	bool			paused;
 	bool			on;
 	struct list_head	member;
-	void			*session;
+	struct ntrace_session	*session;
 };
 
 /**
@@ -211,14 +225,16 @@ struct ntrace_window {
  * @min: lowest address that trRamStart takes
  * @max: highest address that trRamLimit takes
  * @index: index among the sinks
- * @encoders: number of encoders whose path ends here; once the PMU is
- *	registered it only grows from 0
+ * @encoders: number of encoders that may lead here, as the device tree has them
  * @cpu: of one of them
  * @lock: protects what follows, and the registers, if @encoders is above 1.
  *	Else they are touched on the CPU of the encoder only, with interrupts off
  * @members: encoders that trace into it; always the encoder, if there is but one
  * @owner: whose memory it writes, see aux.c; NULL if nobody traces
  * @holds: whose window the registers hold, see aux.c; NULL if nobody's
+ * @loose: it did not stop when it was to, and may still write its window
+ * @full: it was reset when its window was full: trRamWP does not say so any more
+ * @pausing: a member is to pause or to go on; who unlocks the sink next sees to it
  * @closed: the system goes down, it is not started any more
  */
 struct ntrace_sink {
@@ -234,8 +250,11 @@ struct ntrace_sink {
 	unsigned int		cpu;
 	raw_spinlock_t		lock;
 	struct list_head	members;
-	void			*owner;
-	void			*holds;
+	struct ntrace_session	*owner;
+	struct ntrace_session	*holds;
+	bool			loose;
+	bool			full;
+	bool			pausing;
 	bool			closed;
 };
 
@@ -253,12 +272,18 @@ static inline bool ntrace_sink_trylock(struct ntrace_sink *sink)
 	return sink->encoders <= 1 || raw_spin_trylock(&sink->lock);
 }
 
+void ntrace_sink_pause(struct ntrace_sink *sink);
+
 static inline void ntrace_sink_unlock(struct ntrace_sink *sink) __releases(&sink->lock)
 {
 	if (sink->encoders > 1) {
 		/* registers were written, and another CPU may be the next */
 		mb();
 		raw_spin_unlock(&sink->lock);
+		/* pairs with ntrace_sink_pause(): it had the lock, or sees what was asked for */
+		smp_mb();
+		if (unlikely(READ_ONCE(sink->pausing)))
+			ntrace_sink_pause(sink);
 	} else {
 		__release(&sink->lock);
 	}
@@ -292,6 +317,7 @@ struct ntrace_ts {
  * struct ntrace_funnel - a trace funnel
  * @comp: the component; @comp.lock protects the registers
  * @inputs: bitmap of inputs that can be disabled
+ * @used: bitmap of inputs that a path uses
  * @inner: its output leads to another funnel
  * @ts: its timestamp unit
  * @ts_mode: trTsMode as programmed, 0 if there is no such unit
@@ -300,6 +326,7 @@ struct ntrace_ts {
 struct ntrace_funnel {
 	struct ntrace_comp	comp;
 	u16			inputs;
+	u16			used;
 	bool			inner;
 	struct ntrace_ts	ts;
 	u8			ts_mode;
@@ -329,8 +356,13 @@ static inline void ntrace_write(const struct ntrace_comp *comp, unsigned int off
 
 const char *ntrace_type_name(unsigned int type);
 const char *ntrace_type_prefix(unsigned int type);
+void ntrace_comp_init(struct ntrace_comp *comp, struct device *dev, void __iomem *base,
+		      phys_addr_t addr);
+__printf(2, 3) void ntrace_comp_err(struct ntrace_comp *comp, const char *fmt, ...);
 int ntrace_comp_reset(struct ntrace_comp *comp);
 int ntrace_comp_identify(struct ntrace_comp *comp);
+int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_comp *sink);
+int ntrace_comp_poll(const struct ntrace_comp *comp, u32 mask, u32 want);
 int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want);
 u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try);
 u32 ntrace_try_values(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 mask);
@@ -356,17 +388,12 @@ static inline bool ntrace_comp_disable_fast(struct ntrace_comp *comp)
 		      TR_CONTROL_EMPTY);
 }
 
-/*
- * Without @flush, what the component holds has nowhere to go, and is not waited
- * for.
- */
-static inline int ntrace_comp_disable(struct ntrace_comp *comp, bool flush)
+/* Disable, and wait until all is empty */
+static inline int ntrace_comp_disable(struct ntrace_comp *comp)
 {
-	u32 empty = flush ? TR_CONTROL_EMPTY : 0;
-
 	if (ntrace_comp_disable_fast(comp))
 		return 0;
-	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE | empty, empty);
+	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, TR_CONTROL_EMPTY);
 }
 
 /* encoder.c */
@@ -377,7 +404,7 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config);
 int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 			   const struct ntrace_filter *filter);
-void ntrace_encoder_drop(struct ntrace_encoder *enc);
+int ntrace_encoder_drop(struct ntrace_encoder *enc);
 void ntrace_encoder_revive(struct ntrace_encoder *enc);
 int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id);
 void ntrace_encoder_measure(struct ntrace_encoder *enc);
@@ -417,6 +444,8 @@ u64 ntrace_ts_counter(const struct ntrace_comp *comp);
 /* funnel.c */
 void ntrace_funnel_setup(struct ntrace_funnel *funnel);
 void ntrace_funnel_revive(struct ntrace_funnel *funnel);
+void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input);
+int ntrace_funnel_drop(struct ntrace_funnel *funnel);
 void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner);
 int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsigned int prescale);
 
@@ -424,6 +453,7 @@ int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsign
 int ntrace_ramsink_setup(struct ntrace_sink *sink);
 void ntrace_ramsink_revive(struct ntrace_sink *sink);
 int ntrace_ramsink_program(struct ntrace_sink *sink, const struct ntrace_window *win);
+int ntrace_ramsink_disable(struct ntrace_sink *sink);
 void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned int len);
 
 /*
@@ -438,7 +468,7 @@ static inline u32 ntrace_ramsink_written(const struct ntrace_sink *sink,
 	u32 offset = (wp & TR_RAM_WP_MASK) - lower_32_bits(win->start);
 
 	*wrapped = wp & TR_RAM_WRAP;
-	if (unlikely(offset >= win->end - win->start)) {
+	if (unlikely(sink->full || offset >= win->end - win->start)) {
 		*wrapped = true;
 		return 0;
 	}
@@ -457,15 +487,32 @@ void ntrace_path_restore(struct ntrace_encoder *enc);
 /* aux.c */
 bool ntrace_sink_interrupt(struct ntrace_sink *sink);
 
-/* topology.c */
-extern struct mutex ntrace_mutex;
+/* power.c */
 void ntrace_sync_cpus(void);
 void ntrace_keep_awake(void);
 void ntrace_let_sleep(void);
+void ntrace_wait_asleep(void);
+int ntrace_node_cpu(const struct device_node *node);
+bool ntrace_has_power(const struct ntrace_comp *comp);
+
+/* registry.c */
+extern struct mutex ntrace_mutex;
+extern struct list_head ntrace_comps;
 struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu);
 const struct cpumask *ntrace_cpus(void);
 struct ntrace_sink *ntrace_sink_at(unsigned int index);
 unsigned int ntrace_nr_sinks(void);
+void ntrace_registry_add_encoder(struct ntrace_encoder *enc);
+void ntrace_registry_del_encoder(struct ntrace_encoder *enc);
+int ntrace_registry_add_sink(struct ntrace_sink *sink);
+void ntrace_registry_del_sink(struct ntrace_sink *sink);
+
+/* topology.c */
+#define NTRACE_COMPATIBLE	"riscv,trace-component"
+struct ntrace_encoder *ntrace_connect(void);
+void ntrace_disconnect(struct ntrace_encoder *enc);
+struct ntrace_encoder *ntrace_encoder_through(const struct ntrace_comp *comp);
+void ntrace_report_unconnected(void);
 void ntrace_measure_behind(const struct ntrace_comp *funnel);
 
 /* context.c */
@@ -480,10 +527,12 @@ void ntrace_context_exit(void);
 const struct attribute_group **ntrace_comp_groups(const struct ntrace_comp *comp);
 
 /* pmu.c */
-bool ntrace_pmu_is_registered(void);
 int ntrace_pmu_register(void);
 void ntrace_pmu_unregister(void);
 void ntrace_pmu_link(struct ntrace_encoder *enc);
 void ntrace_pmu_unlink(struct ntrace_encoder *enc);
+void ntrace_pmu_detach(struct ntrace_encoder *enc);
+int ntrace_cpus_init(void (*came)(void));
+void ntrace_cpus_exit(void);
 
 #endif /* NTRACE_NTRACE_H */

@@ -34,28 +34,27 @@ static int ntrace_path_enable_funnel(struct ntrace_comp *comp)
 	return ret;
 }
 
-static int ntrace_path_disable_funnel(struct ntrace_comp *comp, bool flush)
+static int ntrace_path_disable_funnel(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 {
 	int ret = 0;
 
 	raw_spin_lock(&comp->lock);
-	if (comp->users && !--comp->users) {
-		ret = ntrace_comp_disable(comp, flush);
-		if (!flush)
-			ntrace_comp_drop(comp);
+	if (comp->users && !--comp->users && !ntrace_comp_disable_fast(comp)) {
+		ret = ntrace_comp_flush(comp, &sink->comp);
+		if (ret > 0)
+			ret = ntrace_funnel_drop(to_ntrace_funnel(comp));
 	}
 	raw_spin_unlock(&comp->lock);
 	return ret;
 }
 
-static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int first,
-					bool flush, int *ret)
+static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int first, int *ret)
 {
 	unsigned int i;
 	int err;
 
 	for (i = first; i < enc->path_len - 1; i++) {
-		err = ntrace_path_disable_funnel(enc->path[i], flush);
+		err = ntrace_path_disable_funnel(enc->path[i], enc->sink);
 		*ret = *ret ?: err;
 	}
 }
@@ -68,7 +67,7 @@ static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
 	while (!ret && --i)
 		ret = ntrace_path_enable_funnel(enc->path[i]);
 	if (ret)
-		ntrace_path_disable_funnels(enc, i + 1, true, &ret);
+		ntrace_path_disable_funnels(enc, i + 1, &ret);
 	return ret;
 }
 
@@ -88,29 +87,31 @@ static inline int ntrace_path_enable(struct ntrace_encoder *enc)
 
 	ret = ntrace_comp_enable(&enc->comp);
 	if (unlikely(ret)) {
-		ntrace_comp_disable(&enc->comp, true);
-		ntrace_path_disable_funnels(enc, 1, true, &ret);
+		ntrace_comp_disable(&enc->comp);
+		ntrace_path_disable_funnels(enc, 1, &ret);
 		return ret;
 	}
 	enc->on = true;
-	if (likely(!enc->paused))
+	if (likely(!READ_ONCE(enc->paused))) {
 		ntrace_encoder_tracing(enc, true);
+		/* It may have been paused meanwhile, see ntrace_sink_pause() */
+		if (unlikely(READ_ONCE(enc->paused)))
+			ntrace_encoder_tracing(enc, false);
+	}
 	return 0;
 }
 
 /*
- * Disabling takes a while, or there are funnels. A sink that stopped by itself
- * at the end of its window takes no more: what is still on its way is lost, as
- * is the trace that follows.
+ * Disabling takes a while, or there are funnels. Of what a sink does not take
+ * any more, nothing may open the next stretch of trace.
  */
 static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 {
-	bool flush = ntrace_read(&enc->sink->comp, TR_CONTROL) & TR_CONTROL_ENABLE;
-	int ret = ntrace_comp_disable(&enc->comp, flush);
+	int ret = ntrace_comp_flush(&enc->comp, &enc->sink->comp);
 
-	if (!flush)
-		ntrace_encoder_drop(enc);
-	ntrace_path_disable_funnels(enc, 1, flush, &ret);
+	if (ret > 0)
+		ret = ntrace_encoder_drop(enc);
+	ntrace_path_disable_funnels(enc, 1, &ret);
 	return ret;
 }
 
@@ -161,7 +162,7 @@ undo:
 	list_for_each_entry_continue_reverse(enc, &sink->members, member)
 		ntrace_path_disable(enc);
 fail:
-	ntrace_comp_disable(&sink->comp, true);
+	ntrace_ramsink_disable(sink);
 	return ret;
 }
 
@@ -186,8 +187,49 @@ int ntrace_sink_stop(struct ntrace_sink *sink)
 		err = ntrace_path_disable(enc);
 		ret = ret ?: err;
 	}
-	err = ntrace_comp_disable(&sink->comp, true);
+	err = ntrace_ramsink_disable(sink);
 	return ret ?: err;
+}
+
+static void ntrace_sink_pause_members(struct ntrace_sink *sink)
+{
+	struct ntrace_encoder *enc;
+	bool paused;
+
+	list_for_each_entry(enc, &sink->members, member) {
+		paused = READ_ONCE(enc->paused);
+		if (enc->on && paused == !!(enc->comp.control & TR_TE_INST_TRACING))
+			ntrace_encoder_tracing(enc, !paused);
+	}
+}
+
+/**
+ * ntrace_sink_pause - let members of a sink pause or go on, as their encoder->paused says
+ * @sink: the sink
+ *
+ * Who has the sink locked may have been interrupted for this, on this CPU: that is not waited
+ * for, but left for the unlock.
+ *
+ * Context: interrupts off, any other.
+ */
+void ntrace_sink_pause(struct ntrace_sink *sink)
+{
+	do {
+		WRITE_ONCE(sink->pausing, true);
+		/* pairs with ntrace_sink_unlock() */
+		smp_mb();
+		if (!ntrace_sink_trylock(sink))
+			return;
+		WRITE_ONCE(sink->pausing, false);
+		ntrace_sink_pause_members(sink);
+		if (sink->encoders > 1) {
+			/* as in ntrace_sink_unlock() */
+			mb();
+			raw_spin_unlock(&sink->lock);
+			/* pairs with the one above, of who found the lock taken */
+			smp_mb();
+		}
+	} while (READ_ONCE(sink->pausing));
 }
 
 /* Add a programmed encoder to a sink that runs. Context: as above. */
@@ -242,6 +284,8 @@ static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 	if (ret)
 		return ret;
 	ntrace_path_revive(comp);
+	/* Not before all of it is set up: another CPU may start it at once */
+	smp_store_release(&comp->stuck, false);
 	dev_info(comp->dev, "%s answers again\n", ntrace_type_name(comp->type));
 	return 0;
 }

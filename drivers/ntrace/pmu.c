@@ -6,6 +6,7 @@
 #include <linux/cpuhotplug.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/pid_namespace.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
@@ -63,7 +64,11 @@ struct ntrace_event {
 static DEFINE_PER_CPU(struct ntrace_session, ntrace_session);
 static struct pmu ntrace_pmu;
 static bool ntrace_pmu_registered;
+/* One registers the PMU at a time. It is taken before ntrace_mutex. */
+static DEFINE_MUTEX(ntrace_pmu_mutex);
 static enum cpuhp_state ntrace_cpuhp_state;
+/* Called when a CPU has come online: components of its own may be looked at */
+static void (*ntrace_cpu_came)(void);
 
 /* What all encoders can do */
 static struct ntrace_caps ntrace_common_caps(void)
@@ -226,7 +231,16 @@ static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *at
 }
 static DEVICE_ATTR_RO(aux_sampling);
 
-#define NTRACE_NR_CAPS		5
+/* aux-action=pause and such: 1, or 0 and the reason */
+static ssize_t aux_pause_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	if (!NTRACE_PMU_CAP_PAUSE)
+		return sysfs_emit(buf, "0 (the kernel does not pause AUX area tracing)\n");
+	return sysfs_emit(buf, "1\n");
+}
+static DEVICE_ATTR_RO(aux_pause);
+
+#define NTRACE_NR_CAPS		6
 
 /* Filled from ntrace_fields; what is not a field comes first */
 static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
@@ -235,6 +249,7 @@ static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1
 	&dev_attr_address_filters.attr,
 	&dev_attr_start_filters.attr,
 	&dev_attr_aux_sampling.attr,
+	&dev_attr_aux_pause.attr,
 };
 
 static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *field, const char *name,
@@ -277,7 +292,7 @@ static const struct attribute_group ntrace_caps_group = {
 
 static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return cpumap_print_to_pagebuf(true, buf, ntrace_cpus());
+	return sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(ntrace_cpus()));
 }
 static DEVICE_ATTR_RO(cpumask);
 
@@ -304,7 +319,7 @@ static int ntrace_event_check_attr(struct perf_event *event)
 	const struct perf_event_attr *attr = &event->attr;
 	u64 config = attr->config;
 
-	if ((config & ~NTRACE_CONFIG_VALID) || attr->config1 || attr->config2 || attr->config3)
+	if ((config & ~NTRACE_CONFIG_VALID) || ntrace_attr_has_more(attr))
 		return -EINVAL;
 	switch (FIELD_GET(NTRACE_CONFIG_MODE, config)) {
 	case 0:
@@ -327,7 +342,7 @@ static int ntrace_event_check_attr(struct perf_event *event)
 
 /*
  * Which privileges the event may see, as the encoder's filter chooses them. If
- * that is all, no filter is needed.
+ * that is all, machine mode included, no filter is needed.
  *
  * Without a filter an event sees all that its hart does. It is refused if it
  * asks for less, which an unprivileged one does; and machine mode in it is for
@@ -359,10 +374,22 @@ static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *p
 		*priv = 0;
 		return perfmon_capable() ? 0 : -EACCES;
 	}
+	/* Machine mode may be a level that the filter cannot choose */
+	if (want == (can | NTRACE_PRIV_M))
+		want = 0;
 	if (want & ~can)
 		return -EOPNOTSUPP;
-	*priv = want == can ? 0 : want;
+	*priv = want;
 	return 0;
+}
+
+/*
+ * scontext holds thread ids of the initial pid namespace. Who lives in another one may not
+ * know them.
+ */
+static bool ntrace_event_may_have_context(void)
+{
+	return task_active_pid_ns(current) == &init_pid_ns || perfmon_capable();
 }
 
 static void ntrace_event_destroy(struct perf_event *event)
@@ -374,52 +401,79 @@ static void ntrace_event_destroy(struct perf_event *event)
 	kfree(priv);
 }
 
-/* Can each CPU that the event may run on do what it asks for, and does it answer? */
+/*
+ * Can each CPU that the event may run on do what it asks for, and does it answer? One that is
+ * offline is not asked.
+ */
 static int ntrace_event_check_cpus(const struct perf_event *event, const struct ntrace_event *priv)
 {
 	struct ntrace_encoder *enc;
 	unsigned int cpu;
 	int ret = 0;
 
-	mutex_lock(&ntrace_mutex);
 	for_each_cpu(cpu, ntrace_cpus()) {
 		if (event->cpu >= 0 && cpu != event->cpu)
 			continue;
 		enc = ntrace_encoder_of(cpu);
 		ret = ntrace_encoder_check(enc, priv->config, &priv->filter);
-		if (!ret)
+		if (!ret && cpu_online(cpu))
 			ret = ntrace_path_recover(enc);
 		if (ret)
 			break;
 	}
-	mutex_unlock(&ntrace_mutex);
 	return ret;
+}
+
+/* What the event asks for: may it, and can the hardware do that? */
+static int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv)
+{
+	struct ntrace_encoder *enc = event->cpu >= 0 ? ntrace_encoder_of(event->cpu) : NULL;
+	int ret;
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (event->cpu >= 0 && !enc)
+		return -ENODEV;
+	ret = ntrace_event_check_attr(event);
+	if (ret)
+		return ret;
+	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) && !ntrace_event_may_have_context())
+		return -EACCES;
+	priv->config = event->attr.config;
+	ret = ntrace_event_privileges(event, enc ? enc->caps.priv : ntrace_common_caps().priv,
+				      &priv->filter.priv);
+	return ret ?: ntrace_event_check_cpus(event, priv);
+}
+
+/*
+ * A traced task forks: its rights do not count, but those of whom the event is. If the hardware
+ * fails meanwhile, the trace ends and not the fork.
+ */
+static void ntrace_event_inherit(const struct perf_event *event, struct ntrace_event *priv)
+{
+	const struct ntrace_event *parent = event->parent->pmu_private;
+
+	priv->config = parent->config;
+	priv->filter.priv = parent->filter.priv;
 }
 
 static int ntrace_event_init(struct perf_event *event)
 {
 	struct ntrace_event *priv;
-	u8 can;
-	int ret;
+	int ret = 0;
 
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
-	if (event->cpu >= 0 && !ntrace_encoder_of(event->cpu))
-		return -ENODEV;
-
-	ret = ntrace_event_check_attr(event);
-	if (ret)
-		return ret;
 
 	priv = kzalloc(sizeof(*priv), GFP_KERNEL);
 	if (!priv)
 		return -ENOMEM;
-	priv->config = event->attr.config;
-	can = event->cpu >= 0 ? ntrace_encoder_of(event->cpu)->caps.priv :
-				ntrace_common_caps().priv;
-	ret = ntrace_event_privileges(event, can, &priv->filter.priv);
-	if (!ret)
-		ret = ntrace_event_check_cpus(event, priv);
+	if (event->parent) {
+		ntrace_event_inherit(event, priv);
+	} else {
+		mutex_lock(&ntrace_mutex);
+		ret = ntrace_event_check(event, priv);
+		mutex_unlock(&ntrace_mutex);
+	}
 	if (!ret && (priv->config & NTRACE_CONFIG_CONTEXT))
 		ret = ntrace_context_get();
 	if (ret) {
@@ -454,6 +508,11 @@ static __always_inline void ntrace_event_run(struct perf_event *event, struct nt
 {
 	struct ntrace_event *priv = event->pmu_private;
 
+	/* Its encoder may have gone */
+	if (unlikely(!s->enc)) {
+		event->hw.state = PERF_HES_STOPPED;
+		return;
+	}
 	event->hw.state = 0;
 	/* A task switch does not pay for what the event has not */
 	if (priv->filter.nr_ranges || !list_empty(&perf_event_addr_filters(event)->list))
@@ -466,7 +525,7 @@ static void ntrace_event_start(struct perf_event *event, int flags)
 {
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
 
-	if (unlikely(flags & PERF_EF_RESUME)) {
+	if (unlikely(flags & NTRACE_EF_RESUME)) {
 		if (s->event == event)
 			ntrace_session_pause(s, false);
 		return;
@@ -479,7 +538,7 @@ static void ntrace_event_stop(struct perf_event *event, int flags)
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
 	struct hw_perf_event *hwc = &event->hw;
 
-	if (unlikely(flags & PERF_EF_PAUSE)) {
+	if (unlikely(flags & NTRACE_EF_PAUSE)) {
 		if (s->event == event)
 			ntrace_session_pause(s, true);
 		return;
@@ -594,6 +653,7 @@ static void ntrace_addr_filters_sync(struct perf_event *event)
 static int ntrace_cpu_offline(unsigned int cpu)
 {
 	hrtimer_cancel(&per_cpu(ntrace_session, cpu).timer);
+	ntrace_wait_asleep();
 	return 0;
 }
 
@@ -603,6 +663,7 @@ static int ntrace_cpu_online(unsigned int cpu)
 	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 	unsigned long flags;
 
+	ntrace_cpu_came();
 	if (!enc)
 		return 0;
 	ntrace_context_probe(cpu);
@@ -650,7 +711,7 @@ static struct notifier_block ntrace_cpu_pm_nb = {
 static struct pmu ntrace_pmu = {
 	.module			= THIS_MODULE,
 	.capabilities		= PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
-				  NTRACE_PMU_CAP_LARGE | PERF_PMU_CAP_AUX_PAUSE,
+				  NTRACE_PMU_CAP_LARGE | NTRACE_PMU_CAP_PAUSE,
 	.attr_groups		= ntrace_pmu_groups,
 	.task_ctx_nr		= perf_sw_context,
 	.event_init		= ntrace_event_init,
@@ -664,11 +725,6 @@ static struct pmu ntrace_pmu = {
 	.addr_filters_validate	= ntrace_addr_filters_validate,
 	.addr_filters_sync	= ntrace_addr_filters_sync,
 };
-
-bool ntrace_pmu_is_registered(void)
-{
-	return ntrace_pmu_registered;
-}
 
 /* The CPU of @enc can be traced from now on */
 static void ntrace_pmu_attach(struct ntrace_encoder *enc)
@@ -702,41 +758,105 @@ void ntrace_pmu_unlink(struct ntrace_encoder *enc)
 	sysfs_remove_link(&ntrace_pmu.dev->kobj, name);
 }
 
-/* When all components were found; without any, there is no PMU */
-int ntrace_pmu_register(void)
+/* Stop what traces with @enc; that is PERF_HES_STOPPED, and does not find it any more */
+static void ntrace_pmu_detach_local(void *arg)
+{
+	struct ntrace_encoder *enc = arg;
+	struct ntrace_session *s = enc->session;
+	struct perf_event *event = s->event;
+
+	if (event)
+		ntrace_event_stop(event, PERF_EF_UPDATE);
+	s->asleep = NULL;
+	WRITE_ONCE(s->enc, NULL);
+}
+
+/* @enc goes, perhaps while its CPU is traced. Context: ntrace_mutex is held. */
+void ntrace_pmu_detach(struct ntrace_encoder *enc)
+{
+	unsigned long flags;
+
+	if (!enc->session)
+		return;
+	if (smp_call_function_single(enc->cpu, ntrace_pmu_detach_local, enc, 1)) {
+		/* An offline CPU traces nothing */
+		local_irq_save(flags);
+		ntrace_pmu_detach_local(enc);
+		local_irq_restore(flags);
+	}
+	hrtimer_cancel(&per_cpu_ptr(&ntrace_session, enc->cpu)->timer);
+	enc->session = NULL;
+}
+
+/* CPUs that come and go, before any component is looked at */
+int ntrace_cpus_init(void (*came)(void))
 {
 	unsigned int cpu;
 	int ret;
 
-	if (ntrace_pmu_registered || cpumask_empty(ntrace_cpus()))
-		return 0;
-
+	ntrace_cpu_came = came;
 	for_each_possible_cpu(cpu)
 		ntrace_session_init(per_cpu_ptr(&ntrace_session, cpu), cpu);
-	for_each_cpu(cpu, ntrace_cpus())
-		ntrace_pmu_attach(ntrace_encoder_of(cpu));
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "perf/ntrace:online",
 					ntrace_cpu_online, ntrace_cpu_offline);
 	if (ret < 0)
 		return ret;
 	ntrace_cpuhp_state = ret;
+	return 0;
+}
 
+void ntrace_cpus_exit(void)
+{
+	cpuhp_remove_state_nocalls(ntrace_cpuhp_state);
+}
+
+static bool ntrace_pmu_prepare(void)
+{
+	unsigned int cpu;
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (ntrace_pmu_registered || cpumask_empty(ntrace_cpus()))
+		return false;
+	for_each_cpu(cpu, ntrace_cpus())
+		ntrace_pmu_attach(ntrace_encoder_of(cpu));
 	/* perf refuses samples with trace of a PMU that does not have it */
 	if (ntrace_output_copy)
 		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
 	/* All starts, and a stop */
 	ntrace_pmu.nr_addr_filters = ntrace_nr_ranges(false) + !!ntrace_nr_ranges(true);
-	ret = perf_pmu_register(&ntrace_pmu, "ntrace", -1);
-	if (ret) {
-		cpuhp_remove_state_nocalls(ntrace_cpuhp_state);
-		return ret;
-	}
+	return true;
+}
+
+/*
+ * When components were found; without any, there is no PMU. ntrace_mutex is not held while perf
+ * takes the PMU: perf has us map AUX pages, which needs ntrace_mutex, with locks held that it
+ * takes here, too.
+ */
+int ntrace_pmu_register(void)
+{
+	unsigned int cpu;
+	bool wanted;
+	int ret = 0;
+
+	mutex_lock(&ntrace_pmu_mutex);
+	mutex_lock(&ntrace_mutex);
+	wanted = ntrace_pmu_prepare();
+	mutex_unlock(&ntrace_mutex);
+	if (wanted)
+		ret = perf_pmu_register(&ntrace_pmu, "ntrace", -1);
+	if (!wanted || ret)
+		goto out;
 	cpu_pm_register_notifier(&ntrace_cpu_pm_nb);
+	mutex_lock(&ntrace_mutex);
 	ntrace_pmu_registered = true;
+	/* Those, too, that came meanwhile */
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_link(ntrace_encoder_of(cpu));
-	return 0;
+	mutex_unlock(&ntrace_mutex);
+out:
+	mutex_unlock(&ntrace_pmu_mutex);
+	return ret;
 }
 
 void ntrace_pmu_unregister(void)
@@ -750,7 +870,6 @@ void ntrace_pmu_unregister(void)
 	ntrace_pmu_registered = false;
 	cpu_pm_unregister_notifier(&ntrace_cpu_pm_nb);
 	perf_pmu_unregister(&ntrace_pmu);
-	cpuhp_remove_state_nocalls(ntrace_cpuhp_state);
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu(ntrace_session, cpu).timer);
 	/* No sink has an owner any more; what its interrupt asked for is over after this */

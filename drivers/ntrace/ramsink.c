@@ -136,6 +136,7 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 void ntrace_ramsink_revive(struct ntrace_sink *sink)
 {
 	sink->holds = NULL;
+	sink->loose = false;
 	sink->comp.control = TR_CONTROL_ACTIVE |
 			     FIELD_PREP(TR_RAM_MODE, sink->smem ? TR_RAM_MODE_SMEM :
 								  TR_RAM_MODE_SRAM);
@@ -152,6 +153,7 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, const struct ntrace_window 
 	u64 limit = win->end - sink->align;
 
 	sink->holds = NULL;
+	sink->full = false;
 	/* What the CPU wrote there comes before what the sink will write */
 	wmb();
 	sink->comp.control &= ~TR_RAM_STOP_ON_WRAP;
@@ -166,14 +168,45 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, const struct ntrace_window 
 	if (unlikely(ntrace_ramsink_read64(sink, TR_RAM_START_LOW) != win->start ||
 		     ntrace_ramsink_read64(sink, TR_RAM_LIMIT_LOW) != limit ||
 		     ntrace_ramsink_read64(sink, TR_RAM_WP_LOW) != win->wp)) {
-		if (!sink->comp.stuck)
-			dev_err(sink->comp.dev,
-				"trace RAM sink at %pa: trRamStart, trRamLimit and trRamWP do not take %pad, 0x%llx, %pad\n",
+		ntrace_comp_err(&sink->comp,
+				"trace RAM sink at %pa: trRamStart, trRamLimit and trRamWP do not take %pad, 0x%llx, %pad",
 				&sink->comp.addr, &win->start, limit, &win->wp);
-		sink->comp.stuck = true;
 		return -EIO;
 	}
 	return 0;
+}
+
+/* It stopped by itself, and cannot write what it still holds: there is no room. That is lost. */
+static int ntrace_ramsink_drop(struct ntrace_sink *sink)
+{
+	if (!(sink->comp.control & TR_RAM_STOP_ON_WRAP) ||
+	    !(ntrace_read(&sink->comp, TR_RAM_WP_LOW) & TR_RAM_WRAP))
+		return -EBUSY;
+	if (ntrace_comp_drop(&sink->comp))
+		return -ETIMEDOUT;
+	ntrace_ramsink_revive(sink);
+	sink->full = true;
+	return 0;
+}
+
+/**
+ * ntrace_ramsink_disable - disable a sink, and wait until all is in its memory
+ * @sink: the sink
+ *
+ * Return: 0, or -ETIMEDOUT: it may still write its memory; sink->loose and sink->comp.stuck are set
+ */
+int ntrace_ramsink_disable(struct ntrace_sink *sink)
+{
+	int ret;
+
+	if (ntrace_comp_disable_fast(&sink->comp))
+		return 0;
+	ret = ntrace_comp_poll(&sink->comp, TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, TR_CONTROL_EMPTY);
+	if (!ret || !ntrace_ramsink_drop(sink))
+		return 0;
+	sink->loose = true;
+	return ntrace_comp_wait(&sink->comp, TR_CONTROL_ENABLE | TR_CONTROL_EMPTY,
+				TR_CONTROL_EMPTY);
 }
 
 /* Copy from SRAM, from the byte offset @from on, around its end */

@@ -62,7 +62,7 @@ patch documentation "Documentation: trace: add ntrace"
 put "$top"/selftests/ntrace/*.[ch] tools/testing/selftests/ntrace
 cat >"$work/b/tools/testing/selftests/ntrace/Makefile" <<-'EOT'
 	# SPDX-License-Identifier: GPL-2.0
-	TEST_GEN_PROGS := pmu_test attr_test filter_test record_test snapshot_test sample_test security_test life_test load_test
+	TEST_GEN_PROGS := pmu_test attr_test filter_test record_test snapshot_test sample_test security_test life_test load_test share_test
 	LOCAL_HDRS := trace.h
 	CFLAGS += -O2 -D_GNU_SOURCE $(KHDR_INCLUDES)
 	LDLIBS += -lpthread

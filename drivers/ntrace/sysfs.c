@@ -9,15 +9,16 @@
 
 #include "ntrace.h"
 
-/* Not only where the reader runs */
-static u64 ntrace_awake_counter(const struct ntrace_comp *comp)
+/* Not only where the reader runs. It costs all CPUs something, and is not for everybody. */
+static ssize_t ntrace_show_counter(const struct ntrace_comp *comp, char *buf)
 {
-	u64 counter;
+	ssize_t ret = -ENODEV;
 
 	ntrace_keep_awake();
-	counter = ntrace_ts_counter(comp);
+	if (ntrace_has_power(comp))
+		ret = sysfs_emit(buf, "%llu\n", ntrace_ts_counter(comp));
 	ntrace_let_sleep();
-	return counter;
+	return ret;
 }
 
 static struct ntrace_encoder *ntrace_dev_encoder(struct device *dev)
@@ -168,8 +169,14 @@ NTRACE_ATTR_DEFAULT(ts_enable, enable, NTRACE_CONFIG_TIMESTAMP);
 NTRACE_ATTR_DEFAULT(ts_mode, mode, NTRACE_CONFIG_TS_MODE);
 NTRACE_ATTR_DEFAULT(ts_prescale, prescale, NTRACE_CONFIG_TS_PRESCALE);
 NTRACE_ATTR(ts_width, width, "%u", enc->caps.ts_width);
-NTRACE_ATTR(ts_counter, counter, "%llu", ntrace_awake_counter(&enc->comp));
 NTRACE_ATTR(ts_frequency, frequency, "%u", enc->ts_freq);
+
+static ssize_t ts_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return ntrace_show_counter(&ntrace_dev_encoder(dev)->comp, buf);
+}
+
+static struct device_attribute dev_attr_ts_counter = __ATTR(counter, 0400, ts_counter_show, NULL);
 
 static ssize_t ts_modes_available_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -275,7 +282,11 @@ static ssize_t funnel_##_name##_show(struct device *dev, struct device_attribute
 NTRACE_ATTR_FUNNEL(mode, "%u", funnel->ts_mode)
 NTRACE_ATTR_FUNNEL(prescale, "%u", funnel->ts_prescale)
 NTRACE_ATTR_FUNNEL(width, "%u", funnel->ts.width)
-NTRACE_ATTR_FUNNEL(counter, "%llu", ntrace_awake_counter(&funnel->comp))
+
+static ssize_t funnel_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return ntrace_show_counter(&ntrace_dev_funnel(dev)->comp, buf);
+}
 
 static ssize_t funnel_modes_available_show(struct device *dev, struct device_attribute *attr,
 					   char *buf)
@@ -296,8 +307,10 @@ static ssize_t ntrace_funnel_store(struct ntrace_funnel *funnel, const char *buf
 		return -EINVAL;
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
-	ret = ntrace_funnel_set_ts(funnel, is_mode ? val : funnel->ts_mode,
-				   is_mode ? funnel->ts_prescale : val);
+	ret = -ENODEV;
+	if (ntrace_has_power(&funnel->comp))
+		ret = ntrace_funnel_set_ts(funnel, is_mode ? val : funnel->ts_mode,
+					   is_mode ? funnel->ts_prescale : val);
 	if (!ret)
 		ntrace_measure_behind(&funnel->comp);
 	mutex_unlock(&ntrace_mutex);
@@ -322,7 +335,7 @@ static struct device_attribute ntrace_funnel_dev_attrs[] = {
 	__ATTR(modes_available, 0444, funnel_modes_available_show, NULL),
 	__ATTR(prescale, 0644, funnel_prescale_show, funnel_prescale_store),
 	__ATTR(width, 0444, funnel_width_show, NULL),
-	__ATTR(counter, 0444, funnel_counter_show, NULL),
+	__ATTR(counter, 0400, funnel_counter_show, NULL),
 };
 
 static struct attribute *ntrace_funnel_attrs[] = {

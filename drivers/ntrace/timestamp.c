@@ -3,7 +3,22 @@
  * The timestamp unit, in an encoder or a funnel. Trace Control Interface,
  * chapter "Timestamp Unit".
  */
+#include <linux/iopoll.h>
+
 #include "ntrace.h"
+
+/*
+ * "Releasing components from reset [...] may take time": trTsActive follows. This long, where it
+ * is not known yet whether there is a unit.
+ */
+#define NTRACE_TS_PROBE_US	20000
+/* and this long with interrupts off */
+#define NTRACE_TS_WAKE_US	2000
+
+static bool ntrace_ts_is_active(const struct ntrace_comp *comp)
+{
+	return ntrace_read(comp, TR_TS_CONTROL) & TR_TS_ACTIVE;
+}
 
 /**
  * ntrace_ts_probe - find out what a timestamp unit can do
@@ -14,12 +29,23 @@ void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 {
 	u32 keep = TR_TS_ACTIVE;
 	unsigned int mode;
+	bool active;
 
+	ts->modes = 0;
+	ts->width = 0;
+	ts->prescale = 0;
+	/* A unit without a reset of its own is never inactive */
+	ntrace_write(comp, TR_TS_CONTROL, 0);
+	read_poll_timeout(ntrace_ts_is_active, active, !active, 20, NTRACE_TS_PROBE_US, false,
+			  comp);
+	ntrace_write(comp, TR_TS_CONTROL, keep);
+	if (read_poll_timeout(ntrace_ts_is_active, active, active, 20, NTRACE_TS_PROBE_US, false,
+			      comp))
+		return;
 	ntrace_write(comp, TR_TS_CONTROL, keep);
 	ts->modes = ntrace_try_values(comp, TR_TS_CONTROL, keep, TR_TS_MODE);
 	ts->modes &= GENMASK(TR_TS_MODE_SHARED, TR_TS_MODE_EXTERNAL);
 	ts->width = FIELD_GET(TR_TS_WIDTH, ntrace_read(comp, TR_TS_CONTROL));
-	ts->prescale = 0;
 	if (!ts->modes)
 		return;
 
@@ -36,7 +62,14 @@ void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int prescale)
 {
 	u32 fields = FIELD_PREP(TR_TS_MODE, mode) | FIELD_PREP(TR_TS_PRESCALE, prescale);
+	bool active;
 
+	if (!ntrace_ts_is_active(comp)) {
+		ntrace_write(comp, TR_TS_CONTROL, TR_TS_ACTIVE);
+		if (read_poll_timeout_atomic(ntrace_ts_is_active, active, active, 1,
+					     NTRACE_TS_WAKE_US, false, comp))
+			return false;
+	}
 	ntrace_write(comp, TR_TS_CONTROL, TR_TS_ACTIVE | TR_TS_COUNT | fields);
 	return (ntrace_read(comp, TR_TS_CONTROL) & (TR_TS_MODE | TR_TS_PRESCALE)) == fields;
 }

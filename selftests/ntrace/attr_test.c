@@ -65,6 +65,22 @@ TEST_F(attr, unknown_config_bits_are_invalid)
 	EXPECT_EQ(try_open(&self->attr, 0, -1), EINVAL);
 }
 
+/* Kernels that do not know config4 say so */
+TEST_F(attr, unknown_config4_is_invalid)
+{
+	union {
+		struct perf_event_attr attr;
+		uint64_t words[144 / 8];
+	} more = { .words[17] = 1 };
+	int ret;
+
+	memcpy(&more.attr, &self->attr, 17 * sizeof(uint64_t) < sizeof(self->attr) ?
+					17 * sizeof(uint64_t) : sizeof(self->attr));
+	more.attr.size = sizeof(more.words);
+	ret = try_open(&more.attr, 0, -1);
+	EXPECT_TRUE(ret == EINVAL || ret == E2BIG) TH_LOG("%d", ret);
+}
+
 TEST_F(attr, modes_that_no_n_trace_encoder_has_are_invalid)
 {
 	static const unsigned int modes[] = { 1, 2, 4, 5, 7 };

@@ -43,6 +43,84 @@ TEST_F(life, module_in_use_stays)
 	record_close(&self->rec);
 }
 
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* A process with an event of its own that has much room, and does nothing but answer */
+static pid_t answer(struct perf_event_attr *attr, int from, int to, int not_ours)
+{
+	struct recording rec;
+	pid_t child = fork();
+	char c;
+
+	if (child)
+		return child;
+	close(not_ours);
+	pin(0);
+	if (!record_open(&rec, attr, 0, -1, 1 << 22, false))
+		_exit(1);
+	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	while (read(from, &c, 1) == 1 && write(to, &c, 1) == 1)
+		;
+	_exit(0);
+}
+
+/*
+ * The timer of an event with much room must not be the one of the next with little.
+ * NTRACE_EXACT=1: the guest's time counts instructions; else a late timer may be the host's.
+ */
+TEST_F(life, small_buffer_after_a_large_one)
+{
+	struct stretches *st = calloc(1, sizeof(*st));
+	int ask[2], reply[2], status;
+	unsigned int i, j;
+	pid_t child;
+	char c = 0;
+
+	if (!getenv("NTRACE_EXACT"))
+		SKIP(return, "the host may be late");
+	event_attr_user(&self->attr);
+	/* much trace: a message for each branch that is taken */
+	if (access(PMU_DIR "/events/btm", F_OK))
+		SKIP(return, "the hardware has no BTM");
+	self->attr.config &= ~NTRACE_CONFIG_MODE;
+	self->attr.config |= 3ULL << NTRACE_CONFIG_MODE_SHIFT;
+	ASSERT_EQ(pipe2(ask, O_CLOEXEC), 0);
+	ASSERT_EQ(pipe2(reply, O_CLOEXEC), 0);
+	child = answer(&self->attr, ask[0], reply[1], ask[1]);
+	close(ask[0]);
+	close(reply[1]);
+	pin(0);
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 17, false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(write(ask[1], &c, 1), 1);
+		ASSERT_EQ(read(reply[0], &c, 1), 1);
+		for (j = 0; j < 100; j++) {
+			busy(500);
+			__atomic_store_n(&self->rec.page->aux_tail, self->rec.page->aux_head,
+					 __ATOMIC_RELEASE);
+		}
+	}
+	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	close(ask[1]);
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	EXPECT_EQ(WEXITSTATUS(status), 0);
+	record_stretches(&self->rec, st);
+	printf("# figure: %u of %u stretches of a small buffer are partial, %u truncated, %llu bytes\n",
+	       st->nr_partial, st->nr, st->nr_truncated, (unsigned long long)st->bytes);
+	EXPECT_GT(st->nr, 20);
+	EXPECT_EQ(st->nr_partial, 0);
+	close(reply[0]);
+	free(st);
+}
+
 TEST_F_TIMEOUT(life, thousand_starts_and_stops, 200)
 {
 	uint64_t head = 0, now;

@@ -2,6 +2,7 @@
 /* Who may see what */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -69,18 +70,32 @@ static void look(struct recording *rec, struct stretches *st, struct seen *seen)
 	}
 }
 
+/* A counter whose start and stop the kernel leaves to the firmware (SBI, "Performance Monitoring") */
+static int open_counter(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES, .disabled = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
 static void work(struct recording *rec)
 {
+	int counter = open_counter();
 	unsigned int i;
 
 	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (i = 0; i < 200; i++) {
 		busy(500);
 		getppid();
+		ioctl(counter, i & 1 ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 		if (i % 50 == 0)
 			usleep(1000);
 	}
 	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+	close(counter);
 }
 
 TEST_F(security, exclude_kernel_shows_no_kernel)
@@ -129,6 +144,22 @@ TEST_F(security, firmware_is_left_out_where_it_can_be)
 	EXPECT_GT(seen.prv[1], 0);
 	EXPECT_EQ(seen.firmware, 0);
 	EXPECT_EQ(seen.prv[3], 0);
+}
+
+/* The test above would not notice if nothing went to the firmware */
+TEST_F(security, firmware_is_there_if_asked_for)
+{
+	int counter = open_counter();
+	struct seen seen;
+
+	close(counter);
+	if (counter < 0)
+		SKIP(return, "nothing here is known to go to the firmware");
+	self->attr.config |= NTRACE_CONFIG_FIRMWARE;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
+	work(&self->rec);
+	look(&self->rec, self->st, &seen);
+	EXPECT_GT(seen.firmware + seen.prv[3], 0);
 }
 
 static int open_unprivileged(struct perf_event_attr *attr, int pid, int cpu)
@@ -212,6 +243,64 @@ TEST_F(security, paranoid_minus_one_needs_the_filter_too)
 
 	set_paranoid(old);
 	EXPECT_EQ(ret, self->filter ? 0 : EACCES);
+}
+
+/* Who traces may do so; the program that is traced needs no right for it, nor do its children */
+TEST_F(security, traced_program_that_gave_up_its_rights_forks)
+{
+	int status, fd, old = set_paranoid(2), ready[2];
+	pid_t child;
+	char c;
+
+	ASSERT_EQ(pipe(ready), 0);
+	child = fork();
+	if (!child) {
+		if (read(ready[0], &c, 1) != 1 || setresgid(65534, 65534, 65534) ||
+		    setresuid(65534, 65534, 65534))
+			_exit(255);
+		child = fork();
+		if (!child)
+			_exit(0);
+		_exit(child < 0 ? errno : 0);
+	}
+	self->attr.config |= NTRACE_CONFIG_FIRMWARE;
+	self->attr.disabled = 0;
+	self->attr.inherit = 1;
+	fd = syscall(SYS_perf_event_open, &self->attr, child, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	EXPECT_GE(fd, 0);
+	EXPECT_EQ(write(ready[1], "", 1), 1);
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	set_paranoid(old);
+	ASSERT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(WEXITSTATUS(status), 0);
+	close(fd);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* scontext has thread ids of the initial pid namespace: not for who is in another */
+TEST_F(security, thread_ids_of_the_system_are_not_for_a_container)
+{
+	int ret, old, status;
+	pid_t child;
+
+	if (!self->filter || !pmu_number("caps/context", 0))
+		SKIP(return, "the hardware has no filter or no context");
+	self->attr.config |= NTRACE_CONFIG_CONTEXT;
+	self->attr.exclude_kernel = 1;
+	self->attr.exclude_hv = 1;
+	old = set_paranoid(2);
+	EXPECT_EQ(open_unprivileged(&self->attr, 0, -1), 0);
+	child = fork();
+	if (!child) {
+		if (unshare(CLONE_NEWPID))
+			_exit(255);
+		_exit(open_unprivileged(&self->attr, 0, -1));
+	}
+	ret = waitpid(child, &status, 0);
+	set_paranoid(old);
+	ASSERT_EQ(ret, child);
+	EXPECT_EQ(WEXITSTATUS(status), EACCES);
 }
 
 TEST_HARNESS_MAIN

@@ -22,6 +22,8 @@ static union any devs[MAX_DEVS];
 static unsigned int nr_devs;
 static uint64_t now;
 
+void (*fake_on_write)(void *base, unsigned int offset);
+
 uint32_t fake_readl(const volatile void *addr);
 void fake_writel(uint32_t val, volatile void *addr);
 uint64_t fake_cycles(void);
@@ -53,6 +55,8 @@ uint32_t fake_readl(const volatile void *addr)
 void fake_writel(uint32_t val, volatile void *addr)
 {
 	now++;
+	if (fake_on_write)
+		fake_on_write(pages[find(addr) - devs], (uintptr_t)addr & 4095);
 	nb_dev_write(&find(addr)->dev, (uintptr_t)addr & 4095, val);
 }
 
@@ -108,6 +112,7 @@ void fake_init(void)
 			nb_ram_fini(&devs[i].ram);
 	memset(devs, 0, sizeof(devs));
 	nr_devs = 0;
+	fake_on_write = NULL;
 	now = 1000;
 	fake_outside = 0;
 	fake_reports = 0;
@@ -132,6 +137,7 @@ void *fake_ram(const struct fake_ram_options *opt)
 	}
 	caps.smem_fixed = opt->fixed;
 	caps.stop_on_wrap = !opt->no_stop;
+	caps.keeps_rest = opt->keeps_rest;
 	if (nb_ram_init(ram, &caps))
 		abort();
 	ram->mem_write = mem_write;
@@ -140,10 +146,10 @@ void *fake_ram(const struct fake_ram_options *opt)
 	return add("ram");
 }
 
-void *fake_funnel(void *out, unsigned int inputs)
+void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo)
 {
 	struct nb_funnel_caps caps = {
-		.inputs = inputs, .dis_input = true, .ver_major = 1,
+		.inputs = inputs, .fifo = fifo, .dis_input = true, .ver_major = 1,
 		/* and internal core, which it leaves out */
 		.ts_modes = 0x1f, .ts_width = 40, .ts_prescale = true,
 	};
@@ -167,6 +173,9 @@ void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_opti
 	if (opt->ver_major || opt->old)
 		caps.ver_major = opt->ver_major;
 	caps.ver_minor = opt->ver_minor;
+	caps.both_formats = opt->both_formats;
+	caps.features_fixed = opt->features_fixed;
+	caps.control_fixed = opt->control_fixed;
 	if (opt->protocol_major)
 		caps.protocol_major = opt->protocol_major;
 	if (!strcmp(to->dev.name, "ram"))
@@ -176,6 +185,7 @@ void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_opti
 	if (!opt->minimal && !opt->no_clock)
 		te->ts.clock = clock_now;
 	te->dev.active_delay = opt->active_delay;
+	te->dev.ts_active_delay = opt->ts_active_delay;
 	te->dev.empty_delay = opt->empty_delay;
 	return add("encoder");
 }

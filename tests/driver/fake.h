@@ -21,6 +21,9 @@ struct fake_encoder_options {
 	unsigned int	active_delay, empty_delay;
 	bool		old;		/* ver_major 0 */
 	bool		no_clock;
+	bool		both_formats;	/* E-Trace too */
+	uint32_t	features_fixed, control_fixed;	/* bits that are always 1 */
+	unsigned int	ts_active_delay;
 };
 
 struct fake_ram_options {
@@ -30,16 +33,20 @@ struct fake_ram_options {
 	uint64_t	lowest, highest;
 	bool		fixed;
 	bool		no_stop;
+	bool		keeps_rest;	/* stopped on wrap, it is not empty */
 	unsigned int	active_delay, empty_delay;
 };
 
 void fake_init(void);
 /* Each returns the address of its registers; @out is the component it sends to */
 void *fake_ram(const struct fake_ram_options *opt);
-void *fake_funnel(void *out, unsigned int inputs);
+void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo);
 void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_options *opt);
 /* Something else: @impl in its Impl register */
 void *fake_other(uint32_t impl);
+
+/* Called at each write to a register, before it has its effect */
+extern void (*fake_on_write)(void *base, unsigned int offset);
 
 void fake_fault(void *base, bool active_stuck, bool not_empty);
 /* The hart of an encoder runs @n blocks, each with a taken branch */

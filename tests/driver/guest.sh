@@ -107,6 +107,6 @@ powered() {
 	is "$1: no component is looked at, or in use, without power" \
 		"$(grep -c 'not active\|lost its power' "$tap_tmp/err")" 0
 	grep 'not active\|lost its power' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
-	_least=$(awk -F'power_losses=' '/power_losses/ { print $2 }' "$tap_tmp/stats" | sort -n | head -n 1)
+	_least=$(awk -F'power_losses=' '/power_losses/ { print $2 + 0 }' "$tap_tmp/stats" | sort -n | head -n 1)
 	ok "$1: each hart lost its power, $_least times or more" [ "$_least" -ge 100 ]
 }

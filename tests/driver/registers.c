@@ -23,30 +23,58 @@ unsigned long shim_timebase = 10000000;
 unsigned long riscv_timebase = 10000000;
 #endif
 
+static unsigned int locked, said_locked;
+
 void shim_printk(const char *fmt, ...)
 {
 	size_t len = strlen(shim_log);
 	va_list args;
 
+	/* a console may need what the caller of the driver has locked */
+	said_locked += locked;
 	va_start(args, fmt);
 	vsnprintf(shim_log + len, sizeof(shim_log) - len, fmt, args);
 	va_end(args);
 }
 
+#ifndef __KERNEL__
+static struct irq_work *shim_works;
+
+void irq_work_queue(struct irq_work *work)
+{
+	work->next = shim_works;
+	shim_works = work;
+}
+
+void shim_irq_work_run(void)
+{
+	struct irq_work *work;
+
+	while ((work = shim_works)) {
+		shim_works = work->next;
+		work->func(work);
+	}
+}
+#endif
+
 static struct device dev;
 static struct ntrace_encoder enc, enc2;
 static struct ntrace_funnel funnel;
 static struct ntrace_sink sink;
+static unsigned int funnel_fifo;
 static const struct ntrace_filter all;
 
 static int setup(void **state)
 {
 	fake_init();
+	locked = 0;
+	said_locked = 0;
 	shim_log[0] = 0;
 	memset(&enc, 0, sizeof(enc));
 	memset(&enc2, 0, sizeof(enc2));
 	memset(&funnel, 0, sizeof(funnel));
 	memset(&sink, 0, sizeof(sink));
+	funnel_fifo = 0;
 	raw_spin_lock_init(&sink.lock);
 	raw_spin_lock_init(&funnel.comp.lock);
 	return 0;
@@ -57,17 +85,18 @@ static int teardown(void **state)
 {
 	if (shim_log[0])
 		printf("# %s", shim_log);
-	return fake_reports || fake_outside ? -1 : 0;
+	return fake_reports || fake_outside || said_locked ? -1 : 0;
 }
+
+static void settle(void);
 
 static int bring_up(struct ntrace_comp *comp, void *base)
 {
 	int ret;
 
-	comp->dev = &dev;
-	comp->base = base;
-	comp->addr = 0xc000000;
+	ntrace_comp_init(comp, &dev, base, 0xc000000);
 	ret = ntrace_comp_reset(comp);
+	settle();
 	return ret ? ret : ntrace_comp_identify(comp);
 }
 
@@ -93,14 +122,43 @@ static void direct(const struct fake_encoder_options *eo, const struct fake_ram_
 	connect(&enc, NULL);
 }
 
-/* What the driver does with the sink locked */
+/* What is to be said is said */
+static void settle(void)
+{
+#ifdef __KERNEL__
+	struct ntrace_comp *comps[] = { &enc.comp, &enc2.comp, &funnel.comp, &sink.comp };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(comps); i++)
+		if (comps[i]->dev)
+			irq_work_sync(&comps[i]->say);
+#else
+	shim_irq_work_run();
+#endif
+}
+
+/* What the driver does with the sink locked, and with interrupts off */
+#ifdef __KERNEL__
+#define with_interrupts_off(flags)	local_irq_save(flags)
+#define with_interrupts_as(flags)	local_irq_restore(flags)
+#else
+#define with_interrupts_off(flags)	((flags) = 0)
+#define with_interrupts_as(flags)	((void)(flags))
+#endif
+
 #define LOCKED(call)				\
 ({						\
+	unsigned long _flags;			\
 	int _ret;				\
 						\
+	with_interrupts_off(_flags);		\
 	raw_spin_lock(&sink.lock);		\
+	locked = 1;				\
 	_ret = (call);				\
+	locked = 0;				\
 	raw_spin_unlock(&sink.lock);		\
+	with_interrupts_as(_flags);		\
+	settle();				\
 	_ret;					\
 })
 
@@ -492,7 +550,7 @@ static void shared(void)
 {
 	struct fake_encoder_options opt = { };
 	void *ram = fake_ram(&(struct fake_ram_options){ });
-	void *f = fake_funnel(ram, 2);
+	void *f = fake_funnel(ram, 2, funnel_fifo);
 
 	sink.encoders = 2;
 	assert_int_equal(bring_up(&sink.comp, ram), 0);
@@ -507,6 +565,8 @@ static void shared(void)
 	assert_int_equal(ntrace_encoder_set_src(&enc2, 1, 1), 0);
 	connect(&enc, &funnel.comp);
 	connect(&enc2, &funnel.comp);
+	ntrace_funnel_open(&funnel, 0);
+	ntrace_funnel_open(&funnel, 1);
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
 	assert_int_equal(ntrace_encoder_program(&enc2, plain_config(), &all), 0);
 }
@@ -537,6 +597,181 @@ static void funnel_is_on_while_an_encoder_is(void **state)
 	assert_int_equal(funnel.comp.users, 0);
 	assert_int_equal(fake_peek(funnel.comp.base, TR_CONTROL) & 2, 0);
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > m + 100);
+}
+
+/* Both encoders are members of the sink, whose window is @win */
+static void start_both(const struct ntrace_window *win)
+{
+	assert_int_equal(start(&enc, win, false), 0);
+	assert_int_equal(LOCKED(ntrace_sink_join(&sink, &enc2)), 0);
+}
+
+static void stop_both(void)
+{
+	assert_int_equal(LOCKED(ntrace_sink_stop(&sink)), 0);
+	list_del_init(&enc.member);
+	list_del_init(&enc2.member);
+}
+
+/* @win, and nothing that was left over, has trace of both from a synchronising message on */
+static void both_can_be_traced(unsigned int offset)
+{
+	struct ntrace_window win = window(offset, 0x4000);
+	bool wrapped;
+
+	assert_false(enc.comp.stuck || enc2.comp.stuck || funnel.comp.stuck || sink.comp.stuck);
+	if (!enc.programmed)
+		assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	start_both(&win);
+	fake_run(enc.comp.base, 100);
+	fake_run(enc2.comp.base, 100);
+	stop_both();
+	assert_in_range(ntrace_ramsink_written(&sink, &win, &wrapped), 200, 0x4000);
+	assert_false(wrapped);
+	assert_int_equal(fake_mem[offset] >> 2 & 63, 9);
+}
+
+/* An encoder has two outputs: what it sends to the one that its path does not use is nobody's */
+static void input_that_no_path_uses_is_disabled(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+	bool wrapped;
+	u32 n;
+
+	shared();
+	ntrace_funnel_setup(&funnel);
+	ntrace_funnel_open(&funnel, 0);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 2);
+	start_both(&win);
+	fake_run(enc.comp.base, 10);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+	fake_run(enc2.comp.base, 100);
+	assert_int_equal(ntrace_ramsink_written(&sink, &win, &wrapped), n);
+	stop_both();
+	/* and after a loss of power */
+	ntrace_write(&funnel.comp, TR_CONTROL, 0);
+	ntrace_path_restore(&enc);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 2);
+}
+
+static void drained_funnel_keeps_its_setup(void **state)
+{
+	struct ntrace_window win = window(0, 0x100);
+	bool wrapped;
+
+	funnel_fifo = 256;
+	shared();
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_INTERNAL_SYSTEM, 2), 0);
+	start_both(&win);
+	fake_run(enc.comp.base, 300);
+	fake_run(enc2.comp.base, 300);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & 2, 0);
+	stop_both();
+	ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(wrapped);
+	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
+	assert_int_equal(FIELD_GET(TR_TS_PRESCALE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 0);
+	both_can_be_traced(0x10000);
+	assert_string_equal(shim_log, "");
+}
+
+static void sink_that_fills_in_the_flush(void **state)
+{
+	struct ntrace_window win = window(0, 0x100);
+	bool wrapped;
+
+	funnel_fifo = 1024;
+	shared();
+	start_both(&win);
+	/* all of it is in the funnel, and more than the window holds */
+	fake_run(enc.comp.base, 60);
+	fake_run(enc2.comp.base, 60);
+	assert_int_equal(ntrace_ramsink_written(&sink, &win, &wrapped), 0);
+	assert_int_not_equal(fake_peek(sink.comp.base, TR_CONTROL) & 2, 0);
+	stop_both();
+	ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(wrapped);
+	both_can_be_traced(0x10000);
+	assert_string_equal(shim_log, "");
+}
+
+static void sink_that_keeps_the_rest(void **state)
+{
+	struct ntrace_window win = window(0x4000, 0x800), next = window(0x8000, 0x800);
+	bool wrapped;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .keeps_rest = true });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 5000);
+	assert_int_equal(stop(&enc), 0);
+	assert_false(sink.comp.stuck);
+	ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(wrapped);
+	if (!enc.programmed)
+		assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &next, false), 0);
+	fake_run(enc.comp.base, 20);
+	assert_int_equal(stop(&enc), 0);
+	assert_in_range(ntrace_ramsink_written(&sink, &next, &wrapped), 20, 0x800);
+	assert_false(wrapped);
+	assert_string_equal(shim_log, "");
+}
+
+static void encoder_of_two_formats(void **state)
+{
+	direct(&(struct fake_encoder_options){ .both_formats = true }, &(struct fake_ram_options){ });
+	assert_int_equal(FIELD_GET(TR_TE_PROTOCOL_MAJOR, enc.comp.impl), 1);
+	assert_string_equal(shim_log, "");
+}
+
+static void __attribute__((unused)) timestamp_unit_that_wakes_late(void **state)
+{
+	direct(&(struct fake_encoder_options){ .ts_active_delay = 5 }, &(struct fake_ram_options){ });
+	assert_int_equal(enc.caps.ts_modes, 0x1e);
+	assert_int_equal(enc.caps.ts_width, 63);
+	assert_true(enc.caps.config & NTRACE_CONFIG_TIMESTAMP);
+	assert_true(enc.ts_is_time);
+	/* and after a loss of power */
+	ntrace_write(&enc.comp, TR_CONTROL, 0);
+	ntrace_path_restore(&enc);
+	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(enc.comp.base, TR_TS_CONTROL)),
+			 TR_TS_MODE_EXTERNAL);
+}
+
+static void features_that_are_always_on(void **state)
+{
+	struct fake_encoder_options opt = {
+		.features_fixed = TR_TE_INST_EN_SEQUENTIAL_JUMP, .control_fixed = TR_TE_CONTEXT,
+	};
+	u64 fixed = NTRACE_CONFIG_SEQUENTIAL_JUMP | NTRACE_CONFIG_CONTEXT;
+
+	direct(&opt, &(struct fake_ram_options){ });
+	assert_int_equal(enc.default_config & fixed, fixed);
+	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
+	/* who does not ask for them would take their trace for another */
+	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config &
+					      ~NTRACE_CONFIG_SEQUENTIAL_JUMP, &all), -EOPNOTSUPP);
+	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config & ~NTRACE_CONFIG_CONTEXT,
+					      &all), -EOPNOTSUPP);
+}
+
+static void not_used_yet(void *base, unsigned int offset)
+{
+	if (base == enc.comp.base)
+		assert_true(enc.comp.stuck);
+}
+
+static void recovered_component_is_set_up_before_it_is_used(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	enc.comp.stuck = true;
+	fake_on_write = not_used_yet;
+	assert_int_equal(ntrace_path_recover(&enc), 0);
+	fake_on_write = NULL;
+	assert_false(enc.comp.stuck);
 }
 
 static void funnel_has_a_timestamp_unit(void **state)
@@ -661,6 +896,13 @@ static void closed_sink_stays_closed(void **state)
 	assert_int_equal(start(&enc, &win, false), -EIO);
 }
 
+/* Loads of the model take the debug kernel longer than the driver waits for trTsActive */
+#ifdef __KERNEL__
+#define LATE(X)
+#else
+#define LATE(X)	X(timestamp_unit_that_wakes_late)
+#endif
+
 #define CASES(X) \
 	X(full_encoder_has_it_all) X(minimal_encoder_has_nothing_more) \
 	X(minimal_encoder_refuses_the_rest) X(best_mode_is_what_there_is) \
@@ -672,7 +914,10 @@ static void closed_sink_stays_closed(void **state)
 	X(window_it_does_not_take) X(sram_is_read_back) X(filters_are_written) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
 	X(funnel_has_a_timestamp_unit) X(new_window_for_all_members) X(failing_member_stops_all) \
-	X(sink_that_does_not_empty) X(power_was_off) X(closed_sink_stays_closed)
+	X(sink_that_does_not_empty) X(power_was_off) X(closed_sink_stays_closed) \
+	X(input_that_no_path_uses_is_disabled) X(drained_funnel_keeps_its_setup) X(sink_that_fills_in_the_flush) \
+	X(sink_that_keeps_the_rest) X(encoder_of_two_formats) LATE(X) \
+	X(features_that_are_always_on) X(recovered_component_is_set_up_before_it_is_used)
 
 #ifdef __KERNEL__
 #define AS_KUNIT(f)					\

@@ -104,6 +104,9 @@ struct mutex {
 typedef struct { int held; } raw_spinlock_t;
 
 #define READ_ONCE(x)		(x)
+#define WRITE_ONCE(x, v)	((x) = (v))
+#define smp_mb()		((void)0)
+#define smp_store_release(p, v)	(*(p) = (v))
 #define raw_spin_lock_irqsave(lock, flags)	((flags) = 0, raw_spin_lock(lock))
 #define raw_spin_unlock_irqrestore(lock, flags)	((void)(flags), raw_spin_unlock(lock))
 #define lockdep_assert_held(lock)	assert((lock)->held)
@@ -114,6 +117,21 @@ static inline void raw_spin_unlock(raw_spinlock_t *lock) { assert(!--lock->held)
 
 struct cpumask;
 struct attribute_group;
+
+/* Run by shim_irq_work_run() */
+struct irq_work {
+	void	(*func)(struct irq_work *work);
+	struct irq_work *next;
+};
+
+static inline void init_irq_work(struct irq_work *work, void (*func)(struct irq_work *work))
+{
+	work->func = func;
+}
+
+void irq_work_queue(struct irq_work *work);
+void shim_irq_work_run(void);
+#define __printf(a, b)		__attribute__((format(printf, a, b)))
 
 /* The log: the test looks at it */
 extern char shim_log[16384];
@@ -133,13 +151,16 @@ u64 fake_cycles(void);
 #define wmb()		((void)0)
 #define get_cycles64	fake_cycles
 
-#define readl_poll_timeout(addr, val, cond, sleep, us) ({	\
+#define read_poll_timeout(op, val, cond, sleep, us, before, args...) ({	\
 	unsigned int _n = 1000;					\
 	do							\
-		(val) = readl(addr);				\
+		(val) = op(args);				\
 	while (!(cond) && --_n);				\
 	(cond) ? 0 : -ETIMEDOUT;				\
 })
+#define read_poll_timeout_atomic	read_poll_timeout
+#define readl_poll_timeout(addr, val, cond, sleep, us)	\
+	read_poll_timeout(readl, val, cond, sleep, us, false, addr)
 #define readl_poll_timeout_atomic	readl_poll_timeout
 
 extern unsigned long riscv_timebase;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which components there are: those that were found, the encoder of each CPU, the sinks.
+ */
+#include <linux/lockdep.h>
+
+#include "ntrace.h"
+
+/* Protects what follows; an encoder that is in use is not taken away without its session */
+DEFINE_MUTEX(ntrace_mutex);
+
+LIST_HEAD(ntrace_comps);
+static struct ntrace_encoder *ntrace_encoders[NR_CPUS];
+static struct cpumask ntrace_cpumask;
+/* Those that have gone are NULL: what was mapped for one is not for another */
+static struct ntrace_sink *ntrace_sinks[NR_CPUS];
+static unsigned int ntrace_sink_count;
+
+/* The encoder of @cpu whose path is complete; it stays as long as an event of the CPU does */
+struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu)
+{
+	return cpu < nr_cpu_ids ? ntrace_encoders[cpu] : NULL;
+}
+
+/* CPUs that can be traced */
+const struct cpumask *ntrace_cpus(void)
+{
+	return &ntrace_cpumask;
+}
+
+void ntrace_registry_add_encoder(struct ntrace_encoder *enc)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	ntrace_encoders[enc->cpu] = enc;
+	cpumask_set_cpu(enc->cpu, &ntrace_cpumask);
+}
+
+void ntrace_registry_del_encoder(struct ntrace_encoder *enc)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	cpumask_clear_cpu(enc->cpu, &ntrace_cpumask);
+	ntrace_encoders[enc->cpu] = NULL;
+}
+
+/* NULL if the sink has gone */
+struct ntrace_sink *ntrace_sink_at(unsigned int index)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	return ntrace_sinks[index];
+}
+
+unsigned int ntrace_nr_sinks(void)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	return ntrace_sink_count;
+}
+
+int ntrace_registry_add_sink(struct ntrace_sink *sink)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	if (ntrace_sink_count == ARRAY_SIZE(ntrace_sinks))
+		return -ENOSPC;
+	sink->index = ntrace_sink_count;
+	ntrace_sinks[ntrace_sink_count++] = sink;
+	return 0;
+}
+
+void ntrace_registry_del_sink(struct ntrace_sink *sink)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	ntrace_sinks[sink->index] = NULL;
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Threads of an ordinary user, each traced by an event of its own, on harts that may share a
+ * sink. They yield all the time, so that events start and stop on each hart while others use
+ * the sink. Nothing may be shown to another thread, lost without a flag, or break.
+ *
+ * NTRACE_SECONDS=N: how long each case takes, 2 if not given
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "trace.h"
+
+#define THREADS		8
+#define AUX_SIZE	(16 << 10)
+#define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
+
+struct yielder {
+	pthread_t		thread;
+	unsigned int		index;
+	pid_t			tid;
+	struct recording	rec;
+	uint64_t		yields, bytes;
+};
+
+static struct yielder yielders[THREADS];
+static pthread_barrier_t barrier;
+static struct perf_event_attr attr;
+static bool one_owner;
+static unsigned int seconds;
+
+static void set_paranoid(int val)
+{
+	FILE *f = fopen(PARANOID, "w");
+
+	if (!f)
+		return;
+	fprintf(f, "%d\n", val);
+	fclose(f);
+}
+
+/* What was recorded is read at once, and thrown away */
+static void drain(struct yielder *y)
+{
+	struct perf_event_mmap_page *page = y->rec.page;
+	uint64_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE);
+
+	y->bytes += head - page->aux_tail;
+	__atomic_store_n(&page->aux_tail, head, __ATOMIC_RELEASE);
+	__atomic_store_n(&page->data_tail, page->data_head, __ATOMIC_RELEASE);
+}
+
+static void yield_until(struct yielder *y, double end)
+{
+	while (now() < end) {
+		unsigned int i;
+
+		for (i = 0; i < 16; i++)
+			sched_yield();
+		y->yields += i;
+		drain(y);
+	}
+}
+
+static void *yielder_run(void *arg)
+{
+	struct yielder *y = arg;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(y->index % sysconf(_SC_NPROCESSORS_ONLN), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	y->tid = syscall(SYS_gettid);
+	if (!one_owner)
+		record_open(&y->rec, &attr, 0, -1, AUX_SIZE, false);
+	/* all have a thread id; the first thread opens events; all are open */
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	if (y->rec.fd < 0)
+		return NULL;
+	ioctl(y->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	yield_until(y, now() + seconds);
+	ioctl(y->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	drain(y);
+	return NULL;
+}
+
+/*
+ * As an ordinary user; 0 if each event could be opened and there is trace, else an exit status.
+ * Not each event has some: a sink may be busy with another's, or write all to one buffer.
+ */
+static int yield_all(void)
+{
+	uint64_t yields = 0, bytes = 0;
+	unsigned int i, opened = 0, traced = 0;
+
+	if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		return 1;
+	pthread_barrier_init(&barrier, NULL, THREADS + 1);
+	for (i = 0; i < THREADS; i++) {
+		yielders[i] = (struct yielder){ .index = i, .rec.fd = -1 };
+		pthread_create(&yielders[i].thread, NULL, yielder_run, &yielders[i]);
+	}
+	pthread_barrier_wait(&barrier);
+	for (i = 0; one_owner && i < THREADS; i++)
+		record_open(&yielders[i].rec, &attr, yielders[i].tid, -1, AUX_SIZE, false);
+	pthread_barrier_wait(&barrier);
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(yielders[i].thread, NULL);
+		opened += yielders[i].rec.fd >= 0;
+		traced += yielders[i].bytes > 0;
+		yields += yielders[i].yields;
+		bytes += yielders[i].bytes;
+		record_close(&yielders[i].rec);
+	}
+	printf("# figure: %u threads, %llu yields, %llu bytes of trace, %u of %u events have trace\n",
+	       THREADS, (unsigned long long)yields, (unsigned long long)bytes, traced, opened);
+	if (opened < THREADS)
+		return 2;
+	return traced ? 0 : 3;
+}
+
+FIXTURE(share) {
+	int unused;
+};
+
+FIXTURE_VARIANT(share) {
+	bool one_owner;
+};
+
+/* No event may share a sink with another's */
+FIXTURE_VARIANT_ADD(share, each_its_own) {
+};
+
+/* All events may */
+FIXTURE_VARIANT_ADD(share, one_owner) {
+	.one_owner = true,
+};
+
+FIXTURE_SETUP(share)
+{
+	const char *s = getenv("NTRACE_SECONDS");
+
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	if (!pmu_number("caps/privilege", 0))
+		SKIP(return, "the hardware does not filter: no event is for an ordinary user");
+	seconds = s ? strtoul(s, NULL, 0) : 2;
+	one_owner = variant->one_owner;
+	event_attr(&attr, pmu_config(pmu_first_cpu()));
+	attr.config &= ~(NTRACE_CONFIG_FIRMWARE | NTRACE_CONFIG_CONTEXT);
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	set_paranoid(2);
+}
+
+FIXTURE_TEARDOWN(share)
+{
+}
+
+TEST_F_TIMEOUT(share, yielding_threads_of_an_ordinary_user, 3600)
+{
+	struct recording later;
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		status = yield_all();
+		fflush(stdout);
+		_exit(status);
+	}
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	ASSERT_TRUE(WIFEXITED(status));
+	EXPECT_NE(WEXITSTATUS(status), 1) TH_LOG("cannot become an ordinary user");
+	EXPECT_NE(WEXITSTATUS(status), 2) TH_LOG("an event could not be opened");
+	EXPECT_NE(WEXITSTATUS(status), 3) TH_LOG("no event has trace");
+
+	/* and who comes later finds the sink free */
+	attr.exclude_kernel = 0;
+	attr.exclude_hv = 0;
+	ASSERT_TRUE(record_open(&later, &attr, 0, -1, 1 << 20, false));
+	ioctl(later.fd, PERF_EVENT_IOC_ENABLE, 0);
+	busy(1000);
+	ioctl(later.fd, PERF_EVENT_IOC_DISABLE, 0);
+	EXPECT_GT(later.page->aux_head, 0);
+	record_close(&later);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* One that nobody switches out has no room, then no sink, and goes on when it has both */
+TEST(system_wide_event_waits_for_its_sink)
+{
+	struct recording first, second;
+	struct yielder y;
+	uint64_t config;
+	unsigned int i;
+
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	if (pmu_nr_cpus() < 2)
+		SKIP(return, "there is one encoder only");
+	config = pmu_config(0);
+	event_attr(&attr, config);
+	ASSERT_TRUE(record_open(&second, &attr, -1, 1, 1 << 13, false));
+	/* it asks for another trace: the two cannot share a sink */
+	attr.config = config ^ NTRACE_CONFIG_TIMESTAMP;
+	ASSERT_TRUE(record_open(&first, &attr, -1, 0, 1 << 16, true));
+	y = (struct yielder){ .rec = second };
+	pin(1);
+	ioctl(second.fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < 10; i++) {
+		busy(20000);
+		usleep(5000);
+	}
+	EXPECT_GT(second.page->aux_head, 1 << 12);
+	ioctl(first.fd, PERF_EVENT_IOC_ENABLE, 0);
+	drain(&y);
+	ioctl(second.fd, PERF_EVENT_IOC_ENABLE, 0);
+	usleep(50000);
+	record_close(&first);
+	y.bytes = 0;
+	for (i = 0; i < 10; i++) {
+		usleep(5000);
+		busy(1000);
+		drain(&y);
+	}
+	ioctl(second.fd, PERF_EVENT_IOC_DISABLE, 0);
+	drain(&y);
+	EXPECT_GT(y.bytes, 100);
+	record_close(&second);
+}
+
+/* Of struct perf_event_attr, where the C library's headers do not have it: aux_action */
+#define ATTR_AUX_ACTION		(offsetof(struct perf_event_attr, aux_sample_size) + 4)
+#define AUX_ACTION_PAUSE	2
+#define AUX_ACTION_RESUME	4
+
+static int open_probe(const char *function, uint32_t action, int leader)
+{
+	struct perf_event_attr probe = { .size = sizeof(probe), .sample_period = 1 };
+	int type = -1;
+	FILE *f = fopen("/sys/bus/event_source/devices/kprobe/type", "r");
+
+	if (f && fscanf(f, "%d", &type) != 1)
+		type = -1;
+	if (f)
+		fclose(f);
+	if (type < 0)
+		return -1;
+	probe.type = type;
+	probe.kprobe_func = (uintptr_t)function;
+	memcpy((char *)&probe + ATTR_AUX_ACTION, &action, sizeof(action));
+	type = syscall(SYS_perf_event_open, &probe, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
+	return type < 0 ? -errno : type;
+}
+
+/*
+ * An event may pause trace anywhere, also in code of the driver that has the sink for itself:
+ * it must not wait for that. Here each new window of the sink pauses the trace, and each
+ * system call for the parent's number lets it go on.
+ */
+TEST(pause_while_the_sink_is_programmed)
+{
+	struct recording rec;
+	struct yielder y;
+	int pause, resume, i;
+
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	event_attr(&attr, pmu_config(pmu_first_cpu()));
+	event_attr_user(&attr);
+	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, AUX_SIZE, false));
+	pause = open_probe("ntrace_ramsink_program", AUX_ACTION_PAUSE, rec.fd);
+	resume = open_probe("__riscv_sys_getppid", AUX_ACTION_RESUME, rec.fd);
+	if (pause < 0 || resume < 0) {
+		record_close(&rec);
+		SKIP(return, "this kernel has no aux_action, or no kprobes (%d, %d)", pause, resume);
+	}
+	y = (struct yielder){ .rec = rec };
+	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	for (i = 0; i < 300; i++) {
+		syscall(SYS_getppid);
+		busy(1000);
+		drain(&y);
+	}
+	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+	drain(&y);
+	printf("# figure: %llu bytes of trace in windows that paused it\n",
+	       (unsigned long long)y.bytes);
+	EXPECT_GT(y.bytes, AUX_SIZE);
+	close(pause);
+	close(resume);
+	record_close(&rec);
+}
+
+TEST_HARNESS_MAIN

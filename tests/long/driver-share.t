@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Threads of an ordinary user, traced on 4 harts, that yield all the time: ten minutes on each
+# topology, with the debug kernel and with 7.2. SECONDS_EACH= makes it shorter.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../driver/guest.sh"
+
+make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
+[ -e "$O/root/kernel-debug/vmlinuz" ] || skip_all "the debug kernel is not set up; make setup"
+
+seconds=${SECONDS_EACH:-600}
+guest_timeout=$((3 * seconds + 600))
+# two cases
+guest_env="NTRACE_SECONDS=$((seconds / 2))"
+for kernel in ${KERNELS:-debug 7.2}; do
+	for topology in ${TOPOLOGIES:-funnel direct funnel2 interrupt mixed sram}; do
+		selftests "$kernel, $topology" share_test --kernel "$kernel" --harts 4 \
+			--topology "$topology"
+	done
+done
+plan $tap_n
+done_testing
