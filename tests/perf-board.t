@@ -43,14 +43,21 @@ record --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf
 record --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 kill $kept
 # what cannot be
-perf record -e ntrace/mode=5/ -o no.data -- true 2>/out/refused && exit 1
-perf record -k mono -e ntrace// -o no.data -- true 2>>/out/refused && exit 1
+refused() { perf record "$@" -o no.data -- true 2>>/out/refused && { echo "not refused: $*" >>/out/record.log; exit 1; }; }
+refused -e ntrace/mode=5/
+refused -k mono -e ntrace//
+refused -F 99 -e ntrace//
+refused -e ntrace//h
+refused -e ntrace/firmware/u
+refused -S4X -e ntrace//
+refused -S4Me -e ntrace//
 cp -r one.data true.data true.guest all.data firmware.data told.data debug /out
 E2
 
 # apart, as most of what ran is not in it: the truth would miss it
 cat >"$dir/out/snapshot" <<'E2'
 cd /tmp
+perf record -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
 perf record -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- ls -l /usr/lib >>/out/record.log 2>&1 || exit 1
 cp -r snap.data /out
 E2
@@ -84,7 +91,7 @@ ranges() {
 	script -i "$dir/out/$1" --itrace=ed+o | awk '
 		NR == FNR { if ($1 == "processor") cpu = $3; else if ($1 == "hart" && $2 == ":") hart[cpu] = $3; next }
 		/^range cpu/ { print hart[$3], $4, $5, $6 }
-		/^cpu [0-9]+: (error|lost)/ { print hart[$2 + 0], "gap" }
+		/^cpu [0-9]+: (error|lost|stop without)/ { print hart[$2 + 0], "gap" }
 		/^cpu [0-9]+: start/ { print hart[$2 + 0], "start" }' "$dir/out/cpuinfo" -
 }
 
@@ -143,7 +150,15 @@ figure "calls system-wide: $(wc -l <"$tap_tmp/all")"
 ok "kernel functions by name, system calls too" grep -Eq 'syscall .* (handle_exception|__irqentry_text_start)' "$tap_tmp/all"
 ok "threads of several programs" [ "$(awk '{ print $1 }' "$tap_tmp/all" | sort -u | grep -cE '^(ls|busybox|sort|sh|sleep)$')" -ge 3 ]
 ok "a snapshot has trace" [ "$(script -i "$dir/out/snap.data" --itrace=b | grep -c branches)" -gt 1000 ]
-ok "what cannot be is refused by a sentence" grep -q 'Cannot use clockid' "$dir/out/refused"
+# each by one line, which says what is wrong
+refusals_are_right() {
+	cat "$dir/out/refused"
+	for sentence in 'cannot do mode=5: their values are 3,6' 'Cannot use clockid' 'Trace has no frequency' \
+		'asks for neither user code nor the kernel' "'firmware' asks for machine mode" '^-S4X: ' '^-S4Me: '; do
+		[ "$(grep -c -- "$sentence" "$dir/out/refused")" -eq 1 ] || { echo "no: $sentence"; return 1; }
+	done
+}
+ok "what cannot be is refused by a sentence" refusals_are_right
 if [ -n "${SANITIZED:-}" ]; then
 	. "$top/tests/perf/damaged.sh"
 	ok "a perf with sanitizers finds nothing" damaged_finds_nothing "$dir"/out/*.data

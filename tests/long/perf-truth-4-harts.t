@@ -15,7 +15,7 @@ sanitized() {
 	[ $? -lt 124 ] && grep -q 'instructions' "$tap_tmp/said" && ! damaged_is_bad "$tap_tmp/said"
 }
 
-plan 10
+plan 12
 for kernel in 6.12 7.2; do
 	truth_dir=$O/tests/perf-truth-$kernel
 	truth_build "$kernel"
@@ -24,6 +24,8 @@ for kernel in 6.12 7.2; do
 	ok "Linux $kernel: all branches are right" truth_compare
 	figure "Linux $kernel: $truth_last"
 	truth_speed
+	ok "Linux $kernel: ntrace script: all branches are right" truth_compare_ntrace
+	figure "Linux $kernel: ntrace: $truth_last"
 	ok "Linux $kernel: at least 20 million of them" [ "$(truth_number branches)" -ge 20000000 ]
 	# nothing in perf.data has the code of modules that came later: they are gaps
 	"$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=e \

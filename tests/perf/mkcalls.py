@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Write perf.data of calls.S, in one of several states of health.
 
-    mkcalls.py PROGRAM PERF.DATA [WHAT]
+    mkcalls.py PROGRAM PERF.DATA [WHAT [pipe|compressed ...]]
 
 Messages are put together by hand from what the program does, not by an encoder.
 """
@@ -25,6 +25,8 @@ CONFIG = {'src_bits': 0, 'extend': False, 'xlen': 64}
 
 
 def message(name, **fields):
+    if CONFIG['src_bits']:
+        fields.setdefault('SRC', CONFIG['src'])
     return ntt.encode(name, {k.replace('_', '-'): v for k, v in fields.items()}, CONFIG)
 
 
@@ -109,16 +111,35 @@ def guests(what):
     raise SystemExit(f'{sys.argv[0]}: unknown {what}')
 
 
-def session(file, data, program, cpu=0, aux=True, flags=0, tid=PID, others=()):
-    file.comm(PID, 'calls')
-    for pid in others:
-        file.comm(pid, 'other')
-    file.mmap(PID, BASE, 0x1000, 0x1000, os.path.abspath(program))
+def session(file, data, program, cpu=0, aux=True, flags=0, tid=PID, others=(), pid=PID):
+    file.comm(pid, 'calls')
+    for other in others:
+        file.comm(other, 'other')
+    file.mmap(pid, BASE, 0x1000, 0x1000, os.path.abspath(program))
     if aux:
         file.aux(0, len(data), ns(START + 1000), tid, cpu, flags)
     file.trace(data, cpu=cpu)
     file.finished_round()
-    file.exit(PID, ns(START + 2000))
+    file.exit(pid, ns(START + 2000))
+    return file
+
+
+def guest_sideband(file, program):
+    """Two programs of a guest, on its only CPU, by what was recorded in the guest"""
+    first = trace(priv=GUEST_USER)
+    data = first + trace(priv=GUEST_USER, start=START + 1000)
+    file.comm(PID, 'vmm')
+    file.guest(PID)
+    for pid in (50, 60):
+        file.comm(pid, 'calls')
+        file.mmap(pid, BASE, 0x1000, 0x1000, os.path.abspath(program))
+    file.switch_in(50, 50, ns(START - 10))
+    file.switch_in(60, 60, ns(START + 990))
+    file.host()
+    file.aux(0, len(data), ns(START + 2000), PID)
+    file.trace(data)
+    file.finished_round()
+    file.exit(PID, ns(START + 3000))
     return file
 
 
@@ -138,6 +159,20 @@ def make(what, program):
         return session(file(), trace(tid=77), program)
     if what == 'guest':
         return session(file(), trace(priv=GUEST_USER), program)
+    if what == 'kernel-icnt':
+        result = file()
+        result.kernel(KERNEL)
+        return session(result, trace(base=KERNEL, priv=1, icnt_error=1), program)
+    if what in ('no-trace', 'no-snapshot'):
+        result = file(flags=2 | 4 | (what == 'no-snapshot'))
+        result.comm(PID, 'calls')
+        result.finished_round()
+        result.exit(PID, ns(START))
+        return result
+    if what == 'pid-4':
+        return session(file(), trace(tid=4), program, tid=4, pid=4)
+    if what == 'guest-sideband':
+        return guest_sideband(file(guests=True), program)
     if what == 'guest-code':
         return session(file(), trace(priv=GUEST_KERNEL), program)
     if what == 'guest-moved':
@@ -186,6 +221,14 @@ def make(what, program):
         return result
     if what == 'late-mapping':
         return late_mapping(file(), program)
+    if what.startswith('lost-'):
+        return lost(file, program, what)
+    if what.startswith('two-sources'):
+        return two_sources(file, program, what == 'two-sources')
+    if what.startswith('many-'):
+        return many(file, program, *what.split('-')[1:2], int(what.split('-')[2]))
+    if what == 'rounds':
+        return rounds(file, program)
     raise SystemExit(f'{sys.argv[0]}: unknown {what}')
 
 
@@ -217,7 +260,172 @@ def late_mapping(file, program):
     return file
 
 
+def rounds(file, program, nr=8):
+    """
+    Two CPUs are read in rounds, as perf record does: a PERF_RECORD_AUXTRACE ends anywhere in a
+    message, and PERF_RECORD_AUX may come a round later. The code of the second program is mapped
+    when half of it has run.
+    """
+    result = file(cpus=2)
+    tids = PID, OTHER
+    stretches = [[trace(tid=tid, start=START + 1000 * n) for n in range(nr)] for tid in tids]
+    for tid in tids:
+        result.comm(tid, 'calls')
+    result.mmap(PID, BASE, 0x1000, 0x1000, os.path.abspath(program))
+    late = []
+    for n in range(nr):
+        if n == nr // 2:
+            result.mmap(OTHER, BASE, 0x1000, 0x1000, os.path.abspath(program), time=ns(START + 1000 * n - 50))
+        for record in late:
+            result.aux(*record)
+        late = []
+        for cpu, (tid, parts) in enumerate(zip(tids, stretches)):
+            start = sum(len(part) for part in parts[:n])
+            record = start, len(parts[n]), ns(START + 1000 * n + 900), tid, cpu
+            if n % 2 and n + 1 < nr:
+                late.append(record)
+            else:
+                result.aux(*record)
+            read = [(start - 20) & -8 if n else 0, (start + len(parts[n]) - 20) & -8]
+            data = b''.join(parts)[read[0]:read[1] if n + 1 < nr else None]
+            result.trace(data, read[0], cpu)
+        result.finished_round()
+    for tid in tids:
+        result.exit(tid, ns(START + 1000 * nr))
+    return result
+
+
+def messages(data):
+    """Each ends with a byte whose MSEO is 11 (chapter 3.1)"""
+    out, at = [], 0
+    for end, byte in enumerate(data):
+        if byte & 3 == 3:
+            out.append(data[at:end + 1])
+            at = end + 1
+    return out
+
+
+def two_sources(file, program, context=True):
+    """Two CPUs in the buffer of one: their messages alternate, as a funnel passes them on"""
+    result = file(cpus=2, src_bits=4, switches=not context,
+                  config=perfdata.TIMESTAMP | (perfdata.CONTEXT if context else 0))
+    tids = PID, OTHER
+    for cpu, tid in enumerate(tids):
+        result.comm(tid, 'calls')
+        result.mmap(tid, BASE, 0x1000, 0x1000, os.path.abspath(program))
+        if not context:
+            result.switch_in(tid, tid, ns(START - 10), cpu)
+    streams = []
+    for cpu, tid in enumerate(tids):
+        CONFIG.update(src_bits=4, src=cpu)
+        streams.append([m for n in range(3) for m in
+                        messages(trace(tid=tid, start=START + 1000 * n + cpu, context=context))])
+    CONFIG.update(src_bits=0)
+    data = b''.join(m for pair in zip(*streams) for m in pair)
+    result.aux(0, len(data), ns(START + 3000), PID)
+    result.trace(data)
+    result.finished_round()
+    for tid in tids:
+        result.exit(tid, ns(START + 4000))
+    return result
+
+
+INNER, DONE = BASE + 0x1a, BASE + 0x1c
+
+
+def part(start, tid, begin, time, icnt, *messages):
+    """Trace from @begin, @messages, and a stop @icnt half-words later"""
+    return (start_message(begin, tid=tid, start=time) + b''.join(messages) +
+            message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=icnt, HIST=1, TSTAMP=2))
+
+
+def lost(file, program, what):
+    """
+    A thread calls outer and inner on CPU 0, where trace stops. Later trace of it goes on: with
+    "kept" in inner, and else behind the calls, in done, as the other calls have returned unseen.
+    """
+    result = file(cpus=2, switches='blind' not in what)
+    for tid in (PID, OTHER):
+        result.comm(tid, 'calls')
+        result.mmap(tid, BASE, 0x1000, 0x1000, os.path.abspath(program))
+    ends = [0, 0]
+
+    def add(cpu, data, time, tid, flags=0):
+        result.aux(ends[cpu], len(data), ns(time), tid, cpu, flags)
+        if data:
+            result.trace(data, ends[cpu], cpu)
+        ends[cpu] += len(data)
+
+    def switch(cpu, tid, time):
+        if 'blind' not in what:
+            result.switch_in(tid, tid, ns(time), cpu)
+
+    other = trace(tid=OTHER, start=START + 1000)
+    switch(0, PID, START - 1)
+    add(0, part(START, PID, BASE, START, 7), START + 100, PID, 'truncated' in what)
+    switch(0, OTHER, START + 101)
+    if 'elsewhere' in what:
+        # CPU 1 loses the trace of another thread and then, unseen, has the first one
+        switch(1, OTHER, START + 1000)
+        add(1, other[:-6], START + 1100, OTHER, perfdata.AUX_TRUNCATED)
+        switch(1, PID, START + 1200)
+        switch(1, OTHER, START + 1300)
+        add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
+    if 'refused' in what:
+        switch(1, PID, START + 1200)
+        add(1, b'', START + 1201, PID, perfdata.AUX_TRUNCATED)
+        switch(1, OTHER, START + 1300)
+        add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
+    if 'beside' in what:
+        # the first thread has not been on that CPU
+        switch(1, OTHER, START + 1000)
+        add(1, other[:-6], START + 1100, OTHER, perfdata.AUX_TRUNCATED)
+        add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
+    last = part(START, PID, DONE, START + 2000, 1)
+    if 'kept' in what or 'beside' in what:
+        last = part(START, PID, INNER, START + 2000, 1, message(
+            'IndirectBranchHist', B_TYPE=0, I_CNT=1, U_ADDR=(INNER ^ BASE + 0x14) >> 1, HIST=1, TSTAMP=2))
+    if 'partial' in what:
+        last = overwritten(last, 4096, START + 2000)
+    switch(0, PID, START + 1999)
+    add(0, last, START + 2100, PID, perfdata.AUX_PARTIAL if 'partial' in what else 0)
+    result.finished_round()
+    result.exit(PID, ns(START + 3000))
+    return result
+
+
+def many(file, program, what, nr):
+    """@nr of something, to see how long perf takes for it"""
+    result = file()
+    result.comm(PID, 'calls')
+    result.mmap(PID, BASE, 0x8000, 0x1000, os.path.abspath(program))
+    if what == 'straight':
+        # a program of @nr instructions without a jump, ten times
+        data = b''.join(part(START, PID, BASE, START + 1000 * n, nr) for n in range(10))
+        result.aux(0, len(data), ns(START + 1000 * 10), PID)
+        result.trace(data)
+    at = 0
+    for n in range(0 if what == 'straight' else nr):
+        start = START + 1000 * n
+        if what == 'maps':
+            result.mmap(PID, 0x10000000 + 0x1000 * n, 0x1000, 0, os.path.abspath(program), ns(start - 10))
+        if what == 'maps' and n % 100:
+            continue
+        data = trace(start=start)
+        result.aux(at, len(data), ns(start + 900), PID)
+        result.trace(data, at)
+        at += len(data)
+    result.finished_round()
+    result.exit(PID, ns(START + 1000 * (nr + 1)))
+    return result
+
+
+def main():
+    program, path, what, how = sys.argv[1], sys.argv[2], (sys.argv[3:4] or ['good'])[0], sys.argv[4:]
+    make(what, program).save(path, **{option: True for option in how})
+
+
 if __name__ == '__main__':
-    if len(sys.argv) not in (3, 4):
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    make(sys.argv[3] if len(sys.argv) == 4 else 'good', sys.argv[1]).save(sys.argv[2])
+    main()

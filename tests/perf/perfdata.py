@@ -12,8 +12,10 @@ MAGIC = 0x3145434152544e00      # NTRACE_INFO_MAGIC_VALUE
 
 RECORD_MMAP, RECORD_COMM, RECORD_EXIT, RECORD_SAMPLE, RECORD_MMAP2, RECORD_AUX = 1, 3, 4, 9, 10, 11
 RECORD_ITRACE_START, RECORD_SWITCH = 12, 14
-RECORD_FINISHED_ROUND, RECORD_AUXTRACE_INFO, RECORD_AUXTRACE = 68, 70, 71
-MISC_USER, MISC_GUEST_KERNEL = 2, 4
+RECORD_HEADER_ATTR, RECORD_FINISHED_ROUND, RECORD_ID_INDEX = 64, 68, 69
+RECORD_AUXTRACE_INFO, RECORD_AUXTRACE = 70, 71
+RECORD_HEADER_FEATURE, RECORD_COMPRESSED = 80, 81
+MISC_USER, MISC_GUEST_KERNEL, MISC_GUEST_USER = 2, 4, 5
 
 SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_CPU = 1, 2, 4, 1 << 7
 SAMPLE_IDENTIFIER, SAMPLE_AUX = 1 << 16, 1 << 20
@@ -22,6 +24,9 @@ SAMPLE_WITH_AUX = SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_AUX | SAMPLE_IDE
 ATTR_SIZE = 128                 # PERF_ATTR_SIZE_VER7
 
 AUX_TRUNCATED, AUX_OVERWRITE, AUX_PARTIAL = 1, 2, 4
+# HOSTNAME, OSRELEASE, VERSION, CPUDESC, CPUID
+FEATURES_TEXT = 3, 4, 5, 8, 9
+FEATURE_ARCH, FEATURE_NRCPUS, FEATURE_AUXTRACE, FEATURE_COMPRESSED = 6, 7, 18, 27
 
 
 def attr(type_, config, flags, sample_type=SAMPLE, aux_sample_size=0):
@@ -35,10 +40,11 @@ class File:
 
     def __init__(self, config=CONTEXT | TIMESTAMP, cpus=1, flags=2 | 4, hz=10000000,
                  src_bits=0, version=1 << 32, magic=MAGIC, cpu_words=9, header_words=10,
-                 nr_cpus=None, cut=0, arch='riscv64', info=None, aux_sample_size=0):
+                 nr_cpus=None, cut=0, arch='riscv64', info=None, aux_sample_size=0, switches=False, guests=False):
         """@info: (type, words) of another kind of trace's PERF_RECORD_AUXTRACE_INFO"""
-        self.data, self.index, self.arch, self.aux_sample_size = b'', [], arch, aux_sample_size
-        self.config, self.cpus = config, cpus
+        self.data, self.index, self.arch, self.aux_sample_size = bytearray(), [], arch, aux_sample_size
+        self.config, self.cpus, self.switches, self.guests = config, cpus, switches, guests
+        self.host()
         if info:
             self.record(RECORD_AUXTRACE_INFO, 0, struct.pack('<II', info[0], 0) +
                         struct.pack(f'<{len(info[1])}Q', *info[1]))
@@ -60,30 +66,43 @@ class File:
     def trailer(pid, tid, time, cpu, id_):
         return struct.pack('<IIQIIQ', pid, tid, time, cpu, 0, id_)
 
+    def guest(self, machine, vcpu=0):
+        """From here on, events are of a guest that process @machine runs (perf inject --guest-data)"""
+        self.record(RECORD_ID_INDEX, 0, struct.pack('<QQQQQQQ', 1, 3, 0, vcpu, machine, machine, vcpu))
+        self.event_id, self.misc = 3, MISC_GUEST_USER
+
+    def host(self):
+        self.event_id, self.misc = 2, MISC_USER
+
     def comm(self, pid, name, time=0, cpu=0, exec_=False):
         text = name.encode() + b'\0'
         text += bytes(-len(text) % 8)
-        self.record(RECORD_COMM, MISC_USER | (1 << 13 if exec_ else 0),
-                    struct.pack('<II', pid, pid) + text + self.trailer(pid, pid, time, cpu, 2))
+        self.record(RECORD_COMM, self.misc | (1 << 13 if exec_ else 0),
+                    struct.pack('<II', pid, pid) + text + self.trailer(pid, pid, time, cpu, self.event_id))
 
     def mmap(self, pid, addr, size, offset, name, time=0, cpu=0):
         text = name.encode() + b'\0'
         text += bytes(-len(text) % 8)
-        self.record(RECORD_MMAP2, MISC_USER,
+        self.record(RECORD_MMAP2, self.misc,
                     struct.pack('<IIQQQIIQQII', pid, pid, addr, size, offset, 0, 0, 0, 0, 5, 2)
-                    + text + self.trailer(pid, pid, time, cpu, 2))
+                    + text + self.trailer(pid, pid, time, cpu, self.event_id))
 
     def guest_kernel(self, addr, size=0x1000):
         """Where a guest's is, as perf kvm --guest record --guestkallsyms writes it down"""
         self.record(RECORD_MMAP, MISC_GUEST_KERNEL, struct.pack('<iIQQQ', 0, 0, addr, size, addr) +
-                    b'[guest.kernel.kallsyms]_stext\0\0\0' + self.trailer(0, 0, 0, 0, 2))
+                    b'[guest.kernel.kallsyms]_stext\0\0\0' + self.trailer(0, 0, 0, 0, self.event_id))
+
+    def kernel(self, addr, size=0x1000):
+        """MISC_KERNEL is 1; all CPUs, no process"""
+        self.record(RECORD_MMAP, 1, struct.pack('<iIQQQ', -1, 0, addr, size, addr) +
+                    b'[kernel.kallsyms]_stext\0' + self.trailer(0, 0, 0, 0, self.event_id))
 
     def switch_in(self, pid, tid, time, cpu=0):
-        self.record(RECORD_SWITCH, MISC_USER, self.trailer(pid, tid, time, cpu, 2))
+        self.record(RECORD_SWITCH, self.misc, self.trailer(pid, tid, time, cpu, self.event_id))
 
     def exit(self, pid, time, cpu=0):
-        self.record(RECORD_EXIT, MISC_USER, struct.pack('<IIIIQ', pid, 0, pid, 0, time)
-                    + self.trailer(pid, pid, time, cpu, 2))
+        self.record(RECORD_EXIT, self.misc, struct.pack('<IIIIQ', pid, 0, pid, 0, time)
+                    + self.trailer(pid, pid, time, cpu, self.event_id))
 
     def aux(self, offset, size, time, pid, cpu=0, flags=0):
         self.record(RECORD_AUX, 0, struct.pack('<QQQ', offset, size, flags)
@@ -103,10 +122,72 @@ class File:
     def finished_round(self):
         self.record(RECORD_FINISHED_ROUND, 0, b'')
 
-    def save(self, path):
-        attrs = [attr(TYPE, self.config, 1 << 18), attr(1, 9, 1 << 18 | 1 << 8 | 1 << 9 | 1 << 23)]
+    def attrs(self):
+        flags = 1 << 18 | 1 << 8 | 1 << 9 | 1 << 23 | self.switches << 26
+        result = [attr(TYPE, self.config, 1 << 18), attr(1, 9, flags)]
+        if self.guests:
+            result.append(attr(1, 9, flags))
         if self.aux_sample_size:
-            attrs.append(attr(1, 1, 1 << 18, SAMPLE_WITH_AUX, self.aux_sample_size))
+            result.append(attr(1, 1, 1 << 18, SAMPLE_WITH_AUX, self.aux_sample_size))
+        return result
+
+    def features(self):
+        """ARCH, so that it is known to be of another machine, NRCPUS, and what JSON wants to show"""
+        result = {n: struct.pack('<I', 64) + b'board'.ljust(64, b'\0') for n in FEATURES_TEXT}
+        result[FEATURE_ARCH] = struct.pack('<I', 64) + self.arch.encode().ljust(64, b'\0')
+        result[FEATURE_NRCPUS] = struct.pack('<II', self.cpus, self.cpus)
+        return result
+
+    def records(self):
+        """(type, bytes) of each record; PERF_RECORD_AUXTRACE has its trace behind it"""
+        at = 0
+        while at < len(self.data):
+            type_, _, size = struct.unpack_from('<IHH', self.data, at)
+            if type_ == RECORD_AUXTRACE:
+                size += struct.unpack_from('<Q', self.data, at + 8)[0]
+            yield type_, bytes(self.data[at:at + size])
+            at += size
+
+    def compress(self):
+        """As perf record -z: what the kernel wrote is in one stream of zstd, here of plain blocks"""
+        out, index, events, begun = b'', [], b'', False
+        for type_, record in [*self.records(), (RECORD_FINISHED_ROUND, b'')]:
+            if type_ < RECORD_HEADER_ATTR:
+                events += record
+                continue
+            for n in range(0, len(events), 32768):
+                chunk = events[n:n + 32768]
+                # magic, no options, a window of 2 MiB; then blocks, none of which is the last
+                chunk = (b'' if begun else b'\x28\xb5\x2f\xfd\0\x58') + \
+                    struct.pack('<I', len(chunk) << 3)[:3] + chunk
+                out += struct.pack('<IHH', RECORD_COMPRESSED, 0, 8 + len(chunk)) + chunk
+                begun = True
+            events = b''
+            if type_ == RECORD_AUXTRACE:
+                index.append((len(out), 48))
+            out += record
+        return out, index
+
+    def save(self, path, pipe=False, compressed=False):
+        data, index = self.compress() if compressed else (bytes(self.data), self.index)
+        features = self.features()
+        if compressed:
+            features[FEATURE_COMPRESSED] = struct.pack('<IIIII', 0, 1, 1, 1, 1 << 20)
+        with open(path, 'wb') as f:
+            f.write(self.pipe(data, features) if pipe else self.file(data, index, features))
+
+    def pipe(self, data, features):
+        """As perf record -o -: no index, and what a file has in its headers is in records"""
+        out = b'PERFILE2' + struct.pack('<Q', 16)
+        for n, a in enumerate(self.attrs()):
+            out += struct.pack('<IHH', RECORD_HEADER_ATTR, 0, 16 + len(a)) + a
+            out += struct.pack('<Q', n + 1)
+        for n, content in features.items():
+            out += struct.pack('<IHHQ', RECORD_HEADER_FEATURE, 0, 16 + len(content), n) + content
+        return out + data
+
+    def file(self, data, index, features):
+        attrs = self.attrs()
         ids = [struct.pack('<Q', n + 1) for n in range(len(attrs))]
         at = 104
         id_at = at
@@ -116,23 +197,16 @@ class File:
         for a, i in zip(attrs, ids):
             attr_bytes += a + struct.pack('<QQ', id_at, len(i))
             id_at += len(i)
-        at += len(attr_bytes)
-        data_at = at
-        # features HEADER_ARCH (6), so that it is known to be of another machine,
-        # HEADER_NRCPUS (7) and HEADER_AUXTRACE (18), where each PERF_RECORD_AUXTRACE is
-        arch = struct.pack('<I', 64) + self.arch.encode().ljust(64, b'\0')
-        nrcpus = struct.pack('<II', self.cpus, self.cpus)
-        end = data_at + len(self.data)
-        index = struct.pack('<Q', len(self.index))
-        for at, size in self.index:
-            index += struct.pack('<QQ', data_at + at, size)
-        features, at = b'', end + 3 * 16
-        for section in (arch, nrcpus, index):
-            features += struct.pack('<QQ', at, len(section))
-            at += len(section)
+        data_at = at + len(attr_bytes)
+        # where each PERF_RECORD_AUXTRACE is
+        features[FEATURE_AUXTRACE] = struct.pack('<Q', len(index)) + b''.join(
+            struct.pack('<QQ', data_at + at, size) for at, size in index)
+        sections, at = b'', data_at + len(data) + len(features) * 16
+        for n in sorted(features):
+            sections += struct.pack('<QQ', at, len(features[n]))
+            at += len(features[n])
         header = b'PERFILE2' + struct.pack('<QQQQQQQQ', 104, ATTR_SIZE + 16, attr_at, len(attr_bytes),
-                                           data_at, len(self.data), 0, 0)
-        header += struct.pack('<QQQQ', 1 << 6 | 1 << 7 | 1 << 18, 0, 0, 0)
-        with open(path, 'wb') as f:
-            f.write(header + b''.join(ids) + attr_bytes + self.data
-                    + features + arch + nrcpus + index)
+                                           data_at, len(data), 0, 0)
+        header += struct.pack('<QQQQ', sum(1 << n for n in features), 0, 0, 0)
+        return (header + b''.join(ids) + attr_bytes + data + sections +
+                b''.join(features[n] for n in sorted(features)))

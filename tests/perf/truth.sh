@@ -14,7 +14,7 @@ truth_build() { # KERNEL
 		{ tail -n 30 "$tap_tmp/make"; exit 1; }
 }
 
-# KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work
+# KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. truth_topology is the board's.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
@@ -26,11 +26,14 @@ truth_record() {
 		cd /tmp && cp /out/work work
 		export PERF_BUILDID_DIR=/tmp/debug
 		perf --buildid-dir /tmp/debug record $truth_options --kcore -a -m,16M -e ntrace// -o all.data -- \
-			sh -c '/tmp/work $3 /tmp >/tmp/threads; ${4-true}' >/out/record.log 2>&1 || exit 1
+			sh -c '/tmp/work $3 /tmp >/tmp/threads; ${4-true}
+				# perf has threads of its own, as that which asks for programs of BPF
+				for task in /proc/\$PPID/task/*; do echo thread \${task##*/} of \$PPID; done >>/tmp/threads
+			' >/out/record.log 2>&1 || exit 1
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
 		cp -r jit.data threads debug jitted* /out
 	E2
-	"$top/tools/board/board" run --kernel "$1" --harts "$2" --truth "$truth_dir/truth" \
+	"$top/tools/board/board" run --kernel "$1" --harts "$2" --topology "${truth_topology:-direct}" --truth "$truth_dir/truth" \
 		--out "$truth_dir/out" --timeout 900 -- sh /out/go || return
 	truth_symfs "$1"
 }
@@ -51,16 +54,26 @@ truth_harts() {
 		"$truth_dir/out/cpuinfo"
 }
 
-truth_compare() {
+# truth_check COMMAND...: what it prints, against the truth
+truth_check() {
 	# shellcheck disable=SC2046
-	"$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=be --ns \
-		-F pid,tid,cpu,time,flags,ip,addr 2>"$tap_tmp/err" |
+	"$@" 2>"$tap_tmp/err" |
 		"$tap_tmp/branches" -t "$truth_dir/out/threads" $(truth_harts) "$truth_dir"/truth/hart*.truth \
 			>"$tap_tmp/compared"
 	truth_status=$?
 	truth_last=$(tail -n 1 "$tap_tmp/compared")
 	sed 's/^/# /' "$tap_tmp/compared"
 	return $truth_status
+}
+
+truth_compare() {
+	truth_check "$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=be --ns \
+		-F pid,tid,cpu,time,flags,ip,addr
+}
+
+truth_compare_ntrace() {
+	truth_check "$O/bin/ntrace" script --symfs "$truth_root" --buildid-dir "$truth_root/.debug" \
+		-i "$truth_dir/out/jit.data" -F pid,tid,cpu,time,flags,ip,addr
 }
 
 # WORD of the last line: the number before it

@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Build perf with N-Trace from a kernel's source.
 #
-#   tools/perf/build.sh KVER ARCH     KVER 6.12 or 7.2, ARCH x86_64 or riscv64
+#   tools/perf/build.sh KVER ARCH     KVER 6.12, 7.2 or custom; ARCH x86_64 or riscv64
 #
-#   KSRC=DIR      the kernel source; default build/root/linux-KVER
+#   KSRC=DIR      the kernel source; default build/root/linux-KVER. "custom" reads its version
 #   SYSROOT=DIR   riscv64 libraries for cross building; default build/root/sysroot
 #   SANITIZE=1    with address and undefined behaviour sanitizers, in perf/KVER/ARCH-sanitized
 #   SCRIPTS=1     with Python (python3-dev) for perf script -s, in perf/KVER/ARCH-scripts
 #   O=DIR         where perf/KVER/ARCH/perf goes; default build
+#   V=1           show the commands
 #
 # The source is not touched: what perf needs of it is copied to the cache, in a
 # folder named by source, patch and flags. A second run only compiles what
 # changed in our own files.
+#
+# A version without a hook patch of its own takes the nearest one that applies.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,47 +25,89 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/ntrace/perf
 jobs=${JOBS:-2}
 
 die() { echo "perf: $*" >&2; exit 1; }
+say() { [ "${V:-}" = 1 ] || printf '  %-7s %s\n' "$1" "$2"; }
 
-[ $# -eq 2 ] || die "usage: build.sh 6.12|7.2 x86_64|riscv64"
+[ $# -eq 2 ] || die "usage: build.sh 6.12|7.2|custom x86_64|riscv64"
 kver=$1 arch=$2
 ksrc=${KSRC:-$O/root/linux-$kver}
 sysroot=$(readlink -f "${SYSROOT:-$O/root/sysroot}" || echo "${SYSROOT:-$O/root/sysroot}")
-patch=$here/hooks-$kver.patch
-[ -f "$patch" ] || die "no hook patch for Linux $kver; there are: $(cd "$here" && echo hooks-*.patch)"
-[ -f "$ksrc/tools/perf/MANIFEST" ] || die "no kernel source at $ksrc (tools/perf/MANIFEST is missing); set KSRC="
+[ -f "$ksrc/tools/perf/MANIFEST" ] ||
+	die "$ksrc is no kernel source: it has no tools/perf/MANIFEST. KSRC= names the folder that has Makefile and tools/"
 ksrc=$(readlink -f "$ksrc")
 version=$(sed -n 's/^VERSION = //p;s/^PATCHLEVEL = /./p;s/^SUBLEVEL = /./p' "$ksrc/Makefile" 2>/dev/null | tr -d '\n')
+[ "$kver" != custom ] || kver=$(echo "$version" | cut -d. -f1,2)
+[ -n "$kver" ] || die "$ksrc/Makefile names no VERSION and PATCHLEVEL; give the version as KVER="
 version=${version:-$kver}
 
-# What N-Trace does not need is left out, so that perf needs few libraries.
-flags="WERROR=0 NO_LIBPYTHON=1 NO_LIBPERL=1 NO_JVMTI=1 NO_LIBUNWIND=1 NO_LIBBABELTRACE=1
-	NO_LIBNUMA=1 NO_LZMA=1 NO_LIBBPF=1 NO_SLANG=1 NO_GTK2=1 NO_SDT=1 NO_LIBCRYPTO=1
-	NO_LIBPFM4=1 NO_LIBDEBUGINFOD=1 NO_LIBLLVM=1 NO_CAPSTONE=1 NO_RUST=1 NO_SHELLCHECK=1
-	BUILD_BPF_SKEL=0 JEVENTS_ARCH=none"
+# The distance of each hook patch from this version, nearest first: 7.3 is one from 7.2
+hook_patches() {
+	for p in "$here"/hooks-*.patch; do
+		v=${p##*/hooks-} v=${v%.patch}
+		echo "$kver $v" | awk -F '[. ]' -v patch="$p" \
+			'{ d = ($1 - $3) * 100 + $2 - $4; print d < 0 ? -d : d, patch }'
+	done | sort -n | cut -d ' ' -f 2
+}
+
+applies() { patch --dry-run -f -s -F0 -p1 -d "$ksrc" <"$1" >/dev/null 2>&1; }
+
+choose_patch() {
+	for patch in $(hook_patches); do
+		applies "$patch" || continue
+		[ "${patch##*/}" = "hooks-$kver.patch" ] ||
+			echo "perf: Linux $kver has no hook patch of its own: ${patch##*/} applies and is used" >&2
+		return
+	done
+	die "no hook patch applies to Linux $kver in $ksrc (there are:$(cd "$here" && printf ' %s' hooks-*.patch));" \
+		"Documentation/developer/add-a-kernel.rst says how to make one"
+}
+choose_patch
+# Corrections of that kernel's own perf, which later ones have
+backport=$here/backport-$(basename "${patch##*/hooks-}" .patch).patch
+[ -f "$backport" ] && applies "$backport" || backport=/dev/null
+
+# perf takes what libraries it finds. What is left out has no use for a trace and needs
+# tools of its own: Java, Perl, Rust, clang; and counters of other processors.
+flags="WERROR=0 NO_LIBPERL=1 NO_JVMTI=1 NO_SDT=1 NO_LIBPFM4=1 NO_LIBLLVM=1 NO_RUST=1 NO_SHELLCHECK=1
+	BUILD_BPF_SKEL=0 LANG_BINDINGS= prefix=/usr/local"
+# A processor's list of events takes as long to build as half of perf, and the board has none
+[ -n "${KSRC:-}" ] || flags="$flags JEVENTS_ARCH=none"
 [ "$kver" != 6.12 ] || flags="$flags NO_LIBZSTD=1"
-# a script is run by perf, and needs no module of it
-[ -z "${SCRIPTS:-}" ] || flags=$(echo "$flags" | sed 's/NO_LIBPYTHON=1/LANG_BINDINGS=/')
-[ -z "${SANITIZE:-}" ] || flags="$flags DEBUG=1 EXTRA_CFLAGS=-fsanitize=address,undefined"
+# Starting Python takes time and it is not on each host, so that it is a perf of its own
+[ -n "${SCRIPTS:-}${KSRC:-}" ] || flags="$flags NO_LIBPYTHON=1"
+if [ -n "${SANITIZE:-}" ]; then
+	flags="$flags NO_LIBUNWIND=1 NO_LIBBABELTRACE=1 NO_LIBNUMA=1 NO_LZMA=1 NO_LIBBPF=1 NO_SLANG=1 NO_LIBCRYPTO=1
+		NO_LIBDEBUGINFOD=1 NO_CAPSTONE=1 DEBUG=1 EXTRA_CFLAGS=-fsanitize=address,undefined"
+fi
 case $arch in
 x86_64)
 	[ "$(uname -m)" = x86_64 ] || die "x86_64 is built on x86_64 only"
 	cc=${CC:-gcc} ;;
 riscv64)
 	cc=${CROSS_COMPILE:-riscv64-linux-gnu-}gcc
-	[ "$(uname -m)" != riscv64 ] || cc=${CC:-gcc}
 	flags="$flags EXTRA_PERFLIBS=-latomic"
-	[ "$(uname -m)" = riscv64 ] || [ -d "$sysroot/usr/include" ] || die "no riscv64 libraries at $sysroot; set SYSROOT=" ;;
-*)	die "unknown architecture $arch: x86_64 or riscv64" ;;
+	if [ "$(uname -m)" = riscv64 ]; then
+		cc=${CC:-gcc}
+	else
+		[ -d "$sysroot/usr/include" ] || die "no riscv64 libraries at $sysroot; run 'tools/setup/setup sysroot', or set SYSROOT="
+		# the board's console is a plain one, and the host's Python is not the board's
+		flags="$flags NO_SLANG=1"
+		case $flags in *NO_LIBPYTHON*) ;; *) flags="$flags NO_LIBPYTHON=1" ;; esac
+	fi ;;
+*)	die "unknown architecture $arch: x86_64 or riscv64; set ARCH=" ;;
 esac
 command -v "$cc" >/dev/null || die "no compiler $cc"
+case $cc in gcc) ;; *gcc) command -v "${cc%gcc}ld" >/dev/null || die "no linker ${cc%gcc}ld; install binutils for it, or set CROSS_COMPILE=" ;; esac
 
-key=$({ echo "$ksrc $version $arch $sysroot" $flags; "$cc" -v 2>&1 | tail -n 1; cat "$patch"; } | sha256sum | cut -c1-16)
+key=$({ echo "$ksrc $version $arch $sysroot" $flags; "$cc" -v 2>&1 | tail -n 1; cat "$patch" "$backport"; } | sha256sum | cut -c1-16)
 dir=$cache/$kver-$arch-$key
 src=$dir/src out=$dir/obj
 result=$O/perf/$kver/$arch${SANITIZE:+-sanitized}${SCRIPTS:+-scripts}/perf
 mkdir -p "$out" "${result%/*}"
 exec 9>"$dir/lock"
-flock 9
+flock -n 9 || {
+	echo "perf: waiting for another build of this perf ($dir/lock)" >&2
+	flock 9
+}
 
 copy_source() {
 	rm -rf "$src.new" && mkdir "$src.new"
@@ -70,7 +115,7 @@ copy_source() {
 		for f in $pattern; do [ ! -e "$f" ] || echo "$f"; done
 	done | tar -cf - -T -) | tar -xf - -C "$src.new"
 	echo "#define PERF_VERSION \"$version\"" >"$src.new/PERF-VERSION-FILE"
-	(cd "$src.new" && patch -s -p1 <"$patch") || die "the hook patch does not apply to $ksrc: is it Linux $kver?"
+	(cd "$src.new" && cat "$patch" "$backport" | patch -s -f -F0 -p1) || die "${patch##*/} does not apply to $ksrc: is it Linux $kver?"
 	rm -rf "$src" && mv "$src.new" "$src"
 }
 
@@ -91,9 +136,12 @@ lay_ours() {
 	for f in "$top"/tools/lib/ntrace/*.[ch]; do
 		[ ! -f "$f" ] || lay "$f" "$perf/util/ntrace-decoder/${f##*/}"
 	done
-	# what the library no longer has must not be compiled
+	# what we no longer have must not be compiled
 	for f in "$perf"/util/ntrace-decoder/*.[ch]; do
 		[ -f "$top/tools/lib/ntrace/${f##*/}" ] || rm -f "$f"
+	done
+	for f in "$perf"/util/ntrace*.[ch]; do
+		[ -f "$here/util/${f##*/}" ] || rm -f "$f"
 	done
 }
 
@@ -126,11 +174,18 @@ build() {
 		export PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
 		set -- "$@" ARCH=riscv CROSS_COMPILE="${cc%gcc}" CC="$dir/cross-gcc" CXX="$dir/cross-g++"
 	fi
-	# perf is not told of the make that called us: its Makefile is a front door of its own
+	[ "${V:-}" != 1 ] || set -- "$@" V=1
+	# perf's Makefile must not see the variables of the make that called us
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u O make -j"$jobs" "$@" >"$dir/log" 2>&1 || {
 		grep -E 'error|Error|\*\*\*' "$dir/log" | head -n 30 >&2
 		die "building failed; the whole log is $dir/log"
 	}
+	[ "${V:-}" != 1 ] || cat "$dir/log"
+}
+
+# The libraries that perf looked for and did not find
+missing() {
+	sed -n 's/^\.*  *\([A-Za-z0-9_-]*\): \[.*OFF.*\].*/\1/p' "$dir/log" | sort -u | tr '\n' ' '
 }
 
 # our files, and what is mended, as they were at the last good build
@@ -143,8 +198,17 @@ if [ ! -f "$dir/good" ] || [ "$(cat "$dir/good")" != "$ours" ] || [ ! -x "$out/p
 	[ -f "$src/PERF-VERSION-FILE" ] || copy_source
 	lay_ours
 	[ -z "${SANITIZE:-}" ] || mend_checked
-	echo "perf: building for Linux $kver, $arch"
+	say PERF "$kver $arch${SANITIZE:+ (sanitized)}"
 	build
 	echo "$ours" >"$dir/good"
 fi
-cmp -s "$out/perf" "$result" || { cp "$out/perf" "$result.new" && mv "$result.new" "$result"; }
+# FROM TO: at once, as somebody may be running it
+publish() {
+	cmp -s "$1" "$2" || { cp "$1" "$2.new" && chmod 755 "$2.new" && mv "$2.new" "$2"; }
+}
+publish "$out/perf" "$result"
+publish "$src/tools/perf/perf-archive.sh" "${result%/*}/perf-archive"
+if [ -n "${KSRC:-}" ]; then
+	echo "perf: built ${result#"$PWD/"}"
+	[ -z "$(missing)" ] || echo "perf: built without these, as their libraries are not there: $(missing)"
+fi

@@ -30,6 +30,8 @@
 #include "util.h"
 #include "vdso.h"
 
+#define NTRACE_ECALL	0x00000073
+
 #ifndef EM_RISCV
 #define EM_RISCV 243
 #endif
@@ -162,8 +164,8 @@ static u64 ntrace_process_space(struct ntrace *nt, pid_t pid)
 {
 	struct ntrace_process *process = pid < 0 ? NULL : ntrace_process(nt, pid);
 
-	/* the process can be found again from its space */
-	return process ? (u64)process->space << 32 | (u32)pid : NTRACE_SPACE_UNKNOWN;
+	/* the process can be found again from its space; bit 63 is a guest's */
+	return process ? (u64)(process->space & INT32_MAX) << 32 | (u32)pid : NTRACE_SPACE_UNKNOWN;
 }
 
 static bool ntrace_is_kernel(struct ntrace *nt, u64 addr)
@@ -178,20 +180,21 @@ bool ntrace_is_guest(const struct nt_context *context)
 
 static bool ntrace_is_guest_space(u64 space)
 {
-	return (u32)space == NTRACE_SPACE_GUEST || space == NTRACE_SPACE_NO_GUEST;
+	return space & NTRACE_SPACE_GUEST || space == NTRACE_SPACE_NO_GUEST;
 }
 
 /*
  * A guest is known by the process that runs it. What hcontext means is not agreed upon, but
  * where it changes, another guest may execute: only the first has the code that is given.
  */
-static u64 ntrace_guest_space(struct ntrace_queue *q, const struct nt_context *context)
+static u64 ntrace_guest_space(struct ntrace_queue *q, pid_t pid, const struct nt_context *context)
 {
-	struct ntrace_process *process = ntrace_process(q->nt, q->pid);
+	struct ntrace_process *process = ntrace_process(q->nt, pid);
+	struct ntrace_guest guest;
 	u64 hcontext = context->has_hcontext ? context->hcontext : 0;
 
 	/* one of several, and nothing says which */
-	if (!process || (q->pid <= 0 && symbol_conf.guestmount))
+	if (!process || (pid <= 0 && symbol_conf.guestmount))
 		return NTRACE_SPACE_NO_GUEST;
 	if (!process->has_guest) {
 		process->has_guest = true;
@@ -200,13 +203,15 @@ static u64 ntrace_guest_space(struct ntrace_queue *q, const struct nt_context *c
 	}
 	if (process->has_hcontext != context->has_hcontext || process->hcontext != hcontext)
 		return NTRACE_SPACE_NO_GUEST;
-	return NTRACE_SPACE_GUEST | (u64)(u32)q->pid << 32;
+	/* its process, if events of the guest report it */
+	ntrace_find_guest_task(q, context, &guest);
+	return NTRACE_SPACE_GUEST | (u64)guest.pid << 32 | (u32)pid;
 }
 
 bool ntrace_is_other_guest(struct ntrace_queue *q)
 {
 	return ntrace_is_guest(&q->context) &&
-	       ntrace_guest_space(q, &q->context) == NTRACE_SPACE_NO_GUEST;
+	       ntrace_guest_space(q, q->pid, &q->context) == NTRACE_SPACE_NO_GUEST;
 }
 
 static u64 ntrace_code_space(void *ctx, const struct nt_context *context)
@@ -215,14 +220,11 @@ static u64 ntrace_code_space(void *ctx, const struct nt_context *context)
 
 	if (context->has_priv && context->priv == NT_PRIV_M)
 		return NTRACE_SPACE_FIRMWARE;
-	if (ntrace_is_guest(context)) {
-		ntrace_queue_set_thread(q, context);
-		return ntrace_guest_space(q, context);
-	}
+	if (ntrace_is_guest(context))
+		return ntrace_guest_space(q, ntrace_context_pid(q, context), context);
 	if (context->has_priv && context->priv != NT_PRIV_U)
 		return NTRACE_SPACE_KERNEL;
-	ntrace_queue_set_thread(q, context);
-	return ntrace_process_space(q->nt, q->pid);
+	return ntrace_process_space(q->nt, ntrace_context_pid(q, context));
 }
 
 void ntrace_code_changed(struct ntrace *nt, pid_t pid)
@@ -235,11 +237,35 @@ void ntrace_code_changed(struct ntrace *nt, pid_t pid)
 		if (process)
 			process->space = nt->last_space++;
 	}
-	for (i = 0; i < nt->queues.nr_queues; i++) {
-		struct ntrace_queue *q = nt->queues.queue_array[i].priv;
+	for (i = 0; i < nt->nr_streams; i++) {
+		struct ntrace_queue *q = nt->streams[i];
 
-		if (!q || (pid >= 0 && q->pid != pid))
+		if (pid >= 0 && q->pid != pid)
 			continue;
+		/* what was decoded and read of the old space is not asked for any more */
+		if (pid >= 0) {
+			nt_image_remap(q->image);
+			continue;
+		}
+		memset(q->code, 0, NTRACE_NR_PAGES * sizeof(*q->code));
+		nt_image_invalidate(q->image);
+	}
+}
+
+/* A guest that this process runs has switched to another process, or has other code */
+void ntrace_guest_changed(struct ntrace *nt, pid_t pid, bool code)
+{
+	unsigned int i;
+
+	for (i = 0; i < nt->nr_streams; i++) {
+		struct ntrace_queue *q = nt->streams[i];
+
+		if (q->pid != pid)
+			continue;
+		if (!code) {
+			nt_image_remap(q->image);
+			continue;
+		}
 		memset(q->code, 0, NTRACE_NR_PAGES * sizeof(*q->code));
 		nt_image_invalidate(q->image);
 	}
@@ -338,13 +364,26 @@ static void ntrace_dso_find_build_id(struct dso *dso, struct machine *machine)
 	dso__put(other);
 }
 
+/* Once for each file, also if perf's reading of symbols has failed at it before */
+static void ntrace_dso_unreadable(struct dso *dso, struct machine *machine)
+{
+	const char *cure = machine__is_host(machine) ?
+		"copy it to this machine (perf archive), or use --symfs" :
+		"use --guestvmlinux, or put the guest's kcore and modules beside its kallsyms";
+
+	if (!dso__data_status_seen(dso, DSO_DATA_STATUS_SEEN_ITRACE))
+		pr_warning("N-Trace: cannot read the code of %s: %s\n", dso__long_name(dso), cure);
+}
+
 static ssize_t ntrace_dso_read(struct dso *dso, struct machine *machine, u64 offset, u8 *buf,
 			       size_t size)
 {
 	ssize_t len;
 
-	if (dso__data(dso)->status == DSO_DATA_STATUS_ERROR)
+	if (dso__data(dso)->status == DSO_DATA_STATUS_ERROR) {
+		ntrace_dso_unreadable(dso, machine);
 		return -1;
+	}
 	ntrace_dso_find_build_id(dso, machine);
 	len = dso__data_read_offset(dso, machine, offset, buf, size);
 	if (len > 0 && dso__data(dso)->status == DSO_DATA_STATUS_OK &&
@@ -355,14 +394,8 @@ static ssize_t ntrace_dso_read(struct dso *dso, struct machine *machine, u64 off
 		dso__data(dso)->status = DSO_DATA_STATUS_ERROR;
 		return -1;
 	}
-	if (len >= 0 || dso__data(dso)->status != DSO_DATA_STATUS_ERROR)
-		return len;
-	if (!machine__is_host(machine))
-		pr_warning("N-Trace: cannot read the code of %s: use --guestvmlinux, or put the guest's kcore and modules beside its kallsyms\n",
-			   dso__long_name(dso));
-	else
-		pr_warning("N-Trace: cannot read the code of %s: copy it to this machine (perf archive), or use --symfs\n",
-			   dso__long_name(dso));
+	if (len < 0 && dso__data(dso)->status == DSO_DATA_STATUS_ERROR)
+		ntrace_dso_unreadable(dso, machine);
 	return len;
 }
 
@@ -448,11 +481,12 @@ static struct machine *ntrace_guest_machine(struct machines *machines, pid_t pid
  * A guest is known by the process that runs it. Of a guest's processes nothing is known,
  * but for --guest-code: there they have the code of the one that runs it.
  */
-static bool ntrace_find_guest(struct ntrace_queue *q)
+static bool ntrace_find_guest(struct ntrace_queue *q, pid_t pid)
 {
 	struct machines *machines = &q->nt->session->machines;
-	pid_t pid = q->pid <= 0 ? DEFAULT_GUEST_KERNEL_ID : q->pid;
 
+	if (pid <= 0)
+		pid = DEFAULT_GUEST_KERNEL_ID;
 	if (q->guest && q->guest->pid == pid)
 		return q->guest_thread;
 	thread__zput(q->guest_thread);
@@ -467,11 +501,33 @@ static bool ntrace_find_guest(struct ntrace_queue *q)
 	return q->guest_thread;
 }
 
-static ssize_t ntrace_guest_read(struct ntrace_queue *q, u64 addr, u8 *buf, size_t size)
+/* Code of a guest's process, whose maps are events of the guest (perf inject --guest-data) */
+static ssize_t ntrace_guest_process_read(struct ntrace_queue *q, u64 space, u64 addr, u8 *buf,
+					 size_t size)
+{
+	struct machine *machine = machines__find(&q->nt->session->machines, (u32)space);
+	pid_t pid = (space & ~NTRACE_SPACE_GUEST) >> 32;
+	struct thread *thread;
+	ssize_t len = -1;
+
+	thread = machine ? machine__find_thread(machine, pid, pid) : NULL;
+	if (thread)
+		len = ntrace_map_read(machine, NULL, thread, PERF_RECORD_MISC_GUEST_USER, addr,
+				      buf, size);
+	thread__put(thread);
+	return len;
+}
+
+static ssize_t ntrace_guest_read(struct ntrace_queue *q, u64 space, u64 addr, u8 *buf,
+				 size_t size)
 {
 	bool kernel = ntrace_is_kernel(q->nt, addr);
+	pid_t pid = (u32)space;
 
-	if ((!kernel && !symbol_conf.guest_code) || !ntrace_find_guest(q))
+	if (!kernel && (space & ~NTRACE_SPACE_GUEST) >> 32)
+		return ntrace_guest_process_read(q, space, addr, buf, size);
+
+	if ((!kernel && !symbol_conf.guest_code) || !ntrace_find_guest(q, pid))
 		return -1;
 	return ntrace_map_read(q->guest, NULL, q->guest_thread,
 			       kernel ? PERF_RECORD_MISC_GUEST_KERNEL :
@@ -490,7 +546,7 @@ static ssize_t ntrace_space_read(struct ntrace_queue *q, u64 space, u64 addr, u8
 	if (space == NTRACE_SPACE_NO_GUEST)
 		return -1;
 	if (ntrace_is_guest_space(space))
-		return ntrace_guest_read(q, addr, buf, size);
+		return ntrace_guest_read(q, space, addr, buf, size);
 	if (!kernel && space < NTRACE_SPACE_PROCESS)
 		return -1;
 	thread = machine__findnew_thread(nt->machine, pid, pid);
@@ -554,7 +610,7 @@ size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size
 	int len;
 
 	if (ntrace_is_guest(&q->context))
-		space = ntrace_guest_space(q, &q->context);
+		space = ntrace_guest_space(q, q->pid, &q->context);
 	if (q->cpumode == PERF_RECORD_MISC_HYPERVISOR)
 		return nt_image_read(q->image, NTRACE_SPACE_FIRMWARE, addr, buf, size);
 	while (done < size) {
@@ -564,6 +620,14 @@ size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size
 		done += len;
 	}
 	return done;
+}
+
+bool ntrace_is_ecall(struct ntrace_queue *q, u64 addr)
+{
+	u8 insn[4];
+
+	return ntrace_code_read(q, addr, insn, sizeof(insn)) == sizeof(insn) &&
+	       (insn[0] | insn[1] << 8 | insn[2] << 16 | (u32)insn[3] << 24) == NTRACE_ECALL;
 }
 
 int ntrace_code_init(struct ntrace_queue *q)

@@ -129,11 +129,27 @@ const struct ntrace_cpu *ntrace_info_cpu(const struct ntrace_info *info, int cpu
 	return NULL;
 }
 
+bool ntrace_cpu_has_src(const struct ntrace_cpu *cpu)
+{
+	return cpu->src_bits && !(cpu->config & NTRACE_CONFIG_INHIBIT_SRC);
+}
+
+const struct ntrace_cpu *ntrace_info_source(const struct ntrace_info *info, int src)
+{
+	unsigned int i;
+
+	for (i = 0; i < info->nr_cpus; i++) {
+		if (ntrace_cpu_has_src(&info->cpus[i]) && info->cpus[i].src_id == (u32)src)
+			return &info->cpus[i];
+	}
+	return NULL;
+}
+
 bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config)
 {
 	nt_config_init(config, sizeof(*config));
 	config->xlen = cpu->xlen;
-	config->src_bits = cpu->config & NTRACE_CONFIG_INHIBIT_SRC ? 0 : cpu->src_bits;
+	config->src_bits = ntrace_cpu_has_src(cpu) ? cpu->src_bits : 0;
 	config->timestamp = !!(cpu->config & NTRACE_CONFIG_TIMESTAMP);
 	config->tstamp_bits = cpu->ts_width;
 	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)

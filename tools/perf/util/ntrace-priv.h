@@ -3,11 +3,18 @@
  * N-Trace in perf, between its own files:
  *
  *   ntrace.c        the session: queues, sideband events, time
+ *   ntrace-hold.c   events of a recording that cannot be read twice
  *   ntrace-info.c   metadata (PERF_RECORD_AUXTRACE_INFO)
- *   ntrace-queue.c  one AUX buffer: its pieces, times, flow
- *   ntrace-quick.c  what messages alone tell (--itrace=q)
+ *   ntrace-queue.c  one source of one AUX buffer, decoded in step with other events
+ *   ntrace-pieces.c one AUX buffer, cut into pieces
+ *   ntrace-time.c   timestamps to perf's time
+ *   ntrace-thread.c the thread that executes
+ *   ntrace-quick.c  what messages alone report (--itrace=q)
  *   ntrace-code.c   what code was at an address: maps and objects
- *   ntrace-synth.c  samples and errors
+ *   ntrace-synth.c  samples
+ *   ntrace-stack.c  call chains and branch stacks
+ *   ntrace-gap.c    gaps, and whose calls are not known after them
+ *   ntrace-error.c  errors
  *   ntrace-dump.c   perf script -D
  *
  * Bytes are decoded by libntrace (<ntrace/ntrace.h>), which knows no perf.
@@ -18,6 +25,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include <linux/bits.h>
 #include <linux/ntrace.h>
 #include <linux/types.h>
 
@@ -25,9 +33,11 @@
 
 #include "auxtrace.h"
 #include "event.h"
+#include "ordered-events.h"
 #include "tsc.h"
 
 struct branch_stack;
+struct hashmap;
 struct ip_callchain;
 struct machine;
 struct ntrace;
@@ -59,6 +69,10 @@ int ntrace_info_parse(struct ntrace_info *info, const struct perf_record_auxtrac
 void ntrace_info_print(const struct ntrace_info *info, FILE *fp);
 void ntrace_info_exit(struct ntrace_info *info);
 const struct ntrace_cpu *ntrace_info_cpu(const struct ntrace_info *info, int cpu);
+/* false: there is no SRC in what this encoder sends */
+bool ntrace_cpu_has_src(const struct ntrace_cpu *cpu);
+/* The first with that SRC, or NULL */
+const struct ntrace_cpu *ntrace_info_source(const struct ntrace_info *info, int src);
 /* false: the library would not take it */
 bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config);
 
@@ -70,10 +84,12 @@ enum ntrace_space {
 	NTRACE_SPACE_KERNEL	= 1,
 	NTRACE_SPACE_FIRMWARE	= 2,
 	NTRACE_SPACE_UNKNOWN	= 3,	/* a process, and it is not known which */
-	NTRACE_SPACE_GUEST	= 4,	/* and above it, whose */
 	NTRACE_SPACE_NO_GUEST	= 5,	/* a guest, and it is not known which */
 	NTRACE_SPACE_PROCESS	= 16,
 };
+
+/* A guest's, with the process that runs it */
+#define NTRACE_SPACE_GUEST	BIT_ULL(63)
 
 #define NTRACE_PAGE		4096
 #define NTRACE_NR_PAGES		64
@@ -105,8 +121,12 @@ void ntrace_code_exit(struct ntrace_queue *q);
 void ntrace_code_changed(struct ntrace *nt, pid_t pid);
 /* The process executes another program from now on */
 void ntrace_code_exec(struct ntrace *nt, pid_t pid);
+/* A guest that this process runs has switched to another process, or (@code) has other code */
+void ntrace_guest_changed(struct ntrace *nt, pid_t pid, bool code);
 /* Has it done so since this was asked the last time? */
 bool ntrace_code_executed(struct ntrace *nt, pid_t pid);
+/* An exception by ecall is a system call */
+bool ntrace_is_ecall(struct ntrace_queue *q, u64 addr);
 size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size);
 /* V bit */
 bool ntrace_is_guest(const struct nt_context *context);
@@ -144,7 +164,8 @@ struct ntrace_position {
 /* Trace that no range of --time asks for */
 struct ntrace_skip {
 	bool			on;
-	bool			mixed;		/* the stream has several encoders */
+	bool			begun;		/* the flow was fed up to @from */
+	struct ntrace_position	from;
 	bool			has_sync;	/* @sync: the last place where decoding can start */
 	struct ntrace_position	sync;
 	u64			until;		/* ns */
@@ -156,9 +177,16 @@ struct ntrace_clock {
 	bool	valid;
 };
 
+/*
+ * One source of one AUX buffer. Encoders that share a sink write to the same buffer, and SRC
+ * tells them apart (chapter 7.2 of the Trace Control Interface). Each of them has a time, a
+ * thread and a flow of its own, so each is read and decoded as if the others were not there.
+ */
 struct ntrace_queue {
 	struct ntrace		*nt;
-	unsigned int		queue_nr;
+	unsigned int		queue_nr;	/* of perf's queue */
+	unsigned int		nr;		/* in ntrace::streams */
+	int			src;		/* SRC, or -1: messages have none */
 	bool			on_heap;
 	bool			done;
 
@@ -168,7 +196,7 @@ struct ntrace_queue {
 	/* reading ahead, message by message, to know how far time allows to decode */
 	struct nt_reader	*reader;
 	unsigned int		read_piece;
-	struct ntrace_clock	*clocks;	/* 1 << src_bits */
+	struct ntrace_clock	clock;
 	struct ntrace_position	pending;	/* up to here ... */
 	u64			pending_time;	/* ... nothing is later than this */
 	bool			pending_end;	/* the stretch ends there */
@@ -194,6 +222,9 @@ struct ntrace_queue {
 	struct machine		*guest;		/* V bit: the machine that the thread runs ... */
 	struct thread		*guest_thread;	/* ... with its maps */
 
+	u64			trace_nr;	/* what is known of the thread's calls */
+	bool			gap;		/* nothing is traced at this time */
+
 	struct ntrace_page	*code;		/* NTRACE_NR_PAGES */
 
 	/* samples */
@@ -213,13 +244,53 @@ struct ntrace_queue {
 	struct branch_stack	*last_branch;
 };
 
-/* Bytes of the buffer that are in the file, which may have been cut short */
-u64 ntrace_buffer_size(struct ntrace *nt, const struct auxtrace_buffer *buffer);
 int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr);
+/* A message of another source, in the same buffer */
+static inline bool ntrace_queue_is_other(const struct ntrace_queue *q, const struct nt_message *msg)
+{
+	return q->src >= 0 && msg->src != q->src;
+}
+
 void ntrace_queue_free(struct ntrace_queue *q);
 /* 1: no more data; 0: *timestamp is when it goes on; negative error */
 int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp);
+
+/* ------------------------------------------------------------------- pieces */
+
+/* Bytes of the buffer that are in the file, which may have been cut short */
+u64 ntrace_buffer_size(struct ntrace *nt, const struct auxtrace_buffer *buffer);
+void ntrace_sort_stretches(struct ntrace *nt, bool by_tid);
+int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue);
+/* NULL: the file cannot be read */
+const u8 *ntrace_piece_data(struct ntrace_queue *q, const struct ntrace_piece *piece);
+bool ntrace_piece_is_middle(struct ntrace_queue *q, const struct ntrace_piece *piece);
+
+/* --------------------------------------------------------------------- time */
+
+/* Do timestamps of this encoder count what perf's clock counts? */
+bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu);
+u64 ntrace_ticks_to_time(struct ntrace_queue *q, u64 ticks);
+/* A message was read ahead: true if it has a time */
+bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg);
+/* Time of an item of the flow, in ns of perf's clock */
+u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind);
+
+/* ------------------------------------------------------------------ threads */
+
+/* What events of a guest say about who executes in it; pid 0: nothing */
+struct ntrace_guest {
+	pid_t	machine;	/* the process that runs the guest */
+	int	vcpu;
+	pid_t	pid, tid;
+};
+
+void ntrace_find_guest_task(struct ntrace_queue *q, const struct nt_context *context,
+			    struct ntrace_guest *guest);
+/* The process that @context is of; -1: not known */
+pid_t ntrace_context_pid(struct ntrace_queue *q, const struct nt_context *context);
 void ntrace_queue_set_thread(struct ntrace_queue *q, const struct nt_context *context);
+/* PERF_RECORD_MISC_*: who executes at @ip or, if that is 0, at @addr */
+u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr);
 
 /* -------------------------------------------------------------- quick modes */
 
@@ -239,6 +310,8 @@ struct ntrace {
 	struct auxtrace		auxtrace;
 	struct auxtrace_queues	queues;
 	struct auxtrace_heap	heap;
+	struct ntrace_queue	**streams;
+	unsigned int		nr_streams;
 	struct perf_session	*session;
 	struct machine		*machine;
 	struct ntrace_info	info;
@@ -255,6 +328,10 @@ struct ntrace {
 	struct ntrace_stretch	*stretches;
 	size_t			nr_stretches;
 
+	/* events that wait for the end, and who takes them; NULL: none has to */
+	struct list_head	held;
+	ordered_events__deliver_t deliver;
+
 	/* AUX sampling: the last sample of each queue, for what the next repeats of it */
 	bool			sampling;
 	u64			sampled;	/* bytes of all samples */
@@ -264,15 +341,27 @@ struct ntrace {
 	} *last;
 	unsigned int		nr_last;
 
+	bool			have_guest;	/* there are events of a guest */
 	struct ntrace_firmware	firmware;
 	char			*firmware_path;
 	bool			firmware_warned;
 	u64			firmware_gaps;	/* stretches of it */
 	u64			firmware_returns; /* behind those, to where is not told */
-	bool			damaged;	/* an error other than lost trace was reported */
+	bool			damaged;	/* there was an error other than lost trace */
+	bool			have_trace;
+	u64			kernel_errors;	/* code of the kernel that is not what ran */
 	u64			nr_errors[NTRACE_NR_ERRORS]; /* that were reported, by code */
+	bool			has_sources;	/* an encoder sends SRC */
+	bool			source_warned;
 	bool			time_warned;
 	bool			size_warned;
+
+	/* gaps: see ntrace-gap.c */
+	struct hashmap		*tids;
+	u64			epoch;
+	u64			last_trace_nr;
+	unsigned int		nr_gaps;	/* queues that are in one */
+	bool			have_switches;
 
 	/* processes whose code has changed get another address space */
 	struct ntrace_process {
@@ -287,6 +376,7 @@ struct ntrace {
 	u32			last_space;
 
 	struct itrace_synth_opts synth_opts;
+	struct itrace_synth_opts own_opts;	/* of a command that has no --itrace */
 	bool			want_ranges;
 	bool			use_thread_stack;
 	bool			callstack;
@@ -308,15 +398,16 @@ struct ntrace {
 	unsigned int		nr_dump;
 };
 
-/* ------------------------------------------------------------------ samples */
+/* Take what an event says of trace: it need not be the event's turn yet */
+int ntrace_collect_event(struct ntrace *nt, union perf_event *event);
 
-/* Codes of itrace errors that are not of libntrace; those are its own, negated */
-enum ntrace_error {
-	NTRACE_ERROR_LOST	= 1,	/* PERF_AUX_FLAG_TRUNCATED */
-	NTRACE_ERROR_OVERFLOW	= 2,	/* Error message: FIFO overrun */
-	NTRACE_ERROR_CONFIG	= 3,
-	NTRACE_ERROR_FIRMWARE	= 4,
-};
+/* ---------------------------------------------------- events that are held back */
+
+void ntrace_hold_begin(struct ntrace *nt);
+int ntrace_hold_end(struct ntrace *nt);
+void ntrace_hold_free(struct ntrace *nt);
+
+/* ------------------------------------------------------------------ samples */
 
 int ntrace_synth_setup(struct ntrace *nt);
 int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch);
@@ -325,14 +416,53 @@ int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item);
 int ntrace_synth_address(struct ntrace_queue *q, u64 addr);
 /* Nobody knows how the flow goes on */
 void ntrace_synth_lost(struct ntrace_queue *q);
+int ntrace_synth_queue_init(struct ntrace_queue *q);
+void ntrace_synth_queue_exit(struct ntrace_queue *q);
+
+/* -------------------------------------------------------------------- stack */
+
+struct ntrace_branch {
+	u64		from, to;
+	u32		flags;
+	unsigned int	insn_len;
+};
+
+int ntrace_stack(struct ntrace_queue *q, const struct ntrace_branch *branch);
+
+/* --------------------------------------------------------------------- gaps */
+
+int ntrace_gap_init(struct ntrace *nt);
+void ntrace_gap_exit(struct ntrace *nt);
+/* The queue's trace ends, and goes on: what its threads do between is not known */
+void ntrace_gap_open(struct ntrace_queue *q);
+void ntrace_gap_close(struct ntrace_queue *q);
+/* The queue's thread is another one, or its trace begins */
+void ntrace_gap_enter(struct ntrace_queue *q);
+void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu);
+void ntrace_gap_refused(struct ntrace *nt, int cpu, pid_t tid);
+void ntrace_gap_unknown(struct ntrace *nt);
+void ntrace_gap_sample(struct ntrace *nt, struct thread *thread, int cpu);
+
+/* ------------------------------------------------------------------- errors */
+
+/* Codes of itrace errors that are not of libntrace; those are its own, negated */
+#define NTRACE_ERRORS(X)							\
+	X(NTRACE_ERROR_LOST,	 1, "AUX buffer or sink full: trace was lost")	\
+	X(NTRACE_ERROR_OVERFLOW, 2, "Error message: the encoder lost messages")	\
+	X(NTRACE_ERROR_CONFIG,	 3, "no metadata for a CPU: its trace is skipped") \
+	X(NTRACE_ERROR_FIRMWARE, 4, "[firmware] is not known: set ntrace.firmware")
+
+enum ntrace_error {
+#define NTRACE_ERROR_ENUM(name, number, text)	name = number,
+	NTRACE_ERRORS(NTRACE_ERROR_ENUM)
+#undef NTRACE_ERROR_ENUM
+};
+
 int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
 		       u64 time, const char *text);
 /* Everything is delivered: how many errors of what kind there were */
 void ntrace_synth_summary(struct ntrace *nt);
-int ntrace_synth_queue_init(struct ntrace_queue *q);
-void ntrace_synth_queue_exit(struct ntrace_queue *q);
-/* Time of an item of the flow, in ns of perf's clock */
-u64 ntrace_queue_time(struct ntrace_queue *q, u16 src, u64 tstamp, u8 kind);
+int ntrace_queue_error(struct ntrace_queue *q, int code, u64 ip, const char *text);
 
 /* --------------------------------------------------------------------- dump */
 

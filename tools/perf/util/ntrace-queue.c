@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
 #include <linux/zalloc.h>
@@ -29,259 +31,7 @@
 
 #define NTRACE_CHUNK		(256 * 1024)
 
-/* ------------------------------------------------------------------- pieces */
-
-static int ntrace_queue_add_piece(struct ntrace_queue *q, struct auxtrace_buffer *buffer,
-				  const struct ntrace_stretch *stretch, u64 start, u64 end)
-{
-	struct ntrace_piece *piece, *prev;
-
-	if (q->nr_pieces == q->max_pieces) {
-		q->max_pieces = 2 * q->max_pieces + 16;
-		piece = realloc(q->pieces, q->max_pieces * sizeof(*piece));
-		if (!piece)
-			return -ENOMEM;
-		q->pieces = piece;
-	}
-	prev = q->nr_pieces ? &q->pieces[q->nr_pieces - 1] : NULL;
-	piece = &q->pieces[q->nr_pieces++];
-	piece->buffer = buffer;
-	piece->stretch = stretch;
-	piece->offset = start;
-	piece->size = end - start;
-	piece->start = !prev || prev->offset + prev->size != start || prev->stretch != stretch;
-	return 0;
-}
-
-/* perf pads what it writes by up to 7 zero bytes, which no record tells of */
-static bool ntrace_is_padding(u64 start, u64 end, u64 buffer_end)
-{
-	return end == buffer_end && end - start < PERF_AUXTRACE_RECORD_ALIGNMENT;
-}
-
-static int ntrace_queue_cut(struct ntrace_queue *q, struct auxtrace_buffer *buffer, u64 end,
-			    struct ntrace_stretch **list, size_t nr)
-{
-	u64 pos = buffer->offset, stop;
-	size_t i;
-	int err;
-
-	for (i = 0; i < nr && pos < end; i++) {
-		if (list[i]->offset + list[i]->size <= pos)
-			continue;
-		if (list[i]->offset >= end)
-			break;
-		if (list[i]->offset > pos) {
-			err = ntrace_queue_add_piece(q, buffer, NULL, pos, list[i]->offset);
-			if (err)
-				return err;
-			pos = list[i]->offset;
-		}
-		stop = min(end, list[i]->offset + list[i]->size);
-		err = ntrace_queue_add_piece(q, buffer, list[i], pos, stop);
-		if (err)
-			return err;
-		pos = stop;
-	}
-	if (pos >= end || (nr && ntrace_is_padding(pos, end, buffer->offset + buffer->size)))
-		return 0;
-	return ntrace_queue_add_piece(q, buffer, NULL, pos, end);
-}
-
-static int ntrace_stretch_cmp(const void *a, const void *b)
-{
-	const struct ntrace_stretch *x = *(struct ntrace_stretch **)a;
-	const struct ntrace_stretch *y = *(struct ntrace_stretch **)b;
-
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-static bool ntrace_stretch_of(const struct ntrace_stretch *stretch,
-			      const struct auxtrace_queue *queue)
-{
-	return queue->cpu == -1 ? stretch->tid == queue->tid : stretch->cpu == queue->cpu;
-}
-
-u64 ntrace_buffer_size(struct ntrace *nt, const struct auxtrace_buffer *buffer)
-{
-	struct perf_data *data = nt->session->data;
-	u64 file = data->file.size, at = buffer->data_offset;
-
-	if (buffer->data_needs_freeing || perf_data__is_pipe(data) || !file)
-		return buffer->size;
-	if (at <= file && buffer->size <= file - at)
-		return buffer->size;
-	if (!nt->size_warned)
-		pr_warning("N-Trace: trace goes on behind the end of the file, which has been cut short\n");
-	nt->size_warned = true;
-	return at < file ? file - at : 0;
-}
-
-static int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue)
-{
-	struct ntrace *nt = q->nt;
-	struct auxtrace_buffer *buffer = NULL, *next;
-	struct ntrace_stretch **list;
-	size_t i, nr = 0;
-	int err = 0;
-	u64 end;
-
-	list = calloc(nt->nr_stretches + 1, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	for (i = 0; i < nt->nr_stretches; i++) {
-		if (ntrace_stretch_of(&nt->stretches[i], queue))
-			list[nr++] = &nt->stretches[i];
-	}
-	qsort(list, nr, sizeof(*list), ntrace_stretch_cmp);
-
-	buffer = auxtrace_buffer__next(queue, NULL);
-	for (; buffer && !err; buffer = next) {
-		next = auxtrace_buffer__next(queue, buffer);
-		end = buffer->offset + ntrace_buffer_size(nt, buffer);
-		if (end < buffer->offset)
-			end = buffer->offset;
-		if (next && next->offset > buffer->offset && next->offset < end)
-			end = next->offset;
-		err = ntrace_queue_cut(q, buffer, end, list, nr);
-	}
-	free(list);
-	return err;
-}
-
-static const u8 *ntrace_piece_data(struct ntrace_queue *q, const struct ntrace_piece *piece)
-{
-	struct auxtrace_buffer *buffer = piece->buffer;
-
-	if (!buffer->data)
-		buffer->data = auxtrace_buffer__get_data(buffer,
-							 perf_data__fd(q->nt->session->data));
-	if (!buffer->data)
-		return NULL;
-	return (u8 *)buffer->data + (piece->offset - buffer->offset);
-}
-
-/*
- * Does the piece begin inside a message? A stretch begins with a synchronising
- * one, if its first bytes were not lost or overwritten. Any byte may look like
- * the first one of that; PARTIAL may be a sink that ran around in its window.
- */
-static bool ntrace_piece_is_middle(struct ntrace_queue *q, const struct ntrace_piece *piece)
-{
-	const struct ntrace_stretch *stretch = piece->stretch;
-	struct nt_message msg;
-
-	if (stretch && (stretch->cut || stretch->offset != piece->offset))
-		return true;
-	if (nt_message_decode(&q->config, ntrace_piece_data(q, piece), piece->size, &msg) <= 0 ||
-	    !nt_message_is_sync(&msg))
-		return true;
-	return stretch && stretch->flags & PERF_AUX_FLAG_PARTIAL &&
-	       msg.sync != NT_SYNC_TRACE_ENABLE;
-}
-
-/* --------------------------------------------------------------------- time */
-
-/* The clock of the trace is the time CSR, or one of the same rate */
-static bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
-{
-	u64 freq, diff;
-
-	if (!nt->have_time || nt->synth_opts.timeless_decoding)
-		return false;
-	if (!(cpu->config & NTRACE_CONFIG_TIMESTAMP))
-		return false;
-	if (!cpu->ts_freq)
-		return true;
-	freq = ((u64)NSEC_PER_SEC << nt->tc.time_shift) / nt->tc.time_mult;
-	diff = freq > cpu->ts_freq ? freq - cpu->ts_freq : cpu->ts_freq - freq;
-	if (diff <= freq / 100)
-		return true;
-	if (!nt->time_warned)
-		pr_warning("N-Trace: timestamps run at %llu Hz, perf's clock at %llu Hz: decoding without times\n",
-			   (unsigned long long)cpu->ts_freq, (unsigned long long)freq);
-	nt->time_warned = true;
-	return false;
-}
-
-static unsigned int ntrace_prescale_shift(const struct ntrace_cpu *cpu)
-{
-	/* trTsPrescale: the counter advances every 4^n ticks */
-	return 2 * ((cpu->config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT);
-}
-
-static u64 ntrace_ticks_to_time(struct ntrace_queue *q, u64 ticks)
-{
-	u64 time = tsc_to_perf_time(ticks << ntrace_prescale_shift(q->info), &q->nt->tc);
-
-	/* nothing in a stretch is later than its end: a damaged timestamp must not say so */
-	if (q->stretch_time && time > q->stretch_time)
-		time = q->stretch_time;
-	return time;
-}
-
-static u64 ntrace_ts_mask(const struct ntrace_cpu *cpu)
-{
-	return cpu->ts_width && cpu->ts_width < 64 ? (1ULL << cpu->ts_width) - 1 : ~0ULL;
-}
-
-/* The end of the stretch, in ticks, and a little more: nothing in it is later */
-static u64 ntrace_end_ticks(struct ntrace_queue *q, u64 mask)
-{
-	u64 end = perf_time_to_tsc(q->stretch_time, &q->nt->tc) >> ntrace_prescale_shift(q->info);
-
-	return end + (mask >> 4);
-}
-
-/*
- * A counter that is narrower than 64 bits wraps: from a reference that is
- * close, the upper bits follow.
- */
-static u64 ntrace_ticks_widen(struct ntrace_queue *q, const struct ntrace_clock *clock, u64 value)
-{
-	u64 mask = ntrace_ts_mask(q->info), end;
-
-	if (mask == ~0ULL)
-		return value;
-	if (q->stretch_time) {
-		end = ntrace_end_ticks(q, mask);
-		return end - ((end - value) & mask);
-	}
-	return clock->valid ? clock->ticks + ((value - clock->ticks) & mask) : value;
-}
-
-static bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg)
-{
-	struct ntrace_clock *clock = &q->clocks[msg->src & ((1 << q->config.src_bits) - 1)];
-
-	if (!(msg->fields & NT_FIELD_TSTAMP))
-		return false;
-	if (nt_message_is_sync(msg)) {
-		clock->ticks = ntrace_ticks_widen(q, clock, msg->tstamp);
-		clock->valid = true;
-	} else if (clock->valid) {
-		clock->ticks += msg->tstamp;
-	}
-	return clock->valid;
-}
-
-u64 ntrace_queue_time(struct ntrace_queue *q, u16 src, u64 tstamp, u8 kind)
-{
-	const struct ntrace_clock *clock = &q->clocks[src & ((1 << q->config.src_bits) - 1)];
-	u64 mask = ntrace_ts_mask(q->info), time;
-
-	if (q->timeless || kind == NT_TSTAMP_NONE)
-		return q->time;
-	/* without an end, the reader's clock is the one that is ahead */
-	if (mask != ~0ULL && !q->stretch_time && clock->valid)
-		tstamp = clock->ticks - ((clock->ticks - tstamp) & mask);
-	else
-		tstamp = ntrace_ticks_widen(q, clock, tstamp);
-	time = ntrace_ticks_to_time(q, tstamp);
-	if (time > q->time)
-		q->time = time;
-	return q->time;
-}
+#define NTRACE_NR_SOURCES	(1 << NT_SRC_BITS_MAX)
 
 /* ----------------------------------------------------------------- decoding */
 
@@ -321,22 +71,25 @@ static void ntrace_queue_drop(struct ntrace_queue *q, unsigned int piece)
 
 	if (piece + 1 < q->nr_pieces && q->pieces[piece + 1].buffer == buffer)
 		return;
+	/* other sources need it, too */
+	if (q->nt->has_sources)
+		return;
 	auxtrace_buffer__drop_data(buffer);
 }
 
+static bool ntrace_is_before(const struct ntrace_position *a, const struct ntrace_position *b)
+{
+	return a->piece != b->piece ? a->piece < b->piece : a->offset < b->offset;
+}
+
 /* Feed up to @pos */
-static int ntrace_queue_release(struct ntrace_queue *q, const struct ntrace_position *pos)
+static int ntrace_queue_feed_to(struct ntrace_queue *q, const struct ntrace_position *pos)
 {
 	struct ntrace_piece *piece;
 	const u8 *data;
 	u64 end;
 	int err;
 
-	if (q->skip.on) {
-		q->flow_piece = pos->piece;
-		q->flow_offset = pos->offset;
-		return 0;
-	}
 	while (1) {
 		piece = &q->pieces[q->flow_piece];
 		end = piece->offset + piece->size;
@@ -356,6 +109,22 @@ static int ntrace_queue_release(struct ntrace_queue *q, const struct ntrace_posi
 			return 0;
 		ntrace_queue_drop(q, q->flow_piece++);
 	}
+}
+
+/* Feed up to @pos, as far as it is not skipped */
+static int ntrace_queue_release(struct ntrace_queue *q, const struct ntrace_position *pos)
+{
+	struct ntrace_skip *skip = &q->skip;
+	int err;
+
+	if (!skip->on || ntrace_is_before(pos, &skip->from))
+		return ntrace_queue_feed_to(q, pos);
+	if (skip->begun)
+		return 0;
+	err = ntrace_queue_feed_to(q, &skip->from);
+	skip->begun = true;
+	ntrace_synth_lost(q);
+	return err;
 }
 
 static void ntrace_set_pending(struct ntrace_queue *q, unsigned int piece, u64 offset, u64 time)
@@ -400,21 +169,39 @@ static u64 ntrace_time_next(struct ntrace *nt, u64 time)
 	return next;
 }
 
+static void ntrace_skip_to(struct ntrace_queue *q, unsigned int piece)
+{
+	while (q->flow_piece < piece)
+		ntrace_queue_drop(q, q->flow_piece++);
+}
+
 /*
- * A range begins: go on at the last synchronising message before it. Ownership comes
- * right behind that (chapter 8.4), so that nothing is missed.
+ * A range begins: go on at the last synchronising message before it. Ownership comes right
+ * after that (chapter 8.4), so nothing is missed. If no such message was skipped, the flow
+ * goes on where it is.
  */
-static void ntrace_skip_end(struct ntrace_queue *q)
+static int ntrace_skip_end(struct ntrace_queue *q)
 {
 	struct ntrace_skip *skip = &q->skip;
+	int err = ntrace_queue_release(q, &skip->from);
 
 	skip->on = false;
-	if (!skip->has_sync)
-		return;
-	q->flow_piece = skip->sync.piece;
+	if (err)
+		return err;
+	if (!skip->has_sync) {
+		ntrace_gap_close(q);
+		return 0;
+	}
+	ntrace_skip_to(q, skip->sync.piece);
 	q->flow_offset = skip->sync.offset;
 	ntrace_queue_restart(q, q->flow_offset, false);
-	ntrace_synth_lost(q);
+	return 0;
+}
+
+/* No range is left */
+static bool ntrace_skip_is_last(struct ntrace_queue *q)
+{
+	return q->skip.on && q->skip.until == NTRACE_TIME_LAST;
 }
 
 static void ntrace_skip_sync(struct ntrace_queue *q, const struct nt_message *msg)
@@ -422,10 +209,7 @@ static void ntrace_skip_sync(struct ntrace_queue *q, const struct nt_message *ms
 	struct ntrace_skip *skip = &q->skip;
 	unsigned int piece = q->read_piece;
 
-	/* of several encoders in one stream, the others would be lost up to theirs */
-	if (q->config.src_bits && msg->src != q->info->src_id)
-		skip->mixed = true;
-	if (skip->mixed || !nt_message_is_sync(msg))
+	if (!nt_message_is_sync(msg))
 		return;
 	while (q->pieces[piece].offset > msg->offset)
 		piece--;
@@ -438,28 +222,23 @@ static void ntrace_skip_sync(struct ntrace_queue *q, const struct nt_message *ms
 static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg, u64 time)
 {
 	struct ntrace_skip *skip = &q->skip;
-	int err;
 
 	if (!skip->on) {
 		if (ntrace_time_wanted(q->nt, time, time))
 			return 0;
-		/* this message tells of what was before its time, too */
-		ntrace_set_pending(q, q->read_piece, msg->offset + msg->length, time);
-		err = ntrace_queue_release(q, &q->pending);
-		if (err)
-			return err;
+		/* this message reports what was before its time, too */
+		skip->from.piece = q->read_piece;
+		skip->from.offset = msg->offset + msg->length;
 		skip->on = true;
+		skip->begun = false;
 		skip->has_sync = false;
 		skip->until = ntrace_time_next(q->nt, time);
 		ntrace_log(q->nt, "skip cpu %d from time %" PRIu64 " to %" PRIu64 "\n", q->cpu,
 			   time, skip->until);
 	}
 	if (time >= skip->until)
-		ntrace_skip_end(q);
-	else if (skip->until == NTRACE_TIME_LAST)
-		q->done = true;
-	else
-		ntrace_skip_sync(q, msg);
+		return ntrace_skip_end(q);
+	ntrace_skip_sync(q, msg);
 	return 0;
 }
 
@@ -483,8 +262,7 @@ static void ntrace_set_pending_end(struct ntrace_queue *q)
 /* A message with a time has been read */
 static int ntrace_read_time(struct ntrace_queue *q, const struct nt_message *msg)
 {
-	u64 ticks = q->clocks[msg->src & ((1 << q->config.src_bits) - 1)].ticks;
-	u64 time = ntrace_ticks_to_time(q, ticks);
+	u64 time = ntrace_ticks_to_time(q, q->clock.ticks);
 	int err = ntrace_has_ranges(q->nt) ? ntrace_skip_time(q, msg, time) : 0;
 
 	if (!err)
@@ -502,8 +280,8 @@ static int ntrace_read_ahead(struct ntrace_queue *q, u64 limit)
 	const u8 *data;
 	int ret;
 
-	if (q->timeless || (!ntrace_has_ranges(q->nt) && q->stretch_time &&
-			    q->stretch_time <= limit)) {
+	if (q->timeless || ntrace_skip_is_last(q) ||
+	    (!ntrace_has_ranges(q->nt) && q->stretch_time && q->stretch_time <= limit)) {
 		while (!ntrace_piece_is_last(q, q->read_piece))
 			q->read_piece++;
 		ntrace_set_pending_end(q);
@@ -511,7 +289,7 @@ static int ntrace_read_ahead(struct ntrace_queue *q, u64 limit)
 	}
 	while (1) {
 		ret = nt_reader_next(q->reader, &msg);
-		if (ret > 0 && ntrace_clock_advance(q, &msg))
+		if (ret > 0 && !ntrace_queue_is_other(q, &msg) && ntrace_clock_advance(q, &msg))
 			return ntrace_read_time(q, &msg);
 		if (ret)
 			continue;
@@ -536,7 +314,6 @@ static void ntrace_queue_free_decoder(struct ntrace_queue *q)
 	nt_reader_free(q->reader);
 	q->flow = NULL;
 	q->reader = NULL;
-	zfree(&q->clocks);
 }
 
 static int ntrace_queue_new_decoder(struct ntrace_queue *q, const struct ntrace_cpu *cpu)
@@ -548,28 +325,38 @@ static int ntrace_queue_new_decoder(struct ntrace_queue *q, const struct ntrace_
 		       cpu->cpu);
 		return -EINVAL;
 	}
-	q->clocks = calloc(1 << q->config.src_bits, sizeof(*q->clocks));
+	if (q->src >= 0)
+		q->config.src_id = q->src;
+	memset(&q->clock, 0, sizeof(q->clock));
 	q->reader = nt_reader_new(&q->config);
 	q->flow = nt_flow_new(&q->config, q->image);
-	if (!q->clocks || !q->reader || !q->flow)
+	if (!q->reader || !q->flow)
 		return -ENOMEM;
 	q->timeless = !ntrace_cpu_has_time(q->nt, cpu);
 	return ntrace_quick_init(q);
 }
 
-static const struct ntrace_cpu *ntrace_queue_info(struct ntrace_queue *q)
+/* The encoder of the queue's source, whose trace is in a stretch of this CPU; NULL: none is */
+static const struct ntrace_cpu *ntrace_queue_info(struct ntrace_queue *q, int cpu)
 {
 	const struct ntrace_info *info = &q->nt->info;
-	const struct ntrace_cpu *cpu = ntrace_info_cpu(info, q->cpu);
+	const struct ntrace_cpu *own = ntrace_info_cpu(info, cpu);
 
 	/* per thread, without PERF_RECORD_AUX: all CPUs are hoped to be alike */
-	return cpu ? cpu : q->cpu < 0 ? &info->cpus[0] : NULL;
+	if (!own && cpu < 0)
+		own = &info->cpus[0];
+	if (!own || ntrace_cpu_has_src(own) != (q->src >= 0))
+		return NULL;
+	return q->src < 0 || own->src_id == (u32)q->src ? own : ntrace_info_source(info, q->src);
 }
 
+/* The stretch is not of this source, or nothing says how it was encoded: an error, once */
 static int ntrace_queue_no_metadata(struct ntrace_queue *q)
 {
 	char text[MAX_AUXTRACE_ERROR_MSG];
 
+	if (q->src >= 0 || q->cpu < 0 || ntrace_info_cpu(&q->nt->info, q->cpu))
+		return 0;
 	snprintf(text, sizeof(text), "no metadata for this CPU: its trace is skipped");
 	return ntrace_synth_error(q->nt, NTRACE_ERROR_CONFIG, q->cpu, -1, -1, 0, 0, text);
 }
@@ -594,10 +381,14 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 
 	if (stretch && stretch->cpu >= 0)
 		q->cpu = stretch->cpu;
+	else
+		q->cpu = q->nt->queues.queue_array[q->queue_nr].cpu;
 	q->stretch_time = stretch ? stretch->time : 0;
-	cpu = ntrace_queue_info(q);
+	cpu = ntrace_queue_info(q, q->cpu);
 	if (!cpu)
 		return -ENOENT;
+	if (q->src >= 0)
+		q->cpu = cpu->cpu;
 	if (cpu != q->info) {
 		err = ntrace_queue_new_decoder(q, cpu);
 		if (err)
@@ -618,6 +409,8 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 	memset(&q->skip, 0, sizeof(q->skip));
 	if (q->timeless)
 		q->time = q->stretch_time;
+	if (middle)
+		ntrace_gap_open(q);
 	ntrace_log(q->nt, "stretch cpu %d offset %#" PRIx64 " time %" PRIu64 "%s\n", q->cpu,
 		   piece->offset, q->stretch_time, middle ? " (from the middle)" : "");
 	return 0;
@@ -635,7 +428,7 @@ static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 		err = ntrace_queue_drain(q);
 	}
 	/* the thread went on, and nobody knows where it called and returned */
-	if (stretch && stretch->flags & PERF_AUX_FLAG_TRUNCATED)
+	if (stretch && stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
 		ntrace_synth_lost(q);
 	ntrace_queue_drop(q, q->flow_piece++);
 	q->pending_end = false;
@@ -660,6 +453,7 @@ static int ntrace_queue_next_stretch(struct ntrace_queue *q, u64 limit)
 
 	while (q->flow_piece < q->nr_pieces) {
 		if (ntrace_has_ranges(q->nt) && !ntrace_stretch_wanted(q)) {
+			ntrace_gap_open(q);
 			if (ntrace_queue_skip(q))
 				break;
 			continue;
@@ -692,6 +486,7 @@ int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp)
 		pos = q->pending;
 		if (q->pending_end) {
 			err = ntrace_queue_release(q, &pos);
+			ntrace_skip_to(q, pos.piece);
 			if (!err)
 				err = ntrace_queue_end_stretch(q);
 			if (!err)
@@ -711,60 +506,64 @@ int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp)
 	return 1;
 }
 
-/* -------------------------------------------------------------- who executes */
+/* ------------------------------------------------------------------ sources */
 
-static pid_t ntrace_queue_sideband_tid(struct ntrace_queue *q)
+static void ntrace_source_unknown(struct ntrace *nt, unsigned int src)
 {
-	struct auxtrace_queue *queue = &q->nt->queues.queue_array[q->queue_nr];
-	const struct ntrace_stretch *stretch = NULL;
-	pid_t tid = -1;
-
-	if (q->flow_piece < q->nr_pieces)
-		stretch = q->pieces[q->flow_piece].stretch;
-	if (queue->cpu == -1)
-		return queue->tid;
-	if (q->cpu >= 0)
-		tid = machine__get_current_tid(q->nt->machine, q->cpu);
-	return tid == -1 && stretch ? stretch->tid : tid;
+	if (!nt->source_warned)
+		pr_warning("N-Trace: there are messages of SRC %u, which no encoder of this recording has: they are skipped\n",
+			   src);
+	nt->source_warned = true;
 }
 
-static u8 ntrace_cpumode(const struct nt_context *context)
+/* The sources of the messages that were fed */
+static void ntrace_read_sources(struct ntrace *nt, struct nt_reader *reader, unsigned long *sources)
 {
-	if (!context->has_priv)
-		return PERF_RECORD_MISC_CPUMODE_UNKNOWN;
-	switch (context->priv) {
-	case NT_PRIV_U:
-		return PERF_RECORD_MISC_USER;
-	case NT_PRIV_S:
-		return PERF_RECORD_MISC_KERNEL;
-	case NT_PRIV_VU:
-		return PERF_RECORD_MISC_GUEST_USER;
-	case NT_PRIV_VS:
-		return PERF_RECORD_MISC_GUEST_KERNEL;
-	default:
-		return PERF_RECORD_MISC_HYPERVISOR;
+	struct nt_message msg;
+	int ret;
+
+	while ((ret = nt_reader_next(reader, &msg))) {
+		if (ret < 0 || msg.src >= NTRACE_NR_SOURCES || test_bit(msg.src, sources))
+			continue;
+		if (ntrace_info_source(&nt->info, msg.src))
+			__set_bit(msg.src, sources);
+		else
+			ntrace_source_unknown(nt, msg.src);
 	}
 }
 
-/* The thread by Ownership (scontext is the kernel's thread id), else by sideband events */
-void ntrace_queue_set_thread(struct ntrace_queue *q, const struct nt_context *context)
+/* Which sources have trace in the buffer? */
+static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 {
-	pid_t tid = context->has_scontext ? (pid_t)context->scontext :
-					    ntrace_queue_sideband_tid(q);
+	int own = q->nt->queues.queue_array[q->queue_nr].cpu;
+	struct nt_reader *reader = NULL;
+	const struct ntrace_cpu *cpu = NULL, *last = NULL;
+	unsigned int i;
+	const u8 *data;
 
-	q->cpumode = ntrace_cpumode(context);
-	if (q->thread && q->tid == tid && q->pid != -1)
-		return;
-	thread__zput(q->thread);
-	q->tid = tid;
-	q->pid = -1;
-	if (tid == -1)
-		return;
-	q->thread = machine__find_thread(q->nt->machine, -1, tid);
-	if (!q->thread)
-		q->thread = tid ? NULL : machine__findnew_thread(q->nt->machine, 0, 0);
-	if (q->thread)
-		q->pid = thread__pid(q->thread);
+	for (i = 0; i < q->nr_pieces; i++) {
+		struct ntrace_piece *piece = &q->pieces[i];
+
+		cpu = ntrace_info_cpu(&q->nt->info, piece->stretch ? piece->stretch->cpu : own);
+		if (!cpu || !ntrace_cpu_has_src(cpu))
+			continue;
+		if (cpu != last) {
+			nt_reader_free(reader);
+			reader = ntrace_cpu_config(cpu, &q->config) ? nt_reader_new(&q->config) : NULL;
+			last = cpu;
+		}
+		data = ntrace_piece_data(q, piece);
+		if (!reader || !data)
+			break;
+		if (piece->start)
+			nt_reader_seek(reader, piece->offset, ntrace_piece_is_middle(q, piece));
+		nt_reader_feed(reader, data, piece->size);
+		ntrace_read_sources(q->nt, reader, sources);
+	}
+	nt_reader_free(reader);
+	/* if the set-up is not valid, the first that uses it says so */
+	if (i < q->nr_pieces && cpu)
+		__set_bit(cpu->src_id % NTRACE_NR_SOURCES, sources);
 }
 
 /* -------------------------------------------------------------------- setup */
@@ -781,32 +580,72 @@ void ntrace_queue_free(struct ntrace_queue *q)
 	free(q);
 }
 
-int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr)
+static struct ntrace_queue *ntrace_queue_new(struct ntrace *nt, unsigned int queue_nr, int src)
 {
-	struct auxtrace_queue *queue = &nt->queues.queue_array[queue_nr];
-	struct ntrace_queue *q = queue->priv;
-	int err;
+	struct ntrace_queue **streams, *q;
 
-	if (list_empty(&queue->head) || q)
-		return 0;
+	streams = realloc(nt->streams, (nt->nr_streams + 1) * sizeof(*streams));
+	if (!streams)
+		return NULL;
+	nt->streams = streams;
 	q = zalloc(sizeof(*q));
 	if (!q)
-		return -ENOMEM;
-	queue->priv = q;
+		return NULL;
 	q->nt = nt;
 	q->queue_nr = queue_nr;
-	q->cpu = queue->cpu;
+	q->src = src;
 	q->tid = -1;
 	q->pid = -1;
-	err = ntrace_code_init(q);
-	if (!err)
-		err = ntrace_synth_queue_init(q);
-	if (!err)
-		err = ntrace_queue_pieces(q, queue);
-	if (!err)
-		err = ntrace_queue_next_stretch(q, 0);
+	q->nr = nt->nr_streams;
+	streams[nt->nr_streams++] = q;
+	return q;
+}
+
+static int ntrace_queue_begin(struct ntrace_queue *q)
+{
+	int err = ntrace_queue_next_stretch(q, 0);
+
 	if (err)
 		return err < 0 ? err : 0;
 	q->on_heap = true;
-	return auxtrace_heap__add(&nt->heap, queue_nr, q->pending_time);
+	return auxtrace_heap__add(&q->nt->heap, q->nr, q->pending_time);
+}
+
+static struct ntrace_queue *ntrace_queue_setup_source(struct ntrace *nt, unsigned int queue_nr,
+						      int src)
+{
+	struct ntrace_queue *q = ntrace_queue_new(nt, queue_nr, src);
+
+	if (!q || ntrace_code_init(q) || ntrace_synth_queue_init(q) ||
+	    ntrace_queue_pieces(q, &nt->queues.queue_array[queue_nr]))
+		return NULL;
+	return q;
+}
+
+/* A stream for each source in the buffer, and one for trace without SRC */
+int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr)
+{
+	struct auxtrace_queue *queue = &nt->queues.queue_array[queue_nr];
+	DECLARE_BITMAP(sources, NTRACE_NR_SOURCES);
+	struct ntrace_queue *q;
+	unsigned long src;
+	int err;
+
+	if (list_empty(&queue->head) || queue->priv)
+		return 0;
+	queue->priv = nt;
+	q = ntrace_queue_setup_source(nt, queue_nr, -1);
+	if (!q)
+		return -ENOMEM;
+	bitmap_zero(sources, NTRACE_NR_SOURCES);
+	if (nt->has_sources)
+		ntrace_find_sources(q, sources);
+	err = ntrace_queue_begin(q);
+	for_each_set_bit(src, sources, NTRACE_NR_SOURCES) {
+		if (err)
+			break;
+		q = ntrace_queue_setup_source(nt, queue_nr, src);
+		err = q ? ntrace_queue_begin(q) : -ENOMEM;
+	}
+	return err;
 }

@@ -29,16 +29,14 @@ struct ntrace_quick_source {
 
 struct ntrace_quick {
 	struct nt_reader		*reader;
-	struct ntrace_quick_source	source[];
+	struct ntrace_quick_source	source;
 };
 
 int ntrace_quick_init(struct ntrace_queue *q)
 {
-	size_t nr = (size_t)1 << q->config.src_bits;
-
 	if (!q->nt->synth_opts.quick)
 		return 0;
-	q->quick = zalloc(sizeof(*q->quick) + nr * sizeof(q->quick->source[0]));
+	q->quick = zalloc(sizeof(*q->quick));
 	if (!q->quick)
 		return -ENOMEM;
 	q->quick->reader = nt_reader_new(&q->config);
@@ -158,18 +156,18 @@ static int ntrace_quick_flow(struct ntrace_queue *q, struct ntrace_quick_source 
 		return ntrace_quick_address(q, src, msg, msg->addr);
 	}
 	switch (msg->tcode) {
-	case NT_DIRECT_BRANCH:
+	case NT_TCODE_DIRECT_BRANCH:
 		src->change = 0;
 		return 0;
-	case NT_REPEAT_BRANCH:
+	case NT_TCODE_REPEAT_BRANCH:
 		/* the message before, so many times more */
 		return src->change ? ntrace_quick_address(q, src, msg, msg->value & 1 ?
 							  src->change : 0) : 0;
-	case NT_PROG_TRACE_CORRELATION:
+	case NT_TCODE_PROG_TRACE_CORRELATION:
 		src->live = false;
 		item = ntrace_quick_item(src, msg, NT_ITEM_STOP);
 		return ntrace_synth_item(q, &item);
-	case NT_ERROR:
+	case NT_TCODE_ERROR:
 		src->live = false;
 		item = ntrace_quick_item(src, msg, NT_ITEM_LOST);
 		item.lost.etype = msg->code;
@@ -183,27 +181,26 @@ static int ntrace_quick_flow(struct ntrace_queue *q, struct ntrace_quick_source 
 static int ntrace_quick_damaged(struct ntrace_queue *q, const struct nt_message *msg, int error)
 {
 	struct nt_item item = { .type = NT_ITEM_ERROR, .offset = msg->offset };
-	unsigned int i;
 
 	/* nobody knows whose message it was */
-	for (i = 0; i < 1U << q->config.src_bits; i++)
-		q->quick->source[i].live = false;
+	q->quick->source.live = false;
 	item.error.code = error;
 	return ntrace_synth_item(q, &item);
 }
 
 static int ntrace_quick_message(struct ntrace_queue *q, const struct nt_message *msg)
 {
-	struct ntrace_quick_source *src;
+	struct ntrace_quick_source *src = &q->quick->source;
 	int err = 0;
 
-	src = &q->quick->source[msg->src & ((1U << q->config.src_bits) - 1)];
-	if (src->waiting && msg->tcode != NT_OWNERSHIP)
+	if (ntrace_queue_is_other(q, msg))
+		return 0;
+	if (src->waiting && msg->tcode != NT_TCODE_OWNERSHIP)
 		err = ntrace_quick_tell(q, src, msg);
 	if (err)
 		return err;
 	ntrace_quick_time(src, msg);
-	if (msg->tcode == NT_OWNERSHIP)
+	if (msg->tcode == NT_TCODE_OWNERSHIP)
 		return ntrace_quick_ownership(q, src, msg);
 	return ntrace_quick_flow(q, src, msg);
 }
@@ -222,14 +219,10 @@ int ntrace_quick_feed(struct ntrace_queue *q, const u8 *data, size_t size)
 int ntrace_quick_end(struct ntrace_queue *q)
 {
 	struct nt_message msg = { .offset = 0 };
-	unsigned int i;
 	int err = 0, ret;
 
-	for (i = 0; !err && i < 1U << q->config.src_bits; i++) {
-		msg.src = i;
-		if (q->quick->source[i].waiting)
-			err = ntrace_quick_tell(q, &q->quick->source[i], &msg);
-	}
+	if (q->quick->source.waiting)
+		err = ntrace_quick_tell(q, &q->quick->source, &msg);
 	if (err)
 		return err;
 	ret = nt_reader_end(q->quick->reader, &msg);
@@ -239,5 +232,5 @@ int ntrace_quick_end(struct ntrace_queue *q)
 void ntrace_quick_restart(struct ntrace_queue *q, u64 offset, bool middle)
 {
 	nt_reader_seek(q->quick->reader, offset, middle);
-	memset(q->quick->source, 0, sizeof(q->quick->source[0]) << q->config.src_bits);
+	memset(&q->quick->source, 0, sizeof(q->quick->source));
 }

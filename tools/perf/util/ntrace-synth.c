@@ -23,15 +23,6 @@
 #include "thread-stack.h"
 #include "thread.h"
 
-#define NTRACE_ECALL	0x00000073
-
-/*
- * perf drops the stack of calls where this number changes. A thread's goes on from
- * one stretch of trace to its next, whatever the CPU; where it does not,
- * ntrace_synth_lost() drops it.
- */
-#define NTRACE_TRACE_NR	1
-
 /* ------------------------------------------------------------------- events */
 
 static void ntrace_set_event_name(struct evlist *evlist, u64 id, const char *name)
@@ -258,21 +249,6 @@ static bool ntrace_skip_event(struct ntrace *nt)
 }
 
 /*
- * Without Ownership messages the address has to tell. So it does of code that a guest
- * shares with the process that runs it (--guest-code), in whatever mode.
- */
-static u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr)
-{
-	if (symbol_conf.guest_code && ntrace_is_guest(&q->context))
-		return (ip ? : addr) >= q->nt->kernel_start ? PERF_RECORD_MISC_GUEST_KERNEL :
-							      PERF_RECORD_MISC_GUEST_USER;
-	if (q->cpumode != PERF_RECORD_MISC_CPUMODE_UNKNOWN)
-		return q->cpumode;
-	return (ip ? : addr) >= q->nt->kernel_start ? PERF_RECORD_MISC_KERNEL :
-						      PERF_RECORD_MISC_USER;
-}
-
-/*
  * A branch was at the time of the last message or later, but before the next one. The buffer
  * whose next message is the earliest goes on first: what came out before was earlier too.
  */
@@ -282,6 +258,20 @@ static u64 ntrace_sample_time(struct ntrace_queue *q)
 
 	nt->last_time = max(nt->last_time, q->time);
 	return nt->last_time;
+}
+
+/* The thread is the guest's, if that is known */
+static void ntrace_prep_guest(struct ntrace_queue *q, struct perf_sample *sample)
+{
+	struct ntrace_guest guest;
+
+	ntrace_find_guest_task(q, &q->context, &guest);
+	if (!guest.pid)
+		return;
+	sample->machine_pid = guest.machine;
+	sample->vcpu = guest.vcpu;
+	sample->pid = guest.pid;
+	sample->tid = guest.tid;
 }
 
 static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sample, u64 ip,
@@ -295,6 +285,8 @@ static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sampl
 	if (ntrace_is_guest(&q->context) && q->pid < 0)
 		sample->pid = DEFAULT_GUEST_KERNEL_ID;
 	sample->tid = q->tid;
+	if (ntrace_is_guest(&q->context))
+		ntrace_prep_guest(q, sample);
 	sample->cpu = q->cpu;
 	sample->flags = flags;
 	sample->period = 1;
@@ -437,21 +429,6 @@ int ntrace_synth_address(struct ntrace_queue *q, u64 addr)
 
 /* ------------------------------------------------------------------- ranges */
 
-struct ntrace_branch {
-	u64		from, to;
-	u32		flags;
-	unsigned int	insn_len;
-};
-
-/* An exception by ecall is a system call */
-static bool ntrace_is_ecall(struct ntrace_queue *q, u64 addr)
-{
-	u8 insn[4];
-
-	return ntrace_code_read(q, addr, insn, sizeof(insn)) == sizeof(insn) &&
-	       (insn[0] | insn[1] << 8 | insn[2] << 16 | (u32)insn[3] << 24) == NTRACE_ECALL;
-}
-
 static u32 ntrace_trap_flags(struct ntrace_queue *q, u64 addr, u8 how)
 {
 	if (how == NT_END_INTERRUPT)
@@ -480,128 +457,17 @@ static void ntrace_range_branch(struct ntrace_queue *q, const struct nt_range *r
 {
 	u64 end = range->start + 2 * range->halfwords;
 
-	if (range->end >= NT_END_TRAP) {
+	if (range->how >= NT_END_TRAP) {
 		branch->from = end;
-		branch->flags = ntrace_trap_flags(q, end, range->end);
+		branch->flags = ntrace_trap_flags(q, end, range->how);
 		/* a system call returns behind ecall, any other trap to where it was taken */
 		branch->insn_len = branch->flags & PERF_IP_FLAG_SYSCALLRET ? 4 : 0;
 		return;
 	}
-	branch->from = end - 2 * range->last;
-	branch->insn_len = 2 * range->last;
-	branch->flags = range->end < ARRAY_SIZE(ntrace_flags) ? ntrace_flags[range->end] :
+	branch->from = end - 2 * range->last_len;
+	branch->insn_len = 2 * range->last_len;
+	branch->flags = range->how < ARRAY_SIZE(ntrace_flags) ? ntrace_flags[range->how] :
 								PERF_IP_FLAG_BRANCH;
-}
-
-/* The function that has @addr: false where no symbol says */
-static bool ntrace_find_function(struct ntrace_queue *q, u64 addr, u64 *start, u64 *end)
-{
-	struct addr_location al;
-	struct symbol *sym;
-
-	addr_location__init(&al);
-	sym = thread__find_symbol(q->thread, ntrace_sample_cpumode(q, addr, addr), addr, &al);
-	if (sym) {
-		*start = map__unmap_ip(al.map, sym->start);
-		*end = map__unmap_ip(al.map, sym->end);
-	}
-	addr_location__exit(&al);
-	return sym;
-}
-
-static int ntrace_stack_event(struct ntrace_queue *q, const struct ntrace_branch *branch, u64 to)
-{
-	return thread_stack__event(q->thread, q->cpu, branch->flags, branch->from, to,
-				   branch->insn_len, NTRACE_TRACE_NR, q->nt->callstack,
-				   q->nt->br_stack_sz, false);
-}
-
-/*
- * A return to where nothing was called from: longjmp, or an exception that is caught. The
- * function that goes on has called something, directly or not, which is left now: the stack
- * ends at its last call.
- */
-static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *branch, size_t depth)
-{
-	size_t i, size = 2 * depth + 8;
-	struct ip_callchain *chain;
-	u64 start, end;
-	int err = 0;
-
-	if (!ntrace_find_function(q, branch->to, &start, &end))
-		return 0;
-	chain = malloc(sizeof(*chain) + size * sizeof(chain->ips[0]));
-	if (!chain)
-		return -ENOMEM;
-	thread_stack__sample(q->thread, q->cpu, chain, size, branch->from, q->nt->kernel_start);
-	/* the first is a context, the second where it was returned from */
-	for (i = 2; i < chain->nr; i++) {
-		if (chain->ips[i] < start || chain->ips[i] >= end)
-			continue;
-		/* no branch for the branch stack */
-		err = thread_stack__event(q->thread, q->cpu, branch->flags, branch->from,
-					  chain->ips[i], branch->insn_len, NTRACE_TRACE_NR, true,
-					  0, false);
-		break;
-	}
-	free(chain);
-	return err;
-}
-
-#define NTRACE_IS_RETURN(flags)							\
-	(((flags) & (PERF_IP_FLAG_RETURN | PERF_IP_FLAG_INTERRUPT)) == PERF_IP_FLAG_RETURN)
-
-/*
- * A trap that nothing is traced of: the kernel goes on behind ecall, and else where the trap
- * was taken, now or after a signal handler. A filter of addresses ends a trace anywhere.
- */
-static bool ntrace_is_hidden_trap(struct ntrace_queue *q, const struct ntrace_branch *branch)
-{
-	u32 other = PERF_IP_FLAG_SYSCALLRET | PERF_IP_FLAG_INTERRUPT;
-
-	if (!(branch->flags & PERF_IP_FLAG_TRACE_END) || branch->to ||
-	    branch->from >= q->nt->kernel_start || q->nt->info.flags & NTRACE_INFO_FLAG_FILTER)
-		return false;
-	return !(branch->flags & (PERF_IP_FLAG_CALL | PERF_IP_FLAG_RETURN)) ||
-	       branch->flags & other;
-}
-
-static int ntrace_push_trap(struct ntrace_queue *q, u64 from)
-{
-	return thread_stack__event(q->thread, q->cpu, PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL,
-				   from, q->nt->kernel_start, ntrace_is_ecall(q, from) ? 4 : 0,
-				   NTRACE_TRACE_NR, true, 0, false);
-}
-
-/* The calls of a program end where another one is executed */
-static void ntrace_drop_old_program(struct ntrace_queue *q, const struct ntrace_branch *branch)
-{
-	u32 ends = PERF_IP_FLAG_INTERRUPT | PERF_IP_FLAG_TRACE_BEGIN;
-
-	if (branch->flags & ends && branch->to && branch->to < q->nt->kernel_start &&
-	    ntrace_code_executed(q->nt, q->pid))
-		thread_stack__flush(q->thread);
-}
-
-static int ntrace_stack(struct ntrace_queue *q, const struct ntrace_branch *branch)
-{
-	size_t depth;
-	int err;
-
-	if (q->nt->callstack)
-		ntrace_drop_old_program(q, branch);
-	if (q->nt->callstack && ntrace_is_hidden_trap(q, branch)) {
-		err = ntrace_stack_event(q, branch, branch->to);
-		return err ? : ntrace_push_trap(q, branch->from);
-	}
-	if (!q->nt->callstack || !NTRACE_IS_RETURN(branch->flags) ||
-	    branch->to >= q->nt->kernel_start)
-		return ntrace_stack_event(q, branch, branch->to);
-	depth = thread_stack__depth(q->thread, q->cpu);
-	err = ntrace_stack_event(q, branch, branch->to);
-	if (!err && depth && thread_stack__depth(q->thread, q->cpu) == depth)
-		err = ntrace_unwind(q, branch, depth);
-	return err;
 }
 
 static int ntrace_branch(struct ntrace_queue *q, const struct ntrace_branch *branch)
@@ -617,33 +483,53 @@ static int ntrace_branch(struct ntrace_queue *q, const struct ntrace_branch *bra
 	return ntrace_branch_sample(q, branch->from, branch->to, branch->flags, branch->insn_len);
 }
 
-/* Address and length of instruction @nr of a range */
-static u64 ntrace_nth_insn(struct ntrace_queue *q, const struct nt_range *range, unsigned int nr,
-			   unsigned int *len)
-{
-	u64 addr = range->start, end = addr + 2 * range->halfwords;
-	struct nt_insn insn;
-	u8 code[32];
-	size_t size;
-	int n = 0;
+/* Instruction @nr of a range, and some code from it on */
+struct ntrace_insn {
+	u64		addr;
+	unsigned int	nr, len;
+	unsigned int	pos, size;	/* in @code, which begins with an earlier instruction */
+	u8		code[64];
+};
 
-	while (addr < end) {
-		size = ntrace_code_read(q, addr, code, min_t(u64, sizeof(code), end - addr));
-		n = nt_insn_decode(&q->config, code, size, &insn);
-		if (n <= 0 || !nr--)
-			break;
-		addr += n;
+#define NTRACE_INSN_MAX	22	/* bytes */
+
+static void ntrace_insn_decode(struct ntrace_queue *q, struct ntrace_insn *at, u64 end)
+{
+	struct nt_insn insn;
+	int len;
+
+	if (at->size - at->pos < NTRACE_INSN_MAX && at->addr + at->size - at->pos < end) {
+		at->pos = 0;
+		at->size = ntrace_code_read(q, at->addr, at->code,
+					    min_t(u64, sizeof(at->code), end - at->addr));
 	}
-	*len = n > 0 ? n : 0;
-	return addr;
+	len = nt_insn_decode(&q->config, at->code + at->pos, at->size - at->pos, &insn);
+	at->len = len > 0 ? len : 0;
+}
+
+/* Go on to instruction @nr: a range is walked once, however many samples it has */
+static void ntrace_insn_seek(struct ntrace_queue *q, struct ntrace_insn *at,
+			     const struct nt_range *range, unsigned int nr)
+{
+	u64 end = range->start + 2 * range->halfwords;
+
+	if (!at->addr) {
+		at->addr = range->start;
+		ntrace_insn_decode(q, at, end);
+	}
+	while (at->nr < nr && at->len && at->addr + at->len < end) {
+		at->addr += at->len;
+		at->pos += at->len;
+		at->nr++;
+		ntrace_insn_decode(q, at, end);
+	}
 }
 
 static int ntrace_range_insns(struct ntrace_queue *q, const struct nt_range *range)
 {
 	struct itrace_synth_opts *opts = &q->nt->synth_opts;
+	struct ntrace_insn at = { .addr = 0 };
 	u64 before = q->insns, next;
-	unsigned int len;
-	u64 addr;
 	int err;
 
 	q->insns += range->insns;
@@ -652,12 +538,12 @@ static int ntrace_range_insns(struct ntrace_queue *q, const struct nt_range *ran
 	if (opts->period_type != PERF_ITRACE_PERIOD_INSTRUCTIONS) {
 		if (q->last_time && q->time - q->last_time < opts->period)
 			return 0;
-		addr = ntrace_nth_insn(q, range, 0, &len);
-		return ntrace_instruction_sample(q, addr, len, before + 1);
+		ntrace_insn_seek(q, &at, range, 0);
+		return ntrace_instruction_sample(q, at.addr, at.len, before + 1);
 	}
 	while ((next = q->last_insns + opts->period) <= q->insns) {
-		addr = ntrace_nth_insn(q, range, next > before ? next - before - 1 : 0, &len);
-		err = ntrace_instruction_sample(q, addr, len, next);
+		ntrace_insn_seek(q, &at, range, next > before ? next - before - 1 : 0);
+		err = ntrace_instruction_sample(q, at.addr, at.len, next);
 		if (err)
 			return err;
 	}
@@ -675,8 +561,8 @@ static int ntrace_range(struct ntrace_queue *q, const struct nt_range *range, u6
 	err = ntrace_range_insns(q, range);
 	if (err)
 		return err;
-	if (range->end == NT_END_LINEAR ||
-	    (range->end == NT_END_BRANCH && !(range->flags & NT_RANGE_TAKEN)))
+	if (range->how == NT_END_LINEAR ||
+	    (range->how == NT_END_BRANCH && !(range->flags & NT_RANGE_TAKEN)))
 		return 0;
 	ntrace_range_branch(q, range, &branch);
 	branch.to = has_dest ? dest : 0;
@@ -685,19 +571,8 @@ static int ntrace_range(struct ntrace_queue *q, const struct nt_range *range, u6
 	return ntrace_branch(q, &branch);
 }
 
-static void ntrace_set_context(struct ntrace_queue *q, u16 src, const struct nt_context *context)
+static void ntrace_set_context(struct ntrace_queue *q, const struct nt_context *context)
 {
-	unsigned int i;
-
-	/* one buffer of several encoders: SRC tells which */
-	if (q->config.src_bits && src != q->info->src_id) {
-		for (i = 0; i < q->nt->info.nr_cpus; i++) {
-			if (q->nt->info.cpus[i].src_id == src)
-				q->cpu = q->nt->info.cpus[i].cpu;
-		}
-	} else if (q->config.src_bits) {
-		q->cpu = q->info->cpu;
-	}
 	q->context = *context;
 	ntrace_queue_set_thread(q, context);
 }
@@ -715,6 +590,7 @@ static int ntrace_begin(struct ntrace_queue *q)
 	if (!q->begin)
 		return 0;
 	q->begin = false;
+	ntrace_gap_close(q);
 	q->time = q->begin_time;
 	err = ntrace_branch(q, &branch);
 	q->time = time;
@@ -740,7 +616,7 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 		q->resume = false;
 		return 0;
 	}
-	ntrace_set_context(q, batch->src, &batch->context);
+	ntrace_set_context(q, &batch->context);
 	/* behind a gap, the flow goes on without a SYNC */
 	if (q->resume)
 		ntrace_begin_at(q, batch->ranges[0].start);
@@ -754,7 +630,7 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 			mark++;
 		/* the message that tells of the last range of its own was sent then */
 		if (mark < end && mark->range == i + 1)
-			ntrace_queue_time(q, batch->src, mark->tstamp, mark->tstamp_kind);
+			ntrace_queue_time(q, mark->tstamp, mark->tstamp_kind);
 		err = ntrace_range(q, &batch->ranges[i],
 				   last ? batch->dest : batch->ranges[i + 1].start,
 				   last ? batch->has_dest : true);
@@ -764,86 +640,12 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 	return 0;
 }
 
-/* ------------------------------------------------------------------- errors */
-
-int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
-		       u64 time, const char *text)
-{
-	union perf_event event;
-	int err;
-
-	if (!nt->synth_opts.errors)
-		return 0;
-	if (code == NTRACE_ERROR_OVERFLOW &&
-	    nt->synth_opts.error_minus_flags & AUXTRACE_ERR_FLG_OVERFLOW)
-		return 0;
-	if (code == NTRACE_ERROR_LOST &&
-	    nt->synth_opts.error_minus_flags & AUXTRACE_ERR_FLG_DATA_LOST)
-		return 0;
-	/* lost trace is no damage, and firmware that is not known is a gap */
-	nt->damaged |= code != NTRACE_ERROR_LOST && code != NTRACE_ERROR_OVERFLOW &&
-		       code != NTRACE_ERROR_FIRMWARE;
-	if (code > 0 && code < NTRACE_NR_ERRORS)
-		nt->nr_errors[code]++;
-	auxtrace_synth_error(&event.auxtrace_error, PERF_AUXTRACE_ERROR_ITRACE, code, cpu, pid,
-			     tid, ip, text, nt->synth_opts.timeless_decoding ? 0 : time);
-	err = perf_session__deliver_synth_event(nt->session, &event, NULL);
-	if (err)
-		pr_err("N-Trace: failed to deliver an error event, error %d\n", err);
-	return err;
-}
-
-static int ntrace_queue_error(struct ntrace_queue *q, int code, u64 ip, const char *text)
-{
-	return ntrace_synth_error(q->nt, code, q->cpu, q->pid, q->tid, ip, q->time, text);
-}
-
-static const char *ntrace_error_text(int code)
-{
-	switch (code) {
-	case NTRACE_ERROR_LOST:
-		return "AUX buffer or sink full: trace was lost";
-	case NTRACE_ERROR_OVERFLOW:
-		return "Error message: the encoder lost messages";
-	case NTRACE_ERROR_CONFIG:
-		return "no metadata for a CPU: its trace is skipped";
-	case NTRACE_ERROR_FIRMWARE:
-		return "[firmware] is not known: set ntrace.firmware";
-	default:
-		return nt_error_text(-code);
-	}
-}
-
-/* What was lost, and why: perf itself says only how many errors there were */
-void ntrace_synth_summary(struct ntrace *nt)
-{
-	char text[4096];
-	size_t len = 0;
-	int code;
-
-	for (code = 0; code < NTRACE_NR_ERRORS; code++) {
-		if (!nt->nr_errors[code])
-			continue;
-		len += scnprintf(text + len, sizeof(text) - len, "  %8" PRIu64 "  code %d: %s\n",
-				 nt->nr_errors[code], code, ntrace_error_text(code));
-		nt->nr_errors[code] = 0;
-	}
-	if (nt->firmware_gaps)
-		len += scnprintf(text + len, sizeof(text) - len,
-				 "  %8" PRIu64 "  gaps of [firmware], and %" PRIu64
-				 " implicit returns behind them\n",
-				 nt->firmware_gaps, nt->firmware_returns);
-	nt->firmware_gaps = 0;
-	nt->firmware_returns = 0;
-	if (len)
-		ui__warning("N-Trace, where the trace is not complete:\n%s\n", text);
-}
+/* -------------------------------------------------------------------- items */
 
 void ntrace_synth_lost(struct ntrace_queue *q)
 {
 	q->ended = true;
-	if (q->nt->use_thread_stack && q->thread)
-		thread_stack__flush(q->thread);
+	ntrace_gap_open(q);
 }
 
 /*
@@ -948,13 +750,13 @@ int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item)
 		nt_item_desc(item, text, sizeof(text));
 		fprintf(q->nt->log, "cpu %d: %s\n", q->cpu, text);
 	}
-	ntrace_set_context(q, item->src, &item->context);
+	ntrace_set_context(q, &item->context);
 	if (item->type != NT_ITEM_CONTEXT) {
 		err = ntrace_begin(q);
 		if (err)
 			return err;
 	}
-	ntrace_queue_time(q, item->src, item->tstamp, item->tstamp_kind);
+	ntrace_queue_time(q, item->tstamp, item->tstamp_kind);
 	switch (item->type) {
 	case NT_ITEM_SYNC:
 		ntrace_item_begin(q, item);

@@ -43,6 +43,17 @@ static struct ntrace *to_ntrace(struct perf_session *session)
 
 /* ------------------------------------------------------------------- queues */
 
+static bool ntrace_has_thread_buffers(struct ntrace *nt)
+{
+	unsigned int i;
+
+	for (i = 0; i < nt->queues.nr_queues; i++) {
+		if (nt->queues.queue_array[i].set)
+			return nt->queues.queue_array[i].cpu == -1;
+	}
+	return false;
+}
+
 static int ntrace_update_queues(struct ntrace *nt)
 {
 	unsigned int i;
@@ -51,6 +62,7 @@ static int ntrace_update_queues(struct ntrace *nt)
 	if (!nt->queues.new_data)
 		return 0;
 	nt->queues.new_data = false;
+	ntrace_sort_stretches(nt, ntrace_has_thread_buffers(nt));
 	for (i = 0; i < nt->queues.nr_queues; i++) {
 		err = ntrace_queue_setup(nt, i);
 		if (err)
@@ -69,7 +81,7 @@ static int ntrace_process_queues(struct ntrace *nt, u64 timestamp)
 
 	while (nt->heap.heap_cnt && nt->heap.heap_array[0].ordinal < timestamp) {
 		nr = nt->heap.heap_array[0].queue_nr;
-		q = nt->queues.queue_array[nr].priv;
+		q = nt->streams[nr];
 		auxtrace_heap__pop(&nt->heap);
 
 		/* samples of all CPUs are in the order of time; errors need not be */
@@ -97,12 +109,13 @@ static int ntrace_set_current(struct ntrace *nt, int cpu, pid_t pid, pid_t tid)
 	if (cpu < 0 || tid == -1)
 		return 0;
 	/* where no Ownership message tells of the thread, this event does: another space now */
-	for (i = 0; i < nt->queues.nr_queues; i++) {
-		struct ntrace_queue *q = nt->queues.queue_array[i].priv;
+	for (i = 0; i < nt->nr_streams; i++) {
+		struct ntrace_queue *q = nt->streams[i];
 
-		if (q && q->cpu == cpu && !q->context.has_scontext && q->tid != tid)
+		if (q->cpu == cpu && !q->context.has_scontext && q->tid != tid)
 			nt_image_remap(q->image);
 	}
+	ntrace_gap_switch(nt, tid, cpu);
 	return machine__set_current_tid(nt->machine, cpu, pid, tid);
 }
 
@@ -133,10 +146,10 @@ static void ntrace_forget_thread(struct ntrace *nt, pid_t tid)
 {
 	unsigned int i;
 
-	for (i = 0; i < nt->queues.nr_queues; i++) {
-		struct ntrace_queue *q = nt->queues.queue_array[i].priv;
+	for (i = 0; i < nt->nr_streams; i++) {
+		struct ntrace_queue *q = nt->streams[i];
 
-		if (q && q->tid == tid)
+		if (q->tid == tid)
 			thread__zput(q->thread);
 	}
 }
@@ -180,6 +193,7 @@ static void ntrace_add_to_sample(struct ntrace *nt, struct perf_sample *sample)
 	if (!thread)
 		return;
 	if (nt->synth_opts.add_callchain && !sample->callchain) {
+		ntrace_gap_sample(nt, thread, sample->cpu);
 		thread_stack__sample_late(thread, sample->cpu, nt->chain,
 					  nt->synth_opts.callchain_sz + 1, sample->ip,
 					  nt->kernel_start);
@@ -196,8 +210,11 @@ static void ntrace_add_to_sample(struct ntrace *nt, struct perf_sample *sample)
 static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
 			      struct perf_sample *sample)
 {
+	u32 lost = PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL;
 	const char *text;
 
+	if (!event->aux.aux_size && event->aux.flags & lost)
+		ntrace_gap_refused(nt, sample->cpu, sample->tid);
 	if (event->aux.flags & PERF_AUX_FLAG_TRUNCATED)
 		text = "AUX buffer full: trace was lost (try perf record -m,SIZE)";
 	else if (event->aux.flags & PERF_AUX_FLAG_PARTIAL)
@@ -208,9 +225,48 @@ static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
 				  sample->time, text);
 }
 
+/* An event of a guest (perf inject --guest-data) says nothing of the host's threads and maps */
+static int ntrace_process_guest(struct ntrace *nt, union perf_event *event,
+				struct perf_sample *sample)
+{
+	struct machine *machine = machines__find(&nt->session->machines, sample->machine_pid);
+	bool out = event->header.misc & PERF_RECORD_MISC_SWITCH_OUT;
+	pid_t pid = sample->pid, tid = sample->tid;
+
+	nt->have_guest = true;
+	switch (event->header.type) {
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		if (out) {
+			pid = event->context_switch.next_prev_pid;
+			tid = event->context_switch.next_prev_tid;
+		}
+		break;
+	case PERF_RECORD_SWITCH:
+		if (!out)
+			break;
+		return 0;
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_TEXT_POKE:
+		ntrace_guest_changed(nt, sample->machine_pid, true);
+		return 0;
+	default:
+		return 0;
+	}
+	ntrace_guest_changed(nt, sample->machine_pid, false);
+	if (!machine || tid == -1)
+		return 0;
+	return machine__set_current_tid(machine, sample->vcpu, pid, tid);
+}
+
 static int ntrace_process_sideband(struct ntrace *nt, union perf_event *event,
 				   struct perf_sample *sample)
 {
+	if (sample->machine_pid)
+		return ntrace_process_guest(nt, event, sample);
 	switch (event->header.type) {
 	case PERF_RECORD_SAMPLE:
 		ntrace_add_to_sample(nt, sample);
@@ -224,6 +280,9 @@ static int ntrace_process_sideband(struct ntrace *nt, union perf_event *event,
 	case PERF_RECORD_ITRACE_START:
 		return ntrace_set_current(nt, sample->cpu, event->itrace_start.pid,
 					  event->itrace_start.tid);
+	case PERF_RECORD_LOST:
+		ntrace_gap_unknown(nt);
+		return 0;
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		return ntrace_process_switch(nt, event, sample);
@@ -276,10 +335,11 @@ static int ntrace_process_auxtrace_event(struct perf_session *session, union per
 {
 	struct ntrace *nt = to_ntrace(session);
 	int fd = perf_data__fd(session->data), err;
-	struct auxtrace_buffer *buffer;
+	struct auxtrace_buffer *buffer = NULL;
 	off_t offset = 0;
 	void *data;
 
+	nt->have_trace = true;
 	err = ntrace_check_size(event);
 	if (err || nt->data_queued)
 		return err;
@@ -289,7 +349,7 @@ static int ntrace_process_auxtrace_event(struct perf_session *session, union per
 			return -errno;
 	}
 	err = auxtrace_queues__add_event(&nt->queues, session, event, offset, &buffer);
-	if (err || !dump_trace)
+	if (err || !buffer || !dump_trace)
 		return err;
 	if (ntrace_buffer_size(nt, buffer) < buffer->size)
 		return -EINVAL;
@@ -431,47 +491,21 @@ static int ntrace_queue_data(struct perf_session *session, struct perf_sample *s
 {
 	struct ntrace *nt = to_ntrace(session);
 
+	nt->have_trace = true;
 	if (event)
 		return auxtrace_queues__add_event(&nt->queues, session, event, data_offset, NULL);
 	return ntrace_queue_sample(nt, sample, data_offset);
 }
 
-/* PERF_RECORD_AUX: collected before any trace is decoded, as they cut it in pieces */
-static int ntrace_collect_aux(struct perf_session *session, union perf_event *event,
-			      u64 offset __maybe_unused, void *data __maybe_unused)
+static int ntrace_collect_aux(struct ntrace *nt, union perf_event *event,
+			      struct perf_sample *sample)
 {
-	struct ntrace *nt = to_ntrace(session);
-	struct ntrace_stretch stretch;
-	struct perf_sample sample;
-	struct evsel *evsel;
-	int err;
-
-	/* a file that was cut short reads as zeros, and perf would not get further */
-	if (event->header.size < sizeof(event->header)) {
-		pr_err("N-Trace: the file is damaged: a record has no size. Was it cut short?\n");
-		return -EINVAL;
-	}
-	if (event->header.size % sizeof(u64)) {
-		pr_err("N-Trace: the file is damaged: a record has %u bytes, which is no multiple of 8\n",
-		       event->header.size);
-		return -EINVAL;
-	}
-	if (event->header.type == PERF_RECORD_AUXTRACE)
-		return ntrace_check_size(event);
-	if (event->header.type != PERF_RECORD_AUX || !event->aux.aux_size)
-		return 0;
-	evsel = evlist__event2evsel(session->evlist, event);
-	if (!evsel)
-		return 0;
-	ntrace_sample_init(&sample);
-	err = evsel__parse_sample(evsel, event, &sample);
-	if (err)
-		goto out;
-	stretch = (struct ntrace_stretch) {
+	struct ntrace_stretch stretch = {
 		.offset = event->aux.aux_offset, .size = event->aux.aux_size,
-		.flags = event->aux.flags, .time = ntrace_time_or_0(&sample),
-		.cpu = sample.cpu, .pid = sample.pid, .tid = sample.tid,
+		.flags = event->aux.flags, .time = ntrace_time_or_0(sample),
+		.cpu = sample->cpu, .pid = sample->pid, .tid = sample->tid,
 	};
+
 	/* in snapshot mode the kernel gives the end, and at most all of the buffer */
 	if (stretch.flags & PERF_AUX_FLAG_OVERWRITE) {
 		stretch.offset -= min(stretch.offset, stretch.size);
@@ -479,10 +513,56 @@ static int ntrace_collect_aux(struct perf_session *session, union perf_event *ev
 	}
 	if (stretch.size > ~0ULL - stretch.offset)
 		stretch.size = ~0ULL - stretch.offset;
-	err = ntrace_add_stretch(nt, &stretch);
-out:
+	return ntrace_add_stretch(nt, &stretch);
+}
+
+/* PERF_RECORD_AUX: collected before any trace is decoded, as they cut it in pieces */
+int ntrace_collect_event(struct ntrace *nt, union perf_event *event)
+{
+	struct perf_sample sample;
+	struct evsel *evsel;
+	int err;
+
+	if (event->header.type != PERF_RECORD_AUX || !event->aux.aux_size)
+		return 0;
+	evsel = evlist__event2evsel(nt->session->evlist, event);
+	if (!evsel)
+		return 0;
+	ntrace_sample_init(&sample);
+	err = evsel__parse_sample(evsel, event, &sample);
+	if (!err)
+		err = ntrace_collect_aux(nt, event, &sample);
 	ntrace_sample_exit(&sample);
 	return err;
+}
+
+static bool ntrace_is_compressed(const union perf_event *event)
+{
+	/* PERF_RECORD_COMPRESSED2, which Linux 6.12 does not know, has a multiple of 8 bytes */
+	return event->header.type == PERF_RECORD_COMPRESSED;
+}
+
+/* Reads the file in advance */
+static int ntrace_peek(struct perf_session *session, union perf_event *event,
+		       u64 offset __maybe_unused, void *data __maybe_unused)
+{
+	struct ntrace *nt = to_ntrace(session);
+
+	/* a file that was cut short reads as zeros, and perf would not get further */
+	if (event->header.size < sizeof(event->header)) {
+		pr_err("N-Trace: the file is damaged: a record has no size. Was it cut short?\n");
+		return -EINVAL;
+	}
+	if (event->header.size % sizeof(u64) && !ntrace_is_compressed(event)) {
+		pr_err("N-Trace: the file is damaged: a record has %u bytes, which is no multiple of 8\n",
+		       event->header.size);
+		return -EINVAL;
+	}
+	if (event->header.type == PERF_RECORD_AUXTRACE) {
+		nt->have_trace = true;
+		return ntrace_check_size(event);
+	}
+	return nt->deliver ? 0 : ntrace_collect_event(nt, event);
 }
 
 static int ntrace_flush_stack(struct thread *thread, void *unused __maybe_unused)
@@ -515,7 +595,9 @@ static int ntrace_flush(struct perf_session *session, const struct perf_tool *to
 		return 0;
 	if (!tool->ordered_events)
 		return -EINVAL;
-	err = ntrace_update_queues(nt);
+	err = ntrace_hold_end(nt);
+	if (!err)
+		err = ntrace_update_queues(nt);
 	if (!err)
 		err = ntrace_process_queues(nt, ~0ULL);
 	ntrace_synth_summary(nt);
@@ -529,10 +611,10 @@ static void ntrace_free_events(struct perf_session *session)
 	struct ntrace *nt = to_ntrace(session);
 	unsigned int i;
 
-	for (i = 0; i < nt->queues.nr_queues; i++) {
-		ntrace_queue_free(nt->queues.queue_array[i].priv);
-		nt->queues.queue_array[i].priv = NULL;
-	}
+	for (i = 0; i < nt->nr_streams; i++)
+		ntrace_queue_free(nt->streams[i]);
+	zfree(&nt->streams);
+	nt->nr_streams = 0;
 	auxtrace_queues__free(&nt->queues);
 	ntrace_dump_exit(nt);
 	if (nt->log && nt->log != stdout)
@@ -544,6 +626,8 @@ static void ntrace_free_session(struct ntrace *nt)
 {
 	unsigned int i;
 
+	ntrace_hold_free(nt);
+	ntrace_gap_exit(nt);
 	ntrace_firmware_free(&nt->firmware);
 	ntrace_info_exit(&nt->info);
 	zfree(&nt->firmware_path);
@@ -564,6 +648,8 @@ static void ntrace_free(struct perf_session *session)
 
 	auxtrace_heap__free(&nt->heap);
 	ntrace_free_events(session);
+	if (session->itrace_synth_opts == &nt->own_opts)
+		session->itrace_synth_opts = NULL;
 	session->auxtrace = NULL;
 	ntrace_free_session(nt);
 }
@@ -656,6 +742,11 @@ static void ntrace_find_sched_switch(struct ntrace *nt __maybe_unused)
 }
 #endif
 
+static bool ntrace_has_compressed(struct perf_session *session)
+{
+	return session->header.env.comp_type != PERF_COMP_NONE;
+}
+
 static int ntrace_collect_stretches(struct ntrace *nt)
 {
 	struct perf_session *session = nt->session;
@@ -663,16 +754,19 @@ static int ntrace_collect_stretches(struct ntrace *nt)
 	/* samples are stretches of their own: no AUX buffer is in the file */
 	if (nt->sampling)
 		return 0;
-	/* a pipe cannot be read twice: its trace is taken for one stretch */
+	if (perf_data__is_pipe(session->data) || ntrace_has_compressed(session))
+		ntrace_hold_begin(nt);
 	if (perf_data__is_pipe(session->data))
 		return 0;
 	return perf_session__peek_events(session, session->header.data_offset,
-					 session->header.data_size, ntrace_collect_aux, NULL);
+					 session->header.data_size, ntrace_peek, NULL);
 }
 
 /* perf reads where the index in the file says that trace is */
 static bool ntrace_index_is_valid(struct perf_session *session)
 {
+	/* perf record -z of Linux 6.12 does not pad what it compressed */
+	u64 align = ntrace_has_compressed(session) ? 1 : PERF_AUXTRACE_RECORD_ALIGNMENT;
 	u64 size = session->data->file.size;
 	struct auxtrace_index *index;
 	size_t i;
@@ -681,7 +775,7 @@ static bool ntrace_index_is_valid(struct perf_session *session)
 		for (i = 0; i < index->nr; i++) {
 			u64 at = index->entries[i].file_offset;
 
-			if (at % PERF_AUXTRACE_RECORD_ALIGNMENT || (size && at >= size))
+			if (at % align || (size && at >= size))
 				return false;
 		}
 	}
@@ -724,6 +818,14 @@ static bool ntrace_has_samples(struct evlist *evlist)
 	return false;
 }
 
+static void ntrace_setup_sources(struct ntrace *nt)
+{
+	unsigned int i;
+
+	for (i = 0; i < nt->info.nr_cpus; i++)
+		nt->has_sources |= ntrace_cpu_has_src(&nt->info.cpus[i]);
+}
+
 static int ntrace_setup(struct ntrace *nt)
 {
 	struct perf_session *session = nt->session;
@@ -732,6 +834,7 @@ static int ntrace_setup(struct ntrace *nt)
 	ntrace_forget_features(session);
 	ntrace_setup_options(nt);
 	ntrace_setup_time(nt);
+	ntrace_setup_sources(nt);
 	ntrace_find_sched_switch(nt);
 	nt->kernel_start = nt->info.cpus[0].xlen == 32 ? NTRACE_KERNEL_START_32 :
 							 NTRACE_KERNEL_START_64;
@@ -743,6 +846,8 @@ static int ntrace_setup(struct ntrace *nt)
 		return -EINVAL;
 	nt->sampling = ntrace_has_samples(session->evlist);
 	err = ntrace_setup_log(nt);
+	if (!err)
+		err = ntrace_gap_init(nt);
 	if (!err)
 		err = ntrace_synth_setup(nt);
 	if (!err)
@@ -771,6 +876,12 @@ int ntrace_process_auxtrace_info(union perf_event *event, struct perf_session *s
 		return -ENOMEM;
 	nt->session = session;
 	nt->machine = &session->machines.host;
+	INIT_LIST_HEAD(&nt->held);
+	/* perf data convert */
+	if (!session->itrace_synth_opts) {
+		itrace_synth_opts__set_default(&nt->own_opts, false);
+		session->itrace_synth_opts = &nt->own_opts;
+	}
 	nt->last_space = NTRACE_SPACE_PROCESS;
 	err = ntrace_info_parse(&nt->info, &event->auxtrace_info);
 	if (!err)
@@ -778,6 +889,8 @@ int ntrace_process_auxtrace_info(union perf_event *event, struct perf_session *s
 	if (!err)
 		err = auxtrace_queues__init(&nt->queues);
 	if (err) {
+		if (session->itrace_synth_opts == &nt->own_opts)
+			session->itrace_synth_opts = NULL;
 		ntrace_free_session(nt);
 		return err;
 	}

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/kernel.h>
 #include <linux/log2.h>
@@ -33,6 +34,7 @@
 #include "../../../util/session.h"
 #include "../../../util/target.h"
 #include "../../../util/tsc.h"
+#include "../../../util/units.h"
 
 #define KiB(x) ((x) * 1024)
 #define MiB(x) ((x) * 1024 * 1024)
@@ -77,6 +79,15 @@ static u64 ntrace_cpu_attr(const struct perf_pmu *pmu, struct perf_cpu cpu, cons
 	return errno ? none : value;
 }
 
+/* The driver does not show thread ids of the system to who lives in another pid namespace */
+static bool ntrace_may_have_context(void)
+{
+	char ns[32] = "";
+
+	return readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1) < 0 ||
+	       !strcmp(ns, "pid:[4026531836]") || perf_event_paranoid_check(-1);
+}
+
 /*
  * perf starts from these bits, and lets the terms that the user typed replace
  * them field by field (see perf_pmu__config()).
@@ -90,6 +101,8 @@ void ntrace_pmu_default_config(const struct perf_pmu *pmu, struct perf_event_att
 	if (cpu.cpu < 0)
 		cpu.cpu = 0;
 	attr->config = ntrace_cpu_attr(pmu, cpu, "default_config", 0) & NTRACE_CONFIG_VALID;
+	if (!ntrace_may_have_context())
+		attr->config &= ~NTRACE_CONFIG_CONTEXT;
 }
 
 /* The CPUs that the metadata describes: all with an encoder, as tasks may run on any */
@@ -190,6 +203,112 @@ static int ntrace_info_fill(struct auxtrace_record *itr, struct perf_session *se
 		word += NTRACE_INFO_CPU_MAX;
 	}
 	return 0;
+}
+
+/* ---------------------------------------------------- what cannot be, and why */
+
+/* Fields of perf_event_attr::config, by their names in format/ and caps/ of the PMU */
+static const struct {
+	u64		mask;
+	const char	*name;
+} ntrace_fields[] = {
+	{ NTRACE_CONFIG_CONTEXT,		"context" },
+	{ NTRACE_CONFIG_TIMESTAMP,		"timestamp" },
+	{ NTRACE_CONFIG_MODE,			"mode" },
+	{ NTRACE_CONFIG_SYNC_MODE,		"sync_mode" },
+	{ NTRACE_CONFIG_SYNC_MAX,		"sync_max" },
+	{ NTRACE_CONFIG_IMPLICIT_RETURN,	"implicit_return" },
+	{ NTRACE_CONFIG_SEQUENTIAL_JUMP,	"sequential_jump" },
+	{ NTRACE_CONFIG_REPEATED_HISTORY,	"repeated_history" },
+	{ NTRACE_CONFIG_ALL_JUMPS,		"all_jumps" },
+	{ NTRACE_CONFIG_EXTEND_ADDR,		"extend_addr" },
+	{ NTRACE_CONFIG_FIRMWARE,		"firmware" },
+	{ NTRACE_CONFIG_STALL,			"stall" },
+	{ NTRACE_CONFIG_TS_PRESCALE,		"ts_prescale" },
+	{ NTRACE_CONFIG_TS_MODE,		"ts_mode" },
+	{ NTRACE_CONFIG_INHIBIT_SRC,		"inhibit_src" },
+};
+
+/* Is @value in a list like "3,6" or "0-15"? */
+static bool ntrace_is_listed(const char *list, unsigned long value)
+{
+	unsigned long first, last;
+	char *end;
+
+	while (*list) {
+		first = strtoul(list, &end, 0);
+		if (end == list)
+			return false;
+		last = *end == '-' ? strtoul(end + 1, &end, 0) : first;
+		if (value >= first && value <= last)
+			return true;
+		list = *end == ',' ? end + 1 : end + strlen(end);
+	}
+	return false;
+}
+
+static int ntrace_check_field(struct perf_pmu *pmu, u64 config, unsigned int i)
+{
+	u64 mask = ntrace_fields[i].mask, value = (config & mask) / (mask & -mask);
+	const char *name = ntrace_fields[i].name;
+	char path[64], list[128] = "";
+
+	snprintf(path, sizeof(path), "caps/%s", name);
+	/* 0 is off, or what the hardware has; an empty file lists nothing */
+	if (!value || perf_pmu__scan_file(pmu, path, "%127s", list) == EOF ||
+	    ntrace_is_listed(list, value))
+		return 0;
+	if (!*list)
+		return 0;
+	pr_err("The trace encoders of this system cannot do %s=%llu: their values are %s, as %s of the PMU says. Leave %s out.\n",
+	       name, (unsigned long long)value, list, path, name);
+	return -EOPNOTSUPP;
+}
+
+static int ntrace_check_privileges(struct perf_pmu *pmu, const struct perf_event_attr *attr)
+{
+	bool firmware = attr->config & NTRACE_CONFIG_FIRMWARE;
+	unsigned int can;
+
+	if (attr->exclude_user && attr->exclude_kernel) {
+		pr_err("The event asks for neither user code nor the kernel. For machine mode, use -e ntrace/firmware/ without a modifier.\n");
+		return -EINVAL;
+	}
+	if (firmware && (attr->exclude_kernel || attr->exclude_hv)) {
+		pr_err("'firmware' asks for machine mode, which the modifiers 'u' and 'k' leave out: use -e ntrace/firmware/ without a modifier.\n");
+		return -EINVAL;
+	}
+	if (firmware && !perf_event_paranoid_check(-1)) {
+		pr_err("Only users with CAP_PERFMON may trace machine mode ('firmware'): run perf as root.\n");
+		return -EACCES;
+	}
+	if (perf_pmu__scan_file(pmu, "caps/privilege", "%i", &can) != 1 || can)
+		return 0;
+	if (attr->exclude_user || attr->exclude_kernel) {
+		pr_err("The trace encoders of this system cannot tell user code from the kernel (caps/privilege is 0): leave out 'u' and 'k', which only users with CAP_PERFMON may.\n");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* The kernel would refuse it too, but by a number for which perf has other explanations */
+static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
+			      const struct record_opts *opts)
+{
+	const struct perf_event_attr *attr = &evsel->core.attr;
+	unsigned int i;
+	int err;
+
+	if (opts->user_freq != UINT_MAX) {
+		pr_err("Trace has no frequency (-F option): all that is executed is traced. Choose samples when decoding (perf report --itrace=i100us), and give another event its frequency by a term (cycles/freq=99/)\n");
+		return -EINVAL;
+	}
+	for (i = 0; i < ARRAY_SIZE(ntrace_fields); i++) {
+		err = ntrace_check_field(pmu, attr->config, i);
+		if (err)
+			return err;
+	}
+	return ntrace_check_privileges(pmu, attr);
 }
 
 /* ---------------------------------------------------------------- options */
@@ -370,7 +489,9 @@ static int ntrace_recording_options(struct auxtrace_record *itr, struct evlist *
 	if (err || !opts->full_auxtrace)
 		return err;
 
-	err = ntrace_buffer_sizes(opts, evlist, evsel);
+	err = ntrace_check_event(rec->pmu, evsel, opts);
+	if (!err)
+		err = ntrace_buffer_sizes(opts, evlist, evsel);
 	if (err)
 		return err;
 
@@ -393,13 +514,25 @@ static int ntrace_recording_options(struct auxtrace_record *itr, struct evlist *
 static int ntrace_parse_snapshot_options(struct auxtrace_record *itr __maybe_unused,
 					 struct record_opts *opts, const char *str)
 {
-	unsigned long long size = 0;
+	static struct parse_tag tags[] = {
+		{ .tag = 'B', .mult = 1 },
+		{ .tag = 'K', .mult = 1 << 10 },
+		{ .tag = 'M', .mult = 1 << 20 },
+		{ .tag = 'G', .mult = 1 << 30 },
+		{ .tag = 0 },
+	};
+	unsigned long size = 0;
 	char *end;
 
-	if (str) {
-		size = strtoull(str, &end, 0);
-		if (*end || size > SIZE_MAX)
+	if (str && *str) {
+		size = strtoul(str, &end, 0);
+		if (*end)
+			size = end[1] ? ULONG_MAX : parse_tag_value(str, tags);
+		if (size == ULONG_MAX) {
+			pr_err("-S%s: the size of a snapshot is a number of bytes, or ends in B, K, M or G, as -S4M\n",
+			       str);
 			return -1;
+		}
 	}
 	opts->auxtrace_snapshot_mode = true;
 	opts->auxtrace_snapshot_size = size;

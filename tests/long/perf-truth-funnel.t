@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# 4 harts behind a funnel write to one sink: SRC tells them apart. Every branch that perf prints is
+# one that the truth has, in order, of that CPU, thread and process.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$top/tests/perf/truth.sh"
+
+plan 4
+truth_dir=$O/tests/perf-truth-funnel truth_topology=funnel
+kernel=${KERNEL:-7.2}
+truth_build "$kernel"
+ok "Linux $kernel: recorded on 4 harts" truth_record "$kernel" 4 "${ROUNDS:-3}"
+ok "Linux $kernel: all branches are right" truth_compare
+figure "Linux $kernel: $truth_last"
+truth_speed
+ok "Linux $kernel: at least a million of them" [ "$(truth_number branches)" -ge 1000000 ]
+is "no errors" "$(truth_number errors)" 0
+done_testing

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* N-Trace: errors as events, and their sum at the end. */
+#include <inttypes.h>
+
+#include <linux/kernel.h>
+
+#include "debug.h"
+#include "dso.h"
+#include "machine.h"
+#include "map.h"
+#include "ntrace-priv.h"
+#include "session.h"
+
+/* Code that the kernel patched after it was copied does not go together with the trace */
+static void ntrace_count_patched(struct ntrace *nt, int code, u64 ip)
+{
+	if (code >= -NT_E_INSN && code <= -NT_E_ADDR && ip >= nt->kernel_start)
+		nt->kernel_errors++;
+}
+
+static bool ntrace_has_kcore(struct ntrace *nt)
+{
+	struct map *map = machine__kernel_map(nt->machine);
+
+	return map && map__dso(map) && dso__is_kcore(map__dso(map));
+}
+
+static size_t ntrace_patched_text(struct ntrace *nt, char *text, size_t size)
+{
+	if (!nt->kernel_errors)
+		return 0;
+	return scnprintf(text, size,
+			 "  %8" PRIu64 "  of these are in the kernel, which patches its code while it runs: %s\n",
+			 nt->kernel_errors, ntrace_has_kcore(nt) ?
+			 "something was patched after --kcore had copied it" :
+			 "record with --kcore, or only user code (ntrace//u)");
+}
+
+/* There is nothing to decode: say why that may be */
+static void ntrace_no_trace(struct ntrace *nt)
+{
+	ui__warning("N-Trace: there is no trace in this recording. %s\n\n",
+		    nt->info.flags & NTRACE_INFO_FLAG_SNAPSHOT ?
+		    "A snapshot is written at SIGUSR2, when perf record is ready, or at the end with -Se." :
+		    "Nothing that the event selects has run, or perf record was killed.");
+}
+
+int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
+		       u64 time, const char *text)
+{
+	union perf_event event;
+	int err;
+
+	if (code == NTRACE_ERROR_OVERFLOW &&
+	    nt->synth_opts.error_minus_flags & AUXTRACE_ERR_FLG_OVERFLOW)
+		return 0;
+	if (code == NTRACE_ERROR_LOST &&
+	    nt->synth_opts.error_minus_flags & AUXTRACE_ERR_FLG_DATA_LOST)
+		return 0;
+	/* lost trace is no damage, and firmware that is not known is a gap */
+	nt->damaged |= code != NTRACE_ERROR_LOST && code != NTRACE_ERROR_OVERFLOW &&
+		       code != NTRACE_ERROR_FIRMWARE;
+	if (code > 0 && code < NTRACE_NR_ERRORS)
+		nt->nr_errors[code]++;
+	ntrace_count_patched(nt, code, ip);
+	/* the exit status and the sum at the end do not depend on it */
+	if (!nt->synth_opts.errors)
+		return 0;
+	auxtrace_synth_error(&event.auxtrace_error, PERF_AUXTRACE_ERROR_ITRACE, code, cpu, pid,
+			     tid, ip, text, nt->synth_opts.timeless_decoding ? 0 : time);
+	err = perf_session__deliver_synth_event(nt->session, &event, NULL);
+	if (err)
+		pr_err("N-Trace: failed to deliver an error event, error %d\n", err);
+	return err;
+}
+
+int ntrace_queue_error(struct ntrace_queue *q, int code, u64 ip, const char *text)
+{
+	return ntrace_synth_error(q->nt, code, q->cpu, q->pid, q->tid, ip, q->time, text);
+}
+
+static const char *ntrace_error_text(int code)
+{
+	switch (code) {
+#define NTRACE_ERROR_CASE(name, number, text)	case name: return text;
+	NTRACE_ERRORS(NTRACE_ERROR_CASE)
+#undef NTRACE_ERROR_CASE
+	default:
+		return nt_error_text(-code);
+	}
+}
+
+/* What was lost, and why: perf itself says only how many errors there were */
+void ntrace_synth_summary(struct ntrace *nt)
+{
+	char text[4096];
+	size_t len = 0;
+	int code;
+
+	for (code = 0; code < NTRACE_NR_ERRORS; code++) {
+		if (!nt->nr_errors[code])
+			continue;
+		len += scnprintf(text + len, sizeof(text) - len, "  %8" PRIu64 "  code %d: %s\n",
+				 nt->nr_errors[code], code, ntrace_error_text(code));
+		nt->nr_errors[code] = 0;
+	}
+	if (nt->firmware_gaps)
+		len += scnprintf(text + len, sizeof(text) - len,
+				 "  %8" PRIu64 "  gaps of [firmware], and %" PRIu64
+				 " implicit returns behind them\n",
+				 nt->firmware_gaps, nt->firmware_returns);
+	nt->firmware_gaps = 0;
+	nt->firmware_returns = 0;
+	len += ntrace_patched_text(nt, text + len, sizeof(text) - len);
+	nt->kernel_errors = 0;
+	if (!nt->have_trace)
+		ntrace_no_trace(nt);
+	if (len)
+		ui__warning("N-Trace, where the trace is not complete:\n%s\n", text);
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * N-Trace: gaps of the trace, and who may have run in them.
+ *
+ * A thread that ran while nothing was traced of it has called and returned unseen, so the calls
+ * that are known of it must not be shown any more. perf drops them when the thread's next event
+ * has another trace number. Each thread has a number of its own, and gets a new one if
+ *
+ *   - it executes on a CPU when a gap begins there,
+ *   - it is switched to on a CPU in a gap, or on a CPU that is not traced.
+ *
+ * That needs events of context switches, and trace that is decoded in step with them. Without
+ * either, any thread may have run in a gap: a new epoch begins, and all get new numbers.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <linux/err.h>
+#include <linux/zalloc.h>
+
+#include "auxtrace.h"
+#include "evlist.h"
+#include "evsel.h"
+#include "hashmap.h"
+#include "machine.h"
+#include "ntrace-priv.h"
+#include "session.h"
+#include "thread-stack.h"
+#include "thread.h"
+
+struct ntrace_tid {
+	u64	epoch;
+	u64	trace_nr;
+};
+
+static size_t ntrace_tid_hash(long key, void *ctx __maybe_unused)
+{
+	return key;
+}
+
+static bool ntrace_tid_equal(long a, long b, void *ctx __maybe_unused)
+{
+	return a == b;
+}
+
+/* Each CPU has an idle thread of its own */
+static long ntrace_tid_key(pid_t tid, int cpu)
+{
+	return tid ? tid : -1L - cpu;
+}
+
+static struct ntrace_tid *ntrace_tid_find(struct ntrace *nt, pid_t tid, int cpu)
+{
+	struct ntrace_tid *known = NULL;
+	long key = ntrace_tid_key(tid, cpu);
+
+	if (hashmap__find(nt->tids, key, &known))
+		return known;
+	known = zalloc(sizeof(*known));
+	if (known && hashmap__add(nt->tids, key, known))
+		zfree(&known);
+	return known;
+}
+
+static void ntrace_tid_update(struct ntrace *nt, struct ntrace_tid *known)
+{
+	if (known->epoch == nt->epoch)
+		return;
+	known->epoch = nt->epoch;
+	known->trace_nr = ++nt->last_trace_nr;
+}
+
+/* The thread has run, and nothing is known of what it did */
+static void ntrace_tid_forget(struct ntrace *nt, pid_t tid, int cpu)
+{
+	struct ntrace_tid *known = tid == -1 ? NULL : ntrace_tid_find(nt, tid, cpu);
+
+	if (known)
+		known->trace_nr = ++nt->last_trace_nr;
+}
+
+static bool ntrace_is_per_thread(struct ntrace_queue *q)
+{
+	return q->nt->queues.queue_array[q->queue_nr].cpu == -1;
+}
+
+static bool ntrace_has_switches(struct ntrace_queue *q)
+{
+	return q->nt->have_switches && !q->timeless;
+}
+
+/* The thread of the queue executes: what is known of its calls is what its number stands for */
+void ntrace_gap_enter(struct ntrace_queue *q)
+{
+	struct ntrace *nt = q->nt;
+	struct ntrace_tid *known;
+
+	q->trace_nr = 0;
+	if (!nt->use_thread_stack || !q->thread)
+		return;
+	known = ntrace_tid_find(nt, q->tid, q->cpu);
+	if (!known)
+		return;
+	ntrace_tid_update(nt, known);
+	if (nt->nr_gaps && !ntrace_is_per_thread(q) && !ntrace_has_switches(q))
+		known->trace_nr = ++nt->last_trace_nr;
+	q->trace_nr = known->trace_nr;
+	thread_stack__set_trace_nr(q->thread, q->cpu, q->trace_nr);
+}
+
+/* From here on, nothing is traced of the CPU (or thread) of this queue */
+void ntrace_gap_open(struct ntrace_queue *q)
+{
+	struct ntrace *nt = q->nt;
+
+	if (!nt->use_thread_stack)
+		return;
+	if (q->thread)
+		thread_stack__flush(q->thread);
+	ntrace_tid_forget(nt, q->tid, q->cpu);
+	if (!ntrace_is_per_thread(q)) {
+		if (q->cpu >= 0)
+			ntrace_tid_forget(nt, machine__get_current_tid(nt->machine, q->cpu), q->cpu);
+		if (!ntrace_has_switches(q))
+			nt->epoch++;
+	}
+	if (!q->gap)
+		nt->nr_gaps++;
+	q->gap = true;
+}
+
+static void ntrace_gap_end(struct ntrace_queue *q)
+{
+	if (!q->gap)
+		return;
+	q->gap = false;
+	q->nt->nr_gaps--;
+	if (!ntrace_is_per_thread(q) && !ntrace_has_switches(q))
+		q->nt->epoch++;
+}
+
+/* Trace goes on: with a sink that several CPUs share, maybe in the buffer of another one */
+void ntrace_gap_close(struct ntrace_queue *q)
+{
+	struct ntrace *nt = q->nt;
+	unsigned int i;
+
+	ntrace_gap_end(q);
+	for (i = 0; nt->nr_gaps && q->src >= 0 && i < nt->nr_streams; i++) {
+		if (nt->streams[i]->src >= 0 && nt->streams[i]->cpu == q->cpu)
+			ntrace_gap_end(nt->streams[i]);
+	}
+	ntrace_gap_enter(q);
+}
+
+/* Is there a gap on this CPU, or no trace of it at all? */
+static bool ntrace_gap_at(struct ntrace *nt, int cpu)
+{
+	bool traced = false;
+	unsigned int i;
+
+	for (i = 0; i < nt->nr_streams; i++) {
+		struct ntrace_queue *q = nt->streams[i];
+
+		if (!q->info || q->cpu != cpu)
+			continue;
+		if (q->gap)
+			return true;
+		traced = true;
+	}
+	return !traced;
+}
+
+/* The thread was switched to */
+void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu)
+{
+	if (nt->use_thread_stack && nt->info.flags & NTRACE_INFO_FLAG_PER_CPU &&
+	    ntrace_gap_at(nt, cpu))
+		ntrace_tid_forget(nt, tid, cpu);
+}
+
+/* PERF_RECORD_AUX without trace: the encoder could not be started, for this thread */
+void ntrace_gap_refused(struct ntrace *nt, int cpu, pid_t tid)
+{
+	unsigned int i;
+
+	if (!nt->use_thread_stack)
+		return;
+	for (i = 0; i < nt->nr_streams; i++) {
+		struct ntrace_queue *q = nt->streams[i];
+
+		if (ntrace_is_per_thread(q) ? q->tid == tid : q->cpu == cpu)
+			ntrace_gap_open(q);
+	}
+	ntrace_tid_forget(nt, tid, cpu);
+}
+
+/* Events were lost, among which may have been switches */
+void ntrace_gap_unknown(struct ntrace *nt)
+{
+	nt->epoch++;
+}
+
+/* Call chains for a sample of another event: drop what is not true any more */
+void ntrace_gap_sample(struct ntrace *nt, struct thread *thread, int cpu)
+{
+	struct ntrace_tid *known = ntrace_tid_find(nt, thread__tid(thread), cpu);
+
+	if (!known)
+		return;
+	ntrace_tid_update(nt, known);
+	thread_stack__set_trace_nr(thread, cpu, known->trace_nr);
+}
+
+int ntrace_gap_init(struct ntrace *nt)
+{
+	struct evsel *evsel;
+
+	nt->have_switches = nt->switch_evsel;
+	evlist__for_each_entry(nt->session->evlist, evsel)
+		nt->have_switches |= evsel->core.attr.context_switch;
+	nt->epoch = 1;
+	nt->tids = hashmap__new(ntrace_tid_hash, ntrace_tid_equal, NULL);
+	return IS_ERR(nt->tids) ? PTR_ERR(nt->tids) : 0;
+}
+
+void ntrace_gap_exit(struct ntrace *nt)
+{
+	struct hashmap_entry *entry;
+	size_t bucket;
+
+	if (IS_ERR_OR_NULL(nt->tids))
+		return;
+	hashmap__for_each_entry(nt->tids, entry, bucket)
+		free(entry->pvalue);
+	hashmap__free(nt->tids);
+	nt->tids = NULL;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * N-Trace: an AUX buffer cut into pieces, each of one struct auxtrace_buffer and of one
+ * PERF_RECORD_AUX.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <linux/kernel.h>
+
+#include "data.h"
+#include "debug.h"
+#include "ntrace-priv.h"
+#include "session.h"
+
+static int ntrace_queue_add_piece(struct ntrace_queue *q, struct auxtrace_buffer *buffer,
+				  const struct ntrace_stretch *stretch, u64 start, u64 end)
+{
+	struct ntrace_piece *piece, *prev;
+
+	if (q->nr_pieces == q->max_pieces) {
+		q->max_pieces = 2 * q->max_pieces + 16;
+		piece = realloc(q->pieces, q->max_pieces * sizeof(*piece));
+		if (!piece)
+			return -ENOMEM;
+		q->pieces = piece;
+	}
+	prev = q->nr_pieces ? &q->pieces[q->nr_pieces - 1] : NULL;
+	piece = &q->pieces[q->nr_pieces++];
+	piece->buffer = buffer;
+	piece->stretch = stretch;
+	piece->offset = start;
+	piece->size = end - start;
+	piece->start = !prev || prev->offset + prev->size != start || prev->stretch != stretch;
+	return 0;
+}
+
+/* perf pads what it writes by up to 7 zero bytes, which no record tells of */
+static bool ntrace_is_padding(u64 start, u64 end, u64 buffer_end)
+{
+	return end == buffer_end && end - start < PERF_AUXTRACE_RECORD_ALIGNMENT;
+}
+
+/* The stretches of one buffer, by offset */
+struct ntrace_stretches {
+	const struct ntrace_stretch	*list;
+	size_t				nr;
+	size_t				next;	/* the first that ends behind what was cut */
+};
+
+static u64 ntrace_stretch_end(const struct ntrace_stretch *stretch)
+{
+	return stretch->offset + stretch->size;
+}
+
+static int ntrace_queue_cut(struct ntrace_queue *q, struct auxtrace_buffer *buffer, u64 end,
+			    struct ntrace_stretches *all)
+{
+	const struct ntrace_stretch *stretch;
+	u64 pos = buffer->offset, stop;
+	int err;
+
+	/* buffers come in the order of the trace, but for a file that is damaged */
+	if (all->next && ntrace_stretch_end(&all->list[all->next - 1]) > pos)
+		all->next = 0;
+	for (; all->next < all->nr && pos < end; all->next++) {
+		stretch = &all->list[all->next];
+		if (ntrace_stretch_end(stretch) <= pos)
+			continue;
+		if (stretch->offset >= end)
+			break;
+		if (stretch->offset > pos) {
+			err = ntrace_queue_add_piece(q, buffer, NULL, pos, stretch->offset);
+			if (err)
+				return err;
+			pos = stretch->offset;
+		}
+		stop = min(end, ntrace_stretch_end(stretch));
+		err = ntrace_queue_add_piece(q, buffer, stretch, pos, stop);
+		if (err)
+			return err;
+		pos = stop;
+		/* it goes on in the next buffer */
+		if (stop < ntrace_stretch_end(stretch))
+			break;
+	}
+	if (pos >= end || (all->nr && ntrace_is_padding(pos, end, buffer->offset + buffer->size)))
+		return 0;
+	return ntrace_queue_add_piece(q, buffer, NULL, pos, end);
+}
+
+static int ntrace_cmp(u64 a, u64 b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int ntrace_cmp_cpu(const void *a, const void *b)
+{
+	const struct ntrace_stretch *x = a, *y = b;
+
+	return ntrace_cmp((u32)x->cpu, (u32)y->cpu) ? : ntrace_cmp(x->offset, y->offset);
+}
+
+static int ntrace_cmp_tid(const void *a, const void *b)
+{
+	const struct ntrace_stretch *x = a, *y = b;
+
+	return ntrace_cmp((u32)x->tid, (u32)y->tid) ? : ntrace_cmp(x->offset, y->offset);
+}
+
+/* All that are known, by buffer: there is one for each CPU, or one for each thread */
+void ntrace_sort_stretches(struct ntrace *nt, bool by_tid)
+{
+	qsort(nt->stretches, nt->nr_stretches, sizeof(*nt->stretches),
+	      by_tid ? ntrace_cmp_tid : ntrace_cmp_cpu);
+}
+
+static struct ntrace_stretches ntrace_find_stretches(struct ntrace *nt,
+						     const struct auxtrace_queue *queue)
+{
+	u32 key = queue->cpu == -1 ? queue->tid : queue->cpu, at;
+	size_t low = 0, high = nt->nr_stretches, mid, end;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		at = queue->cpu == -1 ? nt->stretches[mid].tid : nt->stretches[mid].cpu;
+		if (at < key)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (end = low; end < nt->nr_stretches; end++) {
+		at = queue->cpu == -1 ? nt->stretches[end].tid : nt->stretches[end].cpu;
+		if (at != key)
+			break;
+	}
+	return (struct ntrace_stretches){ .list = nt->stretches + low, .nr = end - low };
+}
+
+u64 ntrace_buffer_size(struct ntrace *nt, const struct auxtrace_buffer *buffer)
+{
+	struct perf_data *data = nt->session->data;
+	u64 file = data->file.size, at = buffer->data_offset;
+
+	if (buffer->data_needs_freeing || perf_data__is_pipe(data) || !file)
+		return buffer->size;
+	if (at <= file && buffer->size <= file - at)
+		return buffer->size;
+	if (!nt->size_warned)
+		pr_warning("N-Trace: trace goes on behind the end of the file, which has been cut short\n");
+	nt->size_warned = true;
+	return at < file ? file - at : 0;
+}
+
+int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue)
+{
+	struct ntrace_stretches stretches = ntrace_find_stretches(q->nt, queue);
+	struct auxtrace_buffer *buffer, *next;
+	int err = 0;
+	u64 end;
+
+	buffer = auxtrace_buffer__next(queue, NULL);
+	for (; buffer && !err; buffer = next) {
+		next = auxtrace_buffer__next(queue, buffer);
+		end = buffer->offset + ntrace_buffer_size(q->nt, buffer);
+		if (end < buffer->offset)
+			end = buffer->offset;
+		if (next && next->offset > buffer->offset && next->offset < end)
+			end = next->offset;
+		err = ntrace_queue_cut(q, buffer, end, &stretches);
+	}
+	return err;
+}
+
+const u8 *ntrace_piece_data(struct ntrace_queue *q, const struct ntrace_piece *piece)
+{
+	struct auxtrace_buffer *buffer = piece->buffer;
+
+	if (!buffer->data)
+		buffer->data = auxtrace_buffer__get_data(buffer,
+							 perf_data__fd(q->nt->session->data));
+	if (!buffer->data)
+		return NULL;
+	return (u8 *)buffer->data + (piece->offset - buffer->offset);
+}
+
+/*
+ * Does the piece begin inside a message? A stretch begins with a synchronising
+ * one, if its first bytes were not lost or overwritten. Any byte may look like
+ * the first one of that; PARTIAL may be a sink that ran around in its window.
+ */
+bool ntrace_piece_is_middle(struct ntrace_queue *q, const struct ntrace_piece *piece)
+{
+	const struct ntrace_stretch *stretch = piece->stretch;
+	bool partial = !stretch || stretch->flags & PERF_AUX_FLAG_PARTIAL;
+	struct nt_message msg;
+	int ret;
+
+	if (stretch && (stretch->cut || stretch->offset != piece->offset))
+		return true;
+	ret = nt_message_decode(&q->config, ntrace_piece_data(q, piece), piece->size, &msg);
+	/* the first message may go on in the next piece */
+	if (!ret && !partial)
+		return false;
+	if (ret <= 0 || !nt_message_is_sync(&msg))
+		return true;
+	return stretch && partial && msg.sync != NT_SYNC_TRACE_ENABLE;
+}

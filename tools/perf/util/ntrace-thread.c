@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* N-Trace: the thread that executes, and in which privilege mode. */
+#include <string.h>
+
+#include <linux/kernel.h>
+
+#include "machine.h"
+#include "ntrace-priv.h"
+#include "session.h"
+#include "symbol_conf.h"
+#include "thread.h"
+
+static pid_t ntrace_queue_sideband_tid(struct ntrace_queue *q)
+{
+	struct auxtrace_queue *queue = &q->nt->queues.queue_array[q->queue_nr];
+	const struct ntrace_stretch *stretch = NULL;
+	pid_t tid = -1;
+
+	if (q->flow_piece < q->nr_pieces)
+		stretch = q->pieces[q->flow_piece].stretch;
+	if (queue->cpu == -1)
+		return queue->tid;
+	if (q->cpu >= 0)
+		tid = machine__get_current_tid(q->nt->machine, q->cpu);
+	return tid == -1 && stretch ? stretch->tid : tid;
+}
+
+static u8 ntrace_cpumode(const struct nt_context *context)
+{
+	if (!context->has_priv)
+		return PERF_RECORD_MISC_CPUMODE_UNKNOWN;
+	switch (context->priv) {
+	case NT_PRIV_U:
+		return PERF_RECORD_MISC_USER;
+	case NT_PRIV_S:
+		return PERF_RECORD_MISC_KERNEL;
+	case NT_PRIV_VU:
+		return PERF_RECORD_MISC_GUEST_USER;
+	case NT_PRIV_VS:
+		return PERF_RECORD_MISC_GUEST_KERNEL;
+	default:
+		return PERF_RECORD_MISC_HYPERVISOR;
+	}
+}
+
+/*
+ * Without Ownership messages, the address decides. It also does for code that a guest shares
+ * with the process that runs it (--guest-code), whatever the mode.
+ */
+u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr)
+{
+	if (symbol_conf.guest_code && ntrace_is_guest(&q->context))
+		return (ip ? : addr) >= q->nt->kernel_start ? PERF_RECORD_MISC_GUEST_KERNEL :
+							      PERF_RECORD_MISC_GUEST_USER;
+	if (q->cpumode != PERF_RECORD_MISC_CPUMODE_UNKNOWN)
+		return q->cpumode;
+	return (ip ? : addr) >= q->nt->kernel_start ? PERF_RECORD_MISC_KERNEL :
+						      PERF_RECORD_MISC_USER;
+}
+
+/* The thread by Ownership (scontext is the kernel's thread id), else by sideband events */
+static pid_t ntrace_context_tid(struct ntrace_queue *q, const struct nt_context *context)
+{
+	return context->has_scontext ? (pid_t)context->scontext : ntrace_queue_sideband_tid(q);
+}
+
+static struct thread *ntrace_find_thread(struct ntrace_queue *q, pid_t tid)
+{
+	struct machine *machine = q->nt->machine;
+	struct thread *thread = tid == -1 ? NULL : machine__find_thread(machine, -1, tid);
+
+	return thread || tid ? thread : machine__findnew_thread(machine, 0, 0);
+}
+
+pid_t ntrace_context_pid(struct ntrace_queue *q, const struct nt_context *context)
+{
+	pid_t tid = ntrace_context_tid(q, context), pid = -1;
+	struct thread *thread;
+
+	if (q->thread && q->tid == tid && q->pid != -1)
+		return q->pid;
+	thread = ntrace_find_thread(q, tid);
+	if (thread)
+		pid = thread__pid(thread);
+	thread__put(thread);
+	return pid;
+}
+
+/*
+ * perf inject --guest-data adds the events that were recorded in a guest, and says which thread
+ * of the host runs which CPU of it.
+ */
+void ntrace_find_guest_task(struct ntrace_queue *q, const struct nt_context *context,
+			    struct ntrace_guest *guest)
+{
+	struct machine *machine;
+	struct thread *thread, *task = NULL;
+
+	memset(guest, 0, sizeof(*guest));
+	if (!q->nt->have_guest)
+		return;
+	thread = ntrace_find_thread(q, ntrace_context_tid(q, context));
+	if (!thread)
+		return;
+	guest->machine = thread__pid(thread);
+	guest->vcpu = thread__guest_cpu(thread);
+	machine = machines__find(&q->nt->session->machines, guest->machine);
+	if (machine && !machine__is_host(machine) && guest->vcpu >= 0) {
+		guest->tid = machine__get_current_tid(machine, guest->vcpu);
+		if (guest->tid > 0)
+			task = machine__find_thread(machine, -1, guest->tid);
+	}
+	if (task)
+		guest->pid = max(thread__pid(task), 0);
+	thread__put(task);
+	thread__put(thread);
+}
+
+void ntrace_queue_set_thread(struct ntrace_queue *q, const struct nt_context *context)
+{
+	pid_t tid = ntrace_context_tid(q, context);
+
+	q->cpumode = ntrace_cpumode(context);
+	if (q->thread && q->tid == tid && q->pid != -1)
+		return;
+	thread__zput(q->thread);
+	q->tid = tid;
+	q->thread = ntrace_find_thread(q, tid);
+	q->pid = q->thread ? thread__pid(q->thread) : -1;
+	ntrace_gap_enter(q);
+}
