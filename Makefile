@@ -9,7 +9,7 @@ KVERS	:= 6.12 7.2
 MVERS	= $(KVERS) debug
 MAKEFLAGS += --no-print-directory
 
-export O
+export O V DEVBUILD
 
 HARTS	?= 1
 KERNEL	?= 6.12
@@ -17,11 +17,12 @@ SETUP	:= tools/setup/setup
 BOARD	:= tools/board/board
 ROOT	:= $(O)/root
 
-.PHONY: all help setup lib tool guest-tools plugin modules perf demo board test \
-	test-long check bench fuzz coverage verify-boot install clean \
+.PHONY: all help setup lib tool guest-tools plugin modules perf demo board test test-quick \
+	test-long check bench fuzz coverage verify-boot install uninstall clean host-check dist deb \
 	everything everything-kernel everything-else
 
 all: lib tool
+	@echo "Built $(patsubst $(CURDIR)/%,%,$(O))/bin/ntrace and $(patsubst $(CURDIR)/%,%,$(O))/lib/libntrace.so; make help says what else there is."
 
 help:
 	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST))
@@ -29,11 +30,13 @@ help:
 #: make                  the library and the command, for this host
 #: make demo             boot the emulated board, record a program, print its branches
 #: make test             every test; the last line is "N passed, N failed, N skipped"
+#: make test-quick       the tests that need neither a board nor downloads, under 2 minutes
 #: make test-long        the tests that take over 3 minutes
-#: make board            a shell on the emulated board (KERNEL=6.12|7.2|debug HARTS=N)
+#: make board            a shell on the emulated board (KERNEL=6.12|7.2|debug HARTS=N OUT=DIR)
 #: make modules KDIR=... the driver, for a kernel of yours
 #: make perf KSRC=...    perf with N-Trace, from a kernel source of yours
-#: make install          library, command and manual pages (DESTDIR= PREFIX=)
+#: make install          library, command and manual pages (DESTDIR= PREFIX= LIBDIR=); make uninstall
+#: make deb              packages of Debian in build/deb (KSRC=... also perf-ntrace); make dist: an archive
 #: make check            static checks: checkpatch, sparse, binding schema, patches
 #: make bench            speed and cost, printed
 #: make fuzz             fuzzers (FUZZ_TIME= seconds each)
@@ -41,12 +44,22 @@ help:
 #: make verify-boot      whole boots, decoded and compared with the truth
 #: make setup            only fetch and prepare what the above need
 #: make clean            remove what was built here; the download cache stays
+#:
+#: V=1 shows the commands, DEVBUILD=1 makes warnings errors, O=DIR is the build folder.
 
 setup:
 	@$(SETUP) all
 
-lib:
+# What the library and the command need, before make says Error 127
+host-check:
+	@command -v $(firstword $(CC)) >/dev/null || \
+		{ echo "make: no C compiler; on Debian: apt-get install gcc make libelf-dev" >&2; exit 1; }
+	@echo '#include <libelf.h>' | $(CC) -E -x c - >/dev/null 2>&1 || \
+		{ echo "make: no libelf.h; on Debian: apt-get install libelf-dev" >&2; exit 1; }
+
+lib: host-check
 	@$(MAKE) -C tools/lib/ntrace O=$(O) all
+	@$(MAKE) -C tools/lib/ntrace-elf O=$(O) all
 
 tool: lib
 	@$(MAKE) -C tools/ntrace O=$(O) all
@@ -61,15 +74,15 @@ plugin:
 # for a kernel of yours with KDIR=, else for the kernels of the board
 modules:
 ifdef KDIR
-	@O=$(O) KDIR=$(KDIR) CROSS_COMPILE=$(CROSS_COMPILE) drivers/ntrace/build.sh custom
+	@O=$(O) KDIR=$(abspath $(KDIR)) drivers/ntrace/build.sh custom
 else
-	@for k in $(MVERS); do drivers/ntrace/build.sh $$k >/dev/null || exit; done
+	@for k in $(MVERS); do drivers/ntrace/build.sh $$k || exit; done
 endif
 
 # from a kernel source of yours with KSRC=, else for board and host
 perf:
 ifdef KSRC
-	@tools/perf/build.sh $(or $(KVER),$(shell sed -n 's/^VERSION = //p;s/^PATCHLEVEL = /./p' $(KSRC)/Makefile | tr -d '\n')) $(or $(ARCH),$(shell uname -m))
+	@KSRC=$(KSRC) tools/perf/build.sh $(or $(KVER),custom) $(or $(ARCH),$(shell uname -m))
 else
 	@for k in $(KVERS); do for a in riscv64 x86_64; do tools/perf/build.sh $$k $$a || exit; done; done
 endif
@@ -79,7 +92,7 @@ everything: setup
 	@$(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j2) everything-kernel everything-else
 
 everything-kernel: modules
-	@$(MAKE) -C tests/driver O=$(O) kunit >/dev/null
+	@$(MAKE) -s -C tests/driver O=$(O) kunit >/dev/null
 	@for k in $(KVERS); do $(MAKE) -s -C tests/driver O=$(O) KVER=$$k guest >/dev/null || exit; done
 
 everything-else: tool guest-tools plugin perf
@@ -94,10 +107,16 @@ demo:
 board:
 	@$(SETUP) qemu sysroot guest kernel-$(KERNEL) linux-$(KERNEL:debug=6.12)
 	@$(MAKE) guest-tools plugin modules perf KVERS=$(KERNEL:debug=6.12) MVERS=$(KERNEL)
-	@$(BOARD) shell --kernel $(KERNEL) --harts $(HARTS)
+	@$(BOARD) shell --kernel $(KERNEL) --harts $(HARTS) $(if $(OUT),--out $(OUT))
 
 test: everything
 	@tests/run
+
+# Of each part what needs neither the board nor a kernel
+QUICK	:= lib-api lib-ntt lib-unit lib-walk model-encoder model-insn model-registers model-truth \
+	   driver-registers door-command door-docs
+test-quick: tool
+	@tests/run $(QUICK)
 
 test-long: everything
 	@tests/run tests/long/*.t
@@ -119,7 +138,32 @@ coverage:
 
 install: tool
 	@$(MAKE) -C tools/lib/ntrace O=$(O) install
+	@$(MAKE) -C tools/lib/ntrace-elf O=$(O) install
 	@$(MAKE) -C tools/ntrace O=$(O) install
 
+uninstall:
+	@$(MAKE) -C tools/lib/ntrace O=$(O) uninstall
+	@$(MAKE) -C tools/lib/ntrace-elf O=$(O) uninstall
+	@$(MAKE) -C tools/ntrace O=$(O) uninstall
+
+# What is in the tree, under the name that packages expect; build/dist is left
+DIST	= ntrace-$(shell cat VERSION)
+dist:
+	@mkdir -p $(O)/dist
+	@if git rev-parse --git-dir >/dev/null 2>&1; then git ls-files -z; else find . -path ./build -prune -o -type f -print0; fi | \
+		tar --null -T - --transform 's,^\(\./\)*,$(DIST)/,' --sort=name --owner=0 --group=0 --numeric-owner \
+			-czf $(O)/dist/$(DIST).tar.gz
+	@echo "dist: $(patsubst $(CURDIR)/%,%,$(O))/dist/$(DIST).tar.gz"
+
+# Packages of Debian; with a kernel's source in KSRC= also perf-ntrace
+deb: dist
+	@command -v dh dh_dkms >/dev/null || { echo "deb: on Debian: apt-get install debhelper dh-dkms dpkg-dev" >&2; exit 1; }
+	@rm -rf $(O)/deb && mkdir -p $(O)/deb && tar -C $(O)/deb -xzf $(O)/dist/$(DIST).tar.gz
+	@cd $(O)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u O -u V -u DEVBUILD \
+		KSRC=$(if $(KSRC),$(abspath $(KSRC))) dpkg-buildpackage -b -us -uc $(if $(KSRC),,-Ppkg.ntrace.noperf) \
+		>../log 2>&1 || { tail -n 20 ../log >&2; echo "deb: the whole log is $(O)/deb/log" >&2; exit 1; }
+	@ls $(O)/deb/*.deb | sed 's,^$(CURDIR)/,deb: ,'
+	@$(if $(KSRC),:,echo "deb: perf-ntrace was left out; KSRC=/path/to/linux builds it too")
+
 clean:
-	rm -rf $(O)
+	@rm -rf $(O)

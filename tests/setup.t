@@ -46,7 +46,7 @@ unprivileged() {
 	$as env -i PATH="$d/bin" HOME="$d/home" O="$d/home/build" "$d/tools/setup/setup" host </dev/null
 }
 
-plan 8
+plan 9
 ok "the second time, no network is needed" offline
 ok "no root of that name" says "no root is called nosuch" "$setup" nosuch
 ok "packages are missing, and no way to install them" \
@@ -60,4 +60,13 @@ ok "a module for 7.2 is built" module 7.2
 ok "programs for the guest are built" sh -c 'echo "int main(void) { return 0; }" >"$1/t.c" &&
 	"$0" -o "$1/t" "$1/t.c" && qemu-riscv64-static -L "$2" "$1/t"' \
 	"$O/root/bin/riscv64-guest-gcc" "$tap_tmp" "$O/root/guest"
+
+# Somebody else's set-up holds the lock of the cache for a while
+waits() {
+	mkdir -p "$tap_tmp/busy/ntrace"
+	flock "$tap_tmp/busy/ntrace/lock" sleep 3 &
+	sleep 1
+	XDG_CACHE_HOME=$tap_tmp/busy O=$tap_tmp/empty "$setup" list 2>&1 | grep "waiting for another set-up that uses $tap_tmp/busy/ntrace"
+}
+ok "it says that it waits for another" waits
 done_testing
