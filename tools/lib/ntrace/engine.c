@@ -851,8 +851,10 @@ static void engine_check_overrun(struct nt_flow *flow, struct nt_source *src)
 	if (!src->overrun || !nt_message_is_sync(&flow->msg))
 		return;
 	src->overrun = false;
-	if (flow->msg.sync == NT_SYNC_FIFO_OVERRUN && src->state == NT_STATE_LIVE)
-		engine_lose(src, NT_STATE_LOST);
+	if (flow->msg.sync != NT_SYNC_FIFO_OVERRUN || src->state != NT_STATE_LIVE)
+		return;
+	engine_note_dest(flow);
+	engine_lose(src, NT_STATE_LOST);
 }
 
 static void engine_begin(struct nt_flow *flow)
