@@ -17,6 +17,7 @@ struct library {
 	struct nt_config config;
 	struct nt_image	*image;
 	bool		cut;		/* the stream ends inside a message */
+	struct nt_stats	stats;		/* of WAY_NEXT, which is the first */
 };
 
 static uint64_t space_of(void *ctx, const struct nt_context *context)
@@ -312,13 +313,18 @@ static int consume(void *ctx, const struct nt_batch *batch)
 	return 0;
 }
 
-static const char *check_stats(const struct nt_stats *stats, const items_t *items, size_t most)
+static const char *check_stats(struct library *library, enum way way,
+			       const struct nt_stats *stats, const items_t *items, size_t most)
 {
 	uint64_t syncs = 0, restarts = 0, errors = 0, skipped = 0;
 	size_t i;
 
 	if (items->n >= most)
 		return NULL;
+	if (way == WAY_NEXT)
+		library->stats = *stats;
+	if (memcmp(stats, &library->stats, sizeof(*stats)))
+		return "statistics are not those of nt_flow_next()";
 	for (i = 0; i < items->n; i++) {
 		const struct item *item = &items->v[i];
 
@@ -348,7 +354,7 @@ static const char *run_parallel(struct library *library, const uint8_t *data, si
 				 rng_range(&run->rng, 1, 3), consume, run, &stats);
 	if (ret)
 		return "nt_parallel_decode() failed";
-	return check_stats(&stats, run->items, run->most);
+	return check_stats(library, WAY_PARALLEL, &stats, run->items, run->most);
 }
 
 const char *library_run(struct library *library, const uint8_t *data, size_t size, enum way way,
@@ -369,7 +375,7 @@ const char *library_run(struct library *library, const uint8_t *data, size_t siz
 	wrong = feed_all(&run, data, size) ? "a call failed" : NULL;
 	nt_flow_stats(run.flow, &stats, sizeof(stats));
 	if (!wrong)
-		wrong = check_stats(&stats, items, most);
+		wrong = check_stats(library, way, &stats, items, most);
 	nt_flow_free(run.flow);
 	return wrong;
 }

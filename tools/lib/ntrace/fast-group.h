@@ -3,8 +3,8 @@
  * The fast path: look up several messages at once.
  *
  * A group is stored under all that its ranges depend on: the bytes of its messages up to the
- * timestamp, the trace mode, the block it starts at, the address reference, what HIST alone has
- * walked, and the entries of the return stack that it uses.
+ * timestamp, the source, the trace mode, the block it starts at, the address reference, what HIST
+ * alone has walked, and the entries of the return stack that it uses.
  */
 #ifndef NTRACE_FAST_GROUP_H
 #define NTRACE_FAST_GROUP_H
@@ -28,7 +28,7 @@ static __always_inline bool fast_group_matches(const struct run *run, const stru
 {
 	return are_ranges_there(run->memo, group->ranges) &&
 		!((group->key[0] ^ key[0]) | (group->key[1] ^ key[1]) |
-		  (group->ref ^ hot->ref) | (group->start ^ (run->mode | hot->block)) |
+		  (group->ref ^ hot->ref) | (group->start ^ (run->start | hot->block)) |
 		  (group->top ^ fast_path_top(hot, way)) | (group->walked ^ hot->walked));
 }
 
@@ -135,7 +135,7 @@ static void fast_group_keep(struct run *run, const struct lookup *lookup, struct
 	*lookup->group = (struct nt_group){
 		.key = { lookup->key[0], lookup->key[1] }, .ref = was->ref,
 		.next_ref = now.ref, .counts = fast_pack_counts(run->counts - lookup->counts),
-		.start = run->mode | was->block, .next = now.block, .top = was->top,
+		.start = run->start | was->block, .next = now.block, .top = was->top,
 		.walked = was->walked, .next_walked = now.walked, .effect = effect,
 		.ranges = ranges, .nr_ranges = nr, .last = run->last - was->p,
 	};
@@ -182,21 +182,6 @@ static __always_inline bool fast_split_timestamp(const uint8_t *p, struct ends e
 	return true;
 }
 
-/* TCODE fills the MDO of byte 0 (chapter 3): SRC is in that of bytes 1 and 2. */
-static uint32_t fast_src_bytes(uint32_t id)
-{
-	return (id & 0x3f) << 2 | id >> 6 << 10;
-}
-
-/*
- * Does the message at hand have the SRC of @run->src? A group was stored with all of its
- * messages of one source, so that the first one's SRC decides.
- */
-static __always_inline bool fast_is_of_source(const struct run *run, const uint8_t *p)
-{
-	return (load16(p + 1) & run->src_mask) == run->src_bytes;
-}
-
 /*
  * Look up the messages at hand. With timestamps that is one message, without its timestamp. If
  * nothing is found, *lookup says what to store later.
@@ -210,8 +195,6 @@ static __always_inline enum looked_up fast_look_up(struct run *run, struct hot *
 	struct nt_group *group;
 	uint64_t key[2];
 
-	if (unlikely(!fast_is_of_source(run, hot->p)))
-		return LOOKUP_NOT_PLAIN;
 	if (way.timestamp) {
 		if (!fast_split_timestamp(hot->p, ends, way.pext, &length, &body, &tstamp))
 			return LOOKUP_NOT_PLAIN;

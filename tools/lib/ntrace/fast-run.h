@@ -44,9 +44,7 @@ struct run {
 	bool			has_tstamp;	/* the last message had one */
 	uint64_t		counts;
 	const uint8_t		*last;		/* last message; NULL: none yet */
-	uint32_t		mode;		/* trace mode, as nt_group::start has it */
-	uint32_t		src_mask;	/* SRC in bytes 1 and 2 of a message */
-	uint32_t		src_bytes;	/* their value for @src */
+	uint32_t		start;		/* source and mode, as nt_group::start has them */
 	struct nt_net		net;		/* since the last lookup */
 };
 
@@ -70,11 +68,14 @@ static __always_inline unsigned int fast_nr_counted(uint64_t counts)
 	return counts * 0x0001000100010001ULL >> 48;
 }
 
-/* A group has counters of 4 bits. */
+/*
+ * A group has counters of 4 bits. The multiplication moves each to its place, beside copies of the
+ * others. A group has at most 8 messages, as each has two bytes at least, so that two copies at one
+ * place do not carry.
+ */
 static __always_inline uint64_t fast_unpack_counts(uint64_t packed)
 {
-	return (packed & 0xf) | (packed & 0xf0) << 12 | (packed & 0xf00) << 24 |
-		(packed & 0xf000) << 36;
+	return packed * 0x0000001001001001ULL & 0x000f000f000f000fULL;
 }
 
 static __always_inline uint16_t fast_pack_counts(uint64_t counts)

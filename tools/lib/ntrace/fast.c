@@ -252,9 +252,7 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 		.flow = flow, .src = src, .full = flow->ranges + FAST_RANGES,
 		.tstamp = nt_source_time(src), .tstamp_mask = -(uint64_t)src->has_tstamp,
 		.tstamp_kinds = { nt_tstamp_kind(src, false), nt_tstamp_kind(src, true) },
-		.mode = (uint32_t)src->mode << GROUP_MODE_SHIFT,
-		.src_mask = fast_src_bytes((1u << flow->config.src_bits) - 1),
-		.src_bytes = fast_src_bytes(src->id),
+		.start = group_start(0, src->id, src->mode == NT_MODE_HTM),
 	};
 	struct hot hot = {
 		.p = reader->data, .out = flow->ranges + flow->nr_ranges,
@@ -265,7 +263,8 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 	if (flow->config.return_full == NT_RETURN_DROP_NEWEST)
 		return false;
 	if (reader->end - reader->data < 2 * WINDOW || reader->nr_carry || reader->skip ||
-	    src->state != NT_STATE_LIVE || flow->nr_ranges >= FAST_RANGES)
+	    src->state != NT_STATE_LIVE || src->mode == NT_MODE_AUTO ||
+	    flow->nr_ranges >= FAST_RANGES)
 		return false;
 	run.memo = fast_memo(flow);
 	if (!run.memo)

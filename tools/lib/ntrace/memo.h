@@ -84,7 +84,7 @@ struct nt_group {
 	uint64_t	key[2];		/* bytes of the messages, then zeros; key[0] 0: none */
 	uint64_t	ref;
 	uint64_t	next_ref;
-	uint32_t	start;		/* block, which has fewer bits, and mode */
+	uint32_t	start;		/* block, source and mode: see group_start() */
 	uint32_t	next;
 	uint32_t	top;		/* of the return stack, as in struct nt_path */
 	uint32_t	ranges;
@@ -96,8 +96,18 @@ struct nt_group {
 	uint8_t		last;		/* where the last message begins */
 };
 
-/* nt_group::start, enum nt_mode */
-#define GROUP_MODE_SHIFT	28
+/*
+ * nt_group::start. Another source may send the same bytes from the same place, and a group must not
+ * be taken for its messages. A run of the fast path begins with at most MAX_BLOCKS of blocks, and
+ * cannot reach as many more.
+ */
+#define GROUP_SRC_SHIFT		19
+#define GROUP_MODE_SHIFT	31
+
+static inline uint32_t group_start(uint32_t block, uint32_t src, bool htm)
+{
+	return block | src << GROUP_SRC_SHIFT | (uint32_t)htm << GROUP_MODE_SHIFT;
+}
 
 #define MEMO_ALIGN	64	/* a cache line */
 
