@@ -344,6 +344,9 @@ static void ntrace_encoder_write_reset(struct ntrace_encoder *enc)
 	enc->programmed = false;
 	for (i = 0; i < ARRAY_SIZE(ntrace_encoder_reset_regs); i++)
 		ntrace_write(&enc->comp, ntrace_encoder_reset_regs[i], 0);
+	/* A comparator reports what it matches (trTeCompPNotify), with or without a filter. */
+	for (i = 0; i < TR_TE_COMP_MAX; i++)
+		ntrace_write(&enc->comp, TR_TE_COMP_CONTROL(i), 0);
 }
 
 /* After a reset: find out all that there is to know. May sleep. */

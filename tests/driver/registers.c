@@ -882,6 +882,19 @@ static void power_was_off(void **state)
 	assert_string_equal(shim_log, "");
 }
 
+/* Bits of comparators make an encoder report each instruction, also where no filter asks them. */
+static void comparators_are_off_after_a_reset(void **state)
+{
+	unsigned int round, j;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	for (round = 0; round < 20; round++) {
+		assert_int_equal(ntrace_encoder_drop(&enc), 0);
+		for (j = 0; j < TR_TE_COMP_MAX; j++)
+			assert_int_equal(fake_peek(enc.comp.base, TR_TE_COMP_CONTROL(j)), 0);
+	}
+}
+
 static void closed_sink_stays_closed(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);
@@ -914,7 +927,8 @@ static void closed_sink_stays_closed(void **state)
 	X(window_it_does_not_take) X(sram_is_read_back) X(filters_are_written) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
 	X(funnel_has_a_timestamp_unit) X(new_window_for_all_members) X(failing_member_stops_all) \
-	X(sink_that_does_not_empty) X(power_was_off) X(closed_sink_stays_closed) \
+	X(sink_that_does_not_empty) X(power_was_off) X(comparators_are_off_after_a_reset) \
+	X(closed_sink_stays_closed) \
 	X(input_that_no_path_uses_is_disabled) X(drained_funnel_keeps_its_setup) X(sink_that_fills_in_the_flush) \
 	X(sink_that_keeps_the_rest) X(encoder_of_two_formats) LATE(X) \
 	X(features_that_are_always_on) X(recovered_component_is_set_up_before_it_is_used)
