@@ -7,6 +7,8 @@
 
 #include <ntrace/elf.h>
 
+#include "nomem.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A sum, so that every byte is read */
@@ -47,6 +49,23 @@ static void use(const struct nt_elf *elf)
 	nt_image_free(image);
 }
 
+/* Open it while an allocation of the library fails: that is an error, and nothing else. */
+static void open_without_memory(const uint8_t *data, size_t size)
+{
+	struct nt_elf *elf;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		int err;
+
+		nomem_begin(i, 1);
+		err = nt_elf_open_memory(data, size, &elf);
+		if (nomem_end() ? err != NT_E_NOMEM || elf : false)
+			abort();
+		nt_elf_close(elf);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* a copy of exactly that size, so that reading beyond it is noticed */
@@ -59,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else if (elf)
 		abort();
 	nt_elf_close(elf);
+	open_without_memory(copy, size);
 	free(copy);
 	return 0;
 }

@@ -2,10 +2,12 @@
 /*
  * Any messages through any code: the flow in pieces and in batches, or in a mixture of both
  * calls, has to give the same items as the whole stream does item by item. All that an item
- * has is compared. The stream is repeated, as the flow remembers what messages led to.
+ * has is compared. The stream is repeated, as the flow remembers what messages led to. Between
+ * the repetitions the image may change, and allocations of one of both flows may fail.
  *
  * Input: four bytes that choose the options, a byte with the size of the code
- * in units of 8 bytes, the code (at 0x1000), then the stream.
+ * in units of 8 bytes, the code (at 0x1000), then the stream. A sum of all bytes chooses the rest,
+ * so that each mutation of an input takes its chance.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include <ntrace/ntrace.h>
 
 #include "../unit/items.h"
+#include "nomem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,28 +33,117 @@ static void describe(const struct nt_item *item)
 		abort();
 }
 
-/* The same stream in two ways, in step */
-static void compare(const struct nt_config *config, struct nt_image *image, const uint8_t *data,
-		    size_t size, struct items_way way)
+#define CODE		0x1000
+
+/* What is decoded, and how */
+struct input {
+	struct nt_config	config;
+	struct nt_image		*image;
+	const uint8_t		*code;
+	size_t			code_size;
+	uint8_t			*stream;
+	size_t			size;		/* of one repetition */
+	uint32_t		chance;
+	bool			flip;		/* contexts are in the other address space */
+};
+
+/* The next random number below @n */
+static uint32_t choose(struct input *input, uint32_t n)
+{
+	input->chance = input->chance * 1664525 + 1013904223;
+	return (input->chance >> 16) % n;
+}
+
+static uint64_t space_of(void *ctx, const struct nt_context *context)
+{
+	const struct input *input = ctx;
+
+	return (context->scontext & 1) ^ input->flip;
+}
+
+/* The image of both flows changes. */
+static void change_image(struct input *input)
+{
+	struct nt_image_reader reader = { .space = space_of, .ctx = input };
+	size_t half = input->code_size / 2;
+
+	switch (choose(input, 6)) {
+	case 0:
+		nt_image_invalidate(input->image);
+		break;
+	case 1:
+		nt_image_remove(input->image, 0, CODE, input->code_size);
+		break;
+	case 2:
+		if (half)
+			nt_image_add(input->image, choose(input, 2), CODE + 2 * choose(input, 8),
+				     input->code + half, half);
+		break;
+	case 3:
+		nt_image_set_reader(input->image, &reader);
+		break;
+	case 4:
+		input->flip = !input->flip;
+		nt_image_remap(input->image);
+		break;
+	}
+}
+
+/* The next item of @items, of whose allocations some fail */
+static bool next_or_nomem(struct input *input, struct items *items, struct nt_item *item)
+{
+	bool more;
+
+	if (choose(input, 8))
+		return items_next(items, item);
+	nomem_begin(choose(input, 4), 1 + choose(input, 3));
+	more = items_next(items, item);
+	if (!nomem_end() || more)
+		return more;
+	if (items->error && items->error != NT_E_NOMEM)
+		abort();
+	items->error = NT_OK;
+	/* nothing is lost: the call is made again */
+	return items_next(items, item);
+}
+
+/* The same stream in two ways, in step up to their limit. False: there are too many items */
+static bool compare(struct input *input, struct items *one, struct items *other, unsigned int *nr)
+{
+	struct nt_item a, b;
+
+	while ((*nr)++ < MAX_ITEMS) {
+		bool more = items_next(one, &a);
+
+		if (next_or_nomem(input, other, &b) != more)
+			abort();
+		if (!more)
+			return true;
+		describe(&a);
+		if (!items_are_same(&input->config, &a, &b))
+			abort();
+	}
+	return false;
+}
+
+static void compare_all(struct input *input, struct items_way way)
 {
 	struct items_way plain = { .piece = SIZE_MAX };
 	struct items one, other;
-	struct nt_item a, b;
-	unsigned int nr = 0;
+	unsigned int i, nr = 0;
 	bool more = true;
 
-	if (!items_begin(&one, config, image, data, size, plain) ||
-	    !items_begin(&other, config, image, data, size, way))
+	if (!items_begin(&one, &input->config, input->image, input->stream, REPEAT * input->size,
+			 plain) ||
+	    !items_begin(&other, &input->config, input->image, input->stream,
+			 REPEAT * input->size, way))
 		abort();
-	while (more && nr++ < MAX_ITEMS) {
-		more = items_next(&one, &a);
-		if (items_next(&other, &b) != more)
-			abort();
-		if (!more)
-			break;
-		describe(&a);
-		if (!items_are_same(config, &a, &b))
-			abort();
+	for (i = 1; i <= REPEAT && more; i++) {
+		one.limit = i * input->size;
+		other.limit = one.limit;
+		more = compare(input, &one, &other, &nr);
+		if (i > 1 && more)
+			change_image(input);
 	}
 	items_end(&one);
 	items_end(&other);
@@ -74,23 +166,30 @@ static void set_config(struct nt_config *config, const uint8_t *data)
 		config->dialect = NT_DIALECT_SIFIVE0;
 	if ((data[1] & 3) == 3)
 		config->addr_bits = 32 + config->return_depth;
+	config->return_full = data[3] >> 7;
+	config->custom_jumps = data[3] >> 5 & 3;
 }
 
-/* Batches, pieces, or a mixture: each mutation of an input takes its chance. */
-static struct items_way choose_way(const uint8_t *data, size_t size)
+/* Batches, pieces, or a mixture */
+static struct items_way choose_way(struct input *input, uint8_t byte)
+{
+	switch (choose(input, 4)) {
+	case 0:
+		return (struct items_way){ .piece = 1 + byte };
+	case 1:
+		return (struct items_way){ .piece = 1 + 12 * byte, .batches = input->chance };
+	}
+	return (struct items_way){ .piece = SIZE_MAX, .batches = UINT32_MAX };
+}
+
+static uint32_t sum_of(const uint8_t *data, size_t size)
 {
 	uint32_t sum = 0;
 	size_t i;
 
 	for (i = 0; i < size; i++)
 		sum = sum * 31 + data[i];
-	switch (sum >> 16 & 3) {
-	case 0:
-		return (struct items_way){ .piece = 1 + data[3] };
-	case 1:
-		return (struct items_way){ .piece = 1 + 12 * data[3], .batches = sum };
-	}
-	return (struct items_way){ .piece = SIZE_MAX, .batches = UINT32_MAX };
+	return sum;
 }
 
 /* A copy of exactly that size, so that reading beyond it is noticed */
@@ -107,24 +206,24 @@ static uint8_t *repeat(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct nt_config config = NT_CONFIG_INIT;
-	struct nt_image *image;
+	struct input input = { .config = config, .chance = sum_of(data, size) };
 	uint8_t *all;
-	size_t code;
 
 	if (size < 5)
 		return 0;
-	set_config(&config, data);
-	code = data[4] * 8;
-	if (nt_config_check(&config) || size < 5 + code)
+	set_config(&input.config, data);
+	input.code_size = data[4] * 8;
+	if (nt_config_check(&input.config) || size < 5 + input.code_size)
 		return 0;
-	size -= 5 + code;
-	image = nt_image_new();
-	if (code)
-		nt_image_add(image, 0, 0x1000, data + 5, code);
-	all = repeat(data + 5 + code, size);
-	size *= REPEAT;
-	compare(&config, image, all + 1, size, choose_way(data, 5 + code + size / REPEAT));
+	input.code = data + 5;
+	input.size = size - 5 - input.code_size;
+	input.image = nt_image_new();
+	if (input.code_size)
+		nt_image_add(input.image, 0, CODE, input.code, input.code_size);
+	all = repeat(data + 5 + input.code_size, input.size);
+	input.stream = all + 1;
+	compare_all(&input, choose_way(&input, data[3]));
 	free(all);
-	nt_image_free(image);
+	nt_image_free(input.image);
 	return 0;
 }

@@ -24,6 +24,7 @@ struct items {
 	const uint8_t		*data;
 	size_t			size;
 	size_t			at;		/* fed so far */
+	size_t			limit;		/* no bytes from here on are fed; SIZE_MAX: all are */
 	struct items_way	way;
 	uint64_t		calls;
 	bool			ended;
@@ -38,7 +39,7 @@ static inline bool items_begin(struct items *items, const struct nt_config *conf
 			       struct items_way way)
 {
 	*items = (struct items){
-		.config = config, .data = data, .size = size, .way = way,
+		.config = config, .data = data, .size = size, .limit = SIZE_MAX, .way = way,
 		.flow = nt_flow_new(config, image),
 	};
 	if (items->flow && way.middle)
@@ -130,12 +131,14 @@ static inline int items_call(struct items *items, struct nt_item *item)
 	return 1;
 }
 
-/* The next item of the stream. False: there are no more */
+/* The next item of the stream. False: there are no more, up to @items->limit */
 static inline bool items_next(struct items *items, struct nt_item *item)
 {
+	size_t end = items->limit < items->size ? items->limit : items->size;
+
 	for (;;) {
 		int ret = items_call(items, item);
-		size_t n = items->size - items->at;
+		size_t n = end - items->at;
 
 		if (ret > 0)
 			return true;
@@ -149,7 +152,7 @@ static inline bool items_next(struct items *items, struct nt_item *item)
 			if (items->error)
 				return false;
 			items->at += n;
-		} else if (!items->ended) {
+		} else if (!items->ended && end == items->size) {
 			nt_flow_end(items->flow);
 			items->ended = true;
 		} else {
@@ -212,6 +215,14 @@ static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 	case NT_ITEM_ERROR:
 		hash = items_mix(hash, item->error.has_addr ? item->error.addr : 1);
 		return items_mix(hash, item->error.code | (uint64_t)item->error.has_addr << 32);
+	case NT_ITEM_DATA:
+		hash = items_mix(hash, item->data.has_id ? item->data.id : 1);
+		return items_mix(hash, item->data.value ^ (uint64_t)item->data.has_id << 63);
+	case NT_ITEM_EVENT:
+		hash = items_mix(hash, item->event.has_addr ? item->event.addr : 1);
+		hash = items_mix(hash, item->event.has_data ? item->event.data : 1);
+		return items_mix(hash, item->event.source | item->event.has_addr << 8 |
+				 item->event.has_data << 9);
 	}
 	return hash;
 }

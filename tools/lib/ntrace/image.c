@@ -204,16 +204,17 @@ static const uint8_t *image_find_code(const struct nt_image *image, uint64_t spa
 
 	for (;;) {
 		size_t next = image_count_views(image, space, addr);
-		const struct nt_section *view = &image->views[next];
+		const struct nt_section *here = next ? &image->views[next - 1] : NULL;
+		const struct nt_section *later = next < image->nr_views ? &image->views[next] : NULL;
 
-		if (next && view[-1].space == space && addr - view[-1].addr < view[-1].size) {
-			uint64_t left = view[-1].size - (addr - view[-1].addr);
+		if (here && here->space == space && addr - here->addr < here->size) {
+			uint64_t left = here->size - (addr - here->addr);
 
 			*size = left < room ? left : room;
-			return view[-1].data + (addr - view[-1].addr);
+			return here->data + (addr - here->addr);
 		}
-		if (next < image->nr_views && view->space == space && view->addr - addr < room)
-			room = view->addr - addr;
+		if (later && later->space == space && later->addr - addr < room)
+			room = later->addr - addr;
 		if (!space)
 			break;
 		space = 0;

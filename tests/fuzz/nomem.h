@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Allocations of the library that fail, by the linker's --wrap */
+#ifndef TESTS_FUZZ_NOMEM_H
+#define TESTS_FUZZ_NOMEM_H
+
+#include <stdbool.h>
+
+/* From now on, the first @good allocations succeed, the next @bad fail, and all others succeed. */
+void nomem_begin(unsigned int good, unsigned int bad);
+
+/* All allocations succeed again. Returns whether one has failed. */
+bool nomem_end(void);
+
+#endif /* TESTS_FUZZ_NOMEM_H */
