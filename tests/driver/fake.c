@@ -22,7 +22,7 @@ static union any devs[MAX_DEVS];
 static unsigned int nr_devs;
 static uint64_t now;
 
-void (*fake_on_write)(void *base, unsigned int offset);
+void (*fake_on_write)(void *base, unsigned int offset, uint32_t value);
 
 uint32_t fake_readl(const volatile void *addr);
 void fake_writel(uint32_t val, volatile void *addr);
@@ -56,7 +56,7 @@ void fake_writel(uint32_t val, volatile void *addr)
 {
 	now++;
 	if (fake_on_write)
-		fake_on_write(pages[find(addr) - devs], (uintptr_t)addr & 4095);
+		fake_on_write(pages[find(addr) - devs], (uintptr_t)addr & 4095, val);
 	nb_dev_write(&find(addr)->dev, (uintptr_t)addr & 4095, val);
 }
 
@@ -127,10 +127,12 @@ void *fake_ram(const struct fake_ram_options *opt)
 	nb_ram_caps_full(&caps);
 	caps.sram = opt->sram;
 	caps.smem = !opt->sram;
+	caps.sram |= opt->both;
 	if (opt->sram_size)
 		caps.sram_size = opt->sram_size;
 	if (opt->align)
 		caps.align = opt->align;
+	caps.start_align = opt->start_align;
 	if (opt->highest) {
 		caps.smem_lowest = opt->lowest;
 		caps.smem_highest = opt->highest;
@@ -143,6 +145,7 @@ void *fake_ram(const struct fake_ram_options *opt)
 	ram->mem_write = mem_write;
 	ram->dev.active_delay = opt->active_delay;
 	ram->dev.empty_delay = opt->empty_delay;
+	ram->dev.enable_delay = opt->enable_delay;
 	return add("ram");
 }
 
@@ -176,6 +179,15 @@ void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_opti
 	caps.both_formats = opt->both_formats;
 	caps.features_fixed = opt->features_fixed;
 	caps.control_fixed = opt->control_fixed;
+	caps.etrace_only = opt->etrace;
+	if (opt->ir_modes)
+		caps.implicit_return = opt->ir_modes;
+	if (opt->sync_max)
+		caps.sync_max_highest = opt->sync_max;
+	if (opt->ts_modes) {
+		caps.ts_modes = opt->ts_modes;
+		caps.ts_prescale = false;
+	}
 	if (opt->protocol_major)
 		caps.protocol_major = opt->protocol_major;
 	if (!strcmp(to->dev.name, "ram"))
@@ -187,6 +199,7 @@ void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_opti
 	te->dev.active_delay = opt->active_delay;
 	te->dev.ts_active_delay = opt->ts_active_delay;
 	te->dev.empty_delay = opt->empty_delay;
+	te->dev.enable_delay = opt->enable_delay;
 	return add("encoder");
 }
 
@@ -216,6 +229,29 @@ void *fake_other(uint32_t impl)
 	any->dev.shadow[TR_IMPL / 4] = impl;
 	any->dev.shadow[0] = TR_EMPTY;
 	return add("other");
+}
+
+void fake_never_enabled(void *encoder)
+{
+	find(encoder)->dev.faults.enable_stuck = true;
+}
+
+void fake_set_time(uint64_t time)
+{
+	now = time;
+}
+
+static uint64_t frozen;
+
+static uint64_t clock_frozen(void *opaque)
+{
+	return frozen;
+}
+
+void fake_freeze(void *encoder, uint64_t value)
+{
+	frozen = value;
+	find(encoder)->te.ts.clock = clock_frozen;
 }
 
 void fake_fault(void *base, bool active_stuck, bool not_empty)

@@ -23,7 +23,11 @@ struct fake_encoder_options {
 	bool		no_clock;
 	bool		both_formats;	/* E-Trace too */
 	uint32_t	features_fixed, control_fixed;	/* bits that are always 1 */
-	unsigned int	ts_active_delay;
+	unsigned int	ts_active_delay, enable_delay;
+	bool		etrace;		/* E-Trace alone */
+	unsigned int	ir_modes;	/* bitmap of trTeInstImplicitReturnMode; 0: all */
+	unsigned int	sync_max;	/* the highest trTeInstSyncMax; 0: 15 */
+	unsigned int	ts_modes;	/* bitmap of trTsMode; 0: all */
 };
 
 struct fake_ram_options {
@@ -34,7 +38,9 @@ struct fake_ram_options {
 	bool		fixed;
 	bool		no_stop;
 	bool		keeps_rest;	/* stopped on wrap, it is not empty */
-	unsigned int	active_delay, empty_delay;
+	unsigned int	active_delay, empty_delay, enable_delay;
+	bool		both;		/* SRAM, and SMEM */
+	uint32_t	start_align;	/* of trRamStart; 0: align */
 };
 
 void fake_init(void);
@@ -46,9 +52,15 @@ void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_opti
 void *fake_other(uint32_t impl);
 
 /* Called at each write to a register, before it has its effect */
-extern void (*fake_on_write)(void *base, unsigned int offset);
+extern void (*fake_on_write)(void *base, unsigned int offset, uint32_t value);
 
 void fake_fault(void *base, bool active_stuck, bool not_empty);
+/* trTeEnable of an encoder stays 0 */
+void fake_never_enabled(void *encoder);
+/* What the time CSR is now */
+void fake_set_time(uint64_t time);
+/* The counter of an encoder stands still at @value */
+void fake_freeze(void *encoder, uint64_t value);
 /* The hart of an encoder runs @n blocks, each with a taken branch */
 void fake_run(void *encoder, unsigned int n);
 /* What the register holds, without side effects */

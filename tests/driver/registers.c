@@ -468,7 +468,7 @@ static void sram_is_read_back(void **state)
 {
 	struct fake_ram_options opt = { .sram = true, .sram_size = 4096 };
 	struct ntrace_window win;
-	static u8 buf[4096];
+	static u8 buf[4096], rest[4096];
 	bool wrapped;
 	u32 n;
 
@@ -486,6 +486,8 @@ static void sram_is_read_back(void **state)
 	assert_in_range(n, 20, 4096);
 	ntrace_ramsink_read(&sink, 0, buf, n);
 	assert_int_equal(buf[0] >> 2, 9);
+	ntrace_ramsink_read(&sink, 8, rest, n - 8);
+	assert_memory_equal(rest, buf + 8, n - 8);
 }
 
 static void filters_are_written(void **state)
@@ -707,6 +709,7 @@ static void sink_that_keeps_the_rest(void **state)
 	fake_run(enc.comp.base, 5000);
 	assert_int_equal(stop(&enc), 0);
 	assert_false(sink.comp.stuck);
+	assert_true(sink.full);
 	ntrace_ramsink_written(&sink, &win, &wrapped);
 	assert_true(wrapped);
 	if (!enc.programmed)
@@ -758,7 +761,7 @@ static void features_that_are_always_on(void **state)
 					      &all), -EOPNOTSUPP);
 }
 
-static void not_used_yet(void *base, unsigned int offset)
+static void not_used_yet(void *base, unsigned int offset, u32 value)
 {
 	if (base == enc.comp.base)
 		assert_true(enc.comp.stuck);
@@ -766,12 +769,18 @@ static void not_used_yet(void *base, unsigned int offset)
 
 static void recovered_component_is_set_up_before_it_is_used(void **state)
 {
+	struct ntrace_window win = window(0, 0x1000);
+
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
 	enc.comp.stuck = true;
 	fake_on_write = not_used_yet;
 	assert_int_equal(ntrace_path_recover(&enc), 0);
 	fake_on_write = NULL;
 	assert_false(enc.comp.stuck);
+	/* what is not set up is reported when it is enabled */
+	assert_int_equal(start(&enc, &win, false), 0);
+	assert_int_equal(stop(&enc), 0);
 }
 
 static void funnel_has_a_timestamp_unit(void **state)
@@ -847,6 +856,7 @@ static void sink_that_does_not_empty(void **state)
 	fake_fault(sink.comp.base, false, true);
 	assert_int_equal(stop(&enc), -ETIMEDOUT);
 	assert_true(sink.comp.stuck);
+	assert_true(sink.loose);
 	assert_non_null(strstr(shim_log, "trRamControl"));
 	/* it is not used again, and said once only */
 	shim_log[0] = 0;
@@ -854,6 +864,7 @@ static void sink_that_does_not_empty(void **state)
 	assert_string_equal(shim_log, "");
 	fake_fault(sink.comp.base, true, true);
 	assert_int_equal(ntrace_path_recover(&enc), -EIO);
+	settle();
 	assert_string_equal(shim_log, "");
 
 	/* until a reset succeeds */
@@ -909,6 +920,333 @@ static void closed_sink_stays_closed(void **state)
 	assert_int_equal(start(&enc, &win, false), -EIO);
 }
 
+/* At each write: a component is enabled after the sink is, and not with trTeInstTracing */
+static void in_order(void *base, unsigned int offset, u32 value)
+{
+	bool enables = offset == TR_CONTROL && value & TR_CONTROL_ENABLE &&
+		!(fake_peek(base, TR_CONTROL) & TR_CONTROL_ENABLE);
+
+	if (!enables || base != enc.comp.base)
+		return;
+	assert_true(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
+	assert_false(value & TR_TE_INST_TRACING);
+}
+
+static void each_is_awaited(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+	unsigned int i;
+
+	direct(&(struct fake_encoder_options){ .enable_delay = 3 },
+	       &(struct fake_ram_options){ .enable_delay = 3 });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	fake_on_write = in_order;
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(start(&enc, &win, false), 0);
+		fake_run(enc.comp.base, 10);
+		assert_int_equal(stop(&enc), 0);
+		assert_false(fake_peek(enc.comp.base, TR_CONTROL) & TR_TE_INST_TRACING);
+	}
+}
+
+static void never_traces(void *base, unsigned int offset, u32 value)
+{
+	if (base == enc.comp.base && offset == TR_CONTROL)
+		assert_false(value & TR_TE_INST_TRACING);
+}
+
+static void paused_does_not_even_begin(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	fake_on_write = never_traces;
+	assert_int_equal(start(&enc, &win, true), 0);
+	assert_int_equal(stop(&enc), 0);
+}
+
+/* Another event pauses this one while it starts to trace, see ntrace_sink_pause() */
+static void pauses(void *base, unsigned int offset, u32 value)
+{
+	if (base == enc.comp.base && offset == TR_CONTROL && value & TR_TE_INST_TRACING)
+		enc.paused = true;
+}
+
+static void paused_while_it_starts(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	fake_on_write = pauses;
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_on_write = NULL;
+	assert_false(fake_peek(enc.comp.base, TR_CONTROL) & TR_TE_INST_TRACING);
+	assert_int_equal(stop(&enc), 0);
+}
+
+static void encoder_that_is_not_enabled_frees_its_funnel(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	shared();
+	fake_never_enabled(enc.comp.base);
+	assert_int_equal(start(&enc, &win, false), -ETIMEDOUT);
+	assert_int_equal(funnel.comp.users, 0);
+	assert_false(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
+}
+
+/* A hart that wakes up shares funnel and sink with one that traces */
+static void what_kept_its_power_goes_on(void **state)
+{
+	struct ntrace_comp *comps[] = { &enc.comp, &funnel.comp, &sink.comp };
+	struct ntrace_window win = window(0, 0x1000);
+	unsigned int i;
+
+	shared();
+	assert_int_equal(start(&enc, &win, false), 0);
+	ntrace_path_restore(&enc2);
+	for (i = 0; i < ARRAY_SIZE(comps); i++)
+		assert_true(fake_peek(comps[i]->base, TR_CONTROL) & TR_CONTROL_ENABLE);
+	assert_int_equal(stop(&enc), 0);
+}
+
+static void what_others_use_is_not_reset(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	shared();
+	assert_int_equal(start(&enc, &win, false), 0);
+	funnel.comp.stuck = true;
+	assert_int_equal(ntrace_path_recover(&enc2), -EIO);
+	assert_true(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
+	funnel.comp.stuck = false;
+	sink.owner = (struct ntrace_session *)&win;
+	sink.comp.stuck = true;
+	assert_int_equal(ntrace_path_recover(&enc2), -EIO);
+	assert_true(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
+	sink.comp.stuck = false;
+	sink.owner = NULL;
+	assert_int_equal(stop(&enc), 0);
+}
+
+/* Which events find the encoder as they need it */
+static void registers_hold_one_event(void **state)
+{
+	struct ntrace_filter was = { .priv = NTRACE_PRIV_U, .nr_ranges = 1, .latch = 1,
+				     .ranges = { { 0x1000, 0x2000 } } }, other = was;
+	u64 config;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	config = plain_config();
+	assert_int_equal(ntrace_encoder_program(&enc, config, &was), 0);
+	assert_true(ntrace_encoder_holds(&enc, config, &was));
+	assert_false(ntrace_encoder_holds(&enc, config ^ NTRACE_CONFIG_CONTEXT, &was));
+	assert_false(ntrace_encoder_holds(&enc, config, &all));
+	other.priv = NTRACE_PRIV_S;
+	assert_false(ntrace_encoder_holds(&enc, config, &other));
+	other = was;
+	other.latch = 2;
+	assert_false(ntrace_encoder_holds(&enc, config, &other));
+	other = was;
+	other.no_stop = true;
+	assert_false(ntrace_encoder_holds(&enc, config, &other));
+	other = was;
+	other.ranges[0].end++;
+	assert_false(ntrace_encoder_holds(&enc, config, &other));
+	enc.programmed = false;
+	assert_false(ntrace_encoder_holds(&enc, config, &was));
+}
+
+/* A write pointer that cannot be is one that went around */
+static void write_pointer_elsewhere(void **state)
+{
+	struct ntrace_window win = window(0x4000, 0x1000), other = window(0x8000, 0x1000);
+	bool wrapped;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_ramsink_program(&sink, &win), 0);
+	assert_int_equal(ntrace_ramsink_written(&sink, &win, &wrapped), 0);
+	assert_false(wrapped);
+	assert_int_equal(ntrace_ramsink_written(&sink, &other, &wrapped), 0);
+	assert_true(wrapped);
+}
+
+/* What a sink keeps goes with its reset, which takes a while */
+static void slow_reset_is_awaited(void **state)
+{
+	struct ntrace_window win = window(0, 0x800);
+
+	direct(&(struct fake_encoder_options){ .active_delay = 3 },
+	       &(struct fake_ram_options){ .keeps_rest = true, .active_delay = 3 });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 5000);
+	assert_int_equal(stop(&enc), 0);
+	assert_false(sink.comp.stuck);
+	assert_true(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_EMPTY);
+}
+
+static void reset_when_disabled(void *base, unsigned int offset, u32 value)
+{
+	if (offset == TR_CONTROL && !(value & TR_CONTROL_ACTIVE))
+		assert_false(fake_peek(base, TR_CONTROL) & TR_CONTROL_ENABLE);
+}
+
+static void quiesced_in_order(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_on_write = reset_when_disabled;
+	ntrace_comp_quiesce(&enc.comp);
+	ntrace_comp_quiesce(&sink.comp);
+	assert_false(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ACTIVE);
+}
+
+static void tried_values_do_not_stay(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	ntrace_write(&enc.comp, TR_TE_INST_FEATURES, 0);
+	assert_int_equal(ntrace_try_values(&enc.comp, TR_TE_INST_FEATURES, 0, TR_TE_SRC_BITS),
+			 0x1fff);
+	assert_int_equal(fake_peek(enc.comp.base, TR_TE_INST_FEATURES), 0);
+}
+
+static void encoder_of_another_format(void **state)
+{
+	struct fake_encoder_options opt = { .etrace = true };
+	void *ram = fake_ram(&(struct fake_ram_options){ });
+
+	assert_int_equal(bring_up(&enc.comp, fake_encoder(ram, 0, &opt)), 0);
+	assert_int_equal(ntrace_encoder_setup(&enc), -ENODEV);
+	assert_non_null(strstr(shim_log, "trTeFormat does not take N-Trace"));
+}
+
+/* Returns are only counted: any would be taken for the right one */
+static void counted_returns_are_for_who_asks(void **state)
+{
+	direct(&(struct fake_encoder_options){ .ir_modes = 3 }, &(struct fake_ram_options){ });
+	assert_int_equal(enc.caps.ir_mode, 1);
+	assert_true(enc.caps.config & NTRACE_CONFIG_IMPLICIT_RETURN);
+	assert_false(enc.default_config & NTRACE_CONFIG_IMPLICIT_RETURN);
+}
+
+static void privilege_and_range_have_to_match(void **state)
+{
+	struct ntrace_filter kernel = { .priv = NTRACE_PRIV_S, .nr_ranges = 1,
+					.ranges = { { 0x10000, 0x10002 } } };
+	struct ntrace_window win = window(0, 0x1000);
+	bool wrapped;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &kernel), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	/* in user mode */
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), 0);
+	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) < 16);
+}
+
+static void longest_sync_period_there_is(void **state)
+{
+	direct(&(struct fake_encoder_options){ .sync_max = 5 }, &(struct fake_ram_options){ });
+	assert_int_equal(FIELD_GET(NTRACE_CONFIG_SYNC_MAX, enc.default_config), 5);
+	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
+}
+
+static void fields_that_do_not_take(void **state)
+{
+	direct(&(struct fake_encoder_options){ .minimal = true }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_set_src(&enc, 2, 1), -EOPNOTSUPP);
+	assert_int_equal(ntrace_encoder_set_src(&enc, 0, 0), 0);
+	enc.features = FIELD_PREP(TR_TE_SRC_BITS, 2);
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), -EIO);
+	assert_false(enc.programmed);
+}
+
+/* A counter that shows the time once is no clock */
+static void counter_that_stands_still(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_true(enc.ts_is_time);
+	fake_set_time(5000);
+	fake_freeze(enc.comp.base, 5002);
+	ntrace_encoder_measure(&enc);
+	assert_false(enc.ts_is_time);
+}
+
+/* The lower half of the counter wraps between two reads */
+static void counter_is_read_whole(void **state)
+{
+	u64 from, got;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	for (from = 0xfffffff0; from < 0x100000000ULL; from++) {
+		fake_set_time(from);
+		got = ntrace_ts_counter(&enc.comp);
+		assert_in_range(got, from, from + 20);
+	}
+}
+
+static void timestamp_of_one_mode(void **state)
+{
+	struct fake_encoder_options opt = { .ts_modes = BIT(TR_TS_MODE_EXTERNAL) };
+
+	direct(&opt, &(struct fake_ram_options){ });
+	assert_int_equal(enc.caps.ts_modes, BIT(TR_TS_MODE_EXTERNAL));
+	assert_int_equal(enc.caps.ts_prescale, BIT(0));
+	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
+	assert_true(enc.default_config & NTRACE_CONFIG_TIMESTAMP);
+	assert_true(ntrace_ts_count(&enc.comp, TR_TS_MODE_EXTERNAL, 0));
+	assert_false(ntrace_ts_count(&enc.comp, TR_TS_MODE_INTERNAL_CORE, 0));
+}
+
+static void circular_after_one_that_stopped(void **state)
+{
+	struct ntrace_window win = window(0, 0x800);
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	assert_int_equal(stop(&enc), 0);
+	win.stop = false;
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 5000);
+	assert_true(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
+	assert_int_equal(stop(&enc), 0);
+}
+
+/* trRamStart may be coarser than trRamLimit: a window begins before what is to be written */
+static void start_is_coarser_than_limit(void **state)
+{
+	struct ntrace_window win = window(0x4000, 0x1000);
+	bool wrapped;
+
+	direct(&(struct fake_encoder_options){ },
+	       &(struct fake_ram_options){ .align = 4, .start_align = 0x1000 });
+	assert_int_equal(sink.align, 4);
+	assert_int_equal(sink.start_align, 0x1000);
+	win.wp += 0x100;
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 10);
+	assert_int_equal(stop(&enc), 0);
+	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > 0x100);
+	assert_int_equal(fake_mem[0x4100] >> 2 & 63, 9);
+}
+
+static void memory_of_the_system_is_preferred(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .both = true });
+	assert_true(sink.smem);
+	assert_int_equal(FIELD_GET(TR_RAM_MODE, fake_peek(sink.comp.base, TR_RAM_CONTROL)),
+			 TR_RAM_MODE_SMEM);
+}
+
 /* Loads of the model take the debug kernel longer than the driver waits for trTsActive */
 #ifdef __KERNEL__
 #define LATE(X)
@@ -931,7 +1269,16 @@ static void closed_sink_stays_closed(void **state)
 	X(closed_sink_stays_closed) \
 	X(input_that_no_path_uses_is_disabled) X(drained_funnel_keeps_its_setup) X(sink_that_fills_in_the_flush) \
 	X(sink_that_keeps_the_rest) X(encoder_of_two_formats) LATE(X) \
-	X(features_that_are_always_on) X(recovered_component_is_set_up_before_it_is_used)
+	X(features_that_are_always_on) X(recovered_component_is_set_up_before_it_is_used) \
+	X(each_is_awaited) X(paused_does_not_even_begin) X(paused_while_it_starts) \
+	X(encoder_that_is_not_enabled_frees_its_funnel) X(what_kept_its_power_goes_on) \
+	X(what_others_use_is_not_reset) X(registers_hold_one_event) X(write_pointer_elsewhere) \
+	X(slow_reset_is_awaited) X(quiesced_in_order) X(tried_values_do_not_stay) \
+	X(encoder_of_another_format) X(counted_returns_are_for_who_asks) \
+	X(privilege_and_range_have_to_match) X(longest_sync_period_there_is) \
+	X(fields_that_do_not_take) X(counter_that_stands_still) X(counter_is_read_whole) \
+	X(timestamp_of_one_mode) X(circular_after_one_that_stopped) \
+	X(memory_of_the_system_is_preferred) X(start_is_coarser_than_limit)
 
 #ifdef __KERNEL__
 #define AS_KUNIT(f)					\

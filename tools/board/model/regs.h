@@ -308,6 +308,7 @@ struct nb_te_caps {
 	uint32_t	features_fixed;		/* bits of trTeInstFeatures that are always 1 */
 	uint32_t	control_fixed;		/* ... of trTeControl */
 	bool		both_formats;		/* trTeFormat 0 too: trTeProtocolMajor is 2 then */
+	bool		etrace_only;
 	uint8_t		src_bits;		/* widest SRC, 0..12 */
 	uint8_t		filters;		/* 0..16 */
 	uint32_t	filter_control;		/* writable bits of trTeFilter_i_Control */
@@ -453,6 +454,7 @@ struct nb_ram_caps {
 	bool		sram, smem;	/* which modes there are, at least one */
 	uint32_t	sram_size;	/* bytes, a power of two */
 	uint32_t	align;		/* "A": access width in SMEM mode, 2^n, at least 4 */
+	uint32_t	start_align;	/* of trRamStart, where it is coarser */
 	uint32_t	burst;		/* bytes gathered before a write; 0: align */
 	uint64_t	smem_lowest;	/* addresses that Start, Limit and WP can take */
 	uint64_t	smem_highest;

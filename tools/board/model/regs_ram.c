@@ -301,7 +301,8 @@ static void write_limits(struct nb_ram *ram, unsigned int offset, uint32_t value
 	switch (offset & ~4U) {
 	case TR_RAM_START_LOW:
 		if (!fixed)
-			ram->start = legal_pointer(ram, ram->start, offset, value);
+			ram->start = legal_pointer(ram, ram->start, offset, value) &
+				-(uint64_t)(ram->caps.start_align ? ram->caps.start_align : 1);
 		put_pointer(ram, TR_RAM_START_LOW, ram->start, 0);
 		break;
 	case TR_RAM_LIMIT_LOW:	/* fixed, it "can be possibly trimmed" */

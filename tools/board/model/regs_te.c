@@ -152,7 +152,8 @@ static uint32_t legal_control(const struct nb_te_caps *caps, uint32_t value)
 			      caps->sync_max_highest));
 	legal |= caps->control_fixed;
 	return nb_with(legal, TR_TE_FORMAT,
-		       caps->both_formats && !nb_field(value, TR_TE_FORMAT) ? 0 : 1);
+		       caps->etrace_only ||
+		       (caps->both_formats && !nb_field(value, TR_TE_FORMAT)) ? 0 : 1);
 }
 
 static uint32_t legal_features(const struct nb_te_caps *caps, uint32_t value)
