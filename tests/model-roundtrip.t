@@ -9,6 +9,15 @@
 set -f
 
 roundtrip_setup
+# For tests/mutations: enough to see a change
+if [ -n "${QUICK:-}" ]; then
+	plan 2
+	python3 "$top/tests/model/walk.py" "$program" 5000 1 >"$tmp/walk.list"
+	flat "$tmp/walk.list"
+	ok "each option, random walk with traps and gaps" combinations "$tmp/walk.list" "$program" "" walk
+	ok "each variant, random walk with traps and gaps" variants "$tmp/walk.list" "$program"
+	done_testing
+fi
 plan 24
 
 # A program that was not written for this: busybox compresses a file of ours.

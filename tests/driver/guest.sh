@@ -25,10 +25,12 @@ quiet() {
 # selftests NAME "PROGRAM [ARGUMENTS];..." BOARD-OPTIONS...: all in one guest;
 # their results with NAME before them. guest_env: variables for
 # them; guest_timeout: seconds for all; guest_first: a command before all, whose
-# output is in $tap_tmp/out too
+# output is in $tap_tmp/out too; ONLY=PATTERN: those of such a NAME alone
 guest_env= guest_timeout=500 guest_first=:
 selftests() {
 	_what=$1 _programs=$2; shift 2
+	# shellcheck disable=SC2254
+	case $_what in *${ONLY:-}*) ;; *) return ;; esac
 	: >"$tap_tmp/console"
 	# a 9p file system does not survive a system suspend
 	"$top/tools/board/board" run --timeout "$guest_timeout" --console "$tap_tmp/console" "$@" -- "
