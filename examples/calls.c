@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 	size_t trace_size, code_size, depth = 0;
 	uint8_t *trace, *code;
 	struct nt_flow *flow;
+	char text[NT_ITEM_DESC_MAX];
 	struct nt_item item;
 	int status = 0;
 
@@ -46,8 +47,9 @@ int main(int argc, char **argv)
 	flow = nt_flow_new(&config, image);
 	nt_flow_feed(flow, trace, trace_size);
 	while (nt_flow_next(flow, &item) > 0) {
-		if (item.type == NT_ITEM_ERROR) {
-			fprintf(stderr, "%s\n", nt_error_text(item.error.code));
+		if (item.type == NT_ITEM_ERROR || item.type == NT_ITEM_GAP) {
+			nt_item_desc(&item, text, sizeof(text));
+			fprintf(stderr, "%s\n", text);
 			status = 1;
 		}
 		if (item.type != NT_ITEM_RANGE)

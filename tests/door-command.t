@@ -6,7 +6,7 @@
 make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$O/bin/ntrace
 samples=$top/samples
-plan 29
+plan 30
 
 # says NAME STATUS SENTENCE COMMAND...: the status, and the sentence on standard output or error
 says() {
@@ -67,7 +67,8 @@ riscv64-linux-gnu-gcc -nostdlib -static -Wl,--build-id=none -Wl,-Ttext=0x700000 
 rc=0
 "$ntrace" decode --stats --elf "$tap_tmp/other" "$samples/primes.nt" >"$tap_tmp/stats" 2>"$tap_tmp/err" || rc=$?
 is "missing code is an error of the decode" $rc 1
-gaps=$(awk '$1 == "errors" { print $2 }' "$tap_tmp/stats")
+gaps=$(awk '$1 == "gaps" { print $NF }' "$tap_tmp/stats")
+is "... but not of the trace" "$(awk '$1 == "errors" { print $2 }' "$tap_tmp/stats")" 0
 ok "... which had many" [ "$gaps" -gt 50 ]
 ok "... and said so in a few lines" [ "$(wc -l <"$tap_tmp/err")" -lt 6 ]
 sed 's/^/# /' "$tap_tmp/err"

@@ -54,7 +54,8 @@ const char *nt_version(void);
  * Errors: name, number, sentence, hint.
  *
  * -1..-9 are errors of a call. The others are found in the trace, and reported
- * by NT_ITEM_ERROR; those up to -29 concern a message, from -30 on the flow.
+ * by NT_ITEM_ERROR; those up to -29 concern a message, from -30 on the flow. Two of them are no
+ * errors of the trace, and reported by NT_ITEM_GAP: see nt_error_is_gap().
  */
 #define NT_ERRORS(X)								\
 	X(NT_E_NOMEM,	 -1, "out of memory",					\
@@ -130,8 +131,8 @@ enum nt_error {
 };
 
 /*
- * Is it a gap in the code that was given, and no error of the trace? The trace cannot be judged
- * up to the next item; with the code it would be decoded.
+ * Does NT_ITEM_GAP report it? Then code is missing, and the trace is right as far as is known. With
+ * that code it would be decoded.
  */
 static inline bool nt_error_is_gap(int error)
 {
@@ -651,7 +652,7 @@ struct nt_range {
 	uint8_t		how;		/* enum nt_end */
 	uint8_t		flags;		/* NT_RANGE_* */
 	uint8_t		last_len;	/* length of the last instruction, half-words */
-	uint8_t		internal;	/* of the library */
+	uint8_t		reserved;	/* has no meaning to a program, and any value */
 };
 
 #define NT_RANGE_HALFWORDS	1024
@@ -663,10 +664,19 @@ enum nt_item_type {
 	NT_ITEM_LOST	= 4,	/* Error message: the encoder lost messages */
 	NT_ITEM_CONTEXT	= 5,	/* Ownership: nt_item::context is new */
 	NT_ITEM_SKIPPED	= 6,	/* a message that is vendor defined or reserved */
-	NT_ITEM_ERROR	= 7,	/* the trace, or the code, is not right */
+	NT_ITEM_ERROR	= 7,	/* the trace is not right, or the code is not what was executed */
 	/* NT_DIALECT_SIFIVE0 only */
 	NT_ITEM_DATA	= 8,	/* software wrote a value into the trace */
 	NT_ITEM_EVENT	= 9,	/* in-circuit trace: the flow does not change */
+	/* The trace is right, but code is missing. The flow goes on at the next address or SYNC. */
+	NT_ITEM_GAP	= 10,
+};
+
+/* Of NT_ITEM_ERROR and NT_ITEM_GAP */
+struct nt_problem {
+	int		code;		/* enum nt_error */
+	uint64_t	addr;		/* where decoding was; valid if has_addr */
+	bool		has_addr;
 };
 
 /* nt_item::tstamp_kind */
@@ -681,7 +691,7 @@ enum nt_tstamp_kind {
  *
  * Ranges come in the order of execution; one range's @dest is the next one's
  * @start, until an item of another type says otherwise (SYNC with @restart,
- * STOP, LOST, ERROR).
+ * STOP, LOST, ERROR, GAP).
  */
 struct nt_item {
 	uint8_t			type;		/* enum nt_item_type */
@@ -736,11 +746,8 @@ struct nt_item {
 			bool		has_data;
 			uint8_t		source;		/* enum nt_cksrc, or another */
 		} event;
-		struct {
-			int		code;		/* enum nt_error */
-			uint64_t	addr;		/* where decoding was; valid if has_addr */
-			bool		has_addr;
-		} error;
+		struct nt_problem error;
+		struct nt_problem gap;
 	};
 };
 
@@ -837,10 +844,11 @@ struct nt_stats {
 	uint64_t	by_tcode[64];
 	uint64_t	syncs;
 	uint64_t	restarts;
-	uint64_t	errors;
+	uint64_t	errors;		/* NT_ITEM_ERROR */
 	uint64_t	lost_messages;	/* not decoded: flow was not known */
 	uint64_t	lost_bytes;
 	uint64_t	skipped;	/* vendor defined or reserved messages */
+	uint64_t	gaps;		/* NT_ITEM_GAP */
 };
 
 /* @size is sizeof(struct nt_stats). Counts what was decoded, also ahead. */
@@ -887,15 +895,23 @@ int nt_sync_previous(const struct nt_config *config, const uint8_t *data, size_t
  * From where a second source, or a message of the other trace mode, is found on, the stream is
  * decoded by one thread. Give nt_config::src_id, or nt_config::mode, to prevent that. So is a
  * stretch without SYNC. reader::space() and reader::read() of @image are called by all threads
- * at once. @stats may be NULL.
+ * at once. @stats may be NULL; @stats_size is sizeof(struct nt_stats).
  *
  * NT_OK; NT_E_NOMEM: after the batches decoded before; NT_E_INVALID: config, or threads is 0;
  * or what @consume returned.
  */
-int nt_parallel_decode(const struct nt_config *config, struct nt_image *image,
-		       const uint8_t *data, size_t size, unsigned int threads,
-		       int (*consume)(void *ctx, const struct nt_batch *batch), void *ctx,
-		       struct nt_stats *stats);
+int nt_parallel_decode_sized(const struct nt_config *config, struct nt_image *image,
+			     const uint8_t *data, size_t size, unsigned int threads,
+			     int (*consume)(void *ctx, const struct nt_batch *batch), void *ctx,
+			     struct nt_stats *stats, size_t stats_size);
+static inline int nt_parallel_decode(const struct nt_config *config, struct nt_image *image,
+				     const uint8_t *data, size_t size, unsigned int threads,
+				     int (*consume)(void *ctx, const struct nt_batch *batch),
+				     void *ctx, struct nt_stats *stats)
+{
+	return nt_parallel_decode_sized(config, image, data, size, threads, consume, ctx, stats,
+					sizeof(*stats));
+}
 
 /*
  * As nt_parallel_decode(), but no thread waits for another: @consume is called by all threads
@@ -904,11 +920,22 @@ int nt_parallel_decode(const struct nt_config *config, struct nt_image *image,
  * Who needs the order sorts by @part in the end. If a call returns other than 0, or memory runs
  * out, no further call begins; those of other threads may still run.
  */
-int nt_parallel_decode_unordered(const struct nt_config *config, struct nt_image *image,
-				 const uint8_t *data, size_t size, unsigned int threads,
-				 int (*consume)(void *ctx, uint64_t part,
-						const struct nt_batch *batch),
-				 void *const *ctxs, struct nt_stats *stats);
+int nt_parallel_decode_unordered_sized(const struct nt_config *config, struct nt_image *image,
+				       const uint8_t *data, size_t size, unsigned int threads,
+				       int (*consume)(void *ctx, uint64_t part,
+						      const struct nt_batch *batch),
+				       void *const *ctxs, struct nt_stats *stats,
+				       size_t stats_size);
+static inline int nt_parallel_decode_unordered(const struct nt_config *config,
+					       struct nt_image *image, const uint8_t *data,
+					       size_t size, unsigned int threads,
+					       int (*consume)(void *ctx, uint64_t part,
+							      const struct nt_batch *batch),
+					       void *const *ctxs, struct nt_stats *stats)
+{
+	return nt_parallel_decode_unordered_sized(config, image, data, size, threads, consume,
+						  ctxs, stats, sizeof(*stats));
+}
 
 /*
  * The pin interface (chapter 3.1.4): @pins (1, 2, 4, 8, 16) bits each clock edge, packed

@@ -248,6 +248,7 @@ static void take_item(struct test *test, const struct nt_item *item)
 			die(test, "restart at", item->sync.addr, 0);
 		break;
 	case NT_ITEM_ERROR:
+	case NT_ITEM_GAP:
 	case NT_ITEM_LOST:
 	case NT_ITEM_SKIPPED:
 		nt_item_desc(item, text, sizeof(text));
@@ -405,6 +406,7 @@ static struct result decode_all(struct nt_flow *flow, const uint8_t *data, size_
 			continue;
 		switch (batch.item.type) {
 		case NT_ITEM_ERROR:
+		case NT_ITEM_GAP:
 		case NT_ITEM_LOST:
 		case NT_ITEM_SKIPPED:
 		case NT_ITEM_STOP:

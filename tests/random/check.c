@@ -301,7 +301,7 @@ static const char *check_other(struct checker *c, const struct item *item)
 	const char *wrong;
 	int message;
 
-	if (item->type == NT_ITEM_ERROR)
+	if (item->type == NT_ITEM_ERROR || item->type == NT_ITEM_GAP)
 		return "an error, though all is right";
 	wrong = check_message(c, item, &message);
 	if (wrong)

@@ -155,6 +155,7 @@ static void set_item(struct item *to, const struct nt_item *from)
 		to->a = from->skipped.length;
 		break;
 	case NT_ITEM_ERROR:
+	case NT_ITEM_GAP:
 		to->error = from->error.code;
 		to->has_addr = from->error.has_addr;
 		to->a = to->has_addr ? from->error.addr : 0;
@@ -316,7 +317,7 @@ static int consume(void *ctx, const struct nt_batch *batch)
 static const char *check_stats(struct library *library, enum way way,
 			       const struct nt_stats *stats, const items_t *items, size_t most)
 {
-	uint64_t syncs = 0, restarts = 0, errors = 0, skipped = 0;
+	uint64_t syncs = 0, restarts = 0, errors = 0, gaps = 0, skipped = 0;
 	size_t i;
 
 	if (items->n >= most)
@@ -331,12 +332,19 @@ static const char *check_stats(struct library *library, enum way way,
 		syncs += item->type == NT_ITEM_SYNC;
 		restarts += item->type == NT_ITEM_SYNC && item->restart;
 		errors += item->type == NT_ITEM_ERROR;
+		gaps += item->type == NT_ITEM_GAP;
+		if (item->type == NT_ITEM_GAP && !nt_error_is_gap(item->error))
+			return "an error of the trace is said to be a gap";
+		if (item->type == NT_ITEM_ERROR && nt_error_is_gap(item->error))
+			return "a gap is said to be an error of the trace";
 		skipped += item->type == NT_ITEM_SKIPPED;
 	}
 	if (stats->syncs != syncs)
 		return "statistics: syncs are not the items of that type";
 	if (stats->restarts != restarts)
 		return "statistics: restarts are not the items that say so";
+	if (stats->gaps != gaps)
+		return "statistics: gaps are not the items of that type";
 	if (stats->errors != errors)
 		return "statistics: errors are not the items of that type";
 	if (stats->skipped != skipped)
@@ -397,6 +405,7 @@ bool item_is_range(const struct item *item)
 bool item_says_wrong(const struct item *item)
 {
 	return item->type == NT_ITEM_ERROR || item->type == NT_ITEM_LOST ||
+	       item->type == NT_ITEM_GAP ||
 	       item->type == NT_ITEM_SKIPPED || item->type == NT_ITEM_STOP ||
 	       (item->type == NT_ITEM_SYNC && item->restart);
 }
@@ -405,16 +414,17 @@ static void print_what(const struct item *item)
 {
 	static const char * const types[] = {
 		"?", "range", "sync", "stop", "lost", "context", "skipped", "error",
+		"data", "event", "gap",
 	};
 
-	printf("%s", item->type < 8 ? types[item->type] : "?");
+	printf("%s", item->type < 11 ? types[item->type] : "?");
 	if (item->type == NT_ITEM_RANGE) {
 		printf(" 0x%" PRIx64 "..0x%" PRIx64 " last 0x%" PRIx64 " %u insns %s%s%s", item->a,
 		       item->b, item->c, item->insns, nt_end_name(item->how),
 		       item->taken ? " taken" : "", item->inferred ? " inferred" : "");
 		if (item->has_dest)
 			printf(" to 0x%" PRIx64, item->d);
-	} else if (item->type == NT_ITEM_ERROR) {
+	} else if (item->type == NT_ITEM_ERROR || item->type == NT_ITEM_GAP) {
 		printf(" %s%s 0x%" PRIx64, nt_error_name(item->error),
 		       item->has_addr ? " at" : "", item->a);
 	} else {

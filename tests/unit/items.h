@@ -212,6 +212,7 @@ static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 		return items_mix(items_mix(hash, item->lost.etype), item->lost.ecode);
 	case NT_ITEM_SKIPPED:
 		return items_mix(items_mix(hash, item->skipped.tcode), item->skipped.length);
+	case NT_ITEM_GAP:
 	case NT_ITEM_ERROR:
 		hash = items_mix(hash, item->error.has_addr ? item->error.addr : 1);
 		return items_mix(hash, item->error.code | (uint64_t)item->error.has_addr << 32);

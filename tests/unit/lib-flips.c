@@ -63,6 +63,7 @@ static void add_item(struct result *result, const struct nt_item *item)
 		break;
 	case NT_ITEM_STOP:
 	case NT_ITEM_ERROR:
+	case NT_ITEM_GAP:
 	case NT_ITEM_LOST:
 	case NT_ITEM_SKIPPED:
 		result->noticed++;

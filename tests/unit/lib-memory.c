@@ -47,7 +47,8 @@ static int add(void *ctx, const struct nt_batch *batch)
 
 	for (i = 0; i < batch->nr; i++)
 		sum->insns += batch->ranges[i].insns;
-	sum->errors += !batch->nr && batch->item.type == NT_ITEM_ERROR;
+	sum->errors += !batch->nr && (batch->item.type == NT_ITEM_ERROR ||
+				      batch->item.type == NT_ITEM_GAP);
 	if (!(sum->batches++ & 0xfff)) {
 		long kib = anonymous_kib();
 

@@ -392,7 +392,7 @@ static void add_item(struct prints *prints, uint64_t part, const struct nt_item 
 		.part = part, .hash = items_hash(0, item), .offset = item->offset,
 		.tcode = item->tcode,
 	};
-	prints->errors += item->type == NT_ITEM_ERROR;
+	prints->errors += item->type == NT_ITEM_ERROR || item->type == NT_ITEM_GAP;
 }
 
 static int add_part_batch(void *ctx, uint64_t part, const struct nt_batch *batch)

@@ -64,6 +64,7 @@ struct sum {
 	uint64_t	insns;
 	uint64_t	ranges;
 	uint64_t	errors;
+	uint64_t	gaps;
 	uint64_t	syncs;
 };
 
@@ -97,6 +98,10 @@ static void add_item(struct sum *sum, const struct nt_item *item)
 	case NT_ITEM_ERROR:
 		mix(sum, item->error.code);
 		sum->errors++;
+		break;
+	case NT_ITEM_GAP:
+		mix(sum, item->gap.code);
+		sum->gaps++;
 		break;
 	}
 }
@@ -619,6 +624,8 @@ static unsigned int next_how(struct nt_flow *flow, const uint8_t *data, size_t s
 			*insns = item.range.insns;
 		} else if (item.type == NT_ITEM_ERROR) {
 			how = 100 - item.error.code;
+		} else if (item.type == NT_ITEM_GAP) {
+			how = 100 - item.gap.code;
 		}
 	}
 	return how;
@@ -758,6 +765,87 @@ static void image_invalidates_a_range(void **state)
 	nt_image_free(image);
 }
 
+/* A start at 0x1000, where there is no code, and a message that cannot be read behind it */
+static const uint8_t gap_and_error[] = { 0x24, 0x0d, 0x00, 0x83, 0x10, 0x31, 0x03, 0x10, 0x07 };
+
+static void missing_code_is_no_error(void **state)
+{
+	struct nt_image *image = nt_image_new();
+	struct nt_flow *flow = nt_flow_new(NULL, image);
+	struct nt_stats stats;
+	struct nt_item item;
+
+	(void)state;
+	assert_int_equal(nt_flow_feed(flow, gap_and_error, sizeof(gap_and_error)), NT_OK);
+	assert_int_equal(nt_flow_next(flow, &item), 1);
+	assert_int_equal(item.type, NT_ITEM_SYNC);
+	assert_int_equal(nt_flow_next(flow, &item), 1);
+	assert_int_equal(item.type, NT_ITEM_GAP);
+	assert_int_equal(item.gap.code, NT_E_NO_CODE);
+	assert_true(item.gap.has_addr);
+	assert_int_equal(item.gap.addr, 0x1000);
+	nt_flow_stats(flow, &stats, sizeof(stats));
+	assert_int_equal(stats.gaps, 1);
+	assert_int_equal(stats.errors, 0);
+	assert_int_equal(nt_flow_next(flow, &item), 1);
+	assert_int_equal(item.type, NT_ITEM_ERROR);
+	nt_flow_stats(flow, &stats, sizeof(stats));
+	assert_int_equal(stats.gaps, 1);
+	assert_int_equal(stats.errors, 1);
+	nt_flow_free(flow);
+	nt_image_free(image);
+}
+
+static int take_nothing(void *ctx, const struct nt_batch *batch)
+{
+	(void)ctx;
+	(void)batch;
+	return 0;
+}
+
+static int take_no_part(void *ctx, uint64_t part, const struct nt_batch *batch)
+{
+	(void)part;
+	return take_nothing(ctx, batch);
+}
+
+static int decode_counting(bool ordered, void *stats, size_t size)
+{
+	struct nt_image *image = nt_image_new();
+	void *ctxs[] = { NULL, NULL };
+	int ret;
+
+	if (ordered)
+		ret = nt_parallel_decode_sized(NULL, image, gap_and_error, sizeof(gap_and_error),
+					       2, take_nothing, NULL, stats, size);
+	else
+		ret = nt_parallel_decode_unordered_sized(NULL, image, gap_and_error,
+							 sizeof(gap_and_error), 2, take_no_part,
+							 ctxs, stats, size);
+	nt_image_free(image);
+	return ret;
+}
+
+/* A program that was built with another header has a shorter, or longer, structure. */
+static void statistics_may_grow(void **state)
+{
+	struct { struct nt_stats stats; uint64_t more; } grown;
+	uint64_t old[3];
+	int ordered;
+
+	(void)state;
+	for (ordered = 0; ordered < 2; ordered++) {
+		memset(old, 0xa5, sizeof(old));
+		memset(&grown, 0xa5, sizeof(grown));
+		assert_int_equal(decode_counting(ordered, old, 16), NT_OK);
+		assert_int_equal(old[0], sizeof(gap_and_error));
+		assert_int_equal(old[2], 0xa5a5a5a5a5a5a5a5ULL);
+		assert_int_equal(decode_counting(ordered, &grown, sizeof(grown)), NT_OK);
+		assert_int_equal(grown.stats.gaps, 1);
+		assert_int_equal(grown.more, 0);
+	}
+}
+
 static void flow_is_busy_until_drained(void **state)
 {
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83, 0x24, 0x0d, 0x00, 0x83 };
@@ -780,7 +868,9 @@ static void flow_is_busy_until_drained(void **state)
 	assert_true(item.sync.restart);
 	nt_flow_stats(flow, &stats, sizeof(stats));
 	assert_int_equal(stats.syncs, 2);
+	stats.by_tcode[0] = 7;
 	nt_flow_stats(flow, &stats, 16);
+	assert_int_equal(stats.by_tcode[0], 7);
 	assert_int_equal(nt_reader_feed(reader, sync, sizeof(sync)), NT_OK);
 	assert_int_equal(nt_reader_feed(reader, sync, sizeof(sync)), NT_E_BUSY);
 	assert_int_equal(nt_reader_next(reader, &msg), 1);
@@ -1045,6 +1135,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(spaces_and_invalidation),
 		cmocka_unit_test(each_space_has_its_jump_table),
 		cmocka_unit_test(image_invalidates_a_range),
+		cmocka_unit_test(missing_code_is_no_error),
+		cmocka_unit_test(statistics_may_grow),
 		cmocka_unit_test(flow_is_busy_until_drained),
 		cmocka_unit_test(pins_are_checked),
 	};

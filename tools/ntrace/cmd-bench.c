@@ -70,7 +70,8 @@ static int add_batch(void *ctx, const struct nt_batch *batch)
 		insns += batch->ranges[i].insns;
 	bench->insns += insns;
 	bench->ranges += batch->nr;
-	bench->errors += !batch->nr && batch->item.type == NT_ITEM_ERROR;
+	bench->errors += !batch->nr && (batch->item.type == NT_ITEM_ERROR ||
+					batch->item.type == NT_ITEM_GAP);
 	return 0;
 }
 

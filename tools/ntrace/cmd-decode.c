@@ -17,7 +17,7 @@
 static const char help[] =
 	"usage: ntrace decode [OPTIONS] --elf ELF [--elf ELF ...] FILE\n\n"
 	"Decode FILE (- is the standard input) with the code of the ELF files. Exits 1 if\n"
-	"errors were found in the trace; they are printed to the standard error.\n\n"
+	"the trace has errors, or code is missing; both are printed to the standard error.\n\n"
 	"  --elf ELF[@OFFSET]     code, loaded OFFSET bytes above its addresses\n"
 	"  --load-offset OFFSET   the same for the --elf options that follow\n"
 	"  --ranges               one line for each range of instructions (default)\n"
@@ -57,7 +57,7 @@ struct decode {
 	bool		rv32;		/* some ELF is of 32 bits */
 	unsigned int	nr_elfs;
 	struct pcs	*pcs;
-	uint64_t	errors;
+	uint64_t	problems;	/* errors, losses and gaps */
 	uint64_t	ranges;
 	uint64_t	insns;
 	unsigned int	id;		/* of the stream at hand */
@@ -86,24 +86,38 @@ static void print_id(const struct decode *decode, FILE *file)
 		fprintf(file, "{%u} ", decode->id);
 }
 
-static void print_error(struct decode *decode, const struct nt_item *item)
+/* Is the trace not decoded as a whole? */
+static bool is_problem(const struct nt_item *item)
+{
+	return item->type == NT_ITEM_ERROR || item->type == NT_ITEM_GAP ||
+	       item->type == NT_ITEM_LOST;
+}
+
+static void print_hint(struct decode *decode, int code)
+{
+	if (-code > 63 || decode->hinted >> -code & 1)
+		return;
+	decode->hinted |= 1ULL << -code;
+	if (*nt_error_hint(code))
+		fprintf(stderr, "ntrace: hint: %s\n", nt_error_hint(code));
+}
+
+static void print_problem(struct decode *decode, const struct nt_item *item)
 {
 	char desc[256];
 
-	decode->errors++;
-	if (item->type == NT_ITEM_ERROR && item->error.code == NT_E_NO_CODE &&
-	    item->error.has_addr && !missing_add(decode->missing, item->error.addr))
+	decode->problems++;
+	if (item->type == NT_ITEM_GAP && item->gap.code == NT_E_NO_CODE &&
+	    item->gap.has_addr && !missing_add(decode->missing, item->gap.addr))
 		return;
 	nt_item_desc(item, desc, sizeof(desc));
 	fprintf(stderr, "ntrace: ");
 	print_id(decode, stderr);
 	fprintf(stderr, "%s\n", desc);
-	if (item->type != NT_ITEM_ERROR || -item->error.code > 63 ||
-	    decode->hinted >> -item->error.code & 1)
-		return;
-	decode->hinted |= 1ULL << -item->error.code;
-	if (*nt_error_hint(item->error.code))
-		fprintf(stderr, "ntrace: hint: %s\n", nt_error_hint(item->error.code));
+	if (item->type == NT_ITEM_ERROR)
+		print_hint(decode, item->error.code);
+	if (item->type == NT_ITEM_GAP)
+		print_hint(decode, item->gap.code);
 }
 
 static void print_prefix(const struct decode *decode, const struct nt_item *item)
@@ -139,9 +153,9 @@ static void print_item(struct decode *decode, const struct nt_item *item)
 		decode->ranges++;
 		decode->insns += item->range.insns;
 	}
-	if (item->type == NT_ITEM_ERROR || item->type == NT_ITEM_LOST) {
+	if (is_problem(item)) {
 		fflush(stdout);
-		print_error(decode, item);
+		print_problem(decode, item);
 	}
 	if (decode->output == OUT_BRANCHES && item->type == NT_ITEM_RANGE) {
 		print_branch(decode, item);
@@ -158,8 +172,8 @@ static void take_batch(struct decode *decode, const struct nt_batch *batch)
 	size_t i;
 
 	if (!batch->nr) {
-		if (batch->item.type == NT_ITEM_ERROR || batch->item.type == NT_ITEM_LOST)
-			print_error(decode, &batch->item);
+		if (is_problem(&batch->item))
+			print_problem(decode, &batch->item);
 		return;
 	}
 	decode->ranges += batch->nr;
@@ -242,7 +256,7 @@ static int decode_all(struct decode *decode)
 		ret |= end_stream(decode, id);
 	if (ret || n < 0)
 		return EXIT_TRACE;
-	return decode->errors || input_has_errors(decode->input) ? EXIT_TRACE : EXIT_CLEAN;
+	return decode->problems || input_has_errors(decode->input) ? EXIT_TRACE : EXIT_CLEAN;
 }
 
 /* Of all streams: each field of struct nt_stats is a number of the same type. */
@@ -285,6 +299,7 @@ static void print_stats(const struct decode *decode)
 	printf("syncs            %12" PRIu64 "\n", stats.syncs);
 	printf("restarts         %12" PRIu64 "\n", stats.restarts);
 	printf("errors           %12" PRIu64 "\n", stats.errors);
+	printf("gaps in the code %12" PRIu64 "\n", stats.gaps);
 	printf("messages lost    %12" PRIu64 "\n", stats.lost_messages);
 	printf("bytes lost       %12" PRIu64 "\n", stats.lost_bytes);
 	printf("messages skipped %12" PRIu64 "\n", stats.skipped);

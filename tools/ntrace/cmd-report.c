@@ -102,6 +102,8 @@ static void print_totals(const struct nt_calls *calls)
 		printf("; trace was lost %" PRIu64 " times", t.losses);
 	if (t.errors)
 		printf("; %" PRIu64 " places could not be decoded", t.errors);
+	if (t.gaps)
+		printf("; code was missing %" PRIu64 " times", t.gaps);
 	printf("\n\n");
 }
 
@@ -157,7 +159,7 @@ static int report_calls(const struct report *report, struct nt_session *session)
 		goto out;
 	}
 	nt_calls_totals(calls, &totals);
-	status = totals.errors || totals.losses ? EXIT_TRACE : EXIT_CLEAN;
+	status = totals.errors || totals.gaps || totals.losses ? EXIT_TRACE : EXIT_CLEAN;
 out:
 	nt_calls_free(calls);
 	return status;

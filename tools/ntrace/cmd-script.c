@@ -199,19 +199,20 @@ static int print_branch(void *part, const struct nt_who *who, const struct nt_br
 
 static int print_error(void *part, const struct nt_who *who, const struct nt_item *item)
 {
-	bool is_error = item->type == NT_ITEM_ERROR;
+	const struct nt_problem *problem = item->type == NT_ITEM_ERROR ? &item->error :
+					   item->type == NT_ITEM_GAP ? &item->gap : NULL;
 	struct lines *l = part;
 	size_t at = line_begin(l);
 
-	l->errors |= is_error;
+	l->errors |= problem != NULL;
 	add(l, " instruction trace error type 1 time %" PRIu64 ".%09" PRIu64 " cpu %d pid %d tid %d",
 	    who->time / NS_PER_S, who->time % NS_PER_S, who->cpu, who->pid, who->tid);
-	if (is_error && item->error.has_addr)
-		add(l, " ip 0x%" PRIx64, item->error.addr);
+	if (problem && problem->has_addr)
+		add(l, " ip 0x%" PRIx64, problem->addr);
 	else
 		add(l, " ip 0");
-	add(l, " code %d: %s, at 0x%" PRIx64 "\n", is_error ? -item->error.code : 0,
-	    is_error ? nt_error_text(item->error.code) : nt_etype_name(item->lost.etype),
+	add(l, " code %d: %s, at 0x%" PRIx64 "\n", problem ? -problem->code : 0,
+	    problem ? nt_error_text(problem->code) : nt_etype_name(item->lost.etype),
 	    item->offset);
 	return line_end(l, at, who->time);
 }

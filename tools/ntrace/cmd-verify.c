@@ -274,7 +274,7 @@ static void print_hart(unsigned int number, const struct hart *h, bool quiet)
 	if (h->differs)
 		printf("hart %u: first difference: %s\n", number, h->difference);
 	if (h->errors)
-		printf("hart %u: %llu errors while decoding\n", number,
+		printf("hart %u: %llu errors and gaps while decoding\n", number,
 		       (unsigned long long)h->errors);
 }
 

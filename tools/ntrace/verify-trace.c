@@ -325,6 +325,7 @@ static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
 		*gap = true;
 		break;
 	case NT_ITEM_ERROR:
+	case NT_ITEM_GAP:
 		say_error(h, it);
 		item.kind = ITEM_GAP;
 		*gap = true;

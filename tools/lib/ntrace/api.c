@@ -5,7 +5,7 @@
  */
 #include "flow.h"
 
-static void copy_sized(void *to, size_t to_size, const void *from, size_t from_size)
+void nt_copy_sized(void *to, size_t to_size, const void *from, size_t from_size)
 {
 	memcpy(to, from, to_size < from_size ? to_size : from_size);
 	if (to_size > from_size)
@@ -27,7 +27,7 @@ int nt_message_decode_sized(const struct nt_config *config, const uint8_t *data,
 
 	if (!ret)
 		ret = nt_message_parse(&copy, data, size, &full);
-	copy_sized(msg, msg_size, &full, sizeof(full));
+	nt_copy_sized(msg, msg_size, &full, sizeof(full));
 	return ret;
 }
 
@@ -35,7 +35,7 @@ int nt_message_desc_sized(const struct nt_message *msg, size_t msg_size, char *b
 {
 	struct nt_message full;
 
-	copy_sized(&full, sizeof(full), msg, msg_size);
+	nt_copy_sized(&full, sizeof(full), msg, msg_size);
 	return nt_message_write(&full, buf, size);
 }
 
@@ -44,7 +44,7 @@ int nt_reader_next_sized(struct nt_reader *reader, struct nt_message *msg, size_
 	struct nt_message full = { 0 };
 	int ret = nt_reader_read(reader, &full);
 
-	copy_sized(msg, msg_size, &full, sizeof(full));
+	nt_copy_sized(msg, msg_size, &full, sizeof(full));
 	return ret;
 }
 
@@ -53,7 +53,7 @@ int nt_reader_end_sized(struct nt_reader *reader, struct nt_message *msg, size_t
 	struct nt_message full = { 0 };
 	int ret = nt_reader_finish(reader, &full);
 
-	copy_sized(msg, msg_size, &full, sizeof(full));
+	nt_copy_sized(msg, msg_size, &full, sizeof(full));
 	return ret;
 }
 
@@ -66,7 +66,7 @@ int nt_insn_decode_sized(const struct nt_config *config, const uint8_t *code, si
 
 	if (!ret)
 		ret = nt_insn_parse(&copy, code, size, &full);
-	copy_sized(insn, insn_size, &full, sizeof(full));
+	nt_copy_sized(insn, insn_size, &full, sizeof(full));
 	return ret;
 }
 
@@ -94,7 +94,7 @@ void nt_image_set_reader_sized(struct nt_image *image, const struct nt_image_rea
 	struct nt_image_reader full = { 0 };
 
 	if (reader)
-		copy_sized(&full, sizeof(full), reader, reader_size);
+		nt_copy_sized(&full, sizeof(full), reader, reader_size);
 	nt_image_use_reader(image, reader ? &full : NULL);
 }
 
@@ -107,7 +107,7 @@ int nt_flow_next_sized(struct nt_flow *flow, struct nt_item *item, size_t item_s
 		return nt_flow_take_item(flow, item);
 	ret = nt_flow_take_item(flow, &full);
 	if (ret > 0)
-		copy_sized(item, item_size, &full, sizeof(full));
+		nt_copy_sized(item, item_size, &full, sizeof(full));
 	return ret;
 }
 
@@ -120,7 +120,7 @@ int nt_flow_next_batch_sized(struct nt_flow *flow, struct nt_batch *batch, size_
 		return nt_flow_take_batch(flow, batch);
 	ret = nt_flow_take_batch(flow, &full);
 	if (ret > 0)
-		copy_sized(batch, batch_size, &full, sizeof(full));
+		nt_copy_sized(batch, batch_size, &full, sizeof(full));
 	return ret;
 }
 
@@ -128,6 +128,6 @@ int nt_item_desc_sized(const struct nt_item *item, size_t item_size, char *buf, 
 {
 	struct nt_item full;
 
-	copy_sized(&full, sizeof(full), item, item_size);
+	nt_copy_sized(&full, sizeof(full), item, item_size);
 	return nt_item_write(&full, buf, size);
 }

@@ -26,7 +26,7 @@ int nt_code_init(struct nt_code *code, const struct nt_config *config,
 	if (!code->blocks)
 		return NT_E_NOMEM;
 	/* no block, and no way to go on from it */
-	code->blocks[0].range.internal = NT_KIND_INVALID;
+	code->blocks[0].range.reserved = NT_KIND_INVALID;
 	code->max_blocks = FIRST_BLOCKS;
 	code->nr_blocks = 1;
 	return NT_OK;
@@ -149,12 +149,12 @@ static void code_end_block(struct nt_code *code, struct nt_block *block, uint64_
 	uint64_t base;
 
 	range->how = insn->klass;
-	range->internal = insn->klass;
+	range->reserved = insn->klass;
 	if (insn->klass != NT_CLASS_BRANCH)
 		range->flags = NT_RANGE_TAKEN;
 	if (insn->is_table_jump) {
 		if (!code_read_table(code, space, insn->imm, &block->target))
-			range->internal = NT_KIND_INDIRECT_JUMP;
+			range->reserved = NT_KIND_INDIRECT_JUMP;
 		return;
 	}
 	if (insn->klass <= NT_CLASS_CALL) {
@@ -162,7 +162,7 @@ static void code_end_block(struct nt_code *code, struct nt_block *block, uint64_
 	} else if (insn->rs1 && before->rd == insn->rs1) {
 		base = before->is_pc_relative ? pc - before->length : 0;
 		block->target = code_mask_pc(code, (base + before->imm + insn->imm) & ~1ULL);
-		range->internal |= NT_KIND_INFERABLE;
+		range->reserved |= NT_KIND_INFERABLE;
 	}
 }
 
@@ -170,7 +170,7 @@ static void code_end_block(struct nt_code *code, struct nt_block *block, uint64_
 static void code_stop_block(struct nt_block *block, enum nt_kind why)
 {
 	block->range.how = NT_END_LINEAR;
-	block->range.internal = block->range.halfwords ? NT_KIND_LINEAR : why;
+	block->range.reserved = block->range.halfwords ? NT_KIND_LINEAR : why;
 }
 
 /* Bytes of code that are decoded at a time */

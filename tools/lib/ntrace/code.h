@@ -7,7 +7,7 @@
 
 #include "image.h"
 
-/* nt_block::range.internal: what its end needs. The first are enum nt_class. */
+/* nt_block::range.reserved: what its end needs. The first are enum nt_class. */
 enum nt_kind {
 	NT_KIND_LINEAR		= NT_CLASS_LINEAR,	/* the next block goes on */
 	NT_KIND_BRANCH		= NT_CLASS_BRANCH,
@@ -46,7 +46,7 @@ struct nt_space {
 
 static inline unsigned int nt_block_kind(const struct nt_block *block)
 {
-	return block->range.internal & NT_KIND_MASK;
+	return block->range.reserved & NT_KIND_MASK;
 }
 
 struct nt_code {

@@ -123,19 +123,29 @@ static void engine_add_stop(struct nt_flow *flow, struct nt_source *src)
 	item->stop.has_addr = has_addr;
 }
 
-static void engine_add_error(struct nt_flow *flow, struct nt_source *src, int code)
+static void engine_set_problem(struct nt_flow *flow, struct nt_source *src,
+			       struct nt_problem *problem, int code)
 {
-	struct nt_item *item;
-
-	engine_note_dest(flow);
-	item = nt_engine_event(flow, src, NT_ITEM_ERROR);
-	item->error.code = code;
-	flow->stats.errors++;
+	problem->code = code;
 	if (src && src->state == NT_STATE_LIVE) {
-		item->error.has_addr = true;
-		item->error.addr = nt_flow_mask(flow, src->pc + flow->walk.at);
+		problem->has_addr = true;
+		problem->addr = nt_flow_mask(flow, src->pc + flow->walk.at);
 	}
 	flow->walk.at = 0;
+}
+
+static void engine_add_error(struct nt_flow *flow, struct nt_source *src, int code)
+{
+	engine_note_dest(flow);
+	flow->stats.errors++;
+	engine_set_problem(flow, src, &nt_engine_event(flow, src, NT_ITEM_ERROR)->error, code);
+}
+
+static void engine_add_gap(struct nt_flow *flow, struct nt_source *src, int code)
+{
+	engine_note_dest(flow);
+	flow->stats.gaps++;
+	engine_set_problem(flow, src, &nt_engine_event(flow, src, NT_ITEM_GAP)->gap, code);
 }
 
 /* ---- messages with SYNC ---- */
@@ -237,6 +247,8 @@ static void engine_fail(struct nt_flow *flow, struct nt_source *src, int code)
 	engine_add_mark(flow, src);
 	if (engine_is_undeclared_stop(flow))
 		engine_add_undeclared_stop(flow, src);
+	else if (nt_error_is_gap(code))
+		engine_add_gap(flow, src, code);
 	else
 		engine_add_error(flow, src, code);
 	if (nt_message_is_sync(msg)) {
@@ -247,7 +259,7 @@ static void engine_fail(struct nt_flow *flow, struct nt_source *src, int code)
 	engine_lose(src, NT_STATE_LOST);
 	if (msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION)
 		engine_add_stop(flow, src);
-	else if (code == NT_E_NO_CODE || code == NT_E_GAP_RETURN)
+	else if (nt_error_is_gap(code))
 		engine_fail_gap(flow, src, &act, last_dest);
 }
 
@@ -384,7 +396,7 @@ static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint6
 	struct nt_range *last;
 
 	if (engine_is_indirect(block)) {
-		if (block->range.internal & NT_KIND_INFERABLE && block->target != dest)
+		if (block->range.reserved & NT_KIND_INFERABLE && block->target != dest)
 			return NT_E_ADDR;
 		engine_take_tail(flow, src, dest, 0);
 		return NT_OK;

@@ -77,7 +77,7 @@ static __always_inline bool fast_step_inferred(struct run *run, struct hot *hot,
 	*hot->out = block->range;
 	hot->out++->flags = NT_RANGE_TAKEN | NT_RANGE_INFERRED;
 	steps->left -= block->range.halfwords;
-	if (run->flow->config.sequential_jump && block->range.internal & NT_KIND_INFERABLE) {
+	if (run->flow->config.sequential_jump && block->range.reserved & NT_KIND_INFERABLE) {
 		uint64_t dest = block->target;
 
 		if (way.returns && !fast_stack_jump(run, hot, way, block->range.how))

@@ -20,7 +20,7 @@ static __always_inline bool fast_end_indirect(struct run *run, struct hot *hot, 
 
 	if (way.dialect && !nt_addr_fits(addr, run->flow->addr_bits))
 		return false;
-	if (unlikely(block->range.internal & NT_KIND_INFERABLE && block->target != dest))
+	if (unlikely(block->range.reserved & NT_KIND_INFERABLE && block->target != dest))
 		return false;
 	if (way.returns && !fast_stack_jump(run, hot, way, block->range.how))
 		return false;

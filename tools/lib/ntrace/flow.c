@@ -169,8 +169,7 @@ int nt_flow_enter(struct nt_flow *flow, const struct nt_entry *entry)
 
 void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t size)
 {
-	memset(stats, 0, size);
-	memcpy(stats, &flow->stats, size < sizeof(*stats) ? size : sizeof(*stats));
+	nt_copy_sized(stats, size, &flow->stats, sizeof(flow->stats));
 }
 
 /* Nothing is left of what was decoded: make room, and decode more. 0: no more bytes */
@@ -359,12 +358,13 @@ static void flow_add_sync(struct text *text, const struct nt_item *item)
 			    item->sync.lost_messages, item->sync.lost_bytes);
 }
 
-static void flow_add_error(struct text *text, const struct nt_item *item)
+static void flow_add_problem(struct text *text, const struct nt_item *item, const char *what,
+			     const struct nt_problem *problem)
 {
-	nt_text_add(text, "error %s: %s", nt_error_name(item->error.code),
-		    nt_error_text(item->error.code));
-	if (item->error.has_addr)
-		nt_text_add(text, ", at 0x%" PRIx64, item->error.addr);
+	nt_text_add(text, "%s %s: %s", what, nt_error_name(problem->code),
+		    nt_error_text(problem->code));
+	if (problem->has_addr)
+		nt_text_add(text, ", at 0x%" PRIx64, problem->addr);
 	nt_text_add(text, ", source %u, offset %" PRIu64, item->src, item->offset);
 }
 
@@ -418,7 +418,10 @@ int nt_item_write(const struct nt_item *item, char *buf, size_t size)
 			    item->skipped.length);
 		break;
 	case NT_ITEM_ERROR:
-		flow_add_error(&text, item);
+		flow_add_problem(&text, item, "error", &item->error);
+		break;
+	case NT_ITEM_GAP:
+		flow_add_problem(&text, item, "gap", &item->gap);
 		break;
 	case NT_ITEM_DATA:
 		flow_add_data(&text, item);

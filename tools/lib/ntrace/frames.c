@@ -63,8 +63,7 @@ void nt_frames_free(struct nt_frames *frames)
 
 void nt_frames_stats(const struct nt_frames *frames, struct nt_frames_stats *stats, size_t size)
 {
-	memset(stats, 0, size);
-	memcpy(stats, &frames->stats, size < sizeof(*stats) ? size : sizeof(*stats));
+	nt_copy_sized(stats, size, &frames->stats, sizeof(frames->stats));
 }
 
 /* ---- one frame ---- */

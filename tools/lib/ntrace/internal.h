@@ -67,6 +67,9 @@ static inline uint64_t gather_mdo(uint64_t bytes)
 	return (v & 0x0000000000ffffffULL) | (v & 0x00ffffff00000000ULL) >> 8;
 }
 
+/* Copy a structure, of which one side may have more fields; what is not copied is zero. */
+void nt_copy_sized(void *to, size_t to_size, const void *from, size_t from_size);
+
 int nt_config_copy(struct nt_config *copy, const struct nt_config *config);
 
 /*

@@ -439,7 +439,7 @@ static int decode(struct parallel *job, struct nt_image *image, unsigned int thr
 		ret = run_workers(job, image, workers, threads);
 	}
 	for (i = 0; workers && i < threads; i++) {
-		if (stats && workers[i].flow)
+		if (workers[i].flow)
 			add_stats(stats, workers[i].flow);
 		nt_flow_free(workers[i].flow);
 		nt_queue_exit(&workers[i].queue);
@@ -467,8 +467,7 @@ static int decode_alone(struct parallel *job, struct nt_image *image, void *ctx,
 		if (ret)
 			break;
 	}
-	if (stats)
-		add_stats(stats, flow);
+	add_stats(stats, flow);
 	nt_flow_free(flow);
 	return ret;
 }
@@ -479,10 +478,9 @@ static int decode_by(struct parallel *job, const struct nt_config *config, struc
 {
 	struct nt_config copy;
 
+	memset(stats, 0, sizeof(*stats));
 	if (!threads || nt_config_check(config) || nt_config_copy(&copy, config))
 		return NT_E_INVALID;
-	if (stats)
-		memset(stats, 0, sizeof(*stats));
 	pthread_mutex_init(&job->lock, NULL);
 	pthread_cond_init(&job->changed, NULL);
 	job->chain.src = -1;
@@ -508,25 +506,34 @@ static int consume_ordered(void *ctx, uint64_t part, const struct nt_batch *batc
 	return ordered->consume(ordered->ctx, batch);
 }
 
-int nt_parallel_decode(const struct nt_config *config, struct nt_image *image,
-		       const uint8_t *data, size_t size, unsigned int threads,
-		       int (*consume)(void *ctx, const struct nt_batch *batch), void *ctx,
-		       struct nt_stats *stats)
+int nt_parallel_decode_sized(const struct nt_config *config, struct nt_image *image,
+			     const uint8_t *data, size_t size, unsigned int threads,
+			     int (*consume)(void *ctx, const struct nt_batch *batch), void *ctx,
+			     struct nt_stats *stats, size_t stats_size)
 {
 	struct ordered ordered = { .consume = consume, .ctx = ctx };
 	struct parallel job = { .consume = consume_ordered };
 	void *ctxs[] = { &ordered };
+	struct nt_stats full;
+	int ret = decode_by(&job, config, image, data, size, threads, ctxs, &full);
 
-	return decode_by(&job, config, image, data, size, threads, ctxs, stats);
+	if (stats)
+		nt_copy_sized(stats, stats_size, &full, sizeof(full));
+	return ret;
 }
 
-int nt_parallel_decode_unordered(const struct nt_config *config, struct nt_image *image,
-				 const uint8_t *data, size_t size, unsigned int threads,
-				 int (*consume)(void *ctx, uint64_t part,
-						const struct nt_batch *batch),
-				 void *const *ctxs, struct nt_stats *stats)
+int nt_parallel_decode_unordered_sized(const struct nt_config *config, struct nt_image *image,
+				       const uint8_t *data, size_t size, unsigned int threads,
+				       int (*consume)(void *ctx, uint64_t part,
+						      const struct nt_batch *batch),
+				       void *const *ctxs, struct nt_stats *stats,
+				       size_t stats_size)
 {
 	struct parallel job = { .consume = consume, .unordered = true };
+	struct nt_stats full;
+	int ret = decode_by(&job, config, image, data, size, threads, ctxs, &full);
 
-	return decode_by(&job, config, image, data, size, threads, ctxs, stats);
+	if (stats)
+		nt_copy_sized(stats, stats_size, &full, sizeof(full));
+	return ret;
 }

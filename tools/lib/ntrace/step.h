@@ -46,7 +46,7 @@ static inline int nt_step_reported_jump(struct nt_todo *todo, bool htm)
 /* Does the jump at the end of @block take its target from the instruction before? */
 static inline bool nt_step_is_sequential(const struct nt_flow *flow, const struct nt_block *block)
 {
-	return flow->config.sequential_jump && block->range.internal & NT_KIND_INFERABLE;
+	return flow->config.sequential_jump && block->range.reserved & NT_KIND_INFERABLE;
 }
 
 #endif /* NTRACE_STEP_H */

@@ -185,7 +185,7 @@ static int give_error(struct nt_branches *branches, struct nt_branch_source *s,
 	struct nt_who then = *who;
 
 	s->ended = true;
-	s->resume |= item->type == NT_ITEM_ERROR;
+	s->resume |= item->type == NT_ITEM_ERROR || item->type == NT_ITEM_GAP;
 	then.time = s->time;
 	return branches->sink->error ? branches->sink->error(branches->part, &then, item) : 0;
 }
@@ -213,6 +213,7 @@ int nt_branches_item(struct nt_branches *branches, const struct nt_who *who,
 		return give_stop(branches, s, who, item);
 	case NT_ITEM_LOST:
 	case NT_ITEM_ERROR:
+	case NT_ITEM_GAP:
 		return give_error(branches, s, who, item);
 	}
 	return 0;

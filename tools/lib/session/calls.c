@@ -388,6 +388,8 @@ static int take_error(void *part, const struct nt_who *who, const struct nt_item
 
 	if (item->type == NT_ITEM_LOST)
 		p->totals.losses++;
+	else if (item->type == NT_ITEM_GAP)
+		p->totals.gaps++;
 	else
 		p->totals.errors++;
 	lose(p);
@@ -477,6 +479,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	calls->totals.insns += p->totals.insns;
 	calls->totals.branches += p->totals.branches;
 	calls->totals.errors += p->totals.errors;
+	calls->totals.gaps += p->totals.gaps;
 	calls->totals.losses += p->totals.losses;
 	nt_branches_exit(&p->branches);
 	free(p->slices.at);

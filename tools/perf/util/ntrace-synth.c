@@ -667,23 +667,19 @@ static bool ntrace_is_firmware_gap(struct ntrace_queue *q, const struct nt_item 
 {
 	bool inside = q->resume && q->behind_firmware;
 
-	switch (item->error.code) {
-	case NT_E_NO_CODE:
-		q->behind_firmware = item->context.has_priv && item->context.priv == NT_PRIV_M;
-		q->nt->firmware_gaps += q->behind_firmware && !inside;
-		return q->behind_firmware;
-	case NT_E_GAP_RETURN:
+	if (item->gap.code == NT_E_GAP_RETURN) {
 		q->nt->firmware_returns += q->behind_firmware;
 		return q->behind_firmware;
-	default:
-		return false;
 	}
+	q->behind_firmware = item->context.has_priv && item->context.priv == NT_PRIV_M;
+	q->nt->firmware_gaps += q->behind_firmware && !inside;
+	return q->behind_firmware;
 }
 
-static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
+static int ntrace_item_gap(struct ntrace_queue *q, const struct nt_item *item)
 {
-	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch;
-	u64 ip = item->error.has_addr ? item->error.addr : 0;
+	u64 ip = item->gap.has_addr ? item->gap.addr : 0;
+	bool is_code = item->gap.code == NT_E_NO_CODE;
 	bool is_firmware = ntrace_is_firmware_gap(q, item);
 	char text[MAX_AUXTRACE_ERROR_MSG];
 
@@ -691,22 +687,35 @@ static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
 	q->resume = true;
 	if (is_firmware)
 		return ntrace_no_firmware(q, ip);
-	/* what the record says to be cut off is reported by the record */
-	if (item->error.code == NT_E_TRUNCATED && stretch &&
-	    stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
-		return 0;
-	if (item->error.code == NT_E_NO_CODE && (q->cpumode == PERF_RECORD_MISC_GUEST_KERNEL ||
-						 q->cpumode == PERF_RECORD_MISC_GUEST_USER))
+	if (is_code && (q->cpumode == PERF_RECORD_MISC_GUEST_KERNEL ||
+			q->cpumode == PERF_RECORD_MISC_GUEST_USER))
 		snprintf(text, sizeof(text), "code of a%s guest is not known, at %#" PRIx64,
 			 q->pid > 0 && ntrace_is_other_guest(q) ? "nother" : "",
 			 (u64)item->offset);
-	else if (item->error.code == NT_E_NO_CODE && q->pid == -1 && item->context.has_scontext)
+	else if (is_code && q->pid == -1 && item->context.has_scontext)
 		snprintf(text, sizeof(text),
 			 "scontext %#" PRIx64 " is no known thread, at %#" PRIx64,
 			 (u64)item->context.scontext, (u64)item->offset);
 	else
-		snprintf(text, sizeof(text), "%s, at %#" PRIx64,
-			 nt_error_text(item->error.code), (u64)item->offset);
+		snprintf(text, sizeof(text), "%s, at %#" PRIx64, nt_error_text(item->gap.code),
+			 (u64)item->offset);
+	return ntrace_queue_error(q, -item->gap.code, ip, text);
+}
+
+static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
+{
+	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch;
+	u64 ip = item->error.has_addr ? item->error.addr : 0;
+	char text[MAX_AUXTRACE_ERROR_MSG];
+
+	ntrace_synth_lost(q);
+	q->resume = true;
+	/* what the record says to be cut off is reported by the record */
+	if (item->error.code == NT_E_TRUNCATED && stretch &&
+	    stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
+		return 0;
+	snprintf(text, sizeof(text), "%s, at %#" PRIx64, nt_error_text(item->error.code),
+		 (u64)item->offset);
 	return ntrace_queue_error(q, -item->error.code, ip, text);
 }
 
@@ -767,6 +776,8 @@ int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item)
 		return ntrace_item_lost(q, item);
 	case NT_ITEM_ERROR:
 		return ntrace_item_error(q, item);
+	case NT_ITEM_GAP:
+		return ntrace_item_gap(q, item);
 	default:
 		return 0;
 	}
