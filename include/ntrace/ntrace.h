@@ -88,6 +88,10 @@ const char *nt_version(void);
 	  "the trace is damaged, or is not of a CoreSight formatter")		\
 	X(NT_E_FRAME_SYNC, -19, "frame ends before its last byte",		\
 	  "bytes of the trace were lost")					\
+	X(NT_E_KIND,	-20, "message of a kind that the encoder does not send",	\
+	  "the trace is damaged, or the encoder sends more than the flow")	\
+	X(NT_E_HIST_SIZE, -21, "HIST that is full has another size than before",	\
+	  "the trace is damaged")						\
 	X(NT_E_NO_CODE,	-30, "there is no code at this address",		\
 	  "give the program, library or firmware that was executed")		\
 	X(NT_E_INSN,	-31, "code has no valid instruction at this address",	\
@@ -166,6 +170,7 @@ struct nt_config {
 	uint32_t	addr_bits;	/* addresses are sent without bits above these; 0: see there */
 	uint32_t	return_full;	/* enum nt_return_full: a call when the stack is full */
 	uint32_t	custom_jumps;	/* NT_CUSTOM_*: beyond custom-0 to custom-3 and over 32 bits */
+	uint32_t	flow_only;	/* 1: no Ownership (trTeContext is 0), data or event is sent */
 };
 
 /*
@@ -174,7 +179,9 @@ struct nt_config {
  * NT_DIALECT_SIFIVE0: SiFive cores whose trace components are of version 0, as the P550. TSTAMP is
  * XORed with the timestamp before; RCODE 8 and 9 are runs of branches; TCODE 7, 23, 34 and 35 are
  * messages; addresses of RV64 have 48 bits if @addr_bits is 0. Their implicit return counts up to
- * NT_RETURN_DEPTH_SIFIVE0 calls.
+ * NT_RETURN_DEPTH_SIFIVE0 calls, and compares no address: if it is on, no return to a call that is
+ * counted is reported, and if it is off, each return is. The decoder sees which it is, and anything
+ * else is an error. So are a B-TYPE of 3, and HIST that is full with another size than before.
  */
 enum nt_dialect {
 	NT_DIALECT_RATIFIED	= 0,

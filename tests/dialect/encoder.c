@@ -521,5 +521,5 @@ void encoder_retire(struct encoder *e, uint64_t pc, enum kind kind, unsigned int
 
 void encoder_trap(struct encoder *e, uint64_t handler)
 {
-	send_indirect(e, 1 + 2 * !pick(e, 8), handler);
+	send_indirect(e, 1 + !pick(e, 8), handler);
 }

@@ -16,6 +16,7 @@
 
 #include <ntrace/ntrace.h>
 
+#include "judge.h"
 #include "program.h"
 
 #define MAX_HARTS	4
@@ -377,82 +378,38 @@ static int run(uint64_t seeds, uint64_t insns, uint64_t first)
 
 /* ---- flips ---- */
 
-struct result {
-	uint64_t	hash, ranges, noticed;
-};
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	return (hash ^ value) * 0x100000001b3ULL;
-}
-
-static struct result decode_all(struct nt_flow *flow, const uint8_t *data, size_t size)
-{
-	struct result result = { 0 };
-	struct nt_batch batch;
-	size_t i;
-
-	nt_flow_restart(flow, 0, false);
-	nt_flow_feed(flow, data, size);
-	nt_flow_end(flow);
-	while (nt_flow_next_batch(flow, &batch) > 0) {
-		for (i = 0; i < batch.nr; i++) {
-			const struct nt_range *r = &batch.ranges[i];
-
-			result.hash = mix(mix(result.hash, r->start), r->insns);
-			result.ranges++;
-		}
-		if (batch.nr)
-			continue;
-		switch (batch.item.type) {
-		case NT_ITEM_ERROR:
-		case NT_ITEM_GAP:
-		case NT_ITEM_LOST:
-		case NT_ITEM_SKIPPED:
-		case NT_ITEM_STOP:
-			result.noticed++;
-			break;
-		case NT_ITEM_SYNC:
-			result.noticed += batch.item.sync.restart;
-			break;
-		}
-	}
-	return result;
-}
-
 static int flips(uint64_t seed, unsigned long nr)
 {
-	unsigned long detected = 0, harmless = 0, silent = 0, i;
 	static struct test test;
+	struct verdicts verdicts = { 0 };
 	uint64_t random = seed | 1;
-	struct result good, bad;
-	uint8_t *data;
+	struct nt_config config;
+	struct result good;
+	char name[64];
 
 	open_test(&test, seed);
+	/* nothing but the flow, and the decoder knows it */
+	test.setup.extras = false;
+	config = config_of(&test.setup);
+	config.flow_only = true;
 	/* syncs as often as hardware sends them at most: after 32 messages, up to 2048 */
 	test.setup.sync_period = 32;
 	execute(&test, 60000);
 	stop(&test);
-	data = test.stream.data;
-	good = decode_all(test.flow, data, test.stream.size);
-	for (i = 0; i < nr; i++) {
-		size_t at = next_random(&random) % test.stream.size;
-		uint8_t bit = 1 << next_random(&random) % 8;
+	good = judge_decode(&config, test.image, test.stream.data, test.stream.size);
+	while (nr--) {
+		struct flip flip = {
+			.config = &config, .data = test.stream.data, .size = test.stream.size,
+			.at = next_random(&random) % test.stream.size,
+			.bit = 1 << next_random(&random) % 8,
+		};
 
-		data[at] ^= bit;
-		bad = decode_all(test.flow, data, test.stream.size);
-		data[at] ^= bit;
-		if (bad.noticed != good.noticed)
-			detected++;
-		else if (bad.hash == good.hash && bad.ranges == good.ranges)
-			harmless++;
-		else
-			silent++;
+		judge_flip(&verdicts, &flip, test.image, &good);
 	}
-	printf("%s%s%s: %zu bytes, %lu flips: %lu detected, %lu harmless, %lu silently wrong (%.2f %%)\n",
-	       test.setup.btm ? "BTM" : "HTM", test.setup.implicit_return ? ", implicit return" : "",
-	       test.setup.timestamp ? ", times" : "", test.stream.size, nr, detected, harmless,
-	       silent, 100.0 * silent / nr);
+	snprintf(name, sizeof(name), "%s%s%s", test.setup.btm ? "BTM" : "HTM",
+		 test.setup.implicit_return ? ", implicit return" : "",
+		 test.setup.timestamp ? ", times" : "");
+	judge_print(name, test.stream.size, &verdicts);
 	close_test(&test);
 	return 0;
 }
@@ -588,14 +545,16 @@ static int speed(uint64_t seed, unsigned int insns)
 {
 	static struct test test;
 	double best = 1e9, start, took;
+	struct nt_config config;
 	unsigned int i;
 
 	open_test(&test, seed);
+	config = config_of(&test.setup);
 	execute(&test, insns);
 	stop(&test);
 	for (i = 0; i < 9; i++) {
 		start = now();
-		decode_all(test.flow, test.stream.data, test.stream.size);
+		judge_decode(&config, test.image, test.stream.data, test.stream.size);
 		took = now() - start;
 		best = took < best ? took : best;
 	}

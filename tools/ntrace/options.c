@@ -194,6 +194,9 @@ bool options_set(struct options *options, int opt, const char *arg)
 		return set_addr_bits(config, arg);
 	case 21:
 		return set_custom_jumps(config, arg);
+	case 22:
+		config->flow_only = 1;
+		return true;
 	case 16:
 		return set_frames(options, arg);
 	}

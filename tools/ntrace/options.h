@@ -39,6 +39,7 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	{ "addr-bits",		required_argument, NULL, OPT_COMMON + 15 },		\
 	{ "return-drop-newest",	no_argument,	   NULL, OPT_COMMON + 20 },		\
 	{ "custom-jumps",	required_argument, NULL, OPT_COMMON + 21 },	\
+	{ "flow-only",		no_argument,	   NULL, OPT_COMMON + 22 },	\
 	{ "frames",		optional_argument, NULL, OPT_COMMON + 16 }
 
 #define COMMON_HELP								\
@@ -49,6 +50,7 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	"  --implicit-return[=N]  returns are not told; N deep (32)\n"		\
 	"  --return-drop-newest   a full return stack ignores calls\n"		\
 	"  --custom-jumps LIST    more may jump: system, compressed\n"		\
+	"  --flow-only            neither Ownership nor messages of software are sent\n" \
 	"  --sequential-jump      jumps to a constant are not told\n"		\
 	"  --all-jumps            direct jumps are told like branches\n"	\
 	"  --extend-addr          addresses omit equal upper bits\n"		\

@@ -74,6 +74,7 @@ const struct nt_dialect_table nt_dialect_tables[2] = {
 	[NT_DIALECT_RATIFIED] = {
 		.layouts	= ratified,
 		.addr_bits	= 64,
+		.max_btype	= NT_BTYPE_INTERRUPT,
 	},
 	[NT_DIALECT_SIFIVE0] = {
 		.layouts	= sifive0,
@@ -86,5 +87,8 @@ const struct nt_dialect_table nt_dialect_tables[2] = {
 		.sync_at_branch	= true,
 		.swap_is_call	= true,
 		.btm_all_jumps	= true,
+		.counts_returns	= true,
+		.has_hist_size	= true,
+		.max_btype	= NT_BTYPE_EXCEPTION,
 	},
 };

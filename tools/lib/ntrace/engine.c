@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "fast.h"
+#include "stack.h"
 #include "state.h"
 #include "walk.h"
 
@@ -107,6 +108,8 @@ static void engine_lose(struct nt_source *src, enum nt_state state)
 {
 	engine_forget_walk(src);
 	src->has_ref = false;
+	src->return_mode = NT_RETURNS_UNKNOWN;
+	src->hist_size = 0;
 	src->state = state;
 }
 
@@ -308,9 +311,10 @@ static bool engine_is_indirect(const struct nt_block *block)
 }
 
 /* May be implicit: no message reports it if the call is known (chapter 9.2). */
-static bool engine_is_return(const struct nt_flow *flow, const struct nt_block *block)
+static bool engine_is_return(const struct nt_flow *flow, const struct nt_source *src,
+			     const struct nt_block *block)
 {
-	return flow->config.return_depth &&
+	return nt_stack_max(flow, src) &&
 	       (block->range.how == NT_END_RETURN || block->range.how == NT_END_SWAP);
 }
 
@@ -428,7 +432,7 @@ static int engine_settle_tail(struct nt_flow *flow, struct nt_source *src)
 	if (engine_is_direct(block))
 		return NT_E_CLASS;
 	if (!nt_walk_infer(flow, src, &dest))
-		return engine_is_return(flow, block) ? NT_E_NO_RETURN : NT_E_CLASS;
+		return engine_is_return(flow, src, block) ? NT_E_NO_RETURN : NT_E_CLASS;
 	engine_take_tail(flow, src, dest, NT_RANGE_INFERRED);
 	return NT_OK;
 }
@@ -470,6 +474,24 @@ static int engine_finish_direct(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
+/*
+ * A message without SYNC reports the jump at the end. An encoder that only counts calls does not
+ * report a return while there is one, unless implicit return is off.
+ */
+static int engine_check_return(struct nt_flow *flow, struct nt_source *src)
+{
+	const struct nt_block *block = engine_tail_block(flow);
+
+	if (!flow->dialect->counts_returns || !src->depth || !block ||
+	    block->range.how != NT_END_RETURN)
+		return NT_OK;
+	if (src->return_mode == NT_RETURNS_IMPLICIT)
+		return NT_E_CLASS;
+	src->return_mode = NT_RETURNS_EXPLICIT;
+	src->depth = 0;
+	return NT_OK;
+}
+
 /* IndirectBranch, IndirectBranchHist */
 static int engine_finish_indirect(struct nt_flow *flow, struct nt_source *src)
 {
@@ -477,10 +499,10 @@ static int engine_finish_indirect(struct nt_flow *flow, struct nt_source *src)
 		nt_flow_dest(flow, src->ref, flow->act->addr) : src->last_dest;
 	int err;
 
-	if (flow->act->btype == NT_BTYPE_INDIRECT)
-		err = engine_finish_jump(flow, src, dest);
-	else
+	if (flow->act->btype != NT_BTYPE_INDIRECT)
 		err = engine_finish_trap(flow, src, dest);
+	else if (!(err = engine_check_return(flow, src)))
+		err = engine_finish_jump(flow, src, dest);
 	if (err)
 		return err;
 	src->ref = dest;
@@ -690,6 +712,29 @@ static bool engine_is_run_too_long(const struct nt_source *src, const struct nt_
 		msg->value + src->walked > src->owed + (1u << 22);
 }
 
+/*
+ * HIST of ResourceFull has as many bits each time, as the encoder's shift register is full; no other
+ * has more (dialect).
+ */
+static int engine_check_hist_size(struct nt_flow *flow, struct nt_source *src,
+				  const struct nt_message *msg)
+{
+	unsigned int nr_bits;
+
+	if (!flow->dialect->has_hist_size || !(msg->fields & NT_FIELD_HIST) ||
+	    msg->fields & NT_FIELD_HREPEAT)
+		return NT_OK;
+	nr_bits = 63 - __builtin_clzll(msg->hist);
+	if (src->hist_size && nr_bits > src->hist_size)
+		return NT_E_HIST_SIZE;
+	if (msg->tcode != NT_TCODE_RESOURCE_FULL)
+		return NT_OK;
+	if (src->hist_size && nr_bits != src->hist_size)
+		return NT_E_HIST_SIZE;
+	src->hist_size = nr_bits;
+	return NT_OK;
+}
+
 /* Set up the walk of I-CNT and HIST of @act. */
 static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 {
@@ -762,6 +807,8 @@ static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 {
 	int err = engine_check_mode(src, &flow->msg);
 
+	if (!err)
+		err = engine_check_hist_size(flow, src, &flow->msg);
 	if (err)
 		return err;
 	switch (flow->msg.tcode) {

@@ -109,7 +109,8 @@ static bool fast_group_pushed(const struct run *run, uint32_t *pushed)
 }
 
 /* Store what the messages of @lookup led to: the state is @now. */
-static void fast_group_keep(struct run *run, const struct lookup *lookup, struct hot now)
+static void fast_group_keep(struct run *run, const struct lookup *lookup, struct hot now,
+			    struct way way)
 {
 	struct nt_effect effect = { .any = false };
 	uint32_t pushed[GROUP_PUSHES];
@@ -120,7 +121,7 @@ static void fast_group_keep(struct run *run, const struct lookup *lookup, struct
 
 	memo->missed += fast_nr_counted(run->counts - lookup->counts);
 	if (nr > GROUP_RANGES || was->walked > UINT16_MAX || now.walked > UINT16_MAX ||
-	    (run->flow->config.return_depth && !fast_group_pushed(run, pushed)))
+	    (way.returns && !fast_group_pushed(run, pushed)))
 		return;
 	if (nr > PATH_RANGES && !fast_group_came_before(lookup->group, lookup->key)) {
 		lookup->group->start = 0;
@@ -129,13 +130,13 @@ static void fast_group_keep(struct run *run, const struct lookup *lookup, struct
 		return;
 	}
 	nt_memo_make_room(memo);
-	if (run->flow->config.return_depth)
+	if (way.returns)
 		nt_memo_calls(memo, &effect, &run->net, pushed);
 	ranges = nt_memo_ranges(memo, was->out, nr);
 	*lookup->group = (struct nt_group){
 		.key = { lookup->key[0], lookup->key[1] }, .ref = was->ref,
 		.next_ref = now.ref, .counts = fast_pack_counts(run->counts - lookup->counts),
-		.start = run->start | was->block, .next = now.block, .top = was->top,
+		.start = run->start | was->block, .next = now.block, .top = fast_path_top(was, way),
 		.walked = was->walked, .next_walked = now.walked, .effect = effect,
 		.ranges = ranges, .nr_ranges = nr, .last = run->last - was->p,
 	};

@@ -9,6 +9,23 @@
 #include "fast-path.h"
 #include "plain.h"
 
+/* A return is reported, though the encoder counts calls, and has one: engine.c judges that. */
+static __always_inline bool fast_is_odd_return(const struct run *run, const struct nt_block *block)
+{
+	return run->src->depth && block->range.how == NT_END_RETURN &&
+		run->flow->dialect->counts_returns;
+}
+
+/* Can HIST have so many bits? ResourceFull has as many each time (dialect). */
+static __always_inline bool fast_fits_hist(const struct run *run, const struct plain *msg)
+{
+	unsigned int nr_bits = 63 - __builtin_clzll(msg->hist), size = run->src->hist_size;
+
+	if (!run->flow->dialect->has_hist_size)
+		return true;
+	return msg->tcode == NT_TCODE_RESOURCE_FULL ? nr_bits == size : !size || nr_bits <= size;
+}
+
 /* Go where U-ADDR leads, from the indirect jump at the end. */
 static __always_inline bool fast_end_indirect(struct run *run, struct hot *hot, struct way way,
 					      uint64_t addr)
@@ -18,7 +35,8 @@ static __always_inline bool fast_end_indirect(struct run *run, struct hot *hot, 
 	uint64_t dest = way.dialect ? nt_flow_dest(run->flow, hot->ref, addr) :
 		nt_flow_mask(run->flow, hot->ref ^ addr);
 
-	if (way.dialect && !nt_addr_fits(addr, run->flow->addr_bits))
+	if (way.dialect && (!nt_addr_fits(addr, run->flow->addr_bits) ||
+			    fast_is_odd_return(run, block)))
 		return false;
 	if (unlikely(block->range.reserved & NT_KIND_INFERABLE && block->target != dest))
 		return false;
@@ -83,6 +101,8 @@ static __always_inline bool fast_run_message(struct run *run, struct hot *hot, s
 
 	if (!parse_plain(&run->flow->config, hot->p, find_ends(hot->p), run->src->id,
 			 way.pext, &msg))
+		return false;
+	if (way.dialect && !fast_fits_hist(run, &msg))
 		return false;
 	run->memo->undo.nr = 0;
 	if (unlikely(!fast_walk_message(run, hot, way, &msg))) {

@@ -11,6 +11,8 @@
 /* The top of the return stack in the key of a path or group: 0 without a return stack */
 static __always_inline uint32_t fast_path_top(const struct hot *hot, struct way way)
 {
+	if (way.explicit)
+		return MEMO_TOP_EXPLICIT;
 	return way.returns ? hot->top : 0;
 }
 

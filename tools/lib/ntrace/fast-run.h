@@ -28,6 +28,7 @@ struct way {
 	bool	single;		/* one message only */
 	bool	timestamp;
 	bool	returns;	/* with a return stack */
+	bool	explicit;	/* without, though the flow has one (dialect) */
 	bool	pext;
 	bool	by_blocks;
 	bool	dialect;	/* not the ratified one, or addresses are short */

@@ -39,7 +39,7 @@ static __always_inline bool fast_run_next(struct run *run, struct hot *hot, stru
 			return false;
 	}
 	if (lookup.group)
-		fast_group_keep(run, &lookup, *hot);
+		fast_group_keep(run, &lookup, *hot, way);
 	return true;
 }
 
@@ -171,11 +171,30 @@ static noinline void fast_run_returns(struct run *run, struct hot hot, struct wa
 	fast_run_all(run, hot, way);
 }
 
+/* Was a return inferred in the ranges from @range on? Then no return is explicit. */
+static void fast_learn_returns(struct run *run, const struct nt_range *range)
+{
+	const struct nt_range *end = run->flow->ranges + run->flow->nr_ranges;
+
+	for (; range < end; range++) {
+		if (range->how == NT_END_RETURN && range->flags & NT_RANGE_INFERRED &&
+		    !(range->reserved & NT_KIND_INFERABLE))
+			run->src->return_mode = NT_RETURNS_IMPLICIT;
+	}
+}
+
 /* A copy of the code that asks for the differences of the dialects */
 static noinline void fast_run_dialect(struct run *run, struct hot hot, struct way way)
 {
+	struct nt_source *src = run->src;
+	const struct nt_range *first = hot.out;
+
 	way.dialect = true;
+	way.explicit = src->return_mode == NT_RETURNS_EXPLICIT;
+	way.returns = way.returns && !way.explicit;
 	fast_run_all(run, hot, way);
+	if (src->return_mode == NT_RETURNS_UNKNOWN && run->flow->dialect->counts_returns)
+		fast_learn_returns(run, first);
 }
 
 static void fast_run_plain(struct run *run, struct hot hot, bool single)

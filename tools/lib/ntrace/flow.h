@@ -36,6 +36,13 @@ enum nt_state {
 	NT_STATE_LOST,		/* waits for a message with SYNC */
 };
 
+/* How an encoder that counts calls reports returns to them (dialect) */
+enum nt_returns {
+	NT_RETURNS_UNKNOWN,	/* none was seen since the flow is known */
+	NT_RETURNS_EXPLICIT,	/* each by a message: the return stack is not kept */
+	NT_RETURNS_IMPLICIT,
+};
+
 /* An entry of the return stack: an address that a return may go to */
 struct nt_return {
 	uint64_t	pc;
@@ -66,7 +73,9 @@ struct nt_source {
 	uint64_t		last_dest;
 	uint64_t		lost_messages;
 	uint64_t		lost_bytes;
+	uint8_t			hist_size;	/* bits of a HIST that is full; 0: not known */
 	/* return stack: see stack.h */
+	uint8_t			return_mode;	/* enum nt_returns */
 	bool			calls_missing;	/* there may be more, which are not known */
 	uint32_t		top;
 	uint32_t		depth;

@@ -74,6 +74,12 @@ struct nt_path {
 #define PATH_DIRECT	(1u << 30)
 #define PATH_ICNT	(PATH_DIRECT - 1)
 
+/*
+ * Instead of the top of the return stack, for a source whose returns are explicit though the flow
+ * has a return stack. It is no block.
+ */
+#define MEMO_TOP_EXPLICIT	(1u << 31)
+
 static inline uint64_t path_key(uint32_t block, uint32_t what)
 {
 	return (uint64_t)block << 32 | what;

@@ -15,6 +15,12 @@
  */
 #include "dialect.h"
 
+/* Messages that are not about the flow, and of no vendor */
+#define NT_EXTRA_TCODES							\
+	(1ULL << NT_TCODE_OWNERSHIP | 1ULL << NT_TCODE_DATA_ACQUISITION |	\
+	 1ULL << NT_TCODE_AUX_ACCESS_WRITE | 1ULL << NT_TCODE_IN_CIRCUIT_TRACE |	\
+	 1ULL << NT_TCODE_IN_CIRCUIT_TRACE_SYNC)
+
 /* Fixed fields are at most TCODE[6] SRC[12] SYNC[4] B-TYPE[2]: four bytes. */
 #define HEAD_BYTES	5
 
@@ -336,8 +342,10 @@ static int message_parse(const struct nt_config *config, const uint8_t *p, struc
 	/* the variable-length field after them has one bit at least */
 	if (n * MDO_BITS <= bits)
 		return NT_E_MISSING;
-	if (msg->cdf > 1)
+	if (msg->cdf > 1 || msg->btype > nt_dialect_of(config)->max_btype)
 		return NT_E_RESERVED;
+	if (config->flow_only && NT_EXTRA_TCODES >> msg->tcode & 1)
+		return NT_E_KIND;
 	return message_parse_vars(config, layout, msg, p, bits);
 }
 

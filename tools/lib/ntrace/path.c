@@ -12,6 +12,7 @@ struct path_walker {
 	struct nt_flow		*flow;
 	struct nt_source	*src;
 	struct nt_path		path;
+	uint32_t		return_depth;	/* 0: returns are explicit */
 	uint32_t		pushed[PATH_PUSHES];
 	struct nt_todo		todo;		/* of I-CNT it may have more than the message */
 	bool			final;
@@ -52,7 +53,7 @@ static void path_push(struct path_walker *walker)
 {
 	unsigned int end = path_block(walker)->range.how;
 
-	if (!walker->flow->config.return_depth ||
+	if (!walker->return_depth ||
 	    (end != NT_END_CALL && end != NT_END_INDIRECT_CALL))
 		return;
 	walker->pushed[nt_net_pushes(&walker->net)] = walker->path.next;
@@ -65,7 +66,7 @@ static uint32_t path_pop(struct path_walker *walker)
 	struct nt_net *net = &walker->net;
 	uint32_t call = walker->path.top;
 
-	if (nt_net_lost(net) >= walker->flow->config.return_depth)
+	if (nt_net_lost(net) >= walker->return_depth)
 		return 0;
 	if (nt_net_pushes(net))
 		call = walker->pushed[nt_net_pushes(net) - 1];
@@ -173,6 +174,7 @@ static void path_set_key(struct path_walker *walker, uint64_t key, uint32_t top)
 	walker->path.key = key;
 	walker->path.next = key >> 32;
 	walker->path.top = top;
+	walker->return_depth = top == MEMO_TOP_EXPLICIT ? 0 : walker->flow->config.return_depth;
 	nt_net_begin(&walker->net);
 	walker->btm = what & PATH_BTM;
 	if (walker->btm) {
@@ -191,7 +193,7 @@ static const struct nt_path *path_keep(struct nt_memo *memo, struct path_walker 
 	struct nt_path *path = &walker->path;
 
 	nt_memo_make_room(memo);
-	if (walker->flow->config.return_depth)
+	if (walker->return_depth)
 		nt_memo_calls(memo, &path->effect, &walker->net, walker->pushed);
 	path->ranges = nt_memo_ranges(memo, walker->ranges, path->nr_ranges);
 	return nt_memo_keep_path(memo, path);

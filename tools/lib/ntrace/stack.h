@@ -10,6 +10,12 @@
 
 #include "flow.h"
 
+/* Entries that the stack of @src may have; 0: it is not kept */
+static inline uint32_t nt_stack_max(const struct nt_flow *flow, const struct nt_source *src)
+{
+	return src->return_mode == NT_RETURNS_EXPLICIT ? 0 : flow->config.return_depth;
+}
+
 /* The call on top, a block; 0: the stack is empty, or the call is not known */
 static inline uint32_t nt_stack_top(const struct nt_source *src)
 {

@@ -12,7 +12,7 @@
 
 static void walk_push(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block)
 {
-	uint32_t max = flow->config.return_depth;
+	uint32_t max = nt_stack_max(flow, src);
 
 	if (!max || (src->depth == max && flow->config.return_full == NT_RETURN_DROP_NEWEST))
 		return;
@@ -33,6 +33,9 @@ void nt_walk_stack(struct nt_flow *flow, struct nt_source *src, const struct nt_
 {
 	unsigned int end = block->range.how;
 
+	if (!reported && end == NT_END_RETURN && !nt_step_is_sequential(flow, block) &&
+	    flow->dialect->counts_returns)
+		src->return_mode = NT_RETURNS_IMPLICIT;
 	if (end == NT_END_RETURN ||
 	    (end == NT_END_SWAP && !(reported && flow->dialect->swap_is_call)))
 		walk_pop(flow, src);
@@ -151,7 +154,7 @@ static int walk_step_indirect(struct nt_flow *flow, struct nt_source *src,
 	walk->tail = src->block;
 	if (!nt_walk_infer(flow, src, &dest)) {
 		walk->tail = 0;
-		if (flow->config.return_depth && (end == NT_END_RETURN || end == NT_END_SWAP))
+		if (nt_stack_max(flow, src) && (end == NT_END_RETURN || end == NT_END_SWAP))
 			return NT_E_NO_RETURN;
 		return walk->todo.left && !walk->hist_only ? NT_E_ICNT_LEFT : NT_E_HIST_LEFT;
 	}
