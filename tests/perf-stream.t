@@ -8,14 +8,14 @@ data=$top/tests/perf
 fields=comm,tid,cpu,time,ip,addr,flags
 # KVERS=7.2 is for a quick look
 kvers=${KVERS:-6.12 7.2}
-plan $(($(echo "$kvers" | wc -w) * 4 + 6))
+plan $(($(echo "$kvers" | wc -w) * 5 + 8))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 make_data() { # NAME WHAT [HOW...]
 	_data=$1; shift
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_data.data" "$@" || exit
 }
-for what in rounds no-aux-record; do
+for what in rounds no-aux-record samples; do
 	make_data $what $what
 	make_data $what-pipe $what pipe
 	make_data $what-z $what compressed
@@ -48,6 +48,7 @@ for kver in $kvers; do
 		"$(script rounds | grep -c '=>') $(script rounds | grep -c 'code 30')" "220 28"
 	ok "$kver: a pipe with many reads of each buffer" same rounds-pipe rounds
 	ok "$kver: a pipe without PERF_RECORD_AUX" same no-aux-record-pipe no-aux-record
+	ok "$kver: trace in samples, from a pipe" same samples-pipe samples
 	is "$kver: inject from a pipe" "$(injected rounds-pipe | cksum)" "$(injected rounds | cksum)"
 done
 # perf of 6.12 is built without zstd
@@ -56,6 +57,8 @@ ok "7.2: compressed, in a pipe" same rounds-z-pipe rounds
 ok "7.2: compressed, one CPU of it" same rounds-z rounds -C 0
 ok "7.2: compressed, without PERF_RECORD_AUX" same no-aux-record-z no-aux-record
 ok "7.2: compressed, in a pipe, without PERF_RECORD_AUX" same no-aux-record-z-pipe no-aux-record
+ok "7.2: trace in samples, compressed" same samples-z samples
+ok "7.2: trace in samples, compressed, in a pipe" same samples-z-pipe samples
 perf inject --itrace=b -i "$tap_tmp/rounds-z.data" -o "$tap_tmp/injected.data"
 ok "7.2: inject says that it does not decompress" grep -q 'record without -z' "$tap_tmp/err"
 done_testing

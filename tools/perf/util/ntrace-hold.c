@@ -30,6 +30,7 @@ static int ntrace_hold(struct ordered_events *oe, struct ordered_event *event)
 	struct perf_session *session = container_of(oe, struct perf_session, ordered_events);
 	struct ntrace *nt = container_of(session->auxtrace, struct ntrace, auxtrace);
 	struct ntrace_held *held;
+	int err;
 
 	held = malloc(sizeof(*held) + event->event->header.size);
 	if (!held)
@@ -38,7 +39,8 @@ static int ntrace_hold(struct ordered_events *oe, struct ordered_event *event)
 	held->event.event = held->copy;
 	memcpy(held->copy, event->event, event->event->header.size);
 	list_add_tail(&held->list, &nt->held);
-	return ntrace_collect_event(nt, held->copy);
+	err = ntrace_collect_event(nt, held->copy);
+	return err ? : ntrace_collect_sample(nt, held->copy);
 }
 
 void ntrace_hold_begin(struct ntrace *nt)

@@ -400,6 +400,7 @@ struct ntrace {
 
 /* Take what an event says of trace: it need not be the event's turn yet */
 int ntrace_collect_event(struct ntrace *nt, union perf_event *event);
+int ntrace_collect_sample(struct ntrace *nt, union perf_event *event);
 
 /* ---------------------------------------------------- events that are held back */
 

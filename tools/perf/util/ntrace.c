@@ -474,16 +474,47 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 	       buffer->size ? ntrace_add_stretch(nt, &stretch) : 0;
 }
 
+/* Of an event that is held back, nothing can be read again later */
+static int ntrace_copy_sample(struct auxtrace_buffer *buffer, const struct aux_sample *aux)
+{
+	void *data = malloc(aux->size);
+
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, aux->data, aux->size);
+	if (buffer->data_needs_freeing)
+		free(buffer->data);
+	buffer->data = data;
+	buffer->size = aux->size;
+	buffer->data_needs_freeing = true;
+	return 0;
+}
+
 static int ntrace_queue_sample(struct ntrace *nt, struct perf_sample *sample, u64 data_offset)
 {
+	unsigned int nr = nt->queues.next_buffer_nr;
+	struct aux_sample aux = sample->aux_sample;
 	struct auxtrace_queue *queue;
 	int err;
 
+	/* what is in no file must not be read from it */
+	if (nt->deliver)
+		sample->aux_sample.size = 0;
 	err = auxtrace_queues__add_sample(&nt->queues, nt->session, sample, data_offset, 0);
-	if (err)
+	sample->aux_sample = aux;
+	/* option -C leaves out some */
+	if (err || nt->queues.next_buffer_nr == nr)
 		return err;
 	queue = auxtrace_queues__sample_queue(&nt->queues, sample, nt->session);
-	return queue ? ntrace_place_sample(nt, queue, sample) : -EINVAL;
+	if (!queue)
+		return -EINVAL;
+	if (nt->deliver) {
+		err = ntrace_copy_sample(list_last_entry(&queue->head, struct auxtrace_buffer, list),
+					 &aux);
+		if (err)
+			return err;
+	}
+	return ntrace_place_sample(nt, queue, sample);
 }
 
 static int ntrace_queue_data(struct perf_session *session, struct perf_sample *sample,
@@ -532,6 +563,28 @@ int ntrace_collect_event(struct ntrace *nt, union perf_event *event)
 	err = evsel__parse_sample(evsel, event, &sample);
 	if (!err)
 		err = ntrace_collect_aux(nt, event, &sample);
+	ntrace_sample_exit(&sample);
+	return err;
+}
+
+/* The trace of a sample that is held back */
+int ntrace_collect_sample(struct ntrace *nt, union perf_event *event)
+{
+	struct perf_sample sample;
+	struct evsel *evsel;
+	int err;
+
+	if (!nt->sampling || event->header.type != PERF_RECORD_SAMPLE)
+		return 0;
+	evsel = evlist__event2evsel(nt->session->evlist, event);
+	if (!evsel)
+		return 0;
+	ntrace_sample_init(&sample);
+	err = evsel__parse_sample(evsel, event, &sample);
+	if (!err && sample.aux_sample.size) {
+		nt->have_trace = true;
+		err = ntrace_queue_sample(nt, &sample, 0);
+	}
 	ntrace_sample_exit(&sample);
 	return err;
 }
@@ -751,12 +804,10 @@ static int ntrace_collect_stretches(struct ntrace *nt)
 {
 	struct perf_session *session = nt->session;
 
-	/* samples are stretches of their own: no AUX buffer is in the file */
-	if (nt->sampling)
-		return 0;
 	if (perf_data__is_pipe(session->data) || ntrace_has_compressed(session))
 		ntrace_hold_begin(nt);
-	if (perf_data__is_pipe(session->data))
+	/* samples are stretches of their own: no AUX buffer is in the file */
+	if (nt->sampling || perf_data__is_pipe(session->data))
 		return 0;
 	return perf_session__peek_events(session, session->header.data_offset,
 					 session->header.data_size, ntrace_peek, NULL);
@@ -787,6 +838,9 @@ static int ntrace_queue_all(struct ntrace *nt)
 	struct perf_session *session = nt->session;
 	int err;
 
+	/* they come with the events that are held back */
+	if (nt->sampling && nt->deliver)
+		return 0;
 	if (nt->sampling || list_empty(&session->auxtrace_index)) {
 		err = auxtrace_queue_data(session, true, true);
 	} else if (ntrace_index_is_valid(session)) {
