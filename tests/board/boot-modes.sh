@@ -19,6 +19,7 @@ modes() {
 	HTM, timestamps|boot-control=$htm,boot-timestamp=on|--timestamp|
 	HTM, sync every 2^6 messages|boot-control=0x01210260||
 	HTM, sync every 2^10 cycles|boot-control=0x01620260||
+	HTM, sync every 2^10 cycles, of which instructions take several|boot-control=0x01620260,boot-timestamp=on,$(variants cycles)|--timestamp|
 	HTM, sync every 2^10 half-words|boot-control=0x01630260||
 	BTM, sync every 2^10 half-words, timestamps|boot-control=0x01630230,boot-timestamp=on|--timestamp|
 	HTM, sync only at branches|boot-control=0x01630260,te.sync_delayed=on||
@@ -42,7 +43,7 @@ modes() {
 	HTM, implicit return that waits for the call, a stack of 4 that stops|boot-control=$htm,boot-features=0x1c8,te.stack_depth=4,$(variants return-strict stack-stops hrepeat-split)|--implicit-return|
 	7.2, 4 harts, HTM, SRC of 4 bits, a sink each|boot-control=$htm,boot-features=0x40070000|--src-bits 4 --src 7|--kernel 7.2 --harts 4
 	4 harts, HTM, SRC of 12 bits, timestamps, funnel|boot-control=$htm,boot-features=0xc0100000,boot-timestamp=on|--src-bits 12 --timestamp|--harts 4 --topology funnel
-	4 harts, BTM, SRC of 2 bits, two funnels and one|boot-control=$btm,boot-features=0x20000000|--src-bits 2|--harts 4 --topology funnel2
+	4 harts, BTM, SRC of 2 bits, two funnels and one, whose inputs take turns|boot-control=$btm,boot-features=0x20000000,funnel.fifo=512,funnel.reorder=on|--src-bits 2|--harts 4 --topology funnel2
 	4 harts, BTM, CoreSight frames as of a K3|boot-control=0x01060230,boot-features=0xc0100000,boot-timestamp=on,$(variants sign-copies)|--src-bits 12 --timestamp|--harts 4 --topology k3
 	EOT
 }

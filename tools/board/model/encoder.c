@@ -990,6 +990,15 @@ static bool ends_with_wfi(const struct nb_ingress *blk)
 	       !memcmp(blk->code + 2 * blk->iretire - 4, wfi, 4);
 }
 
+/* An instruction for a cycle, unless a variant says how long they take */
+static uint64_t cycles_of(const struct nb_encoder *enc, const struct nb_ingress *blk)
+{
+	if (!has_variant(enc, NB_VARIANT_CYCLES))
+		return blk->ninsn;
+	return 3 * blk->ninsn + (blk->itype != NB_ITYPE_NONE ? 7 : 0) +
+	       (ends_with_wfi(blk) ? 1000 : 0);
+}
+
 void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	if (enc->enabled) {
@@ -1002,7 +1011,7 @@ void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk)
 		else
 			begin_session(enc, blk);
 	}
-	enc->cycles += blk->ninsn;
+	enc->cycles += cycles_of(enc, blk);
 	if (!enc->running)
 		return;
 	account(enc, blk);

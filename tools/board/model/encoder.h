@@ -101,7 +101,8 @@ enum nb_mode {
 	X(TRIGGER,	"trigger",	"triggers now and then: SYNC 0 and 6") \
 	X(RETURN_STRICT, "return-strict", "a return is implicit only if a message has reported its call") \
 	X(STACK_STOPS,	"stack-stops",	"a full return stack takes no more calls") \
-	X(SIGN_COPIES,	"sign-copies",	"addresses of RV64 have a copy of their sign above bit 63")
+	X(SIGN_COPIES,	"sign-copies",	"addresses of RV64 have a copy of their sign above bit 63") \
+	X(CYCLES,	"cycles",	"an instruction takes several cycles, and a jump more; wfi stands still")
 
 enum nb_variant_bit {
 #define X(id, name, text) NB_VARIANT_BIT_##id,

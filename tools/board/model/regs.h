@@ -529,7 +529,8 @@ bool nb_ram_input(void *ram, const uint8_t *bytes, size_t len);
 struct nb_funnel_caps {
 	uint8_t		inputs;		/* 1..16 */
 	bool		dis_input;
-	uint32_t	fifo;		/* bytes of messages and their lengths it holds, 0: none */
+	uint32_t	fifo;		/* bytes of messages and two more for each it holds, 0: none */
+	bool		reorder;	/* inputs go in turn, and not in the order of arrival */
 	uint8_t		ts_modes;
 	uint8_t		ts_width;
 	bool		ts_prescale;
@@ -554,6 +555,7 @@ struct nb_funnel {
 	void		*out_opaque;
 	uint8_t		fifo[NB_MAX_FUNNEL_FIFO];
 	uint32_t	held;		/* bytes in it */
+	unsigned int	next;		/* the input whose turn it is */
 	uint64_t	discarded;
 };
 

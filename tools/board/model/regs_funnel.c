@@ -2,7 +2,8 @@
 /*
  * The Trace Funnel: Trace Control Interface 1.0, chapter "Trace Funnel". Each
  * message passes whole, in the order of arrival: at once, or through a FIFO that
- * holds the newest until it is flushed or more come.
+ * holds the newest until it is flushed or more come. One with a FIFO for each input
+ * lets them go in turn, so that messages of one source overtake those of others.
  */
 #include <string.h>
 
@@ -13,16 +14,50 @@ static struct nb_funnel *to_funnel(struct nb_dev *dev)
 	return (struct nb_funnel *)dev;
 }
 
-/* Send on the oldest message that is held; false where the output takes none. */
+/* Before each message that is held */
+struct held {
+	uint8_t	len;
+	uint8_t	input;
+};
+
+static struct held held_at(const struct nb_funnel *f, uint32_t at)
+{
+	struct held h;
+
+	memcpy(&h, f->fifo + at, sizeof(h));
+	return h;
+}
+
+/* Where the message is that goes next: the oldest, or the oldest of the input whose turn it is */
+static uint32_t choose(const struct nb_funnel *f)
+{
+	unsigned int turn, least = NB_MAX_INPUTS;
+	uint32_t at, best = 0;
+	struct held h;
+
+	for (at = 0; f->caps.reorder && at < f->held; at += sizeof(h) + h.len) {
+		h = held_at(f, at);
+		turn = (h.input + NB_MAX_INPUTS - f->next) % NB_MAX_INPUTS;
+		if (turn >= least)
+			continue;
+		least = turn;
+		best = at;
+	}
+	return best;
+}
+
+/* Send on a message that is held; false where the output takes none. */
 static bool forward(struct nb_funnel *f)
 {
-	uint16_t len;
+	uint32_t at = choose(f), end;
+	struct held h = held_at(f, at);
 
-	memcpy(&len, f->fifo, sizeof(len));
-	if (!f->out(f->out_opaque, f->fifo + sizeof(len), len))
+	if (!f->out(f->out_opaque, f->fifo + at + sizeof(h), h.len))
 		return false;
-	f->held -= sizeof(len) + len;
-	memmove(f->fifo, f->fifo + sizeof(len) + len, f->held);
+	end = at + sizeof(h) + h.len;
+	memmove(f->fifo + at, f->fifo + end, f->held - end);
+	f->held -= sizeof(h) + h.len;
+	f->next = (h.input + 1) % NB_MAX_INPUTS;
 	return true;
 }
 
@@ -35,14 +70,16 @@ static void drain(struct nb_funnel *f)
 	nb_flushed(&f->dev);
 }
 
-static bool hold(struct nb_funnel *f, const uint8_t *bytes, uint16_t len)
+static bool hold(struct nb_funnel *f, unsigned int input, const uint8_t *bytes, size_t len)
 {
-	while (f->held + sizeof(len) + len > f->caps.fifo)
+	struct held h = { .len = len, .input = input };
+
+	while (f->held + sizeof(h) + len > f->caps.fifo)
 		if (!f->held || !forward(f))
 			return false;
-	memcpy(f->fifo + f->held, &len, sizeof(len));
-	memcpy(f->fifo + f->held + sizeof(len), bytes, len);
-	f->held += sizeof(len) + len;
+	memcpy(f->fifo + f->held, &h, sizeof(h));
+	memcpy(f->fifo + f->held + sizeof(h), bytes, len);
+	f->held += sizeof(h) + len;
 	nb_set_empty(&f->dev, false);
 	return true;
 }
@@ -95,6 +132,7 @@ static void funnel_reset(struct nb_dev *dev)
 {
 	nb_ts_write(&to_funnel(dev)->ts, 0);
 	to_funnel(dev)->held = 0;
+	to_funnel(dev)->next = 0;
 }
 
 static void funnel_loaded(struct nb_dev *dev, unsigned int offset)
@@ -154,6 +192,6 @@ bool nb_funnel_input(void *opaque, const uint8_t *bytes, size_t len)
 		return true;
 	}
 	if (NB_UNLIKELY(f->caps.fifo))
-		return hold(f, bytes, len);
+		return hold(f, port->index, bytes, len);
 	return f->out(f->out_opaque, bytes, len);
 }

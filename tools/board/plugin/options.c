@@ -105,6 +105,7 @@ static const struct option options[] = {
 	RAM(ver_minor, OPT_U8, "trRamVerMinor"),
 	FUNNEL(dis_input, OPT_BOOL, "trFunnelDisInput"),
 	FUNNEL(fifo, OPT_U32, "bytes it holds back"),
+	FUNNEL(reorder, OPT_BOOL, "its inputs take turns"),
 	FUNNEL(ts_modes, OPT_U8, "bit N: trTsMode N"),
 	FUNNEL(ver_major, OPT_U8, "trFunnelVerMajor"),
 	FUNNEL(ver_minor, OPT_U8, "trFunnelVerMinor"),

@@ -580,6 +580,22 @@ static void test_delayed_sync(void **state)
 	assert_trace("Sync S=3 I=0 F=80; DBS S=2 I=16 F=80");
 }
 
+/* Periods, timestamps and FIFOs go by cycles, of which an instruction may take several */
+static void test_cycles_are_no_instructions(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 2);	/* each 16 cycles */
+	linear(5);
+	linear(5);
+	linear(5);
+	assert_trace("Sync S=3 I=0 F=80");
+	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 2, .variant = NB_VARIANT_CYCLES);
+	linear(5);
+	linear(5);
+	linear(5);
+	assert_trace("Sync S=3 I=0 F=80; Sync S=2 I=a F=8a");
+}
+
 static void test_sync_by_messages(void **state)
 {
 	int i;
@@ -848,9 +864,101 @@ static void test_stall(void **state)
 	assert_int_equal(t.enc.stats.messages[NB_TCODE_INDIRECT_BRANCH], 99);
 }
 
+/* ---- What single changes of the encoder have to be noticed by: tests/mutations ---- */
+
+/* A counter of 8 bits wraps between two messages */
+static void test_narrow_timestamp(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_BTM, .timestamp = true, .ts_width = 8);
+	t.time = 250;
+	linear(1);
+	t.time = 260;
+	block(2, 2, NB_ITYPE_TAKEN, 0x200);
+	assert_trace("Sync S=3 I=0 F=80 T=fa; DB I=3 T=a");
+}
+
+/* Times are relative to the last message that was sent, and not to one that was lost */
+static void test_time_after_overflow(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_BTM, .timestamp = true, .fifo_depth = 4, .fifo_rate = 1 << 20);
+	t.accept = 2;
+	for (; t.time < 40; t.time += 10)
+		block(2, 2, NB_ITYPE_TAKEN, t.pc + 0x100);
+	t.accept = 0;
+	t.time = 50;
+	stop(NB_EVCODE_DISABLED);
+	assert_trace("Sync S=3 I=0 F=80 T=0; DB I=2 T=0; DB I=2 T=a; Error ETYPE=0 ECODE=4 T=28");
+}
+
+static void test_repeat_to_elsewhere(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_BTM, .repeat_branch = true);
+	block(2, 2, NB_ITYPE_INDIRECT_JUMP, 0x100);
+	block(2, 2, NB_ITYPE_INDIRECT_JUMP, 0x100);
+	block(2, 2, NB_ITYPE_INDIRECT_JUMP, 0x200);
+	linear(1);
+	stop(NB_EVCODE_DISABLED);
+	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=2 U=0; Rep N=1; IB B=0 I=2 U=180; Corr EV=4 CDF=0 I=1");
+}
+
+/* "the previous message": another one has come between */
+static void test_repeat_after_sync(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_BTM, .repeat_branch = true);
+	block(2, 2, NB_ITYPE_TAKEN, 0x100);
+	nb_encoder_notify(&t.enc, NB_SYNC_TRACE_EVENT);
+	block(2, 2, NB_ITYPE_TAKEN, 0x100);
+	stop(NB_EVCODE_DISABLED);
+	assert_trace("Sync S=3 I=0 F=80; DB I=2; Sync S=6 I=0 F=80; DB I=2; Corr EV=4 CDF=0 I=0");
+}
+
+/* RepeatBranch "cannot be used in HTM mode" */
+static void test_no_repeat_in_htm(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_HTM, .repeat_branch = true);
+	block(2, 2, NB_ITYPE_INDIRECT_JUMP, 0x100);
+	block(2, 2, NB_ITYPE_INDIRECT_JUMP, 0x100);
+	linear(1);
+	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=2 U=0; IB B=0 I=2 U=0");
+}
+
+/* A jump that waits for its address takes I-CNT with it, however full */
+static void test_full_at_a_jump(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_BTM, .icnt_bits = 4);
+	block(10, 2, NB_ITYPE_INDIRECT_JUMP, 0x100);
+	linear(1);
+	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=a U=0");
+}
+
+/* Table "Corner Cases": Debug Mode is entered, and nothing was executed since */
+static void test_debug_after_silent_stop(void **state)
+{
+	(void)state;
+	BEGIN(0x100, .mode = NB_MODE_BTM, .priv_mask = 1 << NB_PRIV_S, .variant = NB_VARIANT_NO_STOP);
+	linear(5);
+	t.priv = NB_PRIV_U;
+	linear(5);
+	nb_encoder_debug(&t.enc, true);
+	assert_trace("Sync S=3 I=0 F=80; Corr EV=0 CDF=0 I=0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_narrow_timestamp),
+		cmocka_unit_test(test_time_after_overflow),
+		cmocka_unit_test(test_repeat_to_elsewhere),
+		cmocka_unit_test(test_repeat_after_sync),
+		cmocka_unit_test(test_no_repeat_in_htm),
+		cmocka_unit_test(test_full_at_a_jump),
+		cmocka_unit_test(test_debug_after_silent_stop),
 		cmocka_unit_test(test_message_example),
 		cmocka_unit_test(test_address_xor),
 		cmocka_unit_test(test_process),
@@ -873,6 +981,7 @@ int main(void)
 		cmocka_unit_test(test_periodic_sync),
 		cmocka_unit_test(test_delayed_sync),
 		cmocka_unit_test(test_sync_by_messages),
+		cmocka_unit_test(test_cycles_are_no_instructions),
 		cmocka_unit_test(test_ownership_after_sync),
 		cmocka_unit_test(test_trigger),
 		cmocka_unit_test(test_timestamps),

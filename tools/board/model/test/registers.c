@@ -1373,6 +1373,41 @@ static void test_funnel(void **state)
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
 }
 
+/* Inputs with a FIFO of their own take turns: a source keeps its order, and overtakes others */
+static void test_funnel_reorder(void **state)
+{
+	static const uint8_t sent[] = { 2, 2, 2, 3, 2, 1, 3 }, turns[] = { 1, 2, 3, 2, 3, 2, 2 };
+	struct nb_dev *dev = &b.funnel.dev;
+	uint8_t message[] = { 0x08, 0, 0x07 };
+	unsigned int i, reorder, last[4];
+
+	(void)state;
+	for (reorder = 0; reorder < 2; reorder++) {
+		full_bench();
+		b.funnel.caps.fifo = 200;
+		b.funnel.caps.reorder = reorder;
+		set_sink(TR_RAM_MODE, BUF, 4096);
+		wake(dev);
+		wr(dev, TR_FUNNEL_DIS_INPUT, 0);
+		wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
+		for (i = 0; i < sizeof(sent); i++) {
+			message[1] = sent[i] << 4 | i;
+			assert_true(nb_funnel_input(&b.funnel.port[sent[i]], message, 3));
+		}
+		assert_int_equal(b.ram.bytes, 0);
+		wr(dev, TR_CONTROL, TR_ACTIVE);
+		wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+		memset(last, 0, sizeof(last));
+		for (i = 0; i < sizeof(sent); i++) {
+			unsigned int byte = b.memory[0x100 + 3 * i + 1], input = byte >> 4;
+
+			assert_int_equal(input, reorder ? turns[i] : sent[i]);
+			assert_true((byte & 15) >= last[input]);
+			last[input] = (byte & 15) + 1;
+		}
+	}
+}
+
 /* ---- Faults on command ---- */
 
 /* an interrupt for each time that the buffer is full */
@@ -1518,6 +1553,7 @@ int main(void)
 		cmocka_unit_test(test_timestamp_active_delay),
 		cmocka_unit_test(test_shared_timestamp),
 		cmocka_unit_test(test_funnel),
+		cmocka_unit_test(test_funnel_reorder),
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_bus_error),
 		cmocka_unit_test(test_wp_outside),
