@@ -34,6 +34,8 @@ static uint32_t rnd(uint32_t n)
 
 struct filter {
 	uint32_t control, match;
+	uint64_t causes;
+	int traps;	/* entered since the first that matches, and not returned from */
 };
 
 struct comp {
@@ -75,6 +77,42 @@ static int comparator(struct comp *c, uint64_t addr)
 	}
 }
 
+/*
+ * "When set, start matching from exception cause codes specified ..., and stop matching upon return
+ * from the 1st matching exception"; "should include a count of nested traps". Bit 8 of MatchInst:
+ * interrupts, and not exceptions.
+ */
+static int is_about_traps(const struct filter *f)
+{
+	return f->control >> 2 & 3;
+}
+
+static int trap_is_chosen(const struct filter *f, unsigned int cause, int interrupt)
+{
+	int wants_interrupts = f->control & 8 && f->match & 0x100;
+
+	return interrupt == wants_interrupts && (!(f->control & 4) || f->causes >> cause & 1);
+}
+
+static void trapped(unsigned int cause, int interrupt)
+{
+	int i;
+
+	for (i = 0; i < FILTERS; i++)
+		if (selected >> i & 1 && is_about_traps(&filters[i]) &&
+		    (filters[i].traps || trap_is_chosen(&filters[i], cause, interrupt)))
+			filters[i].traps++;
+}
+
+static void returned(void)
+{
+	int i;
+
+	for (i = 0; i < FILTERS; i++)
+		if (selected >> i & 1 && filters[i].traps)
+			filters[i].traps--;
+}
+
 /* "match privilege levels": 0 U, 1 S, 3 M, 5 VU, 6 VS, as the ingress port numbers them */
 static unsigned int level(unsigned int priv)
 {
@@ -95,6 +133,8 @@ static int is_traced(uint64_t addr, unsigned int priv)
 
 		if (c & 2)
 			match &= filters[i].match >> level(priv);
+		if (is_about_traps(&filters[i]))
+			match &= filters[i].traps > 0;
 		for (k = 0; k < 3; k++)
 			if (c >> (4 + 4 * k) & 1)
 				match &= out[c >> (5 + 4 * k) & 7];
@@ -145,9 +185,17 @@ static void set_up(void)
 			filters[i].control |= 1 << 4 | rnd(COMPS) << 5;
 		if (!rnd(3))
 			filters[i].control |= 1 << 8 | rnd(COMPS) << 9;
-		filters[i].match = rnd(0x80) & 0x6b;
-		nb_dev_write(&te.dev, TR_TE_FILTER(i) + 4, filters[i].match);
+		if (!rnd(3))
+			filters[i].control |= 1 << 2;
+		if (!rnd(3))
+			filters[i].control |= 1 << 3;
+		filters[i].match = (rnd(0x80) & 0x6b) | (filters[i].control & 8 ? rnd(2) << 8 : 0);
+		filters[i].causes = rnd(0x10000);
+		filters[i].traps = 0;
+		/* the control first: what it does not ask for may not be there */
 		nb_dev_write(&te.dev, TR_TE_FILTER(i), filters[i].control);
+		nb_dev_write(&te.dev, TR_TE_FILTER(i) + 4, filters[i].match);
+		nb_dev_write(&te.dev, TR_TE_FILTER(i) + 8, filters[i].causes);
 	}
 	selected = rnd(8);
 	nb_dev_write(&te.dev, TR_TE_INST_FILTERS, selected);
@@ -159,6 +207,19 @@ static void set_up(void)
 static uint8_t expected[BLOCKS * 16];
 static unsigned int n_expected;
 
+/* A trap before an instruction that so does not retire: comparators have nothing to go by */
+static void give_trap(struct nb_truth_writer *truth)
+{
+	struct nb_ingress blk = { .iaddr = 0x1000 + 2 * rnd(200), .ilastsize = 1, .priv = NB_PRIV_S };
+	unsigned int cause = rnd(16);
+	int interrupt = rnd(2);
+
+	blk.itype = interrupt ? NB_ITYPE_INTERRUPT : NB_ITYPE_EXCEPTION;
+	nb_te_trap(&te, cause, interrupt);
+	nb_te_ingress(&te, &blk, truth);
+	trapped(cause, interrupt);
+}
+
 /* One block of up to 12 instructions, to the model at once and to the oracle one by one */
 static void give_block(struct nb_truth_writer *truth)
 {
@@ -168,6 +229,8 @@ static void give_block(struct nb_truth_writer *truth)
 	uint64_t wide = rnd(1 << 12), addr = blk.iaddr;
 	uint32_t i;
 
+	if (!rnd(8))
+		blk.itype = NB_ITYPE_TRAP_RETURN;
 	wide &= (1 << blk.ninsn) - 1;
 	blk.wide = &wide;
 	for (i = 0; i < blk.ninsn; i++) {
@@ -178,6 +241,8 @@ static void give_block(struct nb_truth_writer *truth)
 	}
 	blk.wide_hash = nb_wide_hash(blk.wide, blk.ninsn);
 	nb_te_ingress(&te, &blk, truth);
+	if (blk.itype == NB_ITYPE_TRAP_RETURN)
+		returned();
 }
 
 static void compare(const char *path, unsigned int run)
@@ -212,8 +277,11 @@ static void test_oracle(void **state)
 		truth = nb_truth_create(path, 0);
 		assert_non_null(truth);
 		n_expected = 0;
-		for (i = 0; i < BLOCKS; i++)
+		for (i = 0; i < BLOCKS; i++) {
+			if (!rnd(6))
+				give_trap(truth);
 			give_block(truth);
+		}
 		assert_int_equal(nb_truth_close(truth), 0);
 		for (i = 0; i < n_expected; i++)
 			traced += expected[i];
