@@ -1408,6 +1408,28 @@ static void test_funnel_reorder(void **state)
 	}
 }
 
+/* What was written before a reset does not count; an access is one aligned register */
+static void test_reset_forgets(void **state)
+{
+	static const unsigned int sizes[] = { 1, 2, 8 };
+	unsigned int i, unset;
+
+	(void)state;
+	full_bench();
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	unset = b.reported.n[NB_REPORT_UNSET];
+	wr(&b.ram.dev, TR_CONTROL, 0);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE | TR_ENABLE);
+	assert_true(b.reported.n[NB_REPORT_UNSET] > unset);
+	assert_true(nb_dev_access(&b.ram.dev, TR_RAM_WP_LOW, 4));
+	for (i = 0; i < 3; i++)
+		assert_false(nb_dev_access(&b.ram.dev, TR_RAM_WP_LOW, sizes[i]));
+	assert_false(nb_dev_access(&b.ram.dev, TR_RAM_WP_LOW + 2, 4));
+	memset(&b.reported, 0, sizeof(b.reported));
+}
+
 /* ---- Faults on command ---- */
 
 /* an interrupt for each time that the buffer is full */
@@ -1554,6 +1576,7 @@ int main(void)
 		cmocka_unit_test(test_shared_timestamp),
 		cmocka_unit_test(test_funnel),
 		cmocka_unit_test(test_funnel_reorder),
+		cmocka_unit_test(test_reset_forgets),
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_bus_error),
 		cmocka_unit_test(test_wp_outside),
