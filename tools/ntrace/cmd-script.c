@@ -48,7 +48,6 @@ struct script {
 /* The lines of one stretch, each with its time before it */
 struct lines {
 	struct script	*script;
-	struct nt_branches branches;
 	char		*text;
 	size_t		len, room;
 	bool		errors, no_memory;
@@ -219,8 +218,6 @@ static int print_error(void *part, const struct nt_who *who, const struct nt_ite
 
 /* ---- Stretches ---- */
 
-static const struct nt_branch_sink sink = { .branch = print_branch, .error = print_error };
-
 static void *begin(void *ctx, uint64_t stretch)
 {
 	struct lines *l = calloc(1, sizeof(*l));
@@ -228,27 +225,12 @@ static void *begin(void *ctx, uint64_t stretch)
 	if (!l)
 		return NULL;
 	l->script = ctx;
-	nt_branches_init(&l->branches, &sink, l);
 	l->room = 4096;
 	l->text = malloc(l->room);
 	if (l->text)
 		return l;
 	free(l);
 	return NULL;
-}
-
-static int take_ranges(void *part, const struct nt_who *who, const struct nt_batch *batch)
-{
-	struct lines *l = part;
-
-	return nt_branches_ranges(&l->branches, who, batch);
-}
-
-static int take_item(void *part, const struct nt_who *who, const struct nt_item *item)
-{
-	struct lines *l = part;
-
-	return nt_branches_item(&l->branches, who, item);
 }
 
 static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
@@ -268,7 +250,6 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	err = l->no_memory ||
 	      fwrite(l->text, 1, l->len, script->outputs[who->buffer].file) != l->len ? -1 : 0;
 	script->errors |= l->errors || lost;
-	nt_branches_exit(&l->branches);
 	free(l->text);
 	free(l);
 	return err;
@@ -355,9 +336,9 @@ static void close_outputs(struct script *script)
 
 static int decode(struct script *script)
 {
-	static const struct nt_consumer consumer = {
-		.size = sizeof(consumer), .begin = begin, .ranges = take_ranges,
-		.item = take_item, .end = end,
+	static const struct nt_branch_sink sink = {
+		.size = sizeof(sink), .begin = begin, .branch = print_branch,
+		.error = print_error, .end = end,
 	};
 	int err;
 
@@ -365,7 +346,7 @@ static int decode(struct script *script)
 		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
 		return -1;
 	}
-	err = nt_session_decode(script->session, &consumer, script);
+	err = nt_session_branches(script->session, &sink, script);
 	if (err)
 		fprintf(stderr, "ntrace: %s\n", nt_session_error(script->session)[0] ?
 			nt_session_error(script->session) : strerror(errno));

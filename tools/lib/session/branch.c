@@ -6,21 +6,27 @@
 
 #define ECALL	0x00000073
 
-void nt_branches_init(struct nt_branches *branches, const struct nt_branch_sink *sink, void *part)
-{
-	memset(branches, 0, sizeof(*branches));
-	branches->sink = sink;
-	branches->part = part;
-}
+/* State of one source (SRC) of a stretch */
+struct branch_source {
+	bool		begin;		/* the first branch is to be NT_BRANCH_BEGIN */
+	bool		resume;		/* the next range comes after a gap without a SYNC */
+	bool		ended;		/* the last branch was NT_BRANCH_END */
+	uint64_t	begin_addr, begin_time;
+	uint64_t	time;
+	uint64_t	insns;
+};
 
-void nt_branches_exit(struct nt_branches *branches)
-{
-	free(branches->sources);
-}
+/* A stretch */
+struct branches {
+	const struct nt_branch_sink *sink;
+	void		*part;		/* of the sink */
+	struct branch_source *sources;
+	size_t		nr_sources;
+};
 
-static struct nt_branch_source *source_of(struct nt_branches *branches, uint16_t src)
+static struct branch_source *source_of(struct branches *branches, uint16_t src)
 {
-	struct nt_branch_source *all;
+	struct branch_source *all;
 
 	if (src >= branches->nr_sources) {
 		all = realloc(branches->sources, (src + 1) * sizeof(*all));
@@ -34,7 +40,7 @@ static struct nt_branch_source *source_of(struct nt_branches *branches, uint16_t
 	return &branches->sources[src];
 }
 
-static void set_time(struct nt_branch_source *s, const struct nt_who *who, uint64_t tstamp,
+static void set_time(struct branch_source *s, const struct nt_who *who, uint64_t tstamp,
 		     uint8_t kind)
 {
 	uint64_t time = nt_who_time(who, tstamp, kind);
@@ -43,7 +49,7 @@ static void set_time(struct nt_branch_source *s, const struct nt_who *who, uint6
 		s->time = time;
 }
 
-static int give(struct nt_branches *branches, struct nt_branch_source *s,
+static int give(struct branches *branches, struct branch_source *s,
 		const struct nt_who *who, struct nt_branch *branch)
 {
 	branch->time = s->time;
@@ -55,7 +61,7 @@ static int give(struct nt_branches *branches, struct nt_branch_source *s,
 
 /* ---- Begin ---- */
 
-static void begin_at(struct nt_branch_source *s, uint64_t addr)
+static void begin_at(struct branch_source *s, uint64_t addr)
 {
 	s->resume = false;
 	s->begin = true;
@@ -64,7 +70,7 @@ static void begin_at(struct nt_branch_source *s, uint64_t addr)
 }
 
 /* The begin waits until Ownership has said who executes (chapter 7.1). */
-static int give_begin(struct nt_branches *branches, struct nt_branch_source *s,
+static int give_begin(struct branches *branches, struct branch_source *s,
 		      const struct nt_who *who)
 {
 	struct nt_branch branch = {
@@ -114,7 +120,7 @@ static bool is_branch(const struct nt_range *range)
 		(range->how != NT_END_BRANCH || range->flags & NT_RANGE_TAKEN);
 }
 
-static int give_range(struct nt_branches *branches, struct nt_branch_source *s,
+static int give_range(struct branches *branches, struct branch_source *s,
 		      const struct nt_who *who, const struct nt_range *range, uint64_t to,
 		      bool has_to)
 {
@@ -137,11 +143,11 @@ static int give_range(struct nt_branches *branches, struct nt_branch_source *s,
 	return give(branches, s, who, &branch);
 }
 
-int nt_branches_ranges(struct nt_branches *branches, const struct nt_who *who,
-		       const struct nt_batch *batch)
+static int take_ranges(void *part, const struct nt_who *who, const struct nt_batch *batch)
 {
+	struct branches *branches = part;
 	const struct nt_mark *mark = batch->marks, *marks = mark + batch->nr_marks;
-	struct nt_branch_source *s = source_of(branches, batch->src);
+	struct branch_source *s = source_of(branches, batch->src);
 	size_t i;
 	int err;
 
@@ -168,7 +174,7 @@ int nt_branches_ranges(struct nt_branches *branches, const struct nt_who *who,
 
 /* ---- Other items ---- */
 
-static int give_stop(struct nt_branches *branches, struct nt_branch_source *s,
+static int give_stop(struct branches *branches, struct branch_source *s,
 		     const struct nt_who *who, const struct nt_item *item)
 {
 	struct nt_branch branch = {
@@ -179,7 +185,7 @@ static int give_stop(struct nt_branches *branches, struct nt_branch_source *s,
 		give(branches, s, who, &branch);
 }
 
-static int give_error(struct nt_branches *branches, struct nt_branch_source *s,
+static int give_error(struct branches *branches, struct branch_source *s,
 		      const struct nt_who *who, const struct nt_item *item)
 {
 	struct nt_who then = *who;
@@ -190,10 +196,10 @@ static int give_error(struct nt_branches *branches, struct nt_branch_source *s,
 	return branches->sink->error ? branches->sink->error(branches->part, &then, item) : 0;
 }
 
-int nt_branches_item(struct nt_branches *branches, const struct nt_who *who,
-		     const struct nt_item *item)
+static int take_item(void *part, const struct nt_who *who, const struct nt_item *item)
 {
-	struct nt_branch_source *s = source_of(branches, item->src);
+	struct branches *branches = part;
+	struct branch_source *s = source_of(branches, item->src);
 	int err = 0;
 
 	if (!s)
@@ -217,4 +223,50 @@ int nt_branches_item(struct nt_branches *branches, const struct nt_who *who,
 		return give_error(branches, s, who, item);
 	}
 	return 0;
+}
+
+/* ---- All stretches ---- */
+
+/* What nt_session_branches() gives to nt_session_decode() */
+struct branch_job {
+	const struct nt_branch_sink *sink;
+	void		*ctx;
+};
+
+static void *begin_stretch(void *ctx, uint64_t stretch)
+{
+	struct branches *branches = calloc(1, sizeof(*branches));
+	struct branch_job *job = ctx;
+
+	if (!branches)
+		return NULL;
+	branches->sink = job->sink;
+	branches->part = job->sink->begin(job->ctx, stretch);
+	if (branches->part)
+		return branches;
+	free(branches);
+	return NULL;
+}
+
+static int end_stretch(void *ctx, void *part, const struct nt_who *who, bool lost)
+{
+	struct branches *branches = part;
+	struct branch_job *job = ctx;
+	int err = job->sink->end(job->ctx, branches->part, who, lost);
+
+	free(branches->sources);
+	free(branches);
+	return err;
+}
+
+int nt_session_branches(struct nt_session *session, const struct nt_branch_sink *sink, void *ctx)
+{
+	const struct nt_consumer consumer = {
+		.size = sizeof(consumer), .begin = begin_stretch, .ranges = take_ranges,
+		.item = take_item, .end = end_stretch, .windows = sink->windows,
+		.nr_windows = sink->nr_windows,
+	};
+	struct branch_job job = { .sink = sink, .ctx = ctx };
+
+	return nt_session_decode(session, &consumer, &job);
 }

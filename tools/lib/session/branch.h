@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Branches from ranges: what was jumped from where to where, and where trace began, stopped
- * or was lost. A consumer of nt_session_decode() gives it the batches and items of a stretch.
+ * Branches of a recording: what was jumped from where to where, and where trace began, stopped
+ * or was lost.
  */
 #ifndef NTRACE_SESSION_BRANCH_H
 #define NTRACE_SESSION_BRANCH_H
@@ -32,37 +32,20 @@ struct nt_branch {
 	uint8_t		length;		/* bytes of the instruction at @from; 0: none retired */
 };
 
+/* As struct nt_consumer, whose begin() and end() it has; see there */
 struct nt_branch_sink {
+	size_t	size;
+	void	*(*begin)(void *ctx, uint64_t stretch);
 	int	(*branch)(void *part, const struct nt_who *who, const struct nt_branch *branch);
 	/* The flow is lost, or the encoder lost trace. May be NULL. */
 	int	(*error)(void *part, const struct nt_who *who, const struct nt_item *item);
+	int	(*end)(void *ctx, void *part, const struct nt_who *who, bool lost);
+	/* As in struct nt_consumer */
+	const struct nt_window *windows;
+	size_t	nr_windows;
 };
 
-/* State of one source (SRC) of a stretch */
-struct nt_branch_source {
-	bool		begin;		/* the first branch is to be NT_BRANCH_BEGIN */
-	bool		resume;		/* the next range comes after a gap without a SYNC */
-	bool		ended;		/* the last branch was NT_BRANCH_END */
-	uint64_t	begin_addr, begin_time;
-	uint64_t	time;
-	uint64_t	insns;
-};
-
-struct nt_branches {
-	const struct nt_branch_sink *sink;
-	void		*part;
-	struct nt_branch_source *sources;
-	size_t		nr_sources;
-};
-
-/* nt_branches_init() - a stretch begins; @part is given to @sink */
-void nt_branches_init(struct nt_branches *branches, const struct nt_branch_sink *sink, void *part);
-void nt_branches_exit(struct nt_branches *branches);
-
-/* To be called from a consumer's ranges() and item(); they return what @sink does, or -1 */
-int nt_branches_ranges(struct nt_branches *branches, const struct nt_who *who,
-		       const struct nt_batch *batch);
-int nt_branches_item(struct nt_branches *branches, const struct nt_who *who,
-		     const struct nt_item *item);
+/* nt_session_branches() - decode the recording. Return: as nt_session_decode() */
+int nt_session_branches(struct nt_session *session, const struct nt_branch_sink *sink, void *ctx);
 
 #endif /* NTRACE_SESSION_BRANCH_H */

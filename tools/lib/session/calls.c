@@ -3,36 +3,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "calls.h"
+#include "callstack.h"
+#include "session-priv.h"
 
 #define CACHE_SIZE	4096	/* of functions by address, a power of two */
 
-/* A call that is open */
-struct frame {
-	uint64_t	ret;		/* where it returns to */
-	uint64_t	begin;		/* ns */
-	uint64_t	insns;		/* the thread's count at its begin */
-	uint64_t	child_ns, child_insns;
-	uint32_t	function;
-	bool		trap;
-};
-
-/* A return to a caller that is not in the slice */
+/* What only the calls from before the slice can say */
 struct outer {
-	uint64_t	to, time, insns;
-	uint64_t	child_ns, child_insns;	/* of calls that ended since the return before */
-	bool		trap;
+	struct ns_event	event;
+	uint64_t	child_ns, child_insns;	/* of calls that ended since the one before */
 };
 
 struct slice {
 	int32_t		tid, cpu;
+	uint64_t	stretch, nth;
 	uint64_t	begin, end;
 	uint64_t	insns;
-	bool		lost;		/* before it, trace was lost: no caller is known */
 	uint64_t	child_ns, child_insns;	/* as in struct outer, after the last one */
 	NS_ARRAY(struct outer) outer;
-	NS_ARRAY(struct frame) open;
+	NS_ARRAY(struct ns_frame) open;
+};
+
+/* Trace of a buffer is missing */
+struct gap {
+	uint32_t	buffer;
+	uint64_t	from, to;
 };
 
 /* What one thread of nt_session_decode() counts of one function */
@@ -45,14 +41,17 @@ typedef NS_ARRAY(struct nt_call) call_list;
 
 struct part {
 	struct nt_calls	*calls;
-	struct nt_branches branches;
+	uint64_t	stretch;
 	NS_ARRAY(struct slice) slices;
 	struct slice	*slice;		/* the last one, that is open; NULL: none */
+	struct ns_stack	stack;		/* of that */
 	NS_ARRAY(struct nt_function) functions;	/* by their number in @calls */
 	struct cached	cache[CACHE_SIZE];
-	call_list	watched;
+	call_list	ended;
+	NS_ARRAY(struct gap) gaps;
+	bool		in_gap;		/* the last one goes on */
+	uint64_t	first;		/* time of the first branch */
 	struct nt_calls_totals totals;
-	bool		lost;
 };
 
 struct nt_calls {
@@ -63,8 +62,10 @@ struct nt_calls {
 	size_t		hash_size;
 	NS_ARRAY(struct slice) slices;
 	const char	*watch;
+	nt_call_fn	each;
+	void		*each_ctx;
 	call_list	watched;
-	NS_ARRAY(uint64_t) gaps;	/* times at which trace of some CPU was lost */
+	NS_ARRAY(struct gap) gaps;	/* by buffer, then time */
 	struct nt_calls_totals totals;
 };
 
@@ -129,6 +130,13 @@ static bool room_for(struct part *p, uint32_t function)
 	return true;
 }
 
+static bool is_watched(const struct nt_calls *calls, const struct nt_place *place)
+{
+	if (!calls->watch)
+		return calls->each;
+	return place->symbol && !strcmp(place->symbol, calls->watch);
+}
+
 static int64_t function_at(struct part *p, uint64_t space, uint64_t addr)
 {
 	struct cached *c = &p->cache[(addr >> 1 ^ addr >> 13 ^ space * 31) & (CACHE_SIZE - 1)];
@@ -143,8 +151,7 @@ static int64_t function_at(struct part *p, uint64_t space, uint64_t addr)
 	pthread_mutex_unlock(&p->calls->lock);
 	if (number < 0 || !room_for(p, number))
 		return -1;
-	p->functions.at[number].watched = p->calls->watch && place.symbol &&
-					  !strcmp(place.symbol, p->calls->watch);
+	p->functions.at[number].watched = is_watched(p->calls, &place);
 	*c = (struct cached){ .space = space, .addr = addr, .function = number };
 	return number;
 }
@@ -172,11 +179,14 @@ static uint64_t bucket_top(unsigned int bucket)
 	return ((16ULL + bucket % 16 + 1) << (log - 4)) - 1;
 }
 
-static bool count_call(struct nt_function *f, const struct frame *frame, uint64_t end,
-		       uint64_t insns, int32_t tid, call_list *watched)
+static bool count_call(struct nt_function *f, const struct ns_frame *frame,
+		       const struct ns_event *e, int32_t tid, call_list *ended)
 {
-	struct nt_call call = { .begin = frame->begin, .ns = end - frame->begin, .tid = tid };
-	uint64_t ns = end - frame->begin, n = insns - frame->insns;
+	uint64_t ns = e->time - frame->begin, n = e->insns - frame->insns;
+	const struct nt_call call = {
+		.begin = frame->begin, .ns = ns, .insns = n, .tid = tid,
+		.function = frame->function,
+	};
 	unsigned int bucket = bucket_of(ns);
 
 	if (!f->buckets) {
@@ -195,7 +205,7 @@ static bool count_call(struct nt_function *f, const struct frame *frame, uint64_
 		f->max_tid = tid;
 	}
 	f->calls++;
-	return !f->watched || ns_array_add(watched, call);
+	return !f->watched || ns_array_add(ended, call);
 }
 
 static bool add_function(struct nt_function *to, const struct nt_function *from)
@@ -242,144 +252,128 @@ uint64_t nt_function_quantile(const struct nt_function *function, unsigned int p
 
 /* ---- Slices ---- */
 
+static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
+{
+	int64_t function = function_at(stack->ctx, e->to_space, e->to);
+
+	frame->function = function;
+	return function >= 0;
+}
+
+static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const struct ns_event *e,
+		  bool seen)
+{
+	struct part *p = stack->ctx;
+
+	if (!seen) {
+		p->totals.open++;
+		return true;
+	}
+	return count_call(&p->functions.at[frame->function], frame, e, p->slice->tid, &p->ended);
+}
+
+static const struct ns_stack_ops slice_ops = { .enter = enter, .leave = leave };
+
+/* What is open goes to the slice, and the next one begins with nothing. */
+static void close_slice(struct part *p)
+{
+	struct slice *s = p->slice;
+
+	if (!s)
+		return;
+	memcpy(&s->open, &p->stack.open, sizeof(s->open));
+	s->child_ns = p->stack.child_ns;
+	s->child_insns = p->stack.child_insns;
+	memset(&p->stack.open, 0, sizeof(p->stack.open));
+	p->stack.child_ns = p->stack.child_insns = 0;
+	p->slice = NULL;
+}
+
+static struct slice *new_slice(struct part *p, int32_t tid, int32_t cpu, uint64_t time)
+{
+	close_slice(p);
+	if (!ns_array_grow(&p->slices))
+		return NULL;
+	p->slice = &p->slices.at[p->slices.nr];
+	*p->slice = (struct slice){
+		.tid = tid, .cpu = cpu, .stretch = p->stretch, .nth = p->slices.nr++,
+		.begin = time, .end = time,
+	};
+	return p->slice;
+}
+
 static struct slice *slice_of(struct part *p, const struct nt_who *who, uint64_t time)
 {
 	struct slice *s = p->slice;
 
 	if (s && s->tid == who->tid && s->cpu == who->cpu)
 		return s;
-	if (!ns_array_grow(&p->slices))
-		return NULL;
-	s = &p->slices.at[p->slices.nr++];
-	*s = (struct slice){ .tid = who->tid, .cpu = who->cpu, .begin = time, .end = time, .lost = p->lost };
-	p->lost = false;
-	p->slice = s;
-	return s;
-}
-
-/* Nobody knows what was called and returned from here on: what comes next begins anew. */
-static void lose(struct part *p)
-{
-	p->slice = NULL;
-	p->lost = true;
-}
-
-static bool push(struct part *p, struct slice *s, const struct nt_who *who,
-		 const struct nt_branch *b)
-{
-	int64_t function = function_at(p, who->space, b->to);
-	struct frame frame = {
-		.begin = b->time, .insns = s->insns, .function = function,
-		/* a system call returns after ecall, any other trap to where it was taken */
-		.ret = b->from + (b->kind == NT_BRANCH_SYSCALL ? 4 : b->length),
-		.trap = b->kind != NT_BRANCH_CALL,
-	};
-
-	return function >= 0 && ns_array_add(&s->open, frame);
-}
-
-/* The topmost call ends. */
-static bool pop(struct part *p, struct slice *s, uint64_t time)
-{
-	struct frame frame = s->open.at[--s->open.nr], *caller;
-	uint64_t ns = time - frame.begin, n = s->insns - frame.insns;
-
-	if (s->open.nr) {
-		caller = &s->open.at[s->open.nr - 1];
-		caller->child_ns += ns;
-		caller->child_insns += n;
-	} else {
-		s->child_ns += ns;
-		s->child_insns += n;
-	}
-	return count_call(&p->functions.at[frame.function], &frame, time, s->insns, s->tid,
-			  &p->watched);
+	return new_slice(p, who->tid, who->cpu, time);
 }
 
 /*
- * Which of the open calls returns to @to: its index. A trap return that no trap matches is that
- * to a signal's handler, or of one: it ends the topmost trap. -1: none of these
+ * Only the calls from before the slice can say what the event does: it waits for them. If calls
+ * are open above those, a new slice begins with it.
  */
-static int64_t find_caller(const struct frame *frames, size_t nr, uint64_t to, bool trap)
+static bool take_outer(struct part *p, struct ns_event *e)
 {
-	int64_t i;
+	struct slice *s = p->slice;
+	struct outer outer = { 0 };
 
-	for (i = (int64_t)nr - 1; i >= 0; i--) {
-		if (frames[i].ret == to && frames[i].trap == trap)
-			return i;
-		if (!trap && frames[i].trap)
-			return -1;	/* a return does not leave the kernel */
-	}
-	for (i = (int64_t)nr - 1; trap && i >= 0; i--) {
-		if (frames[i].trap)
-			return i;
-	}
-	return -1;
-}
-
-static bool has_trap(const struct slice *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->open.nr; i++) {
-		if (s->open.at[i].trap)
-			return true;
-	}
-	return false;
-}
-
-static bool take_return(struct part *p, struct slice *s, const struct nt_branch *b)
-{
-	bool trap = b->kind == NT_BRANCH_TRAP_RETURN;
-	int64_t at = find_caller(s->open.at, s->open.nr, b->to, trap);
-	struct outer outer = {
-		.to = b->to, .time = b->time, .insns = s->insns, .trap = trap,
-		.child_ns = s->child_ns, .child_insns = s->child_insns,
-	};
-
-	/* a return to where no open call came from, as of a coroutine, changes nothing */
-	if (at < 0 && s->open.nr && (!trap || has_trap(s)))
-		return true;
-	while (at >= 0 ? (int64_t)s->open.nr > at : s->open.nr > 0) {
-		if (!pop(p, s, b->time))
+	if (p->stack.open.nr) {
+		s = new_slice(p, s->tid, s->cpu, e->time);
+		if (!s)
 			return false;
+		e->insns = 0;
 	}
-	if (at >= 0)
-		return true;
-	outer.child_ns = s->child_ns;
-	outer.child_insns = s->child_insns;
-	s->child_ns = 0;
-	s->child_insns = 0;
+	outer.event = *e;
+	outer.child_ns = p->stack.child_ns;
+	outer.child_insns = p->stack.child_insns;
+	p->stack.child_ns = p->stack.child_insns = 0;
 	return ns_array_add(&s->outer, outer);
+}
+
+static void end_gap(struct part *p, uint64_t time)
+{
+	if (!p->first)
+		p->first = time;
+	if (p->in_gap)
+		p->gaps.at[p->gaps.nr - 1].to = time;
+	p->in_gap = false;
 }
 
 static int take_branch(void *part, const struct nt_who *who, const struct nt_branch *b)
 {
 	struct part *p = part;
 	struct slice *s = slice_of(p, who, b->time);
-	bool ok = true;
+	struct ns_event event;
+	int ret = 1;
 
 	if (!s)
 		return -1;
+	end_gap(p, b->time);
 	s->insns += b->insns;
 	s->end = b->time;
 	p->totals.insns += b->insns;
 	p->totals.branches++;
-	if (b->flags & (NT_BRANCH_BEGIN | NT_BRANCH_END))
-		return 0;
-	switch (b->kind) {
-	case NT_BRANCH_CALL:
-	case NT_BRANCH_SYSCALL:
-	case NT_BRANCH_EXCEPTION:
-	case NT_BRANCH_INTERRUPT:
-		ok = push(p, s, who, b);
-		break;
-	case NT_BRANCH_RETURN:
-	case NT_BRANCH_TRAP_RETURN:
-		ok = take_return(p, s, b);
-		break;
-	}
-	return ok ? 0 : -1;
+	ns_event_init(&event, p->calls->session, who, b, s->insns);
+	if (ns_event_matters(&event))
+		ret = ns_stack_take(&p->stack, &event);
+	if (!ret)
+		ret = take_outer(p, &event) ? 1 : -1;
+	return ret < 0 ? -1 : 0;
+}
+
+/* Nobody knows what was called and returned from here on: what comes next begins anew. */
+static bool begin_gap(struct part *p, uint32_t buffer, uint64_t time)
+{
+	const struct gap gap = { .buffer = buffer, .from = time, .to = UINT64_MAX };
+
+	close_slice(p);
+	if (p->in_gap)
+		return true;
+	p->in_gap = true;
+	return ns_array_add(&p->gaps, gap);
 }
 
 static int take_error(void *part, const struct nt_who *who, const struct nt_item *item)
@@ -392,13 +386,10 @@ static int take_error(void *part, const struct nt_who *who, const struct nt_item
 		p->totals.gaps++;
 	else
 		p->totals.errors++;
-	lose(p);
-	return 0;
+	return begin_gap(p, who->buffer, p->slice ? p->slice->end : who->time) ? 0 : -1;
 }
 
 /* ---- Stretches ---- */
-
-static const struct nt_branch_sink sink = { .branch = take_branch, .error = take_error };
 
 static void *begin(void *ctx, uint64_t stretch)
 {
@@ -407,22 +398,12 @@ static void *begin(void *ctx, uint64_t stretch)
 	if (!p)
 		return NULL;
 	p->calls = ctx;
-	nt_branches_init(&p->branches, &sink, p);
+	p->stretch = stretch;
+	p->stack.session = p->calls->session;
+	p->stack.ops = &slice_ops;
+	p->stack.ctx = p;
+	p->stack.part = true;
 	return p;
-}
-
-static int take_ranges(void *part, const struct nt_who *who, const struct nt_batch *batch)
-{
-	struct part *p = part;
-
-	return nt_branches_ranges(&p->branches, who, batch);
-}
-
-static int take_item(void *part, const struct nt_who *who, const struct nt_item *item)
-{
-	struct part *p = part;
-
-	return nt_branches_item(&p->branches, who, item);
 }
 
 static void free_slice(struct slice *s)
@@ -445,6 +426,20 @@ static bool keep_slices(struct nt_calls *calls, struct part *p)
 	return ok;
 }
 
+/* A gap at the end of a stretch goes on until there is trace of that buffer again. */
+static bool keep_gaps(struct nt_calls *calls, const struct part *p, uint32_t buffer)
+{
+	struct gap *last = calls->gaps.nr ? &calls->gaps.at[calls->gaps.nr - 1] : NULL;
+	bool ok = true;
+	size_t i;
+
+	if (p->first && last && last->buffer == buffer && last->to == UINT64_MAX)
+		last->to = p->first;
+	for (i = 0; ok && i < p->gaps.nr; i++)
+		ok = ns_array_add(&calls->gaps, p->gaps.at[i]);
+	return ok;
+}
+
 static bool keep_functions(struct nt_calls *calls, struct part *p)
 {
 	bool ok = true;
@@ -460,93 +455,121 @@ static bool keep_functions(struct nt_calls *calls, struct part *p)
 	return ok;
 }
 
+/* Calls that have ended go to the one who asked for them, and are forgotten. */
+static int give_ended(struct nt_calls *calls, call_list *list)
+{
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < list->nr; i++)
+		err = calls->each ? calls->each(calls->each_ctx, &list->at[i]) :
+		      ns_array_add(&calls->watched, list->at[i]) ? 0 : -1;
+	list->nr = 0;
+	return err;
+}
+
 static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 {
 	struct nt_calls *calls = ctx;
 	struct part *p = part;
+	uint64_t last = p->slice ? p->slice->end : who->time;
 	bool ok = keep_functions(calls, p);
-	size_t i;
+	int err = give_ended(calls, &p->ended);
 
-	for (i = 0; i < p->watched.nr; i++)
-		ok = ok && ns_array_add(&calls->watched, p->watched.at[i]);
-	free(p->watched.at);
-	ok = keep_slices(calls, p) && ok;
-	/* other threads may have run in the gap, too: each begins anew after it */
+	close_slice(p);
 	if (lost) {
 		calls->totals.losses++;
-		ok = ok && ns_array_add(&calls->gaps, who->time);
+		ok = begin_gap(p, who->buffer, last) && ok;
 	}
+	ok = keep_slices(calls, p) && ok;
+	ok = keep_gaps(calls, p, who->buffer) && ok;
 	calls->totals.insns += p->totals.insns;
 	calls->totals.branches += p->totals.branches;
 	calls->totals.errors += p->totals.errors;
 	calls->totals.gaps += p->totals.gaps;
 	calls->totals.losses += p->totals.losses;
-	nt_branches_exit(&p->branches);
+	calls->totals.open += p->totals.open;
 	free(p->slices.at);
 	free(p->functions.at);
+	free(p->ended.at);
+	free(p->gaps.at);
 	free(p);
-	return ok ? 0 : -1;
+	return ok ? err : -1;
 }
 
 /* ---- Threads ---- */
 
 /* A thread, while its slices are put together */
 struct thread {
-	NS_ARRAY(struct frame) open;
+	struct nt_calls	*calls;
+	struct ns_stack	stack;
+	int32_t		tid;
 	uint64_t	insns;		/* of all its slices so far */
+	call_list	ended;
 };
 
-static bool thread_pop(struct nt_calls *calls, struct thread *t, uint64_t time, uint64_t insns,
-		       int32_t tid)
+static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
-	struct frame frame = t->open.at[--t->open.nr], *caller;
+	struct thread *t = stack->ctx;
+	struct nt_place place;
+	int64_t number;
 
-	if (t->open.nr) {
-		caller = &t->open.at[t->open.nr - 1];
-		caller->child_ns += time - frame.begin;
-		caller->child_insns += insns - frame.insns;
-	}
-	return count_call(&calls->functions.at[frame.function], &frame, time, insns, tid,
-			  &calls->watched);
+	nt_session_where(stack->session, e->to_space, e->to, &place);
+	number = number_of(t->calls, &place);
+	if (number < 0)
+		return false;
+	t->calls->functions.at[number].watched = is_watched(t->calls, &place);
+	frame->function = number;
+	return true;
 }
+
+static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
+			 const struct ns_event *e, bool seen)
+{
+	struct thread *t = stack->ctx;
+
+	if (!seen) {
+		t->calls->totals.open++;
+		return true;
+	}
+	return count_call(&t->calls->functions.at[frame->function], frame, e, t->tid, &t->ended);
+}
+
+static const struct ns_stack_ops thread_ops = { .enter = thread_enter, .leave = thread_leave };
 
 static void add_children(struct thread *t, uint64_t ns, uint64_t insns)
 {
-	if (!t->open.nr)
+	struct ns_frame *top;
+
+	if (!t->stack.open.nr)
 		return;
-	t->open.at[t->open.nr - 1].child_ns += ns;
-	t->open.at[t->open.nr - 1].child_insns += insns;
+	top = &t->stack.open.at[t->stack.open.nr - 1];
+	top->child_ns += ns;
+	top->child_insns += insns;
 }
 
-static bool put_together(struct nt_calls *calls, struct thread *t, const struct slice *s)
+static int put_together(struct thread *t, const struct slice *s)
 {
-	const struct outer *outer;
-	struct frame frame;
-	int64_t at;
+	struct ns_frame frame;
+	struct ns_event event;
 	size_t i;
 
-	if (s->lost) {
-		calls->totals.open += t->open.nr;
-		t->open.nr = 0;
-	}
 	for (i = 0; i < s->outer.nr; i++) {
-		outer = &s->outer.at[i];
-		add_children(t, outer->child_ns, outer->child_insns);
-		at = find_caller(t->open.at, t->open.nr, outer->to, outer->trap);
-		while (at >= 0 && (int64_t)t->open.nr > at) {
-			if (!thread_pop(calls, t, outer->time, t->insns + outer->insns, s->tid))
-				return false;
-		}
+		add_children(t, s->outer.at[i].child_ns, s->outer.at[i].child_insns);
+		event = s->outer.at[i].event;
+		event.insns += t->insns;
+		if (ns_stack_take(&t->stack, &event) < 0)
+			return -1;
 	}
 	add_children(t, s->child_ns, s->child_insns);
 	for (i = 0; i < s->open.nr; i++) {
 		frame = s->open.at[i];
 		frame.insns += t->insns;
-		if (!ns_array_add(&t->open, frame))
-			return false;
+		if (!ns_array_add(&t->stack.open, frame))
+			return -1;
 	}
 	t->insns += s->insns;
-	return true;
+	return give_ended(t->calls, &t->ended);
 }
 
 /* The idle thread of each CPU has id 0, and threads that nothing names have -1. */
@@ -568,56 +591,118 @@ static int slice_cmp(const void *a, const void *b)
 		return x->tid < y->tid ? -1 : 1;
 	if (cpu_of_thread(x) != cpu_of_thread(y))
 		return cpu_of_thread(x) < cpu_of_thread(y) ? -1 : 1;
+	if (x->stretch == y->stretch)
+		return x->nth < y->nth ? -1 : x->nth > y->nth;
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->stretch < y->stretch ? -1 : 1;
 }
 
-static int time_cmp(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
+/* ---- Gaps ---- */
 
-	return *x < *y ? -1 : *x > *y;
+static int gap_cmp(const void *a, const void *b)
+{
+	const struct gap *x = a, *y = b;
+
+	if (x->buffer != y->buffer)
+		return x->buffer < y->buffer ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Was trace of any CPU lost after @from and up to @to? The thread may have run there. */
-static bool lost_between(const struct nt_calls *calls, uint64_t from, uint64_t to)
+/* May the thread have executed in a gap, so far as the events of switches say? */
+static bool was_in_gap(const struct nt_calls *calls, const struct gap *gap, int32_t tid)
 {
-	size_t low = 0, high = calls->gaps.nr, mid;
+	const struct ns_queue *queue = &calls->session->trace.queues.at[gap->buffer];
+	const struct ns_cpu *cpu;
+
+	if (queue->cpu < 0)
+		return queue->tid == tid;
+	cpu = ns_setup_cpu(&calls->session->setup, queue->cpu);
+	/* several CPUs share a buffer */
+	if (!cpu || cpu->nt.src_bits)
+		return true;
+	return ns_sideband_ran(&calls->session->sideband, queue->cpu, tid, gap->from, gap->to);
+}
+
+/* The first gap of @nr that ends at @time or later; those of one buffer follow each other. */
+static size_t first_gap(const struct gap *gaps, size_t nr, uint64_t time)
+{
+	size_t low = 0, high = nr, mid;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (calls->gaps.at[mid] < from)
+		if (gaps[mid].to < time)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < calls->gaps.nr && calls->gaps.at[low] <= to;
+	return low;
 }
 
-static bool put_all_together(struct nt_calls *calls)
+/* May the thread have executed unseen between two of its slices? */
+static bool lost_between(const struct nt_calls *calls, const struct slice *a,
+			 const struct slice *b)
 {
-	struct slice *s = calls->slices.at, *last = s + calls->slices.nr;
-	struct thread t = { 0 };
-	bool ok = true;
+	const struct gap *gaps = calls->gaps.at;
+	size_t i, end, at;
+
+	for (i = 0; i < calls->gaps.nr; i = end) {
+		for (end = i; end < calls->gaps.nr && gaps[end].buffer == gaps[i].buffer; end++)
+			;
+		at = i + first_gap(gaps + i, end - i, a->end);
+		for (; at < end && gaps[at].from <= b->begin; at++) {
+			if (was_in_gap(calls, &gaps[at], a->tid))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool follows(const struct nt_calls *calls, const struct slice *before,
+		    const struct slice *s)
+{
+	if (before->stretch == s->stretch && before->nth + 1 == s->nth && before->end == s->begin)
+		return true;
+	return !lost_between(calls, before, s);
+}
+
+/* ---- All threads ---- */
+
+static void end_thread(struct thread *t)
+{
+	t->calls->totals.open += t->stack.open.nr;
+	t->stack.open.nr = 0;
+}
+
+static int put_all_together(struct nt_calls *calls)
+{
+	struct slice *all = calls->slices.at, *s;
+	struct thread t = {
+		.calls = calls,
+		.stack = { .session = calls->session, .ops = &thread_ops, .ctx = &t },
+	};
+	int err = 0;
 
 	if (calls->gaps.nr)
-		qsort(calls->gaps.at, calls->gaps.nr, sizeof(calls->gaps.at[0]), time_cmp);
+		qsort(calls->gaps.at, calls->gaps.nr, sizeof(calls->gaps.at[0]), gap_cmp);
 	if (calls->slices.nr)
-		qsort(s, calls->slices.nr, sizeof(*s), slice_cmp);
-	for (; ok && s < last; s++) {
-		if (s == calls->slices.at || !same_thread(s, s - 1)) {
-			calls->totals.open += t.open.nr;
-			t.open.nr = 0;
+		qsort(all, calls->slices.nr, sizeof(*all), slice_cmp);
+	for (s = all; !err && s < all + calls->slices.nr; s++) {
+		if (s == all || !same_thread(s, s - 1)) {
+			end_thread(&t);
 			t.insns = 0;
-		} else if (lost_between(calls, s[-1].end, s->begin)) {
-			s->lost = true;
+			t.tid = s->tid;
+		} else if (!follows(calls, s - 1, s)) {
+			end_thread(&t);
 		}
-		ok = put_together(calls, &t, s);
+		err = put_together(&t, s);
 	}
-	calls->totals.open += t.open.nr;
-	free(t.open.at);
-	return ok;
+	end_thread(&t);
+	free(t.stack.open.at);
+	free(t.ended.at);
+	return err;
 }
 
 /* ---- All ---- */
@@ -657,6 +742,12 @@ void nt_calls_watch(struct nt_calls *calls, const char *symbol)
 	calls->watch = symbol;
 }
 
+void nt_calls_each(struct nt_calls *calls, nt_call_fn fn, void *ctx)
+{
+	calls->each = fn;
+	calls->each_ctx = ctx;
+}
+
 const struct nt_call *nt_calls_watched(const struct nt_calls *calls, size_t *nr)
 {
 	*nr = calls->watched.nr;
@@ -674,15 +765,15 @@ static int call_cmp(const void *a, const void *b)
 
 int nt_calls_run(struct nt_calls *calls)
 {
-	static const struct nt_consumer consumer = {
-		.size = sizeof(consumer), .begin = begin, .ranges = take_ranges,
-		.item = take_item, .end = end,
+	static const struct nt_branch_sink sink = {
+		.size = sizeof(sink), .begin = begin, .branch = take_branch, .error = take_error,
+		.end = end,
 	};
-	int err = nt_session_decode(calls->session, &consumer, calls);
+	int err = nt_session_branches(calls->session, &sink, calls);
 	size_t i;
 
-	if (!err && !put_all_together(calls))
-		err = -1;
+	if (!err)
+		err = put_all_together(calls);
 	for (i = 0; i < calls->functions.nr; i++)
 		calls->totals.calls += calls->functions.at[i].calls;
 	calls->totals.functions = calls->functions.nr;

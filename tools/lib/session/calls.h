@@ -28,10 +28,12 @@ struct nt_function {
 	bool		watched;		/* by nt_calls_watch() */
 };
 
-/* One call of a function that is watched */
+/* A call that began and ended in the trace */
 struct nt_call {
 	uint64_t	begin, ns;
+	uint64_t	insns;		/* with those of what it called */
 	int32_t		tid;
+	uint32_t	function;	/* for nt_calls_function() */
 };
 
 struct nt_calls;
@@ -42,6 +44,13 @@ void nt_calls_free(struct nt_calls *calls);
 
 /* nt_calls_watch() - keep each call of the functions with that name; before nt_calls_run() */
 void nt_calls_watch(struct nt_calls *calls, const char *symbol);
+
+/*
+ * nt_calls_each() - give each call that has ended to @fn, or only those of nt_calls_watch(), in no
+ * order, instead of keeping them. nt_calls_run() returns what is not 0.
+ */
+typedef int (*nt_call_fn)(void *ctx, const struct nt_call *call);
+void nt_calls_each(struct nt_calls *calls, nt_call_fn fn, void *ctx);
 
 /* nt_calls_watched() - those calls, the quickest first; they stay as long as @calls */
 const struct nt_call *nt_calls_watched(const struct nt_calls *calls, size_t *nr);

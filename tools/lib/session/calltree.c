@@ -6,35 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "calltree.h"
-
-struct event {
-	uint64_t	time, to, ret, insns, space;
-	uint8_t		kind;
-};
+#include "callstack.h"
 
 /* The thread's events of one stretch */
 struct part {
 	struct nt_calltree *tree;
-	struct nt_branches branches;
-	NS_ARRAY(struct event) events;
-};
-
-struct open_node {
-	uint32_t	node;
-	uint64_t	ret, begin, insns;
-	bool		trap;
+	NS_ARRAY(struct ns_event) events;
 };
 
 struct nt_calltree {
 	struct nt_session *session;
 	struct nt_call	call;
 	const char	*symbol;
-	NS_ARRAY(struct event) events;
+	NS_ARRAY(struct ns_event) events;
 	NS_ARRAY(struct nt_node) nodes;
-	NS_ARRAY(struct open_node) open;
-	uint64_t	insns;
+	struct ns_stack	stack;
 };
 
 /* ---- Events ---- */
@@ -43,20 +30,13 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 {
 	struct part *p = part;
 	const struct nt_call *call = &p->tree->call;
-	struct event e = {
-		.time = b->time, .to = b->to, .insns = b->insns, .space = who->space,
-		.kind = b->kind,
-		.ret = b->from + (b->kind == NT_BRANCH_SYSCALL ? 4 : b->length),
-	};
+	struct ns_event e;
 
 	if (who->tid != call->tid || b->time < call->begin || b->time > call->begin + call->ns)
 		return 0;
-	if (b->flags & NT_BRANCH_BEGIN)
-		e.kind = NT_BRANCH_NONE;
+	ns_event_init(&e, p->tree->session, who, b, b->insns);
 	return ns_array_add(&p->events, e) ? 0 : -1;
 }
-
-static const struct nt_branch_sink sink = { .branch = take_branch };
 
 static void *begin(void *ctx, uint64_t stretch)
 {
@@ -65,22 +45,7 @@ static void *begin(void *ctx, uint64_t stretch)
 	if (!p)
 		return NULL;
 	p->tree = ctx;
-	nt_branches_init(&p->branches, &sink, p);
 	return p;
-}
-
-static int take_ranges(void *part, const struct nt_who *who, const struct nt_batch *batch)
-{
-	struct part *p = part;
-
-	return nt_branches_ranges(&p->branches, who, batch);
-}
-
-static int take_item(void *part, const struct nt_who *who, const struct nt_item *item)
-{
-	struct part *p = part;
-
-	return nt_branches_item(&p->branches, who, item);
 }
 
 static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
@@ -92,7 +57,6 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 	for (i = 0; ok && i < p->events.nr; i++)
 		ok = ns_array_add(&tree->events, p->events.at[i]);
-	nt_branches_exit(&p->branches);
 	free(p->events.at);
 	free(p);
 	return ok ? 0 : -1;
@@ -102,7 +66,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 static bool sort_events(struct nt_calltree *tree)
 {
 	size_t nr = tree->events.nr, width, i, a, b, a_end, b_end, out;
-	struct event *from = tree->events.at, *to = malloc(nr * sizeof(*to) + 1), *swap;
+	struct ns_event *from = tree->events.at, *to = malloc(nr * sizeof(*to) + 1), *swap;
 
 	if (!to)
 		return false;
@@ -131,16 +95,16 @@ static bool sort_events(struct nt_calltree *tree)
 /* ---- Tree ---- */
 
 /* The child of @parent that has this function, made if it is not there; -1: no memory */
-static int64_t child_of(struct nt_calltree *tree, uint32_t parent, const struct event *e)
+static int64_t child_of(struct nt_calltree *tree, uint32_t parent, const struct ns_event *e)
 {
 	struct nt_node node = {
-		.space = e->space, .addr = e->to, .parent = parent, .kind = e->kind,
+		.space = e->to_space, .addr = e->to, .parent = parent, .kind = e->kind,
 		.depth = tree->nodes.nr ? tree->nodes.at[parent].depth + 1 : 0,
 	};
 	uint32_t link, last = 0;
 	struct nt_place place;
 
-	nt_session_where(tree->session, e->space, e->to, &place);
+	nt_session_where(tree->session, e->to_space, e->to, &place);
 	node.object = place.object;
 	node.symbol = place.symbol;
 	for (link = tree->nodes.nr ? tree->nodes.at[parent].first : 0; link;
@@ -160,95 +124,80 @@ static int64_t child_of(struct nt_calltree *tree, uint32_t parent, const struct 
 	return link;
 }
 
-static bool tree_push(struct nt_calltree *tree, const struct event *e)
+static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
-	uint32_t parent = tree->open.nr ? tree->open.at[tree->open.nr - 1].node : 0;
-	int64_t node = child_of(tree, parent, e);
-	struct open_node open = {
-		.node = node, .ret = e->ret, .begin = e->time, .insns = tree->insns,
-		.trap = e->kind != NT_BRANCH_CALL,
-	};
+	size_t nr = stack->open.nr;
+	int64_t node = child_of(stack->ctx, nr > 1 ? stack->open.at[nr - 2].function : 0, e);
 
-	return node >= 0 && ns_array_add(&tree->open, open);
+	frame->function = node;
+	return node >= 0;
 }
 
-static void tree_pop(struct nt_calltree *tree, uint64_t time)
+static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const struct ns_event *e,
+		  bool seen)
 {
-	const struct open_node *open = &tree->open.at[--tree->open.nr];
-	struct nt_node *node = &tree->nodes.at[open->node];
+	struct nt_calltree *tree = stack->ctx;
+	struct nt_node *node = &tree->nodes.at[frame->function];
 
 	node->calls++;
-	node->ns += time - open->begin;
-	node->insns += tree->insns - open->insns;
+	node->ns += e->time - frame->begin;
+	node->insns += e->insns - frame->insns;
+	return true;
 }
 
-static void tree_return(struct nt_calltree *tree, const struct event *e)
-{
-	bool trap = e->kind == NT_BRANCH_TRAP_RETURN;
-	size_t at = tree->open.nr, i;
+static const struct ns_stack_ops tree_ops = { .enter = enter, .leave = leave };
 
-	for (i = tree->open.nr; i-- > 0;) {
-		if (tree->open.at[i].ret == e->to && tree->open.at[i].trap == trap) {
-			at = i;
-			break;
-		}
-		if (!trap && tree->open.at[i].trap)
-			break;
-	}
-	for (i = tree->open.nr; trap && at == tree->open.nr && i-- > 0;) {
-		if (tree->open.at[i].trap)
-			at = i;
-	}
-	while (tree->open.nr > at)
-		tree_pop(tree, e->time);
-}
-
-static bool is_entry(uint8_t kind)
-{
-	return kind == NT_BRANCH_CALL || kind == NT_BRANCH_SYSCALL ||
-		kind == NT_BRANCH_EXCEPTION || kind == NT_BRANCH_INTERRUPT;
-}
-
-static bool begins(const struct nt_calltree *tree, const struct event *e)
+/* Does the call begin here? */
+static bool begins(const struct nt_calltree *tree, const struct ns_event *e)
 {
 	struct nt_place place;
 
-	if (!is_entry(e->kind))
+	if (e->time < tree->call.begin || e->kind == NT_BRANCH_CONDITIONAL ||
+	    e->kind == NT_BRANCH_RETURN || e->flags)
 		return false;
-	nt_session_where(tree->session, e->space, e->to, &place);
-	return place.symbol && !strcmp(place.symbol, tree->symbol);
+	nt_session_where(tree->session, e->to_space, e->to, &place);
+	return place.symbol && !place.offset && !strcmp(place.symbol, tree->symbol);
+}
+
+/* A signal or a jump began the call: to the tree it is one as any other. */
+static void as_call(struct ns_event *e)
+{
+	if (e->kind == NT_BRANCH_JUMP || e->kind == NT_BRANCH_TRAP_RETURN)
+		e->kind = NT_BRANCH_CALL;
 }
 
 static bool make_tree(struct nt_calltree *tree)
 {
-	const struct event *e = tree->events.at, *last = e + tree->events.nr;
+	struct ns_event *e = tree->events.at, *last = e + tree->events.nr, end = { 0 };
+	uint64_t insns = 0;
 
 	for (; e < last && !begins(tree, e); e++)
 		;
+	if (e < last)
+		as_call(e);
+	tree->stack = (struct ns_stack){ .session = tree->session, .ops = &tree_ops, .ctx = tree };
 	for (; e < last; e++) {
 		if (tree->nodes.nr)
-			tree->insns += e->insns;
-		if (is_entry(e->kind)) {
-			if (!tree_push(tree, e))
-				return false;
-		} else if (e->kind == NT_BRANCH_RETURN || e->kind == NT_BRANCH_TRAP_RETURN) {
-			tree_return(tree, e);
-		}
-		if (!tree->open.nr)
+			insns += e->insns;
+		e->insns = insns;
+		if (ns_stack_take(&tree->stack, e) < 0)
+			return false;
+		if (!tree->stack.open.nr)
 			break;
 	}
 	/* the call ends with the last event at the latest */
-	while (tree->open.nr)
-		tree_pop(tree, tree->call.begin + tree->call.ns);
-	return true;
+	end.time = tree->call.begin + tree->call.ns;
+	end.insns = insns;
+	return ns_stack_drop(&tree->stack, &end);
 }
 
 struct nt_calltree *nt_calltree_new(struct nt_session *session, const struct nt_call *call,
 				    const char *symbol)
 {
-	static const struct nt_consumer consumer = {
-		.size = sizeof(consumer), .begin = begin, .ranges = take_ranges,
-		.item = take_item, .end = end,
+	const struct nt_window window = { .from = call->begin, .to = call->begin + call->ns };
+	const struct nt_branch_sink sink = {
+		.size = sizeof(sink), .begin = begin, .branch = take_branch, .end = end,
+		.windows = &window, .nr_windows = 1,
 	};
 	struct nt_calltree *tree = calloc(1, sizeof(*tree));
 
@@ -257,7 +206,7 @@ struct nt_calltree *nt_calltree_new(struct nt_session *session, const struct nt_
 	tree->session = session;
 	tree->call = *call;
 	tree->symbol = symbol;
-	if (!nt_session_decode(session, &consumer, tree) && sort_events(tree) && make_tree(tree))
+	if (!nt_session_branches(session, &sink, tree) && sort_events(tree) && make_tree(tree))
 		return tree;
 	nt_calltree_free(tree);
 	return NULL;
@@ -269,7 +218,7 @@ void nt_calltree_free(struct nt_calltree *tree)
 		return;
 	free(tree->events.at);
 	free(tree->nodes.at);
-	free(tree->open.at);
+	free(tree->stack.open.at);
 	free(tree);
 }
 

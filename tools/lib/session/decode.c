@@ -32,6 +32,8 @@ struct worker {
 	uint64_t	ticks;		/* the reader's clock */
 	bool		has_ticks;
 	struct nt_who	who;
+	int32_t		known_tid;	/* that @who was made for, at that time */
+	uint64_t	known_at;
 	void		*part;
 	pthread_t	thread;
 };
@@ -73,11 +75,20 @@ static int32_t tid_of(const struct worker *w, const struct nt_context *context)
 static void set_thread(struct worker *w, const struct nt_context *context)
 {
 	const struct ns_era *era;
+	int64_t gen;
 
 	w->who.tid = tid_of(w, context);
+	if (w->who.tid == w->known_tid && w->now == w->known_at)
+		return;
+	w->known_tid = w->who.tid;
+	w->known_at = w->now;
 	era = ns_sideband_era(&w->session->sideband, w->who.tid, w->now);
 	w->who.pid = era ? era->pid : w->who.tid ? -1 : 0;
 	w->who.comm = era ? era->comm : w->who.tid ? "" : "swapper";
+	gen = w->who.pid < 0 ? -1 :
+	      ns_sideband_generation(&w->session->sideband, w->who.pid, w->now);
+	w->who.user = gen < 0 ? NS_SPACE_UNKNOWN : NS_SPACE_GENERATION + gen;
+	w->who.image = gen < 0 ? 0 : w->session->sideband.generations.at[gen].image;
 }
 
 static bool is_guest(const struct nt_context *context)
@@ -88,7 +99,6 @@ static bool is_guest(const struct nt_context *context)
 static uint64_t code_space(void *ctx, const struct nt_context *context)
 {
 	struct worker *w = ctx;
-	int64_t gen;
 
 	if (context->has_priv && context->priv == NT_PRIV_M)
 		return NS_SPACE_FIRMWARE;
@@ -97,9 +107,7 @@ static uint64_t code_space(void *ctx, const struct nt_context *context)
 	if (context->has_priv && context->priv != NT_PRIV_U)
 		return NS_SPACE_KERNEL;
 	set_thread(w, context);
-	gen = w->who.pid < 0 ? -1 :
-	      ns_sideband_generation(&w->session->sideband, w->who.pid, w->now);
-	return gen < 0 ? NS_SPACE_UNKNOWN : NS_SPACE_GENERATION + gen;
+	return w->who.user;
 }
 
 static int code_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size)
@@ -325,6 +333,18 @@ static const struct ns_cpu *stretch_cpu(const struct worker *w)
 	return cpu && cpu->valid ? cpu : NULL;
 }
 
+/* A stretch without times is always wanted. */
+static bool is_wanted(const struct nt_consumer *consumer, const struct ns_stretch *s)
+{
+	size_t i;
+
+	for (i = 0; s->end && i < consumer->nr_windows; i++) {
+		if (s->start <= consumer->windows[i].to && s->end >= consumer->windows[i].from)
+			return true;
+	}
+	return !consumer->nr_windows || !s->end;
+}
+
 static int decode_stretch(struct worker *w, size_t nth)
 {
 	const struct ns_stretch *s = &w->session->trace.stretches.at[nth];
@@ -335,11 +355,12 @@ static int decode_stretch(struct worker *w, size_t nth)
 	w->now = s->start;
 	w->who = (struct nt_who){ .time = s->start, .cpu = s->cpu, .pid = s->pid, .tid = s->tid,
 				  .comm = "", .buffer = s->queue, .priv = w };
+	w->known_tid = INT32_MIN;
 	w->part = w->job->consumer->begin(w->job->ctx, nth);
 	if (!w->part)
 		return ns_fail(w->session, "out of memory");
 	cpu = stretch_cpu(w);
-	if (!cpu || !s->pieces.nr)
+	if (!cpu || !s->pieces.nr || !is_wanted(w->job->consumer, s))
 		return 0;
 	if (cpu != w->cpu)
 		err = new_decoder(w, cpu);

@@ -55,6 +55,8 @@ struct nt_who {
 	int32_t		cpu, pid, tid;	/* -1: not known */
 	const char	*comm;
 	uint64_t	space;		/* whose code it is, for nt_session_where() */
+	uint64_t	user;		/* the same of the process, while the kernel executes */
+	uint32_t	image;		/* another number after exec; 0: not known */
 	uint32_t	buffer;		/* AUX buffer of the recording that the trace is from */
 	const void	*priv;
 };
@@ -64,6 +66,11 @@ uint64_t nt_who_time(const struct nt_who *who, uint64_t tstamp, uint8_t kind);
 
 /* nt_who_read() - code at an address, as it was then: bytes copied */
 size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t size);
+
+/* Times of a recording, ns: both belong to it */
+struct nt_window {
+	uint64_t	from, to;
+};
 
 /*
  * What is done with the flow. A stretch is trace of one CPU without a stop of the encoder;
@@ -82,6 +89,9 @@ struct nt_consumer {
 	 * stretches (by buffer, then offset); the part is the consumer's again.
 	 */
 	int	(*end)(void *ctx, void *part, const struct nt_who *who, bool lost);
+	/* If there are any, a stretch that is known to touch none of them is left out */
+	const struct nt_window *windows;
+	size_t	nr_windows;
 };
 
 /* Return: 0, -1 (nt_session_error()), or what a call of the consumer returned. */

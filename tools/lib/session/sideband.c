@@ -117,6 +117,22 @@ int32_t ns_sideband_running(const struct ns_sideband *sb, int32_t cpu, uint64_t 
 	return n && at[n - 1].cpu == cpu ? at[n - 1].tid : -1;
 }
 
+bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
+		     uint64_t to)
+{
+	const struct ns_switch *at = sb->switches.at;
+	size_t n = lower_bound(sb->switches.nr,
+			       at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time < from));
+
+	if (!n || at[n - 1].cpu != cpu || at[n - 1].tid == tid)
+		return true;
+	for (; n < sb->switches.nr && at[n].cpu == cpu && at[n].time <= to; n++) {
+		if (at[n].tid == tid)
+			return true;
+	}
+	return false;
+}
+
 uint64_t ns_sideband_next_switch(const struct ns_sideband *sb, int32_t cpu, uint64_t time)
 {
 	const struct ns_switch *at = sb->switches.at;
@@ -206,6 +222,7 @@ static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid,
 		return NULL;
 	gen = &sb->generations.at[sb->generations.nr++];
 	*gen = (struct ns_generation){ .since = time, .pid = pid };
+	gen->image = from < 0 ? ++sb->images : sb->generations.at[from].image;
 	for (i = 0; from >= 0 && i < sb->generations.at[from].maps.nr; i++) {
 		if (!ns_array_add(&gen->maps, sb->generations.at[from].maps.at[i]))
 			return NULL;
@@ -268,6 +285,7 @@ static bool add_map(struct ns_sideband *sb, int32_t pid, uint64_t time, const st
 	if (!gen)
 		return false;
 	old = &sb->generations.at[from];
+	gen->image = old->image;
 	for (k = 0; k < old->maps.nr; k++) {
 		if (!keep_parts(gen, &old->maps.at[k], map))
 			return false;

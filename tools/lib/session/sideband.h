@@ -28,6 +28,7 @@ struct ns_map {
 struct ns_generation {
 	uint64_t	since;		/* ns */
 	int32_t		pid;
+	uint32_t	image;		/* number of the exec that it comes from, from 1 on */
 	NS_ARRAY(struct ns_map) maps;	/* by address, none overlaps another */
 };
 
@@ -62,6 +63,7 @@ struct ns_sideband {
 	NS_ARRAY(struct ns_switch) switches;	/* by CPU, then time */
 	NS_ARRAY(uint64_t) changes;	/* times at which a generation or an id has changed */
 	NS_ARRAY(struct ns_map) kernel;	/* code of the kernel and its modules, by address */
+	uint32_t	images;
 	uint64_t	lost;		/* records that the kernel could not write */
 };
 
@@ -85,6 +87,10 @@ int64_t ns_sideband_generation(const struct ns_sideband *sb, int32_t pid, uint64
 
 /* The thread that the CPU executes; -1: not known */
 int32_t ns_sideband_running(const struct ns_sideband *sb, int32_t cpu, uint64_t time);
+
+/* May the thread have executed on the CPU in that time? Without events of switches it may. */
+bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
+		     uint64_t to);
 
 /* When the CPU switches to another thread after @time; UINT64_MAX: never */
 uint64_t ns_sideband_next_switch(const struct ns_sideband *sb, int32_t cpu, uint64_t time);
