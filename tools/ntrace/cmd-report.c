@@ -145,8 +145,7 @@ static int report_calls(const struct report *report, struct nt_session *session)
 	int status = EXIT_TRACE;
 
 	if (!calls || nt_calls_run(calls)) {
-		fprintf(stderr, "ntrace: %s\n", calls && nt_session_error(session)[0] ?
-			nt_session_error(session) : "out of memory");
+		recording_failed(session);
 		goto out;
 	}
 	print_totals(calls);
@@ -176,24 +175,15 @@ static bool set_sort(struct report *report, const char *arg)
 	return false;
 }
 
-static bool set_limit(struct report *report, const char *arg)
+static bool set_option(void *ctx, int opt, const char *arg)
 {
-	char *end;
+	struct report *report = ctx;
 
-	report->limit = strtoul(arg, &end, 10);
-	if (end != arg && !*end)
-		return true;
-	fprintf(stderr, "ntrace: --limit is a number, not '%s'\n", arg);
-	return false;
-}
-
-static bool set_option(struct report *report, int opt, const char *arg)
-{
 	switch (opt) {
 	case OPT_SORT:
 		return set_sort(report, arg);
 	case OPT_LIMIT:
-		return set_limit(report, arg);
+		return recording_number("--limit", 0, arg, &report->limit);
 	case OPT_FUNCTION:
 		report->function = arg;
 		return true;
@@ -212,24 +202,14 @@ int cmd_report(int argc, char **argv)
 	};
 	struct report report = { .limit = 40 };
 	struct nt_session *session;
-	int opt, status;
+	int status;
 
 	recording_init(&report.recording);
-	while ((opt = getopt_long(argc, argv, "i:h", long_options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (opt == '?')
-			return options_hint(argv[0]);
-		if (!set_option(&report, opt, optarg))
-			return EXIT_USAGE;
-	}
-	if (optind != argc) {
-		fprintf(stderr, "ntrace: report takes no '%s'; the recording is given by -i\n",
-			argv[optind]);
-		return EXIT_USAGE;
-	}
+	status = recording_parse(argc, argv, "i:h", long_options, help, set_option, &report);
+	if (status >= 0)
+		return status;
+	if (optind != argc)
+		return recording_no_argument(argv[0], argv[optind]);
 	session = recording_open(&report.recording);
 	if (!session)
 		return EXIT_USAGE;

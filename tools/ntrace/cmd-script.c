@@ -1,374 +1,225 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script: the branches of a recording, one a line, as perf script prints them. */
+/* ntrace script: what a recording has, one thing a line, in the order of time. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "disasm.h"
 #include "ntrace.h"
 #include "options.h"
 #include "recording.h"
-#include "session/branch.h"
+#include "script.h"
 
 static const char help[] =
 	"usage: ntrace script [OPTIONS]\n\n"
 	"Print each branch that was taken in a recording of perf: who, when, from where to where,\n"
 	"in the order of time. Exits 1 if the trace or the code has errors.\n\n"
 	RECORDING_HELP
+	"  --branches           branches (this is the default)\n"
+	"  --calls              calls of functions: when each began, and how long it took\n"
+	"  --insns              instructions\n"
+	"  --disasm             instructions, disassembled\n"
+	"  --json               an object of JSON a line\n"
 	"  -F, --fields LIST    of comm,pid,tid,cpu,time,flags,ip,sym,dso,addr (all)\n";
 
-enum field {
-	F_COMM, F_PID, F_TID, F_CPU, F_TIME, F_FLAGS, F_IP, F_SYM, F_DSO, F_ADDR, F_MAX,
-};
+enum { OPT_BRANCHES = OPT_RECORDING_END, OPT_CALLS, OPT_INSNS, OPT_DISASM, OPT_JSON };
 
 static const char *const field_names[F_MAX] = {
 	"comm", "pid", "tid", "cpu", "time", "flags", "ip", "sym", "dso", "addr",
 };
 
-#define NS_PER_S	1000000000ULL
-
-/* The lines of one AUX buffer that are done; those of all buffers are merged at the end. */
-struct output {
-	FILE		*file;
-	uint64_t	time;		/* of the next line, when they are merged */
-	char		*line;
-	size_t		room, len;
-};
-
-struct script {
-	struct nt_session *session;
-	unsigned int	fields;		/* bit N: enum field N */
-	struct output	*outputs;
-	unsigned int	nr_outputs;
-	bool		errors;
-};
-
-/* The lines of one stretch, each with its time before it */
-struct lines {
-	struct script	*script;
-	char		*text;
-	size_t		len, room;
-	bool		errors, no_memory;
-	struct nt_place	from, to;	/* of the last branch: often the next one's too */
-	uint64_t	space;
-};
-
-/* What stands before each line in a stretch's text */
-struct line_head {
-	uint64_t	time;
-	uint32_t	len;
-};
-
 /* ---- Text ---- */
 
-static bool reserve(struct lines *l, size_t n)
+static bool is_same_place(uint64_t in, uint64_t addr, struct nt_place *place, uint64_t space)
 {
-	char *text;
+	bool same = in == space && place->symbol && addr >= place->start && addr < place->end;
 
-	if (l->len + n <= l->room)
-		return true;
-	text = realloc(l->text, 2 * l->room + n);
-	if (!text) {
-		l->no_memory = true;
-		return false;
-	}
-	l->text = text;
-	l->room = 2 * l->room + n;
-	return true;
-}
-
-static void add(struct lines *l, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	if (!reserve(l, 512))
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(l->text + l->len, l->room - l->len, fmt, ap);
-	va_end(ap);
-	if (n >= 0 && (size_t)n < l->room - l->len) {
-		l->len += n;
-		return;
-	}
-	/* a name of more than 500 characters */
-	if (n < 0 || !reserve(l, n + 1))
-		return;
-	va_start(ap, fmt);
-	l->len += vsnprintf(l->text + l->len, l->room - l->len, fmt, ap);
-	va_end(ap);
-}
-
-static size_t line_begin(struct lines *l)
-{
-	size_t at = l->len;
-
-	if (reserve(l, sizeof(struct line_head)))
-		l->len += sizeof(struct line_head);
-	return at;
-}
-
-static int line_end(struct lines *l, size_t at, uint64_t time)
-{
-	struct line_head head = { .time = time };
-
-	if (l->no_memory)
-		return -1;
-	head.len = l->len - at - sizeof(head);
-	memcpy(l->text + at, &head, sizeof(head));
-	return 0;
-}
-
-/* ---- Fields ---- */
-
-static bool has(const struct lines *l, enum field field)
-{
-	return l->script->fields >> field & 1;
-}
-
-static void find_place(struct lines *l, uint64_t space, uint64_t addr, struct nt_place *place)
-{
-	if (space == l->space && place->symbol && addr >= place->start && addr < place->end)
+	if (same)
 		place->offset = addr - place->start;
-	else
-		nt_session_where(l->script->session, space, addr, place);
+	return same;
 }
 
-static void print_place(struct lines *l, uint64_t space, uint64_t addr, struct nt_place *place)
+static void find_place(struct script_part *p, uint64_t in, uint64_t addr, struct nt_place *place,
+		       uint64_t *space)
 {
-	add(l, " %16" PRIx64, addr);
-	if (!has(l, F_SYM) && !has(l, F_DSO))
+	if (!is_same_place(in, addr, place, *space))
+		nt_session_where(p->script->session, in, addr, place);
+	*space = in;
+}
+
+void script_add_place(struct script_part *p, uint64_t in, uint64_t addr, struct nt_place *place,
+		      uint64_t *space)
+{
+	lines_add(&p->lines, " %16" PRIx64, addr);
+	if (!script_has(p->script, F_SYM) && !script_has(p->script, F_DSO))
 		return;
 	if (addr)
-		find_place(l, space, addr, place);
+		find_place(p, in, addr, place, space);
 	else
 		memset(place, 0, sizeof(*place));
-	if (has(l, F_SYM))
-		add(l, " %s", place->symbol ? place->symbol : "[unknown]");
-	if (has(l, F_DSO))
-		add(l, " (%s)", place->object ? place->object : "[unknown]");
+	if (script_has(p->script, F_SYM))
+		lines_add(&p->lines, " %s", place->symbol ? place->symbol : "[unknown]");
+	if (script_has(p->script, F_DSO))
+		lines_add(&p->lines, " (%s)", place->object ? place->object : "[unknown]");
 }
 
-static void print_who(struct lines *l, const struct nt_who *who, uint64_t time)
+void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t time)
 {
-	if (has(l, F_COMM) && who->comm[0])
-		add(l, "%16s ", who->comm);
-	else if (has(l, F_COMM))
-		add(l, "%*s:%d ", who->tid < 10 ? 14 : who->tid < 100 ? 13 : 12, "", who->tid);
-	if (has(l, F_PID) && has(l, F_TID))
-		add(l, "%7d/%-7d ", who->pid, who->tid);
-	else if (has(l, F_PID) || has(l, F_TID))
-		add(l, "%7d ", has(l, F_PID) ? who->pid : who->tid);
-	if (has(l, F_CPU))
-		add(l, "[%03d] ", who->cpu);
-	if (has(l, F_TIME))
-		add(l, "%5" PRIu64 ".%09" PRIu64 ": ", time / NS_PER_S, time % NS_PER_S);
+	const struct script *s = p->script;
+	struct lines *l = &p->lines;
+
+	if (script_has(s, F_COMM) && who->comm[0])
+		lines_add(l, "%16s ", who->comm);
+	else if (script_has(s, F_COMM))
+		lines_add(l, "%*s:%d ", who->tid < 10 ? 14 : who->tid < 100 ? 13 : 12, "",
+			  who->tid);
+	if (script_has(s, F_PID) && script_has(s, F_TID))
+		lines_add(l, "%7d/%-7d ", who->pid, who->tid);
+	else if (script_has(s, F_PID) || script_has(s, F_TID))
+		lines_add(l, "%7d ", script_has(s, F_PID) ? who->pid : who->tid);
+	if (script_has(s, F_CPU))
+		lines_add(l, "[%03d] ", who->cpu);
+	if (script_has(s, F_TIME))
+		lines_add(l, "%5" PRIu64 ".%09" PRIu64 ": ", time / NS_PER_S, time % NS_PER_S);
 }
 
-/* Words of perf script */
-static const char *const kind_names[] = {
-	[NT_BRANCH_CONDITIONAL] = "jcc", [NT_BRANCH_JUMP] = "jmp", [NT_BRANCH_CALL] = "call",
-	[NT_BRANCH_RETURN] = "return", [NT_BRANCH_SYSCALL] = "syscall",
-	[NT_BRANCH_EXCEPTION] = "int", [NT_BRANCH_INTERRUPT] = "hw int",
-	[NT_BRANCH_TRAP_RETURN] = "iret", [NT_BRANCH_NONE] = "jmp",
-};
-
-static int print_branch(void *part, const struct nt_who *who, const struct nt_branch *branch)
+void script_json_who(struct script_part *p, const struct nt_who *who, uint64_t time)
 {
-	struct lines *l = part;
-	size_t at = line_begin(l);
-	const char *trace = branch->flags & NT_BRANCH_BEGIN ? "tr strt " :
-			    branch->flags & NT_BRANCH_END ? "tr end  " : "";
-
-	print_who(l, who, branch->time);
-	if (has(l, F_FLAGS))
-		add(l, "  %s%-*s", trace, 14 - (int)strlen(trace), kind_names[branch->kind]);
-	if (has(l, F_IP))
-		print_place(l, who->space, branch->from, &l->from);
-	if (has(l, F_IP) && has(l, F_ADDR))
-		add(l, " =>");
-	if (has(l, F_ADDR))
-		print_place(l, who->space, branch->to, &l->to);
-	l->space = who->space;
-	add(l, "\n");
-	return line_end(l, at, branch->time);
+	lines_add(&p->lines, "{\"time\": %" PRIu64 ", \"cpu\": %d, \"pid\": %d, \"tid\": %d, \"comm\": ",
+		  time, who->cpu, who->pid, who->tid);
+	lines_add_string(&p->lines, who->comm);
 }
 
-static int print_error(void *part, const struct nt_who *who, const struct nt_item *item)
+void script_json_place(struct script_part *p, const char *name, uint64_t in, uint64_t addr,
+		       struct nt_place *place, uint64_t *space)
+{
+	find_place(p, in, addr, place, space);
+	lines_add(&p->lines, ", \"%s\": {\"address\": \"%#" PRIx64 "\", \"symbol\": ", name, addr);
+	lines_add_string(&p->lines, place->symbol);
+	lines_add(&p->lines, ", \"offset\": %" PRIu64 ", \"object\": ", place->offset);
+	lines_add_string(&p->lines, place->object);
+	lines_add(&p->lines, "}");
+}
+
+/* ---- Errors ---- */
+
+static int json_error(struct script_part *p, const struct nt_who *who, const char *text,
+		      uint64_t offset)
+{
+	script_json_who(p, who, who->time);
+	lines_add(&p->lines, ", \"error\": ");
+	lines_add_string(&p->lines, text);
+	lines_add(&p->lines, ", \"offset\": %" PRIu64 "}\n", offset);
+	return lines_end(&p->lines, who->time);
+}
+
+static void add_error(struct script_part *p, const struct nt_who *who)
+{
+	lines_add(&p->lines, " instruction trace error type 1 time %" PRIu64 ".%09" PRIu64
+		  " cpu %d pid %d tid %d", who->time / NS_PER_S, who->time % NS_PER_S, who->cpu,
+		  who->pid, who->tid);
+}
+
+int script_error(void *part, const struct nt_who *who, const struct nt_item *item)
 {
 	const struct nt_problem *problem = item->type == NT_ITEM_ERROR ? &item->error :
 					   item->type == NT_ITEM_GAP ? &item->gap : NULL;
-	struct lines *l = part;
-	size_t at = line_begin(l);
+	const char *text = problem ? nt_error_text(problem->code) :
+				     nt_etype_name(item->lost.etype);
+	struct script_part *p = part;
 
-	l->errors |= problem != NULL;
-	add(l, " instruction trace error type 1 time %" PRIu64 ".%09" PRIu64 " cpu %d pid %d tid %d",
-	    who->time / NS_PER_S, who->time % NS_PER_S, who->cpu, who->pid, who->tid);
+	p->errors |= problem != NULL;
+	lines_begin(&p->lines);
+	if (p->script->json)
+		return json_error(p, who, text, item->offset);
+	add_error(p, who);
 	if (problem && problem->has_addr)
-		add(l, " ip 0x%" PRIx64, problem->addr);
+		lines_add(&p->lines, " ip 0x%" PRIx64, problem->addr);
 	else
-		add(l, " ip 0");
-	add(l, " code %d: %s, at 0x%" PRIx64 "\n", problem ? -problem->code : 0,
-	    problem ? nt_error_text(problem->code) : nt_etype_name(item->lost.etype),
-	    item->offset);
-	return line_end(l, at, who->time);
+		lines_add(&p->lines, " ip 0");
+	lines_add(&p->lines, " code %d: %s, at 0x%" PRIx64 "\n", problem ? -problem->code : 0,
+		  text, item->offset);
+	return lines_end(&p->lines, who->time);
+}
+
+static int say_lost(struct script_part *p, const struct nt_who *who)
+{
+	lines_begin(&p->lines);
+	if (p->script->json)
+		return json_error(p, who, "trace was lost", 0);
+	add_error(p, who);
+	lines_add(&p->lines, " ip 0 code 1: trace was lost (try perf record -m,SIZE)\n");
+	return lines_end(&p->lines, who->time);
 }
 
 /* ---- Stretches ---- */
 
-static void *begin(void *ctx, uint64_t stretch)
+void *script_begin(void *ctx, uint64_t stretch)
 {
-	struct lines *l = calloc(1, sizeof(*l));
+	struct script_part *p = calloc(1, sizeof(*p));
 
-	if (!l)
-		return NULL;
-	l->script = ctx;
-	l->room = 4096;
-	l->text = malloc(l->room);
-	if (l->text)
-		return l;
-	free(l);
-	return NULL;
+	if (p)
+		p->script = ctx;
+	return p;
 }
 
-static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
+int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 {
+	struct script_part *p = part;
 	struct script *script = ctx;
-	struct lines *l = part;
-	size_t at = line_begin(l);
-	int err;
+	int err = 0;
 
 	if (lost)
-		add(l, " instruction trace error type 1 time %" PRIu64 ".%09" PRIu64 " cpu %d pid %d tid %d ip 0 code 1: trace was lost (try perf record -m,SIZE)\n",
-		    who->time / NS_PER_S, who->time % NS_PER_S, who->cpu, who->pid, who->tid);
-	if (lost)
-		line_end(l, at, who->time);
-	else
-		l->len = at;
-	err = l->no_memory ||
-	      fwrite(l->text, 1, l->len, script->outputs[who->buffer].file) != l->len ? -1 : 0;
-	script->errors |= l->errors || lost;
-	free(l->text);
-	free(l);
+		err = say_lost(p, who);
+	if (!err)
+		err = merge_add(script->merge, who->buffer, &p->lines);
+	script->errors |= p->errors || lost;
+	lines_free(&p->lines);
+	free(p);
 	return err;
-}
-
-/* ---- Merge ---- */
-
-static bool open_outputs(struct script *script)
-{
-	struct nt_session_info info;
-	unsigned int i;
-
-	nt_session_info(script->session, &info, sizeof(info));
-	script->outputs = calloc(info.buffers + 1, sizeof(*script->outputs));
-	if (!script->outputs)
-		return false;
-	script->nr_outputs = info.buffers;
-	for (i = 0; i < info.buffers; i++) {
-		script->outputs[i].file = tmpfile();
-		if (!script->outputs[i].file)
-			return false;
-	}
-	return true;
-}
-
-/* Read the next line of a buffer; without one, its line is NULL. */
-static bool next_line(struct output *o)
-{
-	struct line_head head;
-	char *line;
-
-	o->len = 0;
-	if (fread(&head, 1, sizeof(head), o->file) != sizeof(head)) {
-		free(o->line);
-		o->line = NULL;
-		return !ferror(o->file);
-	}
-	if (head.len > o->room || !o->line) {
-		line = realloc(o->line, head.len + 1);
-		if (!line)
-			return false;
-		o->line = line;
-		o->room = head.len;
-	}
-	o->time = head.time;
-	o->len = head.len;
-	return fread(o->line, 1, head.len, o->file) == head.len;
-}
-
-static bool merge(struct script *script)
-{
-	struct output *all = script->outputs, *o, *first;
-
-	for (o = all; o < all + script->nr_outputs; o++) {
-		if (fflush(o->file) || fseek(o->file, 0, SEEK_SET) || !next_line(o))
-			return false;
-	}
-	while (1) {
-		first = NULL;
-		for (o = all; o < all + script->nr_outputs; o++) {
-			if (o->line && (!first || o->time < first->time))
-				first = o;
-		}
-		if (!first)
-			return true;
-		if (fwrite(first->line, 1, first->len, stdout) != first->len || !next_line(first))
-			return false;
-	}
-}
-
-static void close_outputs(struct script *script)
-{
-	unsigned int i;
-
-	for (i = 0; i < script->nr_outputs; i++) {
-		if (script->outputs[i].file)
-			fclose(script->outputs[i].file);
-		free(script->outputs[i].line);
-	}
-	free(script->outputs);
 }
 
 /* ---- Command ---- */
 
-static int decode(struct script *script)
+static int merged(struct script *s, int (*print)(struct script *script))
 {
-	static const struct nt_branch_sink sink = {
-		.size = sizeof(sink), .begin = begin, .branch = print_branch,
-		.error = print_error, .end = end,
-	};
+	struct nt_session_info info;
 	int err;
 
-	if (!open_outputs(script)) {
+	nt_session_info(s->session, &info, sizeof(info));
+	s->merge = merge_new(info.buffers);
+	if (!s->merge) {
 		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
 		return -1;
 	}
-	err = nt_session_branches(script->session, &sink, script);
+	errno = 0;
+	err = print(s);
 	if (err)
-		fprintf(stderr, "ntrace: %s\n", nt_session_error(script->session)[0] ?
-			nt_session_error(script->session) : strerror(errno));
-	if (!merge(script) || fflush(stdout)) {
+		fprintf(stderr, "ntrace: %s\n", nt_session_error(s->session)[0] ?
+			nt_session_error(s->session) : strerror(errno ? errno : ENOMEM));
+	if (merge_print(s->merge)) {
 		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
 		err = -1;
 	}
+	merge_free(s->merge);
 	return err;
 }
 
-static int script(const struct recording_options *options, unsigned int fields)
+static int run(const struct recording_options *options, struct script *s, int what)
 {
-	struct script s = { .session = recording_open(options), .fields = fields };
 	int err;
 
-	if (!s.session)
+	s->session = recording_open(options);
+	if (!s->session)
 		return EXIT_USAGE;
-	err = decode(&s);
-	recording_report(s.session);
-	close_outputs(&s);
-	nt_session_close(s.session);
-	return err || s.errors ? EXIT_TRACE : EXIT_CLEAN;
+	if (what == OPT_CALLS)
+		err = script_calls(s);
+	else
+		err = merged(s, what == OPT_BRANCHES ? script_branches : script_insns);
+	recording_report(s->session);
+	nt_session_close(s->session);
+	return err || s->errors ? EXIT_TRACE : EXIT_CLEAN;
 }
 
 static bool set_fields(unsigned int *fields, const char *list)
@@ -392,31 +243,60 @@ static bool set_fields(unsigned int *fields, const char *list)
 	return *fields;
 }
 
+struct command {
+	struct recording_options recording;
+	struct script	script;
+	int		what;
+};
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	struct command *c = ctx;
+
+	switch (opt) {
+	case OPT_DISASM:
+		c->script.disasm = true;
+		if (!disasm_available()) {
+			fputs("ntrace: --disasm needs a build with capstone 5 or later; --insns prints the code's bytes\n",
+			      stderr);
+			return false;
+		}
+		c->what = OPT_INSNS;
+		return true;
+	case OPT_BRANCHES:
+	case OPT_CALLS:
+	case OPT_INSNS:
+		c->what = opt;
+		return true;
+	case OPT_JSON:
+		c->script.json = true;
+		return true;
+	case 'F':
+		return set_fields(&c->script.fields, arg);
+	}
+	return recording_set(&c->recording, opt, arg);
+}
+
 int cmd_script(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		RECORDING_OPTIONS, { "fields", required_argument, NULL, 'F' }, { 0 }
+		RECORDING_OPTIONS,
+		{ "branches", no_argument, NULL, OPT_BRANCHES },
+		{ "calls", no_argument, NULL, OPT_CALLS },
+		{ "insns", no_argument, NULL, OPT_INSNS },
+		{ "disasm", no_argument, NULL, OPT_DISASM },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "fields", required_argument, NULL, 'F' },
+		{ 0 }
 	};
-	unsigned int fields = (1U << F_MAX) - 1;
-	struct recording_options options;
-	int opt;
+	struct command c = { .script.fields = (1U << F_MAX) - 1, .what = OPT_BRANCHES };
+	int status;
 
-	recording_init(&options);
-	while ((opt = getopt_long(argc, argv, "i:F:h", long_options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (opt == '?')
-			return options_hint(argv[0]);
-		if (opt == 'F' ? !set_fields(&fields, optarg) :
-				 !recording_set(&options, opt, optarg))
-			return EXIT_USAGE;
-	}
-	if (optind != argc) {
-		fprintf(stderr, "ntrace: script takes no '%s'; the recording is given by -i\n",
-			argv[optind]);
-		return EXIT_USAGE;
-	}
-	return script(&options, fields);
+	recording_init(&c.recording);
+	status = recording_parse(argc, argv, "i:F:h", long_options, help, set_option, &c);
+	if (status >= 0)
+		return status;
+	if (optind != argc)
+		return recording_no_argument(argv[0], argv[optind]);
+	return run(&c.recording, &c.script, c.what);
 }

@@ -207,8 +207,7 @@ static int print_slow(const struct slow *slow, struct nt_session *session,
 			status = EXIT_CLEAN;
 	}
 	if (status != EXIT_CLEAN)
-		fprintf(stderr, "ntrace: %s\n", nt_session_error(session)[0] ?
-			nt_session_error(session) : "out of memory");
+		recording_failed(session);
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
 		status = EXIT_TRACE;
@@ -230,8 +229,7 @@ static int run_slow(const struct slow *slow)
 	if (calls) {
 		nt_calls_watch(calls, slow->function);
 		if (nt_calls_run(calls))
-			fprintf(stderr, "ntrace: %s\n", nt_session_error(session)[0] ?
-				nt_session_error(session) : "out of memory");
+			recording_failed(session);
 		else
 			status = print_slow(slow, session, calls);
 	}
@@ -241,25 +239,15 @@ static int run_slow(const struct slow *slow)
 	return status;
 }
 
-static bool set_number(unsigned long *number, const char *name, unsigned long least,
-		       const char *arg)
+static bool set_option(void *ctx, int opt, const char *arg)
 {
-	char *end;
+	struct slow *slow = ctx;
 
-	*number = strtoul(arg, &end, 10);
-	if (end != arg && !*end && *number >= least)
-		return true;
-	fprintf(stderr, "ntrace: %s is a number from %lu on, not '%s'\n", name, least, arg);
-	return false;
-}
-
-static bool set_option(struct slow *slow, int opt, const char *arg)
-{
 	switch (opt) {
 	case OPT_LIMIT:
-		return set_number(&slow->limit, "--limit", 0, arg);
+		return recording_number("--limit", 0, arg, &slow->limit);
 	case OPT_NTH:
-		return set_number(&slow->nth, "--nth", 1, arg);
+		return recording_number("--nth", 1, arg, &slow->nth);
 	}
 	return recording_set(&slow->recording, opt, arg);
 }
@@ -273,19 +261,12 @@ int cmd_slow(int argc, char **argv)
 		{ 0 }
 	};
 	struct slow slow = { .limit = 20, .nth = 1 };
-	int opt;
+	int status;
 
 	recording_init(&slow.recording);
-	while ((opt = getopt_long(argc, argv, "i:h", long_options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (opt == '?')
-			return options_hint(argv[0]);
-		if (!set_option(&slow, opt, optarg))
-			return EXIT_USAGE;
-	}
+	status = recording_parse(argc, argv, "i:h", long_options, help, set_option, &slow);
+	if (status >= 0)
+		return status;
 	if (optind + 1 != argc) {
 		fputs("ntrace: slow takes the name of one function; `ntrace help slow` says more\n",
 		      stderr);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ntrace.h"
+#include "options.h"
 #include "recording.h"
 
 #define MAX_REPORTED	20
@@ -43,6 +45,51 @@ bool recording_set(struct recording_options *options, int opt, const char *arg)
 		return set_threads(options, arg);
 	}
 	return false;
+}
+
+int recording_parse(int argc, char **argv, const char *short_options,
+		    const struct option *long_options, const char *help,
+		    bool (*set)(void *ctx, int opt, const char *arg), void *ctx)
+{
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_CLEAN;
+		}
+		if (opt == '?')
+			return options_hint(argv[0]);
+		if (!set(ctx, opt, optarg))
+			return EXIT_USAGE;
+	}
+	return -1;
+}
+
+int recording_no_argument(const char *command, const char *argument)
+{
+	fprintf(stderr, "ntrace: %s takes no '%s'; the recording is given by -i\n",
+		command + strlen("ntrace "), argument);
+	return EXIT_USAGE;
+}
+
+bool recording_number(const char *name, unsigned long least, const char *arg,
+		      unsigned long *number)
+{
+	char *end;
+
+	*number = strtoul(arg, &end, 10);
+	if (end != arg && !*end && arg[0] != '-' && *number >= least)
+		return true;
+	fprintf(stderr, "ntrace: %s is a number from %lu on, not '%s'\n", name, least, arg);
+	return false;
+}
+
+void recording_failed(const struct nt_session *session)
+{
+	const char *error = nt_session_error(session);
+
+	fprintf(stderr, "ntrace: %s\n", error[0] ? error : "out of memory");
 }
 
 struct nt_session *recording_open(const struct recording_options *options)

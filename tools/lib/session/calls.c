@@ -356,7 +356,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 	s->end = b->time;
 	p->totals.insns += b->insns;
 	p->totals.branches++;
-	ns_event_init(&event, p->calls->session, who, b, s->insns);
+	ns_event_init(&event, who, b, s->insns);
 	if (ns_event_matters(&event))
 		ret = ns_stack_take(&p->stack, &event);
 	if (!ret)

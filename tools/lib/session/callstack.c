@@ -6,21 +6,15 @@
 
 #define DEPTH_MAX	(1 << 20)	/* calls that never return are given up from there on */
 
-void ns_event_init(struct ns_event *event, const struct nt_session *session,
-		   const struct nt_who *who, const struct nt_branch *branch, uint64_t insns)
+void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
+		   uint64_t insns)
 {
-	uint64_t kernel = ns_kernel_start(session);
-	bool known = who->space != NS_SPACE_UNKNOWN && who->space != NS_SPACE_FIRMWARE;
-
 	*event = (struct ns_event){
 		.time = branch->time, .insns = insns, .from = branch->from, .to = branch->to,
-		.from_space = who->space, .to_space = who->space, .image = who->image,
+		.from_space = nt_who_space(who, branch->from),
+		.to_space = nt_who_space(who, branch->to), .image = who->image,
 		.kind = branch->kind, .flags = branch->flags, .length = branch->length,
 	};
-	if (!known)
-		return;
-	event->from_space = branch->from < kernel ? who->user : NS_SPACE_KERNEL;
-	event->to_space = branch->to < kernel ? who->user : NS_SPACE_KERNEL;
 }
 
 /* ---- Functions ---- */
@@ -155,7 +149,8 @@ static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint6
 		f = &stack->open.at[i];
 		if (f->trap)
 			return -1;
-		nt_session_where(stack->session, f->ret_space, f->ret, &there);
+		/* what does not return may be called by a function's last instruction */
+		nt_session_where(stack->session, f->ret_space, f->ret - !f->signal, &there);
 		if (same_function(&here, &there))
 			return i;
 	}

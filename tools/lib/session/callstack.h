@@ -74,8 +74,8 @@ int ns_stack_take(struct ns_stack *stack, const struct ns_event *event);
 bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event);
 
 /* ns_event_init() - of a branch of nt_session_branches() */
-void ns_event_init(struct ns_event *event, const struct nt_session *session,
-		   const struct nt_who *who, const struct nt_branch *branch, uint64_t insns);
+void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
+		   uint64_t insns);
 
 /* Can it begin or end a call? A jump can, if it goes to the begin of another function */
 static inline bool ns_event_matters(const struct ns_event *e)

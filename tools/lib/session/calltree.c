@@ -34,7 +34,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 
 	if (who->tid != call->tid || b->time < call->begin || b->time > call->begin + call->ns)
 		return 0;
-	ns_event_init(&e, p->tree->session, who, b, b->insns);
+	ns_event_init(&e, who, b, b->insns);
 	return ns_array_add(&p->events, e) ? 0 : -1;
 }
 

@@ -74,7 +74,6 @@ static int32_t tid_of(const struct worker *w, const struct nt_context *context)
 
 static void set_thread(struct worker *w, const struct nt_context *context)
 {
-	const struct ns_era *era;
 	int64_t gen;
 
 	w->who.tid = tid_of(w, context);
@@ -82,9 +81,7 @@ static void set_thread(struct worker *w, const struct nt_context *context)
 		return;
 	w->known_tid = w->who.tid;
 	w->known_at = w->now;
-	era = ns_sideband_era(&w->session->sideband, w->who.tid, w->now);
-	w->who.pid = era ? era->pid : w->who.tid ? -1 : 0;
-	w->who.comm = era ? era->comm : w->who.tid ? "" : "swapper";
+	nt_session_thread(w->session, w->who.tid, w->now, &w->who.pid, &w->who.comm);
 	gen = w->who.pid < 0 ? -1 :
 	      ns_sideband_generation(&w->session->sideband, w->who.pid, w->now);
 	w->who.user = gen < 0 ? NS_SPACE_UNKNOWN : NS_SPACE_GENERATION + gen;
@@ -148,6 +145,15 @@ uint64_t nt_who_time(const struct nt_who *who, uint64_t tstamp, uint8_t kind)
 	const struct worker *w = who->priv;
 
 	return kind == NT_TSTAMP_NONE || !w->cpu->has_time ? who->time : time_of(w, tstamp);
+}
+
+uint64_t nt_who_space(const struct nt_who *who, uint64_t addr)
+{
+	const struct worker *w = who->priv;
+
+	if (who->space == NS_SPACE_UNKNOWN || who->space == NS_SPACE_FIRMWARE)
+		return who->space;
+	return addr < ns_kernel_start(w->session) ? who->user : NS_SPACE_KERNEL;
 }
 
 size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t size)

@@ -216,6 +216,15 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 	place->offset = addr - place->start;
 }
 
+void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t time, int32_t *pid,
+		       const char **comm)
+{
+	const struct ns_era *era = ns_sideband_era(&session->sideband, tid, time);
+
+	*pid = era ? era->pid : tid ? -1 : 0;
+	*comm = era ? era->comm : tid ? "" : "swapper";
+}
+
 /* Code that was made at run time, "//anon", is in no file: perf inject -j gives it one. */
 static bool is_file(const char *path)
 {

@@ -64,6 +64,9 @@ struct nt_who {
 /* nt_who_time() - ns, of a timestamp of a batch's mark or of an item */
 uint64_t nt_who_time(const struct nt_who *who, uint64_t tstamp, uint8_t kind);
 
+/* nt_who_space() - whose code an address is, for nt_session_where() */
+uint64_t nt_who_space(const struct nt_who *who, uint64_t addr);
+
 /* nt_who_read() - code at an address, as it was then: bytes copied */
 size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t size);
 
@@ -106,6 +109,10 @@ struct nt_place {
 };
 void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 		      struct nt_place *place);
+
+/* nt_session_thread() - what a thread was at a time; -1 and "": not known */
+void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t time, int32_t *pid,
+		       const char **comm);
 
 /* Code as it was: bytes copied */
 size_t nt_session_read(struct nt_session *session, uint64_t space, uint64_t addr, void *buf,

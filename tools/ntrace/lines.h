@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Lines of text that several threads make at once, printed in the order of time.
+ *
+ * Each stretch of a recording makes its lines in a struct lines. Those of one buffer follow each
+ * other; those of all buffers are merged when all are done. What does not fit into memory waits
+ * in files without a name.
+ */
+#ifndef NTRACE_TOOL_LINES_H
+#define NTRACE_TOOL_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct lines {
+	char	*text;
+	size_t	len, room;
+	size_t	begin;		/* of the line that is being made */
+	FILE	*spilled;	/* lines before those in @text; NULL: none */
+	bool	failed;		/* no memory, or a full disk: errno says */
+};
+
+/* lines_begin() - a line begins; lines_end() - it is complete, newline included. -1: failed */
+void lines_begin(struct lines *lines);
+int lines_end(struct lines *lines, uint64_t time);
+/* lines_cancel() - there is no such line */
+void lines_cancel(struct lines *lines);
+
+void lines_add(struct lines *lines, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* lines_add_string() - with quotes, as JSON wants it; NULL is null */
+void lines_add_string(struct lines *lines, const char *string);
+void lines_free(struct lines *lines);
+
+struct merge;
+
+/* merge_new() - for so many buffers; NULL: errno says why */
+struct merge *merge_new(unsigned int buffers);
+void merge_free(struct merge *merge);
+
+/* merge_add() - the next stretch of a buffer. -1: writing failed, errno */
+int merge_add(struct merge *merge, unsigned int buffer, struct lines *lines);
+
+/* merge_print() - to the standard output. -1: writing or reading failed, errno */
+int merge_print(struct merge *merge);
+
+#endif /* NTRACE_TOOL_LINES_H */

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace script --insns and --disasm: each instruction that retired */
+#include <inttypes.h>
+#include <string.h>
+
+#include "disasm.h"
+#include "script.h"
+
+/* RISC-V unprivileged ISA, "Base Instruction-Length Encoding" */
+static unsigned int insn_length(uint16_t low)
+{
+	return (low & 3) != 3 ? 2 : (low & 0x1f) != 0x1f ? 4 : (low & 0x3f) == 0x1f ? 6 : 8;
+}
+
+static void add_text(struct script_part *p, uint64_t addr, const uint8_t *code, unsigned int n)
+{
+	char text[128];
+
+	if (disasm(addr, code, n, text, sizeof(text)))
+		lines_add(&p->lines, p->script->json ? ", \"text\": \"%s\"" : "  %s", text);
+}
+
+static void add_code(struct script_part *p, const uint8_t *code, unsigned int n)
+{
+	unsigned int i;
+
+	/* as a number: the first byte is the least significant one */
+	for (i = n; i-- > 0;)
+		lines_add(&p->lines, "%02x", code[i]);
+}
+
+static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t time,
+		      uint64_t addr, const uint8_t *code, unsigned int n)
+{
+	lines_begin(&p->lines);
+	if (p->script->json) {
+		script_json_who(p, who, time);
+		script_json_place(p, "at", nt_who_space(who, addr), addr, &p->from,
+				  &p->from_space);
+		lines_add(&p->lines, ", \"code\": \"");
+		add_code(p, code, n);
+		lines_add(&p->lines, "\"");
+	} else {
+		script_add_who(p, who, time);
+		script_add_place(p, nt_who_space(who, addr), addr, &p->from, &p->from_space);
+		lines_add(&p->lines, "  ");
+		add_code(p, code, n);
+	}
+	if (p->script->disasm)
+		add_text(p, addr, code, n);
+	lines_add(&p->lines, p->script->json ? "}\n" : "\n");
+	return lines_end(&p->lines, time);
+}
+
+/* The code was there when the range was decoded, and is read again by parts. */
+static int print_range(struct script_part *p, const struct nt_who *who, uint64_t time,
+		       const struct nt_range *range)
+{
+	uint64_t addr = range->start, end = addr + 2 * range->halfwords;
+	uint8_t code[512];
+	unsigned int n;
+	size_t at = 0, got = 0;
+	int err = 0;
+
+	while (!err && addr < end) {
+		if (got - at < 8 && addr + (got - at) < end) {
+			got = end - addr < sizeof(code) ? end - addr : sizeof(code);
+			got = nt_who_read(who, addr, code, got);
+			at = 0;
+		}
+		if (got - at < 2)
+			break;
+		n = insn_length(code[at] | code[at + 1] << 8);
+		if (n > got - at)
+			break;
+		err = print_insn(p, who, time, addr, code + at, n);
+		addr += n;
+		at += n;
+	}
+	return err;
+}
+
+static int print_ranges(void *part, const struct nt_who *who, const struct nt_batch *batch)
+{
+	const struct nt_mark *mark = batch->marks, *marks = mark + batch->nr_marks;
+	uint64_t time = nt_who_time(who, batch->tstamp, batch->tstamp_kind);
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < batch->nr; i++) {
+		for (; mark < marks && mark->range <= i; mark++)
+			;
+		if (mark < marks && mark->range == i + 1)
+			time = nt_who_time(who, mark->tstamp, mark->tstamp_kind);
+		err = print_range(part, who, time, &batch->ranges[i]);
+	}
+	return err;
+}
+
+static int print_item(void *part, const struct nt_who *who, const struct nt_item *item)
+{
+	switch (item->type) {
+	case NT_ITEM_LOST:
+	case NT_ITEM_ERROR:
+	case NT_ITEM_GAP:
+		return script_error(part, who, item);
+	}
+	return 0;
+}
+
+int script_insns(struct script *script)
+{
+	static const struct nt_consumer consumer = {
+		.size = sizeof(consumer), .begin = script_begin, .ranges = print_ranges,
+		.item = print_item, .end = script_end,
+	};
+
+	return nt_session_decode(script->session, &consumer, script);
+}

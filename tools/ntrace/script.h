@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the kinds of `ntrace script` share; each is one file, script-*.c. */
+#ifndef NTRACE_TOOL_SCRIPT_H
+#define NTRACE_TOOL_SCRIPT_H
+
+#include "lines.h"
+#include "session/branch.h"
+
+enum field {
+	F_COMM, F_PID, F_TID, F_CPU, F_TIME, F_FLAGS, F_IP, F_SYM, F_DSO, F_ADDR, F_MAX,
+};
+
+#define NS_PER_S	UINT64_C(1000000000)
+
+struct script {
+	struct nt_session *session;
+	unsigned int	fields;		/* bit N: enum field N */
+	bool		json, disasm;
+	struct merge	*merge;
+	bool		errors;
+};
+
+/* Each prints all of the recording. 0; -1: it failed, and was reported */
+int script_branches(struct script *script);
+int script_insns(struct script *script);
+int script_calls(struct script *script);
+
+static inline bool script_has(const struct script *script, enum field field)
+{
+	return script->fields >> field & 1;
+}
+
+/* The text of one stretch, whatever its kind */
+struct script_part {
+	struct script	*script;
+	struct lines	lines;
+	struct nt_place	from, to;	/* of the last line: often the next one's too */
+	uint64_t	from_space, to_space;
+	bool		errors;
+};
+
+/* Calls of struct nt_consumer and struct nt_branch_sink */
+void *script_begin(void *ctx, uint64_t stretch);
+int script_error(void *part, const struct nt_who *who, const struct nt_item *item);
+int script_end(void *ctx, void *part, const struct nt_who *who, bool lost);
+
+void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t time);
+/* @place and @space: what the last call for the same column left there */
+void script_add_place(struct script_part *p, uint64_t in, uint64_t addr, struct nt_place *place,
+		      uint64_t *space);
+/* Members of an object of JSON: begins it; "name": {address, symbol, offset, object} */
+void script_json_who(struct script_part *p, const struct nt_who *who, uint64_t time);
+void script_json_place(struct script_part *p, const char *name, uint64_t in, uint64_t addr,
+		       struct nt_place *place, uint64_t *space);
+
+#endif /* NTRACE_TOOL_SCRIPT_H */
