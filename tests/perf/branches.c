@@ -4,9 +4,11 @@
  * CPU and by that thread? Compares them with the truth of each hart.
  *
  *   perf script --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr |
- *	branches [-s] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
+ *	branches [-s] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
  * -s: the trace is of AUX samples: where it starts, some may be missing before.
+ * -v VERIFIED: lines that are right go there, behind the number of instructions that the truth has
+ * since the line before of that CPU, and the truth's kind_of(); "gap CPU" where lines are not in order.
  * THREADS has lines "thread TID of PID"; any other thread must be alone in its process.
  * After an error, samples may begin anew anywhere further on, where MATCH of them must
  * be right. Exits 1 if anything is wrong.
@@ -29,6 +31,7 @@ struct branch {
 	uint64_t from, to;	/* from 0: trace starts; to 0: it stops */
 	uint32_t tid, pid;
 	char kind;		/* '?' not known; see kind_of() */
+	uint32_t insns;		/* since the branch before */
 };
 
 /* The branches that the truth has, as far as they are needed */
@@ -37,6 +40,7 @@ struct hart {
 	struct branch *queue;
 	size_t first, nr, size;
 	uint64_t scontext;
+	uint32_t insns;			/* since the last branch in the queue */
 	struct nb_ingress last;		/* the block before */
 	bool has_last, started, tracing, ended;
 	bool empty;			/* trace started and stopped before the next block */
@@ -53,6 +57,8 @@ static unsigned int nr_threads;
 static uint64_t compared, wrong, wrong_kind, wrong_thread, wrong_pid, disorder, errors, gaps, in_gaps, unchecked;
 static uint64_t line_nr;
 static bool sampled;
+static FILE *verified;
+static const char *line_text;
 
 /* ---- the truth ---- */
 
@@ -70,7 +76,8 @@ static void push(struct hart *h, uint64_t from, uint64_t to, char kind)
 		}
 	}
 	h->queue[h->first + h->nr++] = (struct branch){ .from = from, .to = to, .kind = kind,
-							   .tid = h->scontext };
+							   .tid = h->scontext, .insns = h->insns };
+	h->insns = 0;
 }
 
 static bool is_taken(const struct nb_ingress *b)
@@ -124,6 +131,7 @@ static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scon
 	}
 	h->last = ev->blk;
 	h->has_last = true;
+	h->insns += ev->blk.ninsn;
 }
 
 static void stop(struct hart *h, uint64_t scontext, bool lost)
@@ -251,6 +259,8 @@ static void sample(struct hart *h, const struct branch *b)
 		h->gap = true;
 	}
 	if (h->gap) {
+		if (verified && !h->nr_ahead)
+			fprintf(verified, "gap %zu\n", h - hart);
 		/* decoding begins at a synchronising message, where nothing was branched to */
 		if (!b->from && !h->nr_ahead)
 			return;
@@ -262,6 +272,9 @@ static void sample(struct hart *h, const struct branch *b)
 	if (more(h, 0) && same(b, &h->queue[h->first])) {
 		check_thread(b, &h->queue[h->first]);
 		compared++;
+		if (verified)
+			fprintf(verified, "%u %c %s", h->queue[h->first].insns,
+				h->queue[h->first].kind, line_text);
 		drop(h, 1);
 		return;
 	}
@@ -340,6 +353,8 @@ static void line(char *s)
 	time += number(&s, 10);
 	b.kind = flags(&s);
 	b.from = number(&s, 16);
+	/* symbols may stand between */
+	s = strstr(s, "=> ") ?: s;
 	b.to = number(&s, 16);
 	disorder += time < last_time;
 	last_time = time;
@@ -407,14 +422,16 @@ static void open_truth(const char *path)
 int main(int argc, char **argv)
 {
 	unsigned int cpu, nr;
-	char text[1024];
+	char text[4096];
 	int c;
 
 	for (cpu = 0; cpu < CPUS; cpu++)
 		hart_of[cpu] = cpu;
-	while ((c = getopt(argc, argv, "st:m:")) != -1) {
+	while ((c = getopt(argc, argv, "st:m:v:")) != -1) {
 		if (c == 's')
 			sampled = true;
+		else if (c == 'v')
+			verified = fopen(optarg, "w");
 		else if (c == 't')
 			read_threads(optarg);
 		else if (c == 'm' && sscanf(optarg, "%u=%u", &cpu, &nr) == 2 && cpu < CPUS && nr < CPUS)
@@ -424,7 +441,11 @@ int main(int argc, char **argv)
 	}
 	for (; optind < argc; optind++)
 		open_truth(argv[optind]);
-	while (fgets(text, sizeof(text), stdin))
+	while (fgets(text, sizeof(text), stdin)) {
+		line_text = text;
 		line(text);
+	}
+	if (verified && fclose(verified))
+		return 2;
 	return finish();
 }

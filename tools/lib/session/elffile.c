@@ -104,15 +104,6 @@ const char *ns_elf_segments(struct ns_object *object)
 
 /* ---- Symbols ---- */
 
-static int symbol_cmp(const void *a, const void *b)
-{
-	const struct ns_symbol *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
 /* The name must end inside its section: names point into the mapped file. */
 static const char *name_at(const struct ns_object *object, Elf *elf, size_t strings, size_t at)
 {
@@ -236,7 +227,7 @@ static void tidy(struct ns_object *object)
 
 	if (!object->symbols.nr)
 		return;
-	qsort(at, object->symbols.nr, sizeof(*at), symbol_cmp);
+	ns_object_sort_symbols(object, true);
 	for (i = 0; i < object->symbols.nr; i++) {
 		if (n && at[n - 1].start == at[i].start) {
 			if (at[n - 1].end < at[i].end)

@@ -43,28 +43,64 @@ static void close_object(struct ns_object *object)
 }
 
 /* The build id that the header of the recording has for @path, unless the map named one */
-static void find_build_id(const struct perfdata *pd, const char *path, const uint8_t **build_id,
-			  size_t *size)
+static void find_build_id(const struct ns_objects *objects, const char *path,
+			  const uint8_t **build_id, size_t *size)
 {
-	size_t i;
+	size_t low = 0, nr = objects->pd->nr_build_ids, high = nr, mid;
 
-	for (i = 0; !*size && i < pd->nr_build_ids; i++) {
-		if (strcmp(pd->build_ids[i].path, path))
-			continue;
-		*build_id = pd->build_ids[i].id;
-		*size = pd->build_ids[i].size;
+	while (!*size && low < high) {
+		mid = low + (high - low) / 2;
+		if (strcmp(objects->build_ids[mid]->path, path) < 0)
+			low = mid + 1;
+		else
+			high = mid;
 	}
+	if (*size || low == nr || strcmp(objects->build_ids[low]->path, path))
+		return;
+	*build_id = objects->build_ids[low]->id;
+	*size = objects->build_ids[low]->size;
+}
+
+static size_t hash_of(const struct ns_objects *objects, const char *path)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	for (; *path; path++)
+		h = (h ^ (uint8_t)*path) * 0x100000001b3ULL;
+	return (h ^ h >> 32) & (objects->hash_size - 1);
+}
+
+static bool grow_hash(struct ns_objects *objects)
+{
+	size_t size = objects->hash_size ? 2 * objects->hash_size : 1024, i, at;
+	uint32_t *hash = calloc(size, sizeof(*hash));
+
+	if (!hash)
+		return false;
+	free(objects->hash);
+	objects->hash = hash;
+	objects->hash_size = size;
+	for (i = 0; i < objects->all.nr; i++) {
+		at = hash_of(objects, objects->all.at[i]->path);
+		while (hash[at])
+			at = (at + 1) & (size - 1);
+		hash[at] = i + 1;
+	}
+	return true;
 }
 
 struct ns_object *ns_objects_get(struct ns_objects *objects, const char *path,
 				 const uint8_t *build_id, size_t size)
 {
 	struct ns_object *object;
-	size_t i;
+	size_t at;
 
-	find_build_id(objects->pd, path, &build_id, &size);
-	for (i = 0; i < objects->all.nr; i++) {
-		object = objects->all.at[i];
+	find_build_id(objects, path, &build_id, &size);
+	if (2 * objects->all.nr >= objects->hash_size && !grow_hash(objects))
+		return NULL;
+	for (at = hash_of(objects, path); objects->hash[at];
+	     at = (at + 1) & (objects->hash_size - 1)) {
+		object = objects->all.at[objects->hash[at] - 1];
 		if (!strcmp(object->path, path) && object->build_id_size == size &&
 		    !memcmp(object->build_id, build_id, size))
 			return object;
@@ -72,8 +108,9 @@ struct ns_object *ns_objects_get(struct ns_objects *objects, const char *path,
 	object = new_object(path, build_id ? build_id : (const uint8_t *)"", size);
 	if (object && !ns_array_add(&objects->all, object)) {
 		free(object);
-		object = NULL;
+		return NULL;
 	}
+	objects->hash[at] = objects->all.nr;
 	return object;
 }
 
@@ -197,6 +234,29 @@ uint64_t ns_object_address(const struct ns_object *object, uint64_t offset)
 
 /* ---- Symbols ---- */
 
+static int address_cmp(const void *a, const void *b)
+{
+	const struct ns_symbol *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int name_cmp(const void *a, const void *b)
+{
+	const struct ns_symbol *x = a, *y = b;
+
+	return x->start == y->start ? strcmp(x->name, y->name) : address_cmp(a, b);
+}
+
+void ns_object_sort_symbols(struct ns_object *object, bool by_name)
+{
+	if (object->symbols.nr)
+		qsort(object->symbols.at, object->symbols.nr, sizeof(object->symbols.at[0]),
+		      by_name ? name_cmp : address_cmp);
+}
+
 static const struct ns_symbol *find_symbol(const struct ns_object *object, uint64_t addr)
 {
 	size_t low = 0, high = object->symbols.nr, mid;
@@ -262,13 +322,6 @@ static char *read_text(const char *path)
 	return text;
 }
 
-static int symbol_cmp(const void *a, const void *b)
-{
-	const struct ns_symbol *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /*
  * A line is "ffffffff80002000 T name\t[module]". Of two names of one address the later one
  * stays; a function goes up to the next one.
@@ -294,8 +347,7 @@ static bool parse_kallsyms(struct ns_objects *objects)
 		if (!ns_array_add(&kcore->symbols, symbol))
 			return false;
 	}
-	if (kcore->symbols.nr)
-		qsort(kcore->symbols.at, kcore->symbols.nr, sizeof(symbol), symbol_cmp);
+	ns_object_sort_symbols(kcore, false);
 	for (i = 0; i < kcore->symbols.nr; i++)
 		kcore->symbols.at[i].end = i + 1 < kcore->symbols.nr ?
 			kcore->symbols.at[i + 1].start : kcore->symbols.at[i].start + 4096;
@@ -322,6 +374,29 @@ static bool open_kernel(struct ns_objects *objects)
 	return !objects->kallsyms || parse_kallsyms(objects);
 }
 
+static int build_id_cmp(const void *a, const void *b)
+{
+	const struct pd_build_id *x = *(const struct pd_build_id *const *)a;
+	const struct pd_build_id *y = *(const struct pd_build_id *const *)b;
+	int order = strcmp(x->path, y->path);
+
+	/* of two of one path, the first one in the file is found */
+	return order ? order : x < y ? -1 : x > y;
+}
+
+static bool sort_build_ids(struct ns_objects *objects)
+{
+	size_t nr = objects->pd->nr_build_ids, i;
+
+	objects->build_ids = calloc(nr + 1, sizeof(*objects->build_ids));
+	if (!objects->build_ids)
+		return false;
+	for (i = 0; i < nr; i++)
+		objects->build_ids[i] = &objects->pd->build_ids[i];
+	qsort(objects->build_ids, nr, sizeof(*objects->build_ids), build_id_cmp);
+	return true;
+}
+
 int ns_objects_init(struct ns_objects *objects, const struct perfdata *pd, const char *symfs,
 		    const char *cache)
 {
@@ -330,7 +405,7 @@ int ns_objects_init(struct ns_objects *objects, const struct perfdata *pd, const
 	objects->pd = pd;
 	objects->symfs = symfs;
 	objects->cache = cache;
-	return open_kernel(objects) ? 0 : -1;
+	return sort_build_ids(objects) && open_kernel(objects) ? 0 : -1;
 }
 
 void ns_objects_free(struct ns_objects *objects)
@@ -342,6 +417,8 @@ void ns_objects_free(struct ns_objects *objects)
 		free(objects->all.at[i]);
 	}
 	free(objects->all.at);
+	free(objects->hash);
+	free(objects->build_ids);
 	close_object(&objects->kcore);
 	free(objects->kallsyms);
 	pthread_mutex_destroy(&objects->lock);

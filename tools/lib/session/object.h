@@ -46,6 +46,9 @@ struct ns_objects {
 	const char	*cache;		/* build-id cache; NULL: none */
 	const struct perfdata *pd;	/* build ids of the header */
 	NS_ARRAY(struct ns_object *) all;
+	uint32_t	*hash;		/* of @all, by path: number + 1 */
+	size_t		hash_size;
+	const struct pd_build_id **build_ids;	/* of the header, by path */
 	struct ns_object kcore;		/* of the recording's folder */
 	char		*kallsyms;	/* its text, which the kernel's symbols point into */
 };
@@ -76,5 +79,11 @@ uint64_t ns_object_address(const struct ns_object *object, uint64_t offset);
 /* The kernel's code at an address, as --kcore has kept it */
 size_t ns_kernel_read(struct ns_objects *objects, uint64_t addr, void *buf, size_t size);
 const struct ns_symbol *ns_kernel_symbol(struct ns_objects *objects, uint64_t addr);
+
+/*
+ * ns_object_sort_symbols() - by address; of equal ones, by name if @by_name, else as their names
+ * stand in memory
+ */
+void ns_object_sort_symbols(struct ns_object *object, bool by_name);
 
 #endif /* NTRACE_SESSION_OBJECT_H */

@@ -89,10 +89,10 @@ static int read_records(struct nt_session *s)
 		return ns_fail(s, "this recording has no N-Trace in it: record with -e ntrace//");
 	if (s->records.nr)
 		qsort(s->records.at, s->records.nr, sizeof(s->records.at[0]), record_cmp);
+	s->has_objects = true;
 	if (ns_objects_init(&s->objects, &s->pd, s->options.symfs,
 			    s->options.cache ? s->options.cache : s->cache))
 		return ns_fail(s, "out of memory");
-	s->has_objects = true;
 	if (ns_sideband_build(&s->sideband, &s->objects, s->records.at, s->records.nr) ||
 	    ns_trace_cut(&s->trace, &s->setup))
 		return ns_fail(s, "out of memory");

@@ -149,21 +149,9 @@ uint64_t ns_sideband_next_change(const struct ns_sideband *sb, uint64_t time)
 	return n < sb->changes.nr ? sb->changes.at[n] : UINT64_MAX;
 }
 
-static const struct ns_map *find_map(const struct ns_map *maps, size_t nr, uint64_t addr)
-{
-	size_t n = lower_bound(nr, maps[i].end <= addr);
-
-	return n < nr && maps[n].start <= addr ? &maps[n] : NULL;
-}
-
 const struct ns_map *ns_generation_map(const struct ns_generation *gen, uint64_t addr)
 {
-	return find_map(gen->maps.at, gen->maps.nr, addr);
-}
-
-const struct ns_map *ns_kernel_map(const struct ns_sideband *sb, uint64_t addr)
-{
-	return find_map(sb->kernel.at, sb->kernel.nr, addr);
+	return ns_maps_find(gen->maps, addr);
 }
 
 /* ---- Build ---- */
@@ -215,7 +203,6 @@ static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid,
 {
 	struct ns_process *p = get_process(sb, pid);
 	struct ns_generation *gen;
-	size_t i;
 
 	if (!p || !ns_array_grow(&sb->generations) ||
 	    !ns_array_add(&p->generations, sb->generations.nr) || !changed(sb, time))
@@ -223,37 +210,13 @@ static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid,
 	gen = &sb->generations.at[sb->generations.nr++];
 	*gen = (struct ns_generation){ .since = time, .pid = pid };
 	gen->image = from < 0 ? ++sb->images : sb->generations.at[from].image;
-	for (i = 0; from >= 0 && i < sb->generations.at[from].maps.nr; i++) {
-		if (!ns_array_add(&gen->maps, sb->generations.at[from].maps.at[i]))
-			return NULL;
+	gen->epoch = ++sb->epochs;
+	if (from >= 0) {
+		gen->maps = sb->generations.at[from].maps;
+		/* what both have may be changed by neither */
+		sb->generations.at[from].epoch = ++sb->epochs;
 	}
 	return gen;
-}
-
-/* The parts of @old that @map leaves: at most one before and one after it */
-static bool keep_parts(struct ns_generation *gen, const struct ns_map *old,
-		       const struct ns_map *map)
-{
-	struct ns_map before = *old, after = *old;
-
-	if (old->end <= map->start || old->start >= map->end)
-		return ns_array_add(&gen->maps, *old);
-	before.end = map->start;
-	after.start = map->end;
-	after.pgoff += map->end - old->start;
-	return (before.start >= before.end || ns_array_add(&gen->maps, before)) &&
-		(after.start >= after.end || ns_array_add(&gen->maps, after));
-}
-
-static bool insert_map(struct ns_generation *gen, const struct ns_map *map)
-{
-	size_t n = lower_bound(gen->maps.nr, gen->maps.at[i].start < map->start);
-
-	if (!ns_array_grow(&gen->maps))
-		return false;
-	memmove(&gen->maps.at[n + 1], &gen->maps.at[n], (gen->maps.nr++ - n) * sizeof(*map));
-	gen->maps.at[n] = *map;
-	return true;
 }
 
 static bool same_map(const struct ns_map *a, const struct ns_map *b)
@@ -265,8 +228,8 @@ static bool same_map(const struct ns_map *a, const struct ns_map *b)
 static bool add_map(struct ns_sideband *sb, int32_t pid, uint64_t time, const struct ns_map *map)
 {
 	struct ns_process *p = get_process(sb, pid);
-	struct ns_generation *gen, *old;
-	size_t n, k, from;
+	struct ns_generation *gen;
+	const struct ns_map *under;
 
 	if (!p)
 		return false;
@@ -275,36 +238,16 @@ static bool add_map(struct ns_sideband *sb, int32_t pid, uint64_t time, const st
 		gen = new_generation(sb, pid, time, -1);
 	if (!gen)
 		return false;
-	n = lower_bound(gen->maps.nr, gen->maps.at[i].end <= map->start);
-	if (n == gen->maps.nr || gen->maps.at[n].start >= map->end)
-		return insert_map(gen, map);
-	if (same_map(&gen->maps.at[n], map))
-		return true;
-	from = gen - sb->generations.at;
-	gen = new_generation(sb, pid, time, -1);
-	if (!gen)
-		return false;
-	old = &sb->generations.at[from];
-	gen->image = old->image;
-	for (k = 0; k < old->maps.nr; k++) {
-		if (!keep_parts(gen, &old->maps.at[k], map))
+	under = ns_maps_first(gen->maps, map->start);
+	if (under && under->start < map->end) {
+		if (same_map(under, map))
+			return true;
+		gen = new_generation(sb, pid, time, gen - sb->generations.at);
+		if (!gen)
 			return false;
 	}
-	return insert_map(gen, map);
-}
-
-static bool add_kernel_map(struct ns_sideband *sb, const struct ns_map *map)
-{
-	size_t n = lower_bound(sb->kernel.nr, sb->kernel.at[i].end <= map->start);
-
-	/* of two that overlap, the first one stays: nothing of the kernel is mapped over it */
-	if (n < sb->kernel.nr && sb->kernel.at[n].start < map->end)
-		return true;
-	if (!ns_array_grow(&sb->kernel))
-		return false;
-	memmove(&sb->kernel.at[n + 1], &sb->kernel.at[n], (sb->kernel.nr++ - n) * sizeof(*map));
-	sb->kernel.at[n] = *map;
-	return true;
+	gen->maps = ns_maps_add(&sb->store, gen->maps, map, gen->epoch);
+	return !sb->store.failed;
 }
 
 static bool add_era(struct ns_sideband *sb, int32_t tid, uint64_t time, int32_t pid,
@@ -337,12 +280,13 @@ static const char *name_of(const struct perf_event_header *header, const char *n
 static bool take_map(struct ns_sideband *sb, const struct pd_record *r, int32_t pid,
 		     struct ns_map map, const char *name, const uint8_t *build_id, size_t id_size)
 {
-	if (!name || map.end <= map.start)
+	/* code of the kernel and its modules is in kcore */
+	if (!name || map.end <= map.start || pid == -1)
 		return true;
 	map.object = ns_objects_get(sb->objects, name, build_id, id_size);
 	if (!map.object)
 		return false;
-	return pid == -1 ? add_kernel_map(sb, &map) : add_map(sb, pid, r->id.time, &map);
+	return add_map(sb, pid, r->id.time, &map);
 }
 
 static bool take_mmap(struct ns_sideband *sb, const struct pd_record *r)
@@ -476,8 +420,7 @@ void ns_sideband_free(struct ns_sideband *sb)
 {
 	size_t i;
 
-	for (i = 0; i < sb->generations.nr; i++)
-		free(sb->generations.at[i].maps.at);
+	ns_map_store_free(&sb->store);
 	for (i = 0; i < sb->processes.nr; i++)
 		free(sb->processes.at[i].generations.at);
 	for (i = 0; i < sb->threads.nr; i++)
@@ -487,6 +430,5 @@ void ns_sideband_free(struct ns_sideband *sb)
 	free(sb->threads.at);
 	free(sb->switches.at);
 	free(sb->changes.at);
-	free(sb->kernel.at);
 	memset(sb, 0, sizeof(*sb));
 }

@@ -14,22 +14,17 @@
 #include <stdint.h>
 
 #include "array.h"
+#include "maps.h"
 #include "perfdata.h"
 
-struct ns_object;
 struct ns_objects;
-
-struct ns_map {
-	uint64_t	start, end;	/* end is the first address after it */
-	uint64_t	pgoff;		/* offset of @start in the file */
-	struct ns_object *object;
-};
 
 struct ns_generation {
 	uint64_t	since;		/* ns */
 	int32_t		pid;
 	uint32_t	image;		/* number of the exec that it comes from, from 1 on */
-	NS_ARRAY(struct ns_map) maps;	/* by address, none overlaps another */
+	uint32_t	epoch;		/* see maps.h */
+	struct ns_map_node *maps;	/* none overlaps another */
 };
 
 struct ns_process {
@@ -62,7 +57,8 @@ struct ns_sideband {
 	NS_ARRAY(struct ns_thread) threads;	/* by tid */
 	NS_ARRAY(struct ns_switch) switches;	/* by CPU, then time */
 	NS_ARRAY(uint64_t) changes;	/* times at which a generation or an id has changed */
-	NS_ARRAY(struct ns_map) kernel;	/* code of the kernel and its modules, by address */
+	struct ns_map_store store;
+	uint32_t	epochs;
 	uint32_t	images;
 	uint64_t	lost;		/* records that the kernel could not write */
 };
@@ -100,6 +96,5 @@ uint64_t ns_sideband_next_change(const struct ns_sideband *sb, uint64_t time);
 
 /* The map that has @addr; NULL: none */
 const struct ns_map *ns_generation_map(const struct ns_generation *gen, uint64_t addr);
-const struct ns_map *ns_kernel_map(const struct ns_sideband *sb, uint64_t addr);
 
 #endif /* NTRACE_SESSION_SIDEBAND_H */

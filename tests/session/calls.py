@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Are the calls that ntrace finds in a recording those that happened?
+
+    calls.py VERIFIED CALLS
+
+VERIFIED is what tests/perf/branches -v writes: branches of `perf script -F
+pid,tid,cpu,time,flags,ip,sym,symoff,dso,addr` that the board's truth has, with the truth's
+instructions and kind. CALLS is of `ntrace script --calls --json`. From the branches alone it follows
+who has called whom, in each thread by itself, by the rules that man ntrace-report gives; then each
+call must be there once: its thread, function, begin, duration and number of instructions.
+"""
+import collections
+import json
+import re
+import sys
+
+KERNEL = 1 << 63
+SHOWN = 12
+PLACE = r'([0-9a-f]+) (.*?) \((.*?)\)'
+LINE = re.compile(r'^(\d+) (.) +(-?\d+)/(-?\d+) +\[(\d+)\] +(\d+)\.(\d+): +(.*?) +' + PLACE + ' => +' + PLACE + '$')
+
+Place = collections.namedtuple('Place', 'addr name offset dso')
+
+
+def place(addr, symbol, dso):
+    m = re.match(r'^(.*)\+0x([0-9a-f]+)$', symbol)
+    name, offset = (m.group(1), int(m.group(2), 16)) if m else (None, 0)
+    return Place(int(addr, 16), name, offset, dso)
+
+
+def function_of(where):
+    """The name and the file; the unlikely part of a function is a part of it"""
+    return (where.name.split('.cold')[0], where.dso) if where.name else None
+
+
+class Frame:
+    def __init__(self, kind, ret, caller, callee, time, insns):
+        self.kind, self.ret, self.caller = kind, ret, function_of(caller)
+        self.name = callee.name, callee.dso
+        self.time, self.insns = time, insns
+
+    def comes_back_at(self, addr):
+        return addr == self.ret or (self.kind == 'syscall' and addr == self.ret - 4)
+
+
+class Thread:
+    def __init__(self, tid):
+        self.tid, self.stack, self.insns, self.executing = tid, [], 0, False
+        self.done, self.given_up = [], 0
+
+    def end(self, keep, time):
+        while len(self.stack) > keep:
+            f = self.stack.pop()
+            if f.kind != 'unseen':
+                self.done.append((self.tid, *f.name, f.time, time - f.time, self.insns - f.insns))
+
+    def give_up(self):
+        self.given_up += len(self.stack)
+        self.stack = []
+
+    def unwind(self, to, time):
+        """longjmp, or an exception: the function goes on that called the newest open call"""
+        here = function_of(to)
+        for i in range(len(self.stack) - 1, -1, -1):
+            if self.stack[i].trap:
+                return False
+            if here and self.stack[i].caller == here:
+                self.end(i, time)
+                return True
+        return False
+
+    def call(self, kind, src, dst, ret, time):
+        f = Frame(kind, ret, src, dst, time, self.insns)
+        f.trap = kind in ('syscall', 'trap', 'unseen')
+        f.system = kind == 'syscall'
+        self.stack.append(f)
+
+    def returns(self, dst, time):
+        for i in range(len(self.stack) - 1, -1, -1):
+            f = self.stack[i]
+            if f.trap:
+                break
+            if f.kind == 'call' and f.ret == dst.addr:
+                return self.end(i, time)
+        if self.unwind(dst, time):
+            return None
+        if dst.addr >= KERNEL and dst.name and not dst.offset:
+            self.give_up()
+        return None
+
+    def trap_returns(self, src, dst, time):
+        traps = [i for i, f in enumerate(self.stack) if f.trap and (dst.addr >= KERNEL or f.ret < KERNEL)]
+        if traps and dst.addr < KERNEL and self.executing:
+            self.executing = False
+            self.end(traps[-1], time)
+            return self.give_up()
+        for i in range(len(self.stack) - 1, -1, -1):
+            f = self.stack[i]
+            if (f.trap or f.kind == 'signal') and (dst.addr == f.ret or (f.system and dst.addr == f.ret - 4)):
+                return self.end(i, time)
+        if not traps:
+            return None
+        trap = self.stack[traps[-1]]
+        self.end(traps[-1], time)
+        if dst.addr >= KERNEL:
+            return None
+        if dst.name and dst.offset:
+            return self.unwind(dst, time)
+        self.call('signal', src, dst, trap.ret, time)
+        self.stack[-1].system, self.stack[-1].caller = trap.system, trap.caller
+        return None
+
+    def jumps(self, src, dst, time):
+        top = self.stack[-1] if self.stack else None
+        if not top or top.trap or not dst.name or dst.offset or function_of(src) == function_of(dst):
+            return
+        self.end(len(self.stack) - 1, time)
+        f = Frame(top.kind, top.ret, dst, dst, time, self.insns)
+        f.caller, f.trap, f.system = top.caller, False, top.system
+        self.stack.append(f)
+
+    def take(self, insns, kind, word, src, dst, length, time):
+        self.insns += insns
+        if src.name == 'begin_new_exec' or dst.name == 'begin_new_exec':
+            self.executing = True
+        if word.startswith('tr end'):
+            if src.addr < KERNEL and word.split()[-1] in ('syscall', 'int', 'jmp'):
+                system = word.endswith('syscall')
+                self.call('unseen', src, dst, src.addr + 4 * system, time)
+                self.stack[-1].system = system
+        elif word.startswith('tr strt'):
+            if dst.addr < KERNEL and self.stack and self.stack[-1].kind == 'unseen':
+                self.trap_returns(src, dst, time)
+        elif kind == 'c':
+            if dst.addr != src.addr + length:
+                self.call('call', src, dst, src.addr + length, time)
+        elif kind in 'th':
+            system = word == 'syscall'
+            self.call('syscall' if system else 'trap', src, dst, src.addr + 4 * system, time)
+        elif kind == 'r':
+            self.returns(dst, time)
+        elif kind == 'i':
+            self.trap_returns(src, dst, time)
+        elif word == 'jmp':
+            self.jumps(src, dst, time)
+
+
+def truth(path):
+    """All calls that began and ended; and how often something unusual happened"""
+    threads, stats = {}, collections.Counter()
+    with open(path, encoding='utf-8', errors='replace') as f:
+        for line in f:
+            m = LINE.match(line)
+            if not m:
+                raise SystemExit(f'what is this? {line}')
+            insns, kind, length = int(m.group(1)), m.group(2)[0], 4
+            tid, cpu = int(m.group(4)), int(m.group(5))
+            key = (tid, cpu) if tid <= 0 else tid
+            time = int(m.group(6)) * 10 ** 9 + int(m.group(7))
+            src, dst = place(*m.group(9, 10, 11)), place(*m.group(12, 13, 14))
+            t = threads.setdefault(key, Thread(tid))
+            if t.tid > 0 and getattr(t, 'cpu', cpu) != cpu:
+                stats['migrations'] += 1
+            t.cpu = cpu
+            t.take(insns, kind, m.group(8).strip(), src, dst, length, time)
+    done = collections.Counter()
+    for t in threads.values():
+        done.update(t.done)
+        stats['open'] += len(t.stack) + t.given_up
+    stats['threads'] = len(threads)
+    return done, stats
+
+
+def found(path):
+    calls = collections.Counter()
+    with open(path, encoding='utf-8') as f:
+        for line in f:
+            c = json.loads(line)
+            if 'error' not in c:
+                calls[c['tid'], c['function'], c['object'], c['time'], c['ns'], c['insns']] += 1
+    return calls
+
+
+def main():
+    wanted, stats = truth(sys.argv[1])
+    got = found(sys.argv[2])
+    missing, more = wanted - got, got - wanted
+    for what, calls in (('was not found', missing), ('did not happen', more)):
+        for call in sorted(calls, key=lambda c: c[3])[:SHOWN]:
+            print(f'{what}: thread {call[0]}, {call[1]} ({call[2]}) at {call[3] / 1e9:.9f}, {call[4]} ns, {call[5]} instructions')
+    wrong = sum(missing.values()) + sum(more.values())
+    print(f'{sum(wanted.values())} calls of {len({c[1:3] for c in wanted})} functions by {stats["threads"]} threads, '
+          f'{stats["migrations"]} migrations, {stats["open"]} open: {wrong} differences')
+    return 1 if wrong or not wanted else 0
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    sys.exit(main())
