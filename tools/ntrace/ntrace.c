@@ -21,6 +21,7 @@ static const struct command {
 	{ "report",	cmd_report,	"print how long each function of a recording took" },
 	{ "slow",	cmd_slow,	"print why the slowest call of a function was slow" },
 	{ "script",	cmd_script,	"print the branches of a recording of perf" },
+	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
 	{ "encode",	cmd_encode,	"make a trace from a list of PCs and their code" },
 	{ "verify",	cmd_verify,	"compare what was decoded with what ran" },
 };
@@ -35,7 +36,7 @@ static void usage(FILE *out)
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
 	fputs("\n`ntrace help COMMAND` lists the options of a command, `ntrace --version` says which\n"
-	      "this is. They work on raw N-Trace; perf decodes what perf recorded.\n", out);
+	      "this is. dump, decode and encode work on raw N-Trace, the others on recordings of perf.\n", out);
 }
 
 static int no_command(const char *name)
