@@ -7,8 +7,8 @@
  *	branches [-s] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
  * -s: the trace is of AUX samples: where it starts, some may be missing before.
- * -v VERIFIED: lines that are right go there, behind the number of instructions that the truth has
- * since the line before of that CPU, and the truth's kind_of(); "gap CPU" where lines are not in order.
+ * -v VERIFIED: lines that are right, but of conditional branches, go there, behind the number of instructions that the truth has
+ * since the line before of that CPU, the truth's kind_of() and the instruction's length; "gap CPU" where lines are not in order.
  * THREADS has lines "thread TID of PID"; any other thread must be alone in its process.
  * After an error, samples may begin anew anywhere further on, where MATCH of them must
  * be right. Exits 1 if anything is wrong.
@@ -32,6 +32,7 @@ struct branch {
 	uint32_t tid, pid;
 	char kind;		/* '?' not known; see kind_of() */
 	uint32_t insns;		/* since the branch before */
+	uint8_t length;		/* bytes of the instruction at @from */
 };
 
 /* The branches that the truth has, as far as they are needed */
@@ -41,6 +42,7 @@ struct hart {
 	size_t first, nr, size;
 	uint64_t scontext;
 	uint32_t insns;			/* since the last branch in the queue */
+	uint32_t unwritten;		/* instructions of lines that were not written */
 	struct nb_ingress last;		/* the block before */
 	bool has_last, started, tracing, ended;
 	bool empty;			/* trace started and stopped before the next block */
@@ -76,7 +78,8 @@ static void push(struct hart *h, uint64_t from, uint64_t to, char kind)
 		}
 	}
 	h->queue[h->first + h->nr++] = (struct branch){ .from = from, .to = to, .kind = kind,
-							   .tid = h->scontext, .insns = h->insns };
+							   .tid = h->scontext, .insns = h->insns,
+							   .length = 2 * h->last.ilastsize };
 	h->insns = 0;
 }
 
@@ -252,6 +255,16 @@ static void align(struct hart *h, bool last)
 	h->nr_ahead = 0;
 }
 
+/* Conditional branches call nobody: their instructions are counted to the next line. */
+static void write_verified(struct hart *h, const struct branch *b)
+{
+	h->unwritten += b->insns;
+	if (strstr(line_text, " jcc "))
+		return;
+	fprintf(verified, "%u %c%u %s", h->unwritten, b->kind, b->length, line_text);
+	h->unwritten = 0;
+}
+
 static void sample(struct hart *h, const struct branch *b)
 {
 	if (sampled && !b->from && (h->gap || !more(h, 0) || !same(b, &h->queue[h->first]))) {
@@ -273,8 +286,7 @@ static void sample(struct hart *h, const struct branch *b)
 		check_thread(b, &h->queue[h->first]);
 		compared++;
 		if (verified)
-			fprintf(verified, "%u %c %s", h->queue[h->first].insns,
-				h->queue[h->first].kind, line_text);
+			write_verified(h, &h->queue[h->first]);
 		drop(h, 1);
 		return;
 	}

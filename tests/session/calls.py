@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Are the calls that ntrace finds in a recording those that happened?
 
-    calls.py VERIFIED CALLS
+    calls.py VERIFIED CALLS [part]
 
-VERIFIED is what tests/perf/branches -v writes: branches of `perf script -F
+VERIFIED is what tests/perf/branches -v writes: branches of `ntrace script -F
 pid,tid,cpu,time,flags,ip,sym,symoff,dso,addr` that the board's truth has, with the truth's
 instructions and kind. CALLS is of `ntrace script --calls --json`. From the branches alone it follows
 who has called whom, in each thread by itself, by the rules that man ntrace-report gives; then each
-call must be there once: its thread, function, begin, duration and number of instructions.
+call must be there once: its thread, function, begin, duration and number of instructions. With "part",
+VERIFIED is the begin of the recording only.
 """
 import collections
 import json
@@ -18,7 +19,7 @@ import sys
 KERNEL = 1 << 63
 SHOWN = 12
 PLACE = r'([0-9a-f]+) (.*?) \((.*?)\)'
-LINE = re.compile(r'^(\d+) (.) +(-?\d+)/(-?\d+) +\[(\d+)\] +(\d+)\.(\d+): +(.*?) +' + PLACE + ' => +' + PLACE + '$')
+LINE = re.compile(r'^(\d+) (.\d) +(-?\d+)/(-?\d+) +\[(\d+)\] +(\d+)\.(\d+): +(.*?) +' + PLACE + ' => +' + PLACE + '$')
 
 Place = collections.namedtuple('Place', 'addr name offset dso')
 
@@ -108,7 +109,9 @@ class Thread:
         if dst.name and dst.offset:
             return self.unwind(dst, time)
         self.call('signal', src, dst, trap.ret, time)
-        self.stack[-1].system, self.stack[-1].caller = trap.system, trap.caller
+        # a signal that was delivered when another one's handler had returned, to the vDSO
+        caller = None if trap.caller and trap.caller[1] == '[vdso]' else trap.caller
+        self.stack[-1].system, self.stack[-1].caller = trap.system, caller
         return None
 
     def jumps(self, src, dst, time):
@@ -130,6 +133,9 @@ class Thread:
                 self.call('unseen', src, dst, src.addr + 4 * system, time)
                 self.stack[-1].system = system
         elif word.startswith('tr strt'):
+            # of a program that the kernel has begun, when the kernel is not traced
+            if dst.name == '_start' and not dst.offset:
+                self.executing = True
             if dst.addr < KERNEL and self.stack and self.stack[-1].kind == 'unseen':
                 self.trap_returns(src, dst, time)
         elif kind == 'c':
@@ -154,10 +160,11 @@ def truth(path):
             m = LINE.match(line)
             if not m:
                 raise SystemExit(f'what is this? {line}')
-            insns, kind, length = int(m.group(1)), m.group(2)[0], 4
+            insns, kind, length = int(m.group(1)), m.group(2)[0], int(m.group(2)[1])
             tid, cpu = int(m.group(4)), int(m.group(5))
             key = (tid, cpu) if tid <= 0 else tid
             time = int(m.group(6)) * 10 ** 9 + int(m.group(7))
+            stats['last'] = time
             src, dst = place(*m.group(9, 10, 11)), place(*m.group(12, 13, 14))
             t = threads.setdefault(key, Thread(tid))
             if t.tid > 0 and getattr(t, 'cpu', cpu) != cpu:
@@ -172,19 +179,21 @@ def truth(path):
     return done, stats
 
 
-def found(path):
+def found(path, until):
     calls = collections.Counter()
     with open(path, encoding='utf-8') as f:
         for line in f:
             c = json.loads(line)
-            if 'error' not in c:
+            if c['time'] + c['ns'] < until:
                 calls[c['tid'], c['function'], c['object'], c['time'], c['ns'], c['insns']] += 1
     return calls
 
 
 def main():
     wanted, stats = truth(sys.argv[1])
-    got = found(sys.argv[2])
+    until = stats['last'] if 'part' in sys.argv[3:] else 1 << 64
+    wanted = collections.Counter({c: n for c, n in wanted.items() if c[3] + c[4] < until})
+    got = found(sys.argv[2], until)
     missing, more = wanted - got, got - wanted
     for what, calls in (('was not found', missing), ('did not happen', more)):
         for call in sorted(calls, key=lambda c: c[3])[:SHOWN]:
@@ -196,6 +205,6 @@ def main():
 
 
 if __name__ == '__main__':
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     sys.exit(main())

@@ -21,12 +21,12 @@ static const char help[] =
 	"  --insns              instructions\n"
 	"  --disasm             instructions, disassembled\n"
 	"  --json               an object of JSON a line\n"
-	"  -F, --fields LIST    of comm,pid,tid,cpu,time,flags,ip,sym,dso,addr (all)\n";
+	"  -F, --fields LIST    of comm,pid,tid,cpu,time,flags,ip,sym,dso,addr (all), symoff\n";
 
 enum { OPT_BRANCHES = OPT_RECORDING_END, OPT_CALLS, OPT_INSNS, OPT_DISASM, OPT_JSON };
 
 static const char *const field_names[F_MAX] = {
-	"comm", "pid", "tid", "cpu", "time", "flags", "ip", "sym", "dso", "addr",
+	"comm", "pid", "tid", "cpu", "time", "flags", "ip", "sym", "dso", "addr", "symoff",
 };
 
 /* ---- Text ---- */
@@ -60,6 +60,8 @@ void script_add_place(struct script_part *p, uint64_t in, uint64_t addr, struct 
 		memset(place, 0, sizeof(*place));
 	if (script_has(p->script, F_SYM))
 		lines_add(&p->lines, " %s", place->symbol ? place->symbol : "[unknown]");
+	if (script_has(p->script, F_SYMOFF) && place->symbol)
+		lines_add(&p->lines, "+0x%" PRIx64, place->offset);
 	if (script_has(p->script, F_DSO))
 		lines_add(&p->lines, " (%s)", place->object ? place->object : "[unknown]");
 }
@@ -289,7 +291,7 @@ int cmd_script(int argc, char **argv)
 		{ "fields", required_argument, NULL, 'F' },
 		{ 0 }
 	};
-	struct command c = { .script.fields = (1U << F_MAX) - 1, .what = OPT_BRANCHES };
+	struct command c = { .script.fields = (1U << F_SYMOFF) - 1, .what = OPT_BRANCHES };
 	int status;
 
 	recording_init(&c.recording);

@@ -7,7 +7,7 @@
 #include "session/branch.h"
 
 enum field {
-	F_COMM, F_PID, F_TID, F_CPU, F_TIME, F_FLAGS, F_IP, F_SYM, F_DSO, F_ADDR, F_MAX,
+	F_COMM, F_PID, F_TID, F_CPU, F_TIME, F_FLAGS, F_IP, F_SYM, F_DSO, F_ADDR, F_SYMOFF, F_MAX,
 };
 
 #define NS_PER_S	UINT64_C(1000000000)

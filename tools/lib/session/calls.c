@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
-#include "callstack.h"
+#include "calls-priv.h"
 #include "session-priv.h"
 
 #define CACHE_SIZE	4096	/* of functions by address, a power of two */
@@ -18,6 +17,8 @@ struct outer {
 struct slice {
 	int32_t		tid, cpu;
 	uint64_t	stretch, nth;
+	uint64_t	fresh;		/* those before it in the stretch that are not split off */
+	bool		split;		/* from the slice before it, by take_outer() */
 	uint64_t	begin, end;
 	uint64_t	insns;
 	uint64_t	child_ns, child_insns;	/* as in struct outer, after the last one */
@@ -51,6 +52,7 @@ struct part {
 	NS_ARRAY(struct gap) gaps;
 	bool		in_gap;		/* the last one goes on */
 	uint64_t	first;		/* time of the first branch */
+	uint64_t	fresh;		/* slices that are not split off */
 	struct nt_calls_totals totals;
 };
 
@@ -64,6 +66,8 @@ struct nt_calls {
 	const char	*watch;
 	nt_call_fn	each;
 	void		*each_ctx;
+	ns_slice_fn	each_slice;
+	void		*slice_ctx;
 	call_list	watched;
 	NS_ARRAY(struct gap) gaps;	/* by buffer, then time */
 	struct nt_calls_totals totals;
@@ -308,7 +312,10 @@ static struct slice *slice_of(struct part *p, const struct nt_who *who, uint64_t
 
 	if (s && s->tid == who->tid && s->cpu == who->cpu)
 		return s;
-	return new_slice(p, who->tid, who->cpu, time);
+	s = new_slice(p, who->tid, who->cpu, time);
+	if (s)
+		s->fresh = p->fresh++;
+	return s;
 }
 
 /*
@@ -324,6 +331,7 @@ static bool take_outer(struct part *p, struct ns_event *e)
 		s = new_slice(p, s->tid, s->cpu, e->time);
 		if (!s)
 			return false;
+		s->split = true;
 		e->insns = 0;
 	}
 	outer.event = *e;
@@ -552,8 +560,14 @@ static int put_together(struct thread *t, const struct slice *s)
 {
 	struct ns_frame frame;
 	struct ns_event event;
+	int err;
 	size_t i;
 
+	if (t->calls->each_slice && !s->split) {
+		err = t->calls->each_slice(t->calls->slice_ctx, s->stretch, s->fresh, &t->stack);
+		if (err)
+			return err;
+	}
 	for (i = 0; i < s->outer.nr; i++) {
 		add_children(t, s->outer.at[i].child_ns, s->outer.at[i].child_insns);
 		event = s->outer.at[i].event;
@@ -663,9 +677,7 @@ static bool lost_between(const struct nt_calls *calls, const struct slice *a,
 static bool follows(const struct nt_calls *calls, const struct slice *before,
 		    const struct slice *s)
 {
-	if (before->stretch == s->stretch && before->nth + 1 == s->nth && before->end == s->begin)
-		return true;
-	return !lost_between(calls, before, s);
+	return s->split || !lost_between(calls, before, s);
 }
 
 /* ---- All threads ---- */
@@ -746,6 +758,12 @@ void nt_calls_each(struct nt_calls *calls, nt_call_fn fn, void *ctx)
 {
 	calls->each = fn;
 	calls->each_ctx = ctx;
+}
+
+void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, void *ctx)
+{
+	calls->each_slice = fn;
+	calls->slice_ctx = ctx;
 }
 
 const struct nt_call *nt_calls_watched(const struct nt_calls *calls, size_t *nr)

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "calls-priv.h"
+#include "chains.h"
+
+#define DEPTH_MAX	1024	/* calls of a slice's begin that are kept */
+
+/* What is open at the begin of a slice: the frames stand in the file from @first on. */
+struct start {
+	uint64_t	stretch, nth;
+	uint64_t	first;
+	uint32_t	nr;
+};
+
+struct nt_chains {
+	struct nt_session *session;
+	NS_ARRAY(struct start) starts;	/* by stretch, then nth */
+	FILE		*file;
+	struct ns_frame	*frames;	/* the mapped file */
+	uint64_t	nr_frames;
+};
+
+struct nt_chain {
+	const struct nt_chains *chains;
+	uint64_t	stretch, nth;	/* nth: of the next slice */
+	struct ns_stack	stack;
+	int32_t		tid, cpu;
+	bool		inside;		/* a slice has begun, and goes on */
+};
+
+/* ---- All slices ---- */
+
+static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, const struct ns_stack *stack)
+{
+	uint32_t nr = stack->open.nr < DEPTH_MAX ? stack->open.nr : DEPTH_MAX;
+	struct nt_chains *chains = ctx;
+	const struct start start = {
+		.stretch = stretch, .nth = nth, .first = chains->nr_frames, .nr = nr,
+	};
+
+	if (!ns_array_add(&chains->starts, start))
+		return -1;
+	chains->nr_frames += nr;
+	return !nr || fwrite(stack->open.at + stack->open.nr - nr, sizeof(struct ns_frame), nr,
+			     chains->file) == nr ? 0 : -1;
+}
+
+static int start_cmp(const void *a, const void *b)
+{
+	const struct start *x = a, *y = b;
+
+	if (x->stretch != y->stretch)
+		return x->stretch < y->stretch ? -1 : 1;
+	return x->nth < y->nth ? -1 : x->nth > y->nth;
+}
+
+static int map_frames(struct nt_chains *chains)
+{
+	void *map;
+
+	if (chains->starts.nr)
+		qsort(chains->starts.at, chains->starts.nr, sizeof(chains->starts.at[0]),
+		      start_cmp);
+	if (!chains->nr_frames)
+		return 0;
+	if (fflush(chains->file))
+		return -1;
+	map = mmap(NULL, chains->nr_frames * sizeof(struct ns_frame), PROT_READ, MAP_SHARED,
+		   fileno(chains->file), 0);
+	if (map == MAP_FAILED)
+		return -1;
+	chains->frames = map;
+	return 0;
+}
+
+struct nt_chains *nt_chains_new(struct nt_session *session)
+{
+	struct nt_chains *chains = calloc(1, sizeof(*chains));
+	struct nt_calls *calls = nt_calls_new(session);
+	int err = -1;
+
+	if (chains && calls) {
+		chains->session = session;
+		chains->file = tmpfile();
+		ns_calls_each_slice(calls, keep_start, chains);
+		err = chains->file ? nt_calls_run(calls) ?: map_frames(chains) : -1;
+	}
+	nt_calls_free(calls);
+	if (!err)
+		return chains;
+	nt_chains_free(chains);
+	return NULL;
+}
+
+void nt_chains_free(struct nt_chains *chains)
+{
+	if (!chains)
+		return;
+	if (chains->frames)
+		munmap(chains->frames, chains->nr_frames * sizeof(struct ns_frame));
+	if (chains->file)
+		fclose(chains->file);
+	free(chains->starts.at);
+	free(chains);
+}
+
+/* ---- A stretch ---- */
+
+static bool chain_enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
+{
+	return true;
+}
+
+static bool chain_leave(struct ns_stack *stack, const struct ns_frame *frame,
+			const struct ns_event *e, bool seen)
+{
+	return true;
+}
+
+static const struct ns_stack_ops chain_ops = { .enter = chain_enter, .leave = chain_leave };
+
+struct nt_chain *nt_chain_new(const struct nt_chains *chains, uint64_t stretch)
+{
+	struct nt_chain *chain = calloc(1, sizeof(*chain));
+
+	if (!chain)
+		return NULL;
+	chain->chains = chains;
+	chain->stretch = stretch;
+	chain->stack.session = chains->session;
+	chain->stack.ops = &chain_ops;
+	return chain;
+}
+
+void nt_chain_free(struct nt_chain *chain)
+{
+	if (!chain)
+		return;
+	free(chain->stack.open.at);
+	free(chain);
+}
+
+static const struct start *find_start(const struct nt_chains *chains, uint64_t stretch,
+				      uint64_t nth)
+{
+	const struct start key = { .stretch = stretch, .nth = nth };
+
+	return chains->starts.nr ? bsearch(&key, chains->starts.at, chains->starts.nr,
+					   sizeof(key), start_cmp) : NULL;
+}
+
+static int begin_slice(struct nt_chain *chain, const struct nt_who *who)
+{
+	const struct start *start = find_start(chain->chains, chain->stretch, chain->nth++);
+	uint32_t i;
+
+	chain->inside = true;
+	chain->tid = who->tid;
+	chain->cpu = who->cpu;
+	chain->stack.open.nr = 0;
+	for (i = 0; start && i < start->nr; i++) {
+		if (!ns_array_add(&chain->stack.open, chain->chains->frames[start->first + i]))
+			return -1;
+	}
+	return 0;
+}
+
+int nt_chain_branch(struct nt_chain *chain, const struct nt_who *who,
+		    const struct nt_branch *branch)
+{
+	struct ns_event event;
+
+	if ((!chain->inside || chain->tid != who->tid || chain->cpu != who->cpu) &&
+	    begin_slice(chain, who))
+		return -1;
+	ns_event_init(&event, who, branch, 0);
+	return ns_event_matters(&event) && ns_stack_take(&chain->stack, &event) < 0 ? -1 : 0;
+}
+
+void nt_chain_error(struct nt_chain *chain)
+{
+	chain->inside = false;
+}
+
+size_t nt_chain_get(const struct nt_chain *chain, uint64_t *returns, size_t max)
+{
+	size_t i, n = 0;
+
+	for (i = chain->inside ? chain->stack.open.nr : 0; i-- > 0 && n < max;)
+		returns[n++] = chain->stack.open.at[i].ret;
+	return n;
+}
