@@ -34,7 +34,41 @@ says() {
 	grep -qF -- "$sentence" "$tap_tmp/said"
 }
 
-plan 20
+# calls.S: what script --calls and --json say of it, by themselves and to a reader of JSON
+calls_are() {
+	"$ntrace" script --calls -i "$tap_tmp/good.data" | awk '{ print $4, $6, $8 }' | sort | uniq -c | sed -E 's/^ +//' >"$tap_tmp/got"
+	printf '3 200 1 inner\n3 400 7 outer\n' | diff - "$tap_tmp/got"
+}
+json_is() { # OPTION: as many objects as lines of text, each of them JSON
+	"$ntrace" script "$1" --json -i "$tap_tmp/good.data" >"$tap_tmp/json" || return
+	"$ntrace" script "$1" -i "$tap_tmp/good.data" >"$tap_tmp/text"
+	python3 -c 'import json, sys
+for line in sys.stdin: json.loads(line)["time"]' <"$tap_tmp/json" || return
+	[ "$(wc -l <"$tap_tmp/json")" -eq "$(wc -l <"$tap_tmp/text")" ]
+}
+# each instruction that the program executes: as many as branches count
+insns_are() {
+	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print $1, $2 }' >"$tap_tmp/insns"
+	n=$("$ntrace" script --json -i "$tap_tmp/good.data" | sed -n 's/.*"insns": \([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n }')
+	echo "$n instructions"
+	[ "$(wc -l <"$tap_tmp/insns")" -eq "$n" ] || return
+	riscv64-linux-gnu-objdump -d "$tap_tmp/calls" | sed -nE 's/^ *([0-9a-f]+):\t([0-9a-f]+) .*/\1 \2/p' | sort >"$tap_tmp/objdump"
+	sort -u "$tap_tmp/insns" | comm -23 - "$tap_tmp/objdump" >"$tap_tmp/other"
+	[ ! -s "$tap_tmp/other" ]
+}
+# 100,000 maps, half of them over others, in no more than 30 times what 12,500 take
+maps() {
+	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/maps" \
+		"$top/tests/session/maps.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread &&
+		"$tap_tmp/maps" 1
+}
+
+plan 27
+ok "script --calls" calls_are
+for option in --branches --calls --insns; do ok "script $option --json is JSON" json_is $option; done
+ok "script --insns: all instructions, with their code" insns_are
+ok "maps over maps, and many of them" maps
+ok "script takes no argument" says 2 "script takes no 'x'" "$ntrace" script x
 ok "a file" same -i "$tap_tmp/good.data"
 ok "a pipe that was saved" same -i "$tap_tmp/pipe.data"
 ok "a pipe" pipe_is_same
