@@ -8,7 +8,7 @@ cd "$tap_tmp" || exit 1
 elf=$top/samples/primes
 nt=$top/samples/primes.nt
 
-plan 11
+plan 15
 # its results come first
 "$top/tests/dialect/frames.py" "$O/lib/libntrace.so" 40 | grep -v '^1\.\.' >frames.tap
 cat frames.tap
@@ -40,4 +40,10 @@ tail -c +208 two >>damaged
 "$ntrace" decode --elf "$elf" --stats --frames damaged >stats 2>errors
 is "lost bytes: exit status" $? 1
 ok "lost bytes: they are reported" grep NT_E_FRAME_ID errors
+
+# a buffer that has wrapped around begins anywhere
+tail -c +6 two >cut
+"$ntrace" decode --elf "$elf" --stats --frames cut >stats 2>errors
+is "cut in a frame: bytes are left out" "$(sed -n 's/.*inside a frame: \([0-9]*\) bytes.*/\1/p' errors)" 11
+is "... and frames are taken apart" "$(awk '$1 == "errors" { print $2 }' stats)" 0
 done_testing

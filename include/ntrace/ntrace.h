@@ -1016,6 +1016,15 @@ void nt_frames_free(struct nt_frames *frames);
 int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size, size_t *used,
 		      struct nt_frames_out *outs);
 
+/*
+ * Find where the first frame begins in bytes that were cut anywhere, as of a buffer that has
+ * wrapped around. That is the place from which on each ID's bytes are N-Trace, if there is only one;
+ * full-synchronisation packets are not needed. Some hundred bytes are enough if they hold messages,
+ * 64 KiB at most are looked at. Sets *offset to 0..15, to be left out.
+ * NT_OK; NT_E_NOT_FOUND: it is not certain; NT_E_NOMEM
+ */
+int nt_frames_find(const uint8_t *data, size_t size, size_t *offset);
+
 /* No more bytes: NT_OK; NT_E_FRAME_SYNC: there is a part of a frame, which is dropped */
 int nt_frames_end(struct nt_frames *frames);
 

@@ -10,7 +10,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from formatter import FULL_SYNC, Formatter, by_id, random_queue  # noqa: E402
 
 IDS = 112
-E_ID, E_SYNC = -18, -19
+E_ID, E_SYNC, NOT_FOUND = -18, -19, -4
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
+with open(os.path.join(TOP, 'samples/primes.nt'), 'rb') as file:
+    TRACE = file.read()
 
 
 class Out(ctypes.Structure):
@@ -199,6 +202,65 @@ def check_ids(lib):
     assert [e[1] for e in frames.events] == [E_SYNC]
 
 
+def find(lib, data):
+    """Where the library sees the first frame; None: it is not certain"""
+    offset = ctypes.c_size_t(99)
+    ret = lib.nt_frames_find(ctypes.create_string_buffer(bytes(data), len(data) or 1), len(data),
+                             ctypes.byref(offset))
+    assert ret in (0, NOT_FOUND), ret
+    return offset.value if ret == 0 else None
+
+
+def real_frames(seed, run=None, **kwargs):
+    """Frames of a real trace, of one to 16 IDs. (bytes, where frames begin)"""
+    rng = random.Random(seed)
+    ids = rng.sample(range(1, IDS), rng.choice((1, 2, 3, 16)))
+    at = {i: rng.randrange(len(TRACE)) for i in ids}
+    queue, run = [], run or rng.choice((1, 3, 12, 60))
+    while len(queue) < 3000:
+        source = rng.choice(ids)
+        for _ in range(rng.randrange(1, 2 * run)):
+            queue.append((source, TRACE[at[source] % len(TRACE)]))
+            at[source] += 1
+    data, marks, _ = Formatter(rng, pad=rng.choice((0, 0.02, 0.3)), again=rng.choice((0, 0.2)),
+                               late=rng.random(), **kwargs).run(queue)
+    return rng, data, [m[0] for m in marks if m[1] == 'frame']
+
+
+def check_find(lib, seeds):
+    """Frames that are cut at each byte, without a full sync: the first whole frame is found"""
+    for seed in range(seeds):
+        _, data, begins = real_frames(seed)
+        for cut in range(0, 48):
+            want = next(b for b in begins if b >= cut) - cut
+            got = find(lib, data[cut:])
+            assert got == want, (seed, cut, got, want)
+
+
+def check_find_lost(lib, seeds):
+    """... with bytes lost, half syncs and other damage: found, or not certain, but never wrong"""
+    found = 0
+    for seed in range(seeds):
+        rng, data, begins = real_frames(1000 + seed, half_sync=rng_choice(seed, (0, 0.01)))
+        cut, n = rng.randrange(len(data) // 2), rng.choice((1, 2, 3, 5, 8, 15, 17, 70))
+        at = rng.randrange(cut, len(data) - n)
+        want = next(b for b in begins if b >= cut) - cut
+        later = next((b for b in begins if b >= at + n), 0) - cut - n
+        got = find(lib, data[cut:at] + data[at + n:])
+        found += got is not None
+        # what is before the loss may be too short to be seen
+        assert got in (None, want) or (at - cut < 512 and (got - later) % 16 == 0), (seed, got, want)
+    assert found > seeds * 3 // 4, found
+    noise = bytes(random.Random(1).randrange(256) for _ in range(5000))
+    assert find(lib, noise) is None
+    for data in (b'', b'\0', b'\0' * 5000, b'\xff' * 5000, TRACE[:600]):
+        assert find(lib, data) is None, data[:10]
+
+
+def rng_choice(seed, values):
+    return random.Random(seed).choice(values)
+
+
 def check_stats(lib):
     _, (data, marks, padded), queue = make(11, full_sync=0.02, half_sync=0.01)
     frames = Frames(lib, 4096)
@@ -217,6 +279,7 @@ def check_stats(lib):
 def main():
     lib = ctypes.CDLL(sys.argv[1])
     lib.nt_frames_new.restype = ctypes.c_void_p
+    lib.nt_frames_find.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
     for name in ('nt_frames_free', 'nt_frames_end'):
         getattr(lib, name).argtypes = [ctypes.c_void_p]
     lib.nt_frames_convert.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
@@ -238,7 +301,9 @@ def main():
              ('lost bytes', lost),
              ('four full syncs in a row', lambda: check_barrier(lib)),
              ('each ID', lambda: check_ids(lib)),
-             ('what is counted', lambda: check_stats(lib)))
+             ('what is counted', lambda: check_stats(lib)),
+             ('cut at each byte: the first frame is found', lambda: check_find(lib, seeds // 8)),
+             ('... or not certain, with bytes lost', lambda: check_find_lost(lib, seeds * 4)))
     print(f'1..{len(tests)}')
     failed = 0
     for number, (name, test) in enumerate(tests, 1):

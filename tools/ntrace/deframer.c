@@ -57,10 +57,25 @@ void deframer_free(struct deframer *d)
 	free(d);
 }
 
+/* The file may be cut in a frame: leave out what is before the first whole one. */
+static void skip_to_frame(struct deframer *d)
+{
+	size_t skip;
+
+	if (nt_frames_find(d->data, d->size, &skip) || !skip)
+		return;
+	fprintf(stderr, "ntrace: the file begins inside a frame: %zu bytes are left out\n", skip);
+	d->data += skip;
+	d->size -= skip;
+	d->offset += skip;
+}
+
 void deframer_put(struct deframer *d, const uint8_t *data, size_t size)
 {
 	d->data = data;
 	d->size = size;
+	if (!d->offset)
+		skip_to_frame(d);
 }
 
 static void report(struct deframer *d, int error)

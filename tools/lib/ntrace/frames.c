@@ -16,7 +16,7 @@
  */
 #include <stdlib.h>
 
-#include "internal.h"
+#include "plain.h"
 
 #define LAST		(NT_FRAME_SIZE - 1)	/* the byte with the other bits */
 #define ID_UNKNOWN	0xff
@@ -29,6 +29,7 @@
 /* Room for a frame's bytes, which are stored 16 at a time */
 #define ROOM		(2 * NT_FRAME_SIZE)
 
+#define EVEN_BYTES	0x5555
 #define LANES		0x0001000100010001ULL	/* bit 0 of the even bytes */
 
 struct nt_frames {
@@ -47,12 +48,18 @@ struct bytes {
 	uint64_t	high;
 };
 
+void nt_frames_reset(struct nt_frames *frames)
+{
+	memset(frames, 0, sizeof(*frames));
+	frames->id = ID_UNKNOWN;
+}
+
 struct nt_frames *nt_frames_new(void)
 {
-	struct nt_frames *frames = calloc(1, sizeof(*frames));
+	struct nt_frames *frames = malloc(sizeof(*frames));
 
 	if (frames)
-		frames->id = ID_UNKNOWN;
+		nt_frames_reset(frames);
 	return frames;
 }
 
@@ -86,7 +93,7 @@ static __always_inline bool has_room(struct nt_frames_out *outs, uint8_t id)
 }
 
 /* @nr bytes, which nobody wants */
-static void drop(struct nt_frames *frames, uint8_t id, unsigned int nr)
+static void drop(struct nt_frames *frames, uint8_t id, size_t nr)
 {
 	if (!id)
 		frames->stats.padding += nr;
@@ -96,13 +103,13 @@ static void drop(struct nt_frames *frames, uint8_t id, unsigned int nr)
 		frames->stats.triggers += nr;
 }
 
+/* gcc does not make one store of eight bytes that are shifted out of @v, in the loops here. */
 static __always_inline void store64(uint8_t *p, uint64_t v)
 {
-	unsigned int i;
-
-#pragma GCC unroll 8
-	for (i = 0; i < 8; i++)
-		p[i] = v >> (8 * i);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = __builtin_bswap64(v);
+#endif
+	memcpy(p, &v, sizeof(v));
 }
 
 static __always_inline void skip(struct bytes *bytes, unsigned int nr)
@@ -139,6 +146,14 @@ static __always_inline unsigned int pack_lanes(uint64_t v)
 static __always_inline uint64_t spread_lanes(unsigned int bits)
 {
 	return (bits & 15) * 0x0000200040008001ULL & LANES;
+}
+
+/* Bit n of a byte as bit 2n */
+static __always_inline unsigned int spread_bits(unsigned int bits)
+{
+	bits = (bits | bits << 4) & 0x0f0f;
+	bits = (bits | bits << 2) & 0x3333;
+	return (bits | bits << 1) & EVEN_BYTES;
 }
 
 enum verdict { FRAME_GOOD, FRAME_BAD, FRAME_NO_ROOM };
@@ -293,17 +308,175 @@ static int take_byte(struct nt_frames *frames, uint8_t byte)
 	return NT_OK;
 }
 
+/* ---- many frames ---- */
+
+/* Frames that are prepared at a time: loads must not wait for the stores just before */
+#define BUNCH		16
+/* Fewer bytes than this do not pay for setting up the lanes. */
+#define MIN_BUNCHES	(32 * NT_FRAME_SIZE)
+#define NR_LANES	128
+#define LANE_UNKNOWN	0x7f	/* no ID, as it would be a synchronisation packet */
+
+/* Where the bytes of an ID go: to @to + @nr; all to @to if nobody wants them */
+struct lane {
+	uint8_t		*to;
+	uint32_t	nr;
+	uint32_t	mask;		/* 0: nobody wants them */
+};
+
+/* Frames of one call of take_bunches(), so that lane::nr cannot overflow */
+#define MAX_FRAMES	(1u << 20)
+
+struct bunch {
+	uint8_t		bytes[BUNCH][NT_FRAME_SIZE];	/* with the bits of byte 15 */
+	uint8_t		spare[NT_FRAME_SIZE];
+	uint16_t	ids[BUNCH];			/* bit n: byte n is an ID */
+};
+
+/* Does an even byte say that it is ID 0x70 or above? That is rare, and a synchronisation packet too. */
+static __always_inline bool frames_is_odd(uint64_t low, uint64_t high)
+{
+	low &= low << 1 & low << 2 & low << 7;
+	high &= high << 1 & high << 2 & high << 7;
+	return (low | high) & LANES << 7;
+}
+
+/* Prepare up to @max frames, up to one that is not plain. Returns how many */
+static __always_inline unsigned int frames_prepare(struct bunch *bunch, const uint8_t *p,
+						   size_t max)
+{
+	unsigned int i, nr = max < BUNCH ? max : BUNCH;
+
+	for (i = 0; i < nr; i++, p += NT_FRAME_SIZE) {
+		uint64_t low = load64(p), high = load64(p + 8);
+
+		if (unlikely(frames_is_odd(low, high)))
+			break;
+		bunch->ids[i] = find_ends(p).field & EVEN_BYTES;
+		store64(bunch->bytes[i], (low & ~LANES) | spread_lanes(p[LAST]));
+		store64(bunch->bytes[i] + 8, (high & ~LANES) | spread_lanes(p[LAST] >> 4));
+	}
+	return i;
+}
+
+/* Where the next byte of @lane goes. Bytes that are stored may alias @lane: ask once. */
+static __always_inline uint8_t *lane_end(const struct lane *lane)
+{
+	return lane->to + (lane->nr & lane->mask);
+}
+
+/* Share out a frame that is prepared, whose first byte is of @lane. Returns the last one's lane */
+static __always_inline struct lane *frames_share(struct lane *lanes, struct lane *lane,
+						 const uint8_t *p, unsigned int ids)
+{
+	/* bit n: the byte behind the ID that is byte n is still of the ID before */
+	unsigned int late = ids ? spread_bits(p[LAST] & 0x7f) : 0, at = 0;
+
+	for (; ids; ids &= ids - 1) {
+		unsigned int n = __builtin_ctz(ids), is_late = late >> n & 1, nr = n - at;
+		uint8_t *to = lane_end(lane);
+
+		memcpy(to, p + at, NT_FRAME_SIZE);
+		to[nr] = p[n + 1];
+		lane->nr += nr + is_late;
+		at = n + 1 + is_late;
+		lane = &lanes[p[n] >> 1];
+	}
+	memcpy(lane_end(lane), p + at, NT_FRAME_SIZE);
+	lane->nr += LAST - at;
+	return lane;
+}
+
+/* Set up the lanes. Returns how many frames there is room for, whatever their IDs are */
+static size_t frames_open_lanes(struct lane *lanes, struct nt_frames_out *outs, uint8_t *scratch)
+{
+	size_t room = SIZE_MAX;
+	unsigned int id;
+
+	for (id = 0; id < NR_LANES; id++) {
+		struct nt_frames_out *out = frames_out(outs, id);
+
+		lanes[id] = (struct lane){ .to = scratch };
+		if (!out)
+			continue;
+		lanes[id] = (struct lane){ .to = out->data + out->nr, .mask = UINT32_MAX };
+		if (out->size - out->nr < room)
+			room = out->size - out->nr;
+	}
+	return room < ROOM ? 0 : (room - NT_FRAME_SIZE) / LAST;
+}
+
+static void frames_close_lanes(struct nt_frames *frames, const struct lane *lanes,
+			       struct nt_frames_out *outs)
+{
+	unsigned int id;
+
+	for (id = 0; id < NR_LANES; id++) {
+		if (lanes[id].mask)
+			outs[id].nr += lanes[id].nr;
+		else if (lanes[id].nr)
+			drop(frames, id == LANE_UNKNOWN ? ID_UNKNOWN : id, lanes[id].nr);
+	}
+}
+
+/* Many frames that are whole and plain. Returns the bytes taken. */
+static size_t take_bunches(struct nt_frames *frames, const uint8_t *data, size_t size,
+			   struct nt_frames_out *outs)
+{
+	uint8_t scratch[ROOM];
+	struct lane lanes[NR_LANES], *lane;
+	size_t left = size / NT_FRAME_SIZE, room = frames_open_lanes(lanes, outs, scratch), done = 0;
+	struct bunch bunch = { .spare = { 0 } };
+	unsigned int i, nr = BUNCH;
+
+	left = room < left ? room : left;
+	left = left < MAX_FRAMES ? left : MAX_FRAMES;
+	lane = &lanes[frames->id == ID_UNKNOWN ? LANE_UNKNOWN : frames->id];
+	for (; nr == BUNCH; done += nr) {
+		nr = frames_prepare(&bunch, data + done * NT_FRAME_SIZE, left - done);
+		for (i = 0; i < nr; i++)
+			lane = frames_share(lanes, lane, bunch.bytes[i], bunch.ids[i]);
+	}
+	frames_close_lanes(frames, lanes, outs);
+	frames->id = lane == &lanes[LANE_UNKNOWN] ? ID_UNKNOWN : lane - lanes;
+	frames->stats.frames += done;
+	if (done)
+		frames->nr_syncs = 0;
+	return done * NT_FRAME_SIZE;
+}
+
+/* Frames that take_bunches() leaves, one by one, before it is called again */
+#define SINGLES		16
+
+/* Up to @max frames, one by one. Returns the bytes taken; fewer: it is a synchronisation, or bad. */
+static size_t take_singles(struct nt_frames *frames, const uint8_t *data, size_t max,
+			   struct nt_frames_out *outs)
+{
+	size_t i;
+
+	for (i = 0; i < max; i++) {
+		const uint8_t *p = data + i * NT_FRAME_SIZE;
+
+		if (has_ff(p) || take_frame(frames, p, outs) != FRAME_GOOD)
+			break;
+	}
+	return i * NT_FRAME_SIZE;
+}
+
 /* Frames that are whole, and no synchronisation. Returns the bytes taken. */
 static size_t take_frames(struct nt_frames *frames, const uint8_t *data, size_t size,
 			  struct nt_frames_out *outs)
 {
-	size_t at = 0;
+	size_t at = 0, nr, taken;
 
-	while (size - at >= NT_FRAME_SIZE && !has_ff(data + at)) {
-		if (take_frame(frames, data + at, outs) != FRAME_GOOD)
-			break;
-		at += NT_FRAME_SIZE;
-	}
+	do {
+		if (size - at >= MIN_BUNCHES)
+			at += take_bunches(frames, data + at, size - at, outs);
+		nr = (size - at) / NT_FRAME_SIZE;
+		nr = nr < SINGLES ? nr : SINGLES;
+		taken = take_singles(frames, data + at, nr, outs);
+		at += taken;
+	} while (nr == SINGLES && taken == SINGLES * NT_FRAME_SIZE);
 	if (at)
 		frames->last = load32(data + at - 4);
 	return at;

@@ -96,6 +96,9 @@ static inline bool nt_message_is_vendor(uint8_t byte)
 bool nt_message_is_open(const struct nt_message *msg);
 size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved);
 
+/* As after nt_frames_new() */
+void nt_frames_reset(struct nt_frames *frames);
+
 /* The bytes of a stream, message by message. */
 struct nt_reader {
 	struct nt_config	config;
