@@ -128,14 +128,14 @@ static __always_inline bool get_addr(const struct nt_config *config,
 
 	if (!get_field(bits, from, to, 60, &value))
 		return false;
+	/* RV32: copies of the sign, or bits that no address has */
+	if (config->xlen == 32 && value >> 31)
+		return false;
 	if (config->extend_addr && value >> (to - from - 1))
 		value |= ~0ULL << (to - from);
 	*addr = value << 1;
-	if (config->xlen == 32) {
-		if (!config->extend_addr && *addr >> 32)
-			return false;
+	if (config->xlen == 32)
 		*addr = (uint32_t)*addr;
-	}
 	return true;
 }
 
