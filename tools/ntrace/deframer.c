@@ -68,6 +68,8 @@ static void skip_to_frame(struct deframer *d)
 	d->data += skip;
 	d->size -= skip;
 	d->offset += skip;
+	/* each ID's bytes begin in the middle of a message */
+	d->breaks++;
 }
 
 void deframer_put(struct deframer *d, const uint8_t *data, size_t size)
