@@ -92,6 +92,9 @@ check_good() {
 		"$(perf script -i "$tap_tmp/good.data" --itrace=i1ig -F ip,sym 2>/dev/null |
 			awk '/inner/ { n++; next } n == 3 && /outer|_start/ { printf "%s ", $2 } n > 3 || (n == 3 && !NF) { exit }')" \
 		"outer _start "
+	is "$me: with q, the addresses that messages have" \
+		"$(perf script -i "$tap_tmp/good.data" --itrace=iq -F ip 2>/dev/null | xargs)" \
+		"10000 10014 10006 10014 10006 10014 10006 ffffffff80000000"
 	is "$me: calls only" "$(perf script -i "$tap_tmp/good.data" --itrace=c -F ip,flags 2>/dev/null | grep -c call)" 7
 	ok "$me: messages with offset, bytes and text" dump_is_right
 	ok "$me: inject, then a perf without itrace" inject_is_right
@@ -285,7 +288,7 @@ kinds="7.2/x86_64 6.12/x86_64"
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 54))
+plan $(($(echo $kinds | wc -w) * 55))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 for what in good no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \

@@ -1430,6 +1430,22 @@ static void test_reset_forgets(void **state)
 	memset(&b.reported, 0, sizeof(b.reported));
 }
 
+/* Pointers cannot be written while the sink is enabled, whether it is empty or not */
+static void test_pointers_are_locked(void **state)
+{
+	uint32_t wp;
+
+	(void)state;
+	full_bench();
+	set_sink(TR_RAM_MODE, BUF, 4096);
+	assert_int_equal(rd(&b.ram.dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_ENABLE | TR_EMPTY);
+	wp = rd(&b.ram.dev, TR_RAM_WP_LOW);
+	wr(&b.ram.dev, TR_RAM_WP_LOW, wp + 64);
+	assert_int_equal(rd(&b.ram.dev, TR_RAM_WP_LOW), wp);
+	assert_int_equal(b.reported.n[NB_REPORT_ENABLED], 1);
+	memset(&b.reported, 0, sizeof(b.reported));
+}
+
 /* ---- Faults on command ---- */
 
 /* an interrupt for each time that the buffer is full */
@@ -1577,6 +1593,7 @@ int main(void)
 		cmocka_unit_test(test_funnel),
 		cmocka_unit_test(test_funnel_reorder),
 		cmocka_unit_test(test_reset_forgets),
+		cmocka_unit_test(test_pointers_are_locked),
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_bus_error),
 		cmocka_unit_test(test_wp_outside),

@@ -87,6 +87,9 @@ static void write_stream(void)
 		}
 		if (i == 1234)
 			nb_truth_time(w, 5678);
+		/* time does not go back */
+		if (i == 1235)
+			nb_truth_time(w, 5000);
 		nb_truth_block(w, &blk, &state);
 	}
 	assert_int_equal(nb_truth_close(w), 0);
@@ -201,6 +204,33 @@ static void test_truncated(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
+/* A block whose instructions are not as long as it is */
+static void test_does_not_add_up(void **state)
+{
+	struct nb_truth_writer *w = nb_truth_create(path, 0);
+	struct nb_ingress blk = { .iaddr = 0x1000, .ninsn = 4, .iretire = sizeof(code) / 2, .code = code,
+				  .wide = &code_wide, .ilastsize = 1,
+				  .wide_hash = nb_code_hash(code, sizeof(code)) };
+	static const struct nb_trace_state untraced;
+	uint8_t bytes[200];
+	size_t n, at;
+	FILE *f;
+
+	(void)state;
+	nb_truth_block(w, &blk, &untraced);
+	assert_int_equal(nb_truth_close(w), 0);
+	f = fopen(path, "r+");
+	n = fread(bytes, 1, sizeof(bytes), f);
+	for (at = 24; at + 1 < n; at++)
+		if (bytes[at] == sizeof(code) / 2 && bytes[at + 1] == 4)
+			break;
+	assert_true(at + 1 < n);
+	fseek(f, at + 1, SEEK_SET);
+	fputc(3, f);
+	fclose(f);
+	assert_int_equal(read_all(), -1);
+}
+
 /* any bytes: an error or an end, and no crash */
 static void test_damaged(void **state)
 {
@@ -250,6 +280,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_does_not_add_up),
 		cmocka_unit_test(test_missing),
 	};
 
