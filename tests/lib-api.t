@@ -7,7 +7,7 @@ prefix=$tap_tmp/prefix
 make -C "$top" install PREFIX="$prefix" >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$prefix/bin/ntrace
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$prefix/lib"
-plan 12
+plan 14
 
 # every function of the header, and nothing else
 grep -v '^static inline' "$prefix/include/ntrace/ntrace.h" |
@@ -19,6 +19,19 @@ is "... in version LIBNTRACE_1.0" "$(nm -D --with-symbol-versions --defined-only
 	"$prefix/lib/libntrace.so.1" | grep -c ' T .*@@LIBNTRACE_1.0$')" "$(wc -l <"$tap_tmp/header")"
 is "it needs the C library alone" "$(readelf -d "$prefix/lib/libntrace.so.1" |
 	sed -n 's/.*NEEDED.*\[\(.*\)\.so.*/\1/p' | grep -v '^libpthread$')" libc
+
+# a manual page for each function that a program calls, which says more than its name
+sed -n 's/^[a-z].*[ *]\(nt_[a-z_]*\)(.*/\1/p' "$prefix"/include/ntrace/*.h | grep -vE '_sized$|^nt_config_initial$' |
+	sort -u >"$tap_tmp/functions"
+is "functions without a manual page" \
+	"$(while read -r f; do [ -s "$prefix/share/man/man3/$f.3" ] || echo "$f"; done <"$tap_tmp/functions")" ""
+without=$(while read -r f; do
+	page=$(sed -n 's/^\.so //p' "$prefix/share/man/man3/$f.3")
+	awk -v name="$f" '$1 == ".BR" && $2 == name && $3 == "()" { found = 1; next }
+		found && !/^\.(TQ|BR|TP)/ { said = length($0) > 4; exit }
+		END { exit !said }' "$prefix/share/man/$page" || echo "$f"
+done <"$tap_tmp/functions")
+is "... or without a description in it" "$without" ""
 
 cat >"$tap_tmp/prog.c" <<'EOT'
 #include <ntrace/ntrace.h>
@@ -63,7 +76,8 @@ printf '#include <ntrace/elf.h>\nint main() { nt_config c = NT_CONFIG_INIT; retu
 ok "the header is C++ too" build_and_run "$tap_tmp/cc" g++ -std=c++11 -pedantic -Wall -Wextra -Werror "$tap_tmp/prog.cc"
 
 for page in "$prefix"/share/man/man?/*; do
-	groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null
+	# .so of a page is relative to the folder of all pages
+	(cd "$prefix/share/man" && groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null)
 done >"$tap_tmp/man"
 is "manual pages: no warning of groff" "$(cat "$tap_tmp/man")" ""
 
