@@ -7,6 +7,8 @@ O	?= $(CURDIR)/build
 KVERS	:= 6.12 7.2
 # kernels that the driver is built for: those, and the one that looks for faults
 MVERS	= $(KVERS) debug
+# perf is built for the board, and for this host to decode what the board recorded
+PERF_ARCHS = riscv64 x86_64
 MAKEFLAGS += --no-print-directory
 
 export O V DEVBUILD
@@ -84,7 +86,7 @@ perf:
 ifdef KSRC
 	@KSRC=$(KSRC) tools/perf/build.sh $(or $(KVER),custom) $(or $(ARCH),$(shell uname -m))
 else
-	@for k in $(KVERS); do for a in riscv64 x86_64; do tools/perf/build.sh $$k $$a || exit; done; done
+	@for k in $(KVERS); do for a in $(PERF_ARCHS); do tools/perf/build.sh $$k $$a || exit; done; done
 endif
 
 # What the kernels' build systems make, which is one processor's work, beside the rest
@@ -101,12 +103,12 @@ everything-else: tool guest-tools plugin perf
 # Only what one kernel needs, so that the first time is short.
 demo:
 	@$(SETUP) qemu sysroot guest kernel-6.12 linux-6.12
-	@$(MAKE) tool guest-tools plugin modules perf KVERS=6.12 MVERS=6.12
+	@$(MAKE) tool guest-tools plugin modules perf KVERS=6.12 MVERS=6.12 PERF_ARCHS=riscv64
 	@tools/board/demo
 
 board:
 	@$(SETUP) qemu sysroot guest kernel-$(KERNEL) linux-$(KERNEL:debug=6.12)
-	@$(MAKE) guest-tools plugin modules perf KVERS=$(KERNEL:debug=6.12) MVERS=$(KERNEL)
+	@$(MAKE) guest-tools plugin modules perf KVERS=$(KERNEL:debug=6.12) MVERS=$(KERNEL) PERF_ARCHS=riscv64
 	@$(BOARD) shell --kernel $(KERNEL) --harts $(HARTS) $(if $(OUT),--out $(OUT))
 
 test: everything
