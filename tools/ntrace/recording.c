@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ntrace.h"
 #include "options.h"
@@ -95,10 +96,15 @@ void recording_failed(const struct nt_session *session)
 struct nt_session *recording_open(const struct recording_options *options)
 {
 	struct nt_session *session;
+	const char *error;
 
 	if (!nt_session_open(&session, options->input, &options->session))
 		return session;
-	fprintf(stderr, "ntrace: %s\n", nt_session_error(session));
+	error = nt_session_error(session);
+	fprintf(stderr, "ntrace: %s\n", error);
+	if (access(options->input, F_OK) || strstr(error, "no recording"))
+		fprintf(stderr, "ntrace: this command reads what `perf record -e ntrace//` wrote: "
+			"perf.data, or -i FILE. For raw trace there is `ntrace decode`\n");
 	nt_session_close(session);
 	return NULL;
 }
