@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The command board: shell, dtb, list, a debugger; each topology boots with the
-# driver; and one sentence that says what to do where something is missing.
+# driver; and one sentence that says what to do if something is missing.
 . "$(dirname "$0")/lib/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
@@ -35,7 +35,7 @@ start=$(date +%s%N)
 ok "a hart of a given speed" "$board" run --boot-trace "$tap_tmp/paced" --mips 5 --limit 30000000 -- true
 took=$((($(date +%s%N) - start) / 1000000))
 figure "30 M instructions with --mips 5 take $took ms"
-ok "a hart is as slow as it is told" [ "$took" -ge 6000 ]
+ok "a hart is as slow as --mips says" [ "$took" -ge 6000 ]
 
 # The kernel does not test itself at each boot of the board, unless it is asked to
 ok "a short boot" "$board" run --no-driver --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" -- true
@@ -72,7 +72,7 @@ for t in funnel2 mixed interrupt; do
 	fi
 done
 
-# What is missing, in a build folder that has only links
+# In a build folder that has only links, parts are missing one after the other
 mkdir -p "$tap_tmp/o"
 says "nothing is set up" 125 "QEMU is not there; run: make setup" env O="$tap_tmp/o" "$board" run -- true
 mkdir -p "$tap_tmp/o/root"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # What depends on the hart's privilege and extensions: who may use scontext and hcontext, the
-# privilege of a trap right after an xret, registers behind two stages of translation, accesses
+# privilege of a trap right after an xret, registers at addresses with two stages of translation, accesses
 # that are not of one register, the jumps of Zcmp and Zcmt, and a reset.
 . "$(dirname "$0")/lib/tap.sh"
 . "$(dirname "$0")/board/bare.sh"
@@ -25,7 +25,7 @@ is "scontext is for S, VS and M" "$(said scontext)" "U 2 S ok VU 2 VS ok M ok"
 is "hcontext is for S and M" "$(said hcontext)" "U 2 S ok VU 2 VS 2 M ok"
 is "what they wrote is in the truth" "$("$tap_tmp/truth-text" "$tap_tmp/hart0.truth" | sed -n 's/^context //p' | xargs)" \
 	"101 101 103 104 104"
-is "a register behind two stages of translation" "$(said guest)" "load VS ok"
+is "a register at an address with two stages of translation" "$(said guest)" "load VS ok"
 is "the first instruction after an xret traps" "$(said fetch)" "S 1 VS 20 VU 20 U 1"
 is "... from the privilege that the xret went to" \
 	"$("$tap_tmp/truth-text" "$tap_tmp/hart0.truth" | sed -n 's/^trap exception 4 //p' | xargs)" "S VS VU U"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # With --icount two runs are the same to the last byte: trace with timestamps,
 # truth, counts, console, and what the command says and writes. And the trace does not depend on
-# whether the truth is wanted too, where the encoder is told of each block.
+# whether the truth is written too, although the encoder then gets each block by another way.
 . "$(dirname "$0")/lib/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }

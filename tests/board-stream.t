@@ -16,7 +16,7 @@ value() { # FILE LINE KEY
 windows=50000000
 [ -z "${LONG:-}" ] || windows='50000000 1'
 plan $((4 + 6 * $(echo $windows | wc -w)))
-# some of it waits: QEMU counts around a wfi in its own way
+# Some of the work waits, since QEMU counts the instructions around a wfi in its own way
 work='i=0; while [ $i -lt 50 ]; do i=$((i+1)); busybox usleep 1000; done
 i=0; while [ $i -lt 3 ]; do i=$((i+1)); ls -lR /usr/lib | busybox sha256sum; done >/dev/null'
 [ -z "${LONG:-}" ] || work="$work"'
@@ -25,7 +25,7 @@ busybox gzip -c /usr/bin/perf | busybox sha256sum >/dev/null'
 for w in $windows; do
 for k in 6.12 7.2; do
 	s=$tap_tmp/stats-$k
-	# Linux stops the counter where its PMU driver finds it
+	# Linux stops the counter if its PMU driver finds it
 	ok "$k boots with time counted in instructions" "$board" run --stock-boot --kernel $k --icount --no-driver --stats "$s" \
 		--model check-minstret=$w --append initcall_blacklist=pmu_sbi_devinit -- "$work"
 	n=$(value "$s" hart0 minstret_checks)

@@ -3,7 +3,7 @@
 # The main job: make demo.
 . "$(dirname "$0")/lib/tap.sh"
 plan 9
-# which is not only building: others need not wait for it
+# The demo does more than build, so others need not wait for the lock of make
 ok "make demo" env make -C "$top" demo
 cp "$tap_tmp/out" "$tap_tmp/demo"
 dir=$O/demo

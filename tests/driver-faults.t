@@ -64,13 +64,13 @@ is "component that does not empty: its memory is not used again" \
 is "component that does not empty: no complaint of the kernel" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
-# it was enabled, the encoder did not follow, and now it cannot be stopped
+# The event was enabled, the encoder did not follow, and now it cannot be stopped
 board fault.not_empty=on,fault.enable_stuck=on 'perf record -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1
 	uptime >/dev/null && echo alive'
 is "start that fails halfway: memory that a sink may write is not used again" \
 	"$_status $(grep -c ^alive "$tap_tmp/said") $(grep -c 'log: .*buffer are given up' "$tap_tmp/said")" "0 1 1"
 
-# a level would interrupt without end, as trRamWrap stays set
+# An interrupt by level would never end, as trRamWrap stays set
 "$top/tools/board/board" run --timeout 200 --topology interrupt --console "$tap_tmp/console" --dts-sed \
 	's/interrupts = <0x28 0x01>/interrupts = <0x28 0x04>/; s/interrupts = <40 1>/interrupts = <40 4>/' -- '
 	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"

@@ -11,11 +11,11 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" tool >&2 || e
 
 selftests "6.12" "pmu_test;life_test" --kernel 6.12 --harts 2 --deep-idle --stats "$tap_tmp/stats"
 powered "6.12"
-# all that the harts have in common loses its state when both are idle
+# Components that the harts share lose their state when both are idle
 selftests "7.2, funnel" "pmu_test;sample_test;life_test" --kernel 7.2 --harts 2 --deep-idle --topology funnel \
 	--stats "$tap_tmp/stats"
 powered "7.2, funnel"
-# two harts that are busy for some milliseconds, and sleep
+# Two harts are busy for some milliseconds, and sleep
 guest_env=NTRACE_LOAD_PAUSE=1500
 truth "6.12, busy now and then" reader_that_keeps_up_loses_nothing 2 256 --kernel 6.12 --harts 2 --deep-idle \
 	--stats "$tap_tmp/stats"

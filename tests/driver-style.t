@@ -8,7 +8,7 @@ ksrc=$O/root/linux-6.12
 checkpatch=$ksrc/scripts/checkpatch.pl
 [ -f "$checkpatch" ] || skip_all "no kernel source; make setup"
 
-# What compat.h is for is what checkpatch does not want
+# checkpatch does not want tests of the kernel's version, for which compat.h is there
 styled() {
 	"$checkpatch" --no-tree --strict --terse -f "$@"
 }
@@ -20,7 +20,7 @@ style() {
 			-f "$top/drivers/ntrace/compat.h"
 }
 
-# A kernel tree as far as the series changes it
+# The parts of a kernel tree that the series changes
 series_applies() {
 	mkdir -p "$tap_tmp/tree/drivers/hwtracing"
 	printf 'obj-$(CONFIG_HISI_PTT)\t\t+= hwtracing/ptt/\nobj-y\t\t\t\t+= android/\n' \
@@ -40,7 +40,7 @@ series_applies() {
 }
 
 builds() {
-	# apart: others may be using the module
+	# Built in a folder apart, since others may be using the module
 	! O=$tap_tmp/$1 KDIR=$O/root/kernel-$1/build "$top/drivers/ntrace/build.sh" "$1" W=1 2>&1 | grep -E 'drivers/ntrace.*(warning|error):|^[a-z]+\.c:.*(warning|error):|\*\*\*'
 }
 

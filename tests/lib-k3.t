@@ -40,7 +40,7 @@ is "K3: all instructions" "$(awk '$1 == "instructions" { print $2 }' stats)" "$(
 ok "K3: there are addresses of the kernel" grep -m 1 'F-ADDR=0x7fffffffc.* (0xffffffff80' messages
 
 "$tap_tmp/roundtrip" write 4 50000 sifive sifive 2
-# as the encoder has been told nothing about
+# No option says how this encoder was set up: the decoder finds out
 "$ntrace" decode --elf sifive/prog.elf --dialect sifive --src-bits 2 --pcs sifive/1.nt >pcs
 is "SiFive: exit status" $? 0
 ok "SiFive: what was executed" cmp pcs sifive/1.pcs

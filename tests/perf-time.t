@@ -20,7 +20,7 @@ script() { # WHAT OPTION...
 	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/$_what.data" --ns "$@" 2>/dev/null
 }
 
-# ranges_are_right WHAT FROM,TO...: in ns behind 0.1 s
+# ranges_are_right WHAT FROM,TO...: in ns after 0.1 s
 ranges_are_right() {
 	_of=$1; shift
 	script "$_of" --itrace=b -F tid,cpu,time,ip,addr | awk -v ranges="$*" '

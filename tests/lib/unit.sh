@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Programs of tests/unit, in $dir; sourced behind tap.sh.
+# Programs of tests/unit, in $dir; sourced after tap.sh.
 # shellcheck shell=sh
 
 # unit_build NAME [SOURCE or FLAG...]: $dir/NAME of tests/unit/NAME.c

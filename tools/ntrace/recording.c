@@ -103,8 +103,8 @@ struct nt_session *recording_open(const struct recording_options *options)
 	error = nt_session_error(session);
 	fprintf(stderr, "ntrace: %s\n", error);
 	if (access(options->input, F_OK) || strstr(error, "no recording"))
-		fprintf(stderr, "ntrace: this command reads what `perf record -e ntrace//` wrote: "
-			"perf.data, or -i FILE. For raw trace there is `ntrace decode`\n");
+		fprintf(stderr, "ntrace: this command reads what \"perf record -e ntrace//\" wrote: "
+			"perf.data, or -i FILE. For raw trace there is \"ntrace decode\"\n");
 	nt_session_close(session);
 	return NULL;
 }
