@@ -20,7 +20,8 @@ BOARD	:= tools/board/board
 ROOT	:= $(O)/root
 
 .PHONY: all help setup lib tool guest-tools plugin modules perf demo board test test-quick \
-	test-long check bench fuzz coverage verify-boot install uninstall clean host-check dist deb \
+	test-long check bench fuzz coverage verify-boot install uninstall clean host-check dist deb html \
+	check-driver check-perf check-lib check-docs check-files \
 	everything everything-kernel everything-else
 
 all: lib tool
@@ -39,7 +40,8 @@ help:
 #: make perf KSRC=...    perf with N-Trace, from a kernel source of yours
 #: make install          library, command and manual pages (DESTDIR= PREFIX= LIBDIR=); make uninstall
 #: make deb              packages of Debian in build/deb (KSRC=... also perf-ntrace); make dist: an archive
-#: make check            static checks: checkpatch, sparse, binding schema, patches
+#: make html             the documents as pages in build/html, by Sphinx (python3-sphinx)
+#: make check            static checks; in parts: check-driver check-perf check-lib check-docs check-files
 #: make bench            speed and cost, printed
 #: make fuzz             fuzzers (FUZZ_TIME= seconds each)
 #: make coverage         lines of the library that the tests reach
@@ -126,8 +128,22 @@ test-long: everything
 verify-boot: everything
 	@tests/run tests/long/board-verify-boot.t
 
+# All checks, or a part: make check-docs needs no downloads
 check: setup
 	@tests/check
+
+check-driver check-perf:
+	@$(SETUP) qemu cross linux-6.12 linux-7.2 kernel-6.12 kernel-7.2
+	@tests/check $(@:check-%=%)
+
+check-lib: lib
+	@tests/check lib
+
+check-docs: tool
+	@tests/check docs
+
+check-files:
+	@tests/check files
 
 bench: everything
 	@tests/bench
@@ -156,6 +172,12 @@ dist:
 		tar --null -T - --transform 's,^\(\./\)*,$(DIST)/,' --sort=name --owner=0 --group=0 --numeric-owner \
 			-czf $(O)/dist/$(DIST).tar.gz
 	@echo "dist: $(patsubst $(CURDIR)/%,%,$(O))/dist/$(DIST).tar.gz"
+
+# The documents, as far as they are .rst; a warning is an error
+html:
+	@command -v sphinx-build >/dev/null || { echo "html: on Debian: apt-get install python3-sphinx" >&2; exit 1; }
+	@sphinx-build -q -W --keep-going -d $(O)/doctrees -b html Documentation $(O)/html
+	@echo "html: $(patsubst $(CURDIR)/%,%,$(O))/html/index.html"
 
 # Packages of Debian; with a kernel's source in KSRC= also perf-ntrace
 deb: dist

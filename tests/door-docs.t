@@ -38,7 +38,7 @@ print(f'{ran} commands ran')
 sys.exit(1 if bad or not ran else 0)
 EOT
 documents=$(git ls-files --cached --others --exclude-standard '*.rst' '*.md' 2>/dev/null || find . -name '*.rst' -o -name '*.md')
-plan 5
+plan 6
 # shellcheck disable=SC2086
 ok "commands in documents print what is said there" python3 "$tap_tmp/blocks.py" "$here" $documents
 
@@ -89,4 +89,11 @@ for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntra
 	done <"$tap_tmp/options"
 done
 is "options without a line in the manual" "$bad" ""
+
+if command -v sphinx-build >/dev/null; then
+	ok "Sphinx builds the documents without a warning" sphinx-build -q -W --keep-going -d "$tap_tmp/doctrees" \
+		-b html Documentation "$tap_tmp/html"
+else
+	skip "Sphinx builds the documents without a warning" "there is no sphinx-build"
+fi
 done_testing
