@@ -38,7 +38,7 @@ print(f'{ran} commands ran')
 sys.exit(1 if bad or not ran else 0)
 EOT
 documents=$(git ls-files --cached --others --exclude-standard '*.rst' '*.md' 2>/dev/null || find . -name '*.rst' -o -name '*.md')
-plan 6
+plan 8
 # shellcheck disable=SC2086
 ok "commands in documents print what is said there" python3 "$tap_tmp/blocks.py" "$here" $documents
 
@@ -89,6 +89,18 @@ for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntra
 	done <"$tap_tmp/options"
 done
 is "options without a line in the manual" "$bad" ""
+
+# The test that tests/README.rst tells a newcomer to save: it passes, and fails if the library does something else
+tree=$tap_tmp/tree
+mkdir -p "$tree/tests"
+for f in "$top"/*; do [ "${f##*/}" = tests ] || ln -s "$f" "$tree/"; done
+for f in "$top"/tests/*; do ln -s "$f" "$tree/tests/"; done
+awk '/^Save this as/ { block = 1; next } block && /^[^\t]/ { exit } block { sub(/^\t/, ""); print }' tests/README.rst |
+	sed '/./,$!d' >"$tree/tests/lib-mine.t"
+chmod +x "$tree/tests/lib-mine.t"
+ok "the test that tests/README.rst has to copy passes" "$tree/tests/run" lib-mine
+sed -i 's/\<102\>/103/' "$tree/tests/lib-mine.t"
+ok "... and can fail" sh -c "! '$tree/tests/run' lib-mine"
 
 if command -v sphinx-build >/dev/null; then
 	ok "Sphinx builds the documents without a warning" sphinx-build -q -W --keep-going -d "$tap_tmp/doctrees" \
