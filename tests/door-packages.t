@@ -3,7 +3,7 @@
 # What is installed, and packages: one version everywhere, nothing left after removal, and what they
 # bring works.
 . "$(dirname "$0")/lib/tap.sh"
-plan 19
+plan 20
 cd "$top" || exit
 version=$(cat VERSION)
 short=$(echo "$version" | cut -d. -f1,2)
@@ -43,12 +43,15 @@ is "... leaves nothing" "$(find "$tap_tmp/dest" -type f -o -type l)" ""
 # ---- packages of Debian
 ok "make dist" make dist
 if ! command -v dh >/dev/null || ! command -v dh_dkms >/dev/null; then
-	for n in 1 2 3 4 5 6; do skip "packages of Debian, $n" "debhelper or dh-dkms is not here"; done
+	for n in 1 2 3 4 5 6 7; do skip "packages of Debian, $n" "debhelper or dh-dkms is not here"; done
 	done_testing
 fi
 ok "make deb" make deb
 debs=$(ls "$O"/deb/*.deb | grep -v dbgsym)
 is "four packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | paste -sd' ')" "libntrace-dev libntrace1 ntrace ntrace-dkms"
+# without them, nothing builds the module when the package is installed
+is "ntrace-dkms needs dkms, and calls it" "$(dpkg-deb -f "$O"/deb/ntrace-dkms_*.deb Depends | grep -c dkms) $(dpkg-deb -I \
+	"$O"/deb/ntrace-dkms_*.deb postinst | grep -c 'dkms/common.postinst')" "1 1"
 root=$tap_tmp/root
 mkdir -p "$root/var/lib/dpkg" && : >"$root/var/lib/dpkg/status"
 install_all() {
@@ -71,6 +74,14 @@ build_module() {
 	kernel_source_dir=$(readlink -f "$O/root/kernel-6.12/build") dkms_tree=$tap_tmp/tree
 	mkdir -p "$dkms_tree/ntrace/$version"
 	cp -r "$tap_tmp/dkms/usr/src/ntrace-$version" "$dkms_tree/ntrace/$version/build"
+	if command -v dkms >/dev/null; then
+		mkdir -p "$tap_tmp/tree.dkms"
+		ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu- dkms --dkmstree "$tap_tmp/tree.dkms" \
+			--sourcetree "$tap_tmp/dkms/usr/src" --kernelsourcedir "$kernel_source_dir" -a riscv64 \
+			-k "$(cat "$O/root/kernel-6.12/version")" build "ntrace/$version" &&
+			find "$tap_tmp/tree.dkms" -name 'ntrace.ko*' | grep .
+		return
+	fi
 	# shellcheck disable=SC1091
 	command=$(bash -c '. "$0" && echo "${MAKE[0]}"' "$dkms_tree/ntrace/$version/build/dkms.conf")
 	sh -c "$command ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu-" && [ -s "$dkms_tree/ntrace/$version/build/drivers/ntrace/ntrace.ko" ]

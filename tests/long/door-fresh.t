@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A fresh Debian 12 and 13, with nothing but apt, sudo and make: the packages are installed, used and removed, and
+# an ordinary user makes the demo from nothing. It downloads 1.5 GB.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$top/tests/lib/fresh.sh"
+[ "$(uname -m)" = x86_64 ] || skip_all "the roots are of amd64"
+command -v dh_dkms >/dev/null || skip_all "debhelper or dh-dkms is not here"
+[ -d "$O/root/linux-6.12/tools/perf" ] || skip_all "no source of Linux; run make setup"
+cd "$top" || exit
+root=$tap_tmp/root
+why=$(fresh_make bookworm "$root") || skip_all "$why"
+plan 21
+
+ok "make deb with perf" make deb KSRC="$O/root/linux-6.12"
+debs=$(ls "$O"/deb/*.deb | grep -v dbgsym)
+is "five packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | paste -sd' ')" \
+	"libntrace-dev libntrace1 ntrace ntrace-dkms perf-ntrace"
+is "errors that lintian finds" "$(lintian --allow-root "$O"/deb/*.changes 2>&1 | grep '^E:')" ""
+riscv64-linux-gnu-gcc -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" tests/perf/calls.S &&
+	python3 tests/perf/mkcalls.py "$tap_tmp/calls" "$tap_tmp/calls.data" good || exit
+
+# packages NAME: in the root of that Debian
+packages() {
+	mkdir -p "$root/debs"
+	# shellcheck disable=SC2086
+	cp $debs "$tap_tmp/calls.data" "$root/debs/"
+	fresh_run "$root" root sh -c 'apt-get update -q; apt-get install -y --no-install-recommends linux-perf /debs/*.deb' \
+		>"$tap_tmp/apt" 2>&1
+	is "$1: apt installs the packages, and the perf of Debian" $? 0
+	tail -n 5 "$tap_tmp/apt" | sed 's/^/# /'
+	is "$1: the command decodes the sample" "$(fresh_run "$root" root ntrace decode --stats \
+		--elf /usr/share/doc/ntrace/examples/primes /usr/share/doc/ntrace/examples/primes.nt | awk '$1 == "instructions" { print $2 }')" 2642
+	is "$1: perf-ntrace reads a recording" "$(fresh_run "$root" root perf-ntrace script -i /debs/calls.data --itrace=e 2>&1 |
+		grep -c 'cannot read the code of')" 1
+	ok "$1: and perf is that of Debian" fresh_run "$root" root sh -c 'perf version && ! perf version --build-options | cmp - /dev/null &&
+		! cmp "$(command -v perf)" "$(command -v perf-ntrace)"'
+	is "$1: DKMS knows the driver" "$(fresh_run "$root" root dkms status | grep -c '^ntrace/')" 1
+	fresh_run "$root" root apt-get purge -y ntrace libntrace1 libntrace-dev ntrace-dkms perf-ntrace >"$tap_tmp/apt" 2>&1
+	is "$1: nothing is left of them" "$(find "$root" -xdev -name '*ntrace*' ! -path "$root/debs/*")" ""
+	rm -rf "$root/debs"
+}
+
+# demo NAME: as a user, from nothing
+demo() {
+	chroot "$root" useradd -m -s /bin/sh ann
+	mkdir -p "$root/home/ann/ntrace"
+	tar -C "$root/home/ann/ntrace" --strip-components=1 -xzf "$O/dist/ntrace-$(cat VERSION).tar.gz"
+	chroot "$root" chown -R ann: /home/ann
+	fresh_run "$root" ann make -C ntrace demo >"$tap_tmp/demo" 2>&1
+	ok "$1: without sudo, it prints the line for root" grep 'these packages are needed; as root: apt-get install' "$tap_tmp/demo"
+	echo 'ann ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/ann"
+	begin=$(date +%s)
+	fresh_run "$root" ann sh -c 'make -C ntrace demo; rc=$?; times; exit $rc' >"$tap_tmp/demo" 2>&1
+	is "$1: with sudo, make demo" $? 0
+	grep -v -E '^  (CC|AR|LINK) ' "$tap_tmp/demo" | sed 's/^/# /'
+	figure "$1: make demo from nothing took $(($(date +%s) - begin)) s; processor time: $(tail -n 1 "$tap_tmp/demo")"
+	is "$1: without trace errors" "$(sed -n 's/^demo: .* \([0-9]*\) trace errors$/\1/p' "$tap_tmp/demo")" 0
+}
+
+for suite in bookworm trixie; do
+	if [ $suite = trixie ]; then
+		rm -rf "$root"
+		fresh_make trixie "$root" >"$tap_tmp/why" 2>&1 || { cat "$tap_tmp/why"; exit 1; }
+	fi
+	# what the demo needs must not come with the packages
+	cp -a "$root" "$root.demo"
+	packages $suite
+	rm -rf "$root"
+	mv "$root.demo" "$root"
+	demo $suite
+done
+done_testing
