@@ -510,7 +510,7 @@ static void ownership_full(struct nb_encoder *enc)
 	ownership(enc, FORMAT_SCONTEXT);
 }
 
-/* Chapter "Synchronizing Messages": resets all state, absolute time, Ownership behind it. */
+/* Chapter "Synchronizing Messages": resets all state, absolute time, Ownership after it. */
 static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sync sync,
 			 unsigned int btype, uint64_t addr)
 {
@@ -586,7 +586,7 @@ static bool repeated(struct nb_encoder *enc, enum nb_tcode tcode, unsigned int b
 	return true;
 }
 
-/* BTM: a taken branch. @end, the address behind it, stands for its target. */
+/* BTM: a taken branch. @end, the address after it, stands for its target. */
 static void direct_branch(struct nb_encoder *enc, uint64_t end)
 {
 	struct message m;
@@ -820,7 +820,7 @@ void nb_encoder_full(struct nb_encoder *enc)
 
 	if (enc->hist >= enc->hist_full && !has_variant(enc, NB_VARIANT_ICNT_FIRST))
 		history_full(enc);
-	/* a message that waits takes I-CNT with it, however full; so does a return not foreseen */
+	/* A pending message carries I-CNT however full; so does a mispredicted return */
 	if (enc->running && enc->icnt >= enc->icnt_limit && !enc->pending)
 		icnt_full(enc);
 	if (enc->hist >= enc->hist_full)

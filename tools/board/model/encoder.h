@@ -312,7 +312,7 @@ void nb_encoder_configure(struct nb_encoder *enc, const struct nb_encoder_config
  * nb_encoder_start() - trace from the next block on
  * @enc: the encoder; no effect if it is started
  * @sync: SYNC of the ProgTraceSync message, which is sent when the first
- *	qualified block tells its address
+ *	qualified block gives its address
  */
 void nb_encoder_start(struct nb_encoder *enc, enum nb_sync sync);
 

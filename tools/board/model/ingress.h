@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The trace ingress port: what a hart tells its trace encoder.
+ * The trace ingress port: what a hart reports to its trace encoder.
  *
  * N-Trace 1.0, chapter "Trace Ingress Port"; the signals are those of the
  * Efficient Trace for RISC-V Specification, chapter "Instruction Trace
@@ -43,7 +43,7 @@ enum nb_priv {
 /*
  * One block: @iretire half-words of straight-line code at @iaddr, all retired,
  * at privilege @priv. The last instruction, of @ilastsize half-words, is the
- * one that @itype tells of. A trap with nothing retired before it is a block
+ * one that @itype describes. A trap with nothing retired before it is a block
  * with @iretire 0 and @iaddr the address of the instruction that trapped or
  * was interrupted.
  *

@@ -6,13 +6,11 @@
  *
  *	nb_te.enc --nb_te_connect()--> nb_funnel_input / nb_ram_input
  *
- * What a load returns is always in nb_dev.shadow; a change of it is told
- * through nb_dev.changed, so that an owner whose loads are plain RAM loads can
- * mirror it; it is told of each word that was stored to, even where the shadow
- * is as before, since the store has changed the mirror. A store is told with
- * nb_dev_write(). Where a load has an effect
- * (trRamData, and Active or Empty that follow with delay), the owner calls
- * nb_dev_loaded() after the load.
+ * What a load returns is always in nb_dev.shadow. nb_dev.changed reports each change of it, so that an
+ * owner whose loads are plain RAM loads can mirror it. nb_dev.changed also reports each word that was
+ * stored to, even if the shadow is as before, since the store has changed the mirror. The owner reports a
+ * store by nb_dev_write(). If a load has an effect (trRamData, and Active or Empty that follow with
+ * delay), the owner calls nb_dev_loaded() after the load.
  *
  * Not thread safe: the owner has one lock for all components of one path.
  */
@@ -164,7 +162,7 @@ struct nb_faults {
 					 */
 	bool		clock_stopped;	/* the timestamp stands still */
 	bool		bus_error;	/* a sink's writes to memory fail */
-	bool		wp_outside;	/* a sink's write pointer reads 4 KiB behind Limit */
+	bool		wp_outside;	/* a sink's write pointer reads 4 KiB after Limit */
 	uint32_t	corrupt;	/* one in N messages has a bit flipped, */
 	uint32_t	drop;		/* ... is dropped, */
 	uint32_t	duplicate;	/* ... is sent twice; 0 never */

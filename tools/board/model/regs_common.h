@@ -8,7 +8,7 @@
 void nb_dev_init(struct nb_dev *dev, const struct nb_dev_ops *ops, const char *name);
 void nb_dev_report(struct nb_dev *dev, enum nb_report what, unsigned int offset, uint32_t value);
 
-/* the shadow; nb_put() tells the owner of a change */
+/* the shadow; nb_put() reports a change to the owner */
 uint32_t nb_get(const struct nb_dev *dev, unsigned int offset);
 void nb_put(struct nb_dev *dev, unsigned int offset, uint32_t value);
 bool nb_written(const struct nb_dev *dev, unsigned int offset);

@@ -446,7 +446,7 @@ static const uint64_t *get_wide(struct nb_truth_reader *r, uint32_t ninsn)
 	return a->words;
 }
 
-/* The code, behind the lengths of its instructions. */
+/* The code, after the lengths of its instructions. */
 static const uint64_t *get_code_bytes(struct nb_truth_reader *r, struct nb_ingress *blk)
 {
 	size_t words = (blk->ninsn + 63) / 64, len = 2 * blk->iretire, i;

@@ -115,7 +115,7 @@ enum nb_truth_kind {
 	NB_TRUTH_BLOCK,		/* .blk, .traced */
 	NB_TRUTH_START,		/* the trace (re)starts with the next block; .sync */
 	NB_TRUTH_STOP,		/* it stopped after the last block; .evcode */
-	NB_TRUTH_SYNC,		/* a sync message tells the next block's address; .sync */
+	NB_TRUTH_SYNC,		/* a sync message has the next block's address; .sync */
 	NB_TRUTH_CONTEXT,	/* .scontext, .hcontext */
 	NB_TRUTH_TIME,		/* .time */
 	NB_TRUTH_END,		/* the file is complete; .insns */

@@ -43,7 +43,7 @@
 #define MSTATUS_MPV	(1ULL << 39)
 #define HSTATUS_SPV	(1ULL << 7)
 
-/* Instructions that more than their classes are to be known by */
+/* Instructions that the board must know by more than their class */
 #define WFI			0x10500073U
 #define MRET			0x30200073U
 
@@ -68,7 +68,7 @@ struct tb_info {
 	uint16_t	ninsn;
 	uint8_t		kind;		/* enum nb_insn_kind of the last instruction */
 	uint8_t		itype;		/* as the last instruction's class says: a branch is taken */
-	uint8_t		itype_fall;	/* if it goes on behind the TB */
+	uint8_t		itype_fall;	/* if it goes on after the TB */
 	uint8_t		last;		/* half-words of the last instruction */
 	uint8_t		sets;		/* of the last instruction, see struct nb_insn */
 	uint8_t		first_uses;	/* one instruction that is an indirect jump: its .uses */
@@ -76,7 +76,7 @@ struct tb_info {
 	bool		exact;		/* runs only at pc0: kernel half of the address space */
 } __attribute__((aligned(32)));
 
-/* What is seldom asked of it */
+/* Fields of a block that are rarely read */
 struct tb_code {
 	uint32_t	hash;		/* of the code */
 	const uint8_t	*bytes;
@@ -118,12 +118,12 @@ struct hart {
 	volatile uint32_t busy;
 	struct board_score *score;
 	const struct tb_info *cur;	/* begun, and how it ended is not known yet */
-	struct nb_encoder *counting;	/* te's, where nothing else wants to know of blocks */
+	struct nb_encoder *counting;	/* te's, if nothing else needs blocks */
 	uint64_t	base;		/* where cur runs */
 	uint64_t	expect;		/* next pc after a trap or such, if have_expect */
 	bool		have_expect;
 	bool		have_priv;
-	bool		quick;		/* nothing but cur, have_priv and counting is to be looked at */
+	bool		quick;		/* only cur, have_priv and counting matter */
 	uint8_t		priv;
 	uint8_t		sets;		/* register that the last instruction loaded with a constant */
 	enum mmio_state	mmio;
@@ -141,7 +141,7 @@ struct hart {
 	/* equality with QEMU's own count */
 	uint64_t	minstret_next, minstret_last, retired_last, minstret_checks, minstret_diffs;
 	uint64_t	interrupts_last;
-	uint64_t	uncounted;	/* since then: in QEMU's count and not run */
+	uint64_t	uncounted;	/* since then: counted by QEMU, and not executed */
 	/* at most board.pace instructions in a millisecond */
 	uint64_t	pace_retired, pace_ns;
 	uint64_t	stall_since;	/* ms; 0: it does not stand still */

@@ -49,7 +49,7 @@ void board_wait_claim(struct hart *h)
 /* @self may be entered or not, and is then. */
 void board_claim(struct hart *self)
 {
-	/* another claimer waits for us to be out */
+	/* Another claimer waits until we are outside */
 	hart_leave(self);
 	pthread_mutex_lock(&board.claim_lock);
 	atomic_fetch_or(&board.claimed, CLAIM_HELD);

@@ -87,7 +87,7 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 		*csr = value & (hcontext ? HCONTEXT_MASK : SCONTEXT_MASK);
 		csr_tell(h);
 	}
-	/* it retires here, whether or not QEMU's mark of the last instruction was set before or after */
+	/* The instruction retires here, even if QEMU sets its mark of the last instruction later */
 	h->score->reached = 1;
 	hart_leave(h);
 	if (rd)
@@ -95,7 +95,7 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 	qemu_plugin_set_pc(insn->pc + 4);
 }
 
-/* The hart loses what no firmware brings back; entered */
+/* The hart, which the caller has entered, loses the state that no firmware restores */
 void csr_reset(struct hart *h)
 {
 	h->scontext = 0;

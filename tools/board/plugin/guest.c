@@ -29,7 +29,7 @@ uint64_t board_reg_read(unsigned int reg)
 	GByteArray *buf = scratch(8);
 	uint64_t value = 0;
 
-	/* once at each indirect jump of a user program: not worth a call */
+	/* Called at each indirect jump of a user program, so it must cost little */
 	buf->len = 0;
 	if (NB_UNLIKELY(reg >= REG_OPTIONAL && !board.regs[reg]))
 		return 0;
@@ -65,7 +65,7 @@ bool board_mem_write(uint64_t addr, const void *from, size_t len)
 {
 	GByteArray buf = { (uint8_t *)from, len };
 
-	/* no hart is there any more to write by, and nobody to read it */
+	/* At the end of the run no hart can write it, and nobody reads it */
 	if (board.exiting)
 		return true;
 	return !qemu_plugin_write_memory_hwaddr(addr, &buf);

@@ -152,7 +152,7 @@ static bool decode(uint32_t insn, struct mmio_access *a)
  * @h: the hart, after the trap
  * @epc: the instruction
  *
- * Return: true where it is, and the trap is not to be seen by anybody.
+ * Return: true if it was. Then nobody may see the trap.
  */
 bool mmio_fault(struct hart *h, uint64_t epc)
 {
@@ -191,8 +191,8 @@ bool mmio_fault(struct hart *h, uint64_t epc)
 }
 
 /*
- * Registers have 32 bits. An aligned store of 64 passes for two, as on many buses; what else
- * there is has been reported, and has no effect.
+ * Registers have 32 bits. An aligned store of 64 bits counts as two, as on many buses. Any other
+ * access has been reported, and has no effect.
  */
 static void access_store(struct mmio_access *a)
 {
@@ -245,8 +245,8 @@ static uint64_t find_mret(struct hart *h)
  * mmio_step() - a block is about to run while an access is under way
  * @h: the hart; entered
  *
- * Return: true where the block is no part of the program. Does not return
- * where the hart goes on elsewhere.
+ * Return: true if the block is no part of the program. Does not return if the hart goes on
+ * elsewhere.
  */
 bool mmio_step(struct hart *h)
 {
@@ -269,7 +269,7 @@ bool mmio_step(struct hart *h)
 	}
 	memory_sync();
 	board_release(h);
-	/* the instruction retires after its effect: what it starts begins with it */
+	/* The instruction retires after its effect, so that trace which it starts includes it */
 	if (h->score->gate & GATE_STREAM) {
 		if (!h->have_priv) {
 			h->priv = guest_trapped_priv(NB_PRIV_M);

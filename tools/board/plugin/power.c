@@ -5,8 +5,8 @@
  * A hart that waits in machine mode is one that software has no use for: it has
  * been stopped, or put to sleep in a state that is not retentive (SBI, chapter
  * "Hart State Management Extension"). Its trace encoder has no power then, and
- * neither has a funnel or a sink that only such harts lead to. What such a sink
- * has been given and not written is lost. The hart's scontext is 0 when it comes
+ * neither has a funnel or a sink that only such harts lead to. Bytes that such a sink has taken
+ * and not written are lost. The hart's scontext is 0 when it comes
  * back. hcontext, as all that machine mode cares for, is kept.
  *
  * The hart is on again when it leaves machine mode.
@@ -37,7 +37,7 @@ static void power_mret(unsigned int vcpu, void *opaque)
 }
 
 /**
- * power_instrument() - have @insn tell whether its hart is on
+ * power_instrument() - have @insn report whether its hart is on
  * @insn: of a block that is being translated
  * @opcode: its bytes
  */

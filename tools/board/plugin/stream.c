@@ -42,7 +42,7 @@ struct arena {
 	uint64_t mem[] __attribute__((aligned(64)));
 };
 
-/* The hot and the cold part of each block, apart */
+/* The parts of a block that are read often and rarely are stored apart */
 static struct arena *infos, *codes;
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -80,7 +80,7 @@ static size_t code_size(unsigned int ninsn, unsigned int half_words)
 	return (sizeof(struct tb_code) + (ninsn + 63) / 64 * 8 + 2 * half_words + 7) & ~(size_t)7;
 }
 
-/* The code is behind the bits for each instruction. */
+/* The code follows the bits for each instruction. */
 static uint8_t *code_bytes(struct tb_code *code, unsigned int ninsn)
 {
 	return (uint8_t *)(code->wide + (ninsn + 63) / 64);
@@ -163,7 +163,7 @@ static void retire_head(struct hart *h, uint64_t next)
 	h->sets = 0;
 	if (!n)
 		return;
-	/* a wfi leaves the TB, and QEMU's own count keeps what stands behind it */
+	/* A wfi leaves the TB, and QEMU's own count includes the instructions after it */
 	if (size == 2 && !memcmp(t->code->bytes + off - 4, &(uint32_t){ WFI }, 4))
 		h->uncounted += t->ninsn - n;
 	blk.iretire = len / 2;
@@ -172,7 +172,7 @@ static void retire_head(struct hart *h, uint64_t next)
 	retire(h, &blk);
 }
 
-/* A branch to the next instruction: whether it was taken nobody knows, so it may have been. */
+/* Nobody can see whether a branch to the next instruction was taken, so it may have been. */
 static bool next_is_taken(const struct hart *h)
 {
 	return board.te_caps.variant & NB_VARIANT_BRANCH_NEXT && h->stats.retired & 1;
@@ -203,7 +203,10 @@ static NB_NOINLINE void finish(struct hart *h, uint64_t next)
 			edge(h, next);
 		break;
 	case NB_INSN_BRANCH:
-		/* a branch to the next instruction passes for not taken: its outcome makes no difference */
+		/*
+		 * A branch to the next instruction counts as not taken: its outcome makes no
+		 * difference
+		 */
 		if (next == fall && !(t->target == 2 * t->half_words && next_is_taken(h)))
 			blk.itype = NB_ITYPE_NOT_TAKEN;
 		else if (NB_UNLIKELY(next != h->base + t->target))
@@ -239,7 +242,7 @@ static inline bool may_be(uint64_t pc, const struct tb_info *t)
 	return !((pc ^ t->pc0) & PAGE_OFFSET_MASK);
 }
 
-/* Where @t runs this time. */
+/* The address at which @t runs this time. */
 static inline uint64_t tb_pc(struct hart *h, const struct tb_info *t)
 {
 	const struct tb_info *cur = h->cur;
@@ -275,8 +278,8 @@ static inline void begin(struct hart *h, const struct tb_info *t, uint64_t pc)
 }
 
 /*
- * A hart has a clock, and does so much in a millisecond: what is more than that
- * waits here. What it did not do in time is not made up for.
+ * Hold the hart back if it has executed more in this millisecond of its clock than --mips allows.
+ * Time in which it executed less is not made up for.
  */
 static NB_NOINLINE void pace(struct hart *h)
 {
@@ -317,9 +320,9 @@ static bool stalls(struct hart *h)
 }
 
 /*
- * "If TE cannot send a message, the hart is stalled until it can." It waits a little and comes to
- * @t once more, so that QEMU can have all harts in a safe place meanwhile, and does not return
- * then. If nobody makes room, that is for ever; a run of the board has to end.
+ * "If TE cannot send a message, the hart is stalled until it can." The hart waits a little and
+ * enters @t again, so that QEMU can stop all harts in a safe place meanwhile; the function does
+ * not return then. If nobody makes room, the wait would last for ever, so the board ends the run.
  */
 static NB_NOINLINE void stand_still(struct hart *h, const struct tb_info *t)
 {
@@ -420,9 +423,9 @@ static NB_NOINLINE void exec_direct(struct hart *h, uint64_t end)
 }
 
 /*
- * What most blocks need, and no more: h->quick is set and h->cur has ended, and the encoder is
- * only to count it, or to be told where it jumped to. All calls are the last thing done, so that
- * no register is to be saved.
+ * The work that most blocks need. h->quick is set, h->cur has ended, and the encoder only counts
+ * it or takes the target of its jump. Each call is the last action of the function, so that no
+ * register has to be saved.
  */
 static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
@@ -467,7 +470,7 @@ static void stream_tb_exec(unsigned int vcpu, void *opaque)
 	struct hart *h = &board.harts[vcpu];
 	const struct tb_info *t = opaque;
 
-	/* or the compiler works the address out again at each use */
+	/* Otherwise the compiler computes the address again at each use */
 	__asm__("" : "+r"(h));
 	if (NB_UNLIKELY(!hart_enter(h) || !h->quick || !h->score->reached))
 		exec_closely(h, t);
@@ -535,9 +538,8 @@ static void truth_time(struct hart *h)
 }
 
 /*
- * Outside of a TB QEMU's own count of instructions must be ours, but for what
- * stands behind a wfi in its TB: QEMU counts that when it waits, and again when
- * it goes on.
+ * Outside of a TB QEMU's own count of instructions must be ours, except for the instructions
+ * after a wfi in its TB: QEMU counts them when the hart waits, and again when it goes on.
  */
 static void check_minstret(struct hart *h, uint64_t from)
 {
@@ -624,7 +626,7 @@ static unsigned int tb_half_words(struct qemu_plugin_tb *tb, size_t n)
 	return len / 2;
 }
 
-/* The itype of a block that goes on behind its last instruction */
+/* The itype of a block that goes on after its last instruction */
 static uint8_t fall_through(const struct nb_insn *insn)
 {
 	switch (insn->kind) {

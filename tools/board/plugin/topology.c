@@ -31,7 +31,7 @@ struct board_dev *topology_find(uint64_t addr)
 	return NULL;
 }
 
-/* A component takes messages again, perhaps: encoders send what they hold; all harts stand still */
+/* A component may take messages again, so encoders send what they hold. All harts stand still. */
 void topology_drain(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
@@ -222,7 +222,7 @@ static void connect_out(struct board_dev *dev, nb_out_fn *out, void **opaque)
 	}
 }
 
-/* Harts that share a component take turns: the last one on their way has the lock. */
+/* Harts that share a component take turns: the last component on their path holds the lock. */
 static void make_lock(struct board_dev *dev)
 {
 	dev->lock = malloc(sizeof(*dev->lock));
@@ -309,7 +309,7 @@ static void make_funnel(struct board_dev *dev)
 	make_lock(dev);
 }
 
-/* The last one of @kind on the way of @dev; NULL: there is none */
+/* The last component of @kind on the path of @dev; NULL if there is none */
 static struct board_dev *last_on_way(struct board_dev *dev, enum dev_kind kind)
 {
 	struct board_dev *to = by_name(dev->to), *last = NULL;
@@ -414,7 +414,7 @@ void topology_build(void)
 	fclose(f);
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		allocate(d);
-	/* sinks first: what leads to them asks whether they are files */
+	/* Sinks come first: components that lead to them ask whether they are files */
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		if (d->kind == DEV_RAMSINK)
 			make_ramsink(d, extra[d - board.devs][0], extra[d - board.devs][1],
@@ -446,10 +446,10 @@ static void boot_start_encoder(struct board_dev *d)
 	struct nb_dev *dev = d->dev;
 	uint32_t features = board.boot_features;
 
-	/* sources that share a sink are told apart: N, N + 1, ... */
+	/* Sources that share a sink have different numbers: N, N + 1, ... */
 	if (d->lock)
 		features += d->hart << 16;
-	/* the stream begins when the hart does, which is not there yet */
+	/* The hart does not exist yet; the stream begins together with it */
 	d->te->gate = NULL;
 	boot_activate(dev);
 	nb_dev_write(dev, TR_TE_INST_FEATURES, features);

@@ -528,7 +528,7 @@ static void test_privilege_filter(void **state)
 		     "Corr EV=4 CDF=1 I=2 H=1");
 }
 
-/* a taken branch out of what is traced is told; a jump's target is not */
+/* A taken branch out of the traced code is reported; a jump's target is not */
 static void test_stop_at_branch(void **state)
 {
 	(void)state;
@@ -620,7 +620,7 @@ static void test_ownership_after_sync(void **state)
 	BEGIN(0x100, .mode = NB_MODE_HTM, .context = true, .hcontext = true);
 	nb_encoder_context(&t.enc, 5, 3);
 	linear(2);
-	/* a write takes effect behind the block that holds it */
+	/* a write takes effect after the block that holds it */
 	nb_encoder_context(&t.enc, 6, 3);
 	linear(2);
 	linear(2);
@@ -731,7 +731,7 @@ static void test_counted_return(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=c U=4");
 }
 
-/* "some least significant part" of the address tells whether a return is foreseen */
+/* "some least significant part" of the address decides whether a return is foreseen */
 static void test_partial_return(void **state)
 {
 	(void)state;
