@@ -14,6 +14,11 @@
 /* 8 MiB of blocks. More code than that is decoded again when it is reached again. */
 #define MAX_BLOCKS	(1u << 18)
 #define MAX_SPACES	1024
+/*
+ * Slots that are looked at for one address. Half of them are free, so that not even 100 come
+ * together by chance. A trace may be made so that they do; then all is forgotten.
+ */
+#define MAX_PROBES	512
 
 int nt_code_init(struct nt_code *code, const struct nt_config *config,
 		 const struct nt_image *image)
@@ -328,13 +333,16 @@ static uint32_t code_add_block(struct nt_code *code, struct nt_space *space, uin
 uint32_t nt_code_find(struct nt_code *code, uint32_t space_index, uint64_t pc)
 {
 	struct nt_space *space = &code->spaces[space_index];
-	uint32_t slot = code_hash_pc(pc) & space->mask;
+	uint32_t slot = code_hash_pc(pc) & space->mask, probes = 0;
 
 	while (space->slots[slot]) {
 		if (code->blocks[space->slots[slot]].range.start == pc)
 			return space->slots[slot];
 		slot = (slot + 1) & space->mask;
+		probes++;
 	}
+	if (probes > MAX_PROBES)
+		code->overflow = true;
 	return code_add_block(code, space, pc, slot);
 }
 

@@ -58,7 +58,7 @@ struct nt_code {
 	uint32_t		max_blocks;
 	struct nt_space		*spaces;
 	uint32_t		nr_spaces;
-	bool			overflow;	/* flush it before the next block */
+	bool			overflow;	/* flush it before the next message */
 };
 
 int nt_code_init(struct nt_code *code, const struct nt_config *config,

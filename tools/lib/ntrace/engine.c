@@ -753,8 +753,11 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 		walk->again = act->fields & NT_FIELD_HREPEAT ? act->value : 1;
 		if (!walk->again)
 			walk->todo.nr_bits = 0;
-		else
+		/* without branches, no repetition does anything */
+		else if (walk->todo.nr_bits)
 			walk->again--;
+		else
+			walk->again = 0;
 		return NT_OK;
 	}
 	if (total < src->walked)
