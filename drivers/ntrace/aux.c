@@ -241,12 +241,26 @@ void ntrace_aux_free(void *aux)
 	       buf->size >> 10);
 }
 
-static void ntrace_buf_idle(struct ntrace_buf *buf, unsigned long offset, unsigned long len)
+/* Frames of a formatter with no trace in them: byte 0 is a change to id 0. */
+static void ntrace_fill_frames(u8 *to, unsigned long len)
+{
+	memset(to, 0, len);
+	for (; len >= 16; len -= 16, to += 16)
+		*to = 1;
+}
+
+/* Bytes that a decoder skips */
+static void ntrace_buf_idle(const struct ntrace_sink *sink, struct ntrace_buf *buf,
+			    unsigned long offset, unsigned long len)
 {
 	while (len) {
 		unsigned long n = min(len, PAGE_SIZE - offset_in_page(offset));
+		void *to = buf->pages[offset >> PAGE_SHIFT] + offset_in_page(offset);
 
-		memset(buf->pages[offset >> PAGE_SHIFT] + offset_in_page(offset), NTRACE_IDLE, n);
+		if (sink->ops)
+			ntrace_fill_frames(to, n);
+		else
+			memset(to, NTRACE_IDLE, n);
 		offset += n;
 		len -= n;
 	}
@@ -348,7 +362,7 @@ static int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 	rest = chunk->offset + chunk->len - offset;
 	least = clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN, NTRACE_REST_MAX);
 	if (rest < least && rest + least < room) {
-		ntrace_buf_idle(buf, offset, rest);
+		ntrace_buf_idle(s->enc->sink, buf, offset, rest);
 		s->pad = rest;
 		room -= rest;
 		offset = (offset + rest) & (buf->size - 1);
@@ -357,7 +371,7 @@ static int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 	if (!ntrace_window_linear(s, chunk, offset, room, NTRACE_WINDOW_MIN))
 		return -ENOSPC;
 	rest = s->offset + (s->win.wp - s->win.start) - offset;
-	ntrace_buf_idle(buf, offset, rest);
+	ntrace_buf_idle(s->enc->sink, buf, offset, rest);
 	s->pad += rest;
 out:
 	s->first = s->win.wp - s->win.start;
@@ -447,7 +461,7 @@ static __always_inline unsigned long ntrace_collect_smem(struct ntrace_session *
 	unsigned long used, written;
 	bool wrapped;
 
-	written = ntrace_ramsink_written(sink, &s->win, &wrapped);
+	written = ntrace_sink_written(sink, &s->win, &wrapped);
 	if (unlikely(wrapped || written < s->first))
 		return ntrace_collect_wrapped(s, written);
 	used = written - s->first;
@@ -466,7 +480,7 @@ static noinline unsigned long ntrace_collect_sram(struct ntrace_session *s)
 	bool wrapped;
 	u32 from;
 
-	used = ntrace_ramsink_written(sink, &s->win, &wrapped);
+	used = ntrace_sink_written(sink, &s->win, &wrapped);
 	from = wrapped ? used : 0;
 	if (wrapped)
 		used = size;
@@ -510,6 +524,8 @@ static __always_inline unsigned long ntrace_session_collect(struct ntrace_sessio
 	else
 		used = ntrace_collect_sram(s);
 
+	if (unlikely(sink->ops))
+		perf_aux_output_flag(&s->handle, NTRACE_AUX_FORMAT_FRAMES);
 	if (unlikely(stopped))
 		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 
@@ -549,8 +565,8 @@ static noinline int ntrace_session_renew(struct ntrace_session *s)
 	if (ret)
 		return ret;
 	s->buf_id = buf->id;
-	/* An SRAM sink begins anew each time */
-	sink->holds = sink->smem ? s : NULL;
+	/* SRAM, and a sink that is no RAM sink, begin anew each time. */
+	sink->holds = sink->smem && !sink->ops ? s : NULL;
 	return 0;
 }
 
@@ -644,7 +660,7 @@ static bool ntrace_session_due(struct ntrace_session *s)
 	unsigned long size = s->win.end - s->win.start, written, delta;
 	bool wrapped;
 
-	written = ntrace_ramsink_written(s->enc->sink, &s->win, &wrapped);
+	written = ntrace_sink_written(s->enc->sink, &s->win, &wrapped);
 	delta = written - s->filled;
 	s->filled = written;
 	if (wrapped || size - written < max(2 * delta, size / 2))
@@ -1001,7 +1017,7 @@ static void ntrace_sample_owner(struct ntrace_session *s, struct perf_output_han
 		ntrace_sample_idle(to, size);
 		return;
 	}
-	written = ntrace_ramsink_written(sink, &s->win, &wrapped);
+	written = ntrace_sink_written(sink, &s->win, &wrapped);
 	if (sink->smem)
 		ntrace_sample_smem(s, to, size, written, wrapped);
 	else
@@ -1035,7 +1051,8 @@ long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
 	struct ntrace_sink *sink = s->enc ? s->enc->sink : NULL;
 	struct ntrace_session *owner;
 
-	if (!sink || READ_ONCE(s->event) != event || !ntrace_sink_trylock(sink)) {
+	/* Frames could not be told apart at a cut. */
+	if (!sink || sink->ops || READ_ONCE(s->event) != event || !ntrace_sink_trylock(sink)) {
 		ntrace_sample_idle(to, size);
 		return size;
 	}

@@ -25,6 +25,9 @@ static const struct {
 	{ TR_COMP_RAMSINK,	"trace RAM sink",	"trRam" },
 	{ TR_COMP_PIBSINK,	"trace PIB sink",	"trPib" },
 	{ TR_COMP_ATBBRIDGE,	"trace ATB bridge",	"trAtbBridge" },
+	{ NTRACE_COMP_CSFUNNEL,	"CoreSight funnel",	"" },
+	{ NTRACE_COMP_ETF,	"CoreSight ETF",	"" },
+	{ NTRACE_COMP_ETR,	"CoreSight ETR",	"" },
 };
 
 const char *ntrace_type_name(unsigned int type)
@@ -126,6 +129,12 @@ int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want)
 	return ntrace_comp_timed_out(comp, mask, want, val, NTRACE_ENABLE_TIMEOUT_US);
 }
 
+/* A RAM sink may stop at the end of its window. */
+static bool ntrace_sink_has_stopped(const struct ntrace_sink *sink)
+{
+	return !sink->ops && !(ntrace_read(&sink->comp, TR_CONTROL) & TR_CONTROL_ENABLE);
+}
+
 /**
  * ntrace_comp_flush - wait until a component before a sink has sent what it holds
  * @comp: the component; Enable was written as 0
@@ -136,13 +145,13 @@ int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want)
  *
  * Return: 0; 1 if the component is disabled, and holds trace that nobody takes; -ETIMEDOUT.
  */
-int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_comp *sink)
+int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 {
 	u32 mask = TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, val;
 
 	if (readl_poll_timeout_atomic(comp->base + TR_CONTROL, val,
 				      (val & mask) == TR_CONTROL_EMPTY ||
-				      !(ntrace_read(sink, TR_CONTROL) & TR_CONTROL_ENABLE),
+				      ntrace_sink_has_stopped(sink),
 				      1, NTRACE_ENABLE_TIMEOUT_US))
 		return ntrace_comp_timed_out(comp, mask, TR_CONTROL_EMPTY, val,
 					     NTRACE_ENABLE_TIMEOUT_US);
@@ -233,9 +242,9 @@ int ntrace_comp_identify(struct ntrace_comp *comp)
 	case TR_COMP_ENCODER:
 	case TR_COMP_FUNNEL:
 	case TR_COMP_RAMSINK:
+	case TR_COMP_ATBBRIDGE:
 		return ntrace_comp_check_version(comp);
 	case TR_COMP_PIBSINK:
-	case TR_COMP_ATBBRIDGE:
 		dev_err(comp->dev, "%s at %pa is not supported (%sImpl 0x%08x)\n",
 			ntrace_type_name(comp->type), &comp->addr,
 			ntrace_type_prefix(comp->type), comp->impl);
@@ -270,6 +279,10 @@ int ntrace_comp_drop(struct ntrace_comp *comp)
 /* For removal and shutdown: nothing may be written to memory after this */
 void ntrace_comp_quiesce(struct ntrace_comp *comp)
 {
+	if (ntrace_is_coresight(comp)) {
+		ntrace_cs_quiesce(comp);
+		return;
+	}
 	ntrace_comp_disable(comp);
 	ntrace_write(comp, TR_CONTROL, 0);
 	ntrace_comp_wait(comp, TR_CONTROL_ACTIVE, 0);

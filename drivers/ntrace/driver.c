@@ -89,14 +89,19 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 	return 0;
 }
 
+static void ntrace_init_sink(struct ntrace_sink *sink)
+{
+	raw_spin_lock_init(&sink->lock);
+	INIT_LIST_HEAD(&sink->members);
+}
+
 static int ntrace_setup_sink(struct ntrace_sink *sink)
 {
 	int ret = ntrace_ramsink_setup(sink);
 
 	if (ret)
 		return ret;
-	raw_spin_lock_init(&sink->lock);
-	INIT_LIST_HEAD(&sink->members);
+	ntrace_init_sink(sink);
 	return ntrace_request_irq(sink);
 }
 
@@ -106,12 +111,34 @@ union ntrace_any {
 	struct ntrace_encoder	encoder;
 	struct ntrace_funnel	funnel;
 	struct ntrace_sink	sink;
+	struct ntrace_bridge	bridge;
+	struct ntrace_csfunnel	csfunnel;
 };
+
+/* What registers cannot tell before one knows whose they are: the data of ntrace_of_match */
+enum ntrace_kind { NTRACE_KIND_RISCV, NTRACE_KIND_CSFUNNEL, NTRACE_KIND_TMC };
+
+static int ntrace_setup_coresight(union ntrace_any *any, enum ntrace_kind kind)
+{
+	int ret = ntrace_cs_identify(&any->comp, kind == NTRACE_KIND_TMC);
+
+	if (ret)
+		return ret;
+	if (any->comp.type == NTRACE_COMP_ETR)
+		ntrace_init_sink(&any->sink);
+	ret = ntrace_cs_setup(&any->comp);
+	if (ret)
+		ntrace_cs_quiesce(&any->comp);
+	return ret;
+}
 
 static int ntrace_setup_comp(union ntrace_any *any)
 {
+	enum ntrace_kind kind = (uintptr_t)of_device_get_match_data(any->comp.dev);
 	int ret;
 
+	if (kind != NTRACE_KIND_RISCV)
+		return ntrace_setup_coresight(any, kind);
 	ret = ntrace_comp_reset(&any->comp);
 	if (ret)
 		return ret;
@@ -125,6 +152,8 @@ static int ntrace_setup_comp(union ntrace_any *any)
 	case TR_COMP_FUNNEL:
 		ntrace_funnel_setup(&any->funnel);
 		return 0;
+	case TR_COMP_ATBBRIDGE:
+		return ntrace_bridge_setup(&any->bridge);
 	default:
 		return ntrace_setup_sink(&any->sink);
 	}
@@ -151,6 +180,7 @@ static bool ntrace_waiting;
 
 static int ntrace_add_comp(union ntrace_any *any)
 {
+	enum ntrace_kind kind = (uintptr_t)of_device_get_match_data(any->comp.dev);
 	struct ntrace_comp *comp = &any->comp;
 	int ret;
 
@@ -161,14 +191,15 @@ static int ntrace_add_comp(union ntrace_any *any)
 	ret = ntrace_setup_comp(any);
 	if (!ret)
 		ret = device_add_groups(comp->dev, ntrace_comp_groups(comp));
-	if (!ret && comp->type == TR_COMP_RAMSINK) {
+	if (!ret && ntrace_is_sink(comp)) {
 		ret = ntrace_registry_add_sink(&any->sink);
 		if (ret)
 			device_remove_groups(comp->dev, ntrace_comp_groups(comp));
 	}
 	if (ret) {
 		/* Leave it in reset */
-		ntrace_write(comp, TR_CONTROL, 0);
+		if (kind == NTRACE_KIND_RISCV)
+			ntrace_write(comp, TR_CONTROL, 0);
 		return ret;
 	}
 	list_add_tail(&comp->node, &ntrace_comps);
@@ -270,7 +301,9 @@ static void ntrace_remove(struct platform_device *pdev)
 	mutex_lock(&ntrace_mutex);
 	ntrace_disconnect_all(&any->comp);
 	list_del(&any->comp.node);
-	if (any->comp.type == TR_COMP_RAMSINK) {
+	if (any->comp.type == TR_COMP_ATBBRIDGE)
+		ntrace_bridge_free(&any->bridge);
+	if (ntrace_is_sink(&any->comp)) {
 		ntrace_close_sink(&any->sink);
 		ntrace_registry_del_sink(&any->sink);
 	}
@@ -286,12 +319,14 @@ static void ntrace_shutdown(struct platform_device *pdev)
 {
 	union ntrace_any *any = platform_get_drvdata(pdev);
 
-	if (any && any->comp.type == TR_COMP_RAMSINK)
+	if (any && ntrace_is_sink(&any->comp))
 		ntrace_close_sink(&any->sink);
 }
 
 static const struct of_device_id ntrace_of_match[] = {
-	{ .compatible = NTRACE_COMPATIBLE },
+	{ .compatible = NTRACE_COMPATIBLE, .data = (void *)NTRACE_KIND_RISCV },
+	{ .compatible = "arm,coresight-dynamic-funnel", .data = (void *)NTRACE_KIND_CSFUNNEL },
+	{ .compatible = "arm,coresight-tmc", .data = (void *)NTRACE_KIND_TMC },
 	{ }
 };
 MODULE_DEVICE_TABLE(of, ntrace_of_match);

@@ -6,6 +6,8 @@
  * encoder.c	the trace encoder
  * funnel.c	the trace funnel
  * ramsink.c	the RAM sink
+ * bridge.c	the ATB bridge
+ * coresight.c	funnel, ETF and ETR of a CoreSight fabric behind bridges
  * timestamp.c	the timestamp unit of an encoder or a funnel
  * path.c	from a source to its sink
  * power.c	when registers may be looked at
@@ -35,6 +37,11 @@
 #include <linux/ntrace.h>
 
 #include "regs.h"
+
+/* Components without tr??Impl; values that trComponentType cannot have */
+#define NTRACE_COMP_CSFUNNEL	0x100
+#define NTRACE_COMP_ETF		0x101
+#define NTRACE_COMP_ETR		0x102
 
 /* The version of the Trace Control Interface this driver is written for */
 #define NTRACE_VER_MAJOR	1
@@ -216,14 +223,34 @@ struct ntrace_window {
 };
 
 /**
- * struct ntrace_sink - a RAM sink
+ * struct ntrace_sink_ops - what a sink that is no RAM sink does in another way
+ * @program: point the disabled sink to a window
+ * @enable: begin at the start of the window
+ * @disable: stop; all that was traced is in memory after it
+ * @written: as ntrace_ramsink_written()
+ *
+ * Context: as ntrace_sink_start().
+ */
+struct ntrace_sink_ops {
+	int (*program)(struct ntrace_sink *sink, const struct ntrace_window *win);
+	int (*enable)(struct ntrace_sink *sink);
+	int (*disable)(struct ntrace_sink *sink);
+	u32 (*written)(const struct ntrace_sink *sink, const struct ntrace_window *win,
+		       bool *wrapped);
+};
+
+/**
+ * struct ntrace_sink - a RAM sink, or a CoreSight ETR
  * @comp: the component
+ * @ops: NULL for a RAM sink. One with operations writes frames, and begins at the start of its
+ *	window each time
  * @smem: system memory, else dedicated SRAM
  * @stop_on_wrap: trRamStopOnWrap can be set
  * @align: access width "A": granule of trRamLimit and trRamWP
  * @start_align: granule of trRamStart
  * @min: lowest address that trRamStart takes
  * @max: highest address that trRamLimit takes
+ * @base: of one with operations: the start of its window
  * @index: index among the sinks
  * @encoders: number of encoders that may lead here, as the device tree has them
  * @cpu: of one of them
@@ -239,12 +266,14 @@ struct ntrace_window {
  */
 struct ntrace_sink {
 	struct ntrace_comp	comp;
+	const struct ntrace_sink_ops *ops;
 	bool			smem;
 	bool			stop_on_wrap;
 	u32			align;
 	u32			start_align;
 	u64			min;
 	u64			max;
+	u64			base;
 	unsigned int		index;
 	unsigned int		encoders;
 	unsigned int		cpu;
@@ -333,9 +362,42 @@ struct ntrace_funnel {
 	u8			ts_prescale;
 };
 
+/**
+ * struct ntrace_bridge - an ATB bridge
+ * @comp: the component
+ * @id: trAtbBridgeID
+ */
+struct ntrace_bridge {
+	struct ntrace_comp	comp;
+	u8			id;
+};
+
+/**
+ * struct ntrace_csfunnel - a funnel of a CoreSight fabric
+ * @comp: the component; @comp.lock protects the registers
+ * @used: bitmap of inputs that a path uses
+ */
+struct ntrace_csfunnel {
+	struct ntrace_comp	comp;
+	u8			used;
+};
+
 #define to_ntrace_encoder(c)	container_of(c, struct ntrace_encoder, comp)
 #define to_ntrace_sink(c)	container_of(c, struct ntrace_sink, comp)
 #define to_ntrace_funnel(c)	container_of(c, struct ntrace_funnel, comp)
+#define to_ntrace_bridge(c)	container_of(c, struct ntrace_bridge, comp)
+#define to_ntrace_csfunnel(c)	container_of(c, struct ntrace_csfunnel, comp)
+
+/* Has it the registers of CoreSight? Then it has no tr??Control. */
+static inline bool ntrace_is_coresight(const struct ntrace_comp *comp)
+{
+	return comp->type >= NTRACE_COMP_CSFUNNEL;
+}
+
+static inline bool ntrace_is_sink(const struct ntrace_comp *comp)
+{
+	return comp->type == TR_COMP_RAMSINK || comp->type == NTRACE_COMP_ETR;
+}
 
 /*
  * component.c
@@ -361,7 +423,7 @@ void ntrace_comp_init(struct ntrace_comp *comp, struct device *dev, void __iomem
 __printf(2, 3) void ntrace_comp_err(struct ntrace_comp *comp, const char *fmt, ...);
 int ntrace_comp_reset(struct ntrace_comp *comp);
 int ntrace_comp_identify(struct ntrace_comp *comp);
-int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_comp *sink);
+int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_sink *sink);
 int ntrace_comp_poll(const struct ntrace_comp *comp, u32 mask, u32 want);
 int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want);
 u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try);
@@ -474,6 +536,27 @@ static inline u32 ntrace_ramsink_written(const struct ntrace_sink *sink,
 	}
 	return offset;
 }
+
+/* As ntrace_ramsink_written(), of any sink */
+static inline u32 ntrace_sink_written(const struct ntrace_sink *sink,
+				      const struct ntrace_window *win, bool *wrapped)
+{
+	if (unlikely(sink->ops))
+		return sink->ops->written(sink, win, wrapped);
+	return ntrace_ramsink_written(sink, win, wrapped);
+}
+
+/* bridge.c */
+int ntrace_bridge_setup(struct ntrace_bridge *bridge);
+int ntrace_bridge_revive(struct ntrace_bridge *bridge);
+void ntrace_bridge_free(struct ntrace_bridge *bridge);
+
+/* coresight.c */
+int ntrace_cs_identify(struct ntrace_comp *comp, bool tmc);
+int ntrace_cs_setup(struct ntrace_comp *comp);
+int ntrace_cs_revive(struct ntrace_comp *comp);
+void ntrace_cs_quiesce(struct ntrace_comp *comp);
+void ntrace_cs_funnel_open(struct ntrace_csfunnel *funnel, unsigned int input);
 
 /* path.c */
 int ntrace_sink_start(struct ntrace_sink *sink, const struct ntrace_window *win);

@@ -40,7 +40,7 @@ static int ntrace_path_disable_funnel(struct ntrace_comp *comp, const struct ntr
 
 	raw_spin_lock(&comp->lock);
 	if (comp->users && !--comp->users && !ntrace_comp_disable_fast(comp)) {
-		ret = ntrace_comp_flush(comp, &sink->comp);
+		ret = ntrace_comp_flush(comp, sink);
 		if (ret > 0)
 			ret = ntrace_funnel_drop(to_ntrace_funnel(comp));
 	}
@@ -54,6 +54,8 @@ static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int
 	int err;
 
 	for (i = first; i < enc->path_len - 1; i++) {
+		if (enc->path[i]->type != TR_COMP_FUNNEL)
+			continue;
 		err = ntrace_path_disable_funnel(enc->path[i], enc->sink);
 		*ret = *ret ?: err;
 	}
@@ -65,7 +67,8 @@ static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
 	int ret = 0;
 
 	while (!ret && --i)
-		ret = ntrace_path_enable_funnel(enc->path[i]);
+		if (enc->path[i]->type == TR_COMP_FUNNEL)
+			ret = ntrace_path_enable_funnel(enc->path[i]);
 	if (ret)
 		ntrace_path_disable_funnels(enc, i + 1, &ret);
 	return ret;
@@ -107,7 +110,7 @@ static inline int ntrace_path_enable(struct ntrace_encoder *enc)
  */
 static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 {
-	int ret = ntrace_comp_flush(&enc->comp, &enc->sink->comp);
+	int ret = ntrace_comp_flush(&enc->comp, enc->sink);
 
 	if (ret > 0)
 		ret = ntrace_encoder_drop(enc);
@@ -124,6 +127,22 @@ static inline int ntrace_path_disable(struct ntrace_encoder *enc)
 	if (ntrace_comp_disable_fast(&enc->comp) && enc->path_len == 2)
 		return 0;
 	return ntrace_path_flush(enc);
+}
+
+static inline int ntrace_sink_program(struct ntrace_sink *sink, const struct ntrace_window *win)
+{
+	return unlikely(sink->ops) ? sink->ops->program(sink, win) :
+				     ntrace_ramsink_program(sink, win);
+}
+
+static inline int ntrace_sink_enable(struct ntrace_sink *sink)
+{
+	return unlikely(sink->ops) ? sink->ops->enable(sink) : ntrace_comp_enable(&sink->comp);
+}
+
+static inline int ntrace_sink_disable(struct ntrace_sink *sink)
+{
+	return unlikely(sink->ops) ? sink->ops->disable(sink) : ntrace_ramsink_disable(sink);
 }
 
 /**
@@ -145,9 +164,9 @@ int ntrace_sink_start(struct ntrace_sink *sink, const struct ntrace_window *win)
 		return -EIO;
 
 	if (win)
-		ret = ntrace_ramsink_program(sink, win);
+		ret = ntrace_sink_program(sink, win);
 	if (!ret)
-		ret = ntrace_comp_enable(&sink->comp);
+		ret = ntrace_sink_enable(sink);
 	if (unlikely(ret))
 		goto fail;
 
@@ -162,7 +181,7 @@ undo:
 	list_for_each_entry_continue_reverse(enc, &sink->members, member)
 		ntrace_path_disable(enc);
 fail:
-	ntrace_ramsink_disable(sink);
+	ntrace_sink_disable(sink);
 	return ret;
 }
 
@@ -187,7 +206,7 @@ int ntrace_sink_stop(struct ntrace_sink *sink)
 		err = ntrace_path_disable(enc);
 		ret = ret ?: err;
 	}
-	err = ntrace_ramsink_disable(sink);
+	err = ntrace_sink_disable(sink);
 	return ret ?: err;
 }
 
@@ -263,27 +282,32 @@ void ntrace_sink_close(struct ntrace_sink *sink)
 	ntrace_sink_unlock(sink);
 }
 
-static void ntrace_path_revive(struct ntrace_comp *comp)
+static int ntrace_path_revive(struct ntrace_comp *comp)
 {
 	switch (comp->type) {
 	case TR_COMP_ENCODER:
 		ntrace_encoder_revive(to_ntrace_encoder(comp));
-		break;
+		return 0;
 	case TR_COMP_RAMSINK:
 		ntrace_ramsink_revive(to_ntrace_sink(comp));
-		break;
-	default:
+		return 0;
+	case TR_COMP_FUNNEL:
 		ntrace_funnel_revive(to_ntrace_funnel(comp));
+		return 0;
+	case TR_COMP_ATBBRIDGE:
+		return ntrace_bridge_revive(to_ntrace_bridge(comp));
+	default:
+		return ntrace_cs_revive(comp);
 	}
 }
 
 static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 {
-	int ret = ntrace_comp_reset(comp);
+	int ret = ntrace_is_coresight(comp) ? 0 : ntrace_comp_reset(comp);
 
+	ret = ret ?: ntrace_path_revive(comp);
 	if (ret)
 		return ret;
-	ntrace_path_revive(comp);
 	/* Not before all of it is set up: another CPU may start it at once */
 	smp_store_release(&comp->stuck, false);
 	dev_info(comp->dev, "%s answers again\n", ntrace_type_name(comp->type));
@@ -329,7 +353,9 @@ void ntrace_path_restore(struct ntrace_encoder *enc)
 	while (i--) {
 		struct ntrace_comp *comp = enc->path[i];
 
-		if (ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ACTIVE)
+		/* A CoreSight fabric has power of its own. */
+		if (ntrace_is_coresight(comp) ||
+		    ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ACTIVE)
 			continue;
 		if (!ntrace_comp_activate(comp))
 			ntrace_path_revive(comp);

@@ -142,4 +142,8 @@
 #define TR_FUNNEL_DIS_INPUT		0x008
 #define  TR_FUNNEL_DIS_INPUT_MASK	GENMASK(15, 0)
 
+/* Chapter "ATB Bridge" */
+#define TR_ATB_BRIDGE_CONTROL		TR_CONTROL
+#define  TR_ATB_BRIDGE_ID		GENMASK(14, 8)
+
 #endif /* NTRACE_REGS_H */

@@ -149,10 +149,24 @@ static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char
 }
 static DEVICE_ATTR_RO(sink);
 
+/* That of its ATB bridge; 0: the sink writes no frames */
+static ssize_t trace_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+	unsigned int i, id = 0;
+
+	for (i = 0; i < enc->path_len; i++)
+		if (enc->path[i]->type == TR_COMP_ATBBRIDGE)
+			id = to_ntrace_bridge(enc->path[i])->id;
+	return sysfs_emit(buf, "%u\n", id);
+}
+static DEVICE_ATTR_RO(trace_id);
+
 static struct attribute *ntrace_encoder_attrs[] = {
 	&dev_attr_impl.attr,
 	&dev_attr_src_bits.attr,
 	&dev_attr_src_id.attr,
+	&dev_attr_trace_id.attr,
 	&dev_attr_implicit_return_mode.attr,
 	&dev_attr_default_config.attr,
 	&dev_attr_cpu.attr,

@@ -5,7 +5,7 @@
  * A component is a platform device of the device tree; what it is, its
  * registers say. The graph of the device tree says which output leads to which
  * input (Documentation/devicetree/bindings/riscv/riscv,trace-component.yaml).
- * An encoder whose path ends at a RAM sink makes its CPU traceable.
+ * An encoder whose path ends at a sink makes its CPU traceable.
  */
 #include <linux/lockdep.h>
 #include <linux/log2.h>
@@ -79,7 +79,7 @@ static bool ntrace_build_path(struct ntrace_encoder *enc, struct ntrace_comp **a
 	while (comp && len < NTRACE_PATH_MAX) {
 		enc->path[len++] = comp;
 		*at = comp;
-		if (comp->type == TR_COMP_RAMSINK) {
+		if (ntrace_is_sink(comp)) {
 			enc->sink = to_ntrace_sink(comp);
 			enc->path_len = len;
 			return true;
@@ -117,6 +117,15 @@ static bool ntrace_node_leads_to(const struct device_node *node, const struct de
 	return leads;
 }
 
+/* An ATB bridge names the CPU of its encoder, too, but has an input. */
+static bool ntrace_node_is_encoder(const struct device_node *node)
+{
+	struct device_node *ports = of_get_child_by_name(node, "in-ports");
+
+	of_node_put(ports);
+	return !ports;
+}
+
 /*
  * How many encoders of the device tree lead to @sink, and in @rank how many of them belong to a
  * CPU below @cpu. That does not change when encoders come late, or go.
@@ -130,7 +139,7 @@ static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigne
 
 	*rank = 0;
 	for_each_compatible_node(node, NULL, NTRACE_COMPATIBLE) {
-		id = ntrace_node_cpu(node);
+		id = ntrace_node_is_encoder(node) ? ntrace_node_cpu(node) : -ENODEV;
 		if (id < 0 || !of_device_is_available(node) ||
 		    !ntrace_node_leads_to(node, sink->comp.dev->of_node, NTRACE_PATH_MAX))
 			continue;
@@ -208,10 +217,15 @@ static void ntrace_connect_funnels(struct ntrace_encoder *enc)
 	unsigned int i;
 
 	for (i = enc->path_len - 2; i; i--) {
-		struct ntrace_funnel *funnel = to_ntrace_funnel(enc->path[i]);
+		struct ntrace_comp *comp = enc->path[i];
 
-		ntrace_funnel_connect(funnel, i < enc->path_len - 2);
-		ntrace_funnel_open(funnel, enc->inputs[i]);
+		if (comp->type == NTRACE_COMP_CSFUNNEL)
+			ntrace_cs_funnel_open(to_ntrace_csfunnel(comp), enc->inputs[i]);
+		if (comp->type != TR_COMP_FUNNEL)
+			continue;
+		ntrace_funnel_connect(to_ntrace_funnel(comp),
+				      enc->path[i + 1]->type == TR_COMP_FUNNEL);
+		ntrace_funnel_open(to_ntrace_funnel(comp), enc->inputs[i]);
 	}
 	if (enc->path_len > 2)
 		ntrace_encoder_start_counter(enc);

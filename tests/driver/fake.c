@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../tools/board/model/coresight.h"
 #include "../../tools/board/model/regs.h"
 #include "fake.h"
 
@@ -14,6 +15,9 @@ union any {
 	struct nb_te te;
 	struct nb_ram ram;
 	struct nb_funnel funnel;
+	struct nb_atb atb;
+	struct nb_cs_funnel csfunnel;
+	struct nb_tmc tmc;
 };
 
 #define MAX_DEVS 8
@@ -107,9 +111,12 @@ void fake_init(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_devs; i++)
+	for (i = 0; i < nr_devs; i++) {
+		if (devs[i].dev.name && !strcmp(devs[i].dev.name, "etf"))
+			nb_tmc_fini(&devs[i].tmc);
 		if (devs[i].dev.name && !strcmp(devs[i].dev.name, "ram"))
 			nb_ram_fini(&devs[i].ram);
+	}
 	memset(devs, 0, sizeof(devs));
 	nr_devs = 0;
 	fake_on_write = NULL;
@@ -192,6 +199,8 @@ void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_opti
 		caps.protocol_major = opt->protocol_major;
 	if (!strcmp(to->dev.name, "ram"))
 		nb_te_init(te, &caps, nb_ram_input, &to->ram);
+	else if (!strcmp(to->dev.name, "bridge"))
+		nb_te_init(te, &caps, nb_atb_input, &to->atb);
 	else
 		nb_te_init(te, &caps, nb_funnel_input, &to->funnel.port[input]);
 	if (!opt->minimal && !opt->no_clock)
@@ -201,6 +210,63 @@ void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_opti
 	te->dev.empty_delay = opt->empty_delay;
 	te->dev.enable_delay = opt->enable_delay;
 	return add("encoder");
+}
+
+void *fake_etr(uint64_t highest)
+{
+	const struct nb_tmc_caps caps = { .highest = highest, .id_every = 8, .lock = true };
+	struct nb_tmc *tmc = &devs[nr_devs].tmc;
+
+	if (nb_tmc_init(tmc, &caps))
+		abort();
+	tmc->mem_write = mem_write;
+	return add("etr");
+}
+
+static void flush_etf(void *etf)
+{
+	nb_tmc_drain(etf);
+}
+
+void *fake_etf(void *out)
+{
+	const struct nb_tmc_caps caps = { .etf = true, .fifo = 1024, .lock = true };
+	struct nb_tmc *tmc = &devs[nr_devs].tmc;
+
+	if (nb_tmc_init(tmc, &caps))
+		abort();
+	tmc->out = nb_tmc_input;
+	tmc->out_opaque = &find(out)->tmc;
+	find(out)->tmc.flush = flush_etf;
+	find(out)->tmc.opaque = tmc;
+	return add("etf");
+}
+
+void *fake_csfunnel(void *out)
+{
+	nb_cs_funnel_init(&devs[nr_devs].csfunnel, 4, true, nb_tmc_input, &find(out)->tmc);
+	return add("csfunnel");
+}
+
+void *fake_bridge(void *out, unsigned int input)
+{
+	const struct nb_atb_caps caps = { .ver_major = 1 };
+
+	nb_atb_init(&devs[nr_devs].atb, &caps, nb_cs_funnel_input, &find(out)->csfunnel.port[input]);
+	return add("bridge");
+}
+
+void fake_claim(void *coresight)
+{
+	struct nb_dev *dev = &find(coresight)->dev;
+
+	nb_dev_write(dev, CS_LAR, CS_LAR_KEY);
+	nb_dev_write(dev, CS_CLAIMSET, 1);
+}
+
+void fake_bus_error(void *base, bool on)
+{
+	find(base)->dev.faults.bus_error = on;
 }
 
 static void nothing(struct nb_dev *dev, unsigned int offset, uint32_t value)

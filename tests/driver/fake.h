@@ -48,12 +48,20 @@ void fake_init(void);
 void *fake_ram(const struct fake_ram_options *opt);
 void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo);
 void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_options *opt);
+/* The way into a CoreSight fabric; @highest address that the ETR reaches */
+void *fake_etr(uint64_t highest);
+void *fake_etf(void *out);
+void *fake_csfunnel(void *out);
+void *fake_bridge(void *out, unsigned int input);
+/* A debugger sets a claim tag */
+void fake_claim(void *coresight);
 /* Something else: @impl in its Impl register */
 void *fake_other(uint32_t impl);
 
 /* Called at each write to a register, before it has its effect */
 extern void (*fake_on_write)(void *base, unsigned int offset, uint32_t value);
 
+void fake_bus_error(void *base, bool on);
 void fake_fault(void *base, bool active_stuck, bool not_empty);
 /* trTeEnable of an encoder stays 0 */
 void fake_never_enabled(void *encoder);

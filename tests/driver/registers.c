@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "kernel.h"
+#include "coresight.h"
 #include "ntrace.h"
 #include "fake.h"
 
@@ -61,6 +62,9 @@ static struct device dev;
 static struct ntrace_encoder enc, enc2;
 static struct ntrace_funnel funnel;
 static struct ntrace_sink sink;
+static struct ntrace_bridge bridge, bridge2;
+static struct ntrace_csfunnel csfunnel;
+static struct ntrace_comp etf;
 static unsigned int funnel_fifo;
 static const struct ntrace_filter all;
 
@@ -74,6 +78,10 @@ static int setup(void **state)
 	memset(&enc2, 0, sizeof(enc2));
 	memset(&funnel, 0, sizeof(funnel));
 	memset(&sink, 0, sizeof(sink));
+	memset(&bridge, 0, sizeof(bridge));
+	memset(&bridge2, 0, sizeof(bridge2));
+	memset(&csfunnel, 0, sizeof(csfunnel));
+	memset(&etf, 0, sizeof(etf));
 	funnel_fifo = 0;
 	raw_spin_lock_init(&sink.lock);
 	raw_spin_lock_init(&funnel.comp.lock);
@@ -319,8 +327,6 @@ static void other_components(void **state)
 {
 	assert_int_equal(bring_up(&sink.comp, fake_other(0xa01)), -EOPNOTSUPP);
 	assert_non_null(strstr(shim_log, "PIB"));
-	assert_int_equal(bring_up(&sink.comp, fake_other(0xe01)), -EOPNOTSUPP);
-	assert_non_null(strstr(shim_log, "ATB"));
 	assert_int_equal(bring_up(&sink.comp, fake_other(0x501)), -ENODEV);
 	assert_non_null(strstr(shim_log, "unknown type 0x5"));
 	assert_int_equal(bring_up(&sink.comp, fake_other(0)), -ENODEV);
@@ -1247,6 +1253,150 @@ static void memory_of_the_system_is_preferred(void **state)
 			 TR_RAM_MODE_SMEM);
 }
 
+static int bring_up_cs(struct ntrace_comp *comp, void *base, bool tmc)
+{
+	int ret;
+
+	ntrace_comp_init(comp, &dev, base, 0xc000000);
+	ret = ntrace_cs_identify(comp, tmc);
+	return ret ?: ntrace_cs_setup(comp);
+}
+
+/* encoder, ATB bridge, CoreSight funnel, ETF, ETR; two of the first, with @two */
+static void *fabric(bool two)
+{
+	void *etr_regs = fake_etr(0xffffffff), *etf_regs = fake_etf(etr_regs);
+	void *funnel_regs = fake_csfunnel(etf_regs), *bridge_regs = fake_bridge(funnel_regs, 2);
+
+	assert_int_equal(bring_up_cs(&sink.comp, etr_regs, true), 0);
+	assert_int_equal(bring_up_cs(&etf, etf_regs, true), 0);
+	assert_int_equal(bring_up_cs(&csfunnel.comp, funnel_regs, false), 0);
+	assert_int_equal(bring_up(&bridge.comp, bridge_regs), 0);
+	assert_int_equal(ntrace_bridge_setup(&bridge), 0);
+	ntrace_cs_funnel_open(&csfunnel, 2);
+	assert_int_equal(bring_up(&enc.comp, fake_encoder(bridge_regs, 0,
+				  &(struct fake_encoder_options){ })), 0);
+	assert_int_equal(ntrace_encoder_setup(&enc), 0);
+	connect(&enc, &bridge.comp);
+	enc.path[1] = &bridge.comp;
+	enc.path[2] = &csfunnel.comp;
+	enc.path[3] = &etf;
+	enc.path[4] = &sink.comp;
+	enc.path_len = 5;
+	if (two) {
+		bridge_regs = fake_bridge(funnel_regs, 3);
+		assert_int_equal(bring_up(&bridge2.comp, bridge_regs), 0);
+		assert_int_equal(ntrace_bridge_setup(&bridge2), 0);
+	}
+	return etr_regs;
+}
+
+static void leave_fabric(void)
+{
+	ntrace_bridge_free(&bridge);
+	if (bridge2.id)
+		ntrace_bridge_free(&bridge2);
+}
+
+static void frames_arrive_in_the_window(void **state)
+{
+	struct ntrace_window win = window(0x1000, 0x1000);
+	bool wrapped;
+	u32 n;
+
+	fabric(false);
+	win.stop = false;
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), 0);
+	n = ntrace_sink_written(&sink, &win, &wrapped);
+	assert_false(wrapped);
+	assert_in_range(n, 100, 0x1000);
+	assert_int_equal(n % 16, 0);
+	assert_int_equal(fake_mem[0xfff], 0);
+	assert_int_equal(fake_mem[0x1000], bridge.id << 1 | 1);
+	assert_int_equal(fake_mem[0x1000 + n], 0);
+	assert_string_equal(shim_log, "");
+	leave_fabric();
+}
+
+/* The next window begins with a frame of its own, that has the id again. */
+static void second_window_of_frames(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+	bool wrapped;
+
+	fabric(false);
+	win.stop = false;
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 5000);
+	assert_int_equal(stop(&enc), 0);
+	ntrace_sink_written(&sink, &win, &wrapped);
+	assert_true(wrapped);
+	win = window(0x2000, 0x1000);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 10);
+	assert_int_equal(stop(&enc), 0);
+	assert_in_range(ntrace_sink_written(&sink, &win, &wrapped), 16, 0x800);
+	assert_false(wrapped);
+	assert_int_equal(fake_mem[0x2000], bridge.id << 1 | 1);
+	leave_fabric();
+}
+
+static void debugger_holds_the_etr(void **state)
+{
+	void *etr_regs = fake_etr(0xffffffff);
+
+	fake_claim(etr_regs);
+	assert_int_equal(bring_up_cs(&sink.comp, etr_regs, true), -EBUSY);
+	assert_non_null(strstr(shim_log, "in use by an external debugger"));
+	/* it is left alone */
+	assert_int_equal(fake_peek(etr_regs, CS_CLAIMCLR), 1);
+	shim_log[0] = 0;
+}
+
+static void bus_refuses_frames(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+	void *etr_regs = fabric(false);
+
+	win.stop = false;
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_bus_error(etr_regs, true);
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), -EIO);
+	settle();
+	assert_non_null(strstr(shim_log, "the bus refused"));
+	shim_log[0] = 0;
+	assert_true(sink.comp.stuck);
+	/* it stopped all the same, and writes no memory any more */
+	assert_false(sink.loose);
+	assert_int_equal(start(&enc, &win, false), -EIO);
+	fake_bus_error(etr_regs, false);
+	assert_int_equal(ntrace_path_recover(&enc), 0);
+	shim_log[0] = 0;
+	assert_int_equal(start(&enc, &win, false), 0);
+	assert_int_equal(stop(&enc), 0);
+	leave_fabric();
+}
+
+static void each_bridge_has_an_id(void **state)
+{
+	fabric(true);
+	assert_int_not_equal(bridge.id, bridge2.id);
+	assert_in_range(bridge2.id, 1, 0x6f);
+	assert_int_equal(fake_peek(bridge.comp.base, TR_CONTROL) >> 8 & 0x7f, bridge.id);
+	/* its power was off */
+	ntrace_write(&bridge.comp, TR_CONTROL, 0);
+	ntrace_path_restore(&enc);
+	assert_int_equal(fake_peek(bridge.comp.base, TR_CONTROL) >> 8 & 0x7f, bridge.id);
+	assert_int_equal(fake_peek(bridge.comp.base, TR_CONTROL) & 2, 2);
+	leave_fabric();
+}
+
 /* Loads of the model take the debug kernel longer than the driver waits for trTsActive */
 #ifdef __KERNEL__
 #define LATE(X)
@@ -1269,6 +1419,8 @@ static void memory_of_the_system_is_preferred(void **state)
 	X(closed_sink_stays_closed) \
 	X(input_that_no_path_uses_is_disabled) X(drained_funnel_keeps_its_setup) X(sink_that_fills_in_the_flush) \
 	X(sink_that_keeps_the_rest) X(encoder_of_two_formats) LATE(X) \
+	X(frames_arrive_in_the_window) X(second_window_of_frames) X(debugger_holds_the_etr) \
+	X(bus_refuses_frames) X(each_bridge_has_an_id) \
 	X(features_that_are_always_on) X(recovered_component_is_set_up_before_it_is_used) \
 	X(each_is_awaited) X(paused_does_not_even_begin) X(paused_while_it_starts) \
 	X(encoder_that_is_not_enabled_frees_its_funnel) X(what_kept_its_power_goes_on) \

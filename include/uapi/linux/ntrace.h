@@ -69,6 +69,11 @@
  * snapshots			the start may have been overwritten
  */
 #define NTRACE_AUX_FORMAT_RAW		0x0000	/* bytes as a RAM sink stores them */
+/*
+ * Frames of 16 bytes, as the formatter of a CoreSight ETR makes them of the bytes of several
+ * sources: NTRACE_INFO_CPU_TRACE_ID tells these apart. The first frame begins with an id.
+ */
+#define NTRACE_AUX_FORMAT_FRAMES	0x0100
 
 /*
  * PERF_RECORD_AUXTRACE_INFO: all words are u64, in the byte order of the file.
@@ -81,7 +86,7 @@
 /* "\0NTRACE1" read as little endian */
 #define NTRACE_INFO_MAGIC_VALUE		0x3145434152544e00ULL
 #define NTRACE_INFO_VERSION_MAJOR	1
-#define NTRACE_INFO_VERSION_MINOR	0
+#define NTRACE_INFO_VERSION_MINOR	1
 
 enum ntrace_info_header {
 	NTRACE_INFO_MAGIC,
@@ -112,6 +117,7 @@ enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_TS_FREQ,	/* Hz of the counter before the prescaler; 0 unknown */
 	NTRACE_INFO_CPU_IR_MODE,	/* trTeInstImplicitReturnMode */
 	NTRACE_INFO_CPU_XLEN,		/* 32 or 64 */
+	NTRACE_INFO_CPU_TRACE_ID,	/* trAtbBridgeID; 0: its trace is not in frames */
 	NTRACE_INFO_CPU_MAX,
 };
 

@@ -133,10 +133,35 @@ void irq_work_queue(struct irq_work *work);
 void shim_irq_work_run(void);
 #define __printf(a, b)		__attribute__((format(printf, a, b)))
 
+/* An allocator of small numbers */
+struct ida {
+	unsigned char taken[256];
+};
+
+#define DEFINE_IDA(name)	struct ida name
+#ifndef GFP_KERNEL
+#define GFP_KERNEL		0
+#endif
+
+static inline int ida_alloc_range(struct ida *ida, unsigned int min, unsigned int max, int gfp)
+{
+	(void)gfp;
+	for (; min <= max; min++)
+		if (!ida->taken[min])
+			return ida->taken[min] = 1, (int)min;
+	return -ENOSPC;
+}
+
+static inline void ida_free(struct ida *ida, unsigned int id)
+{
+	ida->taken[id] = 0;
+}
+
 /* The log: the test looks at it */
 extern char shim_log[16384];
 void shim_printk(const char *fmt, ...);
 #define dev_err(dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
+#define dev_warn(dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
 #define dev_info(dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
 #define dev_printk(level, dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
 
