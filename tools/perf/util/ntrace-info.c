@@ -56,6 +56,7 @@ static void ntrace_info_parse_cpu(struct ntrace_cpu *cpu, const __u64 *word, u64
 	cpu->ts_freq = ntrace_word(word, nr, NTRACE_INFO_CPU_TS_FREQ);
 	cpu->ir_mode = ntrace_word(word, nr, NTRACE_INFO_CPU_IR_MODE);
 	cpu->xlen = ntrace_word(word, nr, NTRACE_INFO_CPU_XLEN);
+	cpu->trace_id = ntrace_word(word, nr, NTRACE_INFO_CPU_TRACE_ID);
 }
 
 int ntrace_info_parse(struct ntrace_info *info, const struct perf_record_auxtrace_info *event)
@@ -113,8 +114,11 @@ void ntrace_info_print(const struct ntrace_info *info, FILE *fp)
 		fprintf(fp, "  CPU %d: impl %#x config %#x SRC %u of %u bits, timestamp %u bits",
 			cpu->cpu, cpu->impl, cpu->config, cpu->src_id, cpu->src_bits,
 			cpu->ts_width);
-		fprintf(fp, " %" PRIu64 " Hz, implicit return mode %u, RV%u\n",
-			cpu->ts_freq, cpu->ir_mode, cpu->xlen);
+		fprintf(fp, " %" PRIu64 " Hz, implicit return mode %u, RV%u", cpu->ts_freq,
+			cpu->ir_mode, cpu->xlen);
+		if (cpu->trace_id)
+			fprintf(fp, ", trace ID %u", cpu->trace_id);
+		fprintf(fp, "\n");
 	}
 }
 

@@ -18,6 +18,12 @@ static int ntrace_queue_add_piece(struct ntrace_queue *q, struct auxtrace_buffer
 {
 	struct ntrace_piece *piece, *prev;
 
+	prev = q->nr_pieces ? &q->pieces[q->nr_pieces - 1] : NULL;
+	if (prev && prev->stretch == stretch && prev->offset + prev->size == start &&
+	    ntrace_stretch_has_frames(stretch)) {
+		prev->size = end - prev->offset;
+		return 0;
+	}
 	if (q->nr_pieces == q->max_pieces) {
 		q->max_pieces = 2 * q->max_pieces + 16;
 		piece = realloc(q->pieces, q->max_pieces * sizeof(*piece));
@@ -31,6 +37,7 @@ static int ntrace_queue_add_piece(struct ntrace_queue *q, struct auxtrace_buffer
 	piece->stretch = stretch;
 	piece->offset = start;
 	piece->size = end - start;
+	piece->data = NULL;
 	piece->start = !prev || prev->offset + prev->size != start || prev->stretch != stretch;
 	return 0;
 }
@@ -172,10 +179,12 @@ int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue)
 	return err;
 }
 
-const u8 *ntrace_piece_data(struct ntrace_queue *q, const struct ntrace_piece *piece)
+const u8 *ntrace_piece_data(struct ntrace_queue *q, struct ntrace_piece *piece)
 {
 	struct auxtrace_buffer *buffer = piece->buffer;
 
+	if (ntrace_stretch_has_frames(piece->stretch))
+		return ntrace_frames_data(q, piece);
 	if (!buffer->data)
 		buffer->data = auxtrace_buffer__get_data(buffer,
 							 perf_data__fd(q->nt->session->data));
@@ -189,7 +198,7 @@ const u8 *ntrace_piece_data(struct ntrace_queue *q, const struct ntrace_piece *p
  * one, if its first bytes were not lost or overwritten. Any byte may look like
  * the first one of that; PARTIAL may be a sink that ran around in its window.
  */
-bool ntrace_piece_is_middle(struct ntrace_queue *q, const struct ntrace_piece *piece)
+bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece)
 {
 	const struct ntrace_stretch *stretch = piece->stretch;
 	bool partial = !stretch || stretch->flags & PERF_AUX_FLAG_PARTIAL;

@@ -7,6 +7,7 @@
  *   ntrace-info.c   metadata (PERF_RECORD_AUXTRACE_INFO)
  *   ntrace-queue.c  one source of one AUX buffer, decoded in step with other events
  *   ntrace-pieces.c one AUX buffer, cut into pieces
+ *   ntrace-frames.c frames of a CoreSight ETR, taken apart
  *   ntrace-time.c   timestamps to perf's time
  *   ntrace-thread.c the thread that executes
  *   ntrace-quick.c  what messages alone report (--itrace=q)
@@ -55,6 +56,7 @@ struct ntrace_cpu {
 	u64	ts_freq;
 	u32	ir_mode;
 	u32	xlen;
+	u32	trace_id;	/* 0: its trace is not in frames */
 };
 
 struct ntrace_info {
@@ -148,12 +150,16 @@ struct ntrace_stretch {
 	bool	cut;		/* begins anywhere: its first bytes are not there any more */
 };
 
-/* Bytes that are in one struct auxtrace_buffer and in one stretch */
+/*
+ * Bytes that are in one struct auxtrace_buffer and in one stretch. Of frames it is a whole stretch,
+ * that begins in @buffer, and @data has the bytes of the queue's encoder, then idle ones up to @size.
+ */
 struct ntrace_piece {
 	struct auxtrace_buffer		*buffer;
 	const struct ntrace_stretch	*stretch;	/* NULL: no record tells of it */
 	u64				offset, size;
 	bool				start;		/* does not go on from the piece before */
+	u8				*data;		/* NULL: those of @buffer, or not converted */
 };
 
 struct ntrace_position {
@@ -262,8 +268,10 @@ u64 ntrace_buffer_size(struct ntrace *nt, const struct auxtrace_buffer *buffer);
 void ntrace_sort_stretches(struct ntrace *nt, bool by_tid);
 int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue);
 /* NULL: the file cannot be read */
-const u8 *ntrace_piece_data(struct ntrace_queue *q, const struct ntrace_piece *piece);
-bool ntrace_piece_is_middle(struct ntrace_queue *q, const struct ntrace_piece *piece);
+bool ntrace_stretch_has_frames(const struct ntrace_stretch *stretch);
+const u8 *ntrace_frames_data(struct ntrace_queue *q, struct ntrace_piece *piece);
+const u8 *ntrace_piece_data(struct ntrace_queue *q, struct ntrace_piece *piece);
+bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece);
 
 /* --------------------------------------------------------------------- time */
 

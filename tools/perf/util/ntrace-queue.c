@@ -69,6 +69,7 @@ static void ntrace_queue_drop(struct ntrace_queue *q, unsigned int piece)
 {
 	struct auxtrace_buffer *buffer = q->pieces[piece].buffer;
 
+	zfree(&q->pieces[piece].data);
 	if (piece + 1 < q->nr_pieces && q->pieces[piece + 1].buffer == buffer)
 		return;
 	/* other sources need it, too */
@@ -532,6 +533,19 @@ static void ntrace_read_sources(struct ntrace *nt, struct nt_reader *reader, uns
 	}
 }
 
+/* Any encoder with a trace ID may have bytes in frames. */
+static void ntrace_frames_sources(const struct ntrace_info *info, unsigned long *sources)
+{
+	unsigned int i;
+
+	for (i = 0; i < info->nr_cpus; i++) {
+		const struct ntrace_cpu *cpu = &info->cpus[i];
+
+		if (cpu->trace_id && ntrace_cpu_has_src(cpu) && cpu->src_id < NTRACE_NR_SOURCES)
+			__set_bit(cpu->src_id, sources);
+	}
+}
+
 /* Which sources have trace in the buffer? */
 static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 {
@@ -547,6 +561,10 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 		cpu = ntrace_info_cpu(&q->nt->info, piece->stretch ? piece->stretch->cpu : own);
 		if (!cpu || !ntrace_cpu_has_src(cpu))
 			continue;
+		if (ntrace_stretch_has_frames(piece->stretch)) {
+			ntrace_frames_sources(&q->nt->info, sources);
+			continue;
+		}
 		if (cpu != last) {
 			nt_reader_free(reader);
 			reader = ntrace_cpu_config(cpu, &q->config) ? nt_reader_new(&q->config) : NULL;
@@ -576,6 +594,8 @@ void ntrace_queue_free(struct ntrace_queue *q)
 	ntrace_code_exit(q);
 	ntrace_synth_queue_exit(q);
 	thread__zput(q->thread);
+	while (q->nr_pieces)
+		free(q->pieces[--q->nr_pieces].data);
 	zfree(&q->pieces);
 	free(q);
 }

@@ -146,6 +146,7 @@ static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu
 	word[NTRACE_INFO_CPU_TS_FREQ] = ntrace_cpu_attr(pmu, cpu, "timestamp/frequency", 0);
 	word[NTRACE_INFO_CPU_IR_MODE] = ntrace_cpu_attr(pmu, cpu, "implicit_return_mode", 0);
 	word[NTRACE_INFO_CPU_XLEN] = __riscv_xlen;
+	word[NTRACE_INFO_CPU_TRACE_ID] = ntrace_cpu_attr(pmu, cpu, "trace_id", 0);
 }
 
 /*

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * N-Trace: frames that a CoreSight ETR wrote, with the bytes of several encoders in them. Each
+ * queue takes the bytes of its encoder's trace ID.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/kernel.h>
+#include <linux/zalloc.h>
+
+#include "data.h"
+#include "debug.h"
+#include "ntrace-priv.h"
+#include "session.h"
+
+/* No message has a byte with this MSEO (chapter 3.1.4): the decoder finds that bytes are missing. */
+#define NTRACE_BROKEN	0x02
+#define NTRACE_IDLE	0xff
+
+bool ntrace_stretch_has_frames(const struct ntrace_stretch *stretch)
+{
+	return stretch &&
+	       (stretch->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK) == NTRACE_AUX_FORMAT_FRAMES;
+}
+
+/* Where the bytes of one ID go; there are always fewer of them than bytes of frames */
+struct ntrace_frames {
+	struct nt_frames	*frames;
+	struct nt_frames_out	outs[NT_FRAMES_IDS];
+	unsigned int		id;
+};
+
+static void ntrace_frames_put(struct ntrace_frames *f, const u8 *data, size_t size)
+{
+	struct nt_frames_out *out = &f->outs[f->id];
+	size_t used;
+
+	while (size) {
+		if (nt_frames_convert(f->frames, data, size, &used, f->outs) < 0 &&
+		    out->nr < out->size)
+			out->data[out->nr++] = NTRACE_BROKEN;
+		else if (!used)
+			return;
+		data += used;
+		size -= used;
+	}
+}
+
+/* All of a stretch, buffer by buffer. Returns false if one of them cannot be read */
+static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_piece *piece,
+				  struct ntrace_frames *f)
+{
+	struct auxtrace_queue *queue = &q->nt->queues.queue_array[q->queue_nr];
+	struct auxtrace_buffer *buffer = piece->buffer, *next;
+	u64 pos = piece->offset, end = piece->offset + piece->size, stop;
+
+	for (; buffer && pos < end; buffer = next) {
+		next = auxtrace_buffer__next(queue, buffer);
+		stop = min(end, buffer->offset + ntrace_buffer_size(q->nt, buffer));
+		if (stop <= pos || buffer->offset > pos)
+			continue;
+		if (!buffer->data)
+			buffer->data = auxtrace_buffer__get_data(buffer,
+						perf_data__fd(q->nt->session->data));
+		if (!buffer->data)
+			return false;
+		ntrace_frames_put(f, (u8 *)buffer->data + (pos - buffer->offset), stop - pos);
+		pos = stop;
+	}
+	return true;
+}
+
+/* The ID of the encoder that the queue reads; @piece is in a buffer of another one's CPU, maybe. */
+static u32 ntrace_frames_id(struct ntrace_queue *q, const struct ntrace_piece *piece)
+{
+	const struct ntrace_info *info = &q->nt->info;
+	const struct ntrace_cpu *cpu = q->src < 0 ? ntrace_info_cpu(info, piece->stretch->cpu) :
+						    ntrace_info_source(info, q->src);
+
+	return cpu ? cpu->trace_id : 0;
+}
+
+/*
+ * Idle bytes follow the last one; nt_frames_convert() writes there, too. A message that was cut
+ * short must not go on in them.
+ */
+static void ntrace_frames_end(struct nt_frames_out *out)
+{
+	memset(out->data + out->nr, NTRACE_IDLE, out->size - out->nr);
+	if (out->nr && out->nr < out->size && (out->data[out->nr - 1] & 3) != 3)
+		out->data[out->nr] = NTRACE_BROKEN;
+}
+
+/**
+ * ntrace_frames_data - the bytes of one encoder in a stretch of frames
+ * @q: the queue of the encoder
+ * @piece: the stretch; its @data is set, and freed with it
+ *
+ * Return: @piece->size bytes, idle ones after the last; NULL without memory.
+ */
+const u8 *ntrace_frames_data(struct ntrace_queue *q, struct ntrace_piece *piece)
+{
+	u32 id = ntrace_frames_id(q, piece);
+	struct ntrace_frames f = { .id = id < NT_FRAMES_IDS ? id : 0 };
+	struct nt_frames_out *out = &f.outs[f.id];
+
+	if (piece->data)
+		return piece->data;
+	/* nt_frames_convert() wants room for a frame beyond the last byte */
+	out->size = piece->size + NT_FRAMES_OUT_MIN;
+	out->data = malloc(out->size);
+	f.frames = nt_frames_new();
+	if (out->data && f.frames && (!f.id || ntrace_frames_convert(q, piece, &f)))
+		ntrace_frames_end(out);
+	else
+		zfree(&out->data);
+	nt_frames_free(f.frames);
+	piece->data = out->data;
+	return piece->data;
+}
