@@ -47,6 +47,7 @@ struct hart {
 	bool has_last, started, tracing, ended;
 	bool empty;			/* trace started and stopped before the next block */
 	/* of the samples */
+	uint64_t stopped_at;	/* 0: the last one is no branch that trace has stopped behind */
 	bool gap;
 	struct branch ahead[MATCH];
 	unsigned int nr_ahead;
@@ -265,8 +266,35 @@ static void write_verified(struct hart *h, const struct branch *b)
 	h->unwritten = 0;
 }
 
+/*
+ * Another hart may stop the trace of this one at any instruction. Behind a branch that is taken, the
+ * truth has a stop at the branch; samples have the branch, and the stop where it led to.
+ */
+static bool stops_behind_branch(struct hart *h, const struct branch *b)
+{
+	const struct branch *want;
+
+	if (h->gap || !more(h, 0))
+		return false;
+	want = &h->queue[h->first];
+	if (h->stopped_at && b->from == h->stopped_at && !b->to) {
+		h->stopped_at = 0;
+		compared++;
+		drop(h, 1);
+		return true;
+	}
+	h->stopped_at = 0;
+	if (want->to || !want->from || b->from != want->from || !b->to)
+		return false;
+	check_thread(b, want);
+	h->stopped_at = b->to;
+	return true;
+}
+
 static void sample(struct hart *h, const struct branch *b)
 {
+	if (stops_behind_branch(h, b))
+		return;
 	if (sampled && !b->from && (h->gap || !more(h, 0) || !same(b, &h->queue[h->first]))) {
 		align(h, false);
 		h->gap = true;
