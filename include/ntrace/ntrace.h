@@ -872,6 +872,106 @@ static inline int nt_item_desc(const struct nt_item *item, char *buf, size_t siz
 	return nt_item_desc_sized(item, sizeof(*item), buf, size);
 }
 
+/* ------------------------------------------------------------------- counts */
+
+/*
+ * How often each block, each direction of each branch, and each edge was executed. They are
+ * counted without ranges, which is faster, and are exactly what counting the ranges of
+ * nt_flow_next() gives: those of a stretch that ends with an error, and inferred ones, too.
+ *
+ * Counts have 64 bits. Entries that differ in @type, @how, @space, @from or @to are different.
+ */
+enum nt_count_type {
+	/*
+	 * Instructions from @from up to, not including, @to, as one range has them. Ranges that
+	 * begin inside others are blocks of their own; ranges without instructions are none.
+	 */
+	NT_COUNT_BLOCK	= 1,
+	/* The conditional branch at @from; it has no @to. Its ways are told by its instruction. */
+	NT_COUNT_BRANCH	= 2,
+	/*
+	 * From an instruction at @from that only the trace can say the target of, to @to; @how is
+	 * enum nt_end. That is an indirect jump or call, a return, a swap, a trap return, inferred
+	 * or not; or a trap before the instruction at @from was executed. There is none if the
+	 * trace does not say where it led. Direct jumps and calls are no edges: each one is the end
+	 * of blocks, which say how often it was executed, and has one target.
+	 */
+	NT_COUNT_EDGE	= 3,
+};
+
+struct nt_count {
+	uint8_t		type;		/* enum nt_count_type */
+	uint8_t		how;		/* of an edge: enum nt_end; NT_END_BRANCH of a branch; or 0 */
+	uint64_t	space;		/* address space of @from */
+	uint64_t	from;		/* address */
+	uint64_t	to;		/* address; 0 of a branch */
+	uint64_t	count;		/* times executed; of a branch: taken */
+	uint64_t	insns;		/* of a block: instructions executed, all times together */
+	uint64_t	not_taken;	/* of a branch */
+};
+
+/* A set of counts. It is used by one thread at a time. */
+struct nt_counts;
+
+/* NULL: out of memory */
+struct nt_counts *nt_counts_new(void);
+void nt_counts_free(struct nt_counts *counts);
+
+/*
+ * Count the range that *item is, once; an item of another type counts nothing. This is for
+ * ranges that are at hand: nt_flow_count() is faster.
+ * NT_OK; NT_E_NOMEM: *counts is as before
+ */
+int nt_counts_add_item_sized(struct nt_counts *counts, const struct nt_item *item,
+			     size_t item_size);
+static inline int nt_counts_add_item(struct nt_counts *counts, const struct nt_item *item)
+{
+	return nt_counts_add_item_sized(counts, item, sizeof(*item));
+}
+
+/*
+ * Add what *from has to *counts, as of another thread, flow or run. *from stays as it is.
+ * NT_OK; NT_E_NOMEM: *counts is as before
+ */
+int nt_counts_merge(struct nt_counts *counts, const struct nt_counts *from);
+
+/*
+ * Move what @flow has counted (nt_flow_count()) to *counts; @flow goes on counting from 0.
+ * NT_OK; NT_E_NOMEM: nothing is lost, and another call tries again; *counts is as before
+ */
+int nt_counts_take(struct nt_counts *counts, struct nt_flow *flow);
+
+/* Order the entries by type, space, from, to and how. Never fails. */
+void nt_counts_sort(struct nt_counts *counts);
+
+/*
+ * The entries, one by one: in the order of nt_counts_sort(), until something else is added.
+ * Set *at to 0 for the first one. It is moved on to the next. Returns 1: *count is filled in;
+ * 0: there are no more.
+ */
+int nt_counts_next_sized(const struct nt_counts *counts, uint64_t *at, struct nt_count *count,
+			 size_t count_size);
+static inline int nt_counts_next(const struct nt_counts *counts, uint64_t *at,
+				 struct nt_count *count)
+{
+	return nt_counts_next_sized(counts, at, count, sizeof(*count));
+}
+
+/*
+ * As nt_flow_next(), but ranges are counted in @flow, and not given out: decodes as far ahead as
+ * the next item of another type, or all that was fed. nt_counts_take() gets the counts. The
+ * calls may be mixed with nt_flow_next() and nt_flow_next_batch(): each range is given out, or
+ * counted. nt_flow_restart() drops no counts; nt_flow_clone() does not copy them.
+ *
+ * Returns 1: *item, which is no range, is filled in; 0: feed more, or end; NT_E_NOMEM: nothing is
+ * lost, the next call tries again.
+ */
+int nt_flow_count_sized(struct nt_flow *flow, struct nt_item *item, size_t item_size);
+static inline int nt_flow_count(struct nt_flow *flow, struct nt_item *item)
+{
+	return nt_flow_count_sized(flow, item, sizeof(*item));
+}
+
 /* ----------------------------------------------------------------- whole buffers */
 
 /*
@@ -942,6 +1042,24 @@ static inline int nt_parallel_decode_unordered(const struct nt_config *config,
 {
 	return nt_parallel_decode_unordered_sized(config, image, data, size, threads, consume,
 						  ctxs, stats, sizeof(*stats));
+}
+
+/*
+ * Count a whole buffer by @threads threads, one of which is the caller's, and add it to *counts,
+ * as nt_flow_count() does. The buffer is split as by nt_parallel_decode_unordered(). Errors and
+ * losses are in *stats, which may be NULL.
+ *
+ * NT_OK; NT_E_NOMEM: *counts is as before; NT_E_INVALID: config, or threads is 0
+ */
+int nt_parallel_count_sized(const struct nt_config *config, struct nt_image *image,
+			    const uint8_t *data, size_t size, unsigned int threads,
+			    struct nt_counts *counts, struct nt_stats *stats, size_t stats_size);
+static inline int nt_parallel_count(const struct nt_config *config, struct nt_image *image,
+				    const uint8_t *data, size_t size, unsigned int threads,
+				    struct nt_counts *counts, struct nt_stats *stats)
+{
+	return nt_parallel_count_sized(config, image, data, size, threads, counts, stats,
+				       sizeof(*stats));
 }
 
 /*

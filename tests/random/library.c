@@ -10,6 +10,7 @@
 
 #include <ntrace/ntrace.h>
 
+#include "../unit/counted.h"
 #include "random.h"
 
 struct library {
@@ -386,6 +387,112 @@ const char *library_run(struct library *library, const uint8_t *data, size_t siz
 		wrong = check_stats(library, way, &stats, items, most);
 	nt_flow_free(run.flow);
 	return wrong;
+}
+
+/* ------------------------------------------------------------------------- counts */
+
+/* What the ranges of nt_flow_next() count, and how many items there are. False: too many */
+static bool count_ranges(struct library *library, const uint8_t *data, size_t size,
+			 struct counted *counted, size_t most)
+{
+	struct nt_flow *flow = nt_flow_new(&library->config, library->image);
+	struct nt_item item;
+	size_t nr = 0;
+	int ended;
+
+	nt_flow_feed(flow, data, size);
+	for (ended = 0; ended < 2 && nr < most; ended++) {
+		while (nr < most && nt_flow_next(flow, &item) > 0) {
+			counted_add_item(counted, &item);
+			nr++;
+		}
+		nt_flow_end(flow);
+	}
+	nt_flow_free(flow);
+	counted_fold(counted);
+	return nr < most;
+}
+
+/* Count, and now and then look at a range instead, which counts, too */
+static int count_some(struct run *run, struct nt_counts *counts, bool mixed)
+{
+	struct nt_item item;
+	int ret;
+
+	do {
+		if (mixed && rng_percent(&run->rng, 40)) {
+			ret = nt_flow_next(run->flow, &item);
+			if (ret > 0 && nt_counts_add_item(counts, &item))
+				return NT_E_NOMEM;
+		} else {
+			ret = nt_flow_count(run->flow, &item);
+		}
+		if (mixed && rng_percent(&run->rng, 10) && nt_counts_take(counts, run->flow))
+			return NT_E_NOMEM;
+	} while (ret > 0);
+	return ret;
+}
+
+static int count_flow(struct run *run, const uint8_t *data, size_t size, struct nt_counts *counts,
+		      bool mixed)
+{
+	size_t at, n;
+	int ret = 0;
+
+	for (at = 0; at < size && !ret; at += n) {
+		n = mixed ? piece_size(run, 700) : SIZE_MAX;
+		n = n > size - at ? size - at : n;
+		ret = nt_flow_feed(run->flow, data + at, n);
+		if (!ret)
+			ret = count_some(run, counts, mixed);
+	}
+	nt_flow_end(run->flow);
+	if (!ret)
+		ret = count_some(run, counts, mixed);
+	return ret ? ret : nt_counts_take(counts, run->flow);
+}
+
+static bool is_counted(struct library *library, const uint8_t *data, size_t size, uint64_t seed,
+		       bool mixed, const struct counted *counted)
+{
+	struct run run = { .rng = rng_new(seed, 650 + mixed), .way = WAY_MIXED };
+	struct nt_counts *counts = nt_counts_new();
+	bool right;
+
+	run.flow = nt_flow_new(&library->config, library->image);
+	right = !count_flow(&run, data, size, counts, mixed) && counted_is(counted, counts);
+	nt_flow_free(run.flow);
+	nt_counts_free(counts);
+	return right;
+}
+
+static bool is_counted_by_threads(struct library *library, const uint8_t *data, size_t size,
+				  unsigned int threads, const struct counted *counted)
+{
+	struct nt_counts *counts = nt_counts_new();
+	bool right = !nt_parallel_count(&library->config, library->image, data, size, threads,
+					counts, NULL) && counted_is(counted, counts);
+
+	nt_counts_free(counts);
+	return right;
+}
+
+bool library_counts(struct library *library, const uint8_t *data, size_t size, uint64_t seed,
+		    size_t most)
+{
+	struct counted counted = { 0 };
+	bool right = true;
+
+	if (count_ranges(library, data, size, &counted, most)) {
+		if (!is_counted(library, data, size, seed, false, &counted))
+			right = !printf("# counts\n");
+		else if (!is_counted(library, data, size, seed, true, &counted))
+			right = !printf("# counts, mixed with nt_flow_next()\n");
+		else if (!is_counted_by_threads(library, data, size, 1 + seed % 5, &counted))
+			right = !printf("# counts by %u threads\n", (unsigned int)(1 + seed % 5));
+	}
+	counted_free(&counted);
+	return right;
 }
 
 const char *way_name(enum way way)

@@ -89,7 +89,7 @@ static bool compare_ways(struct library *library, const struct options *opt, con
 		right = right && check_same(way_name(way), first, &items);
 	}
 	free(items.v);
-	return right;
+	return right && library_counts(library, data, size, running, most);
 }
 
 /* One source alone: the same items as that one has among others */

@@ -434,6 +434,12 @@ void library_free(struct library *library);
 /* 0, or what was wrong with the run itself, as text */
 const char *library_run(struct library *library, const uint8_t *data, size_t size, enum way way,
 			uint64_t seed, items_t *items, size_t most);
+/*
+ * Does counting without ranges give what ranges give? So does it mixed with them, and by threads.
+ * More than @most items are not compared.
+ */
+bool library_counts(struct library *library, const uint8_t *data, size_t size, uint64_t seed,
+		    size_t most);
 const char *way_name(enum way way);
 void item_print(const char *label, const struct item *item);
 bool item_is_range(const struct item *item);

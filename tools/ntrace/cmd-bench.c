@@ -26,15 +26,22 @@ static const char help[] =
 	"  --elf ELF              code\n"
 	"  --runs N               the best of N runs (7)\n"
 	"  --threads N            (2)\n"
+	"  --counts               blocks, branches and edges counted, beside ranges\n"
+	"  --only-ranges          decode ranges once, and measure nothing: for a profiler\n"
+	"  --only-counts          the same for counts\n"
 	COMMON_HELP;
 
-enum { OPT_ELF = 1, OPT_RUNS, OPT_THREADS, OPT_HELP };
+enum { OPT_ELF = 1, OPT_RUNS, OPT_THREADS, OPT_COUNTS, OPT_ONLY_COUNTS, OPT_ONLY_RANGES,
+       OPT_HELP };
 
 static const struct option long_options[] = {
 	COMMON_OPTIONS,
 	{ "elf",	 required_argument, NULL, OPT_ELF },
 	{ "runs",	 required_argument, NULL, OPT_RUNS },
 	{ "threads",	 required_argument, NULL, OPT_THREADS },
+	{ "counts",	 no_argument, NULL, OPT_COUNTS },
+	{ "only-counts", no_argument, NULL, OPT_ONLY_COUNTS },
+	{ "only-ranges", no_argument, NULL, OPT_ONLY_RANGES },
 	{ "help",	 no_argument, NULL, OPT_HELP },
 	{ 0 }
 };
@@ -44,6 +51,8 @@ struct bench {
 	struct nt_image	*image;
 	uint64_t	runs;
 	uint64_t	threads;
+	bool		counts;
+	bool		(*only)(struct bench *bench);	/* NULL: measure all */
 	uint8_t		*data;
 	size_t		size;
 	uint64_t	messages;
@@ -102,6 +111,40 @@ static bool run_flow(struct bench *bench)
 		add_batch(bench, &batch);
 	nt_flow_free(flow);
 	return true;
+}
+
+/* Instructions and ranges as they are counted */
+static void add_counts(struct bench *bench, const struct nt_counts *counts)
+{
+	struct nt_count count;
+	uint64_t at = 0;
+
+	while (nt_counts_next(counts, &at, &count)) {
+		if (count.type != NT_COUNT_BLOCK)
+			continue;
+		bench->insns += count.insns;
+		bench->ranges += count.count;
+	}
+}
+
+/* As run_flow(), but blocks, branches and edges are counted, to the last table of them. */
+static bool run_counts(struct bench *bench)
+{
+	struct nt_flow *flow = nt_flow_new(&bench->options.config, bench->image);
+	struct nt_counts *counts = nt_counts_new();
+	bool ok = flow && counts;
+	struct nt_item item;
+
+	if (ok) {
+		nt_flow_feed(flow, bench->data, bench->size);
+		while (nt_flow_count(flow, &item) > 0)
+			bench->errors += item.type == NT_ITEM_ERROR;
+		ok = !nt_counts_take(counts, flow);
+		add_counts(bench, counts);
+	}
+	nt_counts_free(counts);
+	nt_flow_free(flow);
+	return ok;
 }
 
 static bool run_parallel(struct bench *bench)
@@ -231,6 +274,22 @@ static bool measure_threads(struct bench *bench, double one)
 	return true;
 }
 
+/* Ranges and counts take turns: a machine is not as fast in each second. */
+static bool measure_counts(struct bench *bench)
+{
+	double ranges = HUGE_VAL, counts = HUGE_VAL;
+	uint64_t i;
+
+	for (i = 0; i < bench->runs; i++) {
+		if (!run_once(bench, CLOCK_PROCESS_CPUTIME_ID, run_flow, &ranges) ||
+		    !run_once(bench, CLOCK_PROCESS_CPUTIME_ID, run_counts, &counts))
+			return false;
+	}
+	printf("counts     %8.1f M instructions/s, %.2f times ranges, which are %.1f\n",
+	       bench->insns / counts / 1e6, ranges / counts, bench->insns / ranges / 1e6);
+	return true;
+}
+
 static int no_resources(void)
 {
 	fprintf(stderr, "ntrace: there is not enough memory for that, or no thread\n");
@@ -239,10 +298,12 @@ static int no_resources(void)
 
 static int measure(struct bench *bench)
 {
-	double t = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_messages);
 	uint64_t errors;
-	double one;
+	double one, t;
 
+	if (bench->only)
+		return bench->only(bench) ? EXIT_CLEAN : no_resources();
+	t = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_messages);
 	if (t < 0) {
 		fprintf(stderr, "ntrace: these options do not go together\n");
 		return EXIT_USAGE;
@@ -256,6 +317,8 @@ static int measure(struct bench *bench)
 	       bench->insns / one / 1e6, bench->insns, bench->ranges,
 	       bench->insns ? 8.0 * bench->size / bench->insns : 0);
 	errors = bench->errors;
+	if (bench->counts && !measure_counts(bench))
+		return no_resources();
 	if (bench->threads > 1 && !bench->options.config.src_bits && !measure_threads(bench, one))
 		return no_resources();
 	if (errors)
@@ -300,6 +363,15 @@ static int parse_option(struct bench *bench, int opt, char *arg)
 		if (!elf_image_add_arg(bench->image, arg, 0, &xlen))
 			return EXIT_USAGE;
 		bench->options.config.xlen = xlen;
+		return -1;
+	case OPT_COUNTS:
+		bench->counts = true;
+		return -1;
+	case OPT_ONLY_COUNTS:
+		bench->only = run_counts;
+		return -1;
+	case OPT_ONLY_RANGES:
+		bench->only = run_flow;
 		return -1;
 	case OPT_RUNS:
 		return parse_number(arg, 1000, &bench->runs) && bench->runs ? -1 : EXIT_USAGE;

@@ -3,6 +3,7 @@
  * Functions with structures that the caller allocates: those of its header may be shorter, or
  * longer, than those of this library. What is not known to one of both is zero.
  */
+#include "counts.h"
 #include "flow.h"
 
 void nt_copy_sized(void *to, size_t to_size, const void *from, size_t from_size)
@@ -122,6 +123,34 @@ int nt_flow_next_batch_sized(struct nt_flow *flow, struct nt_batch *batch, size_
 	if (ret > 0)
 		nt_copy_sized(batch, batch_size, &full, sizeof(full));
 	return ret;
+}
+
+int nt_flow_count_sized(struct nt_flow *flow, struct nt_item *item, size_t item_size)
+{
+	struct nt_item full;
+	int ret = nt_flow_take_counted(flow, &full);
+
+	if (ret > 0)
+		nt_copy_sized(item, item_size, &full, sizeof(full));
+	return ret;
+}
+
+int nt_counts_add_item_sized(struct nt_counts *counts, const struct nt_item *item,
+			     size_t item_size)
+{
+	struct nt_item full;
+
+	nt_copy_sized(&full, sizeof(full), item, item_size);
+	return nt_counts_add_range(counts, &full);
+}
+
+int nt_counts_next_sized(const struct nt_counts *counts, uint64_t *at, struct nt_count *count,
+			 size_t count_size)
+{
+	if (*at >= counts->nr)
+		return 0;
+	nt_copy_sized(count, count_size, &counts->entries[(*at)++], sizeof(*count));
+	return 1;
 }
 
 int nt_item_desc_sized(const struct nt_item *item, size_t item_size, char *buf, size_t size)

@@ -12,6 +12,7 @@
 #include "fast.h"
 #include "stack.h"
 #include "state.h"
+#include "tally.h"
 #include "walk.h"
 
 /*
@@ -664,22 +665,27 @@ void nt_source_forget_blocks(const struct nt_flow *flow, struct nt_source *src)
 		src->returns[i].call = 0;
 }
 
-/* The image has changed, or there is more code than is kept. */
-static void engine_update_code(struct nt_flow *flow)
+/* The image has changed, or there is more code than is kept. NT_OK; NT_E_NOMEM */
+static int engine_update_code(struct nt_flow *flow)
 {
 	bool changed = true;
 	uint32_t i;
 
+	if (flow->tally && nt_tally_flush(flow->tally, &flow->code))
+		return NT_E_NOMEM;
 	if (flow->code.overflow)
 		nt_code_flush(&flow->code);
 	else
 		changed = nt_code_update(&flow->code);
 	if (flow->memo && changed)
 		nt_memo_clear(flow->memo);
+	if (flow->tally && changed)
+		nt_tally_clear(flow->tally);
 	for (i = 0; i < flow->nr_sources; i++) {
 		if (flow->sources[i])
 			nt_source_forget_blocks(flow, flow->sources[i]);
 	}
+	return NT_OK;
 }
 
 static int engine_update_space(struct nt_flow *flow, struct nt_source *src)
@@ -687,8 +693,9 @@ static int engine_update_space(struct nt_flow *flow, struct nt_source *src)
 	const struct nt_image_reader *reader = &flow->image->reader;
 	uint64_t id = 0;
 
-	if (flow->code.generation != flow->image->generation || flow->code.overflow)
-		engine_update_code(flow);
+	if ((flow->code.generation != flow->image->generation || flow->code.overflow) &&
+	    engine_update_code(flow))
+		return NT_E_NOMEM;
 	if (src->space < 0) {
 		if (reader->space)
 			id = reader->space(reader->ctx, &src->context);
@@ -1089,7 +1096,7 @@ static bool engine_run_fast(struct nt_flow *flow, bool single)
 	if (engine_update_space(flow, src))
 		return false;
 	engine_begin_batch(flow);
-	return nt_fast_run(flow, src, single);
+	return flow->counting ? nt_fast_count(flow, src) : nt_fast_run(flow, src, single);
 }
 
 /* Walk on for the message at hand. 1: call it again; 0: the batch is full; NT_E_NOMEM */

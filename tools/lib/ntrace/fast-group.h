@@ -26,7 +26,10 @@ static __always_inline bool fast_group_matches(const struct run *run, const stru
 					       const struct hot *hot, struct way way,
 					       const uint64_t *key)
 {
-	return are_ranges_there(run->memo, group->ranges) &&
+	bool there = way.counts ? nt_tally_is_there(run->tally, group->ranges) :
+		are_ranges_there(run->memo, group->ranges);
+
+	return there &&
 		!((group->key[0] ^ key[0]) | (group->key[1] ^ key[1]) |
 		  (group->ref ^ hot->ref) | (group->start ^ (run->start | hot->block)) |
 		  (group->top ^ fast_path_top(hot, way)) | (group->walked ^ hot->walked));
@@ -60,9 +63,13 @@ static bool fast_group_came_before(const struct nt_group *group, const uint64_t 
 static __always_inline void fast_group_use(struct run *run, struct hot *hot, struct way way,
 					   const struct nt_group *group)
 {
-	fast_put_ranges(hot->out, ranges_of(run->memo, group->ranges), group->nr_ranges,
-			GROUP_RANGES);
-	hot->out += group->nr_ranges;
+	if (way.counts) {
+		nt_tally_record(run->tally, group->ranges)->count++;
+	} else {
+		fast_put_ranges(hot->out, ranges_of(run->memo, group->ranges), group->nr_ranges,
+				GROUP_RANGES);
+		hot->out += group->nr_ranges;
+	}
 	hot->block = group->next;
 	hot->ref = group->next_ref;
 	hot->walked = group->next_walked;
@@ -81,6 +88,7 @@ struct lookup {
 	struct hot	was;
 	uint64_t	counts;
 	unsigned int	length;
+	unsigned int	body;		/* of @length, without the timestamp */
 };
 
 enum looked_up { LOOKUP_NOT_PLAIN, LOOKUP_FOUND, LOOKUP_MISSED };
@@ -108,38 +116,53 @@ static bool fast_group_pushed(const struct run *run, uint32_t *pushed)
 	return true;
 }
 
-/* Store what the messages of @lookup led to: the state is @now. */
-static void fast_group_keep(struct run *run, const struct lookup *lookup, struct hot now,
+/* Store the @nr ranges or steps since the lookup. Returns their number, see struct nt_group. */
+static __always_inline uint32_t fast_group_store(struct run *run, const struct lookup *lookup,
+						 struct way way, unsigned int nr, uint32_t next)
+{
+	if (way.counts)
+		return nt_tally_store(run->tally, run->src->space, run->tally->log, nr, next, 1);
+	return nt_memo_ranges(run->memo, lookup->was.out, nr);
+}
+
+/*
+ * Store what the messages of @lookup led to: the state is @now. Returns whether it is stored;
+ * its steps are counted then.
+ */
+static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct hot now,
 			    struct way way)
 {
 	struct nt_effect effect = { .any = false };
 	uint32_t pushed[GROUP_PUSHES];
 	struct nt_memo *memo = run->memo;
 	const struct hot *was = &lookup->was;
-	unsigned int nr = now.out - was->out;
+	unsigned int nr = way.counts ? fast_steps(&now) - run->tally->log : now.out - was->out;
 	uint32_t ranges;
 
 	memo->missed += fast_nr_counted(run->counts - lookup->counts);
 	if (nr > GROUP_RANGES || was->walked > UINT16_MAX || now.walked > UINT16_MAX ||
 	    (way.returns && !fast_group_pushed(run, pushed)))
-		return;
+		return false;
 	if (nr > PATH_RANGES && !fast_group_came_before(lookup->group, lookup->key)) {
 		lookup->group->start = 0;
 		lookup->group->key[0] = lookup->key[0];
 		lookup->group->key[1] = lookup->key[1];
-		return;
+		return false;
 	}
-	nt_memo_make_room(memo);
+	if (!way.counts)
+		nt_memo_make_room(memo);
 	if (way.returns)
 		nt_memo_calls(memo, &effect, &run->net, pushed);
-	ranges = nt_memo_ranges(memo, was->out, nr);
+	ranges = fast_group_store(run, lookup, way, nr, now.block);
 	*lookup->group = (struct nt_group){
 		.key = { lookup->key[0], lookup->key[1] }, .ref = was->ref,
 		.next_ref = now.ref, .counts = fast_pack_counts(run->counts - lookup->counts),
 		.start = run->start | was->block, .next = now.block, .top = fast_path_top(was, way),
 		.walked = was->walked, .next_walked = now.walked, .effect = effect,
-		.ranges = ranges, .nr_ranges = nr, .last = run->last - was->p,
+		.ranges = ranges, .last = run->last - was->p,
+		.nr_ranges = way.counts ? lookup->body : nr,
 	};
+	return true;
 }
 
 /* Bytes of the messages to look up at once; 0: no message ends in the window */
@@ -208,11 +231,13 @@ static __always_inline enum looked_up fast_look_up(struct run *run, struct hot *
 	key[0] = first_bytes(hot->p, body);
 	key[1] = first_bytes(hot->p + 8, body > 8 ? body - 8 : 0);
 	group = fast_group_slot(run->memo, key, hot, way);
+	if (way.counts)
+		lookup->group = group;
 	if (unlikely(!fast_group_matches(run, group, hot, way, key) ||
 		     (way.returns && !fast_group_fits_stack(run, &group->effect)))) {
 		*lookup = (struct lookup){
 			.group = group, .key = { key[0], key[1] }, .was = *hot,
-			.counts = run->counts, .length = length,
+			.counts = run->counts, .length = length, .body = body,
 		};
 		nt_net_begin(&run->net);
 		return LOOKUP_MISSED;

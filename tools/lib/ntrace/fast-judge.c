@@ -13,6 +13,8 @@
 #define PAUSE		65536
 /* MAX_PATIENCE: times that PAUSE may double while nothing pays */
 #define MAX_PATIENCE	4
+/* LEAST_PATH_BITS: paths of fewer bits of HIST are no faster than walking blocks */
+#define LEAST_PATH_BITS	2
 
 /*
  * Use paths if enough of them are found again, and blocks otherwise. Blocks cannot walk jumps
@@ -70,3 +72,29 @@ void nt_judge(struct nt_memo *memo, const struct nt_config *config)
 	memo->misses = 0;
 }
 
+/* Groups of messages, or paths of several lengths: the next one to try if one does not pay */
+void nt_judge_counts(struct nt_memo *memo)
+{
+	bool hopeless = judge_is_hopeless(memo);
+
+	if (memo->until == SHORT_SAMPLE && !hopeless) {
+		memo->until = SAMPLE;
+		return;
+	}
+	if (memo->window && memo->missed > memo->messages / 8 * 3) {
+		judge_try_window(memo, memo->window == WINDOW && !hopeless ? WINDOW / 2 : 0);
+		memo->path_bits = PATH_BITS;
+	} else if (memo->trying && memo->misses > memo->messages / 4 &&
+		   memo->path_bits > LEAST_PATH_BITS) {
+		memo->path_bits /= 2;
+		memo->until = SHORT_SAMPLE;
+	} else if (memo->trying) {
+		memo->trying = false;
+		memo->until = PAUSE;
+	} else if (!memo->window) {
+		judge_try_window(memo, WINDOW);
+	}
+	memo->messages = 0;
+	memo->missed = 0;
+	memo->misses = 0;
+}

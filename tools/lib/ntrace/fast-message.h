@@ -34,6 +34,8 @@ static __always_inline bool fast_end_indirect(struct run *run, struct hot *hot, 
 	const struct nt_block *block = &code->blocks[hot->block];
 	uint64_t dest = way.dialect ? nt_flow_dest(run->flow, hot->ref, addr) :
 		nt_flow_mask(run->flow, hot->ref ^ addr);
+	bool edge = way.log && block->range.how >= NT_END_INDIRECT_JUMP;
+	uint32_t from = hot->block;
 
 	if (way.dialect && (!nt_addr_fits(addr, run->flow->addr_bits) ||
 			    fast_is_odd_return(run, block)))
@@ -44,6 +46,8 @@ static __always_inline bool fast_end_indirect(struct run *run, struct hot *hot, 
 		return false;
 	hot->ref = dest;
 	hot->block = nt_code_next(code, run->src->space, hot->block, 1, dest);
+	if (edge)
+		fast_log_edge(hot, from, hot->block);
 	return hot->block;
 }
 

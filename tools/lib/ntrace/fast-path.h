@@ -5,7 +5,7 @@
 #ifndef NTRACE_FAST_PATH_H
 #define NTRACE_FAST_PATH_H
 
-#include "fast-run.h"
+#include "fast-log.h"
 #include "path.h"
 
 /* The top of the return stack in the key of a path or group: 0 without a return stack */
@@ -16,6 +16,15 @@ static __always_inline uint32_t fast_path_top(const struct hot *hot, struct way 
 	return way.returns ? hot->top : 0;
 }
 
+static __always_inline bool fast_is_path(const struct run *run, struct way way,
+					 const struct nt_path *path, uint64_t key, uint32_t top)
+{
+	if (way.counts)
+		return path->key == key && path->top == top &&
+			nt_tally_is_there(run->tally, path->ranges);
+	return is_path(run->memo, path, key, top);
+}
+
 static __always_inline const struct nt_path *fast_path_find(struct run *run,
 							    const struct hot *hot,
 							    struct way way, uint32_t what)
@@ -24,21 +33,26 @@ static __always_inline const struct nt_path *fast_path_find(struct run *run,
 	uint32_t top = fast_path_top(hot, way);
 	const struct nt_path *path = path_slot(run->memo, key, top);
 
-	if (likely(is_path(run->memo, path, key, top)))
+	if (likely(fast_is_path(run, way, path, key, top)))
 		return path;
 	path = path_other(run->memo, path);
-	if (likely(is_path(run->memo, path, key, top)))
+	if (likely(fast_is_path(run, way, path, key, top)))
 		return path;
-	return nt_path_walk(run->flow, run->src, key, top);
+	return way.counts ? nt_path_count(run->flow, run->src, key, top) :
+		nt_path_walk(run->flow, run->src, key, top);
 }
 
 /* Give out the ranges of @path. False: the undo log is full */
 static __always_inline bool fast_path_use(struct run *run, struct hot *hot, struct way way,
 					  const struct nt_path *path)
 {
-	fast_put_ranges(hot->out, ranges_of(run->memo, path->ranges), path->nr_ranges,
-			PATH_RANGES);
-	hot->out += path->nr_ranges;
+	if (way.counts) {
+		fast_log_path(run, hot, way, path);
+	} else {
+		fast_put_ranges(hot->out, ranges_of(run->memo, path->ranges), path->nr_ranges,
+				PATH_RANGES);
+		hot->out += path->nr_ranges;
+	}
 	hot->block = path->next;
 	return !way.returns || !path->effect.any || fast_use_effect(run, hot, &path->effect);
 }
@@ -47,10 +61,15 @@ static __always_inline bool fast_path_use(struct run *run, struct hot *hot, stru
 static __always_inline bool fast_path_return(struct run *run, struct hot *hot,
 					     struct way way, const struct nt_path *path)
 {
+	uint32_t from = hot->block;
+
 	if (!way.returns || path->end != PATH_RETURN)
 		return false;
-	hot->out[-1].flags = NT_RANGE_TAKEN | NT_RANGE_INFERRED;
+	if (!way.counts)
+		hot->out[-1].flags = NT_RANGE_TAKEN | NT_RANGE_INFERRED;
 	hot->block = fast_pop(run, hot);
+	if (way.log)
+		fast_log_edge(hot, from, hot->block);
 	return hot->block;
 }
 
@@ -63,17 +82,19 @@ static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot,
 					       uint64_t hist, unsigned int nr_bits, int64_t left,
 					       bool hist_only)
 {
-	const struct nt_range *end = hot->out + MAX_RUN;
+	unsigned int bits = way.counts ? run->memo->path_bits : PATH_BITS;
+	uintptr_t end = fast_log_end(hot, way);
+	unsigned int paths = 0;
 
 	/* the next bit is the highest one */
 	hist <<= 63 - nr_bits;
 	hist <<= 1;
-	while (hot->out < end) {
-		unsigned int n = nr_bits < PATH_BITS ? nr_bits : PATH_BITS;
+	while (fast_log_has_room(hot, way, end, paths++)) {
+		unsigned int n = nr_bits < bits ? nr_bits : bits;
 		uint32_t what = 1u << n | (uint32_t)(hist >> 1 >> (63 - n));
 		const struct nt_path *path;
 
-		if (!hist_only && nr_bits <= PATH_BITS) {
+		if (!hist_only && nr_bits <= bits) {
 			what |= PATH_FINAL;
 			if (way.returns) {
 				if (unlikely(left > PATH_LEFT_MAX))
@@ -108,9 +129,10 @@ static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot,
 static __always_inline bool fast_path_walk_btm(struct run *run, struct hot *hot, struct way way,
 					       int64_t left, bool direct)
 {
-	const struct nt_range *end = hot->out + MAX_RUN;
+	uintptr_t end = fast_log_end(hot, way);
+	unsigned int paths = 0;
 
-	while (hot->out < end) {
+	while (fast_log_has_room(hot, way, end, paths++)) {
 		uint32_t what = PATH_BTM | (direct ? PATH_DIRECT : 0) | (uint32_t)left;
 		const struct nt_path *path = fast_path_find(run, hot, way, what);
 

@@ -7,8 +7,8 @@
 #ifndef NTRACE_FAST_RUN_H
 #define NTRACE_FAST_RUN_H
 
-#include "memo.h"
 #include "state.h"
+#include "tally.h"
 
 /* The fast path leaves a message with more ranges than this to engine.c. */
 #define MAX_RUN		(FAST_SPARE - 2 * GROUP_RANGES)
@@ -17,7 +17,7 @@
 struct hot {
 	const uint8_t		*p;
 	uint64_t		walked;
-	struct nt_range		*out;
+	struct nt_range		*out;		/* where ranges are counted: see fast_steps() */
 	uint64_t		ref;
 	uint32_t		block;
 	uint32_t		top;		/* nt_stack_top() */
@@ -32,12 +32,15 @@ struct way {
 	bool	pext;
 	bool	by_blocks;
 	bool	dialect;	/* not the ratified one, or addresses are short */
+	bool	counts;		/* ranges are counted: the log gets steps ... */
+	bool	log;		/* ... or what fast-log.h says */
 };
 
 struct run {
 	struct nt_flow		*flow;
 	struct nt_source	*src;
 	struct nt_memo		*memo;
+	struct nt_tally		*tally;		/* where ranges are counted */
 	struct nt_range		*full;		/* no message begins at it or later */
 	uint64_t		tstamp;		/* 0 if it is not known */
 	uint64_t		tstamp_mask;	/* all ones if it is */
@@ -48,6 +51,20 @@ struct run {
 	uint32_t		start;		/* source and mode, as nt_group::start has them */
 	struct nt_net		net;		/* since the last lookup */
 };
+
+/*
+ * Where ranges are counted, the end of the log is at the place of hot::out: with one more member,
+ * gcc keeps less of struct hot in registers.
+ */
+static __always_inline uint32_t *fast_steps(const struct hot *hot)
+{
+	return (uint32_t *)hot->out;
+}
+
+static __always_inline void fast_set_steps(struct hot *hot, uint32_t *steps)
+{
+	hot->out = (struct nt_range *)steps;
+}
 
 /* Messages are counted by type in four counters of 16 bits, which are one number. */
 static __always_inline uint64_t fast_count_of(unsigned int tcode)

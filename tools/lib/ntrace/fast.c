@@ -14,6 +14,7 @@
  */
 #include "fast.h"
 #include "fast-group.h"
+#include "fast-leave.h"
 
 /* Decode the next message, or the next group of them. False: the next one is not plain */
 static __always_inline bool fast_run_next(struct run *run, struct hot *hot, struct way way)
@@ -43,82 +44,6 @@ static __always_inline bool fast_run_next(struct run *run, struct hot *hot, stru
 	return true;
 }
 
-static void fast_add_counts(struct nt_flow *flow, uint64_t counts)
-{
-	struct nt_stats *stats = &flow->stats;
-	static const uint8_t tcodes[] = {
-		NT_TCODE_DIRECT_BRANCH, NT_TCODE_INDIRECT_BRANCH,
-		NT_TCODE_INDIRECT_BRANCH_HIST, NT_TCODE_RESOURCE_FULL,
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(tcodes); i++) {
-		uint64_t n = counts >> (16 * i) & 0xffff;
-
-		stats->by_tcode[tcodes[i]] += n;
-		stats->messages += n;
-	}
-}
-
-static __always_inline void fast_put_mark(const struct run *run, const struct nt_range *out)
-{
-	struct nt_flow *flow = run->flow;
-	uint32_t nr = out - flow->ranges;
-
-	if (flow->nr_marks && flow->marks[flow->nr_marks - 1].range == nr)
-		return;
-	nt_mark_put(flow, nr, flow->reader.offset + (run->last - flow->reader.data),
-		    run->last[0] >> 2, run->tstamp, run->tstamp_kinds[run->has_tstamp]);
-}
-
-/* Keep the bytes of the last message: RepeatBranch may repeat it later. */
-static void fast_keep_last(struct run *run, const struct hot *hot)
-{
-	struct nt_source *src = run->src;
-
-	src->has_last = false;
-	src->raw_length = hot->p - run->last < WINDOW ? hot->p - run->last : WINDOW;
-	memcpy(src->raw, run->last, sizeof(src->raw));
-	src->last_dest = hot->ref;
-}
-
-void nt_fast_last(const struct nt_flow *flow, struct nt_source *src)
-{
-	struct nt_message msg;
-
-	if (!src->raw_length)
-		return;
-	src->has_last = nt_message_parse(&flow->config, src->raw, src->raw_length, &msg) == 1 &&
-		msg.tcode != NT_TCODE_RESOURCE_FULL;
-	src->last = msg;
-	src->raw_length = 0;
-}
-
-/* Write the state of the run back to flow and source. */
-static void fast_leave(struct run *run, const struct hot *hot)
-{
-	struct nt_flow *flow = run->flow;
-	struct nt_source *src = run->src;
-	struct nt_reader *reader = &flow->reader;
-
-	if (!run->last)
-		return;
-	src->pc = flow->code.blocks[hot->block].range.start;
-	src->ref = hot->ref;
-	src->block = hot->block;
-	src->walked = hot->walked;
-	if (src->has_tstamp)
-		src->tstamp = run->tstamp;
-	flow->nr_ranges = hot->out - flow->ranges;
-	fast_put_mark(run, hot->out);
-	fast_keep_last(run, hot);
-	fast_add_counts(flow, run->counts);
-	run->memo->messages += fast_nr_counted(run->counts);
-	flow->msg.offset = reader->offset + (run->last - reader->data);
-	reader->offset += hot->p - reader->data;
-	reader->data = hot->p;
-}
-
 static __always_inline void fast_run_all(struct run *run, struct hot hot, struct way way)
 {
 	struct nt_flow *flow = run->flow;
@@ -141,21 +66,7 @@ static __always_inline void fast_run_all(struct run *run, struct hot hot, struct
 				break;
 		}
 	}
-	fast_leave(run, &hot);
-}
-
-/*
- * Does the processor have a fast pext? The compiler cannot assume that it has one. On the first
- * two Zen generations it is slower than what it replaces.
- */
-static bool fast_has_pext(void)
-{
-#if defined(__x86_64__)
-	return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") &&
-		!__builtin_cpu_is("znver2");
-#else
-	return false;
-#endif
+	fast_leave(run, &hot, false);
 }
 
 static noinline void fast_run_blocks(struct run *run, struct hot hot, struct way way)
@@ -218,6 +129,18 @@ static void fast_run_plain(struct run *run, struct hot hot, bool single)
 		fast_run_all(run, hot, (struct way){ .pext = true });
 }
 
+void nt_fast_last(const struct nt_flow *flow, struct nt_source *src)
+{
+	struct nt_message msg;
+
+	if (!src->raw_length)
+		return;
+	src->has_last = nt_message_parse(&flow->config, src->raw, src->raw_length, &msg) == 1 &&
+		msg.tcode != NT_TCODE_RESOURCE_FULL;
+	src->last = msg;
+	src->raw_length = 0;
+}
+
 static struct nt_memo *fast_memo(struct nt_flow *flow)
 {
 	if (!flow->memo)
@@ -225,11 +148,19 @@ static struct nt_memo *fast_memo(struct nt_flow *flow)
 	return flow->memo;
 }
 
+/* Is it a message that paths walk? */
+static bool fast_can_repeat(const struct nt_flow *flow, const struct nt_source *src,
+			    const struct nt_message *msg)
+{
+	return flow->config.return_full != NT_RETURN_DROP_NEWEST && src->mode == NT_MODE_BTM &&
+		msg->tcode == NT_TCODE_DIRECT_BRANCH && msg->icnt <= PATH_ICNT;
+}
+
 uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struct nt_message *msg,
 			uint64_t n)
 {
 	const struct nt_range *last = flow->ranges + MAX_RANGES - PATH_RANGES;
-	struct run run = { .flow = flow, .src = src, .memo = fast_memo(flow) };
+	struct run run = { .flow = flow, .src = src };
 	struct hot hot = {
 		.out = flow->ranges + flow->nr_ranges, .block = src->block,
 		.top = nt_stack_top(src),
@@ -238,11 +169,12 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 	uint32_t what = PATH_BTM | PATH_DIRECT | (uint32_t)msg->icnt;
 	uint64_t done = 0;
 
-	if (flow->config.return_full == NT_RETURN_DROP_NEWEST)
+	if (!fast_can_repeat(flow, src, msg))
 		return 0;
-	if (msg->tcode != NT_TCODE_DIRECT_BRANCH || msg->icnt > PATH_ICNT ||
-	    src->mode != NT_MODE_BTM ||
-	    !run.memo)
+	if (flow->counting)
+		return nt_fast_count_repeat(flow, src, msg, n);
+	run.memo = fast_memo(flow);
+	if (!run.memo)
 		return 0;
 	if (!hot.block)
 		hot.block = nt_code_find(&flow->code, src->space, src->pc);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "engine.h"
-#include "memo.h"
+#include "tally.h"
 
 struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *image)
 {
@@ -100,6 +100,7 @@ void nt_flow_free(struct nt_flow *flow)
 		free(flow->sources[i]);
 	free(flow->sources);
 	nt_memo_free(flow->memo);
+	nt_tally_free(flow->tally);
 	nt_code_exit(&flow->code);
 	free(flow);
 }
@@ -320,6 +321,88 @@ int nt_flow_take_batch(struct nt_flow *flow, struct nt_batch *batch)
 	batch->src = batch->item.src;
 	batch->context = batch->item.context;
 	return 1;
+}
+
+/* As flow_next_range(), but only what is counted */
+static void flow_count_range(struct nt_flow *flow)
+{
+	const struct nt_range *range = &flow->ranges[flow->at];
+	struct nt_item item;
+
+	item.space = flow->batch_space;
+	item.range.start = range->start;
+	item.range.end_addr = nt_flow_mask(flow, nt_range_end(range));
+	item.range.last_addr = nt_flow_mask(flow, nt_range_end(range) - 2 * range->last_len);
+	item.range.insns = range->insns;
+	item.range.how = range->how;
+	item.range.taken = range->flags & NT_RANGE_TAKEN;
+	item.range.has_dest = true;
+	if (++flow->at < flow->nr_ranges)
+		item.range.dest = range[1].start;
+	else
+		item.range.has_dest = flow_batch_dest(flow, &item.range.dest);
+	nt_counts_put_range(&flow->tally->counts, &item);
+}
+
+int nt_flow_count_ranges(struct nt_flow *flow)
+{
+	size_t nr = flow->nr_ranges - flow->at;
+
+	if (flow->at >= flow->nr_ranges)
+		return NT_OK;
+	if (nt_counts_reserve(&flow->tally->counts, nr * NT_RANGE_COUNTS))
+		return NT_E_NOMEM;
+	while (flow->at < flow->nr_ranges)
+		flow_count_range(flow);
+	flow->at = 0;
+	flow->nr_ranges = 0;
+	flow->nr_marks = 0;
+	return NT_OK;
+}
+
+/* Decode up to an item that is no range. 1: there is one; 0: no more bytes; NT_E_NOMEM */
+static int flow_count(struct nt_flow *flow)
+{
+	int ret;
+
+	for (;;) {
+		if (nt_flow_count_ranges(flow))
+			return NT_E_NOMEM;
+		if (flow->at_event < flow->nr_events)
+			return 1;
+		ret = flow_refill(flow, false);
+		if (ret <= 0)
+			return ret;
+	}
+}
+
+int nt_flow_take_counted(struct nt_flow *flow, struct nt_item *item)
+{
+	int ret;
+
+	if (!flow->tally)
+		flow->tally = nt_tally_new();
+	if (!flow->tally)
+		return NT_E_NOMEM;
+	flow->counting = true;
+	ret = flow_count(flow);
+	flow->counting = false;
+	if (ret > 0)
+		*item = flow->events[flow->at_event++];
+	return ret;
+}
+
+int nt_counts_take(struct nt_counts *counts, struct nt_flow *flow)
+{
+	struct nt_counts *from;
+
+	if (!flow->tally)
+		return NT_OK;
+	from = &flow->tally->counts;
+	if (nt_tally_flush(flow->tally, &flow->code) || nt_counts_merge(counts, from))
+		return NT_E_NOMEM;
+	nt_counts_clear(from);
+	return NT_OK;
 }
 
 static void flow_add_range(struct text *text, const struct nt_item *item)

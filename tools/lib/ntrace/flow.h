@@ -5,8 +5,9 @@
  *   stack.h	the return stack
  *   walk.c	from one message to the next, through code
  *   memo.c	storage of what walks have found
+ *   tally.c	what is counted of them
  *   path.c	walks that are stored
- *   fast.c	messages that were seen before, and other plain ones
+ *   fast.c	messages that were seen before, and other plain ones; fast-count.c counts them
  *   engine.c	every message: what each type means
  *   flow.c	what the caller sees: items and batches
  */
@@ -110,6 +111,8 @@ struct nt_flow {
 	struct nt_reader	reader;
 	struct nt_code		code;
 	struct nt_memo		*memo;
+	struct nt_tally		*tally;		/* NULL: nothing was counted yet */
+	bool			counting;	/* ranges are counted, and not given out */
 	struct nt_image		*image;
 	struct nt_config	config;
 	const struct nt_dialect_table *dialect;
@@ -213,6 +216,12 @@ struct nt_entry {
 /* nt_flow_next(), nt_flow_next_batch() */
 int nt_flow_take_item(struct nt_flow *flow, struct nt_item *item);
 int nt_flow_take_batch(struct nt_flow *flow, struct nt_batch *batch);
+
+/* nt_flow_count() */
+int nt_flow_take_counted(struct nt_flow *flow, struct nt_item *item);
+
+/* Count the ranges that were not given out, and drop them. NT_OK; NT_E_NOMEM */
+int nt_flow_count_ranges(struct nt_flow *flow);
 
 /* Put the next ranges to @ranges, MAX_RANGES of them; NULL: to memory of the flow's own. */
 void nt_flow_set_buffer(struct nt_flow *flow, struct nt_range *ranges);

@@ -40,7 +40,7 @@ struct nt_effect {
 	uint8_t		drop;		/* afterwards the depth is at most return_depth - drop */
 };
 
-static inline unsigned int nr_below(const struct nt_effect *effect)
+static __always_inline unsigned int nr_below(const struct nt_effect *effect)
 {
 	return effect->nr_pops > 1 ? effect->nr_pops - 1 : 0;
 }
@@ -80,7 +80,7 @@ struct nt_path {
  */
 #define MEMO_TOP_EXPLICIT	(1u << 31)
 
-static inline uint64_t path_key(uint32_t block, uint32_t what)
+static __always_inline uint64_t path_key(uint32_t block, uint32_t what)
 {
 	return (uint64_t)block << 32 | what;
 }
@@ -98,7 +98,10 @@ struct nt_group {
 	uint16_t	walked;		/* half-words, as in struct nt_source */
 	uint16_t	next_walked;
 	uint16_t	counts;		/* messages by type, see count_of(); 4 bits for each */
-	uint8_t		nr_ranges;
+	union {
+		uint8_t	nr_ranges;
+		uint8_t	length;		/* where ranges are counted: bytes of @key */
+	};
 	uint8_t		last;		/* where the last message begins */
 };
 
@@ -124,6 +127,7 @@ struct nt_memo {
 	unsigned int	window;		/* bytes whose messages are looked up; 0: no groups */
 	bool		by_blocks;	/* neither groups nor paths */
 	bool		trying;		/* paths are on trial */
+	unsigned int	path_bits;	/* of HIST that a path has, when steps are counted */
 	uint32_t	messages;	/* since the strategy was judged */
 	uint32_t	until;		/* the strategy is judged again after so many */
 	uint32_t	missed;		/* of them, that no group was found for */
@@ -138,30 +142,30 @@ struct nt_memo {
 };
 
 /* Two places where a path may be: this one and its neighbour */
-static inline struct nt_path *path_slot(struct nt_memo *memo, uint64_t key, uint32_t top)
+static __always_inline struct nt_path *path_slot(struct nt_memo *memo, uint64_t key, uint32_t top)
 {
 	uint64_t h = (key ^ top * 0xc2b2ae3d27d4eb4fULL) * 0x9e3779b97f4a7c15ULL;
 
 	return &memo->paths[h >> (64 - PATHS_SHIFT)];
 }
 
-static inline struct nt_path *path_other(struct nt_memo *memo, const struct nt_path *path)
+static __always_inline struct nt_path *path_other(struct nt_memo *memo, const struct nt_path *path)
 {
 	return &memo->paths[(path - memo->paths) ^ 1];
 }
 
-static inline const struct nt_range *ranges_of(const struct nt_memo *memo, uint32_t ranges)
+static __always_inline const struct nt_range *ranges_of(const struct nt_memo *memo, uint32_t ranges)
 {
 	return &memo->ranges[ranges % NR_RANGES];
 }
 
 /* Is number @ranges not overwritten yet? */
-static inline bool are_ranges_there(const struct nt_memo *memo, uint32_t ranges)
+static __always_inline bool are_ranges_there(const struct nt_memo *memo, uint32_t ranges)
 {
 	return memo->nr_ranges - ranges <= NR_RANGES - GROUP_RANGES;
 }
 
-static inline bool is_path(const struct nt_memo *memo, const struct nt_path *path, uint64_t key,
+static __always_inline bool is_path(const struct nt_memo *memo, const struct nt_path *path, uint64_t key,
 			   uint32_t top)
 {
 	return path->key == key && path->top == top && are_ranges_there(memo, path->ranges);

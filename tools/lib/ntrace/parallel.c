@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "counts.h"
 #include "cuts.h"
 #include "queue.h"
 
@@ -57,6 +58,7 @@ typedef int (*consume_fn)(void *ctx, uint64_t part, const struct nt_batch *batch
 struct parallel {
 	consume_fn		consume;
 	bool			unordered;
+	struct nt_counts	*counts;	/* ranges are counted; NULL: they are consumed */
 	struct nt_cuts		cuts;
 	pthread_mutex_t		lock;
 	pthread_cond_t		changed;
@@ -312,6 +314,18 @@ static struct nt_range *find_buffer(struct worker *worker)
 	}
 }
 
+/* Count what was fed. Returns NT_OK or NT_E_NOMEM. */
+static int count_fed(struct nt_flow *flow)
+{
+	struct nt_item item;
+	int ret;
+
+	do
+		ret = nt_flow_take_counted(flow, &item);
+	while (ret > 0);
+	return ret;
+}
+
 /* Decode what was fed. Returns NT_OK or NT_E_NOMEM. */
 static int decode_fed(struct worker *worker)
 {
@@ -319,6 +333,8 @@ static int decode_fed(struct worker *worker)
 	struct nt_batch batch;
 	int ret;
 
+	if (worker->job->counts)
+		return count_fed(worker->flow);
 	for (;;) {
 		buffer = find_buffer(worker);
 		if (is_stopped(worker->job))
@@ -419,6 +435,23 @@ static int run_workers(struct parallel *job, struct nt_image *image, struct work
 	return job->result;
 }
 
+/* Add what all flows have counted to @job->counts, or nothing: NT_E_NOMEM */
+static int take_counts(struct parallel *job, struct worker *workers, unsigned int nr)
+{
+	struct nt_counts *sum = nt_counts_new();
+	int ret = sum ? NT_OK : NT_E_NOMEM;
+	unsigned int i;
+
+	for (i = 0; i < nr && !ret; i++) {
+		if (workers[i].flow)
+			ret = nt_counts_take(sum, workers[i].flow);
+	}
+	if (!ret)
+		ret = nt_counts_merge(job->counts, sum);
+	nt_counts_free(sum);
+	return ret;
+}
+
 static int decode(struct parallel *job, struct nt_image *image, unsigned int threads,
 		  void *const *ctxs, struct nt_stats *stats)
 {
@@ -434,9 +467,11 @@ static int decode(struct parallel *job, struct nt_image *image, unsigned int thr
 		add_part(job, &begin);
 		for (i = 0; i < threads; i++) {
 			workers[i].job = job;
-			workers[i].ctx = job->unordered ? ctxs[i] : ctxs[0];
+			workers[i].ctx = job->consume ? ctxs[job->unordered ? i : 0] : NULL;
 		}
 		ret = run_workers(job, image, workers, threads);
+		if (job->counts && !ret)
+			ret = take_counts(job, workers, threads);
 	}
 	for (i = 0; workers && i < threads; i++) {
 		if (workers[i].flow)
@@ -448,6 +483,13 @@ static int decode(struct parallel *job, struct nt_image *image, unsigned int thr
 	free(job->scanned);
 	free(workers);
 	return ret;
+}
+
+static int count_alone(struct nt_counts *counts, struct nt_flow *flow)
+{
+	int ret = count_fed(flow);
+
+	return ret ? ret : nt_counts_take(counts, flow);
 }
 
 /* One thread: there is nothing to look for. */
@@ -462,11 +504,13 @@ static int decode_alone(struct parallel *job, struct nt_image *image, void *ctx,
 		return NT_E_NOMEM;
 	nt_flow_feed(flow, job->cuts.data, job->cuts.size);
 	nt_flow_end(flow);
-	while ((ret = nt_flow_take_batch(flow, &batch)) > 0) {
+	while (!job->counts && (ret = nt_flow_take_batch(flow, &batch)) > 0) {
 		ret = job->consume(ctx, 0, &batch);
 		if (ret)
 			break;
 	}
+	if (job->counts)
+		ret = count_alone(job->counts, flow);
 	add_stats(stats, flow);
 	nt_flow_free(flow);
 	return ret;
@@ -488,7 +532,7 @@ static int decode_by(struct parallel *job, const struct nt_config *config, struc
 	if (threads > job->cuts.nr_cells)
 		threads = job->cuts.nr_cells;
 	if (threads <= 1)
-		return decode_alone(job, image, ctxs[0], stats);
+		return decode_alone(job, image, job->consume ? ctxs[0] : NULL, stats);
 	return decode(job, image, threads, ctxs, stats);
 }
 
@@ -532,6 +576,19 @@ int nt_parallel_decode_unordered_sized(const struct nt_config *config, struct nt
 	struct parallel job = { .consume = consume, .unordered = true };
 	struct nt_stats full;
 	int ret = decode_by(&job, config, image, data, size, threads, ctxs, &full);
+
+	if (stats)
+		nt_copy_sized(stats, stats_size, &full, sizeof(full));
+	return ret;
+}
+
+int nt_parallel_count_sized(const struct nt_config *config, struct nt_image *image,
+			    const uint8_t *data, size_t size, unsigned int threads,
+			    struct nt_counts *counts, struct nt_stats *stats, size_t stats_size)
+{
+	struct parallel job = { .unordered = true, .counts = counts };
+	struct nt_stats full;
+	int ret = decode_by(&job, config, image, data, size, threads, NULL, &full);
 
 	if (stats)
 		nt_copy_sized(stats, stats_size, &full, sizeof(full));

@@ -7,6 +7,7 @@
  */
 #include "path.h"
 #include "step.h"
+#include "tally.h"
 
 struct path_walker {
 	struct nt_flow		*flow;
@@ -20,6 +21,7 @@ struct path_walker {
 	bool			direct;
 	struct nt_net		net;
 	struct nt_range		ranges[PATH_RANGES];
+	uint32_t		blocks[PATH_RANGES];	/* of @ranges */
 };
 
 static const struct nt_block *path_block(const struct path_walker *walker)
@@ -29,8 +31,9 @@ static const struct nt_block *path_block(const struct path_walker *walker)
 
 static void path_put(struct path_walker *walker, unsigned int flags)
 {
-	struct nt_range *range = &walker->ranges[walker->path.nr_ranges++];
+	struct nt_range *range = &walker->ranges[walker->path.nr_ranges];
 
+	walker->blocks[walker->path.nr_ranges++] = walker->path.next;
 	*range = path_block(walker)->range;
 	range->flags = flags;
 	walker->path.halfwords += range->halfwords;
@@ -199,19 +202,52 @@ static const struct nt_path *path_keep(struct nt_memo *memo, struct path_walker 
 	return nt_memo_keep_path(memo, path);
 }
 
+/* As path_keep(), but what is stored is a record. */
+static const struct nt_path *path_keep_steps(struct nt_tally *tally, struct path_walker *walker)
+{
+	const struct nt_block *blocks = walker->flow->code.blocks;
+	struct nt_path *path = &walker->path;
+	uint32_t steps[PATH_RANGES];
+	unsigned int i;
+
+	if (walker->return_depth)
+		nt_memo_calls(tally->memo, &path->effect, &walker->net, walker->pushed);
+	for (i = 0; i < path->nr_ranges; i++)
+		steps[i] = nt_step_of(blocks, walker->blocks[i], walker->ranges[i].flags);
+	path->ranges = nt_tally_store(tally, walker->src->space, steps, path->nr_ranges,
+				      path->end < PATH_JUMP ? path->next : 0, 0);
+	return nt_memo_keep_path(tally->memo, path);
+}
+
+/* False: some block on the way does not fit. */
+static bool path_walk(struct path_walker *walker, uint64_t key, uint32_t top)
+{
+	enum path_step ret;
+
+	path_set_key(walker, key, top);
+	do {
+		ret = path_step(walker);
+		if (ret == STEP_FAIL || (walker->btm && walker->todo.left < 0))
+			return false;
+	} while (ret == STEP_ON && walker->path.nr_ranges < PATH_RANGES &&
+		 nt_net_pushes(&walker->net) < PATH_PUSHES);
+	return true;
+}
+
 const struct nt_path *nt_path_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key,
 				   uint32_t top)
 {
 	struct path_walker walker = { .flow = flow, .src = src };
-	enum path_step ret;
 
 	flow->memo->misses++;
-	path_set_key(&walker, key, top);
-	do {
-		ret = path_step(&walker);
-		if (ret == STEP_FAIL || (walker.btm && walker.todo.left < 0))
-			return NULL;
-	} while (ret == STEP_ON && walker.path.nr_ranges < PATH_RANGES &&
-		 nt_net_pushes(&walker.net) < PATH_PUSHES);
-	return path_keep(flow->memo, &walker);
+	return path_walk(&walker, key, top) ? path_keep(flow->memo, &walker) : NULL;
+}
+
+const struct nt_path *nt_path_count(struct nt_flow *flow, struct nt_source *src, uint64_t key,
+				    uint32_t top)
+{
+	struct path_walker walker = { .flow = flow, .src = src };
+
+	flow->tally->memo->misses++;
+	return path_walk(&walker, key, top) ? path_keep_steps(flow->tally, &walker) : NULL;
 }

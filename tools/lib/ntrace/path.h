@@ -14,4 +14,8 @@
 const struct nt_path *nt_path_walk(struct nt_flow *flow, struct nt_source *src, uint64_t key,
 				   uint32_t top);
 
+/* The same for @flow->tally: the path is stored as a record, for which there is room. */
+const struct nt_path *nt_path_count(struct nt_flow *flow, struct nt_source *src, uint64_t key,
+				    uint32_t top);
+
 #endif /* NTRACE_PATH_H */

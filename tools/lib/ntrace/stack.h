@@ -17,26 +17,26 @@ static inline uint32_t nt_stack_max(const struct nt_flow *flow, const struct nt_
 }
 
 /* The call on top, a block; 0: the stack is empty, or the call is not known */
-static inline uint32_t nt_stack_top(const struct nt_source *src)
+static __always_inline uint32_t nt_stack_top(const struct nt_source *src)
 {
 	return src->depth ? src->returns[src->top].call : 0;
 }
 
 /* The slot below @slot in a ring of @max */
-static inline uint32_t nt_stack_below(uint32_t slot, uint32_t max)
+static __always_inline uint32_t nt_stack_below(uint32_t slot, uint32_t max)
 {
 	return slot ? slot - 1 : max - 1;
 }
 
 /* Drop the top of a stack that is not empty. */
-static inline void nt_stack_drop(struct nt_source *src, uint32_t max)
+static __always_inline void nt_stack_drop(struct nt_source *src, uint32_t max)
 {
 	src->top = nt_stack_below(src->top, max);
 	src->depth--;
 }
 
 /* Returns the slot for a new entry, which is the top from now on. */
-static inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t max)
+static __always_inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t max)
 {
 	src->top = src->top + 1 < max ? src->top + 1 : 0;
 	if (src->depth < max)
@@ -68,7 +68,7 @@ static inline void nt_net_begin(struct nt_net *net)
 	*net = (struct nt_net){ .peak = NT_NET_NO_PEAK };
 }
 
-static inline void nt_net_pop(struct nt_net *net, uint32_t call)
+static __always_inline void nt_net_pop(struct nt_net *net, uint32_t call)
 {
 	if (--net->now >= net->low)
 		return;
@@ -77,14 +77,14 @@ static inline void nt_net_pop(struct nt_net *net, uint32_t call)
 		net->popped[-1 - net->now] = call;
 }
 
-static inline void nt_net_push(struct nt_net *net)
+static __always_inline void nt_net_push(struct nt_net *net)
 {
 	if (++net->now > net->peak)
 		net->peak = net->now;
 }
 
 /* The stack was as high as @now + @more in between. */
-static inline void nt_net_raise(struct nt_net *net, int more)
+static __always_inline void nt_net_raise(struct nt_net *net, int more)
 {
 	if (net->now + more > net->peak)
 		net->peak = net->now + more;
@@ -120,13 +120,13 @@ struct nt_undo_log {
 	struct nt_undo	entries[NT_MAX_UNDO];
 };
 
-static inline bool nt_undo_is_full(const struct nt_undo_log *log)
+static __always_inline bool nt_undo_is_full(const struct nt_undo_log *log)
 {
 	return log->nr == NT_MAX_UNDO;
 }
 
 /* Before the entry at @slot is overwritten */
-static inline void nt_undo_note(struct nt_undo_log *log, const struct nt_source *src,
+static __always_inline void nt_undo_note(struct nt_undo_log *log, const struct nt_source *src,
 				uint32_t slot)
 {
 	log->entries[log->nr].slot = slot;

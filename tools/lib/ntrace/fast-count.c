@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The fast path where ranges are counted, and not given out.
+ *
+ * A group or path that was seen before is counted as a whole, by its record (tally.h). Where
+ * groups do not pay, paths are used, of fewer bits of HIST if the code goes another way each time:
+ * they are found again more often than those of fast.c have to be.
+ */
+#include "fast.h"
+#include "fast-after.h"
+#include "fast-leave.h"
+
+/* Bytes of one run: so few that struct run counts their messages, and fast-judge.c is asked */
+#define RUN_SIZE	8192
+
+/* Calls that one message may store: of its paths, and of a group */
+#define MESSAGE_CALLS	(TALLY_PATHS * (PATH_PUSHES + NT_NET_POPS) + GROUP_POPS + GROUP_PUSHES)
+
+/* Is there room for whatever one message may add? */
+static __always_inline bool count_has_room(struct run *run)
+{
+	if (!nt_tally_has_room(run->tally, &run->flow->code) ||
+	    run->memo->nr_calls + MESSAGE_CALLS > NR_CALLS)
+		return false;
+	nt_tally_make_words(run->tally);
+	return true;
+}
+
+/* Decode the messages up to @end. False: one is not plain, or there is no room */
+static __always_inline bool count_run_to(struct run *run, struct hot *hot, struct way way,
+					 const uint8_t *end)
+{
+	const uint32_t *full = run->tally->log + TALLY_STEPS;
+
+	while (hot->p < end) {
+		if (*hot->p == IDLE_BYTE) {
+			hot->p++;
+			continue;
+		}
+		if (fast_steps(hot) > full || !count_has_room(run) ||
+		    !fast_run_message(run, hot, way))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Decode the next group. False: the next message is not plain, or there is no room. *at is the
+ * group before, and then this one.
+ */
+static __always_inline bool count_next_group(struct run *run, struct hot *hot, struct way way,
+					     uint32_t *at)
+{
+	struct nt_tally *tally = run->tally;
+	struct lookup lookup;
+	enum looked_up found = fast_look_up(run, hot, way, &lookup);
+	uint32_t index;
+	bool done;
+
+	if (found == LOOKUP_NOT_PLAIN)
+		return false;
+	index = fast_after_index(run, lookup.group);
+	if (found == LOOKUP_FOUND) {
+		fast_after_note(run, at, index);
+		return true;
+	}
+	fast_set_steps(hot, tally->log);
+	done = count_run_to(run, hot, way, hot->p + lookup.length);
+	if (done && fast_group_keep(run, &lookup, *hot, way)) {
+		fast_after_note(run, at, index);
+		return true;
+	}
+	*fast_steps(hot) = hot->block << STEP_SHIFT;
+	nt_tally_add_steps(tally, run->src->space, tally->log, fast_steps(hot) - tally->log, 1);
+	return done;
+}
+
+/* Decode the next message by paths. False: it is not plain, or there is no room */
+static __always_inline bool count_next_message(struct run *run, struct hot *hot, struct way way)
+{
+	fast_set_steps(hot, run->tally->log);
+	if (!count_has_room(run) || !fast_run_message(run, hot, way))
+		return false;
+	fast_log_count(run, hot);
+	return true;
+}
+
+static __always_inline void count_run_all(struct run *run, struct hot hot, struct way way)
+{
+	const uint8_t *end = run->flow->reader.end - 2 * WINDOW;
+	uint32_t at = 0;
+
+	if (end - hot.p > RUN_SIZE)
+		end = hot.p + RUN_SIZE;
+	/* the one message that needs what ResourceFull has left */
+	if (way.log && run->memo->window)
+		end = hot.p + 1;
+	hot.top = way.returns ? nt_stack_top(run->src) : 0;
+	while (hot.p < end) {
+		if (!way.log && fast_after_follow(run, &hot, way, &at))
+			continue;
+		if (unlikely(*hot.p == IDLE_BYTE))
+			hot.p++;
+		else if (way.log ? !count_next_message(run, &hot, way) :
+			 !count_next_group(run, &hot, way, &at))
+			break;
+	}
+	fast_leave(run, &hot, true);
+}
+
+static __always_inline void count_run_way(struct run *run, struct hot hot, struct way way)
+{
+	way.counts = true;
+	/* ResourceFull has left an I-CNT that groups do not know of. */
+	way.log = !run->memo->window || run->src->owed;
+	if (way.log)
+		count_run_all(run, hot, (struct way){
+			.counts = true, .log = true, .timestamp = way.timestamp,
+			.returns = way.returns, .explicit = way.explicit, .pext = way.pext, .dialect = way.dialect });
+	else
+		count_run_all(run, hot, (struct way){
+			.counts = true, .timestamp = way.timestamp,
+			.returns = way.returns, .explicit = way.explicit, .pext = way.pext, .dialect = way.dialect });
+}
+
+static noinline void count_run_plain(struct run *run, struct hot hot)
+{
+	count_run_way(run, hot, (struct way){ .pext = true });
+}
+
+static noinline void count_run_times(struct run *run, struct hot hot)
+{
+	count_run_way(run, hot, (struct way){ .timestamp = true, .pext = true });
+}
+
+static noinline void count_run_returns(struct run *run, struct hot hot)
+{
+	count_run_way(run, hot, (struct way){
+		.timestamp = run->flow->config.timestamp, .returns = true, .pext = true });
+}
+
+/* All that is not common: dialects, and processors without pext */
+static noinline void count_run_other(struct run *run, struct hot hot)
+{
+	bool explicit = run->src->return_mode == NT_RETURNS_EXPLICIT;
+
+	count_run_way(run, hot, (struct way){
+		.timestamp = run->flow->config.timestamp, .explicit = explicit,
+		.returns = run->flow->config.return_depth && !explicit, .dialect = true });
+}
+
+static void count_run(struct run *run, struct hot hot)
+{
+	const struct nt_config *config = &run->flow->config;
+
+	if (config->dialect || run->flow->addr_bits < 64 || !fast_has_pext())
+		count_run_other(run, hot);
+	else if (config->return_depth)
+		count_run_returns(run, hot);
+	else if (config->timestamp)
+		count_run_times(run, hot);
+	else
+		count_run_plain(run, hot);
+}
+
+/* Room for what is counted. Numbers of records must not wrap. False: out of memory */
+static bool count_prepare(struct nt_flow *flow)
+{
+	struct nt_tally *tally = flow->tally;
+	struct nt_memo *memo = tally->memo;
+
+	if (nt_tally_reserve(tally, &flow->code))
+		return false;
+	if (memo->nr_ranges < INT32_MAX && memo->nr_calls + 2 * MESSAGE_CALLS <= NR_CALLS)
+		return true;
+	if (nt_tally_flush(tally, &flow->code))
+		return false;
+	nt_tally_clear(tally);
+	return !nt_tally_reserve(tally, &flow->code);
+}
+
+bool nt_fast_count(struct nt_flow *flow, struct nt_source *src)
+{
+	struct nt_reader *reader = &flow->reader;
+	struct run run = {
+		.flow = flow, .src = src, .tally = flow->tally, .memo = flow->tally->memo,
+		.tstamp = nt_source_time(src), .tstamp_mask = -(uint64_t)src->has_tstamp,
+		.start = group_start(0, src->id, src->mode == NT_MODE_HTM),
+	};
+	struct hot hot = {
+		.p = reader->data, .ref = src->ref, .block = src->block, .walked = src->walked,
+	};
+
+	if (flow->config.return_full == NT_RETURN_DROP_NEWEST ||
+	    reader->end - reader->data < 2 * WINDOW || reader->nr_carry || reader->skip ||
+	    src->mode == NT_MODE_AUTO)
+		return false;
+	/* Ranges say whether a return was inferred, which decides how the next are read. */
+	if (src->return_mode == NT_RETURNS_UNKNOWN && flow->dialect->counts_returns)
+		return nt_fast_run(flow, src, false);
+	if (nt_flow_count_ranges(flow) || !count_prepare(flow))
+		return false;
+	if (run.memo->messages >= run.memo->until)
+		nt_judge_counts(run.memo);
+	if (!hot.block)
+		hot.block = nt_code_find(&flow->code, src->space, src->pc);
+	if (!hot.block)
+		return false;
+	count_run(&run, hot);
+	return run.last;
+}
+
+uint64_t nt_fast_count_repeat(struct nt_flow *flow, struct nt_source *src,
+			      const struct nt_message *msg, uint64_t n)
+{
+	struct run run = {
+		.flow = flow, .src = src, .tally = flow->tally, .memo = flow->tally->memo,
+	};
+	struct hot hot = { .block = src->block, .top = nt_stack_top(src) };
+	struct way way = { .returns = flow->config.return_depth, .counts = true, .log = true };
+	uint32_t what = PATH_BTM | PATH_DIRECT | (uint32_t)msg->icnt;
+	uint64_t done = 0, times;
+
+	if (!hot.block)
+		hot.block = nt_code_find(&flow->code, src->space, src->pc);
+	if (!hot.block || nt_flow_count_ranges(flow))
+		return 0;
+	while (done < n && count_prepare(flow) && count_has_room(&run)) {
+		const struct nt_path *path = fast_path_find(&run, &hot, way, what);
+
+		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
+			break;
+		/* the same again and again, if it leads to where it began */
+		times = path->next == hot.block && !path->effect.any ? n - done : 1;
+		nt_tally_record(run.tally, path->ranges)->count += times;
+		done += times;
+		run.memo->undo.nr = 0;
+		fast_set_steps(&hot, run.tally->log);
+		fast_path_use(&run, &hot, way, path);
+	}
+	src->block = hot.block;
+	src->pc = flow->code.blocks[hot.block].range.start;
+	return done;
+}

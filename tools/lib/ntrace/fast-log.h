@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The fast path where ranges are counted: what the messages at hand have executed, until it is
+ * counted.
+ *
+ * If groups are looked up, that is steps, as a group may be made of them. Else it is a log: the
+ * records of paths, and the edges between them (way.log).
+ */
+#ifndef NTRACE_FAST_LOG_H
+#define NTRACE_FAST_LOG_H
+
+#include "fast-run.h"
+
+/* In the log: the next entry is the block that block @entry - LOG_EDGE leads to */
+#define LOG_EDGE	(1u << 31)
+
+/* What one message may have at most ends here. */
+static __always_inline uintptr_t fast_log_end(const struct hot *hot, struct way way)
+{
+	return way.counts ? (uintptr_t)(fast_steps(hot) + MESSAGE_STEPS) :
+		(uintptr_t)(hot->out + MAX_RUN);
+}
+
+/* Is there room for one more path of the message, after @paths of them? */
+static __always_inline bool fast_log_has_room(const struct hot *hot, struct way way, uintptr_t end,
+					      unsigned int paths)
+{
+	if (way.counts)
+		return (uintptr_t)hot->out < end && paths < TALLY_PATHS;
+	return (uintptr_t)hot->out < end;
+}
+
+static __always_inline void fast_log_path(struct run *run, struct hot *hot, struct way way,
+					  const struct nt_path *path)
+{
+	const struct nt_record *record = nt_tally_record(run->tally, path->ranges);
+
+	uint32_t *steps = fast_steps(hot);
+
+	if (way.log) {
+		*steps = path->ranges % NR_WORDS;
+		fast_set_steps(hot, steps + 1);
+		return;
+	}
+	memcpy(steps, record->steps, PATH_RANGES * sizeof(*steps));
+	fast_set_steps(hot, steps + path->nr_ranges);
+}
+
+static __always_inline void fast_log_edge(struct hot *hot, uint32_t from, uint32_t to)
+{
+	uint32_t *steps = fast_steps(hot);
+
+	steps[0] = LOG_EDGE | from;
+	steps[1] = to;
+	fast_set_steps(hot, steps + 2);
+}
+
+/* Count what the log has. */
+static __always_inline void fast_log_count(struct run *run, const struct hot *hot)
+{
+	struct nt_tally *tally = run->tally;
+	const uint32_t *entry = tally->log;
+
+	while (entry < fast_steps(hot)) {
+		uint32_t what = *entry++;
+
+		if (what & LOG_EDGE)
+			nt_tally_add_edge(tally, nt_edge_key(run->src->space, what & ~LOG_EDGE,
+							     *entry++), 1);
+		else
+			nt_tally_record(tally, what)->count++;
+	}
+}
+
+#endif /* NTRACE_FAST_LOG_H */
