@@ -12,7 +12,10 @@
 
 static DEFINE_IDA(ntrace_trace_ids);
 
-/* After a reset or a loss of power: all fields are undefined. An id can only change while disabled. */
+/*
+ * After a reset or a loss of power, all fields are undefined. The id can change only while the
+ * bridge is disabled.
+ */
 int ntrace_bridge_revive(struct ntrace_bridge *bridge)
 {
 	struct ntrace_comp *comp = &bridge->comp;

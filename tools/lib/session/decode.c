@@ -13,11 +13,18 @@
 
 #include <linux/ntrace.h>
 
+#include "frames.h"
 #include "session-priv.h"
 
 #define CHUNK	(256 << 10)	/* bytes that are fed at once */
 
 struct job;
+
+/* What the timestamps of a source count to */
+struct ns_clock {
+	uint64_t	ticks;
+	bool		known;
+};
 
 /* One thread, and the stretch that it decodes */
 struct worker {
@@ -28,9 +35,9 @@ struct worker {
 	struct nt_reader *reader;
 	const struct ns_cpu *cpu;	/* that @flow and @reader are made for */
 	const struct ns_stretch *stretch;
+	struct ns_stretch joined;	/* @stretch is this one if it was one of frames */
 	uint64_t	now;		/* ns: events up to here count */
-	uint64_t	ticks;		/* the reader's clock */
-	bool		has_ticks;
+	struct ns_clock	*clocks;	/* the reader's, one for each SRC */
 	struct nt_who	who;
 	int32_t		known_tid;	/* that @who was made for, at that time */
 	uint64_t	known_at;
@@ -129,15 +136,17 @@ static uint64_t time_of(const struct worker *w, uint64_t ticks)
 /* Does the message have a time? Then the reader's clock is there. */
 static bool clock_advance(struct worker *w, const struct nt_message *msg)
 {
+	struct ns_clock *clock = &w->clocks[msg->src];
+
 	if (!(msg->fields & NT_FIELD_TSTAMP))
 		return false;
 	if (nt_message_is_sync(msg)) {
-		w->ticks = msg->tstamp;
-		w->has_ticks = true;
+		clock->ticks = msg->tstamp;
+		clock->known = true;
 	} else {
-		w->ticks += msg->tstamp;
+		clock->ticks += msg->tstamp;
 	}
-	return w->has_ticks;
+	return clock->known;
 }
 
 uint64_t nt_who_time(const struct nt_who *who, uint64_t tstamp, uint8_t kind)
@@ -270,7 +279,8 @@ static struct place read_until(struct worker *w, uint64_t time, size_t *piece, u
 
 	while (1) {
 		ret = nt_reader_next(w->reader, &msg);
-		if (ret > 0 && clock_advance(w, &msg) && time_of(w, w->ticks) > time)
+		if (ret > 0 && clock_advance(w, &msg) &&
+		    time_of(w, w->clocks[msg.src].ticks) > time)
 			return place_of(s, begin, msg.offset);
 		if (ret)
 			continue;
@@ -303,7 +313,7 @@ static int feed_stretch(struct worker *w)
 	int err = 0;
 
 	nt_reader_seek(w->reader, s->offset, s->middle);
-	w->has_ticks = false;
+	memset(w->clocks, 0, sizeof(*w->clocks) << w->cpu->nt.src_bits);
 	if (!w->cpu->has_time)
 		w->now = last;
 	while (!err) {
@@ -323,10 +333,12 @@ static int new_decoder(struct worker *w, const struct ns_cpu *cpu)
 {
 	nt_flow_free(w->flow);
 	nt_reader_free(w->reader);
+	free(w->clocks);
 	w->flow = nt_flow_new(&cpu->nt, w->image);
 	w->reader = nt_reader_new(&cpu->nt);
+	w->clocks = calloc((size_t)1 << cpu->nt.src_bits, sizeof(*w->clocks));
 	w->cpu = cpu;
-	return w->flow && w->reader ? 0 : ns_fail(w->session, "out of memory");
+	return w->flow && w->reader && w->clocks ? 0 : ns_fail(w->session, "out of memory");
 }
 
 /* Nothing says how a stretch without metadata was encoded: it is given as lost. */
@@ -351,6 +363,20 @@ static bool is_wanted(const struct nt_consumer *consumer, const struct ns_stretc
 	return !consumer->nr_windows || !s->end;
 }
 
+static int decode_messages(struct worker *w)
+{
+	const struct ns_stretch *s = w->stretch;
+	int err;
+
+	nt_image_remap(w->image);
+	nt_flow_restart(w->flow, s->offset, s->middle);
+	err = feed_stretch(w);
+	if (err)
+		return err;
+	nt_flow_end(w->flow);
+	return drain(w);
+}
+
 static int decode_stretch(struct worker *w, size_t nth)
 {
 	const struct ns_stretch *s = &w->session->trace.stretches.at[nth];
@@ -372,13 +398,16 @@ static int decode_stretch(struct worker *w, size_t nth)
 		err = new_decoder(w, cpu);
 	if (err)
 		return err;
-	nt_image_remap(w->image);
-	nt_flow_restart(w->flow, s->offset, s->middle);
-	err = feed_stretch(w);
-	if (err)
-		return err;
-	nt_flow_end(w->flow);
-	return drain(w);
+	if (!ns_frames_has(s))
+		return decode_messages(w);
+	if (ns_frames_join(s, &w->session->setup, &w->joined))
+		return ns_fail(w->session, "out of memory");
+	ns_trace_find_middle(&w->joined, &w->session->setup);
+	w->stretch = &w->joined;
+	err = decode_messages(w);
+	w->stretch = s;
+	ns_frames_free(&w->joined);
+	return err;
 }
 
 /* ---- All stretches ---- */
@@ -448,6 +477,7 @@ static void free_worker(struct worker *w)
 {
 	nt_flow_free(w->flow);
 	nt_reader_free(w->reader);
+	free(w->clocks);
 	nt_image_free(w->image);
 }
 

@@ -54,6 +54,7 @@ static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const ui
 	cpu->cpu = (int)word(words, nr, NTRACE_INFO_CPU_ID);
 	cpu->config = word(words, nr, NTRACE_INFO_CPU_CONFIG);
 	cpu->src_id = word(words, nr, NTRACE_INFO_CPU_SRC_ID);
+	cpu->trace_id = word(words, nr, NTRACE_INFO_CPU_TRACE_ID);
 	cpu->ts_width = word(words, nr, NTRACE_INFO_CPU_TS_WIDTH);
 	cpu->ts_freq = word(words, nr, NTRACE_INFO_CPU_TS_FREQ);
 	cpu->has_time = cpu_has_time(setup, cpu);

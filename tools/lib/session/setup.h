@@ -16,6 +16,7 @@ struct ns_cpu {
 	int		cpu;
 	uint32_t	config;		/* NTRACE_CONFIG_* */
 	uint32_t	src_id;
+	uint32_t	trace_id;	/* of its ATB bridge, 0: none */
 	uint32_t	ts_width;	/* bits of the counter, 0: unknown */
 	uint64_t	ts_freq;	/* Hz before the prescaler, 0: unknown */
 	bool		has_time;	/* its timestamps can be put into perf's time */

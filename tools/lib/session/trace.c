@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <string.h>
 
+#include "frames.h"
 #include "trace.h"
 
 #define PAGE	4096
@@ -198,7 +199,7 @@ static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size
  * A stretch begins with a synchronising message, if its first bytes were not lost. Any byte
  * may look like the first one of that; PARTIAL may be a sink that ran around in its window.
  */
-static void find_middle(struct ns_stretch *s, const struct ns_setup *setup)
+void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 {
 	const struct ns_cpu *cpu = ns_setup_cpu(setup, s->cpu);
 	struct nt_message msg;
@@ -219,7 +220,9 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup)
 
 	for (i = 0; i < trace->stretches.nr; i++) {
 		s = &trace->stretches.at[i];
-		find_middle(s, setup);
+		/* messages of frames are found when they are decoded */
+		if (!ns_frames_has(s))
+			ns_trace_find_middle(s, setup);
 		if (before && before->queue == s->queue) {
 			s->start = before->end;
 			s->follows = !before->lost && before->offset + before->size == s->offset;

@@ -59,6 +59,9 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record);
  * Return: 0; -1: out of memory.
  */
 int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup);
+
+/* ns_trace_find_middle() - does the stretch begin inside a message? Sets @stretch->middle. */
+void ns_trace_find_middle(struct ns_stretch *stretch, const struct ns_setup *setup);
 void ns_trace_free(struct ns_trace *trace);
 
 #endif /* NTRACE_SESSION_TRACE_H */

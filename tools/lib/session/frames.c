@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/ntrace.h>
+
+#include "frames.h"
+
+#define IDLE	0xff
+/* Chapter 3.1.4: no message has a byte with this MSEO */
+#define BROKEN	0x02
+/* Bytes of one ID that are not a whole message yet; no message is that long */
+#define ROOM	256
+
+/* All bytes of frames go through here; there are never more of them than there were */
+struct join {
+	struct nt_frames	*frames;
+	struct nt_frames_out	outs[NT_FRAMES_IDS];
+	uint8_t			ids[NT_FRAMES_IDS];	/* those that an encoder has */
+	unsigned int		nr_ids;
+	uint8_t			*data;
+	size_t			nr, size;
+};
+
+bool ns_frames_has(const struct ns_stretch *stretch)
+{
+	return (stretch->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK) == NTRACE_AUX_FORMAT_FRAMES;
+}
+
+static void join_add(struct join *join, const uint8_t *data, size_t nr)
+{
+	size_t room = join->size - join->nr;
+
+	nr = nr < room ? nr : room;
+	memcpy(join->data + join->nr, data, nr);
+	join->nr += nr;
+}
+
+/* What comes next does not go on where the bytes of any ID have ended. */
+static void join_break(struct join *join)
+{
+	const uint8_t broken = BROKEN;
+	unsigned int i;
+
+	for (i = 0; i < join->nr_ids; i++)
+		join->outs[join->ids[i]].nr = 0;
+	join_add(join, &broken, 1);
+}
+
+/* Pass on the whole messages of one ID. */
+static void join_messages(struct join *join, struct nt_frames_out *out)
+{
+	size_t nr = out->nr;
+
+	while (nr && (out->data[nr - 1] & 3) != 3)
+		nr--;
+	/* what is this long is no message: let the decoder say so */
+	if (!nr && out->nr > ROOM / 2)
+		nr = out->nr;
+	join_add(join, out->data, nr);
+	out->nr -= nr;
+	memmove(out->data, out->data + nr, out->nr);
+}
+
+/* Frame by frame, so that messages keep their order */
+static void join_bytes(struct join *join, const uint8_t *data, size_t size)
+{
+	unsigned int i;
+	size_t n, used;
+
+	while (size) {
+		n = size < NT_FRAME_SIZE ? size : NT_FRAME_SIZE;
+		if (nt_frames_convert(join->frames, data, n, &used, join->outs) != NT_OK)
+			join_break(join);
+		for (i = 0; i < join->nr_ids; i++) {
+			if (join->outs[join->ids[i]].nr)
+				join_messages(join, &join->outs[join->ids[i]]);
+		}
+		data += used;
+		size -= used;
+	}
+}
+
+static bool join_has_rest(const struct join *join)
+{
+	unsigned int i;
+
+	for (i = 0; i < join->nr_ids; i++) {
+		if (join->outs[join->ids[i]].nr)
+			return true;
+	}
+	return false;
+}
+
+/* @bytes has ROOM bytes for each ID. */
+static void join_begin(struct join *join, const struct ns_setup *setup, uint8_t *bytes)
+{
+	size_t i;
+
+	for (i = 0; i < setup->nr_cpus; i++) {
+		uint32_t id = setup->cpus[i].trace_id;
+
+		if (!id || id >= NT_FRAMES_IDS || join->outs[id].data)
+			continue;
+		join->outs[id].data = bytes + (size_t)id * ROOM;
+		join->outs[id].size = ROOM;
+		join->ids[join->nr_ids++] = id;
+	}
+}
+
+static void join_pieces(struct join *join, const struct ns_stretch *stretch)
+{
+	size_t i;
+
+	for (i = 0; i < stretch->pieces.nr; i++)
+		join_bytes(join, stretch->pieces.at[i].data, stretch->pieces.at[i].size);
+	if (nt_frames_end(join->frames) != NT_OK || join_has_rest(join))
+		join_break(join);
+	memset(join->data + join->nr, IDLE, join->size - join->nr);
+}
+
+int ns_frames_join(const struct ns_stretch *stretch, const struct ns_setup *setup,
+		   struct ns_stretch *joined)
+{
+	uint8_t *bytes = malloc(NT_FRAMES_IDS * ROOM);
+	struct join join = { .size = 0 };
+	struct ns_piece piece;
+	size_t i;
+
+	*joined = *stretch;
+	memset(&joined->pieces, 0, sizeof(joined->pieces));
+	for (i = 0; i < stretch->pieces.nr; i++)
+		join.size += stretch->pieces.at[i].size;
+	join.frames = nt_frames_new();
+	join.data = malloc(join.size + 1);
+	if (join.frames && join.data && bytes) {
+		join_begin(&join, setup, bytes);
+		join_pieces(&join, stretch);
+	}
+	piece = (struct ns_piece){ .data = join.data, .size = join.size };
+	if (!join.frames || !bytes || !join.data || !ns_array_add(&joined->pieces, piece)) {
+		free(join.data);
+		join.data = NULL;
+	}
+	nt_frames_free(join.frames);
+	free(bytes);
+	return join.data ? 0 : -1;
+}
+
+void ns_frames_free(struct ns_stretch *joined)
+{
+	if (joined->pieces.nr)
+		free((void *)joined->pieces.at[0].data);
+	free(joined->pieces.at);
+	memset(&joined->pieces, 0, sizeof(joined->pieces));
+}
