@@ -47,6 +47,12 @@ same_branches() {
 	diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
 
+# last_time WHAT: ns from the first branch to the last
+last_time() {
+	perf script -i "$tap_tmp/$1.data" --itrace=b --ns -F time 2>/dev/null |
+		awk '{ sub(":", ""); t = $1 * 1e9; if (NR == 1) first = t } END { printf "%d", t - first + 0.5 }'
+}
+
 # Each ran three times, on a CPU of its own
 sources() {
 	branches "$1" | sed 's/ 0\.10[0-9]*: / /' | LC_ALL=C sort | uniq -c | sed 's/^ *//'
@@ -83,6 +89,10 @@ check_good() {
 	ok "$me: a window that the sink overwrote" partial_is_right
 	ok "$me: trace in samples" samples_are_right
 	ok "$me: metadata of a later minor version" same_branches later-minor
+	is "$me: metadata with more words for each CPU" "$(branches later-words | cksum)" \
+		"$(branches good | sed 's/\[000\]/[001]/' | cksum)"
+	ok "$me: a timestamp of 12 bits" same_branches narrow
+	is "$me: a timestamp that advances every fourth tick" "$(last_time prescaled)" "$(($(last_time good) * 4))"
 	ok "$me: nothing is read from a map that came later" says late-mapping 1 \
 		"there is no code at this address" "10002 _start+0x2"
 	is "$me: and all of it is after it came" "$(branches late-mapping | grep -vc 'tr strt\|error')" 17
@@ -92,6 +102,8 @@ check_good() {
 		"$(perf script -i "$tap_tmp/good.data" --itrace=i1ig -F ip,sym 2>/dev/null |
 			awk '/inner/ { n++; next } n == 3 && /outer|_start/ { printf "%s ", $2 } n > 3 || (n == 3 && !NF) { exit }')" \
 		"outer _start "
+	is "$me: samples have the period between them" \
+		"$(perf script -i "$tap_tmp/good.data" --itrace=i10i -F period 2>/dev/null | xargs)" "10 10 10"
 	is "$me: with q, the addresses that messages have" \
 		"$(perf script -i "$tap_tmp/good.data" --itrace=iq -F ip 2>/dev/null | xargs)" \
 		"10000 10014 10006 10014 10006 10014 10006 ffffffff80000000"
@@ -288,11 +300,11 @@ kinds="7.2/x86_64 6.12/x86_64"
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 55))
+plan $(($(echo $kinds | wc -w) * 59))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 for what in good no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
-	guest-code no-aux-record no-context no-time snapshot partial samples later-minor late-mapping unknown-thread truncated wrong-icnt \
+	guest-code no-aux-record no-context no-time snapshot partial samples later-minor later-words narrow prescaled late-mapping unknown-thread truncated wrong-icnt \
 	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done

@@ -7,7 +7,7 @@
 data=$top/tests/perf
 # KVERS=7.2 is for a quick look
 kvers=${KVERS:-6.12 7.2}
-plan $(($(echo "$kvers" | wc -w) * 10))
+plan $(($(echo "$kvers" | wc -w) * 12))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 
@@ -24,6 +24,8 @@ for kver in $kvers; do
 	is "$me trace that goes on, later, keeps the calls" "$(last_chain kept)" "outer _start"
 	is "$me PERF_RECORD_AUX says truncated" "$(last_chain truncated)" "done"
 	is "$me PERF_RECORD_AUX says partial" "$(last_chain partial)" "done"
+	is "$me PERF_RECORD_AUX says partial, of whole messages" "$(last_chain whole)" "done"
+	is "$me the thread has been on a CPU that is not traced" "$(last_chain untraced)" "done"
 	is "$me the thread has been on another CPU, in a gap there" "$(last_chain elsewhere)" "done"
 	is "$me the encoder of another CPU could not be started" "$(last_chain refused)" "done"
 	is "$me a gap on a CPU where the thread has not been" "$(last_chain beside)" "outer _start"

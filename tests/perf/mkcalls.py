@@ -155,6 +155,12 @@ def make(what, program):
         return session(result, trace(context=False), program, tid=0)
     if what == 'no-time':
         return session(file(config=perfdata.CONTEXT), trace(time=False), program)
+    if what == 'narrow':
+        return session(file(ts_width=12), trace(start=START & 0xfff), program)
+    if what == 'prescaled':
+        return session(file(config=3 | 1 << 18), trace(start=START // 4), program)
+    if what == 'later-words':
+        return session(file(cpus=2, cpu_words=11), trace(), program, cpu=1)
     if what == 'unknown-thread':
         return session(file(), trace(tid=77), program)
     if what == 'guest':
@@ -362,7 +368,8 @@ def lost(file, program, what):
 
     other = trace(tid=OTHER, start=START + 1000)
     switch(0, PID, START - 1)
-    add(0, part(START, PID, BASE, START, 7), START + 100, PID, 'truncated' in what)
+    add(0, part(START, PID, BASE, START, 7), START + 100, PID,
+        perfdata.AUX_PARTIAL if 'whole' in what else 'truncated' in what)
     switch(0, OTHER, START + 101)
     if 'elsewhere' in what:
         # CPU 1 loses the trace of another thread and then, unseen, has the first one
@@ -371,6 +378,10 @@ def lost(file, program, what):
         switch(1, PID, START + 1200)
         switch(1, OTHER, START + 1300)
         add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
+    if 'untraced' in what:
+        # nothing is traced of CPU 1
+        switch(1, PID, START + 1200)
+        switch(1, OTHER, START + 1300)
     if 'refused' in what:
         switch(1, PID, START + 1200)
         add(1, b'', START + 1201, PID, perfdata.AUX_TRUNCATED)

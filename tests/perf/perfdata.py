@@ -40,7 +40,7 @@ class File:
 
     def __init__(self, config=CONTEXT | TIMESTAMP, cpus=1, flags=2 | 4, hz=10000000,
                  src_bits=0, version=1 << 32, magic=MAGIC, cpu_words=9, header_words=10,
-                 nr_cpus=None, cut=0, arch='riscv64', info=None, aux_sample_size=0, switches=False, guests=False):
+                 nr_cpus=None, cut=0, arch='riscv64', info=None, ts_width=64, aux_sample_size=0, switches=False, guests=False):
         """@info: (type, words) of another kind of trace's PERF_RECORD_AUXTRACE_INFO"""
         self.data, self.index, self.arch, self.aux_sample_size = bytearray(), [], arch, aux_sample_size
         self.config, self.cpus, self.switches, self.guests = config, cpus, switches, guests
@@ -53,7 +53,7 @@ class File:
         words = [magic, version, header_words, cpu_words,
                  cpus if nr_cpus is None else nr_cpus, TYPE, flags, 10, 102400, 0]
         for cpu in range(cpus):
-            words += [cpu, 0x1001, config, src_bits, cpu, 64, hz, 0, 64]
+            words += [cpu, 0x1001, config, src_bits, cpu, ts_width, hz, 0, 64] + [7] * (cpu_words - 9)
         words = words[:len(words) - cut]
         self.record(RECORD_AUXTRACE_INFO, 0,
                     struct.pack('<II', 0x4e54, 0) + struct.pack(f'<{len(words)}Q', *words))

@@ -27,22 +27,26 @@ static bool ntrace_has_kcore(struct ntrace *nt)
 
 static size_t ntrace_patched_text(struct ntrace *nt, char *text, size_t size)
 {
+	const char *what = "record with --kcore, or only user code (ntrace//u)";
+
 	if (!nt->kernel_errors)
 		return 0;
+	if (ntrace_has_kcore(nt))
+		what = "something was patched after --kcore had copied it";
 	return scnprintf(text, size,
-			 "  %8" PRIu64 "  of these are in the kernel, which patches its code while it runs: %s\n",
-			 nt->kernel_errors, ntrace_has_kcore(nt) ?
-			 "something was patched after --kcore had copied it" :
-			 "record with --kcore, or only user code (ntrace//u)");
+			 "  %8llu  of these are in the kernel, which patches its code while it runs: %s\n",
+			 (unsigned long long)nt->kernel_errors, what);
 }
 
 /* There is nothing to decode: say why that may be */
 static void ntrace_no_trace(struct ntrace *nt)
 {
-	ui__warning("N-Trace: there is no trace in this recording. %s\n\n",
-		    nt->info.flags & NTRACE_INFO_FLAG_SNAPSHOT ?
-		    "A snapshot is written at SIGUSR2, when perf record is ready, or at the end with -Se." :
-		    "Nothing that the event selects has run, or perf record was killed.");
+	if (nt->info.flags & NTRACE_INFO_FLAG_SNAPSHOT)
+		ui__warning("N-Trace: there is no trace in this recording. %s\n\n",
+			    "A snapshot is written at SIGUSR2, when perf record is ready, or at the end with -Se.");
+	else
+		ui__warning("N-Trace: there is no trace in this recording. %s\n\n",
+			    "Nothing that the event selects has run, or perf record was killed.");
 }
 
 int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
@@ -79,15 +83,18 @@ int ntrace_queue_error(struct ntrace_queue *q, int code, u64 ip, const char *tex
 	return ntrace_synth_error(q->nt, code, q->cpu, q->pid, q->tid, ip, q->time, text);
 }
 
+static const char *const ntrace_error_texts[] = {
+	[NTRACE_ERROR_LOST]	= "AUX buffer or sink full: trace was lost",
+	[NTRACE_ERROR_OVERFLOW]	= "Error message: the encoder lost messages",
+	[NTRACE_ERROR_CONFIG]	= "no metadata for a CPU: its trace is skipped",
+	[NTRACE_ERROR_FIRMWARE]	= "[firmware] is not known: set ntrace.firmware",
+};
+
 static const char *ntrace_error_text(int code)
 {
-	switch (code) {
-#define NTRACE_ERROR_CASE(name, number, text)	case name: return text;
-	NTRACE_ERRORS(NTRACE_ERROR_CASE)
-#undef NTRACE_ERROR_CASE
-	default:
-		return nt_error_text(-code);
-	}
+	if (code > 0 && (unsigned int)code < ARRAY_SIZE(ntrace_error_texts))
+		return ntrace_error_texts[code];
+	return nt_error_text(-code);
 }
 
 /* What was lost, and why: perf itself says only how many errors there were */

@@ -112,6 +112,7 @@ void ntrace_gap_enter(struct ntrace_queue *q)
 void ntrace_gap_open(struct ntrace_queue *q)
 {
 	struct ntrace *nt = q->nt;
+	pid_t current;
 
 	if (!nt->use_thread_stack)
 		return;
@@ -119,8 +120,8 @@ void ntrace_gap_open(struct ntrace_queue *q)
 		thread_stack__flush(q->thread);
 	ntrace_tid_forget(nt, q->tid, q->cpu);
 	if (!ntrace_is_per_thread(q)) {
-		if (q->cpu >= 0)
-			ntrace_tid_forget(nt, machine__get_current_tid(nt->machine, q->cpu), q->cpu);
+		current = q->cpu < 0 ? -1 : machine__get_current_tid(nt->machine, q->cpu);
+		ntrace_tid_forget(nt, current, q->cpu);
 		if (!ntrace_has_switches(q))
 			nt->epoch++;
 	}

@@ -455,16 +455,11 @@ void ntrace_gap_sample(struct ntrace *nt, struct thread *thread, int cpu);
 /* ------------------------------------------------------------------- errors */
 
 /* Codes of itrace errors that are not of libntrace; those are its own, negated */
-#define NTRACE_ERRORS(X)							\
-	X(NTRACE_ERROR_LOST,	 1, "AUX buffer or sink full: trace was lost")	\
-	X(NTRACE_ERROR_OVERFLOW, 2, "Error message: the encoder lost messages")	\
-	X(NTRACE_ERROR_CONFIG,	 3, "no metadata for a CPU: its trace is skipped") \
-	X(NTRACE_ERROR_FIRMWARE, 4, "[firmware] is not known: set ntrace.firmware")
-
 enum ntrace_error {
-#define NTRACE_ERROR_ENUM(name, number, text)	name = number,
-	NTRACE_ERRORS(NTRACE_ERROR_ENUM)
-#undef NTRACE_ERROR_ENUM
+	NTRACE_ERROR_LOST	= 1,
+	NTRACE_ERROR_OVERFLOW	= 2,
+	NTRACE_ERROR_CONFIG	= 3,
+	NTRACE_ERROR_FIRMWARE	= 4,
 };
 
 int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,

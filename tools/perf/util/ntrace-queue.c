@@ -31,7 +31,7 @@
 
 #define NTRACE_CHUNK		(256 * 1024)
 
-#define NTRACE_NR_SOURCES	(1 << NT_SRC_BITS_MAX)
+#define NTRACE_NR_SOURCES	BIT(NT_SRC_BITS_MAX)
 
 /* ----------------------------------------------------------------- decoding */
 
@@ -342,11 +342,12 @@ static const struct ntrace_cpu *ntrace_queue_info(struct ntrace_queue *q, int cp
 {
 	const struct ntrace_info *info = &q->nt->info;
 	const struct ntrace_cpu *own = ntrace_info_cpu(info, cpu);
+	bool has_src = q->src >= 0;
 
 	/* per thread, without PERF_RECORD_AUX: all CPUs are hoped to be alike */
 	if (!own && cpu < 0)
 		own = &info->cpus[0];
-	if (!own || ntrace_cpu_has_src(own) != (q->src >= 0))
+	if (!own || ntrace_cpu_has_src(own) != has_src)
 		return NULL;
 	return q->src < 0 || own->src_id == (u32)q->src ? own : ntrace_info_source(info, q->src);
 }
@@ -567,7 +568,9 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 		}
 		if (cpu != last) {
 			nt_reader_free(reader);
-			reader = ntrace_cpu_config(cpu, &q->config) ? nt_reader_new(&q->config) : NULL;
+			reader = NULL;
+			if (ntrace_cpu_config(cpu, &q->config))
+				reader = nt_reader_new(&q->config);
 			last = cpu;
 		}
 		data = ntrace_piece_data(q, piece);

@@ -494,6 +494,7 @@ static int ntrace_queue_sample(struct ntrace *nt, struct perf_sample *sample, u6
 {
 	unsigned int nr = nt->queues.next_buffer_nr;
 	struct aux_sample aux = sample->aux_sample;
+	struct auxtrace_buffer *buffer;
 	struct auxtrace_queue *queue;
 	int err;
 
@@ -508,13 +509,9 @@ static int ntrace_queue_sample(struct ntrace *nt, struct perf_sample *sample, u6
 	queue = auxtrace_queues__sample_queue(&nt->queues, sample, nt->session);
 	if (!queue)
 		return -EINVAL;
-	if (nt->deliver) {
-		err = ntrace_copy_sample(list_last_entry(&queue->head, struct auxtrace_buffer, list),
-					 &aux);
-		if (err)
-			return err;
-	}
-	return ntrace_place_sample(nt, queue, sample);
+	buffer = list_last_entry(&queue->head, struct auxtrace_buffer, list);
+	err = nt->deliver ? ntrace_copy_sample(buffer, &aux) : 0;
+	return err ? : ntrace_place_sample(nt, queue, sample);
 }
 
 static int ntrace_queue_data(struct perf_session *session, struct perf_sample *sample,
