@@ -92,6 +92,8 @@ check_good() {
 	is "$me: metadata with more words for each CPU" "$(branches later-words | cksum)" \
 		"$(branches good | sed 's/\[000\]/[001]/' | cksum)"
 	ok "$me: a timestamp of 12 bits" same_branches narrow
+	ok "$me: zeros that perf pads with" same_branches padded
+	ok "$me: ... are no trace" says padded 0
 	is "$me: a timestamp that advances every fourth tick" "$(last_time prescaled)" "$(($(last_time good) * 4))"
 	ok "$me: nothing is read from a map that came later" says late-mapping 1 \
 		"there is no code at this address" "10002 _start+0x2"
@@ -300,11 +302,11 @@ kinds="7.2/x86_64 6.12/x86_64"
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 59))
+plan $(($(echo $kinds | wc -w) * 61))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 for what in good no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
-	guest-code no-aux-record no-context no-time snapshot partial samples later-minor later-words narrow prescaled late-mapping unknown-thread truncated wrong-icnt \
+	guest-code no-aux-record no-context no-time snapshot partial samples later-minor later-words narrow padded prescaled late-mapping unknown-thread truncated wrong-icnt \
 	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done

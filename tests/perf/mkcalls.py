@@ -155,6 +155,10 @@ def make(what, program):
         return session(result, trace(context=False), program, tid=0)
     if what == 'no-time':
         return session(file(config=perfdata.CONTEXT), trace(time=False), program)
+    if what == 'padded':
+        # perf pads with zeros, here with 7 of them
+        data = trace()
+        return session(file(), data + b'\xff' * ((1 - len(data)) % 8), program)
     if what == 'narrow':
         return session(file(ts_width=12), trace(start=START & 0xfff), program)
     if what == 'prescaled':
@@ -196,8 +200,8 @@ def make(what, program):
     if what == 'samples':
         return samples(file, program)
     if what == 'truncated':
-        data = trace()
-        return session(file(), data[:len(data) - 5], program, flags=perfdata.AUX_TRUNCATED)
+        # inside a message
+        return session(file(), trace()[:-3], program, flags=perfdata.AUX_TRUNCATED)
     if what == 'wrong-icnt':
         return session(file(), trace(icnt_error=1), program)
     if what == 'no-metadata-for-cpu':
