@@ -21,6 +21,9 @@ guest_env=
 # events of an ordinary user come and go on each hart while others use the sink
 selftests "6.12, 4 harts share a sink" share_test --kernel 6.12 --harts 4 --topology funnel \
 	--model funnel.fifo=256
+# bridges, a CoreSight funnel and an ETR that writes frames
+selftests "6.12, 4 harts share an ETR" "share_test;record_test;snapshot_test;life_test -t system_suspend" \
+	--kernel 6.12 --harts 4 --topology k3
 # to the instruction: a timer that comes too late is no accident
 guest_env=NTRACE_EXACT=1
 selftests "6.12, timers" "life_test -t small_buffer_after_a_large_one" --kernel 6.12 --icount

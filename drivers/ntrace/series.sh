@@ -67,6 +67,6 @@ cat >"$work/b/tools/testing/selftests/ntrace/Makefile" <<-'EOT'
 	CFLAGS += -O2 -D_GNU_SOURCE $(KHDR_INCLUDES)
 	LDLIBS += -lpthread
 	include ../lib.mk
-	$(TEST_GEN_PROGS): trace.c
+	$(TEST_GEN_PROGS): trace.c frames.c
 EOT
 patch selftests "selftests: ntrace: add tests"

@@ -180,6 +180,8 @@ void record_copy(struct recording *rec, uint64_t offset, void *buf, size_t size)
 		n = size;
 	memcpy(buf, rec->aux + from, n);
 	memcpy((uint8_t *)buf + n, rec->aux, size - n);
+	if (pmu_number("cpu0/trace_id", 0))
+		frames_to_messages(buf, size);
 }
 
 /*

@@ -55,8 +55,11 @@ struct stretches {
 };
 
 void record_stretches(struct recording *rec, struct stretches *st);
-/* Copy @size bytes at @offset out of the AUX area */
+/* Copy @size bytes at @offset out of the AUX area; frames become messages and idle bytes */
 void record_copy(struct recording *rec, uint64_t offset, void *buf, size_t size);
+
+/* In place: whole messages in the order in which they end, then idle bytes */
+void frames_to_messages(uint8_t *buf, size_t size);
 
 /* A message as far as the tests need it */
 struct message {

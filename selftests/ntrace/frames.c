@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frames that a CoreSight ETR writes (CoreSight Architecture Specification, chapter D4): 16 bytes;
+ * an even one is data, or with bit 0 set a change of the trace id. Byte 15 has bit 0 of the data in
+ * even bytes, and for a change of the id whether the byte after it still belongs to the id before.
+ */
+#include <string.h>
+
+#include "trace.h"
+
+#define FRAME	16
+#define IDLE	0xff
+
+/* Bytes of a message that is not complete yet */
+struct pending {
+	uint8_t		bytes[64];
+	unsigned int	nr;
+};
+
+struct frames {
+	struct pending	ids[128];
+	unsigned int	id;
+	uint8_t		*to;
+};
+
+static void put(struct frames *f, uint8_t byte)
+{
+	struct pending *p = &f->ids[f->id];
+
+	/* id 0 is padding */
+	if (!f->id)
+		return;
+	p->bytes[p->nr++] = byte;
+	if ((byte & 3) != 3 && p->nr < sizeof(p->bytes))
+		return;
+	memcpy(f->to, p->bytes, p->nr);
+	f->to += p->nr;
+	p->nr = 0;
+}
+
+static void take_frame(struct frames *f, const uint8_t *frame)
+{
+	unsigned int i, next;
+
+	for (i = 0; i < 15; i++) {
+		unsigned int bit = frame[15] >> (i / 2) & 1;
+
+		if (i & 1 || !(frame[i] & 1)) {
+			put(f, i & 1 ? frame[i] : frame[i] | bit);
+			continue;
+		}
+		next = frame[i] >> 1;
+		if (bit && i < 14)
+			put(f, frame[++i]);
+		f->id = next;
+	}
+}
+
+void frames_to_messages(uint8_t *buf, size_t size)
+{
+	static struct frames f;
+	uint8_t *end = buf + size, *frame, copy[FRAME];
+
+	memset(&f, 0, sizeof(f));
+	f.to = buf;
+	for (frame = buf; frame + FRAME <= end; frame += FRAME) {
+		memcpy(copy, frame, FRAME);
+		take_frame(&f, copy);
+	}
+	memset(f.to, IDLE, end - f.to);
+}
