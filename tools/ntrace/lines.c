@@ -90,6 +90,14 @@ void lines_add(struct lines *lines, const char *fmt, ...)
 	va_end(ap);
 }
 
+void lines_add_bytes(struct lines *lines, const void *bytes, size_t size)
+{
+	if (!reserve(lines, size))
+		return;
+	memcpy(lines->text + lines->len, bytes, size);
+	lines->len += size;
+}
+
 void lines_add_string(struct lines *lines, const char *string)
 {
 	const unsigned char *c;
@@ -205,14 +213,18 @@ static bool next_line(struct output *o)
 		o->line = line;
 		o->room = head.len;
 	}
-	o->time = head.time;
+	/* the lines of a buffer keep their order */
+	if (head.time > o->time)
+		o->time = head.time;
 	o->len = head.len;
 	return fread(o->line, 1, head.len, o->file) == head.len;
 }
 
-int merge_print(struct merge *merge)
+int merge_each(struct merge *merge, int (*take)(void *ctx, uint64_t time, void *line,
+						size_t size), void *ctx)
 {
 	struct output *all = merge->outputs, *o, *first;
+	int err;
 
 	for (o = all; o < all + merge->nr; o++) {
 		if (fflush(o->file) || fseek(o->file, 0, SEEK_SET) || !next_line(o))
@@ -225,8 +237,19 @@ int merge_print(struct merge *merge)
 				first = o;
 		}
 		if (!first)
-			return fflush(stdout) ? -1 : 0;
-		if (fwrite(first->line, 1, first->len, stdout) != first->len || !next_line(first))
-			return -1;
+			return 0;
+		err = take(ctx, first->time, first->line, first->len);
+		if (err || !next_line(first))
+			return err ? err : -1;
 	}
+}
+
+static int print_line(void *ctx, uint64_t time, void *line, size_t size)
+{
+	return fwrite(line, 1, size, stdout) == size ? 0 : -1;
+}
+
+int merge_print(struct merge *merge)
+{
+	return merge_each(merge, print_line, NULL) || fflush(stdout) ? -1 : 0;
 }

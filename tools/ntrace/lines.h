@@ -29,6 +29,7 @@ int lines_end(struct lines *lines, uint64_t time);
 void lines_cancel(struct lines *lines);
 
 void lines_add(struct lines *lines, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void lines_add_bytes(struct lines *lines, const void *bytes, size_t size);
 /* lines_add_string() - with quotes, as JSON wants it; NULL is null */
 void lines_add_string(struct lines *lines, const char *string);
 void lines_free(struct lines *lines);
@@ -41,6 +42,13 @@ void merge_free(struct merge *merge);
 
 /* merge_add() - the next stretch of a buffer. -1: writing failed, errno */
 int merge_add(struct merge *merge, unsigned int buffer, struct lines *lines);
+
+/*
+ * merge_each() - give the lines to @take, which returns 0 to go on; the times that it gets never go
+ * back. -1: reading failed, errno
+ */
+int merge_each(struct merge *merge, int (*take)(void *ctx, uint64_t time, void *line,
+						size_t size), void *ctx);
 
 /* merge_print() - to the standard output. -1: writing or reading failed, errno */
 int merge_print(struct merge *merge);

@@ -20,6 +20,7 @@ static const struct command {
 	{ "bench",	cmd_bench,	"measure how fast a trace is decoded" },
 	{ "report",	cmd_report,	"print how long each function of a recording took" },
 	{ "slow",	cmd_slow,	"print why the slowest call of a function was slow" },
+	{ "inject",	cmd_inject,	"write samples that a perf without N-Trace reads" },
 	{ "script",	cmd_script,	"print the branches of a recording of perf" },
 	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
 	{ "encode",	cmd_encode,	"make a trace from a list of PCs and their code" },

@@ -116,6 +116,9 @@ void pd_close(struct perfdata *pd);
 int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record),
 		void *ctx);
 
+/* pd_sample_id_size() - bytes at the end of a record that perf adds to each; not of a sample */
+size_t pd_sample_id_size(const struct perfdata *pd, const struct pd_record *record);
+
 /* pd_attr_of() - the event that @id belongs to; the first one if nothing says */
 const struct pd_attr *pd_attr_of(const struct perfdata *pd, uint64_t id);
 

@@ -171,6 +171,19 @@ static void parse_sample(const struct perfdata *pd, const struct perf_event_head
 		id->cpu = (int32_t)cursor_next(&c, end);
 }
 
+size_t pd_sample_id_size(const struct perfdata *pd, const struct pd_record *record)
+{
+	const struct pd_attr *attr = pd_attr_of(pd, record->id.id);
+	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+				PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+	size_t size;
+
+	if (!attr || !attr->attr.sample_id_all)
+		return 0;
+	size = 8 * __builtin_popcountll(attr->attr.sample_type & fields);
+	return size <= record->header->size - sizeof(*record->header) ? size : 0;
+}
+
 static int give(struct walk *w, const struct perf_event_header *header, const uint8_t *data,
 		size_t data_size)
 {

@@ -50,6 +50,15 @@ static int take_info(struct nt_session *s, const struct pd_record *record)
 	return 0;
 }
 
+/* Programs and their code, for those who write a recording of it */
+static bool is_sideband(const struct nt_session *s, const struct perf_event_header *header)
+{
+	if (ns_sideband_wants(header))
+		return true;
+	return s->options.keep_records && header->type < PD_HEADER_ATTR &&
+		header->type != PERF_RECORD_SAMPLE;
+}
+
 static int take(void *ctx, const struct pd_record *record)
 {
 	struct nt_session *s = ctx;
@@ -65,7 +74,7 @@ static int take(void *ctx, const struct pd_record *record)
 		err = ns_trace_add_aux(&s->trace, record);
 		break;
 	default:
-		if (ns_sideband_wants(record->header))
+		if (is_sideband(s, record->header))
 			err = ns_array_add(&s->records, *record) ? 0 : -1;
 	}
 	return err ? ns_fail(s, "out of memory") : 0;
@@ -96,6 +105,8 @@ static int read_records(struct nt_session *s)
 	if (ns_sideband_build(&s->sideband, &s->objects, s->records.at, s->records.nr) ||
 	    ns_trace_cut(&s->trace, &s->setup))
 		return ns_fail(s, "out of memory");
+	if (s->options.keep_records)
+		return 0;
 	free(s->records.at);
 	memset(&s->records, 0, sizeof(s->records));
 	return 0;
@@ -223,6 +234,38 @@ void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t t
 
 	*pid = era ? era->pid : tid ? -1 : 0;
 	*comm = era ? era->comm : tid ? "" : "swapper";
+}
+
+/* ---- What stands in the recording ---- */
+
+bool nt_session_record(const struct nt_session *session, size_t nth, struct nt_record *record)
+{
+	const struct pd_record *r;
+
+	if (nth >= session->records.nr)
+		return false;
+	r = &session->records.at[nth];
+	*record = (struct nt_record){
+		.data = r->header, .size = r->header->size, .time = r->id.time,
+		.pid = r->id.pid, .tid = r->id.tid, .cpu = r->id.cpu,
+	};
+	record->size -= pd_sample_id_size(&session->pd, r);
+	return true;
+}
+
+bool nt_session_feature(const struct nt_session *session, unsigned int nth, const void **data,
+			size_t *size)
+{
+	if (nth >= PD_FEAT_MAX || !session->pd.features[nth].there)
+		return false;
+	*data = session->pd.features[nth].section.data;
+	*size = session->pd.features[nth].section.size;
+	return true;
+}
+
+const char *nt_session_folder(const struct nt_session *session)
+{
+	return session->pd.folder;
 }
 
 /* Code that was made at run time, "//anon", is in no file: perf inject -j gives it one. */

@@ -23,6 +23,7 @@ struct nt_session_options {
 	const char	*symfs;		/* folder with the files of the recording's machine */
 	const char	*cache;		/* build-id cache; NULL: ~/.debug */
 	unsigned int	threads;	/* 0: one for each processor */
+	bool		keep_records;	/* for nt_session_record() */
 };
 
 /*
@@ -117,6 +118,24 @@ void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t t
 /* Code as it was: bytes copied */
 size_t nt_session_read(struct nt_session *session, uint64_t space, uint64_t addr, void *buf,
 		       size_t size);
+
+/* An event of the kernel beside the trace, as it stands in the recording */
+struct nt_record {
+	const void	*data;		/* struct perf_event_header and what belongs to it */
+	size_t		size;		/* without what perf adds to each record (sample_id_all) */
+	uint64_t	time;
+	int32_t		pid, tid, cpu;	/* of who caused it; -1: not known */
+};
+
+/* nt_session_record() - those of programs and their code, by time, from @nth = 0; false: no more */
+bool nt_session_record(const struct nt_session *session, size_t nth, struct nt_record *record);
+
+/* nt_session_feature() - a section of the recording's header; false: it has none */
+bool nt_session_feature(const struct nt_session *session, unsigned int nth, const void **data,
+			size_t *size);
+
+/* nt_session_folder() - of a recording with a copy of the kernel; NULL: it is a file */
+const char *nt_session_folder(const struct nt_session *session);
 
 /* Files whose code could not be read, one after the other from @nth = 0; false: no more */
 bool nt_session_missing(const struct nt_session *session, size_t nth, const char **path,
