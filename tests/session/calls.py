@@ -40,9 +40,9 @@ class Frame:
         self.kind, self.ret, self.caller = kind, ret, function_of(caller)
         self.name = callee.name, callee.dso
         self.time, self.insns = time, insns
-
-    def comes_back_at(self, addr):
-        return addr == self.ret or (self.kind == 'syscall' and addr == self.ret - 4)
+        self.trap = kind in ('syscall', 'trap', 'unseen')
+        # where a trap goes back to: a system call may be made again
+        self.back = {ret, ret - 4} if kind == 'syscall' else {ret}
 
 
 class Thread:
@@ -72,10 +72,7 @@ class Thread:
         return False
 
     def call(self, kind, src, dst, ret, time):
-        f = Frame(kind, ret, src, dst, time, self.insns)
-        f.trap = kind in ('syscall', 'trap', 'unseen')
-        f.system = kind == 'syscall'
-        self.stack.append(f)
+        self.stack.append(Frame(kind, ret, src, dst, time, self.insns))
 
     def returns(self, dst, time):
         for i in range(len(self.stack) - 1, -1, -1):
@@ -98,7 +95,7 @@ class Thread:
             return self.give_up()
         for i in range(len(self.stack) - 1, -1, -1):
             f = self.stack[i]
-            if (f.trap or f.kind == 'signal') and (dst.addr == f.ret or (f.system and dst.addr == f.ret - 4)):
+            if (f.trap or f.kind == 'signal') and dst.addr in f.back:
                 return self.end(i, time)
         if not traps:
             return None
@@ -111,7 +108,7 @@ class Thread:
         self.call('signal', src, dst, trap.ret, time)
         # a signal that was delivered when another one's handler had returned, to the vDSO
         caller = None if trap.caller and trap.caller[1] == '[vdso]' else trap.caller
-        self.stack[-1].system, self.stack[-1].caller = trap.system, caller
+        self.stack[-1].back, self.stack[-1].caller = trap.back, caller
         return None
 
     def jumps(self, src, dst, time):
@@ -120,7 +117,7 @@ class Thread:
             return
         self.end(len(self.stack) - 1, time)
         f = Frame(top.kind, top.ret, dst, dst, time, self.insns)
-        f.caller, f.trap, f.system = top.caller, False, top.system
+        f.caller, f.trap, f.back = top.caller, False, top.back
         self.stack.append(f)
 
     def take(self, insns, kind, word, src, dst, length, time):
@@ -129,14 +126,13 @@ class Thread:
             self.executing = True
         if word.startswith('tr end'):
             if src.addr < KERNEL and word.split()[-1] in ('syscall', 'int', 'jmp'):
-                system = word.endswith('syscall')
-                self.call('unseen', src, dst, src.addr + 4 * system, time)
-                self.stack[-1].system = system
+                # nothing says whether it is a system call
+                self.call('unseen', src, dst, src.addr, time)
+                self.stack[-1].back = {src.addr, src.addr + 4}
         elif word.startswith('tr strt'):
-            # of a program that the kernel has begun, when the kernel is not traced
-            if dst.name == '_start' and not dst.offset:
-                self.executing = True
             if dst.addr < KERNEL and self.stack and self.stack[-1].kind == 'unseen':
+                # where the kernel is not traced: a program begins in the dynamic linker
+                self.executing = 'ld-linux' in dst.dso and not any(dst.addr in f.back for f in self.stack)
                 self.trap_returns(src, dst, time)
         elif kind == 'c':
             if dst.addr != src.addr + length:

@@ -4,17 +4,24 @@
 #include "callstack.h"
 #include "session-priv.h"
 
+#define ECALL		0x00000073
 #define DEPTH_MAX	(1 << 20)	/* calls that never return are given up from there on */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
 		   uint64_t insns)
 {
+	uint32_t insn = 0;
+
 	*event = (struct ns_event){
 		.time = branch->time, .insns = insns, .from = branch->from, .to = branch->to,
 		.from_space = nt_who_space(who, branch->from),
 		.to_space = nt_who_space(who, branch->to), .image = who->image,
 		.kind = branch->kind, .flags = branch->flags, .length = branch->length,
 	};
+	/* where user code alone is traced, trace stops before ecall retires */
+	if (branch->flags & NT_BRANCH_END && branch->kind == NT_BRANCH_NONE &&
+	    nt_who_read(who, branch->from, &insn, sizeof(insn)) == sizeof(insn) && insn == ECALL)
+		event->kind = NT_BRANCH_SYSCALL;
 }
 
 /* ---- Functions ---- */

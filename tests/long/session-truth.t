@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Calls, counts and latencies of tests/session/hostile.c and tests/perf/work.c on two harts, with the
+# kernel and without it: each call is one that the truth has. Branches of `ntrace inject`, read by a
+# perf that knows no N-Trace, are all those of the one that does. Where trace was lost, no call chain
+# is impossible.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$top/tests/perf/truth.sh"
+
+plan 10
+truth_dir=$O/tests/session-truth
+truth_build 6.12
+lib=$O/root/guest/usr/lib/riscv64-linux-gnu
+fields=pid,tid,cpu,time,flags,ip,sym,symoff,dso,addr
+out=$truth_dir/out
+
+build() {
+	for what in "hostile -fexceptions $top/tests/session/hostile.c $top/tests/perf/catch.S $lib/libstdc++.so.6 -Wl,-rpath-link,$lib -lpthread -ldl" \
+		"hostile.so -fPIC -shared $top/tests/session/hostile-lib.c" "lost $top/tests/perf/lost.c -lpthread"; do
+		# shellcheck disable=SC2086
+		"$O/root/bin/riscv64-guest-gcc" -O2 -g -o "$out/"$what || return
+	done
+	cp "$tap_tmp/work" "$out/"
+}
+
+record() {
+	rm -rf "$truth_dir" && mkdir -p "$out" && build || return
+	cat >"$out/go" <<-'E2'
+		cp /proc/cpuinfo /out/cpuinfo
+		cd /tmp && cp /out/work /out/lost /out/hostile /out/hostile.so .
+		export PERF_BUILDID_DIR=/tmp/debug
+		record() { perf --buildid-dir /tmp/debug record --kcore "$@" >>/out/record.log 2>&1; }
+		record -a -m,16M -e ntrace// -o all.data -- sh -c '
+			/tmp/hostile 3 /tmp/hostile.so >/tmp/threads && /tmp/work 1 /tmp >>/tmp/threads
+			for task in /proc/$PPID/task/*; do echo thread ${task##*/} of $PPID; done >>/tmp/threads' || exit 1
+		record -m,4M -e ntrace//u -o user.data -- sh -c '/tmp/hostile 3 /tmp/hostile.so >>/tmp/threads' || exit 1
+		record -a -m,16 -e ntrace// -o lost.data -- sh -c '/tmp/lost 300; /tmp/hostile 1 /tmp/hostile.so' || exit 1
+		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
+		cp -r jit.data user.data lost.data threads debug jitted* /out
+	E2
+	"$top/tools/board/board" run --kernel 6.12 --harts 2 --truth "$truth_dir/truth" --out "$out" --timeout 900 -- sh /out/go &&
+		truth_symfs 6.12 && cp "$out/lost" "$out/hostile" "$out/hostile.so" "$truth_root/tmp/"
+}
+
+ntrace() { _what=$1; shift; "$O/bin/ntrace" "$_what" --symfs "$truth_root" --buildid-dir "$truth_root/.debug" "$@"; }
+
+# What the truth has of both recordings; that of the third one is left
+verify() {
+	for f in jit user; do ntrace script -F $fields -i "$out/$f.data"; done |
+		# shellcheck disable=SC2046
+		"$tap_tmp/branches" -v "$truth_dir/verified" -t "$out/threads" $(truth_harts) "$truth_dir"/truth/hart*.truth |
+		tail -n 1 | tee "$tap_tmp/last"
+	grep -q ' 0 wrong, 0 of a wrong kind, 0 of a wrong thread, 0 of a wrong process, 0 out of order,.* 0 errors' "$tap_tmp/last"
+}
+
+calls() {
+	for f in jit user; do ntrace script --calls --json -i "$out/$f.data" || return; done >"$truth_dir/calls.json"
+	python3 "$top/tests/session/calls.py" "$truth_dir/verified" "$truth_dir/calls.json"
+}
+
+perf() { "$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" "$@" 2>/dev/null; }
+
+# A perf that knows no N-Trace, if there is one; with that of this tree it is the same file
+other_perf() { if command -v perf >/dev/null; then echo perf; else echo "$O/perf/6.12/x86_64/perf"; fi; }
+
+inject() {
+	ntrace inject --all-branches --last-branches 64 -i "$out/user.data" -o "$truth_dir/user.inject" || return
+	perf -i "$out/user.data" --itrace=be -F tid,cpu,ip,addr >"$truth_dir/user.branches"
+	"$(other_perf)" script --symfs "$truth_root" -i "$truth_dir/user.inject" -F tid,cpu,brstack 2>/dev/null |
+		python3 "$top/tests/session/inject.py" "$truth_dir/user.branches"
+}
+
+lost() {
+	ntrace inject --period 500 --last-branches 0 -i "$out/lost.data" -o "$truth_dir/lost.inject"
+	[ $? -eq 1 ] || return
+	"$(other_perf)" script --symfs "$truth_root" -i "$truth_dir/lost.inject" -F comm,tid,ip,sym 2>/dev/null |
+		python3 "$top/tests/session/lost.py"
+}
+
+ok "recorded" record
+ok "all branches are right" verify
+ok "all calls, their counts and latencies are right" calls
+figure "$(tail -n 1 "$tap_tmp/out")"
+ok "inject: all branches" inject
+figure "$(tail -n 1 "$tap_tmp/out")"
+ntrace report -i "$out/lost.data" >"$tap_tmp/report" 2>/dev/null
+ok "trace was lost" grep -q 'trace was lost [1-9][0-9]* times' "$tap_tmp/report"
+figure "$(head -n 1 "$tap_tmp/report")"
+ok "no impossible call chain" lost
+figure "$(tail -n 1 "$tap_tmp/out")"
+for what in report "script --calls" "slow leafA" "inject -o $truth_dir/one"; do
+	# shellcheck disable=SC2086
+	set -- $what; command=$1; shift
+	ntrace "$command" --threads 1 "$@" -i "$out/lost.data" >"$tap_tmp/one" 2>/dev/null
+	if [ "$command" = inject ]; then cp "$truth_dir/one/data" "$tap_tmp/one"; fi
+	ntrace "$command" --threads 4 "$@" -i "$out/lost.data" >"$tap_tmp/four" 2>/dev/null
+	if [ "$command" = inject ]; then cp "$truth_dir/one/data" "$tap_tmp/four"; fi
+	ok "$what: one thread and four say the same" cmp "$tap_tmp/one" "$tap_tmp/four"
+done
+done_testing
