@@ -56,7 +56,7 @@ insns_are() {
 	sort -u "$tap_tmp/insns" | comm -23 - "$tap_tmp/objdump" >"$tap_tmp/other"
 	[ ! -s "$tap_tmp/other" ]
 }
-# 100,000 maps, half of them over others, in no more than 30 times what 12,500 take
+# 100,000 maps, half of them over others, in no more than 100 times what 6,250 take
 maps() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/maps" \
 		"$top/tests/session/maps.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread &&
