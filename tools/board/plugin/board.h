@@ -197,6 +197,7 @@ struct board {
 	bool		exiting;
 	bool		has_hcontext, has_scontext;
 	bool		strict_access;	/* an access that is not of one aligned register faults */
+	bool		incoherent;	/* harts have to invalidate what sinks write */
 	bool		deep_idle;	/* harts and trace components may lose their power */
 	uint32_t	check_minstret;	/* window in instructions, 0: off */
 	uint64_t	limit;		/* instructions after which the run ends, 0: none */
@@ -252,6 +253,10 @@ bool memory_boot_trace_atb(void *opaque, const uint8_t *bytes, size_t len);
 void memory_boot_trace_flush(struct board_dev *dev);
 void memory_sync(void);
 
+/* cache.c */
+bool cache_write(uint64_t addr, const uint8_t *bytes, size_t len);
+void cache_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
+
 /* csr.c */
 bool csr_instrument(struct qemu_plugin_insn *insn, uint32_t opcode, uint64_t pc);
 void csr_reset(struct hart *h);
@@ -262,6 +267,7 @@ void power_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 /* mmio.c */
 bool mmio_fault(struct hart *h, uint64_t epc);
 bool mmio_step(struct hart *h);
+bool mmio_translate(uint64_t va, uint64_t *pa);
 
 /* stream.c */
 void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque);

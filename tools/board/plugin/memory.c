@@ -7,10 +7,15 @@
 #define RAM_START	0x80000000ULL
 #define RAM_END		0x400000000ULL
 
+static bool sink_store(uint64_t addr, const uint8_t *bytes, size_t len)
+{
+	return board.incoherent ? cache_write(addr, bytes, len) : board_mem_write(addr, bytes, len);
+}
+
 /* Writes of a sink to memory are gathered: one call into QEMU for each costs more than the rest. */
 static void stage_flush(struct board_dev *dev)
 {
-	if (dev->stage_len && !board_mem_write(dev->stage_addr, dev->stage, dev->stage_len))
+	if (dev->stage_len && !sink_store(dev->stage_addr, dev->stage, dev->stage_len))
 		dev->bus_errors++;
 	dev->stage_len = 0;
 }
@@ -52,7 +57,7 @@ bool memory_sink_write(void *opaque, uint64_t addr, const uint8_t *bytes, size_t
 	if (!dev->stage_len)
 		dev->stage_addr = addr;
 	if (len > BOARD_STAGE_SIZE)
-		return board_mem_write(addr, bytes, len);
+		return sink_store(addr, bytes, len);
 	memcpy(dev->stage + dev->stage_len, bytes, len);
 	dev->stage_len += len;
 	return true;

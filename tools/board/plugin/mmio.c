@@ -86,6 +86,16 @@ static bool translate(uint64_t va, uint64_t *pa)
 	       (!hgatp || walk(hgatp, 0, true, *pa, pa));
 }
 
+/* An address as the hart sees it now; not that of a guest */
+bool mmio_translate(uint64_t va, uint64_t *pa)
+{
+	uint64_t priv = board_reg_read(REG_PRIV);
+
+	*pa = va;
+	return priv == NB_PRIV_M ||
+	       (priv < NB_PRIV_VU && walk(board_reg_read(REG_SATP), 0, false, va, pa));
+}
+
 /* An instruction may lie across a page. */
 static bool fetch(uint64_t pc, uint32_t *opcode)
 {

@@ -36,6 +36,7 @@ static const struct option options[] = {
 	{ "scontext", OPT_BOOL, &board.has_scontext, "the harts have scontext" },
 	{ "hcontext", OPT_BOOL, &board.has_hcontext, "the harts have hcontext" },
 	{ "strict-access", OPT_BOOL, &board.strict_access, "an access that is not of one aligned 32-bit register faults" },
+	{ "incoherent", OPT_BOOL, &board.incoherent, "harts see what sinks write after cbo.inval or cbo.flush" },
 	{ "deep-idle", OPT_BOOL, &board.deep_idle, "a hart that waits in machine mode, and its encoder, lose their state" },
 	{ "active-delay", OPT_U32, &board.active_delay, "loads until Active follows" },
 	{ "enable-delay", OPT_U32, &board.enable_delay, "loads until Enable follows" },

@@ -735,6 +735,8 @@ void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque)
 		csr_instrument(insn, opcode, pc);
 		if (board.deep_idle)
 			power_instrument(insn, opcode);
+		if (board.incoherent)
+			cache_instrument(insn, opcode);
 		if (board.icount && pc - FIRMWARE < FIRMWARE_SIZE)
 			qemu_plugin_register_vcpu_mem_cb(insn, firmware_store, QEMU_PLUGIN_CB_NO_REGS,
 							 QEMU_PLUGIN_MEM_W, NULL);
