@@ -725,6 +725,29 @@ static void spaces_and_invalidation(void **state)
 	nt_image_free(image);
 }
 
+/* The rest of an instruction comes later, behind the block that ends before it */
+static void image_gets_the_rest(void **state)
+{
+	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };
+	static const uint8_t jump[] = { 0x10, 0x41, 0x03 };	/* I-CNT=4 */
+	static const uint8_t code[] = { 1, 0, 1, 0, 0x67, 0x80, 0, 0 };	/* c.nop twice, jalr zero, 0(ra) */
+	struct nt_image *image = nt_image_new();
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_flow *flow = nt_flow_new(&config, image);
+	unsigned int insns;
+
+	(void)state;
+	assert_int_equal(nt_image_add(image, 0, 0x1000, code, 6), NT_OK);
+	next_how(flow, sync, sizeof(sync), &insns);
+	assert_int_not_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
+	assert_int_equal(nt_image_add(image, 0, 0x1006, code + 6, 2), NT_OK);
+	next_how(flow, sync, sizeof(sync), &insns);
+	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
+	assert_int_equal(insns, 3);
+	nt_flow_free(flow);
+	nt_image_free(image);
+}
+
 /* Code patched, as by a JIT: what lies elsewhere is not asked for again. */
 static void image_invalidates_a_range(void **state)
 {
@@ -1134,6 +1157,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(image_sections_come_and_go),
 		cmocka_unit_test(spaces_and_invalidation),
 		cmocka_unit_test(each_space_has_its_jump_table),
+		cmocka_unit_test(image_gets_the_rest),
 		cmocka_unit_test(image_invalidates_a_range),
 		cmocka_unit_test(missing_code_is_no_error),
 		cmocka_unit_test(statistics_may_grow),
