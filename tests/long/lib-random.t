@@ -1,14 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# As tests/lib-random.t, 100,000 seeds.
+# As tests/lib-random.t, 100,000 seeds: FIRST and SEEDS choose a part of them, so that several
+# machines can share them, or one can go on. A seed that fails is printed, with the command that
+# repeats it.
+#
+#   FIRST=1 SEEDS=100000 tests/run tests/long/lib-random.t
 . "$(dirname "$0")/../lib/tap.sh"
+first=${FIRST:-1}
+seeds=${SEEDS:-100000}
 make -C "$top" lib >"$tap_tmp/make" 2>&1 &&
 	make -C "$top/tests/random" O="$O" all sanitized >>"$tap_tmp/make" 2>&1 ||
 	{ cat "$tap_tmp/make"; exit 1; }
 plan 3
-ok "100,000 seeds" "$O/random/random" --seeds 1 100000
-ok "10,000 seeds, each with 10 damaged copies" \
-	"$O/random/random" --seeds 200001 10000 --flips 10
-ok "3,000 seeds, each with 10 damaged copies, under the sanitizers" \
-	"$O/random/random-sanitized" --seeds 300001 3000 --flips 10
+# A tenth has damaged copies, and a part of that is under the sanitizers.
+ok "$seeds seeds from $first on" "$O/random/random" --seeds "$first" "$seeds"
+ok "$((seeds / 10)) seeds, each with 10 damaged copies" \
+	"$O/random/random" --seeds $((first + 1000000)) $((seeds / 10)) --flips 10
+ok "$((seeds / 33)) seeds, each with 10 damaged copies, under the sanitizers" \
+	"$O/random/random-sanitized" --seeds $((first + 2000000)) $((seeds / 33)) --flips 10
 done_testing

@@ -55,7 +55,7 @@ size_t nt_cuts_offset(const struct nt_cuts *cuts, size_t number)
 
 /* ---- scan ---- */
 
-static bool is_ours(const struct nt_cuts *cuts, const struct nt_message *msg)
+static bool cuts_is_ours(const struct nt_cuts *cuts, const struct nt_message *msg)
 {
 	return cuts->config.src_id == NT_SRC_ANY || msg->src == cuts->config.src_id;
 }
@@ -64,7 +64,7 @@ static bool is_ours(const struct nt_cuts *cuts, const struct nt_message *msg)
  * The mode after a message with SYNC depends on what was before it: it may not be known. The
  * next message that executes instructions has to be of one mode, so that it does not matter.
  */
-static bool is_mode_clear(const struct nt_cuts *cuts, size_t at)
+static bool cuts_is_mode_clear(const struct nt_cuts *cuts, size_t at)
 {
 	struct nt_message msg;
 	unsigned int i;
@@ -75,7 +75,7 @@ static bool is_mode_clear(const struct nt_cuts *cuts, size_t at)
 		if (nt_message_parse(&cuts->config, cuts->data + at, cuts->size - at, &msg) != 1)
 			return false;
 		at += msg.offset + msg.length;
-		if (!is_ours(cuts, &msg))
+		if (!cuts_is_ours(cuts, &msg))
 			continue;
 		if (msg.tcode == NT_TCODE_ERROR)
 			return false;
@@ -85,16 +85,16 @@ static bool is_mode_clear(const struct nt_cuts *cuts, size_t at)
 	return false;
 }
 
-static bool is_cut(const struct scan *scan, size_t at, const struct nt_message *msg)
+static bool scan_is_cut(const struct scan *scan, size_t at, const struct nt_message *msg)
 {
 	const struct nt_config *config = &scan->cuts->config;
 
 	return scan->may_cut && !scan->cell->has_cut && nt_message_is_sync(msg) &&
 	       (!config->timestamp || msg->fields & NT_FIELD_TSTAMP) &&
-	       is_mode_clear(scan->cuts, at + msg->length);
+	       cuts_is_mode_clear(scan->cuts, at + msg->length);
 }
 
-static void add_cut(struct scan *scan, size_t at, const struct nt_message *msg)
+static void scan_add_cut(struct scan *scan, size_t at, const struct nt_message *msg)
 {
 	struct nt_cell *cell = scan->cell;
 
@@ -108,13 +108,13 @@ static void add_cut(struct scan *scan, size_t at, const struct nt_message *msg)
 }
 
 /* A message cannot be read: its timestamp is not known, which the next one is relative to. */
-static void add_damage(struct scan *scan)
+static void scan_add_damage(struct scan *scan)
 {
 	scan->effect->sets_known = true;
 	scan->effect->is_known = false;
 }
 
-static void add_time(struct scan *scan, const struct nt_message *msg)
+static void scan_add_time(struct scan *scan, const struct nt_message *msg)
 {
 	const struct nt_config *config = &scan->cuts->config;
 	struct nt_effect *effect = scan->effect;
@@ -134,12 +134,12 @@ static void add_time(struct scan *scan, const struct nt_message *msg)
 	}
 }
 
-static void add_effect(struct scan *scan, const struct nt_message *msg)
+static void scan_add_effect(struct scan *scan, const struct nt_message *msg)
 {
 	struct nt_effect *effect = scan->effect;
 
 	if (NT_TIMED_TCODES >> msg->tcode & 1)
-		add_time(scan, msg);
+		scan_add_time(scan, msg);
 	if (msg->tcode == NT_TCODE_OWNERSHIP)
 		nt_context_update(&effect->context, msg);
 	if (msg->tcode == NT_TCODE_ERROR) {
@@ -149,7 +149,7 @@ static void add_effect(struct scan *scan, const struct nt_message *msg)
 }
 
 /* The mode of @msg has been seen: others that tell the same are boring from now on. */
-static void add_mode(struct scan *scan, const struct nt_message *msg)
+static void scan_add_mode(struct scan *scan, const struct nt_message *msg)
 {
 	scan->cell->modes |= MODE_BIT(nt_message_mode(msg));
 	if (scan->cell->modes & MODE_BIT(NT_MODE_BTM))
@@ -161,18 +161,18 @@ static void add_mode(struct scan *scan, const struct nt_message *msg)
 }
 
 /* TCODE fills the MDO of byte 0 (chapter 3): SRC is in that of bytes 1 and 2. */
-static uint32_t place_src(uint32_t src)
+static uint32_t cuts_place_src(uint32_t src)
 {
 	return (src & 0x3f) << 2 | src >> 6 << 10;
 }
 
-static void add_source(struct scan *scan, const struct nt_message *msg)
+static void scan_add_source(struct scan *scan, const struct nt_message *msg)
 {
 	uint32_t src = msg->src;
 
 	if (scan->cell->src < 0) {
 		scan->cell->src = src;
-		scan->src_bytes = place_src(src) & scan->src_mask;
+		scan->src_bytes = cuts_place_src(src) & scan->src_mask;
 	} else if (src != (uint32_t)scan->cell->src) {
 		scan->cell->must_join = true;
 	}
@@ -186,20 +186,20 @@ static void scan_message(struct scan *scan, size_t at)
 	int ret = nt_message_parse(&cuts->config, cuts->data + at, cuts->size - at, &msg);
 
 	if (ret < 0)
-		add_damage(scan);
-	if (ret != 1 || !is_ours(cuts, &msg))
+		scan_add_damage(scan);
+	if (ret != 1 || !cuts_is_ours(cuts, &msg))
 		return;
 	if (msg.fields & NT_FIELD_CKSRC)
 		scan->cell->must_join = true;
-	add_source(scan, &msg);
-	add_mode(scan, &msg);
-	if (is_cut(scan, at, &msg))
-		add_cut(scan, at, &msg);
+	scan_add_source(scan, &msg);
+	scan_add_mode(scan, &msg);
+	if (scan_is_cut(scan, at, &msg))
+		scan_add_cut(scan, at, &msg);
 	else
-		add_effect(scan, &msg);
+		scan_add_effect(scan, &msg);
 }
 
-static bool is_boring(const struct scan *scan, uint8_t byte)
+static bool scan_is_boring(const struct scan *scan, uint8_t byte)
 {
 	unsigned int i;
 
@@ -210,7 +210,7 @@ static bool is_boring(const struct scan *scan, uint8_t byte)
 }
 
 /* SRC may be in the two bytes after the first: at the end of the buffer they may be missing. */
-static bool is_of_source(const struct scan *scan, const uint8_t *p)
+static bool scan_is_of_source(const struct scan *scan, const uint8_t *p)
 {
 	const uint8_t *end = scan->cuts->data + scan->cuts->size;
 
@@ -218,11 +218,11 @@ static bool is_of_source(const struct scan *scan, const uint8_t *p)
 }
 
 /* Is there something new at @p, which is not the first byte of the buffer? */
-static bool is_news(const struct scan *scan, const uint8_t *p)
+static bool scan_is_news(const struct scan *scan, const uint8_t *p)
 {
 	if (mseo(p[-1]) != MSEO_END || p[0] == IDLE_BYTE)
 		return false;
-	return scan->all || !is_boring(scan, p[0]) || !is_of_source(scan, p);
+	return scan->all || !scan_is_boring(scan, p[0]) || !scan_is_of_source(scan, p);
 }
 
 #if defined(__x86_64__)
@@ -231,7 +231,7 @@ static bool is_news(const struct scan *scan, const uint8_t *p)
  * none. All messages are of one source.
  */
 __attribute__((target("avx2")))
-static size_t find_news_avx2(const struct scan *scan, size_t at, size_t end)
+static size_t scan_find_news_avx2(const struct scan *scan, size_t at, size_t end)
 {
 	const __m256i msg_end = _mm256_set1_epi8(MSEO_END);
 	__m256i known[NR_BORING];
@@ -260,19 +260,19 @@ static size_t find_news_avx2(const struct scan *scan, size_t at, size_t end)
 	return at;
 }
 
-static bool has_avx2(void)
+static bool cuts_has_avx2(void)
 {
 	return __builtin_cpu_supports("avx2");
 }
 #else
-static size_t find_news_avx2(const struct scan *scan, size_t at, size_t end)
+static size_t scan_find_news_avx2(const struct scan *scan, size_t at, size_t end)
 {
 	(void)scan;
 	(void)end;
 	return at;
 }
 
-static bool has_avx2(void)
+static bool cuts_has_avx2(void)
 {
 	return false;
 }
@@ -282,7 +282,7 @@ static bool has_avx2(void)
 static void scan_bytes(struct scan *scan, size_t at, size_t end)
 {
 	for (; at < end; at++)
-		if (is_news(scan, scan->cuts->data + at))
+		if (scan_is_news(scan, scan->cuts->data + at))
 			scan_message(scan, at);
 }
 
@@ -299,7 +299,7 @@ static void scan_block(struct scan *scan, size_t at)
 		for (; starts; starts &= starts - 1) {
 			unsigned int k = i + __builtin_ctz(starts);
 
-			if (is_news(scan, p + k))
+			if (scan_is_news(scan, p + k))
 				scan_message(scan, at + k);
 		}
 	}
@@ -317,12 +317,12 @@ void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cel
 		},
 	};
 
-	bool fast = !cuts->chains_time && has_avx2();
+	bool fast = !cuts->chains_time && cuts_has_avx2();
 
 	memset(cell, 0, sizeof(*cell));
 	cell->src = -1;
 	if (cuts->config.src_bits && cuts->config.src_id == NT_SRC_ANY) {
-		scan.src_mask = place_src((1u << cuts->config.src_bits) - 1);
+		scan.src_mask = cuts_place_src((1u << cuts->config.src_bits) - 1);
 		scan.src_bytes = UINT32_MAX;
 		fast = false;
 	}
@@ -330,7 +330,7 @@ void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cel
 		scan_message(&scan, 0);
 	/* SRC may be in the two bytes after the block */
 	while (at + BLOCK <= end && at + BLOCK + 2 <= cuts->size) {
-		size_t next = fast ? find_news_avx2(&scan, at, end) : at;
+		size_t next = fast ? scan_find_news_avx2(&scan, at, end) : at;
 
 		if (next != at) {
 			at = next;
@@ -344,7 +344,7 @@ void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cel
 
 /* ---- chain ---- */
 
-static void apply_context(struct nt_context *context, const struct nt_effect *effect)
+static void chain_apply_context(struct nt_context *context, const struct nt_effect *effect)
 {
 	const struct nt_context *set = &effect->context;
 
@@ -364,12 +364,12 @@ static void apply_context(struct nt_context *context, const struct nt_effect *ef
 	}
 }
 
-static void apply(const struct nt_cuts *cuts, struct nt_chain *chain,
-		  const struct nt_effect *effect)
+static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
+			const struct nt_effect *effect)
 {
 	const struct nt_config *config = &cuts->config;
 
-	apply_context(&chain->context, effect);
+	chain_apply_context(&chain->context, effect);
 	if (chain->has_tstamp)
 		chain->tstamp += effect->delta;
 	if (effect->sets_known)
@@ -405,7 +405,7 @@ bool nt_chain_cell(const struct nt_cuts *cuts, struct nt_chain *chain, struct nt
 	chain_join(cuts, chain, cell);
 	if (chain->broken)
 		return false;
-	apply(cuts, chain, &cell->before);
+	chain_apply(cuts, chain, &cell->before);
 	if (!cell->has_cut)
 		return false;
 	if (cuts->config.timestamp) {
@@ -414,6 +414,6 @@ bool nt_chain_cell(const struct nt_cuts *cuts, struct nt_chain *chain, struct nt
 	}
 	cell->entry.tstamp = chain->tstamp;
 	cell->entry.context = chain->context;
-	apply(cuts, chain, &cell->after);
+	chain_apply(cuts, chain, &cell->after);
 	return true;
 }

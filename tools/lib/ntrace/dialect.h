@@ -33,7 +33,7 @@ struct nt_dialect_table {
 	bool			sync_at_branch;	/* HIST may lack the branch that a SYNC stands at */
 	bool			swap_is_call;	/* a swap that is reported takes no return off */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
-	bool			counts_returns;	/* all returns to known calls are implicit, or none */
+	bool			counts_returns;	/* returns to calls are implicit: all, or none */
 	bool			has_hist_size;	/* ResourceFull reports as many bits each time */
 	uint8_t			max_btype;	/* values above are reserved */
 };

@@ -720,8 +720,8 @@ static bool engine_is_run_too_long(const struct nt_source *src, const struct nt_
 }
 
 /*
- * HIST of ResourceFull has as many bits each time, as the encoder's shift register is full; no other
- * has more (dialect).
+ * HIST of ResourceFull has as many bits each time, as the encoder's shift register is full; no
+ * other has more (dialect).
  */
 static int engine_check_hist_size(struct nt_flow *flow, struct nt_source *src,
 				  const struct nt_message *msg)

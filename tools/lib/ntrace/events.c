@@ -6,7 +6,7 @@
 #include "engine.h"
 #include "state.h"
 
-static void add_data(struct nt_flow *flow, struct nt_source *src)
+static void event_add_data(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_item *item = nt_engine_event(flow, src, NT_ITEM_DATA);
 
@@ -21,7 +21,7 @@ void nt_event_owner(struct nt_flow *flow, struct nt_source *src)
 }
 
 /* Is the address known that the next U-ADDR refers to? */
-static bool has_reference(const struct nt_source *src)
+static bool event_has_reference(const struct nt_source *src)
 {
 	return src->has_ref || src->state == NT_STATE_LIVE || src->state == NT_STATE_NO_PC;
 }
@@ -30,7 +30,7 @@ static bool has_reference(const struct nt_source *src)
  * CKDATA0 as an address: whole with sync, else by XOR with the address before. It is the
  * reference of the next one. False: the address before is not known.
  */
-static bool move_reference(struct nt_flow *flow, struct nt_source *src)
+static bool event_move_reference(struct nt_flow *flow, struct nt_source *src)
 {
 	uint64_t addr = flow->msg.value << 1;
 
@@ -39,18 +39,18 @@ static bool move_reference(struct nt_flow *flow, struct nt_source *src)
 		src->has_ref = true;
 		return true;
 	}
-	if (!has_reference(src))
+	if (!event_has_reference(src))
 		return false;
 	src->ref = nt_flow_dest(flow, src->ref, addr);
 	return true;
 }
 
 /* In-circuit trace: neither PC nor return stack change, as no I-CNT says when. */
-static void add_event(struct nt_flow *flow, struct nt_source *src)
+static void event_add_event(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *msg = &flow->msg;
 	bool is_code = msg->code == NT_CKSRC_CONTROL && !msg->cdf;
-	bool has_addr = !is_code && move_reference(flow, src);
+	bool has_addr = !is_code && event_move_reference(flow, src);
 	struct nt_item *item = nt_engine_event(flow, src, NT_ITEM_EVENT);
 
 	item->event.source = msg->code;
@@ -81,8 +81,8 @@ bool nt_event_begin(struct nt_flow *flow, struct nt_source *src)
 	}
 	nt_time_update(&flow->config, &flow->msg, &src->tstamp, &src->has_tstamp);
 	if (flow->msg.fields & NT_FIELD_CKSRC)
-		add_event(flow, src);
+		event_add_event(flow, src);
 	else
-		add_data(flow, src);
+		event_add_data(flow, src);
 	return true;
 }

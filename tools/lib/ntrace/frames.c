@@ -75,7 +75,7 @@ void nt_frames_stats(const struct nt_frames *frames, struct nt_frames_stats *sta
 
 /* ---- one frame ---- */
 
-static __always_inline bool is_reserved(uint8_t id)
+static __always_inline bool frames_is_reserved(uint8_t id)
 {
 	return id >= ID_RESERVED && id != ID_FLUSH && id != ID_TRIGGER;
 }
@@ -85,7 +85,7 @@ static __always_inline struct nt_frames_out *frames_out(struct nt_frames_out *ou
 	return id && id < NT_FRAMES_IDS && outs[id].data ? &outs[id] : NULL;
 }
 
-static __always_inline bool has_room(struct nt_frames_out *outs, uint8_t id)
+static __always_inline bool frames_has_room(struct nt_frames_out *outs, uint8_t id)
 {
 	const struct nt_frames_out *out = frames_out(outs, id);
 
@@ -93,7 +93,7 @@ static __always_inline bool has_room(struct nt_frames_out *outs, uint8_t id)
 }
 
 /* @nr bytes, which nobody wants */
-static void drop(struct nt_frames *frames, uint8_t id, size_t nr)
+static void frames_drop(struct nt_frames *frames, uint8_t id, size_t nr)
 {
 	if (!id)
 		frames->stats.padding += nr;
@@ -112,7 +112,7 @@ static __always_inline void store64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-static __always_inline void skip(struct bytes *bytes, unsigned int nr)
+static __always_inline void frames_skip(struct bytes *bytes, unsigned int nr)
 {
 	unsigned int bits = 8 * nr & 63;
 	uint64_t high = bytes->high;
@@ -122,8 +122,8 @@ static __always_inline void skip(struct bytes *bytes, unsigned int nr)
 }
 
 /* The next @nr bytes */
-static __always_inline void give(struct nt_frames *frames, struct nt_frames_out *outs,
-				 uint8_t id, struct bytes *bytes, unsigned int nr)
+static __always_inline void frames_give(struct nt_frames *frames, struct nt_frames_out *outs,
+					uint8_t id, struct bytes *bytes, unsigned int nr)
 {
 	struct nt_frames_out *out = frames_out(outs, id);
 
@@ -132,24 +132,24 @@ static __always_inline void give(struct nt_frames *frames, struct nt_frames_out 
 		store64(out->data + out->nr + 8, bytes->high);
 		out->nr += nr;
 	} else {
-		drop(frames, id, nr);
+		frames_drop(frames, id, nr);
 	}
-	skip(bytes, nr);
+	frames_skip(bytes, nr);
 }
 
 /* Bits 0, 16, 32 and 48 as the lowest four; and back */
-static __always_inline unsigned int pack_lanes(uint64_t v)
+static __always_inline unsigned int frames_pack_lanes(uint64_t v)
 {
 	return (v & LANES) * 0x0001000200040008ULL >> 48 & 15;
 }
 
-static __always_inline uint64_t spread_lanes(unsigned int bits)
+static __always_inline uint64_t frames_spread_lanes(unsigned int bits)
 {
 	return (bits & 15) * 0x0000200040008001ULL & LANES;
 }
 
 /* Bit n of a byte as bit 2n */
-static __always_inline unsigned int spread_bits(unsigned int bits)
+static __always_inline unsigned int frames_spread_bits(unsigned int bits)
 {
 	bits = (bits | bits << 4) & 0x0f0f;
 	bits = (bits | bits << 2) & 0x3333;
@@ -158,23 +158,24 @@ static __always_inline unsigned int spread_bits(unsigned int bits)
 
 enum verdict { FRAME_GOOD, FRAME_BAD, FRAME_NO_ROOM };
 
-static __always_inline enum verdict check_ids(const uint8_t *p, unsigned int ids, struct nt_frames_out *outs)
+static __always_inline enum verdict frames_check_ids(const uint8_t *p, unsigned int ids,
+						     struct nt_frames_out *outs)
 {
 	enum verdict verdict = FRAME_GOOD;
 
 	for (; ids; ids &= ids - 1) {
 		uint8_t id = p[2 * __builtin_ctz(ids)] >> 1;
 
-		if (unlikely(is_reserved(id)))
+		if (unlikely(frames_is_reserved(id)))
 			return FRAME_BAD;
-		if (unlikely(!has_room(outs, id)))
+		if (unlikely(!frames_has_room(outs, id)))
 			verdict = FRAME_NO_ROOM;
 	}
 	return verdict;
 }
 
 /* Take out byte @nr. */
-static __always_inline void take_out(struct bytes *bytes, unsigned int nr)
+static __always_inline void frames_take_out(struct bytes *bytes, unsigned int nr)
 {
 	/* one for each @nr: the bytes below it are ones */
 	static const uint8_t ones[32] = {
@@ -183,13 +184,13 @@ static __always_inline void take_out(struct bytes *bytes, unsigned int nr)
 	uint64_t low = load64(ones + 16 - nr), high = load64(ones + 24 - nr);
 	struct bytes rest = *bytes;
 
-	skip(&rest, 1);
+	frames_skip(&rest, 1);
 	bytes->low = (bytes->low & low) | (rest.low & ~low);
 	bytes->high = (bytes->high & high) | (rest.high & ~high);
 }
 
 /* The bytes of a frame in which bytes @ids are IDs. How many there are is hard to foresee. */
-static __always_inline void give_parts(struct nt_frames *frames, struct nt_frames_out *outs,
+static __always_inline void frames_give_parts(struct nt_frames *frames, struct nt_frames_out *outs,
 				       const uint8_t *p, struct bytes bytes, unsigned int ids)
 {
 	/* no byte is behind an ID at the end */
@@ -201,34 +202,34 @@ static __always_inline void give_parts(struct nt_frames *frames, struct nt_frame
 		unsigned int n = __builtin_ctz(ids), where = 2 * n;
 		unsigned int is_late = late >> n & 1;
 
-		take_out(&bytes, where - at);
-		give(frames, outs, id, &bytes, where - at + is_late);
+		frames_take_out(&bytes, where - at);
+		frames_give(frames, outs, id, &bytes, where - at + is_late);
 		at = where + 1 + is_late;
 		id = p[where] >> 1;
 	}
 	frames->id = id;
-	give(frames, outs, id, &bytes, LAST - at);
+	frames_give(frames, outs, id, &bytes, LAST - at);
 }
 
 /* A whole frame. Nothing is changed by one that is not good. */
-static __always_inline enum verdict take_frame(struct nt_frames *frames, const uint8_t *p,
-					       struct nt_frames_out *outs)
+static __always_inline enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *p,
+						      struct nt_frames_out *outs)
 {
 	struct bytes bytes = { load64(p), load64(p + 8) };
-	unsigned int ids = pack_lanes(bytes.low) | pack_lanes(bytes.high) << 4;
+	unsigned int ids = frames_pack_lanes(bytes.low) | frames_pack_lanes(bytes.high) << 4;
 	enum verdict verdict;
 
-	if (unlikely(!has_room(outs, frames->id)))
+	if (unlikely(!frames_has_room(outs, frames->id)))
 		return FRAME_NO_ROOM;
-	bytes.low = (bytes.low & ~LANES) | spread_lanes(p[LAST]);
-	bytes.high = (bytes.high & ~LANES) | spread_lanes(p[LAST] >> 4);
+	bytes.low = (bytes.low & ~LANES) | frames_spread_lanes(p[LAST]);
+	bytes.high = (bytes.high & ~LANES) | frames_spread_lanes(p[LAST] >> 4);
 	if (!ids) {
-		give(frames, outs, frames->id, &bytes, LAST);
+		frames_give(frames, outs, frames->id, &bytes, LAST);
 	} else {
-		verdict = check_ids(p, ids, outs);
+		verdict = frames_check_ids(p, ids, outs);
 		if (unlikely(verdict != FRAME_GOOD))
 			return verdict;
-		give_parts(frames, outs, p, bytes, ids);
+		frames_give_parts(frames, outs, p, bytes, ids);
 	}
 	frames->stats.frames++;
 	frames->nr_syncs = 0;
@@ -238,14 +239,14 @@ static __always_inline enum verdict take_frame(struct nt_frames *frames, const u
 /* ---- synchronisation ---- */
 
 /* Has it an even byte of 0xff? Then there is a synchronisation packet, or damage. */
-static __always_inline bool has_ff(const uint8_t *p)
+static __always_inline bool frames_has_ff(const uint8_t *p)
 {
 	uint64_t low = ~load64(p) & (0xff * LANES), high = ~load64(p + 8) & (0xff * LANES);
 
 	return ((low + 0xff * LANES) & (high + 0xff * LANES) & (LANES << 8)) != LANES << 8;
 }
 
-static int lose(struct nt_frames *frames, unsigned int nr, int error)
+static int frames_lose(struct nt_frames *frames, unsigned int nr, int error)
 {
 	frames->stats.lost += nr;
 	frames->nr = 0;
@@ -255,7 +256,7 @@ static int lose(struct nt_frames *frames, unsigned int nr, int error)
 }
 
 /* A full sync has ended. A frame begins now; has it begun before, there were bytes lost. */
-static int full_sync(struct nt_frames *frames)
+static int frames_full_sync(struct nt_frames *frames)
 {
 	unsigned int nr = frames->nr;
 	bool was_careful = frames->is_careful;
@@ -264,10 +265,10 @@ static int full_sync(struct nt_frames *frames)
 	frames->last = 0;
 	frames->is_careful = false;
 	if (nr > 4)
-		return lose(frames, nr - 4, NT_E_FRAME_SYNC);
+		return frames_lose(frames, nr - 4, NT_E_FRAME_SYNC);
 	frames->nr = 0;
 	if (nr < 4 && !was_careful)
-		return lose(frames, 0, NT_E_FRAME_SYNC);
+		return frames_lose(frames, 0, NT_E_FRAME_SYNC);
 	if (++frames->nr_syncs < BARRIER)
 		return NT_OK;
 	frames->nr_syncs = 0;
@@ -276,9 +277,9 @@ static int full_sync(struct nt_frames *frames)
 }
 
 /* The frame in @frames->buf is complete. *room: it was taken, or thrown away. */
-static int end_frame(struct nt_frames *frames, struct nt_frames_out *outs, bool *room)
+static int frames_end_frame(struct nt_frames *frames, struct nt_frames_out *outs, bool *room)
 {
-	enum verdict verdict = take_frame(frames, frames->buf, outs);
+	enum verdict verdict = frames_take_frame(frames, frames->buf, outs);
 
 	*room = verdict != FRAME_NO_ROOM;
 	if (!*room)
@@ -286,18 +287,18 @@ static int end_frame(struct nt_frames *frames, struct nt_frames_out *outs, bool 
 	frames->nr = 0;
 	frames->is_careful = verdict == FRAME_BAD;
 	if (verdict == FRAME_BAD)
-		return lose(frames, NT_FRAME_SIZE, NT_E_FRAME_ID);
+		return frames_lose(frames, NT_FRAME_SIZE, NT_E_FRAME_ID);
 	return NT_OK;
 }
 
-static int take_byte(struct nt_frames *frames, uint8_t byte)
+static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 {
 	unsigned int nr;
 
 	frames->buf[frames->nr++] = byte;
 	frames->last = frames->last >> 8 | (uint32_t)byte << 24;
 	if (frames->last == FULL_SYNC)
-		return full_sync(frames);
+		return frames_full_sync(frames);
 	nr = frames->nr;
 	/* the first half of a full sync is no half sync: ff ff */
 	if (!(nr & 1) && byte == 0x7f && frames->buf[nr - 2] == 0xff) {
@@ -324,7 +325,7 @@ struct lane {
 	uint32_t	mask;		/* 0: nobody wants them */
 };
 
-/* Frames of one call of take_bunches(), so that lane::nr cannot overflow */
+/* Frames of one call of frames_take_bunches(), so that lane::nr cannot overflow */
 #define MAX_FRAMES	(1u << 20)
 
 struct bunch {
@@ -333,7 +334,7 @@ struct bunch {
 	uint16_t	ids[BUNCH];			/* bit n: byte n is an ID */
 };
 
-/* Does an even byte say that it is ID 0x70 or above? That is rare, and a synchronisation packet too. */
+/* Is an even byte ID 0x70 or above? A synchronisation packet looks like that, too. */
 static __always_inline bool frames_is_odd(uint64_t low, uint64_t high)
 {
 	low &= low << 1 & low << 2 & low << 7;
@@ -353,8 +354,8 @@ static __always_inline unsigned int frames_prepare(struct bunch *bunch, const ui
 		if (unlikely(frames_is_odd(low, high)))
 			break;
 		bunch->ids[i] = find_ends(p).field & EVEN_BYTES;
-		store64(bunch->bytes[i], (low & ~LANES) | spread_lanes(p[LAST]));
-		store64(bunch->bytes[i] + 8, (high & ~LANES) | spread_lanes(p[LAST] >> 4));
+		store64(bunch->bytes[i], (low & ~LANES) | frames_spread_lanes(p[LAST]));
+		store64(bunch->bytes[i] + 8, (high & ~LANES) | frames_spread_lanes(p[LAST] >> 4));
 	}
 	return i;
 }
@@ -370,7 +371,7 @@ static __always_inline struct lane *frames_share(struct lane *lanes, struct lane
 						 const uint8_t *p, unsigned int ids)
 {
 	/* bit n: the byte behind the ID that is byte n is still of the ID before */
-	unsigned int late = ids ? spread_bits(p[LAST] & 0x7f) : 0, at = 0;
+	unsigned int late = ids ? frames_spread_bits(p[LAST] & 0x7f) : 0, at = 0;
 
 	for (; ids; ids &= ids - 1) {
 		unsigned int n = __builtin_ctz(ids), is_late = late >> n & 1, nr = n - at;
@@ -415,17 +416,18 @@ static void frames_close_lanes(struct nt_frames *frames, const struct lane *lane
 		if (lanes[id].mask)
 			outs[id].nr += lanes[id].nr;
 		else if (lanes[id].nr)
-			drop(frames, id == LANE_UNKNOWN ? ID_UNKNOWN : id, lanes[id].nr);
+			frames_drop(frames, id == LANE_UNKNOWN ? ID_UNKNOWN : id, lanes[id].nr);
 	}
 }
 
 /* Many frames that are whole and plain. Returns the bytes taken. */
-static size_t take_bunches(struct nt_frames *frames, const uint8_t *data, size_t size,
-			   struct nt_frames_out *outs)
+static size_t frames_take_bunches(struct nt_frames *frames, const uint8_t *data, size_t size,
+				  struct nt_frames_out *outs)
 {
 	uint8_t scratch[ROOM];
 	struct lane lanes[NR_LANES], *lane;
-	size_t left = size / NT_FRAME_SIZE, room = frames_open_lanes(lanes, outs, scratch), done = 0;
+	size_t left = size / NT_FRAME_SIZE, done = 0;
+	size_t room = frames_open_lanes(lanes, outs, scratch);
 	struct bunch bunch = { .spare = { 0 } };
 	unsigned int i, nr = BUNCH;
 
@@ -445,36 +447,36 @@ static size_t take_bunches(struct nt_frames *frames, const uint8_t *data, size_t
 	return done * NT_FRAME_SIZE;
 }
 
-/* Frames that take_bunches() leaves, one by one, before it is called again */
+/* Frames that frames_take_bunches() leaves, one by one, before it is called again */
 #define SINGLES		16
 
-/* Up to @max frames, one by one. Returns the bytes taken; fewer: it is a synchronisation, or bad. */
-static size_t take_singles(struct nt_frames *frames, const uint8_t *data, size_t max,
-			   struct nt_frames_out *outs)
+/* Up to @max frames, one by one. Returns the bytes taken; fewer: the next is no good frame. */
+static size_t frames_take_singles(struct nt_frames *frames, const uint8_t *data, size_t max,
+				  struct nt_frames_out *outs)
 {
 	size_t i;
 
 	for (i = 0; i < max; i++) {
 		const uint8_t *p = data + i * NT_FRAME_SIZE;
 
-		if (has_ff(p) || take_frame(frames, p, outs) != FRAME_GOOD)
+		if (frames_has_ff(p) || frames_take_frame(frames, p, outs) != FRAME_GOOD)
 			break;
 	}
 	return i * NT_FRAME_SIZE;
 }
 
 /* Frames that are whole, and no synchronisation. Returns the bytes taken. */
-static size_t take_frames(struct nt_frames *frames, const uint8_t *data, size_t size,
-			  struct nt_frames_out *outs)
+static size_t frames_take_frames(struct nt_frames *frames, const uint8_t *data, size_t size,
+				 struct nt_frames_out *outs)
 {
 	size_t at = 0, nr, taken;
 
 	do {
 		if (size - at >= MIN_BUNCHES)
-			at += take_bunches(frames, data + at, size - at, outs);
+			at += frames_take_bunches(frames, data + at, size - at, outs);
 		nr = (size - at) / NT_FRAME_SIZE;
 		nr = nr < SINGLES ? nr : SINGLES;
-		taken = take_singles(frames, data + at, nr, outs);
+		taken = frames_take_singles(frames, data + at, nr, outs);
 		at += taken;
 	} while (nr == SINGLES && taken == SINGLES * NT_FRAME_SIZE);
 	if (at)
@@ -491,16 +493,16 @@ int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size
 
 	while (!ret) {
 		if (frames->nr == NT_FRAME_SIZE) {
-			ret = end_frame(frames, outs, &room);
+			ret = frames_end_frame(frames, outs, &room);
 			if (!room)
 				break;
 			continue;
 		}
 		if (!frames->nr && !frames->is_careful)
-			at += take_frames(frames, data + at, size - at, outs);
+			at += frames_take_frames(frames, data + at, size - at, outs);
 		if (at == size)
 			break;
-		ret = take_byte(frames, data[at++]);
+		ret = frames_take_byte(frames, data[at++]);
 	}
 	frames->stats.bytes += at;
 	*used = at;
@@ -513,5 +515,5 @@ int nt_frames_end(struct nt_frames *frames)
 
 	frames->last = 0;
 	frames->is_careful = false;
-	return nr ? lose(frames, nr, NT_E_FRAME_SYNC) : NT_OK;
+	return nr ? frames_lose(frames, nr, NT_E_FRAME_SYNC) : NT_OK;
 }

@@ -205,7 +205,8 @@ static const uint8_t *image_find_code(const struct nt_image *image, uint64_t spa
 	for (;;) {
 		size_t next = image_count_views(image, space, addr);
 		const struct nt_section *here = next ? &image->views[next - 1] : NULL;
-		const struct nt_section *later = next < image->nr_views ? &image->views[next] : NULL;
+		const struct nt_section *later =
+			next < image->nr_views ? &image->views[next] : NULL;
 
 		if (here && here->space == space && addr - here->addr < here->size) {
 			uint64_t left = here->size - (addr - here->addr);

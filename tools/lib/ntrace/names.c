@@ -19,7 +19,7 @@ struct name {
 	const char	*text;
 };
 
-static const char *find_name(const struct name *names, size_t nr, int number)
+static const char *name_find(const struct name *names, size_t nr, int number)
 {
 	size_t i;
 
@@ -30,7 +30,7 @@ static const char *find_name(const struct name *names, size_t nr, int number)
 	return NULL;
 }
 
-#define NAME(names, number)	find_name(names, ARRAY_SIZE(names), number)
+#define NAME(names, number)	name_find(names, ARRAY_SIZE(names), number)
 
 #define ERROR_NAME(name, number, text, hint)	{ number, #name },
 #define ERROR_TEXT(name, number, text, hint)	{ number, text },
@@ -169,7 +169,8 @@ const char *nt_tcode_name(unsigned int tcode)
 
 	if (name)
 		return name;
-	return tcode >= NT_TCODE_VENDOR_FIRST && tcode <= NT_TCODE_VENDOR_LAST ? "Vendor Defined" : "Reserved";
+	return tcode >= NT_TCODE_VENDOR_FIRST && tcode <= NT_TCODE_VENDOR_LAST ?
+		"Vendor Defined" : "Reserved";
 }
 
 const char *nt_dialect_tcode_name(unsigned int dialect, unsigned int tcode)
@@ -203,7 +204,7 @@ const char *nt_btype_name(unsigned int btype)
 }
 
 /* 8..15 of ETYPE, RCODE and EVCODE are the vendor's */
-static const char *code_name(const char *name, unsigned int code)
+static const char *name_of_code(const char *name, unsigned int code)
 {
 	if (name)
 		return name;
@@ -212,17 +213,17 @@ static const char *code_name(const char *name, unsigned int code)
 
 const char *nt_etype_name(unsigned int etype)
 {
-	return code_name(NAME(etypes, (int)etype), etype);
+	return name_of_code(NAME(etypes, (int)etype), etype);
 }
 
 const char *nt_rcode_name(unsigned int rcode)
 {
-	return code_name(NAME(rcodes, (int)rcode), rcode);
+	return name_of_code(NAME(rcodes, (int)rcode), rcode);
 }
 
 const char *nt_evcode_name(unsigned int evcode)
 {
-	return code_name(NAME(evcodes, (int)evcode), evcode);
+	return name_of_code(NAME(evcodes, (int)evcode), evcode);
 }
 
 const char *nt_priv_name(unsigned int priv)
@@ -278,7 +279,7 @@ void nt_text_add_ecode(struct text *text, uint64_t ecode)
 	nt_text_add(text, ")");
 }
 
-static void add_process(struct text *text, const struct nt_message *msg)
+static void message_add_process(struct text *text, const struct nt_message *msg)
 {
 	nt_text_add(text, " PROCESS=0x%" PRIx64 " FORMAT=%u PRV=%s", msg->value, msg->format,
 		    nt_priv_name(msg->priv));
@@ -293,7 +294,7 @@ static void add_process(struct text *text, const struct nt_message *msg)
 	((msg)->dialect == NT_DIALECT_SIFIVE0 && NAME(names, number) ?			\
 	 NAME(names, number) : (name))
 
-static void add_fixed(struct text *text, const struct nt_message *msg)
+static void message_add_fixed(struct text *text, const struct nt_message *msg)
 {
 	if (msg->fields & NT_FIELD_SRC)
 		nt_text_add(text, " SRC=%u", msg->src);
@@ -320,7 +321,7 @@ static void add_fixed(struct text *text, const struct nt_message *msg)
 }
 
 /* Fields that NT_DIALECT_SIFIVE0 alone has */
-static void add_pairs(struct text *text, const struct nt_message *msg)
+static void message_add_pairs(struct text *text, const struct nt_message *msg)
 {
 	static const struct { uint32_t field; const char *name; bool second; } names[] = {
 		{ NT_FIELD_IDTAG,	"IDTAG", false },
@@ -339,10 +340,10 @@ static void add_pairs(struct text *text, const struct nt_message *msg)
 	}
 }
 
-static void add_vars(struct text *text, const struct nt_message *msg)
+static void message_add_vars(struct text *text, const struct nt_message *msg)
 {
 	if (msg->fields & NT_FIELD_PROCESS)
-		add_process(text, msg);
+		message_add_process(text, msg);
 	if (msg->fields & NT_FIELD_ECODE) {
 		nt_text_add(text, " ");
 		nt_text_add_ecode(text, msg->value);
@@ -362,7 +363,7 @@ static void add_vars(struct text *text, const struct nt_message *msg)
 		nt_text_add(text, " HIST=0x%" PRIx64, msg->hist);
 	if (msg->fields & NT_FIELD_HREPEAT)
 		nt_text_add(text, " HREPEAT=%" PRIu64, msg->value);
-	add_pairs(text, msg);
+	message_add_pairs(text, msg);
 	if (msg->fields & NT_FIELD_TSTAMP)
 		nt_text_add(text, " TSTAMP=%" PRIu64, msg->tstamp);
 }
@@ -376,7 +377,7 @@ int nt_message_write(const struct nt_message *msg, char *buf, size_t size)
 	if (!strcmp(nt_dialect_tcode_name(msg->dialect, msg->tcode), "Reserved") ||
 	    (msg->tcode >= NT_TCODE_VENDOR_FIRST && msg->tcode <= NT_TCODE_VENDOR_LAST))
 		nt_text_add(&text, " TCODE=%u", msg->tcode);
-	add_fixed(&text, msg);
-	add_vars(&text, msg);
+	message_add_fixed(&text, msg);
+	message_add_vars(&text, msg);
 	return nt_text_end(&text);
 }

@@ -81,44 +81,44 @@ struct parallel {
 
 /* ---- signals between workers ---- */
 
-static bool is_stopped(const struct parallel *job)
+static bool parallel_is_stopped(const struct parallel *job)
 {
 	return __atomic_load_n(&job->stop, __ATOMIC_RELAXED);
 }
 
-static bool is_turn(const struct parallel *job, uint64_t number)
+static bool parallel_is_turn(const struct parallel *job, uint64_t number)
 {
 	return __atomic_load_n(&job->turn, __ATOMIC_ACQUIRE) == number;
 }
 
-static void wait_change(struct parallel *job)
+static void parallel_wait_change(struct parallel *job)
 {
 	job->nr_waiting++;
 	pthread_cond_wait(&job->changed, &job->lock);
 	job->nr_waiting--;
 }
 
-static void signal_change(struct parallel *job)
+static void parallel_signal_change(struct parallel *job)
 {
 	if (job->nr_waiting)
 		pthread_cond_broadcast(&job->changed);
 }
 
 /* Nobody is to go on. The first result counts. */
-static void stop(struct parallel *job, int result)
+static void parallel_stop(struct parallel *job, int result)
 {
 	pthread_mutex_lock(&job->lock);
 	if (!job->stop)
 		job->result = result;
 	__atomic_store_n(&job->stop, true, __ATOMIC_RELAXED);
-	signal_change(job);
+	parallel_signal_change(job);
 	pthread_mutex_unlock(&job->lock);
 }
 
 /* ---- parts; @job->lock is held ---- */
 
 /* The part that is newest ends at @end, and @entry begins the next one. */
-static void add_part(struct parallel *job, const struct nt_entry *entry)
+static void parallel_add_part(struct parallel *job, const struct nt_entry *entry)
 {
 	struct part *part = &job->ready[(job->first_ready + job->nr_ready++) % job->nr_scanned];
 
@@ -133,7 +133,7 @@ static void add_part(struct parallel *job, const struct nt_entry *entry)
 }
 
 /* Chain the cells that are scanned, in their order. */
-static void chain_cells(struct parallel *job)
+static void parallel_chain_cells(struct parallel *job)
 {
 	struct scanned *scanned;
 
@@ -143,24 +143,24 @@ static void chain_cells(struct parallel *job)
 			break;
 		scanned->done = false;
 		if (nt_chain_cell(&job->cuts, &job->chain, &scanned->cell))
-			add_part(job, &scanned->cell.entry);
+			parallel_add_part(job, &scanned->cell.entry);
 	}
 	if (job->next_chained == job->cuts.nr_cells) {
 		job->newest->end = job->cuts.size;
 		job->newest->has_end = true;
 	}
-	signal_change(job);
+	parallel_signal_change(job);
 }
 
 /* Scan one cell, without the lock. If others scan the last ones, wait for them. */
-static void scan_cell(struct parallel *job)
+static void parallel_scan_cell(struct parallel *job)
 {
 	struct scanned *scanned;
 	size_t number;
 
 	if (job->next_cell == job->cuts.nr_cells ||
 	    job->next_cell - job->next_chained == job->nr_scanned) {
-		wait_change(job);
+		parallel_wait_change(job);
 		return;
 	}
 	number = job->next_cell++;
@@ -170,18 +170,18 @@ static void scan_cell(struct parallel *job)
 	pthread_mutex_lock(&job->lock);
 	scanned->done = true;
 	if (number == job->next_chained)
-		chain_cells(job);
+		parallel_chain_cells(job);
 }
 
 /* The next part. Returns false if there is none. */
-static bool take_part(struct worker *worker)
+static bool worker_take_part(struct worker *worker)
 {
 	struct parallel *job = worker->job;
 	bool taken;
 
 	pthread_mutex_lock(&job->lock);
 	while (!job->nr_ready && job->next_chained < job->cuts.nr_cells && !job->stop)
-		scan_cell(job);
+		parallel_scan_cell(job);
 	taken = job->nr_ready && !job->stop;
 	if (taken) {
 		worker->part = job->ready[job->first_ready];
@@ -198,7 +198,7 @@ static bool take_part(struct worker *worker)
  * Up to where does the part go, as far as is known? Sets *is_end if that is its end. Else it is
  * more than @at.
  */
-static size_t find_limit(struct worker *worker, size_t at, bool *is_end)
+static size_t worker_find_limit(struct worker *worker, size_t at, bool *is_end)
 {
 	struct parallel *job = worker->job;
 	struct part *part = &worker->part;
@@ -209,7 +209,7 @@ static size_t find_limit(struct worker *worker, size_t at, bool *is_end)
 		limit = part->has_end ? part->end : nt_cuts_offset(&job->cuts, job->next_chained);
 		if (part->has_end || limit > at || job->stop)
 			break;
-		scan_cell(job);
+		parallel_scan_cell(job);
 	}
 	*is_end = part->has_end;
 	pthread_mutex_unlock(&job->lock);
@@ -218,104 +218,104 @@ static size_t find_limit(struct worker *worker, size_t at, bool *is_end)
 
 /* ---- what is given out ---- */
 
-static void give_out(struct worker *worker, uint64_t part, const struct nt_batch *batch)
+static void worker_give_out(struct worker *worker, uint64_t part, const struct nt_batch *batch)
 {
 	struct parallel *job = worker->job;
 	int ret;
 
-	if (is_stopped(job))
+	if (parallel_is_stopped(job))
 		return;
 	ret = job->consume(worker->ctx, part, batch);
 	if (ret)
-		stop(job, ret);
+		parallel_stop(job, ret);
 }
 
-static void pass_turn(struct parallel *job)
+static void parallel_pass_turn(struct parallel *job)
 {
 	pthread_mutex_lock(&job->lock);
 	__atomic_store_n(&job->turn, job->turn + 1, __ATOMIC_RELEASE);
-	signal_change(job);
+	parallel_signal_change(job);
 	pthread_mutex_unlock(&job->lock);
 }
 
-static void wait_turn(struct parallel *job, uint64_t number)
+static void parallel_wait_turn(struct parallel *job, uint64_t number)
 {
 	pthread_mutex_lock(&job->lock);
-	while (!is_turn(job, number) && !job->stop)
-		wait_change(job);
+	while (!parallel_is_turn(job, number) && !job->stop)
+		parallel_wait_change(job);
 	pthread_mutex_unlock(&job->lock);
 }
 
 /* A part is decoded, or failed, and all of it is given out. */
-static void finish_part(struct worker *worker, int result)
+static void worker_finish_part(struct worker *worker, int result)
 {
 	if (result)
-		stop(worker->job, result);
+		parallel_stop(worker->job, result);
 	else
-		pass_turn(worker->job);
+		parallel_pass_turn(worker->job);
 }
 
 /* Give out what is kept, as far as it is its turn. */
-static void give_out_kept(struct worker *worker)
+static void worker_give_out_kept(struct worker *worker)
 {
 	const struct nt_kept *kept;
 
-	while ((kept = nt_queue_first(&worker->queue)) && is_turn(worker->job, kept->part) &&
-	       !is_stopped(worker->job)) {
+	while ((kept = nt_queue_first(&worker->queue)) &&
+	       parallel_is_turn(worker->job, kept->part) && !parallel_is_stopped(worker->job)) {
 		if (kept->is_end)
-			finish_part(worker, kept->result);
+			worker_finish_part(worker, kept->result);
 		else
-			give_out(worker, kept->part, &kept->batch);
+			worker_give_out(worker, kept->part, &kept->batch);
 		nt_queue_remove(&worker->queue);
 	}
 }
 
-static void look_at_turn(struct worker *worker)
+static void worker_look_at_turn(struct worker *worker)
 {
-	give_out_kept(worker);
+	worker_give_out_kept(worker);
 	worker->has_turn = !nt_queue_first(&worker->queue) &&
-			   is_turn(worker->job, worker->part.number);
+			   parallel_is_turn(worker->job, worker->part.number);
 }
 
 /* Wait until something of the queue was given out. */
-static void wait_first(struct worker *worker)
+static void worker_wait_first(struct worker *worker)
 {
-	wait_turn(worker->job, nt_queue_first(&worker->queue)->part);
-	look_at_turn(worker);
+	parallel_wait_turn(worker->job, nt_queue_first(&worker->queue)->part);
+	worker_look_at_turn(worker);
 }
 
-static void end_part(struct worker *worker, int result)
+static void worker_end_part(struct worker *worker, int result)
 {
 	while (!worker->has_turn) {
-		if (is_stopped(worker->job) ||
+		if (parallel_is_stopped(worker->job) ||
 		    nt_queue_add_end(&worker->queue, worker->part.number, result))
 			return;
-		wait_first(worker);
+		worker_wait_first(worker);
 	}
-	finish_part(worker, result);
+	worker_finish_part(worker, result);
 }
 
 /* ---- decode ---- */
 
 /* Where the next batch is put: it is kept there if it is not yet the worker's turn. */
-static struct nt_range *find_buffer(struct worker *worker)
+static struct nt_range *worker_find_buffer(struct worker *worker)
 {
 	struct nt_range *ranges;
 
 	for (;;) {
 		if (!worker->has_turn)
-			look_at_turn(worker);
-		if (worker->has_turn || is_stopped(worker->job))
+			worker_look_at_turn(worker);
+		if (worker->has_turn || parallel_is_stopped(worker->job))
 			return NULL;
 		ranges = nt_queue_reserve(&worker->queue);
 		if (ranges)
 			return ranges;
-		wait_first(worker);
+		worker_wait_first(worker);
 	}
 }
 
 /* Count what was fed. Returns NT_OK or NT_E_NOMEM. */
-static int count_fed(struct nt_flow *flow)
+static int worker_count_fed(struct nt_flow *flow)
 {
 	struct nt_item item;
 	int ret;
@@ -327,17 +327,17 @@ static int count_fed(struct nt_flow *flow)
 }
 
 /* Decode what was fed. Returns NT_OK or NT_E_NOMEM. */
-static int decode_fed(struct worker *worker)
+static int worker_decode_fed(struct worker *worker)
 {
 	struct nt_range *buffer;
 	struct nt_batch batch;
 	int ret;
 
 	if (worker->job->counts)
-		return count_fed(worker->flow);
+		return worker_count_fed(worker->flow);
 	for (;;) {
-		buffer = find_buffer(worker);
-		if (is_stopped(worker->job))
+		buffer = worker_find_buffer(worker);
+		if (parallel_is_stopped(worker->job))
 			return NT_OK;
 		nt_flow_set_buffer(worker->flow, buffer);
 		ret = nt_flow_take_batch(worker->flow, &batch);
@@ -346,12 +346,12 @@ static int decode_fed(struct worker *worker)
 		if (buffer)
 			nt_queue_add(&worker->queue, worker->part.number, &batch);
 		else
-			give_out(worker, worker->part.number, &batch);
+			worker_give_out(worker, worker->part.number, &batch);
 	}
 }
 
 /* Decode the part. Returns NT_OK or NT_E_NOMEM. */
-static int decode_part(struct worker *worker)
+static int worker_decode_part(struct worker *worker)
 {
 	const struct nt_cuts *cuts = &worker->job->cuts;
 	size_t at = worker->part.entry.offset, limit;
@@ -361,36 +361,37 @@ static int decode_part(struct worker *worker)
 
 	if (!worker->part.is_first && nt_flow_enter(flow, &worker->part.entry))
 		return NT_E_NOMEM;
-	while (!is_end && !ret && !is_stopped(worker->job)) {
-		limit = find_limit(worker, at, &is_end);
+	while (!is_end && !ret && !parallel_is_stopped(worker->job)) {
+		limit = worker_find_limit(worker, at, &is_end);
 		nt_flow_feed(flow, cuts->data + at, limit - at);
 		if (is_end && limit == cuts->size)
 			nt_flow_end(flow);
-		ret = decode_fed(worker);
+		ret = worker_decode_fed(worker);
 		at = limit;
 	}
 	return ret;
 }
 
-static void *work(void *arg)
+static void *worker_run(void *arg)
 {
 	struct worker *worker = arg;
 
-	while (take_part(worker)) {
+	while (worker_take_part(worker)) {
 		worker->has_turn = worker->job->unordered;
-		end_part(worker, decode_part(worker));
+		worker_end_part(worker, worker_decode_part(worker));
 		worker->has_turn = false;
-		while (nt_queue_used(&worker->queue) > QUEUE_ENOUGH && !is_stopped(worker->job))
-			wait_first(worker);
+		while (nt_queue_used(&worker->queue) > QUEUE_ENOUGH &&
+		       !parallel_is_stopped(worker->job))
+			worker_wait_first(worker);
 	}
-	while (nt_queue_first(&worker->queue) && !is_stopped(worker->job))
-		wait_first(worker);
+	while (nt_queue_first(&worker->queue) && !parallel_is_stopped(worker->job))
+		worker_wait_first(worker);
 	return NULL;
 }
 
 /* ---- set-up ---- */
 
-static void add_stats(struct nt_stats *sum, const struct nt_flow *flow)
+static void parallel_add_stats(struct nt_stats *sum, const struct nt_flow *flow)
 {
 	const uint64_t *from = (const uint64_t *)&flow->stats;
 	uint64_t *to = (uint64_t *)sum;
@@ -409,8 +410,8 @@ static int worker_init(struct worker *worker, struct nt_image *image, size_t que
 }
 
 /* The first worker is the caller's thread. More are a help; without them it takes longer. */
-static int run_workers(struct parallel *job, struct nt_image *image, struct worker *workers,
-		       unsigned int nr)
+static int parallel_run_workers(struct parallel *job, struct nt_image *image,
+				struct worker *workers, unsigned int nr)
 {
 	size_t queue_size = QUEUES_SIZE / nr;
 	unsigned int i, started;
@@ -424,19 +425,19 @@ static int run_workers(struct parallel *job, struct nt_image *image, struct work
 
 		if (worker_init(worker, image, queue_size))
 			break;
-		if (started && pthread_create(&worker->thread, NULL, work, worker))
+		if (started && pthread_create(&worker->thread, NULL, worker_run, worker))
 			break;
 	}
 	if (!started)
 		return NT_E_NOMEM;
-	work(&workers[0]);
+	worker_run(&workers[0]);
 	for (i = 1; i < started; i++)
 		pthread_join(workers[i].thread, NULL);
 	return job->result;
 }
 
 /* Add what all flows have counted to @job->counts, or nothing: NT_E_NOMEM */
-static int take_counts(struct parallel *job, struct worker *workers, unsigned int nr)
+static int parallel_take_counts(struct parallel *job, struct worker *workers, unsigned int nr)
 {
 	struct nt_counts *sum = nt_counts_new();
 	int ret = sum ? NT_OK : NT_E_NOMEM;
@@ -452,8 +453,8 @@ static int take_counts(struct parallel *job, struct worker *workers, unsigned in
 	return ret;
 }
 
-static int decode(struct parallel *job, struct nt_image *image, unsigned int threads,
-		  void *const *ctxs, struct nt_stats *stats)
+static int parallel_run(struct parallel *job, struct nt_image *image, unsigned int threads,
+			void *const *ctxs, struct nt_stats *stats)
 {
 	static const struct nt_entry begin;
 	struct worker *workers = calloc(threads, sizeof(*workers));
@@ -464,18 +465,18 @@ static int decode(struct parallel *job, struct nt_image *image, unsigned int thr
 	job->scanned = calloc(job->nr_scanned, sizeof(*job->scanned));
 	job->ready = calloc(job->nr_scanned, sizeof(*job->ready));
 	if (workers && job->scanned && job->ready) {
-		add_part(job, &begin);
+		parallel_add_part(job, &begin);
 		for (i = 0; i < threads; i++) {
 			workers[i].job = job;
 			workers[i].ctx = job->consume ? ctxs[job->unordered ? i : 0] : NULL;
 		}
-		ret = run_workers(job, image, workers, threads);
+		ret = parallel_run_workers(job, image, workers, threads);
 		if (job->counts && !ret)
-			ret = take_counts(job, workers, threads);
+			ret = parallel_take_counts(job, workers, threads);
 	}
 	for (i = 0; workers && i < threads; i++) {
 		if (workers[i].flow)
-			add_stats(stats, workers[i].flow);
+			parallel_add_stats(stats, workers[i].flow);
 		nt_flow_free(workers[i].flow);
 		nt_queue_exit(&workers[i].queue);
 	}
@@ -485,16 +486,16 @@ static int decode(struct parallel *job, struct nt_image *image, unsigned int thr
 	return ret;
 }
 
-static int count_alone(struct nt_counts *counts, struct nt_flow *flow)
+static int parallel_count_alone(struct nt_counts *counts, struct nt_flow *flow)
 {
-	int ret = count_fed(flow);
+	int ret = worker_count_fed(flow);
 
 	return ret ? ret : nt_counts_take(counts, flow);
 }
 
 /* One thread: there is nothing to look for. */
-static int decode_alone(struct parallel *job, struct nt_image *image, void *ctx,
-			struct nt_stats *stats)
+static int parallel_run_alone(struct parallel *job, struct nt_image *image, void *ctx,
+			      struct nt_stats *stats)
 {
 	struct nt_flow *flow = nt_flow_new(&job->cuts.config, image);
 	struct nt_batch batch;
@@ -510,15 +511,15 @@ static int decode_alone(struct parallel *job, struct nt_image *image, void *ctx,
 			break;
 	}
 	if (job->counts)
-		ret = count_alone(job->counts, flow);
-	add_stats(stats, flow);
+		ret = parallel_count_alone(job->counts, flow);
+	parallel_add_stats(stats, flow);
 	nt_flow_free(flow);
 	return ret;
 }
 
-static int decode_by(struct parallel *job, const struct nt_config *config, struct nt_image *image,
-		     const uint8_t *data, size_t size, unsigned int threads, void *const *ctxs,
-		     struct nt_stats *stats)
+static int parallel_decode(struct parallel *job, const struct nt_config *config,
+			   struct nt_image *image, const uint8_t *data, size_t size,
+			   unsigned int threads, void *const *ctxs, struct nt_stats *stats)
 {
 	struct nt_config copy;
 
@@ -532,8 +533,8 @@ static int decode_by(struct parallel *job, const struct nt_config *config, struc
 	if (threads > job->cuts.nr_cells)
 		threads = job->cuts.nr_cells;
 	if (threads <= 1)
-		return decode_alone(job, image, job->consume ? ctxs[0] : NULL, stats);
-	return decode(job, image, threads, ctxs, stats);
+		return parallel_run_alone(job, image, job->consume ? ctxs[0] : NULL, stats);
+	return parallel_run(job, image, threads, ctxs, stats);
 }
 
 /* A consumer that does not want to know the part */
@@ -542,7 +543,7 @@ struct ordered {
 	void	*ctx;
 };
 
-static int consume_ordered(void *ctx, uint64_t part, const struct nt_batch *batch)
+static int parallel_consume_ordered(void *ctx, uint64_t part, const struct nt_batch *batch)
 {
 	const struct ordered *ordered = ctx;
 
@@ -556,10 +557,10 @@ int nt_parallel_decode_sized(const struct nt_config *config, struct nt_image *im
 			     struct nt_stats *stats, size_t stats_size)
 {
 	struct ordered ordered = { .consume = consume, .ctx = ctx };
-	struct parallel job = { .consume = consume_ordered };
+	struct parallel job = { .consume = parallel_consume_ordered };
 	void *ctxs[] = { &ordered };
 	struct nt_stats full;
-	int ret = decode_by(&job, config, image, data, size, threads, ctxs, &full);
+	int ret = parallel_decode(&job, config, image, data, size, threads, ctxs, &full);
 
 	if (stats)
 		nt_copy_sized(stats, stats_size, &full, sizeof(full));
@@ -575,7 +576,7 @@ int nt_parallel_decode_unordered_sized(const struct nt_config *config, struct nt
 {
 	struct parallel job = { .consume = consume, .unordered = true };
 	struct nt_stats full;
-	int ret = decode_by(&job, config, image, data, size, threads, ctxs, &full);
+	int ret = parallel_decode(&job, config, image, data, size, threads, ctxs, &full);
 
 	if (stats)
 		nt_copy_sized(stats, stats_size, &full, sizeof(full));
@@ -588,7 +589,7 @@ int nt_parallel_count_sized(const struct nt_config *config, struct nt_image *ima
 {
 	struct parallel job = { .unordered = true, .counts = counts };
 	struct nt_stats full;
-	int ret = decode_by(&job, config, image, data, size, threads, NULL, &full);
+	int ret = parallel_decode(&job, config, image, data, size, threads, NULL, &full);
 
 	if (stats)
 		nt_copy_sized(stats, stats_size, &full, sizeof(full));

@@ -49,7 +49,7 @@ void nt_pins_free(struct nt_pins *pins)
 }
 
 /* One more bit. Returns whether @pins->byte is complete. */
-static bool take_bit(struct nt_pins *pins, unsigned int bit)
+static bool pins_take_bit(struct nt_pins *pins, unsigned int bit)
 {
 	if (pins->state != PINS_MESSAGE) {
 		unsigned int ones = pins->nr_ones;
@@ -66,7 +66,7 @@ static bool take_bit(struct nt_pins *pins, unsigned int bit)
 }
 
 /* What does a complete byte say of the next bits? True: its message has to be ended. */
-static bool end_byte(struct nt_pins *pins)
+static bool pins_end_byte(struct nt_pins *pins)
 {
 	unsigned int m = mseo(pins->byte);
 
@@ -94,10 +94,10 @@ size_t nt_pins_convert(struct nt_pins *pins, const uint8_t *data, size_t size, s
 	}
 	for (at = 0; at < size && done + 2 <= out_size; at++) {
 		for (i = 0; i < 8; i++) {
-			if (!take_bit(pins, data[at] >> i & 1))
+			if (!pins_take_bit(pins, data[at] >> i & 1))
 				continue;
 			out[done++] = pins->byte;
-			if (end_byte(pins))
+			if (pins_end_byte(pins))
 				out[done++] = IDLE_BYTE;
 		}
 	}

@@ -5,7 +5,7 @@
 #include "internal.h"
 
 /* Is this a message with SYNC of a source that is decoded? */
-static bool is_start(const struct nt_config *config, const struct nt_message *msg)
+static bool sync_is_start(const struct nt_config *config, const struct nt_message *msg)
 {
 	return nt_message_is_sync(msg) &&
 	       (config->src_id == NT_SRC_ANY || msg->src == config->src_id);
@@ -23,7 +23,7 @@ int nt_sync_find(const struct nt_config *config, const uint8_t *data, size_t siz
 	nt_reader_seek(&reader, 0, middle);
 	nt_reader_feed(&reader, data, size);
 	while ((ret = nt_reader_read(&reader, &msg)) != 0) {
-		if (ret < 0 || !is_start(&reader.config, &msg))
+		if (ret < 0 || !sync_is_start(&reader.config, &msg))
 			continue;
 		if (!nth--) {
 			*offset = msg.offset;
@@ -34,15 +34,16 @@ int nt_sync_find(const struct nt_config *config, const uint8_t *data, size_t siz
 }
 
 /* Does a message with SYNC begin at @at? After an MSEO of 11, one does (chapter 3.1.1). */
-static bool begins_at(const struct nt_config *config, const uint8_t *data, size_t size,
-		      bool middle, size_t at)
+static bool sync_begins_at(const struct nt_config *config, const uint8_t *data, size_t size,
+			   bool middle, size_t at)
 {
 	struct nt_message msg;
 
 	if (at ? mseo(data[at - 1]) != MSEO_END : middle)
 		return false;
 	return data[at] != IDLE_BYTE &&
-	       nt_message_parse(config, data + at, size - at, &msg) == 1 && is_start(config, &msg);
+	       nt_message_parse(config, data + at, size - at, &msg) == 1 &&
+	       sync_is_start(config, &msg);
 }
 
 int nt_sync_next(const struct nt_config *config, const uint8_t *data, size_t size, bool middle,
@@ -53,7 +54,7 @@ int nt_sync_next(const struct nt_config *config, const uint8_t *data, size_t siz
 	if (nt_config_check(config) || nt_config_copy(&copy, config))
 		return NT_E_INVALID;
 	for (; from < size; from++) {
-		if (!begins_at(&copy, data, size, middle, from))
+		if (!sync_begins_at(&copy, data, size, middle, from))
 			continue;
 		*offset = from;
 		return NT_OK;
@@ -71,7 +72,7 @@ int nt_sync_previous(const struct nt_config *config, const uint8_t *data, size_t
 	if (before > size)
 		before = size;
 	while (before-- > 0) {
-		if (!begins_at(&copy, data, size, middle, before))
+		if (!sync_begins_at(&copy, data, size, middle, before))
 			continue;
 		*offset = before;
 		return NT_OK;
