@@ -13,13 +13,13 @@
 #include <cmocka.h>
 
 #include "coresight.h"
+#include "random.h"
 
 static uint32_t random_state;
 
 static uint32_t rnd(uint32_t below)
 {
-	random_state = random_state * 1664525 + 1013904223;
-	return (random_state >> 8) % below;
+	return random_below(&random_state, below);
 }
 
 /* ---- Deframer ---- */

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "insn.h"
+#include "random.h"
 #include "regs.h"
 
 #define RUNS	400
@@ -26,8 +27,7 @@ static uint32_t seed;
 
 static uint32_t rnd(uint32_t n)
 {
-	seed = seed * 1664525 + 1013904223;
-	return (seed >> 8) % n;
+	return random_below(&seed, n);
 }
 
 /* ---- The oracle ---- */

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "insn.h"
+#include "random.h"
 #include "truth.h"
 
 #define BLOCKS	200000
@@ -23,10 +24,7 @@ static const uint64_t code_wide = 5;
 
 static uint32_t rnd(uint32_t *x)
 {
-	*x ^= *x << 13;
-	*x ^= *x >> 17;
-	*x ^= *x << 5;
-	return *x;
+	return random_below(x, 1 << 24);
 }
 
 /* The n'th of a stream with loops and surprises. */
