@@ -3,7 +3,7 @@
 # `ntrace script` on recordings that were put together by hand: a file, a pipe and compressed
 # records say the same; damaged ones never crash a build with sanitizers.
 . "$(dirname "$0")/lib/tap.sh"
-damaged=${DAMAGED:-100}
+damaged=${DAMAGED:-200}
 
 make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
@@ -56,6 +56,32 @@ insns_are() {
 	sort -u "$tap_tmp/insns" | comm -23 - "$tap_tmp/objdump" >"$tap_tmp/other"
 	[ ! -s "$tap_tmp/other" ]
 }
+# filters: two threads on a CPU each do the same; the second call of outer is 400 ns to 800 ns after
+# the begin
+count() { "$ntrace" script "$@" | wc -l; }
+filters() {
+	two=$tap_tmp/two.data
+	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$two" two-sources || return
+	for what in --calls --branches --insns; do
+		all=$(count $what -i "$two")
+		for filter in "--tid 1234" "--tid 2234" "--cpu 0" "--cpu 1"; do
+			# shellcheck disable=SC2086
+			n=$(count $what $filter -i "$two")
+			echo "$what $filter: $n of $all"
+			[ $((2 * n)) -eq "$all" ] || return
+		done
+	done
+	[ "$("$ntrace" report --cpu 1 -i "$two" | head -n 1)" = "$("$ntrace" report --tid 2234 -i "$two" | head -n 1)" ]
+}
+by_time() {
+	"$ntrace" script --calls --time 0.1000004,0.1000008 -i "$tap_tmp/good.data" >"$tap_tmp/got"
+	cat "$tap_tmp/got"
+	[ "$(grep -c 0.100000400 "$tap_tmp/got")" -eq 2 ] && [ "$(wc -l <"$tap_tmp/got")" -eq 2 ] &&
+		[ "$(count --calls --time ,0.1000008 -i "$tap_tmp/good.data")" -eq 4 ] &&
+		[ "$(count --calls --time 0.1000004, -i "$tap_tmp/good.data")" -eq 4 ] &&
+		[ "$(count --calls --time 5, -i "$tap_tmp/good.data")" -eq 0 ]
+}
+
 # 100,000 maps, half of them over others, in no more than 100 times what 6,250 take
 maps() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/maps" \
@@ -63,7 +89,10 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 27
+plan 30
+ok "filters by thread and CPU" filters
+ok "filters by time" by_time
+ok "no time" says 2 "FROM,TO in seconds" "$ntrace" report --time 3 -i "$tap_tmp/good.data"
 ok "script --calls" calls_are
 for option in --branches --calls --insns; do ok "script $option --json is JSON" json_is $option; done
 ok "script --insns: all instructions, with their code" insns_are
@@ -110,10 +139,14 @@ ok "a full disk is reported" says 1 "writing failed: No space left on device" fu
 
 # Each damaged recording: no report of a sanitizer, an exit status of ours, an end
 one() {
-	case $(($1 % 3)) in
+	case $(($1 % 7)) in
 	0) set -- "$1" script ;;
 	1) set -- "$1" report ;;
 	2) set -- "$1" slow outer ;;
+	3) set -- "$1" inject --period 3 -o "$tap_tmp/bad/out" ;;
+	4) set -- "$1" script --calls ;;
+	5) set -- "$1" script --insns --json ;;
+	6) set -- "$1" inject --all-branches --last-branches 4 -o "$tap_tmp/bad/out" ;;
 	esac
 	_seed=$1; shift
 	timeout 60 "$O/sanitized/bin/ntrace" "$@" -i "$tap_tmp/bad/$_seed.data" >"$tap_tmp/said" 2>&1

@@ -17,6 +17,7 @@ static const char help[] =
 	"and the instructions they took, with and without what they called, and the slowest one.\n"
 	"Time is that of a clock on the wall. Exits 1 if the trace or the code has errors.\n\n"
 	RECORDING_HELP
+	FILTER_HELP
 	"  --sort COLUMN        total, self, max, calls, insns or self-insns (total)\n"
 	"  --limit N            at most N functions (40), 0: all\n"
 	"  --function NAME      only this one\n";
@@ -144,6 +145,8 @@ static int report_calls(const struct report *report, struct nt_session *session)
 	struct nt_calls_totals totals;
 	int status = EXIT_TRACE;
 
+	if (calls)
+		nt_calls_filter(calls, &report->recording.filter);
 	if (!calls || nt_calls_run(calls)) {
 		recording_failed(session);
 		goto out;
@@ -195,6 +198,7 @@ int cmd_report(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		RECORDING_OPTIONS,
+		FILTER_OPTIONS,
 		{ "sort", required_argument, NULL, OPT_SORT },
 		{ "limit", required_argument, NULL, OPT_LIMIT },
 		{ "function", required_argument, NULL, OPT_FUNCTION },

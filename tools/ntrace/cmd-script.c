@@ -16,6 +16,7 @@ static const char help[] =
 	"Print each branch that was taken in a recording of perf: who, when, from where to where,\n"
 	"in the order of time. Exits 1 if the trace or the code has errors.\n\n"
 	RECORDING_HELP
+	FILTER_HELP
 	"  --branches           branches (this is the default)\n"
 	"  --calls              calls of functions: when each began, and how long it took\n"
 	"  --insns              instructions\n"
@@ -172,7 +173,8 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	struct script *script = ctx;
 	int err = 0;
 
-	if (lost)
+	if (lost && nt_filter_passes(&script->filter, who->time, script->filter.cpu,
+				     script->filter.tid))
 		err = say_lost(p, who);
 	if (!err)
 		err = merge_add(script->merge, who->buffer, &p->lines);
@@ -212,6 +214,7 @@ static int run(const struct recording_options *options, struct script *s, int wh
 {
 	int err;
 
+	s->filter = options->filter;
 	s->session = recording_open(options);
 	if (!s->session)
 		return EXIT_USAGE;
@@ -283,6 +286,7 @@ int cmd_script(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		RECORDING_OPTIONS,
+		FILTER_OPTIONS,
 		{ "branches", no_argument, NULL, OPT_BRANCHES },
 		{ "calls", no_argument, NULL, OPT_CALLS },
 		{ "insns", no_argument, NULL, OPT_INSNS },

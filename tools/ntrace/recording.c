@@ -14,6 +14,7 @@ void recording_init(struct recording_options *options)
 {
 	memset(options, 0, sizeof(*options));
 	options->input = "perf.data";
+	options->filter.cpu = options->filter.tid = -1;
 	options->session.size = sizeof(options->session);
 }
 
@@ -30,6 +31,53 @@ static bool set_threads(struct recording_options *options, const char *arg)
 	return true;
 }
 
+static bool set_id(const char *name, int32_t *id, const char *arg)
+{
+	unsigned long number;
+
+	if (!recording_number(name, 0, arg, &number))
+		return false;
+	*id = number > INT32_MAX ? INT32_MAX : number;
+	return true;
+}
+
+/* "12.345" as ns, up to nine digits after the point; the end, or NULL: it is no time */
+static const char *parse_time(const char *text, uint64_t *ns)
+{
+	uint64_t unit = 1000000000;
+	char *end;
+
+	*ns = strtoull(text, &end, 10) * unit;
+	if (end == text)
+		return NULL;
+	if (*end != '.')
+		return end;
+	for (end++; *end >= '0' && *end <= '9' && unit >= 10; end++) {
+		unit /= 10;
+		*ns += unit * (*end - '0');
+	}
+	return end;
+}
+
+static bool set_time(struct nt_window *time, const char *arg)
+{
+	const char *at = arg;
+
+	*time = (struct nt_window){ .to = UINT64_MAX };
+	if (*at != ',')
+		at = parse_time(at, &time->from);
+	if (at && *at == ',' && at[1])
+		at = parse_time(at + 1, &time->to);
+	else if (at && *at == ',')
+		at++;
+	else
+		at = NULL;
+	if (at && !*at && time->from <= time->to && time->to)
+		return true;
+	fprintf(stderr, "ntrace: --time is FROM,TO in seconds, as 12.5,13, and not '%s'\n", arg);
+	return false;
+}
+
 bool recording_set(struct recording_options *options, int opt, const char *arg)
 {
 	switch (opt) {
@@ -44,6 +92,12 @@ bool recording_set(struct recording_options *options, int opt, const char *arg)
 		return true;
 	case OPT_THREADS:
 		return set_threads(options, arg);
+	case OPT_TIME:
+		return set_time(&options->filter.time, arg);
+	case OPT_CPU:
+		return set_id("--cpu", &options->filter.cpu, arg);
+	case OPT_TID:
+		return set_id("--tid", &options->filter.tid, arg);
 	}
 	return false;
 }

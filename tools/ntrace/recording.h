@@ -11,12 +11,16 @@
 struct recording_options {
 	const char	*input;		/* -i, perf.data if not given */
 	struct nt_session_options session;
+	struct nt_filter filter;
 };
 
 enum {
 	OPT_SYMFS = 256,
 	OPT_BUILDID_DIR,
 	OPT_THREADS,
+	OPT_TIME,
+	OPT_CPU,
+	OPT_TID,
 	OPT_RECORDING_END,
 };
 
@@ -32,6 +36,16 @@ enum {
 	"  --symfs DIR          folder that has the files of the machine that was traced\n" \
 	"  --buildid-dir DIR    files by build id, as perf archive packs them (~/.debug)\n" \
 	"  --threads N          processors to use (all)\n"
+
+/* Of commands that take struct recording_options::filter into account */
+#define FILTER_OPTIONS							\
+	{ "time", required_argument, NULL, OPT_TIME },			\
+	{ "cpu", required_argument, NULL, OPT_CPU },			\
+	{ "tid", required_argument, NULL, OPT_TID }
+
+#define FILTER_HELP							\
+	"  --time FROM,TO       only that time, in seconds as script prints it; either may be empty\n" \
+	"  --cpu N, --tid N     only that CPU, only that thread\n"
 
 void recording_init(struct recording_options *options);
 

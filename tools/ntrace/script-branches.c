@@ -43,6 +43,8 @@ static int print_branch(void *part, const struct nt_who *who, const struct nt_br
 	struct script_part *p = part;
 	const struct script *s = p->script;
 
+	if (!nt_filter_passes(&s->filter, branch->time, who->cpu, who->tid))
+		return 0;
 	lines_begin(&p->lines);
 	if (s->json)
 		return print_json(p, who, branch);
@@ -64,9 +66,10 @@ static int print_branch(void *part, const struct nt_who *who, const struct nt_br
 
 int script_branches(struct script *script)
 {
-	static const struct nt_branch_sink sink = {
+	const struct nt_branch_sink sink = {
 		.size = sizeof(sink), .begin = script_begin, .branch = print_branch,
-		.error = script_error, .end = script_end,
+		.error = script_error, .end = script_end, .windows = &script->filter.time,
+		.nr_windows = script->filter.time.to ? 1 : 0,
 	};
 
 	return nt_session_branches(script->session, &sink, script);

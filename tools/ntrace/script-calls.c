@@ -120,6 +120,7 @@ int script_calls(struct script *script)
 	if (calls && all.file) {
 		/* without columns that a call does not have */
 		script->fields &= ~(1U << F_CPU);
+		nt_calls_filter(calls, &script->filter);
 		nt_calls_each(calls, take_call, &all);
 		err = nt_calls_run(calls) || sort_and_print(script, calls, &all);
 		nt_calls_totals(calls, &totals);

@@ -57,11 +57,14 @@ static int print_range(struct script_part *p, const struct nt_who *who, uint64_t
 		       const struct nt_range *range)
 {
 	uint64_t addr = range->start, end = addr + 2 * range->halfwords;
+	struct script *script = p->script;
 	uint8_t code[512];
 	unsigned int n;
 	size_t at = 0, got = 0;
 	int err = 0;
 
+	if (!nt_filter_passes(&script->filter, time, who->cpu, who->tid))
+		return 0;
 	while (!err && addr < end) {
 		if (got - at < 8 && addr + (got - at) < end) {
 			got = end - addr < sizeof(code) ? end - addr : sizeof(code);
@@ -110,9 +113,10 @@ static int print_item(void *part, const struct nt_who *who, const struct nt_item
 
 int script_insns(struct script *script)
 {
-	static const struct nt_consumer consumer = {
+	const struct nt_consumer consumer = {
 		.size = sizeof(consumer), .begin = script_begin, .ranges = print_ranges,
-		.item = print_item, .end = script_end,
+		.item = print_item, .end = script_end, .windows = &script->filter.time,
+		.nr_windows = script->filter.time.to ? 1 : 0,
 	};
 
 	return nt_session_decode(script->session, &consumer, script);

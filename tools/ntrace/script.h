@@ -16,6 +16,7 @@ struct script {
 	struct nt_session *session;
 	unsigned int	fields;		/* bit N: enum field N */
 	bool		json, disasm;
+	struct nt_filter filter;
 	struct merge	*merge;
 	bool		errors;
 };

@@ -63,6 +63,7 @@ struct nt_calls {
 	uint32_t	*hash;		/* of functions: number + 1 */
 	size_t		hash_size;
 	NS_ARRAY(struct slice) slices;
+	struct nt_filter filter;
 	const char	*watch;
 	nt_call_fn	each;
 	void		*each_ctx;
@@ -256,6 +257,15 @@ uint64_t nt_function_quantile(const struct nt_function *function, unsigned int p
 
 /* ---- Slices ---- */
 
+static bool passes(const struct nt_calls *calls, const struct ns_frame *frame,
+		   const struct ns_event *e, int32_t cpu, int32_t tid)
+{
+	const struct nt_filter *filter = &calls->filter;
+
+	return nt_filter_passes(filter, e->time, cpu, tid) &&
+		(!filter->time.to || frame->begin >= filter->time.from);
+}
+
 static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	int64_t function = function_at(stack->ctx, e->to_space, e->to);
@@ -273,6 +283,8 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 		p->totals.open++;
 		return true;
 	}
+	if (!passes(p->calls, frame, e, p->slice->cpu, p->slice->tid))
+		return true;
 	return count_call(&p->functions.at[frame->function], frame, e, p->slice->tid, &p->ended);
 }
 
@@ -362,8 +374,10 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 	end_gap(p, b->time);
 	s->insns += b->insns;
 	s->end = b->time;
-	p->totals.insns += b->insns;
-	p->totals.branches++;
+	if (nt_filter_passes(&p->calls->filter, b->time, who->cpu, who->tid)) {
+		p->totals.insns += b->insns;
+		p->totals.branches++;
+	}
 	ns_event_init(&event, who, b, s->insns);
 	if (ns_event_matters(&event))
 		ret = ns_stack_take(&p->stack, &event);
@@ -511,7 +525,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 struct thread {
 	struct nt_calls	*calls;
 	struct ns_stack	stack;
-	int32_t		tid;
+	int32_t		tid, cpu;	/* cpu: of the slice */
 	uint64_t	insns;		/* of all its slices so far */
 	call_list	ended;
 };
@@ -540,6 +554,8 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 		t->calls->totals.open++;
 		return true;
 	}
+	if (!passes(t->calls, frame, e, t->cpu, t->tid))
+		return true;
 	return count_call(&t->calls->functions.at[frame->function], frame, e, t->tid, &t->ended);
 }
 
@@ -563,6 +579,7 @@ static int put_together(struct thread *t, const struct slice *s)
 	int err;
 	size_t i;
 
+	t->cpu = s->cpu;
 	if (t->calls->each_slice && !s->split) {
 		err = t->calls->each_slice(t->calls->slice_ctx, s->stretch, s->fresh, &t->stack);
 		if (err)
@@ -726,6 +743,7 @@ struct nt_calls *nt_calls_new(struct nt_session *session)
 	if (!calls)
 		return NULL;
 	calls->session = session;
+	calls->filter.cpu = calls->filter.tid = -1;
 	pthread_mutex_init(&calls->lock, NULL);
 	return calls;
 }
@@ -747,6 +765,11 @@ void nt_calls_free(struct nt_calls *calls)
 	free(calls->hash);
 	pthread_mutex_destroy(&calls->lock);
 	free(calls);
+}
+
+void nt_calls_filter(struct nt_calls *calls, const struct nt_filter *filter)
+{
+	calls->filter = *filter;
 }
 
 void nt_calls_watch(struct nt_calls *calls, const char *symbol)
@@ -783,9 +806,10 @@ static int call_cmp(const void *a, const void *b)
 
 int nt_calls_run(struct nt_calls *calls)
 {
-	static const struct nt_branch_sink sink = {
+	const struct nt_branch_sink sink = {
 		.size = sizeof(sink), .begin = begin, .branch = take_branch, .error = take_error,
-		.end = end,
+		.end = end, .windows = &calls->filter.time,
+		.nr_windows = calls->filter.time.to ? 1 : 0,
 	};
 	int err = nt_session_branches(calls->session, &sink, calls);
 	size_t i;

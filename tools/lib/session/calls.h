@@ -42,6 +42,12 @@ struct nt_calls;
 struct nt_calls *nt_calls_new(struct nt_session *session);
 void nt_calls_free(struct nt_calls *calls);
 
+/*
+ * nt_calls_filter() - count only calls that began and ended in the time, by the thread, and ended on
+ * the CPU; and what was executed so
+ */
+void nt_calls_filter(struct nt_calls *calls, const struct nt_filter *filter);
+
 /* nt_calls_watch() - keep each call of the functions with that name; before nt_calls_run() */
 void nt_calls_watch(struct nt_calls *calls, const char *symbol);
 

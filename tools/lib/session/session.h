@@ -76,6 +76,21 @@ struct nt_window {
 	uint64_t	from, to;
 };
 
+/* What is wanted of a recording: all of these */
+struct nt_filter {
+	struct nt_window time;		/* both 0: any */
+	int32_t		cpu, tid;	/* -1: any */
+};
+
+/* Does what happened then, there and by that thread pass the filter? */
+static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t time, int32_t cpu,
+				    int32_t tid)
+{
+	if (filter->time.to && (time < filter->time.from || time > filter->time.to))
+		return false;
+	return (filter->cpu < 0 || filter->cpu == cpu) && (filter->tid < 0 || filter->tid == tid);
+}
+
 /*
  * What is done with the flow. A stretch is trace of one CPU without a stop of the encoder;
  * stretches are decoded by several threads at once, in no order. Each has a part of its own.
