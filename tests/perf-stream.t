@@ -8,14 +8,14 @@ data=$top/tests/perf
 fields=comm,tid,cpu,time,ip,addr,flags
 # KVERS=7.2 is for a quick look
 kvers=${KVERS:-6.12 7.2}
-plan $(($(echo "$kvers" | wc -w) * 5 + 8))
+plan $(($(echo "$kvers" | wc -w) * 6 + 8))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 make_data() { # NAME WHAT [HOW...]
 	_data=$1; shift
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_data.data" "$@" || exit
 }
-for what in rounds no-aux-record samples; do
+for what in rounds no-aux-record samples no-time; do
 	make_data $what $what
 	make_data $what-pipe $what pipe
 	make_data $what-z $what compressed
@@ -48,6 +48,7 @@ for kver in $kvers; do
 		"$(script rounds | grep -c '=>') $(script rounds | grep -c 'code 30')" "220 28"
 	ok "$kver: a pipe with many reads of each buffer" same rounds-pipe rounds
 	ok "$kver: a pipe without PERF_RECORD_AUX" same no-aux-record-pipe no-aux-record
+	ok "$kver: a pipe whose only times are those of PERF_RECORD_AUX" same no-time-pipe no-time
 	ok "$kver: trace in samples, from a pipe" same samples-pipe samples
 	is "$kver: inject from a pipe" "$(injected rounds-pipe | cksum)" "$(injected rounds | cksum)"
 done
