@@ -58,14 +58,14 @@ calls() {
 	python3 "$top/tests/session/calls.py" "$truth_dir/verified" "$truth_dir/calls.json"
 }
 
-perf() { "$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" "$@" 2>/dev/null; }
+decoder() { "$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" "$@" 2>/dev/null; }
 
 # A perf that knows no N-Trace, if there is one; with that of this tree it is the same file
 other_perf() { if command -v perf >/dev/null; then echo perf; else echo "$O/perf/6.12/x86_64/perf"; fi; }
 
 inject() {
 	ntrace inject --all-branches --last-branches 64 -i "$out/user.data" -o "$truth_dir/user.inject" || return
-	perf -i "$out/user.data" --itrace=be -F tid,cpu,ip,addr >"$truth_dir/user.branches"
+	decoder -i "$out/user.data" --itrace=be -F tid,cpu,ip,addr >"$truth_dir/user.branches"
 	"$(other_perf)" script --symfs "$truth_root" -i "$truth_dir/user.inject" -F tid,cpu,brstack 2>/dev/null |
 		python3 "$top/tests/session/inject.py" "$truth_dir/user.branches"
 }

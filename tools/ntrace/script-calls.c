@@ -5,6 +5,7 @@
  * Calls become known when they end. They wait in a file without a name, which is sorted in its
  * place: the kernel writes to the disk what does not fit into memory.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,8 +28,16 @@ static int take_call(void *ctx, const struct nt_call *call)
 	return fwrite(call, sizeof(*call), 1, all->file) == 1 ? 0 : -1;
 }
 
+/* Numbers of functions depend on which thread has met them first; their names do not. */
+static int name_cmp(const struct nt_function *x, const struct nt_function *y)
+{
+	int order = strcmp(x->symbol ? x->symbol : "", y->symbol ? y->symbol : "");
+
+	return order ? order : strcmp(x->object ? x->object : "", y->object ? y->object : "");
+}
+
 /* Of calls that begin at one time, the one around the others comes first. */
-static int call_cmp(const void *a, const void *b)
+static int call_cmp(const void *a, const void *b, void *calls)
 {
 	const struct nt_call *x = a, *y = b;
 
@@ -40,7 +49,8 @@ static int call_cmp(const void *a, const void *b)
 		return x->ns > y->ns ? -1 : 1;
 	if (x->insns != y->insns)
 		return x->insns > y->insns ? -1 : 1;
-	return x->function < y->function ? -1 : x->function > y->function;
+	return name_cmp(nt_calls_function(calls, x->function),
+			nt_calls_function(calls, y->function));
 }
 
 static void print_call(struct script_part *p, const struct nt_call *call,
@@ -89,7 +99,7 @@ static int print_calls(struct script *script, const struct nt_calls *calls,
 }
 
 /* The file is not needed any longer once it is mapped. */
-static int sort_and_print(struct script *script, const struct nt_calls *calls,
+static int sort_and_print(struct script *script, struct nt_calls *calls,
 			  const struct call_file *all)
 {
 	struct nt_call *map;
@@ -103,7 +113,7 @@ static int sort_and_print(struct script *script, const struct nt_calls *calls,
 		   fileno(all->file), 0);
 	if (map == MAP_FAILED)
 		return -1;
-	qsort(map, all->nr, sizeof(*map), call_cmp);
+	qsort_r(map, all->nr, sizeof(*map), call_cmp, calls);
 	err = print_calls(script, calls, map, all->nr);
 	munmap(map, all->nr * sizeof(*map));
 	return err;
