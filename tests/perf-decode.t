@@ -112,6 +112,8 @@ check_good() {
 	is "$me: calls only" "$(perf script -i "$tap_tmp/good.data" --itrace=c -F ip,flags 2>/dev/null | grep -c call)" 7
 	ok "$me: messages with offset, bytes and text" dump_is_right
 	ok "$me: inject, then a perf without itrace" inject_is_right
+	ok "$me: inject, then report: what report says of the trace" report_is_right
+	ok "$me: inject, then diff" diff_is_right
 	ok "$me: perf test N-Trace: tables of messages and metadata" tables_are_right
 	ok "$me: code of a guest is not taken from the host" says guest 1 "code of a guest is not known"
 }
@@ -266,6 +268,22 @@ inject_is_right() {
 	[ "$(perf script -i "$tap_tmp/injected.data" 2>/dev/null | grep -c 'branches.*=>')" -eq 18 ]
 }
 
+overheads() { sed -n 's/^ *\([0-9.]*%\) .*\[\.\] \(.*[^ ]\) *$/\1 \2/p'; }
+report_is_right() {
+	perf inject --itrace=i1i -i "$tap_tmp/good.data" -o "$tap_tmp/injected.data" &&
+	perf report -i "$tap_tmp/injected.data" --stdio 2>/dev/null | overheads >"$tap_tmp/got" &&
+	perf report -i "$tap_tmp/good.data" --itrace=i1i --stdio 2>/dev/null | overheads >"$tap_tmp/wanted"
+	cat "$tap_tmp/wanted"
+	[ "$(wc -l <"$tap_tmp/wanted")" -eq 4 ] && diff "$tap_tmp/wanted" "$tap_tmp/got"
+}
+
+# of a recording with itself: nothing has changed
+diff_is_right() {
+	perf diff "$tap_tmp/injected.data" "$tap_tmp/injected.data" >"$tap_tmp/got" 2>&1
+	cat "$tap_tmp/got"
+	[ "$(grep -c '[0-9]% .*\[\.\] ' "$tap_tmp/got")" -ge 4 ] && ! grep -q '[+-][0-9.]*[1-9][0-9.]*%' "$tap_tmp/got"
+}
+
 check_bad() {
 	ok "$me: thread that is not known" says unknown-thread 1 "scontext 0x4d is no known thread"
 	ok "$me: truncated" says truncated 0 "AUX buffer full: trace was lost" "AUX data lost 1 times" \
@@ -302,7 +320,7 @@ kinds="7.2/x86_64 6.12/x86_64"
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 61))
+plan $(($(echo $kinds | wc -w) * 63))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 for what in good no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \

@@ -7,7 +7,7 @@
 data=$top/tests/perf
 # KVERS=7.2 is for a quick look
 kvers=${KVERS:-6.12 7.2}
-plan $(($(echo "$kvers" | wc -w) * 12))
+plan $(($(echo "$kvers" | wc -w) * 13))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 
@@ -22,6 +22,7 @@ for kver in $kvers; do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 	me="perf $kver:"
 	is "$me trace that goes on, later, keeps the calls" "$(last_chain kept)" "outer _start"
+	is "$me ... also after zeros that perf has padded with" "$(last_chain kept-padded)" "outer _start"
 	is "$me PERF_RECORD_AUX says truncated" "$(last_chain truncated)" "done"
 	is "$me PERF_RECORD_AUX says partial" "$(last_chain partial)" "done"
 	is "$me PERF_RECORD_AUX says partial, of whole messages" "$(last_chain whole)" "done"

@@ -361,6 +361,9 @@ def lost(file, program, what):
     ends = [0, 0]
 
     def add(cpu, data, time, tid, flags=0):
+        if 'padded' in what:
+            # perf pads with 7 zeros then
+            data += b'\xff' * ((1 - len(data)) % 8)
         result.aux(ends[cpu], len(data), ns(time), tid, cpu, flags)
         if data:
             result.trace(data, ends[cpu], cpu)
