@@ -67,7 +67,11 @@ static void finish_run(void)
 	for (unsigned int i = 0; i < board.n_harts; i++) {
 		struct hart *h = &board.harts[i];
 
-		if (h->truth && nb_truth_close(h->truth))
+		struct nb_truth_writer *truth = h->truth;
+
+		/* a hart that still runs must not find what is closed */
+		h->truth = NULL;
+		if (truth && nb_truth_close(truth))
 			board_warn("hart %u: the truth is not complete: %s", i, strerror(errno));
 	}
 	if (!board.stats)
@@ -95,10 +99,8 @@ void board_power_off(struct hart *h)
 {
 	board_claim(h);
 	finish_run();
-	for (unsigned int i = 0; i < board.n_harts; i++) {
-		board.harts[i].truth = NULL;
+	for (unsigned int i = 0; i < board.n_harts; i++)
 		board.harts[i].score->gate = 0;
-	}
 	board_release(h);
 	hart_leave(h);
 }
