@@ -7,7 +7,7 @@
  * they are found again more often than those of fast.c have to be.
  */
 #include "fast.h"
-#include "fast-after.h"
+#include "fast-group.h"
 #include "fast-leave.h"
 
 /* Bytes of one run: so few that struct run counts their messages, and fast-judge.c is asked */
@@ -44,32 +44,20 @@ static __always_inline bool count_run_to(struct run *run, struct hot *hot, struc
 	return true;
 }
 
-/*
- * Decode the next group. False: the next message is not plain, or there is no room. *at is the
- * group before, and then this one.
- */
-static __always_inline bool count_next_group(struct run *run, struct hot *hot, struct way way,
-					     uint32_t *at)
+/* Decode the next group. False: the next message is not plain, or there is no room. */
+static __always_inline bool count_next_group(struct run *run, struct hot *hot, struct way way)
 {
 	struct nt_tally *tally = run->tally;
 	struct lookup lookup;
 	enum looked_up found = fast_look_up(run, hot, way, &lookup);
-	uint32_t index;
 	bool done;
 
-	if (found == LOOKUP_NOT_PLAIN)
-		return false;
-	index = fast_after_index(run, lookup.group);
-	if (found == LOOKUP_FOUND) {
-		fast_after_note(run, at, index);
-		return true;
-	}
+	if (likely(found != LOOKUP_MISSED))
+		return found;
 	fast_set_steps(hot, tally->log);
 	done = count_run_to(run, hot, way, hot->p + lookup.length);
-	if (done && fast_group_keep(run, &lookup, *hot, way)) {
-		fast_after_note(run, at, index);
+	if (done && fast_group_keep(run, &lookup, *hot, way))
 		return true;
-	}
 	*fast_steps(hot) = hot->block << STEP_SHIFT;
 	nt_tally_add_steps(tally, run->src->space, tally->log, fast_steps(hot) - tally->log, 1);
 	return done;
@@ -88,7 +76,6 @@ static __always_inline bool count_next_message(struct run *run, struct hot *hot,
 static __always_inline void count_run_all(struct run *run, struct hot hot, struct way way)
 {
 	const uint8_t *end = run->flow->reader.end - 2 * WINDOW;
-	uint32_t at = 0;
 
 	if (end - hot.p > RUN_SIZE)
 		end = hot.p + RUN_SIZE;
@@ -97,12 +84,10 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 		end = hot.p + 1;
 	hot.top = way.returns ? nt_stack_top(run->src) : 0;
 	while (hot.p < end) {
-		if (!way.log && fast_after_follow(run, &hot, way, &at))
-			continue;
 		if (unlikely(*hot.p == IDLE_BYTE))
 			hot.p++;
 		else if (way.log ? !count_next_message(run, &hot, way) :
-			 !count_next_group(run, &hot, way, &at))
+			 !count_next_group(run, &hot, way))
 			break;
 	}
 	fast_leave(run, &hot, true);

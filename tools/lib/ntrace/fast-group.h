@@ -60,6 +60,34 @@ static bool fast_group_came_before(const struct nt_group *group, const uint64_t 
 	return !group->start && group->key[0] == key[0] && group->key[1] == key[1];
 }
 
+/*
+ * As fast_use_effect(), where ranges are counted. A group is complete, so that nothing is undone,
+ * and the next lookup that misses begins a new nt_net.
+ */
+static __always_inline void fast_group_stack(struct run *run, struct hot *hot,
+					     const struct nt_effect *effect)
+{
+	uint32_t max = run->flow->config.return_depth, most = max - effect->drop;
+	const struct nt_block *blocks = run->flow->code.blocks;
+	struct nt_source *src = run->src;
+	const uint32_t *calls = &run->memo->calls[effect->calls + nr_below(effect)];
+	uint32_t slot = src->top, depth = src->depth - effect->nr_pops;
+	unsigned int i;
+
+	slot = slot >= effect->nr_pops ? slot - effect->nr_pops : slot + max - effect->nr_pops;
+	for (i = 0; i < effect->nr_pushes; i++) {
+		slot = slot + 1 < max ? slot + 1 : 0;
+		src->returns[slot].pc = nt_flow_mask(run->flow, nt_range_end(&blocks[calls[i]].range));
+		src->returns[slot].call = calls[i];
+	}
+	depth += effect->nr_pushes;
+	if (unlikely(depth > most))
+		depth = most;
+	src->top = slot;
+	src->depth = depth;
+	hot->top = nt_stack_top(src);
+}
+
 static __always_inline void fast_group_use(struct run *run, struct hot *hot, struct way way,
 					   const struct nt_group *group)
 {
@@ -76,6 +104,10 @@ static __always_inline void fast_group_use(struct run *run, struct hot *hot, str
 	run->counts += fast_unpack_counts(group->counts);
 	run->last = hot->p + group->last;
 	if (way.returns && group->effect.any) {
+		if (way.counts) {
+			fast_group_stack(run, hot, &group->effect);
+			return;
+		}
 		run->memo->undo.nr = 0;
 		fast_use_effect(run, hot, &group->effect);
 	}
@@ -140,10 +172,10 @@ static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct
 	uint32_t ranges;
 
 	memo->missed += fast_nr_counted(run->counts - lookup->counts);
-	if (nr > GROUP_RANGES || was->walked > UINT16_MAX || now.walked > UINT16_MAX ||
+	if (nr > (way.counts ? RECORD_STEPS : GROUP_RANGES) || was->walked > UINT16_MAX || now.walked > UINT16_MAX ||
 	    (way.returns && !fast_group_pushed(run, pushed)))
 		return false;
-	if (nr > PATH_RANGES && !fast_group_came_before(lookup->group, lookup->key)) {
+	if (nr > (way.counts ? RECORD_SURE : PATH_RANGES) && !fast_group_came_before(lookup->group, lookup->key)) {
 		lookup->group->start = 0;
 		lookup->group->key[0] = lookup->key[0];
 		lookup->group->key[1] = lookup->key[1];
@@ -231,8 +263,6 @@ static __always_inline enum looked_up fast_look_up(struct run *run, struct hot *
 	key[0] = first_bytes(hot->p, body);
 	key[1] = first_bytes(hot->p + 8, body > 8 ? body - 8 : 0);
 	group = fast_group_slot(run->memo, key, hot, way);
-	if (way.counts)
-		lookup->group = group;
 	if (unlikely(!fast_group_matches(run, group, hot, way, key) ||
 		     (way.returns && !fast_group_fits_stack(run, &group->effect)))) {
 		*lookup = (struct lookup){

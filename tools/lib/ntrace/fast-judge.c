@@ -84,7 +84,7 @@ void nt_judge_counts(struct nt_memo *memo)
 	if (memo->window && memo->missed > memo->messages / 8 * 3) {
 		judge_try_window(memo, memo->window == WINDOW && !hopeless ? WINDOW / 2 : 0);
 		memo->path_bits = PATH_BITS;
-	} else if (memo->trying && memo->misses > memo->messages / 4 &&
+	} else if (memo->trying && memo->misses > memo->messages / 8 * 5 &&
 		   memo->path_bits > LEAST_PATH_BITS) {
 		memo->path_bits /= 2;
 		memo->until = SHORT_SAMPLE;

@@ -14,20 +14,11 @@
 /* In the log: the next entry is the block that block @entry - LOG_EDGE leads to */
 #define LOG_EDGE	(1u << 31)
 
-/* What one message may have at most ends here. */
-static __always_inline uintptr_t fast_log_end(const struct hot *hot, struct way way)
+/* What one message may have at most ends here, see hot::out. */
+static __always_inline const struct nt_range *fast_log_end(const struct hot *hot, struct way way)
 {
-	return way.counts ? (uintptr_t)(fast_steps(hot) + MESSAGE_STEPS) :
-		(uintptr_t)(hot->out + MAX_RUN);
-}
-
-/* Is there room for one more path of the message, after @paths of them? */
-static __always_inline bool fast_log_has_room(const struct hot *hot, struct way way, uintptr_t end,
-					      unsigned int paths)
-{
-	if (way.counts)
-		return (uintptr_t)hot->out < end && paths < TALLY_PATHS;
-	return (uintptr_t)hot->out < end;
+	return way.counts ? (struct nt_range *)(fast_steps(hot) + MESSAGE_STEPS) :
+		hot->out + MAX_RUN;
 }
 
 static __always_inline void fast_log_path(struct run *run, struct hot *hot, struct way way,

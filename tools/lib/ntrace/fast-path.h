@@ -83,13 +83,13 @@ static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot,
 					       bool hist_only)
 {
 	unsigned int bits = way.counts ? run->memo->path_bits : PATH_BITS;
-	uintptr_t end = fast_log_end(hot, way);
+	const struct nt_range *end = fast_log_end(hot, way);
 	unsigned int paths = 0;
 
 	/* the next bit is the highest one */
 	hist <<= 63 - nr_bits;
 	hist <<= 1;
-	while (fast_log_has_room(hot, way, end, paths++)) {
+	while (hot->out < end && (!way.counts || paths++ < TALLY_PATHS)) {
 		unsigned int n = nr_bits < bits ? nr_bits : bits;
 		uint32_t what = 1u << n | (uint32_t)(hist >> 1 >> (63 - n));
 		const struct nt_path *path;
@@ -129,10 +129,10 @@ static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot,
 static __always_inline bool fast_path_walk_btm(struct run *run, struct hot *hot, struct way way,
 					       int64_t left, bool direct)
 {
-	uintptr_t end = fast_log_end(hot, way);
+	const struct nt_range *end = fast_log_end(hot, way);
 	unsigned int paths = 0;
 
-	while (fast_log_has_room(hot, way, end, paths++)) {
+	while (hot->out < end && (!way.counts || paths++ < TALLY_PATHS)) {
 		uint32_t what = PATH_BTM | (direct ? PATH_DIRECT : 0) | (uint32_t)left;
 		const struct nt_path *path = fast_path_find(run, hot, way, what);
 

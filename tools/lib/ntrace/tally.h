@@ -33,10 +33,15 @@ struct nt_record {
 	uint32_t	steps[];
 };
 
+/* Steps of a group: their number costs nothing when the group is found again. */
+#define RECORD_STEPS	256
+/* A group of more than these is stored when it comes again. */
+#define RECORD_SURE	64
+
 /* A ring of words of 8 bytes. A record that begins at the end of it goes on in the spare words. */
 #define NR_WORDS	(1u << 15)
 #define RECORD_WORDS(nr)	((16 + 4 * (nr) + 7 + 4) / 8)
-#define SPARE_WORDS	RECORD_WORDS(GROUP_RANGES)
+#define SPARE_WORDS	RECORD_WORDS(RECORD_STEPS)
 
 /*
  * One message is walked by at most TALLY_PATHS paths, each of which may be new. Room for all of
@@ -68,7 +73,6 @@ struct nt_tally {
 	struct nt_edge	*edges;
 	uint32_t	edge_mask;
 	uint32_t	nr_edges;
-	uint16_t	after[1u << GROUPS_SHIFT];	/* the group that came after it the last time */
 	uint32_t	log[TALLY_STEPS + MESSAGE_STEPS + 2 * PATH_RANGES];
 	uint64_t	words[NR_WORDS + SPARE_WORDS];
 };
@@ -108,7 +112,7 @@ static inline void nt_tally_make_words(struct nt_tally *tally)
 }
 
 /*
- * Store @nr steps, at most GROUP_RANGES, as a record that was used @count times. @next is the
+ * Store @nr steps, at most RECORD_STEPS, as a record that was used @count times. @next is the
  * block after them; 0: another message says which. Returns its number.
  */
 uint32_t nt_tally_store(struct nt_tally *tally, int space, const uint32_t *steps, unsigned int nr,
