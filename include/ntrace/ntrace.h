@@ -170,7 +170,7 @@ struct nt_config {
 	uint32_t	addr_bits;	/* addresses are sent without bits above these; 0: see there */
 	uint32_t	return_full;	/* enum nt_return_full: a call when the stack is full */
 	uint32_t	custom_jumps;	/* NT_CUSTOM_*: beyond custom-0 to custom-3 and over 32 bits */
-	uint32_t	flow_only;	/* 1: no Ownership (trTeContext is 0), data or event is sent */
+	uint32_t	flow_only;	/* 1: no Ownership (trTeContext is 0), data or event */
 };
 
 /*
@@ -533,8 +533,8 @@ struct nt_context {
  * Addresses belong to an address space, a number of the caller's choice:
  * reader::space() maps the context to it; without, there is one space, 0.
  * Sections of space 0 are seen in every space in which no other section has
- * the address. Code that is executed in all spaces (a kernel) is best told to
- * be in one space by reader::space(), as decoded code is kept for each.
+ * the address. Code that is executed in all spaces (a kernel) should be
+ * in one space by reader::space(), as decoded code is kept for each.
  */
 struct nt_image;
 
@@ -627,7 +627,7 @@ static inline int nt_insn_read(const struct nt_config *config, const struct nt_i
  * these, where the last instruction is NT_CLASS_LINEAR or not known.
  */
 enum nt_end {
-	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* by a message; goes on right behind */
+	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* a message ended it; goes straight on */
 	NT_END_BRANCH		= NT_CLASS_BRANCH,	/* NT_RANGE_TAKEN says which way */
 	NT_END_JUMP		= NT_CLASS_JUMP,
 	NT_END_CALL		= NT_CLASS_CALL,
@@ -644,7 +644,7 @@ enum nt_end {
 /* "branch", "exception", ...: never NULL */
 const char *nt_end_name(unsigned int end);
 
-#define NT_RANGE_TAKEN		(1 << 0)	/* the PC did not go on right behind */
+#define NT_RANGE_TAKEN		(1 << 0)	/* the PC did not go on right after it */
 #define NT_RANGE_INFERRED	(1 << 1)	/* implicit return, sequential jump */
 
 /*
@@ -762,8 +762,8 @@ struct nt_item {
  * A run of ranges at once, for speed: same source, same context, and each one's
  * destination is the next one's start. Or, if @nr is 0, one item of another type.
  *
- * @marks tell where messages ended: ranges up to, not including, index @range
- * were told by that message or an earlier one. All is valid until the next call.
+ * @marks say where messages ended: that message or an earlier one reports the ranges up to,
+ * not including, index @range. All is valid until the next call.
  */
 struct nt_mark {
 	uint64_t	offset;		/* of the message */
@@ -1077,7 +1077,7 @@ void nt_pins_free(struct nt_pins *pins);
  * Take in @size bytes, write at most @out_size (2 at least) to @out. Sets *used to
  * the bytes taken in. Returns the bytes written; 0 with all bytes used: feed more.
  * Bytes with a reserved MSEO are given out too, so that the error is seen; then the
- * next message is looked for behind an idle byte.
+ * converter looks for the next message after an idle byte.
  */
 size_t nt_pins_convert(struct nt_pins *pins, const uint8_t *data, size_t size, size_t *used,
 		       uint8_t *out, size_t out_size);
@@ -1136,7 +1136,7 @@ int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size
 
 /*
  * Find where the first frame begins in bytes that were cut anywhere, as of a buffer that has
- * wrapped around. That is the place from which on each ID's bytes are N-Trace, if there is only one;
+ * wrapped around. That is the only place from which on each ID's bytes are N-Trace;
  * full-synchronisation packets are not needed. Some hundred bytes are enough if they hold messages,
  * 64 KiB at most are looked at. Sets *offset to 0..15, to be left out.
  * NT_OK; NT_E_NOT_FOUND: it is not certain; NT_E_NOMEM

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Names of the specification for numbers, and messages as text.
+ * This file has the names that the specification gives to numbers, and writes messages as text.
  */
 #include <inttypes.h>
 
@@ -203,7 +203,7 @@ const char *nt_btype_name(unsigned int btype)
 	return name ? name : "Reserved";
 }
 
-/* 8..15 of ETYPE, RCODE and EVCODE are the vendor's */
+/* The values 8 to 15 of ETYPE, RCODE and EVCODE are the vendor's. */
 static const char *name_of_code(const char *name, unsigned int code)
 {
 	if (name)
@@ -260,7 +260,7 @@ const char *nt_ecode_name(unsigned int bit)
 	return "Reserved";
 }
 
-/* Bits that share a name are printed once. */
+/* Bits of ECODE that share a name are printed once. */
 void nt_text_add_ecode(struct text *text, uint64_t ecode)
 {
 	const char *separator = " (", *before = NULL;
@@ -289,7 +289,7 @@ static void message_add_process(struct text *text, const struct nt_message *msg)
 		nt_text_add(text, " hcontext=0x%" PRIx64, msg->context);
 }
 
-/* A name that NT_DIALECT_SIFIVE0 has, else @name */
+/* The name that NT_DIALECT_SIFIVE0 gives to @number; @name if it has none */
 #define NAME_OF(msg, names, number, name)						\
 	((msg)->dialect == NT_DIALECT_SIFIVE0 && NAME(names, number) ?			\
 	 NAME(names, number) : (name))
@@ -320,7 +320,7 @@ static void message_add_fixed(struct text *text, const struct nt_message *msg)
 		nt_text_add(text, " CKDF=%u", msg->cdf);
 }
 
-/* Fields that NT_DIALECT_SIFIVE0 alone has */
+/* Only NT_DIALECT_SIFIVE0 has these fields. */
 static void message_add_pairs(struct text *text, const struct nt_message *msg)
 {
 	static const struct { uint32_t field; const char *name; bool second; } names[] = {

@@ -2,23 +2,22 @@
 /*
  * The pin interface: chapter 3.1.4, "PIB Idle Cycles Explained".
  *
- * All bits of a message are sent one behind the other, least significant first;
- * any number of ones may be between two messages. The first zero behind a
- * message therefore begins the next one, wherever in a byte it is. With 8 and 16
- * pins, messages begin at a byte.
+ * The encoder sends the bits of a message one after the other, the least significant first, and
+ * any number of ones between two messages. So the first zero after a message begins the next
+ * one, wherever it stands in a byte. With 8 and 16 pins, a message begins at a byte.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "internal.h"
 
-/* Ones after which a message may begin, where it is not known where one ended */
+/* A message may begin after so many ones, if we do not know where the last one ended. */
 #define MIN_IDLE	8
 
 enum pins_state {
 	PINS_IDLE,	/* between messages */
 	PINS_MESSAGE,
-	PINS_HUNT,	/* bytes made no sense: wait for an idle byte */
+	PINS_HUNT,	/* the bytes made no sense: wait for an idle byte */
 };
 
 struct nt_pins {
@@ -48,7 +47,7 @@ void nt_pins_free(struct nt_pins *pins)
 	free(pins);
 }
 
-/* One more bit. Returns whether @pins->byte is complete. */
+/* Take one more bit. Returns whether it completes @pins->byte. */
 static bool pins_take_bit(struct nt_pins *pins, unsigned int bit)
 {
 	if (pins->state != PINS_MESSAGE) {
@@ -65,7 +64,7 @@ static bool pins_take_bit(struct nt_pins *pins, unsigned int bit)
 	return pins->nr_bits == 8;
 }
 
-/* What does a complete byte say of the next bits? True: its message has to be ended. */
+/* Decide by a complete byte what comes next. Returns whether the caller has to end its message. */
 static bool pins_end_byte(struct nt_pins *pins)
 {
 	unsigned int m = mseo(pins->byte);

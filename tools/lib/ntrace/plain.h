@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Take plain branch messages apart fast. A plain message is short and has few fields.
+ * The fast path takes plain branch messages apart by this. A plain message is short and has few
+ * fields.
  */
 #ifndef NTRACE_PLAIN_H
 #define NTRACE_PLAIN_H
@@ -11,10 +12,10 @@
 #include <emmintrin.h>
 #endif
 
-/* Bytes that are looked at in one go */
+/* The fast path looks at so many bytes at once. */
 #define WINDOW		16
 
-/* Which bytes of the window end a field: bit i is for byte i */
+/* Bit i says whether byte i of the window ends a field. */
 struct ends {
 	unsigned int	field;		/* MSEO 01 or 11 */
 	unsigned int	high;		/* MSEO 10 or 11 */
@@ -56,7 +57,7 @@ static __always_inline uint64_t first_bytes(const uint8_t *p, unsigned int n)
 	return n > 8 ? load64(p) : load64(p) & load64(mask + 8 - n);
 }
 
-/* As gather_mdo(); @pext: the processor has an instruction for it */
+/* This does what gather_mdo() does. @pext: the processor has an instruction for it. */
 static __always_inline uint64_t gather(uint64_t bytes, bool pext)
 {
 #if defined(__x86_64__)
@@ -91,7 +92,7 @@ static __always_inline uint64_t get_bits(const struct bits96 *bits, unsigned int
 	return v & ((1ULL << (to - from)) - 1);
 }
 
-/* Variable-length fields of plain messages; 0: the message is not plain */
+/* How many variable-length fields a plain message has; 0: a message of that TCODE is not plain */
 static const uint8_t nr_vars[64] = {
 	[NT_TCODE_DIRECT_BRANCH]		= 1,
 	[NT_TCODE_INDIRECT_BRANCH]		= 2,
@@ -109,7 +110,7 @@ struct plain {
 	bool		has_tstamp;
 };
 
-/* Field at bits @from..@to. False: it has more than @max bits */
+/* Read the field at bits @from..@to. False: it has more than @max bits. */
 static __always_inline bool get_field(const struct bits96 *bits, unsigned int from,
 				      unsigned int to, unsigned int max, uint64_t *value)
 {
@@ -128,7 +129,7 @@ static __always_inline bool get_addr(const struct nt_config *config,
 
 	if (!get_field(bits, from, to, 60, &value))
 		return false;
-	/* RV32: copies of the sign, or bits that no address has */
+	/* On RV32, these are copies of the sign, or bits that no address has. */
 	if (config->xlen == 32 && value >> 31)
 		return false;
 	if (config->extend_addr && value >> (to - from - 1))
@@ -139,7 +140,7 @@ static __always_inline bool get_addr(const struct nt_config *config,
 	return true;
 }
 
-/* The bit after the first field that ends in *ends, which then loses that end */
+/* Returns the bit after the first field that ends in *ends, and removes that end from *ends. */
 static __always_inline unsigned int next_end(unsigned int *ends)
 {
 	unsigned int end = MDO_BITS * (__builtin_ctz(*ends) + 1);
@@ -148,12 +149,12 @@ static __always_inline unsigned int next_end(unsigned int *ends)
 	return end;
 }
 
-/* Fields of a message that are being taken apart */
+/* A message whose fields are taken one after the other */
 struct parser {
 	const struct nt_config	*config;
 	struct bits96		bits;
 	unsigned int		fields;		/* ends of fields, as in struct ends */
-	unsigned int		at;		/* first bit that is not taken yet */
+	unsigned int		at;		/* the first bit that is not taken yet */
 };
 
 static __always_inline unsigned int take_fixed(struct parser *parser, unsigned int nr)
@@ -162,7 +163,7 @@ static __always_inline unsigned int take_fixed(struct parser *parser, unsigned i
 	return get_bits(&parser->bits, parser->at - nr, parser->at);
 }
 
-/* The next variable-length field. False: there is none, or it has more than @max bits */
+/* Take the next variable-length field. False: there is none, or it has more than @max bits. */
 static __always_inline bool take_var(struct parser *parser, unsigned int max, uint64_t *value)
 {
 	unsigned int from = parser->at;
@@ -183,7 +184,7 @@ static __always_inline bool take_addr(struct parser *parser, uint64_t *addr)
 	return get_addr(parser->config, &parser->bits, from, parser->at, addr);
 }
 
-/* The fields of each type, up to the timestamp (table "Fields in Messages") */
+/* Take the fields of each type up to the timestamp (table "Fields in Messages"). */
 static __always_inline bool take_fields(struct parser *parser, struct plain *msg)
 {
 	msg->hist = 1;
@@ -199,7 +200,7 @@ static __always_inline bool take_fields(struct parser *parser, struct plain *msg
 	return msg->tcode == NT_TCODE_INDIRECT_BRANCH || take_var(parser, 32, &msg->hist);
 }
 
-/* The message at @p, if it is a plain one */
+/* Parse the message at @p. False: it is not a plain one. */
 static __always_inline bool parse_plain(const struct nt_config *config, const uint8_t *p,
 					struct ends e, uint16_t src, bool pext,
 					struct plain *msg)
@@ -212,7 +213,7 @@ static __always_inline bool parse_plain(const struct nt_config *config, const ui
 		return false;
 	msg->length = __builtin_ctz(end) + 1;
 	msg->tcode = p[0] >> 2;
-	/* ends in this message; none by the reserved MSEO */
+	/* Only ends of this message count, and none of them may be the reserved MSEO. */
 	in = (2u << (msg->length - 1)) - 1;
 	if (!nr_vars[msg->tcode] || e.high & ~e.field & in)
 		return false;
