@@ -81,38 +81,6 @@ static uint32_t path_pop(struct path_walker *walker)
 
 enum path_step { STEP_ON, STEP_END, STEP_FAIL };
 
-/* A branch, or a jump that is reported like one */
-static enum path_step path_step_branch(struct path_walker *walker, bool jump)
-{
-	unsigned int bits = walker->todo.nr_bits;
-	int taken;
-
-	walker->todo.left -= path_block(walker)->range.halfwords;
-	taken = jump ? nt_step_reported_jump(&walker->todo, !walker->btm) :
-		nt_step_branch(&walker->todo, !walker->btm);
-	if (taken == NT_STEP_TAIL && walker->direct) {
-		walker->path.end = PATH_TAKEN;
-		taken = NT_STEP_TAKE;
-	}
-	if (taken < 0 || taken == NT_STEP_TAIL)
-		return STEP_FAIL;
-	walker->path.nr_bits += bits - walker->todo.nr_bits;
-	path_put(walker, taken ? NT_RANGE_TAKEN : 0);
-	if (jump)
-		path_push(walker);
-	if (!path_follow(walker, walker->path.next, taken))
-		return STEP_FAIL;
-	return walker->path.end == PATH_TAKEN ? STEP_END : STEP_ON;
-}
-
-static enum path_step path_step_jump(struct path_walker *walker, unsigned int flags)
-{
-	walker->todo.left -= path_block(walker)->range.halfwords;
-	path_put(walker, flags);
-	path_push(walker);
-	return path_follow(walker, walker->path.next, flags != 0) ? STEP_ON : STEP_FAIL;
-}
-
 /* A return: it is implicit if there is more of HIST or I-CNT after it. */
 static enum path_step path_step_return(struct path_walker *walker)
 {
@@ -134,9 +102,10 @@ static enum path_step path_step_indirect(struct path_walker *walker)
 	if (nt_step_is_sequential(walker->flow, block)) {
 		if (is_return || nt_block_kind(block) == NT_KIND_SWAP)
 			return STEP_FAIL;
-		return path_step_jump(walker, NT_RANGE_TAKEN | NT_RANGE_INFERRED);
+		path_put(walker, NT_RANGE_TAKEN | NT_RANGE_INFERRED);
+		path_push(walker);
+		return path_follow(walker, walker->path.next, 1) ? STEP_ON : STEP_FAIL;
 	}
-	walker->todo.left -= block->range.halfwords;
 	path_put(walker, NT_RANGE_TAKEN);
 	if (is_return)
 		return path_step_return(walker);
@@ -146,28 +115,30 @@ static enum path_step path_step_indirect(struct path_walker *walker)
 
 static enum path_step path_step(struct path_walker *walker)
 {
-	bool reported = nt_jumps_are_reported(walker->flow, walker->btm);
+	const struct nt_block *block = path_block(walker);
+	unsigned int nr_bits = walker->todo.nr_bits;
+	int step;
 
 	/* HIST alone ends right after its last branch. */
-	if (!walker->btm && !walker->final && !walker->todo.nr_bits)
+	if (!walker->btm && !walker->final && !nr_bits)
 		return STEP_END;
-	switch (nt_block_kind(path_block(walker))) {
-	case NT_KIND_LINEAR:
-		return path_step_jump(walker, 0);
-	case NT_KIND_BRANCH:
-		return path_step_branch(walker, false);
-	case NT_KIND_JUMP:
-	case NT_KIND_CALL:
-		return reported ? path_step_branch(walker, true) :
-			path_step_jump(walker, NT_RANGE_TAKEN);
-	case NT_KIND_INDIRECT_JUMP:
-	case NT_KIND_INDIRECT_CALL:
-	case NT_KIND_RETURN:
-	case NT_KIND_SWAP:
-	case NT_KIND_TRAP_RETURN:
+	walker->todo.left -= block->range.halfwords;
+	step = nt_step_block(walker->flow, block, &walker->todo,
+			     walker->btm ? NT_MODE_BTM : NT_MODE_HTM, false);
+	if (step == NT_STEP_INDIRECT)
 		return path_step_indirect(walker);
+	if (step == NT_STEP_TAIL && walker->direct) {
+		walker->path.end = PATH_TAKEN;
+		step = NT_STEP_TAKE;
 	}
-	return STEP_FAIL;
+	if (step < 0 || step == NT_STEP_TAIL)
+		return STEP_FAIL;
+	walker->path.nr_bits += nr_bits - walker->todo.nr_bits;
+	path_put(walker, step ? NT_RANGE_TAKEN : 0);
+	path_push(walker);
+	if (!path_follow(walker, walker->path.next, step))
+		return STEP_FAIL;
+	return walker->path.end == PATH_TAKEN ? STEP_END : STEP_ON;
 }
 
 static void path_set_key(struct path_walker *walker, uint64_t key, uint32_t top)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * How one block is stepped: which way HIST and I-CNT say that it ends (chapter 11.1, "Decoding
- * Algorithm Principles"). Each first walk decides by this, whoever does it; fast-block.h
- * calculates the same without branches, for walks that are done again.
+ * Algorithm Principles"). nt_step_block() decides for walk.c and path.c. fast-block.h calculates the
+ * same without branches: that is measured as faster for code that goes another way each time.
  */
 #ifndef NTRACE_STEP_H
 #define NTRACE_STEP_H
 
 #include "flow.h"
 
-/* What a block does if it is not an error: go on right after it, go to its target, or ... */
+/* What a block does if it is not an error. The first two are indexes of nt_block::link. */
 enum nt_step {
-	NT_STEP_PASS	= 0,
-	NT_STEP_TAKE	= 1,
+	NT_STEP_PASS	= 0,	/* goes on right after it */
+	NT_STEP_TAKE	= 1,	/* goes to its target */
 	NT_STEP_TAIL	= 2,	/* I-CNT ends with it, and the message says where it leads */
+	NT_STEP_INDIRECT = 3,	/* an indirect jump, whose target is inferred or in the message */
 };
 
 /*
@@ -47,6 +48,32 @@ static inline int nt_step_reported_jump(struct nt_todo *todo, bool htm)
 static inline bool nt_step_is_sequential(const struct nt_flow *flow, const struct nt_block *block)
 {
 	return flow->config.sequential_jump && block->range.reserved & NT_KIND_INFERABLE;
+}
+
+/*
+ * Step @block, whose half-words @todo has not any more. @lacks_bit: HIST may not have the branch at
+ * the end of I-CNT. enum nt_step, or an error
+ */
+static inline int nt_step_block(const struct nt_flow *flow, const struct nt_block *block,
+				struct nt_todo *todo, enum nt_mode mode, bool lacks_bit)
+{
+	bool htm = mode == NT_MODE_HTM;
+
+	switch (nt_block_kind(block)) {
+	case NT_KIND_LINEAR:
+		return NT_STEP_PASS;
+	case NT_KIND_BRANCH:
+		return nt_step_branch(todo, htm && (todo->left || !lacks_bit));
+	case NT_KIND_JUMP:
+	case NT_KIND_CALL:
+		return nt_jumps_are_reported(flow, mode == NT_MODE_BTM) ?
+			nt_step_reported_jump(todo, htm) : NT_STEP_TAKE;
+	case NT_KIND_INVALID:
+		return NT_E_INSN;
+	case NT_KIND_NO_CODE:
+		return NT_E_NO_CODE;
+	}
+	return NT_STEP_INDIRECT;
 }
 
 #endif /* NTRACE_STEP_H */

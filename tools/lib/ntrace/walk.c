@@ -104,43 +104,6 @@ static void walk_follow(struct nt_flow *flow, struct nt_source *src, uint64_t pc
 	src->block = nt_code_next(&flow->code, src->space, src->block, which, pc);
 }
 
-/* The block ends with a conditional branch. 1: done with it; 0: it is the tail; or an error */
-static int walk_step_branch(struct nt_flow *flow, struct nt_source *src,
-			    const struct nt_block *block)
-{
-	struct nt_walk *walk = &flow->walk;
-	bool htm = src->mode == NT_MODE_HTM && (walk->todo.left || !walk->lacks_bit);
-	int taken = nt_step_branch(&walk->todo, htm);
-
-	if (taken < 0)
-		return taken;
-	if (taken == NT_STEP_TAIL)
-		return 0;
-	walk->spins = 0;
-	walk_emit(flow, block, taken ? NT_RANGE_TAKEN : 0);
-	walk_follow(flow, src, taken ? block->target :
-		    nt_flow_mask(flow, nt_range_end(&block->range)), taken);
-	return 1;
-}
-
-/* Direct jump or call. With trTeInstEnAllJumps it is reported like a taken branch. */
-static int walk_step_jump(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block)
-{
-	bool htm = src->mode == NT_MODE_HTM;
-	int ret;
-
-	if (nt_jumps_are_reported(flow, src->mode == NT_MODE_BTM)) {
-		ret = nt_step_reported_jump(&flow->walk.todo, htm);
-		if (ret != NT_STEP_TAKE)
-			return ret < 0 ? ret : 0;
-		flow->walk.spins = 0;
-	}
-	walk_emit(flow, block, NT_RANGE_TAKEN);
-	nt_walk_stack(flow, src, block, true);
-	walk_follow(flow, src, block->target, 1);
-	return 1;
-}
-
 /* Any other jump: needs an address, or can be inferred if the walk goes on. */
 static int walk_step_indirect(struct nt_flow *flow, struct nt_source *src,
 			      const struct nt_block *block)
@@ -169,23 +132,23 @@ static int walk_step_indirect(struct nt_flow *flow, struct nt_source *src,
 /* One block, all of it. Returns 1: go on; 0: it is the tail; or an error */
 static int walk_step(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block)
 {
-	switch (nt_block_kind(block)) {
-	case NT_KIND_BRANCH:
-		return walk_step_branch(flow, src, block);
-	case NT_KIND_JUMP:
-	case NT_KIND_CALL:
-		return walk_step_jump(flow, src, block);
-	case NT_KIND_LINEAR:
-		walk_emit(flow, block, 0);
-		flow->walk.ends_linear = !flow->walk.todo.left;
-		walk_follow(flow, src, nt_flow_mask(flow, nt_range_end(&block->range)), 0);
-		return 1;
-	case NT_KIND_INVALID:
-		return NT_E_INSN;
-	case NT_KIND_NO_CODE:
-		return NT_E_NO_CODE;
-	}
-	return walk_step_indirect(flow, src, block);
+	struct nt_walk *walk = &flow->walk;
+	unsigned int nr_bits = walk->todo.nr_bits;
+	int step = nt_step_block(flow, block, &walk->todo, src->mode, walk->lacks_bit);
+
+	if (step == NT_STEP_INDIRECT)
+		return walk_step_indirect(flow, src, block);
+	if (step < 0 || step == NT_STEP_TAIL)
+		return step < 0 ? step : 0;
+	if (walk->todo.nr_bits != nr_bits)
+		walk->spins = 0;
+	walk_emit(flow, block, step ? NT_RANGE_TAKEN : 0);
+	if (nt_block_kind(block) == NT_KIND_LINEAR)
+		walk->ends_linear = !walk->todo.left;
+	nt_walk_stack(flow, src, block, true);
+	walk_follow(flow, src, step ? block->target :
+		    nt_flow_mask(flow, nt_range_end(&block->range)), step);
+	return 1;
 }
 
 static bool walk_is_done(const struct nt_walk *walk)
