@@ -6,7 +6,7 @@
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
 build=$top/tools/perf/build.sh
-plan 21
+plan 27
 
 says() { # NAME SENTENCE COMMAND...: it fails with the sentence
 	_name=$1 _text=$2
@@ -78,6 +78,7 @@ EOT
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/calls.data" good || exit
 mv "$tap_tmp/calls" "$tap_tmp/gone"
+cp "$tap_tmp/gone" "$tap_tmp/here" && python3 "$data/mkcalls.py" "$tap_tmp/here" "$tap_tmp/here.data" good || exit
 
 has_library() { # HEADER FEATURE
 	if [ -e "/usr/include/$1" ] || [ -n "$(ls /usr/include/*/"$1" 2>/dev/null)" ]; then
@@ -96,6 +97,18 @@ for kver in 6.12 7.2; do
 	perf script -i "$tap_tmp/calls.data" --itrace=be -F ip,sym >/dev/null 2>"$tap_tmp/err"
 	is "$kver: a program that is not here is named, once" \
 		"$(grep -c "cannot read the code of $tap_tmp/calls: copy it to this machine (perf archive)" "$tap_tmp/err")" 1
+	perf script -i "$tap_tmp/here.data" --insn-trace=disasm >"$tap_tmp/disasm" 2>&1
+	if perf version --build-options | grep -q 'libcapstone: \[ on '; then
+		is "$kver: it disassembles RISC-V" "$(grep -oE '(addi|jal|ecall|bnez|beqz)( .*)?$' "$tap_tmp/disasm" | awk '{ print $1 }' | sort -u | paste -sd' ')" \
+			"addi bnez ecall jal"
+	else
+		skip "$kver: it disassembles RISC-V" "there is no capstone here"
+	fi
+	perf script -i "$tap_tmp/here.data" --itrace=i1il2 -F ip,brstackinsn,brstackinsnlen >"$tap_tmp/insns" 2>&1
+	is "$kver: brstackinsn knows the lengths of RISC-V" \
+		"$(sed -n 's/.*insn: \(.*[0-9a-f]\) *.ilen: \([0-9]*\).*/\1,\2/p' "$tap_tmp/insns" | awk -F, '{ print split($1, b, " ") == $2 }' | sort -u)" 1
+	perf test ntrace >"$tap_tmp/test" 2>&1
+	is "$kver: perf test ntrace runs ours" "$(grep -c 'N-Trace (ntrace): .* Ok' "$tap_tmp/test")" 3
 	ok "$kver: a terminal interface" has_library slang.h libslang
 	ok "$kver: a disassembler" has_library capstone/capstone.h libcapstone
 	ok "$kver: modules that xz packed" has_library lzma.h lzma

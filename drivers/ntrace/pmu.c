@@ -43,6 +43,8 @@ static const struct {
 	u64		mask;
 	u64		config;
 } ntrace_named[] = {
+	/* so that "-e ntrace" is what "-e ntrace//" is */
+	{ "ntrace",	NTRACE_CONFIG_MODE,	0 },
 	{ "branches",	NTRACE_CONFIG_MODE,	0 },
 	{ "btm",	NTRACE_CONFIG_MODE,	FIELD_PREP_CONST(NTRACE_CONFIG_MODE,
 								 TR_TE_INST_MODE_BTM) },

@@ -136,8 +136,9 @@ TEST_F(pmu, named_events_set_their_field)
 		const char *name, *cap, *config;
 		char value;
 	} named[] = {
-		{ "branches", "mode", "mode=0", 0 }, { "btm", "mode", "mode=3", '3' },
-		{ "htm", "mode", "mode=6", '6' }, { "firmware", "firmware", "firmware=1", '1' },
+		{ "ntrace", "mode", "mode=0", 0 }, { "branches", "mode", "mode=0", 0 },
+		{ "btm", "mode", "mode=3", '3' }, { "htm", "mode", "mode=6", '6' },
+		{ "firmware", "firmware", "firmware=1", '1' },
 		{ "lossless", "stall", "stall=1", '1' },
 	};
 	char file[64], text[64], cap[64];

@@ -170,13 +170,17 @@ static int test__ntrace_config(struct test_suite *test __maybe_unused, int subte
 }
 
 static struct test_case tests__ntrace[] = {
-	TEST_CASE("Messages", ntrace_messages),
-	TEST_CASE("Metadata", ntrace_metadata),
-	TEST_CASE("Encoder parameters", ntrace_config),
+	TEST_CASE("N-Trace (ntrace): messages", ntrace_messages),
+	TEST_CASE("N-Trace (ntrace): metadata", ntrace_metadata),
+	TEST_CASE("N-Trace (ntrace): encoder parameters", ntrace_config),
 	{ .name = NULL, }
 };
 
 struct test_suite suite__ntrace = {
-	.desc = "N-Trace",
+	/*
+	 * `perf test ntrace` and `perf test N-Trace` run it. perf of 6.12 looks for the word in the
+	 * names of the parts, too.
+	 */
+	.desc = "N-Trace (ntrace)",
 	.test_cases = tests__ntrace,
 };

@@ -59,6 +59,9 @@ static inline u64 ntrace_synth_id(struct evsel *evsel)
 
 #define ntrace_sample_intval(evsel, sample, name) evsel__intval(evsel, sample, name)
 
+/* The error is no argument of arch_evsel__open_strerror() yet */
+#define NTRACE_OPEN_ERR
+
 #else
 
 static inline struct perf_evlist *ntrace_evlist_core(struct evlist *evlist)
@@ -100,6 +103,8 @@ static inline u64 ntrace_sample_intval(struct evsel *evsel, struct perf_sample *
 	sample->evsel = evsel;
 	return perf_sample__intval(sample, name);
 }
+
+#define NTRACE_OPEN_ERR int err __maybe_unused,
 
 #endif
 

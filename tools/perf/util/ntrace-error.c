@@ -4,10 +4,8 @@
 
 #include <linux/kernel.h>
 
+#include "data.h"
 #include "debug.h"
-#include "dso.h"
-#include "machine.h"
-#include "map.h"
 #include "ntrace-priv.h"
 #include "session.h"
 
@@ -18,11 +16,12 @@ static void ntrace_count_patched(struct ntrace *nt, int code, u64 ip)
 		nt->kernel_errors++;
 }
 
+/* The machine's own /proc/kcore, which perf reads if it may, is the code of now and not of then */
 static bool ntrace_has_kcore(struct ntrace *nt)
 {
-	struct map *map = machine__kernel_map(nt->machine);
+	struct perf_data *data = nt->session->data;
 
-	return map && map__dso(map) && dso__is_kcore(map__dso(map));
+	return data && data->path && perf_data__is_dir(data) && has_kcore_dir(data->path);
 }
 
 static size_t ntrace_patched_text(struct ntrace *nt, char *text, size_t size)

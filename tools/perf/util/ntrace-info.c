@@ -3,14 +3,30 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <linux/kernel.h>
 #include <linux/zalloc.h>
 
 #include "debug.h"
+#include "ntrace.h"
 #include "ntrace-priv.h"
+#include "pmus.h"
 
 #define NTRACE_MAX_CPUS		4096
+
+const char *ntrace_missing_hint(const char *pmu_name)
+{
+	if (strcmp(pmu_name, NTRACE_PMU_NAME) || perf_pmus__find(NTRACE_PMU_NAME))
+		return "";
+#ifdef __riscv
+	return ". The driver is not loaded, or found no trace encoder: try 'modprobe ntrace', "
+	       "then 'dmesg | grep ntrace' says what it found";
+#else
+	return ". Only a RISC-V machine with a trace encoder can record N-Trace; "
+	       "this one can decode what was recorded there";
+#endif
+}
 
 /* The words that this version knows; what an older file does not have is 0 */
 static u64 ntrace_word(const __u64 *words, u64 nr, unsigned int i)

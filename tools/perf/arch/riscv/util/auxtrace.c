@@ -312,6 +312,22 @@ static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 	return ntrace_check_privileges(pmu, attr);
 }
 
+/* What perf says when the kernel refused the event, and perf has no explanation of its own */
+int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, size_t size)
+{
+	struct perf_pmu *pmu = evsel__find_pmu(evsel);
+
+	if (!pmu || strcmp(pmu->name, NTRACE_PMU_NAME))
+		return 0;
+	/* perf record has set it: see ntrace_setup_evsel() */
+	if (!evsel->needs_auxtrace_mmap)
+		return scnprintf(msg, size,
+				 "Trace cannot be counted or sampled: record it by 'perf record -e ntrace//', and look at it by 'perf report' or 'perf script'.\n");
+	return scnprintf(msg, size,
+			 "The trace encoder cannot be used for %s. Does another perf record trace on this CPU ('pgrep -a perf')? If not, 'dmesg | grep ntrace' may say why.\n",
+			 evsel__name(evsel));
+}
+
 /* ---------------------------------------------------------------- options */
 
 static int ntrace_setup_evsel(struct ntrace_recording *rec, struct evlist *evlist,
@@ -392,6 +408,19 @@ static int ntrace_sample_sizes(struct record_opts *opts, struct evlist *evlist)
 	return 0;
 }
 
+/* The kernel would answer with ENOMEM, of which perf says only the number */
+static int ntrace_check_memory(struct evlist *evlist, size_t size)
+{
+	int nr = perf_cpu_map__nr(ntrace_evlist_core(evlist)->user_requested_cpus);
+	u64 memory = (u64)sysconf(_SC_PHYS_PAGES) * page_size;
+
+	if (size <= memory / max(nr, 1))
+		return 0;
+	pr_err("The trace buffers do not fit into memory: %zu MiB for each of %d CPUs, and this machine has %zu MiB. Choose a smaller one, as -m,16M\n",
+	       size / MiB(1), max(nr, 1), (size_t)(memory / MiB(1)));
+	return -ENOMEM;
+}
+
 static int ntrace_buffer_sizes(struct record_opts *opts, struct evlist *evlist,
 			       struct evsel *evsel)
 {
@@ -418,7 +447,7 @@ static int ntrace_buffer_sizes(struct record_opts *opts, struct evlist *evlist,
 	}
 	if (!overwrite)
 		evsel->core.attr.aux_watermark = min_t(size_t, size / 4, UINT_MAX);
-	return 0;
+	return ntrace_check_memory(evlist, size);
 }
 
 /* Kernels that do not let a module write samples do not have it */
@@ -442,6 +471,10 @@ static int ntrace_check_options(struct record_opts *opts, struct perf_pmu *pmu)
 	if (opts->auxtrace_sample_mode && !ntrace_can_sample(pmu)) {
 		pr_err("AUX area sampling (--aux-sample) is not possible with this kernel: caps/aux_sampling says why; take snapshots (-S option)\n");
 		return -EINVAL;
+	}
+	if (opts->kcore && access("/proc/kcore", R_OK)) {
+		pr_err("--kcore copies /proc/kcore, which only root may read: leave --kcore out. -e ntrace//u traces the program alone, and needs no code of the kernel.\n");
+		return -EACCES;
 	}
 	if (opts->use_clockid) {
 		pr_err("Cannot use clockid (-k option) with ntrace: trace is in the time of perf's own clock\n");
