@@ -20,7 +20,7 @@ BOARD	:= tools/board/board
 ROOT	:= $(O)/root
 
 .PHONY: all help setup lib tool guest-tools plugin modules perf demo board test test-quick \
-	test-long check bench fuzz coverage verify-boot install uninstall clean host-check dist deb html \
+	test-long check bench fuzz coverage verify-boot install uninstall clean host-check dist deb html install-perf \
 	check-driver check-perf check-lib check-docs check-files \
 	everything everything-kernel everything-else
 
@@ -39,6 +39,7 @@ help:
 #: make modules KDIR=... the driver, for a kernel of yours
 #: make perf KSRC=...    perf with N-Trace, from a kernel source of yours
 #: make install          library, command and manual pages (DESTDIR= PREFIX= LIBDIR=); make uninstall
+#: make install-perf     the perf that make perf KSRC= built last, as perf-ntrace; make uninstall removes it
 #: make deb              packages of Debian in build/deb (KSRC=... also perf-ntrace); make dist: an archive
 #: make html             the documents as pages in build/html, by Sphinx (python3-sphinx)
 #: make check            static checks; in parts: check-driver check-perf check-lib check-docs check-files
@@ -159,7 +160,19 @@ install: tool
 	@$(MAKE) -C tools/lib/ntrace-elf O=$(O) install
 	@$(MAKE) -C tools/ntrace O=$(O) install
 
+# beside the distribution's perf, under a name of its own
+install-perf: bindir = $(DESTDIR)$(or $(BINDIR),$(or $(PREFIX),/usr/local)/bin)
+install-perf: mandir = $(DESTDIR)$(or $(MANDIR),$(or $(PREFIX),/usr/local)/share/man)/man1
+install-perf:
+	@perf=$$(ls -t $(O)/perf/*/$$(uname -m)/perf 2>/dev/null | head -n 1); \
+	[ -n "$$perf" ] || { echo "install-perf: there is no perf; make perf KSRC=/path/to/linux builds one" >&2; exit 1; }; \
+	install -d $(bindir) $(mandir) && install -m 755 $$perf $(bindir)/perf-ntrace && \
+	install -m 644 Documentation/man/perf-ntrace.1 $(mandir) && echo "install-perf: $(bindir)/perf-ntrace"
+
+uninstall: bindir = $(DESTDIR)$(or $(BINDIR),$(or $(PREFIX),/usr/local)/bin)
+uninstall: mandir = $(DESTDIR)$(or $(MANDIR),$(or $(PREFIX),/usr/local)/share/man)/man1
 uninstall:
+	@rm -f $(bindir)/perf-ntrace $(mandir)/perf-ntrace.1
 	@$(MAKE) -C tools/lib/ntrace O=$(O) uninstall
 	@$(MAKE) -C tools/lib/ntrace-elf O=$(O) uninstall
 	@$(MAKE) -C tools/ntrace O=$(O) uninstall

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The main job: make demo.
 . "$(dirname "$0")/lib/tap.sh"
-plan 9
+plan 10
 # The demo does more than build, so others need not wait for the lock of make
 ok "make demo" env make -C "$top" demo
 cp "$tap_tmp/out" "$tap_tmp/demo"
@@ -22,6 +22,22 @@ figure "$(sed -n 's/^1\. //p' "$tap_tmp/demo")"
 ok "a number of instructions of such a program" [ "${insns:-0}" -gt 200000 ]
 ok "the slowest request called rehash, which faulted" sh -c \
 	"sed -n '/^3\\./,/^4\\./p' '$tap_tmp/demo' | grep -A20 ' request' | grep -A20 ' rehash' | grep page_fault"
+
+timeline() {
+	python3 - "$dir/timeline.json" <<-'EOT'
+	import json, sys
+	depth = requests = 0
+	last = 0
+	for e in json.load(open(sys.argv[1])):
+	    assert e["ts"] >= last, "times go back"
+	    last = e["ts"]
+	    depth += 1 if e["ph"] == "B" else -1
+	    assert depth >= 0, "an end without a begin"
+	    requests += e.get("name") == "request"
+	assert depth == 0 and requests == 100, (depth, requests)
+	EOT
+}
+ok "the timeline is balanced, and has 100 requests" timeline
 
 # Decoded on this machine, by the documented command: the same text as in the guest, no errors
 home=$tap_tmp/home

@@ -3,7 +3,7 @@
 # What is installed, and packages: one version everywhere, nothing left after removal, and what they
 # bring works.
 . "$(dirname "$0")/lib/tap.sh"
-plan 20
+plan 22
 cd "$top" || exit
 version=$(cat VERSION)
 short=$(echo "$version" | cut -d. -f1,2)
@@ -36,6 +36,10 @@ text=$(riscv64-linux-gnu-objdump -h samples/primes | awk '$2 == ".text" { print 
 LD_LIBRARY_PATH=$lib "$tap_tmp/examples/calls" samples/primes.nt "$tap_tmp/text" "$text" >"$tap_tmp/calls" 2>&1
 # count_primes, and strike_out for each of the 46 primes
 is "... and prints the calls of the sample" "$? $(awk '{ print $1 }' "$tap_tmp/calls" | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd' ')" "0 1 46"
+# a perf of any kind will do
+mkdir -p "$tap_tmp/o/perf/7.9/$(uname -m)" && echo '#!/bin/sh' >"$tap_tmp/o/perf/7.9/$(uname -m)/perf"
+ok "make install-perf" make O="$tap_tmp/o" install-perf PREFIX=/usr DESTDIR="$tap_tmp/dest"
+ok "... beside the perf of the distribution" [ -x "$tap_tmp/dest/usr/bin/perf-ntrace" ]
 # shellcheck disable=SC2086
 ok "make uninstall" make uninstall $places
 is "... leaves nothing" "$(find "$tap_tmp/dest" -type f -o -type l)" ""
