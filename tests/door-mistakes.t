@@ -41,7 +41,7 @@ mistake() {
 	said "$_what" "$_sentence" "$tap_tmp/out"
 }
 
-plan 30
+plan 32
 is "rows of the table" "$(wc -l <"$tap_tmp/table")" 28
 
 # ---- on the host: set-up and builds
@@ -105,6 +105,8 @@ try sample perf record --aux-sample -o a -e '{ntrace//u,page-faults:u}' -- true
 try two perf record -o a -e ntrace// -e ntrace//u -- true
 try top perf top -e ntrace//
 try named perf record -o named -e ntrace -- true
+try disasm perf script -i named --insn-trace=disasm -F ip,disasm
+head -n 2000 /out/disasm >/tmp/disasm; cp /tmp/disasm /out/disasm
 try per-thread perf record --per-thread -o thread -e ntrace// -- true
 mkfifo ready
 perf record -o first -a -e ntrace//u -- sh -c 'echo >ready; sleep 60' >/dev/null 2>&1 &
@@ -151,5 +153,6 @@ g "the driver is not loaded" driver \
 is "-e ntrace, --per-thread, and a user's own program are recorded" \
 	"$(grep -l 'Captured and wrote' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own" | wc -l)" 3
 sed 's/^/# /' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own"
+ok "instructions are disassembled" grep -m 3 -E '\s(c\.)?(addi|jalr|auipc|ld|sd) ' "$tap_tmp/guest.out/disasm"
 is "rows of the table that no mistake was made for" "$(cat "$tap_tmp/table")" ""
 done_testing

@@ -98,11 +98,12 @@ for kver in 6.12 7.2; do
 	is "$kver: a program that is not here is named, once" \
 		"$(grep -c "cannot read the code of $tap_tmp/calls: copy it to this machine (perf archive)" "$tap_tmp/err")" 1
 	perf script -i "$tap_tmp/here.data" --insn-trace=disasm >"$tap_tmp/disasm" 2>&1
-	if perf version --build-options | grep -q 'libcapstone: \[ on '; then
+	# capstone 4, of Debian 12, knows no RISC-V; the board's perf is tried by door-mistakes.t
+	if grep -qE 'CS_API_MAJOR ([5-9]|[1-9][0-9])' /usr/include/capstone/capstone.h 2>/dev/null; then
 		is "$kver: it disassembles RISC-V" "$(grep -oE '(addi|jal|ecall|bnez|beqz)( .*)?$' "$tap_tmp/disasm" | awk '{ print $1 }' | sort -u | paste -sd' ')" \
 			"addi bnez ecall jal"
 	else
-		skip "$kver: it disassembles RISC-V" "there is no capstone here"
+		skip "$kver: it disassembles RISC-V" "there is no capstone 5 here"
 	fi
 	perf script -i "$tap_tmp/here.data" --itrace=i1il2 -F ip,brstackinsn,brstackinsnlen >"$tap_tmp/insns" 2>&1
 	is "$kver: brstackinsn knows the lengths of RISC-V" \
