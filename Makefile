@@ -16,7 +16,7 @@ export O V DEVBUILD
 HARTS	?= 1
 KERNEL	?= 6.12
 SETUP	:= tools/setup/setup
-BOARD	:= tools/board/board
+BOARD	?=
 ROOT	:= $(O)/root
 
 .PHONY: all help setup lib tool guest-tools plugin modules perf demo board test test-quick \
@@ -31,7 +31,7 @@ help:
 	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST))
 
 #: make                  the library and the command, for this host
-#: make demo             boot the emulated board, record a program, print its branches
+#: make demo             boot the emulated board, record a program, explain it (BOARD=k3)
 #: make test             every test; the last line is "N passed, N failed, N skipped"
 #: make test-quick       the tests that need neither a board nor downloads, under 2 minutes
 #: make test-long        the tests that take over 3 minutes
@@ -107,12 +107,12 @@ everything-else: tool guest-tools plugin perf
 demo:
 	@$(SETUP) qemu sysroot guest kernel-6.12 linux-6.12
 	@$(MAKE) tool guest-tools plugin modules perf KVERS=6.12 MVERS=6.12 PERF_ARCHS=riscv64
-	@tools/board/demo
+	@tools/board/demo $(BOARD:%=--board %)
 
 board:
 	@$(SETUP) qemu sysroot guest kernel-$(KERNEL) linux-$(KERNEL:debug=6.12)
 	@$(MAKE) guest-tools plugin modules perf KVERS=$(KERNEL:debug=6.12) MVERS=$(KERNEL) PERF_ARCHS=riscv64
-	@$(BOARD) shell --kernel $(KERNEL) --harts $(HARTS) $(if $(OUT),--out $(OUT))
+	@tools/board/board shell --kernel $(KERNEL) --harts $(HARTS) $(if $(OUT),--out $(OUT))
 
 test: everything
 	@tests/run

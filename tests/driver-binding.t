@@ -33,7 +33,21 @@ refuses() {
 	sed 's/^/# /' "$tap_tmp/wrong.log" 2>/dev/null | head -n 4
 }
 
-plan 7
+# The overlay on Linux 7.2's device tree of a board
+linux=$O/root/linux-7.2
+preprocess() { cpp -nostdinc -undef -x assembler-with-cpp "$@"; }
+overlay_applies() { # BOARD OVERLAY
+	preprocess "$top/samples/boards/$2.dtso" | dtc -q -@ -O dtb -o "$tap_tmp/$2.dtbo" - &&
+		preprocess -I "$linux/include" "$linux/arch/riscv/boot/dts/$1.dts" |
+			dtc -q -@ -O dtb -o "$tap_tmp/board.dtb" - &&
+		fdtoverlay -i "$tap_tmp/board.dtb" -o "$tap_tmp/whole.dtb" "$tap_tmp/$2.dtbo"
+}
+overlay_is_valid() {
+	dt-validate -s "$tap_tmp/schema.json" "$tap_tmp/whole.dtb" 2>&1 | grep -E 'trace@' >"$tap_tmp/whole.log"
+	! [ -s "$tap_tmp/whole.log" ]
+}
+
+plan 10
 ok "the binding is a valid schema" schema_is_valid
 (cd "$bindings" && dt-mk-schema -j -o "$tap_tmp/schema.json" .) || exit 1
 (cd "$bindings" && dt-extract-example "$yaml") >"$tap_tmp/example.dts"
@@ -44,4 +58,14 @@ refuses "two register blocks" 's/reg = <0xc001000 0x1000>/reg = <0xc001000 0x100
 refuses "a clock name that is not its own" 's/"timestamp"/"tick"/'
 refuses "a component without ports" '/in-ports/,/^            };/d;s/out-ports {/no-ports {/'
 refuses "an unknown property" 's/cpus = <&cpu0>/hart = <0>/'
+if [ -d "$linux/arch/riscv/boot/dts/spacemit" ]; then
+	ok "the K3's overlay applies to Linux 7.2's k3-pico-itx" overlay_applies spacemit/k3-pico-itx spacemit-k3
+	is "it adds 21 components" "$(fdtdump "$tap_tmp/whole.dtb" 2>/dev/null | grep -c -E 'trace-component|coresight')" 21
+	ok "they follow the binding" overlay_is_valid
+	sed 's/^/# /' "$tap_tmp/whole.log" | head -n 4
+else
+	for what in "applies" "adds components" "follows the binding"; do
+		skip "the K3's overlay: $what" "no source of Linux 7.2; make setup"
+	done
+fi
 done_testing
