@@ -38,6 +38,8 @@ selftests "6.12, comparators of ranges" "filter_test;security_test" --kernel 6.1
 # the guest between two loads for longer than the driver waits
 selftests "6.12, late and undefined" "pmu_test;record_test;life_test" --kernel 6.12 --harts 2 --slow 4 \
 	--model active-delay=1,enable-delay=1,empty-delay=1,ts-active-delay=1,undef=7
+# sinks write past the caches: what the driver does not invalidate is not seen
+selftests "6.12, memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --harts 2 --incoherent
 # hardware that fails in the middle of its work: that is said, and what can be done is
 guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=2000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=300
