@@ -52,19 +52,57 @@ static void find_place(struct script_part *p, uint64_t in, uint64_t addr, struct
 void script_add_place(struct script_part *p, uint64_t in, uint64_t addr, struct nt_place *place,
 		      uint64_t *space)
 {
-	lines_add(&p->lines, " %16" PRIx64, addr);
+	struct lines *l = &p->lines;
+
+	lines_add_text(l, " ");
+	lines_add_hex(l, addr, 16);
 	if (!script_has(p->script, F_SYM) && !script_has(p->script, F_DSO))
 		return;
 	if (addr)
 		find_place(p, in, addr, place, space);
 	else
 		memset(place, 0, sizeof(*place));
-	if (script_has(p->script, F_SYM))
-		lines_add(&p->lines, " %s", place->symbol ? place->symbol : "[unknown]");
-	if (script_has(p->script, F_SYMOFF) && place->symbol)
-		lines_add(&p->lines, "+0x%" PRIx64, place->offset);
-	if (script_has(p->script, F_DSO))
-		lines_add(&p->lines, " (%s)", place->object ? place->object : "[unknown]");
+	if (script_has(p->script, F_SYM)) {
+		lines_add_text(l, " ");
+		lines_add_text(l, place->symbol ? place->symbol : "[unknown]");
+	}
+	if (script_has(p->script, F_SYMOFF) && place->symbol) {
+		lines_add_text(l, "+0x");
+		lines_add_hex(l, place->offset, 0);
+	}
+	if (script_has(p->script, F_DSO)) {
+		lines_add_text(l, " (");
+		lines_add_text(l, place->object ? place->object : "[unknown]");
+		lines_add_text(l, ")");
+	}
+}
+
+static void add_ids(struct lines *l, const struct script *s, const struct nt_who *who)
+{
+	if (script_has(s, F_PID) && script_has(s, F_TID))
+		lines_add(l, "%7d/%-7d ", who->pid, who->tid);
+	else if (script_has(s, F_PID) || script_has(s, F_TID))
+		lines_add(l, "%7d ", script_has(s, F_PID) ? who->pid : who->tid);
+	if (script_has(s, F_CPU))
+		lines_add(l, "[%03d] ", who->cpu);
+}
+
+/* Most lines are of the same thread as the one before: its text is kept. */
+static void add_same_ids(struct script_part *p, const struct nt_who *who)
+{
+	struct script_ids *ids = &p->ids;
+	size_t at = p->lines.len;
+
+	if (ids->len && ids->pid == who->pid && ids->tid == who->tid && ids->cpu == who->cpu) {
+		lines_add_bytes(&p->lines, ids->text, ids->len);
+		return;
+	}
+	add_ids(&p->lines, p->script, who);
+	*ids = (struct script_ids){ .pid = who->pid, .tid = who->tid, .cpu = who->cpu };
+	if (p->lines.failed || p->lines.len - at > sizeof(ids->text))
+		return;
+	ids->len = p->lines.len - at;
+	memcpy(ids->text, p->lines.text + at, ids->len);
 }
 
 void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t time)
@@ -72,19 +110,20 @@ void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t ti
 	const struct script *s = p->script;
 	struct lines *l = &p->lines;
 
-	if (script_has(s, F_COMM) && who->comm[0])
-		lines_add(l, "%16s ", who->comm);
-	else if (script_has(s, F_COMM))
+	if (script_has(s, F_COMM) && who->comm[0]) {
+		lines_add_right(l, who->comm, 16);
+		lines_add_text(l, " ");
+	} else if (script_has(s, F_COMM)) {
 		lines_add(l, "%*s:%d ", who->tid < 10 ? 14 : who->tid < 100 ? 13 : 12, "",
 			  who->tid);
-	if (script_has(s, F_PID) && script_has(s, F_TID))
-		lines_add(l, "%7d/%-7d ", who->pid, who->tid);
-	else if (script_has(s, F_PID) || script_has(s, F_TID))
-		lines_add(l, "%7d ", script_has(s, F_PID) ? who->pid : who->tid);
-	if (script_has(s, F_CPU))
-		lines_add(l, "[%03d] ", who->cpu);
-	if (script_has(s, F_TIME))
-		lines_add(l, "%5" PRIu64 ".%09" PRIu64 ": ", time / NS_PER_S, time % NS_PER_S);
+	}
+	add_same_ids(p, who);
+	if (!script_has(s, F_TIME))
+		return;
+	lines_add_number(l, time / NS_PER_S, 5, ' ');
+	lines_add_text(l, ".");
+	lines_add_number(l, time % NS_PER_S, 9, '0');
+	lines_add_text(l, ": ");
 }
 
 void script_json_who(struct script_part *p, const struct nt_who *who, uint64_t time)

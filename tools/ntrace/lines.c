@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -88,6 +89,65 @@ void lines_add(struct lines *lines, const char *fmt, ...)
 	va_start(ap, fmt);
 	lines->len += vsnprintf(lines->text + lines->len, lines->room - lines->len, fmt, ap);
 	va_end(ap);
+}
+
+static void add_fill(struct lines *l, size_t n, char fill)
+{
+	if (!reserve(l, n))
+		return;
+	memset(l->text + l->len, fill, n);
+	l->len += n;
+}
+
+void lines_add_text(struct lines *lines, const char *text)
+{
+	lines_add_bytes(lines, text, strlen(text));
+}
+
+void lines_add_right(struct lines *lines, const char *text, unsigned int width)
+{
+	size_t len = strlen(text);
+
+	if (len < width)
+		add_fill(lines, width - len, ' ');
+	lines_add_bytes(lines, text, len);
+}
+
+void lines_add_left(struct lines *lines, const char *text, unsigned int width)
+{
+	size_t len = strlen(text);
+
+	lines_add_bytes(lines, text, len);
+	if (len < width)
+		add_fill(lines, width - len, ' ');
+}
+
+void lines_add_hex(struct lines *lines, uint64_t value, unsigned int width)
+{
+	unsigned int digits = value ? (67 - __builtin_clzll(value)) / 4 : 1;
+	size_t size = digits < width ? width : digits;
+	char *at;
+
+	if (!reserve(lines, size))
+		return;
+	memset(lines->text + lines->len, ' ', size - digits);
+	lines->len += size;
+	for (at = lines->text + lines->len; digits--; value >>= 4)
+		*--at = "0123456789abcdef"[value & 15];
+}
+
+void lines_add_number(struct lines *lines, uint64_t value, unsigned int width, char fill)
+{
+	char digits[64];
+	unsigned int n = sizeof(digits);
+
+	do {
+		digits[--n] = '0' + value % 10;
+		value /= 10;
+	} while (value);
+	while (sizeof(digits) - n < width && n)
+		digits[--n] = fill;
+	lines_add_bytes(lines, digits + n, sizeof(digits) - n);
 }
 
 void lines_add_bytes(struct lines *lines, const void *bytes, size_t size)
@@ -201,7 +261,7 @@ static bool next_line(struct output *o)
 	char *line;
 
 	o->len = 0;
-	if (fread(&head, 1, sizeof(head), o->file) != sizeof(head)) {
+	if (fread_unlocked(&head, 1, sizeof(head), o->file) != sizeof(head)) {
 		free(o->line);
 		o->line = NULL;
 		return !ferror(o->file);
@@ -217,7 +277,7 @@ static bool next_line(struct output *o)
 	if (head.time > o->time)
 		o->time = head.time;
 	o->len = head.len;
-	return fread(o->line, 1, head.len, o->file) == head.len;
+	return fread_unlocked(o->line, 1, head.len, o->file) == head.len;
 }
 
 int merge_each(struct merge *merge, int (*take)(void *ctx, uint64_t time, void *line,
@@ -246,7 +306,7 @@ int merge_each(struct merge *merge, int (*take)(void *ctx, uint64_t time, void *
 
 static int print_line(void *ctx, uint64_t time, void *line, size_t size)
 {
-	return fwrite(line, 1, size, stdout) == size ? 0 : -1;
+	return fwrite_unlocked(line, 1, size, stdout) == size ? 0 : -1;
 }
 
 int merge_print(struct merge *merge)

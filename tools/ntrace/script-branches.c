@@ -49,18 +49,20 @@ static int print_branch(void *part, const struct nt_who *who, const struct nt_br
 	if (s->json)
 		return print_json(p, who, branch);
 	script_add_who(p, who, branch->time);
-	if (script_has(s, F_FLAGS))
-		lines_add(&p->lines, "  %s%-*s", trace, 14 - (int)strlen(trace),
-			  kind_names[branch->kind]);
+	if (script_has(s, F_FLAGS)) {
+		lines_add_text(&p->lines, "  ");
+		lines_add_text(&p->lines, trace);
+		lines_add_left(&p->lines, kind_names[branch->kind], 14 - strlen(trace));
+	}
 	if (script_has(s, F_IP))
 		script_add_place(p, nt_who_space(who, branch->from), branch->from, &p->from,
 				 &p->from_space);
 	if (script_has(s, F_IP) && script_has(s, F_ADDR))
-		lines_add(&p->lines, " =>");
+		lines_add_text(&p->lines, " =>");
 	if (script_has(s, F_ADDR))
 		script_add_place(p, nt_who_space(who, branch->to), branch->to, &p->to,
 				 &p->to_space);
-	lines_add(&p->lines, "\n");
+	lines_add_text(&p->lines, "\n");
 	return lines_end(&p->lines, branch->time);
 }
 

@@ -22,11 +22,15 @@ static void add_text(struct script_part *p, uint64_t addr, const uint8_t *code, 
 
 static void add_code(struct script_part *p, const uint8_t *code, unsigned int n)
 {
-	unsigned int i;
+	char text[16];
+	unsigned int i, at = 0;
 
 	/* as a number: the first byte is the least significant one */
-	for (i = n; i-- > 0;)
-		lines_add(&p->lines, "%02x", code[i]);
+	for (i = n; i-- > 0;) {
+		text[at++] = "0123456789abcdef"[code[i] >> 4];
+		text[at++] = "0123456789abcdef"[code[i] & 15];
+	}
+	lines_add_bytes(&p->lines, text, at);
 }
 
 static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t time,
@@ -43,12 +47,12 @@ static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t 
 	} else {
 		script_add_who(p, who, time);
 		script_add_place(p, nt_who_space(who, addr), addr, &p->from, &p->from_space);
-		lines_add(&p->lines, "  ");
+		lines_add_text(&p->lines, "  ");
 		add_code(p, code, n);
 	}
 	if (p->script->disasm)
 		add_text(p, addr, code, n);
-	lines_add(&p->lines, p->script->json ? "}\n" : "\n");
+	lines_add_text(&p->lines, p->script->json ? "}\n" : "\n");
 	return lines_end(&p->lines, time);
 }
 

@@ -31,10 +31,18 @@ static inline bool script_has(const struct script *script, enum field field)
 	return script->fields >> field & 1;
 }
 
+/* The text that a line has of its thread and CPU */
+struct script_ids {
+	int32_t	pid, tid, cpu;
+	size_t	len;		/* 0: it is not known */
+	char	text[48];
+};
+
 /* The text of one stretch, whatever its kind */
 struct script_part {
 	struct script	*script;
 	struct lines	lines;
+	struct script_ids ids;		/* of the last line */
 	struct nt_place	from, to;	/* of the last line: often the next one's too */
 	uint64_t	from_space, to_space;
 	bool		errors;
