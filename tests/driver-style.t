@@ -31,7 +31,7 @@ series_applies() {
 	cp "$ksrc/kernel/events/ring_buffer.c" "$tap_tmp/tree/kernel/events/"
 	"$top/drivers/ntrace/series.sh" "$tap_tmp/tree" "$tap_tmp/series" || return
 	(cd "$tap_tmp/tree" && cat "$tap_tmp"/series/*.patch | patch -s -p1) || return
-	cmp "$top/drivers/ntrace/aux.c" "$tap_tmp/tree/drivers/hwtracing/ntrace/aux.c" &&
+	cmp "$top/drivers/ntrace/session.c" "$tap_tmp/tree/drivers/hwtracing/ntrace/session.c" &&
 		grep -q 'hwtracing/ntrace/Kconfig' "$tap_tmp/tree/drivers/hwtracing/Kconfig" &&
 		grep -q 'CONFIG_NTRACE.*hwtracing/ntrace/' "$tap_tmp/tree/drivers/Makefile" &&
 		grep -q 'EXPORT_SYMBOL_GPL(perf_output_copy)' "$tap_tmp/tree/kernel/events/ring_buffer.c" &&

@@ -14,12 +14,14 @@
  * registry.c	which components there are
  * topology.c	device-tree graph, which CPU has which path
  * driver.c	the platform driver
- * aux.c	AUX buffers: windows of memory for the sink
+ * buf.c	AUX buffers: windows of memory for the sink
+ * sample.c	trace in the samples of other events
+ * session.c	an event that traces on a CPU
  * context.c	scontext at task switches
  * sysfs.c	attributes of the encoder's device
  * pmu.c	the PMU
  *
- * Only pmu.c and aux.c know of perf events.
+ * Only buf.c, sample.c, session.c and pmu.c know of perf events.
  */
 #ifndef NTRACE_NTRACE_H
 #define NTRACE_NTRACE_H
@@ -180,7 +182,7 @@ struct ntrace_sink;
  * @paused: trTeInstTracing is to stay 0
  * @on: the path before the sink is enabled
  * @member: in sink->members
- * @session: who traces with it, see aux.c
+ * @session: who traces with it, see session.c
  */
 struct ntrace_encoder {
 	struct ntrace_comp	comp;
@@ -257,8 +259,8 @@ struct ntrace_sink_ops {
  * @lock: protects what follows, and the registers, if @encoders is above 1.
  *	Else they are touched on the CPU of the encoder only, with interrupts off
  * @members: encoders that trace into it; always the encoder, if there is but one
- * @owner: whose memory it writes, see aux.c; NULL if nobody traces
- * @holds: whose window the registers hold, see aux.c; NULL if nobody's
+ * @owner: whose memory it writes, see session.c; NULL if nobody traces
+ * @holds: whose window the registers hold, see session.c; NULL if nobody's
  * @loose: it did not stop when it was to, and may still write its window
  * @full: it was reset when its window was full: trRamWP does not say so any more
  * @pausing: a member is to pause or to go on; who unlocks the sink next sees to it
@@ -567,7 +569,7 @@ void ntrace_sink_close(struct ntrace_sink *sink);
 int ntrace_path_recover(struct ntrace_encoder *enc);
 void ntrace_path_restore(struct ntrace_encoder *enc);
 
-/* aux.c */
+/* session.c */
 bool ntrace_sink_interrupt(struct ntrace_sink *sink);
 
 /* power.c */

@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "aux.h"
+#include "session.h"
 #include "compat.h"
 
 /* attr.config, once for all: format attributes and capabilities come from it */

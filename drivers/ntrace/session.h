@@ -1,15 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* AUX buffers: see aux.c */
-#ifndef NTRACE_AUX_H
-#define NTRACE_AUX_H
+/* Sessions of CPUs and their AUX buffers: session.c, sample.c, buf.c */
+#ifndef NTRACE_SESSION_H
+#define NTRACE_SESSION_H
 
+#include <linux/dma-mapping.h>
 #include <linux/hrtimer.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
 
 #include "ntrace.h"
 
-struct ntrace_buf;
+struct ntrace_map;
+
+/**
+ * struct ntrace_buf - an AUX area
+ * @id: no other has had it
+ * @pages: its pages, kernel addresses; perf's array
+ * @size: bytes
+ * @overwrite: snapshot mode
+ * @leak: a sink may still write it: never give it back
+ * @nr_maps: number of @maps
+ * @maps: for each sink, by its index; NULL where not needed
+ */
+struct ntrace_buf {
+	u64			id;
+	void			**pages;
+	unsigned long		size;
+	bool			overwrite;
+	bool			leak;
+	unsigned int		nr_maps;
+	struct ntrace_map	*maps[];
+};
 
 /**
  * struct ntrace_session - an event that traces on a CPU
@@ -61,14 +82,35 @@ struct ntrace_session {
 	call_single_data_t		kick;
 };
 
+/* buf.c */
 void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void ntrace_aux_free(void *aux);
+bool ntrace_session_may_stop(const struct ntrace_session *s);
+int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf);
+int ntrace_window_sram(struct ntrace_session *s, struct ntrace_buf *buf);
+void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsigned long wp,
+		       unsigned long end);
+
+/*
+ * What the sink wrote is for the CPU to see. A window that was full when it was collected
+ * is at the end of its mapping: nothing is to be synced there, not even with size 0.
+ */
+static __always_inline void ntrace_window_sync(struct ntrace_session *s, dma_addr_t from,
+					       unsigned long size)
+{
+	if (likely(size))
+		dma_sync_single_for_cpu(s->enc->sink->comp.dev, from, size, DMA_FROM_DEVICE);
+}
+
+/* sample.c */
+long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
+			   struct perf_output_handle *to, unsigned long size);
+
+/* session.c */
 void ntrace_session_init(struct ntrace_session *s, unsigned int cpu);
 int ntrace_session_start(struct ntrace_session *s, struct perf_event *event, u64 config,
 			 const struct ntrace_filter *filter);
 void ntrace_session_stop(struct ntrace_session *s);
-long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
-			   struct perf_output_handle *to, unsigned long size);
 void ntrace_session_pause(struct ntrace_session *s, bool pause);
 
-#endif /* NTRACE_AUX_H */
+#endif /* NTRACE_SESSION_H */

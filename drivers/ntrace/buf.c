@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * AUX buffers: where trace goes, without a copy.
+ *
+ * perf allocates the AUX area as runs of contiguous pages. A window is a part
+ * of one run that the sink may write: it begins at the head, and ends with the
+ * free space or with the run. A timer looks at the write pointer, and before
+ * the window is full, the path is stopped, what is in the window is handed to
+ * perf, and the next window opened.
+ *
+ *        offset                      offset + win.end - win.start
+ *          |first|                        |
+ *  --------+-----+==============----------+---------  AUX area
+ *          ^     ^             ^          ^
+ *   trRamStart  head + pad  trRamWP    trRamLimit + A
+ *
+ * trRamStart may be below the head, where its granule wants so: then the sink
+ * must stop at trRamLimit (trRamStopOnWrap), and nothing before the head is
+ * written. In a snapshot buffer of one run the sink goes around by itself.
+ */
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "session.h"
+
+/* N-Trace, chapter "Transmission": idle bytes may stand between messages */
+#define NTRACE_IDLE		0xff
+
+/* A smaller window is not worth a synchronisation */
+#define NTRACE_WINDOW_MIN	256
+
+/*
+ * What is left of a run of pages is given up where it is so little that it may
+ * be full before a late timer looks at it: an eighth of the run, at most this
+ */
+#define NTRACE_REST_MAX		SZ_128K
+
+/**
+ * struct ntrace_chunk - a run of AUX pages, contiguous for a sink
+ * @offset: in the AUX area
+ * @len: bytes
+ * @dma: address for the sink
+ */
+struct ntrace_chunk {
+	unsigned long	offset;
+	unsigned long	len;
+	dma_addr_t	dma;
+};
+
+/**
+ * struct ntrace_map - an AUX area as one sink sees it
+ * @dev: the device of the sink
+ * @nr: number of @chunks, in the order of their offsets
+ * @chunks: all of the area
+ */
+struct ntrace_map {
+	struct device		*dev;
+	unsigned int		nr;
+	struct ntrace_chunk	chunks[];
+};
+
+/* Length of the contiguous run that begins at page @first */
+static unsigned int ntrace_run(void **pages, unsigned int first, unsigned int nr_pages,
+			       unsigned int max)
+{
+	phys_addr_t phys = virt_to_phys(pages[first]);
+	unsigned int n = 1;
+
+	while (first + n < nr_pages && n < max &&
+	       virt_to_phys(pages[first + n]) == phys + ((phys_addr_t)n << PAGE_SHIFT))
+		n++;
+	return n;
+}
+
+static void ntrace_unmap(struct ntrace_map *map)
+{
+	unsigned int i;
+
+	if (!map)
+		return;
+	for (i = 0; i < map->nr; i++)
+		dma_unmap_page_attrs(map->dev, map->chunks[i].dma, map->chunks[i].len,
+				     DMA_FROM_DEVICE, DMA_ATTR_SKIP_CPU_SYNC);
+	put_device(map->dev);
+	kvfree(map);
+}
+
+/* What the sink may write is synchronised window by window, see below */
+static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void **pages,
+					  unsigned int nr_pages)
+{
+	struct device *dev = sink->comp.dev;
+	unsigned int max = min_t(size_t, dma_max_mapping_size(dev), SZ_1G) >> PAGE_SHIFT;
+	unsigned int first, n, nr = 0;
+	struct ntrace_map *map;
+
+	for (first = 0; first < nr_pages; first += ntrace_run(pages, first, nr_pages, max))
+		nr++;
+
+	map = kvzalloc(struct_size(map, chunks, nr), GFP_KERNEL);
+	if (!map)
+		return NULL;
+	map->dev = get_device(dev);
+
+	for (first = 0; first < nr_pages; first += n) {
+		struct ntrace_chunk *chunk = &map->chunks[map->nr];
+
+		n = ntrace_run(pages, first, nr_pages, max);
+		chunk->offset = (unsigned long)first << PAGE_SHIFT;
+		chunk->len = (unsigned long)n << PAGE_SHIFT;
+		chunk->dma = dma_map_page_attrs(dev, virt_to_page(pages[first]), 0, chunk->len,
+						DMA_FROM_DEVICE, DMA_ATTR_SKIP_CPU_SYNC);
+		if (dma_mapping_error(dev, chunk->dma))
+			goto fail;
+		map->nr++;
+		/* The DMA mask only knows of an upper bound */
+		if (chunk->dma < sink->min || chunk->dma + chunk->len - sink->align > sink->max)
+			goto fail;
+	}
+	return map;
+
+fail:
+	ntrace_unmap(map);
+	return NULL;
+}
+
+static void ntrace_buf_free(struct ntrace_buf *buf)
+{
+	unsigned int i;
+
+	for (i = 0; i < buf->nr_maps; i++)
+		ntrace_unmap(buf->maps[i]);
+	kfree(buf);
+}
+
+static int ntrace_buf_map(struct ntrace_buf *buf, unsigned int nr_pages,
+			  const struct ntrace_sink *only)
+{
+	unsigned int i;
+
+	for (i = 0; i < buf->nr_maps; i++) {
+		const struct ntrace_sink *sink = ntrace_sink_at(i);
+
+		if (!sink || !sink->smem || (only && sink != only))
+			continue;
+		buf->maps[i] = ntrace_map_sink(sink, buf->pages, nr_pages);
+		if (!buf->maps[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static struct ntrace_buf *ntrace_buf_make(void **pages, unsigned int nr_pages, bool overwrite,
+					  const struct ntrace_sink *only)
+{
+	unsigned int nr_sinks = ntrace_nr_sinks();
+	static atomic64_t ids = ATOMIC64_INIT(0);
+	struct ntrace_buf *buf;
+
+	buf = kzalloc(struct_size(buf, maps, nr_sinks), GFP_KERNEL);
+	if (!buf)
+		return NULL;
+	buf->id = atomic64_inc_return(&ids);
+	buf->pages = pages;
+	buf->size = (unsigned long)nr_pages << PAGE_SHIFT;
+	buf->overwrite = overwrite;
+	buf->nr_maps = nr_sinks;
+	if (!ntrace_buf_map(buf, nr_pages, only))
+		return buf;
+	ntrace_buf_free(buf);
+	return NULL;
+}
+
+/* pmu::setup_aux: map the pages for each sink that the event can reach */
+void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	struct ntrace_encoder *enc = NULL;
+	struct ntrace_buf *buf = NULL;
+
+	mutex_lock(&ntrace_mutex);
+	if (event->cpu >= 0)
+		enc = ntrace_encoder_of(event->cpu);
+	if (enc || event->cpu < 0)
+		buf = ntrace_buf_make(pages, nr_pages, overwrite, enc ? enc->sink : NULL);
+	mutex_unlock(&ntrace_mutex);
+	return buf;
+}
+
+/* pmu::free_aux */
+void ntrace_aux_free(void *aux)
+{
+	struct ntrace_buf *buf = aux;
+	unsigned long i;
+
+	if (!buf->leak) {
+		ntrace_buf_free(buf);
+		return;
+	}
+
+	/*
+	 * A sink did not say that it had stopped. perf drops its reference of
+	 * each page next; ours keeps them from being used for anything else.
+	 */
+	for (i = 0; i < buf->size >> PAGE_SHIFT; i++)
+		get_page(virt_to_page(buf->pages[i]));
+	pr_err("ntrace: %lu KiB of AUX buffer are given up, a trace sink may still write them\n",
+	       buf->size >> 10);
+}
+
+/* Frames of a formatter with no trace in them: byte 0 is a change to id 0. */
+static void ntrace_fill_frames(u8 *to, unsigned long len)
+{
+	memset(to, 0, len);
+	for (; len >= 16; len -= 16, to += 16)
+		*to = 1;
+}
+
+/* Bytes that a decoder skips */
+static void ntrace_buf_idle(const struct ntrace_sink *sink, struct ntrace_buf *buf,
+			    unsigned long offset, unsigned long len)
+{
+	while (len) {
+		unsigned long n = min(len, PAGE_SIZE - offset_in_page(offset));
+		void *to = buf->pages[offset >> PAGE_SHIFT] + offset_in_page(offset);
+
+		if (sink->ops)
+			ntrace_fill_frames(to, n);
+		else
+			memset(to, NTRACE_IDLE, n);
+		offset += n;
+		len -= n;
+	}
+}
+
+static const struct ntrace_chunk *ntrace_find_chunk(const struct ntrace_map *map,
+						    unsigned long offset)
+{
+	unsigned int low = 0, high = map->nr;
+
+	while (high - low > 1) {
+		unsigned int mid = (low + high) / 2;
+
+		if (map->chunks[mid].offset <= offset)
+			low = mid;
+		else
+			high = mid;
+	}
+	return &map->chunks[low];
+}
+
+/* A snapshot buffer of one run: all of it, around and around */
+static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace_buf *buf,
+				   const struct ntrace_map *map, unsigned long offset)
+{
+	const struct ntrace_sink *sink = s->enc->sink;
+	const struct ntrace_chunk *chunk = map->chunks;
+
+	if (!buf->overwrite || map->nr != 1 || !IS_ALIGNED(chunk->dma, sink->start_align) ||
+	    !IS_ALIGNED(offset, sink->align))
+		return false;
+
+	s->win.circular = true;
+	s->win.stop = false;
+	s->win.start = chunk->dma;
+	s->win.wp = chunk->dma + offset;
+	s->win.end = chunk->dma + chunk->len;
+	s->offset = 0;
+	return true;
+}
+
+/*
+ * Where the sink can stop when its window is full, nothing is overwritten. Not
+ * if the encoder stalls its hart: a sink that takes no more would stall it for
+ * ever, before it could do something about that.
+ */
+bool ntrace_session_may_stop(const struct ntrace_session *s)
+{
+	return s->enc->sink->stop_on_wrap && !(s->config & NTRACE_CONFIG_STALL);
+}
+
+/* The rest of @chunk from @offset on, at most @room bytes; false if below @least */
+static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_chunk *chunk,
+				 unsigned long offset, unsigned long room, unsigned long least)
+{
+	const struct ntrace_sink *sink = s->enc->sink;
+	dma_addr_t head = chunk->dma + (offset - chunk->offset);
+	dma_addr_t wp = ALIGN(head, sink->align);
+	dma_addr_t start = ALIGN_DOWN(wp, sink->start_align);
+	dma_addr_t end = min(chunk->dma + chunk->len, head + room);
+	bool stop = ntrace_session_may_stop(s);
+
+	if (start != wp && (!stop || start < chunk->dma)) {
+		start = ALIGN(wp, sink->start_align);
+		wp = start;
+	}
+	end = ALIGN_DOWN(end, sink->align);
+	if (wp + least > end)
+		return false;
+
+	s->win.circular = false;
+	s->win.stop = stop;
+	s->win.start = start;
+	s->win.wp = wp;
+	s->win.end = end;
+	s->offset = chunk->offset + (start - chunk->dma);
+	return true;
+}
+
+/* A window in the AUX pages for an SMEM sink; idle bytes go before it as needed */
+int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
+{
+	unsigned long offset = s->handle.head & (buf->size - 1);
+	unsigned long room = buf->overwrite ? buf->size : s->handle.size;
+	const struct ntrace_chunk *chunk;
+	const struct ntrace_map *map;
+	unsigned long rest, least;
+
+	if (s->enc->sink->index >= buf->nr_maps)
+		return -ENXIO;
+	map = buf->maps[s->enc->sink->index];
+	if (!map)
+		return -ENXIO;
+	s->pad = 0;
+	if (ntrace_window_circular(s, buf, map, offset))
+		goto out;
+
+	chunk = ntrace_find_chunk(map, offset);
+	rest = chunk->offset + chunk->len - offset;
+	least = clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN, NTRACE_REST_MAX);
+	if (rest < least && rest + least < room) {
+		ntrace_buf_idle(s->enc->sink, buf, offset, rest);
+		s->pad = rest;
+		room -= rest;
+		offset = (offset + rest) & (buf->size - 1);
+		chunk = ntrace_find_chunk(map, offset);
+	}
+	if (!ntrace_window_linear(s, chunk, offset, room, NTRACE_WINDOW_MIN))
+		return -ENOSPC;
+	rest = s->offset + (s->win.wp - s->win.start) - offset;
+	ntrace_buf_idle(s->enc->sink, buf, offset, rest);
+	s->pad += rest;
+out:
+	s->first = s->win.wp - s->win.start;
+	dma_sync_single_for_device(map->dev, s->win.wp, s->win.end - s->win.wp, DMA_FROM_DEVICE);
+	return 0;
+}
+
+/* An SRAM sink has a window of its own, and is copied when it stops */
+int ntrace_window_sram(struct ntrace_session *s, struct ntrace_buf *buf)
+{
+	const struct ntrace_sink *sink = s->enc->sink;
+
+	if (!buf->overwrite && s->handle.size < NTRACE_WINDOW_MIN)
+		return -ENOSPC;
+	s->pad = 0;
+	s->first = 0;
+	s->win.circular = buf->overwrite;
+	s->win.stop = !buf->overwrite && ntrace_session_may_stop(s);
+	s->win.start = sink->min;
+	s->win.wp = sink->min;
+	s->win.end = sink->max + 4;
+	return 0;
+}
+
+static void ntrace_reverse(struct ntrace_buf *buf, unsigned long from, unsigned long to)
+{
+	u32 *a, *b;
+
+	for (; from + 4 < to; from += 4) {
+		to -= 4;
+		a = buf->pages[from >> PAGE_SHIFT] + offset_in_page(from);
+		b = buf->pages[to >> PAGE_SHIFT] + offset_in_page(to);
+		swap(*a, *b);
+	}
+}
+
+/*
+ * Without trRamStopOnWrap the sink ran around in its window: the oldest is at
+ * @wp. Put it first, in place, word by word: rotation is three reversals.
+ */
+void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsigned long wp,
+		       unsigned long end)
+{
+	ntrace_reverse(buf, start, wp);
+	ntrace_reverse(buf, wp, end);
+	ntrace_reverse(buf, start, end);
+}

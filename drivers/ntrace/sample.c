@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * AUX samples: the newest trace of an event, in the samples of other events.
+ */
+#include "compat.h"
+#include "session.h"
+
+typeof(perf_output_copy) *ntrace_output_copy __ro_after_init = perf_output_copy;
+
+static void ntrace_sample_copy(struct perf_output_handle *to, const struct ntrace_buf *buf,
+			       unsigned long from, unsigned long len)
+{
+	unsigned long n;
+
+	for (; len; from += n, len -= n) {
+		from &= buf->size - 1;
+		n = min(len, PAGE_SIZE - offset_in_page(from));
+		ntrace_output_copy(to, buf->pages[from >> PAGE_SHIFT] + offset_in_page(from), n);
+	}
+}
+
+static void ntrace_sample_idle(struct perf_output_handle *to, unsigned long len)
+{
+	static const u64 idle[8] = { ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL };
+	unsigned long n;
+
+	for (; len; len -= n) {
+		n = min(len, sizeof(idle));
+		ntrace_output_copy(to, idle, n);
+	}
+}
+
+/* The last @len of @all bytes that were ever written to the AUX area; they end at @end */
+static void ntrace_sample_aux(struct perf_output_handle *to, const struct ntrace_buf *buf,
+			      unsigned long end, unsigned long all, unsigned long len)
+{
+	unsigned long have = min3(len, all, buf->size);
+
+	ntrace_sample_idle(to, len - have);
+	ntrace_sample_copy(to, buf, end - have, have);
+}
+
+/* A sink without trRamStopOnWrap ran around in its window: the oldest is at its write pointer */
+static void ntrace_sample_around(struct ntrace_session *s, struct perf_output_handle *to,
+				 unsigned long size, unsigned long written)
+{
+	unsigned long len = s->win.end - s->win.start, n = min(size, len);
+
+	ntrace_sample_aux(to, s->buf, s->offset, s->handle.head + s->pad, size - n);
+	if (n > written) {
+		ntrace_sample_copy(to, s->buf, s->offset + len - (n - written), n - written);
+		n = written;
+	}
+	ntrace_sample_copy(to, s->buf, s->offset + written - n, n);
+}
+
+static void ntrace_sample_smem(struct ntrace_session *s, struct perf_output_handle *to,
+			       unsigned long size, unsigned long written, bool wrapped)
+{
+	unsigned long len = s->win.end - s->win.start, all = s->handle.head + s->pad - s->first;
+
+	if (wrapped && !s->win.stop)
+		ntrace_window_sync(s, s->win.start, len);
+	else if (wrapped)
+		written = len;
+	if (!wrapped || s->win.stop)
+		ntrace_window_sync(s, s->win.wp, written - s->first);
+
+	if (wrapped && !s->win.stop && !s->win.circular)
+		ntrace_sample_around(s, to, size, written);
+	else
+		ntrace_sample_aux(to, s->buf, s->offset + written,
+				  wrapped ? s->buf->size : all + written, size);
+}
+
+/* What an SRAM sink holds is not in the AUX area yet */
+static void ntrace_sample_sram(struct ntrace_session *s, struct perf_output_handle *to,
+			       unsigned long size, unsigned long written, bool wrapped)
+{
+	unsigned long len = s->win.end - s->win.start, n, part;
+	u32 words[16];
+
+	n = min(size, wrapped ? len : written);
+	ntrace_sample_aux(to, s->buf, s->handle.head, s->handle.head, size - n);
+	for (; n; n -= part) {
+		part = min(n, sizeof(words));
+		ntrace_ramsink_read(s->enc->sink, (written + len - n) % len, words, part);
+		ntrace_output_copy(to, words, part);
+	}
+}
+
+/*
+ * Stop the sink, take the newest trace of its owner, and let it go on where it
+ * stopped. One that is full waits for the timer, which sees that, and says that
+ * trace is missing.
+ */
+static void ntrace_sample_owner(struct ntrace_session *s, struct perf_output_handle *to,
+				unsigned long size)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+	unsigned long written;
+	bool wrapped;
+	int ret;
+
+	ret = ntrace_sink_stop(sink);
+	/* It said that it is empty: what follows sees what it wrote */
+	mb();
+	if (sink->comp.stuck) {
+		ntrace_sample_idle(to, size);
+		return;
+	}
+	written = ntrace_sink_written(sink, &s->win, &wrapped);
+	if (sink->smem)
+		ntrace_sample_smem(s, to, size, written, wrapped);
+	else
+		ntrace_sample_sram(s, to, size, written, wrapped);
+	if (!wrapped || !s->win.stop)
+		ret = ntrace_sink_start(sink, NULL) ?: ret;
+	if (ret)
+		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
+}
+
+/**
+ * ntrace_session_sample - write the newest trace of an event into a sample
+ * @s: of this CPU
+ * @event: the event
+ * @to: the sample
+ * @size: bytes to be written; idle ones come before what there is
+ *
+ * Whom this interrupts may be anywhere in this file: in a tracepoint, or in code
+ * that no interrupt is kept from. It does not find an owner of the sink then, or not the
+ * lock, and the sample has no trace.
+ *
+ * A member of a sink that is shared has its trace in the buffer of the owner,
+ * which may see the same, see ntrace_session_may_share().
+ *
+ * Context: interrupts off, any other.
+ * Return: @size
+ */
+long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
+			   struct perf_output_handle *to, unsigned long size)
+{
+	struct ntrace_sink *sink = s->enc ? s->enc->sink : NULL;
+	struct ntrace_session *owner;
+
+	/* Frames could not be told apart at a cut. */
+	if (!sink || sink->ops || READ_ONCE(s->event) != event || !ntrace_sink_trylock(sink)) {
+		ntrace_sample_idle(to, size);
+		return size;
+	}
+	owner = READ_ONCE(sink->owner);
+	if (owner == s || (owner && s->enc->on))
+		ntrace_sample_owner(owner, to, size);
+	else
+		ntrace_sample_idle(to, size);
+	ntrace_sink_unlock(sink);
+	return size;
+}
