@@ -17,6 +17,7 @@ static const char *const report_text[NB_REPORT_MAX] = {
 	[NB_REPORT_LEFT]	= "left enabled at the end: it may write to memory that is another's",
 	[NB_REPORT_POWER]	= "lost its power while it was enabled",
 	[NB_REPORT_LOCKED]	= "written to while its software lock is closed",
+	[NB_REPORT_OFF]		= "register accessed without power or clock, or in reset: the access faults",
 };
 
 const char *nb_report_text(enum nb_report what)
@@ -137,6 +138,7 @@ void nb_dev_power_off(struct nb_dev *dev)
 /* "This write will reset most of other enable/mode bits in this register" */
 static void activate(struct nb_dev *dev)
 {
+	dev->activations++;
 	nb_put(dev, TR_CONTROL, TR_ACTIVE | TR_EMPTY);
 	dev->ops->activate(dev);
 	dev->ops->write(dev, TR_CONTROL, TR_ACTIVE);

@@ -143,6 +143,7 @@ enum nb_report {
 	NB_REPORT_LEFT,		/* left a sink enabled that writes to memory */
 	NB_REPORT_POWER,	/* let the power go while enabled */
 	NB_REPORT_LOCKED,	/* wrote to a CoreSight component without its key */
+	NB_REPORT_OFF,		/* accessed without power or clock, or in reset */
 	NB_REPORT_MAX,
 };
 
@@ -203,6 +204,7 @@ struct nb_dev {
 	uint32_t	ts_control;	/* ... and while trTsActive had not */
 	uint32_t	undef;		/* not 0: seed of what undefined fields hold after reset */
 	struct nb_faults faults;
+	uint64_t	activations;	/* Active 0 -> 1 so far */
 
 	/* set by the owner, may be NULL */
 	void		(*changed)(void *opaque, struct nb_dev *dev, unsigned int offset,
@@ -456,6 +458,9 @@ struct nb_ram_caps {
 	uint32_t	burst;		/* bytes gathered before a write; 0: align */
 	uint64_t	smem_lowest;	/* addresses that Start, Limit and WP can take */
 	uint64_t	smem_highest;
+	uint8_t		sizes;		/* of a buffer: 0 any, 1 a power of two or the one below, 2 or the
+					 * one above
+					 */
 	bool		smem_fixed;	/* Start and Limit stay at the above */
 	bool		stop_on_wrap;
 	uint32_t	formats;	/* bits of trRamMemFormat and trRamAsyncFreq that can be set; the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the register model share; not for others. */
+/* What the files of the register model share, and the power controller of the board uses */
 #ifndef NTRACE_BOARD_REGS_COMMON_H
 #define NTRACE_BOARD_REGS_COMMON_H
 

@@ -294,6 +294,20 @@ static void ram_write_control(struct nb_ram *ram, uint32_t value)
 	}
 }
 
+/* Some take only buffers of 2^M bytes: what is written is trimmed, or grows */
+static uint64_t legal_limit(const struct nb_ram *ram, uint64_t limit)
+{
+	uint64_t a = align_of(ram), size = limit + a - ram->start, legal = a;
+
+	if (!ram->caps.sizes || !smem(ram) || limit < ram->start)
+		return limit;
+	while (legal << 1 <= size)
+		legal <<= 1;
+	if (ram->caps.sizes == 2 && legal < size)
+		legal <<= 1;
+	return ram->start + legal - a;
+}
+
 static void write_limits(struct nb_ram *ram, unsigned int offset, uint32_t value)
 {
 	bool fixed = !smem(ram) || ram->caps.smem_fixed;
@@ -307,6 +321,8 @@ static void write_limits(struct nb_ram *ram, unsigned int offset, uint32_t value
 		break;
 	case TR_RAM_LIMIT_LOW:	/* fixed, it "can be possibly trimmed" */
 		ram->limit = legal_pointer(ram, ram->limit, offset, value);
+		if (offset == TR_RAM_LIMIT_LOW && value != ~0U)
+			ram->limit = legal_limit(ram, ram->limit);
 		put_pointer(ram, TR_RAM_LIMIT_LOW, ram->limit, 0);
 		break;
 	case TR_RAM_WP_LOW:

@@ -148,7 +148,8 @@ struct hart {
 } __attribute__((aligned(64)));
 
 enum dev_kind {
-	DEV_ENCODER, DEV_FUNNEL, DEV_RAMSINK, DEV_ATBBRIDGE, DEV_CSFUNNEL, DEV_ETF, DEV_ETR, DEV_KINDS,
+	DEV_ENCODER, DEV_FUNNEL, DEV_RAMSINK, DEV_ATBBRIDGE, DEV_CSFUNNEL, DEV_ETF, DEV_ETR, DEV_POWER,
+	DEV_KINDS,
 };
 
 struct board_dev {
@@ -164,7 +165,10 @@ struct board_dev {
 		struct nb_atb	*atb;
 		struct nb_cs_funnel *csfunnel;
 		struct nb_tmc	*tmc;
+		struct nb_dev	*power;	/* the controller, see power.c */
 	};
+	unsigned int	domain;		/* of the power controller, from 1 on; 0: always on */
+	uint64_t	loads, stores;	/* of its registers */
 	struct nb_formatter *formatter;	/* ETR: of a boot trace */
 	/* RAM sink: bytes on their way to memory */
 	uint8_t		*stage;
@@ -199,6 +203,7 @@ struct board {
 	bool		strict_access;	/* an access that is not of one aligned register faults */
 	bool		incoherent;	/* harts have to invalidate what sinks write */
 	bool		deep_idle;	/* harts and trace components may lose their power */
+	bool		debugger;	/* a debugger's session runs from reset on */
 	uint32_t	check_minstret;	/* window in instructions, 0: off */
 	uint64_t	limit;		/* instructions after which the run ends, 0: none */
 	uint32_t	stall_limit;	/* ms that a hart may stand still before the run ends */
@@ -240,7 +245,7 @@ struct board_dev *topology_find(uint64_t addr);
 void topology_boot_trace(void);
 void topology_close(void);
 void topology_drain(void);
-void topology_power(void);
+bool topology_is_used(const struct board_dev *dev);
 void topology_raise(void);
 void topology_report(FILE *f);
 
@@ -262,6 +267,9 @@ bool csr_instrument(struct qemu_plugin_insn *insn, uint32_t opcode, uint64_t pc)
 void csr_reset(struct hart *h);
 
 /* power.c */
+void power_make(struct board_dev *dev);
+void power_cut(void);
+bool power_is_on(const struct board_dev *dev);
 void power_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 
 /* mmio.c */

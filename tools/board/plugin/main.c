@@ -20,7 +20,7 @@ static void vcpu_init(unsigned int vcpu, void *opaque)
 	/* the scoreboard has room for 16 harts from the start, and does not move below that */
 	for (unsigned int i = 0; i <= vcpu; i++)
 		board.harts[i].score = qemu_plugin_scoreboard_find(board.scores, i);
-	stream_gate(&board.harts[vcpu], board.boot_trace);
+	stream_gate(&board.harts[vcpu], board.boot_trace || board.debugger);
 }
 
 static void open_truth(unsigned int hart)
@@ -48,7 +48,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	}
 	board_claim_init();
 	topology_build();
-	if (board.boot_trace)
+	if (board.boot_trace || board.debugger)
 		topology_boot_trace();
 	board.scores = qemu_plugin_scoreboard_new(sizeof(struct board_score));
 	qemu_plugin_register_vcpu_init_cb(id, vcpu_init, NULL);

@@ -18,6 +18,7 @@
  */
 #include <string.h>
 
+#include "../model/regs_common.h"
 #include "board.h"
 
 #define CAUSE_LOAD_ACCESS	5
@@ -182,6 +183,10 @@ bool mmio_fault(struct hart *h, uint64_t epc)
 	dev = topology_find(pa);
 	if (!dev)
 		return false;
+	if (!power_is_on(dev)) {
+		nb_dev_report(dev->dev, NB_REPORT_OFF, pa - dev->addr, 0);
+		return false;
+	}
 	if (!fetch(epc, &opcode) || !decode(opcode, a) || a->store != (cause == CAUSE_STORE_ACCESS)) {
 		board_warn("%s: access at %#llx is not by an integer load or store; it faults", dev->name,
 			   (unsigned long long)epc);
@@ -194,6 +199,10 @@ bool mmio_fault(struct hart *h, uint64_t epc)
 	a->addr = pa;
 	a->dev = dev->dev;
 	a->offset = pa - dev->addr;
+	if (a->store)
+		dev->stores++;
+	else
+		dev->loads++;
 	h->mmio = MMIO_FAULTED;
 	h->score->gate |= GATE_MMIO;
 	h->stats.mmio++;

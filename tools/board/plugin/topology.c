@@ -10,7 +10,9 @@
  *	csfunnel NAME ADDRESS to=NAME
  *	etf NAME ADDRESS to=NAME
  *	etr NAME ADDRESS
+ *	power NAME ADDRESS
  *
+ * domain=N, from 1 on, puts a component into a domain of the power controller.
  * Inputs of a funnel are numbered in the order of the lines that lead to it.
  */
 #include <errno.h>
@@ -353,7 +355,7 @@ static void make_encoder(struct board_dev *dev)
 static void parse_line(char *line, char *extra[4])
 {
 	static const char *const kinds[DEV_KINDS] = {
-		"encoder", "funnel", "ramsink", "atbbridge", "csfunnel", "etf", "etr",
+		"encoder", "funnel", "ramsink", "atbbridge", "csfunnel", "etf", "etr", "power",
 	};
 	static const char *const keys[] = { "mode=", "sram=", "align=", "burst=" };
 	struct board_dev *dev = &board.devs[board.n_devs];
@@ -373,6 +375,8 @@ static void parse_line(char *line, char *extra[4])
 			snprintf(dev->to, sizeof(dev->to), "%s", word + 3);
 		else if (!strncmp(word, "irq=", 4))
 			dev->irq = strtoul(word + 4, NULL, 0);
+		else if (!strncmp(word, "domain=", 7))
+			dev->domain = strtoul(word + 7, NULL, 0);
 		for (int i = 0; i < 4; i++)
 			if (!strncmp(word, keys[i], strlen(keys[i])))
 				extra[i] = strdup(word + strlen(keys[i]));
@@ -384,12 +388,12 @@ static const size_t sizes[DEV_KINDS] = {
 	[DEV_ENCODER] = sizeof(struct nb_te), [DEV_FUNNEL] = sizeof(struct nb_funnel),
 	[DEV_RAMSINK] = sizeof(struct nb_ram), [DEV_ATBBRIDGE] = sizeof(struct nb_atb),
 	[DEV_CSFUNNEL] = sizeof(struct nb_cs_funnel), [DEV_ETF] = sizeof(struct nb_tmc),
-	[DEV_ETR] = sizeof(struct nb_tmc),
+	[DEV_ETR] = sizeof(struct nb_tmc), [DEV_POWER] = sizeof(struct nb_dev),
 };
 
 static void (*const makers[DEV_KINDS])(struct board_dev *dev) = {
 	[DEV_FUNNEL] = make_funnel, [DEV_ATBBRIDGE] = make_atb, [DEV_CSFUNNEL] = make_csfunnel,
-	[DEV_ETF] = make_etf,
+	[DEV_ETF] = make_etf, [DEV_POWER] = power_make,
 };
 
 /* Components point to each other, in any order. */
@@ -476,6 +480,17 @@ static void boot_start_funnel(struct board_dev *d)
 	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
 }
 
+/* A debugger's: around and around in SRAM */
+static void boot_start_ramsink(struct board_dev *d)
+{
+	if (!d->ram->caps.sram)
+		board_fatal("%s: a debugger's session is for a sink with SRAM", d->name);
+	boot_activate(d->dev);
+	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE);
+	nb_dev_write(d->dev, TR_RAM_WP_LOW, 0);
+	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
+}
+
 /* Trace ids are numbered from 1 on, by hart. */
 static void boot_start_bridge(struct board_dev *d)
 {
@@ -498,11 +513,13 @@ static void boot_start_coresight(struct board_dev *d)
 	}
 }
 
-/* Trace from reset on: "Enabling and Disabling", as a driver does it; the sinks are files. */
+/* Trace from reset on: "Enabling and Disabling", as a driver does it; the sinks are files, or SRAM. */
 void topology_boot_trace(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
-		if (d->kind == DEV_FUNNEL)
+		if (d->kind == DEV_RAMSINK && board.debugger)
+			boot_start_ramsink(d);
+		else if (d->kind == DEV_FUNNEL)
 			boot_start_funnel(d);
 		else if (d->kind == DEV_ATBBRIDGE)
 			boot_start_bridge(d);
@@ -527,22 +544,14 @@ static void boot_trace_close(struct board_dev *dev)
 }
 
 /* Harts that are on send to @dev, or may */
-static bool is_used(const struct board_dev *dev)
+bool topology_is_used(const struct board_dev *dev)
 {
 	if (dev->kind == DEV_ENCODER)
 		return !board.harts[dev->hart].off;
 	for (const struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (!strcmp(d->to, dev->name) && is_used(d))
+		if (!strcmp(d->to, dev->name) && topology_is_used(d))
 			return true;
 	return false;
-}
-
-/* A hart has been switched off: so are the components that serve no other, but for CoreSight's */
-void topology_power(void)
-{
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (!is_used(d) && d->kind != DEV_CSFUNNEL && d->kind != DEV_ETF && d->kind != DEV_ETR)
-			nb_dev_power_off(d->dev);
 }
 
 static void stop_boot_trace(struct board_dev *d)
@@ -577,8 +586,17 @@ void topology_close(void)
 			boot_trace_close(d);
 }
 
+static void report_accesses(FILE *f, const struct board_dev *d)
+{
+	fprintf(f, "%s loads=%llu stores=%llu activations=%llu\n", d->name,
+		(unsigned long long)d->loads, (unsigned long long)d->stores,
+		(unsigned long long)d->dev->activations);
+}
+
 void topology_report(FILE *f)
 {
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		report_accesses(f, d);
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		if (d->kind == DEV_RAMSINK)
 			fprintf(f, "%s bytes=%llu refused=%llu bus_errors=%llu interrupts=%llu\n", d->name,
