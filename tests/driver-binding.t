@@ -47,7 +47,7 @@ overlay_is_valid() {
 	! [ -s "$tap_tmp/whole.log" ]
 }
 
-plan 10
+plan 12
 ok "the binding is a valid schema" schema_is_valid
 (cd "$bindings" && dt-mk-schema -j -o "$tap_tmp/schema.json" .) || exit 1
 (cd "$bindings" && dt-extract-example "$yaml") >"$tap_tmp/example.dts"
@@ -56,6 +56,8 @@ sed "s|^|# |" "$tap_tmp/example.log"
 is "the examples describe six components" "$(grep -c 'trace@' "$tap_tmp/example.dts")" 6
 refuses "two register blocks" 's/reg = <0xc001000 0x1000>/reg = <0xc001000 0x1000>, <0xd001000 0x1000>/'
 refuses "a clock name that is not its own" 's/"timestamp"/"tick"/'
+refuses "a second clock that is not the timestamp's" 's/clock-names = "apb"/clock-names = "apb", "apb"/'
+refuses "names of clocks without clocks" '/clocks = <&bus_clk>/d'
 refuses "a component without ports" '/in-ports/,/^            };/d;s/out-ports {/no-ports {/'
 refuses "an unknown property" 's/cpus = <&cpu0>/hart = <0>/'
 if [ -d "$linux/arch/riscv/boot/dts/spacemit" ]; then

@@ -40,13 +40,22 @@ series_applies() {
 }
 
 builds() {
-	# Built in a folder apart, since others may be using the module
-	! O=$tap_tmp/$1 KDIR=$O/root/kernel-$1/build "$top/drivers/ntrace/build.sh" "$1" W=1 2>&1 | grep -E 'drivers/ntrace.*(warning|error):|^[a-z]+\.c:.*(warning|error):|\*\*\*'
+	# apart: others may be using the module
+	_kdir=$O/root/kernel-$1/build
+	O=$tap_tmp/$1 KDIR=$_kdir "$top/drivers/ntrace/build.sh" "$1" W=1 >"$tap_tmp/built" 2>&1 || return
+	! grep -E 'drivers/ntrace.*(warning|error):|^[a-z]+\.c:.*(warning|error):|\*\*\*' "$tap_tmp/built"
 }
 
-plan 4
+layered() {
+	"$top/tests/driver/layers" "$tap_tmp/6.12/drivers/6.12/src/drivers/ntrace" >"$tap_tmp/layers"
+	sed 's/^/# /' "$tap_tmp/layers"
+	! [ -s "$tap_tmp/layers" ]
+}
+
+plan 5
 ok "checkpatch --strict has nothing to say" style
 ok "builds for 6.12 without a warning" builds 6.12
+ok "a file calls only files below it" layered
 ok "builds for 7.2 without a warning" builds 7.2
 ok "the series applies to a kernel tree" series_applies
 done_testing

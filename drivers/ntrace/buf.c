@@ -31,8 +31,8 @@
 #define NTRACE_WINDOW_MIN	256
 
 /*
- * What is left of a run of pages is given up where it is so little that it may
- * be full before a late timer looks at it: an eighth of the run, at most this
+ * The driver skips the rest of a run of pages if that is so short that it may be full before a
+ * late timer looks at it: an eighth of the run, at most this
  */
 #define NTRACE_REST_MAX		SZ_128K
 
@@ -86,10 +86,11 @@ static void ntrace_unmap(struct ntrace_map *map)
 	kvfree(map);
 }
 
-/* What the sink may write is synchronised window by window, see below */
+/* Only the window that the sink writes is synchronised with the CPU, see ntrace_window_smem() */
 static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void **pages,
 					  unsigned int nr_pages)
 {
+	const struct ntrace_ram_area *area = &sink->areas[TR_RAM_MODE_SMEM];
 	struct device *dev = sink->comp.dev;
 	unsigned int max = min_t(size_t, dma_max_mapping_size(dev), SZ_1G) >> PAGE_SHIFT;
 	unsigned int first, n, nr = 0;
@@ -115,7 +116,7 @@ static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void *
 			goto fail;
 		map->nr++;
 		/* The DMA mask only knows of an upper bound */
-		if (chunk->dma < sink->min || chunk->dma + chunk->len - sink->align > sink->max)
+		if (chunk->dma < area->min || chunk->dma + chunk->len - area->align > area->max)
 			goto fail;
 	}
 	return map;
@@ -134,6 +135,14 @@ static void ntrace_buf_free(struct ntrace_buf *buf)
 	kfree(buf);
 }
 
+/* Does the sink write AUX pages, in one of its modes? */
+static bool ntrace_sink_may_map(const struct ntrace_sink *sink)
+{
+	const struct ntrace_ram_area *area = &sink->areas[TR_RAM_MODE_SMEM];
+
+	return area->there && !area->copied;
+}
+
 static int ntrace_buf_map(struct ntrace_buf *buf, unsigned int nr_pages,
 			  const struct ntrace_sink *only)
 {
@@ -142,7 +151,7 @@ static int ntrace_buf_map(struct ntrace_buf *buf, unsigned int nr_pages,
 	for (i = 0; i < buf->nr_maps; i++) {
 		const struct ntrace_sink *sink = ntrace_sink_at(i);
 
-		if (!sink || !sink->smem || (only && sink != only))
+		if (!sink || !ntrace_sink_may_map(sink) || (only && sink != only))
 			continue;
 		buf->maps[i] = ntrace_map_sink(sink, buf->pages, nr_pages);
 		if (!buf->maps[i])
@@ -256,8 +265,8 @@ static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace
 	const struct ntrace_sink *sink = s->enc->sink;
 	const struct ntrace_chunk *chunk = map->chunks;
 
-	if (!buf->overwrite || map->nr != 1 || !IS_ALIGNED(chunk->dma, sink->start_align) ||
-	    !IS_ALIGNED(offset, sink->align))
+	if (!buf->overwrite || map->nr != 1 || !IS_ALIGNED(chunk->dma, sink->area->start_align) ||
+	    !IS_ALIGNED(offset, sink->area->align))
 		return false;
 
 	s->win.circular = true;
@@ -276,7 +285,7 @@ static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace
  */
 bool ntrace_session_may_stop(const struct ntrace_session *s)
 {
-	return s->enc->sink->stop_on_wrap && !(s->config & NTRACE_CONFIG_STALL);
+	return s->enc->sink->stop_on_wrap && !(s->want->config & NTRACE_CONFIG_STALL);
 }
 
 /* The rest of @chunk from @offset on, at most @room bytes; false if below @least */
@@ -285,16 +294,16 @@ static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_c
 {
 	const struct ntrace_sink *sink = s->enc->sink;
 	dma_addr_t head = chunk->dma + (offset - chunk->offset);
-	dma_addr_t wp = ALIGN(head, sink->align);
-	dma_addr_t start = ALIGN_DOWN(wp, sink->start_align);
+	dma_addr_t wp = ALIGN(head, sink->area->align);
+	dma_addr_t start = ALIGN_DOWN(wp, sink->area->start_align);
 	dma_addr_t end = min(chunk->dma + chunk->len, head + room);
 	bool stop = ntrace_session_may_stop(s);
 
 	if (start != wp && (!stop || start < chunk->dma)) {
-		start = ALIGN(wp, sink->start_align);
+		start = ALIGN(wp, sink->area->start_align);
 		wp = start;
 	}
-	end = ALIGN_DOWN(end, sink->align);
+	end = ALIGN_DOWN(end, sink->area->align);
 	if (wp + least > end)
 		return false;
 
@@ -346,10 +355,10 @@ out:
 	return 0;
 }
 
-/* An SRAM sink has a window of its own, and is copied when it stops */
-int ntrace_window_sram(struct ntrace_session *s, struct ntrace_buf *buf)
+/* A sink with memory of its own has its window there, which is copied when it stops */
+int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 {
-	const struct ntrace_sink *sink = s->enc->sink;
+	const struct ntrace_ram_area *area = s->enc->sink->area;
 
 	if (!buf->overwrite && s->handle.size < NTRACE_WINDOW_MIN)
 		return -ENOSPC;
@@ -357,9 +366,9 @@ int ntrace_window_sram(struct ntrace_session *s, struct ntrace_buf *buf)
 	s->first = 0;
 	s->win.circular = buf->overwrite;
 	s->win.stop = !buf->overwrite && ntrace_session_may_stop(s);
-	s->win.start = sink->min;
-	s->win.wp = sink->min;
-	s->win.end = sink->max + 4;
+	s->win.start = area->min;
+	s->win.wp = area->min;
+	s->win.end = area->max + area->align;
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between Linux 6.6 and 7.3, in one place.
+ * The differences between Linux 6.6 and 7.3 are all in this file.
  */
 #ifndef NTRACE_COMPAT_H
 #define NTRACE_COMPAT_H
@@ -22,7 +22,7 @@ static inline void ntrace_hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /*
- * What a sample is written with. Kernels do not export it to modules, but for
+ * The driver writes samples with this function. Kernels do not export it to modules, but for
  * those with perf-output-copy.patch; weak, it is NULL in the others. Only through
  * ntrace_output_copy: code of a module does not reach the address NULL.
  */
@@ -72,7 +72,7 @@ static inline bool ntrace_attr_has_more(const struct perf_event_attr *attr)
 	if (attr->config4)
 		return true;
 #endif
-	return attr->config1 || attr->config2 || attr->config3;
+	return false;
 }
 
 #endif /* NTRACE_COMPAT_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What all trace components have in common.
+ * Operations that all trace components have in common.
  *
  * Trace Control Interface, chapters "Reset and Discovery", "Enabling and
  * Disabling" and "Versioning of Components".
@@ -157,12 +157,12 @@ int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 					     NTRACE_ENABLE_TIMEOUT_US);
 	if ((val & mask) == TR_CONTROL_EMPTY)
 		return 0;
-	/* It may have sent the last before the sink stopped */
+	/* The component may have sent its last message before the sink stopped */
 	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE, 0) ?:
 	       !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_EMPTY);
 }
 
-/* Which bits of @try stick when they are written beside @keep */
+/* Write @try beside @keep; returns the bits of @try that the register takes */
 u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try)
 {
 	u32 got;
@@ -237,7 +237,6 @@ int ntrace_comp_identify(struct ntrace_comp *comp)
 {
 	comp->impl = ntrace_read(comp, TR_IMPL);
 	comp->type = FIELD_GET(TR_IMPL_COMP_TYPE, comp->impl);
-
 	switch (comp->type) {
 	case TR_COMP_ENCODER:
 	case TR_COMP_FUNNEL:
@@ -254,6 +253,32 @@ int ntrace_comp_identify(struct ntrace_comp *comp)
 			&comp->addr, comp->type, comp->impl);
 		return -ENODEV;
 	}
+}
+
+/**
+ * ntrace_comp_recognise - find out what a component is, and change as little of it as can be
+ * @comp: the component
+ *
+ * "Accesses to other registers are unspecified when the tr??Active bit is 0": a component that is
+ * not active is activated to read its tr??Impl, and deactivated again if it is not supported.
+ * Nothing is written to one that is active.
+ *
+ * Return: 0 if the driver supports it; else a negative error, and the log says why
+ */
+int ntrace_comp_recognise(struct ntrace_comp *comp)
+{
+	bool active = ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ACTIVE;
+	int ret = 0;
+
+	if (!active) {
+		ntrace_write(comp, TR_CONTROL, TR_CONTROL_ACTIVE);
+		ret = ntrace_comp_wait_sleeping(comp, TR_CONTROL_ACTIVE, TR_CONTROL_ACTIVE);
+	}
+	if (!ret)
+		ret = ntrace_comp_identify(comp);
+	if (ret && !active)
+		ntrace_write(comp, TR_CONTROL, 0);
+	return ret;
 }
 
 /* After its power was off. Its other registers are undefined then. */
@@ -279,10 +304,6 @@ int ntrace_comp_drop(struct ntrace_comp *comp)
 /* For removal and shutdown: nothing may be written to memory after this */
 void ntrace_comp_quiesce(struct ntrace_comp *comp)
 {
-	if (ntrace_is_coresight(comp)) {
-		ntrace_cs_quiesce(comp);
-		return;
-	}
 	ntrace_comp_disable(comp);
 	ntrace_write(comp, TR_CONTROL, 0);
 	ntrace_comp_wait(comp, TR_CONTROL_ACTIVE, 0);

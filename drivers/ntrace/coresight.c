@@ -117,7 +117,7 @@ static int ntrace_etf_revive(struct ntrace_comp *comp)
 	return 0;
 }
 
-static int ntrace_etr_program(struct ntrace_sink *sink, const struct ntrace_window *win)
+static int ntrace_etr_program(struct ntrace_sink *sink, struct ntrace_window *win)
 {
 	struct ntrace_comp *comp = &sink->comp;
 	u32 words = (win->end - win->start) / 4;
@@ -209,6 +209,7 @@ static int ntrace_etr_revive(struct ntrace_sink *sink)
 
 static int ntrace_etr_setup(struct ntrace_sink *sink)
 {
+	struct ntrace_ram_area *area = &sink->areas[TR_RAM_MODE_SMEM];
 	int ret = dma_set_mask_and_coherent(sink->comp.dev, DMA_BIT_MASK(40));
 
 	if (ret) {
@@ -217,10 +218,11 @@ static int ntrace_etr_setup(struct ntrace_sink *sink)
 		return ret;
 	}
 	sink->ops = &ntrace_etr_ops;
-	sink->smem = true;
-	sink->align = CS_FRAME;
-	sink->start_align = CS_FRAME;
-	sink->max = DMA_BIT_MASK(40);
+	area->there = true;
+	area->align = CS_FRAME;
+	area->start_align = CS_FRAME;
+	area->max = DMA_BIT_MASK(40);
+	sink->area = area;
 	return 0;
 }
 

@@ -6,12 +6,17 @@
 #include <linux/clk.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
+#include <linux/kstrtox.h>
 #include <linux/module.h>
 #include <linux/of.h>
+#include <linux/of_reserved_mem.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
+#include <linux/property.h>
+#include <linux/reset.h>
 #include <linux/sizes.h>
 #include <linux/smp.h>
+#include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
@@ -34,27 +39,18 @@ static int ntrace_comp_cpu(struct device *dev, unsigned int *cpu)
 	return 0;
 }
 
-/* What registers cannot tell: the rate of the timestamp counter */
-static int ntrace_encoder_clock(struct ntrace_encoder *enc)
-{
-	struct clk *clk = devm_clk_get_optional_enabled(enc->comp.dev, "timestamp");
-
-	if (IS_ERR(clk))
-		return dev_err_probe(enc->comp.dev, PTR_ERR(clk), "no clock \"timestamp\"\n");
-	enc->ts_clock = clk ? clk_get_rate(clk) : 0;
-	enc->ts_freq = enc->ts_clock;
-	return 0;
-}
-
 static int ntrace_setup_encoder(struct ntrace_encoder *enc)
 {
+	struct clk *clk = enc->comp.clocks[NTRACE_CLOCK_TIMESTAMP];
 	int ret = ntrace_comp_cpu(enc->comp.dev, &enc->cpu);
 
 	if (ret)
 		return ret;
 	INIT_LIST_HEAD(&enc->member);
-	ret = ntrace_encoder_clock(enc);
-	return ret ?: ntrace_encoder_setup(enc);
+	/* Registers do not say how fast the timestamp counts */
+	enc->ts_clock = clk ? clk_get_rate(clk) : 0;
+	enc->ts_freq = enc->ts_clock;
+	return ntrace_encoder_setup(enc);
 }
 
 static irqreturn_t ntrace_sink_irq(int irq, void *sink)
@@ -62,7 +58,7 @@ static irqreturn_t ntrace_sink_irq(int irq, void *sink)
 	return ntrace_sink_interrupt(sink) ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/* Not in the specification, and optional: see ntrace_sink_interrupt() */
+/* The interrupt is optional, and not in the specification: see ntrace_sink_interrupt() */
 static int ntrace_request_irq(struct ntrace_sink *sink)
 {
 	struct device *dev = sink->comp.dev;
@@ -89,6 +85,33 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 	return 0;
 }
 
+/* Memory that is reserved for the sink: its addresses are the bus's, there is no IOMMU between */
+static int ntrace_sink_memory(struct ntrace_sink *sink)
+{
+	struct device *dev = sink->comp.dev;
+	struct device_node *node = of_parse_phandle(dev->of_node, "memory-region", 0);
+	bool coherent = device_get_dma_attr(dev) == DEV_DMA_COHERENT;
+	struct reserved_mem *mem;
+	void *addr;
+
+	if (!node)
+		return 0;
+	mem = of_reserved_mem_lookup(node);
+	of_node_put(node);
+	if (!mem) {
+		dev_err(dev, "trace RAM sink at %pa: its memory-region is not reserved\n",
+			&sink->comp.addr);
+		return -EINVAL;
+	}
+	addr = devm_memremap(dev, mem->base, mem->size, coherent ? MEMREMAP_WB : MEMREMAP_WC);
+	if (IS_ERR(addr))
+		return PTR_ERR(addr);
+	sink->mem = addr;
+	sink->mem_start = mem->base;
+	sink->mem_end = mem->base + mem->size;
+	return 0;
+}
+
 static void ntrace_init_sink(struct ntrace_sink *sink)
 {
 	raw_spin_lock_init(&sink->lock);
@@ -97,8 +120,10 @@ static void ntrace_init_sink(struct ntrace_sink *sink)
 
 static int ntrace_setup_sink(struct ntrace_sink *sink)
 {
-	int ret = ntrace_ramsink_setup(sink);
+	int ret = ntrace_sink_memory(sink);
 
+	if (!ret)
+		ret = ntrace_ramsink_setup(sink);
 	if (ret)
 		return ret;
 	ntrace_init_sink(sink);
@@ -118,6 +143,11 @@ union ntrace_any {
 /* What registers cannot tell before one knows whose they are: the data of ntrace_of_match */
 enum ntrace_kind { NTRACE_KIND_RISCV, NTRACE_KIND_CSFUNNEL, NTRACE_KIND_TMC };
 
+static enum ntrace_kind ntrace_comp_kind(const struct ntrace_comp *comp)
+{
+	return (uintptr_t)of_device_get_match_data(comp->dev);
+}
+
 static int ntrace_setup_coresight(union ntrace_any *any, enum ntrace_kind kind)
 {
 	int ret = ntrace_cs_identify(&any->comp, kind == NTRACE_KIND_TMC);
@@ -132,9 +162,10 @@ static int ntrace_setup_coresight(union ntrace_any *any, enum ntrace_kind kind)
 	return ret;
 }
 
+/* Reset a component that was recognised, and find out what it can do */
 static int ntrace_setup_comp(union ntrace_any *any)
 {
-	enum ntrace_kind kind = (uintptr_t)of_device_get_match_data(any->comp.dev);
+	enum ntrace_kind kind = ntrace_comp_kind(&any->comp);
 	int ret;
 
 	if (kind != NTRACE_KIND_RISCV)
@@ -142,10 +173,6 @@ static int ntrace_setup_comp(union ntrace_any *any)
 	ret = ntrace_comp_reset(&any->comp);
 	if (ret)
 		return ret;
-	ret = ntrace_comp_identify(&any->comp);
-	if (ret)
-		return ret;
-
 	switch (any->comp.type) {
 	case TR_COMP_ENCODER:
 		return ntrace_setup_encoder(&any->encoder);
@@ -164,6 +191,7 @@ static void ntrace_connect_all(void)
 {
 	struct ntrace_encoder *enc;
 
+	lockdep_assert_held(&ntrace_mutex);
 	while ((enc = ntrace_connect())) {
 		ntrace_context_probe(enc->cpu);
 		ntrace_pmu_link(enc);
@@ -171,24 +199,19 @@ static void ntrace_connect_all(void)
 			 ntrace_type_name(enc->sink->comp.type), dev_name(enc->sink->comp.dev),
 			 enc->caps.modes & BIT(TR_TE_INST_MODE_BTM) ? " BTM" : "",
 			 enc->caps.modes & BIT(TR_TE_INST_MODE_HTM) ? " HTM" : "",
-			 enc->sink->smem ? "" : ", copied from SRAM");
+			 ntrace_sink_default_area(enc->sink)->copied ? ", copied" : "");
 	}
 }
 
 /* Components that serve only CPUs that are offline wait for one of them */
 static bool ntrace_waiting;
 
-static int ntrace_add_comp(union ntrace_any *any)
+/* Use a component that was recognised. Context: ntrace_mutex is held, CPUs are kept awake. */
+static int ntrace_use_comp(union ntrace_any *any)
 {
-	enum ntrace_kind kind = (uintptr_t)of_device_get_match_data(any->comp.dev);
 	struct ntrace_comp *comp = &any->comp;
-	int ret;
+	int ret = ntrace_setup_comp(any);
 
-	if (!ntrace_has_power(comp)) {
-		WRITE_ONCE(ntrace_waiting, true);
-		return -EPROBE_DEFER;
-	}
-	ret = ntrace_setup_comp(any);
 	if (!ret)
 		ret = device_add_groups(comp->dev, ntrace_comp_groups(comp));
 	if (!ret && ntrace_is_sink(comp)) {
@@ -198,27 +221,132 @@ static int ntrace_add_comp(union ntrace_any *any)
 	}
 	if (ret) {
 		/* Leave it in reset */
-		if (kind == NTRACE_KIND_RISCV)
+		if (ntrace_comp_kind(comp) == NTRACE_KIND_RISCV)
 			ntrace_write(comp, TR_CONTROL, 0);
 		return ret;
 	}
+	comp->state = NTRACE_COMP_READY;
 	list_add_tail(&comp->node, &ntrace_comps);
 	ntrace_connect_all();
 	return 0;
 }
 
-static int ntrace_probe(struct platform_device *pdev)
+static int ntrace_add_comp(union ntrace_any *any)
 {
-	struct device *dev = &pdev->dev;
-	union ntrace_any *any;
-	struct resource *res;
-	void __iomem *base;
-	bool loaded;
+	struct ntrace_comp *comp = &any->comp;
 	int ret;
 
-	any = devm_kzalloc(dev, sizeof(*any), GFP_KERNEL);
-	if (!any)
-		return -ENOMEM;
+	if (!ntrace_has_power(comp)) {
+		WRITE_ONCE(ntrace_waiting, true);
+		return -EPROBE_DEFER;
+	}
+	/* Claim tags say whether somebody else uses one of CoreSight */
+	if (ntrace_comp_kind(comp) != NTRACE_KIND_RISCV)
+		return ntrace_use_comp(any);
+	ret = ntrace_comp_recognise(comp);
+	if (ret)
+		return ret;
+	if (!(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE))
+		return ntrace_use_comp(any);
+	/* The component keeps its power, too */
+	pm_runtime_get_noresume(comp->dev);
+	comp->state = NTRACE_COMP_FOREIGN;
+	dev_notice(comp->dev, "%s at %pa is enabled: it is in use by a debugger, and left alone until 1 is written to \"takeover\"\n",
+		   ntrace_type_name(comp->type), &comp->addr);
+	return 0;
+}
+
+/* The first encoder may come when the module has been loaded for long */
+static void ntrace_register_late(struct device *dev)
+{
+	bool loaded;
+
+	mutex_lock(&ntrace_mutex);
+	loaded = ntrace_loaded;
+	mutex_unlock(&ntrace_mutex);
+	if (loaded && ntrace_pmu_register())
+		dev_err(dev, "perf does not take the PMU\n");
+}
+
+/* End the session of a debugger, and use the component */
+static int ntrace_take_over(union ntrace_any *any)
+{
+	struct ntrace_comp *comp = &any->comp;
+	int ret = -EBUSY;
+
+	if (ntrace_power_get(comp))
+		return -ENODEV;
+	ntrace_keep_awake();
+	mutex_lock(&ntrace_mutex);
+	if (comp->state == NTRACE_COMP_FOREIGN)
+		ret = ntrace_has_power(comp) ? ntrace_use_comp(any) : -ENODEV;
+	/* Its power was kept for the debugger */
+	if (!ret)
+		pm_runtime_put_noidle(comp->dev);
+	mutex_unlock(&ntrace_mutex);
+	ntrace_let_sleep();
+	ntrace_power_put(comp);
+	return ret;
+}
+
+static ssize_t takeover_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			      size_t count)
+{
+	bool on;
+	int ret = kstrtobool(buf, &on);
+
+	if (!ret && !on)
+		ret = -EINVAL;
+	if (!ret)
+		ret = ntrace_take_over(dev_get_drvdata(dev));
+	if (ret)
+		return ret;
+	ntrace_register_late(dev);
+	return count;
+}
+static DEVICE_ATTR_WO(takeover);
+
+static struct attribute *ntrace_dev_attrs[] = {
+	&dev_attr_takeover.attr,
+	NULL
+};
+ATTRIBUTE_GROUPS(ntrace_dev);
+
+/* How long components stay resumed after the last event */
+#define NTRACE_AUTOSUSPEND_MS	1000
+
+/* Let the registers answer: they do until ntrace_probe() is over, or for good if it fails */
+static int ntrace_start_power(struct ntrace_comp *comp)
+{
+	struct device *dev = comp->dev;
+	int ret = ntrace_power_find(comp);
+
+	if (ret)
+		return ret;
+	pm_runtime_set_autosuspend_delay(dev, NTRACE_AUTOSUSPEND_MS);
+	pm_runtime_use_autosuspend(dev);
+	pm_runtime_enable(dev);
+	ret = ntrace_power_get(comp);
+	if (ret) {
+		pm_runtime_dont_use_autosuspend(dev);
+		pm_runtime_disable(dev);
+	}
+	return ret;
+}
+
+static void ntrace_end_power(struct ntrace_comp *comp)
+{
+	pm_runtime_dont_use_autosuspend(comp->dev);
+	pm_runtime_force_suspend(comp->dev);
+	reset_control_assert(comp->reset);
+}
+
+static int ntrace_map(struct platform_device *pdev, struct ntrace_comp *comp)
+{
+	struct device *dev = &pdev->dev;
+	struct resource *res;
+	void __iomem *base;
+
 	base = devm_platform_get_and_ioremap_resource(pdev, 0, &res);
 	if (IS_ERR(base))
 		return PTR_ERR(base);
@@ -227,29 +355,41 @@ static int ntrace_probe(struct platform_device *pdev)
 		dev_err(dev, "trace component with %pR, it has 4 KiB of registers\n", res);
 		return -EINVAL;
 	}
-	ntrace_comp_init(&any->comp, dev, base, res->start);
-	/* Powered while it is bound: its timestamp counter runs all the time */
-	ret = devm_pm_runtime_enable(dev);
-	if (!ret)
-		ret = pm_runtime_resume_and_get(dev);
+	ntrace_comp_init(comp, dev, base, res->start);
+	return 0;
+}
+
+static int ntrace_probe(struct platform_device *pdev)
+{
+	struct device *dev = &pdev->dev;
+	union ntrace_any *any;
+	int ret;
+
+	any = devm_kzalloc(dev, sizeof(*any), GFP_KERNEL);
+	if (!any)
+		return -ENOMEM;
+	ret = ntrace_map(pdev, &any->comp);
 	if (ret)
 		return ret;
 	platform_set_drvdata(pdev, any);
+	ret = ntrace_start_power(&any->comp);
+	if (ret)
+		return ret;
 
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	ret = ntrace_add_comp(any);
-	loaded = ntrace_loaded;
 	mutex_unlock(&ntrace_mutex);
-	/* The first encoder may come when the module has been loaded for long */
-	if (!ret && loaded && ntrace_pmu_register())
-		dev_err(dev, "perf does not take the PMU\n");
-	ntrace_let_sleep();
 	if (!ret)
+		ntrace_register_late(dev);
+	ntrace_let_sleep();
+	if (!ret) {
+		ntrace_power_put(&any->comp);
 		return 0;
-	platform_set_drvdata(pdev, NULL);
-	pm_runtime_put(dev);
-	/* It was said why; the driver core need not */
+	}
+	pm_runtime_put_noidle(dev);
+	ntrace_end_power(&any->comp);
+	/* The log has the reason; the driver core need not add another message */
 	return ret == -EPROBE_DEFER ? ret : -ENODEV;
 }
 
@@ -258,6 +398,7 @@ static void ntrace_disconnect_all(const struct ntrace_comp *gone)
 {
 	struct ntrace_encoder *enc;
 
+	lockdep_assert_held(&ntrace_mutex);
 	while ((enc = ntrace_encoder_through(gone))) {
 		ntrace_pmu_unlink(enc);
 		ntrace_pmu_detach(enc);
@@ -292,36 +433,89 @@ static void ntrace_close_sink(struct ntrace_sink *sink)
 static void ntrace_remove(struct platform_device *pdev)
 {
 	union ntrace_any *any = platform_get_drvdata(pdev);
+	struct ntrace_comp *comp = &any->comp;
 
-	if (!any)
+	if (comp->state == NTRACE_COMP_FOREIGN) {
+		/* The debugger goes on */
+		pm_runtime_put_noidle(&pdev->dev);
+		pm_runtime_disable(&pdev->dev);
 		return;
-	/* Who reads or writes one of them may be waiting for ntrace_mutex */
-	device_remove_groups(&pdev->dev, ntrace_comp_groups(&any->comp));
+	}
+	/* This waits for readers and writers of attributes, who may wait for ntrace_mutex */
+	device_remove_groups(&pdev->dev, ntrace_comp_groups(comp));
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
-	ntrace_disconnect_all(&any->comp);
-	list_del(&any->comp.node);
-	if (any->comp.type == TR_COMP_ATBBRIDGE)
+	ntrace_disconnect_all(comp);
+	list_del(&comp->node);
+	if (comp->type == TR_COMP_ATBBRIDGE)
 		ntrace_bridge_free(&any->bridge);
-	if (ntrace_is_sink(&any->comp)) {
+	if (ntrace_is_sink(comp)) {
 		ntrace_close_sink(&any->sink);
 		ntrace_registry_del_sink(&any->sink);
 	}
-	if (ntrace_has_power(&any->comp))
-		ntrace_comp_quiesce(&any->comp);
+	if (ntrace_has_power(comp) && ntrace_is_coresight(comp))
+		ntrace_cs_quiesce(comp);
+	else if (ntrace_has_power(comp))
+		ntrace_comp_quiesce(comp);
 	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
-	irq_work_sync(&any->comp.say);
-	pm_runtime_put_sync(&pdev->dev);
+	irq_work_sync(&comp->say);
+	ntrace_end_power(comp);
 }
 
 static void ntrace_shutdown(struct platform_device *pdev)
 {
 	union ntrace_any *any = platform_get_drvdata(pdev);
 
-	if (any && ntrace_is_sink(&any->comp))
+	if (any->comp.state == NTRACE_COMP_READY && ntrace_is_sink(&any->comp))
 		ntrace_close_sink(&any->sink);
 }
+
+static int ntrace_runtime_suspend(struct device *dev)
+{
+	ntrace_power_down(dev_get_drvdata(dev));
+	return 0;
+}
+
+static int ntrace_runtime_resume(struct device *dev)
+{
+	struct ntrace_comp *comp = dev_get_drvdata(dev);
+	int ret = ntrace_power_up(comp);
+
+	if (ret)
+		return ret;
+	ntrace_keep_awake();
+	/* That of a CPU that is offline is set up when the CPU comes */
+	if (ntrace_has_power(comp))
+		ntrace_path_restore_comp(comp);
+	/* No register says whether one of CoreSight lost its state */
+	if (comp->state == NTRACE_COMP_READY && ntrace_is_coresight(comp) && dev->pm_domain)
+		ret = ntrace_cs_revive(comp);
+	ntrace_let_sleep();
+	return ret;
+}
+
+/*
+ * All tracing stops before the first component suspends, and goes on when the last has resumed:
+ * the kernel runs in between, and power domains are off at the end of it.
+ */
+static int ntrace_suspend(struct device *dev)
+{
+	ntrace_pmu_suspend();
+	return 0;
+}
+
+static int ntrace_resume(struct device *dev)
+{
+	ntrace_pmu_resume();
+	return 0;
+}
+
+static const struct dev_pm_ops ntrace_pm_ops = {
+	SYSTEM_SLEEP_PM_OPS(ntrace_suspend, ntrace_resume)
+	LATE_SYSTEM_SLEEP_PM_OPS(pm_runtime_force_suspend, pm_runtime_force_resume)
+	RUNTIME_PM_OPS(ntrace_runtime_suspend, ntrace_runtime_resume, NULL)
+};
 
 static const struct of_device_id ntrace_of_match[] = {
 	{ .compatible = NTRACE_COMPATIBLE, .data = (void *)NTRACE_KIND_RISCV },
@@ -338,6 +532,8 @@ static struct platform_driver ntrace_driver = {
 	.driver = {
 		.name = "ntrace",
 		.of_match_table = ntrace_of_match,
+		.dev_groups = ntrace_dev_groups,
+		.pm = pm_ptr(&ntrace_pm_ops),
 		.suppress_bind_attrs = true,
 	},
 };
@@ -371,7 +567,7 @@ static int __init ntrace_init(void)
 	ret = ntrace_cpus_init(ntrace_probe_again);
 	if (ret)
 		return ret;
-	/* What idle states cost is restored when the PMU is there */
+	/* The PMU restores registers after idle states; until it is registered there are none */
 	ntrace_keep_awake();
 	ret = platform_driver_register(&ntrace_driver);
 	if (ret)

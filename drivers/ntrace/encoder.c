@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The trace encoder: what it can do, and how it is told to do it.
+ * The trace encoder: what it can do, and how the driver sets it up.
  *
  * Nearly every field is WARL and optional. What an implementation has is found
  * by writing and reading back once, while the encoder is disabled; what an
@@ -35,6 +35,15 @@ static const u16 ntrace_encoder_reset_regs[] = {
 #define NTRACE_COMP_LATCH_NO_STOP						\
 	ntrace_comp_control(TR_TE_COMP_FUNCTION_EQ, TR_TE_COMP_FUNCTION_LT, TR_TE_COMP_MATCH_P_TO_S)
 
+#define NTRACE_COMP_EXCLUDE							\
+	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LT,	\
+			    TR_TE_COMP_MATCH_NOT_P_AND_S)
+/* The context is that of a thread */
+#define NTRACE_COMP_THREAD							\
+	(ntrace_comp_control(TR_TE_COMP_FUNCTION_EQ, TR_TE_COMP_FUNCTION_ALWAYS,	\
+			     TR_TE_COMP_MATCH_P) |				\
+	 FIELD_PREP(TR_TE_COMP_P_INPUT, TR_TE_COMP_INPUT_CONTEXT))
+
 /* Single-bit fields of a config and where they are in the registers */
 struct ntrace_bit {
 	u64	config;
@@ -45,6 +54,7 @@ static const struct ntrace_bit ntrace_control_bits[] = {
 	{ NTRACE_CONFIG_CONTEXT,		TR_TE_CONTEXT },
 	{ NTRACE_CONFIG_STALL,			TR_TE_INST_STALL_ENA },
 	{ NTRACE_CONFIG_INHIBIT_SRC,		TR_TE_INHIBIT_SRC },
+	{ NTRACE_CONFIG_TRIGGER,		TR_TE_INST_TRIG_ENABLE },
 };
 
 static const struct ntrace_bit ntrace_feature_bits[] = {
@@ -193,22 +203,71 @@ static bool ntrace_encoder_comp_takes(const struct ntrace_encoder *enc, unsigned
 	return ntrace_try(&enc->comp, TR_TE_COMP_CONTROL(j), 0, control) == control;
 }
 
+/* How many comparators one filter can combine */
+static unsigned int ntrace_encoder_probe_comps(const struct ntrace_encoder *enc)
+{
+	unsigned int k;
+
+	for (k = 0; k < TR_TE_FILTER_COMPS; k++)
+		if (!ntrace_try(&enc->comp, TR_TE_FILTER_CONTROL(0), 0, TR_TE_FILTER_MATCH_COMP(k)))
+			break;
+	return k;
+}
+
 static void ntrace_encoder_probe_comparators(struct ntrace_encoder *enc)
 {
+	struct ntrace_caps *caps = &enc->caps;
 	unsigned int j;
 
+	caps->comps = ntrace_encoder_probe_comps(enc);
 	for (j = 0; j < TR_TE_COMP_MAX; j++) {
-		u32 comp1 = TR_TE_FILTER_MATCH_COMP1 | FIELD_PREP(TR_TE_FILTER_COMP1, j);
+		u32 first = TR_TE_FILTER_MATCH_COMP(0) | TR_TE_FILTER_COMP(0, j);
 
-		if (!ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_RANGE) ||
-		    ntrace_try(&enc->comp, TR_TE_FILTER_CONTROL(0), 0, comp1) != comp1)
+		if (ntrace_try(&enc->comp, TR_TE_FILTER_CONTROL(0), 0, first) != first)
 			continue;
-		enc->caps.comparators |= BIT(j);
+		if (ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_THREAD))
+			caps->contexts |= BIT(j);
+		if (!ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_RANGE))
+			continue;
+		caps->comparators |= BIT(j);
+		if (ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_EXCLUDE))
+			caps->excludes |= BIT(j);
 		if (ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_LATCH) &&
 		    ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_LATCH_NO_START) &&
 		    ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_LATCH_NO_STOP))
-			enc->caps.latches |= BIT(j);
+			caps->latches |= BIT(j);
 	}
+	if (ntrace_caps_excludes(caps))
+		caps->config |= NTRACE_CONFIG_EXCLUDE;
+}
+
+/* Bitmap of the external triggers that take @value; all others stay 0 */
+static u8 ntrace_encoder_try_triggers(const struct ntrace_encoder *enc, unsigned int reg, u32 value)
+{
+	unsigned int i;
+	u8 takes = 0;
+
+	for (i = 0; i < TR_TE_TRIG_EXT_MAX; i++) {
+		u32 field = value << (4 * i);
+
+		ntrace_write(&enc->comp, reg, field);
+		if ((ntrace_read(&enc->comp, reg) & TR_TE_TRIG_EXT(i)) == field)
+			takes |= BIT(i);
+	}
+	ntrace_write(&enc->comp, reg, 0);
+	return takes;
+}
+
+static void ntrace_encoder_probe_triggers(struct ntrace_encoder *enc)
+{
+	struct ntrace_caps *caps = &enc->caps;
+
+	if (!(caps->config & NTRACE_CONFIG_TRIGGER))
+		return;
+	caps->trig_in = ntrace_encoder_try_triggers(enc, TR_TE_TRIG_EXT_IN_CONTROL,
+						    TR_TE_TRIG_IN_ON);
+	caps->trig_out = ntrace_encoder_try_triggers(enc, TR_TE_TRIG_EXT_OUT_CONTROL,
+						     TR_TE_TRIG_OUT_START | TR_TE_TRIG_OUT_STOP);
 }
 
 static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
@@ -257,7 +316,7 @@ static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 
 static unsigned int ntrace_encoder_best_ts_mode(const struct ntrace_encoder *enc)
 {
-	/* What the whole system shares first: harts can then be compared */
+	/* Modes that the whole system shares come first: the times of harts can be compared */
 	static const u8 order[] = { TR_TS_MODE_EXTERNAL, TR_TS_MODE_SHARED,
 				    TR_TS_MODE_INTERNAL_SYSTEM, TR_TS_MODE_INTERNAL_CORE };
 	unsigned int i;
@@ -273,7 +332,7 @@ static void ntrace_encoder_count(struct ntrace_encoder *enc)
 {
 	u32 mode = ntrace_encoder_best_ts_mode(enc);
 
-	enc->programmed = false;
+	ntrace_encoder_forget(enc);
 	if (mode)
 		ntrace_ts_count(&enc->comp, mode, 0);
 	else
@@ -341,7 +400,7 @@ static void ntrace_encoder_write_reset(struct ntrace_encoder *enc)
 {
 	unsigned int i;
 
-	enc->programmed = false;
+	ntrace_encoder_forget(enc);
 	for (i = 0; i < ARRAY_SIZE(ntrace_encoder_reset_regs); i++)
 		ntrace_write(&enc->comp, ntrace_encoder_reset_regs[i], 0);
 	/* A comparator reports what it matches (trTeCompPNotify), with or without a filter. */
@@ -369,6 +428,7 @@ int ntrace_encoder_setup(struct ntrace_encoder *enc)
 	ntrace_encoder_probe_features(enc);
 	ntrace_encoder_probe_timestamp(enc);
 	ntrace_encoder_probe_filters(enc);
+	ntrace_encoder_probe_triggers(enc);
 	ntrace_encoder_start_counter(enc);
 	enc->default_config = ntrace_encoder_defaults(enc);
 	return ntrace_encoder_set_src(enc, 0, 0);
@@ -407,7 +467,7 @@ int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsign
 	enc->features = val;
 	enc->src_bits = FIELD_GET(TR_TE_SRC_BITS, val);
 	enc->src_id = FIELD_GET(TR_TE_SRC_ID, val);
-	enc->programmed = false;
+	ntrace_encoder_forget(enc);
 	return enc->src_bits < bits || (bits && enc->src_id != id) ? -EOPNOTSUPP : 0;
 }
 
@@ -422,6 +482,51 @@ unsigned int ntrace_caps_ranges(const struct ntrace_caps *caps, bool latch)
 	return min(hweight16(caps->filters), hweight8(latch ? caps->latches : caps->comparators));
 }
 
+/* How many ranges can be left out: one filter combines their comparators */
+unsigned int ntrace_caps_excludes(const struct ntrace_caps *caps)
+{
+	unsigned int comps = caps->filters ? caps->comps : 0;
+
+	return min(hweight8(caps->excludes), comps);
+}
+
+/* The comparator for the context, which is not for addresses then */
+static unsigned int ntrace_caps_thread_comp(const struct ntrace_caps *caps)
+{
+	return __fls(caps->contexts);
+}
+
+/* Can @filter be combined from the comparators that there are? */
+static bool ntrace_caps_filter(const struct ntrace_caps *caps, const struct ntrace_filter *filter)
+{
+	struct ntrace_caps left = *caps;
+
+	if (filter->priv & ~caps->priv)
+		return false;
+	if (filter->thread) {
+		if (!caps->contexts || !caps->filters || caps->comps < 1 + !!filter->nr_ranges)
+			return false;
+		left.comps--;
+		left.excludes &= ~BIT(ntrace_caps_thread_comp(caps));
+		left.latches &= ~BIT(ntrace_caps_thread_comp(caps));
+		left.comparators &= ~BIT(ntrace_caps_thread_comp(caps));
+	}
+	if (filter->exclude)
+		return !filter->latch && filter->nr_ranges <= ntrace_caps_excludes(&left);
+	return filter->nr_ranges <= ntrace_caps_ranges(&left, filter->latch);
+}
+
+/* Does each trigger that has a field in @control exist? */
+static bool ntrace_caps_triggers(u8 triggers, u32 control)
+{
+	unsigned int i;
+
+	for (i = 0; i < TR_TE_TRIG_EXT_MAX; i++)
+		if (control & TR_TE_TRIG_EXT(i) && !(triggers & BIT(i)))
+			return false;
+	return true;
+}
+
 /* -EOPNOTSUPP if this encoder cannot do what @config and @filter ask for */
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter)
@@ -430,7 +535,8 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 	u64 single = NTRACE_CONFIG_CONTEXT | NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_STALL |
 		     NTRACE_CONFIG_INHIBIT_SRC | NTRACE_CONFIG_SEQUENTIAL_JUMP |
 		     NTRACE_CONFIG_IMPLICIT_RETURN | NTRACE_CONFIG_REPEATED_HISTORY |
-		     NTRACE_CONFIG_ALL_JUMPS | NTRACE_CONFIG_EXTEND_ADDR;
+		     NTRACE_CONFIG_ALL_JUMPS | NTRACE_CONFIG_EXTEND_ADDR |
+		     NTRACE_CONFIG_EXCLUDE | NTRACE_CONFIG_TRIGGER;
 
 	if ((config & single & ~caps->config) || (caps->fixed & ~config))
 		return -EOPNOTSUPP;
@@ -445,9 +551,9 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 	    (!ntrace_one_of(caps->ts_modes | BIT(0), config, NTRACE_CONFIG_TS_MODE) ||
 	     !ntrace_one_of(caps->ts_prescale, config, NTRACE_CONFIG_TS_PRESCALE)))
 		return -EOPNOTSUPP;
-	if (filter->priv && (filter->priv & ~caps->priv))
-		return -EOPNOTSUPP;
-	if (filter->nr_ranges > ntrace_caps_ranges(caps, filter->latch))
+	if (!ntrace_caps_filter(caps, filter) ||
+	    !ntrace_caps_triggers(caps->trig_in, filter->trig_in) ||
+	    !ntrace_caps_triggers(caps->trig_out, filter->trig_out))
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -466,7 +572,7 @@ u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config)
 static u32 ntrace_filter_comp_control(const struct ntrace_filter *filter)
 {
 	if (!filter->latch)
-		return NTRACE_COMP_RANGE;
+		return filter->exclude ? NTRACE_COMP_EXCLUDE : NTRACE_COMP_RANGE;
 	if (filter->no_start)
 		return NTRACE_COMP_LATCH_NO_START;
 	return filter->no_stop ? NTRACE_COMP_LATCH_NO_STOP : NTRACE_COMP_LATCH;
@@ -484,43 +590,95 @@ static void ntrace_encoder_write_comparator(struct ntrace_encoder *enc, unsigned
 	ntrace_write(comp, TR_TE_COMP_CONTROL(j), control);
 }
 
-/* Filters are ORed, the conditions of one filter ANDed: one for each range */
+static int ntrace_encoder_use_filters(struct ntrace_encoder *enc, u32 used)
+{
+	ntrace_write(&enc->comp, TR_TE_INST_FILTERS, used);
+	return ntrace_read(&enc->comp, TR_TE_INST_FILTERS) == used ? 0 : -EIO;
+}
+
+/*
+ * All filters have the privileges and the thread in common. Returns their trTeFilterControl;
+ * @comp is the number of comparators in it.
+ */
+static u32 ntrace_encoder_write_common(struct ntrace_encoder *enc,
+				       const struct ntrace_filter *filter, unsigned int *comp)
+{
+	const struct ntrace_range thread = { .start = filter->thread };
+	u32 control = TR_TE_FILTER_ENABLE;
+	unsigned int j;
+
+	*comp = 0;
+	if (filter->priv)
+		control |= TR_TE_FILTER_MATCH_PRIVILEGE;
+	if (filter->thread) {
+		j = ntrace_caps_thread_comp(&enc->caps);
+		ntrace_encoder_write_comparator(enc, j, &thread, NTRACE_COMP_THREAD);
+		control |= TR_TE_FILTER_MATCH_COMP(0) | TR_TE_FILTER_COMP(0, j);
+		*comp = 1;
+	}
+	return control;
+}
+
+static int ntrace_encoder_write_filter(struct ntrace_encoder *enc, unsigned int i, u8 priv,
+				       u32 control)
+{
+	ntrace_write(&enc->comp, TR_TE_FILTER_MATCH_INST(i),
+		     FIELD_PREP(TR_TE_FILTER_CHOICE_PRIVILEGE, priv));
+	ntrace_write(&enc->comp, TR_TE_FILTER_CONTROL(i), control);
+	return ntrace_read(&enc->comp, TR_TE_FILTER_CONTROL(i)) == control ? 0 : -EIO;
+}
+
+/*
+ * Filters are ORed, the conditions of one filter ANDed: one filter for each range that is traced,
+ * and one for all ranges that are left out.
+ */
 static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 					const struct ntrace_filter *filter)
 {
-	struct ntrace_comp *comp = &enc->comp;
-	unsigned long comps = filter->latch ? enc->caps.latches : enc->caps.comparators;
+	unsigned long comps = filter->latch ? enc->caps.latches :
+			      filter->exclude ? enc->caps.excludes : enc->caps.comparators;
+	u32 comp_control = ntrace_filter_comp_control(filter), common, control, used = 0;
 	unsigned long filters = enc->caps.filters;
-	unsigned int n, i, j;
-	u32 used = 0;
+	unsigned int n, j, k, first;
 
-	/* No filter at all: everything is traced */
-	n = filter->nr_ranges ? filter->nr_ranges : filter->priv ? 1 : 0;
-	ntrace_write(comp, TR_TE_INST_FILTERS, 0);
-	while (n--) {
-		u32 control = TR_TE_FILTER_ENABLE;
-
-		i = __ffs(filters);
-		filters &= ~BIT(i);
-		if (filter->priv) {
-			control |= TR_TE_FILTER_MATCH_PRIVILEGE;
-			ntrace_write(comp, TR_TE_FILTER_MATCH_INST(i),
-				     FIELD_PREP(TR_TE_FILTER_CHOICE_PRIVILEGE, filter->priv));
-		}
-		if (filter->nr_ranges) {
+	control = ntrace_encoder_write_common(enc, filter, &first);
+	common = control;
+	k = first;
+	if (filter->thread)
+		comps &= ~BIT(ntrace_caps_thread_comp(&enc->caps));
+	for (n = 0; !n || n < filter->nr_ranges; n++) {
+		if (n < filter->nr_ranges) {
 			j = __ffs(comps);
 			comps &= ~BIT(j);
-			ntrace_encoder_write_comparator(enc, j, &filter->ranges[n],
-							ntrace_filter_comp_control(filter));
-			control |= TR_TE_FILTER_MATCH_COMP1 | FIELD_PREP(TR_TE_FILTER_COMP1, j);
+			ntrace_encoder_write_comparator(enc, j, &filter->ranges[n], comp_control);
+			control |= TR_TE_FILTER_MATCH_COMP(k) | TR_TE_FILTER_COMP(k, j);
+			k++;
 		}
-		ntrace_write(comp, TR_TE_FILTER_CONTROL(i), control);
-		if (ntrace_read(comp, TR_TE_FILTER_CONTROL(i)) != control)
+		if (filter->exclude && n + 1 < filter->nr_ranges)
+			continue;
+		j = __ffs(filters);
+		filters &= ~BIT(j);
+		if (ntrace_encoder_write_filter(enc, j, filter->priv, control))
 			return -EIO;
-		used |= BIT(i);
+		used |= BIT(j);
+		control = common;
+		k = first;
 	}
-	ntrace_write(comp, TR_TE_INST_FILTERS, used);
-	return ntrace_read(comp, TR_TE_INST_FILTERS) == used ? 0 : -EIO;
+	return ntrace_encoder_use_filters(enc, used);
+}
+
+/* Triggers from outside and to there; 0 where there are none */
+static int ntrace_encoder_write_triggers(struct ntrace_encoder *enc,
+					 const struct ntrace_filter *filter)
+{
+	struct ntrace_comp *comp = &enc->comp;
+
+	if (!enc->caps.trig_in && !enc->caps.trig_out)
+		return 0;
+	ntrace_write(comp, TR_TE_TRIG_EXT_IN_CONTROL, filter->trig_in);
+	ntrace_write(comp, TR_TE_TRIG_EXT_OUT_CONTROL, filter->trig_out);
+	return ntrace_read(comp, TR_TE_TRIG_EXT_IN_CONTROL) == filter->trig_in &&
+	       ntrace_read(comp, TR_TE_TRIG_EXT_OUT_CONTROL) == filter->trig_out ? 0 : -EIO;
 }
 
 /*
@@ -533,7 +691,11 @@ int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 	struct ntrace_comp *comp = &enc->comp;
 	u32 control, features, ts = TR_TS_ACTIVE | TR_TS_COUNT;
 
-	enc->programmed = false;
+	/* Address filters may have come since the event was checked */
+	if (!ntrace_caps_filter(&enc->caps, filter))
+		return -EOPNOTSUPP;
+
+	ntrace_encoder_forget(enc);
 	enc->config = config;
 	enc->filter = *filter;
 	config = ntrace_encoder_resolve(enc, config);
@@ -564,7 +726,12 @@ int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 	if (enc->caps.ts_modes)
 		ntrace_write(comp, TR_TS_CONTROL, ts);
 
-	if (ntrace_encoder_write_filters(enc, filter))
+	ntrace_write(comp, TR_TE_INST_FILTERS, 0);
+	/* Without a filter everything is traced */
+	if ((filter->priv || filter->nr_ranges || filter->thread) &&
+	    ntrace_encoder_write_filters(enc, filter))
+		return -EIO;
+	if (ntrace_encoder_write_triggers(enc, filter))
 		return -EIO;
 	enc->programmed = true;
 	return 0;

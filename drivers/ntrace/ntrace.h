@@ -3,25 +3,26 @@
  * RISC-V N-Trace driver: what its files share.
  *
  * component.c	what all components have in common: reset, enable, disable
+ * timestamp.c	the timestamp unit of an encoder or a funnel
  * encoder.c	the trace encoder
  * funnel.c	the trace funnel
  * ramsink.c	the RAM sink
  * bridge.c	the ATB bridge
  * coresight.c	funnel, ETF and ETR of a CoreSight fabric behind bridges
- * timestamp.c	the timestamp unit of an encoder or a funnel
- * path.c	from a source to its sink
- * power.c	when registers may be looked at
+ * power.c	when registers may be accessed
  * registry.c	which components there are
+ * context.c	scontext at task switches
+ * path.c	from a source to its sink
  * topology.c	device-tree graph, which CPU has which path
- * driver.c	the platform driver
+ * sysfs.c	attributes of the components' devices
  * buf.c	AUX buffers: windows of memory for the sink
  * sample.c	trace in the samples of other events
  * session.c	an event that traces on a CPU
- * context.c	scontext at task switches
- * sysfs.c	attributes of the encoder's device
  * pmu.c	the PMU
+ * driver.c	the platform driver
  *
- * Only buf.c, sample.c, session.c and pmu.c know of perf events.
+ * A file calls only files above it in this list, which is that of the Makefile. Only buf.c,
+ * sample.c, session.c and pmu.c know of perf events.
  */
 #ifndef NTRACE_NTRACE_H
 #define NTRACE_NTRACE_H
@@ -32,6 +33,7 @@
 #include <linux/io.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -53,6 +55,24 @@
 #define NTRACE_PATH_MAX		8
 
 /**
+ * enum ntrace_comp_state - who uses a component
+ * @NTRACE_COMP_NEW: nobody; its registers are not set up
+ * @NTRACE_COMP_FOREIGN: it was enabled when it was found: a debugger traces with it
+ * @NTRACE_COMP_READY: this driver, which restores its registers after a loss of power
+ */
+enum ntrace_comp_state {
+	NTRACE_COMP_NEW,
+	NTRACE_COMP_FOREIGN,
+	NTRACE_COMP_READY,
+};
+
+/* The clock of the registers and the one that the timestamp counts */
+enum { NTRACE_CLOCK_BUS, NTRACE_CLOCK_TIMESTAMP, NTRACE_NR_CLOCKS };
+
+struct clk;
+struct reset_control;
+
+/**
  * struct ntrace_comp - a trace component
  * @dev: the platform device
  * @base: its 4 KiB of registers
@@ -61,7 +81,14 @@
  * @impl: tr??Impl
  * @control: what was last written to tr??Control
  * @stuck: it stopped answering; not used until a reset succeeds
- * @lock: of a funnel: serialises @users and the registers
+ * @prompt: Enable followed at the first read when it was last set
+ * @state: who uses it
+ * @powered: runtime PM has resumed it: its registers can be accessed, if it serves a CPU that is
+ *	online. Written with @lock held.
+ * @clocks: optional clocks, which run while @powered
+ * @reset: optional reset line, released while the driver is bound
+ * @lock: serialises @powered and what restores the registers; of a funnel: also @users and all
+ *	accesses to registers
  * @users: paths that are started through it
  * @say: says @said, where a message is allowed
  * @said: why it is stuck
@@ -75,6 +102,11 @@ struct ntrace_comp {
 	u32			impl;
 	u32			control;
 	bool			stuck;
+	bool			prompt;
+	enum ntrace_comp_state	state;
+	bool			powered;
+	struct clk		*clocks[NTRACE_NR_CLOCKS];
+	struct reset_control	*reset;
 	raw_spinlock_t		lock;
 	unsigned int		users;
 	struct irq_work		say;
@@ -99,6 +131,11 @@ struct ntrace_comp {
  * @filters: bitmap of filters
  * @comparators: bitmap of comparators that compare instruction addresses
  * @latches: bitmap of those that match from one address to another
+ * @excludes: bitmap of those that match outside of a range
+ * @contexts: bitmap of those that compare the context
+ * @comps: comparators that one filter can combine
+ * @trig_in: external trigger inputs, bitmap
+ * @trig_out: external trigger outputs, bitmap
  */
 struct ntrace_caps {
 	u64	config;
@@ -116,6 +153,11 @@ struct ntrace_caps {
 	u16	filters;
 	u8	comparators;
 	u8	latches;
+	u8	excludes;
+	u8	contexts;
+	u8	comps;
+	u8	trig_in;
+	u8	trig_out;
 };
 
 /* priv at the ingress port, as trTeFilterMatchChoicePrivilege numbers it */
@@ -129,7 +171,7 @@ struct ntrace_caps {
 /**
  * struct ntrace_range - one address filter
  * @start: first address
- * @end: first address behind it; of a start and stop, the last address
+ * @end: first address after it; of a start and stop, the last address
  */
 struct ntrace_range {
 	u64	start;
@@ -145,6 +187,10 @@ struct ntrace_range {
  * @latch: 0: @ranges are ranges. Else what is traced begins when the hart gets
  *	to a start, and ends when it gets to an end; whether it is between them is
  *	a latch in the comparator, and belongs to what has this number
+ * @exclude: trace all but @ranges
+ * @thread: trace nothing but what has this in scontext, 0 all
+ * @trig_in: trTeTrigExtInControl
+ * @trig_out: trTeTrigExtOutControl
  * @ranges: the ranges
  */
 struct ntrace_filter {
@@ -152,8 +198,30 @@ struct ntrace_filter {
 	u8			nr_ranges;
 	bool			no_start;
 	bool			no_stop;
+	bool			exclude;
+	u32			thread;
+	u32			trig_in;
+	u32			trig_out;
 	u64			latch;
 	struct ntrace_range	ranges[TR_TE_COMP_MAX];
+};
+
+/**
+ * struct ntrace_want - what an event wants of an encoder
+ * @id: no two are equal, and it changes with the rest; never 0
+ * @config: NTRACE_CONFIG_*
+ * @strobe_on: microseconds that are traced of each @strobe_period
+ * @strobe_period: microseconds, 0: trace all the time
+ * @reported: the CPU whose SRC was reported last, and 1; 0 none
+ * @filter: what is to be traced
+ */
+struct ntrace_want {
+	u64			id;
+	u64			config;
+	u32			strobe_on;
+	u32			strobe_period;
+	unsigned int		reported;
+	struct ntrace_filter	filter;
 };
 
 struct device_node;
@@ -177,9 +245,13 @@ struct ntrace_sink;
  * @ts_is_time: the timestamp counts like the time CSR
  * @config: the config that the registers hold
  * @filter: the filter that the registers hold
- * @programmed: @config and @filter are valid
+ * @programmed: the registers hold @config and @filter, else they are to be written
+ * @ready: the ntrace_want for which the path can be started by writing Enable, and Enable
+ *	followed at once when it was; 0: there is none. Only if the path has a sink of its own and
+ *	no funnel
  * @features: trTeInstFeatures bits that stay as they are (SrcID, SrcBits)
  * @paused: trTeInstTracing is to stay 0
+ * @overflows: stretches of trace in which it had no room, and dropped messages or stalled the hart
  * @on: the path before the sink is enabled
  * @member: in sink->members
  * @session: who traces with it, see session.c
@@ -201,8 +273,10 @@ struct ntrace_encoder {
 	u64			config;
 	struct ntrace_filter	filter;
 	bool			programmed;
+	u64			ready;
 	u32			features;
 	bool			paused;
+	unsigned long		overflows;
 	bool			on;
 	struct list_head	member;
 	struct ntrace_session	*session;
@@ -212,7 +286,7 @@ struct ntrace_encoder {
  * struct ntrace_window - memory that a sink may write
  * @start: address for trRamStart
  * @wp: address for trRamWP
- * @end: first address behind the window; trRamLimit is one access below
+ * @end: first address after the window; trRamLimit is one access below
  * @circular: the oldest may be overwritten when it is full
  * @stop: the sink stops when it is full
  */
@@ -225,7 +299,25 @@ struct ntrace_window {
 };
 
 /**
- * struct ntrace_sink_ops - what a sink that is no RAM sink does in another way
+ * struct ntrace_ram_area - the memory of a sink in one of its modes
+ * @there: the sink has this mode, and the driver can use it
+ * @copied: the sink has memory of its own, which is copied to AUX pages; else it writes these
+ * @align: access width "A": granule of trRamLimit and trRamWP
+ * @start_align: granule of trRamStart
+ * @min: lowest address that trRamStart takes
+ * @max: highest address that trRamLimit takes
+ */
+struct ntrace_ram_area {
+	bool			there;
+	bool			copied;
+	u32			align;
+	u32			start_align;
+	u64			min;
+	u64			max;
+};
+
+/**
+ * struct ntrace_sink_ops - operations of a sink that is no RAM sink
  * @program: point the disabled sink to a window
  * @enable: begin at the start of the window
  * @disable: stop; all that was traced is in memory after it
@@ -234,7 +326,7 @@ struct ntrace_window {
  * Context: as ntrace_sink_start().
  */
 struct ntrace_sink_ops {
-	int (*program)(struct ntrace_sink *sink, const struct ntrace_window *win);
+	int (*program)(struct ntrace_sink *sink, struct ntrace_window *win);
 	int (*enable)(struct ntrace_sink *sink);
 	int (*disable)(struct ntrace_sink *sink);
 	u32 (*written)(const struct ntrace_sink *sink, const struct ntrace_window *win,
@@ -246,12 +338,12 @@ struct ntrace_sink_ops {
  * @comp: the component
  * @ops: NULL for a RAM sink. One with operations writes frames, and begins at the start of its
  *	window each time
- * @smem: system memory, else dedicated SRAM
+ * @areas: its memory by TR_RAM_MODE_*
+ * @area: of these, the one of the mode that is set
+ * @mem: memory that the device tree reserves for it, NULL if there is none
+ * @mem_start: address of @mem
+ * @mem_end: address after @mem
  * @stop_on_wrap: trRamStopOnWrap can be set
- * @align: access width "A": granule of trRamLimit and trRamWP
- * @start_align: granule of trRamStart
- * @min: lowest address that trRamStart takes
- * @max: highest address that trRamLimit takes
  * @base: of one with operations: the start of its window
  * @index: index among the sinks
  * @encoders: number of encoders that may lead here, as the device tree has them
@@ -269,13 +361,13 @@ struct ntrace_sink_ops {
 struct ntrace_sink {
 	struct ntrace_comp	comp;
 	const struct ntrace_sink_ops *ops;
-	bool			smem;
-	bool			stop_on_wrap;
-	u32			align;
-	u32			start_align;
-	u64			min;
-	u64			max;
+	struct ntrace_ram_area	areas[2];
+	const struct ntrace_ram_area *area;
+	const void		*mem;
+	u64			mem_start;
+	u64			mem_end;
 	u64			base;
+	bool			stop_on_wrap;
 	unsigned int		index;
 	unsigned int		encoders;
 	unsigned int		cpu;
@@ -288,6 +380,13 @@ struct ntrace_sink {
 	bool			pausing;
 	bool			closed;
 };
+
+/* The memory for events that do not choose */
+static inline const struct ntrace_ram_area *ntrace_sink_default_area(const struct ntrace_sink *sink)
+{
+	return &sink->areas[sink->areas[TR_RAM_MODE_SMEM].there ? TR_RAM_MODE_SMEM :
+								   TR_RAM_MODE_SRAM];
+}
 
 static inline void ntrace_sink_lock(struct ntrace_sink *sink) __acquires(&sink->lock)
 {
@@ -318,6 +417,12 @@ static inline void ntrace_sink_unlock(struct ntrace_sink *sink) __releases(&sink
 	} else {
 		__release(&sink->lock);
 	}
+}
+
+static inline void ntrace_sink_assert_locked(const struct ntrace_sink *sink)
+{
+	if (sink->encoders > 1)
+		lockdep_assert_held(&sink->lock);
 }
 
 static inline void ntrace_sink_add(struct ntrace_sink *sink, struct list_head *member)
@@ -424,6 +529,7 @@ void ntrace_comp_init(struct ntrace_comp *comp, struct device *dev, void __iomem
 		      phys_addr_t addr);
 __printf(2, 3) void ntrace_comp_err(struct ntrace_comp *comp, const char *fmt, ...);
 int ntrace_comp_reset(struct ntrace_comp *comp);
+int ntrace_comp_recognise(struct ntrace_comp *comp);
 int ntrace_comp_identify(struct ntrace_comp *comp);
 int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_sink *sink);
 int ntrace_comp_poll(const struct ntrace_comp *comp, u32 mask, u32 want);
@@ -438,7 +544,8 @@ static inline int ntrace_comp_enable(struct ntrace_comp *comp)
 {
 	comp->control |= TR_CONTROL_ENABLE;
 	ntrace_write(comp, TR_CONTROL, comp->control);
-	if (likely(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE))
+	comp->prompt = ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE;
+	if (likely(comp->prompt))
 		return 0;
 	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE, TR_CONTROL_ENABLE);
 }
@@ -463,6 +570,7 @@ static inline int ntrace_comp_disable(struct ntrace_comp *comp)
 /* encoder.c */
 int ntrace_encoder_setup(struct ntrace_encoder *enc);
 unsigned int ntrace_caps_ranges(const struct ntrace_caps *caps, bool latch);
+unsigned int ntrace_caps_excludes(const struct ntrace_caps *caps);
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter);
 u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config);
@@ -497,7 +605,27 @@ static inline bool ntrace_encoder_holds(const struct ntrace_encoder *enc, u64 co
 {
 	return enc->programmed && enc->config == config && enc->filter.priv == filter->priv &&
 	       enc->filter.nr_ranges == filter->nr_ranges &&
+	       enc->filter.exclude == filter->exclude && enc->filter.thread == filter->thread &&
+	       enc->filter.trig_in == filter->trig_in && enc->filter.trig_out == filter->trig_out &&
 	       (!filter->nr_ranges || ntrace_filter_same_ranges(&enc->filter, filter));
+}
+
+/* The registers have to be written before the next start */
+static inline void ntrace_encoder_forget(struct ntrace_encoder *enc)
+{
+	enc->programmed = false;
+	enc->ready = 0;
+}
+
+/* Settings for the next start, see ntrace_path_enable(). Nothing is traced. */
+static inline void ntrace_encoder_want(struct ntrace_encoder *enc, const struct ntrace_want *want)
+{
+	enc->ready = 0;
+	if (ntrace_encoder_holds(enc, want->config, &want->filter))
+		return;
+	enc->programmed = false;
+	enc->config = want->config;
+	enc->filter = want->filter;
 }
 
 /* timestamp.c */
@@ -516,7 +644,8 @@ int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsign
 /* ramsink.c */
 int ntrace_ramsink_setup(struct ntrace_sink *sink);
 void ntrace_ramsink_revive(struct ntrace_sink *sink);
-int ntrace_ramsink_program(struct ntrace_sink *sink, const struct ntrace_window *win);
+int ntrace_ramsink_choose(struct ntrace_sink *sink, bool sram);
+int ntrace_ramsink_program(struct ntrace_sink *sink, struct ntrace_window *win);
 int ntrace_ramsink_disable(struct ntrace_sink *sink);
 void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned int len);
 
@@ -561,13 +690,68 @@ void ntrace_cs_quiesce(struct ntrace_comp *comp);
 void ntrace_cs_funnel_open(struct ntrace_csfunnel *funnel, unsigned int input);
 
 /* path.c */
-int ntrace_sink_start(struct ntrace_sink *sink, const struct ntrace_window *win);
+int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win);
 int ntrace_sink_stop(struct ntrace_sink *sink);
 int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc);
 int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc);
 void ntrace_sink_close(struct ntrace_sink *sink);
+void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *want);
 int ntrace_path_recover(struct ntrace_encoder *enc);
 void ntrace_path_restore(struct ntrace_encoder *enc);
+void ntrace_path_restore_comp(struct ntrace_comp *comp);
+int ntrace_path_get(struct ntrace_encoder *enc);
+void ntrace_path_put(struct ntrace_encoder *enc);
+
+/*
+ * Enable a path that is ready, see struct ntrace_encoder. Its settings and that Enable follows
+ * were verified when its window was opened: "Trace tools may verify a particular setting once
+ * per session, so subsequent starts of trace may be faster".
+ */
+static __always_inline void ntrace_path_restart(struct ntrace_encoder *enc)
+{
+	struct ntrace_comp *sink = &enc->sink->comp;
+
+	sink->control |= TR_CONTROL_ENABLE;
+	ntrace_write(sink, TR_CONTROL, sink->control);
+	/* To another component: the sink comes first */
+	wmb();
+	enc->comp.control |= TR_CONTROL_ENABLE;
+	ntrace_write(&enc->comp, TR_CONTROL, enc->comp.control);
+	enc->on = true;
+	ntrace_encoder_tracing(enc, true);
+	/* Another event may have paused the encoder meanwhile, see ntrace_sink_pause() */
+	if (unlikely(READ_ONCE(enc->paused)))
+		ntrace_encoder_tracing(enc, false);
+}
+
+/*
+ * Begin to disable: true if that is done, and all is empty. trTeInstStallOrOverflow is in the same
+ * register, and cleared when trTeEnable is set.
+ */
+static inline bool ntrace_encoder_disable_fast(struct ntrace_encoder *enc)
+{
+	u32 mask = TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, val;
+
+	enc->comp.control &= ~(TR_CONTROL_ENABLE | TR_TE_INST_TRACING);
+	ntrace_write(&enc->comp, TR_CONTROL, enc->comp.control);
+	val = ntrace_read(&enc->comp, TR_CONTROL);
+	if (unlikely(val & TR_TE_INST_STALL_OR_OVERFLOW))
+		enc->overflows++;
+	return likely((val & mask) == TR_CONTROL_EMPTY);
+}
+
+/* Disable a path that is ready; false: call ntrace_sink_stop(), there is more to do than usual */
+static __always_inline bool ntrace_path_halt(struct ntrace_encoder *enc)
+{
+	if (unlikely(!ntrace_encoder_disable_fast(enc)))
+		return false;
+	enc->on = false;
+	return ntrace_comp_disable_fast(&enc->sink->comp);
+}
+
+/* Microseconds of strobing: the timer of either part must not come too often */
+#define NTRACE_STROBE_MIN	50
+#define NTRACE_STROBE_MAX	10000000
 
 /* session.c */
 bool ntrace_sink_interrupt(struct ntrace_sink *sink);
@@ -579,6 +763,11 @@ void ntrace_let_sleep(void);
 void ntrace_wait_asleep(void);
 int ntrace_node_cpu(const struct device_node *node);
 bool ntrace_has_power(const struct ntrace_comp *comp);
+int ntrace_power_find(struct ntrace_comp *comp);
+int ntrace_power_up(struct ntrace_comp *comp);
+void ntrace_power_down(struct ntrace_comp *comp);
+int ntrace_power_get(struct ntrace_comp *comp);
+void ntrace_power_put(struct ntrace_comp *comp);
 
 /* registry.c */
 extern struct mutex ntrace_mutex;
@@ -594,6 +783,8 @@ void ntrace_registry_del_sink(struct ntrace_sink *sink);
 
 /* topology.c */
 #define NTRACE_COMPATIBLE	"riscv,trace-component"
+int ntrace_cpu_hold(unsigned int cpu);
+void ntrace_cpu_release(unsigned int cpu);
 struct ntrace_encoder *ntrace_connect(void);
 void ntrace_disconnect(struct ntrace_encoder *enc);
 struct ntrace_encoder *ntrace_encoder_through(const struct ntrace_comp *comp);
@@ -617,6 +808,8 @@ void ntrace_pmu_unregister(void);
 void ntrace_pmu_link(struct ntrace_encoder *enc);
 void ntrace_pmu_unlink(struct ntrace_encoder *enc);
 void ntrace_pmu_detach(struct ntrace_encoder *enc);
+void ntrace_pmu_suspend(void);
+void ntrace_pmu_resume(void);
 int ntrace_cpus_init(void (*came)(void));
 void ntrace_cpus_exit(void);
 

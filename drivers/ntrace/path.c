@@ -14,12 +14,6 @@
 
 #include "ntrace.h"
 
-static void ntrace_sink_assert_locked(const struct ntrace_sink *sink)
-{
-	if (sink->encoders > 1)
-		lockdep_assert_held(&sink->lock);
-}
-
 /* Funnels are shared: the first path through one enables it, the last disables */
 static int ntrace_path_enable_funnel(struct ntrace_comp *comp)
 {
@@ -75,7 +69,7 @@ static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
 }
 
 /* Enable all that is before the sink */
-static inline int ntrace_path_enable(struct ntrace_encoder *enc)
+static int ntrace_path_enable(struct ntrace_encoder *enc)
 {
 	int ret = 0;
 
@@ -90,6 +84,7 @@ static inline int ntrace_path_enable(struct ntrace_encoder *enc)
 
 	ret = ntrace_comp_enable(&enc->comp);
 	if (unlikely(ret)) {
+		ntrace_encoder_forget(enc);
 		ntrace_comp_disable(&enc->comp);
 		ntrace_path_disable_funnels(enc, 1, &ret);
 		return ret;
@@ -97,7 +92,7 @@ static inline int ntrace_path_enable(struct ntrace_encoder *enc)
 	enc->on = true;
 	if (likely(!READ_ONCE(enc->paused))) {
 		ntrace_encoder_tracing(enc, true);
-		/* It may have been paused meanwhile, see ntrace_sink_pause() */
+		/* Another event may have paused it meanwhile, see ntrace_sink_pause() */
 		if (unlikely(READ_ONCE(enc->paused)))
 			ntrace_encoder_tracing(enc, false);
 	}
@@ -105,13 +100,15 @@ static inline int ntrace_path_enable(struct ntrace_encoder *enc)
 }
 
 /*
- * Disabling takes a while, or there are funnels. Of what a sink does not take
- * any more, nothing may open the next stretch of trace.
+ * Disabling takes a while, or there are funnels. Trace that the sink does not take any more is
+ * dropped, so that it does not open the next stretch.
  */
 static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 {
 	int ret = ntrace_comp_flush(&enc->comp, enc->sink);
 
+	if (ret < 0)
+		ntrace_encoder_forget(enc);
 	if (ret > 0)
 		ret = ntrace_encoder_drop(enc);
 	ntrace_path_disable_funnels(enc, 1, &ret);
@@ -119,17 +116,17 @@ static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 }
 
 /* Disable all that is before the sink */
-static inline int ntrace_path_disable(struct ntrace_encoder *enc)
+static int ntrace_path_disable(struct ntrace_encoder *enc)
 {
 	if (unlikely(!enc->on))
 		return 0;
 	enc->on = false;
-	if (ntrace_comp_disable_fast(&enc->comp) && enc->path_len == 2)
+	if (ntrace_encoder_disable_fast(enc) && enc->path_len == 2)
 		return 0;
 	return ntrace_path_flush(enc);
 }
 
-static inline int ntrace_sink_program(struct ntrace_sink *sink, const struct ntrace_window *win)
+static inline int ntrace_sink_program(struct ntrace_sink *sink, struct ntrace_window *win)
 {
 	return unlikely(sink->ops) ? sink->ops->program(sink, win) :
 				     ntrace_ramsink_program(sink, win);
@@ -148,13 +145,13 @@ static inline int ntrace_sink_disable(struct ntrace_sink *sink)
 /**
  * ntrace_sink_start - enable a sink and its members, the sink first
  * @sink: the sink; its members are programmed
- * @win: the memory that it may write; NULL to go on where it stopped
+ * @win: the memory that it may write, and which may get smaller; NULL to go on where it stopped
  *
  * Context: ntrace_sink_lock() is held, interrupts are off.
  * Return: 0, -EIO or -ETIMEDOUT if a component does not answer; nothing is
  * enabled then.
  */
-int ntrace_sink_start(struct ntrace_sink *sink, const struct ntrace_window *win)
+int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win)
 {
 	struct ntrace_encoder *enc;
 	int ret = 0;
@@ -183,6 +180,17 @@ undo:
 fail:
 	ntrace_sink_disable(sink);
 	return ret;
+}
+
+/* The path of @enc has just been started, all of it was verified: @want can be restarted */
+void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *want)
+{
+	const struct ntrace_sink *sink = enc->sink;
+
+	ntrace_sink_assert_locked(sink);
+	if (sink->encoders == 1 && enc->path_len == 2 && !sink->ops && sink->comp.prompt &&
+	    enc->comp.prompt && !want->strobe_period)
+		enc->ready = want->id;
 }
 
 /**
@@ -226,8 +234,8 @@ static void ntrace_sink_pause_members(struct ntrace_sink *sink)
  * ntrace_sink_pause - let members of a sink pause or go on, as their encoder->paused says
  * @sink: the sink
  *
- * Who has the sink locked may have been interrupted for this, on this CPU: that is not waited
- * for, but left for the unlock.
+ * The code that holds the lock of the sink may have been interrupted for this on the same CPU.
+ * So this function does not wait for the lock: ntrace_sink_unlock() calls it again.
  *
  * Context: interrupts off, any other.
  */
@@ -254,9 +262,10 @@ void ntrace_sink_pause(struct ntrace_sink *sink)
 /* Add a programmed encoder to a sink that runs. Context: as above. */
 int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 {
-	int ret = ntrace_path_enable(enc);
+	int ret;
 
 	ntrace_sink_assert_locked(sink);
+	ret = ntrace_path_enable(enc);
 	if (!ret)
 		ntrace_sink_add(sink, &enc->member);
 	return ret;
@@ -279,6 +288,7 @@ void ntrace_sink_close(struct ntrace_sink *sink)
 	ntrace_sink_lock(sink);
 	ntrace_sink_stop(sink);
 	sink->closed = true;
+	sink->holds = NULL;
 	ntrace_sink_unlock(sink);
 }
 
@@ -308,7 +318,7 @@ static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 	ret = ret ?: ntrace_path_revive(comp);
 	if (ret)
 		return ret;
-	/* Not before all of it is set up: another CPU may start it at once */
+	/* All of it has to be set up before: another CPU may start it at once */
 	smp_store_release(&comp->stuck, false);
 	dev_info(comp->dev, "%s answers again\n", ntrace_type_name(comp->type));
 	return 0;
@@ -341,24 +351,62 @@ int ntrace_path_recover(struct ntrace_encoder *enc)
 }
 
 /*
- * After an idle state that may have cost the components their state. Others may come back at the
- * same time, and have some of the components in common. Interrupts are off.
+ * Set up the registers of a component that may have lost its power, if it has power now. Several
+ * CPUs may come back at the same time and have the component in common.
+ *
+ * A CoreSight fabric has power of its own.
+ *
+ * Context: any; nothing is traced through the component.
  */
+void ntrace_path_restore_comp(struct ntrace_comp *comp)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&comp->lock, flags);
+	if (comp->powered && comp->state == NTRACE_COMP_READY && !ntrace_is_coresight(comp) &&
+	    !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ACTIVE) && !ntrace_comp_activate(comp))
+		ntrace_path_revive(comp);
+	raw_spin_unlock_irqrestore(&comp->lock, flags);
+}
+
+/* After an idle state that may have cost the components their state. Interrupts are off. */
 void ntrace_path_restore(struct ntrace_encoder *enc)
 {
 	unsigned int i = enc->path_len;
 
-	enc->programmed = false;
 	ntrace_sink_lock(enc->sink);
-	while (i--) {
-		struct ntrace_comp *comp = enc->path[i];
-
-		/* A CoreSight fabric has power of its own. */
-		if (ntrace_is_coresight(comp) ||
-		    ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ACTIVE)
-			continue;
-		if (!ntrace_comp_activate(comp))
-			ntrace_path_revive(comp);
-	}
+	ntrace_encoder_forget(enc);
+	while (i--)
+		ntrace_path_restore_comp(enc->path[i]);
 	ntrace_sink_unlock(enc->sink);
+}
+
+/**
+ * ntrace_path_get - resume all components of a path
+ * @enc: the source of the path
+ *
+ * Context: may sleep.
+ * Return: 0, or a negative error: ntrace_path_put() must not be called then
+ */
+int ntrace_path_get(struct ntrace_encoder *enc)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < enc->path_len; i++)
+		ret = ntrace_power_get(enc->path[i]);
+	if (!ret)
+		return 0;
+	while (--i)
+		ntrace_power_put(enc->path[i - 1]);
+	return ret;
+}
+
+/* Components that nobody else has resumed may be suspended from now on */
+void ntrace_path_put(struct ntrace_encoder *enc)
+{
+	unsigned int i;
+
+	for (i = 0; i < enc->path_len; i++)
+		ntrace_power_put(enc->path[i]);
 }

@@ -33,9 +33,21 @@ static const struct {
 	{ "ts_prescale",	NTRACE_CONFIG_TS_PRESCALE },
 	{ "ts_mode",		NTRACE_CONFIG_TS_MODE },
 	{ "inhibit_src",	NTRACE_CONFIG_INHIBIT_SRC },
+	{ "exclude",		NTRACE_CONFIG_EXCLUDE },
+	{ "trigger",		NTRACE_CONFIG_TRIGGER },
+	{ "sram",		NTRACE_CONFIG_SRAM },
 };
 
 #define NTRACE_NR_FIELDS	ARRAY_SIZE(ntrace_fields)
+
+/* Fields of the other words */
+PMU_FORMAT_ATTR(strobe_on,	"config1:0-31");
+PMU_FORMAT_ATTR(strobe_period,	"config1:32-63");
+PMU_FORMAT_ATTR(thread,		"config2:0-31");
+PMU_FORMAT_ATTR(trigger_in,	"config3:0-31");
+PMU_FORMAT_ATTR(trigger_out,	"config3:32-63");
+
+#define NTRACE_NR_MORE_FIELDS	5
 
 /* Names for what is often asked for: fields beyond the defaults */
 static const struct {
@@ -56,11 +68,18 @@ static const struct {
 
 #define NTRACE_NR_NAMED		ARRAY_SIZE(ntrace_named)
 
-/* What the PMU keeps of an event; @cpu is where it ran last, for a filter with a latch */
+/**
+ * struct ntrace_event - what the PMU keeps of an event
+ * @want: its settings
+ * @cpu: where it ran last, for a filter with a latch
+ * @holds: it keeps components resumed; one that is inherited leaves that to its parent
+ * @context: it has called ntrace_context_get()
+ */
 struct ntrace_event {
-	u64			config;
+	struct ntrace_want	want;
 	unsigned int		cpu;
-	struct ntrace_filter	filter;
+	bool			holds;
+	bool			context;
 };
 
 static DEFINE_PER_CPU(struct ntrace_session, ntrace_session);
@@ -69,19 +88,28 @@ static bool ntrace_pmu_registered;
 /* One registers the PMU at a time. It is taken before ntrace_mutex. */
 static DEFINE_MUTEX(ntrace_pmu_mutex);
 static enum cpuhp_state ntrace_cpuhp_state;
+/* Suspended components of the system, and whether there is one. Protected by ntrace_mutex. */
+static unsigned int ntrace_suspends;
+/* Events stay stopped */
+static bool ntrace_suspended;
 /* Called when a CPU has come online: components of its own may be looked at */
 static void (*ntrace_cpu_came)(void);
 
-/* What all encoders can do */
+/* What all encoders can do. Context: ntrace_mutex is held. */
 static struct ntrace_caps ntrace_common_caps(void)
 {
+	u64 sram = NTRACE_CONFIG_SRAM;
 	struct ntrace_caps caps;
 	unsigned int cpu;
 
+	lockdep_assert_held(&ntrace_mutex);
 	memset(&caps, 0xff, sizeof(caps));
 	for_each_cpu(cpu, ntrace_cpus()) {
-		const struct ntrace_caps *c = &ntrace_encoder_of(cpu)->caps;
+		const struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+		const struct ntrace_caps *c = &enc->caps;
 
+		if (!enc->sink->areas[TR_RAM_MODE_SRAM].there)
+			sram = 0;
 		caps.config &= c->config;
 		caps.modes &= c->modes;
 		caps.sync_modes &= c->sync_modes;
@@ -92,9 +120,25 @@ static struct ntrace_caps ntrace_common_caps(void)
 		caps.filters &= c->filters;
 		caps.comparators &= c->comparators;
 		caps.latches &= c->latches;
+		caps.excludes &= c->excludes;
+		caps.contexts &= c->contexts;
+		caps.comps = min(caps.comps, c->comps);
+		caps.trig_in &= c->trig_in;
+		caps.trig_out &= c->trig_out;
 	}
 	/* Machine mode can be traced everywhere; the question is leaving it out */
-	caps.config |= NTRACE_CONFIG_FIRMWARE;
+	caps.config |= NTRACE_CONFIG_FIRMWARE | sram;
+	return caps;
+}
+
+/* The same for attributes, which are read while encoders may come and go */
+static struct ntrace_caps ntrace_read_caps(void)
+{
+	struct ntrace_caps caps;
+
+	mutex_lock(&ntrace_mutex);
+	caps = ntrace_common_caps();
+	mutex_unlock(&ntrace_mutex);
 	return caps;
 }
 
@@ -136,7 +180,7 @@ static unsigned long ntrace_cap_values(const struct ntrace_caps *caps, u64 mask)
 static ssize_t ntrace_cap_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	u64 mask = container_of(attr, struct ntrace_field_attr, attr)->mask;
-	struct ntrace_caps caps = ntrace_common_caps();
+	struct ntrace_caps caps = ntrace_read_caps();
 	unsigned long values;
 
 	if (is_power_of_2(mask))
@@ -164,7 +208,7 @@ static struct attribute *ntrace_named_attrs[NTRACE_NR_NAMED + 1];
 /* Only what all encoders can do */
 static umode_t ntrace_named_visible(struct kobject *kobj, struct attribute *attr, int n)
 {
-	struct ntrace_caps caps = ntrace_common_caps();
+	struct ntrace_caps caps = ntrace_read_caps();
 	u64 config = ntrace_named[n].config;
 
 	if (FIELD_GET(NTRACE_CONFIG_MODE, config))
@@ -180,7 +224,14 @@ static const struct attribute_group ntrace_named_group = {
 
 static struct ntrace_field_attr ntrace_format_field[NTRACE_NR_FIELDS];
 static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
-static struct attribute *ntrace_format_attrs[NTRACE_NR_FIELDS + 1];
+/* Those of the first word are filled in from ntrace_fields, after the others */
+static struct attribute *ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + NTRACE_NR_FIELDS + 1] = {
+	&format_attr_strobe_on.attr,
+	&format_attr_strobe_period.attr,
+	&format_attr_thread.attr,
+	&format_attr_trigger_in.attr,
+	&format_attr_trigger_out.attr,
+};
 
 static const struct attribute_group ntrace_format_group = {
 	.name = "format",
@@ -192,7 +243,7 @@ static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, 
 {
 	const char *why = ntrace_context_missing();
 
-	if (!why && !(ntrace_common_caps().config & NTRACE_CONFIG_CONTEXT))
+	if (!why && !(ntrace_read_caps().config & NTRACE_CONFIG_CONTEXT))
 		why = "trTeContext is not implemented";
 	return why ? sysfs_emit(buf, "0 (%s)\n", why) : sysfs_emit(buf, "1\n");
 }
@@ -201,13 +252,13 @@ static DEVICE_ATTR_RO(scontext);
 /* Privileges that can be chosen: bitmap of priv at the ingress port */
 static ssize_t privilege_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "0x%x\n", ntrace_common_caps().priv);
+	return sysfs_emit(buf, "0x%x\n", ntrace_read_caps().priv);
 }
 static DEVICE_ATTR_RO(privilege);
 
 static unsigned int ntrace_nr_ranges(bool latch)
 {
-	struct ntrace_caps caps = ntrace_common_caps();
+	struct ntrace_caps caps = ntrace_read_caps();
 
 	return ntrace_caps_ranges(&caps, latch);
 }
@@ -223,6 +274,74 @@ static ssize_t start_filters_show(struct device *dev, struct device_attribute *a
 	return sysfs_emit(buf, "%u\n", ntrace_nr_ranges(true));
 }
 static DEVICE_ATTR_RO(start_filters);
+
+static unsigned int ntrace_nr_excludes(void)
+{
+	struct ntrace_caps caps = ntrace_read_caps();
+
+	return ntrace_caps_excludes(&caps);
+}
+
+static ssize_t exclude_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", ntrace_nr_excludes());
+}
+static DEVICE_ATTR_RO(exclude_filters);
+
+/* Why no thread can be chosen by hardware, NULL if it can */
+static const char *ntrace_thread_missing(const struct ntrace_caps *caps)
+{
+	if (!caps->contexts || !caps->filters)
+		return "no comparator compares the context";
+	return ntrace_context_missing();
+}
+
+/* An event of a CPU that traces one thread: 1, or 0 and the reason */
+static ssize_t cap_thread_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct ntrace_caps caps = ntrace_read_caps();
+	const char *why = ntrace_thread_missing(&caps);
+
+	return why ? sysfs_emit(buf, "0 (%s)\n", why) : sysfs_emit(buf, "1\n");
+}
+
+static struct device_attribute dev_attr_cap_thread =
+	__ATTR(thread, 0444, cap_thread_show, NULL);
+
+/* External triggers that there are, as a list */
+static ssize_t cap_trigger_in_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	unsigned long list = ntrace_read_caps().trig_in;
+
+	return sysfs_emit(buf, "%*pbl\n", TR_TE_TRIG_EXT_MAX, &list);
+}
+
+static struct device_attribute dev_attr_cap_trigger_in =
+	__ATTR(trigger_in, 0444, cap_trigger_in_show, NULL);
+
+static ssize_t cap_trigger_out_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	unsigned long list = ntrace_read_caps().trig_out;
+
+	return sysfs_emit(buf, "%*pbl\n", TR_TE_TRIG_EXT_MAX, &list);
+}
+
+static struct device_attribute dev_attr_cap_trigger_out =
+	__ATTR(trigger_out, 0444, cap_trigger_out_show, NULL);
+
+/* The shortest period of strobing, in microseconds */
+static ssize_t strobe_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", NTRACE_STROBE_MIN);
+}
+static DEVICE_ATTR_RO(strobe);
+
+/* SRC in PERF_RECORD_AUX_OUTPUT_HW_ID: 1, or 0 and the reason */
+static ssize_t aux_output_hw_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "1\n");
+}
+static DEVICE_ATTR_RO(aux_output_hw_id);
 
 /* Trace in the samples of other events: 1, or 0 and the reason */
 static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -242,7 +361,7 @@ static ssize_t aux_pause_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(aux_pause);
 
-#define NTRACE_NR_CAPS		6
+#define NTRACE_NR_CAPS		12
 
 /* Filled from ntrace_fields; what is not a field comes first */
 static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
@@ -252,6 +371,12 @@ static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1
 	&dev_attr_start_filters.attr,
 	&dev_attr_aux_sampling.attr,
 	&dev_attr_aux_pause.attr,
+	&dev_attr_exclude_filters.attr,
+	&dev_attr_cap_thread.attr,
+	&dev_attr_cap_trigger_in.attr,
+	&dev_attr_cap_trigger_out.attr,
+	&dev_attr_strobe.attr,
+	&dev_attr_aux_output_hw_id.attr,
 };
 
 static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *field, const char *name,
@@ -273,8 +398,9 @@ static void ntrace_fields_init(void)
 		const char *name = ntrace_fields[i].name;
 		u64 mask = ntrace_fields[i].mask;
 
-		ntrace_format_attrs[i] = ntrace_field_attr_init(&ntrace_format_field[i], name,
-								mask, ntrace_format_show);
+		ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + i] =
+			ntrace_field_attr_init(&ntrace_format_field[i], name, mask,
+					       ntrace_format_show);
 		ntrace_caps_attrs[NTRACE_NR_CAPS + i] =
 			ntrace_field_attr_init(&ntrace_cap_field[i], name, mask, ntrace_cap_show);
 	}
@@ -315,13 +441,37 @@ static const struct attribute_group *ntrace_pmu_groups[] = {
 	NULL
 };
 
+/* Fields beyond attr.config; -EINVAL for what no hardware can do */
+static int ntrace_event_check_more(const struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	u64 on = FIELD_GET(NTRACE_CONFIG1_STROBE_ON, attr->config1);
+	u64 period = FIELD_GET(NTRACE_CONFIG1_STROBE_PERIOD, attr->config1);
+
+	if ((attr->config2 & ~NTRACE_CONFIG2_THREAD) || ntrace_attr_has_more(attr))
+		return -EINVAL;
+	if (attr->config1 && (!on || on >= period || on < NTRACE_STROBE_MIN ||
+			      period - on < NTRACE_STROBE_MIN || period > NTRACE_STROBE_MAX))
+		return -EINVAL;
+	/* Events of a task follow it anyway */
+	if (attr->config2 && (event->cpu < 0 || event->hw.target))
+		return -EINVAL;
+	/* Triggers from outside are for whoever is responsible for the machine */
+	if (attr->config3 && !(attr->config & NTRACE_CONFIG_TRIGGER))
+		return -EINVAL;
+	return attr->config3 && !perfmon_capable() ? -EACCES : 0;
+}
+
 /* -EINVAL for what no hardware can do */
 static int ntrace_event_check_attr(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	u64 config = attr->config;
+	int ret = ntrace_event_check_more(event);
 
-	if ((config & ~NTRACE_CONFIG_VALID) || ntrace_attr_has_more(attr))
+	if (ret)
+		return ret;
+	if (config & ~NTRACE_CONFIG_VALID)
 		return -EINVAL;
 	switch (FIELD_GET(NTRACE_CONFIG_MODE, config)) {
 	case 0:
@@ -331,7 +481,7 @@ static int ntrace_event_check_attr(struct perf_event *event)
 	default:
 		return -EINVAL;
 	}
-	/* It is the trace that is sampled, not a count */
+	/* There is no count that could be sampled */
 	if (attr->freq)
 		return -EINVAL;
 	if ((config & NTRACE_CONFIG_FIRMWARE) && (attr->exclude_kernel || attr->exclude_hv))
@@ -343,8 +493,8 @@ static int ntrace_event_check_attr(struct perf_event *event)
 }
 
 /*
- * Which privileges the event may see, as the encoder's filter chooses them. If
- * that is all, machine mode included, no filter is needed.
+ * Find the privileges that the event may see, as the encoder's filter chooses them. If
+ * these are all, machine mode included, no filter is needed.
  *
  * Without a filter an event sees all that its hart does. It is refused if it
  * asks for less, which an unprivileged one does; and machine mode in it is for
@@ -394,11 +544,43 @@ static bool ntrace_event_may_have_context(void)
 	return task_active_pid_ns(current) == &init_pid_ns || perfmon_capable();
 }
 
+/* Keep the components resumed of all CPUs that the event may run on, up to @end */
+static void ntrace_event_release(const struct perf_event *event, unsigned int end)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu)
+		if (cpu < end && (event->cpu < 0 || event->cpu == cpu))
+			ntrace_cpu_release(cpu);
+}
+
+static int ntrace_event_hold(const struct perf_event *event)
+{
+	unsigned int cpu;
+	int ret;
+
+	for_each_possible_cpu(cpu) {
+		if (event->cpu >= 0 && event->cpu != cpu)
+			continue;
+		ret = ntrace_cpu_hold(cpu);
+		if (ret) {
+			ntrace_event_release(event, cpu);
+			return ret;
+		}
+	}
+	return 0;
+}
+
 static void ntrace_event_destroy(struct perf_event *event)
 {
 	struct ntrace_event *priv = event->pmu_private;
 
-	if (priv->config & NTRACE_CONFIG_CONTEXT)
+	if (priv->holds) {
+		mutex_lock(&ntrace_mutex);
+		ntrace_event_release(event, nr_cpu_ids);
+		mutex_unlock(&ntrace_mutex);
+	}
+	if (priv->context)
 		ntrace_context_put();
 	kfree(priv);
 }
@@ -417,7 +599,10 @@ static int ntrace_event_check_cpus(const struct perf_event *event, const struct 
 		if (event->cpu >= 0 && cpu != event->cpu)
 			continue;
 		enc = ntrace_encoder_of(cpu);
-		ret = ntrace_encoder_check(enc, priv->config, &priv->filter);
+		ret = ntrace_encoder_check(enc, priv->want.config, &priv->want.filter);
+		if (priv->want.config & NTRACE_CONFIG_SRAM &&
+		    !enc->sink->areas[TR_RAM_MODE_SRAM].there)
+			ret = -EOPNOTSUPP;
 		if (!ret && cpu_online(cpu))
 			ret = ntrace_path_recover(enc);
 		if (ret)
@@ -426,7 +611,28 @@ static int ntrace_event_check_cpus(const struct perf_event *event, const struct 
 	return ret;
 }
 
-/* What the event asks for: may it, and can the hardware do that? */
+/* Take the settings from the fields of the event */
+static void ntrace_event_settings(const struct perf_event *event, struct ntrace_event *priv)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	struct ntrace_want *want = &priv->want;
+
+	want->config = attr->config;
+	want->strobe_on = FIELD_GET(NTRACE_CONFIG1_STROBE_ON, attr->config1);
+	want->strobe_period = FIELD_GET(NTRACE_CONFIG1_STROBE_PERIOD, attr->config1);
+	want->filter.exclude = attr->config & NTRACE_CONFIG_EXCLUDE;
+	want->filter.thread = FIELD_GET(NTRACE_CONFIG2_THREAD, attr->config2);
+	want->filter.trig_in = FIELD_GET(NTRACE_CONFIG3_TRIGGER_IN, attr->config3);
+	want->filter.trig_out = FIELD_GET(NTRACE_CONFIG3_TRIGGER_OUT, attr->config3);
+}
+
+/* Does the event need scontext to be written? */
+static bool ntrace_event_has_context(const struct ntrace_event *priv)
+{
+	return priv->want.config & NTRACE_CONFIG_CONTEXT || priv->want.filter.thread;
+}
+
+/* Check that the owner of the event may trace what it asks for, and that the hardware can */
 static int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv)
 {
 	struct ntrace_encoder *enc = event->cpu >= 0 ? ntrace_encoder_of(event->cpu) : NULL;
@@ -440,10 +646,20 @@ static int ntrace_event_check(struct perf_event *event, struct ntrace_event *pri
 		return ret;
 	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) && !ntrace_event_may_have_context())
 		return -EACCES;
-	priv->config = event->attr.config;
+	ntrace_event_settings(event, priv);
+	if (priv->want.filter.thread && ntrace_context_missing())
+		return -EOPNOTSUPP;
 	ret = ntrace_event_privileges(event, enc ? enc->caps.priv : ntrace_common_caps().priv,
-				      &priv->filter.priv);
-	return ret ?: ntrace_event_check_cpus(event, priv);
+				      &priv->want.filter.priv);
+	if (!ret)
+		ret = ntrace_event_hold(event);
+	if (ret)
+		return ret;
+	ret = ntrace_event_check_cpus(event, priv);
+	priv->holds = !ret;
+	if (ret)
+		ntrace_event_release(event, nr_cpu_ids);
+	return ret;
 }
 
 /*
@@ -454,8 +670,16 @@ static void ntrace_event_inherit(const struct perf_event *event, struct ntrace_e
 {
 	const struct ntrace_event *parent = event->parent->pmu_private;
 
-	priv->config = parent->config;
-	priv->filter.priv = parent->filter.priv;
+	ntrace_event_settings(event, priv);
+	priv->want.filter.priv = parent->want.filter.priv;
+}
+
+/* Never the same: nobody finds settings, or a latch, as another has left them */
+static u64 ntrace_new_id(void)
+{
+	static atomic64_t ids = ATOMIC64_INIT(0);
+
+	return atomic64_inc_return(&ids);
 }
 
 static int ntrace_event_init(struct perf_event *event)
@@ -469,6 +693,7 @@ static int ntrace_event_init(struct perf_event *event)
 	priv = kzalloc(sizeof(*priv), GFP_KERNEL);
 	if (!priv)
 		return -ENOMEM;
+	priv->want.id = ntrace_new_id();
 	if (event->parent) {
 		ntrace_event_inherit(event, priv);
 	} else {
@@ -476,10 +701,14 @@ static int ntrace_event_init(struct perf_event *event)
 		ret = ntrace_event_check(event, priv);
 		mutex_unlock(&ntrace_mutex);
 	}
-	if (!ret && (priv->config & NTRACE_CONFIG_CONTEXT))
+	if (!ret && ntrace_event_has_context(priv)) {
 		ret = ntrace_context_get();
+		priv->context = !ret;
+	}
 	if (ret) {
-		kfree(priv);
+		event->pmu_private = priv;
+		ntrace_event_destroy(event);
+		event->pmu_private = NULL;
 		return ret;
 	}
 	event->pmu_private = priv;
@@ -487,93 +716,95 @@ static int ntrace_event_init(struct perf_event *event)
 	return 0;
 }
 
-/* Never the same, so that nobody finds a latch as another has left it */
-static u64 ntrace_new_latch(void)
-{
-	static atomic64_t latches = ATOMIC64_INIT(0);
-
-	return atomic64_inc_return(&latches);
-}
-
-/* What has begun on one CPU ends when the event goes to another, also if it comes back */
-static noinline void ntrace_event_filter(struct perf_event *event)
+/* Tracing from a start to a stop ends when the event moves to another CPU, also if it comes back */
+static void ntrace_event_filter(struct perf_event *event)
 {
 	struct ntrace_event *priv = event->pmu_private;
 
 	perf_event_addr_filters_sync(event);
-	if (priv->filter.latch && priv->cpu != smp_processor_id())
-		priv->filter.latch = ntrace_new_latch();
+	if (priv->want.filter.latch && priv->cpu != smp_processor_id()) {
+		priv->want.filter.latch = ntrace_new_id();
+		priv->want.id = priv->want.filter.latch;
+	}
 	priv->cpu = smp_processor_id();
 }
 
-static __always_inline void ntrace_event_run(struct perf_event *event, struct ntrace_session *s)
+/* The event has filters, or the session of the CPU is not idle */
+static noinline int ntrace_event_run_slowly(struct perf_event *event, struct ntrace_session *s)
 {
 	struct ntrace_event *priv = event->pmu_private;
 
-	/* Its encoder may have gone */
-	if (unlikely(!s->enc)) {
-		event->hw.state = PERF_HES_STOPPED;
-		return;
+	if (s->state == NTRACE_SESSION_NONE)
+		return -ENODEV;
+	if (s->state == NTRACE_SESSION_RESTING && !s->event) {
+		/* The event starts when the system has resumed */
+		WRITE_ONCE(s->event, event);
+		return 0;
 	}
-	event->hw.state = 0;
+	if (s->state != NTRACE_SESSION_IDLE)
+		return -EBUSY;
+	ntrace_event_filter(event);
+	return ntrace_session_start(s, event, &priv->want);
+}
+
+static __always_inline int ntrace_event_run(struct perf_event *event, struct ntrace_session *s)
+{
+	struct ntrace_event *priv = event->pmu_private;
+
 	/* A task switch does not pay for what the event has not */
-	if (priv->filter.nr_ranges || !list_empty(&perf_event_addr_filters(event)->list))
-		ntrace_event_filter(event);
-	if (unlikely(ntrace_session_start(s, event, priv->config, &priv->filter)))
-		event->hw.state = PERF_HES_STOPPED;
+	if (unlikely(s->state != NTRACE_SESSION_IDLE || priv->want.filter.nr_ranges ||
+		     !list_empty(&perf_event_addr_filters(event)->list)))
+		return ntrace_event_run_slowly(event, s);
+	return ntrace_session_start(s, event, &priv->want);
 }
 
 static void ntrace_event_start(struct perf_event *event, int flags)
 {
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
 
-	if (unlikely(flags & NTRACE_EF_RESUME)) {
+	if (flags & NTRACE_EF_RESUME) {
 		if (s->event == event)
 			ntrace_session_pause(s, false);
 		return;
 	}
+	/* An event that cannot start stays stopped */
 	ntrace_event_run(event, s);
+}
+
+static __always_inline void ntrace_event_end(struct perf_event *event, struct ntrace_session *s)
+{
+	if (unlikely(s->event != event))
+		return;
+	if (likely(ntrace_session_is_active(s)))
+		ntrace_session_stop(s);
+	else
+		WRITE_ONCE(s->event, NULL);
 }
 
 static void ntrace_event_stop(struct perf_event *event, int flags)
 {
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
-	struct hw_perf_event *hwc = &event->hw;
 
-	if (unlikely(flags & NTRACE_EF_PAUSE)) {
-		if (s->event == event)
-			ntrace_session_pause(s, true);
-		return;
-	}
-
-	if (hwc->state & PERF_HES_STOPPED)
-		return;
-	ntrace_session_stop(s);
-	hwc->state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (!(flags & NTRACE_EF_PAUSE))
+		ntrace_event_end(event, s);
+	else if (s->event == event)
+		ntrace_session_pause(s, true);
 }
 
 static int ntrace_event_add(struct perf_event *event, int flags)
 {
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
-	struct hw_perf_event *hwc = &event->hw;
 
-	if (unlikely(!s->enc))
+	if (likely(flags & PERF_EF_START))
+		return ntrace_event_run(event, s);
+	if (s->state == NTRACE_SESSION_NONE)
 		return -ENODEV;
-	if (unlikely(s->event))
-		return -EBUSY;
-
-	hwc->state = PERF_HES_UPTODATE | PERF_HES_STOPPED;
-	if (flags & PERF_EF_START) {
-		ntrace_event_run(event, s);
-		if (unlikely(hwc->state & PERF_HES_STOPPED))
-			return -EIO;
-	}
-	return 0;
+	return s->event ? -EBUSY : 0;
 }
 
 static void ntrace_event_del(struct perf_event *event, int flags)
 {
-	ntrace_event_stop(event, PERF_EF_UPDATE);
+	ntrace_event_end(event, this_cpu_ptr(&ntrace_session));
 }
 
 static long ntrace_event_snapshot_aux(struct perf_event *event, struct perf_output_handle *to,
@@ -610,7 +841,8 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 	}
 	if (ranges && (starts || stops))
 		return -EINVAL;
-	if (ranges > ntrace_nr_ranges(false) || stops > 1 ||
+	/* Whether the event leaves them out is not known here, but when it starts */
+	if (ranges > max(ntrace_nr_ranges(false), ntrace_nr_excludes()) || stops > 1 ||
 	    max(starts, stops) > ntrace_nr_ranges(true))
 		return -EOPNOTSUPP;
 	return 0;
@@ -626,7 +858,7 @@ static void ntrace_addr_filters_sync(struct perf_event *event)
 	struct perf_addr_filters_head *head = perf_event_addr_filters(event);
 	struct ntrace_event *priv = event->pmu_private;
 	struct perf_addr_filter_range *range = event->addr_filter_ranges;
-	struct ntrace_filter *to = &priv->filter;
+	struct ntrace_filter *to = &priv->want.filter;
 	struct perf_addr_filter *filter;
 	bool latch = false;
 	unsigned int n = 0;
@@ -646,7 +878,8 @@ static void ntrace_addr_filters_sync(struct perf_event *event)
 	}
 	to->no_start = latch && !n;
 	to->nr_ranges = to->no_start ? 1 : n;
-	to->latch = latch ? ntrace_new_latch() : 0;
+	priv->want.id = ntrace_new_id();
+	to->latch = latch ? priv->want.id : 0;
 	for (n = 0; latch && n < to->nr_ranges; n++)
 		to->ranges[n].end = stop;
 }
@@ -654,7 +887,7 @@ static void ntrace_addr_filters_sync(struct perf_event *event)
 /* The timers of a CPU move to another when it goes: take ours away before */
 static int ntrace_cpu_offline(unsigned int cpu)
 {
-	hrtimer_cancel(&per_cpu(ntrace_session, cpu).timer);
+	ntrace_session_cancel_timers(&per_cpu(ntrace_session, cpu));
 	ntrace_wait_asleep();
 	return 0;
 }
@@ -663,6 +896,7 @@ static int ntrace_cpu_offline(unsigned int cpu)
 static int ntrace_cpu_online(unsigned int cpu)
 {
 	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+	struct ntrace_session *s;
 	unsigned long flags;
 
 	ntrace_cpu_came();
@@ -670,40 +904,88 @@ static int ntrace_cpu_online(unsigned int cpu)
 		return 0;
 	ntrace_context_probe(cpu);
 	local_irq_save(flags);
-	if (!per_cpu(ntrace_session, cpu).event)
+	s = this_cpu_ptr(&ntrace_session);
+	if (!ntrace_session_is_active(s))
 		ntrace_path_restore(enc);
+	/* The CPU may have been offline when the system was suspended */
+	if (READ_ONCE(ntrace_suspended) && s->state == NTRACE_SESSION_IDLE)
+		s->state = NTRACE_SESSION_RESTING;
 	local_irq_restore(flags);
 	return 0;
 }
 
+/* The event of this CPU, if there is one, stops until ntrace_wake_event(). Interrupts are off. */
+static void ntrace_rest_event(void *unused)
+{
+	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
+	struct perf_event *event = s->event;
+
+	if (s->state == NTRACE_SESSION_NONE || s->state == NTRACE_SESSION_RESTING)
+		return;
+	if (event)
+		ntrace_session_stop(s);
+	WRITE_ONCE(s->event, event);
+	s->state = NTRACE_SESSION_RESTING;
+}
+
+/* The event of this CPU goes on, unless the system is suspended. Interrupts are off. */
+static void ntrace_wake_event(void *unused)
+{
+	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
+	struct perf_event *event = s->event;
+
+	if (s->state != NTRACE_SESSION_RESTING || READ_ONCE(ntrace_suspended))
+		return;
+	WRITE_ONCE(s->event, NULL);
+	s->state = NTRACE_SESSION_IDLE;
+	if (event)
+		ntrace_event_start(event, 0);
+}
+
 /*
  * An idle state may cost hart and encoder their state: stop before, and go on
- * behind it. Both run on the CPU, with interrupts off.
+ * after it. Both run on the CPU, with interrupts off.
  */
 static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {
-	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
-	struct ntrace_encoder *enc = s->enc;
-	struct perf_event *event = s->event ?: s->asleep;
+	struct ntrace_encoder *enc = this_cpu_ptr(&ntrace_session)->enc;
 
 	if (!enc)
 		return NOTIFY_OK;
 	switch (action) {
 	case CPU_PM_ENTER:
-		s->asleep = s->event;
-		if (s->asleep)
-			ntrace_event_stop(event, PERF_EF_UPDATE);
+		ntrace_rest_event(NULL);
 		break;
 	case CPU_PM_EXIT:
 	case CPU_PM_ENTER_FAILED:
 		ntrace_path_restore(enc);
 		ntrace_context_restore();
-		s->asleep = NULL;
-		if (event)
-			ntrace_event_start(event, 0);
+		ntrace_wake_event(NULL);
 		break;
 	}
 	return NOTIFY_OK;
+}
+
+/* A component is about to suspend: nothing traces from now on. May sleep. */
+void ntrace_pmu_suspend(void)
+{
+	mutex_lock(&ntrace_mutex);
+	if (!ntrace_suspends++) {
+		WRITE_ONCE(ntrace_suspended, true);
+		on_each_cpu(ntrace_rest_event, NULL, 1);
+	}
+	mutex_unlock(&ntrace_mutex);
+}
+
+/* A component has resumed. If it was the last, tracing goes on. May sleep. */
+void ntrace_pmu_resume(void)
+{
+	mutex_lock(&ntrace_mutex);
+	if (!--ntrace_suspends) {
+		WRITE_ONCE(ntrace_suspended, false);
+		on_each_cpu(ntrace_wake_event, NULL, 1);
+	}
+	mutex_unlock(&ntrace_mutex);
 }
 
 static struct notifier_block ntrace_cpu_pm_nb = {
@@ -733,8 +1015,14 @@ static void ntrace_pmu_attach(struct ntrace_encoder *enc)
 {
 	struct ntrace_session *s = per_cpu_ptr(&ntrace_session, enc->cpu);
 
+	lockdep_assert_held(&ntrace_mutex);
+	if (enc->session)
+		return;
 	enc->session = s;
-	WRITE_ONCE(s->enc, enc);
+	s->enc = enc;
+	/* The CPU looks at the state first */
+	smp_store_release(&s->state, READ_ONCE(ntrace_suspended) ? NTRACE_SESSION_RESTING :
+								   NTRACE_SESSION_IDLE);
 }
 
 /* <pmu>/cpuN -> the encoder */
@@ -760,16 +1048,16 @@ void ntrace_pmu_unlink(struct ntrace_encoder *enc)
 	sysfs_remove_link(&ntrace_pmu.dev->kobj, name);
 }
 
-/* Stop what traces with @enc; that is PERF_HES_STOPPED, and does not find it any more */
+/* Stop what traces with @enc; it does not find the encoder any more */
 static void ntrace_pmu_detach_local(void *arg)
 {
 	struct ntrace_encoder *enc = arg;
 	struct ntrace_session *s = enc->session;
-	struct perf_event *event = s->event;
 
-	if (event)
-		ntrace_event_stop(event, PERF_EF_UPDATE);
-	s->asleep = NULL;
+	if (ntrace_session_is_active(s))
+		ntrace_session_stop(s);
+	WRITE_ONCE(s->event, NULL);
+	s->state = NTRACE_SESSION_NONE;
 	WRITE_ONCE(s->enc, NULL);
 }
 
@@ -778,6 +1066,7 @@ void ntrace_pmu_detach(struct ntrace_encoder *enc)
 {
 	unsigned long flags;
 
+	lockdep_assert_held(&ntrace_mutex);
 	if (!enc->session)
 		return;
 	if (smp_call_function_single(enc->cpu, ntrace_pmu_detach_local, enc, 1)) {
@@ -786,7 +1075,7 @@ void ntrace_pmu_detach(struct ntrace_encoder *enc)
 		ntrace_pmu_detach_local(enc);
 		local_irq_restore(flags);
 	}
-	hrtimer_cancel(&per_cpu_ptr(&ntrace_session, enc->cpu)->timer);
+	ntrace_session_cancel_timers(per_cpu_ptr(&ntrace_session, enc->cpu));
 	enc->session = NULL;
 }
 
@@ -814,6 +1103,7 @@ void ntrace_cpus_exit(void)
 
 static bool ntrace_pmu_prepare(void)
 {
+	struct ntrace_caps caps;
 	unsigned int cpu;
 
 	lockdep_assert_held(&ntrace_mutex);
@@ -826,7 +1116,9 @@ static bool ntrace_pmu_prepare(void)
 		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
 	/* All starts, and a stop */
-	ntrace_pmu.nr_addr_filters = ntrace_nr_ranges(false) + !!ntrace_nr_ranges(true);
+	caps = ntrace_common_caps();
+	ntrace_pmu.nr_addr_filters = ntrace_caps_ranges(&caps, false) +
+				     !!ntrace_caps_ranges(&caps, true);
 	return true;
 }
 
@@ -852,7 +1144,7 @@ int ntrace_pmu_register(void)
 	cpu_pm_register_notifier(&ntrace_cpu_pm_nb);
 	mutex_lock(&ntrace_mutex);
 	ntrace_pmu_registered = true;
-	/* Those, too, that came meanwhile */
+	/* This includes encoders that came meanwhile */
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_link(ntrace_encoder_of(cpu));
 	mutex_unlock(&ntrace_mutex);
@@ -873,7 +1165,7 @@ void ntrace_pmu_unregister(void)
 	cpu_pm_unregister_notifier(&ntrace_cpu_pm_nb);
 	perf_pmu_unregister(&ntrace_pmu);
 	for_each_possible_cpu(cpu)
-		hrtimer_cancel(&per_cpu(ntrace_session, cpu).timer);
+		ntrace_session_cancel_timers(&per_cpu(ntrace_session, cpu));
 	/* No sink has an owner any more; what its interrupt asked for is over after this */
 	ntrace_sync_cpus();
 }

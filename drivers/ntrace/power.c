@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When registers may be looked at: idle states, CPU hotplug, and components that serve no CPU
- * that is online.
+ * When registers may be accessed: runtime PM with clocks and resets, idle states, CPU hotplug, and
+ * components that serve no CPU that is online.
  */
+#include <linux/clk.h>
 #include <linux/cpumask.h>
 #include <linux/of.h>
 #include <linux/of_graph.h>
 #include <linux/pm_qos.h>
+#include <linux/pm_runtime.h>
+#include <linux/reset.h>
 #include <linux/smp.h>
 #include <linux/wait.h>
 
@@ -35,7 +38,7 @@ void ntrace_sync_cpus(void)
 /**
  * ntrace_keep_awake - no CPU that is online loses its state, from now on
  *
- * An idle state may cost an encoder its state too, and what is behind it: while a CPU looks at
+ * An idle state may cost an encoder its state too, and what it leads to: while a CPU looks at
  * components of another, that one is to stay out of it. One that was in such a state has
  * come back when this returns, and its components are restored. None goes offline either, see
  * ntrace_wait_asleep(): who has called this must not wait for a CPU that goes or comes.
@@ -86,7 +89,7 @@ int ntrace_node_cpu(const struct device_node *node)
 }
 
 /*
- * Is there a CPU that is online among those that @node serves? Whatever serves others only may
+ * Does @node serve a CPU that is online? A component that serves none may
  * be without power. The device tree says it before any register is looked at.
  */
 static bool ntrace_node_has_power(const struct device_node *node, unsigned int depth)
@@ -120,5 +123,79 @@ static bool ntrace_node_has_power(const struct device_node *node, unsigned int d
  */
 bool ntrace_has_power(const struct ntrace_comp *comp)
 {
-	return ntrace_node_has_power(comp->dev->of_node, NTRACE_PATH_MAX);
+	return comp->powered && ntrace_node_has_power(comp->dev->of_node, NTRACE_PATH_MAX);
+}
+
+/* Get the clocks and the reset line that the device tree names; all are optional */
+int ntrace_power_find(struct ntrace_comp *comp)
+{
+	static const char * const names[NTRACE_NR_CLOCKS] = {
+		[NTRACE_CLOCK_BUS] = "apb", [NTRACE_CLOCK_TIMESTAMP] = "timestamp",
+	};
+	struct device *dev = comp->dev;
+	unsigned int i;
+
+	for (i = 0; i < NTRACE_NR_CLOCKS; i++) {
+		comp->clocks[i] = devm_clk_get_optional(dev, names[i]);
+		if (IS_ERR(comp->clocks[i]))
+			return dev_err_probe(dev, PTR_ERR(comp->clocks[i]), "no clock \"%s\"\n",
+					     names[i]);
+	}
+	comp->reset = devm_reset_control_get_optional_exclusive(dev, NULL);
+	if (IS_ERR(comp->reset))
+		return dev_err_probe(dev, PTR_ERR(comp->reset), "no reset line\n");
+	return 0;
+}
+
+static void ntrace_power_set(struct ntrace_comp *comp, bool on)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&comp->lock, flags);
+	comp->powered = on;
+	raw_spin_unlock_irqrestore(&comp->lock, flags);
+}
+
+/* The power domain is on: let the registers answer. Called by runtime PM. */
+int ntrace_power_up(struct ntrace_comp *comp)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < NTRACE_NR_CLOCKS; i++)
+		ret = clk_prepare_enable(comp->clocks[i]);
+	if (!ret)
+		ret = reset_control_deassert(comp->reset);
+	else
+		i--;
+	if (!ret) {
+		ntrace_power_set(comp, true);
+		return 0;
+	}
+	while (i--)
+		clk_disable_unprepare(comp->clocks[i]);
+	return ret;
+}
+
+/* Undo ntrace_power_up(); the power domain may go off next. Called by runtime PM. */
+void ntrace_power_down(struct ntrace_comp *comp)
+{
+	unsigned int i = NTRACE_NR_CLOCKS;
+
+	ntrace_power_set(comp, false);
+	while (i--)
+		clk_disable_unprepare(comp->clocks[i]);
+}
+
+/* Resume a component, and keep it resumed. May sleep. */
+int ntrace_power_get(struct ntrace_comp *comp)
+{
+	return pm_runtime_resume_and_get(comp->dev);
+}
+
+/* Undo ntrace_power_get(). Events often come one after the other: a while later it suspends. */
+void ntrace_power_put(struct ntrace_comp *comp)
+{
+	pm_runtime_mark_last_busy(comp->dev);
+	pm_runtime_put_autosuspend(comp->dev);
 }

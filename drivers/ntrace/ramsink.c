@@ -8,6 +8,7 @@
  * written is read back before the sink is enabled.
  */
 #include <linux/dma-mapping.h>
+#include <linux/log2.h>
 
 #include "ntrace.h"
 
@@ -43,56 +44,125 @@ static bool ntrace_ramsink_set_mode(struct ntrace_sink *sink, unsigned int mode)
 	return true;
 }
 
-static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink)
+/*
+ * The memory of the sink is fixed, or the device tree reserves some for it: the driver uses that,
+ * and copies.
+ */
+static int ntrace_ramsink_setup_reserved(struct ntrace_sink *sink, struct ntrace_ram_area *area,
+					 bool fixed)
+{
+	struct device *dev = sink->comp.dev;
+
+	if (!sink->mem) {
+		dev_err(dev, "trace RAM sink at %pa: trRamStart is fixed at 0x%llx; the device tree has to name that memory as \"memory-region\"\n",
+			&sink->comp.addr, area->min);
+		return -EOPNOTSUPP;
+	}
+	area->copied = true;
+	if (!fixed) {
+		area->min = max(area->min, ALIGN(sink->mem_start, area->start_align));
+		area->max = min(area->max, ALIGN_DOWN(sink->mem_end, area->align) - area->align);
+	}
+	if (area->min < sink->mem_start || area->max + area->align > sink->mem_end ||
+	    area->max <= area->min || area->max - area->min > SZ_1G) {
+		dev_err(dev, "trace RAM sink at %pa: it writes from 0x%llx to 0x%llx, which is not in its memory-region\n",
+			&sink->comp.addr, area->min, area->max + area->align);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram_area *area)
 {
 	struct device *dev = sink->comp.dev;
 	u64 start_max, limit_min;
+	bool fixed;
 	int ret;
 
 	/* Start first: the range of trRamLimit may depend on it */
-	ntrace_ramsink_probe_range(sink, TR_RAM_START_LOW, &sink->min, &start_max);
-	ntrace_ramsink_write64(sink, TR_RAM_START_LOW, sink->min);
-	ntrace_ramsink_probe_range(sink, TR_RAM_LIMIT_LOW, &limit_min, &sink->max);
-
-	if (sink->min == start_max || !sink->max) {
-		dev_err(dev, "trace RAM sink at %pa: trRamStart is fixed at 0x%llx, which is not supported\n",
-			&sink->comp.addr, sink->min);
-		return -EOPNOTSUPP;
-	}
+	ntrace_ramsink_probe_range(sink, TR_RAM_START_LOW, &area->min, &start_max);
+	ntrace_ramsink_write64(sink, TR_RAM_START_LOW, area->min);
+	ntrace_ramsink_probe_range(sink, TR_RAM_LIMIT_LOW, &limit_min, &area->max);
+	fixed = area->min == start_max || !area->max;
 
 	/* A is the granule that WARL leaves: "trRamLimit should be 0x...FC" for 4 */
-	sink->align = max(BIT(__ffs64(sink->max)), 4UL);
-	sink->start_align = max_t(u32, BIT(__ffs64(start_max)), sink->align);
-	if (sink->align > PAGE_SIZE || sink->start_align > SZ_1M) {
+	area->align = area->max ? max(BIT(__ffs64(area->max)), 4UL) : 4;
+	area->start_align = fixed ? area->align :
+			    max_t(u32, BIT(__ffs64(start_max)), area->align);
+	if (area->align > PAGE_SIZE || area->start_align > SZ_1M) {
 		dev_err(dev, "trace RAM sink at %pa: alignment 0x%x of trRamLimit or 0x%x of trRamStart is too coarse\n",
-			&sink->comp.addr, sink->align, sink->start_align);
+			&sink->comp.addr, area->align, area->start_align);
 		return -EOPNOTSUPP;
 	}
+	if (fixed || sink->mem)
+		return ntrace_ramsink_setup_reserved(sink, area, fixed);
 
-	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(fls64(sink->max)));
+	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(fls64(area->max)));
 	if (ret)
 		dev_err(dev, "trace RAM sink at %pa: no memory below 0x%llx (%d)\n",
-			&sink->comp.addr, sink->max, ret);
+			&sink->comp.addr, area->max, ret);
 	return ret;
 }
 
 /* SRAM has addresses of its own, from trRamStart (usually 0) to trRamLimit */
-static int ntrace_ramsink_setup_sram(struct ntrace_sink *sink)
+static int ntrace_ramsink_setup_sram(struct ntrace_sink *sink, struct ntrace_ram_area *area)
 {
 	u64 limit_min;
 
-	ntrace_ramsink_probe_range(sink, TR_RAM_LIMIT_LOW, &limit_min, &sink->max);
-	sink->min = ntrace_ramsink_read64(sink, TR_RAM_START_LOW);
+	ntrace_ramsink_probe_range(sink, TR_RAM_LIMIT_LOW, &limit_min, &area->max);
+	area->min = ntrace_ramsink_read64(sink, TR_RAM_START_LOW);
+	area->copied = true;
 	/* "A must be 4 as access to trace via trRamData is always 32-bits wide" */
-	sink->align = 4;
-	sink->start_align = 4;
-	if (sink->max <= sink->min || sink->max - sink->min > SZ_1G) {
+	area->align = 4;
+	area->start_align = 4;
+	if (area->max <= area->min || area->max - area->min > SZ_1G) {
 		dev_err(sink->comp.dev, "trace RAM sink at %pa: no SRAM between 0x%llx and 0x%llx\n",
-			&sink->comp.addr, sink->min, sink->max);
+			&sink->comp.addr, area->min, area->max);
 		return -ENODEV;
 	}
-	sink->max = ALIGN_DOWN(sink->max, 4);
+	area->max = ALIGN_DOWN(area->max, 4);
 	return 0;
+}
+
+/* Find out what there is of a mode; 0 also if the sink does not have it */
+static int ntrace_ramsink_setup_mode(struct ntrace_sink *sink, unsigned int mode)
+{
+	struct ntrace_ram_area *area = &sink->areas[mode];
+	u32 has = mode == TR_RAM_MODE_SMEM ? TR_RAM_HAS_SMEM : TR_RAM_HAS_SRAM;
+	int ret;
+
+	memset(area, 0, sizeof(*area));
+	/* "Important to set this field first as other registers may behave differently" */
+	if (!(sink->comp.impl & has) || !ntrace_ramsink_set_mode(sink, mode))
+		return 0;
+	ret = mode == TR_RAM_MODE_SMEM ? ntrace_ramsink_setup_smem(sink, area) :
+					 ntrace_ramsink_setup_sram(sink, area);
+	area->there = !ret;
+	return ret;
+}
+
+/**
+ * ntrace_ramsink_choose - set the mode of a disabled and empty sink
+ * @sink: the sink
+ * @sram: SRAM is wanted, also if the sink can write system memory
+ *
+ * Return: 0, or -EIO: the sink does not take a mode that it took when it was found
+ */
+int ntrace_ramsink_choose(struct ntrace_sink *sink, bool sram)
+{
+	const struct ntrace_ram_area *area = &sink->areas[TR_RAM_MODE_SRAM];
+
+	if (!sram || !area->there)
+		area = ntrace_sink_default_area(sink);
+	if (likely(sink->area == area))
+		return 0;
+	sink->holds = NULL;
+	sink->area = area;
+	if (ntrace_ramsink_set_mode(sink, area - sink->areas))
+		return 0;
+	ntrace_comp_err(&sink->comp, "trace RAM sink at %pa: trRamMode does not take %u",
+			&sink->comp.addr, (unsigned int)(area - sink->areas));
+	return -EIO;
 }
 
 /* After a reset. May sleep. */
@@ -106,22 +176,18 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 			&sink->comp.addr);
 		return -EIO;
 	}
-
-	/* "Important to set this field first as other registers may behave differently" */
-	if ((sink->comp.impl & TR_RAM_HAS_SMEM) &&
-	    ntrace_ramsink_set_mode(sink, TR_RAM_MODE_SMEM)) {
-		sink->smem = true;
-		ret = ntrace_ramsink_setup_smem(sink);
-	} else if ((sink->comp.impl & TR_RAM_HAS_SRAM) &&
-		   ntrace_ramsink_set_mode(sink, TR_RAM_MODE_SRAM)) {
-		sink->smem = false;
-		ret = ntrace_ramsink_setup_sram(sink);
-	} else {
+	ret = ntrace_ramsink_setup_mode(sink, TR_RAM_MODE_SRAM) ?:
+	      ntrace_ramsink_setup_mode(sink, TR_RAM_MODE_SMEM);
+	if (ret)
+		return ret;
+	if (!sink->areas[TR_RAM_MODE_SMEM].there && !sink->areas[TR_RAM_MODE_SRAM].there) {
 		dev_err(sink->comp.dev,
 			"trace RAM sink at %pa: neither SMEM nor SRAM mode can be set (trRamImpl 0x%08x)\n",
 			&sink->comp.addr, sink->comp.impl);
-		ret = -ENODEV;
+		return -ENODEV;
 	}
+	sink->area = NULL;
+	ret = ntrace_ramsink_choose(sink, false);
 	if (ret)
 		return ret;
 
@@ -137,36 +203,56 @@ void ntrace_ramsink_revive(struct ntrace_sink *sink)
 {
 	sink->holds = NULL;
 	sink->loose = false;
-	sink->comp.control = TR_CONTROL_ACTIVE |
-			     FIELD_PREP(TR_RAM_MODE, sink->smem ? TR_RAM_MODE_SMEM :
-								  TR_RAM_MODE_SRAM);
-	ntrace_write(&sink->comp, TR_RAM_CONTROL, sink->comp.control);
+	ntrace_ramsink_set_mode(sink, sink->area - sink->areas);
 }
 
 /*
- * Point a disabled and empty sink to a window. Writing trRamWPLow clears
- * trRamWrap. -EIO, and no window, if the registers hold anything else than was
- * written.
+ * "Not every value may be settable": some sinks take windows of 2^M bytes only. The end that the
+ * sink takes is at or below the end of @win, or there is none. A circular window is all of its
+ * memory.
  */
-int ntrace_ramsink_program(struct ntrace_sink *sink, const struct ntrace_window *win)
+static bool ntrace_ramsink_set_limit(const struct ntrace_sink *sink, struct ntrace_window *win)
 {
-	u64 limit = win->end - sink->align;
+	u64 align = sink->area->align, size = win->end - win->start, limit;
+	u64 least = win->wp - win->start + align;
+
+	while (size > least) {
+		ntrace_ramsink_write64(sink, TR_RAM_LIMIT_LOW, win->start + size - align);
+		limit = ntrace_ramsink_read64(sink, TR_RAM_LIMIT_LOW) + align - win->start;
+		if (win->circular)
+			return limit == size;
+		if (limit <= size && limit > least) {
+			win->end = win->start + limit;
+			return true;
+		}
+		size = is_power_of_2(size) ? size / 2 : rounddown_pow_of_two(size);
+	}
+	return false;
+}
+
+/*
+ * Point a disabled and empty sink to a window, whose end may get lower. Writing trRamWPLow clears
+ * trRamWrap. -EIO, and no window, if the registers do not take it.
+ */
+int ntrace_ramsink_program(struct ntrace_sink *sink, struct ntrace_window *win)
+{
+	u64 limit = win->end - sink->area->align;
+	bool taken;
 
 	sink->holds = NULL;
 	sink->full = false;
-	/* What the CPU wrote there comes before what the sink will write */
+	/* Writes of the CPU to the window come before those of the sink */
 	wmb();
 	sink->comp.control &= ~TR_RAM_STOP_ON_WRAP;
 	if (win->stop)
 		sink->comp.control |= TR_RAM_STOP_ON_WRAP;
 
-	if (sink->smem)
+	if (sink->area == &sink->areas[TR_RAM_MODE_SMEM])
 		ntrace_ramsink_write64(sink, TR_RAM_START_LOW, win->start);
-	ntrace_ramsink_write64(sink, TR_RAM_LIMIT_LOW, limit);
+	taken = ntrace_ramsink_set_limit(sink, win);
 	ntrace_ramsink_write64(sink, TR_RAM_WP_LOW, win->wp);
 
-	if (unlikely(ntrace_ramsink_read64(sink, TR_RAM_START_LOW) != win->start ||
-		     ntrace_ramsink_read64(sink, TR_RAM_LIMIT_LOW) != limit ||
+	if (unlikely(!taken || ntrace_ramsink_read64(sink, TR_RAM_START_LOW) != win->start ||
 		     ntrace_ramsink_read64(sink, TR_RAM_WP_LOW) != win->wp)) {
 		ntrace_comp_err(&sink->comp,
 				"trace RAM sink at %pa: trRamStart, trRamLimit and trRamWP do not take %pad, 0x%llx, %pad",
@@ -176,7 +262,10 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, const struct ntrace_window 
 	return 0;
 }
 
-/* It stopped by itself, and cannot write what it still holds: there is no room. That is lost. */
+/*
+ * The sink stopped by itself at the end of its window. Trace that it still holds has no room there,
+ * and is lost.
+ */
 static int ntrace_ramsink_drop(struct ntrace_sink *sink)
 {
 	if (!(sink->comp.control & TR_RAM_STOP_ON_WRAP) ||
@@ -205,14 +294,21 @@ int ntrace_ramsink_disable(struct ntrace_sink *sink)
 	if (!ret || !ntrace_ramsink_drop(sink))
 		return 0;
 	sink->loose = true;
+	sink->holds = NULL;
 	return ntrace_comp_wait(&sink->comp, TR_CONTROL_ENABLE | TR_CONTROL_EMPTY,
 				TR_CONTROL_EMPTY);
 }
 
-/* Copy from SRAM, from the byte offset @from on, around its end */
+/* Copy from the sink's own memory, from the byte offset @from on, not beyond the end */
 void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned int len)
 {
-	ntrace_write(&sink->comp, TR_RAM_RP_LOW, lower_32_bits(sink->min) + from);
+	u64 start = sink->area->min + from;
+
+	if (sink->area == &sink->areas[TR_RAM_MODE_SMEM]) {
+		memcpy(buf, sink->mem + (start - sink->mem_start), len);
+		return;
+	}
+	ntrace_write(&sink->comp, TR_RAM_RP_LOW, lower_32_bits(start));
 	for (; len; len -= 4, buf += 4) {
 		__le32 word = cpu_to_le32(ntrace_read(&sink->comp, TR_RAM_DATA));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which components there are: those that were found, the encoder of each CPU, the sinks.
+ * Lists of the components that were found, of the encoder of each CPU, and of the sinks.
  */
 #include <linux/lockdep.h>
 
@@ -12,7 +12,7 @@ DEFINE_MUTEX(ntrace_mutex);
 LIST_HEAD(ntrace_comps);
 static struct ntrace_encoder *ntrace_encoders[NR_CPUS];
 static struct cpumask ntrace_cpumask;
-/* Those that have gone are NULL: what was mapped for one is not for another */
+/* A sink that has gone is NULL. Its index is not used again: buffers are mapped by index. */
 static struct ntrace_sink *ntrace_sinks[NR_CPUS];
 static unsigned int ntrace_sink_count;
 

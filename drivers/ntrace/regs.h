@@ -68,15 +68,23 @@
 #define TR_TE_DATA_FILTERS		0x01c
 #define TR_TE_TRIG_DBG_CONTROL		0x050
 #define TR_TE_TRIG_EXT_IN_CONTROL	0x054
+#define  TR_TE_TRIG_EXT_MAX		8
+#define  TR_TE_TRIG_EXT(i)		(0xfU << (4 * (i)))
+#define   TR_TE_TRIG_IN_ON		2
+#define   TR_TE_TRIG_IN_OFF		3
+#define   TR_TE_TRIG_IN_NOTIFY		4
 #define TR_TE_TRIG_EXT_OUT_CONTROL	0x058
+#define   TR_TE_TRIG_OUT_START		BIT(0)
+#define   TR_TE_TRIG_OUT_STOP		BIT(1)
 
 /* Chapter "Trace Encoder Filter Registers" */
 #define TR_TE_FILTER_MAX		16
 #define TR_TE_FILTER_CONTROL(i)		(0x400 + 0x20 * (i))
 #define  TR_TE_FILTER_ENABLE		BIT(0)
 #define  TR_TE_FILTER_MATCH_PRIVILEGE	BIT(1)
-#define  TR_TE_FILTER_MATCH_COMP1	BIT(4)
-#define  TR_TE_FILTER_COMP1		GENMASK(7, 5)
+#define  TR_TE_FILTER_MATCH_COMP(k)	BIT(4 + 4 * (k))	/* k: 0 to 2 */
+#define  TR_TE_FILTER_COMP(k, j)	((u32)(j) << (5 + 4 * (k)))
+#define  TR_TE_FILTER_COMPS		3
 #define TR_TE_FILTER_MATCH_INST(i)	(0x404 + 0x20 * (i))
 #define  TR_TE_FILTER_CHOICE_PRIVILEGE	GENMASK(7, 0)
 #define TR_TE_COMP_MAX			8
@@ -84,15 +92,18 @@
 #define  TR_TE_COMP_P_INPUT		GENMASK(1, 0)
 #define  TR_TE_COMP_S_INPUT		GENMASK(3, 2)
 #define   TR_TE_COMP_INPUT_IADDR	0
+#define   TR_TE_COMP_INPUT_CONTEXT	1
 #define  TR_TE_COMP_P_FUNCTION		GENMASK(6, 4)
 #define  TR_TE_COMP_S_FUNCTION		GENMASK(10, 8)
 #define   TR_TE_COMP_FUNCTION_EQ	0
 #define   TR_TE_COMP_FUNCTION_LT	2
 #define   TR_TE_COMP_FUNCTION_GE	5
 #define   TR_TE_COMP_FUNCTION_PRIME	6	/* primary: never, but primes the latch */
+#define   TR_TE_COMP_FUNCTION_ALWAYS	7
 #define  TR_TE_COMP_MATCH_MODE		GENMASK(13, 12)
 #define   TR_TE_COMP_MATCH_P		0
 #define   TR_TE_COMP_MATCH_P_AND_S	1
+#define   TR_TE_COMP_MATCH_NOT_P_AND_S	2
 #define   TR_TE_COMP_MATCH_P_TO_S	3
 #define TR_TE_COMP_P_MATCH_LOW(j)	(0x610 + 0x20 * (j))
 #define TR_TE_COMP_P_MATCH_HIGH(j)	(0x614 + 0x20 * (j))

@@ -73,9 +73,9 @@ static void ntrace_sample_smem(struct ntrace_session *s, struct perf_output_hand
 				  wrapped ? s->buf->size : all + written, size);
 }
 
-/* What an SRAM sink holds is not in the AUX area yet */
-static void ntrace_sample_sram(struct ntrace_session *s, struct perf_output_handle *to,
-			       unsigned long size, unsigned long written, bool wrapped)
+/* Trace in the sink's own memory is not in the AUX area yet */
+static void ntrace_sample_copied(struct ntrace_session *s, struct perf_output_handle *to,
+				 unsigned long size, unsigned long written, bool wrapped)
 {
 	unsigned long len = s->win.end - s->win.start, n, part;
 	u32 words[16];
@@ -83,7 +83,7 @@ static void ntrace_sample_sram(struct ntrace_session *s, struct perf_output_hand
 	n = min(size, wrapped ? len : written);
 	ntrace_sample_aux(to, s->buf, s->handle.head, s->handle.head, size - n);
 	for (; n; n -= part) {
-		part = min(n, sizeof(words));
+		part = min3(n, sizeof(words), len - (written + len - n) % len);
 		ntrace_ramsink_read(s->enc->sink, (written + len - n) % len, words, part);
 		ntrace_output_copy(to, words, part);
 	}
@@ -103,17 +103,17 @@ static void ntrace_sample_owner(struct ntrace_session *s, struct perf_output_han
 	int ret;
 
 	ret = ntrace_sink_stop(sink);
-	/* It said that it is empty: what follows sees what it wrote */
+	/* The sink has said that it is empty: reads of memory after this see its trace */
 	mb();
 	if (sink->comp.stuck) {
 		ntrace_sample_idle(to, size);
 		return;
 	}
 	written = ntrace_sink_written(sink, &s->win, &wrapped);
-	if (sink->smem)
+	if (!sink->area->copied)
 		ntrace_sample_smem(s, to, size, written, wrapped);
 	else
-		ntrace_sample_sram(s, to, size, written, wrapped);
+		ntrace_sample_copied(s, to, size, written, wrapped);
 	if (!wrapped || !s->win.stop)
 		ret = ntrace_sink_start(sink, NULL) ?: ret;
 	if (ret)
@@ -127,9 +127,9 @@ static void ntrace_sample_owner(struct ntrace_session *s, struct perf_output_han
  * @to: the sample
  * @size: bytes to be written; idle ones come before what there is
  *
- * Whom this interrupts may be anywhere in this file: in a tracepoint, or in code
- * that no interrupt is kept from. It does not find an owner of the sink then, or not the
- * lock, and the sample has no trace.
+ * This may interrupt the driver in the middle of a change of the sink: in a tracepoint, or in code
+ * that runs with interrupts on. The sink has no owner then, or its lock is taken, and the sample
+ * has no trace.
  *
  * A member of a sink that is shared has its trace in the buffer of the owner,
  * which may see the same, see ntrace_session_may_share().
@@ -143,7 +143,7 @@ long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
 	struct ntrace_sink *sink = s->enc ? s->enc->sink : NULL;
 	struct ntrace_session *owner;
 
-	/* Frames could not be told apart at a cut. */
+	/* Frames could not be told apart at a cut */
 	if (!sink || sink->ops || READ_ONCE(s->event) != event || !ntrace_sink_trylock(sink)) {
 		ntrace_sample_idle(to, size);
 		return size;

@@ -2,6 +2,10 @@
 /*
  * A session: an event that traces on a CPU. It opens a window in the AUX area, lets the sink
  * write it, looks at the write pointer by a timer, and hands over what was written.
+ *
+ * A task switch stops one session and starts another. If the sink has one encoder, no funnel is
+ * on the path, and the registers still hold what the session needs, a start takes 3 writes and no
+ * read, a stop 2 writes and 3 reads.
  */
 #include "compat.h"
 #include "session.h"
@@ -55,8 +59,11 @@ static __always_inline unsigned long ntrace_collect_smem(struct ntrace_session *
 	return used;
 }
 
-/* Copy from SRAM to the head, as much as there is room for; PARTIAL if that is not all */
-static noinline unsigned long ntrace_collect_sram(struct ntrace_session *s)
+/*
+ * Copy from the sink's own memory to the head, as much as there is room for; PARTIAL if that is not
+ * all
+ */
+static noinline unsigned long ntrace_collect_copied(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
 	struct ntrace_buf *buf = s->buf;
@@ -82,7 +89,8 @@ static noinline unsigned long ntrace_collect_sram(struct ntrace_session *s)
 	for (done = 0; done < used; done += n) {
 		unsigned long offset = (head + done) & (buf->size - 1);
 
-		n = min(used - done, PAGE_SIZE - offset_in_page(offset));
+		n = min3(used - done, PAGE_SIZE - offset_in_page(offset),
+			 size - (from + done) % size);
 		ntrace_ramsink_read(sink, (from + done) % size,
 				    buf->pages[offset >> PAGE_SHIFT] + offset_in_page(offset), n);
 	}
@@ -99,14 +107,15 @@ static __always_inline unsigned long ntrace_session_collect(struct ntrace_sessio
 	struct ntrace_buf *buf = s->buf;
 	unsigned long used = 0;
 
-	/* It said that it is empty: what follows sees what it wrote */
+	/* The sink has said that it is empty: reads of memory after this see its trace */
 	mb();
-	if (unlikely(sink->loose && sink->smem))
+	ntrace_sink_assert_locked(sink);
+	if (unlikely(sink->loose && !sink->area->copied))
 		buf->leak = true;
-	else if (sink->smem)
+	else if (!sink->area->copied)
 		used = ntrace_collect_smem(s);
 	else
-		used = ntrace_collect_sram(s);
+		used = ntrace_collect_copied(s);
 
 	if (unlikely(sink->ops))
 		perf_aux_output_flag(&s->handle, NTRACE_AUX_FORMAT_FRAMES);
@@ -121,19 +130,14 @@ static __always_inline unsigned long ntrace_session_collect(struct ntrace_sessio
 }
 
 /*
- * May the sink go on in its window, where it stopped? It may if nobody else has
- * used its registers or the AUX area since, and the part that is left does not
- * make a stop necessary soon. Then no register need be written for it.
+ * The sink may go on in its window, where it stopped, if nobody else has used its registers or the
+ * AUX area since, and less than half of the window is full. A sink that runs around in a window
+ * that is not circular would overwrite what perf has been given.
  */
 static __always_inline bool ntrace_session_may_continue(const struct ntrace_session *s)
 {
-	if (s->enc->sink->holds != s || s->buf_id != s->buf->id || s->next != s->handle.head)
-		return false;
-	if (s->win.circular)
-		return true;
-	/* One that runs around would write what perf has been given */
-	return s->win.stop && ntrace_session_may_stop(s) &&
-	       s->first <= (s->win.end - s->win.start) / 2;
+	return s->enc->sink->holds == s && s->buf_id == s->buf->id &&
+	       s->next == s->handle.head && s->first <= s->half;
 }
 
 /* Open a window at the head, and point the sink to it */
@@ -141,68 +145,89 @@ static noinline int ntrace_session_renew(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
 	struct ntrace_buf *buf = s->buf;
+	unsigned long size;
 	int ret;
 
-	ret = sink->smem ? ntrace_window_smem(s, buf) : ntrace_window_sram(s, buf);
+	ret = sink->area->copied ? ntrace_window_copied(s, buf) : ntrace_window_smem(s, buf);
 	if (!ret)
 		ret = ntrace_sink_start(sink, &s->win);
 	if (ret)
 		return ret;
 	s->buf_id = buf->id;
-	/* SRAM, and a sink that is no RAM sink, begin anew each time. */
-	sink->holds = sink->smem && !sink->ops ? s : NULL;
+	size = s->win.end - s->win.start;
+	s->half = s->win.circular ? size : size / 2;
+	s->window_period = ns_to_ktime(clamp_t(u64, s->win.end - s->win.wp,
+					       NTRACE_PERIOD_MIN, NTRACE_PERIOD_MAX));
+	/* A sink with memory of its own, or that is no RAM sink, begins anew each time */
+	sink->holds = NULL;
+	if (!sink->area->copied && !sink->ops && (s->win.circular || s->win.stop))
+		sink->holds = s;
 	return 0;
 }
 
+/* The sink runs in the window of @s from now on */
+static __always_inline void ntrace_session_owns(struct ntrace_session *s)
+{
+	s->filled = s->first;
+	s->period = s->window_period;
+	s->state = NTRACE_SESSION_OWNER;
+	/* A sample may be taken from now on, see ntrace_session_sample() */
+	barrier();
+	WRITE_ONCE(s->enc->sink->owner, s);
+}
+
 /* A window in the AUX area of @s for its sink and all members of that */
-static __always_inline int ntrace_session_run(struct ntrace_session *s)
+static noinline int ntrace_session_run(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
 	int ret;
 
-	if (likely(ntrace_session_may_continue(s))) {
+	ntrace_sink_assert_locked(sink);
+	ret = ntrace_ramsink_choose(sink, s->want->config & NTRACE_CONFIG_SRAM);
+	if (ret)
+		return ret;
+	/* Another event may have used the same AUX area, with other settings */
+	if (ntrace_session_may_continue(s) && (s->win.circular || ntrace_session_may_stop(s))) {
 		s->pad = 0;
 		ret = ntrace_sink_start(sink, NULL);
 	} else {
 		ret = ntrace_session_renew(s);
 	}
 	if (unlikely(ret)) {
-		s->buf->leak |= sink->loose && sink->smem;
+		sink->holds = NULL;
+		s->buf->leak |= sink->loose && !sink->area->copied;
 		return ret;
 	}
-	s->filled = s->first;
-	s->period = ns_to_ktime(clamp_t(u64, s->win.end - s->win.wp,
-					NTRACE_PERIOD_MIN, NTRACE_PERIOD_MAX));
-	/* A sample may be taken from now on, see ntrace_session_sample() */
-	barrier();
-	WRITE_ONCE(sink->owner, s);
+	ntrace_session_owns(s);
 	return 0;
 }
 
-/* Another member's memory is used from now on, or the timers of the members sort it out */
+/*
+ * The owner of a shared sink is done: the memory of another member is used from now on. If none is
+ * fit for it, all members leave the sink, and their timers start them again. They must not stay:
+ * the next owner may be somebody who must not see what they trace.
+ */
 static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
-	struct ntrace_encoder *enc;
+	struct ntrace_encoder *enc, *next;
 
+	ntrace_sink_assert_locked(sink);
 	list_del_init(&s->enc->member);
 	list_for_each_entry(enc, &sink->members, member) {
-		struct ntrace_session *next = enc->session;
+		struct ntrace_session *other = enc->session;
 
-		if (ntrace_session_run(next))
+		if (ntrace_session_run(other))
 			continue;
-		/* Its timer is that of one who is in no hurry */
-		if (next->period < next->queued)
-			smp_call_function_single_async(next->timer_cpu, &next->kick);
-		break;
+		/* Its timer may be that of a member, which is in no hurry */
+		if (other->period < other->queued)
+			smp_call_function_single_async(other->timer_cpu, &other->kick);
+		return;
 	}
-}
-
-/* The owner of a sink, which has stopped, is done */
-static __always_inline void ntrace_session_leave(struct ntrace_session *s)
-{
-	if (s->enc->sink->encoders > 1)
-		ntrace_session_hand_on(s);
+	list_for_each_entry_safe(enc, next, &sink->members, member) {
+		list_del_init(&enc->member);
+		enc->session->state = NTRACE_SESSION_ORPHAN;
+	}
 }
 
 /*
@@ -216,29 +241,32 @@ static bool ntrace_session_may_share(const struct ntrace_session *a,
 	const struct perf_event *ea = a->event->parent ?: a->event;
 	const struct perf_event *eb = b->event->parent ?: b->event;
 
-	return ea->owner && ea->owner == eb->owner && a->config == b->config &&
-	       a->filter->priv == b->filter->priv && !a->filter->nr_ranges &&
-	       !b->filter->nr_ranges && !(a->config & NTRACE_CONFIG_INHIBIT_SRC);
+	ntrace_sink_assert_locked(a->enc->sink);
+	return ea->owner && ea->owner == eb->owner && a->want->config == b->want->config &&
+	       a->want->filter.priv == b->want->filter.priv && !a->want->filter.nr_ranges &&
+	       !b->want->filter.nr_ranges && !(a->want->config & NTRACE_CONFIG_INHIBIT_SRC);
 }
 
-static __always_inline int ntrace_session_enter(struct ntrace_session *s)
+static int ntrace_session_enter(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
 	int ret;
 
-	if (unlikely(sink->owner)) {
+	ntrace_sink_assert_locked(sink);
+	if (sink->owner) {
 		if (!ntrace_session_may_share(sink->owner, s))
 			return -EBUSY;
+		s->state = NTRACE_SESSION_MEMBER;
 		return ntrace_sink_join(sink, s->enc);
 	}
 	ntrace_sink_add(sink, &s->enc->member);
 	ret = ntrace_session_run(s);
-	if (unlikely(ret))
+	if (ret)
 		ntrace_sink_del(sink, &s->enc->member);
 	return ret;
 }
 
-/* Is it time: will the window be full, or does the reader want to be woken? */
+/* Will the window soon be full, or does the reader want to be woken? */
 static bool ntrace_session_due(struct ntrace_session *s)
 {
 	unsigned long size = s->win.end - s->win.start, written, delta;
@@ -255,94 +283,88 @@ static bool ntrace_session_due(struct ntrace_session *s)
 }
 
 /*
- * No room, or no sink. Say once that trace is missing. The timer tries again: nobody switches a
- * system-wide event out and in.
+ * There is no room, or no sink. A flag tells the reader once that trace is missing. The timer tries
+ * again: nobody switches a system-wide event out and in.
  */
-static noinline int ntrace_session_refused(struct ntrace_session *s, int ret, bool again)
+static int ntrace_session_refused(struct ntrace_session *s, int ret, bool again)
 {
-	s->waiting = ret == -ENOSPC || ret == -EBUSY;
-	if (!again || !s->waiting)
+	bool waits = ret == -ENOSPC || ret == -EBUSY;
+
+	s->state = waits ? NTRACE_SESSION_WAITING : NTRACE_SESSION_IDLE;
+	if (!again || !waits)
 		perf_aux_output_flag(&s->handle, ret == -EBUSY ? PERF_AUX_FLAG_PARTIAL :
 								 PERF_AUX_FLAG_TRUNCATED);
 	perf_aux_output_end(&s->handle, 0);
-	return s->waiting ? 0 : ret;
+	return waits ? 0 : ret;
 }
 
 /*
- * Trace into the AUX area of the event from now on. Without room there, the
+ * The handle is open: trace into the AUX area of the event from now on. Without room there, the
  * event waits for its reader: see ntrace_session_timer().
  *
  * TRUNCATED makes perf disable the event until its reader enables it again,
  * which perf does when it has read. Linux 6.12 forgets to, but for a task that
  * is switched: there it is the timer that goes on.
  */
-static __always_inline int ntrace_session_open(struct ntrace_session *s, bool again)
+static int ntrace_session_open(struct ntrace_session *s, bool again)
 {
 	int ret;
 
-	s->waiting = false;
+	ntrace_sink_assert_locked(s->enc->sink);
 	/* A member that is not the owner, or waits for room, is in no hurry */
 	s->period = ns_to_ktime(NTRACE_PERIOD_MAX);
-	/* Without a buffer; some room is always left in one */
-	s->buf = perf_aux_output_begin(&s->handle, s->event);
-	if (unlikely(!s->buf))
-		return -ENOSPC;
 	ret = ntrace_session_enter(s);
-	if (likely(!ret))
-		return 0;
-	return ntrace_session_refused(s, ret, again);
+	return ret ? ntrace_session_refused(s, ret, again) : 0;
 }
 
-static noinline int ntrace_session_reopen(struct ntrace_session *s, bool again)
-{
-	return ntrace_session_open(s, again);
-}
-
-/* What there is, of the owner of a sink; that stops */
-static __always_inline unsigned long ntrace_session_take(struct ntrace_session *s)
+/* Stop the sink of its owner @s. Returns the bytes to hand over. */
+static unsigned long ntrace_session_take(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
 	unsigned long used;
 
+	ntrace_sink_assert_locked(sink);
 	WRITE_ONCE(sink->owner, NULL);
 	barrier();
 	used = ntrace_session_collect(s, ntrace_sink_stop(sink));
-	ntrace_session_leave(s);
+	if (sink->encoders > 1)
+		ntrace_session_hand_on(s);
 	return used;
 }
 
-/* Hand over what there is, and go on */
-static int ntrace_session_drain(struct ntrace_session *s)
+/* The handle was closed: open it anew. Without a buffer the session ends. */
+static void ntrace_session_reopen(struct ntrace_session *s, bool again)
 {
-	perf_aux_output_end(&s->handle, ntrace_session_take(s));
-	return ntrace_session_reopen(s, false);
-}
-
-/* A member whose memory was not fit for the others, see ntrace_session_leave() */
-static int ntrace_session_restart(struct ntrace_session *s)
-{
-	ntrace_sink_del(s->enc->sink, &s->enc->member);
-	perf_aux_output_end(&s->handle, 0);
-	return ntrace_session_reopen(s, false);
+	s->state = NTRACE_SESSION_IDLE;
+	s->buf = perf_aux_output_begin(&s->handle, s->event);
+	if (s->buf)
+		ntrace_session_open(s, again);
+	if (s->state == NTRACE_SESSION_IDLE)
+		WRITE_ONCE(s->event, NULL);
 }
 
 /* Look what the sink has done. Context: on the CPU of @s, interrupts off. */
 static void ntrace_session_look(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
-	struct perf_event *event = s->event;
-	int ret = 0;
 
 	ntrace_sink_lock(sink);
-	if (s->waiting)
-		ret = ntrace_session_reopen(s, true);
-	else if (!sink->owner)
-		ret = ntrace_session_restart(s);
-	else if (sink->owner == s && !s->win.circular && ntrace_session_due(s))
-		ret = ntrace_session_drain(s);
-	if (unlikely(ret)) {
-		WRITE_ONCE(s->event, NULL);
-		event->hw.state |= PERF_HES_STOPPED;
+	switch (s->state) {
+	case NTRACE_SESSION_WAITING:
+		ntrace_session_reopen(s, true);
+		break;
+	case NTRACE_SESSION_ORPHAN:
+		perf_aux_output_end(&s->handle, 0);
+		ntrace_session_reopen(s, false);
+		break;
+	case NTRACE_SESSION_OWNER:
+		if (s->win.circular || !ntrace_session_due(s))
+			break;
+		perf_aux_output_end(&s->handle, ntrace_session_take(s));
+		ntrace_session_reopen(s, false);
+		break;
+	default:
+		break;
 	}
 	ntrace_sink_unlock(sink);
 }
@@ -351,10 +373,10 @@ static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
 {
 	struct ntrace_session *s = container_of(timer, struct ntrace_session, timer);
 
-	if (!s->event || s->timer_cpu != smp_processor_id())
+	if (!ntrace_session_is_active(s) || s->timer_cpu != smp_processor_id())
 		return HRTIMER_NORESTART;
 	ntrace_session_look(s);
-	if (!s->event)
+	if (!ntrace_session_is_active(s))
 		return HRTIMER_NORESTART;
 	s->queued = s->period;
 	hrtimer_forward_now(timer, s->period);
@@ -380,16 +402,16 @@ bool ntrace_sink_interrupt(struct ntrace_sink *sink)
 	ntrace_sink_unlock(sink);
 	if (!s)
 		return false;
-	/* Its CPU may have been told already */
+	/* This fails if an earlier call is still on its way, which is as good */
 	smp_call_function_single_async(s->timer_cpu, &s->kick);
 	return true;
 }
 
-static void ntrace_session_start_timer(struct ntrace_session *s)
+static __always_inline void ntrace_session_start_timer(struct ntrace_session *s)
 {
-	if (s->enc->sink->encoders == 1 && !s->waiting && s->win.circular)
+	if (s->enc->sink->encoders == 1 && s->state == NTRACE_SESSION_OWNER && s->win.circular)
 		return;
-	/* One that another event has left may be too late for this one */
+	/* The timer of another event may be queued, and too late for this event */
 	if (hrtimer_is_queued(&s->timer) && s->queued <= s->period)
 		return;
 	s->queued = s->period;
@@ -401,11 +423,44 @@ static void ntrace_session_kicked(void *data)
 {
 	struct ntrace_session *s = data;
 
-	if (!s->event)
+	if (!ntrace_session_is_active(s))
 		return;
 	ntrace_session_look(s);
-	if (s->event)
+	if (ntrace_session_is_active(s))
 		ntrace_session_start_timer(s);
+}
+
+/* Trace if neither another event nor strobing has paused the session. Context: interrupts off. */
+static void ntrace_session_gate(struct ntrace_session *s)
+{
+	WRITE_ONCE(s->enc->paused, s->paused || s->strobe_off);
+	ntrace_sink_pause(s->enc->sink);
+}
+
+/*
+ * Strobing: the first part of each period is traced. Periods are those of the clock, so that the
+ * share is right for a task that is switched often, too. Returns the time to the end of the part.
+ */
+static ktime_t ntrace_session_strobe_phase(struct ntrace_session *s)
+{
+	u64 period = (u64)s->want->strobe_period * NSEC_PER_USEC;
+	u64 on = (u64)s->want->strobe_on * NSEC_PER_USEC, at;
+
+	div64_u64_rem(ktime_get_ns(), period, &at);
+	s->strobe_off = at >= on;
+	return ns_to_ktime((s->strobe_off ? period : on) - at);
+}
+
+static enum hrtimer_restart ntrace_session_strobe(struct hrtimer *timer)
+{
+	struct ntrace_session *s = container_of(timer, struct ntrace_session, strobe);
+
+	if (!ntrace_session_is_active(s) || s->timer_cpu != smp_processor_id() ||
+	    !s->want->strobe_period)
+		return HRTIMER_NORESTART;
+	hrtimer_forward_now(timer, ntrace_session_strobe_phase(s));
+	ntrace_session_gate(s);
+	return HRTIMER_RESTART;
 }
 
 /* Before the first event */
@@ -415,86 +470,196 @@ void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
 	INIT_CSD(&s->kick, ntrace_session_kicked, s);
 	ntrace_hrtimer_setup(&s->timer, ntrace_session_timer, CLOCK_MONOTONIC,
 			     HRTIMER_MODE_REL_PINNED_HARD);
+	ntrace_hrtimer_setup(&s->strobe, ntrace_session_strobe, CLOCK_MONOTONIC,
+			     HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/* A CPU goes offline: its timers would move to another CPU, and must not run there. May sleep. */
+void ntrace_session_cancel_timers(struct ntrace_session *s)
+{
+	hrtimer_cancel(&s->timer);
+	hrtimer_cancel(&s->strobe);
+}
+
+/* One stream has messages of several encoders: say once which SRC those of this CPU have */
+static void ntrace_session_report_src(struct ntrace_session *s)
+{
+	const struct ntrace_encoder *enc = s->enc;
+
+	if (enc->sink->encoders <= 1 || s->want->reported == enc->cpu + 1)
+		return;
+	s->want->reported = enc->cpu + 1;
+	perf_report_aux_output_id(s->event, FIELD_PREP(NTRACE_HW_ID_SRC, enc->src_id) |
+					    FIELD_PREP(NTRACE_HW_ID_SRC_BITS, enc->src_bits));
+}
+
+/* The way of a start that has more to do than to enable what is set up */
+static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
+{
+	struct ntrace_encoder *enc = s->enc;
+	struct ntrace_sink *sink = enc->sink;
+	int ret;
+
+	if (s->want->strobe_period) {
+		hrtimer_start(&s->strobe, ntrace_session_strobe_phase(s),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+		WRITE_ONCE(enc->paused, s->paused || s->strobe_off);
+	}
+	ntrace_sink_lock(sink);
+	ntrace_encoder_want(enc, s->want);
+	ret = ntrace_session_open(s, false);
+	if (ret)
+		WRITE_ONCE(s->event, NULL);
+	else if (s->state == NTRACE_SESSION_OWNER && sink->holds == s)
+		ntrace_path_is_ready(enc, s->want);
+	ntrace_sink_unlock(sink);
+	if (!ret) {
+		ntrace_session_start_timer(s);
+		ntrace_session_report_src(s);
+	}
+	return ret;
 }
 
 /**
  * ntrace_session_start - trace into the AUX area of an event
- * @s: of this CPU
+ * @s: of this CPU, idle
  * @event: the event
- * @config: its config
- * @filter: what it traces
+ * @want: its settings
  *
  * Context: interrupts off.
  * Return: 0, or a negative error: nothing is traced
  */
-int ntrace_session_start(struct ntrace_session *s, struct perf_event *event, u64 config,
-			 const struct ntrace_filter *filter)
+int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
+			 struct ntrace_want *want)
 {
 	struct ntrace_encoder *enc = s->enc;
-	struct ntrace_sink *sink = enc->sink;
-	int ret = 0;
+	bool paused = ntrace_event_is_paused(event);
 
-	s->config = config;
-	s->filter = filter;
-	enc->paused = ntrace_event_is_paused(event);
-
-	if (unlikely(!ntrace_encoder_holds(enc, config, filter)))
-		ret = ntrace_encoder_program(enc, config, filter);
-	if (unlikely(ret))
-		return ret;
-	ntrace_sink_lock(sink);
+	WRITE_ONCE(enc->paused, paused);
+	s->paused = paused;
+	s->strobe_off = false;
+	s->want = want;
 	WRITE_ONCE(s->event, event);
-	ret = ntrace_session_open(s, false);
-	if (unlikely(ret))
+	s->buf = perf_aux_output_begin(&s->handle, event);
+	/* Some room is always left in a buffer */
+	if (unlikely(!s->buf)) {
 		WRITE_ONCE(s->event, NULL);
+		return -ENOSPC;
+	}
+	if (unlikely(enc->ready != want->id || paused || !ntrace_session_may_continue(s)))
+		return ntrace_session_start_slowly(s);
+	s->pad = 0;
+	ntrace_path_restart(enc);
+	ntrace_session_owns(s);
+	ntrace_session_start_timer(s);
+	return 0;
+}
+
+/* Leave a sink, in any state. Returns the bytes to hand over. */
+static unsigned long ntrace_session_leave(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+
+	ntrace_sink_assert_locked(sink);
+	switch (s->state) {
+	case NTRACE_SESSION_OWNER:
+		return ntrace_session_take(s);
+	case NTRACE_SESSION_MEMBER:
+		if (ntrace_sink_leave(sink, s->enc))
+			perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
+		return 0;
+	case NTRACE_SESSION_ORPHAN:
+		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static noinline void ntrace_session_stop_slowly(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+	unsigned long used;
+	bool open;
+
+	ntrace_sink_lock(sink);
+	open = s->state != NTRACE_SESSION_WAITING;
+	used = ntrace_session_leave(s);
+	/* The event stays until here: other CPUs ask it whether theirs may share the sink */
+	s->state = NTRACE_SESSION_IDLE;
+	WRITE_ONCE(s->event, NULL);
 	ntrace_sink_unlock(sink);
-	if (likely(!ret))
-		ntrace_session_start_timer(s);
-	return ret;
+	if (open)
+		perf_aux_output_end(&s->handle, used);
 }
 
 /*
+ * Stop a sink that has one encoder, and no funnel before it. Returns the bytes, or -1 if there is
+ * more to do than usual.
+ */
+static __always_inline long ntrace_session_take_directly(struct ntrace_session *s)
+{
+	struct ntrace_encoder *enc = s->enc;
+	struct ntrace_sink *sink = enc->sink;
+	unsigned long used, written;
+	bool wrapped;
+
+	WRITE_ONCE(sink->owner, NULL);
+	barrier();
+	if (unlikely(!ntrace_path_halt(enc)))
+		return -1;
+	/* The sink has said that it is empty: reads of memory after this see its trace */
+	mb();
+	written = ntrace_ramsink_written(sink, &s->win, &wrapped);
+	if (unlikely(wrapped || written < s->first))
+		return -1;
+	used = written - s->first;
+	ntrace_window_sync(s, s->win.wp, used);
+	s->win.wp += used;
+	s->first = written;
+	used += s->pad;
+	s->next = s->handle.head + used;
+	if (s->buf->overwrite)
+		s->handle.head = s->next;
+	return used;
+}
+
+/**
+ * ntrace_session_stop - stop tracing, and hand over what there is
+ * @s: of this CPU, active
+ *
  * The timer is left to find that there is nothing to do: a task switch does not
  * pay for it. Context: interrupts off.
  */
 void ntrace_session_stop(struct ntrace_session *s)
 {
-	struct ntrace_sink *sink;
-	unsigned long used = 0;
-	bool waiting, on;
+	long used = -1;
 
-	if (!s->event)
-		return;
-	sink = s->enc->sink;
-	ntrace_sink_lock(sink);
-	waiting = s->waiting;
-	if (likely(sink->owner == s)) {
-		used = ntrace_session_take(s);
-	} else if (!waiting) {
-		on = s->enc->on;
-		if (ntrace_sink_leave(sink, s->enc) || !on)
-			perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
+	if (likely(s->state == NTRACE_SESSION_OWNER && s->enc->sink->holds == s &&
+		   s->enc->ready)) {
+		used = ntrace_session_take_directly(s);
+		if (unlikely(used < 0))
+			WRITE_ONCE(s->enc->sink->owner, s);
 	}
-	/* Not before: other CPUs ask the owner's event whether theirs may share the sink */
+	if (unlikely(used < 0)) {
+		ntrace_session_stop_slowly(s);
+		return;
+	}
+	s->state = NTRACE_SESSION_IDLE;
 	WRITE_ONCE(s->event, NULL);
-	ntrace_sink_unlock(sink);
-	if (likely(!waiting))
-		perf_aux_output_end(&s->handle, used);
+	perf_aux_output_end(&s->handle, used);
 }
 
 /*
- * PERF_EF_PAUSE and PERF_EF_RESUME come from another event, which may have interrupted code of
- * this file that has the sink locked. Who has the lock is asked to do it then.
+ * PERF_EF_PAUSE and PERF_EF_RESUME come from another event. It may have interrupted code of this
+ * file that holds the lock of the sink; the holder then carries out the request when it unlocks.
  *
  * Context: interrupts off, any other.
  */
 void ntrace_session_pause(struct ntrace_session *s, bool pause)
 {
-	struct ntrace_sink *sink;
-
-	if (!READ_ONCE(s->event))
+	if (!ntrace_session_is_active(s))
 		return;
-	sink = s->enc->sink;
-	WRITE_ONCE(s->enc->paused, pause);
-	ntrace_sink_pause(sink);
+	s->paused = pause;
+	ntrace_session_gate(s);
 }

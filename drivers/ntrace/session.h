@@ -33,66 +33,102 @@ struct ntrace_buf {
 };
 
 /**
+ * enum ntrace_session_state - what the session of a CPU does
+ * @NTRACE_SESSION_NONE: the CPU has no encoder
+ * @NTRACE_SESSION_IDLE: no event traces
+ * @NTRACE_SESSION_RESTING: the event, if there is one, is stopped until the CPU or the system has
+ *	resumed
+ * @NTRACE_SESSION_WAITING: the event waits for room in its AUX area, or for the sink; its handle
+ *	is not open
+ * @NTRACE_SESSION_ORPHAN: it has no sink, since the owner of the sink left, and its AUX area was
+ *	not fit for the sink; its handle is open
+ * @NTRACE_SESSION_MEMBER: the sink writes its trace to the AUX area of another session
+ * @NTRACE_SESSION_OWNER: the sink writes to its AUX area
+ */
+enum ntrace_session_state {
+	NTRACE_SESSION_NONE,
+	NTRACE_SESSION_IDLE,
+	NTRACE_SESSION_RESTING,
+	NTRACE_SESSION_WAITING,
+	NTRACE_SESSION_ORPHAN,
+	NTRACE_SESSION_MEMBER,
+	NTRACE_SESSION_OWNER,
+};
+
+/**
  * struct ntrace_session - an event that traces on a CPU
  * @handle: its output handle
  * @buf: the AUX buffer of @handle
  * @enc: the encoder of the CPU, NULL if there is none
- * @event: the event, NULL if none traces
- * @asleep: the event that was stopped for an idle state
- * @config: its config
- * @filter: what it traces
- * @waiting: for room in its AUX area; @handle is not open
+ * @event: the event, NULL if there is none
+ * @want: its settings
+ * @state: what it does
  * @win: the window that the sink writes, or wrote last
  * @buf_id: of the AUX buffer that @win is in
- * @next: the head behind what was handed over last
+ * @next: the head after what was handed over last
  * @offset: offset of @win.start in the AUX buffer, below its size
  * @first: bytes of @win that were there already, from its start
+ * @half: the sink goes on in @win if no more than this of it is full
  * @pad: idle bytes between the head and @first
  * @filled: the sink's write pointer when the timer looked at it last
+ * @paused: another event has paused it
+ * @strobe_off: strobing has paused it
+ * @strobe: ends the part of a period that @strobe_off says
  * @timer: looks at the write pointer
  * @period: of @timer
- * @queued: with which @timer was started
+ * @window_period: of @timer while the sink writes @win
+ * @queued: the period with which @timer was started
  * @timer_cpu: the CPU
- * @kick: has the CPU look, for an interrupt of the sink
+ * @kick: lets the CPU look, for an interrupt of the sink
  *
  * Touched on its CPU only, with interrupts off; while it is a member of a sink
- * that others share, also under the lock of the sink. @event is written under
- * that lock in any case: other CPUs that hold it look at the event of the owner.
+ * that others share, also under the lock of the sink. @event and @state of a member are written
+ * under that lock in any case: other CPUs that hold it look at the event of the owner, and make a
+ * member the owner.
  */
 struct ntrace_session {
 	struct perf_output_handle	handle;
 	struct ntrace_buf		*buf;
 	struct ntrace_encoder		*enc;
 	struct perf_event		*event;
-	struct perf_event		*asleep;
-	u64				config;
-	const struct ntrace_filter	*filter;
-	bool				waiting;
+	struct ntrace_want		*want;
+	enum ntrace_session_state	state;
 	struct ntrace_window		win;
 	u64				buf_id;
 	unsigned long			next;
 	unsigned long			offset;
 	unsigned long			first;
+	unsigned long			half;
 	unsigned long			pad;
 	unsigned long			filled;
+	bool				paused;
+	bool				strobe_off;
+	struct hrtimer			strobe;
 	struct hrtimer			timer;
 	ktime_t				period;
+	ktime_t				window_period;
 	ktime_t				queued;
 	unsigned int			timer_cpu;
 	call_single_data_t		kick;
 };
+
+/* Its event traces, or tries to */
+static inline bool ntrace_session_is_active(const struct ntrace_session *s)
+{
+	return READ_ONCE(s->state) >= NTRACE_SESSION_WAITING;
+}
 
 /* buf.c */
 void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void ntrace_aux_free(void *aux);
 bool ntrace_session_may_stop(const struct ntrace_session *s);
 int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf);
-int ntrace_window_sram(struct ntrace_session *s, struct ntrace_buf *buf);
+int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf);
 void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsigned long wp,
 		       unsigned long end);
 
 /*
- * What the sink wrote is for the CPU to see. A window that was full when it was collected
+ * Let the CPU see what the sink wrote. A window that was full when it was collected
  * is at the end of its mapping: nothing is to be synced there, not even with size 0.
  */
 static __always_inline void ntrace_window_sync(struct ntrace_session *s, dma_addr_t from,
@@ -108,8 +144,9 @@ long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
 
 /* session.c */
 void ntrace_session_init(struct ntrace_session *s, unsigned int cpu);
-int ntrace_session_start(struct ntrace_session *s, struct perf_event *event, u64 config,
-			 const struct ntrace_filter *filter);
+int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
+			 struct ntrace_want *want);
+void ntrace_session_cancel_timers(struct ntrace_session *s);
 void ntrace_session_stop(struct ntrace_session *s);
 void ntrace_session_pause(struct ntrace_session *s, bool pause);
 

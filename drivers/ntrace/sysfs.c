@@ -9,15 +9,18 @@
 
 #include "ntrace.h"
 
-/* Not only where the reader runs. It costs all CPUs something, and is not for everybody. */
-static ssize_t ntrace_show_counter(const struct ntrace_comp *comp, char *buf)
+/* Reading a register of any CPU keeps all CPUs awake for a while: this is not for everybody */
+static ssize_t ntrace_show_counter(struct ntrace_comp *comp, char *buf)
 {
 	ssize_t ret = -ENODEV;
 
+	if (ntrace_power_get(comp))
+		return ret;
 	ntrace_keep_awake();
 	if (ntrace_has_power(comp))
 		ret = sysfs_emit(buf, "%llu\n", ntrace_ts_counter(comp));
 	ntrace_let_sleep();
+	ntrace_power_put(comp);
 	return ret;
 }
 
@@ -103,6 +106,7 @@ NTRACE_ATTR(src_bits, src_bits, "%u", enc->src_bits);
 NTRACE_ATTR(src_id, src_id, "%u", enc->src_id);
 NTRACE_ATTR(implicit_return_mode, implicit_return_mode, "%u", enc->caps.ir_mode);
 NTRACE_ATTR(cpu, cpu, "%u", enc->cpu);
+NTRACE_ATTR(overflows, overflows, "%lu", enc->overflows);
 
 static ssize_t default_config_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -140,12 +144,16 @@ static DEVICE_ATTR_RO(path);
 static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+	const struct ntrace_ram_area *area;
 
 	if (!enc->path_len)
 		return sysfs_emit(buf, "none\n");
-	if (enc->sink->smem)
+	area = ntrace_sink_default_area(enc->sink);
+	if (!area->copied)
 		return sysfs_emit(buf, "smem\n");
-	return sysfs_emit(buf, "sram %llu\n", enc->sink->max - enc->sink->min + 4);
+	return sysfs_emit(buf, "%s %llu\n",
+			  enc->sink->areas[TR_RAM_MODE_SMEM].there ? "memory" : "sram",
+			  area->max - area->min + area->align);
 }
 static DEVICE_ATTR_RO(sink);
 
@@ -170,6 +178,7 @@ static struct attribute *ntrace_encoder_attrs[] = {
 	&dev_attr_implicit_return_mode.attr,
 	&dev_attr_default_config.attr,
 	&dev_attr_cpu.attr,
+	&dev_attr_overflows.attr,
 	&dev_attr_path.attr,
 	&dev_attr_sink.attr,
 	NULL
@@ -319,6 +328,8 @@ static ssize_t ntrace_funnel_store(struct ntrace_funnel *funnel, const char *buf
 		return ret;
 	if (val > (is_mode ? FIELD_MAX(TR_TS_MODE) : FIELD_MAX(TR_TS_PRESCALE)))
 		return -EINVAL;
+	if (ntrace_power_get(&funnel->comp))
+		return -ENODEV;
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	ret = -ENODEV;
@@ -329,6 +340,7 @@ static ssize_t ntrace_funnel_store(struct ntrace_funnel *funnel, const char *buf
 		ntrace_measure_behind(&funnel->comp);
 	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
+	ntrace_power_put(&funnel->comp);
 	return ret ?: count;
 }
 

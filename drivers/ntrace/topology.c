@@ -170,6 +170,8 @@ static int ntrace_number_source(struct ntrace_encoder *enc)
 	bool connected = ntrace_sink_is_connected(sink);
 	unsigned int rank, bits, n = ntrace_count_sources(sink, enc->cpu, &rank);
 
+	lockdep_assert_held(&ntrace_mutex);
+
 	if (connected && sink->encoders == 1)
 		return -EOPNOTSUPP;
 	bits = order_base_2(n);
@@ -193,6 +195,61 @@ static void ntrace_enter_sink(struct ntrace_encoder *enc)
 	sink->cpu = enc->cpu;
 }
 
+/* Events that want this CPU to be ready, by CPU. Protected by ntrace_mutex. */
+static unsigned int ntrace_holders[NR_CPUS];
+
+/**
+ * ntrace_cpu_hold - keep the components resumed that trace a CPU
+ * @cpu: the CPU; it may have no encoder, or get it later
+ *
+ * Context: ntrace_mutex is held.
+ * Return: 0, or a negative error: ntrace_cpu_release() must not be called then
+ */
+int ntrace_cpu_hold(unsigned int cpu)
+{
+	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+	int ret = 0;
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (enc && !ntrace_holders[cpu])
+		ret = ntrace_path_get(enc);
+	if (!ret)
+		ntrace_holders[cpu]++;
+	return ret;
+}
+
+/* Undo ntrace_cpu_hold(). Context: ntrace_mutex is held. */
+void ntrace_cpu_release(unsigned int cpu)
+{
+	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (!--ntrace_holders[cpu] && enc)
+		ntrace_path_put(enc);
+}
+
+/* Number the encoder in its stream, with all of its path resumed */
+static bool ntrace_join_stream(struct ntrace_encoder *enc)
+{
+	unsigned int i;
+
+	if (ntrace_path_get(enc)) {
+		dev_err(enc->comp.dev, "CPU %u cannot be traced: its path has no power\n",
+			enc->cpu);
+		return false;
+	}
+	/* An idle state may have cost their registers since they were found */
+	for (i = 0; i < enc->path_len; i++)
+		ntrace_path_restore_comp(enc->path[i]);
+	if (ntrace_number_source(enc)) {
+		dev_err(enc->comp.dev, "CPU %u cannot be traced: several encoders send to %s, and trTeSrcBits and trTeSrcID cannot tell them apart\n",
+			enc->cpu, dev_name(enc->sink->comp.dev));
+		ntrace_path_put(enc);
+		return false;
+	}
+	return true;
+}
+
 static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 {
 	struct ntrace_comp *at;
@@ -200,9 +257,7 @@ static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 
 	if (enc->path_len || ntrace_encoder_of(enc->cpu) || !ntrace_build_path(enc, &at, &why))
 		return false;
-	if (ntrace_number_source(enc)) {
-		dev_err(enc->comp.dev, "CPU %u cannot be traced: several encoders send to %s, and trTeSrcBits and trTeSrcID cannot tell them apart\n",
-			enc->cpu, dev_name(enc->sink->comp.dev));
+	if (!ntrace_join_stream(enc)) {
 		enc->path_len = 0;
 		return false;
 	}
@@ -236,12 +291,16 @@ void ntrace_measure_behind(const struct ntrace_comp *funnel)
 {
 	unsigned int cpu, i;
 
+	lockdep_assert_held(&ntrace_mutex);
 	for_each_cpu(cpu, ntrace_cpus()) {
 		struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 
-		for (i = 1; i < enc->path_len - 1; i++)
-			if (enc->path[i] == funnel && cpu_online(cpu))
-				ntrace_encoder_measure(enc);
+		for (i = 1; i < enc->path_len - 1; i++) {
+			if (enc->path[i] != funnel || !cpu_online(cpu) || ntrace_path_get(enc))
+				continue;
+			ntrace_encoder_measure(enc);
+			ntrace_path_put(enc);
+		}
 	}
 }
 
@@ -266,6 +325,9 @@ struct ntrace_encoder *ntrace_connect(void)
 		if (!ntrace_connect_encoder(enc))
 			continue;
 		ntrace_connect_funnels(enc);
+		/* An event of this CPU may be there already; it keeps the path resumed */
+		if (!ntrace_holders[enc->cpu])
+			ntrace_path_put(enc);
 		return enc;
 	}
 	return NULL;
@@ -274,6 +336,9 @@ struct ntrace_encoder *ntrace_connect(void)
 /* Its CPU cannot be traced any more, and does not. Context: ntrace_mutex is held. */
 void ntrace_disconnect(struct ntrace_encoder *enc)
 {
+	lockdep_assert_held(&ntrace_mutex);
+	if (ntrace_holders[enc->cpu])
+		ntrace_path_put(enc);
 	ntrace_registry_del_encoder(enc);
 	list_del_init(&enc->member);
 	enc->path_len = 0;
@@ -302,6 +367,7 @@ void ntrace_report_unconnected(void)
 	struct ntrace_comp *comp, *at;
 	const char *why;
 
+	lockdep_assert_held(&ntrace_mutex);
 	list_for_each_entry(comp, &ntrace_comps, node) {
 		if (comp->type != TR_COMP_ENCODER)
 			continue;

@@ -24,7 +24,8 @@ static const struct {
 	{ "all_jumps", NTRACE_CONFIG_ALL_JUMPS }, { "extend_addr", NTRACE_CONFIG_EXTEND_ADDR },
 	{ "firmware", NTRACE_CONFIG_FIRMWARE }, { "stall", NTRACE_CONFIG_STALL },
 	{ "ts_prescale", NTRACE_CONFIG_TS_PRESCALE }, { "ts_mode", NTRACE_CONFIG_TS_MODE },
-	{ "inhibit_src", NTRACE_CONFIG_INHIBIT_SRC },
+	{ "inhibit_src", NTRACE_CONFIG_INHIBIT_SRC }, { "exclude", NTRACE_CONFIG_EXCLUDE },
+	{ "trigger", NTRACE_CONFIG_TRIGGER }, { "sram", NTRACE_CONFIG_SRAM },
 };
 
 FIXTURE(pmu) {
@@ -185,7 +186,7 @@ TEST_F(pmu, defaults_can_be_changed)
 	EXPECT_EQ(pmu_write(mode, "x"), EINVAL);
 	EXPECT_EQ(pmu_write(period, "100"), EINVAL);
 	EXPECT_EQ(pmu_write(period, "8"), EINVAL);
-	EXPECT_EQ(pmu_write(config, "0x1000000"), EINVAL);
+	EXPECT_EQ(pmu_write(config, "0x8000000"), EINVAL);
 	ASSERT_TRUE(pmu_text("caps/sync_max", text, sizeof(text)));
 	EXPECT_EQ(pmu_write(period, "64"), strncmp(text, "0-15", 4) ? EOPNOTSUPP : 0);
 	if (!strncmp(text, "0-15", 4)) {

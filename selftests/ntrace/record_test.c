@@ -309,7 +309,7 @@ TEST_F(record, children_are_inherited)
 	check_stretches(&self->rec, self->st);
 }
 
-TEST_F(record, both_modes)
+TEST_F_TIMEOUT(record, both_modes, 200)
 {
 	static const unsigned int modes[] = { 3, 6 };
 	uint64_t bytes[2] = { };

@@ -52,6 +52,7 @@ static long number(const char *file)
 
 static struct perf_event_mmap_page *page;
 static void *aux;
+static int aux_prot = PROT_READ | PROT_WRITE;
 
 /* An event of @pmu with an AUX area; -1 for @pid: of the CPU */
 static int event(const char *pmu, uint64_t config, int pid, int cpu)
@@ -73,7 +74,7 @@ static int event(const char *pmu, uint64_t config, int pid, int cpu)
 	page = mmap(NULL, PAGE * 65, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	page->aux_offset = 65 * PAGE;
 	page->aux_size = AUX;
-	aux = mmap(NULL, AUX, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 65 * PAGE);
+	aux = mmap(NULL, AUX, aux_prot, MAP_SHARED, fd, 65 * PAGE);
 	if (aux == MAP_FAILED) {
 		perror("cost: AUX area");
 		exit(1);
@@ -92,7 +93,7 @@ static void end(int fd)
 
 static void read_all(void)
 {
-	if (page) {
+	if (page && aux_prot & PROT_WRITE) {
 		page->data_tail = page->data_head;
 		page->aux_tail = page->aux_head;
 	}
@@ -124,10 +125,20 @@ static void say(const char *what, double n, double than)
 	printf("%-60s %8.0f  %+8.0f\n", what, n, n - than);
 }
 
-int main(void)
+/* "cost mmio": so many task switches that the board's counts of register accesses are theirs */
+static int only_switch(uint64_t config, int pid)
+{
+	event("ntrace", config, pid, -1);
+	round_trips();
+	printf("%u switches in and out\n", BATCH * BATCHES);
+	kill(pid, SIGKILL);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	uint64_t config = number("ntrace/cpu0/default_config") & ~(uint64_t)NTRACE_CONFIG_CONTEXT;
-	double base, null, record, quiet, traced, off, all, context, again;
+	double base, null, record, quiet, traced, snap, off, all, context, again;
 	struct sched_param param = { .sched_priority = 10 };
 	int pid, fd;
 
@@ -146,6 +157,8 @@ int main(void)
 		_exit(0);
 	}
 	close(to[0]);
+	if (argc > 1)
+		return only_switch(config, pid);
 
 	printf("%-60s %8s  %8s\n", "instructions of a round trip between two tasks", "", "more");
 	base = round_trips();
@@ -171,6 +184,14 @@ int main(void)
 	say("the same, disabled, beyond the bare PMU disabled", off, quiet);
 	end(fd);
 
+	/* the newest trace, without a reader */
+	aux_prot = PROT_READ;
+	fd = event("ntrace", config, pid, -1);
+	snap = round_trips();
+	say("ntrace on one of them, snapshot, beyond the bare PMU", snap, null);
+	end(fd);
+	aux_prot = PROT_READ | PROT_WRITE;
+
 	fd = event("ntrace", config, -1, 0);
 	all = round_trips();
 	say("ntrace on the CPU", all, base);
@@ -186,6 +207,7 @@ int main(void)
 
 	printf("cost: sched-in and sched-out beyond a bare AUX PMU: %.0f, of these for what perf does with bytes: %.0f\n",
 	       traced - null, record - null);
+	printf("cost: snapshot beyond a bare AUX PMU: %.0f\n", snap - null);
 	printf("cost: task switch with context: %.1f\n", (context - all) / 2);
 	printf("cost: event not active: %.0f, no event any more: %.0f\n", off - quiet, again - base);
 	kill(pid, SIGKILL);

@@ -27,15 +27,31 @@ static unsigned int nr_devs;
 static uint64_t now;
 
 void (*fake_on_write)(void *base, unsigned int offset, uint32_t value);
+void (*fake_on_read)(void *base, unsigned int offset);
 
 uint32_t fake_readl(const volatile void *addr);
 void fake_writel(uint32_t val, volatile void *addr);
 uint64_t fake_cycles(void);
 
+struct ntrace_comp;
 void ntrace_keep_awake(void);
 void ntrace_let_sleep(void);
+int ntrace_power_get(struct ntrace_comp *comp);
+void ntrace_power_put(struct ntrace_comp *comp);
+int fake_power_users;
 
 /* Nothing sleeps here */
+int ntrace_power_get(struct ntrace_comp *comp)
+{
+	fake_power_users++;
+	return 0;
+}
+
+void ntrace_power_put(struct ntrace_comp *comp)
+{
+	fake_power_users--;
+}
+
 void ntrace_keep_awake(void)
 {
 }
@@ -52,6 +68,8 @@ static union any *find(const volatile void *addr)
 uint32_t fake_readl(const volatile void *addr)
 {
 	now++;
+	if (fake_on_read)
+		fake_on_read(pages[find(addr) - devs], (uintptr_t)addr & 4095);
 	nb_dev_refresh(&find(addr)->dev);
 	return nb_dev_read(&find(addr)->dev, (uintptr_t)addr & 4095);
 }
@@ -120,6 +138,7 @@ void fake_init(void)
 	memset(devs, 0, sizeof(devs));
 	nr_devs = 0;
 	fake_on_write = NULL;
+	fake_on_read = NULL;
 	now = 1000;
 	fake_outside = 0;
 	fake_reports = 0;
@@ -147,6 +166,7 @@ void *fake_ram(const struct fake_ram_options *opt)
 	caps.smem_fixed = opt->fixed;
 	caps.stop_on_wrap = !opt->no_stop;
 	caps.keeps_rest = opt->keeps_rest;
+	caps.sizes = opt->sizes;
 	if (nb_ram_init(ram, &caps))
 		abort();
 	ram->mem_write = mem_write;
@@ -185,6 +205,10 @@ void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_opti
 	caps.ver_minor = opt->ver_minor;
 	caps.both_formats = opt->both_formats;
 	caps.features_fixed = opt->features_fixed;
+	caps.fifo_depth = opt->fifo_depth;
+	caps.fifo_rate = 1;
+	if (!opt->minimal && !caps.ext_in)
+		caps.ext_in = 2;
 	caps.control_fixed = opt->control_fixed;
 	caps.etrace_only = opt->etrace;
 	if (opt->ir_modes)
@@ -324,6 +348,17 @@ void fake_fault(void *base, bool active_stuck, bool not_empty)
 {
 	find(base)->dev.faults.active_stuck = active_stuck;
 	find(base)->dev.faults.not_empty = not_empty;
+}
+
+/* The hart has written scontext */
+void fake_context(void *encoder, uint64_t scontext)
+{
+	nb_te_context(&find(encoder)->te, scontext, 0);
+}
+
+void fake_trigger(void *encoder, unsigned int input)
+{
+	nb_te_ext_trigger(&find(encoder)->te, input);
 }
 
 void fake_run(void *encoder, unsigned int n)

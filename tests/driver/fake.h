@@ -22,6 +22,7 @@ struct fake_encoder_options {
 	bool		old;		/* ver_major 0 */
 	bool		no_clock;
 	bool		both_formats;	/* E-Trace too */
+	uint32_t	fifo_depth;	/* bytes, 0: never full */
 	uint32_t	features_fixed, control_fixed;	/* bits that are always 1 */
 	unsigned int	ts_active_delay, enable_delay;
 	bool		etrace;		/* E-Trace alone */
@@ -37,6 +38,7 @@ struct fake_ram_options {
 	uint64_t	lowest, highest;
 	bool		fixed;
 	bool		no_stop;
+	uint8_t		sizes;		/* windows of 2^M bytes: 1 trimmed, 2 grown */
 	bool		keeps_rest;	/* stopped on wrap, it is not empty */
 	unsigned int	active_delay, empty_delay, enable_delay;
 	bool		both;		/* SRAM, and SMEM */
@@ -60,6 +62,8 @@ void *fake_other(uint32_t impl);
 
 /* Called at each write to a register, before it has its effect */
 extern void (*fake_on_write)(void *base, unsigned int offset, uint32_t value);
+/* Called at each read */
+extern void (*fake_on_read)(void *base, unsigned int offset);
 
 void fake_bus_error(void *base, bool on);
 void fake_fault(void *base, bool active_stuck, bool not_empty);
@@ -69,6 +73,8 @@ void fake_never_enabled(void *encoder);
 void fake_set_time(uint64_t time);
 /* The counter of an encoder stands still at @value */
 void fake_freeze(void *encoder, uint64_t value);
+void fake_context(void *encoder, uint64_t scontext);
+void fake_trigger(void *encoder, unsigned int input);
 /* The hart of an encoder runs @n blocks, each with a taken branch */
 void fake_run(void *encoder, unsigned int n);
 /* What the register holds, without side effects */

@@ -103,9 +103,15 @@ static int bring_up(struct ntrace_comp *comp, void *base)
 	int ret;
 
 	ntrace_comp_init(comp, &dev, base, 0xc000000);
+	comp->powered = true;
+	ret = ntrace_comp_recognise(comp);
+	settle();
+	if (ret)
+		return ret;
 	ret = ntrace_comp_reset(comp);
 	settle();
-	return ret ? ret : ntrace_comp_identify(comp);
+	comp->state = ret ? NTRACE_COMP_NEW : NTRACE_COMP_READY;
+	return ret;
 }
 
 static void connect(struct ntrace_encoder *e, struct ntrace_comp *via)
@@ -208,7 +214,8 @@ static void full_encoder_has_it_all(void **state)
 	assert_int_equal(enc.caps.sync_max, 0xffff);
 	assert_int_equal(enc.caps.config | NTRACE_CONFIG_MODE | NTRACE_CONFIG_SYNC_MODE |
 			 NTRACE_CONFIG_SYNC_MAX | NTRACE_CONFIG_TS_MODE |
-			 NTRACE_CONFIG_TS_PRESCALE | NTRACE_CONFIG_FIRMWARE, NTRACE_CONFIG_VALID);
+			 NTRACE_CONFIG_TS_PRESCALE | NTRACE_CONFIG_FIRMWARE |
+			 NTRACE_CONFIG_SRAM, NTRACE_CONFIG_VALID);
 	assert_int_equal(enc.caps.ir_mode, 3);
 	assert_int_equal(enc.caps.src_bits, 12);
 	assert_int_equal(enc.caps.ts_modes, 0x1e);
@@ -279,12 +286,14 @@ static void component_that_never_becomes_active(void **state)
 	assert_non_null(strstr(shim_log, "did not become"));
 }
 
+#ifndef __KERNEL__
 static void slow_component_is_waited_for(void **state)
 {
 	direct(&(struct fake_encoder_options){ .active_delay = 50, .empty_delay = 50 },
 	       &(struct fake_ram_options){ .active_delay = 50, .empty_delay = 50 });
 	assert_string_equal(shim_log, "");
 }
+#endif
 
 static void versions(void **state)
 {
@@ -332,6 +341,49 @@ static void other_components(void **state)
 	assert_int_equal(bring_up(&sink.comp, fake_other(0)), -ENODEV);
 }
 
+static unsigned int writes;
+static u32 last_write;
+
+static void count_write(void *base, unsigned int offset, uint32_t value)
+{
+	writes++;
+	last_write = offset;
+}
+
+/* Only Active is written, and taken back, as tr??Impl cannot be read without; or nothing at all */
+static void nothing_is_written_to_what_is_not_supported(void **state)
+{
+	void *pib = fake_other(0xa01), *active = fake_other(0xa01);
+
+	writel_relaxed(TR_CONTROL_ACTIVE | TR_CONTROL_ENABLE, active + TR_CONTROL);
+	writes = 0;
+	fake_on_write = count_write;
+	assert_int_equal(bring_up(&sink.comp, pib), -EOPNOTSUPP);
+	assert_int_equal(writes, 2);
+	assert_int_equal(last_write, TR_CONTROL);
+	assert_int_equal(fake_peek(pib, TR_CONTROL) & TR_CONTROL_ACTIVE, 0);
+	writes = 0;
+	assert_int_equal(bring_up(&sink.comp, active), -EOPNOTSUPP);
+	assert_int_equal(writes, 0);
+	fake_on_write = NULL;
+}
+
+/* Runtime PM has suspended it: its registers are not accessed, and restored when it has resumed */
+static void suspended_component_is_left_alone(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	writel_relaxed(0, enc.comp.base + TR_CONTROL);
+	enc.comp.powered = false;
+	writes = 0;
+	fake_on_write = count_write;
+	ntrace_path_restore(&enc);
+	assert_int_equal(writes, 0);
+	fake_on_write = NULL;
+	enc.comp.powered = true;
+	ntrace_path_restore_comp(&enc.comp);
+	assert_int_equal(fake_peek(enc.comp.base, TR_CONTROL) & TR_CONTROL_ACTIVE, 1);
+}
+
 static void alignment_is_found(void **state)
 {
 	static const unsigned int aligns[] = { 4, 8, 16, 64, 4096 };
@@ -343,8 +395,8 @@ static void alignment_is_found(void **state)
 		setup(state);
 		assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);
 		assert_int_equal(ntrace_ramsink_setup(&sink), 0);
-		assert_int_equal(sink.align, aligns[i]);
-		assert_true(sink.start_align >= sink.align);
+		assert_int_equal(sink.area->align, aligns[i]);
+		assert_true(sink.area->start_align >= sink.area->align);
 	}
 }
 
@@ -354,8 +406,8 @@ static void range_is_found(void **state)
 
 	assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);
 	assert_int_equal(ntrace_ramsink_setup(&sink), 0);
-	assert_int_equal(sink.min, 0x80000000);
-	assert_int_equal(sink.max, 0xfffffffc);
+	assert_int_equal(sink.area->min, 0x80000000);
+	assert_int_equal(sink.area->max, 0xfffffffc);
 }
 
 static void fixed_buffer_is_refused(void **state)
@@ -372,6 +424,70 @@ static void fixed_buffer_is_refused(void **state)
 static u64 plain_config(void)
 {
 	return enc.default_config & ~(NTRACE_CONFIG_CONTEXT | NTRACE_CONFIG_EXTEND_ADDR);
+}
+
+/* Fixed memory that the device tree reserves: it is copied, and its address is not written */
+static void fixed_buffer_that_is_reserved(void **state)
+{
+	struct fake_ram_options opt = {
+		.lowest = FAKE_MEM_BASE + 0x4000, .highest = FAKE_MEM_BASE + 0x7fff, .fixed = true,
+	};
+	struct ntrace_window win;
+	static u8 buf[64];
+	bool wrapped;
+	u32 n;
+
+	sink.mem = fake_mem;
+	sink.mem_start = FAKE_MEM_BASE;
+	sink.mem_end = FAKE_MEM_BASE + FAKE_MEM_SIZE;
+	direct(&(struct fake_encoder_options){ }, &opt);
+	assert_true(sink.area->copied);
+	assert_int_equal(sink.area->min, opt.lowest);
+	assert_int_equal(sink.area->max + sink.area->align, opt.highest + 1);
+	win = (struct ntrace_window){
+		.start = sink.area->min, .wp = sink.area->min, .end = opt.highest + 1, .stop = true,
+	};
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 20);
+	assert_int_equal(stop(&enc), 0);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_in_range(n, 20, 4096);
+	ntrace_ramsink_read(&sink, 0, buf, sizeof(buf));
+	assert_memory_equal(buf, fake_mem + 0x4000, sizeof(buf));
+	assert_int_equal(buf[0] >> 2, 9);
+	/* it is not in what is reserved */
+	setup(state);
+	sink.mem = fake_mem;
+	sink.mem_start = FAKE_MEM_BASE + 0x5000;
+	sink.mem_end = FAKE_MEM_BASE + FAKE_MEM_SIZE;
+	assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);
+	assert_int_equal(ntrace_ramsink_setup(&sink), -EINVAL);
+}
+
+/* The sink could write anywhere, but is to stay in what is reserved */
+static void reserved_memory_is_kept_to(void **state)
+{
+	sink.mem = fake_mem;
+	sink.mem_start = FAKE_MEM_BASE + 0x1000;
+	sink.mem_end = FAKE_MEM_BASE + 0x9000;
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_true(sink.area->copied);
+	assert_int_equal(sink.area->min, FAKE_MEM_BASE + 0x1000);
+	assert_int_equal(sink.area->max + sink.area->align, FAKE_MEM_BASE + 0x9000);
+}
+
+/* A sink of both kinds: the event chooses */
+static void sram_can_be_chosen(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .both = true, .sram_size = 4096 });
+	assert_false(sink.area->copied);
+	assert_int_equal(LOCKED(ntrace_ramsink_choose(&sink, true)), 0);
+	assert_true(sink.area->copied);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_RAM_MODE, 0);
+	assert_int_equal(sink.area->max, 4092);
+	assert_int_equal(LOCKED(ntrace_ramsink_choose(&sink, false)), 0);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_RAM_MODE, TR_RAM_MODE);
 }
 
 static void trace_arrives_in_the_window(void **state)
@@ -479,10 +595,10 @@ static void sram_is_read_back(void **state)
 	u32 n;
 
 	direct(&(struct fake_encoder_options){ }, &opt);
-	assert_false(sink.smem);
-	assert_int_equal(sink.max - sink.min + 4, 4096);
+	assert_false((sink.area == &sink.areas[TR_RAM_MODE_SMEM]));
+	assert_int_equal(sink.area->max - sink.area->min + 4, 4096);
 	win = (struct ntrace_window){
-		.start = sink.min, .wp = sink.min, .end = sink.max + 4, .circular = true,
+		.start = sink.area->min, .wp = sink.area->min, .end = sink.area->max + 4, .circular = true,
 	};
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
 	assert_int_equal(start(&enc, &win, false), 0);
@@ -532,6 +648,126 @@ static void filters_are_written(void **state)
 	enc.caps.latches = 0;
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &here), 0);
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &from), -EOPNOTSUPP);
+}
+
+/* The bytes of 100 blocks at 0x10000 and elsewhere, with @filter */
+static u32 traced_with(const struct ntrace_filter *filter, u64 config)
+{
+	struct ntrace_window win = window(0, 0x8000);
+	bool wrapped;
+
+	assert_int_equal(ntrace_encoder_check(&enc, config, filter), 0);
+	assert_int_equal(ntrace_encoder_program(&enc, config, filter), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), 0);
+	return ntrace_ramsink_written(&sink, &win, &wrapped);
+}
+
+static void ranges_are_left_out(void **state)
+{
+	struct ntrace_filter none = { .exclude = true };
+	struct ntrace_filter here = { .exclude = true, .nr_ranges = 3, .ranges = {
+		{ 0x1000, 0x2000 }, { 0x3000, 0x4000 }, { 0x10000, 0x11000 } } };
+	struct ntrace_filter all_of_it = { .exclude = true, .nr_ranges = 1, .ranges = { { 0, ~0ULL } } };
+	u64 config;
+	u32 n;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	config = plain_config() | NTRACE_CONFIG_EXCLUDE;
+	n = traced_with(&none, config);
+	/* half of the blocks */
+	assert_in_range(traced_with(&here, config), n / 4, n - 64);
+	assert_true(traced_with(&all_of_it, config) < 16);
+	here.nr_ranges = 4;
+	assert_int_equal(ntrace_encoder_check(&enc, config, &here), -EOPNOTSUPP);
+	here.nr_ranges = 3;
+	here.thread = 1;
+	assert_int_equal(ntrace_encoder_check(&enc, config, &here), -EOPNOTSUPP);
+	here.nr_ranges = 2;
+	assert_int_equal(ntrace_encoder_check(&enc, config, &here), 0);
+}
+
+static void one_thread_is_traced(void **state)
+{
+	struct ntrace_filter mine = { .thread = 77, .priv = NTRACE_PRIV_U };
+	struct ntrace_filter here = { .thread = 77, .nr_ranges = 1,
+				      .ranges = { { 0x10000, 0x10020 } } };
+	struct ntrace_filter there = { .thread = 77, .nr_ranges = 1,
+				       .ranges = { { 0x900000, 0x900020 } } };
+	u64 config;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	config = plain_config();
+	fake_context(enc.comp.base, 76);
+	assert_true(traced_with(&mine, config) < 16);
+	fake_context(enc.comp.base, 77);
+	assert_true(traced_with(&mine, config) > 100);
+	assert_true(traced_with(&here, config) > 100);
+	assert_true(traced_with(&there, config) < 16);
+	enc.caps.contexts = 0;
+	assert_int_equal(ntrace_encoder_check(&enc, config, &mine), -EOPNOTSUPP);
+}
+
+static void triggers_switch_tracing(void **state)
+{
+	struct ntrace_filter filter = { .trig_in = 2 | 3 << 4 };
+	struct ntrace_window win = window(0, 0x8000);
+	u32 n[4];
+	bool wrapped;
+	u64 config;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(enc.caps.trig_in & 3, 3);
+	config = plain_config() | NTRACE_CONFIG_TRIGGER;
+	assert_int_equal(ntrace_encoder_check(&enc, config, &filter), 0);
+	assert_int_equal(ntrace_encoder_program(&enc, config, &filter), 0);
+	assert_int_equal(start(&enc, &win, true), 0);
+	fake_run(enc.comp.base, 50);
+	n[0] = ntrace_ramsink_written(&sink, &win, &wrapped);
+	fake_trigger(enc.comp.base, 0);
+	fake_run(enc.comp.base, 500);
+	n[1] = ntrace_ramsink_written(&sink, &win, &wrapped);
+	fake_trigger(enc.comp.base, 1);
+	fake_run(enc.comp.base, 500);
+	n[2] = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_int_equal(stop(&enc), 0);
+	assert_int_equal(n[0], 0);
+	assert_true(n[1] > 500);
+	assert_true(n[2] < n[1] + 600);
+	/* what does not exist */
+	filter.trig_in = 2U << 28;
+	enc.caps.trig_in = 3;
+	assert_int_equal(ntrace_encoder_check(&enc, config, &filter), -EOPNOTSUPP);
+}
+
+static void overflow_is_counted(void **state)
+{
+	direct(&(struct fake_encoder_options){ .fifo_depth = 64 }, &(struct fake_ram_options){ });
+	assert_int_equal(enc.overflows, 0);
+	traced_with(&all, plain_config());
+	assert_int_equal(enc.overflows, 1);
+}
+
+/* A window whose size the sink does not take: a smaller one, and never a larger */
+static void window_of_a_power_of_two(void **state)
+{
+	unsigned int sizes;
+
+	for (sizes = 1; sizes <= 2; sizes++) {
+		struct ntrace_window win = window(0x1000, 0x3000);
+
+		setup(state);
+		direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .sizes = sizes });
+		win.wp += 0x40;
+		assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+		assert_int_equal(start(&enc, &win, false), 0);
+		assert_int_equal(win.end - win.start, 0x2000);
+		fake_run(enc.comp.base, 5000);
+		assert_int_equal(fake_mem[0x3000], 0);
+		stop(&enc);
+		assert_false(sink.comp.stuck);
+	}
 }
 
 static void paused_traces_nothing(void **state)
@@ -912,6 +1148,42 @@ static void comparators_are_off_after_a_reset(void **state)
 	}
 }
 
+static unsigned int reads;
+
+static void count_read(void *base, unsigned int offset)
+{
+	reads++;
+}
+
+/* A task switch: the path goes on in its window. Each read keeps the hart waiting for a bus. */
+static void restart_reads_three_registers(void **state)
+{
+	struct ntrace_want want = { .id = 1, .config = 0 };
+	struct ntrace_window win = window(0, 0x1000);
+	unsigned int i, used = 0;
+	bool wrapped;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	want.config = plain_config();
+	sink.encoders = 1;
+	ntrace_encoder_want(&enc, &want);
+	assert_int_equal(start(&enc, &win, false), 0);
+	ntrace_path_is_ready(&enc, &want);
+	assert_int_equal(enc.ready, 1);
+	for (i = 0; i < 3; i++) {
+		fake_run(enc.comp.base, 20);
+		reads = 0;
+		fake_on_read = count_read;
+		assert_true(ntrace_path_halt(&enc));
+		assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > used);
+		ntrace_path_restart(&enc);
+		fake_on_read = NULL;
+		used = ntrace_ramsink_written(&sink, &win, &wrapped);
+		assert_int_equal(reads, 3);
+	}
+	assert_int_equal(stop(&enc), 0);
+}
+
 static void closed_sink_stays_closed(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);
@@ -1234,8 +1506,8 @@ static void start_is_coarser_than_limit(void **state)
 
 	direct(&(struct fake_encoder_options){ },
 	       &(struct fake_ram_options){ .align = 4, .start_align = 0x1000 });
-	assert_int_equal(sink.align, 4);
-	assert_int_equal(sink.start_align, 0x1000);
+	assert_int_equal(sink.area->align, 4);
+	assert_int_equal(sink.area->start_align, 0x1000);
 	win.wp += 0x100;
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
 	assert_int_equal(start(&enc, &win, false), 0);
@@ -1248,7 +1520,7 @@ static void start_is_coarser_than_limit(void **state)
 static void memory_of_the_system_is_preferred(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .both = true });
-	assert_true(sink.smem);
+	assert_true((sink.area == &sink.areas[TR_RAM_MODE_SMEM]));
 	assert_int_equal(FIELD_GET(TR_RAM_MODE, fake_peek(sink.comp.base, TR_RAM_CONTROL)),
 			 TR_RAM_MODE_SMEM);
 }
@@ -1397,26 +1669,30 @@ static void each_bridge_has_an_id(void **state)
 	leave_fabric();
 }
 
-/* Loads of the model take the debug kernel longer than the driver waits for trTsActive */
+/* Loads of the model take the debug kernel longer than the driver waits for trTsActive or Active */
 #ifdef __KERNEL__
 #define LATE(X)
 #else
-#define LATE(X)	X(timestamp_unit_that_wakes_late)
+#define LATE(X)	X(timestamp_unit_that_wakes_late) X(slow_component_is_waited_for)
 #endif
 
 #define CASES(X) \
 	X(full_encoder_has_it_all) X(minimal_encoder_has_nothing_more) \
 	X(minimal_encoder_refuses_the_rest) X(best_mode_is_what_there_is) \
-	X(component_that_never_becomes_active) X(slow_component_is_waited_for) \
+	X(component_that_never_becomes_active) \
 	X(versions) X(other_protocol_is_refused) X(other_components) \
-	X(alignment_is_found) X(range_is_found) X(fixed_buffer_is_refused) \
+	X(nothing_is_written_to_what_is_not_supported) X(suspended_component_is_left_alone) \
+	X(alignment_is_found) X(range_is_found) X(fixed_buffer_is_refused) X(fixed_buffer_that_is_reserved) \
+	X(reserved_memory_is_kept_to) X(sram_can_be_chosen) \
 	X(trace_arrives_in_the_window) X(second_session_begins_anew) \
 	X(full_window_stops_the_sink) X(write_pointer_in_the_middle) \
-	X(window_it_does_not_take) X(sram_is_read_back) X(filters_are_written) \
+	X(window_it_does_not_take) X(sram_is_read_back) X(filters_are_written) X(ranges_are_left_out) \
+	X(one_thread_is_traced) X(triggers_switch_tracing) X(overflow_is_counted) \
+	X(window_of_a_power_of_two) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
 	X(funnel_has_a_timestamp_unit) X(new_window_for_all_members) X(failing_member_stops_all) \
 	X(sink_that_does_not_empty) X(power_was_off) X(comparators_are_off_after_a_reset) \
-	X(closed_sink_stays_closed) \
+	X(closed_sink_stays_closed) X(restart_reads_three_registers) \
 	X(input_that_no_path_uses_is_disabled) X(drained_funnel_keeps_its_setup) X(sink_that_fills_in_the_flush) \
 	X(sink_that_keeps_the_rest) X(encoder_of_two_formats) LATE(X) \
 	X(frames_arrive_in_the_window) X(second_window_of_frames) X(debugger_holds_the_etr) \

@@ -13,10 +13,10 @@
 /*
  * perf_event_attr::config of the PMU "ntrace".
  *
- *   24  23  22   20 19 18 17  16  15  14  13  12  11 10    7 6    5 4    2 1  0
- *  +---+---+-------+-----+---+---+---+---+---+---+---+-------+------+------+--+--+
- *  | 0 |inh| tsmode|presc|sta|fw |ext|all|rep|seq|ret|syncmax| sync | mode |ts|cx|
- *  +---+---+-------+-----+---+---+---+---+---+---+---+-------+------+------+--+--+
+ *   26  25  24  23  22   20 19 18 17  16  15  14  13  12  11 10    7 6    5 4    2 1  0
+ *  +---+---+---+---+-------+-----+---+---+---+---+---+---+---+-------+------+------+--+--+
+ *  |srm|trg|exc|inh| tsmode|presc|sta|fw |ext|all|rep|seq|ret|syncmax| sync | mode |ts|cx|
+ *  +---+---+---+---+-------+-----+---+---+---+---+---+---+---+-------+------+------+--+--+
  *
  * The kernel takes the fields literally: 0 is off, except for mode and tsmode,
  * where 0 is the best that the hardware has. perf and the ntrace command fill in
@@ -54,7 +54,40 @@
 #define NTRACE_CONFIG_TS_MODE_SHIFT	20
 /* trTeInhibitSrc: no SRC field */
 #define NTRACE_CONFIG_INHIBIT_SRC	(1ULL << 23)
-#define NTRACE_CONFIG_VALID		((1ULL << 24) - 1)
+/* address filters are ranges that are left out */
+#define NTRACE_CONFIG_EXCLUDE		(1ULL << 24)
+/* trTeInstTrigEnable: triggers of the hart and from outside switch tracing on and off */
+#define NTRACE_CONFIG_TRIGGER		(1ULL << 25)
+/* trRamMode 0: into the sink's own memory, also if it can write system memory */
+#define NTRACE_CONFIG_SRAM		(1ULL << 26)
+#define NTRACE_CONFIG_VALID		((1ULL << 27) - 1)
+
+/*
+ * perf_event_attr::config1: strobing. Trace for so many microseconds at the start of each period;
+ * 0 and 0: all the time.
+ */
+#define NTRACE_CONFIG1_STROBE_ON	0xffffffffULL
+#define NTRACE_CONFIG1_STROBE_PERIOD	(0xffffffffULL << 32)
+
+/*
+ * perf_event_attr::config2: of an event of a CPU: the only thread that is traced, by its id in
+ * the initial pid namespace; 0: all
+ */
+#define NTRACE_CONFIG2_THREAD		0xffffffffULL
+
+/*
+ * perf_event_attr::config3: trTeTrigExtInControl and trTeTrigExtOutControl, 4 bits for each
+ * trigger. In: 2 trace on, 3 trace off, 4 notify. Out: bit 0 tracing starts, bit 1 it stops.
+ */
+#define NTRACE_CONFIG3_TRIGGER_IN	0xffffffffULL
+#define NTRACE_CONFIG3_TRIGGER_OUT	(0xffffffffULL << 32)
+
+/*
+ * PERF_RECORD_AUX_OUTPUT_HW_ID: the SRC of the messages that the CPU of the record sends, for
+ * events whose sink several encoders share
+ */
+#define NTRACE_HW_ID_SRC		0xfffULL
+#define NTRACE_HW_ID_SRC_BITS		(0xfULL << 16)
 
 /*
  * PERF_RECORD_AUX flags, format bits (PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK).

@@ -44,6 +44,7 @@ typedef uint64_t phys_addr_t;
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define max_t(t, a, b)		max((t)(a), (t)(b))
+#define ALIGN(x, a)		(((x) + ((typeof(x))(a) - 1)) & ~((typeof(x))(a) - 1))
 #define ALIGN_DOWN(x, a)	((x) & ~((typeof(x))(a) - 1))
 #define lower_32_bits(x)	((u32)(x))
 #define upper_32_bits(x)	((u32)((u64)(x) >> 32))
@@ -54,6 +55,8 @@ typedef uint64_t phys_addr_t;
 #define __fls(x)		((unsigned int)(63 - __builtin_clzl(x)))
 #define __ffs64(x)		((unsigned int)__builtin_ctzll(x))
 #define fls64(x)		((x) ? 64 - __builtin_clzll(x) : 0)
+#define is_power_of_2(n)	((n) && !((n) & ((n) - 1)))
+#define rounddown_pow_of_two(n)	(1ULL << (fls64(n) - 1))
 #define PAGE_SIZE		4096UL
 #define SZ_1M			0x100000U
 #define SZ_1G			0x40000000U

@@ -228,6 +228,9 @@ static const struct {
 	{ NTRACE_CONFIG_TS_PRESCALE,		"ts_prescale" },
 	{ NTRACE_CONFIG_TS_MODE,		"ts_mode" },
 	{ NTRACE_CONFIG_INHIBIT_SRC,		"inhibit_src" },
+	{ NTRACE_CONFIG_EXCLUDE,		"exclude" },
+	{ NTRACE_CONFIG_TRIGGER,		"trigger" },
+	{ NTRACE_CONFIG_SRAM,			"sram" },
 };
 
 /* Is @value in a list like "3,6" or "0-15"? */

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Fields beyond the first word: strobing, one thread, ranges that are left out, triggers; SRC */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "trace.h"
+
+/* PERF_RECORD_AUX_OUTPUT_HW_ID; the header of the C library may be older */
+#define RECORD_AUX_OUTPUT_HW_ID	21
+
+#define AUX_SIZE	(1 << 21)
+
+FIXTURE(field) {
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct stretches *st;
+	int cpu;
+};
+
+FIXTURE_SETUP(field)
+{
+	cpu_set_t set;
+
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	self->cpu = pmu_first_cpu();
+	self->rec.fd = -1;
+	event_attr(&self->attr, pmu_config(self->cpu));
+	self->st = calloc(1, sizeof(*self->st));
+	CPU_ZERO(&set);
+	CPU_SET(self->cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+FIXTURE_TEARDOWN(field)
+{
+	record_close(&self->rec);
+	free(self->st);
+}
+
+static int refused(struct perf_event_attr *attr, int pid, int cpu)
+{
+	struct recording rec;
+	int err = record_open(&rec, attr, pid, cpu, 1 << 16, false) ? 0 : rec.err;
+
+	record_close(&rec);
+	return err;
+}
+
+/* All messages of a recording, which is disabled: how many have @tcode */
+static unsigned int count_messages(struct recording *rec, struct stretches *st, unsigned int tcode,
+				   uint64_t thread, unsigned int *others)
+{
+	static uint8_t buf[AUX_SIZE];
+	struct message msg;
+	unsigned int i, n = 0;
+
+	*others = 0;
+	for (i = 0; i < st->nr; i++) {
+		size_t size = st->at[i].size, pos = 0;
+
+		record_copy(rec, st->at[i].offset, buf, size);
+		while (pos < size && buf[pos] == 0xff)
+			pos++;
+		while (next_message(buf, size, &pos, rec->src_bits, &msg) > 0) {
+			if (msg.tcode != tcode)
+				continue;
+			n++;
+			*others += msg.tcode == MSG_OWNERSHIP && msg.format == 2 &&
+				   msg.context != thread;
+		}
+	}
+	return n;
+}
+
+/* Bytes in half a second of work, and what the records say of them */
+static uint64_t half_a_second(struct recording *rec, struct stretches *st)
+{
+	double end = now() + 0.5;
+
+	memset(st, 0, sizeof(*st));
+	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+	while (now() < end) {
+		busy(200);
+		usleep(2000);
+	}
+	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stretches(rec, st);
+	return st->bytes;
+}
+
+TEST_F(field, strobing_traces_a_part)
+{
+	unsigned int stops, others;
+
+	event_attr_user(&self->attr);
+	self->attr.config1 = 10000ULL << 32 | 2000;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
+	half_a_second(&self->rec, self->st);
+	stops = count_messages(&self->rec, self->st, MSG_CORRELATION, 0, &others);
+	TH_LOG("%llu bytes in %u stretches, %u times stopped",
+	       (unsigned long long)self->st->bytes, self->st->nr, stops);
+	EXPECT_GT(self->st->bytes, 0);
+	/* 50 periods, fewer if the host is busy; without strobing it stops when it is disabled */
+	EXPECT_GE(stops, 10);
+	/* what is left out is not lost */
+	EXPECT_EQ(self->st->nr_partial, 0);
+	EXPECT_EQ(self->st->nr_truncated, 0);
+	EXPECT_EQ(self->st->nr_gaps, 0);
+}
+
+TEST_F(field, strobing_that_cannot_be)
+{
+	static const uint64_t wrong[] = {
+		1000, 1000ULL << 32, 1000ULL << 32 | 1000, 1000ULL << 32 | 2000, 100ULL << 32 | 10,
+		1000ULL << 32 | 999, 4000000000ULL << 32 | 1000,
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		self->attr.config1 = wrong[i];
+		EXPECT_EQ(refused(&self->attr, 0, -1), EINVAL) TH_LOG("%llx", (unsigned long long)wrong[i]);
+	}
+}
+
+/* A child and this process take turns on one CPU; the hardware traces the child alone */
+TEST_F(field, one_thread_of_a_cpu)
+{
+	unsigned int owned, others;
+	char text[64];
+	pid_t child;
+
+	ASSERT_TRUE(pmu_text("caps/thread", text, sizeof(text)));
+	self->attr.config2 = 1;
+	if (text[0] != '1') {
+		EXPECT_EQ(refused(&self->attr, -1, self->cpu), EOPNOTSUPP);
+		SKIP(return, "%s", text);
+	}
+	/* an event of a task follows it anyway */
+	EXPECT_EQ(refused(&self->attr, 0, -1), EINVAL);
+	child = fork();
+	if (!child)
+		for (;;)
+			busy(100), usleep(1000);
+	self->attr.config |= NTRACE_CONFIG_CONTEXT;
+	self->attr.config2 = child;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
+	half_a_second(&self->rec, self->st);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	owned = count_messages(&self->rec, self->st, MSG_OWNERSHIP, child, &others);
+	TH_LOG("%llu bytes, %u Ownership messages, %u of others",
+	       (unsigned long long)self->st->bytes, owned, others);
+	EXPECT_GE(owned, 10);
+	/* the kernel writes scontext some instructions before it switches */
+	EXPECT_EQ(others, 0);
+}
+
+/* Bytes of a loop that always does the same */
+static uint64_t fixed_work(struct recording *rec)
+{
+	uint64_t before = rec->page->aux_head;
+
+	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+	busy(50000);
+	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+	return rec->page->aux_head - before;
+}
+
+TEST_F(field, ranges_that_are_left_out)
+{
+	uint64_t all, without;
+	char text[64];
+
+	event_attr_user(&self->attr);
+	if (!pmu_number("caps/exclude_filters", 0)) {
+		self->attr.config |= NTRACE_CONFIG_EXCLUDE;
+		EXPECT_EQ(refused(&self->attr, 0, -1), EOPNOTSUPP);
+		SKIP(return, "the hardware cannot leave ranges out");
+	}
+	ASSERT_TRUE(pmu_text("caps/exclude", text, sizeof(text)));
+	EXPECT_STREQ(text, "1");
+	self->attr.config |= NTRACE_CONFIG_EXCLUDE;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
+	all = fixed_work(&self->rec);
+	/* all code of this program; what is left out is nearly all there is */
+	ASSERT_EQ(ioctl(self->rec.fd, PERF_EVENT_IOC_SET_FILTER, "filter 0x0/0x10000000@/proc/self/exe"), 0)
+		TH_LOG("%s", strerror(errno));
+	without = fixed_work(&self->rec);
+	TH_LOG("%llu bytes, %llu without this program", (unsigned long long)all,
+	       (unsigned long long)without);
+	EXPECT_GT(all, 10000);
+	EXPECT_LT(without, all / 4);
+}
+
+/* The sink's own memory, where it has some beside that of the system */
+TEST_F(field, sram)
+{
+	char text[64];
+
+	ASSERT_TRUE(pmu_text("caps/sram", text, sizeof(text)));
+	self->attr.config |= NTRACE_CONFIG_SRAM;
+	event_attr_user(&self->attr);
+	if (text[0] == '0') {
+		EXPECT_EQ(refused(&self->attr, 0, -1), EOPNOTSUPP);
+		return;
+	}
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
+	half_a_second(&self->rec, self->st);
+	EXPECT_GT(self->st->bytes, 1000);
+	EXPECT_EQ(self->st->nr_gaps, 0);
+	record_close(&self->rec);
+	/* and the other again */
+	self->attr.config &= ~NTRACE_CONFIG_SRAM;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
+	EXPECT_GT(half_a_second(&self->rec, self->st), 1000);
+	EXPECT_EQ(self->st->nr_partial, 0);
+}
+
+/* The C library's header may be older than config3, at the end of the structure */
+static int refused_config3(const struct perf_event_attr *attr, uint64_t config3)
+{
+	union {
+		struct perf_event_attr attr;
+		uint64_t words[17];
+	} more;
+
+	memset(&more, 0, sizeof(more));
+	more.attr = *attr;
+	more.attr.size = 17 * sizeof(uint64_t);
+	more.words[16] = config3;
+	return refused(&more.attr, 0, -1);
+}
+
+TEST_F(field, triggers)
+{
+	char in[64], out[64];
+	bool trigger = pmu_number("caps/trigger", 0);
+
+	ASSERT_TRUE(pmu_text("caps/trigger_in", in, sizeof(in)));
+	ASSERT_TRUE(pmu_text("caps/trigger_out", out, sizeof(out)));
+	/* without trTeInstTrigEnable they have no effect */
+	EXPECT_EQ(refused_config3(&self->attr, 2), EINVAL);
+	self->attr.config |= NTRACE_CONFIG_TRIGGER;
+	EXPECT_EQ(refused_config3(&self->attr, 2), trigger && in[0] == '0' ? 0 : EOPNOTSUPP);
+	EXPECT_EQ(refused_config3(&self->attr, 1ULL << 32), trigger && out[0] == '0' ? 0 : EOPNOTSUPP);
+	EXPECT_EQ(refused_config3(&self->attr, 0), trigger ? 0 : EOPNOTSUPP);
+}
+
+/* The sink of several encoders: the reader is told which SRC this CPU has, once */
+TEST_F(field, src_is_told)
+{
+	struct perf_event_header header;
+	unsigned int found = 0, i;
+	uint64_t id = 0, tail = 0;
+	char file[32];
+
+	snprintf(file, sizeof(file), "cpu%d/src_bits", self->cpu);
+	if (!pmu_number(file, 0))
+		SKIP(return, "messages have no SRC");
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
+	for (i = 0; i < 3; i++) {
+		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		busy(100);
+		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	}
+	for (; tail < self->rec.page->data_head; tail += header.size) {
+		memcpy(&header, self->rec.data + tail, sizeof(header));
+		if (header.type != RECORD_AUX_OUTPUT_HW_ID)
+			continue;
+		memcpy(&id, self->rec.data + tail + sizeof(header), sizeof(id));
+		found++;
+	}
+	EXPECT_EQ(found, 1);
+	EXPECT_EQ(id >> 16 & 0xf, pmu_number(file, 0));
+	snprintf(file, sizeof(file), "cpu%d/src_id", self->cpu);
+	EXPECT_EQ(id & NTRACE_HW_ID_SRC, pmu_number(file, 99));
+}
+
+TEST_HARNESS_MAIN
