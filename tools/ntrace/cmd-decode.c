@@ -13,6 +13,7 @@
 #include "ntrace.h"
 #include "options.h"
 #include "pcs.h"
+#include "print-counts.h"
 
 static const char help[] =
 	"usage: ntrace decode [OPTIONS] --elf ELF [--elf ELF ...] FILE\n\n"
@@ -24,11 +25,13 @@ static const char help[] =
 	"  --branches             one line for each branch, jump and trap\n"
 	"  --pcs                  one line for each instruction\n"
 	"  --stats                only count\n"
+	"  --counts               how often each block, branch and edge was executed\n"
 	COMMON_HELP;
 
-enum output { OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS };
+enum output { OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS, OUT_COUNTS };
 
-enum { OPT_ELF = 1, OPT_LOAD_OFFSET, OPT_RANGES, OPT_BRANCHES, OPT_PCS, OPT_STATS };
+enum { OPT_ELF = 1, OPT_LOAD_OFFSET, OPT_RANGES, OPT_BRANCHES, OPT_PCS, OPT_STATS,
+       OPT_COUNTS };
 
 static const struct option long_options[] = {
 	COMMON_OPTIONS,
@@ -38,6 +41,7 @@ static const struct option long_options[] = {
 	{ "branches",	 no_argument, NULL, OPT_BRANCHES },
 	{ "pcs",	 no_argument, NULL, OPT_PCS },
 	{ "stats",	 no_argument, NULL, OPT_STATS },
+	{ "counts",	 no_argument, NULL, OPT_COUNTS },
 	{ "help",	 no_argument, NULL, 'h' },
 	{ 0 }
 };
@@ -183,13 +187,28 @@ static void take_batch(struct decode *decode, const struct nt_batch *batch)
 		pcs_print(decode->pcs, batch->ranges, batch->nr);
 }
 
+/* Ranges are counted, and the other items are looked at. */
+static int count_flow(struct decode *decode, struct nt_flow *flow)
+{
+	struct nt_item item;
+	int ret;
+
+	while ((ret = nt_flow_count(flow, &item)) > 0) {
+		if (is_problem(&item))
+			print_problem(decode, &item);
+	}
+	return ret;
+}
+
 static int drain(struct decode *decode, struct nt_flow *flow)
 {
 	struct nt_batch batch;
 	struct nt_item item;
 	int ret;
 
-	if (decode->output == OUT_PCS || decode->output == OUT_STATS) {
+	if (decode->output == OUT_COUNTS) {
+		ret = count_flow(decode, flow);
+	} else if (decode->output == OUT_PCS || decode->output == OUT_STATS) {
 		while ((ret = nt_flow_next_batch(flow, &batch)) > 0)
 			take_batch(decode, &batch);
 	} else {
@@ -305,6 +324,24 @@ static void print_stats(const struct decode *decode)
 	printf("messages skipped %12" PRIu64 "\n", stats.skipped);
 }
 
+/* What all streams have counted. False: out of memory, and it was said */
+static bool print_all_counts(const struct decode *decode)
+{
+	struct nt_counts *counts = nt_counts_new();
+	bool ok = counts;
+	unsigned int id;
+
+	for (id = 0; ok && id < NT_FRAMES_IDS; id++) {
+		if (decode->streams[id].flow)
+			ok = !nt_counts_take(counts, decode->streams[id].flow);
+	}
+	ok = ok && print_counts(counts);
+	if (!ok)
+		fprintf(stderr, "ntrace: out of memory\n");
+	nt_counts_free(counts);
+	return ok;
+}
+
 static int decode_input(struct decode *decode)
 {
 	unsigned int id;
@@ -315,6 +352,8 @@ static int decode_input(struct decode *decode)
 	status = decode_all(decode);
 	if (decode->output == OUT_STATS)
 		print_stats(decode);
+	if (decode->output == OUT_COUNTS && !print_all_counts(decode))
+		status = EXIT_TRACE;
 	if (decode->pcs && !pcs_free(decode->pcs))
 		status = EXIT_TRACE;
 	missing_report(decode->missing);
@@ -362,6 +401,7 @@ static int parse_option(struct decode *decode, int opt, char *arg)
 	case OPT_BRANCHES:
 	case OPT_PCS:
 	case OPT_STATS:
+	case OPT_COUNTS:
 		decode->output = opt - OPT_RANGES;
 		return -1;
 	}

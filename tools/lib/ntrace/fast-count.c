@@ -156,7 +156,7 @@ static bool count_prepare(struct nt_flow *flow)
 
 	if (nt_tally_reserve(tally, &flow->code))
 		return false;
-	if (memo->nr_ranges < INT32_MAX && memo->nr_calls + 2 * MESSAGE_CALLS <= NR_CALLS)
+	if (memo->nr_ranges < LAST_RECORD && memo->nr_calls + 2 * MESSAGE_CALLS <= NR_CALLS)
 		return true;
 	if (nt_tally_flush(tally, &flow->code))
 		return false;

@@ -39,7 +39,13 @@ struct nt_record {
 #define RECORD_SURE	64
 
 /* A ring of words of 8 bytes. A record that begins at the end of it goes on in the spare words. */
+#ifndef NR_WORDS
 #define NR_WORDS	(1u << 15)
+#endif
+/* All records are dropped at this number, so that none comes twice. */
+#ifndef LAST_RECORD
+#define LAST_RECORD	INT32_MAX
+#endif
 #define RECORD_WORDS(nr)	((16 + 4 * (nr) + 7 + 4) / 8)
 #define SPARE_WORDS	RECORD_WORDS(RECORD_STEPS)
 
