@@ -14,7 +14,7 @@ void nt_copy_sized(void *to, size_t to_size, const void *from, size_t from_size)
 }
 
 /* The caller's configuration, in the layout of this library */
-static int take_config(struct nt_config *config, const struct nt_config *from)
+static int api_take_config(struct nt_config *config, const struct nt_config *from)
 {
 	return nt_config_check(from) ? NT_E_INVALID : nt_config_copy(config, from);
 }
@@ -24,7 +24,7 @@ int nt_message_decode_sized(const struct nt_config *config, const uint8_t *data,
 {
 	struct nt_message full = { 0 };
 	struct nt_config copy;
-	int ret = take_config(&copy, config);
+	int ret = api_take_config(&copy, config);
 
 	if (!ret)
 		ret = nt_message_parse(&copy, data, size, &full);
@@ -63,7 +63,7 @@ int nt_insn_decode_sized(const struct nt_config *config, const uint8_t *code, si
 {
 	struct nt_insn full = { 0 };
 	struct nt_config copy;
-	int ret = take_config(&copy, config);
+	int ret = api_take_config(&copy, config);
 
 	if (!ret)
 		ret = nt_insn_parse(&copy, code, size, &full);

@@ -293,7 +293,7 @@ static void scan_block(struct scan *scan, size_t at)
 	unsigned int i;
 
 	for (i = 0; i < BLOCK; i += WINDOW) {
-		struct ends ends = find_ends(p + i - 1);
+		struct ends ends = plain_find_ends(p + i - 1);
 		unsigned int starts = ends.field & ends.high;
 
 		for (; starts; starts &= starts - 1) {

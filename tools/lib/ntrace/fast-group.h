@@ -27,7 +27,7 @@ static __always_inline bool fast_group_matches(const struct run *run, const stru
 					       const uint64_t *key)
 {
 	bool there = way.counts ? nt_tally_is_there(run->tally, group->ranges) :
-		are_ranges_there(run->memo, group->ranges);
+		memo_has_ranges(run->memo, group->ranges);
 
 	return there &&
 		!((group->key[0] ^ key[0]) | (group->key[1] ^ key[1]) |
@@ -46,7 +46,7 @@ static __always_inline bool fast_group_fits_stack(const struct run *run,
 
 	if (effect->nr_pops > src->depth)
 		return false;
-	for (i = 0; i < nr_below(effect); i++) {
+	for (i = 0; i < memo_nr_below(effect); i++) {
 		slot = nt_stack_below(slot, run->flow->config.return_depth);
 		if (src->returns[slot].call != calls[i])
 			return false;
@@ -70,7 +70,7 @@ static __always_inline void fast_group_stack(struct run *run, struct hot *hot,
 	uint32_t max = run->flow->config.return_depth, most = max - effect->drop;
 	const struct nt_block *blocks = run->flow->code.blocks;
 	struct nt_source *src = run->src;
-	const uint32_t *calls = &run->memo->calls[effect->calls + nr_below(effect)];
+	const uint32_t *calls = &run->memo->calls[effect->calls + memo_nr_below(effect)];
 	uint32_t slot = src->top, depth = src->depth - effect->nr_pops;
 	unsigned int i;
 
@@ -94,8 +94,8 @@ static __always_inline void fast_group_use(struct run *run, struct hot *hot, str
 	if (way.counts) {
 		nt_tally_record(run->tally, group->ranges)->count++;
 	} else {
-		fast_put_ranges(hot->out, ranges_of(run->memo, group->ranges), group->nr_ranges,
-				GROUP_RANGES);
+		fast_put_ranges(hot->out, memo_ranges_of(run->memo, group->ranges),
+				group->nr_ranges, GROUP_RANGES);
 		hot->out += group->nr_ranges;
 	}
 	hot->block = group->next;
@@ -234,7 +234,7 @@ static __always_inline bool fast_split_timestamp(const uint8_t *p, struct ends e
 	fields &= fields - 1;
 	if (fields & (fields - 1) || *length - *body > 8)
 		return false;
-	*tstamp = gather(first_bytes(p + *body, *length - *body), pext);
+	*tstamp = plain_gather(plain_first_bytes(p + *body, *length - *body), pext);
 	return true;
 }
 
@@ -245,7 +245,7 @@ static __always_inline bool fast_split_timestamp(const uint8_t *p, struct ends e
 static __always_inline enum looked_up fast_look_up(struct run *run, struct hot *hot, struct way way,
 						   struct lookup *lookup)
 {
-	struct ends ends = find_ends(hot->p);
+	struct ends ends = plain_find_ends(hot->p);
 	unsigned int body, length;
 	uint64_t tstamp = 0;
 	struct nt_group *group;
@@ -260,8 +260,8 @@ static __always_inline enum looked_up fast_look_up(struct run *run, struct hot *
 		if (unlikely(!body))
 			return LOOKUP_NOT_PLAIN;
 	}
-	key[0] = first_bytes(hot->p, body);
-	key[1] = first_bytes(hot->p + 8, body > 8 ? body - 8 : 0);
+	key[0] = plain_first_bytes(hot->p, body);
+	key[1] = plain_first_bytes(hot->p + 8, body > 8 ? body - 8 : 0);
 	group = fast_group_slot(run->memo, key, hot, way);
 	if (unlikely(!fast_group_matches(run, group, hot, way, key) ||
 		     (way.returns && !fast_group_fits_stack(run, &group->effect)))) {

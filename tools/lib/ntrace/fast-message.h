@@ -103,7 +103,7 @@ static __always_inline bool fast_run_message(struct run *run, struct hot *hot, s
 	struct hot before = *hot;
 	struct plain msg = { .addr = 0 };
 
-	if (!parse_plain(&run->flow->config, hot->p, find_ends(hot->p), run->src->id,
+	if (!plain_parse(&run->flow->config, hot->p, plain_find_ends(hot->p), run->src->id,
 			 way.pext, &msg))
 		return false;
 	if (way.dialect && !fast_fits_hist(run, &msg))

@@ -22,7 +22,7 @@ static __always_inline bool fast_is_path(const struct run *run, struct way way,
 	if (way.counts)
 		return path->key == key && path->top == top &&
 			nt_tally_is_there(run->tally, path->ranges);
-	return is_path(run->memo, path, key, top);
+	return memo_is_path(run->memo, path, key, top);
 }
 
 static __always_inline const struct nt_path *fast_path_find(struct run *run,
@@ -31,11 +31,11 @@ static __always_inline const struct nt_path *fast_path_find(struct run *run,
 {
 	uint64_t key = path_key(hot->block, what);
 	uint32_t top = fast_path_top(hot, way);
-	const struct nt_path *path = path_slot(run->memo, key, top);
+	const struct nt_path *path = memo_path_slot(run->memo, key, top);
 
 	if (likely(fast_is_path(run, way, path, key, top)))
 		return path;
-	path = path_other(run->memo, path);
+	path = memo_other_slot(run->memo, path);
 	if (likely(fast_is_path(run, way, path, key, top)))
 		return path;
 	return way.counts ? nt_path_count(run->flow, run->src, key, top) :
@@ -49,7 +49,7 @@ static __always_inline bool fast_path_use(struct run *run, struct hot *hot, stru
 	if (way.counts) {
 		fast_log_path(run, hot, way, path);
 	} else {
-		fast_put_ranges(hot->out, ranges_of(run->memo, path->ranges), path->nr_ranges,
+		fast_put_ranges(hot->out, memo_ranges_of(run->memo, path->ranges), path->nr_ranges,
 				PATH_RANGES);
 		hot->out += path->nr_ranges;
 	}

@@ -208,7 +208,7 @@ static __always_inline bool fast_use_effect(struct run *run, struct hot *hot,
 
 	for (i = 0; i < effect->nr_pops; i++)
 		fast_drop_return(run, hot);
-	calls += nr_below(effect);
+	calls += memo_nr_below(effect);
 	for (i = 0; i < effect->nr_pushes; i++) {
 		if (!fast_push(run, hot, calls[i]))
 			return false;

@@ -353,7 +353,7 @@ static __always_inline unsigned int frames_prepare(struct bunch *bunch, const ui
 
 		if (unlikely(frames_is_odd(low, high)))
 			break;
-		bunch->ids[i] = find_ends(p).field & EVEN_BYTES;
+		bunch->ids[i] = plain_find_ends(p).field & EVEN_BYTES;
 		store64(bunch->bytes[i], (low & ~LANES) | frames_spread_lanes(p[LAST]));
 		store64(bunch->bytes[i] + 8, (high & ~LANES) | frames_spread_lanes(p[LAST] >> 4));
 	}

@@ -66,7 +66,7 @@ void nt_memo_calls(struct nt_memo *memo, struct nt_effect *effect, const struct 
 	effect->drop = nt_net_lost(net);
 	effect->any = effect->nr_pops || effect->nr_pushes || effect->drop;
 	effect->calls = memo->nr_calls;
-	nr = nr_below(effect);
+	nr = memo_nr_below(effect);
 	if (!effect->any)
 		return;
 	memcpy(calls, net->popped + 1, nr * sizeof(*calls));
@@ -76,9 +76,9 @@ void nt_memo_calls(struct nt_memo *memo, struct nt_effect *effect, const struct 
 
 const struct nt_path *nt_memo_keep_path(struct nt_memo *memo, const struct nt_path *new)
 {
-	struct nt_path *path = path_slot(memo, new->key, new->top);
+	struct nt_path *path = memo_path_slot(memo, new->key, new->top);
 
-	*path_other(memo, path) = *path;
+	*memo_other_slot(memo, path) = *path;
 	*path = *new;
 	return path;
 }

@@ -40,7 +40,7 @@ struct nt_effect {
 	uint8_t		drop;		/* afterwards the depth is at most return_depth - drop */
 };
 
-static __always_inline unsigned int nr_below(const struct nt_effect *effect)
+static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect)
 {
 	return effect->nr_pops > 1 ? effect->nr_pops - 1 : 0;
 }
@@ -58,7 +58,7 @@ static __always_inline unsigned int nr_below(const struct nt_effect *effect)
 struct nt_path {
 	uint64_t	key;		/* 0: none */
 	uint32_t	top;		/* block whose end is a call; 0: none that is known */
-	uint32_t	ranges;		/* the first, see ranges_of() */
+	uint32_t	ranges;		/* the first, see memo_ranges_of() */
 	uint32_t	next;
 	uint16_t	halfwords;
 	uint8_t		nr_ranges;
@@ -142,33 +142,36 @@ struct nt_memo {
 };
 
 /* Two places where a path may be: this one and its neighbour */
-static __always_inline struct nt_path *path_slot(struct nt_memo *memo, uint64_t key, uint32_t top)
+static __always_inline struct nt_path *memo_path_slot(struct nt_memo *memo, uint64_t key,
+						      uint32_t top)
 {
 	uint64_t h = (key ^ top * 0xc2b2ae3d27d4eb4fULL) * 0x9e3779b97f4a7c15ULL;
 
 	return &memo->paths[h >> (64 - PATHS_SHIFT)];
 }
 
-static __always_inline struct nt_path *path_other(struct nt_memo *memo, const struct nt_path *path)
+static __always_inline struct nt_path *memo_other_slot(struct nt_memo *memo,
+						       const struct nt_path *path)
 {
 	return &memo->paths[(path - memo->paths) ^ 1];
 }
 
-static __always_inline const struct nt_range *ranges_of(const struct nt_memo *memo, uint32_t ranges)
+static __always_inline const struct nt_range *memo_ranges_of(const struct nt_memo *memo,
+							     uint32_t ranges)
 {
 	return &memo->ranges[ranges % NR_RANGES];
 }
 
 /* Is number @ranges not overwritten yet? */
-static __always_inline bool are_ranges_there(const struct nt_memo *memo, uint32_t ranges)
+static __always_inline bool memo_has_ranges(const struct nt_memo *memo, uint32_t ranges)
 {
 	return memo->nr_ranges - ranges <= NR_RANGES - GROUP_RANGES;
 }
 
-static __always_inline bool is_path(const struct nt_memo *memo, const struct nt_path *path, uint64_t key,
-			   uint32_t top)
+static __always_inline bool memo_is_path(const struct nt_memo *memo, const struct nt_path *path,
+					 uint64_t key, uint32_t top)
 {
-	return path->key == key && path->top == top && are_ranges_there(memo, path->ranges);
+	return path->key == key && path->top == top && memo_has_ranges(memo, path->ranges);
 }
 
 /* NULL: out of memory */

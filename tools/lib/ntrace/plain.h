@@ -22,7 +22,7 @@ struct ends {
 };
 
 #if defined(__SSE2__)
-static __always_inline struct ends find_ends(const uint8_t *p)
+static __always_inline struct ends plain_find_ends(const uint8_t *p)
 {
 	__m128i v = _mm_loadu_si128((const __m128i *)p);
 
@@ -33,24 +33,24 @@ static __always_inline struct ends find_ends(const uint8_t *p)
 }
 #else
 /* The lowest bit of each byte: the multiplication moves bit 8i to bit 56 + i. */
-static __always_inline unsigned int low_bits(uint64_t w)
+static __always_inline unsigned int plain_low_bits(uint64_t w)
 {
 	return (w & 0x0101010101010101ULL) * 0x0102040810204080ULL >> 56;
 }
 
-static __always_inline struct ends find_ends(const uint8_t *p)
+static __always_inline struct ends plain_find_ends(const uint8_t *p)
 {
 	uint64_t w0 = load64(p), w1 = load64(p + 8);
 
 	return (struct ends){
-		.field = low_bits(w0) | low_bits(w1) << 8,
-		.high = low_bits(w0 >> 1) | low_bits(w1 >> 1) << 8,
+		.field = plain_low_bits(w0) | plain_low_bits(w1) << 8,
+		.high = plain_low_bits(w0 >> 1) | plain_low_bits(w1 >> 1) << 8,
 	};
 }
 #endif
 
 /* The first @n of the 8 bytes at @p, then zeros; n <= 16 */
-static __always_inline uint64_t first_bytes(const uint8_t *p, unsigned int n)
+static __always_inline uint64_t plain_first_bytes(const uint8_t *p, unsigned int n)
 {
 	static const uint8_t mask[24] = { -1, -1, -1, -1, -1, -1, -1, -1, };
 
@@ -58,7 +58,7 @@ static __always_inline uint64_t first_bytes(const uint8_t *p, unsigned int n)
 }
 
 /* This does what gather_mdo() does. @pext: the processor has an instruction for it. */
-static __always_inline uint64_t gather(uint64_t bytes, bool pext)
+static __always_inline uint64_t plain_gather(uint64_t bytes, bool pext)
 {
 #if defined(__x86_64__)
 	if (pext) {
@@ -80,8 +80,8 @@ struct bits96 {
 };
 
 /* Bits from @from up to, not including, @to; less than 60 of them */
-static __always_inline uint64_t get_bits(const struct bits96 *bits, unsigned int from,
-					 unsigned int to)
+static __always_inline uint64_t plain_get_bits(const struct bits96 *bits, unsigned int from,
+					       unsigned int to)
 {
 	uint64_t v;
 
@@ -111,23 +111,23 @@ struct plain {
 };
 
 /* Read the field at bits @from..@to. False: it has more than @max bits. */
-static __always_inline bool get_field(const struct bits96 *bits, unsigned int from,
-				      unsigned int to, unsigned int max, uint64_t *value)
+static __always_inline bool plain_get_field(const struct bits96 *bits, unsigned int from,
+					    unsigned int to, unsigned int max, uint64_t *value)
 {
 	if (to - from >= 60)
 		return false;
-	*value = get_bits(bits, from, to);
+	*value = plain_get_bits(bits, from, to);
 	return !(*value >> max);
 }
 
 /* U-ADDR, extended (chapter 9.4) */
-static __always_inline bool get_addr(const struct nt_config *config,
-				     const struct bits96 *bits, unsigned int from,
-				     unsigned int to, uint64_t *addr)
+static __always_inline bool plain_get_addr(const struct nt_config *config,
+					   const struct bits96 *bits, unsigned int from,
+					   unsigned int to, uint64_t *addr)
 {
 	uint64_t value;
 
-	if (!get_field(bits, from, to, 60, &value))
+	if (!plain_get_field(bits, from, to, 60, &value))
 		return false;
 	/* On RV32, these are copies of the sign, or bits that no address has. */
 	if (config->xlen == 32 && value >> 31)
@@ -141,7 +141,7 @@ static __always_inline bool get_addr(const struct nt_config *config,
 }
 
 /* Returns the bit after the first field that ends in *ends, and removes that end from *ends. */
-static __always_inline unsigned int next_end(unsigned int *ends)
+static __always_inline unsigned int plain_next_end(unsigned int *ends)
 {
 	unsigned int end = MDO_BITS * (__builtin_ctz(*ends) + 1);
 
@@ -157,51 +157,53 @@ struct parser {
 	unsigned int		at;		/* the first bit that is not taken yet */
 };
 
-static __always_inline unsigned int take_fixed(struct parser *parser, unsigned int nr)
+static __always_inline unsigned int plain_take_fixed(struct parser *parser, unsigned int nr)
 {
 	parser->at += nr;
-	return get_bits(&parser->bits, parser->at - nr, parser->at);
+	return plain_get_bits(&parser->bits, parser->at - nr, parser->at);
 }
 
 /* Take the next variable-length field. False: there is none, or it has more than @max bits. */
-static __always_inline bool take_var(struct parser *parser, unsigned int max, uint64_t *value)
+static __always_inline bool plain_take_var(struct parser *parser, unsigned int max, uint64_t *value)
 {
 	unsigned int from = parser->at;
 
 	if (!parser->fields)
 		return false;
-	parser->at = next_end(&parser->fields);
-	return parser->at > from && get_field(&parser->bits, from, parser->at, max, value);
+	parser->at = plain_next_end(&parser->fields);
+	return parser->at > from && plain_get_field(&parser->bits, from, parser->at, max, value);
 }
 
-static __always_inline bool take_addr(struct parser *parser, uint64_t *addr)
+static __always_inline bool plain_take_addr(struct parser *parser, uint64_t *addr)
 {
 	unsigned int from = parser->at;
 
 	if (!parser->fields)
 		return false;
-	parser->at = next_end(&parser->fields);
-	return get_addr(parser->config, &parser->bits, from, parser->at, addr);
+	parser->at = plain_next_end(&parser->fields);
+	return plain_get_addr(parser->config, &parser->bits, from, parser->at, addr);
 }
 
 /* Take the fields of each type up to the timestamp (table "Fields in Messages"). */
-static __always_inline bool take_fields(struct parser *parser, struct plain *msg)
+static __always_inline bool plain_take_fields(struct parser *parser, struct plain *msg)
 {
 	msg->hist = 1;
 	switch (msg->tcode) {
 	case NT_TCODE_RESOURCE_FULL:
-		return take_fixed(parser, 4) == NT_RCODE_HIST && take_var(parser, 32, &msg->hist);
+		return plain_take_fixed(parser, 4) == NT_RCODE_HIST &&
+			plain_take_var(parser, 32, &msg->hist);
 	case NT_TCODE_DIRECT_BRANCH:
-		return take_var(parser, 30, &msg->icnt);
+		return plain_take_var(parser, 30, &msg->icnt);
 	}
-	if (take_fixed(parser, 2) != NT_BTYPE_INDIRECT || !take_var(parser, 30, &msg->icnt) ||
-	    !take_addr(parser, &msg->addr))
+	if (plain_take_fixed(parser, 2) != NT_BTYPE_INDIRECT ||
+	    !plain_take_var(parser, 30, &msg->icnt) ||
+	    !plain_take_addr(parser, &msg->addr))
 		return false;
-	return msg->tcode == NT_TCODE_INDIRECT_BRANCH || take_var(parser, 32, &msg->hist);
+	return msg->tcode == NT_TCODE_INDIRECT_BRANCH || plain_take_var(parser, 32, &msg->hist);
 }
 
 /* Parse the message at @p. False: it is not a plain one. */
-static __always_inline bool parse_plain(const struct nt_config *config, const uint8_t *p,
+static __always_inline bool plain_parse(const struct nt_config *config, const uint8_t *p,
 					struct ends e, uint16_t src, bool pext,
 					struct plain *msg)
 {
@@ -218,15 +220,15 @@ static __always_inline bool parse_plain(const struct nt_config *config, const ui
 	if (!nr_vars[msg->tcode] || e.high & ~e.field & in)
 		return false;
 	parser.fields = e.field & in;
-	parser.bits.low = gather(load64(p), pext);
-	parser.bits.high = msg->length > 8 ? gather(load64(p + 8), pext) : 0;
-	if (config->src_bits && take_fixed(&parser, config->src_bits) != src)
+	parser.bits.low = plain_gather(load64(p), pext);
+	parser.bits.high = msg->length > 8 ? plain_gather(load64(p + 8), pext) : 0;
+	if (config->src_bits && plain_take_fixed(&parser, config->src_bits) != src)
 		return false;
-	if (!take_fields(&parser, msg))
+	if (!plain_take_fields(&parser, msg))
 		return false;
 	msg->has_tstamp = parser.fields;
 	if (msg->has_tstamp &&
-	    (!config->timestamp || !take_var(&parser, 60, &msg->tstamp) || parser.fields))
+	    (!config->timestamp || !plain_take_var(&parser, 60, &msg->tstamp) || parser.fields))
 		return false;
 	return msg->hist;
 }
