@@ -82,6 +82,14 @@ by_time() {
 		[ "$(count --calls --time 5, -i "$tap_tmp/good.data")" -eq 0 ]
 }
 
+# with a capstone that knows RISC-V; else a sentence says what is missing. inner and outer return
+disasm_is() {
+	_rc=0
+	"$@" script --disasm --threads 1 -i "$tap_tmp/good.data" >"$tap_tmp/got" 2>&1 || _rc=$?
+	[ $_rc -ne 2 ] || { grep 'needs a build with capstone' "$tap_tmp/got"; return; }
+	[ "$(grep -c 'c.jr ra$' "$tap_tmp/got")" -eq 6 ]
+}
+
 # 100,000 maps, half of them over others, in no more than 100 times what 6,250 take
 maps() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/maps" \
@@ -89,7 +97,13 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 30
+plan 32
+ok "script --disasm" disasm_is "$ntrace"
+if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
+	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
+else
+	skip "script --disasm, the guest's program" "there is none, or no qemu-riscv64-static"
+fi
 ok "filters by thread and CPU" filters
 ok "filters by time" by_time
 ok "no time" says 2 "FROM,TO in seconds" "$ntrace" report --time 3 -i "$tap_tmp/good.data"

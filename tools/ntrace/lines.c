@@ -251,7 +251,7 @@ int merge_add(struct merge *merge, unsigned int buffer, struct lines *lines)
 
 	if (lines->failed || (lines->spilled && copy(lines->spilled, to)))
 		return -1;
-	return fwrite(lines->text, 1, lines->len, to) == lines->len ? 0 : -1;
+	return !lines->len || fwrite(lines->text, 1, lines->len, to) == lines->len ? 0 : -1;
 }
 
 /* Read the next line of a buffer; without one, its line is NULL. */

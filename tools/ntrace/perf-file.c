@@ -19,7 +19,7 @@ struct header {
 
 static int put(struct perf_file *file, const void *data, size_t size)
 {
-	return fwrite(data, 1, size, file->file) == size ? 0 : -1;
+	return !size || fwrite(data, 1, size, file->file) == size ? 0 : -1;
 }
 
 /* What comes before the records: the header, the id of the event, its attributes */
