@@ -1430,6 +1430,23 @@ static void test_reset_forgets(void **state)
 	memset(&b.reported, 0, sizeof(b.reported));
 }
 
+/* "After a trace word write occurs while trRamWP = trRamLimit": the last word is written first */
+static void test_wraps_after_the_last(void **state)
+{
+	struct nb_dev *dev = &b.ram.dev;
+	unsigned int i, burst;
+
+	(void)state;
+	full_bench();
+	burst = b.ram.burst;
+	set_sink(TR_RAM_MODE, BUF, 4 * burst);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + burst * i);
+		feed(burst / 16, 16);
+	}
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
+}
+
 /* Pointers cannot be written while the sink is enabled, whether it is empty or not */
 static void test_pointers_are_locked(void **state)
 {
@@ -1594,6 +1611,7 @@ int main(void)
 		cmocka_unit_test(test_funnel_reorder),
 		cmocka_unit_test(test_reset_forgets),
 		cmocka_unit_test(test_pointers_are_locked),
+		cmocka_unit_test(test_wraps_after_the_last),
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_bus_error),
 		cmocka_unit_test(test_wp_outside),
