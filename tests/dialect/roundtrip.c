@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include <ntrace/ntrace.h>
+#include "../unit/counted.h"
 
 #include "judge.h"
 #include "program.h"
@@ -45,6 +46,8 @@ struct test {
 	uint64_t	compared, times, extras;
 	struct nt_image	*image;
 	struct nt_flow	*flow;
+	struct nt_flow		*counting;	/* if items are taken one by one */
+	struct counted		counted;
 };
 
 static void die(const struct test *test, const char *what, uint64_t a, uint64_t b)
@@ -116,6 +119,8 @@ static void open_test(struct test *test, uint64_t seed)
 			     test->program->regions[i].code, 2 * test->program->regions[i].nr);
 	config = config_of(&test->setup);
 	test->flow = nt_flow_new(&config, test->image);
+	if (test->how)
+		test->counting = nt_flow_new(&config, test->image);
 	for (i = 0; i < test->nr_harts; i++) {
 		test->harts[i] = malloc(sizeof(struct hart));
 		hart_start(test->harts[i], test->program, seed * 7 + i + 1);
@@ -131,6 +136,8 @@ static void close_test(struct test *test)
 {
 	unsigned int i;
 
+	nt_flow_free(test->counting);
+	counted_free(&test->counted);
 	for (i = 0; i < test->nr_harts; i++) {
 		free(test->harts[i]);
 		free(test->expected[i].pcs);
@@ -280,12 +287,28 @@ static void drain(struct test *test)
 	struct nt_item item;
 
 	if (test->how) {
-		while (nt_flow_next(test->flow, &item) > 0)
+		while (nt_flow_next(test->flow, &item) > 0) {
 			take_item(test, &item);
+			counted_add_item(&test->counted, &item);
+		}
+		while (nt_flow_count(test->counting, &item) > 0)
+			;
 	} else {
 		while (nt_flow_next_batch(test->flow, &batch) > 0)
 			take_batch(test, &batch);
 	}
+}
+
+/* What was counted without ranges is what the ranges give. */
+static void compare_counts(struct test *test)
+{
+	struct nt_counts *counts = nt_counts_new();
+
+	counted_fold(&test->counted);
+	if (test->how && (nt_counts_take(counts, test->counting) ||
+			  !counted_is(&test->counted, counts)))
+		die(test, "counts", 0, 0);
+	nt_counts_free(counts);
 }
 
 /* All that was encoded so far */
@@ -296,11 +319,17 @@ static void decode(struct test *test, bool end)
 
 	for (; at < n; at += piece) {
 		nt_flow_feed(test->flow, test->stream.data + at, n - at < piece ? n - at : piece);
+		if (test->how)
+			nt_flow_feed(test->counting, test->stream.data + at,
+				     n - at < piece ? n - at : piece);
 		drain(test);
 	}
 	if (end) {
 		nt_flow_end(test->flow);
+		if (test->how)
+			nt_flow_end(test->counting);
 		drain(test);
+		compare_counts(test);
 	}
 	test->fed += n;
 	test->stream.size = 0;

@@ -21,6 +21,7 @@
 #include <cmocka.h>
 #include <ntrace/ntrace.h>
 
+#include "counted.h"
 #include "elf-image.h"
 #include "items.h"
 
@@ -531,12 +532,40 @@ static void compare(const struct input *input, const struct prints *one, struct 
 	free(other->data);
 }
 
+/* Threads count what the ranges of one flow give. */
+static void assert_counts(const struct input *input, const char *title)
+{
+	struct items_way plain = { .piece = SIZE_MAX };
+	struct counted counted = { 0 };
+	struct nt_counts *counts;
+	struct items items;
+	struct nt_item item;
+	unsigned int threads;
+
+	assert_true(items_begin(&items, &input->config, input->image, input->data, input->size,
+				plain));
+	while (items_next(&items, &item))
+		counted_add_item(&counted, &item);
+	items_end(&items);
+	counted_fold(&counted);
+	for (threads = 1; threads <= MAX_THREADS; threads += 2) {
+		counts = nt_counts_new();
+		assert_int_equal(nt_parallel_count(&input->config, input->image, input->data,
+						   input->size, threads, counts, NULL), NT_OK);
+		if (!counted_is(&counted, counts))
+			fail_msg("%s, %u threads: counts differ", title, threads);
+		nt_counts_free(counts);
+	}
+	counted_free(&counted);
+}
+
 static void assert_all_same(const struct input *input, const char *title)
 {
 	struct nt_stats one_stats, stats;
 	struct prints one = decode_one(input, SIZE_MAX, &one_stats), other;
 	unsigned int threads;
 
+	assert_counts(input, title);
 	for (threads = 1; threads <= MAX_THREADS; threads += 2 - threads % 2) {
 		other = decode_ordered(input, threads, SIZE_MAX, &stats);
 		compare(input, &one, &other, title, threads);
