@@ -98,7 +98,7 @@ int main(void)
 		if (config.src_bits && !rnd(20))
 			src ^= 1;
 		for (pext = 0; pext <= with_pext; pext++) {
-			ok[pext] = parse_plain(&config, p, find_ends(p), src, pext, &plain[pext]);
+			ok[pext] = plain_parse(&config, p, plain_find_ends(p), src, pext, &plain[pext]);
 			if (!ok[pext])
 				continue;
 			taken++;
