@@ -96,16 +96,13 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 static __always_inline void count_run_way(struct run *run, struct hot hot, struct way way)
 {
 	way.counts = true;
-	/* ResourceFull has left an I-CNT that groups do not know of. */
-	way.log = !run->memo->window || run->src->owed;
-	if (way.log)
-		count_run_all(run, hot, (struct way){
-			.counts = true, .log = true, .timestamp = way.timestamp,
-			.returns = way.returns, .explicit = way.explicit, .pext = way.pext, .dialect = way.dialect });
-	else
-		count_run_all(run, hot, (struct way){
-			.counts = true, .timestamp = way.timestamp,
-			.returns = way.returns, .explicit = way.explicit, .pext = way.pext, .dialect = way.dialect });
+	/* ResourceFull may have left an I-CNT that groups do not know of. */
+	if (run->memo->window && !run->src->owed) {
+		count_run_all(run, hot, way);
+		return;
+	}
+	way.log = true;
+	count_run_all(run, hot, way);
 }
 
 static noinline void count_run_plain(struct run *run, struct hot hot)
