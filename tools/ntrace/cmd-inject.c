@@ -131,7 +131,7 @@ static int add_sample(struct part *p, const struct source *s, const struct nt_wh
 	};
 	size_t at;
 
-	lines_begin(&p->lines);
+	lines_begin(&p->lines, who->cpu);
 	at = p->lines.len;
 	lines_add_bytes(&p->lines, &header, sizeof(header));
 	add_word(&p->lines, p->inject->file.id);
@@ -527,12 +527,10 @@ static int make_samples(struct inject *inject)
 		.size = sizeof(sink), .begin = begin, .branch = take_branch, .error = take_error,
 		.end = end,
 	};
-	struct nt_session_info info;
 
 	/* all samples are of the file's only event */
 	inject->file.id = 1;
-	nt_session_info(inject->session, &info, sizeof(info));
-	inject->merge = merge_new(info.buffers);
+	inject->merge = merge_new();
 	if (!inject->merge) {
 		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
 		return -1;

@@ -172,7 +172,7 @@ int script_error(void *part, const struct nt_who *who, const struct nt_item *ite
 	struct script_part *p = part;
 
 	p->errors |= problem != NULL;
-	lines_begin(&p->lines);
+	lines_begin(&p->lines, who->cpu);
 	if (p->script->json)
 		return json_error(p, who, text, item->offset);
 	add_error(p, who);
@@ -187,7 +187,7 @@ int script_error(void *part, const struct nt_who *who, const struct nt_item *ite
 
 static int say_lost(struct script_part *p, const struct nt_who *who)
 {
-	lines_begin(&p->lines);
+	lines_begin(&p->lines, who->cpu);
 	if (p->script->json)
 		return json_error(p, who, "trace was lost", 0);
 	add_error(p, who);
@@ -227,11 +227,9 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 static int merged(struct script *s, int (*print)(struct script *script))
 {
-	struct nt_session_info info;
 	int err;
 
-	nt_session_info(s->session, &info, sizeof(info));
-	s->merge = merge_new(info.buffers);
+	s->merge = merge_new();
 	if (!s->merge) {
 		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
 		return -1;

@@ -13,6 +13,7 @@
 struct line_head {
 	uint64_t	time;
 	uint32_t	len;
+	int		cpu;
 };
 
 /* ---- One stretch ---- */
@@ -34,8 +35,9 @@ static bool reserve(struct lines *l, size_t n)
 	return true;
 }
 
-void lines_begin(struct lines *lines)
+void lines_begin(struct lines *lines, int cpu)
 {
+	lines->cpu = cpu;
 	lines->begin = lines->len;
 	if (reserve(lines, sizeof(struct line_head)))
 		lines->len += sizeof(struct line_head);
@@ -60,7 +62,7 @@ static int spill(struct lines *l)
 
 int lines_end(struct lines *lines, uint64_t time)
 {
-	struct line_head head = { .time = time };
+	struct line_head head = { .time = time, .cpu = lines->cpu };
 
 	if (lines->failed)
 		return -1;
@@ -189,8 +191,10 @@ void lines_free(struct lines *lines)
 
 /* ---- All buffers ---- */
 
-/* The lines of one AUX buffer that are done */
+/* The lines of one CPU in one AUX buffer that are done */
 struct output {
+	unsigned int	buffer;
+	int		cpu;
 	FILE		*file;
 	uint64_t	time;		/* of the next line, when they are merged */
 	char		*line;
@@ -199,23 +203,12 @@ struct output {
 
 struct merge {
 	unsigned int	nr;
-	struct output	outputs[];
+	struct output	*outputs;
 };
 
-struct merge *merge_new(unsigned int buffers)
+struct merge *merge_new(void)
 {
-	struct merge *merge = calloc(1, sizeof(*merge) + buffers * sizeof(merge->outputs[0]));
-
-	if (!merge)
-		return NULL;
-	for (; merge->nr < buffers; merge->nr++) {
-		merge->outputs[merge->nr].file = tmpfile();
-		if (!merge->outputs[merge->nr].file) {
-			merge_free(merge);
-			return NULL;
-		}
-	}
-	return merge;
+	return calloc(1, sizeof(struct merge));
 }
 
 void merge_free(struct merge *merge)
@@ -228,30 +221,87 @@ void merge_free(struct merge *merge)
 		fclose(merge->outputs[i].file);
 		free(merge->outputs[i].line);
 	}
+	free(merge->outputs);
 	free(merge);
 }
 
-static int copy(FILE *from, FILE *to)
+static struct output *output_of(struct merge *merge, unsigned int buffer, int cpu)
 {
-	char buf[64 << 10];
-	size_t n;
+	struct output *o = merge->outputs;
+
+	for (; o < merge->outputs + merge->nr; o++) {
+		if (o->buffer == buffer && o->cpu == cpu)
+			return o;
+	}
+	o = realloc(merge->outputs, (merge->nr + 1) * sizeof(*o));
+	if (!o)
+		return NULL;
+	merge->outputs = o;
+	o += merge->nr;
+	*o = (struct output){ .buffer = buffer, .cpu = cpu, .file = tmpfile() };
+	merge->nr += o->file != NULL;
+	return o->file ? o : NULL;
+}
+
+/* Share out whole lines; what is of one CPU in a row is written at once. */
+static int share_out(struct merge *merge, unsigned int buffer, const char *text, size_t len)
+{
+	struct line_head head;
+	struct output *o;
+	size_t at, n;
+	int cpu;
+
+	for (; len; text += at, len -= at) {
+		memcpy(&head, text, sizeof(head));
+		cpu = head.cpu;
+		for (at = 0; at < len; at += n) {
+			memcpy(&head, text + at, sizeof(head));
+			if (head.cpu != cpu)
+				break;
+			n = sizeof(head) + head.len;
+		}
+		o = output_of(merge, buffer, cpu);
+		if (!o || fwrite(text, 1, at, o->file) != at)
+			return -1;
+	}
+	return 0;
+}
+
+/* What was spilled are whole lines, but what is read of them at once may end inside one. */
+static int share_out_file(struct merge *merge, unsigned int buffer, FILE *from)
+{
+	struct line_head head;
+	size_t room = 0;
+	char *line = NULL, *more;
+	int ret = 0;
 
 	if (fflush(from) || fseek(from, 0, SEEK_SET))
 		return -1;
-	while ((n = fread(buf, 1, sizeof(buf), from)) > 0) {
-		if (fwrite(buf, 1, n, to) != n)
-			return -1;
+	while (!ret && fread(&head, 1, sizeof(head), from) == sizeof(head)) {
+		if (sizeof(head) + head.len > room) {
+			room = 2 * (sizeof(head) + head.len);
+			more = realloc(line, room);
+			if (!more) {
+				ret = -1;
+				break;
+			}
+			line = more;
+		}
+		memcpy(line, &head, sizeof(head));
+		if (fread(line + sizeof(head), 1, head.len, from) != head.len)
+			ret = -1;
+		else
+			ret = share_out(merge, buffer, line, sizeof(head) + head.len);
 	}
-	return ferror(from) ? -1 : 0;
+	free(line);
+	return ret || ferror(from) ? -1 : 0;
 }
 
 int merge_add(struct merge *merge, unsigned int buffer, struct lines *lines)
 {
-	FILE *to = merge->outputs[buffer].file;
-
-	if (lines->failed || (lines->spilled && copy(lines->spilled, to)))
+	if (lines->failed || (lines->spilled && share_out_file(merge, buffer, lines->spilled)))
 		return -1;
-	return !lines->len || fwrite(lines->text, 1, lines->len, to) == lines->len ? 0 : -1;
+	return share_out(merge, buffer, lines->text, lines->len);
 }
 
 /* Read the next line of a buffer; without one, its line is NULL. */

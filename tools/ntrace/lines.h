@@ -2,8 +2,9 @@
 /*
  * Lines of text that several threads make at once, printed in the order of time.
  *
- * Each stretch of a recording makes its lines in a struct lines. Those of one buffer follow each
- * other; those of all buffers are merged when all are done. What does not fit into memory waits
+ * Each stretch of a recording makes its lines in a struct lines. A buffer may have the trace of
+ * several CPUs, one among the other; those of one CPU follow each other. The lines of all buffers and
+ * CPUs are merged when all are done. What does not fit into memory waits
  * in files without a name.
  */
 #ifndef NTRACE_TOOL_LINES_H
@@ -18,12 +19,13 @@ struct lines {
 	char	*text;
 	size_t	len, room;
 	size_t	begin;		/* of the line that is being made */
+	int	cpu;		/* that it is of */
 	FILE	*spilled;	/* lines before those in @text; NULL: none */
 	bool	failed;		/* no memory, or a full disk: errno says */
 };
 
-/* lines_begin() - a line begins; lines_end() - it is complete, newline included. -1: failed */
-void lines_begin(struct lines *lines);
+/* lines_begin() - a line of what @cpu executed begins; lines_end() - it is complete, newline included. -1: failed */
+void lines_begin(struct lines *lines, int cpu);
 int lines_end(struct lines *lines, uint64_t time);
 /* lines_cancel() - there is no such line */
 void lines_cancel(struct lines *lines);
@@ -47,8 +49,8 @@ void lines_free(struct lines *lines);
 
 struct merge;
 
-/* merge_new() - for so many buffers; NULL: errno says why */
-struct merge *merge_new(unsigned int buffers);
+/* merge_new() - NULL: errno says why */
+struct merge *merge_new(void);
 void merge_free(struct merge *merge);
 
 /* merge_add() - the next stretch of a buffer. -1: writing failed, errno */

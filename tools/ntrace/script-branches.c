@@ -45,7 +45,7 @@ static int print_branch(void *part, const struct nt_who *who, const struct nt_br
 
 	if (!nt_filter_passes(&s->filter, branch->time, who->cpu, who->tid))
 		return 0;
-	lines_begin(&p->lines);
+	lines_begin(&p->lines, who->cpu);
 	if (s->json)
 		return print_json(p, who, branch);
 	script_add_who(p, who, branch->time);

@@ -36,7 +36,7 @@ static void add_code(struct script_part *p, const uint8_t *code, unsigned int n)
 static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t time,
 		      uint64_t addr, const uint8_t *code, unsigned int n)
 {
-	lines_begin(&p->lines);
+	lines_begin(&p->lines, who->cpu);
 	if (p->script->json) {
 		script_json_who(p, who, time);
 		script_json_place(p, "at", nt_who_space(who, addr), addr, &p->from,
