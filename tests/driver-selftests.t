@@ -51,7 +51,7 @@ selftests "6.12, late and undefined" "pmu_test;record_test;life_test" --kernel 6
 # sinks write past the caches: what the driver does not invalidate is not seen
 selftests "6.12, memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --harts 2 --incoherent
 # hardware that fails in the middle of its work: that is said, and what can be done is
-guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=2000"
+guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=5000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=300
 [ -n "${ONLY:-}" ] || ok "6.12, hardware that gets stuck: the log says what and where" \
 	grep -E 'ntrace .*: trace .* did not become' "$tap_tmp/console"
