@@ -2,7 +2,7 @@
 /*
  * Any messages through any code: the flow in pieces and in batches, or in a mixture of both
  * calls, has to give the same items as the whole stream does item by item. All that an item
- * has is compared. The stream is repeated, as the flow remembers what messages led to. Between
+ * has is compared, and what is counted without ranges. The stream is repeated, as the flow remembers what messages led to. Between
  * the repetitions the image may change, and allocations of one of both flows may fail.
  *
  * Input: four bytes that choose the options, a byte with the size of the code
@@ -15,6 +15,7 @@
 
 #include <ntrace/ntrace.h>
 
+#include "../unit/counted.h"
 #include "../unit/items.h"
 #include "nomem.h"
 
@@ -149,6 +150,59 @@ static void compare_all(struct input *input, struct items_way way)
 	items_end(&other);
 }
 
+/* What the ranges of the stream count to. False: there are too many of them */
+static bool count_ranges(struct input *input, struct counted *counted)
+{
+	struct items_way plain = { .piece = SIZE_MAX };
+	struct items items;
+	struct nt_item item;
+	unsigned int nr = 0;
+
+	if (!items_begin(&items, &input->config, input->image, input->stream,
+			 REPEAT * input->size, plain))
+		abort();
+	while (nr < MAX_ITEMS && items_next(&items, &item)) {
+		counted_add_item(counted, &item);
+		nr++;
+	}
+	items_end(&items);
+	counted_fold(counted);
+	return nr < MAX_ITEMS;
+}
+
+/* The same without ranges, in pieces, taken now and then */
+static void compare_counts(struct input *input)
+{
+	struct nt_counts *counts = nt_counts_new();
+	struct nt_flow *flow = nt_flow_new(&input->config, input->image);
+	size_t all = REPEAT * input->size, at = 0, n;
+	struct counted counted = { .n = 0 };
+	struct nt_item item;
+
+	if (!counts || !flow)
+		abort();
+	if (count_ranges(input, &counted)) {
+		do {
+			n = choose(input, 2) ? all : choose(input, 100);
+			n = n < all - at ? n : all - at;
+			nt_flow_feed(flow, input->stream + at, n);
+			at += n;
+			while (nt_flow_count(flow, &item) > 0)
+				describe(&item);
+			if (!choose(input, 4) && nt_counts_take(counts, flow))
+				abort();
+		} while (at < all);
+		nt_flow_end(flow);
+		while (nt_flow_count(flow, &item) > 0)
+			describe(&item);
+		if (nt_counts_take(counts, flow) || !counted_is(&counted, counts))
+			abort();
+	}
+	counted_free(&counted);
+	nt_counts_free(counts);
+	nt_flow_free(flow);
+}
+
 static void set_config(struct nt_config *config, const uint8_t *data)
 {
 	config->src_bits = data[0] & 3;
@@ -223,6 +277,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	all = repeat(data + 5 + input.code_size, input.size);
 	input.stream = all + 1;
 	compare_all(&input, choose_way(&input, data[3]));
+	compare_counts(&input);
 	free(all);
 	nt_image_free(input.image);
 	return 0;
