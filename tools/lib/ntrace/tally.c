@@ -169,11 +169,14 @@ static void tally_flush_block(struct nt_tally *tally, const struct nt_code *code
 			      uint32_t index)
 {
 	const struct nt_range *range = &code->blocks[index].range;
-	uint64_t *ways = &tally->blocks[2 * (size_t)index];
 	struct nt_count count = nt_count_key(NT_COUNT_BLOCK, 0, space, range->start,
 					     tally_end(code, range));
+	uint64_t *ways;
 
-	if (index >= tally->max_blocks || (!ways[0] && !ways[1]))
+	if (index >= tally->max_blocks)
+		return;
+	ways = &tally->blocks[2 * (size_t)index];
+	if (!ways[0] && !ways[1])
 		return;
 	count.count = ways[0] + ways[1];
 	count.insns = count.count * range->insns;
