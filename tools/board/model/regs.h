@@ -562,6 +562,9 @@ struct nb_funnel {
 	uint64_t	discarded;
 };
 
+/* nb_funnel_drain() - all that it holds goes to its output, as far as that takes it */
+void nb_funnel_drain(struct nb_funnel *funnel);
+
 void nb_funnel_init(struct nb_funnel *funnel, const struct nb_funnel_caps *caps,
 		    nb_out_fn out, void *opaque);
 

@@ -61,8 +61,8 @@ static bool forward(struct nb_funnel *f)
 	return true;
 }
 
-/* Disabled, it sends on what it holds; Empty follows when that is gone. */
-static void drain(struct nb_funnel *f)
+/* Disabled, it sends on what it holds; Empty follows when that is gone. See regs.h. */
+void nb_funnel_drain(struct nb_funnel *f)
 {
 	while (f->held)
 		if (!forward(f))
@@ -104,7 +104,7 @@ static void funnel_write(struct nb_dev *dev, unsigned int offset, uint32_t value
 	case TR_CONTROL:
 		nb_put(dev, offset, (value & (TR_ACTIVE | TR_ENABLE)) | (old & TR_EMPTY));
 		if (old & TR_ENABLE && !(value & TR_ENABLE))
-			drain(f);
+			nb_funnel_drain(f);
 		else if (value & TR_ENABLE && !(old & TR_ENABLE))
 			set_enable(f);
 		break;
@@ -148,7 +148,7 @@ static void funnel_refresh(struct nb_dev *dev)
 	nb_ts_refresh(dev, &f->ts);
 	/* what had no place to go may have one now */
 	if (f->held && !(nb_get(dev, TR_CONTROL) & TR_ENABLE))
-		drain(f);
+		nb_funnel_drain(f);
 }
 
 static const struct nb_dev_ops funnel_ops = {

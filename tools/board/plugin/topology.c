@@ -578,6 +578,11 @@ void topology_close(void)
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->kind == DEV_ENCODER)
 			stop_boot_trace(d);
+	/* a funnel may lead to another one before it in the list */
+	for (unsigned int i = 0; i < board.n_devs; i++)
+		for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+			if (d->kind == DEV_FUNNEL)
+				nb_funnel_drain(d->funnel);
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->kind == DEV_ETF)
 			nb_tmc_drain(d->tmc);
