@@ -15,7 +15,7 @@
 #include "ntrace-priv.h"
 #include "session.h"
 
-/* No message has a byte with this MSEO (chapter 3.1.4): the decoder finds that bytes are missing. */
+/* No message has a byte with this MSEO (chapter 3.1.4): a decoder sees that bytes are missing. */
 #define NTRACE_BROKEN	0x02
 #define NTRACE_IDLE	0xff
 
@@ -54,6 +54,7 @@ static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_pi
 {
 	struct auxtrace_queue *queue = &q->nt->queues.queue_array[q->queue_nr];
 	struct auxtrace_buffer *buffer = piece->buffer, *next;
+	int fd = perf_data__fd(q->nt->session->data);
 	u64 pos = piece->offset, end = piece->offset + piece->size, stop;
 
 	for (; buffer && pos < end; buffer = next) {
@@ -62,8 +63,7 @@ static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_pi
 		if (stop <= pos || buffer->offset > pos)
 			continue;
 		if (!buffer->data)
-			buffer->data = auxtrace_buffer__get_data(buffer,
-						perf_data__fd(q->nt->session->data));
+			buffer->data = auxtrace_buffer__get_data(buffer, fd);
 		if (!buffer->data)
 			return false;
 		ntrace_frames_put(f, (u8 *)buffer->data + (pos - buffer->offset), stop - pos);

@@ -17,15 +17,17 @@
 
 const char *ntrace_missing_hint(const char *pmu_name)
 {
-	if (strcmp(pmu_name, NTRACE_PMU_NAME) || perf_pmus__find(NTRACE_PMU_NAME))
-		return "";
 #ifdef __riscv
-	return ". The driver is not loaded, or found no trace encoder: try 'modprobe ntrace', "
-	       "then 'dmesg | grep ntrace' says what it found";
+	static const char *const hint[] = {
+		". The driver is not loaded, or found no trace encoder: try 'modprobe ntrace', then 'dmesg | grep ntrace' says what it found",
+	};
 #else
-	return ". Only a RISC-V machine with a trace encoder can record N-Trace; "
-	       "this one can decode what was recorded there";
+	static const char *const hint[] = {
+		". Only a RISC-V machine with a trace encoder can record N-Trace; this one can decode what was recorded there",
+	};
 #endif
+
+	return strcmp(pmu_name, NTRACE_PMU_NAME) || perf_pmus__find(NTRACE_PMU_NAME) ? "" : hint[0];
 }
 
 /* The words that this version knows; what an older file does not have is 0 */

@@ -151,15 +151,16 @@ struct ntrace_stretch {
 };
 
 /*
- * Bytes that are in one struct auxtrace_buffer and in one stretch. Of frames it is a whole stretch,
- * that begins in @buffer, and @data has the bytes of the queue's encoder, then idle ones up to @size.
+ * Bytes that are in one struct auxtrace_buffer and in one stretch. Of frames it is a whole
+ * stretch that begins in @buffer; @data has the bytes of the queue's encoder, then idle ones
+ * up to @size.
  */
 struct ntrace_piece {
 	struct auxtrace_buffer		*buffer;
 	const struct ntrace_stretch	*stretch;	/* NULL: no record tells of it */
 	u64				offset, size;
 	bool				start;		/* does not go on from the piece before */
-	u8				*data;		/* NULL: those of @buffer, or not converted */
+	u8				*data;	/* NULL: those of @buffer, or not converted */
 };
 
 struct ntrace_position {
