@@ -206,6 +206,14 @@ static struct ntrace_window window(unsigned int offset, unsigned int size)
 	};
 }
 
+/* A stretch of trace of @n branches */
+static void traced(struct ntrace_window *win, unsigned int n)
+{
+	assert_int_equal(start(&enc, win, false), 0);
+	fake_run(enc.comp.base, n);
+	assert_int_equal(stop(&enc), 0);
+}
+
 static void full_encoder_has_it_all(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
@@ -426,6 +434,13 @@ static u64 plain_config(void)
 	return enc.default_config & ~(NTRACE_CONFIG_CONTEXT | NTRACE_CONFIG_EXTEND_ADDR);
 }
 
+/* An encoder with a sink of its own, which can be started */
+static void programmed(void)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+}
+
 /* Fixed memory that the device tree reserves: it is copied, and its address is not written */
 static void fixed_buffer_that_is_reserved(void **state)
 {
@@ -448,9 +463,7 @@ static void fixed_buffer_that_is_reserved(void **state)
 		.start = sink.area->min, .wp = sink.area->min, .end = opt.highest + 1, .stop = true,
 	};
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 20);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 20);
 	n = ntrace_ramsink_written(&sink, &win, &wrapped);
 	assert_in_range(n, 20, 4096);
 	ntrace_ramsink_read(&sink, 0, buf, sizeof(buf));
@@ -496,11 +509,8 @@ static void trace_arrives_in_the_window(void **state)
 	bool wrapped;
 	u32 n;
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 100);
-	assert_int_equal(stop(&enc), 0);
+	programmed();
+	traced(&win, 100);
 	n = ntrace_ramsink_written(&sink, &win, &wrapped);
 	assert_false(wrapped);
 	assert_in_range(n, 100, 0x1000);
@@ -518,8 +528,7 @@ static void second_session_begins_anew(void **state)
 	bool wrapped;
 	u32 n;
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	programmed();
 	assert_int_equal(start(&enc, &win, false), 0);
 	fake_run(enc.comp.base, 5000);
 	stop(&enc);
@@ -528,9 +537,7 @@ static void second_session_begins_anew(void **state)
 
 	win = window(0x2000, 0x1000);
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 10);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 10);
 	n = ntrace_ramsink_written(&sink, &win, &wrapped);
 	assert_false(wrapped);
 	assert_in_range(n, 10, 0x1000);
@@ -563,11 +570,8 @@ static void write_pointer_in_the_middle(void **state)
 	u32 n;
 
 	win.wp += 0x100;
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 5);
-	assert_int_equal(stop(&enc), 0);
+	programmed();
+	traced(&win, 5);
 	n = ntrace_ramsink_written(&sink, &win, &wrapped);
 	assert_true(n > 0x100);
 	assert_int_equal(fake_mem[0x40ff], 0);
@@ -601,9 +605,7 @@ static void sram_is_read_back(void **state)
 		.start = sink.area->min, .wp = sink.area->min, .end = sink.area->max + 4, .circular = true,
 	};
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 20);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 20);
 	n = ntrace_ramsink_written(&sink, &win, &wrapped);
 	assert_in_range(n, 20, 4096);
 	ntrace_ramsink_read(&sink, 0, buf, n);
@@ -633,9 +635,7 @@ static void filters_are_written(void **state)
 	for (i = 0; i < ARRAY_SIZE(filters); i++) {
 		assert_int_equal(ntrace_encoder_check(&enc, plain_config(), filters[i]), 0);
 		assert_int_equal(ntrace_encoder_program(&enc, plain_config(), filters[i]), 0);
-		assert_int_equal(start(&enc, &win, false), 0);
-		fake_run(enc.comp.base, 100);
-		assert_int_equal(stop(&enc), 0);
+		traced(&win, 100);
 		n[i] = ntrace_ramsink_written(&sink, &win, &wrapped);
 	}
 	assert_true(n[0] > 100);
@@ -658,9 +658,7 @@ static u32 traced_with(const struct ntrace_filter *filter, u64 config)
 
 	assert_int_equal(ntrace_encoder_check(&enc, config, filter), 0);
 	assert_int_equal(ntrace_encoder_program(&enc, config, filter), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 100);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 100);
 	return ntrace_ramsink_written(&sink, &win, &wrapped);
 }
 
@@ -776,8 +774,7 @@ static void paused_traces_nothing(void **state)
 	bool wrapped;
 	u32 before;
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	programmed();
 	assert_int_equal(start(&enc, &win, true), 0);
 	fake_run(enc.comp.base, 100);
 	before = ntrace_ramsink_written(&sink, &win, &wrapped);
@@ -947,9 +944,7 @@ static void sink_that_keeps_the_rest(void **state)
 
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .keeps_rest = true });
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 5000);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 5000);
 	assert_false(sink.comp.stuck);
 	assert_true(sink.full);
 	ntrace_ramsink_written(&sink, &win, &wrapped);
@@ -1013,8 +1008,7 @@ static void recovered_component_is_set_up_before_it_is_used(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	programmed();
 	enc.comp.stuck = true;
 	fake_on_write = not_used_yet;
 	assert_int_equal(ntrace_path_recover(&enc), 0);
@@ -1092,8 +1086,7 @@ static void sink_that_does_not_empty(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	programmed();
 	assert_int_equal(start(&enc, &win, false), 0);
 	fake_fault(sink.comp.base, false, true);
 	assert_int_equal(stop(&enc), -ETIMEDOUT);
@@ -1113,9 +1106,7 @@ static void sink_that_does_not_empty(void **state)
 	fake_fault(sink.comp.base, false, false);
 	assert_int_equal(ntrace_path_recover(&enc), 0);
 	assert_non_null(strstr(shim_log, "answers again"));
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 10);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 10);
 }
 
 static void power_was_off(void **state)
@@ -1123,14 +1114,11 @@ static void power_was_off(void **state)
 	struct ntrace_window win = window(0, 0x1000);
 	bool wrapped;
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	programmed();
 	ntrace_write(&enc.comp, TR_CONTROL, 0);
 	ntrace_write(&sink.comp, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 100);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 100);
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > 100);
 	assert_string_equal(shim_log, "");
 }
@@ -1188,8 +1176,7 @@ static void closed_sink_stays_closed(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	programmed();
 	assert_int_equal(start(&enc, &win, false), 0);
 	ntrace_sink_close(&sink);
 	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & 2, 0);
@@ -1220,9 +1207,7 @@ static void each_is_awaited(void **state)
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
 	fake_on_write = in_order;
 	for (i = 0; i < 2; i++) {
-		assert_int_equal(start(&enc, &win, false), 0);
-		fake_run(enc.comp.base, 10);
-		assert_int_equal(stop(&enc), 0);
+		traced(&win, 10);
 		assert_false(fake_peek(enc.comp.base, TR_CONTROL) & TR_TE_INST_TRACING);
 	}
 }
@@ -1237,8 +1222,7 @@ static void paused_does_not_even_begin(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	programmed();
 	fake_on_write = never_traces;
 	assert_int_equal(start(&enc, &win, true), 0);
 	assert_int_equal(stop(&enc), 0);
@@ -1255,8 +1239,7 @@ static void paused_while_it_starts(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	programmed();
 	fake_on_write = pauses;
 	assert_int_equal(start(&enc, &win, false), 0);
 	fake_on_write = NULL;
@@ -1359,9 +1342,7 @@ static void slow_reset_is_awaited(void **state)
 	direct(&(struct fake_encoder_options){ .active_delay = 3 },
 	       &(struct fake_ram_options){ .keeps_rest = true, .active_delay = 3 });
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 5000);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 5000);
 	assert_false(sink.comp.stuck);
 	assert_true(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_EMPTY);
 }
@@ -1376,8 +1357,7 @@ static void quiesced_in_order(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	programmed();
 	assert_int_equal(start(&enc, &win, false), 0);
 	fake_on_write = reset_when_disabled;
 	ntrace_comp_quiesce(&enc.comp);
@@ -1487,8 +1467,7 @@ static void circular_after_one_that_stopped(void **state)
 {
 	struct ntrace_window win = window(0, 0x800);
 
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	programmed();
 	assert_int_equal(start(&enc, &win, false), 0);
 	assert_int_equal(stop(&enc), 0);
 	win.stop = false;
@@ -1510,9 +1489,7 @@ static void start_is_coarser_than_limit(void **state)
 	assert_int_equal(sink.area->start_align, 0x1000);
 	win.wp += 0x100;
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 10);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 10);
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > 0x100);
 	assert_int_equal(fake_mem[0x4100] >> 2 & 63, 9);
 }
@@ -1579,9 +1556,7 @@ static void frames_arrive_in_the_window(void **state)
 	fabric(false);
 	win.stop = false;
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 100);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 100);
 	n = ntrace_sink_written(&sink, &win, &wrapped);
 	assert_false(wrapped);
 	assert_in_range(n, 100, 0x1000);
@@ -1602,15 +1577,11 @@ static void second_window_of_frames(void **state)
 	fabric(false);
 	win.stop = false;
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 5000);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 5000);
 	ntrace_sink_written(&sink, &win, &wrapped);
 	assert_true(wrapped);
 	win = window(0x2000, 0x1000);
-	assert_int_equal(start(&enc, &win, false), 0);
-	fake_run(enc.comp.base, 10);
-	assert_int_equal(stop(&enc), 0);
+	traced(&win, 10);
 	assert_in_range(ntrace_sink_written(&sink, &win, &wrapped), 16, 0x800);
 	assert_false(wrapped);
 	assert_int_equal(fake_mem[0x2000], bridge.id << 1 | 1);
