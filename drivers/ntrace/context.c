@@ -84,16 +84,16 @@ static void ntrace_context_find(struct tracepoint *tp, void *unused)
 		ntrace_tp_switch = tp;
 }
 
-/* Why scontext is not written, NULL if it is */
-const char *ntrace_context_missing(void)
+/* Why scontext is not written on all of @cpus, NULL if it is */
+const char *ntrace_context_missing(const struct cpumask *cpus)
 {
 	if (!ntrace_tp_switch)
 		for_each_kernel_tracepoint(ntrace_context_find, NULL);
 	if (!ntrace_tp_switch)
 		return "the kernel has no tracepoint sched_switch";
-	if (!cpumask_subset(ntrace_cpus(), &ntrace_context_tried))
+	if (!cpumask_subset(cpus, &ntrace_context_tried))
 		return "not yet tried on all CPUs";
-	if (!cpumask_subset(ntrace_cpus(), &ntrace_context_present))
+	if (!cpumask_subset(cpus, &ntrace_context_present))
 		return "no scontext CSR, or the firmware keeps it closed";
 	return NULL;
 }
@@ -144,13 +144,13 @@ static int ntrace_context_register(void)
 	return 0;
 }
 
-/* An event wants scontext; may sleep. 0 also where there is none to write. */
-int ntrace_context_get(void)
+/* An event wants scontext of the traced @cpus; may sleep. 0 also if there is none to write. */
+int ntrace_context_get(const struct cpumask *cpus)
 {
 	int ret = 0;
 
 	mutex_lock(&ntrace_context_mutex);
-	if (!ntrace_context_hook && !ntrace_context_missing())
+	if (!ntrace_context_hook && !ntrace_context_missing(cpus))
 		ret = ntrace_context_register();
 	if (!ret)
 		ntrace_context_users++;

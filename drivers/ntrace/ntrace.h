@@ -10,8 +10,8 @@
  * bridge.c	the ATB bridge
  * coresight.c	funnel, ETF and ETR of a CoreSight fabric behind bridges
  * power.c	when registers may be accessed
- * registry.c	which components there are
  * context.c	scontext at task switches
+ * registry.c	which components there are
  * path.c	from a source to its sink
  * topology.c	device-tree graph, which CPU has which path
  * sysfs.c	attributes of the components' devices
@@ -769,6 +769,14 @@ void ntrace_power_down(struct ntrace_comp *comp);
 int ntrace_power_get(struct ntrace_comp *comp);
 void ntrace_power_put(struct ntrace_comp *comp);
 
+/* context.c */
+const char *ntrace_context_missing(const struct cpumask *cpus);
+void ntrace_context_probe(unsigned int cpu);
+int ntrace_context_get(const struct cpumask *cpus);
+void ntrace_context_put(void);
+void ntrace_context_restore(void);
+void ntrace_context_exit(void);
+
 /* registry.c */
 extern struct mutex ntrace_mutex;
 extern struct list_head ntrace_comps;
@@ -790,14 +798,6 @@ void ntrace_disconnect(struct ntrace_encoder *enc);
 struct ntrace_encoder *ntrace_encoder_through(const struct ntrace_comp *comp);
 void ntrace_report_unconnected(void);
 void ntrace_measure_behind(const struct ntrace_comp *funnel);
-
-/* context.c */
-const char *ntrace_context_missing(void);
-void ntrace_context_probe(unsigned int cpu);
-int ntrace_context_get(void);
-void ntrace_context_put(void);
-void ntrace_context_restore(void);
-void ntrace_context_exit(void);
 
 /* sysfs.c */
 const struct attribute_group **ntrace_comp_groups(const struct ntrace_comp *comp);

@@ -241,7 +241,7 @@ static const struct attribute_group ntrace_format_group = {
 /* Thread ids in the trace: 1, or 0 and the reason */
 static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	const char *why = ntrace_context_missing();
+	const char *why = ntrace_context_missing(ntrace_cpus());
 
 	if (!why && !(ntrace_read_caps().config & NTRACE_CONFIG_CONTEXT))
 		why = "trTeContext is not implemented";
@@ -293,7 +293,7 @@ static const char *ntrace_thread_missing(const struct ntrace_caps *caps)
 {
 	if (!caps->contexts || !caps->filters)
 		return "no comparator compares the context";
-	return ntrace_context_missing();
+	return ntrace_context_missing(ntrace_cpus());
 }
 
 /* An event of a CPU that traces one thread: 1, or 0 and the reason */
@@ -647,7 +647,7 @@ static int ntrace_event_check(struct perf_event *event, struct ntrace_event *pri
 	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) && !ntrace_event_may_have_context())
 		return -EACCES;
 	ntrace_event_settings(event, priv);
-	if (priv->want.filter.thread && ntrace_context_missing())
+	if (priv->want.filter.thread && ntrace_context_missing(ntrace_cpus()))
 		return -EOPNOTSUPP;
 	ret = ntrace_event_privileges(event, enc ? enc->caps.priv : ntrace_common_caps().priv,
 				      &priv->want.filter.priv);
@@ -702,7 +702,7 @@ static int ntrace_event_init(struct perf_event *event)
 		mutex_unlock(&ntrace_mutex);
 	}
 	if (!ret && ntrace_event_has_context(priv)) {
-		ret = ntrace_context_get();
+		ret = ntrace_context_get(ntrace_cpus());
 		priv->context = !ret;
 	}
 	if (ret) {
