@@ -2,16 +2,8 @@
 /*
  * Allocations of the library that fail, by the linker's --wrap.
  */
-#include <stdlib.h>
-
+#include "../unit/alloc.h"
 #include "nomem.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t nr, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t nr, size_t size);
-void *__wrap_realloc(void *old, size_t size);
 
 static unsigned int left_good, left_bad;
 static bool has_failed;
@@ -29,7 +21,7 @@ bool nomem_end(void)
 	return has_failed;
 }
 
-static bool is_failing(void)
+static bool alloc_fails(void)
 {
 	if (!left_bad)
 		return false;
@@ -40,19 +32,4 @@ static bool is_failing(void)
 	left_bad--;
 	has_failed = true;
 	return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return is_failing() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t nr, size_t size)
-{
-	return is_failing() ? NULL : __real_calloc(nr, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return is_failing() ? NULL : __real_realloc(old, size);
 }

@@ -21,6 +21,7 @@
 #include <cmocka.h>
 #include <ntrace/ntrace.h>
 
+#include "alloc.h"
 #include "counted.h"
 #include "elf-image.h"
 #include "items.h"
@@ -787,32 +788,10 @@ static void stops_at_once(void **state)
 
 static long allocations = -1;	/* until one fails; negative: none fails */
 
-static bool fails(void)
+static bool alloc_fails(void)
 {
 	return __atomic_load_n(&allocations, __ATOMIC_RELAXED) >= 0 &&
 	       __atomic_fetch_sub(&allocations, 1, __ATOMIC_RELAXED) == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t nr, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t nr, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t nr, size_t size)
-{
-	return fails() ? NULL : __real_calloc(nr, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __real_realloc(old, size);
 }
 
 /* Any one allocation fails: what is given out is right, and if it is not all, that is said. */

@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "alloc.h"
 #include "counted.h"
 #include "elf-image.h"
 #include "items.h"
@@ -32,34 +33,11 @@ static const struct option long_options[] = {
 	{ 0 }
 };
 
-/* The library's allocations come here, by the linker's --wrap. */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t nr, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t nr, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
 static unsigned long allocations, first_failing, failing;
 
-static bool is_failing(void)
+static bool alloc_fails(void)
 {
 	return failing && ++allocations > first_failing && allocations <= first_failing + failing;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return is_failing() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t nr, size_t size)
-{
-	return is_failing() ? NULL : __real_calloc(nr, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return is_failing() ? NULL : __real_realloc(old, size);
 }
 
 struct trace {
