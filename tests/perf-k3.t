@@ -8,13 +8,7 @@
 
 plan 6
 truth_dir=$O/tests/perf-k3 truth_topology=k3
-truth_build 6.12
-ok "recorded on 2 harts, Linux 6.12" truth_record 6.12 2 1
-ok "all branches are right" truth_compare
-figure "$truth_last"
-is "no errors" "$(truth_number errors)" 0
-ok "ntrace script: all branches are right" truth_compare_ntrace
-figure "ntrace: $truth_last"
+truth_all 6.12 2 1
 # the metadata says which ID is whose
 "$O/perf/7.2/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null |
 	grep -a -E 'trace ID|PERF_RECORD_AUX ' >"$tap_tmp/dump"

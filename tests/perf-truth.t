@@ -7,11 +7,5 @@
 
 plan 4
 truth_dir=$O/tests/perf-truth-short
-truth_build 6.12
-ok "recorded on 2 harts, Linux 6.12" truth_record 6.12 2 1
-ok "all branches are right" truth_compare
-figure "$truth_last"
-is "no errors" "$(truth_number errors)" 0
-ok "ntrace script: all branches are right" truth_compare_ntrace
-figure "ntrace: $truth_last"
+truth_all 6.12 2 1
 done_testing

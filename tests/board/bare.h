@@ -17,6 +17,25 @@ static inline volatile uint32_t *trace_regs(unsigned int component)
 	return (volatile uint32_t *)(TRACE + 0x1000 * component);
 }
 
+/* Registers of a RAM sink, in words */
+#define RAM_CONTROL	(0x00 / 4)
+#define RAM_START	(0x10 / 4)
+#define RAM_LIMIT	(0x18 / 4)
+#define RAM_WP		(0x20 / 4)
+
+/* A sink that writes @size bytes from @buf on, below 4 GiB, and stops then */
+static inline void sink_start(volatile uint32_t *ram, uint32_t buf, uint32_t size)
+{
+	ram[RAM_CONTROL] = 0x111;
+	ram[RAM_START + 1] = 0;
+	ram[RAM_LIMIT + 1] = 0;
+	ram[RAM_WP + 1] = 0;
+	ram[RAM_START] = buf;
+	ram[RAM_LIMIT] = buf + size - 64;
+	ram[RAM_WP] = buf;
+	ram[RAM_CONTROL] = 0x113;
+}
+
 static inline void put(const char *s)
 {
 	while (*s)

@@ -40,14 +40,7 @@ static void trace(void)
 	te[2] = 0;
 	te[3] = 0;
 	te[0x40 / 4] = 0;
-	ram[0] = 0x111;
-	ram[0x14 / 4] = 0;
-	ram[0x1c / 4] = 0;
-	ram[0x24 / 4] = 0;
-	ram[0x10 / 4] = BUF;
-	ram[0x18 / 4] = BUF + SIZE - 64;
-	ram[0x20 / 4] = BUF;
-	ram[0] = 0x113;
+	sink_start(ram, BUF, SIZE);
 	te[0] = CONTROL;
 	te[0] = CONTROL | 6;
 	for (i = 0; i < 3000; i++)

@@ -14,18 +14,6 @@
 static volatile uint32_t *te, *ram;
 static volatile int go, done;
 
-static void start(void)
-{
-	ram[0] = 0x111;
-	ram[0x14 / 4] = 0;
-	ram[0x1c / 4] = 0;
-	ram[0x24 / 4] = 0;
-	ram[0x10 / 4] = BUF;
-	ram[0x18 / 4] = BUF + SIZE - 64;
-	ram[0x20 / 4] = BUF;
-	ram[0] = 0x113;
-}
-
 static void work(void)
 {
 	volatile unsigned int i, n = 0;
@@ -52,7 +40,7 @@ int main(unsigned int hart)
 	te[2] = 0;
 	te[3] = 0;
 	te[0x40 / 4] = 0;
-	start();
+	sink_start(ram, BUF, SIZE);
 	te[0] = CONTROL;
 	te[0] = CONTROL | 6;
 	go = 1;
@@ -63,11 +51,11 @@ int main(unsigned int hart)
 		if (ALONE)
 			while (!done)
 				;
-		start();
+		sink_start(ram, BUF, SIZE);
 	}
 	te[0] = CONTROL;
 	/* what is left goes into one more buffer */
-	start();
+	sink_start(ram, BUF, SIZE);
 	put(te[0] >> 3 & 1 ? "empty\n" : "not empty\n");
 	ram[0] = 0x111;
 	while (!done)

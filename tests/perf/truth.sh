@@ -92,3 +92,14 @@ truth_speed() {
 	figure "perf script --itrace=e: $truth_insns instructions in $truth_time s of user time," \
 		"$(awk -v n="$truth_insns" -v t="$truth_time" 'BEGIN { printf "%.0f", n / t / 1e6 }') million/s"
 }
+
+# KERNEL HARTS ROUNDS: 4 results, of perf and of ntrace script
+truth_all() {
+	truth_build "$1"
+	ok "recorded on $2 harts, Linux $1" truth_record "$@"
+	ok "all branches are right" truth_compare
+	figure "$truth_last"
+	is "no errors" "$(truth_number errors)" 0
+	ok "ntrace script: all branches are right" truth_compare_ntrace
+	figure "ntrace: $truth_last"
+}
