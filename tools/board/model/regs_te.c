@@ -308,27 +308,30 @@ static bool comp_secondary(const struct nb_te *te, const struct nb_comp_state *c
 }
 
 /* @retired: the instruction at @iaddr has retired; else a trap came before it */
-static bool comp_output(const struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr, bool retired)
+static bool comp_output(const struct nb_te *te, const struct nb_comp_state *c, uint64_t iaddr,
+			bool retired)
 {
-	bool p = comp_primary(te, c, iaddr), s = comp_secondary(te, c, iaddr), out;
+	bool p = comp_primary(te, c, iaddr);
 
 	switch (c->mode) {
 	case 0:
 		return p;
 	case 1:
-		return p && s;
+		return p && comp_secondary(te, c, iaddr);
 	case 2:
-		return !(p && s);
+		return !(p && comp_secondary(te, c, iaddr));
 	}
-	/*
-	 * "until instruction after secondary result is true": it is yet to come where a
-	 * trap was taken instead.
-	 */
-	if (!retired)
-		return c->latched;
-	out = c->latched || p;
-	c->latched = out && !s;
-	return out;
+	return c->latched || (retired && p);
+}
+
+/*
+ * The instruction at @iaddr has retired: in mode 3 the output is latched "until instruction after
+ * secondary result is true". Where a trap was taken instead, that instruction is yet to come.
+ */
+static void comp_step(const struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr)
+{
+	if (c->mode == 3)
+		c->latched = comp_output(te, c, iaddr, true) && !comp_secondary(te, c, iaddr);
 }
 
 /* May @c have another output at one of the instructions at @first to @last than at the others? */
@@ -344,7 +347,7 @@ static bool comp_changes(const struct nb_te *te, const struct nb_comp_state *c, 
 		return true;
 	if (c->mode != 3)
 		return false;
-	comp_output(te, &after, first, true);
+	comp_step(te, &after, first);
 	return after.latched != c->latched;
 }
 
@@ -389,22 +392,38 @@ static void count_traps(struct nb_te *te, struct nb_filter_state *f, const struc
 	}
 }
 
-static bool te_qualify(void *opaque, const struct nb_ingress *blk)
+static bool block_matches(const struct nb_te *te, const struct nb_ingress *blk)
 {
-	struct nb_te *te = opaque;
-	bool comp[NB_MAX_COMPS], match = false;
+	bool comp[NB_MAX_COMPS];
 	unsigned int i;
 
 	for (i = 0; i < NB_MAX_COMPS; i++)
 		comp[i] = i < te->caps.comps &&
 			  comp_output(te, &te->comp[i], blk->iaddr, blk->iretire);
-	for (i = 0; i < te->caps.filters; i++) {
-		if (!(te->inst_filters >> i & 1))
-			continue;
-		match |= filter_matches(&te->filter[i], comp, blk);
-		count_traps(te, &te->filter[i], blk);
-	}
-	return match || !te->inst_filters;
+	for (i = 0; i < te->caps.filters; i++)
+		if (te->inst_filters >> i & 1 && filter_matches(&te->filter[i], comp, blk))
+			return true;
+	return !te->inst_filters;
+}
+
+/* What @blk is to latches and to counts of traps */
+static void step_filters(struct nb_te *te, const struct nb_ingress *blk)
+{
+	unsigned int i;
+
+	for (i = 0; blk->iretire && i < te->caps.comps; i++)
+		comp_step(te, &te->comp[i], blk->iaddr);
+	for (i = 0; i < te->caps.filters; i++)
+		if (te->inst_filters >> i & 1)
+			count_traps(te, &te->filter[i], blk);
+}
+
+static bool te_qualify(void *opaque, const struct nb_ingress *blk)
+{
+	bool match = block_matches(opaque, blk);
+
+	step_filters(opaque, blk);
+	return match;
 }
 
 /*
