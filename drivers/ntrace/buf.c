@@ -233,7 +233,7 @@ static void ntrace_buf_idle(const struct ntrace_sink *sink, struct ntrace_buf *b
 		unsigned long n = min(len, PAGE_SIZE - offset_in_page(offset));
 		void *to = buf->pages[offset >> PAGE_SHIFT] + offset_in_page(offset);
 
-		if (sink->ops)
+		if (sink->frames)
 			ntrace_fill_frames(to, n);
 		else
 			memset(to, NTRACE_IDLE, n);

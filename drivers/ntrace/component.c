@@ -129,10 +129,10 @@ int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want)
 	return ntrace_comp_timed_out(comp, mask, want, val, NTRACE_ENABLE_TIMEOUT_US);
 }
 
-/* A RAM sink may stop at the end of its window. */
+/* A sink may stop at the end of its window. One that writes frames does not. */
 static bool ntrace_sink_has_stopped(const struct ntrace_sink *sink)
 {
-	return !sink->ops && !(ntrace_read(&sink->comp, TR_CONTROL) & TR_CONTROL_ENABLE);
+	return !sink->frames && !(ntrace_read(&sink->comp, TR_CONTROL) & TR_CONTROL_ENABLE);
 }
 
 /**

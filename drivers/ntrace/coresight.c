@@ -218,6 +218,7 @@ static int ntrace_etr_setup(struct ntrace_sink *sink)
 		return ret;
 	}
 	sink->ops = &ntrace_etr_ops;
+	sink->frames = true;
 	area->there = true;
 	area->align = CS_FRAME;
 	area->start_align = CS_FRAME;

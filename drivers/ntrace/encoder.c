@@ -293,6 +293,12 @@ static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 	ntrace_encoder_probe_comparators(enc);
 }
 
+/* The timestamp now */
+u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
+{
+	return enc->ops ? enc->ops->counter(enc) : ntrace_ts_counter(&enc->comp);
+}
+
 /*
  * Does the timestamp count like the time CSR? Then perf can convert it. Seen
  * twice, some time apart, between two reads of time: that is no accident.
@@ -304,7 +310,7 @@ static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 
 	for (i = 0; i < 2; i++) {
 		u64 before = get_cycles64();
-		u64 counter = ntrace_ts_counter(&enc->comp);
+		u64 counter = ntrace_encoder_counter(enc);
 		u64 after = get_cycles64();
 
 		if (((counter - before) & mask) > after - before)
@@ -351,7 +357,8 @@ void ntrace_encoder_measure(struct ntrace_encoder *enc)
 /* Anew when what it shares the timestamp with was found. Nothing traces; may sleep. */
 void ntrace_encoder_start_counter(struct ntrace_encoder *enc)
 {
-	ntrace_encoder_count(enc);
+	if (!enc->ops)
+		ntrace_encoder_count(enc);
 	ntrace_encoder_measure(enc);
 }
 
@@ -413,6 +420,8 @@ int ntrace_encoder_setup(struct ntrace_encoder *enc)
 {
 	int ret;
 
+	if (enc->ops)
+		return enc->ops->setup(enc);
 	ntrace_encoder_write_reset(enc);
 	ret = ntrace_encoder_check_protocol(enc);
 	if (ret)
@@ -437,6 +446,10 @@ int ntrace_encoder_setup(struct ntrace_encoder *enc)
 /* All registers are undefined, after a reset or a loss of power */
 void ntrace_encoder_revive(struct ntrace_encoder *enc)
 {
+	if (enc->ops) {
+		enc->ops->revive(enc);
+		return;
+	}
 	ntrace_encoder_write_reset(enc);
 	ntrace_encoder_set_src(enc, enc->src_bits, enc->src_id);
 	ntrace_encoder_count(enc);
@@ -461,6 +474,8 @@ int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsign
 {
 	u32 val;
 
+	if (enc->ops)
+		return enc->ops->set_src(enc, bits, id);
 	ntrace_write(&enc->comp, TR_TE_INST_FEATURES,
 		     FIELD_PREP(TR_TE_SRC_BITS, bits) | FIELD_PREP(TR_TE_SRC_ID, id));
 	val = ntrace_read(&enc->comp, TR_TE_INST_FEATURES) & (TR_TE_SRC_BITS | TR_TE_SRC_ID);
@@ -681,24 +696,25 @@ static int ntrace_encoder_write_triggers(struct ntrace_encoder *enc,
 	       ntrace_read(comp, TR_TE_TRIG_EXT_OUT_CONTROL) == filter->trig_out ? 0 : -EIO;
 }
 
-/*
- * Write a config that ntrace_encoder_check() accepted, while disabled. -EIO if
- * the hardware does not take what it took when it was probed.
- */
-int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
-			   const struct ntrace_filter *filter)
+/* Timestamps: which clock, and whether messages have any */
+static void ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
+{
+	u32 ts = TR_TS_ACTIVE | TR_TS_COUNT;
+
+	if (!enc->caps.ts_modes)
+		return;
+	if (config & NTRACE_CONFIG_TIMESTAMP)
+		ts |= TR_TS_ENABLE |
+		      FIELD_PREP(TR_TS_MODE, FIELD_GET(NTRACE_CONFIG_TS_MODE, config)) |
+		      FIELD_PREP(TR_TS_PRESCALE, FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, config));
+	ntrace_write(&enc->comp, TR_TS_CONTROL, ts);
+}
+
+/* All registers of @config, with nothing left open. -EIO: one does not take what it took before */
+static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 {
 	struct ntrace_comp *comp = &enc->comp;
-	u32 control, features, ts = TR_TS_ACTIVE | TR_TS_COUNT;
-
-	/* Address filters may have come since the event was checked */
-	if (!ntrace_caps_filter(&enc->caps, filter))
-		return -EOPNOTSUPP;
-
-	ntrace_encoder_forget(enc);
-	enc->config = config;
-	enc->filter = *filter;
-	config = ntrace_encoder_resolve(enc, config);
+	u32 control, features;
 
 	control = TR_CONTROL_ACTIVE | FIELD_PREP(TR_TE_FORMAT, TR_TE_FORMAT_NTRACE) |
 		FIELD_PREP(TR_TE_INST_MODE, FIELD_GET(NTRACE_CONFIG_MODE, config)) |
@@ -719,20 +735,33 @@ int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 	if (ntrace_read(comp, TR_TE_INST_FEATURES) != features)
 		return -EIO;
 
-	if (config & NTRACE_CONFIG_TIMESTAMP)
-		ts |= TR_TS_ENABLE |
-		      FIELD_PREP(TR_TS_MODE, FIELD_GET(NTRACE_CONFIG_TS_MODE, config)) |
-		      FIELD_PREP(TR_TS_PRESCALE, FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, config));
-	if (enc->caps.ts_modes)
-		ntrace_write(comp, TR_TS_CONTROL, ts);
-
+	ntrace_encoder_write_ts(enc, config);
 	ntrace_write(comp, TR_TE_INST_FILTERS, 0);
 	/* Without a filter everything is traced */
-	if ((filter->priv || filter->nr_ranges || filter->thread) &&
-	    ntrace_encoder_write_filters(enc, filter))
+	if ((enc->filter.priv || enc->filter.nr_ranges || enc->filter.thread) &&
+	    ntrace_encoder_write_filters(enc, &enc->filter))
 		return -EIO;
-	if (ntrace_encoder_write_triggers(enc, filter))
-		return -EIO;
-	enc->programmed = true;
-	return 0;
+	return ntrace_encoder_write_triggers(enc, &enc->filter);
+}
+
+/*
+ * Write a config that ntrace_encoder_check() accepted, while disabled. -EIO if
+ * the hardware does not take what it took when it was probed.
+ */
+int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
+			   const struct ntrace_filter *filter)
+{
+	int ret;
+
+	/* Address filters may have come since the event was checked */
+	if (!ntrace_caps_filter(&enc->caps, filter))
+		return -EOPNOTSUPP;
+
+	ntrace_encoder_forget(enc);
+	enc->config = config;
+	enc->filter = *filter;
+	config = ntrace_encoder_resolve(enc, config);
+	ret = enc->ops ? enc->ops->program(enc, config) : ntrace_encoder_write_config(enc, config);
+	enc->programmed = !ret;
+	return ret;
 }

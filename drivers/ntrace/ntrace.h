@@ -225,12 +225,34 @@ struct ntrace_want {
 };
 
 struct device_node;
+struct ntrace_encoder;
 struct ntrace_session;
 struct ntrace_sink;
 
 /**
+ * struct ntrace_encoder_ops - operations of an encoder whose registers are not those of the
+ * Trace Control Interface 1.0
+ * @setup: after a reset, find out what it can do; as ntrace_encoder_setup()
+ * @revive: after a reset or a loss of power, write what is not written by @program
+ * @set_src: as ntrace_encoder_set_src()
+ * @program: as ntrace_encoder_program()
+ * @counter: the timestamp now
+ *
+ * Active, Enable, Tracing, Empty and StallOrOverflow of its first register are where trTeControl
+ * has them.
+ */
+struct ntrace_encoder_ops {
+	int (*setup)(struct ntrace_encoder *enc);
+	void (*revive)(struct ntrace_encoder *enc);
+	int (*set_src)(struct ntrace_encoder *enc, unsigned int bits, unsigned int id);
+	int (*program)(struct ntrace_encoder *enc, u64 config);
+	u64 (*counter)(const struct ntrace_encoder *enc);
+};
+
+/**
  * struct ntrace_encoder - a trace encoder and the path that starts at it
  * @comp: the component
+ * @ops: NULL if its registers are those of the Trace Control Interface 1.0
  * @cpu: the CPU it traces
  * @caps: what it can do
  * @default_config: the config that perf uses for what the user left open
@@ -258,6 +280,7 @@ struct ntrace_sink;
  */
 struct ntrace_encoder {
 	struct ntrace_comp	comp;
+	const struct ntrace_encoder_ops *ops;
 	unsigned int		cpu;
 	struct ntrace_caps	caps;
 	u64			default_config;
@@ -336,15 +359,15 @@ struct ntrace_sink_ops {
 /**
  * struct ntrace_sink - a RAM sink, or a CoreSight ETR
  * @comp: the component
- * @ops: NULL for a RAM sink. One with operations writes frames, and begins at the start of its
- *	window each time
+ * @ops: NULL for a RAM sink
+ * @frames: it writes frames, and begins at the start of its window each time
  * @areas: its memory by TR_RAM_MODE_*
  * @area: of these, the one of the mode that is set
  * @mem: memory that the device tree reserves for it, NULL if there is none
  * @mem_start: address of @mem
  * @mem_end: address after @mem
  * @stop_on_wrap: trRamStopOnWrap can be set
- * @base: of one with operations: the start of its window
+ * @base: of one that writes frames: the start of its window
  * @index: index among the sinks
  * @encoders: number of encoders that may lead here, as the device tree has them
  * @cpu: of one of them
@@ -361,6 +384,7 @@ struct ntrace_sink_ops {
 struct ntrace_sink {
 	struct ntrace_comp	comp;
 	const struct ntrace_sink_ops *ops;
+	bool			frames;
 	struct ntrace_ram_area	areas[2];
 	const struct ntrace_ram_area *area;
 	const void		*mem;
@@ -576,6 +600,7 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config);
 int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 			   const struct ntrace_filter *filter);
+u64 ntrace_encoder_counter(const struct ntrace_encoder *enc);
 int ntrace_encoder_drop(struct ntrace_encoder *enc);
 void ntrace_encoder_revive(struct ntrace_encoder *enc);
 int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id);

@@ -144,7 +144,7 @@ long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
 	struct ntrace_session *owner;
 
 	/* Frames could not be told apart at a cut */
-	if (!sink || sink->ops || READ_ONCE(s->event) != event || !ntrace_sink_trylock(sink)) {
+	if (!sink || sink->frames || READ_ONCE(s->event) != event || !ntrace_sink_trylock(sink)) {
 		ntrace_sample_idle(to, size);
 		return size;
 	}

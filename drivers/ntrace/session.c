@@ -117,7 +117,7 @@ static __always_inline unsigned long ntrace_session_collect(struct ntrace_sessio
 	else
 		used = ntrace_collect_copied(s);
 
-	if (unlikely(sink->ops))
+	if (unlikely(sink->frames))
 		perf_aux_output_flag(&s->handle, NTRACE_AUX_FORMAT_FRAMES);
 	if (unlikely(stopped))
 		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
@@ -158,9 +158,9 @@ static noinline int ntrace_session_renew(struct ntrace_session *s)
 	s->half = s->win.circular ? size : size / 2;
 	s->window_period = ns_to_ktime(clamp_t(u64, s->win.end - s->win.wp,
 					       NTRACE_PERIOD_MIN, NTRACE_PERIOD_MAX));
-	/* A sink with memory of its own, or that is no RAM sink, begins anew each time */
+	/* A sink with memory of its own, or that writes frames, begins anew each time */
 	sink->holds = NULL;
-	if (!sink->area->copied && !sink->ops && (s->win.circular || s->win.stop))
+	if (!sink->area->copied && !sink->frames && (s->win.circular || s->win.stop))
 		sink->holds = s;
 	return 0;
 }
