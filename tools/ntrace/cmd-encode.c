@@ -504,7 +504,7 @@ static const struct encode_option {
 	{ "sync-delayed", OPT_BOOL, CFG(sync_delayed), NULL, "... with a branch message" },
 	{ "implicit-return", OPT_SPECIAL, 0, NULL, "trTeInstEnImplicitReturn" },
 	{ "return-mode", OPT_U8, CFG(implicit_return), "1..3", "implicit return, its mode (3)" },
-	{ "return-depth", OPT_U8, CFG(stack_depth), "1..32", "return stack (32)" },
+	{ "return-depth", OPT_U16, CFG(stack_depth), "1..32", "return stack (32)" },
 	{ "sequential-jump", OPT_BOOL, CFG(sequential_jump), NULL, "trTeInstEnSequentialJump" },
 	{ "repeated-history", OPT_BOOL, CFG(repeated_history), NULL, "RCODE=2 (HTM)" },
 	{ "repeat-branch", OPT_BOOL, CFG(repeat_branch), NULL, "RepeatBranch (BTM)" },
@@ -518,6 +518,8 @@ static const struct encode_option {
 	{ "fifo-depth", OPT_U32, CFG(fifo_depth), "BYTES", "FIFO before the sink" },
 	{ "fifo-rate", OPT_U32, CFG(fifo_rate), "BYTES", "... drained each 256 instructions" },
 	{ "stall", OPT_BOOL, CFG(stall), NULL, "trTeInstStallEna: wait rather than lose" },
+	{ "dialect", OPT_SPECIAL, 0, "sifive", "messages as of SiFive's encoders of version 0" },
+	{ "runs", OPT_BOOL, CFG(runs), NULL, "... with RCODE 8 and 9" },
 	{ "variant", OPT_SPECIAL, 0, "NAME", "what an encoder may also do; may be given again" },
 	{ "trap", OPT_SPECIAL, 0, "auto|exception|interrupt", "a way that is unexplained" },
 	{ "zcmp", OPT_SPECIAL, 0, NULL, "the code has Zcmp (no Zcd)" },
@@ -603,6 +605,7 @@ static int add_variant(struct encode *e, const char *name)
 static int special_option(struct encode *e, const struct encode_option *o, const char *arg)
 {
 	static const char *const modes[] = { "btm", "htm", NULL };
+	static const char *const dialects[] = { "sifive", NULL };
 	static const char *const privs[] = { "u", "s", "", "m", NULL };
 	static const char *const traps[] = { "auto", "exception", "interrupt", NULL };
 	int rc = 0;
@@ -625,6 +628,9 @@ static int special_option(struct encode *e, const struct encode_option *o, const
 	} else if (!strcmp(o->name, "mode")) {
 		rc = choice(o, arg, modes);
 		e->cfg.mode = rc ? NB_MODE_HTM : NB_MODE_BTM;
+	} else if (!strcmp(o->name, "dialect")) {
+		rc = choice(o, arg, dialects);
+		e->cfg.dialect = &nb_dialect_sifive0;
 	} else if (!strcmp(o->name, "priv")) {
 		rc = choice(o, arg, privs);
 		e->blk.priv = rc;

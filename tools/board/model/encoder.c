@@ -14,12 +14,14 @@
 #define HIST_BITS_MAX	32	/* NTRACE_MAX_HIST */
 #define HREPEAT_MAX	((1U << 18) - 1)
 #define BCNT_MAX	((1U << 18) - 1)
+#define RUN_MAX		(1U << 30)
 #define ETYPE_FIFO_OVERRUN	0
 #define ECODE_PROGRAM		(1U << 2)
 #define ECODE_OWNERSHIP		(1U << 3)
 #define RCODE_ICNT		0
 #define RCODE_HIST		1
 #define RCODE_HIST_REPEAT	2
+#define RCODE_RUN		8	/* of branches that are not taken; one more: taken */
 #define FORMAT_PRIV		0
 #define FORMAT_SCONTEXT		2
 #define FORMAT_HCONTEXT		3
@@ -31,6 +33,16 @@
 /* blocks between two that a variant marks, about */
 #define DEBUG_BLOCKS	4000
 #define TRIGGER_BLOCKS	500
+
+const struct nb_dialect nb_dialect_ratified = {
+	.addr_bits = 63, .stack_max = NB_STACK_MAX,
+};
+
+/* SiFive's trace encoders of version 0, as in the P550 */
+const struct nb_dialect nb_dialect_sifive0 = {
+	.addr_bits = 48, .stack_max = 1023, .xor_time = true, .empty_cdf = true,
+	.swap_reported = true, .sync_at_branch = true,
+};
 
 enum pending {
 	PENDING_NONE,
@@ -186,7 +198,8 @@ static void put_addr_extended(struct message *m, uint64_t value, unsigned int wi
 
 static void put_addr(const struct nb_encoder *enc, struct message *m, uint64_t addr)
 {
-	unsigned int width = enc->cfg.xlen - 1;	/* bit 0 is never sent */
+	/* bit 0 is never sent */
+	unsigned int width = enc->cfg.xlen == 64 ? enc->cfg.dialect->addr_bits : 31;
 	uint64_t value = addr >> 1 & ((1ULL << width) - 1);
 
 	if (enc->cfg.extend_addr)
@@ -293,16 +306,27 @@ static bool deliver(struct nb_encoder *enc, const struct message *m)
 	return hold(enc, m);
 }
 
+/* Chapter "Timestamp Reporting": does a message without SYNC have a TSTAMP, too? */
+static bool has_tstamp(struct nb_encoder *enc, const struct message *m)
+{
+	if (enc->cfg.no_tstamp >> m->tcode & 1)
+		return false;
+	return !has_variant(enc, NB_VARIANT_TSTAMP_SOME) || now_and_then(enc, NB_VARIANT_TSTAMP_SOME, 3);
+}
+
+static uint64_t tstamp_since(const struct nb_encoder *enc, uint64_t now, uint64_t mask)
+{
+	return enc->cfg.dialect->xor_time ? now ^ enc->time : (now - enc->time) & mask;
+}
+
 static bool transmit(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t mask = enc->cfg.ts_width < 64 ? (1ULL << enc->cfg.ts_width) - 1 : ~0ULL;
-	bool without = has_variant(enc, NB_VARIANT_TSTAMP_SOME) && !sync &&
-		       !now_and_then(enc, NB_VARIANT_TSTAMP_SOME, 3);
 	uint64_t now = enc->time;
 
-	if (enc->cfg.timestamp && !without) {	/* chapter "Timestamp Reporting" */
+	if (enc->cfg.timestamp && (sync || has_tstamp(enc, m))) {
 		now = (enc->now ? enc->now(enc->now_opaque) : 0) & mask;
-		put_var(m, sync ? now : (now - enc->time) & mask);
+		put_var(m, sync ? now : tstamp_since(enc, now, mask));
 	}
 	m->bytes[m->n - 1] |= MSEO_END_MESSAGE;
 	while (now_and_then(enc, NB_VARIANT_IDLE, 3) && m->n < NB_MESSAGE_MAX)
@@ -447,6 +471,26 @@ static uint32_t take_hist(struct nb_encoder *enc)
 	return hist;
 }
 
+/*
+ * A run of equal branches ends. What HIST begins with belongs to it, too: HIST is {1, oldest, ...,
+ * newest}.
+ */
+static void flush_run(struct nb_encoder *enc)
+{
+	unsigned int n = 31 - __builtin_clz(enc->hist);
+	struct message m;
+
+	for (; n && (enc->hist >> (n - 1) & 1) == enc->rep_hist; n--) {
+		enc->hist = (enc->hist & ((1U << (n - 1)) - 1)) | 1U << (n - 1);
+		enc->rep_count++;
+	}
+	begin_message(enc, &m, NB_TCODE_RESOURCE_FULL);
+	put_fixed(&m, RCODE_RUN + enc->rep_hist, 4);
+	put_var(&m, enc->rep_count);
+	enc->rep_count = 0;
+	send(enc, &m, false);
+}
+
 static void flush_history(struct nb_encoder *enc)
 {
 	bool repeat = enc->rep_count > 1 || enc->rep_open ||
@@ -456,6 +500,10 @@ static void flush_history(struct nb_encoder *enc)
 	enc->rep_open = false;
 	if (!enc->rep_count)
 		return;
+	if (enc->cfg.runs) {
+		flush_run(enc);
+		return;
+	}
 	begin_message(enc, &m, NB_TCODE_RESOURCE_FULL);
 	put_fixed(&m, repeat ? RCODE_HIST_REPEAT : RCODE_HIST, 4);
 	put_var(&m, enc->rep_hist);
@@ -555,6 +603,9 @@ static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 		if (!enc->running)
 			return;
 	}
+	/* F-ADDR has the outcome of the branch that filled HIST */
+	if (enc->cfg.dialect->sync_at_branch && enc->hist >= enc->hist_full)
+		enc->hist >>= 1;
 	if (htm && (enc->hist != 1 || enc->cfg.hist_always))
 		tcode = NB_TCODE_INDIRECT_BRANCH_HIST_SYNC;
 	else if (has_variant(enc, NB_VARIANT_LINEAR_INDIRECT))
@@ -612,6 +663,7 @@ static void indirect_branch(struct nb_encoder *enc, uint64_t addr)
 		return;
 	}
 	flush_history(enc);
+	hist &= enc->hist != 1 || enc->cfg.hist_always;
 	if (hist)
 		flush_repeats(enc);
 	else if (repeated(enc, NB_TCODE_INDIRECT_BRANCH, enc->pending_btype, addr))
@@ -628,15 +680,16 @@ static void indirect_branch(struct nb_encoder *enc, uint64_t addr)
 
 static void correlation(struct nb_encoder *enc, enum nb_evcode evcode)
 {
-	bool htm = enc->cfg.mode == NB_MODE_HTM;
+	bool cdf = enc->cfg.mode == NB_MODE_HTM;
 	struct message m;
 
 	flush_repeats(enc);
+	cdf &= !enc->cfg.dialect->empty_cdf || enc->hist != 1;
 	begin_message(enc, &m, NB_TCODE_PROG_TRACE_CORRELATION);
 	put_fixed(&m, evcode == NB_EVCODE_DISABLED && has_variant(enc, NB_VARIANT_VENDOR_CODES) ? 8 : evcode, 4);
-	put_fixed(&m, htm, 2);	/* CDF: "in HTM trace mode CDF must be 1" */
+	put_fixed(&m, cdf, 2);	/* CDF: "in HTM trace mode CDF must be 1" */
 	put_var(&m, take_icnt(enc));
-	if (htm)
+	if (cdf)
 		put_var(&m, take_hist(enc));
 	send(enc, &m, false);
 }
@@ -704,7 +757,7 @@ static void return_jump(struct nb_encoder *enc, const struct nb_ingress *blk)
 		enc->stack_n = 0;
 		return;
 	}
-	foreseen = pop(enc);
+	foreseen = !(blk->itype == NB_ITYPE_SWAP && enc->cfg.dialect->swap_reported) && pop(enc);
 	if (blk->itype == NB_ITYPE_SWAP)
 		push(enc, blk);
 	if (foreseen && enc->cfg.implicit_return == 1)
@@ -778,8 +831,38 @@ static void account(struct nb_encoder *enc, const struct nb_ingress *blk)
 		enc->context_due = CONTEXT_RETIRED;
 }
 
+/* The next message makes a periodic sync due. */
+static bool last_before_sync(const struct nb_encoder *enc)
+{
+	return enc->cfg.sync_mode == 1 &&
+	       enc->n_messages + 1 - enc->sync_start >= 1ULL << (enc->cfg.sync_max + 4);
+}
+
+/* HIST is full. Branches that were all alike begin a run or continue it, and nothing is sent. */
+static void history_full_runs(struct nb_encoder *enc)
+{
+	uint32_t all = enc->hist_full - 1, bits = enc->hist & all, bit = bits & 1;
+
+	if (enc->rep_count && (enc->rep_hist != bit || enc->rep_count >= RUN_MAX || (bits && bits != all)))
+		flush_run(enc);
+	if (enc->hist < enc->hist_full)
+		return;		/* the run took some */
+	if (bits && bits != all) {
+		struct message m;
+
+		begin_message(enc, &m, NB_TCODE_RESOURCE_FULL);
+		put_fixed(&m, RCODE_HIST, 4);
+		put_var(&m, take_hist(enc));
+		send(enc, &m, false);
+		return;
+	}
+	take_hist(enc);
+	enc->rep_hist = bit;
+	enc->rep_count += enc->cfg.hist_bits - 1;
+}
+
 /* HIST is full: send it, or count it if it is the same again. */
-static void history_full(struct nb_encoder *enc)
+static void history_full_repeats(struct nb_encoder *enc)
 {
 	uint32_t hist = take_hist(enc);
 
@@ -794,6 +877,23 @@ static void history_full(struct nb_encoder *enc)
 		flush_history(enc);
 		enc->rep_open = true;
 	}
+}
+
+/* The message that reports a full HIST makes a sync due: then that takes its place */
+static bool takes_branch(const struct nb_encoder *enc)
+{
+	return enc->cfg.dialect->sync_at_branch && enc->sync_due == NB_SYNC_NONE && !enc->pending &&
+	       last_before_sync(enc);
+}
+
+static void history_full(struct nb_encoder *enc)
+{
+	if (takes_branch(enc))
+		enc->sync_due = NB_SYNC_PERIODIC;
+	else if (enc->cfg.runs)
+		history_full_runs(enc);
+	else
+		history_full_repeats(enc);
 	enc->sync_forced = enc->sync_due != NB_SYNC_NONE;
 }
 
@@ -840,13 +940,6 @@ void nb_encoder_direct(struct nb_encoder *enc, uint64_t end)
 	if (NB_UNLIKELY(enc->icnt >= enc->icnt_stop || enc->cycles >= enc->cycles_stop ||
 			enc->sync_due != NB_SYNC_NONE || !enc->running))
 		nb_encoder_full(enc);
-}
-
-/* The next message makes a periodic sync due. */
-static bool last_before_sync(const struct nb_encoder *enc)
-{
-	return enc->cfg.sync_mode == 1 &&
-	       enc->n_messages + 1 - enc->sync_start >= 1ULL << (enc->cfg.sync_max + 4);
 }
 
 void nb_encoder_jump(struct nb_encoder *enc, uint32_t iretire, uint32_t ninsn, uint64_t next)
@@ -1044,8 +1137,13 @@ static void legalise(struct nb_encoder_config *cfg)
 	cfg->src_bits = clamp(cfg->src_bits, 0, 12);
 	cfg->src_id &= (1U << cfg->src_bits) - 1;
 	cfg->implicit_return &= 3;
-	if (!cfg->stack_depth || cfg->stack_depth > NB_STACK_MAX)
-		cfg->stack_depth = NB_STACK_MAX;
+	if (!cfg->dialect)
+		cfg->dialect = &nb_dialect_ratified;
+	if (!cfg->stack_depth || cfg->stack_depth > cfg->dialect->stack_max)
+		cfg->stack_depth = cfg->dialect->stack_max;
+	/* A deeper stack counts, but has no addresses to compare */
+	if (cfg->stack_depth > NB_STACK_MAX && cfg->implicit_return)
+		cfg->implicit_return = 1;
 	cfg->stack_bits = cfg->stack_bits ? clamp(cfg->stack_bits, 2, 63) : STACK_BITS;
 	cfg->icnt_bits = cfg->icnt_bits ? clamp(cfg->icnt_bits, 4, ICNT_BITS_MAX) : ICNT_BITS_MAX;
 	cfg->hist_bits = cfg->hist_bits ? clamp(cfg->hist_bits, 2, HIST_BITS_MAX) : HIST_BITS_MAX;
@@ -1059,7 +1157,7 @@ static void legalise(struct nb_encoder_config *cfg)
 	if (cfg->mode == NB_MODE_HTM)
 		cfg->repeat_branch = false;
 	else
-		cfg->repeated_history = false;
+		cfg->repeated_history = cfg->runs = false;
 }
 
 static void set_actions(struct nb_encoder *enc)
@@ -1083,7 +1181,7 @@ static void set_actions(struct nb_encoder *enc)
 	enc->action[NB_ITYPE_OTHER_DIRECT] = jump;
 	enc->action[NB_ITYPE_DIRECT_CALL] = enc->cfg.implicit_return ? NB_ACT_SLOW : jump;
 	if (enc->cfg.implicit_return || enc->cfg.sequential_jump || enc->cfg.repeated_history ||
-	    enc->cfg.repeat_branch || enc->cfg.fifo_depth)
+	    enc->cfg.runs || enc->cfg.repeat_branch || enc->cfg.fifo_depth)
 		return;
 	for (i = 0; i < sizeof(jumps); i++)
 		enc->action[jumps[i]] |= NB_ACT_JUMP;

@@ -131,6 +131,21 @@ uint32_t nb_variant_find(const char *name);
 #define NB_STACK_MAX		32	/* chapter "Implicit Return Optimization": never deeper */
 
 /*
+ * In what messages of an encoder that is older than the specification differ. What all is plain
+ * for is the ratified form.
+ */
+struct nb_dialect {
+	uint8_t		addr_bits;	/* of RV64: bits of an address above bit 0 that are sent */
+	uint16_t	stack_max;	/* calls that the return stack can count */
+	bool		xor_time;	/* TSTAMP without SYNC is XORed with the one before */
+	bool		empty_cdf;	/* HTM: a Correlation with no HIST says so by CDF 0 */
+	bool		swap_reported;	/* a swap of return stacks is a call, and never implicit */
+	bool		sync_at_branch;	/* a sync due with HIST full takes the branch that filled it */
+};
+
+extern const struct nb_dialect nb_dialect_ratified, nb_dialect_sifive0;
+
+/*
  * All 0 is a valid configuration except for @mode. Numbers of bits out of their
  * range are clamped.
  */
@@ -147,7 +162,7 @@ struct nb_encoder_config {
 	uint8_t		src_bits;		/* width of SRC, 0..12; 0: trTeInhibitSrc */
 	uint16_t	src_id;
 	uint8_t		implicit_return;	/* 0 off, or its mode 1..3 */
-	uint8_t		stack_depth;		/* return stack, 1..32; 0 is 32 */
+	uint16_t	stack_depth;		/* return stack, 1..dialect->stack_max; 0 is that */
 	uint8_t		stack_bits;		/* of an address that mode 2 compares, 2..63; 0 is 17 */
 	bool		sequential_jump;	/* trTeInstEnSequentialJump */
 	bool		repeated_history;	/* trTeInstEnRepeatedHistory (HTM) */
@@ -164,6 +179,9 @@ struct nb_encoder_config {
 	uint32_t	fifo_depth;		/* bytes before the sink; 0: never slow */
 	uint32_t	fifo_rate;		/* bytes drained each 256 instructions */
 	uint32_t	variant;		/* enum nb_variant, several */
+	const struct nb_dialect *dialect;	/* NULL: ratified */
+	bool		runs;			/* HTM: full HISTs of equal branches become RCODE 8 and 9 */
+	uint64_t	no_tstamp;		/* bit N: messages of TCODE N without SYNC have no TSTAMP */
 };
 
 /* evcode if messages were lost, or if the encoder does not report its stops; else enum nb_evcode */
