@@ -40,6 +40,8 @@ selftests "7.2, fixed memory" "record_test;snapshot_test" --kernel 7.2 --model \
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; no-map; }; }; };'
 # a sink of both kinds
 selftests "6.12, SRAM and SMEM" "field_test" --kernel 6.12 --topology "$tap_tmp/both"
+# two sinks for each encoder: one for all harts, and one of its own
+selftests "6.12, a choice of sinks" "field_test" --kernel 6.12 --harts 2 --topology choice
 # what may be missing of address filters, and machine mode, that a filter need not know
 # and windows that the sink takes as powers of two only, where it makes others larger
 selftests "6.12, comparators of ranges" "filter_test;security_test;record_test" --kernel 6.12 \

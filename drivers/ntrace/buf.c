@@ -160,8 +160,9 @@ static int ntrace_buf_map(struct ntrace_buf *buf, unsigned int nr_pages,
 	return 0;
 }
 
-static struct ntrace_buf *ntrace_buf_make(void **pages, unsigned int nr_pages, bool overwrite,
-					  const struct ntrace_sink *only)
+/* Make a buffer of AUX pages for the sink @only, NULL: for each. Context: ntrace_mutex is held. */
+struct ntrace_buf *ntrace_buf_make(void **pages, unsigned int nr_pages, bool overwrite,
+				   const struct ntrace_sink *only)
 {
 	unsigned int nr_sinks = ntrace_nr_sinks();
 	static atomic64_t ids = ATOMIC64_INIT(0);
@@ -179,21 +180,6 @@ static struct ntrace_buf *ntrace_buf_make(void **pages, unsigned int nr_pages, b
 		return buf;
 	ntrace_buf_free(buf);
 	return NULL;
-}
-
-/* pmu::setup_aux: map the pages for each sink that the event can reach */
-void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
-{
-	struct ntrace_encoder *enc = NULL;
-	struct ntrace_buf *buf = NULL;
-
-	mutex_lock(&ntrace_mutex);
-	if (event->cpu >= 0)
-		enc = ntrace_encoder_of(event->cpu);
-	if (enc || event->cpu < 0)
-		buf = ntrace_buf_make(pages, nr_pages, overwrite, enc ? enc->sink : NULL);
-	mutex_unlock(&ntrace_mutex);
-	return buf;
 }
 
 /* pmu::free_aux */

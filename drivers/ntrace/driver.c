@@ -218,6 +218,8 @@ static int ntrace_use_comp(union ntrace_any *any)
 		ret = ntrace_registry_add_sink(&any->sink);
 		if (ret)
 			device_remove_groups(comp->dev, ntrace_comp_groups(comp));
+		else
+			ntrace_pmu_add_sink(&any->sink);
 	}
 	if (ret) {
 		/* Leave it in reset */
@@ -450,6 +452,7 @@ static void ntrace_remove(struct platform_device *pdev)
 	if (comp->type == TR_COMP_ATBBRIDGE)
 		ntrace_bridge_free(&any->bridge);
 	if (ntrace_is_sink(comp)) {
+		ntrace_pmu_del_sink(&any->sink);
 		ntrace_close_sink(&any->sink);
 		ntrace_registry_del_sink(&any->sink);
 	}

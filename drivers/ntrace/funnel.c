@@ -56,15 +56,19 @@ void ntrace_funnel_setup(struct ntrace_funnel *funnel)
 }
 
 /*
- * A path comes in by @input. Others stay disabled: an encoder with several outputs sends to all
- * of them, and what comes by another way than its path is not to be in this one's trace.
+ * A path comes in by @input, or does not any more. Others stay disabled: an encoder with several
+ * outputs sends to all of them, and what comes by another way than its path is not to be in this
+ * one's trace.
  */
-void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input)
+void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool open)
 {
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&funnel->comp.lock, flags);
-	funnel->used |= BIT(input);
+	if (open)
+		funnel->used |= BIT(input);
+	else
+		funnel->used &= ~BIT(input);
 	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, funnel->inputs & ~funnel->used);
 	raw_spin_unlock_irqrestore(&funnel->comp.lock, flags);
 }

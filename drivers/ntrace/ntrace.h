@@ -54,6 +54,9 @@
 /* Encoder, funnels, sink: two levels of funnels are usual */
 #define NTRACE_PATH_MAX		8
 
+/* Sinks that an encoder with several outputs can choose between */
+#define NTRACE_ROUTES_MAX	4
+
 /**
  * enum ntrace_comp_state - who uses a component
  * @NTRACE_COMP_NEW: nobody; its registers are not set up
@@ -212,6 +215,7 @@ struct ntrace_filter {
  * @config: NTRACE_CONFIG_*
  * @strobe_on: microseconds that are traced of each @strobe_period
  * @strobe_period: microseconds, 0: trace all the time
+ * @sink: the number of the sink, 0: any
  * @reported: the CPU whose SRC was reported last, and 1; 0 none
  * @filter: what is to be traced
  */
@@ -220,6 +224,7 @@ struct ntrace_want {
 	u64			config;
 	u32			strobe_on;
 	u32			strobe_period;
+	u32			sink;
 	unsigned int		reported;
 	struct ntrace_filter	filter;
 };
@@ -250,16 +255,32 @@ struct ntrace_encoder_ops {
 };
 
 /**
+ * struct ntrace_route - a way from an encoder to a sink
+ * @path: the components from the encoder to the sink
+ * @inputs: of those, the input by which the path comes in
+ * @len: their number
+ * @sink: the last of @path
+ */
+struct ntrace_route {
+	struct ntrace_comp	*path[NTRACE_PATH_MAX];
+	u8			inputs[NTRACE_PATH_MAX];
+	unsigned int		len;
+	struct ntrace_sink	*sink;
+};
+
+/**
  * struct ntrace_encoder - a trace encoder and the path that starts at it
  * @comp: the component
  * @ops: NULL if its registers are those of the Trace Control Interface 1.0
  * @cpu: the CPU it traces
  * @caps: what it can do
  * @default_config: the config that perf uses for what the user left open
- * @path: the components from here to the sink
- * @inputs: of those, the input by which the path comes in
- * @path_len: their number, 0 if there is no usable sink
- * @sink: the last of @path
+ * @routes: the ways to sinks, the one for events that do not choose first. Protected by
+ *	ntrace_mutex; one that is there stays as long as events of the CPU do
+ * @nr_routes: their number, 0 if there is no usable sink
+ * @path: the components of the route that is in use, from here to the sink
+ * @path_len: their number
+ * @sink: the last of @path. While the encoder is not in use, only its CPU changes these three
  * @src_bits: trTeSrcBits as programmed
  * @src_id: trTeSrcID as programmed
  * @ts_clock: Hz of its clock in the device tree, 0 if there is none
@@ -284,8 +305,9 @@ struct ntrace_encoder {
 	unsigned int		cpu;
 	struct ntrace_caps	caps;
 	u64			default_config;
+	struct ntrace_route	routes[NTRACE_ROUTES_MAX];
+	unsigned int		nr_routes;
 	struct ntrace_comp	*path[NTRACE_PATH_MAX];
-	u8			inputs[NTRACE_PATH_MAX];
 	unsigned int		path_len;
 	struct ntrace_sink	*sink;
 	u8			src_bits;
@@ -369,6 +391,8 @@ struct ntrace_sink_ops {
  * @stop_on_wrap: trRamStopOnWrap can be set
  * @base: of one that writes frames: the start of its window
  * @index: index among the sinks
+ * @number: what events choose it by, a hash of its name
+ * @file: in the PMU's directory "sinks"; without a show() it is not there
  * @encoders: number of encoders that may lead here, as the device tree has them
  * @cpu: of one of them
  * @lock: protects what follows, and the registers, if @encoders is above 1.
@@ -393,6 +417,8 @@ struct ntrace_sink {
 	u64			base;
 	bool			stop_on_wrap;
 	unsigned int		index;
+	u32			number;
+	struct device_attribute	file;
 	unsigned int		encoders;
 	unsigned int		cpu;
 	raw_spinlock_t		lock;
@@ -661,7 +687,7 @@ u64 ntrace_ts_counter(const struct ntrace_comp *comp);
 /* funnel.c */
 void ntrace_funnel_setup(struct ntrace_funnel *funnel);
 void ntrace_funnel_revive(struct ntrace_funnel *funnel);
-void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input);
+void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool open);
 int ntrace_funnel_drop(struct ntrace_funnel *funnel);
 void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner);
 int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsigned int prescale);
@@ -721,9 +747,16 @@ int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc);
 int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc);
 void ntrace_sink_close(struct ntrace_sink *sink);
 void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *want);
-int ntrace_path_recover(struct ntrace_encoder *enc);
+struct ntrace_funnel *ntrace_route_funnel(const struct ntrace_route *route);
+const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
+					     const struct ntrace_want *want);
+void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *route);
+void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *route);
+int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *route);
 void ntrace_path_restore(struct ntrace_encoder *enc);
 void ntrace_path_restore_comp(struct ntrace_comp *comp);
+int ntrace_route_get(const struct ntrace_route *route);
+void ntrace_route_put(const struct ntrace_route *route);
 int ntrace_path_get(struct ntrace_encoder *enc);
 void ntrace_path_put(struct ntrace_encoder *enc);
 
@@ -809,6 +842,7 @@ struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu);
 const struct cpumask *ntrace_cpus(void);
 struct ntrace_sink *ntrace_sink_at(unsigned int index);
 unsigned int ntrace_nr_sinks(void);
+struct ntrace_sink *ntrace_sink_numbered(u32 number);
 void ntrace_registry_add_encoder(struct ntrace_encoder *enc);
 void ntrace_registry_del_encoder(struct ntrace_encoder *enc);
 int ntrace_registry_add_sink(struct ntrace_sink *sink);
@@ -833,6 +867,8 @@ void ntrace_pmu_unregister(void);
 void ntrace_pmu_link(struct ntrace_encoder *enc);
 void ntrace_pmu_unlink(struct ntrace_encoder *enc);
 void ntrace_pmu_detach(struct ntrace_encoder *enc);
+void ntrace_pmu_add_sink(struct ntrace_sink *sink);
+void ntrace_pmu_del_sink(struct ntrace_sink *sink);
 void ntrace_pmu_suspend(void);
 void ntrace_pmu_resume(void);
 int ntrace_cpus_init(void (*came)(void));

@@ -311,6 +311,87 @@ static int ntrace_path_revive(struct ntrace_comp *comp)
 	}
 }
 
+/*
+ * The funnel that a route comes to first. Its input is the encoder's own, so that closing it keeps
+ * the encoder's trace from the sink. NULL: the encoder leads to a sink of its own.
+ */
+struct ntrace_funnel *ntrace_route_funnel(const struct ntrace_route *route)
+{
+	return route->path[1]->type == TR_COMP_FUNNEL ? to_ntrace_funnel(route->path[1]) : NULL;
+}
+
+/**
+ * ntrace_route_find - find the route that an event wants
+ * @enc: its source
+ * @want: the settings of the event
+ *
+ * Context: any, if an event of the CPU is there; else ntrace_mutex is held.
+ * Return: the first that leads to such a sink, or NULL
+ */
+const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
+					     const struct ntrace_want *want)
+{
+	bool sram = want->config & NTRACE_CONFIG_SRAM;
+	unsigned int i, n;
+
+	/* Pairs with the release when a route comes */
+	n = smp_load_acquire(&enc->nr_routes);
+	for (i = 0; i < n; i++) {
+		const struct ntrace_sink *sink = enc->routes[i].sink;
+
+		if ((!want->sink || sink->number == want->sink) &&
+		    (!sram || sink->areas[TR_RAM_MODE_SRAM].there))
+			return &enc->routes[i];
+	}
+	return NULL;
+}
+
+/* What @enc traces goes along @route from now on. Context: as ntrace_path_choose(). */
+void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *route)
+{
+	enc->ready = 0;
+	memcpy(enc->path, route->path, sizeof(enc->path));
+	enc->path_len = route->len;
+	enc->sink = route->sink;
+	/* The encoder of a sink that no other uses is always its member; others come and go */
+	if (enc->sink->encoders == 1)
+		list_add(&enc->member, &enc->sink->members);
+}
+
+static void ntrace_route_open(const struct ntrace_route *route, bool open)
+{
+	struct ntrace_funnel *funnel = ntrace_route_funnel(route);
+
+	if (funnel)
+		ntrace_funnel_open(funnel, route->inputs[1], open);
+}
+
+/**
+ * ntrace_path_choose - let an encoder that is not in use send to another sink
+ * @enc: the encoder
+ * @route: one of its routes
+ *
+ * Context: on the CPU of the encoder, interrupts off.
+ */
+void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *route)
+{
+	struct ntrace_sink *old = enc->sink;
+	unsigned int i;
+
+	if (likely(old == route->sink))
+		return;
+	ntrace_sink_lock(old);
+	/* The session's window will be in the other sink */
+	if (old->holds == enc->session)
+		old->holds = NULL;
+	ntrace_sink_unlock(old);
+	if (old->encoders == 1)
+		list_del_init(&enc->member);
+	for (i = 0; i < enc->nr_routes; i++)
+		ntrace_route_open(&enc->routes[i], &enc->routes[i] == route);
+	ntrace_path_use(enc, route);
+}
+
 static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 {
 	int ret = ntrace_is_coresight(comp) ? 0 : ntrace_comp_reset(comp);
@@ -327,21 +408,22 @@ static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 /**
  * ntrace_path_recover - try again components that stopped answering
  * @enc: the source of the path
+ * @route: one of its routes
  *
  * Context: may sleep; ntrace_mutex is held.
  * Return: 0 if all of the path can be used, else -EIO.
  */
-int ntrace_path_recover(struct ntrace_encoder *enc)
+int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
-	unsigned int i = enc->path_len;
+	unsigned int i = route->len;
 	int ret = 0;
 
 	while (!ret && i--) {
-		struct ntrace_comp *comp = enc->path[i];
+		struct ntrace_comp *comp = route->path[i];
 
 		if (likely(!comp->stuck))
 			continue;
-		if (READ_ONCE(comp->users) || READ_ONCE(enc->sink->owner))
+		if (READ_ONCE(comp->users) || READ_ONCE(route->sink->owner))
 			return -EIO;
 		ntrace_keep_awake();
 		ret = ntrace_path_recover_comp(comp);
@@ -372,20 +454,47 @@ void ntrace_path_restore_comp(struct ntrace_comp *comp)
 /* After an idle state that may have cost the components their state. Interrupts are off. */
 void ntrace_path_restore(struct ntrace_encoder *enc)
 {
-	unsigned int i = enc->path_len;
+	unsigned int i, k;
 
-	ntrace_sink_lock(enc->sink);
 	ntrace_encoder_forget(enc);
-	while (i--)
-		ntrace_path_restore_comp(enc->path[i]);
-	ntrace_sink_unlock(enc->sink);
+	for (i = 0; i < enc->nr_routes; i++) {
+		const struct ntrace_route *route = &enc->routes[i];
+
+		ntrace_sink_lock(route->sink);
+		for (k = route->len; k--;)
+			ntrace_path_restore_comp(route->path[k]);
+		ntrace_sink_unlock(route->sink);
+	}
+}
+
+/* Resume all components of a route. May sleep. */
+int ntrace_route_get(const struct ntrace_route *route)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < route->len; i++)
+		ret = ntrace_power_get(route->path[i]);
+	if (!ret)
+		return 0;
+	while (--i)
+		ntrace_power_put(route->path[i - 1]);
+	return ret;
+}
+
+void ntrace_route_put(const struct ntrace_route *route)
+{
+	unsigned int i;
+
+	for (i = 0; i < route->len; i++)
+		ntrace_power_put(route->path[i]);
 }
 
 /**
- * ntrace_path_get - resume all components of a path
- * @enc: the source of the path
+ * ntrace_path_get - resume all components that an encoder may send to
+ * @enc: the encoder
  *
- * Context: may sleep.
+ * Context: may sleep; ntrace_mutex is held.
  * Return: 0, or a negative error: ntrace_path_put() must not be called then
  */
 int ntrace_path_get(struct ntrace_encoder *enc)
@@ -393,12 +502,12 @@ int ntrace_path_get(struct ntrace_encoder *enc)
 	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < enc->path_len; i++)
-		ret = ntrace_power_get(enc->path[i]);
+	for (i = 0; !ret && i < enc->nr_routes; i++)
+		ret = ntrace_route_get(&enc->routes[i]);
 	if (!ret)
 		return 0;
 	while (--i)
-		ntrace_power_put(enc->path[i - 1]);
+		ntrace_route_put(&enc->routes[i - 1]);
 	return ret;
 }
 
@@ -407,6 +516,6 @@ void ntrace_path_put(struct ntrace_encoder *enc)
 {
 	unsigned int i;
 
-	for (i = 0; i < enc->path_len; i++)
-		ntrace_power_put(enc->path[i]);
+	for (i = 0; i < enc->nr_routes; i++)
+		ntrace_route_put(&enc->routes[i]);
 }

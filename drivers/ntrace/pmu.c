@@ -44,10 +44,11 @@ static const struct {
 PMU_FORMAT_ATTR(strobe_on,	"config1:0-31");
 PMU_FORMAT_ATTR(strobe_period,	"config1:32-63");
 PMU_FORMAT_ATTR(thread,		"config2:0-31");
+PMU_FORMAT_ATTR(sink,		"config2:32-63");
 PMU_FORMAT_ATTR(trigger_in,	"config3:0-31");
 PMU_FORMAT_ATTR(trigger_out,	"config3:32-63");
 
-#define NTRACE_NR_MORE_FIELDS	5
+#define NTRACE_NR_MORE_FIELDS	6
 
 /* Names for what is often asked for: fields beyond the defaults */
 static const struct {
@@ -98,6 +99,7 @@ static void (*ntrace_cpu_came)(void);
 /* What all encoders can do. Context: ntrace_mutex is held. */
 static struct ntrace_caps ntrace_common_caps(void)
 {
+	static const struct ntrace_want sram_wanted = { .config = NTRACE_CONFIG_SRAM };
 	u64 sram = NTRACE_CONFIG_SRAM;
 	struct ntrace_caps caps;
 	unsigned int cpu;
@@ -108,7 +110,7 @@ static struct ntrace_caps ntrace_common_caps(void)
 		const struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 		const struct ntrace_caps *c = &enc->caps;
 
-		if (!enc->sink->areas[TR_RAM_MODE_SRAM].there)
+		if (!ntrace_route_find(enc, &sram_wanted))
 			sram = 0;
 		caps.config &= c->config;
 		caps.modes &= c->modes;
@@ -229,6 +231,7 @@ static struct attribute *ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + NTRACE_NR_F
 	&format_attr_strobe_on.attr,
 	&format_attr_strobe_period.attr,
 	&format_attr_thread.attr,
+	&format_attr_sink.attr,
 	&format_attr_trigger_in.attr,
 	&format_attr_trigger_out.attr,
 };
@@ -433,11 +436,28 @@ static const struct attribute_group ntrace_cpumask_group = {
 	.attrs = ntrace_cpumask_attrs,
 };
 
+/* The number by which an event chooses the sink */
+static ssize_t ntrace_sink_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%x\n", container_of(attr, struct ntrace_sink, file)->number);
+}
+
+static struct attribute *ntrace_no_attrs[] = {
+	NULL
+};
+
+/* A file for each sink, which may come and go */
+static const struct attribute_group ntrace_sinks_group = {
+	.name = "sinks",
+	.attrs = ntrace_no_attrs,
+};
+
 static const struct attribute_group *ntrace_pmu_groups[] = {
 	&ntrace_format_group,
 	&ntrace_named_group,
 	&ntrace_caps_group,
 	&ntrace_cpumask_group,
+	&ntrace_sinks_group,
 	NULL
 };
 
@@ -448,13 +468,13 @@ static int ntrace_event_check_more(const struct perf_event *event)
 	u64 on = FIELD_GET(NTRACE_CONFIG1_STROBE_ON, attr->config1);
 	u64 period = FIELD_GET(NTRACE_CONFIG1_STROBE_PERIOD, attr->config1);
 
-	if ((attr->config2 & ~NTRACE_CONFIG2_THREAD) || ntrace_attr_has_more(attr))
+	if (ntrace_attr_has_more(attr))
 		return -EINVAL;
 	if (attr->config1 && (!on || on >= period || on < NTRACE_STROBE_MIN ||
 			      period - on < NTRACE_STROBE_MIN || period > NTRACE_STROBE_MAX))
 		return -EINVAL;
 	/* Events of a task follow it anyway */
-	if (attr->config2 && (event->cpu < 0 || event->hw.target))
+	if ((attr->config2 & NTRACE_CONFIG2_THREAD) && (event->cpu < 0 || event->hw.target))
 		return -EINVAL;
 	/* Triggers from outside are for whoever is responsible for the machine */
 	if (attr->config3 && !(attr->config & NTRACE_CONFIG_TRIGGER))
@@ -591,6 +611,7 @@ static void ntrace_event_destroy(struct perf_event *event)
  */
 static int ntrace_event_check_cpus(const struct perf_event *event, const struct ntrace_event *priv)
 {
+	const struct ntrace_route *route;
 	struct ntrace_encoder *enc;
 	unsigned int cpu;
 	int ret = 0;
@@ -600,11 +621,11 @@ static int ntrace_event_check_cpus(const struct perf_event *event, const struct 
 			continue;
 		enc = ntrace_encoder_of(cpu);
 		ret = ntrace_encoder_check(enc, priv->want.config, &priv->want.filter);
-		if (priv->want.config & NTRACE_CONFIG_SRAM &&
-		    !enc->sink->areas[TR_RAM_MODE_SRAM].there)
+		route = ntrace_route_find(enc, &priv->want);
+		if (!route)
 			ret = -EOPNOTSUPP;
 		if (!ret && cpu_online(cpu))
-			ret = ntrace_path_recover(enc);
+			ret = ntrace_path_recover(enc, route);
 		if (ret)
 			break;
 	}
@@ -620,6 +641,7 @@ static void ntrace_event_settings(const struct perf_event *event, struct ntrace_
 	want->config = attr->config;
 	want->strobe_on = FIELD_GET(NTRACE_CONFIG1_STROBE_ON, attr->config1);
 	want->strobe_period = FIELD_GET(NTRACE_CONFIG1_STROBE_PERIOD, attr->config1);
+	want->sink = FIELD_GET(NTRACE_CONFIG2_SINK, attr->config2);
 	want->filter.exclude = attr->config & NTRACE_CONFIG_EXCLUDE;
 	want->filter.thread = FIELD_GET(NTRACE_CONFIG2_THREAD, attr->config2);
 	want->filter.trig_in = FIELD_GET(NTRACE_CONFIG3_TRIGGER_IN, attr->config3);
@@ -647,6 +669,8 @@ static int ntrace_event_check(struct perf_event *event, struct ntrace_event *pri
 	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) && !ntrace_event_may_have_context())
 		return -EACCES;
 	ntrace_event_settings(event, priv);
+	if (priv->want.sink && !ntrace_sink_numbered(priv->want.sink))
+		return -ENODEV;
 	if (priv->want.filter.thread && ntrace_context_missing(ntrace_cpus()))
 		return -EOPNOTSUPP;
 	ret = ntrace_event_privileges(event, enc ? enc->caps.priv : ntrace_common_caps().priv,
@@ -805,6 +829,29 @@ static int ntrace_event_add(struct perf_event *event, int flags)
 static void ntrace_event_del(struct perf_event *event, int flags)
 {
 	ntrace_event_end(event, this_cpu_ptr(&ntrace_session));
+}
+
+/* Map the pages for each sink that the event can reach */
+static void *ntrace_event_setup_aux(struct perf_event *event, void **pages, int nr_pages,
+				    bool overwrite)
+{
+	const struct ntrace_event *priv = event->pmu_private;
+	const struct ntrace_route *route = NULL;
+	const struct ntrace_sink *only;
+	struct ntrace_encoder *enc;
+	void *buf = NULL;
+
+	mutex_lock(&ntrace_mutex);
+	only = priv->want.sink ? ntrace_sink_numbered(priv->want.sink) : NULL;
+	enc = event->cpu >= 0 ? ntrace_encoder_of(event->cpu) : NULL;
+	if (enc)
+		route = ntrace_route_find(enc, &priv->want);
+	if (route)
+		only = route->sink;
+	if (route || event->cpu < 0)
+		buf = ntrace_buf_make(pages, nr_pages, overwrite, only);
+	mutex_unlock(&ntrace_mutex);
+	return buf;
 }
 
 static long ntrace_event_snapshot_aux(struct perf_event *event, struct perf_output_handle *to,
@@ -1004,7 +1051,7 @@ static struct pmu ntrace_pmu = {
 	.start			= ntrace_event_start,
 	.stop			= ntrace_event_stop,
 	.read			= ntrace_event_read,
-	.setup_aux		= ntrace_aux_setup,
+	.setup_aux		= ntrace_event_setup_aux,
 	.free_aux		= ntrace_aux_free,
 	.addr_filters_validate	= ntrace_addr_filters_validate,
 	.addr_filters_sync	= ntrace_addr_filters_sync,
@@ -1046,6 +1093,33 @@ void ntrace_pmu_unlink(struct ntrace_encoder *enc)
 		return;
 	snprintf(name, sizeof(name), "cpu%u", enc->cpu);
 	sysfs_remove_link(&ntrace_pmu.dev->kobj, name);
+}
+
+/* <pmu>/sinks/NAME. Context: ntrace_mutex is held. */
+void ntrace_pmu_add_sink(struct ntrace_sink *sink)
+{
+	struct device_attribute *file = &sink->file;
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (!ntrace_pmu_registered || file->show)
+		return;
+	sysfs_attr_init(&file->attr);
+	file->attr.name = dev_name(sink->comp.dev);
+	file->attr.mode = 0444;
+	file->show = ntrace_sink_show;
+	if (!sysfs_add_file_to_group(&ntrace_pmu.dev->kobj, &file->attr, "sinks"))
+		return;
+	file->show = NULL;
+	dev_warn(sink->comp.dev, "no file in sinks of the PMU\n");
+}
+
+void ntrace_pmu_del_sink(struct ntrace_sink *sink)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	if (!ntrace_pmu_registered || !sink->file.show)
+		return;
+	sysfs_remove_file_from_group(&ntrace_pmu.dev->kobj, &sink->file.attr, "sinks");
+	sink->file.show = NULL;
 }
 
 /* Stop what traces with @enc; it does not find the encoder any more */
@@ -1129,7 +1203,7 @@ static bool ntrace_pmu_prepare(void)
  */
 int ntrace_pmu_register(void)
 {
-	unsigned int cpu;
+	unsigned int cpu, i;
 	bool wanted;
 	int ret = 0;
 
@@ -1147,6 +1221,9 @@ int ntrace_pmu_register(void)
 	/* This includes encoders that came meanwhile */
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_link(ntrace_encoder_of(cpu));
+	for (i = 0; i < ntrace_nr_sinks(); i++)
+		if (ntrace_sink_at(i))
+			ntrace_pmu_add_sink(ntrace_sink_at(i));
 	mutex_unlock(&ntrace_mutex);
 out:
 	mutex_unlock(&ntrace_pmu_mutex);

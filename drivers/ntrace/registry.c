@@ -3,6 +3,7 @@
  * Lists of the components that were found, of the encoder of each CPU, and of the sinks.
  */
 #include <linux/lockdep.h>
+#include <linux/stringhash.h>
 
 #include "ntrace.h"
 
@@ -55,11 +56,29 @@ unsigned int ntrace_nr_sinks(void)
 	return ntrace_sink_count;
 }
 
+/* The sink that events choose by @number, or NULL */
+struct ntrace_sink *ntrace_sink_numbered(u32 number)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&ntrace_mutex);
+	for (i = 0; i < ntrace_sink_count; i++)
+		if (ntrace_sinks[i] && ntrace_sinks[i]->number == number)
+			return ntrace_sinks[i];
+	return NULL;
+}
+
 int ntrace_registry_add_sink(struct ntrace_sink *sink)
 {
+	u32 number = hashlen_hash(hashlen_string(NULL, dev_name(sink->comp.dev)));
+
 	lockdep_assert_held(&ntrace_mutex);
 	if (ntrace_sink_count == ARRAY_SIZE(ntrace_sinks))
 		return -ENOSPC;
+	/* The same each time the system starts, as CoreSight's; but 0 is no number */
+	while (!number || ntrace_sink_numbered(number))
+		number++;
+	sink->number = number;
 	sink->index = ntrace_sink_count;
 	ntrace_sinks[ntrace_sink_count++] = sink;
 	return 0;

@@ -496,15 +496,24 @@ static void ntrace_session_report_src(struct ntrace_session *s)
 /* The way of a start that has more to do than to enable what is set up */
 static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 {
+	const struct ntrace_route *route = ntrace_route_find(s->enc, s->want);
 	struct ntrace_encoder *enc = s->enc;
-	struct ntrace_sink *sink = enc->sink;
+	struct ntrace_sink *sink;
 	int ret;
 
+	/* All CPUs had such a sink when the event came; one that came later may have none */
+	if (!route) {
+		perf_aux_output_end(&s->handle, 0);
+		WRITE_ONCE(s->event, NULL);
+		return -ENODEV;
+	}
 	if (s->want->strobe_period) {
 		hrtimer_start(&s->strobe, ntrace_session_strobe_phase(s),
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		WRITE_ONCE(enc->paused, s->paused || s->strobe_off);
 	}
+	ntrace_path_choose(enc, route);
+	sink = enc->sink;
 	ntrace_sink_lock(sink);
 	ntrace_encoder_want(enc, s->want);
 	ret = ntrace_session_open(s, false);

@@ -119,7 +119,8 @@ static inline bool ntrace_session_is_active(const struct ntrace_session *s)
 }
 
 /* buf.c */
-void *ntrace_aux_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
+struct ntrace_buf *ntrace_buf_make(void **pages, unsigned int nr_pages, bool overwrite,
+				   const struct ntrace_sink *only);
 void ntrace_aux_free(void *aux);
 bool ntrace_session_may_stop(const struct ntrace_session *s);
 int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf);

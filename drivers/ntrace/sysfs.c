@@ -127,15 +127,16 @@ static ssize_t default_config_store(struct device *dev, struct device_attribute 
 }
 static DEVICE_ATTR_RW(default_config);
 
-/* The devices from the encoder to the sink */
+/* The devices from the encoder to the sink, for events that do not choose one */
 static ssize_t path_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+	const struct ntrace_route *route = enc->routes;
 	unsigned int i;
 	int len = 0;
 
-	for (i = 0; i < enc->path_len; i++)
-		len += sysfs_emit_at(buf, len, "%s%s", i ? " " : "", dev_name(enc->path[i]->dev));
+	for (i = 0; enc->nr_routes && i < route->len; i++)
+		len += sysfs_emit_at(buf, len, "%s%s", i ? " " : "", dev_name(route->path[i]->dev));
 	return len + sysfs_emit_at(buf, len, "\n");
 }
 static DEVICE_ATTR_RO(path);
@@ -144,15 +145,16 @@ static DEVICE_ATTR_RO(path);
 static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+	const struct ntrace_sink *sink = enc->routes[0].sink;
 	const struct ntrace_ram_area *area;
 
-	if (!enc->path_len)
+	if (!enc->nr_routes)
 		return sysfs_emit(buf, "none\n");
-	area = ntrace_sink_default_area(enc->sink);
+	area = ntrace_sink_default_area(sink);
 	if (!area->copied)
 		return sysfs_emit(buf, "smem\n");
 	return sysfs_emit(buf, "%s %llu\n",
-			  enc->sink->areas[TR_RAM_MODE_SMEM].there ? "memory" : "sram",
+			  sink->areas[TR_RAM_MODE_SMEM].there ? "memory" : "sram",
 			  area->max - area->min + area->align);
 }
 static DEVICE_ATTR_RO(sink);
@@ -161,11 +163,13 @@ static DEVICE_ATTR_RO(sink);
 static ssize_t trace_id_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+	const struct ntrace_route *route = enc->routes;
 	unsigned int i, id = 0;
 
-	for (i = 0; i < enc->path_len; i++)
-		if (enc->path[i]->type == TR_COMP_ATBBRIDGE)
-			id = to_ntrace_bridge(enc->path[i])->id;
+	/* One that leads through a bridge is the only one, see ntrace_may_choose() */
+	for (i = 0; enc->nr_routes && i < route->len; i++)
+		if (route->path[i]->type == TR_COMP_ATBBRIDGE)
+			id = to_ntrace_bridge(route->path[i])->id;
 	return sysfs_emit(buf, "%u\n", id);
 }
 static DEVICE_ATTR_RO(trace_id);

@@ -35,66 +35,93 @@ static unsigned int ntrace_input(const struct device_node *endpoint)
 	return at.port;
 }
 
-/*
- * The component that @comp sends to, and the @input of that. An encoder may have several outputs:
- * the first that leads to a usable component is taken.
- */
-static struct ntrace_comp *ntrace_next_comp(const struct ntrace_comp *comp, u8 *input,
-					    const char **why)
-{
-	struct device_node *ports = of_get_child_by_name(comp->dev->of_node, "out-ports");
-	struct device_node *endpoint, *remote;
-	struct ntrace_comp *next = NULL;
+/* Where the search for a sink ended last, and why */
+struct ntrace_dead_end {
+	const struct ntrace_comp	*at;
+	const char			*why;
+};
 
-	*why = "has no output in the device tree";
+static bool ntrace_reaches(const struct ntrace_encoder *enc, const struct ntrace_sink *sink)
+{
+	unsigned int i;
+
+	for (i = 0; i < enc->nr_routes; i++)
+		if (enc->routes[i].sink == sink)
+			return true;
+	return false;
+}
+
+static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrace_route *route,
+				  struct ntrace_dead_end *end);
+
+/* Follow an output of the last component of @route. */
+static bool ntrace_follow_output(const struct ntrace_encoder *enc, struct ntrace_route *route,
+				 const struct device_node *endpoint, struct ntrace_dead_end *end)
+{
+	struct device_node *remote = of_graph_get_remote_port_parent(endpoint);
+	struct ntrace_comp *next = remote ? ntrace_find_comp(remote) : NULL;
+
+	of_node_put(remote);
+	end->at = route->path[route->len - 1];
+	if (!remote)
+		end->why = "has an output that leads nowhere";
+	else if (!next)
+		end->why = "has an output to a component that cannot be used";
+	else if (next->type == TR_COMP_ENCODER)
+		end->why = "has an output to an encoder";
+	else if (route->len == NTRACE_PATH_MAX)
+		end->why = "is on a path that is too long or goes in circles";
+	else
+		end->why = NULL;
+	if (end->why)
+		return false;
+	route->inputs[route->len] = ntrace_input(endpoint);
+	route->path[route->len++] = next;
+	if (ntrace_follow_outputs(enc, route, end))
+		return true;
+	route->len--;
+	return false;
+}
+
+/*
+ * Complete @route, whose last component is known, to a sink that @enc does not reach yet. Outputs
+ * are tried in the order of the device tree.
+ */
+static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrace_route *route,
+				  struct ntrace_dead_end *end)
+{
+	struct ntrace_comp *comp = route->path[route->len - 1];
+	struct device_node *ports, *endpoint;
+	bool found = false;
+
+	if (ntrace_is_sink(comp)) {
+		route->sink = to_ntrace_sink(comp);
+		return !ntrace_reaches(enc, route->sink);
+	}
+	end->at = comp;
+	end->why = "has no output in the device tree";
+	ports = of_get_child_by_name(comp->dev->of_node, "out-ports");
 	if (!ports)
-		return NULL;
+		return false;
 	for_each_endpoint_of_node(ports, endpoint) {
-		remote = of_graph_get_remote_port_parent(endpoint);
-		if (!remote) {
-			*why = "has an output that leads nowhere";
-			continue;
-		}
-		next = ntrace_find_comp(remote);
-		of_node_put(remote);
-		if (next) {
-			*input = ntrace_input(endpoint);
+		found = ntrace_follow_output(enc, route, endpoint, end);
+		if (found) {
 			of_node_put(endpoint);
 			break;
 		}
-		*why = "has an output to a component that cannot be used";
 	}
 	of_node_put(ports);
-	return next;
+	return found;
 }
 
-/* Fill enc->path; @at is where it breaks off, @why the reason */
-static bool ntrace_build_path(struct ntrace_encoder *enc, struct ntrace_comp **at,
-			      const char **why)
+/* A way to a sink that @enc does not reach yet; if there is none, @end says why */
+static bool ntrace_find_route(struct ntrace_encoder *enc, struct ntrace_route *route,
+			      struct ntrace_dead_end *end)
 {
-	struct ntrace_comp *comp = &enc->comp;
-	unsigned int len = 0;
-	u8 input = 0;
-
-	while (comp && len < NTRACE_PATH_MAX) {
-		enc->path[len++] = comp;
-		*at = comp;
-		if (ntrace_is_sink(comp)) {
-			enc->sink = to_ntrace_sink(comp);
-			enc->path_len = len;
-			return true;
-		}
-		comp = ntrace_next_comp(comp, &input, why);
-		if (comp && len < NTRACE_PATH_MAX)
-			enc->inputs[len] = input;
-		if (comp && comp->type == TR_COMP_ENCODER) {
-			*why = "has an output to an encoder";
-			return false;
-		}
-	}
-	if (comp)
-		*why = "is on a path that is too long or goes in circles";
-	return false;
+	memset(route, 0, sizeof(*route));
+	route->path[0] = &enc->comp;
+	route->len = 1;
+	return ntrace_follow_outputs(enc, route, end);
 }
 
 /* Is @sink at the end of an output of @node? */
@@ -127,8 +154,8 @@ static bool ntrace_node_is_encoder(const struct device_node *node)
 }
 
 /*
- * How many encoders of the device tree lead to @sink, and in @rank how many of them belong to a
- * CPU below @cpu. That does not change when encoders come late, or go.
+ * How many encoders of the device tree lead to @sink, NULL: to any, and in @rank how many of them
+ * belong to a CPU below @cpu. That does not change when encoders come late, or go.
  */
 static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigned int cpu,
 					 unsigned int *rank)
@@ -141,7 +168,7 @@ static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigne
 	for_each_compatible_node(node, NULL, NTRACE_COMPATIBLE) {
 		id = ntrace_node_is_encoder(node) ? ntrace_node_cpu(node) : -ENODEV;
 		if (id < 0 || !of_device_is_available(node) ||
-		    !ntrace_node_leads_to(node, sink->comp.dev->of_node, NTRACE_PATH_MAX))
+		    (sink && !ntrace_node_leads_to(node, sink->comp.dev->of_node, NTRACE_PATH_MAX)))
 			continue;
 		n++;
 		*rank += id < cpu;
@@ -149,12 +176,32 @@ static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigne
 	return n;
 }
 
+/* Does an encoder of the device tree have several outputs? */
+static bool ntrace_encoders_fork(void)
+{
+	struct device_node *node, *ports, *endpoint;
+	unsigned int most = 0, n;
+
+	for_each_compatible_node(node, NULL, NTRACE_COMPATIBLE) {
+		if (!ntrace_node_is_encoder(node))
+			continue;
+		ports = of_get_child_by_name(node, "out-ports");
+		n = 0;
+		if (ports)
+			for_each_endpoint_of_node(ports, endpoint)
+				n++;
+		of_node_put(ports);
+		most = max(most, n);
+	}
+	return most > 1;
+}
+
 static bool ntrace_sink_is_connected(const struct ntrace_sink *sink)
 {
 	unsigned int cpu;
 
 	for_each_cpu(cpu, ntrace_cpus())
-		if (ntrace_encoder_of(cpu)->sink == sink)
+		if (ntrace_reaches(ntrace_encoder_of(cpu), sink))
 			return true;
 	return false;
 }
@@ -162,37 +209,30 @@ static bool ntrace_sink_is_connected(const struct ntrace_sink *sink)
 /*
  * Number an encoder in the stream of its sink: "all encoders operating within the same trace
  * stream must configure the trTeSrcBits field identically". A sink of one encoder needs no SRC,
- * and so does the only one that is connected, if SRC cannot tell it from others.
+ * and so does the only one that is connected, if SRC cannot tell it from others. If encoders
+ * choose between sinks, all are numbered as if they sent to one: SRC is the same for each sink.
  */
-static int ntrace_number_source(struct ntrace_encoder *enc)
+static int ntrace_number_source(struct ntrace_encoder *enc, struct ntrace_sink *sink)
 {
-	struct ntrace_sink *sink = enc->sink;
 	bool connected = ntrace_sink_is_connected(sink);
-	unsigned int rank, bits, n = ntrace_count_sources(sink, enc->cpu, &rank);
+	unsigned int rank, bits, n = ntrace_count_sources(sink, enc->cpu, &rank), all = n;
 
 	lockdep_assert_held(&ntrace_mutex);
 
 	if (connected && sink->encoders == 1)
 		return -EOPNOTSUPP;
-	bits = order_base_2(n);
 	sink->encoders = max(n, 1U);
-	if (!ntrace_encoder_set_src(enc, bits, rank) && (n <= 1 || enc->src_bits == bits))
+	if (enc->nr_routes)
+		return n > 1 && !enc->src_bits ? -EOPNOTSUPP : 0;
+	if (ntrace_encoders_fork())
+		all = ntrace_count_sources(NULL, enc->cpu, &rank);
+	bits = order_base_2(all);
+	if (!ntrace_encoder_set_src(enc, bits, rank) && (all <= 1 || enc->src_bits == bits))
 		return 0;
 	if (connected)
 		return -EOPNOTSUPP;
 	sink->encoders = 1;
 	return ntrace_encoder_set_src(enc, 0, 0);
-}
-
-/* The encoder of a sink that no other uses is always its member; others come and go */
-static void ntrace_enter_sink(struct ntrace_encoder *enc)
-{
-	struct ntrace_sink *sink = enc->sink;
-
-	INIT_LIST_HEAD(&enc->member);
-	if (sink->encoders == 1)
-		list_add(&enc->member, &sink->members);
-	sink->cpu = enc->cpu;
 }
 
 /* Events that want this CPU to be ready, by CPU. Protected by ntrace_mutex. */
@@ -228,79 +268,140 @@ void ntrace_cpu_release(unsigned int cpu)
 		ntrace_path_put(enc);
 }
 
-/* Number the encoder in its stream, with all of its path resumed */
-static bool ntrace_join_stream(struct ntrace_encoder *enc)
+/* Number the encoder in its stream, with all of the route resumed */
+static bool ntrace_join_stream(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
 	unsigned int i;
 
-	if (ntrace_path_get(enc)) {
-		dev_err(enc->comp.dev, "CPU %u cannot be traced: its path has no power\n",
-			enc->cpu);
+	if (ntrace_route_get(route)) {
+		dev_err(enc->comp.dev, "CPU %u cannot be traced into %s: its path has no power\n",
+			enc->cpu, dev_name(route->sink->comp.dev));
 		return false;
 	}
 	/* An idle state may have cost their registers since they were found */
-	for (i = 0; i < enc->path_len; i++)
-		ntrace_path_restore_comp(enc->path[i]);
-	if (ntrace_number_source(enc)) {
+	for (i = 0; i < route->len; i++)
+		ntrace_path_restore_comp(route->path[i]);
+	if (ntrace_number_source(enc, route->sink)) {
 		dev_err(enc->comp.dev, "CPU %u cannot be traced: several encoders send to %s, and trTeSrcBits and trTeSrcID cannot tell them apart\n",
-			enc->cpu, dev_name(enc->sink->comp.dev));
-		ntrace_path_put(enc);
+			enc->cpu, dev_name(route->sink->comp.dev));
+		ntrace_route_put(route);
 		return false;
 	}
 	return true;
 }
 
-static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
-{
-	struct ntrace_comp *at;
-	const char *why;
-
-	if (enc->path_len || ntrace_encoder_of(enc->cpu) || !ntrace_build_path(enc, &at, &why))
-		return false;
-	if (!ntrace_join_stream(enc)) {
-		enc->path_len = 0;
-		return false;
-	}
-	ntrace_enter_sink(enc);
-	ntrace_registry_add_encoder(enc);
-	return true;
-}
-
-/* The funnels of a path count from its end: encoder and inner funnels share that */
-static void ntrace_connect_funnels(struct ntrace_encoder *enc)
+/*
+ * The funnels of a path count from its end: encoder and inner funnels share that. The first input
+ * of a route that is not in use stays closed.
+ */
+static void ntrace_connect_funnels(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
 	unsigned int i;
 
-	for (i = enc->path_len - 2; i; i--) {
-		struct ntrace_comp *comp = enc->path[i];
+	for (i = route->len - 2; i; i--) {
+		struct ntrace_comp *comp = route->path[i];
 
 		if (comp->type == NTRACE_COMP_CSFUNNEL)
-			ntrace_cs_funnel_open(to_ntrace_csfunnel(comp), enc->inputs[i]);
+			ntrace_cs_funnel_open(to_ntrace_csfunnel(comp), route->inputs[i]);
 		if (comp->type != TR_COMP_FUNNEL)
 			continue;
 		ntrace_funnel_connect(to_ntrace_funnel(comp),
-				      enc->path[i + 1]->type == TR_COMP_FUNNEL);
-		ntrace_funnel_open(to_ntrace_funnel(comp), enc->inputs[i]);
+				      route->path[i + 1]->type == TR_COMP_FUNNEL);
+		ntrace_funnel_open(to_ntrace_funnel(comp), route->inputs[i],
+				   i > 1 || enc->sink == route->sink);
 	}
-	if (enc->path_len > 2)
+}
+
+/* Can the encoder's trace be kept from the sink of @route? */
+static bool ntrace_route_closes(const struct ntrace_route *route)
+{
+	const struct ntrace_funnel *funnel = ntrace_route_funnel(route);
+
+	return funnel ? funnel->inputs & BIT(route->inputs[1]) : ntrace_is_sink(route->path[1]);
+}
+
+/*
+ * May events choose between the routes that there are and @route? An encoder sends to all of its
+ * outputs: the trace of one user must not come into the sink that another one uses.
+ */
+static bool ntrace_may_choose(const struct ntrace_encoder *enc, const struct ntrace_route *route)
+{
+	unsigned int i;
+
+	for (i = 0; i < enc->nr_routes; i++)
+		if (!ntrace_route_closes(&enc->routes[i]) ||
+		    enc->routes[i].path[1] == route->path[1])
+			return false;
+	return i < NTRACE_ROUTES_MAX && (!i || ntrace_route_closes(route));
+}
+
+/* Find a way to one more sink. Returns false if there is none. */
+static bool ntrace_add_route(struct ntrace_encoder *enc)
+{
+	struct ntrace_dead_end end;
+	struct ntrace_route route;
+
+	if (!ntrace_find_route(enc, &route, &end) || !ntrace_may_choose(enc, &route) ||
+	    !ntrace_join_stream(enc, &route))
+		return false;
+	enc->routes[enc->nr_routes] = route;
+	route.sink->cpu = enc->cpu;
+	if (!enc->nr_routes) {
+		INIT_LIST_HEAD(&enc->member);
+		ntrace_path_use(enc, &route);
+	}
+	ntrace_connect_funnels(enc, &route);
+	/* A counter that runs goes on: a later route may come while the encoder traces */
+	if (!enc->nr_routes && route.len > 2)
 		ntrace_encoder_start_counter(enc);
+	/* An event of this CPU may be there already; it keeps the path resumed */
+	if (!ntrace_holders[enc->cpu])
+		ntrace_route_put(&route);
+	/* Pairs with the acquire of ntrace_route_find() */
+	smp_store_release(&enc->nr_routes, enc->nr_routes + 1);
+	return true;
+}
+
+/* Returns false if it was connected already, or cannot be */
+static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
+{
+	bool connected = enc->nr_routes;
+
+	if (!connected && (ntrace_encoder_of(enc->cpu) || !ntrace_add_route(enc)))
+		return false;
+	while (ntrace_add_route(enc))
+		dev_info(enc->comp.dev, "can trace CPU %u into %s, too\n", enc->cpu,
+			 dev_name(enc->routes[enc->nr_routes - 1].sink->comp.dev));
+	if (!connected)
+		ntrace_registry_add_encoder(enc);
+	return !connected;
+}
+
+/* Does a route of @enc lead through @comp? */
+static bool ntrace_encoder_uses(const struct ntrace_encoder *enc, const struct ntrace_comp *comp)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < enc->nr_routes; i++)
+		for (k = 0; k < enc->routes[i].len; k++)
+			if (enc->routes[i].path[k] == comp)
+				return true;
+	return false;
 }
 
 /* The timestamp unit of a funnel has changed, and those that share it with it */
 void ntrace_measure_behind(const struct ntrace_comp *funnel)
 {
-	unsigned int cpu, i;
+	unsigned int cpu;
 
 	lockdep_assert_held(&ntrace_mutex);
 	for_each_cpu(cpu, ntrace_cpus()) {
 		struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 
-		for (i = 1; i < enc->path_len - 1; i++) {
-			if (enc->path[i] != funnel || !cpu_online(cpu) || ntrace_path_get(enc))
-				continue;
-			ntrace_encoder_measure(enc);
-			ntrace_path_put(enc);
-		}
+		if (!ntrace_encoder_uses(enc, funnel) || !cpu_online(cpu) || ntrace_path_get(enc))
+			continue;
+		ntrace_encoder_measure(enc);
+		ntrace_path_put(enc);
 	}
 }
 
@@ -322,13 +423,8 @@ struct ntrace_encoder *ntrace_connect(void)
 		if (comp->type != TR_COMP_ENCODER)
 			continue;
 		enc = to_ntrace_encoder(comp);
-		if (!ntrace_connect_encoder(enc))
-			continue;
-		ntrace_connect_funnels(enc);
-		/* An event of this CPU may be there already; it keeps the path resumed */
-		if (!ntrace_holders[enc->cpu])
-			ntrace_path_put(enc);
-		return enc;
+		if (ntrace_connect_encoder(enc))
+			return enc;
 	}
 	return NULL;
 }
@@ -341,43 +437,39 @@ void ntrace_disconnect(struct ntrace_encoder *enc)
 		ntrace_path_put(enc);
 	ntrace_registry_del_encoder(enc);
 	list_del_init(&enc->member);
-	enc->path_len = 0;
+	enc->nr_routes = 0;
 }
 
 /* An encoder whose path leads through @comp, or NULL. Context: ntrace_mutex is held. */
 struct ntrace_encoder *ntrace_encoder_through(const struct ntrace_comp *comp)
 {
-	unsigned int cpu, i;
+	unsigned int cpu;
 
 	lockdep_assert_held(&ntrace_mutex);
-	for_each_cpu(cpu, ntrace_cpus()) {
-		struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
-
-		for (i = 0; i < enc->path_len; i++)
-			if (enc->path[i] == comp)
-				return enc;
-	}
+	for_each_cpu(cpu, ntrace_cpus())
+		if (ntrace_encoder_uses(ntrace_encoder_of(cpu), comp))
+			return ntrace_encoder_of(cpu);
 	return NULL;
 }
 
 /* Once all devices were tried: say which CPUs cannot be traced, and why */
 void ntrace_report_unconnected(void)
 {
-	struct ntrace_encoder *enc;
-	struct ntrace_comp *comp, *at;
-	const char *why;
+	struct ntrace_dead_end end;
+	struct ntrace_route route;
+	struct ntrace_comp *comp;
 
 	lockdep_assert_held(&ntrace_mutex);
 	list_for_each_entry(comp, &ntrace_comps, node) {
-		if (comp->type != TR_COMP_ENCODER)
+		struct ntrace_encoder *enc = to_ntrace_encoder(comp);
+
+		if (comp->type != TR_COMP_ENCODER || enc->nr_routes)
 			continue;
-		enc = to_ntrace_encoder(comp);
-		if (enc->path_len)
-			continue;
-		if (ntrace_build_path(enc, &at, &why))
-			why = "belongs to a CPU that another encoder traces";
-		enc->path_len = 0;
+		if (ntrace_find_route(enc, &route, &end)) {
+			end.at = route.path[route.len - 1];
+			end.why = "belongs to a CPU that another encoder traces";
+		}
 		dev_err(comp->dev, "CPU %u cannot be traced: %s %s %s\n", enc->cpu,
-			ntrace_type_name(at->type), dev_name(at->dev), why);
+			ntrace_type_name(end.at->type), dev_name(end.at->dev), end.why);
 	}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fields beyond the first word: strobing, one thread, ranges that are left out, triggers; SRC */
+/* Fields beyond the first word: strobing, one thread, ranges that are left out, triggers, sinks; SRC */
+#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -284,6 +285,121 @@ TEST_F(field, src_is_told)
 	EXPECT_EQ(id >> 16 & 0xf, pmu_number(file, 0));
 	snprintf(file, sizeof(file), "cpu%d/src_id", self->cpu);
 	EXPECT_EQ(id & NTRACE_HW_ID_SRC, pmu_number(file, 99));
+}
+
+/* The numbers of the sinks that a CPU reaches, the sink of events that do not choose first */
+static unsigned int sinks_of(const struct perf_event_attr *attr, int cpu, uint64_t numbers[8])
+{
+	struct perf_event_attr chosen = *attr;
+	char file[300], path[256] = "";
+	DIR *dir = opendir(PMU_DIR "/sinks");
+	struct dirent *entry;
+	unsigned int n = 0;
+	const char *last;
+
+	snprintf(file, sizeof(file), "cpu%d/path", cpu);
+	pmu_text(file, path, sizeof(path));
+	last = strrchr(path, ' ');
+	while (dir && last && (entry = readdir(dir)) && n < 8) {
+		snprintf(file, sizeof(file), "sinks/%s", entry->d_name);
+		numbers[n] = pmu_number(file, 0);
+		chosen.config2 = numbers[n] << 32;
+		if (!numbers[n] || refused(&chosen, -1, cpu))
+			continue;
+		if (!strcmp(last + 1, entry->d_name)) {
+			uint64_t first = numbers[0];
+
+			numbers[0] = numbers[n];
+			numbers[n] = first;
+		}
+		n++;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+TEST_F(field, sinks)
+{
+	uint64_t numbers[8];
+	unsigned int n, i;
+
+	event_attr_user(&self->attr);
+	n = sinks_of(&self->attr, self->cpu, numbers);
+	ASSERT_GE(n, 1);
+	/* no sink has this number */
+	self->attr.config2 = 1ULL << 32;
+	EXPECT_EQ(refused(&self->attr, -1, self->cpu), ENODEV);
+	/* each in turn, and the first again after each other */
+	for (i = 0; i < 2 * n; i++) {
+		self->attr.config2 = numbers[i % 2 ? i / 2 : 0] << 32;
+		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
+		EXPECT_GT(half_a_second(&self->rec, self->st), 1000);
+		EXPECT_EQ(self->st->nr_partial + self->st->nr_gaps, 0);
+		record_close(&self->rec);
+	}
+	TH_LOG("%u sinks", n);
+}
+
+/* How many messages of a recording, which is disabled, have another SRC than that of @cpu */
+static unsigned int foreign_messages(struct recording *rec, struct stretches *st, int cpu,
+				     unsigned int *own)
+{
+	static uint8_t buf[AUX_SIZE];
+	unsigned int i, foreign = 0;
+	struct message msg;
+	uint64_t src;
+	char file[32];
+
+	snprintf(file, sizeof(file), "cpu%d/src_id", cpu);
+	src = pmu_number(file, 99);
+	*own = 0;
+	for (i = 0; i < st->nr; i++) {
+		size_t size = st->at[i].size, pos = 0;
+
+		record_copy(rec, st->at[i].offset, buf, size);
+		while (pos < size && buf[pos] == 0xff)
+			pos++;
+		while (next_message(buf, size, &pos, rec->src_bits, &msg) > 0) {
+			*own += msg.src == src;
+			foreign += msg.src != src;
+		}
+	}
+	return foreign;
+}
+
+/*
+ * Two CPUs lead to one sink; one of them is traced into another. An encoder sends to all of its
+ * outputs: nothing of it is to come into the sink that is not its event's.
+ */
+TEST_F(field, sinks_are_kept_apart)
+{
+	struct recording other = { .fd = -1 };
+	static struct stretches others;
+	uint64_t numbers[8], theirs[8];
+	int second = self->cpu + 1;
+	unsigned int own;
+
+	event_attr_user(&self->attr);
+	if (sinks_of(&self->attr, self->cpu, numbers) < 2)
+		SKIP(return, "this CPU has one sink");
+	if (pmu_nr_cpus() < 2 || !sinks_of(&self->attr, second, theirs) || theirs[0] != numbers[0])
+		SKIP(return, "no other CPU leads to its sink");
+	self->attr.config2 = theirs[0] << 32;
+	ASSERT_TRUE(record_open(&other, &self->attr, -1, second, AUX_SIZE, false));
+	self->attr.config2 = numbers[1] << 32;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
+	memset(&others, 0, sizeof(others));
+	ioctl(other.fd, PERF_EVENT_IOC_ENABLE, 0);
+	half_a_second(&self->rec, self->st);
+	ioctl(other.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stretches(&other, &others);
+	EXPECT_EQ(foreign_messages(&self->rec, self->st, self->cpu, &own), 0);
+	EXPECT_GT(own, 1000);
+	TH_LOG("%u messages in its own sink, %llu bytes in the other", own,
+	       (unsigned long long)others.bytes);
+	EXPECT_EQ(foreign_messages(&other, &others, second, &own), 0);
+	record_close(&other);
 }
 
 TEST_HARNESS_MAIN

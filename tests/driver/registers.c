@@ -114,14 +114,24 @@ static int bring_up(struct ntrace_comp *comp, void *base)
 	return ret;
 }
 
+/* The only route of @e, which is in use */
+static void take_route(struct ntrace_encoder *e)
+{
+	memcpy(e->path, e->routes[0].path, sizeof(e->path));
+	e->path_len = e->routes[0].len;
+	e->sink = e->routes[0].sink;
+	e->nr_routes = 1;
+}
+
 static void connect(struct ntrace_encoder *e, struct ntrace_comp *via)
 {
-	e->path_len = 0;
-	e->path[e->path_len++] = &e->comp;
+	struct ntrace_route *route = &e->routes[0];
+
+	*route = (struct ntrace_route){ .path = { &e->comp }, .len = 1, .sink = &sink };
 	if (via)
-		e->path[e->path_len++] = via;
-	e->path[e->path_len++] = &sink.comp;
-	e->sink = &sink;
+		route->path[route->len++] = via;
+	route->path[route->len++] = &sink.comp;
+	take_route(e);
 }
 
 /* An encoder with a sink of its own */
@@ -806,8 +816,8 @@ static void shared(void)
 	assert_int_equal(ntrace_encoder_set_src(&enc2, 1, 1), 0);
 	connect(&enc, &funnel.comp);
 	connect(&enc2, &funnel.comp);
-	ntrace_funnel_open(&funnel, 0);
-	ntrace_funnel_open(&funnel, 1);
+	ntrace_funnel_open(&funnel, 0, true);
+	ntrace_funnel_open(&funnel, 1, true);
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
 	assert_int_equal(ntrace_encoder_program(&enc2, plain_config(), &all), 0);
 }
@@ -838,6 +848,57 @@ static void funnel_is_on_while_an_encoder_is(void **state)
 	assert_int_equal(funnel.comp.users, 0);
 	assert_int_equal(fake_peek(funnel.comp.base, TR_CONTROL) & 2, 0);
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > m + 100);
+}
+
+/*
+ * The first encoder sends to a sink of its own, too. While that is in use, nothing comes to the
+ * sink that it shares.
+ */
+static void encoder_chooses_between_sinks(void **state)
+{
+	static struct ntrace_sink own;
+	struct ntrace_window win = window(0, 0x8000);
+	struct ntrace_want want = { .sink = 2 };
+	bool wrapped;
+	u32 n;
+
+	shared();
+	own = (struct ntrace_sink){ .encoders = 1, .number = 2, .comp.type = TR_COMP_RAMSINK };
+	INIT_LIST_HEAD(&own.members);
+	INIT_LIST_HEAD(&enc.member);
+	enc.routes[1] = (struct ntrace_route){
+		.path = { &enc.comp, &own.comp }, .len = 2, .sink = &own,
+	};
+	enc.nr_routes = 2;
+	assert_ptr_equal(ntrace_route_find(&enc, &want), &enc.routes[1]);
+	want.sink = 3;
+	assert_null(ntrace_route_find(&enc, &want));
+	want = (struct ntrace_want){ .config = NTRACE_CONFIG_SRAM };
+	assert_null(ntrace_route_find(&enc, &want));
+	own.areas[TR_RAM_MODE_SRAM].there = true;
+	assert_ptr_equal(ntrace_route_find(&enc, &want), &enc.routes[1]);
+
+	enc.session = (void *)&enc;
+	sink.holds = enc.session;
+	enc.ready = 5;
+	ntrace_path_choose(&enc, &enc.routes[1]);
+	assert_ptr_equal(enc.sink, &own);
+	assert_int_equal(enc.path_len, 2);
+	assert_int_equal(enc.ready, 0);
+	assert_null(sink.holds);
+	assert_ptr_equal(own.members.next, &enc.member);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 1);
+
+	want = (struct ntrace_want){ };
+	ntrace_path_choose(&enc, ntrace_route_find(&enc, &want));
+	assert_ptr_equal(enc.sink, &sink);
+	assert_ptr_equal(own.members.next, &own.members);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	fake_run(enc.comp.base, 100);
+	n = ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_int_equal(stop(&enc), 0);
+	assert_true(n > 100);
 }
 
 /* Both encoders are members of the sink, whose window is @win */
@@ -881,7 +942,7 @@ static void input_that_no_path_uses_is_disabled(void **state)
 
 	shared();
 	ntrace_funnel_setup(&funnel);
-	ntrace_funnel_open(&funnel, 0);
+	ntrace_funnel_open(&funnel, 0, true);
 	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 2);
 	start_both(&win);
 	fake_run(enc.comp.base, 10);
@@ -1011,7 +1072,7 @@ static void recovered_component_is_set_up_before_it_is_used(void **state)
 	programmed();
 	enc.comp.stuck = true;
 	fake_on_write = not_used_yet;
-	assert_int_equal(ntrace_path_recover(&enc), 0);
+	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
 	fake_on_write = NULL;
 	assert_false(enc.comp.stuck);
 	/* what is not set up is reported when it is enabled */
@@ -1098,13 +1159,13 @@ static void sink_that_does_not_empty(void **state)
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	assert_string_equal(shim_log, "");
 	fake_fault(sink.comp.base, true, true);
-	assert_int_equal(ntrace_path_recover(&enc), -EIO);
+	assert_int_equal(ntrace_path_recover(&enc, enc.routes), -EIO);
 	settle();
 	assert_string_equal(shim_log, "");
 
 	/* until a reset succeeds */
 	fake_fault(sink.comp.base, false, false);
-	assert_int_equal(ntrace_path_recover(&enc), 0);
+	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
 	assert_non_null(strstr(shim_log, "answers again"));
 	traced(&win, 10);
 }
@@ -1280,12 +1341,12 @@ static void what_others_use_is_not_reset(void **state)
 	shared();
 	assert_int_equal(start(&enc, &win, false), 0);
 	funnel.comp.stuck = true;
-	assert_int_equal(ntrace_path_recover(&enc2), -EIO);
+	assert_int_equal(ntrace_path_recover(&enc2, enc2.routes), -EIO);
 	assert_true(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
 	funnel.comp.stuck = false;
 	sink.owner = (struct ntrace_session *)&win;
 	sink.comp.stuck = true;
-	assert_int_equal(ntrace_path_recover(&enc2), -EIO);
+	assert_int_equal(ntrace_path_recover(&enc2, enc2.routes), -EIO);
 	assert_true(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
 	sink.comp.stuck = false;
 	sink.owner = NULL;
@@ -1527,11 +1588,11 @@ static void *fabric(bool two)
 				  &(struct fake_encoder_options){ })), 0);
 	assert_int_equal(ntrace_encoder_setup(&enc), 0);
 	connect(&enc, &bridge.comp);
-	enc.path[1] = &bridge.comp;
-	enc.path[2] = &csfunnel.comp;
-	enc.path[3] = &etf;
-	enc.path[4] = &sink.comp;
-	enc.path_len = 5;
+	enc.routes[0].path[2] = &csfunnel.comp;
+	enc.routes[0].path[3] = &etf;
+	enc.routes[0].path[4] = &sink.comp;
+	enc.routes[0].len = 5;
+	take_route(&enc);
 	if (two) {
 		bridge_regs = fake_bridge(funnel_regs, 3);
 		assert_int_equal(bring_up(&bridge2.comp, bridge_regs), 0);
@@ -1619,7 +1680,7 @@ static void bus_refuses_frames(void **state)
 	assert_false(sink.loose);
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	fake_bus_error(etr_regs, false);
-	assert_int_equal(ntrace_path_recover(&enc), 0);
+	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
 	shim_log[0] = 0;
 	assert_int_equal(start(&enc, &win, false), 0);
 	assert_int_equal(stop(&enc), 0);
@@ -1661,6 +1722,7 @@ static void each_bridge_has_an_id(void **state)
 	X(one_thread_is_traced) X(triggers_switch_tracing) X(overflow_is_counted) \
 	X(window_of_a_power_of_two) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
+	X(encoder_chooses_between_sinks) \
 	X(funnel_has_a_timestamp_unit) X(new_window_for_all_members) X(failing_member_stops_all) \
 	X(sink_that_does_not_empty) X(power_was_off) X(comparators_are_off_after_a_reset) \
 	X(closed_sink_stays_closed) X(restart_reads_three_registers) \

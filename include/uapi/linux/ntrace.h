@@ -74,6 +74,11 @@
  * the initial pid namespace; 0: all
  */
 #define NTRACE_CONFIG2_THREAD		0xffffffffULL
+/*
+ * The sink that the trace goes to, if encoders lead to several, by the number that the PMU's
+ * directory "sinks" has for it; 0: the first that the driver found
+ */
+#define NTRACE_CONFIG2_SINK		(0xffffffffULL << 32)
 
 /*
  * perf_event_attr::config3: trTeTrigExtInControl and trTeTrigExtOutControl, 4 bits for each

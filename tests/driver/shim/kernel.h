@@ -67,6 +67,10 @@ struct device {
 	int dummy;
 };
 
+struct device_attribute {
+	int			unused;
+};
+
 struct list_head {
 	struct list_head *next, *prev;
 };
@@ -110,6 +114,7 @@ typedef struct { int held; } raw_spinlock_t;
 #define WRITE_ONCE(x, v)	((x) = (v))
 #define smp_mb()		((void)0)
 #define smp_store_release(p, v)	(*(p) = (v))
+#define smp_load_acquire(p)	(*(p))
 #define raw_spin_lock_irqsave(lock, flags)	((flags) = 0, raw_spin_lock(lock))
 #define raw_spin_unlock_irqrestore(lock, flags)	((void)(flags), raw_spin_unlock(lock))
 #define lockdep_assert_held(lock)	assert((lock)->held)

@@ -152,9 +152,26 @@ enum dev_kind {
 	DEV_KINDS,
 };
 
+#define BOARD_MAX_OUTS	2
+
+/* An output of a component, and what it leads to */
+struct board_out {
+	char		to[16];
+	const struct board_dev *dev;
+	nb_out_fn	next;
+	void		*opaque;
+	/* of the last component on the way that several harts share */
+	pthread_mutex_t	*lock;
+};
+
 struct board_dev {
 	enum dev_kind	kind;
-	char		name[16], to[16];
+	char		name[16];
+	struct board_out out[BOARD_MAX_OUTS];
+	unsigned int	n_outs;
+	/* an encoder with two outputs: the message that one of them has not taken yet */
+	uint8_t		forked[256];
+	uint8_t		forked_len, forked_taken;
 	uint64_t	addr;
 	unsigned int	hart;
 	struct nb_dev	*dev;
@@ -179,10 +196,8 @@ struct board_dev {
 	unsigned int	irq;		/* number at the APLIC, 0: none */
 	atomic_bool	irq_due;
 	FILE		*boot_trace;	/* where its messages go instead, from reset on */
-	/* what a component sends on to, if several harts may */
+	/* a component that several harts send to */
 	pthread_mutex_t	*lock;
-	nb_out_fn	next;
-	void		*next_opaque;
 };
 
 #define CLAIM_HELD	(1U << 0)	/* a hart has the components for itself */

@@ -3,7 +3,7 @@
  * The components of the board and what they are connected to, from the list
  * that tools/board/devicetree makes the device tree from too. A line of it:
  *
- *	encoder NAME ADDRESS hart=N to=NAME
+ *	encoder NAME ADDRESS hart=N to=NAME[,NAME]
  *	funnel NAME ADDRESS to=NAME
  *	ramsink NAME ADDRESS [mode=smem|sram|both] [sram=BYTES] [align=BYTES] [burst=BYTES] [irq=N]
  *	atbbridge NAME ADDRESS hart=N to=NAME
@@ -51,13 +51,48 @@ static struct board_dev *by_name(const char *name)
 
 static bool locked_out(void *opaque, const uint8_t *bytes, size_t len)
 {
-	struct board_dev *dev = opaque;
+	struct board_out *out = opaque;
 	bool ok;
 
-	pthread_mutex_lock(dev->lock);
-	ok = dev->next(dev->next_opaque, bytes, len);
-	pthread_mutex_unlock(dev->lock);
+	pthread_mutex_lock(out->lock);
+	ok = out->next(out->opaque, bytes, len);
+	pthread_mutex_unlock(out->lock);
 	return ok;
+}
+
+static bool send_to(struct board_out *out, const uint8_t *bytes, size_t len)
+{
+	return out->lock ? locked_out(out, bytes, len) : out->next(out->opaque, bytes, len);
+}
+
+/*
+ * An encoder with two outputs sends to both. What is not enabled takes nothing, and nobody waits
+ * for it; a message waits until all others have taken it. The encoder offers it again until then.
+ */
+static bool forked_out(void *opaque, const uint8_t *bytes, size_t len)
+{
+	struct board_dev *dev = opaque;
+	bool all = true, some = false;
+
+	if (dev->forked_len != len || memcmp(dev->forked, bytes, len)) {
+		dev->forked_len = len;
+		dev->forked_taken = 0;
+		memcpy(dev->forked, bytes, len);
+	}
+	for (unsigned int i = 0; i < dev->n_outs; i++) {
+		if (!(dev->out[i].dev->dev->shadow[TR_CONTROL / 4] & TR_ENABLE))
+			continue;
+		if (!(dev->forked_taken >> i & 1) && send_to(&dev->out[i], bytes, len))
+			dev->forked_taken |= 1U << i;
+		if (dev->forked_taken >> i & 1)
+			some = true;
+		else
+			all = false;
+	}
+	if (!some || !all)
+		return false;
+	dev->forked_len = 0;
+	return true;
 }
 
 static uint64_t time_csr(void *opaque)
@@ -169,8 +204,6 @@ static void make_ramsink(struct board_dev *dev, const char *mode, const char *sr
 	if (dev->irq)
 		dev->ram->irq = sink_irq;
 	dev->dev = &dev->ram->dev;
-	dev->next = nb_ram_input;
-	dev->next_opaque = dev->ram;
 	if (board.boot_trace)
 		open_boot_trace(dev);
 }
@@ -181,18 +214,21 @@ static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev
 	unsigned int n = 0;
 
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs && d != dev; d++)
-		n += !strcmp(d->to, to->name);
+		for (unsigned int i = 0; i < d->n_outs; i++)
+			n += !strcmp(d->out[i].to, to->name);
 	return n;
 }
 
-/* What @dev sends its messages to. All components have their memory by now. */
-static void connect_out(struct board_dev *dev, nb_out_fn *out, void **opaque)
+/* What output @at of @dev sends its messages to. All components have their memory by now. */
+static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, void **opaque)
 {
-	struct board_dev *to = by_name(dev->to);
+	struct board_dev *to = at < dev->n_outs ? by_name(dev->out[at].to) : NULL;
 	unsigned int input;
 
 	if (!to || to->kind == DEV_ENCODER || to == dev)
-		board_fatal("topology: %s leads to '%s', which is no funnel or sink", dev->name, dev->to);
+		board_fatal("topology: %s leads to '%s', which is no funnel or sink", dev->name,
+			    dev->out[at].to);
+	dev->out[at].dev = to;
 	input = nr_inputs(to, dev);
 	if (input >= (to->kind == DEV_CSFUNNEL ? CS_FUNNEL_INPUTS : NB_MAX_INPUTS))
 		board_fatal("topology: %s has more than %u inputs", to->name, input);
@@ -259,7 +295,7 @@ static void etr_flush(void *opaque)
 	struct board_dev *dev = opaque;
 
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->kind == DEV_ETF && !strcmp(d->to, dev->name))
+		if (d->kind == DEV_ETF && !strcmp(d->out[0].to, dev->name))
 			nb_tmc_drain(d->tmc);
 }
 
@@ -269,7 +305,7 @@ static void make_etf(struct board_dev *dev)
 
 	if (nb_tmc_init(dev->tmc, &caps))
 		board_fatal("%s: cannot be made", dev->name);
-	connect_out(dev, &dev->tmc->out, &dev->tmc->out_opaque);
+	connect_out(dev, 0, &dev->tmc->out, &dev->tmc->out_opaque);
 	dev->dev = &dev->tmc->cs.dev;
 }
 
@@ -278,7 +314,7 @@ static void make_csfunnel(struct board_dev *dev)
 	nb_out_fn out;
 	void *opaque;
 
-	connect_out(dev, &out, &opaque);
+	connect_out(dev, 0, &out, &opaque);
 	nb_cs_funnel_init(dev->csfunnel, nr_inputs(dev, NULL), true, out, opaque);
 	dev->dev = &dev->csfunnel->cs.dev;
 	make_lock(dev);
@@ -290,7 +326,7 @@ static void make_atb(struct board_dev *dev)
 	nb_out_fn out;
 	void *opaque;
 
-	connect_out(dev, &out, &opaque);
+	connect_out(dev, 0, &out, &opaque);
 	nb_atb_init(dev->atb, &caps, out, opaque);
 	dev->dev = &dev->atb->dev;
 }
@@ -304,44 +340,59 @@ static void make_funnel(struct board_dev *dev)
 	caps.inputs = nr_inputs(dev, NULL);
 	if (!caps.inputs || caps.inputs > NB_MAX_INPUTS)
 		board_fatal("topology: %s has %u inputs", dev->name, caps.inputs);
-	connect_out(dev, &out, &opaque);
+	connect_out(dev, 0, &out, &opaque);
 	nb_funnel_init(dev->funnel, &caps, out, opaque);
 	dev->funnel->ts.clock = time_csr;
 	dev->dev = &dev->funnel->dev;
 	make_lock(dev);
 }
 
-/* The last component of @kind on the path of @dev; NULL if there is none */
-static struct board_dev *last_on_way(struct board_dev *dev, enum dev_kind kind)
+/* The last component of @kind on the way from @name; NULL if there is none */
+static struct board_dev *last_on_way(const char *name, enum dev_kind kind)
 {
-	struct board_dev *to = by_name(dev->to), *last = NULL;
+	struct board_dev *to = by_name(name), *last = NULL;
 
-	for (; to; to = by_name(to->to))
+	for (; to; to = to->n_outs ? by_name(to->out[0].to) : NULL)
 		if (to->kind == kind)
 			last = to;
 	return last;
 }
 
+/* Returns the funnel whose timestamp an encoder may share, NULL if there is none */
+static struct board_dev *connect_encoder(struct board_dev *dev, struct board_out *out)
+{
+	struct board_dev *funnel = last_on_way(out->to, DEV_FUNNEL);
+	struct board_dev *shared = last_on_way(out->to, DEV_CSFUNNEL);
+
+	connect_out(dev, out - dev->out, &out->next, &out->opaque);
+	if (!shared)
+		shared = funnel;
+	out->lock = shared ? shared->lock : NULL;
+	/* Without tr??Control nothing says whether it takes messages */
+	if (dev->n_outs > 1 && out->dev->kind != DEV_FUNNEL && out->dev->kind != DEV_RAMSINK)
+		board_fatal("topology: one of two outputs of %s leads to '%s'", dev->name, out->to);
+	return funnel;
+}
+
 static void make_encoder(struct board_dev *dev)
 {
 	struct hart *h = &board.harts[dev->hart];
-	struct board_dev *funnel = last_on_way(dev, DEV_FUNNEL), *shared = last_on_way(dev, DEV_CSFUNNEL);
-	nb_out_fn out;
-	void *opaque;
+	struct board_out *out = &dev->out[0];
+	struct board_dev *funnel, *other = NULL;
 
 	if (dev->hart >= board.n_harts || h->te)
 		board_fatal("topology: %s: hart %u is not there or has an encoder", dev->name, dev->hart);
-	connect_out(dev, &out, &opaque);
-	if (!shared)
-		shared = funnel;
-	if (shared) {
-		dev->lock = shared->lock;
-		dev->next = out;
-		dev->next_opaque = opaque;
-		out = locked_out;
-		opaque = dev;
+	funnel = connect_encoder(dev, out);
+	if (dev->n_outs > 1) {
+		other = connect_encoder(dev, &dev->out[1]);
+		nb_te_init(dev->te, &board.te_caps, forked_out, dev);
+	} else if (out->lock) {
+		nb_te_init(dev->te, &board.te_caps, locked_out, out);
+	} else {
+		nb_te_init(dev->te, &board.te_caps, out->next, out->opaque);
 	}
-	nb_te_init(dev->te, &board.te_caps, out, opaque);
+	if (!funnel)
+		funnel = other;
 	dev->te->ts.clock = time_csr;
 	dev->te->ts.shared = funnel ? &funnel->funnel->ts : NULL;
 	dev->te->ts.core_cycles = &dev->te->enc.cycles;
@@ -350,6 +401,18 @@ static void make_encoder(struct board_dev *dev)
 	dev->te->gate_opaque = h;
 	dev->dev = &dev->te->dev;
 	h->te = dev->te;
+}
+
+/* to=NAME or to=NAME,NAME */
+static void parse_outs(struct board_dev *dev, char *names)
+{
+	char *save, *name = strtok_r(names, ",", &save);
+
+	for (; name; name = strtok_r(NULL, ",", &save)) {
+		if (dev->n_outs == (dev->kind == DEV_ENCODER ? BOARD_MAX_OUTS : 1))
+			board_fatal("topology: %s has too many outputs", dev->name);
+		snprintf(dev->out[dev->n_outs++].to, sizeof(dev->out[0].to), "%s", name);
+	}
 }
 
 static void parse_line(char *line, char *extra[4])
@@ -372,7 +435,7 @@ static void parse_line(char *line, char *extra[4])
 		if (!strncmp(word, "hart=", 5))
 			dev->hart = strtoul(word + 5, NULL, 0);
 		else if (!strncmp(word, "to=", 3))
-			snprintf(dev->to, sizeof(dev->to), "%s", word + 3);
+			parse_outs(dev, word + 3);
 		else if (!strncmp(word, "irq=", 4))
 			dev->irq = strtoul(word + 4, NULL, 0);
 		else if (!strncmp(word, "domain=", 7))
@@ -451,7 +514,7 @@ static void boot_start_encoder(struct board_dev *d)
 	uint32_t features = board.boot_features;
 
 	/* Sources that share a sink have different numbers: N, N + 1, ... */
-	if (d->lock)
+	if (d->out[0].lock)
 		features += d->hart << 16;
 	/* The hart does not exist yet; the stream begins together with it */
 	d->te->gate = NULL;
@@ -549,8 +612,9 @@ bool topology_is_used(const struct board_dev *dev)
 	if (dev->kind == DEV_ENCODER)
 		return !board.harts[dev->hart].off;
 	for (const struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (!strcmp(d->to, dev->name) && topology_is_used(d))
-			return true;
+		for (unsigned int i = 0; i < d->n_outs; i++)
+			if (!strcmp(d->out[i].to, dev->name) && topology_is_used(d))
+				return true;
 	return false;
 }
 
