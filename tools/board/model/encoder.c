@@ -879,17 +879,17 @@ static void history_full_repeats(struct nb_encoder *enc)
 	}
 }
 
-/* The message that reports a full HIST makes a sync due: then that takes its place */
+/* A sync is due, or the message that reports a full HIST makes it so: the sync takes its place */
 static bool takes_branch(const struct nb_encoder *enc)
 {
-	return enc->cfg.dialect->sync_at_branch && enc->sync_due == NB_SYNC_NONE && !enc->pending &&
-	       last_before_sync(enc);
+	return enc->cfg.dialect->sync_at_branch && !enc->pending &&
+	       (enc->sync_due != NB_SYNC_NONE || last_before_sync(enc));
 }
 
 static void history_full(struct nb_encoder *enc)
 {
 	if (takes_branch(enc))
-		enc->sync_due = NB_SYNC_PERIODIC;
+		enc->sync_due = enc->sync_due == NB_SYNC_NONE ? NB_SYNC_PERIODIC : enc->sync_due;
 	else if (enc->cfg.runs)
 		history_full_runs(enc);
 	else

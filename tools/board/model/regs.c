@@ -117,7 +117,7 @@ static void deactivate(struct nb_dev *dev)
 	dev->jammed = false;
 	for (i = 4; i < 4096; i += 4)
 		nb_put(dev, i, 0);
-	nb_put(dev, TR_CONTROL, TR_EMPTY);
+	nb_put(dev, TR_CONTROL, TR_EMPTY | dev->ops->control_reset);
 }
 
 void nb_dev_power_off(struct nb_dev *dev)
@@ -258,7 +258,7 @@ void nb_dev_init(struct nb_dev *dev, const struct nb_dev_ops *ops, const char *n
 	memset(dev, 0, sizeof(*dev));
 	dev->ops = ops;
 	dev->name = name;
-	dev->shadow[TR_CONTROL / 4] = ops->foreign ? 0 : TR_EMPTY;
+	dev->shadow[TR_CONTROL / 4] = ops->foreign ? 0 : TR_EMPTY | ops->control_reset;
 }
 
 uint32_t nb_impl(unsigned int type, unsigned int major, unsigned int minor, unsigned int vendor)

@@ -176,6 +176,7 @@ struct nb_dev;
 
 struct nb_dev_ops {
 	bool foreign;	/* no tr??Control: all offsets go to write() and loaded(), see coresight.h */
+	uint32_t control_reset;	/* what tr??Control shows beside Empty while Active is 0 */
 	void (*write)(struct nb_dev *dev, unsigned int offset, uint32_t value);
 	void (*loaded)(struct nb_dev *dev, unsigned int offset);
 	void (*refresh)(struct nb_dev *dev);
@@ -360,6 +361,7 @@ struct nb_te {
 	uint32_t	inst_filters;	/* those that count */
 	nb_out_fn	out;
 	void		*out_opaque;
+	uint32_t	impl;		/* teImpl, of an encoder of another register map */
 	uint32_t	fault_rand;
 	uint64_t	context;
 	bool		split;		/* a comparator may match within a block */

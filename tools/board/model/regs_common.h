@@ -20,6 +20,13 @@ uint32_t nb_with(uint32_t value, uint32_t mask, uint32_t field);
 uint32_t nb_undef(struct nb_dev *dev);
 uint32_t nb_impl(unsigned int type, unsigned int major, unsigned int minor, unsigned int vendor);
 void nb_set_empty(struct nb_dev *dev, bool empty);
+
+/* an encoder, whatever its registers are */
+void nb_te_init_map(struct nb_te *te, const struct nb_dev_ops *ops, const struct nb_te_caps *caps,
+		    nb_out_fn out, void *opaque);
+void nb_te_trace(struct nb_te *te, bool on);
+void nb_te_reset(struct nb_dev *dev);
+bool nb_te_holds(struct nb_dev *dev);
 void nb_flushed(struct nb_dev *dev);
 
 uint32_t nb_ts_legal(const struct nb_ts *ts, uint32_t value);

@@ -636,16 +636,10 @@ static void fire_out(struct nb_te *te, unsigned int event)
 			te->ext_out(te->gate_opaque, te, i);
 }
 
-/* Start or stop, as trTeEnable, trTeInstTracing and trTeInstMode say together. */
-static void set_tracing(struct nb_te *te, uint32_t control)
+/* Start with what nb_encoder_configure() was given last, or stop. */
+void nb_te_trace(struct nb_te *te, bool on)
 {
-	bool on = control & TR_ENABLE && control & TR_TE_INST_TRACING &&
-		  control & TR_TE_INST_MODE;
-
-	if (on == te->enc.enabled)
-		return;
 	if (on) {
-		configure(te, control);
 		nb_encoder_start(&te->enc, NB_SYNC_TRACE_ENABLE);
 		nb_set_empty(&te->dev, false);
 	} else {
@@ -654,6 +648,19 @@ static void set_tracing(struct nb_te *te, uint32_t control)
 	}
 	if (te->gate)
 		te->gate(te->gate_opaque, te, on);
+}
+
+/* Start or stop, as trTeEnable, trTeInstTracing and trTeInstMode say together. */
+static void set_tracing(struct nb_te *te, uint32_t control)
+{
+	bool on = control & TR_ENABLE && control & TR_TE_INST_TRACING &&
+		  control & TR_TE_INST_MODE;
+
+	if (on == te->enc.enabled)
+		return;
+	if (on)
+		configure(te, control);
+	nb_te_trace(te, on);
 	fire_out(te, on ? 0 : 1);
 }
 
@@ -797,7 +804,7 @@ static void te_activate(struct nb_dev *dev)
 }
 
 /* Reset drops what is not sent: no flush. */
-static void te_reset(struct nb_dev *dev)
+void nb_te_reset(struct nb_dev *dev)
 {
 	struct nb_te *te = to_te(dev);
 	bool was = te->enc.enabled;
@@ -818,7 +825,7 @@ static void te_loaded(struct nb_dev *dev, unsigned int offset)
 		nb_ts_loaded(dev, &to_te(dev)->ts);
 }
 
-static bool te_holds(struct nb_dev *dev)
+bool nb_te_holds(struct nb_dev *dev)
 {
 	return !nb_encoder_is_empty(&to_te(dev)->enc);
 }
@@ -842,9 +849,9 @@ static const struct nb_dev_ops te_ops = {
 	.write = te_write,
 	.loaded = te_loaded,
 	.refresh = te_refresh,
-	.holds = te_holds,
+	.holds = nb_te_holds,
 	.activate = te_activate,
-	.reset = te_reset,
+	.reset = nb_te_reset,
 };
 
 static uint64_t te_now(void *opaque)
@@ -864,10 +871,17 @@ static void te_stalled(void *opaque, bool lost)
 
 void nb_te_init(struct nb_te *te, const struct nb_te_caps *caps, nb_out_fn out, void *opaque)
 {
+	nb_te_init_map(te, &te_ops, caps, out, opaque);
+}
+
+/* An encoder whose registers are those of @ops */
+void nb_te_init_map(struct nb_te *te, const struct nb_dev_ops *ops, const struct nb_te_caps *caps,
+		    nb_out_fn out, void *opaque)
+{
 	struct nb_encoder_config cfg = { .mode = NB_MODE_HTM };
 
 	memset(te, 0, sizeof(*te));
-	nb_dev_init(&te->dev, &te_ops, "encoder");
+	nb_dev_init(&te->dev, ops, "encoder");
 	te->caps = *caps;
 	te->out = out;
 	te->out_opaque = opaque;

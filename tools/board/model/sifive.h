@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * SiFive's trace components of version 0, which are older than the Trace Control Interface, as the
+ * P550 cores of ESWIN's EIC7700X have them: encoders, and a funnel that writes to memory.
+ *
+ *	nb_te.enc --nb_sf_funnel_input()--> nb_sf_funnel --mem_write--> system memory
+ *
+ * They are written from the table of registers in the EIC7700X TRM (part 1, chapter 3.4.1.19) and
+ * from dumps of silicon. Control, Active, Enable and Empty are where all components have them. What
+ * is not modelled: ITC stimulus, triggers, watchpoints, event trace and PC samples, whose registers
+ * read as 0.
+ */
+#ifndef NTRACE_BOARD_SIFIVE_H
+#define NTRACE_BOARD_SIFIVE_H
+
+#include "regs.h"
+
+/* Offsets; teControl, teImpl and tsControl are at TR_CONTROL, TR_IMPL and TR_TS_CONTROL. */
+#define SF_SINK_BASE		0x010
+#define SF_SINK_BASE_HIGH	0x014
+#define SF_SINK_LIMIT		0x018
+#define SF_SINK_WP		0x01c
+#define SF_TS_LOWER		0x044
+#define SF_TS_UPPER		0x048
+
+/* teControl */
+#define SF_TE_TRACING		(1U << 2)
+#define SF_TE_INSTRUCTION	(7U << 4)
+#define SF_TE_INSTRUMENTATION	(3U << 7)
+#define SF_TE_STALL_OR_OVERFLOW	(1U << 12)
+#define SF_TE_STALL_ENABLE	(1U << 13)
+#define SF_TE_INHIBIT_SRC	(1U << 15)
+#define SF_TE_SYNC_MAX_BTM	(15U << 16)
+#define SF_TE_SYNC_MAX_INST	(15U << 20)
+#define SF_TE_FORMAT		(7U << 24)
+
+/* teInstruction */
+enum { SF_MODE_OFF = 0, SF_MODE_EVENTS = 1, SF_MODE_HTM = 6, SF_MODE_HTM_OPTIMIZED = 7 };
+
+/* tfControl, and teControl */
+#define SF_STOP_ON_WRAP		(1U << 14)
+#define SF_SINK_ERROR		(1U << 27)
+#define SF_SINK			(15U << 28)
+#define SF_SINK_SBA		7U
+#define SF_SINK_FUNNEL		8U
+
+/* teSinkWP */
+#define SF_WRAPPED		(1U << 0)
+
+/* tsControl of an encoder */
+#define SF_TS_BRANCH		(3U << 16)
+#define SF_TS_INSTRUMENTATION	(1U << 18)
+#define SF_TS_OWNERSHIP		(1U << 19)
+
+#define SF_TS_WIDTH		40
+
+/* What an integrator chose for an encoder */
+struct nb_sf_te_caps {
+	uint8_t		hart;		/* teImpl.hartid, 0..15 */
+	uint8_t		src_bits;	/* nSrcBits, 0..4 */
+	uint8_t		src_id;
+};
+
+/**
+ * nb_sf_te_init() - an encoder of version 0 after power-up
+ * @te: as for nb_te_init()
+ * @caps: as for nb_te_init(); those that are about registers do not matter
+ * @sf: its numbers
+ * @out: where its messages go, as nb_sf_funnel_input()
+ * @opaque: for @out
+ */
+void nb_sf_te_init(struct nb_te *te, const struct nb_te_caps *caps, const struct nb_sf_te_caps *sf,
+		   nb_out_fn out, void *opaque);
+
+struct nb_sf_funnel;
+
+/* An input of the funnel: the opaque of nb_sf_funnel_input() */
+struct nb_sf_port {
+	struct nb_sf_funnel *funnel;
+	struct nb_te	*te;		/* who sends, set by the owner; may be NULL */
+};
+
+/* A funnel with an SBA sink: a writer of words of 64 bits on the system bus */
+struct nb_sf_funnel {
+	struct nb_dev	dev;		/* first */
+	struct nb_ts	ts;
+	struct nb_sf_port port[NB_MAX_INPUTS];
+	uint8_t		word[8];	/* not full yet */
+	unsigned int	n;		/* bytes in it */
+	uint64_t	bytes;		/* taken since init */
+	uint64_t	dropped;	/* messages that came while it was not enabled */
+	uint64_t	bus_errors;
+
+	/* set by the owner: writes system memory; false is a bus error */
+	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
+	void		*mem_opaque;
+};
+
+void nb_sf_funnel_init(struct nb_sf_funnel *funnel);
+
+/**
+ * nb_sf_funnel_input() - a message arrives; an nb_out_fn
+ * @port: &funnel->port[input]
+ * @bytes: a whole message
+ * @len: its length
+ *
+ * "When the funnel is disabled, TileLink data will be accepted but dropped." If it is not active,
+ * the sender has a bus error.
+ *
+ * Return: true
+ */
+bool nb_sf_funnel_input(void *port, const uint8_t *bytes, size_t len);
+
+/**
+ * nb_sf_funnel_end() - software ends, and what comes next does not know of the funnel
+ * @funnel: reported if it may write to memory still
+ */
+void nb_sf_funnel_end(struct nb_sf_funnel *funnel);
+
+#endif /* NTRACE_BOARD_SIFIVE_H */
