@@ -118,8 +118,8 @@ test: everything
 	@tests/run
 
 # Of each part what needs neither the board nor a kernel
-QUICK	:= lib-api lib-ntt lib-unit lib-walk model-encoder model-insn model-registers model-truth \
-	   driver-registers door-command door-docs
+QUICK	:= lib/api lib/ntt lib/unit lib/walk model/encoder model/insn model/registers model/truth \
+	   driver/registers door/command door/docs
 test-quick: tool
 	@tests/run $(QUICK)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board-cache.t: what a sink wrote is seen line by line, when the hart has invalidated
+ * For tests/board/cache.t: what a sink wrote is seen line by line, when the hart has invalidated
  * the line (cbo.inval, cbo.flush); cbo.clean does not do it, and a store to such a line is lost.
  */
 #include "bare.h"

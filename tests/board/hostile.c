@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All that leaves a translated block in the middle, for tests/board-log.t: traps of each kind,
+ * All that leaves a translated block in the middle, for tests/board/log.t: traps of each kind,
  * misaligned and atomic accesses, instructions across a page, code that changes with and
  * without fence.i, wfi, interrupts that come in each place, an xret to a fault, user mode.
  * ROUNDS times.

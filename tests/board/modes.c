@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Privilege levels, for tests/board-modes.t: who may use scontext and hcontext, whose trap it is
+ * Privilege levels, for tests/board/modes.t: who may use scontext and hcontext, whose trap it is
  * if the first instruction after an xret traps, and registers of trace components that a
  * guest reaches through two stages of translation. Prints what it sees.
  */

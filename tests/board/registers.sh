@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # In the guest, without a driver: program encoder and SRAM sink by hand, in the
 # order of the Trace Control Interface's "Enabling and Disabling". Prints
-# "NAME VALUE" lines for tests/board-registers.t.
+# "NAME VALUE" lines for tests/board/registers.t.
 te=0x18000000 ram=0x18001000
 rd() { busybox devmem $(($1 + $2)) 32; }
 wr() { busybox devmem $(($1 + $2)) 32 "$3"; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board-stall.t: hart 1 is traced with trTeInstStallEna into a buffer of 64 KiB that
+ * For tests/board/stall.t: hart 1 is traced with trTeInstStallEna into a buffer of 64 KiB that
  * stops when it is full, and hart 0 empties it 3 times. With ALONE nobody empties it.
  */
 #include "bare.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Zcmp and Zcmt, for tests/board-modes.t: 1,000 rounds of functions that return by cm.popret and
+ * Zcmp and Zcmt, for tests/board/modes.t: 1,000 rounds of functions that return by cm.popret and
  * cm.popretz and are called by cm.jalt, and of a jump by cm.jt. Assembled as numbers, since not
  * each assembler knows them.
  */

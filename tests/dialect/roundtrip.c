@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include <ntrace/ntrace.h>
-#include "../unit/counted.h"
+#include "../lib/counted.h"
 
 #include "judge.h"
 #include "program.h"

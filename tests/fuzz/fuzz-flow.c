@@ -15,8 +15,8 @@
 
 #include <ntrace/ntrace.h>
 
-#include "../unit/counted.h"
-#include "../unit/items.h"
+#include "../lib/counted.h"
+#include "../lib/items.h"
 #include "nomem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

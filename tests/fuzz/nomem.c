@@ -2,7 +2,7 @@
 /*
  * Allocations of the library that fail, by the linker's --wrap.
  */
-#include "../unit/alloc.h"
+#include "../lib/alloc.h"
 #include "nomem.h"
 
 static unsigned int left_good, left_bad;

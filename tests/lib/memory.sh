@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What tests/lib-memory.t and its long form share. A trace of a real program, over and over, is
+# What tests/lib/memory.t and its long form share. A trace of a real program, over and over, is
 # decoded from a pipe and by two threads; memory must not grow with it.
 # shellcheck shell=sh
 . "$top/tests/lib/unit.sh"
@@ -8,7 +8,7 @@ limit=$((32 * 1024))
 
 memory_setup() {
 	mkdir -p "$dir"
-	unit_build lib-memory && unit_workload 800
+	unit_build memory && unit_workload 800
 }
 
 # memory_trace NAME OPTIONS...: about 1 MiB, whole pages
@@ -49,7 +49,7 @@ memory_pipe() {
 memory_threads() {
 	times=$(($2 * 1048576 / $(wc -c <"$dir/$1") + 1))
 	# shellcheck disable=SC2086
-	set -- "$1" $("$dir/lib-memory" "$dir/prog.elf" "$dir/$1" $times 2 ${3:-})
+	set -- "$1" $("$dir/memory" "$dir/prog.elf" "$dir/$1" $times 2 ${3:-})
 	[ $# -eq 5 ] || return 1
 	said="$1: $(($2 / 1048576)) MiB by two threads, $(($3 / 1000000)) million instructions,"
 	said="$said $4 errors: peak $5 KiB, the trace not counted"

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Programs of tests/unit, in $dir; sourced after tap.sh.
+# Programs of tests/lib, in $dir; sourced after tap.sh.
 # shellcheck shell=sh
 
-# unit_build NAME [SOURCE or FLAG...]: $dir/NAME of tests/unit/NAME.c
+# unit_build NAME [SOURCE or FLAG...]: $dir/NAME of tests/lib/NAME.c
 unit_build() {
 	_name=$1; shift
 	make -C "$top" tool &&
 		gcc -g -O2 -Wall -Wextra ${SANITIZE:-} -I"$top/include" -I"$top/tools/ntrace" \
-			-o "$dir/$_name" "$top/tests/unit/$_name.c" "$top/tools/ntrace/elf-image.c" \
+			-o "$dir/$_name" "$top/tests/lib/$_name.c" "$top/tools/ntrace/elf-image.c" \
 			"$@" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" -lelf -lpthread
 }
 
 # unit_workload ROUNDS: $dir/prog.elf, a program of RV64, and $dir/prog.pcs, what it runs
 unit_workload() {
-	[ -s "$dir/prog.pcs" ] && [ ! "$top/tests/unit/workload.c" -nt "$dir/prog.pcs" ] && return
-	riscv64-linux-gnu-gcc -O2 -static -o "$dir/prog.elf" "$top/tests/unit/workload.c" &&
-		"$top/tests/lib/pcs" "$dir/prog.pcs" "$dir/prog.elf" "$1" >/dev/null
+	[ -s "$dir/prog.pcs" ] && [ ! "$top/tests/lib/workload.c" -nt "$dir/prog.pcs" ] && return
+	riscv64-linux-gnu-gcc -O2 -static -o "$dir/prog.elf" "$top/tests/lib/workload.c" &&
+		"$top/tests/harness/pcs" "$dir/prog.pcs" "$dir/prog.elf" "$1" >/dev/null
 }
 
-# unit_build_same: $dir/lib-same, which reads traces as the command does, and can fail allocations
+# unit_build_same: $dir/same, which reads traces as the command does, and can fail allocations
 unit_build_same() {
-	unit_build lib-same "$top/tools/ntrace/options.c" "$top/tools/ntrace/input.c" \
+	unit_build same "$top/tools/ntrace/options.c" "$top/tools/ntrace/input.c" \
 		"$top/tools/ntrace/deframer.c" -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 }
 
@@ -30,7 +30,7 @@ unit_encode() {
 	"$O/bin/ntrace" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o "$dir/$_name" "$@"
 }
 
-# unit_traces: traces of $dir/prog.elf, of which tests/unit knows the options
+# unit_traces: traces of $dir/prog.elf, of which tests/lib knows the options
 unit_traces() {
 	unit_workload 200 &&
 		unit_encode htm --sync-mode 1 --sync-max 6 &&

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `make verify-boot`: whole boots, with each mode and optimisation of the encoder,
 # decoded and compared with the truth: over 1 billion instructions each.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../board/boot.sh"
 . "$(dirname "$0")/../board/boot-modes.sh"
 boot_setup

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A fresh Debian 12 and 13, with nothing but apt, sudo and make: the packages are installed, used and removed, and
 # an ordinary user makes the demo from nothing. It downloads 1.5 GB.
-. "$(dirname "$0")/../lib/tap.sh"
-. "$top/tests/lib/fresh.sh"
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/door/fresh.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all "the roots are of amd64"
 command -v dh_dkms >/dev/null || skip_all "debhelper or dh-dkms is not here"
 [ -d "$O/root/linux-6.12/tools/perf" ] || skip_all "no source of Linux; run make setup"

@@ -3,7 +3,7 @@
 # A reader that keeps up loses nothing: selftests/ntrace/load_test, on hardware
 # of each size. Only with one hart and --icount are the guest's timers the
 # guest's alone.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # AUX sampling, on the kernel that looks for faults: it is the one that exports what a
 # module needs for it. What perf decodes of the samples is what ran.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1

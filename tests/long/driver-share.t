@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Threads of an ordinary user, traced on 4 harts, that yield all the time: ten minutes on each
 # topology, with the debug kernel and with 7.2. SECONDS_EACH= makes it shorter.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A thousand operations in random order, on the debug kernel, on 4 harts of a stock
 # one, and on hardware that gets stuck; and five minutes of random attributes.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1

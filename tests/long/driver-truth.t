@@ -10,7 +10,7 @@
 # 4 harts write in it, and a timer is not to be late because the others are at work. The trace is
 # kept in the guest's memory. A host may still be so slow that a reader is late: that is a skip,
 # and is to be flagged as any loss.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" tool >&2 || exit 1

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# As tests/lib-random.t, 100,000 seeds: FIRST and SEEDS choose a part of them, so that several
+# As tests/lib/random.t, 100,000 seeds: FIRST and SEEDS choose a part of them, so that several
 # machines can share them, or one can go on. A seed that fails is printed, with the command that
 # repeats it.
 #
 #   FIRST=1 SEEDS=100000 tests/run tests/long/lib-random.t
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 first=${FIRST:-1}
 seeds=${SEEDS:-100000}
 make -C "$top" lib >"$tap_tmp/make" 2>&1 &&

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Every option of the encoder, and every optimisation with every other, on real programs of
 # over 10 million instructions, RV64GC and RV32IMAC: all PCs come back.
-. "$(dirname "$0")/../lib/tap.sh"
-. "$top/tests/lib/roundtrip.sh"
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/model/roundtrip.sh"
 set -f
 
 roundtrip_setup
 plan 8
 head -c 16000 "$ntrace" >"$tmp/input"
-ok "PCs of busybox bzip2, RV64" "$top/tests/lib/pcs" "$tmp/rv64.list" "$program" bzip2 -k "$tmp/input"
+ok "PCs of busybox bzip2, RV64" "$top/tests/harness/pcs" "$tmp/rv64.list" "$program" bzip2 -k "$tmp/input"
 ok "a program for RV32" rv32_program "$tmp/rv32"
-QEMU_RISCV64=qemu-riscv32-static "$top/tests/lib/pcs" "$tmp/rv32.list" "$tmp/rv32" 10000 >/dev/null
+QEMU_RISCV64=qemu-riscv32-static "$top/tests/harness/pcs" "$tmp/rv32.list" "$tmp/rv32" 10000 >/dev/null
 for isa in rv64 rv32; do
 	elf=$program
 	[ $isa = rv64 ] || elf=$tmp/rv32

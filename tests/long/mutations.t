@@ -3,7 +3,7 @@
 # Single changes of library, board, driver and perf part (tests/mutations): a test fails for 95 %
 # of them and more. MUTATIONS=lib- for those whose names begin so; what was found stays in
 # build/mutations/results, and is not looked for again.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 
 plan 1
 # shellcheck disable=SC2086

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # perf with sanitizers, on 2,000 damaged recordings.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/damaged.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "perf with sanitizers is built for an x86-64 host"

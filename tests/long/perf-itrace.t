@@ -1,5 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# tests/perf-itrace.t, with recordings of both kernels.
+# tests/perf/itrace.t, with recordings of both kernels.
 export KERNELS="6.12 7.2"
-exec "$(dirname "$0")/../perf-itrace.t"
+exec "$(dirname "$0")/../perf/itrace.t"

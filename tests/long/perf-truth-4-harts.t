@@ -3,7 +3,7 @@
 # 4 harts, system-wide: forks, execs, signals, page faults, threads, modules that are
 # loaded, code that is made while it runs. Every branch that perf prints is one that the
 # truth has, in order, of that CPU, thread and process.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/perf/damaged.sh"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # 4 harts behind a funnel write to one sink: SRC tells them apart. Every branch that perf prints is
 # one that the truth has, in order, of that CPU, thread and process.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
 plan 4

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # perf's exported-sql-viewer.py on a recording of the board: its windows show the branches that
 # perf script prints, and the calls that the database has.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/database.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

@@ -4,7 +4,7 @@
 # kernel and without it: each call is one that the truth has. Branches of `ntrace inject`, read by a
 # perf that knows no N-Trace, are all those of the one that does. Where trace was lost, no call chain
 # is impossible.
-. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
 plan 10

@@ -4,7 +4,7 @@
 
     ntt.py NTRACE FILE.ntt ...        prints TAP
     ntt.py --same PROGRAM NTRACE FILE.ntt ...   also decodes each trace in every way by
-                                      tests/unit/lib-same.c, which have to agree
+                                      tests/lib/same.c, which have to agree
     ntt.py --update NTRACE FILE.ntt ...   writes what comes out into the files, to be
                                       read and compared with the specification
 

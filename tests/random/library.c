@@ -10,7 +10,7 @@
 
 #include <ntrace/ntrace.h>
 
-#include "../unit/counted.h"
+#include "../lib/counted.h"
 #include "random.h"
 
 struct library {

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A whole boot of firmware and Linux is traced from reset on; what libntrace
+# decodes is what ran. So are the first 50 million instructions of a boot, and
+# more, in each mode and with each optimisation; whole boots of these:
+# tests/long/board-verify-boot.t. And where the way to the sink is slow, what the
+# trace says is lost is what the decode lacks.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/boot.sh"
+. "$(dirname "$0")/boot-modes.sh"
+boot_setup
+plan $(($(modes | grep -vc '^HTM|') + 7))
+
+LEAST=1000000000
+boot_verify "whole boot, HTM" boot-control=$htm ""
+LEAST=50000000
+MODES='^(HTM[^|]|[^H])' boot_modes --limit 60000000
+
+# overflow NAME MODEL
+overflow() {
+	boot_trace "$1" "$2,te.fifo_depth=256" --limit 60000000 || return
+	boot_compare ""
+	_bad=$?
+	_overflows=$(sum overflows)
+	figure "$1: $_overflows overflows, $(compared 1) instructions compared, $(compared 2) differences," \
+		"$(compared 3) gaps declared, $(compared 5) instructions missing outside of them," \
+		"$(sum blocks_lost) blocks passed meanwhile"
+	ok "$1: nothing is missing that is not declared" \
+		[ "$_bad $((_overflows > 1000)) $(($(compared 1) > 10000000))" = "0 1 1" ]
+	is "$1: each loss is declared once" "$(compared 3)" "$_overflows"
+	"$O/bin/ntrace" dump "$tap_tmp/boot/ram0.ntrace" | awk '
+		/ Error / { errors++ }
+		was && !/ProgTraceSync.*SYNC=7/ { bad++ }
+		{ was = / Error / }
+		/SYNC=7/ { syncs++ }
+		END { print errors + 0, syncs + was, bad + 0 }' >"$tap_tmp/errors"
+	is "$1: an Error message for each, and then ProgTraceSync with SYNC 7" "$(cat "$tap_tmp/errors")" \
+		"$_overflows $_overflows 0"
+}
+overflow "slow way to the sink, HTM" boot-control=$htm,te.fifo_rate=12
+overflow "slow way to the sink, BTM" boot-control=$btm,te.fifo_rate=24
+done_testing

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The command board: shell, dtb, list, a debugger; each topology boots with the
+# driver; and one sentence that says what to do if something is missing.
+. "$(dirname "$0")/../harness/tap.sh"
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
+make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
+board=$top/tools/board/board
+topologies=$(ls "$top/tools/board/topology")
+plan $((44 + $(echo "$topologies" | wc -w)))
+
+says() { # NAME STATUS TEXT COMMAND...
+	_name=$1 _status=$2 _text=$3
+	shift 3
+	_rc=0
+	"$@" >"$tap_tmp/said" 2>&1 </dev/null || _rc=$?
+	ok "$_name" sh -c "[ $_rc -eq $_status ] && grep -q -- '$_text' '$tap_tmp/said' || { cat '$tap_tmp/said'; echo status $_rc; exit 1; }"
+}
+says "list names kernels" 0 "6.12 " "$board" list
+for t in $topologies; do
+	says "dtb of $t compiles, and has a way from each hart" 0 "^4 ways" sh -c \
+		"'$board' dtb --topology $t --harts 4 | dtc -q -I dts -O dtb | dtc -q -I dtb -O dts |
+			awk '/cpus = </ && !seen[\$0]++ { n++ } END { print n, \"ways\" }'"
+done
+says "a shell" 0 "42 2 harts" "$top/tests/board/talk.py" shell "$board" shell --harts 2 --no-driver
+
+port=$((20000 + $$ % 20000))
+"$board" run --no-driver --limit 20000000 --gdb $port -- true >"$tap_tmp/gdb" 2>&1 &
+pid=$!
+says "a debugger finds the hart at its reset vector" 0 "pc 0x1000" "$top/tests/board/talk.py" gdb $port
+ok "... and lets it go on" wait $pid
+
+# 30 million instructions at 5 million in a second; without, it is a second or two
+start=$(date +%s%N)
+ok "a hart of a given speed" "$board" run --boot-trace "$tap_tmp/paced" --mips 5 --limit 30000000 -- true
+took=$((($(date +%s%N) - start) / 1000000))
+figure "30 M instructions with --mips 5 take $took ms"
+ok "a hart is as slow as --mips says" [ "$took" -ge 6000 ]
+
+# The kernel does not test itself at each boot of the board, unless it is asked to
+ok "a short boot" "$board" run --no-driver --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" -- true
+short=$(sed -n 's/^hart0 retired=\([0-9]*\).*/\1/p' "$tap_tmp/stats")
+figure "a boot of $((short / 1000000)) M instructions"
+ok "it is short" [ "$short" -gt 100000000 -a "$short" -lt 1200000000 ]
+is "a stock boot: nothing is left out, and modules are signed" \
+	"$("$board" run --stock-boot --no-driver -- 'grep -c notests /proc/cmdline; cat /proc/sys/kernel/tainted' | xargs)" "0 0"
+
+# Other cores and kernels, as many harts as there can be, and memory that survives a reboot
+says "16 harts, each with a way" 0 "^16 ways" sh -c \
+	"'$board' dtb --topology funnel2 --harts 16 | awk '/cpus = </ { n++ } END { print n, \"ways\" }'"
+is "16 harts boot" "$("$board" run --harts 16 --topology funnel2 --no-driver --timeout 300 -- nproc)" 16
+is "another core" "$("$board" run --cpu rva23s64 --no-driver -- 'grep -c -m 1 isa.*zvkt /proc/cpuinfo')" 1
+mkdir -p "$tap_tmp/modules/lib"
+ln -s "$O/root/kernel-7.2/usr/lib/modules" "$tap_tmp/modules/lib/modules"
+is "another kernel and its modules" "$("$board" run --kernel-image "$O/root/kernel-7.2/vmlinuz" --modules "$tap_tmp/modules" \
+	--no-driver -- 'uname -r | cut -d. -f1,2; modprobe configs 2>/dev/null; ls /lib/modules | cut -d. -f1,2')" "7.2
+7.2"
+is "a warm reset keeps memory" "$("$board" run --reset warm --no-driver --append "mem=900M iomem=relaxed" -- \
+	'v=$(busybox devmem 0xbc000000 32)
+	if [ $v = 0x600DF00D ]; then echo kept; else busybox devmem 0xbc000000 32 0x600df00d; busybox reboot -f; sleep 9; fi')" kept
+
+# With the driver; the others are in tests/driver/selftests.t
+for t in funnel2 mixed interrupt; do
+	harts=2
+	[ $t = interrupt ] || harts=4
+	if [ -e "$O/drivers/6.12/ntrace.ko" ]; then
+		"$board" run --topology "$t" --harts $harts --timeout 200 -- \
+			'dmesg | grep -c "ntrace .*: traces CPU"; rmmod ntrace && echo unloaded' >"$tap_tmp/harts" 2>&1
+		is "$t: the driver traces $harts harts, and can go" "$(xargs <"$tap_tmp/harts")" "$harts unloaded"
+	else
+		skip "$t: the driver traces $harts harts" "the driver is not built"
+	fi
+done
+
+# In a build folder that has only links, parts are missing one after the other
+mkdir -p "$tap_tmp/o"
+says "nothing is set up" 125 "QEMU is not there; run: make setup" env O="$tap_tmp/o" "$board" run -- true
+mkdir -p "$tap_tmp/o/root"
+ln -s "$O/root/bin" "$tap_tmp/o/root/bin"
+says "no kernel" 125 "kernel 7.2 is not there; run: tools/setup/setup kernel-7.2" \
+	env O="$tap_tmp/o" "$board" run --kernel 7.2 -- true
+rm -r "$tap_tmp/o/root"
+ln -s "$O/root" "$tap_tmp/o/root"
+says "no plugin" 125 "the plugin is not built; run: make plugin" env O="$tap_tmp/o" "$board" run -- true
+# QEMU itself refuses a plugin of another interface
+mkdir -p "$tap_tmp/o/board"
+for f in "$O"/board/*; do ln -s "$f" "$tap_tmp/o/board/"; done
+rm "$tap_tmp/o/board/ntrace-board.so"
+echo 'int qemu_plugin_version = 99; int qemu_plugin_install(void); int qemu_plugin_install(void) { return 0; }' |
+	cc -shared -fPIC -o "$tap_tmp/o/board/ntrace-board.so" -x c -
+says "QEMU has another plugin interface" 125 "plugin interface is not the board.s (version 7): use QEMU 11.1" \
+	env O="$tap_tmp/o" "$board" run -- true
+says "a value that is missing" 125 "--kernel needs a value" "$board" run --kernel
+says "no command" 125 "no command to run" "$board" run
+says "too many harts" 125 "--harts is 1 to 16, not 17" "$board" run --harts 17 -- true
+says "a variant that is not there" 125 "no variant .colour." "$board" run --variant colour -- true
+says "a core that is none" 125 "--cpu is a model of QEMU.s" "$board" run --cpu 'rv64 -S' -- true
+says "another reset" 125 "--reset is warm, not cold" "$board" run --reset cold -- true
+says "modules without a kernel" 125 "--modules is for --kernel-image" "$board" run --modules / -- true
+says "a kernel that is no file" 125 "no kernel: ./nowhere. cannot be read" "$board" run --kernel-image /nowhere -- true
+says "a limit that is no number" 125 "--limit is a number" "$board" run --limit many -- true
+says "a speed that is none" 125 "--mips is a number of million instructions, not 0" "$board" run --mips 0 -- true
+says "a speed where time counts instructions" 125 "--mips is for the trace hardware, and not for --icount" \
+	"$board" run --mips 20 --icount -- true
+says "no power, and no driver to care for it" 125 "--deep-idle is for the driver" \
+	"$board" run --deep-idle --boot-trace "$tap_tmp/bt" -- true
+says "a port that is no number" 125 "--gdb is a number of a port" "$board" run --gdb here -- true
+says "a value that the hardware does not take" 125 "is on or off, not" "$board" run --model te.btm=maybe -- true
+says "a number that is none" 125 "is not a number up to 0xff" "$board" run --model te.src_bits=many -- true
+says "a topology that leads nowhere" 125 "te leads to nowhere, which is no component" sh -c "
+	echo 'encoder te hart=0 to=nowhere' >'$tap_tmp/t'; '$board' run --topology '$tap_tmp/t' -- true"
+says "an option that is not there" 125 "no option --nosuch" "$board" run --nosuch -- true
+says "a kernel that is not there" 125 "no kernel 5.4" "$board" run --kernel 5.4 -- true
+says "a topology that is not there" 125 "no topology ring" "$board" run --topology ring -- true
+says "an option that the hardware has not" 125 "no option .te.colour." "$board" run --model te.colour=blue -- true
+says "several harts by one thread" 125 "one hart" "$board" run --icount --harts 2 -- true
+says "a guest that hangs is stopped, and its console kept" 124 "console is in" "$board" run --no-driver --timeout 15 -- 'sleep 1000'
+says "the command's status is the board's" 7 done "$board" run --no-driver -- 'echo done; exit 7'
+done_testing

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Faults on command do what they say and nothing else. Under --icount two runs
+# are equal, so that what a fault changed is what differs. What the driver makes
+# of broken hardware is in tests/driver/faults.t.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/boot.sh"
+. "$(dirname "$0")/hand.sh"
+boot_setup
+plan 19
+
+# trace NAME MODEL: the first 20 million instructions of a boot, and the dump of their trace
+trace() {
+	if "$board" run --icount --no-driver --limit 20000000 --boot-trace "$tap_tmp/$1" --stats "$tap_tmp/$1/stats" \
+		--model "boot-timestamp=on,fault.seed=5,$2" -- true >"$tap_tmp/run" 2>&1; then
+		"$O/bin/ntrace" dump --timestamp "$tap_tmp/$1/ram0.ntrace" 2>&1 |
+			sed 's/^ *[0-9]*: //' >"$tap_tmp/$1/dump"
+		pass "$1: runs"
+	else
+		fail "$1: runs"
+		sed 's/^/# /' "$tap_tmp/run"
+	fi
+}
+messages() { wc -l <"$tap_tmp/$1/dump"; }
+# differing NAME SIGN: lines that only one of the dumps has
+differing() { diff "$tap_tmp/good/dump" "$tap_tmp/$1/dump" | grep -c "^$2"; }
+
+trace good fault.drop=0
+n=$(messages good)
+figure "$n messages"
+
+trace drop fault.drop=1000
+lost=$((n - $(messages drop)))
+is "drop: they are missing, and there is nothing new" "$(differing drop '<') $(differing drop '>')" "$lost 0"
+ok "drop: about one in 1000 ($lost)" [ $lost -gt $((n / 1300)) -a $lost -lt $((n / 800)) ]
+
+trace duplicate fault.duplicate=1000
+more=$(($(messages duplicate) - n))
+is "duplicate: they are there twice, and nothing is missing" \
+	"$(differing duplicate '<') $(differing duplicate '>')" "0 $more"
+ok "duplicate: about one in 1000 ($more)" [ $more -gt $((n / 1300)) -a $more -lt $((n / 800)) ]
+
+trace corrupt fault.corrupt=1000
+cmp -l "$tap_tmp/good/ram0.ntrace" "$tap_tmp/corrupt/ram0.ntrace" >"$tap_tmp/bytes"
+bad=$(wc -l <"$tap_tmp/bytes")
+is "corrupt: as many bytes" "$(wc -c <"$tap_tmp/corrupt/ram0.ntrace")" "$(wc -c <"$tap_tmp/good/ram0.ntrace")"
+ok "corrupt: about one message in 1000 ($bad)" [ $bad -gt $((n / 1300)) -a $bad -lt $((n / 800)) ]
+is "corrupt: one bit each" "$(python3 -c 'import sys
+print(sum(bin(int(a, 8) ^ int(b, 8)).count("1") != 1 for _, a, b in map(str.split, sys.stdin)))' <"$tap_tmp/bytes")" 0
+
+trace clock fault.clock_stopped=on
+is "clock stopped: as many messages" "$(messages clock)" "$n"
+is "clock stopped: the time is 0 in all of them" "$(grep -vc 'TSTAMP=0x0$\|TSTAMP=0$' "$tap_tmp/clock/dump")" 0
+
+# A sink in system memory, programmed by hand
+printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=smem irq=40\n' >"$tap_tmp/topology"
+ok "a sink is pointed at the UART" "$board" run --no-driver --topology "$tap_tmp/topology" --stats "$tap_tmp/stats" \
+	--console "$tap_tmp/console" --model fault.irq_lost=on,fault.wp_outside=on -- "$(by_hand 0x10000000 4096 "ls -l / >/dev/null")"
+sed -n 's/^# //p' "$tap_tmp/out" >"$tap_tmp/said"
+count() { sed -n "s/^ram0 .*$1=\([0-9]*\).*/\1/p" "$tap_tmp/stats"; }
+cp "$tap_tmp/out" "$tap_tmp/said"
+ok "... which is a bus error, no store to a device" [ "$(count bus_errors)" -gt 10 ]
+is "... of which the console shows nothing" "$(LC_ALL=C tr -d '\11\12\15\33\40-\176' <"$tap_tmp/console" | wc -c)" 0
+is "interrupt lost: none, though the buffer was full" "$(count interrupts)" 0
+wp=$(sed -n 's/^wp //p' "$tap_tmp/said")
+is "write pointer outside: 4 KiB behind trRamLimit" $((${wp:-0} & ~3)) $((0x10000000 + 4032 + 4096))
+done_testing

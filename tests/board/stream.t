@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# What the board says was retired is what was: the count is QEMU's own minstret
+# over windows of 50 million instructions under Linux with interrupts, and every
+# step from block to block is one that the code allows, over whole boots.
+# LONG=1: more work, and windows from each trap to the next, as tests/long/board-stream.t does.
+. "$(dirname "$0")/../harness/tap.sh"
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
+make -s -C "$top/tools/board" O="$O" all || { plan 1; fail "the plugin builds"; done_testing; }
+board=$top/tools/board/board
+
+value() { # FILE LINE KEY
+	sed -n "s/^$2 \(.* \)\{0,1\}$3=\([0-9]*\).*/\2/p" "$1"
+}
+
+windows=50000000
+[ -z "${LONG:-}" ] || windows='50000000 1'
+plan $((4 + 6 * $(echo $windows | wc -w)))
+# Some of the work waits, since QEMU counts the instructions around a wfi in its own way
+work='i=0; while [ $i -lt 50 ]; do i=$((i+1)); busybox usleep 1000; done
+i=0; while [ $i -lt 3 ]; do i=$((i+1)); ls -lR /usr/lib | busybox sha256sum; done >/dev/null'
+[ -z "${LONG:-}" ] || work="$work"'
+i=0; while [ $i -lt 9 ]; do i=$((i+1)); ls -lR /usr/lib | busybox sha256sum; done >/dev/null
+busybox gzip -c /usr/bin/perf | busybox sha256sum >/dev/null'
+for w in $windows; do
+for k in 6.12 7.2; do
+	s=$tap_tmp/stats-$k
+	# Linux stops the counter if its PMU driver finds it
+	ok "$k boots with time counted in instructions" "$board" run --stock-boot --kernel $k --icount --no-driver --stats "$s" \
+		--model check-minstret=$w --append initcall_blacklist=pmu_sbi_devinit -- "$work"
+	n=$(value "$s" hart0 minstret_checks)
+	figure "$k: $n windows of $w instructions or a little more compared with minstret," \
+		"$(value "$s" hart0 minstret_diffs) differ; in all $(value "$s" hart0 retired) instructions," \
+		"$(value "$s" hart0 interrupts) interrupts, $(value "$s" hart0 exceptions) exceptions"
+	ok "$k: at least 4 windows" [ "${n:-0}" -ge 4 ]
+	is "$k: minstret and retired are equal in all of them" "$(value "$s" hart0 minstret_diffs)" 0
+done
+done
+for harts in 1 4; do
+	s=$tap_tmp/stats-harts-$harts
+	ok "6.12 boots on $harts harts" "$board" run --stock-boot --harts $harts --no-driver --stats "$s" --truth "$tap_tmp/truth" -- \
+		'for i in 1 2 3 4; do ls -lR /usr/lib | busybox sha256sum & done; wait'
+	figure "$harts harts: $(awk '/^hart/ { for (i = 1; i <= NF; i++) { split($i, a, "="); if (a[1] == "retired") n += a[2]
+		if (a[1] == "pc_reads") p += a[2] } } END { printf "%.0f instructions, %.0f reads of pc", n, p }' "$s")"
+	is "no way from block to block that the code does not have" \
+		"$(awk '/^hart/ { for (i = 1; i <= NF; i++) { split($i, a, "="); if (a[1] == "edges") n += a[2] } } END { print n + 0 }' "$s")" 0
+	rm -rf "$tap_tmp/truth"
+done
+done_testing

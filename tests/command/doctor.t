@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace doctor` on systems that were put together of files: each fault is named by its sentence,
+# with what to do, and the status says whether anything is missing.
+. "$(dirname "$0")/../harness/tap.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+ntrace=$O/bin/ntrace
+root=$tap_tmp/root
+pmu=sys/bus/event_source/devices/ntrace
+
+put() { mkdir -p "$(dirname "$root/$1")" && printf '%s\n' "$2" >"$root/$1"; }
+
+# A system that lacks nothing
+healthy() {
+	rm -rf "$root"
+	put sys/firmware/devicetree/base/soc/trace@1/compatible "$(printf 'qemu,trace-component\tx')"
+	printf 'qemu,trace-component\0riscv,trace-component\0' >"$root/sys/firmware/devicetree/base/soc/trace@1/compatible"
+	put $pmu/cpumask 0-1
+	put sys/devices/system/cpu/online 0-1
+	put $pmu/cpu0/timestamp/modes_available 1,2
+	put $pmu/cpu0/timestamp/frequency 10000000
+	put $pmu/caps/scontext 1
+	put $pmu/caps/privilege 0x3
+	put proc/self/status "CapEff:	000001ffffffffff"
+	put proc/sys/kernel/perf_event_paranoid 2
+	put proc/sys/kernel/perf_event_mlock_kb 516
+	put proc/self/limits "Max locked memory         8388608              8388608              bytes"
+	put proc/kcore x
+	put proc/kallsyms "ffffffff80002000 T _start"
+	mkdir -p "$root/bin"
+	echo 'N-Trace' >"$root/bin/perf" && chmod +x "$root/bin/perf"
+}
+
+user() { put proc/self/status "CapEff:	0000000000000000"; }
+
+# says STATUS SENTENCE: with what was changed since healthy()
+says() {
+	PATH=$root/bin "$ntrace" doctor --root "$root" >"$tap_tmp/said" 2>&1
+	rc=$?
+	cat "$tap_tmp/said"
+	[ $rc -eq "$1" ] || { echo "status $rc, not $1"; return 1; }
+	grep -qF -- "$2" "$tap_tmp/said"
+}
+
+# check NAME STATUS SENTENCE [COMMAND...]: one fault
+check() {
+	_check=$1 _rc=$2 _text=$3
+	shift 3
+	healthy
+	"$@"
+	ok "$_check" says "$_rc" "$_text"
+}
+
+plan 23
+healthy
+ok "a system that lacks nothing" says 0 "The kernel offers the event ntrace//."
+is "it has no other lines" "$(grep -vc '^ok ' "$tap_tmp/said")" 0
+check "no device tree" 1 "Linux has no device tree" rm -r "$root/sys/firmware"
+no_components() { printf 'ns16550a\0' >"$root/sys/firmware/devicetree/base/soc/trace@1/compatible"; }
+check "firmware describes no trace" 1 "the firmware must describe the trace hardware" no_components
+check "no driver" 1 "run modprobe ntrace as root" rm -r "$root/$pmu"
+loaded() { rm -r "${root:?}/$pmu"; mkdir -p "$root/sys/module/ntrace"; }
+check "a driver that found nothing" 1 "dmesg | grep ntrace says why" loaded
+check "one CPU of two" 0 "1 of 2 CPUs cannot be traced, as CPU 1" put $pmu/cpumask 0
+check "no CPU" 1 "No CPU that is online can be traced" put $pmu/cpumask 7
+check "no timestamps" 0 "The encoders have no timestamps" put $pmu/cpu0/timestamp/modes_available ""
+check "an unknown rate" 0 "needs a clock in the device tree" put $pmu/cpu0/timestamp/frequency 0
+check "no scontext" 0 "scontext being 0 (the CSR traps)" put $pmu/caps/scontext "0 (the CSR traps)"
+check "no privilege filter" 0 "only root can trace" put $pmu/caps/privilege 0x0
+paranoid() { user; put proc/sys/kernel/perf_event_paranoid "$1"; }
+check "a user who may not trace" 1 "perf_event_paranoid is 3, so this user may not trace" paranoid 3
+check "a user who may trace programs" 0 "neither the kernel nor -a" paranoid 2
+check "a user who may trace the kernel" 0 "and not use -a" paranoid 1
+check "a user who may trace all" 0 "every user may trace everything" paranoid -1
+check "no kcore" 1 "There is no /proc/kcore" rm "$root/proc/kcore"
+check "kallsyms hides addresses" 0 "kernel.kptr_restrict=0" put proc/kallsyms "0000000000000000 T _start"
+small() { user; put proc/self/limits "Max locked memory         65536                65536                bytes"; }
+check "little memory to lock" 0 "only 64 KiB for buffers and 516 KiB for each CPU" small
+check "a perf without N-Trace" 0 "ntrace script, report and inject decode without" put bin/perf "another perf"
+check "no perf" 1 "There is no perf in PATH" rm "$root/bin/perf"
+usage() { "$ntrace" doctor "$@" >"$tap_tmp/said" 2>&1; rc=$?; cat "$tap_tmp/said"; [ $rc -eq 2 ]; }
+ok "an argument" usage x
+ok "no such root" usage --root "$tap_tmp/none"
+done_testing

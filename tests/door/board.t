@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The board's shell as a newcomer meets it: what the banner says works, /out stays, and the usual
+# commands are there.
+. "$(dirname "$0")/../harness/tap.sh"
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
+make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
+plan 12
+board=$top/tools/board/board
+
+echo 'echo from the host' >"$tap_tmp/program" && chmod +x "$tap_tmp/program"
+mkdir -p "$tap_tmp/kept" && cp "$tap_tmp/program" "$tap_tmp/kept/"
+TALK='/out/program; echo kept >/out/file; for c in mount which pidof su stty man perf perf-archive tar; do which $c >/dev/null || echo no $c; done; stty size; cd /root; su user -c "id -un; pwd"; su - user -c pwd; su nosuch; mount | grep -c " /out "; pidof init sh >/dev/null && echo pidof; man ls' \
+	"$top/tests/board/talk.py" shell "$board" shell --no-driver --out "$tap_tmp/kept" >"$tap_tmp/shell" 2>&1
+tr -d '\r' <"$tap_tmp/shell" >"$tap_tmp/said"
+said() { grep -qE -- "$1" "$tap_tmp/said" || { tail -n 30 "$tap_tmp/said"; return 1; }; }
+ok "the banner records with --kcore" said '^ +perf record --kcore -e ntrace// -- ls'
+ok "... names the folder of the host" said "^/out is $tap_tmp/kept on the host, and stays"
+ok "... and says how to bring a program in" said 'riscv64-linux-gnu-gcc -g -static prog.c -o '
+ok "a program that was brought in" said '^from the host'
+is "what was written to /out is there afterwards" "$(cat "$tap_tmp/kept/file" 2>&1)" kept
+ok "... as the last line says" said "^board: files that you left in /out are in "
+is "no usual command is missing" "$(grep '^no ' "$tap_tmp/said")" ""
+ok "the terminal has a size" said '^[1-9][0-9]* [1-9][0-9]*$'
+ok "su to a user keeps the folder, su - goes home" said '^/home/user$'
+ok "... and su to nobody says so" said '^su: the board has no user nosuch'
+ok "pidof and mount work" said '^pidof$'
+ok "man says where the pages are" said 'On the host: man -l Documentation/man'
+done_testing

@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The likely mistakes of somebody new to the `ntrace` command: each is answered by a sentence that
+# names the cure.
+. "$(dirname "$0")/../harness/tap.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+ntrace=$O/bin/ntrace
+samples=$top/samples
+plan 30
+
+# says NAME STATUS SENTENCE COMMAND...: the status, and the sentence on standard output or error
+says() {
+	_name=$1 _status=$2 _text=$3
+	shift 3
+	_rc=0
+	"$@" >"$tap_tmp/said" 2>&1 </dev/null || _rc=$?
+	if [ $_rc -eq "$_status" ] && grep -qF -- "$_text" "$tap_tmp/said"; then pass "$_name"; else
+		fail "$_name"
+		echo "# status $_rc, wanted $_status: $_text"
+	fi
+	sed 's/^/# /' "$tap_tmp/said" | head -n 12
+}
+
+version=$(cat "$top/VERSION")
+for arg in -h --help help; do says "ntrace $arg" 0 "usage: ntrace COMMAND" "$ntrace" $arg; done
+for arg in -V --version version; do says "ntrace $arg" 0 "ntrace $version" "$ntrace" $arg; done
+for cmd in dump decode encode; do says "ntrace help $cmd" 0 "usage: ntrace $cmd" "$ntrace" help $cmd; done
+says "help of no command" 2 "no command 'fry'; \`ntrace help\` lists them" "$ntrace" help fry
+says "no such command" 2 "no command 'fry'; \`ntrace help\` lists them" "$ntrace" fry
+says "decode -h" 0 "usage: ntrace decode" "$ntrace" decode -h
+says "no such option" 2 "ntrace decode: unrecognized option '--colour'" "$ntrace" decode --colour x
+says "... and the hint" 2 "\`ntrace decode --help\` lists the options" "$ntrace" decode --colour x
+says "an option without its value" 2 "ntrace decode: option '--elf' requires an argument" "$ntrace" decode --elf
+
+printf 'PERFILE2%100s' '' >"$tap_tmp/perf.data"
+mkdir "$tap_tmp/kcore.data"
+: >"$tap_tmp/empty"
+elf=$samples/primes
+for cmd in dump "decode --elf $elf"; do
+	says "$cmd of a perf.data" 2 "is a recording of perf; perf with N-Trace decodes it: perf script -i" \
+		"$ntrace" $cmd "$tap_tmp/perf.data"
+done
+says "decode of a --kcore recording" 2 "is a folder, as perf record --kcore makes; perf with N-Trace decodes it" \
+	"$ntrace" decode --elf "$elf" "$tap_tmp/kcore.data"
+says "the program in the trace's place" 2 "is an ELF file, not a trace; a program is given by --elf" \
+	"$ntrace" decode --elf "$elf" "$elf"
+says "the trace in the program's place" 2 "not an ELF file" "$ntrace" decode --elf "$samples/primes.nt" "$samples/primes.nt"
+says "an empty trace" 0 "is empty: no trace was written" "$ntrace" decode --elf "$elf" "$tap_tmp/empty"
+says "an empty trace from a pipe" 0 "standard input is empty: no trace was written" "$ntrace" dump -
+says "no program" 2 "decode needs the code: --elf ELF" "$ntrace" decode "$samples/primes.nt"
+
+# Completion of bash: what the shell would offer
+offers() {
+	PATH=$O/bin:$PATH bash -c '. "$0"; COMP_WORDS=(ntrace "$@"); COMP_CWORD=$#; _ntrace; echo "${COMPREPLY[*]}"' \
+		"$top/tools/ntrace/ntrace.bash" "$@"
+}
+is "completion of a command" "$(offers dec)" decode
+is "... and of its options" "$(offers decode --load)" --load-offset
+
+# Code that is missing: each place once, and then counts
+riscv64-linux-gnu-objcopy --remove-section=.none "$elf" "$tap_tmp/start" 2>/dev/null || cp "$elf" "$tap_tmp/start"
+cat >"$tap_tmp/other.S" <<-EOT
+	.globl _start
+	_start:	ret
+EOT
+riscv64-linux-gnu-gcc -nostdlib -static -Wl,--build-id=none -Wl,-Ttext=0x700000 -o "$tap_tmp/other" "$tap_tmp/other.S"
+rc=0
+"$ntrace" decode --stats --elf "$tap_tmp/other" "$samples/primes.nt" >"$tap_tmp/stats" 2>"$tap_tmp/err" || rc=$?
+is "missing code is an error of the decode" $rc 1
+gaps=$(awk '$1 == "gaps" { print $NF }' "$tap_tmp/stats")
+is "... but not of the trace" "$(awk '$1 == "errors" { print $2 }' "$tap_tmp/stats")" 0
+ok "... which had many" [ "$gaps" -gt 50 ]
+ok "... and said so in a few lines" [ "$(wc -l <"$tap_tmp/err")" -lt 6 ]
+sed 's/^/# /' "$tap_tmp/err"
+is "... with their number" "$(sed -n 's/.*no code at .*: \([0-9]*\) times.*/\1/p' "$tap_tmp/err")" "$gaps"
+done_testing

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The main job: make demo.
+. "$(dirname "$0")/../harness/tap.sh"
+plan 10
+# The demo does more than build, so others need not wait for the lock of make
+ok "make demo" env make -C "$top" demo
+cp "$tap_tmp/out" "$tap_tmp/demo"
+dir=$O/demo
+branches=$dir/branches.txt
+ok "a branch of the program, in the C library, by symbol" \
+	grep -m1 -E '^ *requests +[0-9]+ .* (calloc|malloc|printf|free|_int_malloc|setlocale|[a-z_]+@plt).*\(/(usr/lib/.*libc\.so\.6|tmp/requests)\)' "$branches"
+ok "a branch of the kernel, for that thread, by symbol" \
+	grep -m1 -E '^ *requests +[0-9]+ .* handle_exception.*\(\[kernel\.kallsyms\]\)' "$branches"
+is "no name is a compiler's label" "$(grep -cE ' \.L[A-Z0-9]' "$branches")" 0
+
+# What the demo says is what is in its recording
+is "100 requests, 4 calls of rehash" \
+	"$(sed -n 's/^   \(request\|rehash\) *\([0-9]*\) calls.*/\1 \2/p' "$tap_tmp/demo" | paste -sd' ')" "request 100 rehash 4"
+insns=$(sed -n 's/.* hold the \([0-9]*\) instructions.*/\1/p' "$tap_tmp/demo")
+figure "$(sed -n 's/^1\. //p' "$tap_tmp/demo")"
+ok "a number of instructions of such a program" [ "${insns:-0}" -gt 200000 ]
+ok "the slowest request called rehash, which faulted" sh -c \
+	"sed -n '/^3\\./,/^4\\./p' '$tap_tmp/demo' | grep -A20 ' request' | grep -A20 ' rehash' | grep page_fault"
+
+timeline() {
+	python3 - "$dir/timeline.json" <<-'EOT'
+	import json, sys
+	depth = requests = 0
+	last = 0
+	for e in json.load(open(sys.argv[1])):
+	    assert e["ts"] >= last, "times go back"
+	    last = e["ts"]
+	    depth += 1 if e["ph"] == "B" else -1
+	    assert depth >= 0, "an end without a begin"
+	    requests += e.get("name") == "request"
+	assert depth == 0 and requests == 100, (depth, requests)
+	EOT
+}
+ok "the timeline is balanced, and has 100 requests" timeline
+
+# Decoded on this machine, by the documented command: the same text as in the guest, no errors
+home=$tap_tmp/home
+mkdir -p "$home/.debug" && tar xf "$dir/perf.data.tar.bz2" -C "$home/.debug"
+HOME=$home "$O/perf/6.12/$(uname -m)/perf" script -i "$dir/perf.data" --itrace=be \
+	-F comm,tid,cpu,time,event,ip,sym,dso,addr,flags >"$tap_tmp/here" 2>"$tap_tmp/err"
+ok "decoded on another machine: the same" cmp "$tap_tmp/here" "$branches"
+"$O/bin/ntrace" script -i "$dir/perf.data" --buildid-dir "$home/.debug" -F tid,cpu,time,flags,ip,addr >"$tap_tmp/ours" 2>>"$tap_tmp/err"
+HOME=$home "$O/perf/6.12/$(uname -m)/perf" script -i "$dir/perf.data" --itrace=be --ns \
+	-F tid,cpu,time,flags,ip,addr 2>>"$tap_tmp/err" | sed -E 's/ +/ /g;s/ $//' >"$tap_tmp/theirs"
+# perf 6.12 says only "tr strt" and "tr end"
+ok "ntrace script says the same as perf script" sh -c \
+	"sed -E 's/(tr strt|tr end) +jmp/\\1/;s/ +/ /g;s/ $//' '$tap_tmp/ours' | cmp - '$tap_tmp/theirs'"
+done_testing

@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Documents: the commands in them print what they say, and what they refer to is there.
+. "$(dirname "$0")/../harness/tap.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+cd "$top" || exit
+
+# Literal blocks with "$ command" lines: what follows, up to the next command, is its output. A block
+# is run if each of its commands begins with a name of this list; others need a board.
+here=" build/bin/ntrace samples/make "
+cat >"$tap_tmp/blocks.py" <<'EOT'
+import re, subprocess, sys
+here, bad, ran = sys.argv[1].split(), 0, 0
+for path in sys.argv[2:]:
+    block = []
+    def check(block):
+        global bad, ran
+        command, wanted = None, []
+        for line in block + ['$ end']:
+            if line.startswith('$ '):
+                if command and command.split()[0] in here and any(wanted):
+                    got = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, timeout=60, stdout=subprocess.PIPE,
+                                         stderr=subprocess.STDOUT, text=True).stdout
+                    ran += 1
+                    if got.rstrip().split('\n') != wanted:
+                        bad += 1
+                        print(f'{path}: {command}\n-- says\n' + '\n'.join(wanted) + '\n-- is\n' + got)
+                command, wanted = line[2:], []
+            else:
+                wanted.append(line)
+    for line in open(path).read().split('\n') + ['end']:
+        if line.startswith(('\t', '    ')):
+            block.append(line[1:] if line[0] == '\t' else line[4:])
+        elif line.strip():
+            check(block)
+            block = []
+print(f'{ran} commands ran')
+sys.exit(1 if bad or not ran else 0)
+EOT
+documents=$(git ls-files --cached --others --exclude-standard '*.rst' '*.md' 2>/dev/null || find . -name '*.rst' -o -name '*.md')
+plan 8
+# shellcheck disable=SC2086
+ok "commands in documents print what is said there" python3 "$tap_tmp/blocks.py" "$here" $documents
+
+# `file` and ``file`` of this tree, and links between documents
+cat >"$tap_tmp/files.py" <<'EOT'
+import os, re, sys
+bad = n = 0
+for path in sys.argv[1:]:
+    text = open(path).read()
+    names = set(re.findall(r'``?((?:tools|tests|drivers|include|samples|examples|Documentation|selftests|debian|packaging)/[\w./,-]+)``?', text))
+    base = os.path.dirname(path)
+    links = {os.path.normpath(os.path.join(base, l)) for l in re.findall(r'\]\(([\w./-]+)\)', text)}
+    links |= {os.path.normpath(os.path.join(base, l)) for l in re.findall(r'`[^`<]+<([\w./-]+\.rst)>`__?', text)}
+    for name in {n for n in names | links if not re.search('NAME|VERSION|mine', n)}:
+        n += 1
+        if not os.path.exists(name.rstrip('.')):
+            bad += 1
+            print(f'{path}: {name} is not there')
+print(f'{n} names looked up')
+sys.exit(1 if bad or not n else 0)
+EOT
+# shellcheck disable=SC2086
+ok "files that documents name are there" python3 "$tap_tmp/files.py" $documents
+
+# A message that is explained, at the left margin in double backquotes, is one of the tree's own
+grep -hE '^``.*``$' Documentation/troubleshooting.rst Documentation/howto/add-your-soc.rst | sed 's/^``//; s/``$//' >"$tap_tmp/messages"
+: >"$tap_tmp/unknown"
+while read -r message; do
+	escaped=$(printf %s "$message" | sed 's/"/\\"/g')
+	grep -rqF -e "$message" -e "$escaped" --include='*.[ch]' --include=setup --include=board --include='*.sh' \
+		--include=Makefile Makefile tools drivers include || echo "$message" >>"$tap_tmp/unknown"
+done <"$tap_tmp/messages"
+ok "over 30 messages are explained" [ "$(wc -l <"$tap_tmp/messages")" -gt 30 ]
+is "messages that nothing prints" "$(cat "$tap_tmp/unknown")" ""
+
+# Options of the commands are those of their pages
+bad=
+for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntrace-dump.1 ntrace.1" \
+	"build/bin/ntrace help decode:ntrace-decode.1 ntrace.1" "build/bin/ntrace help encode:ntrace-encode.1" \
+	"build/bin/ntrace help bench:ntrace-bench.1 ntrace.1" "build/bin/ntrace help verify:ntrace-verify.1 ntrace.1" \
+	"build/bin/ntrace help script:ntrace-script.1" "build/bin/ntrace help report:ntrace-report.1 ntrace-script.1" \
+	"build/bin/ntrace help slow:ntrace-slow.1 ntrace-script.1" "build/bin/ntrace help doctor:ntrace-doctor.1" \
+	"build/bin/ntrace help inject:ntrace-inject.1 ntrace-script.1"; do
+	${command%%:*} 2>&1 | grep -oE -- '--[a-z][a-z-]+' | sort -u >"$tap_tmp/options"
+	# shellcheck disable=SC2086
+	(cd Documentation/man && cat ${command#*:}) | sed 's/\\-/-/g' >"$tap_tmp/page"
+	while read -r option; do
+		[ "$option" = --help ] || grep -qF -- "$option" "$tap_tmp/page" || bad="$bad ${command#*:}:$option"
+	done <"$tap_tmp/options"
+done
+is "options without a line in the manual" "$bad" ""
+
+# The test that tests/README.rst tells a newcomer to save: it passes, and fails if the library does something else
+tree=$tap_tmp/tree
+mkdir -p "$tree/tests/lib"
+for f in "$top"/*; do [ "${f##*/}" = tests ] || ln -s "$f" "$tree/"; done
+for f in "$top"/tests/*; do [ "${f##*/}" = lib ] || ln -s "$f" "$tree/tests/"; done
+ln -s "$top"/tests/lib/* "$tree/tests/lib/"
+awk '/^Save this as/ { block = 1; next } block && /^[^\t]/ { exit } block { sub(/^\t/, ""); print }' tests/README.rst |
+	sed '/./,$!d' >"$tree/tests/lib/mine.t"
+chmod +x "$tree/tests/lib/mine.t"
+ok "the test that tests/README.rst has to copy passes" "$tree/tests/run" lib/mine
+sed -i 's/\<102\>/103/' "$tree/tests/lib/mine.t"
+ok "... and can fail" sh -c "! '$tree/tests/run' lib-mine"
+
+if command -v sphinx-build >/dev/null; then
+	ok "Sphinx builds the documents without a warning" sphinx-build -q -W --keep-going -d "$tap_tmp/doctrees" \
+		-b html Documentation "$tap_tmp/html"
+else
+	skip "Sphinx builds the documents without a warning" "there is no sphinx-build"
+fi
+done_testing

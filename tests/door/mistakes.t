@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The mistakes that are most likely, each made for real: what is printed names the cure, and is what the
+# table in Documentation/troubleshooting.rst says.
+. "$(dirname "$0")/../harness/tap.sh"
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
+page=$top/Documentation/troubleshooting.rst
+make -s -C "$top" O="$O" tool plugin >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+"$top/tools/perf/build.sh" 6.12 x86_64 >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+perf=$O/perf/6.12/x86_64/perf
+ntrace=$O/bin/ntrace
+samples=$top/samples
+
+# Cells of the table's right column, a line each; messages of the list below it are not meant
+awk '/^   \* - / { cell = 1; if (text != "") print text; text = ""; next }
+	/^     - / { cell = 2; text = substr($0, 8); next }
+	/^       / && cell == 2 { sub(/^ */, " "); text = text $0; next }
+	/^By message/ { if (text != "") print text; exit }' "$page" | grep -v '^What is printed$' >"$tap_tmp/table"
+
+# said NAME SENTENCE FILE: the sentence is in FILE, and in the table
+said() {
+	tr '\n' ' ' <"$3" >"$3.line"
+	if ! grep -qF -- "$2" "$3.line"; then
+		fail "$1"
+		echo "# wanted: $2"
+	elif ! grep -qxF -- "$2" "$tap_tmp/table"; then
+		fail "$1"
+		echo "# troubleshooting.rst does not say: $2"
+	else
+		pass "$1"
+		grep -vxF -- "$2" "$tap_tmp/table" >"$tap_tmp/rest" || :
+		mv "$tap_tmp/rest" "$tap_tmp/table"
+	fi
+	sed 's/^/# /' "$3" | cut -c1-200 | head -n 6
+}
+# mistake NAME SENTENCE COMMAND...: on this host
+mistake() {
+	_what=$1 _sentence=$2
+	shift 2
+	"$@" >"$tap_tmp/out" 2>&1 </dev/null || :
+	said "$_what" "$_sentence" "$tap_tmp/out"
+}
+
+plan 31
+is "rows of the table" "$(wc -l <"$tap_tmp/table")" 27
+
+# ---- on the host: set-up and builds
+mkdir -p "$tap_tmp/bin" "$tap_tmp/no-tools" "$tap_tmp/home" "$tap_tmp/empty" "$tap_tmp/kernel"
+for f in make sh sed cat echo mkdir; do ln -sf "$(unset -f make; command -v $f)" "$tap_tmp/bin/"; done
+mistake "make without a compiler" "no C compiler; on Debian: apt-get install gcc make libelf-dev" \
+	env -i PATH="$tap_tmp/bin" make -C "$top" O="$tap_tmp/empty"
+ln -s /usr/bin/* "$tap_tmp/no-tools/"
+rm -f "$tap_tmp/no-tools/dtc" "$tap_tmp/no-tools/sudo"
+as=
+[ "$(id -u)" != 0 ] || { chmod 755 "$tap_tmp"; chown 65534 "$tap_tmp/home"; as='setpriv --reuid=65534 --regid=65534 --clear-groups'; }
+cp "$top/tools/setup/setup" "$tap_tmp/home/"
+# shellcheck disable=SC2086
+mistake "a package is missing, and there is no sudo" "these packages are needed; as root: apt-get install" \
+	$as env -i PATH="$tap_tmp/no-tools" HOME="$tap_tmp/home" O="$tap_tmp/home/o" "$tap_tmp/home/setup" host
+mistake "the board before set-up" "QEMU is not there; run: make setup" \
+	env O="$tap_tmp/empty" "$top/tools/board/board" run -- true
+mistake "make perf of no kernel source" \
+	"is no kernel source: it has no tools/perf/MANIFEST. KSRC= names the folder that has Makefile and tools/" \
+	make -C "$top" perf KSRC=/wrong
+mistake "make modules for no kernel" "it has no Makefile. KDIR= names a kernel's build folder, as /lib/modules/VERSION/build" \
+	make -C "$top" O="$tap_tmp/empty" modules KDIR=/wrong
+touch "$tap_tmp/kernel/Makefile"
+mistake "make modules by a compiler for the PC" "does not compile for RISC-V; set CROSS_COMPILE=, as riscv64-linux-gnu-" \
+	make -C "$top" O="$tap_tmp/empty" modules KDIR="$tap_tmp/kernel" CROSS_COMPILE=
+
+# ---- on the host: recording and decoding
+if [ "$(uname -m)" = x86_64 ]; then
+	mistake "perf record on a PC" \
+		"Only a RISC-V machine with a trace encoder can record N-Trace; this one can decode what was recorded there" \
+		"$perf" record -o "$tap_tmp/x" -e ntrace// -- true
+	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$top/tests/perf/calls.S" &&
+		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/calls.data" good && rm "$tap_tmp/calls"
+	mistake "perf script without the program" "cannot read the code of" "$perf" script -i "$tap_tmp/calls.data" --itrace=be
+else
+	for n in 1 2; do skip "perf on a PC, $n" "this is none"; done
+	sed -i '/^Only a RISC-V machine/d; /^cannot read the code of$/d' "$tap_tmp/table"
+fi
+printf 'PERFILE2%100s' '' >"$tap_tmp/perf.data"
+mistake "ntrace report of nothing" "this command reads what \"perf record -e ntrace//\" wrote: perf.data, or -i FILE" \
+	"$ntrace" report -i "$tap_tmp/nosuch"
+mistake "ntrace decode of a recording" "is a recording of perf; perf with N-Trace decodes it: perf script -i" \
+	"$ntrace" decode --elf "$samples/primes" "$tap_tmp/perf.data"
+mistake "ntrace decode without a program" "decode needs the code: --elf ELF" "$ntrace" decode "$samples/primes.nt"
+mistake "... with a program of the PC" "not a RISC-V program" "$ntrace" decode --elf /bin/ls "$samples/primes.nt"
+printf '.globl _start\n_start: ret\n' >"$tap_tmp/other.S"
+"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x700000 -o "$tap_tmp/other" "$tap_tmp/other.S"
+mistake "... with another program" "there is no code at" "$ntrace" decode --elf "$tap_tmp/other" "$samples/primes.nt"
+
+# ---- on the board, in one boot: N is the number of a mistake, and its output goes to /out/N
+cat >"$tap_tmp/guest" <<'EOT'
+mkdir -m 777 /tmp/m; cd /tmp/m
+try() { n=$1; shift; timeout 60 "$@" >/out/$n 2>&1 </dev/null || :; }
+user() { n=$1; shift; timeout 60 su user -c "cd /tmp/m; $*" >/out/$n 2>&1 </dev/null || :; }
+try freq perf record -F 99 -o a -e ntrace// -- true
+try mode perf record -o a -e ntrace/mode=4/ -- true
+try memory perf record -m,4G -o a -e ntrace// -- true
+try clock perf record -k mono -o a -e ntrace// -- true
+try size perf record -S4X -o a -e ntrace// -- true
+try sample perf record --aux-sample -o a -e '{ntrace//u,page-faults:u}' -- true
+try two perf record -o a -e ntrace// -e ntrace//u -- true
+try named perf record -o named -e ntrace -- true
+try disasm perf script -i named --insn-trace=disasm -F ip,disasm
+head -n 2000 /out/disasm >/tmp/disasm; cp /tmp/disasm /out/disasm
+try per-thread perf record --per-thread -o thread -e ntrace// -- true
+mkfifo ready
+perf record -o first -a -e ntrace//u -- sh -c 'echo >ready; sleep 60' >/dev/null 2>&1 &
+first=$!
+timeout 100 head -n 1 ready
+try busy perf record -o a -a -e ntrace// -- true
+kill -INT $first; wait
+perf record -o patched -a -e ntrace// -- ls / >/dev/null 2>&1
+try kcore perf script -i patched --itrace=e
+perf record -m,8K -o small -e ntrace// -- ls -lR /usr/lib >/dev/null 2>&1
+try lost perf script -i small --itrace=e
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+user own perf record -o own -e ntrace//u -- true
+user user-kcore perf record --kcore -o b -e ntrace//u -- true
+user firmware perf record -o b -e ntrace/firmware/ -- true
+echo 3 >/proc/sys/kernel/perf_event_paranoid
+user paranoid perf record -o c -e ntrace//u -- true
+rmmod ntrace
+try driver perf record -o a -e ntrace// -- true
+for f in kcore lost; do (head -n 20 /out/$f; tail -n 20 /out/$f) >/tmp/part; cp /tmp/part /out/$f; done
+EOT
+mkdir "$tap_tmp/guest.out"
+"$top/tools/board/board" run --harts 2 --out "$tap_tmp/guest.out" -- "$(cat "$tap_tmp/guest")" >"$tap_tmp/board" 2>&1 ||
+	sed 's/^/# board: /' "$tap_tmp/board"
+g() { said "$1" "$3" "$tap_tmp/guest.out/$2"; }
+g "a frequency" freq "Trace has no frequency (-F option): all that is executed is traced."
+g "a value that the hardware lacks" mode "The trace encoders of this system cannot do mode=4: their values are"
+g "a buffer larger than memory" memory "The trace buffers do not fit into memory"
+g "another clock" clock "Cannot use clockid (-k option) with ntrace: trace is in the time of perf's own clock"
+g "a size with a wrong letter" size "the size of a snapshot is a number of bytes, or ends in B, K, M or G, as -S4M"
+g "AUX samples" sample \
+	"AUX area sampling (--aux-sample) is not possible with this kernel: caps/aux_sampling says why; take snapshots (-S option)"
+g "two events" two "There may be only one ntrace event"
+g "a second perf record" busy "The trace encoder cannot be used for ntrace//. Does another perf record trace on this CPU ('pgrep -a perf')?"
+g "no --kcore" kcore "record with --kcore, or only user code (ntrace//u)"
+g "a buffer that is too small" lost "full: trace was lost (try perf record -m,SIZE)"
+g "--kcore as a user" user-kcore "--kcore copies /proc/kcore, which only root may read: leave --kcore out."
+g "machine mode as a user" firmware "Only users with CAP_PERFMON may trace machine mode ('firmware'): run perf as root."
+g "a user who may not trace" paranoid "Consider adjusting /proc/sys/kernel/perf_event_paranoid setting"
+g "the driver is not loaded" driver \
+	"The driver is not loaded, or found no trace encoder: try 'modprobe ntrace', then 'dmesg | grep ntrace' says what it found"
+# what looks like a mistake, and works
+is "-e ntrace, --per-thread, and a user's own program are recorded" \
+	"$(grep -l 'Captured and wrote' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own" | wc -l)" 3
+sed 's/^/# /' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own"
+ok "instructions are disassembled" grep -m 3 -E '\s(c\.)?(addi|jalr|auipc|ld|sd) ' "$tap_tmp/guest.out/disasm"
+is "rows of the table that no mistake was made for" "$(cat "$tap_tmp/table")" ""
+done_testing

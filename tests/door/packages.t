@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# What is installed, and packages: one version everywhere, nothing left after removal, and what they
+# bring works.
+. "$(dirname "$0")/../harness/tap.sh"
+plan 22
+cd "$top" || exit
+version=$(cat VERSION)
+short=$(echo "$version" | cut -d. -f1,2)
+
+# ---- one version
+is "the header has the version" "$(sed -n 's/^#define NT_VERSION_M[A-Z]*	//p' include/ntrace/ntrace.h | paste -sd.)" "$short"
+is "... and dkms.conf" "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)" "$version"
+is "... and debian/changelog" "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" "$version"
+is "... and the .spec" "$(sed -n 's/^Version:[[:space:]]*//p' packaging/ntrace.spec)" "$version"
+cp -r tools include VERSION "$tap_tmp/" && echo 2.7 >"$tap_tmp/VERSION"
+ok "a library of another version than its header is not built" sh -c \
+	"! make -C '$tap_tmp/tools/lib/ntrace' O='$tap_tmp/o' 2>'$tap_tmp/err' && grep -q 'and VERSION is 2.7' '$tap_tmp/err'"
+
+# ---- make install
+places="PREFIX=/usr LIBDIR=/usr/lib/riscv64-linux-gnu DESTDIR=$tap_tmp/dest"
+# shellcheck disable=SC2086
+ok "make install LIBDIR=" make install $places
+ok "... puts the library there" [ -e "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/libntrace.so" ]
+is "... and libntrace.pc names it" "$(sed -n 's/^libdir=//p' "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/pkgconfig/libntrace.pc")" \
+	/usr/lib/riscv64-linux-gnu
+# an example of those that are shipped, against what is installed
+mkdir -p "$tap_tmp/examples" && cp examples/* "$tap_tmp/examples/"
+lib=$tap_tmp/dest/usr/lib/riscv64-linux-gnu
+PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$tap_tmp/dest LDFLAGS= \
+	make -C "$tap_tmp/examples" CFLAGS="-Wall -Werror -L$lib -I$tap_tmp/dest/usr/include" calls >"$tap_tmp/log" 2>&1
+ok "an example builds by pkg-config, without a warning" [ -x "$tap_tmp/examples/calls" ]
+sed 's/^/# /' "$tap_tmp/log"
+riscv64-linux-gnu-objcopy -O binary -j .text samples/primes "$tap_tmp/text"
+text=$(riscv64-linux-gnu-objdump -h samples/primes | awk '$2 == ".text" { print "0x" $4 }')
+LD_LIBRARY_PATH=$lib "$tap_tmp/examples/calls" samples/primes.nt "$tap_tmp/text" "$text" >"$tap_tmp/calls" 2>&1
+# count_primes, and strike_out for each of the 46 primes
+is "... and prints the calls of the sample" "$? $(awk '{ print $1 }' "$tap_tmp/calls" | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd' ')" "0 1 46"
+# a perf of any kind will do
+mkdir -p "$tap_tmp/o/perf/7.9/$(uname -m)" && echo '#!/bin/sh' >"$tap_tmp/o/perf/7.9/$(uname -m)/perf"
+ok "make install-perf" make O="$tap_tmp/o" install-perf PREFIX=/usr DESTDIR="$tap_tmp/dest"
+ok "... beside the perf of the distribution" [ -x "$tap_tmp/dest/usr/bin/perf-ntrace" ]
+# shellcheck disable=SC2086
+ok "make uninstall" make uninstall $places
+is "... leaves nothing" "$(find "$tap_tmp/dest" -type f -o -type l)" ""
+
+# ---- packages of Debian
+ok "make dist" make dist
+if ! command -v dh >/dev/null || ! command -v dh_dkms >/dev/null; then
+	for n in 1 2 3 4 5 6 7; do skip "packages of Debian, $n" "debhelper or dh-dkms is not here"; done
+	done_testing
+fi
+ok "make deb" make deb
+debs=$(ls "$O"/deb/*.deb | grep -v dbgsym)
+is "four packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | paste -sd' ')" "libntrace-dev libntrace1 ntrace ntrace-dkms"
+# without them, nothing builds the module when the package is installed
+is "ntrace-dkms needs dkms, and calls it" "$(dpkg-deb -f "$O"/deb/ntrace-dkms_*.deb Depends | grep -c dkms) $(dpkg-deb -I \
+	"$O"/deb/ntrace-dkms_*.deb postinst | grep -c 'dkms/common.postinst')" "1 1"
+root=$tap_tmp/root
+mkdir -p "$root/var/lib/dpkg" && : >"$root/var/lib/dpkg/status"
+install_all() {
+	# dpkg itself, in a root of its own; the scripts of ntrace-dkms would want dkms there
+	# shellcheck disable=SC2046
+	dpkg --root="$root" --force-depends --force-not-root --force-bad-path --no-triggers -i \
+		$(echo "$debs" | grep -v dkms) &&
+		dpkg-deb -x "$(echo "$debs" | grep dkms)" "$tap_tmp/dkms" &&
+		LD_LIBRARY_PATH=$(echo "$root"/usr/lib/*-linux-gnu) "$root/usr/bin/ntrace" decode --stats \
+			--elf "$root/usr/share/doc/ntrace/examples/primes" "$root/usr/share/doc/ntrace/examples/primes.nt" |
+			grep -x 'instructions  *2642'
+}
+ok "they install, and the command decodes the sample" install_all
+ok "... and can be removed" sh -c "dpkg --root='$root' --force-depends --force-not-root --force-bad-path --no-triggers \
+	-P ntrace libntrace-dev libntrace1 >/dev/null 2>&1; ! find '$root/usr' -name '*ntrace*' | grep ."
+
+# The module, as DKMS would build it from the package
+build_module() {
+	# shellcheck disable=SC2034
+	kernel_source_dir=$(readlink -f "$O/root/kernel-6.12/build") dkms_tree=$tap_tmp/tree
+	mkdir -p "$dkms_tree/ntrace/$version"
+	cp -r "$tap_tmp/dkms/usr/src/ntrace-$version" "$dkms_tree/ntrace/$version/build"
+	if command -v dkms >/dev/null; then
+		mkdir -p "$tap_tmp/tree.dkms"
+		ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu- dkms --dkmstree "$tap_tmp/tree.dkms" \
+			--sourcetree "$tap_tmp/dkms/usr/src" --kernelsourcedir "$kernel_source_dir" -a riscv64 \
+			-k "$(cat "$O/root/kernel-6.12/version")" build "ntrace/$version" &&
+			find "$tap_tmp/tree.dkms" -name 'ntrace.ko*' | grep .
+		return
+	fi
+	# shellcheck disable=SC1091
+	command=$(bash -c '. "$0" && echo "${MAKE[0]}"' "$dkms_tree/ntrace/$version/build/dkms.conf")
+	sh -c "$command ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu-" && [ -s "$dkms_tree/ntrace/$version/build/drivers/ntrace/ntrace.ko" ]
+}
+export kernel_source_dir dkms_tree
+if [ -e "$O/root/kernel-6.12/build" ]; then
+	ok "the module builds by the line in dkms.conf" build_module
+else
+	skip "the module builds by the line in dkms.conf" "there are no headers of a kernel; run make setup"
+fi
+if command -v lintian >/dev/null; then
+	is "errors that lintian finds" "$(lintian --allow-root "$O"/deb/*.changes 2>/dev/null | grep '^E:')" ""
+else
+	skip "errors that lintian finds" "there is no lintian"
+fi
+done_testing

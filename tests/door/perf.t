@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The perf that is built here: complete, with the right names for RISC-V, from other kernels too, and
+# with a sentence for each way to ask for it wrongly.
+. "$(dirname "$0")/../harness/tap.sh"
+[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+data=$top/tests/perf
+build=$top/tools/perf/build.sh
+plan 27
+
+says() { # NAME SENTENCE COMMAND...: it fails with the sentence
+	_name=$1 _text=$2
+	shift 2
+	if "$@" >"$tap_tmp/said" 2>&1 </dev/null; then fail "$_name"; echo "# it did not fail"; return; fi
+	if grep -qF -- "$_text" "$tap_tmp/said"; then pass "$_name"; else fail "$_name"; echo "# wanted: $_text"; fi
+	sed 's/^/# /' "$tap_tmp/said" | head -n 5
+}
+
+# ---- how it is asked for
+says "a source that is none" "/wrong is no kernel source: it has no tools/perf/MANIFEST" \
+	make -C "$top" perf KSRC=/wrong
+says "an architecture that is none" "unknown architecture sparc: x86_64 or riscv64; set ARCH=" "$build" 6.12 sparc
+says "no compiler" "no compiler nosuch-gcc" env CROSS_COMPILE=nosuch- "$build" 6.12 riscv64
+says "no libraries for RISC-V" "run 'tools/setup/setup sysroot', or set SYSROOT=" \
+	env SYSROOT=/nosuch "$build" 6.12 riscv64
+
+# ---- a kernel without a hook patch of its own: what the patch changes of 7.2, called 7.3
+tree() { # DIR KVER VERSION PATCHLEVEL
+	mkdir -p "$1/tools/perf"
+	cp "$O/root/linux-$2/tools/perf/MANIFEST" "$1/tools/perf/"
+	sed -n 's,^+++ b/,,p' "$top/tools/perf/hooks-$2.patch" | while read -r f; do
+		mkdir -p "$1/${f%/*}" && cp "$O/root/linux-$2/$f" "$1/$f"
+	done
+	printf 'VERSION = %s\nPATCHLEVEL = %s\nSUBLEVEL = 0\n' "$3" "$4" >"$1/Makefile"
+}
+tree "$tap_tmp/next" 7.2 7 3
+tree "$tap_tmp/old" 6.12 6 17
+tree "$tap_tmp/other" 7.2 7 4
+sed -i 's/PERF_AUXTRACE_/PERF_AUX_/' "$tap_tmp/other/tools/perf/util/auxtrace.c" "$tap_tmp/other/tools/perf/util/auxtrace.h"
+# without a compiler it ends once the patch is chosen
+says "the nearest hook patch, for 7.3" "Linux 7.3 has no hook patch of its own: hooks-7.2.patch applies and is used" \
+	env KSRC="$tap_tmp/next" CC=nosuch "$build" custom x86_64
+says "the nearest hook patch, for 6.17" "Linux 6.17 has no hook patch of its own: hooks-6.12.patch applies and is used" \
+	env KSRC="$tap_tmp/old" CC=nosuch "$build" custom x86_64
+says "none that applies" "no hook patch applies to Linux 7.4" \
+	env KSRC="$tap_tmp/other" CC=nosuch "$build" custom x86_64
+
+# ---- a program with a PLT, and a recording of samples in it; nothing of N-Trace
+cat >"$tap_tmp/plt.c" <<'EOT'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char text[20];
+
+	snprintf(text, sizeof(text), "%d %d", getpid(), atoi(argv[0]));
+	return puts(text);
+}
+EOT
+"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -O1 -fno-builtin -no-pie -o "$tap_tmp/plt" "$tap_tmp/plt.c" || exit
+# where each slot of .got.plt is used: the address that objdump gives to NAME@plt
+"${CROSS_COMPILE:-riscv64-linux-gnu-}objdump" -d -j .plt "$tap_tmp/plt" |
+	sed -n 's/^0*\([0-9a-f]*\) <\([a-z_]*\)@plt>:$/\1 \2@plt/p' | sort >"$tap_tmp/wanted"
+python3 - "$tap_tmp" "$data" <<'EOT'
+import sys
+tmp, data = sys.argv[1:]
+sys.path.insert(0, data)
+import perfdata
+f = perfdata.File(aux_sample_size=8)
+f.comm(77, 'plt')
+f.mmap(77, 0x10000, 0x2000, 0, tmp + '/plt')
+for n, line in enumerate(open(tmp + '/wanted')):
+    f.sample(b'', int(line.split()[0], 16) + 4, 1000 + n, 77)
+f.save(tmp + '/plt.data')
+EOT
+
+"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
+python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/calls.data" good || exit
+mv "$tap_tmp/calls" "$tap_tmp/gone"
+cp "$tap_tmp/gone" "$tap_tmp/here" && python3 "$data/mkcalls.py" "$tap_tmp/here" "$tap_tmp/here.data" good || exit
+
+has_library() { # HEADER FEATURE
+	if [ -e "/usr/include/$1" ] || [ -n "$(ls /usr/include/*/"$1" 2>/dev/null)" ]; then
+		perf version --build-options | grep -E " $2: \[ on "
+	else
+		echo "there is no $1 here"
+	fi
+}
+
+for kver in 6.12 7.2; do
+	"$build" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
+	perf() { "$O/perf/$kver/x86_64/perf" "$@"; }
+	ok "$kver: the samples are in the program's PLT" [ "$(wc -l <"$tap_tmp/wanted")" -ge 4 ]
+	perf script -i "$tap_tmp/plt.data" --itrace=e -F ip,sym 2>/dev/null | awk '{ print $2 }' | sort >"$tap_tmp/names"
+	is "$kver: names of the PLT" "$(paste -sd' ' "$tap_tmp/names")" "$(awk '{ print $2 }' "$tap_tmp/wanted" | sort | paste -sd' ')"
+	perf script -i "$tap_tmp/calls.data" --itrace=be -F ip,sym >/dev/null 2>"$tap_tmp/err"
+	is "$kver: a program that is not here is named, once" \
+		"$(grep -c "cannot read the code of $tap_tmp/calls: copy it to this machine (perf archive)" "$tap_tmp/err")" 1
+	perf script -i "$tap_tmp/here.data" --insn-trace=disasm >"$tap_tmp/disasm" 2>&1
+	# capstone 4, of Debian 12, knows no RISC-V; the board's perf is tried by door/mistakes.t
+	if grep -qE 'CS_API_MAJOR ([5-9]|[1-9][0-9])' /usr/include/capstone/capstone.h 2>/dev/null; then
+		is "$kver: it disassembles RISC-V" "$(grep -oE '(addi|jal|ecall|bnez|beqz)( .*)?$' "$tap_tmp/disasm" | awk '{ print $1 }' | sort -u | paste -sd' ')" \
+			"addi bnez ecall jal"
+	else
+		skip "$kver: it disassembles RISC-V" "there is no capstone 5 here"
+	fi
+	perf script -i "$tap_tmp/here.data" --itrace=i1il2 -F ip,brstackinsn,brstackinsnlen >"$tap_tmp/insns" 2>&1
+	is "$kver: brstackinsn knows the lengths of RISC-V" \
+		"$(sed -n 's/.*insn: \(.*[0-9a-f]\) *.ilen: \([0-9]*\).*/\1,\2/p' "$tap_tmp/insns" | awk -F, '{ print split($1, b, " ") == $2 }' | sort -u)" 1
+	perf test ntrace >"$tap_tmp/test" 2>&1
+	is "$kver: perf test ntrace runs ours" "$(grep -c 'N-Trace (ntrace): .* Ok' "$tap_tmp/test")" 3
+	ok "$kver: a terminal interface" has_library slang.h libslang
+	ok "$kver: a disassembler" has_library capstone/capstone.h libcapstone
+	ok "$kver: modules that xz packed" has_library lzma.h lzma
+	ok "$kver: perf archive is there" sh -c "'$O/perf/$kver/x86_64/perf' archive '$tap_tmp/nosuch' 2>&1 | grep -q 'no build-ids found'"
+done
+done_testing

@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Set-up: complete, without network the second time, clear when it cannot work.
+. "$(dirname "$0")/../harness/tap.sh"
+
+setup=$top/tools/setup/setup
+
+offline() {
+	# a network namespace has no network; without the right to make one, a dead proxy will do
+	if unshare -n true 2>/dev/null; then
+		O=$tap_tmp/second unshare -n "$setup" all
+	else
+		http_proxy=http://127.0.0.1:9 O=$tap_tmp/second "$setup" all
+	fi && [ -e "$tap_tmp/second/root/kernel-7.2/vmlinuz" ]
+}
+
+says() { # SENTENCE COMMAND...
+	want=$1; shift
+	if "$@" >"$tap_tmp/said" 2>&1; then echo "did not fail"; return 1; fi
+	cat "$tap_tmp/said"
+	grep -qF -- "$want" "$tap_tmp/said"
+}
+
+# A kernel header tree that builds modules here, with the modpost that came with it
+module() {
+	mkdir -p "$tap_tmp/m-$1"
+	printf '#include <linux/module.h>\nMODULE_LICENSE("GPL");\nMODULE_DESCRIPTION("empty");\n' >"$tap_tmp/m-$1/empty.c"
+	echo 'obj-m := empty.o' >"$tap_tmp/m-$1/Kbuild"
+	make -C "$O/root/kernel-$1/build" M="$tap_tmp/m-$1" ARCH=riscv CROSS_COMPILE=riscv64-linux-gnu- modules &&
+	[ -s "$tap_tmp/m-$1/empty.ko" ]
+}
+
+# Somebody who is not root, on a host with neither sudo nor the device tree compiler
+unprivileged() {
+	d=$tap_tmp/unprivileged
+	mkdir -p "$d/tools/setup" "$d/bin" "$d/home"
+	cp "$setup" "$d/tools/setup/"
+	ln -s /usr/bin/* "$d/bin/"
+	rm -f "$d/bin/dtc" "$d/bin/sudo"
+	as=
+	if [ "$(id -u)" -eq 0 ]; then
+		chmod 755 "$tap_tmp"
+		chown 65534 "$d/home"
+		as='setpriv --reuid=65534 --regid=65534 --clear-groups'
+	fi
+	$as env -i PATH="$d/bin" HOME="$d/home" O="$d/home/build" "$d/tools/setup/setup" host </dev/null
+}
+
+plan 9
+ok "the second time, no network is needed" offline
+ok "no root of that name" says "no root is called nosuch" "$setup" nosuch
+ok "packages are missing, and no way to install them" \
+	says "these packages are needed; as root: apt-get install device-tree-compiler" unprivileged
+ok "an archive that is not there" says "cannot read the package lists" \
+	env XDG_CACHE_HOME="$tap_tmp/cache" O="$tap_tmp/empty" NTRACE_MIRROR=http://127.0.0.1:9/debian "$setup" qemu
+ok "QEMU has the plugin interface that the board needs" \
+	sh -c '"$0" --version | grep -E "version (11\.[1-9]|1[2-9])"' "$O/root/bin/qemu-system-riscv64"
+ok "a module for 6.12 is built" module 6.12
+ok "a module for 7.2 is built" module 7.2
+ok "programs for the guest are built" sh -c 'echo "int main(void) { return 0; }" >"$1/t.c" &&
+	"$0" -o "$1/t" "$1/t.c" && qemu-riscv64-static -L "$2" "$1/t"' \
+	"$O/root/bin/riscv64-guest-gcc" "$tap_tmp" "$O/root/guest"
+
+# Somebody else's set-up holds the lock of the cache for a while
+waits() {
+	mkdir -p "$tap_tmp/busy/ntrace"
+	flock "$tap_tmp/busy/ntrace/lock" sleep 3 &
+	sleep 1
+	XDG_CACHE_HOME=$tap_tmp/busy O=$tap_tmp/empty "$setup" list 2>&1 | grep "waiting for another set-up that uses $tap_tmp/busy/ntrace"
+}
+ok "it says that it waits for another" waits
+done_testing

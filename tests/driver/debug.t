@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The driver in a kernel that looks for faults: KASAN, lockdep, DMA API debugging,
+# sleeping in atomic context, kmemleak. Its register logic as KUnit tests, and the
+# kselftests, some operations in random order, and random attributes, on sinks of one
+# encoder and on one that is shared and interrupts, where CPUs that idle lose their state.
+# Nothing may be reported.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/guest.sh"
+
+make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
+[ -e "$O/root/kernel-debug/vmlinuz" ] || skip_all "the debug kernel is not set up; make setup"
+[ -e "$O/tests/kunit/ntrace-kunit.ko" ] || make -s -C "$top/tests/driver" O="$O" kunit >&2 || exit 1
+
+# all is slower here, and the limit of an operation with it; and kmemleak looks at all memory
+guest_timeout=900
+guest_env="NTRACE_LIMIT_MS=10000 NTRACE_STORM=25 NTRACE_FUZZ_SECONDS=5"
+guest_first="insmod /usr/lib/ntrace/ntrace-kunit.ko; dmesg"
+selftests "debug kernel, 2 harts" "record_test;snapshot_test;sample_test;life_test;storm_test;fuzz_test" \
+	--kernel debug --harts 2 --mem 512M --append kunit.enable=1
+sed -n 's/^\[[^]]*\]  *\(\(not \)\{0,1\}ok [0-9]* .*\)/\1/p' "$tap_tmp/out" >"$tap_tmp/cases"
+while read -r line; do
+	case $line in
+	*ntrace-registers*) ;;
+	"ok "*) pass "KUnit: ${line#ok * }" ;;
+	"not ok "*) fail "KUnit: ${line#not ok * }" ;;
+	esac
+done <"$tap_tmp/cases"
+is "KUnit: the suite passes" "$(grep -c '^\[[^]]*\] ok 1 ntrace-registers' "$tap_tmp/out")" 1
+[ "$tap_failed" = 0 ] || grep KTAP -A 60 "$tap_tmp/out" | sed 's/^/# /'
+guest_first=:
+selftests "debug kernel, interrupt" "pmu_test;attr_test;filter_test;life_test;storm_test" \
+	--kernel debug --harts 2 --mem 512M --topology interrupt --deep-idle --stats "$tap_tmp/stats"
+powered "debug kernel, interrupt"
+plan $tap_n
+done_testing

@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Hardware that is broken, or that the driver does not know: one clear line in
+# the kernel's log, no PMU or a PMU that says no, and a system that lives.
+. "$(dirname "$0")/../harness/tap.sh"
+
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
+
+# board MODEL COMMAND: the driver's lines in the log, then what COMMAND says
+board() {
+	"$top/tools/board/board" run --timeout 200 --console "$tap_tmp/console" --model "$1" -- "$2
+		dmesg | grep -E 'ntrace[: ]' | sed 's/^.[^]]*. /log: /'" >"$tap_tmp/said" 2>"$tap_tmp/err"
+	_status=$?
+	sed 's/^/# /' "$tap_tmp/said"
+	[ $_status = 0 ] || sed 's/^/# /' "$tap_tmp/err" | head -n 10
+}
+
+# no_pmu NAME MODEL TEXT: there is no PMU, and the log has TEXT once
+no_pmu() {
+	board "$2" '[ -e /sys/bus/event_source/devices/ntrace ] && echo PMU; rmmod ntrace && echo unloaded'
+	is "$1: no PMU, and the module can go" "$_status $(grep -E '^(PMU|unloaded)' "$tap_tmp/said")" \
+		"0 unloaded"
+	is "$1: the log says why, once" "$(grep -c "log: .*$3" "$tap_tmp/said")" 1
+	is "$1: no complaint of the kernel" "$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
+}
+
+# log NAME TEXT: the log has TEXT once
+log() {
+	is "$1: the log says why, once" "$(grep -c "log: .*$2" "$tap_tmp/said")" 1
+}
+
+# The tree is wrong for three harts, each in another way, and the fourth is traced
+"$top/tools/board/board" run --timeout 200 --harts 4 --console "$tap_tmp/console" --dts-sed "
+	/te0_out: endpoint/,/};/s/remote-endpoint = .*//
+	/te1_out: endpoint/,/};/s/&ram1_in0/\\&te3_out/
+	/trace@18002000/,/out-ports/s/cpus = .*//
+	/trace@18004000/,/in-ports/s/reg = .*/reg = <0x0 0x18004000 0x0 0x10>;/" -- \
+	'echo "cpus $(cat /sys/bus/event_source/devices/ntrace/cpumask)"
+	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
+	rmmod ntrace && echo unloaded' >"$tap_tmp/said" 2>"$tap_tmp/err"
+_status=$?
+sed 's/^/# /' "$tap_tmp/said"
+# The number of a CPU is not that of its hart
+is "device tree that is wrong: one hart is traced" \
+	"$_status $(sed -n '/^unloaded/p;s/^cpus [0-9]$/one/p' "$tap_tmp/said" | xargs)" "0 one unloaded"
+log "a link that is missing" "trace encoder 18000000.trace has an output that leads nowhere"
+log "a link to an encoder" "trace encoder 18001000.trace has an output to an encoder"
+log "an encoder of no CPU" '18002000.trace: trace encoder without a "cpus" property'
+log "registers that are too few" "18004000.trace: .*it has 4 KiB of registers"
+is "device tree that is wrong: no complaint of the kernel" \
+	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
+no_pmu "component that never becomes active" fault.active_stuck=on "RAM sink\|trace component at 0x0*18000000: .*did not become"
+no_pmu "encoder of a later version" te.ver_major=2 "trace encoder at .*version 2.0 is not compatible and refused; supported is 1.0 (trTeImpl 0x"
+no_pmu "encoder of another protocol" te.protocol_major=2 "N-Trace protocol 2.0 is not 1.x"
+no_pmu "RAM sink with a fixed buffer" ram.smem_fixed=on "trRamStart is fixed"
+
+board fault.not_empty=on 'perf record -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1; echo "perf $?"; head -n 3 /tmp/log
+	uptime >/dev/null && echo alive'
+is "component that does not empty: the system lives" "$_status $(grep -c ^alive "$tap_tmp/said")" "0 1"
+ok "component that does not empty: the log names register and component" \
+	grep -qE 'log: .*(trTe|trRam|tr..)Control|trRamEmpty' "$tap_tmp/said"
+is "component that does not empty: its memory is not used again" \
+	"$(grep -c 'log: .*buffer are given up' "$tap_tmp/said")" 1
+is "component that does not empty: no complaint of the kernel" \
+	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
+
+# The event was enabled, the encoder did not follow, and now it cannot be stopped
+board fault.not_empty=on,fault.enable_stuck=on 'perf record -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1
+	uptime >/dev/null && echo alive'
+is "start that fails halfway: memory that a sink may write is not used again" \
+	"$_status $(grep -c ^alive "$tap_tmp/said") $(grep -c 'log: .*buffer are given up' "$tap_tmp/said")" "0 1 1"
+
+# An interrupt by level would never end, as trRamWrap stays set
+"$top/tools/board/board" run --timeout 200 --topology interrupt --console "$tap_tmp/console" --dts-sed \
+	's/interrupts = <0x28 0x01>/interrupts = <0x28 0x04>/; s/interrupts = <40 1>/interrupts = <40 4>/' -- '
+	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
+	echo "interrupts $(grep -c "\.trace" /proc/interrupts)"
+	perf record -q -S -a -m,64K -o /tmp/p -e ntrace// -- true && echo traced' >"$tap_tmp/said" 2>"$tap_tmp/err"
+is "interrupt that is a level: it is not used, and the sink is" \
+	"$? $(sed -n 's/^interrupts //p;/^traced/p' "$tap_tmp/said" | xargs)" "0 0 traced"
+log "interrupt that is a level" "its interrupt is not edge triggered"
+
+board scontext=off 'echo "scontext $(cat /sys/bus/event_source/devices/ntrace/caps/scontext)"
+	perf record -o /tmp/p -e ntrace// -- true >/tmp/log 2>&1; echo "perf $?"; rmmod ntrace && echo unloaded'
+is "harts without scontext: the PMU says so" "$(grep -c '^scontext 0 (no scontext CSR' "$tap_tmp/said")" 1
+is "harts without scontext: they are traced" "$(grep -E '^(perf|unloaded)' "$tap_tmp/said" | xargs)" \
+	"perf 0 unloaded"
+is "harts without scontext: no complaint of the kernel" \
+	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
+plan $tap_n
+done_testing

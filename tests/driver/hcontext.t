@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# hcontext is a hypervisor's: it is in the trace as that has left it, whatever events, CPU hotplug
+# and idle states do, while scontext says which thread runs.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/guest.sh"
+
+need_perf_and_work 6.12
+plan 6
+# shellcheck disable=SC2016
+"$top/tools/board/board" run --harts 2 --deep-idle --model hcontext=on -- '
+	insmod /usr/lib/ntrace/ntrace-hcontext.ko value=29 || exit 1
+	now=/sys/module/ntrace_hcontext/parameters/now
+	echo "at first $(cat $now)"
+	cd /tmp
+	perf record -q -a -m,1M -e ntrace// -o all -- sh -c "
+		/usr/lib/ntrace/work 3000; sleep 0.1; /usr/lib/ntrace/work 3000" || exit 1
+	perf record -q -m,1M -e ntrace//u -o one -- /usr/lib/ntrace/work 3000 || exit 1
+	echo 0 >/sys/devices/system/cpu/cpu1/online || exit 1
+	echo 1 >/sys/devices/system/cpu/cpu1/online || exit 1
+	perf record -q -C 1 -m,1M -e ntrace// -o again -- taskset 2 /usr/lib/ntrace/work 3000 || exit 1
+	echo "at last $(cat $now)"
+	for t in all one again; do
+		perf script -D -i $t 2>/dev/null | grep -o "[sh]context=0x[0-9a-f]*" | sort | uniq -c | sort -n >$t.txt
+		tail -n 3 $t.txt | sed "s/^ */# $t: /"
+		sed -n "s/.*hcontext/$t hcontext/p" $t.txt
+	done' >"$tap_tmp/said" 2>"$tap_tmp/err"
+is "all CPUs are traced, one goes and comes, and events come and go" $? 0
+grep '^#' "$tap_tmp/said"
+is "CPUs have it before" "$(sed -n 's/^at first //p' "$tap_tmp/said")" "29 29"
+is "... and after all of them" "$(sed -n 's/^at last //p' "$tap_tmp/said")" "29 29"
+for t in all one again; do
+	is "it is in the trace, and no other: $t" "$(sed -n "s/^$t //p" "$tap_tmp/said" | tr '\n' ' ')" "hcontext=0x1d "
+done
+sed 's/^/# /' "$tap_tmp/err" | head -n 20
+done_testing

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# An idle state that costs a hart and its trace components their state: selftests where each CPU
+# that has nothing to do loses it, and what was decoded against what ran. All of them, and each
+# topology: tests/long/driver-topologies.t.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/guest.sh"
+
+make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" tool >&2 || exit 1
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
+
+selftests "6.12" "pmu_test;life_test" --kernel 6.12 --harts 2 --deep-idle --stats "$tap_tmp/stats"
+powered "6.12"
+# Components that the harts share lose their state when both are idle
+selftests "7.2, funnel" "pmu_test;sample_test;life_test" --kernel 7.2 --harts 2 --deep-idle --topology funnel \
+	--stats "$tap_tmp/stats"
+powered "7.2, funnel"
+# Two harts are busy for some milliseconds, and sleep
+guest_env=NTRACE_LOAD_PAUSE=1500
+truth "6.12, busy now and then" reader_that_keeps_up_loses_nothing 2 256 --kernel 6.12 --harts 2 --deep-idle \
+	--stats "$tap_tmp/stats"
+powered "6.12, busy now and then"
+plan $tap_n
+done_testing

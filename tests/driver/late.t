@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Components that can be used later than the driver is loaded: their clock has no driver yet,
+# their CPU is not there yet. And some that go while they are used: the driver of the clock is
+# unbound, a CPU goes offline. Nothing is touched that has no power.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/guest.sh"
+
+need_perf_and_work 6.12
+plan 12
+# shellcheck disable=SC2016
+"$top/tools/board/board" run --harts 2 --deep-idle --timeout 200 --console "$tap_tmp/console" \
+	--append "maxcpus=1 slub_debug=FZP" --dts-sed '
+	s/compatible = "qemu,trace-component".*/&\n clocks = <\&late>; clock-names = "timestamp";/
+	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
+	pmu=/sys/bus/event_source/devices/ntrace
+	cpus() { n=0; while [ "$(cat $pmu/cpumask 2>/dev/null)" != "$1" ] && [ $n -lt 40 ]; do sleep 0.25; n=$((n + 1)); done
+		cat $pmu/cpumask; }
+	record() { perf record -q -m,256K -o /tmp/p -e ntrace// "$@" >/tmp/log 2>&1; }
+	cd /sys/devices/system/cpu
+	echo "without its clock: $(ls -d $pmu 2>/dev/null)"
+	insmod /usr/lib/ntrace/ntrace-clock.ko
+	echo "with its clock: $(cpus 0)"
+	record -a -- /usr/lib/ntrace/work 1000 && echo "trace of one: yes"
+	echo 1 >cpu1/online
+	echo "with the second CPU: $(cpus 0-1)"
+	record -C 1 -- taskset 2 /usr/lib/ntrace/work 1000 && echo "trace of the second: yes"
+	echo "counter of the second: $(cat $pmu/cpu1/timestamp/counter | grep -c .)"
+	echo "as a user: $(busybox su user -c "cat $pmu/cpu1/timestamp/counter" 2>&1 | grep -c "ermission denied")"
+	echo 0 >cpu1/online
+	echo "counter without power: $(cat $pmu/cpu1/timestamp/counter 2>&1 | grep -c "No such device")"
+	perf record -a -m,256K -o /tmp/p -e ntrace// -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
+	sleep 2
+	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind
+	sleep 1
+	kill %1; killall work; wait
+	echo "unbound: $(cat $pmu/cpumask)."
+	echo 1 >cpu1/online
+	echo late-clock >/sys/bus/platform/drivers/late-clock/bind
+	echo "bound again: $(cpus 0-1)"
+	record -a -- /usr/lib/ntrace/work 1000 && echo "trace again: yes"
+	rmmod ntrace && echo "unloaded: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
+status=$?
+sed 's/^/# /' "$tap_tmp/said"
+said() { sed -n "s/^$1: //p" "$tap_tmp/said"; }
+is "there is no PMU before there is an encoder" "$status $(said 'without its clock')" "0 "
+is "there is one when the clock has come, with the CPU that is there" "$(said 'with its clock')" 0
+is "it is traced" "$(said 'trace of one')" yes
+is "the second CPU comes, and its encoder with it" "$(said 'with the second CPU')" 0-1
+is "it is traced, too" "$(said 'trace of the second')" yes
+is "its timestamp can be read, but not by users" \
+	"$(said 'counter of the second') $(said 'as a user')" "1 1"
+is "not when its CPU has gone" "$(said 'counter without power')" 1
+is "the clock goes while all is traced: no CPU is left" "$(said unbound)" "."
+is "it comes again: both can be traced" "$(said 'bound again') $(said 'trace again')" "0-1 yes"
+is "the module can go" "$(said unloaded)" yes
+is "no component is looked at, or in use, without power" \
+	"$(grep -c 'not active\|lost its power' "$tap_tmp/err")" 0
+grep 'not active\|lost its power' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
+quiet "late"
+[ "$tap_failed" = 0 ] || tail -n 20 "$tap_tmp/err" | sed 's/^/# err: /'
+done_testing

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# What perf can ask of the driver: address filters, pause and resume, events of a
+# cgroup, snapshots, an unprivileged user.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/guest.sh"
+
+kernel=${KERNEL:-7.2}
+need_perf_and_work "$kernel"
+cat >"$tap_tmp/guest/script" <<'E2'
+cd /tmp
+work=/usr/lib/ntrace/work
+try() { n=$1; shift; perf record -o $n.data "$@" >$n.log 2>&1; echo "$n status $?"; tail -n 3 $n.log | sed "s/^/# $n: /"; }
+# without the ends of tracing, which come with each interrupt
+branches() { perf script -i $1.data --itrace=b -F comm,ip,sym,addr 2>>$1.log | grep -vw 0; }
+count() { echo "$1 $2 $(branches $1 | grep -c "$3")"; }
+
+try plain -m,4M -e ntrace//u -- $work 1000
+count plain inside ' inside'
+count plain outside ' outside'
+count plain all .
+try filter -m,4M -e ntrace//u --filter "filter inside @ $work" -- $work 1000
+count filter inside ' inside'
+count filter outside ' outside'
+try between -m,4M -e ntrace//u --filter "start inside @ $work, stop outside @ $work" -- $work 1000
+count between inside ' inside'
+count between outside ' outside [^>]* main'
+count between all .
+try from -m,4M -e ntrace//u --filter "start outside @ $work" -- $work 1000
+count from main ' main'
+count from start '_start\|__libc_start'
+try two -m,4M -e ntrace//u --filter "start inside @ $work, stop outside @ $work, stop main @ $work" -- $work 1000
+try paused -m,4M -e '{ntrace/aux-action=start-paused/k,syscalls:sys_enter_newuname/aux-action=resume/,syscalls:sys_exit_newuname/aux-action=pause/}' -- $work 1000
+count paused uname 'newuname'
+count paused all .
+try kernel -m,4M -e ntrace//k -- $work 1000
+count kernel all .
+mkdir -p cg && mount -t cgroup -o perf_event none cg && mkdir -p cg/some
+perf list ntrace 2>/dev/null | sed -n 's|.*ntrace/\([a-z]*\)/.*|listed \1|p'
+try btm -m,4M -e ntrace/btm/u -- $work 1000
+count btm inside ' inside'
+config=$(perf evlist -v -i btm.data | sed -n 's/^ntrace.*[{ ]config: \(0x[0-9a-f]*\).*/\1/p')
+# trTeInstMode is bits 4:2; all else is the default
+printf 'btm config %x\n' $((config & ~0x1c))
+printf 'default config %x mode %d\n' $(($(cat /sys/bus/event_source/devices/ntrace/cpu0/default_config) & ~0x1c)) $((config >> 2 & 7))
+# is it the guest that cannot?
+try control -a -e cpu-clock -G some -- true
+cat >run.sh <<E3
+echo \$\$ >/tmp/cg/some/cgroup.procs; exec $work 1000
+E3
+try cgroup -m,4M -a -e ntrace//u -G some -- sh -c "sh /tmp/run.sh; $work 10; sleep 0.1"
+count cgroup inside ' inside'
+count cgroup outside ' outside'
+try snapshot -m,64K -Se -e ntrace//u -- $work 20000
+count snapshot all .
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+mkdir -p /tmp/user && chmod 777 /tmp/user
+cp $work /tmp/user/work
+busybox su user -c "cd /tmp/user && perf record -m,32K -o u.data -e ntrace//u -- ./work 100 >u.log 2>&1; echo user status \$?; tail -n 3 u.log | sed 's/^/# user: /'"
+echo "user all $(perf script -f -i user/u.data --itrace=b -F ip,addr 2>/dev/null | grep -c .)"
+echo "user kernel $(perf script -f -i user/u.data --itrace=b -F ip,addr 2>/dev/null | grep -c ffffffff)"
+E2
+"$top/tools/board/board" run --kernel "$kernel" --harts 1 --timeout 300 --console "$tap_tmp/console" --out "$tap_tmp/guest" -- \
+	"sh /out/script" >"$tap_tmp/said" 2>"$tap_tmp/err"
+sed 's/^/# /' "$tap_tmp/said"
+
+# value NAME WHAT
+value() { sed -n "s/^$1 $2 //p" "$tap_tmp/said"; }
+is "a program" "$(value plain status)" 0
+ok "both functions are in its trace" [ "$(value plain inside)" -gt 1000 -a "$(value plain outside)" -gt 500 ]
+is "address filter" "$(value filter status)" 0
+ok "address filter: the function is in the trace" [ "$(value filter inside)" -gt 1000 ]
+is "address filter: the rest is not" "$(value filter outside)" 0
+is "from start to stop" "$(value between status)" 0
+ok "from start to stop: all between them is in the trace" [ "$(value between inside)" -ge "$(value filter inside)" ]
+is "from start to stop: nothing of what follows the stop" "$(value between outside)" 0
+is "from a start on" "$(value from status)" 0
+ok "from a start on: all that follows, and nothing before" [ "$(value from main)" -gt 1000 -a "$(value from start)" -lt 3 ]
+ok "two stops are refused" [ "$(value two status)" != 0 ]
+is "named event" "$(value btm status)" 0
+ok "named event: the function is in the trace" [ "$(value btm inside)" -gt 1000 ]
+is "named event: its mode, and all else by default" "$(sed -n 's/^default config //p' "$tap_tmp/said")" "$(value btm config) mode 3"
+ok "named events are listed" grep -qx 'listed btm' "$tap_tmp/said"
+if grep -q 'paused:.*aux-action' "$tap_tmp/said"; then
+	skip "pause and resume" "this perf has no aux-action"
+else
+	is "pause and resume" "$(value paused status)" 0
+	ok "pause and resume: there is the system call" [ "$(value paused uname)" -gt 0 ]
+	ok "pause and resume: there is less than without" [ "$(value paused all)" -lt "$(value kernel all)" ]
+fi
+if [ "$(value control status)" != 0 ]; then
+	skip "cgroup" "the guest cannot count the clock of a cgroup either"
+else
+	is "cgroup" "$(value cgroup status)" 0
+	# 1000 rounds ran in it, and 10 outside
+	is "cgroup: what ran in it was traced, and no more" "$(value cgroup outside)" "$(value plain outside)"
+fi
+is "snapshot at the end" "$(value snapshot status)" 0
+ok "snapshot at the end: there is trace" [ "$(value snapshot all)" -gt 1000 ]
+is "unprivileged" "$(value user status)" 0
+ok "unprivileged: there is trace" [ "$(value user all)" -gt 100 ]
+is "unprivileged: no address of the kernel in it" "$(value user kernel)" 0
+quiet "perf"
+plan $tap_n
+done_testing

@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Components with power domains, clocks and resets. The board lets an access fault as a bus does
+# if the component has no power, no clock, or is in reset. Domains are off while nothing traces,
+# events survive a system suspend, and a debugger's session is left alone. On the other kernel:
+# tests/long/driver-power.t.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/guest.sh"
+
+kernel=${KERNEL:-7.2}
+need_perf_and_work "$kernel"
+plan 10
+
+said() { sed -n "s/^$1: //p" "$tap_tmp/said"; }
+
+# powered_board NAME KERNEL
+powered_board() {
+	# A 9p file system does not survive a system suspend, so the guest has none.
+	# The kernel would give up waiting for the power controller after 10 s.
+	# shellcheck disable=SC2016
+	"$top/tools/board/board" run --kernel "$2" --harts 2 --topology power --deep-idle --timeout 600 \
+		--append deferred_probe_timeout=3600 --console "$tap_tmp/console" --stats "$tap_tmp/stats" -- '
+	umount /out 2>/dev/null
+	pmu=/sys/bus/event_source/devices/ntrace
+	waits() { n=0; while ! eval "$1" && [ $n -lt 120 ]; do sleep 0.5; n=$((n + 1)); done; }
+	suspended() { cat /sys/bus/platform/devices/*.trace/power/runtime_status | grep -c suspended; }
+	domains() { grep -c "^trace[0-9]* *on" /sys/kernel/debug/pm_genpd/pm_genpd_summary; }
+	record() { perf record -q -m,256K -o /tmp/p -e ntrace// "$@" >/tmp/log 2>&1 || cat /tmp/log >&2; }
+	echo "before the controller: $(ls -d $pmu 2>/dev/null)"
+	insmod /usr/lib/ntrace/ntrace-power.ko
+	waits "[ \"\$(cat $pmu/cpumask 2>/dev/null)\" = 0-1 ]"
+	echo "with it: $(cat $pmu/cpumask)"
+	waits "[ \$(suspended) = 4 ]"
+	echo "idle: $(suspended) $(domains)"
+	perf record -q -C 0 -m,256K -o /tmp/p -e ntrace// -- sleep 5 >/tmp/log 2>&1 &
+	waits "[ \$(domains) = 3 ]"
+	echo "traced CPU: $(suspended) $(domains)"
+	wait
+	record -a -- /usr/lib/ntrace/work 1000
+	echo "trace: $(perf script -i /tmp/p --itrace=b 2>/dev/null | head -n 1000 | wc -l) $(perf report -i /tmp/p --stats 2>&1 | grep -c "errors")"
+	waits "[ \$(suspended) = 4 ]"
+	echo "idle again: $(suspended) $(domains)"
+	echo "counter: $(cat $pmu/cpu1/timestamp/counter | grep -c .)"
+	# a domain that is asleep while its CPU goes and comes
+	echo 0 >/sys/devices/system/cpu/cpu1/online; echo 1 >/sys/devices/system/cpu/cpu1/online
+	record -C 1 -- taskset 2 /usr/lib/ntrace/work 1000
+	echo "after hotplug: $(perf script -i /tmp/p --itrace=b 2>/dev/null | head -n 1000 | wc -l)"
+	/usr/lib/selftests/ntrace/life_test -t system_suspend 2>&1 | grep -E "^(ok|not ok|#)"
+	record -a -- /usr/lib/ntrace/work 1000
+	echo "after suspend: $(perf script -i /tmp/p --itrace=b 2>/dev/null | head -n 1000 | wc -l)"
+	rmmod ntrace && echo "unloaded: yes"
+	echo "domains without a driver: $(domains)"' >"$tap_tmp/said" 2>"$tap_tmp/err"
+	status=$?
+	sed 's/^/# /' "$tap_tmp/said"
+	is "$1: components wait for their power controller" "$status $(said 'before the controller')$(said 'with it')" "0 0-1"
+	is "$1: all sleep, and no domain is on, while nothing traces" "$(said idle), $(said 'idle again')" "4 0, 4 0"
+	is "$1: an event of one CPU wakes its path, and no more" "$(said 'traced CPU')" "1 3"
+	is "$1: there is trace, also after CPU hotplug" "$(said trace) $(said 'after hotplug')" "1000 0 1000"
+	is "$1: a system suspend with an event of a CPU" "$(grep -c '^ok 1 .*system_suspend' "$tap_tmp/said") $(said 'after suspend')" "1 1000"
+	is "$1: the module can go, and leaves no domain on" "$(said unloaded) $(said 'domains without a driver') $(said counter)" "yes 0 1"
+	is "$1: nothing is accessed, or in use, without power" "$(grep -c 'not active\|lost its power\|access faults' "$tap_tmp/err")" 0
+	grep 'not active\|lost its power\|access faults' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
+	quiet "$1"
+	[ "$tap_failed" = 0 ] || tail -n 20 "$tap_tmp/err" | sed 's/^/# err: /'
+}
+
+powered_board "$kernel" "$kernel"
+
+# A debugger traces from reset on
+"$top/tools/board/board" run --kernel "$kernel" --topology sram --model debugger=on --timeout 200 --console "$tap_tmp/console" \
+	--stats "$tap_tmp/stats" -- '
+	pmu=/sys/bus/event_source/devices/ntrace
+	dmesg | grep "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
+	echo "before: $(ls -d $pmu 2>/dev/null)"
+	rmmod ntrace; insmod /lib/ntrace/ntrace.ko
+	for d in /sys/bus/platform/devices/*.trace; do echo 1 >$d/takeover; done
+	echo "taken over: $(cat $pmu/cpumask)"
+	perf record -q -m,256K -o /tmp/p -e ntrace// -- true && echo "traced: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
+status=$?
+sed 's/^/# /' "$tap_tmp/said"
+is "a debugger's session: it is left alone, which the log says, until somebody takes it over" \
+	"$status $(said before)$(grep -c '^log: .*is in use by a debugger' "$tap_tmp/said") $(said 'taken over') $(said traced)" "0 2 0 yes"
+is "a debugger's session: a component is reset when it is taken over, and not before" \
+	"$(sed -n 's/^\(te0\|ram0\) loads.*activations=//p' "$tap_tmp/stats" | xargs)" "2 2"
+[ "$tap_failed" = 0 ] || tail -n 20 "$tap_tmp/err" | sed 's/^/# err: /'
+done_testing

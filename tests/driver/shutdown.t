@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A sink that goes on writing when a kernel hands over to the next one spoils its memory. The
+# board says which is left enabled: none, whichever way Linux ends while all of it is traced.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/guest.sh"
+
+need_perf_and_work 6.12
+if [ -n "${TOPOLOGIES-}" ]; then
+	reboot=$TOPOLOGIES power_off=$TOPOLOGIES kexec=$TOPOLOGIES
+else
+	reboot=direct power_off=funnel kexec=funnel
+fi
+
+# ends NAME COMMAND BOARD-OPTIONS...: in the middle of a trace of the system
+ends() {
+	_name=$1 _command=$2; shift 2
+	"$top/tools/board/board" run --timeout 100 --harts 2 --console "$tap_tmp/console" "$@" -- "
+		perf record -a -m,64K -e ntrace// -o /tmp/data -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
+		size=0
+		while [ \${size:-0} -lt 100000 ]; do sleep 1; size=\$(stat -c %s /tmp/data 2>/dev/null); done
+		echo traced \$size
+		sleep 0.5
+		$_command
+		sleep 20; echo still there" >"$tap_tmp/said" 2>"$tap_tmp/err"
+	grep -h -E '^traced|left enabled|still there' "$tap_tmp/said" "$tap_tmp/err" | sed 's/^/# /'
+	ok "$_name: it was traced until then" [ "$(sed -n 's/^traced //p' "$tap_tmp/said")" -ge 100000 ]
+}
+left() { grep -c 'ram[0-9]*: .*left enabled at the end' "$tap_tmp/err"; }
+
+for topology in $reboot; do
+	ends "reboot, $topology" "reboot -f" --topology $topology
+	is "reboot, $topology: no sink is left enabled" "$(left)" 0
+done
+for topology in $power_off; do
+	ends "power off, $topology" "poweroff -f" --topology $topology
+	is "power off, $topology: no sink is left enabled" "$(left)" 0
+done
+for topology in $kexec; do
+	ends "kexec, $topology" /usr/lib/ntrace/kexec --topology $topology
+	ok "kexec, $topology: the next kernel runs" grep -q 'the next kernel runs' "$tap_tmp/console"
+	is "kexec, $topology: no sink is left enabled" "$(left)" 0
+done
+# No driver is asked here. A sink may be off at that moment, to be emptied, but hardly both.
+ends "emergency" "echo b >/proc/sysrq-trigger" --topology direct
+ok "emergency: the board sees that sinks are left enabled" [ "$(left)" -ge 1 ]
+plan $tap_n
+done_testing

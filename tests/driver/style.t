@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The driver's sources as a kernel maintainer checks them, and the series that
+# puts them into a kernel tree.
+. "$(dirname "$0")/../harness/tap.sh"
+
+ksrc=$O/root/linux-6.12
+checkpatch=$ksrc/scripts/checkpatch.pl
+[ -f "$checkpatch" ] || skip_all "no kernel source; make setup"
+
+# checkpatch does not want tests of the kernel's version, for which compat.h is there
+styled() {
+	"$checkpatch" --no-tree --strict --terse -f "$@"
+}
+
+style() {
+	styled $(ls "$top"/drivers/ntrace/*.[ch] | grep -v compat.h) \
+		"$top/drivers/ntrace/Makefile" "$top/drivers/ntrace/Kconfig" &&
+		"$checkpatch" --no-tree --strict --terse --ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON \
+			-f "$top/drivers/ntrace/compat.h"
+}
+
+# The parts of a kernel tree that the series changes
+series_applies() {
+	mkdir -p "$tap_tmp/tree/drivers/hwtracing"
+	printf 'obj-$(CONFIG_HISI_PTT)\t\t+= hwtracing/ptt/\nobj-y\t\t\t\t+= android/\n' \
+		>"$tap_tmp/tree/drivers/Makefile"
+	printf 'menu "HW tracing support"\n\nsource "drivers/hwtracing/ptt/Kconfig"\n\nendmenu\n' \
+		>"$tap_tmp/tree/drivers/hwtracing/Kconfig"
+	mkdir -p "$tap_tmp/tree/kernel/events"
+	cp "$ksrc/kernel/events/ring_buffer.c" "$tap_tmp/tree/kernel/events/"
+	"$top/drivers/ntrace/series.sh" "$tap_tmp/tree" "$tap_tmp/series" || return
+	(cd "$tap_tmp/tree" && cat "$tap_tmp"/series/*.patch | patch -s -p1) || return
+	cmp "$top/drivers/ntrace/session.c" "$tap_tmp/tree/drivers/hwtracing/ntrace/session.c" &&
+		grep -q 'hwtracing/ntrace/Kconfig' "$tap_tmp/tree/drivers/hwtracing/Kconfig" &&
+		grep -q 'CONFIG_NTRACE.*hwtracing/ntrace/' "$tap_tmp/tree/drivers/Makefile" &&
+		grep -q 'EXPORT_SYMBOL_GPL(perf_output_copy)' "$tap_tmp/tree/kernel/events/ring_buffer.c" &&
+		grep -q '^obj-$(CONFIG_NTRACE)' "$tap_tmp/tree/drivers/hwtracing/ntrace/Makefile" &&
+		! grep -q 'CONFIG_NTRACE[^)]*=' "$tap_tmp/tree/drivers/hwtracing/ntrace/Makefile"
+}
+
+builds() {
+	# apart: others may be using the module
+	_kdir=$O/root/kernel-$1/build
+	O=$tap_tmp/$1 KDIR=$_kdir "$top/drivers/ntrace/build.sh" "$1" W=1 >"$tap_tmp/built" 2>&1 || return
+	! grep -E 'drivers/ntrace.*(warning|error):|^[a-z]+\.c:.*(warning|error):|\*\*\*' "$tap_tmp/built"
+}
+
+layered() {
+	"$top/tests/driver/layers" "$tap_tmp/6.12/drivers/6.12/src/drivers/ntrace" >"$tap_tmp/layers"
+	sed 's/^/# /' "$tap_tmp/layers"
+	! [ -s "$tap_tmp/layers" ]
+}
+
+plan 5
+ok "checkpatch --strict has nothing to say" style
+ok "builds for 6.12 without a warning" builds 6.12
+ok "a file calls only files below it" layered
+ok "builds for 7.2 without a warning" builds 7.2
+ok "the series applies to a kernel tree" series_applies
+done_testing

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counts of traces of a real program, while the code and its address space change.
+ *
+ *   counts ELF TRACE [--timestamp] [--implicit-return] [--src-bits N] ...
+ *
+ * Two flows decode the trace in pieces: one gives ranges out, the other counts. After each piece,
+ * the same change is made for both. Counts have to be those of the ranges. Prints how often the
+ * program was decoded, and exits 1 if anything differs.
+ */
+#include <stdio.h>
+
+#include "counted.h"
+#include "elf-image.h"
+#include "options.h"
+
+static const struct option long_options[] = {
+	COMMON_OPTIONS,
+	{ 0 }
+};
+
+static uint64_t space_now;
+
+static uint64_t current_space(void *ctx, const struct nt_context *context)
+{
+	(void)ctx;
+	(void)context;
+	return space_now;
+}
+
+/* Code that differs from the program's: c.nop, and at the end c.jr ra */
+static uint8_t other_code[64];
+
+static void make_other_code(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(other_code); i += 2)
+		other_code[i] = 1;
+	other_code[62] = 0x82;
+	other_code[63] = 0x80;
+}
+
+struct pair {
+	struct nt_config	config;
+	struct nt_image		*image;
+	struct nt_flow		*ranges;
+	struct nt_flow		*counting;
+	struct counted		counted;
+	struct nt_counts	*counts;
+	uint64_t		hot;		/* an address that was executed lately */
+	uint64_t		patched;	/* where other code is seen; 0: nowhere */
+	uint64_t		nr_ranges;
+	unsigned int		pieces;
+};
+
+static void fail(const char *what)
+{
+	printf("# %s\n", what);
+	exit(1);
+}
+
+static void decode_piece(struct pair *pair, const uint8_t *data, size_t size, bool last)
+{
+	struct nt_item item;
+
+	if (nt_flow_feed(pair->ranges, data, size) || nt_flow_feed(pair->counting, data, size))
+		fail("a piece was not taken");
+	if (last) {
+		nt_flow_end(pair->ranges);
+		nt_flow_end(pair->counting);
+	}
+	while (nt_flow_next(pair->ranges, &item) > 0) {
+		counted_add_item(&pair->counted, &item);
+		pair->nr_ranges += item.type == NT_ITEM_RANGE;
+		if (item.type == NT_ITEM_RANGE)
+			pair->hot = item.range.start;
+	}
+	while (nt_flow_count(pair->counting, &item) > 0)
+		;
+}
+
+static void unpatch(struct pair *pair)
+{
+	if (pair->patched && nt_image_remove(pair->image, 0, pair->patched, sizeof(other_code)))
+		fail("a section was not removed");
+	pair->patched = 0;
+}
+
+/* One of several changes, all of which have their turn */
+static void change(struct pair *pair)
+{
+	switch (pair->pieces++ % 8) {
+	case 1:
+		nt_image_invalidate(pair->image);
+		break;
+	case 2:
+		space_now = pair->pieces % 3;
+		nt_image_remap(pair->image);
+		break;
+	case 3:
+		nt_image_invalidate_range(pair->image, pair->hot, 100);
+		break;
+	case 4:
+		pair->patched = pair->hot;
+		if (nt_image_add(pair->image, 0, pair->hot, other_code, sizeof(other_code)))
+			fail("out of memory");
+		break;
+	case 5:
+		unpatch(pair);
+		break;
+	case 6:
+		if (nt_counts_take(pair->counts, pair->counting))
+			fail("out of memory");
+		break;
+	case 7:
+		nt_flow_restart(pair->ranges, 0, true);
+		nt_flow_restart(pair->counting, 0, true);
+		break;
+	}
+}
+
+static void compare(struct pair *pair, const uint8_t *data, size_t size, size_t piece)
+{
+	struct nt_image_reader reader = { .space = current_space };
+	size_t at = 0, n;
+
+	space_now = 0;
+	nt_image_set_reader(pair->image, &reader);
+	pair->ranges = nt_flow_new(&pair->config, pair->image);
+	pair->counting = nt_flow_new(&pair->config, pair->image);
+	pair->counts = nt_counts_new();
+	if (!pair->ranges || !pair->counting || !pair->counts)
+		fail("out of memory");
+	for (; at < size; at += n) {
+		n = size - at < piece ? size - at : piece;
+		decode_piece(pair, data + at, n, at + n == size);
+		if (piece < size)
+			change(pair);
+	}
+	unpatch(pair);
+	counted_fold(&pair->counted);
+	if (nt_counts_take(pair->counts, pair->counting) || !counted_is(&pair->counted, pair->counts))
+		fail("counts differ from those of the ranges");
+	nt_flow_free(pair->ranges);
+	nt_flow_free(pair->counting);
+	nt_counts_free(pair->counts);
+	counted_free(&pair->counted);
+}
+
+static uint8_t *read_all(const char *path, size_t *size)
+{
+	FILE *file = fopen(path, "rb");
+	uint8_t *data = malloc(8 << 20);
+
+	if (!file || !data)
+		exit(2);
+	*size = fread(data, 1, 8 << 20, file);
+	fclose(file);
+	return data;
+}
+
+int main(int argc, char **argv)
+{
+	static const size_t pieces[] = { 100, 3000, 20000, SIZE_MAX };
+	struct pair pair = { .image = nt_image_new() };
+	struct options options;
+	unsigned int xlen;
+	uint8_t *data;
+	size_t size, i;
+	int opt;
+
+	options_init(&options);
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (opt == '?' || !options_set(&options, opt, optarg))
+			return 2;
+	}
+	if (optind + 2 != argc || !elf_image_add(pair.image, argv[optind], 0, &xlen))
+		return 2;
+	pair.config = options.config;
+	data = read_all(argv[optind + 1], &size);
+	make_other_code();
+	for (i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
+		compare(&pair, data, size, pieces[i]);
+	printf("# figure: %" PRIu64 " ranges and their counts compared\n", pair.nr_ranges);
+	nt_image_free(pair.image);
+	free(data);
+	return 0;
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Counts without ranges are those of the ranges, while code and spaces change (tests/lib/counts.c):
+# with the library as it is, and with so little memory for records that they are dropped all the time.
+# lib/ntt.t, lib/nomem.t, lib/random.t and lib/parallel.t compare counts, too. And `ntrace decode --counts`.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/lib/unit.sh"
+dir=$O/tests/lib-counts
+mkdir -p "$dir"
+sources="$top/tools/ntrace/options.c $top/tools/ntrace/input.c $top/tools/ntrace/deframer.c"
+{
+	# shellcheck disable=SC2086
+	unit_build counts $sources &&
+		gcc -g -O2 -Wall -Wextra -Wno-sign-compare -DNR_WORDS=1024 -DLAST_RECORD=40000 -I"$top/include" \
+			-I"$top/tools/ntrace" -o "$dir/counts-small" "$top/tests/lib/counts.c" $sources \
+			"$top/tools/ntrace/elf-image.c" "$top"/tools/lib/ntrace-elf/*.c "$top"/tools/lib/ntrace/*.c \
+			-lelf -lpthread
+} >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+unit_traces || exit 1
+plan 17
+
+# both NAME OPTION...: the trace of that name
+both() {
+	trace=$1; shift
+	for program in counts counts-small; do
+		ok "$trace, $program" "$dir/$program" "$@" "$dir/prog.elf" "$dir/$trace"
+	done
+}
+both htm
+both btm
+both ir --implicit-return
+both ts --timestamp --src-bits 4
+both rep --implicit-return
+both all --implicit-return --sequential-jump --all-jumps --extend-addr --timestamp
+unit_encode nosync --implicit-return --repeated-history
+both nosync --implicit-return
+
+"$O/bin/ntrace" decode --counts --elf "$top/samples/primes" "$top/samples/primes.nt" >"$dir/said"
+"$O/bin/ntrace" decode --branches --elf "$top/samples/primes" "$top/samples/primes.nt" >"$dir/branches"
+is "the most frequent block is first" "$(head -n 1 "$dir/said")" "block 0x1013a..0x1014c 224 times, 1344 instructions"
+is "a branch, as --branches has it" \
+	"$(grep '^branch 0x10128 ' "$dir/said")" \
+	"branch 0x10128 taken $(grep -c '^0x10128 branch ->' "$dir/branches"), not taken $(grep -c '^0x10128 branch not' "$dir/branches")"
+is "an edge, as --branches has it" \
+	"$(grep '^edge 0x1014c ' "$dir/said")" \
+	"edge 0x1014c return -> 0x1018e $(grep -c '^0x1014c return -> 0x1018e' "$dir/branches") times"
+done_testing

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# SiFive's pre-ratified messages: random programs through an encoder that is written apart
+# (tests/dialect), every instruction, time and event compared; and single bits flipped.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/lib/unit.sh"
+dir=$O/tests/lib-dialect
+mkdir -p "$dir"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+rt=$tap_tmp/roundtrip
+flips=$tap_tmp/flips
+# build PROGRAM SOURCE...
+build() {
+	_out=$1; shift
+	# shellcheck disable=SC2086
+	gcc -g -O2 -Wall -Wextra ${SANITIZE:-} -I"$top/include" -o "$_out" "$@" \
+		"$top/tests/dialect/encoder.c" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" \
+		-lelf -lpthread
+}
+build "$rt" "$top/tests/dialect/roundtrip.c" "$top/tests/dialect/program.c" || exit 1
+build "$flips" "$top/tests/dialect/flips.c" || exit 1
+unit_workload 60 || exit 1
+plan 7
+ok "400 programs, 25,000 instructions each" "$rt" run 400 25000
+# seed 2: HTM, timestamps by XOR, 40 bits, runs of branches
+ok "one program, 10 million instructions" "$rt" run 1 10000000 2
+ok "one program, implicit return, 10 million instructions" "$rt" run 1 10000000 4
+
+# Which flips are silent, in 1,000: those of an execution that is legal, too, are no fault if
+# they cannot be told apart. tests/dialect/judge.h says what they are.
+silent='{ for (i = 1; i <= NF; i++) {
+		if ($i == "flips:") flips += $(i - 1)
+		if ($i == "silently") silent += $(i - 1)
+		if ($i == "legal") legal += $(i - 4) } }
+	END { printf "%d of %d flips silently wrong, %d of which are legal\n", silent, flips, legal
+		exit flips < 500 || silent - legal * other > flips / 100 }'
+
+# real NAME OTHER OPTION...: a real program; OTHER: 1, what is legal does not count
+real() {
+	name=$1 other=$2; shift 2
+	for more in "" implicit-return times; do
+		# shellcheck disable=SC2086
+		"$flips" "$dir/prog.elf" "$dir/prog.pcs" 250 11 "$@" $more || return
+	done >"$tap_tmp/flipped"
+	ok "$name" awk -v other="$other" "$silent" "$tap_tmp/flipped"
+}
+real "a real program, HTM: silently wrong at most 1 %" 0 htm
+real "... BTM, and software writes nothing into the trace" 0 btm flow-only
+real "... BTM, and any loop may be a message of software instead: but for these" 1 btm
+
+# A random program of short blocks, whose ways often are equally long and meet again
+seed=20
+while [ $seed -lt 50 ]; do
+	"$rt" flips $seed 60 || exit 1
+	seed=$((seed + 1))
+done >"$tap_tmp/flipped"
+ok "random programs, but for equally long ways" awk -v other=1 "$silent" "$tap_tmp/flipped"
+done_testing

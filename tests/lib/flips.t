@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# 10,000 single bits flipped in real traces: at most 1 % silently wrong, and none beyond
+# the next SYNC.
+# shellcheck disable=SC2086
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/lib/unit.sh"
+dir=$O/tests/lib-flips
+mkdir -p "$dir"
+unit_build flips >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+unit_workload 60 || exit 1
+plan 5
+for kind in htm btm ir ts; do
+	case $kind in
+	htm) options= ;;
+	btm) options="--mode btm" ;;
+	ir) options=--implicit-return ;;
+	ts) options=--timestamp ;;
+	esac
+	"$O/bin/ntrace" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o "$dir/$kind" \
+		--sync-mode 1 --sync-max 4 $options || exit 1
+	if "$dir/flips" "$dir/prog.elf" "$dir/$kind" 2500 20241121 $kind >"$tap_tmp/$kind"; then
+		pass "$kind: nothing wrong beyond the next SYNC"
+	else
+		fail "$kind: nothing wrong beyond the next SYNC"
+	fi
+	figure "$(cat "$tap_tmp/$kind")"
+done
+silent=$(cat "$tap_tmp/htm" "$tap_tmp/btm" "$tap_tmp/ir" "$tap_tmp/ts" |
+	sed 's/.*harmless, \([0-9]*\) silently.*/\1/' | awk '{ n += $1 } END { print n }')
+if [ "$silent" -le 100 ]; then
+	pass "silently wrong: $silent of 10000"
+else
+	fail "silently wrong: $silent of 10000"
+fi
+done_testing

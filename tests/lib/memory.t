@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Memory does not grow with the trace: at most 32 MiB, for 256 MiB of it. tests/long has 1 GiB.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/lib/memory.sh"
+memory_setup >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+plan 3
+memory_trace htm --sync-mode 1 --sync-max 6 || exit 1
+ok "256 MiB from a pipe" memory_pipe htm 256
+figure "$said"
+ok "256 MiB, two threads" memory_threads htm 256
+figure "$said"
+# nowhere to split it
+memory_trace no-sync --implicit-return || exit 1
+ok "64 MiB with hardly a SYNC, two threads" memory_threads no-sync 64 implicit-return
+figure "$said"
+done_testing

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Several threads give what one flow gives (tests/lib/parallel.c): with parts as they are,
+# and with parts of 100 bytes, for which the library is built anew; with less of it, by the
+# thread sanitizer.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/lib/unit.sh"
+dir=$O/tests/lib-parallel
+mkdir -p "$dir"
+wrap=-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+unit_build parallel $wrap -lcmocka >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+unit_traces || exit 1
+plan 3
+
+# small_parts PROGRAM FLAG...: the library and the test in one
+small_parts() {
+	_out=$1; shift
+	gcc -g -O2 -Wall -Wextra -Wno-sign-compare -DNT_CELL_SIZE=100 $wrap "$@" -I"$top/include" \
+		-I"$top/tools/ntrace" -o "$_out" "$top/tests/lib/parallel.c" \
+		"$top/tools/ntrace/elf-image.c" "$top"/tools/lib/ntrace-elf/*.c "$top"/tools/lib/ntrace/*.c -lelf -lcmocka -lpthread
+}
+{
+	small_parts "$dir/parallel-short" -DSTREAM_SIZE=60000 -DSHORT_STEP=37 &&
+		small_parts "$dir/parallel-tsan" -fsanitize=thread -DSTREAM_SIZE=3000 -DSHORT_STEP=599
+} >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+ok "parts as they are" "$dir/parallel" "$dir"
+ok "short parts" "$dir/parallel-short"
+ok "short parts, no data race" "$dir/parallel-tsan"
+done_testing

@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Random programs, executed and encoded by the specification's text (tests/random).
+. "$(dirname "$0")/../harness/tap.sh"
+make -C "$top" lib >"$tap_tmp/make" 2>&1 &&
+	make -C "$top/tests/random" O="$O" all $([ -n "${QUICK:-}" ] || echo sanitized) >>"$tap_tmp/make" 2>&1 ||
+	{ cat "$tap_tmp/make"; exit 1; }
+# for tests/mutations: enough to see a change
+if [ -n "${QUICK:-}" ]; then
+	plan 1
+	ok "200 seeds, each with 4 damaged copies" "$O/random/random" --seeds 1 200 --flips 4
+	done_testing
+fi
+plan 2
+ok "1,000 seeds, each with 4 damaged copies" \
+	"$O/random/random" --seeds 1 1000 --flips 4
+ok "300 seeds, each with 4 damaged copies, under the sanitizers" \
+	"$O/random/random-sanitized" --seeds 1001 300 --flips 4
+done_testing

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Does a trace decode to the same items in every way?
+ *
+ *   same [OPTIONS of ntrace decode] [--no-memory EVERY] --elf ELF TRACE
+ *
+ * The items of nt_flow_next(), with the whole stream fed at once, are compared with those of
+ * batches, of mixtures of both, and of pieces of several sizes: once, and with the stream
+ * repeated, as the flow remembers what messages led to. Prints the first difference; exits 1.
+ *
+ * nt_flow_count(), in the same ways and mixed with the other calls, and nt_parallel_count() have
+ * to count what those ranges give, and to give the other items.
+ *
+ * Each allocation of memory that the flow makes fails in turn (of a long trace, one of EVERY):
+ * the call returns NT_E_NOMEM, and when it is called again nothing is lost.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "alloc.h"
+#include "counted.h"
+#include "elf-image.h"
+#include "items.h"
+#include "options.h"
+
+#define MAX_ITEMS	200000
+
+static const struct option long_options[] = {
+	COMMON_OPTIONS,
+	{ "elf", required_argument, NULL, 1 },
+	{ "no-memory", required_argument, NULL, 2 },
+	{ 0 }
+};
+
+static unsigned long allocations, first_failing, failing;
+
+static bool alloc_fails(void)
+{
+	return failing && ++allocations > first_failing && allocations <= first_failing + failing;
+}
+
+struct trace {
+	uint8_t	*data;
+	size_t	size;
+};
+
+static const struct items_way ways[] = {
+	{ .piece = SIZE_MAX, .batches = 0xffffffff },
+	{ .piece = SIZE_MAX, .batches = 0x55555555 },
+	{ .piece = SIZE_MAX, .batches = 0x00ffff00 },
+	{ .piece = SIZE_MAX, .batches = 0x76543210 },
+	{ .piece = 1, .batches = 0 },
+	{ .piece = 1, .batches = 0xffffffff },
+	{ .piece = 61, .batches = 0xffffffff },
+	{ .piece = 7, .batches = 0x12345678 },
+	{ .piece = 3000, .batches = 0xf0f0f0f0 },
+};
+
+static void print(const char *title, bool more, const struct nt_item *item)
+{
+	char desc[512] = "no more";
+
+	if (more)
+		nt_item_desc(item, desc, sizeof(desc));
+	printf("%s: %s", title, desc);
+	if (more)
+		printf(" [source %u, time %" PRIu64 " kind %u, tcode %u, offset %" PRIu64 "]",
+		       item->src, item->tstamp, item->tstamp_kind, item->tcode, item->offset);
+	printf("\n");
+}
+
+static bool compare(const struct nt_config *config, struct nt_image *image,
+		    const struct trace *trace, struct items_way way)
+{
+	struct items_way plain = { .piece = SIZE_MAX, .middle = way.middle };
+	struct items one, other;
+	struct nt_item a, b;
+	bool has_a = true, has_b = true, same = true;
+	unsigned int nr = 0;
+
+	if (!items_begin(&one, config, image, trace->data, trace->size, plain) ||
+	    !items_begin(&other, config, image, trace->data, trace->size, way))
+		exit(2);
+	while (same && has_a && nr++ < MAX_ITEMS) {
+		has_a = items_next(&one, &a);
+		has_b = items_next(&other, &b);
+		same = has_a == has_b && (!has_a || items_are_same(config, &a, &b));
+	}
+	if (!same) {
+		printf("%zu bytes in pieces of %zu, batches %08" PRIx32 ": item %u differs\n",
+		       trace->size, way.piece, way.batches, nr - 1);
+		print("one by one", has_a, &a);
+		print("otherwise ", has_b, &b);
+	}
+	items_end(&one);
+	items_end(&other);
+	return same;
+}
+
+/*
+ * Decode while allocation number @first and the @nr - 1 after it fail. False: an item differs.
+ * Sets *made to the number of allocations.
+ */
+static bool compare_without(const struct nt_config *config, struct nt_image *image,
+			    const struct trace *trace, struct items_way way, unsigned long first,
+			    unsigned long nr, unsigned long *made)
+{
+	struct items_way plain = { .piece = SIZE_MAX, .middle = way.middle };
+	struct items one, other;
+	struct nt_item a, b;
+	bool has_a = true, has_b, same = true;
+
+	if (!items_begin(&one, config, image, trace->data, trace->size, plain) ||
+	    !items_begin(&other, config, image, trace->data, trace->size, way))
+		exit(2);
+	allocations = 0;
+	first_failing = first;
+	while (same && has_a) {
+		failing = 0;
+		has_a = items_next(&one, &a);
+		failing = nr;
+		has_b = items_next(&other, &b);
+		while (!has_b && other.error == NT_E_NOMEM) {
+			other.error = 0;
+			has_b = items_next(&other, &b);
+		}
+		same = has_a == has_b && (!has_a || items_are_same(config, &a, &b));
+	}
+	failing = 0;
+	*made = allocations;
+	if (!same) {
+		printf("allocation %lu and the %lu after it fail, batches %08" PRIx32 "\n",
+		       first, nr - 1, way.batches);
+		print("one by one", has_a, &a);
+		print("otherwise ", has_b, &b);
+	}
+	items_end(&one);
+	items_end(&other);
+	return same;
+}
+
+static bool sweep_allocations(const struct options *options, struct nt_image *image,
+			      const struct trace *trace, unsigned long every)
+{
+	struct items_way way = { .piece = SIZE_MAX, .middle = options->middle };
+	unsigned long first, made, ignored;
+	bool same = true;
+
+	for (way.batches = 0; same; way.batches = UINT32_MAX) {
+		same = compare_without(&options->config, image, trace, way, ULONG_MAX / 2, 1, &made);
+		for (first = 0; same && first < made; first += every)
+			same = compare_without(&options->config, image, trace, way, first,
+					       1 + first % 3, &ignored);
+		if (way.batches)
+			break;
+	}
+	if (same)
+		printf("%lu allocations\n", made);
+	return same;
+}
+
+/* ---- counts ---- */
+
+struct count_way {
+	size_t		piece;		/* bytes that are fed at a time */
+	uint32_t	counts;		/* call N counts if bit N modulo 32 is set */
+	uint32_t	batches;	/* ... else it is for a batch if this one is set */
+	uint32_t	takes;		/* the counts are taken after every so many calls; 0: at the end */
+};
+
+static const struct count_way count_ways[] = {
+	{ .piece = SIZE_MAX, .counts = 0xffffffff },
+	{ .piece = SIZE_MAX, .counts = 0xffffffff, .takes = 1 },
+	{ .piece = SIZE_MAX, .counts = 0x0f0ff00f, .batches = 0x33333333 },
+	{ .piece = SIZE_MAX, .counts = 0xaaaaaaaa, .batches = 0, .takes = 7 },
+	{ .piece = 1, .counts = 0xffffffff },
+	{ .piece = 61, .counts = 0xffffffff, .takes = 5 },
+	{ .piece = 700, .counts = 0x7fffffff, .takes = 3 },
+	{ .piece = 3000, .counts = 0xff00ff00, .batches = 0xf0f0f0f0 },
+};
+
+/* A stream that is counted, or partly given out */
+struct counting {
+	struct items		items;
+	struct count_way	way;
+	struct nt_counts	*counts;
+	struct counted		given;		/* ranges that were given out */
+	uint32_t		calls;
+};
+
+static void take_counts(struct counting *counting)
+{
+	while (nt_counts_take(counting->counts, counting->items.flow)) {
+		if (!failing)
+			abort();
+	}
+}
+
+/* The next call: 1: *item is no range; 0: feed more; NT_E_NOMEM */
+static int count_call(struct counting *counting, struct nt_item *item)
+{
+	struct items *items = &counting->items;
+	uint32_t bit = counting->calls++ % 32;
+	unsigned long nr = failing;
+	int ret;
+
+	if (counting->way.takes && !(counting->calls % counting->way.takes))
+		take_counts(counting);
+	if (counting->way.counts >> bit & 1 && items->next == items->batch.nr)
+		return nt_flow_count(items->flow, item);
+	items->calls = bit;
+	ret = items_call(items, item);
+	failing = 0;
+	if (ret > 0)
+		counted_add_item(&counting->given, item);
+	failing = nr;
+	return ret;
+}
+
+/* The next item that is no range. False: there are no more */
+static bool count_next(struct counting *counting, struct nt_item *item)
+{
+	struct items *items = &counting->items;
+
+	for (;;) {
+		int ret = count_call(counting, item);
+		size_t n = items->size - items->at;
+
+		if (ret > 0 && item->type != NT_ITEM_RANGE)
+			return true;
+		if (ret > 0 || (ret == NT_E_NOMEM && failing))
+			continue;
+		if (ret < 0)
+			abort();
+		if (n) {
+			n = n < counting->way.piece ? n : counting->way.piece;
+			nt_flow_feed(items->flow, items->data + items->at, n);
+			items->at += n;
+		} else if (!items->ended) {
+			nt_flow_end(items->flow);
+			items->ended = true;
+		} else {
+			return false;
+		}
+	}
+}
+
+static bool next_other(struct items *items, struct counted *counted, struct nt_item *item)
+{
+	while (items_next(items, item)) {
+		if (item->type != NT_ITEM_RANGE)
+			return true;
+		counted_add_item(counted, item);
+	}
+	return false;
+}
+
+/* Ranges that were given out count, too. */
+static bool has_counted(struct counting *counting, struct counted *one)
+{
+	struct nt_count count;
+	uint64_t at = 0;
+
+	take_counts(counting);
+	failing = 0;
+	while (nt_counts_next(counting->counts, &at, &count))
+		*counted_add(&counting->given) = count;
+	counted_fold(&counting->given);
+	counted_fold(one);
+	for (at = 0; at < one->n && at < counting->given.n; at++) {
+		if (!counted_is_same(&one->v[at], &counting->given.v[at]))
+			break;
+	}
+	if (at == one->n && at == counting->given.n)
+		return true;
+	printf("entry %" PRIu64 " of %zu and %zu differs\n", at, one->n, counting->given.n);
+	if (at < one->n)
+		counted_print("ranges ", &one->v[at]);
+	if (at < counting->given.n)
+		counted_print("counted", &counting->given.v[at]);
+	return false;
+}
+
+/* Allocations @first to @first + @nr - 1 of the counting fail. *made is the number of them. */
+static bool compare_counts(const struct nt_config *config, struct nt_image *image,
+			   const struct trace *trace, bool middle, struct count_way way,
+			   unsigned long first, unsigned long nr, unsigned long *made)
+{
+	struct items_way plain = { .piece = SIZE_MAX, .middle = middle };
+	struct items_way other = { .piece = SIZE_MAX, .middle = middle, .batches = way.batches };
+	struct counting counting = { .way = way, .counts = nt_counts_new() };
+	struct counted counted = { 0 };
+	struct items one;
+	struct nt_item a, b;
+	bool has_a = true, has_b, same = true;
+
+	if (!items_begin(&one, config, image, trace->data, trace->size, plain) ||
+	    !items_begin(&counting.items, config, image, trace->data, trace->size, other))
+		exit(2);
+	allocations = 0;
+	first_failing = first;
+	while (same && has_a) {
+		failing = 0;
+		has_a = next_other(&one, &counted, &a);
+		failing = nr;
+		has_b = count_next(&counting, &b);
+		same = has_a == has_b && (!has_a || (items_hash(0, &a) == items_hash(0, &b) &&
+						      a.offset == b.offset));
+	}
+	if (!same) {
+		print("one by one", has_a, &a);
+		print("counted   ", has_b, &b);
+	}
+	*made = allocations;
+	same = same && has_counted(&counting, &counted);
+	failing = 0;
+	if (!same)
+		printf("%zu bytes in pieces of %zu, counts %08" PRIx32 " batches %08" PRIx32
+		       " taken every %u, allocation %lu and %lu more fail\n", trace->size,
+		       way.piece, way.counts, way.batches, way.takes, first, nr - 1);
+	items_end(&one);
+	items_end(&counting.items);
+	nt_counts_free(counting.counts);
+	counted_free(&counting.given);
+	counted_free(&counted);
+	return same;
+}
+
+static bool compare_parallel(const struct nt_config *config, struct nt_image *image,
+			     const struct trace *trace, unsigned int threads)
+{
+	struct items_way plain = { .piece = SIZE_MAX };
+	struct nt_counts *counts = nt_counts_new();
+	struct counted counted = { 0 };
+	struct nt_stats stats, parallel;
+	struct nt_item item;
+	struct items one;
+	bool same;
+
+	if (!items_begin(&one, config, image, trace->data, trace->size, plain))
+		exit(2);
+	while (next_other(&one, &counted, &item))
+		;
+	counted_fold(&counted);
+	nt_flow_stats(one.flow, &stats, sizeof(stats));
+	same = !nt_parallel_count(config, image, trace->data, trace->size, threads, counts,
+				  &parallel) &&
+		!memcmp(&stats, &parallel, sizeof(stats)) && counted_is(&counted, counts);
+	if (!same)
+		printf("%u threads: counts, or statistics, differ\n", threads);
+	items_end(&one);
+	nt_counts_free(counts);
+	counted_free(&counted);
+	return same;
+}
+
+/* A few messages may report billions of ranges: that takes too long. */
+static bool has_few_items(const struct options *options, struct nt_image *image,
+			  const struct trace *trace)
+{
+	struct items_way plain = { .piece = SIZE_MAX, .middle = options->middle };
+	struct items items;
+	struct nt_item item;
+	unsigned int nr = 0;
+
+	if (!items_begin(&items, &options->config, image, trace->data, trace->size, plain))
+		exit(2);
+	while (nr < MAX_ITEMS && items_next(&items, &item))
+		nr++;
+	items_end(&items);
+	return nr < MAX_ITEMS;
+}
+
+static bool compare_all_counts(const struct options *options, struct nt_image *image,
+			       const struct trace *trace)
+{
+	bool same = true;
+	unsigned long made;
+	unsigned int threads;
+	size_t i;
+
+	if (!has_few_items(options, image, trace))
+		return true;
+	for (i = 0; i < sizeof(count_ways) / sizeof(count_ways[0]); i++)
+		same &= compare_counts(&options->config, image, trace, options->middle,
+				       count_ways[i], 0, 0, &made);
+	for (threads = 1; threads <= 5 && !options->middle; threads++)
+		same &= compare_parallel(&options->config, image, trace, threads);
+	return same;
+}
+
+static bool sweep_counts(const struct options *options, struct nt_image *image,
+			 const struct trace *trace, unsigned long every)
+{
+	struct count_way way = { .piece = SIZE_MAX, .counts = UINT32_MAX, .takes = 2 };
+	unsigned long first, made, ignored;
+	bool same;
+
+	if (!has_few_items(options, image, trace))
+		return true;
+	same = compare_counts(&options->config, image, trace, options->middle, way, ULONG_MAX / 2,
+			      1, &made);
+	for (first = 0; same && first < made; first += every)
+		same = compare_counts(&options->config, image, trace, options->middle, way, first,
+				      1 + first % 3, &ignored);
+	if (same)
+		printf("%lu allocations of counting\n", made);
+	return same;
+}
+
+static struct trace read_trace(const char *path, const struct options *options)
+{
+	struct input *input = input_open(path, options);
+	struct trace trace = { 0 };
+	const uint8_t *data;
+	long n;
+
+	if (!input)
+		exit(2);
+	while ((n = input_read(input, &data)) > 0) {
+		trace.data = realloc(trace.data, trace.size + n);
+		if (!trace.data)
+			exit(2);
+		memcpy(trace.data + trace.size, data, n);
+		trace.size += n;
+	}
+	input_close(input);
+	return trace;
+}
+
+static struct trace repeat(struct trace trace, unsigned int times)
+{
+	struct trace all = { .data = malloc(trace.size * times + 1), .size = trace.size * times };
+	unsigned int i;
+
+	for (i = 0; trace.size && i < times; i++)
+		memcpy(all.data + i * trace.size, trace.data, trace.size);
+	return all;
+}
+
+static bool compare_all(const struct options *options, struct nt_image *image,
+			const struct trace *trace)
+{
+	bool same = true;
+	size_t i;
+
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct items_way way = ways[i];
+
+		way.middle = options->middle;
+		same &= compare(&options->config, image, trace, way);
+	}
+	return same;
+}
+
+int main(int argc, char **argv)
+{
+	struct nt_image *image = nt_image_new();
+	struct options options;
+	struct trace once, often;
+	unsigned long every = 1;
+	unsigned int xlen;
+	bool same;
+	int opt;
+
+	options_init(&options);
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (opt == '?' || (opt >= OPT_COMMON && !options_set(&options, opt, optarg)))
+			return 2;
+		if (opt == 1 && !elf_image_add(image, optarg, 0, &xlen))
+			return 2;
+		if (opt == 1 && xlen == 32)
+			options.config.xlen = 32;
+		if (opt == 2)
+			every = strtoul(optarg, NULL, 0);
+	}
+	if (optind + 1 != argc)
+		return 2;
+	once = read_trace(argv[optind], &options);
+	often = repeat(once, 40);
+	same = compare_all(&options, image, &once);
+	same &= compare_all_counts(&options, image, &once);
+	if (once.size < 4000) {
+		same &= compare_all(&options, image, &often);
+		same &= compare_all_counts(&options, image, &often);
+	}
+	same &= sweep_allocations(&options, image, &once, every);
+	same &= sweep_counts(&options, image, &once, every);
+	free(once.data);
+	free(often.data);
+	nt_image_free(image);
+	return !same;
+}

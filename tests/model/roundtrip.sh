@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What tests/model/roundtrip.t and its long form share: lists of PCs are encoded, decoded and
+# compared. $ntrace is the command, $program one that was not written for this, files are in $tmp.
+# shellcheck shell=sh
+
+roundtrip_setup() {
+	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+	program=$O/root/guest/bin/busybox
+	[ -e "$program" ] || "$top/tools/setup/setup" guest >"$tap_tmp/setup" 2>&1 ||
+		{ cat "$tap_tmp/setup"; exit 1; }
+	tmp=$tap_tmp
+	ntrace=$tmp/ntrace	# a copy: it may be built anew meanwhile
+	cp "$O/bin/ntrace" "$ntrace"
+}
+
+# roundtrip LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS"
+roundtrip() {
+	# shellcheck disable=SC2086
+	"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" $3 >"$tmp/encode" 2>&1 || {
+		echo "encode $3: $(cat "$tmp/encode")"; return 1; }
+	# shellcheck disable=SC2086
+	"$ntrace" decode "$tmp/nt" --elf "$2" --pcs $4 >"$tmp/pcs" 2>"$tmp/err" || {
+		echo "encode $3, decode $4: $(head -n 3 "$tmp/err")"; return 1; }
+	cmp "$tmp/pcs" "${1%.list}.pcs" || { echo "encode $3, decode $4"; return 1; }
+}
+
+# $1 without the gaps
+flat() { grep -v '^-' "$1" >"${1%.list}.pcs"; }
+
+# Every option of the encoder, alone and together, in both modes, with each
+# kind of periodic sync. $3: options that decode needs always
+combinations() {
+	n=0 bad=0
+	for mode in btm htm; do
+		for sync in "" "--sync-mode 1 --sync-max 2" "--sync-mode 2 --sync-max 6 --timestamp" \
+			"--sync-mode 3 --sync-max 4 --sync-delayed"; do
+			ts=; case $sync in *timestamp*) ts=--timestamp ;; esac
+			for own in "--src-bits 5 --src 17" "--context 4711 --timestamp" "--btype-extended" \
+				"--icnt-bits 4" "--icnt-bits 6 --icnt-sync" "--hist-bits 2" "--hist-bits 9" \
+				"--hist-always" "--repeat-branch" "--repeated-history" \
+				"--repeated-history --hist-bits 5" "--return-mode 1 --return-depth 5" \
+				"--return-mode 2" "--trap exception" "--priv m"; do
+				need=$ts
+				case $own in
+				*src*) need="$need --src-bits 5" ;;
+				*--timestamp) need=--timestamp ;;
+				*return-mode\ 1*) [ "$4" = real ] || continue; need="$need --implicit-return" ;;
+				*return*) need="$need --implicit-return" ;;
+				esac
+				n=$((n + 1))
+				roundtrip "$1" "$2" "--mode $mode $sync $own" "$need $3" || bad=$((bad + 1))
+			done
+			for both in "--implicit-return" "--sequential-jump" "--all-jumps" "--extend-addr" \
+				"--implicit-return --sequential-jump --all-jumps --extend-addr"; do
+				for own in "" "--repeated-history --repeat-branch"; do
+					n=$((n + 1))
+					roundtrip "$1" "$2" "--mode $mode $sync $both $own" "$ts $both $3" ||
+						bad=$((bad + 1))
+				done
+			done
+		done
+	done
+	echo "$n combinations, $bad failed"
+	[ $bad -eq 0 ]
+}
+
+# cross LIST ELF: every optimisation with and without every other, in both modes
+cross() {
+	n=0 bad=0
+	for mode in btm htm; do
+	for ret in "" "--return-mode 1 --return-depth 5" "--return-mode 2" "--return-mode 3"; do
+	for jump in "" --sequential-jump; do
+	for all in "" --all-jumps; do
+	for ext in "" --extend-addr; do
+	for rep in "" "--repeated-history --repeat-branch"; do
+		need="$jump $all $ext"
+		[ -z "$ret" ] || need="$need --implicit-return"
+		# one of two has timestamps, and each kind of periodic sync has its turn
+		case $((n % 4)) in
+		0) sync= ;;
+		1) sync="--timestamp --sync-mode 1 --sync-max 6" need="$need --timestamp" ;;
+		2) sync="--sync-mode 3 --sync-max 10" ;;
+		3) sync="--timestamp --src-bits 3 --src 5" need="$need --timestamp --src-bits 3" ;;
+		esac
+		n=$((n + 1))
+		roundtrip "$1" "$2" "--mode $mode $ret $jump $all $ext $rep $sync" "$need" ||
+			bad=$((bad + 1))
+	done; done; done; done; done; done
+	echo "$n combinations of $(wc -l <"$1") instructions, $bad failed"
+	[ $bad -eq 0 ]
+}
+
+# rv32_program FILE: a program of ours for RV32, which qemu-riscv32 can run
+rv32_program() {
+	mkdir -p "$tmp/include/gnu"
+	: >"$tmp/include/gnu/stubs-ilp32.h"	# the C library's headers are for RV64 only
+	riscv64-linux-gnu-gcc -march=rv32imac -mabi=ilp32 -O2 -fno-builtin -nostdlib -static -no-pie \
+		-I"$tmp/include" -Wl,-m,elf32lriscv -o "$1" "$top/tests/lib/unpredictable.c" \
+		"$top/tests/lib/tiny-runtime.c"
+}
+
+# The names of all variants of the encoder
+variant_names() {
+	"$ntrace" encode --variant ? 2>&1 | sed -n 's/^  \([a-z-]*\) .*/\1/p'
+}
+
+# verified LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": as roundtrip, with loss and gaps that the truth knows
+verified() {
+	# shellcheck disable=SC2086
+	"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" --truth "$tmp/truth" $3 >"$tmp/encode" 2>&1 || {
+		echo "encode $3: $(cat "$tmp/encode")"; return 1; }
+	# shellcheck disable=SC2086
+	"$ntrace" verify $4 --truth "$tmp/truth" --trace "$tmp/nt" --elf "$2" >"$tmp/verify" 2>&1 || {
+		echo "encode $3, decode $4: $(head -n 3 "$tmp/verify")"; return 1; }
+}
+
+# Every variant, alone and with optimisations, in both modes; then many at once
+variants() {
+	n=0 bad=0
+	all=
+	for v in $(variant_names); do
+		case $v in no-stop|ownership) ;; *) all="$all --variant $v" ;; esac
+		for mode in btm htm; do
+			for options in "" "--sync-mode 1 --sync-max 0" "--timestamp --context 5 --sync-mode 3 --sync-max 2 --icnt-bits 6 --hist-bits 5" \
+				"--implicit-return --extend-addr --sequential-jump --repeated-history --hist-bits 4 --sync-mode 1 --sync-max 4" \
+				"--implicit-return --all-jumps --repeated-history --hist-bits 3 --return-depth 3 --sync-mode 1 --sync-max 0" \
+				"--fifo-depth 100 --fifo-rate 24 --context 5 --icnt-bits 8"; do
+				need=
+				for o in --timestamp --implicit-return --extend-addr --sequential-jump --all-jumps; do
+					case $options in *$o*) need="$need $o" ;; esac
+				done
+				n=$((n + 1))
+				verified "$1" "$2" "--mode $mode $options --variant $v" "$need" || bad=$((bad + 1))
+			done
+		done
+	done
+	for mode in btm htm; do
+		for options in "" "--timestamp --context 5 --sync-mode 3 --sync-max 2 --icnt-bits 6 --hist-bits 5" \
+			"--fifo-depth 100 --fifo-rate 24 --context 5 --icnt-bits 8"; do
+			need=; case $options in *timestamp*) need=--timestamp ;; esac
+			n=$((n + 1))
+			# shellcheck disable=SC2086
+			verified "$1" "$2" "--mode $mode $options $all" "$need" || bad=$((bad + 1))
+		done
+	done
+	echo "$n combinations of $(wc -l <"$1") instructions, $bad failed"
+	[ $bad -eq 0 ]
+}

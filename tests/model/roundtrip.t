@@ -1,0 +1,132 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# PCs -> `ntrace encode` -> `ntrace decode --pcs` -> the same PCs: a real
+# program of over 10 million instructions, and each option of the encoder on
+# shorter lists, with traps and gaps, RV64 and RV32. Encoder and decoder share
+# no code.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/model/roundtrip.sh"
+set -f
+
+roundtrip_setup
+# For tests/mutations: enough to see a change
+if [ -n "${QUICK:-}" ]; then
+	plan 2
+	python3 "$top/tests/model/walk.py" "$program" 5000 1 >"$tmp/walk.list"
+	flat "$tmp/walk.list"
+	ok "each option, random walk with traps and gaps" combinations "$tmp/walk.list" "$program" "" walk
+	ok "each variant, random walk with traps and gaps" variants "$tmp/walk.list" "$program"
+	done_testing
+fi
+plan 24
+
+# A program that was not written for this: busybox compresses a file of ours.
+head -c 16000 "$ntrace" >"$tmp/input"
+ok "PCs of busybox bzip2" "$top/tests/harness/pcs" "$tmp/real.list" "$program" bzip2 -k "$tmp/input"
+flat "$tmp/real.list"
+count=$(wc -l <"$tmp/real.list")
+is "over 10 million of them" "$([ "$count" -gt 10000000 ] && echo yes)" yes
+for mode in btm htm; do
+	start=$(date +%s%N)
+	ok "$mode: $count PCs come back" roundtrip "$tmp/real.list" "$program" "--mode $mode --stats" ""
+	figure "$mode round trip: $count instructions compared, 0 differences" \
+		"($(($(date +%s%N) / 1000000 - start / 1000000)) ms): $(head -n 1 "$tmp/encode")"
+done
+ok "... and with all optimisations" roundtrip "$tmp/real.list" "$program" \
+	"--implicit-return --sequential-jump --extend-addr --repeated-history --sync-mode 3 --sync-max 12" \
+	"--implicit-return --sequential-jump --extend-addr"
+
+head -n 120000 "$tmp/real.list" >"$tmp/short.list"
+flat "$tmp/short.list"
+ok "each option, real code" combinations "$tmp/short.list" "$program" "" real
+
+python3 "$top/tests/model/walk.py" "$program" 60000 1 >"$tmp/walk.list"
+flat "$tmp/walk.list"
+ok "each option, random walk with traps and gaps" combinations "$tmp/walk.list" "$program" "" walk
+
+riscv64-linux-gnu-gcc -march=rv32imac -mabi=ilp32 -ffreestanding -nostdlib -static -O2 \
+	-Wl,-m,elf32lriscv,-Ttext=0x80000000,-e,0 -o "$tmp/rv32" "$top/tools/board/model/insn.c"
+python3 "$top/tests/model/walk.py" "$tmp/rv32" 60000 2 >"$tmp/walk32.list"
+flat "$tmp/walk32.list"
+ok "each option, RV32" combinations "$tmp/walk32.list" "$tmp/rv32" --rv32 walk
+
+# A real program on RV32; tests/long has all of this for over 10 million instructions
+ok "a program for RV32" rv32_program "$tmp/real32"
+QEMU_RISCV64=qemu-riscv32-static "$top/tests/harness/pcs" "$tmp/real32.list" "$tmp/real32" 60 >/dev/null
+flat "$tmp/real32.list"
+ok "optimisations with each other, RV32, real code" cross "$tmp/real32.list" "$tmp/real32"
+ok "optimisations with each other, RV64" cross "$tmp/short.list" "$program"
+
+# What other encoders may do
+head -n 20000 "$tmp/real.list" >"$tmp/variant.list"
+head -n 10000 "$tmp/walk.list" >"$tmp/variant-walk.list"
+ok "each variant, real code" variants "$tmp/variant.list" "$program"
+ok "each variant, random walk with traps and gaps" variants "$tmp/variant-walk.list" "$program"
+
+# SRC of each width, the highest number
+widths() {
+	for n in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
+		roundtrip "$tmp/walk.list" "$program" "--src-bits $n --src $(((1 << n) - 1))" \
+			"--src-bits $n --src $(((1 << n) - 1))" || return 1
+	done
+}
+ok "SRC of 0 to 12 bits" widths
+
+# A program that is loaded elsewhere than it is linked to
+moved() {
+	riscv64-linux-gnu-gcc -O2 -fPIE -static-pie -fno-builtin -nostdlib -Wl,--no-dynamic-linker -o "$tmp/pie" \
+		"$top/tests/lib/unpredictable.c" "$top/tests/lib/tiny-runtime.c" &&
+	"$top/tests/harness/pcs" "$tmp/pie.list" "$tmp/pie" 60 || return 1
+	flat "$tmp/pie.list"
+	entry=$(riscv64-linux-gnu-readelf -h "$tmp/pie" | sed -n 's/.*Entry point.*: *//p')
+	base=$(python3 -c "print(hex($(head -n 1 "$tmp/pie.list") - $entry))")
+	echo "loaded at $base"
+	[ "$base" != 0x0 ] && "$ntrace" encode --elf "$tmp/pie@$base" --pcs "$tmp/pie.list" -o "$tmp/nt" &&
+	"$ntrace" decode --elf "$tmp/pie@$base" --pcs "$tmp/nt" | cmp - "$tmp/pie.pcs"
+}
+ok "a position-independent program" moved
+
+# "If TE cannot send a message, the hart is stalled until it can": nothing is lost
+ok "a FIFO that stalls loses nothing" roundtrip "$tmp/short.list" "$program" \
+	"--fifo-depth 100 --fifo-rate 4 --stall" ""
+
+# A FIFO that overflows: what is lost is what the trace says, and nothing else
+overflow() {
+	for opts in "--fifo-depth 128 --fifo-rate 8" "--fifo-depth 300 --fifo-rate 24 --sync-mode 3 --sync-max 6" \
+		"--fifo-depth 100 --fifo-rate 24 --context 5" \
+		"--fifo-depth 300 --fifo-rate 24 --repeat-branch --repeated-history"; do
+		# shellcheck disable=SC2086
+		"$ntrace" encode --elf "$program" --pcs "$tmp/short.list" -o "$tmp/nt" --truth "$tmp/truth" \
+			--stats --mode "$1" $opts >"$tmp/encode" || return 1
+		grep -q ' 0 overflows' "$tmp/encode" && { echo "no overflow with $opts"; return 1; }
+		"$ntrace" decode "$tmp/nt" --elf "$program" --ranges >"$tmp/ranges" 2>/dev/null
+		"$ntrace" verify --truth "$tmp/truth" --decoded "$tmp/ranges" || return 1
+		"$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" --quiet || return 1
+	done
+}
+ok "overflow, BTM: nothing is missing that is not declared" overflow btm
+ok "overflow, HTM: nothing is missing that is not declared" overflow htm
+roundtrip "$tmp/short.list" "$program" "--truth $tmp/truth" ""
+sed -n '1,500p;502,1000p' "$tmp/short.pcs" >"$tmp/wrong"
+"$ntrace" verify --truth "$tmp/truth" --decoded "$tmp/wrong" >"$tmp/verify"
+is "verify finds one PC that is missing" "$? $(grep -c 'first difference.*after 500 instructions' "$tmp/verify")" "1 1"
+
+# traps and gaps; the decoder has the code from the truth
+roundtrip "$tmp/walk.list" "$program" "--truth $tmp/truth --mode btm --context 9" ""
+ok "verify decodes, with the code of the truth" "$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt"
+# sees NAME TEXT "OPTIONS OF THE TRUTH" "OPTIONS OF THE TRACE": the PCs are the same, something else is not
+sees() {
+	# shellcheck disable=SC2086
+	"$ntrace" encode --elf "$program" --pcs "$tmp/walk.list" -o "$tmp/other" --truth "$tmp/truth" $3 >"$tmp/encode"
+	# shellcheck disable=SC2086
+	"$ntrace" encode --elf "$program" --pcs "$tmp/walk.list" -o "$tmp/nt" $4 >"$tmp/encode"
+	"$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" >"$tmp/verify" 2>&1
+	is "verify sees another $1" "$? $(grep -c "$2" "$tmp/verify")" "1 1"
+}
+sees privilege "but its privilege was another" "--context 5 --priv u" "--context 5 --priv s"
+sees context "but its context was another" "--context 5" "--context 6"
+sees "kind of trap" "but it ended in another way" "--trap interrupt --btype-extended" "--trap exception --btype-extended"
+"$ntrace" encode --elf "$program" --pcs "$tmp/short.list" -o "$tmp/nt" >"$tmp/encode"
+"$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt" >"$tmp/verify" 2>&1
+is "verify says that another trace is another" "$? $(grep -c 'first difference' "$tmp/verify")" "1 1"
+done_testing

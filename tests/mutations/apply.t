@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Each change of tests/mutations still applies. Whether tests see them: tests/long/mutations.t.
+. "$(dirname "$0")/../harness/tap.sh"
+
+plan 3
+list=$("$top/tests/mutations/mutate" list | wc -l)
+ok "there are 100 changes and more ($list)" [ "$list" -ge 100 ]
+ok "each applies at one place" "$top/tests/mutations/mutate" check
+# the check can fail
+cp -r "$top/tests/mutations" "$tap_tmp/tests" && mkdir -p "$tap_tmp/other/tests/mutations" &&
+	cp "$top"/tests/mutations/* "$tap_tmp/other/tests/mutations/"
+"$tap_tmp/other/tests/mutations/mutate" check lib- >"$tap_tmp/said" 2>&1
+is "what is gone is noticed" "$? $(grep -c 'stand 0 times\|no test' "$tap_tmp/said" | sed 's/[1-9][0-9]*/some/')" "1 some"
+done_testing

@@ -1,0 +1,166 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Recordings on the board, with perf of the guest's kernel: what perf decodes is
+# what ran (the board's truth), and the host's perf says the same as the guest's.
+# KERNEL=6.12|7.2; SANITIZED=1: decode them by a perf with sanitizers, too, which takes minutes
+. "$(dirname "$0")/../harness/tap.sh"
+
+kernel=${KERNEL:-6.12}
+dir=$O/tests/perf-board-$kernel
+host=$O/perf/7.2/x86_64/perf
+[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+
+make -C "$top" tool guest-tools plugin modules MVERS="$kernel" >"$tap_tmp/make" 2>&1 &&
+	"$top/tools/perf/build.sh" "$kernel" riscv64 >>"$tap_tmp/make" 2>&1 &&
+	"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
+plan $((18 + ${SANITIZED:-0}))
+# else perf 7.2 does not put the vDSO into its cache, which another machine needs
+[ "$kernel" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
+
+rm -rf "$dir" && mkdir -p "$dir/out"
+echo "mmap_options=$mmap_options" >"$dir/out/options"
+cat >"$dir/out/record" <<'E2'
+. /out/options
+cp /proc/cpuinfo /out/cpuinfo
+cd /tmp
+export PERF_BUILDID_DIR=/tmp/debug
+record() { perf --buildid-dir /tmp/debug record $mmap_options "$@" >>/out/record.log 2>&1; }
+head -c 100000 /usr/bin/busybox >some
+# one program, user code only
+record -m,16M -e ntrace//u -o one.data -- busybox sha256sum some || exit 1
+# a small one, decoded here too
+record -m,4M -e ntrace//u -o true.data -- busybox true || exit 1
+perf --buildid-dir /tmp/debug script -i true.data --itrace=be -F comm,tid,cpu,time,ip,sym,addr \
+	>/tmp/true.guest 2>/out/guest.err
+# perf events of tasks, and none, patch the scheduler: here there is always one, as the code that
+# was copied is that of all of a recording
+perf stat -e cycles -o /tmp/stat.kept sleep 1000 & kept=$!
+# all CPUs, kernel included
+record --kcore -a -m,16M -e ntrace// -o all.data -- sh -c 'ls -lR /usr/lib/riscv64-linux-gnu >/dev/null; sort /etc/passwd' || exit 1
+# machine mode too: perf stat asks the firmware for a counter
+record --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
+# the same without implicit returns, which are another kind of gap where code is missing
+record --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
+kill $kept
+# what cannot be
+refused() { perf record "$@" -o no.data -- true 2>>/out/refused && { echo "not refused: $*" >>/out/record.log; exit 1; }; }
+refused -e ntrace/mode=5/
+refused -k mono -e ntrace//
+refused -F 99 -e ntrace//
+refused -e ntrace//h
+refused -e ntrace/firmware/u
+refused -S4X -e ntrace//
+refused -S4Me -e ntrace//
+cp -r one.data true.data true.guest all.data firmware.data told.data debug /out
+E2
+
+# apart, as most of what ran is not in it: the truth would miss it
+cat >"$dir/out/snapshot" <<'E2'
+cd /tmp
+perf record -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
+perf record -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- ls -l /usr/lib >>/out/record.log 2>&1 || exit 1
+cp -r snap.data /out
+E2
+
+board() { # SCRIPT OPTIONS...
+	script=$1; shift
+	"$top/tools/board/board" run --kernel "$kernel" --harts 2 --out "$dir/out" --timeout 500 "$@" -- sh "/out/$script"
+}
+ok "recorded on 2 harts, Linux $kernel" board record --truth "$dir/truth"
+ok "snapshot" board snapshot
+cat "$dir/out/record.log" 2>/dev/null | sed 's/^/# /'
+
+# the guest's files, where perf looks for them with --symfs
+symfs=$dir/symfs
+mkdir -p "$symfs"
+cp -a "$O/root/guest/." "$symfs/"
+cp "$O/perf/$kernel/riscv64/perf" "$symfs/usr/bin/perf"
+rm -rf "$symfs/.debug" && cp -a "$dir/out/debug" "$symfs/.debug"
+
+# OpenSBI is at the start of memory
+printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
+: >"$tap_tmp/no-config"
+PERF_CONFIG=$tap_tmp/config
+export PERF_CONFIG
+
+script() { "$host" script --symfs "$symfs" "$@" 2>"$tap_tmp/err"; }
+
+# The code that was executed, as `ntrace verify` takes it. The truth is by hart; Linux
+# counts from the hart that won the race to boot.
+ranges() {
+	script -i "$dir/out/$1" --itrace=ed+o | awk '
+		NR == FNR { if ($1 == "processor") cpu = $3; else if ($1 == "hart" && $2 == ":") hart[cpu] = $3; next }
+		/^range cpu/ { print hart[$3], $4, $5, $6 }
+		/^cpu [0-9]+: (error|lost|stop without)/ { print hart[$2 + 0], "gap" }
+		/^cpu [0-9]+: start/ { print hart[$2 + 0], "start" }' "$dir/out/cpuinfo" -
+}
+
+verify() {
+	{ ranges one.data; ranges true.data; ranges all.data; ranges firmware.data; ranges told.data; } |
+		"$O/bin/ntrace" verify --truth "$dir/truth/hart0.truth" --truth "$dir/truth/hart1.truth" --decoded - |
+		tee "$tap_tmp/verified"
+}
+
+errors() {
+	[ -e "$dir/out/$1" ] || { echo "no $1"; return; }
+	script -i "$dir/out/$1" --itrace=e | grep -c 'instruction trace error'
+}
+
+is "no errors in one program" "$(errors one.data)" 0
+is "no errors system-wide" "$(errors all.data)" 0
+verify | sed 's/^/# /'
+last=$(tail -n 1 "$tap_tmp/verified")
+figure "decoded is what ran: $last"
+ok "decoded is what ran, in order, on each hart" \
+	grep -q '^[1-9][0-9]* instructions compared, 0 differences, .* 0 missing' "$tap_tmp/verified"
+ok "millions of instructions were compared" [ "$(echo "$last" | awk '{ print $1 + 0 }')" -gt 5000000 ]
+
+# from the start of memory to its end, where no program of the guest is
+in_firmware() { awk 'length($1) == 8 && $1 ~ /^8/ || length($3) == 8 && $3 ~ /^8/'; }
+# WHAT PERCENT: so many of the branches with the ELF file are there without it, and no other
+without_firmware() {
+	PERF_CONFIG=$tap_tmp/no-config script -i "$dir/out/$1.data" --itrace=be -F ip,addr >"$tap_tmp/without"
+	grep 'instruction trace error' "$tap_tmp/without"
+	sed -n '/^N-Trace, where/,$p' "$tap_tmp/err"
+	[ "$(grep -c 'code 4: \[firmware\] is not known: set ntrace.firmware' "$tap_tmp/without")" -eq 1 ] || return
+	[ "$(grep -c 'instruction trace error' "$tap_tmp/without")" -eq 1 ] || return
+	grep -q 'gaps of \[firmware\]' "$tap_tmp/err" || return
+	python3 "$top/tests/perf/gaps.py" "$tap_tmp/with" "$tap_tmp/without" >"$tap_tmp/gaps" ||
+		{ cat "$tap_tmp/gaps"; return 1; }
+	awk -v percent="$2" '{ exit $1 * 100 < $3 * percent }' "$tap_tmp/gaps"
+}
+for what in firmware:50 told:95; do
+	percent=${what#*:} what=${what%:*}
+	is "$what: no errors with the firmware's ELF file" "$(errors $what.data)" 0
+	script -i "$dir/out/$what.data" --itrace=be -F ip,addr >"$tap_tmp/with"
+	ok "$what: and there is code of it" [ "$(in_firmware <"$tap_tmp/with" | wc -l)" -gt 1000 ]
+	ok "$what: without it: one error with the name, gaps, no false path, $percent % of all" \
+		without_firmware $what "$percent"
+	figure "$what.data: $(in_firmware <"$tap_tmp/with" | wc -l) branches in the firmware;" \
+		"without its ELF file: $(cat "$tap_tmp/gaps")"
+done
+
+script -i "$dir/out/true.data" --itrace=be -F comm,tid,cpu,time,ip,sym,addr >"$tap_tmp/host"
+figure "branches of a small program: $(wc -l <"$tap_tmp/host") lines"
+ok "the host's perf says what the guest's perf says" cmp "$dir/out/true.guest" "$tap_tmp/host"
+ok "and that is something" [ "$(wc -l <"$tap_tmp/host")" -gt 1000 ]
+
+script -i "$dir/out/all.data" --itrace=c -F comm,tid,cpu,time,ip,sym,addr,flags >"$tap_tmp/all"
+figure "calls system-wide: $(wc -l <"$tap_tmp/all")"
+ok "kernel functions by name, system calls too" grep -Eq 'syscall .* (handle_exception|__irqentry_text_start)' "$tap_tmp/all"
+ok "threads of several programs" [ "$(awk '{ print $1 }' "$tap_tmp/all" | sort -u | grep -cE '^(ls|busybox|sort|sh|sleep)$')" -ge 3 ]
+ok "a snapshot has trace" [ "$(script -i "$dir/out/snap.data" --itrace=b | grep -c branches)" -gt 1000 ]
+# each by one line, which says what is wrong
+refusals_are_right() {
+	cat "$dir/out/refused"
+	for sentence in 'cannot do mode=5: their values are 3,6' 'Cannot use clockid' 'Trace has no frequency' \
+		'asks for neither user code nor the kernel' "'firmware' asks for machine mode" '^-S4X: ' '^-S4Me: '; do
+		[ "$(grep -c -- "$sentence" "$dir/out/refused")" -eq 1 ] || { echo "no: $sentence"; return 1; }
+	done
+}
+ok "what cannot be is refused by a sentence" refusals_are_right
+if [ -n "${SANITIZED:-}" ]; then
+	. "$top/tests/perf/damaged.sh"
+	ok "a perf with sanitizers finds nothing" damaged_finds_nothing "$dir"/out/*.data
+fi
+done_testing

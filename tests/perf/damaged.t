@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# perf with sanitizers, on damaged recordings; tests/long has the many.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/perf/damaged.sh"
+
+[ "$(uname -m)" = x86_64 ] || skip_all "perf with sanitizers is built for an x86-64 host"
+plan 1
+if damaged_run 100; then pass "100 damaged recordings"; else fail "100 damaged recordings"; fi
+done_testing

@@ -1,0 +1,359 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# perf decodes small recordings that were put together by hand, good and bad
+# ones (tests/perf/mkcalls.py), on this host and as riscv64, from both kernels.
+. "$(dirname "$0")/../harness/tap.sh"
+
+data=$top/tests/perf
+fields=comm,tid,cpu,time,ip,addr,flags
+
+# perf of the kernel at hand; kver and arch name it
+perf() {
+	case $arch in
+	riscv64) qemu-riscv64-static -L "$O/root/sysroot" "$O/perf/$kver/$arch/perf" "$@" ;;
+	*) "$O/perf/$kver/$arch/perf" "$@" ;;
+	esac
+}
+
+# branches WHAT: of that recording, one a line, single blanks
+branches() {
+	perf script -i "$tap_tmp/$1.data" --itrace=be -F $fields 2>"$tap_tmp/err" |
+		sed 's/  */ /g;s/^ //;s/ $//'
+}
+
+# says WHAT STATUS SENTENCE...: decoding it prints all of these, and exits so;
+# refused: with one of perf's negative errors
+says() { says_with be "$@"; }
+says_with() { # OPTIONS WHAT ...
+	options=$1 what=$2 status=$3; shift 3
+	# shellcheck disable=SC2086
+	perf script -i "$tap_tmp/$what.data" --itrace=$options >"$tap_tmp/said" 2>&1 </dev/null
+	rc=$?
+	cat "$tap_tmp/said"
+	[ $status != refused ] || [ $rc -lt 192 ] || status=$rc
+	[ $rc = "$status" ] || { echo "exit status $rc, not $status"; return 1; }
+	for sentence; do grep -qF -- "$sentence" "$tap_tmp/said" || { echo "no: $sentence"; return 1; }; done
+}
+
+without_times() { sed 's/ 0\.10[0-9]*:/ t:/' "$@"; }
+
+# same_branches WHAT [nearly]: nearly is but for the times
+same_branches() {
+	branches "$1" >"$tap_tmp/got"
+	cp "$data/calls.branches" "$tap_tmp/wanted"
+	# perf 6.12 says only "tr strt" and "tr end"
+	[ "$kver" != 6.12 ] || sed -i 's/\(tr strt\|tr end\) jmp/\1/' "$tap_tmp/wanted"
+	[ -z "${2-}" ] || without_times -i "$tap_tmp/wanted" "$tap_tmp/got"
+	diff "$tap_tmp/wanted" "$tap_tmp/got"
+}
+
+# last_time WHAT: ns from the first branch to the last
+last_time() {
+	perf script -i "$tap_tmp/$1.data" --itrace=b --ns -F time 2>/dev/null |
+		awk '{ sub(":", ""); t = $1 * 1e9; if (NR == 1) first = t } END { printf "%d", t - first + 0.5 }'
+}
+
+# Each ran three times, on a CPU of its own
+sources() {
+	branches "$1" | sed 's/ 0\.10[0-9]*: / /' | LC_ALL=C sort | uniq -c | sed 's/^ *//'
+}
+sources_wanted() {
+	for task in "1234 \[000\]" "2234 \[001\]"; do
+		branches good | sed "s/ 0\.10[0-9]*: / /;s/1234 \[000\]/$task/"
+	done | LC_ALL=C sort | uniq -c | awk '{ $1 *= 3; print }'
+}
+
+# that of a good one, and a line about what is lost
+partial_is_right() {
+	says partial 0 "code 1: sink full: trace was lost" &&
+		branches partial | sed '/code 1: sink full/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
+}
+
+# In each sample the program runs once
+samples_are_right() {
+	branches good | without_times >"$tap_tmp/wanted"
+	branches samples | sed '/\[-01\]/d' | without_times >"$tap_tmp/got"
+	says samples 0 && cat "$tap_tmp/wanted" "$tap_tmp/wanted" "$tap_tmp/wanted" | diff - "$tap_tmp/got"
+}
+
+check_good() {
+	ok "$me: branches, with flags, thread and time" same_branches good
+	ok "$me: exit status of a good trace" says good 0
+	ok "$me: without PERF_RECORD_AUX" same_branches no-aux-record
+	ok "$me: without Ownership, the thread by PERF_RECORD_SWITCH" same_branches no-context
+	is "$me: a process whose id is 4" "$(branches pid-4)" "$(branches good | sed 's/^calls 1234/calls 4/')"
+	is "$me: two encoders in a buffer" "$(sources two-sources)" "$(sources_wanted)"
+	is "$me: two encoders in a buffer, without Ownership" "$(sources two-sources-blind)" "$(sources_wanted)"
+	ok "$me: without timestamps, the time of PERF_RECORD_AUX" same_branches no-time nearly
+	ok "$me: a snapshot that begins inside a message" same_branches snapshot
+	ok "$me: a window that the sink overwrote" partial_is_right
+	ok "$me: trace in samples" samples_are_right
+	ok "$me: metadata of a later minor version" same_branches later-minor
+	is "$me: metadata with more words for each CPU" "$(branches later-words | cksum)" \
+		"$(branches good | sed 's/\[000\]/[001]/' | cksum)"
+	ok "$me: a timestamp of 12 bits" same_branches narrow
+	ok "$me: zeros that perf pads with" same_branches padded
+	ok "$me: ... are no trace" says padded 0
+	is "$me: a timestamp that advances every fourth tick" "$(last_time prescaled)" "$(($(last_time good) * 4))"
+	ok "$me: nothing is read from a map that came later" says late-mapping 1 \
+		"there is no code at this address" "10002 _start+0x2"
+	is "$me: and all of it is after it came" "$(branches late-mapping | grep -vc 'tr strt\|error')" 17
+	is "$me: a sample for each instruction" \
+		"$(perf script -i "$tap_tmp/good.data" --itrace=i0ns -F ip 2>/dev/null | grep -c .)" 33
+	is "$me: call chain of the third in inner" \
+		"$(perf script -i "$tap_tmp/good.data" --itrace=i1ig -F ip,sym 2>/dev/null |
+			awk '/inner/ { n++; next } n == 3 && /outer|_start/ { printf "%s ", $2 } n > 3 || (n == 3 && !NF) { exit }')" \
+		"outer _start "
+	is "$me: samples have the period between them" \
+		"$(perf script -i "$tap_tmp/good.data" --itrace=i10i -F period 2>/dev/null | xargs)" "10 10 10"
+	is "$me: with q, the addresses that messages have" \
+		"$(perf script -i "$tap_tmp/good.data" --itrace=iq -F ip 2>/dev/null | xargs)" \
+		"10000 10014 10006 10014 10006 10014 10006 ffffffff80000000"
+	is "$me: calls only" "$(perf script -i "$tap_tmp/good.data" --itrace=c -F ip,flags 2>/dev/null | grep -c call)" 7
+	ok "$me: messages with offset, bytes and text" dump_is_right
+	ok "$me: inject, then a perf without itrace" inject_is_right
+	ok "$me: inject, then report: what report says of the trace" report_is_right
+	ok "$me: inject, then diff" diff_is_right
+	ok "$me: perf test N-Trace: tables of messages and metadata" tables_are_right
+	ok "$me: code of a guest is not taken from the host" says guest 1 "code of a guest is not known"
+}
+
+uncompressed="00 04 08 0c 10 14 1c 20 28 2c 30 34"
+
+# executed COMM ADDR TIME [TO]: the branches of calls.S of that task at ADDR..; TO are its
+# addresses, if they are not those of compressed instructions
+executed() {
+	awk -v comm="$1" -v addr="$2" -v time="$3" -v to="${4-}" '
+		BEGIN {
+			n = split("00 02 06 08 0a 0c 10 14 18 1a 1c 1e", from)
+			split(to, as)
+			for (i = 1; i <= n; i++) there["100" from[i]] = addr (to ? as[i] : from[i])
+			pid = comm; gsub(/[^0-9]/, "", pid)
+		}
+		{
+			$1 = comm; $2 = pid; sub(/0[.]10000/, time, $4)
+			for (i = 5; i <= NF; i++) if ($i in there) $i = there[$i]
+			print
+		}' "$data/calls.branches"
+}
+
+# unknown WHAT: 7 errors, one for each message that reports code
+unknown() {
+	for i in 1 2 3 4 5 6 7; do echo "code of $1 is not known"; done
+}
+
+# guest_is WHAT OPTION...: branches and errors are exactly those of the standard input
+guest_is() {
+	what=$1; shift
+	cat >"$tap_tmp/wanted"
+	[ "$kver" != 6.12 ] || sed -i 's/\(tr strt\|tr end\) jmp/\1/' "$tap_tmp/wanted"
+	perf script -i "$tap_tmp/$what.data" --itrace=be -F $fields "$@" 2>"$tap_tmp/err" |
+		sed 's/  */ /g;s/^ //;s/ $//;s/^instruction trace error.* code 30: \(.*\), at.*/\1/' >"$tap_tmp/got"
+	diff "$tap_tmp/wanted" "$tap_tmp/got"
+}
+
+vmlinux_is_right() { executed :1234 $guest 0.10000 | guest_is guest-kernel --guestvmlinux "$tap_tmp/vmlinux"; }
+
+kcore_is_right() {
+	executed :1234 $module 0.10000 |
+		guest_is guest-module --guestkallsyms "$tap_tmp/vm/1234/proc/kallsyms" \
+			--guestmodules "$tap_tmp/vm/1234/proc/modules"
+}
+
+# as perf kvm --guest record writes it down
+kaslr_is_right() { executed :1234 ffffffff802000 0.10000 | guest_is guest-moved --guestvmlinux "$tap_tmp/vmlinux"; }
+
+no_kcore_is_right() {
+	cp "$tap_tmp/vm/1234/proc/kallsyms" "$tap_tmp/kallsyms"
+	{ echo ":1234 1234 [000] 0.100000: tr strt jmp 0 => ${guest}00"; unknown "a guest"; } |
+		guest_is guest-kernel --guestkallsyms "$tap_tmp/kallsyms"
+}
+
+program_is_right() {
+	{ echo ":1234 1234 [000] 0.100000: tr strt jmp 0 => 10000"; echo "code of a guest is not known"
+	  executed :1234 $guest 0.10000; } | guest_is guest-user --guestvmlinux "$tap_tmp/vmlinux"
+}
+
+two_are_right() {
+	{ executed "[guest/1234]" $guest 0.10000; executed "[guest/2234]" $guest 0.10001 "$uncompressed"
+	  executed "[guest/1234]" $guest 0.10002; } | guest_is guest-two --guestmount "$tap_tmp/vm"
+}
+
+one_of_two_is_right() {
+	{ executed "[guest/1234]" $guest 0.10000
+	  echo ":2234 2234 [000] 0.100010: tr strt jmp 0 => ${guest}00"; unknown "a guest"
+	  executed "[guest/1234]" $guest 0.10002; } | guest_is guest-two --guestmount "$tap_tmp/one"
+}
+
+default_of_two_is_right() {
+	{ executed "[guest/1234]" $guest 0.10000; executed :2234 $guest 0.10001 "$uncompressed"
+	  executed "[guest/1234]" $guest 0.10002; } |
+		guest_is guest-two --guestmount "$tap_tmp/one" --guestvmlinux "$tap_tmp/vmlinux2"
+}
+
+hcontext_is_right() {
+	{ executed :1234 $guest 0.10000; unknown "another guest"; executed :1234 $guest 0.10002; } |
+		guest_is guest-hcontext --guestvmlinux "$tap_tmp/vmlinux"
+}
+
+guest_code_is_right() { executed "[guest/1234]" 100 0.10000 | guest_is guest-code --guest-code; }
+
+unknown_thread_is_right() {
+	unknown "a guest" |
+		guest_is guest-no-thread --guestmount "$tap_tmp/vm" --guestvmlinux "$tap_tmp/vmlinux"
+}
+
+nobody_is_right() { unknown "a guest" | guest_is guest-kernel; }
+
+# names WHAT OPTION...: how often inner is called, and returns
+names() {
+	what=$1; shift
+	perf script -i "$tap_tmp/$what.data" --itrace=cr -F comm,ip,sym,addr,flags "$@" 2>/dev/null |
+		awk '$4 $7 == "outerinner" || $4 $7 == "innerouter" { n[$1 " " $2] += 1 }
+			END { for (i in n) print n[i], i }' | LC_ALL=C sort | tr '\n' ,
+}
+
+guest=ffffffff800000 module=ffffffff020000
+
+guest_sideband_is_right() {
+	{ executed "calls 50" 100 0.10000; executed "calls 60" 100 0.10010; } | sed 's/^\(calls [56]0\) [56]0/\1/' |
+		guest_is guest-sideband
+}
+
+check_guests() {
+	ok "$me: programs of a guest, by events of the guest (perf inject --guest-data)" guest_sideband_is_right
+	ok "$me: a guest's kernel, by --guestvmlinux" vmlinux_is_right
+	ok "$me: a guest's module, by --guestkallsyms, kcore and --guestmodules" kcore_is_right
+	ok "$me: a guest's kernel that was moved, by perf kvm's event" kaslr_is_right
+	ok "$me: nothing of a guest is guessed where it is not given" nobody_is_right
+	ok "$me: kallsyms alone are no code" no_kcore_is_right
+	ok "$me: a guest's program is unknown, and its kernel is not" program_is_right
+	ok "$me: two guests on a CPU, each by its own kernel (--guestmount)" two_are_right
+	ok "$me: and where only one is given" one_of_two_is_right
+	ok "$me: the other one is the default guest" default_of_two_is_right
+	ok "$me: of several guests, none is guessed for a thread that is not known" unknown_thread_is_right
+	ok "$me: where hcontext changes, it is another guest" hcontext_is_right
+	ok "$me: a guest that has its code from the one that runs it (--guest-code)" guest_code_is_right
+	is "$me: names are the guest's" "$(names guest-two --guestmount "$tap_tmp/vm")" \
+		"3 [guest/2234] call,3 [guest/2234] return,6 [guest/1234] call,6 [guest/1234] return,"
+	is "$me: instructions of a guest, each without a caller" \
+		"$(perf script -i "$tap_tmp/guest-kernel.data" --itrace=i1ig -F ip --guestvmlinux "$tap_tmp/vmlinux" 2>/dev/null |
+			awk 'NF { n++; d++ } !NF { if (d > 1) long++; d = 0 } END { print n, long + 0 }')" "33 0"
+}
+
+dump_is_right() {
+	perf script -D -i "$tap_tmp/good.data" 2>/dev/null >"$tap_tmp/dump"
+	grep -q '^\.  00000000:  24 15 00 00 21 00 24 d0 0f *ProgTraceSync SYNC=5 .*I-CNT=0 .*TSTAMP=1000000' "$tap_tmp/dump" &&
+	grep -q 'Ownership .*PRV=U scontext=0x4d2' "$tap_tmp/dump" &&
+	[ "$(grep -c ' IndirectBranchHist ' "$tap_tmp/dump")" -eq 7 ] &&
+	[ "$(grep -c ' ProgTraceCorrelation ' "$tap_tmp/dump")" -eq 1 ]
+}
+
+json_is_right() {
+	rm -f "$tap_tmp/json"
+	perf data convert --force --to-json "$tap_tmp/json" -i "$tap_tmp/good.data" || return
+	# perf of 6.12 does not take the events that a decoder adds
+	[ "$kver" = 6.12 ] || grep -q '"symbol": "_start"' "$tap_tmp/json"
+}
+
+tables_are_right() {
+	perf test -v ntrace >"$tap_tmp/said" 2>&1
+	cat "$tap_tmp/said"
+	! grep -q FAILED "$tap_tmp/said" && [ "$(grep -cE ': N-Trace .ntrace.: (messages|metadata|encoder parameters) *: Ok' "$tap_tmp/said")" -eq 3 ]
+}
+
+inject_is_right() {
+	perf inject --itrace=be -i "$tap_tmp/good.data" -o "$tap_tmp/injected.data" &&
+	[ "$(perf script -i "$tap_tmp/injected.data" 2>/dev/null | grep -c 'branches.*=>')" -eq 18 ]
+}
+
+overheads() { sed -n 's/^ *\([0-9.]*%\) .*\[\.\] \(.*[^ ]\) *$/\1 \2/p'; }
+report_is_right() {
+	perf inject --itrace=i1i -i "$tap_tmp/good.data" -o "$tap_tmp/injected.data" &&
+	perf report -i "$tap_tmp/injected.data" --stdio 2>/dev/null | overheads >"$tap_tmp/got" &&
+	perf report -i "$tap_tmp/good.data" --itrace=i1i --stdio 2>/dev/null | overheads >"$tap_tmp/wanted"
+	cat "$tap_tmp/wanted"
+	[ "$(wc -l <"$tap_tmp/wanted")" -eq 4 ] && diff "$tap_tmp/wanted" "$tap_tmp/got"
+}
+
+# of a recording with itself: nothing has changed
+diff_is_right() {
+	perf diff "$tap_tmp/injected.data" "$tap_tmp/injected.data" >"$tap_tmp/got" 2>&1
+	cat "$tap_tmp/got"
+	[ "$(grep -c '[0-9]% .*\[\.\] ' "$tap_tmp/got")" -ge 4 ] && ! grep -q '[+-][0-9.]*[1-9][0-9.]*%' "$tap_tmp/got"
+}
+
+check_bad() {
+	ok "$me: thread that is not known" says unknown-thread 1 "scontext 0x4d is no known thread"
+	ok "$me: truncated" says truncated 0 "AUX buffer full: trace was lost" "AUX data lost 1 times" \
+		"       1  code 1: AUX buffer or sink full: trace was lost"
+	ok "$me: wrong I-CNT" says wrong-icnt 1 "I-CNT goes on past a jump that needs an address"
+	ok "$me: CPU without metadata" says no-metadata-for-cpu 1 "no metadata for this CPU"
+	ok "$me: metadata of something else" says other-magic refused "the metadata in this file is not N-Trace's"
+	ok "$me: metadata of a later version" says later-version refused "version 2.0, this perf reads version 1"
+	ok "$me: metadata with more CPUs than words" says too-many-cpus refused "the metadata is damaged"
+	ok "$me: metadata cut short" says short-metadata refused "the metadata is damaged"
+	ok "$me: a recording without trace" says no-trace 0 "there is no trace in this recording. Nothing"
+	ok "$me: a snapshot that was never taken" says no-snapshot 0 "there is no trace in this recording. A snapshot"
+	ok "$me: errors that are not shown count, too" says_with b wrong-icnt 1 "       1  code 33: I-CNT"
+	ok "$me: code of the kernel that is not what ran" says_with "be -k $tap_tmp/vmlinux" kernel-icnt 1 \
+		"1  of these are in the kernel, which patches its code while it runs: record with --kcore"
+	ok "$me: perf data convert --to-json" json_is_right
+	ok "$me: an object that is missing: once, with what to do" says missing-object 1 \
+		"cannot read the code of /nowhere/calls: copy it to this machine (perf archive), or use --symfs" \
+		"there is no code at this address"
+	# 7.2 itself refuses it
+	[ $kver = 6.12 ] && sentence="a record has no size. Was it cut short?" || sentence="incompatible file format"
+	ok "$me: a file that was cut short" says cut-file refused "$sentence"
+	ok "$me: a size of trace that goes back in the file" says trace-size refused \
+		"the file is damaged: a record tells of 0xffffffff00000040 bytes"
+	ok "$me: an index that names other places" says bad-index refused \
+		"the file is damaged: its index of trace names places that cannot be"
+	ok "$me: metadata that no encoder can have" says bad-src-bits refused "has values that no encoder can have"
+}
+
+# KINDS="7.2/x86_64" is for a quick look
+kinds="7.2/x86_64 6.12/x86_64"
+[ "$(uname -m)" = x86_64 ] || kinds=
+# 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
+if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
+kinds=${KINDS:-$kinds}
+[ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
+plan $(($(echo $kinds | wc -w) * 63))
+
+"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
+for what in good no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
+	guest-code no-aux-record no-context no-time snapshot partial samples later-minor later-words narrow padded prescaled late-mapping unknown-thread truncated wrong-icnt \
+	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits trace-size bad-index; do
+	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
+done
+
+# The files of guests, as they would be in their file systems: calls.S is the kernel, and in the
+# first a module, too; the second has no compressed instructions.
+cross=${CROSS_COMPILE:-riscv64-linux-gnu-}
+mkdir -p "$tap_tmp/vm/1234/proc" "$tap_tmp/vm/2234/proc" "$tap_tmp/one"
+"${cross}gcc" -c -o "$tap_tmp/kernel.o" "$data/calls.S" &&
+"${cross}objcopy" --rename-section .text=.module --prefix-symbols=module_ "$tap_tmp/kernel.o" "$tap_tmp/module.o" &&
+"${cross}gcc" -nostdlib -static -Wl,-Ttext=0x${guest}00,--section-start=.module=0x${module}00,--defsym=_stext=_start \
+	-o "$tap_tmp/vmlinux" "$tap_tmp/kernel.o" "$tap_tmp/module.o" &&
+"${cross}gcc" -march=rv64g -mabi=lp64d -nostdlib -static -Wl,-Ttext=0x${guest}00,--defsym=_stext=_start \
+	-o "$tap_tmp/vmlinux2" "$data/calls.S" || exit
+for vm in "vmlinux 1234" "vmlinux2 2234"; do
+	proc=$tap_tmp/vm/${vm#* }/proc
+	cp "$tap_tmp/${vm% *}" "$proc/kcore"
+	"${cross}nm" "$proc/kcore" | sed -n '/ [tT] /{/[.$]/d;/ module_/s/$/\t[calls]/;p;}' >"$proc/kallsyms"
+	: >"$proc/modules"
+done
+echo "calls 4096 0 - Live 0x${module}00" >"$tap_tmp/vm/1234/proc/modules"
+ln -s "$tap_tmp/vm/1234" "$tap_tmp/one/1234"
+
+head -c $(($(wc -c <"$tap_tmp/good.data") - 680)) "$tap_tmp/good.data" >"$tap_tmp/cut-file.data"
+
+for kind in $kinds; do
+	kver=${kind%/*} arch=${kind#*/} me="perf $kind"
+	"$top/tools/perf/build.sh" "$kver" "$arch" >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
+	check_good
+	check_bad
+	check_guests
+done
+done_testing

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Call chains after a loss: no thread that may have run in the gap keeps its calls, and others do.
+. "$(dirname "$0")/../harness/tap.sh"
+
+[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+data=$top/tests/perf
+# KVERS=7.2 is for a quick look
+kvers=${KVERS:-6.12 7.2}
+plan $(($(echo "$kvers" | wc -w) * 13))
+
+"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
+
+# last_chain WHAT: of the first thread's last instruction, innermost function first
+last_chain() {
+	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$1.data" "lost-$1" || return
+	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/$1.data" --itrace=i1ig --tid 1234 -F ip,sym 2>/dev/null |
+		awk '!NF { last = out; out = ""; next } { out = out (out == "" ? "" : " ") $NF } END { print out == "" ? last : out }'
+}
+
+for kver in $kvers; do
+	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
+	me="perf $kver:"
+	is "$me trace that goes on, later, keeps the calls" "$(last_chain kept)" "outer _start"
+	is "$me ... also after zeros that perf has padded with" "$(last_chain kept-padded)" "outer _start"
+	is "$me PERF_RECORD_AUX says truncated" "$(last_chain truncated)" "done"
+	is "$me PERF_RECORD_AUX says partial" "$(last_chain partial)" "done"
+	is "$me PERF_RECORD_AUX says partial, of whole messages" "$(last_chain whole)" "done"
+	is "$me the thread has been on a CPU that is not traced" "$(last_chain untraced)" "done"
+	is "$me the thread has been on another CPU, in a gap there" "$(last_chain elsewhere)" "done"
+	is "$me the encoder of another CPU could not be started" "$(last_chain refused)" "done"
+	is "$me a gap on a CPU where the thread has not been" "$(last_chain beside)" "outer _start"
+	# without events of switches, nobody knows which threads were on that CPU
+	is "$me without switch events: trace that goes on" "$(last_chain blind-kept)" "outer _start"
+	is "$me without switch events: another CPU has a gap" "$(last_chain blind-elsewhere)" "done"
+	is "$me without switch events: another CPU could not be traced" "$(last_chain blind-refused)" "done"
+	is "$me without switch events: a gap drops the calls of all" "$(last_chain blind-beside)" "outer"
+done
+done_testing

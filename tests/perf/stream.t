@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A recording says the same from a file, from a pipe, and compressed (perf record -z).
+. "$(dirname "$0")/../harness/tap.sh"
+
+[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+data=$top/tests/perf
+fields=comm,tid,cpu,time,ip,addr,flags
+# KVERS=7.2 is for a quick look
+kvers=${KVERS:-6.12 7.2}
+plan $(($(echo "$kvers" | wc -w) * 6 + 8))
+
+"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
+make_data() { # NAME WHAT [HOW...]
+	_data=$1; shift
+	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_data.data" "$@" || exit
+}
+for what in rounds no-aux-record samples no-time; do
+	make_data $what $what
+	make_data $what-pipe $what pipe
+	make_data $what-z $what compressed
+	make_data $what-z-pipe $what pipe compressed
+done
+
+perf() { "$O/perf/$kver/x86_64/perf" "$@" 2>"$tap_tmp/err" </dev/null; }
+script() { # NAME OPTION...
+	_script=$1; shift
+	perf script -i "$tap_tmp/$_script.data" --itrace=be -F $fields "$@"
+}
+same() { # NAME FILE OPTION...: as the file says
+	_same=$1 _file=$2; shift 2
+	script "$_file" "$@" >"$tap_tmp/wanted"
+	script "$_same" "$@" >"$tap_tmp/got"
+	cat "$tap_tmp/err"
+	[ -s "$tap_tmp/wanted" ] && diff "$tap_tmp/wanted" "$tap_tmp/got" | head -n 20
+	cmp "$tap_tmp/wanted" "$tap_tmp/got"
+}
+injected() { # NAME
+	perf inject --itrace=b -i "$tap_tmp/$1.data" -o "$tap_tmp/injected.data" &&
+		perf script -i "$tap_tmp/injected.data" -F ip,addr
+}
+
+for kver in $kvers; do
+	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
+	# 8 runs of the first program, of 18 branches, and 4 of the second: before it is mapped it has
+	# no code, and each run 7 messages with an address
+	is "$kver: branches and errors of a file that was written in rounds" \
+		"$(script rounds | grep -c '=>') $(script rounds | grep -c 'code 30')" "220 28"
+	ok "$kver: a pipe with many reads of each buffer" same rounds-pipe rounds
+	ok "$kver: a pipe without PERF_RECORD_AUX" same no-aux-record-pipe no-aux-record
+	ok "$kver: a pipe whose only times are those of PERF_RECORD_AUX" same no-time-pipe no-time
+	ok "$kver: trace in samples, from a pipe" same samples-pipe samples
+	is "$kver: inject from a pipe" "$(injected rounds-pipe | cksum)" "$(injected rounds | cksum)"
+done
+# perf of 6.12 is built without zstd
+ok "7.2: compressed" same rounds-z rounds
+ok "7.2: compressed, in a pipe" same rounds-z-pipe rounds
+ok "7.2: compressed, one CPU of it" same rounds-z rounds -C 0
+ok "7.2: compressed, without PERF_RECORD_AUX" same no-aux-record-z no-aux-record
+ok "7.2: compressed, in a pipe, without PERF_RECORD_AUX" same no-aux-record-z-pipe no-aux-record
+ok "7.2: trace in samples, compressed" same samples-z samples
+ok "7.2: trace in samples, compressed, in a pipe" same samples-z-pipe samples
+perf inject --itrace=b -i "$tap_tmp/rounds-z.data" -o "$tap_tmp/injected.data"
+ok "7.2: inject says that it does not decompress" grep -q 'record without -z' "$tap_tmp/err"
+done_testing

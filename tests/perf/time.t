@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# perf script --time: ranges give the branches that a run without --time has in them, however
+# many there are and wherever they begin, and no chain of calls that cannot be.
+. "$(dirname "$0")/../harness/tap.sh"
+
+[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+data=$top/tests/perf
+# KVERS=7.2 is for a quick look
+kvers=${KVERS:-6.12 7.2}
+plan $(($(echo "$kvers" | wc -w) * 5))
+
+"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
+for what in rounds good two-sources; do
+	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
+done
+
+script() { # WHAT OPTION...
+	_what=$1; shift
+	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/$_what.data" --ns "$@" 2>/dev/null
+}
+
+# ranges_are_right WHAT FROM,TO...: in ns after 0.1 s
+ranges_are_right() {
+	_of=$1; shift
+	script "$_of" --itrace=b -F tid,cpu,time,ip,addr | awk -v ranges="$*" '
+		{ t = $3; sub(":", "", t); ns = (t - 0.1) * 1e9 + 0.5 }
+		{ for (i = split(ranges, r, " "); i; i--) { split(r[i], at, ","); if (int(ns) >= at[1] && int(ns) <= at[2]) { print; next } } }' \
+		>"$tap_tmp/wanted"
+	_time=$(for r; do printf '0.1%08d,0.1%08d ' "${r%,*}" "${r#*,}"; done)
+	script "$_of" --itrace=b --time "${_time% }" -F tid,cpu,time,ip,addr >"$tap_tmp/got"
+	echo "$(wc -l <"$tap_tmp/got") branches of $(wc -l <"$tap_tmp/wanted")"
+	[ -s "$tap_tmp/wanted" ] && diff "$tap_tmp/wanted" "$tap_tmp/got"
+}
+
+# each chain is one that calls.S can have
+chains_are_right() {
+	script rounds --itrace=i1ig --time "$many" -F ip,sym | awk '
+		!NF && c != "" { n++; if (c !~ /^ ((_start|done)|outer( _start)?|inner( outer( _start)?)?|\[unknown\])?$/) { print "cannot be:" c; bad++ } c = "" }
+		NF { c = c " " $NF } END { print n + 0, "chains"; exit bad || !n }'
+}
+
+for kver in $kvers; do
+	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
+	ok "perf $kver: one range" ranges_are_right good 400,600
+	ok "perf $kver: ranges without a synchronising message between" ranges_are_right good 200,200 600,600 1000,1000
+	set -- $(for i in 0 100000 200000 300000 400000 500000 600000 700000; do
+		echo "$((i + 200)),$((i + 400)) $((i + 800)),$((i + 1000))"
+	done)
+	ok "perf $kver: 16 ranges, with and without one between" ranges_are_right rounds "$@"
+	many=$(for r; do printf '0.1%08d,0.1%08d ' "${r%,*}" "${r#*,}"; done); many=${many% }
+	ok "perf $kver: their call chains" chains_are_right
+	ok "perf $kver: two sources in a buffer" ranges_are_right two-sources 400,600 1000,1200 200400,200600
+done
+done_testing

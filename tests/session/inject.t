@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace inject`: perfs that know no N-Trace, and those that do, read the same branches and call
+# chains from its file as perf with N-Trace decodes from the trace; tests/long/session-truth.t has a
+# recording of the board.
+. "$(dirname "$0")/../harness/tap.sh"
+[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
+	for k in 6.12 7.2; do "$top/tools/perf/build.sh" $k x86_64 >>"$tap_tmp/make" 2>&1 || exit; done &&
+	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
+		"$top/tests/perf/calls.S" || { cat "$tap_tmp/make"; exit 1; }
+ntrace=$O/bin/ntrace
+decoder=$O/perf/7.2/x86_64/perf
+
+# branches PERF RECORDING: all of them
+branches() {
+	"$ntrace" inject --all-branches --last-branches "$3" -i "$tap_tmp/$2.data" -o "$tap_tmp/out.data" || [ $? -eq 1 ] || return
+	"$decoder" script -i "$tap_tmp/$2.data" --itrace=be -F tid,cpu,ip,addr >"$tap_tmp/branches" 2>/dev/null
+	"$1" script -i "$tap_tmp/out.data" -F tid,cpu,brstack 2>"$tap_tmp/err" | python3 "$top/tests/session/inject.py" "$tap_tmp/branches"
+}
+
+# The call chain of each instruction
+chains() {
+	"$ntrace" inject --period 1 -i "$tap_tmp/$2.data" -o "$tap_tmp/out.data" || return
+	"$decoder" script -i "$tap_tmp/$2.data" --itrace=i1ig -F tid,cpu,ip,sym >"$tap_tmp/wanted" 2>/dev/null
+	# an older perf prints addresses of programs without a build id as those in the file
+	for f in wanted got; do
+		[ $f = wanted ] || "$1" script -i "$tap_tmp/out.data" -F tid,cpu,ip,sym >"$tap_tmp/got" 2>/dev/null
+		sed -E 's/^\s+[0-9a-f]+ ([^0-9])/\1/;s/^ +//' "$tap_tmp/$f" >"$tap_tmp/$f.names"
+	done
+	[ "$(wc -l <"$tap_tmp/wanted")" -gt 50 ] && diff "$tap_tmp/wanted.names" "$tap_tmp/got.names"
+}
+
+says() {
+	wanted=$1 sentence=$2; shift 2
+	"$@" >"$tap_tmp/said" 2>&1 </dev/null
+	rc=$?
+	cat "$tap_tmp/said"
+	[ $rc -eq "$wanted" ] || { echo "exit status $rc, not $wanted"; return 1; }
+	grep -qF -- "$sentence" "$tap_tmp/said"
+}
+
+plan 21
+for what in good no-context two-sources snapshot; do
+	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit 1
+done
+for perf in perf "$O/perf/6.12/x86_64/perf" "$decoder"; do
+	name=$("$perf" version 2>/dev/null) || name=
+	if [ -z "$name" ]; then
+		for n in 1 2 3 4 5; do skip "test $n with perf" "there is no perf in PATH"; done
+		continue
+	fi
+	for what in good no-context two-sources snapshot; do ok "$name: all branches of $what" branches "$perf" $what 3; done
+	ok "$name: the call chain of each instruction" chains "$perf" good
+done
+python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/pipe.data" good pipe || exit 1
+ok "of a pipe that was saved" branches "$decoder" pipe 7
+ok "no room for branches" says 2 "needs room for branches" "$ntrace" inject --all-branches --last-branches 0 -i "$tap_tmp/good.data"
+ok "too many branches" says 2 "at most 1024" "$ntrace" inject --last-branches 5000 -i "$tap_tmp/good.data"
+ok "a pipe to write to" says 2 "writes a file, and no pipe" "$ntrace" inject -o - -i "$tap_tmp/good.data"
+ok "a full disk" says 1 "No space left on device" "$ntrace" inject -o /dev/full -i "$tap_tmp/good.data"
+ok "no such folder" says 1 "No such file or directory" "$ntrace" inject -o "$tap_tmp/none/x" -i "$tap_tmp/good.data"
+done_testing

@@ -1,0 +1,187 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace script` on recordings that were put together by hand: a file, a pipe and compressed
+# records say the same; damaged ones never crash a build with sanitizers.
+. "$(dirname "$0")/../harness/tap.sh"
+damaged=${DAMAGED:-200}
+
+make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
+	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
+		"$top/tests/perf/calls.S" || { cat "$tap_tmp/make"; exit 1; }
+for what in good no-context no-time guest; do
+	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit 1
+done
+python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/pipe.data" good pipe || exit 1
+python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/z.data" good compressed || exit 1
+
+ntrace=$O/bin/ntrace
+script() { "$ntrace" script -F comm,tid,cpu,time,flags,ip,addr "$@"; }
+
+# that of perf: times in microseconds
+branches() {
+	script "$@" | sed -E 's/ +/ /g;s/^ //;s/(\.[0-9]{6})[0-9]{3}:/\1:/'
+}
+same() { branches "$@" >"$tap_tmp/got" && diff "$top/tests/perf/calls.branches" "$tap_tmp/got"; }
+pipe_is_same() { branches -i - <"$tap_tmp/pipe.data" >"$tap_tmp/got" && diff "$top/tests/perf/calls.branches" "$tap_tmp/got"; }
+
+# says STATUS SENTENCE ARGS...
+says() {
+	wanted=$1 sentence=$2; shift 2
+	"$@" >"$tap_tmp/said" 2>&1 </dev/null
+	rc=$?
+	cat "$tap_tmp/said"
+	[ $rc -eq "$wanted" ] || { echo "exit status $rc, not $wanted"; return 1; }
+	grep -qF -- "$sentence" "$tap_tmp/said"
+}
+
+# calls.S: what script --calls and --json say of it, by themselves and to a reader of JSON
+calls_are() {
+	"$ntrace" script --calls -i "$tap_tmp/good.data" | awk '{ print $4, $6, $8 }' | sort | uniq -c | sed -E 's/^ +//' >"$tap_tmp/got"
+	printf '3 200 1 inner\n3 400 7 outer\n' | diff - "$tap_tmp/got"
+}
+json_is() { # OPTION: as many objects as lines of text, each of them JSON
+	"$ntrace" script "$1" --json -i "$tap_tmp/good.data" >"$tap_tmp/json" || return
+	"$ntrace" script "$1" -i "$tap_tmp/good.data" >"$tap_tmp/text"
+	python3 -c 'import json, sys
+for line in sys.stdin: json.loads(line)["time"]' <"$tap_tmp/json" || return
+	[ "$(wc -l <"$tap_tmp/json")" -eq "$(wc -l <"$tap_tmp/text")" ]
+}
+# each instruction that the program executes: as many as branches count
+insns_are() {
+	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print $1, $2 }' >"$tap_tmp/insns"
+	n=$("$ntrace" script --json -i "$tap_tmp/good.data" | sed -n 's/.*"insns": \([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n }')
+	echo "$n instructions"
+	[ "$(wc -l <"$tap_tmp/insns")" -eq "$n" ] || return
+	riscv64-linux-gnu-objdump -d "$tap_tmp/calls" | sed -nE 's/^ *([0-9a-f]+):\t([0-9a-f]+) .*/\1 \2/p' | sort >"$tap_tmp/objdump"
+	sort -u "$tap_tmp/insns" | comm -23 - "$tap_tmp/objdump" >"$tap_tmp/other"
+	[ ! -s "$tap_tmp/other" ]
+}
+# filters: two threads on a CPU each do the same; the second call of outer is 400 ns to 800 ns after
+# the begin
+count() { "$ntrace" script "$@" | wc -l; }
+filters() {
+	two=$tap_tmp/two.data
+	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$two" two-sources || return
+	for what in --calls --branches --insns; do
+		all=$(count $what -i "$two")
+		for filter in "--tid 1234" "--tid 2234" "--cpu 0" "--cpu 1"; do
+			# shellcheck disable=SC2086
+			n=$(count $what $filter -i "$two")
+			echo "$what $filter: $n of $all"
+			[ $((2 * n)) -eq "$all" ] || return
+		done
+	done
+	[ "$("$ntrace" report --cpu 1 -i "$two" | head -n 1)" = "$("$ntrace" report --tid 2234 -i "$two" | head -n 1)" ]
+}
+by_time() {
+	"$ntrace" script --calls --time 0.1000004,0.1000008 -i "$tap_tmp/good.data" >"$tap_tmp/got"
+	cat "$tap_tmp/got"
+	[ "$(grep -c 0.100000400 "$tap_tmp/got")" -eq 2 ] && [ "$(wc -l <"$tap_tmp/got")" -eq 2 ] &&
+		[ "$(count --calls --time ,0.1000008 -i "$tap_tmp/good.data")" -eq 4 ] &&
+		[ "$(count --calls --time 0.1000004, -i "$tap_tmp/good.data")" -eq 4 ] &&
+		[ "$(count --calls --time 5, -i "$tap_tmp/good.data")" -eq 0 ]
+}
+
+# with a capstone that knows RISC-V; else a sentence says what is missing. inner and outer return
+disasm_is() {
+	_rc=0
+	"$@" script --disasm --threads 1 -i "$tap_tmp/good.data" >"$tap_tmp/got" 2>&1 || _rc=$?
+	[ $_rc -ne 2 ] || { grep 'needs a build with capstone' "$tap_tmp/got"; return; }
+	[ "$(grep -c 'c.jr ra$' "$tap_tmp/got")" -eq 6 ]
+}
+
+# 100,000 maps, half of them over others, in no more than 100 times what 6,250 take
+maps() {
+	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/maps" \
+		"$top/tests/session/maps.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread &&
+		"$tap_tmp/maps" 1
+}
+
+plan 32
+ok "script --disasm" disasm_is "$ntrace"
+if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
+	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
+else
+	skip "script --disasm, the guest's program" "there is none, or no qemu-riscv64-static"
+fi
+ok "filters by thread and CPU" filters
+ok "filters by time" by_time
+ok "no time" says 2 "FROM,TO in seconds" "$ntrace" report --time 3 -i "$tap_tmp/good.data"
+ok "script --calls" calls_are
+for option in --branches --calls --insns; do ok "script $option --json is JSON" json_is $option; done
+ok "script --insns: all instructions, with their code" insns_are
+ok "maps over maps, and many of them" maps
+ok "script takes no argument" says 2 "script takes no 'x'" "$ntrace" script x
+ok "a file" same -i "$tap_tmp/good.data"
+ok "a pipe that was saved" same -i "$tap_tmp/pipe.data"
+ok "a pipe" pipe_is_same
+ok "compressed records" same -i "$tap_tmp/z.data"
+ok "no Ownership messages: sideband says who executes" same -i "$tap_tmp/no-context.data"
+ok "one thread alone decodes the same" same --threads 1 -i "$tap_tmp/good.data"
+
+# calls.S calls outer three times, and that calls inner; what is counted is what it executes
+report_is() {
+	"$ntrace" report "$@" | awk '/^ *[0-9]+ .*\[calls\]/ { print $1, $12, $13 }' | sort >"$tap_tmp/got"
+	printf '3 18 outer\n3 3 inner\n' | sort | diff - "$tap_tmp/got"
+}
+ok "report: calls and instructions of each function" report_is -i "$tap_tmp/good.data"
+ok "report: the same of a pipe" report_is -i "$tap_tmp/pipe.data"
+ok "report: an unknown column" says 2 "no column 'foo'" "$ntrace" report --sort foo -i "$tap_tmp/good.data"
+
+# outer takes 400 ns, half of it in inner
+slow_is() {
+	"$ntrace" slow -i "$tap_tmp/good.data" outer | awk '/ x /' | sed -E 's/ +/ /g;s/^ //' >"$tap_tmp/got"
+	printf '%s\n' '400 ns 1 x 400 ns 1 x outer' '200 ns 1 x 200 ns 1 x inner' | diff - "$tap_tmp/got"
+}
+ok "slow: the tree of a call, with the median one beside it" slow_is
+ok "slow: a function that was not called" says 1 "has 0 calls of foo" "$ntrace" slow -i "$tap_tmp/good.data" foo
+ok "slow: no function" says 2 "takes the name of one function" "$ntrace" slow -i "$tap_tmp/good.data"
+
+ok "no such file" says 2 "No such file" script -i "$tap_tmp/none.data"
+: >"$tap_tmp/empty"
+ok "an empty file" says 2 "no recording of perf" script -i "$tap_tmp/empty"
+ok "a program instead of a recording" says 2 "does not begin with PERFILE2" script -i "$ntrace"
+python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/magic.data" other-magic
+ok "metadata of another kind" says 2 "is not N-Trace's" script -i "$tap_tmp/magic.data"
+ok "an unknown field" says 2 "no field 'foo'" "$ntrace" script -F ip,foo -i "$tap_tmp/good.data"
+mv "$tap_tmp/calls" "$tap_tmp/calls.away"
+ok "a program that is not there is named, with the cure" \
+	says 1 "cannot read the code of $tap_tmp/calls: No such file or directory" script -i "$tap_tmp/good.data"
+mv "$tap_tmp/calls.away" "$tap_tmp/calls"
+full() { "$ntrace" script -i "$tap_tmp/good.data" >/dev/full; }
+ok "a full disk is reported" says 1 "writing failed: No space left on device" full
+
+# Each damaged recording: no report of a sanitizer, an exit status of ours, an end
+one() {
+	case $(($1 % 7)) in
+	0) set -- "$1" script ;;
+	1) set -- "$1" report ;;
+	2) set -- "$1" slow outer ;;
+	3) set -- "$1" inject --period 3 -o "$tap_tmp/bad/out" ;;
+	4) set -- "$1" script --calls ;;
+	5) set -- "$1" script --insns --json ;;
+	6) set -- "$1" inject --all-branches --last-branches 4 -o "$tap_tmp/bad/out" ;;
+	esac
+	_seed=$1; shift
+	timeout 60 "$O/sanitized/bin/ntrace" "$@" -i "$tap_tmp/bad/$_seed.data" >"$tap_tmp/said" 2>&1
+	rc=$?
+	[ $rc -le 2 ] && ! grep -qE 'ERROR: |runtime error:|leak of' "$tap_tmp/said" && return
+	echo "seed $_seed, $*: status $rc, $(cat "$tap_tmp/bad/$_seed.how")"
+	grep -E 'ERROR: |runtime error:|#[0-9] ' "$tap_tmp/said" | head -n 8
+	return 1
+}
+damaged() {
+	make -C "$top" tool O="$O/sanitized" CFLAGS="-O0 -g1 -fsanitize=address,undefined" >"$tap_tmp/make" 2>&1 ||
+		{ cat "$tap_tmp/make"; return 1; }
+	mkdir -p "$tap_tmp/bad" && python3 "$top/tests/perf/damage.py" "$tap_tmp/bad" "$damaged" \
+		"$tap_tmp/good.data" "$tap_tmp/no-context.data" "$tap_tmp/z.data" "$tap_tmp/no-time.data" \
+		"$tap_tmp/guest.data" || return
+	seed=0 bad=0
+	while [ $seed -lt "$damaged" ]; do
+		one $seed || bad=$((bad + 1))
+		seed=$((seed + 1))
+	done
+	[ $bad -eq 0 ]
+}
+ok "$damaged damaged recordings, with sanitizers" damaged
+done_testing
