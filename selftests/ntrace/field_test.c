@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Fields beyond the first word: strobing, one thread, ranges that are left out, triggers, sinks; SRC */
-#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -287,41 +286,37 @@ TEST_F(field, src_is_told)
 	EXPECT_EQ(id & NTRACE_HW_ID_SRC, pmu_number(file, 99));
 }
 
+#define SINKS	8
+
 /* The numbers of the sinks that a CPU reaches, the sink of events that do not choose first */
-static unsigned int sinks_of(const struct perf_event_attr *attr, int cpu, uint64_t numbers[8])
+static unsigned int sinks_of(const struct perf_event_attr *attr, int cpu, uint64_t numbers[SINKS])
 {
 	struct perf_event_attr chosen = *attr;
-	char file[300], path[256] = "";
-	DIR *dir = opendir(PMU_DIR "/sinks");
-	struct dirent *entry;
-	unsigned int n = 0;
+	struct pmu_sink sinks[SINKS];
+	char file[32], path[256] = "";
+	unsigned int nr = pmu_sinks(sinks, SINKS), n = 0, i;
 	const char *last;
 
 	snprintf(file, sizeof(file), "cpu%d/path", cpu);
 	pmu_text(file, path, sizeof(path));
 	last = strrchr(path, ' ');
-	while (dir && last && (entry = readdir(dir)) && n < 8) {
-		snprintf(file, sizeof(file), "sinks/%s", entry->d_name);
-		numbers[n] = pmu_number(file, 0);
-		chosen.config2 = numbers[n] << 32;
-		if (!numbers[n] || refused(&chosen, -1, cpu))
+	for (i = 0; last && i < nr; i++) {
+		chosen.config2 = sinks[i].number << 32;
+		if (refused(&chosen, -1, cpu))
 			continue;
-		if (!strcmp(last + 1, entry->d_name)) {
-			uint64_t first = numbers[0];
-
-			numbers[0] = numbers[n];
-			numbers[n] = first;
+		numbers[n] = sinks[i].number;
+		if (!strcmp(last + 1, sinks[i].name)) {
+			numbers[n] = numbers[0];
+			numbers[0] = sinks[i].number;
 		}
 		n++;
 	}
-	if (dir)
-		closedir(dir);
 	return n;
 }
 
 TEST_F(field, sinks)
 {
-	uint64_t numbers[8];
+	uint64_t numbers[SINKS];
 	unsigned int n, i;
 
 	event_attr_user(&self->attr);
@@ -376,7 +371,7 @@ TEST_F(field, sinks_are_kept_apart)
 {
 	struct recording other = { .fd = -1 };
 	static struct stretches others;
-	uint64_t numbers[8], theirs[8];
+	uint64_t numbers[SINKS], theirs[SINKS];
 	int second = self->cpu + 1;
 	unsigned int own;
 

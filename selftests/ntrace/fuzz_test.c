@@ -4,7 +4,7 @@
  * PMU: what it refuses it refuses with an error, and the kernel stays well
  * (which the console tells).
  *
- * NTRACE_FUZZ_SECONDS: 3 if not given; NTRACE_SEED
+ * NTRACE_FUZZ_SECONDS: 3 if not given; NTRACE_SEED; NTRACE_FUZZ_USER: as an ordinary user
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +37,8 @@ static struct fuzzed {
 static unsigned int opened, refused, errors[256];
 /* Read from sysfs once: it is slow */
 static struct perf_event_attr usual;
+static struct pmu_sink sinks[8];
+static unsigned int nr_sinks;
 
 static uint64_t rnd(void)
 {
@@ -55,16 +57,18 @@ static void random_attr(struct perf_event_attr *attr)
 
 	*attr = usual;
 	attr->disabled = random();
-	attr->exclude_kernel = one_in(3);
+	attr->exclude_kernel = usual.exclude_kernel ? !one_in(8) : one_in(3);
 	if (one_in(2))
 		return;
 	if (one_in(6))
 		attr->config = rnd() & NTRACE_CONFIG_VALID;
 	if (one_in(6))
 		attr->config ^= 1ULL << random() % 64;
+	if (one_in(6) && nr_sinks)
+		attr->config2 = (one_in(8) ? rnd() : sinks[random() % nr_sinks].number) << 32;
 	attr->inherit = one_in(4);
 	attr->exclude_user = one_in(6);
-	attr->exclude_hv = one_in(8);
+	attr->exclude_hv = usual.exclude_hv ^ one_in(8);
 	attr->exclude_idle = one_in(20);
 	attr->exclude_host = one_in(40);
 	attr->exclude_guest = one_in(8);
@@ -314,6 +318,14 @@ TEST_F_TIMEOUT(fuzz, kernel_stays_well, 3600)
 	if (pmu_type() < 0)
 		SKIP(return, "there is no PMU ntrace");
 	event_attr(&usual, pmu_config(pmu_first_cpu()));
+	nr_sinks = pmu_sinks(sinks, sizeof(sinks) / sizeof(sinks[0]));
+	if (getenv("NTRACE_FUZZ_USER")) {
+		usual.config &= ~NTRACE_CONFIG_FIRMWARE;
+		usual.exclude_kernel = 1;
+		usual.exclude_hv = 1;
+		set_paranoid(2);
+		ASSERT_TRUE(become_user());
+	}
 	srandom(from);
 	signal(SIGIO, SIG_IGN);
 	for (i = 0; i < EVENTS; i++)

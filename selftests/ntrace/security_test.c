@@ -173,7 +173,7 @@ static int open_unprivileged(struct perf_event_attr *attr, int pid, int cpu)
 	pid_t child = fork();
 
 	if (!child) {
-		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		if (!become_user())
 			_exit(255);
 		fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, 0);
 		_exit(fd < 0 ? errno : 0);
@@ -181,24 +181,6 @@ static int open_unprivileged(struct perf_event_attr *attr, int pid, int cpu)
 	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
 		return -1;
 	return WEXITSTATUS(status);
-}
-
-#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
-
-/* Sets what everybody may see; returns what it was */
-static int set_paranoid(int val)
-{
-	FILE *f = fopen(PARANOID, "r+");
-	int old = -1;
-
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &old) != 1)
-		old = -1;
-	rewind(f);
-	fprintf(f, "%d\n", val);
-	fclose(f);
-	return old;
 }
 
 TEST_F(security, unprivileged_needs_the_filter)
@@ -260,8 +242,7 @@ TEST_F(security, traced_program_that_gave_up_its_rights_forks)
 	ASSERT_EQ(pipe(ready), 0);
 	child = fork();
 	if (!child) {
-		if (read(ready[0], &c, 1) != 1 || setresgid(65534, 65534, 65534) ||
-		    setresuid(65534, 65534, 65534))
+		if (read(ready[0], &c, 1) != 1 || !become_user())
 			_exit(255);
 		child = fork();
 		if (!child)

@@ -24,7 +24,6 @@
 
 #define THREADS		8
 #define AUX_SIZE	(16 << 10)
-#define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 
 struct yielder {
 	pthread_t		thread;
@@ -39,16 +38,6 @@ static pthread_barrier_t barrier;
 static struct perf_event_attr attr;
 static bool one_owner;
 static unsigned int seconds;
-
-static void set_paranoid(int val)
-{
-	FILE *f = fopen(PARANOID, "w");
-
-	if (!f)
-		return;
-	fprintf(f, "%d\n", val);
-	fclose(f);
-}
 
 /* What was recorded is read at once, and thrown away */
 static void drain(struct yielder *y)
@@ -105,7 +94,7 @@ static int yield_all(void)
 	uint64_t yields = 0, bytes = 0;
 	unsigned int i, opened = 0, traced = 0;
 
-	if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+	if (!become_user())
 		return 1;
 	pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	for (i = 0; i < THREADS; i++) {

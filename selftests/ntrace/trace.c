@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -66,6 +67,44 @@ int pmu_nr_cpus(void)
 		n += !access(file, F_OK);
 	}
 	return n;
+}
+
+unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max)
+{
+	DIR *dir = opendir(PMU_DIR "/sinks");
+	struct dirent *entry;
+	unsigned int n = 0;
+	char file[300];
+
+	while (dir && n < max && (entry = readdir(dir))) {
+		snprintf(file, sizeof(file), "sinks/%s", entry->d_name);
+		snprintf(sinks[n].name, sizeof(sinks[n].name), "%.63s", entry->d_name);
+		sinks[n].number = pmu_number(file, 0);
+		n += sinks[n].number > 0;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+int set_paranoid(int val)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "r+");
+	int old = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &old) != 1)
+		old = -1;
+	rewind(f);
+	fprintf(f, "%d\n", val);
+	fclose(f);
+	return old;
+}
+
+bool become_user(void)
+{
+	return !setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534);
 }
 
 void event_attr(struct perf_event_attr *attr, uint64_t config)

@@ -22,6 +22,20 @@ uint64_t pmu_config(int cpu);
 int pmu_first_cpu(void);
 int pmu_nr_cpus(void);
 
+/* A sink, and the number for the field "sink" */
+struct pmu_sink {
+	char		name[64];
+	uint64_t	number;
+};
+
+/* Those of the PMU, @max at the most. Returns how many */
+unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max);
+
+/* Sets what everybody may see (perf_event_paranoid); returns what it was, or -1 */
+int set_paranoid(int val);
+/* This process has no rights of root any more; false if it cannot give them up */
+bool become_user(void);
+
 /* An event and its buffers */
 struct recording {
 	int		fd;
