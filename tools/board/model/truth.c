@@ -186,7 +186,6 @@ static void define(struct nb_truth_writer *w, const struct nb_ingress *blk)
 		reset_dictionary(&w->dict);
 		memset(w->hash, 0, HASH_SIZE * sizeof(*w->hash));
 		w->head.cur = &w->dict.root;
-		w->head.cur->blk = (struct nb_ingress){ 0 };
 	}
 	put_op(w, OP_DEFINE);
 	delta = blk->iaddr - end_of(w->head.cur);

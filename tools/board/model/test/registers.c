@@ -1445,6 +1445,15 @@ static void test_wraps_after_the_last(void **state)
 		feed(burst / 16, 16);
 	}
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
+	/* all but the last word: trRamWP is trRamLimit, which is not written yet */
+	set_sink(TR_RAM_MODE, BUF, 64);
+	feed((64 - b.ram.caps.align) / 4, 4);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), rd(dev, TR_RAM_LIMIT_LOW));
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE | TR_ENABLE);
+	feed(b.ram.caps.align / 4, 4);
+	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
 }
 
 /* Pointers cannot be written while the sink is enabled, whether it is empty or not */

@@ -202,19 +202,19 @@ static void test_truncated(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-/* A block whose instructions are not as long as it is */
-static void test_does_not_add_up(void **state)
+/* A truth of one block of 4 instructions, whose record says @iretire and @ninsn instead */
+static void write_wrong_block(const uint8_t *with_code, uint8_t iretire, uint8_t ninsn)
 {
 	struct nb_truth_writer *w = nb_truth_create(path, 0);
-	struct nb_ingress blk = { .iaddr = 0x1000, .ninsn = 4, .iretire = sizeof(code) / 2, .code = code,
+	struct nb_ingress blk = { .iaddr = 0x1000, .ninsn = 4, .iretire = sizeof(code) / 2, .code = with_code,
 				  .wide = &code_wide, .ilastsize = 1,
-				  .wide_hash = nb_code_hash(code, sizeof(code)) };
+				  .wide_hash = with_code ? nb_code_hash(code, sizeof(code)) :
+							   nb_wide_hash(&code_wide, 4) };
 	static const struct nb_trace_state untraced;
 	uint8_t bytes[200];
 	size_t n, at;
 	FILE *f;
 
-	(void)state;
 	nb_truth_block(w, &blk, &untraced);
 	assert_int_equal(nb_truth_close(w), 0);
 	f = fopen(path, "r+");
@@ -223,9 +223,22 @@ static void test_does_not_add_up(void **state)
 		if (bytes[at] == sizeof(code) / 2 && bytes[at + 1] == 4)
 			break;
 	assert_true(at + 1 < n);
-	fseek(f, at + 1, SEEK_SET);
-	fputc(3, f);
+	fseek(f, at, SEEK_SET);
+	fputc(iretire, f);
+	fputc(ninsn, f);
 	fclose(f);
+}
+
+/* A block whose instructions are not as long as it is */
+static void test_does_not_add_up(void **state)
+{
+	(void)state;
+	write_wrong_block(code, sizeof(code) / 2, 4);
+	assert_int_equal(read_all(), 0);
+	write_wrong_block(code, sizeof(code) / 2, 3);
+	assert_int_equal(read_all(), -1);
+	/* the number of instructions at the end fits */
+	write_wrong_block(NULL, sizeof(code) / 2 + 1, 4);
 	assert_int_equal(read_all(), -1);
 }
 
