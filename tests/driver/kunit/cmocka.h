@@ -16,6 +16,7 @@ static struct kunit *cmocka_test;
 #define assert_false(a)			KUNIT_ASSERT_FALSE(cmocka_test, a)
 #define assert_null(a)			KUNIT_ASSERT_NULL(cmocka_test, a)
 #define assert_non_null(a)		KUNIT_ASSERT_NOT_NULL(cmocka_test, a)
+#define assert_ptr_equal(a, b)		KUNIT_ASSERT_PTR_EQ(cmocka_test, (const void *)(a), (const void *)(b))
 #define assert_string_equal(a, b)	KUNIT_ASSERT_STREQ(cmocka_test, a, b)
 #define assert_memory_equal(a, b, n)	KUNIT_ASSERT_MEMEQ(cmocka_test, a, b, n)
 
