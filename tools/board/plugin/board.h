@@ -31,6 +31,7 @@
 #include "../model/coresight.h"
 #include "../model/insn.h"
 #include "../model/regs.h"
+#include "../model/sifive.h"
 #include "qemu_api.h"
 
 #define BOARD_MAX_HARTS		16
@@ -149,6 +150,7 @@ struct hart {
 
 enum dev_kind {
 	DEV_ENCODER, DEV_FUNNEL, DEV_RAMSINK, DEV_ATBBRIDGE, DEV_CSFUNNEL, DEV_ETF, DEV_ETR, DEV_POWER,
+	DEV_SF_ENCODER, DEV_SF_FUNNEL,
 	DEV_KINDS,
 };
 
@@ -182,6 +184,7 @@ struct board_dev {
 		struct nb_atb	*atb;
 		struct nb_cs_funnel *csfunnel;
 		struct nb_tmc	*tmc;
+		struct nb_sf_funnel *sf_funnel;
 		struct nb_dev	*power;	/* the controller, see power.c */
 	};
 	unsigned int	domain;		/* of the power controller, from 1 on; 0: always on */
@@ -222,13 +225,14 @@ struct board {
 	uint32_t	check_minstret;	/* window in instructions, 0: off */
 	uint64_t	limit;		/* instructions after which the run ends, 0: none */
 	uint32_t	stall_limit;	/* ms that a hart may stand still before the run ends */
+	uint32_t	bus_ratio;	/* ticks of the bus clock in one of the time CSR */
 	uint32_t	pace;		/* instructions of a hart in a millisecond, 0: what it can */
 	struct nb_te_caps te_caps;
 	struct nb_ram_caps ram_caps;
 	struct nb_funnel_caps funnel_caps;
 	struct nb_faults faults;
 	uint32_t	active_delay, enable_delay, ts_active_delay, empty_delay, undef;
-	uint32_t	boot_control, boot_features, boot_privileges;
+	uint32_t	boot_control, boot_features, boot_privileges, boot_sifive;
 	bool		boot_timestamp;
 	const char	*topology, *truth, *boot_trace, *stats;
 	uint64_t	reports[NB_REPORT_MAX];

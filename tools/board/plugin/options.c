@@ -24,6 +24,7 @@ static const struct option options[] = {
 	{ "truth", OPT_STRING, &board.truth, "folder for hartN.truth: every block that a hart retired" },
 	{ "boot-trace", OPT_STRING, &board.boot_trace, "folder for NAME.ntrace of each sink: trace from reset on, without a driver" },
 	{ "boot-control", OPT_U32, &board.boot_control, "trTeControl of the boot trace" },
+	{ "boot-sifive", OPT_U32, &board.boot_sifive, "teControl of the boot trace" },
 	{ "boot-features", OPT_U32, &board.boot_features, "trTeInstFeatures of the boot trace" },
 	{ "boot-timestamp", OPT_BOOL, &board.boot_timestamp, "timestamps in the boot trace" },
 	{ "boot-privileges", OPT_U32, &board.boot_privileges, "trTeFilterMatchChoicePrivilege of the boot trace; 0: all" },
@@ -33,6 +34,7 @@ static const struct option options[] = {
 	{ "limit", OPT_U64, &board.limit, "end the run at the first trap after N instructions of a hart" },
 	{ "stall-limit", OPT_U32, &board.stall_limit, "milliseconds that a hart may stand still for its encoder; the run ends then" },
 	{ "pace", OPT_U32, &board.pace, "instructions that a hart retires in a millisecond at most, while it is traced" },
+	{ "bus-ratio", OPT_U32, &board.bus_ratio, "ticks of the bus clock, which SiFive's funnel counts, in one of the time CSR" },
 	{ "scontext", OPT_BOOL, &board.has_scontext, "the harts have scontext" },
 	{ "hcontext", OPT_BOOL, &board.has_hcontext, "the harts have hcontext" },
 	{ "strict-access", OPT_BOOL, &board.strict_access, "an access that is not of one aligned 32-bit register faults" },
@@ -195,8 +197,10 @@ void options_parse(int argc, char **argv)
 	};
 	board.has_scontext = true;
 	board.stall_limit = 5000;
+	board.bus_ratio = 1;
 	/* HTM, Ownership, a sync every 2^14 messages */
 	board.boot_control = NB_MODE_HTM << 4 | TR_TE_CONTEXT | 1 << 16 | 10 << 20 | 1 << 24;
+	board.boot_sifive = SF_MODE_HTM << 4 | 11 << 16 | SF_TE_SYNC_MAX_INST;
 	for (int i = 0; i < argc; i++) {
 		const char *eq = strchr(argv[i], '=');
 

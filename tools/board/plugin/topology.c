@@ -11,6 +11,8 @@
  *	etf NAME ADDRESS to=NAME
  *	etr NAME ADDRESS
  *	power NAME ADDRESS
+ *	sifive-encoder NAME ADDRESS hart=N to=NAME
+ *	sifive-funnel NAME ADDRESS
  *
  * domain=N, from 1 on, puts a component into a domain of the power controller.
  * Inputs of a funnel are numbered in the order of the lines that lead to it.
@@ -33,11 +35,16 @@ struct board_dev *topology_find(uint64_t addr)
 	return NULL;
 }
 
+static bool is_encoder(const struct board_dev *d)
+{
+	return d->kind == DEV_ENCODER || d->kind == DEV_SF_ENCODER;
+}
+
 /* A component may take messages again, so encoders send what they hold. All harts stand still. */
 void topology_drain(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->kind == DEV_ENCODER)
+		if (is_encoder(d))
 			nb_te_drain(d->te);
 }
 
@@ -104,6 +111,11 @@ static uint64_t time_csr(void *opaque)
 	if (board.regs[REG_TIME] && !board.exiting)
 		last = board_reg_read(REG_TIME);
 	return last;
+}
+
+static uint64_t bus_clock(void *opaque)
+{
+	return time_csr(opaque) * board.bus_ratio;
 }
 
 static void te_gate(void *opaque, struct nb_te *te, bool on)
@@ -225,7 +237,7 @@ static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, 
 	struct board_dev *to = at < dev->n_outs ? by_name(dev->out[at].to) : NULL;
 	unsigned int input;
 
-	if (!to || to->kind == DEV_ENCODER || to == dev)
+	if (!to || is_encoder(to) || to == dev)
 		board_fatal("topology: %s leads to '%s', which is no funnel or sink", dev->name,
 			    dev->out[at].to);
 	dev->out[at].dev = to;
@@ -253,6 +265,12 @@ static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, 
 	case DEV_ATBBRIDGE:
 		*out = nb_atb_input;
 		*opaque = to->atb;
+		break;
+	case DEV_SF_FUNNEL:
+		*out = to->boot_trace ? memory_boot_trace_out : nb_sf_funnel_input;
+		*opaque = to->boot_trace ? (void *)to : &to->sf_funnel->port[input];
+		if (dev->kind == DEV_SF_ENCODER)
+			to->sf_funnel->port[input].te = dev->te;
 		break;
 	default:
 		*out = nb_funnel_input;
@@ -307,6 +325,22 @@ static void make_etf(struct board_dev *dev)
 		board_fatal("%s: cannot be made", dev->name);
 	connect_out(dev, 0, &dev->tmc->out, &dev->tmc->out_opaque);
 	dev->dev = &dev->tmc->cs.dev;
+}
+
+/* It is a sink, too. */
+static void make_sf_funnel(struct board_dev *dev)
+{
+	dev->stage = malloc(BOARD_STAGE_SIZE);
+	if (!dev->stage)
+		board_fatal("no memory");
+	nb_sf_funnel_init(dev->sf_funnel);
+	dev->sf_funnel->mem_write = memory_sink_write;
+	dev->sf_funnel->mem_opaque = dev;
+	dev->sf_funnel->ts.clock = bus_clock;
+	dev->dev = &dev->sf_funnel->dev;
+	make_lock(dev);
+	if (board.boot_trace)
+		open_boot_trace(dev);
 }
 
 static void make_csfunnel(struct board_dev *dev)
@@ -374,14 +408,31 @@ static struct board_dev *connect_encoder(struct board_dev *dev, struct board_out
 	return funnel;
 }
 
-static void make_encoder(struct board_dev *dev)
+static struct hart *hart_of(const struct board_dev *dev)
 {
 	struct hart *h = &board.harts[dev->hart];
-	struct board_out *out = &dev->out[0];
-	struct board_dev *funnel, *other = NULL;
 
 	if (dev->hart >= board.n_harts || h->te)
 		board_fatal("topology: %s: hart %u is not there or has an encoder", dev->name, dev->hart);
+	return h;
+}
+
+static void finish_encoder(struct board_dev *dev, struct hart *h)
+{
+	dev->te->ts.core_cycles = &dev->te->enc.cycles;
+	dev->te->gate = te_gate;
+	dev->te->stall = te_stall;
+	dev->te->gate_opaque = h;
+	dev->dev = &dev->te->dev;
+	h->te = dev->te;
+}
+
+static void make_encoder(struct board_dev *dev)
+{
+	struct hart *h = hart_of(dev);
+	struct board_out *out = &dev->out[0];
+	struct board_dev *funnel, *other = NULL;
+
 	funnel = connect_encoder(dev, out);
 	if (dev->n_outs > 1) {
 		other = connect_encoder(dev, &dev->out[1]);
@@ -395,12 +446,24 @@ static void make_encoder(struct board_dev *dev)
 		funnel = other;
 	dev->te->ts.clock = time_csr;
 	dev->te->ts.shared = funnel ? &funnel->funnel->ts : NULL;
-	dev->te->ts.core_cycles = &dev->te->enc.cycles;
-	dev->te->gate = te_gate;
-	dev->te->stall = te_stall;
-	dev->te->gate_opaque = h;
-	dev->dev = &dev->te->dev;
-	h->te = dev->te;
+	finish_encoder(dev, h);
+}
+
+/* Two bits of SRC, as an EIC7700X has them */
+static void make_sf_encoder(struct board_dev *dev)
+{
+	const struct nb_sf_te_caps caps = { .hart = dev->hart, .src_bits = 2, .src_id = dev->hart };
+	struct board_out *out = &dev->out[0];
+	struct board_dev *funnel = last_on_way(out->to, DEV_SF_FUNNEL);
+	struct hart *h = hart_of(dev);
+
+	if (dev->hart >= 4 || !funnel)
+		board_fatal("topology: %s: SRC tells 4 harts apart, and a sifive-funnel is its sink", dev->name);
+	connect_out(dev, 0, &out->next, &out->opaque);
+	out->lock = funnel->lock;
+	nb_sf_te_init(dev->te, &board.te_caps, &caps, locked_out, out);
+	dev->te->ts.shared = &funnel->sf_funnel->ts;
+	finish_encoder(dev, h);
 }
 
 /* to=NAME or to=NAME,NAME */
@@ -419,6 +482,7 @@ static void parse_line(char *line, char *extra[4])
 {
 	static const char *const kinds[DEV_KINDS] = {
 		"encoder", "funnel", "ramsink", "atbbridge", "csfunnel", "etf", "etr", "power",
+		"sifive-encoder", "sifive-funnel",
 	};
 	static const char *const keys[] = { "mode=", "sram=", "align=", "burst=" };
 	struct board_dev *dev = &board.devs[board.n_devs];
@@ -452,6 +516,7 @@ static const size_t sizes[DEV_KINDS] = {
 	[DEV_RAMSINK] = sizeof(struct nb_ram), [DEV_ATBBRIDGE] = sizeof(struct nb_atb),
 	[DEV_CSFUNNEL] = sizeof(struct nb_cs_funnel), [DEV_ETF] = sizeof(struct nb_tmc),
 	[DEV_ETR] = sizeof(struct nb_tmc), [DEV_POWER] = sizeof(struct nb_dev),
+	[DEV_SF_ENCODER] = sizeof(struct nb_te), [DEV_SF_FUNNEL] = sizeof(struct nb_sf_funnel),
 };
 
 static void (*const makers[DEV_KINDS])(struct board_dev *dev) = {
@@ -488,6 +553,8 @@ void topology_build(void)
 				     extra[d - board.devs][2], extra[d - board.devs][3]);
 		else if (d->kind == DEV_ETR)
 			make_etr(d);
+		else if (d->kind == DEV_SF_FUNNEL)
+			make_sf_funnel(d);
 	}
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (makers[d->kind] && d->kind != DEV_ENCODER)
@@ -495,6 +562,8 @@ void topology_build(void)
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		if (d->kind == DEV_ENCODER)
 			make_encoder(d);
+		else if (d->kind == DEV_SF_ENCODER)
+			make_sf_encoder(d);
 		dev_common(d);
 		if (d->kind == DEV_ETR)
 			d->tmc->flush = etr_flush;
@@ -533,6 +602,27 @@ static void boot_start_encoder(struct board_dev *d)
 	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | board.boot_control);
 	nb_dev_write(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_TE_INST_TRACING | board.boot_control);
 	d->te->gate = te_gate;
+}
+
+/* HTM with a timestamp in each message, a sync each 2^16 of them; modes and privileges cannot be chosen */
+static void boot_start_sf_encoder(struct board_dev *d)
+{
+	uint32_t control = TR_ACTIVE | board.boot_sifive;
+
+	d->te->gate = NULL;
+	boot_activate(d->dev);
+	nb_dev_write(d->dev, TR_TS_CONTROL, board.boot_timestamp ?
+		     TR_TS_ACTIVE | TR_TS_ENABLE | SF_TS_BRANCH : 0);
+	nb_dev_write(d->dev, TR_CONTROL, control);
+	nb_dev_write(d->dev, TR_CONTROL, control | TR_ENABLE);
+	nb_dev_write(d->dev, TR_CONTROL, control | TR_ENABLE | SF_TE_TRACING);
+	d->te->gate = te_gate;
+}
+
+static void boot_start_sf_funnel(struct board_dev *d)
+{
+	boot_activate(d->dev);
+	nb_dev_write(d->dev, TR_TS_CONTROL, TR_TS_ACTIVE | TR_TS_COUNT);
 }
 
 static void boot_start_funnel(struct board_dev *d)
@@ -584,6 +674,8 @@ void topology_boot_trace(void)
 			boot_start_ramsink(d);
 		else if (d->kind == DEV_FUNNEL)
 			boot_start_funnel(d);
+		else if (d->kind == DEV_SF_FUNNEL)
+			boot_start_sf_funnel(d);
 		else if (d->kind == DEV_ATBBRIDGE)
 			boot_start_bridge(d);
 		else if (d->kind == DEV_CSFUNNEL || d->kind == DEV_ETF)
@@ -592,6 +684,8 @@ void topology_boot_trace(void)
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->kind == DEV_ENCODER)
 			boot_start_encoder(d);
+		else if (d->kind == DEV_SF_ENCODER)
+			boot_start_sf_encoder(d);
 }
 
 static void boot_trace_close(struct board_dev *dev)
@@ -609,7 +703,7 @@ static void boot_trace_close(struct board_dev *dev)
 /* Harts that are on send to @dev, or may */
 bool topology_is_used(const struct board_dev *dev)
 {
-	if (dev->kind == DEV_ENCODER)
+	if (is_encoder(dev))
 		return !board.harts[dev->hart].off;
 	for (const struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		for (unsigned int i = 0; i < d->n_outs; i++)
@@ -637,10 +731,12 @@ void topology_close(void)
 			nb_ram_end(d->ram);
 		else if (d->kind == DEV_ETR && !board.limit && !board.boot_trace)
 			nb_tmc_end(d->tmc);
+		else if (d->kind == DEV_SF_FUNNEL && !board.limit && !board.boot_trace)
+			nb_sf_funnel_end(d->sf_funnel);
 	if (!board.boot_trace)
 		return;
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->kind == DEV_ENCODER)
+		if (is_encoder(d))
 			stop_boot_trace(d);
 	/* a funnel may lead to another one before it in the list */
 	for (unsigned int i = 0; i < board.n_devs; i++)
@@ -676,7 +772,11 @@ void topology_report(FILE *f)
 			fprintf(f, "%s bytes=%llu discarded=%llu bus_errors=%llu\n", d->name,
 				(unsigned long long)d->tmc->bytes, (unsigned long long)d->tmc->discarded,
 				(unsigned long long)(d->tmc->bus_errors + d->bus_errors));
-		if (d->kind == DEV_ENCODER) {
+		if (d->kind == DEV_SF_FUNNEL)
+			fprintf(f, "%s bytes=%llu dropped=%llu bus_errors=%llu\n", d->name,
+				(unsigned long long)d->sf_funnel->bytes, (unsigned long long)d->sf_funnel->dropped,
+				(unsigned long long)(d->sf_funnel->bus_errors + d->bus_errors));
+		if (is_encoder(d)) {
 			unsigned long long messages = 0;
 
 			for (int i = 0; i < 64; i++)
