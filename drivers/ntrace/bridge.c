@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The ATB bridge gives the trace of its input a trace id (Trace Control Interface, chapter "ATB
- * Bridge"). It holds nothing back, so that it stays enabled: its encoder says when there is trace.
+ * Bridge"). It holds nothing back, so the driver keeps it enabled, and the encoder alone decides
+ * when there is trace.
  */
 #include <linux/idr.h>
 

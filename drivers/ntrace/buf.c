@@ -14,9 +14,9 @@
  *          ^     ^             ^          ^
  *   trRamStart  head + pad  trRamWP    trRamLimit + A
  *
- * trRamStart may be below the head, where its granule wants so: then the sink
- * must stop at trRamLimit (trRamStopOnWrap), and nothing before the head is
- * written. In a snapshot buffer of one run the sink goes around by itself.
+ * trRamStart may be below the head, because some sinks only accept multiples of a larger granule.
+ * Then the sink must stop at trRamLimit (trRamStopOnWrap), so that it writes nothing before the
+ * head. In a snapshot buffer of one run, the sink wraps around without help.
  */
 #include <linux/mm.h>
 #include <linux/sizes.h>
@@ -27,7 +27,7 @@
 /* N-Trace, chapter "Transmission": idle bytes may stand between messages */
 #define NTRACE_IDLE		0xff
 
-/* A smaller window is not worth a synchronisation */
+/* A smaller window costs more than it brings: each one begins with a synchronising message */
 #define NTRACE_WINDOW_MIN	256
 
 /*
@@ -244,7 +244,7 @@ static const struct ntrace_chunk *ntrace_find_chunk(const struct ntrace_map *map
 	return &map->chunks[low];
 }
 
-/* A snapshot buffer of one run: all of it, around and around */
+/* A snapshot buffer of one run: the sink uses all of it, and wraps around */
 static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace_buf *buf,
 				   const struct ntrace_map *map, unsigned long offset)
 {
@@ -265,9 +265,9 @@ static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace
 }
 
 /*
- * Where the sink can stop when its window is full, nothing is overwritten. Not
- * if the encoder stalls its hart: a sink that takes no more would stall it for
- * ever, before it could do something about that.
+ * Where the sink can stop when its window is full, nothing is overwritten. This is not done if the
+ * encoder may stall its hart: a sink that has stopped would stall the hart for ever, and the hart
+ * could not restart the sink.
  */
 bool ntrace_session_may_stop(const struct ntrace_session *s)
 {

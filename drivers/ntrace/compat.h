@@ -22,9 +22,9 @@ static inline void ntrace_hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /*
- * The driver writes samples with this function. Kernels do not export it to modules, but for
- * those with perf-output-copy.patch; weak, it is NULL in the others. Only through
- * ntrace_output_copy: code of a module does not reach the address NULL.
+ * The driver writes samples with this function. Kernels do not export it to modules, but for those
+ * with perf-output-copy.patch; weak, it is NULL in the others. Use it through the pointer
+ * ntrace_output_copy only, because a direct call from a module cannot encode the address NULL.
  */
 extern typeof(perf_output_copy) perf_output_copy __weak;
 extern typeof(perf_output_copy) *ntrace_output_copy;

@@ -57,7 +57,7 @@ static void ntrace_comp_say(struct irq_work *work)
 	dev_err(comp->dev, "%s\n", comp->said);
 }
 
-/* Before all else */
+/* Call this before anything else */
 void ntrace_comp_init(struct ntrace_comp *comp, struct device *dev, void __iomem *base,
 		      phys_addr_t addr)
 {
@@ -73,8 +73,8 @@ void ntrace_comp_init(struct ntrace_comp *comp, struct device *dev, void __iomem
  * @comp: the component
  * @fmt: why, for the log; said once, and not for each try that follows
  *
- * Context: any. Who schedules may be calling, with the locks that a console needs: the message
- * comes later.
+ * Context: any. The scheduler may call this while it holds locks that a console needs, so the
+ * message is printed later.
  */
 void ntrace_comp_err(struct ntrace_comp *comp, const char *fmt, ...)
 {
@@ -140,10 +140,11 @@ static bool ntrace_sink_has_stopped(const struct ntrace_sink *sink)
  * @comp: the component; Enable was written as 0
  * @sink: the sink of its path
  *
- * A sink may stop by itself at the end of its window, also just now. It takes no more, so that
- * what is on its way has nowhere to go.
+ * A sink may stop by itself at the end of its window, also just now. Then it accepts no more, and
+ * trace that is still on its way has nowhere to go.
  *
- * Return: 0; 1 if the component is disabled, and holds trace that nobody takes; -ETIMEDOUT.
+ * Return: 0; 1 if the component is disabled, but holds trace that the sink does not accept;
+ * -ETIMEDOUT.
  */
 int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 {

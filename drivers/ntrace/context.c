@@ -31,7 +31,7 @@ static void *ntrace_context_hook;
 static struct cpumask ntrace_context_tried;
 static struct cpumask ntrace_context_present;
 
-/* Where it traps, nothing is written */
+/* If the access traps, nothing is written */
 static __always_inline void ntrace_scontext_write(unsigned long val)
 {
 	asm volatile("1:	csrw " NTRACE_CSR_SCONTEXT ", %0\n"
@@ -40,7 +40,7 @@ static __always_inline void ntrace_scontext_write(unsigned long val)
 		     : : "r" (val) : "memory");
 }
 
-/* The same; false if it trapped */
+/* As above; returns false if the access trapped */
 static bool ntrace_scontext_try(unsigned long val)
 {
 	unsigned long ok = 0;
@@ -105,7 +105,7 @@ static notrace void ntrace_context_switch(void *data, bool preempt, struct task_
 	ntrace_scontext_write(task_pid_nr(next));
 }
 
-/* The same where some CPUs have no scontext: a trap at each switch would be dear */
+/* The same if some CPUs have no scontext: a trap at each switch would cost too much */
 static notrace void ntrace_context_switch_some(void *data, bool preempt, struct task_struct *prev,
 					       struct task_struct *next, unsigned int prev_state)
 {
@@ -113,7 +113,7 @@ static notrace void ntrace_context_switch_some(void *data, bool preempt, struct 
 		ntrace_scontext_write(task_pid_nr(next));
 }
 
-/* Nobody has wanted scontext for a while; somebody may again */
+/* No event has wanted scontext for a second. One may have come back meanwhile */
 static void ntrace_context_idle(struct work_struct *work)
 {
 	mutex_lock(&ntrace_context_mutex);
@@ -126,7 +126,7 @@ static void ntrace_context_idle(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(ntrace_context_work, ntrace_context_idle);
 
-/* From now on scontext is the thread that runs, on each CPU that has it */
+/* From now on, each CPU that has scontext holds the id of its current thread there */
 static int ntrace_context_register(void)
 {
 	void *hook = ntrace_context_switch;
@@ -138,7 +138,7 @@ static int ntrace_context_register(void)
 	ret = tracepoint_probe_register(ntrace_tp_switch, hook, NULL);
 	if (ret)
 		return ret;
-	/* Switches before the hook was there */
+	/* The hook did not see earlier switches, so scontext is written once on each CPU */
 	on_each_cpu(ntrace_context_try, NULL, 1);
 	ntrace_context_hook = hook;
 	return 0;
@@ -159,9 +159,9 @@ int ntrace_context_get(const struct cpumask *cpus)
 }
 
 /*
- * The hook stays for a second, as that of perf does: to take it away and to
- * register it again waits for RCU and patches the kernel's code, which programs
- * that open one event after the other need not pay for each.
+ * The hook stays for a second, as that of perf does: unregistering and registering it waits for RCU
+ * and patches the kernel's code, and a program that opens one event after the other should not pay
+ * for that each time.
  */
 void ntrace_context_put(void)
 {

@@ -4,9 +4,9 @@
  * CoreSight fabric takes it to memory. That is a funnel, a Trace Memory Controller (TMC) as a
  * FIFO (ETF), and one as the sink (ETR), which writes frames of 16 bytes with the ids in them.
  *
- * The kernel's CoreSight framework is for Arm only. This file is a backend that can go when it
- * serves RISC-V too: path.c and session.c see a sink with operations, and links that are always
- * enabled. These hold nothing back after the flush that the ETR asks for when it stops.
+ * The kernel's CoreSight framework is for Arm only. This file can be removed when that framework
+ * serves RISC-V too: path.c and session.c only see a sink with operations, and links that are
+ * always enabled. The links hold nothing back after the flush that the ETR requests when it stops.
  */
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
@@ -33,8 +33,8 @@ static int ntrace_cs_wait(struct ntrace_comp *comp, unsigned int offset, u32 mas
 }
 
 /*
- * Claim tags say whether a debugger or the kernel uses a component: both set theirs, and look
- * whether they are alone (CoreSight Architecture Specification, chapter B2.3.5).
+ * Claim tags say whether a debugger or the kernel uses a component: each sets its tag, and then
+ * checks that no other tag is set (CoreSight Architecture Specification, chapter B2.3.5).
  */
 static int ntrace_cs_claim(struct ntrace_comp *comp)
 {
@@ -70,7 +70,7 @@ static void ntrace_cs_funnel_revive(struct ntrace_csfunnel *funnel)
 		     FIELD_PREP(CS_FUNNEL_PORTS, funnel->used));
 }
 
-/* A path comes in by @input; inputs that no path uses stay disabled. */
+/* Enable @input for a path. Inputs that no path uses stay disabled. */
 void ntrace_cs_funnel_open(struct ntrace_csfunnel *funnel, unsigned int input)
 {
 	unsigned long flags;
@@ -81,7 +81,7 @@ void ntrace_cs_funnel_open(struct ntrace_csfunnel *funnel, unsigned int input)
 	raw_spin_unlock_irqrestore(&funnel->comp.lock, flags);
 }
 
-/* Stop a TMC: all that it and what is before it holds goes on first. */
+/* Stop a TMC, after it has sent on all trace that it and the components before it hold. */
 static int ntrace_tmc_stop(struct ntrace_comp *comp)
 {
 	u32 ffcr = TMC_FFCR_EN_FMT | TMC_FFCR_EN_TI | TMC_FFCR_STOP_ON_FLUSH;
@@ -122,7 +122,7 @@ static int ntrace_etr_program(struct ntrace_sink *sink, struct ntrace_window *wi
 	struct ntrace_comp *comp = &sink->comp;
 	u32 words = (win->end - win->start) / 4;
 
-	/* What the CPU wrote there comes before what the sink will write. */
+	/* The CPU's writes to the window reach memory before the sink's. */
 	wmb();
 	sink->base = win->start;
 	ntrace_write(comp, TMC_RSZ, words);
@@ -139,7 +139,7 @@ static int ntrace_etr_program(struct ntrace_sink *sink, struct ntrace_window *wi
 	return -EIO;
 }
 
-/* Hardware that keeps its pointers over a capture begins where they are. */
+/* Some hardware keeps its pointers between captures, and would begin where they are. */
 static int ntrace_etr_enable(struct ntrace_sink *sink)
 {
 	struct ntrace_comp *comp = &sink->comp;
@@ -162,7 +162,7 @@ static int ntrace_etr_disable(struct ntrace_sink *sink)
 	int ret = ntrace_tmc_stop(comp);
 	u32 sts = ntrace_read(comp, TMC_STS);
 
-	/* It may still write to its memory. */
+	/* The ETR may still write to its memory. */
 	if (ret) {
 		sink->loose = true;
 		return ret;
@@ -286,7 +286,10 @@ int ntrace_cs_revive(struct ntrace_comp *comp)
 	}
 }
 
-/* After it was identified: find out the rest, and leave it ready. A sink's lock is not used yet. */
+/*
+ * After it was identified: find out what else it can do, and leave it ready. The lock of a sink is
+ * not in use yet.
+ */
 int ntrace_cs_setup(struct ntrace_comp *comp)
 {
 	int ret = ntrace_cs_revive(comp);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The platform driver: a component is a device of the device tree; what it is, its registers
- * say.
+ * The platform driver. Each component is a device of the device tree; its registers say what kind
+ * it is.
  */
 #include <linux/clk.h>
 #include <linux/interrupt.h>
@@ -22,7 +22,7 @@
 #include "compat.h"
 #include "ntrace.h"
 
-/* All devices that there were at first have been tried */
+/* Every device that was there at load time has been probed */
 static bool ntrace_loaded;
 
 static int ntrace_comp_cpu(struct device *dev, unsigned int *cpu)
@@ -67,8 +67,8 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 	if (irq == -ENXIO)
 		return 0;
 	/*
-	 * trRamWrap stays set in a snapshot buffer, and while nobody traces: a level would
-	 * interrupt without end
+	 * trRamWrap stays set in a snapshot buffer, and while nobody traces: a level-triggered
+	 * interrupt would never end
 	 */
 	if (irq >= 0 && !(irq_get_trigger_type(irq) & IRQ_TYPE_EDGE_BOTH)) {
 		dev_warn(dev, "trace RAM sink at %pa: its interrupt is not edge triggered, and not used\n",
@@ -85,7 +85,10 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 	return 0;
 }
 
-/* Memory that is reserved for the sink: its addresses are the bus's, there is no IOMMU between */
+/*
+ * Memory that the device tree reserves for the sink. Its addresses are bus addresses: no IOMMU is
+ * in between
+ */
 static int ntrace_sink_memory(struct ntrace_sink *sink)
 {
 	struct device *dev = sink->comp.dev;
@@ -130,7 +133,7 @@ static int ntrace_setup_sink(struct ntrace_sink *sink)
 	return ntrace_request_irq(sink);
 }
 
-/* The largest kind: what it is, is known when its registers can be read */
+/* Allocate the largest kind, because its type is unknown until its registers can be read */
 union ntrace_any {
 	struct ntrace_comp	comp;
 	struct ntrace_encoder	encoder;
@@ -140,7 +143,7 @@ union ntrace_any {
 	struct ntrace_csfunnel	csfunnel;
 };
 
-/* What registers cannot tell before one knows whose they are: the data of ntrace_of_match */
+/* Data of ntrace_of_match: what the driver must know before it can read any register */
 enum ntrace_kind { NTRACE_KIND_RISCV, NTRACE_KIND_CSFUNNEL, NTRACE_KIND_TMC };
 
 static enum ntrace_kind ntrace_comp_kind(const struct ntrace_comp *comp)
@@ -186,7 +189,7 @@ static int ntrace_setup_comp(union ntrace_any *any)
 	}
 }
 
-/* Connect what can be connected now; called whenever a component was found */
+/* Connect all encoders that have a complete path by now; called whenever a component was found */
 static void ntrace_connect_all(void)
 {
 	struct ntrace_encoder *enc;
@@ -203,7 +206,7 @@ static void ntrace_connect_all(void)
 	}
 }
 
-/* Components that serve only CPUs that are offline wait for one of them */
+/* A component that only serves offline CPUs waits until one of them is online */
 static bool ntrace_waiting;
 
 /* Use a component that was recognised. Context: ntrace_mutex is held, CPUs are kept awake. */
@@ -250,7 +253,7 @@ static int ntrace_add_comp(union ntrace_any *any)
 		return ret;
 	if (!(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE))
 		return ntrace_use_comp(any);
-	/* The component keeps its power, too */
+	/* The component also keeps its power */
 	pm_runtime_get_noresume(comp->dev);
 	comp->state = NTRACE_COMP_FOREIGN;
 	dev_notice(comp->dev, "%s at %pa is enabled: it is in use by a debugger, and left alone until 1 is written to \"takeover\"\n",
@@ -258,7 +261,7 @@ static int ntrace_add_comp(union ntrace_any *any)
 	return 0;
 }
 
-/* The first encoder may come when the module has been loaded for long */
+/* The first encoder may appear long after the module was loaded */
 static void ntrace_register_late(struct device *dev)
 {
 	bool loaded;
@@ -270,7 +273,7 @@ static void ntrace_register_late(struct device *dev)
 		dev_err(dev, "perf does not take the PMU\n");
 }
 
-/* End the session of a debugger, and use the component */
+/* End the debugger's session, and take over the component */
 static int ntrace_take_over(union ntrace_any *any)
 {
 	struct ntrace_comp *comp = &any->comp;
@@ -317,7 +320,7 @@ ATTRIBUTE_GROUPS(ntrace_dev);
 /* How long components stay resumed after the last event */
 #define NTRACE_AUTOSUSPEND_MS	1000
 
-/* Let the registers answer: they do until ntrace_probe() is over, or for good if it fails */
+/* Resume the component, and keep it resumed until ntrace_probe() is over */
 static int ntrace_start_power(struct ntrace_comp *comp)
 {
 	struct device *dev = comp->dev;
@@ -395,7 +398,7 @@ static int ntrace_probe(struct platform_device *pdev)
 	return ret == -EPROBE_DEFER ? ret : -ENODEV;
 }
 
-/* No path leads through @gone any more; what is freed next is not looked at again */
+/* No path leads through @gone any more, so nobody uses it after it is freed */
 static void ntrace_disconnect_all(const struct ntrace_comp *gone)
 {
 	struct ntrace_encoder *enc;
@@ -413,7 +416,7 @@ static void ntrace_close_local(void *sink)
 	ntrace_sink_close(sink);
 }
 
-/* Its CPU may be away: then nothing traces there, and it may be without power */
+/* Its CPU may be offline. Then nothing traces there, and the component may have no power */
 static void ntrace_close_sink(struct ntrace_sink *sink)
 {
 	unsigned long flags;
@@ -429,8 +432,8 @@ static void ntrace_close_sink(struct ntrace_sink *sink)
 }
 
 /*
- * The module goes, and no event is left; or something that the device needs goes, such as a
- * clock, while it may be in use.
+ * Either the module is being unloaded, and no event is left; or a device that this one needs goes
+ * away, such as a clock, while events may be in use.
  */
 static void ntrace_remove(struct platform_device *pdev)
 {
@@ -438,7 +441,7 @@ static void ntrace_remove(struct platform_device *pdev)
 	struct ntrace_comp *comp = &any->comp;
 
 	if (comp->state == NTRACE_COMP_FOREIGN) {
-		/* The debugger goes on */
+		/* The debugger may continue its session */
 		pm_runtime_put_noidle(&pdev->dev);
 		pm_runtime_disable(&pdev->dev);
 		return;
@@ -488,10 +491,10 @@ static int ntrace_runtime_resume(struct device *dev)
 	if (ret)
 		return ret;
 	ntrace_keep_awake();
-	/* That of a CPU that is offline is set up when the CPU comes */
+	/* The component of an offline CPU is set up when the CPU comes online */
 	if (ntrace_has_power(comp))
 		ntrace_path_restore_comp(comp);
-	/* No register says whether one of CoreSight lost its state */
+	/* A CoreSight component has no register that says whether it has lost its state */
 	if (comp->state == NTRACE_COMP_READY && ntrace_is_coresight(comp) && dev->pm_domain)
 		ret = ntrace_cs_revive(comp);
 	ntrace_let_sleep();
@@ -499,8 +502,8 @@ static int ntrace_runtime_resume(struct device *dev)
 }
 
 /*
- * All tracing stops before the first component suspends, and goes on when the last has resumed:
- * the kernel runs in between, and power domains are off at the end of it.
+ * Tracing stops before the first component suspends, and continues when the last one has resumed.
+ * The kernel still runs in between, and in the end power domains are off.
  */
 static int ntrace_suspend(struct device *dev)
 {

@@ -2,9 +2,9 @@
 /*
  * The trace encoder: what it can do, and how the driver sets it up.
  *
- * Nearly every field is WARL and optional. What an implementation has is found
- * by writing and reading back once, while the encoder is disabled; what an
- * event asks for is then refused or honoured, never dropped.
+ * Nearly every field is WARL and optional. What an implementation has is found by writing and
+ * reading back once, while the encoder is disabled; what an event asks for is then either refused
+ * or done, never ignored.
  */
 #include <linux/delay.h>
 #include <linux/timex.h>
@@ -21,8 +21,8 @@ static const u16 ntrace_encoder_reset_regs[] = {
 };
 
 /*
- * Comparators for addresses: in a range; from a start to a stop; with no start,
- * which the latch is primed for; with no stop, as no address is below 0.
+ * Settings of a comparator for addresses: a range; from a start to a stop; no start, for which the
+ * latch is primed; no stop, since no address is below 0.
  */
 #define NTRACE_COMP_RANGE							\
 	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LT,	\
@@ -90,7 +90,10 @@ static int ntrace_encoder_check_protocol(struct ntrace_encoder *enc)
 	u32 format = FIELD_PREP(TR_TE_FORMAT, TR_TE_FORMAT_NTRACE);
 	unsigned int major;
 
-	/* First: one that can do E-Trace as well says the version of what is chosen */
+	/*
+	 * Do this first: an encoder that also supports E-Trace reports the version of the protocol
+	 * that is chosen
+	 */
 	ntrace_write(&enc->comp, TR_TE_CONTROL, TR_CONTROL_ACTIVE | format);
 	if ((ntrace_read(&enc->comp, TR_TE_CONTROL) & TR_TE_FORMAT) != format) {
 		dev_err(enc->comp.dev,
@@ -300,8 +303,8 @@ u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
 }
 
 /*
- * Does the timestamp count like the time CSR? Then perf can convert it. Seen
- * twice, some time apart, between two reads of time: that is no accident.
+ * Does the timestamp count like the time CSR? Then perf can convert it. The counter is read between
+ * two reads of time, twice, some time apart: equality is then no accident.
  */
 static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 {
@@ -322,7 +325,10 @@ static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 
 static unsigned int ntrace_encoder_best_ts_mode(const struct ntrace_encoder *enc)
 {
-	/* Modes that the whole system shares come first: the times of harts can be compared */
+	/*
+	 * Prefer modes with a counter that the whole system shares: then times of different harts
+	 * can be compared
+	 */
 	static const u8 order[] = { TR_TS_MODE_EXTERNAL, TR_TS_MODE_SHARED,
 				    TR_TS_MODE_INTERNAL_SYSTEM, TR_TS_MODE_INTERNAL_CORE };
 	unsigned int i;
@@ -354,7 +360,10 @@ void ntrace_encoder_measure(struct ntrace_encoder *enc)
 	enc->ts_freq = enc->ts_is_time ? riscv_timebase : enc->ts_clock;
 }
 
-/* Anew when what it shares the timestamp with was found. Nothing traces; may sleep. */
+/*
+ * Called again when the component was found that it shares the timestamp with. Nothing traces; may
+ * sleep.
+ */
 void ntrace_encoder_start_counter(struct ntrace_encoder *enc)
 {
 	if (!enc->ops)
@@ -362,7 +371,7 @@ void ntrace_encoder_start_counter(struct ntrace_encoder *enc)
 	ntrace_encoder_measure(enc);
 }
 
-/* The nearest of @values to @want: a longer period rather than none */
+/* The value of @values that is nearest to @want: a longer period is better than none */
 static unsigned int ntrace_nearest(u32 values, unsigned int want)
 {
 	u32 longer = values & GENMASK(31, want);
@@ -373,8 +382,8 @@ static unsigned int ntrace_nearest(u32 values, unsigned int want)
 }
 
 /*
- * Smallest trace that still says everything, and synchronisation often enough
- * that a snapshot of some 64 KiB can be decoded nearly from its start.
+ * The defaults make the trace as small as possible without losing information, with synchronisation
+ * often enough to decode a snapshot of some 64 KiB nearly from its start.
  */
 static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 {
@@ -384,11 +393,14 @@ static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 				     NTRACE_CONFIG_REPEATED_HISTORY | NTRACE_CONFIG_EXTEND_ADDR);
 	unsigned int mode, want;
 
-	/* Counting alone takes any return for the right one: not in a kernel */
+	/*
+	 * A mode that only counts calls takes any return for the expected one, which is wrong in a
+	 * kernel
+	 */
 	if (caps->ir_mode > 1)
 		config |= caps->config & NTRACE_CONFIG_IMPLICIT_RETURN;
 	config |= caps->fixed;
-	/* Where nothing can be left out, machine mode is not either */
+	/* If no privilege can be left out, machine mode cannot be either */
 	if (!caps->priv)
 		config |= NTRACE_CONFIG_FIRMWARE;
 
@@ -455,7 +467,7 @@ void ntrace_encoder_revive(struct ntrace_encoder *enc)
 	ntrace_encoder_count(enc);
 }
 
-/* Drop trace that found no room, so that it does not open the next stretch */
+/* Drop trace that the sink had no room for, so that the next stretch does not begin with it */
 int ntrace_encoder_drop(struct ntrace_encoder *enc)
 {
 	int ret = ntrace_comp_drop(&enc->comp);
@@ -505,7 +517,7 @@ unsigned int ntrace_caps_excludes(const struct ntrace_caps *caps)
 	return min(hweight8(caps->excludes), comps);
 }
 
-/* The comparator for the context, which is not for addresses then */
+/* Choose the comparator for the context, which then cannot compare addresses */
 static unsigned int ntrace_caps_thread_comp(const struct ntrace_caps *caps)
 {
 	return __fls(caps->contexts);
@@ -583,7 +595,7 @@ u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config)
 	return config;
 }
 
-/* Writing it clears the latch, or sets it where there is no start */
+/* Writing this register clears the latch, or sets it if the filter has no start */
 static u32 ntrace_filter_comp_control(const struct ntrace_filter *filter)
 {
 	if (!filter->latch)
@@ -710,7 +722,10 @@ static void ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 	ntrace_write(&enc->comp, TR_TS_CONTROL, ts);
 }
 
-/* All registers of @config, with nothing left open. -EIO: one does not take what it took before */
+/*
+ * Write all registers of @config, whose fields are all chosen. -EIO: a register refuses a value
+ * that it took before
+ */
 static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 {
 	struct ntrace_comp *comp = &enc->comp;
@@ -753,7 +768,7 @@ int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 {
 	int ret;
 
-	/* Address filters may have come since the event was checked */
+	/* Address filters may have been added since the event was checked */
 	if (!ntrace_caps_filter(&enc->caps, filter))
 		return -EOPNOTSUPP;
 

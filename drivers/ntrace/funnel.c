@@ -34,7 +34,7 @@ void ntrace_funnel_revive(struct ntrace_funnel *funnel)
 		ntrace_write(&funnel->comp, TR_TS_CONTROL, 0);
 }
 
-/* Drop trace that found no room; all else stays as it was set. Context: comp.lock is held. */
+/* Drop trace that the sink had no room for, and keep all settings. Context: comp.lock is held. */
 int ntrace_funnel_drop(struct ntrace_funnel *funnel)
 {
 	int ret = ntrace_comp_drop(&funnel->comp);
@@ -56,9 +56,9 @@ void ntrace_funnel_setup(struct ntrace_funnel *funnel)
 }
 
 /*
- * A path comes in by @input, or does not any more. Others stay disabled: an encoder with several
- * outputs sends to all of them, and what comes by another way than its path is not to be in this
- * one's trace.
+ * Enable or disable @input for a path. Inputs without a path stay disabled: an encoder with several
+ * outputs sends to all of them, and trace that arrives by another way than its path does not belong
+ * here.
  */
 void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool open)
 {
@@ -73,7 +73,7 @@ void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool o
 	raw_spin_unlock_irqrestore(&funnel->comp.lock, flags);
 }
 
-/* Its output is known: to another funnel, or not */
+/* Note whether the funnel's output leads to another funnel */
 void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner)
 {
 	if (funnel->inner == inner)

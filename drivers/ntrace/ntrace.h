@@ -446,7 +446,10 @@ static inline void ntrace_sink_lock(struct ntrace_sink *sink) __acquires(&sink->
 		__acquire(&sink->lock);
 }
 
-/* For who may have interrupted the holder: without a lock, @owner tells */
+/*
+ * For code that may have interrupted the holder of the lock, and must not wait for it. A sink
+ * without a lock has @owner instead.
+ */
 static inline bool ntrace_sink_trylock(struct ntrace_sink *sink)
 {
 	return sink->encoders <= 1 || raw_spin_trylock(&sink->lock);
@@ -460,7 +463,10 @@ static inline void ntrace_sink_unlock(struct ntrace_sink *sink) __releases(&sink
 		/* registers were written, and another CPU may be the next */
 		mb();
 		raw_spin_unlock(&sink->lock);
-		/* pairs with ntrace_sink_pause(): it had the lock, or sees what was asked for */
+		/*
+		 * pairs with ntrace_sink_pause(): either it got the lock, or this CPU sees its
+		 * request
+		 */
 		smp_mb();
 		if (unlikely(READ_ONCE(sink->pausing)))
 			ntrace_sink_pause(sink);
@@ -545,7 +551,7 @@ struct ntrace_csfunnel {
 #define to_ntrace_bridge(c)	container_of(c, struct ntrace_bridge, comp)
 #define to_ntrace_csfunnel(c)	container_of(c, struct ntrace_csfunnel, comp)
 
-/* Has it the registers of CoreSight? Then it has no tr??Control. */
+/* A component with CoreSight registers has no tr??Control. */
 static inline bool ntrace_is_coresight(const struct ntrace_comp *comp)
 {
 	return comp->type >= NTRACE_COMP_CSFUNNEL;
@@ -600,7 +606,7 @@ static inline int ntrace_comp_enable(struct ntrace_comp *comp)
 	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE, TR_CONTROL_ENABLE);
 }
 
-/* Begin to disable: 1 -> 0 flushes. True if that is done, and all is empty. */
+/* Begin to disable: the change from 1 to 0 flushes. True if it is already disabled and empty. */
 static inline bool ntrace_comp_disable_fast(struct ntrace_comp *comp)
 {
 	comp->control &= ~(TR_CONTROL_ENABLE | TR_TE_INST_TRACING);
@@ -701,9 +707,9 @@ int ntrace_ramsink_disable(struct ntrace_sink *sink);
 void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned int len);
 
 /*
- * Bytes between the first one of @win and the write pointer. A window is far
- * below 4 GiB, so that trRamWPLow is enough, and one read of it is consistent
- * while the sink runs. A pointer outside the window counts as a full one.
+ * Bytes between the first one of @win and the write pointer. A window is far below 4 GiB, so that
+ * trRamWPLow is enough, and one read of it is consistent while the sink runs. If the pointer is
+ * outside the window, the window counts as full.
  */
 static inline u32 ntrace_ramsink_written(const struct ntrace_sink *sink,
 					 const struct ntrace_window *win, bool *wrapped)
@@ -719,7 +725,7 @@ static inline u32 ntrace_ramsink_written(const struct ntrace_sink *sink,
 	return offset;
 }
 
-/* As ntrace_ramsink_written(), of any sink */
+/* As ntrace_ramsink_written(), for a sink of any kind */
 static inline u32 ntrace_sink_written(const struct ntrace_sink *sink,
 				      const struct ntrace_window *win, bool *wrapped)
 {
@@ -771,7 +777,7 @@ static __always_inline void ntrace_path_restart(struct ntrace_encoder *enc)
 
 	sink->control |= TR_CONTROL_ENABLE;
 	ntrace_write(sink, TR_CONTROL, sink->control);
-	/* To another component: the sink comes first */
+	/* The sink is another component, and must be enabled before */
 	wmb();
 	enc->comp.control |= TR_CONTROL_ENABLE;
 	ntrace_write(&enc->comp, TR_CONTROL, enc->comp.control);
@@ -807,7 +813,7 @@ static __always_inline bool ntrace_path_halt(struct ntrace_encoder *enc)
 	return ntrace_comp_disable_fast(&enc->sink->comp);
 }
 
-/* Microseconds of strobing: the timer of either part must not come too often */
+/* Limits of strobing in microseconds: the timer of neither part may fire too often */
 #define NTRACE_STROBE_MIN	50
 #define NTRACE_STROBE_MAX	10000000
 

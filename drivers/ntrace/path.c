@@ -100,8 +100,8 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 }
 
 /*
- * Disabling takes a while, or there are funnels. Trace that the sink does not take any more is
- * dropped, so that it does not open the next stretch.
+ * The long way to stop, for a path with funnels or one that takes a while to disable. Trace that
+ * the sink no longer accepts is dropped, so that the next stretch does not begin with it.
  */
 static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 {
@@ -145,7 +145,7 @@ static inline int ntrace_sink_disable(struct ntrace_sink *sink)
 /**
  * ntrace_sink_start - enable a sink and its members, the sink first
  * @sink: the sink; its members are programmed
- * @win: the memory that it may write, and which may get smaller; NULL to go on where it stopped
+ * @win: the memory that it may write, and which may get smaller; NULL to continue where it stopped
  *
  * Context: ntrace_sink_lock() is held, interrupts are off.
  * Return: 0, -EIO or -ETIMEDOUT if a component does not answer; nothing is
@@ -182,7 +182,10 @@ fail:
 	return ret;
 }
 
-/* The path of @enc has just been started, all of it was verified: @want can be restarted */
+/*
+ * The path of @enc has just been started, and all its settings were verified: from now on @want can
+ * be restarted
+ */
 void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *want)
 {
 	const struct ntrace_sink *sink = enc->sink;
@@ -231,7 +234,7 @@ static void ntrace_sink_pause_members(struct ntrace_sink *sink)
 }
 
 /**
- * ntrace_sink_pause - let members of a sink pause or go on, as their encoder->paused says
+ * ntrace_sink_pause - pause or resume the members of a sink, as their encoder->paused says
  * @sink: the sink
  *
  * The code that holds the lock of the sink may have been interrupted for this on the same CPU.
@@ -253,7 +256,7 @@ void ntrace_sink_pause(struct ntrace_sink *sink)
 			/* as in ntrace_sink_unlock() */
 			mb();
 			raw_spin_unlock(&sink->lock);
-			/* pairs with the one above, of who found the lock taken */
+			/* pairs with the barrier above, in code that found the lock taken */
 			smp_mb();
 		}
 	} while (READ_ONCE(sink->pausing));
@@ -271,7 +274,7 @@ int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 	return ret;
 }
 
-/* Take one away; the sink goes on. Context: as above. */
+/* Remove an encoder from a sink that continues to run. Context: as above. */
 int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 {
 	ntrace_sink_assert_locked(sink);
@@ -346,14 +349,16 @@ const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
 	return NULL;
 }
 
-/* What @enc traces goes along @route from now on. Context: as ntrace_path_choose(). */
+/* From now on, the trace of @enc takes @route. Context: as ntrace_path_choose(). */
 void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
 	enc->ready = 0;
 	memcpy(enc->path, route->path, sizeof(enc->path));
 	enc->path_len = route->len;
 	enc->sink = route->sink;
-	/* The encoder of a sink that no other uses is always its member; others come and go */
+	/*
+	 * An encoder that has its sink for itself is always its member; other encoders come and go
+	 */
 	if (enc->sink->encoders == 1)
 		list_add(&enc->member, &enc->sink->members);
 }
@@ -381,7 +386,7 @@ void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *r
 	if (likely(old == route->sink))
 		return;
 	ntrace_sink_lock(old);
-	/* The session's window will be in the other sink */
+	/* The session's next window will be in the other sink */
 	if (old->holds == enc->session)
 		old->holds = NULL;
 	ntrace_sink_unlock(old);
@@ -399,7 +404,7 @@ static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 	ret = ret ?: ntrace_path_revive(comp);
 	if (ret)
 		return ret;
-	/* All of it has to be set up before: another CPU may start it at once */
+	/* Set up all of it before this line: another CPU may start the path at once */
 	smp_store_release(&comp->stuck, false);
 	dev_info(comp->dev, "%s answers again\n", ntrace_type_name(comp->type));
 	return 0;
@@ -511,7 +516,7 @@ int ntrace_path_get(struct ntrace_encoder *enc)
 	return ret;
 }
 
-/* Components that nobody else has resumed may be suspended from now on */
+/* From now on, components that nobody else keeps resumed may suspend */
 void ntrace_path_put(struct ntrace_encoder *enc)
 {
 	unsigned int i;

@@ -13,7 +13,7 @@
 #include "session.h"
 #include "compat.h"
 
-/* attr.config, once for all: format attributes and capabilities come from it */
+/* The fields of attr.config. Format attributes and capabilities are made from this one table */
 static const struct {
 	const char	*name;
 	u64		mask;
@@ -86,7 +86,7 @@ struct ntrace_event {
 static DEFINE_PER_CPU(struct ntrace_session, ntrace_session);
 static struct pmu ntrace_pmu;
 static bool ntrace_pmu_registered;
-/* One registers the PMU at a time. It is taken before ntrace_mutex. */
+/* Only one thread at a time registers the PMU. This lock is taken before ntrace_mutex. */
 static DEFINE_MUTEX(ntrace_pmu_mutex);
 static enum cpuhp_state ntrace_cpuhp_state;
 /* Suspended components of the system, and whether there is one. Protected by ntrace_mutex. */
@@ -128,7 +128,7 @@ static struct ntrace_caps ntrace_common_caps(void)
 		caps.trig_in &= c->trig_in;
 		caps.trig_out &= c->trig_out;
 	}
-	/* Machine mode can be traced everywhere; the question is leaving it out */
+	/* Every encoder can trace machine mode; the question is whether it can leave it out */
 	caps.config |= NTRACE_CONFIG_FIRMWARE | sram;
 	return caps;
 }
@@ -366,7 +366,7 @@ static DEVICE_ATTR_RO(aux_pause);
 
 #define NTRACE_NR_CAPS		12
 
-/* Filled from ntrace_fields; what is not a field comes first */
+/* Filled from ntrace_fields, after the attributes that are not fields */
 static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
 	&dev_attr_scontext.attr,
 	&dev_attr_privilege.attr,
@@ -501,7 +501,7 @@ static int ntrace_event_check_attr(struct perf_event *event)
 	default:
 		return -EINVAL;
 	}
-	/* There is no count that could be sampled */
+	/* A trace has no count, so it cannot be sampled */
 	if (attr->freq)
 		return -EINVAL;
 	if ((config & NTRACE_CONFIG_FIRMWARE) && (attr->exclude_kernel || attr->exclude_hv))
@@ -546,7 +546,7 @@ static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *p
 		*priv = 0;
 		return perfmon_capable() ? 0 : -EACCES;
 	}
-	/* Machine mode may be a level that the filter cannot choose */
+	/* The filter may be unable to choose machine mode */
 	if (want == (can | NTRACE_PRIV_M))
 		want = 0;
 	if (want & ~can)
@@ -556,8 +556,8 @@ static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *p
 }
 
 /*
- * scontext holds thread ids of the initial pid namespace. Who lives in another one may not
- * know them.
+ * scontext holds thread ids of the initial pid namespace. A process in another namespace must not
+ * learn them.
  */
 static bool ntrace_event_may_have_context(void)
 {
@@ -687,8 +687,8 @@ static int ntrace_event_check(struct perf_event *event, struct ntrace_event *pri
 }
 
 /*
- * A traced task forks: its rights do not count, but those of whom the event is. If the hardware
- * fails meanwhile, the trace ends and not the fork.
+ * A traced task forks. The rights of the event's owner count, not those of the task. If the
+ * hardware fails now, the trace ends, but the fork succeeds.
  */
 static void ntrace_event_inherit(const struct perf_event *event, struct ntrace_event *priv)
 {
@@ -698,7 +698,10 @@ static void ntrace_event_inherit(const struct perf_event *event, struct ntrace_e
 	priv->want.filter.priv = parent->want.filter.priv;
 }
 
-/* Never the same: nobody finds settings, or a latch, as another has left them */
+/*
+ * Each event gets a number of its own, so that no event takes over the settings or the latch of
+ * another one
+ */
 static u64 ntrace_new_id(void)
 {
 	static atomic64_t ids = ATOMIC64_INIT(0);
@@ -775,7 +778,7 @@ static __always_inline int ntrace_event_run(struct perf_event *event, struct ntr
 {
 	struct ntrace_event *priv = event->pmu_private;
 
-	/* A task switch does not pay for what the event has not */
+	/* A task switch does not pay for features that the event does not use */
 	if (unlikely(s->state != NTRACE_SESSION_IDLE || priv->want.filter.nr_ranges ||
 		     !list_empty(&perf_event_addr_filters(event)->list)))
 		return ntrace_event_run_slowly(event, s);
@@ -931,7 +934,7 @@ static void ntrace_addr_filters_sync(struct perf_event *event)
 		to->ranges[n].end = stop;
 }
 
-/* The timers of a CPU move to another when it goes: take ours away before */
+/* When a CPU goes offline, its timers move to another CPU: cancel ours before that */
 static int ntrace_cpu_offline(unsigned int cpu)
 {
 	ntrace_session_cancel_timers(&per_cpu(ntrace_session, cpu));
@@ -939,7 +942,7 @@ static int ntrace_cpu_offline(unsigned int cpu)
 	return 0;
 }
 
-/* While it was away, its power may have been too: also in a system suspend */
+/* While the CPU was offline, also in a system suspend, its components may have lost their power */
 static int ntrace_cpu_online(unsigned int cpu)
 {
 	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
@@ -990,8 +993,8 @@ static void ntrace_wake_event(void *unused)
 }
 
 /*
- * An idle state may cost hart and encoder their state: stop before, and go on
- * after it. Both run on the CPU, with interrupts off.
+ * An idle state may cost hart and encoder their state: tracing stops before it and continues after
+ * it. Both calls run on the CPU, with interrupts off.
  */
 static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {
@@ -1013,7 +1016,7 @@ static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *
 	return NOTIFY_OK;
 }
 
-/* A component is about to suspend: nothing traces from now on. May sleep. */
+/* A component is about to suspend: stop all tracing. May sleep. */
 void ntrace_pmu_suspend(void)
 {
 	mutex_lock(&ntrace_mutex);
@@ -1024,7 +1027,7 @@ void ntrace_pmu_suspend(void)
 	mutex_unlock(&ntrace_mutex);
 }
 
-/* A component has resumed. If it was the last, tracing goes on. May sleep. */
+/* A component has resumed. If it was the last one, tracing continues. May sleep. */
 void ntrace_pmu_resume(void)
 {
 	mutex_lock(&ntrace_mutex);
@@ -1067,7 +1070,7 @@ static void ntrace_pmu_attach(struct ntrace_encoder *enc)
 		return;
 	enc->session = s;
 	s->enc = enc;
-	/* The CPU looks at the state first */
+	/* The CPU reads the state before the rest, so it is written last */
 	smp_store_release(&s->state, READ_ONCE(ntrace_suspended) ? NTRACE_SESSION_RESTING :
 								   NTRACE_SESSION_IDLE);
 }
@@ -1122,7 +1125,7 @@ void ntrace_pmu_del_sink(struct ntrace_sink *sink)
 	sink->file.show = NULL;
 }
 
-/* Stop what traces with @enc; it does not find the encoder any more */
+/* Stop the session that traces with @enc, and take the encoder away from it */
 static void ntrace_pmu_detach_local(void *arg)
 {
 	struct ntrace_encoder *enc = arg;
@@ -1153,7 +1156,7 @@ void ntrace_pmu_detach(struct ntrace_encoder *enc)
 	enc->session = NULL;
 }
 
-/* CPUs that come and go, before any component is looked at */
+/* Follow CPUs that go online or offline, before any component is accessed */
 int ntrace_cpus_init(void (*came)(void))
 {
 	unsigned int cpu;
@@ -1189,7 +1192,7 @@ static bool ntrace_pmu_prepare(void)
 	if (ntrace_output_copy)
 		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
-	/* All starts, and a stop */
+	/* As many starts as there are latches, and the one stop that they share */
 	caps = ntrace_common_caps();
 	ntrace_pmu.nr_addr_filters = ntrace_caps_ranges(&caps, false) +
 				     !!ntrace_caps_ranges(&caps, true);
@@ -1218,7 +1221,7 @@ int ntrace_pmu_register(void)
 	cpu_pm_register_notifier(&ntrace_cpu_pm_nb);
 	mutex_lock(&ntrace_mutex);
 	ntrace_pmu_registered = true;
-	/* This includes encoders that came meanwhile */
+	/* This includes encoders that were found meanwhile */
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_link(ntrace_encoder_of(cpu));
 	for (i = 0; i < ntrace_nr_sinks(); i++)
@@ -1243,6 +1246,6 @@ void ntrace_pmu_unregister(void)
 	perf_pmu_unregister(&ntrace_pmu);
 	for_each_possible_cpu(cpu)
 		ntrace_session_cancel_timers(&per_cpu(ntrace_session, cpu));
-	/* No sink has an owner any more; what its interrupt asked for is over after this */
+	/* No sink has an owner any more. After this call, no request of its interrupt is left */
 	ntrace_sync_cpus();
 }

@@ -15,7 +15,7 @@
 
 #include "ntrace.h"
 
-/* Counts who wants all CPUs to keep their state */
+/* How many callers want all CPUs to keep their state */
 static DEFINE_MUTEX(ntrace_awake_mutex);
 static DECLARE_WAIT_QUEUE_HEAD(ntrace_awake_wait);
 static unsigned int ntrace_awake_users;
@@ -26,8 +26,9 @@ static void ntrace_do_nothing(void *unused)
 }
 
 /*
- * Each CPU that is online has done what it was interrupted for. May sleep. One interrupt runs
- * calls that are waited for before the others: at the second the others of the first are over.
+ * Each CPU that is online has done what it was interrupted for. May sleep. In one interrupt, calls
+ * that somebody waits for run before the others: so when the second call returns, the others of the
+ * first interrupt are done.
  */
 void ntrace_sync_cpus(void)
 {
@@ -67,7 +68,9 @@ void ntrace_let_sleep(void)
 	mutex_unlock(&ntrace_awake_mutex);
 }
 
-/* This CPU goes offline, where its components may lose their power: nobody is to look at them */
+/*
+ * This CPU goes offline, and its components may lose their power: nobody may access them any more
+ */
 void ntrace_wait_asleep(void)
 {
 	wait_event(ntrace_awake_wait, !READ_ONCE(ntrace_awake_users));
@@ -89,8 +92,8 @@ int ntrace_node_cpu(const struct device_node *node)
 }
 
 /*
- * Does @node serve a CPU that is online? A component that serves none may
- * be without power. The device tree says it before any register is looked at.
+ * Does @node serve a CPU that is online? A component that serves none may have no power. The device
+ * tree answers this before any register is accessed.
  */
 static bool ntrace_node_has_power(const struct device_node *node, unsigned int depth)
 {
@@ -156,7 +159,10 @@ static void ntrace_power_set(struct ntrace_comp *comp, bool on)
 	raw_spin_unlock_irqrestore(&comp->lock, flags);
 }
 
-/* The power domain is on: let the registers answer. Called by runtime PM. */
+/*
+ * The power domain is on: start clocks and release the reset, so that the registers answer. Called
+ * by runtime PM.
+ */
 int ntrace_power_up(struct ntrace_comp *comp)
 {
 	unsigned int i;
@@ -193,7 +199,10 @@ int ntrace_power_get(struct ntrace_comp *comp)
 	return pm_runtime_resume_and_get(comp->dev);
 }
 
-/* Undo ntrace_power_get(). Events often come one after the other: a while later it suspends. */
+/*
+ * Undo ntrace_power_get(). Events often come one after the other, so it suspends only after a
+ * while.
+ */
 void ntrace_power_put(struct ntrace_comp *comp)
 {
 	pm_runtime_mark_last_busy(comp->dev);

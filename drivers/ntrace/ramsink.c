@@ -45,8 +45,8 @@ static bool ntrace_ramsink_set_mode(struct ntrace_sink *sink, unsigned int mode)
 }
 
 /*
- * The memory of the sink is fixed, or the device tree reserves some for it: the driver uses that,
- * and copies.
+ * If the memory of the sink is fixed, or the device tree reserves some for it, the driver uses that
+ * memory and copies the trace from it.
  */
 static int ntrace_ramsink_setup_reserved(struct ntrace_sink *sink, struct ntrace_ram_area *area,
 					 bool fixed)
@@ -79,7 +79,7 @@ static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram
 	bool fixed;
 	int ret;
 
-	/* Start first: the range of trRamLimit may depend on it */
+	/* Write trRamStart first: the range of trRamLimit may depend on it */
 	ntrace_ramsink_probe_range(sink, TR_RAM_START_LOW, &area->min, &start_max);
 	ntrace_ramsink_write64(sink, TR_RAM_START_LOW, area->min);
 	ntrace_ramsink_probe_range(sink, TR_RAM_LIMIT_LOW, &limit_min, &area->max);
@@ -241,7 +241,7 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, struct ntrace_window *win)
 
 	sink->holds = NULL;
 	sink->full = false;
-	/* Writes of the CPU to the window come before those of the sink */
+	/* The CPU's writes to the window reach memory before the sink's */
 	wmb();
 	sink->comp.control &= ~TR_RAM_STOP_ON_WRAP;
 	if (win->stop)
@@ -263,8 +263,8 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, struct ntrace_window *win)
 }
 
 /*
- * The sink stopped by itself at the end of its window. Trace that it still holds has no room there,
- * and is lost.
+ * The sink stopped at the end of its window. Trace that it still holds found no room there, and is
+ * lost.
  */
 static int ntrace_ramsink_drop(struct ntrace_sink *sink)
 {

@@ -13,7 +13,10 @@ DEFINE_MUTEX(ntrace_mutex);
 LIST_HEAD(ntrace_comps);
 static struct ntrace_encoder *ntrace_encoders[NR_CPUS];
 static struct cpumask ntrace_cpumask;
-/* A sink that has gone is NULL. Its index is not used again: buffers are mapped by index. */
+/*
+ * The entry of a sink that was removed is NULL. Its index is not used again, because buffers are
+ * mapped by index.
+ */
 static struct ntrace_sink *ntrace_sinks[NR_CPUS];
 static unsigned int ntrace_sink_count;
 
@@ -75,7 +78,7 @@ int ntrace_registry_add_sink(struct ntrace_sink *sink)
 	lockdep_assert_held(&ntrace_mutex);
 	if (ntrace_sink_count == ARRAY_SIZE(ntrace_sinks))
 		return -ENOSPC;
-	/* The same each time the system starts, as CoreSight's; but 0 is no number */
+	/* The number is the same each time the system starts, as with CoreSight; 0 is never used */
 	while (!number || ntrace_sink_numbered(number))
 		number++;
 	sink->number = number;

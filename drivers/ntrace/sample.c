@@ -40,7 +40,10 @@ static void ntrace_sample_aux(struct perf_output_handle *to, const struct ntrace
 	ntrace_sample_copy(to, buf, end - have, have);
 }
 
-/* A sink without trRamStopOnWrap ran around in its window: the oldest is at its write pointer */
+/*
+ * A sink without trRamStopOnWrap has wrapped around in its window: the oldest trace is at its write
+ * pointer
+ */
 static void ntrace_sample_around(struct ntrace_session *s, struct perf_output_handle *to,
 				 unsigned long size, unsigned long written)
 {
@@ -90,9 +93,8 @@ static void ntrace_sample_copied(struct ntrace_session *s, struct perf_output_ha
 }
 
 /*
- * Stop the sink, take the newest trace of its owner, and let it go on where it
- * stopped. One that is full waits for the timer, which sees that, and says that
- * trace is missing.
+ * Stop the sink, take the newest trace of its owner, and let it continue where it stopped. A sink
+ * whose window is full waits for the timer, which reports that trace is missing.
  */
 static void ntrace_sample_owner(struct ntrace_session *s, struct perf_output_handle *to,
 				unsigned long size)

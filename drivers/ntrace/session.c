@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A session: an event that traces on a CPU. It opens a window in the AUX area, lets the sink
- * write it, looks at the write pointer by a timer, and hands over what was written.
+ * A session: an event that traces on a CPU. It opens a window in the AUX area and lets the sink
+ * write to it. A timer reads the write pointer, and the session hands over to perf what was
+ * written.
  *
  * A task switch stops one session and starts another. If the sink has one encoder, no funnel is
  * on the path, and the registers still hold what the session needs, a start takes 3 writes and no
@@ -11,10 +12,9 @@
 #include "session.h"
 
 /*
- * How soon the write pointer is looked at: a nanosecond for each byte of the
- * window. What a hart emits in that time (it is below 0.25 byte) is less than
- * the half of the window that is kept free, see ntrace_session_due(); timers
- * may be late.
+ * The timer's period is one nanosecond for each byte of the window. A hart emits less than 0.25
+ * byte in a nanosecond, so this is less than the half of the window that is kept free, see
+ * ntrace_session_due(), even if the timer is late.
  */
 #define NTRACE_PERIOD_MIN	(50 * NSEC_PER_USEC)
 #define NTRACE_PERIOD_MAX	(4 * NSEC_PER_MSEC)
@@ -30,7 +30,7 @@ static noinline unsigned long ntrace_collect_wrapped(struct ntrace_session *s,
 	sink->holds = NULL;
 	if (s->win.circular) {
 		ntrace_window_sync(s, s->win.start, size);
-		/* once around at least; the head is where the write pointer is */
+		/* the sink has wrapped around at least once; the head is at the write pointer */
 		return written + size - s->first;
 	}
 
@@ -130,9 +130,10 @@ static __always_inline unsigned long ntrace_session_collect(struct ntrace_sessio
 }
 
 /*
- * The sink may go on in its window, where it stopped, if nobody else has used its registers or the
- * AUX area since, and less than half of the window is full. A sink that runs around in a window
- * that is not circular would overwrite what perf has been given.
+ * May the sink continue in its window, at the place where it stopped? It may if nobody else has
+ * used its registers or the AUX area meanwhile, and if the window is less than half full. A sink
+ * that wraps around must not continue in a window that is not circular: it would overwrite trace
+ * that perf already has.
  */
 static __always_inline bool ntrace_session_may_continue(const struct ntrace_session *s)
 {
@@ -171,7 +172,7 @@ static __always_inline void ntrace_session_owns(struct ntrace_session *s)
 	s->filled = s->first;
 	s->period = s->window_period;
 	s->state = NTRACE_SESSION_OWNER;
-	/* A sample may be taken from now on, see ntrace_session_sample() */
+	/* From now on a sample may take trace, see ntrace_session_sample() */
 	barrier();
 	WRITE_ONCE(s->enc->sink->owner, s);
 }
@@ -203,9 +204,9 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 }
 
 /*
- * The owner of a shared sink is done: the memory of another member is used from now on. If none is
- * fit for it, all members leave the sink, and their timers start them again. They must not stay:
- * the next owner may be somebody who must not see what they trace.
+ * The owner of a shared sink has finished, and the sink uses the memory of another member from now
+ * on. If no member can be the owner, all members leave the sink, and their timers start them again.
+ * They must not stay, because the next owner may be a user who must not see their trace.
  */
 static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 {
@@ -219,7 +220,7 @@ static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 
 		if (ntrace_session_run(other))
 			continue;
-		/* Its timer may be that of a member, which is in no hurry */
+		/* Its timer may still have the long period of a member */
 		if (other->period < other->queued)
 			smp_call_function_single_async(other->timer_cpu, &other->kick);
 		return;
@@ -231,9 +232,8 @@ static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 }
 
 /*
- * A shared sink writes what all its encoders trace to the buffer of one of
- * them; SRC tells them apart. That is for events of one owner that see the
- * same.
+ * A shared sink writes what all its encoders trace to the buffer of one of them; SRC tells them
+ * apart. Only events of one user that may see the same things share a sink.
  */
 static bool ntrace_session_may_share(const struct ntrace_session *a,
 				     const struct ntrace_session *b)
@@ -277,14 +277,14 @@ static bool ntrace_session_due(struct ntrace_session *s)
 	s->filled = written;
 	if (wrapped || size - written < max(2 * delta, size / 2))
 		return true;
-	/* A snapshot buffer, with no room to keep account of, wakes nobody */
+	/* A snapshot buffer never gets full, and wakes nobody */
 	return s->handle.size &&
 	       (long)(s->handle.head + s->pad + written - s->first - s->handle.wakeup) >= 0;
 }
 
 /*
  * There is no room, or no sink. A flag tells the reader once that trace is missing. The timer tries
- * again: nobody switches a system-wide event out and in.
+ * again, because no task switch restarts a system-wide event.
  */
 static int ntrace_session_refused(struct ntrace_session *s, int ret, bool again)
 {
@@ -302,16 +302,18 @@ static int ntrace_session_refused(struct ntrace_session *s, int ret, bool again)
  * The handle is open: trace into the AUX area of the event from now on. Without room there, the
  * event waits for its reader: see ntrace_session_timer().
  *
- * TRUNCATED makes perf disable the event until its reader enables it again,
- * which perf does when it has read. Linux 6.12 forgets to, but for a task that
- * is switched: there it is the timer that goes on.
+ * TRUNCATED makes perf disable the event until its reader enables it again, which perf does when it
+ * has read. Linux 6.12 does so only for a task that is switched out and in; on that kernel, the
+ * timer continues the trace.
  */
 static int ntrace_session_open(struct ntrace_session *s, bool again)
 {
 	int ret;
 
 	ntrace_sink_assert_locked(s->enc->sink);
-	/* A member that is not the owner, or waits for room, is in no hurry */
+	/*
+	 * A member that is not the owner, or an event that waits for room, needs the timer rarely
+	 */
 	s->period = ns_to_ktime(NTRACE_PERIOD_MAX);
 	ret = ntrace_session_enter(s);
 	return ret ? ntrace_session_refused(s, ret, again) : 0;
@@ -343,7 +345,7 @@ static void ntrace_session_reopen(struct ntrace_session *s, bool again)
 		WRITE_ONCE(s->event, NULL);
 }
 
-/* Look what the sink has done. Context: on the CPU of @s, interrupts off. */
+/* Find out what the sink has written. Context: on the CPU of @s, interrupts off. */
 static void ntrace_session_look(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
@@ -387,8 +389,8 @@ static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
  * ntrace_sink_interrupt - a sink says that its window is full
  * @sink: the sink
  *
- * The specification has no interrupt; some sinks have. The timer is to come
- * before it, and goes on without it: when it was late, this ends the loss.
+ * The specification has no interrupt; some sinks have. The timer is to fire before it, and works
+ * without it. If the timer is late, this interrupt ends the loss of trace.
  *
  * Context: hard interrupt.
  * Return: false if it cannot have been the sink
@@ -402,7 +404,7 @@ bool ntrace_sink_interrupt(struct ntrace_sink *sink)
 	ntrace_sink_unlock(sink);
 	if (!s)
 		return false;
-	/* This fails if an earlier call is still on its way, which is as good */
+	/* This fails if an earlier call is still on its way, which serves as well */
 	smp_call_function_single_async(s->timer_cpu, &s->kick);
 	return true;
 }
@@ -438,8 +440,8 @@ static void ntrace_session_gate(struct ntrace_session *s)
 }
 
 /*
- * Strobing: the first part of each period is traced. Periods are those of the clock, so that the
- * share is right for a task that is switched often, too. Returns the time to the end of the part.
+ * Strobing: the first part of each period is traced. Periods follow the clock, so that the share is
+ * also right for a task that is switched often. Returns the time to the end of the part.
  */
 static ktime_t ntrace_session_strobe_phase(struct ntrace_session *s)
 {
@@ -481,7 +483,9 @@ void ntrace_session_cancel_timers(struct ntrace_session *s)
 	hrtimer_cancel(&s->strobe);
 }
 
-/* One stream has messages of several encoders: say once which SRC those of this CPU have */
+/*
+ * One stream has messages of several encoders: report once which SRC the messages of this CPU have
+ */
 static void ntrace_session_report_src(struct ntrace_session *s)
 {
 	const struct ntrace_encoder *enc = s->enc;
@@ -493,7 +497,7 @@ static void ntrace_session_report_src(struct ntrace_session *s)
 					    FIELD_PREP(NTRACE_HW_ID_SRC_BITS, enc->src_bits));
 }
 
-/* The way of a start that has more to do than to enable what is set up */
+/* The long way to start: more has to be done than to enable components that are set up */
 static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 {
 	const struct ntrace_route *route = ntrace_route_find(s->enc, s->want);
@@ -501,7 +505,10 @@ static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 	struct ntrace_sink *sink;
 	int ret;
 
-	/* All CPUs had such a sink when the event came; one that came later may have none */
+	/*
+	 * All CPUs had such a sink when the event was made; a CPU that was found later may have
+	 * none
+	 */
 	if (!route) {
 		perf_aux_output_end(&s->handle, 0);
 		WRITE_ONCE(s->event, NULL);
@@ -594,7 +601,9 @@ static noinline void ntrace_session_stop_slowly(struct ntrace_session *s)
 	ntrace_sink_lock(sink);
 	open = s->state != NTRACE_SESSION_WAITING;
 	used = ntrace_session_leave(s);
-	/* The event stays until here: other CPUs ask it whether theirs may share the sink */
+	/*
+	 * The event stays set until here: other CPUs ask it whether their events may share the sink
+	 */
 	s->state = NTRACE_SESSION_IDLE;
 	WRITE_ONCE(s->event, NULL);
 	ntrace_sink_unlock(sink);
@@ -637,8 +646,8 @@ static __always_inline long ntrace_session_take_directly(struct ntrace_session *
  * ntrace_session_stop - stop tracing, and hand over what there is
  * @s: of this CPU, active
  *
- * The timer is left to find that there is nothing to do: a task switch does not
- * pay for it. Context: interrupts off.
+ * The timer is not cancelled, since a task switch should not pay for that. It will find nothing to
+ * do. Context: interrupts off.
  */
 void ntrace_session_stop(struct ntrace_session *s)
 {

@@ -18,7 +18,7 @@ struct ntrace_map;
  * @pages: its pages, kernel addresses; perf's array
  * @size: bytes
  * @overwrite: snapshot mode
- * @leak: a sink may still write it: never give it back
+ * @leak: a sink may still write to it, so it is never freed
  * @nr_maps: number of @maps
  * @maps: for each sink, by its index; NULL where not needed
  */

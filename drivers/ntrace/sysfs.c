@@ -34,7 +34,7 @@ static ssize_t ntrace_show_values(char *buf, unsigned long values)
 	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(u16), &values);
 }
 
-/* Take a default that the hardware takes, while the encoder is not in use */
+/* Accept a default that the hardware supports, while the encoder is not in use */
 static int ntrace_set_default(struct ntrace_encoder *enc, u64 config)
 {
 	static const struct ntrace_filter all;
@@ -42,7 +42,7 @@ static int ntrace_set_default(struct ntrace_encoder *enc, u64 config)
 
 	if (config & ~NTRACE_CONFIG_VALID)
 		return -EINVAL;
-	/* One whose CPU sleeps is in use as well */
+	/* An encoder whose CPU sleeps is in use as well */
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	ret = ntrace_encoder_check(enc, config, &all);
@@ -159,14 +159,14 @@ static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char
 }
 static DEVICE_ATTR_RO(sink);
 
-/* That of its ATB bridge; 0: the sink writes no frames */
+/* The trace id of its ATB bridge; 0: the sink writes no frames */
 static ssize_t trace_id_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
 	const struct ntrace_route *route = enc->routes;
 	unsigned int i, id = 0;
 
-	/* One that leads through a bridge is the only one, see ntrace_may_choose() */
+	/* A route through a bridge is the only route, see ntrace_may_choose() */
 	for (i = 0; enc->nr_routes && i < route->len; i++)
 		if (route->path[i]->type == TR_COMP_ATBBRIDGE)
 			id = to_ntrace_bridge(route->path[i])->id;

@@ -8,8 +8,8 @@
 #include "ntrace.h"
 
 /*
- * "Releasing components from reset [...] may take time": trTsActive follows. This long, where it
- * is not known yet whether there is a unit.
+ * "Releasing components from reset [...] may take time": trTsActive follows later. This is the
+ * limit if it is not known yet whether there is a unit.
  */
 #define NTRACE_TS_PROBE_US	20000
 /* and this long with interrupts off */

@@ -35,7 +35,7 @@ static unsigned int ntrace_input(const struct device_node *endpoint)
 	return at.port;
 }
 
-/* Where the search for a sink ended last, and why */
+/* Where the last search for a sink ended, and why */
 struct ntrace_dead_end {
 	const struct ntrace_comp	*at;
 	const char			*why;
@@ -155,7 +155,7 @@ static bool ntrace_node_is_encoder(const struct device_node *node)
 
 /*
  * How many encoders of the device tree lead to @sink, NULL: to any, and in @rank how many of them
- * belong to a CPU below @cpu. That does not change when encoders come late, or go.
+ * belong to a CPU below @cpu. That does not change when encoders are found late, or are removed.
  */
 static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigned int cpu,
 					 unsigned int *rank)
@@ -207,10 +207,10 @@ static bool ntrace_sink_is_connected(const struct ntrace_sink *sink)
 }
 
 /*
- * Number an encoder in the stream of its sink: "all encoders operating within the same trace
- * stream must configure the trTeSrcBits field identically". A sink of one encoder needs no SRC,
- * and so does the only one that is connected, if SRC cannot tell it from others. If encoders
- * choose between sinks, all are numbered as if they sent to one: SRC is the same for each sink.
+ * Number an encoder in the stream of its sink: "all encoders operating within the same trace stream
+ * must configure the trTeSrcBits field identically". A sink of one encoder needs no SRC. Nor does
+ * the only encoder that is connected, if SRC cannot distinguish it from others. If encoders choose
+ * between sinks, all are numbered as if they sent to one: SRC is the same for each sink.
  */
 static int ntrace_number_source(struct ntrace_encoder *enc, struct ntrace_sink *sink)
 {
@@ -268,7 +268,7 @@ void ntrace_cpu_release(unsigned int cpu)
 		ntrace_path_put(enc);
 }
 
-/* Number the encoder in its stream, with all of the route resumed */
+/* Number the encoder in its stream, while the whole route is resumed */
 static bool ntrace_join_stream(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
 	unsigned int i;
@@ -278,7 +278,7 @@ static bool ntrace_join_stream(struct ntrace_encoder *enc, const struct ntrace_r
 			enc->cpu, dev_name(route->sink->comp.dev));
 		return false;
 	}
-	/* An idle state may have cost their registers since they were found */
+	/* An idle state may have cleared their registers since they were found */
 	for (i = 0; i < route->len; i++)
 		ntrace_path_restore_comp(route->path[i]);
 	if (ntrace_number_source(enc, route->sink)) {
@@ -351,7 +351,7 @@ static bool ntrace_add_route(struct ntrace_encoder *enc)
 		ntrace_path_use(enc, &route);
 	}
 	ntrace_connect_funnels(enc, &route);
-	/* A counter that runs goes on: a later route may come while the encoder traces */
+	/* A counter that runs is left alone: a later route may be found while the encoder traces */
 	if (!enc->nr_routes && route.len > 2)
 		ntrace_encoder_start_counter(enc);
 	/* An event of this CPU may be there already; it keeps the path resumed */
@@ -408,7 +408,7 @@ void ntrace_measure_behind(const struct ntrace_comp *funnel)
 /**
  * ntrace_connect - complete the path of an encoder, if there is one that can be
  *
- * To be called again until there is none, whenever a component was found.
+ * Whenever a component was found, call this again until it returns NULL.
  *
  * Context: ntrace_mutex is held, and CPUs are kept awake.
  * Return: an encoder whose CPU can be traced from now on, or NULL
@@ -429,7 +429,7 @@ struct ntrace_encoder *ntrace_connect(void)
 	return NULL;
 }
 
-/* Its CPU cannot be traced any more, and does not. Context: ntrace_mutex is held. */
+/* The CPU of @enc is not traced, and cannot be from now on. Context: ntrace_mutex is held. */
 void ntrace_disconnect(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);
