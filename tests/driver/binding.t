@@ -47,7 +47,15 @@ overlay_is_valid() {
 	! [ -s "$tap_tmp/whole.log" ]
 }
 
-plan 12
+# Properties of the binding that Documentation/developer/device-tree.rst does not have
+unlisted() {
+	sed -n '/^properties:/,/^required:/s/^  \([a-z-]*\):.*/\1/p' "$bindings/$yaml" | while read -r _p; do
+		grep -q "^\`\`$_p\`\` " "$top/Documentation/developer/device-tree.rst" || echo "$_p"
+	done
+}
+
+plan 13
+is "each property is in the list of who reads and tests it" "$(unlisted)" ""
 ok "the binding is a valid schema" schema_is_valid
 (cd "$bindings" && dt-mk-schema -j -o "$tap_tmp/schema.json" .) || exit 1
 (cd "$bindings" && dt-extract-example "$yaml") >"$tap_tmp/example.dts"
