@@ -51,9 +51,6 @@ enum pending {
 	PENDING_RETURN,		/* silent, if it goes to pending_addr */
 };
 
-/* context_due */
-enum { CONTEXT_NONE, CONTEXT_WRITTEN, CONTEXT_RETIRED };
-
 /* ---- Messages: chapter "N-Trace Transmission Protocol" ---- */
 
 #define MSEO_END_FIELD		1
@@ -221,13 +218,48 @@ static void begin_message(struct nb_encoder *enc, struct message *m, unsigned in
 	put_fixed(m, enc->cfg.src_id, enc->cfg.src_bits);
 }
 
-/* ---- FIFO, overflow, stall ---- */
+/* ---- What is due ---- */
 
-static void update_attention(struct nb_encoder *enc)
+static bool sync_is_due(const struct nb_encoder *enc)
 {
-	enc->attention = !enc->running || enc->pending || enc->sync_due != NB_SYNC_NONE ||
-			 enc->context_due || enc->qualify;
+	return enc->due.sync != NB_SYNC_NONE;
 }
+
+/* A periodic sync displaces no other one. */
+static void make_periodic_due(struct nb_encoder *enc)
+{
+	if (!sync_is_due(enc))
+		enc->due.sync = NB_SYNC_PERIODIC;
+}
+
+/* Where the next block must look closer: I-CNT full, or periodic sync due. */
+static void set_stops(struct nb_encoder *enc)
+{
+	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
+
+	enc->icnt_stop = enc->due.sync == NB_SYNC_SEQUENTIAL ? UINT64_MAX : enc->icnt_limit;
+	enc->cycles_stop = UINT64_MAX;
+	if (sync_is_due(enc))
+		return;
+	if (enc->cfg.sync_mode == 3) {
+		uint64_t left = enc->sync_base < period ? period - enc->sync_base : 0;
+
+		if (left < enc->icnt_stop)
+			enc->icnt_stop = left;
+	} else if (enc->cfg.sync_mode == 2) {
+		enc->cycles_stop = enc->sync_start + period;
+	}
+}
+
+/* Something has become due, or is not any more: will the next block need a closer look? */
+static void settle(struct nb_encoder *enc)
+{
+	set_stops(enc);
+	enc->attention = !enc->running || enc->pending || sync_is_due(enc) || enc->due.context ||
+			 enc->qualify;
+}
+
+/* ---- FIFO, overflow, stall ---- */
 
 static void drain_fifo(struct nb_encoder *enc)
 {
@@ -348,12 +380,12 @@ static void end_session(struct nb_encoder *enc, uint8_t evcode)
 		return;
 	enc->running = false;
 	enc->pending = PENDING_NONE;
-	enc->context_due = CONTEXT_NONE;
-	enc->sync_due = NB_SYNC_NONE;
+	enc->due.context = NB_CONTEXT_NONE;
+	enc->due.sync = NB_SYNC_NONE;
 	enc->state.session = 0;
 	enc->state.evcode = evcode;
 	enc->state.stamp++;
-	update_attention(enc);
+	settle(enc);
 }
 
 /* A message is lost, and with it the place in the program. */
@@ -378,21 +410,23 @@ static void vendor_message(struct nb_encoder *enc)
 	transmit(enc, &m, false);
 }
 
-static void send(struct nb_encoder *enc, struct message *m, bool sync)
+/* Returns false if the message is lost, which has ended the session. */
+static bool send(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
 
 	if (enc->lost)
-		return;
+		return false;
 	if (now_and_then(enc, NB_VARIANT_VENDOR, 5))
 		vendor_message(enc);
 	if (!transmit(enc, m, sync)) {
 		lose(enc, m);
-		return;
+		return false;
 	}
 	if (enc->cfg.sync_mode == 1 && enc->n_messages - enc->sync_start >= period &&
-	    enc->sync_due == NB_SYNC_NONE && enc->running)
-		enc->sync_due = NB_SYNC_PERIODIC;
+	    enc->running)
+		make_periodic_due(enc);
+	return true;
 }
 
 /* Error message: "as soon as space is available", at least half of the FIFO. */
@@ -426,25 +460,6 @@ static bool recover(struct nb_encoder *enc)
 }
 
 /* ---- Counters ---- */
-
-/* Where the next block must look closer: I-CNT full, or periodic sync due. */
-static void set_stops(struct nb_encoder *enc)
-{
-	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
-
-	enc->icnt_stop = enc->sync_due == NB_SYNC_SEQUENTIAL ? UINT64_MAX : enc->icnt_limit;
-	enc->cycles_stop = UINT64_MAX;
-	if (enc->sync_due != NB_SYNC_NONE)
-		return;
-	if (enc->cfg.sync_mode == 3) {
-		uint64_t left = enc->sync_base < period ? period - enc->sync_base : 0;
-
-		if (left < enc->icnt_stop)
-			enc->icnt_stop = left;
-	} else if (enc->cfg.sync_mode == 2) {
-		enc->cycles_stop = enc->sync_start + period;
-	}
-}
 
 /* "The I-CNT counter is reset after its value has been transmitted" */
 static uint64_t take_icnt(struct nb_encoder *enc)
@@ -552,7 +567,7 @@ static void ownership(struct nb_encoder *enc, unsigned int format)
 /* "Should hcontext be implemented: first hcontext, second scontext" */
 static void ownership_full(struct nb_encoder *enc)
 {
-	enc->context_due = enc->context_due == CONTEXT_WRITTEN ? CONTEXT_WRITTEN : CONTEXT_NONE;
+	enc->due.context = enc->due.context == NB_CONTEXT_WRITTEN ? NB_CONTEXT_WRITTEN : NB_CONTEXT_NONE;
 	if (enc->cfg.hcontext)
 		ownership(enc, FORMAT_HCONTEXT);
 	ownership(enc, FORMAT_SCONTEXT);
@@ -572,13 +587,12 @@ static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sy
 	put_addr(enc, &m, addr);
 	if (tcode == NB_TCODE_INDIRECT_BRANCH_HIST_SYNC)
 		put_var(&m, take_hist(enc));
-	send(enc, &m, true);
-	if (!enc->running)
+	if (!send(enc, &m, true))
 		return;
 	enc->ref = addr;
 	enc->stack_n = 0;
-	enc->sync_due = NB_SYNC_NONE;
-	enc->sync_forced = false;
+	enc->due.sync = NB_SYNC_NONE;
+	enc->due.sync_forced = false;
 	enc->sync_base = 0;
 	enc->sync_start = enc->cfg.sync_mode == 1 ? enc->n_messages : enc->cycles;
 	set_stops(enc);
@@ -612,7 +626,7 @@ static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 		tcode = NB_TCODE_INDIRECT_BRANCH_SYNC;
 	else if (has_variant(enc, NB_VARIANT_LINEAR_DIRECT) && !htm)
 		tcode = NB_TCODE_DIRECT_BRANCH_SYNC;
-	sync_message(enc, tcode, enc->sync_due, 0, addr);
+	sync_message(enc, tcode, enc->due.sync, 0, addr);
 }
 
 /* Is this branch message the one before once more? Then only count it. */
@@ -654,12 +668,12 @@ static void indirect_branch(struct nb_encoder *enc, uint64_t addr)
 	bool hist = enc->cfg.mode == NB_MODE_HTM && (enc->hist != 1 || enc->cfg.hist_always);
 	struct message m;
 
-	if (enc->sync_due != NB_SYNC_NONE) {
+	if (sync_is_due(enc)) {
 		flush_repeats(enc);
 		hist &= enc->hist != 1 || enc->cfg.hist_always;
 		sync_message(enc, hist ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :
 					 NB_TCODE_INDIRECT_BRANCH_SYNC,
-			     enc->sync_due, enc->pending_btype, addr);
+			     enc->due.sync, enc->pending_btype, addr);
 		return;
 	}
 	flush_history(enc);
@@ -769,7 +783,7 @@ static void taken_branch(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	if (enc->cfg.mode == NB_MODE_HTM)
 		enc->hist = enc->hist << 1 | 1;
-	else if (enc->sync_due != NB_SYNC_NONE)
+	else if (sync_is_due(enc))
 		set_pending(enc, PENDING_DIRECT, 0);
 	else
 		direct_branch(enc, blk->iaddr + 2ULL * blk->iretire);
@@ -827,8 +841,8 @@ static void account(struct nb_encoder *enc, const struct nb_ingress *blk)
 		set_pending(enc, PENDING_INDIRECT, 0);
 		break;
 	}
-	if (enc->context_due == CONTEXT_WRITTEN)
-		enc->context_due = CONTEXT_RETIRED;
+	if (enc->due.context == NB_CONTEXT_WRITTEN)
+		enc->due.context = NB_CONTEXT_RETIRED;
 }
 
 /* The next message makes a periodic sync due. */
@@ -883,18 +897,18 @@ static void history_full_repeats(struct nb_encoder *enc)
 static bool takes_branch(const struct nb_encoder *enc)
 {
 	return enc->cfg.dialect->sync_at_branch && !enc->pending &&
-	       (enc->sync_due != NB_SYNC_NONE || last_before_sync(enc));
+	       (sync_is_due(enc) || last_before_sync(enc));
 }
 
 static void history_full(struct nb_encoder *enc)
 {
 	if (takes_branch(enc))
-		enc->sync_due = enc->sync_due == NB_SYNC_NONE ? NB_SYNC_PERIODIC : enc->sync_due;
+		make_periodic_due(enc);
 	else if (enc->cfg.runs)
 		history_full_runs(enc);
 	else
 		history_full_repeats(enc);
-	enc->sync_forced = enc->sync_due != NB_SYNC_NONE;
+	enc->due.sync_forced = sync_is_due(enc);
 }
 
 static void icnt_full(struct nb_encoder *enc)
@@ -902,8 +916,8 @@ static void icnt_full(struct nb_encoder *enc)
 	struct message m;
 
 	if (enc->cfg.mode == NB_MODE_BTM && enc->cfg.icnt_sync) {
-		if (enc->sync_due == NB_SYNC_NONE || enc->sync_due == NB_SYNC_PERIODIC)
-			enc->sync_due = NB_SYNC_SEQUENTIAL;
+		if (!sync_is_due(enc) || enc->due.sync == NB_SYNC_PERIODIC)
+			enc->due.sync = NB_SYNC_SEQUENTIAL;
 		return;
 	}
 	flush_repeats(enc);
@@ -911,7 +925,7 @@ static void icnt_full(struct nb_encoder *enc)
 	put_fixed(&m, RCODE_ICNT, 4);
 	put_var(&m, take_icnt(enc));
 	send(enc, &m, false);
-	enc->sync_forced = enc->sync_due != NB_SYNC_NONE;
+	enc->due.sync_forced = sync_is_due(enc);
 }
 
 void nb_encoder_full(struct nb_encoder *enc)
@@ -925,12 +939,11 @@ void nb_encoder_full(struct nb_encoder *enc)
 		icnt_full(enc);
 	if (enc->hist >= enc->hist_full)
 		history_full(enc);
-	if (enc->running && enc->sync_due == NB_SYNC_NONE &&
+	if (enc->running &&
 	    ((enc->cfg.sync_mode == 3 && enc->sync_base + enc->icnt >= period) ||
 	     (enc->cfg.sync_mode == 2 && enc->cycles - enc->sync_start >= period)))
-		enc->sync_due = NB_SYNC_PERIODIC;
-	set_stops(enc);
-	update_attention(enc);
+		make_periodic_due(enc);
+	settle(enc);
 }
 
 /* The most frequent message of BTM, when nothing else is to be done. */
@@ -938,7 +951,7 @@ void nb_encoder_direct(struct nb_encoder *enc, uint64_t end)
 {
 	direct_branch(enc, end);
 	if (NB_UNLIKELY(enc->icnt >= enc->icnt_stop || enc->cycles >= enc->cycles_stop ||
-			enc->sync_due != NB_SYNC_NONE || !enc->running))
+			sync_is_due(enc) || !enc->running))
 		nb_encoder_full(enc);
 }
 
@@ -978,7 +991,7 @@ static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 	enc->icnt = 0;
 	enc->hist = 1;
 	enc->pending = PENDING_NONE;
-	enc->context_due = CONTEXT_NONE;
+	enc->due.context = NB_CONTEXT_NONE;
 	enc->rep_count = 0;
 	enc->rep_open = false;
 	enc->rep.count = 0;
@@ -1005,13 +1018,13 @@ static void resolve(struct nb_encoder *enc, uint64_t addr)
 
 	enc->pending = PENDING_NONE;
 	if (pending == PENDING_RETURN && same_return(enc, addr, enc->pending_addr)) {
-		if (enc->sync_due != NB_SYNC_NONE)
+		if (sync_is_due(enc))
 			linear_sync(enc, addr);
 		else if (enc->icnt >= enc->icnt_stop)
 			nb_encoder_full(enc);
 	} else if (pending == PENDING_DIRECT) {
 		flush_repeats(enc);
-		sync_message(enc, NB_TCODE_DIRECT_BRANCH_SYNC, enc->sync_due, 0, addr);
+		sync_message(enc, NB_TCODE_DIRECT_BRANCH_SYNC, enc->due.sync, 0, addr);
 	} else {
 		indirect_branch(enc, addr);
 	}
@@ -1025,12 +1038,12 @@ static void continue_session(struct nb_encoder *enc, const struct nb_ingress *bl
 	enc->priv = blk->priv;
 	if (enc->pending)
 		resolve(enc, blk->iaddr);
-	else if (enc->sync_due != NB_SYNC_NONE &&
-		 (!enc->cfg.sync_delayed || enc->sync_forced || enc->sync_due != NB_SYNC_PERIODIC))
+	else if (sync_is_due(enc) &&
+		 (!enc->cfg.sync_delayed || enc->due.sync_forced || enc->due.sync != NB_SYNC_PERIODIC))
 		linear_sync(enc, blk->iaddr);
 	if (!enc->running || enc->state.syncs != syncs)
 		return;
-	if (enc->context_due == CONTEXT_RETIRED)
+	if (enc->due.context == NB_CONTEXT_RETIRED)
 		ownership_full(enc);
 	else if (priv_changed)
 		ownership(enc, FORMAT_PRIV);
@@ -1109,10 +1122,10 @@ void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk)
 		return;
 	account(enc, blk);
 	if (enc->icnt >= enc->icnt_stop || enc->hist >= enc->hist_full ||
-	    enc->cycles >= enc->cycles_stop || enc->sync_due != NB_SYNC_NONE)
+	    enc->cycles >= enc->cycles_stop || sync_is_due(enc))
 		nb_encoder_full(enc);
 	else
-		update_attention(enc);
+		settle(enc);
 	if (has_variant(enc, NB_VARIANT_WFI) && enc->running && ends_with_wfi(blk)) {
 		halt(enc, NB_EVCODE_LOW_POWER);
 		enc->start_sync = NB_SYNC_EXIT_POWERDOWN;
@@ -1196,8 +1209,7 @@ void nb_encoder_configure(struct nb_encoder *enc, const struct nb_encoder_config
 	enc->hist_full = 1U << (enc->cfg.hist_bits - 1);
 	enc->hist = 1;
 	enc->icnt = 0;
-	set_stops(enc);
-	update_attention(enc);
+	settle(enc);
 }
 
 void nb_encoder_init(struct nb_encoder *enc, const struct nb_encoder_config *cfg,
@@ -1206,7 +1218,7 @@ void nb_encoder_init(struct nb_encoder *enc, const struct nb_encoder_config *cfg
 	memset(enc, 0, sizeof(*enc));
 	enc->out = out;
 	enc->opaque = opaque;
-	enc->sync_due = NB_SYNC_NONE;
+	enc->due.sync = NB_SYNC_NONE;
 	nb_encoder_configure(enc, cfg);
 }
 
@@ -1221,7 +1233,7 @@ void nb_encoder_start(struct nb_encoder *enc, enum nb_sync sync)
 		enc->hist = 1;
 		correlation(enc, NB_EVCODE_DISABLED);
 	}
-	update_attention(enc);
+	settle(enc);
 }
 
 void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode)
@@ -1234,7 +1246,7 @@ void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode)
 	enc->retry_cycles = 0;
 	enc->enabled = false;
 	nb_encoder_drain(enc);
-	update_attention(enc);
+	settle(enc);
 }
 
 void nb_encoder_drain(struct nb_encoder *enc)
@@ -1260,16 +1272,15 @@ void nb_encoder_context(struct nb_encoder *enc, uint64_t scontext, uint64_t hcon
 	enc->scontext = scontext;
 	enc->hcontext = hcontext;
 	if (enc->running && enc->cfg.context)
-		enc->context_due = CONTEXT_WRITTEN;
-	update_attention(enc);
+		enc->due.context = NB_CONTEXT_WRITTEN;
+	settle(enc);
 }
 
 void nb_encoder_notify(struct nb_encoder *enc, enum nb_sync sync)
 {
 	if (enc->running)
-		enc->sync_due = sync;
-	set_stops(enc);
-	update_attention(enc);
+		enc->due.sync = sync;
+	settle(enc);
 }
 
 void nb_encoder_debug(struct nb_encoder *enc, bool enter)

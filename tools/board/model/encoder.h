@@ -200,6 +200,19 @@ struct nb_trace_state {
 	uint8_t		evcode;		/* how the last session ended */
 };
 
+/* What is to be sent at the next chance */
+struct nb_due {
+	uint8_t		sync;		/* enum nb_sync */
+	bool		sync_forced;	/* ... which is not to be put off longer */
+	uint8_t		context;	/* Ownership: enum nb_context_due */
+};
+
+enum nb_context_due {
+	NB_CONTEXT_NONE,
+	NB_CONTEXT_WRITTEN,	/* by an instruction that has not retired yet */
+	NB_CONTEXT_RETIRED,
+};
+
 struct nb_encoder;
 
 /**
@@ -250,15 +263,13 @@ struct nb_encoder {
 	uint64_t	sync_start;	/* cycles, or messages, at the last synchronising message */
 	uint64_t	n_messages;
 	uint64_t	icnt_limit;
-	uint8_t		sync_due;	/* enum nb_sync: to be sent at the next chance */
-	bool		sync_forced;	/* ... and not to be put off longer */
+	struct nb_due	due;
 	uint8_t		start_sync;	/* SYNC of the next start */
 	bool		enabled;	/* between start and stop */
 	bool		running;	/* ... and the last block was qualified */
 	uint8_t		pending;	/* message that waits for the next block's address */
 	uint8_t		pending_btype;
 	uint64_t	pending_addr;	/* where a return is expected to go */
-	uint8_t		context_due;
 	uint64_t	scontext;
 	uint64_t	hcontext;
 	struct nb_trace_state state;
