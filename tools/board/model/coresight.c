@@ -137,7 +137,10 @@ void nb_cs_funnel_init(struct nb_cs_funnel *funnel, unsigned int inputs, bool lo
 	nb_cs_init(&funnel->cs, "csfunnel");
 }
 
-/* A port that is not enabled takes nothing: what comes to it waits, or is dropped at its source. */
+/*
+ * A port that is not enabled accepts nothing: trace that arrives there waits, or its source drops
+ * it.
+ */
 bool nb_cs_funnel_input(void *opaque, const uint8_t *bytes, size_t len)
 {
 	const struct nb_cs_port *port = opaque;

@@ -218,7 +218,9 @@ struct nb_tmc {
 
 	/* set by the owner: writes system memory, false is a bus error */
 	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
-	/* ... asks what is before it on ATB (AFVALID) to give all that it holds, may be NULL */
+	/*
+	 * ... asks the component before it on ATB (AFVALID) to send all that it holds, may be NULL
+	 */
 	void		(*flush)(void *opaque);
 	void		*opaque;
 };
@@ -236,7 +238,10 @@ void nb_tmc_fini(struct nb_tmc *tmc);
 /* nb_tmc_input() - a transfer arrives; an nb_out_fn. It is always accepted. */
 bool nb_tmc_input(void *tmc, const uint8_t *bytes, size_t len);
 
-/* nb_tmc_drain() - an ETF that is asked by what follows it (AFVALID) gives all that it holds */
+/*
+ * nb_tmc_drain() - an ETF sends all that it holds, because the component after it asks for that
+ * (AFVALID)
+ */
 void nb_tmc_drain(void *tmc);
 
 /* nb_tmc_end() - software ends: it is reported if the ETR may still write to memory */

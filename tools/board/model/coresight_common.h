@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the CoreSight model share; not for others. */
+/* Declarations that only the files of the CoreSight model use. */
 #ifndef NTRACE_BOARD_CORESIGHT_COMMON_H
 #define NTRACE_BOARD_CORESIGHT_COMMON_H
 

@@ -21,11 +21,13 @@
 #define RCODE_ICNT		0
 #define RCODE_HIST		1
 #define RCODE_HIST_REPEAT	2
-#define RCODE_RUN		8	/* of branches that are not taken; one more: taken */
+#define RCODE_RUN		8	/* branches not taken; the next: taken */
 #define FORMAT_PRIV		0
 #define FORMAT_SCONTEXT		2
 #define FORMAT_HCONTEXT		3
-/* mode 2 of implicit return compares so many bits of an address, if it is not said */
+/*
+ * bits of an address that mode 2 of implicit return compares, if the configuration leaves it open
+ */
 #define STACK_BITS		17
 /* cycles to wait before a refused message is tried again */
 #define RETRY_CYCLES		1024
@@ -69,7 +71,7 @@ struct message {
 	uint32_t	fixed;
 	unsigned int	nbits;
 	uint8_t		tcode;
-	bool		pad;		/* variable fields are longer than they need to be */
+	bool		pad;		/* a variant: variable fields are longer than necessary */
 };
 
 static bool has_variant(const struct nb_encoder *enc, enum nb_variant variant)
@@ -77,7 +79,7 @@ static bool has_variant(const struct nb_encoder *enc, enum nb_variant variant)
 	return NB_UNLIKELY(enc->cfg.variant & variant);
 }
 
-/* One time in @n, for a variant: the same in each run */
+/* Returns true one time in @n, for a variant, and at the same times in each run */
 static bool now_and_then(struct nb_encoder *enc, enum nb_variant variant, unsigned int n)
 {
 	if (!has_variant(enc, variant))
@@ -126,8 +128,8 @@ static void store8(uint8_t *to, uint64_t bytes)
 }
 
 /*
- * @value in as few whole MDOs as hold it, at least one. All are stored and those that count are
- * then counted: how many is not to be foreseen, and a loop over them costs more.
+ * @value in as few whole MDOs as hold it, at least one. All are stored, and afterwards those that
+ * count are counted: a loop would cost more, since its length cannot be predicted.
  */
 static void put_groups(struct message *m, uint64_t value)
 {
@@ -181,7 +183,7 @@ static void put_addr_extended(struct message *m, uint64_t value, unsigned int wi
 	for (;;) {
 		unsigned int mdo = rest & 63;
 
-		if (left < 6)	/* nothing was skipped: no extension */
+		if (left < 6)	/* no MDO was skipped, so the value is not extended */
 			mdo &= (1U << left) - 1;
 		rest >>= 6;
 		m->bytes[m->n++] = mdo << 2;
@@ -232,7 +234,10 @@ static void make_periodic_due(struct nb_encoder *enc)
 		enc->due.sync = NB_SYNC_PERIODIC;
 }
 
-/* Where the next block must look closer: I-CNT full, or periodic sync due. */
+/*
+ * The I-CNT at which the next block needs a closer look, because I-CNT is full or a periodic sync
+ * is due.
+ */
 static void set_stops(struct nb_encoder *enc)
 {
 	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
@@ -298,7 +303,7 @@ static uint32_t fifo_size(const struct nb_encoder *enc)
 	return enc->cfg.fifo_depth < NB_FIFO_MAX ? enc->cfg.fifo_depth : NB_FIFO_MAX;
 }
 
-/* Give what was refused once more, the oldest first. */
+/* Offer the refused messages again, the oldest first. */
 static void give_held(struct nb_encoder *enc)
 {
 	uint32_t done = 0;
@@ -311,7 +316,7 @@ static void give_held(struct nb_encoder *enc)
 	enc->stalls &= enc->n_held > fifo_size(enc);
 }
 
-/* A message that nobody takes stays in the FIFO, if there is room. */
+/* A message that is refused stays in the FIFO, if there is room. */
 static bool hold(struct nb_encoder *enc, const struct message *m)
 {
 	uint32_t size = fifo_size(enc), need = enc->n_held + 1 + m->n;
@@ -388,7 +393,7 @@ static void end_session(struct nb_encoder *enc, uint8_t evcode)
 	settle(enc);
 }
 
-/* A message is lost, and with it the place in the program. */
+/* A message is lost, so a decoder no longer knows the place in the program. */
 static void lose(struct nb_encoder *enc, const struct message *m)
 {
 	enc->lost = true;
@@ -487,7 +492,7 @@ static uint32_t take_hist(struct nb_encoder *enc)
 }
 
 /*
- * A run of equal branches ends. What HIST begins with belongs to it, too: HIST is {1, oldest, ...,
+ * A run of equal branches ends. The oldest bits of HIST belong to it, too: HIST is {1, oldest, ...,
  * newest}.
  */
 static void flush_run(struct nb_encoder *enc)
@@ -629,7 +634,7 @@ static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 	sync_message(enc, tcode, enc->due.sync, 0, addr);
 }
 
-/* Is this branch message the one before once more? Then only count it. */
+/* If this branch message repeats the one before, only count it. */
 static bool repeated(struct nb_encoder *enc, enum nb_tcode tcode, unsigned int btype,
 		     uint64_t target)
 {
@@ -730,7 +735,7 @@ static void push(struct nb_encoder *enc, const struct nb_ingress *blk)
 		enc->stack_n++;
 }
 
-/* Returns whether a return is foreseen; mode 1 does not compare addresses. */
+/* Returns whether a return is expected here; mode 1 does not compare addresses. */
 static bool pop(struct nb_encoder *enc)
 {
 	if (!enc->cfg.implicit_return || !enc->stack_n)
@@ -765,8 +770,8 @@ static void return_jump(struct nb_encoder *enc, const struct nb_ingress *blk)
 
 	if (inferable_jump(enc, blk)) {
 		/*
-		 * A jump by a link register that was just loaded: whether a
-		 * decoder pops for it is not said, so expect nothing of its stack.
+		 * A jump by a link register that was just loaded: the specification does not say
+		 * whether a decoder pops for it, so the encoder expects nothing of that stack.
 		 */
 		enc->stack_n = 0;
 		return;
@@ -845,7 +850,7 @@ static void account(struct nb_encoder *enc, const struct nb_ingress *blk)
 		enc->due.context = NB_CONTEXT_RETIRED;
 }
 
-/* The next message makes a periodic sync due. */
+/* With the next message, a periodic sync is due. */
 static bool last_before_sync(const struct nb_encoder *enc)
 {
 	return enc->cfg.sync_mode == 1 &&
@@ -860,7 +865,7 @@ static void history_full_runs(struct nb_encoder *enc)
 	if (enc->rep_count && (enc->rep_hist != bit || enc->rep_count >= RUN_MAX || (bits && bits != all)))
 		flush_run(enc);
 	if (enc->hist < enc->hist_full)
-		return;		/* the run took some */
+		return;		/* some of the branches joined the run */
 	if (bits && bits != all) {
 		struct message m;
 
@@ -875,7 +880,7 @@ static void history_full_runs(struct nb_encoder *enc)
 	enc->rep_count += enc->cfg.hist_bits - 1;
 }
 
-/* HIST is full: send it, or count it if it is the same again. */
+/* HIST is full: send it, or count it if it is the same as the last one. */
 static void history_full_repeats(struct nb_encoder *enc)
 {
 	uint32_t hist = take_hist(enc);
@@ -934,7 +939,9 @@ void nb_encoder_full(struct nb_encoder *enc)
 
 	if (enc->hist >= enc->hist_full && !has_variant(enc, NB_VARIANT_ICNT_FIRST))
 		history_full(enc);
-	/* A pending message carries I-CNT however full; so does a mispredicted return */
+	/*
+	 * A pending message carries I-CNT, full or not, and so does a return that was not expected
+	 */
 	if (enc->running && enc->icnt >= enc->icnt_limit && !enc->pending)
 		icnt_full(enc);
 	if (enc->hist >= enc->hist_full)
@@ -946,7 +953,7 @@ void nb_encoder_full(struct nb_encoder *enc)
 	settle(enc);
 }
 
-/* The most frequent message of BTM, when nothing else is to be done. */
+/* The most frequent message of BTM, in the common case. */
 void nb_encoder_direct(struct nb_encoder *enc, uint64_t end)
 {
 	direct_branch(enc, end);
@@ -1000,7 +1007,7 @@ static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 	enc->running = true;
 	enc->state.session = ++enc->sessions;
 	if (enc->start_sync == NB_SYNC_FIFO_OVERRUN && has_variant(enc, NB_VARIANT_OVERRUN_BRANCH)) {
-		/* counted since some message that was lost */
+		/* counted since a message that was lost */
 		enc->icnt = 1 + enc->n_messages % 50;
 		enc->hist = 2 + enc->n_messages % 30;
 		tcode = htm ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :
@@ -1051,7 +1058,7 @@ static void continue_session(struct nb_encoder *enc, const struct nb_ingress *bl
 		ownership(enc, enc->n_messages & 1 ? FORMAT_PRIV : FORMAT_SCONTEXT);
 }
 
-/* The trace up to here: a taken branch needs no address, a jump is left without. */
+/* Send the trace up to here. A taken branch needs no address, and a jump gets none. */
 static void halt(struct nb_encoder *enc, enum nb_evcode evcode)
 {
 	if (enc->pending == PENDING_DIRECT)
@@ -1075,7 +1082,7 @@ static void unqualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 		recover(enc);
 }
 
-/* Debug Mode and triggers, which nothing else brings about, right before a block */
+/* Variants: Debug Mode and triggers, right before a block. The board has no other cause for them */
 static void act_up(struct nb_encoder *enc)
 {
 	if (!enc->running)
@@ -1254,7 +1261,7 @@ void nb_encoder_drain(struct nb_encoder *enc)
 	give_held(enc);
 	if (!enc->lost || enc->enabled)
 		return;
-	/* nothing comes any more that the Error message could wait for */
+	/* there is nothing left that the Error message could wait for */
 	enc->retry_cycles = 0;
 	recover(enc);
 }

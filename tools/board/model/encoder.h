@@ -70,8 +70,8 @@ enum nb_mode {
 };
 
 /*
- * What an encoder may do, and this one does only if it is asked to: name, text. Several can be on
- * at once; what is not for its mode has no effect.
+ * Things that the specification allows, and that this encoder does only on request: name, text.
+ * Several can be on at once. One that is not for the encoder's mode has no effect.
  */
 #define NB_VARIANTS(X) \
 	X(TSTAMP_SOME,	"tstamp-some",	"TSTAMP on synchronising messages and a third of the others") \
@@ -131,8 +131,8 @@ uint32_t nb_variant_find(const char *name);
 #define NB_STACK_MAX		32	/* chapter "Implicit Return Optimization": never deeper */
 
 /*
- * In what messages of an encoder that is older than the specification differ. What all is plain
- * for is the ratified form.
+ * How messages of an encoder older than the specification differ. If all members are 0, they have
+ * the ratified form.
  */
 struct nb_dialect {
 	uint8_t		addr_bits;	/* of RV64: bits of an address above bit 0 that are sent */
@@ -189,8 +189,8 @@ struct nb_encoder_config {
 #define NB_ENDED_SILENT	0xfe
 
 /*
- * What the last block given was to the encoder, for the truth. @stamp changes
- * whenever one of the others does.
+ * What the encoder did with the last block, for the truth. @stamp changes whenever another member
+ * does.
  */
 struct nb_trace_state {
 	uint32_t	stamp;
@@ -243,7 +243,7 @@ struct nb_encoder_stats {
 #define NB_ACT_DIRECT	(1U << 3)	/* BTM: DirectBranch */
 #define NB_ACT_JUMP	(1U << 4)	/* with SLOW: ... unless its target is known */
 
-/* Fields are the encoder's own, but for those under "set by the owner". */
+/* Only the encoder uses these fields, except for those under "set by the owner". */
 struct nb_encoder {
 	/* read at each block */
 	uint32_t	attention;	/* not 0: the next block needs nb_encoder_slow() */
@@ -278,7 +278,7 @@ struct nb_encoder {
 	/* "Repeated History Optimization" and RepeatBranch */
 	uint32_t	rep_hist;
 	uint32_t	rep_count;
-	bool		rep_open;	/* rep_hist was sent once, what follows may repeat it */
+	bool		rep_open;	/* rep_hist was sent once, and may be repeated */
 	struct {
 		uint64_t	icnt, target;
 		uint32_t	count;
@@ -290,7 +290,7 @@ struct nb_encoder {
 	uint64_t	stack[NB_STACK_MAX];
 	uint64_t	stack_reports[NB_STACK_MAX];	/* @reports when it was pushed */
 	uint64_t	reports;	/* times that I-CNT was sent */
-	uint32_t	chance;		/* of variants that do something now and then */
+	uint32_t	chance;		/* random numbers, for some variants */
 	uint32_t	stack_top;	/* next free, runs on for ever */
 	uint32_t	stack_n;	/* entries, at most cfg.stack_depth */
 

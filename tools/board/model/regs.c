@@ -74,7 +74,7 @@ uint32_t nb_undef(struct nb_dev *dev)
 	return x;
 }
 
-/* Is it this time that the hardware does not answer? */
+/* Is this one of the times at which the hardware does not answer? */
 static bool gets_stuck(struct nb_dev *dev)
 {
 	if (!dev->faults.stuck)
@@ -154,7 +154,7 @@ static void active_follows(struct nb_dev *dev)
 		deactivate(dev);
 }
 
-/* Enable may follow late, and what it does with it. */
+/* Enable may change late; its effects come with the change. */
 static void write_enable(struct nb_dev *dev, uint32_t value)
 {
 	uint32_t now = nb_get(dev, TR_CONTROL) & TR_ENABLE;

@@ -133,7 +133,7 @@ enum nb_ts_mode {
 #define NB_MAX_INPUTS		16
 #define NB_MAX_FUNNEL_FIFO	1024
 
-/* What the software that programs a component did wrong. */
+/* Mistakes of the software that programs a component. */
 enum nb_report {
 	NB_REPORT_INACTIVE,	/* accessed a register other than Control while Active was 0 */
 	NB_REPORT_ENABLED,	/* wrote a setting while the component was enabled or not empty */
@@ -180,12 +180,12 @@ struct nb_dev_ops {
 	void (*write)(struct nb_dev *dev, unsigned int offset, uint32_t value);
 	void (*loaded)(struct nb_dev *dev, unsigned int offset);
 	void (*refresh)(struct nb_dev *dev);
-	bool (*holds)(struct nb_dev *dev);	/* has something that its output did not take */
+	bool (*holds)(struct nb_dev *dev);	/* holds trace that its output did not accept */
 	void (*activate)(struct nb_dev *dev);	/* Active 0 -> 1 */
 	void (*reset)(struct nb_dev *dev);	/* Active 1 -> 0 */
 };
 
-/* The part that all components have. */
+/* The state that all components have. */
 struct nb_dev {
 	uint32_t	shadow[1024];	/* what a load returns, by offset / 4 */
 	const struct nb_dev_ops *ops;

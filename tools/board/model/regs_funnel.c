@@ -28,7 +28,10 @@ static struct held held_at(const struct nb_funnel *f, uint32_t at)
 	return h;
 }
 
-/* Where the message is that goes next: the oldest, or the oldest of the input whose turn it is */
+/*
+ * The place of the message that goes next: the oldest one, or the oldest one of the input whose
+ * turn it is
+ */
 static uint32_t choose(const struct nb_funnel *f)
 {
 	unsigned int turn, least = NB_MAX_INPUTS;
@@ -61,7 +64,7 @@ static bool forward(struct nb_funnel *f)
 	return true;
 }
 
-/* Disabled, it sends on what it holds; Empty follows when that is gone. See regs.h. */
+/* A disabled funnel sends on what it holds, and reports Empty when that is gone. See regs.h. */
 void nb_funnel_drain(struct nb_funnel *f)
 {
 	while (f->held)
@@ -146,7 +149,7 @@ static void funnel_refresh(struct nb_dev *dev)
 	struct nb_funnel *f = to_funnel(dev);
 
 	nb_ts_refresh(dev, &f->ts);
-	/* what had no place to go may have one now */
+	/* messages that were refused may be accepted now */
 	if (f->held && !(nb_get(dev, TR_CONTROL) & TR_ENABLE))
 		nb_funnel_drain(f);
 }

@@ -266,7 +266,10 @@ static void set_enable(struct nb_ram *ram, bool on)
 	if (on) {
 		check_enable(ram);
 		ram->n = 0;
-		/* never write where nobody meant it to: an impossible buffer takes nothing */
+		/*
+		 * never write to a place that nobody meant: nothing is accepted into an impossible
+		 * buffer
+		 */
 		ram->broken = ram->start > ram->limit || !in_buffer(ram, ram->wp);
 		nb_set_empty(&ram->dev, true);
 	}
@@ -294,7 +297,7 @@ static void ram_write_control(struct nb_ram *ram, uint32_t value)
 	}
 }
 
-/* Some take only buffers of 2^M bytes: what is written is trimmed, or grows */
+/* Some sinks only accept buffers of 2^M bytes, and trim or extend what software writes */
 static uint64_t legal_limit(const struct nb_ram *ram, uint64_t limit)
 {
 	uint64_t a = align_of(ram), size = limit + a - ram->start, legal = a;

@@ -456,7 +456,9 @@ static void give(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth
 		nb_truth_block(truth, blk, &te->enc.state);
 }
 
-/* Can the block be given whole: do comparators say the same of all of it? */
+/*
+ * May the block be passed on whole? It may if each comparator gives the same result for all of it.
+ */
 static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
 {
 	uint64_t last = blk->iaddr + 2 * (blk->iretire - blk->ilastsize);
@@ -472,9 +474,9 @@ static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
 }
 
 /*
- * Hardware ports report a few instructions a cycle, so that a filter on an
- * address begins and ends at that instruction. Blocks here may be long: where
- * a comparator changes its mind, each instruction is a block.
+ * Hardware ports report a few instructions a cycle, so that a filter on an address begins and ends
+ * at that instruction. Blocks here may be long: if a comparator changes its result within one, each
+ * instruction becomes a block.
  */
 void nb_te_split(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth_writer *truth)
 {
@@ -499,7 +501,7 @@ static void read_filter(struct nb_te *te, unsigned int i)
 
 	te->filter[i] = (struct nb_filter_state){
 		.control = nb_get(dev, TR_TE_FILTER(i) + FILTER_CONTROL),
-		/* the port counts Debug Mode as 4, between M and VU; enum nb_priv does not */
+		/* the port numbers Debug Mode as 4, between M and VU; enum nb_priv does not */
 		.privilege = (inst & 0x0f) | (inst >> 1 & 0x30),
 		.interrupt = inst & TR_FILTER_VALUE_INTERRUPT,
 		.ecause = nb_get(dev, TR_TE_FILTER(i) + FILTER_ECAUSE_LOW) |
@@ -529,9 +531,8 @@ static void read_comp(struct nb_te *te, unsigned int j)
 }
 
 /*
- * Primary function 6: "Prime latch to 1 if trTeCompMatchMode is 3". That is when
- * the comparator is told what to compare; where trace stops and starts again, the
- * latch stays as it is.
+ * Primary function 6: "Prime latch to 1 if trTeCompMatchMode is 3". That happens when software
+ * writes what to compare. When trace stops and starts again, the latch keeps its value.
  */
 static void prime(struct nb_te *te, unsigned int offset, uint32_t control)
 {
@@ -752,7 +753,10 @@ static uint32_t legal(struct nb_te *te, unsigned int offset, uint32_t value)
 	return 0;
 }
 
-/* Messages go by what was set when trace was enabled; the counter alone may be changed later. */
+/*
+ * Messages follow the settings at the time when trace was enabled. Later, only the counter may be
+ * changed.
+ */
 static void te_write_ts(struct nb_te *te, uint32_t value)
 {
 	const uint32_t locked = TR_TS_ACTIVE | TR_TS_MODE | TR_TS_PRESCALE | TR_TS_ENABLE;

@@ -150,7 +150,7 @@ static void start(struct nb_tmc *tmc)
 	tmc->base = pair(dev, TMC_DBALO, TMC_DBAHI);
 	tmc->wp = tmc->base;
 	tmc->full = false;
-	/* an impossible buffer: never write to what nobody meant */
+	/* an impossible buffer: never write to a place that nobody meant */
 	tmc->memerr = !tmc->caps.etf && (!tmc->size || tmc->size % FRAME);
 	tmc->level = 0;
 	check_start(tmc);

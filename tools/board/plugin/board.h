@@ -328,7 +328,7 @@ static inline void hart_wait(struct hart *h)
 		board_wait_claim(h);
 }
 
-/* Nobody else has the components when it returns. */
+/* When it returns, no other hart has the components. */
 static inline void hart_enter_wait(struct hart *h)
 {
 	if (!hart_enter(h))

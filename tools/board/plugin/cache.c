@@ -19,7 +19,7 @@
 #define CBO_INVAL	0
 #define CBO_FLUSH	2
 
-/* A page as the sinks see it, as far as they wrote it and no hart has looked since */
+/* A page as the sinks see it: those lines that they wrote and that no hart has invalidated since */
 struct shadow {
 	struct shadow	*next;
 	uint64_t	page;

@@ -26,8 +26,8 @@ void board_claim_init(void)
 }
 
 /*
- * Another hart has the components: wait outside. Interrupts are raised here,
- * since QEMU takes its big lock for it, and nobody may wait for us meanwhile.
+ * Another hart has the components: wait outside. Interrupts are raised here, because QEMU takes its
+ * big lock for that, and no hart may wait for this one meanwhile.
  */
 void board_wait_claim(struct hart *h)
 {
@@ -46,7 +46,7 @@ void board_wait_claim(struct hart *h)
 	}
 }
 
-/* @self may be entered or not, and is then. */
+/* @self may or may not be entered before this call; it is afterwards. */
 void board_claim(struct hart *self)
 {
 	/* Another claimer waits until we are outside */

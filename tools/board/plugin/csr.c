@@ -39,7 +39,7 @@ static bool csr_new_value(uint32_t opcode, uint64_t old, uint64_t *value)
 	}
 }
 
-/* @h is entered: the encoder and the truth know what scontext and hcontext are from here on */
+/* @h is entered: tell the encoder and the truth the new values of scontext and hcontext */
 static void csr_tell(struct hart *h)
 {
 	if (h->te)
@@ -108,9 +108,9 @@ void csr_reset(struct hart *h)
  * @opcode: its bytes
  * @pc: its address
  *
- * The instruction is the last of its block, since QEMU translates it to an
- * exception. Code that runs at several addresses has no business with these
- * registers, so that the address of translation is the true one.
+ * The instruction is the last of its block, since QEMU translates it to an exception. Code that is
+ * mapped at several addresses does not use these registers, so the address of translation is the
+ * address where it runs.
  */
 bool csr_instrument(struct qemu_plugin_insn *insn, uint32_t opcode, uint64_t pc)
 {

@@ -20,7 +20,7 @@ static void stage_flush(struct board_dev *dev)
 	dev->stage_len = 0;
 }
 
-/* Before software can look: what a write pointer says is written must be in memory. */
+/* Before software can read it, memory must have everything up to the write pointer. */
 void memory_sync(void)
 {
 	for (unsigned int i = 0; i < board.n_devs; i++)

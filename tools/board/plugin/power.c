@@ -58,7 +58,7 @@ void power_make(struct board_dev *dev)
 	controller = dev;
 }
 
-/* Does @dev answer? Whatever serves no hart that is on has no power either. */
+/* Does @dev answer? A component that only serves harts without power has none itself. */
 bool power_is_on(const struct board_dev *dev)
 {
 	if (dev->domain && controller &&

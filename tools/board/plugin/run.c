@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a run says, and its end. */
+/* The messages of a run, and its end. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static void finish_run(void)
 
 		struct nb_truth_writer *truth = h->truth;
 
-		/* a hart that still runs must not find what is closed */
+		/* a hart that still runs must not use a file that is closed */
 		h->truth = NULL;
 		if (truth && nb_truth_close(truth))
 			board_warn("hart %u: the truth is not complete: %s", i, strerror(errno));
@@ -92,8 +92,8 @@ void board_at_exit(void *opaque)
 }
 
 /*
- * The guest has switched the machine off. QEMU stops it when another thread comes
- * to it, and what the harts do until then is chance: leave it out.
+ * The guest has switched the machine off. QEMU stops it as soon as another thread runs, and how
+ * much the harts do until then is chance: the truth leaves it out.
  */
 void board_power_off(struct hart *h)
 {

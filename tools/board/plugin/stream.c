@@ -178,7 +178,7 @@ static bool next_is_taken(const struct hart *h)
 	return board.te_caps.variant & NB_VARIANT_BRANCH_NEXT && h->stats.retired & 1;
 }
 
-/* h->cur has ended, and the hart goes on at @next. */
+/* h->cur has ended, and the hart continues at @next. */
 static NB_NOINLINE void finish(struct hart *h, uint64_t next)
 {
 	const struct tb_info *t = h->cur;
@@ -289,7 +289,7 @@ static NB_NOINLINE void pace(struct hart *h)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	now = t.tv_sec * 1000000000ULL + t.tv_nsec;
 	due = h->pace_ns + (h->stats.retired - h->pace_retired) * 1000000 / board.pace;
-	/* how long the rest takes makes no difference to anybody */
+	/* the remaining time is too short to matter */
 	if (!h->te || !h->te->enc.enabled)
 		due = now;
 	if (due > now) {
@@ -635,7 +635,7 @@ static uint8_t fall_through(const struct nb_insn *insn)
 	case NB_INSN_LINEAR:
 	case NB_INSN_INDIRECT:
 		return insn->itype;
-	default:	/* finish() is to look at it */
+	default:	/* finish() has to look at it */
 		return NB_ITYPE_TRAP_RETURN;
 	}
 }

@@ -231,7 +231,7 @@ static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev
 	return n;
 }
 
-/* What output @at of @dev sends its messages to. All components have their memory by now. */
+/* Find where output @at of @dev sends its messages. All components have their memory by now. */
 static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, void **opaque)
 {
 	struct board_dev *to = at < dev->n_outs ? by_name(dev->out[at].to) : NULL;
@@ -582,7 +582,7 @@ static void boot_start_encoder(struct board_dev *d)
 	struct nb_dev *dev = d->dev;
 	uint32_t features = board.boot_features;
 
-	/* Sources that share a sink have different numbers: N, N + 1, ... */
+	/* Sources that share a sink get different numbers: N, N + 1, ... */
 	if (d->out[0].lock)
 		features += d->hart << 16;
 	/* The hart does not exist yet; the stream begins together with it */
@@ -633,7 +633,7 @@ static void boot_start_funnel(struct board_dev *d)
 	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
 }
 
-/* A debugger's: around and around in SRAM */
+/* Start a debugger's trace, which wraps around in SRAM */
 static void boot_start_ramsink(struct board_dev *d)
 {
 	if (!d->ram->caps.sram)
