@@ -277,10 +277,12 @@ static void worker_look_at_turn(struct worker *worker)
 			   parallel_is_turn(worker->job, worker->part.number);
 }
 
-/* Wait until something of the queue was given out. */
+/* Wait until something of the queue was given out; or, if it is empty, for the turn. */
 static void worker_wait_first(struct worker *worker)
 {
-	parallel_wait_turn(worker->job, nt_queue_first(&worker->queue)->part);
+	const struct nt_kept *kept = nt_queue_first(&worker->queue);
+
+	parallel_wait_turn(worker->job, kept ? kept->part : worker->part.number);
 	worker_look_at_turn(worker);
 }
 
@@ -403,10 +405,9 @@ static void parallel_add_stats(struct nt_stats *sum, const struct nt_flow *flow)
 
 static int worker_init(struct worker *worker, struct nt_image *image, size_t queue_size)
 {
+	nt_queue_init(&worker->queue, queue_size);
 	worker->flow = nt_flow_new(&worker->job->cuts.config, image);
-	if (!worker->flow)
-		return NT_E_NOMEM;
-	return worker->job->unordered ? NT_OK : nt_queue_init(&worker->queue, queue_size);
+	return worker->flow ? NT_OK : NT_E_NOMEM;
 }
 
 /* The first worker is the caller's thread. More are a help; without them it takes longer. */

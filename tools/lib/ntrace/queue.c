@@ -6,16 +6,22 @@
 
 #include "queue.h"
 
-int nt_queue_init(struct nt_queue *queue, size_t size)
+void nt_queue_init(struct nt_queue *queue, size_t size)
 {
-	queue->memory = malloc(size);
-	queue->size = size;
-	return queue->memory ? NT_OK : NT_E_NOMEM;
+	*queue = (struct nt_queue){ .size = size };
 }
 
 void nt_queue_exit(struct nt_queue *queue)
 {
 	free(queue->memory);
+}
+
+/* Memory is taken when it is needed first: a queue that is never used costs nothing. */
+static bool queue_has_memory(struct nt_queue *queue)
+{
+	if (!queue->memory)
+		queue->memory = malloc(queue->size);
+	return queue->memory;
 }
 
 /* Room for the longest batch, from @queue->next on; NULL: there is none */
@@ -26,6 +32,8 @@ static struct nt_kept *queue_make_room(struct nt_queue *queue)
 	bool wrapped = queue->nr && queue->next <= queue->first;
 	size_t end = wrapped ? queue->first : queue->size;
 
+	if (!queue_has_memory(queue))
+		return NULL;
 	if (!queue->nr) {
 		queue->first = 0;
 		queue->next = 0;

@@ -26,13 +26,13 @@ struct nt_queue {
 	size_t		nr;
 };
 
-/* NT_OK; NT_E_NOMEM */
-int nt_queue_init(struct nt_queue *queue, size_t size);
+/* @size: bytes that it takes at most, once something is added */
+void nt_queue_init(struct nt_queue *queue, size_t size);
 void nt_queue_exit(struct nt_queue *queue);
 
 /*
- * Memory for the ranges of the next batch, MAX_RANGES of them. NULL: there is no room; never
- * if the queue is empty. It is free again until the batch is added.
+ * Memory for the ranges of the next batch, MAX_RANGES of them. NULL: there is no room; if the
+ * queue is empty, there is no memory. It is free again until the batch is added.
  */
 struct nt_range *nt_queue_reserve(struct nt_queue *queue);
 
