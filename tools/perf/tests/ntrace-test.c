@@ -146,7 +146,7 @@ static int test__ntrace_metadata(struct test_suite *test __maybe_unused, int sub
 	return ret;
 }
 
-/* What an encoder may be: the rest must not reach the decoder */
+/* Encoders that are accepted; no other set-up may reach the decoder */
 static int test__ntrace_config(struct test_suite *test __maybe_unused, int subtest __maybe_unused)
 {
 	struct ntrace_cpu cpu = { .xlen = 64, .src_bits = 4, .ts_width = 40 };

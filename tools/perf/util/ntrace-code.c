@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * N-Trace: what code was at an address, for the one who executed there.
+ * N-Trace: which code was at an address, for the process that executed there.
  *
  * User code comes from the maps of the process, kernel code from those of the
  * machine (kcore, vmlinux, modules), machine mode's from the ELF file of the
@@ -184,8 +184,9 @@ static bool ntrace_is_guest_space(u64 space)
 }
 
 /*
- * A guest is known by the process that runs it. What hcontext means is not agreed upon, but
- * where it changes, another guest may execute: only the first has the code that is given.
+ * A guest is identified by the process that runs it. There is no agreed meaning of hcontext, but
+ * when it changes, another guest may execute: only the first guest has the code that the options
+ * name.
  */
 static u64 ntrace_guest_space(struct ntrace_queue *q, pid_t pid, const struct nt_context *context)
 {
@@ -193,7 +194,7 @@ static u64 ntrace_guest_space(struct ntrace_queue *q, pid_t pid, const struct nt
 	struct ntrace_guest guest;
 	u64 hcontext = context->has_hcontext ? context->hcontext : 0;
 
-	/* one of several, and nothing says which */
+	/* it is one of several, and nothing says which */
 	if (!process || (pid <= 0 && symbol_conf.guestmount))
 		return NTRACE_SPACE_NO_GUEST;
 	if (!process->has_guest) {
@@ -242,7 +243,7 @@ void ntrace_code_changed(struct ntrace *nt, pid_t pid)
 
 		if (pid >= 0 && q->pid != pid)
 			continue;
-		/* what was decoded and read of the old space is not asked for any more */
+		/* nobody uses what was decoded and read of the old space any more */
 		if (pid >= 0) {
 			nt_image_remap(q->image);
 			continue;
@@ -346,8 +347,8 @@ static ssize_t ntrace_vdso_read(struct ntrace *nt, u64 offset, u8 *buf, size_t s
 }
 
 /*
- * The same file can be several objects to perf, by what events say of its
- * inode, and only one of them gets the build id that the recording names.
+ * perf may have several objects for the same file, if events report its inode differently. Only one
+ * of them gets the build id that the recording names.
  */
 static void ntrace_dso_find_build_id(struct dso *dso, struct machine *machine)
 {
@@ -364,7 +365,7 @@ static void ntrace_dso_find_build_id(struct dso *dso, struct machine *machine)
 	dso__put(other);
 }
 
-/* Once for each file, also if perf's reading of symbols has failed at it before */
+/* Report each file once, even if perf has failed before to read its symbols */
 static void ntrace_dso_unreadable(struct dso *dso, struct machine *machine)
 {
 	const char *cure = machine__is_host(machine) ?
@@ -421,7 +422,7 @@ static ssize_t ntrace_map_read(struct machine *machine, struct ntrace *nt, struc
 		goto out;
 	map__load(al.map);
 	dso = map__dso(al.map);
-	/* a kernel's map has its true size only now */
+	/* only now the kernel's map has its true size */
 	if (!dso || addr < map__start(al.map) || addr >= map__end(al.map))
 		goto out;
 	if (ntrace_dso_is_other(dso, machine))
@@ -445,8 +446,8 @@ static void ntrace_load_kernel(struct ntrace *nt)
 }
 
 /*
- * "perf kvm --guest record" writes down where the kernel of a guest is. Else, what is said
- * now tells: options of the default guest, or files of this one (--guestmount).
+ * "perf kvm --guest record" writes down where the kernel of a guest is. Otherwise the options of
+ * this command decide: those of the default guest, or files of this one (--guestmount).
  */
 static struct map *ntrace_guest_kernel(struct machine *guest)
 {
@@ -462,7 +463,10 @@ static struct map *ntrace_guest_kernel(struct machine *guest)
 	return machine__kernel_map(guest);
 }
 
-/* With --guestmount, each that has files there is a machine of its own, else the default one */
+/*
+ * With --guestmount, each guest that has files there is a machine of its own. Any other guest is
+ * the default one
+ */
 static struct machine *ntrace_guest_machine(struct machines *machines, pid_t pid)
 {
 	char path[PATH_MAX];
@@ -478,8 +482,8 @@ static struct machine *ntrace_guest_machine(struct machines *machines, pid_t pid
 }
 
 /*
- * A guest is known by the process that runs it. Of a guest's processes nothing is known,
- * but for --guest-code: there they have the code of the one that runs it.
+ * A guest is known by the process that runs it. Nothing is known of a guest's processes. With
+ * --guest-code, they have the code of the process that runs the guest.
  */
 static bool ntrace_find_guest(struct ntrace_queue *q, pid_t pid)
 {

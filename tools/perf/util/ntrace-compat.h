@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between the perf sources of Linux 6.12 and 7.2, in one place.
- * 6.12 defines HAVE_AUXTRACE_SUPPORT; in 7.2 AUX tracing is always there.
+ * This file has all differences between the perf sources of Linux 6.12 and 7.2. 6.12 defines
+ * HAVE_AUXTRACE_SUPPORT; in 7.2 AUX tracing is always there.
  */
 #ifndef INCLUDE__PERF_NTRACE_COMPAT_H__
 #define INCLUDE__PERF_NTRACE_COMPAT_H__

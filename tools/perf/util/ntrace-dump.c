@@ -18,7 +18,7 @@
 struct ntrace_dump {
 	u8	*rest;
 	size_t	size;
-	u64	end;	/* offset behind it */
+	u64	end;	/* offset after it */
 };
 
 static void ntrace_dump_message(u64 offset, const u8 *data, size_t size, const char *text)
@@ -37,7 +37,7 @@ static void ntrace_dump_message(u64 offset, const u8 *data, size_t size, const c
 	}
 }
 
-/* Returns how many bytes are left, that are the beginning of a message */
+/* Returns how many bytes are left over: they are the beginning of a message */
 static size_t ntrace_dump_messages(const struct nt_config *config, u64 offset, const u8 *data,
 				   size_t size)
 {

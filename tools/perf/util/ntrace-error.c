@@ -16,7 +16,10 @@ static void ntrace_count_patched(struct ntrace *nt, int code, u64 ip)
 		nt->kernel_errors++;
 }
 
-/* The machine's own /proc/kcore, which perf reads if it may, is the code of now and not of then */
+/*
+ * /proc/kcore of this machine, which perf reads if it may, has the code of now, not that of the
+ * recording
+ */
 static bool ntrace_has_kcore(struct ntrace *nt)
 {
 	struct perf_data *data = nt->session->data;
@@ -37,7 +40,7 @@ static size_t ntrace_patched_text(struct ntrace *nt, char *text, size_t size)
 			 (unsigned long long)nt->kernel_errors, what);
 }
 
-/* There is nothing to decode: say why that may be */
+/* There is nothing to decode: print the likely reasons */
 static void ntrace_no_trace(struct ntrace *nt)
 {
 	if (nt->info.flags & NTRACE_INFO_FLAG_SNAPSHOT)

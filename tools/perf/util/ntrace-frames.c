@@ -72,7 +72,9 @@ static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_pi
 	return true;
 }
 
-/* The ID of the encoder that the queue reads; @piece is in a buffer of another one's CPU, maybe. */
+/*
+ * The ID of the encoder that the queue reads; @piece may be in the buffer of another encoder's CPU.
+ */
 static u32 ntrace_frames_id(struct ntrace_queue *q, const struct ntrace_piece *piece)
 {
 	const struct ntrace_info *info = &q->nt->info;

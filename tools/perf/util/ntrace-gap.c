@@ -70,7 +70,7 @@ static void ntrace_tid_update(struct ntrace *nt, struct ntrace_tid *known)
 	known->trace_nr = ++nt->last_trace_nr;
 }
 
-/* The thread has run, and nothing is known of what it did */
+/* The thread has run, and nobody knows what it did */
 static void ntrace_tid_forget(struct ntrace *nt, pid_t tid, int cpu)
 {
 	struct ntrace_tid *known = tid == -1 ? NULL : ntrace_tid_find(nt, tid, cpu);
@@ -89,7 +89,7 @@ static bool ntrace_has_switches(struct ntrace_queue *q)
 	return q->nt->have_switches && !q->timeless;
 }
 
-/* The thread of the queue executes: what is known of its calls is what its number stands for */
+/* The thread of the queue executes: its number says which of its calls are known */
 void ntrace_gap_enter(struct ntrace_queue *q)
 {
 	struct ntrace *nt = q->nt;
@@ -140,7 +140,7 @@ static void ntrace_gap_end(struct ntrace_queue *q)
 		q->nt->epoch++;
 }
 
-/* Trace goes on: with a sink that several CPUs share, maybe in the buffer of another one */
+/* Trace continues. If several CPUs share a sink, it may be in the buffer of another CPU */
 void ntrace_gap_close(struct ntrace_queue *q)
 {
 	struct ntrace *nt = q->nt;
@@ -196,7 +196,7 @@ void ntrace_gap_refused(struct ntrace *nt, int cpu, pid_t tid)
 	ntrace_tid_forget(nt, tid, cpu);
 }
 
-/* Events were lost, among which may have been switches */
+/* Events were lost, and context switches may have been among them */
 void ntrace_gap_unknown(struct ntrace *nt)
 {
 	nt->epoch++;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* N-Trace: the metadata that perf record wrote, which may be anything. */
+/*
+ * N-Trace: the metadata that perf record wrote. The file may be damaged, so any value may be there.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Instructions of RISC-V for perf script -F +brstackinsn: perf takes all code for that of x86
- * there, of whatever machine.
+ * Instructions of RISC-V for perf script -F +brstackinsn. There, perf takes the code of any machine
+ * for x86 code.
  */
 #include <stdio.h>
 #include <string.h>

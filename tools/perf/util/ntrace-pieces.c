@@ -52,7 +52,7 @@ static bool ntrace_is_padding(u64 start, u64 end, u64 buffer_end)
 struct ntrace_stretches {
 	const struct ntrace_stretch	*list;
 	size_t				nr;
-	size_t				next;	/* the first that ends behind what was cut */
+	size_t				next;	/* the first that ends after what was cut */
 };
 
 static u64 ntrace_stretch_end(const struct ntrace_stretch *stretch)
@@ -67,7 +67,7 @@ static int ntrace_queue_cut(struct ntrace_queue *q, struct auxtrace_buffer *buff
 	u64 pos = buffer->offset, stop;
 	int err;
 
-	/* buffers come in the order of the trace, but for a file that is damaged */
+	/* buffers come in the order of the trace, unless the file is damaged */
 	if (all->next && ntrace_stretch_end(&all->list[all->next - 1]) > pos)
 		all->next = 0;
 	for (; all->next < all->nr && pos < end; all->next++) {

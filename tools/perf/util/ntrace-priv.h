@@ -119,20 +119,20 @@ void ntrace_firmware_free(struct ntrace_firmware *fw);
 struct ntrace_queue;
 int ntrace_code_init(struct ntrace_queue *q);
 void ntrace_code_exit(struct ntrace_queue *q);
-/* What was decoded, or read, of this process (-1: of all, and the kernel) is not true any more */
+/* What was decoded or read of this process (-1: of all, and of the kernel) is out of date */
 void ntrace_code_changed(struct ntrace *nt, pid_t pid);
 /* The process executes another program from now on */
 void ntrace_code_exec(struct ntrace *nt, pid_t pid);
 /* A guest that this process runs has switched to another process, or (@code) has other code */
 void ntrace_guest_changed(struct ntrace *nt, pid_t pid, bool code);
-/* Has it done so since this was asked the last time? */
+/* Has that happened since the last call? */
 bool ntrace_code_executed(struct ntrace *nt, pid_t pid);
 /* An exception by ecall is a system call */
 bool ntrace_is_ecall(struct ntrace_queue *q, u64 addr);
 size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size);
 /* V bit */
 bool ntrace_is_guest(const struct nt_context *context);
-/* A guest, and what perf knows may be of another one */
+/* A guest, if perf may have the code of another one */
 bool ntrace_is_other_guest(struct ntrace_queue *q);
 
 /* -------------------------------------------------------------------- queue */
@@ -241,7 +241,7 @@ struct ntrace_queue {
 	u64			last_time;
 	u32			flags;
 	bool			ended;		/* the last sample was "tr end" */
-	bool			resume;		/* the next range is behind a gap */
+	bool			resume;		/* the next range comes after a gap */
 	bool			behind_firmware; /* ... of code of machine mode */
 	bool			begin;		/* "tr strt" is to come */
 	u64			begin_addr;
@@ -279,7 +279,7 @@ bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece);
 /* Do timestamps of this encoder count what perf's clock counts? */
 bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu);
 u64 ntrace_ticks_to_time(struct ntrace_queue *q, u64 ticks);
-/* A message was read ahead: true if it has a time */
+/* Called for each message that is read ahead; true if it has a time */
 bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg);
 /* Time of an item of the flow, in ns of perf's clock */
 u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind);
@@ -337,7 +337,7 @@ struct ntrace {
 	struct ntrace_stretch	*stretches;
 	size_t			nr_stretches;
 
-	/* events that wait for the end, and who takes them; NULL: none has to */
+	/* events that wait for the end, and who gets them; NULL: none has to wait */
 	struct list_head	held;
 	ordered_events__deliver_t deliver;
 
@@ -355,7 +355,7 @@ struct ntrace {
 	char			*firmware_path;
 	bool			firmware_warned;
 	u64			firmware_gaps;	/* stretches of it */
-	u64			firmware_returns; /* behind those, to where is not told */
+	u64			firmware_returns; /* after those; where to is not reported */
 	bool			damaged;	/* there was an error other than lost trace */
 	bool			have_trace;
 	u64			kernel_errors;	/* code of the kernel that is not what ran */
@@ -407,7 +407,7 @@ struct ntrace {
 	unsigned int		nr_dump;
 };
 
-/* Take what an event says of trace: it need not be the event's turn yet */
+/* Use what an event says about trace, possibly before it is the event's turn */
 int ntrace_collect_event(struct ntrace *nt, union perf_event *event);
 int ntrace_collect_sample(struct ntrace *nt, union perf_event *event);
 
@@ -422,9 +422,9 @@ void ntrace_hold_free(struct ntrace *nt);
 int ntrace_synth_setup(struct ntrace *nt);
 int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch);
 int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item);
-/* An address that was executed, and nothing is known of what was in between */
+/* An address that was executed; what was executed since the last one is unknown */
 int ntrace_synth_address(struct ntrace_queue *q, u64 addr);
-/* Nobody knows how the flow goes on */
+/* It is unknown where the flow continues */
 void ntrace_synth_lost(struct ntrace_queue *q);
 int ntrace_synth_queue_init(struct ntrace_queue *q);
 void ntrace_synth_queue_exit(struct ntrace_queue *q);
@@ -443,7 +443,7 @@ int ntrace_stack(struct ntrace_queue *q, const struct ntrace_branch *branch);
 
 int ntrace_gap_init(struct ntrace *nt);
 void ntrace_gap_exit(struct ntrace *nt);
-/* The queue's trace ends, and goes on: what its threads do between is not known */
+/* The queue's trace ends, and continues later: in between, nothing is known of its threads */
 void ntrace_gap_open(struct ntrace_queue *q);
 void ntrace_gap_close(struct ntrace_queue *q);
 /* The queue's thread is another one, or its trace begins */

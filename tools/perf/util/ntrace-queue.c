@@ -26,7 +26,7 @@
 #include "thread.h"
 #include "time-utils.h"
 
-/* Later than any event, for trace of which nothing tells the time */
+/* A time after any event, for trace without times */
 #define NTRACE_TIME_LAST	(~0ULL - 1)
 
 #define NTRACE_CHUNK		(256 * 1024)
@@ -35,7 +35,7 @@
 
 /* ----------------------------------------------------------------- decoding */
 
-/* All that the flow has to say of what it was fed */
+/* Take all items that the flow has for what it was fed */
 static int ntrace_queue_drain(struct ntrace_queue *q)
 {
 	struct nt_batch batch;
@@ -112,7 +112,7 @@ static int ntrace_queue_feed_to(struct ntrace_queue *q, const struct ntrace_posi
 	}
 }
 
-/* Feed up to @pos, as far as it is not skipped */
+/* Feed up to @pos, without the parts that are skipped */
 static int ntrace_queue_release(struct ntrace_queue *q, const struct ntrace_position *pos)
 {
 	struct ntrace_skip *skip = &q->skip;
@@ -156,7 +156,7 @@ static bool ntrace_time_wanted(struct ntrace *nt, u64 from, u64 to)
 	return false;
 }
 
-/* When the next range begins that is not over at @time */
+/* The begin of the first range that ends after @time */
 static u64 ntrace_time_next(struct ntrace *nt, u64 time)
 {
 	const struct perf_time_interval *range = nt->synth_opts.ptime_range;
@@ -429,7 +429,7 @@ static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 		nt_flow_end(q->flow);
 		err = ntrace_queue_drain(q);
 	}
-	/* the thread went on, and nobody knows where it called and returned */
+	/* the thread went on, and its calls and returns are unknown */
 	if (stretch && stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
 		ntrace_synth_lost(q);
 	ntrace_queue_drop(q, q->flow_piece++);
@@ -498,7 +498,7 @@ int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp)
 			continue;
 		}
 		err = ntrace_read_ahead(q, *timestamp);
-		/* far at once is fast, and too far would leave the caches */
+		/* reading far ahead is fast, but too far would leave the caches */
 		if (!err && (q->pending_time >= *timestamp ||
 			     pos.offset - q->flow_offset >= NTRACE_CHUNK))
 			err = ntrace_queue_release(q, &pos);
@@ -582,7 +582,7 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 		ntrace_read_sources(q->nt, reader, sources);
 	}
 	nt_reader_free(reader);
-	/* if the set-up is not valid, the first that uses it says so */
+	/* if the set-up is not valid, the first use of it reports that */
 	if (i < q->nr_pieces && cpu)
 		__set_bit(cpu->src_id % NTRACE_NR_SOURCES, sources);
 }

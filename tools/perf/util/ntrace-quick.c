@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * N-Trace: the quick modes (--itrace=q, qq). No code is read and none is walked: what
- * the messages say by themselves is given out.
+ * N-Trace: the quick modes (--itrace=q, qq). No code is read or walked: samples have what the
+ * messages report by themselves.
  *
  *   q	 each address in a message: after a synchronising message has given a whole
  *	 one, those of indirect branches and traps follow from it (chapter 8.1)
@@ -73,7 +73,7 @@ static int ntrace_quick_tell(struct ntrace_queue *q, struct ntrace_quick_source 
 	int err;
 
 	src->waiting = false;
-	/* the time is that of the message with the address, and passed already */
+	/* the time is that of the message with the address, which is over */
 	item.tstamp_kind = NT_TSTAMP_NONE;
 	err = ntrace_synth_item(q, &item);
 	return err ? : ntrace_synth_address(q, src->addr);
@@ -182,7 +182,7 @@ static int ntrace_quick_damaged(struct ntrace_queue *q, const struct nt_message 
 {
 	struct nt_item item = { .type = NT_ITEM_ERROR, .offset = msg->offset };
 
-	/* nobody knows whose message it was */
+	/* it is unknown whose message it was */
 	q->quick->source.live = false;
 	item.error.code = error;
 	return ntrace_synth_item(q, &item);

@@ -71,8 +71,9 @@ static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *bra
 	(((flags) & (PERF_IP_FLAG_RETURN | PERF_IP_FLAG_INTERRUPT)) == PERF_IP_FLAG_RETURN)
 
 /*
- * A trap that nothing is traced of: the kernel goes on behind ecall, and else where the trap
- * was taken, now or after a signal handler. A filter of addresses ends a trace anywhere.
+ * A trap whose handler is not traced. The program continues after an ecall, and otherwise where the
+ * trap was taken, at once or after a signal handler. A filter by addresses may end a trace
+ * anywhere.
  */
 static bool ntrace_is_hidden_trap(struct ntrace_queue *q, const struct ntrace_branch *branch)
 {

@@ -152,7 +152,7 @@ static int ntrace_synth_setup_add(struct ntrace *nt)
 	return 0;
 }
 
-/* Periods are counted in instructions or ns; perf means "every instruction" by 0 */
+/* Periods are counted in instructions or ns; for perf, 0 means "every instruction" */
 static void ntrace_synth_setup_period(struct ntrace *nt)
 {
 	struct itrace_synth_opts *opts = &nt->synth_opts;
@@ -446,7 +446,7 @@ static const u32 ntrace_flags[] = {
 	[NT_END_INDIRECT_JUMP]	= PERF_IP_FLAG_BRANCH,
 	[NT_END_INDIRECT_CALL]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL,
 	[NT_END_RETURN]		= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN,
-	/* return and call in one: the depth stays as it is */
+	/* it is a return and a call, so the depth does not change */
 	[NT_END_SWAP]		= PERF_IP_FLAG_BRANCH,
 	[NT_END_TRAP_RETURN]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN |
 				  PERF_IP_FLAG_INTERRUPT,
@@ -460,7 +460,10 @@ static void ntrace_range_branch(struct ntrace_queue *q, const struct nt_range *r
 	if (range->how >= NT_END_TRAP) {
 		branch->from = end;
 		branch->flags = ntrace_trap_flags(q, end, range->how);
-		/* a system call returns behind ecall, any other trap to where it was taken */
+		/*
+		 * a system call returns to the instruction after ecall, any other trap to where it
+		 * was taken
+		 */
 		branch->insn_len = branch->flags & PERF_IP_FLAG_SYSCALLRET ? 4 : 0;
 		return;
 	}
@@ -617,7 +620,7 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 		return 0;
 	}
 	ntrace_set_context(q, &batch->context);
-	/* behind a gap, the flow goes on without a SYNC */
+	/* after a gap, the flow continues without a SYNC */
 	if (q->resume)
 		ntrace_begin_at(q, batch->ranges[0].start);
 	err = ntrace_begin(q);
@@ -628,7 +631,7 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 
 		while (mark < end && mark->range <= i)
 			mark++;
-		/* the message that tells of the last range of its own was sent then */
+		/* the message that reports the last range was sent then */
 		if (mark < end && mark->range == i + 1)
 			ntrace_queue_time(q, mark->tstamp, mark->tstamp_kind);
 		err = ntrace_range(q, &batch->ranges[i],
@@ -649,8 +652,8 @@ void ntrace_synth_lost(struct ntrace_queue *q)
 }
 
 /*
- * Machine mode is a gap with a name, not an error for each of its stretches: how many there
- * were is told at the end.
+ * Machine mode is a gap with a name, not an error for each of its stretches: their number is
+ * printed at the end.
  */
 static int ntrace_no_firmware(struct ntrace_queue *q, u64 ip)
 {
@@ -710,7 +713,7 @@ static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
 
 	ntrace_synth_lost(q);
 	q->resume = true;
-	/* what the record says to be cut off is reported by the record */
+	/* if the record says that trace is cut off, that record is reported */
 	if (item->error.code == NT_E_TRUNCATED && stretch &&
 	    stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
 		return 0;
@@ -730,8 +733,7 @@ static int ntrace_item_lost(struct ntrace_queue *q, const struct nt_item *item)
 }
 
 /*
- * Who executes is told by the Ownership message after this one (chapter 7.1):
- * the sample waits for it.
+ * The Ownership message after this one says who executes (chapter 7.1): the sample waits for it.
  */
 static void ntrace_item_begin(struct ntrace_queue *q, const struct nt_item *item)
 {

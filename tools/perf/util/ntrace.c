@@ -154,7 +154,7 @@ static void ntrace_forget_thread(struct ntrace *nt, pid_t tid)
 	}
 }
 
-/* Code that was not there before, or was other code */
+/* Code that is new, or replaces other code */
 static void ntrace_process_mapping(struct ntrace *nt, union perf_event *event)
 {
 	switch (event->header.type) {
@@ -439,10 +439,9 @@ static void ntrace_buffer_skip(struct auxtrace_buffer *buffer, size_t n)
 }
 
 /*
- * A sample has the newest trace, also what the sample before it had already. Each
- * gets an offset, as if all were in one AUX buffer, and is a stretch in it that
- * begins anywhere in a message, unless it goes on behind the end of one, as where
- * the last sample ended.
+ * A sample has the newest trace, also what the sample before it had already. Each gets an offset,
+ * as if all were in one AUX buffer, and is a stretch in it that begins anywhere in a message,
+ * unless it begins right after the end of one, as where the last sample ended.
  */
 static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 			       struct perf_sample *sample)
@@ -621,8 +620,8 @@ static int ntrace_flush_stack(struct thread *thread, void *unused __maybe_unused
 }
 
 /*
- * All is delivered: have perf script exit with 1 where the trace has errors. Other
- * commands show nothing if this fails.
+ * Everything is delivered: make perf script exit with 1 if the trace has errors. Other commands
+ * would show nothing if this call failed.
  */
 static int ntrace_status(struct ntrace *nt)
 {

@@ -44,7 +44,7 @@ struct ntrace_recording {
 	struct perf_pmu		*pmu;
 	struct evlist		*evlist;
 	bool			snapshot_mode;
-	/* for each mmap: its buffer was filled once, so that all of it is trace */
+	/* for each mmap: its buffer was filled once, so all of it is trace */
 	bool			*wrapped;
 	int			nr_wrapped;
 };
@@ -79,7 +79,7 @@ static u64 ntrace_cpu_attr(const struct perf_pmu *pmu, struct perf_cpu cpu, cons
 	return errno ? none : value;
 }
 
-/* The driver does not show thread ids of the system to who lives in another pid namespace */
+/* The driver does not show the system's thread ids to a process in another pid namespace */
 static bool ntrace_may_have_context(void)
 {
 	char ns[32] = "";
@@ -295,7 +295,7 @@ static int ntrace_check_privileges(struct perf_pmu *pmu, const struct perf_event
 	return 0;
 }
 
-/* The kernel would refuse it too, but by a number for which perf has other explanations */
+/* The kernel would refuse it too, but with an errno for which perf prints another explanation */
 static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 			      const struct record_opts *opts)
 {
@@ -315,7 +315,7 @@ static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 	return ntrace_check_privileges(pmu, attr);
 }
 
-/* What perf says when the kernel refused the event, and perf has no explanation of its own */
+/* What perf prints if the kernel refused the event and perf has no explanation of its own */
 int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, size_t size)
 {
 	struct perf_pmu *pmu = evsel__find_pmu(evsel);
@@ -411,7 +411,7 @@ static int ntrace_sample_sizes(struct record_opts *opts, struct evlist *evlist)
 	return 0;
 }
 
-/* The kernel would answer with ENOMEM, of which perf says only the number */
+/* The kernel would answer with ENOMEM, and perf prints nothing but its number */
 static int ntrace_check_memory(struct evlist *evlist, size_t size)
 {
 	int nr = perf_cpu_map__nr(ntrace_evlist_core(evlist)->user_requested_cpus);
@@ -490,7 +490,7 @@ static int ntrace_check_options(struct record_opts *opts, struct perf_pmu *pmu)
 static int ntrace_add_tracking(struct evlist *evlist, struct record_opts *opts,
 			       struct evsel *evsel, bool per_cpu)
 {
-	/* tasks move: with -C, what is mapped on the other CPUs counts too */
+	/* tasks move, so with -C the maps that were made on other CPUs are needed too */
 	bool system_wide = opts->target.cpu_list && !evsel->core.attr.exclude_user;
 	struct evsel *tracking = evlist__add_aux_dummy(evlist, system_wide);
 
@@ -608,7 +608,7 @@ static int ntrace_grow_wrapped(struct ntrace_recording *rec, int idx)
 	return 0;
 }
 
-/* Pages are new and zero: trace behind the head has been there before it */
+/* Pages are zero at first: any trace after the head is older than the head */
 static bool ntrace_has_data(const unsigned char *data, size_t start, size_t end)
 {
 	static const unsigned char zero[512];
@@ -621,8 +621,8 @@ static bool ntrace_has_data(const unsigned char *data, size_t start, size_t end)
 }
 
 /*
- * *head counts on over the end of the buffer, or starts again at 0 there: both
- * are right in snapshot mode. Without a wrap, *old to *head is the new trace.
+ * *head either keeps counting past the end of the buffer, or starts again at 0: both are allowed in
+ * snapshot mode. Without a wrap, *old to *head is the new trace.
  */
 static int ntrace_find_snapshot(struct auxtrace_record *itr, int idx, struct auxtrace_mmap *mm,
 				unsigned char *data, u64 *head, u64 *old)
@@ -648,7 +648,7 @@ static int ntrace_find_snapshot(struct auxtrace_record *itr, int idx, struct aux
 
 /* ------------------------------------------------------------------- init */
 
-/* Trace has its own times; nothing needs the time of reading the buffer */
+/* Trace has its own times, so nobody needs the time at which the buffer was read */
 static u64 ntrace_reference(struct auxtrace_record *itr __maybe_unused)
 {
 	return 0;
@@ -687,7 +687,7 @@ static struct auxtrace_record *ntrace_recording_init(struct perf_pmu *pmu, int *
 	rec->itr.find_snapshot = ntrace_find_snapshot;
 	rec->itr.reference = ntrace_reference;
 	rec->itr.read_finish = auxtrace_record__read_finish;
-	/* perf asks for it before it asks us whether we can (see ntrace_check_options()) */
+	/* perf asks for it before it calls ntrace_check_options(), which may refuse */
 	rec->itr.default_aux_sample_size = KiB(4);
 	*err = 0;
 	return &rec->itr;
