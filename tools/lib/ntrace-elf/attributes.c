@@ -23,7 +23,10 @@ struct bytes {
 	const uint8_t	*end;
 };
 
-/* More than 64 bits, or no end: the rest is taken as well, so that nothing follows. */
+/*
+ * A number with more than 64 bits, or without an end, takes up all the rest, so that nothing
+ * follows it.
+ */
 static uint64_t take_uleb(struct bytes *bytes)
 {
 	uint64_t value = 0;
@@ -51,7 +54,10 @@ static const char *take_text(struct bytes *bytes)
 	return end ? text : "";
 }
 
-/* What the length at hand, which counts from @start on, says; *bytes goes on after it. */
+/*
+ * The bytes that the length at *bytes, which counts from @start on, covers; *bytes continues after
+ * them.
+ */
 static struct bytes take_part(struct bytes *bytes, const uint8_t *start)
 {
 	struct bytes part = { bytes->end, bytes->end };

@@ -106,7 +106,7 @@ static int read_file(struct nt_elf *elf)
 	size_t nr;
 
 	elf_version(EV_CURRENT);
-	/* it takes a pointer to what it could write to, but converts nothing in place */
+	/* its pointer is not const, but it writes nothing there */
 	elf->elf = elf_memory((char *)(uintptr_t)elf->data, elf->size);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF)
 		return NT_ELF_E_FORMAT;

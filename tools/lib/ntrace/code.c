@@ -16,7 +16,7 @@
 #define MAX_SPACES	1024
 /*
  * Slots that are looked at for one address. Half of them are free, so that not even 100 come
- * together by chance. A trace may be made so that they do; then all is forgotten.
+ * together by chance. A hostile trace may force it; then all blocks are dropped.
  */
 #define MAX_PROBES	512
 
@@ -30,7 +30,7 @@ int nt_code_init(struct nt_code *code, const struct nt_config *config,
 	code->blocks = calloc(FIRST_BLOCKS, sizeof(*code->blocks));
 	if (!code->blocks)
 		return NT_E_NOMEM;
-	/* no block, and no way to go on from it */
+	/* index 0: no block, and no link leads on from it */
 	code->blocks[0].range.reserved = NT_KIND_INVALID;
 	code->max_blocks = FIRST_BLOCKS;
 	code->nr_blocks = 1;

@@ -81,7 +81,7 @@ int nt_code_space(struct nt_code *code, uint64_t id);
  */
 uint32_t nt_code_find(struct nt_code *code, uint32_t space, uint64_t pc);
 
-/* The part of nt_code_next() for a link that is not there yet, or leads somewhere else */
+/* The slow part of nt_code_next(): the link is not set yet, or leads somewhere else */
 uint32_t nt_code_link(struct nt_code *code, uint32_t space, uint32_t index, unsigned int which,
 		      uint64_t pc);
 

@@ -13,7 +13,10 @@ void nt_config_init(struct nt_config *config, size_t size)
 	config->size = size;
 }
 
-/* A copy in the layout of this library, whatever the caller was built with */
+/*
+ * Copy the caller's configuration into the layout of this library, whichever header the caller was
+ * built with
+ */
 int nt_config_copy(struct nt_config *copy, const struct nt_config *config)
 {
 	struct nt_config init = NT_CONFIG_INIT;

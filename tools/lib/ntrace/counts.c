@@ -108,7 +108,7 @@ void nt_counts_put(struct nt_counts *counts, const struct nt_count *count)
 	entry->not_taken += count->not_taken;
 }
 
-/* The range leads to an address that neither the code nor its end tells: an edge */
+/* The range is an edge: neither the code nor the kind of its end says where it leads */
 static bool counts_is_edge(const struct nt_item *item)
 {
 	return item->range.how >= NT_END_INDIRECT_JUMP && item->range.has_dest;

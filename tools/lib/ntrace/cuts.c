@@ -18,7 +18,7 @@
 
 #define BOTH_MODES	(MODE_BIT(NT_MODE_BTM) | MODE_BIT(NT_MODE_HTM))
 
-/* First bytes of messages that have no news: MSEO 00 in all, as fixed fields follow */
+/* First bytes of messages that change nothing here: MSEO is 00 in all, as fixed fields follow */
 #define NR_BORING	5
 
 struct scan {
@@ -26,7 +26,7 @@ struct scan {
 	struct nt_cell		*cell;
 	struct nt_effect	*effect;	/* of what is scanned now */
 	bool			may_cut;
-	bool			all;		/* each message has news */
+	bool			all;		/* each message may change something */
 	/* SRC in bytes 1 and 2 of a message, if sources are told apart; and the one that is known */
 	uint32_t		src_mask;
 	uint32_t		src_bytes;
@@ -62,8 +62,8 @@ static bool cuts_is_ours(const struct nt_cuts *cuts, const struct nt_message *ms
 }
 
 /*
- * The mode after a message with SYNC depends on what was before it: it may not be known. The
- * next message that executes instructions has to be of one mode, so that it does not matter.
+ * The mode after a message with SYNC depends on what was before it: it may not be known. So the
+ * next message that reports instructions has to be one that exists in a single mode.
  */
 static bool cuts_is_mode_clear(const struct nt_cuts *cuts, size_t at)
 {
@@ -108,7 +108,7 @@ static void scan_add_cut(struct scan *scan, size_t at, const struct nt_message *
 	scan->effect = &cell->after;
 }
 
-/* A message cannot be read: its timestamp is not known, which the next one is relative to. */
+/* A message cannot be read: its timestamp, which the next one is relative to, is unknown. */
 static void scan_add_damage(struct scan *scan)
 {
 	scan->effect->sets_known = true;
@@ -149,7 +149,10 @@ static void scan_add_effect(struct scan *scan, const struct nt_message *msg)
 	}
 }
 
-/* The mode of @msg has been seen: others that tell the same are boring from now on. */
+/*
+ * The mode of @msg has been seen: other messages that show the same mode can be skipped from now
+ * on.
+ */
 static void scan_add_mode(struct scan *scan, const struct nt_message *msg)
 {
 	scan->cell->modes |= MODE_BIT(nt_message_mode(msg));
@@ -218,7 +221,7 @@ static bool scan_is_of_source(const struct scan *scan, const uint8_t *p)
 	return end - p > 2 && (load16(p + 1) & scan->src_mask) == scan->src_bytes;
 }
 
-/* Is there something new at @p, which is not the first byte of the buffer? */
+/* May a message that changes something begin at @p, which is not the first byte of the buffer? */
 static bool scan_is_news(const struct scan *scan, const uint8_t *p)
 {
 	if (mseo(p[-1]) != MSEO_END || p[0] == IDLE_BYTE)
@@ -228,8 +231,8 @@ static bool scan_is_news(const struct scan *scan, const uint8_t *p)
 
 #if defined(__x86_64__)
 /*
- * The first block of 64 bytes, from @at on, that may have news; not before @end if there is
- * none. All messages are of one source.
+ * The first block of 64 bytes, from @at on, that may have a message that changes something; @end or
+ * later if there is none. All messages are of one source.
  */
 __attribute__((target("avx2")))
 static size_t scan_find_news_avx2(const struct scan *scan, size_t at, size_t end)
@@ -279,7 +282,7 @@ static bool cuts_has_avx2(void)
 }
 #endif
 
-/* Bytes at which a message begins that has news, from @at to @end */
+/* Bytes from @at to @end at which a message begins that changes something */
 static void scan_bytes(struct scan *scan, size_t at, size_t end)
 {
 	for (; at < end; at++)
@@ -377,15 +380,15 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 		chain->has_tstamp = effect->is_known;
 	if (!effect->has_sync)
 		return;
-	/* all times after a wrap more are so much later */
+	/* after one more wrap, all times are this much later */
 	chain->tstamp = nt_time_sync(config, chain->tstamp, effect->sync) +
 			effect->tstamp - nt_time_sync(config, 0, effect->sync);
 }
 
 /*
- * With messages of two modes it depends on the code which one counts. SYNC of one source does
- * not reset another. In-circuit trace has a reference address that SYNC does not reset either.
- * Times by XOR cannot be added up. One flow has to decode all from here on.
+ * With messages of two modes, the code decides which mode is right. SYNC of one source does not
+ * reset another. In-circuit trace has a reference address that SYNC does not reset either. Times by
+ * XOR cannot be added up. One flow has to decode all from here on.
  */
 static void chain_join(const struct nt_cuts *cuts, struct nt_chain *chain,
 			const struct nt_cell *cell)

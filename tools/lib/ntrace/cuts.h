@@ -30,8 +30,8 @@
 
 /* What a stretch of messages does to context and time */
 struct nt_effect {
-	bool			loses_context;	/* that of before the stretch */
-	struct nt_context	context;	/* as far as it was set since */
+	bool			loses_context;	/* the value before the stretch */
+	struct nt_context	context;	/* what was set since */
 	uint64_t		delta;		/* sum of the times relative to that of before */
 	bool			sets_known;	/* whether the time is known does not depend on before */
 	bool			is_known;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What one dialect has and another has not. Code asks for the difference that it is about,
- * never for the name of a dialect.
+ * The differences between dialects. Code tests the one difference that it depends on, never the
+ * name of a dialect.
  */
 #ifndef NTRACE_DIALECT_H
 #define NTRACE_DIALECT_H
@@ -18,7 +18,7 @@ struct nt_layout {
 	uint8_t		nr_vars;
 	uint32_t	code_field;
 	uint32_t	cdf_field;
-	uint32_t	cdf_var;	/* variable-length field behind the others, if that is 1 */
+	uint32_t	cdf_var;	/* variable-length field after the others, if that is 1 */
 	uint32_t	vars[3];
 };
 
@@ -31,7 +31,7 @@ struct nt_dialect_table {
 	bool			opaque_owner;	/* PROCESS may be anything that software wrote */
 	bool			empty_cdf;	/* CDF=0 in HTM: there is no HIST */
 	bool			sync_at_branch;	/* HIST may lack the branch that a SYNC stands at */
-	bool			swap_is_call;	/* a swap that is reported takes no return off */
+	bool			swap_is_call;	/* a swap that is reported pops no return */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
 	bool			counts_returns;	/* returns to calls are implicit: all, or none */
 	bool			has_hist_size;	/* ResourceFull reports as many bits each time */
@@ -54,7 +54,7 @@ static inline unsigned int nt_addr_bits(const struct nt_config *config)
 	return config->addr_bits ? config->addr_bits : nt_dialect_of(config)->addr_bits;
 }
 
-/* @addr, of which bits above @bits may be there, or not */
+/* @addr with the bits above @bits restored, which the message may or may not have */
 static inline uint64_t nt_addr_extend(uint64_t addr, unsigned int bits)
 {
 	return bits < 64 ? (uint64_t)sign_extend(addr, bits) : addr;

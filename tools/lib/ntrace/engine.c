@@ -179,7 +179,7 @@ static void engine_resync(struct nt_flow *flow, struct nt_source *src, bool rest
 
 /* ---- errors ---- */
 
-/* The PC is where the last address led to. RepeatBranch may repeat @act. */
+/* The last address gives the PC. RepeatBranch may repeat @act. */
 static void engine_go_on_at(struct nt_source *src, const struct nt_message *act, uint64_t dest)
 {
 	src->ref = dest;
@@ -191,9 +191,9 @@ static void engine_go_on_at(struct nt_source *src, const struct nt_message *act,
 }
 
 /*
- * Code is missing, or a return needs a call that was in missing code: the encoder's stack still
- * has it (chapter 9.2), and ours has not. The flow has a gap. It goes on at the next U-ADDR, which
- * refers to the address before and not to code; that may be the one of this message.
+ * Code is missing, or a return needs a call that was in missing code: the encoder's stack still has
+ * it (chapter 9.2), and ours has not. The flow has a gap. It continues at the next U-ADDR, which is
+ * relative to the address before and needs no code; that may be the U-ADDR of this message.
  *
  * Calls after the gap are on top of the encoder's stack, so that returns to them are certain
  * again. Any other return is another gap.
@@ -234,7 +234,7 @@ static void engine_add_undeclared_stop(struct nt_flow *flow, struct nt_source *s
 	flow->walk.at = 0;
 }
 
-/* The flow does not fit the message: it goes on at the next SYNC, which may be this one. */
+/* The message contradicts the flow, which continues at the next SYNC. That may be this message. */
 static void engine_fail(struct nt_flow *flow, struct nt_source *src, int code)
 {
 	const struct nt_message *msg = &flow->msg;
@@ -267,7 +267,7 @@ static void engine_fail(struct nt_flow *flow, struct nt_source *src, int code)
 		engine_fail_gap(flow, src, &act, last_dest);
 }
 
-/* A message cannot be read: any source may have lost one by it. */
+/* A message cannot be read: any source may have lost a message here. */
 static void engine_fail_all(struct nt_flow *flow, int code)
 {
 	uint32_t i;
@@ -330,7 +330,7 @@ static bool engine_is_branch(const struct nt_block *block)
 	return block && nt_block_kind(block) == NT_KIND_BRANCH;
 }
 
-/* Give out the block at the end as jumping to @dest. */
+/* Give out the block at the end, as a jump to @dest. */
 static void engine_take_tail(struct nt_flow *flow, struct nt_source *src, uint64_t dest,
 			     unsigned int flags)
 {
@@ -394,7 +394,7 @@ static bool engine_is_custom(const struct nt_flow *flow, const struct nt_source 
 	return false;
 }
 
-/* The jump at the end goes to @dest, the address in the message. */
+/* The jump at the end goes to @dest, which the message reports. */
 static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
 {
 	const struct nt_block *block = engine_tail_block(flow);
@@ -416,8 +416,8 @@ static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint6
 }
 
 /*
- * The message was not sent for the instruction at the end: infer what that did. A branch without
- * a bit of HIST was not taken.
+ * The message was not sent because of the instruction at the end: infer what that instruction did.
+ * A branch without a bit of HIST was not taken.
  */
 static int engine_settle_tail(struct nt_flow *flow, struct nt_source *src)
 {
@@ -511,7 +511,7 @@ static int engine_finish_indirect(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* One of the two ways of a branch */
+/* One of the two directions of a branch */
 static bool engine_leads_to(const struct nt_flow *flow, const struct nt_block *block, uint64_t dest)
 {
 	return block->target == dest || nt_flow_mask(flow, nt_range_end(&block->range)) == dest;
@@ -531,9 +531,9 @@ static int engine_finish_inferred_sync(struct nt_flow *flow, struct nt_source *s
 }
 
 /*
- * A message with SYNC on straight code, or after an instruction that it does not report:
- * F-ADDR is where the walk has come to. In BTM, F-ADDR alone says which way a branch at the
- * end went.
+ * A message with SYNC on straight code, or after an instruction that it does not report: F-ADDR is
+ * the address that the walk has reached. In BTM, only F-ADDR shows which way a branch at the end
+ * went.
  */
 static int engine_finish_linear_sync(struct nt_flow *flow, struct nt_source *src)
 {
@@ -557,7 +557,7 @@ static int engine_finish_linear_sync(struct nt_flow *flow, struct nt_source *src
 	return NT_E_ADDR;
 }
 
-/* The hart, or the encoder, was off, and a message said so: the PC may be another. */
+/* The hart or the encoder was off, as a message has reported: the PC may have changed. */
 static bool engine_is_gap(unsigned int sync)
 {
 	return sync == NT_SYNC_EXIT_DEBUG || sync == NT_SYNC_FIFO_OVERRUN;
@@ -585,7 +585,7 @@ static int engine_finish_flow(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* The way to a message with SYNC. *restart: the flow does not go on there. */
+/* Walk to a message with SYNC. *restart: the flow does not continue there, but starts anew. */
 static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src, bool *restart)
 {
 	const struct nt_message *msg = &flow->msg;
@@ -598,7 +598,10 @@ static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src
 		return engine_finish_flow(flow, src);
 	}
 	err = engine_finish_linear_sync(flow, src);
-	/* HIST of a dialect may lack the branch at the end, which then led somewhere else. */
+	/*
+	 * In a dialect, HIST may lack the bit of the branch at the end, which then led somewhere
+	 * else.
+	 */
 	if (err == NT_E_ADDR && flow->walk.lacks_bit && flow->walk.tail) {
 		flow->walk.tail = 0;
 		*restart = true;
@@ -812,7 +815,7 @@ static int engine_begin_repeat(struct nt_flow *flow, struct nt_source *src)
 	return engine_begin_walk(flow, src);
 }
 
-/* The flow is known: begin a message that reports instructions. */
+/* Begin a message that reports instructions, while the flow is known. */
 static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 {
 	int err = engine_check_mode(src, &flow->msg);
@@ -830,7 +833,10 @@ static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 	return engine_begin_walk(flow, src);
 }
 
-/* The flow is not known: it goes on at a SYNC, or at an address after missing code. */
+/*
+ * Begin a message while the flow is not known: it continues at a SYNC, or at an address after
+ * missing code.
+ */
 static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *msg = &flow->msg;
@@ -876,13 +882,13 @@ static void engine_do_ownership(struct nt_flow *flow, struct nt_source *src)
 	nt_engine_event(flow, src, NT_ITEM_CONTEXT);
 }
 
-/* Error, chapter 7.4: what the encoder knew at that time is gone, unless ECODE says less. */
+/* Error, chapter 7.4: all state of the encoder is lost, unless ECODE limits it. */
 static void engine_do_error(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_item *item;
 
 	engine_note_dest(flow);
-	/* what is lost may have had timestamps, which later ones count from */
+	/* lost messages may have had timestamps, which later ones are relative to */
 	src->tstamp_gap = true;
 	src->overrun = true;
 	if (nt_error_loses_flow(&flow->msg) && src->state != NT_STATE_NEW)
@@ -912,8 +918,8 @@ static void engine_do_other(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * SYNC 7 restarts trace after an overrun (chapter 8.4), whatever ECODE of the Error before it
- * said: what ran since the last message is lost, and I-CNT may be of before.
+ * SYNC 7 restarts trace after an overrun (chapter 8.4), whatever ECODE of the Error before it said:
+ * the trace since the last message is lost, and I-CNT may count from before that.
  */
 static void engine_check_overrun(struct nt_flow *flow, struct nt_source *src)
 {
@@ -978,7 +984,7 @@ static int engine_finish_act(struct nt_flow *flow, struct nt_source *src)
 	return engine_finish_sync(flow, src);
 }
 
-/* The walk is done. More to do for this message, or is it finished? */
+/* The walk is done. Repeat it for this message, or finish the message. */
 static void engine_finish(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_walk *walk = &flow->walk;
@@ -1070,7 +1076,7 @@ static void engine_add_open_mark(struct nt_flow *flow)
 			    nt_source_time(flow->src), nt_tstamp_kind(flow->src, false));
 }
 
-/* A message of another source, or context, must not join ranges given out together. */
+/* Ranges that are given out together must not include those of another source or context. */
 static bool engine_must_wait(const struct nt_flow *flow)
 {
 	return flow->nr_ranges && flow->src != flow->batch_src;

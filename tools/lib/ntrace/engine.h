@@ -19,10 +19,13 @@ int nt_engine_run(struct nt_flow *flow, bool single);
 
 /* ---- events.c ---- */
 
-/* Messages that say what software, or something else than the flow, did. False: not one */
+/*
+ * Handle a message that is not about the flow, but for example about what software did. False: it
+ * is no such message
+ */
 bool nt_event_begin(struct nt_flow *flow, struct nt_source *src);
 
-/* Ownership that is no context: software wrote it, whatever it means. */
+/* Ownership that is no context: a value that software wrote, with a meaning of its own. */
 void nt_event_owner(struct nt_flow *flow, struct nt_source *src);
 
 #endif /* NTRACE_ENGINE_H */

@@ -34,8 +34,9 @@ static noinline uint32_t fast_block_link(struct run *run, uint32_t index, unsign
 }
 
 /*
- * Step over a block that ends with linear code, a direct jump or a branch. The way is calculated
- * without a conditional jump: HIST bits of such code do not predict.
+ * Step over a block that ends with linear code, a direct jump or a branch. Which link to follow is
+ * calculated without a conditional jump, because the processor cannot predict HIST bits of such
+ * code.
  */
 static __always_inline bool fast_step_block(struct run *run, struct hot *hot, struct way way,
 					    struct steps *steps, unsigned int kind,

@@ -2,15 +2,18 @@
 /*
  * The fast path where ranges are counted, and not given out.
  *
- * A group or path that was seen before is counted as a whole, by its record (tally.h). Where
- * groups do not pay, paths are used, of fewer bits of HIST if the code goes another way each time:
- * they are found again more often than those of fast.c have to be.
+ * A group or path that was seen before is counted as a whole, by its record (tally.h). Where groups
+ * do not pay, paths are used, of fewer bits of HIST if the code goes another way each time: short
+ * paths are found again more often than fast.c needs.
  */
 #include "fast.h"
 #include "fast-group.h"
 #include "fast-leave.h"
 
-/* Bytes of one run: so few that struct run counts their messages, and fast-judge.c is asked */
+/*
+ * Bytes of one run: few enough for the message counters of struct run, and for fast-judge.c to be
+ * asked often
+ */
 #define RUN_SIZE	8192
 
 /* Calls that one message may store: of its paths, and of a group */
@@ -79,7 +82,7 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 
 	if (end - hot.p > RUN_SIZE)
 		end = hot.p + RUN_SIZE;
-	/* the one message that needs what ResourceFull has left */
+	/* decode the one message that uses up what ResourceFull has left */
 	if (way.log && run->memo->window)
 		end = hot.p + 1;
 	hot.top = way.returns ? nt_stack_top(run->src) : 0;
@@ -121,7 +124,7 @@ static noinline void count_run_returns(struct run *run, struct hot hot)
 		.timestamp = run->flow->config.timestamp, .returns = true, .pext = true });
 }
 
-/* All that is not common: dialects, and processors without pext */
+/* Uncommon cases: dialects, and processors without pext */
 static noinline void count_run_other(struct run *run, struct hot hot)
 {
 	bool explicit = run->src->return_mode == NT_RETURNS_EXPLICIT;
@@ -177,7 +180,9 @@ bool nt_fast_count(struct nt_flow *flow, struct nt_source *src)
 	    reader->end - reader->data < 2 * WINDOW || reader->nr_carry || reader->skip ||
 	    src->mode == NT_MODE_AUTO)
 		return false;
-	/* Ranges say whether a return was inferred, which decides how the next are read. */
+	/*
+	 * The ranges show whether a return was inferred, which decides how the next ones are read.
+	 */
 	if (src->return_mode == NT_RETURNS_UNKNOWN && flow->dialect->counts_returns)
 		return nt_fast_run(flow, src, false);
 	if (nt_flow_count_ranges(flow) || !count_prepare(flow))
@@ -212,7 +217,7 @@ uint64_t nt_fast_count_repeat(struct nt_flow *flow, struct nt_source *src,
 
 		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
 			break;
-		/* the same again and again, if it leads to where it began */
+		/* if it leads back to where it began, it can be counted many times at once */
 		times = path->next == hot.block && !path->effect.any ? n - done : 1;
 		nt_tally_record(run.tally, path->ranges)->count += times;
 		done += times;

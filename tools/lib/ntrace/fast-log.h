@@ -14,7 +14,7 @@
 /* In the log: the next entry is the block that block @entry - LOG_EDGE leads to */
 #define LOG_EDGE	(1u << 31)
 
-/* What one message may have at most ends here, see hot::out. */
+/* The notes of a message end here at the latest, see hot::out. */
 static __always_inline const struct nt_range *fast_log_end(const struct hot *hot, struct way way)
 {
 	return way.counts ? (struct nt_range *)(fast_steps(hot) + MESSAGE_STEPS) :

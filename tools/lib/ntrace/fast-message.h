@@ -9,7 +9,10 @@
 #include "fast-path.h"
 #include "plain.h"
 
-/* A return is reported, though the encoder counts calls, and has one: engine.c judges that. */
+/*
+ * A return is reported although the encoder counts calls and has counted one: engine.c handles
+ * that.
+ */
 static __always_inline bool fast_is_odd_return(const struct run *run, const struct nt_block *block)
 {
 	return run->src->depth && block->range.how == NT_END_RETURN &&
@@ -26,7 +29,7 @@ static __always_inline bool fast_fits_hist(const struct run *run, const struct p
 	return msg->tcode == NT_TCODE_RESOURCE_FULL ? nr_bits == size : !size || nr_bits <= size;
 }
 
-/* Go where U-ADDR leads, from the indirect jump at the end. */
+/* Follow the indirect jump at the end to U-ADDR. */
 static __always_inline bool fast_end_indirect(struct run *run, struct hot *hot, struct way way,
 					      uint64_t addr)
 {

@@ -57,7 +57,7 @@ static __always_inline bool fast_path_use(struct run *run, struct hot *hot, stru
 	return !way.returns || !path->effect.any || fast_use_effect(run, hot, &path->effect);
 }
 
-/* The path ends with an implicit return: go where the stack says. False: it does not */
+/* The path ends with an implicit return: follow the return stack. False: the stack is empty */
 static __always_inline bool fast_path_return(struct run *run, struct hot *hot,
 					     struct way way, const struct nt_path *path)
 {

@@ -28,7 +28,7 @@ struct way {
 	bool	single;		/* one message only */
 	bool	timestamp;
 	bool	returns;	/* with a return stack */
-	bool	explicit;	/* without, though the flow has one (dialect) */
+	bool	explicit;	/* without one, although the flow has one (dialect) */
 	bool	pext;
 	bool	by_blocks;
 	bool	dialect;	/* not the ratified one, or addresses are short */
@@ -197,7 +197,7 @@ static __always_inline void fast_put_ranges(struct nt_range *out, const struct n
 	}
 }
 
-/* Do to the return stack what a path or group does. False: the undo log is full */
+/* Apply the effect of a path or group to the return stack. False: the undo log is full */
 static __always_inline bool fast_use_effect(struct run *run, struct hot *hot,
 					    const struct nt_effect *effect)
 {

@@ -7,7 +7,7 @@
  * engine.c, which begins that message anew: the fast path changes nothing before a message is
  * decoded completely.
  *
- * Programs do the same over and over. So it remembers twice what it found: the path from one
+ * Programs do the same over and over. So it keeps what it found in two stores: the path from one
  * block by the next bits of HIST or by the I-CNT (fast-path.h), and what the next few messages
  * together lead to (fast-group.h). Code that goes another way each time is walked from block to
  * block (fast-block.h). fast-judge.c decides by samples which of them pays.
@@ -82,7 +82,7 @@ static noinline void fast_run_returns(struct run *run, struct hot hot, struct wa
 	fast_run_all(run, hot, way);
 }
 
-/* Was a return inferred in the ranges from @range on? Then no return is explicit. */
+/* If a return was inferred in the ranges from @range on, no return is explicit. */
 static void fast_learn_returns(struct run *run, const struct nt_range *range)
 {
 	const struct nt_range *end = run->flow->ranges + run->flow->nr_ranges;

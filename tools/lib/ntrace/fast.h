@@ -14,8 +14,8 @@
 bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single);
 
 /*
- * DirectBranch @msg again, up to @n times (B-CNT). Returns how many times it was; the next is not
- * plain, or there is no room.
+ * Repeat DirectBranch @msg up to @n times (B-CNT). Returns the number of repetitions; it stops
+ * early if the next one is not plain, or if there is no room.
  */
 uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struct nt_message *msg,
 			uint64_t n);
@@ -30,7 +30,7 @@ uint64_t nt_fast_count_repeat(struct nt_flow *flow, struct nt_source *src,
 /* The last branch message, of which only the bytes were kept: @src->last */
 void nt_fast_last(const struct nt_flow *flow, struct nt_source *src);
 
-/* Choose a strategy by how often the last one was of use. */
+/* Choose a strategy by how often the last one succeeded. */
 void nt_judge(struct nt_memo *memo, const struct nt_config *config);
 
 /* The same where ranges are counted */

@@ -39,7 +39,7 @@ fail:
 	return NULL;
 }
 
-/* Has all been given out that was fed? */
+/* Has the caller got everything that was decoded of the bytes it fed? */
 static bool flow_is_drained(const struct nt_flow *flow)
 {
 	return flow->reader.data == flow->reader.end && !flow->has_msg && !flow->walk.active &&
@@ -58,7 +58,7 @@ static bool flow_copy_source(struct nt_flow *to, const struct nt_flow *from, uin
 	if (!src)
 		return false;
 	memcpy(src, from->sources[id], size);
-	/* blocks are the other flow's */
+	/* these are indexes of the other flow's blocks */
 	nt_source_forget_blocks(to, src);
 	return true;
 }
@@ -173,7 +173,7 @@ void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t si
 	nt_copy_sized(stats, size, &flow->stats, sizeof(flow->stats));
 }
 
-/* Nothing is left of what was decoded: make room, and decode more. 0: no more bytes */
+/* Everything that was decoded has been given out: make room, and decode more. 0: no more bytes */
 static int flow_refill(struct nt_flow *flow, bool single)
 {
 	int error;
@@ -323,7 +323,7 @@ int nt_flow_take_batch(struct nt_flow *flow, struct nt_batch *batch)
 	return 1;
 }
 
-/* As flow_next_range(), but only what is counted */
+/* As flow_next_range(), but it only reads what is counted */
 static void flow_count_range(struct nt_flow *flow)
 {
 	const struct nt_range *range = &flow->ranges[flow->at];

@@ -39,8 +39,8 @@ enum nt_state {
 
 /* How an encoder that counts calls reports returns to them (dialect) */
 enum nt_returns {
-	NT_RETURNS_UNKNOWN,	/* none was seen since the flow is known */
-	NT_RETURNS_EXPLICIT,	/* each by a message: the return stack is not kept */
+	NT_RETURNS_UNKNOWN,	/* no return was seen since the flow is known */
+	NT_RETURNS_EXPLICIT,	/* a message reports each return: there is no return stack */
 	NT_RETURNS_IMPLICIT,
 };
 
@@ -77,7 +77,7 @@ struct nt_source {
 	uint8_t			hist_size;	/* bits of a HIST that is full; 0: not known */
 	/* return stack: see stack.h */
 	uint8_t			return_mode;	/* enum nt_returns */
-	bool			calls_missing;	/* there may be more, which are not known */
+	bool			calls_missing;	/* there may be more calls, which are not known */
 	uint32_t		top;
 	uint32_t		depth;
 	struct nt_return	returns[];
@@ -175,7 +175,7 @@ static inline void nt_mark_put(struct nt_flow *flow, uint32_t range, uint64_t of
 	};
 }
 
-/* The source may go on in another address space, or in code that has changed. */
+/* From now on, the source may execute in another address space, or code that has changed. */
 void nt_source_forget_blocks(const struct nt_flow *flow, struct nt_source *src);
 
 /* The source with that SRC, made if it is new. NULL: out of memory */

@@ -88,7 +88,7 @@ static size_t find_good_bytes(struct finder *finder, const uint8_t *data, size_t
 
 		if (ret < 0 || !find_check_outs(finder))
 			break;
-		/* what comes behind a mark of an interruption begins anywhere */
+		/* after the mark of an interruption, bytes begin anywhere in a message */
 		if (ret)
 			memset(finder->checks, 0, sizeof(finder->checks));
 		at += used;

@@ -9,10 +9,11 @@
  *	| or an ID, from here on    | 1 | |              | | 2n               |
  *	+---------------------------+---+ +--------------+ +------------------+
  *
- * The bit of byte 15 is bit 0 of a data byte. For an ID it says that the byte behind it is still of
- * the ID before. ID 0x7f is never used, so that no even byte is 0xff but in a synchronisation
- * packet: ff ff ff 7f (full) between frames, ff 7f (half) at any even byte. Wherever ff ff ff 7f
- * begins, one of its ff would be an even byte of a frame. So it is always recognised.
+ * The bit of byte 15 is bit 0 of a data byte. For an ID it says that the byte after it still
+ * belongs to the ID before. ID 0x7f is never used, so that no even byte is 0xff but in a
+ * synchronisation packet: ff ff ff 7f (full) between frames, ff 7f (half) at any even byte.
+ * Wherever ff ff ff 7f begins, one of its ff would be an even byte of a frame. So it is always
+ * recognised.
  */
 #include <stdlib.h>
 
@@ -92,7 +93,7 @@ static __always_inline bool frames_has_room(struct nt_frames_out *outs, uint8_t 
 	return !out || out->size - out->nr >= ROOM;
 }
 
-/* @nr bytes, which nobody wants */
+/* Skip @nr bytes that nobody wants */
 static void frames_drop(struct nt_frames *frames, uint8_t id, size_t nr)
 {
 	if (!id)
@@ -193,7 +194,7 @@ static __always_inline void frames_take_out(struct bytes *bytes, unsigned int nr
 static __always_inline void frames_give_parts(struct nt_frames *frames, struct nt_frames_out *outs,
 				       const uint8_t *p, struct bytes bytes, unsigned int ids)
 {
-	/* no byte is behind an ID at the end */
+	/* no byte follows an ID at the end */
 	unsigned int late = p[LAST] & 0x7f;
 	unsigned int at = 0;
 	uint8_t id = frames->id;
@@ -255,7 +256,7 @@ static int frames_lose(struct nt_frames *frames, unsigned int nr, int error)
 	return error;
 }
 
-/* A full sync has ended. A frame begins now; has it begun before, there were bytes lost. */
+/* A full sync has ended. A frame begins now. If one has begun before, its bytes are lost. */
 static int frames_full_sync(struct nt_frames *frames)
 {
 	unsigned int nr = frames->nr;
@@ -276,7 +277,7 @@ static int frames_full_sync(struct nt_frames *frames)
 	return 1;
 }
 
-/* The frame in @frames->buf is complete. *room: it was taken, or thrown away. */
+/* The frame in @frames->buf is complete. Sets *room if it was taken or thrown away. */
 static int frames_end_frame(struct nt_frames *frames, struct nt_frames_out *outs, bool *room)
 {
 	enum verdict verdict = frames_take_frame(frames, frames->buf, outs);
@@ -370,7 +371,7 @@ static __always_inline uint8_t *lane_end(const struct lane *lane)
 static __always_inline struct lane *frames_share(struct lane *lanes, struct lane *lane,
 						 const uint8_t *p, unsigned int ids)
 {
-	/* bit n: the byte behind the ID that is byte n is still of the ID before */
+	/* bit n: byte n is an ID, and the byte after it still belongs to the ID before */
 	unsigned int late = ids ? frames_spread_bits(p[LAST] & 0x7f) : 0, at = 0;
 
 	for (; ids; ids &= ids - 1) {

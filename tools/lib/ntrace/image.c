@@ -72,7 +72,7 @@ static void image_drop_views(struct nt_image *image, size_t from, size_t to)
 	image->nr_views -= to - from;
 }
 
-/* Show @section: what is at its addresses is hidden. There is room for two views more. */
+/* Show @section, which hides what is at its addresses. There is room for two more views. */
 static void image_show_section(struct nt_image *image, const struct nt_section *section)
 {
 	size_t at = image_count_views(image, section->space, section->addr), to;
@@ -128,7 +128,7 @@ int nt_image_add(struct nt_image *image, uint64_t space, uint64_t addr,
 {
 	struct nt_section section = { .space = space, .addr = addr, .size = size, .data = data };
 
-	/* the last byte may be the last there is */
+	/* the last byte may be the last of all addresses */
 	if (!size || addr + (size - 1) < addr)
 		return NT_E_INVALID;
 	if (image_make_room(image))

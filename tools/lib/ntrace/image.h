@@ -29,7 +29,7 @@ struct nt_image {
 	size_t			nr_views;
 	struct nt_image_reader	reader;
 	uint64_t		generation;	/* grows with each change */
-	/* the one that made it N is at N modulo NR_CHANGES */
+	/* the change that made @changes N is at N modulo NR_CHANGES */
 	struct nt_change	changes[NR_CHANGES];
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Storage of paths and groups: what walks have found, so that they need not be walked again.
+ * Storage of paths and groups: results of walks, so that the same code need not be walked again.
  *
  * Ranges are in a ring: a path or group whose ranges were overwritten is not found any more.
  */

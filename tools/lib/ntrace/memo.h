@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Storage of paths and groups, so that what was walked once need not be walked again.
+ * Storage of paths and groups, so that code that was walked once need not be walked again.
  */
 #ifndef NTRACE_MEMO_H
 #define NTRACE_MEMO_H
@@ -76,7 +76,7 @@ struct nt_path {
 
 /*
  * Instead of the top of the return stack, for a source whose returns are explicit though the flow
- * has a return stack. It is no block.
+ * has a return stack. It is not the index of a block.
  */
 #define MEMO_TOP_EXPLICIT	(1u << 31)
 

@@ -115,7 +115,7 @@ static void message_set_process(struct nt_message *msg, uint64_t value)
 	msg->context = value >> 5;
 }
 
-/* RDATA of a dialect that counts branches: a run is a HIST of one bit, so many times. */
+/* RDATA of a dialect that counts branches: a run is a HIST of one bit that is repeated. */
 static int message_set_run(struct nt_message *msg, uint64_t value)
 {
 	msg->fields |= NT_FIELD_HIST | NT_FIELD_HREPEAT;

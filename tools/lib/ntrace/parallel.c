@@ -19,11 +19,14 @@
 #include "cuts.h"
 #include "queue.h"
 
-/* Bytes that all workers may keep, and that one may. A batch always fits. */
+/* Bytes that all workers together may keep, and that one worker may keep. A batch always fits. */
 #define QUEUES_SIZE	(16u << 20)
 #define MAX_QUEUE_SIZE	(4u << 20)
 #define MIN_QUEUE_SIZE	(64u << 10)
-/* With so many a worker takes no further part, as they leave the second-level cache */
+/*
+ * A worker that keeps this much takes no further part, since more would leave the second-level
+ * cache
+ */
 #define QUEUE_ENOUGH	(512u << 10)
 
 #define CELLS_A_THREAD	4
@@ -104,7 +107,7 @@ static void parallel_signal_change(struct parallel *job)
 		pthread_cond_broadcast(&job->changed);
 }
 
-/* Nobody is to go on. The first result counts. */
+/* Stop all workers. The first result counts. */
 static void parallel_stop(struct parallel *job, int result)
 {
 	pthread_mutex_lock(&job->lock);
@@ -195,8 +198,8 @@ static bool worker_take_part(struct worker *worker)
 }
 
 /*
- * Up to where does the part go, as far as is known? Sets *is_end if that is its end. Else it is
- * more than @at.
+ * How far does the part extend, as far as is known? Sets *is_end if that is its end. Otherwise the
+ * result is more than @at.
  */
 static size_t worker_find_limit(struct worker *worker, size_t at, bool *is_end)
 {
@@ -255,7 +258,7 @@ static void worker_finish_part(struct worker *worker, int result)
 		parallel_pass_turn(worker->job);
 }
 
-/* Give out what is kept, as far as it is its turn. */
+/* Give out what is kept, if it is the worker's turn. */
 static void worker_give_out_kept(struct worker *worker)
 {
 	const struct nt_kept *kept;
@@ -410,7 +413,9 @@ static int worker_init(struct worker *worker, struct nt_image *image, size_t que
 	return worker->flow ? NT_OK : NT_E_NOMEM;
 }
 
-/* The first worker is the caller's thread. More are a help; without them it takes longer. */
+/*
+ * The first worker is the caller's thread. If no more can be started, decoding only takes longer.
+ */
 static int parallel_run_workers(struct parallel *job, struct nt_image *image,
 				struct worker *workers, unsigned int nr)
 {
@@ -538,7 +543,7 @@ static int parallel_decode(struct parallel *job, const struct nt_config *config,
 	return parallel_run(job, image, threads, ctxs, stats);
 }
 
-/* A consumer that does not want to know the part */
+/* A consumer that ignores the number of the part */
 struct ordered {
 	int	(*consume)(void *ctx, const struct nt_batch *batch);
 	void	*ctx;

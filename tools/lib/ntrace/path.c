@@ -2,8 +2,8 @@
 /*
  * Walk a path for the first time, and store it.
  *
- * A path depends only on the code, its key and the top of the return stack. It ends where more
- * matters: at a jump that is not direct, unless that is a return whose call is known.
+ * A path depends only on the code, its key and the top of the return stack. It ends where something
+ * else matters: at an indirect jump, unless that is a return whose call is known.
  */
 #include "path.h"
 #include "step.h"
@@ -173,7 +173,7 @@ static const struct nt_path *path_keep(struct nt_memo *memo, struct path_walker 
 	return nt_memo_keep_path(memo, path);
 }
 
-/* As path_keep(), but what is stored is a record. */
+/* As path_keep(), but the path is stored as a record. */
 static const struct nt_path *path_keep_steps(struct nt_tally *tally, struct path_walker *walker)
 {
 	const struct nt_block *blocks = walker->flow->code.blocks;

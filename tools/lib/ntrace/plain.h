@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The fast path takes plain branch messages apart by this. A plain message is short and has few
- * fields.
+ * The fast path parses plain branch messages with these functions. A plain message is short and has
+ * few fields.
  */
 #ifndef NTRACE_PLAIN_H
 #define NTRACE_PLAIN_H
@@ -57,7 +57,7 @@ static __always_inline uint64_t plain_first_bytes(const uint8_t *p, unsigned int
 	return n > 8 ? load64(p) : load64(p) & load64(mask + 8 - n);
 }
 
-/* This does what gather_mdo() does. @pext: the processor has an instruction for it. */
+/* As gather_mdo(). @pext: the processor has an instruction for it. */
 static __always_inline uint64_t plain_gather(uint64_t bytes, bool pext)
 {
 #if defined(__x86_64__)

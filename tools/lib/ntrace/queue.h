@@ -16,7 +16,7 @@ struct nt_kept {
 	struct nt_batch	batch;
 };
 
-/* A ring. One that is empty starts from its begin again: that memory is in the cache. */
+/* A ring. When it is empty, it starts again from its beginning, as that memory is in the cache. */
 struct nt_queue {
 	uint8_t		*memory;
 	size_t		size;

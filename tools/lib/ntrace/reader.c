@@ -91,12 +91,12 @@ static int reader_decode_carried(struct nt_reader *reader, struct nt_message *ms
 	uint64_t length = reader->nr_carry + reader->nr_more;
 	int ret;
 
-	/* The reader looks only at the begin of a vendor's long message. */
+	/* The reader only looks at the beginning of a vendor's long message. */
 	if (reader->nr_more && nt_message_is_vendor(reader->carry[0]))
 		reader->carry[reader->nr_carry - 1] |= MSEO_END;
 	ret = nt_message_parse(&reader->config, reader->carry, reader->nr_carry, msg);
 	if (ret > 0 && reader->more_reserved) {
-		/* What the begin says may be wrong as well. */
+		/* The beginning may have an error, too. */
 		memset(msg, 0, sizeof(*msg));
 		ret = NT_E_MSEO;
 	}

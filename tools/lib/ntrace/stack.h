@@ -49,8 +49,9 @@ static __always_inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t
 #define NT_NET_POPS	6
 
 /*
- * Heights are counted from the stack's height at the begin: what the stretch pops from there
- * has to be known for it to do the same again, what it leaves above @low is what it pushes.
+ * Heights are relative to the height at the start of the stretch. Entries that the stretch pops
+ * below its start must be the same for the stretch to do the same again. Entries that it leaves
+ * above @low are those that it pushes.
  */
 struct nt_net {
 	int		now;
@@ -60,7 +61,7 @@ struct nt_net {
 };
 
 #define NT_NET_NO_PEAK	(-1000)
-/* An empty stack was popped: the stretch depends on that. */
+/* The stretch popped an empty stack, and depends on its being empty. */
 #define NT_NET_EMPTY	(-1000)
 
 static inline void nt_net_begin(struct nt_net *net)
@@ -91,8 +92,7 @@ static __always_inline void nt_net_raise(struct nt_net *net, int more)
 }
 
 /*
- * Entries that a push has overwritten if the stack was full: so many less than it has room for
- * are left.
+ * Entries that a push has overwritten if the stack was full: fewer than it has room for are left.
  */
 static inline unsigned int nt_net_lost(const struct nt_net *net)
 {

@@ -25,7 +25,7 @@ void nt_time_update(const struct nt_config *config, const struct nt_message *msg
 		return;
 	if (!nt_message_is_sync(msg) && !(msg->fields & NT_FIELD_CKSRC &&
 					  msg->tcode == NT_TCODE_IN_CIRCUIT_TRACE_SYNC)) {
-		/* what it is relative to is not known before the first SYNC */
+		/* before the first SYNC, it is not known what the time is relative to */
 		if (!*has_tstamp)
 			return;
 		*tstamp = nt_dialect_of(config)->xor_time ?

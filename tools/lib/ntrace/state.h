@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * State of a trace source that its messages alone decide, whatever code is executed: time,
- * context and trace mode. The flow keeps it, and so does who looks for places to start from.
+ * State of a trace source that its messages alone decide, whatever code is executed: time, context
+ * and trace mode. The flow keeps this state, and so does the code that looks for places to start
+ * from.
  */
 #ifndef NTRACE_STATE_H
 #define NTRACE_STATE_H
@@ -24,8 +25,8 @@
 uint64_t nt_time_sync(const struct nt_config *config, uint64_t tstamp, uint64_t value);
 
 /*
- * The time that is sent as its difference to @tstamp, by XOR. Bits above the counter's are not
- * sent; the time only goes on, so that one that is before @tstamp is behind a wrap.
+ * The time that is sent as its XOR with @tstamp. Bits above the counter's are not sent. Time never
+ * goes back, so a time before @tstamp means that the counter has wrapped.
  */
 static inline uint64_t nt_time_xor(const struct nt_config *config, uint64_t tstamp, uint64_t value)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * How one block is stepped: which way HIST and I-CNT say that it ends (chapter 11.1, "Decoding
- * Algorithm Principles"). nt_step_block() decides for walk.c and path.c. fast-block.h calculates the
- * same without branches: that is measured as faster for code that goes another way each time.
+ * Algorithm Principles"). nt_step_block() decides for walk.c and path.c. fast-block.h calculates
+ * the same without branches: measurements show that this is faster for code that takes another path
+ * each time.
  */
 #ifndef NTRACE_STEP_H
 #define NTRACE_STEP_H
@@ -11,15 +12,15 @@
 
 /* What a block does if it is not an error. The first two are indexes of nt_block::link. */
 enum nt_step {
-	NT_STEP_PASS	= 0,	/* goes on right after it */
+	NT_STEP_PASS	= 0,	/* continues right after it */
 	NT_STEP_TAKE	= 1,	/* goes to its target */
 	NT_STEP_TAIL	= 2,	/* I-CNT ends with it, and the message says where it leads */
 	NT_STEP_INDIRECT = 3,	/* an indirect jump, whose target is inferred or in the message */
 };
 
 /*
- * The conditional branch at the end of a block, whose half-words @todo has not any more.
- * enum nt_step, or NT_E_HIST_SHORT
+ * Decide the conditional branch at the end of a block, whose half-words are already taken off
+ * @todo. enum nt_step, or NT_E_HIST_SHORT
  */
 static inline int nt_step_branch(struct nt_todo *todo, bool htm)
 {
@@ -51,8 +52,8 @@ static inline bool nt_step_is_sequential(const struct nt_flow *flow, const struc
 }
 
 /*
- * Step @block, whose half-words @todo has not any more. @lacks_bit: HIST may not have the branch at
- * the end of I-CNT. enum nt_step, or an error
+ * Step @block, whose half-words are already taken off @todo. @lacks_bit: HIST may not have the
+ * branch at the end of I-CNT. enum nt_step, or an error
  */
 static inline int nt_step_block(const struct nt_flow *flow, const struct nt_block *block,
 				struct nt_todo *todo, enum nt_mode mode, bool lacks_bit)

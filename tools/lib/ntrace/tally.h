@@ -3,10 +3,10 @@
  * What a flow has counted and not yet given to a struct nt_counts.
  *
  * A step is a block that was executed, and which way it was left. Blocks are counted by their
- * number, edges by the numbers of two blocks. A path or group is a record: its steps, and how
- * often it was used. Its steps are counted as often when the record has to go.
+ * number, edges by the numbers of two blocks. A path or group is a record: its steps, and how often
+ * it was used. When the record is dropped, its steps are counted as often as it was used.
  *
- * Whoever counts reserves room before (nt_tally_reserve()), so that nothing fails in between.
+ * Code that counts reserves room first (nt_tally_reserve()), so that it cannot fail in the middle.
  */
 #ifndef NTRACE_TALLY_H
 #define NTRACE_TALLY_H
@@ -33,7 +33,7 @@ struct nt_record {
 	uint32_t	steps[];
 };
 
-/* Steps of a group: their number costs nothing when the group is found again. */
+/* Steps of a group. More steps cost nothing when the group is found again. */
 #define RECORD_STEPS	256
 /* A group of more than these is stored when it comes again. */
 #define RECORD_SURE	64
@@ -161,8 +161,8 @@ static inline void nt_tally_add_steps(struct nt_tally *tally, int space, const u
 }
 
 /*
- * Count by address what is counted by blocks: the code may be forgotten, or is wanted. Paths and
- * groups stay. NT_OK; NT_E_NOMEM: nothing is lost
+ * Turn counts by block into counts by address, because the code may be dropped, or because the
+ * caller wants them. Paths and groups stay. NT_OK; NT_E_NOMEM: nothing is lost
  */
 int nt_tally_flush(struct nt_tally *tally, const struct nt_code *code);
 

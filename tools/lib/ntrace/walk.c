@@ -129,7 +129,7 @@ static int walk_step_indirect(struct nt_flow *flow, struct nt_source *src,
 	return 1;
 }
 
-/* One block, all of it. Returns 1: go on; 0: it is the tail; or an error */
+/* Walk a whole block. Returns 1: go on; 0: the block is the tail; or an error */
 static int walk_step(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block)
 {
 	struct nt_walk *walk = &flow->walk;
@@ -183,7 +183,7 @@ int nt_walk_run(struct nt_flow *flow, struct nt_source *src)
 		ret = walk_step(flow, src, block);
 		if (ret > 0)
 			continue;
-		/* the last instruction is what it is about */
+		/* the message is about the last instruction */
 		block = &flow->code.blocks[src->block];
 		walk->at = 2 * (block->range.halfwords - block->range.last_len);
 		if (ret < 0)
