@@ -186,7 +186,7 @@ static void *decode_apart(void *arg)
 	return run_flow(&copy) ? arg : NULL;
 }
 
-/* Each thread decodes all of it, and they share nothing: what the machine can do at best */
+/* Each thread decodes all of the trace, and they share nothing: the best that the machine can do */
 static bool run_apart(struct bench *bench)
 {
 	pthread_t threads[MAX_THREADS];
@@ -240,9 +240,9 @@ static double best(struct bench *bench, clockid_t clock, bool (*run)(struct benc
 }
 
 /*
- * By the clock, and by the time of the processors, which other programs do not change: it
- * tells what the work of several threads costs more than that of one. What is compared
- * takes turns: a machine is not as fast in each second.
+ * Measure by the clock, and by processor time, which other programs do not change: it shows how
+ * much more work several threads do than one. Runs that are compared take turns, since the speed of
+ * a machine changes from second to second.
  */
 static bool measure_threads(struct bench *bench, double one)
 {
@@ -274,7 +274,7 @@ static bool measure_threads(struct bench *bench, double one)
 	return true;
 }
 
-/* Ranges and counts take turns: a machine is not as fast in each second. */
+/* Ranges and counts take turns, since the speed of a machine changes from second to second. */
 static bool measure_counts(struct bench *bench)
 {
 	double ranges = HUGE_VAL, counts = HUGE_VAL;

@@ -68,7 +68,7 @@ struct decode {
 	struct input	*input;
 	struct stream	streams[NT_FRAMES_IDS];
 	uint64_t	hinted;		/* bit -code: its hint was printed */
-	struct missing	*missing;	/* where there is no code */
+	struct missing	*missing;	/* addresses without code */
 };
 
 static bool add_elf(struct decode *decode, const char *arg)
@@ -90,7 +90,7 @@ static void print_id(const struct decode *decode, FILE *file)
 		fprintf(file, "{%u} ", decode->id);
 }
 
-/* Is the trace not decoded as a whole? */
+/* Is only a part of the trace decoded? */
 static bool is_problem(const struct nt_item *item)
 {
 	return item->type == NT_ITEM_ERROR || item->type == NT_ITEM_GAP ||
@@ -170,7 +170,7 @@ static void print_item(struct decode *decode, const struct nt_item *item)
 	puts(desc);
 }
 
-/* Ranges at once, where single items are not printed */
+/* Take many ranges at once, if single items are not printed */
 static void take_batch(struct decode *decode, const struct nt_batch *batch)
 {
 	size_t i;
@@ -220,7 +220,7 @@ static int drain(struct decode *decode, struct nt_flow *flow)
 	return ret;
 }
 
-/* The bytes of a stream end here, or do not go on. */
+/* The bytes of a stream end here, or are interrupted. */
 static int end_stream(struct decode *decode, unsigned int id)
 {
 	struct stream *stream = &decode->streams[id];
@@ -324,7 +324,7 @@ static void print_stats(const struct decode *decode)
 	printf("messages skipped %12" PRIu64 "\n", stats.skipped);
 }
 
-/* What all streams have counted. False: out of memory, and it was said */
+/* Add up the counts of all streams. False: out of memory, which was reported */
 static bool print_all_counts(const struct decode *decode)
 {
 	struct nt_counts *counts = nt_counts_new();

@@ -94,7 +94,7 @@ static bool number(const struct doctor *d, const char *path, long long *value)
 	return end != line;
 }
 
-/* The line of a file that begins with @key: what follows that */
+/* Returns the rest of the line of a file that begins with @key */
 static bool line_after(const struct doctor *d, const char *path, const char *key, char *value,
 		       size_t size)
 {

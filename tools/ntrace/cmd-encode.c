@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace encode: the software encoder. From a list of PCs and the code that
- * they are of to an N-Trace stream.
+ * ntrace encode: the software encoder. It makes an N-Trace stream from a list of PCs and the code at
+ * these addresses.
  *
  * The board's encoder does the work (tools/board/model); here the list becomes
  * the blocks that a hart's ingress port would report.
@@ -43,7 +43,7 @@ struct code {
 	struct segment	*last;
 };
 
-/* ---- What there is to do, and where it is ---- */
+/* ---- x ---- */
 
 enum trap_kind { TRAP_AUTO, TRAP_EXCEPTION, TRAP_INTERRUPT };
 
@@ -248,7 +248,7 @@ static void add_insn(struct encode *e, uint64_t pc, const struct nb_insn *insn)
 	blk->ilastsize = insn->len;
 }
 
-/* What the code does not explain is a trap at @pc, where the next instruction was. */
+/* A step that the code does not explain is a trap at @pc, before the next instruction. */
 static enum nb_itype trap_itype(struct encode *e, uint64_t pc)
 {
 	const struct nb_insn *insn;
@@ -332,7 +332,7 @@ static void step(struct encode *e, const struct step *prev, const struct step *c
 	}
 }
 
-/* The list ends or has a gap: nothing is known of what came next. */
+/* The list ends or has a gap: what came next is not known. */
 static void last_step(struct encode *e, const struct step *cur)
 {
 	if (!cur->insn)

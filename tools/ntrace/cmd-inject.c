@@ -2,8 +2,8 @@
 /*
  * ntrace inject: samples with branch stacks and call chains in a file that any perf reads.
  *
- * Samples of each stretch are made as records, which wait as the lines of `ntrace script` do; in
- * the end they are merged by time with what the recording has beside its trace.
+ * Samples of each stretch are made as records. These wait as the lines of `ntrace script` do, and in
+ * the end they are merged by time with the events that the recording has beside its trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -167,7 +167,7 @@ static struct source *source_of(struct part *p, int32_t cpu)
 		return NULL;
 	p->sources = all;
 	s = &all[p->nr_sources];
-	/* stretches are decoded apart: samples must not come at the same place of each */
+	/* each stretch is decoded by itself, so samples must not begin at the same place in each */
 	*s = (struct source){
 		.cpu = cpu, .insns = p->stretch * 0x9e3779b97f4a7c15ULL % p->inject->period,
 		.ring = calloc(p->inject->last + 1, sizeof(*s->ring)),
@@ -235,7 +235,7 @@ static int sample_insns(struct part *p, struct source *s, const struct nt_who *w
 	return err;
 }
 
-/* All branches so far go into a sample, at the newest one's target. */
+/* Make a sample of all branches so far, at the target of the newest one. */
 static int flush_branches(struct part *p, struct source *s, const struct nt_who *who)
 {
 	struct nt_who then = *who;
@@ -347,7 +347,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 /* ---- The file ---- */
 
-/* What perf wants to know of each record, in the order of struct sample_id of perf_event.h */
+/* The fields that perf needs with each record, in the order of struct sample_id of perf_event.h */
 struct sample_id {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -429,7 +429,7 @@ static struct perf_event_attr make_attr(const struct inject *inject)
 	return attr;
 }
 
-/* Those that do not speak of the events, or of trace */
+/* The features that do not describe the events, or trace */
 static void keep_features(struct inject *inject)
 {
 	static const uint8_t kept[] = {
@@ -468,7 +468,7 @@ static int copy_file(const char *from, const char *to)
 	return err;
 }
 
-/* The copy of the kernel goes with the folder; without the names of modules perf does well. */
+/* Copy the kernel with the folder. perf can do without the names of modules. */
 static int copy_kernel(const char *from, const char *to)
 {
 	static const char *const names[] = { "kcore", "kallsyms", "modules" };
@@ -487,7 +487,7 @@ static int copy_kernel(const char *from, const char *to)
 	return 0;
 }
 
-/* A recording with a copy of the kernel is a folder, and so is what is written. */
+/* A recording with a copy of the kernel is a folder. Then the result is a folder, too. */
 static int create_file(struct inject *inject)
 {
 	const char *folder = nt_session_folder(inject->session);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace slow: what the slowest call of a function did, beside the median one. */
+/* ntrace slow: the slowest call of a function, compared with the median call. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,7 +134,9 @@ static uint64_t least_of(const struct nt_node *nodes, size_t nr, unsigned long l
 		all[i] = &nodes[i];
 	qsort(all, nr, sizeof(*all), node_cmp);
 	least = all[limit - 1]->ns;
-	/* several may have just this time: they would be more lines than asked for */
+	/*
+	 * several lines may have exactly this time, which would make more lines than the user wants
+	 */
 	if (all[limit]->ns == least)
 		least++;
 	free(all);

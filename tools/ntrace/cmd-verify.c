@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace verify: is what a decoder walked what ran? Compares a decode with the
- * truth files that the board wrote: the PCs or ranges that a decoder printed, or
- * a trace, which is decoded here.
+ * ntrace verify: check that a decoder's result is what ran. It compares with the truth files that
+ * the board wrote: either PCs or ranges that a decoder printed, or a trace, which is decoded here.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -21,7 +21,7 @@ struct deframer {
 	unsigned int		at;		/* ID whose bytes are given out next */
 	unsigned int		id;
 	unsigned int		breaks;
-	bool			is_broken;	/* behind what is in @outs */
+	bool			is_broken;	/* after the bytes in @outs */
 	uint64_t		errors;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
 	uint8_t			bytes[];
@@ -92,7 +92,7 @@ static void report(struct deframer *d, int error)
 		fprintf(stderr, "ntrace: more errors of frames are only counted\n");
 }
 
-/* Take frames apart until an ID's buffer is full, or bytes do not go on. */
+/* Take frames apart until an ID's buffer is full, or there is an interruption. */
 static void convert(struct deframer *d)
 {
 	size_t used;

@@ -29,7 +29,7 @@ void deframer_end(struct deframer *deframer);
 /* The ID of the bytes that deframer_next() has returned last */
 unsigned int deframer_id(const struct deframer *deframer);
 
-/* How many times bytes, of any ID, have not gone on where those before ended */
+/* How many interruptions there were, of any ID */
 unsigned int deframer_breaks(const struct deframer *deframer);
 
 /* Errors that were printed */

@@ -8,8 +8,8 @@
 #include <ntrace/elf.h>
 
 /*
- * Add the loaded segments of @path, @offset bytes above where the file has them.
- * *xlen is set to 32 or 64. False: it cannot be used, and it was said. The file stays open.
+ * Add the loaded segments of @path, @offset bytes above where the file has them. *xlen is set to 32
+ * or 64. False: it cannot be used, which was reported. The file stays open.
  */
 bool elf_image_add(struct nt_image *image, const char *path, uint64_t offset, unsigned int *xlen);
 

@@ -146,7 +146,7 @@ static long read_sink(struct input *input, const uint8_t **data)
 	*data = input->buf;
 	if (!input->pins)
 		return n;
-	/* a piece that is all idle makes no byte: that is not the end */
+	/* a piece that is all idle gives no bytes, but is not the end */
 	while (n > 0) {
 		made = nt_pins_convert(input->pins, input->buf, n, &used, input->converted,
 				       sizeof(input->converted));

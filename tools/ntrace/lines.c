@@ -9,7 +9,7 @@
 
 #define SPILL	(4 << 20)	/* bytes of a stretch that are kept in memory */
 
-/* What stands before each line */
+/* The header of each line */
 struct line_head {
 	uint64_t	time;
 	uint32_t	len;
@@ -191,7 +191,7 @@ void lines_free(struct lines *lines)
 
 /* ---- All buffers ---- */
 
-/* The lines of one CPU in one AUX buffer that are done */
+/* The finished lines of one CPU in one AUX buffer */
 struct output {
 	unsigned int	buffer;
 	int		cpu;
@@ -243,7 +243,7 @@ static struct output *output_of(struct merge *merge, unsigned int buffer, int cp
 	return o->file ? o : NULL;
 }
 
-/* Share out whole lines; what is of one CPU in a row is written at once. */
+/* Distribute whole lines. Lines of one CPU that follow each other are written at once. */
 static int share_out(struct merge *merge, unsigned int buffer, const char *text, size_t len)
 {
 	struct line_head head;
@@ -267,7 +267,7 @@ static int share_out(struct merge *merge, unsigned int buffer, const char *text,
 	return 0;
 }
 
-/* What was spilled are whole lines, but what is read of them at once may end inside one. */
+/* The file has whole lines. One read of it may end inside a line. */
 static int share_out_file(struct merge *merge, unsigned int buffer, FILE *from)
 {
 	struct line_head head;

@@ -62,7 +62,10 @@ static bool set_pins(struct options *options, const char *arg)
 	return false;
 }
 
-/* Its messages may end with a timestamp, and returns may be implicit: each is seen from them. */
+/*
+ * The messages of this dialect may end with a timestamp, and returns may be implicit: the decoder
+ * detects both.
+ */
 static bool set_dialect(struct options *options, const char *arg)
 {
 	if (strcmp(arg, "sifive") && strcmp(arg, "ratified")) {

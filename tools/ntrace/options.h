@@ -68,7 +68,7 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 
 void options_init(struct options *options);
 
-/* Take in a common option. False: its value is not valid, and it was said. */
+/* Take a common option. False: its value is not valid, which was reported. */
 bool options_set(struct options *options, int opt, const char *arg);
 
 /*
@@ -77,7 +77,7 @@ bool options_set(struct options *options, int opt, const char *arg);
  */
 int options_hint(const char *command);
 
-/* False: the options say that there are several streams, and it was said. */
+/* False: the options select several streams, which was reported as an error. */
 bool options_are_of_one_stream(const struct options *options);
 
 /* A number in C notation up to @max */
@@ -94,9 +94,9 @@ struct input *input_open(const char *path, const struct options *options);
 long input_read(struct input *input, const uint8_t **data);
 /* With --frames: the trace ID of what was read last; 0 else */
 unsigned int input_id(const struct input *input);
-/* How many times what is read does not go on where what was read before ended, for any ID */
+/* How many interruptions there were in what was read, of any ID */
 unsigned int input_breaks(const struct input *input);
-/* There were errors of frames, which were said. */
+/* There were errors of frames, which were reported. */
 bool input_has_errors(const struct input *input);
 void input_close(struct input *input);
 

@@ -17,7 +17,7 @@
 
 #define NR_ENTRIES	(1u << 14)
 #define OUT_SIZE	(1u << 18)
-/* Text that is kept, at most: then all of it is made anew */
+/* The most text that is kept. When it is full, all text is dropped */
 #define TEXT_SIZE	(8u << 20)
 #define LINE_MAX_SIZE	20	/* "0x", 16 digits, newline, and one to spare */
 
@@ -46,7 +46,7 @@ struct pcs *pcs_new(const struct nt_config *config, const struct nt_image *image
 		return NULL;
 	pcs->config = config;
 	pcs->image = image;
-	/* a usual pipe holds a quarter of that; for what is no pipe, the size does not matter */
+	/* an ordinary pipe holds a quarter of that; for other files, the size does not matter */
 	fcntl(STDOUT_FILENO, F_SETPIPE_SZ, OUT_SIZE);
 	pcs->entries = calloc(NR_ENTRIES, sizeof(*pcs->entries));
 	if (!pcs->entries) {

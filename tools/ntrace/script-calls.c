@@ -28,7 +28,7 @@ static int take_call(void *ctx, const struct nt_call *call)
 	return fwrite(call, sizeof(*call), 1, all->file) == 1 ? 0 : -1;
 }
 
-/* Numbers of functions depend on which thread has met them first; their names do not. */
+/* The number of a function depends on which thread has met it first; its name does not. */
 static int name_cmp(const struct nt_function *x, const struct nt_function *y)
 {
 	int order = strcmp(x->symbol ? x->symbol : "", y->symbol ? y->symbol : "");

@@ -56,7 +56,7 @@ static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t 
 	return lines_end(&p->lines, time);
 }
 
-/* The code was there when the range was decoded, and is read again by parts. */
+/* The code was there when the range was decoded, and is now read again in parts. */
 static int print_range(struct script_part *p, const struct nt_who *who, uint64_t time,
 		       const struct nt_range *range)
 {

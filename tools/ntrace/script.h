@@ -31,7 +31,7 @@ static inline bool script_has(const struct script *script, enum field field)
 	return script->fields >> field & 1;
 }
 
-/* The text that a line has of its thread and CPU */
+/* The text for thread and CPU in a line */
 struct script_ids {
 	int32_t	pid, tid, cpu;
 	size_t	len;		/* 0: it is not known */

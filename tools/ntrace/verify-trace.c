@@ -4,9 +4,9 @@
  * the truth file has: of a whole boot of Linux no ELF file has it all, since the
  * kernel patches itself, loads modules, and runs programs.
  *
- * The decoder gets instructions by their address, and nothing else of the truth.
- * Where code changes, the new one takes the place of the old as soon as the
- * comparison has passed the last block that ran the old.
+ * The decoder gets instructions by their address, and nothing else of the truth. When code changes,
+ * the new code replaces the old as soon as the comparison has passed the last block that ran the
+ * old code.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -166,7 +166,10 @@ static uint64_t last_use(const struct code *c, bool guest, uint64_t addr)
 	return last;
 }
 
-/* Does the block's code differ from what is known there, and is that still to be decoded? */
+/*
+ * Does the block's code differ from the known code there, while that code is still needed for
+ * decoding?
+ */
 static bool must_wait(struct code *c, const struct block *b)
 {
 	uint64_t now = hart_index(c->hart), last;
@@ -306,7 +309,7 @@ static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
 	case NT_ITEM_SYNC:
 		if (!it->sync.restart)
 			return;
-		/* behind a gap it may be any; else the encoder has started here */
+		/* after a gap it may be any block; otherwise the encoder has started here */
 		if (*gap) {
 			*gap = false;
 			return;
@@ -318,7 +321,7 @@ static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
 		item.kind = ITEM_LOST;
 		break;
 	case NT_ITEM_STOP:
-		/* one that no message reports: the encoder does not, or its message was lost */
+		/* one that no message reports: the encoder sends none, or it was lost */
 		if (it->tcode == NT_TCODE_PROG_TRACE_CORRELATION)
 			return;
 		item.kind = ITEM_GAP;
@@ -388,7 +391,10 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	h->strict = true;
 	for (i = 0; ok && i < n_elf; i++)
 		ok = add_elf(image, &config, elf[i]);
-	/* what no ELF file has (the reset vector, a jump table's surroundings), the truth may have */
+	/*
+	 * the truth may have code that no ELF file has (the reset vector, the surroundings of a
+	 * jump table)
+	 */
 	if (ok) {
 		nt_image_set_reader(image, &reader);
 		h->learn = learn;

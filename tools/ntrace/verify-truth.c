@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Comparing what a decoder walked with the truth of one hart: see verify.h.
+ * Compare the result of a decoder with the truth of one hart: see verify.h.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -100,7 +100,7 @@ static bool fetch_block(struct hart *h)
 	return false;
 }
 
-/* Put one more block into the ring; false at the end, or where it must wait. */
+/* Put one more block into the ring; false at the end, or if the block must wait. */
 static bool read_block(struct hart *h, bool force)
 {
 	if (!h->holds && !fetch_block(h))
@@ -122,7 +122,7 @@ uint64_t hart_index(const struct hart *h)
 	return h->behind + h->at.index;
 }
 
-/* Make the block of @p readable; false behind the end of the truth. */
+/* Make the block of @p readable; false after the end of the truth. */
 static bool have(struct hart *h, const struct place *p)
 {
 	while (p->index >= h->ring.n)
@@ -141,7 +141,7 @@ static uint64_t pc_of(struct hart *h, const struct place *p)
 	return p->insn ? p->pc : block_of(h, p)->iaddr;
 }
 
-/* Half-words of an instruction, 0 where the truth does not tell. */
+/* Half-words of an instruction, 0 if the truth does not have them. */
 static unsigned int insn_size(const struct block *b, uint32_t i)
 {
 	if (b->wide)
@@ -202,7 +202,7 @@ static bool match_range(struct hart *h, struct place *p, const struct item *it)
 	return true;
 }
 
-/* Does the truth go on at @p with @it? Then @p is moved behind it. */
+/* Does the truth continue at @p with @it? If so, @p is moved past it. */
 static bool match(struct hart *h, struct place *p, const struct item *it)
 {
 	if (it->kind == ITEM_RANGE)
@@ -260,7 +260,10 @@ static bool end_differs(struct hart *h, const struct place *p, const struct item
 	return !goes_on ? false : !ends_as(itype, it);
 }
 
-/* NULL, or what of @it is not as the truth has it; @p is the place after it, @first the block it began in */
+/*
+ * NULL, or the part of @it that differs from the truth; @p is the place after it, @first the block
+ * it began in
+ */
 static const char *detail_differs(struct hart *h, const struct place *p, const struct block *first,
 				  const struct item *it)
 {
@@ -286,7 +289,7 @@ static uint64_t insns_left_in_block(struct hart *h)
 	return block_of(h, &h->at)->ninsn - h->at.insn;
 }
 
-/* Leave the block behind; returns its instructions that were not compared. */
+/* Move past the block; returns how many of its instructions were not compared. */
 static uint64_t skip_block(struct hart *h)
 {
 	uint64_t n = insns_left_in_block(h);
@@ -333,9 +336,8 @@ static void differ_at(struct hart *h, const struct item *it)
 }
 
 /*
- * Where the encoder lost trace the decode stops short; it must go on exactly
- * where the encoder did. @n is what the truth has in between; the comparison
- * stands at that restart, if there is one.
+ * Where the encoder lost trace, the decode stops short. It must continue exactly where the encoder did.
+ * @n is what the truth has in between; the comparison stands at that restart, if there is one.
  */
 static bool skip_lost_session(struct hart *h, uint64_t *n)
 {
@@ -362,8 +364,8 @@ static void accept(struct hart *h, const struct item *it)
 	h->compared += item_insns(it);
 	if (it->kind == ITEM_START) {
 		/*
-		 * This restart is used up: a loss right behind it leads to the next
-		 * one. In a text several lines may tell of one.
+		 * This restart is used up: a loss right after it leads to the next one. In a text,
+		 * several lines may report the same loss.
 		 */
 		block_of(h, &h->at)->start = !h->strict;
 		h->told = false;
@@ -402,7 +404,7 @@ static void compare(struct hart *h, const struct item *it)
 	/* a restart whose own Ownership message was lost traced nothing: if code follows, that differs */
 	if (it->kind == ITEM_START && !have(h, &h->at) && !truth_is_bad(h))
 		return;
-	differ_at(h, it);	/* said only if it is one */
+	differ_at(h, it);	/* reported only if it is one */
 	if (!skip_lost_session(h, &n)) {
 		h->missing += n;
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Comparing what a decoder walked with the truth of one hart.
+ * Compare the result of a decoder with the truth of one hart.
  */
 #ifndef NTRACE_VERIFY_H
 #define NTRACE_VERIFY_H
@@ -72,7 +72,7 @@ struct hart {
 	bool		differs;
 	bool		gap;		/* declared, not aligned yet */
 	bool		told;		/* ITEM_LOST, and the trace has not restarted yet */
-	bool		strict;		/* each loss is told: what is not is a difference */
+	bool		strict;		/* each loss is reported: one that is not is a difference */
 	struct item	ahead[AHEAD];	/* since the gap */
 	unsigned int	n_ahead;
 	struct block	held;		/* read, but not in the ring yet */
@@ -91,11 +91,11 @@ struct hart {
 	void		*learn_ctx;
 };
 
-/* The truth file of @path and the number of its hart. NULL: it was said why. */
+/* The truth file of @path and the number of its hart. NULL: the reason was printed. */
 struct hart *hart_open(const char *path, unsigned int *number);
 void hart_close(struct hart *h);
 
-/* The next that was decoded */
+/* Compare the next item that was decoded */
 void hart_take(struct hart *h, const struct item *it);
 
 /* Nothing more was decoded */
@@ -104,14 +104,14 @@ void hart_finish(struct hart *h);
 /* Read up to @n blocks ahead of the comparison, as far as hart::learn lets */
 void hart_read_ahead(struct hart *h, size_t n);
 
-/* Number of the block at which the comparison is, as hart::learn is told */
+/* Number of the block at which the comparison is, as hart::learn gets it */
 uint64_t hart_index(const struct hart *h);
 
 struct options;
 
 /*
- * Decode @path and compare it with @h. @elf: @n_elf names of ELF files; without
- * any, the code is that which the truth file has. False: it was said why.
+ * Decode @path and compare it with @h. @elf: @n_elf names of ELF files; without any, the code is
+ * that which the truth file has. False: the reason was printed.
  */
 bool verify_trace(struct hart *h, const char *path, const struct options *options,
 		  char *const *elf, unsigned int n_elf);

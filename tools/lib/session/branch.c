@@ -97,7 +97,7 @@ static const uint8_t kinds[] = {
 	[NT_END_INDIRECT_JUMP]	= NT_BRANCH_JUMP,
 	[NT_END_INDIRECT_CALL]	= NT_BRANCH_CALL,
 	[NT_END_RETURN]		= NT_BRANCH_RETURN,
-	/* return and call in one: the depth stays as it is */
+	/* it is a return and a call, so the depth does not change */
 	[NT_END_SWAP]		= NT_BRANCH_JUMP,
 	[NT_END_TRAP_RETURN]	= NT_BRANCH_TRAP_RETURN,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Branches of a recording: what was jumped from where to where, and where trace began, stopped
- * or was lost.
+ * Branches of a recording: what was x.
  */
 #ifndef NTRACE_SESSION_BRANCH_H
 #define NTRACE_SESSION_BRANCH_H
@@ -17,7 +16,7 @@ enum nt_branch_kind {
 	NT_BRANCH_EXCEPTION,
 	NT_BRANCH_INTERRUPT,
 	NT_BRANCH_TRAP_RETURN,
-	NT_BRANCH_NONE,			/* trace begins or stops, and nothing was jumped */
+	NT_BRANCH_NONE,			/* trace begins or stops, without a jump */
 };
 
 #define NT_BRANCH_BEGIN		(1 << 0)	/* nothing is known of what was before; @from is 0 */

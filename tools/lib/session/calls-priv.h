@@ -7,7 +7,7 @@
 #include "callstack.h"
 
 /*
- * ns_calls_each_slice() - @fn gets what is open at the begin of each slice
+ * ns_calls_each_slice() - call @fn with the calls that are open when each slice begins
  * @nth: which one it is of its stretch, counting those only that begin with another thread or CPU,
  *	or after an error
  *

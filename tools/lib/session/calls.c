@@ -8,7 +8,7 @@
 
 #define CACHE_SIZE	4096	/* of functions by address, a power of two */
 
-/* What only the calls from before the slice can say */
+/* Events that only the calls from before the slice can explain */
 struct outer {
 	struct ns_event	event;
 	uint64_t	child_ns, child_insns;	/* of calls that ended since the one before */
@@ -105,7 +105,7 @@ static bool grow_hash(struct nt_calls *calls)
 	return true;
 }
 
-/* The number of a function: names are the same pointers as long as the session is open */
+/* Returns the number of a function. A name keeps its pointer as long as the session is open */
 static int64_t number_of(struct nt_calls *calls, const struct nt_place *place)
 {
 	struct nt_function f = { .object = place->object, .symbol = place->symbol };
@@ -290,7 +290,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 
 static const struct ns_stack_ops slice_ops = { .enter = enter, .leave = leave };
 
-/* What is open goes to the slice, and the next one begins with nothing. */
+/* Calls that are open stay with the slice, and the next slice begins with none. */
 static void close_slice(struct part *p)
 {
 	struct slice *s = p->slice;
@@ -331,8 +331,8 @@ static struct slice *slice_of(struct part *p, const struct nt_who *who, uint64_t
 }
 
 /*
- * Only the calls from before the slice can say what the event does: it waits for them. If calls
- * are open above those, a new slice begins with it.
+ * Only the calls from before the slice can explain the event, so it waits for them. If calls are
+ * open above those, a new slice begins with the event.
  */
 static bool take_outer(struct part *p, struct ns_event *e)
 {
@@ -386,7 +386,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 	return ret < 0 ? -1 : 0;
 }
 
-/* Nobody knows what was called and returned from here on: what comes next begins anew. */
+/* From here on, calls and returns are unknown, so the next slice begins without any. */
 static bool begin_gap(struct part *p, uint32_t buffer, uint64_t time)
 {
 	const struct gap gap = { .buffer = buffer, .from = time, .to = UINT64_MAX };
@@ -448,7 +448,7 @@ static bool keep_slices(struct nt_calls *calls, struct part *p)
 	return ok;
 }
 
-/* A gap at the end of a stretch goes on until there is trace of that buffer again. */
+/* A gap at the end of a stretch lasts until there is trace in that buffer again. */
 static bool keep_gaps(struct nt_calls *calls, const struct part *p, uint32_t buffer)
 {
 	struct gap *last = calls->gaps.nr ? &calls->gaps.at[calls->gaps.nr - 1] : NULL;
@@ -477,7 +477,7 @@ static bool keep_functions(struct nt_calls *calls, struct part *p)
 	return ok;
 }
 
-/* Calls that have ended go to the one who asked for them, and are forgotten. */
+/* Give calls that have ended to the caller's function, and drop them. */
 static int give_ended(struct nt_calls *calls, call_list *list)
 {
 	int err = 0;
@@ -642,7 +642,7 @@ static int gap_cmp(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* May the thread have executed in a gap, so far as the events of switches say? */
+/* May the thread have executed in a gap, according to the switch events? */
 static bool was_in_gap(const struct nt_calls *calls, const struct gap *gap, int32_t tid)
 {
 	const struct ns_queue *queue = &calls->session->trace.queues.at[gap->buffer];

@@ -67,7 +67,7 @@ int nt_calls_run(struct nt_calls *calls);
 struct nt_calls_totals {
 	size_t		functions;
 	uint64_t	insns, branches, calls;
-	uint64_t	errors, gaps, losses;	/* places at which nobody knows who called whom */
+	uint64_t	errors, gaps, losses;	/* places at which the callers became unknown */
 	uint64_t	open;			/* calls that did not end in the trace */
 };
 void nt_calls_totals(const struct nt_calls *calls, struct nt_calls_totals *totals);

@@ -5,7 +5,7 @@
 #include "session-priv.h"
 
 #define ECALL		0x00000073
-#define DEPTH_MAX	(1 << 20)	/* calls that never return are given up from there on */
+#define DEPTH_MAX	(1 << 20)	/* calls beyond this depth never return, and are given up */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
 		   uint64_t insns)
@@ -51,7 +51,10 @@ static bool same_function(const struct nt_place *a, const struct nt_place *b)
 	return n == base_length(b->symbol) && !strncmp(a->symbol, b->symbol, n);
 }
 
-/* Does a jump go to the begin of another function? Most are found not to by the first lookup. */
+/*
+ * Does a jump go to the beginning of another function? For most jumps the first lookup shows that
+ * it does not.
+ */
 static bool is_tail_call(const struct ns_stack *stack, const struct ns_event *e)
 {
 	struct nt_place from, to;
@@ -96,7 +99,7 @@ static bool stack_pop(struct ns_stack *stack, const struct ns_event *e)
 	return frame.unseen || stack->ops->leave(stack, &frame, e, true);
 }
 
-/* All calls from the @nth on are over. */
+/* End all calls from the @nth on. */
 static int stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *e)
 {
 	while (stack->open.nr > nth) {
@@ -125,7 +128,7 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 		.insns = e->insns, .image = e->image, .kind = e->kind,
 	};
 
-	/* a program asks so for its own address */
+	/* this is how a program gets its own address */
 	if (frame.ret == e->to)
 		return 1;
 	return stack_push(stack, &frame, e) ? 1 : -1;
@@ -156,7 +159,7 @@ static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint6
 		f = &stack->open.at[i];
 		if (f->trap)
 			return -1;
-		/* what does not return may be called by a function's last instruction */
+		/* the last instruction of a function may call a function that never returns */
 		nt_session_where(stack->session, f->ret_space, f->ret - !f->signal, &there);
 		if (same_function(&here, &there))
 			return i;
@@ -245,7 +248,7 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 	if (trap >= 0 && user && stack->open.at[trap].image != e->image) {
 		if (stack->part)
 			return 0;
-		/* exec: the kernel was called, and nobody goes back to the old program */
+		/* exec: the program called the kernel, which never returns to the old program */
 		return stack_cut(stack, trap, e) > 0 && ns_stack_drop(stack, e) ? 1 : -1;
 	}
 	for (i = (int64_t)stack->open.nr - 1; i >= 0; i--) {
@@ -260,7 +263,7 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 	frame = stack->open.at[trap];
 	if (stack_cut(stack, trap, e) < 0)
 		return -1;
-	/* the kernel handles faults of its own so */
+	/* this is how the kernel handles its own faults */
 	return user ? take_signal(stack, e, frame) : 1;
 }
 

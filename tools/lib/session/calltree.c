@@ -159,7 +159,7 @@ static bool begins(const struct nt_calltree *tree, const struct ns_event *e)
 	return place.symbol && !place.offset && !strcmp(place.symbol, tree->symbol);
 }
 
-/* A signal or a jump began the call: to the tree it is one as any other. */
+/* A signal or a jump began the call. The tree treats it like any other call. */
 static void as_call(struct ns_event *e)
 {
 	if (e->kind == NT_BRANCH_JUMP || e->kind == NT_BRANCH_TRAP_RETURN)
@@ -185,7 +185,7 @@ static bool make_tree(struct nt_calltree *tree)
 		if (!tree->stack.open.nr)
 			break;
 	}
-	/* the call ends with the last event at the latest */
+	/* the last event ends the call at the latest */
 	end.time = tree->call.begin + tree->call.ns;
 	end.insns = insns;
 	return ns_stack_drop(&tree->stack, &end);

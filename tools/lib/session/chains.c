@@ -9,7 +9,7 @@
 
 #define DEPTH_MAX	1024	/* calls of a slice's begin that are kept */
 
-/* What is open at the begin of a slice: the frames stand in the file from @first on. */
+/* The calls that are open when a slice begins: their frames are in the file from @first on. */
 struct start {
 	uint64_t	stretch, nth;
 	uint64_t	first;

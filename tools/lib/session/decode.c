@@ -2,9 +2,9 @@
 /*
  * Decoding of a recording's stretches by several threads.
  *
- * Code must be read as it was at the time of the trace. The events that change it (exec, a map
- * over another, ids that are used again) have times. A stretch is fed to the decoder up to the
- * first message that is later than such an event; then the event counts.
+ * Code must be read as it was at the time of the trace. The events that change it (exec, a map over
+ * another, ids that are used again) have times. A stretch is fed to the decoder up to the first
+ * message that is later than such an event; then the event takes effect.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 struct job;
 
-/* What the timestamps of a source count to */
+/* The last timestamp of a source */
 struct ns_clock {
 	uint64_t	ticks;
 	bool		known;
@@ -512,7 +512,7 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 		work(&workers[0]);
 	for (i = 1; i <= started; i++)
 		pthread_join(workers[i].thread, NULL);
-	/* what was stopped is the consumer's all the same */
+	/* the consumer gets its parts back even if decoding was stopped */
 	for (i = job.turn; job.finished && i < session->trace.stretches.nr; i++) {
 		if (job.finished[i].done)
 			consumer->end(ctx, job.finished[i].part, &job.finished[i].who, true);

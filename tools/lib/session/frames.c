@@ -12,7 +12,7 @@
 /* Bytes of one ID that are not a whole message yet; no message is that long */
 #define ROOM	256
 
-/* All bytes of frames go through here; there are never more of them than there were */
+/* All bytes of frames pass through this buffer; taking frames apart never makes more bytes */
 struct join {
 	struct nt_frames	*frames;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
@@ -36,7 +36,7 @@ static void join_add(struct join *join, const uint8_t *data, size_t nr)
 	join->nr += nr;
 }
 
-/* What comes next does not go on where the bytes of any ID have ended. */
+/* There is an interruption: for no ID do the next bytes continue those before. */
 static void join_break(struct join *join)
 {
 	const uint8_t broken = BROKEN;
@@ -54,7 +54,7 @@ static void join_messages(struct join *join, struct nt_frames_out *out)
 
 	while (nr && (out->data[nr - 1] & 3) != 3)
 		nr--;
-	/* what is this long is no message: let the decoder say so */
+	/* bytes of this length are no message: the decoder will report that */
 	if (!nr && out->nr > ROOM / 2)
 		nr = out->nr;
 	join_add(join, out->data, nr);

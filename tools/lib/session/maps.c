@@ -33,7 +33,7 @@ void ns_map_store_free(struct ns_map_store *store)
 	memset(store, 0, sizeof(*store));
 }
 
-/* The node as one that may be changed */
+/* Returns a node that may be changed: this one, or a copy */
 static struct ns_map_node *own(struct ns_map_store *store, struct ns_map_node *node,
 			       uint32_t epoch)
 {

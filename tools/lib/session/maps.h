@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Maps by address: a tree (a treap), of which a later one shares all that did not change. So a
- * program that maps 100,000 pieces of code, many of them over others, costs that often the depth
- * of the tree, in time and in memory.
+ * Maps by address: a tree (a treap). A later version of the tree shares all nodes that did not
+ * change. So a program that maps 100,000 pieces of code, many of them over others, costs that often
+ * the depth of the tree, in time and in memory.
  *
- * An epoch is who may change a node in its place; for all others, it is copied first.
+ * Each node belongs to an epoch. Only that epoch may change it in place; any other copies it first.
  */
 #ifndef NTRACE_SESSION_MAPS_H
 #define NTRACE_SESSION_MAPS_H

@@ -34,7 +34,7 @@ struct ns_object {
 	const uint8_t	*map;		/* NULL: no file was found; @why says more */
 	size_t		size;
 	char		*why;
-	bool		reported;	/* the owner's: the user knows that it is missing */
+	bool		reported;	/* the owner's: the user was told that it is missing */
 	NS_ARRAY(struct ns_segment) segments;
 	NS_ARRAY(struct ns_symbol) symbols;	/* by address */
 	NS_ARRAY(char *) names;		/* of symbols that are not in the file */

@@ -239,7 +239,7 @@ static int read_features(struct perfdata *pd, const struct file_header *header)
 		if (!(header->features[i / 64] >> i % 64 & 1))
 			continue;
 		if (at > pd->size || pd->size - at < sizeof(s))
-			break;	/* cut short: what was recorded can be used all the same */
+			break;	/* the file was cut short: use what it has */
 		memcpy(&s, pd->map + at, sizeof(s));
 		at += sizeof(s);
 		pd->features[i].there = section(pd, &s, &pd->features[i].section);

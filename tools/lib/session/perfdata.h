@@ -54,7 +54,7 @@ struct pd_attr {
 	size_t		nr_ids;
 };
 
-/* What perf adds to each record (perf_event_attr::sample_id_all); -1 and 0: not there */
+/* The fields that perf adds to each record (perf_event_attr::sample_id_all); -1 and 0: not there */
 struct pd_sample_id {
 	int32_t		pid, tid, cpu;
 	uint64_t	time, id;

@@ -76,13 +76,13 @@ struct nt_window {
 	uint64_t	from, to;
 };
 
-/* What is wanted of a recording: all of these */
+/* Which part of a recording is wanted: all conditions must hold */
 struct nt_filter {
 	struct nt_window time;		/* both 0: any */
 	int32_t		cpu, tid;	/* -1: any */
 };
 
-/* Does what happened then, there and by that thread pass the filter? */
+/* Does an event of that time, CPU and thread pass the filter? */
 static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t time, int32_t cpu,
 				    int32_t tid)
 {
@@ -92,8 +92,9 @@ static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t tim
 }
 
 /*
- * What is done with the flow. A stretch is trace of one CPU without a stop of the encoder;
- * stretches are decoded by several threads at once, in no order. Each has a part of its own.
+ * Functions of a program that get the flow. A stretch is trace of one CPU without a stop of the
+ * encoder. Several threads decode stretches at once, in no order, and each stretch has a part of
+ * its own.
  */
 struct nt_consumer {
 	size_t	size;
@@ -116,7 +117,7 @@ struct nt_consumer {
 /* Return: 0, -1 (nt_session_error()), or what a call of the consumer returned. */
 int nt_session_decode(struct nt_session *session, const struct nt_consumer *consumer, void *ctx);
 
-/* What stands at an address */
+/* The symbol at an address */
 struct nt_place {
 	const char	*object;	/* path, "[kernel.kallsyms]", or NULL */
 	const char	*symbol;	/* NULL: none */

@@ -92,7 +92,7 @@ const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, 
 	if (!t)
 		return NULL;
 	n = lower_bound(t->eras.nr, t->eras.at[i].since <= time);
-	/* a thread that was there before its first event was what that says */
+	/* before its first event, a thread has the name and process that this event reports */
 	return t->eras.nr ? &t->eras.at[n ? n - 1 : 0] : NULL;
 }
 
@@ -213,7 +213,7 @@ static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid,
 	gen->epoch = ++sb->epochs;
 	if (from >= 0) {
 		gen->maps = sb->generations.at[from].maps;
-		/* what both have may be changed by neither */
+		/* neither may change the maps that both share */
 		sb->generations.at[from].epoch = ++sb->epochs;
 	}
 	return gen;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Who was who, and what was mapped, at each time of a recording: made once from the events
- * beside the trace, and only read later, by any number of threads.
+ * Threads, processes and maps at each time of a recording. This is made once from the events beside
+ * the trace, and later any number of threads read it.
  *
  * A generation is the code of one process for a while: the maps that nothing contradicted.
  * A new map in an empty place joins the generation that there is, since nobody can have
@@ -32,7 +32,7 @@ struct ns_process {
 	NS_ARRAY(uint32_t) generations;	/* indices, by time */
 };
 
-/* What a thread was from a time on: ids are used again */
+/* The name and process of a thread id from a time on: ids are used again */
 struct ns_era {
 	uint64_t	since;
 	int32_t		pid;
