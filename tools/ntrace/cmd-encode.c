@@ -43,7 +43,7 @@ struct code {
 	struct segment	*last;
 };
 
-/* ---- x ---- */
+/* ---- The state of an encoding ---- */
 
 enum trap_kind { TRAP_AUTO, TRAP_EXCEPTION, TRAP_INTERRUPT };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Branches of a recording: what was x.
+ * Branches of a recording: from where to where the flow jumped, and where trace began, stopped or was
+ * lost.
  */
 #ifndef NTRACE_SESSION_BRANCH_H
 #define NTRACE_SESSION_BRANCH_H
