@@ -27,22 +27,34 @@ static void print_range(const struct nt_config *config, const struct nt_image *i
 	}
 }
 
-static int print_trace(const struct nt_config *config, struct nt_image *image, FILE *trace)
+int main(int argc, char **argv)
 {
-	struct nt_flow *flow = nt_flow_new(config, image);
+	FILE *trace = argc > 2 ? fopen(argv[argc - 1], "rb") : NULL;
+	struct nt_config config = NT_CONFIG_INIT;
+	struct nt_image *image = nt_image_new();
 	char text[NT_ITEM_DESC_MAX];
-	struct nt_item item;
 	uint8_t bytes[4096];
+	struct nt_elf_info info;
+	struct nt_flow *flow;
+	struct nt_item item;
+	struct nt_elf *elf;
 	int problems = 0;
 	size_t n;
 
+	if (!trace || nt_elf_open(argv[argc - 2], &elf) || nt_elf_add(elf, image, 0, 0))
+		return fprintf(stderr, "usage: insns [-t] ELF TRACE\n"), 2;
+	nt_elf_info(elf, &info, sizeof(info));
+	config.xlen = info.xlen;
+	config.isa = info.isa;
+	config.timestamp = !strcmp(argv[1], "-t");
+	flow = nt_flow_new(&config, image);
 	do {
 		n = fread(bytes, 1, sizeof(bytes), trace);
 		if (!n || nt_flow_feed(flow, bytes, n))
 			nt_flow_end(flow);
 		while (nt_flow_next(flow, &item) > 0) {
 			if (item.type == NT_ITEM_RANGE)
-				print_range(config, image, &item);
+				print_range(&config, image, &item);
 			else if (nt_item_desc(&item, text, sizeof(text)) > 0)
 				printf("-- %s\n", text);
 			problems += item.type == NT_ITEM_ERROR || item.type == NT_ITEM_GAP;
@@ -50,23 +62,4 @@ static int print_trace(const struct nt_config *config, struct nt_image *image, F
 	} while (n);
 	nt_flow_free(flow);
 	return problems > 0;
-}
-
-int main(int argc, char **argv)
-{
-	FILE *trace = argc > 2 ? fopen(argv[argc - 1], "rb") : NULL;
-	struct nt_config config = NT_CONFIG_INIT;
-	struct nt_image *image = nt_image_new();
-	struct nt_elf_info info;
-	struct nt_elf *elf;
-
-	if (!trace || nt_elf_open(argv[argc - 2], &elf) || nt_elf_add(elf, image, 0, 0)) {
-		fprintf(stderr, "usage: insns [-t] ELF TRACE\n");
-		return 2;
-	}
-	nt_elf_info(elf, &info, sizeof(info));
-	config.xlen = info.xlen;
-	config.isa = info.isa;
-	config.timestamp = !strcmp(argv[1], "-t");
-	return print_trace(&config, image, trace);
 }
