@@ -73,6 +73,27 @@ static unsigned int ntrace_run(void **pages, unsigned int first, unsigned int nr
 	return n;
 }
 
+/* ... that may not cross a line of 4 GiB, if the sink cannot */
+static unsigned int ntrace_run_of(const struct ntrace_ram_area *area, void **pages,
+				  unsigned int first, unsigned int nr_pages, unsigned int max)
+{
+	phys_addr_t phys = virt_to_phys(pages[first]);
+
+	if (area->one_line)
+		max = min_t(u64, max, (SZ_4G - lower_32_bits(phys)) >> PAGE_SHIFT);
+	return ntrace_run(pages, first, nr_pages, max);
+}
+
+static bool ntrace_chunk_fits(const struct ntrace_ram_area *area, const struct ntrace_chunk *chunk)
+{
+	dma_addr_t last = chunk->dma + chunk->len - area->align;
+
+	if (area->one_line && upper_32_bits(chunk->dma) != upper_32_bits(last))
+		return false;
+	/* The DMA mask only knows of an upper bound */
+	return chunk->dma >= area->min && last <= area->max;
+}
+
 static void ntrace_unmap(struct ntrace_map *map)
 {
 	unsigned int i;
@@ -96,7 +117,7 @@ static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void *
 	unsigned int first, n, nr = 0;
 	struct ntrace_map *map;
 
-	for (first = 0; first < nr_pages; first += ntrace_run(pages, first, nr_pages, max))
+	for (first = 0; first < nr_pages; first += ntrace_run_of(area, pages, first, nr_pages, max))
 		nr++;
 
 	map = kvzalloc(struct_size(map, chunks, nr), GFP_KERNEL);
@@ -107,7 +128,7 @@ static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void *
 	for (first = 0; first < nr_pages; first += n) {
 		struct ntrace_chunk *chunk = &map->chunks[map->nr];
 
-		n = ntrace_run(pages, first, nr_pages, max);
+		n = ntrace_run_of(area, pages, first, nr_pages, max);
 		chunk->offset = (unsigned long)first << PAGE_SHIFT;
 		chunk->len = (unsigned long)n << PAGE_SHIFT;
 		chunk->dma = dma_map_page_attrs(dev, virt_to_page(pages[first]), 0, chunk->len,
@@ -115,8 +136,7 @@ static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void *
 		if (dma_mapping_error(dev, chunk->dma))
 			goto fail;
 		map->nr++;
-		/* The DMA mask only knows of an upper bound */
-		if (chunk->dma < area->min || chunk->dma + chunk->len - area->align > area->max)
+		if (!ntrace_chunk_fits(area, chunk))
 			goto fail;
 	}
 	return map;

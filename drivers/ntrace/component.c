@@ -25,6 +25,7 @@ static const struct {
 	{ TR_COMP_RAMSINK,	"trace RAM sink",	"trRam" },
 	{ TR_COMP_PIBSINK,	"trace PIB sink",	"trPib" },
 	{ TR_COMP_ATBBRIDGE,	"trace ATB bridge",	"trAtbBridge" },
+	{ NTRACE_COMP_SBA_FUNNEL, "trace funnel with a sink", "tf" },
 	{ NTRACE_COMP_CSFUNNEL,	"CoreSight funnel",	"" },
 	{ NTRACE_COMP_ETF,	"CoreSight ETF",	"" },
 	{ NTRACE_COMP_ETR,	"CoreSight ETR",	"" },
@@ -64,6 +65,7 @@ void ntrace_comp_init(struct ntrace_comp *comp, struct device *dev, void __iomem
 	comp->dev = dev;
 	comp->base = base;
 	comp->addr = addr;
+	comp->identify = ntrace_comp_identify;
 	raw_spin_lock_init(&comp->lock);
 	init_irq_work(&comp->say, ntrace_comp_say);
 }
@@ -276,7 +278,7 @@ int ntrace_comp_recognise(struct ntrace_comp *comp)
 		ret = ntrace_comp_wait_sleeping(comp, TR_CONTROL_ACTIVE, TR_CONTROL_ACTIVE);
 	}
 	if (!ret)
-		ret = ntrace_comp_identify(comp);
+		ret = comp->identify(comp);
 	if (ret && !active)
 		ntrace_write(comp, TR_CONTROL, 0);
 	return ret;

@@ -125,7 +125,9 @@ static int ntrace_setup_sink(struct ntrace_sink *sink)
 {
 	int ret = ntrace_sink_memory(sink);
 
-	if (!ret)
+	if (!ret && sink->comp.type == NTRACE_COMP_SBA_FUNNEL)
+		ret = ntrace_sifive_funnel_setup(sink);
+	else if (!ret)
 		ret = ntrace_ramsink_setup(sink);
 	if (ret)
 		return ret;
@@ -144,7 +146,13 @@ union ntrace_any {
 };
 
 /* Data of ntrace_of_match: what the driver must know before it can read any register */
-enum ntrace_kind { NTRACE_KIND_RISCV, NTRACE_KIND_CSFUNNEL, NTRACE_KIND_TMC };
+enum ntrace_kind {
+	NTRACE_KIND_RISCV,
+	NTRACE_KIND_SIFIVE_ENCODER,
+	NTRACE_KIND_SIFIVE_FUNNEL,
+	NTRACE_KIND_CSFUNNEL,
+	NTRACE_KIND_TMC,
+};
 
 static enum ntrace_kind ntrace_comp_kind(const struct ntrace_comp *comp)
 {
@@ -171,8 +179,10 @@ static int ntrace_setup_comp(union ntrace_any *any)
 	enum ntrace_kind kind = ntrace_comp_kind(&any->comp);
 	int ret;
 
-	if (kind != NTRACE_KIND_RISCV)
+	if (kind >= NTRACE_KIND_CSFUNNEL)
 		return ntrace_setup_coresight(any, kind);
+	if (kind == NTRACE_KIND_SIFIVE_ENCODER)
+		any->encoder.ops = &ntrace_sifive_encoder_ops;
 	ret = ntrace_comp_reset(&any->comp);
 	if (ret)
 		return ret;
@@ -226,7 +236,7 @@ static int ntrace_use_comp(union ntrace_any *any)
 	}
 	if (ret) {
 		/* Leave it in reset */
-		if (ntrace_comp_kind(comp) == NTRACE_KIND_RISCV)
+		if (ntrace_comp_kind(comp) < NTRACE_KIND_CSFUNNEL)
 			ntrace_write(comp, TR_CONTROL, 0);
 		return ret;
 	}
@@ -246,7 +256,7 @@ static int ntrace_add_comp(union ntrace_any *any)
 		return -EPROBE_DEFER;
 	}
 	/* Claim tags say whether somebody else uses one of CoreSight */
-	if (ntrace_comp_kind(comp) != NTRACE_KIND_RISCV)
+	if (ntrace_comp_kind(comp) >= NTRACE_KIND_CSFUNNEL)
 		return ntrace_use_comp(any);
 	ret = ntrace_comp_recognise(comp);
 	if (ret)
@@ -361,6 +371,10 @@ static int ntrace_map(struct platform_device *pdev, struct ntrace_comp *comp)
 		return -EINVAL;
 	}
 	ntrace_comp_init(comp, dev, base, res->start);
+	if (ntrace_comp_kind(comp) == NTRACE_KIND_SIFIVE_ENCODER)
+		comp->identify = ntrace_sifive_identify_encoder;
+	if (ntrace_comp_kind(comp) == NTRACE_KIND_SIFIVE_FUNNEL)
+		comp->identify = ntrace_sifive_identify_funnel;
 	return 0;
 }
 
@@ -525,6 +539,8 @@ static const struct dev_pm_ops ntrace_pm_ops = {
 
 static const struct of_device_id ntrace_of_match[] = {
 	{ .compatible = NTRACE_COMPATIBLE, .data = (void *)NTRACE_KIND_RISCV },
+	{ .compatible = NTRACE_SIFIVE_ENCODER, .data = (void *)NTRACE_KIND_SIFIVE_ENCODER },
+	{ .compatible = NTRACE_SIFIVE_FUNNEL, .data = (void *)NTRACE_KIND_SIFIVE_FUNNEL },
 	{ .compatible = "arm,coresight-dynamic-funnel", .data = (void *)NTRACE_KIND_CSFUNNEL },
 	{ .compatible = "arm,coresight-tmc", .data = (void *)NTRACE_KIND_TMC },
 	{ }

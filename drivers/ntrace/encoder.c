@@ -351,6 +351,21 @@ static void ntrace_encoder_count(struct ntrace_encoder *enc)
 		ntrace_write(&enc->comp, TR_TS_CONTROL, 0);
 }
 
+/* Relate the timestamp to the time CSR, as it is now. The registers can be accessed. */
+void ntrace_encoder_take_base(struct ntrace_encoder *enc)
+{
+	unsigned long flags;
+	u64 before;
+
+	if (!enc->caps.ts_modes || enc->ts_is_time)
+		return;
+	local_irq_save(flags);
+	before = get_cycles64();
+	enc->ts_base = ntrace_encoder_counter(enc);
+	enc->ts_base_time = before + (get_cycles64() - before) / 2;
+	local_irq_restore(flags);
+}
+
 /* How fast the counter runs, as far as that can be known. May sleep. */
 void ntrace_encoder_measure(struct ntrace_encoder *enc)
 {
@@ -427,13 +442,11 @@ static void ntrace_encoder_write_reset(struct ntrace_encoder *enc)
 		ntrace_write(&enc->comp, TR_TE_COMP_CONTROL(i), 0);
 }
 
-/* After a reset: find out all that there is to know. May sleep. */
-int ntrace_encoder_setup(struct ntrace_encoder *enc)
+/* All that the registers of the Trace Control Interface say. May sleep. */
+static int ntrace_encoder_probe(struct ntrace_encoder *enc)
 {
 	int ret;
 
-	if (enc->ops)
-		return enc->ops->setup(enc);
 	ntrace_encoder_write_reset(enc);
 	ret = ntrace_encoder_check_protocol(enc);
 	if (ret)
@@ -450,6 +463,17 @@ int ntrace_encoder_setup(struct ntrace_encoder *enc)
 	ntrace_encoder_probe_timestamp(enc);
 	ntrace_encoder_probe_filters(enc);
 	ntrace_encoder_probe_triggers(enc);
+	return 0;
+}
+
+/* After a reset: find out all that there is to know. May sleep. */
+int ntrace_encoder_setup(struct ntrace_encoder *enc)
+{
+	int ret;
+
+	ret = enc->ops ? enc->ops->setup(enc) : ntrace_encoder_probe(enc);
+	if (ret)
+		return ret;
 	ntrace_encoder_start_counter(enc);
 	enc->default_config = ntrace_encoder_defaults(enc);
 	return ntrace_encoder_set_src(enc, 0, 0);

@@ -9,6 +9,7 @@
  * ramsink.c	the RAM sink
  * bridge.c	the ATB bridge
  * coresight.c	funnel, ETF and ETR of a CoreSight fabric behind bridges
+ * sifive.c	SiFive's encoder and funnel of version 0
  * power.c	when registers may be accessed
  * context.c	scontext at task switches
  * registry.c	which components there are
@@ -42,7 +43,9 @@
 
 #include "regs.h"
 
-/* Components without tr??Impl; values that trComponentType cannot have */
+/* SiFive's funnel of version 0, a sink; a value that trComponentType cannot have */
+#define NTRACE_COMP_SBA_FUNNEL	0x80
+/* Components without tr??Impl; more such values */
 #define NTRACE_COMP_CSFUNNEL	0x100
 #define NTRACE_COMP_ETF		0x101
 #define NTRACE_COMP_ETR		0x102
@@ -85,6 +88,7 @@ struct reset_control;
  * @control: what was last written to tr??Control
  * @stuck: it stopped answering; not used until a reset succeeds
  * @prompt: Enable followed at the first read when it was last set
+ * @identify: find out @type and @impl, and whether the driver supports it
  * @state: who uses it
  * @powered: runtime PM has resumed it: its registers can be accessed, if it serves a CPU that is
  *	online. Written with @lock held.
@@ -106,6 +110,7 @@ struct ntrace_comp {
 	u32			control;
 	bool			stuck;
 	bool			prompt;
+	int			(*identify)(struct ntrace_comp *comp);
 	enum ntrace_comp_state	state;
 	bool			powered;
 	struct clk		*clocks[NTRACE_NR_CLOCKS];
@@ -286,6 +291,8 @@ struct ntrace_route {
  * @ts_clock: Hz of its clock in the device tree, 0 if there is none
  * @ts_freq: Hz of the timestamp counter before the prescaler, 0 unknown
  * @ts_is_time: the timestamp counts like the time CSR
+ * @ts_base: the timestamp when an event was opened last
+ * @ts_base_time: the time CSR then
  * @config: the config that the registers hold
  * @filter: the filter that the registers hold
  * @programmed: the registers hold @config and @filter, else they are to be written
@@ -315,6 +322,8 @@ struct ntrace_encoder {
 	u32			ts_clock;
 	u32			ts_freq;
 	bool			ts_is_time;
+	u64			ts_base;
+	u64			ts_base_time;
 	u64			config;
 	struct ntrace_filter	filter;
 	bool			programmed;
@@ -351,6 +360,7 @@ struct ntrace_window {
  * @start_align: granule of trRamStart
  * @min: lowest address that trRamStart takes
  * @max: highest address that trRamLimit takes
+ * @one_line: all addresses of a window have their upper 32 bits in common
  */
 struct ntrace_ram_area {
 	bool			there;
@@ -359,6 +369,7 @@ struct ntrace_ram_area {
 	u32			start_align;
 	u64			min;
 	u64			max;
+	bool			one_line;
 };
 
 /**
@@ -559,7 +570,8 @@ static inline bool ntrace_is_coresight(const struct ntrace_comp *comp)
 
 static inline bool ntrace_is_sink(const struct ntrace_comp *comp)
 {
-	return comp->type == TR_COMP_RAMSINK || comp->type == NTRACE_COMP_ETR;
+	return comp->type == TR_COMP_RAMSINK || comp->type == NTRACE_COMP_ETR ||
+	       comp->type == NTRACE_COMP_SBA_FUNNEL;
 }
 
 /*
@@ -633,6 +645,7 @@ u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config);
 int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 			   const struct ntrace_filter *filter);
 u64 ntrace_encoder_counter(const struct ntrace_encoder *enc);
+void ntrace_encoder_take_base(struct ntrace_encoder *enc);
 int ntrace_encoder_drop(struct ntrace_encoder *enc);
 void ntrace_encoder_revive(struct ntrace_encoder *enc);
 int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id);
@@ -746,6 +759,13 @@ int ntrace_cs_revive(struct ntrace_comp *comp);
 void ntrace_cs_quiesce(struct ntrace_comp *comp);
 void ntrace_cs_funnel_open(struct ntrace_csfunnel *funnel, unsigned int input);
 
+/* sifive.c */
+extern const struct ntrace_encoder_ops ntrace_sifive_encoder_ops;
+int ntrace_sifive_identify_encoder(struct ntrace_comp *comp);
+int ntrace_sifive_identify_funnel(struct ntrace_comp *comp);
+int ntrace_sifive_funnel_setup(struct ntrace_sink *sink);
+void ntrace_sifive_funnel_revive(struct ntrace_sink *sink);
+
 /* path.c */
 int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win);
 int ntrace_sink_stop(struct ntrace_sink *sink);
@@ -856,6 +876,8 @@ void ntrace_registry_del_sink(struct ntrace_sink *sink);
 
 /* topology.c */
 #define NTRACE_COMPATIBLE	"riscv,trace-component"
+#define NTRACE_SIFIVE_ENCODER	"sifive,trace-encoder0"
+#define NTRACE_SIFIVE_FUNNEL	"sifive,trace-funnel0"
 int ntrace_cpu_hold(unsigned int cpu);
 void ntrace_cpu_release(unsigned int cpu);
 struct ntrace_encoder *ntrace_connect(void);

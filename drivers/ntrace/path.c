@@ -307,6 +307,9 @@ static int ntrace_path_revive(struct ntrace_comp *comp)
 	case TR_COMP_FUNNEL:
 		ntrace_funnel_revive(to_ntrace_funnel(comp));
 		return 0;
+	case NTRACE_COMP_SBA_FUNNEL:
+		ntrace_sifive_funnel_revive(to_ntrace_sink(comp));
+		return 0;
 	case TR_COMP_ATBBRIDGE:
 		return ntrace_bridge_revive(to_ntrace_bridge(comp));
 	default:

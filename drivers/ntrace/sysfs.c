@@ -18,7 +18,9 @@ static ssize_t ntrace_show_counter(struct ntrace_comp *comp, char *buf)
 		return ret;
 	ntrace_keep_awake();
 	if (ntrace_has_power(comp))
-		ret = sysfs_emit(buf, "%llu\n", ntrace_ts_counter(comp));
+		ret = sysfs_emit(buf, "%llu\n", comp->type == TR_COMP_ENCODER ?
+				 ntrace_encoder_counter(to_ntrace_encoder(comp)) :
+				 ntrace_ts_counter(comp));
 	ntrace_let_sleep();
 	ntrace_power_put(comp);
 	return ret;
@@ -105,6 +107,7 @@ NTRACE_ATTR(impl, impl, "0x%08x", enc->comp.impl);
 NTRACE_ATTR(src_bits, src_bits, "%u", enc->src_bits);
 NTRACE_ATTR(src_id, src_id, "%u", enc->src_id);
 NTRACE_ATTR(implicit_return_mode, implicit_return_mode, "%u", enc->caps.ir_mode);
+NTRACE_ATTR(dialect, dialect, "%u", enc->ops ? NTRACE_DIALECT_SIFIVE0 : NTRACE_DIALECT_RATIFIED);
 NTRACE_ATTR(cpu, cpu, "%u", enc->cpu);
 NTRACE_ATTR(overflows, overflows, "%lu", enc->overflows);
 
@@ -181,6 +184,7 @@ static struct attribute *ntrace_encoder_attrs[] = {
 	&dev_attr_trace_id.attr,
 	&dev_attr_implicit_return_mode.attr,
 	&dev_attr_default_config.attr,
+	&dev_attr_dialect.attr,
 	&dev_attr_cpu.attr,
 	&dev_attr_overflows.attr,
 	&dev_attr_path.attr,
@@ -203,6 +207,15 @@ static ssize_t ts_counter_show(struct device *dev, struct device_attribute *attr
 	return ntrace_show_counter(&ntrace_dev_encoder(dev)->comp, buf);
 }
 
+/* The timestamp and the time CSR, taken together when an event was opened last */
+static ssize_t base_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
+
+	return sysfs_emit(buf, "%llu %llu\n", enc->ts_base, enc->ts_base_time);
+}
+static DEVICE_ATTR_RO(base);
+
 static struct device_attribute dev_attr_ts_counter = __ATTR(counter, 0400, ts_counter_show, NULL);
 
 static ssize_t ts_modes_available_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -221,6 +234,7 @@ static struct attribute *ntrace_timestamp_attrs[] = {
 	&dev_attr_ts_width.attr,
 	&dev_attr_ts_counter.attr,
 	&dev_attr_ts_frequency.attr,
+	&dev_attr_base.attr,
 	NULL
 };
 

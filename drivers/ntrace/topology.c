@@ -144,6 +144,12 @@ static bool ntrace_node_leads_to(const struct device_node *node, const struct de
 	return leads;
 }
 
+static const struct of_device_id ntrace_encoder_match[] = {
+	{ .compatible = NTRACE_COMPATIBLE },
+	{ .compatible = NTRACE_SIFIVE_ENCODER },
+	{ }
+};
+
 /* An ATB bridge names the CPU of its encoder, too, but has an input. */
 static bool ntrace_node_is_encoder(const struct device_node *node)
 {
@@ -165,7 +171,7 @@ static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigne
 	int id;
 
 	*rank = 0;
-	for_each_compatible_node(node, NULL, NTRACE_COMPATIBLE) {
+	for_each_matching_node(node, ntrace_encoder_match) {
 		id = ntrace_node_is_encoder(node) ? ntrace_node_cpu(node) : -ENODEV;
 		if (id < 0 || !of_device_is_available(node) ||
 		    (sink && !ntrace_node_leads_to(node, sink->comp.dev->of_node, NTRACE_PATH_MAX)))
@@ -182,7 +188,7 @@ static bool ntrace_encoders_fork(void)
 	struct device_node *node, *ports, *endpoint;
 	unsigned int most = 0, n;
 
-	for_each_compatible_node(node, NULL, NTRACE_COMPATIBLE) {
+	for_each_matching_node(node, ntrace_encoder_match) {
 		if (!ntrace_node_is_encoder(node))
 			continue;
 		ports = of_get_child_by_name(node, "out-ports");
@@ -206,6 +212,20 @@ static bool ntrace_sink_is_connected(const struct ntrace_sink *sink)
 	return false;
 }
 
+/* The hardware numbers its encoders, in an order that is not that of CPUs. */
+static int ntrace_accept_source(struct ntrace_encoder *enc, const struct ntrace_sink *sink,
+				unsigned int bits)
+{
+	int ret = ntrace_encoder_set_src(enc, bits, 0);
+	unsigned int cpu;
+
+	for_each_cpu(cpu, ntrace_cpus())
+		if (ntrace_reaches(ntrace_encoder_of(cpu), sink) &&
+		    ntrace_encoder_of(cpu)->src_id == enc->src_id)
+			ret = -EOPNOTSUPP;
+	return ret;
+}
+
 /*
  * Number an encoder in the stream of its sink: "all encoders operating within the same trace stream
  * must configure the trTeSrcBits field identically". A sink of one encoder needs no SRC. Nor does
@@ -227,6 +247,8 @@ static int ntrace_number_source(struct ntrace_encoder *enc, struct ntrace_sink *
 	if (ntrace_encoders_fork())
 		all = ntrace_count_sources(NULL, enc->cpu, &rank);
 	bits = order_base_2(all);
+	if (enc->ops)
+		return ntrace_accept_source(enc, sink, bits);
 	if (!ntrace_encoder_set_src(enc, bits, rank) && (all <= 1 || enc->src_bits == bits))
 		return 0;
 	if (connected)

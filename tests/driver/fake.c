@@ -5,6 +5,7 @@
 
 #include "../../tools/board/model/coresight.h"
 #include "../../tools/board/model/regs.h"
+#include "../../tools/board/model/sifive.h"
 #include "fake.h"
 
 uint8_t fake_mem[FAKE_MEM_SIZE];
@@ -18,6 +19,7 @@ union any {
 	struct nb_atb atb;
 	struct nb_cs_funnel csfunnel;
 	struct nb_tmc tmc;
+	struct nb_sf_funnel sf_funnel;
 };
 
 #define MAX_DEVS 8
@@ -280,6 +282,30 @@ void *fake_bridge(void *out, unsigned int input)
 	return add("bridge");
 }
 
+void *fake_sifive_funnel(void)
+{
+	struct nb_sf_funnel *funnel = &devs[nr_devs].sf_funnel;
+
+	nb_sf_funnel_init(funnel);
+	funnel->mem_write = mem_write;
+	funnel->ts.clock = clock_now;
+	return add("sifive-funnel");
+}
+
+void *fake_sifive_encoder(void *out, unsigned int hart, unsigned int src_id)
+{
+	const struct nb_sf_te_caps sf = { .hart = hart, .src_bits = 2, .src_id = src_id };
+	struct nb_sf_funnel *funnel = &find(out)->sf_funnel;
+	struct nb_te *te = &devs[nr_devs].te;
+	struct nb_te_caps caps;
+
+	nb_te_caps_full(&caps);
+	nb_sf_te_init(te, &caps, &sf, nb_sf_funnel_input, &funnel->port[hart]);
+	te->ts.shared = &funnel->ts;
+	funnel->port[hart].te = te;
+	return add("encoder");
+}
+
 void fake_claim(void *coresight)
 {
 	struct nb_dev *dev = &find(coresight)->dev;
@@ -291,6 +317,11 @@ void fake_claim(void *coresight)
 void fake_bus_error(void *base, bool on)
 {
 	find(base)->dev.faults.bus_error = on;
+}
+
+void fake_power_off(void *base)
+{
+	nb_dev_power_off(&find(base)->dev);
 }
 
 static void nothing(struct nb_dev *dev, unsigned int offset, uint32_t value)

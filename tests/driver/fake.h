@@ -55,6 +55,9 @@ void *fake_etr(uint64_t highest);
 void *fake_etf(void *out);
 void *fake_csfunnel(void *out);
 void *fake_bridge(void *out, unsigned int input);
+/* SiFive's of version 0: a funnel that is a sink, and encoders before it */
+void *fake_sifive_funnel(void);
+void *fake_sifive_encoder(void *out, unsigned int hart, unsigned int src_id);
 /* A debugger sets a claim tag */
 void fake_claim(void *coresight);
 /* Something else: @impl in its Impl register */
@@ -66,6 +69,8 @@ extern void (*fake_on_write)(void *base, unsigned int offset, uint32_t value);
 extern void (*fake_on_read)(void *base, unsigned int offset);
 
 void fake_bus_error(void *base, bool on);
+/* The power goes, and comes again */
+void fake_power_off(void *base);
 void fake_fault(void *base, bool active_stuck, bool not_empty);
 /* trTeEnable of an encoder stays 0 */
 void fake_never_enabled(void *encoder);

@@ -1572,6 +1572,172 @@ static int bring_up_cs(struct ntrace_comp *comp, void *base, bool tmc)
 	return ret ?: ntrace_cs_setup(comp);
 }
 
+/* ---- SiFive's components of version 0 ---- */
+
+static int bring_up_sifive(struct ntrace_comp *comp, void *base,
+			   int (*identify)(struct ntrace_comp *comp))
+{
+	int ret;
+
+	ntrace_comp_init(comp, &dev, base, 0xc000000);
+	comp->identify = identify;
+	comp->powered = true;
+	ret = ntrace_comp_recognise(comp) ?: ntrace_comp_reset(comp);
+	settle();
+	comp->state = ret ? NTRACE_COMP_NEW : NTRACE_COMP_READY;
+	return ret;
+}
+
+static void *sifive_regs;
+
+static void *sifive(void)
+{
+	void *funnel_regs = fake_sifive_funnel();
+
+	sifive_regs = fake_sifive_encoder(funnel_regs, 1, 2);
+	assert_int_equal(bring_up_sifive(&sink.comp, funnel_regs, ntrace_sifive_identify_funnel), 0);
+	assert_int_equal(ntrace_sifive_funnel_setup(&sink), 0);
+	INIT_LIST_HEAD(&sink.members);
+	assert_int_equal(bring_up_sifive(&enc.comp, sifive_regs, ntrace_sifive_identify_encoder), 0);
+	enc.ops = &ntrace_sifive_encoder_ops;
+	assert_int_equal(ntrace_encoder_setup(&enc), 0);
+	connect(&enc, NULL);
+	INIT_LIST_HEAD(&enc.member);
+	list_add(&enc.member, &sink.members);
+	return funnel_regs;
+}
+
+static void sifive_is_probed(void **state)
+{
+	sifive();
+	assert_int_equal(enc.caps.modes, BIT(6));
+	assert_int_equal(enc.caps.sync_modes, BIT(0) | BIT(1));
+	assert_int_equal(enc.caps.sync_max, GENMASK(12, 1));
+	assert_int_equal(enc.caps.ts_modes, BIT(TR_TS_MODE_SHARED));
+	assert_int_equal(enc.caps.ts_width, 40);
+	assert_int_equal(enc.caps.priv, 0);
+	assert_int_equal(enc.caps.config, NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_STALL |
+			 NTRACE_CONFIG_INHIBIT_SRC);
+	assert_int_equal(enc.src_bits, 2);
+	assert_int_equal(enc.src_id, 2);
+	assert_int_equal(sink.area->align, 8);
+	assert_int_equal(sink.area->start_align, 8);
+	assert_int_equal(sink.area->max >> 32, 0x3ff);
+	assert_true(sink.area->one_line);
+	assert_true(sink.stop_on_wrap);
+	assert_non_null(strstr(shim_log, "teInstruction 7 is not offered"));
+	shim_log[0] = 0;
+	/* ... and refused to who asks */
+	assert_int_equal(ntrace_encoder_check(&enc, 7ULL << NTRACE_CONFIG_MODE_SHIFT, &all), -EOPNOTSUPP);
+	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
+	assert_int_equal(ntrace_encoder_check(&enc, NTRACE_CONFIG_CONTEXT, &all), -EOPNOTSUPP);
+}
+
+static void sifive_programs_what_silicon_takes(void **state)
+{
+	void *funnel_regs = sifive();
+	struct ntrace_window win = window(0x1000, 0x1000);
+	bool wrapped;
+	u32 n;
+
+	shim_log[0] = 0;
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
+	/* HTM, a sync each 2^12 messages, the I-CNT limit of reset, the funnel */
+	assert_int_equal(fake_peek(sifive_regs, 0x000), 0x81a70069);
+	assert_int_equal(fake_peek(sifive_regs, 0x040), 0x28038041);
+	assert_int_equal(fake_peek(funnel_regs, 0x040), 0x28000023);
+	traced(&win, 100);
+	n = ntrace_sink_written(&sink, &win, &wrapped);
+	assert_false(wrapped);
+	assert_in_range(n, 100, 0x1000);
+	assert_int_equal(n % 8, 0);
+	assert_int_equal(fake_mem[0xfff], 0);
+	assert_int_equal(fake_mem[0x1000] >> 2, 9);	/* ProgTraceSync */
+	assert_int_equal(fake_mem[0x1001] >> 2 & 3, 2);	/* SRC */
+	assert_int_equal(fake_mem[0x1000 + n], 0);
+	assert_int_equal(fake_peek(funnel_regs, 0x000), 0x70004009);
+	assert_string_equal(shim_log, "");
+}
+
+static void sifive_stops_when_its_window_is_full(void **state)
+{
+	struct ntrace_window win = window(0x1000, 0x100);
+	bool wrapped;
+
+	sifive();
+	shim_log[0] = 0;
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
+	traced(&win, 5000);
+	assert_int_equal(ntrace_sink_written(&sink, &win, &wrapped), 0);
+	assert_true(wrapped);
+	assert_int_equal(fake_mem[0xfff], 0);
+	assert_int_equal(fake_mem[0x1100], 0);
+	assert_string_equal(shim_log, "");
+	win = window(0x2000, 0x1000);
+	traced(&win, 10);
+	assert_in_range(ntrace_sink_written(&sink, &win, &wrapped), 8, 0x800);
+	assert_false(wrapped);
+}
+
+static void sifive_window_across_a_line_is_refused(void **state)
+{
+	struct ntrace_window win = { .start = 0x1fffffff0ULL, .wp = 0x1fffffff0ULL, .end = 0x200000010ULL };
+
+	sifive();
+	shim_log[0] = 0;
+	assert_int_equal(ntrace_sink_start(&sink, &win), -EIO);
+	settle();
+	assert_non_null(strstr(shim_log, "do not take a buffer"));
+	shim_log[0] = 0;
+}
+
+static void sifive_sink_error_is_reported(void **state)
+{
+	struct ntrace_window win = window(0x1000, 0x1000);
+	void *funnel_regs = sifive();
+
+	shim_log[0] = 0;
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
+	fake_bus_error(funnel_regs, true);
+	assert_int_equal(ntrace_sink_start(&sink, &win), 0);
+	fake_run(sifive_regs, 100);
+	assert_int_equal(ntrace_sink_stop(&sink), -EIO);
+	settle();
+	assert_non_null(strstr(shim_log, "the bus refused what it wrote"));
+	shim_log[0] = 0;
+	/* the error does not stay */
+	assert_int_equal(fake_peek(funnel_regs, 0x000) & BIT(27), 0);
+}
+
+static void sifive_power_was_off(void **state)
+{
+	struct ntrace_window win = window(0x1000, 0x1000);
+	void *funnel_regs = sifive();
+	bool wrapped;
+
+	shim_log[0] = 0;
+	fake_power_off(funnel_regs);
+	fake_power_off(sifive_regs);
+	ntrace_path_restore_comp(&sink.comp);
+	ntrace_path_restore_comp(&enc.comp);
+	assert_int_equal(fake_peek(funnel_regs, 0x040), 0x28000023);
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
+	traced(&win, 100);
+	assert_in_range(ntrace_sink_written(&sink, &win, &wrapped), 100, 0x1000);
+	assert_string_equal(shim_log, "");
+}
+
+static void nothing_is_no_version_0(void **state)
+{
+	void *base = fake_other(0);
+
+	assert_int_equal(bring_up_sifive(&enc.comp, base, ntrace_sifive_identify_encoder), -ENODEV);
+	assert_non_null(strstr(shim_log, "no SiFive trace encoder of version 0"));
+	shim_log[0] = 0;
+	assert_int_equal(bring_up_sifive(&sink.comp, base, ntrace_sifive_identify_funnel), -ENODEV);
+	shim_log[0] = 0;
+}
+
 /* encoder, ATB bridge, CoreSight funnel, ETF, ETR; two of the first, with @two */
 static void *fabric(bool two)
 {
@@ -1738,6 +1904,9 @@ static void each_bridge_has_an_id(void **state)
 	X(encoder_of_another_format) X(counted_returns_are_for_who_asks) \
 	X(privilege_and_range_have_to_match) X(longest_sync_period_there_is) \
 	X(fields_that_do_not_take) X(counter_that_stands_still) X(counter_is_read_whole) \
+	X(sifive_is_probed) X(sifive_programs_what_silicon_takes) \
+	X(sifive_stops_when_its_window_is_full) X(sifive_window_across_a_line_is_refused) \
+	X(sifive_sink_error_is_reported) X(sifive_power_was_off) X(nothing_is_no_version_0) \
 	X(timestamp_of_one_mode) X(circular_after_one_that_stopped) \
 	X(memory_of_the_system_is_preferred) X(start_is_coarser_than_limit)
 

@@ -124,7 +124,11 @@
 /* "\0NTRACE1" read as little endian */
 #define NTRACE_INFO_MAGIC_VALUE		0x3145434152544e00ULL
 #define NTRACE_INFO_VERSION_MAJOR	1
-#define NTRACE_INFO_VERSION_MINOR	1
+#define NTRACE_INFO_VERSION_MINOR	2
+
+/* NTRACE_INFO_CPU_DIALECT: what messages the encoder sends */
+#define NTRACE_DIALECT_RATIFIED	0	/* N-Trace 1.0 */
+#define NTRACE_DIALECT_SIFIVE0	1	/* SiFive's encoders of version 0 */
 
 enum ntrace_info_header {
 	NTRACE_INFO_MAGIC,
@@ -156,6 +160,10 @@ enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_IR_MODE,	/* trTeInstImplicitReturnMode */
 	NTRACE_INFO_CPU_XLEN,		/* 32 or 64 */
 	NTRACE_INFO_CPU_TRACE_ID,	/* trAtbBridgeID; 0: its trace is not in frames */
+	NTRACE_INFO_CPU_DIALECT,	/* NTRACE_DIALECT_* */
+	NTRACE_INFO_CPU_ADDR_BITS,	/* addresses are extended from so many bits; 0: all are sent */
+	NTRACE_INFO_CPU_TS_BASE,	/* the counter, before the prescaler, when ... */
+	NTRACE_INFO_CPU_TS_BASE_TIME,	/* ... the time CSR was this; 0: it counts like the time CSR */
 	NTRACE_INFO_CPU_MAX,
 };
 

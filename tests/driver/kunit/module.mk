@@ -3,9 +3,9 @@
 obj-m := ntrace-kunit.o
 ntrace-kunit-y := $(addprefix tests/driver/,registers.o fake.o kunit/truth.o) \
 	$(addprefix drivers/ntrace/,component.o timestamp.o encoder.o funnel.o ramsink.o bridge.o \
-		coresight.o path.o) \
+		coresight.o sifive.o path.o) \
 	$(addprefix tools/board/model/,regs.o regs_ram.o regs_te.o regs_funnel.o encoder.o insn.o \
-		coresight.o regs_atb.o regs_tmc.o formatter.o)
+		coresight.o regs_atb.o regs_tmc.o formatter.o sifive_te.o sifive_funnel.o)
 
 # Headers of the C library that the model includes are in kunit/
 ccflags-y += -I$(src)/tests/driver/kunit -I$(src)/drivers/ntrace -I$(src)/include/uapi

@@ -117,6 +117,8 @@ typedef struct { int held; } raw_spinlock_t;
 #define smp_load_acquire(p)	(*(p))
 #define raw_spin_lock_irqsave(lock, flags)	((flags) = 0, raw_spin_lock(lock))
 #define raw_spin_unlock_irqrestore(lock, flags)	((void)(flags), raw_spin_unlock(lock))
+#define local_irq_save(flags)	((flags) = 0)
+#define local_irq_restore(flags)	((void)(flags))
 #define lockdep_assert_held(lock)	assert((lock)->held)
 static inline void raw_spin_lock_init(raw_spinlock_t *lock) { lock->held = 0; }
 static inline void raw_spin_lock(raw_spinlock_t *lock) { assert(!lock->held++); }
