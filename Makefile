@@ -119,7 +119,7 @@ test: everything
 
 # Of each part what needs neither the board nor a kernel
 QUICK	:= lib/api lib/ntt lib/unit lib/walk model/encoder model/insn model/registers model/truth \
-	   driver/registers door/command door/docs
+	   driver/registers door/command door/docs door/house
 test-quick: tool
 	@tests/run $(QUICK)
 
