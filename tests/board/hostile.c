@@ -7,24 +7,30 @@
  */
 #include "bare.h"
 
-#define MSIP		(*(volatile uint32_t *)0x2000000)
-#define MTIMECMP	(*(volatile uint64_t *)0x2004000)
+#define HARTS		2
 #define MTIME		(*(volatile uint64_t *)0x200bff8)
+#define SPP		(1U << 8)
+#define SPV		(1U << 7)
 
-/* t1 and t2 in the handler; where to resume; how many interrupts and exceptions there were */
-uint64_t frame[5];
-#define interrupts	frame[3]
-#define exceptions	frame[4]
+/* What the handler uses; mscratch has its address */
+static struct frame {
+	uint64_t		t1, t2;
+	uint64_t		resume;
+	uint64_t		interrupts, exceptions;
+	volatile uint32_t	*msip;
+	volatile uint64_t	*mtimecmp;
+} frames[HARTS];
+
+static volatile int done[HARTS];
 
 /*
- * An exception goes on at the next instruction, or at frame[2] if that is not 0 (in machine mode).
- * Interrupts are switched off at their source; the timer comes again soon.
+ * An exception goes on at the next instruction, or at frame.resume if that is not 0 (in machine
+ * mode). Interrupts are switched off at their source; the timer comes again soon.
  */
 __asm__(
 "	.balign	4\n"
 "handler:\n"
-"	csrw	mscratch, t0\n"
-"	la	t0, frame\n"
+"	csrrw	t0, mscratch, t0\n"
 "	sd	t1, 0(t0)\n"
 "	sd	t2, 8(t0)\n"
 "	csrr	t1, mcause\n"
@@ -50,7 +56,7 @@ __asm__(
 "	csrw	mepc, t1\n"
 "2:	ld	t2, 8(t0)\n"
 "	ld	t1, 0(t0)\n"
-"	csrr	t0, mscratch\n"
+"	csrrw	t0, mscratch, t0\n"
 "	mret\n"
 "3:	ld	t2, 24(t0)\n"
 "	addi	t2, t2, 1\n"
@@ -58,20 +64,20 @@ __asm__(
 "	slli	t1, t1, 1\n"
 "	addi	t1, t1, -14\n"
 "	beqz	t1, 4f\n"
-"	li	t1, 0x2000000\n"
+"	ld	t1, 40(t0)\n"
 "	sw	zero, 0(t1)\n"
 "	j	2b\n"
 "4:	li	t1, 0x200bff8\n"
 "	ld	t2, 0(t1)\n"
 "	addi	t2, t2, 50\n"
-"	li	t1, 0x2004000\n"
+"	ld	t1, 48(t0)\n"
 "	sd	t2, 0(t1)\n"
 "	j	2b\n"
 );
 extern char handler[];
 
-static uint64_t cells[4] __attribute__((aligned(16)));
-static uint16_t code[4096] __attribute__((aligned(4096)));
+static uint64_t cells[HARTS][4] __attribute__((aligned(16)));
+static uint16_t codes[HARTS][4096] __attribute__((aligned(4096)));
 
 /* as a call of what is written there */
 static uint64_t call(const void *at, uint64_t a)
@@ -115,15 +121,15 @@ static uint64_t traps(uint64_t n)
 	"	addi	%0, %0, 1\n"
 	"1:	lui	t0, 0x40000\n"
 	"	la	t1, 2f\n"
-	"	la	t2, frame + 16\n"
-	"	sd	t1, 0(t2)\n"
+	"	csrr	t2, mscratch\n"
+	"	sd	t1, 16(t2)\n"
 	"	jr	t0\n"			/* to nowhere */
 	"2:	addi	%0, %0, 1\n"
 	: "+r"(v) : : "t0", "t1", "t2", "memory");
 	return v;
 }
 
-static uint64_t atomics(uint64_t n)
+static uint64_t atomics(unsigned int hart, uint64_t n)
 {
 	uint64_t old, failed;
 
@@ -134,13 +140,13 @@ static uint64_t atomics(uint64_t n)
 	"	bnez	%1, 1b\n"
 	"	amoadd.d %0, %3, (%2)\n"
 	"	amoswap.w t0, %3, (%2)\n"
-	: "=&r"(old), "=&r"(failed) : "r"(cells), "r"(n) : "t0", "memory");
+	: "=&r"(old), "=&r"(failed) : "r"(cells[hart]), "r"(n) : "t0", "memory");
 	return old;
 }
 
-static uint64_t changing_code(uint64_t n)
+static uint64_t changing_code(unsigned int hart, uint64_t n)
 {
-	uint16_t *across = code + 2047, *here = code + 64;
+	uint16_t *code = codes[hart], *across = code + 2047, *here = code + 64;
 	uint64_t v = n;
 
 	write_code(across, n & 63);
@@ -153,66 +159,92 @@ static uint64_t changing_code(uint64_t n)
 	return v;
 }
 
-static void user_mode(uint64_t n)
+/* By sret, as QEMU lets no software set mstatus.MPV. @spp: of mstatus; @spv: of hstatus */
+static void lower_mode(uint64_t n, uint64_t spp, uint64_t spv)
 {
 	__asm__ volatile(
 	"	la	t0, 3f\n"
-	"	la	t1, frame + 16\n"
-	"	sd	t0, 0(t1)\n"
-	"	li	t0, 3 << 11\n"
-	"	csrc	mstatus, t0\n"
+	"	csrr	t1, mscratch\n"
+	"	sd	t0, 16(t1)\n"
+	"	csrc	mstatus, %3\n"
+	"	csrs	mstatus, %1\n"
+	"	csrs	0x600, %2\n"		/* hstatus; sret clears SPV */
 	"	la	t0, 1f\n"
-	"	csrw	mepc, t0\n"
+	"	csrw	sepc, t0\n"
 	"	mv	t1, %0\n"
-	"	mret\n"
+	"	sret\n"
 	"1:	andi	t1, t1, 7\n"
 	"2:	addi	t1, t1, -1\n"
 	"	bgtz	t1, 2b\n"
-	"	csrr	t0, mstatus\n"		/* illegal in user mode: that ends it */
+	"	csrr	t0, mstatus\n"		/* illegal: that ends it */
 	"3:	la	t0, 4f\n"
-	"	la	t1, frame + 16\n"
-	"	sd	t0, 0(t1)\n"
+	"	csrr	t1, mscratch\n"
+	"	sd	t0, 16(t1)\n"
 	"	li	t0, 4\n"
-	"	csrw	mepc, t0\n"
-	"	mret\n"				/* to a fault */
+	"	csrw	sepc, t0\n"
+	"	csrc	mstatus, %3\n"
+	"	csrs	mstatus, %1\n"
+	"	csrs	0x600, %2\n"
+	"	sret\n"				/* to a fault */
 	"4:\n"
-	: : "r"(n) : "t0", "t1", "memory");
+	: : "r"(n), "r"(spp), "r"(spv), "r"(SPP) : "t0", "t1", "memory");
 }
 
-static void interrupted(uint64_t n)
+static void interrupted(struct frame *frame, uint64_t n)
 {
 	volatile uint64_t sum = 0;
 	unsigned int i;
 
 	for (i = 0; i < 20; i++) {
-		MSIP = 1;
+		*frame->msip = 1;
 		sum += i * n;
 		if (i == 7) {
-			MTIMECMP = MTIME + 20;
+			*frame->mtimecmp = MTIME + 20;
 			__asm__ volatile("wfi");
 		}
 	}
 }
 
-int main(void)
+static uint64_t run(unsigned int hart)
 {
+	struct frame *frame = &frames[hart];
 	uint64_t n, sum = 0;
 
+	frame->msip = (uint32_t *)0x2000000 + hart;
+	frame->mtimecmp = (uint64_t *)0x2004000 + hart;
+	csr_write(mscratch, frame);
 	csr_write(mtvec, handler);
-	MTIMECMP = MTIME + 100;
+	*frame->mtimecmp = MTIME + 100;
 	csr_set(mie, 1 << 7 | 1 << 3);
 	csr_set(mstatus, 1 << 3);
 	for (n = 0; n < ROUNDS; n++) {
-		sum += traps(n) + atomics(n) + changing_code(n);
-		user_mode(n);
+		sum += traps(n) + atomics(hart, n) + changing_code(hart, n);
+		/* U, S, VU, VS */
+		lower_mode(n, n & 1 ? SPP : 0, n & 2 ? SPV : 0);
 		/* an exception's return has left them on or off */
 		csr_set(mstatus, 1 << 3);
-		interrupted(n);
+		interrupted(frame, n);
 	}
 	csr_write(mie, 0);
-	put_number(interrupts);
-	put(" interrupts, ");
-	put_number(exceptions);
-	put(" exceptions\n");
+	done[hart] = 1;
+	return sum;
+}
+
+int main(unsigned int hart)
+{
+	uint64_t sum = run(hart);
+	unsigned int i;
+
+	if (hart)
+		return 0;
+	for (i = 0; i < RUNNING; i++) {
+		/* two blocks, as a block that jumps to itself may have run any number of times */
+		while (!done[i])
+			__asm__ volatile("j 1f\n.4byte 0x13, 0x13\n1:");
+		put_number(frames[i].interrupts);
+		put(" interrupts, ");
+		put_number(frames[i].exceptions);
+		put(i + 1 < RUNNING ? " exceptions; " : " exceptions\n");
+	}
 	return !sum;
 }

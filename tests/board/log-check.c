@@ -4,7 +4,9 @@
  * exec,nochain,int`, of the same run: each block that was begun, and each trap with its address.
  * QEMU makes it apart from its plugins.
  *
- *	log-check TRUTH <LOG
+ *	log-check TRUTH [HART] <LOG
+ *
+ * Lines of other harts than HART (0) do not count.
  *
  * Between one line of the log and the next, what retired must be straight code from the first
  * line's address, up to the next line's address or to a jump that goes there.
@@ -39,15 +41,19 @@ static void add(struct list *l, uint64_t pc, uint8_t kind)
 }
 
 /* "Trace 0: 0x7f89 [flags/PC/..." and "riscv_cpu_do_interrupt: hart:0, async:0, ..., epc:0x..." */
-static void read_log(struct list *l)
+static void read_log(struct list *l, unsigned int hart)
 {
 	char line[512], *p;
 
 	while (fgets(line, sizeof(line), stdin)) {
 		if (!strncmp(line, "Trace ", 6)) {
 			p = strchr(line, '/');
-			add(l, p ? strtoull(p + 1, NULL, 16) : 0, BLOCK);
+			if (strtoul(line + 6, NULL, 10) == hart)
+				add(l, p ? strtoull(p + 1, NULL, 16) : 0, BLOCK);
 		} else if (!strncmp(line, "riscv_cpu_do_interrupt:", 23)) {
+			p = strstr(line, "hart:");
+			if (!p || strtoul(p + 5, NULL, 10) != hart)
+				continue;
 			p = strstr(line, "epc:");
 			add(l, p ? strtoull(p + 4, NULL, 16) : 0,
 			    strstr(line, "async:1") ? INTERRUPT : EXCEPTION);
@@ -184,9 +190,9 @@ int main(int argc, char **argv)
 {
 	struct list log = { 0 }, truth = { 0 };
 
-	if (argc != 2)
+	if (argc != 2 && argc != 3)
 		return 2;
-	read_log(&log);
+	read_log(&log, argc == 3 ? atoi(argv[2]) : 0);
 	read_truth(&truth, argv[1]);
 	return compare(&log, &truth);
 }

@@ -2,41 +2,54 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The truth against QEMU's own log of the same run (-d exec,nochain,int), which has nothing to do
 # with the plugin: instructions, and traps with kind and address, of a program that leaves blocks
-# in each way there is. As it runs, one instruction a block, and with time that counts
-# instructions. LONG=1: ten times as much.
+# in each way there is, in each privilege, a guest's too. As it runs, on two harts, one instruction
+# a block, and with time that counts instructions. LONG=1: ten times as much.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup
 make -s -C "$top/tools/board/model" O="$O" all >&2
 cc -O2 -I"$top/tools/board/model" -o "$tap_tmp/log-check" "$top/tests/board/log-check.c" \
-	"$O/board/model/libnbmodel.a" || exit 1
+	"$O/board/model/libnbmodel.a" &&
+	cc -O2 -I"$top/tools/board/model" -o "$tap_tmp/truth-text" "$top/tests/board/truth-text.c" \
+		"$O/board/model/libnbmodel.a" || exit 1
 printf 'encoder te hart=0 to=ram\nramsink ram mode=smem\n' | bare_topology "$tap_tmp/topology"
-rounds=2800
-[ -z "${LONG:-}" ] || rounds=28000
+rounds=2000
+[ -z "${LONG:-}" ] || rounds=20000
 bare_timeout=500
-plan 8
+plan 14
 
-# compare NAME ROUNDS LEAST PLUGIN-OPTIONS QEMU-OPTIONS...
+# compare NAME HARTS ROUNDS LEAST PLUGIN-OPTIONS QEMU-OPTIONS...
 compare() {
-	_what=$1 _least=$3 _more=$4
-	bare_build "$tap_tmp/hostile" -DROUNDS="$2" "$top/tests/board/hostile.c" || exit 1
-	shift 4
+	_what=$1 _harts=$2 _least=$4 _more=$5
+	bare_build "$tap_tmp/hostile" -DROUNDS="$3" -DRUNNING="$_harts" "$top/tests/board/hostile.c" || exit 1
+	shift 5
 	mkfifo "$tap_tmp/log"
 	grep -a '^Trace\|^riscv_cpu_do' <"$tap_tmp/log" >"$tap_tmp/lines" &
 	_pid=$!
-	bare_run "$tap_tmp/hostile" "truth=$tap_tmp$_more" -d exec,nochain,int -D "$tap_tmp/log" "$@" >"$tap_tmp/said"
+	bare_run "$tap_tmp/hostile" "truth=$tap_tmp$_more" -smp "$_harts" -d exec,nochain,int -D "$tap_tmp/log" "$@" >"$tap_tmp/said"
 	is "$_what: the program ends" $? 0
 	wait $_pid
 	rm "$tap_tmp/log"
-	"$tap_tmp/log-check" "$tap_tmp/hart0.truth" <"$tap_tmp/lines" >"$tap_tmp/checked"
-	_rc=$?
-	figure "$_what: $(cat "$tap_tmp/checked"); $(cat "$tap_tmp/said")"
-	_n=$(sed -n 's/ instructions.*//p' "$tap_tmp/checked")
-	is "$_what: the truth is what the log has" "$_rc $((${_n:-0} > _least))" "0 1"
+	_hart=0
+	while [ $_hart -lt "$_harts" ]; do
+		"$tap_tmp/log-check" "$tap_tmp/hart$_hart.truth" $_hart <"$tap_tmp/lines" >"$tap_tmp/checked"
+		_rc=$?
+		figure "$_what, hart $_hart: $(cat "$tap_tmp/checked"); $(cat "$tap_tmp/said")"
+		_n=$(sed -n 's/ instructions.*//p' "$tap_tmp/checked")
+		is "$_what: the truth of hart $_hart is what the log has" "$_rc $((${_n:-0} > _least))" "0 1"
+		_hart=$((_hart + 1))
+	done
 }
-compare "as it runs" $rounds $((rounds * 1700)) ""
-compare "one instruction a block" $((rounds / 8)) $((rounds * 250)) "" -accel tcg,one-insn-per-tb=on
-compare "time counts instructions" $((rounds / 2)) $((rounds / 2 * 900)) ,icount=on -icount shift=1,sleep=off -rtc clock=vm,base=2026-01-01
+compare "as it runs" 1 $rounds $((rounds * 1700)) ""
+"$tap_tmp/truth-text" "$tap_tmp/hart0.truth" >"$tap_tmp/text"
+for _mode in U S VU VS; do
+	_traps="$_traps $(($(grep -c "^trap .* $_mode$" "$tap_tmp/text") >= rounds / 4))"
+done
+is "there are traps of each privilege below M" "$_traps" " 1 1 1 1"
+compare "two harts, each in a thread of QEMU's" 2 $((rounds / 4)) $((rounds * 400)) "" -accel tcg,thread=multi
+compare "one instruction a block" 1 $((rounds / 8)) $((rounds * 250)) "" -accel tcg,one-insn-per-tb=on
+compare "two harts, one instruction a block" 2 $((rounds / 16)) $((rounds * 100)) "" -accel tcg,thread=multi,one-insn-per-tb=on
+compare "time counts instructions" 1 $((rounds / 2)) $((rounds / 2 * 900)) ,icount=on -icount shift=1,sleep=off -rtc clock=vm,base=2026-01-01
 
 # the check can fail: lines that are missing, and a trap of the other kind
 sed '0~1000d' "$tap_tmp/lines" >"$tap_tmp/less"
