@@ -242,6 +242,8 @@ struct ntrace_sink;
 /**
  * struct ntrace_encoder_ops - operations of an encoder whose registers are not those of the
  * Trace Control Interface 1.0
+ * @dialect: NTRACE_DIALECT_*
+ * @addr_bits: addresses are sent without bits above these
  * @setup: after a reset, find out what it can do; as ntrace_encoder_setup()
  * @revive: after a reset or a loss of power, write what is not written by @program
  * @set_src: as ntrace_encoder_set_src()
@@ -252,6 +254,8 @@ struct ntrace_sink;
  * has them.
  */
 struct ntrace_encoder_ops {
+	u8 dialect;
+	u8 addr_bits;
 	int (*setup)(struct ntrace_encoder *enc);
 	void (*revive)(struct ntrace_encoder *enc);
 	int (*set_src)(struct ntrace_encoder *enc, unsigned int bits, unsigned int id);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * SiFive's trace components of version 0, which are older than the Trace Control Interface:
- * the encoders of P550 cores, and their funnel, which writes to memory by itself. To the rest of the
- * driver an encoder has operations of its own, and the funnel is a sink of several encoders.
+ * the encoders of P550 cores, and their funnel, which writes to memory by itself. To the rest of
+ * the driver an encoder has operations of its own, and the funnel is a sink of several encoders.
  *
  * Registers: EIC7700X TRM, part 1, chapter 3.4.1.19. Active, Enable, Tracing, Empty and
  * StallOrOverflow are where the Trace Control Interface has them, and so is most of tsControl. No
@@ -203,6 +203,8 @@ static u64 ntrace_sifive_counter(const struct ntrace_encoder *enc)
 }
 
 const struct ntrace_encoder_ops ntrace_sifive_encoder_ops = {
+	.dialect	= NTRACE_DIALECT_SIFIVE0,
+	.addr_bits	= 48,
 	.setup		= ntrace_sifive_setup,
 	.revive		= ntrace_sifive_revive,
 	.set_src	= ntrace_sifive_set_src,
@@ -212,7 +214,7 @@ const struct ntrace_encoder_ops ntrace_sifive_encoder_ops = {
 
 /* ---- The funnel, a sink ---- */
 
-/* A disabled funnel drops what comes: it is enabled before its encoders, and disabled after them. */
+/* A disabled funnel drops what comes: it is enabled before its encoders, disabled after them. */
 static int ntrace_sifive_funnel_program(struct ntrace_sink *sink, struct ntrace_window *win)
 {
 	struct ntrace_comp *comp = &sink->comp;

@@ -107,7 +107,8 @@ NTRACE_ATTR(impl, impl, "0x%08x", enc->comp.impl);
 NTRACE_ATTR(src_bits, src_bits, "%u", enc->src_bits);
 NTRACE_ATTR(src_id, src_id, "%u", enc->src_id);
 NTRACE_ATTR(implicit_return_mode, implicit_return_mode, "%u", enc->caps.ir_mode);
-NTRACE_ATTR(dialect, dialect, "%u", enc->ops ? NTRACE_DIALECT_SIFIVE0 : NTRACE_DIALECT_RATIFIED);
+NTRACE_ATTR(dialect, dialect, "%u", enc->ops ? enc->ops->dialect : NTRACE_DIALECT_RATIFIED);
+NTRACE_ATTR(addr_bits, addr_bits, "%u", enc->ops ? enc->ops->addr_bits : 0);
 NTRACE_ATTR(cpu, cpu, "%u", enc->cpu);
 NTRACE_ATTR(overflows, overflows, "%lu", enc->overflows);
 
@@ -185,6 +186,7 @@ static struct attribute *ntrace_encoder_attrs[] = {
 	&dev_attr_implicit_return_mode.attr,
 	&dev_attr_default_config.attr,
 	&dev_attr_dialect.attr,
+	&dev_attr_addr_bits.attr,
 	&dev_attr_cpu.attr,
 	&dev_attr_overflows.attr,
 	&dev_attr_path.attr,

@@ -144,7 +144,7 @@ static bool clock_advance(struct worker *w, const struct nt_message *msg)
 		clock->ticks = msg->tstamp;
 		clock->known = true;
 	} else {
-		clock->ticks += msg->tstamp;
+		clock->ticks = ns_cpu_next_tstamp(w->cpu, clock->ticks, msg->tstamp);
 	}
 	return clock->known;
 }

@@ -15,6 +15,13 @@ static uint64_t word(const uint64_t *words, uint64_t nr, unsigned int which)
 	return which < nr ? words[which] : 0;
 }
 
+static uint32_t small_word(const uint64_t *words, uint64_t nr, unsigned int which)
+{
+	uint64_t value = word(words, nr, which);
+
+	return value < UINT32_MAX ? value : UINT32_MAX;
+}
+
 static const char *setup_check(const uint64_t *words, size_t nr)
 {
 	uint64_t header, per_cpu, cpus;
@@ -32,14 +39,14 @@ static const char *setup_check(const uint64_t *words, size_t nr)
 	return NULL;
 }
 
-/* The trace's clock must be perf's: the time CSR, or a counter of the same rate */
+/* The trace's clock must be perf's: the time CSR, a counter of the same rate, or one that was read with it */
 static bool cpu_has_time(const struct ns_setup *setup, const struct ns_cpu *cpu)
 {
 	uint64_t freq, diff;
 
 	if (!setup->has_time || !(cpu->config & NTRACE_CONFIG_TIMESTAMP))
 		return false;
-	if (!cpu->ts_freq)
+	if (!cpu->ts_freq || cpu->ts_base_time)
 		return true;
 	freq = (uint64_t)(((unsigned __int128)NS_PER_S << setup->time_shift) / setup->time_mult);
 	diff = freq > cpu->ts_freq ? freq - cpu->ts_freq : cpu->ts_freq - freq;
@@ -57,6 +64,8 @@ static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const ui
 	cpu->trace_id = word(words, nr, NTRACE_INFO_CPU_TRACE_ID);
 	cpu->ts_width = word(words, nr, NTRACE_INFO_CPU_TS_WIDTH);
 	cpu->ts_freq = word(words, nr, NTRACE_INFO_CPU_TS_FREQ);
+	cpu->ts_base = word(words, nr, NTRACE_INFO_CPU_TS_BASE);
+	cpu->ts_base_time = word(words, nr, NTRACE_INFO_CPU_TS_BASE_TIME);
 	cpu->has_time = cpu_has_time(setup, cpu);
 	nt_config_init(nt, sizeof(*nt));
 	nt->xlen = word(words, nr, NTRACE_INFO_CPU_XLEN);
@@ -64,8 +73,11 @@ static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const ui
 		       word(words, nr, NTRACE_INFO_CPU_SRC_BITS);
 	nt->timestamp = !!(cpu->config & NTRACE_CONFIG_TIMESTAMP);
 	nt->tstamp_bits = cpu->ts_width;
+	/* The values of NTRACE_DIALECT_* are the library's; a wrong one is one for nt_config_check() */
+	nt->dialect = small_word(words, nr, NTRACE_INFO_CPU_DIALECT);
+	nt->addr_bits = small_word(words, nr, NTRACE_INFO_CPU_ADDR_BITS);
 	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)
-		nt->return_depth = NT_RETURN_DEPTH;
+		nt->return_depth = nt->dialect ? NT_RETURN_DEPTH_SIFIVE0 : NT_RETURN_DEPTH;
 	nt->sequential_jump = !!(cpu->config & NTRACE_CONFIG_SEQUENTIAL_JUMP);
 	nt->all_jumps = !!(cpu->config & NTRACE_CONFIG_ALL_JUMPS);
 	nt->extend_addr = !!(cpu->config & NTRACE_CONFIG_EXTEND_ADDR);
@@ -125,17 +137,49 @@ static unsigned int prescale_shift(const struct ns_cpu *cpu)
 	return 2 * ((cpu->config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT);
 }
 
+static uint64_t csr_to_time(const struct ns_setup *setup, unsigned __int128 cycles)
+{
+	return setup->time_zero + (uint64_t)(cycles * setup->time_mult >> setup->time_shift);
+}
+
+static bool has_own_clock(const struct ns_cpu *cpu)
+{
+	return cpu->ts_base_time && cpu->ts_freq;
+}
+
+/* @value * @mul / @div, of a value that may be below 0 */
+static int64_t scale(int64_t value, uint64_t mul, uint64_t div)
+{
+	return (int64_t)((__int128)value * (int64_t)mul / (int64_t)div);
+}
+
 uint64_t ns_setup_time(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t ticks)
 {
-	unsigned __int128 cycles = (unsigned __int128)ticks << prescale_shift(cpu);
+	unsigned __int128 counter = (unsigned __int128)ticks << prescale_shift(cpu);
 
-	return setup->time_zero + (uint64_t)(cycles * setup->time_mult >> setup->time_shift);
+	if (!has_own_clock(cpu))
+		return csr_to_time(setup, counter);
+	return csr_to_time(setup, cpu->ts_base_time) +
+	       scale((uint64_t)counter - cpu->ts_base, NS_PER_S, cpu->ts_freq);
+}
+
+uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t tstamp)
+{
+	uint64_t mask = cpu->ts_width && cpu->ts_width < 64 ? (1ULL << cpu->ts_width) - 1 : ~0ULL;
+
+	if (cpu->nt.dialect != NT_DIALECT_SIFIVE0)
+		return last + tstamp;
+	/* XORed; the counter may have wrapped */
+	return last + (((last ^ tstamp) - last) & mask);
 }
 
 uint64_t ns_setup_ticks(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t time)
 {
 	unsigned __int128 ns = time - setup->time_zero;
 
+	if (has_own_clock(cpu))
+		return (cpu->ts_base + (uint64_t)scale(time - csr_to_time(setup, cpu->ts_base_time),
+						       cpu->ts_freq, NS_PER_S)) >> prescale_shift(cpu);
 	return (uint64_t)((ns << setup->time_shift) / setup->time_mult) >> prescale_shift(cpu);
 }
 

@@ -19,6 +19,8 @@ struct ns_cpu {
 	uint32_t	trace_id;	/* of its ATB bridge, 0: none */
 	uint32_t	ts_width;	/* bits of the counter, 0: unknown */
 	uint64_t	ts_freq;	/* Hz before the prescaler, 0: unknown */
+	uint64_t	ts_base;	/* the counter when the time CSR was @ts_base_time */
+	uint64_t	ts_base_time;	/* 0: it counts like the time CSR */
 	bool		has_time;	/* its timestamps can be put into perf's time */
 	bool		valid;		/* @nt is a configuration that the library takes */
 	struct nt_config nt;
@@ -46,6 +48,9 @@ const struct ns_cpu *ns_setup_cpu(const struct ns_setup *setup, int cpu);
 
 /* ns_setup_time() - ns of perf's clock, from the counter of @cpu's encoder (all its bits) */
 uint64_t ns_setup_time(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t ticks);
+
+/* ns_cpu_next_tstamp() - the timestamp of a message without SYNC, after @last */
+uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t tstamp);
 
 /* ns_setup_ticks() - the reverse */
 uint64_t ns_setup_ticks(const struct ns_setup *setup, const struct ns_cpu *cpu, uint64_t time);

@@ -163,6 +163,21 @@ static int test__ntrace_config(struct test_suite *test __maybe_unused, int subte
 	cpu.config = 0;
 	cpu.src_bits = 13;
 	TEST_ASSERT_VAL("SRC of 13 bits", !ntrace_cpu_config(&cpu, &config));
+	cpu.src_bits = 2;
+	cpu.dialect = NTRACE_DIALECT_SIFIVE0;
+	cpu.addr_bits = 48;
+	TEST_ASSERT_VAL("SiFive's messages", ntrace_cpu_config(&cpu, &config));
+	TEST_ASSERT_EQUAL("dialect", (int)config.dialect, NT_DIALECT_SIFIVE0);
+	TEST_ASSERT_EQUAL("kernel address", (int)(ntrace_whole_addr(&cpu, 0xffff80000000ULL) >> 32),
+			  -1);
+	TEST_ASSERT_EQUAL("time that is XORed", (int)ntrace_next_tstamp(&cpu, 0x1f, 0x3f), 0x20);
+	cpu.addr_bits = 65;
+	TEST_ASSERT_VAL("addresses of 65 bits", !ntrace_cpu_config(&cpu, &config));
+	cpu.addr_bits = 48;
+	cpu.dialect = 2;
+	TEST_ASSERT_VAL("messages that nobody knows", !ntrace_cpu_config(&cpu, &config));
+	cpu.dialect = 0;
+	cpu.addr_bits = 0;
 	cpu.src_bits = 0;
 	cpu.xlen = 0;
 	TEST_ASSERT_VAL("no XLEN", !ntrace_cpu_config(&cpu, &config));

@@ -77,6 +77,10 @@ static void ntrace_info_parse_cpu(struct ntrace_cpu *cpu, const __u64 *word, u64
 	cpu->ir_mode = ntrace_word(word, nr, NTRACE_INFO_CPU_IR_MODE);
 	cpu->xlen = ntrace_word(word, nr, NTRACE_INFO_CPU_XLEN);
 	cpu->trace_id = ntrace_word(word, nr, NTRACE_INFO_CPU_TRACE_ID);
+	cpu->dialect = min_t(u64, ntrace_word(word, nr, NTRACE_INFO_CPU_DIALECT), UINT32_MAX);
+	cpu->addr_bits = min_t(u64, ntrace_word(word, nr, NTRACE_INFO_CPU_ADDR_BITS), UINT32_MAX);
+	cpu->ts_base = ntrace_word(word, nr, NTRACE_INFO_CPU_TS_BASE);
+	cpu->ts_base_time = ntrace_word(word, nr, NTRACE_INFO_CPU_TS_BASE_TIME);
 }
 
 int ntrace_info_parse(struct ntrace_info *info, const struct perf_record_auxtrace_info *event)
@@ -138,6 +142,8 @@ void ntrace_info_print(const struct ntrace_info *info, FILE *fp)
 			cpu->ir_mode, cpu->xlen);
 		if (cpu->trace_id)
 			fprintf(fp, ", trace ID %u", cpu->trace_id);
+		if (cpu->dialect)
+			fprintf(fp, ", dialect %u", cpu->dialect);
 		fprintf(fp, "\n");
 	}
 }
@@ -177,9 +183,12 @@ bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config)
 	config->timestamp = !!(cpu->config & NTRACE_CONFIG_TIMESTAMP);
 	config->tstamp_bits = cpu->ts_width;
 	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)
-		config->return_depth = NT_RETURN_DEPTH;
+		config->return_depth = cpu->dialect ? NT_RETURN_DEPTH_SIFIVE0 : NT_RETURN_DEPTH;
 	config->sequential_jump = !!(cpu->config & NTRACE_CONFIG_SEQUENTIAL_JUMP);
 	config->all_jumps = !!(cpu->config & NTRACE_CONFIG_ALL_JUMPS);
 	config->extend_addr = !!(cpu->config & NTRACE_CONFIG_EXTEND_ADDR);
+	/* The values of NTRACE_DIALECT_* are the library's */
+	config->dialect = cpu->dialect;
+	config->addr_bits = cpu->addr_bits;
 	return nt_config_check(config) == NT_OK;
 }

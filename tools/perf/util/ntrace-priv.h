@@ -57,6 +57,10 @@ struct ntrace_cpu {
 	u32	ir_mode;
 	u32	xlen;
 	u32	trace_id;	/* 0: its trace is not in frames */
+	u32	dialect;	/* NTRACE_DIALECT_* */
+	u32	addr_bits;	/* 0: addresses have all their bits */
+	u64	ts_base;	/* the counter when the time CSR was this, 0: it counts like that */
+	u64	ts_base_time;
 };
 
 struct ntrace_info {
@@ -77,6 +81,14 @@ bool ntrace_cpu_has_src(const struct ntrace_cpu *cpu);
 const struct ntrace_cpu *ntrace_info_source(const struct ntrace_info *info, int src);
 /* false: the library would not take it */
 bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config);
+
+/* @addr with the upper bits that its message may not have */
+static inline u64 ntrace_whole_addr(const struct ntrace_cpu *cpu, u64 addr)
+{
+	unsigned int above = cpu->addr_bits ? 64 - cpu->addr_bits : 0;
+
+	return (u64)((s64)(addr << above) >> above);
+}
 
 /* --------------------------------------------------------------------- code */
 
@@ -278,6 +290,7 @@ bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece);
 
 /* Do timestamps of this encoder count what perf's clock counts? */
 bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu);
+u64 ntrace_next_tstamp(const struct ntrace_cpu *cpu, u64 last, u64 tstamp);
 u64 ntrace_ticks_to_time(struct ntrace_queue *q, u64 ticks);
 /* Called for each message that is read ahead; true if it has a time */
 bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg);

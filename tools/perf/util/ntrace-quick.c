@@ -79,7 +79,8 @@ static int ntrace_quick_tell(struct ntrace_queue *q, struct ntrace_quick_source 
 	return err ? : ntrace_synth_address(q, src->addr);
 }
 
-static void ntrace_quick_time(struct ntrace_quick_source *src, const struct nt_message *msg)
+static void ntrace_quick_time(struct ntrace_queue *q, struct ntrace_quick_source *src,
+			      const struct nt_message *msg)
 {
 	if (!(msg->fields & NT_FIELD_TSTAMP))
 		return;
@@ -87,7 +88,7 @@ static void ntrace_quick_time(struct ntrace_quick_source *src, const struct nt_m
 		src->tstamp = msg->tstamp;
 		src->has_tstamp = true;
 	} else {
-		src->tstamp += msg->tstamp;
+		src->tstamp = ntrace_next_tstamp(q->info, src->tstamp, msg->tstamp);
 	}
 }
 
@@ -137,7 +138,7 @@ static int ntrace_quick_address(struct ntrace_queue *q, struct ntrace_quick_sour
 	struct nt_item item = ntrace_quick_item(src, msg, NT_ITEM_CONTEXT);
 	int err;
 
-	src->addr ^= change;
+	src->addr = ntrace_whole_addr(q->info, src->addr ^ change);
 	if (!src->live || q->nt->synth_opts.quick > 1)
 		return 0;
 	err = ntrace_synth_item(q, &item);
@@ -199,7 +200,7 @@ static int ntrace_quick_message(struct ntrace_queue *q, const struct nt_message 
 		err = ntrace_quick_tell(q, src, msg);
 	if (err)
 		return err;
-	ntrace_quick_time(src, msg);
+	ntrace_quick_time(q, src, msg);
 	if (msg->tcode == NT_TCODE_OWNERSHIP)
 		return ntrace_quick_ownership(q, src, msg);
 	return ntrace_quick_flow(q, src, msg);

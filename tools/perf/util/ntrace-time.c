@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* N-Trace: from timestamps, which count ticks of the time CSR, to ns of perf's clock. */
+/* N-Trace: from timestamps to ns of perf's clock. Most count ticks of the time CSR. */
 #include <linux/kernel.h>
 #include <linux/time64.h>
 
 #include "debug.h"
+#include "ntrace.h"
 #include "ntrace-priv.h"
 
-/* The clock of the trace is the time CSR, or one of the same rate */
+/* The clock of the trace is the time CSR, one of the same rate, or one whose relation to it is known */
 bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
 {
 	u64 freq, diff;
@@ -15,7 +16,7 @@ bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
 		return false;
 	if (!(cpu->config & NTRACE_CONFIG_TIMESTAMP))
 		return false;
-	if (!cpu->ts_freq)
+	if (!cpu->ts_freq || cpu->ts_base_time)
 		return true;
 	freq = ((u64)NSEC_PER_SEC << nt->tc.time_shift) / nt->tc.time_mult;
 	diff = freq > cpu->ts_freq ? freq - cpu->ts_freq : cpu->ts_freq - freq;
@@ -34,9 +35,41 @@ static unsigned int ntrace_prescale_shift(const struct ntrace_cpu *cpu)
 	return 2 * ((cpu->config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT);
 }
 
+static bool ntrace_has_own_clock(const struct ntrace_cpu *cpu)
+{
+	return cpu->ts_base_time && cpu->ts_freq;
+}
+
+/* @value * @mul / @div, of a value that may be below 0 */
+static s64 ntrace_scale(s64 value, u64 mul, u64 div)
+{
+	return (s64)((__int128)value * (s64)mul / (s64)div);
+}
+
+static u64 ntrace_counter_to_time(struct ntrace_queue *q, u64 counter)
+{
+	const struct ntrace_cpu *cpu = q->info;
+
+	if (!ntrace_has_own_clock(cpu))
+		return tsc_to_perf_time(counter, &q->nt->tc);
+	return tsc_to_perf_time(cpu->ts_base_time, &q->nt->tc) +
+	       ntrace_scale(counter - cpu->ts_base, NSEC_PER_SEC, cpu->ts_freq);
+}
+
+static u64 ntrace_time_to_counter(struct ntrace_queue *q, u64 time)
+{
+	const struct ntrace_cpu *cpu = q->info;
+	s64 ns;
+
+	if (!ntrace_has_own_clock(cpu))
+		return perf_time_to_tsc(time, &q->nt->tc);
+	ns = time - tsc_to_perf_time(cpu->ts_base_time, &q->nt->tc);
+	return cpu->ts_base + ntrace_scale(ns, cpu->ts_freq, NSEC_PER_SEC);
+}
+
 u64 ntrace_ticks_to_time(struct ntrace_queue *q, u64 ticks)
 {
-	u64 time = tsc_to_perf_time(ticks << ntrace_prescale_shift(q->info), &q->nt->tc);
+	u64 time = ntrace_counter_to_time(q, ticks << ntrace_prescale_shift(q->info));
 
 	/* nothing in a stretch is later than its end: a damaged timestamp must not say so */
 	if (q->stretch_time && time > q->stretch_time)
@@ -52,7 +85,7 @@ static u64 ntrace_ts_mask(const struct ntrace_cpu *cpu)
 /* The end of the stretch, in ticks, and a little more: nothing in it is later */
 static u64 ntrace_end_ticks(struct ntrace_queue *q, u64 mask)
 {
-	u64 end = perf_time_to_tsc(q->stretch_time, &q->nt->tc) >> ntrace_prescale_shift(q->info);
+	u64 end = ntrace_time_to_counter(q, q->stretch_time) >> ntrace_prescale_shift(q->info);
 
 	return end + (mask >> 4);
 }
@@ -74,6 +107,17 @@ static u64 ntrace_ticks_widen(struct ntrace_queue *q, const struct ntrace_clock 
 	return clock->valid ? clock->ticks + ((value - clock->ticks) & mask) : value;
 }
 
+/* The timestamp of a message without SYNC, after @last */
+u64 ntrace_next_tstamp(const struct ntrace_cpu *cpu, u64 last, u64 tstamp)
+{
+	u64 mask = ntrace_ts_mask(cpu);
+
+	if (cpu->dialect != NTRACE_DIALECT_SIFIVE0)
+		return last + tstamp;
+	/* XORed; the counter may have wrapped */
+	return last + (((last ^ tstamp) - last) & mask);
+}
+
 bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg)
 {
 	struct ntrace_clock *clock = &q->clock;
@@ -84,7 +128,7 @@ bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg)
 		clock->ticks = ntrace_ticks_widen(q, clock, msg->tstamp);
 		clock->valid = true;
 	} else if (clock->valid) {
-		clock->ticks += msg->tstamp;
+		clock->ticks = ntrace_next_tstamp(q->info, clock->ticks, msg->tstamp);
 	}
 	return clock->valid;
 }

@@ -132,6 +132,19 @@ static size_t ntrace_info_priv_size(struct auxtrace_record *itr,
 	return (NTRACE_INFO_HEADER_MAX + nr * NTRACE_INFO_CPU_MAX) * sizeof(u64);
 }
 
+/* A counter that is not the time CSR: both, when the event was opened */
+static void ntrace_info_fill_base(const struct perf_pmu *pmu, struct perf_cpu cpu, __u64 *word)
+{
+	unsigned long long base, time;
+	char path[64];
+
+	snprintf(path, sizeof(path), "cpu%d/timestamp/base", cpu.cpu);
+	if (perf_pmu__scan_file(pmu, path, "%llu %llu", &base, &time) != 2)
+		return;
+	word[NTRACE_INFO_CPU_TS_BASE] = base;
+	word[NTRACE_INFO_CPU_TS_BASE_TIME] = time;
+}
+
 static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu, u64 config,
 				 __u64 *word)
 {
@@ -147,6 +160,9 @@ static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu
 	word[NTRACE_INFO_CPU_IR_MODE] = ntrace_cpu_attr(pmu, cpu, "implicit_return_mode", 0);
 	word[NTRACE_INFO_CPU_XLEN] = __riscv_xlen;
 	word[NTRACE_INFO_CPU_TRACE_ID] = ntrace_cpu_attr(pmu, cpu, "trace_id", 0);
+	word[NTRACE_INFO_CPU_DIALECT] = ntrace_cpu_attr(pmu, cpu, "dialect", 0);
+	word[NTRACE_INFO_CPU_ADDR_BITS] = ntrace_cpu_attr(pmu, cpu, "addr_bits", 0);
+	ntrace_info_fill_base(pmu, cpu, word);
 }
 
 /*
