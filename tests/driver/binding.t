@@ -47,6 +47,8 @@ overlay_is_valid() {
 	! [ -s "$tap_tmp/whole.log" ]
 }
 
+each_of() { for _c; do $_c || return; done; }
+
 # Properties of the binding that Documentation/developer/device-tree.rst does not have
 unlisted() {
 	sed -n '/^properties:/,/^required:/s/^  \([a-z-]*\):.*/\1/p' "$bindings/$yaml" | while read -r _p; do
@@ -54,7 +56,7 @@ unlisted() {
 	done
 }
 
-plan 13
+plan 22
 is "each property is in the list of who reads and tests it" "$(unlisted)" ""
 ok "the binding is a valid schema" schema_is_valid
 (cd "$bindings" && dt-mk-schema -j -o "$tap_tmp/schema.json" .) || exit 1
@@ -76,6 +78,41 @@ if [ -d "$linux/arch/riscv/boot/dts/spacemit" ]; then
 else
 	for what in "applies" "adds components" "follows the binding"; do
 		skip "the K3's overlay: $what" "no source of Linux 7.2; make setup"
+	done
+fi
+
+# SiFive's components of version 0 have a binding of their own
+yaml=riscv/sifive,trace-encoder0.yaml
+ok "SiFive's binding is a valid schema" schema_is_valid
+(cd "$bindings" && dt-extract-example "$yaml") >"$tap_tmp/example.dts"
+ok "SiFive's: its examples follow it" validate example
+sed "s|^|# |" "$tap_tmp/example.log"
+refuses "SiFive's: an encoder of no CPU" '/cpus = <&cpu0>/d'
+refuses "SiFive's: a funnel without inputs" '/in-ports {/,/^            };/d'
+refuses "SiFive's: memory that is reserved for an encoder" 's/cpus = <&cpu0>;/cpus = <\&cpu0>; memory-region = <\&cpu0>;/'
+# Milk-V's board is not in Linux 7.2; it has the same chip
+megrez() {
+	cat >"$tap_tmp/megrez.dts" <<-EOT
+		/dts-v1/;
+		#include "$linux/arch/riscv/boot/dts/eswin/eic7700.dtsi"
+		/ {
+			compatible = "milkv,megrez", "eswin,eic7700";
+			model = "Milk-V Megrez";
+		};
+	EOT
+	preprocess -I "$linux/include" "$tap_tmp/megrez.dts" | dtc -q -@ -O dtb -o "$tap_tmp/board.dtb" - &&
+		fdtoverlay -i "$tap_tmp/board.dtb" -o "$tap_tmp/whole.dtb" "$tap_tmp/eswin-eic7700.dtbo"
+}
+if [ -d "$linux/arch/riscv/boot/dts/eswin" ]; then
+	ok "the EIC7700X's overlay applies to Linux 7.2's HiFive Premier P550" \
+		overlay_applies eswin/eic7700-hifive-premier-p550 eswin-eic7700
+	is "it adds 5 components" "$(fdtdump "$tap_tmp/whole.dtb" 2>/dev/null | grep -c 'sifive,trace-')" 5
+	ok "they follow the binding" overlay_is_valid
+	sed 's/^/# /' "$tap_tmp/whole.log" | head -n 4
+	ok "it applies to a Milk-V Megrez, and follows the binding" each_of megrez overlay_is_valid
+else
+	for what in "applies" "adds components" "follows the binding" "applies to a Megrez"; do
+		skip "the EIC7700X's overlay: $what" "no source of Linux 7.2; make setup"
 	done
 fi
 done_testing

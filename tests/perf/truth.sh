@@ -14,7 +14,8 @@ truth_build() { # KERNEL
 		{ tail -n 30 "$tap_tmp/make"; exit 1; }
 }
 
-# KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. truth_topology is the board's.
+# KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. truth_board and truth_topology say what
+# hardware there is.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
@@ -33,7 +34,8 @@ truth_record() {
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
 		cp -r jit.data threads debug jitted* /out
 	E2
-	"$top/tools/board/board" run --kernel "$1" --harts "$2" --topology "${truth_topology:-direct}" --truth "$truth_dir/truth" \
+	# shellcheck disable=SC2086
+	"$top/tools/board/board" run --kernel "$1" ${truth_board:+--board $truth_board} --harts "$2" --topology "${truth_topology:-direct}" --truth "$truth_dir/truth" \
 		--out "$truth_dir/out" --timeout 900 -- sh /out/go || return
 	truth_symfs "$1"
 }
