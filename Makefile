@@ -31,7 +31,7 @@ help:
 	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST))
 
 #: make                  the library and the command, for this host
-#: make demo             boot the emulated board, record a program, explain it (BOARD=k3)
+#: make demo             boot the emulated board, record a program, explain it (BOARD=k3 or p550)
 #: make test             every test; the last line is "N passed, N failed, N skipped"
 #: make test-quick       the tests that need neither a board nor downloads, under 2 minutes
 #: make test-long        the tests that take over 3 minutes
