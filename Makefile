@@ -58,9 +58,11 @@ setup:
 # What the library and the command need, before make says Error 127
 host-check:
 	@command -v $(firstword $(CC)) >/dev/null || \
-		{ echo "make: no C compiler; on Debian: apt-get install gcc make libelf-dev" >&2; exit 1; }
+		{ echo "make: no C compiler; on Debian: apt-get install gcc make libelf-dev libzstd-dev" >&2; exit 1; }
 	@echo '#include <libelf.h>' | $(CC) -E -x c - >/dev/null 2>&1 || \
 		{ echo "make: no libelf.h; on Debian: apt-get install libelf-dev" >&2; exit 1; }
+	@echo '#include <zstd.h>' | $(CC) -E -x c - >/dev/null 2>&1 || \
+		{ echo "make: no zstd.h; on Debian: apt-get install libzstd-dev" >&2; exit 1; }
 
 lib: host-check
 	@$(MAKE) -C tools/lib/ntrace O=$(O) all
