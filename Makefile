@@ -40,7 +40,7 @@ help:
 #: make perf KSRC=...    perf with N-Trace, from a kernel source of yours
 #: make install          library, command and manual pages (DESTDIR= PREFIX= LIBDIR=); make uninstall
 #: make install-perf     the perf that make perf KSRC= built last, as perf-ntrace; make uninstall removes it
-#: make deb              packages of Debian in build/deb (KSRC=... also perf-ntrace); make dist: an archive
+#: make deb              packages of Debian in build/deb (KSRC=... or PERF=... also perf-ntrace); make dist: an archive
 #: make html             the documents as pages in build/html, by Sphinx (python3-sphinx)
 #: make check            static checks; in parts: check-driver check-perf check-lib check-docs check-files
 #: make bench            speed and cost, printed
@@ -194,15 +194,16 @@ html:
 	@sphinx-build -q -W --keep-going -d $(O)/doctrees -b html Documentation $(O)/html
 	@echo "html: $(patsubst $(CURDIR)/%,%,$(O))/html/index.html"
 
-# Packages of Debian; with a kernel's source in KSRC= also perf-ntrace
+# Packages of Debian; perf-ntrace, too, with a kernel's source in KSRC=, or in PERF= a perf that was built from one
 deb: dist
 	@command -v dh dh_dkms >/dev/null || { echo "deb: on Debian: apt-get install debhelper dh-dkms dpkg-dev" >&2; exit 1; }
 	@rm -rf $(O)/deb && mkdir -p $(O)/deb && tar -C $(O)/deb -xzf $(O)/dist/$(DIST).tar.gz
 	@cd $(O)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u O -u V -u DEVBUILD \
-		KSRC=$(if $(KSRC),$(abspath $(KSRC))) dpkg-buildpackage -b -us -uc $(if $(KSRC),,-Ppkg.ntrace.noperf) \
+		KSRC=$(if $(KSRC),$(abspath $(KSRC))) PERF=$(if $(PERF),$(abspath $(PERF))) \
+		dpkg-buildpackage -b -us -uc $(if $(KSRC)$(PERF),,-Ppkg.ntrace.noperf) \
 		>../log 2>&1 || { tail -n 20 ../log >&2; echo "deb: the whole log is $(O)/deb/log" >&2; exit 1; }
 	@ls $(O)/deb/*.deb | sed 's,^$(CURDIR)/,deb: ,'
-	@$(if $(KSRC),:,echo "deb: perf-ntrace was left out; KSRC=/path/to/linux builds it too")
+	@$(if $(KSRC)$(PERF),:,echo "deb: perf-ntrace was left out; KSRC=/path/to/linux builds it too")
 
 clean:
 	@rm -rf $(O)

@@ -3,7 +3,7 @@
 # What is installed, and packages: one version everywhere, nothing left after removal, and what they
 # bring works.
 . "$(dirname "$0")/../harness/tap.sh"
-plan 22
+plan 23
 cd "$top" || exit
 version=$(cat VERSION)
 short=$(echo "$version" | cut -d. -f1,2)
@@ -47,12 +47,16 @@ is "... leaves nothing" "$(find "$tap_tmp/dest" -type f -o -type l)" ""
 # ---- packages of Debian
 ok "make dist" make dist
 if ! command -v dh >/dev/null || ! command -v dh_dkms >/dev/null; then
-	for n in 1 2 3 4 5 6 7; do skip "packages of Debian, $n" "debhelper or dh-dkms is not here"; done
+	for n in 1 2 3 4 5 6 7 8; do skip "packages of Debian, $n" "debhelper or dh-dkms is not here"; done
 	done_testing
 fi
-ok "make deb" make deb
+# the perf that is here already: building one takes minutes
+perf=$O/perf/7.2/$(uname -m)/perf
+[ -x "$perf" ] || perf=
+ok "make deb" make deb PERF="$perf"
 debs=$(ls "$O"/deb/*.deb | grep -v dbgsym)
-is "four packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | paste -sd' ')" "libntrace-dev libntrace1 ntrace ntrace-dkms"
+is "the packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | paste -sd' ')" \
+	"libntrace-dev libntrace1 ntrace ntrace-dkms${perf:+ perf-ntrace}"
 # without them, nothing builds the module when the package is installed
 is "ntrace-dkms needs dkms, and calls it" "$(dpkg-deb -f "$O"/deb/ntrace-dkms_*.deb Depends | grep -c dkms) $(dpkg-deb -I \
 	"$O"/deb/ntrace-dkms_*.deb postinst | grep -c 'dkms/common.postinst')" "1 1"
@@ -69,8 +73,13 @@ install_all() {
 			grep -x 'instructions  *2642'
 }
 ok "they install, and the command decodes the sample" install_all
+if [ -n "$perf" ]; then
+	is "perf-ntrace knows N-Trace" "$("$root/usr/bin/perf-ntrace" test ntrace 2>&1 | grep -c 'N-Trace (ntrace): .* Ok')" 3
+else
+	skip "perf-ntrace knows N-Trace" "there is no perf; make perf builds it"
+fi
 ok "... and can be removed" sh -c "dpkg --root='$root' --force-depends --force-not-root --force-bad-path --no-triggers \
-	-P ntrace libntrace-dev libntrace1 >/dev/null 2>&1; ! find '$root/usr' -name '*ntrace*' | grep ."
+	-P ntrace libntrace-dev libntrace1 ${perf:+perf-ntrace} >/dev/null 2>&1; ! find '$root/usr' -name '*ntrace*' | grep ."
 
 # The module, as DKMS would build it from the package
 build_module() {

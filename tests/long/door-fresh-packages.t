@@ -9,13 +9,22 @@ command -v dh_dkms >/dev/null || skip_all "debhelper or dh-dkms is not here"
 cd "$top" || exit
 root=$tap_tmp/root
 why=$(fresh_make bookworm "$root") || skip_all "$why"
-plan 15
+plan 17
 
 ok "make deb with perf" make deb KSRC="$O/root/linux-6.12"
 debs=$(ls "$O"/deb/*.deb | grep -v dbgsym)
 is "five packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | paste -sd' ')" \
 	"libntrace-dev libntrace1 ntrace ntrace-dkms perf-ntrace"
 is "errors that lintian finds" "$(lintian --allow-root "$O"/deb/*.changes 2>&1 | grep '^E:')" ""
+if command -v rpmbuild >/dev/null; then
+	ok "rpmbuild makes packages of the archive" rpmbuild -ta --quiet --nodeps --define "_topdir $tap_tmp/rpm" \
+		"$O/dist/ntrace-$(cat VERSION).tar.gz"
+	is "... these" "$(find "$tap_tmp/rpm/RPMS" -name '*.rpm' -exec rpm -qp --qf '%{name} ' {} + | tr ' ' '\n' | sort | paste -sd' ')" \
+		" libntrace libntrace-devel ntrace ntrace-dkms"
+else
+	skip "rpmbuild makes packages of the archive" "there is no rpmbuild"
+	skip "... these" "there is no rpmbuild"
+fi
 riscv64-linux-gnu-gcc -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" tests/perf/calls.S &&
 	python3 tests/perf/mkcalls.py "$tap_tmp/calls" "$tap_tmp/calls.data" good || exit
 
