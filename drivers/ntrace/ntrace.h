@@ -773,6 +773,7 @@ void ntrace_sifive_funnel_revive(struct ntrace_sink *sink);
 /* path.c */
 int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win);
 int ntrace_sink_stop(struct ntrace_sink *sink);
+int ntrace_sink_hold(struct ntrace_sink *sink, struct ntrace_encoder *own);
 int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc);
 int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc);
 void ntrace_sink_close(struct ntrace_sink *sink);

@@ -75,6 +75,9 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 
 	if (unlikely(enc->comp.stuck))
 		return -EIO;
+	/* One that stands still, see ntrace_sink_hold() */
+	if (unlikely(enc->on))
+		return 0;
 	if (unlikely(!enc->programmed))
 		ret = ntrace_encoder_program(enc, enc->config, &enc->filter);
 	if (!ret && enc->path_len > 2)
@@ -219,6 +222,41 @@ int ntrace_sink_stop(struct ntrace_sink *sink)
 	}
 	err = ntrace_sink_disable(sink);
 	return ret ?: err;
+}
+
+/*
+ * Does @enc stall its hart, and traces user mode alone? Then the hart stands still where it holds
+ * no lock of the kernel: in user mode, or on its way from there.
+ */
+static bool ntrace_encoder_stands_still(const struct ntrace_encoder *enc)
+{
+	u8 priv = enc->filter.priv;
+
+	return enc->config & NTRACE_CONFIG_STALL && priv &&
+	       !(priv & ~(NTRACE_PRIV_U | NTRACE_PRIV_VU));
+}
+
+/**
+ * ntrace_sink_hold - stop a sink for a moment, to give it another window
+ * @sink: the sink
+ * @own: the encoder of this CPU, a member
+ *
+ * Members that stall go on if they can wait: the sink "should stop accepting new messages which may
+ * result in an overflow or stall condition at an encoder" (trRamStopOnWrap). So nothing is lost of
+ * what their harts do until ntrace_sink_start(), or ntrace_sink_leave() if that fails.
+ *
+ * Context: and return value as ntrace_sink_stop().
+ */
+int ntrace_sink_hold(struct ntrace_sink *sink, struct ntrace_encoder *own)
+{
+	int ret;
+
+	/* The settings of all members are the same, as their events may share the sink */
+	if (sink->ops || !own->on || !ntrace_encoder_stands_still(own) || sink->closed)
+		return ntrace_sink_stop(sink);
+	ntrace_sink_assert_locked(sink);
+	ret = ntrace_path_disable(own);
+	return ntrace_sink_disable(sink) ?: ret;
 }
 
 static void ntrace_sink_pause_members(struct ntrace_sink *sink)

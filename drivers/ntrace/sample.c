@@ -94,17 +94,18 @@ static void ntrace_sample_copied(struct ntrace_session *s, struct perf_output_ha
 
 /*
  * Stop the sink, take the newest trace of its owner, and let it continue where it stopped. A sink
- * whose window is full waits for the timer, which reports that trace is missing.
+ * whose window is full waits for the timer, which reports that trace is missing. @own is the
+ * encoder of this CPU.
  */
-static void ntrace_sample_owner(struct ntrace_session *s, struct perf_output_handle *to,
-				unsigned long size)
+static void ntrace_sample_owner(struct ntrace_session *s, struct ntrace_encoder *own,
+				struct perf_output_handle *to, unsigned long size)
 {
 	struct ntrace_sink *sink = s->enc->sink;
 	unsigned long written;
 	bool wrapped;
 	int ret;
 
-	ret = ntrace_sink_stop(sink);
+	ret = ntrace_sink_hold(sink, own);
 	/* The sink has said that it is empty: reads of memory after this see its trace */
 	mb();
 	if (sink->comp.stuck) {
@@ -152,7 +153,7 @@ long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
 	}
 	owner = READ_ONCE(sink->owner);
 	if (owner == s || (owner && s->enc->on))
-		ntrace_sample_owner(owner, to, size);
+		ntrace_sample_owner(owner, s->enc, to, size);
 	else
 		ntrace_sample_idle(to, size);
 	ntrace_sink_unlock(sink);

@@ -226,7 +226,7 @@ static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 		return;
 	}
 	list_for_each_entry_safe(enc, next, &sink->members, member) {
-		list_del_init(&enc->member);
+		ntrace_sink_leave(sink, enc);
 		enc->session->state = NTRACE_SESSION_ORPHAN;
 	}
 }
@@ -328,7 +328,7 @@ static unsigned long ntrace_session_take(struct ntrace_session *s)
 	ntrace_sink_assert_locked(sink);
 	WRITE_ONCE(sink->owner, NULL);
 	barrier();
-	used = ntrace_session_collect(s, ntrace_sink_stop(sink));
+	used = ntrace_session_collect(s, ntrace_sink_hold(sink, s->enc));
 	if (sink->encoders > 1)
 		ntrace_session_hand_on(s);
 	return used;

@@ -7,6 +7,7 @@
  * trace of each CPU, of one simple kind, to be compared with what ran, and
  * NTRACE_LOAD_ROOM: the MiB that it may have, 256 if not given;
  * NTRACE_LOAD_SLOW: the clock of the CPUs takes so many seconds for one;
+ * NTRACE_LOAD_STALL: user mode, and harts stall rather than lose trace;
  * NTRACE_LOAD_PAUSE: CPUs are idle for so many microseconds now and then
  */
 #include <fcntl.h>
@@ -160,6 +161,12 @@ FIXTURE_SETUP(load)
 		SKIP(return, "there is no PMU ntrace");
 	stop = false;
 	event_attr(&attr, pmu_config(pmu_first_cpu()));
+	if (getenv("NTRACE_LOAD_STALL")) {
+		if (!pmu_number("caps/stall", 0) || !pmu_number("caps/privilege", 0))
+			SKIP(return, "the hardware does not stall, or not filter");
+		event_attr_user(&attr);
+		attr.config |= NTRACE_CONFIG_STALL;
+	}
 	if (out)
 		attr.config &= NTRACE_CONFIG_MODE | NTRACE_CONFIG_SYNC_MODE | NTRACE_CONFIG_SYNC_MAX;
 	for (cpu = 0; cpu < MAX_CPUS; cpu++) {

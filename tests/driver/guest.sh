@@ -24,9 +24,9 @@ quiet() {
 
 # selftests NAME "PROGRAM [ARGUMENTS];..." BOARD-OPTIONS...: all in one guest;
 # their results with NAME before them. guest_env: variables for
-# them; guest_timeout: seconds for all; guest_first: a command before all, whose
+# them; guest_timeout: seconds for all; guest_first, guest_last: commands before and after all, whose
 # output is in $tap_tmp/out too; ONLY=PATTERN: those of such a NAME alone
-guest_env= guest_timeout=500 guest_first=:
+guest_env= guest_timeout=500 guest_first=: guest_last=:
 selftests() {
 	_what=$1 _programs=$2; shift 2
 	# shellcheck disable=SC2254
@@ -41,6 +41,7 @@ selftests() {
 			env $guest_env /usr/lib/selftests/ntrace/\$t </dev/null 2>&1
 			echo \"# exit \$?, \$(cut -d. -f1 /proc/uptime) s of the guest\"
 		done
+		$guest_last
 		# what is reported was unreferenced in two scans; locks have been looked at enough
 		[ ! -e /sys/kernel/debug/kmemleak ] || { echo 0 >/proc/sys/kernel/prove_locking
 			echo scan >/sys/kernel/debug/kmemleak; echo scan >/sys/kernel/debug/kmemleak

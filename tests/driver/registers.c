@@ -915,6 +915,36 @@ static void stop_both(void)
 	list_del_init(&enc2.member);
 }
 
+/* A sink gets another window: encoders that stall, and trace user mode, stay enabled meanwhile */
+static void members_stand_still(void **state)
+{
+	static const struct ntrace_filter user = { .priv = NTRACE_PRIV_U }, kernel = { .priv = NTRACE_PRIV_S };
+	const struct ntrace_filter *filters[] = { &user, &kernel };
+	u64 config;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct ntrace_window win = window(0, 0x8000);
+
+		setup(NULL);
+		shared();
+		config = plain_config() | NTRACE_CONFIG_STALL;
+		assert_int_equal(ntrace_encoder_program(&enc, config, filters[i]), 0);
+		assert_int_equal(ntrace_encoder_program(&enc2, config, filters[i]), 0);
+		start_both(&win);
+		assert_int_equal(LOCKED(ntrace_sink_hold(&sink, &enc)), 0);
+		assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
+		assert_int_equal(fake_peek(enc.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
+		assert_int_equal(fake_peek(enc2.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE,
+				 i ? 0 : TR_CONTROL_ENABLE);
+		assert_int_equal(enc2.on, !i);
+		win = window(0x9000, 0x1000);
+		assert_int_equal(LOCKED(ntrace_sink_start(&sink, &win)), 0);
+		assert_true(enc.on && enc2.on);
+		stop_both();
+	}
+}
+
 /* @win, and nothing that was left over, has trace of both from a synchronising message on */
 static void both_can_be_traced(unsigned int offset)
 {
@@ -1888,7 +1918,7 @@ static void each_bridge_has_an_id(void **state)
 	X(one_thread_is_traced) X(triggers_switch_tracing) X(overflow_is_counted) \
 	X(window_of_a_power_of_two) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
-	X(encoder_chooses_between_sinks) \
+	X(encoder_chooses_between_sinks) X(members_stand_still) \
 	X(funnel_has_a_timestamp_unit) X(new_window_for_all_members) X(failing_member_stops_all) \
 	X(sink_that_does_not_empty) X(power_was_off) X(comparators_are_off_after_a_reset) \
 	X(closed_sink_stays_closed) X(restart_reads_three_registers) \

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Harts that share a sink and stall rather than lose trace (stall=1, of user mode): while one of them
+# hands the trace over and gives the sink another window, the others stand still, and miss nothing.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/guest.sh"
+
+make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top/tools/board/model" O="$O" >&2 &&
+	gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$top/tools/board/model" -o "$tap_tmp/untraced" \
+		"$top/tests/driver/untraced.c" "$O/board/model/libnbmodel.a" || exit 1
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
+seconds=${NTRACE_LOAD_SECONDS:-2}
+
+for topology in ${TOPOLOGIES:-funnel}; do
+	rm -rf "$tap_tmp/truth"
+	"$top/tools/board/board" run --kernel "${KERNEL:-6.12}" --harts "${HARTS:-2}" --topology "$topology" --slow 4 \
+		--timeout 2000 --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" --console "$tap_tmp/console" -- \
+		"NTRACE_LOAD_STALL=1 NTRACE_LOAD_SLOW=4 NTRACE_LOAD_SECONDS=$seconds \
+			/usr/lib/selftests/ntrace/load_test -t reader_that_keeps_up_loses_nothing" >"$tap_tmp/said" 2>"$tap_tmp/err"
+	grep '^#' "$tap_tmp/said" || sed 's/^/# /' "$tap_tmp/err" | head -n 20
+	ok "$topology: the trace of all harts is recorded" grep -E '^ok 1' "$tap_tmp/said"
+	quiet "$topology"
+	"$tap_tmp/untraced" "$tap_tmp"/truth/hart*.truth >"$tap_tmp/untraced.out"
+	sed 's/^/# /' "$tap_tmp/untraced.out"
+	figure "$topology: $(awk '{ n += $3; m += $9; g += $12 } END {
+		printf "%.1f M instructions of user mode, %d missed in %d gaps", n / 1e6, m, g }' "$tap_tmp/untraced.out")"
+	is "$topology: user mode is traced on each hart" \
+		"$(grep -c ' [0-9]\{6,\} instructions of user mode traced' "$tap_tmp/untraced.out")" "${HARTS:-2}"
+	is "$topology: no instruction is missed" "$(grep -c ' 0 missed' "$tap_tmp/untraced.out")" "${HARTS:-2}"
+	is "$topology: no encoder has lost a message" "$(grep -c 'overflows=0 blocks_lost=0' "$tap_tmp/stats")" "${HARTS:-2}"
+done
+plan $tap_n
+done_testing
