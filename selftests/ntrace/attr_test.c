@@ -189,7 +189,7 @@ TEST_F(attr, second_event_is_busy)
 
 	ASSERT_GE(fd, 0);
 	EXPECT_EQ(try_open(&self->attr, -1, self->cpu), EBUSY);
-	/* per-thread and per-CPU use do not mix either */
+	/* per-thread and per-CPU use of an encoder do not mix either */
 	EXPECT_EQ(try_open(&self->attr, 0, -1), EBUSY);
 	close(fd);
 	EXPECT_EQ(try_open(&self->attr, -1, self->cpu), 0);

@@ -56,7 +56,7 @@ static int refused(struct perf_event_attr *attr, int pid, int cpu)
 	return err;
 }
 
-/* All messages of a recording, which is disabled: how many have @tcode */
+/* Counts the messages with @tcode in a recording, which is disabled */
 static unsigned int count_messages(struct recording *rec, struct stretches *st, unsigned int tcode,
 				   uint64_t thread, unsigned int *others)
 {
@@ -82,7 +82,7 @@ static unsigned int count_messages(struct recording *rec, struct stretches *st, 
 	return n;
 }
 
-/* Bytes in half a second of work, and what the records say of them */
+/* Records half a second of work. Returns the bytes of trace; and what its records report */
 static uint64_t half_a_second(struct recording *rec, struct stretches *st)
 {
 	double end = now() + 0.5;
@@ -112,7 +112,7 @@ TEST_F(field, strobing_traces_a_part)
 	EXPECT_GT(self->st->bytes, 0);
 	/* 50 periods, fewer if the host is busy; without strobing it stops when it is disabled */
 	EXPECT_GE(stops, 10);
-	/* what is left out is not lost */
+	/* trace that strobing leaves out is not lost trace */
 	EXPECT_EQ(self->st->nr_partial, 0);
 	EXPECT_EQ(self->st->nr_truncated, 0);
 	EXPECT_EQ(self->st->nr_gaps, 0);
@@ -192,7 +192,7 @@ TEST_F(field, ranges_that_are_left_out)
 	self->attr.config |= NTRACE_CONFIG_EXCLUDE;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
 	all = fixed_work(&self->rec);
-	/* all code of this program; what is left out is nearly all there is */
+	/* leave out all code of this program, which is nearly everything that runs */
 	ASSERT_EQ(ioctl(self->rec.fd, PERF_EVENT_IOC_SET_FILTER, "filter 0x0/0x10000000@/proc/self/exe"), 0)
 		TH_LOG("%s", strerror(errno));
 	without = fixed_work(&self->rec);
@@ -336,7 +336,7 @@ TEST_F(field, sinks)
 	TH_LOG("%u sinks", n);
 }
 
-/* How many messages of a recording, which is disabled, have another SRC than that of @cpu */
+/* Counts the messages in a recording, which is disabled, with another SRC than that of @cpu */
 static unsigned int foreign_messages(struct recording *rec, struct stretches *st, int cpu,
 				     unsigned int *own)
 {
@@ -365,7 +365,7 @@ static unsigned int foreign_messages(struct recording *rec, struct stretches *st
 
 /*
  * Two CPUs lead to one sink; one of them is traced into another. An encoder sends to all of its
- * outputs: nothing of it is to come into the sink that is not its event's.
+ * outputs, but its trace must not reach the sink of another event.
  */
 TEST_F(field, sinks_are_kept_apart)
 {

@@ -38,7 +38,7 @@ FIXTURE_SETUP(filter)
 	event_attr(&self->attr, pmu_config(pmu_first_cpu()));
 	event_attr_user(&self->attr);
 	self->st = calloc(1, sizeof(*self->st));
-	/* On another CPU a thread is not between start and stop any more */
+	/* After a move to another CPU, a thread is no longer between start and stop */
 	on_cpu(pmu_first_cpu());
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 }
@@ -105,7 +105,7 @@ static void enable(struct recording *rec)
 	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-/* Bytes of trace since the last look, but for those of the event being stopped */
+/* Bytes of trace since the last call, without those that stopping the event adds */
 static uint64_t traced(struct recording *rec, uint64_t *head)
 {
 	uint64_t before = *head;
@@ -257,7 +257,7 @@ TEST_F(filter, a_stop_alone_ends_it)
 	EXPECT_EQ(traced(&self->rec, &head), 0);
 }
 
-/* Between start and stop is one thread, not the next that has the same filter */
+/* One thread is between start and stop. The next thread with the same filter is not */
 TEST_F(filter, a_child_begins_for_itself)
 {
 	uint64_t head = 0;

@@ -86,7 +86,7 @@ TEST_F(life, small_buffer_after_a_large_one)
 	if (!getenv("NTRACE_EXACT"))
 		SKIP(return, "the host may be late");
 	event_attr_user(&self->attr);
-	/* much trace: a message for each branch that is taken */
+	/* this mode makes much trace: a message for each branch that is taken */
 	if (access(PMU_DIR "/events/btm", F_OK))
 		SKIP(return, "the hardware has no BTM");
 	self->attr.config &= ~NTRACE_CONFIG_MODE;
@@ -146,7 +146,7 @@ TEST_F_TIMEOUT(life, thread_that_migrates, 200)
 
 	if (n < 2)
 		SKIP(return, "one CPU");
-	/* an event is disabled when its buffer is full: none of these may fill it */
+	/* an event is disabled when its buffer is full, so none of these may fill it */
 	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -238,8 +238,8 @@ static long sink_interrupts(void)
 }
 
 /*
- * A window that is full in no time: the sink's interrupt opens the next. Where it
- * is lost, the timer does. NTRACE_IRQ says what the hardware does: "lost", "spurious".
+ * A window that fills at once: the sink's interrupt opens the next one. If the interrupt is lost,
+ * the timer does. NTRACE_IRQ says what the hardware does: "lost", "spurious".
  */
 TEST_F_TIMEOUT(life, interrupt_of_a_full_sink, 60)
 {
@@ -268,7 +268,7 @@ TEST_F_TIMEOUT(life, interrupt_of_a_full_sink, 60)
 	} else {
 		EXPECT_GT(sink_interrupts(), before);
 	}
-	/* one that comes for no reason says nothing of loss */
+	/* an interrupt without a reason must not report a loss */
 	if (irq && !strcmp(irq, "spurious"))
 		EXPECT_GT(sink_interrupts() - before, st.nr_partial);
 }
@@ -294,8 +294,8 @@ static long deep_sleeps(int cpu)
 }
 
 /*
- * The event goes on behind an idle state that costs hart and encoder their state: each stretch
- * is whole, and scontext says who runs, who has slept meanwhile.
+ * The event continues after an idle state in which hart and encoder lose their state: each stretch
+ * is whole, and scontext has the thread, which has slept meanwhile.
  */
 TEST_F_TIMEOUT(life, deep_idle, 120)
 {
@@ -338,7 +338,7 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 	TH_LOG("slept %ld times, %u stretches, %u Ownership messages of the test", slept, st.nr, own);
 	if (!slept)
 		SKIP(return, "the governor chose no idle state beyond WFI");
-	/* there may be a few before and behind the trace */
+	/* there may be a few before and after the trace */
 	EXPECT_GE(st.nr + 10, slept);
 	EXPECT_EQ(ended, st.nr);
 	EXPECT_EQ(st.nr_gaps, 0);
@@ -349,8 +349,8 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 }
 
 /*
- * All that happens in a system suspend but for the sleep: other CPUs go, and the
- * last one says that it loses its state. The event goes on behind it.
+ * A system suspend without the sleep: other CPUs go offline, and the last one reports that it loses
+ * its state. The event continues afterwards.
  */
 TEST_F_TIMEOUT(life, system_suspend, 120)
 {
@@ -371,12 +371,12 @@ TEST_F_TIMEOUT(life, system_suspend, 120)
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ret = write_file("/sys/power/state", "mem");
 	if (!ret && write_file("/sys/power/pm_test", "devices"))
-		/* only to idle: devices go, and CPUs stay */
+		/* suspend to idle: devices suspend, and CPUs stay online */
 		ret = write_file("/sys/power/state", "freeze");
 	before = __atomic_load_n(&self->rec.page->aux_head, __ATOMIC_ACQUIRE);
 	/* the buffer may be full: hardware that has little writes much */
 	__atomic_store_n(&self->rec.page->aux_tail, before, __ATOMIC_RELEASE);
-	/* a timer goes on then, which may be late */
+	/* a timer continues the trace then, and may be late */
 	for (i = 0; i < 50 && self->rec.page->aux_head == before; i++) {
 		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 		busy(20000);
@@ -387,7 +387,7 @@ TEST_F_TIMEOUT(life, system_suspend, 120)
 		SKIP(return, "the kernel does not suspend");
 	head = self->rec.page->aux_head;
 	EXPECT_GT(head, before);
-	/* what came last is whole, and ends as a trace does */
+	/* the last stretch is whole, and ends as a trace should */
 	n = head - before < sizeof(buf) ? head - before : sizeof(buf);
 	record_copy(&self->rec, head - n, buf, n);
 	while (pos < n && (buf[pos++] & 3) != 3)

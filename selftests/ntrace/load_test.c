@@ -56,7 +56,7 @@ static double seconds(void)
 }
 
 /*
- * Room for the trace of a CPU. All of it is touched: no page is to be found while
+ * Memory for the trace of a CPU. All of it is touched now, so that no page fault happens while
  * trace comes in.
  */
 static bool kept_open(struct kept *kept, const char *dir, int cpu)
@@ -210,8 +210,7 @@ struct totals {
 };
 
 /*
- * Behind the idle bytes from @pos to @end. There may be many: by words, so that
- * the reader keeps up.
+ * Skip the idle bytes from @pos to @end. There may be many, so this goes by words to keep up.
  */
 static uint64_t skip_idle(const struct recording *rec, uint64_t pos, uint64_t end)
 {
@@ -240,7 +239,7 @@ static bool ends_whole(const struct recording *rec, uint64_t pos, uint64_t last)
 	return rec->aux[last % rec->aux_size] >> 2 == MSG_CORRELATION;
 }
 
-/* Each stretch begins with a message; how the ones before ended, the next shows */
+/* Each stretch begins with a message. The next stretch shows how the one before has ended */
 static void account(struct recording *rec, struct stretches *st, struct kept *out, struct totals *sum)
 {
 	uint64_t end = st->end;
@@ -256,7 +255,7 @@ static void account(struct recording *rec, struct stretches *st, struct kept *ou
 		if (st->at[i].flags & PERF_AUX_FLAG_PARTIAL)
 			sum->whole += ends_whole(rec, pos, last);
 		sum->cut += pos < last && rec->aux[pos % rec->aux_size] & 3;
-		/* where the sink was full, the last message is cut off */
+		/* if the sink was full, the last message is cut off */
 		while (out->file && pos < last && (rec->aux[(last - 1) % rec->aux_size] & 3) != 3)
 			last--;
 		while (out->file && pos < last) {
@@ -287,7 +286,7 @@ TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
 	if (pmu_text(file, text, sizeof(text)) && strncmp(text, "smem", 4))
 		SKIP(return, "sink is %s: too small for a busy system", text);
 	sched_setscheduler(0, SCHED_FIFO, &param);
-	/* no page is to be found while the trace comes in */
+	/* no page fault may happen while the trace comes in */
 	mlockall(MCL_CURRENT);
 	for (i = 0; i < self->nr; i++)
 		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -321,7 +320,7 @@ TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
 	EXPECT_EQ(sum.partial, 0);
 }
 
-/* Away for as long as a buffer needs to be full many times */
+/* The reader stays away for so long that a buffer could fill many times */
 TEST_F_TIMEOUT(load, reader_that_was_away_gets_the_rest, 300)
 {
 	struct totals sum = { };
@@ -372,17 +371,20 @@ TEST_F_TIMEOUT(load, reader_that_stops_is_told, 300)
 		ASSERT_EQ(self->st[i]->nr_truncated, 1) TH_LOG("CPU %d", i);
 		EXPECT_EQ(self->st[i]->nr_gaps, 0);
 
-		/* all that there is was told of */
+		/* records have reported everything that there is */
 		EXPECT_EQ(self->st[i]->bytes, self->rec[i].page->aux_head);
 		EXPECT_LE(self->st[i]->bytes, AUX_SIZE);
 		EXPECT_GT(self->st[i]->bytes, AUX_SIZE - (128 << 10));
 	}
-	/* and nothing comes any more */
+	/* and no more trace comes */
 	usleep(50000);
 	for (i = 0; i < self->nr; i++)
 		EXPECT_EQ(self->rec[i].page->aux_head, self->st[i]->bytes) TH_LOG("CPU %d", i);
 
-	/* Room is made: on it goes. Those that share the sink may go on with it, and be told again. */
+	/*
+	 * The reader makes room, and trace continues. Events that share the sink may continue as
+	 * well, and report loss again.
+	 */
 	for (i = 0; i < self->nr; i++) {
 		head = self->rec[i].page->aux_head;
 		__atomic_store_n(&self->rec[i].page->aux_tail, head, __ATOMIC_RELEASE);

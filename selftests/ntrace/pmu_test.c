@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the PMU says of itself in sysfs */
+/* The attributes of the PMU in sysfs */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -263,7 +263,7 @@ TEST_F(pmu, funnel_timestamp_can_be_set)
 	EXPECT_EQ(pmu_write(mode, "8"), EINVAL);
 	EXPECT_EQ(pmu_write(mode, "x"), EINVAL);
 	EXPECT_EQ(pmu_write(prescale, "4"), EINVAL);
-	/* a funnel has no core */
+	/* a funnel has no timestamp unit of a core */
 	EXPECT_EQ(pmu_write(mode, "3"), EOPNOTSUPP);
 	EXPECT_EQ(pmu_number(mode, 0), 1);
 

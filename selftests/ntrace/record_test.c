@@ -277,7 +277,7 @@ TEST_F(record, own_thread_id_in_ownership)
 		free(buf);
 	}
 	EXPECT_GT(own, 0);
-	/* with the kernel left out, nobody else's number is seen */
+	/* if the kernel is left out, no other thread's number appears */
 	if (self->attr.exclude_kernel)
 		EXPECT_EQ(other, 0);
 }

@@ -109,7 +109,7 @@ struct samples {
 	unsigned int nr, with_trace, broken;
 };
 
-/* What there is since the last time; @trace has room for one */
+/* The samples since the last call; @trace has room for one */
 static void take_samples(struct recording *rec, uint8_t *trace, struct samples *samples)
 {
 	uint64_t size;

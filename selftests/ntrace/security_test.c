@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who may see what */
+/* Which user may see which trace */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -146,7 +146,7 @@ TEST_F(security, firmware_is_left_out_where_it_can_be)
 	EXPECT_EQ(seen.prv[3], 0);
 }
 
-/* The test above would not notice if nothing went to the firmware */
+/* Without this, the test above would pass even if no call reached the firmware */
 TEST_F(security, firmware_is_there_if_asked_for)
 {
 	int counter = open_counter();
@@ -212,7 +212,7 @@ TEST_F(security, unprivileged_sees_no_system)
 	EXPECT_EQ(ret, self->filter ? EACCES : EOPNOTSUPP);
 }
 
-/* Even where everybody may see the kernel */
+/* This holds even if everybody may trace the kernel */
 TEST_F(security, paranoid_minus_one_does_not_open_firmware)
 {
 	int old = set_paranoid(-1), ret;
@@ -232,7 +232,7 @@ TEST_F(security, paranoid_minus_one_needs_the_filter_too)
 	EXPECT_EQ(ret, self->filter ? 0 : EACCES);
 }
 
-/* Who traces may do so; the program that is traced needs no right for it, nor do its children */
+/* The tracing process has the right to trace. The traced program and its children need no right */
 TEST_F(security, traced_program_that_gave_up_its_rights_forks)
 {
 	int status, fd, old = set_paranoid(2), ready[2];
@@ -264,7 +264,9 @@ TEST_F(security, traced_program_that_gave_up_its_rights_forks)
 	close(ready[1]);
 }
 
-/* scontext has thread ids of the initial pid namespace: not for who is in another */
+/*
+ * scontext has thread ids of the initial pid namespace, which a process in another one must not see
+ */
 TEST_F(security, thread_ids_of_the_system_are_not_for_a_container)
 {
 	int ret, old, status;

@@ -39,7 +39,7 @@ static struct perf_event_attr attr;
 static bool one_owner;
 static unsigned int seconds;
 
-/* What was recorded is read at once, and thrown away */
+/* Reads what was recorded at once, and drops it */
 static void drain(struct yielder *y)
 {
 	struct perf_event_mmap_page *page = y->rec.page;
@@ -175,7 +175,7 @@ TEST_F_TIMEOUT(share, yielding_threads_of_an_ordinary_user, 3600)
 	EXPECT_NE(WEXITSTATUS(status), 2) TH_LOG("an event could not be opened");
 	EXPECT_NE(WEXITSTATUS(status), 3) TH_LOG("no event has trace");
 
-	/* and who comes later finds the sink free */
+	/* and a thread that comes later finds the sink free */
 	attr.exclude_kernel = 0;
 	attr.exclude_hv = 0;
 	ASSERT_TRUE(record_open(&later, &attr, 0, -1, 1 << 20, false));
@@ -195,7 +195,7 @@ static void pin(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* One that nobody switches out has no room, then no sink, and goes on when it has both */
+/* An event that is never switched out has no room, then no sink, and continues when it has both */
 TEST(system_wide_event_waits_for_its_sink)
 {
 	struct recording first, second;

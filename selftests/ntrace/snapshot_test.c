@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Snapshot mode: the buffer is overwritten, and the newest survives */
+/* Snapshot mode: the buffer is overwritten, and the newest trace survives */
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

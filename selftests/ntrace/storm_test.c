@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Starts, stops, forks, migrations, CPUs that go and come, snapshots, reloads of
- * the module, in random order. Nothing may take over a second, and what is
- * traced later must be right.
+ * Starts, stops, forks, migrations, CPUs that go and come, snapshots, reloads of the module, in
+ * random order. No operation may take more than a second, and later traces must be right.
  *
  * NTRACE_STORM=N: operations, 100 if not given; NTRACE_SEED: of the order;
  * NTRACE_FAULTS=1: the hardware fails now and then, events may be refused;
@@ -39,9 +38,9 @@ static unsigned int number(const char *name, unsigned int otherwise)
 }
 
 /*
- * The host may have no time for the guest. A thread that only sleeps says how
- * long it stood still in all; that much is no fault of an operation. But half a
- * second at once is not taken for the host's: that could be a hang.
+ * The host may have no time for the guest. A thread that only sleeps measures how long it stood
+ * still in all, and that time is not counted against an operation. But half a second at once is not
+ * excused that way: it could be a hang.
  */
 static volatile double late;
 
@@ -235,7 +234,7 @@ static bool right(struct recording *rec, const struct stretch *s)
 	return ok && !ret && n > 2 && msg.tcode == MSG_CORRELATION;
 }
 
-/* 1 right, 0 wrong, -1 there is none */
+/* 1: the trace is right; 0: it is wrong; -1: there is none */
 static int trace_later(void)
 {
 	struct perf_event_attr attr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the selftests share: recording without perf, and just enough of N-Trace */
+/* Functions for all selftests: recording without perf, and as much of N-Trace as they need */
 #ifndef NTRACE_SELFTEST_TRACE_H
 #define NTRACE_SELFTEST_TRACE_H
 
@@ -49,20 +49,20 @@ struct recording {
 };
 
 void event_attr(struct perf_event_attr *attr, uint64_t config);
-/* Without the kernel, where hardware can: how much that does in interrupts nobody can foresee */
+/* Leave out the kernel if the hardware can: how much it does in interrupts is unpredictable */
 void event_attr_user(struct perf_event_attr *attr);
 bool record_open(struct recording *rec, struct perf_event_attr *attr, int pid, int cpu,
 		 size_t aux_size, bool overwrite);
 void record_close(struct recording *rec);
 
-/* What the records of a recording say, gathered from where the last look ended */
+/* A summary of the records since the last look */
 struct stretches {
 	unsigned int	nr;		/* PERF_RECORD_AUX with bytes */
 	unsigned int	nr_truncated;
 	unsigned int	nr_partial;
 	unsigned int	nr_gaps;	/* offset is not the end of the one before */
 	uint64_t	bytes;
-	uint64_t	end;		/* offset behind the last */
+	uint64_t	end;		/* offset after the last */
 	struct stretch {
 		uint64_t offset, size, flags;
 	} at[4096];
@@ -72,7 +72,7 @@ void record_stretches(struct recording *rec, struct stretches *st);
 /* Copy @size bytes at @offset out of the AUX area; frames become messages and idle bytes */
 void record_copy(struct recording *rec, uint64_t offset, void *buf, size_t size);
 
-/* In place: whole messages in the order in which they end, then idle bytes */
+/* Takes frames apart in place: whole messages in the order in which they end, then idle bytes */
 void frames_to_messages(uint8_t *buf, size_t size);
 
 /* A message as far as the tests need it */
