@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is the truth what QEMU itself says that it ran? Standard input is the log of `-d
+ * Compare the truth with what QEMU itself reports that it ran. Standard input is the log of `-d
  * exec,nochain,int`, of the same run: each block that was begun, and each trap with its address.
- * QEMU makes it apart from its plugins.
+ * QEMU writes that log without its plugins.
  *
  *	log-check TRUTH [HART] <LOG
  *

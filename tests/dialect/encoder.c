@@ -28,7 +28,7 @@ static unsigned int pick(struct encoder *e, unsigned int n)
 
 /* ---- bytes ---- */
 
-/* A message that is being put together: six bits a byte */
+/* A message under construction: six bits a byte */
 struct message {
 	uint64_t	bits;		/* not written yet */
 	unsigned int	nr_bits;
@@ -347,8 +347,8 @@ static void call(struct encoder *e, uint64_t link)
 }
 
 /*
- * A return, or a swap that is one, too. True: no message. Hardware only counts, so that its
- * trace of a return to another address is wrong; users have it send a SYNC there by a trigger.
+ * A return, or a swap that is one, too. True: no message. Hardware only counts, so its trace of a
+ * return to another address is wrong. Users set a trigger that sends a SYNC there.
  */
 static bool is_implicit(struct encoder *e, uint64_t next)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a real program executed, encoded in SiFive's pre-ratified messages, with single bits
- * flipped: is it noticed?
+ * Encode what a real program executed in SiFive's pre-ratified messages, flip single bits, and see
+ * whether the library notices.
  *
  *   flips ELF PCS FLIPS SEED htm|btm [implicit-return] [times] [flow-only]
  */

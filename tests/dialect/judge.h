@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A stream, and one of its bits flipped: is what was executed another, and does the library say
- * that something is wrong?
+ * Flip one bit of a stream, and judge the result: does it decode to another execution, and does the
+ * library report an error?
  */
 #ifndef DIALECT_JUDGE_H
 #define DIALECT_JUDGE_H
@@ -101,9 +101,10 @@ static inline bool judge_message(const struct flip *flip, struct nt_message *msg
 }
 
 /*
- * What cannot be noticed, as an encoder sends the flipped stream for another execution: one branch
- * went the other way, and both ways are equally long and meet, so that I-CNT is right and HIST has
- * as many bits; or a loop was executed once less, and software wrote a value into the trace.
+ * Flips that nobody can notice, because an encoder would send the flipped stream for another
+ * execution: one branch went the other way, and both ways are equally long and meet, so that I-CNT
+ * is right and HIST has as many bits; or a loop was executed once less, and software wrote a value
+ * into the trace.
  */
 static inline bool judge_is_legal(const struct flip *flip)
 {

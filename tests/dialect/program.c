@@ -318,7 +318,7 @@ static uint64_t trap_return(struct hart *hart)
 	uint64_t to = hart->interrupted;
 
 	hart->interrupted = 0;
-	/* a swap may have left the handler's caller behind: then it begins anew */
+	/* a swap may have lost the caller of the handler: then the program begins anew */
 	return to ? to : USER + 2 * hart->program->regions[0].blocks[MAX_HALFWORDS - 1];
 }
 

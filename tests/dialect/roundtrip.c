@@ -23,7 +23,7 @@
 #define MAX_HARTS	4
 #define CHUNK		200000
 
-/* What a source executes; the front has been compared already. */
+/* The instructions that a source executes; those before the front have been compared already. */
 struct expected {
 	uint64_t	*pcs;
 	size_t		nr, max, at;
@@ -97,7 +97,7 @@ static struct nt_config config_of(const struct setup *setup)
 	config.src_bits = setup->src_bits;
 	config.timestamp = setup->timestamp;
 	config.tstamp_bits = setup->tstamp_bits;
-	/* not needed to be known: it is seen from the messages */
+	/* the decoder detects it from the messages */
 	config.return_depth = NT_RETURN_DEPTH_SIFIVE0;
 	return config;
 }
@@ -299,7 +299,7 @@ static void drain(struct test *test)
 	}
 }
 
-/* What was counted without ranges is what the ranges give. */
+/* Counting without ranges gives the same as counting the ranges. */
 static void compare_counts(struct test *test)
 {
 	struct nt_counts *counts = nt_counts_new();
@@ -311,7 +311,7 @@ static void compare_counts(struct test *test)
 	nt_counts_free(counts);
 }
 
-/* All that was encoded so far */
+/* Compare all that was encoded so far */
 static void decode(struct test *test, bool end)
 {
 	size_t at = 0, n = test->stream.size, piece = test->how ? 1 + test->seed % 3000 : n;
@@ -417,7 +417,7 @@ static int flips(uint64_t seed, unsigned long nr)
 	char name[64];
 
 	open_test(&test, seed);
-	/* nothing but the flow, and the decoder knows it */
+	/* the stream has nothing but the flow, and the decoder knows that */
 	test.setup.extras = false;
 	config = config_of(&test.setup);
 	config.flow_only = true;

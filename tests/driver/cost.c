@@ -106,7 +106,9 @@ static double round_trips(void)
 	unsigned int i, j;
 	char c = 0;
 
-	/* timers come now and then: the least of many short stretches is without */
+	/*
+	 * timers interrupt now and then, so the shortest of many stretches is one without a timer
+	 */
 	for (i = 0; i < BATCHES; i++) {
 		read_all();
 		start = ticks();
@@ -145,7 +147,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (pipe(to) || pipe(from))
 		return 1;
-	/* nobody else may come between the two */
+	/* no other task may run between the two */
 	sched_setscheduler(0, SCHED_FIFO, &param);
 	pid = fork();
 	if (!pid) {
@@ -200,7 +202,7 @@ int main(int argc, char **argv)
 	context = round_trips();
 	say("the same, with context", context, all);
 	end(fd);
-	/* perf itself lets go of the task switch a second later */
+	/* perf itself stops hooking task switches a second later */
 	sleep(3);
 	again = round_trips();
 	say("no event any more", again, base);

@@ -60,7 +60,7 @@ void *fake_sifive_funnel(void);
 void *fake_sifive_encoder(void *out, unsigned int hart, unsigned int src_id);
 /* A debugger sets a claim tag */
 void fake_claim(void *coresight);
-/* Something else: @impl in its Impl register */
+/* A component of another kind: @impl is what its Impl register has */
 void *fake_other(uint32_t impl);
 
 /* Called at each write to a register, before it has its effect */

@@ -31,7 +31,7 @@ void shim_printk(const char *fmt, ...)
 	size_t len = strlen(shim_log);
 	va_list args;
 
-	/* a console may need what the caller of the driver has locked */
+	/* a console may need a lock that the caller of the driver holds */
 	said_locked += locked;
 	va_start(args, fmt);
 	vsnprintf(shim_log + len, sizeof(shim_log) - len, fmt, args);
@@ -146,7 +146,7 @@ static void direct(const struct fake_encoder_options *eo, const struct fake_ram_
 	connect(&enc, NULL);
 }
 
-/* What is to be said is said */
+/* Print the message that the driver has queued */
 static void settle(void)
 {
 #ifdef __KERNEL__
@@ -368,7 +368,10 @@ static void count_write(void *base, unsigned int offset, uint32_t value)
 	last_write = offset;
 }
 
-/* Only Active is written, and taken back, as tr??Impl cannot be read without; or nothing at all */
+/*
+ * The driver writes only Active, which reading tr??Impl needs, and takes it back; or it writes
+ * nothing at all
+ */
 static void nothing_is_written_to_what_is_not_supported(void **state)
 {
 	void *pib = fake_other(0xa01), *active = fake_other(0xa01);
@@ -488,7 +491,7 @@ static void fixed_buffer_that_is_reserved(void **state)
 	assert_int_equal(ntrace_ramsink_setup(&sink), -EINVAL);
 }
 
-/* The sink could write anywhere, but is to stay in what is reserved */
+/* The sink could write anywhere, but must stay in the memory that is reserved */
 static void reserved_memory_is_kept_to(void **state)
 {
 	sink.mem = fake_mem;
@@ -757,7 +760,7 @@ static void overflow_is_counted(void **state)
 	assert_int_equal(enc.overflows, 1);
 }
 
-/* A window whose size the sink does not take: a smaller one, and never a larger */
+/* A window whose size the sink does not accept becomes smaller, and never larger */
 static void window_of_a_power_of_two(void **state)
 {
 	unsigned int sizes;
@@ -851,8 +854,8 @@ static void funnel_is_on_while_an_encoder_is(void **state)
 }
 
 /*
- * The first encoder sends to a sink of its own, too. While that is in use, nothing comes to the
- * sink that it shares.
+ * The first encoder sends to a sink of its own, too. While that is in use, the sink that it shares
+ * gets nothing.
  */
 static void encoder_chooses_between_sinks(void **state)
 {
@@ -963,7 +966,10 @@ static void both_can_be_traced(unsigned int offset)
 	assert_int_equal(fake_mem[offset] >> 2 & 63, 9);
 }
 
-/* An encoder has two outputs: what it sends to the one that its path does not use is nobody's */
+/*
+ * An encoder has two outputs. What it sends to the output that its path does not use must reach no
+ * event
+ */
 static void input_that_no_path_uses_is_disabled(void **state)
 {
 	struct ntrace_window win = window(0, 0x8000);
@@ -1082,7 +1088,7 @@ static void features_that_are_always_on(void **state)
 	assert_int_equal(enc.default_config & fixed, fixed);
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
-	/* who does not ask for them would take their trace for another */
+	/* an event that does not want them would misread their trace */
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config &
 					      ~NTRACE_CONFIG_SEQUENTIAL_JUMP, &all), -EOPNOTSUPP);
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config & ~NTRACE_CONFIG_CONTEXT,
@@ -1214,7 +1220,10 @@ static void power_was_off(void **state)
 	assert_string_equal(shim_log, "");
 }
 
-/* Bits of comparators make an encoder report each instruction, also where no filter asks them. */
+/*
+ * Some bits of comparators make an encoder report each instruction, even if no filter uses the
+ * comparator.
+ */
 static void comparators_are_off_after_a_reset(void **state)
 {
 	unsigned int round, j;
@@ -1234,7 +1243,10 @@ static void count_read(void *base, unsigned int offset)
 	reads++;
 }
 
-/* A task switch: the path goes on in its window. Each read keeps the hart waiting for a bus. */
+/*
+ * A task switch: the path continues in its window. Few reads are allowed, as the hart waits for
+ * each of them.
+ */
 static void restart_reads_three_registers(void **state)
 {
 	struct ntrace_want want = { .id = 1, .config = 0 };
@@ -1383,7 +1395,7 @@ static void what_others_use_is_not_reset(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* Which events find the encoder as they need it */
+/* Which events find the encoder set up as they need it */
 static void registers_hold_one_event(void **state)
 {
 	struct ntrace_filter was = { .priv = NTRACE_PRIV_U, .nr_ranges = 1, .latch = 1,
@@ -1411,7 +1423,7 @@ static void registers_hold_one_event(void **state)
 	assert_false(ntrace_encoder_holds(&enc, config, &was));
 }
 
-/* A write pointer that cannot be is one that went around */
+/* An impossible write pointer counts as one that has wrapped around */
 static void write_pointer_elsewhere(void **state)
 {
 	struct ntrace_window win = window(0x4000, 0x1000), other = window(0x8000, 0x1000);
@@ -1475,7 +1487,7 @@ static void encoder_of_another_format(void **state)
 	assert_non_null(strstr(shim_log, "trTeFormat does not take N-Trace"));
 }
 
-/* Returns are only counted: any would be taken for the right one */
+/* Returns are only counted, so a decoder would take any return for the right one */
 static void counted_returns_are_for_who_asks(void **state)
 {
 	direct(&(struct fake_encoder_options){ .ir_modes = 3 }, &(struct fake_ram_options){ });
@@ -1517,7 +1529,7 @@ static void fields_that_do_not_take(void **state)
 	assert_false(enc.programmed);
 }
 
-/* A counter that shows the time once is no clock */
+/* A counter that is equal to the time once is not a clock */
 static void counter_that_stands_still(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
@@ -1872,7 +1884,7 @@ static void bus_refuses_frames(void **state)
 	assert_non_null(strstr(shim_log, "the bus refused"));
 	shim_log[0] = 0;
 	assert_true(sink.comp.stuck);
-	/* it stopped all the same, and writes no memory any more */
+	/* it stopped nevertheless, and no longer writes to memory */
 	assert_false(sink.loose);
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	fake_bus_error(etr_regs, false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Of what a thread executed in user mode, was that traced which an event asked for, and
- * nothing else? By the board's truth of one hart:
+ * Check that, of what a thread executed in user mode, exactly the part was traced that an event
+ * asked for. By the board's truth of one hart:
  *
  *	window TRUTH TID LOW HIGH all
  *	window TRUTH TID LOW HIGH filter FROM TO	at FROM and above, and below TO

@@ -5,9 +5,9 @@
  * has is compared, and what is counted without ranges. The stream is repeated, as the flow remembers what messages led to. Between
  * the repetitions the image may change, and allocations of one of both flows may fail.
  *
- * Input: four bytes that choose the options, a byte with the size of the code
- * in units of 8 bytes, the code (at 0x1000), then the stream. A sum of all bytes chooses the rest,
- * so that each mutation of an input takes its chance.
+ * Input: four bytes that choose the options, a byte with the size of the code in units of 8 bytes,
+ * the code (at 0x1000), then the stream. A sum of all bytes chooses the rest, so that each mutation
+ * of an input chooses differently.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A few bytes can tell of billions of instructions: that is no hang, but takes long. */
+/* A few bytes can report billions of instructions: decoding them is no hang, but takes long. */
 #define MAX_ITEMS	20000
 
 #define REPEAT		4
@@ -104,7 +104,7 @@ static bool next_or_nomem(struct input *input, struct items *items, struct nt_it
 	if (items->error && items->error != NT_E_NOMEM)
 		abort();
 	items->error = NT_OK;
-	/* nothing is lost: the call is made again */
+	/* nothing is lost, and the next call tries again */
 	return items_next(items, item);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as messages: whole, in pieces, and from pins. What the pieces give
- * has to be what the whole gives.
+ * Any bytes as messages: whole, in pieces, and from pins. The pieces have to give the same as the
+ * whole.
  *
  * Input: two bytes that choose the options, then the stream.
  */

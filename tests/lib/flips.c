@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Flip single bits of a real trace: is it noticed?
+ * Flip single bits of a real trace, and see whether the library notices.
  *
  *   flips ELF TRACE FLIPS SEED [btm|htm|ir|ts]
  *

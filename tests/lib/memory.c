@@ -4,9 +4,9 @@
  *
  *   memory ELF TRACE TIMES THREADS [implicit-return|timestamp]
  *
- * TRACE is mapped TIMES times, one behind the other, so that the whole takes no memory of
- * its own; it is padded by idle bytes to whole pages. Prints bytes, instructions, errors and
- * the peak of anonymous memory in KiB.
+ * TRACE is mapped TIMES times, one after the other, so that the whole takes no memory of its own;
+ * idle bytes pad it to whole pages. Prints bytes, instructions, errors and the peak of anonymous
+ * memory in KiB.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -256,7 +256,7 @@ static void put_vendor(struct maker *maker, struct hart *hart)
 	end_message(&maker->stream);
 }
 
-/* What an encoder or a noisy line may do beside the ordinary */
+/* Unusual things that an encoder or a noisy line may do */
 static void put_oddity(struct maker *maker, struct hart *hart)
 {
 	switch (draw(maker, 8)) {
@@ -794,7 +794,10 @@ static bool alloc_fails(void)
 	       __atomic_fetch_sub(&allocations, 1, __ATOMIC_RELAXED) == 0;
 }
 
-/* Any one allocation fails: what is given out is right, and if it is not all, that is said. */
+/*
+ * One allocation fails: what is given out is right, and if some is missing, the return value says
+ * so.
+ */
 static void memory_runs_out(void **state)
 {
 	struct input input = make_input(&plans[9], 7, 60 << 10);

@@ -716,7 +716,7 @@ static void spaces_and_invalidation(void **state)
 	next_how(flow, sync, sizeof(sync), &insns);
 	next_how(flow, own0, sizeof(own0), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
-	/* the code changes: nobody knows until told */
+	/* the code changes: the flow must not notice before nt_image_invalidate() */
 	fill(two.code[0], 8);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	nt_image_invalidate(image);
@@ -725,7 +725,7 @@ static void spaces_and_invalidation(void **state)
 	nt_image_free(image);
 }
 
-/* The rest of an instruction comes later, behind the block that ends before it */
+/* The rest of an instruction becomes readable later, after the block that ends before it */
 static void image_gets_the_rest(void **state)
 {
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };
@@ -748,7 +748,7 @@ static void image_gets_the_rest(void **state)
 	nt_image_free(image);
 }
 
-/* Code patched, as by a JIT: what lies elsewhere is not asked for again. */
+/* Code patched, as by a JIT: code elsewhere is not read again. */
 static void image_invalidates_a_range(void **state)
 {
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program to trace whose branches cannot be foreseen: random numbers are sorted,
- * searched for, and put in a tree. argv[1] is how many.
+ * A program to trace, with unpredictable branches: it sorts random numbers, searches for them, and
+ * puts them in a tree. argv[1] is their number.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Streams that take longest for their size, and how long: worst
+ * Measure the streams that take longest for their size: worst
  *
  * A few bytes can report millions of instructions, as a loop that is repeated; nobody can decode
  * these faster than they are given out. What takes time and gives out little is worse. Each

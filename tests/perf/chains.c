@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ways to call and to come back: at each mark_X() it is plain from this text who called
- * whom, and tests/perf/chains.expected says so.
+ * Different ways to call and to return. At each mark_X(), this source shows who called whom, and
+ * tests/perf/chains.expected lists it.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -53,7 +53,7 @@ FUNCTION static void tail_last(void)
 FUNCTION static void tail_first(void)
 {
 	done++;
-	tail_last();		/* a jump, as nothing comes behind it */
+	tail_last();		/* a jump, as nothing comes after it */
 }
 
 FUNCTION static void tails(void)

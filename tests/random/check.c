@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is what the library gave the same in each way, and is it what was executed?
+ * Check that the library gives the same in each way, and that this is what was executed.
  */
 #include <inttypes.h>
 #include <stdio.h>

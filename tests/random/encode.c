@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An N-Trace encoder by the text of the specification, and the notes of what each of its
- * messages reports. Nothing of it was taken from the library or the board.
+ * An N-Trace encoder by the text of the specification, and the notes of what each of its messages
+ * reports. It shares no code with the library or the board.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -307,7 +307,7 @@ static void close_linear(struct encoder *e)
 		close_range(e, X_LINEAR, e->open.end, false, false);
 }
 
-/* What ResourceFull reports can be known from it on */
+/* From ResourceFull on, what it reports can be known */
 static void settle_early(struct encoder *e, int message, bool icnt)
 {
 	size_t i, n = icnt ? e->pending.n : 0;
@@ -636,7 +636,7 @@ static void after_sync(struct encoder *e, const struct out *out, int message, bo
 	settle(e, message);
 	if (message >= 0)
 		settle_until(e, message);
-	/* EVCODE 4 is optional: then the first that is seen of the stop is SYNC 5 */
+	/* EVCODE 4 is optional: without it, SYNC 5 is the first sign of the stop */
 	if (message >= 0 && e->undeclared) {
 		item = add_item(e, X_STOP, message);
 		item->reason = 4;

@@ -92,7 +92,7 @@ static bool compare_ways(struct library *library, const struct options *opt, con
 	return right && library_counts(library, data, size, running, most);
 }
 
-/* One source alone: the same items as that one has among others */
+/* Decode one source alone: it has the same items as when it is decoded with others */
 static bool compare_filtered(const struct world *world, const struct trace *trace,
 			     const items_t *all)
 {
@@ -328,7 +328,7 @@ static void shrink(uint64_t seed, struct options *opt)
 
 static bool plain_first;
 
-/* The first that are wrong say enough */
+/* The first wrong seeds say enough */
 static void hush(bool on)
 {
 	static int before = -1;

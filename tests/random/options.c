@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is chosen for a seed, and the table of what is left out.
+ * The choices for a seed, and the table of situations that are left out.
  */
 #include <stdio.h>
 #include <string.h>
@@ -103,7 +103,7 @@ bool options_shrink(struct options *opt, uint32_t step)
 	return true;
 }
 
-/* What does not go together */
+/* Options that exclude each other */
 void options_settle(struct options *opt)
 {
 	opt->xlen = opt->xlen == 32 ? 32 : 64;
@@ -163,7 +163,7 @@ static void draw_execution(struct options *opt, struct rng *rng)
 	opt->harts = maybe(rng, 60) ? 1 : rng_range(rng, 2, 3);
 	opt->same_code = maybe(rng, 60);
 	opt->procs = maybe(rng, 75) ? 1 : rng_range(rng, 2, 4);
-	/* some are long, so that what is remembered is used, and forgotten */
+	/* some are long, so that stored paths are used, and dropped */
 	opt->insns = maybe(rng, 85) ? rng_range(rng, 50, 2500) :
 		     maybe(rng, 95) ? rng_range(rng, 2500, 40000) : rng_range(rng, 40000, 200000);
 	opt->chance = maybe(rng, 50) ? rng_below(rng, 4) : rng_below(rng, 101);

@@ -2,9 +2,9 @@
 /*
  * Random programs of real machine code.
  *
- * First the kinds and sizes of all instructions are chosen, then addresses, then
- * targets that each can reach, then the opcodes. What is what is by the Instruction
- * Set Manual and by table "Generating itype for different instructions" (chapter 2).
+ * First the kinds and sizes of all instructions are chosen, then addresses, then targets that each
+ * can reach, then the opcodes. Encodings are by the Instruction Set Manual, and classes by table
+ * "Generating itype for different instructions" (chapter 2).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -197,7 +197,7 @@ static void add_block_end(struct maker *m)
 	}
 }
 
-/* Nothing falls out of a function */
+/* No code runs on past the end of a function */
 static void add_function_end(struct maker *m)
 {
 	uint32_t what = rng_below(&m->rng, 100);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As much of cmocka as the cases use, on KUnit */
+/* The functions of cmocka that the cases use, on top of KUnit */
 #ifndef KUNIT_CMOCKA_H
 #define KUNIT_CMOCKA_H
 

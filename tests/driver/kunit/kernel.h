@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The same cases in a kernel, as KUnit tests. This is read before all else:
- * registers are answered by the model, and what the driver says goes to a
- * buffer that the cases look at.
+ * The same cases in a kernel, as KUnit tests. This header is included before any other: the model
+ * answers accesses to registers, and messages of the driver go to a buffer that the cases read.
  */
 #ifndef KUNIT_KERNEL_H
 #define KUNIT_KERNEL_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A clock whose driver comes later than those that need it, and may go again */
+/* A clock whose driver is loaded after the drivers that need it, and may be unloaded */
 #include <linux/clk-provider.h>
 #include <linux/module.h>
 #include <linux/of.h>

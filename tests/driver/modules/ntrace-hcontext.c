@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stands for a hypervisor: hcontext of all CPUs is @value when it is loaded.
- * Parameter "now" is what they have, CPU by CPU.
+ * Plays the hypervisor: loading it sets hcontext of all CPUs to @value. The parameter "now" reads
+ * hcontext of each CPU.
  */
 #include <linux/cpumask.h>
 #include <linux/module.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A bare AUX PMU: all that perf asks of one, and no hardware. What the driver
- * costs a task switch is measured against it (tests/driver/cost.c). config is
- * the number of bytes, below 4096, that it says to have written each time.
+ * A bare AUX PMU, which does what perf needs of one, without hardware. What the driver costs a task
+ * switch is measured against it (tests/driver/cost.c). config is the number of bytes, below 4096,
+ * that it says to have written each time.
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>

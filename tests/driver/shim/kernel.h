@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * As much of the kernel as the register logic of the driver needs, so that it
- * runs on a host against the model of the trace hardware.
+ * The parts of the kernel that the register logic of the driver needs, so that it runs on a host
+ * against the model of the trace hardware.
  */
 #ifndef SHIM_KERNEL_H
 #define SHIM_KERNEL_H
