@@ -403,6 +403,7 @@ static int ntrace_probe(struct platform_device *pdev)
 		ntrace_register_late(dev);
 	ntrace_let_sleep();
 	if (!ret) {
+		ntrace_debugfs_add(&any->comp);
 		ntrace_power_put(&any->comp);
 		return 0;
 	}
@@ -454,6 +455,7 @@ static void ntrace_remove(struct platform_device *pdev)
 	union ntrace_any *any = platform_get_drvdata(pdev);
 	struct ntrace_comp *comp = &any->comp;
 
+	ntrace_debugfs_remove(comp);
 	if (comp->state == NTRACE_COMP_FOREIGN) {
 		/* The debugger may continue its session */
 		pm_runtime_put_noidle(&pdev->dev);
@@ -591,6 +593,7 @@ static int __init ntrace_init(void)
 		return ret;
 	/* The PMU restores registers after idle states; until it is registered there are none */
 	ntrace_keep_awake();
+	ntrace_debugfs_init();
 	ret = platform_driver_register(&ntrace_driver);
 	if (ret)
 		goto out;
@@ -606,8 +609,10 @@ static int __init ntrace_init(void)
 		platform_driver_unregister(&ntrace_driver);
 out:
 	ntrace_let_sleep();
-	if (ret)
+	if (ret) {
+		ntrace_debugfs_exit();
 		ntrace_cpus_exit();
+	}
 	return ret;
 }
 module_init(ntrace_init);
@@ -621,6 +626,7 @@ static void __exit ntrace_exit(void)
 	ntrace_pmu_unregister();
 	platform_driver_unregister(&ntrace_driver);
 	ntrace_let_sleep();
+	ntrace_debugfs_exit();
 	ntrace_cpus_exit();
 	cancel_work_sync(&ntrace_probe_later);
 	ntrace_context_exit();

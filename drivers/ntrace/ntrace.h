@@ -16,6 +16,7 @@
  * path.c	from a source to its sink
  * topology.c	device-tree graph, which CPU has which path
  * sysfs.c	attributes of the components' devices
+ * debugfs.c	registers of the components, for reports of hardware
  * buf.c	AUX buffers: windows of memory for the sink
  * sample.c	trace in the samples of other events
  * session.c	an event that traces on a CPU
@@ -100,6 +101,7 @@ struct reset_control;
  * @say: says @said, where a message is allowed
  * @said: why it is stuck
  * @node: in ntrace_comps
+ * @debug: its directory in debugfs
  */
 struct ntrace_comp {
 	struct device		*dev;
@@ -120,6 +122,7 @@ struct ntrace_comp {
 	struct irq_work		say;
 	char			said[160];
 	struct list_head	node;
+	struct dentry		*debug;
 };
 
 /**
@@ -893,6 +896,12 @@ void ntrace_measure_behind(const struct ntrace_comp *funnel);
 
 /* sysfs.c */
 const struct attribute_group **ntrace_comp_groups(const struct ntrace_comp *comp);
+
+/* debugfs.c */
+void ntrace_debugfs_add(struct ntrace_comp *comp);
+void ntrace_debugfs_remove(struct ntrace_comp *comp);
+void ntrace_debugfs_init(void);
+void ntrace_debugfs_exit(void);
 
 /* pmu.c */
 int ntrace_pmu_register(void);
