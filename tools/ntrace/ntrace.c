@@ -23,6 +23,7 @@ static const struct command {
 	{ "inject",	cmd_inject,	"write samples that a perf without N-Trace reads" },
 	{ "script",	cmd_script,	"print the branches of a recording of perf" },
 	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
+	{ "probe",	cmd_probe,	"print what the trace hardware is, for a report" },
 	{ "encode",	cmd_encode,	"make a trace from a list of PCs and their code" },
 	{ "verify",	cmd_verify,	"compare what was decoded with what ran" },
 };

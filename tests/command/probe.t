@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace probe` says what a board's trace hardware is, so well that an emulated board made from
+# the report alone (tools/board/replay) gives the same report: what the driver found, registers
+# that do not change, and how the components are connected. Its trace decodes.
+. "$(dirname "$0")/../harness/tap.sh"
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+board=$top/tools/board/board
+ntrace=$O/bin/ntrace
+
+# The lines of a report that a board like it must have, too. Names and addresses of devices depend
+# on the device tree, and SRC is what the driver chose.
+same() {
+	awk '/^\[device / { device = 1; next } /^\[/ { device = 0 } device' "$1" |
+		grep -E '^(caps|implicit_return_mode|timestamp/(width|modes)|default_config|driver) |trTeImpl|trRamImpl|trFunnelImpl|trTeInstFilters|trTeFilter' |
+		grep -v '^caps address' | sed 's/^register \(0x[0-9a-f]*\) /register \1 /'
+}
+
+# probe NAME BOARD-OPTION...: the report of a board
+probe() {
+	name=$1
+	shift
+	"$board" run "$@" -- 'ntrace probe' >"$tap_tmp/$name" 2>"$tap_tmp/$name.err" ||
+		{ cat "$tap_tmp/$name.err"; return 1; }
+}
+
+# replayed NAME BOARD-OPTION...: 5 tests
+replayed() {
+	_what=$1
+	ok "$1: a report of the board" probe "$@"
+	is "$1: all of it" "$(sed -n '1p;$p' "$tap_tmp/$1" | tr '\n' ' ')" "ntrace probe 1 [end] "
+	ok "$1: a board is made of it" "$top/tools/board/replay" "$tap_tmp/$1" "$tap_tmp/$1.made"
+	cat "$tap_tmp/$1.made/board" 2>/dev/null | sed 's/^/# /'
+	ok "$1: ... which gives a report" probe "$1.again" --board "$tap_tmp/$1.made/board"
+	same "$tap_tmp/$1" >"$tap_tmp/before"
+	same "$tap_tmp/$1.again" >"$tap_tmp/after"
+	[ "$(grep -c '^caps type' "$tap_tmp/before")" -ge 3 ] || echo few >>"$tap_tmp/before"
+	ok "$1: ... with the same hardware" diff "$tap_tmp/before" "$tap_tmp/after"
+}
+
+# trace NAME CPU: the bytes of the trace in a report
+trace() {
+	sed -n "/^\[trace cpu$2\]/,/^\[/p" "$tap_tmp/$1" | grep -E '^[0-9a-f]+$' |
+		awk 'length % 2 == 0' | python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))'
+}
+
+plan 18
+# one comparator less than usual, few modes, odd widths
+replayed odd --harts 2 --topology funnel \
+	--model te.htm=off,te.comps=3,te.filters=1,te.comp_modes=3,te.ts_width=40,te.sync_modes=2 \
+	--model te.sync_max_lowest=3,te.sync_max_highest=9,te.src_bits=5,te.stall=off,te.vendor=7,ram.align=64
+replayed k3 --board k3 --harts 2
+
+# Registers in power domains that sleep, of a CPU that is off, while others trace, and no more after
+# the driver has gone
+"$board" run --no-driver --topology power --harts 2 -- 'insmod /usr/lib/ntrace/ntrace-power.ko
+insmod /lib/ntrace/ntrace.ko
+cd /sys/kernel/debug/ntrace || exit 1
+sleep 3
+cat */registers | grep -c Impl
+perf record -q -o /tmp/perf.data -e ntrace// -C 0 -- sleep 3 2>/dev/null &
+for i in 1 2 3 4 5 6 7 8 9 10; do cat */registers; done | grep -c Impl
+wait
+echo 0 >/sys/devices/system/cpu/cpu1/online
+cat */registers 2>&1 | grep -c -e Impl -e "No such device"
+echo 1 >/sys/devices/system/cpu/cpu1/online
+cd /
+rmmod ntrace && ls /sys/kernel/debug/ntrace 2>&1 | grep -c "No such file"
+dmesg | grep -c -e "BUG" -e "Oops" -e "WARNING"' >"$tap_tmp/power" 2>"$tap_tmp/power.err"
+is "asleep, busy, off, and gone: registers of 4 components, and no complaint" \
+	"$(tr '\n' ' ' <"$tap_tmp/power")" "4 40 4 1 0 "
+is "the board has nothing to complain about" "$(grep -c -v '^$' "$tap_tmp/power.err")" 0
+sed 's/^/# /' "$tap_tmp/power.err"
+
+trace odd 1 >"$tap_tmp/trace"
+is "the trace has 4 KiB and more" "$(($(wc -c <"$tap_tmp/trace") >= 4096))" 1
+"$ntrace" dump --src-bits "$(sed -n 's/^src_bits //p' "$tap_tmp/odd" | head -1)" --timestamp --tstamp-bits 40 "$tap_tmp/trace" >"$tap_tmp/dump" 2>&1
+# the buffer may be full in the middle of the last message
+is "... of messages, and nothing else" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
+is "... branches of a loop among them" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
+
+# What a stranger sends may be cut or not be a report at all
+head -c 2000 "$tap_tmp/odd" >"$tap_tmp/cut"
+"$top/tools/board/replay" "$tap_tmp/cut" "$tap_tmp/cut.made" >"$tap_tmp/said" 2>&1
+is "a report that is cut is refused" "$? $(cut -d: -f1 "$tap_tmp/said")" "1 replay"
+mkdir "$tap_tmp/empty"
+"$ntrace" probe --root "$tap_tmp/empty" >"$tap_tmp/said" 2>"$tap_tmp/err"
+is "a system without trace hardware" "$? $(cat "$tap_tmp/err")" \
+	"1 ntrace probe: no trace component in the device tree; see ntrace doctor"
+"$ntrace" probe --nonsense >"$tap_tmp/said" 2>&1
+is "wrong arguments" "$?" 2
+done_testing

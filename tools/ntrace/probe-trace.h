@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A trace of this thread, for ntrace probe */
+#ifndef NTRACE_PROBE_TRACE_H
+#define NTRACE_PROBE_TRACE_H
+
+/* Trace a short loop on each CPU, and print the bytes as section [trace CPU]. */
+void probe_trace(void);
+
+#endif /* NTRACE_PROBE_TRACE_H */
