@@ -215,9 +215,10 @@ static void ntrace_debug_sink(struct seq_file *s, const struct ntrace_sink *sink
 
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		area = &sink->areas[i];
-		if (area->there)
-			seq_printf(s, "%s min 0x%llx max 0x%llx align %u start_align %u\n", names[i],
-				   area->min, area->max, area->align, area->start_align);
+		if (!area->there)
+			continue;
+		seq_printf(s, "%s min 0x%llx max 0x%llx", names[i], area->min, area->max);
+		seq_printf(s, " align %u start_align %u\n", area->align, area->start_align);
 	}
 }
 
