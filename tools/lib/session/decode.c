@@ -61,6 +61,8 @@ struct job {
 	size_t		turn;		/* stretch whose end() is to be called */
 	bool		ending;		/* a thread calls end() */
 	struct finished	*finished;	/* one for each stretch */
+	pthread_mutex_t	progress_lock;
+	uint64_t	fed;		/* bytes of trace that are decoded */
 	int		result;		/* not 0: stop */
 };
 
@@ -209,10 +211,27 @@ static int give_batch(struct worker *w, const struct nt_batch *batch)
 	return consumer->item ? consumer->item(w->part, &w->who, &batch->item) : 0;
 }
 
+/* Ranges are counted; the rest is given as ever. */
+static int drain_counts(struct worker *w)
+{
+	struct nt_batch batch = { 0 };
+	int ret, err;
+
+	while ((ret = nt_flow_count(w->flow, &batch.item)) > 0) {
+		err = give_batch(w, &batch);
+		if (err)
+			return err;
+	}
+	return ret ? ns_fail(w->session, "out of memory") : 0;
+}
+
 static int drain(struct worker *w)
 {
 	struct nt_batch batch;
 	int ret, err;
+
+	if (w->job->consumer->counts)
+		return drain_counts(w);
 
 	while ((ret = nt_flow_next_batch(w->flow, &batch)) > 0) {
 		err = give_batch(w, &batch);
@@ -228,6 +247,23 @@ struct place {
 	size_t		at;
 };
 
+/* Another thread may be telling just now: then that was it. */
+static void tell_progress(struct worker *w, size_t size)
+{
+	const struct nt_session_options *options = &w->session->options;
+	struct job *job = w->job;
+	uint64_t fed;
+
+	if (!options->progress)
+		return;
+	fed = __atomic_add_fetch(&job->fed, size, __ATOMIC_RELAXED);
+	if (pthread_mutex_trylock(&job->progress_lock))
+		return;
+	if (fed < w->session->trace.bytes)
+		options->progress(options->progress_ctx, fed, w->session->trace.bytes);
+	pthread_mutex_unlock(&job->progress_lock);
+}
+
 static int feed(struct worker *w, struct place *from, const struct place *to)
 {
 	const struct ns_piece *piece;
@@ -242,6 +278,7 @@ static int feed(struct worker *w, struct place *from, const struct place *to)
 		err = drain(w);
 		if (err)
 			return err;
+		tell_progress(w, n);
 		from->at += n;
 		if (from->at == piece->size) {
 			from->piece++;
@@ -374,7 +411,10 @@ static int decode_messages(struct worker *w)
 	if (err)
 		return err;
 	nt_flow_end(w->flow);
-	return drain(w);
+	err = drain(w);
+	if (err || !w->job->consumer->counts)
+		return err;
+	return w->job->consumer->counts(w->part, &w->who, w->flow);
 }
 
 static int decode_stretch(struct worker *w, size_t nth)
@@ -499,6 +539,7 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 
 	job.finished = calloc(session->trace.stretches.nr + 1, sizeof(*job.finished));
 	pthread_mutex_init(&job.lock, NULL);
+	pthread_mutex_init(&job.progress_lock, NULL);
 	if (!workers || !job.finished)
 		job.result = ns_fail(session, "out of memory");
 	for (i = 0; i < n && !job.result; i++)
@@ -520,6 +561,10 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	for (i = 0; workers && i < n; i++)
 		free_worker(&workers[i]);
 	pthread_mutex_destroy(&job.lock);
+	pthread_mutex_destroy(&job.progress_lock);
+	if (session->options.progress)
+		session->options.progress(session->options.progress_ctx, session->trace.bytes,
+					  session->trace.bytes);
 	free(job.finished);
 	free(workers);
 	return job.result;

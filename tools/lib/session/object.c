@@ -37,6 +37,7 @@ static void close_object(struct ns_object *object)
 	free(object->names.at);
 	if (object->map)
 		munmap((void *)object->map, object->size);
+	free(object->file);
 	free(object->why);
 	free(object->segments.at);
 	free(object->symbols.at);
@@ -151,8 +152,10 @@ static const char *try_path(struct ns_object *object, const char *path)
 	error = ns_elf_check(object);
 	if (!error)
 		error = ns_elf_segments(object);
-	if (!error)
-		return ns_elf_symbols(object);
+	if (!error) {
+		object->file = strdup(path);
+		return object->file ? ns_elf_symbols(object) : "out of memory";
+	}
 	munmap((void *)object->map, object->size);
 	object->map = NULL;
 	object->segments.nr = 0;

@@ -33,6 +33,7 @@ struct ns_object {
 	bool		opened;		/* the fields below are final */
 	const uint8_t	*map;		/* NULL: no file was found; @why says more */
 	size_t		size;
+	char		*file;		/* its path, if it was found */
 	char		*why;
 	bool		reported;	/* the owner's: the user was told that it is missing */
 	NS_ARRAY(struct ns_segment) segments;

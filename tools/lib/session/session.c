@@ -118,7 +118,8 @@ static void take_options(struct nt_session *s, const struct nt_session_options *
 {
 	size_t size = options ? options->size : 0;
 
-	memcpy(&s->options, options, size < sizeof(s->options) ? size : sizeof(s->options));
+	if (options)
+		memcpy(&s->options, options, size < sizeof(s->options) ? size : sizeof(s->options));
 	if (!s->options.cache && getenv("HOME") &&
 	    asprintf(&s->cache, "%s/.debug", getenv("HOME")) < 0)
 		s->cache = NULL;
@@ -209,6 +210,7 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 	memset(place, 0, sizeof(*place));
 	if (addr >= ns_kernel_start(session)) {
 		place->object = session->objects.kcore.path;
+		place->address = addr;
 		symbol = ns_kernel_symbol(&session->objects, addr);
 	} else {
 		map = user_map(session, space, addr);
@@ -217,7 +219,8 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 		place->object = map->object->path;
 		offset = addr - map->start + map->pgoff;
 		symbol = ns_object_symbol(&session->objects, map->object, offset);
-		bias = addr - ns_object_address(map->object, offset);
+		place->address = ns_object_address(map->object, offset);
+		bias = addr - place->address;
 	}
 	if (!symbol)
 		return;
@@ -225,6 +228,20 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 	place->start = symbol->start + bias;
 	place->end = symbol->end + bias;
 	place->offset = addr - place->start;
+}
+
+/* Objects of places are their paths, which no two objects share in memory unless they are the same */
+const char *nt_session_file(struct nt_session *session, const char *object)
+{
+	const struct ns_objects *all = &session->objects;
+	size_t i;
+
+	for (i = 0; i < all->all.nr; i++) {
+		if (all->all.at[i]->path == object &&
+		    ns_object_open(&session->objects, all->all.at[i]))
+			return all->all.at[i]->file;
+	}
+	return NULL;
 }
 
 void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t time, int32_t *pid,
@@ -266,6 +283,47 @@ bool nt_session_feature(const struct nt_session *session, unsigned int nth, cons
 const char *nt_session_folder(const struct nt_session *session)
 {
 	return session->pd.folder;
+}
+
+/* ---- Raw trace ---- */
+
+bool nt_session_trace(const struct nt_session *session, int cpu, size_t nth,
+		      struct nt_trace_piece *piece)
+{
+	const struct ns_stretch *s = session->trace.stretches.at;
+	size_t i;
+
+	for (i = 0; i < session->trace.stretches.nr; i++, s++) {
+		if (s->cpu != cpu)
+			continue;
+		if (nth < s->pieces.nr) {
+			*piece = (struct nt_trace_piece){
+				.data = s->pieces.at[nth].data, .size = s->pieces.at[nth].size,
+				.begins = !nth,
+			};
+			return true;
+		}
+		nth -= s->pieces.nr;
+	}
+	return false;
+}
+
+bool nt_session_cpu(const struct nt_session *session, size_t nth, int *cpu,
+		    struct nt_config *config)
+{
+	struct nt_trace_piece piece;
+	const struct ns_cpu *c;
+	size_t i;
+
+	for (i = 0; i < session->setup.nr_cpus; i++) {
+		c = &session->setup.cpus[i];
+		if (!nt_session_trace(session, c->cpu, 0, &piece) || nth--)
+			continue;
+		*cpu = c->cpu;
+		*config = c->nt;
+		return true;
+	}
+	return false;
 }
 
 /* Code that was made at run time, "//anon", is in no file: perf inject -j gives it one. */

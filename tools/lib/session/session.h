@@ -24,6 +24,12 @@ struct nt_session_options {
 	const char	*cache;		/* build-id cache; NULL: ~/.debug */
 	unsigned int	threads;	/* 0: one for each processor */
 	bool		keep_records;	/* for nt_session_record() */
+	/*
+	 * Called now and then while a recording is decoded, by one thread at a time, and in the
+	 * end with @done the same as @all. May be NULL
+	 */
+	void		(*progress)(void *ctx, uint64_t done, uint64_t all);
+	void		*progress_ctx;
 };
 
 /*
@@ -102,6 +108,11 @@ struct nt_consumer {
 	void	*(*begin)(void *ctx, uint64_t stretch);
 	/* Ranges that were executed one after the other. 0, or a value that stops it all */
 	int	(*ranges)(void *part, const struct nt_who *who, const struct nt_batch *batch);
+	/*
+	 * Instead of ranges(), which is NULL then: what was counted of the stretch, to be taken by
+	 * nt_counts_take(). Counting is faster, and knows no times, threads and order.
+	 */
+	int	(*counts)(void *part, const struct nt_who *who, struct nt_flow *flow);
 	/* Anything else: a sync, a stop, a loss, a context, an error. May be NULL */
 	int	(*item)(void *part, const struct nt_who *who, const struct nt_item *item);
 	/*
@@ -123,9 +134,13 @@ struct nt_place {
 	const char	*symbol;	/* NULL: none */
 	uint64_t	offset;		/* from the begin of the symbol */
 	uint64_t	start, end;	/* of the symbol, as addresses of the process */
+	uint64_t	address;	/* the address as the file has it */
 };
 void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 		      struct nt_place *place);
+
+/* nt_session_file() - the file that an object of struct nt_place was found in; NULL: none */
+const char *nt_session_file(struct nt_session *session, const char *object);
 
 /* nt_session_thread() - what a thread was at a time; -1 and "": not known */
 void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t time, int32_t *pid,
@@ -152,6 +167,21 @@ bool nt_session_feature(const struct nt_session *session, unsigned int nth, cons
 
 /* nt_session_folder() - of a recording with a copy of the kernel; NULL: it is a file */
 const char *nt_session_folder(const struct nt_session *session);
+
+/* Raw trace: bytes that were one after the other in the buffer */
+struct nt_trace_piece {
+	const uint8_t	*data;
+	size_t		size;
+	bool		begins;		/* a stretch: the one before may have ended inside a message */
+};
+
+/* nt_session_trace() - what one CPU sent, piece by piece from @nth = 0; false: no more */
+bool nt_session_trace(const struct nt_session *session, int cpu, size_t nth,
+		      struct nt_trace_piece *piece);
+
+/* nt_session_cpu() - CPUs that have trace, from @nth = 0, and how their encoders were set up */
+bool nt_session_cpu(const struct nt_session *session, size_t nth, int *cpu,
+		    struct nt_config *config);
 
 /* Files whose code could not be read, one after the other from @nth = 0; false: no more */
 bool nt_session_missing(const struct nt_session *session, size_t nth, const char **path,

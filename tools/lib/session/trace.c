@@ -181,6 +181,17 @@ static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_b
 	return pos >= last || add_unknown(trace, queue, b, pos, last, pos != 0);
 }
 
+/* The zeros that perf adds to what it writes stand where the next bytes of trace belong. */
+static void drop_padding(const struct ns_queue *q)
+{
+	struct ns_buffer *b = q->buffers.at, *last = b + q->buffers.nr;
+
+	for (; b && b + 1 < last; b++) {
+		if (b->offset + b->size > b[1].offset && b->offset + b->size - b[1].offset < 8)
+			b->size = b[1].offset - b->offset;
+	}
+}
+
 static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size_t end)
 {
 	const struct ns_queue *q = &trace->queues.at[queue];
@@ -188,6 +199,7 @@ static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size
 
 	if (q->buffers.nr)
 		qsort(q->buffers.at, q->buffers.nr, sizeof(q->buffers.at[0]), buffer_cmp);
+	drop_padding(q);
 	for (i = 0; i < q->buffers.nr; i++) {
 		if (!cut_buffer(trace, queue, &q->buffers.at[i], &first, end))
 			return false;

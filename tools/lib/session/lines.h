@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Lines of the source and inlined functions, by elfutils: from the file, or from the debug
+ * information that is kept apart from it (.gnu_debuglink, /usr/lib/debug, debuginfod if
+ * DEBUGINFOD_URLS names servers). Who uses this links with libdw.
+ */
+#ifndef NTRACE_SESSION_LINES_H
+#define NTRACE_SESSION_LINES_H
+
+#include "session.h"
+
+struct nt_lines;
+
+/* A function that an instruction belongs to, and where in it */
+struct nt_frame {
+	const char	*function;	/* NULL: not known */
+	const char	*file;		/* NULL: not known */
+	int		line;		/* 0: not known; of the call, but for the first frame */
+	bool		inlined;	/* into the next one */
+};
+
+/* nt_lines_new() - NULL: out of memory */
+struct nt_lines *nt_lines_new(struct nt_session *session);
+void nt_lines_free(struct nt_lines *lines);
+
+/*
+ * nt_lines_at() - the frames of an instruction, the innermost first; at least one
+ * @object: as struct nt_place has it; NULL is allowed
+ * @address: as the file has it
+ *
+ * Return: how many, at most @max. Names stay until nt_lines_free().
+ */
+size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
+		   struct nt_frame *frames, size_t max);
+
+#endif /* NTRACE_SESSION_LINES_H */
