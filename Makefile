@@ -19,7 +19,7 @@ SETUP	:= tools/setup/setup
 BOARD	?=
 ROOT	:= $(O)/root
 
-.PHONY: all help setup lib tool guest-tools plugin modules perf demo board test test-quick \
+.PHONY: all help setup lib tool guest-tools guest-static plugin modules perf demo board test test-quick \
 	test-long check bench fuzz coverage verify-boot install uninstall clean host-check dist deb html install-perf \
 	check-driver check-perf check-lib check-docs check-files \
 	everything everything-kernel everything-else
@@ -74,6 +74,11 @@ tool: lib
 # the command, for the guest
 guest-tools:
 	@$(MAKE) -C tools/ntrace O=$(O)/riscv64 CC=$(ROOT)/bin/riscv64-guest-gcc all
+
+# what records on a board that has no libraries; the linker is a newer one, which static libraries need
+guest-static:
+	@$(MAKE) -C tools/ntrace O=$(O)/riscv64 CC=$(ROOT)/bin/riscv64-guest-gcc LINUX=$(ROOT)/linux-6.12 \
+		LDFLAGS=-B$(ROOT)/cross/usr/riscv64-linux-gnu/bin static
 
 plugin:
 	@$(MAKE) -C tools/board O=$(O) all

@@ -29,13 +29,14 @@ static const char help[] =
 	"  --counts               blocks, branches and edges counted, beside ranges\n"
 	"  --only-ranges          decode ranges once, and measure nothing: for a profiler\n"
 	"  --only-counts          the same for counts\n"
-	COMMON_HELP;
+	COMMON_HELP
+	CPU_HELP;
 
 enum { OPT_ELF = 1, OPT_RUNS, OPT_THREADS, OPT_COUNTS, OPT_ONLY_COUNTS, OPT_ONLY_RANGES,
        OPT_HELP };
 
 static const struct option long_options[] = {
-	COMMON_OPTIONS,
+	COMMON_OPTIONS, CPU_OPTION,
 	{ "elf",	 required_argument, NULL, OPT_ELF },
 	{ "runs",	 required_argument, NULL, OPT_RUNS },
 	{ "threads",	 required_argument, NULL, OPT_THREADS },
@@ -392,13 +393,14 @@ static int parse_and_run(struct bench *bench, int argc, char **argv)
 		if (status >= 0)
 			return status;
 	}
-	if (optind + 1 != argc) {
-		fputs(help, stderr);
+	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
-	}
 	if (!options_are_of_one_stream(&bench->options))
 		return EXIT_USAGE;
-	return read_all(bench, argv[optind]) ? measure(bench) : EXIT_USAGE;
+	status = options_take_recording(&bench->options, argv[optind]) &&
+		 read_all(bench, argv[optind]) ? measure(bench) : EXIT_USAGE;
+	options_end(&bench->options);
+	return status;
 }
 
 int cmd_bench(int argc, char **argv)

@@ -26,7 +26,8 @@ static const char help[] =
 	"  --pcs                  one line for each instruction\n"
 	"  --stats                only count\n"
 	"  --counts               how often each block, branch and edge was executed\n"
-	COMMON_HELP;
+	COMMON_HELP
+	CPU_HELP;
 
 enum output { OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS, OUT_COUNTS };
 
@@ -34,7 +35,7 @@ enum { OPT_ELF = 1, OPT_LOAD_OFFSET, OPT_RANGES, OPT_BRANCHES, OPT_PCS, OPT_STAT
        OPT_COUNTS };
 
 static const struct option long_options[] = {
-	COMMON_OPTIONS,
+	COMMON_OPTIONS, CPU_OPTION,
 	{ "elf",	 required_argument, NULL, OPT_ELF },
 	{ "load-offset", required_argument, NULL, OPT_LOAD_OFFSET },
 	{ "ranges",	 no_argument, NULL, OPT_RANGES },
@@ -419,15 +420,16 @@ static int parse_and_run(struct decode *decode, int argc, char **argv)
 		if (status >= 0)
 			return status;
 	}
-	if (optind + 1 != argc) {
-		fputs(help, stderr);
+	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
-	}
 	if (!decode->nr_elfs) {
 		fprintf(stderr, "ntrace: decode needs the code: --elf ELF\n");
 		return EXIT_USAGE;
 	}
-	return run(decode, argv[optind]);
+	status = options_take_recording(&decode->options, argv[optind]) ?
+		 run(decode, argv[optind]) : EXIT_USAGE;
+	options_end(&decode->options);
+	return status;
 }
 
 int cmd_decode(int argc, char **argv)

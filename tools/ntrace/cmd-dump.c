@@ -14,7 +14,8 @@ static const char help[] =
 	"usage: ntrace dump [OPTIONS] FILE\n\n"
 	"Print one line for each message of FILE (- is the standard input): its offset and its\n"
 	"fields. Exits 1 if a message is not valid.\n\n"
-	COMMON_HELP;
+	COMMON_HELP
+	CPU_HELP;
 
 /* With --frames, each trace ID is a stream of its own. */
 struct stream {
@@ -138,10 +139,10 @@ static int dump_file(const struct options *options, const char *path)
 int cmd_dump(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		COMMON_OPTIONS, { "help", no_argument, NULL, 'h' }, { 0 }
+		COMMON_OPTIONS, CPU_OPTION, { "help", no_argument, NULL, 'h' }, { 0 }
 	};
 	struct options options;
-	int opt;
+	int opt, status = EXIT_USAGE;
 
 	options_init(&options);
 	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
@@ -154,9 +155,10 @@ int cmd_dump(int argc, char **argv)
 		if (!options_set(&options, opt, optarg))
 			return EXIT_USAGE;
 	}
-	if (optind + 1 != argc) {
-		fputs(help, stderr);
+	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
-	}
-	return dump_file(&options, argv[optind]);
+	if (options_take_recording(&options, argv[optind]))
+		status = dump_file(&options, argv[optind]);
+	options_end(&options);
+	return status;
 }

@@ -7,16 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "deframer.h"
 #include "options.h"
+#include "session/session.h"
 
 #define PIECE	(256 << 10)
+#define IDLE	0xff
 #define MAGIC	8		/* bytes that tell another kind of file */
 
 struct input {
+	struct nt_session *recording;	/* NULL: it is the file @fd */
+	int		cpu;
+	size_t		piece, at;	/* of the recording */
+	bool		parted;		/* the idle byte before the piece was read */
 	int		fd;
 	const char	*path;
 	struct nt_pins	*pins;		/* NULL: of a RAM sink */
@@ -31,9 +36,40 @@ static const char *input_name(const struct input *input)
 	return strcmp(input->path, "-") ? input->path : "standard input";
 }
 
+/*
+ * As read(), of one CPU of a recording. An idle byte is put between stretches: it ends a message that
+ * was cut off where trace was lost.
+ */
+static long read_recording(struct input *input, uint8_t *data, size_t size)
+{
+	struct nt_trace_piece piece;
+	size_t n;
+
+	while (nt_session_trace(input->recording, input->cpu, input->piece, &piece)) {
+		if (piece.begins && input->piece && !input->at && !input->parted) {
+			input->parted = true;
+			data[0] = IDLE;
+			return 1;
+		}
+		if (input->at < piece.size) {
+			n = piece.size - input->at < size ? piece.size - input->at : size;
+			memcpy(data, piece.data + input->at, n);
+			input->at += n;
+			return n;
+		}
+		input->piece++;
+		input->at = 0;
+		input->parted = false;
+	}
+	return 0;
+}
+
 static long read_bytes(struct input *input, uint8_t *data, size_t size)
 {
 	long n;
+
+	if (input->recording)
+		return read_recording(input, data, size);
 
 	do {
 		n = read(input->fd, data, size);
@@ -43,17 +79,6 @@ static long read_bytes(struct input *input, uint8_t *data, size_t size)
 	return n;
 }
 
-static bool is_folder(const struct input *input)
-{
-	struct stat st;
-
-	if (fstat(input->fd, &st) || !S_ISDIR(st.st_mode))
-		return false;
-	fprintf(stderr, "ntrace: %s is a folder, as perf record --kcore makes; perf with N-Trace decodes it: perf script -i %s\n",
-		input->path, input->path);
-	return true;
-}
-
 /*
  * Neither magic can be the beginning of a trace: both have a byte with the reserved MSEO 2
  * (chapter 3.1.1) among the first four.
@@ -61,8 +86,8 @@ static bool is_folder(const struct input *input)
 static bool is_another_kind(const struct input *input)
 {
 	if (input->begun >= 8 && !memcmp(input->buf, "PERFILE2", 8)) {
-		fprintf(stderr, "ntrace: %s is a recording of perf; perf with N-Trace decodes it: perf script -i %s\n",
-			input_name(input), input->path);
+		fprintf(stderr, "ntrace: %s is a recording of perf: give its name, as a pipe does not say how the encoder was set up\n",
+			input_name(input));
 		return true;
 	}
 	if (input->begun >= 4 && !memcmp(input->buf, "\177ELF", 4)) {
@@ -78,8 +103,6 @@ static bool begin(struct input *input)
 {
 	long n;
 
-	if (is_folder(input))
-		return false;
 	while (input->begun < MAGIC) {
 		n = read_bytes(input, input->buf + input->begun, PIECE - input->begun);
 		if (n < 0)
@@ -101,6 +124,10 @@ static struct input *input_new(const struct options *options)
 	if (!input)
 		return NULL;
 	input->begun = 0;
+	input->recording = options->recording;
+	input->cpu = options->cpu;
+	input->piece = input->at = 0;
+	input->parted = false;
 	input->fd = -1;
 	input->pins = options->pins ? nt_pins_new(options->pins) : NULL;
 	input->deframer = options->frames ? deframer_new(options->frame_id) : NULL;
@@ -119,10 +146,11 @@ struct input *input_open(const char *path, const struct options *options)
 		return NULL;
 	}
 	input->path = path;
-	input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-	if (input->fd < 0)
+	if (!input->recording)
+		input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	if (input->fd < 0 && !input->recording)
 		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
-	if (input->fd < 0 || !begin(input)) {
+	if ((input->fd < 0 && !input->recording) || !begin(input)) {
 		input_close(input);
 		return NULL;
 	}

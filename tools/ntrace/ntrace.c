@@ -15,9 +15,14 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
+#ifdef ONLY_RECORD
+	{ "record",	cmd_record,	"record the trace of a command, a process or CPUs" },
+	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
+#else
 	{ "dump",	cmd_dump,	"print one line for each message of a trace" },
 	{ "decode",	cmd_decode,	"print what the trace says was executed" },
 	{ "bench",	cmd_bench,	"measure how fast a trace is decoded" },
+	{ "record",	cmd_record,	"record the trace of a command, a process or CPUs" },
 	{ "report",	cmd_report,	"print how long each function of a recording took" },
 	{ "slow",	cmd_slow,	"print why the slowest call of a function was slow" },
 	{ "inject",	cmd_inject,	"write samples that a perf without N-Trace reads" },
@@ -26,6 +31,7 @@ static const struct command {
 	{ "probe",	cmd_probe,	"print what the trace hardware is, for a report" },
 	{ "encode",	cmd_encode,	"make a trace from a list of PCs and their code" },
 	{ "verify",	cmd_verify,	"compare what was decoded with what ran" },
+#endif
 };
 
 #define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))

@@ -97,7 +97,7 @@ static bool set_custom_jumps(struct nt_config *config, const char *arg)
 	static const char *const names[] = { "system", "compressed" };
 	size_t length, i;
 
-	for (; *arg; arg += length + (arg[length] == ',')) {
+	do {
 		length = strcspn(arg, ",");
 		for (i = 0; i < 2; i++) {
 			if (length == strlen(names[i]) && !strncmp(arg, names[i], length))
@@ -108,7 +108,8 @@ static bool set_custom_jumps(struct nt_config *config, const char *arg)
 			return false;
 		}
 		config->custom_jumps |= 1u << i;
-	}
+		arg += length + (arg[length] == ',');
+	} while (*arg);
 	return true;
 }
 
@@ -202,12 +203,9 @@ bool options_set(struct options *options, int opt, const char *arg)
 		return true;
 	case 16:
 		return set_frames(options, arg);
+	case 23:
+		options->cpu_given = true;
+		return set_u32(&options->cpu, arg, INT32_MAX);
 	}
 	return false;
-}
-
-int options_hint(const char *command)
-{
-	fprintf(stderr, "ntrace: `%s --help` lists the options\n", command);
-	return EXIT_USAGE;
 }

@@ -15,6 +15,9 @@ struct options {
 	unsigned int		frame_id; /* of these the bytes of that ID, or DEFRAMER_ANY */
 	bool			depth_given;	/* by --implicit-return */
 	bool			middle;	/* begins in the middle of a message */
+	bool			cpu_given;
+	uint32_t		cpu;	/* of a recording */
+	struct nt_session	*recording; /* NULL: the input is raw trace */
 };
 
 /* getopt_long() values from here on are the common options */
@@ -66,6 +69,12 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	"  --middle               the file begins in the middle of a message\n"	\
 	"  --pins 1|2|4|8|16      the file is of a pin interface of that width\n"
 
+/* Of commands that take a recording of perf in place of raw trace */
+#define CPU_OPTION	{ "cpu", required_argument, NULL, OPT_COMMON + 23 }
+#define CPU_HELP								\
+	"  --cpu N                FILE is a recording of perf: the trace of this CPU; how it was encoded\n" \
+	"                         is taken from there\n"
+
 void options_init(struct options *options);
 
 /* Take a common option. False: its value is not valid, which was reported. */
@@ -77,8 +86,18 @@ bool options_set(struct options *options, int opt, const char *arg);
  */
 int options_hint(const char *command);
 
+/* False: there is not just one argument after the options, which was reported. */
+bool options_are_before_one_file(const char *command, int argc, char **argv);
+
 /* False: the options select several streams, which was reported as an error. */
 bool options_are_of_one_stream(const struct options *options);
+
+/*
+ * If the file is a recording of perf, take from it how the encoder was set up. False: it cannot be
+ * used, which was reported. options_end() is to be called in each case.
+ */
+bool options_take_recording(struct options *options, const char *path);
+void options_end(struct options *options);
 
 /* A number in C notation up to @max */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 
 #include "ntrace.h"
 #include "options.h"
+#include "progress.h"
 #include "recording.h"
 
 #define MAX_REPORTED	20
@@ -16,6 +18,8 @@ void recording_init(struct recording_options *options)
 	options->input = "perf.data";
 	options->filter.cpu = options->filter.tid = -1;
 	options->session.size = sizeof(options->session);
+	if (progress_wanted())
+		options->session.progress = progress_print;
 }
 
 static bool set_threads(struct recording_options *options, const char *arg)
@@ -47,9 +51,10 @@ static const char *parse_time(const char *text, uint64_t *ns)
 	uint64_t unit = 1000000000;
 	char *end;
 
-	*ns = strtoull(text, &end, 10) * unit;
-	if (end == text)
+	*ns = strtoull(text, &end, 10);
+	if (end == text || *text == '-' || *ns >= UINT64_MAX / unit)
 		return NULL;
+	*ns *= unit;
 	if (*end != '.')
 		return end;
 	for (end++; *end >= '0' && *end <= '9' && unit >= 10; end++) {
@@ -133,8 +138,9 @@ bool recording_number(const char *name, unsigned long least, const char *arg,
 {
 	char *end;
 
+	errno = 0;
 	*number = strtoul(arg, &end, 10);
-	if (end != arg && !*end && arg[0] != '-' && *number >= least)
+	if (end != arg && !*end && arg[0] != '-' && !errno && *number >= least)
 		return true;
 	fprintf(stderr, "ntrace: %s is a number from %lu on, not '%s'\n", name, least, arg);
 	return false;

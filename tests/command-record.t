@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace record` on the board: what it records, `ntrace` and perf decode to the branches that the truth
+# has; options, signals, a full disk and mistakes do what the manual says.
+. "$(dirname "$0")/lib/tap.sh"
+. "$top/tests/perf/truth.sh"
+
+plan 38
+truth_dir=$O/tests/command-record
+truth_build 6.12
+out=$truth_dir/out
+static=$O/riscv64/bin/ntrace-static
+make -C "$top" guest-static >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+
+# Both with the truth, and with the kernel that the code of all is read from
+record() {
+	rm -rf "$truth_dir" && mkdir -p "$out" && cp "$tap_tmp/work" "$static" "$out/" || return
+	cat >"$out/go" <<-'E2'
+		cp /proc/cpuinfo /out/cpuinfo
+		cd /tmp && cp /out/work /out/ntrace-static .
+		record() { ./ntrace-static record --buildid-dir /tmp/debug "$@" >>/out/record.log 2>&1; }
+		record -a -m 16M -o all.data -- sh -c '/tmp/work 1 /tmp >/tmp/threads
+			for task in /proc/$PPID/task/*; do echo thread ${task##*/} of $PPID; done >>/tmp/threads' || exit 1
+		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
+		cp -r jit.data threads debug jitted* /out
+	E2
+	"$top/tools/board/board" run --kernel 6.12 --harts 2 --truth "$truth_dir/truth" --out "$out" --timeout 600 -- sh /out/go
+	rc=$?
+	cat "$out/record.log"
+	[ $rc -eq 0 ] && truth_symfs 6.12 && cp "$out/ntrace-static" "$truth_root/tmp/"
+}
+
+# case_ NAME COMMAND...: what it prints and its exit status are in said/NAME
+cases() {
+	cat >"$out/go" <<-'E2'
+		cd /tmp && cp /out/work /out/ntrace-static . && mkdir said debug small
+		case_() { name=$1; shift; "$@" >said/$name 2>&1; echo "status $?" >>said/$name; }
+		record() { ./ntrace-static record --buildid-dir /tmp/debug "$@"; }
+		later() { for s; do sleep 1; kill -$s $(pgrep -x ntrace-static); done; }
+		sh -c 'while :; do :; done' & busy=$!
+		case_ user record -e ntrace//u -o user.data -- sh -c './work 1; exit 7'
+		case_ thread record --per-thread --no-kcore -o thread.data -e ntrace//u -- ./work 1
+		later INT & case_ pid record -p $busy -e ntrace//u -o pid.data
+		later INT & case_ cpu record -C 0,1 -e ntrace//u -o cpu.data
+		later USR2 INT & case_ snapshot record -S -m 64K -a -e ntrace//u -o snapshot.data
+		kill $busy
+		case_ again record -q -e ntrace//u -o user2.data -- true
+		case_ old record -q -e ntrace//u -o user2.data -- true
+		mount -t tmpfs -o size=1536k none small
+		case_ full record -a --no-kcore -e ntrace//u -o small/full.data -- sh -c './work 1; exit 0'
+		cp small/full.data . && umount small
+		case_ device record -e ntrace//u -o /dev/full -- true
+		case_ none record -e ntrace//u -o x.data -- /no/such/program
+		case_ killed record -e ntrace//u -o x.data -- sh -c 'kill -9 $$'
+		case_ nopid record -p 99999 -o x.data
+		case_ nocpu record -C 5 -o x.data
+		case_ badcpu record -C x -o x.data
+		case_ term record -e ntrace/foo=1/ -o x.data -- true
+		case_ value record -e ntrace/mode=9/ -o x.data -- true
+		case_ refused record -e ntrace/mode=1/ -o x.data -- true
+		case_ modifier record -e ntrace//x -o x.data -- true
+		case_ event record -e foo -o x.data -- true
+		case_ onlycycles record -e cpu-clock -o x.data -- true
+		case_ two record -e ntrace// -e ntrace//u -o x.data -- true
+		case_ size record -m 7Q -o x.data -- true
+		case_ huge record -m 8G -o x.data -- true
+		case_ both record -a -p 1 -o x.data
+		case_ folder record -o /tmp/said -- true
+		case_ nofolder record -o /no/such/x.data -- true
+		case_ beside record -e ntrace//u -e cpu-clock -o beside.data -- ./work 1
+		case_ doctor ./ntrace-static doctor
+		cp -r *.data *.data.old said /out
+		cp -r debug/. /out/debug/
+	E2
+	"$top/tools/board/board" run --kernel 6.12 --harts 2 --out "$out" --timeout 600 -- sh /out/go &&
+		cp -a "$out/debug/." "$truth_root/.debug/"
+}
+
+# says NAME STATUS SENTENCE
+says() {
+	cat "$out/said/$1"
+	grep -qxF "status $2" "$out/said/$1" && grep -qF -- "$3" "$out/said/$1"
+}
+
+ntrace() { _what=$1; shift; "$O/bin/ntrace" "$_what" --symfs "$truth_root" --buildid-dir "$truth_root/.debug" "$@"; }
+fields=pid,tid,cpu,time,flags,ip,addr
+by_ntrace() { truth_check ntrace script -i "$out/$1" -F $fields; }
+by_perf() {
+	truth_check "$O/perf/7.2/x86_64/perf" --buildid-dir "$truth_root/.debug" script --symfs "$truth_root" \
+		-i "$out/$1" --itrace=be --ns -F $fields
+}
+clean() { echo "$truth_last" | grep -q ' 0 errors' && [ "$(truth_number branches)" -gt "$1" ]; }
+reads() { # FILE BRANCHES: at least so many, and no error
+	n=$(ntrace script -F ip,addr -i "$out/$1" 2>"$tap_tmp/err" | head -n 5000 | grep -vc error)
+	echo "$n branches"
+	cat "$tap_tmp/err"
+	[ "$n" -ge "$2" ]
+}
+
+ok "recorded" record
+ok "the kernel and all programs: all branches are right" by_ntrace jit.data
+figure "$truth_last"
+ok "and there are many" clean 100000
+ok "the same by perf" by_perf jit.data
+ok "and perf finds no error" clean 100000
+
+ok "options, signals and mistakes on the board" cases
+ok "a program alone" reads user.data 1000
+ok "the command's exit status is that of the recorder" says user 7 "wrote user.data"
+ok "a buffer for a thread" reads thread.data 1000
+ok "a process that runs already" reads pid.data 1000
+ok "SIGINT ends it" says pid 0 "wrote pid.data"
+ok "CPUs" reads cpu.data 1000
+ok "snapshots" reads snapshot.data 1000
+ok "the older recording is kept" test -s "$out/user2.data.old"
+ok "--quiet" test "$(cat "$out/said/again")" = "status 0"
+ok "other events beside the trace" reads beside.data 1000
+samples() { "$O/perf/7.2/x86_64/perf" script -i "$out/beside.data" --itrace=e -F event,ip 2>/dev/null | grep -c cpu-clock; }
+ok "and they have samples" test "$(samples)" -gt 0
+ok "a full disk" says full 1 "No space left on device. What was recorded up to then can be read"
+ok "what was written can be read" reads full.data 1000
+ok "a device that is full" says device 1 "No space left on device"
+ok "no such program" says none 2 "/no/such/program cannot be executed: No such file or directory"
+ok "a program that is killed" says killed 137 "wrote x.data"
+ok "no such process" says nopid 2 "there is no process 99999"
+ok "no such CPU" says nocpu 2 "CPU 5 has no trace encoder"
+ok "a list that is none" says badcpu 2 "-C is a list of CPUs"
+ok "no such term" says term 2 "ntrace has no term 'foo'"
+ok "too large a value" says value 2 "9 is too much for 'mode' of ntrace"
+ok "a value that the hardware has not" says refused 2 "Leave mode out"
+ok "no such modifier" says modifier 2 "'x' is no modifier"
+ok "no such event" says event 2 "there is no event 'foo'"
+ok "no trace" says onlycycles 2 "one of the events has to be ntrace//"
+ok "two traces" says two 2 "only one event ntrace//"
+ok "a size that is none" says size 2 "-m is a number of bytes"
+ok "too large a buffer" says huge 2 "do not fit into memory"
+ok "-a and -p" says both 2 "exclude each other"
+ok "a folder that is no recording" says folder 2 "is a folder, and no recording"
+ok "no such folder" says nofolder 2 "No such file or directory"
+ok "doctor: a board lacks nothing but perf" says doctor 0 "The kernel offers the event ntrace//."
+done_testing

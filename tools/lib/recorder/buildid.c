@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Programs and libraries that were mapped: their build ids go into the header, and copies of them
+ * into the build-id cache, where perf and the session library look, and perf archive packs them:
+ *
+ *	~/.debug/usr/bin/ls/1234.../elf
+ *	~/.debug/.build-id/12/34... -> ../../usr/bin/ls/1234...
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder-priv.h"
+
+#define VDSO		"[vdso]"
+#define HOST_MACHINE	-1
+#define HAS_SIZE	(1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
+
+/* struct perf_record_header_build_id */
+struct build_id_record {
+	struct perf_event_header header;
+	int32_t		pid;
+	uint8_t		id[PD_BUILD_ID_SIZE], size, reserved[3];
+};
+
+struct scan {
+	struct nt_recorder *r;
+	struct rec_text	*text;
+	void		*names;		/* tsearch() */
+	char		cache[PATH_MAX];	/* empty: none */
+};
+
+/* ---- Build ids ---- */
+
+/* Bytes of an ELF file: <elf.h> is enough, and Debian's libelf cannot be linked statically */
+struct bytes {
+	const char	*at;
+	size_t		size;
+};
+
+static bool has(const struct bytes *b, uint64_t offset, uint64_t size)
+{
+	return offset <= b->size && size <= b->size - offset;
+}
+
+/* The notes from @at to @end, each padded to 4 bytes */
+static size_t id_of_notes(const struct bytes *b, uint64_t at, uint64_t end,
+			  uint8_t id[PD_BUILD_ID_SIZE])
+{
+	Elf64_Nhdr note;
+	uint64_t name;
+
+	while (at < end && has(b, at, sizeof(note))) {
+		memcpy(&note, b->at + at, sizeof(note));
+		name = at + sizeof(note);
+		at = name + ((note.n_namesz + 3ULL) & ~3ULL);
+		if (!has(b, name, at - name) || !has(b, at, note.n_descsz))
+			return 0;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    !memcmp(b->at + name, "GNU", 4) && note.n_descsz <= PD_BUILD_ID_SIZE) {
+			memcpy(id, b->at + at, note.n_descsz);
+			return note.n_descsz;
+		}
+		at += (note.n_descsz + 3ULL) & ~3ULL;
+	}
+	return 0;
+}
+
+static size_t id_of_elf(const struct bytes *b, uint8_t id[PD_BUILD_ID_SIZE])
+{
+	size_t i, size = 0;
+	Elf64_Ehdr ehdr;
+	Elf64_Phdr phdr;
+
+	if (!has(b, 0, sizeof(ehdr)))
+		return 0;
+	memcpy(&ehdr, b->at, sizeof(ehdr));
+	if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    ehdr.e_phentsize != sizeof(phdr))
+		return 0;
+	for (i = 0; !size && i < ehdr.e_phnum; i++) {
+		if (!has(b, ehdr.e_phoff + i * sizeof(phdr), sizeof(phdr)))
+			return 0;
+		memcpy(&phdr, b->at + ehdr.e_phoff + i * sizeof(phdr), sizeof(phdr));
+		if (phdr.p_type == PT_NOTE && has(b, phdr.p_offset, phdr.p_filesz))
+			size = id_of_notes(b, phdr.p_offset, phdr.p_offset + phdr.p_filesz, id);
+	}
+	return size;
+}
+
+static size_t id_of_file(const char *path, uint8_t id[PD_BUILD_ID_SIZE])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct bytes b = { 0 };
+	struct stat st;
+	size_t size;
+	void *map;
+
+	if (fd < 0)
+		return 0;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		b.size = st.st_size;
+	map = b.size ? mmap(NULL, b.size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	close(fd);
+	if (map == MAP_FAILED)
+		return 0;
+	b.at = map;
+	size = id_of_elf(&b, id);
+	munmap(map, b.size);
+	return size;
+}
+
+/* ---- The vDSO has no file ---- */
+
+/* Its bytes, in this process: they are the same in all */
+static struct bytes vdso(void)
+{
+	const char *begin = (const char *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *ehdr = (const void *)begin;
+
+	if (!begin || memcmp(begin, ELFMAG, SELFMAG))
+		return (struct bytes){ 0 };
+	return (struct bytes){ begin, ehdr->e_shoff + (size_t)ehdr->e_shnum * ehdr->e_shentsize };
+}
+
+/* ---- The cache ---- */
+
+/* Make the folders of a path, up to its last slash */
+static bool make_folders(const char *path)
+{
+	char part[PATH_MAX], *slash;
+
+	snprintf(part, sizeof(part), "%s", path);
+	for (slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(part, 0755) && errno != EEXIST)
+			return false;
+		*slash = '/';
+	}
+	return true;
+}
+
+static bool put_vdso(int to)
+{
+	const struct bytes b = vdso();
+
+	return b.size && write(to, b.at, b.size) == (ssize_t)b.size;
+}
+
+static bool put_file(int to, const char *path)
+{
+	int from = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	ssize_t n = -1;
+
+	if (from < 0)
+		return false;
+	if (!fstat(from, &st)) {
+		while (st.st_size && (n = sendfile(to, from, NULL, st.st_size)) > 0)
+			st.st_size -= n;
+	}
+	close(from);
+	return n > 0;
+}
+
+/* Under another name first, so that a copy is whole or not there */
+static bool put_copy(const char *to, const char *path)
+{
+	char name[PATH_MAX + 8];
+	int fd;
+	bool ok;
+
+	snprintf(name, sizeof(name), "%s.new", to);
+	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	if (fd < 0)
+		return false;
+	ok = strcmp(path, VDSO) ? put_file(fd, path) : put_vdso(fd);
+	if (close(fd) || !ok || rename(name, to)) {
+		unlink(name);
+		return false;
+	}
+	return true;
+}
+
+/* A program that cannot be copied is found at its own path, or not at all: no error. */
+static void cache(const struct scan *s, const char *original, const uint8_t *id, size_t size)
+{
+	char hex[2 * PD_BUILD_ID_SIZE + 1], folder[PATH_MAX], to[PATH_MAX], link[PATH_MAX];
+	const char *path = original, *name = strcmp(path, VDSO) ? "elf" : "vdso";
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+	path += *path == '/';
+	if (snprintf(to, sizeof(to), "%s/%s/%s/%s", s->cache, path, hex, name) >= PATH_MAX - 8 ||
+	    !access(to, F_OK))
+		return;
+	if (!make_folders(to) || !put_copy(to, original))
+		return;
+	snprintf(folder, sizeof(folder), "../../%s/%s", path, hex);
+	if (snprintf(link, sizeof(link), "%s/.build-id/%.2s/%s", s->cache, hex, hex + 2) >=
+	    PATH_MAX)
+		return;
+	if (make_folders(link) && symlink(folder, link) && errno == EEXIST) {
+		unlink(link);
+		(void)!symlink(folder, link);
+	}
+}
+
+/* ---- Records of the file ---- */
+
+static void put_id(struct scan *s, const char *path, const uint8_t *id, size_t size)
+{
+	static const char zeros[8];
+	size_t len = strlen(path) + 1, padding = -len % 8;
+	struct build_id_record record = {
+		.header = { .misc = PERF_RECORD_MISC_USER | HAS_SIZE,
+			    .size = sizeof(record) + len + padding },
+		.pid = HOST_MACHINE, .size = size,
+	};
+
+	memcpy(record.id, id, size);
+	rec_text_add(s->text, &record, sizeof(record));
+	rec_text_add(s->text, path, len);
+	rec_text_add(s->text, zeros, padding);
+}
+
+static void take_path(struct scan *s, const char *path)
+{
+	const struct bytes b = vdso();
+	uint8_t id[PD_BUILD_ID_SIZE];
+	size_t size = strcmp(path, VDSO) ? id_of_file(path, id) : id_of_elf(&b, id);
+
+	if (!size)
+		return;
+	put_id(s, path, id, size);
+	if (*s->cache)
+		cache(s, path, id, size);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* The file is mapped until the end, so that names need no copies. */
+static void take_map(struct scan *s, const struct perf_event_header *header)
+{
+	const size_t name = sizeof(*header) + 64;	/* of struct perf_record_mmap2 */
+	const char *record = (const char *)header, *path = record + name;
+	const char **found;
+
+	if (header->misc & PERF_RECORD_MISC_MMAP_DATA || header->size <= name ||
+	    !memchr(path, 0, header->size - name))
+		return;
+	if (strcmp(path, VDSO) && (path[0] != '/' || path[1] == '/'))
+		return;
+	found = tsearch(path, &s->names, compare);
+	if (found && *found == path)
+		take_path(s, path);
+}
+
+void rec_count(struct nt_recorder_info *info, const struct perf_event_header *header)
+{
+	const uint64_t cut = PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL;
+	const uint64_t *words = (const uint64_t *)(header + 1);
+
+	if (header->type == PERF_RECORD_AUX && header->size >= sizeof(*header) + 24) {
+		info->stretches++;
+		info->cut_stretches += (words[2] & cut) != 0;
+	} else if (header->type == PERF_RECORD_LOST && header->size >= sizeof(*header) + 16) {
+		info->lost_events += words[1];
+	}
+}
+
+static int take(void *ctx, const struct pd_record *record)
+{
+	struct scan *s = ctx;
+
+	rec_count(&s->r->info, record->header);
+	if (record->header->type == PERF_RECORD_MMAP2)
+		take_map(s, record->header);
+	return 0;
+}
+
+static void keep_name(void *name)
+{
+}
+
+static void choose_cache(const struct nt_recorder *r, char cache[PATH_MAX])
+{
+	const char *home = getenv("HOME");
+
+	*cache = '\0';
+	if (r->options.no_cache)
+		return;
+	if (r->options.cache)
+		snprintf(cache, PATH_MAX, "%s", r->options.cache);
+	else if (home && *home)
+		snprintf(cache, PATH_MAX, "%s/.debug", home);
+}
+
+void rec_build_ids(struct nt_recorder *r, struct rec_text *text)
+{
+	struct scan s = { .r = r, .text = text };
+	struct perfdata pd;
+
+	r->info.stretches = r->info.cut_stretches = r->info.lost_events = 0;
+	choose_cache(r, s.cache);
+	if (!pd_open(&pd, r->out.path))
+		pd_for_each(&pd, take, &s);
+	tdestroy(s.names, keep_name);
+	pd_close(&pd);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What a decoder on another machine needs to know of the encoders, by <linux/ntrace.h> */
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/ntrace.h>
+
+#include "recorder-priv.h"
+
+/* struct perf_record_auxtrace_info */
+struct info_record {
+	struct perf_event_header header;
+	uint32_t type, reserved;
+	uint64_t words[];
+};
+
+/* struct perf_record_time_conv */
+struct clock_record {
+	struct perf_event_header header;
+	uint64_t shift, mult, zero, cycles, mask;
+	uint8_t zero_known, is_short, reserved[6];
+};
+
+static uint64_t cpu_number(int cpu, const char *name, uint64_t none)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "cpu%d/%s", cpu, name);
+	return rec_pmu_number(path, none);
+}
+
+static void fill_cpu(int cpu, uint64_t config, uint64_t *word)
+{
+	word[NTRACE_INFO_CPU_ID] = cpu;
+	word[NTRACE_INFO_CPU_IMPL] = cpu_number(cpu, "impl", 0);
+	word[NTRACE_INFO_CPU_CONFIG] = config;
+	if (!(config & NTRACE_CONFIG_INHIBIT_SRC))
+		word[NTRACE_INFO_CPU_SRC_BITS] = cpu_number(cpu, "src_bits", 0);
+	word[NTRACE_INFO_CPU_SRC_ID] = cpu_number(cpu, "src_id", 0);
+	word[NTRACE_INFO_CPU_TS_WIDTH] = cpu_number(cpu, "timestamp/width", 64);
+	word[NTRACE_INFO_CPU_TS_FREQ] = cpu_number(cpu, "timestamp/frequency", 0);
+	word[NTRACE_INFO_CPU_IR_MODE] = cpu_number(cpu, "implicit_return_mode", 0);
+	word[NTRACE_INFO_CPU_XLEN] = 8 * sizeof(long);
+	word[NTRACE_INFO_CPU_TRACE_ID] = cpu_number(cpu, "trace_id", 0);
+}
+
+/* The clock of perf is the time CSR, scaled. */
+static void fill_header(const struct nt_recorder *r, int nr, uint64_t *word)
+{
+	struct rec_clock clock;
+
+	rec_rings_clock(r, &clock);
+	word[NTRACE_INFO_MAGIC] = NTRACE_INFO_MAGIC_VALUE;
+	word[NTRACE_INFO_VERSION] = (uint64_t)NTRACE_INFO_VERSION_MAJOR << 32 |
+				    NTRACE_INFO_VERSION_MINOR;
+	word[NTRACE_INFO_HEADER_WORDS] = NTRACE_INFO_HEADER_MAX;
+	word[NTRACE_INFO_CPU_WORDS] = NTRACE_INFO_CPU_MAX;
+	word[NTRACE_INFO_NR_CPUS] = nr;
+	word[NTRACE_INFO_PMU_TYPE] = r->pmu_type;
+	word[NTRACE_INFO_FLAGS] = r->options.snapshot ? NTRACE_INFO_FLAG_SNAPSHOT : 0;
+	if (rec_rings_per_cpu(r))
+		word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_PER_CPU;
+	if (!clock.known)
+		return;
+	word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_TIME_CONV;
+	word[NTRACE_INFO_TIME_SHIFT] = clock.shift;
+	word[NTRACE_INFO_TIME_MULT] = clock.mult;
+	word[NTRACE_INFO_TIME_ZERO] = clock.zero;
+}
+
+/* The CPUs of a list like "0,2-3": how many there are; their numbers go to @cpus, if any */
+static int list_cpus(const char *list, int *cpus, int room)
+{
+	long first, last;
+	int nr = 0;
+	char *end;
+
+	for (; *list; list = end + (*end == ',')) {
+		first = strtol(list, &end, 10);
+		last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+		if (end == list || first < 0 || last < first)
+			break;
+		for (; first <= last; first++, nr++) {
+			if (nr < room)
+				cpus[nr] = first;
+		}
+	}
+	return nr < room ? nr : room;
+}
+
+/* What times in files that programs write of themselves are in perf's clock (perf inject --jit) */
+static int put_clock(struct nt_recorder *r)
+{
+	struct clock_record record = {
+		.header = { .type = PD_TIME_CONV, .size = sizeof(record) }, .zero_known = 1,
+	};
+	struct rec_clock clock;
+
+	rec_rings_clock(r, &clock);
+	record.shift = clock.shift;
+	record.mult = clock.mult;
+	record.zero = clock.zero;
+	return clock.known ? rec_output_record(r, &record, sizeof(record)) : 0;
+}
+
+/* Tasks run on any CPU: all with an encoder are described. */
+int rec_info_write(struct nt_recorder *r)
+{
+	int cpus[4096], nr, i;
+	struct info_record *record;
+	char list[4096] = "";
+	size_t size;
+	int err;
+
+	rec_read_line(REC_PMU "/cpumask", list, sizeof(list));
+	nr = list_cpus(list, cpus, 4096);
+	size = sizeof(*record) + 8 * (NTRACE_INFO_HEADER_MAX + nr * NTRACE_INFO_CPU_MAX);
+	if (size > UINT16_MAX)
+		return rec_fail(r, "%d CPUs are too many for a recording", nr);
+	record = calloc(1, size);
+	if (!record)
+		return rec_fail(r, "out of memory");
+	record->header = (struct perf_event_header){ .type = PD_AUXTRACE_INFO, .size = size };
+	record->type = NTRACE_AUXTRACE_TYPE;
+	fill_header(r, nr, record->words);
+	for (i = 0; i < nr; i++)
+		fill_cpu(cpus[i], r->events[0].attr.config,
+			 record->words + NTRACE_INFO_HEADER_MAX + i * NTRACE_INFO_CPU_MAX);
+	err = rec_output_record(r, record, size);
+	free(record);
+	return err ? err : put_clock(r);
+}

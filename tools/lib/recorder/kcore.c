@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The kernel's code as it is now: those parts of /proc/kcore that hold code, and the lists of
+ * symbols and modules, as perf record --kcore keeps them.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recorder-priv.h"
+
+#define PAGE		4096ULL
+#define COPY_SIZE	(256 << 10)
+#define MAX_SEGMENTS	256
+/* Symbols of code that was made at run time are no farther apart, and the last one is no longer */
+#define MAX_GAP		(256 << 10)
+#define TAIL		(64 << 10)
+
+struct range {
+	uint64_t from, to;
+};
+
+struct kcore {
+	int		fd;
+	Elf64_Ehdr	ehdr;
+	Elf64_Phdr	phdrs[MAX_SEGMENTS];
+	NS_ARRAY(struct range) ranges;	/* of code: none overlaps another */
+	Elf64_Phdr	out[MAX_SEGMENTS];
+	unsigned int	nr_out;
+};
+
+/* ---- Files ---- */
+
+static int copy_bytes(int from, uint64_t at, int to, uint64_t size, char *buf)
+{
+	ssize_t n;
+
+	while (size) {
+		n = size < COPY_SIZE ? size : COPY_SIZE;
+		n = at == UINT64_MAX ? read(from, buf, n) : pread(from, buf, n, at);
+		if (n <= 0)
+			return n < 0 || at != UINT64_MAX ? -1 : 0;
+		if (write(to, buf, n) != n)
+			return -1;
+		if (at != UINT64_MAX)
+			at += n;
+		size -= n;
+	}
+	return 0;
+}
+
+static int copy_failed(struct nt_recorder *r, const char *path)
+{
+	return rec_fail(r, "the kernel's code cannot be copied to %s: %s. --no-kcore leaves it out",
+			path, strerror(errno ? errno : ENOSPC));
+}
+
+/* Files of /proc have no size: read up to the end */
+static int copy_file(struct nt_recorder *r, const char *from, const char *folder)
+{
+	char path[PATH_MAX], *buf = malloc(COPY_SIZE);
+	int in = open(from, O_RDONLY | O_CLOEXEC), out, err;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, strrchr(from, '/') + 1);
+	out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0400);
+	err = in < 0 || out < 0 || !buf || copy_bytes(in, UINT64_MAX, out, UINT64_MAX, buf);
+	if (err)
+		copy_failed(r, path);
+	free(buf);
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return err ? -1 : 0;
+}
+
+/* ---- Where code is ---- */
+
+static bool add_range(struct kcore *k, uint64_t from, uint64_t to)
+{
+	const struct range range = { from & ~(PAGE - 1), (to + PAGE - 1) & ~(PAGE - 1) };
+
+	return from >= to || ns_array_add(&k->ranges, range);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Ranges that overlap, or nearly, become one */
+static void join_ranges(struct kcore *k)
+{
+	struct range *last = k->ranges.at;
+	size_t i;
+
+	if (!k->ranges.nr)
+		return;
+	qsort(k->ranges.at, k->ranges.nr, sizeof(*k->ranges.at), compare);
+	for (i = 1; i < k->ranges.nr; i++) {
+		if (k->ranges.at[i].from > last->to + MAX_GAP)
+			*++last = k->ranges.at[i];
+		else if (k->ranges.at[i].to > last->to)
+			last->to = k->ranges.at[i].to;
+	}
+	k->ranges.nr = last + 1 - k->ranges.at;
+}
+
+/* The kernel's own code, and that made at run time (BPF, probes): "[NAME]" is after its symbols */
+static bool find_symbols(struct kcore *k)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512], type, name[256], module[2];
+	uint64_t addr, begin = 0, end = 0;
+	bool ok = true;
+	int n;
+
+	while (f && ok && fgets(line, sizeof(line), f)) {
+		n = sscanf(line, "%" SCNx64 " %c %255s %1[[]", &addr, &type, name, module);
+		if (n < 3 || !addr)
+			continue;
+		if (n == 4)
+			ok = (type != 't' && type != 'T') || add_range(k, addr, addr + TAIL);
+		else if (!strcmp(name, "_stext"))
+			begin = addr;
+		else if (!strcmp(name, "_etext"))
+			end = addr;
+	}
+	if (f)
+		fclose(f);
+	return ok && add_range(k, begin, end);
+}
+
+static bool find_modules(struct kcore *k)
+{
+	FILE *f = fopen("/proc/modules", "re");
+	uint64_t addr, size;
+	char line[1024];
+	bool ok = true;
+
+	while (f && ok && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%*s %" SCNu64 " %*s %*s %*s 0x%" SCNx64, &size, &addr) == 2 && addr)
+			ok = add_range(k, addr, addr + size);
+	}
+	if (f)
+		fclose(f);
+	return ok;
+}
+
+static int read_headers(struct nt_recorder *r, struct kcore *k)
+{
+	size_t size;
+
+	if (pread(k->fd, &k->ehdr, sizeof(k->ehdr), 0) != sizeof(k->ehdr))
+		return rec_fail(r, "/proc/kcore: %s. --no-kcore leaves it out", strerror(errno));
+	if (memcmp(k->ehdr.e_ident, ELFMAG, SELFMAG) || k->ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    k->ehdr.e_phentsize != sizeof(Elf64_Phdr) || k->ehdr.e_phnum > MAX_SEGMENTS)
+		return rec_fail(r, "/proc/kcore is of an unknown form: --no-kcore leaves it out");
+	size = k->ehdr.e_phnum * sizeof(Elf64_Phdr);
+	if (pread(k->fd, k->phdrs, size, k->ehdr.e_phoff) != (ssize_t)size)
+		return rec_fail(r, "/proc/kcore: %s. --no-kcore leaves it out", strerror(errno));
+	return 0;
+}
+
+/* The parts of segments that are in a range; p_offset is where they are in /proc/kcore */
+static void choose(struct kcore *k)
+{
+	const struct range *range;
+	const Elf64_Phdr *phdr;
+	uint64_t from, to;
+
+	for (phdr = k->phdrs; phdr < k->phdrs + k->ehdr.e_phnum; phdr++) {
+		for (range = k->ranges.at; range < k->ranges.at + k->ranges.nr; range++) {
+			from = phdr->p_vaddr > range->from ? phdr->p_vaddr : range->from;
+			to = phdr->p_vaddr + phdr->p_filesz < range->to ?
+			     phdr->p_vaddr + phdr->p_filesz : range->to;
+			if (phdr->p_type != PT_LOAD || from >= to || k->nr_out == MAX_SEGMENTS)
+				continue;
+			k->out[k->nr_out] = *phdr;
+			k->out[k->nr_out].p_offset += from - phdr->p_vaddr;
+			k->out[k->nr_out].p_vaddr = from;
+			k->out[k->nr_out++].p_filesz = to - from;
+		}
+	}
+}
+
+static int write_kcore(struct kcore *k, int out, char *buf)
+{
+	uint64_t at = (sizeof(k->ehdr) + k->nr_out * sizeof(Elf64_Phdr) + PAGE - 1) & ~(PAGE - 1);
+	Elf64_Ehdr ehdr = k->ehdr;
+	Elf64_Phdr phdr;
+	unsigned int i;
+
+	ehdr.e_phoff = sizeof(ehdr);
+	ehdr.e_phnum = k->nr_out;
+	ehdr.e_shnum = ehdr.e_shstrndx = ehdr.e_shoff = 0;
+	if (write(out, &ehdr, sizeof(ehdr)) != sizeof(ehdr))
+		return -1;
+	for (i = 0; i < k->nr_out; i++) {
+		phdr = k->out[i];
+		phdr.p_offset = at;
+		phdr.p_memsz = phdr.p_filesz;
+		if (write(out, &phdr, sizeof(phdr)) != sizeof(phdr) ||
+		    lseek(out, at, SEEK_SET) < 0 ||
+		    copy_bytes(k->fd, k->out[i].p_offset, out, phdr.p_filesz, buf) ||
+		    lseek(out, sizeof(ehdr) + (i + 1) * sizeof(phdr), SEEK_SET) < 0)
+			return -1;
+		at += phdr.p_filesz;
+	}
+	return 0;
+}
+
+static int copy_kcore(struct nt_recorder *r, const char *folder)
+{
+	struct kcore *k = calloc(1, sizeof(*k));
+	char path[PATH_MAX], *buf = malloc(COPY_SIZE);
+	int out = -1, err = -1;
+
+	if (!k || !buf) {
+		rec_fail(r, "out of memory");
+		goto free;
+	}
+	k->fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
+	if (!find_symbols(k) || !find_modules(k)) {
+		rec_fail(r, "out of memory");
+		goto close;
+	}
+	join_ranges(k);
+	if (read_headers(r, k))
+		goto close;
+	choose(k);
+	if (!k->nr_out) {
+		rec_fail(r, "/proc/kallsyms does not say where the kernel's code is (kernel.kptr_restrict=0 shows it): --no-kcore records without");
+		goto close;
+	}
+	snprintf(path, sizeof(path), "%s/kcore", folder);
+	errno = 0;
+	out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0400);
+	err = out < 0 || write_kcore(k, out, buf) ? copy_failed(r, path) : 0;
+	if (out >= 0)
+		close(out);
+close:
+	if (k->fd >= 0)
+		close(k->fd);
+free:
+	if (k)
+		free(k->ranges.at);
+	free(buf);
+	free(k);
+	return err;
+}
+
+int rec_kcore_copy(struct nt_recorder *r, const char *folder)
+{
+	if (copy_file(r, "/proc/kallsyms", folder) || copy_file(r, "/proc/modules", folder))
+		return -1;
+	return copy_kcore(r, folder);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Whom to trace: processes that there are, and the command that is started. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "recorder-priv.h"
+
+int rec_target_each(pid_t pid, int (*take)(void *ctx, pid_t tid), void *ctx)
+{
+	const struct dirent *entry;
+	char path[64], *end;
+	int ret = 0;
+	pid_t tid;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -1;
+	while (!ret && (entry = readdir(dir))) {
+		tid = strtol(entry->d_name, &end, 10);
+		if (!*end && tid > 0)
+			ret = take(ctx, tid);
+	}
+	closedir(dir);
+	return ret;
+}
+
+static int add_thread(void *ctx, pid_t tid)
+{
+	struct rec_pids *pids = ctx;
+
+	return ns_array_add(&pids->tids, tid) ? 0 : 1;
+}
+
+int rec_target_threads(struct nt_recorder *r, struct rec_pids *pids)
+{
+	const char *at = r->options.pids;
+	char *end;
+	long pid;
+	int ret;
+
+	do {
+		pid = strtol(at, &end, 10);
+		if (end == at || (*end && *end != ',') || pid <= 0 || pid > INT_MAX)
+			return rec_fail(r, "-p is a list of process ids, as 12,34, and not '%s'",
+					r->options.pids);
+		ret = rec_target_each(pid, add_thread, pids);
+		if (ret)
+			return ret < 0 ? rec_fail(r, "there is no process %ld", pid) :
+					 rec_fail(r, "out of memory");
+		at = end + 1;
+	} while (*end);
+	return 0;
+}
+
+/* In the child: wait until the parent is ready; the pipe @failed says why exec failed */
+static void exec_command(char *const *command, int ready, int failed)
+{
+	char byte;
+	int err;
+
+	if (read(ready, &byte, 1) != 1)
+		_exit(127);
+	execvp(command[0], command);
+	err = errno;
+	if (write(failed, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int rec_target_fork(struct nt_recorder *r)
+{
+	int ready[2], failed[2];
+
+	if (pipe2(ready, O_CLOEXEC) || pipe2(failed, O_CLOEXEC))
+		return rec_fail(r, "no pipe could be made: %s", strerror(errno));
+	r->child = fork();
+	if (r->child < 0)
+		return rec_fail(r, "fork failed: %s", strerror(errno));
+	if (!r->child) {
+		close(ready[1]);
+		exec_command(r->options.command, ready[0], failed[1]);
+	}
+	close(ready[0]);
+	close(failed[1]);
+	r->go = ready[1];
+	r->failed = failed[0];
+	return 0;
+}
+
+int rec_target_go(struct nt_recorder *r)
+{
+	int err = 0;
+
+	if (write(r->go, "", 1) != 1)
+		return rec_fail(r, "%s ended before it began", r->options.command[0]);
+	if (read(r->failed, &err, sizeof(err)) != sizeof(err))
+		return 0;
+	return rec_fail(r, "%s cannot be executed: %s", r->options.command[0], strerror(err));
+}
+
+bool rec_target_ended(struct nt_recorder *r, bool wait)
+{
+	int status;
+
+	if (r->child <= 0)
+		return true;
+	if (waitpid(r->child, &status, wait ? 0 : WNOHANG) != r->child)
+		return false;
+	r->info.status = status;
+	r->child = -1;
+	return true;
+}

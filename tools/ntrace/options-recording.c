@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* dump and decode, given a recording of perf in place of raw trace */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "options.h"
+#include "session/session.h"
+
+/* A file that begins as perf's do, or a folder, as perf record --kcore makes */
+static bool is_recording(const char *path)
+{
+	char magic[8] = "";
+	struct stat st;
+	FILE *f;
+
+	if (stat(path, &st))
+		return false;
+	if (S_ISDIR(st.st_mode))
+		return true;
+	f = S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
+	if (!f)
+		return false;
+	if (fread(magic, 1, sizeof(magic), f) < sizeof(magic))
+		magic[0] = '\0';
+	fclose(f);
+	return !memcmp(magic, "PERFILE2", sizeof(magic));
+}
+
+static void list_cpus(const struct options *options, const char *path)
+{
+	struct nt_config config;
+	size_t nth;
+	int cpu;
+
+	fprintf(stderr, "ntrace: %s has trace of these CPUs; say which by --cpu:", path);
+	for (nth = 0; nt_session_cpu(options->recording, nth, &cpu, &config); nth++)
+		fprintf(stderr, " %d", cpu);
+	fputs("\n", stderr);
+}
+
+/* The CPU that the user named, or the only one that has trace */
+static bool choose_cpu(struct options *options, const char *path)
+{
+	struct nt_config config;
+	size_t nth, found = 0;
+	int cpu;
+
+	for (nth = 0; nt_session_cpu(options->recording, nth, &cpu, &config); nth++) {
+		if (options->cpu_given && options->cpu != cpu)
+			continue;
+		options->config = config;
+		options->cpu = cpu;
+		found++;
+	}
+	if (!nth)
+		fprintf(stderr, "ntrace: %s has no trace of a CPU: nothing was traced, or a thread\n", path);
+	else if (found != 1)
+		list_cpus(options, path);
+	return found == 1;
+}
+
+bool options_take_recording(struct options *options, const char *path)
+{
+	if (!is_recording(path))
+		return true;
+	if (nt_session_open(&options->recording, path, NULL)) {
+		fprintf(stderr, "ntrace: %s: %s\n", path, options->recording ?
+			nt_session_error(options->recording) : "out of memory");
+		return false;
+	}
+	return choose_cpu(options, path);
+}
+
+void options_end(struct options *options)
+{
+	nt_session_close(options->recording);
+}
