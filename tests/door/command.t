@@ -37,10 +37,9 @@ mkdir "$tap_tmp/kcore.data"
 : >"$tap_tmp/empty"
 elf=$samples/primes
 for cmd in dump "decode --elf $elf"; do
-	says "$cmd of a perf.data" 2 "is a recording of perf; perf with N-Trace decodes it: perf script -i" \
-		"$ntrace" $cmd "$tap_tmp/perf.data"
+	says "$cmd of a perf.data that is damaged" 2 "the file is damaged: the size of its header" "$ntrace" $cmd "$tap_tmp/perf.data"
 done
-says "decode of a --kcore recording" 2 "is a folder, as perf record --kcore makes; perf with N-Trace decodes it" \
+says "decode of a folder that is no recording" 2 "kcore.data/data: No such file or directory" \
 	"$ntrace" decode --elf "$elf" "$tap_tmp/kcore.data"
 says "the program in the trace's place" 2 "is an ELF file, not a trace; a program is given by --elf" \
 	"$ntrace" decode --elf "$elf" "$elf"

@@ -97,7 +97,7 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 32
+plan 37
 ok "script --disasm" disasm_is "$ntrace"
 if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
 	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
@@ -137,6 +137,20 @@ ok "slow: the tree of a call, with the median one beside it" slow_is
 ok "slow: a function that was not called" says 1 "has 0 calls of foo" "$ntrace" slow -i "$tap_tmp/good.data" foo
 ok "slow: no function" says 2 "takes the name of one function" "$ntrace" slow -i "$tap_tmp/good.data"
 
+# dump and decode of a recording take from it how the encoder was set up
+decode_is() {
+	"$ntrace" decode --pcs --elf "$tap_tmp/calls" "$@" | sed 's/^0x//' >"$tap_tmp/pcs" || return
+	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print $1 }' | sed 's/^0*//' | diff - "$tap_tmp/pcs" &&
+		"$ntrace" dump "$@" | grep -q 'ProgTraceSync.*TSTAMP'
+}
+ok "dump and decode of a recording" decode_is "$tap_tmp/good.data"
+python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/sources.data" lost-elsewhere
+is "... of one of two CPUs" "$("$ntrace" dump --cpu 1 "$tap_tmp/sources.data" | grep -c 'F-ADDR=0x8000 ')" 2
+is "zeros that perf adds to trace are none of it" \
+	"$(script -F cpu,flags -i "$tap_tmp/sources.data" 2>/dev/null | grep -c '001.* tr strt')" 2
+ok "... of which, is not said" says 2 "has trace of these CPUs; say which by --cpu: 0 1" "$ntrace" dump "$tap_tmp/sources.data"
+ok "... of a CPU that is not there" says 2 "say which by --cpu: 0 1" "$ntrace" dump --cpu 7 "$tap_tmp/sources.data"
+
 ok "no such file" says 2 "No such file" script -i "$tap_tmp/none.data"
 : >"$tap_tmp/empty"
 ok "an empty file" says 2 "no recording of perf" script -i "$tap_tmp/empty"
@@ -153,7 +167,9 @@ ok "a full disk is reported" says 1 "writing failed: No space left on device" fu
 
 # Each damaged recording: no report of a sanitizer, an exit status of ours, an end
 one() {
-	case $(($1 % 7)) in
+	case $(($1 % 10)) in
+	7) set -- "$1" report --lines --inline ;;
+	8) set -- "$1" report --insns --tid 1234 ;;
 	0) set -- "$1" script ;;
 	1) set -- "$1" report ;;
 	2) set -- "$1" slow outer ;;
@@ -161,9 +177,11 @@ one() {
 	4) set -- "$1" script --calls ;;
 	5) set -- "$1" script --insns --json ;;
 	6) set -- "$1" inject --all-branches --last-branches 4 -o "$tap_tmp/bad/out" ;;
+	9) set -- "$1" dump --cpu 0 "$tap_tmp/bad/$1.data" ;;
 	esac
 	_seed=$1; shift
-	timeout 60 "$O/sanitized/bin/ntrace" "$@" -i "$tap_tmp/bad/$_seed.data" >"$tap_tmp/said" 2>&1
+	[ "$1" = dump ] || set -- "$@" -i "$tap_tmp/bad/$_seed.data"
+	timeout 60 "$O/sanitized/bin/ntrace" "$@" >"$tap_tmp/said" 2>&1
 	rc=$?
 	[ $rc -le 2 ] && ! grep -qE 'ERROR: |runtime error:|leak of' "$tap_tmp/said" && return
 	echo "seed $_seed, $*: status $rc, $(cat "$tap_tmp/bad/$_seed.how")"

@@ -758,6 +758,7 @@ static int open_and_run(struct encode *e)
 	l->file = strcmp(e->pcs, "-") ? fopen(e->pcs, "r") : stdin;
 	if (!l->file) {
 		fprintf(stderr, "ntrace encode: '%s': %s\n", e->pcs, strerror(errno));
+		rc = EXIT_USAGE;
 		goto out;
 	}
 	e->out_file = fopen(e->out, "w");

@@ -8,27 +8,28 @@
 
 #include "ntrace.h"
 #include "options.h"
-#include "recording.h"
+#include "report.h"
 #include "session/calls.h"
 
 static const char help[] =
 	"usage: ntrace report [OPTIONS]\n\n"
 	"Print a line for each function that was called in a recording of perf: its calls, the time\n"
 	"and the instructions they took, with and without what they called, and the slowest one.\n"
-	"Time is that of a clock on the wall. Exits 1 if the trace or the code has errors.\n\n"
+	"Time is that of a clock on the wall. Or count instructions, exactly and without samples, by\n"
+	"function, line or instruction. Exits 1 if the trace or the code has errors.\n\n"
 	RECORDING_HELP
 	FILTER_HELP
 	"  --sort COLUMN        total, self, max, calls, insns or self-insns (total)\n"
 	"  --limit N            at most N functions (40), 0: all\n"
-	"  --function NAME      only this one\n";
+	"  --function NAME      only this one\n"
+	"  --functions          instructions executed in each function\n"
+	"  --lines              ... in each line of the source\n"
+	"  --inline             ... with the functions that it was inlined into\n"
+	"  --insns              how often each instruction was executed\n";
 
-enum { OPT_SORT = OPT_RECORDING_END, OPT_LIMIT, OPT_FUNCTION };
-
-struct report {
-	struct recording_options recording;
-	unsigned int	sort;		/* index of sort_names */
-	unsigned long	limit;
-	const char	*function;
+enum {
+	OPT_SORT = OPT_RECORDING_END, OPT_LIMIT, OPT_FUNCTION, OPT_FUNCTIONS, OPT_LINES, OPT_INLINE,
+	OPT_INSNS,
 };
 
 static const char *const sort_names[] = {
@@ -178,11 +179,30 @@ static bool set_sort(struct report *report, const char *arg)
 	return false;
 }
 
+static bool set_kind(struct report *report, enum report_kind kind)
+{
+	report->kind = kind;
+	if (kind != REPORT_LINES || report_has_lines())
+		return true;
+	fputs("ntrace: --lines needs a build with elfutils' libdw (libdw-dev); --functions and --insns do without\n",
+	      stderr);
+	return false;
+}
+
 static bool set_option(void *ctx, int opt, const char *arg)
 {
 	struct report *report = ctx;
 
 	switch (opt) {
+	case OPT_FUNCTIONS:
+		return set_kind(report, REPORT_FUNCTIONS);
+	case OPT_INLINE:
+		report->inlined = true;
+		return set_kind(report, REPORT_LINES);
+	case OPT_LINES:
+		return set_kind(report, REPORT_LINES);
+	case OPT_INSNS:
+		return set_kind(report, REPORT_INSNS);
 	case OPT_SORT:
 		return set_sort(report, arg);
 	case OPT_LIMIT:
@@ -202,6 +222,10 @@ int cmd_report(int argc, char **argv)
 		{ "sort", required_argument, NULL, OPT_SORT },
 		{ "limit", required_argument, NULL, OPT_LIMIT },
 		{ "function", required_argument, NULL, OPT_FUNCTION },
+		{ "functions", no_argument, NULL, OPT_FUNCTIONS },
+		{ "lines", no_argument, NULL, OPT_LINES },
+		{ "inline", no_argument, NULL, OPT_INLINE },
+		{ "insns", no_argument, NULL, OPT_INSNS },
 		{ 0 }
 	};
 	struct report report = { .limit = 40 };
@@ -217,7 +241,8 @@ int cmd_report(int argc, char **argv)
 	session = recording_open(&report.recording);
 	if (!session)
 		return EXIT_USAGE;
-	status = report_calls(&report, session);
+	status = report.kind == REPORT_CALLS ? report_calls(&report, session) :
+					       report_profile(&report, session);
 	recording_report(session);
 	nt_session_close(session);
 	return status;

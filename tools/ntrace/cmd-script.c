@@ -269,7 +269,8 @@ static bool set_fields(unsigned int *fields, const char *list)
 	unsigned int i;
 	size_t len;
 
-	for (*fields = 0; *list; list += len + (list[len] == ',')) {
+	*fields = 0;
+	do {
 		len = strcspn(list, ",");
 		for (i = 0; i < F_MAX; i++) {
 			if (strlen(field_names[i]) == len && !strncmp(list, field_names[i], len))
@@ -281,8 +282,9 @@ static bool set_fields(unsigned int *fields, const char *list)
 			return false;
 		}
 		*fields |= 1U << i;
-	}
-	return *fields;
+		list += len + (list[len] == ',');
+	} while (*list);
+	return true;
 }
 
 struct command {

@@ -5,7 +5,7 @@ _ntrace() {
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		words=$(ntrace help | sed -n 's/^  \([a-z]*\) .*/\1/p')
 	elif [[ $word == -* ]]; then
-		words=$(ntrace help "${COMP_WORDS[1]}" 2>/dev/null | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u)
+		words="--help $(ntrace help "${COMP_WORDS[1]}" 2>/dev/null | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u)"
 	fi
 	# shellcheck disable=SC2207
 	COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -1,0 +1,139 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# What every subcommand of `ntrace` has in common: wrong arguments get a sentence and exit status 2,
+# bash completes the options that are there, a full disk and a closed pipe are no crash and no silence.
+. "$(dirname "$0")/lib/tap.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+ntrace=$O/bin/ntrace
+"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$top/tests/perf/calls.S" &&
+	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/perf.data" good || exit 1
+elf=$top/samples/primes
+nt=$top/samples/primes.nt
+commands=$("$ntrace" help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
+words=$(sed -nE 's/.*\{ "([a-z][a-z0-9-]+)",[ \t]*(no|required|optional)_argument.*/\1/p' "$top"/tools/ntrace/*.[ch] | sort -u)
+cd "$tap_tmp" || exit
+
+# Arguments that each command needs before its options are of interest
+needs() {
+	case $1 in
+	dump) echo "$nt" ;;
+	decode | bench) echo "--elf $elf $nt" ;;
+	encode) echo "--elf $elf --pcs list -o $tap_tmp/encoded" ;;
+	verify) echo "--elf $elf $nt" ;;
+	slow) echo "-i $tap_tmp/perf.data outer" ;;
+	record) echo "-- true" ;;
+	doctor) ;;
+	*) echo "-i $tap_tmp/perf.data" ;;
+	esac
+}
+
+# A sentence that begins with "ntrace", exit status 2, and no crash
+refused() {
+	timeout 20 "$@" >"$tap_tmp/printed" 2>"$tap_tmp/err" </dev/null
+	rc=$?
+	[ $rc -eq 2 ] && grep -q '^ntrace' "$tap_tmp/err" && [ ! -s "$tap_tmp/printed" ] && return
+	echo "$*: status $rc"
+	head -n 3 "$tap_tmp/err" "$tap_tmp/printed"
+	return 1
+}
+
+# Long options of a command, as getopt_long() has them: those that take a value say so
+options_of() { "$ntrace" help "$1" | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u; }
+takes_value() { "$ntrace" "$1" "$2" 2>&1 </dev/null | grep -q 'requires an argument'; }
+
+# each value that is none: a number that is too large, negative, a word, nothing
+wrong_values() {
+	bad=0
+	for option in $(options_of "$1"); do
+		case $option in
+		--help) continue ;;
+		# any text is a name of something
+		--symfs | --buildid-dir | --root | --function | --output | --elf | --pcs | --input | --truth | --report | \
+			--event | --pid) continue ;;
+		esac
+		takes_value "$1" "$option" || continue
+		for value in "" x -1 99999999999999999999999; do
+			# shellcheck disable=SC2046
+			refused "$ntrace" "$1" "$option=$value" $(needs "$1") || bad=$((bad + 1))
+		done
+	done
+	return $bad
+}
+wrong() {
+	# shellcheck disable=SC2046
+	refused "$ntrace" "$1" --no-such-option $(needs "$1") &&
+		refused "$ntrace" "$1" -Y $(needs "$1") && case $1 in
+		# what comes after -- is another program's
+		record) ;;
+		encode) refused "$ntrace" "$1" ;;
+		*) refused "$ntrace" "$1" $(needs "$1") one-more and-more ;;
+		esac
+}
+no_file() {
+	case $1 in
+	dump) refused "$ntrace" dump none ;;
+	decode | bench | verify) refused "$ntrace" "$1" --elf "$elf" none && refused "$ntrace" "$1" --elf none "$nt" ;;
+	encode) refused "$ntrace" encode --elf none --pcs none -o out && refused "$ntrace" encode --elf "$elf" --pcs none -o out ;;
+	slow) refused "$ntrace" slow -i none outer ;;
+	record) refused "$ntrace" record -- true ;;
+	doctor) refused "$ntrace" doctor --root none ;;
+	*) refused "$ntrace" "$1" -i none ;;
+	esac
+}
+
+# What the shell offers for "-", beside what the command takes: not one more, not one less
+completes() {
+	PATH=$O/bin:$PATH bash -c '. "$0"; COMP_WORDS=(ntrace "$1" --); COMP_CWORD=2; _ntrace; printf "%s\n" "${COMPREPLY[@]}"' \
+		"$top/tools/ntrace/ntrace.bash" "$1" | sort >"$tap_tmp/offered"
+	# the real ones: an option that is none is "unrecognized"
+	while read -r option; do
+		"$ntrace" "$1" "$option" 2>&1 </dev/null | grep -q unrecognized && { echo "$1 has no $option"; return 1; }
+	done <"$tap_tmp/offered"
+	# any option of any command that this one takes
+	for word in $words; do
+		timeout 5 "$ntrace" "$1" "--$word=" --no-such-option 2>&1 </dev/null | grep -q "unrecognized option '--$word=\|ambiguous" ||
+			grep -q -- "^--$word" "$tap_tmp/offered" || echo "--$word"
+	done >"$tap_tmp/missing"
+	cat "$tap_tmp/missing"
+	[ ! -s "$tap_tmp/missing" ] && [ -s "$tap_tmp/offered" ]
+}
+
+prints() { # commands that print much
+	case $1 in
+	dump) "$ntrace" dump "$nt" ;;
+	decode) "$ntrace" decode --pcs --elf "$elf" "$nt" ;;
+	script) "$ntrace" script -i "$tap_tmp/perf.data" ;;
+	calls) "$ntrace" script --calls -i "$tap_tmp/perf.data" ;;
+	insns) "$ntrace" script --insns --json -i "$tap_tmp/perf.data" ;;
+	report) "$ntrace" report -i "$tap_tmp/perf.data" ;;
+	functions) "$ntrace" report --functions -i "$tap_tmp/perf.data" ;;
+	slow) "$ntrace" slow -i "$tap_tmp/perf.data" outer ;;
+	doctor) "$ntrace" doctor ;;
+	esac
+}
+full() {
+	prints "$1" >/dev/full 2>"$tap_tmp/err"
+	rc=$?
+	echo "status $rc: $(head -n 1 "$tap_tmp/err")"
+	[ $rc -eq 1 ] && grep -q 'No space left on device' "$tap_tmp/err"
+}
+# A reader that has seen enough, as head: the program ends by SIGPIPE, and says nothing
+closed() {
+	{ prints "$1" 2>"$tap_tmp/err"; echo $? >"$tap_tmp/rc"; } | true
+	echo "status $(cat "$tap_tmp/rc"): $(head -n 1 "$tap_tmp/err")"
+	[ ! -s "$tap_tmp/err" ] && case $(cat "$tap_tmp/rc") in 0 | 1 | 141) ;; *) return 1 ;; esac
+}
+
+outputs="dump decode script calls insns report functions slow doctor"
+plan $(($(echo "$commands" | wc -w) * 4 + $(echo "$outputs" | wc -w) * 2))
+for command in $commands; do
+	ok "$command: wrong options and arguments" wrong "$command"
+	ok "$command: wrong values" wrong_values "$command"
+	ok "$command: no such file" no_file "$command"
+	ok "$command: completion" completes "$command"
+done
+for output in $outputs; do
+	ok "$output: a full disk" full "$output"
+	ok "$output: a closed pipe" closed "$output"
+done
+done_testing

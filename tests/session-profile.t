@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace report --functions, --lines, --inline and --insns`: each count is that of the instructions that
+# QEMU executed, each line and inlined function is what binutils' addr2line says.
+. "$(dirname "$0")/lib/tap.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
+ntrace=$O/bin/ntrace
+program=$tap_tmp/lines
+riscv64-linux-gnu-gcc -O2 -g -static -o "$program" "$top/tests/session/lines.c" &&
+	"$top/tests/lib/pcs" "$tap_tmp/pcs" "$program" &&
+	"$ntrace" encode --elf "$program" --pcs "$tap_tmp/pcs" -o "$tap_tmp/nt" &&
+	python3 "$top/tests/session/mkrecording.py" "$program" "$tap_tmp/nt" "$tap_tmp/perf.data" || exit 1
+
+counts() { # WHAT OPTION...
+	what=$1; shift
+	"$ntrace" report "$@" --limit 0 -i "$tap_tmp/perf.data" >"$tap_tmp/report" &&
+		python3 "$top/tests/session/profile.py" "$what" "$program" "$tap_tmp/pcs" <"$tap_tmp/report"
+}
+first() { "$ntrace" report -i "$tap_tmp/perf.data" "$@" | sed -n 4p; }
+without_libdw() {
+	"$ntrace" report --lines -i "$tap_tmp/perf.data" 2>&1 | grep -q "needs a build with elfutils' libdw"
+}
+
+plan 8
+ok "instructions" counts insns --insns
+ok "the same, looked at one by one" counts insns --insns --tid 1234
+ok "functions" counts functions --functions
+if without_libdw; then
+	for n in lines inline; do skip "$n" "this build has no libdw"; done
+else
+	ok "lines" counts lines --lines
+	ok "lines, and where they were inlined" counts inline --inline
+fi
+ok "only one function" [ "$("$ntrace" report --functions --function work -i "$tap_tmp/perf.data" | wc -l)" -eq 4 ]
+is "another thread executed nothing" "$("$ntrace" report --functions --tid 99 -i "$tap_tmp/perf.data" | head -n 1)" \
+	"0 instructions"
+is "all instructions" "$("$ntrace" report --functions -i "$tap_tmp/perf.data" | head -n 1)" \
+	"$(wc -l <"$tap_tmp/pcs") instructions"
+done_testing

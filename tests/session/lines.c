@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Functions that are inlined into each other, for the lines of a profile. */
+static volatile unsigned long sum;
+
+static inline __attribute__((always_inline)) void add(unsigned long n)
+{
+	sum += n;
+	if (n & 1)
+		sum ^= n;
+}
+
+static inline __attribute__((always_inline)) void twice(unsigned long n)
+{
+	add(n);
+	add(n + 1);
+}
+
+__attribute__((noinline)) static void work(int n)
+{
+	while (n--)
+		twice(n);
+	add(1);
+}
+
+__attribute__((noinline)) static int recurse(int n)
+{
+	return n ? recurse(n - 1) + 1 : 0;
+}
+
+int main(void)
+{
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		work(10 + i);
+		add(recurse(i));
+	}
+	return 0;
+}
