@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What every subcommand of `ntrace` has in common: wrong arguments get a sentence and exit status 2,
 # bash completes the options that are there, a full disk and a closed pipe are no crash and no silence.
-. "$(dirname "$0")/lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$O/bin/ntrace
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$top/tests/perf/calls.S" &&

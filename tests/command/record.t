@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `ntrace record` on the board: what it records, `ntrace` and perf decode to the branches that the truth
 # has; options, signals, a full disk and mistakes do what the manual says.
-. "$(dirname "$0")/lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
 plan 38

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `ntrace report --functions, --lines, --inline and --insns`: each count is that of the instructions that
 # QEMU executed, each line and inlined function is what binutils' addr2line says.
-. "$(dirname "$0")/lib/tap.sh"
+. "$(dirname "$0")/../harness/tap.sh"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
 ntrace=$O/bin/ntrace
 program=$tap_tmp/lines
 riscv64-linux-gnu-gcc -O2 -g -static -o "$program" "$top/tests/session/lines.c" &&
-	"$top/tests/lib/pcs" "$tap_tmp/pcs" "$program" &&
+	"$top/tests/harness/pcs" "$tap_tmp/pcs" "$program" &&
 	"$ntrace" encode --elf "$program" --pcs "$tap_tmp/pcs" -o "$tap_tmp/nt" &&
 	python3 "$top/tests/session/mkrecording.py" "$program" "$tap_tmp/nt" "$tap_tmp/perf.data" || exit 1
 
