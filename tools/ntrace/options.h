@@ -50,12 +50,12 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	"  --src ID               only this source\n"				\
 	"  --timestamp            messages may end with a timestamp\n"		\
 	"  --tstamp-bits N        width of the timestamp counter (64)\n"	\
-	"  --implicit-return[=N]  returns are not told; N deep (32)\n"		\
+	"  --implicit-return[=N]  returns are left out; N deep (32)\n"		\
 	"  --return-drop-newest   a full return stack ignores calls\n"		\
 	"  --custom-jumps LIST    more may jump: system, compressed\n"		\
 	"  --flow-only            neither Ownership nor messages of software are sent\n" \
-	"  --sequential-jump      jumps to a constant are not told\n"		\
-	"  --all-jumps            direct jumps are told like branches\n"	\
+	"  --sequential-jump      jumps to a constant are left out\n"		\
+	"  --all-jumps            direct jumps are sent as branches\n"	\
 	"  --extend-addr          addresses omit equal upper bits\n"		\
 	"  --mode btm|htm         trace mode (seen from the messages)\n"	\
 	"  --rv32                 32-bit addresses and code\n"			\
