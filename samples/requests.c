@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct entry {
 	unsigned long key;
@@ -46,11 +47,22 @@ static void request(unsigned long number)
 		insert(number * 16 + i);
 }
 
+/* Linux has the clock in the vDSO: code that is in no file */
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
 int main(void)
 {
+	double begin = seconds();
+
 	table = calloc(size, sizeof(*table));
 	for (int i = 0; i < 100; i++)
 		request(i);
-	printf("100 requests, %zu entries\n", used);
+	printf("100 requests, %zu entries, %.1f ms\n", used, (seconds() - begin) * 1e3);
 	return 0;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The main job: make demo.
 . "$(dirname "$0")/../harness/tap.sh"
-plan 10
+plan 12
 # The demo does more than build, so others need not wait for the lock of make
 ok "make demo" env make -C "$top" demo
 cp "$tap_tmp/out" "$tap_tmp/demo"
@@ -39,7 +39,11 @@ timeline() {
 }
 ok "the timeline is balanced, and has 100 requests" timeline
 
-# Decoded on this machine, by the documented command: the same text as in the guest, no errors
+# Decoded on this machine, by the documented command: the same text as in the guest, no errors. The clock is
+# code of the vDSO, which is in no file of the guest.
+is "errors of the decode" "$(sed -n 's/^demo: .* \([0-9]*\) trace errors$/\1/p' "$tap_tmp/demo") $(grep -c 'instruction trace error' "$branches")" "0 0"
+ok "a branch of the vDSO, by symbol" grep -m1 -E 'clock_gettime.*\(\[vdso\]\)' "$branches"
+"$top/tools/perf/build.sh" 6.12 "$(uname -m)" >"$tap_tmp/build" 2>&1 || cat "$tap_tmp/build"
 home=$tap_tmp/home
 mkdir -p "$home/.debug" && tar xf "$dir/perf.data.tar.bz2" -C "$home/.debug"
 HOME=$home "$O/perf/6.12/$(uname -m)/perf" script -i "$dir/perf.data" --itrace=be \
