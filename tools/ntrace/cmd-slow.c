@@ -34,10 +34,15 @@ struct line {
 
 struct lines {
 	const struct nt_node *slow, *median;
-	size_t		nr_median;
+	size_t		nr_slow, nr_median;
 	struct line	*at;
 	size_t		nr;
 	uint64_t	least;		/* ns: nodes below that are left out */
+};
+
+/* What the kernel did at the program's request, for a fault of it, and for a device */
+struct kernel {
+	uint64_t	ns[NT_BRANCH_NONE], calls[NT_BRANCH_NONE];	/* by how it was entered */
 };
 
 static bool same_function(const struct nt_node *a, const struct nt_node *b)
@@ -106,16 +111,59 @@ static const char *entry(const struct nt_node *node)
 	return "";
 }
 
-static void print_line(const struct line *line)
+/* Does the line after this one say nothing but who called it? Then it is printed behind an arrow. */
+static bool goes_on(const struct lines *l, size_t i)
 {
-	const struct nt_node *n = line->node, *b = line->beside;
+	const struct nt_node *n = l->at[i].node, *next = i + 1 < l->nr ? l->at[i + 1].node : NULL;
+	size_t j;
+
+	if (!next || next->depth != n->depth + 1 || next->calls != n->calls ||
+	    next->ns < n->ns - n->ns / 10 || !l->at[i].beside != !l->at[i + 1].beside)
+		return false;
+	for (j = i + 2; j < l->nr && l->at[j].node->depth > n->depth; j++) {
+		if (l->at[j].node->depth == n->depth + 1)
+			return false;
+	}
+	return true;
+}
+
+static void print_name(const struct nt_node *node)
+{
+	printf("%s%s", entry(node), node->symbol ? node->symbol : "[unknown]");
+}
+
+/* Print a line, and those that it goes on with; returns the next one */
+static size_t print_line(const struct lines *l, size_t i, unsigned int indent)
+{
+	const struct nt_node *n = l->at[i].node, *b = l->at[i].beside;
 	char t[2][16], calls[24] = "";
+	size_t last = i;
 
 	if (b)
 		snprintf(calls, sizeof(calls), "%" PRIu64 " x", b->calls);
-	printf("%9s %8" PRIu64 " x %9s %10s  %*s%s%s\n", duration(n->ns, t[0]), n->calls,
-	       b ? duration(b->ns, t[1]) : "-", calls, 2 * (int)n->depth, "", entry(n),
-	       n->symbol ? n->symbol : "[unknown]");
+	printf("%9s %8" PRIu64 " x %9s %10s  %*s", duration(n->ns, t[0]), n->calls,
+	       b ? duration(b->ns, t[1]) : "-", calls, 2 * (int)indent, "");
+	print_name(n);
+	while (goes_on(l, last))
+		last++;
+	if (last > i + 2)
+		printf(" > ...");
+	for (i = last > i + 2 ? last : i + 1; i <= last; i++) {
+		printf(" > ");
+		print_name(l->at[i].node);
+	}
+	putchar('\n');
+	return last + 1;
+}
+
+/* How many lines are printed */
+static size_t count_lines(const struct lines *l)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < l->nr; i++)
+		nr += !goes_on(l, i);
+	return nr;
 }
 
 /* The smallest time that leaves at most @limit lines */
@@ -143,27 +191,143 @@ static uint64_t least_of(const struct nt_node *nodes, size_t nr, unsigned long l
 	return least;
 }
 
+/* As many nodes as fit on @limit lines; false: out of memory */
+static bool choose_lines(struct lines *l, unsigned long limit)
+{
+	unsigned long nodes;
+
+	for (nodes = 4 * limit; ; nodes -= nodes / 8 + 1) {
+		l->nr = 0;
+		l->least = least_of(l->slow, l->nr_slow, nodes);
+		if (!add_lines(l, l->slow, l->nr_median ? l->median : NULL))
+			return false;
+		if (!limit || nodes <= limit || count_lines(l) <= limit)
+			return true;
+	}
+}
+
+/* How deep a line is printed: lines that others go on with have no depth of their own */
+static void print_lines(const struct lines *l)
+{
+	unsigned int indent[256] = { 0 }, depth, this;
+	size_t i = 0, next;
+
+	while (i < l->nr) {
+		depth = l->at[i].node->depth;
+		this = depth < 256 ? indent[depth] : 254;
+		next = print_line(l, i, this);
+		for (; i < next; i++) {
+			if (l->at[i].node->depth < 255)
+				indent[l->at[i].node->depth + 1] = this + 1;
+		}
+	}
+}
+
+/* ---- What was different ---- */
+
+static bool is_kernel_entry(const struct nt_node *node)
+{
+	return node->kind == NT_BRANCH_SYSCALL || node->kind == NT_BRANCH_EXCEPTION ||
+	       node->kind == NT_BRANCH_INTERRUPT;
+}
+
+/* Time in the kernel counts once, also if an interrupt comes while it handles a fault. */
+static void add_kernel(struct kernel *kernel, const struct nt_node *nodes,
+		       const struct nt_node *node)
+{
+	uint32_t child;
+
+	if (is_kernel_entry(node)) {
+		kernel->ns[node->kind] += node->ns;
+		kernel->calls[node->kind] += node->calls;
+		return;
+	}
+	for (child = node->first; child; child = nodes[child].next)
+		add_kernel(kernel, nodes, &nodes[child]);
+}
+
+/* The node that took longest of those that the median call has not */
+static const struct nt_node *find_extra(const struct lines *l, const struct nt_node *node,
+					const struct nt_node *beside)
+{
+	const struct nt_node *extra = NULL, *found;
+	uint32_t child;
+
+	if (!beside)
+		return node;
+	for (child = node->first; child; child = l->slow[child].next) {
+		found = find_extra(l, &l->slow[child], find_beside(l, beside, &l->slow[child]));
+		if (found && (!extra || found->ns > extra->ns))
+			extra = found;
+	}
+	return extra;
+}
+
+static void print_kernel(const struct kernel *slow, const struct kernel *median)
+{
+	static const struct {
+		unsigned int	kind;
+		const char	*one, *many;
+	} kinds[] = {
+		{ NT_BRANCH_SYSCALL, "system call", "system calls" },
+		{ NT_BRANCH_EXCEPTION, "exception (such as a page fault)", "exceptions (such as page faults)" },
+		{ NT_BRANCH_INTERRUPT, "interrupt", "interrupts" },
+	};
+	char t[2][16];
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		unsigned int kind = kinds[i].kind;
+
+		if (!slow->calls[kind])
+			continue;
+		printf("%s of it in %" PRIu64 " %s; the median call: %s in %" PRIu64 ".\n",
+		       duration(slow->ns[kind], t[0]), slow->calls[kind],
+		       slow->calls[kind] == 1 ? kinds[i].one : kinds[i].many,
+		       duration(median->ns[kind], t[1]), median->calls[kind]);
+	}
+}
+
+/* Two calls of one function that took equally long need no explanation. */
+static void print_difference(const struct lines *l)
+{
+	const struct nt_node *median = l->nr_median ? l->median : NULL, *extra;
+	struct kernel kernels[2] = { 0 };
+	char t[2][16];
+
+	if (!median || l->slow->ns <= median->ns)
+		return;
+	printf("\nThis call took %s longer than the median one.",
+	       duration(l->slow->ns - median->ns, t[0]));
+	extra = find_extra(l, l->slow, median);
+	if (extra && extra->ns > (l->slow->ns - median->ns) / 10)
+		printf(" It called %s, which the median one did not: %s.",
+		       extra->symbol ? extra->symbol : "[unknown]", duration(extra->ns, t[1]));
+	putchar('\n');
+	add_kernel(&kernels[0], l->slow, l->slow);
+	add_kernel(&kernels[1], l->median, median);
+	print_kernel(&kernels[0], &kernels[1]);
+}
+
 static bool print_trees(const struct slow *slow, const struct nt_calltree *slowest,
 			const struct nt_calltree *median)
 {
 	struct lines l = { 0 };
-	size_t nr, i;
 	bool ok;
 
-	l.slow = nt_calltree_nodes(slowest, &nr);
+	l.slow = nt_calltree_nodes(slowest, &l.nr_slow);
 	l.median = nt_calltree_nodes(median, &l.nr_median);
-	if (!nr)
+	if (!l.nr_slow)
 		return false;
-	l.least = least_of(l.slow, nr, slow->limit);
-	l.at = calloc(nr, sizeof(*l.at));
+	l.at = calloc(l.nr_slow, sizeof(*l.at));
 	if (!l.at)
 		return false;
-	ok = add_lines(&l, l.slow, l.nr_median ? l.median : NULL);
+	ok = choose_lines(&l, slow->limit);
 	printf("%20s %20s\n", "this call", "median call");
-	for (i = 0; i < l.nr; i++)
-		print_line(&l.at[i]);
-	if (l.nr < nr)
-		printf("... and %zu more, each shorter: --limit 0 shows all\n", nr - l.nr);
+	print_lines(&l);
+	if (l.nr < l.nr_slow)
+		printf("... and %zu more, each shorter: --limit 0 shows all\n", l.nr_slow - l.nr);
+	print_difference(&l);
 	free(l.at);
 	return ok;
 }

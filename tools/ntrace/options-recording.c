@@ -55,7 +55,8 @@ static bool choose_cpu(struct options *options, const char *path)
 		found++;
 	}
 	if (!nth)
-		fprintf(stderr, "ntrace: %s has no trace of a CPU: nothing was traced, or a thread\n", path);
+		fprintf(stderr, "ntrace: %s has no trace of a CPU: nothing was traced, or a thread\n",
+			path);
 	else if (found != 1)
 		list_cpus(options, path);
 	return found == 1;
