@@ -43,6 +43,7 @@ boot_compare() {
 		_hart=${_truth%.truth} _hart=${_hart##*hart} _one=
 		_trace=$tap_tmp/boot/ram$_hart.ntrace
 		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/ram.ntrace _one="--src $((${2:-0} + _hart))"; }
+		[ -e "$_trace" ] || _trace=$tap_tmp/boot/funnel.ntrace
 		# trace ids of a CoreSight fabric are numbered from 1 on
 		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/etr.ntrace _one="$_one --frames=$((_hart + 1))"; }
 		# shellcheck disable=SC2086

@@ -25,6 +25,9 @@ selftests "6.12, 4 harts share a sink" "share_test;field_test -t src_is_told" --
 # bridges, a CoreSight funnel and an ETR that writes frames
 selftests "6.12, 4 harts share an ETR" "share_test;record_test;snapshot_test;life_test -t system_suspend" \
 	--kernel 6.12 --harts 4 --topology k3
+# registers that are older than the Trace Control Interface: no filters, no context
+selftests "6.12, 4 harts share SiFive's funnel" "share_test;record_test;snapshot_test;attr_test;life_test" \
+	--kernel 6.12 --board p550
 # to the instruction: a timer that comes too late is no accident
 guest_env=NTRACE_EXACT=1
 selftests "6.12, timers" "life_test -t small_buffer_after_a_large_one" --kernel 6.12 --icount

@@ -4,8 +4,9 @@
  * CPU and by that thread? Compares them with the truth of each hart.
  *
  *   perf script --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr |
- *	branches [-s] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
+ *	branches [-c] [-s] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
+ * -c: no context is traced, so that the truth does not know threads: which one it is, is not compared.
  * -s: the trace is of AUX samples: where it starts, some may be missing before.
  * -v VERIFIED: lines that are right, but of conditional branches, go there, behind the number of instructions that the truth has
  * since the line before of that CPU, the truth's kind_of() and the instruction's length; "gap CPU" where lines are not in order.
@@ -59,7 +60,7 @@ static uint32_t thread_tid[4096], thread_pid[4096];
 static unsigned int nr_threads;
 static uint64_t compared, wrong, wrong_kind, wrong_thread, wrong_pid, disorder, errors, gaps, in_gaps, unchecked;
 static uint64_t line_nr;
-static bool sampled;
+static bool sampled, no_context;
 static FILE *verified;
 static const char *line_text;
 
@@ -210,7 +211,7 @@ static void check_thread(const struct branch *got, const struct branch *want)
 	if (got->kind != want->kind && got->kind != '?' && want->kind != '?' && wrong_kind++ < SHOWN)
 		printf("line %" PRIu64 ": %#" PRIx64 " is %c, not %c\n", line_nr, got->from, want->kind,
 		       got->kind);
-	if (got->tid != want->tid && wrong_thread++ < SHOWN)
+	if (!no_context && got->tid != want->tid && wrong_thread++ < SHOWN)
 		printf("line %" PRIu64 ": %#" PRIx64 " by thread %u, not %u\n", line_nr, got->from,
 		       want->tid, got->tid);
 	for (i = 0; i < nr_threads; i++) {
@@ -467,8 +468,10 @@ int main(int argc, char **argv)
 
 	for (cpu = 0; cpu < CPUS; cpu++)
 		hart_of[cpu] = cpu;
-	while ((c = getopt(argc, argv, "st:m:v:")) != -1) {
-		if (c == 's')
+	while ((c = getopt(argc, argv, "cst:m:v:")) != -1) {
+		if (c == 'c')
+			no_context = true;
+		else if (c == 's')
 			sampled = true;
 		else if (c == 'v')
 			verified = fopen(optarg, "w");

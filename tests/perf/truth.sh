@@ -60,7 +60,7 @@ truth_harts() {
 truth_check() {
 	# shellcheck disable=SC2046
 	"$@" 2>"$tap_tmp/err" |
-		"$tap_tmp/branches" -t "$truth_dir/out/threads" $(truth_harts) "$truth_dir"/truth/hart*.truth \
+		"$tap_tmp/branches" ${truth_board:+-c} -t "$truth_dir/out/threads" $(truth_harts) "$truth_dir"/truth/hart*.truth \
 			>"$tap_tmp/compared"
 	truth_status=$?
 	truth_last=$(tail -n 1 "$tap_tmp/compared")
