@@ -13,7 +13,7 @@ guest_timeout=$((3 * seconds + 600))
 # two cases
 guest_env="NTRACE_SECONDS=$((seconds / 2))"
 for kernel in ${KERNELS:-debug 7.2}; do
-	for topology in ${TOPOLOGIES:-funnel direct funnel2 interrupt mixed sram choice k3}; do
+	for topology in ${TOPOLOGIES:-funnel direct funnel2 interrupt mixed sram choice k3 p550}; do
 		selftests "$kernel, $topology" share_test --kernel "$kernel" --harts 4 \
 			--topology "$topology"
 	done

@@ -9,7 +9,7 @@ tests="pmu_test;attr_test;filter_test;record_test;snapshot_test;sample_test;secu
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 for kernel in 6.12 7.2; do
-	for topology in direct funnel funnel2 interrupt mixed sram choice k3; do
+	for topology in direct funnel funnel2 interrupt mixed sram choice k3 p550; do
 		selftests "$kernel, $topology" "$tests" --kernel $kernel --harts 2 --topology $topology
 	done
 	selftests "$kernel, minimal hardware" "$tests" --kernel $kernel --model caps=minimal

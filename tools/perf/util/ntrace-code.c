@@ -124,6 +124,20 @@ int ntrace_firmware_load(struct ntrace_firmware *fw, const char *spec)
 	return err;
 }
 
+static int ntrace_firmware_read(const struct ntrace_firmware *fw, u64 addr, u8 *buf, size_t size)
+{
+	const struct ntrace_segment *seg;
+
+	for (seg = fw->segments; seg < fw->segments + fw->nr; seg++) {
+		if (addr < seg->addr || addr - seg->addr >= seg->size)
+			continue;
+		size = min_t(u64, size, seg->size - (addr - seg->addr));
+		memcpy(buf, (u8 *)seg->data + (addr - seg->addr), size);
+		return size;
+	}
+	return 0;
+}
+
 void ntrace_firmware_free(struct ntrace_firmware *fw)
 {
 	zfree(&fw->segments);
@@ -592,6 +606,29 @@ static struct ntrace_page *ntrace_code_page(struct ntrace_queue *q, u64 space, u
 	return page;
 }
 
+/*
+ * An encoder that traces machine mode and sends no Ownership messages: only the address says whether
+ * code is the firmware's. No process has mapped that.
+ */
+static bool ntrace_hides_firmware(const struct ntrace_queue *q)
+{
+	return q->info && (q->info->config & (NTRACE_CONFIG_CONTEXT | NTRACE_CONFIG_FIRMWARE)) ==
+			  NTRACE_CONFIG_FIRMWARE;
+}
+
+bool ntrace_may_be_firmware(struct ntrace_queue *q, u64 addr)
+{
+	struct addr_location al;
+	bool mapped = true;
+
+	if (!ntrace_hides_firmware(q) || ntrace_is_kernel(q->nt, addr) || !q->thread)
+		return false;
+	addr_location__init(&al);
+	mapped = thread__find_map(q->thread, PERF_RECORD_MISC_USER, addr, &al);
+	addr_location__exit(&al);
+	return !mapped;
+}
+
 static int ntrace_code_reader(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size)
 {
 	struct ntrace_queue *q = ctx;
@@ -601,7 +638,8 @@ static int ntrace_code_reader(void *ctx, uint64_t space, uint64_t addr, uint8_t 
 		return 0;
 	page = ntrace_code_page(q, space, addr);
 	if (!page)
-		return 0;
+		return ntrace_hides_firmware(q) ?
+			ntrace_firmware_read(&q->nt->firmware, addr, buf, size) : 0;
 	size = min_t(u64, size, page->addr + page->size - addr);
 	memcpy(buf, page->data + (addr - page->addr), size);
 	return size;

@@ -130,6 +130,8 @@ void ntrace_firmware_free(struct ntrace_firmware *fw);
 
 struct ntrace_queue;
 int ntrace_code_init(struct ntrace_queue *q);
+/* No message says so, but the code is of no process */
+bool ntrace_may_be_firmware(struct ntrace_queue *q, u64 addr);
 void ntrace_code_exit(struct ntrace_queue *q);
 /* What was decoded or read of this process (-1: of all, and of the kernel) is out of date */
 void ntrace_code_changed(struct ntrace *nt, pid_t pid);

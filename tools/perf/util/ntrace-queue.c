@@ -418,6 +418,19 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 	return 0;
 }
 
+/*
+ * The record of the stretch has reported the loss for its CPU. Others that share the buffer lost trace,
+ * too: an encoder of N-Trace 1.0 reports that by itself, but SiFive's funnel drops what comes when it
+ * is full, and its encoders do not know.
+ */
+static int ntrace_queue_lost_too(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
+{
+	if (q->config.dialect != NT_DIALECT_SIFIVE0 || q->cpu == stretch->cpu)
+		return 0;
+	return ntrace_queue_error(q, NTRACE_ERROR_LOST, 0,
+				  "sink full: trace was lost (try perf record -m,SIZE)");
+}
+
 static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 {
 	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch;
@@ -430,8 +443,10 @@ static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 		err = ntrace_queue_drain(q);
 	}
 	/* the thread went on, and its calls and returns are unknown */
-	if (stretch && stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
+	if (stretch && stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) {
 		ntrace_synth_lost(q);
+		err = err ? : ntrace_queue_lost_too(q, stretch);
+	}
 	ntrace_queue_drop(q, q->flow_piece++);
 	q->pending_end = false;
 	return err;

@@ -674,7 +674,11 @@ static bool ntrace_is_firmware_gap(struct ntrace_queue *q, const struct nt_item 
 		q->nt->firmware_returns += q->behind_firmware;
 		return q->behind_firmware;
 	}
-	q->behind_firmware = item->context.has_priv && item->context.priv == NT_PRIV_M;
+	if (item->context.has_priv)
+		q->behind_firmware = item->context.priv == NT_PRIV_M;
+	else
+		q->behind_firmware = item->gap.code == NT_E_NO_CODE && item->gap.has_addr &&
+				     ntrace_may_be_firmware(q, item->gap.addr);
 	q->nt->firmware_gaps += q->behind_firmware && !inside;
 	return q->behind_firmware;
 }
