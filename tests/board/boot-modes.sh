@@ -45,7 +45,6 @@ modes() {
 	4 harts, HTM, SRC of 12 bits, timestamps, funnel|boot-control=$htm,boot-features=0xc0100000,boot-timestamp=on|--src-bits 12 --timestamp|--harts 4 --topology funnel
 	4 harts, BTM, SRC of 2 bits, two funnels and one, whose inputs take turns|boot-control=$btm,boot-features=0x20000000,funnel.fifo=512,funnel.reorder=on|--src-bits 2|--harts 4 --topology funnel2
 	4 harts, SiFive's messages as of a P550|boot-timestamp=on|--dialect sifive --src-bits 2 --timestamp|--board p550
-	4 harts, SiFive's messages, implicit return and runs|boot-timestamp=on,boot-sifive=0xa30070|--dialect sifive --src-bits 2 --timestamp --implicit-return|--board p550
 	4 harts, BTM, CoreSight frames as of a K3|boot-control=0x01060230,boot-features=0xc0100000,boot-timestamp=on,$(variants sign-copies)|--src-bits 12 --timestamp|--harts 4 --topology k3
 	EOT
 }

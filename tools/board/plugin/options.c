@@ -34,7 +34,6 @@ static const struct option options[] = {
 	{ "limit", OPT_U64, &board.limit, "end the run at the first trap after N instructions of a hart" },
 	{ "stall-limit", OPT_U32, &board.stall_limit, "milliseconds that a hart may stand still for its encoder; the run ends then" },
 	{ "pace", OPT_U32, &board.pace, "instructions that a hart retires in a millisecond at most, while it is traced" },
-	{ "bus-ratio", OPT_U32, &board.bus_ratio, "ticks of the bus clock, which SiFive's funnel counts, in one of the time CSR" },
 	{ "scontext", OPT_BOOL, &board.has_scontext, "the harts have scontext" },
 	{ "hcontext", OPT_BOOL, &board.has_hcontext, "the harts have hcontext" },
 	{ "strict-access", OPT_BOOL, &board.strict_access, "an access that is not of one aligned 32-bit register faults" },

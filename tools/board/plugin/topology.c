@@ -11,7 +11,7 @@
  *	etf NAME ADDRESS to=NAME
  *	etr NAME ADDRESS
  *	power NAME ADDRESS
- *	sifive-encoder NAME ADDRESS hart=N to=NAME
+ *	sifive-encoder NAME ADDRESS hart=N to=NAME [clock=HZ]
  *	sifive-funnel NAME ADDRESS
  *
  * domain=N, from 1 on, puts a component into a domain of the power controller.
@@ -24,6 +24,7 @@
 #include "board.h"
 
 /* of the virt machine with aia=aplic */
+#define TIMEBASE	10000000	/* ticks of the time CSR in a second */
 #define APLIC_S		0x0d000000ULL
 #define APLIC_SETIPNUM	0x1cdc
 
@@ -504,6 +505,8 @@ static void parse_line(char *line, char *extra[4])
 			dev->irq = strtoul(word + 4, NULL, 0);
 		else if (!strncmp(word, "domain=", 7))
 			dev->domain = strtoul(word + 7, NULL, 0);
+		else if (!strncmp(word, "clock=", 6))
+			board.bus_ratio = strtoul(word + 6, NULL, 0) / TIMEBASE;
 		for (int i = 0; i < 4; i++)
 			if (!strncmp(word, keys[i], strlen(keys[i])))
 				extra[i] = strdup(word + strlen(keys[i]));
