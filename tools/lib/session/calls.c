@@ -367,7 +367,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 	struct part *p = part;
 	struct slice *s = slice_of(p, who, b->time);
 	struct ns_event event;
-	int ret = 1;
+	int ret;
 
 	if (!s)
 		return -1;
@@ -378,9 +378,11 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 		p->totals.insns += b->insns;
 		p->totals.branches++;
 	}
+	/* most branches are conditional, and an event takes longer to make than all else of them */
+	if (!ns_branch_matters(b))
+		return 0;
 	ns_event_init(&event, who, b, s->insns);
-	if (ns_event_matters(&event))
-		ret = ns_stack_take(&p->stack, &event);
+	ret = ns_stack_take(&p->stack, &event);
 	if (!ret)
 		ret = take_outer(p, &event) ? 1 : -1;
 	return ret < 0 ? -1 : 0;

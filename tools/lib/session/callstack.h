@@ -78,9 +78,9 @@ void ns_event_init(struct ns_event *event, const struct nt_who *who, const struc
 		   uint64_t insns);
 
 /* Can it begin or end a call? A jump can, if it goes to the begin of another function */
-static inline bool ns_event_matters(const struct ns_event *e)
+static inline bool ns_branch_matters(const struct nt_branch *branch)
 {
-	return e->flags || e->kind != NT_BRANCH_CONDITIONAL;
+	return branch->flags || branch->kind != NT_BRANCH_CONDITIONAL;
 }
 
 #endif /* NTRACE_SESSION_CALLSTACK_H */

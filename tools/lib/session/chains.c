@@ -177,8 +177,10 @@ int nt_chain_branch(struct nt_chain *chain, const struct nt_who *who,
 	if ((!chain->inside || chain->tid != who->tid || chain->cpu != who->cpu) &&
 	    begin_slice(chain, who))
 		return -1;
+	if (!ns_branch_matters(branch))
+		return 0;
 	ns_event_init(&event, who, branch, 0);
-	return ns_event_matters(&event) && ns_stack_take(&chain->stack, &event) < 0 ? -1 : 0;
+	return ns_stack_take(&chain->stack, &event) < 0 ? -1 : 0;
 }
 
 void nt_chain_error(struct nt_chain *chain)

@@ -41,6 +41,7 @@ struct worker {
 	struct nt_who	who;
 	int32_t		known_tid;	/* that @who was made for, at that time */
 	uint64_t	known_at;
+	uint64_t	kernel_start;
 	void		*part;
 	pthread_t	thread;
 };
@@ -164,7 +165,7 @@ uint64_t nt_who_space(const struct nt_who *who, uint64_t addr)
 
 	if (who->space == NS_SPACE_UNKNOWN || who->space == NS_SPACE_FIRMWARE)
 		return who->space;
-	return addr < ns_kernel_start(w->session) ? who->user : NS_SPACE_KERNEL;
+	return addr < w->kernel_start ? who->user : NS_SPACE_KERNEL;
 }
 
 size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t size)
@@ -506,6 +507,7 @@ static int start_worker(struct worker *w, struct job *job)
 
 	w->job = job;
 	w->session = job->session;
+	w->kernel_start = ns_kernel_start(job->session);
 	w->image = nt_image_new();
 	if (!w->image)
 		return ns_fail(job->session, "out of memory");
