@@ -372,12 +372,24 @@ static bool find_perf(char path[PATH_MAX])
 	return false;
 }
 
+#ifdef HAVE_LIBPERF
+static void say_no_perf(struct doctor *d)
+{
+	say(d, NOTE, "perf", "There is no perf in PATH: ntrace record records without, and ntrace report and script decode.");
+}
+#else
+static void say_no_perf(struct doctor *d)
+{
+	say(d, MISSING, "perf", "There is no perf in PATH: install linux-perf, or perf with N-Trace (make perf).");
+}
+#endif
+
 static void check_perf(struct doctor *d)
 {
 	char path[PATH_MAX];
 
 	if (!find_perf(path))
-		say(d, MISSING, "perf", "There is no perf in PATH: install linux-perf, or perf with N-Trace (make perf).");
+		say_no_perf(d);
 	else if (knows_ntrace(path))
 		say(d, FINE, "perf", "%s knows N-Trace.", path);
 	else
