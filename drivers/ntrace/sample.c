@@ -146,7 +146,7 @@ long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
 	struct ntrace_sink *sink = s->enc ? s->enc->sink : NULL;
 	struct ntrace_session *owner;
 
-	/* Frames could not be told apart at a cut */
+	/* Frames could not be found again after a cut */
 	if (!sink || sink->frames || READ_ONCE(s->event) != event || !ntrace_sink_trylock(sink)) {
 		ntrace_sample_idle(to, size);
 		return size;

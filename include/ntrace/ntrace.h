@@ -887,7 +887,10 @@ enum nt_count_type {
 	 * begin inside others are blocks of their own; ranges without instructions are none.
 	 */
 	NT_COUNT_BLOCK	= 1,
-	/* The conditional branch at @from; it has no @to. Its ways are told by its instruction. */
+	/*
+	 * The conditional branch at @from; it has no @to. Its instruction says where its two ways
+	 * lead.
+	 */
 	NT_COUNT_BRANCH	= 2,
 	/*
 	 * From an instruction at @from that only the trace can say the target of, to @to; @how is
@@ -1083,10 +1086,10 @@ size_t nt_pins_convert(struct nt_pins *pins, const uint8_t *data, size_t size, s
 		       uint8_t *out, size_t out_size);
 
 /*
- * CoreSight frames: what a trace formatter makes of the bytes of several sources, as behind an
- * ATB bridge. A frame has 16 bytes, and trace IDs among them; full-synchronisation packets may
- * be between frames, half-synchronisation packets anywhere. Frames are taken apart here, into
- * the bytes of each ID.
+ * CoreSight frames: what a trace formatter makes of the bytes of several sources, as after an ATB
+ * bridge. A frame has 16 bytes, and trace IDs among them; full-synchronisation packets may be
+ * between frames, half-synchronisation packets anywhere. Frames are taken apart here, into the
+ * bytes of each ID.
  */
 #define NT_FRAME_SIZE		16
 #define NT_FRAMES_IDS		112	/* 1 to 0x6f are sources, 0 is padding */

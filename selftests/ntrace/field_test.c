@@ -256,7 +256,7 @@ TEST_F(field, triggers)
 	EXPECT_EQ(refused_config3(&self->attr, 0), trigger ? 0 : EOPNOTSUPP);
 }
 
-/* The sink of several encoders: the reader is told which SRC this CPU has, once */
+/* The sink of several encoders: a record reports once which SRC this CPU has */
 TEST_F(field, src_is_told)
 {
 	struct perf_event_header header;

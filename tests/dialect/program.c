@@ -237,7 +237,7 @@ static void resolve(struct maker *m)
 		else if (insn->kind == INDIRECT_CALL)
 			insn->target += MAX_HALFWORDS;
 	}
-	/* functions stand behind the blocks, for indirect calls */
+	/* functions come after the blocks, for indirect calls */
 	for (at = 0; at < NR_FUNCTIONS; at++)
 		r->blocks[r->nr_blocks + at] = m->functions[at];
 	for (at = 0; at < r->nr; at++) {

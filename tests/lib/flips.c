@@ -4,10 +4,10 @@
  *
  *   flips ELF TRACE FLIPS SEED [btm|htm|ir|ts]
  *
- * A flip is detected (an item says that something is wrong), harmless (the
- * same ranges), or silently wrong. Whatever it is, the ranges behind the next
- * SYNC must be the same again. A few are silently wrong by nature: a bit of HIST
- * of a branch whose two ways are equally long and meet again.
+ * A flip is detected (an item says that something is wrong), harmless (the same ranges), or
+ * silently wrong. In each case, the ranges after the next SYNC must be the same again. A few are
+ * silently wrong by nature: a bit of HIST of a branch whose two ways are equally long and meet
+ * again.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,14 +90,14 @@ static void decode(struct nt_flow *flow, const uint8_t *data, size_t size, struc
 	}
 }
 
-/* Are all whole segments behind the SYNC that follows @flip as they were? */
+/* Are all whole segments after the SYNC that follows @flip as they were? */
 static int is_contained(const struct result *good, const struct result *bad, size_t flip)
 {
 	size_t i = 0, j;
 
 	while (i < good->nr && good->segments[i].offset <= flip)
 		i++;
-	/* the flip may have hit that very message: the one behind it counts then */
+	/* the flip may have hit that very message: then the next one counts */
 	for (i++; i < good->nr; i++) {
 		for (j = 0; j < bad->nr; j++) {
 			if (bad->segments[j].offset == good->segments[i].offset)

@@ -572,7 +572,7 @@ static void image_sections_come_and_go(void **state)
 	nt_image_free(image);
 }
 
-/* Two spaces with different code at the same address, told by the context */
+/* Two spaces with different code at the same address, chosen by the context */
 struct two {
 	uint8_t		code[2][64];
 	unsigned int	reads;
@@ -765,7 +765,7 @@ static void image_invalidates_a_range(void **state)
 	nt_image_set_reader(image, &reader);
 	next_how(flow, sync, sizeof(sync), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
-	/* elsewhere, behind it, in front of it, nothing */
+	/* elsewhere, after it, before it, nothing */
 	reads = two.reads;
 	nt_image_invalidate_range(image, 0x2000, 0x1000);
 	nt_image_invalidate_range(image, 0x1000 + 6 + 22, UINT64_MAX);
@@ -788,7 +788,7 @@ static void image_invalidates_a_range(void **state)
 	nt_image_free(image);
 }
 
-/* A start at 0x1000, where there is no code, and a message that cannot be read behind it */
+/* A start at 0x1000, where there is no code, and after it a message that cannot be read */
 static const uint8_t gap_and_error[] = { 0x24, 0x0d, 0x00, 0x83, 0x10, 0x31, 0x03, 0x10, 0x07 };
 
 static void missing_code_is_no_error(void **state)
@@ -1006,7 +1006,7 @@ static void wrong_configurations_are_refused(void **state)
 	errno = 0;
 	assert_null(nt_pins_new(3));
 	assert_int_equal(errno, EINVAL);
-	/* only what an older header has is read: behind it is no valid value */
+	/* only the fields of the older header are read: after them is no valid value */
 	nt_config_init(&config, offsetof(struct nt_config, mode));
 	memset(&config.mode, 0xff, sizeof(config) - offsetof(struct nt_config, mode));
 	assert_int_equal(nt_message_decode(&config, data, 4, &msg), 1);

@@ -6,13 +6,13 @@
  *   perf script --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr |
  *	branches [-c] [-s] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
- * -c: no context is traced, so that the truth does not know threads: which one it is, is not compared.
- * -s: the trace is of AUX samples: where it starts, some may be missing before.
- * -v VERIFIED: lines that are right, but of conditional branches, go there, behind the number of instructions that the truth has
- * since the line before of that CPU, the truth's kind_of() and the instruction's length; "gap CPU" where lines are not in order.
- * THREADS has lines "thread TID of PID"; any other thread must be alone in its process.
- * After an error, samples may begin anew anywhere further on, where MATCH of them must
- * be right. Exits 1 if anything is wrong.
+ * -c: no context is traced, so that the truth does not know threads: which one it is, is not
+ * compared. -s: the trace is of AUX samples: where it starts, some may be missing before. -v
+ * VERIFIED: lines that are right, but of conditional branches, go there, after the number of
+ * instructions that the truth has since the line before of that CPU, the truth's kind_of() and the
+ * instruction's length; "gap CPU" where lines are not in order. THREADS has lines "thread TID of
+ * PID"; any other thread must be alone in its process. After an error, samples may begin anew
+ * anywhere further on, where MATCH of them must be right. Exits 1 if anything is wrong.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -48,7 +48,7 @@ struct hart {
 	bool has_last, started, tracing, ended;
 	bool empty;			/* trace started and stopped before the next block */
 	/* of the samples */
-	uint64_t stopped_at;	/* 0: the last one is no branch that trace has stopped behind */
+	uint64_t stopped_at;	/* 0: the last one is no branch after which trace stopped */
 	bool gap;
 	struct branch ahead[MATCH];
 	unsigned int nr_ahead;
@@ -274,7 +274,7 @@ static void write_verified(struct hart *h, const struct branch *b)
 }
 
 /*
- * Another hart may stop the trace of this one at any instruction. Behind a branch that is taken, the
+ * Another hart may stop the trace of this one at any instruction. After a branch that is taken, the
  * truth has a stop at the branch; samples have the branch, and the stop where it led to.
  */
 static bool stops_behind_branch(struct hart *h, const struct branch *b)
@@ -350,7 +350,7 @@ static uint64_t number(char **s, int base)
 	return value;
 }
 
-/* Move behind the flags, if there are any: "call", "tr strt jmp", "hw int" */
+/* Move past the flags, if there are any: "call", "tr strt jmp", "hw int" */
 static char flags(char **s)
 {
 	static const struct { const char *text; char kind; } known[] = {

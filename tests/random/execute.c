@@ -296,7 +296,7 @@ static void stop(struct hart *h)
 {
 	static const uint8_t evcodes[] = { 0, 1, 4, 4 };
 	uint8_t evcode = evcodes[rng_below(&h->rng, 4)];
-	/* without HIST, and if it is not told, a decoder cannot know that the mode is HTM */
+	/* without HIST, a decoder cannot detect that the mode is HTM */
 	bool quiet = evcode == 4 && rng_percent(&h->rng, h->opt->no_corr) &&
 		     (h->opt->mode_given || !h->opt->htm);
 	bool unknown = !quiet && jump_unknown(h, h->opt->stop_jump);

@@ -287,7 +287,7 @@ static int feed_all(struct run *run, const uint8_t *data, size_t size)
 
 		n = piece_size(run, piece);
 		n = n > size - at ? size - at : n;
-		/* a copy, so that the sanitizer sees what is read behind it or later */
+		/* a copy, so that the sanitizer sees reads after its end, or later */
 		copy = malloc(n);
 		memcpy(copy, data + at, n);
 		ret = nt_flow_feed(run->flow, copy, n);

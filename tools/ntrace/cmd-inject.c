@@ -37,7 +37,7 @@ static const char help[] =
 
 enum { OPT_PERIOD = OPT_RECORDING_END, OPT_ALL, OPT_LAST, OPT_NO_CHAINS };
 
-#define TIME_AT		32	/* of a sample's time: behind the header, id, ip, pid and tid */
+#define TIME_AT		32	/* of a sample's time: after the header, id, ip, pid and tid */
 #define LAST_MAX	1024
 #define CHAIN_MAX	127	/* PERF_MAX_STACK_DEPTH */
 #define ROUND		(1 << 20)	/* bytes between two PERF_RECORD_FINISHED_ROUND */

@@ -111,7 +111,7 @@ static const char *entry(const struct nt_node *node)
 	return "";
 }
 
-/* Does the line after this one say nothing but who called it? Then it is printed behind an arrow. */
+/* Does the line after this one say nothing but who called it? Then it is printed after an arrow. */
 static bool goes_on(const struct lines *l, size_t i)
 {
 	const struct nt_node *n = l->at[i].node, *next = i + 1 < l->nr ? l->at[i + 1].node : NULL;

@@ -132,7 +132,7 @@ static void check_start(struct nb_tmc *tmc)
 		nb_dev_report(dev, NB_REPORT_UNSET, TMC_MODE, nb_get(dev, TMC_MODE));
 	if (tmc->caps.etf)
 		return;
-	/* several trace ids can be told apart only if EnTI is set, too */
+	/* several trace ids can be distinguished only if EnTI is set, too */
 	if (!(ffcr & TMC_FFCR_EN_TI))
 		nb_dev_report(dev, NB_REPORT_UNSET, TMC_FFCR, ffcr);
 	if (nb_get(dev, TMC_AXICTL) & TMC_AXICTL_SG && !tmc->caps.scatter_gather)

@@ -27,7 +27,7 @@ struct scan {
 	struct nt_effect	*effect;	/* of what is scanned now */
 	bool			may_cut;
 	bool			all;		/* each message may change something */
-	/* SRC in bytes 1 and 2 of a message, if sources are told apart; and the one that is known */
+	/* SRC in bytes 1 and 2 of a message, if sources differ by it; and the one that is known */
 	uint32_t		src_mask;
 	uint32_t		src_bytes;
 	uint8_t			boring[NR_BORING];

@@ -20,7 +20,7 @@ enum nt_branch_kind {
 	NT_BRANCH_NONE,			/* trace begins or stops, without a jump */
 };
 
-#define NT_BRANCH_BEGIN		(1 << 0)	/* nothing is known of what was before; @from is 0 */
+#define NT_BRANCH_BEGIN		(1 << 0)	/* what ran before is unknown; @from is 0 */
 #define NT_BRANCH_END		(1 << 1)	/* trace stops; @to is 0 */
 
 struct nt_branch {

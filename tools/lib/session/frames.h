@@ -13,7 +13,7 @@ bool ns_frames_has(const struct ns_stretch *stretch);
 
 /*
  * ns_frames_join() - make one stream of whole messages, in the order in which they end
- * @joined: it becomes @stretch with one piece, of as many bytes; idle bytes are behind the last
+ * @joined: it becomes @stretch with one piece, of as many bytes; idle bytes follow the last
  *	message. Free with ns_frames_free().
  *
  * Bytes that are missing become one that no message has, so that a decoder sees it.

@@ -24,7 +24,7 @@ struct ntrace_quick_source {
 	struct nt_context	context;
 	bool			live;		/* addr is valid */
 	bool			has_tstamp;
-	bool			waiting;	/* addr is to be told, when it is known of whom */
+	bool			waiting;	/* addr is reported once its thread is known */
 };
 
 struct ntrace_quick {
