@@ -26,6 +26,7 @@ static const struct command {
 	{ "report",	cmd_report,	"print how long each function of a recording took" },
 	{ "slow",	cmd_slow,	"print why the slowest call of a function was slow" },
 	{ "inject",	cmd_inject,	"write samples that a perf without N-Trace reads" },
+	{ "export",	cmd_export,	"write the calls of a recording for other programs" },
 	{ "script",	cmd_script,	"print the branches of a recording of perf" },
 	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
 	{ "probe",	cmd_probe,	"print what the trace hardware is, for a report" },

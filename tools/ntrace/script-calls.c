@@ -1,60 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * ntrace script --calls: each call that began and ended in the recording, by its begin.
- *
- * Calls become known when they end. They wait in a file without a name, which is sorted in its
- * place: the kernel writes to the disk what does not fit into memory.
- */
-#define _GNU_SOURCE
-#include <errno.h>
+/* ntrace script --calls: each call that began and ended in the recording, by its begin. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "script.h"
-#include "session/calls.h"
+#include "sorted-calls.h"
 
-struct call_file {
-	FILE	*file;
-	size_t	nr;
-};
-
-static int take_call(void *ctx, const struct nt_call *call)
-{
-	struct call_file *all = ctx;
-
-	all->nr++;
-	return fwrite(call, sizeof(*call), 1, all->file) == 1 ? 0 : -1;
-}
-
-/* The number of a function depends on which thread has met it first; its name does not. */
-static int name_cmp(const struct nt_function *x, const struct nt_function *y)
-{
-	int order = strcmp(x->symbol ? x->symbol : "", y->symbol ? y->symbol : "");
-
-	return order ? order : strcmp(x->object ? x->object : "", y->object ? y->object : "");
-}
-
-/* Of calls that begin at one time, the one around the others comes first. */
-static int call_cmp(const void *a, const void *b, void *calls)
-{
-	const struct nt_call *x = a, *y = b;
-
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	if (x->insns != y->insns)
-		return x->insns > y->insns ? -1 : 1;
-	return name_cmp(nt_calls_function(calls, x->function),
-			nt_calls_function(calls, y->function));
-}
-
-static void print_call(struct script_part *p, const struct nt_call *call,
-		       const struct nt_function *f)
+static void add_call(struct script_part *p, const struct nt_call *call,
+		     const struct nt_function *f)
 {
 	struct nt_who who = { .tid = call->tid, .pid = -1, .cpu = -1, .comm = "" };
 	struct lines *l = &p->lines;
@@ -81,66 +34,33 @@ static void print_call(struct script_part *p, const struct nt_call *call,
 	lines_add(l, "\n");
 }
 
-static int print_calls(struct script *script, const struct nt_calls *calls,
-		       const struct nt_call *all, size_t nr)
+static int print_call(void *ctx, const struct nt_call *call, const struct nt_function *function)
 {
-	struct script_part p = { .script = script };
-	int err = 0;
-	size_t i;
+	struct script_part *p = ctx;
+	size_t len;
 
-	for (i = 0; !err && i < nr; i++) {
-		print_call(&p, &all[i], nt_calls_function(calls, all[i].function));
-		if (p.lines.failed || fwrite(p.lines.text, 1, p.lines.len, stdout) != p.lines.len)
-			err = -1;
-		p.lines.len = 0;
-	}
-	lines_free(&p.lines);
-	return err || fflush(stdout) ? -1 : 0;
-}
-
-/* The file is not needed any longer once it is mapped. */
-static int sort_and_print(struct script *script, struct nt_calls *calls,
-			  const struct call_file *all)
-{
-	struct nt_call *map;
-	int err;
-
-	if (!all->nr)
-		return 0;
-	if (fflush(all->file))
-		return -1;
-	map = mmap(NULL, all->nr * sizeof(*map), PROT_READ | PROT_WRITE, MAP_SHARED,
-		   fileno(all->file), 0);
-	if (map == MAP_FAILED)
-		return -1;
-	qsort_r(map, all->nr, sizeof(*map), call_cmp, calls);
-	err = print_calls(script, calls, map, all->nr);
-	munmap(map, all->nr * sizeof(*map));
-	return err;
+	add_call(p, call, function);
+	len = p->lines.len;
+	p->lines.len = 0;
+	return p->lines.failed || fwrite(p->lines.text, 1, len, stdout) != len ? -1 : 0;
 }
 
 int script_calls(struct script *script)
 {
-	struct nt_calls *calls = nt_calls_new(script->session);
-	struct call_file all = { .file = tmpfile() };
-	struct nt_calls_totals totals;
-	int err = -1;
+	struct script_part part = { .script = script };
+	struct sorted_calls sorted = {
+		.session = script->session, .filter = &script->filter, .take = print_call, .ctx = &part,
+	};
+	int err;
 
-	errno = errno ? errno : ENOMEM;
-	if (calls && all.file) {
-		/* without columns that a call does not have */
-		script->fields &= ~(1U << F_CPU);
-		nt_calls_filter(calls, &script->filter);
-		nt_calls_each(calls, take_call, &all);
-		err = nt_calls_run(calls) || sort_and_print(script, calls, &all);
-		nt_calls_totals(calls, &totals);
-		script->errors |= totals.errors || totals.gaps || totals.losses;
+	/* without columns that a call does not have */
+	script->fields &= ~(1U << F_CPU);
+	err = sorted_calls_each(&sorted);
+	script->errors |= sorted.errors;
+	lines_free(&part.lines);
+	if (!err && fflush(stdout)) {
+		perror("ntrace: writing failed");
+		err = -1;
 	}
-	if (err)
-		fprintf(stderr, "ntrace: %s\n", nt_session_error(script->session)[0] ?
-			nt_session_error(script->session) : strerror(errno));
-	if (all.file)
-		fclose(all.file);
-	nt_calls_free(calls);
-	return err ? -1 : 0;
+	return err;
 }
