@@ -479,6 +479,9 @@ static void ntrace_remove(struct platform_device *pdev)
 		ntrace_cs_quiesce(comp);
 	else if (ntrace_has_power(comp))
 		ntrace_comp_quiesce(comp);
+	/* Encoders may have another sink */
+	if (ntrace_loaded)
+		ntrace_connect_all();
 	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
 	irq_work_sync(&comp->say);

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/guest.sh"
 
 need_perf_and_work 6.12
-plan 12
+plan 15
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --deep-idle --timeout 200 --console "$tap_tmp/console" \
 	--append "maxcpus=1 slub_debug=FZP" --dts-sed '
@@ -58,5 +58,26 @@ is "no component is looked at, or in use, without power" \
 	"$(grep -c 'not active\|lost its power' "$tap_tmp/err")" 0
 grep 'not active\|lost its power' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
 quiet "late"
+
+# Of the sinks that encoders choose between, the one that they use goes, and comes again
+# shellcheck disable=SC2016
+"$top/tools/board/board" run --harts 2 --topology choice --timeout 200 --console "$tap_tmp/console" --dts-sed '
+	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
+	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
+	pmu=/sys/bus/event_source/devices/ntrace
+	look() { echo "$1: $(cat $pmu/cpumask) $(sed "s/.* //" $pmu/cpu0/path $pmu/cpu1/path | xargs) $(ls $pmu/sinks | grep -c .)"; }
+	look before
+	insmod /usr/lib/ntrace/ntrace-clock.ko; sleep 1
+	look with
+	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind; sleep 1
+	look without
+	/usr/lib/selftests/ntrace/record_test -t own_thread | grep -c "^ok 1"
+	rmmod ntrace && echo "unloaded: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
+sed 's/^/# /' "$tap_tmp/said"
+own="18004000.trace 18005000.trace"
+is "a sink comes, which makes three, and goes: the encoders use what there is" \
+	"$(said before), $(said with), $(said without)" "0-1 $own 2, 0-1 $own 3, 0-1 $own 2"
+is "... and the module can go" "$(said unloaded)" yes
+quiet "a choice of sinks"
 [ "$tap_failed" = 0 ] || tail -n 20 "$tap_tmp/err" | sed 's/^/# err: /'
 done_testing
