@@ -70,10 +70,10 @@ cases() {
 		case_ beside record -e ntrace//u -e cpu-clock -o beside.data -- ./work 1
 		case_ doctor ./ntrace-static doctor
 		cp -r *.data *.data.old said /out
-		cp -r debug/. /out/debug/
+		cp -r debug /out/cases-debug
 	E2
 	"$top/tools/board/board" run --kernel 6.12 --harts 2 --out "$out" --timeout 600 -- sh /out/go &&
-		cp -a "$out/debug/." "$truth_root/.debug/"
+		cp -a "$out/cases-debug/." "$truth_root/.debug/"
 }
 
 # Under --icount, time is the count of retired instructions: of a recorder with all that it starts
