@@ -25,7 +25,7 @@ static const char help[] =
 	FILTER_HELP
 	"  -o, --output FILE    the file to write; - is the standard output, but for sqlite\n"
 	"  --format chrome      JSON for ui.perfetto.dev, speedscope.app and chrome://tracing\n"
-	"           jsonl       an object of JSON a line, as ntrace script --calls --json\n"
+	"           jsonl       an object of JSON a line\n"
 	"           sqlite      a database with the table calls\n";
 
 enum { OPT_FORMAT = OPT_RECORDING_END };
