@@ -22,12 +22,12 @@ ok "all branches are right" truth_compare
 figure "$truth_last"
 # a host that has no time for the guest lets the sink fill up, which is reported
 is "no errors but loss" "$("$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=be \
-	2>&1 >/dev/null | sed -n '/not complete/,$p' | grep -c -E 'code [^1]')" 0
+	2>&1 >/dev/null | sed -n '/not complete/,$p' | grep -c -E 'code ([^1]|1[0-9])')" 0
 
 "$O/perf/7.2/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null |
 	grep -a -E 'dialect|PERF_RECORD_AUX ' >"$tap_tmp/dump"
 is "the metadata says what messages each CPU sends" "$(grep -c 'CPU.* 40 bits 700000000 Hz.*dialect 1' "$tap_tmp/dump")" 2
-is "the trace is no frames" "$(grep RECORD_AUX "$tap_tmp/dump" | grep -c 'flags: 0x1')" 0
+is "the trace is no frames" "$(grep RECORD_AUX "$tap_tmp/dump" | grep -c 'flags: 0x1[0-9a-f][0-9a-f]')" 0
 
 # What cannot be done is refused by a sentence
 ok "mode 7: perf says that there is but 6" grep -q 'cannot do mode=7: their values are 6' "$truth_dir/out/mode7"
