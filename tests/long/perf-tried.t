@@ -93,7 +93,7 @@ branches() {
 	figure "$1: $(wc -l <"$tap_tmp/$1.lines") lines"
 }
 errors() { grep -c 'instruction trace error' "$tap_tmp/$1.lines"; }
-switched=$(cd "$out" && ls switch-*.data | sed 's/\.data//')
+switched=$(cd "$out" && for f in switch-*.data; do echo "${f%.data}"; done)
 for r in load unload exec cgroup $switched; do branches "$r"; done
 
 all_right() {
