@@ -498,7 +498,13 @@ static void ntrace_shutdown(struct platform_device *pdev)
 
 static int ntrace_runtime_suspend(struct device *dev)
 {
-	ntrace_power_down(dev_get_drvdata(dev));
+	struct ntrace_comp *comp = dev_get_drvdata(dev);
+
+	ntrace_keep_awake();
+	if (ntrace_has_power(comp))
+		ntrace_path_leave_link(comp);
+	ntrace_let_sleep();
+	ntrace_power_down(comp);
 	return 0;
 }
 

@@ -788,6 +788,9 @@ void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *rout
 void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *route);
 int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *route);
 void ntrace_path_restore(struct ntrace_encoder *enc);
+bool ntrace_path_keeps_links(const struct ntrace_encoder *enc);
+void ntrace_path_leave_link(struct ntrace_comp *comp);
+void ntrace_path_leave_links(struct ntrace_encoder *enc);
 void ntrace_path_restore_comp(struct ntrace_comp *comp);
 int ntrace_route_get(const struct ntrace_route *route);
 void ntrace_route_put(const struct ntrace_route *route);
@@ -855,6 +858,7 @@ void ntrace_let_sleep(void);
 void ntrace_wait_asleep(void);
 int ntrace_node_cpu(const struct device_node *node);
 bool ntrace_has_power(const struct ntrace_comp *comp);
+bool ntrace_serves_active(const struct ntrace_comp *comp);
 int ntrace_power_find(struct ntrace_comp *comp);
 int ntrace_power_up(struct ntrace_comp *comp);
 void ntrace_power_down(struct ntrace_comp *comp);

@@ -513,6 +513,44 @@ void ntrace_path_restore(struct ntrace_encoder *enc)
 	}
 }
 
+/* Components between the encoder and a CoreSight fabric stay enabled between sessions. */
+bool ntrace_path_keeps_links(const struct ntrace_encoder *enc)
+{
+	return enc->path_len > 2 && enc->path[1]->type == TR_COMP_ATBBRIDGE;
+}
+
+/**
+ * ntrace_path_leave_link - put a link into reset before it cannot be reached any more
+ * @comp: any component; only one that stays enabled between sessions is touched
+ *
+ * If the driver were unloaded while a link is enabled and out of reach, the next one would take it
+ * for that of a debugger's session. ntrace_path_restore_comp() enables it again.
+ *
+ * Context: any; nothing is traced through the component.
+ */
+void ntrace_path_leave_link(struct ntrace_comp *comp)
+{
+	unsigned long flags;
+
+	if (comp->type != TR_COMP_ATBBRIDGE && comp->type != TR_COMP_FUNNEL)
+		return;
+	raw_spin_lock_irqsave(&comp->lock, flags);
+	if (comp->powered && comp->state == NTRACE_COMP_READY &&
+	    comp->control & TR_CONTROL_ENABLE)
+		ntrace_comp_quiesce(comp);
+	raw_spin_unlock_irqrestore(&comp->lock, flags);
+}
+
+/* As ntrace_path_leave_link(), of links that no CPU needs which stays active. */
+void ntrace_path_leave_links(struct ntrace_encoder *enc)
+{
+	unsigned int i;
+
+	for (i = 1; i + 1 < enc->path_len; i++)
+		if (!ntrace_serves_active(enc->path[i]))
+			ntrace_path_leave_link(enc->path[i]);
+}
+
 /* Resume all components of a route. May sleep. */
 int ntrace_route_get(const struct ntrace_route *route)
 {

@@ -936,11 +936,52 @@ static void ntrace_addr_filters_sync(struct perf_event *event)
 		to->ranges[n].end = stop;
 }
 
-/* When a CPU goes offline, its timers move to another CPU: cancel ours before that */
+/* The event of this CPU, if there is one, stops until ntrace_wake_event(). Interrupts are off. */
+static void ntrace_rest_event(void *unused)
+{
+	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
+	struct perf_event *event = s->event;
+
+	if (s->state == NTRACE_SESSION_NONE || s->state == NTRACE_SESSION_RESTING)
+		return;
+	if (event)
+		ntrace_session_stop(s);
+	WRITE_ONCE(s->event, event);
+	s->state = NTRACE_SESSION_RESTING;
+}
+
+/* The event of this CPU goes on, unless the system is suspended. Interrupts are off. */
+static void ntrace_wake_event(void *unused)
+{
+	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
+	struct perf_event *event = s->event;
+
+	if (s->state != NTRACE_SESSION_RESTING || READ_ONCE(ntrace_suspended) || s->leaving)
+		return;
+	WRITE_ONCE(s->event, NULL);
+	s->state = NTRACE_SESSION_IDLE;
+	if (event)
+		ntrace_event_start(event, 0);
+}
+
+/*
+ * When a CPU goes offline, its timers move to another CPU: cancel ours before that. perf takes its
+ * events away later, so that one that traces has to stop before links are put into reset.
+ */
 static int ntrace_cpu_offline(unsigned int cpu)
 {
-	ntrace_session_cancel_timers(&per_cpu(ntrace_session, cpu));
+	struct ntrace_session *s = &per_cpu(ntrace_session, cpu);
+	unsigned long flags;
+
+	ntrace_session_cancel_timers(s);
 	ntrace_wait_asleep();
+	local_irq_save(flags);
+	if (s->enc && ntrace_path_keeps_links(s->enc)) {
+		ntrace_rest_event(NULL);
+		s->leaving = true;
+		ntrace_path_leave_links(s->enc);
+	}
+	local_irq_restore(flags);
 	return 0;
 }
 
@@ -962,36 +1003,10 @@ static int ntrace_cpu_online(unsigned int cpu)
 	/* The CPU may have been offline when the system was suspended */
 	if (READ_ONCE(ntrace_suspended) && s->state == NTRACE_SESSION_IDLE)
 		s->state = NTRACE_SESSION_RESTING;
+	s->leaving = false;
+	ntrace_wake_event(NULL);
 	local_irq_restore(flags);
 	return 0;
-}
-
-/* The event of this CPU, if there is one, stops until ntrace_wake_event(). Interrupts are off. */
-static void ntrace_rest_event(void *unused)
-{
-	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
-	struct perf_event *event = s->event;
-
-	if (s->state == NTRACE_SESSION_NONE || s->state == NTRACE_SESSION_RESTING)
-		return;
-	if (event)
-		ntrace_session_stop(s);
-	WRITE_ONCE(s->event, event);
-	s->state = NTRACE_SESSION_RESTING;
-}
-
-/* The event of this CPU goes on, unless the system is suspended. Interrupts are off. */
-static void ntrace_wake_event(void *unused)
-{
-	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
-	struct perf_event *event = s->event;
-
-	if (s->state != NTRACE_SESSION_RESTING || READ_ONCE(ntrace_suspended))
-		return;
-	WRITE_ONCE(s->event, NULL);
-	s->state = NTRACE_SESSION_IDLE;
-	if (event)
-		ntrace_event_start(event, 0);
 }
 
 /*
@@ -1002,7 +1017,7 @@ static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *
 {
 	struct ntrace_encoder *enc = this_cpu_ptr(&ntrace_session)->enc;
 
-	if (!enc)
+	if (!enc || this_cpu_ptr(&ntrace_session)->leaving)
 		return NOTIFY_OK;
 	switch (action) {
 	case CPU_PM_ENTER:

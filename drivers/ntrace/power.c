@@ -92,17 +92,18 @@ int ntrace_node_cpu(const struct device_node *node)
 }
 
 /*
- * Does @node serve a CPU that is online? A component that serves none may have no power. The device
- * tree answers this before any register is accessed.
+ * Does @node serve one of @cpus? A component that serves no CPU that is online may have no power.
+ * The device tree answers this before any register is accessed.
  */
-static bool ntrace_node_has_power(const struct device_node *node, unsigned int depth)
+static bool ntrace_node_serves(const struct device_node *node, unsigned int depth,
+			       const struct cpumask *cpus)
 {
 	struct device_node *ports, *endpoint, *remote;
 	bool inputs = false, power = false;
 	int cpu = ntrace_node_cpu(node);
 
 	if (cpu != -EINVAL)
-		return cpu < 0 || cpu_online(cpu);
+		return cpu < 0 || cpumask_test_cpu(cpu, cpus);
 	ports = of_get_child_by_name(node, "in-ports");
 	if (!ports || !depth) {
 		of_node_put(ports);
@@ -111,11 +112,17 @@ static bool ntrace_node_has_power(const struct device_node *node, unsigned int d
 	for_each_endpoint_of_node(ports, endpoint) {
 		remote = of_graph_get_remote_port_parent(endpoint);
 		inputs |= !!remote;
-		power |= remote && ntrace_node_has_power(remote, depth - 1);
+		power |= remote && ntrace_node_serves(remote, depth - 1, cpus);
 		of_node_put(remote);
 	}
 	of_node_put(ports);
 	return power || !inputs;
+}
+
+/* Does trace of a CPU come through @comp that stays online? A CPU that goes is no longer active. */
+bool ntrace_serves_active(const struct ntrace_comp *comp)
+{
+	return ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX, cpu_active_mask);
 }
 
 /**
@@ -126,7 +133,8 @@ static bool ntrace_node_has_power(const struct device_node *node, unsigned int d
  */
 bool ntrace_has_power(const struct ntrace_comp *comp)
 {
-	return comp->powered && ntrace_node_has_power(comp->dev->of_node, NTRACE_PATH_MAX);
+	return comp->powered &&
+	       ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX, cpu_online_mask);
 }
 
 /* Get the clocks and the reset line that the device tree names; all are optional */

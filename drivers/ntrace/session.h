@@ -63,6 +63,7 @@ enum ntrace_session_state {
  * @event: the event, NULL if there is none
  * @want: its settings
  * @state: what it does
+ * @leaving: the CPU goes offline, and has given up links that only it uses
  * @win: the window that the sink writes, or wrote last
  * @buf_id: of the AUX buffer that @win is in
  * @next: the head after what was handed over last
@@ -93,6 +94,7 @@ struct ntrace_session {
 	struct perf_event		*event;
 	struct ntrace_want		*want;
 	enum ntrace_session_state	state;
+	bool				leaving;
 	struct ntrace_window		win;
 	u64				buf_id;
 	unsigned long			next;

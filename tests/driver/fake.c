@@ -38,6 +38,7 @@ uint64_t fake_cycles(void);
 struct ntrace_comp;
 void ntrace_keep_awake(void);
 void ntrace_let_sleep(void);
+bool ntrace_serves_active(const struct ntrace_comp *comp);
 int ntrace_power_get(struct ntrace_comp *comp);
 void ntrace_power_put(struct ntrace_comp *comp);
 int fake_power_users;
@@ -60,6 +61,12 @@ void ntrace_keep_awake(void)
 
 void ntrace_let_sleep(void)
 {
+}
+
+/* All CPUs stay online. */
+bool ntrace_serves_active(const struct ntrace_comp *comp)
+{
+	return true;
 }
 
 static union any *find(const volatile void *addr)

@@ -187,7 +187,7 @@ static void settle(void)
 })
 
 /* An encoder alone with the sink */
-static int start(struct ntrace_encoder *e, const struct ntrace_window *win, bool paused)
+static int start(struct ntrace_encoder *e, struct ntrace_window *win, bool paused)
 {
 	int ret;
 
