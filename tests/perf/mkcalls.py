@@ -164,7 +164,7 @@ def make(what, program):
     if what == 'prescaled':
         return session(file(config=3 | 1 << 18), trace(start=START // 4), program)
     if what == 'later-words':
-        return session(file(cpus=2, cpu_words=11), trace(), program, cpu=1)
+        return session(file(cpus=2, cpu_words=16), trace(), program, cpu=1)
     if what == 'unknown-thread':
         return session(file(), trace(tid=77), program)
     if what == 'guest':

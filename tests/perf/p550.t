@@ -8,7 +8,8 @@
 . "$top/tests/perf/truth.sh"
 
 plan 8
-truth_dir=$O/tests/perf-p550 truth_board=p550 truth_topology=p550
+# what cannot be left out is traced, too: a busy host needs room
+truth_dir=$O/tests/perf-p550 truth_board=p550 truth_topology=p550 truth_size=64M
 truth_build 6.12
 # machine mode cannot be left out, and only an ELF file has its code
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"

@@ -53,7 +53,9 @@ class File:
         words = [magic, version, header_words, cpu_words,
                  cpus if nr_cpus is None else nr_cpus, TYPE, flags, 10, 102400, 0]
         for cpu in range(cpus):
-            words += [cpu, 0x1001, config, src_bits, cpu, ts_width, hz, 0, 64] + [7] * (cpu_words - 9)
+            words += [cpu, 0x1001, config, src_bits, cpu, ts_width, hz, 0, 64]
+            # trace ID, dialect, address bits, two of the clock: none; and what nobody knows yet
+            words += ([0] * 5 + [7] * cpu_words)[:cpu_words - 9]
         words = words[:len(words) - cut]
         self.record(RECORD_AUXTRACE_INFO, 0,
                     struct.pack('<II', 0x4e54, 0) + struct.pack(f'<{len(words)}Q', *words))

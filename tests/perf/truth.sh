@@ -15,7 +15,7 @@ truth_build() { # KERNEL
 }
 
 # KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. truth_board and truth_topology say what
-# hardware there is.
+# hardware there is, truth_size how large a buffer is.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
@@ -26,7 +26,7 @@ truth_record() {
 		cp /proc/cpuinfo /out/cpuinfo
 		cd /tmp && cp /out/work work
 		export PERF_BUILDID_DIR=/tmp/debug
-		perf --buildid-dir /tmp/debug record $truth_options --kcore -a -m,16M -e ntrace// -o all.data -- \
+		perf --buildid-dir /tmp/debug record $truth_options --kcore -a -m,${truth_size:-16M} -e ntrace// -o all.data -- \
 			sh -c '/tmp/work $3 /tmp >/tmp/threads; ${4-true}
 				# perf has threads of its own, as that which asks for programs of BPF
 				for task in /proc/\$PPID/task/*; do echo thread \${task##*/} of \$PPID; done >>/tmp/threads
