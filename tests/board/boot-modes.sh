@@ -44,7 +44,7 @@ modes() {
 	7.2, 4 harts, HTM, SRC of 4 bits, a sink each|boot-control=$htm,boot-features=0x40070000|--src-bits 4 --src 7|--kernel 7.2 --harts 4
 	4 harts, HTM, SRC of 12 bits, timestamps, funnel|boot-control=$htm,boot-features=0xc0100000,boot-timestamp=on|--src-bits 12 --timestamp|--harts 4 --topology funnel
 	4 harts, BTM, SRC of 2 bits, two funnels and one, whose inputs take turns|boot-control=$btm,boot-features=0x20000000,funnel.fifo=512,funnel.reorder=on|--src-bits 2|--harts 4 --topology funnel2
-	4 harts, SiFive's messages as of a P550|boot-timestamp=on|--dialect sifive --src-bits 2 --timestamp|--board p550
+	4 harts, SiFive's messages as of a P550|boot-sifive=0x00a90060,boot-timestamp=on|--dialect sifive --src-bits 2 --timestamp|--board p550
 	4 harts, BTM, CoreSight frames as of a K3|boot-control=0x01060230,boot-features=0xc0100000,boot-timestamp=on,$(variants sign-copies)|--src-bits 12 --timestamp|--harts 4 --topology k3
 	EOT
 }

@@ -360,8 +360,10 @@ static bool transmit(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t mask = enc->cfg.ts_width < 64 ? (1ULL << enc->cfg.ts_width) - 1 : ~0ULL;
 	uint64_t now = enc->time;
+	/* What variants choose by chance is the same without timestamps */
+	bool has = sync || has_tstamp(enc, m);
 
-	if (enc->cfg.timestamp && (sync || has_tstamp(enc, m))) {
+	if (enc->cfg.timestamp && has) {
 		now = (enc->now ? enc->now(enc->now_opaque) : 0) & mask;
 		put_var(m, sync ? now : tstamp_since(enc, now, mask));
 	}
