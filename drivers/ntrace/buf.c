@@ -35,6 +35,8 @@
  * late timer looks at it: an eighth of the run, at most this
  */
 #define NTRACE_REST_MAX		SZ_128K
+/* ... or this, in a snapshot buffer of a sink that writes frames, see ntrace_window_least() */
+#define NTRACE_FRAMES_REST_MAX	SZ_2M
 
 /**
  * struct ntrace_chunk - a run of AUX pages, contiguous for a sink
@@ -264,7 +266,10 @@ static const struct ntrace_chunk *ntrace_find_chunk(const struct ntrace_map *map
 	return &map->chunks[low];
 }
 
-/* A snapshot buffer of one run: the sink uses all of it, and wraps around */
+/*
+ * A snapshot buffer of one run: the sink uses all of it, and wraps around. A sink that writes
+ * frames begins at the start of its window, which has to be the head.
+ */
 static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace_buf *buf,
 				   const struct ntrace_map *map, unsigned long offset)
 {
@@ -273,6 +278,8 @@ static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace
 
 	if (!buf->overwrite || map->nr != 1 || !IS_ALIGNED(chunk->dma, sink->area->start_align) ||
 	    !IS_ALIGNED(offset, sink->area->align))
+		return false;
+	if (sink->frames && offset)
 		return false;
 
 	s->win.circular = true;
@@ -322,6 +329,22 @@ static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_c
 	return true;
 }
 
+/*
+ * The driver skips the rest of @chunk that has fewer bytes. A sink that writes frames cannot stop
+ * when its window is full. In a snapshot it gets windows of half a run, which the timer looks at in
+ * time though its period may be that of the window before; and after these, one that is all of the
+ * buffer.
+ */
+static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
+					 const struct ntrace_buf *buf,
+					 const struct ntrace_chunk *chunk)
+{
+	if (buf->overwrite && sink->frames)
+		return clamp_t(unsigned long, chunk->len / 2, NTRACE_WINDOW_MIN,
+			       NTRACE_FRAMES_REST_MAX);
+	return clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN, NTRACE_REST_MAX);
+}
+
 /* A window in the AUX pages for an SMEM sink; idle bytes go before it as needed */
 int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 {
@@ -342,7 +365,7 @@ int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 
 	chunk = ntrace_find_chunk(map, offset);
 	rest = chunk->offset + chunk->len - offset;
-	least = clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN, NTRACE_REST_MAX);
+	least = ntrace_window_least(s->enc->sink, buf, chunk);
 	if (rest < least && rest + least < room) {
 		ntrace_buf_idle(s->enc->sink, buf, offset, rest);
 		s->pad = rest;
@@ -394,10 +417,32 @@ static void ntrace_reverse(struct ntrace_buf *buf, unsigned long from, unsigned 
  * Without trRamStopOnWrap the sink ran around in its window: the oldest is at
  * @wp. Put it first, in place, word by word: rotation is three reversals.
  */
-void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsigned long wp,
-		       unsigned long end)
+static void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsigned long wp,
+			      unsigned long end)
 {
 	ntrace_reverse(buf, start, wp);
 	ntrace_reverse(buf, wp, end);
 	ntrace_reverse(buf, start, end);
+}
+
+/* The sink came to the end of its window; sets PARTIAL if trace is missing */
+unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned long written)
+{
+	unsigned long size = s->win.end - s->win.start, used;
+	struct ntrace_sink *sink = s->enc->sink;
+	struct ntrace_buf *buf = s->buf;
+
+	sink->holds = NULL;
+	if (s->win.circular) {
+		ntrace_window_sync(s, s->win.start, size);
+		/* the sink has wrapped around at least once; the head is at the write pointer */
+		return written + size - s->first;
+	}
+
+	perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
+	used = size - s->first;
+	ntrace_window_sync(s, s->win.wp, used);
+	if (!s->win.stop)
+		ntrace_buf_unwrap(buf, s->offset, s->offset + written, s->offset + size);
+	return used;
 }

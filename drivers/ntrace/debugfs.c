@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a component is, for reports of hardware that no developer has:
+ * Files that describe a component, so that users can report hardware that no developer has:
  *
  *	/sys/kernel/debug/ntrace/DEVICE/registers	offset, value and name of each register
  *	/sys/kernel/debug/ntrace/DEVICE/caps		what the driver found that it can do

@@ -216,6 +216,26 @@ static void ntrace_connect_all(void)
 	}
 }
 
+/*
+ * A component may be found long after the driver was registered: the kernel tries devices again
+ * that wait for others. So the log says which CPUs cannot be traced when no more components came
+ * for a while.
+ */
+#define NTRACE_REPORT_DELAY	HZ
+
+static void ntrace_report(struct work_struct *work)
+{
+	mutex_lock(&ntrace_mutex);
+	if (ntrace_loaded) {
+		ntrace_report_unconnected();
+		if (cpumask_empty(ntrace_cpus()))
+			pr_info_once("ntrace: no CPU can be traced\n");
+	}
+	mutex_unlock(&ntrace_mutex);
+}
+
+static DECLARE_DELAYED_WORK(ntrace_report_later, ntrace_report);
+
 /* A component that only serves offline CPUs waits until one of them is online */
 static bool ntrace_waiting;
 
@@ -399,6 +419,7 @@ static int ntrace_probe(struct platform_device *pdev)
 	mutex_lock(&ntrace_mutex);
 	ret = ntrace_add_comp(any);
 	mutex_unlock(&ntrace_mutex);
+	mod_delayed_work(system_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
 	if (!ret)
 		ntrace_register_late(dev);
 	ntrace_let_sleep();
@@ -609,16 +630,15 @@ static int __init ntrace_init(void)
 
 	mutex_lock(&ntrace_mutex);
 	ntrace_loaded = true;
-	ntrace_report_unconnected();
-	if (cpumask_empty(ntrace_cpus()))
-		pr_info("ntrace: no CPU can be traced\n");
 	mutex_unlock(&ntrace_mutex);
+	mod_delayed_work(system_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
 	ret = ntrace_pmu_register();
 	if (ret)
 		platform_driver_unregister(&ntrace_driver);
 out:
 	ntrace_let_sleep();
 	if (ret) {
+		cancel_delayed_work_sync(&ntrace_report_later);
 		ntrace_debugfs_exit();
 		ntrace_cpus_exit();
 	}
@@ -638,6 +658,7 @@ static void __exit ntrace_exit(void)
 	ntrace_debugfs_exit();
 	ntrace_cpus_exit();
 	cancel_work_sync(&ntrace_probe_later);
+	cancel_delayed_work_sync(&ntrace_report_later);
 	ntrace_context_exit();
 }
 module_exit(ntrace_exit);

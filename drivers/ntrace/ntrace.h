@@ -290,6 +290,7 @@ struct ntrace_route {
  * @routes: the ways to sinks, the one for events that do not choose first. Protected by
  *	ntrace_mutex; one that is there stays as long as events of the CPU do
  * @nr_routes: their number, 0 if there is no usable sink
+ * @reported: the log says why there is none
  * @path: the components of the route that is in use, from here to the sink
  * @path_len: their number
  * @sink: the last of @path. While the encoder is not in use, only its CPU changes these three
@@ -321,6 +322,7 @@ struct ntrace_encoder {
 	u64			default_config;
 	struct ntrace_route	routes[NTRACE_ROUTES_MAX];
 	unsigned int		nr_routes;
+	bool			reported;
 	struct ntrace_comp	*path[NTRACE_PATH_MAX];
 	unsigned int		path_len;
 	struct ntrace_sink	*sink;

@@ -19,25 +19,37 @@ static void ntrace_sample_copy(struct perf_output_handle *to, const struct ntrac
 	}
 }
 
-static void ntrace_sample_idle(struct perf_output_handle *to, unsigned long len)
+/* Bytes that a decoder skips; frames of a formatter end where the sample ends */
+static void ntrace_sample_idle(const struct ntrace_sink *sink, struct perf_output_handle *to,
+			       unsigned long len)
 {
 	static const u64 idle[8] = { ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL };
+	/* A change to id 0, which is padding */
+	static const u64 frames[8] = { 1, 0, 1, 0, 1, 0, 1, 0 };
+	const u64 *from = sink && sink->frames ? frames : idle;
 	unsigned long n;
 
+	if (len % 16 && from == frames) {
+		ntrace_output_copy(to, &frames[1], len % 16);
+		len -= len % 16;
+	}
 	for (; len; len -= n) {
 		n = min(len, sizeof(idle));
-		ntrace_output_copy(to, idle, n);
+		ntrace_output_copy(to, from, n);
 	}
 }
 
 /* The last @len of @all bytes that were ever written to the AUX area; they end at @end */
-static void ntrace_sample_aux(struct perf_output_handle *to, const struct ntrace_buf *buf,
+static void ntrace_sample_aux(const struct ntrace_session *s, struct perf_output_handle *to,
 			      unsigned long end, unsigned long all, unsigned long len)
 {
-	unsigned long have = min3(len, all, buf->size);
+	const struct ntrace_sink *sink = s->enc->sink;
+	unsigned long have = min3(len, all, s->buf->size);
 
-	ntrace_sample_idle(to, len - have);
-	ntrace_sample_copy(to, buf, end - have, have);
+	if (sink->frames)
+		have = ALIGN_DOWN(have, sink->area->align);
+	ntrace_sample_idle(sink, to, len - have);
+	ntrace_sample_copy(to, s->buf, end - have, have);
 }
 
 /*
@@ -49,7 +61,7 @@ static void ntrace_sample_around(struct ntrace_session *s, struct perf_output_ha
 {
 	unsigned long len = s->win.end - s->win.start, n = min(size, len);
 
-	ntrace_sample_aux(to, s->buf, s->offset, s->handle.head + s->pad, size - n);
+	ntrace_sample_aux(s, to, s->offset, s->handle.head + s->pad, size - n);
 	if (n > written) {
 		ntrace_sample_copy(to, s->buf, s->offset + len - (n - written), n - written);
 		n = written;
@@ -72,7 +84,7 @@ static void ntrace_sample_smem(struct ntrace_session *s, struct perf_output_hand
 	if (wrapped && !s->win.stop && !s->win.circular)
 		ntrace_sample_around(s, to, size, written);
 	else
-		ntrace_sample_aux(to, s->buf, s->offset + written,
+		ntrace_sample_aux(s, to, s->offset + written,
 				  wrapped ? s->buf->size : all + written, size);
 }
 
@@ -84,12 +96,48 @@ static void ntrace_sample_copied(struct ntrace_session *s, struct perf_output_ha
 	u32 words[16];
 
 	n = min(size, wrapped ? len : written);
-	ntrace_sample_aux(to, s->buf, s->handle.head, s->handle.head, size - n);
+	ntrace_sample_aux(s, to, s->handle.head, s->handle.head, size - n);
 	for (; n; n -= part) {
 		part = min3(n, sizeof(words), len - (written + len - n) % len);
 		ntrace_ramsink_read(s->enc->sink, (written + len - n) % len, words, part);
 		ntrace_output_copy(to, words, part);
 	}
+}
+
+/* The newest trace; the sink goes on where it stopped, unless it is full */
+static int ntrace_sample_plain(struct ntrace_session *s, struct perf_output_handle *to,
+			       unsigned long size)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+	unsigned long written;
+	bool wrapped;
+
+	written = ntrace_sink_written(sink, &s->win, &wrapped);
+	if (!sink->area->copied)
+		ntrace_sample_smem(s, to, size, written, wrapped);
+	else
+		ntrace_sample_copied(s, to, size, written, wrapped);
+	return wrapped && s->win.stop ? 0 : ntrace_sink_start(sink, NULL);
+}
+
+/*
+ * A sink that writes frames begins at the start of its window each time. So it gets another window
+ * in the same AUX area, after what it has written.
+ */
+static int ntrace_sample_frames(struct ntrace_session *s, struct perf_output_handle *to,
+				unsigned long size)
+{
+	unsigned long head = s->handle.head, before = s->pad + ntrace_window_collect(s);
+	int ret;
+
+	ntrace_sample_aux(s, to, head + before, head + before, size);
+	s->handle.head = head + before;
+	ret = ntrace_window_smem(s, s->buf);
+	s->handle.head = head;
+	s->pad += before;
+	s->filled = s->first;
+	s->period = ntrace_window_period(s);
+	return ret ?: ntrace_sink_start(s->enc->sink, &s->win);
 }
 
 /*
@@ -101,24 +149,16 @@ static void ntrace_sample_owner(struct ntrace_session *s, struct ntrace_encoder 
 				struct perf_output_handle *to, unsigned long size)
 {
 	struct ntrace_sink *sink = s->enc->sink;
-	unsigned long written;
-	bool wrapped;
-	int ret;
+	int ret = ntrace_sink_hold(sink, own);
 
-	ret = ntrace_sink_hold(sink, own);
 	/* The sink has said that it is empty: reads of memory after this see its trace */
 	mb();
-	if (sink->comp.stuck) {
-		ntrace_sample_idle(to, size);
-		return;
-	}
-	written = ntrace_sink_written(sink, &s->win, &wrapped);
-	if (!sink->area->copied)
-		ntrace_sample_smem(s, to, size, written, wrapped);
+	if (sink->comp.stuck)
+		ntrace_sample_idle(sink, to, size);
+	else if (sink->frames)
+		ret = ntrace_sample_frames(s, to, size) ?: ret;
 	else
-		ntrace_sample_copied(s, to, size, written, wrapped);
-	if (!wrapped || !s->win.stop)
-		ret = ntrace_sink_start(sink, NULL) ?: ret;
+		ret = ntrace_sample_plain(s, to, size) ?: ret;
 	if (ret)
 		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 }
@@ -146,16 +186,15 @@ long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
 	struct ntrace_sink *sink = s->enc ? s->enc->sink : NULL;
 	struct ntrace_session *owner;
 
-	/* Frames could not be found again after a cut */
-	if (!sink || sink->frames || READ_ONCE(s->event) != event || !ntrace_sink_trylock(sink)) {
-		ntrace_sample_idle(to, size);
+	if (!sink || READ_ONCE(s->event) != event || !ntrace_sink_trylock(sink)) {
+		ntrace_sample_idle(sink, to, size);
 		return size;
 	}
 	owner = READ_ONCE(sink->owner);
-	if (owner == s || (owner && s->enc->on))
+	if ((owner == s || (owner && s->enc->on)) && (!sink->frames || owner->buf->overwrite))
 		ntrace_sample_owner(owner, s->enc, to, size);
 	else
-		ntrace_sample_idle(to, size);
+		ntrace_sample_idle(sink, to, size);
 	ntrace_sink_unlock(sink);
 	return size;
 }

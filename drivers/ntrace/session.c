@@ -12,54 +12,6 @@
 #include "session.h"
 
 /*
- * The timer's period is one nanosecond for each byte of the window. A hart emits less than 0.25
- * byte in a nanosecond, so this is less than the half of the window that is kept free, see
- * ntrace_session_due(), even if the timer is late.
- */
-#define NTRACE_PERIOD_MIN	(50 * NSEC_PER_USEC)
-#define NTRACE_PERIOD_MAX	(4 * NSEC_PER_MSEC)
-
-/* The sink came to the end of its window; sets PARTIAL if trace is missing */
-static noinline unsigned long ntrace_collect_wrapped(struct ntrace_session *s,
-						     unsigned long written)
-{
-	unsigned long size = s->win.end - s->win.start, used;
-	struct ntrace_sink *sink = s->enc->sink;
-	struct ntrace_buf *buf = s->buf;
-
-	sink->holds = NULL;
-	if (s->win.circular) {
-		ntrace_window_sync(s, s->win.start, size);
-		/* the sink has wrapped around at least once; the head is at the write pointer */
-		return written + size - s->first;
-	}
-
-	perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
-	used = size - s->first;
-	ntrace_window_sync(s, s->win.wp, used);
-	if (!s->win.stop)
-		ntrace_buf_unwrap(buf, s->offset, s->offset + written, s->offset + size);
-	return used;
-}
-
-/* Bytes that the window of a stopped SMEM sink holds */
-static __always_inline unsigned long ntrace_collect_smem(struct ntrace_session *s)
-{
-	struct ntrace_sink *sink = s->enc->sink;
-	unsigned long used, written;
-	bool wrapped;
-
-	written = ntrace_sink_written(sink, &s->win, &wrapped);
-	if (unlikely(wrapped || written < s->first))
-		return ntrace_collect_wrapped(s, written);
-	used = written - s->first;
-	ntrace_window_sync(s, s->win.wp, used);
-	s->win.wp += used;
-	s->first = written;
-	return used;
-}
-
-/*
  * Copy from the sink's own memory to the head, as much as there is room for; PARTIAL if that is not
  * all
  */
@@ -113,7 +65,7 @@ static __always_inline unsigned long ntrace_session_collect(struct ntrace_sessio
 	if (unlikely(sink->loose && !sink->area->copied))
 		buf->leak = true;
 	else if (!sink->area->copied)
-		used = ntrace_collect_smem(s);
+		used = ntrace_window_collect(s);
 	else
 		used = ntrace_collect_copied(s);
 
@@ -157,8 +109,7 @@ static noinline int ntrace_session_renew(struct ntrace_session *s)
 	s->buf_id = buf->id;
 	size = s->win.end - s->win.start;
 	s->half = s->win.circular ? size : size / 2;
-	s->window_period = ns_to_ktime(clamp_t(u64, s->win.end - s->win.wp,
-					       NTRACE_PERIOD_MIN, NTRACE_PERIOD_MAX));
+	s->window_period = ntrace_window_period(s);
 	/* A sink with memory of its own, or that writes frames, begins anew each time */
 	sink->holds = NULL;
 	if (!sink->area->copied && !sink->frames && (s->win.circular || s->win.stop))
@@ -411,7 +362,11 @@ bool ntrace_sink_interrupt(struct ntrace_sink *sink)
 
 static __always_inline void ntrace_session_start_timer(struct ntrace_session *s)
 {
-	if (s->enc->sink->encoders == 1 && s->state == NTRACE_SESSION_OWNER && s->win.circular)
+	const struct ntrace_sink *sink = s->enc->sink;
+
+	/* A sample gives a sink that writes frames another window */
+	if (sink->encoders == 1 && s->state == NTRACE_SESSION_OWNER && s->win.circular &&
+	    !sink->frames)
 		return;
 	/* The timer of another event may be queued, and too late for this event */
 	if (hrtimer_is_queued(&s->timer) && s->queued <= s->period)

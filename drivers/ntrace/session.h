@@ -127,8 +127,7 @@ void ntrace_aux_free(void *aux);
 bool ntrace_session_may_stop(const struct ntrace_session *s);
 int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf);
 int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf);
-void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsigned long wp,
-		       unsigned long end);
+unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned long written);
 
 /*
  * Let the CPU see what the sink wrote. A window that was full when it was collected
@@ -139,6 +138,39 @@ static __always_inline void ntrace_window_sync(struct ntrace_session *s, dma_add
 {
 	if (likely(size))
 		dma_sync_single_for_cpu(s->enc->sink->comp.dev, from, size, DMA_FROM_DEVICE);
+}
+
+/*
+ * The timer's period is one nanosecond for each byte of the window. A hart emits less than 0.25
+ * byte in a nanosecond, so this is less than the half of the window that is kept free, see
+ * ntrace_session_due(), even if the timer is late. A circular window never gets full.
+ */
+#define NTRACE_PERIOD_MIN	(50 * NSEC_PER_USEC)
+#define NTRACE_PERIOD_MAX	(4 * NSEC_PER_MSEC)
+
+static inline ktime_t ntrace_window_period(const struct ntrace_session *s)
+{
+	if (s->win.circular)
+		return ns_to_ktime(NTRACE_PERIOD_MAX);
+	return ns_to_ktime(clamp_t(u64, s->win.end - s->win.wp, NTRACE_PERIOD_MIN,
+				   NTRACE_PERIOD_MAX));
+}
+
+/* Bytes that the window of a stopped SMEM sink holds */
+static __always_inline unsigned long ntrace_window_collect(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink = s->enc->sink;
+	unsigned long used, written;
+	bool wrapped;
+
+	written = ntrace_sink_written(sink, &s->win, &wrapped);
+	if (unlikely(wrapped || written < s->first))
+		return ntrace_window_collect_wrapped(s, written);
+	used = written - s->first;
+	ntrace_window_sync(s, s->win.wp, used);
+	s->win.wp += used;
+	s->first = written;
+	return used;
 }
 
 /* sample.c */

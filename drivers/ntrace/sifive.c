@@ -221,7 +221,7 @@ static int ntrace_sifive_funnel_program(struct ntrace_sink *sink, struct ntrace_
 	u32 limit = lower_32_bits(win->end - sink->area->align);
 
 	sink->holds = NULL;
-	/* What the CPU wrote there comes before what the sink will write. */
+	/* The CPU's writes to the window reach memory before the sink's. */
 	wmb();
 	comp->control &= ~SF_STOP_ON_WRAP;
 	if (win->stop)

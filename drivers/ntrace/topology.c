@@ -396,6 +396,7 @@ static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 			 dev_name(enc->routes[enc->nr_routes - 1].sink->comp.dev));
 	if (!connected)
 		ntrace_registry_add_encoder(enc);
+	enc->reported = false;
 	return !connected;
 }
 
@@ -474,7 +475,7 @@ struct ntrace_encoder *ntrace_encoder_through(const struct ntrace_comp *comp)
 	return NULL;
 }
 
-/* Once all devices were tried: say which CPUs cannot be traced, and why */
+/* Say which CPUs cannot be traced, and why; each once, unless it could be traced in between */
 void ntrace_report_unconnected(void)
 {
 	struct ntrace_dead_end end;
@@ -485,8 +486,9 @@ void ntrace_report_unconnected(void)
 	list_for_each_entry(comp, &ntrace_comps, node) {
 		struct ntrace_encoder *enc = to_ntrace_encoder(comp);
 
-		if (comp->type != TR_COMP_ENCODER || enc->nr_routes)
+		if (comp->type != TR_COMP_ENCODER || enc->nr_routes || enc->reported)
 			continue;
+		enc->reported = true;
 		if (ntrace_find_route(enc, &route, &end)) {
 			end.at = route.path[route.len - 1];
 			end.why = "belongs to a CPU that another encoder traces";

@@ -56,6 +56,17 @@ static int refused(struct perf_event_attr *attr, int pid, int cpu)
 	return err;
 }
 
+/* Copies a stretch to @buf. Returns where its first message begins, after idle bytes */
+static size_t copy_stretch(struct recording *rec, const struct stretch *s, uint8_t *buf)
+{
+	size_t pos = 0;
+
+	record_copy(rec, s->offset, buf, s->size);
+	while (pos < s->size && buf[pos] == 0xff)
+		pos++;
+	return pos;
+}
+
 /* Counts the messages with @tcode in a recording, which is disabled */
 static unsigned int count_messages(struct recording *rec, struct stretches *st, unsigned int tcode,
 				   uint64_t thread, unsigned int *others)
@@ -66,11 +77,8 @@ static unsigned int count_messages(struct recording *rec, struct stretches *st, 
 
 	*others = 0;
 	for (i = 0; i < st->nr; i++) {
-		size_t size = st->at[i].size, pos = 0;
+		size_t size = st->at[i].size, pos = copy_stretch(rec, &st->at[i], buf);
 
-		record_copy(rec, st->at[i].offset, buf, size);
-		while (pos < size && buf[pos] == 0xff)
-			pos++;
 		while (next_message(buf, size, &pos, rec->src_bits, &msg) > 0) {
 			if (msg.tcode != tcode)
 				continue;
@@ -350,11 +358,8 @@ static unsigned int foreign_messages(struct recording *rec, struct stretches *st
 	src = pmu_number(file, 99);
 	*own = 0;
 	for (i = 0; i < st->nr; i++) {
-		size_t size = st->at[i].size, pos = 0;
+		size_t size = st->at[i].size, pos = copy_stretch(rec, &st->at[i], buf);
 
-		record_copy(rec, st->at[i].offset, buf, size);
-		while (pos < size && buf[pos] == 0xff)
-			pos++;
 		while (next_message(buf, size, &pos, rec->src_bits, &msg) > 0) {
 			*own += msg.src == src;
 			foreign += msg.src != src;

@@ -117,6 +117,8 @@ static void take_samples(struct recording *rec, uint8_t *trace, struct samples *
 
 	while (next_sample(rec, &samples->tail, trace, &size)) {
 		samples->nr++;
+		if (size == SAMPLE_SIZE && pmu_number("cpu0/trace_id", 0))
+			frames_to_messages(trace, size);
 		n = size == SAMPLE_SIZE ? messages(trace, size, rec->src_bits) : -1;
 		samples->broken += n < 0;
 		samples->with_trace += n > 0;
@@ -134,7 +136,7 @@ TEST_F(sample, refused_where_the_kernel_does_not_let_it)
 	EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
-TEST_F(sample, each_ends_where_the_encoder_was_stopped)
+TEST_F_TIMEOUT(sample, each_ends_where_the_encoder_was_stopped, 300)
 {
 	struct samples samples = { };
 	int round;
@@ -159,7 +161,7 @@ TEST_F(sample, each_ends_where_the_encoder_was_stopped)
  * over before the scheduler is reached is no switch: these are long enough for a
  * slow kernel.
  */
-TEST_F(sample, at_each_task_switch)
+TEST_F_TIMEOUT(sample, at_each_task_switch, 300)
 {
 	struct samples samples = { };
 	uint64_t switches = 0;

@@ -33,7 +33,7 @@ refuses() {
 	sed 's/^/# /' "$tap_tmp/wrong.log" 2>/dev/null | head -n 4
 }
 
-# The overlay on Linux 7.2's device tree of a board
+# The overlay is applied to Linux 7.2's device tree of a board.
 linux=$O/root/linux-7.2
 preprocess() { cpp -nostdinc -undef -x assembler-with-cpp "$@"; }
 overlay_applies() { # BOARD OVERLAY
@@ -49,7 +49,7 @@ overlay_is_valid() {
 
 each_of() { for _c; do $_c || return; done; }
 
-# Properties of the binding that Documentation/developer/device-tree.rst does not have
+# Prints the properties of the binding that Documentation/developer/device-tree.rst lacks.
 unlisted() {
 	sed -n '/^properties:/,/^required:/s/^  \([a-z-]*\):.*/\1/p' "$bindings/$yaml" | while read -r _p; do
 		grep -q "^\`\`$_p\`\` " "$top/Documentation/developer/device-tree.rst" || echo "$_p"

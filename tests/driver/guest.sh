@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Programs in the guest of the board, for tests of the driver. After lib/tap.sh.
+# Runs programs in the guest of the board, for tests of the driver. Source it after tap.sh.
 # shellcheck shell=sh
 
-# What a kernel says when something is wrong with it
+# A kernel prints one of these if something is wrong with it.
 complaints='WARNING:|BUG:|Oops|Call Trace|Unable to handle|KASAN|INFO: |possible circular|DMA-API:|ODEBUG|kmemleak:|rcu:.*stall|soft lockup'
 
 # need_perf_and_work KERNEL: the guest is to have perf, driver/work.c and driver/modules; $tap_tmp/guest is for its /out
@@ -12,7 +12,7 @@ need_perf_and_work() {
 	mkdir -p "$tap_tmp/guest"
 }
 
-# quiet NAME: the kernel of the last run had nothing to complain about
+# quiet NAME: the kernel of the last run did not complain
 quiet() {
 	if grep -E "$complaints" "$tap_tmp/console" >"$tap_tmp/bad"; then
 		fail "$1: the kernel has nothing to complain about"
@@ -32,7 +32,7 @@ selftests() {
 	# shellcheck disable=SC2254
 	case $_what in *${ONLY:-}*) ;; *) return ;; esac
 	: >"$tap_tmp/console"
-	# a 9p file system does not survive a system suspend
+	# A 9p file system does not survive a system suspend.
 	"$top/tools/board/board" run --timeout "$guest_timeout" --console "$tap_tmp/console" "$@" -- "
 		umount /out 2>/dev/null
 		$guest_first
@@ -42,7 +42,7 @@ selftests() {
 			echo \"# exit \$?, \$(cut -d. -f1 /proc/uptime) s of the guest\"
 		done
 		$guest_last
-		# what is reported was unreferenced in two scans; locks have been looked at enough
+		# kmemleak reports memory that two scans found unreferenced. By now lockdep has seen enough.
 		[ ! -e /sys/kernel/debug/kmemleak ] || { echo 0 >/proc/sys/kernel/prove_locking
 			echo scan >/sys/kernel/debug/kmemleak; echo scan >/sys/kernel/debug/kmemleak
 			cat /sys/kernel/debug/kmemleak; } >/dev/console" \
@@ -81,7 +81,7 @@ truth() {
 	"ok "*) pass "$_name" ;;
 	*) fail "$_name"; tail -n 20 "$tap_tmp/said" | sed 's/^/# /' ;;
 	esac
-	# the truth is by hart, the trace by CPU
+	# The truth is sorted by hart, and the trace by CPU.
 	: >"$tap_tmp/verified"
 	awk '$1 == "processor" { cpu = $3 } $1 == "hart" { print cpu, $3 }' "$_dir/out/cpuinfo" |
 	while read -r _cpu _hart; do

@@ -59,7 +59,7 @@ is "no component is looked at, or in use, without power" \
 grep 'not active\|lost its power' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
 quiet "late"
 
-# Of the sinks that encoders choose between, one comes later than the others, and goes
+# Encoders choose between sinks. One sink comes later than the others, and goes.
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --topology choice --timeout 200 --console "$tap_tmp/console" --dts-sed '
 	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What perf can ask of the driver: address filters, pause and resume, events of a
-# cgroup, snapshots, an unprivileged user.
+# perf asks the driver for address filters, pause and resume, events of a
+# cgroup, snapshots, and all that as an unprivileged user.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 
@@ -11,7 +11,7 @@ cat >"$tap_tmp/guest/script" <<'E2'
 cd /tmp
 work=/usr/lib/ntrace/work
 try() { n=$1; shift; perf record -o $n.data "$@" >$n.log 2>&1; echo "$n status $?"; tail -n 3 $n.log | sed "s/^/# $n: /"; }
-# without the ends of tracing, which come with each interrupt
+# Branches, but not the ends of tracing, which come with each interrupt.
 branches() { perf script -i $1.data --itrace=b -F comm,ip,sym,addr 2>>$1.log | grep -vw 0; }
 count() { echo "$1 $2 $(branches $1 | grep -c "$3")"; }
 
@@ -40,10 +40,10 @@ perf list ntrace 2>/dev/null | sed -n 's|.*ntrace/\([a-z]*\)/.*|listed \1|p'
 try btm -m,4M -e ntrace/btm/u -- $work 1000
 count btm inside ' inside'
 config=$(perf evlist -v -i btm.data | sed -n 's/^ntrace.*[{ ]config: \(0x[0-9a-f]*\).*/\1/p')
-# trTeInstMode is bits 4:2; all else is the default
+# trTeInstMode is bits 4:2. All other bits have their default.
 printf 'btm config %x\n' $((config & ~0x1c))
 printf 'default config %x mode %d\n' $(($(cat /sys/bus/event_source/devices/ntrace/cpu0/default_config) & ~0x1c)) $((config >> 2 & 7))
-# is it the guest that cannot?
+# If this fails, the guest itself cannot do it.
 try control -a -e cpu-clock -G some -- true
 cat >run.sh <<E3
 echo \$\$ >/tmp/cg/some/cgroup.procs; exec $work 1000
@@ -92,7 +92,7 @@ if [ "$(value control status)" != 0 ]; then
 	skip "cgroup" "the guest cannot count the clock of a cgroup either"
 else
 	is "cgroup" "$(value cgroup status)" 0
-	# 1000 rounds ran in it, and 10 outside
+	# 1000 rounds ran inside of the filter, and 10 outside.
 	is "cgroup: what ran in it was traced, and no more" "$(value cgroup outside)" "$(value plain outside)"
 fi
 is "snapshot at the end" "$(value snapshot status)" 0

@@ -630,15 +630,15 @@ static void sram_is_read_back(void **state)
 static void filters_are_written(void **state)
 {
 	struct ntrace_window win = window(0, 0x8000);
-	struct ntrace_filter user = { .priv = NTRACE_PRIV_U };
-	struct ntrace_filter kernel = { .priv = NTRACE_PRIV_S };
-	struct ntrace_filter here = { .nr_ranges = 1, .ranges = { { 0x10000, 0x10002 } } };
-	struct ntrace_filter there = { .nr_ranges = 1, .ranges = { { 0x90000, 0x90002 } } };
-	struct ntrace_filter from = { .nr_ranges = 1, .latch = 1, .no_stop = true,
-				      .ranges = { { 0x10000, 0 } } };
-	struct ntrace_filter never = { .nr_ranges = 1, .latch = 2, .ranges = { { 0x90000, 0 } } };
-	struct ntrace_filter until = { .nr_ranges = 1, .latch = 3, .no_start = true,
-				       .ranges = { { 0, 0x10000 } } };
+	static const struct ntrace_filter user = { .priv = NTRACE_PRIV_U };
+	static const struct ntrace_filter kernel = { .priv = NTRACE_PRIV_S };
+	static const struct ntrace_filter here = { .nr_ranges = 1, .ranges = { { 0x10000, 0x10002 } } };
+	static const struct ntrace_filter there = { .nr_ranges = 1, .ranges = { { 0x90000, 0x90002 } } };
+	static const struct ntrace_filter from = { .nr_ranges = 1, .latch = 1, .no_stop = true,
+						   .ranges = { { 0x10000, 0 } } };
+	static const struct ntrace_filter never = { .nr_ranges = 1, .latch = 2, .ranges = { { 0x90000, 0 } } };
+	static const struct ntrace_filter until = { .nr_ranges = 1, .latch = 3, .no_start = true,
+						    .ranges = { { 0, 0x10000 } } };
 	const struct ntrace_filter *filters[] = { &user, &kernel, &here, &there, &from, &never, &until };
 	u32 n[ARRAY_SIZE(filters)];
 	bool wrapped;
@@ -905,7 +905,7 @@ static void encoder_chooses_between_sinks(void **state)
 }
 
 /* Both encoders are members of the sink, whose window is @win */
-static void start_both(const struct ntrace_window *win)
+static void start_both(struct ntrace_window *win)
 {
 	assert_int_equal(start(&enc, win, false), 0);
 	assert_int_equal(LOCKED(ntrace_sink_join(&sink, &enc2)), 0);

@@ -15,8 +15,9 @@ for topology in ${TOPOLOGIES:-funnel}; do
 	rm -rf "$tap_tmp/truth"
 	"$top/tools/board/board" run --kernel "${KERNEL:-6.12}" --harts "${HARTS:-2}" --topology "$topology" --slow 4 \
 		--timeout 2000 --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" --console "$tap_tmp/console" -- \
-		"NTRACE_LOAD_STALL=1 NTRACE_LOAD_SLOW=4 NTRACE_LOAD_SECONDS=$seconds \
+		"NTRACE_LOAD_STALL=1 NTRACE_LOAD_SECONDS=$seconds \
 			/usr/lib/selftests/ntrace/load_test -t reader_that_keeps_up_loses_nothing" >"$tap_tmp/said" 2>"$tap_tmp/err"
+	# the sink may have been full, which is no loss here: load_test then says that its reader was late
 	grep '^#' "$tap_tmp/said" || sed 's/^/# /' "$tap_tmp/err" | head -n 20
 	ok "$topology: the trace of all harts is recorded" grep -E '^ok 1' "$tap_tmp/said"
 	quiet "$topology"

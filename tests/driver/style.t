@@ -8,7 +8,7 @@ ksrc=$O/root/linux-6.12
 checkpatch=$ksrc/scripts/checkpatch.pl
 [ -f "$checkpatch" ] || skip_all "no kernel source; make setup"
 
-# checkpatch does not want tests of the kernel's version, for which compat.h is there
+# checkpatch refuses tests of the kernel's version, which compat.h needs.
 styled() {
 	"$checkpatch" --no-tree --strict --terse -f "$@"
 }
@@ -40,7 +40,7 @@ series_applies() {
 }
 
 builds() {
-	# apart: others may be using the module
+	# This build has a folder of its own, as other tests may be using the module.
 	_kdir=$O/root/kernel-$1/build
 	O=$tap_tmp/$1 KDIR=$_kdir "$top/drivers/ntrace/build.sh" "$1" W=1 >"$tap_tmp/built" 2>&1 || return
 	! grep -E 'drivers/ntrace.*(warning|error):|^[a-z]+\.c:.*(warning|error):|\*\*\*' "$tap_tmp/built"

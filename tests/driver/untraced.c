@@ -15,7 +15,7 @@ struct count {
 	uint64_t traced, missed, waiting, gaps;
 };
 
-/* What is not traced is a gap only if trace comes after it */
+/* Instructions without trace count as a gap only if trace follows them. */
 static void add(struct count *c, const struct nb_truth_event *ev)
 {
 	if (!ev->traced) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What an event asks for is traced, and nothing else, by what ran on the board: address
-# filters, and a program of a user who may trace no more than that.
+# Only what an event asks for is traced, judged by what ran on the board: with address
+# filters, and for a user who may trace only a program's user mode.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 

@@ -1,59 +1,98 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Lines of the driver that its tests reach, by gcov: the kselftests in the guest, on several
-# topologies, and the register tests on the host. The report of each file is in
+# topologies and kernels, some tests that run guests of their own, and the register tests on the host. The report of each file is in
 # build/driver-coverage/report, with ##### before each line that was not reached; what these are is in
 # Documentation/developer/driver-coverage.rst.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 
-kernel=6.12
 real=$O
-kdir=$O/root/kernel-$kernel/build
 gcov=${CROSS_COMPILE-riscv64-linux-gnu-}gcov
-[ -e "$kdir" ] && [ -e "$O/root/linux-$kernel/kernel/gcov/gcc_4_7.c" ] || skip_all "the kernel is not set up; make setup"
+source=$O/root/linux-6.12/kernel/gcov
+[ -e "$source/gcc_4_7.c" ] || skip_all "the kernels are not set up; make setup"
 command -v "$gcov" >/dev/null || skip_all "there is no $gcov"
 
-# A build folder as the board wants it, with a driver that counts
+# A build folder as the board wants it, with a driver that counts for each kernel
 cov=$O/driver-coverage
-rm -rf "$cov" && mkdir -p "$cov/m" "$cov/board" "$cov/drivers/$kernel" "$cov/tests/guest/$kernel" "$cov/report" "$cov/unit"
-make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" plugin guest-tools >&2 || exit 1
-for d in root selftests riscv64 perf; do [ ! -e "$O/$d" ] || ln -s "$O/$d" "$cov/$d"; done
-ln -s "$O/board/ntrace-board.so" "$cov/board/"
-ln -s "$top"/drivers/ntrace/*.[ch] "$top"/tests/driver/coverage/* "$O/root/linux-$kernel"/kernel/gcov/gcc_4_7.c \
-	"$O/root/linux-$kernel"/kernel/gcov/gcov.h "$cov/m/"
-ln -s "$top/drivers/ntrace/Makefile" "$cov/m/driver.mk"
-env -u MAKEFLAGS make -C "$kdir" M="$cov/m" ARCH=riscv CROSS_COMPILE="${CROSS_COMPILE-riscv64-linux-gnu-}" \
-	NTRACE_TOP="$top" modules >"$cov/log" 2>&1 || { tail -n 20 "$cov/log"; exit 1; }
-"${CROSS_COMPILE-riscv64-linux-gnu-}objcopy" --strip-debug "$cov/m/ntrace.ko" "$cov/drivers/$kernel/ntrace.ko"
-cp "$cov/m/ntrace-gcov.ko" "$cov/tests/guest/$kernel/"
+rm -rf "$cov" && mkdir -p "$cov/board" "$cov/report" "$cov/unit" "$cov/kept"
+make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" plugin guest-tools tool >&2 || exit 1
+for d in "$O"/*; do
+	case ${d##*/} in drivers|tests|board|driver-coverage) ;; *) ln -s "$d" "$cov/" ;; esac
+done
+ln -s "$O/board/ntrace-board.so" "$O/board/model" "$cov/board/"
 
-guest_first='insmod /usr/lib/ntrace/ntrace-gcov.ko || exit 9'
-guest_last='mkdir -p /tmp/gcda && for f in /sys/kernel/debug/ntrace_gcov/*; do cat $f >/tmp/gcda/${f##*/}; done
-	tar -C /tmp/gcda -cz . | base64 -w 0 | sed "s/^/gcda /"; echo'
-guest_timeout=1500
-export O="$cov"
+counts() { # KERNEL: its driver
+	mkdir -p "$cov/m/$1" "$cov/drivers/$1" "$cov/tests/guest/$1"
+	ln -s "$top"/drivers/ntrace/*.[ch] "$top"/tests/driver/coverage/* "$source"/gcc_4_7.c "$source"/gcov.h "$cov/m/$1/"
+	ln -s "$top/drivers/ntrace/Makefile" "$cov/m/$1/driver.mk"
+	env -u MAKEFLAGS make -C "$O/root/kernel-$1/build" M="$cov/m/$1" ARCH=riscv \
+		CROSS_COMPILE="${CROSS_COMPILE-riscv64-linux-gnu-}" NTRACE_TOP="$top" modules >"$cov/log" 2>&1 ||
+		{ tail -n 20 "$cov/log"; exit 1; }
+	"${CROSS_COMPILE-riscv64-linux-gnu-}objcopy" --strip-debug "$cov/m/$1/ntrace.ko" "$cov/drivers/$1/ntrace.ko"
+	cp "$cov/m/$1/ntrace-gcov.ko" "$cov/tests/guest/$1/"
+	echo "$1" >"$cov/tests/guest/$1/gcov-kernel"
+}
+for kernel in 6.12 7.2 debug; do
+	counts $kernel
+done
+
 n=0
-reaches() { # NAME PROGRAMS BOARD-OPTIONS...: as selftests, and gcov reads the counters
-	selftests "$@"
+add_up() { # KERNEL FOLDER: gcov reads the counters in FOLDER
 	n=$((n + 1))
 	mkdir -p "$cov/run$n/src"
-	sed -n 's/^gcda //p' "$tap_tmp/out" | base64 -d | tar -xz -C "$cov/run$n" 2>/dev/null
-	ok "$1: there are counters" [ -s "$cov/run$n/pmu.gcda" ]
-	cp "$cov"/m/*.gcno "$cov/run$n/"
+	cp "$2"/*.gcda "$cov/m/$1"/*.gcno "$cov/run$n/"
 	(cd "$cov/run$n/src" && "$gcov" -o .. ../*.gcda >/dev/null 2>&1)
 }
 
+# shellcheck disable=SC2016
+collect='mkdir -p $to && for f in /sys/kernel/debug/ntrace_gcov/*; do cat $f >$to/${f##*/}; done'
+
+guest_first='insmod /usr/lib/ntrace/ntrace-gcov.ko || exit 9'
+guest_last="to=/tmp/gcda; $collect; tar -C /tmp/gcda -cz . | base64 -w 0 | sed 's/^/gcda /'; echo"
+guest_timeout=1500
+# counters cost time
+guest_env=NTRACE_LIMIT_MS=5000
+export O="$cov"
+reaches() { # NAME KERNEL PROGRAMS BOARD-OPTIONS...: as selftests, and gcov reads the counters
+	_reached=$1 _kernel=$2 _programs=$3; shift 3
+	selftests "$_reached" "$_programs" --kernel "$_kernel" "$@"
+	mkdir "$tap_tmp/gcda"
+	sed -n 's/^gcda //p' "$tap_tmp/out" | base64 -d | tar -xz -C "$tap_tmp/gcda" 2>/dev/null
+	ok "$_reached: there are counters" [ -s "$tap_tmp/gcda/pmu.gcda" ]
+	add_up "$_kernel" "$tap_tmp/gcda"
+	rm -r "$tap_tmp/gcda"
+}
+
 all="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;share_test"
-reaches "2 harts" "$all;life_test;storm_test;fuzz_test" --kernel $kernel --harts 2
-reaches "a choice of sinks" "field_test;share_test;life_test" --kernel $kernel --harts 4 --topology choice
-reaches "interrupt, idle" "life_test;storm_test" --kernel $kernel --harts 2 --topology interrupt --deep-idle
-reaches "ETR" "share_test;record_test;snapshot_test" --kernel $kernel --harts 4 --topology k3
-reaches "SRAM" "record_test;snapshot_test;sample_test;load_test -t reader_that_stops_is_told" --kernel $kernel --harts 2 --topology sram
-reaches "minimal" "pmu_test;attr_test;record_test" --kernel $kernel --model caps=minimal
+reaches "2 harts" 6.12 "$all;life_test;storm_test;fuzz_test" --harts 2
+reaches "a choice of sinks" 6.12 "field_test;share_test;life_test" --harts 4 --topology choice
+reaches "interrupt, idle" 6.12 "life_test;storm_test" --harts 2 --topology interrupt --deep-idle
+reaches "ETR" 6.12 "share_test;record_test;snapshot_test" --harts 4 --topology k3
+reaches "a funnel" 6.12 "pmu_test;attr_test" --harts 2 --topology funnel
+reaches "SiFive" 6.12 "attr_test;record_test;life_test" --board p550
+reaches "SRAM" 6.12 "record_test;snapshot_test;load_test -t reader_that_stops_is_told" --harts 2 --topology sram
+reaches "minimal" 6.12 "pmu_test;attr_test;record_test" --model caps=minimal
+reaches "AUX pause" 7.2 "attr_test;share_test" --harts 2
+# The kernel that exports what samples take
+reaches "samples" debug "sample_test" --harts 2 --topology funnel
+reaches "samples, SRAM" debug "sample_test" --topology sram
 guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=5000"
-reaches "hardware that gets stuck" storm_test --kernel $kernel --harts 2 --model fault.stuck=300
+reaches "hardware that gets stuck" 6.12 storm_test --harts 2 --model fault.stuck=300
 guest_env=
+
+# Tests with guests of their own
+export BOARD_KEEP="$cov/kept"
+export BOARD_FIRST="insmod /usr/lib/ntrace/ntrace-gcov.ko
+trap 'to=/out/kept; $collect; cat /usr/lib/ntrace/gcov-kernel >/out/kept/kernel' EXIT"
+for t in driver/late driver/power driver/faults driver/bridge driver/perf command/probe; do
+	ok "$t" "$top/tests/$t.t"
+done
+for run in "$cov"/kept/*/kept; do
+	[ ! -s "$run/pmu.gcda" ] || add_up "$(cat "$run/kernel")" "$run"
+done
+ok "guests have left their counters" [ -e "$cov/kept" ]
+unset BOARD_KEEP BOARD_FIRST
 
 O=$real
 make -s -C "$top/tests/driver" O="$cov/unit" CFLAGS="-O1 -g --coverage" >"$cov/unit.log" 2>&1
@@ -61,7 +100,7 @@ ok "the register tests pass" "$cov/unit/tests/driver/registers"
 mkdir -p "$cov/unit/src"
 (cd "$cov/unit/src" && find "$cov/unit" -name '*.gcda' -exec gcov -o "$cov/unit/tests/driver" {} + >/dev/null 2>&1)
 
-# All runs in one: lines of the driver's own files
+# The last test adds up all runs: lines of the driver's own files.
 awk -v report="$cov/report" '
 	FNR == 1 { n = split(FILENAME, p, "/"); name = p[n]; sub(/\.gcov$/, "", name) }
 	{

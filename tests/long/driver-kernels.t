@@ -18,7 +18,7 @@ for kernel in 6.12 7.2 debug; do
 		skip "for $kernel" "it is not set up; make setup"
 	fi
 done
-# prepared headers have no list of the kernel's symbols
+# Prepared headers lack the list of the kernel's symbols.
 "$top/tools/setup/setup" kernel-7.3 >"$tap_tmp/setup" 2>&1
 if [ -e "$O/root/kernel-7.3/build" ]; then
 	ok "for $(cat "$O/root/kernel-7.3/version")" builds 7.3 KBUILD_MODPOST_WARN=1

@@ -16,6 +16,7 @@ make -s -C "$top/tools/board/model" O="$O" >&2 &&
 guest_timeout=600
 selftests "debug kernel, 2 harts, one sink" sample_test --kernel debug --harts 2 --topology funnel
 selftests "debug kernel, SRAM" sample_test --kernel debug --topology sram
+selftests "debug kernel, an ETR" sample_test --kernel debug --harts 2 --topology k3
 
 mkdir -p "$tap_tmp/guest"
 cat >"$tap_tmp/guest/script" <<'E2'
@@ -26,20 +27,29 @@ echo "record $?"
 echo "samples $(perf script -i s.data --itrace= -F event 2>/dev/null | grep -c task-clock)"
 perf script -i s.data --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr >branches 2>>/out/log
 echo "script $?"
-# the samples themselves, of task-clock, have no CPU
+# The samples themselves are of task-clock and name no CPU.
 grep -v '\[-01\]' branches >/out/branches
 E2
-"$top/tools/board/board" run --kernel debug --timeout 500 --console "$tap_tmp/console" --truth "$tap_tmp/truth" \
-	--out "$tap_tmp/guest" -- 'sh /out/script' >"$tap_tmp/said" 2>"$tap_tmp/err"
-sed 's/^/# /' "$tap_tmp/said" "$tap_tmp/guest/log"
-quiet "perf record --aux-sample"
-is "perf records and decodes samples" "$(grep -E '^(record|script) ' "$tap_tmp/said" | xargs)" "record 0 script 0"
-samples=$(sed -n 's/^samples //p' "$tap_tmp/said")
-ok "there are many" [ "${samples:-0}" -gt 20 ]
-"$tap_tmp/branches" -s "$tap_tmp"/truth/hart*.truth <"$tap_tmp/guest/branches" >"$tap_tmp/compared"
-is "each branch is one that was taken" $? 0
-sed 's/^/# /' "$tap_tmp/compared"
-figure "$samples samples of 4 KiB: $(tail -n 1 "$tap_tmp/compared")"
-ok "more than 100 in each sample" [ "$(sed -n '$s/^\([0-9]*\) branches compared.*/\1/p' "$tap_tmp/compared")" -gt $((100 * ${samples:-0})) ]
+# recorded NAME BOARD-OPTIONS...: each branch that perf decodes of samples was taken, and there are many
+recorded() {
+	_name=$1; shift
+	rm -rf "$tap_tmp/truth"
+	"$top/tools/board/board" run --kernel debug --timeout 500 --console "$tap_tmp/console" --truth "$tap_tmp/truth" \
+		--out "$tap_tmp/guest" "$@" -- 'sh /out/script' >"$tap_tmp/said" 2>"$tap_tmp/err"
+	sed 's/^/# /' "$tap_tmp/said" "$tap_tmp/guest/log"
+	quiet "$_name"
+	is "$_name: perf records and decodes samples" "$(grep -E '^(record|script) ' "$tap_tmp/said" | xargs)" "record 0 script 0"
+	samples=$(sed -n 's/^samples //p' "$tap_tmp/said")
+	ok "$_name: there are many" [ "${samples:-0}" -gt 20 ]
+	"$tap_tmp/branches" -s "$tap_tmp"/truth/hart*.truth <"$tap_tmp/guest/branches" >"$tap_tmp/compared"
+	is "$_name: each branch is one that was taken" $? 0
+	sed 's/^/# /' "$tap_tmp/compared"
+	figure "$_name: $samples samples of 4 KiB: $(tail -n 1 "$tap_tmp/compared")"
+	ok "$_name: more than 100 in each sample" \
+		[ "$(sed -n '$s/^\([0-9]*\) branches compared.*/\1/p' "$tap_tmp/compared")" -gt $((100 * ${samples:-0})) ]
+}
+
+recorded "perf record --aux-sample"
+recorded "perf record --aux-sample, an ETR" --topology k3
 plan $tap_n
 done_testing

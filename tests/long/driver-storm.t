@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# A thousand operations in random order, on the debug kernel, on 4 harts in each topology and on the
-# K3's hardware, and on hardware that gets stuck. OPERATIONS= makes it shorter.
+# A thousand operations in random order, on the debug kernel, on 4 harts in each topology, on the K3's
+# and the P550's hardware, and on hardware that gets stuck. OPERATIONS= makes it shorter, NTRACE_SEED=
+# repeats an order, ONLY=PATTERN takes runs of such a name.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 
@@ -9,13 +10,14 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 [ -e "$O/root/kernel-debug/vmlinuz" ] || skip_all "the debug kernel is not set up; make setup"
 
 guest_timeout=3000
-storm="NTRACE_STORM=${OPERATIONS:-1000}"
+storm="NTRACE_STORM=${OPERATIONS:-1000} ${NTRACE_SEED:+NTRACE_SEED=$NTRACE_SEED}"
 guest_env="$storm NTRACE_LIMIT_MS=10000"
 selftests "debug kernel, 2 harts" storm_test --kernel debug --harts 2
 for topology in ${TOPOLOGIES:-direct funnel funnel2 interrupt mixed sram choice k3}; do
 	selftests "7.2, $topology" storm_test --kernel 7.2 --harts 4 --topology "$topology"
 done
 selftests "7.2, the K3's hardware" storm_test --kernel 7.2 --board k3
+selftests "7.2, the P550's hardware" storm_test --kernel 7.2 --board p550
 guest_env="$storm NTRACE_FAULTS=1 NTRACE_LIMIT_MS=2000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=1000
 plan $tap_n

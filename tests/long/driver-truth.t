@@ -19,18 +19,18 @@ seconds=${NTRACE_LOAD_SECONDS:-60}
 slow=${NTRACE_LOAD_SLOW:-12}
 mips=${NTRACE_LOAD_MIPS:-50}
 
-# at 2 bits an instruction and a bit more
+# An instruction needs 2 bits, and the buffer has a bit more than that.
 room=$((seconds * mips / 3 + 100))
 mem=$((4 * room / 1024 + 2))G
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader that keeps up, 7.2, 4 harts" reader_that_keeps_up_loses_nothing "$seconds" $room \
 	--kernel 7.2 --harts 4 --slow "$slow" --mips "$mips" --mem $mem
-# more than it can take anyway
+# This is more than the buffer can take.
 slow=4
 guest_env=NTRACE_LOAD_SLOW=$slow
 truth "reader away for 5 s, 7.2, 4 harts" reader_that_was_away_gets_the_rest "$seconds" $room \
 	--kernel 7.2 --harts 4 --slow "$slow" --mips "$mips" --mem $mem
-# one hart alone writes more, and there no timer is late
+# One hart alone writes more, and no timer is late there.
 guest_env=
 truth "reader that keeps up, 6.12, 1 hart, --icount" reader_that_keeps_up_loses_nothing 3 1000 \
 	--kernel 6.12 --icount --mem 3G

@@ -161,9 +161,9 @@ enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_XLEN,		/* 32 or 64 */
 	NTRACE_INFO_CPU_TRACE_ID,	/* trAtbBridgeID; 0: its trace is not in frames */
 	NTRACE_INFO_CPU_DIALECT,	/* NTRACE_DIALECT_* */
-	NTRACE_INFO_CPU_ADDR_BITS,	/* addresses are extended from so many bits; 0: all are sent */
-	NTRACE_INFO_CPU_TS_BASE,	/* the counter, before the prescaler, when ... */
-	NTRACE_INFO_CPU_TS_BASE_TIME,	/* ... the time CSR was this; 0: it counts like the time CSR */
+	NTRACE_INFO_CPU_ADDR_BITS,	/* bits of a sent address, sign last; 0: all */
+	NTRACE_INFO_CPU_TS_BASE,	/* the counter, without prescaler, at TS_BASE_TIME */
+	NTRACE_INFO_CPU_TS_BASE_TIME,	/* the time CSR then; 0: the counter is equal to it */
 	NTRACE_INFO_CPU_MAX,
 };
 
