@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/*
- * Print each instruction that a trace says was executed, with its time and thread. This is C and C++.
- *
- *   insns [-t] ELF TRACE		-t: the trace has timestamps
- */
+/* insns [-t] ELF TRACE: instructions that ran, with threads; -t: with times, if it has any */
 #include <inttypes.h>
 #include <ntrace/elf.h>
 #include <stdio.h>
@@ -38,8 +34,7 @@ int main(int argc, char **argv)
 	struct nt_flow *flow;
 	struct nt_item item;
 	struct nt_elf *elf;
-	int problems = 0;
-	size_t n;
+	size_t n, problems = 0;
 
 	if (!trace || nt_elf_open(argv[argc - 2], &elf) || nt_elf_add(elf, image, 0, 0))
 		return fprintf(stderr, "usage: insns [-t] ELF TRACE\n"), 2;

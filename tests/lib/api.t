@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What is installed can be used: header, libraries, libntrace.pc, manual pages. And code from
-# several ELF files, moved.
+# The installed header, library, libntrace.pc and manual pages can be used. Code may come from
+# several ELF files that were moved.
 . "$(dirname "$0")/../harness/tap.sh"
 prefix=$tap_tmp/prefix
 make -C "$top" install PREFIX="$prefix" >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
@@ -9,7 +9,7 @@ ntrace=$prefix/bin/ntrace
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$prefix/lib"
 plan 14
 
-# every function of the header, and nothing else
+# The library exports every function of the header, and nothing else.
 grep -v '^static inline' "$prefix/include/ntrace/ntrace.h" |
 	sed -n 's/^[a-z].*[ *]\(nt_[a-z_]*\)(.*/\1/p' | sort >"$tap_tmp/header"
 nm -D --defined-only "$prefix/lib/libntrace.so.1" | sed -n 's/.* T \([^@]*\).*/\1/p' | sort >"$tap_tmp/so"
@@ -20,7 +20,7 @@ is "... in version LIBNTRACE_1.0" "$(nm -D --with-symbol-versions --defined-only
 is "it needs the C library alone" "$(readelf -d "$prefix/lib/libntrace.so.1" |
 	sed -n 's/.*NEEDED.*\[\(.*\)\.so.*/\1/p' | grep -v '^libpthread$')" libc
 
-# a manual page for each function that a program calls, which says more than its name
+# Each function that a program calls has a manual page, which says more than its name.
 sed -n 's/^[a-z].*[ *]\(nt_[a-z_]*\)(.*/\1/p' "$prefix"/include/ntrace/*.h | grep -vE '_sized$|^nt_config_initial$' |
 	sort -u >"$tap_tmp/functions"
 is "functions without a manual page" \
@@ -81,7 +81,7 @@ for page in "$prefix"/share/man/man?/*; do
 done >"$tap_tmp/man"
 is "manual pages: no warning of groff" "$(cat "$tap_tmp/man")" ""
 
-# two files, one linked to 0 and moved; one calls the other
+# There are two files. One of them is linked to 0 and moved, and one calls the other.
 cat >"$tap_tmp/main.S" <<'EOT'
 	.option norvc
 	.globl _start

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "counted.h"
-#include "elf-image.h"
+#include "code.h"
 #include "options.h"
 
 static const struct option long_options[] = {
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 		if (opt == '?' || !options_set(&options, opt, optarg))
 			return 2;
 	}
-	if (optind + 2 != argc || !elf_image_add(pair.image, argv[optind], 0, &xlen))
+	if (optind + 2 != argc || !add_code(pair.image, argv[optind], &xlen))
 		return 2;
 	pair.config = options.config;
 	data = read_all(argv[optind + 1], &size);

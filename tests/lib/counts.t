@@ -8,7 +8,7 @@
 dir=$O/tests/lib-counts
 mkdir -p "$dir"
 sources="$top/tools/ntrace/options.c $top/tools/ntrace/input.c $top/tools/ntrace/deframer.c"
-# input.c reads recordings, too
+# input.c reads recordings, too.
 session="$O/lib/libntrace-session.a -lzstd"
 {
 	# shellcheck disable=SC2086

@@ -22,7 +22,7 @@ build "$flips" "$top/tests/dialect/flips.c" || exit 1
 unit_workload 60 || exit 1
 plan 7
 ok "400 programs, 25,000 instructions each" "$rt" run 400 25000
-# seed 2: HTM, timestamps by XOR, 40 bits, runs of branches
+# Seed 2 chooses HTM, timestamps by XOR, 40 bits, and runs of branches.
 ok "one program, 10 million instructions" "$rt" run 1 10000000 2
 ok "one program, implicit return, 10 million instructions" "$rt" run 1 10000000 4
 
@@ -48,7 +48,7 @@ real "a real program, HTM: silently wrong at most 1 %" 0 htm
 real "... BTM, and software writes nothing into the trace" 0 btm flow-only
 real "... BTM, and any loop may be a message of software instead: but for these" 1 btm
 
-# A random program of short blocks, whose ways often are equally long and meet again
+# In this random program blocks are short, and its ways often are equally long and meet again.
 seed=20
 while [ $seed -lt 50 ]; do
 	"$rt" flips $seed 60 || exit 1

@@ -16,7 +16,7 @@
 
 #include <ntrace/ntrace.h>
 
-#include "elf-image.h"
+#include "code.h"
 
 #define MAX_SYNCS	100000
 
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 	uint8_t *data;
 	size_t size;
 
-	if (argc < 6 || !elf_image_add(image, argv[1], 0, &xlen))
+	if (argc < 6 || !add_code(image, argv[1], &xlen))
 		return 2;
 	config.return_depth = strcmp(argv[5], "ir") ? 0 : NT_RETURN_DEPTH;
 	config.timestamp = !strcmp(argv[5], "ts");

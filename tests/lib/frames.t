@@ -9,7 +9,7 @@ elf=$top/samples/primes
 nt=$top/samples/primes.nt
 
 plan 15
-# its results come first
+# The results of the sanitizers' build come first.
 "$top/tests/dialect/frames.py" "$O/lib/libntrace.so" 40 | grep -v '^1\.\.' >frames.tap
 cat frames.tap
 tap_n=$(grep -c '^ok\|^not ok' frames.tap)
@@ -34,14 +34,14 @@ is "--frames decodes all of them" "$("$ntrace" decode --elf "$elf" --pcs --frame
 "$ntrace" dump "$nt" | sed 's/^/{96} /' >want
 is "dump says which ID a message is of" "$("$ntrace" dump --frames two | grep '^{96}' | cksum)" "$(cksum <want)"
 
-# bytes that are lost are an error, and what follows is decoded
+# Lost bytes are an error, and what follows is decoded.
 dd if=two of=damaged bs=1 count=200 2>/dev/null
 tail -c +208 two >>damaged
 "$ntrace" decode --elf "$elf" --stats --frames damaged >stats 2>errors
 is "lost bytes: exit status" $? 1
 ok "lost bytes: they are reported" grep NT_E_FRAME_ID errors
 
-# a buffer that has wrapped around begins anywhere
+# A buffer that has wrapped around may begin anywhere.
 tail -c +6 two >cut
 "$ntrace" decode --elf "$elf" --stats --frames cut >stats 2>errors
 is "cut in a frame: bytes are left out" "$(sed -n 's/.*inside a frame: \([0-9]*\) bytes.*/\1/p' errors)" 11

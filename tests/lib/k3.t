@@ -22,7 +22,7 @@ done
 python3 "$top/tests/dialect/formatter.py" k3/frames $ids
 k3="--src-bits 12 --timestamp --elf k3/prog.elf"
 
-# each of them, alone
+# Each hart is also decoded alone.
 rc=0
 for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
 	# shellcheck disable=SC2086

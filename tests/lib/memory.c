@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf-image.h"
+#include "code.h"
 
 struct sum {
 	uint64_t	insns;
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	unsigned int xlen;
 	size_t size;
 
-	if (argc < 5 || !image || !elf_image_add(image, argv[1], 0, &xlen))
+	if (argc < 5 || !image || !add_code(image, argv[1], &xlen))
 		return 2;
 	config.return_depth = argc > 5 && !strcmp(argv[5], "implicit-return") ? 32 : 0;
 	config.timestamp = argc > 5 && !strcmp(argv[5], "timestamp");

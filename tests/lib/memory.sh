@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What tests/lib/memory.t and its long form share. A trace of a real program, over and over, is
-# decoded from a pipe and by two threads; memory must not grow with it.
+# Functions of tests/lib/memory.t and its long form. A trace of a real program is repeated, and
+# decoded from a pipe and by two threads. Memory must not grow with it.
 # shellcheck shell=sh
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-memory

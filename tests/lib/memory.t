@@ -10,7 +10,7 @@ ok "256 MiB from a pipe" memory_pipe htm 256
 figure "$said"
 ok "256 MiB, two threads" memory_threads htm 256
 figure "$said"
-# nowhere to split it
+# This trace has no place where it could be split.
 memory_trace no-sync --implicit-return || exit 1
 ok "64 MiB with hardly a SYNC, two threads" memory_threads no-sync 64 implicit-return
 figure "$said"

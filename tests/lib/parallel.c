@@ -23,7 +23,7 @@
 
 #include "alloc.h"
 #include "counted.h"
-#include "elf-image.h"
+#include "code.h"
 #include "items.h"
 
 #define MAX_SIZE	(400u << 10)
@@ -735,7 +735,7 @@ static void real_traces(void **state)
 		uint8_t *data = malloc(8 << 20);
 
 		snprintf(path, sizeof(path), "%s/prog.elf", folder);
-		assert_true(elf_image_add(input.image, path, 0, &xlen));
+		assert_true(add_code(input.image, path, &xlen));
 		snprintf(path, sizeof(path), "%s/%s", folder, traces[i].name);
 		file = fopen(path, "rb");
 		assert_non_null(file);

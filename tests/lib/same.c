@@ -20,7 +20,7 @@
 
 #include "alloc.h"
 #include "counted.h"
-#include "elf-image.h"
+#include "code.h"
 #include "items.h"
 #include "options.h"
 
@@ -468,7 +468,7 @@ int main(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (opt == '?' || (opt >= OPT_COMMON && !options_set(&options, opt, optarg)))
 			return 2;
-		if (opt == 1 && !elf_image_add(image, optarg, 0, &xlen))
+		if (opt == 1 && !add_code(image, optarg, &xlen))
 			return 2;
 		if (opt == 1 && xlen == 32)
 			options.config.xlen = 32;

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include <ntrace/ntrace.h>
 
-#include "elf-image.h"
+#include "code.h"
 
 static const char *folder;
 
@@ -53,7 +53,7 @@ static struct nt_image *program_image(void)
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/prog.elf", folder);
-	assert_true(elf_image_add(image, path, 0, &xlen));
+	assert_true(add_code(image, path, &xlen));
 	assert_int_equal(xlen, 64);
 	return image;
 }
@@ -788,7 +788,7 @@ static void image_invalidates_a_range(void **state)
 	nt_image_free(image);
 }
 
-/* A start at 0x1000, where there is no code, and after it a message that cannot be read */
+/* The flow starts at 0x1000, which has no code. The next message cannot be read. */
 static const uint8_t gap_and_error[] = { 0x24, 0x0d, 0x00, 0x83, 0x10, 0x31, 0x03, 0x10, 0x07 };
 
 static void missing_code_is_no_error(void **state)

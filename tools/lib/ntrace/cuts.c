@@ -34,16 +34,16 @@ struct scan {
 };
 
 void nt_cuts_init(struct nt_cuts *cuts, const struct nt_config *config, const uint8_t *data,
-		  size_t size)
+		  size_t size, unsigned int threads)
 {
 	unsigned int bits = config->tstamp_bits;
+	size_t many = (size_t)threads * NT_MANY_CELLS;
 
 	cuts->config = *config;
 	cuts->data = data;
 	cuts->size = size;
 	cuts->cell_size = NT_CELL_SIZE;
-	while (size / cuts->cell_size >= (cuts->cell_size < NT_LARGE_CELL_SIZE ? NT_MANY_CELLS :
-										 NT_MAX_CELLS))
+	while (size / cuts->cell_size >= (cuts->cell_size < NT_LARGE_CELL_SIZE ? many : NT_MAX_CELLS))
 		cuts->cell_size *= 2;
 	cuts->nr_cells = (size + cuts->cell_size - 1) / cuts->cell_size;
 	cuts->chains_time = config->timestamp && bits && bits < 64;

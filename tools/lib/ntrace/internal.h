@@ -36,17 +36,17 @@ static inline unsigned int mseo(uint8_t byte)
 }
 
 /* Unaligned little-endian loads: compilers make one instruction of them. */
-static inline uint16_t load16(const uint8_t *p)
+static __always_inline uint16_t load16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] | p[1] << 8);
 }
 
-static inline uint32_t load32(const uint8_t *p)
+static __always_inline uint32_t load32(const uint8_t *p)
 {
 	return load16(p) | (uint32_t)load16(p + 2) << 16;
 }
 
-static inline uint64_t load64(const uint8_t *p)
+static __always_inline uint64_t load64(const uint8_t *p)
 {
 	return load32(p) | (uint64_t)load32(p + 4) << 32;
 }

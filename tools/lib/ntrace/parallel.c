@@ -535,7 +535,7 @@ static int parallel_decode(struct parallel *job, const struct nt_config *config,
 	pthread_mutex_init(&job->lock, NULL);
 	pthread_cond_init(&job->changed, NULL);
 	job->chain.src = -1;
-	nt_cuts_init(&job->cuts, &copy, data, size);
+	nt_cuts_init(&job->cuts, &copy, data, size, threads);
 	if (threads > job->cuts.nr_cells)
 		threads = job->cuts.nr_cells;
 	if (threads <= 1)
