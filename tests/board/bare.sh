@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# Programs without Linux or firmware on the machine, after tap.sh: a run takes a second.
+# Runs programs on the machine without Linux or firmware; a run takes a second. Source it after tap.sh.
 
 bare_setup() {
 	[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"

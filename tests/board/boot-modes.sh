@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# Each mode and optimisation of the encoder, for tests of boot traces, after boot.sh.
+# Each mode and optimisation of the encoder, for tests of boot traces. Source it after boot.sh.
 
 # trTeControl: BTM or HTM, trTeContext, a sync every 2^14 messages, N-Trace
 btm=0x01a10230 htm=0x01a10260
 
-# variants NAME...: as options of the model
+# variants NAME...: prints them as options of the model
 variants() { printf 'variant=%s,' "$@" | sed 's/,$//'; }
 
 # Columns: name, options of the model, of the decoder, of the board.
@@ -44,6 +44,8 @@ modes() {
 	7.2, 4 harts, HTM, SRC of 4 bits, a sink each|boot-control=$htm,boot-features=0x40070000|--src-bits 4 --src 7|--kernel 7.2 --harts 4
 	4 harts, HTM, SRC of 12 bits, timestamps, funnel|boot-control=$htm,boot-features=0xc0100000,boot-timestamp=on|--src-bits 12 --timestamp|--harts 4 --topology funnel
 	4 harts, BTM, SRC of 2 bits, two funnels and one, whose inputs take turns|boot-control=$btm,boot-features=0x20000000,funnel.fifo=512,funnel.reorder=on|--src-bits 2|--harts 4 --topology funnel2
+	16 harts, HTM, SRC of 12 bits, timestamps, eight funnels and one|boot-control=$htm,boot-features=0xc0100000,boot-timestamp=on|--src-bits 12 --timestamp|--harts 16 --topology funnel2 --mem 2G
+	HTM, timestamps, a core of RVA23|boot-control=$htm,boot-timestamp=on|--timestamp|--cpu rva23s64
 	4 harts, SiFive's messages as of a P550|boot-sifive=0x00a90060,boot-timestamp=on|--dialect sifive --src-bits 2 --timestamp|--board p550
 	4 harts, BTM, CoreSight frames as of a K3|boot-control=0x01060230,boot-features=0xc0100000,boot-timestamp=on,$(variants sign-copies)|--src-bits 12 --timestamp|--harts 4 --topology k3
 	EOT
@@ -61,8 +63,8 @@ boot_modes_share() {
 	done 3<"$tap_tmp/modes" >"$tap_tmp/log" 2>&1
 }
 
-# boot_modes BOARD-OPTIONS...: all of them, two at a time, which is all the same to the
-# guests; MODES picks lines
+# boot_modes BOARD-OPTIONS...: runs all modes, two at a time; the guests do not notice it.
+# MODES picks lines.
 boot_modes() {
 	modes | grep -E "${MODES:-.}" >"$tap_tmp/modes"
 	boot_modes_share 1 "$@" &

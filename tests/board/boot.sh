@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# For tests of boot traces, after tap.sh.
+# Functions for tests of boot traces. Source it after tap.sh.
 board=$top/tools/board/board
 
 boot_setup() {
@@ -15,34 +15,36 @@ sum() {
 		END { printf "%.0f\n", n }' "$tap_tmp/boot/stats"
 }
 
-# What the last line of each comparison has, added up: NUMBER of its numbers
+# Adds up a number of the last line of each comparison. NUMBER says which one, from 1.
 compared() {
 	awk -v at="$1" '/differences/ { gsub(/[^0-9 ]/, ""); n += $at } END { printf "%.0f\n", n }' "$tap_tmp/check"
 }
 
-# boot_trace NAME MODEL [BOARD OPTIONS]: boot with the encoder set up by MODEL; firmware
-# and kernel are traced
+# boot_trace NAME MODEL [BOARD OPTIONS]: boot with the encoder set up by MODEL, and run
+# boot_command; firmware and kernel are traced, or what boot_privileges has
 boot_trace() {
 	_name=$1 _model=$2
 	shift 2
 	rm -rf "$tap_tmp/boot"
-	"$board" run --stock-boot --no-driver --truth "$tap_tmp/boot" --boot-trace "$tap_tmp/boot" \
-		--stats "$tap_tmp/boot/stats" --model "boot-privileges=10,$_model" "$@" -- true \
+	# shellcheck disable=SC2086
+	"$board" run ${boot_stock---stock-boot} --no-driver --truth "$tap_tmp/boot" --boot-trace "$tap_tmp/boot" \
+		--stats "$tap_tmp/boot/stats" --model "boot-privileges=${boot_privileges:-10},$_model" "$@" -- "${boot_command:-true}" \
 		>"$tap_tmp/run" 2>&1 && return
 	fail "$_name: boots"
 	sed 's/^/# /' "$tap_tmp/run"
 	return 1
 }
 
-# boot_compare DECODE [SRC]: compare what libntrace makes of each hart's trace with the truth.
-# Where a sink has all harts, hart N is source SRC + N.
+# boot_compare DECODE [MODEL]: compare what libntrace makes of each hart's trace with the truth.
+# Where a sink has all harts, hart N is source SRC + N; boot-features of MODEL has SRC.
 boot_compare() {
-	_bad=0
+	_bad=0 _src=$(echo "${2:-}" | sed -n 's/.*boot-features=\([0-9a-fx]*\).*/\1/p')
+	_src=$((${_src:-0} >> 16 & 0xfff))
 	: >"$tap_tmp/check"
 	for _truth in "$tap_tmp"/boot/hart*.truth; do
 		_hart=${_truth%.truth} _hart=${_hart##*hart} _one=
 		_trace=$tap_tmp/boot/ram$_hart.ntrace
-		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/ram.ntrace _one="--src $((${2:-0} + _hart))"; }
+		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/ram.ntrace _one="--src $((_src + _hart))"; }
 		[ -e "$_trace" ] || _trace=$tap_tmp/boot/funnel.ntrace
 		# trace ids of a CoreSight fabric are numbered from 1 on
 		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/etr.ntrace _one="$_one --frames=$((_hart + 1))"; }
@@ -59,9 +61,7 @@ boot_verify() {
 	_m=$2
 	shift 3
 	boot_trace "$_what" "$_m" "$@" || return
-	_src=$(echo "$_m" | sed -n 's/.*boot-features=\([0-9a-fx]*\).*/\1/p')
-	_src=$((${_src:-0} >> 16 & 0xfff))
-	boot_compare "$_decode" "$_src"
+	boot_compare "$_decode" "$_m"
 	_bad=$?
 	_n=$(compared 1)
 	figure "$_what: $_n instructions compared, $(compared 2) differences, $(compared 5) missing," \

@@ -52,7 +52,7 @@ trace clock fault.clock_stopped=on
 is "clock stopped: as many messages" "$(messages clock)" "$n"
 is "clock stopped: the time is 0 in all of them" "$(grep -vc 'TSTAMP=0x0$\|TSTAMP=0$' "$tap_tmp/clock/dump")" 0
 
-# A sink in system memory, programmed by hand
+# This sink is in system memory, and is programmed by hand.
 printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=smem irq=40\n' >"$tap_tmp/topology"
 ok "a sink is pointed at the UART" "$board" run --no-driver --topology "$tap_tmp/topology" --stats "$tap_tmp/stats" \
 	--console "$tap_tmp/console" --model fault.irq_lost=on,fault.wp_outside=on -- "$(by_hand 0x10000000 4096 "ls -l / >/dev/null")"

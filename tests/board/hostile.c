@@ -12,7 +12,7 @@
 #define SPP		(1U << 8)
 #define SPV		(1U << 7)
 
-/* What the handler uses; mscratch has its address */
+/* The trap handler uses this. mscratch holds its address. */
 static struct frame {
 	uint64_t		t1, t2;
 	uint64_t		resume;
@@ -215,6 +215,8 @@ static uint64_t run(unsigned int hart)
 	csr_write(mscratch, frame);
 	csr_write(mtvec, handler);
 	*frame->mtimecmp = MTIME + 100;
+	/* htimedelta: VS and VU mode read a time in which nothing has happened yet */
+	csr_write(0x605, -(1UL << 40));
 	csr_set(mie, 1 << 7 | 1 << 3);
 	csr_set(mstatus, 1 << 3);
 	for (n = 0; n < ROUNDS; n++) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What depends on the hart's privilege and extensions: who may use scontext and hcontext, the
+# The hart's privilege and extensions decide several things: who may use scontext and hcontext, the
 # privilege of a trap right after an xret, registers at addresses with two stages of translation, accesses
 # that are not of one register, the jumps of Zcmp and Zcmt, and a reset.
 . "$(dirname "$0")/../harness/tap.sh"
@@ -11,7 +11,7 @@ cc -I"$top/tools/board/model" -o "$tap_tmp/truth-text" "$top/tests/board/truth-t
 	"$O/board/model/libnbmodel.a" || exit 1
 printf 'encoder te hart=0 to=ram\nramsink ram mode=smem\n' | bare_topology "$tap_tmp/topology"
 bare_build "$tap_tmp/modes" "$top/tests/board/modes.c" || exit 1
-plan 27
+plan 29
 
 # modes NAME OPTIONS: the program's output in $tap_tmp/said, the board's in $tap_tmp/err
 modes() {
@@ -39,6 +39,14 @@ is "... they fault" "$(sed -n 's/^\(lh\|ld\|sd\|lw\|misaligned lw\) M //p' "$tap
 bare_cpu=rv64,smstateen=on modes "Smstateen" ""
 is "... closes scontext and hcontext to all but M" "$(said scontext) $(said hcontext)" \
 	"U 2 S 2 VU 2 VS 2 M ok U 2 S 2 VU 2 VS 2 M ok"
+
+# The hypervisor's delta in a guest's time is none in timestamps
+mkdir -p "$tap_tmp/h"
+bare_build "$tap_tmp/hostile" -DROUNDS=300 -DRUNNING=1 "$top/tests/board/hostile.c" || exit 1
+bare_run "$tap_tmp/hostile" "truth=$tap_tmp/h,boot-trace=$tap_tmp/h,boot-timestamp=on,stats=$tap_tmp/stats" >"$tap_tmp/said" 2>&1
+is "a guest with a time of its own: the program ends" $? 0
+ok "... and decodes as it ran, when it ran" "$O/bin/ntrace" verify --timestamp --truth "$tap_tmp/h/hart0.truth" \
+	--trace "$tap_tmp/h/ram.ntrace"
 
 # Zcmp and Zcmt
 mkdir -p "$tap_tmp/z"

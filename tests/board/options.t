@@ -8,7 +8,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 
-# Offsets written with all ones but Enable, and read. A line each: NAME VALUE
+# Writes all ones except Enable at each offset, and reads them back. Prints lines of NAME VALUE.
 script='rd() { busybox devmem $(($1)) 32; }
 wr() { busybox devmem $(($1)) 32 $2; }
 te=0x18000000 funnel=0x18001000 ram=0x18002000
@@ -104,7 +104,7 @@ has funnel.ver funnel_4 0xff 0x51 0x04
 is "undef: what reset leaves undefined is noise" \
 	"$(($(sed -n 's/^undefined //p' "$tap_tmp/full") != 0)) $(($(sed -n 's/^undefined //p' "$tap_tmp/off")))" "1 0"
 
-# and none is forgotten: by its name, or as what the model of a component can do
+# No option is forgotten: the test uses its name, or a model has it as a property.
 for o in $(sed -nE 's/^\t(\{ "|(TE|RAM|FUNNEL|FAULT)\()([a-z_-]+).*/\2.\3/p' "$top/tools/board/plugin/options.c" |
 	sed 's/^TE/te/; s/^RAM/ram/; s/^FUNNEL/funnel/; s/^FAULT/fault/; s/^\.//'); do
 	[ "$o" != pace ] || o=mips # as the command calls it, in millions a second

@@ -13,10 +13,10 @@ wr $te 0 1; say te_active "$(rd $te 0)"
 say te_impl "$(rd $te 4)"
 wr $ram 0 1; say ram_active "$(rd $ram 0)"
 say ram_impl "$(rd $ram 4)"
-# reserved: reads 0, ignores writes
+# A reserved register reads 0 and ignores writes.
 wr $te 0x60 0xffffffff; say te_reserved "$(rd $te 0x60)"
 wr $ram 0x30 0xffffffff; say ram_reserved "$(rd $ram 0x30)"
-# WARL: a mode that is not there becomes one that is
+# WARL: a mode that is not there becomes one that is there.
 wr $te 0 0x11; say te_mode_1 "$(rd $te 0)"
 wr $te 8 0xffffffff; say te_features "$(rd $te 8)"
 wr $te 8 0
@@ -35,7 +35,7 @@ say ram_wp "$(rd $ram 0x20)"
 wr $ram 0x28 0
 for i in 1 2 3 4 5 6 7 8; do echo "word $(rd $ram 0x40)"; done
 say ram_rp "$(rd $ram 0x28)"
-# the interrupt, an edge at source 40 of the APLIC, when the buffer is full
+# When the buffer is full, source 40 of the APLIC gets an edge as an interrupt.
 aplic=0xd000000
 wr $aplic $((4 * 40)) 4
 say pending_before "$(rd $aplic $((0x1c00 + 4)))"
@@ -47,5 +47,5 @@ say ram_full "$(rd $ram 0)"
 say ram_wrapped "$(rd $ram 0x20)"
 say pending "$(rd $aplic $((0x1c00 + 4)))"
 wr $te 0 0; say te_off "$(rd $te 0)"
-# a load of 8 bits is refused by no fault: the register's byte
+# A load of 8 bits causes no fault. It reads that byte of the register.
 say te_byte "$(busybox devmem $((te + 3)) 8)"

@@ -13,7 +13,7 @@ head -c 16 /dev/urandom | od -x
 cat /out/given; ls -l /usr/lib | busybox gzip -c | tee /out/list | sha256sum
 for i in 1 2 3; do (echo $i $$; cat /proc/self/stat) & done; wait; sync'
 for run in 1 2; do
-	# the guest's image is made anew, as by another test that builds something, and is the same
+	# Another test may build the guest's image again. The new one must be the same.
 	touch -c "$O/drivers/6.12/ntrace.ko"
 	dir=$tap_tmp/$run
 	mkdir -p "$dir/out"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What tracing costs the emulation: seconds of QEMU's CPU time, plain and traced, as
+# Measures what tracing costs the emulation: seconds of QEMU's CPU time, plain and traced, as
 # two ratios. Each traced run is between two plain ones, and is compared with their
 # mean: a machine that is shared is not equally fast in each minute. The median of RUNS
 # is printed, with the least and the most.
@@ -40,7 +40,7 @@ for _ in $(seq "${1:-1}"); do
 	run base -- true
 done
 
-# the mean of each two lines
+# The mean of each two lines
 means() { awk 'NR % 2 { one = $1; next } { print (one + $1) / 2 }' "$tmp/$1"; }
 means boot >"$tmp/boot-means"
 means user >"$tmp/user-means"
@@ -53,6 +53,6 @@ ratios() {
 				name, plain[m], traced[m], NR, ratio[1], ratio[NR], ratio[m] }'
 }
 paste "$tmp/boot-means" "$tmp/boot-traced" | ratios boot
-# without the boot
+# The time of the boot is subtracted.
 paste "$tmp/user-means" "$tmp/boot-means" "$tmp/user-traced" "$tmp/base" | awk '{ print $1 - $2, $3 - $4 }' | ratios user
 sed -n 's/^te0 messages=\([0-9]*\) bytes=\([0-9]*\).*/the user program: \1 messages, \2 bytes/p' "$tmp/stats"

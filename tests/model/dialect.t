@@ -40,7 +40,7 @@ ok "a million instructions, all that mode 7 has" roundtrip "$tmp/real.list" "$pr
 	"--dialect sifive --runs --return-mode 1 --timestamp --sync-mode 1 --sync-max 8" \
 	"--dialect sifive --implicit-return --timestamp"
 
-# The encoder does what the dialect is about
+# The encoder really sends the messages of the dialect.
 "$ntrace" dump --dialect sifive --timestamp "$tmp/nt" >"$tmp/messages"
 ok "runs of branches that are taken, and that are not" \
 	sh -c "grep -q 'RCODE=8' $tmp/messages && grep -q 'RCODE=9' $tmp/messages"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What tests/model/roundtrip.t and its long form share: lists of PCs are encoded, decoded and
+# Functions of tests/model/roundtrip.t and its long form: lists of PCs are encoded, decoded and
 # compared. $ntrace is the command, $program one that was not written for this, files are in $tmp.
 # shellcheck shell=sh
 
@@ -28,7 +28,7 @@ roundtrip() {
 flat() { grep -v '^-' "$1" >"${1%.list}.pcs"; }
 
 # Every option of the encoder, alone and together, in both modes, with each
-# kind of periodic sync. $3: options that decode needs always
+# kind of periodic sync. $3: options that decode always needs
 combinations() {
 	n=0 bad=0
 	for mode in btm htm; do
@@ -75,7 +75,7 @@ cross() {
 	for rep in "" "--repeated-history --repeat-branch"; do
 		need="$jump $all $ext"
 		[ -z "$ret" ] || need="$need --implicit-return"
-		# one of two has timestamps, and each kind of periodic sync has its turn
+		# Every second one has timestamps, and each kind of periodic sync has its turn.
 		case $((n % 4)) in
 		0) sync= ;;
 		1) sync="--timestamp --sync-mode 1 --sync-max 6" need="$need --timestamp" ;;
@@ -114,7 +114,8 @@ verified() {
 		echo "encode $3, decode $4: $(head -n 3 "$tmp/verify")"; return 1; }
 }
 
-# Every variant, alone and with optimisations, in both modes; then many at once
+# Every variant, alone and with optimisations, in both modes; then many at once, with
+# several streams of random choices
 variants() {
 	n=0 bad=0
 	all=
@@ -130,17 +131,19 @@ variants() {
 					case $options in *$o*) need="$need $o" ;; esac
 				done
 				n=$((n + 1))
-				verified "$1" "$2" "--mode $mode $options --variant $v" "$need" || bad=$((bad + 1))
+				verified "$1" "$2" "--mode $mode $options --variant $v --seed $n" "$need" || bad=$((bad + 1))
 			done
 		done
 	done
-	for mode in btm htm; do
-		for options in "" "--timestamp --context 5 --sync-mode 3 --sync-max 2 --icnt-bits 6 --hist-bits 5" \
-			"--fifo-depth 100 --fifo-rate 24 --context 5 --icnt-bits 8"; do
-			need=; case $options in *timestamp*) need=--timestamp ;; esac
-			n=$((n + 1))
-			# shellcheck disable=SC2086
-			verified "$1" "$2" "--mode $mode $options $all" "$need" || bad=$((bad + 1))
+	for seed in $(seq "${SEEDS:-10}"); do
+		for mode in btm htm; do
+			for options in "" "--timestamp --context 5 --sync-mode 3 --sync-max 2 --icnt-bits 6 --hist-bits 5" \
+				"--fifo-depth 100 --fifo-rate 24 --context 5 --icnt-bits 8"; do
+				need=; case $options in *timestamp*) need=--timestamp ;; esac
+				n=$((n + 1))
+				# shellcheck disable=SC2086
+				verified "$1" "$2" "--mode $mode $options $all --seed $seed" "$need" || bad=$((bad + 1))
+			done
 		done
 	done
 	echo "$n combinations of $(wc -l <"$1") instructions, $bad failed"

@@ -9,7 +9,7 @@
 set -f
 
 roundtrip_setup
-# For tests/mutations: enough to see a change
+# tests/mutations needs no more than this to see a change.
 if [ -n "${QUICK:-}" ]; then
 	plan 2
 	python3 "$top/tests/model/walk.py" "$program" 5000 1 >"$tmp/walk.list"
@@ -20,7 +20,7 @@ if [ -n "${QUICK:-}" ]; then
 fi
 plan 24
 
-# A program that was not written for this: busybox compresses a part of itself.
+# busybox was not written for this test. It compresses a part of itself.
 head -c 16000 "$program" >"$tmp/input"
 ok "PCs of busybox bzip2" "$top/tests/harness/pcs" "$tmp/real.list" "$program" bzip2 -k "$tmp/input"
 flat "$tmp/real.list"
@@ -50,20 +50,20 @@ python3 "$top/tests/model/walk.py" "$tmp/rv32" 60000 2 >"$tmp/walk32.list"
 flat "$tmp/walk32.list"
 ok "each option, RV32" combinations "$tmp/walk32.list" "$tmp/rv32" --rv32 walk
 
-# A real program on RV32; tests/long has all of this for over 10 million instructions
+# This is a real program on RV32. tests/long does all of this for over 10 million instructions.
 ok "a program for RV32" rv32_program "$tmp/real32"
 QEMU_RISCV64=qemu-riscv32-static "$top/tests/harness/pcs" "$tmp/real32.list" "$tmp/real32" 60 >/dev/null
 flat "$tmp/real32.list"
 ok "optimisations with each other, RV32, real code" cross "$tmp/real32.list" "$tmp/real32"
 ok "optimisations with each other, RV64" cross "$tmp/short.list" "$program"
 
-# What other encoders may do
+# Other encoders may do these things.
 head -n 20000 "$tmp/real.list" >"$tmp/variant.list"
 head -n 10000 "$tmp/walk.list" >"$tmp/variant-walk.list"
 ok "each variant, real code" variants "$tmp/variant.list" "$program"
 ok "each variant, random walk with traps and gaps" variants "$tmp/variant-walk.list" "$program"
 
-# SRC of each width, the highest number
+# SRC has each width, and the highest number.
 widths() {
 	for n in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
 		roundtrip "$tmp/walk.list" "$program" "--src-bits $n --src $(((1 << n) - 1))" \
@@ -72,7 +72,7 @@ widths() {
 }
 ok "SRC of 0 to 12 bits" widths
 
-# A program that is loaded elsewhere than it is linked to
+# A program is loaded elsewhere than it is linked to.
 moved() {
 	riscv64-linux-gnu-gcc -O2 -fPIE -static-pie -fno-builtin -nostdlib -Wl,--no-dynamic-linker -o "$tmp/pie" \
 		"$top/tests/lib/unpredictable.c" "$top/tests/lib/tiny-runtime.c" &&
@@ -90,7 +90,7 @@ ok "a position-independent program" moved
 ok "a FIFO that stalls loses nothing" roundtrip "$tmp/short.list" "$program" \
 	"--fifo-depth 100 --fifo-rate 4 --stall" ""
 
-# A FIFO that overflows: what is lost is what the trace says, and nothing else
+# A FIFO overflows. The trace must say what is lost, and nothing else may be missing.
 overflow() {
 	for opts in "--fifo-depth 128 --fifo-rate 8" "--fifo-depth 300 --fifo-rate 24 --sync-mode 3 --sync-max 6" \
 		"--fifo-depth 100 --fifo-rate 24 --context 5" \
@@ -111,7 +111,7 @@ sed -n '1,500p;502,1000p' "$tmp/short.pcs" >"$tmp/wrong"
 "$ntrace" verify --truth "$tmp/truth" --decoded "$tmp/wrong" >"$tmp/verify"
 is "verify finds one PC that is missing" "$? $(grep -c 'first difference.*after 500 instructions' "$tmp/verify")" "1 1"
 
-# traps and gaps; the decoder has the code from the truth
+# The list has traps and gaps, and the decoder has the code from the truth.
 roundtrip "$tmp/walk.list" "$program" "--truth $tmp/truth --mode btm --context 9" ""
 ok "verify decodes, with the code of the truth" "$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt"
 # sees NAME TEXT "OPTIONS OF THE TRUTH" "OPTIONS OF THE TRACE": the PCs are the same, something else is not

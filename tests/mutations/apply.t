@@ -7,7 +7,7 @@ plan 3
 list=$("$top/tests/mutations/mutate" list | wc -l)
 ok "there are 100 changes and more ($list)" [ "$list" -ge 100 ]
 ok "each applies at one place" "$top/tests/mutations/mutate" check
-# the check can fail
+# The check must be able to fail.
 cp -r "$top/tests/mutations" "$tap_tmp/tests" && mkdir -p "$tap_tmp/other/tests/mutations" &&
 	cp "$top"/tests/mutations/* "$tap_tmp/other/tests/mutations/"
 "$tap_tmp/other/tests/mutations/mutate" check lib- >"$tap_tmp/said" 2>&1

@@ -521,6 +521,7 @@ static const struct encode_option {
 	{ "dialect", OPT_SPECIAL, 0, "sifive", "messages as of SiFive's encoders of version 0" },
 	{ "runs", OPT_BOOL, CFG(runs), NULL, "... with RCODE 8 and 9" },
 	{ "variant", OPT_SPECIAL, 0, "NAME", "what an encoder may also do; may be given again" },
+	{ "seed", OPT_U32, CFG(seed), "N", "... of its random choices (0)" },
 	{ "trap", OPT_SPECIAL, 0, "auto|exception|interrupt", "a way that is unexplained" },
 	{ "zcmp", OPT_SPECIAL, 0, NULL, "the code has Zcmp (no Zcd)" },
 	{ "zcmt", OPT_SPECIAL, 0, NULL, "the code has Zcmt (no Zcd)" },

@@ -366,10 +366,11 @@ static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image,
 	return n == 0;
 }
 
-static bool add_elf(struct nt_image *image, struct nt_config *config, const char *arg)
+static bool add_elf(struct elf_files *elfs, struct nt_image *image, struct nt_config *config,
+		    const char *arg)
 {
 	unsigned int xlen = 64;
-	bool ok = elf_image_add_arg(image, arg, 0, &xlen);
+	bool ok = elf_image_add_arg(elfs, image, arg, 0, &xlen);
 
 	config->xlen = xlen;
 	return ok;
@@ -383,6 +384,7 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	struct code code = { .hart = h, .epoch = 1 };
 	struct nt_image_reader reader = { .space = code_space, .read = read_code, .ctx = &code };
 	struct input *in = input_open(path, options);
+	struct elf_files elfs = { 0 };
 	struct nt_flow *flow = NULL;
 	bool ok = image && in;
 	unsigned int i;
@@ -390,7 +392,7 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	h->unit = "offset";
 	h->strict = true;
 	for (i = 0; ok && i < n_elf; i++)
-		ok = add_elf(image, &config, elf[i]);
+		ok = add_elf(&elfs, image, &config, elf[i]);
 	/*
 	 * the truth may have code that no ELF file has (the reset vector, the surroundings of a
 	 * jump table)
@@ -412,6 +414,7 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	h->learn = NULL;
 	nt_flow_free(flow);
 	nt_image_free(image);
+	elf_files_close(&elfs);
 	input_close(in);
 	free(code.line);
 	free(code.seen);

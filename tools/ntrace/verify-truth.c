@@ -53,6 +53,8 @@ static bool fetch_block(struct hart *h)
 		switch (ev.kind) {
 		case NB_TRUTH_START:
 			h->pending_start = true;
+			h->pending_empty += h->pending_session;
+			h->pending_session = true;
 			break;
 		case NB_TRUTH_SYNC:
 			h->pending_sync = true;
@@ -81,7 +83,7 @@ static bool fetch_block(struct hart *h)
 				.ninsn = ev.blk.ninsn, .priv = ev.blk.priv,
 				.itype = ev.blk.itype, .scontext = h->scontext,
 				.scontext_before = h->scontext_before, .time = h->time, .wide = ev.blk.wide, .code = ev.blk.code,
-				.start = h->pending_start,
+				.start = h->pending_start, .empty = h->pending_empty,
 				.sync = h->pending_start || h->pending_sync,
 				.lost_before = h->pending_start && h->lost,
 				.silent_before = h->pending_start && h->silent,
@@ -90,6 +92,8 @@ static bool fetch_block(struct hart *h)
 			h->silent &= !h->pending_start;
 			h->pending_start = false;
 			h->pending_sync = false;
+			h->pending_session = false;
+			h->pending_empty = 0;
 			h->holds = true;
 			return true;
 		default:
@@ -358,18 +362,25 @@ static uint64_t item_insns(const struct item *it)
 	return it->kind == ITEM_RANGE ? it->ninsn : it->kind == ITEM_PC;
 }
 
+/*
+ * A restart is used up: a loss right after it leads to the next one. In a text, several lines may
+ * report the same loss.
+ */
+static void use_restart(struct hart *h, struct block *b)
+{
+	h->told = false;
+	if (h->strict && b->empty)
+		b->empty--;
+	else
+		b->start = !h->strict;
+}
+
 /* The comparison stands where @it ends. */
 static void accept(struct hart *h, const struct item *it)
 {
 	h->compared += item_insns(it);
-	if (it->kind == ITEM_START) {
-		/*
-		 * This restart is used up: a loss right after it leads to the next one. In a text,
-		 * several lines may report the same loss.
-		 */
-		block_of(h, &h->at)->start = !h->strict;
-		h->told = false;
-	}
+	if (it->kind == ITEM_START)
+		use_restart(h, block_of(h, &h->at));
 	drop_behind(h);
 }
 

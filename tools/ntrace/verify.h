@@ -19,6 +19,7 @@ struct block {
 	uint8_t		priv, itype;	/* itype: that of a trap, if one follows at once */
 	const uint64_t	*wide;
 	bool		start;		/* the trace (re)starts here */
+	uint32_t	empty;		/* restarts before this one, after which nothing was traced */
 	bool		sync;		/* a synchronising message has this address */
 	bool		lost_before;	/* the encoder lost trace before this restart */
 	bool		silent_before;	/* ... or stopped without a word, so that its end is missing */
@@ -66,7 +67,8 @@ struct hart {
 	struct ring	ring;
 	struct place	at;
 	bool		ended, lost, silent;	/* of the reader */
-	bool		pending_start, pending_sync;
+	bool		pending_start, pending_sync, pending_session;
+	uint32_t	pending_empty;
 	uint64_t	scontext, scontext_before, time;	/* of the truth, where it is read */
 	uint64_t	last_time;	/* of the trace */
 	bool		differs;

@@ -390,6 +390,7 @@ static void end_session(struct nb_encoder *enc, uint8_t evcode)
 	enc->due.context = NB_CONTEXT_NONE;
 	enc->due.sync = NB_SYNC_NONE;
 	enc->state.session = 0;
+	enc->state.evcode_before = enc->state.evcode;
 	enc->state.evcode = evcode;
 	enc->state.stamp++;
 	settle(enc);
@@ -992,6 +993,7 @@ static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	enum nb_tcode tcode = NB_TCODE_PROG_TRACE_SYNC;
 	bool htm = enc->cfg.mode == NB_MODE_HTM;
+	uint32_t syncs = enc->state.syncs;
 
 	if (enc->lost && !recover(enc)) {
 		enc->stats.blocks_lost++;
@@ -1016,6 +1018,7 @@ static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 			enc->n_messages & 1 ? NB_TCODE_INDIRECT_BRANCH_SYNC : NB_TCODE_DIRECT_BRANCH_SYNC;
 	}
 	sync_message(enc, tcode, enc->start_sync, 0, blk->iaddr);
+	enc->state.starts += enc->state.syncs != syncs;
 	enc->hist = 1;
 	enc->start_sync = NB_SYNC_TRACE_ENABLE;
 }
@@ -1228,6 +1231,7 @@ void nb_encoder_init(struct nb_encoder *enc, const struct nb_encoder_config *cfg
 	enc->out = out;
 	enc->opaque = opaque;
 	enc->due.sync = NB_SYNC_NONE;
+	enc->chance = cfg->seed;
 	nb_encoder_configure(enc, cfg);
 }
 

@@ -179,6 +179,7 @@ struct nb_encoder_config {
 	uint32_t	fifo_depth;		/* bytes before the sink; 0: never slow */
 	uint32_t	fifo_rate;		/* bytes drained each 256 instructions */
 	uint32_t	variant;		/* enum nb_variant, several */
+	uint32_t	seed;			/* of what variants choose by chance */
 	const struct nb_dialect *dialect;	/* NULL: ratified */
 	bool		runs;			/* HTM: full HISTs of equal branches become RCODE 8 and 9 */
 	uint64_t	no_tstamp;		/* bit N: messages of TCODE N without SYNC have no TSTAMP */
@@ -195,9 +196,11 @@ struct nb_encoder_config {
 struct nb_trace_state {
 	uint32_t	stamp;
 	uint32_t	session;	/* 0: the last block was not traced; else counts starts */
+	uint32_t	starts;		/* sessions whose first message was sent, also those that lost the next */
 	uint32_t	syncs;		/* synchronising messages so far */
 	uint8_t		sync;		/* SYNC of the last, which gave that block's address */
 	uint8_t		evcode;		/* how the last session ended */
+	uint8_t		evcode_before;	/* how the session before it ended */
 };
 
 /* What is to be sent at the next chance */

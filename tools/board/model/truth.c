@@ -104,7 +104,7 @@ struct nb_truth_writer {
 	struct nb_truth_head	head;	/* first */
 	struct dictionary	dict;
 	uint32_t		*hash;	/* index + 1 of the first entry, 0 none */
-	uint32_t		session, syncs;
+	uint32_t		session, starts, syncs;
 	uint64_t		time;
 	int			fd, err;
 	size_t			n;
@@ -212,22 +212,31 @@ static void define(struct nb_truth_writer *w, const struct nb_ingress *blk)
 	w->head.cur = e;
 }
 
+static void put_code(struct nb_truth_writer *w, unsigned int op, uint8_t code)
+{
+	put_op(w, op);
+	put_byte(w, code);
+}
+
 static void put_state(struct nb_truth_writer *w, const struct nb_trace_state *state)
 {
+	/* A session that lost the message after its first one has traced no block */
+	bool empty = w->starts != state->starts && !state->session;
+
 	if (w->session != state->session) {
-		if (w->session) {
-			put_op(w, OP_STOP);
-			put_byte(w, state->evcode);
-		}
-		if (state->session) {
-			put_op(w, OP_START);
-			put_byte(w, state->sync);
-		}
+		if (w->session)
+			put_code(w, OP_STOP, empty ? state->evcode_before : state->evcode);
+		if (state->session)
+			put_code(w, OP_START, state->sync);
 	} else if (state->session && w->syncs != state->syncs) {
-		put_op(w, OP_SYNC);
-		put_byte(w, state->sync);
+		put_code(w, OP_SYNC, state->sync);
+	}
+	if (empty) {
+		put_code(w, OP_START, state->sync);
+		put_code(w, OP_STOP, state->evcode);
 	}
 	w->session = state->session;
+	w->starts = state->starts;
 	w->syncs = state->syncs;
 	w->head.stamp = state->stamp;
 }

@@ -110,7 +110,7 @@ enum board_reg {
 	REG_PC = 32, REG_PRIV, REG_MCAUSE, REG_MEPC, REG_MTVAL, REG_MTVEC, REG_SCAUSE,
 	REG_SATP, REG_MSTATUS, REG_TIME, REG_MINSTRET,
 	/* not each hart has these, and they read 0 then */
-	REG_OPTIONAL, REG_HSTATUS = REG_OPTIONAL, REG_VSATP, REG_HGATP, REG_MSTATEEN0, REG_HSTATEEN0,
+	REG_OPTIONAL, REG_HSTATUS = REG_OPTIONAL, REG_HTIMEDELTA, REG_VSATP, REG_HGATP, REG_MSTATEEN0, REG_HSTATEEN0,
 	REG_MAX,
 };
 
@@ -127,7 +127,7 @@ struct hart {
 	bool		quick;		/* only cur, have_priv and counting matter */
 	uint8_t		priv;
 	uint8_t		sets;		/* register that the last instruction loaded with a constant */
-	enum mmio_state	mmio;
+	enum mmio_state	mmio;		/* of mmio.c */
 	struct mmio_access access;
 	uint64_t	mret_vec, mret;	/* an mret near the trap handler at mret_vec */
 	uint64_t	scontext, hcontext;
@@ -159,7 +159,7 @@ enum dev_kind {
 /* An output of a component, and what it leads to */
 struct board_out {
 	char		to[16];
-	const struct board_dev *dev;
+	struct board_dev *dev;	/* what @to names */
 	nb_out_fn	next;
 	void		*opaque;
 	/* of the last component on the way that several harts share */
@@ -251,6 +251,7 @@ bool guest_has_reg(unsigned int reg);
 enum nb_priv guest_trapped_priv(enum nb_priv now);
 void guest_find_registers(void);
 uint64_t board_reg_read(unsigned int reg);
+uint64_t board_time(void);
 void board_reg_write(unsigned int reg, uint64_t value);
 bool board_mem_read(uint64_t addr, void *to, size_t len);
 bool board_mem_write(uint64_t addr, const void *from, size_t len);
@@ -294,6 +295,7 @@ void power_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 /* mmio.c */
 bool mmio_fault(struct hart *h, uint64_t epc);
 bool mmio_step(struct hart *h);
+void mmio_reset(struct hart *h);
 bool mmio_translate(uint64_t va, uint64_t *pa);
 
 /* stream.c */

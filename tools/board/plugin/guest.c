@@ -10,7 +10,7 @@ static const char *const reg_names[REG_MAX] = {
 	[REG_PC] = "pc", [REG_PRIV] = "priv", [REG_MCAUSE] = "mcause", [REG_MEPC] = "mepc",
 	[REG_MTVAL] = "mtval", [REG_MTVEC] = "mtvec", [REG_SCAUSE] = "scause", [REG_SATP] = "satp",
 	[REG_MSTATUS] = "mstatus", [REG_TIME] = "time", [REG_MINSTRET] = "minstret",
-	[REG_HSTATUS] = "hstatus", [REG_VSATP] = "vsatp", [REG_HGATP] = "hgatp",
+	[REG_HSTATUS] = "hstatus", [REG_HTIMEDELTA] = "htimedelta", [REG_VSATP] = "vsatp", [REG_HGATP] = "hgatp",
 	[REG_MSTATEEN0] = "mstateen0", [REG_HSTATEEN0] = "hstateen0",
 };
 
@@ -40,6 +40,17 @@ uint64_t board_reg_read(unsigned int reg)
 	}
 	memcpy(&value, buf->data, buf->len < 8 ? buf->len : 8);
 	return value;
+}
+
+/*
+ * The time of the machine. A guest of a hypervisor sees another one in the CSR (Privileged
+ * specification, "Hypervisor Time Delta"), and timestamps do not have that.
+ */
+uint64_t board_time(void)
+{
+	uint64_t delta = board_reg_read(REG_HTIMEDELTA), time = board_reg_read(REG_TIME);
+
+	return delta && board_reg_read(REG_PRIV) >= NB_PRIV_VU ? time - delta : time;
 }
 
 void board_reg_write(unsigned int reg, uint64_t value)

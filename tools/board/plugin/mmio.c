@@ -158,6 +158,22 @@ static bool decode(uint32_t insn, struct mmio_access *a)
 	return false;
 }
 
+/* GATE_MMIO is set as long as an access is under way. */
+static void set_state(struct hart *h, enum mmio_state state)
+{
+	h->mmio = state;
+	if (state == MMIO_NONE)
+		h->score->gate &= ~(uint64_t)GATE_MMIO;
+	else
+		h->score->gate |= GATE_MMIO;
+}
+
+/* The machine was reset: an access that was under way does not go on. */
+void mmio_reset(struct hart *h)
+{
+	set_state(h, MMIO_NONE);
+}
+
 /**
  * mmio_fault() - an exception was taken: was it an access to a register?
  * @h: the hart, after the trap
@@ -203,8 +219,7 @@ bool mmio_fault(struct hart *h, uint64_t epc)
 		dev->stores++;
 	else
 		dev->loads++;
-	h->mmio = MMIO_FAULTED;
-	h->score->gate |= GATE_MMIO;
+	set_state(h, MMIO_FAULTED);
 	h->stats.mmio++;
 	return true;
 }
@@ -273,8 +288,7 @@ bool mmio_step(struct hart *h)
 	uint64_t mret;
 
 	if (h->mmio == MMIO_RETURN) {
-		h->mmio = MMIO_NONE;
-		h->score->gate &= ~(uint64_t)GATE_MMIO;
+		set_state(h, MMIO_NONE);
 		return true;
 	}
 	mret = find_mret(h);
@@ -299,7 +313,7 @@ bool mmio_step(struct hart *h)
 		h->have_expect = true;
 	}
 	board_reg_write(REG_MEPC, a->epc + a->len);
-	h->mmio = MMIO_RETURN;
+	set_state(h, MMIO_RETURN);
 	hart_leave(h);
 	qemu_plugin_set_pc(mret);
 }

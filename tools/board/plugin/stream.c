@@ -35,6 +35,8 @@
 #define FIRMWARE_SIZE		0x200000
 /* tb_info.target that no pc is equal to */
 #define NO_TARGET		1
+/* An itype that the ingress port does not have: the code does not lead to where the hart went on */
+#define UNEXPLAINED		7
 
 struct arena {
 	struct arena *next;
@@ -140,14 +142,23 @@ static void edge(struct hart *h, uint64_t next)
 			   (unsigned long long)h->base, (unsigned long long)next);
 }
 
+/* All of h->cur, as if it ended as its last instruction's class says */
+static inline struct nb_ingress whole_block(const struct hart *h)
+{
+	const struct tb_info *t = h->cur;
+
+	return (struct nb_ingress) {
+		.iaddr = h->base, .iretire = t->half_words, .ninsn = t->ninsn, .ilastsize = t->last,
+		.itype = t->itype, .priv = h->priv, .sijump = t->sijump,
+		.wide_hash = t->code->hash, .wide = t->code->wide, .code = t->code->bytes,
+	};
+}
+
 /* The head of h->cur retired, up to before the instruction at @next. */
 static void retire_head(struct hart *h, uint64_t next)
 {
 	const struct tb_info *t = h->cur;
-	struct nb_ingress blk = {
-		.iaddr = h->base, .priv = h->priv, .itype = NB_ITYPE_NONE,
-		.wide = t->code->wide, .wide_hash = t->code->hash, .code = t->code->bytes,
-	};
+	struct nb_ingress blk = whole_block(h);
 	uint64_t len = next - h->base, off = 0;
 	uint32_t n, size = 0;
 
@@ -169,7 +180,26 @@ static void retire_head(struct hart *h, uint64_t next)
 	blk.iretire = len / 2;
 	blk.ninsn = n;
 	blk.ilastsize = size;
+	blk.itype = NB_ITYPE_NONE;
+	blk.sijump = false;
 	retire(h, &blk);
+}
+
+/* Nothing in the code says where the last instruction leads. */
+static inline bool leads_anywhere(const struct tb_info *t)
+{
+	return t->kind >= NB_INSN_TABLE && t->kind <= NB_INSN_XRET;
+}
+
+/*
+ * How @t, which ran at @base to its end, has ended, by where the hart goes on: its itype. A branch to
+ * the next instruction was not taken.
+ */
+static inline unsigned int outcome(const struct tb_info *t, uint64_t base, uint64_t next)
+{
+	if (next == base + 2 * t->half_words)
+		return t->itype_fall;
+	return next == base + t->target || leads_anywhere(t) ? t->itype : UNEXPLAINED;
 }
 
 /* Nobody can see whether a branch to the next instruction was taken, so it may have been. */
@@ -182,49 +212,21 @@ static bool next_is_taken(const struct hart *h)
 static NB_NOINLINE void finish(struct hart *h, uint64_t next)
 {
 	const struct tb_info *t = h->cur;
-	uint64_t fall = h->base + 2 * t->half_words;
-	struct nb_ingress blk;
+	struct nb_ingress blk = whole_block(h);
+	unsigned int itype = outcome(t, h->base, next);
 
-	h->cur = NULL;
 	if (NB_UNLIKELY(!h->score->reached)) {
-		h->cur = t;
 		retire_head(h, next);
 		h->cur = NULL;
 		return;
 	}
-	blk = (struct nb_ingress) {
-		.iaddr = h->base, .iretire = t->half_words, .ninsn = t->ninsn, .ilastsize = t->last,
-		.itype = t->itype, .priv = h->priv, .sijump = t->sijump,
-		.wide_hash = t->code->hash, .wide = t->code->wide, .code = t->code->bytes,
-	};
-	switch (t->kind) {
-	case NB_INSN_LINEAR:
-		if (NB_UNLIKELY(next != fall))
-			edge(h, next);
-		break;
-	case NB_INSN_BRANCH:
-		/*
-		 * A branch to the next instruction counts as not taken: its outcome makes no
-		 * difference
-		 */
-		if (next == fall && !(t->target == 2 * t->half_words && next_is_taken(h)))
-			blk.itype = NB_ITYPE_NOT_TAKEN;
-		else if (NB_UNLIKELY(next != h->base + t->target))
-			edge(h, next);
-		break;
-	case NB_INSN_DIRECT:
-		if (NB_UNLIKELY(next != h->base + t->target))
-			edge(h, next);
-		break;
-	case NB_INSN_XRET:
-		h->have_priv = false;
-		break;
-	case NB_INSN_ECALL:
+	h->cur = NULL;
+	if (NB_UNLIKELY(itype == UNEXPLAINED))
 		edge(h, next);
-		break;
-	default:
-		break;
-	}
+	else if (itype != NB_ITYPE_NOT_TAKEN || t->target != 2 * t->half_words || !next_is_taken(h))
+		blk.itype = itype;
+	if (t->kind == NB_INSN_XRET)
+		h->have_priv = false;
 	if (NB_UNLIKELY(t->first_uses && t->first_uses == h->sets))
 		blk.sijump = true;
 	h->sets = t->sets;
@@ -360,7 +362,7 @@ static NB_NOINLINE void was_reset(struct hart *h)
 	h->have_expect = false;
 	h->have_priv = false;
 	h->sets = 0;
-	h->mmio = MMIO_NONE;
+	mmio_reset(h);
 	h->stats.resets++;
 	csr_reset(h);
 	if (h->te)
@@ -393,10 +395,10 @@ static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_
 static NB_NOINLINE void exec_closely(struct hart *h, const struct tb_info *t)
 {
 	hart_wait(h);
-	if (NB_UNLIKELY(h->score->gate & GATE_STALL && h->mmio == MMIO_NONE))
+	if (NB_UNLIKELY((h->score->gate & (GATE_STALL | GATE_MMIO)) == GATE_STALL))
 		stand_still(h, t);
 	if (NB_UNLIKELY(h->score->gate != GATE_STREAM)) {
-		if ((h->mmio != MMIO_NONE && mmio_step(h)) || !(h->score->gate & GATE_STREAM)) {
+		if ((h->score->gate & GATE_MMIO && mmio_step(h)) || !(h->score->gate & GATE_STREAM)) {
 			hart_leave(h);
 			return;
 		}
@@ -430,16 +432,12 @@ static NB_NOINLINE void exec_direct(struct hart *h, uint64_t end)
 static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
 	const struct tb_info *cur = h->cur;
-	uint64_t base = h->base, fall = base + 2 * cur->half_words;
-	unsigned int itype = cur->itype, act;
-	bool known = true, full;
+	uint64_t base = h->base;
+	unsigned int act = nb_encoder_action(h->counting, outcome(cur, base, pc), h->priv);
+	bool full;
 
-	if (pc == fall)
-		itype = cur->itype_fall;
-	else
-		known = pc == base + cur->target || cur->kind == NB_INSN_INDIRECT;
-	act = nb_encoder_action(h->counting, itype, h->priv);
-	if (NB_UNLIKELY(!known || (act & (NB_ACT_SLOW | NB_ACT_JUMP)) == NB_ACT_SLOW)) {
+	/* what is unexplained is slow, as is all that the encoder does not count */
+	if (NB_UNLIKELY((act & (NB_ACT_SLOW | NB_ACT_JUMP)) == NB_ACT_SLOW)) {
 		exec_at(h, t, pc);
 		return;
 	}
@@ -452,7 +450,7 @@ static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_
 	}
 	full = nb_encoder_count(h->counting, act, cur->half_words, cur->ninsn);
 	if (act & NB_ACT_DIRECT)
-		exec_direct(h, fall);
+		exec_direct(h, base + 2 * cur->half_words);
 	else if (NB_UNLIKELY(full))
 		exec_full(h);
 	else
@@ -533,7 +531,7 @@ static void truth_time(struct hart *h)
 {
 	if (h->truth && h->stats.retired - h->truth_time_at > 100000) {
 		h->truth_time_at = h->stats.retired;
-		nb_truth_time(h->truth, board_reg_read(REG_TIME));
+		nb_truth_time(h->truth, board_time());
 	}
 }
 
@@ -632,11 +630,12 @@ static uint8_t fall_through(const struct nb_insn *insn)
 	switch (insn->kind) {
 	case NB_INSN_BRANCH:
 		return NB_ITYPE_NOT_TAKEN;
-	case NB_INSN_LINEAR:
-	case NB_INSN_INDIRECT:
+	case NB_INSN_DIRECT:
+		return insn->offset == 2 * insn->len ? insn->itype : UNEXPLAINED;
+	case NB_INSN_ECALL:
+		return UNEXPLAINED;
+	default:
 		return insn->itype;
-	default:	/* finish() has to look at it */
-		return NB_ITYPE_TRAP_RETURN;
 	}
 }
 

@@ -49,12 +49,13 @@ void topology_drain(void)
 			nb_te_drain(d->te);
 }
 
-static struct board_dev *by_name(const char *name)
+/* Find what the outputs lead to; NULL if the list does not have it. */
+static void find_outs(struct board_dev *dev)
 {
-	for (unsigned int i = 0; i < board.n_devs; i++)
-		if (!strcmp(board.devs[i].name, name))
-			return &board.devs[i];
-	return NULL;
+	for (unsigned int i = 0; i < dev->n_outs; i++)
+		for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+			if (!dev->out[i].dev && !strcmp(d->name, dev->out[i].to))
+				dev->out[i].dev = d;
 }
 
 static bool locked_out(void *opaque, const uint8_t *bytes, size_t len)
@@ -110,7 +111,7 @@ static uint64_t time_csr(void *opaque)
 	(void)opaque;
 	/* before the first instruction and after the last one there is no hart to ask */
 	if (board.regs[REG_TIME] && !board.exiting)
-		last = board_reg_read(REG_TIME);
+		last = board_time();
 	return last;
 }
 
@@ -228,20 +229,19 @@ static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev
 
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs && d != dev; d++)
 		for (unsigned int i = 0; i < d->n_outs; i++)
-			n += !strcmp(d->out[i].to, to->name);
+			n += d->out[i].dev == to;
 	return n;
 }
 
 /* Find where output @at of @dev sends its messages. All components have their memory by now. */
 static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, void **opaque)
 {
-	struct board_dev *to = at < dev->n_outs ? by_name(dev->out[at].to) : NULL;
+	struct board_dev *to = at < dev->n_outs ? dev->out[at].dev : NULL;
 	unsigned int input;
 
 	if (!to || is_encoder(to) || to == dev)
 		board_fatal("topology: %s leads to '%s', which is no funnel or sink", dev->name,
 			    dev->out[at].to);
-	dev->out[at].dev = to;
 	input = nr_inputs(to, dev);
 	if (input >= (to->kind == DEV_CSFUNNEL ? CS_FUNNEL_INPUTS : NB_MAX_INPUTS))
 		board_fatal("topology: %s has more than %u inputs", to->name, input);
@@ -314,7 +314,7 @@ static void etr_flush(void *opaque)
 	struct board_dev *dev = opaque;
 
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->kind == DEV_ETF && !strcmp(d->out[0].to, dev->name))
+		if (d->kind == DEV_ETF && d->out[0].dev == dev)
 			nb_tmc_drain(d->tmc);
 }
 
@@ -382,12 +382,12 @@ static void make_funnel(struct board_dev *dev)
 	make_lock(dev);
 }
 
-/* The last component of @kind on the way from @name; NULL if there is none */
-static struct board_dev *last_on_way(const char *name, enum dev_kind kind)
+/* The last component of @kind on the way from @to on; NULL if there is none */
+static struct board_dev *last_on_way(struct board_dev *to, enum dev_kind kind)
 {
-	struct board_dev *to = by_name(name), *last = NULL;
+	struct board_dev *last = NULL;
 
-	for (; to; to = to->n_outs ? by_name(to->out[0].to) : NULL)
+	for (; to; to = to->n_outs ? to->out[0].dev : NULL)
 		if (to->kind == kind)
 			last = to;
 	return last;
@@ -396,8 +396,8 @@ static struct board_dev *last_on_way(const char *name, enum dev_kind kind)
 /* Returns the funnel whose timestamp an encoder may share, NULL if there is none */
 static struct board_dev *connect_encoder(struct board_dev *dev, struct board_out *out)
 {
-	struct board_dev *funnel = last_on_way(out->to, DEV_FUNNEL);
-	struct board_dev *shared = last_on_way(out->to, DEV_CSFUNNEL);
+	struct board_dev *funnel = last_on_way(out->dev, DEV_FUNNEL);
+	struct board_dev *shared = last_on_way(out->dev, DEV_CSFUNNEL);
 
 	connect_out(dev, out - dev->out, &out->next, &out->opaque);
 	if (!shared)
@@ -455,7 +455,7 @@ static void make_sf_encoder(struct board_dev *dev)
 {
 	const struct nb_sf_te_caps caps = { .hart = dev->hart, .src_bits = 2, .src_id = dev->hart };
 	struct board_out *out = &dev->out[0];
-	struct board_dev *funnel = last_on_way(out->to, DEV_SF_FUNNEL);
+	struct board_dev *funnel = last_on_way(out->dev, DEV_SF_FUNNEL);
 	struct hart *h = hart_of(dev);
 
 	if (dev->hart >= 4 || !funnel)
@@ -547,8 +547,10 @@ void topology_build(void)
 		if (line[0] != '#' && line[0] != '\n' && board.n_devs < BOARD_MAX_DEVS)
 			parse_line(line, extra[board.n_devs]);
 	fclose(f);
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
+		find_outs(d);
 		allocate(d);
+	}
 	/* Sinks come first: components that lead to them ask whether they are files */
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		if (d->kind == DEV_RAMSINK)
@@ -710,7 +712,7 @@ bool topology_is_used(const struct board_dev *dev)
 		return !board.harts[dev->hart].off;
 	for (const struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		for (unsigned int i = 0; i < d->n_outs; i++)
-			if (!strcmp(d->out[i].to, dev->name) && topology_is_used(d))
+			if (d->out[i].dev == dev && topology_is_used(d))
 				return true;
 	return false;
 }

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# A guest of KVM on the board, for tests that trace it, after tap.sh.
+
+# vm_image DIR ROUNDS [ARGS]: what runs a guest with the kernel 6.12, which says that it is ready, waits
+# for vm_wait seconds, calculates ROUNDS checksums and then switches itself off; ARGS are more arguments
+# of its kernel
+vm_image() {
+	_vm=$1 _rounds=$2 _more=${3:-}
+	mkdir -p "$_vm" "$tap_tmp/vm/bin" &&
+		"$O/root/bin/riscv64-guest-gcc" -O2 -Wall -Wextra -Werror -o "$_vm/vmm" "$top/tests/board/vmm.c" &&
+		cp "$O/root/kernel-6.12/vmlinuz" "$_vm/image" &&
+		cp "$O/root/guest/usr/bin/busybox" "$tap_tmp/vm/bin/" || return
+	cat >"$tap_tmp/vm/init" <<-E2
+		#!/bin/busybox sh
+		/bin/busybox mkdir /dev /proc
+		/bin/busybox mount -t devtmpfs dev /dev
+		/bin/busybox mount -t proc proc /proc
+		echo "<1>the guest is ready" >/dev/kmsg
+		/bin/busybox sleep ${vm_wait:-0}
+		n=0
+		while [ \$n -lt $_rounds ]; do n=\$((n + 1)); /bin/busybox sha256sum /bin/busybox; done >/dev/null
+		echo "<1>the guest has done \$n rounds" >/dev/kmsg
+		/bin/busybox poweroff -f
+	E2
+	chmod +x "$tap_tmp/vm/init"
+	"$top/tools/board/guest/pack" "$tap_tmp/vm" "$_vm/initrd" || return
+	cat >"$tap_tmp/vm.dts" <<-E2
+		/dts-v1/;
+		/ {
+			#address-cells = <2>;
+			#size-cells = <2>;
+			compatible = "linux,dummy-virt";
+			chosen {
+				bootargs = "earlycon=sbi keep_bootcon loglevel=4 panic=-1 $_more";
+				linux,initrd-start = <0x0 0x88000000>;
+				linux,initrd-end = <0x0 $((0x88000000 + $(wc -c <"$_vm/initrd")))>;
+			};
+			memory@80000000 {
+				device_type = "memory";
+				reg = <0x0 0x80000000 0x0 0xc000000>;
+			};
+			cpus {
+				#address-cells = <1>;
+				#size-cells = <0>;
+				timebase-frequency = <10000000>;
+				cpu@0 {
+					device_type = "cpu";
+					compatible = "riscv";
+					reg = <0>;
+					riscv,isa = "rv64imafdc_zicntr_zicsr_zifencei_sstc";
+					mmu-type = "riscv,sv39";
+					interrupt-controller {
+						#interrupt-cells = <1>;
+						compatible = "riscv,cpu-intc";
+						interrupt-controller;
+					};
+				};
+			};
+		};
+	E2
+	dtc -q -I dts -O dtb -o "$_vm/devicetree" "$tap_tmp/vm.dts"
+}
+
+# The board's host runs the guest by this command.
+vm_command='modprobe kvm && cp /out/vmm /tmp/vmm && /tmp/vmm /out/image /out/devicetree /out/initrd >/out/said 2>&1'
