@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What else perf does, and what else a system does while perf records: a program of BPF, a debugger's
+# perf and the system do other things while perf records: a program of BPF, a debugger's
 # breakpoints, modules that come and go, a process that becomes another program, a cgroup,
 # --switch-output, inject, diff. Every branch that perf prints is one that the truth has, in order.
 # KERNEL=6.12|7.2
@@ -19,7 +19,7 @@ cp "$tap_tmp/tried" "$out/"
 for m in xor md4; do
 	find "$O/root/kernel-$kernel/usr/lib/modules/" -name $m.ko.xz -exec xz -dc {} + >"$out/$m.ko"
 done
-# else perf 7.2 does not put the vDSO into its cache, which another machine needs
+# Otherwise perf 7.2 does not put the vDSO into its cache, which another machine needs.
 [ "$kernel" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 echo "mmap_options=$mmap_options" >"$out/options"
 cat >"$out/go" <<'E2'
@@ -28,21 +28,21 @@ cp /proc/cpuinfo /out/cpuinfo
 cd /tmp && cp /out/tried .
 export PERF_BUILDID_DIR=/tmp/debug
 record() { perf --buildid-dir /tmp/debug record $mmap_options -m,4M "$@" >>/out/record.log 2>&1; }
-# perf has threads of its own, as that which asks for programs of BPF
+# perf has threads of its own, as the one that asks for programs of BPF.
 cat >list-threads <<'E3'
 for task in /proc/$1/task/*; do echo thread ${task##*/} of $1; done >>/tmp/threads
 E3
 echo 1 >/proc/sys/net/core/bpf_jit_enable
 record --kcore -a -e ntrace// -o load.data -- \
 	sh -c './tried bpf 50; ./tried ptrace 20; insmod /out/xor.ko; sh list-threads $PPID' || exit 1
-# the code of another module is where that of the first was
+# The code of the second module is where the code of the first one was.
 record --kcore -a -e ntrace// -o unload.data -- \
 	sh -c 'rmmod xor; insmod /out/md4.ko; ./tried sort 50 1; sh list-threads $PPID' || exit 1
-# a process that becomes another program while it is traced
+# A process becomes another program while it is traced.
 ./tried exec /tmp/now ./tried sort 300 20 & pid=$!
 record -e ntrace//u -p $pid -o exec.data -- sh -c ": >/tmp/now; while kill -0 $pid 2>/dev/null; do sleep 0.1; done"
 [ -s exec.data ] || exit 1
-# what runs in a cgroup, and what runs beside it
+# One program runs in a cgroup, and another one beside it.
 mkdir -p cg && mount -t cgroup -o perf_event none cg && mkdir cg/traced || exit 1
 ./tried sort 3000 100000 & beside=$!
 record -a -e ntrace//u -G traced -o cgroup.data -- \
@@ -51,11 +51,11 @@ kill $beside
 for t in load unload exec cgroup; do cp -r $t.data /out/; done
 cp -r debug threads /out
 E2
-# apart, as trace that has not been read when a file ends is in the next one, which does not know
-# the programs that ended before: not all that ran is in it
+# This runs apart. Trace that perf has not read when a file ends is in the next file, which does not know
+# the programs that ended before, so not all of it can be decoded.
 cat >"$out/switch" <<'E2'
 cd /tmp && cp /out/tried .
-# else perf leaves out what the vDSO is found by
+# Otherwise perf leaves out the record that names the vDSO.
 perf --buildid-dir /tmp/debug record -m,4M --no-no-buildid --no-no-buildid-cache --switch-output=signal -e ntrace//u \
 	-o switch.data -- sh -c 'for n in 400 300 200; do ./tried sort $n 5; kill -USR2 $PPID; sleep 1; done
 	./tried sort 100 5' >>/out/record.log 2>&1 || exit 1
@@ -104,7 +104,7 @@ ok "all branches are right" all_right
 is "... and millions of them" "$(($(truth_number 'branches compared') > 5000000))" 1
 figure "$truth_last"
 
-# ---- each has what it is about
+# ---- each recording has what it is about
 named() { script load --itrace=b -F ip,sym,addr,flags | grep -c "$1"; }
 ok "code of a program of BPF, with its name" [ "$(named ' bpf_prog_[0-9a-f]*_tried')" -ge 5000 ]
 ok "a debugger's child stops at each breakpoint" [ "$(named 'int .* ping =>')" -ge 20 ]

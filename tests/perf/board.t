@@ -14,7 +14,7 @@ make -C "$top" tool guest-tools plugin modules MVERS="$kernel" >"$tap_tmp/make" 
 	"$top/tools/perf/build.sh" "$kernel" riscv64 >>"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
 plan $((18 + ${SANITIZED:-0}))
-# else perf 7.2 does not put the vDSO into its cache, which another machine needs
+# Otherwise perf 7.2 does not put the vDSO into its cache, which another machine needs.
 [ "$kernel" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 
 rm -rf "$dir" && mkdir -p "$dir/out"
@@ -26,23 +26,23 @@ cd /tmp
 export PERF_BUILDID_DIR=/tmp/debug
 record() { perf --buildid-dir /tmp/debug record $mmap_options "$@" >>/out/record.log 2>&1; }
 head -c 100000 /usr/bin/busybox >some
-# one program, user code only
+# One program is traced in user mode only.
 record -m,16M -e ntrace//u -o one.data -- busybox sha256sum some || exit 1
-# a small one, decoded here too
+# The guest decodes a small recording itself.
 record -m,4M -e ntrace//u -o true.data -- busybox true || exit 1
 perf --buildid-dir /tmp/debug script -i true.data --itrace=be -F comm,tid,cpu,time,ip,sym,addr \
 	>/tmp/true.guest 2>/out/guest.err
-# perf events of tasks, and none, patch the scheduler: here there is always one, as the code that
-# was copied is that of all of a recording
+# The kernel patches the scheduler when the first perf event of a task comes, and when the last one goes. Here one
+# always exists, so that the copied code is right for all of a recording.
 perf stat -e cycles -o /tmp/stat.kept sleep 1000 & kept=$!
-# all CPUs, kernel included
+# All CPUs are traced, with the kernel.
 record --kcore -a -m,16M -e ntrace// -o all.data -- sh -c 'ls -lR /usr/lib/riscv64-linux-gnu >/dev/null; sort /etc/passwd' || exit 1
-# machine mode too: perf stat asks the firmware for a counter
+# Machine mode is traced, too: perf stat asks the firmware for a counter.
 record --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
-# the same without implicit returns, which are another kind of gap where code is missing
+# The same without implicit returns, which are another kind of gap if code is missing.
 record --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 kill $kept
-# what cannot be
+# These requests must be refused.
 refused() { perf record "$@" -o no.data -- true 2>>/out/refused && { echo "not refused: $*" >>/out/record.log; exit 1; }; }
 refused -e ntrace/mode=5/
 refused -k mono -e ntrace//
@@ -51,10 +51,15 @@ refused -e ntrace//h
 refused -e ntrace/firmware/u
 refused -S4X -e ntrace//
 refused -S4Me -e ntrace//
+# a process that has ended, and whose parent does not ask how
+sh -c 'sleep 0.3 & echo $! >/tmp/ended; exec sleep 1000' & parent=$!
+while ! grep -qs '^State:.Z' "/proc/$(cat /tmp/ended)/status"; do sleep 0.1; done
+refused -e ntrace// -p "$(cat /tmp/ended)"
+kill $parent
 cp -r one.data true.data true.guest all.data firmware.data told.data debug /out
 E2
 
-# apart, as most of what ran is not in it: the truth would miss it
+# This runs apart, as the recording lacks most of what ran, and the truth would miss it.
 cat >"$dir/out/snapshot" <<'E2'
 cd /tmp
 perf record -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
@@ -70,7 +75,7 @@ ok "recorded on 2 harts, Linux $kernel" board record --truth "$dir/truth"
 ok "snapshot" board snapshot
 cat "$dir/out/record.log" 2>/dev/null | sed 's/^/# /'
 
-# the guest's files, where perf looks for them with --symfs
+# The guest's files are where perf looks for them with --symfs.
 symfs=$dir/symfs
 mkdir -p "$symfs"
 cp -a "$O/root/guest/." "$symfs/"
@@ -115,9 +120,9 @@ ok "decoded is what ran, in order, on each hart" \
 	grep -q '^[1-9][0-9]* instructions compared, 0 differences, .* 0 missing' "$tap_tmp/verified"
 ok "millions of instructions were compared" [ "$(echo "$last" | awk '{ print $1 + 0 }')" -gt 5000000 ]
 
-# from the start of memory to its end, where no program of the guest is
+# The region is all of memory up to its end, where no program of the guest is.
 in_firmware() { awk 'length($1) == 8 && $1 ~ /^8/ || length($3) == 8 && $3 ~ /^8/'; }
-# WHAT PERCENT: so many of the branches with the ELF file are there without it, and no other
+# WHAT PERCENT: without the ELF file, at least that many of the branches are there, and no others.
 without_firmware() {
 	PERF_CONFIG=$tap_tmp/no-config script -i "$dir/out/$1.data" --itrace=be -F ip,addr >"$tap_tmp/without"
 	grep 'instruction trace error' "$tap_tmp/without"
@@ -150,11 +155,11 @@ figure "calls system-wide: $(wc -l <"$tap_tmp/all")"
 ok "kernel functions by name, system calls too" grep -Eq 'syscall .* (handle_exception|__irqentry_text_start)' "$tap_tmp/all"
 ok "threads of several programs" [ "$(awk '{ print $1 }' "$tap_tmp/all" | sort -u | grep -cE '^(ls|busybox|sort|sh|sleep)$')" -ge 3 ]
 ok "a snapshot has trace" [ "$(script -i "$dir/out/snap.data" --itrace=b | grep -c branches)" -gt 1000 ]
-# each by one line, which says what is wrong
+# Each mistake gets one line, which says what is wrong.
 refusals_are_right() {
 	cat "$dir/out/refused"
 	for sentence in 'cannot do mode=5: their values are 3,6' 'Cannot use clockid' 'Trace has no frequency' \
-		'asks for neither user code nor the kernel' "'firmware' asks for machine mode" '^-S4X: ' '^-S4Me: '; do
+		'asks for neither user code nor the kernel' "'firmware' asks for machine mode" '^-S4X: ' '^-S4Me: ' 'The process or thread has ended, so nothing of it'; do
 		[ "$(grep -c -- "$sentence" "$dir/out/refused")" -eq 1 ] || { echo "no: $sentence"; return 1; }
 	done
 }

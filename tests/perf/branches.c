@@ -300,6 +300,8 @@ static bool stops_behind_branch(struct hart *h, const struct branch *b)
 
 static void sample(struct hart *h, const struct branch *b)
 {
+	bool stopped = h->stopped_at;
+
 	if (stops_behind_branch(h, b))
 		return;
 	if (sampled && !b->from && (h->gap || !more(h, 0) || !same(b, &h->queue[h->first]))) {
@@ -323,6 +325,12 @@ static void sample(struct hart *h, const struct branch *b)
 		if (verified)
 			write_verified(h, &h->queue[h->first]);
 		drop(h, 1);
+		return;
+	}
+	/* No stop came: trace was missing before the branch, which was taken later, too. */
+	if (sampled && stopped) {
+		h->gap = true;
+		h->ahead[h->nr_ahead++] = *b;
 		return;
 	}
 	if (wrong++ < SHOWN)

@@ -10,7 +10,7 @@ damaged_is_bad() {
 		on && (/ in (ntrace|nt)_/ || /ntrace.*runtime error:/) { bad = 1 } END { exit !bad }' "$1"
 }
 
-# An assertion of perf's, which only a build for debugging has
+# This assertion is perf's own, and exists only in a build for debugging.
 damaged_is_assertion() {
 	grep -aoE 'perf: [^ ]*: .*Assertion .* failed' "$1" | grep -qv ntrace
 }
@@ -26,7 +26,7 @@ damaged_build() {
 	export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 }
 
-# Does the perf that was built see a leak? One is put into it.
+# Does the perf that was built report a leak? The test puts one into it.
 damaged_sees_leaks() {
 	echo '#include <stdlib.h>
 		void *volatile p;
@@ -37,7 +37,7 @@ damaged_sees_leaks() {
 	damaged_is_bad "$tap_tmp/said"
 }
 
-# How the recording of SEED is looked at, beside decoding all of it
+# Besides decoding all of it, the recording of SEED is read in this way.
 damaged_look() {
 	case $(($1 % 6)) in
 	0) echo "script -D" ;;
@@ -98,7 +98,7 @@ damaged_run() {
 	[ "$_bad" -eq 0 ] && [ "$(grep -cE '^(error|clean)' "$tap_tmp/log")" -eq $((2 * $1)) ]
 }
 
-# Good recordings must be clean as well, be they long: FILE...
+# damaged_good FILE...: good recordings must be clean as well, long ones too
 damaged_finds_nothing() {
 	damaged_build || return
 	damaged_timeout=1800

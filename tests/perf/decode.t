@@ -7,7 +7,7 @@
 data=$top/tests/perf
 fields=comm,tid,cpu,time,ip,addr,flags
 
-# perf of the kernel at hand; kver and arch name it
+# Runs the perf of the kernel and architecture in $kver and $arch.
 perf() {
 	case $arch in
 	riscv64) qemu-riscv64-static -L "$O/root/sysroot" "$O/perf/$kver/$arch/perf" "$@" ;;
@@ -22,7 +22,7 @@ branches() {
 }
 
 # says WHAT STATUS SENTENCE...: decoding it prints all of these, and exits so;
-# refused: with one of perf's negative errors
+# STATUS "refused" means one of perf's negative errors
 says() { says_with be "$@"; }
 says_with() { # OPTIONS WHAT ...
 	options=$1 what=$2 status=$3; shift 3
@@ -37,7 +37,7 @@ says_with() { # OPTIONS WHAT ...
 
 without_times() { sed 's/ 0\.10[0-9]*:/ t:/' "$@"; }
 
-# same_branches WHAT [nearly]: nearly is but for the times
+# same_branches WHAT [nearly]: "nearly" does not compare times
 same_branches() {
 	branches "$1" >"$tap_tmp/got"
 	cp "$data/calls.branches" "$tap_tmp/wanted"
@@ -63,13 +63,13 @@ sources_wanted() {
 	done | LC_ALL=C sort | uniq -c | awk '{ $1 *= 3; print }'
 }
 
-# that of a good one, and a line about what is lost
+# The output is that of a good recording, and a line about the loss.
 partial_is_right() {
 	says partial 0 "code 1: sink full: trace was lost" &&
 		branches partial | sed '/code 1: sink full/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
 }
 
-# In each sample the program runs once
+# The program runs once in each sample.
 samples_are_right() {
 	branches good | without_times >"$tap_tmp/wanted"
 	branches samples | sed '/\[-01\]/d' | without_times >"$tap_tmp/got"
@@ -81,6 +81,9 @@ check_good() {
 	ok "$me: exit status of a good trace" says good 0
 	ok "$me: without PERF_RECORD_AUX" same_branches no-aux-record
 	ok "$me: without Ownership, the thread by PERF_RECORD_SWITCH" same_branches no-context
+	is "$me: ... of two that take turns" \
+		"$(branches switches | awk '/=> / { print $2 }' | uniq -c | xargs)" "17 1234 16 2234 16 1234 17 2234"
+	ok "$me: ... and no errors if no samples are asked for, either" says_with e switches 0
 	is "$me: a process whose id is 4" "$(branches pid-4)" "$(branches good | sed 's/^calls 1234/calls 4/')"
 	is "$me: two encoders in a buffer" "$(sources two-sources)" "$(sources_wanted)"
 	is "$me: two encoders in a buffer, without Ownership" "$(sources two-sources-blind)" "$(sources_wanted)"
@@ -142,7 +145,7 @@ unknown() {
 	for i in 1 2 3 4 5 6 7; do echo "code of $1 is not known"; done
 }
 
-# guest_is WHAT OPTION...: branches and errors are exactly those of the standard input
+# guest_is WHAT OPTION...: branches and errors are exactly the lines of standard input
 guest_is() {
 	what=$1; shift
 	cat >"$tap_tmp/wanted"
@@ -160,7 +163,7 @@ kcore_is_right() {
 			--guestmodules "$tap_tmp/vm/1234/proc/modules"
 }
 
-# as perf kvm --guest record writes it down
+# `perf kvm --guest record` writes such a file.
 kaslr_is_right() { executed :1234 ffffffff802000 0.10000 | guest_is guest-moved --guestvmlinux "$tap_tmp/vmlinux"; }
 
 no_kcore_is_right() {
@@ -252,7 +255,7 @@ dump_is_right() {
 json_is_right() {
 	rm -f "$tap_tmp/json"
 	perf data convert --force --to-json "$tap_tmp/json" -i "$tap_tmp/good.data" || return
-	# perf of 6.12 does not take the events that a decoder adds
+	# 6.12's perf does not take the events that a decoder adds.
 	[ "$kver" = 6.12 ] || grep -q '"symbol": "_start"' "$tap_tmp/json"
 }
 
@@ -276,7 +279,7 @@ report_is_right() {
 	[ "$(wc -l <"$tap_tmp/wanted")" -eq 4 ] && diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
 
-# of a recording with itself: nothing has changed
+# A recording is compared with itself: nothing has changed.
 diff_is_right() {
 	perf diff "$tap_tmp/injected.data" "$tap_tmp/injected.data" >"$tap_tmp/got" 2>&1
 	cat "$tap_tmp/got"
@@ -302,7 +305,7 @@ check_bad() {
 	ok "$me: an object that is missing: once, with what to do" says missing-object 1 \
 		"cannot read the code of /nowhere/calls: copy it to this machine (perf archive), or use --symfs" \
 		"there is no code at this address"
-	# 7.2 itself refuses it
+	# 7.2 itself refuses it.
 	[ $kver = 6.12 ] && sentence="a record has no size. Was it cut short?" || sentence="incompatible file format"
 	ok "$me: a file that was cut short" says cut-file refused "$sentence"
 	ok "$me: a size of trace that goes back in the file" says trace-size refused \
@@ -319,11 +322,13 @@ kinds="7.2/x86_64 6.12/x86_64"
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 63))
+plan $(($(echo $kinds | wc -w) * 65))
 
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
+"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" &&
+	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -march=rv64g -mabi=lp64d -nostdlib -static -Wl,-Ttext=0x10000 \
+		-o "$tap_tmp/calls-uncompressed" "$data/calls.S" || exit
 for what in good no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
-	guest-code no-aux-record no-context no-time snapshot partial samples later-minor later-words narrow padded prescaled late-mapping unknown-thread truncated wrong-icnt \
+	guest-code no-aux-record no-context switches no-time snapshot partial samples later-minor later-words narrow padded prescaled late-mapping unknown-thread truncated wrong-icnt \
 	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done

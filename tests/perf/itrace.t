@@ -32,7 +32,7 @@ plan $((42 * $(echo $kernels | wc -w)))
 record() { # KERNEL
 	rm -rf "$dir" && mkdir -p "$dir/out"
 	cp "$tap_tmp/chains" "$top/tools/perf/tests/shell/test_ntrace.sh" "$dir/out/"
-	# else perf 7.2 does not put the vDSO into its cache, which another machine needs
+	# Otherwise perf 7.2 does not put the vDSO into its cache, which another machine needs.
 	[ "$1" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 	cat >"$dir/out/lib" <<-E2
 		cd /tmp && cp /out/chains chains
@@ -52,11 +52,11 @@ record() { # KERNEL
 		bash /out/test_ntrace.sh >/out/shell 2>&1; echo "shell \$?" >>/out/record.log
 		cp -r *.data debug /out
 	E2
-	# what is compared with the truth by itself: to keep that takes its time
+	# These are compared with the truth by themselves, as a recording with a truth takes its time.
 	cat >"$dir/out/record-chains" <<-E2
 		. /out/lib
 		record -m,4M -e ntrace//u -o chains.data -- ./chains && cp chains.data /out || exit 1
-		# most of it is there
+		# Most of it must be there.
 		cp -r debug /out 2>/dev/null || :
 	E2
 	"$top/tools/board/board" run --kernel "$1" --out "$dir/out" --timeout 580 -- sh /out/record &&

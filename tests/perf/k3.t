@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# As on SpacemiT's K3: the encoders' trace gets its IDs in ATB bridges, and a CoreSight ETR writes
+# This is hardware like SpacemiT's K3: ATB bridges give the encoders' trace its IDs, and a CoreSight ETR writes
 # it to memory in frames. Every branch that perf prints is one that the truth has, in order, of that
 # CPU, thread and process.
 . "$(dirname "$0")/../harness/tap.sh"
@@ -9,7 +9,7 @@
 plan 6
 truth_dir=$O/tests/perf-k3 truth_topology=k3
 truth_all 6.12 2 1
-# the metadata says which ID is whose
+# The metadata says which ID belongs to which CPU.
 "$O/perf/7.2/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null |
 	grep -a -E 'trace ID|PERF_RECORD_AUX ' >"$tap_tmp/dump"
 is "a trace ID for each CPU" "$(grep -o 'trace ID [0-9]*' "$tap_tmp/dump" | sort -u | wc -l)" 2

@@ -51,22 +51,28 @@ def start_message(addr, tid=PID, priv=USER, hcontext=None, time=True, start=STAR
     return out + (ownership(tid, priv, **zero) if context else b'')
 
 
-def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, **start):
+def run(base, code, handler, icnt_error=0, wait=0, **delta):
     """The rounds in HTM: a message for each return, with the loop's branch in HIST"""
     inner, outer, first, call, leave, again = code
-    delta = {'TSTAMP': 2} if time else {}
-    out = begin or start_message(base, time=time, **start)
-    ref, icnt, hist = base, first, 1
+    out, ref, icnt, hist = b'', base, first, 1
     for rounds in range(3):
         # jal, addi, sd, jal, ret from inner
         for target, count in ((base + inner, call), (base + outer, leave)):
             out += message('IndirectBranchHist', B_TYPE=0, I_CNT=icnt + count + icnt_error,
-                           U_ADDR=(target ^ ref) >> 1, HIST=hist, **delta)
-            ref, icnt, hist = target, 0, 1
+                           U_ADDR=(target ^ ref) >> 1, HIST=hist,
+                           **{name: ticks + wait for name, ticks in delta.items()})
+            ref, icnt, hist, wait = target, 0, 1, 0
         icnt, hist = again, 2 | (rounds < 2)        # addi, bnez
     # j, nop, and the exception before ecall retires
-    out += message('IndirectBranchHist', B_TYPE=1, I_CNT=icnt + again, U_ADDR=(KERNEL ^ ref) >> 1,
-                   HIST=hist, **delta)
+    return out + message('IndirectBranchHist', B_TYPE=1, I_CNT=icnt + again,
+                         U_ADDR=(handler ^ ref) >> 1, HIST=hist, **delta)
+
+
+def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, **start):
+    """The rounds, from where trace starts to where it stops"""
+    delta = {'TSTAMP': 2} if time else {}
+    out = begin or start_message(base, time=time, **start)
+    out += run(base, code, KERNEL, icnt_error, **delta)
     return out + message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, **delta)
 
 
@@ -237,6 +243,8 @@ def make(what, program):
         return two_sources(file, program, what == 'two-sources')
     if what.startswith('many-'):
         return many(file, program, *what.split('-')[1:2], int(what.split('-')[2]))
+    if what == 'switches':
+        return switches(file, program)
     if what == 'rounds':
         return rounds(file, program)
     raise SystemExit(f'{sys.argv[0]}: unknown {what}')
@@ -337,6 +345,28 @@ def two_sources(file, program, context=True):
     result.finished_round()
     for tid in tids:
         result.exit(tid, ns(START + 4000))
+    return result
+
+
+def switches(file, program):
+    """
+    Two processes take turns on a CPU, with other code at the same addresses. The trace does not stop,
+    and only events say who executes. Each exception leads to where the next one goes on.
+    """
+    result = file(config=perfdata.TIMESTAMP)
+    turns = ((PID, COMPRESSED), (OTHER, UNCOMPRESSED), (PID, COMPRESSED), (OTHER, UNCOMPRESSED))
+    for tid, name in ((PID, program), (OTHER, program + '-uncompressed')):
+        result.comm(tid, 'calls')
+        result.mmap(tid, BASE, 0x1000, 0x1000, os.path.abspath(name))
+    data = start_message(BASE, context=False)
+    for n, (tid, code) in enumerate(turns):
+        result.switch_in(tid, tid, ns(START - 10 + 1000 * n))
+        data += run(BASE, code, BASE, wait=1000 if n else 0, TSTAMP=2)
+    data += message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, TSTAMP=2)
+    result.aux(0, len(data), ns(START + 5000), 0)
+    result.trace(data)
+    result.finished_round()
+    result.exit(PID, ns(START + 6000))
     return result
 
 

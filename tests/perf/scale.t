@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What perf needs grows no faster than the recording: with its buffers, its maps, and the samples
+# perf needs no more than in proportion to the recording: to its buffers, its maps, and the samples
 # in straight code. Four times as many take up to four times as long, and not sixteen times.
 . "$(dirname "$0")/../harness/tap.sh"
 
@@ -13,7 +13,7 @@ cross=${CROSS_COMPILE:-riscv64-linux-gnu-}
 link="-nostdlib -static -Wl,-Ttext=0x10000 -Wl,--build-id=none"
 # shellcheck disable=SC2086
 "${cross}gcc" $link -o "$tap_tmp/calls" "$data/calls.S" || exit
-for n in 4000 16000; do
+for n in 16000 64000; do
 	printf '.globl _start\n.type _start, @function\n_start:\n.rept %s\nnop\n.endr\necall\n.size _start, . - _start\n' $n >"$tap_tmp/$n.S"
 	# shellcheck disable=SC2086
 	"${cross}gcc" $link -o "$tap_tmp/straight-$n" "$tap_tmp/$n.S" || exit
@@ -38,8 +38,8 @@ grows() {
 	awk -v s="$1" -v l="$2" -v most=$most 'BEGIN { exit !(s > 0 && l < most * s) }'
 }
 
-ok "samples of straight code" grows "$(seconds straight-4000 straight-4000 40000 --itrace=i1i -F ip)" \
-	"$(seconds straight-16000 straight-16000 160000 --itrace=i1i -F ip)"
+ok "samples of straight code" grows "$(seconds straight-16000 straight-16000 160000 --itrace=i1i -F ip)" \
+	"$(seconds straight-64000 straight-64000 640000 --itrace=i1i -F ip)"
 ok "buffers" grows "$(seconds calls buffers-20000 0 --itrace=e)" "$(seconds calls buffers-80000 0 --itrace=e)"
 ok "maps" grows "$(seconds calls maps-100000 0 --itrace=e)" "$(seconds calls maps-400000 0 --itrace=e)"
 done_testing

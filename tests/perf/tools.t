@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What perf has on top of samples, with N-Trace: report, annotate, traces of instructions
-# and calls, on a small recording that was put together by hand (tests/perf/mkcalls.py).
+# perf's other commands work with N-Trace: report, annotate, traces of instructions
+# and calls. The small recording was put together by hand (tests/perf/mkcalls.py).
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"

@@ -15,20 +15,20 @@ truth_build() { # KERNEL
 }
 
 # KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. truth_board and truth_topology say what
-# hardware there is, truth_size how large a buffer is.
+# hardware there is, truth_size how large a buffer is, truth_event what is recorded.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
-	# else perf 7.2 does not put the vDSO into its cache, which another machine needs
+	# Otherwise perf 7.2 does not put the vDSO into its cache, which another machine needs.
 	truth_options=
 	[ "$1" = 6.12 ] || truth_options=--no-buildid-mmap
 	cat >"$truth_dir/out/go" <<-E2
 		cp /proc/cpuinfo /out/cpuinfo
 		cd /tmp && cp /out/work work
 		export PERF_BUILDID_DIR=/tmp/debug
-		perf --buildid-dir /tmp/debug record $truth_options --kcore -a -m,${truth_size:-16M} -e ntrace// -o all.data -- \
+		perf --buildid-dir /tmp/debug record $truth_options --kcore -a -m,${truth_size:-16M} -e ${truth_event:-ntrace//} -o all.data -- \
 			sh -c '/tmp/work $3 /tmp >/tmp/threads; ${4-true}
-				# perf has threads of its own, as that which asks for programs of BPF
+				# perf has threads of its own, as the one that asks for programs of BPF.
 				for task in /proc/\$PPID/task/*; do echo thread \${task##*/} of \$PPID; done >>/tmp/threads
 			' >/out/record.log 2>&1 || exit 1
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
@@ -83,7 +83,7 @@ truth_number() {
 	echo "$truth_last" | sed -n "s/.*[^0-9]\([0-9]*\) $1.*/\1/p;s/^\([0-9]*\) $1.*/\1/p" | head -n 1
 }
 
-# How fast the recording is walked without samples, perf's start included
+# Prints how fast perf walks the recording without samples, with perf's start.
 truth_speed() {
 	truth_insns=$("$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" \
 		--itrace=ed+o 2>/dev/null | awk '/^range cpu/ { n += $6 } END { print n }')

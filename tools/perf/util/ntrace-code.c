@@ -607,8 +607,8 @@ static struct ntrace_page *ntrace_code_page(struct ntrace_queue *q, u64 space, u
 }
 
 /*
- * An encoder that traces machine mode and sends no Ownership messages: only the address says whether
- * code is the firmware's. No process has mapped that.
+ * An encoder that traces machine mode and sends no Ownership messages: only the address says
+ * whether code is the firmware's. No process has mapped that.
  */
 static bool ntrace_hides_firmware(const struct ntrace_queue *q)
 {

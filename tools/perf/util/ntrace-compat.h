@@ -59,8 +59,9 @@ static inline u64 ntrace_synth_id(struct evsel *evsel)
 
 #define ntrace_sample_intval(evsel, sample, name) evsel__intval(evsel, sample, name)
 
-/* The error is no argument of arch_evsel__open_strerror() yet */
+/* The error is no argument of arch_evsel__open_strerror() yet: it is still in errno */
 #define NTRACE_OPEN_ERR
+#define NTRACE_OPEN_ERRNO errno
 
 #else
 
@@ -104,7 +105,8 @@ static inline u64 ntrace_sample_intval(struct evsel *evsel, struct perf_sample *
 	return perf_sample__intval(sample, name);
 }
 
-#define NTRACE_OPEN_ERR int err __maybe_unused,
+#define NTRACE_OPEN_ERR int err,
+#define NTRACE_OPEN_ERRNO err
 
 #endif
 

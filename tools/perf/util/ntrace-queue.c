@@ -419,9 +419,9 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 }
 
 /*
- * The record of the stretch has reported the loss for its CPU. Others that share the buffer lost trace,
- * too: an encoder of N-Trace 1.0 reports that by itself, but SiFive's funnel drops what comes when it
- * is full, and its encoders do not know.
+ * The record of the stretch has reported the loss for its CPU. Others that share the buffer lost
+ * trace, too: an encoder of N-Trace 1.0 reports that by itself, but SiFive's funnel drops what
+ * comes when it is full, and its encoders do not know.
  */
 static int ntrace_queue_lost_too(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
 {

@@ -615,11 +615,12 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 	size_t i;
 	int err;
 
+	/* a later switch is compared with who executes now */
+	ntrace_set_context(q, &batch->context);
 	if (!q->nt->want_ranges) {
 		q->resume = false;
 		return 0;
 	}
-	ntrace_set_context(q, &batch->context);
 	/* after a gap, the flow continues without a SYNC */
 	if (q->resume)
 		ntrace_begin_at(q, batch->ranges[0].start);

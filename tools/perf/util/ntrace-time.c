@@ -7,7 +7,7 @@
 #include "ntrace.h"
 #include "ntrace-priv.h"
 
-/* The clock of the trace is the time CSR, one of the same rate, or one whose relation to it is known */
+/* The trace's clock is the time CSR, one of the same rate, or one whose relation to it is known */
 bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
 {
 	u64 freq, diff;

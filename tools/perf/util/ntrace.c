@@ -438,6 +438,12 @@ static void ntrace_buffer_skip(struct auxtrace_buffer *buffer, size_t n)
 		buffer->data += n;
 }
 
+/* Does a sink of the recording write frames? */
+static bool ntrace_samples_frames(const struct ntrace *nt)
+{
+	return nt->info.nr_cpus && nt->info.cpus[0].trace_id;
+}
+
 /*
  * A sample has the newest trace, also what the sample before it had already. Each gets an offset,
  * as if all were in one AUX buffer, and is a stretch in it that begins anywhere in a message,
@@ -447,6 +453,7 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 			       struct perf_sample *sample)
 {
 	struct ntrace_last *last = ntrace_last_sample(nt, queue - nt->queues.queue_array);
+	bool frames = ntrace_samples_frames(nt);
 	struct auxtrace_buffer *buffer;
 	struct ntrace_stretch stretch;
 	size_t known;
@@ -455,13 +462,18 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 		return -ENOMEM;
 	buffer = list_last_entry(&queue->head, struct auxtrace_buffer, list);
 	known = ntrace_sample_overlap(last, sample->aux_sample.data, sample->aux_sample.size);
+	/* frames are whole at the end of a sample */
+	if (frames)
+		known += (sample->aux_sample.size - known) % NT_FRAME_SIZE;
 	ntrace_buffer_skip(buffer, known);
 	buffer->offset = nt->sampled;
 	stretch = (struct ntrace_stretch) {
 		.offset = buffer->offset, .size = buffer->size,
-		.flags = PERF_AUX_FLAG_OVERWRITE, .time = ntrace_time_or_0(sample),
+		.flags = PERF_AUX_FLAG_OVERWRITE | (frames ? NTRACE_AUX_FORMAT_FRAMES : 0),
+		.time = ntrace_time_or_0(sample),
 		.cpu = sample->cpu, .pid = sample->pid, .tid = sample->tid,
-		.cut = !known || !ntrace_ends_message(((u8 *)sample->aux_sample.data)[known - 1]),
+		.cut = frames || !known ||
+		       !ntrace_ends_message(((u8 *)sample->aux_sample.data)[known - 1]),
 	};
 	/* the event that is sampled need not have these in its samples */
 	if (queue->cpu == -1)

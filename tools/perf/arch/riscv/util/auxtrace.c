@@ -334,6 +334,7 @@ static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 /* What perf prints if the kernel refused the event and perf has no explanation of its own */
 int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, size_t size)
 {
+	int error = NTRACE_OPEN_ERRNO;
 	struct perf_pmu *pmu = evsel__find_pmu(evsel);
 
 	if (!pmu || strcmp(pmu->name, NTRACE_PMU_NAME))
@@ -342,6 +343,9 @@ int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, si
 	if (!evsel->needs_auxtrace_mmap)
 		return scnprintf(msg, size,
 				 "Trace cannot be counted or sampled: record it by 'perf record -e ntrace//', and look at it by 'perf report' or 'perf script'.\n");
+	if (error == ESRCH)
+		return scnprintf(msg, size,
+				 "The process or thread has ended, so nothing of it can be traced: -p and -t take one that still runs.\n");
 	return scnprintf(msg, size,
 			 "The trace encoder cannot be used for %s. Does another perf record trace on this CPU ('pgrep -a perf')? If not, 'dmesg | grep ntrace' may say why.\n",
 			 evsel__name(evsel));

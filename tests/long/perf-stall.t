@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# User mode of 2 harts that share a sink, and stall rather than lose trace (stall=1): every branch
+# that the truth has is one that perf prints, in order, of that CPU, thread and process.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/perf/truth.sh"
+
+plan 6
+truth_dir=$O/tests/perf-stall truth_topology=funnel truth_event=ntrace/stall=1/u
+truth_all 6.12 2 1
+is "nothing is lost" "$(truth_number gaps) $(truth_number missing)" "0 0"
+is "the harts may stall" "$("$O/perf/7.2/x86_64/perf" evlist -v -i "$truth_dir/out/jit.data" 2>/dev/null |
+	grep -c '^ntrace/stall=1/u.*exclude_kernel: 1')" 1
+done_testing
