@@ -9,7 +9,7 @@ data=$tap_tmp/perf.data
 	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$data" two-sources &&
 	"$ntrace" script --calls --json -i "$data" >"$tap_tmp/wanted" || exit 1
 
-# The calls of a file, as script prints them
+# The calls of a file, as `ntrace script` prints them
 cat >"$tap_tmp/read.py" <<'EOT'
 import json, sqlite3, sys
 what, path, wanted = sys.argv[1:]
@@ -54,6 +54,6 @@ fi
 ok "to the standard output" sh -c "'$ntrace' export --format jsonl -o - -i '$data' | cmp - '$tap_tmp/wanted'"
 ok "a full disk" says 1 "No space left on device" "$ntrace" export --format chrome -o /dev/full -i "$data"
 ok "no such folder" says 1 "No such file or directory" "$ntrace" export --format chrome -o "$tap_tmp/none/x" -i "$data"
-ok "no such format" says 2 "--format is chrome, jsonl" "$ntrace" export --format xml -o x -i "$data"
+ok "no such format" says 2 "--format is perfetto, chrome" "$ntrace" export --format xml -o x -i "$data"
 ok "no format" says 2 "export needs --format and -o" "$ntrace" export -i "$data"
 done_testing

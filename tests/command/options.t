@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What every subcommand of `ntrace` has in common: wrong arguments get a sentence and exit status 2,
+# All subcommands of `ntrace` have in common: wrong arguments get a sentence and exit status 2,
 # bash completes the options that are there, a full disk and a closed pipe are no crash and no silence.
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
@@ -41,14 +41,14 @@ refused() {
 options_of() { "$ntrace" help "$1" | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u; }
 takes_value() { "$ntrace" "$1" "$2" 2>&1 </dev/null | grep -q 'requires an argument'; }
 
-# each value that is none: a number that is too large, negative, a word, nothing
+# No option takes a number that is too large or negative, a word where a number is wanted, or nothing.
 wrong_values() {
 	bad=0
 	for option in $(options_of "$1"); do
 		case $option in
 		--help) continue ;;
-		# any text is a name of something
-		--symfs | --buildid-dir | --root | --function | --output | --elf | --pcs | --input | --truth | --report | \
+		# These options take a name, which may be any text.
+		--symfs | --buildid-dir | --root | --function | --output | --elf | --pcs | --input | --truth | --report | --title | \
 			--event | --pid) continue ;;
 		esac
 		takes_value "$1" "$option" || continue
@@ -63,7 +63,7 @@ wrong() {
 	# shellcheck disable=SC2046
 	refused "$ntrace" "$1" --no-such-option $(needs "$1") &&
 		refused "$ntrace" "$1" -Y $(needs "$1") && case $1 in
-		# what comes after -- is another program's
+		# The arguments after -- belong to another program.
 		record) ;;
 		encode) refused "$ntrace" "$1" ;;
 		*) refused "$ntrace" "$1" $(needs "$1") one-more and-more ;;
@@ -81,15 +81,15 @@ no_file() {
 	esac
 }
 
-# What the shell offers for "-", beside what the command takes: not one more, not one less
+# The shell offers exactly the options that the command takes.
 completes() {
 	PATH=$O/bin:$PATH bash -c '. "$0"; COMP_WORDS=(ntrace "$1" --); COMP_CWORD=2; _ntrace; printf "%s\n" "${COMPREPLY[@]}"' \
 		"$top/tools/ntrace/ntrace.bash" "$1" | sort >"$tap_tmp/offered"
-	# the real ones: an option that is none is "unrecognized"
+	# getopt_long() says "unrecognized" of an option that does not exist. The others exist.
 	while read -r option; do
 		"$ntrace" "$1" "$option" 2>&1 </dev/null | grep -q unrecognized && { echo "$1 has no $option"; return 1; }
 	done <"$tap_tmp/offered"
-	# any option of any command that this one takes
+	# Of the options of all commands, this command takes these.
 	for word in $words; do
 		timeout 5 "$ntrace" "$1" "--$word=" --no-such-option 2>&1 </dev/null | grep -q "unrecognized option '--$word=\|ambiguous" ||
 			grep -q -- "^--$word" "$tap_tmp/offered" || echo "--$word"
@@ -117,7 +117,7 @@ full() {
 	echo "status $rc: $(head -n 1 "$tap_tmp/err")"
 	[ $rc -eq 1 ] && grep -q 'No space left on device' "$tap_tmp/err"
 }
-# A reader that has seen enough, as head: the program ends by SIGPIPE, and says nothing
+# A reader like head may have seen enough. Then the program ends by SIGPIPE and says nothing.
 closed() {
 	{ prints "$1" 2>"$tap_tmp/err"; echo $? >"$tap_tmp/rc"; } | true
 	echo "status $(cat "$tap_tmp/rc"): $(head -n 1 "$tap_tmp/err")"

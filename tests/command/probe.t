@@ -9,7 +9,7 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 board=$top/tools/board/board
 ntrace=$O/bin/ntrace
 
-# The lines of a report that a board like it must have, too. Names and addresses of devices depend
+# Prints the lines of a report that a board like it must have, too. Names and addresses of devices depend
 # on the device tree, and SRC is what the driver chose.
 same() {
 	awk '/^\[device / { device = 1; next } /^\[/ { device = 0 } device' "$1" |
@@ -45,15 +45,18 @@ trace() {
 		awk 'length % 2 == 0' | python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))'
 }
 
-plan 18
-# one comparator less than usual, few modes, odd widths
+plan 24
+# This board has one comparator less than usual, few modes, and odd widths.
 replayed odd --harts 2 --topology funnel \
 	--model te.htm=off,te.comps=3,te.filters=1,te.comp_modes=3,te.ts_width=40,te.sync_modes=2 \
 	--model te.sync_max_lowest=3,te.sync_max_highest=9,te.src_bits=5,te.stall=off,te.vendor=7,ram.align=64
 replayed k3 --board k3 --harts 2
+replayed p550 --board p550 --harts 2
+is "p550: ... whose timestamps count the same clock" \
+	"$(grep -c '^timestamp/frequency 700000000$' "$tap_tmp/p550.again")" 2
 
-# Registers in power domains that sleep, of a CPU that is off, while others trace, and no more after
-# the driver has gone
+# This board's registers are in power domains that sleep, or belong to a CPU that is off while others
+# trace. They also lose power when the driver has gone.
 "$board" run --no-driver --topology power --harts 2 -- 'insmod /usr/lib/ntrace/ntrace-power.ko
 insmod /lib/ntrace/ntrace.ko
 cd /sys/kernel/debug/ntrace || exit 1
@@ -80,7 +83,7 @@ is "the trace has 4 KiB and more" "$(($(wc -c <"$tap_tmp/trace") >= 4096))" 1
 is "... of messages, and nothing else" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
 is "... branches of a loop among them" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
 
-# What a stranger sends may be cut or not be a report at all
+# Strangers may send a report that was cut, or something else.
 head -c 2000 "$tap_tmp/odd" >"$tap_tmp/cut"
 "$top/tools/board/replay" "$tap_tmp/cut" "$tap_tmp/cut.made" >"$tap_tmp/said" 2>&1
 is "a report that is cut is refused" "$? $(cut -d: -f1 "$tap_tmp/said")" "1 replay"

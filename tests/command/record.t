@@ -4,17 +4,14 @@
 # has; options, signals, a full disk and mistakes do what the manual says.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
+. "$top/tests/command/recorder.sh"
 
 plan 38
-truth_dir=$O/tests/command-record
-truth_build 6.12
-out=$truth_dir/out
-static=$O/riscv64/bin/ntrace-static
-make -C "$top" guest-static >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+recorder_build command-record
 
-# Both with the truth, and with the kernel that the code of all is read from
+# Both recordings have a truth, and the kernel that all code is read from.
 record() {
-	rm -rf "$truth_dir" && mkdir -p "$out" && cp "$tap_tmp/work" "$static" "$out/" || return
+	recorder_files || return
 	cat >"$out/go" <<-'E2'
 		cp /proc/cpuinfo /out/cpuinfo
 		cd /tmp && cp /out/work /out/ntrace-static .

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
-plan 10
+plan 12
 truth_dir=$O/tests/session-truth
 truth_build 6.12
 lib=$O/root/guest/usr/lib/riscv64-linux-gnu
@@ -44,10 +44,10 @@ record() {
 
 ntrace() { _what=$1; shift; "$O/bin/ntrace" "$_what" --symfs "$truth_root" --buildid-dir "$truth_root/.debug" "$@"; }
 
-# What the truth has of both recordings; that of the third one is left
+# The truth of the first two recordings is checked now. That of the third one is kept.
 verify() {
+	# shellcheck disable=SC2046
 	for f in jit user; do ntrace script -F $fields -i "$out/$f.data"; done |
-		# shellcheck disable=SC2046
 		"$tap_tmp/branches" -v "$truth_dir/verified" -t "$out/threads" $(truth_harts) "$truth_dir"/truth/hart*.truth |
 		tail -n 1 | tee "$tap_tmp/last"
 	grep -q ' 0 wrong, 0 of a wrong kind, 0 of a wrong thread, 0 of a wrong process, 0 out of order,.* 0 errors' "$tap_tmp/last"
@@ -58,9 +58,30 @@ calls() {
 	python3 "$top/tests/session/calls.py" "$truth_dir/verified" "$truth_dir/calls.json"
 }
 
+# Counts without ranges, of each function, against the instructions of those branches one by one
+counts() {
+	for f in jit user; do
+		ntrace script --insns -F sym,dso -i "$out/$f.data" 2>/dev/null | awk '/error type/ { next } { n[$2 " " $3]++ } END {
+			for (k in n) { name = k; sub(/\(.*\//, "(", name); all[name] += n[k] }
+			for (k in all) print all[k], k
+		}' | tr '()' '[]' | sed 's/\[\[/[/;s/\]\]/]/' | sort >"$tap_tmp/one-by-one"
+		ntrace report --functions --limit 0 -i "$out/$f.data" 2>/dev/null | awk 'NR > 3 && NF { print $1, $3, $4 }' |
+			sed 's/\[\[/[/;s/\]\]/]/' | sort >"$tap_tmp/counted"
+		[ "$(wc -l <"$tap_tmp/counted")" -gt 50 ] && diff "$tap_tmp/one-by-one" "$tap_tmp/counted" || return
+		awk -v f=$f '{ n += $1 } END { print f ": " n " instructions of " NR " functions" }' "$tap_tmp/counted"
+	done
+}
+
+# The tree of all calls says of each function what the table says.
+stacks() {
+	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/stacks" \
+		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread || return
+	for f in jit user lost; do "$tap_tmp/stacks" "$out/$f.data" "$truth_root" "$truth_root/.debug" || return; done
+}
+
 decoder() { "$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" "$@" 2>/dev/null; }
 
-# A perf that knows no N-Trace, if there is one; with that of this tree it is the same file
+# This perf knows no N-Trace, if there is one. The perf of this tree must give the same file.
 other_perf() { if command -v perf >/dev/null; then echo perf; else echo "$O/perf/6.12/x86_64/perf"; fi; }
 
 inject() {
@@ -81,6 +102,9 @@ ok "recorded" record
 ok "all branches are right" verify
 ok "all calls, their counts and latencies are right" calls
 figure "$(tail -n 1 "$tap_tmp/out")"
+ok "counts without ranges are right" counts
+figure "$(tail -n 2 "$tap_tmp/out")"
+ok "the tree of all calls has those of the table" stacks
 ok "inject: all branches" inject
 figure "$(tail -n 1 "$tap_tmp/out")"
 ntrace report -i "$out/lost.data" >"$tap_tmp/report" 2>/dev/null

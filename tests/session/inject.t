@@ -4,6 +4,7 @@
 # chains from its file as perf with N-Trace decodes from the trace; tests/long/session-truth.t has a
 # recording of the board.
 . "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/session/says.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
 	for k in 6.12 7.2; do "$top/tools/perf/build.sh" $k x86_64 >>"$tap_tmp/make" 2>&1 || exit; done &&
@@ -31,16 +32,21 @@ chains() {
 	[ "$(wc -l <"$tap_tmp/wanted")" -gt 50 ] && diff "$tap_tmp/wanted.names" "$tap_tmp/got.names"
 }
 
-says() {
-	wanted=$1 sentence=$2; shift 2
-	"$@" >"$tap_tmp/said" 2>&1 </dev/null
-	rc=$?
-	cat "$tap_tmp/said"
-	[ $rc -eq "$wanted" ] || { echo "exit status $rc, not $wanted"; return 1; }
-	grep -qF -- "$sentence" "$tap_tmp/said"
+# llvm-profgen reads what the host's perf, which knows no N-Trace, prints of the file: functions that ran
+profgen_newest() { for n in $(seq 30 -1 17); do command -v llvm-profgen-$n && return; done; }
+profgen_is() {
+	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&
+		"$top/tests/harness/pcs" "$tap_tmp/pcs" "$tap_tmp/lines" &&
+		"$ntrace" encode --elf "$tap_tmp/lines" --pcs "$tap_tmp/pcs" -o "$tap_tmp/nt" &&
+		python3 "$top/tests/session/mkrecording.py" "$tap_tmp/lines" "$tap_tmp/nt" "$tap_tmp/lines.data" &&
+		"$ntrace" inject --all-branches --last-branches 16 --no-call-chains -i "$tap_tmp/lines.data" -o "$tap_tmp/out.data" &&
+		"$O/perf/6.12/x86_64/perf" script --show-mmap-events -F ip,brstack -i "$tap_tmp/out.data" >"$tap_tmp/brstack" &&
+		"$profgen" --binary="$tap_tmp/lines" --perfscript="$tap_tmp/brstack" --format=text --output="$tap_tmp/profile" || return
+	cat "$tap_tmp/profile"
+	grep -qE ': 20 work:20' "$tap_tmp/profile" && grep -qE ': 20 recurse:20' "$tap_tmp/profile" && grep -q ' twice:[1-9]' "$tap_tmp/profile"
 }
 
-plan 21
+plan 22
 for what in good no-context two-sources snapshot; do
 	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit 1
 done
@@ -55,6 +61,12 @@ for perf in perf "$O/perf/6.12/x86_64/perf" "$decoder"; do
 done
 python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/pipe.data" good pipe || exit 1
 ok "of a pipe that was saved" branches "$decoder" pipe 7
+profgen=$(profgen_newest)
+if [ -n "$profgen" ] && command -v qemu-riscv64-static >/dev/null; then
+	ok "llvm-profgen reads it" profgen_is
+else
+	skip "llvm-profgen reads it" "there is no llvm-profgen of LLVM 17 or later, or no qemu-riscv64-static"
+fi
 ok "no room for branches" says 2 "needs room for branches" "$ntrace" inject --all-branches --last-branches 0 -i "$tap_tmp/good.data"
 ok "too many branches" says 2 "at most 1024" "$ntrace" inject --last-branches 5000 -i "$tap_tmp/good.data"
 ok "a pipe to write to" says 2 "writes a file, and no pipe" "$ntrace" inject -o - -i "$tap_tmp/good.data"

@@ -27,12 +27,17 @@ __attribute__((noinline)) static int recurse(int n)
 	return n ? recurse(n - 1) + 1 : 0;
 }
 
+static inline __attribute__((always_inline)) void helper(int n)
+{
+	work(10 + n);
+}
+
 int main(void)
 {
 	int i;
 
 	for (i = 0; i < 20; i++) {
-		work(10 + i);
+		helper(i);
 		add(recurse(i));
 	}
 	return 0;

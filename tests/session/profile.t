@@ -22,7 +22,23 @@ without_libdw() {
 	"$ntrace" report --lines -i "$tap_tmp/perf.data" 2>&1 | grep -q "needs a build with elfutils' libdw"
 }
 
-plan 8
+# The tree has the same calls as the table, and one function's tree those that it made.
+tree() {
+	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/stacks" \
+		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread &&
+		"$tap_tmp/stacks" "$tap_tmp/perf.data"
+}
+tree_is() { # calls and names of each line; work() is called by a function that was inlined into main()
+	"$ntrace" report --stack --function main -i "$tap_tmp/perf.data" |
+		sed -nE 's/^ *0 ns +(0 ns|-) +([0-9]+) +[0-9]+ +(.*)/\2 \3/p' >"$tap_tmp/got"
+	helper='(inlined) helper > '
+	! without_libdw || helper=
+	printf '%s\n' '1 main' "20 ${helper}work" '20 recurse' | diff - "$tap_tmp/got"
+}
+
+plan 10
+ok "the tree of all calls" tree
+ok "the tree of a function" tree_is
 ok "instructions" counts insns --insns
 ok "the same, looked at one by one" counts insns --insns --tid 1234
 ok "functions" counts functions --functions

@@ -3,6 +3,7 @@
 # `ntrace script` on recordings that were put together by hand: a file, a pipe and compressed
 # records say the same; damaged ones never crash a build with sanitizers.
 . "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/session/says.sh"
 damaged=${DAMAGED:-200}
 
 make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
@@ -17,22 +18,12 @@ python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/z.data" good com
 ntrace=$O/bin/ntrace
 script() { "$ntrace" script -F comm,tid,cpu,time,flags,ip,addr "$@"; }
 
-# that of perf: times in microseconds
+# Prints the same as perf, with times in microseconds.
 branches() {
 	script "$@" | sed -E 's/ +/ /g;s/^ //;s/(\.[0-9]{6})[0-9]{3}:/\1:/'
 }
 same() { branches "$@" >"$tap_tmp/got" && diff "$top/tests/perf/calls.branches" "$tap_tmp/got"; }
 pipe_is_same() { branches -i - <"$tap_tmp/pipe.data" >"$tap_tmp/got" && diff "$top/tests/perf/calls.branches" "$tap_tmp/got"; }
-
-# says STATUS SENTENCE ARGS...
-says() {
-	wanted=$1 sentence=$2; shift 2
-	"$@" >"$tap_tmp/said" 2>&1 </dev/null
-	rc=$?
-	cat "$tap_tmp/said"
-	[ $rc -eq "$wanted" ] || { echo "exit status $rc, not $wanted"; return 1; }
-	grep -qF -- "$sentence" "$tap_tmp/said"
-}
 
 # calls.S: what script --calls and --json say of it, by themselves and to a reader of JSON
 calls_are() {
@@ -82,7 +73,7 @@ by_time() {
 		[ "$(count --calls --time 5, -i "$tap_tmp/good.data")" -eq 0 ]
 }
 
-# with a capstone that knows RISC-V; else a sentence says what is missing. inner and outer return
+# This needs a capstone that knows RISC-V; otherwise a sentence says what is missing. inner and outer return
 disasm_is() {
 	_rc=0
 	"$@" script --disasm --threads 1 -i "$tap_tmp/good.data" >"$tap_tmp/got" 2>&1 || _rc=$?
@@ -97,7 +88,7 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 37
+plan 39
 ok "script --disasm" disasm_is "$ntrace"
 if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
 	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
@@ -137,7 +128,7 @@ ok "slow: the tree of a call, with the median one beside it" slow_is
 ok "slow: a function that was not called" says 1 "has 0 calls of foo" "$ntrace" slow -i "$tap_tmp/good.data" foo
 ok "slow: no function" says 2 "takes the name of one function" "$ntrace" slow -i "$tap_tmp/good.data"
 
-# dump and decode of a recording take from it how the encoder was set up
+# dump and decode take from a recording how the encoder was set up.
 decode_is() {
 	"$ntrace" decode --pcs --elf "$tap_tmp/calls" "$@" | sed 's/^0x//' >"$tap_tmp/pcs" || return
 	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print $1 }' | sed 's/^0*//' | diff - "$tap_tmp/pcs" &&
@@ -164,10 +155,21 @@ ok "a program that is not there is named, with the cure" \
 mv "$tap_tmp/calls.away" "$tap_tmp/calls"
 full() { "$ntrace" script -i "$tap_tmp/good.data" >/dev/full; }
 ok "a full disk is reported" says 1 "writing failed: No space left on device" full
+# a reader that is gone ends the command, with what was whole before it, as it ends others
+closed_pipe() {
+	for what in "script --insns" report "report --stack" "slow outer" "script --calls --json"; do
+		# shellcheck disable=SC2086
+		{ "$ntrace" $what -i "$tap_tmp/good.data" 2>"$tap_tmp/said"; echo $? >"$tap_tmp/status"; } | :
+		echo "$what: status $(cat "$tap_tmp/status"), $(cat "$tap_tmp/said")"
+		case $(cat "$tap_tmp/status") in 0 | 1 | 141) ;; *) return 1 ;; esac
+	done
+	[ "$("$ntrace" script --insns -i "$tap_tmp/good.data" | head -n 3)" = "$("$ntrace" script --insns -i "$tap_tmp/good.data" | sed 3q)" ]
+}
+ok "a pipe whose reader is gone" closed_pipe
 
 # Each damaged recording: no report of a sanitizer, an exit status of ours, an end
 one() {
-	case $(($1 % 10)) in
+	case $(($1 % 14)) in
 	7) set -- "$1" report --lines --inline ;;
 	8) set -- "$1" report --insns --tid 1234 ;;
 	0) set -- "$1" script ;;
@@ -178,9 +180,13 @@ one() {
 	5) set -- "$1" script --insns --json ;;
 	6) set -- "$1" inject --all-branches --last-branches 4 -o "$tap_tmp/bad/out" ;;
 	9) set -- "$1" dump --cpu 0 "$tap_tmp/bad/$1.data" ;;
+	10) set -- "$1" report --stack ;;
+	11) set -- "$1" report --functions ;;
+	12) set -- "$1" decode --counts --cpu 0 --elf "$tap_tmp/calls" "$tap_tmp/bad/$1.data" ;;
+	13) set -- "$1" slow --nth 2 --tid 1234 inner ;;
 	esac
 	_seed=$1; shift
-	[ "$1" = dump ] || set -- "$@" -i "$tap_tmp/bad/$_seed.data"
+	[ "$1" = dump ] || [ "$1" = decode ] || set -- "$@" -i "$tap_tmp/bad/$_seed.data"
 	timeout 60 "$O/sanitized/bin/ntrace" "$@" >"$tap_tmp/said" 2>&1
 	rc=$?
 	[ $rc -le 2 ] && ! grep -qE 'ERROR: |runtime error:|leak of' "$tap_tmp/said" && return
@@ -201,5 +207,13 @@ damaged() {
 	done
 	[ $bad -eq 0 ]
 }
+# what a command opened, it closes: the sanitizer reports memory that it leaves
+closes() {
+	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print "0x" $1 }' >"$tap_tmp/closes.pcs"
+	"$O/sanitized/bin/ntrace" encode --elf "$tap_tmp/calls" --pcs "$tap_tmp/closes.pcs" -o "$tap_tmp/calls.nt" &&
+		"$O/sanitized/bin/ntrace" decode --stats --elf "$tap_tmp/calls" "$tap_tmp/calls.nt" &&
+		"$O/sanitized/bin/ntrace" bench --runs 1 --elf "$tap_tmp/calls" "$tap_tmp/calls.nt"
+}
 ok "$damaged damaged recordings, with sanitizers" damaged
+ok "decode and bench leave no memory" closes
 done_testing

@@ -50,6 +50,7 @@ static const struct option long_options[] = {
 struct bench {
 	struct options	options;
 	struct nt_image	*image;
+	struct elf_files elfs;
 	uint64_t	runs;
 	uint64_t	threads;
 	bool		counts;
@@ -361,7 +362,7 @@ static int parse_option(struct bench *bench, int opt, char *arg)
 		fputs(help, stdout);
 		return EXIT_CLEAN;
 	case OPT_ELF:
-		if (!elf_image_add_arg(bench->image, arg, 0, &xlen))
+		if (!elf_image_add_arg(&bench->elfs, bench->image, arg, 0, &xlen))
 			return EXIT_USAGE;
 		bench->options.config.xlen = xlen;
 		return -1;
@@ -414,6 +415,7 @@ int cmd_bench(int argc, char **argv)
 		return EXIT_TRACE;
 	status = parse_and_run(&bench, argc, argv);
 	nt_image_free(bench.image);
+	elf_files_close(&bench.elfs);
 	free(bench.data);
 	return status;
 }

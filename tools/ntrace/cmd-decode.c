@@ -58,6 +58,7 @@ struct decode {
 	struct options	options;
 	enum output	output;
 	struct nt_image	*image;
+	struct elf_files elfs;
 	uint64_t	load_offset;
 	bool		rv32;		/* some ELF is of 32 bits */
 	unsigned int	nr_elfs;
@@ -76,7 +77,7 @@ static bool add_elf(struct decode *decode, const char *arg)
 {
 	unsigned int xlen = 64;
 
-	if (!elf_image_add_arg(decode->image, arg, decode->load_offset, &xlen))
+	if (!elf_image_add_arg(&decode->elfs, decode->image, arg, decode->load_offset, &xlen))
 		return false;
 	if (xlen == 32)
 		decode->options.config.xlen = 32;
@@ -443,5 +444,6 @@ int cmd_decode(int argc, char **argv)
 		return EXIT_TRACE;
 	status = parse_and_run(&decode, argc, argv);
 	nt_image_free(decode.image);
+	elf_files_close(&decode.elfs);
 	return status;
 }

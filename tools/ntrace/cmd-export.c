@@ -5,200 +5,100 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "lines.h"
+#include "export.h"
 #include "ntrace.h"
 #include "options.h"
-#include "recording.h"
-#include "sorted-calls.h"
-
-#ifdef HAVE_SQLITE
-#include <sqlite3.h>
-#endif
 
 static const char help[] =
 	"usage: ntrace export [OPTIONS] --format FORMAT -o FILE\n\n"
-	"Write each call that began and ended in a recording of perf for another program. Exits 1 if\n"
-	"the trace or the code has errors.\n\n"
+	"Write the calls of a recording of perf for another program. Exits 1 if the trace or the code has\n"
+	"errors.\n\n"
 	RECORDING_HELP
 	FILTER_HELP
 	"  -o, --output FILE    the file to write; - is the standard output, but for sqlite\n"
-	"  --format chrome      JSON for ui.perfetto.dev, speedscope.app and chrome://tracing\n"
+	"  --format perfetto    protobuf for ui.perfetto.dev\n"
+	"           chrome      JSON for chrome://tracing and others\n"
+	"           speedscope  JSON for speedscope.app\n"
+	"           folded      a line a stack, for flamegraph.pl\n"
 	"           jsonl       an object of JSON a line\n"
-	"           sqlite      a database with the table calls\n";
+	"           sqlite      a database: calls, functions, threads, samples\n"
+	"  --insns              folded counts instructions instead of ns\n";
 
-enum { OPT_FORMAT = OPT_RECORDING_END };
+enum { OPT_FORMAT = OPT_RECORDING_END, OPT_INSNS };
 
-struct export;
-
-struct format {
-	const char	*name;
-	bool		(*begin)(struct export *e);
-	int		(*call)(void *export, const struct nt_call *call,
-				const struct nt_function *function);
-	bool		(*end)(struct export *e);
-};
-
-struct export {
-	struct recording_options recording;
-	const struct format *format;
-	const char	*output;
-	struct nt_session *session;
-	FILE		*file;
-	struct lines	lines;
-	uint64_t	nr;
+static const struct export_format *const formats[] = {
+	&export_perfetto, &export_chrome, &export_speedscope, &export_folded, &export_jsonl,
 #ifdef HAVE_SQLITE
-	sqlite3		*db;
-	sqlite3_stmt	*insert;
+	&export_sqlite,
 #endif
 };
 
-/* ---- Files of text ---- */
+#define FORMATS	"perfetto, chrome, speedscope, folded, jsonl"
 
-static bool open_text(struct export *e)
+/* ---- Calls ---- */
+
+static int begin(void *ctx, const struct nt_calls *calls)
 {
-	e->file = strcmp(e->output, "-") ? fopen(e->output, "we") : stdout;
-	return e->file;
+	struct export *e = ctx;
+
+	e->calls = calls;
+	return e->format->begin ? e->format->begin(e) : 0;
 }
 
-static int put_line(struct export *e)
+static int take(void *ctx, const struct nt_call *call, const struct nt_function *function)
 {
-	size_t len = e->lines.len;
+	struct export *e = ctx;
 
 	e->nr++;
-	e->lines.len = 0;
-	return e->lines.failed || fwrite(e->lines.text, 1, len, e->file) != len ? -1 : 0;
+	return e->format->take(e, call, function);
 }
 
-static bool close_text(struct export *e)
+static int enter(void *ctx, struct nested_call *call)
 {
-	bool ok = !fflush(e->file) && !ferror(e->file);
+	struct export *e = ctx;
 
-	lines_free(&e->lines);
-	return (e->file == stdout || !fclose(e->file)) && ok;
+	e->nr++;
+	return e->format->enter(e, call);
 }
 
-static int jsonl_call(void *export, const struct nt_call *call, const struct nt_function *f)
+static int leave(void *ctx, const struct nested_call *call)
 {
-	struct export *e = export;
-	const char *comm;
-	int32_t pid;
+	struct export *e = ctx;
 
-	nt_session_thread(e->session, call->tid, call->begin, &pid, &comm);
-	lines_add(&e->lines, "{\"time\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"insns\": %" PRIu64
-		  ", \"pid\": %d, \"tid\": %d, \"comm\": ", call->begin, call->ns, call->insns, pid,
-		  call->tid);
-	lines_add_string(&e->lines, comm);
-	lines_add(&e->lines, ", \"function\": ");
-	lines_add_string(&e->lines, f->symbol);
-	lines_add(&e->lines, ", \"object\": ");
-	lines_add_string(&e->lines, f->object);
-	lines_add(&e->lines, "}\n");
-	return put_line(e);
+	return e->format->leave ? e->format->leave(e, call) : 0;
 }
 
-/* ---- Chrome's trace format: "Trace Event Format", complete events ---- */
-
-static bool chrome_begin(struct export *e)
+static int end(void *ctx)
 {
-	return open_text(e) && fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n", e->file) >= 0;
+	struct export *e = ctx;
+
+	if (e->format->end && e->format->end(e))
+		return -1;
+	return e->file ? export_flush(e) : 0;
 }
 
-static int chrome_call(void *export, const struct nt_call *call, const struct nt_function *f)
+static int each_call(struct export *e, bool *errors)
 {
-	struct export *e = export;
-	const char *comm;
-	int32_t pid;
+	struct sorted_calls sorted = {
+		.session = e->session, .filter = &e->recording.filter, .begin = begin,
+		.take = take, .end = end, .ctx = e, .output = e->output,
+	};
+	int err;
 
-	nt_session_thread(e->session, call->tid, call->begin, &pid, &comm);
-	lines_add(&e->lines, "%s{\"ph\": \"X\", \"ts\": %" PRIu64 ".%03" PRIu64 ", \"dur\": %" PRIu64
-		  ".%03" PRIu64 ", \"pid\": %d, \"tid\": %d, \"name\": ", e->nr ? ",\n" : "",
-		  call->begin / 1000, call->begin % 1000, call->ns / 1000, call->ns % 1000, pid,
-		  call->tid);
-	lines_add_string(&e->lines, f->symbol ? f->symbol : "[unknown]");
-	lines_add(&e->lines, ", \"cat\": ");
-	lines_add_string(&e->lines, f->object ? f->object : "[unknown]");
-	lines_add(&e->lines, ", \"args\": {\"insns\": %" PRIu64 "}}", call->insns);
-	return put_line(e);
-}
-
-static bool chrome_end(struct export *e)
-{
-	fputs("\n]}\n", e->file);
-	return close_text(e);
-}
-
-/* ---- SQLite ---- */
-
-#ifdef HAVE_SQLITE
-static const char create[] =
-	"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;"
-	"CREATE TABLE calls (time INTEGER, ns INTEGER, insns INTEGER, pid INTEGER, tid INTEGER,"
-	" comm TEXT, function TEXT, object TEXT)";
-
-/* sqlite would add to a file that is there */
-static bool sqlite_begin(struct export *e)
-{
-	if (!strcmp(e->output, "-")) {
-		errno = ESPIPE;
-		return false;
+	if (e->format->take) {
+		err = sorted_calls_each(&sorted);
+		*errors = sorted.errors;
+		return err;
 	}
-	errno = 0;
-	if (unlink(e->output) && errno != ENOENT)
-		return false;
-	errno = 0;
-	if (!sqlite3_open(e->output, &e->db) && !sqlite3_exec(e->db, create, NULL, NULL, NULL) &&
-	    !sqlite3_prepare_v2(e->db, "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?)", -1,
-				&e->insert, NULL))
-		return true;
-	errno = errno ? errno : EIO;
-	return false;
+	e->nested = (struct nested_calls){
+		.session = e->session, .filter = &e->recording.filter, .begin = begin,
+		.enter = enter, .leave = leave, .end = end, .ctx = e, .output = e->output,
+	};
+	err = nested_calls_each(&e->nested);
+	*errors = e->nested.errors;
+	return err;
 }
-
-static int sqlite_call(void *export, const struct nt_call *call, const struct nt_function *f)
-{
-	struct export *e = export;
-	const char *comm;
-	int32_t pid;
-	int ret;
-
-	nt_session_thread(e->session, call->tid, call->begin, &pid, &comm);
-	sqlite3_bind_int64(e->insert, 1, call->begin);
-	sqlite3_bind_int64(e->insert, 2, call->ns);
-	sqlite3_bind_int64(e->insert, 3, call->insns);
-	sqlite3_bind_int(e->insert, 4, pid);
-	sqlite3_bind_int(e->insert, 5, call->tid);
-	sqlite3_bind_text(e->insert, 6, comm, -1, SQLITE_STATIC);
-	sqlite3_bind_text(e->insert, 7, f->symbol, -1, SQLITE_STATIC);
-	sqlite3_bind_text(e->insert, 8, f->object, -1, SQLITE_STATIC);
-	ret = sqlite3_step(e->insert);
-	sqlite3_reset(e->insert);
-	e->nr++;
-	if (ret == SQLITE_DONE)
-		return 0;
-	errno = ret == SQLITE_FULL ? ENOSPC : EIO;
-	return -1;
-}
-
-static bool sqlite_end(struct export *e)
-{
-	bool ok = !sqlite3_exec(e->db, "COMMIT", NULL, NULL, NULL);
-
-	errno = ok ? 0 : EIO;
-	sqlite3_finalize(e->insert);
-	sqlite3_close(e->db);
-	return ok;
-}
-#endif
-
-static const struct format formats[] = {
-	{ "chrome", chrome_begin, chrome_call, chrome_end },
-	{ "jsonl", open_text, jsonl_call, close_text },
-#ifdef HAVE_SQLITE
-	{ "sqlite", sqlite_begin, sqlite_call, sqlite_end },
-#endif
-};
 
 /* ---- Command ---- */
 
@@ -208,23 +108,51 @@ static int write_failed(const struct export *e)
 	return EXIT_TRACE;
 }
 
+static bool close_file(struct export *e)
+{
+	bool ok = !fflush(e->file) && !ferror(e->file);
+
+	return (e->file == stdout || !fclose(e->file)) && ok;
+}
+
 static int export_calls(struct export *e)
 {
-	struct sorted_calls sorted = {
-		.session = e->session, .filter = &e->recording.filter, .take = e->format->call, .ctx = e,
-	};
+	bool errors;
 	int err;
 
-	if (!e->format->begin(e))
-		return write_failed(e);
-	err = sorted_calls_each(&sorted);
-	if (!e->format->end(e) && !err)
+	if (!e->format->own_file) {
+		e->file = strcmp(e->output, "-") ? fopen(e->output, "we") : stdout;
+		if (!e->file)
+			return write_failed(e);
+	}
+	err = each_call(e, &errors);
+	if (e->file && !close_file(e) && !err)
 		return write_failed(e);
 	if (err)
 		return EXIT_TRACE;
 	if (strcmp(e->output, "-"))
 		fprintf(stderr, "ntrace: wrote %" PRIu64 " calls to %s\n", e->nr, e->output);
-	return sorted.errors ? EXIT_TRACE : EXIT_CLEAN;
+	return errors ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+static void free_export(struct export *e)
+{
+	size_t i;
+
+	if (e->format->free)
+		e->format->free(e);
+	for (i = 0; i < e->names.nr; i++) {
+		free(e->names.at[i].symbol.text);
+		free(e->names.at[i].object.text);
+		free(e->names.at[i].symbol_or_null.text);
+		free(e->names.at[i].object_or_null.text);
+	}
+	for (i = 0; i < e->threads.nr; i++)
+		free(e->threads.at[i].json.text);
+	free(e->names.at);
+	free(e->threads.at);
+	free(e->text);
+	nt_session_close(e->session);
 }
 
 static bool set_format(struct export *e, const char *arg)
@@ -232,12 +160,12 @@ static bool set_format(struct export *e, const char *arg)
 	size_t i;
 
 	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
-		if (!strcmp(arg, formats[i].name))
-			e->format = &formats[i];
+		if (!strcmp(arg, formats[i]->name))
+			e->format = formats[i];
 	}
 	if (!e->format)
-		fprintf(stderr, "ntrace: --format is chrome, jsonl%s, not '%s'\n",
-			sizeof(formats) / sizeof(*formats) > 2 ? " or sqlite" :
+		fprintf(stderr, "ntrace: --format is %s%s, not '%s'\n", FORMATS,
+			sizeof(formats) / sizeof(*formats) > 5 ? " or sqlite" :
 			" (and sqlite in a build with libsqlite3-dev)", arg);
 	return e->format;
 }
@@ -249,6 +177,9 @@ static bool set_option(void *ctx, int opt, const char *arg)
 	switch (opt) {
 	case 'o':
 		e->output = arg;
+		return true;
+	case OPT_INSNS:
+		e->insns = true;
 		return true;
 	case OPT_FORMAT:
 		e->format = NULL;
@@ -264,6 +195,7 @@ int cmd_export(int argc, char **argv)
 		FILTER_OPTIONS,
 		{ "output", required_argument, NULL, 'o' },
 		{ "format", required_argument, NULL, OPT_FORMAT },
+		{ "insns", no_argument, NULL, OPT_INSNS },
 		{ 0 }
 	};
 	struct export e = { 0 };
@@ -284,6 +216,6 @@ int cmd_export(int argc, char **argv)
 		return EXIT_USAGE;
 	status = export_calls(&e);
 	recording_report(e.session);
-	nt_session_close(e.session);
+	free_export(&e);
 	return status;
 }

@@ -25,11 +25,12 @@ static const char help[] =
 	"  --functions          instructions executed in each function\n"
 	"  --lines              ... in each line of the source\n"
 	"  --inline             ... with the functions that it was inlined into\n"
-	"  --insns              how often each instruction was executed\n";
+	"  --insns              how often each instruction was executed\n"
+	"  --stack              who called whom, as a tree; with --function, what that called\n";
 
 enum {
 	OPT_SORT = OPT_RECORDING_END, OPT_LIMIT, OPT_FUNCTION, OPT_FUNCTIONS, OPT_LINES, OPT_INLINE,
-	OPT_INSNS,
+	OPT_INSNS, OPT_STACK,
 };
 
 static const char *const sort_names[] = {
@@ -91,22 +92,33 @@ static bool is_wanted(const struct report *report, const struct nt_function *f)
 	return !report->function || (f->symbol && !strcmp(f->symbol, report->function));
 }
 
-static void print_totals(const struct nt_calls *calls)
+void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps)
 {
-	struct nt_calls_totals t;
-
-	nt_calls_totals(calls, &t);
-	printf("%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " calls of %zu functions",
-	       t.insns, t.branches, t.calls, t.functions);
-	if (t.open)
-		printf(", %" PRIu64 " of which the end was not recorded", t.open);
-	if (t.losses)
-		printf("; trace was lost %" PRIu64 " times", t.losses);
-	if (t.errors)
-		printf("; %" PRIu64 " places could not be decoded", t.errors);
-	if (t.gaps)
-		printf("; code was missing %" PRIu64 " times", t.gaps);
+	if (losses)
+		printf("; trace was lost %" PRIu64 " times", losses);
+	if (errors)
+		printf("; %" PRIu64 " places could not be decoded", errors);
+	if (gaps)
+		printf("; code was missing %" PRIu64 " times", gaps);
 	printf("\n\n");
+}
+
+int report_end(bool complete)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
+		return EXIT_TRACE;
+	}
+	return complete ? EXIT_CLEAN : EXIT_TRACE;
+}
+
+void report_totals(const struct nt_calls_totals *t)
+{
+	printf("%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " calls of %zu functions",
+	       t->insns, t->branches, t->calls, t->functions);
+	if (t->open)
+		printf(", %" PRIu64 " of which the end was not recorded", t->open);
+	report_missing(t->losses, t->errors, t->gaps);
 }
 
 static int print_table(const struct report *report, const struct nt_calls *calls)
@@ -152,17 +164,13 @@ static int report_calls(const struct report *report, struct nt_session *session)
 		recording_failed(session);
 		goto out;
 	}
-	print_totals(calls);
+	nt_calls_totals(calls, &totals);
+	report_totals(&totals);
 	if (print_table(report, calls)) {
 		fprintf(stderr, "ntrace: out of memory\n");
 		goto out;
 	}
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
-		goto out;
-	}
-	nt_calls_totals(calls, &totals);
-	status = totals.errors || totals.gaps || totals.losses ? EXIT_TRACE : EXIT_CLEAN;
+	status = report_end(!totals.errors && !totals.gaps && !totals.losses);
 out:
 	nt_calls_free(calls);
 	return status;
@@ -203,6 +211,8 @@ static bool set_option(void *ctx, int opt, const char *arg)
 		return set_kind(report, REPORT_LINES);
 	case OPT_INSNS:
 		return set_kind(report, REPORT_INSNS);
+	case OPT_STACK:
+		return set_kind(report, REPORT_STACK);
 	case OPT_SORT:
 		return set_sort(report, arg);
 	case OPT_LIMIT:
@@ -226,6 +236,7 @@ int cmd_report(int argc, char **argv)
 		{ "lines", no_argument, NULL, OPT_LINES },
 		{ "inline", no_argument, NULL, OPT_INLINE },
 		{ "insns", no_argument, NULL, OPT_INSNS },
+		{ "stack", no_argument, NULL, OPT_STACK },
 		{ 0 }
 	};
 	struct report report = { .limit = 40 };
@@ -241,8 +252,12 @@ int cmd_report(int argc, char **argv)
 	session = recording_open(&report.recording);
 	if (!session)
 		return EXIT_USAGE;
-	status = report.kind == REPORT_CALLS ? report_calls(&report, session) :
-					       report_profile(&report, session);
+	if (report.kind == REPORT_CALLS)
+		status = report_calls(&report, session);
+	else if (report.kind == REPORT_STACK)
+		status = report_stack(&report, session);
+	else
+		status = report_profile(&report, session);
 	recording_report(session);
 	nt_session_close(session);
 	return status;

@@ -201,8 +201,11 @@ void *script_begin(void *ctx, uint64_t stretch)
 {
 	struct script_part *p = calloc(1, sizeof(*p));
 
-	if (p)
-		p->script = ctx;
+	if (!p)
+		return NULL;
+	p->script = ctx;
+	if (p->script->merge)
+		merge_begin(p->script->merge, &p->lines);
 	return p;
 }
 
@@ -225,6 +228,17 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 /* ---- Command ---- */
 
+/* Is all trace in one buffer, which no CPUs share? */
+static bool has_one_cpu(const struct nt_session *session)
+{
+	struct nt_session_info info;
+	struct nt_config config;
+	int cpu;
+
+	nt_session_info(session, &info, sizeof(info));
+	return info.buffers == 1 && nt_session_cpu(session, 0, &cpu, &config) && !config.src_bits;
+}
+
 static int merged(struct script *s, int (*print)(struct script *script))
 {
 	int err;
@@ -234,6 +248,8 @@ static int merged(struct script *s, int (*print)(struct script *script))
 		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
 		return -1;
 	}
+	if (has_one_cpu(s->session))
+		merge_directly(s->merge);
 	errno = 0;
 	err = print(s);
 	if (err)

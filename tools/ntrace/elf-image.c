@@ -55,33 +55,44 @@ struct nt_elf *elf_open_arg(const char *arg, uint64_t *offset)
 	return elf;
 }
 
-static bool add(struct nt_image *image, const char *path, struct nt_elf *elf, uint64_t offset,
-		unsigned int *xlen)
+static bool keep(struct elf_files *files, struct nt_elf *elf)
 {
+	struct nt_elf **all = realloc(files->at, (files->nr + 1) * sizeof(*all));
+
+	if (!all)
+		return false;
+	files->at = all;
+	files->at[files->nr++] = elf;
+	return true;
+}
+
+bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const char *arg,
+		       uint64_t offset, unsigned int *xlen)
+{
+	struct nt_elf *elf = elf_open_arg(arg, &offset);
 	struct nt_elf_info info;
 	int err;
 
 	if (!elf)
 		return false;
-	err = nt_elf_add(elf, image, 0, offset);
-	if (err) {
+	if (!keep(files, elf)) {
 		nt_elf_close(elf);
-		return complain(path, err);
+		fprintf(stderr, "ntrace: out of memory\n");
+		return false;
 	}
+	err = nt_elf_add(elf, image, 0, offset);
+	if (err)
+		return complain(arg, err);
 	nt_elf_info(elf, &info, sizeof(info));
 	*xlen = info.xlen;
 	return true;
 }
 
-bool elf_image_add(struct nt_image *image, const char *path, uint64_t offset, unsigned int *xlen)
+void elf_files_close(struct elf_files *files)
 {
-	return add(image, path, open_path(path), offset, xlen);
-}
+	size_t i;
 
-bool elf_image_add_arg(struct nt_image *image, const char *arg, uint64_t offset,
-		       unsigned int *xlen)
-{
-	struct nt_elf *elf = elf_open_arg(arg, &offset);
-
-	return add(image, arg, elf, offset, xlen);
+	for (i = 0; i < files->nr; i++)
+		nt_elf_close(files->at[i]);
+	free(files->at);
 }

@@ -7,17 +7,22 @@
 
 #include <ntrace/elf.h>
 
-/*
- * Add the loaded segments of @path, @offset bytes above where the file has them. *xlen is set to 32
- * or 64. False: it cannot be used, which was reported. The file stays open.
- */
-bool elf_image_add(struct nt_image *image, const char *path, uint64_t offset, unsigned int *xlen);
+/* Files that images have code of: they stay open until elf_files_close() */
+struct elf_files {
+	struct nt_elf	**at;
+	size_t		nr;
+};
 
 /*
- * The same for "FILE", or "FILE@OFFSET" instead of @offset. A file of the whole name comes first.
+ * Add the loaded segments of "FILE", @offset bytes above where the file has them, or of
+ * "FILE@OFFSET". A file of the whole name comes first. *xlen is set to 32 or 64. False: it cannot be
+ * used, which was reported.
  */
-bool elf_image_add_arg(struct nt_image *image, const char *arg, uint64_t offset,
-		       unsigned int *xlen);
+bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const char *arg,
+		       uint64_t offset, unsigned int *xlen);
+
+/* Close all of them, once their images are freed */
+void elf_files_close(struct elf_files *files);
 
 /* Only open "FILE" or "FILE@OFFSET", and set *offset if it is there. NULL: it was said */
 struct nt_elf *elf_open_arg(const char *arg, uint64_t *offset);

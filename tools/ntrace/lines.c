@@ -8,12 +8,30 @@
 #include "lines.h"
 
 #define SPILL	(4 << 20)	/* bytes of a stretch that are kept in memory */
+#define OUTPUT	(1 << 16)	/* bytes that are written at once */
 
 /* The header of each line */
 struct line_head {
 	uint64_t	time;
 	uint32_t	len;
 	int		cpu;
+};
+
+/* The finished lines of one CPU in one AUX buffer */
+struct output {
+	unsigned int	buffer;
+	int		cpu;
+	FILE		*file;
+	uint64_t	time;		/* of the next line, when they are merged */
+	char		*line;
+	size_t		room, len;
+};
+
+struct merge {
+	unsigned int	nr;
+	struct output	*outputs;
+	bool		direct;
+	uint64_t	begun, turn;	/* stretches; turn: whose lines are printed */
 };
 
 /* ---- One stretch ---- */
@@ -48,8 +66,80 @@ void lines_cancel(struct lines *lines)
 	lines->len = lines->begin;
 }
 
+/* The file has whole lines. One read of it may end inside a line. */
+static int each_line(FILE *from, int (*take)(void *ctx, const char *line, size_t size), void *ctx)
+{
+	struct line_head head;
+	size_t room = 0;
+	char *line = NULL, *more;
+	int ret = 0;
+
+	if (fflush(from) || fseek(from, 0, SEEK_SET))
+		return -1;
+	while (!ret && fread(&head, 1, sizeof(head), from) == sizeof(head)) {
+		if (sizeof(head) + head.len > room) {
+			room = 2 * (sizeof(head) + head.len);
+			more = realloc(line, room);
+			if (!more) {
+				ret = -1;
+				break;
+			}
+			line = more;
+		}
+		memcpy(line, &head, sizeof(head));
+		if (fread(line + sizeof(head), 1, head.len, from) != head.len)
+			ret = -1;
+		else
+			ret = take(ctx, line, sizeof(head) + head.len);
+	}
+	free(line);
+	return ret || ferror(from) ? -1 : 0;
+}
+
+/* Print whole lines without their headers. */
+static int print_lines(const char *text, size_t len)
+{
+	const char *end = text + len;
+	struct line_head head;
+
+	for (; text < end; text += sizeof(head) + head.len) {
+		memcpy(&head, text, sizeof(head));
+		if (fwrite_unlocked(text + sizeof(head), 1, head.len, stdout) != head.len)
+			return -1;
+	}
+	return 0;
+}
+
+static int print_whole(void *ctx, const char *line, size_t size)
+{
+	return print_lines(line, size);
+}
+
+static int print_file(FILE *from)
+{
+	return each_line(from, print_whole, NULL);
+}
+
+/* Have all stretches before this one been printed, and what this one had in a file? */
+static bool is_turn(struct lines *l)
+{
+	if (!l->direct || l->nth != __atomic_load_n(&l->direct->turn, __ATOMIC_ACQUIRE))
+		return false;
+	if (l->spilled && print_file(l->spilled))
+		l->failed = true;
+	if (l->spilled)
+		fclose(l->spilled);
+	l->spilled = NULL;
+	return true;
+}
+
 static int spill(struct lines *l)
 {
+	if (is_turn(l)) {
+		l->failed = print_lines(l->text, l->len);
+		l->len = 0;
+		return l->failed ? -1 : 0;
+	}
 	if (!l->spilled)
 		l->spilled = tmpfile();
 	if (!l->spilled || fwrite(l->text, 1, l->len, l->spilled) != l->len) {
@@ -191,21 +281,6 @@ void lines_free(struct lines *lines)
 
 /* ---- All buffers ---- */
 
-/* The finished lines of one CPU in one AUX buffer */
-struct output {
-	unsigned int	buffer;
-	int		cpu;
-	FILE		*file;
-	uint64_t	time;		/* of the next line, when they are merged */
-	char		*line;
-	size_t		room, len;
-};
-
-struct merge {
-	unsigned int	nr;
-	struct output	*outputs;
-};
-
 struct merge *merge_new(void)
 {
 	return calloc(1, sizeof(struct merge));
@@ -267,38 +342,50 @@ static int share_out(struct merge *merge, unsigned int buffer, const char *text,
 	return 0;
 }
 
-/* The file has whole lines. One read of it may end inside a line. */
+struct sharing {
+	struct merge	*merge;
+	unsigned int	buffer;
+};
+
+static int share_line(void *ctx, const char *line, size_t size)
+{
+	const struct sharing *sharing = ctx;
+
+	return share_out(sharing->merge, sharing->buffer, line, size);
+}
+
 static int share_out_file(struct merge *merge, unsigned int buffer, FILE *from)
 {
-	struct line_head head;
-	size_t room = 0;
-	char *line = NULL, *more;
-	int ret = 0;
+	struct sharing sharing = { merge, buffer };
 
-	if (fflush(from) || fseek(from, 0, SEEK_SET))
-		return -1;
-	while (!ret && fread(&head, 1, sizeof(head), from) == sizeof(head)) {
-		if (sizeof(head) + head.len > room) {
-			room = 2 * (sizeof(head) + head.len);
-			more = realloc(line, room);
-			if (!more) {
-				ret = -1;
-				break;
-			}
-			line = more;
-		}
-		memcpy(line, &head, sizeof(head));
-		if (fread(line + sizeof(head), 1, head.len, from) != head.len)
-			ret = -1;
-		else
-			ret = share_out(merge, buffer, line, sizeof(head) + head.len);
-	}
-	free(line);
-	return ret || ferror(from) ? -1 : 0;
+	return each_line(from, share_line, &sharing);
+}
+
+void merge_directly(struct merge *merge)
+{
+	merge->direct = true;
+	setvbuf(stdout, NULL, _IOFBF, OUTPUT);
+}
+
+void merge_begin(struct merge *merge, struct lines *lines)
+{
+	lines->direct = merge->direct ? merge : NULL;
+	lines->nth = merge->begun++;
+}
+
+static int print_turn(struct merge *merge, struct lines *lines)
+{
+	int err = lines->failed || !is_turn(lines) || lines->failed ||
+		  print_lines(lines->text, lines->len) ? -1 : 0;
+
+	__atomic_store_n(&merge->turn, lines->nth + 1, __ATOMIC_RELEASE);
+	return err;
 }
 
 int merge_add(struct merge *merge, unsigned int buffer, struct lines *lines)
 {
+	if (lines->direct)
+		return print_turn(merge, lines);
 	if (lines->failed || (lines->spilled && share_out_file(merge, buffer, lines->spilled)))
 		return -1;
 	return share_out(merge, buffer, lines->text, lines->len);
@@ -361,5 +448,5 @@ static int print_line(void *ctx, uint64_t time, void *line, size_t size)
 
 int merge_print(struct merge *merge)
 {
-	return merge_each(merge, print_line, NULL) || fflush(stdout) ? -1 : 0;
+	return merge_each(merge, print_line, NULL) || fflush(stdout) || ferror(stdout) ? -1 : 0;
 }

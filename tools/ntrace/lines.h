@@ -15,7 +15,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct merge;
+
 struct lines {
+	struct merge *direct;	/* by merge_begin(); NULL: all lines wait */
+	uint64_t nth;		/* stretch of that */
 	char	*text;
 	size_t	len, room;
 	size_t	begin;		/* of the line that is being made */
@@ -47,10 +51,17 @@ void lines_add_number(struct lines *lines, uint64_t value, unsigned int width, c
 void lines_add_string(struct lines *lines, const char *string);
 void lines_free(struct lines *lines);
 
-struct merge;
-
 /* merge_new() - NULL: errno says why */
 struct merge *merge_new(void);
+
+/*
+ * merge_directly() - to be called first if the recording has one buffer of one CPU: lines need not
+ * wait for others, so that they go to the standard output when their stretch's turn has come
+ */
+void merge_directly(struct merge *merge);
+
+/* merge_begin() - the lines of another stretch begin, in the order of merge_add() */
+void merge_begin(struct merge *merge, struct lines *lines);
 void merge_free(struct merge *merge);
 
 /* merge_add() - the next stretch of a buffer. -1: writing failed, errno */

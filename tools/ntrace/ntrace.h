@@ -19,6 +19,8 @@ int cmd_bench(int argc, char **argv);
 int cmd_encode(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_html(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_script(int argc, char **argv);
 int cmd_report(int argc, char **argv);

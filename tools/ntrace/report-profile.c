@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace report --functions, --lines and --insns: how often each was executed, without samples. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,13 +291,7 @@ static bool make_table(struct table *table, const struct nt_profile *profile)
 static void print_totals(const struct nt_profile_totals *t)
 {
 	printf("%" PRIu64 " instructions", t->insns);
-	if (t->losses)
-		printf("; trace was lost %" PRIu64 " times", t->losses);
-	if (t->errors)
-		printf("; %" PRIu64 " places could not be decoded", t->errors);
-	if (t->gaps)
-		printf("; code was missing %" PRIu64 " times", t->gaps);
-	printf("\n\n");
+	report_missing(t->losses, t->errors, t->gaps);
 }
 
 int report_profile(const struct report *report, struct nt_session *session)
@@ -316,10 +309,7 @@ int report_profile(const struct report *report, struct nt_session *session)
 	nt_profile_totals(profile, &totals);
 	print_totals(&totals);
 	print_table(&table);
-	if (fflush(stdout) || ferror(stdout))
-		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
-	else if (!totals.errors && !totals.gaps && !totals.losses)
-		status = EXIT_CLEAN;
+	status = report_end(!totals.errors && !totals.gaps && !totals.losses);
 out:
 	for (i = 0; i < table.rows.nr; i++)
 		free(table.rows.at[i].frames);

@@ -1,28 +1,69 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls become known when they end. They wait in a file without a name, which is sorted in its
- * place: the kernel writes to the disk what does not fit into memory.
+ * Calls become known when they end, and where they stand in their thread when all is decoded. Those
+ * that do not fit into memory wait in a file without a name. Parts of it, called runs, are sorted
+ * one after the other, and then merged.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "sorted-calls.h"
 
-struct call_file {
-	FILE	*file;
-	size_t	nr;
+#define RUN_CALLS	(1 << 18)	/* in memory at once: 12 MiB, which caches hold in part */
+#define READ_CALLS	1024		/* of each run, while runs are merged */
+#define RUNS_MAX	(1 << 14)
+#define DIGIT		11		/* bits that one pass sorts by */
+
+/* What calls are ordered by, and by insns and name at last */
+struct place {
+	uint64_t	time;		/* 0 if they are sorted by thread */
+	uint32_t	thread;
+	uint64_t	at;
 };
 
-static int take_call(void *ctx, const struct nt_call *call)
-{
-	struct call_file *all = ctx;
+struct key {
+	uint64_t	value;
+	uint32_t	index;
+};
 
-	all->nr++;
-	return fwrite(call, sizeof(*call), 1, all->file) == 1 ? 0 : -1;
+struct run {
+	struct nt_call	*calls;		/* the next ones of it */
+	size_t		nr, next;
+	uint64_t	offset, left;	/* calls in the file */
+	struct place	place;		/* of the next one */
+};
+
+struct all_calls {
+	struct sorted_calls *sorted;
+	struct nt_calls	*calls;
+	struct nt_call	*run, *spare_run;
+	size_t		nr;		/* in @run */
+	struct key	*keys, *spare;
+	FILE		*file;		/* NULL: all fit into @run */
+	uint64_t	in_file;
+	bool		giving;		/* a function of @sorted is called, or has failed */
+};
+
+/* ---- Order ---- */
+
+static struct place place_of(const struct all_calls *all, const struct nt_call *call)
+{
+	return (struct place){
+		.time = all->sorted->by_thread ? 0 : call->begin,
+		.thread = nt_calls_slice(all->calls, call->slice)->thread, .at = call->at,
+	};
+}
+
+static int place_cmp(const struct place *x, const struct place *y)
+{
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
 /* The number of a function depends on which thread has met it first; its name does not. */
@@ -33,75 +74,362 @@ static int name_cmp(const struct nt_function *x, const struct nt_function *y)
 	return order ? order : strcmp(x->object ? x->object : "", y->object ? y->object : "");
 }
 
-/* Of calls that begin at one time, the one around the others comes first. */
-static int call_cmp(const void *a, const void *b, void *calls)
+/* Of calls of one place: an interrupt comes before the first instruction of a call, say. */
+static int inside_cmp(const void *a, const void *b, void *calls)
 {
 	const struct nt_call *x = a, *y = b;
 
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
 	if (x->insns != y->insns)
 		return x->insns > y->insns ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
 	return name_cmp(nt_calls_function(calls, x->function),
 			nt_calls_function(calls, y->function));
 }
 
-static int give_calls(const struct sorted_calls *sorted, const struct nt_calls *calls,
-		      const struct nt_call *all, size_t nr)
+/* ---- One run ---- */
+
+/* Sort @keys by one digit of their values, and keep the order of equal ones. */
+static void sort_digit(struct all_calls *all, unsigned int shift)
+{
+	uint32_t counts[(1 << DIGIT) + 1] = { 0 };
+	struct key *swap = all->keys;
+	size_t i;
+
+	for (i = 0; i < all->nr; i++)
+		counts[(all->keys[i].value >> shift & ((1 << DIGIT) - 1)) + 1]++;
+	for (i = 1; i < 1 << DIGIT; i++)
+		counts[i] += counts[i - 1];
+	for (i = 0; i < all->nr; i++)
+		all->spare[counts[all->keys[i].value >> shift & ((1 << DIGIT) - 1)]++] = all->keys[i];
+	all->keys = all->spare;
+	all->spare = swap;
+}
+
+static uint64_t value_of(const struct place *place, unsigned int field)
+{
+	return field == 0 ? place->at : field == 1 ? place->thread : place->time;
+}
+
+/* Sort @keys by one field of the place, and keep the order of equal ones. */
+static void sort_field(struct all_calls *all, unsigned int field)
+{
+	uint64_t least = UINT64_MAX, most = 0, value;
+	struct place place;
+	unsigned int shift;
+	size_t i;
+
+	for (i = 0; i < all->nr; i++) {
+		place = place_of(all, &all->run[all->keys[i].index]);
+		value = all->keys[i].value = value_of(&place, field);
+		least = value < least ? value : least;
+		most = value > most ? value : most;
+	}
+	for (i = 0; i < all->nr; i++)
+		all->keys[i].value -= least;
+	for (shift = 0; shift < 64 && (most - least) >> shift; shift += DIGIT)
+		sort_digit(all, shift);
+}
+
+static void sort_equals(struct all_calls *all, struct nt_call *calls)
+{
+	struct place first, place;
+	size_t i, begin = 0;
+
+	for (i = 0; i < all->nr; i++) {
+		place = place_of(all, &calls[i]);
+		if (i && !place_cmp(&first, &place))
+			continue;
+		if (i - begin > 1)
+			qsort_r(calls + begin, i - begin, sizeof(*calls), inside_cmp, all->calls);
+		begin = i;
+		first = place;
+	}
+	if (i - begin > 1)
+		qsort_r(calls + begin, i - begin, sizeof(*calls), inside_cmp, all->calls);
+}
+
+/* Copy the calls as the keys are sorted. */
+static void move_calls(struct all_calls *all)
+{
+	struct nt_call *swap = all->run;
+	size_t i;
+
+	for (i = 0; i < all->nr; i++)
+		all->spare_run[i] = all->run[all->keys[i].index];
+	all->run = all->spare_run;
+	all->spare_run = swap;
+}
+
+static void sort_run(struct all_calls *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->nr; i++) {
+		all->run[i].at += nt_calls_slice(all->calls, all->run[i].slice)->at;
+		all->keys[i].index = i;
+	}
+	sort_field(all, 0);
+	sort_field(all, 1);
+	if (!all->sorted->by_thread)
+		sort_field(all, 2);
+	move_calls(all);
+	sort_equals(all, all->run);
+}
+
+static int give(struct all_calls *all, const struct nt_call *call)
+{
+	all->giving = true;
+	if (all->sorted->take(all->sorted->ctx, call, nt_calls_function(all->calls, call->function)))
+		return -1;
+	all->giving = false;
+	return 0;
+}
+
+/* ---- The file ---- */
+
+static int spill(struct all_calls *all)
+{
+	if (!all->file)
+		all->file = tmpfile();
+	if (!all->file || fwrite(all->run, sizeof(*all->run), all->nr, all->file) != all->nr)
+		return -1;
+	all->in_file += all->nr;
+	all->nr = 0;
+	return 0;
+}
+
+static int take_call(void *ctx, const struct nt_call *call)
+{
+	struct all_calls *all = ctx;
+
+	all->run[all->nr++] = *call;
+	return all->nr < RUN_CALLS ? 0 : spill(all);
+}
+
+/* Seek, and read or write calls of the file. */
+static int transfer(struct all_calls *all, uint64_t offset, struct nt_call *calls, size_t nr,
+		    bool write)
+{
+	size_t done;
+
+	if (fseeko(all->file, offset * sizeof(*calls), SEEK_SET))
+		return -1;
+	done = write ? fwrite(calls, sizeof(*calls), nr, all->file) :
+		       fread(calls, sizeof(*calls), nr, all->file);
+	return done == nr ? 0 : -1;
+}
+
+static int sort_file(struct all_calls *all)
+{
+	uint64_t at;
+
+	for (at = 0; at < all->in_file; at += all->nr) {
+		all->nr = all->in_file - at < RUN_CALLS ? all->in_file - at : RUN_CALLS;
+		if (transfer(all, at, all->run, all->nr, false))
+			return -1;
+		sort_run(all);
+		if (transfer(all, at, all->run, all->nr, true))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- Merge ---- */
+
+/* 1: the run has another call; 0: it has none; -1: reading failed */
+static int refill(struct all_calls *all, struct run *run)
+{
+	if (++run->next < run->nr) {
+		run->place = place_of(all, &run->calls[run->next]);
+		return 1;
+	}
+	run->nr = run->left < READ_CALLS ? run->left : READ_CALLS;
+	run->next = 0;
+	if (!run->nr)
+		return 0;
+	if (transfer(all, run->offset, run->calls, run->nr, false))
+		return -1;
+	run->offset += run->nr;
+	run->left -= run->nr;
+	run->place = place_of(all, run->calls);
+	return 1;
+}
+
+static bool comes_first(const struct all_calls *all, const struct run *x, const struct run *y)
+{
+	int order = place_cmp(&x->place, &y->place);
+
+	if (!order)
+		order = inside_cmp(&x->calls[x->next], &y->calls[y->next], all->calls);
+	return order < 0;
+}
+
+/* Restore the heap from @at downwards: no run comes before that above it. */
+static void sift(const struct all_calls *all, struct run **heap, size_t nr, size_t at)
+{
+	struct run *run = heap[at];
+	size_t child;
+
+	while ((child = 2 * at + 1) < nr) {
+		if (child + 1 < nr && comes_first(all, heap[child + 1], heap[child]))
+			child++;
+		if (!comes_first(all, heap[child], run))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = run;
+}
+
+static int merge_runs(struct all_calls *all, struct run **heap, size_t nr)
+{
+	size_t i;
+	int more;
+
+	for (i = nr; i--; )
+		sift(all, heap, nr, i);
+	while (nr) {
+		if (give(all, &heap[0]->calls[heap[0]->next]))
+			return -1;
+		more = refill(all, heap[0]);
+		if (more < 0)
+			return -1;
+		if (!more)
+			heap[0] = heap[--nr];
+		if (nr)
+			sift(all, heap, nr, 0);
+	}
+	return 0;
+}
+
+static int open_run(struct all_calls *all, struct run *run, uint64_t offset)
+{
+	run->calls = malloc(READ_CALLS * sizeof(*run->calls));
+	run->offset = offset;
+	run->left = all->in_file - offset < RUN_CALLS ? all->in_file - offset : RUN_CALLS;
+	return run->calls && refill(all, run) > 0 ? 0 : -1;
+}
+
+static int merge_file(struct all_calls *all)
+{
+	size_t nr = (all->in_file + RUN_CALLS - 1) / RUN_CALLS, i;
+	struct run *runs, **heap;
+	int err = 0;
+
+	if (nr > RUNS_MAX) {
+		errno = EFBIG;
+		return -1;
+	}
+	runs = calloc(nr, sizeof(*runs));
+	heap = calloc(nr, sizeof(*heap));
+	for (i = 0; !err && i < nr; i++) {
+		err = runs && heap ? open_run(all, &runs[i], (uint64_t)i * RUN_CALLS) : -1;
+		if (!err)
+			heap[i] = &runs[i];
+	}
+	err = err ? err : merge_runs(all, heap, nr);
+	for (i = 0; runs && i < nr; i++)
+		free(runs[i].calls);
+	free(runs);
+	free(heap);
+	return err;
+}
+
+/* ---- All ---- */
+
+static void free_room(struct all_calls *all)
+{
+	free(all->run);
+	free(all->spare_run);
+	free(all->keys);
+	free(all->spare);
+	all->run = all->spare_run = NULL;
+	all->keys = all->spare = NULL;
+}
+
+static int sort_and_give(struct all_calls *all)
 {
 	int err = 0;
 	size_t i;
 
-	for (i = 0; !err && i < nr; i++)
-		err = sorted->take(sorted->ctx, &all[i], nt_calls_function(calls, all[i].function));
+	if (!all->file) {
+		sort_run(all);
+		for (i = 0; !err && i < all->nr; i++)
+			err = give(all, &all->run[i]);
+		return err;
+	}
+	err = spill(all) || sort_file(all);
+	/* the merge has buffers of its own */
+	free_room(all);
+	return err ? -1 : merge_file(all);
+}
+
+static int give_all(struct all_calls *all)
+{
+	const struct sorted_calls *sorted = all->sorted;
+
+	all->giving = true;
+	if (sorted->begin && sorted->begin(sorted->ctx, all->calls))
+		return -1;
+	all->giving = false;
+	if (sort_and_give(all))
+		return -1;
+	all->giving = true;
+	return sorted->end ? sorted->end(sorted->ctx) : 0;
+}
+
+static bool make_room(struct all_calls *all)
+{
+	all->calls = nt_calls_new(all->sorted->session);
+	all->run = malloc(RUN_CALLS * sizeof(*all->run));
+	all->keys = malloc(RUN_CALLS * sizeof(*all->keys));
+	all->spare = malloc(RUN_CALLS * sizeof(*all->spare));
+	all->spare_run = malloc(RUN_CALLS * sizeof(*all->spare_run));
+	return all->calls && all->run && all->keys && all->spare && all->spare_run;
+}
+
+static int run_calls(struct all_calls *all)
+{
+	struct nt_calls_totals totals;
+	int err;
+
+	if (!make_room(all)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	nt_calls_filter(all->calls, all->sorted->filter);
+	nt_calls_each(all->calls, take_call, all);
+	if (all->sorted->open)
+		nt_calls_open(all->calls);
+	errno = 0;
+	err = nt_calls_run(all->calls) || give_all(all) ? -1 : 0;
+	nt_calls_totals(all->calls, &totals);
+	all->sorted->errors |= totals.errors || totals.gaps || totals.losses;
 	return err;
 }
 
-/* The file is not needed any longer once it is mapped. */
-static int sort_and_give(const struct sorted_calls *sorted, struct nt_calls *calls,
-			 const struct call_file *all)
+static void report_failure(const struct all_calls *all)
 {
-	struct nt_call *map;
-	int err;
+	const char *error = nt_session_error(all->sorted->session);
+	const char *why = error[0] ? error : strerror(errno ? errno : ENOMEM);
 
-	if (!all->nr)
-		return 0;
-	if (fflush(all->file))
-		return -1;
-	map = mmap(NULL, all->nr * sizeof(*map), PROT_READ | PROT_WRITE, MAP_SHARED,
-		   fileno(all->file), 0);
-	if (map == MAP_FAILED)
-		return -1;
-	qsort_r(map, all->nr, sizeof(*map), call_cmp, calls);
-	err = give_calls(sorted, calls, map, all->nr);
-	munmap(map, all->nr * sizeof(*map));
-	return err;
+	if (all->giving && all->sorted->output)
+		fprintf(stderr, "ntrace: writing %s failed: %s\n", all->sorted->output, why);
+	else
+		fprintf(stderr, "ntrace: %s\n", why);
 }
 
 int sorted_calls_each(struct sorted_calls *sorted)
 {
-	struct nt_calls *calls = nt_calls_new(sorted->session);
-	struct call_file all = { .file = tmpfile() };
-	struct nt_calls_totals totals;
-	int err = -1;
+	struct all_calls all = { .sorted = sorted };
+	int err = run_calls(&all);
 
-	errno = errno ? errno : ENOMEM;
-	if (calls && all.file) {
-		nt_calls_filter(calls, sorted->filter);
-		nt_calls_each(calls, take_call, &all);
-		err = nt_calls_run(calls) || sort_and_give(sorted, calls, &all);
-		nt_calls_totals(calls, &totals);
-		sorted->errors |= totals.errors || totals.gaps || totals.losses;
-	}
 	if (err)
-		fprintf(stderr, "ntrace: %s\n", nt_session_error(sorted->session)[0] ?
-			nt_session_error(sorted->session) : strerror(errno));
+		report_failure(&all);
 	if (all.file)
 		fclose(all.file);
-	nt_calls_free(calls);
-	return err ? -1 : 0;
+	free_room(&all);
+	nt_calls_free(all.calls);
+	return err;
 }

@@ -1,20 +1,203 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the files of the session library know of calls; not for others. */
+/*
+ * Only the session library's own files include this. They share what it says of calls:
+ *
+ *	calls.c		parts of nt_session_branches() become slices
+ *	calls-threads.c	slices become the calls of threads
+ *	calls-gaps.c	where trace is missing between two slices
+ *	functions.c	the functions that calls are counted of
+ */
 #ifndef NTRACE_SESSION_CALLS_PRIV_H
 #define NTRACE_SESSION_CALLS_PRIV_H
 
+#include <pthread.h>
+
 #include "calls.h"
 #include "callstack.h"
+#include "watched.h"
+
+/* ---- Functions ---- */
+
+struct ns_functions {
+	NS_ARRAY(struct nt_function) all;
+	uint32_t	*hash;		/* of @all: number + 1 */
+	size_t		hash_size;
+};
+
+/* ns_functions_number() - of the function at a place, which is made if it is new; -1: no memory */
+int64_t ns_functions_number(struct ns_functions *functions, const struct nt_place *place);
+void ns_functions_free(struct ns_functions *functions);
+
+/* ns_function_count() - a call that has ended. false: out of memory */
+bool ns_function_count(struct nt_function *function, const struct ns_frame *frame,
+		       const struct nt_call *call);
+
+/* ns_function_add() - the calls of @from are calls of @to, too. false: out of memory */
+bool ns_function_add(struct nt_function *to, const struct nt_function *from);
+
+/* ---- Slices ---- */
+
+/* An event that only the calls from before the slice can explain */
+struct ns_outer {
+	struct ns_event	event;
+	uint64_t	child_ns, child_insns;	/* of calls that ended since the one before */
+};
+
+struct ns_slice {
+	int32_t		tid, cpu;
+	uint32_t	number;		/* for nt_calls_slice() */
+	uint64_t	stretch, nth;
+	uint64_t	fresh;		/* those before it in the stretch that are not split off */
+	bool		split;		/* it goes on where the slice before it ended */
+	bool		first;		/* nothing earlier can come, though it has no times */
+	uint64_t	begin, end;
+	uint64_t	insns;
+	uint64_t	child_ns, child_insns;	/* as in struct ns_outer, after the last one */
+	NS_ARRAY(struct ns_outer) outer;
+	NS_ARRAY(struct ns_frame) open;
+};
+
+void ns_slice_free(struct ns_slice *slice);
+
+/* The idle thread of each CPU has id 0, and threads that nothing names have -1. */
+static inline int32_t ns_thread_cpu(int32_t tid, int32_t cpu)
+{
+	return tid > 0 ? -1 : cpu;
+}
+
+/* ---- Gaps ---- */
+
+/* Trace of a buffer is missing */
+struct ns_gap {
+	uint64_t	from, to;	/* to: UINT64_MAX up to the next trace of that buffer */
+	uint64_t	stretch;
+};
+
+/* When the first branch of a stretch was executed */
+struct ns_first {
+	uint64_t	stretch, time;
+};
+
+/* Those of one buffer */
+struct ns_gaps {
+	NS_ARRAY(struct ns_gap) gaps;
+	NS_ARRAY(struct ns_first) firsts;
+	bool		sorted;
+};
+
+struct ns_all_gaps {
+	struct nt_session *session;
+	struct ns_gaps	*buffers;	/* one for each buffer of the session */
+	size_t		nr;		/* of all */
+};
+
+/* ns_gaps_init() - false: out of memory */
+bool ns_gaps_init(struct ns_all_gaps *all, struct nt_session *session);
+void ns_gaps_free(struct ns_all_gaps *all);
+bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, const struct ns_gap *gap);
+bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, uint64_t stretch, uint64_t time);
+
+/* ns_gaps_settle() - to be called before ns_gaps_between(), if something was added */
+void ns_gaps_settle(struct ns_all_gaps *all);
+
+/* ns_gaps_between() - may the thread have executed unseen between two times? */
+bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, uint64_t to);
+
+/* ns_gaps_forget() - nobody asks for what was over before @time */
+void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time);
+
+/* ---- Threads ---- */
+
+/* The calls of one thread, as far as they are decoded */
+struct ns_thread_calls {
+	struct nt_calls	*calls;
+	struct ns_stack	stack;
+	int32_t		tid, key_cpu;	/* key_cpu: by ns_thread_cpu() */
+	uint32_t	nth;		/* in the pool */
+	uint64_t	insns;		/* of all its slices so far */
+	/* of the last slice: */
+	int32_t		cpu;
+	uint32_t	slice;		/* its number */
+	uint64_t	at;		/* instructions before it */
+	uint64_t	stretch, begin, end;
+	bool		begun;
+	int		error;		/* what the caller's function returned */
+};
+
+/* Slices that wait for earlier ones */
+struct ns_pool {
+	NS_ARRAY(struct ns_slice) slices;
+	size_t		bytes, limit;	/* of memory; ns_threads_settle() from there on */
+	NS_ARRAY(struct ns_thread_calls *) threads;
+	void		*tree;		/* of @threads, for tsearch() */
+	size_t		open;		/* frames of all threads */
+};
+
+struct ns_part;
+
+typedef int (*ns_slice_fn)(void *ctx, uint64_t stretch, uint64_t nth,
+			   const struct ns_stack *stack, uint64_t insns);
+
+struct nt_calls {
+	struct nt_session *session;
+	pthread_mutex_t	lock;
+	struct ns_functions functions;
+	struct nt_filter filter;
+	bool		open;		/* nt_calls_open() */
+	const char	*watch;
+	nt_call_fn	each;
+	void		*each_ctx;
+	ns_slice_fn	each_slice;
+	void		*slice_ctx;
+	struct ns_watched watched;
+	struct ns_all_gaps gaps;
+	struct ns_pool	pool;
+	struct ns_part	*parts;		/* those of stretches that have begun and not ended */
+	uint64_t	begun, ended;	/* stretches */
+	uint64_t	begun_at;	/* the start of the last one that has begun */
+	struct nt_calls_totals totals;
+	uint32_t	nr_slices;		/* numbers that are given away */
+	NS_ARRAY(struct nt_slice) numbered;	/* by their number */
+};
+
+/* ns_calls_horizon() - no slice comes that begins before that, but of an open slice's thread */
+uint64_t ns_calls_horizon(const struct nt_calls *calls);
+
+/* ns_calls_waits() - may an earlier slice come of this one's thread? */
+bool ns_calls_waits(const struct nt_calls *calls, const struct ns_slice *slice);
+
+/* ns_calls_passes() - does the filter want a call that ends on that CPU? */
+bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu);
+
+/*
+ * ns_call_init() - a call that is over
+ * @at: instructions of the thread at the begin of the slice, as far as @frame counts them
+ */
+struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event *event, int32_t tid,
+			    uint32_t slice, uint64_t at);
+
+/* ns_calls_is_watched() - are calls of the function kept, or given to the caller? */
+bool ns_calls_is_watched(const struct nt_calls *calls, const struct nt_place *place);
+
+/* ns_calls_give() - to whom wants the calls. Return: 0; -1: out of memory; what nt_call_fn returned */
+int ns_calls_give(struct nt_calls *calls, const struct nt_call *call);
+
+/*
+ * ns_threads_settle() - put slices together that nothing earlier can come before, or all if @all.
+ * Return: 0; -1: out of memory; what a function of the caller returned.
+ */
+int ns_threads_settle(struct nt_calls *calls, bool all);
+bool ns_threads_add(struct nt_calls *calls, const struct ns_slice *slice);
+void ns_threads_free(struct nt_calls *calls);
 
 /*
  * ns_calls_each_slice() - call @fn with the calls that are open when each slice begins
  * @nth: which one it is of its stretch, counting those only that begin with another thread or CPU,
  *	or after an error
+ * @insns: that the thread has executed
  *
  * nt_calls_run() returns what is not 0.
  */
-typedef int (*ns_slice_fn)(void *ctx, uint64_t stretch, uint64_t nth,
-			   const struct ns_stack *stack);
 void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, void *ctx);
 
 #endif /* NTRACE_SESSION_CALLS_PRIV_H */

@@ -5,7 +5,6 @@
 #include "session-priv.h"
 
 #define ECALL		0x00000073
-#define DEPTH_MAX	(1 << 20)	/* calls beyond this depth never return, and are given up */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
 		   uint64_t insns)
@@ -57,23 +56,59 @@ static bool same_function(const struct nt_place *a, const struct nt_place *b)
  */
 static bool is_tail_call(const struct ns_stack *stack, const struct ns_event *e)
 {
+	struct ns_target *target = stack->targets;
 	struct nt_place from, to;
 
+	if (target) {
+		target += (e->to >> 1 ^ e->to >> 11) & (NS_TARGETS - 1);
+		if (target->addr == e->to && target->space == e->to_space)
+			return false;
+	}
 	nt_session_where(stack->session, e->to_space, e->to, &to);
-	if (!to.symbol || to.offset)
+	if (!to.symbol || to.offset) {
+		if (target)
+			*target = (struct ns_target){ e->to_space, e->to };
 		return false;
+	}
 	nt_session_where(stack->session, e->from_space, e->from, &from);
 	return !same_function(&from, &to);
 }
 
 /* ---- Begin and end ---- */
 
+static bool is_trap_or_signal(const struct ns_frame *frame)
+{
+	return frame->trap || frame->signal;
+}
+
+/* The newest trap or signal: its number + 1; 0: none */
+static size_t newest(const struct ns_stack *stack)
+{
+	const struct ns_frame *top;
+
+	if (!stack->open.nr)
+		return 0;
+	top = &stack->open.at[stack->open.nr - 1];
+	return is_trap_or_signal(top) ? stack->open.nr : top->below;
+}
+
+bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame)
+{
+	uint32_t below = newest(stack);
+
+	if (!ns_array_add(&stack->open, *frame))
+		return false;
+	stack->open.at[stack->open.nr - 1].below = below;
+	stack->signals += frame->signal;
+	return true;
+}
+
 static bool stack_push(struct ns_stack *stack, const struct ns_frame *frame,
 		       const struct ns_event *e)
 {
-	if (stack->open.nr >= DEPTH_MAX && !ns_stack_drop(stack, e))
+	if (ns_stack_is_full(stack, 1) && !ns_stack_drop(stack, e))
 		return false;
-	if (!ns_array_add(&stack->open, *frame))
+	if (!ns_stack_add(stack, frame))
 		return false;
 	return frame->unseen ||
 		stack->ops->enter(stack, &stack->open.at[stack->open.nr - 1], e);
@@ -84,6 +119,7 @@ static bool stack_pop(struct ns_stack *stack, const struct ns_event *e)
 	struct ns_frame frame = stack->open.at[--stack->open.nr], *caller;
 	uint64_t ns = e->time - frame.begin, insns = e->insns - frame.insns;
 
+	stack->signals -= frame.signal;
 	if (frame.unseen) {
 		ns = frame.child_ns;
 		insns = frame.child_insns;
@@ -118,6 +154,7 @@ bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event)
 		if (!frame.unseen && !stack->ops->leave(stack, &frame, event, false))
 			return false;
 	}
+	stack->signals = 0;
 	return true;
 }
 
@@ -211,13 +248,15 @@ static bool goes_back_to(const struct ns_frame *f, uint64_t to)
 /* The newest trap, if @user of a program; -1: none */
 static int64_t find_trap(const struct ns_stack *stack, bool user)
 {
-	int64_t i;
+	const struct ns_frame *frame;
+	size_t at;
 
-	for (i = (int64_t)stack->open.nr - 1; i >= 0; i--) {
-		if (stack->open.at[i].trap && (!user || is_user(stack, stack->open.at[i].ret)))
+	for (at = newest(stack); at; at = frame->below) {
+		frame = &stack->open.at[at - 1];
+		if (frame->trap && (!user || is_user(stack, frame->ret)))
 			break;
 	}
-	return i;
+	return (int64_t)at - 1;
 }
 
 /* The kernel delivers a signal, or goes on elsewhere in the program as the handler wanted. */
@@ -242,8 +281,9 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 {
 	bool user = is_user(stack, e->to);
-	int64_t trap = find_trap(stack, user), i;
+	int64_t trap = find_trap(stack, user);
 	struct ns_frame frame;
+	size_t at;
 
 	if (trap >= 0 && user && stack->open.at[trap].image != e->image) {
 		if (stack->part)
@@ -251,10 +291,9 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 		/* exec: the program called the kernel, which never returns to the old program */
 		return stack_cut(stack, trap, e) > 0 && ns_stack_drop(stack, e) ? 1 : -1;
 	}
-	for (i = (int64_t)stack->open.nr - 1; i >= 0; i--) {
-		if ((stack->open.at[i].trap || stack->open.at[i].signal) &&
-		    goes_back_to(&stack->open.at[i], e->to))
-			return stack_cut(stack, i, e);
+	for (at = newest(stack); at; at = stack->open.at[at - 1].below) {
+		if (goes_back_to(&stack->open.at[at - 1], e->to))
+			return stack_cut(stack, at - 1, e);
 	}
 	if (stack->part)
 		return 0;

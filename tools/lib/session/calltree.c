@@ -8,10 +8,12 @@
 
 #include "calltree.h"
 #include "callstack.h"
+#include "tree-priv.h"
 
 /* The thread's events of one stretch */
 struct part {
 	struct nt_calltree *tree;
+	uint64_t	insns;		/* since the last one */
 	NS_ARRAY(struct ns_event) events;
 };
 
@@ -20,7 +22,8 @@ struct nt_calltree {
 	struct nt_call	call;
 	const char	*symbol;
 	NS_ARRAY(struct ns_event) events;
-	NS_ARRAY(struct nt_node) nodes;
+	struct ns_tree	tree;
+	nt_inlined_fn	inlined;
 	struct ns_stack	stack;
 };
 
@@ -34,7 +37,11 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 
 	if (who->tid != call->tid || b->time < call->begin || b->time > call->begin + call->ns)
 		return 0;
-	ns_event_init(&e, who, b, b->insns);
+	p->insns += b->insns;
+	if (!ns_branch_matters(b))
+		return 0;
+	ns_event_init(&e, who, b, p->insns);
+	p->insns = 0;
 	return ns_array_add(&p->events, e) ? 0 : -1;
 }
 
@@ -50,9 +57,14 @@ static void *begin(void *ctx, uint64_t stretch)
 
 static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 {
+	/* the thread's next event counts what it executed up to the end of this stretch */
+	const struct ns_event rest = {
+		.kind = NT_BRANCH_CONDITIONAL, .time = who->time,
+		.insns = ((struct part *)part)->insns,
+	};
 	struct nt_calltree *tree = ctx;
 	struct part *p = part;
-	bool ok = true;
+	bool ok = !p->insns || ns_array_add(&p->events, rest);
 	size_t i;
 
 	for (i = 0; ok && i < p->events.nr; i++)
@@ -94,41 +106,14 @@ static bool sort_events(struct nt_calltree *tree)
 
 /* ---- Tree ---- */
 
-/* The child of @parent that has this function, made if it is not there; -1: no memory */
-static int64_t child_of(struct nt_calltree *tree, uint32_t parent, const struct ns_event *e)
-{
-	struct nt_node node = {
-		.space = e->to_space, .addr = e->to, .parent = parent, .kind = e->kind,
-		.depth = tree->nodes.nr ? tree->nodes.at[parent].depth + 1 : 0,
-	};
-	uint32_t link, last = 0;
-	struct nt_place place;
-
-	nt_session_where(tree->session, e->to_space, e->to, &place);
-	node.object = place.object;
-	node.symbol = place.symbol;
-	for (link = tree->nodes.nr ? tree->nodes.at[parent].first : 0; link;
-	     link = tree->nodes.at[link].next) {
-		last = link;
-		if (tree->nodes.at[link].object == node.object &&
-		    tree->nodes.at[link].symbol == node.symbol)
-			return link;
-	}
-	if (!ns_array_add(&tree->nodes, node))
-		return -1;
-	link = tree->nodes.nr - 1;
-	if (last)
-		tree->nodes.at[last].next = link;
-	else
-		tree->nodes.at[parent].first = link;
-	return link;
-}
-
 static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
-	size_t nr = stack->open.nr;
-	int64_t node = child_of(stack->ctx, nr > 1 ? stack->open.at[nr - 2].function : 0, e);
+	struct nt_calltree *tree = stack->ctx;
+	int64_t node;
 
+	/* who called the root is of no interest */
+	tree->tree.inlined = stack->open.nr > 1 ? tree->inlined : NULL;
+	node = ns_tree_enter(&tree->tree, ns_stack_caller(stack), frame, e);
 	frame->function = node;
 	return node >= 0;
 }
@@ -137,11 +122,8 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 		  bool seen)
 {
 	struct nt_calltree *tree = stack->ctx;
-	struct nt_node *node = &tree->nodes.at[frame->function];
 
-	node->calls++;
-	node->ns += e->time - frame->begin;
-	node->insns += e->insns - frame->insns;
+	ns_tree_count(&tree->tree, frame->function, frame, e);
 	return true;
 }
 
@@ -177,7 +159,7 @@ static bool make_tree(struct nt_calltree *tree)
 		as_call(e);
 	tree->stack = (struct ns_stack){ .session = tree->session, .ops = &tree_ops, .ctx = tree };
 	for (; e < last; e++) {
-		if (tree->nodes.nr)
+		if (tree->tree.nodes.nr)
 			insns += e->insns;
 		e->insns = insns;
 		if (ns_stack_take(&tree->stack, e) < 0)
@@ -192,7 +174,7 @@ static bool make_tree(struct nt_calltree *tree)
 }
 
 struct nt_calltree *nt_calltree_new(struct nt_session *session, const struct nt_call *call,
-				    const char *symbol)
+				    const char *symbol, nt_inlined_fn inlined, void *inlined_ctx)
 {
 	const struct nt_window window = { .from = call->begin, .to = call->begin + call->ns };
 	const struct nt_branch_sink sink = {
@@ -203,7 +185,9 @@ struct nt_calltree *nt_calltree_new(struct nt_session *session, const struct nt_
 
 	if (!tree)
 		return NULL;
-	tree->session = session;
+	tree->session = tree->tree.session = session;
+	tree->inlined = inlined;
+	tree->tree.inlined_ctx = inlined_ctx;
 	tree->call = *call;
 	tree->symbol = symbol;
 	if (!nt_session_branches(session, &sink, tree) && sort_events(tree) && make_tree(tree))
@@ -217,13 +201,13 @@ void nt_calltree_free(struct nt_calltree *tree)
 	if (!tree)
 		return;
 	free(tree->events.at);
-	free(tree->nodes.at);
+	ns_tree_free(&tree->tree);
 	free(tree->stack.open.at);
 	free(tree);
 }
 
 const struct nt_node *nt_calltree_nodes(const struct nt_calltree *tree, size_t *nr)
 {
-	*nr = tree->nodes.nr;
-	return tree->nodes.at;
+	*nr = tree->tree.nodes.nr;
+	return tree->tree.nodes.at;
 }

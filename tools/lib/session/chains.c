@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "calls-priv.h"
-#include "chains.h"
+#include "chains-priv.h"
 
 #define DEPTH_MAX	1024	/* calls of a slice's begin that are kept */
 
@@ -13,33 +13,29 @@
 struct start {
 	uint64_t	stretch, nth;
 	uint64_t	first;
+	uint64_t	insns;		/* that the thread had executed */
 	uint32_t	nr;
 };
 
 struct nt_chains {
 	struct nt_session *session;
+	struct nt_calls	*calls;		/* whose functions the frames have */
 	NS_ARRAY(struct start) starts;	/* by stretch, then nth */
 	FILE		*file;
 	struct ns_frame	*frames;	/* the mapped file */
 	uint64_t	nr_frames;
 };
 
-struct nt_chain {
-	const struct nt_chains *chains;
-	uint64_t	stretch, nth;	/* nth: of the next slice */
-	struct ns_stack	stack;
-	int32_t		tid, cpu;
-	bool		inside;		/* a slice has begun, and goes on */
-};
-
 /* ---- All slices ---- */
 
-static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, const struct ns_stack *stack)
+static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, const struct ns_stack *stack,
+		      uint64_t insns)
 {
 	uint32_t nr = stack->open.nr < DEPTH_MAX ? stack->open.nr : DEPTH_MAX;
 	struct nt_chains *chains = ctx;
 	const struct start start = {
 		.stretch = stretch, .nth = nth, .first = chains->nr_frames, .nr = nr,
+		.insns = insns,
 	};
 
 	if (!ns_array_add(&chains->starts, start))
@@ -77,23 +73,34 @@ static int map_frames(struct nt_chains *chains)
 	return 0;
 }
 
-struct nt_chains *nt_chains_new(struct nt_session *session)
+struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter)
 {
 	struct nt_chains *chains = calloc(1, sizeof(*chains));
-	struct nt_calls *calls = nt_calls_new(session);
-	int err = -1;
 
-	if (chains && calls) {
-		chains->session = session;
-		chains->file = tmpfile();
-		ns_calls_each_slice(calls, keep_start, chains);
-		err = chains->file ? nt_calls_run(calls) ?: map_frames(chains) : -1;
+	if (!chains)
+		return NULL;
+	chains->session = session;
+	chains->calls = nt_calls_new(session);
+	chains->file = tmpfile();
+	if (chains->calls && chains->file) {
+		if (filter)
+			nt_calls_filter(chains->calls, filter);
+		ns_calls_each_slice(chains->calls, keep_start, chains);
+		if (!nt_calls_run(chains->calls) && !map_frames(chains))
+			return chains;
 	}
-	nt_calls_free(calls);
-	if (!err)
-		return chains;
 	nt_chains_free(chains);
 	return NULL;
+}
+
+struct nt_chains *nt_chains_new(struct nt_session *session)
+{
+	return ns_chains_new(session, NULL);
+}
+
+const struct nt_calls *ns_chains_calls(const struct nt_chains *chains)
+{
+	return chains->calls;
 }
 
 void nt_chains_free(struct nt_chains *chains)
@@ -104,6 +111,7 @@ void nt_chains_free(struct nt_chains *chains)
 		munmap(chains->frames, chains->nr_frames * sizeof(struct ns_frame));
 	if (chains->file)
 		fclose(chains->file);
+	nt_calls_free(chains->calls);
 	free(chains->starts.at);
 	free(chains);
 }
@@ -161,12 +169,13 @@ static int begin_slice(struct nt_chain *chain, const struct nt_who *who)
 	chain->inside = true;
 	chain->tid = who->tid;
 	chain->cpu = who->cpu;
-	chain->stack.open.nr = 0;
+	chain->insns = start ? start->insns : 0;
+	ns_stack_forget(&chain->stack);
 	for (i = 0; start && i < start->nr; i++) {
-		if (!ns_array_add(&chain->stack.open, chain->chains->frames[start->first + i]))
+		if (!ns_stack_add(&chain->stack, &chain->chains->frames[start->first + i]))
 			return -1;
 	}
-	return 0;
+	return !chain->begun || chain->begun(&chain->stack) ? 0 : -1;
 }
 
 int nt_chain_branch(struct nt_chain *chain, const struct nt_who *who,
@@ -177,9 +186,10 @@ int nt_chain_branch(struct nt_chain *chain, const struct nt_who *who,
 	if ((!chain->inside || chain->tid != who->tid || chain->cpu != who->cpu) &&
 	    begin_slice(chain, who))
 		return -1;
+	chain->insns += branch->insns;
 	if (!ns_branch_matters(branch))
 		return 0;
-	ns_event_init(&event, who, branch, 0);
+	ns_event_init(&event, who, branch, chain->insns);
 	return ns_stack_take(&chain->stack, &event) < 0 ? -1 : 0;
 }
 

@@ -17,6 +17,7 @@
 #include "session-priv.h"
 
 #define CHUNK	(256 << 10)	/* bytes that are fed at once */
+#define AHEAD	16		/* stretches for each thread that may wait for an earlier one */
 
 struct job;
 
@@ -46,8 +47,10 @@ struct worker {
 	pthread_t	thread;
 };
 
-/* A stretch that is decoded, and whose end() waits for those before it */
-struct finished {
+/* A stretch; if it is decoded, its end() waits for those before it */
+struct turn {
+	size_t		nth;		/* of the session */
+	uint64_t	start;		/* no stretch after this one begins earlier */
 	void		*part;
 	struct nt_who	who;
 	bool		done;
@@ -58,10 +61,13 @@ struct job {
 	const struct nt_consumer *consumer;
 	void		*ctx;
 	pthread_mutex_t	lock;
-	size_t		next;		/* stretch that nobody has taken */
-	size_t		turn;		/* stretch whose end() is to be called */
+	struct turn	*turns;		/* all stretches, by time */
+	size_t		nr;
+	size_t		next;		/* that nobody has taken */
+	size_t		turn;		/* whose end() is to be called */
+	size_t		ahead;		/* so many may wait for their end(), as each takes memory */
 	bool		ending;		/* a thread calls end() */
-	struct finished	*finished;	/* one for each stretch */
+	pthread_cond_t	ended;
 	pthread_mutex_t	progress_lock;
 	uint64_t	fed;		/* bytes of trace that are decoded */
 	int		result;		/* not 0: stop */
@@ -280,6 +286,7 @@ static int feed(struct worker *w, struct place *from, const struct place *to)
 		if (err)
 			return err;
 		tell_progress(w, n);
+		pd_forget(&w->session->pd, piece->data + from->at, n);
 		from->at += n;
 		if (from->at == piece->size) {
 			from->piece++;
@@ -418,11 +425,10 @@ static int decode_messages(struct worker *w)
 	return w->job->consumer->counts(w->part, &w->who, w->flow);
 }
 
-static int decode_stretch(struct worker *w, size_t nth)
+/* The consumer's part of a stretch; parts begin in the order in which they end */
+static void begin_stretch(struct worker *w, size_t nth)
 {
 	const struct ns_stretch *s = &w->session->trace.stretches.at[nth];
-	const struct ns_cpu *cpu;
-	int err = 0;
 
 	w->stretch = s;
 	w->now = s->start;
@@ -430,17 +436,12 @@ static int decode_stretch(struct worker *w, size_t nth)
 				  .comm = "", .buffer = s->queue, .priv = w };
 	w->known_tid = INT32_MIN;
 	w->part = w->job->consumer->begin(w->job->ctx, nth);
-	if (!w->part)
-		return ns_fail(w->session, "out of memory");
-	cpu = stretch_cpu(w);
-	if (!cpu || !s->pieces.nr || !is_wanted(w->job->consumer, s))
-		return 0;
-	if (cpu != w->cpu)
-		err = new_decoder(w, cpu);
-	if (err)
-		return err;
-	if (!ns_frames_has(s))
-		return decode_messages(w);
+}
+
+static int decode_frames(struct worker *w, const struct ns_stretch *s)
+{
+	int err;
+
 	if (ns_frames_join(s, &w->session->setup, &w->joined))
 		return ns_fail(w->session, "out of memory");
 	ns_trace_find_middle(&w->joined, &w->session->setup);
@@ -451,50 +452,108 @@ static int decode_stretch(struct worker *w, size_t nth)
 	return err;
 }
 
+static int decode_stretch(struct worker *w)
+{
+	const struct ns_stretch *s = w->stretch;
+	const struct ns_cpu *cpu;
+	int err = 0;
+
+	if (!w->part)
+		return ns_fail(w->session, "out of memory");
+	cpu = stretch_cpu(w);
+	if (!cpu || !s->pieces.nr || !is_wanted(w->job->consumer, s))
+		return 0;
+	if (cpu != w->cpu)
+		err = new_decoder(w, cpu);
+	if (err)
+		return err;
+	return ns_frames_has(s) ? decode_frames(w, s) : decode_messages(w);
+}
+
 /* ---- All stretches ---- */
+
+static int turn_cmp(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->nth < y->nth ? -1 : x->nth > y->nth;
+}
+
+/* By time; those of one buffer stay in the order of the buffer. */
+static bool order_stretches(struct job *job)
+{
+	const struct ns_trace *trace = &job->session->trace;
+	const struct ns_stretch *s;
+	size_t i;
+
+	job->nr = trace->stretches.nr;
+	job->turns = calloc(job->nr + 1, sizeof(*job->turns));
+	for (i = 0; job->turns && i < job->nr; i++) {
+		s = &trace->stretches.at[i];
+		job->turns[i] = (struct turn){ .nth = i, .start = s->start };
+		if (i && s[-1].queue == s->queue && job->turns[i - 1].start > s->start)
+			job->turns[i].start = job->turns[i - 1].start;
+	}
+	if (job->turns && job->nr)
+		qsort(job->turns, job->nr, sizeof(*job->turns), turn_cmp);
+	return job->turns;
+}
 
 /* Call end() for all that are decoded, in their order; one thread does it for all. */
 static void end_finished(struct job *job)
 {
 	const struct ns_trace *trace = &job->session->trace;
-	struct finished *f;
+	struct turn *t;
 	int err;
 
 	if (job->ending)
 		return;
 	job->ending = true;
-	while (job->turn < trace->stretches.nr && job->finished[job->turn].done) {
-		f = &job->finished[job->turn];
+	while (job->turn < job->nr && job->turns[job->turn].done) {
+		t = &job->turns[job->turn];
 		pthread_mutex_unlock(&job->lock);
-		err = job->consumer->end(job->ctx, f->part, &f->who,
-					 trace->stretches.at[job->turn].lost);
+		err = job->consumer->end(job->ctx, t->part, &t->who,
+					 trace->stretches.at[t->nth].lost);
 		pthread_mutex_lock(&job->lock);
 		if (err && !job->result)
 			job->result = err;
 		job->turn++;
+		pthread_cond_broadcast(&job->ended);
 	}
 	job->ending = false;
+}
+
+/* A stretch that nobody has taken; NULL: there is none. Called with the lock */
+static struct turn *take_turn(struct job *job)
+{
+	while (!job->result && job->next < job->nr && job->next - job->turn >= job->ahead)
+		pthread_cond_wait(&job->ended, &job->lock);
+	return job->result || job->next == job->nr ? NULL : &job->turns[job->next++];
 }
 
 static void *work(void *arg)
 {
 	struct worker *w = arg;
 	struct job *job = w->job;
-	size_t nth;
+	struct turn *t;
 	int err;
 
 	pthread_mutex_lock(&job->lock);
-	while (!job->result && job->next < job->session->trace.stretches.nr) {
-		nth = job->next++;
+	while ((t = take_turn(job))) {
+		begin_stretch(w, t->nth);
 		pthread_mutex_unlock(&job->lock);
-		err = decode_stretch(w, nth);
+		err = decode_stretch(w);
 		pthread_mutex_lock(&job->lock);
-		job->finished[nth] = (struct finished){ .part = w->part, .who = w->who,
-							.done = w->part };
+		t->part = w->part;
+		t->who = w->who;
+		t->done = w->part;
 		if (err && !job->result)
 			job->result = err;
 		end_finished(job);
 	}
+	pthread_cond_broadcast(&job->ended);
 	pthread_mutex_unlock(&job->lock);
 	return NULL;
 }
@@ -533,41 +592,52 @@ static unsigned int nr_threads(const struct nt_session *session)
 	return nr < n ? nr : n;
 }
 
-int nt_session_decode(struct nt_session *session, const struct nt_consumer *consumer, void *ctx)
+/* All workers, of which the caller is one */
+static void run_workers(struct job *job, struct worker *workers, unsigned int n)
 {
-	struct job job = { .session = session, .consumer = consumer, .ctx = ctx };
-	unsigned int n = nr_threads(session), i, started = 0;
-	struct worker *workers = calloc(n + 1, sizeof(*workers));
+	unsigned int i, started = 0;
 
-	job.finished = calloc(session->trace.stretches.nr + 1, sizeof(*job.finished));
-	pthread_mutex_init(&job.lock, NULL);
-	pthread_mutex_init(&job.progress_lock, NULL);
-	if (!workers || !job.finished)
-		job.result = ns_fail(session, "out of memory");
-	for (i = 0; i < n && !job.result; i++)
-		job.result = start_worker(&workers[i], &job);
-	/* the caller is one of them */
-	for (i = 1; i < n && !job.result; i++, started++) {
+	for (i = 0; i < n && !job->result; i++)
+		job->result = start_worker(&workers[i], job);
+	for (i = 1; i < n && !job->result; i++, started++) {
 		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
 			break;
 	}
-	if (n && !job.result)
+	if (n && !job->result)
 		work(&workers[0]);
 	for (i = 1; i <= started; i++)
 		pthread_join(workers[i].thread, NULL);
-	/* the consumer gets its parts back even if decoding was stopped */
-	for (i = job.turn; job.finished && i < session->trace.stretches.nr; i++) {
-		if (job.finished[i].done)
-			consumer->end(ctx, job.finished[i].part, &job.finished[i].who, true);
-	}
-	for (i = 0; workers && i < n; i++)
+	for (i = 0; i < n; i++)
 		free_worker(&workers[i]);
+}
+
+int nt_session_decode(struct nt_session *session, const struct nt_consumer *consumer, void *ctx)
+{
+	struct job job = { .session = session, .consumer = consumer, .ctx = ctx };
+	unsigned int n = nr_threads(session);
+	struct worker *workers = calloc(n + 1, sizeof(*workers));
+	size_t i;
+
+	job.ahead = AHEAD * (size_t)n;
+	pthread_mutex_init(&job.lock, NULL);
+	pthread_mutex_init(&job.progress_lock, NULL);
+	pthread_cond_init(&job.ended, NULL);
+	if (workers && order_stretches(&job))
+		run_workers(&job, workers, n);
+	else
+		job.result = ns_fail(session, "out of memory");
+	/* the consumer gets its parts back even if decoding was stopped */
+	for (i = job.turn; job.turns && i < job.nr; i++) {
+		if (job.turns[i].done)
+			consumer->end(ctx, job.turns[i].part, &job.turns[i].who, true);
+	}
+	pthread_cond_destroy(&job.ended);
 	pthread_mutex_destroy(&job.lock);
 	pthread_mutex_destroy(&job.progress_lock);
 	if (session->options.progress)
 		session->options.progress(session->options.progress_ctx, session->trace.bytes,
 					  session->trace.bytes);
-	free(job.finished);
+	free(job.turns);
 	free(workers);
 	return job.result;
 }

@@ -9,11 +9,25 @@
 #include "array.h"
 #include "lines.h"
 
+/* Of an inlined call, by clang; older elfutils do not name it. */
+#ifndef DW_AT_GNU_discriminator
+#define DW_AT_GNU_discriminator	0x2136
+#endif
+
+/* Addresses of a compilation unit, without the bias of its debug information */
+struct unit {
+	Dwarf_Addr	from, to;
+	Dwarf_Die	*cu;
+};
+
 /* A file, and what elfutils knows of it */
 struct module {
 	const char	*object;	/* as the recording names it */
 	Dwfl_Module	*dwfl;		/* NULL: the file is not there, or is none of ELF */
 	Dwarf_Addr	bias;		/* what elfutils adds to the file's addresses */
+	Dwarf_Addr	dwarf_bias;	/* ... and to those of the debug information */
+	NS_ARRAY(struct unit) units;	/* by address */
+	bool		has_units;
 };
 
 struct nt_lines {
@@ -44,9 +58,13 @@ struct nt_lines *nt_lines_new(struct nt_session *session)
 
 void nt_lines_free(struct nt_lines *lines)
 {
+	size_t i;
+
 	if (!lines)
 		return;
 	dwfl_end(lines->dwfl);
+	for (i = 0; i < lines->modules.nr; i++)
+		free(lines->modules.at[i].units.at);
 	free(lines->modules.at);
 	free(lines);
 }
@@ -64,7 +82,7 @@ static Dwfl_Module *open_module(struct nt_lines *lines, const char *object)
 	return module;
 }
 
-static const struct module *module_of(struct nt_lines *lines, const char *object)
+static struct module *module_of(struct nt_lines *lines, const char *object)
 {
 	struct module module = { .object = object };
 	GElf_Addr bias;
@@ -82,13 +100,82 @@ static const struct module *module_of(struct nt_lines *lines, const char *object
 	return &lines->modules.at[lines->modules.nr - 1];
 }
 
+/* ---- Compilation units ---- */
+
+static int unit_cmp(const void *a, const void *b)
+{
+	const struct unit *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static void index_units(struct module *module)
+{
+	struct unit unit = { 0 };
+	Dwarf_Addr base;
+	ptrdiff_t offset;
+
+	module->has_units = true;
+	while ((unit.cu = dwfl_module_nextcu(module->dwfl, unit.cu, &module->dwarf_bias))) {
+		for (offset = 0; (offset = dwarf_ranges(unit.cu, offset, &base, &unit.from, &unit.to)) > 0; ) {
+			if (unit.from < unit.to && !ns_array_add(&module->units, unit))
+				return;
+		}
+	}
+	if (module->units.nr)
+		qsort(module->units.at, module->units.nr, sizeof(unit), unit_cmp);
+}
+
+/*
+ * The compilation unit of an address. elfutils looks it up in .debug_aranges, which clang leaves
+ * out; then the units themselves say what they cover.
+ */
+static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bias)
+{
+	Dwarf_Die *cu = dwfl_module_addrdie(module->dwfl, addr, bias);
+	size_t low = 0, high, mid;
+
+	if (cu)
+		return cu;
+	if (!module->has_units)
+		index_units(module);
+	*bias = module->dwarf_bias;
+	for (high = module->units.nr; low < high; ) {
+		mid = low + (high - low) / 2;
+		if (module->units.at[mid].to <= addr - *bias)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < module->units.nr && module->units.at[low].from <= addr - *bias ?
+		module->units.at[low].cu : NULL;
+}
+
 /* ---- Frames ---- */
 
-static const char *line_of(const struct module *module, Dwarf_Addr addr, int *line)
+static void line_of(Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frame)
 {
-	Dwfl_Line *found = dwfl_module_getsrc(module->dwfl, addr);
+	Dwarf_Line *line = dwarf_getsrc_die(cu, addr);
 
-	return found ? dwfl_lineinfo(found, NULL, line, NULL, NULL, NULL) : NULL;
+	if (!line)
+		return;
+	frame->file = dwarf_linesrc(line, NULL, NULL);
+	dwarf_lineno(line, &frame->line);
+	dwarf_linediscriminator(line, &frame->discriminator);
+}
+
+/* Sets a function's name and where it begins. An inlined function has them at its origin. */
+static void name_of(Dwarf_Die *die, struct nt_frame *frame)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	frame->function = dwarf_diename(die);
+	frame->linkage = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
+	if (!frame->linkage)
+		frame->linkage = frame->function;
+	if (!dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_line, &attr), &value))
+		frame->start = value;
 }
 
 /* Where a function was inlined: the file and line of the call */
@@ -101,6 +188,8 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct nt_frame *frame)
 
 	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &value))
 		frame->line = value;
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_GNU_discriminator, &attr), &value))
+		frame->discriminator = value;
 	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &value) &&
 	    !dwarf_getsrcfiles(cu, &files, &nr) && value < nr)
 		frame->file = dwarf_filesrc(files, value, NULL, NULL);
@@ -117,7 +206,7 @@ static size_t add_scopes(Dwarf_Die *cu, Dwarf_Die *scopes, int nr, struct nt_fra
 
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
 			continue;
-		frames[n].function = dwarf_diename(&scopes[i]);
+		name_of(&scopes[i], &frames[n]);
 		frames[n].inlined = tag == DW_TAG_inlined_subroutine && n + 1 < max;
 		if (!frames[n].inlined)
 			return n + 1;
@@ -132,23 +221,93 @@ static size_t add_scopes(Dwarf_Die *cu, Dwarf_Die *scopes, int nr, struct nt_fra
 size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 		   struct nt_frame *frames, size_t max)
 {
-	const struct module *module = object ? module_of(lines, object) : NULL;
+	struct module *module = object ? module_of(lines, object) : NULL;
 	Dwarf_Die *cu, *inner = NULL, *scopes = NULL;
-	Dwarf_Addr bias;
+	Dwarf_Addr bias = 0;
 	size_t n = 1;
 	int nr = 0;
 
 	frames[0] = (struct nt_frame){ 0 };
-	if (!module || !module->dwfl)
+	cu = module && module->dwfl ? unit_of(module, address + module->bias, &bias) : NULL;
+	if (!cu)
 		return 1;
-	frames[0].file = line_of(module, address + module->bias, &frames[0].line);
-	cu = dwfl_module_addrdie(module->dwfl, address + module->bias, &bias);
+	address += module->bias - bias;
+	line_of(cu, address, &frames[0]);
 	/* around an inlined function are the scopes that it is written in; where it is, is wanted */
-	if (cu && dwarf_getscopes(cu, address + module->bias - bias, &inner) > 0)
+	if (dwarf_getscopes(cu, address, &inner) > 0)
 		nr = dwarf_getscopes_die(&inner[0], &scopes);
 	if (nr > 0)
 		n = add_scopes(cu, scopes, nr, frames, max);
 	free(scopes);
 	free(inner);
 	return n;
+}
+
+/* ---- All of an object ---- */
+
+struct each {
+	int	(*fn)(void *ctx, const struct nt_line *line);
+	void	*ctx;
+	Dwarf_Addr bias;	/* what is to be added for addresses of the file */
+	int	ret;
+};
+
+static int give_function(Dwarf_Die *die, void *ctx)
+{
+	struct each *each = ctx;
+	struct nt_frame frame = { 0 };
+	struct nt_line line;
+	Dwarf_Addr low;
+
+	if (dwarf_lowpc(die, &low))
+		return DWARF_CB_OK;
+	name_of(die, &frame);
+	line = (struct nt_line){
+		.file = dwarf_decl_file(die), .line = frame.start, .function = frame.linkage,
+		.address = low + each->bias,
+	};
+	if (line.file && line.function)
+		each->ret = each->fn(each->ctx, &line);
+	return each->ret ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+static int give_lines(Dwarf_Die *cu, struct each *each)
+{
+	struct nt_line give = { 0 };
+	Dwarf_Lines *lines;
+	Dwarf_Line *line;
+	size_t nr, i;
+	bool end;
+
+	if (dwarf_getsrclines(cu, &lines, &nr))
+		return 0;
+	for (i = 0; i < nr && !each->ret; i++) {
+		line = dwarf_onesrcline(lines, i);
+		if (dwarf_lineendsequence(line, &end) || end || dwarf_lineno(line, &give.line) ||
+		    give.line <= 0 || dwarf_lineaddr(line, &give.address))
+			continue;
+		give.file = dwarf_linesrc(line, NULL, NULL);
+		give.address += each->bias;
+		each->ret = give.file ? each->fn(each->ctx, &give) : 0;
+	}
+	return each->ret;
+}
+
+int nt_lines_each(struct nt_lines *lines, const char *object,
+		  int (*fn)(void *ctx, const struct nt_line *line), void *ctx)
+{
+	struct module *module = object ? module_of(lines, object) : NULL;
+	struct each each = { .fn = fn, .ctx = ctx };
+	Dwarf_Die *cu = NULL;
+	Dwarf_Addr bias;
+
+	while (module && module->dwfl && (cu = dwfl_module_nextcu(module->dwfl, cu, &bias))) {
+		each.bias = bias - module->bias;
+		if (give_lines(cu, &each))
+			break;
+		dwarf_getfuncs(cu, give_function, &each, 0);
+		if (each.ret)
+			break;
+	}
+	return each.ret;
 }

@@ -17,6 +17,17 @@ struct nt_frame {
 	const char	*file;		/* NULL: not known */
 	int		line;		/* 0: not known; of the call, but for the first frame */
 	bool		inlined;	/* into the next one */
+	const char	*linkage;	/* name for the linker; @function if it has no other */
+	int		start;		/* line that the function begins at; 0: not known */
+	unsigned int	discriminator;	/* of the place in its line */
+};
+
+/* A line that has code, or a function that begins */
+struct nt_line {
+	const char	*file;
+	int		line;
+	const char	*function;	/* NULL: it is a line */
+	uint64_t	address;	/* as the file has it */
 };
 
 /* nt_lines_new() - NULL: out of memory */
@@ -32,5 +43,13 @@ void nt_lines_free(struct nt_lines *lines);
  */
 size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 		   struct nt_frame *frames, size_t max);
+
+/*
+ * nt_lines_each() - all lines and functions that the debug information of an object has, in no order
+ *
+ * Return: 0, or what @fn returned.
+ */
+int nt_lines_each(struct nt_lines *lines, const char *object,
+		  int (*fn)(void *ctx, const struct nt_line *line), void *ctx);
 
 #endif /* NTRACE_SESSION_LINES_H */

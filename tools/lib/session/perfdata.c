@@ -263,6 +263,19 @@ const char *pd_string(const struct perfdata *pd, enum pd_feature feature)
 
 /* ---- Open and close ---- */
 
+void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size)
+{
+	uintptr_t page = sysconf(_SC_PAGESIZE), from, to;
+
+	/* what was compressed is not in the file */
+	if (data < pd->map || data >= pd->map + pd->size)
+		return;
+	from = (uintptr_t)data & ~(page - 1);
+	to = ((uintptr_t)data + size) & ~(page - 1);
+	if (from < to)
+		madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 static int read_header(struct perfdata *pd)
 {
 	struct file_header header = { 0 };

@@ -106,6 +106,13 @@ int pd_open(struct perfdata *pd, const char *path);
 void pd_close(struct perfdata *pd);
 
 /*
+ * pd_forget() - the bytes are not needed soon, so that they take no memory; they can still be read
+ *
+ * Pages beside them that the kernel mapped in advance are released, too.
+ */
+void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size);
+
+/*
  * pd_for_each() - call @take for each record, in the order of the file
  *
  * Records in PERF_RECORD_COMPRESSED are given as if they stood there. They stay until

@@ -269,6 +269,12 @@ const struct nt_profile_insn *nt_profile_insns(const struct nt_profile *profile,
 	return profile->insns.at;
 }
 
+bool nt_profile_count(const struct nt_profile *profile, uint64_t *at, struct nt_count *count)
+{
+	/* make_insns() has added all sets to the first one */
+	return profile->idle.nr && nt_counts_next(profile->idle.at[0], at, count);
+}
+
 void nt_profile_totals(const struct nt_profile *profile, struct nt_profile_totals *totals)
 {
 	*totals = profile->totals;

@@ -35,6 +35,13 @@ int nt_profile_run(struct nt_profile *profile);
 
 /* nt_profile_insns() - by object, then address; they stay as long as @profile */
 const struct nt_profile_insn *nt_profile_insns(const struct nt_profile *profile, size_t *nr);
+
+/*
+ * nt_profile_count() - blocks, branches and edges as struct nt_count of libntrace has them, one by
+ * one from *at = 0, in the order of nt_counts_sort(); false: no more. A profile with a filter has
+ * blocks only.
+ */
+bool nt_profile_count(const struct nt_profile *profile, uint64_t *at, struct nt_count *count);
 void nt_profile_totals(const struct nt_profile *profile, struct nt_profile_totals *totals);
 
 #endif /* NTRACE_SESSION_PROFILE_H */

@@ -69,6 +69,7 @@ static int take(void *ctx, const struct pd_record *record)
 		return take_info(s, record);
 	case PD_AUXTRACE:
 		err = ns_trace_add_data(&s->trace, record);
+		pd_forget(&s->pd, record->data, record->data_size);
 		break;
 	case PERF_RECORD_AUX:
 		err = ns_trace_add_aux(&s->trace, record);

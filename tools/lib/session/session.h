@@ -104,7 +104,10 @@ static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t tim
  */
 struct nt_consumer {
 	size_t	size;
-	/* A stretch begins. The part is given to the other calls; NULL: out of memory */
+	/*
+	 * A stretch begins, one after the other in the order of end(). The part is given to the other
+	 * calls; NULL: out of memory
+	 */
 	void	*(*begin)(void *ctx, uint64_t stretch);
 	/* Ranges that were executed one after the other. 0, or a value that stops it all */
 	int	(*ranges)(void *part, const struct nt_who *who, const struct nt_batch *batch);
@@ -116,8 +119,8 @@ struct nt_consumer {
 	/* Anything else: a sync, a stop, a loss, a context, an error. May be NULL */
 	int	(*item)(void *part, const struct nt_who *who, const struct nt_item *item);
 	/*
-	 * The stretch is over. Called by one thread at a time, in the order of nt_session's
-	 * stretches (by buffer, then offset); the part is the consumer's again.
+	 * The stretch is over. Called by one thread at a time, in the order of time, and of each
+	 * buffer by offset; the part is the consumer's again.
 	 */
 	int	(*end)(void *ctx, void *part, const struct nt_who *who, bool lost);
 	/* If there are any, a stretch that is known to touch none of them is left out */

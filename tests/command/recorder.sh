@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# What tests of `ntrace record` on the board begin with: tests/perf/truth.sh comes before.
+
+# recorder_build NAME: the recorder and the program that it records; the board's files are in $out
+recorder_build() {
+	truth_dir=$O/tests/$1
+	truth_build 6.12
+	out=$truth_dir/out
+	static=$O/riscv64/bin/ntrace-static
+	make -C "$top" guest-static >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+}
+
+# recorder_files: both for the board, and nothing of an earlier run
+recorder_files() { rm -rf "$truth_dir" && mkdir -p "$out" && cp "$tap_tmp/work" "$static" "$out/"; }

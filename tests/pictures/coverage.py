@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Compare ntrace's coverage with gcov's of the same run: coverage.py THEIRS OURS.gcov OURS.lcov"""
+import collections
+import re
+import sys
+
+
+def read(path):
+    """{line: count}, {line: both ways of each branch that was executed}, {line: calls of the function}"""
+    lines, branches, functions, called, last = {}, collections.defaultdict(list), {}, [], 0
+    with open(path, encoding='utf-8') as f:
+        for text in f:
+            function = re.match(r'function (\S+) called (\d+)', text)
+            branch = re.match(r'branch +\d+ (?:taken (\d+)|(never executed))', text)
+            line = re.match(r' *([-#=\d]+)\*?: *(\d+):', text)
+            if function:
+                called.append((function[1], int(function[2])))
+            elif branch and branch[1] is not None:
+                branches[last].append(int(branch[1]))
+            elif line:
+                last = int(line[2])
+                if line[1] != '-':
+                    lines[last] = 0 if line[1][0] in '#=' else int(line[1])
+                for name, count in called:
+                    functions[name] = last, count
+                called = []
+    pairs = {n: sorted(tuple(sorted(b[i:i + 2])) for i in range(0, len(b), 2)) for n, b in branches.items()}
+    return lines, {n: [p for p in b if sum(p)] for n, b in pairs.items()}, functions
+
+
+def lcov(path):
+    lines, branches, functions, where = {}, collections.defaultdict(dict), {}, {}
+    with open(path, encoding='utf-8') as f:
+        for text in f:
+            key, _, value = text.strip().partition(':')
+            if key == 'DA':
+                n, count = map(int, value.split(','))
+                lines[n] = count
+            elif key == 'BRDA':
+                n, block, way, count = map(int, value.split(','))
+                branches[n].setdefault(block, {})[way] = count
+            elif key == 'FN':
+                n, name = value.split(',')
+                where[name] = int(n)
+            elif key == 'FNDA':
+                count, name = value.split(',')
+                functions[name] = where[name], int(count)
+    pairs = {n: sorted(tuple(sorted(b.values())) for b in blocks.values()) for n, blocks in branches.items()}
+    return lines, pairs, functions
+
+
+def explained(text, theirs, ours):
+    """
+    What only one of both can know: labels have no code, so that debug information has no line for them; gcov has
+    no line for the brace of a function with several returns; and setjmp() returns twice, which gcov does not count.
+    """
+    if ours is None:
+        return re.match(r'\s*(case .*|default):', text)
+    return text == '}' and theirs is None or 'setjmp' in text and ours == theirs + 1
+
+
+def main():
+    theirs, ours, other = read(sys.argv[1]), read(sys.argv[2]), lcov(sys.argv[3])
+    with open(sys.argv[4], encoding='utf-8') as f:
+        source = [''] + f.read().split('\n')
+    assert ours == other, 'lcov and gcov differ'
+    bad, same, branches = [], 0, 0
+    for n in sorted(theirs[0].keys() | ours[0].keys()):
+        a, b = theirs[0].get(n), ours[0].get(n)
+        same += a == b
+        if a != b and not explained(source[n], a, b):
+            bad.append((n, a, b))
+    for name in sorted(theirs[2].keys() | ours[2].keys()):
+        # a function that is always inlined has no code of its own
+        if name in ours[2] and theirs[2].get(name) != ours[2][name] or name not in ours[2] and name != 'add':
+            bad.append((name, theirs[2].get(name), ours[2].get(name)))
+    for n in sorted(theirs[1].keys() | ours[1].keys()):
+        a, b = theirs[1].get(n, []), ours[1].get(n, [])
+        branches += len(a) if a == b else 0
+        # branches of inlined functions stand in those for ntrace, and at their callers for gcov; a switch has no two ways
+        if a != b and not re.search(r'add\(n|n & 1|switch', source[n]):
+            bad.append((n, 'branches', a, b))
+    for line in bad:
+        print('line, gcov, ntrace:', *line)
+    print(f'{same} lines, {branches} branches, {len(ours[2])} functions are equal, {len(bad)} differ')
+    return 1 if bad or same < 45 or branches < 9 else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Damaged recordings through each export, profile and the page, with sanitizers: a sentence, no crash, no file that says it is
+# whole and is not.
+. "$(dirname "$0")/../harness/tap.sh"
+# each recording goes through one of them in turn, or with EACH=1 through all
+count=${DAMAGED:-55}
+formats="perfetto chrome speedscope folded jsonl sqlite html lcov llvm bolt callgrind"
+make -C "$top" tool O="$O/sanitized" CFLAGS="-O0 -g1 -fsanitize=address,undefined" >"$tap_tmp/make" 2>&1 ||
+	skip_all "this host's compiler has no sanitizers: $(grep -m1 error "$tap_tmp/make")"
+cd "$tap_tmp" || exit 1
+"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o calls "$top/tests/perf/calls.S" || exit 1
+for what in good two-sources lost-kept rounds truncated; do
+	python3 "$top/tests/perf/mkcalls.py" calls $what.data $what || exit 1
+done
+mkdir damaged
+python3 "$top/tests/perf/damage.py" damaged "$count" good.data two-sources.data lost-kept.data rounds.data truncated.data || exit 1
+
+# through FORMAT FILE
+through() {
+	case $1 in
+	html) set -- "$1" html -i "$2" -o written ;;
+	lcov | llvm | bolt | callgrind) set -- "$1" profile --"$1" -i "$2" -o written ;;
+	*) set -- "$1" export --format "$1" -i "$2" -o written ;;
+	esac
+	shift
+	rm -f written
+	UBSAN_OPTIONS=halt_on_error=1:exitcode=99 ASAN_OPTIONS=exitcode=99 timeout 60 "$O/sanitized/bin/ntrace" "$@" >said 2>&1
+}
+
+all() {
+	bad=0 seed=$2 tried=0
+	while [ $seed -lt "$count" ]; do
+		tried=$((tried + 1))
+		through "$1" damaged/$seed.data
+		rc=$?
+		if [ $rc -gt 2 ] || grep -qE 'Sanitizer|runtime error' said || { [ $rc -ne 0 ] && ! [ -s said ]; }; then
+			echo "seed $seed ($(cat damaged/$seed.how)): exit $rc"
+			head -n 20 said
+			bad=$((bad + 1))
+		fi
+		seed=$((seed + step))
+	done
+	echo "$tried recordings, $bad bad"
+	[ $bad -eq 0 ] && [ $tried -gt 0 ]
+}
+
+plan 11
+step=11 first=0
+[ -z "${EACH:-}" ] || step=1
+for format in $formats; do
+	ok "$format of damaged recordings" all "$format" $first
+	[ $step -eq 1 ] || first=$((first + 1))
+done
+done_testing

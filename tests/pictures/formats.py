@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks of formats.t: formats.py CHECK FILE WANTED..., where WANTED is what `ntrace script --calls --json` printed."""
+import collections
+import json
+import sqlite3
+import sys
+
+# Fields of Perfetto's messages, from its published schema: number -> (name, what it is)
+PACKET = {8: ('timestamp', int), 10: ('sequence', int), 13: ('flags', int)}
+EVENT = {9: ('type', int), 10: ('name_iid', int), 11: ('track', int), 3: ('category', int)}
+NAME = {1: ('iid', int), 2: ('name', str)}
+EVENT[4] = ('annotation', {1: ('name_iid', int), 3: ('value', int)})
+PACKET[11] = ('event', EVENT)
+PACKET[12] = ('interned', {1: ('categories', NAME), 2: ('names', NAME), 3: ('annotations', NAME)})
+PACKET[60] = ('descriptor', {1: ('uuid', int), 2: ('name', str),
+                             4: ('thread', {1: ('pid', int), 2: ('tid', int), 5: ('name', str)})})
+TRACE = {1: ('packet', PACKET)}
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def parse(data, schema):
+    """Each field of a message, in order; one that the schema does not have is an error"""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        name, kind = schema[key >> 3]
+        value, at = varint(data, at)
+        assert key & 7 == (0 if kind is int else 2), name
+        if kind is not int:
+            value, at = data[at:at + value], at + value
+            assert at <= len(data)
+            value = value.decode('utf-8') if kind is str else list(parse(value, kind))
+        yield name, value
+
+
+def load(path):
+    with open(path, encoding='utf-8') as f:
+        return [json.loads(line) for line in f]
+
+
+def key(c):
+    return c['time'], c['ns'], c['insns'], c['tid'], c['function']
+
+
+def interned(packet):
+    return {(what, dict(entry)['iid']): dict(entry)['name'] for what, entry in packet['interned']}
+
+
+def perfetto_calls(path):
+    names, tracks, open_calls, last = {}, {}, collections.defaultdict(list), {}
+    with open(path, 'rb') as f:
+        packets = [dict(p) for _, p in parse(f.read(), TRACE)]
+    assert packets[0]['flags'] == 1 and all(p['sequence'] == 1 for p in packets)
+    for p in packets:
+        if 'interned' in p:
+            names.update(interned(p))
+        if 'descriptor' in p:
+            d = dict(p['descriptor'])
+            tracks[d['uuid']] = dict(d['thread'])['tid']
+        if 'event' not in p:
+            continue
+        e = dict(p['event'])
+        track = e['track']
+        assert p['flags'] == 2 and p['timestamp'] >= last.get(track, 0)
+        last[track] = p['timestamp']
+        if e['type'] == 1:
+            assert ('categories', e['category']) in names
+            annotation = dict(e['annotation'])
+            assert names['annotations', annotation['name_iid']] == 'instructions'
+            open_calls[track].append((p['timestamp'], names['names', e['name_iid']], annotation['value']))
+        else:
+            begin, name, insns = open_calls[track].pop()
+            yield begin, p['timestamp'] - begin, insns, tracks[track], name
+    assert not any(open_calls.values())
+
+
+def perfetto(path, wanted, extra):
+    """As many more as there are calls without an end"""
+    got = collections.Counter(perfetto_calls(path))
+    want = collections.Counter(map(key, load(wanted)))
+    print(sum(got.values()), 'calls')
+    assert not want - got and sum((got - want).values()) == int(extra) and want
+
+
+def speedscope(path, wanted, extra):
+    with open(path, encoding='utf-8') as f:
+        data = json.load(f)
+    frames, got = [f['name'] for f in data['shared']['frames']], collections.Counter()
+    for profile in data['profiles']:
+        stack, last = [], profile['startValue']
+        for e in profile['events']:
+            assert e['at'] >= last
+            last = e['at']
+            if e['type'] == 'O':
+                stack.append((e['frame'], e['at']))
+            else:
+                frame, begin = stack.pop()
+                assert frame == e['frame']
+                got[begin, e['at'] - begin, int(profile['name'].split()[-1]), frames[frame]] += 1
+        assert not stack and profile['endValue'] >= last
+    want = collections.Counter((c['time'], c['ns'], c['tid'], c['function']) for c in load(wanted))
+    assert not want - got and sum((got - want).values()) == int(extra)
+
+
+def folded(path, insns, wanted):
+    """The sum of all stacks that end in a function is what its calls took without theirs"""
+    got, want = collections.Counter(), collections.Counter()
+    with open(path, encoding='utf-8') as f:
+        for line in f:
+            stack, value = line.rsplit(' ', 1)
+            got[stack.split(';')[-1]] += int(value)
+            assert stack.split(';')[0] == 'calls'
+    for c in load(wanted):
+        value = c['insns'] if insns == 'insns' else c['ns']
+        want[c['function']] += value
+        if c['function'] == 'inner':
+            want['outer'] -= value
+    for name in 'inner', 'outer':
+        assert got[name] == want[name] > 0, (name, got, want)
+
+
+def sqlite(path, wanted, extra):
+    db = sqlite3.connect(path)
+    names = 'time', 'ns', 'insns', 'pid', 'tid', 'comm', 'function', 'object'
+    got = sorted(db.execute('SELECT ' + ', '.join(names) + ' FROM calls').fetchall())
+    assert got == sorted(tuple(c[n] for n in names) for c in load(wanted))
+    assert db.execute('SELECT count(*) FROM spans WHERE open').fetchone()[0] == int(extra)
+    inner = db.execute('SELECT count(*), min(o.function) FROM calls i JOIN calls o ON i.caller = o.id WHERE i.function = '
+                       '"inner" AND i.depth = o.depth + 1 AND o.time <= i.time AND o.ns >= i.ns').fetchone()
+    assert inner == (sum(c[6] == 'inner' for c in got), 'outer'), inner
+    counts = dict(db.execute('SELECT function, sum(count) FROM samples GROUP BY function').fetchall())
+    assert counts['inner'] == inner[0], counts
+
+
+def utf8(path):
+    with open(path, encoding='utf-8') as f:
+        text = f.read()
+    assert text and not [c for c in text if ord(c) < 32 and c != '\n']
+    if path.endswith(('chrome', 'speedscope')):
+        json.loads(text)
+    elif path.endswith('jsonl'):
+        for line in text.splitlines():
+            json.loads(line)
+    else:
+        assert all(line.rsplit(' ', 1)[1].isdigit() for line in text.splitlines())
+
+
+def evil_perfetto(path):
+    """Every string is UTF-8, or parse() fails"""
+    with open(path, 'rb') as f:
+        assert list(parse(f.read(), TRACE))
+
+
+if __name__ == '__main__':
+    globals()[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace export`: perfetto, speedscope, folded and sqlite have the calls that script prints, nested as they were.
+. "$(dirname "$0")/../harness/tap.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+ntrace=$O/bin/ntrace
+gcc=${CROSS_COMPILE:-riscv64-linux-gnu-}gcc
+cd "$tap_tmp" || exit 1
+check() { python3 "$top/tests/pictures/formats.py" "$@"; }
+export_to() { "$ntrace" export --format "$1" -i "${2:-perf.data}" -o "${3:-out.$1}"; }
+
+"$gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o calls "$top/tests/perf/calls.S" &&
+	python3 "$top/tests/perf/mkcalls.py" calls perf.data two-sources &&
+	python3 "$top/tests/pictures/checks.py" many calls many.data 600000 &&
+	"$ntrace" script --calls --json -i perf.data >wanted || exit 1
+# The program that the thread executes is cut off 6 times within the kernel, see perf/mkcalls.py
+extra=6
+
+# Names that would break a file: as in html.t
+cp calls evil
+"${gcc%gcc}objcopy" --redefine-sym "inner=$(printf 'A%.0s' $(seq 64))" --redefine-sym "outer=$(printf 'B%.0s' $(seq 64))" evil &&
+	python3 "$top/tests/pictures/checks.py" evil evil "$(printf 'a<b>;"&\001\377\n.elf')" evil.data || exit 1
+
+plan 25
+for format in perfetto speedscope; do
+	ok "$format" export_to $format
+	ok "$format has the calls" check $format out.$format wanted $extra
+done
+ok "folded" export_to folded
+ok "folded adds up time" check folded out.folded ns wanted
+ok "folded, instructions" "$ntrace" export --format folded --insns -i perf.data -o out.insns
+ok "folded adds up instructions" check folded out.insns insns wanted
+if "$ntrace" export --format sqlite 2>&1 | grep -q 'in a build with'; then
+	for n in 1 2; do skip "sqlite $n" "this build has no libsqlite3"; done
+else
+	ok "sqlite" export_to sqlite
+	ok "sqlite has calls, callers, threads and samples" check sqlite out.sqlite wanted $extra
+fi
+for format in chrome speedscope folded jsonl; do
+	export_to $format evil.data evil.$format >said 2>&1
+	ok "$format with evil names is valid" check utf8 evil.$format
+done
+export_to perfetto evil.data evil.perfetto >said 2>&1
+ok "perfetto with evil names is valid" check evil_perfetto evil.perfetto
+if [ -f out.sqlite ]; then
+	export_to sqlite evil.data evil.sqlite >said 2>&1
+	ok "sqlite with evil names is valid" python3 -c "
+import sqlite3
+assert len(sqlite3.connect('evil.sqlite').execute('SELECT * FROM calls, functions, threads, samples').fetchall()) > 5"
+else
+	skip "sqlite with evil names is valid" "this build has no libsqlite3"
+fi
+# More calls than are sorted at once: 600,000 of two threads
+for format in perfetto speedscope jsonl; do
+	export_to $format many.data many.$format
+	export_to $format many.data - 2>/dev/null | cmp - many.$format >said 2>&1
+	is "$format of many calls, twice" "$? $(cat said)" "0 "
+	"$ntrace" export --threads 1 --format $format -i many.data -o one 2>/dev/null
+	ok "$format by one thread is the same" cmp one many.$format
+done
+ok "many calls stay in order" python3 -c "
+import json
+last = 0
+for n, line in enumerate(open('many.jsonl')):
+    call = json.loads(line)
+    assert call['time'] >= last
+    last = call['time']
+assert n == 599999, n"
+if [ -f "${SPEEDSCOPE_SCHEMA:-}" ]; then
+	ok "speedscope fits its schema" python3 -c "
+import json, jsonschema, sys
+jsonschema.validate(json.load(open('out.speedscope')), json.load(open('$SPEEDSCOPE_SCHEMA')))"
+else
+	skip "speedscope fits its schema" "SPEEDSCOPE_SCHEMA names no file-format-schema.json of speedscope"
+fi
+for program in flamegraph.pl /usr/share/flamegraph/flamegraph.pl; do
+	! command -v "$program" >/dev/null || found=$program
+done
+if [ -n "${found:-}" ]; then
+	ok "a flame graph of the stacks" sh -c "'$found' out.folded | grep -q 'inner ('"
+else
+	skip "a flame graph of the stacks" "no flamegraph.pl"
+fi
+done_testing

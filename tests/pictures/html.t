@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace html`: the page has each call, at each level of detail, and a browser shows it: zoom, search, click, keyboard.
+. "$(dirname "$0")/../harness/tap.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+ntrace=$O/bin/ntrace
+gcc=${CROSS_COMPILE:-riscv64-linux-gnu-}gcc
+cd "$tap_tmp" || exit 1
+html() { python3 "$top/tests/pictures/checks.py" "$@"; }
+
+"$gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o calls "$top/tests/perf/calls.S" &&
+	python3 "$top/tests/perf/mkcalls.py" calls perf.data two-sources &&
+	html many calls many.data 40000 &&
+	html lossy calls lossy.data &&
+	"$ntrace" script --calls --json -i many.data >wanted || exit 1
+page() { "$ntrace" html -i "$1" -o "$2" && [ -s "$2" ]; }
+
+# Names of symbols, files, sources and threads that would break a page
+mkdir 'src<img src=x onerror=alert(4)>'
+cp "$top/tests/perf/calls.S" 'src<img src=x onerror=alert(4)>/</style><b>.S' 2>/dev/null ||
+	cp "$top/tests/perf/calls.S" 'src<img src=x onerror=alert(4)>/<b>.S'
+evil=$(printf 'a<b>"&\001\377.elf')
+"$gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o evil 'src<img src=x onerror=alert(4)>/<b>.S' &&
+	"${gcc%gcc}objcopy" --redefine-sym "inner=$(printf 'A%.0s' $(seq 64))" --redefine-sym "outer=$(printf 'B%.0s' $(seq 64))" evil &&
+	html evil evil "$evil" evil.data || exit 1
+
+plan 51
+ok "a page" page many.data many.html
+ok "it has the calls that script prints" html same_calls many.html wanted
+ok "each level shows each call" html levels many.html
+ok "a page of two CPUs in one buffer" page perf.data small.html
+ok "its levels" html levels small.html
+ok "one script, and nothing that is fetched" html safe many.html
+ok "a page with evil names" page evil.data evil.html
+ok "has one script, too" html safe evil.html
+"$ntrace" html -i lossy.data -o lossy.html >said 2>&1
+is "a page of trace with losses" "$? $(cat said)" "1 ntrace: wrote 112 calls to lossy.html"
+ok "losses stand between what was executed" html losses lossy.html
+ok "the same page with one thread" sh -c "'$ntrace' html --threads 1 -i many.data -o one.html && cmp many.html one.html"
+ok "to the standard output" sh -c "'$ntrace' html -i many.data -o - | cmp - many.html"
+ok "without the source" sh -c "'$ntrace' html --no-source -i many.data -o none.html && ! grep -q 'jal' none.html"
+ok "a time of the recording" sh -c "'$ntrace' html --time 0.1001,0.1002 -i many.data -o part.html && grep -o 'ntrace.*' part.html >/dev/null"
+"$ntrace" html -i many.data -o /dev/full >said 2>&1
+is "a full disk" "$? $(cat said)" "1 ntrace: writing /dev/full failed: No space left on device"
+"$ntrace" html x >said 2>&1
+is "an argument" "$? $(cat said)" "2 ntrace: html takes no 'x'; the recording is given by -i"
+
+why=$(python3 -c "
+import sys; sys.path[:0] = ['$top/tests/pictures']
+import browser
+print('' if browser.executable() else 'no Chromium (chromium of Debian)')")
+if [ -z "$why" ]; then
+	html many calls million.data "${PICTURES_CALLS:-1000000}" && "$ntrace" html -i million.data -o million.html 2>/dev/null || exit 1
+	html browse lossy.html many.html inner 20000 evil.html million.html "${PICTURES_LIMIT:-2000}" "$O/tests/pictures.png" >results 2>errors
+	cat errors
+fi
+for n in $(seq 35); do
+	if [ -n "$why" ]; then
+		skip "in a browser $n" "$why"
+		continue
+	fi
+	sed -n "${n}p" results >line
+	is "$(cut -f2 line) ($(cut -f3 line | cut -c1-200))" "$(cut -f1 line)" ok
+done
+done_testing

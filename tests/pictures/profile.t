@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace profile`: coverage is that of gcov in the same run, and clang, BOLT and callgrind_annotate take the others.
+. "$(dirname "$0")/../harness/tap.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
+ntrace=$O/bin/ntrace
+gcc=riscv64-linux-gnu-gcc
+cd "$tap_tmp" || exit 1
+cp "$top/tests/pictures/coverage.c" coverage.c
+
+# recording PROGRAM: what it executes, as NAME.data
+recording() {
+	"$top/tests/harness/pcs" "$1.pcs" "./$1" && "$ntrace" encode --elf "$1" --pcs "$1.pcs" -o "$1.nt" &&
+		python3 "$top/tests/session/mkrecording.py" "$1" "$1.nt" "$1.data"
+}
+profile() { "$ntrace" profile "--$1" --object "$2" -i "$2.data" -o "$2.$1"; }
+
+"$gcc" -O0 -g -static -o plain coverage.c && recording plain || exit 1
+if "$ntrace" profile --lcov -i plain.data 2>&1 >/dev/null | grep -q "needs a build"; then
+	skip_all "this build has no libdw"
+fi
+"$gcc" -O0 -g -static --coverage -o counted coverage.c && qemu-riscv64-static ./counted &&
+	riscv64-linux-gnu-gcov -b -c -t counted-coverage.gcda >gcov 2>/dev/null || exit 1
+
+plan 19
+ok "lcov" profile lcov plain
+ok "gcov" profile gcov plain
+ok "lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c
+ok "llvm" profile llvm plain
+ok "places, functions and targets of pointers are gcov's" python3 "$top/tests/pictures/llvm.py" plain.llvm gcov coverage.c
+ok "callgrind" profile callgrind plain
+total() { sed -n 's/^summary: //p' plain.callgrind; }
+"$ntrace" profile --callgrind -i plain.data -o plain.callgrind
+is "callgrind has all instructions" "$(total)" "$(wc -l <plain.pcs)"
+is "callgrind has calls" "$(awk '/^fn=/ { fn = $0 } /^cfn=/ { cfn = $0 } /^calls=/ { if (fn == "fn=main" && cfn == "cfn=is_prime") print $1 }' plain.callgrind)" \
+	"calls=200"
+if command -v callgrind_annotate >/dev/null; then
+	ok "callgrind_annotate reads it" sh -c "callgrind_annotate plain.callgrind | grep -q 'coverage.c:is_prime'"
+else
+	skip "callgrind_annotate reads it" "no valgrind"
+fi
+if command -v genhtml >/dev/null; then
+	ok "genhtml reads it" sh -c "genhtml -q --branch-coverage -o html plain.lcov && ls -R html | grep -q coverage.c.gcov.html"
+else
+	skip "genhtml reads it" "no lcov"
+fi
+
+if command -v clang-19 >/dev/null; then
+	clang() { clang-19 --target=riscv64-linux-gnu -march=rv64gc -O2 -g -gdwarf-4 -fdebug-info-for-profiling -Wall -Werror -c "$@" coverage.c; }
+	clang -o clang.o && "$gcc" -static -o clang clang.o && recording clang || exit 1
+	ok "llvm, of what clang has built" profile llvm clang
+	ok "inlined functions stand in their callers" grep -qE '^ +[0-9.]+: (add|is_prime|choose):[0-9]+$' clang.llvm
+	ok "clang takes it without a warning" clang -o again.o -fprofile-sample-use=clang.llvm
+else
+	for n in 1 2 3; do skip "clang $n" "no clang-19"; done
+fi
+bin=/usr/lib/llvm-19/bin
+if [ -x $bin/perf2bolt ]; then
+	"$gcc" -O1 -g -static -Wl,--emit-relocs -o bolted coverage.c && recording bolted || exit 1
+	ok "bolt" profile bolt bolted
+	ok "perf2bolt finds no mismatch" sh -c "$bin/perf2bolt -pa -p bolted.bolt -o fdata bolted | grep 'mismatching disassembled function contents: 0 '"
+	ok "BOLT makes a program that works" sh -c "$bin/llvm-bolt bolted -o new -data fdata -reorder-blocks=ext-tsp -dyno-stats >log 2>&1 && qemu-riscv64-static ./new"
+	# It calculates them from the ways that are known between blocks; some functions it leaves alone.
+	instructions=$(sed -n 's/^ *\([0-9]*\) : executed instructions$/\1/p' log)
+	ok "BOLT knows 95 of 100 instructions that were executed" [ "$((${instructions:-0} * 100))" -ge "$(($(wc -l <bolted.pcs) * 95))" ]
+else
+	for n in 1 2 3 4; do skip "bolt $n" "no bolt-19"; done
+fi
+"$ntrace" profile -i plain.data >said 2>&1
+is "no format" "$? $(cat said)" "2 ntrace: profile needs a format; \`ntrace help profile\` lists them"
+"$ntrace" profile --lcov -o /dev/full -i plain.data >said 2>&1
+is "a full disk" "$? $(cat said)" "1 ntrace: writing /dev/full failed: No space left on device"
+done_testing

@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Run a command on a terminal: memory.py SAID COMMAND...
+
+Adds what it says to its standard error, the terminal, to the file SAID. Prints its exit status and the
+MiB of memory that it took.
+"""
+import os
+import pty
+import resource
+import subprocess
+import sys
+
+
+def main():
+    terminal, other = pty.openpty()
+    with subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=other) as command, open(sys.argv[1], 'ab') as said:
+        os.close(other)
+        try:
+            while text := os.read(terminal, 4096):
+                said.write(text)
+        except OSError:
+            pass  # nobody has the terminal open any longer
+    print(command.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)
+
+
+if __name__ == '__main__':
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main()

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# What tests/session/memory.t and its long form share: memory of the commands that read a recording in
+# which a program runs over and over.
+
+memory_dir=$O/tests/session-memory
+
+# memory_setup MIB: a recording of so much trace
+memory_setup() {
+	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; return 1; }
+	mkdir -p "$memory_dir" &&
+		riscv64-linux-gnu-gcc -O2 -g -static -o "$memory_dir/lines" "$top/tests/session/lines.c" &&
+		"$top/tests/harness/pcs" "$tap_tmp/pcs" "$memory_dir/lines" &&
+		"$O/bin/ntrace" encode --elf "$memory_dir/lines" --pcs "$tap_tmp/pcs" -o "$tap_tmp/nt" &&
+		python3 "$top/tests/session/repeat.py" "$memory_dir/lines" "$tap_tmp/nt" "$memory_dir/perf.data" "$1"
+}
+
+# memory_of MIB COMMAND...: it ends with 0, in at most so much memory; sets $said. Its standard error is
+# a terminal, and what it says there is added to $tap_tmp/progress.
+memory_of() {
+	_most=$1; shift
+	said=$(python3 "$top/tests/session/memory.py" "$tap_tmp/progress" "$O/bin/ntrace" "$@" -i "$memory_dir/perf.data")
+	echo "status and MiB: $said"
+	[ "${said% *}" -eq 0 ] && said=${said#* } && [ "$said" -le "$_most" ]
+}
+
+# progress_is: a line with the time that is left, which is gone in the end
+progress_is() {
+	tr '\r' '\n' <"$tap_tmp/progress" | tail -n 4
+	tr '\r' '\n' <"$tap_tmp/progress" | grep -qE '^ntrace: [0-9]+ % of [0-9]+ MB, [0-9]+ s left' &&
+		[ "$(tail -c 4 "$tap_tmp/progress" | od -An -tx1 | tr -d ' ')" = 0d1b5b4b ]
+}

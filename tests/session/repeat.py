@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""A recording of two CPUs that execute a static program over and over: repeat.py PROGRAM TRACE OUT MIB
+
+Each CPU has a thread of its own. Its trace comes in stretches of about 1 MiB, one CPU after the other.
+The file is as perf record writes it to a pipe, so that it is written as it is made.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'perf'))
+import mkrecording  # noqa: E402
+import perfdata  # noqa: E402
+
+PIDS, STRETCH = (1234, 2234), 1 << 20
+
+
+def begin(program):
+    file = perfdata.File(config=0, cpus=len(PIDS))
+    for cpu, pid in enumerate(PIDS):
+        file.switch_in(pid, pid, 1, cpu)
+        file.comm(pid, 'program', cpu=cpu)
+        for addr, offset, size in mkrecording.code_segments(program):
+            page = addr & 0xfff
+            file.mmap(pid, addr - page, size + page + 0xfff & ~0xfff, offset - page, os.path.abspath(program), cpu=cpu)
+    return file
+
+
+def main():
+    program, trace, path, mib = sys.argv[1:5]
+    with open(trace, 'rb') as f:
+        data = f.read()
+    data *= -(-STRETCH // len(data))
+    file, offset = begin(program), [0] * len(PIDS)
+    with open(path, 'wb') as out:
+        out.write(file.pipe(bytes(file.data), file.features()))
+        for n in range(int(mib) * (1 << 20) // len(data)):
+            cpu = n % len(PIDS)
+            file.data, file.index = bytearray(), []
+            file.aux(offset[cpu], len(data), 10 ** 6 * (n + 1), PIDS[cpu], cpu)
+            file.trace(data, offset[cpu], cpu)
+            offset[cpu] += len(data)
+            out.write(file.data)
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
+    main()

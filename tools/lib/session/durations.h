@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * How many calls took how long, in memory that does not grow with the calls. Not for users of the
+ * library.
+ *
+ * Up to NS_DURATIONS_EXACT durations are kept as they are. More of them are counted in buckets, 64
+ * for each power of two: what is said of them is at most 1/64 too high.
+ */
+#ifndef NTRACE_SESSION_DURATIONS_H
+#define NTRACE_SESSION_DURATIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NS_DURATIONS_EXACT	128
+#define NS_DURATIONS_OCTAVES	59
+
+struct ns_durations;
+
+/* ns_durations_add() - one more, which makes *@durations if it is NULL. false: out of memory */
+bool ns_durations_add(struct ns_durations **durations, uint64_t ns);
+
+/* ns_durations_merge() - add all of @from, which may be NULL. false: out of memory */
+bool ns_durations_merge(struct ns_durations **to, const struct ns_durations *from);
+
+/* ns_durations_quantile() - ns that @per_mille of 1000 durations do not exceed; 0: there are none */
+uint64_t ns_durations_quantile(const struct ns_durations *durations, unsigned int per_mille);
+
+/* ns_durations_each() - call @fn for durations, @nr of which are at most @ns long */
+void ns_durations_each(const struct ns_durations *durations,
+		       void (*fn)(void *ctx, uint64_t ns, uint64_t nr), void *ctx);
+
+/* Are quantiles exact? */
+bool ns_durations_exact(const struct ns_durations *durations);
+
+void ns_durations_free(struct ns_durations *durations);
+
+/* ns_duration_bucket() - a number below NS_DURATIONS_OCTAVES * 64; ns_bucket_top() - its largest ns */
+unsigned int ns_duration_bucket(uint64_t ns);
+uint64_t ns_bucket_top(unsigned int bucket);
+
+#endif /* NTRACE_SESSION_DURATIONS_H */

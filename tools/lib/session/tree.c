@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "tree-priv.h"
+
+#define CACHE_SIZE	4096	/* a power of two */
+
+/* A call, and its node */
+struct ns_tree_cached {
+	uint64_t	from_space, from, to_space, to;
+	uint32_t	parent, node;
+};
+
+/* ---- Nodes ---- */
+
+/* The same name is at one address, but names of inlined functions come from several places. */
+static bool same_symbol(const struct nt_node *a, const struct nt_node *b)
+{
+	if (a->symbol == b->symbol)
+		return true;
+	return a->inlined && a->symbol && b->symbol && !strcmp(a->symbol, b->symbol);
+}
+
+static bool same_node(const struct nt_node *a, const struct nt_node *b)
+{
+	return a->parent == b->parent && a->object == b->object && a->inlined == b->inlined &&
+	       same_symbol(a, b);
+}
+
+static size_t hash_of(const struct ns_tree *tree, const struct nt_node *node)
+{
+	uint64_t h = (uintptr_t)node->object + 31 * (uint64_t)node->parent;
+	const char *c;
+
+	if (!node->inlined)
+		h += (uintptr_t)node->symbol;
+	for (c = node->inlined ? node->symbol : NULL; c && *c; c++)
+		h = h * 31 + (unsigned char)*c;
+	return h * 0x9e3779b97f4a7c15ULL >> 20 & (tree->hash_size - 1);
+}
+
+/* Where the number of a node is, or belongs */
+static uint32_t *find(const struct ns_tree *tree, const struct nt_node *like)
+{
+	size_t at = hash_of(tree, like);
+
+	while (tree->hash[at] && !same_node(&tree->nodes.at[tree->hash[at]], like))
+		at = (at + 1) & (tree->hash_size - 1);
+	return &tree->hash[at];
+}
+
+static bool grow_hash(struct ns_tree *tree)
+{
+	size_t size = tree->hash_size ? 2 * tree->hash_size : 256, i;
+	uint32_t *hash = calloc(size, sizeof(*hash));
+
+	if (!hash)
+		return false;
+	free(tree->hash);
+	tree->hash = hash;
+	tree->hash_size = size;
+	for (i = 1; i < tree->nodes.nr; i++)
+		*find(tree, &tree->nodes.at[i]) = i;
+	return true;
+}
+
+/* Children stand in the order in which they came. */
+static void link_child(struct ns_tree *tree, uint32_t parent, uint32_t child)
+{
+	uint32_t *link = &tree->nodes.at[parent].last;
+
+	if (*link)
+		tree->nodes.at[*link].next = child;
+	else
+		tree->nodes.at[parent].first = child;
+	*link = child;
+}
+
+static bool make_root(struct ns_tree *tree)
+{
+	const struct nt_node root = { 0 };
+
+	return tree->nodes.nr || ns_array_add(&tree->nodes, root);
+}
+
+int64_t ns_tree_child(struct ns_tree *tree, uint32_t parent, const struct nt_node *like)
+{
+	struct nt_node node = {
+		.object = like->object, .symbol = like->symbol, .kind = like->kind,
+		.inlined = like->inlined, .parent = parent,
+	};
+	uint32_t *found;
+
+	if (!make_root(tree) || (2 * tree->nodes.nr >= tree->hash_size && !grow_hash(tree)))
+		return -1;
+	found = find(tree, &node);
+	if (*found)
+		return *found;
+	node.depth = tree->nodes.at[parent].depth + 1;
+	if (!ns_array_add(&tree->nodes, node))
+		return -1;
+	*found = tree->nodes.nr - 1;
+	link_child(tree, parent, *found);
+	return *found;
+}
+
+/* ---- Calls ---- */
+
+/* The instruction that called. Where a trap goes back to did not execute yet, but for ecall. */
+static uint64_t caller_of(const struct ns_frame *frame)
+{
+	return frame->trap && frame->kind != NT_BRANCH_SYSCALL ? frame->ret : frame->ret - 1;
+}
+
+int64_t ns_tree_inlined(struct ns_tree *tree, uint32_t parent, const struct ns_frame *frame)
+{
+	struct nt_node node = { .kind = NT_BRANCH_NONE, .inlined = true };
+	const char *names[NT_INLINED_MAX];
+	struct nt_place place;
+	int64_t at = parent;
+	size_t nr = 0, i;
+
+	if (!tree->inlined)
+		return parent;
+	nt_session_where(tree->session, frame->ret_space, caller_of(frame), &place);
+	if (place.object)
+		nr = tree->inlined(tree->inlined_ctx, place.object, place.address, names,
+				   NT_INLINED_MAX);
+	node.object = place.object;
+	for (i = 0; at >= 0 && i < nr; i++) {
+		node.symbol = names[i];
+		at = ns_tree_child(tree, at, &node);
+	}
+	return at;
+}
+
+static struct ns_tree_cached *cached_of(struct ns_tree *tree, const struct ns_tree_cached *key)
+{
+	uint64_t h = (key->from ^ key->to << 7) + 31 * (uint64_t)key->parent;
+
+	if (!tree->cache)
+		tree->cache = calloc(CACHE_SIZE, sizeof(*tree->cache));
+	h = h * 0x9e3779b97f4a7c15ULL >> 52;
+	return tree->cache ? &tree->cache[h & (CACHE_SIZE - 1)] : NULL;
+}
+
+int64_t ns_tree_enter(struct ns_tree *tree, uint32_t parent, const struct ns_frame *frame,
+		      const struct ns_event *e)
+{
+	struct ns_tree_cached key = {
+		.from_space = frame->ret_space, .from = caller_of(frame),
+		.to_space = e->to_space, .to = e->to, .parent = parent,
+	};
+	struct ns_tree_cached *cached = cached_of(tree, &key);
+	struct nt_node node = { .kind = e->kind };
+	struct nt_place place;
+	int64_t at;
+
+	if (!cached)
+		return -1;
+	key.node = cached->node;
+	if (cached->node && !memcmp(cached, &key, sizeof(key)))
+		return cached->node;
+	at = ns_tree_inlined(tree, parent, frame);
+	if (at < 0)
+		return -1;
+	nt_session_where(tree->session, e->to_space, e->to, &place);
+	node.object = place.object;
+	node.symbol = place.symbol;
+	at = ns_tree_child(tree, at, &node);
+	key.node = at < 0 ? 0 : at;
+	*cached = key;
+	return at;
+}
+
+void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_frame *frame,
+		   const struct ns_event *event)
+{
+	uint64_t ns = event->time - frame->begin, insns = event->insns - frame->insns;
+	struct nt_node *n = &tree->nodes.at[node];
+
+	n->self_ns += ns - (frame->child_ns < ns ? frame->child_ns : ns);
+	n->self_insns += insns - (frame->child_insns < insns ? frame->child_insns : insns);
+	while (1) {
+		n->calls++;
+		n->ns += ns;
+		n->insns += insns;
+		n = &tree->nodes.at[n->parent];
+		if (!n->inlined)
+			return;
+	}
+}
+
+/* ---- All ---- */
+
+/* A parent stands before its children. */
+bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from)
+{
+	uint32_t *numbers = calloc(from->nodes.nr + 1, sizeof(*numbers));
+	const struct nt_node *n;
+	struct nt_node *to;
+	int64_t at = 0;
+	size_t i;
+
+	for (i = 1; numbers && at >= 0 && i < from->nodes.nr; i++) {
+		n = &from->nodes.at[i];
+		at = ns_tree_child(tree, numbers[n->parent], n);
+		if (at < 0)
+			break;
+		numbers[i] = at;
+		to = &tree->nodes.at[at];
+		to->calls += n->calls;
+		to->ns += n->ns;
+		to->insns += n->insns;
+		to->self_ns += n->self_ns;
+		to->self_insns += n->self_insns;
+	}
+	free(numbers);
+	return numbers && at >= 0;
+}
+
+void ns_tree_free(struct ns_tree *tree)
+{
+	free(tree->nodes.at);
+	free(tree->hash);
+	free(tree->cache);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+#include "json-text.h"
+
+#define BUFFER_SIZE	(256 << 10)
+#define NUMBER_SIZE	20	/* digits of the largest number */
+
+/* ---- Output ---- */
+
+int export_flush(struct export *e)
+{
+	size_t len = e->len;
+
+	e->len = 0;
+	/* no call was exported: there is no buffer */
+	return !len || fwrite(e->text, 1, len, e->file) == len ? 0 : -1;
+}
+
+char *export_room(struct export *e, size_t size)
+{
+	size_t room = size > BUFFER_SIZE ? size : BUFFER_SIZE;
+	void *text;
+
+	if (e->room - e->len >= size)
+		return e->text + e->len;
+	if (e->len && export_flush(e))
+		return NULL;
+	if (e->room < size) {
+		text = realloc(e->text, room);
+		if (!text) {
+			errno = ENOMEM;
+			return NULL;
+		}
+		e->text = text;
+		e->room = room;
+	}
+	return e->text;
+}
+
+int export_done(struct export *e, const char *end)
+{
+	e->len = end - e->text;
+	return 0;
+}
+
+char *export_unsigned(char *at, uint64_t number)
+{
+	static const char pairs[] =
+		"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+		"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+		"8081828384858687888990919293949596979899";
+	char digits[NUMBER_SIZE], *first = digits + sizeof(digits);
+
+	for (; number >= 100; number /= 100) {
+		first -= 2;
+		memcpy(first, pairs + 2 * (number % 100), 2);
+	}
+	if (number >= 10) {
+		first -= 2;
+		memcpy(first, pairs + 2 * number, 2);
+	} else {
+		*--first = '0' + number;
+	}
+	return export_put(at, first, digits + sizeof(digits) - first);
+}
+
+char *export_number(char *at, int64_t number)
+{
+	if (number >= 0)
+		return export_unsigned(at, number);
+	*at++ = '-';
+	return export_unsigned(at, -(uint64_t)number);
+}
+
+/* ---- Names ---- */
+
+static bool make_text(struct export_text *to, const char *text)
+{
+	to->text = json_text(text, &to->size);
+	return to->text;
+}
+
+static bool make_name(struct export_name *name, const struct nt_function *f)
+{
+	const char *symbol = f->symbol ? f->symbol : "[unknown]";
+	const char *object = f->object ? f->object : "[unknown]";
+
+	return make_text(&name->symbol_or_null, f->symbol) && make_text(&name->object_or_null, f->object) &&
+		make_text(&name->object, object) && make_text(&name->symbol, symbol);
+}
+
+const struct export_name *export_name(struct export *e, uint32_t function)
+{
+	const struct export_name none = { 0 };
+
+	while (e->names.nr <= function) {
+		if (!ns_array_add(&e->names, none))
+			goto no_memory;
+	}
+	if (e->names.at[function].symbol.text ||
+	    make_name(&e->names.at[function], nt_calls_function(e->calls, function)))
+		return &e->names.at[function];
+no_memory:
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* ---- Threads ---- */
+
+static const struct export_thread *found(struct export *e, uint32_t number, uint32_t slice)
+{
+	e->last_thread = number;
+	e->last_slice = slice;
+	e->has_last = true;
+	return &e->threads.at[number];
+}
+
+/* The last names are the likely ones, as calls come by time or by thread. */
+static const struct export_thread *add_thread(struct export *e, const struct export_thread *new,
+					      uint32_t slice)
+{
+	struct export_thread thread = *new;
+	size_t i;
+
+	for (i = e->threads.nr; i--; ) {
+		if (e->threads.at[i].tid == new->tid && e->threads.at[i].pid == new->pid &&
+		    (e->threads.at[i].comm == new->comm || !strcmp(e->threads.at[i].comm, new->comm))) {
+			e->threads.at[i].is_new = false;
+			return found(e, i, slice);
+		}
+	}
+	thread.number = e->threads.nr;
+	thread.is_new = true;
+	if (!make_text(&thread.json, thread.comm))
+		return NULL;
+	return ns_array_add(&e->threads, thread) ? found(e, thread.number, slice) : NULL;
+}
+
+/* A name does not change within a slice, but for the one in which exec is called. */
+const struct export_thread *export_thread(struct export *e, const struct nt_call *call)
+{
+	const struct nt_slice *s = nt_calls_slice(e->calls, call->slice);
+	struct export_thread at_end, thread = { .tid = call->tid };
+	bool inside = call->begin >= s->begin;
+
+	if (e->has_last && e->last_slice == call->slice && inside) {
+		e->threads.at[e->last_thread].is_new = false;
+		return &e->threads.at[e->last_thread];
+	}
+	nt_session_thread(e->session, call->tid, call->begin, &thread.pid, &thread.comm);
+	nt_session_thread(e->session, call->tid, s->end, &at_end.pid, &at_end.comm);
+	inside = inside && at_end.pid == thread.pid && at_end.comm == thread.comm;
+	if (!add_thread(e, &thread, call->slice)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	e->has_last = inside;
+	return &e->threads.at[e->last_thread];
+}

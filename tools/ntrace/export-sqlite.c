@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace export --format sqlite. A row of text for each call would be large and slow, so that calls
+ * have numbers of threads and functions, and the view "calls" puts them together.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "export.h"
+#include "json-text.h"
+
+#ifdef HAVE_SQLITE
+#include <sqlite3.h>
+
+#include "session/profile.h"
+
+static const char create[] =
+	"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+	"BEGIN;"
+	"CREATE TABLE threads (id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, comm TEXT);"
+	"CREATE TABLE functions (id INTEGER PRIMARY KEY, function TEXT, object TEXT, address INTEGER);"
+	"CREATE TABLE spans (id INTEGER PRIMARY KEY, time INTEGER, ns INTEGER, insns INTEGER,"
+	" depth INTEGER, caller INTEGER, thread INTEGER, function INTEGER, open INTEGER);"
+	"CREATE TABLE samples (object TEXT, function TEXT, offset INTEGER, address INTEGER, count INTEGER);"
+	"CREATE VIEW calls AS SELECT s.id, s.time, s.ns, s.insns, t.pid, t.tid, t.comm, f.function,"
+	" f.object, s.depth, s.caller FROM spans s JOIN threads t ON t.id = s.thread"
+	" JOIN functions f ON f.id = s.function WHERE NOT s.open;";
+
+struct database {
+	sqlite3		*db;
+	sqlite3_stmt	*span, *thread;
+};
+
+static int failed(int code)
+{
+	errno = code == SQLITE_FULL ? ENOSPC : code == SQLITE_NOMEM ? ENOMEM : code == SQLITE_CANTOPEN ? ENOENT : EIO;
+	return -1;
+}
+
+/* Execute a statement whose values are bound. */
+static int put(sqlite3_stmt *statement)
+{
+	int code = sqlite3_step(statement);
+
+	sqlite3_reset(statement);
+	return code == SQLITE_DONE ? 0 : failed(code);
+}
+
+/* Text of a database is UTF-8, and names of files need not be. */
+static void bind_text(sqlite3_stmt *statement, int column, const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+	char *copy = text ? sqlite3_malloc64(size + 1) : NULL;
+
+	if (copy)
+		utf8_copy(copy, text, size);
+	sqlite3_bind_text(statement, column, copy, size, sqlite3_free);
+}
+
+static int prepare(struct export *e, const char *sql, sqlite3_stmt **statement)
+{
+	struct database *d = e->state;
+	int code = sqlite3_prepare_v2(d->db, sql, -1, statement, NULL);
+
+	return code ? failed(code) : 0;
+}
+
+static int put_functions(struct export *e)
+{
+	const struct nt_function *f;
+	sqlite3_stmt *statement;
+	int err;
+	size_t i;
+
+	err = prepare(e, "INSERT INTO functions VALUES (?, ?, ?, ?)", &statement);
+	for (i = 0; !err && (f = nt_calls_function(e->calls, i)); i++) {
+		sqlite3_bind_int64(statement, 1, i);
+		bind_text(statement, 2, f->symbol);
+		bind_text(statement, 3, f->object);
+		sqlite3_bind_int64(statement, 4, f->address);
+		err = put(statement);
+	}
+	sqlite3_finalize(statement);
+	return err;
+}
+
+/* sqlite would add to a file that is there. */
+static int make_file(struct export *e)
+{
+	struct database *d = e->state;
+	int code;
+
+	if (!strcmp(e->output, "-"))
+		errno = ESPIPE;
+	else if (!unlink(e->output) || errno == ENOENT)
+		errno = 0;
+	if (errno)
+		return -1;
+	code = sqlite3_open(e->output, &d->db);
+	if (!code)
+		code = sqlite3_exec(d->db, create, NULL, NULL, NULL);
+	return code ? failed(code) : 0;
+}
+
+static int sqlite_begin(struct export *e)
+{
+	struct database *d = e->state = calloc(1, sizeof(*d));
+
+	if (!d) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (make_file(e) || put_functions(e))
+		return -1;
+	if (prepare(e, "INSERT INTO spans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &d->span))
+		return -1;
+	return prepare(e, "INSERT INTO threads VALUES (?, ?, ?, ?)", &d->thread);
+}
+
+static int put_thread(struct export *e, const struct export_thread *thread)
+{
+	struct database *d = e->state;
+
+	sqlite3_bind_int(d->thread, 1, thread->number);
+	sqlite3_bind_int(d->thread, 2, thread->pid);
+	sqlite3_bind_int(d->thread, 3, thread->tid);
+	bind_text(d->thread, 4, thread->comm);
+	return put(d->thread);
+}
+
+static int sqlite_enter(struct export *e, struct nested_call *call)
+{
+	const struct export_thread *thread = export_thread(e, &call->call);
+	struct database *d = e->state;
+
+	if (!thread || (thread->is_new && put_thread(e, thread)))
+		return -1;
+	call->user = e->nr;
+	sqlite3_bind_int64(d->span, 1, e->nr);
+	sqlite3_bind_int64(d->span, 2, call->call.begin);
+	sqlite3_bind_int64(d->span, 3, call->call.ns);
+	sqlite3_bind_int64(d->span, 4, call->call.insns);
+	sqlite3_bind_int(d->span, 5, call->depth);
+	if (call->depth)
+		sqlite3_bind_int64(d->span, 6, e->nested.open.at[call->depth - 1].user);
+	else
+		sqlite3_bind_null(d->span, 6);
+	sqlite3_bind_int(d->span, 7, thread->number);
+	sqlite3_bind_int64(d->span, 8, call->call.function);
+	sqlite3_bind_int(d->span, 9, call->call.open);
+	return put(d->span);
+}
+
+static int put_samples(struct export *e, const struct nt_profile *profile)
+{
+	const struct nt_profile_insn *insns;
+	sqlite3_stmt *statement;
+	size_t nr, i;
+	int err;
+
+	insns = nt_profile_insns(profile, &nr);
+	err = prepare(e, "INSERT INTO samples VALUES (?, ?, ?, ?, ?)", &statement);
+	for (i = 0; !err && i < nr; i++) {
+		bind_text(statement, 1, insns[i].object);
+		bind_text(statement, 2, insns[i].symbol);
+		sqlite3_bind_int64(statement, 3, insns[i].offset);
+		sqlite3_bind_int64(statement, 4, insns[i].address);
+		sqlite3_bind_int64(statement, 5, insns[i].count);
+		err = put(statement);
+	}
+	sqlite3_finalize(statement);
+	return err;
+}
+
+/* How often each instruction was executed needs another look at the trace, which only counts. */
+static int sqlite_end(struct export *e)
+{
+	struct nt_profile *profile = nt_profile_new(e->session, &e->recording.filter);
+	struct database *d = e->state;
+	int err = -1, code;
+
+	errno = ENOMEM;
+	if (profile && !nt_profile_run(profile))
+		err = put_samples(e, profile);
+	nt_profile_free(profile);
+	if (err)
+		return -1;
+	code = sqlite3_exec(d->db, "COMMIT", NULL, NULL, NULL);
+	return code ? failed(code) : 0;
+}
+
+static void sqlite_free(struct export *e)
+{
+	struct database *d = e->state;
+
+	if (d) {
+		sqlite3_finalize(d->span);
+		sqlite3_finalize(d->thread);
+		sqlite3_close(d->db);
+	}
+	free(d);
+}
+
+const struct export_format export_sqlite = {
+	.name = "sqlite", .begin = sqlite_begin, .enter = sqlite_enter, .end = sqlite_end,
+	.free = sqlite_free, .own_file = true,
+};
+#endif

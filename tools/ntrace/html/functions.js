@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// ---- Functions: a table ----
+
+const COLUMNS = [
+  ['function', f => f.name, f => f.name], ['of', f => f.object, f => baseName(f.object)],
+  ['calls', f => f.calls, f => number(f.calls)], ['total', f => f.total, f => duration(f.total)],
+  ['self', f => f.self, f => duration(f.self)], ['median', f => f.p50, f => duration(f.p50)],
+  ['99 %', f => f.p99, f => duration(f.p99)], ['slowest', f => f.max, f => duration(f.max)],
+  ['instructions', f => f.insns, f => number(f.insns)], ['own', f => f.selfInsns, f => number(f.selfInsns)],
+];
+const ROWS_SHOWN = 500;
+const table = { column: 3, up: false };
+
+function compareFunctions(a, b) {
+  const value = COLUMNS[table.column][1], x = value(a), y = value(b), order = x < y ? -1 : x > y ? 1 : 0;
+  return (table.up ? order : -order) || (a.name < b.name ? -1 : 1);
+}
+
+function drawFunctions() {
+  const body = document.querySelector('#functions tbody');
+  const all = functions.filter(f => f.calls && (!matched || matched.has(f.id))).sort(compareFunctions);
+  body.replaceChildren();
+  for (const f of all.slice(0, ROWS_SHOWN)) {
+    const row = element('tr', undefined, body);
+    for (const [, , text] of COLUMNS)
+      element('td', text(f), row).title = f.name;
+    row.className = f === shownFunction ? 'on' : '';
+    row.onclick = () => {
+      showFunction(f);
+      drawFunctions();
+    };
+  }
+  if (all.length > ROWS_SHOWN)
+    element('td', `... and ${number(all.length - ROWS_SHOWN)} more: search finds them`, element('tr', undefined, body));
+  document.querySelectorAll('#functions th').forEach((th, i) => {
+    th.textContent = COLUMNS[i][0] + (i === table.column ? (table.up ? ' ▴' : ' ▾') : '');
+  });
+}
+
+function startFunctions() {
+  const head = element('tr', undefined, document.querySelector('#functions thead'));
+  COLUMNS.forEach((_, i) => {
+    element('th', '', head).onclick = () => {
+      table.up = i === table.column ? !table.up : i < 2;
+      table.column = i;
+      drawFunctions();
+    };
+  });
+}
