@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The main job: make demo.
+# `make demo` is the main job.
 . "$(dirname "$0")/../harness/tap.sh"
 plan 12
-# The demo does more than build, so others need not wait for the lock of make
+# The demo does more than build, so other builds need not wait for its lock of make.
 ok "make demo" env make -C "$top" demo
 cp "$tap_tmp/out" "$tap_tmp/demo"
 dir=$O/demo
@@ -14,7 +14,7 @@ ok "a branch of the kernel, for that thread, by symbol" \
 	grep -m1 -E '^ *requests +[0-9]+ .* handle_exception.*\(\[kernel\.kallsyms\]\)' "$branches"
 is "no name is a compiler's label" "$(grep -cE ' \.L[A-Z0-9]' "$branches")" 0
 
-# What the demo says is what is in its recording
+# Each number that the demo prints must be in its recording.
 is "100 requests, 4 calls of rehash" \
 	"$(sed -n '/^2\./,/^3\./s/^ *\([0-9]*\) .* \(request\|rehash\) \[.*/\2 \1/p' "$tap_tmp/demo" | paste -sd' ')" "request 100 rehash 4"
 insns=$(sed -n 's/.* hold the \([0-9]*\) instructions.*/\1/p' "$tap_tmp/demo")
@@ -23,21 +23,19 @@ ok "a number of instructions of such a program" [ "${insns:-0}" -gt 200000 ]
 ok "the slowest request called rehash, which faulted" sh -c \
 	"sed -n '/^3\\./,/^4\\./p' '$tap_tmp/demo' | grep -A20 ' request' | grep -A20 ' rehash' | grep page_fault"
 
-timeline() {
-	python3 - "$dir/timeline.json" <<-'EOT'
-	import json, sys
-	depth = requests = 0
-	last = 0
-	for e in json.load(open(sys.argv[1])):
-	    assert e["ts"] >= last, "times go back"
-	    last = e["ts"]
-	    depth += 1 if e["ph"] == "B" else -1
-	    assert depth >= 0, "an end without a begin"
-	    requests += e.get("name") == "request"
-	assert depth == 0 and requests == 100, (depth, requests)
+page() {
+	python3 - "$top/tests/pictures" "$dir/ntrace.html" <<-'EOT'
+	import sys
+	sys.path[:0] = sys.argv[1:2]
+	import page
+	p = page.Page(sys.argv[2])
+	names = [call[4] for call in p.calls()]
+	sources = [text for name, text in p.data.items() if name[0] == 's' and 'requests.c' in text]
+	print(len(names), 'calls')
+	assert names.count('request') == 100 and names.count('rehash') == 4 and 'static void rehash' in sources[0]
 	EOT
 }
-ok "the timeline is balanced, and has 100 requests" timeline
+ok "the page has 100 requests, and their source" page
 
 # Decoded on this machine, by the documented command: the same text as in the guest, no errors. The clock is
 # code of the vDSO, which is in no file of the guest.

@@ -11,7 +11,7 @@ perf=$O/perf/6.12/x86_64/perf
 ntrace=$O/bin/ntrace
 samples=$top/samples
 
-# Cells of the table's right column, a line each; messages of the list below it are not meant
+# Prints the cells of the table's right column, a line each. The messages of the list below it are left out.
 awk '/^   \* - / { cell = 1; if (text != "") print text; text = ""; next }
 	/^     - / { cell = 2; text = substr($0, 8); next }
 	/^       / && cell == 2 { sub(/^ */, " "); text = text $0; next }
@@ -147,7 +147,7 @@ g "machine mode as a user" firmware "Only users with CAP_PERFMON may trace machi
 g "a user who may not trace" paranoid "Consider adjusting /proc/sys/kernel/perf_event_paranoid setting"
 g "the driver is not loaded" driver \
 	"The driver is not loaded, or found no trace encoder: try 'modprobe ntrace', then 'dmesg | grep ntrace' says what it found"
-# what looks like a mistake, and works
+# This looks like a mistake, but works.
 is "-e ntrace, --per-thread, and a user's own program are recorded" \
 	"$(grep -l 'Captured and wrote' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own" | wc -l)" 3
 sed 's/^/# /' "$tap_tmp/guest.out/named" "$tap_tmp/guest.out/per-thread" "$tap_tmp/guest.out/own"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What is installed, and packages: one version everywhere, nothing left after removal, and what they
-# bring works.
+# The packages and make install: the version is the same everywhere, removal leaves nothing, and the files
+# work.
 . "$(dirname "$0")/../harness/tap.sh"
 plan 23
 cd "$top" || exit
@@ -24,7 +24,7 @@ ok "make install LIBDIR=" make install $places
 ok "... puts the library there" [ -e "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/libntrace.so" ]
 is "... and libntrace.pc names it" "$(sed -n 's/^libdir=//p' "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/pkgconfig/libntrace.pc")" \
 	/usr/lib/riscv64-linux-gnu
-# an example of those that are shipped, against what is installed
+# Builds a shipped example against the installed library.
 mkdir -p "$tap_tmp/examples" && cp examples/* "$tap_tmp/examples/"
 lib=$tap_tmp/dest/usr/lib/riscv64-linux-gnu
 PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$tap_tmp/dest LDFLAGS= \
@@ -34,9 +34,9 @@ sed 's/^/# /' "$tap_tmp/log"
 riscv64-linux-gnu-objcopy -O binary -j .text samples/primes "$tap_tmp/text"
 text=$(riscv64-linux-gnu-objdump -h samples/primes | awk '$2 == ".text" { print "0x" $4 }')
 LD_LIBRARY_PATH=$lib "$tap_tmp/examples/calls" samples/primes.nt "$tap_tmp/text" "$text" >"$tap_tmp/calls" 2>&1
-# count_primes, and strike_out for each of the 46 primes
+# The program calls count_primes once, and strike_out for each of the 46 primes.
 is "... and prints the calls of the sample" "$? $(awk '{ print $1 }' "$tap_tmp/calls" | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd' ')" "0 1 46"
-# a perf of any kind will do
+# Any perf can read this.
 mkdir -p "$tap_tmp/o/perf/7.9/$(uname -m)" && echo '#!/bin/sh' >"$tap_tmp/o/perf/7.9/$(uname -m)/perf"
 ok "make install-perf" make O="$tap_tmp/o" install-perf PREFIX=/usr DESTDIR="$tap_tmp/dest"
 ok "... beside the perf of the distribution" [ -x "$tap_tmp/dest/usr/bin/perf-ntrace" ]
@@ -50,20 +50,20 @@ if ! command -v dh >/dev/null || ! command -v dh_dkms >/dev/null; then
 	for n in 1 2 3 4 5 6 7 8; do skip "packages of Debian, $n" "debhelper or dh-dkms is not here"; done
 	done_testing
 fi
-# the perf that is here already: building one takes minutes
+# This uses a perf that exists already, since building one takes minutes.
 perf=$O/perf/7.2/$(uname -m)/perf
 [ -x "$perf" ] || perf=
 ok "make deb" make deb PERF="$perf"
 debs=$(ls "$O"/deb/*.deb | grep -v dbgsym)
 is "the packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | paste -sd' ')" \
 	"libntrace-dev libntrace1 ntrace ntrace-dkms${perf:+ perf-ntrace}"
-# without them, nothing builds the module when the package is installed
+# Without these files, nothing builds the module when the package is installed.
 is "ntrace-dkms needs dkms, and calls it" "$(dpkg-deb -f "$O"/deb/ntrace-dkms_*.deb Depends | grep -c dkms) $(dpkg-deb -I \
 	"$O"/deb/ntrace-dkms_*.deb postinst | grep -c 'dkms/common.postinst')" "1 1"
 root=$tap_tmp/root
 mkdir -p "$root/var/lib/dpkg" && : >"$root/var/lib/dpkg/status"
 install_all() {
-	# dpkg itself, in a root of its own; the scripts of ntrace-dkms would want dkms there
+	# This is dpkg itself, in a root of its own. The scripts of ntrace-dkms would need dkms there.
 	# shellcheck disable=SC2046
 	dpkg --root="$root" --force-depends --force-not-root --force-bad-path --no-triggers -i \
 		$(echo "$debs" | grep -v dkms) &&

@@ -37,7 +37,7 @@ tree "$tap_tmp/next" 7.2 7 3
 tree "$tap_tmp/old" 6.12 6 17
 tree "$tap_tmp/other" 7.2 7 4
 sed -i 's/PERF_AUXTRACE_/PERF_AUX_/' "$tap_tmp/other/tools/perf/util/auxtrace.c" "$tap_tmp/other/tools/perf/util/auxtrace.h"
-# without a compiler it ends once the patch is chosen
+# Without a compiler, the build ends as soon as it has chosen the patch.
 says "the nearest hook patch, for 7.3" "Linux 7.3 has no hook patch of its own: hooks-7.2.patch applies and is used" \
 	env KSRC="$tap_tmp/next" CC=nosuch "$build" custom x86_64
 says "the nearest hook patch, for 6.17" "Linux 6.17 has no hook patch of its own: hooks-6.12.patch applies and is used" \
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 }
 EOT
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -O1 -fno-builtin -no-pie -o "$tap_tmp/plt" "$tap_tmp/plt.c" || exit
-# where each slot of .got.plt is used: the address that objdump gives to NAME@plt
+# Prints where each slot of .got.plt is used: the address that objdump gives to NAME@plt.
 "${CROSS_COMPILE:-riscv64-linux-gnu-}objdump" -d -j .plt "$tap_tmp/plt" |
 	sed -n 's/^0*\([0-9a-f]*\) <\([a-z_]*\)@plt>:$/\1 \2@plt/p' | sort >"$tap_tmp/wanted"
 python3 - "$tap_tmp" "$data" <<'EOT'
@@ -98,7 +98,7 @@ for kver in 6.12 7.2; do
 	is "$kver: a program that is not here is named, once" \
 		"$(grep -c "cannot read the code of $tap_tmp/calls: copy it to this machine (perf archive)" "$tap_tmp/err")" 1
 	perf script -i "$tap_tmp/here.data" --insn-trace=disasm >"$tap_tmp/disasm" 2>&1
-	# capstone 4, of Debian 12, knows no RISC-V; the board's perf is tried by door/mistakes.t
+	# Debian 12's capstone 4 does not know RISC-V. door/mistakes.t tries the board's perf.
 	if grep -qE 'CS_API_MAJOR ([5-9]|[1-9][0-9])' /usr/include/capstone/capstone.h 2>/dev/null; then
 		is "$kver: it disassembles RISC-V" "$(grep -oE '(addi|jal|ecall|bnez|beqz)( .*)?$' "$tap_tmp/disasm" | awk '{ print $1 }' | sort -u | paste -sd' ')" \
 			"addi bnez ecall jal"

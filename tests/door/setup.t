@@ -6,7 +6,7 @@
 setup=$top/tools/setup/setup
 
 offline() {
-	# a network namespace has no network; without the right to make one, a dead proxy will do
+	# A network namespace has no network. If this user may not make one, a proxy that does not answer will do.
 	if unshare -n true 2>/dev/null; then
 		O=$tap_tmp/second unshare -n "$setup" all
 	else
@@ -30,7 +30,7 @@ module() {
 	[ -s "$tap_tmp/m-$1/empty.ko" ]
 }
 
-# Somebody who is not root, on a host with neither sudo nor the device tree compiler
+# This user is not root, and the host has neither sudo nor the device tree compiler.
 unprivileged() {
 	d=$tap_tmp/unprivileged
 	mkdir -p "$d/tools/setup" "$d/bin" "$d/home"

@@ -15,12 +15,12 @@ user_make() {
 	useradd --create-home --home-dir "$home" --shell /bin/sh "$user" || return 1
 	mkdir -p "$home/ntrace" "$home/.cache/ntrace"
 	(cd "$top" && tar -cf - --exclude=./build --exclude=./.git .) | tar -xf - -C "$home/ntrace"
-	# What was built is not built again: perf's objects depend on the paths of the sources, so
-	# that the user sees them, as a copy, where root has them
+	# Nothing is built again. perf's objects depend on the paths of the sources, so
+	# the user sees a copy of them under the path that root uses.
 	for d in "$cache/perf/$1"-*; do
 		[ ! -e "$d/good" ] || cp -a "$d" "$home/.cache/ntrace/"
 	done
-	# the guest's files, some of which only their owner may read
+	# Only root may read some of the guest's files.
 	guest=$(readlink -f "$O/root/guest")
 	cp -a "$guest" "$home/.cache/guest"
 	chown -R "$user:" "$home"

@@ -15,7 +15,7 @@ ok "a recording straight to /out, which perf reads there" user_run tools/board/b
 	'perf record --kcore -o /out/perf.data -e ntrace//u -- ls / >/dev/null && perf script -i /out/perf.data | grep -m1 branches'
 is "... is the user's" "$(stat -c %U "$home/ntrace/out/perf.data" 2>&1)" "$user"
 
-# Packages that are missing, before make says Error 127
+# Packages are missing. A sentence says so before make says "Error 127".
 mkdir -p "$tap_tmp/bin"
 for f in make sh sed cat echo mkdir; do ln -sf "$(unset -f make; command -v $f)" "$tap_tmp/bin/"; done
 says=$(env -i PATH="$tap_tmp/bin" make -C "$top" O="$tap_tmp/empty" 2>&1 | grep -c 'no C compiler; on Debian: apt-get install gcc make libelf-dev libzstd-dev')

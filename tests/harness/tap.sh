@@ -9,7 +9,7 @@ tap_n=0 tap_failed=0
 tap_tmp=$(mktemp -d)
 trap 'rm -rf "$tap_tmp"' EXIT
 
-# Programs run two at a time, and build in the same folder
+# tests/run starts two programs at a time, and both build in the same folder.
 make() { mkdir -p "$O/tests" && flock "$O/tests" make "$@"; }
 
 plan() { echo "1..$1"; }

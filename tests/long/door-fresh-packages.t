@@ -22,10 +22,11 @@ is "five packages" "$(echo "$debs" | sed 's,.*/,,; s/_.*//' | LC_ALL=C sort | pa
 	"libntrace-dev libntrace1 ntrace ntrace-dkms perf-ntrace"
 is "errors that lintian finds" "$(lintian --allow-root "$O"/deb/*.changes 2>&1 | grep '^E:')" ""
 if command -v rpmbuild >/dev/null; then
+	dpkg -x "$O"/deb/perf-ntrace_*.deb "$tap_tmp/perf"
 	ok "rpmbuild makes packages of the archive" rpmbuild -ta --quiet --nodeps --define "_topdir $tap_tmp/rpm" \
-		"$O/dist/ntrace-$(cat VERSION).tar.gz"
+		--define "perf $tap_tmp/perf/usr/bin/perf-ntrace" "$O/dist/ntrace-$(cat VERSION).tar.gz"
 	is "... these" "$(find "$tap_tmp/rpm/RPMS" -name '*.rpm' -exec rpm -qp --qf '%{name} ' {} + | tr ' ' '\n' | sort | paste -sd' ')" \
-		"libntrace libntrace-devel ntrace ntrace-dkms"
+		"libntrace libntrace-devel ntrace ntrace-dkms perf-ntrace"
 else
 	skip "rpmbuild makes packages of the archive" "there is no rpmbuild"
 	skip "... these" "there is no rpmbuild"
