@@ -10,11 +10,13 @@ board=$top/tools/board/board
 ntrace=$O/bin/ntrace
 
 # Prints the lines of a report that a board like it must have, too. Names and addresses of devices depend
-# on the device tree, and SRC is what the driver chose.
+# on the device tree, and SRC is what the driver chose. Which hart Linux calls CPU 0 is a lottery of the
+# firmware, so the CPUs come last, sorted.
 same() {
 	awk '/^\[device / { device = 1; next } /^\[/ { device = 0 } device' "$1" |
 		grep -E '^(caps|implicit_return_mode|timestamp/(width|modes)|default_config|driver) |trTeImpl|trRamImpl|trFunnelImpl|trTeInstFilters|trTeFilter' |
-		grep -v '^caps address' | sed 's/^register \(0x[0-9a-f]*\) /register \1 /'
+		grep -v -E '^caps (address|cpu)'
+	grep '^caps cpu' "$1" | sort
 }
 
 # probe NAME BOARD-OPTION...: the report of a board
