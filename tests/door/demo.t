@@ -20,22 +20,9 @@ is "100 requests, 4 calls of rehash" \
 insns=$(sed -n 's/.* hold the \([0-9]*\) instructions.*/\1/p' "$tap_tmp/demo")
 figure "$(sed -n 's/^1\. //p' "$tap_tmp/demo")"
 ok "a number of instructions of such a program" [ "${insns:-0}" -gt 200000 ]
-ok "the slowest request called rehash, which faulted" sh -c \
-	"sed -n '/^3\\./,/^4\\./p' '$tap_tmp/demo' | grep -A20 ' request' | grep -A20 ' rehash' | grep page_fault"
-
-page() {
-	python3 - "$top/tests/pictures" "$dir/ntrace.html" <<-'EOT'
-	import sys
-	sys.path[:0] = sys.argv[1:2]
-	import page
-	p = page.Page(sys.argv[2])
-	names = [call[4] for call in p.calls()]
-	sources = [text for name, text in p.data.items() if name[0] == 's' and 'requests.c' in text]
-	print(len(names), 'calls')
-	assert names.count('request') == 100 and names.count('rehash') == 4 and 'static void rehash' in sources[0]
-	EOT
-}
-ok "the page has 100 requests, and their source" page
+story() { python3 "$top/tests/door/story.py" "$dir/ntrace.html" "$@"; }
+ok "the slowest request is explained, and rehash faulted" story slowest "$tap_tmp/demo"
+ok "the page has 100 requests, and their source" story source
 
 # Decoded on this machine, by the documented command: the same text as in the guest, no errors. The clock is
 # code of the vDSO, which is in no file of the guest.
