@@ -153,6 +153,13 @@ def make(what, program):
     file = perfdata.File
     if what == 'good':
         return session(file(), trace(), program)
+    if what == 'mapped-again':
+        # a compiler at run time: one file after the other is at this address, until the first message
+        result = file()
+        for n in range(4):
+            result.mmap(PID, BASE, 0x1000, 0x1000, f'/nowhere/{n}', ns(START - 50 + n))
+        result.mmap(PID, BASE, 0x1000, 0x1000, os.path.abspath(program), ns(START - 10))
+        return session(result, trace(), '/nowhere/calls')
     if what == 'no-aux-record':
         return session(file(), trace(), program, aux=False)
     if what == 'no-context':

@@ -9,7 +9,7 @@ damaged=${DAMAGED:-200}
 make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
 		"$top/tests/perf/calls.S" || { cat "$tap_tmp/make"; exit 1; }
-for what in good no-context no-time guest; do
+for what in good no-context no-time guest mapped-again; do
 	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit 1
 done
 python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/pipe.data" good pipe || exit 1
@@ -88,7 +88,7 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 39
+plan 40
 ok "script --disasm" disasm_is "$ntrace"
 if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
 	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
@@ -108,6 +108,7 @@ ok "a pipe that was saved" same -i "$tap_tmp/pipe.data"
 ok "a pipe" pipe_is_same
 ok "compressed records" same -i "$tap_tmp/z.data"
 ok "no Ownership messages: sideband says who executes" same -i "$tap_tmp/no-context.data"
+ok "several maps over each other between two messages" same -i "$tap_tmp/mapped-again.data"
 ok "one thread alone decodes the same" same --threads 1 -i "$tap_tmp/good.data"
 
 # calls.S calls outer three times, and that calls inner; what is counted is what it executes

@@ -315,25 +315,38 @@ static struct place place_of(const struct ns_stretch *s, uint64_t begin, uint64_
 
 /* ---- A stretch ---- */
 
-/* Read on up to the first message that is later than @time: where it begins */
-static struct place read_until(struct worker *w, uint64_t time, size_t *piece, uint64_t begin)
+/* The messages of a stretch, whose times are read before they are decoded */
+struct scan {
+	uint64_t	begin;		/* offset of the stretch in the AUX buffer */
+	size_t		piece;		/* that is read next */
+	uint64_t	offset;		/* of the last message with a time, */
+	uint64_t	time;		/* and that time in ns; UINT64_MAX: the stretch has ended */
+};
+
+/*
+ * Read on up to the first message that is later than @time: where it begins. The message stays to
+ * be compared, as more than one event may come before it.
+ */
+static struct place read_until(struct worker *w, uint64_t time, struct scan *scan)
 {
 	const struct ns_stretch *s = w->stretch;
 	struct nt_message msg;
 	int ret;
 
-	while (1) {
+	while (scan->time <= time) {
 		ret = nt_reader_next(w->reader, &msg);
-		if (ret > 0 && clock_advance(w, &msg) &&
-		    time_of(w, w->clocks[msg.src].ticks) > time)
-			return place_of(s, begin, msg.offset);
-		if (ret)
-			continue;
-		if (*piece == s->pieces.nr)
-			return end_of(s);
-		nt_reader_feed(w->reader, s->pieces.at[*piece].data, s->pieces.at[*piece].size);
-		++*piece;
+		if (ret > 0 && clock_advance(w, &msg)) {
+			scan->time = time_of(w, w->clocks[msg.src].ticks);
+			scan->offset = msg.offset;
+		} else if (!ret && scan->piece == s->pieces.nr) {
+			scan->time = UINT64_MAX;
+		} else if (!ret) {
+			nt_reader_feed(w->reader, s->pieces.at[scan->piece].data,
+				       s->pieces.at[scan->piece].size);
+			scan->piece++;
+		}
 	}
+	return scan->time == UINT64_MAX ? end_of(s) : place_of(s, scan->begin, scan->offset);
 }
 
 /* Without Ownership messages, switches say who executes. */
@@ -353,8 +366,8 @@ static int feed_stretch(struct worker *w)
 {
 	const struct ns_stretch *s = w->stretch;
 	uint64_t change, last = s->end ? s->end : UINT64_MAX - 1;
+	struct scan scan = { .begin = s->offset };
 	struct place from = { 0 }, to;
-	size_t piece = 0;
 	int err = 0;
 
 	nt_reader_seek(w->reader, s->offset, s->middle);
@@ -365,7 +378,7 @@ static int feed_stretch(struct worker *w)
 		change = next_change(w);
 		if (change > last)
 			break;
-		to = read_until(w, change - 1, &piece, s->offset);
+		to = read_until(w, change - 1, &scan);
 		err = feed(w, &from, &to);
 		w->now = change;
 		nt_image_remap(w->image);
