@@ -130,6 +130,18 @@ static int stretch_cmp(const void *a, const void *b)
 	return x->size < y->size ? -1 : x->size > y->size;
 }
 
+int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid)
+{
+	const struct ns_queue *q = trace->queues.at;
+	uint32_t i;
+
+	for (i = 0; i < trace->queues.nr; i++) {
+		if (q[i].cpu >= 0 ? q[i].cpu == cpu : q[i].tid == tid)
+			return i;
+	}
+	return -1;
+}
+
 /*
  * The queue that PERF_RECORD_AUX speaks of: -1 without memory. A thread's buffer moves between
  * CPUs. A record whose trace is not in the file gets a queue all the same, as it may say that
@@ -137,13 +149,11 @@ static int stretch_cmp(const void *a, const void *b)
  */
 static int64_t queue_of(struct ns_trace *trace, const struct ns_stretch *s)
 {
-	const struct ns_queue *q = trace->queues.at;
-	uint32_t i;
+	int64_t found = ns_trace_queue(trace, s->cpu, s->tid);
+	struct ns_queue *q;
 
-	for (i = 0; i < trace->queues.nr; i++) {
-		if (q[i].cpu >= 0 ? q[i].cpu == s->cpu : q[i].tid == s->tid)
-			return i;
-	}
+	if (found >= 0)
+		return found;
 	q = get_queue(trace, s->cpu, s->tid);
 	return q ? q - trace->queues.at : -1;
 }
@@ -207,6 +217,19 @@ static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size
 	return true;
 }
 
+/* The first bytes of a stretch: as many as a message has at most; a piece may have a few only */
+static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX])
+{
+	const struct ns_piece *piece = s->pieces.at, *end = piece + s->pieces.nr;
+	size_t nr = 0, n;
+
+	for (; piece < end && nr < NT_MESSAGE_MAX; piece++, nr += n) {
+		n = piece->size < NT_MESSAGE_MAX - nr ? piece->size : NT_MESSAGE_MAX - nr;
+		memcpy(buf + nr, piece->data, n);
+	}
+	return nr;
+}
+
 /*
  * A stretch begins with a synchronising message, if its first bytes were not lost. Any byte
  * may look like the first one of that; PARTIAL may be a sink that ran around in its window.
@@ -214,11 +237,12 @@ static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size
 void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 {
 	const struct ns_cpu *cpu = ns_setup_cpu(setup, s->cpu);
+	uint8_t buf[NT_MESSAGE_MAX];
 	struct nt_message msg;
 
 	if (s->middle || !s->pieces.nr || !cpu || !cpu->valid)
 		return;
-	if (nt_message_decode(&cpu->nt, s->pieces.at[0].data, s->pieces.at[0].size, &msg) <= 0 ||
+	if (nt_message_decode(&cpu->nt, buf, first_bytes(s, buf), &msg) <= 0 ||
 	    !nt_message_is_sync(&msg))
 		s->middle = true;
 	else if (s->flags & PERF_AUX_FLAG_PARTIAL && msg.sync != NT_SYNC_TRACE_ENABLE)
