@@ -933,6 +933,17 @@ static inline int nt_counts_add_item(struct nt_counts *counts, const struct nt_i
 }
 
 /*
+ * Add an entry, as nt_counts_next() gave it: its numbers are added to those of an entry that is
+ * the same. NT_OK; NT_E_NOMEM: *counts is as before
+ */
+int nt_counts_add_sized(struct nt_counts *counts, const struct nt_count *count,
+			size_t count_size);
+static inline int nt_counts_add(struct nt_counts *counts, const struct nt_count *count)
+{
+	return nt_counts_add_sized(counts, count, sizeof(*count));
+}
+
+/*
  * Add what *from has to *counts, as of another thread, flow or run. *from stays as it is.
  * NT_OK; NT_E_NOMEM: *counts is as before
  */

@@ -120,6 +120,30 @@ static void change(struct pair *pair)
 	}
 }
 
+/* Is a set the same into which its entries were added? */
+static bool copy_is(const struct pair *pair)
+{
+	struct nt_counts *copy = nt_counts_new();
+	struct nt_count count, half;
+	uint64_t at = 0;
+	bool same;
+
+	while (copy && nt_counts_next(pair->counts, &at, &count)) {
+		half = count;
+		half.count /= 2;
+		half.insns /= 2;
+		half.not_taken /= 2;
+		count.count -= half.count;
+		count.insns -= half.insns;
+		count.not_taken -= half.not_taken;
+		if (nt_counts_add(copy, &half) || nt_counts_add(copy, &count))
+			fail("out of memory");
+	}
+	same = copy && counted_is(&pair->counted, copy);
+	nt_counts_free(copy);
+	return same;
+}
+
 static void compare(struct pair *pair, const uint8_t *data, size_t size, size_t piece)
 {
 	struct nt_image_reader reader = { .space = current_space };
@@ -142,6 +166,8 @@ static void compare(struct pair *pair, const uint8_t *data, size_t size, size_t 
 	counted_fold(&pair->counted);
 	if (nt_counts_take(pair->counts, pair->counting) || !counted_is(&pair->counted, pair->counts))
 		fail("counts differ from those of the ranges");
+	if (!copy_is(pair))
+		fail("counts that were added one by one differ from where they come from");
 	nt_flow_free(pair->ranges);
 	nt_flow_free(pair->counting);
 	nt_counts_free(pair->counts);

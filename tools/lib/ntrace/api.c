@@ -144,6 +144,17 @@ int nt_counts_add_item_sized(struct nt_counts *counts, const struct nt_item *ite
 	return nt_counts_add_range(counts, &full);
 }
 
+int nt_counts_add_sized(struct nt_counts *counts, const struct nt_count *count, size_t count_size)
+{
+	struct nt_count full;
+
+	nt_copy_sized(&full, sizeof(full), count, count_size);
+	if (nt_counts_reserve(counts, 1))
+		return NT_E_NOMEM;
+	nt_counts_put(counts, &full);
+	return NT_OK;
+}
+
 int nt_counts_next_sized(const struct nt_counts *counts, uint64_t *at, struct nt_count *count,
 			 size_t count_size)
 {
