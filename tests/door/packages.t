@@ -25,7 +25,7 @@ ok "... puts the library there" [ -e "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/li
 is "... and libntrace.pc names it" "$(sed -n 's/^libdir=//p' "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/pkgconfig/libntrace.pc")" \
 	/usr/lib/riscv64-linux-gnu
 # Builds a shipped example against the installed library.
-mkdir -p "$tap_tmp/examples" && cp examples/* "$tap_tmp/examples/"
+mkdir -p "$tap_tmp/examples" && cp -r examples/* "$tap_tmp/examples/"
 lib=$tap_tmp/dest/usr/lib/riscv64-linux-gnu
 PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$tap_tmp/dest LDFLAGS= \
 	make -C "$tap_tmp/examples" CFLAGS="-Wall -Werror -L$lib -I$tap_tmp/dest/usr/include" calls >"$tap_tmp/log" 2>&1

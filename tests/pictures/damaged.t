@@ -4,8 +4,8 @@
 # whole and is not.
 . "$(dirname "$0")/../harness/tap.sh"
 # each recording goes through one of them in turn, or with EACH=1 through all
-count=${DAMAGED:-55}
-formats="perfetto chrome speedscope folded jsonl sqlite html lcov llvm bolt callgrind"
+count=${DAMAGED:-70}
+formats="perfetto chrome speedscope folded jsonl sqlite html lcov llvm bolt callgrind counts split merged"
 make -C "$top" tool O="$O/sanitized" CFLAGS="-O0 -g1 -fsanitize=address,undefined" >"$tap_tmp/make" 2>&1 ||
 	skip_all "this host's compiler has no sanitizers: $(grep -m1 error "$tap_tmp/make")"
 cd "$tap_tmp" || exit 1
@@ -16,11 +16,28 @@ done
 mkdir damaged
 python3 "$top/tests/perf/damage.py" damaged "$count" good.data two-sources.data lost-kept.data rounds.data truncated.data || exit 1
 
+# Files of counts with a byte that is another one, or without their end
+"$O/sanitized/bin/ntrace" profile --counts -i good.data -o counts && python3 - counts damaged "$count" <<'E2' || exit 1
+import random, sys
+with open(sys.argv[1], 'rb') as f:
+    counts = f.read()
+for seed in range(int(sys.argv[3])):
+    rng, damaged = random.Random(seed), bytearray(counts)
+    for _ in range(rng.randrange(1, 4)):
+        damaged[rng.randrange(len(damaged))] = rng.choice(b'0123456789abcdef -\n\0\xff')
+    if seed % 5 == 0:
+        del damaged[rng.randrange(len(damaged)):]
+    with open(f'{sys.argv[2]}/{seed}.data.counts', 'wb') as f:
+        f.write(damaged)
+E2
+
 # through FORMAT FILE
 through() {
 	case $1 in
 	html) set -- "$1" html -i "$2" -o written ;;
-	lcov | llvm | bolt | callgrind) set -- "$1" profile --"$1" -i "$2" -o written ;;
+	split) mkdir -p shards && set -- "$1" split -i "$2" -n 3 -o shards ;;
+	merged) set -- "$1" profile --bolt -i "$2.counts" -o written ;;
+	lcov | llvm | bolt | callgrind | counts) set -- "$1" profile --"$1" -i "$2" -o written ;;
 	*) set -- "$1" export --format "$1" -i "$2" -o written ;;
 	esac
 	shift
@@ -45,8 +62,8 @@ all() {
 	[ $bad -eq 0 ] && [ $tried -gt 0 ]
 }
 
-plan 11
-step=11 first=0
+plan 14
+step=14 first=0
 [ -z "${EACH:-}" ] || step=1
 for format in $formats; do
 	ok "$format of damaged recordings" all "$format" $first

@@ -8,24 +8,27 @@
 #include "ntrace.h"
 #include "options.h"
 #include "profile.h"
+#include "session/sums.h"
 
 static const char help[] =
-	"usage: ntrace profile [OPTIONS] --lcov | --gcov | --llvm | --bolt | --callgrind\n\n"
+	"usage: ntrace profile [OPTIONS] --counts | --lcov | --gcov | --llvm | --bolt | --callgrind\n\n"
 	"Write how often what was executed in a recording of perf: exact counts, without samples and\n"
 	"without instrumentation. Exits 1 if the trace or the code has errors.\n\n"
 	RECORDING_HELP
+	"  --kcore DIR          a recording with the kernel's code, if -i is a file of counts\n"
 	"  -o, --output FILE    the file to write (standard output)\n"
 	"  --object NAME        only files whose path ends so; of bolt the one it is for\n"
+	"  --counts             all that is counted, for ntrace merge; -i takes it for the others\n"
 	"  --lcov               lines, functions and branches, for genhtml\n"
 	"  --gcov               the same as gcov prints it, of all files\n"
 	"  --llvm               a sample profile for clang -fprofile-sample-use\n"
 	"  --bolt               branches and what is between, for perf2bolt -pa\n"
 	"  --callgrind          instructions of each line, and calls, for KCachegrind\n";
 
-enum { OPT_OBJECT = OPT_RECORDING_END, OPT_FORMAT };
+enum { OPT_OBJECT = OPT_RECORDING_END, OPT_KCORE, OPT_FORMAT };
 
 static const struct profile_format *const formats[] = {
-	&profile_bolt,
+	&profile_counts, &profile_bolt,
 #ifdef HAVE_LIBDW
 	&profile_lcov, &profile_gcov, &profile_llvm, &profile_callgrind,
 #endif
@@ -103,11 +106,36 @@ static int write_profile(struct profile *profile)
 	return report_errors(profile) ? EXIT_TRACE : EXIT_CLEAN;
 }
 
+/* NULL: it failed, and was reported */
+static struct nt_session *open_counts(const struct profile *profile)
+{
+	const struct recording_options *recording = &profile->recording;
+	struct nt_session *session;
+
+	if (profile->format->needs_trace) {
+		fprintf(stderr, "ntrace: --%s needs a recording, and %s has counts\n",
+			profile->format->name, recording->input);
+		return NULL;
+	}
+	if (!nt_session_open_counts(&session, recording->input, &recording->session)) {
+		if (nt_session_lacks_kernel(session))
+			fputs("ntrace: counts of a kernel are left out; name a recording that has it by --kcore\n",
+			      stderr);
+		return session;
+	}
+	fprintf(stderr, "ntrace: %s\n", nt_session_error(session));
+	nt_session_close(session);
+	return NULL;
+}
+
 static int run_profile(struct profile *profile)
 {
 	int status = EXIT_TRACE;
 
-	profile->session = recording_open(&profile->recording);
+	if (nt_sums_is_file(profile->recording.input))
+		profile->session = open_counts(profile);
+	else
+		profile->session = recording_open(&profile->recording);
 	if (!profile->session)
 		return EXIT_USAGE;
 	profile->counts = nt_profile_new(profile->session, NULL);
@@ -148,7 +176,9 @@ static bool set_format(struct profile *profile, const char *name)
 
 static bool set_option(void *ctx, int opt, const char *arg)
 {
-	static const char *const names[] = { "lcov", "gcov", "llvm", "bolt", "callgrind" };
+	static const char *const names[] = {
+		"counts", "lcov", "gcov", "llvm", "bolt", "callgrind",
+	};
 	struct profile *profile = ctx;
 
 	switch (opt) {
@@ -157,6 +187,9 @@ static bool set_option(void *ctx, int opt, const char *arg)
 		return true;
 	case OPT_OBJECT:
 		profile->object = arg;
+		return true;
+	case OPT_KCORE:
+		profile->recording.session.kcore = arg;
 		return true;
 	}
 	if (opt >= OPT_FORMAT)
@@ -170,11 +203,13 @@ int cmd_profile(int argc, char **argv)
 		RECORDING_OPTIONS,
 		{ "output", required_argument, NULL, 'o' },
 		{ "object", required_argument, NULL, OPT_OBJECT },
-		{ "lcov", no_argument, NULL, OPT_FORMAT },
-		{ "gcov", no_argument, NULL, OPT_FORMAT + 1 },
-		{ "llvm", no_argument, NULL, OPT_FORMAT + 2 },
-		{ "bolt", no_argument, NULL, OPT_FORMAT + 3 },
-		{ "callgrind", no_argument, NULL, OPT_FORMAT + 4 },
+		{ "kcore", required_argument, NULL, OPT_KCORE },
+		{ "counts", no_argument, NULL, OPT_FORMAT },
+		{ "lcov", no_argument, NULL, OPT_FORMAT + 1 },
+		{ "gcov", no_argument, NULL, OPT_FORMAT + 2 },
+		{ "llvm", no_argument, NULL, OPT_FORMAT + 3 },
+		{ "bolt", no_argument, NULL, OPT_FORMAT + 4 },
+		{ "callgrind", no_argument, NULL, OPT_FORMAT + 5 },
 		{ 0 }
 	};
 	struct profile profile = { .output = "-" };

@@ -29,6 +29,8 @@ static const struct command {
 	{ "html",	cmd_html,	"write a page that shows a recording" },
 	{ "export",	cmd_export,	"write the calls of a recording for other programs" },
 	{ "profile",	cmd_profile,	"write counts for compilers and tools of coverage" },
+	{ "split",	cmd_split,	"cut a recording into shards for several machines" },
+	{ "merge",	cmd_merge,	"add up the counts of recordings, machines and shards" },
 	{ "script",	cmd_script,	"print the branches of a recording of perf" },
 	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
 	{ "probe",	cmd_probe,	"print what the trace hardware is, for a report" },

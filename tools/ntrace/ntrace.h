@@ -21,6 +21,8 @@ int cmd_verify(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_html(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+int cmd_split(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_script(int argc, char **argv);
 int cmd_report(int argc, char **argv);

@@ -12,12 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "join.h"
 #include "profile.h"
+
+/* A line of the file, without the words that are always the same */
+struct way {
+	char		type;
+	uint64_t	from, to, count;
+};
 
 struct bolt {
 	struct profile	*profile;
 	const char	*object;
 	struct nt_config config;
+	NS_ARRAY(struct way) ways;
+	bool		failed;		/* out of memory */
 };
 
 static const char *largest_object(const struct profile *profile)
@@ -51,12 +60,13 @@ static bool in_file(const struct bolt *b, uint64_t space, uint64_t addr, uint64_
 	return place.object && !strcmp(place.object, b->object);
 }
 
-static void put_branch(const struct bolt *b, uint64_t space, uint64_t from, uint64_t to, uint64_t count)
+static void put_way(struct bolt *b, char type, uint64_t space, uint64_t from, uint64_t to,
+		    uint64_t count)
 {
-	uint64_t a, z;
+	struct way way = { .type = type, .count = count };
 
-	if (count && in_file(b, space, from, &a) && in_file(b, space, to, &z))
-		fprintf(b->profile->file, "B %" PRIx64 " %" PRIx64 " %" PRIu64 " 0\n", a, z, count);
+	if (count && in_file(b, space, from, &way.from) && in_file(b, space, to, &way.to))
+		b->failed |= !ns_array_add(&b->ways, way);
 }
 
 /* The instruction at an address; false: it cannot be read */
@@ -84,44 +94,36 @@ static bool last_insn(const struct bolt *b, const struct nt_count *block, uint64
 	return false;
 }
 
-static void put_way(const struct bolt *b, uint64_t space, uint64_t from, uint64_t to, uint64_t count)
-{
-	uint64_t a, z;
-
-	if (count && in_file(b, space, from, &a) && in_file(b, space, to, &z))
-		fprintf(b->profile->file, "F %" PRIx64 " %" PRIx64 " %" PRIu64 "\n", a, z, count);
-}
-
 /*
  * A block, and the direct jump or call that it ends with, which has only one target. What a message
  * has ended goes on behind it.
  */
-static void put_block(const struct bolt *b, const struct nt_count *block)
+static void put_block(struct bolt *b, const struct nt_count *block)
 {
 	struct nt_insn insn;
 	uint64_t last;
 
 	if (!last_insn(b, block, &last, &insn))
 		return;
-	put_way(b, block->space, block->from, last, block->count);
+	put_way(b, 'F', block->space, block->from, last, block->count);
 	if (insn.klass == NT_CLASS_JUMP || insn.klass == NT_CLASS_CALL)
-		put_branch(b, block->space, last, last + insn.imm, block->count);
+		put_way(b, 'B', block->space, last, last + insn.imm, block->count);
 	else if (insn.klass == NT_CLASS_LINEAR)
-		put_way(b, block->space, last, last + insn.length, block->count);
+		put_way(b, 'F', block->space, last, last + insn.length, block->count);
 }
 
 /* A branch that was taken, or not: then a block ends here, and the next one begins. */
-static void put_conditional(const struct bolt *b, const struct nt_count *count)
+static void put_conditional(struct bolt *b, const struct nt_count *count)
 {
 	struct nt_insn insn;
 
 	if (!read_insn(b, count->space, count->from, &insn))
 		return;
-	put_branch(b, count->space, count->from, count->from + insn.imm, count->count);
-	put_way(b, count->space, count->from, count->from + insn.length, count->not_taken);
+	put_way(b, 'B', count->space, count->from, count->from + insn.imm, count->count);
+	put_way(b, 'F', count->space, count->from, count->from + insn.length, count->not_taken);
 }
 
-static void put_count(const struct bolt *b, const struct nt_count *count)
+static void put_count(struct bolt *b, const struct nt_count *count)
 {
 	switch (count->type) {
 	case NT_COUNT_BLOCK:
@@ -133,9 +135,37 @@ static void put_count(const struct bolt *b, const struct nt_count *count)
 	case NT_COUNT_EDGE:
 		/* a trap is no branch of the program */
 		if (count->how < NT_END_TRAP_RETURN)
-			put_branch(b, count->space, count->from, count->to, count->count);
+			put_way(b, 'B', count->space, count->from, count->to, count->count);
 		break;
 	}
+}
+
+static int way_cmp(const void *a, const void *b)
+{
+	const struct way *x = a, *y = b;
+
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* Several processes execute the same file. */
+static int write_ways(struct bolt *b)
+{
+	const struct way *way = b->ways.at, *end;
+
+	if (b->failed) {
+		errno = ENOMEM;
+		return -1;
+	}
+	b->ways.nr = join_equal(b->ways.at, b->ways.nr, sizeof(*way), offsetof(struct way, count),
+				way_cmp);
+	for (end = way + b->ways.nr; way < end; way++)
+		fprintf(b->profile->file, "%c %" PRIx64 " %" PRIx64 " %" PRIu64 "%s\n", way->type,
+			way->from, way->to, way->count, way->type == 'B' ? " 0" : "");
+	return 0;
 }
 
 static int bolt_write(struct profile *profile)
@@ -143,7 +173,7 @@ static int bolt_write(struct profile *profile)
 	struct bolt b = { .profile = profile, .object = largest_object(profile) };
 	struct nt_count count;
 	uint64_t at = 0;
-	int cpu;
+	int cpu, err;
 
 	if (!b.object || !nt_session_cpu(profile->session, 0, &cpu, &b.config)) {
 		fputs("ntrace: the recording has executed no such file\n", stderr);
@@ -152,7 +182,9 @@ static int bolt_write(struct profile *profile)
 	}
 	while (nt_profile_count(profile->counts, &at, &count))
 		put_count(&b, &count);
-	return 0;
+	err = write_ways(&b);
+	free(b.ways.at);
+	return err;
 }
 
-const struct profile_format profile_bolt = { "bolt", bolt_write };
+const struct profile_format profile_bolt = { .name = "bolt", .write = bolt_write };

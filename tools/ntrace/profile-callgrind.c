@@ -264,5 +264,5 @@ static int callgrind_write(struct profile *profile)
 	return err;
 }
 
-const struct profile_format profile_callgrind = { "callgrind", callgrind_write };
+const struct profile_format profile_callgrind = { .name = "callgrind", .needs_trace = true, .write = callgrind_write };
 #endif

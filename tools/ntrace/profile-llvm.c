@@ -284,5 +284,5 @@ static int llvm_write(struct profile *profile)
 	return err;
 }
 
-const struct profile_format profile_llvm = { "llvm", llvm_write };
+const struct profile_format profile_llvm = { .name = "llvm", .write = llvm_write };
 #endif

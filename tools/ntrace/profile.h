@@ -26,11 +26,12 @@ struct profile {
 /* Return: 0; -1: errno says what failed */
 struct profile_format {
 	const char	*name;
+	bool		needs_trace;	/* a file of counts is not enough */
 	int		(*write)(struct profile *profile);
 };
 
-extern const struct profile_format profile_lcov, profile_gcov, profile_llvm, profile_bolt,
-				   profile_callgrind;
+extern const struct profile_format profile_counts, profile_lcov, profile_gcov, profile_llvm,
+				   profile_bolt, profile_callgrind;
 
 /* profile_wants() - is the object one that --object names, or is it not given? */
 bool profile_wants(const struct profile *profile, const char *object);

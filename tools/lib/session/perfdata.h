@@ -35,11 +35,21 @@ enum pd_feature {
 	PD_FEAT_HOSTNAME	= 3,
 	PD_FEAT_OSRELEASE	= 4,
 	PD_FEAT_CMDLINE		= 11,
+	PD_FEAT_AUXTRACE	= 18,
+	PD_FEAT_COMPRESSED	= 27,
 	PD_FEAT_CLOCK_DATA	= 29,
+	PD_FEAT_SHARD		= 240,	/* struct pd_shard; perf skips what it does not know */
 	PD_FEAT_MAX		= 256,
 };
 
 #define PD_BUILD_ID_SIZE	20
+
+/* Of a shard, see split.h */
+struct pd_shard {
+	uint64_t	id;
+	uint32_t	nth, of;
+	char		name[];		/* ends with a NUL */
+};
 
 struct pd_build_id {
 	int32_t		pid;		/* of the machine: -1 or 0 is the host */

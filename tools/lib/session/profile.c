@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "profile.h"
+#include "session-priv.h"
 
 struct nt_profile {
 	struct nt_session *session;
@@ -247,6 +248,23 @@ void nt_profile_free(struct nt_profile *profile)
 	free(profile);
 }
 
+struct nt_session *ns_profile_session(const struct nt_profile *profile)
+{
+	return profile->session;
+}
+
+/* A file of counts knows no times, CPUs and threads: there is nothing to be filtered. */
+static int take_sums(struct nt_profile *profile)
+{
+	struct nt_counts *counts = take_counts(profile);
+
+	if (!counts || !ns_array_add(&profile->idle, counts)) {
+		nt_counts_free(counts);
+		return -1;
+	}
+	return ns_sums_counts(profile->session, counts, &profile->totals) ?: make_insns(profile);
+}
+
 int nt_profile_run(struct nt_profile *profile)
 {
 	struct nt_consumer consumer = {
@@ -255,6 +273,8 @@ int nt_profile_run(struct nt_profile *profile)
 	};
 	int err;
 
+	if (profile->session->sums)
+		return take_sums(profile);
 	if (profile->filtered)
 		consumer.ranges = take_ranges;
 	else

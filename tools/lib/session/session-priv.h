@@ -10,6 +10,10 @@
 #include "sideband.h"
 #include "trace.h"
 
+struct nt_profile;
+struct nt_profile_totals;
+struct nt_sums;
+
 /* Address spaces that the decoder is given; above them, each generation has its own */
 enum ns_space {
 	NS_SPACE_NONE		= 0,
@@ -30,11 +34,27 @@ struct nt_session {
 	struct ns_trace	trace;
 	NS_ARRAY(struct pd_record) records;	/* until the session is open */
 	bool		has_objects;
+	struct nt_sums	*sums;		/* counts in place of trace; NULL: there is trace */
+	uint64_t	*bases;		/* where each file of @sums begins in the one process */
 	char		error[256];
 };
 
 int ns_fail(struct nt_session *session, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Keep the options, and find the default build-id cache. */
+void ns_take_options(struct nt_session *session, const struct nt_session_options *options);
+
+/* Which object an address is of, and its offset there; of the kernel, the address. NULL: none */
+const struct ns_object *ns_session_object(const struct nt_session *session, uint64_t space,
+					  uint64_t addr, uint64_t *offset);
+
+/* Counts of a session that has them in place of trace, as nt_profile_run() takes them */
+int ns_sums_counts(const struct nt_session *session, struct nt_counts *counts,
+		   struct nt_profile_totals *totals);
+
+/* Of nt_profile_new() */
+struct nt_session *ns_profile_session(const struct nt_profile *profile);
 
 /* Addresses from here on are the kernel's: RV64 has Sv39 and wider, RV32 has Sv32 */
 static inline uint64_t ns_kernel_start(const struct nt_session *session)

@@ -8,6 +8,7 @@
 #include <linux/ntrace.h>
 
 #include "session-priv.h"
+#include "sums.h"
 
 /* struct perf_record_auxtrace_info */
 struct auxtrace_info_record {
@@ -115,7 +116,7 @@ static int read_records(struct nt_session *s)
 
 /* ---- Open and close ---- */
 
-static void take_options(struct nt_session *s, const struct nt_session_options *options)
+void ns_take_options(struct nt_session *s, const struct nt_session_options *options)
 {
 	size_t size = options ? options->size : 0;
 
@@ -134,7 +135,7 @@ int nt_session_open(struct nt_session **session, const char *path,
 	*session = s;
 	if (!s)
 		return -1;
-	take_options(s, options);
+	ns_take_options(s, options);
 	if (pd_open(&s->pd, path))
 		return ns_fail(s, "%s", s->pd.error);
 	return read_records(s);
@@ -151,6 +152,8 @@ void nt_session_close(struct nt_session *session)
 	ns_setup_free(&session->setup);
 	free(session->records.at);
 	pd_close(&session->pd);
+	nt_sums_free(session->sums);
+	free(session->bases);
 	free(session->cache);
 	free(session);
 }
@@ -199,6 +202,22 @@ size_t nt_session_read(struct nt_session *session, uint64_t space, uint64_t addr
 		size = map->end - addr;
 	return ns_object_read(&session->objects, map->object, addr - map->start + map->pgoff,
 			      buf, size);
+}
+
+const struct ns_object *ns_session_object(const struct nt_session *session, uint64_t space,
+					  uint64_t addr, uint64_t *offset)
+{
+	const struct ns_map *map;
+
+	*offset = addr;
+	if (addr >= ns_kernel_start(session))
+		return space == NS_SPACE_UNKNOWN || space == NS_SPACE_FIRMWARE ? NULL :
+			&session->objects.kcore;
+	map = user_map(session, space, addr);
+	if (!map)
+		return NULL;
+	*offset = addr - map->start + map->pgoff;
+	return map->object;
 }
 
 void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
@@ -281,6 +300,27 @@ bool nt_session_feature(const struct nt_session *session, unsigned int nth, cons
 	return true;
 }
 
+static bool feature_shard(const struct nt_session *session, struct nt_shard *shard)
+{
+	const struct pd_feature_section *f = &session->pd.features[PD_FEAT_SHARD];
+	struct pd_shard fixed;
+
+	if (!f->there || f->section.size <= sizeof(fixed) ||
+	    f->section.data[f->section.size - 1])
+		return false;
+	memcpy(&fixed, f->section.data, sizeof(fixed));
+	*shard = (struct nt_shard){
+		.id = fixed.id, .nth = fixed.nth, .of = fixed.of,
+		.name = (const char *)f->section.data + sizeof(fixed),
+	};
+	return true;
+}
+
+bool nt_session_shard(const struct nt_session *session, size_t nth, struct nt_shard *shard)
+{
+	return !nth && feature_shard(session, shard);
+}
+
 const char *nt_session_folder(const struct nt_session *session)
 {
 	return session->pd.folder;
@@ -318,7 +358,7 @@ bool nt_session_cpu(const struct nt_session *session, size_t nth, int *cpu,
 
 	for (i = 0; i < session->setup.nr_cpus; i++) {
 		c = &session->setup.cpus[i];
-		if (!nt_session_trace(session, c->cpu, 0, &piece) || nth--)
+		if ((!session->sums && !nt_session_trace(session, c->cpu, 0, &piece)) || nth--)
 			continue;
 		*cpu = c->cpu;
 		*config = c->nt;

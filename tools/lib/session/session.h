@@ -30,6 +30,7 @@ struct nt_session_options {
 	 */
 	void		(*progress)(void *ctx, uint64_t done, uint64_t all);
 	void		*progress_ctx;
+	const char	*kcore;		/* nt_session_open_counts(): folder of a recording of that kernel */
 };
 
 /*
@@ -170,6 +171,16 @@ bool nt_session_feature(const struct nt_session *session, unsigned int nth, cons
 
 /* nt_session_folder() - of a recording with a copy of the kernel; NULL: it is a file */
 const char *nt_session_folder(const struct nt_session *session);
+
+/* A part of a recording that was cut, see split.h */
+struct nt_shard {
+	uint64_t	id;		/* of the cut */
+	uint32_t	nth, of;	/* from 1 on */
+	const char	*name;		/* of the recording; it belongs to the session */
+};
+
+/* nt_session_shard() - which shards the recording, or its counts, is of, from @nth = 0 */
+bool nt_session_shard(const struct nt_session *session, size_t nth, struct nt_shard *shard);
 
 /* Raw trace: bytes that were one after the other in the buffer */
 struct nt_trace_piece {

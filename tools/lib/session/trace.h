@@ -60,6 +60,9 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record);
  */
 int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup);
 
+/* ns_trace_queue() - index of the queue of a CPU, or of a thread; -1: there is none */
+int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid);
+
 /* ns_trace_find_middle() - does the stretch begin inside a message? Sets @stretch->middle. */
 void ns_trace_find_middle(struct ns_stretch *stretch, const struct ns_setup *setup);
 void ns_trace_free(struct ns_trace *trace);

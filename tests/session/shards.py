@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""A recording of one long stretch: shards.py PROGRAM TRACE OUT OPTION...
+
+OPTION are those of `ntrace encode` that the trace was made with, as far as perf records them.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'perf'))
+import mkrecording  # noqa: E402
+import perfdata  # noqa: E402
+
+PID = 1234
+CONFIG = {'--context': 1 << 0, '--timestamp': 1 << 1, '--implicit-return': 1 << 11, '--sequential-jump': 1 << 12,
+          '--repeated-history': 1 << 13, '--all-jumps': 1 << 14, '--extend-addr': 1 << 15}
+
+
+def main():
+    program, trace, path = sys.argv[1:4]
+    options = sys.argv[4:]
+    with open(trace, 'rb') as f:
+        data = f.read()
+    bits = int(options[options.index('--src-bits') + 1]) if '--src-bits' in options else 0
+    file = perfdata.File(config=sum(CONFIG.get(option, 0) for option in options), src_bits=bits)
+    file.switch_in(PID, PID, 1)
+    file.comm(PID, 'program')
+    for addr, offset, size in mkrecording.code_segments(program):
+        page = addr & 0xfff
+        file.mmap(PID, addr - page, size + page + 0xfff & ~0xfff, offset - page, os.path.abspath(program))
+    # one buffer of the ring is written after the other; perf pads each to 8 bytes
+    half = len(data) // 2
+    file.trace(data[:half])
+    file.trace(data[half:], half)
+    file.aux(0, len(data), 10 ** 15, PID)
+    file.finished_round()
+    file.exit(PID, 2 * 10 ** 15)
+    file.save(path, pipe='--pipe' in options, compressed='--compressed' in options)
+
+
+if __name__ == '__main__':
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    main()

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# What tests/session/shards.t and its long form share.
+
+# shards_merged FILE N: counts of N shards of a recording are those of the recording, byte for byte
+shards_merged() {
+	rm -rf shards && "$ntrace" split -i "$1" -n "$2" || return 1
+	for _k in $(seq "$2"); do
+		"$ntrace" profile --counts -i "shards/$_k.data" -o "shards/$_k.counts" || return 1
+	done
+	"$ntrace" merge -o merged.counts shards/*.counts && cmp merged.counts one.counts
+}
+
+# shards_filled N: how many of N shards have counts of blocks
+shards_filled() { grep -l '^b' shards/*.counts | wc -l; }

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace split`, `ntrace profile --counts` and `ntrace merge`: counts of all shards are those of the recording, byte
+# for byte, and what is missing or damaged is named.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/session/shards.sh"
+. "$top/tests/session/says.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
+ntrace=$O/bin/ntrace
+cd "$tap_tmp" || exit 1
+riscv64-linux-gnu-gcc -O1 -g -static -Wl,--emit-relocs -o program "$top/tests/pictures/coverage.c" &&
+	"$top/tests/harness/pcs" pcs ./program || exit 1
+
+# recording OPTION...: of one stretch with many messages with SYNC in it, and its counts
+recording() {
+	"$ntrace" encode --elf program --pcs pcs -o nt "$@" &&
+		python3 "$top/tests/session/shards.py" program nt perf.data "$@" $form &&
+		"$ntrace" profile --counts -i perf.data -o one.counts
+}
+
+# all_same OPTION...: 2, 5 and 16 shards of such a recording, most of which have trace
+all_same() {
+	recording "$@" || return 1
+	for n in 2 5 16; do
+		shards_merged perf.data $n || { echo "$n shards differ"; return 1; }
+		filled=$(shards_filled)
+		echo "$n shards, $filled with counts"
+		[ "$filled" -ge "$((n < least ? n : least))" ] || return 1
+	done
+}
+
+plan 32
+form=
+while read -r least options; do
+	# shellcheck disable=SC2086
+	ok "cut inside a stretch: $options" all_same $options
+done <<E2
+13 --sync-mode 1 --sync-max 0
+13 --sync-mode 1 --sync-max 2 --mode btm
+11 --sync-mode 1 --sync-max 0 --timestamp --context 1234 --src-bits 4 --src 3
+3 --sync-mode 1 --sync-max 1 --timestamp --context 1234 --implicit-return --repeated-history
+3 --sync-mode 1 --sync-max 1 --implicit-return --sequential-jump --extend-addr --repeated-history
+13 --sync-mode 1 --sync-max 0 --mode btm --repeat-branch --implicit-return --sync-delayed
+13 --sync-mode 3 --sync-max 3 --all-jumps --timestamp --sync-delayed
+13 --sync-mode 3 --sync-max 3 --mode btm --icnt-sync --timestamp
+E2
+least=13
+form=--pipe
+ok "a recording from a pipe" all_same --sync-mode 1 --sync-max 0
+form=--compressed
+ok "a compressed recording" all_same --sync-mode 1 --sync-max 0
+form=
+
+python3 "$top/tests/session/repeat.py" program nt repeated.data 12 && mv repeated.data perf.data || exit 1
+"$ntrace" profile --counts -i perf.data -o one.counts || exit 1
+ok "two CPUs, 12 stretches: one shard" shards_merged perf.data 1
+ok "three shards" shards_merged perf.data 3
+ok "20 shards, which is more than there are stretches" shards_merged perf.data 20
+ok "eight shards" shards_merged perf.data 8
+is "each shard has trace" "$(shards_filled)" 8
+for format in lcov gcov llvm bolt; do
+	"$ntrace" profile --$format --object program -i perf.data -o one.$format
+	ok "--$format of the counts is that of the recording" sh -c \
+		"'$ntrace' profile --$format --object program -i merged.counts -o merged.$format && [ -s one.$format ] && cmp one.$format merged.$format"
+done
+"$ntrace" merge -o half shards/[1-4].counts >/dev/null 2>&1
+ok "counts that were merged are merged with others" sh -c "'$ntrace' merge -o merged.counts half shards/[5-8].counts && cmp merged.counts one.counts"
+"$ntrace" merge one.counts one.counts >twice
+is "a recording that is added twice counts twice" "$(awk '/^b/ { a += $5 } END { print 2 * a }' one.counts)" "$(awk '/^b/ { a += $5 } END { print a }' twice)"
+rm shards/3.counts
+ok "a lost shard is named" says 1 "shard 3 of 8 of perf.data is missing" "$ntrace" merge -o less shards/*.counts
+ok "... and can be added later" sh -c "'$ntrace' profile --counts -i shards/3.data -o shards/3.counts && '$ntrace' merge -o merged.counts less shards/3.counts && cmp merged.counts one.counts"
+ok "a shard that is given twice" says 2 "shard 2 of 8 of perf.data is given twice" "$ntrace" merge -o less shards/*.counts shards/2.counts
+ok "a shard is not split again" says 1 "this is shard 2 of 8 of perf.data" "$ntrace" split -n 2 -i shards/2.data -o again
+head -n 100 one.counts >cut.counts
+ok "counts that were cut short" says 2 "cut.counts was cut short: its last line is missing" "$ntrace" merge cut.counts
+sed '50s/ / x/' one.counts >bad.counts
+ok "a damaged line" says 2 "bad.counts: line 50 is damaged" "$ntrace" merge bad.counts
+ok "no counts" says 2 "perf.data: this is no file of counts" "$ntrace" merge perf.data
+ok "counts have no calls" says 2 "--callgrind needs a recording" "$ntrace" profile --callgrind -i one.counts
+ok "a full disk" says 1 "writing /dev/full failed: No space left" "$ntrace" merge -o /dev/full one.counts
+ok "no number of shards" says 2 "split needs the number of shards" "$ntrace" split -i perf.data
+ok "the same on another number of threads" sh -c "'$ntrace' profile --counts --threads 1 -i perf.data | cmp - one.counts"
+done_testing

@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Write shards: the recording is read once, and each of its records goes to those shards that
+ * need it. The form is described in the kernel's tools/perf/Documentation/perf.data-file-format.txt.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "split-priv.h"
+
+#define MAGIC	0x32454c4946524550ULL	/* "PERFILE2" */
+#define LOST	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)
+
+struct section {
+	uint64_t offset, size;
+};
+
+struct header {
+	uint64_t magic, size, attr_size;
+	struct section attrs, data, event_types;
+	uint64_t features[PD_FEAT_MAX / 64];
+};
+
+struct aux_record {
+	struct perf_event_header header;
+	uint64_t offset, size, flags;
+};
+
+struct auxtrace_record {
+	struct perf_event_header header;
+	uint64_t size, offset, reference;
+	uint32_t idx, tid, cpu, reserved;
+};
+
+struct shard {
+	FILE		*file;
+	uint64_t	data_at, data_size;
+	const struct split_cut *from, *to;
+};
+
+struct split {
+	struct nt_session *session;
+	const struct nt_split_options *options;
+	struct split_cut *cuts;
+	struct shard	*shards;
+	NS_ARRAY(uint8_t) build_ids;	/* of a pipe, as a file has them */
+	struct pd_section tracing;	/* the same of tracepoints' formats */
+	size_t		attr_size;
+	uint64_t	id;
+	bool		failed;		/* errno says why */
+};
+
+static void put(struct split *split, struct shard *shard, const void *data, size_t size)
+{
+	if (size && fwrite(data, 1, size, shard->file) != size)
+		split->failed = true;
+}
+
+static void put_data(struct split *split, struct shard *shard, const void *data, size_t size)
+{
+	put(split, shard, data, size);
+	shard->data_size += size;
+}
+
+/* ---- Which bytes of a queue a shard has ---- */
+
+struct window {
+	uint64_t from, to, end;		/* up to @to; and up to @end of the message that is shared */
+};
+
+static struct window window_of(const struct shard *shard, uint32_t queue)
+{
+	struct window w = { .to = UINT64_MAX, .end = UINT64_MAX };
+
+	if (queue < shard->from->queue || queue > shard->to->queue)
+		return (struct window){ 0 };
+	if (queue == shard->from->queue)
+		w.from = shard->from->offset;
+	if (queue == shard->to->queue) {
+		w.to = shard->to->offset;
+		w.end = w.to + shard->to->shared;
+	}
+	return w;
+}
+
+/* ---- Records ---- */
+
+/* Where the trace of a record ends: zeros may follow, where later trace belongs */
+static uint64_t trace_end(const struct ns_queue *q, uint64_t begin, const uint8_t *data)
+{
+	size_t low = 0, high = q->buffers.nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (q->buffers.at[mid].offset < begin)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < q->buffers.nr && q->buffers.at[low].offset == begin; low++) {
+		if (q->buffers.at[low].data == data)
+			return begin + q->buffers.at[low].size;
+	}
+	return begin;
+}
+
+static void put_bytes(struct split *split, struct shard *shard, const struct pd_record *record,
+		      uint64_t from, uint64_t to)
+{
+	struct auxtrace_record r = *(const struct auxtrace_record *)record->header;
+	uint64_t begin = r.offset, zeros = 0;
+
+	/* perf wants a multiple of 8 */
+	r.offset = from;
+	r.size = (to - from + 7) & ~7ULL;
+	put_data(split, shard, &r, sizeof(r));
+	put_data(split, shard, (const uint8_t *)record->header + sizeof(r),
+		 r.header.size - sizeof(r));
+	put_data(split, shard, record->data + (from - begin), to - from);
+	put_data(split, shard, &zeros, r.size - (to - from));
+}
+
+static void put_trace(struct split *split, const struct pd_record *record)
+{
+	const struct auxtrace_record *r = (const void *)record->header;
+	const struct ns_trace *trace = &split->session->trace;
+	int64_t queue = ns_trace_queue(trace, (int32_t)r->cpu, (int32_t)r->tid);
+	uint64_t from, to, end;
+	struct window w;
+	unsigned int i;
+
+	if (queue < 0 || record->header->size < sizeof(*r))
+		return;
+	end = trace_end(&trace->queues.at[queue], r->offset, record->data);
+	for (i = 0; i < split->options->shards; i++) {
+		w = window_of(&split->shards[i], queue);
+		from = w.from > r->offset ? w.from : r->offset;
+		to = w.end < end ? w.end : end;
+		if (from < to)
+			put_bytes(split, &split->shards[i], record, from, to);
+	}
+	pd_forget(&split->session->pd, record->data, record->data_size);
+}
+
+static void put_aux(struct split *split, struct shard *shard, const struct pd_record *record,
+		    const struct aux_record *aux)
+{
+	put_data(split, shard, aux, sizeof(*aux));
+	put_data(split, shard, (const uint8_t *)record->header + sizeof(*aux),
+		 record->header->size - sizeof(*aux));
+}
+
+/* The end of the stretch before a shard's first one is when that one can have begun at the earliest. */
+static void put_before(struct split *split, struct shard *shard, const struct pd_record *record,
+		       struct aux_record aux)
+{
+	/* it is no loss of this shard, but what comes next does not go on from it */
+	if (aux.flags & LOST || !aux.size) {
+		if (!aux.size && aux.offset < 2)
+			return;
+		aux.offset -= aux.size ? 0 : 2;
+		aux.size = aux.size > 1 ? aux.size - 1 : 1;
+	}
+	aux.flags &= ~(uint64_t)LOST;
+	put_aux(split, shard, record, &aux);
+}
+
+/* A stretch that is cut loses trace only after its last part. */
+static void put_part(struct split *split, struct shard *shard, const struct pd_record *record,
+		     struct aux_record aux, struct window w)
+{
+	uint64_t begin = aux.offset, end = begin + aux.size;
+
+	aux.offset = w.from > begin ? w.from : begin;
+	if (w.end < end) {
+		aux.size = w.end - aux.offset;
+		aux.flags &= ~(uint64_t)LOST;
+	} else {
+		aux.size = end - aux.offset;
+	}
+	put_aux(split, shard, record, &aux);
+}
+
+static void put_aux_to(struct split *split, struct shard *shard, const struct pd_record *record,
+		       int64_t queue, uint64_t begin)
+{
+	const struct aux_record *aux = (const void *)record->header;
+	const struct ns_stretch *before = shard->from->before;
+	struct window w = window_of(shard, queue);
+	bool whole = begin >= w.from && begin < w.to;
+
+	if (aux->flags & PERF_AUX_FLAG_OVERWRITE || !aux->size) {
+		if (whole)
+			put_aux(split, shard, record, aux);
+	} else if (begin < w.to && aux->size > (begin < w.from ? w.from - begin : 0)) {
+		put_part(split, shard, record, *aux, w);
+		return;
+	}
+	if (!whole && before && before->queue == queue && before->offset == begin &&
+	    before->end == record->id.time && shard->from->queue == queue)
+		put_before(split, shard, record, *aux);
+}
+
+static void split_aux(struct split *split, const struct pd_record *record)
+{
+	const struct aux_record *aux = (const void *)record->header;
+	int64_t queue = ns_trace_queue(&split->session->trace, record->id.cpu, record->id.tid);
+	uint64_t begin;
+	unsigned int i;
+
+	if (record->header->size < sizeof(*aux) || queue < 0)
+		return;
+	/* in snapshot mode the kernel gives the end */
+	begin = aux->offset;
+	if (aux->flags & PERF_AUX_FLAG_OVERWRITE)
+		begin -= begin < aux->size ? begin : aux->size;
+	for (i = 0; i < split->options->shards; i++)
+		put_aux_to(split, &split->shards[i], record, queue, begin);
+}
+
+/* Records of a pipe that a file has in its header */
+static bool take_meta(struct split *split, const struct pd_record *record)
+{
+	const uint8_t *byte = (const uint8_t *)record->header;
+	unsigned int i;
+
+	switch (record->header->type) {
+	case PD_BUILD_ID:
+		for (i = 0; i < record->header->size; i++)
+			split->failed |= !ns_array_add(&split->build_ids, byte[i]);
+		return true;
+	case PD_TRACING_DATA:
+		split->tracing = (struct pd_section){ record->data, record->data_size };
+		return true;
+	case PD_HEADER_ATTR:
+	case PD_FEATURE:
+		return true;
+	}
+	return false;
+}
+
+static int split_record(void *ctx, const struct pd_record *record)
+{
+	struct split *split = ctx;
+	unsigned int i;
+
+	switch (record->header->type) {
+	case PD_AUXTRACE:
+		put_trace(split, record);
+		break;
+	case PERF_RECORD_AUX:
+		split_aux(split, record);
+		break;
+	default:
+		if (take_meta(split, record))
+			break;
+		for (i = 0; i < split->options->shards; i++)
+			put_data(split, &split->shards[i], record->header, record->header->size);
+	}
+	return split->failed ? -1 : 0;
+}
+
+/* ---- Header and features ---- */
+
+static uint64_t ids_size(const struct perfdata *pd)
+{
+	uint64_t size = 0;
+	size_t i;
+
+	for (i = 0; i < pd->nr_attrs; i++)
+		size += pd->attrs[i].nr_ids * sizeof(uint64_t);
+	return size;
+}
+
+static void put_attrs(struct split *split, struct shard *shard)
+{
+	const struct perfdata *pd = &split->session->pd;
+	struct section ids = { .offset = sizeof(struct header) };
+	struct perf_event_attr attr;
+	size_t i;
+
+	for (i = 0; i < pd->nr_attrs; i++)
+		put(split, shard, pd->attrs[i].ids, pd->attrs[i].nr_ids * sizeof(uint64_t));
+	for (i = 0; i < pd->nr_attrs; i++) {
+		attr = pd->attrs[i].attr;
+		attr.size = split->attr_size;
+		ids.size = pd->attrs[i].nr_ids * sizeof(uint64_t);
+		put(split, shard, &attr, split->attr_size);
+		put(split, shard, &ids, sizeof(ids));
+		ids.offset += ids.size;
+	}
+	shard->data_at = sizeof(struct header) + ids_size(pd) +
+			 pd->nr_attrs * (split->attr_size + sizeof(ids));
+}
+
+/* All events of a file have the same size. */
+static void find_attr_size(struct split *split)
+{
+	const struct perfdata *pd = &split->session->pd;
+	size_t i, size;
+
+	split->attr_size = PERF_ATTR_SIZE_VER0;
+	for (i = 0; i < pd->nr_attrs; i++) {
+		size = pd->attrs[i].attr.size;
+		if (size > split->attr_size)
+			split->attr_size = size;
+	}
+	if (split->attr_size > sizeof(struct perf_event_attr))
+		split->attr_size = sizeof(struct perf_event_attr);
+}
+
+/* What a shard has as a feature; false: it has none of that number */
+static bool feature_of(const struct split *split, unsigned int nth, const struct pd_section *of_shard,
+		       struct pd_section *section)
+{
+	const struct pd_feature_section *f = &split->session->pd.features[nth];
+
+	*section = f->section;
+	switch (nth) {
+	case PD_FEAT_SHARD:
+		*section = *of_shard;
+		return true;
+	case PD_FEAT_AUXTRACE:	/* an index, which is another one now */
+	case PD_FEAT_COMPRESSED:
+		return false;
+	case PD_FEAT_BUILD_ID:
+		if (split->build_ids.nr)
+			*section = (struct pd_section){ split->build_ids.at, split->build_ids.nr };
+		return f->there || split->build_ids.nr;
+	case PD_FEAT_TRACING_DATA:
+		if (split->tracing.size)
+			*section = split->tracing;
+		return f->there || split->tracing.size;
+	}
+	return f->there;
+}
+
+static void put_features(struct split *split, struct shard *shard, struct header *header,
+			 const struct pd_section *of_shard)
+{
+	uint64_t at = shard->data_at + shard->data_size;
+	struct pd_section section;
+	struct section place;
+	unsigned int i;
+
+	for (i = 0; i < PD_FEAT_MAX; i++) {
+		if (!feature_of(split, i, of_shard, &section))
+			continue;
+		header->features[i / 64] |= 1ULL << (i % 64);
+		at += sizeof(place);
+	}
+	for (i = 0; i < PD_FEAT_MAX; i++) {
+		if (!feature_of(split, i, of_shard, &section))
+			continue;
+		place = (struct section){ .offset = at, .size = section.size };
+		put(split, shard, &place, sizeof(place));
+		at += section.size;
+	}
+	for (i = 0; i < PD_FEAT_MAX; i++) {
+		if (feature_of(split, i, of_shard, &section))
+			put(split, shard, section.data, section.size);
+	}
+}
+
+static void finish_shard(struct split *split, struct shard *shard)
+{
+	uint64_t attrs = sizeof(struct header) + ids_size(&split->session->pd);
+	struct header header = {
+		.magic = MAGIC, .size = sizeof(header),
+		.attr_size = split->attr_size + sizeof(struct section),
+		.attrs = { .offset = attrs, .size = shard->data_at - attrs },
+		.data = { .offset = shard->data_at, .size = shard->data_size },
+	};
+	const char *name = split->options->name;
+	size_t size = sizeof(struct pd_shard) + strlen(name) + 1;
+	struct pd_shard *said = calloc(1, size);
+	const struct pd_section of_shard = { (const uint8_t *)said, size };
+
+	if (!said) {
+		split->failed = true;
+		return;
+	}
+	said->id = split->id;
+	said->nth = shard - split->shards + 1;
+	said->of = split->options->shards;
+	memcpy(said->name, name, strlen(name));
+	put_features(split, shard, &header, &of_shard);
+	free(said);
+	if (fseek(shard->file, 0, SEEK_SET))
+		split->failed = true;
+	put(split, shard, &header, sizeof(header));
+}
+
+/* ---- Files ---- */
+
+static bool copy_file(const char *from, const char *to)
+{
+	FILE *in, *out;
+	char buf[64 << 10];
+	bool ok = true;
+	size_t n;
+
+	if (access(from, F_OK))
+		return true;	/* perf can do without the list of modules */
+	if (!unlink(to) || errno == ENOENT) {
+		if (!link(from, to))
+			return true;
+	}
+	in = fopen(from, "re");
+	out = in ? fopen(to, "we") : NULL;
+	while (out && ok && (n = fread(buf, 1, sizeof(buf), in)) > 0)
+		ok = fwrite(buf, 1, n, out) == n;
+	ok = ok && out && !ferror(in);
+	if (in)
+		fclose(in);
+	return (!out || !fclose(out)) && ok;
+}
+
+static bool copy_kernel(const char *from, const char *to)
+{
+	static const char *const names[] = { "kcore", "kallsyms", "modules" };
+	char source[PATH_MAX], target[PATH_MAX];
+	bool ok;
+	size_t i;
+
+	snprintf(target, sizeof(target), "%s/kcore_dir", to);
+	ok = (!mkdir(to, 0777) || errno == EEXIST) && (!mkdir(target, 0700) || errno == EEXIST);
+	for (i = 0; ok && i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(source, sizeof(source), "%s/kcore_dir/%s", from, names[i]);
+		snprintf(target, sizeof(target), "%s/kcore_dir/%s", to, names[i]);
+		ok = copy_file(source, target);
+	}
+	return ok;
+}
+
+static int create_shard(struct split *split, unsigned int nth)
+{
+	const char *kernel = split->session->pd.folder;
+	struct shard *shard = &split->shards[nth];
+	const struct header header = { 0 };
+	char path[PATH_MAX];
+
+	shard->from = &split->cuts[nth];
+	shard->to = &split->cuts[nth + 1];
+	if (snprintf(path, sizeof(path) - 32, "%s/%u.data", split->options->folder, nth + 1) >=
+	    (int)sizeof(path) - 32)
+		return ns_fail(split->session, "the name of the folder is too long");
+	if (kernel && !copy_kernel(kernel, path))
+		return ns_fail(split->session, "%s: %s", path, strerror(errno));
+	if (kernel)
+		strcat(path, "/data");
+	shard->file = fopen(path, "we");
+	if (!shard->file)
+		return ns_fail(split->session, "%s: %s", path, strerror(errno));
+	/* a reader that comes too early finds no magic */
+	put(split, shard, &header, sizeof(header));
+	put_attrs(split, shard);
+	return 0;
+}
+
+static void hash(uint64_t *id, uint64_t word)
+{
+	*id = (*id ^ word) * 0x9e3779b97f4a7c15ULL;
+	*id ^= *id >> 29;
+}
+
+/* A number that another recording, or another cut of this one, has not */
+static uint64_t make_id(const struct nt_session *session, const struct split_cut *cuts,
+			unsigned int shards)
+{
+	const struct ns_stretch *s = session->trace.stretches.at, *end = s + session->trace.stretches.nr;
+	uint64_t id = session->trace.bytes + shards;
+	unsigned int i;
+
+	for (; s < end; s++) {
+		hash(&id, s->offset);
+		hash(&id, s->size ^ s->flags << 56);
+		hash(&id, s->end);
+	}
+	for (i = 0; i < shards; i++) {
+		hash(&id, cuts[i].queue);
+		hash(&id, cuts[i].offset);
+	}
+	return id;
+}
+
+static int write_shards(struct split *split)
+{
+	struct perfdata *pd = &split->session->pd;
+	bool pipe = pd->pipe;
+	unsigned int i;
+	int err;
+
+	/* what a pipe has in records was taken when the session was opened */
+	pd->pipe = false;
+	err = pd_for_each(pd, split_record, split);
+	pd->pipe = pipe;
+	for (i = 0; !err && i < split->options->shards; i++)
+		finish_shard(split, &split->shards[i]);
+	for (i = 0; i < split->options->shards; i++) {
+		if (fclose(split->shards[i].file))
+			split->failed = true;
+		split->shards[i].file = NULL;
+	}
+	if (split->failed)
+		return ns_fail(split->session, "writing %s failed: %s", split->options->folder,
+			       strerror(errno));
+	return err ? ns_fail(split->session, "%s", pd->error) : 0;
+}
+
+static int run_split(struct split *split)
+{
+	unsigned int shards = split->options->shards, i;
+	int err;
+
+	split->cuts = calloc(shards + 1, sizeof(*split->cuts));
+	split->shards = calloc(shards, sizeof(*split->shards));
+	if (!split->cuts || !split->shards)
+		return ns_fail(split->session, "out of memory");
+	err = split_plan(split->session, split->cuts, shards);
+	if (err)
+		return err;
+	split->id = make_id(split->session, split->cuts, shards);
+	find_attr_size(split);
+	for (i = 0; !err && i < shards; i++)
+		err = create_shard(split, i);
+	if (!err)
+		err = write_shards(split);
+	for (i = 0; i < shards; i++) {
+		if (split->shards[i].file)
+			fclose(split->shards[i].file);
+	}
+	return err;
+}
+
+int nt_session_split(struct nt_session *session, const struct nt_split_options *options)
+{
+	struct split split = { .session = session, .options = options };
+	struct nt_shard shard;
+	int err;
+
+	if (nt_session_shard(session, 0, &shard))
+		return ns_fail(session, "this is shard %u of %u of %s, and is not split again",
+			       shard.nth, shard.of, shard.name);
+	if (!options->shards || options->shards > NT_SHARDS_MAX)
+		return ns_fail(session, "there can be 1 to %u shards", NT_SHARDS_MAX);
+	err = run_split(&split);
+	free(split.cuts);
+	free(split.shards);
+	free(split.build_ids.at);
+	return err;
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Counts of files: the table, and what is added to it. sums-text.c reads and writes it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sums-priv.h"
+
+#define SHARDS_MAX	(1 << 20)	/* of one recording, which a file may name */
+#define JOIN_FROM	(1 << 16)	/* entries from which on they are joined now and then */
+
+int sums_fail(struct nt_sums *sums, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(sums->error, sizeof(sums->error), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+const char *nt_sums_error(const struct nt_sums *sums)
+{
+	return sums ? sums->error : "out of memory";
+}
+
+struct nt_sums *nt_sums_new(void)
+{
+	return calloc(1, sizeof(struct nt_sums));
+}
+
+void nt_sums_free(struct nt_sums *sums)
+{
+	size_t i;
+
+	if (!sums)
+		return;
+	for (i = 0; i < sums->files.nr; i++)
+		free(sums->files.at[i].path);
+	for (i = 0; i < sums->sets.nr; i++) {
+		free(sums->sets.at[i].name);
+		free(sums->sets.at[i].here);
+	}
+	free(sums->files.at);
+	free(sums->hash);
+	free(sums->entries.at);
+	free(sums->sets.at);
+	free(sums);
+}
+
+int sums_put_xlen(struct nt_sums *sums, uint32_t xlen)
+{
+	if (sums->xlen && xlen && xlen != sums->xlen)
+		return sums_fail(sums, "counts of %u bits and of %u bits cannot be added", sums->xlen,
+				 xlen);
+	sums->xlen = xlen ? xlen : sums->xlen;
+	return 0;
+}
+
+/* ---- Files ---- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+	const uint8_t *p = data, *end = p + size;
+
+	for (; p < end; p++)
+		hash = (hash ^ *p) * 0x100000001b3ULL;
+	return hash;
+}
+
+static size_t hash_file(const struct nt_sums *sums, const char *path, const uint8_t *id, size_t size)
+{
+	uint64_t h = hash_bytes(0xcbf29ce484222325ULL, path, strlen(path) + 1);
+
+	h = hash_bytes(h, id, size);
+	return (h ^ h >> 32) & (sums->hash_size - 1);
+}
+
+static bool grow_hash(struct nt_sums *sums)
+{
+	size_t size = 256, i, at;
+	const struct sums_file *file;
+	uint32_t *hash;
+
+	while (size <= 2 * sums->files.nr)
+		size *= 2;
+	hash = calloc(size, sizeof(*hash));
+	if (!hash)
+		return false;
+	free(sums->hash);
+	sums->hash = hash;
+	sums->hash_size = size;
+	for (i = 0; i < sums->files.nr; i++) {
+		file = &sums->files.at[i];
+		at = hash_file(sums, file->path, file->build_id, file->build_id_size);
+		while (hash[at])
+			at = (at + 1) & (size - 1);
+		hash[at] = i + 1;
+	}
+	return true;
+}
+
+static bool is_file(const struct sums_file *file, const char *path, const uint8_t *id, size_t size)
+{
+	return file->build_id_size == size && !memcmp(file->build_id, id, size) &&
+		!strcmp(file->path, path);
+}
+
+uint32_t sums_file_of(struct nt_sums *sums, const char *path, const uint8_t *build_id, size_t size)
+{
+	struct sums_file file = { .build_id_size = size };
+	size_t at;
+
+	if (2 * sums->files.nr >= sums->hash_size && !grow_hash(sums))
+		return SUMS_NO_FILE;
+	at = hash_file(sums, path, build_id, size);
+	for (; sums->hash[at]; at = (at + 1) & (sums->hash_size - 1)) {
+		if (is_file(&sums->files.at[sums->hash[at] - 1], path, build_id, size))
+			return sums->hash[at] - 1;
+	}
+	memcpy(file.build_id, build_id, size);
+	file.path = strdup(path);
+	if (!file.path || !ns_array_add(&sums->files, file)) {
+		free(file.path);
+		return SUMS_NO_FILE;
+	}
+	sums->hash[at] = sums->files.nr;
+	return sums->files.nr - 1;
+}
+
+/* ---- Entries ---- */
+
+#define COMPARE(x, y)	((x) < (y) ? -1 : (x) > (y))
+
+static int entry_cmp(const void *a, const void *b)
+{
+	const struct sums_entry *x = a, *y = b;
+
+	return COMPARE(x->file, y->file) ?: COMPARE(x->type, y->type) ?:
+		COMPARE(x->from, y->from) ?: COMPARE(x->to_file, y->to_file) ?:
+		COMPARE(x->to, y->to) ?: COMPARE(x->how, y->how);
+}
+
+void sums_join(struct nt_sums *sums)
+{
+	struct sums_entry *last = sums->entries.at, *entry = last;
+	size_t i;
+
+	if (sums->joined == sums->entries.nr)
+		return;
+	qsort(entry, sums->entries.nr, sizeof(*entry), entry_cmp);
+	for (i = 1; i < sums->entries.nr; i++) {
+		if (entry_cmp(last, &entry[i])) {
+			*++last = entry[i];
+			continue;
+		}
+		last->count += entry[i].count;
+		last->insns += entry[i].insns;
+		last->not_taken += entry[i].not_taken;
+	}
+	sums->entries.nr = last + 1 - entry;
+	sums->joined = sums->entries.nr;
+}
+
+int sums_put(struct nt_sums *sums, const struct sums_entry *entry)
+{
+	if (sums->entries.nr >= JOIN_FROM && sums->entries.nr >= 4 * sums->joined)
+		sums_join(sums);
+	if (!ns_array_add(&sums->entries, *entry))
+		return sums_fail(sums, "out of memory");
+	return 0;
+}
+
+/* ---- Order ---- */
+
+static int set_cmp(const void *a, const void *b)
+{
+	const struct sums_set *x = a, *y = b;
+
+	return COMPARE(x->id, y->id) ?: COMPARE(x->of, y->of);
+}
+
+/* A file's number before and after the files are put in order */
+struct ordered {
+	const struct sums_file *file;
+	uint32_t	number;
+};
+
+static int file_cmp(const void *a, const void *b)
+{
+	const struct sums_file *x = ((const struct ordered *)a)->file;
+	const struct sums_file *y = ((const struct ordered *)b)->file;
+
+	return strcmp(x->path, y->path) ?: COMPARE(x->build_id_size, y->build_id_size) ?:
+		memcmp(x->build_id, y->build_id, x->build_id_size);
+}
+
+/* Put the files in the order of @order, and drop their hash, which has the old numbers. */
+static bool renumber(struct nt_sums *sums, const struct ordered *order, uint32_t *now)
+{
+	struct sums_file *files = calloc(sums->files.nr, sizeof(*files));
+	struct sums_entry *entry = sums->entries.at, *end = entry + sums->entries.nr;
+	size_t i;
+
+	if (!files)
+		return false;
+	for (i = 0; i < sums->files.nr; i++) {
+		files[i] = *order[i].file;
+		now[order[i].number] = i;
+	}
+	memcpy(sums->files.at, files, sums->files.nr * sizeof(*files));
+	free(files);
+	for (; entry < end; entry++) {
+		entry->file = now[entry->file];
+		entry->to_file = now[entry->to_file];
+	}
+	free(sums->hash);
+	sums->hash = NULL;
+	sums->hash_size = 0;
+	sums->joined = 0;
+	return true;
+}
+
+int sums_order(struct nt_sums *sums)
+{
+	size_t nr = sums->files.nr, i;
+	struct ordered *order = calloc(nr + 1, sizeof(*order));
+	uint32_t *now = calloc(nr + 1, sizeof(*now));
+	bool ok = order && now;
+
+	for (i = 0; ok && i < nr; i++)
+		order[i] = (struct ordered){ .file = &sums->files.at[i], .number = i };
+	if (ok && nr) {
+		qsort(order, nr, sizeof(*order), file_cmp);
+		ok = renumber(sums, order, now);
+	}
+	free(order);
+	free(now);
+	if (!ok)
+		return sums_fail(sums, "out of memory");
+	sums_join(sums);
+	if (sums->sets.nr)
+		qsort(sums->sets.at, sums->sets.nr, sizeof(sums->sets.at[0]), set_cmp);
+	return 0;
+}
+
+/* ---- Shards ---- */
+
+static struct sums_set *set_of(struct nt_sums *sums, const struct nt_shard *shard)
+{
+	struct sums_set set = { .id = shard->id, .of = shard->of };
+	size_t i;
+
+	for (i = 0; i < sums->sets.nr; i++) {
+		if (sums->sets.at[i].id == shard->id && sums->sets.at[i].of == shard->of)
+			return &sums->sets.at[i];
+	}
+	set.name = strdup(shard->name);
+	set.here = calloc(shard->of, 1);
+	if (set.name && set.here && ns_array_add(&sums->sets, set))
+		return &sums->sets.at[sums->sets.nr - 1];
+	free(set.name);
+	free(set.here);
+	return NULL;
+}
+
+int sums_put_shard(struct nt_sums *sums, const struct nt_shard *shard)
+{
+	struct sums_set *set;
+
+	if (!shard->nth || shard->nth > shard->of || shard->of > SHARDS_MAX)
+		return sums_fail(sums, "shard %u of %u of %s is impossible", shard->nth, shard->of,
+				 shard->name);
+	set = set_of(sums, shard);
+	if (!set)
+		return sums_fail(sums, "out of memory");
+	if (set->here[shard->nth - 1])
+		return sums_fail(sums, "shard %u of %u of %s is given twice, and would count twice",
+				 shard->nth, shard->of, shard->name);
+	set->here[shard->nth - 1] = 1;
+	set->nr++;
+	return 0;
+}
+
+bool nt_sums_missing(const struct nt_sums *sums, size_t nth, struct nt_shard *shard)
+{
+	const struct sums_set *set = sums->sets.at, *end = set + sums->sets.nr;
+	uint32_t i;
+
+	for (; set < end; set++) {
+		for (i = 0; i < set->of; i++) {
+			if (set->here[i] || nth--)
+				continue;
+			*shard = (struct nt_shard){
+				.id = set->id, .nth = i + 1, .of = set->of, .name = set->name,
+			};
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- What was counted in a recording ---- */
+
+struct adding {
+	struct nt_sums	*sums;
+	struct nt_session *session;
+	const struct ns_object *object;	/* the last one, whose number is @number */
+	uint32_t	number;
+};
+
+/* Two kernels are the same if their symbols are where those of the other are. */
+void sums_kernel_id(const struct nt_session *session, uint8_t id[PD_BUILD_ID_SIZE])
+{
+	const struct ns_symbol *symbol = session->objects.kcore.symbols.at;
+	const struct ns_symbol *end = symbol + session->objects.kcore.symbols.nr;
+	uint64_t hash[2] = { 0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL };
+	unsigned int i;
+
+	for (; symbol < end; symbol++) {
+		for (i = 0; i < 2; i++) {
+			hash[i] = hash_bytes(hash[i], &symbol->start, sizeof(symbol->start));
+			hash[i] = hash_bytes(hash[i], symbol->name, strlen(symbol->name));
+		}
+	}
+	memset(id, 0, PD_BUILD_ID_SIZE);
+	memcpy(id, hash, sizeof(hash));
+}
+
+static uint32_t number_of(struct adding *a, const struct ns_object *object)
+{
+	uint8_t id[PD_BUILD_ID_SIZE];
+
+	if (object == a->object)
+		return a->number;
+	if (object == &a->session->objects.kcore) {
+		sums_kernel_id(a->session, id);
+		a->number = sums_file_of(a->sums, object->path, id, sizeof(id));
+	} else {
+		a->number = sums_file_of(a->sums, object->path, object->build_id,
+					 object->build_id_size);
+	}
+	a->object = a->number == SUMS_NO_FILE ? NULL : object;
+	return a->number;
+}
+
+/*
+ * Sets the file that an address of a process is in, and the offset in it. An address in no file is
+ * another one in each process: it is 0 here, so that such counts are added up, too.
+ */
+static bool locate(struct adding *a, uint64_t space, uint64_t addr, uint32_t *file, uint64_t *offset)
+{
+	const struct ns_object *object;
+
+	object = ns_session_object(a->session, space, addr, offset);
+	if (object) {
+		*file = number_of(a, object);
+	} else {
+		*offset = 0;
+		*file = sums_file_of(a->sums, "", (const uint8_t *)"", 0);
+	}
+	return *file != SUMS_NO_FILE;
+}
+
+static int add_count(struct adding *a, const struct nt_count *count)
+{
+	struct sums_entry entry = {
+		.type = count->type, .how = count->how, .count = count->count,
+		.insns = count->insns, .not_taken = count->not_taken,
+	};
+
+	if (!locate(a, count->space, count->from, &entry.file, &entry.from))
+		return sums_fail(a->sums, "out of memory");
+	entry.to_file = entry.file;
+	if (count->type == NT_COUNT_BLOCK)
+		entry.to = entry.from + (count->to - count->from);
+	else if (count->type == NT_COUNT_EDGE &&
+		 !locate(a, count->space, count->to, &entry.to_file, &entry.to))
+		return sums_fail(a->sums, "out of memory");
+	return sums_put(a->sums, &entry);
+}
+
+static int add_shards(struct nt_sums *sums, const struct nt_session *session)
+{
+	struct nt_shard shard;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && nt_session_shard(session, i, &shard); i++)
+		err = sums_put_shard(sums, &shard);
+	return err;
+}
+
+int nt_sums_add(struct nt_sums *sums, const struct nt_profile *profile)
+{
+	struct nt_session *session = ns_profile_session(profile);
+	struct adding adding = { .sums = sums, .session = session };
+	struct nt_profile_totals totals;
+	struct nt_count count;
+	uint64_t at = 0;
+	int err = add_shards(sums, session);
+
+	nt_profile_totals(profile, &totals);
+	sums->totals.losses += totals.losses;
+	sums->totals.errors += totals.errors;
+	sums->totals.gaps += totals.gaps;
+	if (!err && session->setup.nr_cpus)
+		err = sums_put_xlen(sums, session->setup.cpus[0].nt.xlen);
+	while (!err && nt_profile_count(profile, &at, &count))
+		err = add_count(&adding, &count);
+	return err;
+}
