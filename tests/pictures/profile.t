@@ -23,10 +23,34 @@ fi
 "$gcc" -O0 -g -static --coverage -o counted coverage.c && qemu-riscv64-static ./counted &&
 	riscv64-linux-gnu-gcov -b -c -t counted-coverage.gcda >gcov 2>/dev/null || exit 1
 
-plan 19
+plan 21
 ok "lcov" profile lcov plain
 ok "gcov" profile gcov plain
-ok "lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c
+ok "lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c 45 9
+
+# Threads, each on a CPU of its own
+threads() {
+	cp "$top/tests/pictures/threads.cc" threads.cc && "$gxx" -O0 -g -fno-exceptions -static -o threads threads.cc -pthread &&
+		THREADS=1 "$top/tests/harness/pcs" list ./threads || return 1
+	for list in list.[0-9]; do
+		"$ntrace" encode --elf threads --pcs "$list" -o "$list.nt" || return 1
+	done
+	python3 "$top/tests/pictures/threads.py" threads threads.data list.*.nt && [ "$(echo list.*.nt)" = \
+		"list.0.nt list.1.nt list.2.nt list.3.nt" ] && profile lcov threads && profile gcov threads
+}
+gxx=riscv64-linux-gnu-g++
+if command -v $gxx >/dev/null; then
+	mkdir gxx && cp "$top/tests/pictures/threads.cc" gxx/ && cd gxx &&
+		$gxx -O0 -g -fno-exceptions -static --coverage -fprofile-update=atomic -o counted threads.cc -pthread &&
+		qemu-riscv64-static ./counted && riscv64-linux-gnu-gcov -b -c -t counted-threads.gcda >../gcov++ 2>/dev/null
+	cd ..
+	ok "a program of C++ with four threads" threads
+	ok "its lines, branches and functions, those of templates too, are those of gcov" \
+		python3 "$top/tests/pictures/coverage.py" gcov++ threads.gcov threads.lcov threads.cc 35 8
+else
+	skip "a program of C++ with four threads" "no g++-riscv64-linux-gnu"
+	skip "its lines, branches and functions" "no g++-riscv64-linux-gnu"
+fi
 ok "llvm" profile llvm plain
 ok "places, functions and targets of pointers are gcov's" python3 "$top/tests/pictures/llvm.py" plain.llvm gcov coverage.c
 ok "callgrind" profile callgrind plain
