@@ -1540,6 +1540,33 @@ static void counter_that_stands_still(void **state)
 	assert_false(enc.ts_is_time);
 }
 
+static unsigned int held_up;
+
+/* Firmware or a hypervisor runs for 5,000 ticks while the driver reads the counter. */
+static void hold_up(void *base, unsigned int offset)
+{
+	if (base != enc.comp.base || !held_up)
+		return;
+	held_up--;
+	fake_set_time(fake_cycles() + 5000);
+}
+
+/* The timestamp belongs to the time CSR's value to which it is related, also on a hart that was held up */
+static void base_of_a_hart_that_is_held_up(void **state)
+{
+	unsigned int n;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	enc.ts_is_time = false;
+	fake_on_read = hold_up;
+	for (n = 0; n < 8; n++) {
+		held_up = n;
+		ntrace_encoder_take_base(&enc);
+		assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
+	}
+	fake_on_read = NULL;
+}
+
 /* The lower half of the counter wraps between two reads */
 static void counter_is_read_whole(void **state)
 {
@@ -1945,7 +1972,7 @@ static void each_bridge_has_an_id(void **state)
 	X(slow_reset_is_awaited) X(quiesced_in_order) X(tried_values_do_not_stay) \
 	X(encoder_of_another_format) X(counted_returns_are_for_who_asks) \
 	X(privilege_and_range_have_to_match) X(longest_sync_period_there_is) \
-	X(fields_that_do_not_take) X(counter_that_stands_still) X(counter_is_read_whole) \
+	X(fields_that_do_not_take) X(counter_that_stands_still) X(base_of_a_hart_that_is_held_up) X(counter_is_read_whole) \
 	X(sifive_is_probed) X(sifive_programs_what_silicon_takes) \
 	X(sifive_stops_when_its_window_is_full) X(sifive_window_across_a_line_is_refused) \
 	X(sifive_sink_error_is_reported) X(sifive_power_was_off) X(nothing_is_no_version_0) \

@@ -184,6 +184,7 @@ u64 fake_cycles(void);
 #define writel_relaxed	fake_writel
 #define mb()		((void)0)
 #define wmb()		((void)0)
+#define U64_MAX		UINT64_MAX
 #define get_cycles64	fake_cycles
 
 #define read_poll_timeout(op, val, cond, sleep, us, before, args...) ({	\
