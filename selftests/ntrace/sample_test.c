@@ -64,16 +64,25 @@ static void read_data(struct recording *rec, uint64_t pos, void *buf, size_t siz
 		*to++ = rec->data[pos++ % rec->data_size];
 }
 
-/* The next sample from @tail on; false if there is none. @size is of its trace */
-static bool next_sample(struct recording *rec, uint64_t *tail, uint8_t *trace, uint64_t *size)
+/*
+ * The next sample from @tail on; false if there is none. @size is of its trace; samples for which the
+ * buffer had no room are added to @lost
+ */
+static bool next_sample(struct recording *rec, uint64_t *tail, uint8_t *trace, uint64_t *size,
+			uint64_t *lost)
 {
-	uint64_t head = __atomic_load_n(&rec->page->data_head, __ATOMIC_ACQUIRE), at;
+	uint64_t head = __atomic_load_n(&rec->page->data_head, __ATOMIC_ACQUIRE), at, nr;
 	struct perf_event_header header;
 
 	while (*tail < head) {
 		read_data(rec, *tail, &header, sizeof(header));
-		at = *tail + sizeof(header) + 3 * sizeof(uint64_t);
+		at = *tail + sizeof(header);
 		*tail += header.size;
+		if (header.type == PERF_RECORD_LOST) {
+			read_data(rec, at + sizeof(uint64_t), &nr, sizeof(nr));
+			*lost += nr;
+		}
+		at += 3 * sizeof(uint64_t);
 		if (header.type != PERF_RECORD_SAMPLE)
 			continue;
 		read_data(rec, at, size, sizeof(*size));
@@ -105,7 +114,7 @@ static int messages(const uint8_t *trace, size_t size, unsigned int src_bits)
 }
 
 struct samples {
-	uint64_t tail;
+	uint64_t tail, lost;
 	unsigned int nr, with_trace, broken;
 };
 
@@ -115,7 +124,7 @@ static void take_samples(struct recording *rec, uint8_t *trace, struct samples *
 	uint64_t size;
 	int n;
 
-	while (next_sample(rec, &samples->tail, trace, &size)) {
+	while (next_sample(rec, &samples->tail, trace, &size, &samples->lost)) {
 		samples->nr++;
 		if (size == SAMPLE_SIZE && pmu_number("cpu0/trace_id", 0))
 			frames_to_messages(trace, size);
@@ -183,16 +192,22 @@ TEST_F_TIMEOUT(sample, at_each_task_switch, 300)
 	take_samples(&self->rec, self->trace, &samples);
 	ASSERT_EQ(read(self->fd, &switches, sizeof(switches)), sizeof(switches));
 	EXPECT_GE(switches, 50);
-	EXPECT_EQ(samples.nr, switches);
+	/* a host that stops the reader lets the buffer fill up; the kernel reports that later, if at all */
+	EXPECT_LE(samples.nr + samples.lost, switches);
+	if (!samples.lost)
+		EXPECT_EQ(samples.nr, switches);
+	EXPECT_GE(samples.nr, 50);
 	EXPECT_EQ(samples.broken, 0);
 	EXPECT_GT(2 * samples.with_trace, samples.nr);
+	TH_LOG("%u samples, %llu lost, %llu switches", samples.nr, (unsigned long long)samples.lost,
+	       (unsigned long long)switches);
 }
 
 /* A snapshot of the same buffer is as it would be without samples */
 TEST_F(sample, the_buffer_goes_on)
 {
 	uint8_t *buf = malloc(1 << 16);
-	uint64_t tail = 0, size, head;
+	uint64_t tail = 0, size, head, lost = 0;
 
 	if (!self->can)
 		SKIP(return, "no AUX sampling in this kernel");
@@ -206,7 +221,7 @@ TEST_F(sample, the_buffer_goes_on)
 	size = head < self->rec.aux_size ? head : self->rec.aux_size;
 	record_copy(&self->rec, head - size, buf, size);
 	EXPECT_GT(messages(buf, size, self->rec.src_bits), 100);
-	EXPECT_TRUE(next_sample(&self->rec, &tail, self->trace, &size));
+	EXPECT_TRUE(next_sample(&self->rec, &tail, self->trace, &size, &lost));
 	free(buf);
 }
 

@@ -14,11 +14,11 @@ plan $(($(modes | grep -vc '^HTM|') + 7))
 LEAST=1000000000
 boot_verify "whole boot, HTM" boot-control=$htm ""
 LEAST=50000000
-MODES='^(HTM[^|]|[^H])' boot_modes --limit 60000000
+MODES='^(HTM[^|]|[^H])' boot_modes --limit 30000000
 
 # overflow NAME MODEL
 overflow() {
-	boot_trace "$1" "$2,te.fifo_depth=256" --limit 60000000 || return
+	boot_trace "$1" "$2,te.fifo_depth=256" --limit 30000000 || return
 	boot_compare ""
 	_bad=$?
 	_overflows=$(sum overflows)

@@ -6,5 +6,5 @@
 
 [ "$(uname -m)" = x86_64 ] || skip_all "perf with sanitizers is built for an x86-64 host"
 plan 1
-if damaged_run 100; then pass "100 damaged recordings"; else fail "100 damaged recordings"; fi
+if damaged_run 60; then pass "60 damaged recordings"; else fail "60 damaged recordings"; fi
 done_testing

@@ -14,11 +14,12 @@ truth_build 6.12
 # machine mode cannot be left out, and only an ELF file has its code
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"
-ok "recorded on 2 harts, Linux 6.12" truth_record 6.12 2 1 '
+truth_after='
 	perf record -e ntrace/mode=7/ -- true 2>/out/mode7
 	perf record -e ntrace/context/ -- true 2>/out/context
 	perf record -e ntrace//u -- true 2>/out/user
 	dmesg >/out/dmesg'
+ok "recorded on 2 harts, Linux 6.12" truth_record 6.12 2 1
 ok "all branches are right" truth_compare
 figure "$truth_last"
 # A host that has no time for the guest lets the sink fill up, and perf reports it.

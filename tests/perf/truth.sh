@@ -15,7 +15,7 @@ truth_build() { # KERNEL
 }
 
 # KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. truth_board and truth_topology say what
-# hardware there is, truth_size how large a buffer is, truth_event what is recorded.
+# hardware there is, truth_size how large a buffer is, truth_event what is recorded, truth_after what runs then.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
@@ -33,6 +33,7 @@ truth_record() {
 			' >/out/record.log 2>&1 || exit 1
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
 		cp -r jit.data threads debug jitted* /out
+		${truth_after-true}
 	E2
 	# shellcheck disable=SC2086
 	"$top/tools/board/board" run --kernel "$1" ${truth_board:+--board $truth_board} --harts "$2" --topology "${truth_topology:-direct}" --truth "$truth_dir/truth" \
