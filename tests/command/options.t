@@ -16,7 +16,7 @@ cd "$tap_tmp" || exit
 # Arguments that each command needs before its options are of interest
 needs() {
 	case $1 in
-	dump) echo "$nt" ;;
+	dump | stat) echo "$nt" ;;
 	decode | bench) echo "--elf $elf $nt" ;;
 	encode) echo "--elf $elf --pcs list -o $tap_tmp/encoded" ;;
 	verify) echo "--elf $elf $nt" ;;
@@ -71,7 +71,7 @@ wrong() {
 }
 no_file() {
 	case $1 in
-	dump) refused "$ntrace" dump none ;;
+	dump | stat) refused "$ntrace" "$1" none ;;
 	decode | bench | verify) refused "$ntrace" "$1" --elf "$elf" none && refused "$ntrace" "$1" --elf none "$nt" ;;
 	encode) refused "$ntrace" encode --elf none --pcs none -o out && refused "$ntrace" encode --elf "$elf" --pcs none -o out ;;
 	slow) refused "$ntrace" slow -i none outer ;;
@@ -100,7 +100,7 @@ completes() {
 
 prints() { # commands that print much
 	case $1 in
-	dump) "$ntrace" dump "$nt" ;;
+	dump | stat) "$ntrace" "$1" "$nt" ;;
 	decode) "$ntrace" decode --pcs --elf "$elf" "$nt" ;;
 	script) "$ntrace" script -i "$tap_tmp/perf.data" ;;
 	calls) "$ntrace" script --calls -i "$tap_tmp/perf.data" ;;
@@ -124,7 +124,7 @@ closed() {
 	[ ! -s "$tap_tmp/err" ] && case $(cat "$tap_tmp/rc") in 0 | 1 | 141) ;; *) return 1 ;; esac
 }
 
-outputs="dump decode script calls insns report functions slow doctor"
+outputs="dump stat decode script calls insns report functions slow doctor"
 plan $(($(echo "$commands" | wc -w) * 4 + $(echo "$outputs" | wc -w) * 2))
 for command in $commands; do
 	ok "$command: wrong options and arguments" wrong "$command"

@@ -77,7 +77,7 @@ is "messages that nothing prints" "$(cat "$tap_tmp/unknown")" ""
 # Options of the commands are those of their pages
 bad=
 for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntrace-dump.1 ntrace.1" \
-	"build/bin/ntrace help decode:ntrace-decode.1 ntrace.1" "build/bin/ntrace help encode:ntrace-encode.1" \
+	"build/bin/ntrace help decode:ntrace-decode.1 ntrace.1" "build/bin/ntrace help stat:ntrace-stat.1 ntrace.1" "build/bin/ntrace help encode:ntrace-encode.1" \
 	"build/bin/ntrace help bench:ntrace-bench.1 ntrace.1" "build/bin/ntrace help verify:ntrace-verify.1 ntrace.1" \
 	"build/bin/ntrace help script:ntrace-script.1" "build/bin/ntrace help report:ntrace-report.1 ntrace-script.1" \
 	"build/bin/ntrace help slow:ntrace-slow.1 ntrace-script.1" "build/bin/ntrace help doctor:ntrace-doctor.1" \

@@ -138,6 +138,8 @@ decode_is() {
 ok "dump and decode of a recording" decode_is "$tap_tmp/good.data"
 python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/sources.data" lost-elsewhere
 is "... of one of two CPUs" "$("$ntrace" dump --cpu 1 "$tap_tmp/sources.data" | grep -c 'F-ADDR=0x8000 ')" 2
+# a stretch that ends inside a message: what is there of it is no message
+ok "... a message that was cut off is an error" says 1 "error NT_E_MSEO" "$ntrace" dump --cpu 1 "$tap_tmp/sources.data"
 is "zeros that perf adds to trace are none of it" \
 	"$(script -F cpu,flags -i "$tap_tmp/sources.data" 2>/dev/null | grep -c '001.* tr strt')" 2
 ok "... of which, is not said" says 2 "has trace of these CPUs; say which by --cpu: 0 1" "$ntrace" dump "$tap_tmp/sources.data"
@@ -170,7 +172,7 @@ ok "a pipe whose reader is gone" closed_pipe
 
 # Each damaged recording: no report of a sanitizer, an exit status of ours, an end
 one() {
-	case $(($1 % 14)) in
+	case $(($1 % 16)) in
 	7) set -- "$1" report --lines --inline ;;
 	8) set -- "$1" report --insns --tid 1234 ;;
 	0) set -- "$1" script ;;
@@ -185,9 +187,11 @@ one() {
 	11) set -- "$1" report --functions ;;
 	12) set -- "$1" decode --counts --cpu 0 --elf "$tap_tmp/calls" "$tap_tmp/bad/$1.data" ;;
 	13) set -- "$1" slow --nth 2 --tid 1234 inner ;;
+	14) set -- "$1" stat --json "$tap_tmp/bad/$1.data" ;;
+	15) set -- "$1" stat --insns --cpu 0 "$tap_tmp/bad/$1.data" ;;
 	esac
 	_seed=$1; shift
-	[ "$1" = dump ] || [ "$1" = decode ] || set -- "$@" -i "$tap_tmp/bad/$_seed.data"
+	[ "$1" = dump ] || [ "$1" = decode ] || [ "$1" = stat ] || set -- "$@" -i "$tap_tmp/bad/$_seed.data"
 	timeout 60 "$O/sanitized/bin/ntrace" "$@" >"$tap_tmp/said" 2>&1
 	rc=$?
 	[ $rc -le 2 ] && ! grep -qE 'ERROR: |runtime error:|leak of' "$tap_tmp/said" && return

@@ -229,7 +229,7 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 /* ---- Command ---- */
 
 /* Is all trace in one buffer, which no CPUs share? */
-static bool has_one_cpu(const struct nt_session *session)
+static bool has_one_cpu(struct nt_session *session)
 {
 	struct nt_session_info info;
 	struct nt_config config;

@@ -15,13 +15,15 @@
 
 #define PIECE	(256 << 10)
 #define IDLE	0xff
+#define BROKEN	0x02		/* no message has a byte with this MSEO (chapter 3.1.4) */
+#define MSEO_END 3
 #define MAGIC	8		/* bytes that tell another kind of file */
 
 struct input {
 	struct nt_session *recording;	/* NULL: it is the file @fd */
 	int		cpu;
 	size_t		piece, at;	/* of the recording */
-	bool		parted;		/* the idle byte before the piece was read */
+	bool		cut;		/* what was read last does not end a message */
 	int		fd;
 	const char	*path;
 	struct nt_pins	*pins;		/* NULL: of a RAM sink */
@@ -37,8 +39,8 @@ static const char *input_name(const struct input *input)
 }
 
 /*
- * As read(), of one CPU of a recording. An idle byte is put between stretches: it ends a message that
- * was cut off where trace was lost.
+ * As read(), of one CPU of a recording. A message that was cut off where trace was lost gets an end that
+ * is not valid, so that the next stretch's first byte is not taken for a part of it.
  */
 static long read_recording(struct input *input, uint8_t *data, size_t size)
 {
@@ -46,20 +48,21 @@ static long read_recording(struct input *input, uint8_t *data, size_t size)
 	size_t n;
 
 	while (nt_session_trace(input->recording, input->cpu, input->piece, &piece)) {
-		if (piece.begins && input->piece && !input->at && !input->parted) {
-			input->parted = true;
-			data[0] = IDLE;
-			return 1;
+		if (piece.begins && !input->at && input->cut) {
+			input->cut = false;
+			data[0] = BROKEN;
+			data[1] = IDLE;
+			return 2;
 		}
 		if (input->at < piece.size) {
 			n = piece.size - input->at < size ? piece.size - input->at : size;
 			memcpy(data, piece.data + input->at, n);
 			input->at += n;
+			input->cut = (data[n - 1] & MSEO_END) != MSEO_END;
 			return n;
 		}
 		input->piece++;
 		input->at = 0;
-		input->parted = false;
 	}
 	return 0;
 }
@@ -127,7 +130,7 @@ static struct input *input_new(const struct options *options)
 	input->recording = options->recording;
 	input->cpu = options->cpu;
 	input->piece = input->at = 0;
-	input->parted = false;
+	input->cut = false;
 	input->fd = -1;
 	input->pins = options->pins ? nt_pins_new(options->pins) : NULL;
 	input->deframer = options->frames ? deframer_new(options->frame_id) : NULL;

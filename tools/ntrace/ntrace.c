@@ -32,6 +32,7 @@ static const struct command {
 	{ "split",	cmd_split,	"cut a recording into shards for several machines" },
 	{ "merge",	cmd_merge,	"add up the counts of recordings, machines and shards" },
 	{ "script",	cmd_script,	"print the branches of a recording of perf" },
+	{ "stat",	cmd_stat,	"count the messages of a trace, and what they take" },
 	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
 	{ "probe",	cmd_probe,	"print what the trace hardware is, for a report" },
 	{ "encode",	cmd_encode,	"make a trace from a list of PCs and their code" },
@@ -49,7 +50,7 @@ static void usage(FILE *out)
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
 	fputs("\n`ntrace help COMMAND` lists the options of a command, `ntrace --version` says which\n"
-	      "this is. dump, decode and encode work on raw N-Trace, the others on recordings of perf.\n", out);
+	      "this is. dump, decode, stat and encode work on raw N-Trace, the others on recordings of perf.\n", out);
 }
 
 static int no_command(const char *name)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* dump and decode, given a recording of perf in place of raw trace */
+/* dump, decode and stat, given a recording of perf in place of raw trace */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,7 @@
 #include "options.h"
 #include "session/session.h"
 
-/* A file that begins as perf's do, or a folder, as perf record --kcore makes */
-static bool is_recording(const char *path)
+bool options_is_recording(const char *path)
 {
 	char magic[8] = "";
 	struct stat st;
@@ -64,7 +63,7 @@ static bool choose_cpu(struct options *options, const char *path)
 
 bool options_take_recording(struct options *options, const char *path)
 {
-	if (!is_recording(path))
+	if (!options_is_recording(path))
 		return true;
 	if (nt_session_open(&options->recording, path, NULL)) {
 		fprintf(stderr, "ntrace: %s: %s\n", path, options->recording ?

@@ -92,6 +92,9 @@ bool options_are_before_one_file(const char *command, int argc, char **argv);
 /* False: the options select several streams, which was reported as an error. */
 bool options_are_of_one_stream(const struct options *options);
 
+/* A file that begins as perf's do, or a folder, as perf record --kcore makes */
+bool options_is_recording(const char *path);
+
 /*
  * If the file is a recording of perf, take from it how the encoder was set up. False: it cannot be
  * used, which was reported. options_end() is to be called in each case.

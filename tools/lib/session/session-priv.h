@@ -36,6 +36,11 @@ struct nt_session {
 	bool		has_objects;
 	struct nt_sums	*sums;		/* counts in place of trace; NULL: there is trace */
 	uint64_t	*bases;		/* where each file of @sums begins in the one process */
+	struct {			/* what nt_session_trace() has found last */
+		int	cpu;
+		size_t	stretch;
+		size_t	first;		/* pieces of the CPU before that stretch */
+	} found;
 	char		error[256];
 };
 

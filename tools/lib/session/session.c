@@ -328,13 +328,23 @@ const char *nt_session_folder(const struct nt_session *session)
 
 /* ---- Raw trace ---- */
 
-bool nt_session_trace(const struct nt_session *session, int cpu, size_t nth,
+/* Where a search for the @nth piece of a CPU begins: at the stretch of the one before */
+static size_t begin_search(const struct nt_session *session, int cpu, size_t *nth)
+{
+	if (session->found.cpu != cpu || *nth < session->found.first)
+		return 0;
+	*nth -= session->found.first;
+	return session->found.stretch;
+}
+
+bool nt_session_trace(struct nt_session *session, int cpu, size_t nth,
 		      struct nt_trace_piece *piece)
 {
-	const struct ns_stretch *s = session->trace.stretches.at;
-	size_t i;
+	size_t wanted = nth, i = begin_search(session, cpu, &nth);
 
-	for (i = 0; i < session->trace.stretches.nr; i++, s++) {
+	for (; i < session->trace.stretches.nr; i++) {
+		const struct ns_stretch *s = &session->trace.stretches.at[i];
+
 		if (s->cpu != cpu)
 			continue;
 		if (nth < s->pieces.nr) {
@@ -342,6 +352,9 @@ bool nt_session_trace(const struct nt_session *session, int cpu, size_t nth,
 				.data = s->pieces.at[nth].data, .size = s->pieces.at[nth].size,
 				.begins = !nth,
 			};
+			session->found.cpu = cpu;
+			session->found.stretch = i;
+			session->found.first = wanted - nth;
 			return true;
 		}
 		nth -= s->pieces.nr;
@@ -349,7 +362,7 @@ bool nt_session_trace(const struct nt_session *session, int cpu, size_t nth,
 	return false;
 }
 
-bool nt_session_cpu(const struct nt_session *session, size_t nth, int *cpu,
+bool nt_session_cpu(struct nt_session *session, size_t nth, int *cpu,
 		    struct nt_config *config)
 {
 	struct nt_trace_piece piece;

@@ -190,11 +190,36 @@ struct nt_trace_piece {
 };
 
 /* nt_session_trace() - what one CPU sent, piece by piece from @nth = 0; false: no more */
-bool nt_session_trace(const struct nt_session *session, int cpu, size_t nth,
+bool nt_session_trace(struct nt_session *session, int cpu, size_t nth,
 		      struct nt_trace_piece *piece);
 
+/* Raw trace of a stretch, a part at a time: valid during the call it is given to */
+struct nt_raw {
+	const uint8_t	*data;
+	size_t		size;		/* 0: nothing of the stretch is there */
+	int		cpu;		/* whose stretch it is; encoders may share a buffer: see SRC */
+	bool		begins, ends;	/* the stretch */
+	bool		middle;		/* its first byte may be in the middle of a message */
+	bool		lost;		/* trace is missing after the stretch */
+	const struct nt_config *config;	/* of the CPU's encoder */
+	const void	*priv;
+};
+
+/*
+ * nt_session_raw() - give the trace of all CPUs to @take, without decoding it: buffer by buffer, each in
+ * the order of time. CoreSight frames are taken apart. A stretch of a CPU that the recording says
+ * nothing about is left out.
+ *
+ * Return: 0, -1 (nt_session_error()), or what @take returned to stop it.
+ */
+int nt_session_raw(struct nt_session *session, int (*take)(void *ctx, const struct nt_raw *raw),
+		   void *ctx);
+
+/* nt_raw_time() - ns, of a timestamp of that stretch; 0: the recording has no clock for it */
+uint64_t nt_raw_time(const struct nt_raw *raw, uint64_t ticks);
+
 /* nt_session_cpu() - CPUs that have trace, from @nth = 0, and how their encoders were set up */
-bool nt_session_cpu(const struct nt_session *session, size_t nth, int *cpu,
+bool nt_session_cpu(struct nt_session *session, size_t nth, int *cpu,
 		    struct nt_config *config);
 
 /* Files whose code could not be read, one after the other from @nth = 0; false: no more */

@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace stat` counts what `ntrace dump` prints: of raw trace with each kind of message, in pieces, of
+# several sources, of frames, and of recordings.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/session/says.sh"
+command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
+	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&
+	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$top/tests/perf/calls.S" &&
+	"$top/tests/harness/pcs" "$tap_tmp/pcs" "$tap_tmp/lines" || { cat "$tap_tmp/make"; exit 1; }
+ntrace=$O/bin/ntrace
+cd "$tap_tmp" || exit
+
+# same ENCODE... -- OPTION...: a trace made with the first options, read with the others
+same() {
+	_options=
+	while [ "$1" != -- ]; do _options="$_options $1"; shift; done
+	shift
+	# shellcheck disable=SC2086
+	"$ntrace" encode --elf lines --pcs pcs -o t.nt $_options || return
+	"$ntrace" dump "$@" t.nt >dump && "$ntrace" stat --json "$@" t.nt >stat.json &&
+		"$ntrace" decode --elf lines "$@" t.nt >ranges && python3 "$top/tests/command/stat.py" stat.json t.nt dump ranges
+}
+# pipes: bytes that come in small pieces, cut anywhere, and after idle bytes
+pieces() {
+	"$ntrace" encode --elf lines --pcs pcs -o t.nt --timestamp || return
+	{ printf '\377\377\377'; cat t.nt; printf '\377'; } >idle.nt
+	"$ntrace" dump --timestamp idle.nt >dump
+	python3 -c 'import os, sys
+data = open("idle.nt", "rb").read()
+for i in range(0, len(data), 7): os.write(1, data[i:i + 7])' | "$ntrace" stat --json --timestamp - >stat.json &&
+		python3 "$top/tests/command/stat.py" stat.json idle.nt dump &&
+		"$ntrace" stat --timestamp idle.nt | grep -q '^  idle  *4$'
+}
+# losses: the encoder's FIFO overflows, which Error messages report
+losses() {
+	"$ntrace" encode --elf lines --pcs pcs -o t.nt --fifo-depth 64 --fifo-rate 8 || return
+	"$ntrace" dump t.nt >dump && "$ntrace" stat --json t.nt >stat.json && python3 "$top/tests/command/stat.py" stat.json t.nt dump &&
+		"$ntrace" stat t.nt | grep '^Error messages  *[1-9]' && "$ntrace" stat t.nt | grep '7 Restart from FIFO overrun  *[1-9]'
+}
+# sources: two in one stream, one of them alone
+sources() {
+	for src in 1 2; do "$ntrace" encode --elf lines --pcs pcs -o s$src.nt --src-bits 4 --src $src || return; done
+	cat s1.nt s2.nt >both.nt
+	"$ntrace" stat --src-bits 4 both.nt >text && grep '^source [12] ' text
+	[ "$(grep -c '^source [12] ' text)" -eq 2 ] || return
+	n=$("$ntrace" dump --src-bits 4 s1.nt | wc -l)
+	[ "$("$ntrace" stat --src-bits 4 --src 2 both.nt | awk '$1 == "all" { print $2 }')" -eq "$n" ] &&
+		"$ntrace" stat --src-bits 4 --src 2 both.nt | grep -q "of other sources  *$(wc -c <s1.nt)$"
+}
+frames() {
+	python3 "$top/tests/dialect/formatter.py" framed 16=s1.nt 17=s2.nt || return
+	"$ntrace" stat --frames --src-bits 4 framed >text && grep -A1 '^trace ID' text
+	[ "$(grep -c "^bytes  *$(wc -c <s1.nt)$" text)" -eq 2 ] && grep -q '^all$' text
+}
+# damage: a message that is not valid is counted, as dump prints it
+damage() {
+	{ head -c 300 t.nt; printf '\002\002\002\377'; tail -c +301 t.nt; } >bad.nt
+	"$ntrace" dump bad.nt >dump
+	says 1 "of messages that are not valid" "$ntrace" stat bad.nt &&
+		[ "$("$ntrace" stat --json bad.nt | python3 -c 'import json, sys; print(json.load(sys.stdin)["invalid"])')" -eq "$(grep -c ': error' dump)" ]
+}
+
+# value KEY OPTION...: of the JSON
+value() {
+	_key=$1; shift
+	"$ntrace" stat --json "$@" 2>err | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$_key"
+}
+make_recording() { python3 "$top/tests/perf/mkcalls.py" calls "$2.data" "$1"; }
+# recording: as dump says of each of its CPUs
+recording() {
+	make_recording good good && make_recording lost-elsewhere two || return
+	"$ntrace" dump good.data >dump
+	[ "$(value messages good.data)" -eq "$(wc -l <dump)" ] && [ "$(value tstamps good.data)" -eq "$(grep -c TSTAMP dump)" ] || return
+	"$ntrace" stat two.data >text
+	grep -E '^(CPU|all|stretches)' text
+	[ "$(grep -c '^CPU [01]$' text)" -eq 2 ] || return
+	for cpu in 0 1; do
+		[ "$("$ntrace" stat --cpu $cpu two.data | awk '$1 == "all" { print $2 }')" -eq "$("$ntrace" dump --cpu $cpu two.data | grep -vc ': error')" ] || return
+	done
+	[ "$(value losses two.data)" -eq 1 ]
+}
+# insns: as many as `script --insns` prints, and the time of the first and last message
+insns() {
+	[ "$(value insns --insns good.data)" -eq "$("$ntrace" script --insns -i good.data | wc -l)" ] || return
+	first=$("$ntrace" script -F time -i good.data | awk 'NR == 1 { print $1 }')
+	"$ntrace" stat good.data | grep '^time' | grep -F " ${first%:} to"
+}
+
+plan 17
+ok "HTM" same --
+ok "HTM, timestamps" same --timestamp --timestamp-step 77 -- --timestamp
+ok "BTM, timestamps" same --mode btm --timestamp -- --timestamp
+ok "RepeatBranch stands for the code of its branches" same --mode btm --repeat-branch --
+ok "repeated history and a short I-CNT" same --repeated-history --icnt-bits 8 --
+ok "synchronising messages" same --sync-mode 1 --sync-max 2 --timestamp -- --timestamp
+ok "the dialect of before 1.0" same --dialect sifive -- --dialect sifive
+ok "small pieces of a pipe, and idle bytes" pieces
+ok "Error messages and overruns" losses
+ok "sources" sources
+ok "trace IDs of frames" frames
+ok "messages that are not valid" damage
+ok "recordings, CPU by CPU" recording
+ok "instructions and time of a recording" insns
+ok "no such CPU" says 2 "has no trace of that CPU" "$ntrace" stat --cpu 9 two.data
+ok "--insns of raw trace" says 2 "decode --stats --elf ELF" "$ntrace" stat --insns t.nt
+full() { "$ntrace" stat t.nt >/dev/full; }
+ok "a full disk" says 1 "No space left on device" full
+done_testing
