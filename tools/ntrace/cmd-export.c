@@ -108,25 +108,20 @@ static int write_failed(const struct export *e)
 	return EXIT_TRACE;
 }
 
-static bool close_file(struct export *e)
-{
-	bool ok = !fflush(e->file) && !ferror(e->file);
-
-	return (e->file == stdout || !fclose(e->file)) && ok;
-}
-
 static int export_calls(struct export *e)
 {
 	bool errors;
 	int err;
 
 	if (!e->format->own_file) {
-		e->file = strcmp(e->output, "-") ? fopen(e->output, "we") : stdout;
+		e->file = whole_file_open(&e->whole, e->output);
 		if (!e->file)
 			return write_failed(e);
 	}
 	err = each_call(e, &errors);
-	if (e->file && !close_file(e) && !err)
+	if (e->file && whole_file_close(&e->whole, e->file, !err) && !err)
+		return write_failed(e);
+	if (!e->file && whole_file_end(&e->whole, !err) && !err)
 		return write_failed(e);
 	if (err)
 		return EXIT_TRACE;

@@ -9,6 +9,7 @@
 #include "html.h"
 #include "ntrace.h"
 #include "options.h"
+#include "whole-file.h"
 
 #define DEPTH_MAX	4096	/* rows of a thread */
 
@@ -95,14 +96,19 @@ static int leave(void *ctx, const struct nested_call *call)
 
 static int write_page(struct html *html)
 {
-	FILE *out = strcmp(html->output, "-") ? fopen(html->output, "we") : stdout;
-	int err;
+	struct whole_file whole;
+	FILE *out = whole_file_open(&whole, html->output);
+	int err, error;
 
 	if (!out)
 		return -1;
 	errno = 0;
 	err = html_write(html, out);
-	return out != stdout && fclose(out) ? -1 : err;
+	error = errno;
+	if (whole_file_close(&whole, out, !err))
+		return -1;
+	errno = error;
+	return err;
 }
 
 /* All calls are known; they and their functions are there until this returns. */

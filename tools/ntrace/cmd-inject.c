@@ -21,6 +21,7 @@
 #include "recording.h"
 #include "session/chains.h"
 #include "session/perfdata.h"
+#include "whole-file.h"
 
 static const char help[] =
 	"usage: ntrace inject [OPTIONS]\n\n"
@@ -53,6 +54,7 @@ struct inject {
 	struct nt_chains *chains;
 	struct merge	*merge;
 	struct perf_file file;
+	struct whole_file whole;
 	size_t		next_record;	/* of nt_session_record() */
 	uint64_t	round_at;	/* bytes at the last PERF_RECORD_FINISHED_ROUND */
 	uint64_t	samples;
@@ -452,7 +454,8 @@ static void keep_features(struct inject *inject)
 
 static int copy_file(const char *from, const char *to)
 {
-	FILE *in = fopen(from, "r"), *out = in ? fopen(to, "w") : NULL;
+	struct whole_file whole;
+	FILE *in = fopen(from, "r"), *out = in ? whole_file_open(&whole, to) : NULL;
 	char buf[64 << 10];
 	int err = out ? 0 : -1;
 	size_t n;
@@ -463,7 +466,7 @@ static int copy_file(const char *from, const char *to)
 		err = -1;
 	if (in)
 		fclose(in);
-	if (out && fclose(out))
+	if (out && whole_file_close(&whole, out, !err))
 		err = -1;
 	return err;
 }
@@ -493,13 +496,15 @@ static int create_file(struct inject *inject)
 	const char *folder = nt_session_folder(inject->session);
 	const struct perf_event_attr attr = make_attr(inject);
 	char path[PATH_MAX];
+	const char *name;
 
 	snprintf(path, sizeof(path), "%s%s", inject->output, folder ? "/data" : "");
 	if (folder && mkdir(inject->output, 0700) && errno != EEXIST)
 		return -1;
 	if (folder && copy_kernel(folder, inject->output))
 		return -1;
-	return perf_file_create(&inject->file, path, &attr);
+	name = whole_file_begin(&inject->whole, path);
+	return name ? perf_file_create(&inject->file, name, &attr) : -1;
 }
 
 static int write_file(struct inject *inject)
@@ -513,6 +518,8 @@ static int write_file(struct inject *inject)
 		keep_features(inject);
 		err = perf_file_finish(&inject->file) || err;
 	}
+	if (whole_file_end(&inject->whole, !err))
+		err = -1;
 	if (err)
 		fprintf(stderr, "ntrace: writing %s failed: %s\n", inject->output,
 			strerror(errno));

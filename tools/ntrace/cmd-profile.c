@@ -9,6 +9,7 @@
 #include "options.h"
 #include "profile.h"
 #include "session/sums.h"
+#include "whole-file.h"
 
 static const char help[] =
 	"usage: ntrace profile [OPTIONS] --counts | --lcov | --gcov | --llvm | --bolt | --callgrind\n\n"
@@ -90,19 +91,20 @@ static bool report_errors(const struct profile *profile)
 
 static int write_profile(struct profile *profile)
 {
-	int err;
+	struct whole_file whole;
+	int err, error = 0;
 
-	profile->file = strcmp(profile->output, "-") ? fopen(profile->output, "we") : stdout;
+	profile->file = whole_file_open(&whole, profile->output);
 	if (!profile->file)
 		return write_failed(profile);
 	errno = 0;
 	err = profile->format->write(profile);
-	if (fflush(profile->file) || ferror(profile->file))
-		err = -1;
-	if (profile->file != stdout && fclose(profile->file))
-		err = -1;
-	if (err)
+	if (err && errno)
+		error = errno;
+	if (whole_file_close(&whole, profile->file, !err) || err) {
+		errno = error ? error : errno;
 		return write_failed(profile);
+	}
 	return report_errors(profile) ? EXIT_TRACE : EXIT_CLEAN;
 }
 

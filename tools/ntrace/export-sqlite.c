@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "export.h"
@@ -86,19 +87,31 @@ static int put_functions(struct export *e)
 	return err;
 }
 
-/* sqlite would add to a file that is there. */
-static int make_file(struct export *e)
+/* sqlite would add to what a file has, and it cannot write a pipe or a device. NULL: errno */
+static const char *make_file(struct export *e)
 {
+	const char *name = whole_file_begin(&e->whole, e->output);
+	struct stat st;
+
+	if (!name || stat(name, &st))
+		return NULL;
+	if (S_ISREG(st.st_mode))
+		return truncate(name, 0) ? NULL : name;
+	errno = ESPIPE;
+	return NULL;
+}
+
+static int open_file(struct export *e)
+{
+	const char *name = strcmp(e->output, "-") ? make_file(e) : NULL;
 	struct database *d = e->state;
 	int code;
 
-	if (!strcmp(e->output, "-"))
-		errno = ESPIPE;
-	else if (!unlink(e->output) || errno == ENOENT)
-		errno = 0;
-	if (errno)
+	if (!name) {
+		errno = strcmp(e->output, "-") ? errno : ESPIPE;
 		return -1;
-	code = sqlite3_open(e->output, &d->db);
+	}
+	code = sqlite3_open(name, &d->db);
 	if (!code)
 		code = sqlite3_exec(d->db, create, NULL, NULL, NULL);
 	return code ? failed(code) : 0;
@@ -112,7 +125,7 @@ static int sqlite_begin(struct export *e)
 		errno = ENOMEM;
 		return -1;
 	}
-	if (make_file(e) || put_functions(e))
+	if (open_file(e) || put_functions(e))
 		return -1;
 	if (prepare(e, "INSERT INTO spans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &d->span))
 		return -1;

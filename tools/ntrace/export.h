@@ -8,6 +8,7 @@
 
 #include "nested-calls.h"
 #include "recording.h"
+#include "whole-file.h"
 
 struct export;
 
@@ -45,7 +46,7 @@ struct export_format {
 	int	(*leave)(struct export *e, const struct nested_call *call);
 	int	(*end)(struct export *e);	/* all calls were given */
 	void	(*free)(struct export *e);
-	bool	own_file;			/* the format opens the output by itself */
+	bool	own_file;			/* the format opens export::whole by itself */
 };
 
 struct export {
@@ -57,6 +58,7 @@ struct export {
 	const struct nt_calls *calls;
 	struct nested_calls nested;
 	FILE		*file;
+	struct whole_file whole;
 	char		*text;		/* what is not yet written */
 	size_t		len, room;
 	uint64_t	nr;		/* calls */
