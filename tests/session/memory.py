@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Run a command on a terminal: memory.py SAID COMMAND...
 
-Adds what it says to its standard error, the terminal, to the file SAID. Prints its exit status and the
-MiB of memory that it took.
+Adds what it says to its standard error, the terminal, to the file SAID. Prints its exit status, the MiB
+of memory that it took, seconds, and seconds of the processors.
 """
 import os
 import pty
 import resource
 import subprocess
 import sys
+import time
 
 
 def main():
     terminal, other = pty.openpty()
+    begin = time.monotonic()
     with subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=other) as command, open(sys.argv[1], 'ab') as said:
         os.close(other)
         try:
@@ -21,7 +23,8 @@ def main():
                 said.write(text)
         except OSError:
             pass  # nobody has the terminal open any longer
-    print(command.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(command.returncode, used.ru_maxrss >> 10, f'{time.monotonic() - begin:.1f}', f'{used.ru_utime + used.ru_stime:.1f}')
 
 
 if __name__ == '__main__':

@@ -15,13 +15,16 @@ memory_setup() {
 		python3 "$top/tests/session/repeat.py" "$memory_dir/lines" "$tap_tmp/nt" "$memory_dir/perf.data" "$1"
 }
 
-# memory_of MIB COMMAND...: it ends with 0, in at most so much memory; sets $said. Its standard error is
-# a terminal, and what it says there is added to $tap_tmp/progress.
+# memory_of MIB COMMAND...: it ends with 0, in at most so much memory; sets $said and $took. Its standard
+# error is a terminal, and what it says there is added to $tap_tmp/progress.
 memory_of() {
 	_most=$1; shift
 	said=$(python3 "$top/tests/session/memory.py" "$tap_tmp/progress" "$O/bin/ntrace" "$@" -i "$memory_dir/perf.data")
-	echo "status and MiB: $said"
-	[ "${said% *}" -eq 0 ] && said=${said#* } && [ "$said" -le "$_most" ]
+	echo "status, MiB, seconds, seconds of the processors: $said"
+	# shellcheck disable=SC2086
+	set -- $said
+	_status=$1 said=$2 took="$3 s, $4 s of the processors"
+	[ "$_status" -eq 0 ] && [ "$said" -le "$_most" ]
 }
 
 # progress_is: a line with the time that is left, which is gone in the end
