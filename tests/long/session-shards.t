@@ -23,7 +23,7 @@ took() {
 	most=$(tail -n 1 "$tap_tmp/took")
 	said="$(($(date +%s) - _start)) s, at most $most MiB in a process"
 }
-export NTRACE="$O/bin/ntrace"
+export NTRACE="$tap_tmp/ntrace"; cp "$O/bin/ntrace" "$NTRACE"
 
 plan 11
 ok "counts of 10 MiB" took "$NTRACE" profile --counts -i small.data -o small.counts

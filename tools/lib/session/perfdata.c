@@ -270,7 +270,12 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size)
 	/* what was compressed is not in the file */
 	if (data < pd->map || data >= pd->map + pd->size)
 		return;
+	/* with one page, the kernel may map all of its folio, and so what was released before */
 	from = (uintptr_t)data & ~(page - 1);
+	from -= from - (uintptr_t)pd->map < PD_AROUND ? from - (uintptr_t)pd->map :
+		PD_AROUND;
+	if (size > (size_t)(pd->map + pd->size - data))
+		size = pd->map + pd->size - data;
 	to = ((uintptr_t)data + size) & ~(page - 1);
 	if (from < to)
 		madvise((void *)from, to - from, MADV_DONTNEED);

@@ -115,6 +115,8 @@ struct perfdata {
 int pd_open(struct perfdata *pd, const char *path);
 void pd_close(struct perfdata *pd);
 
+#define PD_AROUND	(2 << 20)	/* bytes that the kernel may map at once: a large folio */
+
 /*
  * pd_forget() - the bytes are not needed soon, so that they take no memory; they can still be read
  *

@@ -105,7 +105,7 @@ static int read_records(struct nt_session *s)
 			    s->options.cache ? s->options.cache : s->cache))
 		return ns_fail(s, "out of memory");
 	if (ns_sideband_build(&s->sideband, &s->objects, s->records.at, s->records.nr) ||
-	    ns_trace_cut(&s->trace, &s->setup))
+	    ns_trace_cut(&s->trace, &s->setup, &s->pd))
 		return ns_fail(s, "out of memory");
 	if (s->options.keep_records)
 		return 0;

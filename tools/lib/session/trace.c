@@ -249,7 +249,16 @@ void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 		s->middle = true;
 }
 
-static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup)
+/* Look at the first message, and release what the kernel has mapped for that. */
+static void look_at_begin(struct ns_stretch *s, const struct ns_setup *setup, const struct perfdata *pd)
+{
+	ns_trace_find_middle(s, setup);
+	if (s->pieces.nr)
+		pd_forget(pd, s->pieces.at[0].data, PD_AROUND);
+}
+
+static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
+			   const struct perfdata *pd)
 {
 	struct ns_stretch *s, *before = NULL;
 	size_t i;
@@ -258,7 +267,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup)
 		s = &trace->stretches.at[i];
 		/* messages of frames are found when they are decoded */
 		if (!ns_frames_has(s))
-			ns_trace_find_middle(s, setup);
+			look_at_begin(s, setup, pd);
 		if (before && before->queue == s->queue) {
 			s->start = before->end;
 			s->follows = !before->lost && before->offset + before->size == s->offset;
@@ -267,7 +276,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup)
 	}
 }
 
-int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup)
+int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const struct perfdata *pd)
 {
 	size_t nr = trace->stretches.nr, i, end;
 	int64_t found;
@@ -290,7 +299,7 @@ int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup)
 	if (trace->stretches.nr)
 		qsort(trace->stretches.at, trace->stretches.nr, sizeof(trace->stretches.at[0]),
 		      stretch_cmp);
-	link_stretches(trace, setup);
+	link_stretches(trace, setup, pd);
 	return 0;
 }
 

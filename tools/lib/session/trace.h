@@ -58,7 +58,7 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record);
  *
  * Return: 0; -1: out of memory.
  */
-int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup);
+int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const struct perfdata *pd);
 
 /* ns_trace_queue() - index of the queue of a CPU, or of a thread; -1: there is none */
 int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid);
