@@ -23,7 +23,7 @@ fi
 "$gcc" -O0 -g -static --coverage -o counted coverage.c && qemu-riscv64-static ./counted &&
 	riscv64-linux-gnu-gcov -b -c -t counted-coverage.gcda >gcov 2>/dev/null || exit 1
 
-plan 21
+plan 23
 ok "lcov" profile lcov plain
 ok "gcov" profile gcov plain
 ok "lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c 45 9
@@ -70,14 +70,31 @@ else
 	skip "genhtml reads it" "no lcov"
 fi
 
+# instrumented PROFILE: is it what clang's own counters say?
+instrumented() {
+	clang-19 --target=riscv64-linux-gnu -march=rv64gc -O0 -g -fprofile-instr-generate -fcoverage-mapping -c -o counters.o coverage.c &&
+		"$gcc" -static -u __llvm_profile_runtime -o counters counters.o "$runtime" && qemu-riscv64-static ./counters &&
+		llvm-profdata-19 merge -o profdata default.profraw &&
+		llvm-cov-19 export -format=lcov -instr-profile profdata counters >counters.lcov &&
+		python3 "$top/tests/pictures/instrumented.py" "$1" counters.lcov coverage.c 38
+}
+runtime=$(find "$O/root/clang-rt/" -name libclang_rt.profile-riscv64.a 2>/dev/null | head -n 1)
 if command -v clang-19 >/dev/null; then
 	clang() { clang-19 --target=riscv64-linux-gnu -march=rv64gc -O2 -g -gdwarf-4 -fdebug-info-for-profiling -Wall -Werror -c "$@" coverage.c; }
 	clang -o clang.o && "$gcc" -static -o clang clang.o && recording clang || exit 1
 	ok "llvm, of what clang has built" profile llvm clang
 	ok "inlined functions stand in their callers" grep -qE '^ +[0-9.]+: (add|is_prime|choose):[0-9]+$' clang.llvm
 	ok "clang takes it without a warning" clang -o again.o -fprofile-sample-use=clang.llvm
+	if [ -n "$runtime" ]; then
+		clang -O0 -o slow.o && "$gcc" -static -o slow slow.o && recording slow || exit 1
+		ok "llvm, of a program that is not optimised" profile llvm slow
+		ok "functions and lines are those that clang's instrumentation counts" instrumented slow.llvm
+	else
+		skip "llvm, of a program that is not optimised" "no clang-rt: tools/setup/setup clang-rt"
+		skip "functions and lines of clang's instrumentation" "no clang-rt"
+	fi
 else
-	for n in 1 2 3; do skip "clang $n" "no clang-19"; done
+	for n in 1 2 3 4 5; do skip "clang $n" "no clang-19"; done
 fi
 bin=/usr/lib/llvm-19/bin
 if [ -x $bin/perf2bolt ]; then

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Compare a sample profile with counts of the same program that clang has instrumented: instrumented.py PROFILE LCOV SOURCE
+LINES. LCOV is what llvm-cov exports. At least so many LINES have to be equal.
+"""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import llvm  # noqa: E402
+
+
+def instrumented(path):
+    lines, functions, where = {}, {}, {}
+    with open(path, encoding='utf-8') as f:
+        for text in f:
+            key, _, value = text.strip().partition(':')
+            if key == 'DA':
+                n, count = map(int, value.split(','))
+                lines[n] = count
+            elif key == 'FN':
+                n, name = value.split(',')
+                where[name.split(':')[-1]] = int(n)
+            elif key == 'FNDA':
+                count, name = value.split(',')
+                functions[name.split(':')[-1]] = where[name.split(':')[-1]], int(count)
+    return lines, functions
+
+
+def name_line(source, line):
+    """clang counts a function from its brace on, and a sample profile from the line of its name."""
+    return line - 1 if source[line].strip() == '{' else line
+
+
+def explained(text, theirs, ours):
+    """
+    What only one of both can know. Instrumentation counts a brace for the region that it begins or ends, and a profile for
+    the code that it has. It has no counter where setjmp() returns again, and takes what is counted there from the others.
+    """
+    if re.fullmatch(r'\s*(}|do {)', text):
+        return True
+    return 'setjmp' in text and ours == 2 * theirs or 'n++' in text and theirs == 0
+
+
+def main():
+    functions = llvm.profile(sys.argv[1])
+    lines, called = instrumented(sys.argv[2])
+    with open(sys.argv[3], encoding='utf-8') as f:
+        source = [''] + f.read().split('\n')
+    same, bad = 0, []
+    for name, (line, count) in called.items():
+        # a function that is always inlined has no code of its own
+        if name == 'add' or not count and name not in functions:
+            continue
+        head, places, _ = functions.get(name, (None, {}, {}))
+        if head != count:
+            bad.append((name, count, head))
+        for offset, samples in places.items():
+            at = name_line(source, line) + offset
+            same += lines.get(at) == samples
+            if lines.get(at) != samples and not explained(source[at], lines.get(at), samples):
+                bad.append((name, f'line {at}: {source[at].strip()}', lines.get(at), samples))
+    print(f'{len(called)} functions, {same} lines are equal, {len(bad)} differ')
+    for difference in bad:
+        print('differs:', *difference)
+    return 1 if bad or same < int(sys.argv[4]) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
