@@ -183,7 +183,7 @@ TEST_F_TIMEOUT(sample, at_each_task_switch, 300)
 	self->fd = open_sampler(&self->rec, &self->sampler);
 	ASSERT_GE(self->fd, 0);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-	for (round = 0; round < 50; round++) {
+	for (round = 0; round < 20; round++) {
 		busy(1000);
 		usleep(10000);
 		take_samples(&self->rec, self->trace, &samples);
@@ -191,12 +191,12 @@ TEST_F_TIMEOUT(sample, at_each_task_switch, 300)
 	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
 	take_samples(&self->rec, self->trace, &samples);
 	ASSERT_EQ(read(self->fd, &switches, sizeof(switches)), sizeof(switches));
-	EXPECT_GE(switches, 50);
+	EXPECT_GE(switches, 20);
 	/* a host that stops the reader lets the buffer fill up; the kernel reports that later, if at all */
 	EXPECT_LE(samples.nr + samples.lost, switches);
 	if (!samples.lost)
 		EXPECT_EQ(samples.nr, switches);
-	EXPECT_GE(samples.nr, 50);
+	EXPECT_GE(samples.nr, 20);
 	EXPECT_EQ(samples.broken, 0);
 	EXPECT_GT(2 * samples.with_trace, samples.nr);
 	TH_LOG("%u samples, %llu lost, %llu switches", samples.nr, (unsigned long long)samples.lost,

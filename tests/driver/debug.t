@@ -16,7 +16,7 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 guest_timeout=900
 guest_env="NTRACE_LIMIT_MS=10000 NTRACE_STORM=25 NTRACE_FUZZ_SECONDS=5"
 guest_first="insmod /usr/lib/ntrace/ntrace-kunit.ko; dmesg"
-selftests "debug kernel, 2 harts" "record_test;snapshot_test;sample_test;life_test;storm_test;fuzz_test" \
+selftests "debug kernel, 2 harts" "record_test;snapshot_test;sample_test;storm_test;fuzz_test" \
 	--kernel debug --harts 2 --mem 512M --append kunit.enable=1
 sed -n 's/^\[[^]]*\]  *\(\(not \)\{0,1\}ok [0-9]* .*\)/\1/p' "$tap_tmp/out" >"$tap_tmp/cases"
 while read -r line; do
