@@ -84,6 +84,7 @@ check_good() {
 	is "$me: ... of two that take turns" \
 		"$(branches switches | awk '/=> / { print $2 }' | uniq -c | xargs)" "17 1234 16 2234 16 1234 17 2234"
 	ok "$me: ... and no errors if no samples are asked for, either" says_with e switches 0
+	ok "$me: several maps over each other between two messages" same_branches mapped-again
 	is "$me: a process whose id is 4" "$(branches pid-4)" "$(branches good | sed 's/^calls 1234/calls 4/')"
 	is "$me: two encoders in a buffer" "$(sources two-sources)" "$(sources_wanted)"
 	is "$me: two encoders in a buffer, without Ownership" "$(sources two-sources-blind)" "$(sources_wanted)"
@@ -322,12 +323,12 @@ kinds="7.2/x86_64 6.12/x86_64"
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 65))
+plan $(($(echo $kinds | wc -w) * 66))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" &&
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -march=rv64g -mabi=lp64d -nostdlib -static -Wl,-Ttext=0x10000 \
 		-o "$tap_tmp/calls-uncompressed" "$data/calls.S" || exit
-for what in good no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
+for what in good mapped-again no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
 	guest-code no-aux-record no-context switches no-time snapshot partial samples later-minor later-words narrow padded prescaled late-mapping unknown-thread truncated wrong-icnt \
 	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit

@@ -89,8 +89,9 @@ riscv64)
 		cc=${CC:-gcc}
 	else
 		[ -d "$sysroot/usr/include" ] || die "no riscv64 libraries at $sysroot; run 'tools/setup/setup sysroot', or set SYSROOT="
-		# the board's console is a plain one, and the host's Python is not the board's
-		flags="$flags NO_SLANG=1"
+		# the board's console is a plain one, and the host's Python is not the board's. A host's g++ would
+		# make perf need libstdc++ there
+		flags="$flags NO_SLANG=1 CXX=false"
 		case $flags in *NO_LIBPYTHON*) ;; *) flags="$flags NO_LIBPYTHON=1" ;; esac
 	fi ;;
 *)	die "unknown architecture $arch: x86_64 or riscv64; set ARCH=" ;;
@@ -156,13 +157,11 @@ mend_checked() {
 # A compiler that searches the sysroot before its own riscv64 libc
 wrapper() {
 	lib=$sysroot/usr/lib/riscv64-linux-gnu
-	for tool in gcc g++; do
-		cat >"$dir/cross-$tool" <<-EOT
-			#!/bin/sh
-			exec ${cc%gcc}$tool --sysroot=$sysroot -B$lib -L$lib -isystem $sysroot/usr/include/riscv64-linux-gnu -isystem $sysroot/usr/include "\$@"
-		EOT
-		chmod +x "$dir/cross-$tool"
-	done
+	cat >"$dir/cross-gcc" <<-EOT
+		#!/bin/sh
+		exec $cc --sysroot=$sysroot -B$lib -L$lib -isystem $sysroot/usr/include/riscv64-linux-gnu -isystem $sysroot/usr/include "\$@"
+	EOT
+	chmod +x "$dir/cross-gcc"
 }
 
 build() {
@@ -172,7 +171,7 @@ build() {
 		PKG_CONFIG_LIBDIR=$sysroot/usr/lib/riscv64-linux-gnu/pkgconfig:$sysroot/usr/share/pkgconfig
 		PKG_CONFIG_SYSROOT_DIR=$sysroot
 		export PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
-		set -- "$@" ARCH=riscv CROSS_COMPILE="${cc%gcc}" CC="$dir/cross-gcc" CXX="$dir/cross-g++"
+		set -- "$@" ARCH=riscv CROSS_COMPILE="${cc%gcc}" CC="$dir/cross-gcc"
 	fi
 	[ "${V:-}" != 1 ] || set -- "$@" V=1
 	# perf's Makefile must not see the variables of the make that called us
