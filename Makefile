@@ -4,6 +4,7 @@
 # its own, which takes O= (the build folder) and can be called alone.
 
 O	?= $(CURDIR)/build
+PYTHON	?= python3
 KVERS	:= 6.12 7.2
 # kernels that the driver is built for: those, and the one that looks for faults
 MVERS	= $(KVERS) debug
@@ -19,7 +20,7 @@ SETUP	:= tools/setup/setup
 BOARD	?=
 ROOT	:= $(O)/root
 
-.PHONY: all help setup lib tool guest-tools guest-static plugin modules perf demo board test test-quick \
+.PHONY: all help setup lib tool python guest-tools guest-static plugin modules perf demo board test test-quick \
 	test-long check bench fuzz coverage verify-boot install uninstall clean host-check dist deb html install-perf \
 	check-driver check-perf check-lib check-docs check-files \
 	everything everything-kernel everything-else
@@ -47,6 +48,7 @@ help:
 #: make fuzz             fuzzers (FUZZ_TIME= seconds each)
 #: make coverage         lines of the library that the tests reach
 #: make verify-boot      whole boots, decoded and compared with the truth
+#: make python           the Python module of recordings in build/python (needs python3-cffi)
 #: make setup            only fetch and prepare what the above need
 #: make clean            remove what was built here; the download cache stays
 #:
@@ -137,6 +139,9 @@ verify-boot: everything
 	@tests/run tests/long/board-verify-boot.t
 
 # All checks, or a part: make check-docs needs no downloads
+python: tool
+	@$(PYTHON) tools/python/build.py $(O)
+
 check: setup
 	@tests/check
 

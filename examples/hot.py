@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Look at a recording step by step, as in a notebook: hot.py PERF.DATA [SYMFS]
+
+The module is built by tools/python/build.py; PYTHONPATH names its folder. This needs NumPy.
+"""
+import sys
+
+import numpy
+from ntrace_session import CALL, Error, Recording
+
+# %% Open it. Code is looked for where it was, or below SYMFS.
+try:
+    recording = Recording(sys.argv[1], symfs=sys.argv[2] if len(sys.argv) > 2 else None)
+except (Error, IndexError) as error:
+    sys.exit(f'{error}\n{__doc__}')
+
+# %% Which functions have executed most instructions?
+insns = recording.instructions()
+symbols, where = numpy.unique(insns['symbol'], return_inverse=True)
+sums = numpy.bincount(where, weights=insns['count']).astype(int)
+for n in numpy.argsort(-sums, kind='stable')[:5]:
+    print(f'{sums[n]:12} instructions of {recording.name(symbols[n]) or "?"}')
+
+# %% How many branches were taken, of which kind, and how far do they lead?
+branches = recording.branches()
+whole = branches[branches['flags'] == 0]
+distance = numpy.abs(whole['to'].astype(numpy.int64) - whole['from'].astype(numpy.int64))
+print(f'{len(whole):12} branches, {numpy.count_nonzero(whole["kind"] == CALL)} of them calls')
+print(f'{int(numpy.median(distance)):12} bytes is the median distance')
+
+# %% Was all of it decoded?
+losses, errors, gaps = recording.totals()
+print(f'{losses} losses, {errors} errors, {gaps} places without code')

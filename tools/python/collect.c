@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Collect what the session library gives piece by piece, for the Python module. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/array.h"
+#include "session/branch.h"
+#include "session/profile.h"
+
+#include "collect.h"
+
+typedef NS_ARRAY(struct py_branch) branch_array;
+
+struct py_recording {
+	struct nt_session *session;
+	struct nt_profile *profile;	/* names belong to it */
+	branch_array	branches;
+	NS_ARRAY(struct py_insn) insns;
+	NS_ARRAY(const char *) names;
+	uint64_t	totals[3];
+	char		error[300];
+};
+
+/* A stretch */
+struct part {
+	branch_array	branches;
+	uint64_t	totals[3];
+};
+
+enum { LOSSES, ERRORS, GAPS };
+
+static int failed(struct py_recording *r)
+{
+	const char *why = nt_session_error(r->session);
+
+	snprintf(r->error, sizeof(r->error), "%s", why[0] ? why : "out of memory");
+	return -1;
+}
+
+struct py_recording *py_open(const char *path, const char *symfs, const char *cache, int threads)
+{
+	const struct nt_session_options options = {
+		.size = sizeof(options), .symfs = symfs, .cache = cache,
+		.threads = threads < 0 ? 0 : threads,
+	};
+	struct py_recording *r = calloc(1, sizeof(*r));
+
+	if (r && nt_session_open(&r->session, path, &options))
+		failed(r);
+	return r;
+}
+
+const char *py_error(const struct py_recording *r)
+{
+	return r->error;
+}
+
+void py_close(struct py_recording *r)
+{
+	if (!r)
+		return;
+	nt_profile_free(r->profile);
+	nt_session_close(r->session);
+	free(r->branches.at);
+	free(r->insns.at);
+	free(r->names.at);
+	free(r);
+}
+
+void py_totals(const struct py_recording *r, uint64_t totals[3])
+{
+	memcpy(totals, r->totals, sizeof(r->totals));
+}
+
+/* ---- Branches ---- */
+
+static void *begin(void *ctx, uint64_t stretch)
+{
+	return calloc(1, sizeof(struct part));
+}
+
+static int take_branch(void *ctx, const struct nt_who *who, const struct nt_branch *b)
+{
+	struct part *part = ctx;
+	const struct py_branch branch = {
+		.time = b->time, .from = b->from, .to = b->to, .insns = b->insns, .cpu = who->cpu,
+		.pid = who->pid, .tid = who->tid, .kind = b->kind, .flags = b->flags,
+	};
+
+	return ns_array_add(&part->branches, branch) ? 0 : -1;
+}
+
+static int take_error(void *ctx, const struct nt_who *who, const struct nt_item *item)
+{
+	struct part *part = ctx;
+
+	part->totals[LOSSES] += item->type == NT_ITEM_LOST;
+	part->totals[ERRORS] += item->type == NT_ITEM_ERROR;
+	part->totals[GAPS] += item->type == NT_ITEM_GAP;
+	return 0;
+}
+
+static int end(void *ctx, void *stretch, const struct nt_who *who, bool lost)
+{
+	struct py_recording *r = ctx;
+	struct part *part = stretch;
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; ok && i < part->branches.nr; i++)
+		ok = ns_array_add(&r->branches, part->branches.at[i]);
+	for (i = 0; i < 3; i++)
+		r->totals[i] += part->totals[i];
+	r->totals[LOSSES] += lost;
+	free(part->branches.at);
+	free(part);
+	return ok ? 0 : -1;
+}
+
+int py_branches(struct py_recording *r, const struct py_branch **branches, size_t *nr)
+{
+	const struct nt_branch_sink sink = {
+		.size = sizeof(sink), .begin = begin, .branch = take_branch, .error = take_error,
+		.end = end,
+	};
+
+	r->branches.nr = 0;
+	memset(r->totals, 0, sizeof(r->totals));
+	if (nt_session_branches(r->session, &sink, r))
+		return failed(r);
+	*branches = r->branches.at;
+	*nr = r->branches.nr;
+	return 0;
+}
+
+/* ---- Instructions ---- */
+
+/* The number of a name: instructions of one function, and of one file, stand together. */
+static bool number_of(struct py_recording *r, const char *name, uint32_t last, uint32_t *number)
+{
+	*number = last;
+	if (r->names.nr && r->names.at[last] == name)
+		return true;
+	*number = r->names.nr;
+	return ns_array_add(&r->names, name);
+}
+
+static bool add_insns(struct py_recording *r)
+{
+	const struct nt_profile_insn *insns;
+	struct py_insn insn = { 0 };
+	size_t nr, i;
+
+	insns = nt_profile_insns(r->profile, &nr);
+	for (i = 0; i < nr; i++) {
+		insn.address = insns[i].address;
+		insn.count = insns[i].count;
+		if (!number_of(r, insns[i].object, insn.object, &insn.object) ||
+		    !number_of(r, insns[i].symbol, insn.symbol, &insn.symbol) ||
+		    !ns_array_add(&r->insns, insn))
+			return false;
+	}
+	return true;
+}
+
+int py_insns(struct py_recording *r, const struct py_insn **insns, size_t *nr)
+{
+	struct nt_profile_totals totals;
+
+	r->insns.nr = 0;
+	r->names.nr = 0;
+	nt_profile_free(r->profile);
+	r->profile = nt_profile_new(r->session, NULL);
+	if (!r->profile || nt_profile_run(r->profile) || !add_insns(r))
+		return failed(r);
+	nt_profile_totals(r->profile, &totals);
+	r->totals[LOSSES] = totals.losses;
+	r->totals[ERRORS] = totals.errors;
+	r->totals[GAPS] = totals.gaps;
+	*insns = r->insns.at;
+	*nr = r->insns.nr;
+	return 0;
+}
+
+const char *py_name(const struct py_recording *r, uint32_t number)
+{
+	return number < r->names.nr ? r->names.at[number] : NULL;
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Recordings of N-Trace: what was executed, as arrays of NumPy if it is there, else as lists of tuples.
+
+    with Recording('perf.data') as recording:
+        branches = recording.branches()
+        print(len(branches), 'branches')
+"""
+from _ntrace import ffi, lib
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+BRANCH = [('time', '<u8'), ('from', '<u8'), ('to', '<u8'), ('insns', '<u8'), ('cpu', '<i4'), ('pid', '<i4'), ('tid', '<i4'),
+          ('kind', 'u1'), ('flags', 'u1'), ('reserved', '<u2')]
+INSN = [('address', '<u8'), ('count', '<u8'), ('object', '<u4'), ('symbol', '<u4')]
+
+# Values of kind, and bits of flags
+CONDITIONAL, JUMP, CALL, RETURN, SYSCALL, EXCEPTION, INTERRUPT, TRAP_RETURN, NONE = range(1, 10)
+BEGIN, END = 1, 2
+
+
+class Error(Exception):
+    """Why a recording cannot be read, in a sentence"""
+
+
+def _text(chars):
+    return ffi.string(chars).decode(errors='replace') if chars != ffi.NULL else None
+
+
+class Recording:
+    """What perf record, or ntrace record, wrote. Arrays are copies, and stay after close()."""
+
+    def __init__(self, path, symfs=None, buildid_dir=None, threads=0):
+        """@symfs, @buildid_dir: as of ntrace-script(1); @threads: 0 is one for each processor"""
+        encode = [ffi.NULL if s is None else ffi.new('char[]', str(s).encode()) for s in (path, symfs, buildid_dir)]
+        self._names = encode    # the library keeps them
+        self._recording = lib.py_open(*encode, threads)
+        if self._recording == ffi.NULL:
+            raise MemoryError
+        error = _text(lib.py_error(self._recording))
+        if error:
+            self.close()
+            raise Error(error)
+
+    def close(self):
+        if self._recording != ffi.NULL:
+            lib.py_close(self._recording)
+        self._recording = ffi.NULL
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _array(self, call, type_, fields):
+        if self._recording == ffi.NULL:
+            raise Error('the recording is closed')
+        at, nr = ffi.new(f'const struct {type_} **'), ffi.new('size_t *')
+        if call(self._recording, at, nr):
+            raise Error(_text(lib.py_error(self._recording)))
+        if numpy is None:
+            return [tuple(getattr(one, name) for name, _ in fields) for one in at[0][0:nr[0]]]
+        size = ffi.sizeof(f'struct {type_}')
+        assert size == numpy.dtype(fields).itemsize
+        return numpy.frombuffer(bytes(ffi.buffer(at[0], nr[0] * size)) if nr[0] else b'', dtype=fields)
+
+    def branches(self):
+        """All branches that were taken, in the order of each CPU: an array of BRANCH"""
+        return self._array(lib.py_branches, 'py_branch', BRANCH)
+
+    def instructions(self):
+        """How often each instruction was executed, by file and address: an array of INSN"""
+        return self._array(lib.py_insns, 'py_insn', INSN)
+
+    def name(self, number):
+        """Of the fields object and symbol of the last instructions(); None: not known"""
+        return _text(lib.py_name(self._recording, number))
+
+    def totals(self):
+        """(losses, errors, places without code) of the last call: nothing is known of what was executed there"""
+        totals = ffi.new('uint64_t[3]')
+        lib.py_totals(self._recording, totals)
+        return tuple(totals)
