@@ -5,14 +5,14 @@
 
 memory_dir=$O/tests/session-memory
 
-# memory_setup MIB: a recording of so much trace
+# memory_setup MIB [KIB]: a recording of so much trace, in stretches of 1 MiB or so many KiB
 memory_setup() {
 	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; return 1; }
 	mkdir -p "$memory_dir" &&
 		riscv64-linux-gnu-gcc -O2 -g -static -o "$memory_dir/lines" "$top/tests/session/lines.c" &&
 		"$top/tests/harness/pcs" "$tap_tmp/pcs" "$memory_dir/lines" &&
 		"$O/bin/ntrace" encode --elf "$memory_dir/lines" --pcs "$tap_tmp/pcs" -o "$tap_tmp/nt" &&
-		python3 "$top/tests/session/repeat.py" "$memory_dir/lines" "$tap_tmp/nt" "$memory_dir/perf.data" "$1"
+		python3 "$top/tests/session/repeat.py" "$memory_dir/lines" "$tap_tmp/nt" "$memory_dir/perf.data" "$@"
 }
 
 # memory_of MIB COMMAND...: it ends with 0, in at most so much memory; sets $said and $took. Its standard

@@ -6,7 +6,7 @@
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
 memory_setup 64 || exit 1
 
-plan 5
+plan 7
 while read -r most command; do
 	# shellcheck disable=SC2086
 	ok "$command: at most $most MiB, of 64 MiB of trace" memory_of $most $command
@@ -18,5 +18,9 @@ done <<E2
 176 slow work
 E2
 ok "progress with the time that is left, which is gone in the end" progress_is
+# what is mapped around the begin and the end of each stretch must not stay
+ok "a recording with many stretches" memory_setup 96 64
+ok "report --functions: at most 48 MiB, of 1536 stretches" memory_of 48 report --functions
+figure "$said MiB"
 rm -f "$memory_dir/perf.data"
 done_testing

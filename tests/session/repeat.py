@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A recording of two CPUs that execute a static program over and over: repeat.py PROGRAM TRACE OUT MIB
+"""A recording of two CPUs that execute a static program over and over: repeat.py PROGRAM TRACE OUT MIB [KIB]
 
-Each CPU has a thread of its own. Its trace comes in stretches of about 1 MiB, one CPU after the other.
+Each CPU has a thread of its own. Its trace comes in stretches of about 1 MiB, or KIB, one CPU after the other.
 The file is as perf record writes it to a pipe, so that it is written as it is made.
 """
 import os
@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import mkrecording  # noqa: E402
 import perfdata  # noqa: E402
 
-PIDS, STRETCH = (1234, 2234), 1 << 20
+PIDS = 1234, 2234
 
 
 def begin(program):
@@ -30,7 +30,8 @@ def main():
     program, trace, path, mib = sys.argv[1:5]
     with open(trace, 'rb') as f:
         data = f.read()
-    data *= -(-STRETCH // len(data))
+    stretch = int(sys.argv[5]) << 10 if len(sys.argv) > 5 else 1 << 20
+    data *= -(-stretch // len(data))
     file, offset = begin(program), [0] * len(PIDS)
     with open(path, 'wb') as out:
         out.write(file.pipe(bytes(file.data), file.features()))
@@ -44,6 +45,6 @@ def main():
 
 
 if __name__ == '__main__':
-    if len(sys.argv) != 5:
+    if len(sys.argv) not in (5, 6):
         sys.exit(__doc__)
     main()
