@@ -73,6 +73,38 @@ by_time() {
 		[ "$(count --calls --time 5, -i "$tap_tmp/good.data")" -eq 0 ]
 }
 
+# What is inside calls: outer calls inner once, and returns. A call of the other kind is in none of them.
+inside() {
+	for what in "--branches inner 6" "--branches outer 12" "--calls inner 3" "--calls outer 6" "--insns inner 3" \
+		"--insns outer 21" "--insns done 0" "--calls none 0"; do
+		# shellcheck disable=SC2086
+		set -- $what
+		n=$(count "$1" --function "$2" -i "$tap_tmp/good.data")
+		echo "$1 --function $2: $n of $3"
+		# two.data: three times, by each of two threads that share a buffer
+		[ "$n" -eq "$3" ] && [ "$(count "$1" --function "$2" --tid 1234 -i "$tap_tmp/two.data")" -eq $((3 * $3)) ] || return
+	done
+}
+# A larger program: the instructions inside calls are those that the calls count.
+inside_all() {
+	command -v qemu-riscv64-static >/dev/null || { echo "there is no qemu-riscv64-static"; return 0; }
+	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&
+		"$top/tests/harness/pcs" "$tap_tmp/lines.pcs" "$tap_tmp/lines" &&
+		"$ntrace" encode --elf "$tap_tmp/lines" --pcs "$tap_tmp/lines.pcs" -o "$tap_tmp/lines.nt" &&
+		python3 "$top/tests/session/mkrecording.py" "$tap_tmp/lines" "$tap_tmp/lines.nt" "$tap_tmp/lines.data" 3 || return
+	found=0
+	for function in $("$ntrace" script --calls -F sym -i "$tap_tmp/lines.data" | awk '{ print $5 }' | sort -u); do
+		wanted=$("$ntrace" script --calls --json --function "$function" -i "$tap_tmp/lines.data" | python3 -c 'import json, sys
+all = [json.loads(line) for line in sys.stdin]
+print(sum(c["insns"] for c in all if c["function"] == sys.argv[1]), len(all))' "$function")
+		n=$(count --insns --function "$function" -i "$tap_tmp/lines.data")
+		echo "$function: $n instructions, calls have ${wanted% *}, ${wanted#* } calls"
+		[ "$n" -eq "${wanted% *}" ] || return
+		found=$((found + 1))
+	done
+	[ $found -gt 10 ]
+}
+
 # This needs a capstone that knows RISC-V; otherwise a sentence says what is missing. inner and outer return
 disasm_is() {
 	_rc=0
@@ -88,7 +120,7 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 40
+plan 43
 ok "script --disasm" disasm_is "$ntrace"
 if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
 	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
@@ -97,6 +129,8 @@ else
 fi
 ok "filters by thread and CPU" filters
 ok "filters by time" by_time
+ok "what is inside calls of a function" inside
+ok "... of a larger program" inside_all
 ok "no time" says 2 "FROM,TO in seconds" "$ntrace" report --time 3 -i "$tap_tmp/good.data"
 ok "script --calls" calls_are
 for option in --branches --calls --insns; do ok "script $option --json is JSON" json_is $option; done
@@ -172,7 +206,9 @@ ok "a pipe whose reader is gone" closed_pipe
 
 # Each damaged recording: no report of a sanitizer, an exit status of ours, an end
 one() {
-	case $(($1 % 16)) in
+	case $(($1 % 18)) in
+	16) set -- "$1" script --insns --function outer ;;
+	17) set -- "$1" script --function inner --json ;;
 	7) set -- "$1" report --lines --inline ;;
 	8) set -- "$1" report --insns --tid 1234 ;;
 	0) set -- "$1" script ;;

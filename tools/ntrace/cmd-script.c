@@ -21,10 +21,12 @@ static const char help[] =
 	"  --calls              calls of functions: when each began, and how long it took\n"
 	"  --insns              instructions\n"
 	"  --disasm             instructions, disassembled\n"
+	"  --function NAME      only what is inside calls of that function: with the branch that calls\n"
+	"                       it, and the one that returns\n"
 	"  --json               an object of JSON a line\n"
 	"  -F, --fields LIST    of comm,pid,tid,cpu,time,flags,ip,sym,dso,addr (all), symoff\n";
 
-enum { OPT_BRANCHES = OPT_RECORDING_END, OPT_CALLS, OPT_INSNS, OPT_DISASM, OPT_JSON };
+enum { OPT_BRANCHES = OPT_RECORDING_END, OPT_CALLS, OPT_INSNS, OPT_DISASM, OPT_JSON, OPT_FUNCTION };
 
 static const char *const field_names[F_MAX] = {
 	"comm", "pid", "tid", "cpu", "time", "flags", "ip", "sym", "dso", "addr", "symoff",
@@ -172,6 +174,9 @@ int script_error(void *part, const struct nt_who *who, const struct nt_item *ite
 	struct script_part *p = part;
 
 	p->errors |= problem != NULL;
+	if (p->chain)
+		nt_chain_error(p->chain);
+	p->at.nr = 0;
 	lines_begin(&p->lines, who->cpu);
 	if (p->script->json)
 		return json_error(p, who, text, item->offset);
@@ -204,9 +209,30 @@ void *script_begin(void *ctx, uint64_t stretch)
 	if (!p)
 		return NULL;
 	p->script = ctx;
+	if (p->script->chains)
+		p->chain = nt_chain_new(p->script->chains, stretch);
+	if (p->script->chains && !p->chain) {
+		free(p);
+		return NULL;
+	}
 	if (p->script->merge)
 		merge_begin(p->script->merge, &p->lines);
 	return p;
+}
+
+void script_free(struct script_part *p)
+{
+	nt_chain_free(p->chain);
+	lines_free(&p->lines);
+	free(p->at.at);
+	free(p);
+}
+
+int script_inside(struct script_part *p, const struct nt_who *who, const struct nt_branch *branch,
+		  bool *before, bool *after)
+{
+	*before = *after = true;
+	return p->chain ? nt_chain_inside(p->chain, who, branch, before, after) : 0;
 }
 
 int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
@@ -221,8 +247,7 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	if (!err)
 		err = merge_add(script->merge, who->buffer, &p->lines);
 	script->errors |= p->errors || lost;
-	lines_free(&p->lines);
-	free(p);
+	script_free(p);
 	return err;
 }
 
@@ -239,10 +264,25 @@ static bool has_one_cpu(struct nt_session *session)
 	return info.buffers == 1 && nt_session_cpu(session, 0, &cpu, &config) && !config.src_bits;
 }
 
+/* Calls that are open when a stretch begins have to be known before. */
+static bool know_calls(struct script *s)
+{
+	if (!s->function)
+		return true;
+	s->chains = nt_chains_new(s->session);
+	if (s->chains)
+		nt_chains_watch(s->chains, s->function);
+	else
+		recording_failed(s->session);
+	return s->chains;
+}
+
 static int merged(struct script *s, int (*print)(struct script *script))
 {
 	int err;
 
+	if (!know_calls(s))
+		return -1;
 	s->merge = merge_new();
 	if (!s->merge) {
 		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
@@ -274,8 +314,10 @@ static int run(const struct recording_options *options, struct script *s, int wh
 	if (what == OPT_CALLS)
 		err = script_calls(s);
 	else
-		err = merged(s, what == OPT_BRANCHES ? script_branches : script_insns);
+		err = merged(s, what == OPT_BRANCHES ? script_branches :
+				s->function ? script_insns_inside : script_insns);
 	recording_report(s->session);
+	nt_chains_free(s->chains);
 	nt_session_close(s->session);
 	return err || s->errors ? EXIT_TRACE : EXIT_CLEAN;
 }
@@ -328,6 +370,9 @@ static bool set_option(void *ctx, int opt, const char *arg)
 	case OPT_INSNS:
 		c->what = opt;
 		return true;
+	case OPT_FUNCTION:
+		c->script.function = arg;
+		return true;
 	case OPT_JSON:
 		c->script.json = true;
 		return true;
@@ -347,6 +392,7 @@ int cmd_script(int argc, char **argv)
 		{ "insns", no_argument, NULL, OPT_INSNS },
 		{ "disasm", no_argument, NULL, OPT_DISASM },
 		{ "json", no_argument, NULL, OPT_JSON },
+		{ "function", required_argument, NULL, OPT_FUNCTION },
 		{ "fields", required_argument, NULL, 'F' },
 		{ 0 }
 	};

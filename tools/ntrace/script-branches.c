@@ -42,7 +42,12 @@ static int print_branch(void *part, const struct nt_who *who, const struct nt_br
 			    branch->flags & NT_BRANCH_END ? "tr end  " : "";
 	struct script_part *p = part;
 	const struct script *s = p->script;
+	bool before, after;
 
+	if (script_inside(p, who, branch, &before, &after))
+		return -1;
+	if (!before && !after)
+		return 0;
 	if (!nt_filter_passes(&s->filter, branch->time, who->cpu, who->tid))
 		return 0;
 	lines_begin(&p->lines, who->cpu);

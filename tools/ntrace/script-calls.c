@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace script --calls: each call that began and ended in the recording, by its begin. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "script.h"
 #include "sorted-calls.h"
@@ -34,10 +36,62 @@ static void add_call(struct script_part *p, const struct nt_call *call,
 	lines_add(l, "\n");
 }
 
+/* Instructions of a thread at which the last call of the wanted function ends */
+struct inside {
+	uint64_t	end;
+	bool		known;
+};
+
+struct call_script {
+	struct script_part part;
+	const struct nt_calls *calls;
+	NS_ARRAY(struct inside) inside;	/* of each thread */
+};
+
+static int begin_calls(void *ctx, const struct nt_calls *calls)
+{
+	struct call_script *c = ctx;
+
+	c->calls = calls;
+	return 0;
+}
+
+/*
+ * Of calls that begin at once, the outer one comes first: so a call is inside the last one of the
+ * function if it ends no later. 1: it is; 0: it is not; -1: out of memory
+ */
+static int is_inside(struct call_script *c, const struct nt_call *call,
+		     const struct nt_function *function)
+{
+	uint32_t thread = nt_calls_slice(c->calls, call->slice)->thread;
+	const struct inside none = { 0 };
+	struct inside *inside;
+
+	while (c->inside.nr <= thread) {
+		if (!ns_array_add(&c->inside, none)) {
+			errno = ENOMEM;
+			return -1;
+		}
+	}
+	inside = &c->inside.at[thread];
+	if (inside->known && call->at + call->insns <= inside->end)
+		return 1;
+	if (!function->symbol || strcmp(function->symbol, c->part.script->function))
+		return 0;
+	*inside = (struct inside){ .end = call->at + call->insns, .known = true };
+	return 1;
+}
+
 static int print_call(void *ctx, const struct nt_call *call, const struct nt_function *function)
 {
-	struct script_part *p = ctx;
+	struct call_script *c = ctx;
+	struct script_part *p = &c->part;
+	int inside = p->script->function ? is_inside(c, call, function) : 1;
 	size_t len;
+
+	/* calls without an end matter for what is inside them */
+	if (inside <= 0 || call->open)
+		return inside < 0 ? -1 : 0;
 
 	add_call(p, call, function);
 	len = p->lines.len;
@@ -47,9 +101,10 @@ static int print_call(void *ctx, const struct nt_call *call, const struct nt_fun
 
 int script_calls(struct script *script)
 {
-	struct script_part part = { .script = script };
+	struct call_script c = { .part.script = script };
 	struct sorted_calls sorted = {
-		.session = script->session, .filter = &script->filter, .take = print_call, .ctx = &part,
+		.session = script->session, .filter = &script->filter, .open = script->function,
+		.begin = begin_calls, .take = print_call, .ctx = &c,
 	};
 	int err;
 
@@ -57,7 +112,8 @@ int script_calls(struct script *script)
 	script->fields &= ~(1U << F_CPU);
 	err = sorted_calls_each(&sorted);
 	script->errors |= sorted.errors;
-	lines_free(&part.lines);
+	lines_free(&c.part.lines);
+	free(c.inside.at);
 	if (!err && fflush(stdout)) {
 		perror("ntrace: writing failed");
 		err = -1;

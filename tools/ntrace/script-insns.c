@@ -115,6 +115,69 @@ static int print_item(void *part, const struct nt_who *who, const struct nt_item
 	return 0;
 }
 
+/* ---- Inside calls of a function ---- */
+
+/* Where the CPU executes: NULL: out of memory */
+static uint64_t *place_of(struct script_part *p, int32_t cpu)
+{
+	const struct script_at unknown = { .cpu = cpu };
+	size_t i;
+
+	for (i = 0; i < p->at.nr; i++) {
+		if (p->at.at[i].cpu == cpu)
+			return &p->at.at[i].at;
+	}
+	return ns_array_add(&p->at, unknown) ? &p->at.at[i].at : NULL;
+}
+
+/* Between two branches nothing jumps. */
+static int print_until(struct script_part *p, const struct nt_who *who,
+		       const struct nt_branch *branch, uint64_t addr)
+{
+	uint64_t left = branch->insns;
+	uint8_t code[8];
+	unsigned int n;
+	int err = 0;
+
+	for (; !err && left; left--, addr += n) {
+		if (nt_who_read(who, addr, code, sizeof(code)) < 2)
+			break;
+		n = insn_length(code[0] | code[1] << 8);
+		if (nt_who_read(who, addr, code, n) < n)
+			break;
+		err = print_insn(p, who, branch->time, addr, code, n);
+	}
+	return err;
+}
+
+static int print_inside(void *part, const struct nt_who *who, const struct nt_branch *branch)
+{
+	struct script_part *p = part;
+	const struct nt_filter *filter = &p->script->filter;
+	uint64_t *at = place_of(p, who->cpu);
+	bool before, after;
+	int err = 0;
+
+	if (!at || script_inside(p, who, branch, &before, &after))
+		return -1;
+	if (before && *at && nt_filter_passes(filter, branch->time, who->cpu, who->tid))
+		err = print_until(p, who, branch, *at);
+	*at = branch->flags & NT_BRANCH_END ? 0 : branch->to;
+	return err;
+}
+
+int script_insns_inside(struct script *script)
+{
+	const struct nt_branch_sink sink = {
+		.size = sizeof(sink), .begin = script_begin, .branch = print_inside,
+		.error = script_error, .end = script_end,
+	};
+
+	return nt_session_branches(script->session, &sink, script);
+}
+
+/* ---- All ---- */
+
 int script_insns(struct script *script)
 {
 	const struct nt_consumer consumer = {

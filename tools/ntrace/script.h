@@ -4,7 +4,9 @@
 #define NTRACE_TOOL_SCRIPT_H
 
 #include "lines.h"
+#include "session/array.h"
 #include "session/branch.h"
+#include "session/chains.h"
 
 enum field {
 	F_COMM, F_PID, F_TID, F_CPU, F_TIME, F_FLAGS, F_IP, F_SYM, F_DSO, F_ADDR, F_SYMOFF, F_MAX,
@@ -17,6 +19,8 @@ struct script {
 	unsigned int	fields;		/* bit N: enum field N */
 	bool		json, disasm;
 	struct nt_filter filter;
+	const char	*function;	/* only what is inside its calls; NULL: all */
+	struct nt_chains *chains;	/* NULL: all, or the kind needs none */
 	struct merge	*merge;
 	bool		errors;
 };
@@ -24,6 +28,7 @@ struct script {
 /* Each prints all of the recording. 0; -1: it failed, and was reported */
 int script_branches(struct script *script);
 int script_insns(struct script *script);
+int script_insns_inside(struct script *script);
 int script_calls(struct script *script);
 
 static inline bool script_has(const struct script *script, enum field field)
@@ -38,10 +43,18 @@ struct script_ids {
 	char	text[48];
 };
 
+/* Where a CPU executes */
+struct script_at {
+	int32_t		cpu;
+	uint64_t	at;		/* 0: not known */
+};
+
 /* The text of one stretch, whatever its kind */
 struct script_part {
 	struct script	*script;
 	struct lines	lines;
+	struct nt_chain	*chain;		/* of script::chains */
+	NS_ARRAY(struct script_at) at;	/* of --insns inside calls */
 	struct script_ids ids;		/* of the last line */
 	struct nt_place	from, to;	/* of the last line: often the next one's too */
 	uint64_t	from_space, to_space;
@@ -52,6 +65,16 @@ struct script_part {
 void *script_begin(void *ctx, uint64_t stretch);
 int script_error(void *part, const struct nt_who *who, const struct nt_item *item);
 int script_end(void *ctx, void *part, const struct nt_who *who, bool lost);
+
+/* script_free() - a part that is no longer needed */
+void script_free(struct script_part *p);
+
+/*
+ * script_inside() - the branch follows; is a call of script::function open before and after it? Both are
+ * true without one. -1: out of memory
+ */
+int script_inside(struct script_part *p, const struct nt_who *who, const struct nt_branch *branch,
+		  bool *before, bool *after);
 
 void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t time);
 /* @place and @space: what the last call for the same column left there */

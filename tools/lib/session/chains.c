@@ -21,6 +21,7 @@ struct nt_chains {
 	struct nt_session *session;
 	struct nt_calls	*calls;		/* whose functions the frames have */
 	NS_ARRAY(struct start) starts;	/* by stretch, then nth */
+	const char	*watched;	/* symbol, or NULL */
 	FILE		*file;
 	struct ns_frame	*frames;	/* the mapped file */
 	uint64_t	nr_frames;
@@ -103,6 +104,11 @@ const struct nt_calls *ns_chains_calls(const struct nt_chains *chains)
 	return chains->calls;
 }
 
+void nt_chains_watch(struct nt_chains *chains, const char *symbol)
+{
+	chains->watched = symbol;
+}
+
 void nt_chains_free(struct nt_chains *chains)
 {
 	if (!chains)
@@ -129,6 +135,52 @@ static bool chain_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	return true;
 }
 
+/* ---- Watched functions: then ns_frame::function says whether one of them is open ---- */
+
+static bool is_inside(const struct ns_stack *stack, size_t nr)
+{
+	while (nr && stack->open.at[nr - 1].unseen)
+		nr--;
+	return nr && stack->open.at[nr - 1].function;
+}
+
+static bool is_watched(const struct nt_chains *chains, const char *symbol)
+{
+	return symbol && !strcmp(symbol, chains->watched);
+}
+
+static bool watch_enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
+{
+	const struct nt_chain *chain = stack->ctx;
+	struct nt_place place;
+
+	frame->function = is_inside(stack, stack->open.nr - 1);
+	if (frame->function)
+		return true;
+	nt_session_where(stack->session, e->to_space, e->to, &place);
+	frame->function = is_watched(chain->chains, place.symbol);
+	return true;
+}
+
+static bool watch_begun(struct ns_stack *stack)
+{
+	const struct nt_chain *chain = stack->ctx;
+	const struct nt_function *function;
+	struct ns_frame *frame;
+	size_t i;
+
+	for (i = 0; i < stack->open.nr; i++) {
+		frame = &stack->open.at[i];
+		function = frame->unseen ? NULL : nt_calls_function(chain->chains->calls,
+								    frame->function);
+		frame->function = is_inside(stack, i) ||
+				  (function && is_watched(chain->chains, function->symbol));
+	}
+	return true;
+}
+
+static const struct ns_stack_ops watch_ops = { .enter = watch_enter, .leave = chain_leave };
+
 static const struct ns_stack_ops chain_ops = { .enter = chain_enter, .leave = chain_leave };
 
 struct nt_chain *nt_chain_new(const struct nt_chains *chains, uint64_t stretch)
@@ -141,6 +193,11 @@ struct nt_chain *nt_chain_new(const struct nt_chains *chains, uint64_t stretch)
 	chain->stretch = stretch;
 	chain->stack.session = chains->session;
 	chain->stack.ops = &chain_ops;
+	if (!chains->watched)
+		return chain;
+	chain->stack.ops = &watch_ops;
+	chain->stack.ctx = chain;
+	chain->begun = watch_begun;
 	return chain;
 }
 
@@ -178,19 +235,42 @@ static int begin_slice(struct nt_chain *chain, const struct nt_who *who)
 	return !chain->begun || chain->begun(&chain->stack) ? 0 : -1;
 }
 
-int nt_chain_branch(struct nt_chain *chain, const struct nt_who *who,
-		    const struct nt_branch *branch)
+static int take_branch(struct nt_chain *chain, const struct nt_who *who,
+		       const struct nt_branch *branch)
 {
 	struct ns_event event;
 
-	if ((!chain->inside || chain->tid != who->tid || chain->cpu != who->cpu) &&
-	    begin_slice(chain, who))
-		return -1;
 	chain->insns += branch->insns;
 	if (!ns_branch_matters(branch))
 		return 0;
 	ns_event_init(&event, who, branch, chain->insns);
 	return ns_stack_take(&chain->stack, &event) < 0 ? -1 : 0;
+}
+
+/* -1: out of memory */
+static int follow_slice(struct nt_chain *chain, const struct nt_who *who)
+{
+	if (chain->inside && chain->tid == who->tid && chain->cpu == who->cpu)
+		return 0;
+	return begin_slice(chain, who);
+}
+
+int nt_chain_branch(struct nt_chain *chain, const struct nt_who *who,
+		    const struct nt_branch *branch)
+{
+	return follow_slice(chain, who) ? -1 : take_branch(chain, who, branch);
+}
+
+int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
+		    const struct nt_branch *branch, bool *before, bool *after)
+{
+	int err = follow_slice(chain, who);
+
+	*before = !err && is_inside(&chain->stack, chain->stack.open.nr);
+	if (!err)
+		err = take_branch(chain, who, branch);
+	*after = !err && is_inside(&chain->stack, chain->stack.open.nr);
+	return err;
 }
 
 void nt_chain_error(struct nt_chain *chain)
