@@ -6,8 +6,9 @@
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
 
-plan 38
+plan 43
 recorder_build command-record
+"$O/root/bin/riscv64-guest-gcc" -O2 -Wall -o "$tap_tmp/terminal" "$top/tests/command/terminal.c" || exit 1
 
 # Both recordings have a truth, and the kernel that all code is read from.
 record() {
@@ -29,8 +30,9 @@ record() {
 
 # case_ NAME COMMAND...: what it prints and its exit status are in said/NAME
 cases() {
+	cp "$tap_tmp/terminal" "$out/"
 	cat >"$out/go" <<-'E2'
-		cd /tmp && cp /out/work /out/ntrace-static . && mkdir said debug small
+		cd /tmp && cp /out/work /out/ntrace-static /out/terminal . && mkdir said debug small
 		case_() { name=$1; shift; "$@" >said/$name 2>&1; echo "status $?" >>said/$name; }
 		record() { ./ntrace-static record --buildid-dir /tmp/debug "$@"; }
 		later() { for s; do sleep 1; kill -$s $(pgrep -x ntrace-static); done; }
@@ -65,6 +67,9 @@ cases() {
 		case_ folder record -o /tmp/said -- true
 		case_ nofolder record -o /no/such/x.data -- true
 		case_ beside record -e ntrace//u -e cpu-clock -o beside.data -- ./work 1
+		case_ terminal ./terminal ./ntrace-static record --buildid-dir /tmp/debug -m 16M -e ntrace//u -o shown.data -- sh -c './work 1; sleep 2'
+		case_ losing ./terminal ./ntrace-static record --buildid-dir /tmp/debug -m 8K -e ntrace//u -o shown.data -- sh -c './work 1; sleep 2'
+		case_ priority record -q -e ntrace//u -o prio.data -- sh -c 'cut -d" " -f19 /proc/$PPID/stat /proc/self/stat'
 		case_ doctor ./ntrace-static doctor
 		cp -r *.data *.data.old said /out
 		cp -r debug /out/cases-debug
@@ -134,5 +139,16 @@ ok "too large a buffer" says huge 2 "do not fit into memory"
 ok "-a and -p" says both 2 "exclude each other"
 ok "a folder that is no recording" says folder 2 "is a folder, and no recording"
 ok "no such folder" says nofolder 2 "No such file or directory"
+# shown NAME PATTERN: a line of progress, and the last one is gone before the sentence at the end
+shown() {
+	tr '\r' '\n' <"$out/said/$1" >"$tap_tmp/shown"
+	cat "$tap_tmp/shown"
+	grep -qE "^ntrace: [0-9]+ s, [0-9.]+ MB, [0-9.]+ MB/s, $2" "$tap_tmp/shown" && grep -q '^.\[Kntrace: wrote' "$tap_tmp/shown"
+}
+ok "a terminal shows progress, size and rate" shown terminal "nothing lost"
+ok "... and what is lost" shown losing "trace was lost [0-9]+ times"
+ok "... as the last line says" says losing 0 "try a larger buffer (-m)"
+ok "the recorder comes before the command" says priority 0 -20
+ok "... which has its own priority" says priority 0 0
 ok "doctor: a board lacks nothing but perf" says doctor 0 "The kernel offers the event ntrace//."
 done_testing

@@ -30,6 +30,7 @@ memory_of() {
 # progress_is: a line with the time that is left, which is gone in the end
 progress_is() {
 	tr '\r' '\n' <"$tap_tmp/progress" | tail -n 4
+	echo
 	tr '\r' '\n' <"$tap_tmp/progress" | grep -qE '^ntrace: [0-9]+ % of [0-9]+ MB, [0-9]+ s left' &&
 		[ "$(tail -c 4 "$tap_tmp/progress" | od -An -tx1 | tr -d ' ')" = 0d1b5b4b ]
 }

@@ -4,10 +4,13 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "recorder-priv.h"
+
+#define PRIORITY	(-20)
 
 enum { CAP_SYS_ADMIN_ = 21, CAP_PERFMON_ = 38 };
 
@@ -156,10 +159,21 @@ static int copy_kernel(struct nt_recorder *r)
 	return rec_kcore_copy(r, folder);
 }
 
+/*
+ * The recorder comes before what it records, which would otherwise fill the buffer of its CPU while
+ * the recorder waits for its turn. The command was forked before, and keeps its priority.
+ */
+static void run_first(const struct nt_recorder *r)
+{
+	if (r->privileged)
+		setpriority(PRIO_PROCESS, 0, PRIORITY);
+}
+
 int nt_recorder_start(struct nt_recorder *r)
 {
 	if (r->options.command && rec_target_fork(r))
 		return -1;
+	run_first(r);
 	if (rec_rings_open(r) || rec_output_open(r, r->options.output) || rec_output_events(r) ||
 	    copy_kernel(r) || rec_info_write(r) || rec_synth_all(r) || rec_rings_enable(r))
 		return -1;
