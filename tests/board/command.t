@@ -95,7 +95,7 @@ says "no command" 125 "no command to run" "$board" run
 says "too many harts" 125 "--harts is 1 to 16, not 17" "$board" run --harts 17 -- true
 says "a variant that is not there" 125 "no variant .colour." "$board" run --variant colour -- true
 says "a core that is none" 125 "--cpu is a model of QEMU.s" "$board" run --cpu 'rv64 -S' -- true
-says "another reset" 125 "--reset is warm, not cold" "$board" run --reset cold -- true
+says "another reset" 125 "--reset is warm or watchdog, not cold" "$board" run --reset cold -- true
 says "modules without a kernel" 125 "--modules is for --kernel-image" "$board" run --modules / -- true
 says "a kernel that is no file" 125 "no kernel: ./nowhere. cannot be read" "$board" run --kernel-image /nowhere -- true
 says "a limit that is no number" 125 "--limit is a number" "$board" run --limit many -- true

@@ -222,6 +222,7 @@ struct board {
 	bool		incoherent;	/* harts have to invalidate what sinks write */
 	bool		deep_idle;	/* harts and trace components may lose their power */
 	bool		debugger;	/* a debugger's session runs from reset on */
+	bool		reset_lost;	/* trace components have no power during a reset */
 	uint32_t	check_minstret;	/* window in instructions, 0: off */
 	uint64_t	limit;		/* instructions after which the run ends, 0: none */
 	uint32_t	stall_limit;	/* ms that a hart may stand still before the run ends */
@@ -289,6 +290,8 @@ void csr_reset(struct hart *h);
 /* power.c */
 void power_make(struct board_dev *dev);
 void power_cut(void);
+void power_reset(struct hart *h);
+void power_reset(struct hart *h);
 bool power_is_on(const struct board_dev *dev);
 void power_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 

@@ -39,6 +39,7 @@ static const struct option options[] = {
 	{ "strict-access", OPT_BOOL, &board.strict_access, "an access that is not of one aligned 32-bit register faults" },
 	{ "incoherent", OPT_BOOL, &board.incoherent, "harts see what sinks write after cbo.inval or cbo.flush" },
 	{ "deep-idle", OPT_BOOL, &board.deep_idle, "a hart that waits in machine mode, and its encoder, lose their state" },
+	{ "reset-lost", OPT_BOOL, &board.reset_lost, "a reset of the machine costs trace components their power" },
 	{ "debugger", OPT_BOOL, &board.debugger, "a debugger's session runs from reset on, into SRAM" },
 	{ "active-delay", OPT_U32, &board.active_delay, "loads until Active follows" },
 	{ "enable-delay", OPT_U32, &board.enable_delay, "loads until Enable follows" },

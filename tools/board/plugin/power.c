@@ -75,6 +75,24 @@ void power_cut(void)
 			nb_dev_power_off(d->dev);
 }
 
+/*
+ * The machine was reset, and trace components had no power meanwhile. Each hart comes here, before
+ * software of the new boot can have touched any of them.
+ */
+void power_reset(struct hart *h)
+{
+	board_claim(h);
+	memory_sync();
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
+		if (d->kind > DEV_ATBBRIDGE)
+			continue;
+		/* Nobody is to be told that it was enabled */
+		nb_put(d->dev, TR_CONTROL, nb_get(d->dev, TR_CONTROL) & ~TR_ENABLE);
+		nb_dev_power_off(d->dev);
+	}
+	board_release(h);
+}
+
 static void power_wfi(unsigned int vcpu, void *opaque)
 {
 	struct hart *h = &board.harts[vcpu];

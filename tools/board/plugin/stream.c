@@ -365,15 +365,23 @@ static NB_NOINLINE void was_reset(struct hart *h)
 	mmio_reset(h);
 	h->stats.resets++;
 	csr_reset(h);
-	if (h->te)
+	if (board.reset_lost)
+		power_reset(h);
+	else if (h->te)
 		nb_encoder_notify(&h->te->enc, NB_SYNC_EXIT_RESET);
 }
 
 /* @t is entered at @pc, whatever was before. */
 static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
-	if (NB_UNLIKELY(pc == RESET_VECTOR && h->stats.retired))
+	if (NB_UNLIKELY(pc == RESET_VECTOR && h->stats.retired)) {
 		was_reset(h);
+		/* Nobody may look at it any more */
+		if (!(h->score->gate & GATE_STREAM)) {
+			hart_leave(h);
+			return;
+		}
+	}
 	if (h->cur) {
 		finish(h, pc);
 	} else if (h->have_expect) {
