@@ -36,7 +36,7 @@ flock 9
 for f in "$top"/drivers/ntrace/*.[ch] "$top"/drivers/ntrace/Makefile; do
 	ln -sf "$f" "$src/drivers/ntrace/"
 done
-ln -sf "$top/include/uapi/linux/ntrace.h" "$src/include/uapi/linux/"
+ln -sf "$top"/include/uapi/linux/ntrace*.h "$src/include/uapi/linux/"
 # links whose source is gone
 find "$src" -xtype l -delete
 

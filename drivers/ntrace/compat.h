@@ -6,6 +6,7 @@
 #define NTRACE_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/version.h>
 
@@ -63,6 +64,27 @@ static inline bool ntrace_event_is_paused(const struct perf_event *event)
 #define NTRACE_REMOVE		remove_new
 #else
 #define NTRACE_REMOVE		remove
+#endif
+
+/* "reserve_mem=SIZE:ALIGN:NAME" on the command line: Linux 6.12 */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define ntrace_reserve_mem_find	reserve_mem_find_by_name
+#else
+static inline int ntrace_reserve_mem_find(const char *name, phys_addr_t *base, phys_addr_t *size)
+{
+	return 0;
+}
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#define MAX_PAGE_ORDER		MAX_ORDER
+#endif
+
+/* Functions of files of bytes take them const: Linux 6.17 */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define NTRACE_BIN_ATTR		const struct bin_attribute
+#else
+#define NTRACE_BIN_ATTR		struct bin_attribute
 #endif
 
 /* Fields of perf_event_attr that no event of ours has, beyond attr.config */

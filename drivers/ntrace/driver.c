@@ -20,7 +20,7 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
-#include "ntrace.h"
+#include "record.h"
 
 /* Every device that was there at load time has been probed */
 static bool ntrace_loaded;
@@ -85,6 +85,16 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 	return 0;
 }
 
+/* The region that is the sink's own. One with the name "flight" is the flight recorder's. */
+static struct device_node *ntrace_sink_region(const struct device_node *node)
+{
+	int index = 0;
+
+	if (of_property_present(node, "memory-region-names"))
+		index = of_property_match_string(node, "memory-region-names", "trace");
+	return index < 0 ? NULL : of_parse_phandle(node, "memory-region", index);
+}
+
 /*
  * Memory that the device tree reserves for the sink. Its addresses are bus addresses: no IOMMU is
  * in between
@@ -92,7 +102,7 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 static int ntrace_sink_memory(struct ntrace_sink *sink)
 {
 	struct device *dev = sink->comp.dev;
-	struct device_node *node = of_parse_phandle(dev->of_node, "memory-region", 0);
+	struct device_node *node = ntrace_sink_region(dev->of_node);
 	bool coherent = device_get_dma_attr(dev) == DEV_DMA_COHERENT;
 	struct reserved_mem *mem;
 	void *addr;
@@ -203,9 +213,11 @@ static int ntrace_setup_comp(union ntrace_any *any)
 static void ntrace_connect_all(void)
 {
 	struct ntrace_encoder *enc;
+	bool connected = false;
 
 	lockdep_assert_held(&ntrace_mutex);
 	while ((enc = ntrace_connect())) {
+		connected = true;
 		ntrace_context_probe(enc->cpu);
 		ntrace_pmu_link(enc);
 		dev_info(enc->comp.dev, "traces CPU %u into %s %s, modes%s%s%s\n", enc->cpu,
@@ -214,6 +226,8 @@ static void ntrace_connect_all(void)
 			 enc->caps.modes & BIT(TR_TE_INST_MODE_HTM) ? " HTM" : "",
 			 ntrace_sink_default_area(enc->sink)->copied ? ", copied" : "");
 	}
+	if (connected && ntrace_loaded)
+		ntrace_causes_connected();
 }
 
 /*
@@ -281,7 +295,7 @@ static int ntrace_add_comp(union ntrace_any *any)
 	ret = ntrace_comp_recognise(comp);
 	if (ret)
 		return ret;
-	if (!(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE))
+	if (!(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE) || ntrace_flight_rescue(comp))
 		return ntrace_use_comp(any);
 	/* The component also keeps its power */
 	pm_runtime_get_noresume(comp->dev);
@@ -487,6 +501,7 @@ static void ntrace_remove(struct platform_device *pdev)
 	device_remove_groups(&pdev->dev, ntrace_comp_groups(comp));
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
+	ntrace_flight_end();
 	ntrace_disconnect_all(comp);
 	list_del(&comp->node);
 	if (comp->type == TR_COMP_ATBBRIDGE)
@@ -624,9 +639,12 @@ static int __init ntrace_init(void)
 	/* The PMU restores registers after idle states; until it is registered there are none */
 	ntrace_keep_awake();
 	ntrace_debugfs_init();
-	ret = platform_driver_register(&ntrace_driver);
+	ret = ntrace_causes_init();
 	if (ret)
 		goto out;
+	ret = platform_driver_register(&ntrace_driver);
+	if (ret)
+		goto out_causes;
 
 	mutex_lock(&ntrace_mutex);
 	ntrace_loaded = true;
@@ -635,6 +653,13 @@ static int __init ntrace_init(void)
 	ret = ntrace_pmu_register();
 	if (ret)
 		platform_driver_unregister(&ntrace_driver);
+	mutex_lock(&ntrace_mutex);
+	if (!ret)
+		ntrace_causes_connected();
+	mutex_unlock(&ntrace_mutex);
+out_causes:
+	if (ret)
+		ntrace_causes_exit();
 out:
 	ntrace_let_sleep();
 	if (ret) {
@@ -652,6 +677,7 @@ static void __exit ntrace_exit(void)
 	mutex_lock(&ntrace_mutex);
 	ntrace_loaded = false;
 	mutex_unlock(&ntrace_mutex);
+	ntrace_causes_exit();
 	ntrace_pmu_unregister();
 	platform_driver_unregister(&ntrace_driver);
 	ntrace_let_sleep();

@@ -20,11 +20,14 @@
  * buf.c	AUX buffers: windows of memory for the sink
  * sample.c	trace in the samples of other events
  * session.c	an event that traces on a CPU
+ * record.c	the record of the flight recorder, in memory that survives a reset
+ * flight.c	the flight recorder
+ * causes.c	what stops it, and its files in sysfs
  * pmu.c	the PMU
  * driver.c	the platform driver
  *
  * A file calls only files above it in this list, which is that of the Makefile. Only buf.c,
- * sample.c, session.c and pmu.c know of perf events.
+ * sample.c, session.c, flight.c and pmu.c know of perf events.
  */
 #ifndef NTRACE_NTRACE_H
 #define NTRACE_NTRACE_H
@@ -238,6 +241,7 @@ struct ntrace_want {
 };
 
 struct device_node;
+struct ntrace_area;
 struct ntrace_encoder;
 struct ntrace_session;
 struct ntrace_sink;
@@ -370,6 +374,7 @@ struct ntrace_window {
  * @min: lowest address that trRamStart takes
  * @max: highest address that trRamLimit takes
  * @one_line: all addresses of a window have their upper 32 bits in common
+ * @any_size: trRamLimit takes windows of any size, not only of 2^M bytes
  */
 struct ntrace_ram_area {
 	bool			there;
@@ -379,6 +384,7 @@ struct ntrace_ram_area {
 	u64			min;
 	u64			max;
 	bool			one_line;
+	bool			any_size;
 };
 
 /**
@@ -424,6 +430,7 @@ struct ntrace_sink_ops {
  * @full: it was reset when its window was full: trRamWP does not say so any more
  * @pausing: a member is to pause or to go on; who unlocks the sink next sees to it
  * @closed: the system goes down, it is not started any more
+ * @flight: its area in the record of the flight recorder, NULL none
  */
 struct ntrace_sink {
 	struct ntrace_comp	comp;
@@ -449,6 +456,7 @@ struct ntrace_sink {
 	bool			full;
 	bool			pausing;
 	bool			closed;
+	struct ntrace_area	*flight;
 };
 
 /* The memory for events that do not choose */

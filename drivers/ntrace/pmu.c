@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
+#include "record.h"
 #include "session.h"
 #include "compat.h"
 
@@ -758,6 +759,19 @@ static void ntrace_event_filter(struct perf_event *event)
 	priv->cpu = smp_processor_id();
 }
 
+/* The flight recorder gives the sink to the event, and gets it back if that does not start */
+static __always_inline int ntrace_session_begin(struct ntrace_session *s, struct perf_event *event,
+						struct ntrace_want *want)
+{
+	int ret;
+
+	ntrace_flight_yield(s);
+	ret = ntrace_session_start(s, event, want);
+	if (unlikely(ret))
+		ntrace_flight_resume(s);
+	return ret;
+}
+
 /* The event has filters, or the session of the CPU is not idle */
 static noinline int ntrace_event_run_slowly(struct perf_event *event, struct ntrace_session *s)
 {
@@ -773,7 +787,7 @@ static noinline int ntrace_event_run_slowly(struct perf_event *event, struct ntr
 	if (s->state != NTRACE_SESSION_IDLE)
 		return -EBUSY;
 	ntrace_event_filter(event);
-	return ntrace_session_start(s, event, &priv->want);
+	return ntrace_session_begin(s, event, &priv->want);
 }
 
 static __always_inline int ntrace_event_run(struct perf_event *event, struct ntrace_session *s)
@@ -784,7 +798,7 @@ static __always_inline int ntrace_event_run(struct perf_event *event, struct ntr
 	if (unlikely(s->state != NTRACE_SESSION_IDLE || priv->want.filter.nr_ranges ||
 		     !list_empty(&perf_event_addr_filters(event)->list)))
 		return ntrace_event_run_slowly(event, s);
-	return ntrace_session_start(s, event, &priv->want);
+	return ntrace_session_begin(s, event, &priv->want);
 }
 
 static void ntrace_event_start(struct perf_event *event, int flags)
@@ -802,12 +816,14 @@ static void ntrace_event_start(struct perf_event *event, int flags)
 
 static __always_inline void ntrace_event_end(struct perf_event *event, struct ntrace_session *s)
 {
-	if (unlikely(s->event != event))
-		return;
-	if (likely(ntrace_session_is_active(s)))
-		ntrace_session_stop(s);
-	else
-		WRITE_ONCE(s->event, NULL);
+	if (likely(s->event == event)) {
+		if (likely(ntrace_session_is_active(s)))
+			ntrace_session_stop(s);
+		else
+			WRITE_ONCE(s->event, NULL);
+	}
+	/* Also if the session has ended before, as without a buffer */
+	ntrace_flight_resume(s);
 }
 
 static void ntrace_event_stop(struct perf_event *event, int flags)
@@ -946,6 +962,7 @@ static void ntrace_rest_event(void *unused)
 		return;
 	if (event)
 		ntrace_session_stop(s);
+	ntrace_flight_leave(s);
 	WRITE_ONCE(s->event, event);
 	s->state = NTRACE_SESSION_RESTING;
 }
@@ -960,6 +977,7 @@ static void ntrace_wake_event(void *unused)
 		return;
 	WRITE_ONCE(s->event, NULL);
 	s->state = NTRACE_SESSION_IDLE;
+	ntrace_flight_enter(s);
 	if (event)
 		ntrace_event_start(event, 0);
 }
@@ -981,6 +999,8 @@ static int ntrace_cpu_offline(unsigned int cpu)
 		s->leaving = true;
 		ntrace_path_leave_links(s->enc);
 	}
+	if (s->enc)
+		ntrace_flight_leave(s);
 	local_irq_restore(flags);
 	return 0;
 }
@@ -1004,7 +1024,10 @@ static int ntrace_cpu_online(unsigned int cpu)
 	if (READ_ONCE(ntrace_suspended) && s->state == NTRACE_SESSION_IDLE)
 		s->state = NTRACE_SESSION_RESTING;
 	s->leaving = false;
-	ntrace_wake_event(NULL);
+	if (s->state == NTRACE_SESSION_RESTING)
+		ntrace_wake_event(NULL);
+	else
+		ntrace_flight_enter(s);
 	local_irq_restore(flags);
 	return 0;
 }

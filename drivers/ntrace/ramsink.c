@@ -72,6 +72,18 @@ static int ntrace_ramsink_setup_reserved(struct ntrace_sink *sink, struct ntrace
 	return 0;
 }
 
+/* Does trRamLimit take a window of @size bytes? */
+static bool ntrace_ramsink_takes(const struct ntrace_sink *sink, const struct ntrace_ram_area *area,
+				 u64 size)
+{
+	u64 start = ALIGN(max_t(u64, area->min, 4 * SZ_1M), 4 * SZ_1M);
+	u64 limit = start + size - area->align;
+
+	ntrace_ramsink_write64(sink, TR_RAM_START_LOW, start);
+	ntrace_ramsink_write64(sink, TR_RAM_LIMIT_LOW, limit);
+	return ntrace_ramsink_read64(sink, TR_RAM_LIMIT_LOW) == limit;
+}
+
 static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram_area *area)
 {
 	struct device *dev = sink->comp.dev;
@@ -96,6 +108,7 @@ static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram
 	}
 	if (fixed || sink->mem)
 		return ntrace_ramsink_setup_reserved(sink, area, fixed);
+	area->any_size = ntrace_ramsink_takes(sink, area, 3 * SZ_1M);
 
 	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(fls64(area->max)));
 	if (ret)

@@ -48,6 +48,7 @@ command patch -s -p1 --no-backup-if-mismatch -d "$work/b" <"$top/drivers/ntrace/
 patch export "perf: export perf_output_copy()"
 
 put "$top/include/uapi/linux/ntrace.h" include/uapi/linux
+put "$top/include/uapi/linux/ntrace-flight.h" include/uapi/linux
 put "$top"/drivers/ntrace/*.[ch] "$top/drivers/ntrace/Kconfig" drivers/hwtracing/ntrace
 sed '/^CONFIG_NTRACE/d; /^# Out of tree/,$d; s/: in a kernel tree.*//; s/^# Kbuild$/# RISC-V N-Trace/' \
 	"$top/drivers/ntrace/Makefile" >"$work/b/drivers/hwtracing/ntrace/Makefile"

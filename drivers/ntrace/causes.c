@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What stops the flight recorder, and its files: /sys/devices/platform/ntrace-flight.
+ *
+ * Panic, oops, a hung task, a reboot, a SysRq key and the user stop it. Soft and hard lockups and
+ * stalls of RCU are panics, if the kernel is set to panic for them. A machine that is reset by its
+ * watchdog tells nobody; its sinks are stopped when the next kernel loads this driver.
+ */
+#include <linux/kdebug.h>
+#include <linux/kstrtox.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/panic_notifier.h>
+#include <linux/platform_device.h>
+#include <linux/reboot.h>
+#include <linux/sched.h>
+#include <linux/sysfs.h>
+#include <linux/sysrq.h>
+#include <linux/tracepoint.h>
+#include <linux/workqueue.h>
+
+#include "record.h"
+
+static char *ntrace_flight_param = "";
+module_param_named(flight, ntrace_flight_param, charp, 0444);
+MODULE_PARM_DESC(flight, "memory of the flight recorder: off, SIZE, SIZE@ADDRESS, or the name of a reserve_mem=; empty: as the device tree says");
+
+/* What /sys/devices/platform/ntrace-flight/state says while it does not record */
+static const char * const ntrace_found_names[] = {
+	[NTRACE_RECORD_EMPTY] = "idle",
+	[NTRACE_RECORD_HALF] = "half-written",
+	[NTRACE_RECORD_DAMAGED] = "damaged",
+	[NTRACE_RECORD_KEPT] = "kept",
+};
+
+static struct platform_device *ntrace_flight_dev;
+/* What is in the memory. Protected by ntrace_mutex. */
+static enum ntrace_record_found ntrace_found;
+/* The record that is kept is of this kernel */
+static bool ntrace_found_now;
+/* The user does not want a record */
+static bool ntrace_flight_disabled;
+static struct tracepoint *ntrace_hang_tp;
+
+/* ---- Modules ---- */
+
+/* Code of modules is decoded by name and address. Their list is that of /sys/module. */
+static void ntrace_note_module(struct module *mod, bool gone)
+{
+	const u8 *id = NULL;
+	u64 text;
+
+#ifdef CONFIG_STACKTRACE_BUILD_ID
+	id = mod->build_id;
+#endif
+	text = (uintptr_t)mod->mem[MOD_TEXT].base;
+	if (text)
+		ntrace_record_module(mod->name, text, gone ? 0 : mod->mem[MOD_TEXT].size, id);
+}
+
+static void ntrace_note_modules(void)
+{
+#ifdef MODULE
+	struct kset *all = THIS_MODULE->mkobj.kobj.kset;
+	struct kobject *k;
+
+	spin_lock(&all->list_lock);
+	list_for_each_entry(k, &all->list, entry) {
+		struct module_kobject *mk = container_of(k, struct module_kobject, kobj);
+
+		/* What is built in has no struct module */
+		if (mk->mod && mk->mod->state != MODULE_STATE_UNFORMED)
+			ntrace_note_module(mk->mod, false);
+	}
+	spin_unlock(&all->list_lock);
+#endif
+}
+
+static int ntrace_on_module(struct notifier_block *nb, unsigned long action, void *data)
+{
+	if (action != MODULE_STATE_COMING && action != MODULE_STATE_GOING)
+		return NOTIFY_OK;
+	mutex_lock(&ntrace_mutex);
+	if (ntrace_flight_records())
+		ntrace_note_module(data, action == MODULE_STATE_GOING);
+	mutex_unlock(&ntrace_mutex);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block ntrace_module_nb = {
+	.notifier_call = ntrace_on_module,
+};
+
+/* ---- Begin and end ---- */
+
+/* For udev: NTRACE_FLIGHT=kept after a reset, =stopped when something has stopped it */
+static void ntrace_flight_tell(const char *what)
+{
+	char text[32], *env[] = { text, NULL };
+
+	snprintf(text, sizeof(text), "NTRACE_FLIGHT=%s", what);
+	kobject_uevent_env(&ntrace_flight_dev->dev.kobj, KOBJ_CHANGE, env);
+}
+
+static int ntrace_causes_begin(void)
+{
+	int ret;
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (ntrace_found == NTRACE_RECORD_KEPT || ntrace_found == NTRACE_RECORD_DAMAGED)
+		return -EEXIST;
+	ntrace_flight_pretend(false);
+	ret = ntrace_flight_begin();
+	if (ret)
+		return ret;
+	ntrace_found = NTRACE_RECORD_EMPTY;
+	ntrace_note_modules();
+	return 0;
+}
+
+/* Something has stopped it: put right what was left as it was in a hurry */
+static void ntrace_flight_stopped(struct work_struct *work)
+{
+	mutex_lock(&ntrace_mutex);
+	ntrace_flight_end();
+	ntrace_flight_pretend(true);
+	ntrace_found = NTRACE_RECORD_KEPT;
+	ntrace_found_now = true;
+	mutex_unlock(&ntrace_mutex);
+	dev_info(&ntrace_flight_dev->dev, "the flight recorder has stopped; ntrace flight save saves its record\n");
+	ntrace_flight_tell("stopped");
+}
+
+static DECLARE_WORK(ntrace_stopped_work, ntrace_flight_stopped);
+
+/* A work cannot be queued by code that holds a lock of the scheduler, as a tracepoint does */
+static void ntrace_flight_queue(struct irq_work *work)
+{
+	schedule_work(&ntrace_stopped_work);
+}
+
+static DEFINE_IRQ_WORK(ntrace_stopped_irq, ntrace_flight_queue);
+
+/* The system goes on, as far as we know. Context: any. */
+static void ntrace_stop_for(u32 code, const char *text, struct task_struct *task)
+{
+	if (ntrace_flight_stop(code, text, task))
+		irq_work_queue(&ntrace_stopped_irq);
+}
+
+/* ---- Causes ---- */
+
+static int ntrace_on_panic(struct notifier_block *nb, unsigned long action, void *text)
+{
+	/* There is no later */
+	ntrace_flight_stop(NTRACE_FLIGHT_CAUSE_PANIC, text, current);
+	return NOTIFY_DONE;
+}
+
+static int ntrace_on_die(struct notifier_block *nb, unsigned long action, void *data)
+{
+	const struct die_args *args = data;
+
+	if (action == DIE_OOPS)
+		ntrace_stop_for(NTRACE_FLIGHT_CAUSE_OOPS, args->str, current);
+	return NOTIFY_DONE;
+}
+
+static int ntrace_on_reboot(struct notifier_block *nb, unsigned long action, void *text)
+{
+	ntrace_stop_for(NTRACE_FLIGHT_CAUSE_REBOOT, text, current);
+	return NOTIFY_DONE;
+}
+
+static int ntrace_on_restart(struct notifier_block *nb, unsigned long action, void *text)
+{
+	ntrace_flight_stop(NTRACE_FLIGHT_CAUSE_RESTART, text, current);
+	return NOTIFY_DONE;
+}
+
+static void ntrace_on_hang(void *data, struct task_struct *task)
+{
+	ntrace_stop_for(NTRACE_FLIGHT_CAUSE_HUNG_TASK, "the task is blocked for too long", task);
+}
+
+/* Before all others, as what they do would be traced, too */
+static struct notifier_block ntrace_panic_nb = {
+	.notifier_call = ntrace_on_panic, .priority = INT_MAX,
+};
+
+static struct notifier_block ntrace_die_nb = {
+	.notifier_call = ntrace_on_die, .priority = INT_MAX,
+};
+
+static struct notifier_block ntrace_reboot_nb = {
+	.notifier_call = ntrace_on_reboot, .priority = INT_MAX,
+};
+
+static struct notifier_block ntrace_restart_nb = {
+	.notifier_call = ntrace_on_restart, .priority = 255,
+};
+
+#ifdef CONFIG_MAGIC_SYSRQ
+#define NTRACE_SYSRQ_KEY	'y'
+
+static void ntrace_on_sysrq(u8 key)
+{
+	ntrace_stop_for(NTRACE_FLIGHT_CAUSE_SYSRQ, NULL, current);
+}
+
+static const struct sysrq_key_op ntrace_sysrq_op = {
+	.handler = ntrace_on_sysrq,
+	.help_msg = "stop-flight-recorder(y)",
+	.action_msg = "Stop the flight recorder",
+	.enable_mask = SYSRQ_ENABLE_DUMP,
+};
+
+static void ntrace_sysrq_register(void)
+{
+	if (register_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op))
+		pr_info("ntrace: SysRq-%c is taken, and does not stop the flight recorder\n",
+			NTRACE_SYSRQ_KEY);
+}
+
+static void ntrace_sysrq_unregister(void)
+{
+	/* This fails if the key is not ours */
+	unregister_sysrq_key(NTRACE_SYSRQ_KEY, &ntrace_sysrq_op);
+}
+#else
+static void ntrace_sysrq_register(void)
+{
+}
+
+static void ntrace_sysrq_unregister(void)
+{
+}
+#endif
+
+static void ntrace_causes_hook(void)
+{
+	register_module_notifier(&ntrace_module_nb);
+	atomic_notifier_chain_register(&panic_notifier_list, &ntrace_panic_nb);
+	register_die_notifier(&ntrace_die_nb);
+	register_reboot_notifier(&ntrace_reboot_nb);
+	register_restart_handler(&ntrace_restart_nb);
+	ntrace_sysrq_register();
+	ntrace_hang_tp = ntrace_find_tracepoint("sched_process_hang");
+	if (ntrace_hang_tp && tracepoint_probe_register(ntrace_hang_tp, ntrace_on_hang, NULL))
+		ntrace_hang_tp = NULL;
+}
+
+static void ntrace_causes_unhook(void)
+{
+	if (ntrace_hang_tp)
+		tracepoint_probe_unregister(ntrace_hang_tp, ntrace_on_hang, NULL);
+	tracepoint_synchronize_unregister();
+	ntrace_sysrq_unregister();
+	unregister_restart_handler(&ntrace_restart_nb);
+	unregister_reboot_notifier(&ntrace_reboot_nb);
+	unregister_die_notifier(&ntrace_die_nb);
+	atomic_notifier_chain_unregister(&panic_notifier_list, &ntrace_panic_nb);
+	unregister_module_notifier(&ntrace_module_nb);
+}
+
+/* ---- Files ---- */
+
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const char *state;
+
+	mutex_lock(&ntrace_mutex);
+	state = ntrace_found_names[ntrace_found];
+	if (ntrace_flight_records())
+		state = "recording";
+	else if (ntrace_found == NTRACE_RECORD_KEPT && ntrace_found_now)
+		state = "stopped";
+	mutex_unlock(&ntrace_mutex);
+	return sysfs_emit(buf, "%s\n", state);
+}
+static DEVICE_ATTR_RO(state);
+
+static ssize_t enable_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", ntrace_flight_records());
+}
+
+/* 1: record; 0: end, and drop what was recorded. A record that is kept has to be cleared first. */
+static ssize_t enable_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			    size_t count)
+{
+	bool on;
+	int ret = kstrtobool(buf, &on);
+
+	if (ret)
+		return ret;
+	mutex_lock(&ntrace_mutex);
+	if (on != ntrace_flight_records() && on) {
+		ret = ntrace_causes_begin();
+	} else if (on != ntrace_flight_records() && ntrace_found == NTRACE_RECORD_EMPTY) {
+		ntrace_flight_end();
+		ntrace_record_clear();
+	}
+	ntrace_flight_disabled = !on;
+	mutex_unlock(&ntrace_mutex);
+	return ret ?: count;
+}
+static DEVICE_ATTR_RW(enable);
+
+/* The user has what was kept, or does not want it */
+static ssize_t clear_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			   size_t count)
+{
+	bool yes;
+	int ret = kstrtobool(buf, &yes);
+
+	if (!ret && !yes)
+		ret = -EINVAL;
+	if (ret)
+		return ret;
+	flush_work(&ntrace_stopped_work);
+	mutex_lock(&ntrace_mutex);
+	if (!ntrace_flight_records()) {
+		ntrace_flight_pretend(false);
+		ntrace_record_clear();
+		ntrace_found = NTRACE_RECORD_EMPTY;
+		ntrace_found_now = false;
+		if (!ntrace_flight_disabled)
+			ret = ntrace_causes_begin();
+	} else {
+		ret = -EBUSY;
+	}
+	mutex_unlock(&ntrace_mutex);
+	return ret ?: count;
+}
+static DEVICE_ATTR_WO(clear);
+
+/* Stop now, and keep the record; the text is written into it */
+static ssize_t trigger_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	char text[128];
+
+	strscpy(text, buf, sizeof(text));
+	text[strcspn(text, "\n")] = '\0';
+	if (!ntrace_flight_records())
+		return -ENODATA;
+	ntrace_stop_for(NTRACE_FLIGHT_CAUSE_USER, text, current);
+	/* The record can be read when this returns */
+	irq_work_sync(&ntrace_stopped_irq);
+	flush_work(&ntrace_stopped_work);
+	return count;
+}
+static DEVICE_ATTR_WO(trigger);
+
+static ssize_t config_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u64 config;
+	bool user;
+
+	ntrace_flight_get_config(&config, &user);
+	return sysfs_emit(buf, "0x%llx\n", config);
+}
+
+/* NTRACE_CONFIG_* for the next record; 0: the defaults of the encoder */
+static ssize_t config_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			    size_t count)
+{
+	u64 config, old;
+	bool user;
+	int ret = kstrtou64(buf, 0, &config);
+
+	if (ret)
+		return ret;
+	mutex_lock(&ntrace_mutex);
+	ntrace_flight_get_config(&old, &user);
+	ret = ntrace_flight_set_config(config, user);
+	mutex_unlock(&ntrace_mutex);
+	return ret ?: count;
+}
+static DEVICE_ATTR_RW(config);
+
+static ssize_t user_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u64 config;
+	bool user;
+
+	ntrace_flight_get_config(&config, &user);
+	return sysfs_emit(buf, "%d\n", user);
+}
+
+static ssize_t user_mode_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			       size_t count)
+{
+	bool user, old;
+	u64 config;
+	int ret = kstrtobool(buf, &user);
+
+	if (ret)
+		return ret;
+	mutex_lock(&ntrace_mutex);
+	ntrace_flight_get_config(&config, &old);
+	ret = ntrace_flight_set_config(config, user);
+	mutex_unlock(&ntrace_mutex);
+	return ret ?: count;
+}
+static DEVICE_ATTR_RW(user_mode);
+
+static ssize_t size_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	size_t size;
+
+	ntrace_record_memory(&size);
+	return sysfs_emit(buf, "%zu\n", size);
+}
+static DEVICE_ATTR_RO(size);
+
+/* All of the memory, as <linux/ntrace-flight.h> describes it. It changes while it records. */
+static ssize_t record_read(struct file *file, struct kobject *kobj, NTRACE_BIN_ATTR *attr,
+			   char *buf, loff_t at, size_t count)
+{
+	const void *memory;
+	size_t size;
+
+	memory = ntrace_record_memory(&size);
+	return memory_read_from_buffer(buf, count, &at, memory, size);
+}
+
+static const struct bin_attribute bin_attr_record = {
+	.attr = { .name = "record", .mode = 0400 },
+	.read = record_read,
+};
+
+static struct attribute *ntrace_flight_attrs[] = {
+	&dev_attr_state.attr,
+	&dev_attr_enable.attr,
+	&dev_attr_clear.attr,
+	&dev_attr_trigger.attr,
+	&dev_attr_config.attr,
+	&dev_attr_user_mode.attr,
+	&dev_attr_size.attr,
+	NULL
+};
+
+static const struct attribute_group ntrace_flight_group = {
+	.attrs = ntrace_flight_attrs,
+};
+
+static int ntrace_flight_add_device(void)
+{
+	int ret;
+
+	ntrace_flight_dev = platform_device_register_simple("ntrace-flight", PLATFORM_DEVID_NONE,
+							    NULL, 0);
+	if (IS_ERR(ntrace_flight_dev)) {
+		ret = PTR_ERR(ntrace_flight_dev);
+		ntrace_flight_dev = NULL;
+		return ret;
+	}
+	ret = device_add_group(&ntrace_flight_dev->dev, &ntrace_flight_group);
+	if (!ret)
+		ret = device_create_bin_file(&ntrace_flight_dev->dev, &bin_attr_record);
+	return ret;
+}
+
+/* ---- The driver ---- */
+
+/* More encoders are connected than before: a record is of all of them */
+void ntrace_causes_connected(void)
+{
+	int ret;
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (!ntrace_flight_dev || ntrace_flight_disabled)
+		return;
+	if (ntrace_found >= NTRACE_RECORD_DAMAGED) {
+		ntrace_flight_pretend(true);
+		return;
+	}
+	ntrace_flight_end();
+	ret = ntrace_causes_begin();
+	if (ret && ret != -ENODEV)
+		dev_warn(&ntrace_flight_dev->dev, "the flight recorder cannot begin (%d)\n", ret);
+}
+
+/**
+ * ntrace_causes_init - look for a record, before any component is touched
+ *
+ * Return: 0, also if there is no flight recorder: the driver does without it
+ */
+int ntrace_causes_init(void)
+{
+	int ret = ntrace_record_init(ntrace_flight_param, &ntrace_found);
+
+	if (ret)
+		return 0;
+	ret = ntrace_flight_add_device();
+	if (ret) {
+		ntrace_causes_exit();
+		return ret;
+	}
+	if (ntrace_found == NTRACE_RECORD_HALF)
+		dev_warn(&ntrace_flight_dev->dev, "the header of the last record is half-written: the machine was reset when it began, and it has no trace\n");
+	if (ntrace_found == NTRACE_RECORD_DAMAGED)
+		dev_warn(&ntrace_flight_dev->dev, "there is a record that is damaged, or of another version; it stays until it is cleared\n");
+	if (ntrace_found == NTRACE_RECORD_KEPT)
+		dev_info(&ntrace_flight_dev->dev, "there is a record of before the reset; ntrace flight save saves it\n");
+	if (ntrace_found >= NTRACE_RECORD_DAMAGED)
+		ntrace_flight_tell("kept");
+	ntrace_causes_hook();
+	return 0;
+}
+
+/* No event traces any more, and the components are still there */
+void ntrace_causes_exit(void)
+{
+	if (!ntrace_flight_dev) {
+		ntrace_record_exit();
+		return;
+	}
+	ntrace_causes_unhook();
+	irq_work_sync(&ntrace_stopped_irq);
+	flush_work(&ntrace_stopped_work);
+	device_remove_bin_file(&ntrace_flight_dev->dev, &bin_attr_record);
+	device_remove_group(&ntrace_flight_dev->dev, &ntrace_flight_group);
+	mutex_lock(&ntrace_mutex);
+	if (ntrace_flight_records()) {
+		ntrace_flight_end();
+		ntrace_record_clear();
+	}
+	ntrace_flight_pretend(false);
+	mutex_unlock(&ntrace_mutex);
+	platform_device_unregister(ntrace_flight_dev);
+	ntrace_flight_dev = NULL;
+	ntrace_record_exit();
+}

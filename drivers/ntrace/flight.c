@@ -1,0 +1,819 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The flight recorder: all CPUs are traced all the time, into memory that survives a reset.
+ *
+ * Each sink writes its area of the record as a ring. An event of perf takes the sink for as long as
+ * it traces; then the recorder goes on, and a gap stands in the record.
+ *
+ * Whatever says that the machine is in trouble calls ntrace_flight_stop(). That may be a CPU which
+ * panics while others are dead: it writes registers, and waits for no lock and for nobody. What the
+ * other files know of sinks and encoders is put right later, by ntrace_flight_end(), if there is a
+ * later.
+ */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/panic.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/tracepoint.h>
+#include <linux/workqueue.h>
+
+#include <asm/timex.h>
+
+#include "record.h"
+#include "session.h"
+
+/*
+ * How often positions are saved, in case of a reset without warning. The trace is there anyway, and
+ * a reader finds its end by timestamps; the position spares it the search.
+ */
+#define NTRACE_FLIGHT_PERIOD	(HZ / 4)
+
+enum ntrace_flight_state { NTRACE_FLIGHT_OFF, NTRACE_FLIGHT_RECORDING, NTRACE_FLIGHT_STOPPED };
+
+/**
+ * struct ntrace_flight_cpu_state - the recorder on a CPU
+ * @want: settings of its encoder
+ * @claimed: an event of perf has its sink, which the sink's area counts
+ * @switches: number of the last entry in its ring of switches
+ */
+struct ntrace_flight_cpu_state {
+	struct ntrace_want	want;
+	bool			claimed;
+	u32			switches;
+};
+
+DEFINE_STATIC_KEY_FALSE(ntrace_flight_key);
+static DEFINE_PER_CPU(struct ntrace_flight_cpu_state, ntrace_flight_cpu);
+static atomic_t ntrace_flight_state = ATOMIC_INIT(NTRACE_FLIGHT_OFF);
+/* CPUs whose encoders have power, and take part. A bit changes with the sink locked. */
+static struct cpumask ntrace_flight_awake;
+/* CPUs that are kept resumed, see ntrace_cpu_hold() */
+static struct cpumask ntrace_flight_held;
+/* Sinks that have an area */
+static struct ntrace_sink *ntrace_flight_sinks[NTRACE_FLIGHT_MAX_SINKS];
+static struct ntrace_area *ntrace_flight_areas;
+static unsigned int ntrace_flight_nr;
+static struct tracepoint *ntrace_flight_tp;
+static bool ntrace_flight_context;
+/* The hooks are there, though nothing is recorded, see ntrace_flight_pretend() */
+static bool ntrace_flight_pretends;
+/* What the user wants in place of the defaults. Protected by ntrace_mutex. */
+static u64 ntrace_flight_config;
+static bool ntrace_flight_user;
+
+/* ---- One sink ---- */
+
+static void ntrace_flight_window(const struct ntrace_sink *sink, struct ntrace_window *win)
+{
+	const struct ntrace_area *area = sink->flight;
+	dma_addr_t base = ntrace_record_base() + area->offset;
+
+	memset(win, 0, sizeof(*win));
+	win->circular = true;
+	if (sink->area->copied) {
+		win->start = sink->area->min;
+		win->wp = win->start;
+		win->end = sink->area->max + sink->area->align;
+		return;
+	}
+	win->start = base;
+	win->wp = base + ALIGN(area->at, sink->area->align) % area->size;
+	win->end = base + area->size;
+}
+
+static void ntrace_flight_add_members(struct ntrace_sink *sink)
+{
+	struct ntrace_encoder *enc;
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &ntrace_flight_awake) {
+		enc = ntrace_encoder_of(cpu);
+		if (!enc || enc->sink != sink)
+			continue;
+		WRITE_ONCE(enc->paused, false);
+		ntrace_encoder_want(enc, &per_cpu(ntrace_flight_cpu, cpu).want);
+		ntrace_sink_add(sink, &enc->member);
+	}
+}
+
+static void ntrace_flight_del_members(struct ntrace_sink *sink)
+{
+	struct ntrace_encoder *enc, *next;
+
+	if (sink->encoders > 1)
+		list_for_each_entry_safe(enc, next, &sink->members, member)
+			ntrace_sink_del(sink, &enc->member);
+}
+
+/* Let the sink write its area, from where it stopped. The sink is locked, and nobody traces. */
+static void ntrace_flight_run(struct ntrace_sink *sink)
+{
+	struct ntrace_area *area = sink->flight;
+	struct ntrace_window win;
+	int ret;
+
+	if (atomic_read(&ntrace_flight_state) != NTRACE_FLIGHT_RECORDING)
+		return;
+	ret = ntrace_ramsink_choose(sink, false);
+	if (ret)
+		return;
+	ntrace_flight_window(sink, &win);
+	ntrace_flight_add_members(sink);
+	ret = ntrace_sink_start(sink, &win);
+	if (ret) {
+		ntrace_flight_del_members(sink);
+		return;
+	}
+	ntrace_record_gap_ends(area);
+	WRITE_ONCE(area->on, true);
+}
+
+/* Add what a sink with memory of its own has to its area, which is a ring, too */
+static void ntrace_flight_copy(struct ntrace_sink *sink)
+{
+	struct ntrace_area *area = sink->flight;
+	unsigned long size, used, from, done, n;
+	struct ntrace_window win;
+	bool wrapped;
+
+	ntrace_flight_window(sink, &win);
+	size = win.end - win.start;
+	used = ntrace_sink_written(sink, &win, &wrapped);
+	from = wrapped ? used : 0;
+	if (wrapped)
+		used = size;
+	for (done = 0; done < used; done += n) {
+		n = min3(used - done, size - (from + done) % size,
+			 (unsigned long)(area->size - area->at));
+		ntrace_ramsink_read(sink, (from + done) % size,
+				    ntrace_record_area(area->offset + area->at), n);
+		area->at += n;
+		if (area->at >= area->size) {
+			area->at = 0;
+			area->wrapped = true;
+		}
+	}
+}
+
+/* Where the sink is. False if its registers do not say: it may not be ours any more. */
+static bool ntrace_flight_position(const struct ntrace_sink *sink, u64 *at, bool *wrapped)
+{
+	u64 base = ntrace_record_base() + sink->flight->offset, wp;
+	u32 high, low;
+
+	high = ntrace_read(&sink->comp, TR_RAM_WP_HIGH);
+	low = ntrace_read(&sink->comp, TR_RAM_WP_LOW);
+	wp = ((u64)high << 32 | (low & TR_RAM_WP_MASK)) - base;
+	if (wp > sink->flight->size)
+		return false;
+	*at = wp == sink->flight->size ? 0 : wp;
+	*wrapped = low & TR_RAM_WRAP || sink->flight->wrapped || wp == sink->flight->size;
+	return true;
+}
+
+static u32 ntrace_flight_flags(bool wrapped, bool stopped)
+{
+	return (wrapped ? NTRACE_FLIGHT_POINTER_WRAPPED : 0) |
+	       (stopped ? NTRACE_FLIGHT_POINTER_STOPPED : 0);
+}
+
+/* The sink has stopped: what it wrote stays */
+static void ntrace_flight_collect(struct ntrace_sink *sink, bool stopped, bool must)
+{
+	struct ntrace_area *area = sink->flight;
+
+	/* The sink has said that it is empty: reads of memory after this see its trace */
+	mb();
+	if (sink->area->copied)
+		ntrace_flight_copy(sink);
+	else if (!ntrace_flight_position(sink, &area->at, &area->wrapped))
+		return;
+	ntrace_record_pointer(area, area->at, ntrace_flight_flags(area->wrapped, stopped), must);
+}
+
+/* The sink is locked */
+static void ntrace_flight_halt(struct ntrace_sink *sink)
+{
+	struct ntrace_area *area = sink->flight;
+	int ret;
+
+	if (!area->on)
+		return;
+	WRITE_ONCE(area->on, false);
+	ret = ntrace_sink_stop(sink);
+	/* What was stopped in an emergency has been collected then */
+	if (atomic_read(&ntrace_flight_state) == NTRACE_FLIGHT_RECORDING) {
+		ntrace_flight_collect(sink, !ret, true);
+		ntrace_record_gap_begins(area);
+	}
+	ntrace_flight_del_members(sink);
+	sink->holds = NULL;
+}
+
+/* ---- One CPU ---- */
+
+static struct ntrace_sink *ntrace_flight_sink_of(const struct ntrace_encoder *enc)
+{
+	struct ntrace_sink *sink;
+
+	if (!enc || !enc->nr_routes)
+		return NULL;
+	sink = enc->routes[0].sink;
+	return READ_ONCE(sink->flight) ? sink : NULL;
+}
+
+/* An event of perf wants the sink */
+void __ntrace_flight_yield(struct ntrace_session *s)
+{
+	struct ntrace_flight_cpu_state *f = this_cpu_ptr(&ntrace_flight_cpu);
+	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
+
+	if (!sink || f->claimed)
+		return;
+	ntrace_sink_lock(sink);
+	f->claimed = true;
+	sink->flight->claims++;
+	ntrace_flight_halt(sink);
+	ntrace_sink_unlock(sink);
+}
+
+/* The recorder uses the first route, whichever an event has used. Nobody traces on this CPU. */
+static void ntrace_flight_join(struct ntrace_session *s, struct ntrace_sink *sink)
+{
+	struct ntrace_encoder *enc = s->enc;
+	struct ntrace_area *area = sink->flight;
+
+	ntrace_path_choose(enc, &enc->routes[0]);
+	ntrace_sink_lock(sink);
+	cpumask_set_cpu(enc->cpu, &ntrace_flight_awake);
+	if (!area->claims && !area->on) {
+		ntrace_flight_run(sink);
+	} else if (area->on && sink->encoders > 1 && list_empty(&enc->member)) {
+		WRITE_ONCE(enc->paused, false);
+		ntrace_encoder_want(enc, &this_cpu_ptr(&ntrace_flight_cpu)->want);
+		ntrace_sink_join(sink, enc);
+	}
+	ntrace_sink_unlock(sink);
+}
+
+/* The event has ended */
+void __ntrace_flight_resume(struct ntrace_session *s)
+{
+	struct ntrace_flight_cpu_state *f = this_cpu_ptr(&ntrace_flight_cpu);
+	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
+
+	if (!sink || !f->claimed || ntrace_session_is_active(s))
+		return;
+	ntrace_sink_lock(sink);
+	f->claimed = false;
+	sink->flight->claims--;
+	ntrace_sink_unlock(sink);
+	if (cpumask_test_cpu(s->enc->cpu, &ntrace_flight_awake))
+		ntrace_flight_join(s, sink);
+}
+
+/* The encoder of this CPU may lose its power, and the sink, if nobody else needs it */
+void __ntrace_flight_leave(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
+
+	if (!sink)
+		return;
+	ntrace_sink_lock(sink);
+	cpumask_clear_cpu(s->enc->cpu, &ntrace_flight_awake);
+	if (sink->flight->on && sink->encoders > 1 && !list_empty(&s->enc->member))
+		ntrace_sink_leave(sink, s->enc);
+	if (sink->flight->on && (sink->encoders == 1 || list_empty(&sink->members)))
+		ntrace_flight_halt(sink);
+	ntrace_sink_unlock(sink);
+}
+
+void __ntrace_flight_enter(struct ntrace_session *s)
+{
+	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
+
+	if (sink && !ntrace_session_is_active(s))
+		ntrace_flight_join(s, sink);
+	else if (sink)
+		cpumask_set_cpu(s->enc->cpu, &ntrace_flight_awake);
+}
+
+/* ---- Switches of tasks ---- */
+
+/* Runs with the runqueue locked and interrupts off, just before the switch */
+static notrace void ntrace_flight_switch(void *data, bool preempt, struct task_struct *prev,
+					 struct task_struct *next, unsigned int prev_state)
+{
+	unsigned int cpu = smp_processor_id();
+
+	ntrace_record_switch(cpu, ++per_cpu(ntrace_flight_cpu, cpu).switches, next);
+}
+
+struct ntrace_tp_search {
+	const char		*name;
+	struct tracepoint	*tp;
+};
+
+static void ntrace_match_tracepoint(struct tracepoint *tp, void *priv)
+{
+	struct ntrace_tp_search *search = priv;
+
+	if (!strcmp(tp->name, search->name))
+		search->tp = tp;
+}
+
+/* A tracepoint that is not exported by name; NULL: there is none */
+struct tracepoint *ntrace_find_tracepoint(const char *name)
+{
+	struct ntrace_tp_search search = { .name = name };
+
+	for_each_kernel_tracepoint(ntrace_match_tracepoint, &search);
+	return search.tp;
+}
+
+/* ---- Positions ---- */
+
+static void ntrace_flight_save(struct work_struct *work);
+static DECLARE_DEFERRABLE_WORK(ntrace_flight_saver, ntrace_flight_save);
+
+static void ntrace_flight_save_sink(struct ntrace_sink *sink)
+{
+	unsigned long flags;
+	bool wrapped;
+	u64 at;
+
+	if (!READ_ONCE(sink->flight->on) || sink->area->copied)
+		return;
+	local_irq_save(flags);
+	if (ntrace_flight_position(sink, &at, &wrapped) && READ_ONCE(sink->flight->on))
+		ntrace_record_pointer(sink->flight, at, ntrace_flight_flags(wrapped, false), false);
+	local_irq_restore(flags);
+}
+
+/* A CPU that hangs does not run this, but another one does */
+static void ntrace_flight_save(struct work_struct *work)
+{
+	unsigned int i;
+
+	if (atomic_read(&ntrace_flight_state) != NTRACE_FLIGHT_RECORDING)
+		return;
+	ntrace_keep_awake();
+	for (i = 0; i < ntrace_flight_nr; i++)
+		ntrace_flight_save_sink(ntrace_flight_sinks[i]);
+	ntrace_let_sleep();
+	queue_delayed_work(system_unbound_wq, &ntrace_flight_saver, NTRACE_FLIGHT_PERIOD);
+}
+
+/* ---- Stop ---- */
+
+/* Disable, whatever the driver believes; wait a little until it is empty */
+static bool ntrace_flight_cut_comp(struct ntrace_comp *comp)
+{
+	u32 control = ntrace_read(comp, TR_CONTROL);
+
+	ntrace_write(comp, TR_CONTROL, control & ~(TR_CONTROL_ENABLE | TR_TE_INST_TRACING));
+	return !ntrace_comp_poll(comp, TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, TR_CONTROL_EMPTY);
+}
+
+/* Components other than encoders have no trTeInstTracing; bit 2 is reserved there. */
+static bool ntrace_flight_cut_link(struct ntrace_comp *comp)
+{
+	u32 control = ntrace_read(comp, TR_CONTROL);
+
+	ntrace_write(comp, TR_CONTROL, control & ~TR_CONTROL_ENABLE);
+	return !ntrace_comp_poll(comp, TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, TR_CONTROL_EMPTY);
+}
+
+static void ntrace_flight_cut_funnels(const struct ntrace_encoder *enc)
+{
+	unsigned int i;
+
+	for (i = 1; i + 1 < enc->path_len; i++)
+		if (enc->path[i]->type == TR_COMP_FUNNEL)
+			ntrace_flight_cut_link(enc->path[i]);
+}
+
+/* Sources first. Another CPU may be in the middle of a start or a stop, and never go on. */
+static void ntrace_flight_cut(struct ntrace_sink *sink)
+{
+	struct ntrace_encoder *enc;
+	unsigned int cpu;
+	bool empty;
+
+	for_each_cpu(cpu, &ntrace_flight_awake) {
+		enc = ntrace_encoder_of(cpu);
+		if (enc && enc->sink == sink && enc->on)
+			ntrace_flight_cut_comp(&enc->comp);
+	}
+	for_each_cpu(cpu, &ntrace_flight_awake) {
+		enc = ntrace_encoder_of(cpu);
+		if (enc && enc->sink == sink)
+			ntrace_flight_cut_funnels(enc);
+	}
+	empty = ntrace_flight_cut_link(&sink->comp);
+	ntrace_flight_collect(sink, empty, true);
+}
+
+/**
+ * ntrace_flight_stop - the machine is in trouble: stop the recorder, and write down why
+ * @code: enum ntrace_flight_code
+ * @text: what the kernel says of it, or NULL
+ * @task: whom it is about
+ *
+ * Context: any, also when other CPUs are dead: takes no lock that one of them may hold.
+ * Return: false if it did not record
+ */
+bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	if (atomic_cmpxchg(&ntrace_flight_state, NTRACE_FLIGHT_RECORDING,
+			   NTRACE_FLIGHT_STOPPED) != NTRACE_FLIGHT_RECORDING)
+		return false;
+	local_irq_save(flags);
+	for (i = 0; i < ntrace_flight_nr; i++)
+		if (READ_ONCE(ntrace_flight_sinks[i]->flight->on))
+			ntrace_flight_cut(ntrace_flight_sinks[i]);
+	ntrace_record_cause(code, text, task);
+	local_irq_restore(flags);
+	return true;
+}
+
+bool ntrace_flight_records(void)
+{
+	return atomic_read(&ntrace_flight_state) == NTRACE_FLIGHT_RECORDING;
+}
+
+/* ---- Begin and end ---- */
+
+/* Defaults of the encoder, and what a record needs: times, threads, and no guesses about code */
+static u64 ntrace_flight_config_of(const struct ntrace_encoder *enc)
+{
+	u64 config = ntrace_flight_config ?: enc->default_config;
+
+	if (!ntrace_flight_config) {
+		config &= ~(NTRACE_CONFIG_SEQUENTIAL_JUMP | NTRACE_CONFIG_INHIBIT_SRC);
+		config |= NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_CONTEXT;
+		config &= enc->caps.config | ~(NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_CONTEXT);
+		config |= enc->caps.fixed;
+	}
+	return ntrace_encoder_resolve(enc, config);
+}
+
+static int ntrace_flight_want(struct ntrace_encoder *enc)
+{
+	struct ntrace_want *want = &per_cpu(ntrace_flight_cpu, enc->cpu).want;
+	u8 priv = NTRACE_PRIV_S | NTRACE_PRIV_VS;
+
+	if (ntrace_flight_user)
+		priv |= NTRACE_PRIV_U | NTRACE_PRIV_VU;
+	memset(want, 0, sizeof(*want));
+	want->id = U64_MAX;
+	want->config = ntrace_flight_config_of(enc);
+	/* An encoder that cannot choose traces all */
+	want->filter.priv = enc->caps.priv & NTRACE_PRIV_S ? enc->caps.priv & priv : 0;
+	/* A comparator, if it can, ends the trace of a hart that panics before its messages */
+	want->filter.latch = want->id;
+	want->filter.no_start = true;
+	want->filter.nr_ranges = 1;
+	want->filter.ranges[0].end = (uintptr_t)panic;
+	if (!ntrace_encoder_check(enc, want->config, &want->filter))
+		return 0;
+	want->filter.latch = 0;
+	want->filter.no_start = false;
+	want->filter.nr_ranges = 0;
+	return ntrace_encoder_check(enc, want->config, &want->filter);
+}
+
+static void ntrace_flight_describe(const struct ntrace_encoder *enc, struct ntrace_flight_cpu *to)
+{
+	const struct ntrace_want *want = &per_cpu(ntrace_flight_cpu, enc->cpu).want;
+	u64 *word = to->words;
+
+	memset(to, 0, sizeof(*to));
+	word[NTRACE_INFO_CPU_ID] = enc->cpu;
+	word[NTRACE_INFO_CPU_IMPL] = enc->comp.impl;
+	word[NTRACE_INFO_CPU_CONFIG] = want->config;
+	if (!(want->config & NTRACE_CONFIG_INHIBIT_SRC))
+		word[NTRACE_INFO_CPU_SRC_BITS] = enc->src_bits;
+	word[NTRACE_INFO_CPU_SRC_ID] = enc->src_id;
+	word[NTRACE_INFO_CPU_TS_WIDTH] = enc->caps.ts_width;
+	word[NTRACE_INFO_CPU_TS_FREQ] = enc->ts_freq;
+	word[NTRACE_INFO_CPU_IR_MODE] = enc->caps.ir_mode;
+	word[NTRACE_INFO_CPU_XLEN] = BITS_PER_LONG;
+	word[NTRACE_INFO_CPU_TS_BASE] = enc->ts_base;
+	word[NTRACE_INFO_CPU_TS_BASE_TIME] = enc->ts_is_time ? 0 : enc->ts_base_time;
+	to->address = enc->comp.addr;
+	to->sink = enc->routes[0].sink->flight->index;
+	to->priv = want->filter.priv;
+}
+
+/* Can the recorder use this sink? It has to be the driver's own kind of RAM sink. */
+static bool ntrace_flight_takes(const struct ntrace_sink *sink)
+{
+	return sink->comp.type == TR_COMP_RAMSINK && !sink->ops && !sink->frames &&
+	       !sink->comp.stuck;
+}
+
+/* The sink of an encoder gets an area, if it has none yet */
+static int ntrace_flight_add_sink(struct ntrace_sink *sink)
+{
+	struct ntrace_area *area;
+
+	if (sink->flight)
+		return 0;
+	if (!ntrace_flight_takes(sink))
+		return -EOPNOTSUPP;
+	if (ntrace_flight_nr == NTRACE_FLIGHT_MAX_SINKS)
+		return -ENOSPC;
+	area = &ntrace_flight_areas[ntrace_flight_nr];
+	memset(area, 0, sizeof(*area));
+	area->index = ntrace_flight_nr;
+	ntrace_flight_sinks[ntrace_flight_nr++] = sink;
+	sink->flight = area;
+	return 0;
+}
+
+static bool ntrace_flight_usable(struct ntrace_encoder *enc)
+{
+	return enc && enc->session && enc->nr_routes && enc->caps.modes &&
+	       !ntrace_flight_want(enc) && !ntrace_flight_add_sink(enc->routes[0].sink);
+}
+
+static void ntrace_flight_describe_sink(struct ntrace_record_setup *setup,
+					const struct ntrace_sink *sink,
+					struct ntrace_flight_sink *to)
+{
+	const struct ntrace_ram_area *area = ntrace_sink_default_area(sink);
+
+	memset(to, 0, sizeof(*to));
+	to->address = sink->comp.addr;
+	to->flags = area->copied ? NTRACE_FLIGHT_SINK_COPIED : 0;
+	setup->power_of_2 |= !area->copied && !area->any_size;
+	strscpy(to->name, dev_name(sink->comp.dev), sizeof(to->name));
+}
+
+/* Write the header of the record: after this, each sink knows its area */
+static int ntrace_flight_write(struct ntrace_record_setup *setup)
+{
+	unsigned int cpu, i;
+	int ret;
+
+	for_each_cpu(cpu, &ntrace_flight_held) {
+		struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+
+		if (cpu_online(cpu))
+			ntrace_encoder_take_base(enc);
+		ntrace_flight_describe(enc, &setup->cpus[setup->nr_cpus++]);
+	}
+	for (i = 0; i < ntrace_flight_nr; i++)
+		ntrace_flight_describe_sink(setup, ntrace_flight_sinks[i], &setup->sinks[i]);
+	setup->nr_sinks = ntrace_flight_nr;
+	ret = ntrace_record_begin(setup);
+	for (i = 0; !ret && i < ntrace_flight_nr; i++) {
+		ntrace_flight_areas[i].offset = setup->sinks[i].offset;
+		ntrace_flight_areas[i].size = setup->sinks[i].size;
+	}
+	return ret;
+}
+
+static int ntrace_flight_prepare(void)
+{
+	struct ntrace_record_setup setup = { 0 };
+	unsigned int nr = num_possible_cpus(), cpu;
+	int ret = -ENOMEM;
+
+	ntrace_flight_nr = 0;
+	ntrace_flight_areas = kcalloc(NTRACE_FLIGHT_MAX_SINKS, sizeof(*ntrace_flight_areas),
+				      GFP_KERNEL);
+	setup.cpus = kcalloc(nr, sizeof(*setup.cpus), GFP_KERNEL);
+	setup.sinks = kcalloc(NTRACE_FLIGHT_MAX_SINKS, sizeof(*setup.sinks), GFP_KERNEL);
+	if (!ntrace_flight_areas || !setup.cpus || !setup.sinks)
+		goto free;
+	cpumask_clear(&ntrace_flight_held);
+	cpumask_clear(&ntrace_flight_awake);
+	for_each_cpu(cpu, ntrace_cpus())
+		if (ntrace_flight_usable(ntrace_encoder_of(cpu)) && !ntrace_cpu_hold(cpu))
+			cpumask_set_cpu(cpu, &ntrace_flight_held);
+	ret = cpumask_empty(&ntrace_flight_held) ? -ENODEV : ntrace_flight_write(&setup);
+free:
+	kfree(setup.cpus);
+	kfree(setup.sinks);
+	return ret;
+}
+
+/* The recorder has ended, or has not begun: sinks, CPUs and memory are as before */
+static void ntrace_flight_release(void)
+{
+	unsigned int cpu, i;
+
+	for (i = 0; i < ntrace_flight_nr; i++)
+		WRITE_ONCE(ntrace_flight_sinks[i]->flight, NULL);
+	ntrace_sync_cpus();
+	ntrace_flight_nr = 0;
+	for_each_cpu(cpu, &ntrace_flight_held)
+		ntrace_cpu_release(cpu);
+	cpumask_clear(&ntrace_flight_held);
+	kfree(ntrace_flight_areas);
+	ntrace_flight_areas = NULL;
+}
+
+/* An event that traces already keeps its sink. Interrupts are off. */
+static void ntrace_flight_begin_claim(void *unused)
+{
+	struct ntrace_encoder *enc = ntrace_encoder_of(smp_processor_id());
+
+	if (enc && enc->session && ntrace_session_is_active(enc->session))
+		__ntrace_flight_yield(enc->session);
+}
+
+static void ntrace_flight_begin_local(void *unused)
+{
+	struct ntrace_encoder *enc = ntrace_encoder_of(smp_processor_id());
+
+	ntrace_flight_switch(NULL, false, current, current, 0);
+	if (!enc || !enc->session)
+		return;
+	if (enc->session->state != NTRACE_SESSION_RESTING)
+		__ntrace_flight_enter(enc->session);
+}
+
+static void ntrace_flight_end_local(void *unused)
+{
+	struct ntrace_flight_cpu_state *f = this_cpu_ptr(&ntrace_flight_cpu);
+	struct ntrace_encoder *enc = ntrace_encoder_of(smp_processor_id());
+	struct ntrace_sink *sink = ntrace_flight_sink_of(enc);
+
+	f->claimed = false;
+	if (!sink)
+		return;
+	ntrace_sink_lock(sink);
+	cpumask_clear_cpu(enc->cpu, &ntrace_flight_awake);
+	ntrace_flight_halt(sink);
+	ntrace_sink_unlock(sink);
+}
+
+/* Names of threads, and scontext, at each switch from now on */
+static int ntrace_flight_hook(void)
+{
+	int ret;
+
+	ntrace_flight_context = !ntrace_context_get(ntrace_cpus());
+	ntrace_flight_tp = ntrace_find_tracepoint("sched_switch");
+	if (!ntrace_flight_tp)
+		return 0;
+	ret = tracepoint_probe_register(ntrace_flight_tp, ntrace_flight_switch, NULL);
+	if (ret)
+		ntrace_flight_tp = NULL;
+	return ret;
+}
+
+static void ntrace_flight_unhook(void)
+{
+	if (ntrace_flight_tp)
+		tracepoint_probe_unregister(ntrace_flight_tp, ntrace_flight_switch, NULL);
+	ntrace_flight_tp = NULL;
+	tracepoint_synchronize_unregister();
+	if (ntrace_flight_context)
+		ntrace_context_put();
+	ntrace_flight_context = false;
+}
+
+/**
+ * ntrace_flight_pretend - patch the kernel's code as it is while the recorder runs
+ * @on: do, or undo
+ *
+ * A reader of the record takes the code from the running kernel. Tracepoints and static keys that
+ * are on patch it: they are to be on, as they were when the record was made.
+ *
+ * Context: may sleep; ntrace_mutex is held.
+ */
+void ntrace_flight_pretend(bool on)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	if (on == ntrace_flight_pretends)
+		return;
+	ntrace_flight_pretends = on;
+	if (on) {
+		ntrace_flight_context = !ntrace_context_get(ntrace_cpus());
+		static_branch_enable(&ntrace_flight_key);
+		return;
+	}
+	static_branch_disable(&ntrace_flight_key);
+	if (ntrace_flight_context)
+		ntrace_context_put();
+	ntrace_flight_context = false;
+}
+
+/**
+ * ntrace_flight_begin - write a new record, over what stood in its memory
+ *
+ * Context: may sleep; ntrace_mutex is held.
+ * Return: 0, or a negative error: nothing is recorded
+ */
+int ntrace_flight_begin(void)
+{
+	int ret;
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (atomic_read(&ntrace_flight_state) != NTRACE_FLIGHT_OFF)
+		return -EBUSY;
+	ret = ntrace_flight_prepare();
+	if (!ret)
+		ret = ntrace_flight_hook();
+	if (ret) {
+		ntrace_flight_release();
+		return ret;
+	}
+	atomic_set(&ntrace_flight_state, NTRACE_FLIGHT_RECORDING);
+	static_branch_enable(&ntrace_flight_key);
+	on_each_cpu(ntrace_flight_begin_claim, NULL, 1);
+	on_each_cpu(ntrace_flight_begin_local, NULL, 1);
+	queue_delayed_work(system_unbound_wq, &ntrace_flight_saver, NTRACE_FLIGHT_PERIOD);
+	return 0;
+}
+
+/**
+ * ntrace_flight_end - record no more; the record stays as it is
+ *
+ * Context: may sleep; ntrace_mutex is held.
+ */
+void ntrace_flight_end(void)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	if (atomic_read(&ntrace_flight_state) == NTRACE_FLIGHT_OFF)
+		return;
+	cancel_delayed_work_sync(&ntrace_flight_saver);
+	on_each_cpu(ntrace_flight_end_local, NULL, 1);
+	atomic_set(&ntrace_flight_state, NTRACE_FLIGHT_OFF);
+	static_branch_disable(&ntrace_flight_key);
+	ntrace_flight_unhook();
+	ntrace_flight_release();
+}
+
+/* NTRACE_CONFIG_* for the next begin, 0: the defaults; and whether user mode is traced, too */
+int ntrace_flight_set_config(u64 config, bool user)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	if (config & ~NTRACE_CONFIG_VALID)
+		return -EINVAL;
+	ntrace_flight_config = config;
+	ntrace_flight_user = user;
+	return 0;
+}
+
+void ntrace_flight_get_config(u64 *config, bool *user)
+{
+	*config = ntrace_flight_config;
+	*user = ntrace_flight_user;
+}
+
+/* ---- After a reset ---- */
+
+/* Where a sink is that ran through the reset. Its own memory is not looked at, if it has some. */
+static void ntrace_flight_rescue_sink(struct ntrace_comp *comp)
+{
+	const struct ntrace_flight_sink *old;
+	unsigned int index;
+	u64 wp, base;
+	u32 low;
+
+	old = ntrace_record_old_sink(comp->addr, &index);
+	if (!old || old->flags & NTRACE_FLIGHT_SINK_COPIED)
+		return;
+	base = ntrace_record_base() + old->offset;
+	low = ntrace_read(comp, TR_RAM_WP_LOW);
+	wp = ((u64)ntrace_read(comp, TR_RAM_WP_HIGH) << 32 | (low & TR_RAM_WP_MASK)) - base;
+	if (wp > old->size)
+		return;
+	ntrace_record_old_pointer(index, wp == old->size ? 0 : wp,
+				  low & TR_RAM_WRAP || wp == old->size);
+}
+
+/**
+ * ntrace_flight_rescue - a component is enabled: is that the recorder of an earlier kernel?
+ * @comp: the component, recognised
+ *
+ * It ran through a reset. It is stopped before anything of its record is overwritten, and where its
+ * sink had got to is written down.
+ *
+ * Context: may sleep.
+ * Return: true if it was ours, and has been stopped
+ */
+bool ntrace_flight_rescue(struct ntrace_comp *comp)
+{
+	/* The record does not name funnels. An enabled one is on the way of its trace. */
+	if (!ntrace_record_knows(comp->addr) &&
+	    !(comp->type == TR_COMP_FUNNEL && ntrace_record_knows_any()))
+		return false;
+	if (comp->type == TR_COMP_ENCODER)
+		return ntrace_flight_cut_comp(comp);
+	ntrace_flight_cut_link(comp);
+	if (comp->type == TR_COMP_RAMSINK)
+		ntrace_flight_rescue_sink(comp);
+	return true;
+}

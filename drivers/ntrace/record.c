@@ -1,0 +1,795 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The record of the flight recorder: memory that survives a reset, and what stands in it. The
+ * format is that of <linux/ntrace-flight.h>.
+ *
+ * What an earlier kernel has left there is not trusted: each size and each offset is checked before
+ * it is used, and nothing is written to it but the last position of a sink.
+ *
+ * The memory is mapped as that of ramoops: write combining, so that what is written does not wait
+ * in a cache for a reset that may come any time.
+ */
+#include <linux/crc32.h>
+#include <linux/elf.h>
+#include <linux/gfp.h>
+#include <linux/io.h>
+#include <linux/ioport.h>
+#include <linux/mm.h>
+#include <linux/of.h>
+#include <linux/of_reserved_mem.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/utsname.h>
+#include <linux/vmalloc.h>
+#ifdef CONFIG_VMCORE_INFO
+#include <linux/vmcore_info.h>
+#endif
+
+#include <asm/delay.h>
+#include <asm/page.h>
+#include <asm/timex.h>
+
+#include "record.h"
+
+/* Entries for each CPU, and for the machine */
+#define NTRACE_RECORD_SWITCHES	256
+#define NTRACE_RECORD_GAPS	64
+#define NTRACE_RECORD_MODULES	256
+#define NTRACE_RECORD_MIN	SZ_128K
+#define NTRACE_RECORD_MAX	SZ_1G
+
+/* How the memory was found, for what has to be undone */
+enum ntrace_record_origin { NTRACE_RECORD_MAPPED, NTRACE_RECORD_REMAPPED, NTRACE_RECORD_PAGES };
+
+static struct {
+	void				*mem;
+	phys_addr_t			base;
+	size_t				size;
+	enum ntrace_record_origin	origin;
+	struct resource			*res;
+	/* Of the record that is being written */
+	u64				used;
+	struct ntrace_flight_header	*head;
+	struct ntrace_flight_module	*modules;
+	struct ntrace_flight_pointer	*pointers;
+	struct ntrace_flight_gap	*gaps;
+	u32				nr_gaps;
+	struct ntrace_flight_switch	*switches;
+	struct ntrace_flight_cause	*cause;
+	/* Of the record that was found */
+	const struct ntrace_flight_sink	*old_sinks;
+	struct ntrace_flight_pointer	*old_pointers;
+	unsigned int			nr_old_sinks;
+	const struct ntrace_flight_cpu	*old_cpus;
+	unsigned int			nr_old_cpus;
+} ntrace_record;
+
+/*
+ * Two writers of a pointer would spoil it. This is no spinlock: a CPU that panics goes on without
+ * it: whoever has it may be dead. Interrupts are off while it is held.
+ */
+static atomic_t ntrace_record_busy = ATOMIC_INIT(0);
+
+/* ---- Memory ---- */
+
+static void ntrace_record_flush(void)
+{
+	/* What was written before reaches memory before what is written next, or a reset */
+	wmb();
+}
+
+static void *ntrace_record_vmap(phys_addr_t base, size_t size)
+{
+	unsigned int nr = size >> PAGE_SHIFT, i;
+	struct page **pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL);
+	void *mem;
+
+	if (!pages)
+		return NULL;
+	for (i = 0; i < nr; i++)
+		pages[i] = pfn_to_page(PHYS_PFN(base) + i);
+	mem = vmap(pages, nr, VM_MAP | VM_IOREMAP, pgprot_writecombine(PAGE_KERNEL));
+	kvfree(pages);
+	return mem;
+}
+
+static int ntrace_record_map(phys_addr_t base, u64 size)
+{
+	if (!IS_ALIGNED(base, PAGE_SIZE) || !IS_ALIGNED(size, PAGE_SIZE) ||
+	    size < NTRACE_RECORD_MIN || size > NTRACE_RECORD_MAX) {
+		pr_err("ntrace: flight recorder: 0x%llx bytes at %pa are not pages of 128 KiB to 1 GiB together\n",
+		       size, &base);
+		return -EINVAL;
+	}
+	if (pfn_valid(PHYS_PFN(base))) {
+		ntrace_record.origin = NTRACE_RECORD_MAPPED;
+		ntrace_record.mem = ntrace_record_vmap(base, size);
+	} else {
+		ntrace_record.origin = NTRACE_RECORD_REMAPPED;
+		ntrace_record.mem = memremap(base, size, MEMREMAP_WC);
+	}
+	if (!ntrace_record.mem)
+		return -ENOMEM;
+	ntrace_record.base = base;
+	ntrace_record.size = size;
+	return 0;
+}
+
+/* Memory that Linux was told not to use: with "mem=" on the command line, it ends below it */
+static int ntrace_record_map_free(phys_addr_t base, u64 size)
+{
+	int ret;
+
+	ntrace_record.res = request_mem_region(base, size, "ntrace-flight");
+	if (!ntrace_record.res) {
+		pr_err("ntrace: flight recorder: Linux uses memory from %pa on: mem= keeps it away\n",
+		       &base);
+		return -EBUSY;
+	}
+	ret = ntrace_record_map(base, size);
+	if (!ret)
+		return 0;
+	release_mem_region(base, size);
+	ntrace_record.res = NULL;
+	return ret;
+}
+
+/* Memory of this kernel: it serves until a reset, and in a crash dump */
+static int ntrace_record_take_pages(size_t size)
+{
+	size = min_t(size_t, roundup_pow_of_two(size), PAGE_SIZE << MAX_PAGE_ORDER);
+	ntrace_record.mem = alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
+	if (!ntrace_record.mem)
+		return -ENOMEM;
+	ntrace_record.origin = NTRACE_RECORD_PAGES;
+	ntrace_record.base = virt_to_phys(ntrace_record.mem);
+	ntrace_record.size = size;
+	return 0;
+}
+
+/* "memory-region" with the name "flight" of any trace sink; all sinks share it */
+static int ntrace_record_from_tree(void)
+{
+	struct device_node *node, *region = NULL;
+	struct reserved_mem *mem;
+	int index;
+
+	for_each_compatible_node(node, NULL, NTRACE_COMPATIBLE) {
+		index = of_property_match_string(node, "memory-region-names", "flight");
+		if (index < 0)
+			continue;
+		region = of_parse_phandle(node, "memory-region", index);
+		of_node_put(node);
+		break;
+	}
+	if (!region)
+		return -ENOENT;
+	mem = of_reserved_mem_lookup(region);
+	of_node_put(region);
+	if (!mem) {
+		pr_err("ntrace: flight recorder: its memory-region is not reserved\n");
+		return -EINVAL;
+	}
+	return ntrace_record_map(mem->base, mem->size);
+}
+
+/* As the parameter says: SIZE@ADDRESS, SIZE, or the name of a reserve_mem= */
+static int ntrace_record_from_param(const char *text)
+{
+	phys_addr_t base, size;
+	char *end;
+	u64 n;
+
+	n = memparse(text, &end);
+	if (end != text && *end == '@')
+		return ntrace_record_map_free(memparse(end + 1, &end), n);
+	if (end != text && !*end)
+		return ntrace_record_take_pages(n);
+	if (ntrace_reserve_mem_find(text, &base, &size))
+		return ntrace_record_map(base, size);
+	pr_err("ntrace: flight=%s is no SIZE, SIZE@ADDRESS or name of reserve_mem=\n", text);
+	return -EINVAL;
+}
+
+static void ntrace_record_unmap(void)
+{
+	switch (ntrace_record.origin) {
+	case NTRACE_RECORD_MAPPED:
+		vunmap(ntrace_record.mem);
+		break;
+	case NTRACE_RECORD_REMAPPED:
+		memunmap(ntrace_record.mem);
+		break;
+	case NTRACE_RECORD_PAGES:
+		free_pages_exact(ntrace_record.mem, ntrace_record.size);
+		break;
+	}
+	if (ntrace_record.res)
+		release_mem_region(ntrace_record.base, ntrace_record.size);
+	memset(&ntrace_record, 0, sizeof(ntrace_record));
+}
+
+/* ---- What an earlier kernel has left ---- */
+
+static const struct ntrace_flight_part *
+ntrace_record_old_part(const struct ntrace_flight_header *head, u32 type, size_t entry)
+{
+	const struct ntrace_flight_part *part;
+	unsigned int i;
+
+	for (i = 0; i < head->nr_parts; i++) {
+		part = &head->parts[i];
+		if (part->type != type || part->entry != entry || part->offset % 8 ||
+		    part->offset > head->data_offset ||
+		    part->size > head->data_offset - part->offset)
+			continue;
+		return part;
+	}
+	return NULL;
+}
+
+/* The part, if its CRC is right */
+static const void *ntrace_record_old_array(const struct ntrace_flight_header *head, u32 type,
+					   size_t entry, unsigned int max, unsigned int *nr)
+{
+	const struct ntrace_flight_part *part = ntrace_record_old_part(head, type, entry);
+	const void *at = ntrace_record.mem + (part ? part->offset : 0);
+
+	*nr = 0;
+	if (!part || part->size / entry > max || ~crc32_le(~0, at, part->size) != part->crc)
+		return NULL;
+	*nr = part->size / entry;
+	return at;
+}
+
+/* Remember what is needed to stop sinks that still run. A header with a wrong CRC says nothing. */
+static void ntrace_record_learn(void)
+{
+	static struct ntrace_flight_header copy;
+	const struct ntrace_flight_part *part;
+
+	/* A copy does not change between its check and its use */
+	memcpy(&copy, ntrace_record.mem, sizeof(copy));
+	if (copy.version >> 16 != NTRACE_FLIGHT_VERSION_MAJOR || copy.size != sizeof(copy) ||
+	    ~crc32_le(~0, (u8 *)&copy, offsetof(typeof(copy), crc)) != copy.crc ||
+	    copy.region > ntrace_record.size || copy.data_offset > copy.region ||
+	    copy.address != ntrace_record.base || copy.nr_parts > ARRAY_SIZE(copy.parts))
+		return;
+	ntrace_record.used = copy.region;
+	ntrace_record.old_sinks =
+		ntrace_record_old_array(&copy, NTRACE_FLIGHT_SINKS,
+					sizeof(struct ntrace_flight_sink), NTRACE_FLIGHT_MAX_SINKS,
+					&ntrace_record.nr_old_sinks);
+	ntrace_record.old_cpus =
+		ntrace_record_old_array(&copy, NTRACE_FLIGHT_CPUS, sizeof(struct ntrace_flight_cpu),
+					NTRACE_FLIGHT_MAX_CPUS, &ntrace_record.nr_old_cpus);
+	part = ntrace_record_old_part(&copy, NTRACE_FLIGHT_POINTERS,
+				      sizeof(struct ntrace_flight_pointer));
+	if (part && part->size / sizeof(struct ntrace_flight_pointer) >=
+		    2 * ntrace_record.nr_old_sinks)
+		ntrace_record.old_pointers = ntrace_record.mem + part->offset;
+}
+
+/* There is a record, with a sink or more */
+bool ntrace_record_knows_any(void)
+{
+	return ntrace_record.nr_old_sinks;
+}
+
+/* The record that was found has a component with registers at @addr: an encoder or a sink */
+bool ntrace_record_knows(phys_addr_t addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < ntrace_record.nr_old_sinks; i++)
+		if (ntrace_record.old_sinks[i].address == addr)
+			return true;
+	for (i = 0; i < ntrace_record.nr_old_cpus; i++)
+		if (ntrace_record.old_cpus[i].address == addr)
+			return true;
+	return false;
+}
+
+/**
+ * ntrace_record_old_sink - where the sink with registers at @addr wrote
+ * @addr: physical address
+ * @index: set to its number
+ *
+ * Return: the sink, whose area is inside of the region, or NULL
+ */
+const struct ntrace_flight_sink *ntrace_record_old_sink(phys_addr_t addr, unsigned int *index)
+{
+	const struct ntrace_flight_sink *sink;
+
+	for (*index = 0; *index < ntrace_record.nr_old_sinks; ++*index) {
+		sink = &ntrace_record.old_sinks[*index];
+		if (sink->address == addr && sink->offset <= ntrace_record.used &&
+		    sink->size <= ntrace_record.used - sink->offset)
+			return sink;
+	}
+	return NULL;
+}
+
+/* Where a sink of the record that was found had got to; -1: nobody knows */
+static int ntrace_record_latest(const struct ntrace_flight_pointer *slots, unsigned int index)
+{
+	int best = -1, i;
+
+	for (i = 0; i < 2; i++) {
+		u64 seed = NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_POINTERS, 2 * index + i);
+
+		if (slots[i].check != ntrace_flight_check(&slots[i], sizeof(slots[i]), seed))
+			continue;
+		if (best < 0 || slots[i].number > slots[best].number)
+			best = i;
+	}
+	return best;
+}
+
+/**
+ * ntrace_record_old_pointer - a sink that ran through the reset is at @offset now
+ * @index: of ntrace_record_old_sink()
+ * @offset: in its area
+ * @wrapped: it has written all of its area
+ *
+ * A pointer that was written when the sink had stopped stays: what it ran for since is not of the
+ * record.
+ */
+void ntrace_record_old_pointer(unsigned int index, u64 offset, bool wrapped)
+{
+	struct ntrace_flight_pointer *slots = ntrace_record.old_pointers, *slot;
+	u64 number = 1;
+	int best;
+
+	if (!slots)
+		return;
+	slots += 2 * index;
+	best = ntrace_record_latest(slots, index);
+	if (best >= 0 && slots[best].flags & NTRACE_FLIGHT_POINTER_STOPPED)
+		return;
+	if (best >= 0) {
+		number = slots[best].number + 1;
+		wrapped |= slots[best].flags & NTRACE_FLIGHT_POINTER_WRAPPED ||
+			   offset < slots[best].offset;
+	}
+	slot = &slots[best < 0 ? 0 : !best];
+	slot->number = number;
+	slot->time = get_cycles64();
+	slot->offset = offset;
+	slot->flags = NTRACE_FLIGHT_POINTER_STOPPED | NTRACE_FLIGHT_POINTER_RESET |
+		      (wrapped ? NTRACE_FLIGHT_POINTER_WRAPPED : 0);
+	slot->check = ntrace_flight_check(slot, sizeof(*slot),
+					  NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_POINTERS,
+							     slot - ntrace_record.old_pointers));
+	ntrace_record_flush();
+}
+
+/* ---- Begin ---- */
+
+struct ntrace_record_layout {
+	struct ntrace_flight_header	*head;
+	u64				at;
+};
+
+/* A part of @nr entries, all 0; NULL if there is no room */
+static void *ntrace_record_part(struct ntrace_record_layout *l, u32 type, size_t entry,
+				unsigned int nr)
+{
+	struct ntrace_flight_part *part = &l->head->parts[l->head->nr_parts];
+	size_t size = entry * nr;
+
+	if (l->at + size > ntrace_record.size / 2)
+		return NULL;
+	part->type = type;
+	part->entry = entry;
+	part->offset = l->at;
+	part->size = size;
+	l->head->nr_parts++;
+	memset(ntrace_record.mem + l->at, 0, size);
+	l->at = ALIGN(l->at + size, 64);
+	return ntrace_record.mem + part->offset;
+}
+
+/* The last part will not change any more */
+static void ntrace_record_seal(struct ntrace_record_layout *l)
+{
+	struct ntrace_flight_part *part = &l->head->parts[l->head->nr_parts - 1];
+
+	part->crc = ~crc32_le(~0, ntrace_record.mem + part->offset, part->size);
+}
+
+static bool ntrace_record_machine(struct ntrace_record_layout *l)
+{
+	struct ntrace_flight_machine *m;
+
+	m = ntrace_record_part(l, NTRACE_FLIGHT_MACHINE, sizeof(*m), 1);
+	if (!m)
+		return false;
+	m->timebase = riscv_timebase;
+	m->time = get_cycles64();
+	m->local_ns = local_clock();
+	m->real_ns = ktime_get_real_ns();
+	m->text = kernel_map.virt_addr;
+	m->text_size = kernel_map.size;
+	m->kaslr = kernel_map.virt_addr - KERNEL_LINK_ADDR;
+	m->nr_cpus = nr_cpu_ids;
+	m->xlen = BITS_PER_LONG;
+	strscpy(m->release, init_utsname()->release, sizeof(m->release));
+	ntrace_record_seal(l);
+	return true;
+}
+
+/* The kernel's build-id is there, and its release */
+static bool ntrace_record_kernel(struct ntrace_record_layout *l)
+{
+#ifdef CONFIG_VMCORE_INFO
+	phys_addr_t note = paddr_vmcoreinfo_note();
+	const struct elf64_note *nhdr;
+	const char *text;
+	char *to;
+
+	if (!note)
+		return true;
+	nhdr = phys_to_virt(note);
+	text = (const char *)(nhdr + 1) + ALIGN(nhdr->n_namesz, 4);
+	if (!nhdr->n_descsz || nhdr->n_descsz > VMCOREINFO_BYTES)
+		return true;
+	to = ntrace_record_part(l, NTRACE_FLIGHT_KERNEL, 1, nhdr->n_descsz);
+	if (!to)
+		return false;
+	memcpy(to, text, nhdr->n_descsz);
+	ntrace_record_seal(l);
+#endif
+	return true;
+}
+
+/* Divide what is left among the sinks */
+static int ntrace_record_share(const struct ntrace_record_setup *setup, u64 from)
+{
+	u64 room = ntrace_record.size - from, share;
+	unsigned int i;
+
+	share = ALIGN_DOWN(div_u64(room, setup->nr_sinks), SZ_64K);
+	/* Some sinks only take windows of 2^M bytes */
+	if (setup->power_of_2 && share)
+		share = rounddown_pow_of_two(share);
+	if (!share)
+		return -ENOSPC;
+	for (i = 0; i < setup->nr_sinks; i++) {
+		setup->sinks[i].offset = from + i * share;
+		setup->sinks[i].size = share;
+	}
+	return 0;
+}
+
+static bool ntrace_record_parts(struct ntrace_record_layout *l,
+				const struct ntrace_record_setup *setup)
+{
+	struct ntrace_flight_cpu *cpus;
+	struct ntrace_flight_sink *sinks;
+
+	if (!ntrace_record_machine(l) || !ntrace_record_kernel(l))
+		return false;
+	cpus = ntrace_record_part(l, NTRACE_FLIGHT_CPUS, sizeof(*cpus), setup->nr_cpus);
+	if (!cpus)
+		return false;
+	memcpy(cpus, setup->cpus, setup->nr_cpus * sizeof(*cpus));
+	ntrace_record_seal(l);
+	ntrace_record.modules = ntrace_record_part(l, NTRACE_FLIGHT_MODULES,
+						   sizeof(*ntrace_record.modules),
+						   NTRACE_RECORD_MODULES);
+	ntrace_record.pointers = ntrace_record_part(l, NTRACE_FLIGHT_POINTERS,
+						    sizeof(*ntrace_record.pointers),
+						    2 * setup->nr_sinks);
+	ntrace_record.gaps = ntrace_record_part(l, NTRACE_FLIGHT_GAPS, sizeof(*ntrace_record.gaps),
+						NTRACE_RECORD_GAPS);
+	ntrace_record.switches = ntrace_record_part(l, NTRACE_FLIGHT_SWITCHES,
+						    sizeof(*ntrace_record.switches),
+						    NTRACE_RECORD_SWITCHES * nr_cpu_ids);
+	ntrace_record.cause = ntrace_record_part(l, NTRACE_FLIGHT_CAUSE,
+						 sizeof(*ntrace_record.cause), 1);
+	if (!ntrace_record.modules || !ntrace_record.pointers || !ntrace_record.gaps ||
+	    !ntrace_record.switches || !ntrace_record.cause)
+		return false;
+	sinks = ntrace_record_part(l, NTRACE_FLIGHT_SINKS, sizeof(*sinks), setup->nr_sinks);
+	if (!sinks)
+		return false;
+	l->head->data_offset = ALIGN(l->at, SZ_64K);
+	if (l->head->data_offset >= ntrace_record.size ||
+	    ntrace_record_share(setup, l->head->data_offset))
+		return false;
+	memcpy(sinks, setup->sinks, setup->nr_sinks * sizeof(*sinks));
+	ntrace_record_seal(l);
+	return true;
+}
+
+/* The header is complete: a reader believes it from now on */
+static void ntrace_record_finish(struct ntrace_flight_header *head)
+{
+	u64 magic = NTRACE_FLIGHT_MAGIC;
+	u32 crc = crc32_le(~0, (u8 *)&magic, sizeof(magic));
+
+	crc = crc32_le(crc, (u8 *)head + sizeof(magic),
+		       offsetof(typeof(*head), crc) - sizeof(magic));
+	head->crc = ~crc;
+	ntrace_record_flush();
+	head->magic = magic;
+	ntrace_record_flush();
+}
+
+/**
+ * ntrace_record_begin - write the header of a new record, over what stood there
+ * @setup: what goes into it; the areas of its sinks are filled in
+ *
+ * The magic number says "being written" until all of it is there.
+ *
+ * Context: may sleep; nothing traces into the record.
+ * Return: 0, or -ENOSPC if the memory is too small
+ */
+int ntrace_record_begin(struct ntrace_record_setup *setup)
+{
+	struct ntrace_flight_header *head = ntrace_record.mem;
+	struct ntrace_record_layout l = { .head = head, .at = ALIGN(sizeof(*head), 64) };
+
+	ntrace_record_forget();
+	head->magic = NTRACE_FLIGHT_MAGIC_WRITING;
+	ntrace_record_flush();
+	memset((u8 *)head + sizeof(head->magic), 0, sizeof(*head) - sizeof(head->magic));
+	head->version = NTRACE_FLIGHT_VERSION_MAJOR << 16 | NTRACE_FLIGHT_VERSION_MINOR;
+	head->size = sizeof(*head);
+	head->region = ntrace_record.size;
+	head->address = ntrace_record.base;
+	get_random_bytes(head->id, sizeof(head->id));
+	if (!ntrace_record_parts(&l, setup)) {
+		head->magic = 0;
+		return -ENOSPC;
+	}
+	/* Bytes that are idle between messages: a reader sees how far a sink had got */
+	memset(ntrace_record.mem + head->data_offset, 0xff,
+	       ntrace_record.size - head->data_offset);
+	ntrace_record.used = ntrace_record.size;
+	ntrace_record.head = head;
+	ntrace_record.nr_gaps = 0;
+	ntrace_record_finish(head);
+	return 0;
+}
+
+/* ---- While it records ---- */
+
+static bool ntrace_record_try(unsigned int tries)
+{
+	while (tries--) {
+		if (!atomic_cmpxchg_acquire(&ntrace_record_busy, 0, 1))
+			return true;
+		cpu_relax();
+	}
+	return false;
+}
+
+static void ntrace_record_take(void)
+{
+	while (!ntrace_record_try(UINT_MAX))
+		;
+}
+
+static void ntrace_record_release(void)
+{
+	atomic_set_release(&ntrace_record_busy, 0);
+}
+
+/* The entry before stays as it is until this one is complete */
+static void ntrace_record_put_pointer(struct ntrace_area *area, u64 offset, u32 flags)
+{
+	unsigned int nth = 2 * area->index + (++area->number & 1);
+	struct ntrace_flight_pointer *slot = &ntrace_record.pointers[nth];
+
+	slot->check = 0;
+	slot->number = area->number;
+	slot->time = get_cycles64();
+	slot->offset = offset;
+	slot->flags = flags;
+	slot->check = ntrace_flight_check(slot, sizeof(*slot),
+					  NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_POINTERS, nth));
+	ntrace_record_flush();
+}
+
+/**
+ * ntrace_record_pointer - a sink is at @offset of its area
+ * @area: the area
+ * @offset: in it
+ * @flags: NTRACE_FLIGHT_POINTER_*
+ * @must: write it though another CPU, which may be dead, holds the lock
+ *
+ * Context: any, interrupts off.
+ */
+void ntrace_record_pointer(struct ntrace_area *area, u64 offset, u32 flags, bool must)
+{
+	bool locked = ntrace_record_try(must ? 1000 : 1);
+
+	if (locked || must)
+		ntrace_record_put_pointer(area, offset, flags);
+	if (locked)
+		ntrace_record_release();
+}
+
+static void ntrace_record_put_gap(u32 number, u64 from, u64 to, unsigned int sink)
+{
+	unsigned int nth = number % NTRACE_RECORD_GAPS;
+	struct ntrace_flight_gap *gap = &ntrace_record.gaps[nth];
+
+	gap->from = from;
+	gap->to = to;
+	gap->sink = sink;
+	gap->number = number;
+	gap->check = ntrace_flight_check(gap, sizeof(*gap),
+					 NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_GAPS, nth));
+}
+
+/* A sink stops for somebody else. Context: interrupts off. */
+void ntrace_record_gap_begins(struct ntrace_area *area)
+{
+	ntrace_record_take();
+	area->gap_from = get_cycles64();
+	area->gap = ++ntrace_record.nr_gaps;
+	ntrace_record_put_gap(area->gap, area->gap_from, 0, area->index);
+	ntrace_record_release();
+}
+
+/* ... and goes on. If many gaps began meanwhile, its entry is that of a later one. */
+void ntrace_record_gap_ends(struct ntrace_area *area)
+{
+	if (!area->gap)
+		return;
+	ntrace_record_take();
+	if (ntrace_record.nr_gaps - area->gap < NTRACE_RECORD_GAPS)
+		ntrace_record_put_gap(area->gap, area->gap_from, get_cycles64(), area->index);
+	ntrace_record_release();
+	area->gap = 0;
+}
+
+/* @next begins to run on this CPU. Context: interrupts off. */
+void notrace ntrace_record_switch(unsigned int cpu, u32 number, struct task_struct *next)
+{
+	unsigned int nth = cpu * NTRACE_RECORD_SWITCHES + number % NTRACE_RECORD_SWITCHES;
+	struct ntrace_flight_switch *at = &ntrace_record.switches[nth], entry;
+
+	entry.time = get_cycles64();
+	entry.tid = task_pid_nr(next);
+	entry.pid = task_tgid_nr(next);
+	memcpy(entry.comm, next->comm, sizeof(entry.comm));
+	entry.number = number;
+	entry.check = ntrace_flight_check(&entry, sizeof(entry),
+					  NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_SWITCHES, nth));
+	*at = entry;
+}
+
+/* A module has come, or goes if @text_size is 0. Context: one at a time. */
+void ntrace_record_module(const char *name, u64 text, u64 text_size, const u8 *build_id)
+{
+	struct ntrace_flight_module *at = ntrace_record.modules;
+	struct ntrace_flight_module *end = at + NTRACE_RECORD_MODULES;
+
+	for (; at < end; at++)
+		if (text_size ? !at->name[0] : at->text == text)
+			break;
+	if (at == end)
+		return;
+	memset(at, 0, sizeof(*at));
+	if (text_size) {
+		at->text = text;
+		at->text_size = text_size;
+		strscpy(at->name, name, sizeof(at->name));
+		if (build_id)
+			memcpy(at->build_id, build_id, sizeof(at->build_id));
+		at->check = ntrace_flight_check(at, sizeof(*at),
+						NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_MODULES,
+								   at - ntrace_record.modules));
+	}
+	ntrace_record_flush();
+}
+
+/**
+ * ntrace_record_cause - why the trace was stopped
+ * @code: enum ntrace_flight_code
+ * @text: what the kernel says, or NULL
+ * @task: whom it is about
+ *
+ * Context: any; takes no lock.
+ */
+void ntrace_record_cause(u32 code, const char *text, struct task_struct *task)
+{
+	struct ntrace_flight_cause *cause = ntrace_record.cause;
+
+	cause->time = get_cycles64();
+	cause->code = code;
+	cause->cpu = raw_smp_processor_id();
+	cause->tid = task_pid_nr(task);
+	cause->pid = task_tgid_nr(task);
+	memcpy(cause->comm, task->comm, sizeof(cause->comm));
+	strscpy_pad(cause->text, text ?: "", sizeof(cause->text));
+	cause->check = ntrace_flight_check(cause, sizeof(*cause),
+					   NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_CAUSE, 0));
+	ntrace_record_flush();
+}
+
+/* ---- All of it ---- */
+
+/* What there is to read: the record that is being written, or the one that was found */
+const void *ntrace_record_memory(size_t *size)
+{
+	*size = ntrace_record.used ?: ntrace_record.size;
+	return ntrace_record.mem;
+}
+
+void *ntrace_record_area(u64 offset)
+{
+	return ntrace_record.mem + offset;
+}
+
+phys_addr_t ntrace_record_base(void)
+{
+	return ntrace_record.base;
+}
+
+/* The record of an earlier kernel is not needed any more */
+void ntrace_record_forget(void)
+{
+	ntrace_record.old_sinks = NULL;
+	ntrace_record.nr_old_sinks = 0;
+	ntrace_record.old_cpus = NULL;
+	ntrace_record.nr_old_cpus = 0;
+	ntrace_record.old_pointers = NULL;
+	ntrace_record.used = 0;
+}
+
+void ntrace_record_clear(void)
+{
+	struct ntrace_flight_header *head = ntrace_record.mem;
+
+	head->magic = 0;
+	ntrace_record_flush();
+	ntrace_record_forget();
+}
+
+/* NTRACE_RECORD_* of what stands in the memory */
+static enum ntrace_record_found ntrace_record_look(void)
+{
+	const struct ntrace_flight_header *head = ntrace_record.mem;
+
+	if (head->magic == NTRACE_FLIGHT_MAGIC_WRITING)
+		return NTRACE_RECORD_HALF;
+	if (head->magic != NTRACE_FLIGHT_MAGIC)
+		return NTRACE_RECORD_EMPTY;
+	ntrace_record_learn();
+	return ntrace_record.used ? NTRACE_RECORD_KEPT : NTRACE_RECORD_DAMAGED;
+}
+
+/**
+ * ntrace_record_init - find the memory of the record, and what is in it
+ * @param: the parameter "flight": empty, "off", or where the memory is
+ * @found: set if there is memory
+ *
+ * Return: 0; -ENOENT: there is to be no flight recorder; another error: the log says why
+ */
+int ntrace_record_init(const char *param, enum ntrace_record_found *found)
+{
+	int ret;
+
+	if (!strcmp(param, "off"))
+		return -ENOENT;
+	ret = *param ? ntrace_record_from_param(param) : ntrace_record_from_tree();
+	if (ret)
+		return ret;
+	*found = ntrace_record_look();
+	return 0;
+}
+
+void ntrace_record_exit(void)
+{
+	if (ntrace_record.mem)
+		ntrace_record_unmap();
+}

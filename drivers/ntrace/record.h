@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The flight recorder: record.c, flight.c, causes.c */
+#ifndef NTRACE_RECORD_H
+#define NTRACE_RECORD_H
+
+#include <linux/jump_label.h>
+#include <linux/ntrace-flight.h>
+
+#include "compat.h"
+#include "ntrace.h"
+
+struct task_struct;
+
+/**
+ * enum ntrace_record_found - what stood in the memory when the driver was loaded
+ * @NTRACE_RECORD_EMPTY: no record
+ * @NTRACE_RECORD_HALF: one that was not finished, as the machine was reset meanwhile: it has no
+ *	trace
+ * @NTRACE_RECORD_DAMAGED: one that this driver does not understand
+ * @NTRACE_RECORD_KEPT: one
+ */
+enum ntrace_record_found {
+	NTRACE_RECORD_EMPTY,
+	NTRACE_RECORD_HALF,
+	NTRACE_RECORD_DAMAGED,
+	NTRACE_RECORD_KEPT,
+};
+
+/**
+ * struct ntrace_record_setup - what does not change while it records
+ * @cpus: encoders
+ * @sinks: sinks
+ * @nr_cpus: number of @cpus
+ * @nr_sinks: number of @sinks
+ * @power_of_2: the area of each sink has 2^M bytes
+ */
+struct ntrace_record_setup {
+	struct ntrace_flight_cpu	*cpus;
+	struct ntrace_flight_sink	*sinks;
+	unsigned int			nr_cpus;
+	unsigned int			nr_sinks;
+	bool				power_of_2;
+};
+
+/**
+ * struct ntrace_area - where a sink writes in the record
+ * @index: which sink of the record
+ * @offset: in the record
+ * @size: bytes
+ * @at: where it goes on, in the area
+ * @wrapped: it has written all of it
+ * @on: it writes
+ * @claims: CPUs of the sink that have an event of perf
+ * @number: of its last pointer
+ * @gap: number of the gap that has begun, 0 none
+ * @gap_from: when it began
+ */
+struct ntrace_area {
+	unsigned int	index;
+	u64		offset;
+	u64		size;
+	u64		at;
+	bool		wrapped;
+	bool		on;
+	unsigned int	claims;
+	u64		number;
+	u32		gap;
+	u64		gap_from;
+};
+
+/* record.c */
+int ntrace_record_init(const char *param, enum ntrace_record_found *found);
+void ntrace_record_exit(void);
+bool ntrace_record_knows_any(void);
+bool ntrace_record_knows(phys_addr_t addr);
+const struct ntrace_flight_sink *ntrace_record_old_sink(phys_addr_t addr, unsigned int *index);
+void ntrace_record_old_pointer(unsigned int index, u64 offset, bool wrapped);
+int ntrace_record_begin(struct ntrace_record_setup *setup);
+void ntrace_record_pointer(struct ntrace_area *area, u64 offset, u32 flags, bool must);
+void ntrace_record_gap_begins(struct ntrace_area *area);
+void ntrace_record_gap_ends(struct ntrace_area *area);
+void ntrace_record_switch(unsigned int cpu, u32 number, struct task_struct *next);
+void ntrace_record_module(const char *name, u64 text, u64 text_size, const u8 *build_id);
+void ntrace_record_cause(u32 code, const char *text, struct task_struct *task);
+const void *ntrace_record_memory(size_t *size);
+void *ntrace_record_area(u64 offset);
+phys_addr_t ntrace_record_base(void);
+void ntrace_record_forget(void);
+void ntrace_record_clear(void);
+
+/* flight.c */
+DECLARE_STATIC_KEY_FALSE(ntrace_flight_key);
+int ntrace_flight_begin(void);
+void ntrace_flight_end(void);
+bool ntrace_flight_records(void);
+bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task);
+void ntrace_flight_pretend(bool on);
+bool ntrace_flight_rescue(struct ntrace_comp *comp);
+void __ntrace_flight_yield(struct ntrace_session *s);
+void __ntrace_flight_resume(struct ntrace_session *s);
+void __ntrace_flight_leave(struct ntrace_session *s);
+void __ntrace_flight_enter(struct ntrace_session *s);
+int ntrace_flight_set_config(u64 config, bool user);
+void ntrace_flight_get_config(u64 *config, bool *user);
+struct tracepoint *ntrace_find_tracepoint(const char *name);
+
+/*
+ * An event of perf is about to trace on this CPU, and it has ended; the CPU sleeps or goes, and is
+ * back. Without a flight recorder, these cost nothing. Context: on the CPU, interrupts off.
+ */
+static __always_inline void ntrace_flight_yield(struct ntrace_session *s)
+{
+	if (static_branch_unlikely(&ntrace_flight_key))
+		__ntrace_flight_yield(s);
+}
+
+static __always_inline void ntrace_flight_resume(struct ntrace_session *s)
+{
+	if (static_branch_unlikely(&ntrace_flight_key))
+		__ntrace_flight_resume(s);
+}
+
+static __always_inline void ntrace_flight_leave(struct ntrace_session *s)
+{
+	if (static_branch_unlikely(&ntrace_flight_key))
+		__ntrace_flight_leave(s);
+}
+
+static __always_inline void ntrace_flight_enter(struct ntrace_session *s)
+{
+	if (static_branch_unlikely(&ntrace_flight_key))
+		__ntrace_flight_enter(s);
+}
+
+/* causes.c */
+int ntrace_causes_init(void);
+void ntrace_causes_exit(void);
+void ntrace_causes_connected(void);
+
+#endif /* NTRACE_RECORD_H */
