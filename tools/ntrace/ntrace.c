@@ -17,12 +17,14 @@ static const struct command {
 } commands[] = {
 #ifdef ONLY_RECORD
 	{ "record",	cmd_record,	"record the trace of a command, a process or CPUs" },
+	{ "flight",	cmd_flight,	"save what the flight recorder has of a crash" },
 	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
 #else
 	{ "dump",	cmd_dump,	"print one line for each message of a trace" },
 	{ "decode",	cmd_decode,	"print what the trace says was executed" },
 	{ "bench",	cmd_bench,	"measure how fast a trace is decoded" },
 	{ "record",	cmd_record,	"record the trace of a command, a process or CPUs" },
+	{ "flight",	cmd_flight,	"save what the flight recorder has of a crash" },
 	{ "report",	cmd_report,	"print how long each function of a recording took" },
 	{ "slow",	cmd_slow,	"print why the slowest call of a function was slow" },
 	{ "inject",	cmd_inject,	"write samples that a perf without N-Trace reads" },

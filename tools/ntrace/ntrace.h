@@ -30,6 +30,7 @@ int cmd_report(int argc, char **argv);
 int cmd_slow(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
+int cmd_flight(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
 
 #endif /* NTRACE_TOOL_H */
