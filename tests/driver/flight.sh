@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The flight recorder on the board: trouble in a first boot, its record in the second. Source it
+# after tap.sh and guest.sh.
+# shellcheck shell=sh
+
+# crash NAME DIR BEFORE TROUBLE BOARD-OPTIONS...: the guest runs BEFORE, then TROUBLE, which ends in a
+# reset. The next boot saves the record to DIR/flight and DIR/record, and prints what is in DIR/said.
+crash() {
+	_name=$1 _dir=$2 _before=$3 _trouble=$4; shift 4
+	mkdir -p "$_dir"
+	"$top/tools/board/board" run --flight 4M --timeout 300 --console "$_dir/console" --out "$_dir" "$@" -- '
+		F=/sys/devices/platform/ntrace-flight
+		dog=/dev/null
+		for p in /sys/class/virtio-ports/*; do
+			[ "$(cat $p/name)" != org.ntrace.watchdog ] || dog=/dev/${p##*/}
+		done
+		exec 3>$dog
+		echo "state $(cat $F/state)"
+		if [ ! -e /out/second ]; then
+			touch /out/second
+			'"$_before"'
+			echo . >&3
+			'"$_trouble"'
+			sleep 30; echo no reset; poweroff -f
+		fi
+		# Code of modules is read where they are now
+		insmod /usr/lib/ntrace/ntrace-trouble.ko how=none
+		ntrace flight
+		cat $F/record >/out/record
+		ntrace flight save -o /out/flight --clear
+		echo "state $(cat $F/state)"
+		echo V >&3' >"$_dir/said" 2>"$_dir/err"
+	sed 's/^/# /' "$_dir/said"
+}
+
+# last_call DIR COMM PATTERN: how many calls of threads COMM came after the last line with PATTERN
+last_call() {
+	awk -v comm="$2" -v pattern="$3" '
+		$1 == comm && / call / { calls++ }
+		$1 == comm && $0 ~ pattern { at = calls + 0; found = 1 }
+		END { print found ? calls - at : "not found" }' "$1/script"
+}
+
+# errors DIR: errors of decoding, other than code that was not kept or that missing code hides
+errors() {
+	grep 'trace error' "$1/script" | grep -cvE 'code (30|40|46):'
+}
+
+# found NAME DIR CAUSE COMM PATTERN: the record says CAUSE; PATTERN is among the last 100 calls of COMM
+found() {
+	is "$1: the first boot records, the next one keeps, and records again" \
+		"$(grep '^state' "$2/said" | xargs)" "state recording state kept state recording"
+	is "$1: what the record says of the cause" "$(sed -n 's/^cause  *//p' "$2/said")" "$3"
+	"$O/bin/ntrace" script -i "$2/flight" >"$2/script" 2>/dev/null
+	_rank=$(last_call "$2" "$4" "$5")
+	ok "$1: $5 is among the last 100 calls of $4 ($_rank came after it)" [ "${_rank#not *}" -lt 100 ]
+	is "$1: no errors but code that was not kept" "$(errors "$2")" 0
+}

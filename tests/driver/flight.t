@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Why did it hang? The machine panics, or stands still until its watchdog resets it; the next boot
+# finds the record, and the guilty function in it. tests/long/driver-flight.t has all causes.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/flight.sh"
+
+need_perf_and_work 6.12
+plan 10
+insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
+
+crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1
+found panic "$tap_tmp/panic" "panic: trouble: it panics on purpose" insmod "guilty_panic .*=> .* panic "
+perf=$O/perf/6.12/$(uname -m)/perf
+if [ -x "$perf" ]; then
+	ok "panic: perf script reads it, too" sh -c "'$perf' script -i '$tap_tmp/panic/flight' --itrace=be 2>/dev/null |
+		tail -n 3 | grep guilty_panic"
+else
+	skip "panic: perf script reads it, too" "perf is not built for this host"
+fi
+
+# The trace hardware has no power during the reset, so that nobody knows where its sink was.
+BOARD_WATCHDOG=2 crash hang "$tap_tmp/hang" : "$insmod=hang" --reset watchdog --model reset-lost=on
+found hang "$tap_tmp/hang" "nobody said why: it was reset, as by a watchdog, or it still records" \
+	insmod "guilty_hang"
+ok "hang: the end of the trace was found" grep -q '^trace .*up to the last synchronising message' "$tap_tmp/hang/said"
+done_testing

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Trouble, for tests of the flight recorder: insmod ntrace-trouble.ko how=...
+ *
+ *	panic		the kernel panics
+ *	oops		a write to an address where nothing is
+ *	hang		the CPU stands still with interrupts off: only a watchdog helps
+ *	lockup		the CPU stands still with interrupts on: the soft lockup detector sees it
+ *	none		nothing: the code is there to be looked at
+ *	deadlock	two threads wait for each other: the hung task detector sees it
+ *
+ * The functions that are to be found are those whose names begin with "guilty_".
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/panic.h>
+
+static char *how = "";
+module_param(how, charp, 0444);
+
+static DEFINE_MUTEX(first);
+static DEFINE_MUTEX(second);
+static unsigned long count;
+
+static noinline void work(void)
+{
+	WRITE_ONCE(count, count + 1);
+}
+
+static noinline void guilty_panic(void)
+{
+	work();
+	panic("trouble: it panics on purpose");
+}
+
+static noinline void guilty_oops(void)
+{
+	work();
+	WRITE_ONCE(*(int *)8, 1);
+}
+
+static noinline void guilty_step(void)
+{
+	work();
+	cpu_relax();
+}
+
+static noinline void guilty_hang(void)
+{
+	local_irq_disable();
+	for (;;)
+		guilty_step();
+}
+
+static noinline void guilty_lockup(void)
+{
+	preempt_disable();
+	for (;;)
+		guilty_step();
+}
+
+/* The other thread has the lock, and will not give it back */
+static noinline void guilty_wait(struct mutex *mutex)
+{
+	mutex_lock(mutex);
+	mutex_unlock(mutex);
+}
+
+static int guilty_one(void *unused)
+{
+	mutex_lock(&first);
+	msleep(50);
+	guilty_wait(&second);
+	mutex_unlock(&first);
+	return 0;
+}
+
+static int guilty_two(void *unused)
+{
+	mutex_lock(&second);
+	msleep(50);
+	guilty_wait(&first);
+	mutex_unlock(&second);
+	return 0;
+}
+
+static int __init trouble_init(void)
+{
+	if (!strcmp(how, "panic"))
+		guilty_panic();
+	if (!strcmp(how, "oops"))
+		guilty_oops();
+	if (!strcmp(how, "hang"))
+		guilty_hang();
+	if (!strcmp(how, "lockup"))
+		guilty_lockup();
+	if (!strcmp(how, "none"))
+		return 0;
+	if (strcmp(how, "deadlock"))
+		return -EINVAL;
+	kthread_run(guilty_one, NULL, "trouble-one");
+	kthread_run(guilty_two, NULL, "trouble-two");
+	return 0;
+}
+module_init(trouble_init);
+
+MODULE_DESCRIPTION("Trouble for tests of the flight recorder");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Damaged records of the flight recorder. Source it after tap.sh.
+# shellcheck shell=sh
+flight=$tap_tmp/flight
+flight_build() {
+	${CC:-cc} -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -Wall \
+		-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -I"$top/tools/ntrace" -o "$flight" \
+		"$top/tests/session/flight.c" "$top/tools/ntrace/flight-save.c" "$top/tools/ntrace/perf-file.c" \
+		"$top/tools/lib/session/flight.c" "$top/tools/lib/session/setup.c" "$O/lib/libntrace.a"
+}
+
+# damaged N SEED: N damaged records are read without a crash, and at most 1 % are wrong without a word
+damaged() {
+	ok "$1 damaged records are read without a crash" sh -c "'$flight' $1 $2 >'$tap_tmp/damaged'"
+	_wrong=$(sed -n 's/.* wrong \([0-9]*\)$/\1/p' "$tap_tmp/damaged")
+	figure "of $1 damaged records: $(cat "$tap_tmp/damaged")"
+	ok "at most 1 % of them are wrong without a word" [ "${_wrong:-$1}" -le $(($1 / 100)) ]
+}
