@@ -48,6 +48,8 @@ struct ntrace_flight_cpu_state {
 DEFINE_STATIC_KEY_FALSE(ntrace_flight_key);
 static DEFINE_PER_CPU(struct ntrace_flight_cpu_state, ntrace_flight_cpu);
 static atomic_t ntrace_flight_state = ATOMIC_INIT(NTRACE_FLIGHT_OFF);
+/* A sink does not lose its power while its position is read */
+static DEFINE_RAW_SPINLOCK(ntrace_flight_power);
 /* CPUs whose encoders have power, and take part. A bit changes with the sink locked. */
 static struct cpumask ntrace_flight_awake;
 /* CPUs that are kept resumed, see ntrace_cpu_hold() */
@@ -283,11 +285,13 @@ void __ntrace_flight_leave(struct ntrace_session *s)
 	if (!sink)
 		return;
 	ntrace_sink_lock(sink);
+	raw_spin_lock(&ntrace_flight_power);
 	cpumask_clear_cpu(s->enc->cpu, &ntrace_flight_awake);
 	if (sink->flight->on && sink->encoders > 1 && !list_empty(&s->enc->member))
 		ntrace_sink_leave(sink, s->enc);
 	if (sink->flight->on && (sink->encoders == 1 || list_empty(&sink->members)))
 		ntrace_flight_halt(sink);
+	raw_spin_unlock(&ntrace_flight_power);
 	ntrace_sink_unlock(sink);
 }
 
@@ -345,12 +349,12 @@ static void ntrace_flight_save_sink(struct ntrace_sink *sink)
 	bool wrapped;
 	u64 at;
 
-	if (!READ_ONCE(sink->flight->on) || sink->area->copied)
-		return;
-	local_irq_save(flags);
-	if (ntrace_flight_position(sink, &at, &wrapped) && READ_ONCE(sink->flight->on))
+	raw_spin_lock_irqsave(&ntrace_flight_power, flags);
+	/* An event of perf may take the sink meanwhile, whose window is elsewhere */
+	if (READ_ONCE(sink->flight->on) && !sink->area->copied &&
+	    ntrace_flight_position(sink, &at, &wrapped) && READ_ONCE(sink->flight->on))
 		ntrace_record_pointer(sink->flight, at, ntrace_flight_flags(wrapped, false), false);
-	local_irq_restore(flags);
+	raw_spin_unlock_irqrestore(&ntrace_flight_power, flags);
 }
 
 /* A CPU that hangs does not run this, but another one does */
@@ -360,10 +364,8 @@ static void ntrace_flight_save(struct work_struct *work)
 
 	if (atomic_read(&ntrace_flight_state) != NTRACE_FLIGHT_RECORDING)
 		return;
-	ntrace_keep_awake();
 	for (i = 0; i < ntrace_flight_nr; i++)
 		ntrace_flight_save_sink(ntrace_flight_sinks[i]);
-	ntrace_let_sleep();
 	queue_delayed_work(system_unbound_wq, &ntrace_flight_saver, NTRACE_FLIGHT_PERIOD);
 }
 

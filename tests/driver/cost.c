@@ -137,6 +137,30 @@ static int only_switch(uint64_t config, int pid)
 	return 0;
 }
 
+static void flight_recorder(const char *on)
+{
+	FILE *f = fopen("/sys/devices/platform/ntrace-flight/enable", "w");
+
+	if (!f || fputs(on, f) < 0 || fclose(f)) {
+		perror("the flight recorder");
+		exit(1);
+	}
+}
+
+/* "cost flight": what the flight recorder costs a task switch, with scontext and names of threads */
+static int only_flight(int pid)
+{
+	double off, on;
+
+	flight_recorder("0");
+	off = round_trips();
+	flight_recorder("1");
+	on = round_trips();
+	printf("cost: task switch while the flight recorder records: %.1f\n", (on - off) / 2);
+	kill(pid, SIGKILL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t config = number("ntrace/cpu0/default_config") & ~(uint64_t)NTRACE_CONFIG_CONTEXT;
@@ -160,7 +184,7 @@ int main(int argc, char **argv)
 	}
 	close(to[0]);
 	if (argc > 1)
-		return only_switch(config, pid);
+		return strcmp(argv[1], "flight") ? only_switch(config, pid) : only_flight(pid);
 
 	printf("%-60s %8s  %8s\n", "instructions of a round trip between two tasks", "", "more");
 	base = round_trips();
