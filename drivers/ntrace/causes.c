@@ -41,6 +41,7 @@ static bool ntrace_found_now;
 /* The user does not want a record */
 static bool ntrace_flight_disabled;
 static struct tracepoint *ntrace_hang_tp;
+static struct tracepoint *ntrace_exec_tp;
 
 /* ---- Modules ---- */
 
@@ -183,6 +184,13 @@ static void ntrace_on_hang(void *data, struct task_struct *task)
 	ntrace_stop_for(NTRACE_FLIGHT_CAUSE_HUNG_TASK, "the task is blocked for too long", task);
 }
 
+/* A program that never sleeps would have the name of the one that started it */
+static void ntrace_on_exec(void *data, struct task_struct *task, pid_t old_pid,
+			   struct linux_binprm *bprm)
+{
+	ntrace_flight_renamed();
+}
+
 /* Before all others, as what they do would be traced, too */
 static struct notifier_block ntrace_panic_nb = {
 	.notifier_call = ntrace_on_panic, .priority = INT_MAX,
@@ -248,12 +256,17 @@ static void ntrace_causes_hook(void)
 	ntrace_hang_tp = ntrace_find_tracepoint("sched_process_hang");
 	if (ntrace_hang_tp && tracepoint_probe_register(ntrace_hang_tp, ntrace_on_hang, NULL))
 		ntrace_hang_tp = NULL;
+	ntrace_exec_tp = ntrace_find_tracepoint("sched_process_exec");
+	if (ntrace_exec_tp && tracepoint_probe_register(ntrace_exec_tp, ntrace_on_exec, NULL))
+		ntrace_exec_tp = NULL;
 }
 
 static void ntrace_causes_unhook(void)
 {
 	if (ntrace_hang_tp)
 		tracepoint_probe_unregister(ntrace_hang_tp, ntrace_on_hang, NULL);
+	if (ntrace_exec_tp)
+		tracepoint_probe_unregister(ntrace_exec_tp, ntrace_on_exec, NULL);
 	tracepoint_synchronize_unregister();
 	ntrace_sysrq_unregister();
 	unregister_restart_handler(&ntrace_restart_nb);

@@ -316,6 +316,17 @@ static notrace void ntrace_flight_switch(void *data, bool preempt, struct task_s
 	ntrace_record_switch(cpu, ++per_cpu(ntrace_flight_cpu, cpu).switches, next);
 }
 
+/* The thread that runs on this CPU has another name. Context: any. */
+void ntrace_flight_renamed(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (ntrace_flight_records())
+		ntrace_flight_switch(NULL, false, current, current, 0);
+	local_irq_restore(flags);
+}
+
 struct ntrace_tp_search {
 	const char		*name;
 	struct tracepoint	*tp;

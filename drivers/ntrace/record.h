@@ -93,6 +93,7 @@ DECLARE_STATIC_KEY_FALSE(ntrace_flight_key);
 int ntrace_flight_begin(void);
 void ntrace_flight_end(void);
 bool ntrace_flight_records(void);
+void ntrace_flight_renamed(void);
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task);
 void ntrace_flight_pretend(bool on);
 bool ntrace_flight_rescue(struct ntrace_comp *comp);
