@@ -18,7 +18,7 @@
 #include "session/profile.h"
 
 static const char create[] =
-	"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+	"PRAGMA page_size = 65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
 	"BEGIN;"
 	"CREATE TABLE threads (id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, comm TEXT);"
 	"CREATE TABLE functions (id INTEGER PRIMARY KEY, function TEXT, object TEXT, address INTEGER);"
@@ -111,7 +111,10 @@ static int open_file(struct export *e)
 		errno = strcmp(e->output, "-") ? errno : ESPIPE;
 		return -1;
 	}
-	code = sqlite3_open(name, &d->db);
+	/* one thread uses the database: locks and statistics of memory take 14 % of all instructions */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	code = sqlite3_open_v2(name, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+			       SQLITE_OPEN_NOMUTEX, NULL);
 	if (!code)
 		code = sqlite3_exec(d->db, create, NULL, NULL, NULL);
 	return code ? failed(code) : 0;
