@@ -33,17 +33,23 @@ crash() {
 	sed 's/^/# /' "$_dir/said"
 }
 
-# last_call DIR COMM PATTERN: how many calls of threads COMM came after the last line with PATTERN
+# last_call DIR COMM PATTERN: how many calls of threads COMM came after the last line with PATTERN, or,
+# if $until is set, after it and before the first line with that
+until=
 last_call() {
-	awk -v comm="$2" -v pattern="$3" '
+	awk -v comm="$2" -v pattern="$3" -v until="$until" '
+		$1 == comm && until != "" && found && $0 ~ until { exit }
 		$1 == comm && / call / { calls++ }
 		$1 == comm && $0 ~ pattern { at = calls + 0; found = 1 }
 		END { print found ? calls - at : "not found" }' "$1/script"
 }
 
-# errors DIR: errors of decoding, other than code that was not kept or that missing code hides
+# errors DIR: errors of decoding, other than code that was not kept or that missing code hides. Where the
+# driver's initialisation was, which has been freed, the other module may be now: so the first second
+# does not count.
 errors() {
-	grep 'trace error' "$1/script" | grep -cvE 'code (30|40|46):'
+	awk '/trace error/ { for (i = 1; i < NF; i++) if ($i == "time") t = $(i + 1); begin = begin ? begin : t
+		if (t > begin + 1 && !/code (30|40|46):/) n++ } END { print n + 0 }' "$1/script"
 }
 
 # found NAME DIR CAUSE COMM PATTERN: the record says CAUSE; PATTERN is among the last 100 calls of COMM

@@ -32,8 +32,11 @@ for kernel in 6.12 7.2; do
 				--reset warm --append panic=1 --harts $harts --topology $topology
 		done
 	done
+	# The kernel prints much of the oops before it tells its notifiers
+	until='=> .* _printk '
 	each "oops, $kernel" $kernel "oops: Oops" insmod "guilty_oops" : "$insmod=oops" --reset warm \
 		--append "panic=1 oops=panic"
+	until=
 	each "hung task, $kernel" $kernel "hung task: the task is blocked for too long" trouble-one "guilty_wait" \
 		"echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm --harts 4
 	each "lockup, $kernel" $kernel "panic: softlockup: hung tasks" insmod "guilty_lockup" \
