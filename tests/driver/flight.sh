@@ -8,7 +8,7 @@
 crash() {
 	_name=$1 _dir=$2 _before=$3 _trouble=$4; shift 4
 	mkdir -p "$_dir"
-	"$top/tools/board/board" run --flight 4M --timeout 300 --console "$_dir/console" --out "$_dir" "$@" -- '
+	"$top/tools/board/board" run --flight "${flight_size:-4M}" --timeout 300 --console "$_dir/console" --out "$_dir" "$@" -- '
 		F=/sys/devices/platform/ntrace-flight
 		dog=/dev/null
 		for p in /sys/class/virtio-ports/*; do

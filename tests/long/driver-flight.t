@@ -39,9 +39,12 @@ for kernel in 6.12 7.2; do
 	until=
 	each "hung task, $kernel" $kernel "hung task: the task is blocked for too long" trouble-one "guilty_wait" \
 		"echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm --harts 4
+	# A lockup is printed before the panic, and the console is slow
+	flight_size=16M until='=> .* _printk '
 	each "lockup, $kernel" $kernel "panic: softlockup: hung tasks" insmod "guilty_lockup" \
 		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" \
 		--reset warm --append panic=1
+	flight_size='' until=''
 	each "hang, $kernel, 1" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" --reset watchdog \
 		--model reset-lost=on
 	each "hang, $kernel, 4" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" --reset watchdog \
