@@ -99,24 +99,25 @@ static int map_vmcore(struct flight_command *c)
 	return 0;
 }
 
+/* Returns the exit status that the command ends with, or EXIT_CLEAN */
 static int open_flight(struct flight_command *c)
 {
 	size_t at = 0;
 
 	if (c->vmcore ? map_vmcore(c) : read_record(c))
-		return -1;
+		return EXIT_USAGE;
 	if (c->vmcore) {
 		at = ns_flight_find(c->data, c->size);
 		if (at == c->size) {
 			fprintf(stderr, "ntrace: %s: there is no record of a flight recorder in it\n",
 				c->vmcore);
-			return -1;
+			return EXIT_TRACE;
 		}
 	}
 	if (!ns_flight_open(&c->flight, c->data + at, c->size - at))
-		return 0;
+		return EXIT_CLEAN;
 	fprintf(stderr, "ntrace: %s: %s\n", c->vmcore ? c->vmcore : c->input, c->flight.error);
-	return -1;
+	return EXIT_TRACE;
 }
 
 static void close_flight(struct flight_command *c)
@@ -358,9 +359,8 @@ int cmd_flight(int argc, char **argv)
 	}
 	if (set_command(&c, argc, argv))
 		return EXIT_USAGE;
-	if (open_flight(&c))
-		status = EXIT_TRACE;
-	else
+	status = open_flight(&c);
+	if (status == EXIT_CLEAN)
 		status = c.save ? save(&c) : show(&c);
 	close_flight(&c);
 	return status;
