@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # A whole boot of firmware and Linux is traced from reset on; what libntrace
-# decodes is what ran. So are the first 50 million instructions of a boot, and
+# decodes is what ran. So are the first 35 million instructions of a boot, and
 # more, in each mode and with each optimisation; whole boots of these:
 # tests/long/board-verify-boot.t. And where the way to the sink is slow, what the
 # trace says is lost is what the decode lacks.
@@ -13,7 +13,7 @@ plan $(($(modes | grep -vc '^HTM|') + 7))
 
 LEAST=1000000000
 boot_verify "whole boot, HTM" boot-control=$htm ""
-LEAST=50000000
+LEAST=35000000
 MODES='^(HTM[^|]|[^H])' boot_modes --limit 30000000
 
 # overflow NAME MODEL

@@ -82,6 +82,7 @@ trace odd 1 >"$tap_tmp/trace"
 is "the trace has 4 KiB and more" "$(($(wc -c <"$tap_tmp/trace") >= 4096))" 1
 "$ntrace" dump --src-bits "$(sed -n 's/^src_bits //p' "$tap_tmp/odd" | head -1)" --timestamp --tstamp-bits 40 "$tap_tmp/trace" >"$tap_tmp/dump" 2>&1
 # the buffer may be full in the middle of the last message
+sed '$d' "$tap_tmp/dump" | grep -i -B1 -A1 error | sed 's/^/# /'
 is "... of messages, and nothing else" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
 is "... branches of a loop among them" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
 
