@@ -115,6 +115,32 @@ static void print_bytes(const uint8_t *bytes, size_t size)
 		       i % BYTES_A_LINE == BYTES_A_LINE - 1 || i == size - 1 ? "\n" : "");
 }
 
+/*
+ * The bytes up to the first loss. The last message before it may be cut, and what follows comes from
+ * another time: this thread was switched out, and the buffer was full.
+ */
+static uint64_t bytes_without_loss(const struct trace *trace, uint64_t size)
+{
+	const struct {
+		struct perf_event_header header;
+		uint64_t offset, size, flags;
+	} *aux;
+	const uint8_t *records = (const uint8_t *)trace->head + trace->page;
+	uint64_t head = __atomic_load_n(&trace->head->data_head, __ATOMIC_ACQUIRE), at = 0;
+
+	if (head > RECORDS_PAGES * trace->page)
+		head = RECORDS_PAGES * trace->page;
+	for (; at + sizeof(*aux) <= head; at += aux->header.size) {
+		aux = (const void *)(records + at);
+		if (aux->header.type == PERF_RECORD_AUX && aux->size &&
+		    aux->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
+			return aux->offset + aux->size < size ? aux->offset + aux->size : size;
+		if (!aux->header.size)
+			break;
+	}
+	return size;
+}
+
 static void trace_cpu(int cpu)
 {
 	struct trace trace = { .page = sysconf(_SC_PAGESIZE) };
@@ -136,8 +162,9 @@ static void trace_cpu(int cpu)
 	work(100000);
 	ioctl(trace.fd, PERF_EVENT_IOC_DISABLE, 0);
 	size = __atomic_load_n(&trace.head->aux_head, __ATOMIC_ACQUIRE);
+	size = bytes_without_loss(&trace, size < TRACE_SIZE ? size : TRACE_SIZE);
 	printf("bytes %" PRIu64 "\n", size);
-	print_bytes(trace.aux, size < TRACE_SIZE ? size : TRACE_SIZE);
+	print_bytes(trace.aux, size);
 	unmap_event(&trace);
 }
 
