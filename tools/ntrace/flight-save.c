@@ -64,12 +64,6 @@ struct aux_record {
 	struct sample_id id;
 };
 
-struct auxtrace_record {
-	struct perf_event_header header;
-	uint64_t size, offset, reference;
-	uint32_t idx, tid, cpu, reserved;
-};
-
 /* struct perf_record_time_conv */
 struct clock_record {
 	struct perf_event_header header;
@@ -299,7 +293,7 @@ static void put_trace(struct save *s, size_t sink)
 		.id = at(s, (uint32_t)-1, (uint32_t)-1,
 			 ns_flight_time(s->f, last_time(s->f, t)), cpu),
 	};
-	struct auxtrace_record trace = {
+	struct pd_auxtrace_record trace = {
 		.header = { .type = PD_AUXTRACE, .size = sizeof(trace) },
 		.size = (t->size + 7) & ~7ULL, .idx = sink, .tid = (uint32_t)-1, .cpu = cpu,
 	};

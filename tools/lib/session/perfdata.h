@@ -70,6 +70,19 @@ struct pd_sample_id {
 	uint64_t	time, id;
 };
 
+/* PERF_RECORD_AUX, without its sample_id */
+struct pd_aux_record {
+	struct perf_event_header header;
+	uint64_t offset, size, flags;
+};
+
+/* struct perf_record_auxtrace; the trace follows the record */
+struct pd_auxtrace_record {
+	struct perf_event_header header;
+	uint64_t size, offset, reference;
+	uint32_t idx, tid, cpu, reserved;
+};
+
 struct pd_record {
 	const struct perf_event_header *header;	/* the record, header.size bytes */
 	const uint8_t	*data;		/* trace of PD_AUXTRACE, in the file */

@@ -17,13 +17,6 @@ struct walk {
 	uint64_t	nr;		/* records so far */
 };
 
-/* struct perf_record_auxtrace, the trace follows the record */
-struct auxtrace_record {
-	struct perf_event_header header;
-	uint64_t size, offset, reference;
-	uint32_t idx, tid, cpu, reserved;
-};
-
 /* ---- Memory ---- */
 
 #define COPIES	(1 << 20)	/* bytes of records that are copied to one chunk */
@@ -313,7 +306,7 @@ static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
 /* Bytes after the record that belong to it: trace, or tracepoint formats in a pipe */
 static int payload(struct perfdata *pd, const struct perf_event_header *header, size_t *size)
 {
-	struct auxtrace_record aux;
+	struct pd_auxtrace_record aux;
 	uint32_t tracing = 0;
 
 	*size = 0;

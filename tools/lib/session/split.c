@@ -26,17 +26,6 @@ struct header {
 	uint64_t features[PD_FEAT_MAX / 64];
 };
 
-struct aux_record {
-	struct perf_event_header header;
-	uint64_t offset, size, flags;
-};
-
-struct auxtrace_record {
-	struct perf_event_header header;
-	uint64_t size, offset, reference;
-	uint32_t idx, tid, cpu, reserved;
-};
-
 struct shard {
 	FILE		*file;
 	uint64_t	data_at, data_size;
@@ -112,7 +101,7 @@ static uint64_t trace_end(const struct ns_queue *q, uint64_t begin, const uint8_
 static void put_bytes(struct split *split, struct shard *shard, const struct pd_record *record,
 		      uint64_t from, uint64_t to)
 {
-	struct auxtrace_record r = *(const struct auxtrace_record *)record->header;
+	struct pd_auxtrace_record r = *(const struct pd_auxtrace_record *)record->header;
 	uint64_t begin = r.offset, zeros = 0;
 
 	/* perf wants a multiple of 8 */
@@ -127,7 +116,7 @@ static void put_bytes(struct split *split, struct shard *shard, const struct pd_
 
 static void put_trace(struct split *split, const struct pd_record *record)
 {
-	const struct auxtrace_record *r = (const void *)record->header;
+	const struct pd_auxtrace_record *r = (const void *)record->header;
 	const struct ns_trace *trace = &split->session->trace;
 	int64_t queue = ns_trace_queue(trace, (int32_t)r->cpu, (int32_t)r->tid);
 	uint64_t from, to, end;
@@ -148,7 +137,7 @@ static void put_trace(struct split *split, const struct pd_record *record)
 }
 
 static void put_aux(struct split *split, struct shard *shard, const struct pd_record *record,
-		    const struct aux_record *aux)
+		    const struct pd_aux_record *aux)
 {
 	put_data(split, shard, aux, sizeof(*aux));
 	put_data(split, shard, (const uint8_t *)record->header + sizeof(*aux),
@@ -157,7 +146,7 @@ static void put_aux(struct split *split, struct shard *shard, const struct pd_re
 
 /* The end of the stretch before a shard's first one is when that one can have begun at the earliest. */
 static void put_before(struct split *split, struct shard *shard, const struct pd_record *record,
-		       struct aux_record aux)
+		       struct pd_aux_record aux)
 {
 	/* it is no loss of this shard, but what comes next does not go on from it */
 	if (aux.flags & LOST || !aux.size) {
@@ -172,7 +161,7 @@ static void put_before(struct split *split, struct shard *shard, const struct pd
 
 /* A stretch that is cut loses trace only after its last part. */
 static void put_part(struct split *split, struct shard *shard, const struct pd_record *record,
-		     struct aux_record aux, struct window w)
+		     struct pd_aux_record aux, struct window w)
 {
 	uint64_t begin = aux.offset, end = begin + aux.size;
 
@@ -189,7 +178,7 @@ static void put_part(struct split *split, struct shard *shard, const struct pd_r
 static void put_aux_to(struct split *split, struct shard *shard, const struct pd_record *record,
 		       int64_t queue, uint64_t begin)
 {
-	const struct aux_record *aux = (const void *)record->header;
+	const struct pd_aux_record *aux = (const void *)record->header;
 	const struct ns_stretch *before = shard->from->before;
 	struct window w = window_of(shard, queue);
 	bool whole = begin >= w.from && begin < w.to;
@@ -208,7 +197,7 @@ static void put_aux_to(struct split *split, struct shard *shard, const struct pd
 
 static void split_aux(struct split *split, const struct pd_record *record)
 {
-	const struct aux_record *aux = (const void *)record->header;
+	const struct pd_aux_record *aux = (const void *)record->header;
 	int64_t queue = ns_trace_queue(&split->session->trace, record->id.cpu, record->id.tid);
 	uint64_t begin;
 	unsigned int i;

@@ -6,17 +6,6 @@
 
 #define PAGE	4096
 
-struct aux_record {
-	struct perf_event_header header;
-	uint64_t offset, size, flags;
-};
-
-struct auxtrace_record {
-	struct perf_event_header header;
-	uint64_t size, offset, reference;
-	uint32_t idx, tid, cpu, reserved;
-};
-
 /* ---- Records ---- */
 
 static struct ns_queue *get_queue(struct ns_trace *trace, int32_t cpu, int32_t tid)
@@ -40,7 +29,7 @@ static struct ns_queue *get_queue(struct ns_trace *trace, int32_t cpu, int32_t t
 
 int ns_trace_add_data(struct ns_trace *trace, const struct pd_record *record)
 {
-	const struct auxtrace_record *r = (const void *)record->header;
+	const struct pd_auxtrace_record *r = (const void *)record->header;
 	struct ns_buffer buffer = { .data = record->data, .size = record->data_size };
 	struct ns_queue *q;
 
@@ -58,7 +47,7 @@ int ns_trace_add_data(struct ns_trace *trace, const struct pd_record *record)
 
 int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record)
 {
-	const struct aux_record *r = (const void *)record->header;
+	const struct pd_aux_record *r = (const void *)record->header;
 	struct ns_stretch s = {
 		.end = record->id.time, .cpu = record->id.cpu, .pid = record->id.pid,
 		.tid = record->id.tid,
