@@ -23,7 +23,7 @@ fi
 "$gcc" -O0 -g -static --coverage -o counted coverage.c && qemu-riscv64-static ./counted &&
 	riscv64-linux-gnu-gcov -b -c -t counted-coverage.gcda >gcov 2>/dev/null || exit 1
 
-plan 23
+plan 29
 ok "lcov" profile lcov plain
 ok "gcov" profile gcov plain
 ok "lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c 45 9
@@ -51,6 +51,37 @@ else
 	skip "a program of C++ with four threads" "no g++-riscv64-linux-gnu"
 	skip "its lines, branches and functions" "no g++-riscv64-linux-gnu"
 fi
+
+# A kernel module: the kernel is a program that the module is linked into.
+modules=$top/tests/pictures/module
+kernel() {
+	module_build -Og && $gcc -static -no-pie -Wl,--no-relax -o kernel ntrace-counted.ko &&
+		"$top/tests/harness/pcs" kernel.pcs ./kernel >counts &&
+		python3 "$modules.py" make kernel ntrace-counted.ko kernel.pcs kernel.data &&
+		"$ntrace" encode --elf kernel.data/kcore_dir/kcore --pcs kernel.data/pcs -o kernel.data/nt &&
+		python3 "$modules.py" data kernel.data
+}
+module_build() {
+	"$gcc" "$1" -g -mno-relax -fno-pie -c -o module.o "$modules/ntrace-counted.c" &&
+		riscv64-linux-gnu-ld -r -o ntrace-counted.ko module.o
+}
+module_lines() { python3 "$modules.py" compare module.lcov counts "$modules/ntrace-counted.c"; }
+ok "a kernel with a module that counts its lines" kernel
+"$ntrace" profile --lcov -i kernel.data -o module.lcov 2>said
+is "its file is not there: no lines, and a sentence" "$? $(cat said) $(wc -c <module.lcov)" "0 ntrace: no lines are known of the \
+kernel module [ntrace_counted]: its file was not found. --modules names a folder that has the files of modules 0"
+mkdir -p symfs/lib/modules/board/extra && cp ntrace-counted.ko symfs/lib/modules/board/extra/
+"$ntrace" profile --lcov --symfs symfs -i kernel.data -o module.lcov
+ok "coverage of the module is what its counters say" module_lines
+is "report has its lines, too" "$("$ntrace" report --lines --limit 0 --modules . -i kernel.data |
+	grep -c 'ntrace-counted.c:[0-9]*  rare \[ntrace_counted\]$')" 6
+xz -k ntrace-counted.ko && mkdir packed && mv ntrace-counted.ko.xz packed/
+"$ntrace" profile --lcov --modules packed -i kernel.data -o module.lcov
+ok "a packed file of it" module_lines
+module_build -O1 && mkdir anew && mv ntrace-counted.ko anew/
+"$ntrace" profile --lcov --modules anew -i kernel.data -o module.lcov 2>said
+is "a module that was built anew is refused" "$(grep -o 'ntrace-counted.ko: .*anew\.' said) $(wc -c <module.lcov)" \
+	"ntrace-counted.ko: its functions are not those of the recording's kernel: it was built anew. 0"
 ok "llvm" profile llvm plain
 ok "places, functions and targets of pointers are gcov's" python3 "$top/tests/pictures/llvm.py" plain.llvm gcov coverage.c
 ok "callgrind" profile callgrind plain

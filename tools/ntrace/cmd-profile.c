@@ -46,7 +46,8 @@ bool profile_wants(const struct profile *profile, const char *object)
 	return size >= wanted && !strcmp(object + size - wanted, profile->object);
 }
 
-uint64_t profile_executed(const struct profile *profile, const char *object, uint64_t address)
+const struct nt_profile_insn *profile_executed(const struct profile *profile, const char *object,
+					       uint64_t address)
 {
 	const struct nt_profile_insn *insns, *insn;
 	size_t low = 0, high, mid, nr;
@@ -58,13 +59,13 @@ uint64_t profile_executed(const struct profile *profile, const char *object, uin
 		insn = &insns[mid];
 		order = strcmp(insn->object ? insn->object : "", object ? object : "");
 		if (!order && insn->address == address)
-			return insn->count;
+			return insn;
 		if (order < 0 || (!order && insn->address < address))
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return 0;
+	return NULL;
 }
 
 /* ---- Command ---- */
@@ -150,6 +151,7 @@ static int run_profile(struct profile *profile)
 		status = write_profile(profile);
 	recording_report(profile->session);
 #ifdef HAVE_LIBDW
+	recording_report_lines(profile->lines);
 	nt_lines_free(profile->lines);
 #endif
 	nt_profile_free(profile->counts);

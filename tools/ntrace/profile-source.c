@@ -128,29 +128,41 @@ static void join_lines(struct profile_source *source)
 
 /* ---- Lines and functions that the debug information has, executed or not ---- */
 
-static bool add_entry(struct making *m, const struct nt_line *function)
+/* A function is executed as often as its first instruction, which may be inlined there. */
+static bool add_calls(struct making *m, const struct nt_line *function, const struct nt_profile_insn *first)
 {
+	struct profile_line line = { .file = function->file, .line = function->line };
 	struct nt_frame frames[PROFILE_FRAMES];
-	struct entry entry = { .file = function->file, .start = function->line };
+	size_t n;
 
-	nt_lines_at(m->profile->lines, m->object, function->address, frames, PROFILE_FRAMES);
-	entry.line = frames[0].line;
-	if (!frames[0].file || strcmp(frames[0].file, entry.file) || entry.line <= entry.start)
+	if (!first)
 		return true;
-	return ns_array_add(&m->entries, entry);
+	n = nt_lines_at(m->profile->lines, m->object, function->address, frames, PROFILE_FRAMES);
+	line.count = first->count;
+	line.copy = copy_of(first, &frames[n - 1], 1);
+	return ns_array_add(&m->source->lines, line);
+}
+
+static bool add_function(struct making *m, const struct nt_line *line)
+{
+	const struct nt_profile_insn *first = profile_executed(m->profile, m->object, line->address);
+	const struct profile_function function = {
+		.file = line->file, .line = line->line, .name = line->function,
+		.count = first ? first->count : 0,
+	};
+	const struct entry entry = { .file = line->file, .start = line->line, .line = line->entry };
+
+	return ns_array_add(&m->source->functions, function) && add_calls(m, line, first) &&
+	       (entry.line <= entry.start || ns_array_add(&m->entries, entry));
 }
 
 static int add_known(void *ctx, const struct nt_line *line)
 {
 	struct making *m = ctx;
 	const struct profile_line none = { .file = line->file, .line = line->line };
-	const struct profile_function function = {
-		.file = line->file, .line = line->line, .name = line->function,
-		.count = line->function ? profile_executed(m->profile, m->object, line->address) : 0,
-	};
 
 	if (line->function)
-		return ns_array_add(&m->source->functions, function) && add_entry(m, line) ? 0 : -1;
+		return add_function(m, line) ? 0 : -1;
 	return ns_array_add(&m->source->lines, none) ? 0 : -1;
 }
 

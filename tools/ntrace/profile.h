@@ -36,8 +36,9 @@ extern const struct profile_format profile_counts, profile_lcov, profile_gcov, p
 /* profile_wants() - is the object one that --object names, or is it not given? */
 bool profile_wants(const struct profile *profile, const char *object);
 
-/* profile_executed() - how often the instruction at an address of an object was executed */
-uint64_t profile_executed(const struct profile *profile, const char *object, uint64_t address);
+/* profile_executed() - the instruction at an address of an object; NULL: it was not executed */
+const struct nt_profile_insn *profile_executed(const struct profile *profile, const char *object,
+					       uint64_t address);
 
 /* A line of the source and how often it was executed, or a branch or function of it */
 struct profile_line {

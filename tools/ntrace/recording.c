@@ -3,14 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ntrace.h"
 #include "options.h"
 #include "progress.h"
 #include "recording.h"
+#include "session/lines.h"
 
 #define MAX_REPORTED	20
+#define MAX_MODULES	3
 
 void recording_init(struct recording_options *options)
 {
@@ -83,6 +86,16 @@ static bool set_time(struct nt_window *time, const char *arg)
 	return false;
 }
 
+static bool is_folder(const char *name, const char *arg)
+{
+	struct stat st;
+
+	if (!stat(arg, &st) && S_ISDIR(st.st_mode))
+		return true;
+	fprintf(stderr, "ntrace: %s is a folder, and '%s' is none\n", name, arg);
+	return false;
+}
+
 bool recording_set(struct recording_options *options, int opt, const char *arg)
 {
 	switch (opt) {
@@ -95,6 +108,9 @@ bool recording_set(struct recording_options *options, int opt, const char *arg)
 	case OPT_BUILDID_DIR:
 		options->session.cache = arg;
 		return true;
+	case OPT_MODULES:
+		options->session.modules = arg;
+		return is_folder("--modules", arg);
 	case OPT_THREADS:
 		return set_threads(options, arg);
 	case OPT_TIME:
@@ -185,6 +201,22 @@ void recording_report(struct nt_session *session)
 		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",
 			(unsigned long long)info.lost_records);
 }
+
+#ifdef HAVE_LIBDW
+void recording_report_lines(const struct nt_lines *lines)
+{
+	const char *object, *why;
+	size_t i, nr = 0;
+
+	while (lines && nt_lines_missing(lines, nr, &object, &why))
+		nr++;
+	for (i = 0; i < nr && i < MAX_MODULES && nt_lines_missing(lines, i, &object, &why); i++)
+		fprintf(stderr, "ntrace: no lines are known of the kernel module %s: %s%s\n", object, why,
+			i ? "" : ". --modules names a folder that has the files of modules");
+	if (i < nr)
+		fprintf(stderr, "ntrace: ... nor of %zu other modules\n", nr - i);
+}
+#endif
 
 const char *duration(uint64_t ns, char buf[16])
 {

@@ -17,6 +17,7 @@ struct recording_options {
 enum {
 	OPT_SYMFS = 256,
 	OPT_BUILDID_DIR,
+	OPT_MODULES,
 	OPT_THREADS,
 	OPT_TIME,
 	OPT_CPU,
@@ -28,6 +29,7 @@ enum {
 	{ "input", required_argument, NULL, 'i' },			\
 	{ "symfs", required_argument, NULL, OPT_SYMFS },		\
 	{ "buildid-dir", required_argument, NULL, OPT_BUILDID_DIR },	\
+	{ "modules", required_argument, NULL, OPT_MODULES },		\
 	{ "threads", required_argument, NULL, OPT_THREADS },		\
 	{ "help", no_argument, NULL, 'h' }
 
@@ -35,6 +37,7 @@ enum {
 	"  -i, --input FILE     what perf record wrote, - is the standard input (perf.data)\n" \
 	"  --symfs DIR          folder that has the files of the machine that was traced\n" \
 	"  --buildid-dir DIR    files by build id, as perf archive packs them (~/.debug)\n" \
+	"  --modules DIR        files of the kernel's modules, for lines; subfolders are searched\n" \
 	"  --threads N          processors to use (all)\n"
 
 /* Of commands that take struct recording_options::filter into account */
@@ -77,6 +80,11 @@ struct nt_session *recording_open(const struct recording_options *options);
 
 /* recording_report() - say which files were missing, and what was lost */
 void recording_report(struct nt_session *session);
+
+struct nt_lines;
+
+/* recording_report_lines() - say of which kernel modules no lines are known */
+void recording_report_lines(const struct nt_lines *lines);
 
 /* duration() - "1.23 ms": three digits and a unit, in @buf */
 const char *duration(uint64_t ns, char buf[16]);

@@ -62,8 +62,9 @@ static bool add_frames(struct table *table, struct row *row)
 	return true;
 }
 
-static void free_lines(struct table *table)
+static void end_lines(struct table *table)
 {
+	recording_report_lines(table->lines);
 	nt_lines_free(table->lines);
 }
 #else
@@ -72,7 +73,7 @@ static bool add_frames(struct table *table, struct row *row)
 	return true;
 }
 
-static void free_lines(struct table *table)
+static void end_lines(struct table *table)
 {
 }
 #endif
@@ -314,7 +315,7 @@ out:
 	for (i = 0; i < table.rows.nr; i++)
 		free(table.rows.at[i].frames);
 	free(table.rows.at);
-	free_lines(&table);
+	end_lines(&table);
 	nt_profile_free(profile);
 	return status;
 }

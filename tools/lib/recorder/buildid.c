@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Programs and libraries that were mapped: their build ids go into the header, and copies of them
- * into the build-id cache, where perf and the session library look, and perf archive packs them:
+ * Programs and libraries that were mapped, and the kernel's modules: their build ids go into the header, and copies
+ * of programs and libraries into the build-id cache, where perf and the session library look, and perf archive packs them:
  *
  *	~/.debug/usr/bin/ls/1234.../elf
  *	~/.debug/.build-id/12/34... -> ../../usr/bin/ls/1234...
@@ -118,6 +118,25 @@ static size_t id_of_file(const char *path, uint8_t id[PD_BUILD_ID_SIZE])
 	return size;
 }
 
+/* "[NAME]": what the module was loaded of may be anywhere, but the kernel keeps its notes. */
+static size_t id_of_module(const char *name, uint8_t id[PD_BUILD_ID_SIZE])
+{
+	char path[256], notes[4096];
+	struct bytes b = { notes };
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/module/%.*s/notes/.note.gnu.build-id",
+		 (int)strcspn(name + 1, "]"), name + 1);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, notes, sizeof(notes));
+	close(fd);
+	b.size = n > 0 ? n : 0;
+	return id_of_notes(&b, 0, b.size, id);
+}
+
 /* ---- The vDSO has no file ---- */
 
 /* Its bytes, in this process: they are the same in all */
@@ -217,12 +236,12 @@ static void cache(const struct scan *s, const char *original, const uint8_t *id,
 
 /* ---- Records of the file ---- */
 
-static void put_id(struct scan *s, const char *path, const uint8_t *id, size_t size)
+static void put_id(struct scan *s, uint16_t misc, const char *path, const uint8_t *id, size_t size)
 {
 	static const char zeros[8];
 	size_t len = strlen(path) + 1, padding = -len % 8;
 	struct build_id_record record = {
-		.header = { .misc = PERF_RECORD_MISC_USER | HAS_SIZE,
+		.header = { .misc = misc | HAS_SIZE,
 			    .size = sizeof(record) + len + padding },
 		.pid = HOST_MACHINE, .size = size,
 	};
@@ -241,9 +260,23 @@ static void take_path(struct scan *s, const char *path)
 
 	if (!size)
 		return;
-	put_id(s, path, id, size);
+	put_id(s, PERF_RECORD_MISC_USER, path, id, size);
 	if (*s->cache)
 		cache(s, path, id, size);
+}
+
+static void take_module(struct scan *s, const struct perf_event_header *header)
+{
+	const size_t name = sizeof(*header) + 32;	/* of struct map_record */
+	const char *path = (const char *)header + name;
+	uint8_t id[PD_BUILD_ID_SIZE];
+	size_t size;
+
+	if (header->size <= name || *path != '[' || !memchr(path, 0, header->size - name))
+		return;
+	size = id_of_module(path, id);
+	if (size)
+		put_id(s, PERF_RECORD_MISC_KERNEL, path, id, size);
 }
 
 static int compare(const void *a, const void *b)
@@ -288,6 +321,8 @@ static int take(void *ctx, const struct pd_record *record)
 	rec_count(&s->r->info, record->header);
 	if (record->header->type == PERF_RECORD_MMAP2)
 		take_map(s, record->header);
+	else if (record->header->type == PERF_RECORD_MMAP)
+		take_module(s, record->header);
 	return 0;
 }
 

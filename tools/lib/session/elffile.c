@@ -132,7 +132,7 @@ static const char *read_table(struct ns_object *object, Elf *elf, Elf_Scn *secti
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t nr = shdr->sh_entsize ? shdr->sh_size / shdr->sh_entsize : 0, i;
-	struct ns_symbol symbol;
+	struct ns_symbol symbol = { 0 };
 	GElf_Sym sym;
 
 	for (i = 0; data && i < nr; i++) {
@@ -191,7 +191,7 @@ static const char *read_plt(struct ns_object *object, Elf *elf)
 	GElf_Shdr plt, rela, dynsym;
 	Elf_Scn *relocations;
 	Elf_Data *data, *symbols;
-	struct ns_symbol symbol;
+	struct ns_symbol symbol = { 0 };
 	const char *name;
 	GElf_Rela r;
 	GElf_Sym sym;

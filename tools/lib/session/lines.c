@@ -7,6 +7,7 @@
 #include <elfutils/libdwfl.h>
 
 #include "array.h"
+#include "kmodule.h"
 #include "lines.h"
 
 /* Of an inlined call, by clang; older elfutils do not name it. */
@@ -28,6 +29,8 @@ struct module {
 	Dwarf_Addr	dwarf_bias;	/* ... and to those of the debug information */
 	NS_ARRAY(struct unit) units;	/* by address */
 	bool		has_units;
+	bool		is_kmodule;
+	struct ns_kmodule kmodule;
 };
 
 struct nt_lines {
@@ -63,41 +66,79 @@ void nt_lines_free(struct nt_lines *lines)
 	if (!lines)
 		return;
 	dwfl_end(lines->dwfl);
-	for (i = 0; i < lines->modules.nr; i++)
+	for (i = 0; i < lines->modules.nr; i++) {
 		free(lines->modules.at[i].units.at);
+		ns_kmodule_close(&lines->modules.at[i].kmodule);
+	}
 	free(lines->modules.at);
 	free(lines);
 }
 
-static Dwfl_Module *open_module(struct nt_lines *lines, const char *object)
+static void open_file(struct nt_lines *lines, struct module *module)
 {
-	const char *file = nt_session_file(lines->session, object);
-	Dwfl_Module *module;
+	const char *file = nt_session_file(lines->session, module->object);
+	GElf_Addr bias;
 
 	if (!file)
-		return NULL;
+		return;
 	dwfl_report_begin_add(lines->dwfl);
-	module = dwfl_report_offline(lines->dwfl, object, file, -1);
+	module->dwfl = dwfl_report_offline(lines->dwfl, module->object, file, -1);
 	dwfl_report_end(lines->dwfl, NULL, NULL);
-	return module;
+	if (module->dwfl && dwfl_module_getelf(module->dwfl, &bias))
+		module->bias = bias;
+}
+
+static void open_kmodule(struct nt_lines *lines, struct module *module)
+{
+	module->is_kmodule = true;
+	ns_kmodule_open(&module->kmodule, lines->dwfl, lines->session, module->object);
+	module->dwfl = module->kmodule.dwfl;
 }
 
 static struct module *module_of(struct nt_lines *lines, const char *object)
 {
 	struct module module = { .object = object };
-	GElf_Addr bias;
 	size_t i;
 
 	for (i = lines->modules.nr; i--; ) {
 		if (lines->modules.at[i].object == object)
 			return &lines->modules.at[i];
 	}
-	module.dwfl = open_module(lines, object);
-	if (module.dwfl && dwfl_module_getelf(module.dwfl, &bias))
-		module.bias = bias;
-	if (!ns_array_add(&lines->modules, module))
-		return NULL;
-	return &lines->modules.at[lines->modules.nr - 1];
+	if (ns_is_kmodule(lines->session, object))
+		open_kmodule(lines, &module);
+	else
+		open_file(lines, &module);
+	if (ns_array_add(&lines->modules, module))
+		return &lines->modules.at[lines->modules.nr - 1];
+	ns_kmodule_close(&module.kmodule);
+	return NULL;
+}
+
+/* What elfutils calls an address of a place, and the other way round */
+static Dwarf_Addr to_dwfl(const struct module *module, uint64_t address)
+{
+	return module->is_kmodule ? ns_kmodule_from_kernel(&module->kmodule, address) :
+				    address + module->bias;
+}
+
+static uint64_t from_dwfl(const struct module *module, Dwarf_Addr address)
+{
+	return module->is_kmodule ? ns_kmodule_to_kernel(&module->kmodule, address) :
+				    address - module->bias;
+}
+
+bool nt_lines_missing(const struct nt_lines *lines, size_t nth, const char **object, const char **why)
+{
+	const struct module *module = lines->modules.at, *end = module + lines->modules.nr;
+
+	for (; module < end; module++) {
+		if (!module->is_kmodule || module->dwfl || nth--)
+			continue;
+		*object = module->object;
+		*why = module->kmodule.why ? module->kmodule.why : "out of memory";
+		return true;
+	}
+	return false;
 }
 
 /* ---- Compilation units ---- */
@@ -228,10 +269,13 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 	int nr = 0;
 
 	frames[0] = (struct nt_frame){ 0 };
-	cu = module && module->dwfl ? unit_of(module, address + module->bias, &bias) : NULL;
+	if (!module || !module->dwfl)
+		return 1;
+	address = to_dwfl(module, address);
+	cu = unit_of(module, address, &bias);
 	if (!cu)
 		return 1;
-	address += module->bias - bias;
+	address -= bias;
 	line_of(cu, address, &frames[0]);
 	/* around an inlined function are the scopes that it is written in; where it is, is wanted */
 	if (dwarf_getscopes(cu, address, &inner) > 0)
@@ -248,9 +292,56 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 struct each {
 	int	(*fn)(void *ctx, const struct nt_line *line);
 	void	*ctx;
-	Dwarf_Addr bias;	/* what is to be added for addresses of the file */
+	const struct module *module;
+	Dwarf_Addr bias;	/* what elfutils adds to addresses of the debug information */
 	int	ret;
 };
+
+/* The first line that has the address, or the end of all; there may be several */
+static size_t first_line(Dwarf_Lines *lines, size_t nr, Dwarf_Addr address)
+{
+	size_t low = 0, high = nr, mid;
+	Dwarf_Addr at;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (!dwarf_lineaddr(dwarf_onesrcline(lines, mid), &at) && at < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/*
+ * Where a function's code begins. Compilers list its brace first, and then, perhaps at the same address,
+ * what stands inside.
+ */
+static int entry_of(Dwarf_Die *function, Dwarf_Addr address)
+{
+	const char *file = dwarf_decl_file(function), *other;
+	Dwarf_Lines *lines;
+	Dwarf_Line *line;
+	bool end, inside;
+	Dwarf_Addr at;
+	Dwarf_Die cu;
+	size_t nr, i;
+	int number;
+
+	if (!dwarf_diecu(function, &cu, NULL, NULL) || dwarf_getsrclines(&cu, &lines, &nr))
+		return 0;
+	for (i = first_line(lines, nr, address); i < nr; i++) {
+		line = dwarf_onesrcline(lines, i);
+		if (dwarf_lineaddr(line, &at) || at != address || dwarf_lineprologueend(line, &inside) || inside)
+			return 0;
+		/* the function before may end here */
+		if (dwarf_lineendsequence(line, &end) || end || dwarf_lineno(line, &number))
+			continue;
+		other = dwarf_linesrc(line, NULL, NULL);
+		return file && other && !strcmp(file, other) ? number : 0;
+	}
+	return 0;
+}
 
 static int give_function(Dwarf_Die *die, void *ctx)
 {
@@ -264,7 +355,8 @@ static int give_function(Dwarf_Die *die, void *ctx)
 	name_of(die, &frame);
 	line = (struct nt_line){
 		.file = dwarf_decl_file(die), .line = frame.start, .function = frame.linkage,
-		.address = low + each->bias,
+		.entry = entry_of(die, low),
+		.address = from_dwfl(each->module, low + each->bias),
 	};
 	if (line.file && line.function)
 		each->ret = each->fn(each->ctx, &line);
@@ -287,7 +379,7 @@ static int give_lines(Dwarf_Die *cu, struct each *each)
 		    give.line <= 0 || dwarf_lineaddr(line, &give.address))
 			continue;
 		give.file = dwarf_linesrc(line, NULL, NULL);
-		give.address += each->bias;
+		give.address = from_dwfl(each->module, give.address + each->bias);
 		each->ret = give.file ? each->fn(each->ctx, &give) : 0;
 	}
 	return each->ret;
@@ -297,12 +389,10 @@ int nt_lines_each(struct nt_lines *lines, const char *object,
 		  int (*fn)(void *ctx, const struct nt_line *line), void *ctx)
 {
 	struct module *module = object ? module_of(lines, object) : NULL;
-	struct each each = { .fn = fn, .ctx = ctx };
+	struct each each = { .fn = fn, .ctx = ctx, .module = module };
 	Dwarf_Die *cu = NULL;
-	Dwarf_Addr bias;
 
-	while (module && module->dwfl && (cu = dwfl_module_nextcu(module->dwfl, cu, &bias))) {
-		each.bias = bias - module->bias;
+	while (module && module->dwfl && (cu = dwfl_module_nextcu(module->dwfl, cu, &each.bias))) {
 		if (give_lines(cu, &each))
 			break;
 		dwarf_getfuncs(cu, give_function, &each, 0);

@@ -2,7 +2,8 @@
 /*
  * Lines of the source and inlined functions, by elfutils: from the file, or from the debug
  * information that is kept apart from it (.gnu_debuglink, /usr/lib/debug, debuginfod if
- * DEBUGINFOD_URLS names servers). Who uses this links with libdw.
+ * DEBUGINFOD_URLS names servers). Files of kernel modules are found as kmodule.h says. Who uses
+ * this links with libdw.
  */
 #ifndef NTRACE_SESSION_LINES_H
 #define NTRACE_SESSION_LINES_H
@@ -27,7 +28,8 @@ struct nt_line {
 	const char	*file;
 	int		line;
 	const char	*function;	/* NULL: it is a line */
-	uint64_t	address;	/* as the file has it */
+	int		entry;		/* of a function: the line that its code begins at; 0: not known */
+	uint64_t	address;	/* as struct nt_place has it */
 };
 
 /* nt_lines_new() - NULL: out of memory */
@@ -37,7 +39,7 @@ void nt_lines_free(struct nt_lines *lines);
 /*
  * nt_lines_at() - the frames of an instruction, the innermost first; at least one
  * @object: as struct nt_place has it; NULL is allowed
- * @address: as the file has it
+ * @address: as struct nt_place has it, too
  *
  * Return: how many, at most @max. Names stay until nt_lines_free().
  */
@@ -51,5 +53,11 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
  */
 int nt_lines_each(struct nt_lines *lines, const char *object,
 		  int (*fn)(void *ctx, const struct nt_line *line), void *ctx);
+
+/*
+ * nt_lines_missing() - kernel modules whose lines were asked for, and whose file was not found, one after
+ * the other from @nth = 0; false: no more. Code of a module is in the recording, its lines are not.
+ */
+bool nt_lines_missing(const struct nt_lines *lines, size_t nth, const char **object, const char **why);
 
 #endif /* NTRACE_SESSION_LINES_H */

@@ -325,6 +325,19 @@ static char *read_text(const char *path)
 	return text;
 }
 
+/* Symbols of a module follow each other. */
+static bool set_module(struct ns_objects *objects, struct ns_symbol *symbol, char *name)
+{
+	const char **last = objects->modules.nr ? &objects->modules.at[objects->modules.nr - 1] : NULL;
+
+	symbol->module = NULL;
+	if (*name != '[')
+		return true;
+	name[strcspn(name, " ")] = '\0';
+	symbol->module = last && !strcmp(*last, name) ? *last : name;
+	return symbol->module != name || ns_array_add(&objects->modules, name);
+}
+
 /*
  * A line is "ffffffff80002000 T name\t[module]". Of two names of one address the later one
  * stays; a function goes up to the next one.
@@ -332,7 +345,7 @@ static char *read_text(const char *path)
 static bool parse_kallsyms(struct ns_objects *objects)
 {
 	struct ns_object *kcore = &objects->kcore;
-	char *line, *save, *name, *end;
+	char *line, *save, *name, *module, *end;
 	struct ns_symbol symbol;
 	size_t i;
 
@@ -342,12 +355,14 @@ static bool parse_kallsyms(struct ns_objects *objects)
 		if (end == line || *end != ' ' || !strchr("tTwW", end[1]) || end[2] != ' ')
 			continue;
 		name = end + 3;
-		name[strcspn(name, "\t ")] = '\0';
+		module = name + strcspn(name, "\t ");
+		if (*module)
+			*module++ = '\0';
 		/* local labels of the assembler, and mapping symbols of RISC-V */
 		if (!strncmp(name, ".L", 2) || name[0] == '$')
 			continue;
 		symbol.name = name;
-		if (!ns_array_add(&kcore->symbols, symbol))
+		if (!set_module(objects, &symbol, module) || !ns_array_add(&kcore->symbols, symbol))
 			return false;
 	}
 	ns_object_sort_symbols(kcore, false);
@@ -424,5 +439,6 @@ void ns_objects_free(struct ns_objects *objects)
 	free(objects->build_ids);
 	close_object(&objects->kcore);
 	free(objects->kallsyms);
+	free(objects->modules.at);
 	pthread_mutex_destroy(&objects->lock);
 }

@@ -20,6 +20,7 @@
 struct ns_symbol {
 	uint64_t	start, end;	/* addresses of the object; of the kernel: absolute */
 	const char	*name;
+	const char	*module;	/* "[NAME]", of the kernel's modules; NULL */
 };
 
 struct ns_segment {
@@ -52,6 +53,7 @@ struct ns_objects {
 	const struct pd_build_id **build_ids;	/* of the header, by path */
 	struct ns_object kcore;		/* of the recording's folder */
 	char		*kallsyms;	/* its text, which the kernel's symbols point into */
+	NS_ARRAY(const char *) modules;	/* of the kernel: their names in @kallsyms */
 };
 
 /* ns_objects_init() - @symfs and @cache stay the caller's; NULL is the default */

@@ -13,10 +13,10 @@ struct nt_profile;
 
 /* An instruction, of all processes that have executed the file together */
 struct nt_profile_insn {
-	const char	*object;	/* path, "[kernel.kallsyms]", or NULL */
+	const char	*object;	/* as struct nt_place has it */
 	const char	*symbol;	/* NULL: none */
 	uint64_t	offset;		/* from the begin of the symbol */
-	uint64_t	address;	/* as the file has it */
+	uint64_t	address;	/* as struct nt_place has it */
 	uint64_t	count;
 	uint64_t	space, addr;	/* of one process, for nt_session_read() */
 };

@@ -232,6 +232,8 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 		place->object = session->objects.kcore.path;
 		place->address = addr;
 		symbol = ns_kernel_symbol(&session->objects, addr);
+		if (symbol && symbol->module)
+			place->object = symbol->module;
 	} else {
 		map = user_map(session, space, addr);
 		if (!map)

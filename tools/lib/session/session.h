@@ -31,6 +31,7 @@ struct nt_session_options {
 	void		(*progress)(void *ctx, uint64_t done, uint64_t all);
 	void		*progress_ctx;
 	const char	*kcore;		/* nt_session_open_counts(): folder of a recording of that kernel */
+	const char	*modules;	/* folder with files of the kernel's modules, and folders of it; NULL: none */
 };
 
 /*
@@ -134,11 +135,11 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 
 /* The symbol at an address */
 struct nt_place {
-	const char	*object;	/* path, "[kernel.kallsyms]", or NULL */
+	const char	*object;	/* path, "[kernel.kallsyms]", "[NAME]" of a module, or NULL */
 	const char	*symbol;	/* NULL: none */
 	uint64_t	offset;		/* from the begin of the symbol */
 	uint64_t	start, end;	/* of the symbol, as addresses of the process */
-	uint64_t	address;	/* the address as the file has it */
+	uint64_t	address;	/* as the file has it; of the kernel and its modules, as it is */
 };
 void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 		      struct nt_place *place);

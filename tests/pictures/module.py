@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Coverage of a kernel module.
+
+module.py make PROGRAM MODULE PCS DIR: a recording of a kernel, of what PROGRAM has executed for qemu-user. PROGRAM was linked
+of MODULE.ko and others. DIR gets kcore_dir and, for `ntrace encode`, PCS at addresses of the kernel.
+module.py data DIR: the recording's file, of DIR/nt
+module.py compare LCOV COUNTS SOURCE: is each line executed as often as its counter says? How many lines are?
+"""
+import os
+import re
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'perf'))
+import perfdata  # noqa: E402
+
+KERNEL = 0xffffffff80000000
+PT_LOAD = 1
+
+
+def kcore(program):
+    """The program, with the addresses of a kernel"""
+    elf = bytearray(open(program, 'rb').read())
+    phoff, = struct.unpack_from('<Q', elf, 32)
+    phentsize, phnum = struct.unpack_from('<HH', elf, 54)
+    for at in range(phoff, phoff + phnum * phentsize, phentsize):
+        if struct.unpack_from('<I', elf, at)[0] == PT_LOAD:
+            struct.pack_into('<Q', elf, at + 16, struct.unpack_from('<Q', elf, at + 16)[0] + KERNEL)
+    return elf
+
+
+def symbols(path):
+    """(address, type, name)"""
+    for line in subprocess.run(['riscv64-linux-gnu-nm', path], check=True, capture_output=True, text=True).stdout.splitlines():
+        m = re.match(r'([0-9a-f]+) (\w) (\S+)', line)
+        if m:
+            yield int(m[1], 16), m[2], m[3]
+
+
+def make(program, module, pcs, folder):
+    os.makedirs(os.path.join(folder, 'kcore_dir'))
+    with open(os.path.join(folder, 'kcore_dir', 'kcore'), 'wb') as f:
+        f.write(kcore(program))
+    name = os.path.basename(module)[:-len('.ko')]
+    # what was thrown away after the module's begin is not listed
+    own = {s for _, t, s in symbols(module) if t in 'tT' and s != 'begin'}
+    with open(os.path.join(folder, 'kcore_dir', 'kallsyms'), 'w', encoding='ascii') as f:
+        for addr, kind, symbol in symbols(program):
+            if kind in 'tTwW' and symbol != 'begin':
+                f.write(f'{addr + KERNEL:x} {kind} {symbol}' + (f'\t[{name.replace("-", "_")}]\n' if symbol in own else '\n'))
+    with open(os.path.join(folder, 'kcore_dir', 'modules'), 'w', encoding='ascii') as f:
+        f.write(f'{name.replace("-", "_")} 4096 0 - Live {min(a for a, _, s in symbols(program) if s in own) + KERNEL:#x}\n')
+    with open(pcs, encoding='ascii') as f, open(os.path.join(folder, 'pcs'), 'w', encoding='ascii') as out:
+        for line in f:
+            out.write(f'{int(line, 16) + KERNEL:#x}\n')
+
+
+def data(folder):
+    with open(os.path.join(folder, 'nt'), 'rb') as f:
+        trace = f.read()
+    file = perfdata.File(config=0)
+    file.switch_in(1, 1, 1)
+    file.comm(1, 'init')
+    file.mmap(1, 0x10000, 0x1000, 0, '//anon')
+    file.aux(0, len(trace), 10 ** 15, 1)
+    file.trace(trace)
+    file.finished_round()
+    file.save(os.path.join(folder, 'data'))
+
+
+def compare(lcov, counts, source):
+    """A line that is executed each time its counter is has the counter's name in it."""
+    ours, file = {}, None
+    with open(lcov, encoding='utf-8') as f:
+        for line in f:
+            key, _, value = line.strip().partition(':')
+            if key == 'SF':
+                file = os.path.basename(value)
+            elif key == 'DA' and file == os.path.basename(source):
+                n, count = map(int, value.split(','))
+                ours[n] = count
+    with open(counts, encoding='ascii') as f:
+        wanted = {n: count for n, count in (map(int, line.split()) for line in f)}
+    with open(source, encoding='utf-8') as f:
+        counted = {n for n, text in enumerate(f, 1) if re.match(r'\t+COUNT;', text)}
+    bad = [(n, wanted.get(n, 0), ours.get(n)) for n in sorted(counted) if wanted.get(n, 0) != ours.get(n)]
+    for n, a, b in bad:
+        print(f'line {n}: counted {a}, coverage {b}')
+    print(f'{len(counted) - len(bad)} lines are equal, {len(bad)} differ')
+    return 1 if bad or len(counted) < 9 or set(wanted) - counted else 0
+
+
+if __name__ == '__main__':
+    sys.exit({'make': make, 'data': data, 'compare': compare}[sys.argv[1]](*sys.argv[2:]))

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kmodule.h"
+
+#define ANOTHER	"its functions are not those of the recording's kernel: it was built anew"
+
+/* What is being looked for */
+struct search {
+	struct ns_kmodule *kmodule;
+	Dwfl		*dwfl;
+	const struct nt_session *session;
+	const char	*object;	/* "[NAME]" */
+	char		name[64];
+	const struct pd_build_id *id;	/* NULL: the recording names none */
+	NS_ARRAY(const struct ns_symbol *) symbols;	/* by name */
+	const char	*why;
+	char		path[PATH_MAX];	/* that @why is about */
+};
+
+bool ns_is_kmodule(const struct nt_session *session, const char *object)
+{
+	size_t i;
+
+	for (i = 0; i < session->objects.modules.nr; i++) {
+		if (session->objects.modules.at[i] == object)
+			return true;
+	}
+	return false;
+}
+
+/* ---- Names ---- */
+
+/* "/lib/modules/6.12/extra/a-b.ko.xz" is the file of "a_b". */
+static bool is_file_of(const char *path, const char *name)
+{
+	static const char *const endings[] = { "", ".xz", ".gz", ".zst", ".debug" };
+	const char *at = strrchr(path, '/');
+	size_t i;
+
+	for (at = at ? at + 1 : path; *name && (*at == '-' ? '_' : *at) == *name; at++)
+		name++;
+	if (*name || strncmp(at, ".ko", 3))
+		return false;
+	for (i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		if (!strcmp(at + 3, endings[i]))
+			return true;
+	}
+	return false;
+}
+
+static int name_cmp(const void *a, const void *b)
+{
+	const struct ns_symbol *x = *(const struct ns_symbol *const *)a;
+	const struct ns_symbol *y = *(const struct ns_symbol *const *)b;
+
+	return strcmp(x->name, y->name);
+}
+
+static bool take_symbols(struct search *s)
+{
+	const struct ns_symbol *symbol = s->session->objects.kcore.symbols.at;
+	const struct ns_symbol *end = symbol + s->session->objects.kcore.symbols.nr;
+
+	for (; symbol < end; symbol++) {
+		if (symbol->module == s->object && !ns_array_add(&s->symbols, symbol))
+			return false;
+	}
+	if (s->symbols.nr)
+		qsort(s->symbols.at, s->symbols.nr, sizeof(*s->symbols.at), name_cmp);
+	return true;
+}
+
+/* What the kernel has of that name: the first one, and how many */
+static size_t symbols_of(const struct search *s, const char *name, size_t *first)
+{
+	const struct ns_symbol wanted = { .name = name }, *key = &wanted;
+	size_t low = 0, high = s->symbols.nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (name_cmp(&s->symbols.at[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*first = low;
+	while (high < s->symbols.nr && !name_cmp(&s->symbols.at[high], &key))
+		high++;
+	return high - low;
+}
+
+/* The build id that the header of the recording has for the module, and a path with it */
+static void find_build_id(struct search *s)
+{
+	const struct perfdata *pd = &s->session->pd;
+	size_t i;
+
+	for (i = 0; i < pd->nr_build_ids && !s->id; i++) {
+		if (!strcmp(pd->build_ids[i].path, s->object) ||
+		    is_file_of(pd->build_ids[i].path, s->name))
+			s->id = &pd->build_ids[i];
+	}
+}
+
+/* ---- Sections ---- */
+
+static struct ns_section *section_at(const struct ns_kmodule *m, uint64_t addr)
+{
+	size_t i;
+
+	for (i = 0; i < m->sections.nr; i++) {
+		if (addr >= m->sections.at[i].from && addr < m->sections.at[i].to)
+			return &m->sections.at[i];
+	}
+	return NULL;
+}
+
+static bool add_sections(struct ns_kmodule *m, Dwfl_Module *dwfl, Elf *elf)
+{
+	int nr = dwfl_module_relocations(dwfl), i;
+	struct ns_section section = { 0 };
+	GElf_Word number;
+	GElf_Shdr shdr;
+
+	for (i = 0; i < nr; i++) {
+		if (!dwfl_module_relocation_info(dwfl, i, &number) ||
+		    !gelf_getshdr(elf_getscn(elf, number), &shdr) || !(shdr.sh_flags & SHF_EXECINSTR))
+			continue;
+		section.from = shdr.sh_addr;
+		section.to = shdr.sh_addr + shdr.sh_size;
+		if (!ns_array_add(&m->sections, section))
+			return false;
+	}
+	return true;
+}
+
+/* False: another function of the section says that it is elsewhere */
+static bool place_section(struct ns_section *section, uint64_t kernel)
+{
+	bool same = !section->placed || section->kernel == kernel;
+
+	section->placed = true;
+	section->kernel = kernel;
+	return same;
+}
+
+/*
+ * Each function whose name is there once says where its section is: all must say the same, and all that
+ * the kernel has must be in the file.
+ */
+static const char *place(const struct search *s, Dwfl_Module *dwfl)
+{
+	int nr = dwfl_module_getsymtab(dwfl), i;
+	size_t first, found, all = 0;
+	struct ns_section *section;
+	const char *name;
+	GElf_Addr addr;
+	GElf_Sym sym;
+
+	for (i = 0; i < nr; i++) {
+		name = dwfl_module_getsym_info(dwfl, i, &sym, &addr, NULL, NULL, NULL);
+		section = name ? section_at(s->kmodule, addr) : NULL;
+		found = section ? symbols_of(s, name, &first) : 0;
+		all += found > 0;
+		if (found == 1 && !place_section(section, s->symbols.at[first]->start - addr))
+			return ANOTHER;
+	}
+	return all >= s->symbols.nr ? NULL : ANOTHER;
+}
+
+/* ---- Files ---- */
+
+static const char *check(const struct search *s, Dwfl_Module *dwfl, Elf *elf)
+{
+	const unsigned char *bits;
+	GElf_Addr at;
+	GElf_Ehdr ehdr;
+	int size;
+
+	if (!gelf_getehdr(elf, &ehdr) || ehdr.e_type != ET_REL || ehdr.e_machine != EM_RISCV)
+		return "not a kernel module of RISC-V";
+	size = dwfl_module_build_id(dwfl, &bits, &at);
+	if (s->id && (size != s->id->size || memcmp(bits, s->id->id, size)))
+		return "the build id is another than the recording's";
+	return NULL;
+}
+
+/* Take the file at @path if it is that module. elfutils unpacks it. */
+static bool try_path(struct search *s, const char *path)
+{
+	Dwfl_Module *dwfl;
+	GElf_Addr bias;
+	Elf *elf;
+
+	dwfl_report_begin_add(s->dwfl);
+	dwfl = dwfl_report_offline(s->dwfl, path, path, -1);
+	dwfl_report_end(s->dwfl, NULL, NULL);
+	if (!dwfl)
+		return false;
+	elf = dwfl_module_getelf(dwfl, &bias);
+	s->kmodule->sections.nr = 0;
+	s->why = elf ? check(s, dwfl, elf) : "not an ELF file";
+	if (!s->why && !add_sections(s->kmodule, dwfl, elf))
+		s->why = "out of memory";
+	if (!s->why)
+		s->why = place(s, dwfl);
+	if (!s->why)
+		s->kmodule->dwfl = dwfl;
+	snprintf(s->path, sizeof(s->path), "%s", path);
+	return !s->why;
+}
+
+static bool try_folder(struct search *s, const char *folder)
+{
+	char *const paths[] = { (char *)folder, NULL };
+	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, NULL);
+	bool found = false;
+	FTSENT *entry;
+
+	while (fts && !found && (entry = fts_read(fts)))
+		found = (entry->fts_info == FTS_F || entry->fts_info == FTS_SL) &&
+			is_file_of(entry->fts_path, s->name) && try_path(s, entry->fts_path);
+	if (fts)
+		fts_close(fts);
+	return found;
+}
+
+static bool try_cache(struct search *s)
+{
+	const char *cache = s->session->objects.cache;
+	char path[PATH_MAX], hex[2 * PD_BUILD_ID_SIZE + 1] = "";
+	unsigned int i;
+
+	if (!cache || !s->id || !s->id->size)
+		return false;
+	for (i = 0; i < s->id->size; i++)
+		sprintf(hex + 2 * i, "%02x", s->id->id[i]);
+	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s/elf", cache, hex, hex + 2);
+	return try_path(s, path);
+}
+
+/* At the path that the recording names, and where modules of its kernel are installed, below @root */
+static bool try_root(struct search *s, const char *root)
+{
+	const char *release = pd_string(&s->session->pd, PD_FEAT_OSRELEASE);
+	char path[PATH_MAX];
+
+	if (s->id && s->id->path[0] == '/' &&
+	    snprintf(path, sizeof(path), "%s%s", root, s->id->path) < PATH_MAX && try_path(s, path))
+		return true;
+	if (!release || !*release || strchr(release, '/') || *release == '.')
+		return false;
+	snprintf(path, sizeof(path), "%s/lib/modules/%s", root, release);
+	return try_folder(s, path);
+}
+
+static bool find_file(struct search *s)
+{
+	const struct nt_session_options *options = &s->session->options;
+
+	return (options->modules && try_folder(s, options->modules)) || try_cache(s) ||
+	       (options->symfs && try_root(s, options->symfs)) || try_root(s, "");
+}
+
+void ns_kmodule_open(struct ns_kmodule *kmodule, Dwfl *dwfl, const struct nt_session *session,
+		     const char *object)
+{
+	struct search s = { .kmodule = kmodule, .dwfl = dwfl, .session = session, .object = object };
+	int n;
+
+	memset(kmodule, 0, sizeof(*kmodule));
+	snprintf(s.name, sizeof(s.name), "%.*s", (int)strcspn(object + 1, "]"), object + 1);
+	find_build_id(&s);
+	if (take_symbols(&s) && find_file(&s))
+		goto out;
+	kmodule->sections.nr = 0;
+	if (s.why)
+		n = asprintf(&kmodule->why, "%s: %s", s.path, s.why);
+	else
+		n = asprintf(&kmodule->why, "its file was not found");
+	if (n < 0)
+		kmodule->why = NULL;
+out:
+	free(s.symbols.at);
+}
+
+void ns_kmodule_close(struct ns_kmodule *kmodule)
+{
+	free(kmodule->sections.at);
+	free(kmodule->why);
+}
+
+/* ---- Addresses ---- */
+
+uint64_t ns_kmodule_from_kernel(const struct ns_kmodule *kmodule, uint64_t addr)
+{
+	const struct ns_section *s = kmodule->sections.at, *end = s + kmodule->sections.nr;
+
+	for (; s < end; s++) {
+		if (s->placed && addr - s->kernel >= s->from && addr - s->kernel < s->to)
+			return addr - s->kernel;
+	}
+	return addr;
+}
+
+uint64_t ns_kmodule_to_kernel(const struct ns_kmodule *kmodule, uint64_t addr)
+{
+	const struct ns_section *section = section_at(kmodule, addr);
+
+	return section && section->placed ? addr + section->kernel : addr;
+}
