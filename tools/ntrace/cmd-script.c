@@ -8,6 +8,7 @@
 #include "disasm.h"
 #include "ntrace.h"
 #include "options.h"
+#include "put-text.h"
 #include "recording.h"
 #include "script.h"
 
@@ -34,53 +35,71 @@ static const char *const field_names[F_MAX] = {
 
 /* ---- Text ---- */
 
-static bool is_same_place(uint64_t in, uint64_t addr, struct nt_place *place, uint64_t space)
+static void find_place(const struct script_part *p, struct script_place *at, uint64_t space, uint64_t addr)
 {
-	bool same = in == space && place->symbol && addr >= place->start && addr < place->end;
+	struct nt_place *place = &at->place;
 
-	if (same)
-		place->offset = addr - place->start;
-	return same;
+	nt_session_where(p->script->session, space, addr, place);
+	at->space = space;
+	at->addr = addr;
+	at->symbol_len = place->symbol ? strlen(place->symbol) : 0;
+	at->object_len = place->object ? strlen(place->object) : 0;
 }
 
-static void find_place(struct script_part *p, uint64_t in, uint64_t addr, struct nt_place *place,
-		       uint64_t *space)
+/* No process has code at address 0. */
+const struct script_place *script_place(struct script_part *p, enum script_column column,
+					const struct nt_who *who, uint64_t addr)
 {
-	if (!is_same_place(in, addr, place, *space))
-		nt_session_where(p->script->session, in, addr, place);
-	*space = in;
+	const unsigned int names = 1U << F_SYM | 1U << F_DSO | 1U << F_SYMOFF;
+	static const struct script_place none;
+	struct script_place *at;
+	uint64_t space;
+
+	if (!addr || !(p->script->json || p->script->fields & names))
+		return &none;
+	space = nt_who_space(who, addr);
+	at = &p->places[column][(addr >> 1 ^ addr >> 11) % SCRIPT_PLACES];
+	if (at->addr != addr || at->space != space)
+		find_place(p, at, space, addr);
+	return at;
 }
 
-void script_add_place(struct script_part *p, uint64_t in, uint64_t addr, struct nt_place *place,
-		      uint64_t *space)
+static char *put_symbol(const struct script *s, char *to, const struct script_place *at)
 {
-	struct lines *l = &p->lines;
+	*to++ = ' ';
+	if (!at->place.symbol)
+		return PUT(to, "[unknown]");
+	to = put_bytes(to, at->place.symbol, at->symbol_len);
+	if (!script_has(s, F_SYMOFF))
+		return to;
+	to = PUT(to, "+0x");
+	return to + sprintf(to, "%" PRIx64, at->place.offset);
+}
 
-	lines_add_text(l, " ");
-	lines_add_hex(l, addr, 16);
-	if (!script_has(p->script, F_SYM) && !script_has(p->script, F_DSO))
-		return;
-	if (addr)
-		find_place(p, in, addr, place, space);
+static char *put_object(char *to, const struct script_place *at)
+{
+	to = PUT(to, " (");
+	if (at->place.object)
+		to = put_bytes(to, at->place.object, at->object_len);
 	else
-		memset(place, 0, sizeof(*place));
-	if (script_has(p->script, F_SYM)) {
-		lines_add_text(l, " ");
-		lines_add_text(l, place->symbol ? place->symbol : "[unknown]");
-	}
-	if (script_has(p->script, F_SYMOFF) && place->symbol) {
-		lines_add_text(l, "+0x");
-		lines_add_hex(l, place->offset, 0);
-	}
-	if (script_has(p->script, F_DSO)) {
-		lines_add_text(l, " (");
-		lines_add_text(l, place->object ? place->object : "[unknown]");
-		lines_add_text(l, ")");
-	}
+		to = PUT(to, "[unknown]");
+	return PUT(to, ")");
+}
+
+char *script_put_place(const struct script *s, char *to, const struct script_place *at, uint64_t addr)
+{
+	to = put_hex(PUT(to, " "), addr);
+	if (script_has(s, F_SYM))
+		to = put_symbol(s, to, at);
+	return script_has(s, F_DSO) ? put_object(to, at) : to;
 }
 
 static void add_ids(struct lines *l, const struct script *s, const struct nt_who *who)
 {
+	if (script_has(s, F_COMM) && who->comm[0])
+		lines_add(l, "%16s ", who->comm);
+	else if (script_has(s, F_COMM))
+		lines_add(l, "%*s:%d ", who->tid < 10 ? 14 : who->tid < 100 ? 13 : 12, "", who->tid);
 	if (script_has(s, F_PID) && script_has(s, F_TID))
 		lines_add(l, "%7d/%-7d ", who->pid, who->tid);
 	else if (script_has(s, F_PID) || script_has(s, F_TID))
@@ -95,37 +114,43 @@ static void add_same_ids(struct script_part *p, const struct nt_who *who)
 	struct script_ids *ids = &p->ids;
 	size_t at = p->lines.len;
 
-	if (ids->len && ids->pid == who->pid && ids->tid == who->tid && ids->cpu == who->cpu) {
+	if (ids->len && ids->pid == who->pid && ids->tid == who->tid && ids->cpu == who->cpu &&
+	    ids->comm == who->comm) {
 		lines_add_bytes(&p->lines, ids->text, ids->len);
 		return;
 	}
 	add_ids(&p->lines, p->script, who);
-	*ids = (struct script_ids){ .pid = who->pid, .tid = who->tid, .cpu = who->cpu };
+	ids->pid = who->pid;
+	ids->tid = who->tid;
+	ids->cpu = who->cpu;
+	ids->comm = who->comm;
+	ids->len = 0;
 	if (p->lines.failed || p->lines.len - at > sizeof(ids->text))
 		return;
 	ids->len = p->lines.len - at;
 	memcpy(ids->text, p->lines.text + at, ids->len);
 }
 
+/* ... and of the same time, as a message has several branches. */
+static void add_time(struct script_part *p, uint64_t time)
+{
+	struct script_ids *ids = &p->ids;
+	char *at = ids->time_text;
+
+	if (!ids->time_len || ids->time != time) {
+		at = put_filled(at, time / NS_PER_S, 5, ' ');
+		at = PUT(put_digits(PUT(at, "."), time % NS_PER_S), ": ");
+		ids->time = time;
+		ids->time_len = at - ids->time_text;
+	}
+	lines_add_bytes(&p->lines, ids->time_text, ids->time_len);
+}
+
 void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t time)
 {
-	const struct script *s = p->script;
-	struct lines *l = &p->lines;
-
-	if (script_has(s, F_COMM) && who->comm[0]) {
-		lines_add_right(l, who->comm, 16);
-		lines_add_text(l, " ");
-	} else if (script_has(s, F_COMM)) {
-		lines_add(l, "%*s:%d ", who->tid < 10 ? 14 : who->tid < 100 ? 13 : 12, "",
-			  who->tid);
-	}
 	add_same_ids(p, who);
-	if (!script_has(s, F_TIME))
-		return;
-	lines_add_number(l, time / NS_PER_S, 5, ' ');
-	lines_add_text(l, ".");
-	lines_add_number(l, time % NS_PER_S, 9, '0');
-	lines_add_text(l, ": ");
+	if (script_has(p->script, F_TIME))
+		add_time(p, time);
 }
 
 void script_json_who(struct script_part *p, const struct nt_who *who, uint64_t time)
@@ -135,10 +160,11 @@ void script_json_who(struct script_part *p, const struct nt_who *who, uint64_t t
 	lines_add_string(&p->lines, who->comm);
 }
 
-void script_json_place(struct script_part *p, const char *name, uint64_t in, uint64_t addr,
-		       struct nt_place *place, uint64_t *space)
+void script_json_place(struct script_part *p, const char *name, enum script_column column,
+		       const struct nt_who *who, uint64_t addr)
 {
-	find_place(p, in, addr, place, space);
+	const struct nt_place *place = &script_place(p, column, who, addr)->place;
+
 	lines_add(&p->lines, ", \"%s\": {\"address\": \"%#" PRIx64 "\", \"symbol\": ", name, addr);
 	lines_add_string(&p->lines, place->symbol);
 	lines_add(&p->lines, ", \"offset\": %" PRIu64 ", \"object\": ", place->offset);

@@ -7,7 +7,6 @@
 #include "json-text.h"
 
 #define BUFFER_SIZE	(256 << 10)
-#define NUMBER_SIZE	20	/* digits of the largest number */
 
 /* ---- Output ---- */
 
@@ -45,35 +44,6 @@ int export_done(struct export *e, const char *end)
 {
 	e->len = end - e->text;
 	return 0;
-}
-
-char *export_unsigned(char *at, uint64_t number)
-{
-	static const char pairs[] =
-		"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-		"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-		"8081828384858687888990919293949596979899";
-	char digits[NUMBER_SIZE], *first = digits + sizeof(digits);
-
-	for (; number >= 100; number /= 100) {
-		first -= 2;
-		memcpy(first, pairs + 2 * (number % 100), 2);
-	}
-	if (number >= 10) {
-		first -= 2;
-		memcpy(first, pairs + 2 * number, 2);
-	} else {
-		*--first = '0' + number;
-	}
-	return export_put(at, first, digits + sizeof(digits) - first);
-}
-
-char *export_number(char *at, int64_t number)
-{
-	if (number >= 0)
-		return export_unsigned(at, number);
-	*at++ = '-';
-	return export_unsigned(at, -(uint64_t)number);
 }
 
 /* ---- Names ---- */

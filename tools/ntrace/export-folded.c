@@ -98,7 +98,7 @@ static int add_stack(struct export *e, const struct flame *flame, uint32_t node,
 	at = export_room(e, 32);
 	if (!at)
 		return -1;
-	at = export_unsigned(at, n->ns);
+	at = put_unsigned(at, n->ns);
 	*at++ = '\n';
 	return export_done(e, at);
 }

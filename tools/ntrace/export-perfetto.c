@@ -70,7 +70,7 @@ static bool room_for(struct message *m, size_t size)
 	return true;
 }
 
-static void put_number(struct message *m, uint64_t number)
+static void put_varint_field(struct message *m, uint64_t number)
 {
 	if (!room_for(m, 10))
 		return;
@@ -81,14 +81,14 @@ static void put_number(struct message *m, uint64_t number)
 
 static void add_number(struct message *m, unsigned int field, uint64_t number)
 {
-	put_number(m, field << 3);
-	put_number(m, number);
+	put_varint_field(m, field << 3);
+	put_varint_field(m, number);
 }
 
 static void add_bytes(struct message *m, unsigned int field, const void *bytes, size_t size)
 {
-	put_number(m, field << 3 | 2);
-	put_number(m, size);
+	put_varint_field(m, field << 3 | 2);
+	put_varint_field(m, size);
 	if (size && room_for(m, size)) {
 		memcpy(m->bytes + m->size, bytes, size);
 		m->size += size;
@@ -100,8 +100,8 @@ static void add_string(struct message *m, unsigned int field, const char *text)
 {
 	size_t size = strlen(text);
 
-	put_number(m, field << 3 | 2);
-	put_number(m, size);
+	put_varint_field(m, field << 3 | 2);
+	put_varint_field(m, size);
 	if (!room_for(m, size))
 		return;
 	utf8_copy((char *)m->bytes + m->size, text, size);
@@ -134,8 +134,8 @@ static int put_packet(struct export *e)
 	at = p->packet.failed ? NULL : export_room(e, n + p->packet.size);
 	if (!at)
 		return -1;
-	at = export_put(at, (char *)head, n);
-	at = export_put(at, (char *)p->packet.bytes, p->packet.size);
+	at = put_bytes(at, (char *)head, n);
+	at = put_bytes(at, (char *)p->packet.bytes, p->packet.size);
 	p->packet.size = 0;
 	return export_done(e, at);
 }

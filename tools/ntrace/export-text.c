@@ -22,18 +22,18 @@ static int jsonl_take(struct export *e, const struct nt_call *call, const struct
 			    name->object_or_null.size);
 	if (!at)
 		return -1;
-	at = export_unsigned(EXPORT_PUT(at, "{\"time\": "), call->begin);
-	at = export_unsigned(EXPORT_PUT(at, ", \"ns\": "), call->ns);
-	at = export_unsigned(EXPORT_PUT(at, ", \"insns\": "), call->insns);
-	at = export_number(EXPORT_PUT(at, ", \"pid\": "), thread->pid);
-	at = export_number(EXPORT_PUT(at, ", \"tid\": "), thread->tid);
-	at = EXPORT_PUT(at, ", \"comm\": ");
-	at = export_put(at, thread->json.text, thread->json.size);
-	at = EXPORT_PUT(at, ", \"function\": ");
-	at = export_put(at, name->symbol_or_null.text, name->symbol_or_null.size);
-	at = EXPORT_PUT(at, ", \"object\": ");
-	at = export_put(at, name->object_or_null.text, name->object_or_null.size);
-	return export_done(e, EXPORT_PUT(at, "}\n"));
+	at = put_unsigned(PUT(at, "{\"time\": "), call->begin);
+	at = put_unsigned(PUT(at, ", \"ns\": "), call->ns);
+	at = put_unsigned(PUT(at, ", \"insns\": "), call->insns);
+	at = put_number(PUT(at, ", \"pid\": "), thread->pid);
+	at = put_number(PUT(at, ", \"tid\": "), thread->tid);
+	at = PUT(at, ", \"comm\": ");
+	at = put_bytes(at, thread->json.text, thread->json.size);
+	at = PUT(at, ", \"function\": ");
+	at = put_bytes(at, name->symbol_or_null.text, name->symbol_or_null.size);
+	at = PUT(at, ", \"object\": ");
+	at = put_bytes(at, name->object_or_null.text, name->object_or_null.size);
+	return export_done(e, PUT(at, "}\n"));
 }
 
 const struct export_format export_jsonl = { .name = "jsonl", .take = jsonl_take };
@@ -43,7 +43,7 @@ const struct export_format export_jsonl = { .name = "jsonl", .take = jsonl_take 
 /* Thousandths of a microsecond are ns. */
 static char *put_us(char *at, uint64_t ns)
 {
-	at = export_unsigned(at, ns / 1000);
+	at = put_unsigned(at, ns / 1000);
 	*at++ = '.';
 	*at++ = '0' + ns / 100 % 10;
 	*at++ = '0' + ns / 10 % 10;
@@ -57,7 +57,7 @@ static int put_text(struct export *e, const char *text)
 	size_t size = strlen(text);
 	char *at = export_room(e, size);
 
-	return at ? export_done(e, export_put(at, text, size)) : -1;
+	return at ? export_done(e, put_bytes(at, text, size)) : -1;
 }
 
 static int chrome_begin(struct export *e)
@@ -77,17 +77,17 @@ static int chrome_take(struct export *e, const struct nt_call *call, const struc
 	if (!at)
 		return -1;
 	if (e->nr > 1)
-		at = EXPORT_PUT(at, ",\n");
-	at = put_us(EXPORT_PUT(at, "{\"ph\": \"X\", \"ts\": "), call->begin);
-	at = put_us(EXPORT_PUT(at, ", \"dur\": "), call->ns);
-	at = export_number(EXPORT_PUT(at, ", \"pid\": "), thread->pid);
-	at = export_number(EXPORT_PUT(at, ", \"tid\": "), thread->tid);
-	at = EXPORT_PUT(at, ", \"name\": ");
-	at = export_put(at, name->symbol.text, name->symbol.size);
-	at = EXPORT_PUT(at, ", \"cat\": ");
-	at = export_put(at, name->object.text, name->object.size);
-	at = export_unsigned(EXPORT_PUT(at, ", \"args\": {\"insns\": "), call->insns);
-	return export_done(e, EXPORT_PUT(at, "}}"));
+		at = PUT(at, ",\n");
+	at = put_us(PUT(at, "{\"ph\": \"X\", \"ts\": "), call->begin);
+	at = put_us(PUT(at, ", \"dur\": "), call->ns);
+	at = put_number(PUT(at, ", \"pid\": "), thread->pid);
+	at = put_number(PUT(at, ", \"tid\": "), thread->tid);
+	at = PUT(at, ", \"name\": ");
+	at = put_bytes(at, name->symbol.text, name->symbol.size);
+	at = PUT(at, ", \"cat\": ");
+	at = put_bytes(at, name->object.text, name->object.size);
+	at = put_unsigned(PUT(at, ", \"args\": {\"insns\": "), call->insns);
+	return export_done(e, PUT(at, "}}"));
 }
 
 static int chrome_end(struct export *e)
@@ -115,11 +115,11 @@ static int put_frame(struct export *e, uint32_t function)
 
 	if (!at)
 		return -1;
-	at = function ? EXPORT_PUT(at, ",\n{\"name\": ") : EXPORT_PUT(at, "\n{\"name\": ");
-	at = export_put(at, name->symbol.text, name->symbol.size);
-	at = EXPORT_PUT(at, ", \"file\": ");
-	at = export_put(at, name->object.text, name->object.size);
-	return export_done(e, EXPORT_PUT(at, "}"));
+	at = function ? PUT(at, ",\n{\"name\": ") : PUT(at, "\n{\"name\": ");
+	at = put_bytes(at, name->symbol.text, name->symbol.size);
+	at = PUT(at, ", \"file\": ");
+	at = put_bytes(at, name->object.text, name->object.size);
+	return export_done(e, PUT(at, "}"));
 }
 
 static int speedscope_begin(struct export *e)
@@ -152,8 +152,8 @@ static int end_profile(struct export *e)
 	at = export_room(e, NUMBERS);
 	if (!at)
 		return -1;
-	at = export_unsigned(EXPORT_PUT(at, "], \"endValue\": "), s->last);
-	return export_done(e, EXPORT_PUT(at, "}"));
+	at = put_unsigned(PUT(at, "], \"endValue\": "), s->last);
+	return export_done(e, PUT(at, "}"));
 }
 
 static int begin_profile(struct export *e, const struct nested_call *call)
@@ -164,14 +164,14 @@ static int begin_profile(struct export *e, const struct nested_call *call)
 
 	if (!at)
 		return -1;
-	at = e->nr > 1 ? EXPORT_PUT(at, ",\n{") : EXPORT_PUT(at, "\n{");
-	at = EXPORT_PUT(at, "\"type\": \"evented\", \"unit\": \"nanoseconds\", \"name\": ");
+	at = e->nr > 1 ? PUT(at, ",\n{") : PUT(at, "\n{");
+	at = PUT(at, "\"type\": \"evented\", \"unit\": \"nanoseconds\", \"name\": ");
 	/* the string's last quote comes after the number */
-	at = export_put(at, thread->json.text, thread->json.size - 1);
-	at = export_number(EXPORT_PUT(at, " "), thread->tid);
-	at = export_unsigned(EXPORT_PUT(at, "\", \"startValue\": "), call->call.begin);
+	at = put_bytes(at, thread->json.text, thread->json.size - 1);
+	at = put_number(PUT(at, " "), thread->tid);
+	at = put_unsigned(PUT(at, "\", \"startValue\": "), call->call.begin);
 	*s = (struct speedscope){ .thread = call->thread, .open = true, .last = call->call.begin };
-	return export_done(e, EXPORT_PUT(at, ", \"events\": ["));
+	return export_done(e, PUT(at, ", \"events\": ["));
 }
 
 static int add_event(struct export *e, char type, const struct nt_call *call, uint64_t time)
@@ -186,11 +186,11 @@ static int add_event(struct export *e, char type, const struct nt_call *call, ui
 	if (s->comma)
 		*at++ = ',';
 	s->comma = true;
-	at = EXPORT_PUT(at, "\n{\"type\": \"");
+	at = PUT(at, "\n{\"type\": \"");
 	*at++ = type;
-	at = export_unsigned(EXPORT_PUT(at, "\", \"frame\": "), call->function);
-	at = export_unsigned(EXPORT_PUT(at, ", \"at\": "), s->last);
-	return export_done(e, EXPORT_PUT(at, "}"));
+	at = put_unsigned(PUT(at, "\", \"frame\": "), call->function);
+	at = put_unsigned(PUT(at, ", \"at\": "), s->last);
+	return export_done(e, PUT(at, "}"));
 }
 
 static int speedscope_enter(struct export *e, struct nested_call *call)

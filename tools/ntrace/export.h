@@ -4,9 +4,9 @@
 #define NTRACE_TOOL_EXPORT_H
 
 #include <stdio.h>
-#include <string.h>
 
 #include "nested-calls.h"
+#include "put-text.h"
 #include "recording.h"
 #include "whole-file.h"
 
@@ -84,16 +84,6 @@ int export_flush(struct export *e);
 
 /* export_name() - NULL: no memory */
 const struct export_name *export_name(struct export *e, uint32_t function);
-
-/* Each writes at @at, and returns where that ends. A number takes up to 20 bytes. */
-static inline char *export_put(char *at, const char *text, size_t size)
-{
-	memcpy(at, text, size);
-	return at + size;
-}
-#define EXPORT_PUT(at, literal) export_put(at, literal, sizeof(literal) - 1)
-char *export_number(char *at, int64_t number);
-char *export_unsigned(char *at, uint64_t number);
 
 /* export_thread() - who makes a call; NULL: no memory. It stays until the next one is asked for */
 const struct export_thread *export_thread(struct export *e, const struct nt_call *call);

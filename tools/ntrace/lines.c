@@ -10,7 +10,7 @@
 #define SPILL	(4 << 20)	/* bytes of a stretch that are kept in memory */
 #define OUTPUT	(1 << 16)	/* bytes that are written at once */
 
-/* The header of each line */
+/* The header of each line that waits */
 struct line_head {
 	uint64_t	time;
 	uint32_t	len;
@@ -57,7 +57,7 @@ void lines_begin(struct lines *lines, int cpu)
 {
 	lines->cpu = cpu;
 	lines->begin = lines->len;
-	if (reserve(lines, sizeof(struct line_head)))
+	if (!lines->direct && reserve(lines, sizeof(struct line_head)))
 		lines->len += sizeof(struct line_head);
 }
 
@@ -96,28 +96,23 @@ static int each_line(FILE *from, int (*take)(void *ctx, const char *line, size_t
 	return ret || ferror(from) ? -1 : 0;
 }
 
-/* Print whole lines without their headers. */
-static int print_lines(const char *text, size_t len)
+static int print_text(const char *text, size_t len)
 {
-	const char *end = text + len;
-	struct line_head head;
-
-	for (; text < end; text += sizeof(head) + head.len) {
-		memcpy(&head, text, sizeof(head));
-		if (fwrite_unlocked(text + sizeof(head), 1, head.len, stdout) != head.len)
-			return -1;
-	}
-	return 0;
-}
-
-static int print_whole(void *ctx, const char *line, size_t size)
-{
-	return print_lines(line, size);
+	return !len || fwrite_unlocked(text, 1, len, stdout) == len ? 0 : -1;
 }
 
 static int print_file(FILE *from)
 {
-	return each_line(from, print_whole, NULL);
+	char text[OUTPUT];
+	size_t n;
+
+	if (fflush(from) || fseek(from, 0, SEEK_SET))
+		return -1;
+	while ((n = fread(text, 1, sizeof(text), from))) {
+		if (print_text(text, n))
+			return -1;
+	}
+	return ferror(from) ? -1 : 0;
 }
 
 /* Have all stretches before this one been printed, and what this one had in a file? */
@@ -136,7 +131,7 @@ static bool is_turn(struct lines *l)
 static int spill(struct lines *l)
 {
 	if (is_turn(l)) {
-		l->failed = print_lines(l->text, l->len);
+		l->failed = print_text(l->text, l->len);
 		l->len = 0;
 		return l->failed ? -1 : 0;
 	}
@@ -156,8 +151,10 @@ int lines_end(struct lines *lines, uint64_t time)
 
 	if (lines->failed)
 		return -1;
-	head.len = lines->len - lines->begin - sizeof(head);
-	memcpy(lines->text + lines->begin, &head, sizeof(head));
+	if (!lines->direct) {
+		head.len = lines->len - lines->begin - sizeof(head);
+		memcpy(lines->text + lines->begin, &head, sizeof(head));
+	}
 	return lines->len < SPILL ? 0 : spill(lines);
 }
 
@@ -183,71 +180,14 @@ void lines_add(struct lines *lines, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void add_fill(struct lines *l, size_t n, char fill)
-{
-	if (!reserve(l, n))
-		return;
-	memset(l->text + l->len, fill, n);
-	l->len += n;
-}
-
 void lines_add_text(struct lines *lines, const char *text)
 {
 	lines_add_bytes(lines, text, strlen(text));
 }
 
-void lines_add_right(struct lines *lines, const char *text, unsigned int width)
+char *lines_grow(struct lines *lines, size_t size)
 {
-	size_t len = strlen(text);
-
-	if (len < width)
-		add_fill(lines, width - len, ' ');
-	lines_add_bytes(lines, text, len);
-}
-
-void lines_add_left(struct lines *lines, const char *text, unsigned int width)
-{
-	size_t len = strlen(text);
-
-	lines_add_bytes(lines, text, len);
-	if (len < width)
-		add_fill(lines, width - len, ' ');
-}
-
-void lines_add_hex(struct lines *lines, uint64_t value, unsigned int width)
-{
-	unsigned int digits = value ? (67 - __builtin_clzll(value)) / 4 : 1;
-	size_t size = digits < width ? width : digits;
-	char *at;
-
-	if (!reserve(lines, size))
-		return;
-	memset(lines->text + lines->len, ' ', size - digits);
-	lines->len += size;
-	for (at = lines->text + lines->len; digits--; value >>= 4)
-		*--at = "0123456789abcdef"[value & 15];
-}
-
-void lines_add_number(struct lines *lines, uint64_t value, unsigned int width, char fill)
-{
-	char digits[64];
-	unsigned int n = sizeof(digits);
-
-	do {
-		digits[--n] = '0' + value % 10;
-		value /= 10;
-	} while (value);
-	while (sizeof(digits) - n < width && n)
-		digits[--n] = fill;
-	lines_add_bytes(lines, digits + n, sizeof(digits) - n);
-}
-
-void lines_add_bytes(struct lines *lines, const void *bytes, size_t size)
-{
-	if (!reserve(lines, size))
-		return;
-	memcpy(lines->text + lines->len, bytes, size);
-	lines->len += size;
+	return reserve(lines, size) ? lines->text + lines->len : NULL;
 }
 
 void lines_add_string(struct lines *lines, const char *string)
@@ -376,7 +316,7 @@ void merge_begin(struct merge *merge, struct lines *lines)
 static int print_turn(struct merge *merge, struct lines *lines)
 {
 	int err = lines->failed || !is_turn(lines) || lines->failed ||
-		  print_lines(lines->text, lines->len) ? -1 : 0;
+		  print_text(lines->text, lines->len) ? -1 : 0;
 
 	__atomic_store_n(&merge->turn, lines->nth + 1, __ATOMIC_RELEASE);
 	return err;

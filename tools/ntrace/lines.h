@@ -15,10 +15,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "put-text.h"
+
 struct merge;
 
 struct lines {
-	struct merge *direct;	/* by merge_begin(); NULL: all lines wait */
+	struct merge *direct;	/* by merge_begin(): lines are printed as they stand; NULL: they wait, with heads */
 	uint64_t nth;		/* stretch of that */
 	char	*text;
 	size_t	len, room;
@@ -35,17 +37,31 @@ int lines_end(struct lines *lines, uint64_t time);
 void lines_cancel(struct lines *lines);
 
 void lines_add(struct lines *lines, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void lines_add_bytes(struct lines *lines, const void *bytes, size_t size);
+
+void lines_add_text(struct lines *lines, const char *text);
 
 /*
- * What printf() does with "%s", "%*s", "%-*s", "%*x" and "%0*d", at a tenth of its instructions: a line
- * has ten fields, and a recording has millions of lines.
+ * lines_room() - where to write up to @size bytes of the line, by put-text.h; NULL: there is no memory, so
+ * that lines_end() will fail. lines_done() - they end at @end
  */
-void lines_add_text(struct lines *lines, const char *text);
-void lines_add_right(struct lines *lines, const char *text, unsigned int width);
-void lines_add_left(struct lines *lines, const char *text, unsigned int width);
-void lines_add_hex(struct lines *lines, uint64_t value, unsigned int width);
-void lines_add_number(struct lines *lines, uint64_t value, unsigned int width, char fill);
+char *lines_grow(struct lines *lines, size_t size);
+static inline char *lines_room(struct lines *lines, size_t size)
+{
+	return lines->room - lines->len >= size ? lines->text + lines->len : lines_grow(lines, size);
+}
+
+static inline void lines_done(struct lines *lines, const char *end)
+{
+	lines->len = end - lines->text;
+}
+
+static inline void lines_add_bytes(struct lines *lines, const void *bytes, size_t size)
+{
+	char *at = lines_room(lines, size);
+
+	if (at)
+		lines_done(lines, put_bytes(at, bytes, size));
+}
 
 /* lines_add_string() - with quotes, as JSON wants it; NULL is null */
 void lines_add_string(struct lines *lines, const char *string);

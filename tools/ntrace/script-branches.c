@@ -3,14 +3,19 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "put-text.h"
 #include "script.h"
 
+#define NAME(kind, name)	[kind] = { name, sizeof(name) - 1 }
+
 /* Words of perf script */
-static const char *const kind_names[] = {
-	[NT_BRANCH_CONDITIONAL] = "jcc", [NT_BRANCH_JUMP] = "jmp", [NT_BRANCH_CALL] = "call",
-	[NT_BRANCH_RETURN] = "return", [NT_BRANCH_SYSCALL] = "syscall",
-	[NT_BRANCH_EXCEPTION] = "int", [NT_BRANCH_INTERRUPT] = "hw int",
-	[NT_BRANCH_TRAP_RETURN] = "iret", [NT_BRANCH_NONE] = "jmp",
+static const struct {
+	char	text[8];
+	uint8_t	size;
+} kind_names[] = {
+	NAME(NT_BRANCH_CONDITIONAL, "jcc"), NAME(NT_BRANCH_JUMP, "jmp"), NAME(NT_BRANCH_CALL, "call"),
+	NAME(NT_BRANCH_RETURN, "return"), NAME(NT_BRANCH_SYSCALL, "syscall"), NAME(NT_BRANCH_EXCEPTION, "int"),
+	NAME(NT_BRANCH_INTERRUPT, "hw int"), NAME(NT_BRANCH_TRAP_RETURN, "iret"), NAME(NT_BRANCH_NONE, "jmp"),
 };
 
 static const char *const json_names[] = {
@@ -27,26 +32,57 @@ static int print_json(struct script_part *p, const struct nt_who *who,
 	lines_add(&p->lines, ", \"kind\": \"%s\", \"insns\": %" PRIu64, json_names[branch->kind],
 		  branch->insns);
 	if (!(branch->flags & NT_BRANCH_BEGIN))
-		script_json_place(p, "from", nt_who_space(who, branch->from), branch->from,
-				  &p->from, &p->from_space);
+		script_json_place(p, "from", SCRIPT_FROM, who, branch->from);
 	if (!(branch->flags & NT_BRANCH_END))
-		script_json_place(p, "to", nt_who_space(who, branch->to), branch->to, &p->to,
-				  &p->to_space);
+		script_json_place(p, "to", SCRIPT_TO, who, branch->to);
 	lines_add(&p->lines, "}\n");
 	return lines_end(&p->lines, branch->time);
 }
 
-static int print_branch(void *part, const struct nt_who *who, const struct nt_branch *branch)
+static char *put_flags(char *at, const struct nt_branch *branch)
 {
 	const char *trace = branch->flags & NT_BRANCH_BEGIN ? "tr strt " :
 			    branch->flags & NT_BRANCH_END ? "tr end  " : "";
+	size_t traced = *trace ? 8 : 0, size = traced + kind_names[branch->kind].size;
+
+	at = PUT(at, "  ");
+	memcpy(at, "                ", 16);
+	memcpy(at, trace, traced);
+	memcpy(at + traced, kind_names[branch->kind].text, size - traced);
+	return at + (size < 14 ? 14 : size);
+}
+
+/* The line without its begin: all of it is written into one place, since there are millions. */
+static void add_branch(struct script_part *p, const struct nt_who *who, const struct nt_branch *branch)
+{
+	const struct script_place *from = script_place(p, SCRIPT_FROM, who, branch->from);
+	const struct script_place *to = script_place(p, SCRIPT_TO, who, branch->to);
+	const struct script *s = p->script;
+	char *at = lines_room(&p->lines, 3 * SCRIPT_PLACE_SIZE + from->symbol_len + from->object_len +
+					 to->symbol_len + to->object_len);
+
+	if (!at)
+		return;
+	if (script_has(s, F_FLAGS))
+		at = put_flags(at, branch);
+	if (script_has(s, F_IP))
+		at = script_put_place(s, at, from, branch->from);
+	if (script_has(s, F_IP) && script_has(s, F_ADDR))
+		at = PUT(at, " =>");
+	if (script_has(s, F_ADDR))
+		at = script_put_place(s, at, to, branch->to);
+	lines_done(&p->lines, PUT(at, "\n"));
+}
+
+static int print_branch(void *part, const struct nt_who *who, const struct nt_branch *branch)
+{
 	struct script_part *p = part;
 	const struct script *s = p->script;
 	bool before, after;
 
-	if (script_inside(p, who, branch, &before, &after))
+	if (p->chain && script_inside(p, who, branch, &before, &after))
 		return -1;
-	if (!before && !after)
+	if (p->chain && !before && !after)
 		return 0;
 	if (!nt_filter_passes(&s->filter, branch->time, who->cpu, who->tid))
 		return 0;
@@ -54,20 +90,7 @@ static int print_branch(void *part, const struct nt_who *who, const struct nt_br
 	if (s->json)
 		return print_json(p, who, branch);
 	script_add_who(p, who, branch->time);
-	if (script_has(s, F_FLAGS)) {
-		lines_add_text(&p->lines, "  ");
-		lines_add_text(&p->lines, trace);
-		lines_add_left(&p->lines, kind_names[branch->kind], 14 - strlen(trace));
-	}
-	if (script_has(s, F_IP))
-		script_add_place(p, nt_who_space(who, branch->from), branch->from, &p->from,
-				 &p->from_space);
-	if (script_has(s, F_IP) && script_has(s, F_ADDR))
-		lines_add_text(&p->lines, " =>");
-	if (script_has(s, F_ADDR))
-		script_add_place(p, nt_who_space(who, branch->to), branch->to, &p->to,
-				 &p->to_space);
-	lines_add_text(&p->lines, "\n");
+	add_branch(p, who, branch);
 	return lines_end(&p->lines, branch->time);
 }
 

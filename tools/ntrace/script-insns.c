@@ -33,20 +33,28 @@ static void add_code(struct script_part *p, const uint8_t *code, unsigned int n)
 	lines_add_bytes(&p->lines, text, at);
 }
 
+static void add_place(struct script_part *p, const struct nt_who *who, uint64_t addr)
+{
+	const struct script_place *at = script_place(p, SCRIPT_FROM, who, addr);
+	char *to = lines_room(&p->lines, SCRIPT_PLACE_SIZE + at->symbol_len + at->object_len);
+
+	if (to)
+		lines_done(&p->lines, script_put_place(p->script, to, at, addr));
+}
+
 static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t time,
 		      uint64_t addr, const uint8_t *code, unsigned int n)
 {
 	lines_begin(&p->lines, who->cpu);
 	if (p->script->json) {
 		script_json_who(p, who, time);
-		script_json_place(p, "at", nt_who_space(who, addr), addr, &p->from,
-				  &p->from_space);
+		script_json_place(p, "at", SCRIPT_FROM, who, addr);
 		lines_add(&p->lines, ", \"code\": \"");
 		add_code(p, code, n);
 		lines_add(&p->lines, "\"");
 	} else {
 		script_add_who(p, who, time);
-		script_add_place(p, nt_who_space(who, addr), addr, &p->from, &p->from_space);
+		add_place(p, who, addr);
 		lines_add_text(&p->lines, "  ");
 		add_code(p, code, n);
 	}

@@ -36,12 +36,29 @@ static inline bool script_has(const struct script *script, enum field field)
 	return script->fields >> field & 1;
 }
 
-/* The text for thread and CPU in a line */
+/* The text for name, thread and CPU in a line, and for the time */
 struct script_ids {
+	const char *comm;
 	int32_t	pid, tid, cpu;
 	size_t	len;		/* 0: it is not known */
-	char	text[48];
+	char	text[128];
+	uint64_t time;
+	size_t	time_len;	/* 0: it is not known */
+	char	time_text[32];
 };
+
+/* Places of the branches before: the same ones come again. Each of the two columns has its own. */
+#define SCRIPT_PLACES	1024
+
+enum script_column { SCRIPT_FROM, SCRIPT_TO, SCRIPT_COLUMNS };
+
+struct script_place {
+	uint64_t	space, addr;
+	size_t		symbol_len, object_len;
+	struct nt_place	place;
+};
+
+#define SCRIPT_PLACE_SIZE	100	/* of the text of a place, beside the names */
 
 /* Where a CPU executes */
 struct script_at {
@@ -56,8 +73,7 @@ struct script_part {
 	struct nt_chain	*chain;		/* of script::chains */
 	NS_ARRAY(struct script_at) at;	/* of --insns inside calls */
 	struct script_ids ids;		/* of the last line */
-	struct nt_place	from, to;	/* of the last line: often the next one's too */
-	uint64_t	from_space, to_space;
+	struct script_place places[SCRIPT_COLUMNS][SCRIPT_PLACES];	/* by address */
 	bool		errors;
 };
 
@@ -77,12 +93,18 @@ int script_inside(struct script_part *p, const struct nt_who *who, const struct 
 		  bool *before, bool *after);
 
 void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t time);
-/* @place and @space: what the last call for the same column left there */
-void script_add_place(struct script_part *p, uint64_t in, uint64_t addr, struct nt_place *place,
-		      uint64_t *space);
+
+/*
+ * script_place() - what is known of an address, until the next call for the same column; nothing, if no
+ * names are printed. script_put_place() - its text, for which names and SCRIPT_PLACE_SIZE are room enough
+ */
+const struct script_place *script_place(struct script_part *p, enum script_column column,
+					const struct nt_who *who, uint64_t addr);
+char *script_put_place(const struct script *s, char *to, const struct script_place *at, uint64_t addr);
+
 /* Members of an object of JSON: begins it; "name": {address, symbol, offset, object} */
 void script_json_who(struct script_part *p, const struct nt_who *who, uint64_t time);
-void script_json_place(struct script_part *p, const char *name, uint64_t in, uint64_t addr,
-		       struct nt_place *place, uint64_t *space);
+void script_json_place(struct script_part *p, const char *name, enum script_column column,
+		       const struct nt_who *who, uint64_t addr);
 
 #endif /* NTRACE_TOOL_SCRIPT_H */

@@ -122,7 +122,7 @@ static size_t id_of_file(const char *path, uint8_t id[PD_BUILD_ID_SIZE])
 static size_t id_of_module(const char *name, uint8_t id[PD_BUILD_ID_SIZE])
 {
 	char path[256], notes[4096];
-	struct bytes b = { notes };
+	struct bytes b = { .at = notes };
 	ssize_t n;
 	int fd;
 
