@@ -198,7 +198,7 @@ TEST_F(record, two_cpus_at_once)
 	}
 }
 
-TEST_F(record, buffer_goes_around_many_times)
+TEST_F_TIMEOUT(record, buffer_goes_around_many_times, 120)
 {
 	unsigned int round, i;
 	uint64_t bytes = 0;

@@ -192,8 +192,8 @@ TEST_F_TIMEOUT(sample, at_each_task_switch, 300)
 	take_samples(&self->rec, self->trace, &samples);
 	ASSERT_EQ(read(self->fd, &switches, sizeof(switches)), sizeof(switches));
 	EXPECT_GE(switches, 20);
-	/* a host that stops the reader lets the buffer fill up; the kernel reports that later, if at all */
-	EXPECT_LE(samples.nr + samples.lost, switches);
+	/* A host that stops the reader lets the buffer fill up. The lost records may be of AUX trace, too. */
+	EXPECT_LE(samples.nr, switches);
 	if (!samples.lost)
 		EXPECT_EQ(samples.nr, switches);
 	EXPECT_GE(samples.nr, 20);
