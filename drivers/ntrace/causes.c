@@ -2,9 +2,9 @@
 /*
  * What stops the flight recorder, and its files: /sys/devices/platform/ntrace-flight.
  *
- * Panic, oops, a hung task, a reboot, a SysRq key and the user stop it. Soft and hard lockups and
- * stalls of RCU are panics, if the kernel is set to panic for them. A machine that is reset by its
- * watchdog tells nobody; its sinks are stopped when the next kernel loads this driver.
+ * Panic, oops, a lockup, a stall of RCU, a hung task, a reboot, a SysRq key and the user stop it. A
+ * machine that its watchdog resets runs no code that could stop the recorder: the driver of the
+ * next kernel stops the sinks when it is loaded.
  */
 #include <linux/kdebug.h>
 #include <linux/kstrtox.h>
@@ -25,7 +25,7 @@ static char *ntrace_flight_param = "";
 module_param_named(flight, ntrace_flight_param, charp, 0444);
 MODULE_PARM_DESC(flight, "memory of the flight recorder: off, SIZE, SIZE@ADDRESS, or the name of a reserve_mem=; empty: as the device tree says");
 
-/* What /sys/devices/platform/ntrace-flight/state says while it does not record */
+/* The text of /sys/devices/platform/ntrace-flight/state while nothing is recorded */
 static const char * const ntrace_found_names[] = {
 	[NTRACE_RECORD_EMPTY] = "idle",
 	[NTRACE_RECORD_HALF] = "half-written",
@@ -40,8 +40,6 @@ static enum ntrace_record_found ntrace_found;
 static bool ntrace_found_now;
 /* The user does not want a record */
 static bool ntrace_flight_disabled;
-static struct tracepoint *ntrace_hang_tp;
-static struct tracepoint *ntrace_exec_tp;
 
 /* ---- Modules ---- */
 
@@ -69,7 +67,7 @@ static void ntrace_note_modules(void)
 	list_for_each_entry(k, &all->list, entry) {
 		struct module_kobject *mk = container_of(k, struct module_kobject, kobj);
 
-		/* What is built in has no struct module */
+		/* Code that is built into the kernel has an entry without a struct module. */
 		if (mk->mod && mk->mod->state != MODULE_STATE_UNFORMED)
 			ntrace_note_module(mk->mod, false);
 	}
@@ -151,6 +149,55 @@ static void ntrace_stop_for(u32 code, const char *text, struct task_struct *task
 
 /* ---- Causes ---- */
 
+/*
+ * The kernel logs one of these messages first when it is in trouble. Notifiers come later: those
+ * of a panic after the crash kernel was started, those of an oops after its registers were printed,
+ * and lockups have none. Printing to a slow console fills a ring with its own trace meanwhile.
+ */
+static const struct ntrace_message {
+	const char	*begin;
+	const char	*has;		/* NULL: any text follows */
+	u32		code;
+	bool		skip_begin;	/* the cause's text is what follows */
+} ntrace_messages[] = {
+	{ "Kernel panic - not syncing: ", NULL, NTRACE_FLIGHT_CAUSE_PANIC, true },
+	{ "Unable to handle kernel ", NULL, NTRACE_FLIGHT_CAUSE_OOPS },
+	{ "kernel BUG at ", NULL, NTRACE_FLIGHT_CAUSE_OOPS },
+	{ "Oops", " [#", NTRACE_FLIGHT_CAUSE_OOPS },
+	{ "watchdog: BUG: soft lockup - ", NULL, NTRACE_FLIGHT_CAUSE_SOFT_LOCKUP, true },
+	{ "watchdog: ", "detected hard LOCKUP", NTRACE_FLIGHT_CAUSE_HARD_LOCKUP },
+	{ "rcu: INFO: ", " stall", NTRACE_FLIGHT_CAUSE_RCU_STALL, true },
+};
+
+/*
+ * The trace has all that is called here, so that this calls little: most messages differ from those
+ * of the table in their first letter.
+ */
+static bool ntrace_message_matches(const struct ntrace_message *m, const char *text)
+{
+	return *text == *m->begin && str_has_prefix(text, m->begin) &&
+	       (!m->has || strstr(text, m->has));
+}
+
+/* The tracepoint "console": a message goes into the kernel's log. @text does not end with 0. */
+static void ntrace_on_console(void *data, const char *text, size_t len)
+{
+	const struct ntrace_message *m = ntrace_messages;
+	char copy[128];
+
+	if (!ntrace_flight_records())
+		return;
+	len = min(len, sizeof(copy) - 1);
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	for (; m < ntrace_messages + ARRAY_SIZE(ntrace_messages); m++) {
+		if (!ntrace_message_matches(m, copy))
+			continue;
+		ntrace_stop_for(m->code, copy + (m->skip_begin ? strlen(m->begin) : 0), current);
+		return;
+	}
+}
+
 static int ntrace_on_panic(struct notifier_block *nb, unsigned long action, void *text)
 {
 	/* There is no later */
@@ -184,11 +231,11 @@ static void ntrace_on_hang(void *data, struct task_struct *task)
 	ntrace_stop_for(NTRACE_FLIGHT_CAUSE_HUNG_TASK, "the task is blocked for too long", task);
 }
 
-/* A program that never sleeps would have the name of the one that started it */
-static void ntrace_on_exec(void *data, struct task_struct *task, pid_t old_pid,
-			   struct linux_binprm *bprm)
+/* exec and prctl() rename a thread. One that does not sleep after that is not seen at a switch. */
+static void ntrace_on_rename(void *data, struct task_struct *task, const char *comm)
 {
-	ntrace_flight_renamed();
+	if (task == current)
+		ntrace_flight_renamed(comm);
 }
 
 /* Before all others, as what they do would be traced, too */
@@ -245,28 +292,41 @@ static void ntrace_sysrq_unregister(void)
 }
 #endif
 
+/* These tracepoints are not exported by name, and a kernel may be without one of them. */
+static struct ntrace_probe {
+	const char		*name;
+	void			*func;
+	struct tracepoint	*tp;
+} ntrace_probes[] = {
+	{ "console", ntrace_on_console },
+	{ "sched_process_hang", ntrace_on_hang },
+	{ "task_rename", ntrace_on_rename },
+};
+
 static void ntrace_causes_hook(void)
 {
+	struct ntrace_probe *p = ntrace_probes;
+
 	register_module_notifier(&ntrace_module_nb);
 	atomic_notifier_chain_register(&panic_notifier_list, &ntrace_panic_nb);
 	register_die_notifier(&ntrace_die_nb);
 	register_reboot_notifier(&ntrace_reboot_nb);
 	register_restart_handler(&ntrace_restart_nb);
 	ntrace_sysrq_register();
-	ntrace_hang_tp = ntrace_find_tracepoint("sched_process_hang");
-	if (ntrace_hang_tp && tracepoint_probe_register(ntrace_hang_tp, ntrace_on_hang, NULL))
-		ntrace_hang_tp = NULL;
-	ntrace_exec_tp = ntrace_find_tracepoint("sched_process_exec");
-	if (ntrace_exec_tp && tracepoint_probe_register(ntrace_exec_tp, ntrace_on_exec, NULL))
-		ntrace_exec_tp = NULL;
+	for (; p < ntrace_probes + ARRAY_SIZE(ntrace_probes); p++) {
+		p->tp = ntrace_find_tracepoint(p->name);
+		if (p->tp && tracepoint_probe_register(p->tp, p->func, NULL))
+			p->tp = NULL;
+	}
 }
 
 static void ntrace_causes_unhook(void)
 {
-	if (ntrace_hang_tp)
-		tracepoint_probe_unregister(ntrace_hang_tp, ntrace_on_hang, NULL);
-	if (ntrace_exec_tp)
-		tracepoint_probe_unregister(ntrace_exec_tp, ntrace_on_exec, NULL);
+	struct ntrace_probe *p = ntrace_probes;
+
+	for (; p < ntrace_probes + ARRAY_SIZE(ntrace_probes); p++)
+		if (p->tp)
+			tracepoint_probe_unregister(p->tp, p->func, NULL);
 	tracepoint_synchronize_unregister();
 	ntrace_sysrq_unregister();
 	unregister_restart_handler(&ntrace_restart_nb);
@@ -379,17 +439,10 @@ static ssize_t config_show(struct device *dev, struct device_attribute *attr, ch
 static ssize_t config_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			    size_t count)
 {
-	u64 config, old;
-	bool user;
+	u64 config;
 	int ret = kstrtou64(buf, 0, &config);
 
-	if (ret)
-		return ret;
-	mutex_lock(&ntrace_mutex);
-	ntrace_flight_get_config(&old, &user);
-	ret = ntrace_flight_set_config(config, user);
-	mutex_unlock(&ntrace_mutex);
-	return ret ?: count;
+	return ret ?: ntrace_flight_set_config(&config, NULL) ?: count;
 }
 static DEVICE_ATTR_RW(config);
 
@@ -405,17 +458,10 @@ static ssize_t user_mode_show(struct device *dev, struct device_attribute *attr,
 static ssize_t user_mode_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			       size_t count)
 {
-	bool user, old;
-	u64 config;
+	bool user;
 	int ret = kstrtobool(buf, &user);
 
-	if (ret)
-		return ret;
-	mutex_lock(&ntrace_mutex);
-	ntrace_flight_get_config(&config, &old);
-	ret = ntrace_flight_set_config(config, user);
-	mutex_unlock(&ntrace_mutex);
-	return ret ?: count;
+	return ret ?: ntrace_flight_set_config(NULL, &user) ?: count;
 }
 static DEVICE_ATTR_RW(user_mode);
 

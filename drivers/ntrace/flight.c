@@ -62,7 +62,7 @@ static struct tracepoint *ntrace_flight_tp;
 static bool ntrace_flight_context;
 /* The hooks are there, though nothing is recorded, see ntrace_flight_pretend() */
 static bool ntrace_flight_pretends;
-/* What the user wants in place of the defaults. Protected by ntrace_mutex. */
+/* Settings that the user chose for the next record; 0: the defaults. Protected by ntrace_mutex. */
 static u64 ntrace_flight_config;
 static bool ntrace_flight_user;
 
@@ -206,7 +206,7 @@ static void ntrace_flight_halt(struct ntrace_sink *sink)
 		return;
 	WRITE_ONCE(area->on, false);
 	ret = ntrace_sink_stop(sink);
-	/* What was stopped in an emergency has been collected then */
+	/* ntrace_flight_stop() has collected the trace already, if it stopped this sink. */
 	if (atomic_read(&ntrace_flight_state) == NTRACE_FLIGHT_RECORDING) {
 		ntrace_flight_collect(sink, !ret, true);
 		ntrace_record_gap_begins(area);
@@ -313,17 +313,22 @@ static notrace void ntrace_flight_switch(void *data, bool preempt, struct task_s
 {
 	unsigned int cpu = smp_processor_id();
 
-	ntrace_record_switch(cpu, ++per_cpu(ntrace_flight_cpu, cpu).switches, next);
+	ntrace_record_switch(cpu, ++per_cpu(ntrace_flight_cpu, cpu).switches, next, next->comm);
 }
 
-/* The thread that runs on this CPU has another name. Context: any. */
-void ntrace_flight_renamed(void)
+/* The thread that runs on this CPU gets the name @comm. Context: any. */
+void ntrace_flight_renamed(const char *comm)
 {
+	char name[TASK_COMM_LEN];
 	unsigned long flags;
+	unsigned int cpu;
 
+	strscpy_pad(name, comm, sizeof(name));
 	local_irq_save(flags);
+	cpu = smp_processor_id();
 	if (ntrace_flight_records())
-		ntrace_flight_switch(NULL, false, current, current, 0);
+		ntrace_record_switch(cpu, ++per_cpu(ntrace_flight_cpu, cpu).switches, current,
+				     name);
 	local_irq_restore(flags);
 }
 
@@ -768,14 +773,24 @@ void ntrace_flight_end(void)
 	ntrace_flight_release();
 }
 
-/* NTRACE_CONFIG_* for the next begin, 0: the defaults; and whether user mode is traced, too */
-int ntrace_flight_set_config(u64 config, bool user)
+/**
+ * ntrace_flight_set_config - choose what the next record has
+ * @config: NTRACE_CONFIG_*, 0: the defaults of the encoders; NULL: as before
+ * @user: trace user mode, too; NULL: as before
+ *
+ * Context: may sleep.
+ * Return: 0, or -EINVAL if @config has bits that mean nothing
+ */
+int ntrace_flight_set_config(const u64 *config, const bool *user)
 {
-	lockdep_assert_held(&ntrace_mutex);
-	if (config & ~NTRACE_CONFIG_VALID)
+	if (config && *config & ~NTRACE_CONFIG_VALID)
 		return -EINVAL;
-	ntrace_flight_config = config;
-	ntrace_flight_user = user;
+	mutex_lock(&ntrace_mutex);
+	if (config)
+		ntrace_flight_config = *config;
+	if (user)
+		ntrace_flight_user = *user;
+	mutex_unlock(&ntrace_mutex);
 	return 0;
 }
 

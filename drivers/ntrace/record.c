@@ -119,7 +119,7 @@ static int ntrace_record_map(phys_addr_t base, u64 size)
 	return 0;
 }
 
-/* Memory that Linux was told not to use: with "mem=" on the command line, it ends below it */
+/* For SIZE@ADDRESS: memory after the end of Linux's own, which "mem=" on the command line sets */
 static int ntrace_record_map_free(phys_addr_t base, u64 size)
 {
 	int ret;
@@ -651,8 +651,9 @@ void ntrace_record_gap_ends(struct ntrace_area *area)
 	area->gap = 0;
 }
 
-/* @next begins to run on this CPU. Context: interrupts off. */
-void notrace ntrace_record_switch(unsigned int cpu, u32 number, struct task_struct *next)
+/* @next, whose name is @comm, begins to run on this CPU. Context: interrupts off. */
+void notrace ntrace_record_switch(unsigned int cpu, u32 number, struct task_struct *next,
+				  const char comm[TASK_COMM_LEN])
 {
 	unsigned int nth = cpu * NTRACE_RECORD_SWITCHES + number % NTRACE_RECORD_SWITCHES;
 	struct ntrace_flight_switch *at = &ntrace_record.switches[nth], entry;
@@ -660,7 +661,7 @@ void notrace ntrace_record_switch(unsigned int cpu, u32 number, struct task_stru
 	entry.time = get_cycles64();
 	entry.tid = task_pid_nr(next);
 	entry.pid = task_tgid_nr(next);
-	memcpy(entry.comm, next->comm, sizeof(entry.comm));
+	memcpy(entry.comm, comm, sizeof(entry.comm));
 	entry.number = number;
 	entry.check = ntrace_flight_check(&entry, sizeof(entry),
 					  NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_SWITCHES, nth));
@@ -718,7 +719,7 @@ void ntrace_record_cause(u32 code, const char *text, struct task_struct *task)
 
 /* ---- All of it ---- */
 
-/* What there is to read: the record that is being written, or the one that was found */
+/* The record that is being written, or the one that was found */
 const void *ntrace_record_memory(size_t *size)
 {
 	*size = ntrace_record.used ?: ntrace_record.size;

@@ -5,11 +5,10 @@
 
 #include <linux/jump_label.h>
 #include <linux/ntrace-flight.h>
+#include <linux/sched.h>
 
 #include "compat.h"
 #include "ntrace.h"
-
-struct task_struct;
 
 /**
  * enum ntrace_record_found - what stood in the memory when the driver was loaded
@@ -79,7 +78,8 @@ int ntrace_record_begin(struct ntrace_record_setup *setup);
 void ntrace_record_pointer(struct ntrace_area *area, u64 offset, u32 flags, bool must);
 void ntrace_record_gap_begins(struct ntrace_area *area);
 void ntrace_record_gap_ends(struct ntrace_area *area);
-void ntrace_record_switch(unsigned int cpu, u32 number, struct task_struct *next);
+void ntrace_record_switch(unsigned int cpu, u32 number, struct task_struct *next,
+			  const char comm[TASK_COMM_LEN]);
 void ntrace_record_module(const char *name, u64 text, u64 text_size, const u8 *build_id);
 void ntrace_record_cause(u32 code, const char *text, struct task_struct *task);
 const void *ntrace_record_memory(size_t *size);
@@ -93,7 +93,7 @@ DECLARE_STATIC_KEY_FALSE(ntrace_flight_key);
 int ntrace_flight_begin(void);
 void ntrace_flight_end(void);
 bool ntrace_flight_records(void);
-void ntrace_flight_renamed(void);
+void ntrace_flight_renamed(const char *comm);
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task);
 void ntrace_flight_pretend(bool on);
 bool ntrace_flight_rescue(struct ntrace_comp *comp);
@@ -101,7 +101,7 @@ void __ntrace_flight_yield(struct ntrace_session *s);
 void __ntrace_flight_resume(struct ntrace_session *s);
 void __ntrace_flight_leave(struct ntrace_session *s);
 void __ntrace_flight_enter(struct ntrace_session *s);
-int ntrace_flight_set_config(u64 config, bool user);
+int ntrace_flight_set_config(const u64 *config, const bool *user);
 void ntrace_flight_get_config(u64 *config, bool *user);
 struct tracepoint *ntrace_find_tracepoint(const char *name);
 

@@ -610,6 +610,9 @@ const char *ns_flight_cause_name(uint32_t code)
 		[NTRACE_FLIGHT_CAUSE_REBOOT] = "reboot",
 		[NTRACE_FLIGHT_CAUSE_RESTART] = "emergency restart",
 		[NTRACE_FLIGHT_CAUSE_USER] = "user",
+		[NTRACE_FLIGHT_CAUSE_SOFT_LOCKUP] = "soft lockup",
+		[NTRACE_FLIGHT_CAUSE_HARD_LOCKUP] = "hard lockup",
+		[NTRACE_FLIGHT_CAUSE_RCU_STALL] = "RCU stall",
 	};
 
 	return code < NTRACE_FLIGHT_CAUSE_CODES ? names[code] : names[NTRACE_FLIGHT_CAUSE_NONE];
