@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The flight recorder with each cause, 1 and 4 harts, both kernels, sinks of their own, shared and
-# with memory of their own; beside perf record; in the panic path of a debug kernel; and 10,000
-# damaged records. CASES=PATTERN: only those.
+# with memory of their own; against the truth; beside perf record; with locks that dead CPUs hold, also on
+# a debug kernel; and 10,000 damaged records. CASES=PATTERN: only those.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 . "$(dirname "$0")/../driver/flight.sh"
@@ -11,6 +11,7 @@
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 panics='panic: trouble: it panics on purpose'
 nobody='nobody said why: it was reset, as by a watchdog, or it still records'
+flight_size=2M
 wanted() { case $1 in ${CASES:-*}) ;; *) return 1 ;; esac; }
 made=
 need() { case $made in *" $1 "*) ;; *) need_perf_and_work "$1"; made="$made $1 " ;; esac; }
@@ -25,41 +26,72 @@ each() {
 	rm -rf "$tap_tmp/case"
 }
 
+# with HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: on $kernel, with the next of $topologies
+with() {
+	_harts=$1; shift
+	_topology=${topologies%% *} topologies="${topologies#* } ${topologies%% *}"
+	_wanted=$1 _thread=$2 _guilty=$3 _first=$4 _then=$5; shift 5
+	each "$what, $kernel, $_topology, $_harts" "$kernel" "$_wanted" "$_thread" "$_guilty" "$_first" "$_then" \
+		--harts "$_harts" --topology "$_topology" "$@"
+}
+
+topologies="direct funnel sram"
 for kernel in 6.12 7.2; do
-	for topology in direct funnel sram; do
-		for harts in 1 4; do
-			each "panic, $kernel, $topology, $harts" $kernel "$panics" insmod "guilty_panic" : "$insmod=panic" \
-				--reset warm --append panic=1 --harts $harts --topology $topology
+	what=panic
+	for harts in 1 4; do
+		for _ in direct funnel sram; do
+			with $harts "$panics" insmod "guilty_panic" : "$insmod=panic" --reset warm --append panic=1
 		done
 	done
-	# The kernel prints much of the oops before it tells its notifiers
-	until='=> .* _printk '
-	each "oops, $kernel" $kernel "oops: Oops" insmod "guilty_oops" : "$insmod=oops" --reset warm \
-		--append "panic=1 oops=panic"
-	until=
-	each "hung task, $kernel" $kernel "hung task: the task is blocked for too long" trouble-one "guilty_wait" \
-		"echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm --harts 4
-	# A lockup is printed before the panic, and the console is slow
-	flight_size=16M until='=> .* _printk '
-	each "lockup, $kernel" $kernel "panic: softlockup: hung tasks" insmod "guilty_lockup" \
-		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" \
+	# The topologies take turns
+	for harts in 1 4; do
+		what=oops
+		with $harts "oops: Unable to handle kernel *" insmod "guilty_oops" : "$insmod=oops" --reset warm \
+			--append "panic=1 oops=panic"
+		what="hung task"
+		with $harts "hung task: the task is blocked for too long" trouble-one "guilty_wait" \
+			"echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm
+		what="soft lockup" interrupts=no
+		with $harts "soft lockup: CPU#* stuck for *s! \[insmod:*\]" insmod "guilty_lockup" \
+			"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" \
+			--reset warm --append panic=1
+		interrupts=yes
+		what=reboot
+		with $harts "reboot" reboot "__do_sys_reboot" : "reboot -f" --reset warm
+		what=SysRq
+		with $harts "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" --reset warm
+		what=user
+		with $harts "user: enough" sh "trigger_store" : 'echo enough >$F/trigger; sleep 1; reboot -f' --reset warm
+	done
+	# A stall of RCU and a hard lockup are seen on more than one hart alone
+	what="RCU stall" interrupts=no
+	with 4 "RCU stall: rcu_* stall*" insmod "guilty_lockup" \
+		"echo 0 >/proc/sys/kernel/watchdog; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+		echo 1 >/proc/sys/kernel/panic_on_rcu_stall" "$insmod=lockup" --reset warm --append panic=1
+	interrupts=yes
+	what="hard lockup"
+	with 4 "hard lockup: watchdog: * detected hard LOCKUP *" insmod "guilty_hang" \
+		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/hardlockup_panic" "$insmod=hang" \
 		--reset warm --append panic=1
-	flight_size='' until=''
-	each "hang, $kernel, 1" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" --reset watchdog \
+	# Trace in a sink's own memory is lost at a reset that nobody announces
+	each "hang, $kernel, direct, 1" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" --reset watchdog \
 		--model reset-lost=on
-	each "hang, $kernel, 4" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" --reset watchdog \
+	each "hang, $kernel, funnel, 4" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" --reset watchdog \
 		--model reset-lost=on --harts 4 --topology funnel
-	each "reboot, $kernel" $kernel "reboot" reboot "__do_sys_reboot" : "reboot -f" --reset warm
-	each "SysRq, $kernel" $kernel "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" \
-		--reset warm
-	each "user, $kernel" $kernel "user: enough" sh "trigger_store" : \
-		'echo enough >$F/trigger; sleep 1; reboot -f' --reset warm
+	# Trace goes on over this reset: the boot up to the driver has overwritten the ring, and the record says so
+	if wanted "running through, $kernel"; then
+		need "$kernel"
+		crash "running through, $kernel" "$tap_tmp/case" : "$insmod=hang" --kernel "$kernel" --reset watchdog
+		ok "running through, $kernel: the record says that its trace is overwritten" \
+			grep -q '^trace .*, overwritten by the boot after the reset' "$tap_tmp/case/said"
+		rm -rf "$tap_tmp/case"
+	fi
 done
 
 # perf has the sink for a while: its recording is complete, and the recorder goes on
 if wanted "beside perf"; then
 	need 6.12
-	crash "beside perf" "$tap_tmp/case" "perf record -e ntrace//u -o /tmp/p -- /usr/lib/ntrace/work 100000 >/dev/null 2>&1
+	crash "beside perf" "$tap_tmp/case" "perf record -e ntrace//u -o /tmp/p -- /usr/lib/ntrace/work 1000 >/dev/null 2>&1
 		perf report --stats -i /tmp/p 2>/dev/null | grep -cE 'LOST|AUX.*(lost|trunc)'" "$insmod=panic" --reset warm --append panic=1
 	is "beside perf: nothing of its recording is lost" "$(sed -n 2p "$tap_tmp/case/said")" 0
 	ok "beside perf: the gaps are in the record" grep -q '^trace .* gaps of ' "$tap_tmp/case/said"
@@ -68,17 +100,44 @@ if wanted "beside perf"; then
 	rm -rf "$tap_tmp/case"
 fi
 
-# The debug kernel says if something sleeps, or takes a wrong lock, on the way of a panic
+# What was decoded is what ran, up to the last instruction before the stop; the second boot has no driver
+truth() {
+	_what=$1; shift
+	wanted "$_what" || return 0
+	need 6.12
+	gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$top/tools/board/model" -o "$tap_tmp/branches" \
+		"$top/tests/perf/branches.c" "$O/board/model/libnbmodel.a" || exit 1
+	crash "$_what" "$tap_tmp/case" "cat /proc/cpuinfo >/out/cpuinfo" "$insmod=panic" --reset warm --append panic=1 \
+		--truth "$tap_tmp/truth" "$@"
+	"$O/bin/ntrace" script -F pid,tid,cpu,time,flags,ip,addr -i "$tap_tmp/case/flight" 2>/dev/null >"$tap_tmp/lines"
+	# shellcheck disable=SC2046
+	ok "$_what: what was decoded is what ran, up to the stop" "$tap_tmp/branches" -r \
+		$(awk '$1 == "processor" { cpu = $3 } $1 == "hart" && $2 == ":" { printf "-m %d=%d ", cpu, $3 }' \
+			"$tap_tmp/case/cpuinfo") "$tap_tmp"/truth/hart*.truth <"$tap_tmp/lines"
+	figure "$_what: $(tail -n 1 "$tap_tmp/out")"
+	rm -rf "$tap_tmp/case" "$tap_tmp/truth" "$tap_tmp/lines"
+}
+truth "truth, direct, 1"
+truth "truth, funnel, 4" --harts 4 --topology funnel
+truth "truth, sram, 1" --topology sram
+
+# A CPU that is dead holds each lock of the driver while another one panics. Their addresses take the guest
+# a while to find.
+crash_timeout=1200
+each "locks, 6.12" 6.12 "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" --harts 2 \
+	--topology funnel --reset warm --append panic=1
+
+# The debug kernel says if something sleeps, or takes a wrong lock, on the way of a panic. The panic's own
+# stack is no complaint.
 if wanted debug && [ -e "$O/root/kernel-debug/vmlinuz" ]; then
-	mkdir -p "$tap_tmp/case"
-	"$top/tools/board/board" run --kernel debug --flight 4M --reset warm --harts 2 --topology funnel --append panic=1 \
-		--timeout 600 --console "$tap_tmp/console" -- 'F=/sys/devices/platform/ntrace-flight
-		cat $F/state; if [ "$(cat $F/state)" = kept ]; then echo 1 >$F/clear; cat $F/state; exit; fi
-		echo 1 >/proc/sys/kernel/panic; echo one >$F/trigger; cat $F/state; echo 1 >$F/clear; sleep 1; reboot -f; sleep 30' \
-		>"$tap_tmp/said" 2>&1
-	is "debug: what it did" "$(grep -xE 'recording|stopped|kept' "$tap_tmp/said" | xargs)" "recording stopped kept recording"
+	make -s -C "$top/tests/driver" O="$O" KVER=debug guest >&2 || exit 1
+	crash debug "$tap_tmp/case" : "$hold_locks" --kernel debug --harts 2 --topology funnel --reset warm --append panic=1
+	found debug "$tap_tmp/case" "panic: locks: a dead CPU holds *" insmod "guilty_of_locks"
+	sed '/Call Trace/d' "$tap_tmp/case/console" >"$tap_tmp/console"
 	quiet debug
+	rm -rf "$tap_tmp/case"
 fi
+crash_timeout=300
 
 if wanted damaged; then
 	make -C "$top" tool >"$tap_tmp/make" 2>&1 || exit 1

@@ -4,10 +4,11 @@
  * CPU and by that thread? Compares them with the truth of each hart.
  *
  *   perf script --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr |
- *	branches [-c] [-s] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
+ *	branches [-c] [-s] [-r] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
  * -c: no context is traced, so that the truth does not know threads: which one it is, is not
- * compared. -s: the trace is of AUX samples: where it starts, some may be missing before. -v
+ * compared. -s: the trace is of AUX samples: where it starts, some may be missing before. -r: the trace
+ * is a ring, whose begin is lost; it has all up to where the trace of the hart stopped. -v
  * VERIFIED: lines that are right, but of conditional branches, go there, after the number of
  * instructions that the truth has since the line before of that CPU, the truth's kind_of() and the
  * instruction's length; "gap CPU" where lines are not in order. THREADS has lines "thread TID of
@@ -60,7 +61,7 @@ static uint32_t thread_tid[4096], thread_pid[4096];
 static unsigned int nr_threads;
 static uint64_t compared, wrong, wrong_kind, wrong_thread, wrong_pid, disorder, errors, gaps, in_gaps, unchecked;
 static uint64_t line_nr;
-static bool sampled, no_context;
+static bool sampled, no_context, ring;
 static FILE *verified;
 static const char *line_text;
 
@@ -224,9 +225,16 @@ static void check_thread(const struct branch *got, const struct branch *want)
 		if (thread_tid[i] == got->tid)
 			pid = thread_pid[i];
 	}
-	if (got->pid != pid && wrong_pid++ < SHOWN)
+	/* A ring may reach further back than what is known of the switches. */
+	if (got->pid != pid && (!ring || got->pid != UINT32_MAX) && wrong_pid++ < SHOWN)
 		printf("line %" PRIu64 ": thread %u is of process %u, not %u\n", line_nr, got->tid, pid,
 		       got->pid);
+}
+
+/* Was nothing traced after the @nr'th branch? In a ring: nothing before the trace starts anew. */
+static bool ends_behind(struct hart *h, size_t nr)
+{
+	return !more(h, nr) || (ring && !h->queue[h->first + nr].from);
 }
 
 /* @last: the last sample must be the last branch */
@@ -238,7 +246,8 @@ static void align(struct hart *h, bool last)
 	h->gap = false;
 	if (!h->nr_ahead)
 		return;
-	if (h->nr_ahead < 8) {
+	/* At the end of a ring, they can only be the last ones. */
+	if (h->nr_ahead < 8 && !(last && ring)) {
 		unchecked += h->nr_ahead;
 		h->nr_ahead = 0;
 		return;
@@ -246,7 +255,7 @@ static void align(struct hart *h, bool last)
 	for (at = 0; more(h, at + h->nr_ahead - 1); at++) {
 		for (i = 0; i < h->nr_ahead && same(&h->ahead[i], &h->queue[h->first + at + i]); i++)
 			;
-		if (i < h->nr_ahead || (last && more(h, at + i)))
+		if (i < h->nr_ahead || (last && !ends_behind(h, at + i)))
 			continue;
 		for (i = 0; i < h->nr_ahead; i++)
 			check_thread(&h->ahead[i], &h->queue[h->first + at + i]);
@@ -432,7 +441,7 @@ static int finish(void)
 		if (h->gap)
 			/* without context it is a funnel that drops: it may have been full at the end */
 			align(h, !sampled && !no_context);
-		for (; !sampled && !h->gap && more(h, 0); drop(h, 1))
+		for (; !sampled && !h->gap && !ends_behind(h, 0); drop(h, 1))
 			left++;
 		if (nb_truth_error(h->reader)) {
 			printf("truth of hart %u: %s\n", i, nb_truth_error(h->reader));
@@ -483,11 +492,13 @@ int main(int argc, char **argv)
 
 	for (cpu = 0; cpu < CPUS; cpu++)
 		hart_of[cpu] = cpu;
-	while ((c = getopt(argc, argv, "cst:m:v:")) != -1) {
+	while ((c = getopt(argc, argv, "crst:m:v:")) != -1) {
 		if (c == 'c')
 			no_context = true;
 		else if (c == 's')
 			sampled = true;
+		else if (c == 'r')
+			ring = true;
 		else if (c == 'v')
 			verified = fopen(optarg, "w");
 		else if (c == 't')
@@ -499,6 +510,8 @@ int main(int argc, char **argv)
 	}
 	for (; optind < argc; optind++)
 		open_truth(argv[optind]);
+	for (nr = 0; nr < CPUS; nr++)
+		hart[nr].gap = ring;
 	while (fgets(text, sizeof(text), stdin)) {
 		line_text = text;
 		line(text);
