@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The flight recorder with each cause, 1 and 4 harts, both kernels, sinks of their own, shared and
 # with memory of their own; against the truth; beside perf record; with locks that dead CPUs hold, also on
-# a debug kernel; and 10,000 damaged records. CASES=PATTERN: only those.
+# a debug kernel; with a crash kernel; and 10,000 damaged records. CASES=PATTERN: only those.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 . "$(dirname "$0")/../driver/flight.sh"
@@ -126,6 +126,34 @@ truth "truth, sram, 1" --topology sram
 crash_timeout=1200
 each "locks, 6.12" 6.12 "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" --harts 2 \
 	--topology funnel --reset warm --append panic=1
+
+# kdump without crash_kexec_post_notifiers: the crash kernel, with the driver, finds the record
+if wanted kdump; then
+	need 6.12
+	"$top/tools/setup/setup" kexec >"$tap_tmp/setup" 2>&1 || { cat "$tap_tmp/setup"; exit 1; }
+	mkdir -p "$tap_tmp/case" "$tap_tmp/crash/run"
+	cat >"$tap_tmp/crash/run/command" <<-'E2'
+		echo "state $(cat /sys/devices/platform/ntrace-flight/state)"
+		insmod /usr/lib/ntrace/ntrace-trouble.ko how=none
+		ntrace flight
+		ntrace flight save -o /out/flight --clear
+		echo "state $(cat /sys/devices/platform/ntrace-flight/state)"
+	E2
+	"$top/tools/board/guest/pack" "$tap_tmp/crash" "$tap_tmp/crash.cpio"
+	# shellcheck disable=SC2046
+	cat $("$top/tools/board/guest/mkimage" 6.12) "$tap_tmp/crash.cpio" >"$tap_tmp/case/initrd"
+	cp -L "$O/root/kexec/usr/sbin/kexec" "$O/root/kernel-6.12/vmlinuz" "$tap_tmp/case/"
+	"$top/tools/board/board" run --kernel 6.12 --mem 2G --flight 4M --timeout 600 --console "$tap_tmp/case/console" \
+		--append crashkernel=512M --out "$tap_tmp/case" -- '
+		echo "state $(cat /sys/devices/platform/ntrace-flight/state)"
+		cp /out/kexec /tmp/ && chmod +x /tmp/kexec
+		/tmp/kexec -p /out/vmlinuz --initrd=/out/initrd --append="console=ttyS0 loglevel=5 panic=-1 \
+			ntrace.mode=run nr_cpus=1 cryptomgr.notests initcall_blacklist=jent_mod_init" || exit 3
+		'"$insmod=panic; sleep 30" >"$tap_tmp/case/said" 2>"$tap_tmp/case/err"
+	sed 's/^/# /' "$tap_tmp/case/said"
+	found kdump "$tap_tmp/case" "$panics" insmod guilty_panic
+	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
+fi
 
 # The debug kernel says if something sleeps, or takes a wrong lock, on the way of a panic. The panic's own
 # stack is no complaint.
