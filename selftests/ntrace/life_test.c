@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -305,6 +306,8 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 	unsigned int i, ended = 0, own = 0;
 	struct message msg;
 	long before, first, last, slept;
+	struct rusage usage;
+	long switches;
 	cpu_set_t set;
 	size_t pos;
 
@@ -317,10 +320,14 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 	before = deep_sleeps(cpu);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	first = deep_sleeps(cpu);
+	getrusage(RUSAGE_THREAD, &usage);
+	switches = -usage.ru_nvcsw;
 	for (i = 0; i < 100; i++) {
 		usleep(2000);
 		busy(50);
 	}
+	getrusage(RUSAGE_THREAD, &usage);
+	switches += usage.ru_nvcsw;
 	last = deep_sleeps(cpu);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
 	slept = deep_sleeps(cpu) - before;
@@ -349,8 +356,10 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 	EXPECT_EQ(st.nr_gaps, 0);
 	EXPECT_EQ(st.nr_truncated, 0);
 	EXPECT_EQ(st.nr_partial, 0);
+	/* A timer may expire before the thread sleeps, if the host had no time for the guest */
+	EXPECT_GE(switches, 50);
 	if (self->attr.config & NTRACE_CONFIG_CONTEXT)
-		EXPECT_GE(own, 100);
+		EXPECT_GE(own, switches);
 }
 
 /*

@@ -111,8 +111,10 @@ TEST_F(pmu, each_traced_cpu_has_its_encoder)
 			snprintf(file, sizeof(file), "cpu%u/%s", cpu, files[i]);
 			EXPECT_TRUE(pmu_text(file, text, sizeof(text))) TH_LOG("no %s", file);
 		}
+		/* an encoder, of version 1.x or of SiFive's version 0 */
 		snprintf(file, sizeof(file), "cpu%u/impl", cpu);
-		EXPECT_EQ(pmu_number(file, 0) & 0xf0f, 0x101);
+		EXPECT_EQ(pmu_number(file, 0) & 0xf00, 0x100);
+		EXPECT_LE(pmu_number(file, ~0ULL) & 0xf, 1);
 	}
 	EXPECT_GE(n, 1);
 	EXPECT_EQ(n, pmu_nr_cpus());
@@ -176,6 +178,8 @@ static int pmu_write(const char *file, const char *text)
 TEST_F(pmu, defaults_can_be_changed)
 {
 	char mode[64], period[64], config[64], old[64], text[64];
+	unsigned int least, most;
+	bool takes;
 
 	snprintf(mode, sizeof(mode), "cpu%d/sync/mode", self->cpu);
 	snprintf(period, sizeof(period), "cpu%d/sync/period", self->cpu);
@@ -188,8 +192,10 @@ TEST_F(pmu, defaults_can_be_changed)
 	EXPECT_EQ(pmu_write(period, "8"), EINVAL);
 	EXPECT_EQ(pmu_write(config, "0x8000000"), EINVAL);
 	ASSERT_TRUE(pmu_text("caps/sync_max", text, sizeof(text)));
-	EXPECT_EQ(pmu_write(period, "64"), strncmp(text, "0-15", 4) ? EOPNOTSUPP : 0);
-	if (!strncmp(text, "0-15", 4)) {
+	/* 64 is 2^(2 + 4); hardware that can do little has one value */
+	takes = sscanf(text, "%u-%u", &least, &most) == 2 && least <= 2 && most >= 2;
+	EXPECT_EQ(pmu_write(period, "64"), takes ? 0 : EOPNOTSUPP);
+	if (takes) {
 		EXPECT_EQ(pmu_number(period, 0), 64);
 		EXPECT_EQ((pmu_number(config, 0) & NTRACE_CONFIG_SYNC_MAX) >>
 			  NTRACE_CONFIG_SYNC_MAX_SHIFT, 2);

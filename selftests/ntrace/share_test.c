@@ -31,6 +31,7 @@ struct yielder {
 	pid_t			tid;
 	struct recording	rec;
 	uint64_t		yields, bytes;
+	uint64_t		late;	/* of @bytes: after half of the time */
 };
 
 static struct yielder yielders[THREADS];
@@ -39,7 +40,7 @@ static struct perf_event_attr attr;
 static bool one_owner;
 static unsigned int seconds;
 
-/* Reads what was recorded at once, and drops it */
+/* Reads what was recorded, and drops it */
 static void drain(struct yielder *y)
 {
 	struct perf_event_mmap_page *page = y->rec.page;
@@ -50,15 +51,27 @@ static void drain(struct yielder *y)
 	__atomic_store_n(&page->data_tail, page->data_head, __ATOMIC_RELEASE);
 }
 
+/* As perf does: what had no room was disabled until now, and goes on */
+static void drain_and_go_on(struct yielder *y)
+{
+	drain(y);
+	ioctl(y->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
 static void yield_until(struct yielder *y, double end)
 {
+	double half = end - seconds / 2.0;
+
 	while (now() < end) {
+		uint64_t before = y->bytes;
 		unsigned int i;
 
 		for (i = 0; i < 16; i++)
 			sched_yield();
 		y->yields += i;
-		drain(y);
+		drain_and_go_on(y);
+		if (now() > half)
+			y->late += y->bytes - before;
 	}
 }
 
@@ -91,7 +104,7 @@ static void *yielder_run(void *arg)
  */
 static int yield_all(void)
 {
-	uint64_t yields = 0, bytes = 0;
+	uint64_t yields = 0, bytes = 0, late = 0;
 	unsigned int i, opened = 0, traced = 0;
 
 	if (!become_user())
@@ -111,13 +124,17 @@ static int yield_all(void)
 		traced += yielders[i].bytes > 0;
 		yields += yielders[i].yields;
 		bytes += yielders[i].bytes;
+		late += yielders[i].late;
 		record_close(&yielders[i].rec);
 	}
-	printf("# figure: %u threads, %llu yields, %llu bytes of trace, %u of %u events have trace\n",
-	       THREADS, (unsigned long long)yields, (unsigned long long)bytes, traced, opened);
+	printf("# figure: %u threads, %llu yields, %llu bytes of trace (%llu in the second half), %u of %u events have trace\n",
+	       THREADS, (unsigned long long)yields, (unsigned long long)bytes,
+	       (unsigned long long)late, traced, opened);
 	if (opened < THREADS)
 		return 2;
-	return traced ? 0 : 3;
+	if (!traced)
+		return 3;
+	return late ? 0 : 4;
 }
 
 FIXTURE(share) {
@@ -174,6 +191,8 @@ TEST_F_TIMEOUT(share, yielding_threads_of_an_ordinary_user, 3600)
 	EXPECT_NE(WEXITSTATUS(status), 1) TH_LOG("cannot become an ordinary user");
 	EXPECT_NE(WEXITSTATUS(status), 2) TH_LOG("an event could not be opened");
 	EXPECT_NE(WEXITSTATUS(status), 3) TH_LOG("no event has trace");
+	EXPECT_NE(WEXITSTATUS(status), 4) TH_LOG("all events have stopped for good");
+	EXPECT_EQ(WEXITSTATUS(status), 0);
 
 	/* and a thread that comes later finds the sink free */
 	attr.exclude_kernel = 0;
@@ -289,13 +308,14 @@ TEST(pause_while_the_sink_is_programmed)
 	for (i = 0; i < 300; i++) {
 		syscall(SYS_getppid);
 		busy(1000);
-		drain(&y);
+		drain_and_go_on(&y);
 	}
 	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
 	drain(&y);
 	printf("# figure: %llu bytes of trace in windows that paused it\n",
 	       (unsigned long long)y.bytes);
-	EXPECT_GT(y.bytes, AUX_SIZE);
+	/* how much it is depends on how often the host lets a timer come, which opens a window */
+	EXPECT_GT(y.bytes, 1000);
 	close(pause);
 	close(resume);
 	record_close(&rec);

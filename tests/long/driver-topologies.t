@@ -1,26 +1,47 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The kselftests of selftests/ntrace on both kernels and each topology of the board.
+# All kselftests of selftests/ntrace on both kernels, the debug kernel, and each topology of the board.
+# KERNELS= and TOPOLOGIES= pick some, ONLY=PATTERN takes runs of such a name.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
-tests="pmu_test;attr_test;filter_test;record_test;snapshot_test;sample_test;security_test;life_test;load_test -t reader_that_stops_is_told"
+# Whether a reader keeps up depends on the host: long/driver-load and long/driver-truth have that.
+tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;share_test;life_test;load_test -t reader_that_stops_is_told;storm_test;fuzz_test"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
-for kernel in 6.12 7.2; do
-	for topology in direct funnel funnel2 interrupt mixed sram choice k3 p550; do
-		selftests "$kernel, $topology" "$tests" --kernel $kernel --harts 2 --topology $topology
+topologies=${TOPOLOGIES:-direct funnel funnel2 interrupt mixed sram choice k3 p550}
+
+# The debug kernel is slow, and looks at all memory for what nobody frees
+limits() { # KERNEL
+	limits="NTRACE_FUZZ_SECONDS=5 NTRACE_LIMIT_MS=5000"
+	more="" guest_timeout=900
+	[ "$1" = debug ] || return 0
+	limits="$limits NTRACE_LIMIT_MS=10000 NTRACE_STORM=25"
+	more="--mem 512M" guest_timeout=2000
+}
+
+for kernel in ${KERNELS:-6.12 7.2 debug}; do
+	limits "$kernel"
+	for topology in $topologies; do
+		guest_env=$limits
+		# shellcheck disable=SC2086
+		selftests "$kernel, $topology" "$tests" --kernel $kernel --harts 2 --topology $topology $more
 	done
-	selftests "$kernel, minimal hardware" "$tests" --kernel $kernel --model caps=minimal
-	guest_env=NTRACE_IRQ=lost
+	# shellcheck disable=SC2086
+	selftests "$kernel, minimal hardware" "$tests" --kernel $kernel --model caps=minimal $more
+	guest_env="$limits NTRACE_IRQ=lost"
+	# shellcheck disable=SC2086
 	selftests "$kernel, interrupt that is lost" life_test --kernel $kernel --harts 2 \
-		--topology interrupt --model fault.irq_lost=on
-	guest_env=
+		--topology interrupt --model fault.irq_lost=on $more
+	guest_env=$limits
 	for topology in direct funnel funnel2 sram; do
-		selftests "$kernel, $topology, idle harts lose their state" "$tests" --kernel $kernel --harts 2 \
-			--topology $topology --deep-idle --stats "$tap_tmp/stats"
-		powered "$kernel, $topology, idle harts lose their state"
+		name="$kernel, $topology, idle harts lose their state"
+		case $name in *${ONLY:-}*) ;; *) continue ;; esac
+		# shellcheck disable=SC2086
+		selftests "$name" "$tests" --kernel $kernel --harts 2 --topology $topology --deep-idle \
+			--stats "$tap_tmp/stats" $more
+		powered "$name"
 	done
 done
 plan $tap_n
