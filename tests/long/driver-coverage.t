@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Lines of the driver that its tests reach, by gcov: the kselftests in the guest, on several
-# topologies and kernels, some tests that run guests of their own, and the register tests on the host. The report of each file is in
-# build/driver-coverage/report, with ##### before each line that was not reached; what these are is in
-# Documentation/developer/driver-coverage.rst.
+# Lines of the driver that its tests reach, by gcov: the kselftests in the guest, on several topologies
+# and kernels, some tests that run guests of their own, and the register tests on the host. The report of
+# each file is in build/driver-coverage/report, with ##### before each line that was not reached; what
+# these are is in Documentation/developer/driver-coverage.rst. GUESTS= and TESTS= pick some.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/driver/guest.sh"
 
@@ -56,6 +56,7 @@ guest_env=NTRACE_LIMIT_MS=5000
 export O="$cov"
 reaches() { # NAME KERNEL PROGRAMS BOARD-OPTIONS...: as selftests, and gcov reads the counters
 	_reached=$1 _kernel=$2 _programs=$3; shift 3
+	case $_reached in ${GUESTS:-*}) ;; *) return ;; esac
 	selftests "$_reached" "$_programs" --kernel "$_kernel" "$@"
 	mkdir "$tap_tmp/gcda"
 	sed -n 's/^gcda //p' "$tap_tmp/out" | base64 -d | tar -xz -C "$tap_tmp/gcda" 2>/dev/null
@@ -85,8 +86,37 @@ guest_env=
 export BOARD_KEEP="$cov/kept"
 export BOARD_FIRST="insmod /usr/lib/ntrace/ntrace-gcov.ko
 trap 'to=/out/kept; $collect; cat /usr/lib/ntrace/gcov-kernel >/out/kept/kernel' EXIT"
-for t in driver/late driver/power driver/faults driver/bridge driver/perf command/probe; do
+for t in ${TESTS-driver/late driver/power driver/faults driver/bridge driver/perf driver/flight command/probe}; do
 	ok "$t" "$top/tests/$t.t"
+done
+
+# flight TOPOLOGY: the flight recorder, and each of its causes that the machine survives
+flight() {
+	"$top/tools/board/board" run --kernel 6.12 --flight 4M --harts 2 --topology "$1" --timeout 600 \
+		--console "$tap_tmp/console" --out "$tap_tmp/flight" -- '
+		F=/sys/devices/platform/ntrace-flight trouble=/usr/lib/ntrace/ntrace-trouble.ko
+		echo 2 >/proc/sys/kernel/hung_task_timeout_secs
+		# what stopped it, and that it goes on
+		again() { echo "$1: $(cat $F/state), $(ntrace flight | sed -n "s/^cause  *//p")"; echo 1 >$F/clear; cat $F/state; }
+		cat $F/enable $F/config $F/user_mode $F/size
+		echo junk >$F/config; echo 0x8000000 >$F/config; echo maybe >$F/user_mode; echo 0 >$F/clear
+		echo 0 >$F/enable; cat $F/state; echo 1 >$F/user_mode; echo 1 >$F/enable; echo 1 >$F/clear
+		echo 0 >/sys/devices/system/cpu/cpu1/online; echo 1 >/sys/devices/system/cpu/cpu1/online
+		/usr/lib/selftests/ntrace/share_test
+		echo enough >$F/trigger; echo again >$F/trigger; ntrace flight save -o /tmp/f
+		again user
+		echo y >/proc/sysrq-trigger; sleep 1; again SysRq
+		(insmod $trouble how=oops); sleep 1; again oops
+		rmmod ntrace; insmod /usr/lib/ntrace/ntrace.ko; cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
+	sed 's/^/# /' "$tap_tmp/said" | grep -E 'user:|SysRq:|oops:'
+	is "flight recorder, $1: what stopped it" "$(sed -n 's/^\(user\|SysRq\|oops\): .*/\1/p' "$tap_tmp/said" | xargs)" "user SysRq oops"
+	is "flight recorder, $1: it stops and goes on" "$(grep -A 1 -E '^(user|SysRq|oops): stopped' "$tap_tmp/said" |
+		grep -c '^recording')" 3
+}
+mkdir -p "$tap_tmp/flight"
+make -s -C "$top/tests/driver" O="$O" KVER=6.12 guest >&2 || exit 1
+for topology in ${TOPOLOGIES-direct funnel}; do
+	flight $topology
 done
 for run in "$cov"/kept/*/kept; do
 	[ ! -s "$run/pmu.gcda" ] || add_up "$(cat "$run/kernel")" "$run"
