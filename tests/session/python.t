@@ -12,7 +12,7 @@ make -C "$top" python PYTHON=$python >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/ma
 cd "$tap_tmp" || exit 1
 riscv64-linux-gnu-gcc -O1 -g -static -o program "$top/tests/pictures/coverage.c" && "$top/tests/harness/pcs" pcs ./program &&
 	"$O/bin/ntrace" encode --elf program --pcs pcs -o nt &&
-	python3 "$top/tests/session/repeat.py" program nt perf.data 3 || exit 1
+	python3 "$top/tests/session/repeat.py" program nt perf.data 2 || exit 1
 PYTHONPATH=$O/python
 export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
 
@@ -20,7 +20,7 @@ cat >read.py <<'E2'
 import sys
 if sys.argv[1] == 'plain':
     sys.modules['numpy'] = None
-from ntrace_session import BRANCH, INSN, Recording
+from ntrace_session import BRANCH, CALL_RECORD, INSN, Recording
 with Recording('perf.data') as recording:
     branches, names = recording.branches(), [name for name, _ in BRANCH]
     with open('branches', 'w') as out:
@@ -33,6 +33,13 @@ with Recording('perf.data') as recording:
     at = {name: n for n, (name, _) in enumerate(INSN)}
     print(sum(int(i[at['count']]) for i in insns), len({recording.name(int(i[at['symbol']])) for i in insns}) > 20,
           {recording.name(int(i[at['object']])).rsplit('/')[-1] for i in insns})
+    at = {name: n for n, (name, *_) in enumerate(CALL_RECORD)}
+    with open('calls', 'w') as out:
+        for call in recording.calls():
+            if not call[at['open']]:
+                print(*(int(call[at[name]]) for name in ('time', 'ns', 'insns', 'pid', 'tid')),
+                      recording.name(int(call[at['symbol']])), file=out)
+    print('calls:', *recording.totals())
 try:
     recording.branches()
 except Exception as error:
@@ -51,6 +58,7 @@ read_by() {
 	cat >said.wanted <<-E2
 	$2 $copies 0 0 0
 	$copies True {'program'}
+	calls: 0 0 0
 	the recording is closed
 	Error this is no recording of perf: it does not begin with PERFILE2
 	E2
@@ -58,15 +66,22 @@ read_by() {
 }
 branches_are() { [ "$(wc -l <branches)" -gt 100000 ] && awk '{ print $3, $4 }' branches | sort | uniq -c >a && awk '$4 != 0 && $3 != 0 { print $3, $4 }' wanted | sort | uniq -c >b && head -n 3 a b && cmp a b; }
 
-plan 5
+"$O/bin/ntrace" script --calls --json 2>/dev/null | $python -c 'import json, sys
+for call in map(json.loads, sys.stdin):
+    print(*(call[name] for name in ("time", "ns", "insns", "pid", "tid", "function")))' >calls.wanted
+calls_are() { wc -l calls && [ "$(wc -l <calls)" -gt 1000 ] && cut -d' ' -f1 calls | sort -cn && sort calls >a && sort calls.wanted >b && cmp a b; }
+
+plan 7
 ok "without NumPy: lists" read_by plain list
 ok "... of the branches that ntrace script prints" branches_are
+ok "... of the calls, by time" calls_are
 if $python -c 'import numpy' 2>/dev/null; then
 	ok "with NumPy: arrays" read_by numpy ndarray
 	ok "... of the same branches" branches_are
+	ok "... of the same calls" calls_are
 	$python "$top/examples/hot.py" perf.data >said 2>&1
 	ok "the example prints functions, branches and losses" sh -c "cat said; grep -q 'instructions of main$' said && grep -q 'of them calls$' said && grep -qx '0 losses, 0 errors, 0 places without code' said"
 else
-	for n in 1 2 3; do skip "NumPy, $n" "no python3-numpy"; done
+	for n in 1 2 3 4; do skip "NumPy, $n" "no python3-numpy"; done
 fi
 done_testing

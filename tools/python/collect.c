@@ -8,6 +8,7 @@
 
 #include "session/array.h"
 #include "session/branch.h"
+#include "session/calls.h"
 #include "session/profile.h"
 
 #include "collect.h"
@@ -16,10 +17,12 @@ typedef NS_ARRAY(struct py_branch) branch_array;
 
 struct py_recording {
 	struct nt_session *session;
-	struct nt_profile *profile;	/* names belong to it */
+	struct nt_profile *profile;
 	branch_array	branches;
 	NS_ARRAY(struct py_insn) insns;
-	NS_ARRAY(const char *) names;
+	NS_ARRAY(struct py_call) calls;
+	NS_ARRAY(uint32_t) slices;	/* of each call, until all is decoded */
+	NS_ARRAY(const char *) names;	/* they belong to the session */
 	uint64_t	totals[3];
 	char		error[300];
 };
@@ -66,6 +69,8 @@ void py_close(struct py_recording *r)
 	nt_session_close(r->session);
 	free(r->branches.at);
 	free(r->insns.at);
+	free(r->calls.at);
+	free(r->slices.at);
 	free(r->names.at);
 	free(r);
 }
@@ -182,6 +187,90 @@ int py_insns(struct py_recording *r, const struct py_insn **insns, size_t *nr)
 	r->totals[GAPS] = totals.gaps;
 	*insns = r->insns.at;
 	*nr = r->insns.nr;
+	return 0;
+}
+
+/* ---- Calls ---- */
+
+static int take_call(void *ctx, const struct nt_call *call)
+{
+	struct py_recording *r = ctx;
+	struct py_call one = {
+		.time = call->begin, .ns = call->ns, .at = call->at, .insns = call->insns, .tid = call->tid,
+		.object = 2 * call->function, .symbol = 2 * call->function + 1, .kind = call->kind,
+		.open = call->open,
+	};
+	const char *comm;
+
+	nt_session_thread(r->session, call->tid, call->begin, &one.pid, &comm);
+	return ns_array_add(&r->calls, one) && ns_array_add(&r->slices, call->slice) ? 0 : -1;
+}
+
+/* What is known of slices and functions when all is decoded */
+static bool finish_calls(struct py_recording *r, const struct nt_calls *calls)
+{
+	const struct nt_function *f;
+	const struct nt_slice *slice;
+	size_t i;
+
+	for (i = 0; i < r->calls.nr; i++) {
+		slice = nt_calls_slice(calls, r->slices.at[i]);
+		r->calls.at[i].at += slice->at;
+		r->calls.at[i].cpu = slice->cpu;
+		r->calls.at[i].thread = slice->thread;
+	}
+	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
+		if (!ns_array_add(&r->names, f->object) || !ns_array_add(&r->names, f->symbol))
+			return false;
+	}
+	return true;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* By time; of equal ones by place, and the outer call first */
+static int call_cmp(const void *a, const void *b)
+{
+	const struct py_call *x = a, *y = b;
+
+	return compare(x->time, y->time) ?: compare(x->thread, y->thread) ?: compare(x->at, y->at) ?:
+	       compare(y->insns, x->insns) ?: compare(y->ns, x->ns);
+}
+
+static int run_calls(struct py_recording *r, struct nt_calls *calls)
+{
+	struct nt_calls_totals totals;
+
+	nt_calls_each(calls, take_call, r);
+	nt_calls_open(calls);
+	if (nt_calls_run(calls) || !finish_calls(r, calls))
+		return -1;
+	nt_calls_totals(calls, &totals);
+	r->totals[LOSSES] = totals.losses;
+	r->totals[ERRORS] = totals.errors;
+	r->totals[GAPS] = totals.gaps;
+	return 0;
+}
+
+int py_calls(struct py_recording *r, const struct py_call **calls, size_t *nr)
+{
+	struct nt_calls *all = nt_calls_new(r->session);
+	int err;
+
+	r->calls.nr = 0;
+	r->slices.nr = 0;
+	r->names.nr = 0;
+	err = all ? run_calls(r, all) : -1;
+	nt_calls_free(all);
+	if (err)
+		return failed(r);
+	if (r->calls.nr)
+		qsort(r->calls.at, r->calls.nr, sizeof(*r->calls.at), call_cmp);
+	*calls = r->calls.at;
+	*nr = r->calls.nr;
 	return 0;
 }
 

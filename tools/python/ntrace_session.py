@@ -14,6 +14,8 @@ except ImportError:
 
 BRANCH = [('time', '<u8'), ('from', '<u8'), ('to', '<u8'), ('insns', '<u8'), ('cpu', '<i4'), ('pid', '<i4'), ('tid', '<i4'),
           ('kind', 'u1'), ('flags', 'u1'), ('reserved', '<u2')]
+CALL_RECORD = [('time', '<u8'), ('ns', '<u8'), ('at', '<u8'), ('insns', '<u8'), ('cpu', '<i4'), ('pid', '<i4'), ('tid', '<i4'),
+               ('thread', '<u4'), ('object', '<u4'), ('symbol', '<u4'), ('kind', 'u1'), ('open', 'u1'), ('reserved', '<u2', (3,))]
 INSN = [('address', '<u8'), ('count', '<u8'), ('object', '<u4'), ('symbol', '<u4')]
 
 # Values of kind, and bits of flags
@@ -62,7 +64,7 @@ class Recording:
         if call(self._recording, at, nr):
             raise Error(_text(lib.py_error(self._recording)))
         if numpy is None:
-            return [tuple(getattr(one, name) for name, _ in fields) for one in at[0][0:nr[0]]]
+            return [tuple(getattr(one, name) for name, *_ in fields) for one in at[0][0:nr[0]]]
         size = ffi.sizeof(f'struct {type_}')
         assert size == numpy.dtype(fields).itemsize
         return numpy.frombuffer(bytes(ffi.buffer(at[0], nr[0] * size)) if nr[0] else b'', dtype=fields)
@@ -75,8 +77,15 @@ class Recording:
         """How often each instruction was executed, by file and address: an array of INSN"""
         return self._array(lib.py_insns, 'py_insn', INSN)
 
+    def calls(self):
+        """
+        All calls, by the time at which they began, an array of CALL_RECORD. Those of a thread are intervals, from at on,
+        insns long, each inside that of its caller. If open is not 0, the end of the call was not recorded.
+        """
+        return self._array(lib.py_calls, 'py_call', CALL_RECORD)
+
     def name(self, number):
-        """Of the fields object and symbol of the last instructions(); None: not known"""
+        """Of the fields object and symbol of the last instructions() or calls(); None: not known"""
         return _text(lib.py_name(self._recording, number))
 
     def totals(self):
