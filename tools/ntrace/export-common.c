@@ -81,17 +81,8 @@ no_memory:
 
 /* ---- Threads ---- */
 
-static const struct export_thread *found(struct export *e, uint32_t number, uint32_t slice)
-{
-	e->last_thread = number;
-	e->last_slice = slice;
-	e->has_last = true;
-	return &e->threads.at[number];
-}
-
 /* The last names are the likely ones, as calls come by time or by thread. */
-static const struct export_thread *add_thread(struct export *e, const struct export_thread *new,
-					      uint32_t slice)
+static struct export_thread *add_thread(struct export *e, const struct export_thread *new)
 {
 	struct export_thread thread = *new;
 	size_t i;
@@ -100,34 +91,35 @@ static const struct export_thread *add_thread(struct export *e, const struct exp
 		if (e->threads.at[i].tid == new->tid && e->threads.at[i].pid == new->pid &&
 		    (e->threads.at[i].comm == new->comm || !strcmp(e->threads.at[i].comm, new->comm))) {
 			e->threads.at[i].is_new = false;
-			return found(e, i, slice);
+			return &e->threads.at[i];
 		}
 	}
 	thread.number = e->threads.nr;
 	thread.is_new = true;
-	if (!make_text(&thread.json, thread.comm))
-		return NULL;
-	return ns_array_add(&e->threads, thread) ? found(e, thread.number, slice) : NULL;
+	if (make_text(&thread.json, thread.comm) && ns_array_add(&e->threads, thread))
+		return &e->threads.at[thread.number];
+	errno = ENOMEM;
+	return NULL;
 }
 
 /* A name does not change within a slice, but for the one in which exec is called. */
 const struct export_thread *export_thread(struct export *e, const struct nt_call *call)
 {
 	const struct nt_slice *s = nt_calls_slice(e->calls, call->slice);
-	struct export_thread at_end, thread = { .tid = call->tid };
+	struct export_slice *slice = &e->slices[call->slice % EXPORT_SLICES];
+	struct export_thread at_end, thread = { .tid = call->tid }, *found;
 	bool inside = call->begin >= s->begin;
 
-	if (e->has_last && e->last_slice == call->slice && inside) {
-		e->threads.at[e->last_thread].is_new = false;
-		return &e->threads.at[e->last_thread];
+	if (slice->known && slice->number == call->slice && inside) {
+		found = &e->threads.at[slice->thread];
+		found->is_new = false;
+		return found;
 	}
 	nt_session_thread(e->session, call->tid, call->begin, &thread.pid, &thread.comm);
 	nt_session_thread(e->session, call->tid, s->end, &at_end.pid, &at_end.comm);
 	inside = inside && at_end.pid == thread.pid && at_end.comm == thread.comm;
-	if (!add_thread(e, &thread, call->slice)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	e->has_last = inside;
-	return &e->threads.at[e->last_thread];
+	found = add_thread(e, &thread);
+	if (found)
+		*slice = (struct export_slice){ inside, call->slice, found->number };
+	return found;
 }

@@ -29,6 +29,10 @@ static const char create[] =
 	" f.object, s.depth, s.caller FROM spans s JOIN threads t ON t.id = s.thread"
 	" JOIN functions f ON f.id = s.function WHERE NOT s.open;";
 
+/* Without an id, sqlite takes the next one, and knows that it comes last: ids are the calls' numbers. */
+#define ADD_SPAN	"INSERT INTO spans(time, ns, insns, depth, caller, thread, function, open)" \
+			" VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
 struct database {
 	sqlite3		*db;
 	sqlite3_stmt	*span, *thread;
@@ -130,7 +134,7 @@ static int sqlite_begin(struct export *e)
 	}
 	if (open_file(e) || put_functions(e))
 		return -1;
-	if (prepare(e, "INSERT INTO spans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &d->span))
+	if (prepare(e, ADD_SPAN, &d->span))
 		return -1;
 	return prepare(e, "INSERT INTO threads VALUES (?, ?, ?, ?)", &d->thread);
 }
@@ -154,18 +158,17 @@ static int sqlite_enter(struct export *e, struct nested_call *call)
 	if (!thread || (thread->is_new && put_thread(e, thread)))
 		return -1;
 	call->user = e->nr;
-	sqlite3_bind_int64(d->span, 1, e->nr);
-	sqlite3_bind_int64(d->span, 2, call->call.begin);
-	sqlite3_bind_int64(d->span, 3, call->call.ns);
-	sqlite3_bind_int64(d->span, 4, call->call.insns);
-	sqlite3_bind_int(d->span, 5, call->depth);
+	sqlite3_bind_int64(d->span, 1, call->call.begin);
+	sqlite3_bind_int64(d->span, 2, call->call.ns);
+	sqlite3_bind_int64(d->span, 3, call->call.insns);
+	sqlite3_bind_int(d->span, 4, call->depth);
 	if (call->depth)
-		sqlite3_bind_int64(d->span, 6, e->nested.open.at[call->depth - 1].user);
+		sqlite3_bind_int64(d->span, 5, e->nested.open.at[call->depth - 1].user);
 	else
-		sqlite3_bind_null(d->span, 6);
-	sqlite3_bind_int(d->span, 7, thread->number);
-	sqlite3_bind_int64(d->span, 8, call->call.function);
-	sqlite3_bind_int(d->span, 9, call->call.open);
+		sqlite3_bind_null(d->span, 5);
+	sqlite3_bind_int(d->span, 6, thread->number);
+	sqlite3_bind_int64(d->span, 7, call->call.function);
+	sqlite3_bind_int(d->span, 8, call->call.open);
 	return put(d->span);
 }
 

@@ -8,18 +8,26 @@
 
 #define NUMBERS		(7 * 20 + 256)	/* of a line, with the text around them */
 
+/* Who calls what, and room for a line of that. NULL: errno says what failed */
+static char *begin_line(struct export *e, const struct nt_call *call, const struct export_thread **thread,
+			const struct export_name **name)
+{
+	*thread = export_thread(e, call);
+	*name = export_name(e, call->function);
+	if (!*thread || !*name)
+		return NULL;
+	/* what is not known is longer as "[unknown]" than as null */
+	return export_room(e, NUMBERS + (*thread)->json.size + (*name)->symbol.size + (*name)->object.size);
+}
+
 /* ---- JSON lines ---- */
 
 static int jsonl_take(struct export *e, const struct nt_call *call, const struct nt_function *f)
 {
-	const struct export_thread *thread = export_thread(e, call);
-	const struct export_name *name = export_name(e, call->function);
-	char *at;
+	const struct export_thread *thread;
+	const struct export_name *name;
+	char *at = begin_line(e, call, &thread, &name);
 
-	if (!thread || !name)
-		return -1;
-	at = export_room(e, NUMBERS + thread->json.size + name->symbol_or_null.size +
-			    name->object_or_null.size);
 	if (!at)
 		return -1;
 	at = put_unsigned(PUT(at, "{\"time\": "), call->begin);
@@ -67,13 +75,10 @@ static int chrome_begin(struct export *e)
 
 static int chrome_take(struct export *e, const struct nt_call *call, const struct nt_function *f)
 {
-	const struct export_thread *thread = export_thread(e, call);
-	const struct export_name *name = export_name(e, call->function);
-	char *at;
+	const struct export_thread *thread;
+	const struct export_name *name;
+	char *at = begin_line(e, call, &thread, &name);
 
-	if (!thread || !name)
-		return -1;
-	at = export_room(e, NUMBERS + name->symbol.size + name->object.size);
 	if (!at)
 		return -1;
 	if (e->nr > 1)

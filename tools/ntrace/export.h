@@ -49,6 +49,14 @@ struct export_format {
 	bool	own_file;			/* the format opens export::whole by itself */
 };
 
+/* Who runs in a slice, if it is one thread under one name. Calls that come by time are of a slice on each CPU. */
+#define EXPORT_SLICES	64
+
+struct export_slice {
+	bool		known;
+	uint32_t	number, thread;
+};
+
 struct export {
 	struct recording_options recording;
 	const struct export_format *format;
@@ -64,8 +72,7 @@ struct export {
 	uint64_t	nr;		/* calls */
 	NS_ARRAY(struct export_name) names;
 	NS_ARRAY(struct export_thread) threads;
-	uint32_t	last_thread, last_slice;	/* of export_thread() */
-	bool		has_last;
+	struct export_slice slices[EXPORT_SLICES];	/* by their numbers */
 	void		*state;		/* the format's */
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls become known when they end, and where they stand in their thread when all is decoded. Those
- * that do not fit into memory wait in a file without a name. Parts of it, called runs, are sorted
+ * Calls become known when they end, and where they stand in their thread when all is decoded. The first
+ * ones wait in memory, the others in a file without a name. Parts of both, called runs, are sorted
  * one after the other, and then merged.
  */
 #define _GNU_SOURCE
@@ -12,7 +12,8 @@
 
 #include "sorted-calls.h"
 
-#define RUN_CALLS	(1 << 18)	/* in memory at once: 12 MiB, which caches hold in part */
+#define RUN_CALLS	(1 << 18)	/* calls of a run: 12 MiB, which caches hold in part */
+#define KEPT_RUNS	12		/* that stay in memory */
 #define READ_CALLS	1024		/* of each run, while runs are merged */
 #define RUNS_MAX	(1 << 14)
 #define DIGIT		11		/* bits that one pass sorts by */
@@ -41,8 +42,10 @@ struct all_calls {
 	struct nt_calls	*calls;
 	struct nt_call	*run, *spare_run;
 	size_t		nr;		/* in @run */
+	struct nt_call	*kept[KEPT_RUNS];	/* full runs */
+	size_t		nr_kept;
 	struct key	*keys, *spare;
-	FILE		*file;		/* NULL: all fit into @run */
+	FILE		*file;		/* NULL: all fit into memory */
 	uint64_t	in_file;
 	bool		giving;		/* a function of @sorted is called, or has failed */
 };
@@ -199,12 +202,25 @@ static int spill(struct all_calls *all)
 	return 0;
 }
 
+/* @run is full */
+static int keep(struct all_calls *all)
+{
+	struct nt_call *next = all->nr_kept < KEPT_RUNS ? malloc(RUN_CALLS * sizeof(*next)) : NULL;
+
+	if (!next)
+		return spill(all);
+	all->kept[all->nr_kept++] = all->run;
+	all->run = next;
+	all->nr = 0;
+	return 0;
+}
+
 static int take_call(void *ctx, const struct nt_call *call)
 {
 	struct all_calls *all = ctx;
 
 	all->run[all->nr++] = *call;
-	return all->nr < RUN_CALLS ? 0 : spill(all);
+	return all->nr < RUN_CALLS ? 0 : keep(all);
 }
 
 /* Seek, and read or write calls of the file. */
@@ -218,6 +234,20 @@ static int transfer(struct all_calls *all, uint64_t offset, struct nt_call *call
 	done = write ? fwrite(calls, sizeof(*calls), nr, all->file) :
 		       fread(calls, sizeof(*calls), nr, all->file);
 	return done == nr ? 0 : -1;
+}
+
+static void sort_kept(struct all_calls *all)
+{
+	struct nt_call *run = all->run;
+	size_t i;
+
+	all->nr = RUN_CALLS;
+	for (i = 0; i < all->nr_kept; i++) {
+		all->run = all->kept[i];
+		sort_run(all);
+		all->kept[i] = all->run;
+	}
+	all->run = run;
 }
 
 static int sort_file(struct all_calls *all)
@@ -303,17 +333,23 @@ static int merge_runs(struct all_calls *all, struct run **heap, size_t nr)
 	return 0;
 }
 
-static int open_run(struct all_calls *all, struct run *run, uint64_t offset)
+/* The kept runs come first; what was read of the others is freed with @runs. */
+static int open_run(struct all_calls *all, struct run *run, size_t nth)
 {
+	if (nth < all->nr_kept) {
+		*run = (struct run){ .calls = all->kept[nth], .nr = RUN_CALLS };
+		run->place = place_of(all, run->calls);
+		return 0;
+	}
 	run->calls = malloc(READ_CALLS * sizeof(*run->calls));
-	run->offset = offset;
-	run->left = all->in_file - offset < RUN_CALLS ? all->in_file - offset : RUN_CALLS;
+	run->offset = (nth - all->nr_kept) * RUN_CALLS;
+	run->left = all->in_file - run->offset < RUN_CALLS ? all->in_file - run->offset : RUN_CALLS;
 	return run->calls && refill(all, run) > 0 ? 0 : -1;
 }
 
-static int merge_file(struct all_calls *all)
+static int merge_all(struct all_calls *all)
 {
-	size_t nr = (all->in_file + RUN_CALLS - 1) / RUN_CALLS, i;
+	size_t nr = all->nr_kept + (all->in_file + RUN_CALLS - 1) / RUN_CALLS, i;
 	struct run *runs, **heap;
 	int err = 0;
 
@@ -324,12 +360,12 @@ static int merge_file(struct all_calls *all)
 	runs = calloc(nr, sizeof(*runs));
 	heap = calloc(nr, sizeof(*heap));
 	for (i = 0; !err && i < nr; i++) {
-		err = runs && heap ? open_run(all, &runs[i], (uint64_t)i * RUN_CALLS) : -1;
+		err = runs && heap ? open_run(all, &runs[i], i) : -1;
 		if (!err)
 			heap[i] = &runs[i];
 	}
 	err = err ? err : merge_runs(all, heap, nr);
-	for (i = 0; runs && i < nr; i++)
+	for (i = all->nr_kept; runs && i < nr; i++)
 		free(runs[i].calls);
 	free(runs);
 	free(heap);
@@ -338,7 +374,7 @@ static int merge_file(struct all_calls *all)
 
 /* ---- All ---- */
 
-static void free_room(struct all_calls *all)
+static void free_sorting(struct all_calls *all)
 {
 	free(all->run);
 	free(all->spare_run);
@@ -348,21 +384,30 @@ static void free_room(struct all_calls *all)
 	all->keys = all->spare = NULL;
 }
 
+static void free_room(struct all_calls *all)
+{
+	free_sorting(all);
+	for (; all->nr_kept; all->nr_kept--)
+		free(all->kept[all->nr_kept - 1]);
+}
+
 static int sort_and_give(struct all_calls *all)
 {
 	int err = 0;
 	size_t i;
 
-	if (!all->file) {
+	if (!all->nr_kept && !all->file) {
 		sort_run(all);
 		for (i = 0; !err && i < all->nr; i++)
 			err = give(all, &all->run[i]);
 		return err;
 	}
-	err = spill(all) || sort_file(all);
+	err = spill(all);
+	sort_kept(all);
+	err = err || sort_file(all);
 	/* the merge has buffers of its own */
-	free_room(all);
-	return err ? -1 : merge_file(all);
+	free_sorting(all);
+	return err ? -1 : merge_all(all);
 }
 
 static int give_all(struct all_calls *all)
