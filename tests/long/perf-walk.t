@@ -16,7 +16,7 @@ awk 'BEGIN { for (i = 0; i < 1000; i++) print "line", i * 7919 % 1000, "some wor
 	"$O/bin/ntrace" encode --elf "$busybox" --pcs "$tap_tmp/list" --timestamp -o "$tap_tmp/nt" || exit 1
 copies=$((100000000 / $(wc -c <"$tap_tmp/nt") + 1))
 insns=$(($(grep -c '^0x' "$tap_tmp/list") * copies))
-ok "a recording" "$top/tests/perf/mkwalk.py" "$tap_tmp/nt" "$busybox" $copies "$tap_tmp/data"
+ok "a recording" python3 "$top/tests/session/mkrecording.py" --timestamp "$busybox" "$tap_tmp/nt" "$tap_tmp/data" $copies
 best=
 for _ in 1 2 3 4 5; do
 	took=$(bash -c 'TIMEFORMAT=%U; time "$@" >/dev/null 2>&1' - "$perf" script -f -i "$tap_tmp/data" --itrace=e 2>&1)

@@ -6,8 +6,12 @@ Compare ntrace's coverage with gcov's of the same run: coverage.py THEIRS OURS.g
 At least so many LINES and BRANCHES have to be equal.
 """
 import collections
+import os
 import re
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lcov  # noqa: E402
 
 
 def read(path):
@@ -34,25 +38,9 @@ def read(path):
     return lines, {n: [p for p in b if sum(p)] for n, b in pairs.items()}, functions
 
 
-def lcov(path):
-    lines, branches, functions, where = {}, collections.defaultdict(dict), {}, {}
-    with open(path, encoding='utf-8') as f:
-        for text in f:
-            key, _, value = text.strip().partition(':')
-            if key == 'DA':
-                n, count = map(int, value.split(','))
-                lines[n] = count
-            elif key == 'BRDA':
-                n, block, way, count = map(int, value.split(','))
-                branches[n].setdefault(block, {})[way] = count
-            elif key == 'FN':
-                n, name = value.split(',')
-                where[name] = int(n)
-            elif key == 'FNDA':
-                count, name = value.split(',')
-                functions[name] = where[name], int(count)
-    pairs = {n: sorted(tuple(sorted(b.values())) for b in blocks.values()) for n, blocks in branches.items()}
-    return lines, pairs, functions
+def read_lcov(path, source):
+    [file] = [file for name, file in lcov.read(path).items() if os.path.basename(name) == os.path.basename(source)]
+    return file.lines, file.branches(), file.functions
 
 
 def explained(text, theirs, ours, inlined=False):
@@ -69,7 +57,7 @@ def explained(text, theirs, ours, inlined=False):
 
 
 def main():
-    theirs, ours, other = read(sys.argv[1]), read(sys.argv[2]), lcov(sys.argv[3])
+    theirs, ours, other = read(sys.argv[1]), read(sys.argv[2]), read_lcov(sys.argv[3], sys.argv[4])
     with open(sys.argv[4], encoding='utf-8') as f:
         source = [''] + f.read().split('\n')
     assert ours == other, 'lcov and gcov differ'

@@ -9,24 +9,14 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lcov  # noqa: E402
 import llvm  # noqa: E402
 
 
 def instrumented(path):
-    lines, functions, where = {}, {}, {}
-    with open(path, encoding='utf-8') as f:
-        for text in f:
-            key, _, value = text.strip().partition(':')
-            if key == 'DA':
-                n, count = map(int, value.split(','))
-                lines[n] = count
-            elif key == 'FN':
-                n, name = value.split(',')
-                where[name.split(':')[-1]] = int(n)
-            elif key == 'FNDA':
-                count, name = value.split(',')
-                functions[name.split(':')[-1]] = where[name.split(':')[-1]], int(count)
-    return lines, functions
+    """clang puts the file before the name of a function that is static."""
+    [file] = lcov.read(path).values()
+    return file.lines, {name.split(':')[-1]: f for name, f in file.functions.items()}
 
 
 def name_line(source, line):

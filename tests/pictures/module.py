@@ -14,7 +14,9 @@ import struct
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'perf'))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'perf')]
+import lcov      # noqa: E402
 import perfdata  # noqa: E402
 
 KERNEL = 0xffffffff80000000
@@ -71,17 +73,12 @@ def data(folder):
     file.save(os.path.join(folder, 'data'))
 
 
-def compare(lcov, counts, source):
+def compare(coverage, counts, source):
     """A line that is executed each time its counter is has the counter's name in it."""
-    ours, file = {}, None
-    with open(lcov, encoding='utf-8') as f:
-        for line in f:
-            key, _, value = line.strip().partition(':')
-            if key == 'SF':
-                file = os.path.basename(value)
-            elif key == 'DA' and file == os.path.basename(source):
-                n, count = map(int, value.split(','))
-                ours[n] = count
+    ours = {}
+    for name, file in lcov.read(coverage).items():
+        if os.path.basename(name) == os.path.basename(source):
+            ours = file.lines
     with open(counts, encoding='ascii') as f:
         wanted = {n: count for n, count in (map(int, line.split()) for line in f)}
     with open(source, encoding='utf-8') as f:

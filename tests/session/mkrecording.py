@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Raw trace of a static program, as a recording of perf: mkrecording.py PROGRAM TRACE PERF.DATA [COPIES]"""
+"""Raw trace of a static program, as a recording of perf: mkrecording.py [--timestamp] PROGRAM TRACE PERF.DATA [COPIES]"""
+import argparse
 import os
 import struct
 import sys
@@ -24,11 +25,16 @@ def code_segments(path):
 
 
 def main():
-    program, trace, path = sys.argv[1:4]
-    copies = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-    with open(trace, 'rb') as f:
-        data = f.read() * copies
-    file = perfdata.File(config=0)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--timestamp', action='store_true', help='each message has one')
+    for name in 'program', 'trace', 'path':
+        parser.add_argument(name)
+    parser.add_argument('copies', nargs='?', type=int, default=1)
+    args = parser.parse_args()
+    program, path = args.program, args.path
+    with open(args.trace, 'rb') as f:
+        data = f.read() * args.copies
+    file = perfdata.File(config=perfdata.TIMESTAMP if args.timestamp else 0)
     file.switch_in(PID, PID, 1)
     file.comm(PID, 'program')
     for addr, offset, size in code_segments(program):
@@ -42,6 +48,4 @@ def main():
 
 
 if __name__ == '__main__':
-    if len(sys.argv) not in (4, 5):
-        sys.exit(__doc__)
     main()

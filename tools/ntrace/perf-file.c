@@ -3,19 +3,9 @@
 #include <string.h>
 
 #include "perf-file.h"
+#include "session/perfdata.h"
 
-#define MAGIC	0x32454c4946524550ULL	/* "PERFILE2" */
 #define ID	1
-
-struct section {
-	uint64_t offset, size;
-};
-
-struct header {
-	uint64_t magic, size, attr_size;
-	struct section attrs, data, event_types;
-	uint64_t features[PERF_FILE_FEATURES / 64];
-};
 
 static int put(struct perf_file *file, const void *data, size_t size)
 {
@@ -25,8 +15,8 @@ static int put(struct perf_file *file, const void *data, size_t size)
 /* What comes before the records: the header, the id of the event, its attributes */
 int perf_file_create(struct perf_file *file, const char *path, const struct perf_event_attr *attr)
 {
-	const struct section ids = { .offset = sizeof(struct header), .size = sizeof(file->id) };
-	struct header header = { 0 };
+	const struct pd_file_section ids = { .offset = sizeof(struct pd_file_header), .size = sizeof(file->id) };
+	struct pd_file_header header = { 0 };
 
 	memset(file, 0, sizeof(*file));
 	file->id = ID;
@@ -57,7 +47,7 @@ void perf_file_feature(struct perf_file *file, unsigned int nth, const void *dat
 static int put_features(struct perf_file *file)
 {
 	uint64_t at = file->data_at + file->data_size;
-	struct section section;
+	struct pd_file_section section;
 	unsigned int i, nr = 0;
 	int err = 0;
 
@@ -67,7 +57,7 @@ static int put_features(struct perf_file *file)
 	for (i = 0; !err && i < PERF_FILE_FEATURES; i++) {
 		if (!(file->features[i / 64] >> (i % 64) & 1))
 			continue;
-		section = (struct section){ .offset = at, .size = file->contents[i].size };
+		section = (struct pd_file_section){ .offset = at, .size = file->contents[i].size };
 		at += section.size;
 		err = put(file, &section, sizeof(section));
 	}
@@ -78,8 +68,8 @@ static int put_features(struct perf_file *file)
 
 static int put_header(struct perf_file *file)
 {
-	struct header header = {
-		.magic = MAGIC, .size = sizeof(header),
+	struct pd_file_header header = {
+		.magic = PD_MAGIC, .size = sizeof(header),
 		.attrs = { .offset = sizeof(header) + sizeof(file->id) },
 		.data = { .offset = file->data_at, .size = file->data_size },
 	};

@@ -17,25 +17,7 @@
 
 #include "recorder-priv.h"
 
-#define MAGIC		0x32454c4946524550ULL	/* "PERFILE2" */
 #define RESERVE		(1 << 20)
-
-struct section {
-	uint64_t offset, size;
-};
-
-struct header {
-	uint64_t magic, size, attr_size;
-	struct section attrs, data, event_types;
-	uint64_t features[PD_FEAT_MAX / 64];
-};
-
-/* struct perf_record_auxtrace; the trace follows it */
-struct trace_record {
-	struct perf_event_header header;
-	uint64_t size, offset, reference;
-	uint32_t idx, tid, cpu, reserved;
-};
 
 /* ---- A file that is there already ---- */
 
@@ -158,16 +140,16 @@ void rec_output_close(struct nt_recorder *r)
 	free(out->chunks.at);
 }
 
-static void header_of(const struct nt_recorder *r, struct header *header)
+static void header_of(const struct nt_recorder *r, struct pd_file_header *header)
 {
-	const size_t each = sizeof(struct perf_event_attr) + sizeof(struct section);
+	const size_t each = sizeof(struct perf_event_attr) + sizeof(struct pd_file_section);
 	uint64_t ids = 0;
 	size_t i;
 
 	for (i = 0; i < r->nr_events; i++)
 		ids += r->events[i].nr_ids;
-	*header = (struct header){
-		.magic = MAGIC, .size = sizeof(*header), .attr_size = each,
+	*header = (struct pd_file_header){
+		.magic = PD_MAGIC, .size = sizeof(*header), .attr_size = each,
 		.attrs = { .offset = sizeof(*header) + 8 * ids, .size = r->nr_events * each },
 	};
 	header->data.offset = header->attrs.offset + header->attrs.size;
@@ -184,9 +166,9 @@ static int put_part(struct nt_recorder *r, const void *data, size_t size)
 
 int rec_output_events(struct nt_recorder *r)
 {
-	struct section ids = { .offset = sizeof(struct header) };
+	struct pd_file_section ids = { .offset = sizeof(struct pd_file_header) };
 	const struct rec_event *e;
-	struct header header;
+	struct pd_file_header header;
 
 	header_of(r, &header);
 	if (put_part(r, &header, sizeof(header)))
@@ -248,7 +230,7 @@ int rec_output_record(struct nt_recorder *r, const void *record, size_t size)
 }
 
 /* A part of the trace was written: the record says that it has as much */
-static int keep_part(struct nt_recorder *r, struct trace_record *record, size_t done)
+static int keep_part(struct nt_recorder *r, struct pd_auxtrace_record *record, size_t done)
 {
 	struct rec_output *out = &r->out;
 	struct rec_chunk chunk = { .offset = out->at, .size = sizeof(*record) };
@@ -268,7 +250,7 @@ int rec_output_trace(struct nt_recorder *r, uint64_t offset, uint32_t idx, int32
 		     int32_t cpu, const struct rec_piece pieces[2])
 {
 	static const uint64_t zero;
-	struct trace_record record = {
+	struct pd_auxtrace_record record = {
 		.header = { .type = PD_AUXTRACE, .size = sizeof(record) },
 		.size = pieces[0].size + pieces[1].size, .offset = offset,
 		.idx = idx, .tid = tid, .cpu = cpu,
@@ -296,7 +278,7 @@ int rec_output_trace(struct nt_recorder *r, uint64_t offset, uint32_t idx, int32
 
 static int put_header(struct nt_recorder *r, const uint64_t *features)
 {
-	struct header header;
+	struct pd_file_header header;
 
 	header_of(r, &header);
 	header.data.size = r->out.at - header.data.offset;
@@ -309,7 +291,7 @@ static int put_header(struct nt_recorder *r, const uint64_t *features)
 /* A section for each feature, by its number, and then what they have */
 static int put_features(struct nt_recorder *r, struct rec_text *texts, uint64_t *features)
 {
-	struct section section;
+	struct pd_file_section section;
 	unsigned int i, nr = 0;
 	int err = 0;
 

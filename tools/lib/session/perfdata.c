@@ -13,20 +13,7 @@
 
 #include "perfdata-priv.h"
 
-#define MAGIC		0x32454c4946524550ULL	/* "PERFILE2" */
 #define MAGIC_SWAPPED	0x50455246494c4532ULL
-
-struct file_section {
-	uint64_t offset, size;
-};
-
-struct file_header {
-	uint64_t magic;
-	uint64_t size;
-	uint64_t attr_size;
-	struct file_section attrs, data, event_types;
-	uint64_t features[PD_FEAT_MAX / 64];
-};
 
 #define PIPE_HEADER_SIZE	16
 
@@ -116,7 +103,7 @@ static int open_bytes(struct perfdata *pd, const char *path)
 }
 
 /* The part of the file that a section names, as far as the file goes */
-static bool section(const struct perfdata *pd, const struct file_section *from,
+static bool section(const struct perfdata *pd, const struct pd_file_section *from,
 		    struct pd_section *to)
 {
 	if (from->offset > pd->size)
@@ -148,11 +135,11 @@ int pd_add_attr(struct perfdata *pd, const void *attr, size_t attr_size, const v
 	return 0;
 }
 
-static int read_attrs(struct perfdata *pd, const struct file_header *header)
+static int read_attrs(struct perfdata *pd, const struct pd_file_header *header)
 {
 	size_t each = header->attr_size, i;
 	struct pd_section attrs, ids;
-	struct file_section at;
+	struct pd_file_section at;
 
 	if (each < sizeof(at) + PERF_ATTR_SIZE_VER0 || each > 4096 ||
 	    !section(pd, &header->attrs, &attrs))
@@ -227,10 +214,10 @@ static int read_build_ids(struct perfdata *pd)
 }
 
 /* Where the features are stands after the data, one section for each bit that is set */
-static int read_features(struct perfdata *pd, const struct file_header *header)
+static int read_features(struct perfdata *pd, const struct pd_file_header *header)
 {
 	uint64_t at = header->data.offset + header->data.size;
-	struct file_section s;
+	struct pd_file_section s;
 	unsigned int i;
 
 	if (at < header->data.offset)
@@ -283,13 +270,13 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size)
 
 static int read_header(struct perfdata *pd)
 {
-	struct file_header header = { 0 };
+	struct pd_file_header header = { 0 };
 	size_t n = pd->size < sizeof(header) ? pd->size : sizeof(header);
 
 	memcpy(&header, pd->map, n);
 	if (header.magic == MAGIC_SWAPPED)
 		return pd_fail(pd, "the recording was made on a big-endian machine, which has no N-Trace");
-	if (header.magic != MAGIC)
+	if (header.magic != PD_MAGIC)
 		return pd_fail(pd, "this is no recording of perf: it does not begin with PERFILE2");
 	if (header.size == PIPE_HEADER_SIZE) {
 		pd->pipe = true;

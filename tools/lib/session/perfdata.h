@@ -14,6 +14,13 @@
 
 #include <linux/perf_event.h>
 
+#define PD_MAGIC	0x32454c4946524550ULL	/* "PERFILE2" */
+
+/* Where something is in the file */
+struct pd_file_section {
+	uint64_t offset, size;
+};
+
 /* Records that perf itself writes; those of the kernel end below 64 */
 enum pd_user_record {
 	PD_HEADER_ATTR		= 64,
@@ -40,6 +47,13 @@ enum pd_feature {
 	PD_FEAT_CLOCK_DATA	= 29,
 	PD_FEAT_SHARD		= 240,	/* struct pd_shard; perf skips what it does not know */
 	PD_FEAT_MAX		= 256,
+};
+
+/* What a file begins with */
+struct pd_file_header {
+	uint64_t	magic, size, attr_size;
+	struct pd_file_section attrs, data, event_types;
+	uint64_t	features[PD_FEAT_MAX / 64];
 };
 
 #define PD_BUILD_ID_SIZE	20

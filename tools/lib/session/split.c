@@ -13,18 +13,7 @@
 
 #include "split-priv.h"
 
-#define MAGIC	0x32454c4946524550ULL	/* "PERFILE2" */
 #define LOST	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)
-
-struct section {
-	uint64_t offset, size;
-};
-
-struct header {
-	uint64_t magic, size, attr_size;
-	struct section attrs, data, event_types;
-	uint64_t features[PD_FEAT_MAX / 64];
-};
 
 struct shard {
 	FILE		*file;
@@ -269,7 +258,7 @@ static uint64_t ids_size(const struct perfdata *pd)
 static void put_attrs(struct split *split, struct shard *shard)
 {
 	const struct perfdata *pd = &split->session->pd;
-	struct section ids = { .offset = sizeof(struct header) };
+	struct pd_file_section ids = { .offset = sizeof(struct pd_file_header) };
 	struct perf_event_attr attr;
 	size_t i;
 
@@ -283,7 +272,7 @@ static void put_attrs(struct split *split, struct shard *shard)
 		put(split, shard, &ids, sizeof(ids));
 		ids.offset += ids.size;
 	}
-	shard->data_at = sizeof(struct header) + ids_size(pd) +
+	shard->data_at = sizeof(struct pd_file_header) + ids_size(pd) +
 			 pd->nr_attrs * (split->attr_size + sizeof(ids));
 }
 
@@ -329,12 +318,12 @@ static bool feature_of(const struct split *split, unsigned int nth, const struct
 	return f->there;
 }
 
-static void put_features(struct split *split, struct shard *shard, struct header *header,
+static void put_features(struct split *split, struct shard *shard, struct pd_file_header *header,
 			 const struct pd_section *of_shard)
 {
 	uint64_t at = shard->data_at + shard->data_size;
 	struct pd_section section;
-	struct section place;
+	struct pd_file_section place;
 	unsigned int i;
 
 	for (i = 0; i < PD_FEAT_MAX; i++) {
@@ -346,7 +335,7 @@ static void put_features(struct split *split, struct shard *shard, struct header
 	for (i = 0; i < PD_FEAT_MAX; i++) {
 		if (!feature_of(split, i, of_shard, &section))
 			continue;
-		place = (struct section){ .offset = at, .size = section.size };
+		place = (struct pd_file_section){ .offset = at, .size = section.size };
 		put(split, shard, &place, sizeof(place));
 		at += section.size;
 	}
@@ -358,10 +347,10 @@ static void put_features(struct split *split, struct shard *shard, struct header
 
 static void finish_shard(struct split *split, struct shard *shard)
 {
-	uint64_t attrs = sizeof(struct header) + ids_size(&split->session->pd);
-	struct header header = {
-		.magic = MAGIC, .size = sizeof(header),
-		.attr_size = split->attr_size + sizeof(struct section),
+	uint64_t attrs = sizeof(struct pd_file_header) + ids_size(&split->session->pd);
+	struct pd_file_header header = {
+		.magic = PD_MAGIC, .size = sizeof(header),
+		.attr_size = split->attr_size + sizeof(struct pd_file_section),
 		.attrs = { .offset = attrs, .size = shard->data_at - attrs },
 		.data = { .offset = shard->data_at, .size = shard->data_size },
 	};
@@ -431,7 +420,7 @@ static int create_shard(struct split *split, unsigned int nth)
 {
 	const char *kernel = split->session->pd.folder;
 	struct shard *shard = &split->shards[nth];
-	const struct header header = { 0 };
+	const struct pd_file_header header = { 0 };
 	char path[PATH_MAX];
 
 	shard->from = &split->cuts[nth];
