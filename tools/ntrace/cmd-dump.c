@@ -136,29 +136,26 @@ static int dump_file(const struct options *options, const char *path)
 	return dump.status;
 }
 
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	return options_set(ctx, opt, arg);
+}
+
 int cmd_dump(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		COMMON_OPTIONS, CPU_OPTION, { "help", no_argument, NULL, 'h' }, { 0 }
 	};
 	struct options options;
-	int opt, status = EXIT_USAGE;
+	int status;
 
 	options_init(&options);
-	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (opt == '?')
-			return options_hint(argv[0]);
-		if (!options_set(&options, opt, optarg))
-			return EXIT_USAGE;
-	}
+	status = options_parse(argc, argv, "h", long_options, help, set_option, &options);
+	if (status >= 0)
+		return status;
 	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
-	if (options_take_recording(&options, argv[optind]))
-		status = dump_file(&options, argv[optind]);
+	status = options_take_recording(&options, argv[optind]) ? dump_file(&options, argv[optind]) : EXIT_USAGE;
 	options_end(&options);
 	return status;
 }

@@ -197,7 +197,7 @@ int cmd_export(int argc, char **argv)
 	int status;
 
 	recording_init(&e.recording);
-	status = recording_parse(argc, argv, "i:o:h", long_options, help, set_option, &e);
+	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &e);
 	if (status >= 0)
 		return status;
 	if (optind != argc)

@@ -210,7 +210,7 @@ int cmd_html(int argc, char **argv)
 	int status;
 
 	recording_init(&html.recording);
-	status = recording_parse(argc, argv, "i:o:h", long_options, help, set_option, &html);
+	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &html);
 	if (status >= 0)
 		return status;
 	if (optind != argc)

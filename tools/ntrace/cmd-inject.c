@@ -620,7 +620,7 @@ int cmd_inject(int argc, char **argv)
 	int status;
 
 	recording_init(&inject.recording);
-	status = recording_parse(argc, argv, "i:o:h", long_options, help, set_option, &inject);
+	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &inject);
 	if (status >= 0)
 		return status;
 	if (optind != argc)

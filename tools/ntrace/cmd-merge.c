@@ -71,6 +71,12 @@ static int merge(char **files, int nr, const char *output)
 	return status;
 }
 
+static bool set_output(void *ctx, int opt, const char *arg)
+{
+	*(const char **)ctx = arg;
+	return true;
+}
+
 int cmd_merge(int argc, char **argv)
 {
 	static const struct option long_options[] = {
@@ -79,17 +85,11 @@ int cmd_merge(int argc, char **argv)
 		{ 0 }
 	};
 	const char *output = "-";
-	int opt;
+	int status;
 
-	while ((opt = getopt_long(argc, argv, "o:h", long_options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (opt != 'o')
-			return options_hint(argv[0]);
-		output = optarg;
-	}
+	status = options_parse(argc, argv, "o:h", long_options, help, set_output, &output);
+	if (status >= 0)
+		return status;
 	if (optind == argc) {
 		fputs("ntrace: merge needs files of counts; `ntrace help merge` says more\n", stderr);
 		return EXIT_USAGE;

@@ -220,7 +220,7 @@ int cmd_profile(int argc, char **argv)
 	int status;
 
 	recording_init(&profile.recording);
-	status = recording_parse(argc, argv, "i:o:h", long_options, help, set_option, &profile);
+	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &profile);
 	if (status >= 0)
 		return status;
 	if (optind != argc)

@@ -244,7 +244,7 @@ int cmd_report(int argc, char **argv)
 	int status;
 
 	recording_init(&report.recording);
-	status = recording_parse(argc, argv, "i:h", long_options, help, set_option, &report);
+	status = options_parse(argc, argv, "i:h", long_options, help, set_option, &report);
 	if (status >= 0)
 		return status;
 	if (optind != argc)

@@ -426,7 +426,7 @@ int cmd_script(int argc, char **argv)
 	int status;
 
 	recording_init(&c.recording);
-	status = recording_parse(argc, argv, "i:F:h", long_options, help, set_option, &c);
+	status = options_parse(argc, argv, "i:F:h", long_options, help, set_option, &c);
 	if (status >= 0)
 		return status;
 	if (optind != argc)

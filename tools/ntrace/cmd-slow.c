@@ -269,7 +269,7 @@ int cmd_slow(int argc, char **argv)
 	int status;
 
 	recording_init(&slow.recording);
-	status = recording_parse(argc, argv, "i:h", long_options, help, set_option, &slow);
+	status = options_parse(argc, argv, "i:h", long_options, help, set_option, &slow);
 	if (status >= 0)
 		return status;
 	if (optind + 1 != argc) {

@@ -80,7 +80,7 @@ int cmd_split(int argc, char **argv)
 	int status;
 
 	recording_init(&splitting.recording);
-	status = recording_parse(argc, argv, "i:n:o:h", long_options, help, set_option, &splitting);
+	status = options_parse(argc, argv, "i:n:o:h", long_options, help, set_option, &splitting);
 	if (status >= 0)
 		return status;
 	if (optind != argc)

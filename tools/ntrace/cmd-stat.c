@@ -297,8 +297,10 @@ static int run(struct stat_command *c, const char *path)
 	return status;
 }
 
-static bool set_option(struct stat_command *c, int opt, const char *arg)
+static bool set_option(void *ctx, int opt, const char *arg)
 {
+	struct stat_command *c = ctx;
+
 	switch (opt) {
 	case OPT_JSON:
 		return c->json = true;
@@ -326,19 +328,12 @@ int cmd_stat(int argc, char **argv)
 		{ 0 }
 	};
 	struct stat_command c = { 0 };
-	int opt, status;
+	int status;
 
 	options_init(&c.options);
-	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (opt == '?')
-			return options_hint(argv[0]);
-		if (!set_option(&c, opt, optarg))
-			return EXIT_USAGE;
-	}
+	status = options_parse(argc, argv, "h", long_options, help, set_option, &c);
+	if (status >= 0)
+		return status;
 	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
 	status = run(&c, argv[optind]);

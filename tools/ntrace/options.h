@@ -86,6 +86,15 @@ bool options_set(struct options *options, int opt, const char *arg);
  */
 int options_hint(const char *command);
 
+/*
+ * options_parse() - take all options of a command: --help prints @help, and the others go to @set, with
+ * @ctx, which returns false if it has reported what is wrong.
+ *
+ * Return: the exit status that the command ends with, or -1: go on.
+ */
+int options_parse(int argc, char **argv, const char *short_options, const struct option *long_options,
+		  const char *help, bool (*set)(void *ctx, int opt, const char *arg), void *ctx);
+
 /* False: there is not just one argument after the options, which was reported. */
 bool options_are_before_one_file(const char *command, int argc, char **argv);
 

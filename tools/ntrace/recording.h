@@ -55,16 +55,6 @@ void recording_init(struct recording_options *options);
 /* recording_set() - take one option; false: it is wrong, and was reported */
 bool recording_set(struct recording_options *options, int opt, const char *arg);
 
-/*
- * recording_parse() - take all options of a command that reads a recording; those it does not know
- * go to @set, with @ctx; @set reports what is wrong, and returns false.
- *
- * Return: the exit status that the command ends with, or -1: go on.
- */
-int recording_parse(int argc, char **argv, const char *short_options,
-		    const struct option *long_options, const char *help,
-		    bool (*set)(void *ctx, int opt, const char *arg), void *ctx);
-
 /* recording_no_argument() - say that the command takes none; returns EXIT_USAGE */
 int recording_no_argument(const char *command, const char *argument);
 
