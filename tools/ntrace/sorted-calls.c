@@ -13,7 +13,7 @@
 #include "sorted-calls.h"
 
 #define RUN_CALLS	(1 << 18)	/* calls of a run: 12 MiB, which caches hold in part */
-#define KEPT_RUNS	12		/* that stay in memory */
+#define KEPT_RUNS	6		/* that stay in memory: 72 MiB */
 #define READ_CALLS	1024		/* of each run, while runs are merged */
 #define RUNS_MAX	(1 << 14)
 #define DIGIT		11		/* bits that one pass sorts by */
