@@ -22,3 +22,21 @@ bool options_are_before_one_file(const char *command, int argc, char **argv)
 	options_hint(command);
 	return false;
 }
+
+int options_parse(int argc, char **argv, const char *short_options, const struct option *long_options,
+		  const char *help, bool (*set)(void *ctx, int opt, const char *arg), void *ctx)
+{
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_CLEAN;
+		}
+		if (opt == '?')
+			return options_hint(argv[0]);
+		if (!set(ctx, opt, optarg))
+			return EXIT_USAGE;
+	}
+	return -1;
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Options that dump and decode have in common.
+ * Options that say how messages were encoded, for dump, decode and others.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -208,22 +208,4 @@ bool options_set(struct options *options, int opt, const char *arg)
 		return set_u32(&options->cpu, arg, INT32_MAX);
 	}
 	return false;
-}
-
-int options_parse(int argc, char **argv, const char *short_options, const struct option *long_options,
-		  const char *help, bool (*set)(void *ctx, int opt, const char *arg), void *ctx)
-{
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_CLEAN;
-		}
-		if (opt == '?')
-			return options_hint(argv[0]);
-		if (!set(ctx, opt, optarg))
-			return EXIT_USAGE;
-	}
-	return -1;
 }
