@@ -274,11 +274,8 @@ TEST_F_TIMEOUT(life, interrupt_of_a_full_sink, 60)
 		EXPECT_GT(sink_interrupts() - before, st.nr_partial);
 }
 
-/*
- * The sum of a counter ("usage": entered, "rejected": asked for, but not entered) of the idle states
- * of @cpu beyond WFI, -1 if there is none
- */
-static long idle_states(int cpu, const char *counter)
+/* How often @cpu was in idle states beyond WFI, -1 if there is none */
+static long deep_sleeps(int cpu)
 {
 	unsigned long n, state = 1;
 	char path[96];
@@ -286,8 +283,8 @@ static long idle_states(int cpu, const char *counter)
 	FILE *f;
 
 	for (;; state++) {
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpuidle/state%lu/%s",
-			 cpu, state, counter);
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpuidle/state%lu/usage",
+			 cpu, state);
 		f = fopen(path, "r");
 		if (!f)
 			return sum;
@@ -303,27 +300,27 @@ static long idle_states(int cpu, const char *counter)
  */
 TEST_F_TIMEOUT(life, deep_idle, 120)
 {
-	static uint8_t buf[1 << 22];
+	/* A kernel that looks for faults executes so much on a busy host that 4 MiB are too few */
+	static uint8_t buf[1 << 24];
 	int cpu = pmu_first_cpu(), ret;
 	static struct stretches st;
 	unsigned int i, ended = 0, own = 0;
 	struct message msg;
-	long before, first, last, slept, rejected;
+	long before, first, last, slept;
 	struct rusage usage;
 	long switches;
 	cpu_set_t set;
 	size_t pos;
 
-	if (idle_states(cpu, "usage") < 0)
+	if (deep_sleeps(cpu) < 0)
 		SKIP(return, "no idle state beyond WFI");
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, cpu, sizeof(buf), false));
-	before = idle_states(cpu, "usage");
-	rejected = idle_states(cpu, "rejected");
+	before = deep_sleeps(cpu);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-	first = idle_states(cpu, "usage");
+	first = deep_sleeps(cpu);
 	getrusage(RUSAGE_THREAD, &usage);
 	switches = -usage.ru_nvcsw;
 	for (i = 0; i < 100; i++) {
@@ -332,10 +329,9 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 	}
 	getrusage(RUSAGE_THREAD, &usage);
 	switches += usage.ru_nvcsw;
-	last = idle_states(cpu, "usage");
+	last = deep_sleeps(cpu);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
-	slept = idle_states(cpu, "usage") - before;
-	rejected = idle_states(cpu, "rejected") - rejected;
+	slept = deep_sleeps(cpu) - before;
 	record_stretches(&self->rec, &st);
 	for (i = 0; i < st.nr; i++) {
 		size_t size = st.at[i].size;
@@ -350,17 +346,16 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 		EXPECT_EQ(ret, 0) TH_LOG("stretch %u, byte %zu", i, pos);
 		ended += msg.tcode == MSG_CORRELATION;
 	}
-	TH_LOG("slept %ld times, %ld of them for certain in the trace, %ld rejected, %u stretches, %u Ownership messages of the test",
-	       slept, last - first, rejected, st.nr, own);
+	TH_LOG("slept %ld times, %ld of them for certain in the trace, %u stretches of %llu bytes in all, %u Ownership messages of the test",
+	       slept, last - first, st.nr, (unsigned long long)st.bytes, own);
 	if (!slept)
 		SKIP(return, "the governor chose no idle state beyond WFI");
 	/*
-	 * Each sleep in the trace ends a stretch, and nothing else does. If the hardware rejects a
-	 * sleep, the driver was already asked to stop the trace, or not: a notifier before it may
-	 * have refused.
+	 * Each sleep in the trace ends a stretch. Nothing else does but a window that is full, and
+	 * that is as long as the pages are contiguous.
 	 */
 	EXPECT_GT(st.nr, last - first);
-	EXPECT_LE(st.nr, slept + rejected + 1);
+	EXPECT_LE(st.nr, slept + 1 + st.bytes / 65536);
 	EXPECT_EQ(ended, st.nr);
 	EXPECT_EQ(st.nr_gaps, 0);
 	EXPECT_EQ(st.nr_truncated, 0);
