@@ -103,22 +103,22 @@ try clock perf record -k mono -o a -e ntrace// -- true
 try size perf record -S4X -o a -e ntrace// -- true
 try sample perf record --aux-sample -o a -e '{ntrace//u,page-faults:u}' -- true
 try two perf record -o a -e ntrace// -e ntrace//u -- true
-try named perf record -o named -e ntrace -- true
+try named perf record --no-bpf-event -o named -e ntrace -- true
 try disasm perf script -i named --insn-trace=disasm -F ip,disasm
 head -n 2000 /out/disasm >/tmp/disasm; cp /tmp/disasm /out/disasm
-try per-thread perf record --per-thread -o thread -e ntrace// -- true
+try per-thread perf record --no-bpf-event --per-thread -o thread -e ntrace// -- true
 mkfifo ready
-perf record -o first -a -e ntrace//u -- sh -c 'echo >ready; sleep 60' >/dev/null 2>&1 &
+perf record --no-bpf-event -o first -a -e ntrace//u -- sh -c 'echo >ready; sleep 60' >/dev/null 2>&1 &
 first=$!
 timeout 100 head -n 1 ready
 try busy perf record -o a -a -e ntrace// -- true
 kill -INT $first; wait
-perf record -o patched -a -e ntrace// -- ls / >/dev/null 2>&1
+perf record --no-bpf-event -o patched -a -e ntrace// -- ls / >/dev/null 2>&1
 try kcore perf script -i patched --itrace=e
-perf record -m,8K -o small -e ntrace// -- ls -lR /usr/lib >/dev/null 2>&1
+perf record --no-bpf-event -m,8K -o small -e ntrace// -- ls -lR /usr/lib >/dev/null 2>&1
 try lost perf script -i small --itrace=e
 echo 2 >/proc/sys/kernel/perf_event_paranoid
-user own perf record -o own -e ntrace//u -- true
+user own perf record --no-bpf-event -o own -e ntrace//u -- true
 user user-kcore perf record --kcore -o b -e ntrace//u -- true
 user firmware perf record -o b -e ntrace/firmware/ -- true
 echo 3 >/proc/sys/kernel/perf_event_paranoid

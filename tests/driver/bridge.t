@@ -10,7 +10,7 @@ plan 3
 "$top/tools/board/board" run --board k3 --harts 2 -- 'cpu1=/sys/devices/system/cpu/cpu1/online
 echo 0 >$cpu1; rmmod ntrace; echo 1 >$cpu1; insmod /lib/ntrace/ntrace.ko; sleep 1
 echo "debuggers $(dmesg | grep -c "in use by a debugger")"
-perf record -q -C 1 -e ntrace// -o /tmp/data -- sh -c "for i in 1 2 3; do
+perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- sh -c "for i in 1 2 3; do
 	taskset 2 ls / >/dev/null; echo 0 >$cpu1; ls / >/dev/null; echo 1 >$cpu1; done; taskset 2 ls / >/dev/null" 2>/dev/null
 echo "stretches $(perf script -D -i /tmp/data 2>/dev/null | grep -c "PERF_RECORD_AUX .*size: 0x[1-9a-f]")"
 echo "complaints $(dmesg | grep -c -e BUG -e WARNING -e "did not become")"' >"$tap_tmp/printed" 2>"$tap_tmp/err"

@@ -72,7 +72,7 @@ no_pmu "encoder of a later version" te.ver_major=2 "trace encoder at .*version 2
 no_pmu "encoder of another protocol" te.protocol_major=2 "N-Trace protocol 2.0 is not 1.x"
 no_pmu "RAM sink with a fixed buffer" ram.smem_fixed=on "trRamStart is fixed"
 
-board fault.not_empty=on 'traces CPU' 'perf record -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1; echo "perf $?"; head -n 3 /tmp/log
+board fault.not_empty=on 'traces CPU' 'perf record -B --no-bpf-event -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1; echo "perf $?"; head -n 3 /tmp/log
 	uptime >/dev/null && echo alive'
 is "component that does not empty: the system lives" "$_status $(grep -c ^alive "$tap_tmp/said")" "0 1"
 ok "component that does not empty: the log names register and component" \
@@ -83,7 +83,7 @@ is "component that does not empty: no complaint of the kernel" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
 # The event was enabled, but the encoder did not follow. Now it cannot be stopped.
-board fault.not_empty=on,fault.enable_stuck=on 'traces CPU' 'perf record -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1
+board fault.not_empty=on,fault.enable_stuck=on 'traces CPU' 'perf record -B --no-bpf-event -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1
 	uptime >/dev/null && echo alive'
 is "start that fails halfway: memory that a sink may write is not used again" \
 	"$_status $(grep -c ^alive "$tap_tmp/said") $(grep -c 'log: .*buffer are given up' "$tap_tmp/said")" "0 1 1"
@@ -93,13 +93,13 @@ is "start that fails halfway: memory that a sink may write is not used again" \
 	's/interrupts = <0x28 0x01>/interrupts = <0x28 0x04>/; s/interrupts = <40 1>/interrupts = <40 4>/' -- "$in_log"'; in_log "traces CPU"
 	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
 	echo "interrupts $(grep -c "\.trace" /proc/interrupts)"
-	perf record -q -S -a -m,64K -o /tmp/p -e ntrace// -- true && echo traced' >"$tap_tmp/said" 2>"$tap_tmp/err"
+	perf record -B --no-bpf-event -q -S -a -m,64K -o /tmp/p -e ntrace// -- true && echo traced' >"$tap_tmp/said" 2>"$tap_tmp/err"
 is "interrupt that is a level: it is not used, and the sink is" \
 	"$? $(sed -n 's/^interrupts //p;/^traced/p' "$tap_tmp/said" | xargs)" "0 0 traced"
 log "interrupt that is a level" "its interrupt is not edge triggered"
 
 board scontext=off 'traces CPU' 'echo "scontext $(cat /sys/bus/event_source/devices/ntrace/caps/scontext)"
-	perf record -o /tmp/p -e ntrace// -- true >/tmp/log 2>&1; echo "perf $?"; rmmod ntrace && echo unloaded'
+	perf record -B --no-bpf-event -o /tmp/p -e ntrace// -- true >/tmp/log 2>&1; echo "perf $?"; rmmod ntrace && echo unloaded'
 is "harts without scontext: the PMU says so" "$(grep -c '^scontext 0 (no scontext CSR' "$tap_tmp/said")" 1
 is "harts without scontext: they are traced" "$(grep -E '^(perf|unloaded)' "$tap_tmp/said" | xargs)" \
 	"perf 0 unloaded"

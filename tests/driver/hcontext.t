@@ -13,12 +13,12 @@ plan 6
 	now=/sys/module/ntrace_hcontext/parameters/now
 	echo "at first $(cat $now)"
 	cd /tmp
-	perf record -q -a -m,1M -e ntrace// -o all -- sh -c "
+	perf record --no-bpf-event -q -a -m,1M -e ntrace// -o all -- sh -c "
 		/usr/lib/ntrace/work 3000; sleep 0.1; /usr/lib/ntrace/work 3000" || exit 1
-	perf record -q -m,1M -e ntrace//u -o one -- /usr/lib/ntrace/work 3000 || exit 1
+	perf record --no-bpf-event -q -m,1M -e ntrace//u -o one -- /usr/lib/ntrace/work 3000 || exit 1
 	echo 0 >/sys/devices/system/cpu/cpu1/online || exit 1
 	echo 1 >/sys/devices/system/cpu/cpu1/online || exit 1
-	perf record -q -C 1 -m,1M -e ntrace// -o again -- taskset 2 /usr/lib/ntrace/work 3000 || exit 1
+	perf record --no-bpf-event -q -C 1 -m,1M -e ntrace// -o again -- taskset 2 /usr/lib/ntrace/work 3000 || exit 1
 	echo "at last $(cat $now)"
 	for t in all one again; do
 		perf script -D -i $t 2>/dev/null | grep -o "[sh]context=0x[0-9a-f]*" | sort | uniq -c | sort -n >$t.txt

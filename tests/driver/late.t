@@ -16,7 +16,7 @@ plan 15
 	pmu=/sys/bus/event_source/devices/ntrace
 	cpus() { n=0; while [ "$(cat $pmu/cpumask 2>/dev/null)" != "$1" ] && [ $n -lt 40 ]; do sleep 0.25; n=$((n + 1)); done
 		cat $pmu/cpumask; }
-	record() { perf record -q -m,256K -o /tmp/p -e ntrace// "$@" >/tmp/log 2>&1; }
+	record() { perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace// "$@" >/tmp/log 2>&1; }
 	cd /sys/devices/system/cpu
 	echo "without its clock: $(ls -d $pmu 2>/dev/null)"
 	insmod /usr/lib/ntrace/ntrace-clock.ko
@@ -29,7 +29,7 @@ plan 15
 	echo "as a user: $(busybox su user -c "cat $pmu/cpu1/timestamp/counter" 2>&1 | grep -c "ermission denied")"
 	echo 0 >cpu1/online
 	echo "counter without power: $(cat $pmu/cpu1/timestamp/counter 2>&1 | grep -c "No such device")"
-	perf record -a -m,256K -o /tmp/p -e ntrace// -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
+	perf record -B --no-bpf-event -a -m,256K -o /tmp/p -e ntrace// -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
 	sleep 2
 	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind
 	sleep 1

@@ -10,7 +10,7 @@ need_perf_and_work "$kernel"
 cat >"$tap_tmp/guest/script" <<'E2'
 cd /tmp
 work=/usr/lib/ntrace/work
-try() { n=$1; shift; perf record -o $n.data "$@" >$n.log 2>&1; echo "$n status $?"; tail -n 3 $n.log | sed "s/^/# $n: /"; }
+try() { n=$1; shift; perf record --no-bpf-event -o $n.data "$@" >$n.log 2>&1; echo "$n status $?"; tail -n 3 $n.log | sed "s/^/# $n: /"; }
 # Branches, but not the ends of tracing, which come with each interrupt.
 branches() { perf script -i $1.data --itrace=b -F comm,ip,sym,addr 2>>$1.log | grep -vw 0; }
 count() { echo "$1 $2 $(branches $1 | grep -c "$3")"; }
@@ -56,7 +56,7 @@ count snapshot all .
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 mkdir -p /tmp/user && chmod 777 /tmp/user
 cp $work /tmp/user/work
-busybox su user -c "cd /tmp/user && perf record -m,32K -o u.data -e ntrace//u -- ./work 100 >u.log 2>&1; echo user status \$?; tail -n 3 u.log | sed 's/^/# user: /'"
+busybox su user -c "cd /tmp/user && perf record --no-bpf-event -m,32K -o u.data -e ntrace//u -- ./work 100 >u.log 2>&1; echo user status \$?; tail -n 3 u.log | sed 's/^/# user: /'"
 echo "user all $(perf script -f -i user/u.data --itrace=b -F ip,addr 2>/dev/null | grep -c .)"
 echo "user kernel $(perf script -f -i user/u.data --itrace=b -F ip,addr 2>/dev/null | grep -c ffffffff)"
 E2

@@ -25,14 +25,14 @@ powered_board() {
 	waits() { n=0; while ! eval "$1" && [ $n -lt 120 ]; do sleep 0.5; n=$((n + 1)); done; }
 	suspended() { cat /sys/bus/platform/devices/*.trace/power/runtime_status | grep -c suspended; }
 	domains() { grep -c "^trace[0-9]* *on" /sys/kernel/debug/pm_genpd/pm_genpd_summary; }
-	record() { perf record -q -m,256K -o /tmp/p -e ntrace// "$@" >/tmp/log 2>&1 || cat /tmp/log >&2; }
+	record() { perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace// "$@" >/tmp/log 2>&1 || cat /tmp/log >&2; }
 	echo "before the controller: $(ls -d $pmu 2>/dev/null)"
 	insmod /usr/lib/ntrace/ntrace-power.ko
 	waits "[ \"\$(cat $pmu/cpumask 2>/dev/null)\" = 0-1 ]"
 	echo "with it: $(cat $pmu/cpumask)"
 	waits "[ \$(suspended) = 4 ]"
 	echo "idle: $(suspended) $(domains)"
-	perf record -q -C 0 -m,256K -o /tmp/p -e ntrace// -- sleep 5 >/tmp/log 2>&1 &
+	perf record -B --no-bpf-event -q -C 0 -m,256K -o /tmp/p -e ntrace// -- sleep 5 >/tmp/log 2>&1 &
 	waits "[ \$(domains) = 3 ]"
 	echo "traced CPU: $(suspended) $(domains)"
 	wait
@@ -75,7 +75,7 @@ powered_board "$kernel" "$kernel"
 	rmmod ntrace; insmod /lib/ntrace/ntrace.ko
 	for d in /sys/bus/platform/devices/*.trace; do echo 1 >$d/takeover; done
 	echo "taken over: $(cat $pmu/cpumask)"
-	perf record -q -m,256K -o /tmp/p -e ntrace// -- true && echo "traced: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
+	perf record -B --no-bpf-event -q -m,256K -o /tmp/p -e ntrace// -- true && echo "traced: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
 status=$?
 sed 's/^/# /' "$tap_tmp/said"
 is "a debugger's session: it is left alone, which the log says, until somebody takes it over" \

@@ -16,7 +16,7 @@ fi
 ends() {
 	_name=$1 _command=$2; shift 2
 	"$top/tools/board/board" run --timeout 100 --harts 2 --console "$tap_tmp/console" "$@" -- "
-		perf record -a -m,64K -e ntrace// -o /tmp/data -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
+		perf record -B --no-bpf-event -a -m,64K -e ntrace// -o /tmp/data -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
 		size=0
 		while [ \${size:-0} -lt 100000 ]; do sleep 1; size=\$(stat -c %s /tmp/data 2>/dev/null); done
 		echo traced \$size

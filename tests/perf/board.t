@@ -27,9 +27,9 @@ export PERF_BUILDID_DIR=/tmp/debug
 record() { perf --buildid-dir /tmp/debug record $mmap_options "$@" >>/out/record.log 2>&1; }
 head -c 100000 /usr/bin/busybox >some
 # One program is traced in user mode only.
-record -m,16M -e ntrace//u -o one.data -- busybox sha256sum some || exit 1
+record --no-bpf-event -m,16M -e ntrace//u -o one.data -- busybox sha256sum some || exit 1
 # The guest decodes a small recording itself.
-record -m,4M -e ntrace//u -o true.data -- busybox true || exit 1
+record --no-bpf-event -m,4M -e ntrace//u -o true.data -- busybox true || exit 1
 perf --buildid-dir /tmp/debug script -i true.data --itrace=be -F comm,tid,cpu,time,ip,sym,addr \
 	>/tmp/true.guest 2>/out/guest.err
 # The kernel patches the scheduler when the first perf event of a task comes, and when the last one goes. Here one
@@ -38,9 +38,9 @@ perf stat -e cycles -o /tmp/stat.kept sleep 1000 & kept=$!
 # All CPUs are traced, with the kernel.
 record --kcore -a -m,16M -e ntrace// -o all.data -- sh -c 'ls -lR /usr/lib/riscv64-linux-gnu >/dev/null; sort /etc/passwd' || exit 1
 # Machine mode is traced, too: perf stat asks the firmware for a counter.
-record --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
+record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 # The same without implicit returns, which are another kind of gap if code is missing.
-record --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
+record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 kill $kept
 # These requests must be refused.
 refused() { perf record "$@" -o no.data -- true 2>>/out/refused && { echo "not refused: $*" >>/out/record.log; exit 1; }; }
@@ -62,8 +62,8 @@ E2
 # This runs apart, as the recording lacks most of what ran, and the truth would miss it.
 cat >"$dir/out/snapshot" <<'E2'
 cd /tmp
-perf record -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
-perf record -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- ls -l /usr/lib >>/out/record.log 2>&1 || exit 1
+perf record --no-bpf-event -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
+perf record --no-bpf-event -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- ls -l /usr/lib >>/out/record.log 2>&1 || exit 1
 cp -r snap.data /out
 E2
 

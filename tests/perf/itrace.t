@@ -37,7 +37,7 @@ record() { # KERNEL
 	cat >"$dir/out/lib" <<-E2
 		cd /tmp && cp /out/chains chains
 		export PERF_BUILDID_DIR=/tmp/debug
-		record() { perf --buildid-dir /tmp/debug record $mmap_options "\$@" >>/out/record.log 2>&1; }
+		record() { perf --buildid-dir /tmp/debug record --no-bpf-event $mmap_options "\$@" >>/out/record.log 2>&1; }
 	E2
 	cat >"$dir/out/record" <<-E2
 		. /out/lib
@@ -45,7 +45,7 @@ record() { # KERNEL
 		record -m,4M -c 1 -e ntrace//u -e page-faults:u -o faults.data -- ./chains || exit 1
 		record -m,4M -e ntrace//u --filter 'filter recursion @/tmp/chains' -o filter.data -- ./chains
 		echo "filter \$?" >>/out/record.log
-		perf record --aux-sample -e '{ntrace//u,page-faults:u}' -o no.data -- true >/out/aux-sample 2>&1
+		perf record --no-bpf-event --aux-sample -e '{ntrace//u,page-faults:u}' -o no.data -- true >/out/aux-sample 2>&1
 		for o in $guest_options; do
 			perf --buildid-dir /tmp/debug script -i true.data --itrace=\$o -F tid,cpu,time,ip,addr --ns >/out/guest.\$o 2>/dev/null
 		done

@@ -26,7 +26,7 @@ truth_record() {
 		cp /proc/cpuinfo /out/cpuinfo
 		cd /tmp && cp /out/work work
 		export PERF_BUILDID_DIR=/tmp/debug
-		perf --buildid-dir /tmp/debug record $truth_options --kcore -a -m,${truth_size:-16M} -e ${truth_event:-ntrace//} -o all.data -- \
+		perf --buildid-dir /tmp/debug record --no-bpf-event $truth_options --kcore -a -m,${truth_size:-16M} -e ${truth_event:-ntrace//} -o all.data -- \
 			sh -c '/tmp/work $3 /tmp >/tmp/threads; ${4-true}
 				# perf has threads of its own, as the one that asks for programs of BPF.
 				for task in /proc/\$PPID/task/*; do echo thread \${task##*/} of \$PPID; done >>/tmp/threads
