@@ -11,8 +11,9 @@ commands=${COMMANDS:-"report --functions
 profile --lcov -o $memory_dir/lcov
 report
 slow work
-export --format folded -o $memory_dir/folded
-report --stack"}
+report --stack
+script --calls
+export --format folded -o $memory_dir/folded"}
 
 plan "$(echo "$commands" | wc -l)"
 echo "$commands" >"$tap_tmp/commands"
@@ -21,7 +22,7 @@ while read -r command; do
 	# nested calls wait in a file without a name, 48 bytes each
 	free=$(df -Pm "${TMPDIR:-/tmp}" | awk 'NR == 2 { print $4 }')
 	case $command in
-	export*) [ "$free" -gt $((8 * mib)) ] || { skip "$name" "calls may take $((8 * mib)) MiB in ${TMPDIR:-/tmp}, which has $free"; continue; } ;;
+	export* | *--calls) [ "$free" -gt $((8 * mib)) ] || { skip "$name" "calls may take $((8 * mib)) MiB in ${TMPDIR:-/tmp}, which has $free"; continue; } ;;
 	esac
 	# shellcheck disable=SC2086
 	ok "$name" memory_of 256 $command

@@ -14,7 +14,9 @@
 
 #define RUN_CALLS	(1 << 18)	/* calls of a run: 12 MiB, which caches hold in part */
 #define KEPT_RUNS	6		/* that stay in memory: 72 MiB */
-#define READ_CALLS	1024		/* of each run, while runs are merged */
+#define READ_CALLS	1024		/* of each run, while runs are merged, ... */
+#define READ_LEAST	32
+#define READ_ALL	(1 << 20)	/* ... but of all runs together not many more than so many: 48 MiB */
 #define RUNS_MAX	(1 << 14)
 #define DIGIT		11		/* bits that one pass sorts by */
 
@@ -47,6 +49,7 @@ struct all_calls {
 	struct key	*keys, *spare;
 	FILE		*file;		/* NULL: all fit into memory */
 	uint64_t	in_file;
+	size_t		read_calls;	/* READ_CALLS or fewer */
 	bool		giving;		/* a function of @sorted is called, or has failed */
 };
 
@@ -274,7 +277,7 @@ static int refill(struct all_calls *all, struct run *run)
 		run->place = place_of(all, &run->calls[run->next]);
 		return 1;
 	}
-	run->nr = run->left < READ_CALLS ? run->left : READ_CALLS;
+	run->nr = run->left < all->read_calls ? run->left : all->read_calls;
 	run->next = 0;
 	if (!run->nr)
 		return 0;
@@ -341,7 +344,7 @@ static int open_run(struct all_calls *all, struct run *run, size_t nth)
 		run->place = place_of(all, run->calls);
 		return 0;
 	}
-	run->calls = malloc(READ_CALLS * sizeof(*run->calls));
+	run->calls = malloc(all->read_calls * sizeof(*run->calls));
 	run->offset = (nth - all->nr_kept) * RUN_CALLS;
 	run->left = all->in_file - run->offset < RUN_CALLS ? all->in_file - run->offset : RUN_CALLS;
 	return run->calls && refill(all, run) > 0 ? 0 : -1;
@@ -357,6 +360,9 @@ static int merge_all(struct all_calls *all)
 		errno = EFBIG;
 		return -1;
 	}
+	all->read_calls = nr * READ_CALLS > READ_ALL ? READ_ALL / nr : READ_CALLS;
+	if (all->read_calls < READ_LEAST)
+		all->read_calls = READ_LEAST;
 	runs = calloc(nr, sizeof(*runs));
 	heap = calloc(nr, sizeof(*heap));
 	for (i = 0; !err && i < nr; i++) {

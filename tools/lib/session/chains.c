@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <unistd.h>
 
 #include "calls-priv.h"
 #include "chains-priv.h"
@@ -23,7 +23,6 @@ struct nt_chains {
 	NS_ARRAY(struct start) starts;	/* by stretch, then nth */
 	const char	*watched;	/* symbol, or NULL */
 	FILE		*file;
-	struct ns_frame	*frames;	/* the mapped file */
 	uint64_t	nr_frames;
 };
 
@@ -55,23 +54,12 @@ static int start_cmp(const void *a, const void *b)
 	return x->nth < y->nth ? -1 : x->nth > y->nth;
 }
 
-static int map_frames(struct nt_chains *chains)
+static int end_starts(struct nt_chains *chains)
 {
-	void *map;
-
 	if (chains->starts.nr)
 		qsort(chains->starts.at, chains->starts.nr, sizeof(chains->starts.at[0]),
 		      start_cmp);
-	if (!chains->nr_frames)
-		return 0;
-	if (fflush(chains->file))
-		return -1;
-	map = mmap(NULL, chains->nr_frames * sizeof(struct ns_frame), PROT_READ, MAP_SHARED,
-		   fileno(chains->file), 0);
-	if (map == MAP_FAILED)
-		return -1;
-	chains->frames = map;
-	return 0;
+	return fflush(chains->file);
 }
 
 struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter)
@@ -87,7 +75,7 @@ struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filt
 		if (filter)
 			nt_calls_filter(chains->calls, filter);
 		ns_calls_each_slice(chains->calls, keep_start, chains);
-		if (!nt_calls_run(chains->calls) && !map_frames(chains))
+		if (!nt_calls_run(chains->calls) && !end_starts(chains))
 			return chains;
 	}
 	nt_chains_free(chains);
@@ -113,8 +101,6 @@ void nt_chains_free(struct nt_chains *chains)
 {
 	if (!chains)
 		return;
-	if (chains->frames)
-		munmap(chains->frames, chains->nr_frames * sizeof(struct ns_frame));
 	if (chains->file)
 		fclose(chains->file);
 	nt_calls_free(chains->calls);
@@ -218,20 +204,37 @@ static const struct start *find_start(const struct nt_chains *chains, uint64_t s
 					   sizeof(key), start_cmp) : NULL;
 }
 
+/* The file is read, not mapped: all its frames would count as memory of the process. */
+static int add_frames(struct nt_chain *chain, const struct start *start)
+{
+	const size_t each = sizeof(struct ns_frame);
+	struct ns_frame frames[64];
+	uint32_t done, n, i;
+
+	for (done = 0; done < start->nr; done += n) {
+		n = start->nr - done < 64 ? start->nr - done : 64;
+		if (pread(fileno(chain->chains->file), frames, n * each, (start->first + done) * each) !=
+		    (ssize_t)(n * each))
+			return -1;
+		for (i = 0; i < n; i++) {
+			if (!ns_stack_add(&chain->stack, &frames[i]))
+				return -1;
+		}
+	}
+	return 0;
+}
+
 static int begin_slice(struct nt_chain *chain, const struct nt_who *who)
 {
 	const struct start *start = find_start(chain->chains, chain->stretch, chain->nth++);
-	uint32_t i;
 
 	chain->inside = true;
 	chain->tid = who->tid;
 	chain->cpu = who->cpu;
 	chain->insns = start ? start->insns : 0;
 	ns_stack_forget(&chain->stack);
-	for (i = 0; start && i < start->nr; i++) {
-		if (!ns_stack_add(&chain->stack, &chain->chains->frames[start->first + i]))
-			return -1;
-	}
+	if (start && add_frames(chain, start))
+		return -1;
 	return !chain->begun || chain->begun(&chain->stack) ? 0 : -1;
 }
 
