@@ -13,7 +13,7 @@ host=$O/perf/7.2/x86_64/perf
 make -C "$top" tool guest-tools plugin modules MVERS="$kernel" >"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" "$kernel" riscv64 >>"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
-plan $((18 + ${SANITIZED:-0}))
+plan $((19 + ${SANITIZED:-0}))
 # Otherwise perf 7.2 does not put the vDSO into its cache, which another machine needs.
 [ "$kernel" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 
@@ -64,7 +64,10 @@ cat >"$dir/out/snapshot" <<'E2'
 cd /tmp
 perf record --no-bpf-event -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
 perf record --no-bpf-event -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- ls -l /usr/lib >>/out/record.log 2>&1 || exit 1
-cp -r snap.data /out
+# tracepoints beside the trace
+perf record --no-bpf-event -a -m,4M -e ntrace//u -e sched:sched_switch -e sched:sched_process_exec -e raw_syscalls:sys_enter \
+	-o points.data -- ls /usr >>/out/record.log 2>&1 || exit 1
+cp -r snap.data points.data /out
 E2
 
 board() { # SCRIPT OPTIONS...
@@ -110,6 +113,20 @@ errors() {
 	[ -e "$dir/out/$1" ] || { echo "no $1"; return; }
 	script -i "$dir/out/$1" --itrace=e | grep -c 'instruction trace error'
 }
+
+# Each tracepoint is printed with its time, name and fields as perf prints it, but for how the kernel's text names them.
+points() {
+	"$host" script -i "$dir/out/points.data" --ns -F time,event,trace 2>/dev/null | sed -E '/ branches: *$/d; s/^ +//
+		s/NR (-?[0-9]+) \((.*)\)$/\1 \2/; s/prev_state=.* next_comm/next_comm/; s/ +/ /g; s/, /,/g' >"$tap_tmp/points.perf"
+	"$O/bin/ntrace" script --events -F time -i "$dir/out/points.data" | sed -E 's/^ +//
+		s/id=(-?[0-9]+) args=/\1 /; /sys_enter/s/0x//g; s/prev_state=.* next_comm/next_comm/; s/ +/ /g' >"$tap_tmp/points.ntrace"
+	figure "$(wc -l <"$tap_tmp/points.ntrace") tracepoints"
+	sort "$tap_tmp/points.perf" >"$tap_tmp/wanted"
+	sort "$tap_tmp/points.ntrace" | diff "$tap_tmp/wanted" - | head -n 10 >"$tap_tmp/differ"
+	cat "$tap_tmp/differ"
+	[ ! -s "$tap_tmp/differ" ] && [ "$(wc -l <"$tap_tmp/points.ntrace")" -gt 100 ]
+}
+ok "tracepoints are those that perf prints" points
 
 is "no errors in one program" "$(errors one.data)" 0
 is "no errors system-wide" "$(errors all.data)" 0

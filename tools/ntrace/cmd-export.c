@@ -12,7 +12,8 @@
 
 static const char help[] =
 	"usage: ntrace export [OPTIONS] --format FORMAT -o FILE\n\n"
-	"Write the calls of a recording of perf for another program. Exits 1 if the trace or the code has\n"
+	"Write the calls of a recording of perf for another program, and its tracepoints for those that show\n"
+	"them (perfetto, chrome, jsonl, sqlite). Exits 1 if the trace or the code has\n"
 	"errors.\n\n"
 	RECORDING_HELP
 	FILTER_HELP
@@ -36,6 +37,39 @@ static const struct export_format *const formats[] = {
 
 #define FORMATS	"perfetto, chrome, speedscope, folded, jsonl"
 
+/* ---- Tracepoints ---- */
+
+static int give_event(struct export *e, const struct nt_event *event)
+{
+	struct export_event full = {
+		.event = *event, .name = event_name(event), .json = event_json(event),
+	};
+	int err = -1;
+
+	nt_session_thread(e->session, event->tid, event->time, &full.pid, &full.comm);
+	if (full.pid < 0)
+		full.pid = event->pid;
+	e->nr_events++;
+	if (full.name && full.json)
+		err = e->format->event(e, &full);
+	else
+		errno = ENOMEM;
+	free(full.name);
+	free(full.json);
+	return err;
+}
+
+static int give_events(struct export *e, uint64_t until)
+{
+	struct nt_event event;
+
+	while (e->format->event && events_next(&e->events, until, &event)) {
+		if (give_event(e, &event))
+			return -1;
+	}
+	return 0;
+}
+
 /* ---- Calls ---- */
 
 static int begin(void *ctx, const struct nt_calls *calls)
@@ -50,6 +84,8 @@ static int take(void *ctx, const struct nt_call *call, const struct nt_function 
 {
 	struct export *e = ctx;
 
+	if (give_events(e, call->begin))
+		return -1;
 	e->nr++;
 	return e->format->take(e, call, function);
 }
@@ -73,7 +109,7 @@ static int end(void *ctx)
 {
 	struct export *e = ctx;
 
-	if (e->format->end && e->format->end(e))
+	if (give_events(e, UINT64_MAX) || (e->format->end && e->format->end(e)))
 		return -1;
 	return e->file ? export_flush(e) : 0;
 }
@@ -127,7 +163,7 @@ static int export_calls(struct export *e)
 		return EXIT_TRACE;
 	if (strcmp(e->output, "-"))
 		fprintf(stderr, "ntrace: wrote %" PRIu64 " calls to %s\n", e->nr, e->output);
-	return errors ? EXIT_TRACE : EXIT_CLEAN;
+	return errors || e->events.errors ? EXIT_TRACE : EXIT_CLEAN;
 }
 
 static void free_export(struct export *e)
@@ -147,6 +183,7 @@ static void free_export(struct export *e)
 	free(e->names.at);
 	free(e->threads.at);
 	free(e->text);
+	events_close(&e->events);
 	nt_session_close(e->session);
 }
 
@@ -206,10 +243,11 @@ int cmd_export(int argc, char **argv)
 		fputs("ntrace: export needs --format and -o; `ntrace help export` lists them\n", stderr);
 		return EXIT_USAGE;
 	}
+	e.recording.session.keep_events = e.format->event;
 	e.session = recording_open(&e.recording);
 	if (!e.session)
 		return EXIT_USAGE;
-	status = export_calls(&e);
+	status = events_open(&e.events, e.session, &e.recording.filter) ? write_failed(&e) : export_calls(&e);
 	recording_report(e.session);
 	free_export(&e);
 	return status;

@@ -22,12 +22,14 @@ static const char help[] =
 	"  --calls              calls of functions: when each began, and how long it took\n"
 	"  --insns              instructions\n"
 	"  --disasm             instructions, disassembled\n"
+	"  --events             tracepoints that were recorded beside the trace; the others print them,\n"
+	"                       too, but not with --function\n"
 	"  --function NAME      only what is inside calls of that function: with the branch that calls\n"
 	"                       it, and the one that returns\n"
 	"  --json               an object of JSON a line\n"
 	"  -F, --fields LIST    of comm,pid,tid,cpu,time,flags,ip,sym,dso,addr (all), symoff\n";
 
-enum { OPT_BRANCHES = OPT_RECORDING_END, OPT_CALLS, OPT_INSNS, OPT_DISASM, OPT_JSON, OPT_FUNCTION };
+enum { OPT_BRANCHES = OPT_RECORDING_END, OPT_CALLS, OPT_INSNS, OPT_DISASM, OPT_EVENTS, OPT_JSON, OPT_FUNCTION };
 
 static const char *const field_names[F_MAX] = {
 	"comm", "pid", "tid", "cpu", "time", "flags", "ip", "sym", "dso", "addr", "symoff",
@@ -314,10 +316,10 @@ static int merged(struct script *s, int (*print)(struct script *script))
 		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
 		return -1;
 	}
-	if (has_one_cpu(s->session))
+	if (has_one_cpu(s->session) && !events_any(&s->events))
 		merge_directly(s->merge);
 	errno = 0;
-	err = print(s);
+	err = script_merge_events(s) ?: print(s);
 	if (err)
 		fprintf(stderr, "ntrace: %s\n", nt_session_error(s->session)[0] ?
 			nt_session_error(s->session) : strerror(errno ? errno : ENOMEM));
@@ -329,21 +331,41 @@ static int merged(struct script *s, int (*print)(struct script *script))
 	return err;
 }
 
-static int run(const struct recording_options *options, struct script *s, int what)
+static int open_events(struct script *s)
+{
+	int err = events_open(&s->events, s->session, &s->filter);
+
+	if (err)
+		perror("ntrace");
+	s->errors |= s->events.errors;
+	return err;
+}
+
+static int print_what(struct script *s, int what)
+{
+	if (!s->function && open_events(s))
+		return -1;
+	if (what == OPT_EVENTS)
+		return script_events(s);
+	if (what == OPT_CALLS)
+		return script_calls(s);
+	return merged(s, what == OPT_BRANCHES ? script_branches :
+			 s->function ? script_insns_inside : script_insns);
+}
+
+static int run(struct recording_options *options, struct script *s, int what)
 {
 	int err;
 
 	s->filter = options->filter;
+	options->session.keep_events = !s->function;
 	s->session = recording_open(options);
 	if (!s->session)
 		return EXIT_USAGE;
-	if (what == OPT_CALLS)
-		err = script_calls(s);
-	else
-		err = merged(s, what == OPT_BRANCHES ? script_branches :
-				s->function ? script_insns_inside : script_insns);
+	err = print_what(s, what);
 	recording_report(s->session);
 	nt_chains_free(s->chains);
+	events_close(&s->events);
 	nt_session_close(s->session);
 	return err || s->errors ? EXIT_TRACE : EXIT_CLEAN;
 }
@@ -393,6 +415,7 @@ static bool set_option(void *ctx, int opt, const char *arg)
 		return true;
 	case OPT_BRANCHES:
 	case OPT_CALLS:
+	case OPT_EVENTS:
 	case OPT_INSNS:
 		c->what = opt;
 		return true;
@@ -417,6 +440,7 @@ int cmd_script(int argc, char **argv)
 		{ "calls", no_argument, NULL, OPT_CALLS },
 		{ "insns", no_argument, NULL, OPT_INSNS },
 		{ "disasm", no_argument, NULL, OPT_DISASM },
+		{ "events", no_argument, NULL, OPT_EVENTS },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "function", required_argument, NULL, OPT_FUNCTION },
 		{ "fields", required_argument, NULL, 'F' },

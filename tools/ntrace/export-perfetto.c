@@ -28,9 +28,10 @@ enum {
 	THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5,
 
 	EVENT_CATEGORY_IIDS = 3, EVENT_ANNOTATIONS = 4, EVENT_TYPE = 9, EVENT_NAME_IID = 10,
-	EVENT_TRACK_UUID = 11, ANNOTATION_NAME_IID = 1, ANNOTATION_UINT = 3,
+	EVENT_TRACK_UUID = 11, EVENT_CATEGORIES = 22, EVENT_NAME = 23,
+	ANNOTATION_NAME_IID = 1, ANNOTATION_UINT = 3, ANNOTATION_JSON = 9, ANNOTATION_NAME = 10,
 
-	SLICE_BEGIN = 1, SLICE_END = 2,
+	SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3,
 	STATE_CLEARED = 1, NEEDS_STATE = 2,
 	INSNS_IID = 1,
 	SEQUENCE = 1,
@@ -49,6 +50,7 @@ struct perfetto {
 	NS_ARRAY(uint64_t) firsts;	/* the first function of each object */
 	uint32_t	thread;		/* struct nested_call::thread of the last track */
 	bool		has_thread;
+	NS_ARRAY(int32_t) cpus;		/* that have a track of tracepoints */
 };
 
 /* ---- Protobuf ---- */
@@ -283,6 +285,52 @@ static int perfetto_leave(struct export *e, const struct nested_call *call)
 	return put_event(e, call, false);
 }
 
+/* Tracepoints have a track for each CPU: theirs come after all numbers of threads. */
+#define EVENTS_UUID	(UINT64_C(1) << 33)
+
+static int put_cpu_track(struct export *e, int32_t cpu)
+{
+	struct perfetto *p = e->state;
+	char name[48];
+	size_t i;
+
+	for (i = 0; i < p->cpus.nr; i++) {
+		if (p->cpus.at[i] == cpu)
+			return 0;
+	}
+	if (!ns_array_add(&p->cpus, cpu)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	snprintf(name, sizeof(name), "tracepoints, CPU %d", cpu);
+	add_number(&p->event, DESCRIPTOR_UUID, EVENTS_UUID + cpu);
+	add_string(&p->event, DESCRIPTOR_NAME, name);
+	add_message(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
+	return put_packet(e);
+}
+
+static int perfetto_event(struct export *e, const struct export_event *event)
+{
+	struct perfetto *p = e->state;
+
+	if (put_cpu_track(e, event->event.cpu))
+		return -1;
+	add_number(&p->packet, PACKET_TIMESTAMP, event->event.time);
+	add_number(&p->packet, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
+	add_string(&p->inner, ANNOTATION_NAME, "fields");
+	add_string(&p->inner, ANNOTATION_JSON, event->json);
+	add_message(&p->event, EVENT_ANNOTATIONS, &p->inner);
+	add_number(&p->inner, ANNOTATION_UINT, event->event.tid);
+	add_string(&p->inner, ANNOTATION_NAME, "thread");
+	add_message(&p->event, EVENT_ANNOTATIONS, &p->inner);
+	add_number(&p->event, EVENT_TYPE, INSTANT);
+	add_number(&p->event, EVENT_TRACK_UUID, EVENTS_UUID + event->event.cpu);
+	add_string(&p->event, EVENT_CATEGORIES, "tracepoint");
+	add_string(&p->event, EVENT_NAME, event->name);
+	add_message(&p->packet, PACKET_TRACK_EVENT, &p->event);
+	return put_packet(e);
+}
+
 static void perfetto_free(struct export *e)
 {
 	struct perfetto *p = e->state;
@@ -293,11 +341,12 @@ static void perfetto_free(struct export *e)
 		free(p->inner.bytes);
 		free(p->categories);
 		free(p->firsts.at);
+		free(p->cpus.at);
 	}
 	free(p);
 }
 
 const struct export_format export_perfetto = {
 	.name = "perfetto", .begin = perfetto_begin, .enter = perfetto_enter,
-	.leave = perfetto_leave, .free = perfetto_free,
+	.leave = perfetto_leave, .event = perfetto_event, .free = perfetto_free,
 };

@@ -25,6 +25,7 @@ static const char create[] =
 	"CREATE TABLE spans (id INTEGER PRIMARY KEY, time INTEGER, ns INTEGER, insns INTEGER,"
 	" depth INTEGER, caller INTEGER, thread INTEGER, function INTEGER, open INTEGER);"
 	"CREATE TABLE samples (object TEXT, function TEXT, offset INTEGER, address INTEGER, count INTEGER);"
+	"CREATE TABLE events (time INTEGER, cpu INTEGER, pid INTEGER, tid INTEGER, comm TEXT, event TEXT, fields TEXT);"
 	"CREATE VIEW calls AS SELECT s.id, s.time, s.ns, s.insns, t.pid, t.tid, t.comm, f.function,"
 	" f.object, s.depth, s.caller FROM spans s JOIN threads t ON t.id = s.thread"
 	" JOIN functions f ON f.id = s.function WHERE NOT s.open;";
@@ -35,7 +36,7 @@ static const char create[] =
 
 struct database {
 	sqlite3		*db;
-	sqlite3_stmt	*span, *thread;
+	sqlite3_stmt	*span, *thread, *event;
 };
 
 static int failed(int code)
@@ -136,6 +137,8 @@ static int sqlite_begin(struct export *e)
 		return -1;
 	if (prepare(e, ADD_SPAN, &d->span))
 		return -1;
+	if (prepare(e, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", &d->event))
+		return -1;
 	return prepare(e, "INSERT INTO threads VALUES (?, ?, ?, ?)", &d->thread);
 }
 
@@ -170,6 +173,20 @@ static int sqlite_enter(struct export *e, struct nested_call *call)
 	sqlite3_bind_int64(d->span, 7, call->call.function);
 	sqlite3_bind_int(d->span, 8, call->call.open);
 	return put(d->span);
+}
+
+static int sqlite_event(struct export *e, const struct export_event *event)
+{
+	struct database *d = e->state;
+
+	sqlite3_bind_int64(d->event, 1, event->event.time);
+	sqlite3_bind_int(d->event, 2, event->event.cpu);
+	sqlite3_bind_int(d->event, 3, event->pid);
+	sqlite3_bind_int(d->event, 4, event->event.tid);
+	bind_text(d->event, 5, event->comm);
+	bind_text(d->event, 6, event->name);
+	bind_text(d->event, 7, event->json);
+	return put(d->event);
 }
 
 static int put_samples(struct export *e, const struct nt_profile *profile)
@@ -217,13 +234,14 @@ static void sqlite_free(struct export *e)
 	if (d) {
 		sqlite3_finalize(d->span);
 		sqlite3_finalize(d->thread);
+		sqlite3_finalize(d->event);
 		sqlite3_close(d->db);
 	}
 	free(d);
 }
 
 const struct export_format export_sqlite = {
-	.name = "sqlite", .begin = sqlite_begin, .enter = sqlite_enter, .end = sqlite_end,
+	.name = "sqlite", .begin = sqlite_begin, .enter = sqlite_enter, .event = sqlite_event, .end = sqlite_end,
 	.free = sqlite_free, .own_file = true,
 };
 #endif

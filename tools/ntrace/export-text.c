@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "json-text.h"
 
 #define NUMBERS		(7 * 20 + 256)	/* of a line, with the text around them */
 
@@ -44,7 +45,39 @@ static int jsonl_take(struct export *e, const struct nt_call *call, const struct
 	return export_done(e, PUT(at, "}\n"));
 }
 
-const struct export_format export_jsonl = { .name = "jsonl", .take = jsonl_take };
+/* NULL: errno says what failed */
+static char *event_room(struct export *e, const struct export_event *event)
+{
+	return export_room(e, NUMBERS + strlen(event->name) + strlen(event->json));
+}
+
+static int jsonl_event(struct export *e, const struct export_event *event)
+{
+	char *at = event_room(e, event), *comm;
+	size_t size;
+
+	if (!at)
+		return -1;
+	at = put_unsigned(PUT(at, "{\"time\": "), event->event.time);
+	at = put_number(PUT(at, ", \"cpu\": "), event->event.cpu);
+	at = put_number(PUT(at, ", \"pid\": "), event->pid);
+	at = put_number(PUT(at, ", \"tid\": "), event->event.tid);
+	export_done(e, PUT(at, ", \"comm\": "));
+	comm = json_text(event->comm, &size);
+	at = comm ? export_room(e, NUMBERS + size + strlen(event->name) + strlen(event->json)) : NULL;
+	if (at) {
+		at = put_bytes(at, comm, size);
+		at = PUT(at, ", \"event\": \"");
+		at = put_bytes(at, event->name, strlen(event->name));
+		at = PUT(at, "\", \"fields\": ");
+		at = put_bytes(at, event->json, strlen(event->json));
+		export_done(e, PUT(at, "}\n"));
+	}
+	free(comm);
+	return at ? 0 : -1;
+}
+
+const struct export_format export_jsonl = { .name = "jsonl", .take = jsonl_take, .event = jsonl_event };
 
 /* ---- Chrome's trace format: "Trace Event Format", complete events ---- */
 
@@ -81,7 +114,7 @@ static int chrome_take(struct export *e, const struct nt_call *call, const struc
 
 	if (!at)
 		return -1;
-	if (e->nr > 1)
+	if (e->nr + e->nr_events > 1)
 		at = PUT(at, ",\n");
 	at = put_us(PUT(at, "{\"ph\": \"X\", \"ts\": "), call->begin);
 	at = put_us(PUT(at, ", \"dur\": "), call->ns);
@@ -95,13 +128,32 @@ static int chrome_take(struct export *e, const struct nt_call *call, const struc
 	return export_done(e, PUT(at, "}}"));
 }
 
+static int chrome_event(struct export *e, const struct export_event *event)
+{
+	char *at = event_room(e, event);
+
+	if (!at)
+		return -1;
+	if (e->nr + e->nr_events > 1)
+		at = PUT(at, ",\n");
+	at = put_us(PUT(at, "{\"ph\": \"i\", \"s\": \"t\", \"ts\": "), event->event.time);
+	at = put_number(PUT(at, ", \"pid\": "), event->pid);
+	at = put_number(PUT(at, ", \"tid\": "), event->event.tid);
+	at = PUT(at, ", \"cat\": \"tracepoint\", \"name\": \"");
+	at = put_bytes(at, event->name, strlen(event->name));
+	at = PUT(at, "\", \"args\": ");
+	at = put_bytes(at, event->json, strlen(event->json));
+	return export_done(e, PUT(at, "}"));
+}
+
 static int chrome_end(struct export *e)
 {
 	return put_text(e, "\n]}\n");
 }
 
 const struct export_format export_chrome = {
-	.name = "chrome", .begin = chrome_begin, .take = chrome_take, .end = chrome_end,
+	.name = "chrome", .begin = chrome_begin, .take = chrome_take, .event = chrome_event,
+	.end = chrome_end,
 };
 
 /* ---- speedscope: an evented profile for each thread ---- */

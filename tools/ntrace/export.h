@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "events.h"
 #include "nested-calls.h"
 #include "put-text.h"
 #include "recording.h"
@@ -33,6 +34,14 @@ struct export_thread {
 	bool		is_new;		/* it was not met before */
 };
 
+/* A tracepoint, and its thread */
+struct export_event {
+	struct nt_event	event;
+	int32_t		pid;
+	const char	*comm;
+	char		*name, *json;		/* "sched:sched_switch", its fields */
+};
+
 /*
  * Calls are given to take() by time, or thread by thread to enter() and leave(). Each call returns
  * 0, or -1: errno says what failed.
@@ -44,6 +53,8 @@ struct export_format {
 			const struct nt_function *function);
 	int	(*enter)(struct export *e, struct nested_call *call);
 	int	(*leave)(struct export *e, const struct nested_call *call);
+	/* A tracepoint: by time between the calls for take(), after all of them for enter(). May be NULL */
+	int	(*event)(struct export *e, const struct export_event *event);
 	int	(*end)(struct export *e);	/* all calls were given */
 	void	(*free)(struct export *e);
 	bool	own_file;			/* the format opens export::whole by itself */
@@ -70,6 +81,8 @@ struct export {
 	char		*text;		/* what is not yet written */
 	size_t		len, room;
 	uint64_t	nr;		/* calls */
+	uint64_t	nr_events;
+	struct events	events;
 	NS_ARRAY(struct export_name) names;
 	NS_ARRAY(struct export_thread) threads;
 	struct export_slice slices[EXPORT_SLICES];	/* by their numbers */

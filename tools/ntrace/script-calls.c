@@ -92,6 +92,8 @@ static int print_call(void *ctx, const struct nt_call *call, const struct nt_fun
 	/* calls without an end matter for what is inside them */
 	if (inside <= 0 || call->open)
 		return inside < 0 ? -1 : 0;
+	if (script_print_events(p, call->begin))
+		return -1;
 
 	add_call(p, call, function);
 	len = p->lines.len;
@@ -111,6 +113,10 @@ int script_calls(struct script *script)
 	/* without columns that a call does not have */
 	script->fields &= ~(1U << F_CPU);
 	err = sorted_calls_each(&sorted);
+	if (!err && script_print_events(&c.part, UINT64_MAX)) {
+		perror("ntrace: writing failed");
+		err = -1;
+	}
 	script->errors |= sorted.errors;
 	lines_free(&c.part.lines);
 	free(c.inside.at);

@@ -3,6 +3,7 @@
 #ifndef NTRACE_TOOL_SCRIPT_H
 #define NTRACE_TOOL_SCRIPT_H
 
+#include "events.h"
 #include "lines.h"
 #include "session/array.h"
 #include "session/branch.h"
@@ -22,6 +23,7 @@ struct script {
 	const char	*function;	/* only what is inside its calls; NULL: all */
 	struct nt_chains *chains;	/* NULL: all, or the kind needs none */
 	struct merge	*merge;
+	struct events	events;		/* none with @function */
 	bool		errors;
 };
 
@@ -30,6 +32,17 @@ int script_branches(struct script *script);
 int script_insns(struct script *script);
 int script_insns_inside(struct script *script);
 int script_calls(struct script *script);
+int script_events(struct script *script);
+
+struct script_part;
+
+/*
+ * script_add_event() - the line of a tracepoint; script_merge_events() - all of them to script::merge;
+ * script_print_events() - those up to a time to the standard output. -1: no memory, or writing failed: errno
+ */
+int script_add_event(struct script_part *p, const struct nt_event *event);
+int script_merge_events(struct script *script);
+int script_print_events(struct script_part *p, uint64_t until);
 
 static inline bool script_has(const struct script *script, enum field field)
 {

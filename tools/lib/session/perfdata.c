@@ -231,6 +231,8 @@ static int read_features(struct perfdata *pd, const struct pd_file_header *heade
 		at += sizeof(s);
 		pd->features[i].there = section(pd, &s, &pd->features[i].section);
 	}
+	if (pd->features[PD_FEAT_TRACING_DATA].there)
+		pd->tracing = pd->features[PD_FEAT_TRACING_DATA].section;
 	return read_build_ids(pd);
 }
 

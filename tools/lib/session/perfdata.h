@@ -125,6 +125,7 @@ struct perfdata {
 	size_t		nr_attrs;
 	struct pd_section data;
 	struct pd_feature_section features[PD_FEAT_MAX];
+	struct pd_section tracing;	/* formats of tracepoints */
 	struct pd_build_id *build_ids;
 	size_t		nr_build_ids;
 	uint8_t		**chunks;	/* records that were decompressed or copied */
@@ -164,6 +165,9 @@ int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_reco
 
 /* pd_sample_id_size() - bytes at the end of a record that perf adds to each; not of a sample */
 size_t pd_sample_id_size(const struct perfdata *pd, const struct pd_record *record);
+
+/* pd_sample_raw() - what the event itself put into PERF_RECORD_SAMPLE (PERF_SAMPLE_RAW); false: nothing */
+bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, struct pd_section *raw);
 
 /* pd_attr_of() - the event that @id belongs to; the first one if nothing says */
 const struct pd_attr *pd_attr_of(const struct perfdata *pd, uint64_t id);

@@ -177,6 +177,57 @@ size_t pd_sample_id_size(const struct perfdata *pd, const struct pd_record *reco
 	return size <= record->header->size - sizeof(*record->header) ? size : 0;
 }
 
+/* The values of counters that stand in a sample; false: the sample is too short */
+static bool skip_counts(struct cursor *c, const uint8_t *end, uint64_t format)
+{
+	uint64_t each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST), nr = 1, words = 0;
+
+	if (format & PERF_FORMAT_GROUP) {
+		nr = cursor_next(c, end);
+		if (nr > 1 << 16)
+			return false;
+	}
+	words = nr * each + !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+		!!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	if ((uint64_t)(end - c->at) / 8 < words)
+		return false;
+	c->at += 8 * words;
+	return true;
+}
+
+/* Fields in the order of PERF_RECORD_SAMPLE in perf_event.h, up to the one that is wanted */
+bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, struct pd_section *raw)
+{
+	const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+				PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+				PERF_SAMPLE_PERIOD;
+	const struct perf_event_attr *attr = &pd_attr_of(pd, record->id.id)->attr;
+	const uint8_t *end = (const uint8_t *)record->header + record->header->size;
+	struct cursor c = { .at = (const uint8_t *)(record->header + 1) };
+	uint64_t nr, words = __builtin_popcountll(attr->sample_type & before);
+	uint32_t size;
+
+	if (!(attr->sample_type & PERF_SAMPLE_RAW) || (uint64_t)(end - c.at) / 8 < words)
+		return false;
+	c.at += 8 * words;
+	if (attr->sample_type & PERF_SAMPLE_READ && !skip_counts(&c, end, attr->read_format))
+		return false;
+	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN) {
+		nr = cursor_next(&c, end);
+		if ((uint64_t)(end - c.at) / 8 < nr)
+			return false;
+		c.at += 8 * nr;
+	}
+	if (end - c.at < (ptrdiff_t)sizeof(size))
+		return false;
+	memcpy(&size, c.at, sizeof(size));
+	c.at += sizeof(size);
+	if (size > (size_t)(end - c.at))
+		return false;
+	*raw = (struct pd_section){ c.at, size };
+	return true;
+}
+
 static int give(struct walk *w, const struct perf_event_header *header, const uint8_t *data,
 		size_t data_size)
 {
@@ -227,9 +278,13 @@ static void take_feature(struct perfdata *pd, const struct perf_event_header *he
 	};
 }
 
-static int take_meta(struct perfdata *pd, const struct perf_event_header *header)
+static int take_meta(struct perfdata *pd, const struct perf_event_header *header,
+		     const struct pd_section *after)
 {
 	switch (header->type) {
+	case PD_TRACING_DATA:
+		pd->tracing = *after;
+		return 0;
 	case PD_HEADER_ATTR:
 		return take_attr(pd, header);
 	case PD_FEATURE:
@@ -328,6 +383,7 @@ static int payload(struct perfdata *pd, const struct perf_event_header *header, 
 static int walk_record(struct walk *w, const struct perf_event_header *header,
 		       const uint8_t *data, size_t size)
 {
+	const struct pd_section after = { data, size };
 	uint64_t compressed;
 	int err;
 
@@ -344,7 +400,7 @@ static int walk_record(struct walk *w, const struct perf_event_header *header,
 		return walk_compressed(w, (const uint8_t *)(header + 1) + sizeof(compressed),
 				       compressed);
 	}
-	err = w->pd->pipe ? take_meta(w->pd, header) : 0;
+	err = w->pd->pipe ? take_meta(w->pd, header, &after) : 0;
 	return err ?: give(w, header, data, size);
 }
 

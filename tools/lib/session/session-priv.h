@@ -33,6 +33,7 @@ struct nt_session {
 	struct ns_sideband sideband;
 	struct ns_trace	trace;
 	NS_ARRAY(struct pd_record) records;	/* until the session is open */
+	NS_ARRAY(struct pd_record) events;	/* samples of tracepoints, by time; their data is what the kernel wrote */
 	bool		has_objects;
 	struct nt_sums	*sums;		/* counts in place of trace; NULL: there is trace */
 	uint64_t	*bases;		/* where each file of @sums begins in the one process */

@@ -56,8 +56,21 @@ static bool is_sideband(const struct nt_session *s, const struct perf_event_head
 {
 	if (ns_sideband_wants(header))
 		return true;
-	return s->options.keep_records && header->type < PD_HEADER_ATTR &&
-		header->type != PERF_RECORD_SAMPLE;
+	return s->options.keep_records && header->type < PD_HEADER_ATTR;
+}
+
+/* The file has what the kernel wrote until the session is closed. */
+static bool add_event(struct nt_session *s, const struct pd_record *record)
+{
+	const struct pd_attr *attr = pd_attr_of(&s->pd, record->id.id);
+	struct pd_record event = *record;
+	struct pd_section raw;
+
+	if (!attr || attr->attr.type != PERF_TYPE_TRACEPOINT || !pd_sample_raw(&s->pd, record, &raw))
+		return true;
+	event.data = raw.data;
+	event.data_size = raw.size;
+	return ns_array_add(&s->events, event);
 }
 
 static int take(void *ctx, const struct pd_record *record)
@@ -74,6 +87,10 @@ static int take(void *ctx, const struct pd_record *record)
 		break;
 	case PERF_RECORD_AUX:
 		err = ns_trace_add_aux(&s->trace, record);
+		break;
+	case PERF_RECORD_SAMPLE:
+		if (s->options.keep_events)
+			err = add_event(s, record) ? 0 : -1;
 		break;
 	default:
 		if (is_sideband(s, record->header))
@@ -100,6 +117,8 @@ static int read_records(struct nt_session *s)
 		return ns_fail(s, "this recording has no N-Trace in it: record with -e ntrace//");
 	if (s->records.nr)
 		qsort(s->records.at, s->records.nr, sizeof(s->records.at[0]), record_cmp);
+	if (s->events.nr)
+		qsort(s->events.at, s->events.nr, sizeof(s->events.at[0]), record_cmp);
 	s->has_objects = true;
 	if (ns_objects_init(&s->objects, &s->pd, s->options.symfs,
 			    s->options.cache ? s->options.cache : s->cache))
@@ -151,6 +170,7 @@ void nt_session_close(struct nt_session *session)
 	ns_trace_free(&session->trace);
 	ns_setup_free(&session->setup);
 	free(session->records.at);
+	free(session->events.at);
 	pd_close(&session->pd);
 	nt_sums_free(session->sums);
 	free(session->bases);

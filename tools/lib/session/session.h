@@ -24,6 +24,7 @@ struct nt_session_options {
 	const char	*cache;		/* build-id cache; NULL: ~/.debug */
 	unsigned int	threads;	/* 0: one for each processor */
 	bool		keep_records;	/* for nt_session_record() */
+	bool		keep_events;	/* for nt_events_new(): 64 bytes of memory for each tracepoint */
 	/*
 	 * Called now and then while a recording is decoded, by one thread at a time, and in the
 	 * end with @done the same as @all. May be NULL
