@@ -20,12 +20,12 @@ record() {
 		record -a -m 16M -o all.data -- sh -c '/tmp/work 1 /tmp >/tmp/threads
 			for task in /proc/$PPID/task/*; do echo thread ${task##*/} of $PPID; done >>/tmp/threads' || exit 1
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
-		cp -r jit.data threads debug jitted* /out
+		tar -cf /out/files.tar jit.data threads debug jitted*
 	E2
 	"$top/tools/board/board" run --kernel 6.12 --harts 2 --truth "$truth_dir/truth" --out "$out" --timeout 600 -- sh /out/go
 	rc=$?
 	cat "$out/record.log"
-	[ $rc -eq 0 ] && truth_symfs 6.12 && cp "$out/ntrace-static" "$truth_root/tmp/"
+	[ $rc -eq 0 ] && out_files "$out" && truth_symfs 6.12 && cp "$out/ntrace-static" "$truth_root/tmp/"
 }
 
 # case_ NAME COMMAND...: what it prints and its exit status are in said/NAME
@@ -71,10 +71,10 @@ cases() {
 		case_ losing ./terminal ./ntrace-static record --buildid-dir /tmp/debug -m 8K -e ntrace//u -o shown.data -- sh -c './work 1; sleep 2'
 		case_ priority record -q -e ntrace//u -o prio.data -- sh -c 'cut -d" " -f19 /proc/$PPID/stat /proc/self/stat'
 		case_ doctor ./ntrace-static doctor
-		cp -r *.data *.data.old said /out
-		cp -r debug /out/cases-debug
+		mv debug cases-debug
+		tar -cf /out/files.tar *.data *.data.old said cases-debug
 	E2
-	"$top/tools/board/board" run --kernel 6.12 --harts 2 --out "$out" --timeout 600 -- sh /out/go &&
+	"$top/tools/board/board" run --kernel 6.12 --harts 2 --out "$out" --timeout 600 -- sh /out/go && out_files "$out" &&
 		cp -a "$out/cases-debug/." "$truth_root/.debug/"
 }
 

@@ -27,5 +27,8 @@ ok() {
 is() {
 	if [ "$2" = "$3" ]; then pass "$1"; else fail "$1"; echo "# got:    $2"; echo "# wanted: $3"; fi
 }
+# out_files DIR: what the board's guest left in /out as files.tar. Each file that it makes there takes it as long as
+# a megabyte in one file.
+out_files() { tar -xf "$1/files.tar" -C "$1" && rm "$1/files.tar"; }
 figure() { echo "# figure: $*"; }
 done_testing() { [ "$tap_failed" -eq 0 ]; exit $?; }

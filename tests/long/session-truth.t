@@ -36,10 +36,10 @@ record() {
 		record -m,4M -e ntrace//u -o user.data -- sh -c '/tmp/hostile 3 /tmp/hostile.so >>/tmp/threads' || exit 1
 		record -a -m,16 -e ntrace// -o lost.data -- sh -c '/tmp/lost 300; /tmp/hostile 1 /tmp/hostile.so' || exit 1
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
-		cp -r jit.data user.data lost.data threads debug jitted* /out
+		tar -cf /out/files.tar jit.data user.data lost.data threads debug jitted*
 	E2
 	"$top/tools/board/board" run --kernel 6.12 --harts 2 --truth "$truth_dir/truth" --out "$out" --timeout 900 -- sh /out/go &&
-		truth_symfs 6.12 && cp "$out/lost" "$out/hostile" "$out/hostile.so" "$truth_root/tmp/"
+		out_files "$out" && truth_symfs 6.12 && cp "$out/lost" "$out/hostile" "$out/hostile.so" "$truth_root/tmp/"
 }
 
 ntrace() { _what=$1; shift; "$O/bin/ntrace" "$_what" --symfs "$truth_root" --buildid-dir "$truth_root/.debug" "$@"; }

@@ -56,7 +56,7 @@ sh -c 'sleep 0.3 & echo $! >/tmp/ended; exec sleep 1000' & parent=$!
 while ! grep -qs '^State:.Z' "/proc/$(cat /tmp/ended)/status"; do sleep 0.1; done
 refused -e ntrace// -p "$(cat /tmp/ended)"
 kill $parent
-cp -r one.data true.data true.guest all.data firmware.data told.data debug /out
+tar -cf /out/files.tar one.data true.data true.guest all.data firmware.data told.data debug
 E2
 
 # This runs apart, as the recording lacks most of what ran, and the truth would miss it.
@@ -67,12 +67,13 @@ perf record --no-bpf-event -Se --kcore -m,128K -a -e ntrace//k -o snap.data -- l
 # tracepoints beside the trace
 perf record --no-bpf-event -a -m,4M -e ntrace//u -e sched:sched_switch -e sched:sched_process_exec -e raw_syscalls:sys_enter \
 	-o points.data -- ls /usr >>/out/record.log 2>&1 || exit 1
-cp -r snap.data points.data /out
+tar -cf /out/files.tar snap.data points.data
 E2
 
 board() { # SCRIPT OPTIONS...
 	script=$1; shift
-	"$top/tools/board/board" run --kernel "$kernel" --harts 2 --out "$dir/out" --timeout 500 "$@" -- sh "/out/$script"
+	"$top/tools/board/board" run --kernel "$kernel" --harts 2 --out "$dir/out" --timeout 500 "$@" -- sh "/out/$script" &&
+		out_files "$dir/out"
 }
 ok "recorded on 2 harts, Linux $kernel" board record --truth "$dir/truth"
 ok "snapshot" board snapshot
@@ -116,7 +117,7 @@ errors() {
 
 # Each tracepoint is printed with its time, name and fields as perf prints it, but for how the kernel's text names them.
 points() {
-	"$host" script -i "$dir/out/points.data" --ns -F time,event,trace 2>/dev/null | sed -E '/ branches: *$/d; s/^ +//
+	script -i "$dir/out/points.data" --ns -F time,event,trace | sed -E '/ branches: *$|instruction trace error/d; s/^ +//
 		s/NR (-?[0-9]+) \((.*)\)$/\1 \2/; s/prev_state=.* next_comm/next_comm/; s/ +/ /g; s/, /,/g' >"$tap_tmp/points.perf"
 	"$O/bin/ntrace" script --events -F time -i "$dir/out/points.data" | sed -E 's/^ +//
 		s/id=(-?[0-9]+) args=/\1 /; /sys_enter/s/0x//g; s/prev_state=.* next_comm/next_comm/; s/ +/ /g' >"$tap_tmp/points.ntrace"

@@ -50,17 +50,18 @@ record() { # KERNEL
 			perf --buildid-dir /tmp/debug script -i true.data --itrace=\$o -F tid,cpu,time,ip,addr --ns >/out/guest.\$o 2>/dev/null
 		done
 		bash /out/test_ntrace.sh >/out/shell 2>&1; echo "shell \$?" >>/out/record.log
-		cp -r *.data debug /out
+		tar -cf /out/files.tar *.data debug
 	E2
 	# These are compared with the truth by themselves, as a recording with a truth takes its time.
 	cat >"$dir/out/record-chains" <<-E2
 		. /out/lib
 		record -m,4M -e ntrace//u -o chains.data -- ./chains && cp chains.data /out || exit 1
 		# Most of it must be there.
-		cp -r debug /out 2>/dev/null || :
+		tar -cf /out/files.tar debug
 	E2
-	"$top/tools/board/board" run --kernel "$1" --out "$dir/out" --timeout 580 -- sh /out/record &&
-		"$top/tools/board/board" run --kernel "$1" --truth "$dir/truth" --out "$dir/out" --timeout 300 -- sh /out/record-chains
+	"$top/tools/board/board" run --kernel "$1" --out "$dir/out" --timeout 580 -- sh /out/record && out_files "$dir/out" &&
+		"$top/tools/board/board" run --kernel "$1" --truth "$dir/truth" --out "$dir/out" --timeout 300 -- sh /out/record-chains &&
+		out_files "$dir/out"
 }
 
 # The guest's files, where perf looks for them with --symfs

@@ -32,12 +32,12 @@ truth_record() {
 				for task in /proc/\$PPID/task/*; do echo thread \${task##*/} of \$PPID; done >>/tmp/threads
 			' >/out/record.log 2>&1 || exit 1
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
-		cp -r jit.data threads debug jitted* /out
+		tar -cf /out/files.tar jit.data threads debug jitted*
 		${truth_after-true}
 	E2
 	# shellcheck disable=SC2086
 	"$top/tools/board/board" run --kernel "$1" ${truth_board:+--board $truth_board} --harts "$2" --topology "${truth_topology:-direct}" --truth "$truth_dir/truth" \
-		--out "$truth_dir/out" --timeout 900 -- sh /out/go || return
+		--out "$truth_dir/out" --timeout 900 -- sh /out/go && out_files "$truth_dir/out" || return
 	truth_symfs "$1"
 }
 
