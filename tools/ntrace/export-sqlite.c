@@ -2,12 +2,8 @@
 /*
  * ntrace export --format sqlite. A row of text for each call would be large and slow, so that calls
  * have numbers of threads and functions, and the view "calls" puts them together.
- *
- * SQLite makes the file with all tables. The rows of calls are written without it, see sqlite-rows.h; then it
- * adds those of the small tables.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,18 +11,15 @@
 
 #include "export.h"
 #include "json-text.h"
-#include "sqlite-rows.h"
 
 #ifdef HAVE_SQLITE
 #include <sqlite3.h>
 
 #include "session/profile.h"
 
-static const char settings[] =
-	"PRAGMA page_size = 65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
-	"BEGIN;";
-
 static const char create[] =
+	"PRAGMA page_size = 65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+	"BEGIN;"
 	"CREATE TABLE threads (id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, comm TEXT);"
 	"CREATE TABLE functions (id INTEGER PRIMARY KEY, function TEXT, object TEXT, address INTEGER);"
 	"CREATE TABLE spans (id INTEGER PRIMARY KEY, time INTEGER, ns INTEGER, insns INTEGER,"
@@ -37,15 +30,13 @@ static const char create[] =
 	" f.object, s.depth, s.caller FROM spans s JOIN threads t ON t.id = s.thread"
 	" JOIN functions f ON f.id = s.function WHERE NOT s.open;";
 
-/* Columns of spans, after the id, which is the call's number */
-enum { TIME, NS, INSNS, DEPTH, CALLER, THREAD, FUNCTION, OPEN, SPAN_COLUMNS };
+/* Without an id, sqlite takes the next one, and knows that it comes last: ids are the calls' numbers. */
+#define ADD_SPAN	"INSERT INTO spans(time, ns, insns, depth, caller, thread, function, open)" \
+			" VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 struct database {
-	const char	*name;
-	sqlite3		*db;		/* NULL while rows of calls are written */
-	sqlite3_stmt	*event;
-	struct sqlite_rows spans;
-	int		fd;		/* of those; -1: they are complete */
+	sqlite3		*db;
+	sqlite3_stmt	*span, *thread, *event;
 };
 
 static int failed(int code)
@@ -115,56 +106,23 @@ static const char *make_file(struct export *e)
 	return NULL;
 }
 
-static int execute(struct database *d, const char *sql)
+static int open_file(struct export *e)
 {
-	int code = sqlite3_exec(d->db, sql, NULL, NULL, NULL);
-
-	return code ? failed(code) : 0;
-}
-
-static int open_database(struct database *d)
-{
-	int code = sqlite3_open_v2(d->name, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-				   SQLITE_OPEN_NOMUTEX, NULL);
-
-	return code ? failed(code) : execute(d, settings);
-}
-
-static int close_database(struct database *d)
-{
-	int err = execute(d, "COMMIT");
-
-	sqlite3_close(d->db);
-	d->db = NULL;
-	return err;
-}
-
-/* The number that a statement says */
-static int read_number(struct export *e, const char *sql, uint32_t *number)
-{
-	sqlite3_stmt *statement;
-	int code = SQLITE_ERROR;
-
-	if (prepare(e, sql, &statement))
-		return -1;
-	if (sqlite3_step(statement) == SQLITE_ROW) {
-		*number = sqlite3_column_int64(statement, 0);
-		code = SQLITE_OK;
-	}
-	sqlite3_finalize(statement);
-	return code ? failed(code) : 0;
-}
-
-static int begin_spans(struct export *e)
-{
+	const char *name = strcmp(e->output, "-") ? make_file(e) : NULL;
 	struct database *d = e->state;
-	uint32_t root, pages;
+	int code;
 
-	if (read_number(e, "SELECT rootpage FROM sqlite_master WHERE name = 'spans'", &root) ||
-	    read_number(e, "PRAGMA page_count", &pages) || close_database(d))
+	if (!name) {
+		errno = strcmp(e->output, "-") ? errno : ESPIPE;
 		return -1;
-	d->fd = open(d->name, O_RDWR | O_CLOEXEC);
-	return d->fd < 0 ? -1 : sqlite_rows_begin(&d->spans, d->fd, root, pages);
+	}
+	/* one thread uses the database: locks and statistics of memory take 14 % of all instructions */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	code = sqlite3_open_v2(name, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+			       SQLITE_OPEN_NOMUTEX, NULL);
+	if (!code)
+		code = sqlite3_exec(d->db, create, NULL, NULL, NULL);
+	return code ? failed(code) : 0;
 }
 
 static int sqlite_begin(struct export *e)
@@ -175,17 +133,24 @@ static int sqlite_begin(struct export *e)
 		errno = ENOMEM;
 		return -1;
 	}
-	d->fd = -1;
-	d->name = strcmp(e->output, "-") ? make_file(e) : NULL;
-	if (!d->name) {
-		errno = strcmp(e->output, "-") ? errno : ESPIPE;
+	if (open_file(e) || put_functions(e))
 		return -1;
-	}
-	/* one thread uses the database: locks and statistics of memory take 14 % of all instructions */
-	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	if (open_database(d) || execute(d, create) || put_functions(e))
+	if (prepare(e, ADD_SPAN, &d->span))
 		return -1;
-	return begin_spans(e);
+	if (prepare(e, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", &d->event))
+		return -1;
+	return prepare(e, "INSERT INTO threads VALUES (?, ?, ?, ?)", &d->thread);
+}
+
+static int put_thread(struct export *e, const struct export_thread *thread)
+{
+	struct database *d = e->state;
+
+	sqlite3_bind_int(d->thread, 1, thread->number);
+	sqlite3_bind_int(d->thread, 2, thread->pid);
+	sqlite3_bind_int(d->thread, 3, thread->tid);
+	bind_text(d->thread, 4, thread->comm);
+	return put(d->thread);
 }
 
 static int sqlite_enter(struct export *e, struct nested_call *call)
@@ -193,59 +158,27 @@ static int sqlite_enter(struct export *e, struct nested_call *call)
 	const struct export_thread *thread = export_thread(e, &call->call);
 	struct database *d = e->state;
 
-	if (!thread)
+	if (!thread || (thread->is_new && put_thread(e, thread)))
 		return -1;
 	call->user = e->nr;
-	const int64_t columns[SPAN_COLUMNS] = {
-		[TIME] = call->call.begin, [NS] = call->call.ns, [INSNS] = call->call.insns,
-		[DEPTH] = call->depth, [THREAD] = thread->number, [FUNCTION] = call->call.function,
-		[CALLER] = call->depth ? e->nested.open.at[call->depth - 1].user : 0,
-		[OPEN] = call->call.open,
-	};
-
-	return sqlite_rows_add(&d->spans, columns, SPAN_COLUMNS, call->depth ? 0 : 1 << CALLER);
-}
-
-static int put_threads(struct export *e)
-{
-	sqlite3_stmt *statement;
-	int err;
-	size_t i;
-
-	err = prepare(e, "INSERT INTO threads VALUES (?, ?, ?, ?)", &statement);
-	for (i = 0; !err && i < e->threads.nr; i++) {
-		sqlite3_bind_int(statement, 1, e->threads.at[i].number);
-		sqlite3_bind_int(statement, 2, e->threads.at[i].pid);
-		sqlite3_bind_int(statement, 3, e->threads.at[i].tid);
-		bind_text(statement, 4, e->threads.at[i].comm);
-		err = put(statement);
-	}
-	sqlite3_finalize(statement);
-	return err;
-}
-
-/* All calls are written: SQLite has the file again. */
-static int end_spans(struct export *e)
-{
-	struct database *d = e->state;
-
-	if (d->fd < 0)
-		return 0;
-	if (sqlite_rows_end(&d->spans))
-		return -1;
-	close(d->fd);
-	d->fd = -1;
-	if (open_database(d) || put_threads(e))
-		return -1;
-	return prepare(e, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", &d->event);
+	sqlite3_bind_int64(d->span, 1, call->call.begin);
+	sqlite3_bind_int64(d->span, 2, call->call.ns);
+	sqlite3_bind_int64(d->span, 3, call->call.insns);
+	sqlite3_bind_int(d->span, 4, call->depth);
+	if (call->depth)
+		sqlite3_bind_int64(d->span, 5, e->nested.open.at[call->depth - 1].user);
+	else
+		sqlite3_bind_null(d->span, 5);
+	sqlite3_bind_int(d->span, 6, thread->number);
+	sqlite3_bind_int64(d->span, 7, call->call.function);
+	sqlite3_bind_int(d->span, 8, call->call.open);
+	return put(d->span);
 }
 
 static int sqlite_event(struct export *e, const struct export_event *event)
 {
 	struct database *d = e->state;
 
-	if (end_spans(e))
-		return -1;
 	sqlite3_bind_int64(d->event, 1, event->event.time);
 	sqlite3_bind_int(d->event, 2, event->event.cpu);
 	sqlite3_bind_int(d->event, 3, event->pid);
@@ -280,18 +213,18 @@ static int put_samples(struct export *e, const struct nt_profile *profile)
 /* How often each instruction was executed needs another look at the trace, which only counts. */
 static int sqlite_end(struct export *e)
 {
-	struct nt_profile *profile;
+	struct nt_profile *profile = nt_profile_new(e->session, &e->recording.filter);
 	struct database *d = e->state;
-	int err = -1;
+	int err = -1, code;
 
-	if (end_spans(e))
-		return -1;
-	profile = nt_profile_new(e->session, &e->recording.filter);
 	errno = ENOMEM;
 	if (profile && !nt_profile_run(profile))
 		err = put_samples(e, profile);
 	nt_profile_free(profile);
-	return err ? -1 : execute(d, "COMMIT");
+	if (err)
+		return -1;
+	code = sqlite3_exec(d->db, "COMMIT", NULL, NULL, NULL);
+	return code ? failed(code) : 0;
 }
 
 static void sqlite_free(struct export *e)
@@ -299,11 +232,10 @@ static void sqlite_free(struct export *e)
 	struct database *d = e->state;
 
 	if (d) {
+		sqlite3_finalize(d->span);
+		sqlite3_finalize(d->thread);
 		sqlite3_finalize(d->event);
 		sqlite3_close(d->db);
-		sqlite_rows_free(&d->spans);
-		if (d->fd >= 0)
-			close(d->fd);
 	}
 	free(d);
 }
