@@ -6,7 +6,7 @@
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
 memory_setup 64 || exit 1
 
-plan 7
+plan 8
 while read -r most command; do
 	# shellcheck disable=SC2086
 	ok "$command: at most $most MiB, of 64 MiB of trace" memory_of $most $command
@@ -16,6 +16,7 @@ done <<E2
 96 report
 128 report --stack
 176 slow work
+208 script --calls
 E2
 ok "progress with the time that is left, which is gone in the end" progress_is
 # what is mapped around the begin and the end of each stretch must not stay

@@ -4,6 +4,7 @@
  *
  *	calls.c		parts of nt_session_branches() become slices
  *	calls-threads.c	slices become the calls of threads
+ *	numbered.c	slices by their number
  *	calls-gaps.c	where trace is missing between two slices
  *	functions.c	the functions that calls are counted of
  */
@@ -11,6 +12,7 @@
 #define NTRACE_SESSION_CALLS_PRIV_H
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "calls.h"
 #include "callstack.h"
@@ -64,6 +66,20 @@ static inline int32_t ns_thread_cpu(int32_t tid, int32_t cpu)
 {
 	return tid > 0 ? -1 : cpu;
 }
+
+/* Slices by their number, for nt_calls_slice() */
+struct ns_numbered {
+	struct nt_slice	*at;
+	size_t		nr, room;
+	FILE		*file;		/* that @at is mapped of; NULL: it is in memory */
+	size_t		block;		/* that was looked at last */
+	unsigned int	looked;		/* blocks since pages were released */
+};
+
+/* ns_numbered_make() - as get(), but makes it if there is none. NULL: out of memory, or of disk */
+struct nt_slice *ns_numbered_make(struct ns_numbered *numbered, size_t number);
+struct nt_slice *ns_numbered_get(struct ns_numbered *numbered, size_t number);
+void ns_numbered_free(struct ns_numbered *numbered);
 
 /* ---- Gaps ---- */
 
@@ -157,7 +173,7 @@ struct nt_calls {
 	uint64_t	begun_at;	/* the start of the last one that has begun */
 	struct nt_calls_totals totals;
 	uint32_t	nr_slices;		/* numbers that are given away */
-	NS_ARRAY(struct nt_slice) numbered;	/* by their number */
+	struct ns_numbered *numbered;
 };
 
 /* ns_calls_horizon() - no slice comes that begins before that, but of an open slice's thread */

@@ -220,13 +220,11 @@ static bool is_cut(const struct ns_thread_calls *t, const struct ns_slice *s)
 static bool number_slice(const struct ns_thread_calls *t, const struct ns_slice *s)
 {
 	struct nt_calls *calls = t->calls;
-	const struct nt_slice none = { 0 };
+	struct nt_slice *slice = ns_numbered_make(calls->numbered, s->number);
 
-	while (calls->numbered.nr <= s->number) {
-		if (!ns_array_add(&calls->numbered, none))
-			return false;
-	}
-	calls->numbered.at[s->number] = (struct nt_slice){
+	if (!slice)
+		return false;
+	*slice = (struct nt_slice){
 		.begin = s->split ? t->end : s->begin, .end = s->end, .at = t->insns,
 		.insns = s->insns, .thread = t->nth, .tid = s->tid, .cpu = s->cpu,
 	};
@@ -319,6 +317,7 @@ static bool number_threads(struct nt_calls *calls)
 {
 	struct ns_pool *pool = &calls->pool;
 	uint32_t *numbers = calloc(pool->threads.nr + 1, sizeof(*numbers));
+	struct nt_slice *slice;
 	size_t i;
 
 	if (!numbers)
@@ -328,8 +327,8 @@ static bool number_threads(struct nt_calls *calls)
 		      thread_order);
 	for (i = 0; i < pool->threads.nr; i++)
 		numbers[pool->threads.at[i]->nth] = i;
-	for (i = 0; i < calls->numbered.nr; i++)
-		calls->numbered.at[i].thread = numbers[calls->numbered.at[i].thread];
+	for (i = 0; (slice = ns_numbered_get(calls->numbered, i)); i++)
+		slice->thread = numbers[slice->thread];
 	free(numbers);
 	return true;
 }

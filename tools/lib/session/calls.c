@@ -528,7 +528,8 @@ struct nt_calls *nt_calls_new(struct nt_session *session)
 	calls->session = session;
 	calls->filter.cpu = calls->filter.tid = -1;
 	pthread_mutex_init(&calls->lock, NULL);
-	if (ns_gaps_init(&calls->gaps, session))
+	calls->numbered = calloc(1, sizeof(*calls->numbered));
+	if (calls->numbered && ns_gaps_init(&calls->gaps, session))
 		return calls;
 	nt_calls_free(calls);
 	return NULL;
@@ -542,7 +543,9 @@ void nt_calls_free(struct nt_calls *calls)
 	ns_functions_free(&calls->functions);
 	ns_gaps_free(&calls->gaps);
 	ns_watched_free(&calls->watched);
-	free(calls->numbered.at);
+	if (calls->numbered)
+		ns_numbered_free(calls->numbered);
+	free(calls->numbered);
 	pthread_mutex_destroy(&calls->lock);
 	free(calls);
 }
@@ -611,7 +614,7 @@ const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t
 
 const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t number)
 {
-	return number < calls->numbered.nr ? &calls->numbered.at[number] : NULL;
+	return ns_numbered_get(calls->numbered, number);
 }
 
 bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap)
