@@ -12,7 +12,7 @@
 #include "whole-file.h"
 
 static const char help[] =
-	"usage: ntrace profile [OPTIONS] --counts | --lcov | --gcov | --llvm | --bolt | --callgrind\n\n"
+	"usage: ntrace profile [OPTIONS] --counts | --lcov | --gcov | --llvm | --gcc | --bolt | --callgrind\n\n"
 	"Write how often what was executed in a recording of perf: exact counts, without samples and\n"
 	"without instrumentation. Exits 1 if the trace or the code has errors.\n\n"
 	RECORDING_HELP
@@ -23,6 +23,7 @@ static const char help[] =
 	"  --lcov               lines, functions and branches, for genhtml\n"
 	"  --gcov               the same as gcov prints it, of all files\n"
 	"  --llvm               a sample profile for clang -fprofile-sample-use\n"
+	"  --gcc                a profile for gcc -fauto-profile\n"
 	"  --bolt               branches and what is between, for perf2bolt -pa\n"
 	"  --callgrind          instructions of each line, and calls, for KCachegrind\n";
 
@@ -31,7 +32,7 @@ enum { OPT_OBJECT = OPT_RECORDING_END, OPT_KCORE, OPT_FORMAT };
 static const struct profile_format *const formats[] = {
 	&profile_counts, &profile_bolt,
 #ifdef HAVE_LIBDW
-	&profile_lcov, &profile_gcov, &profile_llvm, &profile_callgrind,
+	&profile_lcov, &profile_gcov, &profile_llvm, &profile_callgrind, &profile_gcc,
 #endif
 };
 
@@ -181,7 +182,7 @@ static bool set_format(struct profile *profile, const char *name)
 static bool set_option(void *ctx, int opt, const char *arg)
 {
 	static const char *const names[] = {
-		"counts", "lcov", "gcov", "llvm", "bolt", "callgrind",
+		"counts", "lcov", "gcov", "llvm", "bolt", "callgrind", "gcc",
 	};
 	struct profile *profile = ctx;
 
@@ -214,6 +215,7 @@ int cmd_profile(int argc, char **argv)
 		{ "llvm", no_argument, NULL, OPT_FORMAT + 3 },
 		{ "bolt", no_argument, NULL, OPT_FORMAT + 4 },
 		{ "callgrind", no_argument, NULL, OPT_FORMAT + 5 },
+		{ "gcc", no_argument, NULL, OPT_FORMAT + 6 },
 		{ 0 }
 	};
 	struct profile profile = { .output = "-" };

@@ -31,7 +31,7 @@ struct profile_format {
 };
 
 extern const struct profile_format profile_counts, profile_lcov, profile_gcov, profile_llvm,
-				   profile_bolt, profile_callgrind;
+				   profile_gcc, profile_bolt, profile_callgrind;
 
 /* profile_wants() - is the object one that --object names, or is it not given? */
 bool profile_wants(const struct profile *profile, const char *object);
