@@ -3,8 +3,8 @@
 """
 Coverage of a kernel module.
 
-module.py make PROGRAM MODULE PCS DIR: a recording of a kernel, of what PROGRAM has executed for qemu-user. PROGRAM was linked
-of MODULE.ko and others. DIR gets kcore_dir and, for `ntrace encode`, PCS at addresses of the kernel.
+module.py make PROGRAM MODULE PCS DIR [builtin]: a recording of a kernel, of what PROGRAM has executed for qemu-user. PROGRAM was linked
+of MODULE.ko and others; builtin: it is no module, but a part of the kernel. DIR gets kcore_dir and, for `ntrace encode`, PCS at addresses of the kernel.
 module.py data DIR: the recording's file, of DIR/nt
 module.py compare LCOV COUNTS SOURCE: is each line executed as often as its counter says? How many lines are?
 """
@@ -42,19 +42,20 @@ def symbols(path):
             yield int(m[1], 16), m[2], m[3]
 
 
-def make(program, module, pcs, folder):
+def make(program, module, pcs, folder, builtin=None):
     os.makedirs(os.path.join(folder, 'kcore_dir'))
     with open(os.path.join(folder, 'kcore_dir', 'kcore'), 'wb') as f:
         f.write(kcore(program))
     name = os.path.basename(module)[:-len('.ko')]
     # what was thrown away after the module's begin is not listed
-    own = {s for _, t, s in symbols(module) if t in 'tT' and s != 'begin'}
+    own = {s for _, t, s in symbols(module) if t in 'tT' and s != 'begin' and not builtin}
     with open(os.path.join(folder, 'kcore_dir', 'kallsyms'), 'w', encoding='ascii') as f:
         for addr, kind, symbol in symbols(program):
             if kind in 'tTwW' and symbol != 'begin':
                 f.write(f'{addr + KERNEL:x} {kind} {symbol}' + (f'\t[{name.replace("-", "_")}]\n' if symbol in own else '\n'))
     with open(os.path.join(folder, 'kcore_dir', 'modules'), 'w', encoding='ascii') as f:
-        f.write(f'{name.replace("-", "_")} 4096 0 - Live {min(a for a, _, s in symbols(program) if s in own) + KERNEL:#x}\n')
+        if own:
+            f.write(f'{name.replace("-", "_")} 4096 0 - Live {min(a for a, _, s in symbols(program) if s in own) + KERNEL:#x}\n')
     with open(pcs, encoding='ascii') as f, open(os.path.join(folder, 'pcs'), 'w', encoding='ascii') as out:
         for line in f:
             out.write(f'{int(line, 16) + KERNEL:#x}\n')

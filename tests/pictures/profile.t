@@ -23,7 +23,7 @@ fi
 "$gcc" -O0 -g -static --coverage -o counted coverage.c && qemu-riscv64-static ./counted &&
 	riscv64-linux-gnu-gcov -b -c -t counted-coverage.gcda >gcov 2>/dev/null || exit 1
 
-plan 33
+plan 38
 ok "lcov" profile lcov plain
 ok "gcov" profile gcov plain
 ok "lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c 45 9
@@ -82,6 +82,24 @@ module_build -O1 && mkdir anew && mv ntrace-counted.ko anew/
 "$ntrace" profile --lcov --modules anew -i kernel.data -o module.lcov 2>said
 is "a module that was built anew is refused" "$(grep -o 'ntrace-counted.ko: .*anew\.' said) $(wc -c <module.lcov)" \
 	"ntrace-counted.ko: its functions are not those of the recording's kernel: it was built anew. 0"
+# The same code as a part of the kernel: the lines are vmlinux's, which here is the program that was moved
+vmlinux() {
+	module_build -Og && python3 "$modules.py" make kernel ntrace-counted.ko kernel.pcs built.data builtin &&
+		"$ntrace" encode --elf built.data/kcore_dir/kcore --pcs built.data/pcs -o built.data/nt && python3 "$modules.py" data built.data
+}
+ok "a kernel with that code" vmlinux
+"$ntrace" profile --lcov -i built.data -o module.lcov 2>said
+is "without vmlinux it has no lines" "$? $(cat said) $(wc -c <module.lcov)" "0  0"
+mkdir debug && mv kernel debug/vmlinux-6.12
+"$ntrace" profile --lcov --object kallsyms] --modules debug -i built.data -o module.lcov
+ok "coverage of the kernel is what its counters say" module_lines
+is "report has its lines, too" "$("$ntrace" report --lines --limit 0 --modules debug -i built.data |
+	grep -c 'ntrace-counted.c:[0-9]*  rare \[kernel.kallsyms\]$')" 6
+mkdir other && module_build -O1 && $gcc -static -no-pie -Wl,--no-relax -o other/vmlinux ntrace-counted.ko
+"$ntrace" profile --lcov --modules other -i built.data -o module.lcov 2>said
+is "another kernel's vmlinux is refused" "$(cat said) $(wc -c <module.lcov)" "ntrace: no lines are known of the kernel \
+[kernel.kallsyms]: other/vmlinux: its functions are not those of the recording's kernel: it was built anew. --modules names a \
+folder that has the files of modules 0"
 ok "llvm" profile llvm plain
 ok "places, functions and targets of pointers are gcov's" python3 "$top/tests/pictures/llvm.py" plain.llvm gcov coverage.c
 ok "callgrind" profile callgrind plain

@@ -192,7 +192,7 @@ void recording_report_lines(const struct nt_lines *lines)
 	while (lines && nt_lines_missing(lines, nr, &object, &why))
 		nr++;
 	for (i = 0; i < nr && i < MAX_MODULES && nt_lines_missing(lines, i, &object, &why); i++)
-		fprintf(stderr, "ntrace: no lines are known of the kernel module %s: %s%s\n", object, why,
+		fprintf(stderr, "ntrace: no lines are known of the kernel%s %s: %s%s\n", strcmp(object, "[kernel.kallsyms]") ? " module" : "", object, why,
 			i ? "" : ". --modules names a folder that has the files of modules");
 	if (i < nr)
 		fprintf(stderr, "ntrace: ... nor of %zu other modules\n", nr - i);

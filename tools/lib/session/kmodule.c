@@ -15,6 +15,7 @@ struct search {
 	Dwfl		*dwfl;
 	const struct nt_session *session;
 	const char	*object;	/* "[NAME]" */
+	bool		kernel;		/* it is the kernel itself */
 	char		name[64];
 	const struct pd_build_id *id;	/* NULL: the recording names none */
 	NS_ARRAY(const struct ns_symbol *) symbols;	/* by name */
@@ -31,6 +32,11 @@ bool ns_is_kmodule(const struct nt_session *session, const char *object)
 			return true;
 	}
 	return false;
+}
+
+bool ns_is_kernel(const struct nt_session *session, const char *object)
+{
+	return object == session->objects.kcore.path;
 }
 
 /* ---- Names ---- */
@@ -53,6 +59,14 @@ static bool is_file_of(const char *path, const char *name)
 	return false;
 }
 
+/* "vmlinux", "vmlinux-6.12.1", "vmlinux.debug" */
+static bool is_vmlinux(const char *path)
+{
+	const char *at = strrchr(path, '/');
+
+	return !strncmp(at ? at + 1 : path, "vmlinux", strlen("vmlinux"));
+}
+
 static int name_cmp(const void *a, const void *b)
 {
 	const struct ns_symbol *x = *(const struct ns_symbol *const *)a;
@@ -67,7 +81,7 @@ static bool take_symbols(struct search *s)
 	const struct ns_symbol *end = symbol + s->session->objects.kcore.symbols.nr;
 
 	for (; symbol < end; symbol++) {
-		if (symbol->module == s->object && !ns_array_add(&s->symbols, symbol))
+		if (symbol->module == (s->kernel ? NULL : s->object) && !ns_array_add(&s->symbols, symbol))
 			return false;
 	}
 	if (s->symbols.nr)
@@ -101,7 +115,8 @@ static void find_build_id(struct search *s)
 	size_t i;
 
 	for (i = 0; i < pd->nr_build_ids && !s->id; i++) {
-		if (!strcmp(pd->build_ids[i].path, s->object) ||
+		if (!strcmp(pd->build_ids[i].path, s->object) || (s->kernel &&
+		    (!strcmp(pd->build_ids[i].path, "[kernel.kallsyms]") || is_vmlinux(pd->build_ids[i].path))) ||
 		    is_file_of(pd->build_ids[i].path, s->name))
 			s->id = &pd->build_ids[i];
 	}
@@ -133,6 +148,24 @@ static bool add_sections(struct ns_kmodule *m, Dwfl_Module *dwfl, Elf *elf)
 			continue;
 		section.from = shdr.sh_addr;
 		section.to = shdr.sh_addr + shdr.sh_size;
+		if (!ns_array_add(&m->sections, section))
+			return false;
+	}
+	return true;
+}
+
+/* The kernel is linked to addresses, and may be moved by one distance. */
+static bool add_kernel_sections(struct ns_kmodule *m, Elf *elf, GElf_Addr bias)
+{
+	struct ns_section section = { 0 };
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		if (!gelf_getshdr(scn, &shdr) || !(shdr.sh_flags & SHF_EXECINSTR) || !shdr.sh_size)
+			continue;
+		section.from = shdr.sh_addr + bias;
+		section.to = section.from + shdr.sh_size;
 		if (!ns_array_add(&m->sections, section))
 			return false;
 	}
@@ -173,6 +206,32 @@ static const char *place(const struct search *s, Dwfl_Module *dwfl)
 	return all >= s->symbols.nr ? NULL : ANOTHER;
 }
 
+/*
+ * All functions whose name is there once are moved by the same distance. The kernel also has symbols that are in no
+ * file, as those of programs of BPF, so that not all of them need be found.
+ */
+static const char *place_kernel(const struct search *s, Dwfl_Module *dwfl)
+{
+	int nr = dwfl_module_getsymtab(dwfl), i;
+	struct ns_section all = { 0 };
+	const char *name;
+	GElf_Addr addr;
+	GElf_Sym sym;
+	size_t first;
+
+	for (i = 0; i < nr; i++) {
+		name = dwfl_module_getsym_info(dwfl, i, &sym, &addr, NULL, NULL, NULL);
+		if (name && GELF_ST_TYPE(sym.st_info) == STT_FUNC && section_at(s->kmodule, addr) &&
+		    symbols_of(s, name, &first) == 1 && !place_section(&all, s->symbols.at[first]->start - addr))
+			return ANOTHER;
+	}
+	for (i = 0; all.placed && (size_t)i < s->kmodule->sections.nr; i++) {
+		s->kmodule->sections.at[i].placed = true;
+		s->kmodule->sections.at[i].kernel = all.kernel;
+	}
+	return all.placed ? NULL : "none of its functions is in the recording's kernel";
+}
+
 /* ---- Files ---- */
 
 static const char *check(const struct search *s, Dwfl_Module *dwfl, Elf *elf)
@@ -182,11 +241,13 @@ static const char *check(const struct search *s, Dwfl_Module *dwfl, Elf *elf)
 	GElf_Ehdr ehdr;
 	int size;
 
-	if (!gelf_getehdr(elf, &ehdr) || ehdr.e_type != ET_REL || ehdr.e_machine != EM_RISCV)
-		return "not a kernel module of RISC-V";
+	if (!gelf_getehdr(elf, &ehdr) || (ehdr.e_type == ET_REL) == s->kernel || ehdr.e_machine != EM_RISCV)
+		return s->kernel ? "not a kernel of RISC-V" : "not a kernel module of RISC-V";
 	size = dwfl_module_build_id(dwfl, &bits, &at);
 	if (s->id && (size != s->id->size || memcmp(bits, s->id->id, size)))
 		return "the build id is another than the recording's";
+	if (s->kernel && !dwfl_module_getdwarf(dwfl, &at))
+		return "it has no debug information";
 	return NULL;
 }
 
@@ -205,10 +266,11 @@ static bool try_path(struct search *s, const char *path)
 	elf = dwfl_module_getelf(dwfl, &bias);
 	s->kmodule->sections.nr = 0;
 	s->why = elf ? check(s, dwfl, elf) : "not an ELF file";
-	if (!s->why && !add_sections(s->kmodule, dwfl, elf))
+	if (!s->why && !(s->kernel ? add_kernel_sections(s->kmodule, elf, bias) :
+				     add_sections(s->kmodule, dwfl, elf)))
 		s->why = "out of memory";
 	if (!s->why)
-		s->why = place(s, dwfl);
+		s->why = s->kernel ? place_kernel(s, dwfl) : place(s, dwfl);
 	if (!s->why)
 		s->kmodule->dwfl = dwfl;
 	snprintf(s->path, sizeof(s->path), "%s", path);
@@ -224,7 +286,8 @@ static bool try_folder(struct search *s, const char *folder)
 
 	while (fts && !found && (entry = fts_read(fts)))
 		found = (entry->fts_info == FTS_F || entry->fts_info == FTS_SL) &&
-			is_file_of(entry->fts_path, s->name) && try_path(s, entry->fts_path);
+			(s->kernel ? is_vmlinux(entry->fts_path) : is_file_of(entry->fts_path, s->name)) &&
+			try_path(s, entry->fts_path);
 	if (fts)
 		fts_close(fts);
 	return found;
@@ -240,8 +303,26 @@ static bool try_cache(struct search *s)
 		return false;
 	for (i = 0; i < s->id->size; i++)
 		sprintf(hex + 2 * i, "%02x", s->id->id[i]);
-	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s/elf", cache, hex, hex + 2);
+	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s/%s", cache, hex, hex + 2, s->kernel ? "vmlinux" : "elf");
 	return try_path(s, path);
+}
+
+/* Where distributions, and builds of a kernel, have vmlinux */
+static bool try_kernel(struct search *s, const char *root, const char *release)
+{
+	static const char *const paths[] = {
+		"%s/usr/lib/debug/boot/vmlinux-%s", "%s/usr/lib/debug/lib/modules/%s/vmlinux",
+		"%s/boot/vmlinux-%s", "%s/lib/modules/%s/build/vmlinux",
+	};
+	char path[PATH_MAX];
+	size_t i;
+
+	for (i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		snprintf(path, sizeof(path), paths[i], root, release);
+		if (try_path(s, path))
+			return true;
+	}
+	return false;
 }
 
 /* At the path that the recording names, and where modules of its kernel are installed, below @root */
@@ -255,6 +336,8 @@ static bool try_root(struct search *s, const char *root)
 		return true;
 	if (!release || !*release || strchr(release, '/') || *release == '.')
 		return false;
+	if (s->kernel)
+		return try_kernel(s, root, release);
 	snprintf(path, sizeof(path), "%s/lib/modules/%s", root, release);
 	return try_folder(s, path);
 }
@@ -270,7 +353,10 @@ static bool find_file(struct search *s)
 void ns_kmodule_open(struct ns_kmodule *kmodule, Dwfl *dwfl, const struct nt_session *session,
 		     const char *object)
 {
-	struct search s = { .kmodule = kmodule, .dwfl = dwfl, .session = session, .object = object };
+	struct search s = {
+		.kmodule = kmodule, .dwfl = dwfl, .session = session, .object = object,
+		.kernel = ns_is_kernel(session, object),
+	};
 	int n;
 
 	memset(kmodule, 0, sizeof(*kmodule));
@@ -279,6 +365,7 @@ void ns_kmodule_open(struct ns_kmodule *kmodule, Dwfl *dwfl, const struct nt_ses
 	if (take_symbols(&s) && find_file(&s))
 		goto out;
 	kmodule->sections.nr = 0;
+	kmodule->refused = s.why;
 	if (s.why)
 		n = asprintf(&kmodule->why, "%s: %s", s.path, s.why);
 	else

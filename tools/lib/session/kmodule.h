@@ -22,16 +22,20 @@ struct ns_kmodule {
 	Dwfl_Module	*dwfl;		/* NULL: there is no file of it */
 	NS_ARRAY(struct ns_section) sections;
 	char		*why;		/* ... and why there is none; NULL: out of memory */
+	bool		refused;	/* ... because those that were found are others */
 };
 
-/* ns_is_kmodule() - is the object of a place a kernel module? */
+/* ns_is_kmodule() - is the object of a place a kernel module? ns_is_kernel() - is it the kernel? */
 bool ns_is_kmodule(const struct nt_session *session, const char *object);
+bool ns_is_kernel(const struct nt_session *session, const char *object);
 
 /*
  * ns_kmodule_open() - find the file of a module: below nt_session_options::modules, in the build-id
  * cache, at the path that the recording names, and in lib/modules, below nt_session_options::symfs and
  * here. A file is taken if it has the build id that the recording names, and each of its functions
  * is where the recording's kernel has it.
+ *
+ * Of the kernel itself it is vmlinux with debug information, which is moved as a whole.
  */
 void ns_kmodule_open(struct ns_kmodule *kmodule, Dwfl *dwfl, const struct nt_session *session,
 		     const char *object);

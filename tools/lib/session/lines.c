@@ -104,7 +104,7 @@ static struct module *module_of(struct nt_lines *lines, const char *object)
 		if (lines->modules.at[i].object == object)
 			return &lines->modules.at[i];
 	}
-	if (ns_is_kmodule(lines->session, object))
+	if (ns_is_kmodule(lines->session, object) || ns_is_kernel(lines->session, object))
 		open_kmodule(lines, &module);
 	else
 		open_file(lines, &module);
@@ -132,7 +132,9 @@ bool nt_lines_missing(const struct nt_lines *lines, size_t nth, const char **obj
 	const struct module *module = lines->modules.at, *end = module + lines->modules.nr;
 
 	for (; module < end; module++) {
-		if (!module->is_kmodule || module->dwfl || nth--)
+		/* few systems have a vmlinux: it is no news that there is none */
+		if (!module->is_kmodule || module->dwfl || (!module->kmodule.refused &&
+		    ns_is_kernel(lines->session, module->object)) || nth--)
 			continue;
 		*object = module->object;
 		*why = module->kmodule.why ? module->kmodule.why : "out of memory";

@@ -55,7 +55,8 @@ int nt_lines_each(struct nt_lines *lines, const char *object,
 		  int (*fn)(void *ctx, const struct nt_line *line), void *ctx);
 
 /*
- * nt_lines_missing() - kernel modules whose lines were asked for, and whose file was not found, one after
+ * nt_lines_missing() - kernel modules whose lines were asked for, and whose file was not found, and the kernel if its
+ * file was refused, one after
  * the other from @nth = 0; false: no more. Code of a module is in the recording, its lines are not.
  */
 bool nt_lines_missing(const struct nt_lines *lines, size_t nth, const char **object, const char **why);
