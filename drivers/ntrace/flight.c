@@ -537,6 +537,20 @@ static bool ntrace_flight_takes(const struct ntrace_sink *sink)
 	       !sink->comp.stuck;
 }
 
+/* Does an encoder lead to a sink that the recorder cannot use? */
+static bool ntrace_flight_refuses(void)
+{
+	const struct ntrace_encoder *enc;
+	unsigned int cpu;
+
+	for_each_cpu(cpu, ntrace_cpus()) {
+		enc = ntrace_encoder_of(cpu);
+		if (enc && enc->nr_routes && !ntrace_flight_takes(enc->routes[0].sink))
+			return true;
+	}
+	return false;
+}
+
 /* The sink of an encoder gets an area, if it has none yet */
 static int ntrace_flight_add_sink(struct ntrace_sink *sink)
 {
@@ -617,7 +631,10 @@ static int ntrace_flight_prepare(void)
 	for_each_cpu(cpu, ntrace_cpus())
 		if (ntrace_flight_usable(ntrace_encoder_of(cpu)) && !ntrace_cpu_hold(cpu))
 			cpumask_set_cpu(cpu, &ntrace_flight_held);
-	ret = cpumask_empty(&ntrace_flight_held) ? -ENODEV : ntrace_flight_write(&setup);
+	if (!cpumask_empty(&ntrace_flight_held))
+		ret = ntrace_flight_write(&setup);
+	else
+		ret = ntrace_flight_refuses() ? -EOPNOTSUPP : -ENODEV;
 free:
 	kfree(setup.cpus);
 	kfree(setup.sinks);

@@ -139,12 +139,24 @@ static int ntrace_record_map_free(phys_addr_t base, u64 size)
 }
 
 /* Memory of this kernel: it serves until a reset, and in a crash dump */
-static int ntrace_record_take_pages(size_t size)
+static int ntrace_record_take_pages(u64 wanted)
 {
-	size = min_t(size_t, roundup_pow_of_two(size), PAGE_SIZE << MAX_PAGE_ORDER);
+	size_t size, most = PAGE_SIZE << MAX_PAGE_ORDER;
+
+	if (wanted < NTRACE_RECORD_MIN || wanted > NTRACE_RECORD_MAX) {
+		pr_err("ntrace: flight recorder: 0x%llx bytes are not 128 KiB to 1 GiB\n", wanted);
+		return -EINVAL;
+	}
+	size = min_t(u64, roundup_pow_of_two(wanted), most);
+	if (wanted > most)
+		pr_warn("ntrace: flight recorder: it takes 0x%zx bytes, as the kernel gives no more in one piece; reserve_mem= does\n",
+			size);
 	ntrace_record.mem = alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
-	if (!ntrace_record.mem)
+	if (!ntrace_record.mem) {
+		pr_err("ntrace: flight recorder: there are no 0x%zx bytes of memory in one piece\n",
+		       size);
 		return -ENOMEM;
+	}
 	ntrace_record.origin = NTRACE_RECORD_PAGES;
 	ntrace_record.base = virt_to_phys(ntrace_record.mem);
 	ntrace_record.size = size;
@@ -181,14 +193,19 @@ static int ntrace_record_from_tree(void)
 static int ntrace_record_from_param(const char *text)
 {
 	phys_addr_t base, size;
+	const char *address;
 	char *end;
 	u64 n;
 
 	n = memparse(text, &end);
-	if (end != text && *end == '@')
-		return ntrace_record_map_free(memparse(end + 1, &end), n);
 	if (end != text && !*end)
 		return ntrace_record_take_pages(n);
+	if (end != text && *end == '@') {
+		address = end + 1;
+		base = memparse(address, &end);
+		if (end != address && !*end)
+			return ntrace_record_map_free(base, n);
+	}
 	if (ntrace_reserve_mem_find(text, &base, &size))
 		return ntrace_record_map(base, size);
 	pr_err("ntrace: flight=%s is no SIZE, SIZE@ADDRESS or name of reserve_mem=\n", text);
