@@ -18,6 +18,17 @@ ok "another file" sh -c "'$ntrace' flight -i '$0' 2>&1 | grep 'this is no record
 { head -c 40960 /dev/zero; cat "$tap_tmp/record"; head -c 100 /dev/zero; } >"$tap_tmp/vmcore"
 is "the record in a crash dump" "$("$ntrace" flight --vmcore "$tap_tmp/vmcore" | head -n 1)" "cause    panic: it panics"
 ok "a crash dump without one" sh -c "'$ntrace' flight --vmcore /bin/sh 2>&1 | grep 'there is no record'"
+{ printf '\177ELF\2\1\1'; head -c 9 /dev/zero; printf '\4\0'; head -c 8192 /dev/zero; } >"$tap_tmp/core"
+ok "a crash dump without one has no reserved memory" \
+	sh -c "'$ntrace' flight --vmcore '$tap_tmp/core' 2>&1 | grep 'a crash dump has no reserved memory'"
+ok "another file is not called a crash dump" \
+	sh -c "! '$ntrace' flight --vmcore /bin/sh 2>&1 | grep 'a crash dump has'"
+ok "calls of no recording" sh -c "'$ntrace' flight calls -i '$tap_tmp/nothing' 2>&1 | grep 'nothing'"
+for wrong in 0 x -1 1001; do
+	ok "calls -n $wrong" sh -c "'$ntrace' flight calls -n $wrong 2>&1 | grep 'from 1 to 1000'"
+done
+ok "-n without calls" sh -c "'$ntrace' flight -n 3 -i '$tap_tmp/record' 2>&1 | grep 'is for calls'"
+ok "calls takes no --clear" sh -c "'$ntrace' flight calls --clear 2>&1 | grep 'takes -i and -n alone'"
 ok "perf's own form of it is a recording" sh -c "cd '$tap_tmp' && '$ntrace' flight save -i record --no-kcore &&
 	'$ntrace' script -i perf.flight.data 2>&1 | tail -n 1"
 plan $tap_n

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace flight: why the machine hung, from the record of the flight recorder. */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -20,22 +21,30 @@
 static const char help[] =
 	"usage: ntrace flight [show] [-i RECORD | --vmcore FILE]\n"
 	"       ntrace flight save [-i RECORD | --vmcore FILE] [-o FILE] [--no-kcore] [--clear]\n"
+	"       ntrace flight calls [-i FILE] [-n N]\n"
 	"\n"
 	"show says why the flight recorder stopped, and what it has. save writes a recording that\n"
-	"perf script, ntrace script and ntrace report read.\n"
+	"perf script, ntrace script and ntrace report read. calls prints what each CPU of such a\n"
+	"recording called last, a column for each CPU, and exits 1 if the trace or the code has errors.\n"
 	"\n"
-	"  -i, --input RECORD  the record (" FLIGHT_SYSFS "/record)\n"
+	"  -i, --input RECORD  the record (" FLIGHT_SYSFS "/record); of calls: the recording\n"
+	"                      (perf.flight.data)\n"
 	"  --vmcore FILE       find the record in a crash dump\n"
 	"  -o, --output FILE   write this; a folder if the kernel's code is with it (perf.flight.data)\n"
 	"  --no-kcore          do not copy the code of the running kernel\n"
-	"  --clear             then let the driver forget the record, and record again\n";
+	"  --clear             then let the driver forget the record, and record again\n"
+	"  -n, --number N      calls of each CPU (10)\n";
+
+#define DEFAULT_CALLS	10
+#define MAX_CALLS	1000
 
 enum { OPT_VMCORE = 256, OPT_NO_KCORE, OPT_CLEAR };
 
 struct flight_command {
 	const char	*input, *vmcore;
 	struct flight_output output;
-	bool		save, no_kcore, clear;
+	bool		save, calls, no_kcore, clear, has_output;
+	size_t		number;		/* of calls; 0: not given */
 	uint8_t		*data;		/* what was read or mapped */
 	size_t		size;
 	bool		mapped;
@@ -99,6 +108,18 @@ static int map_vmcore(struct flight_command *c)
 	return 0;
 }
 
+/* kexec-tools leaves reserved memory out of what the crash kernel shows as /proc/vmcore. */
+static void no_record(const struct flight_command *c)
+{
+	const Elf64_Ehdr *head = (const void *)c->data;
+
+	fprintf(stderr, "ntrace: %s: there is no record of a flight recorder in it\n", c->vmcore);
+	if (c->size >= sizeof(*head) && !memcmp(head->e_ident, ELFMAG, SELFMAG) &&
+	    head->e_type == ET_CORE)
+		fputs("ntrace: a crash dump has no reserved memory. A record that is in some is found by the driver in the crash kernel, or after the reset: ntrace flight save, without --vmcore\n",
+		      stderr);
+}
+
 /* Returns the exit status that the command ends with, or EXIT_CLEAN */
 static int open_flight(struct flight_command *c)
 {
@@ -109,8 +130,7 @@ static int open_flight(struct flight_command *c)
 	if (c->vmcore) {
 		at = ns_flight_find(c->data, c->size);
 		if (at == c->size) {
-			fprintf(stderr, "ntrace: %s: there is no record of a flight recorder in it\n",
-				c->vmcore);
+			no_record(c);
 			return EXIT_TRACE;
 		}
 	}
@@ -293,15 +313,41 @@ static int save(struct flight_command *c)
 	return c->flight.damaged ? EXIT_TRACE : EXIT_CLEAN;
 }
 
+/* ---- calls ---- */
+
+static int calls(const struct flight_command *c)
+{
+	bool errors = false;
+
+	if (flight_calls(c->input, c->number ? c->number : DEFAULT_CALLS, &errors))
+		return EXIT_TRACE;
+	return errors ? EXIT_TRACE : EXIT_CLEAN;
+}
+
 /* ---- Command ---- */
+
+static int set_calls(struct flight_command *c)
+{
+	if (!c->calls && c->number)
+		return fputs("ntrace: -n is for calls\n", stderr), -1;
+	if (c->calls && (c->vmcore || c->no_kcore || c->clear || c->has_output))
+		return fputs("ntrace: calls takes -i and -n alone\n", stderr), -1;
+	if (c->calls && !c->input)
+		c->input = c->output.path;
+	return 0;
+}
 
 static int set_command(struct flight_command *c, int argc, char **argv)
 {
-	if (optind < argc && !strcmp(argv[optind], "save"))
-		c->save = true;
-	else if (optind < argc && strcmp(argv[optind], "show"))
-		return fprintf(stderr, "ntrace: flight takes no '%s', but show and save\n",
-			       argv[optind]), -1;
+	const char *name = optind < argc ? argv[optind] : "show";
+
+	c->save = !strcmp(name, "save");
+	c->calls = !strcmp(name, "calls");
+	if (!c->save && !c->calls && strcmp(name, "show"))
+		return fprintf(stderr, "ntrace: flight takes no '%s', but show, save and calls\n",
+			       name), -1;
+	if (set_calls(c))
+		return -1;
 	if (optind + 1 < argc)
 		return fprintf(stderr, "ntrace: flight takes no '%s'\n", argv[optind + 1]), -1;
 	if (c->input && c->vmcore)
@@ -313,6 +359,19 @@ static int set_command(struct flight_command *c, int argc, char **argv)
 	return 0;
 }
 
+static int set_number(struct flight_command *c, const char *arg)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || !n || n > MAX_CALLS) {
+		fprintf(stderr, "ntrace: -n is a number from 1 to %d, not '%s'\n", MAX_CALLS, arg);
+		return -1;
+	}
+	c->number = n;
+	return 0;
+}
+
 static int set_option(struct flight_command *c, int opt)
 {
 	switch (opt) {
@@ -321,7 +380,10 @@ static int set_option(struct flight_command *c, int opt)
 		return 0;
 	case 'o':
 		c->output.path = optarg;
+		c->has_output = true;
 		return 0;
+	case 'n':
+		return set_number(c, optarg);
 	case OPT_VMCORE:
 		c->vmcore = optarg;
 		return 0;
@@ -340,6 +402,7 @@ int cmd_flight(int argc, char **argv)
 	static const struct option long_options[] = {
 		{ "input", required_argument, NULL, 'i' },
 		{ "output", required_argument, NULL, 'o' },
+		{ "number", required_argument, NULL, 'n' },
 		{ "vmcore", required_argument, NULL, OPT_VMCORE },
 		{ "no-kcore", no_argument, NULL, OPT_NO_KCORE },
 		{ "clear", no_argument, NULL, OPT_CLEAR },
@@ -349,7 +412,7 @@ int cmd_flight(int argc, char **argv)
 	struct flight_command c = { .output.path = "perf.flight.data" };
 	int opt, status;
 
-	while ((opt = getopt_long(argc, argv, "i:o:h", long_options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "i:o:n:h", long_options, NULL)) != -1) {
 		if (opt == 'h') {
 			fputs(help, stdout);
 			return EXIT_CLEAN;
@@ -359,6 +422,8 @@ int cmd_flight(int argc, char **argv)
 	}
 	if (set_command(&c, argc, argv))
 		return EXIT_USAGE;
+	if (c.calls)
+		return calls(&c);
 	status = open_flight(&c);
 	if (status == EXIT_CLEAN)
 		status = c.save ? save(&c) : show(&c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* `ntrace flight`: cmd-flight.c, flight-save.c, flight-kernel.c. */
+/* `ntrace flight`: cmd-flight.c, flight-save.c, flight-kernel.c, flight-calls.c. */
 #ifndef NTRACE_TOOL_FLIGHT_H
 #define NTRACE_TOOL_FLIGHT_H
 
@@ -25,5 +25,13 @@ int flight_kernel(const struct ns_flight *flight, const char *folder);
 
 /* flight_save() - write a recording of perf. 0; -1: it failed, which was reported */
 int flight_save(const struct ns_flight *flight, const struct flight_output *output);
+
+/*
+ * flight_calls() - print the last @wanted calls of each CPU of a recording, a column for each CPU
+ * @errors: the trace or the code had some
+ *
+ * Return: 0; -1: it failed, which was reported
+ */
+int flight_calls(const char *path, size_t wanted, bool *errors);
 
 #endif /* NTRACE_TOOL_FLIGHT_H */
