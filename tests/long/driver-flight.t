@@ -96,9 +96,83 @@ if wanted "beside perf"; then
 	is "beside perf: nothing of its recording is lost" "$(sed -n 2p "$tap_tmp/case/said")" 0
 	ok "beside perf: the gaps are in the record" grep -q '^trace .* gaps of ' "$tap_tmp/case/said"
 	"$O/bin/ntrace" script -i "$tap_tmp/case/flight" >"$tap_tmp/case/script" 2>/dev/null
+	figure "beside perf: $(sed -n 's/^trace .*, \([0-9]* gaps of .*\)/\1/p' "$tap_tmp/case/said")"
 	ok "beside perf: the recorder goes on" [ "$(last_call "$tap_tmp/case" insmod guilty_panic)" -lt 100 ]
 	rm -rf "$tap_tmp/case"
 fi
+
+# Two CPUs, each with a lock that the other one wants: the report shows both
+if wanted spin; then
+	need 6.12
+	BOARD_WATCHDOG=2 crash spin "$tap_tmp/case" : "$insmod=spin; sleep 20" --reset watchdog --model reset-lost=on --harts 2
+	found spin "$tap_tmp/case" "$nobody" trouble-north guilty_take_south
+	is "spin: calls of the other thread since its guilty one" \
+		"$([ "$(last_call "$tap_tmp/case" trouble-south guilty_take_north)" -lt 100 ] && echo few)" few
+	"$O/bin/ntrace" flight calls -n 6 -i "$tap_tmp/case/flight" >"$tap_tmp/calls" 2>"$tap_tmp/err"
+	sed 's/^/# /' "$tap_tmp/calls"
+	ok "spin: the calls of the one CPU are in its column" \
+		grep -q '^[^|]* trouble-north/[^|]*guilty_take_south => try_lock *|' "$tap_tmp/calls"
+	ok "spin: those of the other one beside them" \
+		grep -q '|[^|]* trouble-south/[^|]*guilty_take_north => try_lock *$' "$tap_tmp/calls"
+	rm -rf "$tap_tmp/case"
+fi
+
+# forms NAME FORMS BOARD-OPTIONS...: the driver is loaded with each of the FORMS of flight=; $tap_tmp/said
+# has for each of them its state, its size and what the kernel said
+forms() {
+	_of=$1 _forms=$2; shift 2
+	"$top/tools/board/board" run --kernel 6.12 --timeout 300 --console "$tap_tmp/console" "$@" -- '
+		F=/sys/devices/platform/ntrace-flight
+		for form in '"$_forms"'; do
+			rmmod ntrace; dmesg -c >/dev/null
+			insmod /lib/ntrace/ntrace.ko flight="${form#=}"; sleep 1
+			echo "$form: $(cat $F/state 2>/dev/null || echo none) $(cat $F/size 2>/dev/null)"
+			dmesg | sed -n "s/.*light recorder/$form: &/p;s/.*ntrace: flight=/$form: &/p"
+		done' >"$tap_tmp/said" 2>"$tap_tmp/err"
+	sed 's/^/# /' "$tap_tmp/said"
+}
+
+# form FORM PATTERN: what was said of it
+form() {
+	grep -F "$1: " "$tap_tmp/said" | grep "^[^:]*: " >"$tap_tmp/form"
+	ok "$_of: flight=${1#=}: $2" grep -q -- "$2" "$tap_tmp/form"
+}
+
+if wanted forms; then
+	forms "forms" "= =off =128K =300K =4M =16M =0 =64K =2G =50% =4Q =-1 =nothing =4M@ =4M@x =4M@0x80200000 =4M@0xb8400000x" \
+		--flight 4M
+	form "=" "recording 4194304"
+	form "=off" "none $"
+	form "=128K" "recording 131072"
+	form "=300K" "recording 524288"
+	form "=4M" "recording 4194304"
+	form "=16M" "it takes 0x400000 bytes, as the kernel gives no more in one piece"
+	form "=16M" "recording 4194304"
+	for wrong in 0 64K 2G; do
+		form "=$wrong" "bytes are not 128 KiB to 1 GiB"
+	done
+	for wrong in 50% 4Q -1 nothing 4M@ 4M@x 4M@0xb8400000x; do
+		form "=$wrong" "is no SIZE, SIZE@ADDRESS or name of reserve_mem="
+	done
+	form "=4M@0x80200000" "Linux uses memory from .*: mem= keeps it away"
+	for wrong in 0 64K 2G 50% 4Q -1 nothing 4M@ 4M@x 4M@0x80200000 4M@0xb8400000x; do
+		form "=$wrong" "none $"
+	done
+	forms "forms, mem=900M" "=4M@0xb8400000 =5000@0xb8400000 =64K@0xb8400000" --append mem=900M
+	form "=4M@0xb8400000" "recording 4194304"
+	form "=5000@0xb8400000" "are not pages of 128 KiB to 1 GiB together"
+	form "=64K@0xb8400000" "are not pages of 128 KiB to 1 GiB together"
+	forms "forms, reserve_mem" "=flight" --append reserve_mem=2M:4096:flight
+	form "=flight" "recording 2097152"
+fi
+
+# Sinks that it cannot use: it says so, and the driver works without it
+for board in k3 p550; do
+	wanted "$board" || continue
+	forms "$board" "=4M" --board $board
+	form "=4M" "idle 4194304"
+	form "=4M" "the flight recorder does not record: it cannot use the sink"
+done
 
 # What was decoded is what ran, up to the last instruction before the stop; the second boot has no driver
 truth() {
@@ -127,6 +201,19 @@ crash_timeout=1200
 each "locks, 6.12" 6.12 "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" --harts 2 \
 	--topology funnel --reset warm --append panic=1
 
+# kdump BEFORE: a crash kernel is loaded, and the kernel panics
+kdump() {
+	"$top/tools/board/board" run --kernel 6.12 --mem 2G --flight 4M --timeout 600 --console "$tap_tmp/case/console" \
+		--append crashkernel=512M --out "$tap_tmp/case" -- '
+		'"$1"'
+		echo "state $(cat /sys/devices/platform/ntrace-flight/state)"
+		cp /out/kexec /tmp/ && chmod +x /tmp/kexec
+		/tmp/kexec -p /out/vmlinuz --initrd=/out/initrd --append="console=ttyS0 loglevel=5 panic=-1 \
+			ntrace.mode=run nr_cpus=1 cryptomgr.notests initcall_blacklist=jent_mod_init" || exit 3
+		'"$insmod=panic; sleep 30" >"$tap_tmp/case/said" 2>"$tap_tmp/case/err"
+	sed 's/^/# /' "$tap_tmp/case/said"
+}
+
 # kdump without crash_kexec_post_notifiers: the crash kernel, with the driver, finds the record
 if wanted kdump; then
 	need 6.12
@@ -135,23 +222,24 @@ if wanted kdump; then
 	cat >"$tap_tmp/crash/run/command" <<-'E2'
 		echo "state $(cat /sys/devices/platform/ntrace-flight/state)"
 		insmod /usr/lib/ntrace/ntrace-trouble.ko how=none
-		ntrace flight
-		ntrace flight save -o /out/flight --clear
+		ntrace flight --vmcore /proc/vmcore 2>&1 | sed 's/^/vmcore /'
+		[ -e /out/pages ] || ntrace flight
+		[ -e /out/pages ] || ntrace flight save -o /out/flight --clear
 		echo "state $(cat /sys/devices/platform/ntrace-flight/state)"
 	E2
 	"$top/tools/board/guest/pack" "$tap_tmp/crash" "$tap_tmp/crash.cpio"
 	# shellcheck disable=SC2046
 	cat $("$top/tools/board/guest/mkimage" 6.12) "$tap_tmp/crash.cpio" >"$tap_tmp/case/initrd"
 	cp -L "$O/root/kexec/usr/sbin/kexec" "$O/root/kernel-6.12/vmlinuz" "$tap_tmp/case/"
-	"$top/tools/board/board" run --kernel 6.12 --mem 2G --flight 4M --timeout 600 --console "$tap_tmp/case/console" \
-		--append crashkernel=512M --out "$tap_tmp/case" -- '
-		echo "state $(cat /sys/devices/platform/ntrace-flight/state)"
-		cp /out/kexec /tmp/ && chmod +x /tmp/kexec
-		/tmp/kexec -p /out/vmlinuz --initrd=/out/initrd --append="console=ttyS0 loglevel=5 panic=-1 \
-			ntrace.mode=run nr_cpus=1 cryptomgr.notests initcall_blacklist=jent_mod_init" || exit 3
-		'"$insmod=panic; sleep 30" >"$tap_tmp/case/said" 2>"$tap_tmp/case/err"
-	sed 's/^/# /' "$tap_tmp/case/said"
+	kdump :
 	found kdump "$tap_tmp/case" "$panics" insmod guilty_panic
+	ok "kdump: --vmcore says why reserved memory is not in the crash dump" \
+		grep -q '^vmcore .*a crash dump has no reserved memory' "$tap_tmp/case/said"
+	# Memory of the kernel is in the crash dump
+	touch "$tap_tmp/case/pages"
+	kdump "rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1"
+	is "kdump: a record in memory of the kernel is found by --vmcore" \
+		"$(sed -n 's/^vmcore cause  *//p' "$tap_tmp/case/said")" "$panics"
 	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 fi
 

@@ -8,6 +8,7 @@
  *	lockup		the CPU stands still with interrupts on: the soft lockup detector sees it
  *	none		nothing: the code is there to be looked at
  *	deadlock	two threads wait for each other: the hung task detector sees it
+ *	spin		two CPUs wait for each other with interrupts off: only a watchdog helps
  *
  * The functions that are to be found are those whose names begin with "guilty_".
  */
@@ -16,6 +17,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/panic.h>
+#include <linux/spinlock.h>
 
 static char *how = "";
 module_param(how, charp, 0444);
@@ -86,6 +88,67 @@ static int guilty_two(void *unused)
 	return 0;
 }
 
+/* Two CPUs that each hold the lock that the other one wants, with interrupts off */
+static DEFINE_SPINLOCK(north);
+static DEFINE_SPINLOCK(south);
+static atomic_t held = ATOMIC_INIT(0);
+
+static noinline bool try_lock(spinlock_t *lock)
+{
+	bool got = spin_trylock(lock);
+
+	work();
+	return got;
+}
+
+static noinline void hold(spinlock_t *lock)
+{
+	local_irq_disable();
+	spin_lock(lock);
+	atomic_inc(&held);
+	while (atomic_read(&held) < 2)
+		cpu_relax();
+}
+
+static noinline void guilty_take_south(void)
+{
+	while (!try_lock(&south))
+		cpu_relax();
+}
+
+static noinline void guilty_take_north(void)
+{
+	while (!try_lock(&north))
+		cpu_relax();
+}
+
+static int north_then_south(void *unused)
+{
+	hold(&north);
+	guilty_take_south();
+	return 0;
+}
+
+static int south_then_north(void *unused)
+{
+	hold(&south);
+	guilty_take_north();
+	return 0;
+}
+
+static int spin(void)
+{
+	struct task_struct *one, *two;
+
+	one = kthread_create_on_cpu(north_then_south, NULL, 0, "trouble-north");
+	two = kthread_create_on_cpu(south_then_north, NULL, 1, "trouble-south");
+	if (IS_ERR(one) || IS_ERR(two))
+		return -ENOMEM;
+	wake_up_process(two);
+	wake_up_process(one);
+	return 0;
+}
+
 static int __init trouble_init(void)
 {
 	if (!strcmp(how, "panic"))
@@ -98,6 +161,8 @@ static int __init trouble_init(void)
 		guilty_lockup();
 	if (!strcmp(how, "none"))
 		return 0;
+	if (!strcmp(how, "spin"))
+		return spin();
 	if (strcmp(how, "deadlock"))
 		return -EINVAL;
 	kthread_run(guilty_one, NULL, "trouble-one");
