@@ -201,11 +201,12 @@ crash_timeout=1200
 each "locks, 6.12" 6.12 "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" --harts 2 \
 	--topology funnel --reset warm --append panic=1
 
-# kdump BEFORE: a crash kernel is loaded, and the kernel panics
+# kdump BEFORE BOARD-OPTIONS...: a crash kernel is loaded, and the kernel panics
 kdump() {
-	"$top/tools/board/board" run --kernel 6.12 --mem 2G --flight 4M --timeout 600 --console "$tap_tmp/case/console" \
+	_before=$1; shift
+	"$top/tools/board/board" run --kernel 6.12 --mem 2G "$@" --timeout 600 --console "$tap_tmp/case/console" \
 		--append crashkernel=512M --out "$tap_tmp/case" -- '
-		'"$1"'
+		'"$_before"'
 		echo "state $(cat /sys/devices/platform/ntrace-flight/state)"
 		cp /out/kexec /tmp/ && chmod +x /tmp/kexec
 		/tmp/kexec -p /out/vmlinuz --initrd=/out/initrd --append="console=ttyS0 loglevel=5 panic=-1 \
@@ -231,11 +232,11 @@ if wanted kdump; then
 	# shellcheck disable=SC2046
 	cat $("$top/tools/board/guest/mkimage" 6.12) "$tap_tmp/crash.cpio" >"$tap_tmp/case/initrd"
 	cp -L "$O/root/kexec/usr/sbin/kexec" "$O/root/kernel-6.12/vmlinuz" "$tap_tmp/case/"
-	kdump :
+	kdump : --flight 4M
 	found kdump "$tap_tmp/case" "$panics" insmod guilty_panic
 	ok "kdump: --vmcore says why reserved memory is not in the crash dump" \
 		grep -q '^vmcore .*a crash dump has no reserved memory' "$tap_tmp/case/said"
-	# Memory of the kernel is in the crash dump
+	# Memory of the kernel is in the crash dump, if kexec-tools sees no reserved region
 	touch "$tap_tmp/case/pages"
 	kdump "rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1"
 	is "kdump: a record in memory of the kernel is found by --vmcore" \
