@@ -10,7 +10,7 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 
 seconds=${SECONDS_EACH:-600}
 guest_timeout=$((3 * seconds + 600))
-# load_test has two such cases.
+# share_test has two such cases, each with half of the time.
 guest_env="NTRACE_SECONDS=$((seconds / 2))"
 for kernel in ${KERNELS:-debug 7.2}; do
 	for topology in ${TOPOLOGIES:-funnel direct funnel2 interrupt mixed sram choice k3 p550}; do
