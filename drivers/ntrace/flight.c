@@ -110,29 +110,6 @@ static void ntrace_flight_del_members(struct ntrace_sink *sink)
 			ntrace_sink_del(sink, &enc->member);
 }
 
-/* Let the sink write its area, from where it stopped. The sink is locked, and nobody traces. */
-static void ntrace_flight_run(struct ntrace_sink *sink)
-{
-	struct ntrace_area *area = sink->flight;
-	struct ntrace_window win;
-	int ret;
-
-	if (atomic_read(&ntrace_flight_state) != NTRACE_FLIGHT_RECORDING)
-		return;
-	ret = ntrace_ramsink_choose(sink, false);
-	if (ret)
-		return;
-	ntrace_flight_window(sink, &win);
-	ntrace_flight_add_members(sink);
-	ret = ntrace_sink_start(sink, &win);
-	if (ret) {
-		ntrace_flight_del_members(sink);
-		return;
-	}
-	ntrace_record_gap_ends(area);
-	WRITE_ONCE(area->on, true);
-}
-
 /* Add what a sink with memory of its own has to its area, which is a ring, too */
 static void ntrace_flight_copy(struct ntrace_sink *sink)
 {
@@ -213,6 +190,33 @@ static void ntrace_flight_halt(struct ntrace_sink *sink)
 	}
 	ntrace_flight_del_members(sink);
 	sink->holds = NULL;
+}
+
+/* Let the sink write its area, from where it stopped. The sink is locked, and nobody traces. */
+static void ntrace_flight_run(struct ntrace_sink *sink)
+{
+	struct ntrace_area *area = sink->flight;
+	struct ntrace_window win;
+	int ret;
+
+	if (atomic_read(&ntrace_flight_state) != NTRACE_FLIGHT_RECORDING)
+		return;
+	ret = ntrace_ramsink_choose(sink, false);
+	if (ret)
+		return;
+	ntrace_flight_window(sink, &win);
+	ntrace_flight_add_members(sink);
+	ret = ntrace_sink_start(sink, &win);
+	if (ret) {
+		ntrace_flight_del_members(sink);
+		return;
+	}
+	ntrace_record_gap_ends(area);
+	WRITE_ONCE(area->on, true);
+	/* Pairs with the cmpxchg of ntrace_flight_stop(), which may have found this sink off */
+	smp_mb();
+	if (atomic_read(&ntrace_flight_state) != NTRACE_FLIGHT_RECORDING)
+		ntrace_flight_halt(sink);
 }
 
 /* ---- One CPU ---- */
@@ -387,12 +391,17 @@ static void ntrace_flight_save(struct work_struct *work)
 
 /* ---- Stop ---- */
 
-/* Disable, whatever the driver believes; wait a little until it is empty */
-static bool ntrace_flight_cut_comp(struct ntrace_comp *comp)
+/* Disable, whatever the driver believes */
+static void ntrace_flight_disable(struct ntrace_comp *comp)
 {
 	u32 control = ntrace_read(comp, TR_CONTROL);
 
 	ntrace_write(comp, TR_CONTROL, control & ~(TR_CONTROL_ENABLE | TR_TE_INST_TRACING));
+}
+
+/* Wait a little until it is disabled and empty */
+static bool ntrace_flight_wait(struct ntrace_comp *comp)
+{
 	return !ntrace_comp_poll(comp, TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, TR_CONTROL_EMPTY);
 }
 
@@ -402,7 +411,15 @@ static bool ntrace_flight_cut_link(struct ntrace_comp *comp)
 	u32 control = ntrace_read(comp, TR_CONTROL);
 
 	ntrace_write(comp, TR_CONTROL, control & ~TR_CONTROL_ENABLE);
-	return !ntrace_comp_poll(comp, TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, TR_CONTROL_EMPTY);
+	return ntrace_flight_wait(comp);
+}
+
+/* Another CPU may be about to end the recorder, so that the sink has an area no more. */
+static bool ntrace_flight_runs(const struct ntrace_sink *sink)
+{
+	const struct ntrace_area *area = READ_ONCE(sink->flight);
+
+	return area && READ_ONCE(area->on);
 }
 
 static void ntrace_flight_cut_funnels(const struct ntrace_encoder *enc)
@@ -414,7 +431,10 @@ static void ntrace_flight_cut_funnels(const struct ntrace_encoder *enc)
 			ntrace_flight_cut_link(enc->path[i]);
 }
 
-/* Sources first. Another CPU may be in the middle of a start or a stop, and never go on. */
+/*
+ * The encoders are disabled. Another CPU may be in the middle of a start or a stop, and never go
+ * on.
+ */
 static void ntrace_flight_cut(struct ntrace_sink *sink)
 {
 	struct ntrace_encoder *enc;
@@ -424,7 +444,7 @@ static void ntrace_flight_cut(struct ntrace_sink *sink)
 	for_each_cpu(cpu, &ntrace_flight_awake) {
 		enc = ntrace_encoder_of(cpu);
 		if (enc && enc->sink == sink && enc->on)
-			ntrace_flight_cut_comp(&enc->comp);
+			ntrace_flight_wait(&enc->comp);
 	}
 	for_each_cpu(cpu, &ntrace_flight_awake) {
 		enc = ntrace_encoder_of(cpu);
@@ -433,6 +453,30 @@ static void ntrace_flight_cut(struct ntrace_sink *sink)
 	}
 	empty = ntrace_flight_cut_link(&sink->comp);
 	ntrace_flight_collect(sink, empty, true);
+}
+
+static void ntrace_flight_cut_cpu(unsigned int cpu)
+{
+	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+
+	if (!cpumask_test_cpu(cpu, &ntrace_flight_awake) || !enc || !enc->on || !enc->sink)
+		return;
+	if (ntrace_flight_runs(enc->sink))
+		ntrace_flight_disable(&enc->comp);
+}
+
+/*
+ * All encoders stop before anything is collected, and that of this CPU is the first. What they
+ * recorded while a sink's own memory is read would overwrite what led to the trouble.
+ */
+static void ntrace_flight_cut_encoders(void)
+{
+	unsigned int this = raw_smp_processor_id(), cpu;
+
+	ntrace_flight_cut_cpu(this);
+	for_each_cpu(cpu, &ntrace_flight_awake)
+		if (cpu != this)
+			ntrace_flight_cut_cpu(cpu);
 }
 
 /**
@@ -453,8 +497,9 @@ bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task)
 			   NTRACE_FLIGHT_STOPPED) != NTRACE_FLIGHT_RECORDING)
 		return false;
 	local_irq_save(flags);
+	ntrace_flight_cut_encoders();
 	for (i = 0; i < ntrace_flight_nr; i++)
-		if (READ_ONCE(ntrace_flight_sinks[i]->flight->on))
+		if (ntrace_flight_runs(ntrace_flight_sinks[i]))
 			ntrace_flight_cut(ntrace_flight_sinks[i]);
 	ntrace_record_cause(code, text, task);
 	local_irq_restore(flags);
@@ -855,8 +900,10 @@ bool ntrace_flight_rescue(struct ntrace_comp *comp)
 	if (!ntrace_record_knows(comp->addr) &&
 	    !(comp->type == TR_COMP_FUNNEL && ntrace_record_knows_any()))
 		return false;
-	if (comp->type == TR_COMP_ENCODER)
-		return ntrace_flight_cut_comp(comp);
+	if (comp->type == TR_COMP_ENCODER) {
+		ntrace_flight_disable(comp);
+		return ntrace_flight_wait(comp);
+	}
 	ntrace_flight_cut_link(comp);
 	if (comp->type == TR_COMP_RAMSINK)
 		ntrace_flight_rescue_sink(comp);

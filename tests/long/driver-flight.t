@@ -88,6 +88,12 @@ for kernel in 6.12 7.2; do
 	fi
 done
 
+# The CPU in trouble is the first or the last one: no other sink's trace is collected before it is stopped
+for mask in 1 8; do
+	each "oops of CPU mask $mask, sram, 4" 7.2 "oops: Unable to handle kernel *" insmod "guilty_oops" : \
+		"taskset $mask $insmod=oops" --reset warm --append "panic=1 oops=panic" --harts 4 --topology sram
+done
+
 # perf has the sink for a while: its recording is complete, and the recorder goes on
 if wanted "beside perf"; then
 	need 6.12
