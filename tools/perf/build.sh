@@ -96,10 +96,13 @@ riscv64)
 	fi ;;
 *)	die "unknown architecture $arch: x86_64 or riscv64; set ARCH=" ;;
 esac
+# perf is linked with the Python that comes first in PATH
+python=
+case $flags in *NO_LIBPYTHON*) ;; *) python=$(command -v python3 || :) ;; esac
 command -v "$cc" >/dev/null || die "no compiler $cc"
 case $cc in gcc) ;; *gcc) command -v "${cc%gcc}ld" >/dev/null || die "no linker ${cc%gcc}ld; install binutils for it, or set CROSS_COMPILE=" ;; esac
 
-key=$({ echo "$ksrc $version $arch $sysroot" $flags; "$cc" -v 2>&1 | tail -n 1; cat "$patch" "$backport"; } | sha256sum | cut -c1-16)
+key=$({ echo "$ksrc $version $arch $sysroot" $flags $python; "$cc" -v 2>&1 | tail -n 1; cat "$patch" "$backport"; } | sha256sum | cut -c1-16)
 dir=$cache/$kver-$arch-$key
 src=$dir/src out=$dir/obj
 result=$O/perf/$kver/$arch${SANITIZE:+-sanitized}${SCRIPTS:+-scripts}/perf
