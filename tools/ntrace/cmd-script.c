@@ -48,19 +48,12 @@ static void find_place(const struct script_part *p, struct script_place *at, uin
 	at->object_len = place->object ? strlen(place->object) : 0;
 }
 
-/* No process has code at address 0. */
-const struct script_place *script_place(struct script_part *p, enum script_column column,
-					const struct nt_who *who, uint64_t addr)
+const struct script_place *script_find_place(struct script_part *p, enum script_column column,
+					     const struct nt_who *who, uint64_t addr)
 {
-	const unsigned int names = 1U << F_SYM | 1U << F_DSO | 1U << F_SYMOFF;
-	static const struct script_place none;
-	struct script_place *at;
-	uint64_t space;
+	struct script_place *at = &p->places[column][(addr >> 1 ^ addr >> 11) % SCRIPT_PLACES];
+	uint64_t space = nt_who_space(who, addr);
 
-	if (!addr || !(p->script->json || p->script->fields & names))
-		return &none;
-	space = nt_who_space(who, addr);
-	at = &p->places[column][(addr >> 1 ^ addr >> 11) % SCRIPT_PLACES];
 	if (at->addr != addr || at->space != space)
 		find_place(p, at, space, addr);
 	return at;
@@ -88,9 +81,8 @@ static char *put_object(char *to, const struct script_place *at)
 	return PUT(to, ")");
 }
 
-char *script_put_place(const struct script *s, char *to, const struct script_place *at, uint64_t addr)
+char *script_put_names(const struct script *s, char *to, const struct script_place *at)
 {
-	to = put_hex(PUT(to, " "), addr);
 	if (script_has(s, F_SYM))
 		to = put_symbol(s, to, at);
 	return script_has(s, F_DSO) ? put_object(to, at) : to;

@@ -7,6 +7,7 @@
 #define NTRACE_TOOL_PUT_TEXT_H
 
 #include <endian.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -41,15 +42,24 @@ static inline uint64_t put_hex_word(uint32_t value, unsigned int spaces)
 	return htole64((x & ~blank) | (0x2020202020202020 & blank));
 }
 
+/* The first eight digits of the address before: most addresses of a program share them. All zeros to begin with */
+struct put_high {
+	uint32_t	value;
+	bool		known;
+	uint64_t	text;
+};
+
 /* put_hex() - what "%16x" prints */
-static inline char *put_hex(char *at, uint64_t value)
+static inline char *put_hex(char *at, uint64_t value, struct put_high *high)
 {
 	unsigned int spaces = __builtin_clzll(value | 1) / 4;
-	uint64_t words[2] = {
-		put_hex_word(value >> 32, spaces), put_hex_word(value, spaces > 8 ? spaces - 8 : 0),
-	};
+	uint64_t low;
 
-	memcpy(at, words, sizeof(words));
+	if (!high->known || high->value != value >> 32)
+		*high = (struct put_high){ value >> 32, true, put_hex_word(value >> 32, spaces) };
+	low = put_hex_word(value, spaces > 8 ? spaces - 8 : 0);
+	memcpy(at, &high->text, sizeof(high->text));
+	memcpy(at + sizeof(high->text), &low, sizeof(low));
 	return at + PUT_HEX_SIZE;
 }
 

@@ -66,11 +66,11 @@ static void add_branch(struct script_part *p, const struct nt_who *who, const st
 	if (script_has(s, F_FLAGS))
 		at = put_flags(at, branch);
 	if (script_has(s, F_IP))
-		at = script_put_place(s, at, from, branch->from);
+		at = script_put_place(p, at, SCRIPT_FROM, from, branch->from);
 	if (script_has(s, F_IP) && script_has(s, F_ADDR))
 		at = PUT(at, " =>");
 	if (script_has(s, F_ADDR))
-		at = script_put_place(s, at, to, branch->to);
+		at = script_put_place(p, at, SCRIPT_TO, to, branch->to);
 	lines_done(&p->lines, PUT(at, "\n"));
 }
 

@@ -39,7 +39,7 @@ static void add_place(struct script_part *p, const struct nt_who *who, uint64_t 
 	char *to = lines_room(&p->lines, SCRIPT_PLACE_SIZE + at->symbol_len + at->object_len);
 
 	if (to)
-		lines_done(&p->lines, script_put_place(p->script, to, at, addr));
+		lines_done(&p->lines, script_put_place(p, to, SCRIPT_FROM, at, addr));
 }
 
 static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t time,

@@ -5,6 +5,7 @@
 
 #include "events.h"
 #include "lines.h"
+#include "put-text.h"
 #include "session/array.h"
 #include "session/branch.h"
 #include "session/chains.h"
@@ -87,6 +88,7 @@ struct script_part {
 	NS_ARRAY(struct script_at) at;	/* of --insns inside calls */
 	struct script_ids ids;		/* of the last line */
 	struct script_place places[SCRIPT_COLUMNS][SCRIPT_PLACES];	/* by address */
+	struct put_high	high[SCRIPT_COLUMNS];	/* of the last address */
 	bool		errors;
 };
 
@@ -109,11 +111,31 @@ void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t ti
 
 /*
  * script_place() - what is known of an address, until the next call for the same column; nothing, if no
- * names are printed. script_put_place() - its text, for which names and SCRIPT_PLACE_SIZE are room enough
+ * names are printed. script_put_place() - its text, for which names and SCRIPT_PLACE_SIZE are room enough.
+ * script_find_place(), script_put_names() - what these two call if names are printed
  */
-const struct script_place *script_place(struct script_part *p, enum script_column column,
-					const struct nt_who *who, uint64_t addr);
-char *script_put_place(const struct script *s, char *to, const struct script_place *at, uint64_t addr);
+const struct script_place *script_find_place(struct script_part *p, enum script_column column,
+					     const struct nt_who *who, uint64_t addr);
+char *script_put_names(const struct script *s, char *to, const struct script_place *at);
+
+/* No process has code at address 0. */
+static inline const struct script_place *script_place(struct script_part *p, enum script_column column,
+						      const struct nt_who *who, uint64_t addr)
+{
+	const unsigned int names = 1U << F_SYM | 1U << F_DSO | 1U << F_SYMOFF;
+	static const struct script_place none;
+
+	if (!addr || !(p->script->json || p->script->fields & names))
+		return &none;
+	return script_find_place(p, column, who, addr);
+}
+
+static inline char *script_put_place(struct script_part *p, char *to, enum script_column column,
+				     const struct script_place *at, uint64_t addr)
+{
+	to = put_hex(PUT(to, " "), addr, &p->high[column]);
+	return p->script->fields & (1U << F_SYM | 1U << F_DSO) ? script_put_names(p->script, to, at) : to;
+}
 
 /* Members of an object of JSON: begins it; "name": {address, symbol, offset, object} */
 void script_json_who(struct script_part *p, const struct nt_who *who, uint64_t time);
