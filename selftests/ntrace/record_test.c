@@ -337,4 +337,76 @@ TEST_F_TIMEOUT(record, both_modes, 200)
 		EXPECT_LT(bytes[1], bytes[0]) TH_LOG("history is larger than branches");
 }
 
+/* Error messages of the trace of a loop; @partial: records that are flagged so */
+static unsigned int errors_of_work(struct recording *rec, struct stretches *st, unsigned int *partial)
+{
+	struct message msg;
+	unsigned int n = 0, i;
+	uint8_t *buf;
+	size_t pos;
+
+	enable(rec);
+	busy(20000);
+	disable(rec);
+	memset(st, 0, sizeof(*st));
+	record_stretches(rec, st);
+	for (i = 0; i < st->nr; i++) {
+		buf = malloc(st->at[i].size);
+		record_copy(rec, st->at[i].offset, buf, st->at[i].size);
+		for (pos = 0; next_message(buf, st->at[i].size, &pos, rec->src_bits, &msg) > 0;)
+			n += msg.tcode == MSG_ERROR;
+		free(buf);
+	}
+	*partial = st->nr_partial;
+	return n;
+}
+
+/*
+ * An encoder without room drops messages, says so by an Error message, and sets trTeInstStallOrOverflow,
+ * which the file overflows counts. With stall=1 it sets the same bit, but no message is dropped.
+ * The sink takes all: PARTIAL, which is about the sink, is not set.
+ *
+ * NTRACE_SLOW_FIFO=1: the FIFO of the encoder is so slow that this happens
+ */
+TEST_F(record, encoder_without_room_says_so_or_stalls)
+{
+	bool slow = getenv("NTRACE_SLOW_FIFO");
+	unsigned int errors, partial;
+	uint64_t before, after;
+	char file[64];
+	int stall;
+
+	if (!pmu_number("caps/stall", 0) || !pmu_number("caps/privilege", 0))
+		SKIP(return, "the hardware does not stall, or not filter");
+	event_attr_user(&self->attr);
+	snprintf(file, sizeof(file), "cpu%d/overflows", self->cpu);
+	for (stall = 0; stall < 2; stall++) {
+		self->attr.config &= ~NTRACE_CONFIG_STALL;
+		self->attr.config |= stall ? NTRACE_CONFIG_STALL : 0;
+		ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, self->cpu, 1 << 22, false));
+		before = pmu_number(file, 0);
+		errors = errors_of_work(&self->rec, self->st, &partial);
+		after = pmu_number(file, 0);
+		printf("# figure: stall=%d: %u Error messages, %llu stretches without room, %llu bytes, %u partial\n",
+		       stall, errors, (unsigned long long)(after - before),
+		       (unsigned long long)self->st->bytes, partial);
+		EXPECT_GT(self->st->bytes, 100);
+		EXPECT_EQ(partial, 0);
+		if (stall)
+			EXPECT_EQ(errors, 0);
+		if (slow) {
+			EXPECT_GT(after, before) TH_LOG("stall=%d", stall);
+			if (!stall)
+				EXPECT_GT(errors, 0);
+		}
+		/* an Error message may be the last one of a stretch, as there was no room for more */
+		if (errors) {
+			EXPECT_GT(after, before);
+		} else {
+			check_stretches(&self->rec, self->st);
+		}
+		record_close(&self->rec);
+	}
+}
+
 TEST_HARNESS_MAIN

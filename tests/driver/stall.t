@@ -30,5 +30,12 @@ for topology in ${TOPOLOGIES:-funnel}; do
 	is "$topology: no instruction is missed" "$(grep -c ' 0 missed' "$tap_tmp/untraced.out")" "${HARTS:-2}"
 	is "$topology: no encoder has lost a message" "$(grep -c 'overflows=0 blocks_lost=0' "$tap_tmp/stats")" "${HARTS:-2}"
 done
+# A FIFO that is emptied too slowly: without stall=1 the trace says what is lost, with it nothing is.
+guest_env=NTRACE_SLOW_FIFO=1
+selftests "slow FIFO" "record_test -t encoder_without_room_says_so_or_stalls" --kernel "${KERNEL:-6.12}" \
+	--model te.fifo_depth=64,te.fifo_rate=2 --stats "$tap_tmp/stats"
+is "slow FIFO: each loss of the encoder is an Error message of the trace" \
+	"$(sed -n 's/.*stall=0: \([0-9]*\) Error.*/\1/p' "$tap_tmp/out")" \
+	"$(sed -n 's/^te.* overflows=\([0-9]*\) .*/\1/p' "$tap_tmp/stats")"
 plan $tap_n
 done_testing
