@@ -4,7 +4,7 @@
  * that keeps up nothing is lost; with one that does not, it is said.
  *
  * NTRACE_LOAD_SECONDS: how long, 3 if not given; NTRACE_LOAD_OUT: folder for the
- * trace of each CPU, of one simple kind, to be compared with what ran, and
+ * trace of each sink, of one simple kind, to be compared with what ran, and
  * NTRACE_LOAD_ROOM: the MiB that it may have, 256 if not given;
  * NTRACE_LOAD_SLOW: the clock of the CPUs takes so many seconds for one;
  * NTRACE_LOAD_STALL: user mode, and harts stall rather than lose trace;
@@ -25,11 +25,19 @@
 #define MAX_CPUS	8
 #define AUX_SIZE	(1 << 20)
 
-/* The trace of a CPU, to be written to a file when all is over */
+/*
+ * The trace of a sink, to be written to a file when all is over. If CPUs share the sink, it writes to the
+ * buffers of one after the other: the file has the pieces in the order in which they were handed over.
+ */
 struct kept {
 	int file;		/* 0: it is not kept */
 	uint8_t *data;
 	size_t size, room;
+	struct piece {
+		uint64_t time;
+		size_t at, size;
+	} *pieces;
+	size_t nr_pieces;
 };
 
 FIXTURE(load) {
@@ -37,6 +45,7 @@ FIXTURE(load) {
 	struct stretches *st[MAX_CPUS];
 	pthread_t worker[MAX_CPUS];
 	struct kept kept[MAX_CPUS];
+	int sharer[MAX_CPUS];	/* the first one that has the same sink */
 	int cpu[MAX_CPUS];
 	int nr;
 };
@@ -56,18 +65,18 @@ static double seconds(void)
 }
 
 /*
- * Memory for the trace of a CPU. All of it is touched now, so that no page fault happens while
- * trace comes in.
+ * Memory for the trace of @nr CPUs, the first of which is @cpu. All of it is touched now, so that no
+ * page fault happens while trace comes in.
  */
-static bool kept_open(struct kept *kept, const char *dir, int cpu)
+static bool kept_open(struct kept *kept, const char *dir, int cpu, int nr)
 {
 	char path[256];
 
-	if (!dir)
+	if (!dir || !nr)
 		return true;
 	snprintf(path, sizeof(path), "%s/cpu%d.ntrace", dir, cpu);
 	kept->file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	kept->room = (1 << 20) * given("NTRACE_LOAD_ROOM", 256);
+	kept->room = nr * (1 << 20) * given("NTRACE_LOAD_ROOM", 256);
 	kept->data = mmap(NULL, kept->room, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (kept->file < 0 || kept->data == MAP_FAILED)
@@ -76,37 +85,89 @@ static bool kept_open(struct kept *kept, const char *dir, int cpu)
 	return !madvise(kept->data, kept->room, MADV_POPULATE_WRITE);
 }
 
-/* False if there is no more room */
-static bool kept_add(struct kept *kept, const uint8_t *from, size_t size)
+/* False if there is no more room. What was handed over at the same time is one piece. */
+static bool kept_add(struct kept *kept, uint64_t time, const uint8_t *from, size_t size)
 {
+	struct piece *last = kept->pieces + kept->nr_pieces - 1;
+
 	if (size > kept->room - kept->size)
 		return false;
 	memcpy(kept->data + kept->size, from, size);
+	if (!kept->nr_pieces || last->time != time) {
+		if (!(kept->nr_pieces & (kept->nr_pieces - 1)))
+			kept->pieces = realloc(kept->pieces,
+					       2 * (kept->nr_pieces + 1) * sizeof(*kept->pieces));
+		last = kept->pieces + kept->nr_pieces++;
+		*last = (struct piece){ .time = time, .at = kept->size };
+	}
+	last->size += size;
 	kept->size += size;
 	return true;
 }
 
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return x->time == y->time ? (x->at > y->at) - (x->at < y->at) :
+				    (x->time > y->time) - (x->time < y->time);
+}
+
+/* False if it could not be written. The file has it then: its memory is for the next ones. */
+static bool piece_write(struct kept *kept, const struct piece *piece)
+{
+	size_t page = getpagesize(), first = (piece->at + page - 1) / page * page;
+	size_t end = piece->at + piece->size, at;
+	ssize_t n;
+
+	for (at = piece->at; at < end; at += n) {
+		n = write(kept->file, kept->data + at, end - at);
+		if (n <= 0)
+			return false;
+	}
+	if (first < end / page * page)
+		madvise(kept->data + first, end / page * page - first, MADV_DONTNEED);
+	return true;
+}
+
 /*
- * A thread for each CPU: one alone would write for minutes, where CPUs are slow. Returns
+ * A thread for each sink: one alone would write for minutes, where CPUs are slow. Returns
  * an errno in a pointer if not all of it could be written.
  */
 static void *kept_close(void *arg)
 {
-	size_t at = 0, most = 16 << 20, page = getpagesize();
 	struct kept *kept = arg;
-	ssize_t n = 1;
+	bool fine = true;
+	size_t i;
 
 	if (!kept->file)
 		return NULL;
-	for (; at < kept->size && n > 0; at += n) {
-		n = write(kept->file, kept->data + at,
-			  kept->size - at < most ? kept->size - at : most);
-		/* the file has it now: the room for the next ones */
-		if (n > 0)
-			madvise(kept->data, (at + n) / page * page, MADV_DONTNEED);
-	}
+	qsort(kept->pieces, kept->nr_pieces, sizeof(*kept->pieces), compare_pieces);
+	for (i = 0; i < kept->nr_pieces && fine; i++)
+		fine = piece_write(kept, &kept->pieces[i]);
+	free(kept->pieces);
 	munmap(kept->data, kept->room);
-	return close(kept->file) || n <= 0 ? (void *)(intptr_t)(errno ?: EIO) : NULL;
+	return close(kept->file) || !fine ? (void *)(intptr_t)(errno ?: EIO) : NULL;
+}
+
+/* The sink of a CPU: the last component of its path */
+static bool sink_of(int cpu, char *sink, size_t size)
+{
+	char file[64], path[256];
+
+	snprintf(file, sizeof(file), "cpu%d/path", cpu);
+	if (!pmu_text(file, path, sizeof(path)))
+		return false;
+	snprintf(sink, size, "%.63s", strrchr(path, ' ') ?: path);
+	return true;
+}
+
+static bool same_sink(int a, int b)
+{
+	char first[64], second[64];
+
+	return a == b || (sink_of(a, first, sizeof(first)) && sink_of(b, second, sizeof(second)) &&
+			  !strcmp(first, second));
 }
 
 static int compare(const void *a, const void *b)
@@ -153,9 +214,9 @@ static void *work(void *arg)
 FIXTURE_SETUP(load)
 {
 	const char *out = getenv("NTRACE_LOAD_OUT");
+	int cpu, i, nr[MAX_CPUS] = { };
 	struct perf_event_attr attr;
 	char file[64];
-	int cpu, i;
 
 	if (pmu_type() < 0)
 		SKIP(return, "there is no PMU ntrace");
@@ -175,9 +236,14 @@ FIXTURE_SETUP(load)
 			continue;
 		ASSERT_TRUE(record_open(&self->rec[self->nr], &attr, -1, cpu, AUX_SIZE, false));
 		self->st[self->nr] = calloc(1, sizeof(struct stretches));
-		ASSERT_TRUE(kept_open(&self->kept[self->nr], out, cpu)) TH_LOG("%s", out);
+		for (i = 0; i < self->nr && !same_sink(self->cpu[i], cpu); i++)
+			;
+		self->sharer[self->nr] = i;
+		nr[i]++;
 		self->cpu[self->nr++] = cpu;
 	}
+	for (i = 0; i < self->nr; i++)
+		ASSERT_TRUE(kept_open(&self->kept[i], out, self->cpu[i], nr[i])) TH_LOG("%s", out);
 	for (i = 0; i < self->nr; i++)
 		pthread_create(&self->worker[i], NULL, work, &self->cpu[i]);
 }
@@ -200,6 +266,16 @@ FIXTURE_TEARDOWN(load)
 		pthread_join(writer[i], &failed);
 		EXPECT_EQ(NULL, failed) TH_LOG("CPU %d: %s", self->cpu[i], strerror((intptr_t)failed));
 	}
+}
+
+/* Do sinks write CoreSight frames? Then no byte of a stretch is a message's on its own. */
+static bool pmu_has_frames(void)
+{
+	static int frames = -1;
+
+	if (frames < 0)
+		frames = !!pmu_number("cpu0/trace_id", 0);
+	return frames;
 }
 
 /* Totals over all CPUs since the start */
@@ -240,8 +316,9 @@ static bool ends_whole(const struct recording *rec, uint64_t pos, uint64_t last)
 }
 
 /* Each stretch begins with a message. The next stretch shows how the one before has ended */
-static void account(struct recording *rec, struct stretches *st, struct kept *out, struct totals *sum)
+static void account_one(struct recording *rec, struct stretches *st, struct kept *out, struct totals *sum)
 {
+	bool frames = pmu_has_frames();
 	uint64_t end = st->end;
 	unsigned int i;
 
@@ -250,19 +327,19 @@ static void account(struct recording *rec, struct stretches *st, struct kept *ou
 	record_stretches(rec, st);
 	for (i = 0; i < st->nr && i < 4096; i++) {
 		uint64_t last = st->at[i].offset + st->at[i].size;
-		uint64_t pos = skip_idle(rec, st->at[i].offset, last);
+		uint64_t pos = frames ? st->at[i].offset : skip_idle(rec, st->at[i].offset, last);
 
 		if (st->at[i].flags & PERF_AUX_FLAG_PARTIAL)
-			sum->whole += ends_whole(rec, pos, last);
-		sum->cut += pos < last && rec->aux[pos % rec->aux_size] & 3;
+			sum->whole += !frames && ends_whole(rec, pos, last);
+		sum->cut += !frames && pos < last && rec->aux[pos % rec->aux_size] & 3;
 		/* if the sink was full, the last message is cut off */
-		while (out->file && pos < last && (rec->aux[(last - 1) % rec->aux_size] & 3) != 3)
+		while (out->file && !frames && pos < last && (rec->aux[(last - 1) % rec->aux_size] & 3) != 3)
 			last--;
 		while (out->file && pos < last) {
 			uint64_t at = pos % rec->aux_size, n = last - pos;
 
 			n = n < rec->aux_size - at ? n : rec->aux_size - at;
-			sum->no_room += !kept_add(out, rec->aux + at, n);
+			sum->no_room += !kept_add(out, st->at[i].time, rec->aux + at, n);
 			pos += n;
 		}
 	}
@@ -274,28 +351,18 @@ static void account(struct recording *rec, struct stretches *st, struct kept *ou
 	sum->gaps += st->nr_gaps;
 }
 
-/* The sink of a CPU: the last component of its path */
-static bool sink_of(int cpu, char *sink, size_t size)
+static void account(FIXTURE_DATA(load) *self, int i, struct totals *sum)
 {
-	char file[64], path[256];
-
-	snprintf(file, sizeof(file), "cpu%d/path", cpu);
-	if (!pmu_text(file, path, sizeof(path)))
-		return false;
-	snprintf(sink, size, "%.63s", strrchr(path, ' ') ?: path);
-	return true;
+	account_one(&self->rec[i], self->st[i], &self->kept[self->sharer[i]], sum);
 }
 
 /* How many CPUs fill the sink of the first one */
-static int sharers(void)
+static int sharers(const FIXTURE_DATA(load) *self)
 {
-	char first[64], sink[64];
-	int cpu, n = 0;
+	int i, n = 0;
 
-	if (!sink_of(pmu_first_cpu(), first, sizeof(first)))
-		return 1;
-	for (cpu = 0; cpu < MAX_CPUS; cpu++)
-		n += sink_of(cpu, sink, sizeof(sink)) && !strcmp(sink, first);
+	for (i = 0; i < self->nr; i++)
+		n += !self->sharer[i];
 	return n;
 }
 
@@ -320,13 +387,13 @@ TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
 		before = now();
 		usleep(500);
 		for (i = 0; i < self->nr; i++)
-			account(&self->rec[i], self->st[i], &self->kept[i], &sum);
+			account(self, i, &sum);
 		end = now();
 		late = end - before > late ? end - before : late;
 	} while (end - start < seconds());
 	for (i = 0; i < self->nr; i++) {
 		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-		account(&self->rec[i], self->st[i], &self->kept[i], &sum);
+		account(self, i, &sum);
 	}
 	printf("# figure: %.1f s, %d CPUs: %.1f MB, %.1f MB/s, %u stretches, %u truncated, %u partial (%u of them whole), reader up to %.1f ms late\n",
 	       end - start, self->nr, sum.bytes / 1e6, sum.bytes / 1e6 / (end - start),
@@ -340,10 +407,43 @@ TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
 	 * 2.5 ms at 200 MB/s, which is what the fastest host makes of one CPU.
 	 */
 	if ((sum.truncated || sum.partial) &&
-	    late > 0.0025 * given("NTRACE_LOAD_SLOW", 1) / sharers())
+	    late > 0.0025 * given("NTRACE_LOAD_SLOW", 1) / sharers(self))
 		SKIP(return, "the reader did not keep up: it was up to %.1f ms late", 1e3 * late);
 	EXPECT_EQ(sum.truncated, 0);
 	EXPECT_EQ(sum.partial, 0);
+}
+
+/*
+ * A sink with a memory of its own is small, and its trace is lost while it is emptied or if the timer is late.
+ * What is said to be lost must be what is missing, which the caller finds out.
+ */
+TEST_F_TIMEOUT(load, loss_is_flagged, 300)
+{
+	struct sched_param param = { .sched_priority = 10 };
+	struct totals sum = { };
+	double start, end;
+	int i;
+
+	sched_setscheduler(0, SCHED_FIFO, &param);
+	mlockall(MCL_CURRENT);
+	for (i = 0; i < self->nr; i++)
+		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (start = now(); (end = now()) - start < seconds();) {
+		usleep(500);
+		for (i = 0; i < self->nr; i++)
+			account(self, i, &sum);
+	}
+	for (i = 0; i < self->nr; i++) {
+		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		account(self, i, &sum);
+	}
+	printf("# figure: %.1f s, %d CPUs: %.1f MB, %.1f MB/s, %u stretches, %u truncated, %u partial (%u of them whole)\n",
+	       end - start, self->nr, sum.bytes / 1e6, sum.bytes / 1e6 / (end - start),
+	       sum.stretches, sum.truncated, sum.partial, sum.whole);
+	EXPECT_GT(sum.bytes, 100000);
+	EXPECT_EQ(sum.gaps, 0);
+	EXPECT_EQ(sum.cut, 0);
+	EXPECT_EQ(sum.no_room, 0);
 }
 
 /* The reader stays away for so long that a buffer could fill many times */
@@ -359,19 +459,19 @@ TEST_F_TIMEOUT(load, reader_that_was_away_gets_the_rest, 300)
 		for (start = now(); (end = now()) - start < seconds() / 2;) {
 			usleep(500);
 			for (i = 0; i < self->nr; i++)
-				account(&self->rec[i], self->st[i], &self->kept[i], &sum);
+				account(self, i, &sum);
 		}
 		if (!round)
 			sleep(5);
 		for (i = 0; i < self->nr; i++) {
-			account(&self->rec[i], self->st[i], &self->kept[i], &sum);
+			account(self, i, &sum);
 			/* perf does so too: what was truncated is disabled */
 			ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 		}
 	}
 	for (i = 0; i < self->nr; i++) {
 		ioctl(self->rec[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-		account(&self->rec[i], self->st[i], &self->kept[i], &sum);
+		account(self, i, &sum);
 	}
 	printf("# figure: %d CPUs, reader away for 5 s: %.1f MB, %u stretches, %u truncated, %u partial (%u of them whole)\n",
 	       self->nr, sum.bytes / 1e6, sum.stretches, sum.truncated, sum.partial, sum.whole);

@@ -203,7 +203,10 @@ void record_stretches(struct recording *rec, struct stretches *st)
 	while (tail < head) {
 		data_copy(rec, tail, &header, sizeof(header));
 		if (header.type == PERF_RECORD_AUX) {
-			data_copy(rec, tail + sizeof(header), &s, sizeof(s));
+			data_copy(rec, tail + sizeof(header), &s, offsetof(struct stretch, time));
+			/* PERF_SAMPLE_TID comes before it */
+			data_copy(rec, tail + sizeof(header) + offsetof(struct stretch, time) + 8,
+				  &s.time, sizeof(s.time));
 			add_stretch(st, &s);
 		}
 		tail += header.size;

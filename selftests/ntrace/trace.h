@@ -65,6 +65,7 @@ struct stretches {
 	uint64_t	end;		/* offset after the last */
 	struct stretch {
 		uint64_t offset, size, flags;
+		uint64_t time;		/* when it was handed over */
 	} at[4096];
 };
 

@@ -65,30 +65,47 @@ selftests() {
 }
 
 # truth NAME TEST SECONDS ROOM BOARD-OPTIONS...: TEST of load_test, whose trace is compared with
-# what ran; ROOM for the trace of each hart, in MiB; guest_env: more variables for it
+# what ran; ROOM for the trace of each hart, in MiB; guest_env: more variables for it;
+# ONLY=PATTERN: those of such a NAME alone
 truth() {
 	_name=$1 _test=$2 _seconds=$3 _room=$4; shift 4
+	# shellcheck disable=SC2254
+	case $_name in *${ONLY:-}*) ;; *) return ;; esac
 	_dir=$tap_tmp/$_test
 	mkdir -p "$_dir"
+	# shellcheck disable=SC2016
+	_sources='for c in /sys/bus/event_source/devices/ntrace/cpu[0-9]*; do
+			echo ${c##*/cpu} $(cat $c/src_bits $c/src_id) $(cat $c/trace_id 2>/dev/null || echo 0) \
+				$(cat $c/dialect $c/addr_bits) $(sed "s/.* //" $c/path); done >/out/sources'
 	"$top/tools/board/board" run --timeout 3000 --console "$tap_tmp/console" \
 		--truth "$_dir/truth" --out "$_dir/out" "$@" -- "
 		grep -E '^processor|^hart[^ ]*[[:space:]]*:' /proc/cpuinfo >/out/cpuinfo
+		$_sources
 		NTRACE_LOAD_OUT=/out NTRACE_LOAD_SECONDS=$_seconds NTRACE_LOAD_ROOM=$_room $guest_env \
 			/usr/lib/selftests/ntrace/load_test -t $_test 2>&1" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	grep '^#' "$tap_tmp/said"
 	case $(grep -E '^(not )?ok 1' "$tap_tmp/said") in
 	"ok "*SKIP*) skip "$_name: 0 bytes lost" "$(sed -n 's/^ok 1.*SKIP //p' "$tap_tmp/said")" ;;
 	"ok "*) pass "$_name" ;;
-	*) fail "$_name"; tail -n 20 "$tap_tmp/said" | sed 's/^/# /' ;;
+	*) fail "$_name"; tail -n 20 "$tap_tmp/said" "$tap_tmp/err" | sed 's/^/# /' ;;
 	esac
-	# The truth is sorted by hart, and the trace by CPU.
+	# The truth is sorted by hart, and the trace by the first CPU of a sink. For each CPU: CPU, hart, that CPU, options
 	: >"$tap_tmp/verified"
-	awk '$1 == "processor" { cpu = $3 } $1 == "hart" { print cpu, $3 }' "$_dir/out/cpuinfo" |
-	while read -r _cpu _hart; do
-		"$O/bin/ntrace" verify --truth "$_dir/truth/hart$_hart.truth" --trace "$_dir/out/cpu$_cpu.ntrace" \
-			>>"$tap_tmp/verified" 2>&1
+	awk 'FNR == NR { if ($1 == "processor") cpu = $3; if ($1 == "hart") hart[cpu] = $3; next }
+		!($7 in first) { first[$7] = $1 }
+		{
+			options = $2 ? "--src-bits " $2 " --src " $3 : ""
+			if ($4) options = options " --frames=" $4
+			if ($5) options = options " --dialect sifive"
+			if ($6) options = options " --addr-bits " $6
+			print $1, hart[$1], first[$7], options
+		}' "$_dir/out/cpuinfo" "$_dir/out/sources" >"$tap_tmp/sources"
+	while read -r _cpu _hart _first _options; do
+		# shellcheck disable=SC2086
+		"$O/bin/ntrace" verify --truth "$_dir/truth/hart$_hart.truth" --trace "$_dir/out/cpu$_first.ntrace" \
+			$_options >>"$tap_tmp/verified" 2>&1
 		echo "status $?" >>"$tap_tmp/verified"
-	done
+	done <"$tap_tmp/sources"
 	sed 's/^/# /' "$tap_tmp/verified"
 	# a stretch that is said to be partial is one loss of the decode, in a gap or at the end; if
 	# its window was full with the last message, a sink cannot tell that nothing is missing
@@ -100,7 +117,13 @@ truth() {
 	is "$_name: what was decoded is what ran" \
 		"$(grep -cE '^[1-9][0-9]* instructions compared, 0 differences' "$tap_tmp/verified")" \
 		"$(grep -c '^status' "$tap_tmp/verified")"
-	is "$_name: what is flagged lost is what is missing" "$_lost" "$_partial"
+	if [ "$(awk '$1 != $3' "$tap_tmp/sources" | wc -l)" = 0 ]; then
+		is "$_name: what is flagged lost is what is missing" "$_lost" "$_partial"
+	else
+		# One loss of a shared sink may be one of each hart, or of none that wrote at that time.
+		ok "$_name: nothing is missing that is not flagged lost" \
+			[ "$_lost" -le $((_partial * $(wc -l <"$tap_tmp/sources"))) ]
+	fi
 	rm -rf "$_dir"
 }
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Nothing is lost, or it is said: system-wide trace of 4 busy harts with 1 MiB for
 # each, compared with what ran. First with a reader that keeps up, then with one that
-# is away for 5 seconds.
+# is away for 5 seconds, then on each topology. On those with small memories of their own, trace is lost.
 #
+# NTRACE_LOAD_TOPOLOGY_SECONDS: for each topology, 3 if not given; TOPOLOGIES= picks some; ONLY=PATTERN
+# takes runs of such a name.
 # NTRACE_LOAD_SECONDS: 60 if not given. The clock of 4 harts is slower than the host's
 # (NTRACE_LOAD_SLOW, 12), and a hart does what one of NTRACE_LOAD_MIPS (50) would, as they share
 # its processors: what a reader and a driver can do in a second is to be in proportion to what
@@ -34,5 +36,19 @@ truth "reader away for 5 s, 7.2, 4 harts" reader_that_was_away_gets_the_rest "$s
 guest_env=
 truth "reader that keeps up, 6.12, 1 hart, --icount" reader_that_keeps_up_loses_nothing 3 1000 \
 	--kernel 6.12 --icount --mem 3G
+# The reader has to serve all harts of a shared sink with the buffer of one: their clock is slower for that.
+seconds=${NTRACE_LOAD_TOPOLOGY_SECONDS:-3}
+room=$((seconds * mips / 3 + 100))
+mem=$((4 * room / 1024 + 2))G
+for topology in ${TOPOLOGIES:-direct funnel funnel2 interrupt mixed sram choice k3 p550}; do
+	slow=${NTRACE_LOAD_SLOW:-24}
+	guest_env=NTRACE_LOAD_SLOW=$slow
+	case $topology in
+	sram | mixed) test=loss_is_flagged ;;
+	*) test=reader_that_keeps_up_loses_nothing ;;
+	esac
+	truth "$topology, 7.2, 4 harts" $test "$seconds" $room \
+		--kernel 7.2 --harts 4 --topology "$topology" --slow "$slow" --mips "$mips" --mem $mem
+done
 plan $tap_n
 done_testing
