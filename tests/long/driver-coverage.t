@@ -86,7 +86,9 @@ guest_env=
 export BOARD_KEEP="$cov/kept"
 export BOARD_FIRST="insmod /usr/lib/ntrace/ntrace-gcov.ko
 trap 'to=/out/kept; $collect; cat /usr/lib/ntrace/gcov-kernel >/out/kept/kernel' EXIT"
-for t in ${TESTS-driver/late driver/power driver/faults driver/bridge driver/perf driver/flight command/probe}; do
+# Of the long test of the flight recorder: each form of flight=, right and wrong
+export CASES='forms*'
+for t in ${TESTS-driver/late driver/power driver/faults driver/bridge driver/perf driver/flight long/driver-flight command/probe}; do
 	ok "$t" "$top/tests/$t.t"
 done
 
