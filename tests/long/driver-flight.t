@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The flight recorder with each cause, 1 and 4 harts, both kernels, sinks of their own, shared and
 # with memory of their own; against the truth; beside perf record; with locks that dead CPUs hold, also on
-# a debug kernel; with a crash kernel; and 10,000 damaged records. CASES=PATTERN: only those.
+# a debug kernel; with a crash kernel; and 10,000 damaged records. CASES=PATTERN: only those; KERNELS=: on those.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 . "$(dirname "$0")/../driver/flight.sh"
@@ -35,49 +35,80 @@ with() {
 		--harts "$_harts" --topology "$_topology" "$@"
 }
 
-topologies="direct funnel sram"
-for kernel in 6.12 7.2; do
+# all CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: on $kernel, with each topology; 1 and 4 harts take turns
+all() {
+	for _ in direct funnel sram; do
+		turn=$((turn + 1))
+		with $((turn % 2 ? 1 : 4)) "$@"
+	done
+}
+
+# hung BEFORE TROUBLE OPTIONS...: as all(), in a record that reaches back for seconds
+hung() {
+	flight_size=16M
+	for _ in direct funnel sram; do
+		turn=$((turn + 1)) small=no
+		[ "${topologies%% *}" != sram ] || small=yes
+		with $((turn % 2 ? 1 : 4)) "hung task: the task is blocked for too long" trouble-one "guilty_wait" "$@"
+	done
+	small=no flight_size=2M
+}
+
+topologies="direct funnel sram" turn=0
+for kernel in ${KERNELS:-6.12 7.2}; do
+	# What has 1 hart on the one kernel has 4 on the other
+	[ "$kernel" = 6.12 ] || turn=1
 	what=panic
 	for harts in 1 4; do
 		for _ in direct funnel sram; do
 			with $harts "$panics" insmod "guilty_panic" : "$insmod=panic" --reset warm --append panic=1
 		done
 	done
-	# The topologies take turns
-	for harts in 1 4; do
-		what=oops
-		with $harts "oops: Unable to handle kernel *" insmod "guilty_oops" : "$insmod=oops" --reset warm \
-			--append "panic=1 oops=panic"
-		what="hung task"
-		with $harts "hung task: the task is blocked for too long" trouble-one "guilty_wait" \
-			"echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm
-		what="soft lockup" interrupts=no
-		with $harts "soft lockup: CPU#* stuck for *s! \[insmod:*\]" insmod "guilty_lockup" \
-			"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" \
-			--reset warm --append panic=1
-		interrupts=yes
-		what=reboot
-		with $harts "reboot" reboot "__do_sys_reboot" : "reboot -f" --reset warm
-		what=SysRq
-		with $harts "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" --reset warm
-		what=user
-		with $harts "user: enough" sh "trigger_store" : 'echo enough >$F/trigger; sleep 1; reboot -f' --reset warm
-	done
-	# A stall of RCU and a hard lockup are seen on more than one hart alone
-	what="RCU stall" interrupts=no
-	with 4 "RCU stall: rcu_* stall*" insmod "guilty_lockup" \
-		"echo 0 >/proc/sys/kernel/watchdog; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
-		echo 1 >/proc/sys/kernel/panic_on_rcu_stall" "$insmod=lockup" --reset warm --append panic=1
-	interrupts=yes
-	what="hard lockup"
-	with 4 "hard lockup: watchdog: * detected hard LOCKUP *" insmod "guilty_hang" \
-		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/hardlockup_panic" "$insmod=hang" \
+	what=oops
+	all "oops: Unable to handle kernel *" insmod "guilty_oops" : "$insmod=oops" --reset warm --append "panic=1 oops=panic"
+	# It hangs for seconds before the kernel sees it: the small memory of a sink has forgotten that by then
+	what="hung task"
+	hung "echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm
+	what="soft lockup"
+	all "soft lockup: CPU#* stuck for *s! \[insmod:*\]" insmod "guilty_lockup" \
+		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" \
 		--reset warm --append panic=1
+	what=reboot
+	all "reboot" reboot "__do_sys_reboot" : "reboot -f" --reset warm
+	what=SysRq
+	all "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" --reset warm
+	what=user
+	all "user: enough" sh "trigger_store" : 'echo enough >$F/trigger; sleep 1; reboot -f' --reset warm
+	# A stall of RCU and a hard lockup are seen on more than one hart alone
+	for _ in direct funnel sram; do
+		what="RCU stall"
+		with 4 "RCU stall: rcu_* stall*" insmod "guilty_lockup" \
+			"echo 0 >/proc/sys/kernel/watchdog; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+			echo 1 >/proc/sys/kernel/panic_on_rcu_stall" "$insmod=lockup" --reset warm --append panic=1
+	done
+	for _ in direct funnel sram; do
+		what="hard lockup"
+		with 4 "hard lockup: watchdog: * detected hard LOCKUP *" insmod "guilty_hang" \
+			"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/hardlockup_panic" "$insmod=hang" \
+			--reset warm --append panic=1
+	done
 	# Trace in a sink's own memory is lost at a reset that nobody announces
-	each "hang, $kernel, direct, 1" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" --reset watchdog \
-		--model reset-lost=on
-	each "hang, $kernel, funnel, 4" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" --reset watchdog \
-		--model reset-lost=on --harts 4 --topology funnel
+	for harts in 1 4; do
+		for topology in direct funnel; do
+			each "hang, $kernel, $topology, $harts" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" \
+				--reset watchdog --model reset-lost=on --harts $harts --topology $topology
+		done
+	done
+	if wanted "hang, $kernel, sram, 1"; then
+		need "$kernel"
+		crash "hang, $kernel, sram" "$tap_tmp/case" : "$insmod=hang" --kernel "$kernel" --reset watchdog \
+			--model reset-lost=on --topology sram
+		is "hang, $kernel, sram, 1: the record says that nobody said why" \
+			"$(sed -n 's/^cause  *//p' "$tap_tmp/case/said")" "$nobody"
+		ok "hang, $kernel, sram, 1: the record has no trace, and says so" \
+			grep -q '^trace .*: no trace' "$tap_tmp/case/said"
+		rm -rf "$tap_tmp/case"
+	fi
 	# Trace goes on over this reset: the boot up to the driver has overwritten the ring, and the record says so
 	if wanted "running through, $kernel"; then
 		need "$kernel"
@@ -204,26 +235,29 @@ truth "truth, sram, 1" --topology sram
 # A CPU that is dead holds each lock of the driver while another one panics. Their addresses take the guest
 # a while to find.
 crash_timeout=1200
-each "locks, 6.12" 6.12 "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" --harts 2 \
-	--topology funnel --reset warm --append panic=1
+for kernel in ${KERNELS:-6.12 7.2}; do
+	each "locks, $kernel" "$kernel" "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" \
+		--harts 2 --topology funnel --reset warm --append panic=1
+done
 
-# kdump BEFORE BOARD-OPTIONS...: a crash kernel is loaded, and the kernel panics
+# kdump KERNEL HOW BOARD-OPTIONS...: a crash kernel is loaded, and the kernel gets into trouble; $kdump_before runs first
+kdump_before=:
 kdump() {
-	_before=$1; shift
-	"$top/tools/board/board" run --kernel 6.12 --mem 2G "$@" --timeout 600 --console "$tap_tmp/case/console" \
-		--append crashkernel=512M --out "$tap_tmp/case" -- '
-		'"$_before"'
+	_kernel=$1 _how=$2; shift 2
+	"$top/tools/board/board" run --kernel "$_kernel" --mem 2G "$@" --timeout 600 --console "$tap_tmp/case/console" \
+		--append "crashkernel=512M oops=panic" --out "$tap_tmp/case" -- '
+		'"$kdump_before"'
 		echo "state $(cat /sys/devices/platform/ntrace-flight/state)"
 		cp /out/kexec /tmp/ && chmod +x /tmp/kexec
 		/tmp/kexec -p /out/vmlinuz --initrd=/out/initrd --append="console=ttyS0 loglevel=5 panic=-1 \
 			ntrace.mode=run nr_cpus=1 cryptomgr.notests initcall_blacklist=jent_mod_init" || exit 3
-		'"$insmod=panic; sleep 30" >"$tap_tmp/case/said" 2>"$tap_tmp/case/err"
+		'"$insmod=$_how; sleep 30" >"$tap_tmp/case/said" 2>"$tap_tmp/case/err"
 	sed 's/^/# /' "$tap_tmp/case/said"
 }
 
-# kdump without crash_kexec_post_notifiers: the crash kernel, with the driver, finds the record
-if wanted kdump; then
-	need 6.12
+# crash_kernel KERNEL: $tap_tmp/case gets the crash kernel, which saves the record
+crash_kernel() {
+	need "$1"
 	"$top/tools/setup/setup" kexec >"$tap_tmp/setup" 2>&1 || { cat "$tap_tmp/setup"; exit 1; }
 	mkdir -p "$tap_tmp/case" "$tap_tmp/crash/run"
 	cat >"$tap_tmp/crash/run/command" <<-'E2'
@@ -236,30 +270,67 @@ if wanted kdump; then
 	E2
 	"$top/tools/board/guest/pack" "$tap_tmp/crash" "$tap_tmp/crash.cpio"
 	# shellcheck disable=SC2046
-	cat $("$top/tools/board/guest/mkimage" 6.12) "$tap_tmp/crash.cpio" >"$tap_tmp/case/initrd"
-	cp -L "$O/root/kexec/usr/sbin/kexec" "$O/root/kernel-6.12/vmlinuz" "$tap_tmp/case/"
-	kdump : --flight 4M
-	found kdump "$tap_tmp/case" "$panics" insmod guilty_panic
-	ok "kdump: --vmcore says why reserved memory is not in the crash dump" \
-		grep -q '^vmcore .*a crash dump has no reserved memory' "$tap_tmp/case/said"
-	# Memory of the kernel is in the crash dump, if kexec-tools sees no reserved region
+	cat $("$top/tools/board/guest/mkimage" "$1") "$tap_tmp/crash.cpio" >"$tap_tmp/case/initrd"
+	cp -L "$O/root/kexec/usr/sbin/kexec" "$O/root/kernel-$1/vmlinuz" "$tap_tmp/case/"
+}
+
+# A crash kernel without crash_kexec_post_notifiers finds the record by its driver
+for kernel in ${KERNELS:-6.12 7.2}; do
+	for topology in direct funnel sram; do
+		for how in panic oops; do
+			harts=4 cause=$panics
+			[ $topology != direct ] || harts=1
+			[ $how = panic ] || cause="oops: Unable to handle kernel *"
+			what="kdump, $how, $kernel, $topology, $harts"
+			wanted "$what" || continue
+			crash_kernel "$kernel"
+			kdump "$kernel" $how --flight 4M --harts $harts --topology $topology
+			found "$what" "$tap_tmp/case" "$cause" insmod guilty_$how
+			ok "$what: --vmcore says why reserved memory is not in the crash dump" \
+				grep -q '^vmcore .*a crash dump has no reserved memory' "$tap_tmp/case/said"
+			rm -rf "$tap_tmp/case" "$tap_tmp/crash"
+		done
+	done
+done
+
+# Memory of the kernel is in the crash dump, if kexec-tools sees no reserved region
+if wanted "kdump, pages"; then
+	crash_kernel 6.12
 	touch "$tap_tmp/case/pages"
-	kdump "rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1"
-	is "kdump: a record in memory of the kernel is found by --vmcore" \
+	kdump_before="rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1"
+	kdump 6.12 panic
+	is "kdump, pages: a record in memory of the kernel is found by --vmcore" \
 		"$(sed -n 's/^vmcore cause  *//p' "$tap_tmp/case/said")" "$panics"
+	kdump_before=:
 	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 fi
 
 # The debug kernel says if something sleeps, or takes a wrong lock, on the way of a panic. The panic's own
 # stack is no complaint.
-if wanted debug && [ -e "$O/root/kernel-debug/vmlinuz" ]; then
+# debug NAME CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...
+debug() {
+	wanted "debug, $1" && [ -e "$O/root/kernel-debug/vmlinuz" ] || return 0
+	_what="debug, $1" _cause=$2 _comm=$3 _pattern=$4 _before=$5 _trouble=$6; shift 6
 	make -s -C "$top/tests/driver" O="$O" KVER=debug guest >&2 || exit 1
-	crash debug "$tap_tmp/case" : "$hold_locks" --kernel debug --harts 2 --topology funnel --reset warm --append panic=1
-	found debug "$tap_tmp/case" "panic: locks: a dead CPU holds *" insmod "guilty_of_locks"
-	sed '/Call Trace/d' "$tap_tmp/case/console" >"$tap_tmp/console"
-	quiet debug
+	crash "$_what" "$tap_tmp/case" "$_before" "$_trouble" --kernel debug --reset warm "$@"
+	found "$_what" "$tap_tmp/case" "$_cause" "$_comm" "$_pattern"
+	# What the trouble itself says is no complaint
+	sed -E '/Call Trace|Unable to handle kernel .* virtual address|Oops \[#1\]|BUG: soft lockup - CPU|INFO: task trouble-/d' \
+		"$tap_tmp/case/console" >"$tap_tmp/console"
+	quiet "$_what"
 	rm -rf "$tap_tmp/case"
-fi
+}
+debug locks "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" --harts 2 --topology funnel \
+	--append panic=1
+debug oops "oops: Unable to handle kernel *" insmod "guilty_oops" : "$insmod=oops" --topology sram \
+	--append "panic=1 oops=panic"
+debug "hung task" "hung task: the task is blocked for too long" trouble-one "guilty_wait" \
+	"echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 12; reboot -f" --harts 2
+debug "soft lockup" "soft lockup: CPU#* stuck for *s! \[insmod:*\]" insmod "guilty_lockup" \
+	"echo 4 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" --append panic=1
+debug reboot "reboot" reboot "__do_sys_reboot" : "reboot -f" --harts 2 --topology sram
+debug SysRq "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" --harts 2 --topology funnel
+debug user "user: enough" sh "trigger_store" : 'echo enough >$F/trigger; sleep 1; reboot -f' --harts 2
 crash_timeout=300
 
 if wanted damaged; then
