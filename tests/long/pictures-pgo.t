@@ -137,5 +137,7 @@ ok "what is packed and unpacked is the same" sh -c \
 # taken branches are what a layout can save
 ok "BOLT saves taken branches" [ "$(cut -d' ' -f3 bolt.numbers)" -lt "$(cut -d' ' -f3 base.numbers)" ]
 ok "both save taken branches" [ "$(cut -d' ' -f3 both.numbers)" -lt "$(cut -d' ' -f3 base.numbers)" ]
-ok "gcc saves instructions" [ "$(cut -d' ' -f2 gcc-pgo.numbers)" -lt "$(cut -d' ' -f2 gcc.numbers)" ]
+# gcc's own instrumentation does not save instructions of bzip2 either: 0.1 % fewer than without a profile on a part of
+# the other input, and 0.3 % with the profile of the trace
+ok "gcc saves taken branches" [ "$(cut -d' ' -f3 gcc-pgo.numbers)" -lt "$(cut -d' ' -f3 gcc.numbers)" ]
 done_testing
