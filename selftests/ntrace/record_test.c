@@ -373,12 +373,17 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 	bool slow = getenv("NTRACE_SLOW_FIFO");
 	unsigned int errors, partial;
 	uint64_t before, after;
+	cpu_set_t set;
 	char file[64];
 	int stall;
 
 	if (!pmu_number("caps/stall", 0) || !pmu_number("caps/privilege", 0))
 		SKIP(return, "the hardware does not stall, or not filter");
 	event_attr_user(&self->attr);
+	/* the event and the file overflows are one CPU's: the work has to be there, too */
+	CPU_ZERO(&set);
+	CPU_SET(self->cpu, &set);
+	ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
 	snprintf(file, sizeof(file), "cpu%d/overflows", self->cpu);
 	for (stall = 0; stall < 2; stall++) {
 		self->attr.config &= ~NTRACE_CONFIG_STALL;
