@@ -465,6 +465,8 @@ struct nb_ram_caps {
 					 */
 	bool		smem_fixed;	/* Start and Limit stay at the above */
 	bool		stop_on_wrap;
+	bool		stop_fixed;	/* trRamStopOnWrap is always 1 */
+	bool		limit_fixed;	/* in SRAM mode, trRamLimit cannot be trimmed */
 	uint32_t	formats;	/* bits of trRamMemFormat and trRamAsyncFreq that can be set; the
 					 * data are plain bytes all the same
 					 */

@@ -233,6 +233,8 @@ static uint32_t legal_control(const struct nb_ram *ram, uint32_t value)
 		legal |= TR_RAM_MODE;
 	if (ram->caps.stop_on_wrap)
 		legal |= value & TR_RAM_STOP_ON_WRAP;
+	if (ram->caps.stop_fixed)
+		legal |= TR_RAM_STOP_ON_WRAP;
 	legal |= value & ram->caps.formats & (TR_RAM_MEM_FORMAT | TR_RAM_ASYNC_FREQ);
 	return legal;
 }
@@ -323,6 +325,8 @@ static void write_limits(struct nb_ram *ram, unsigned int offset, uint32_t value
 		put_pointer(ram, TR_RAM_START_LOW, ram->start, 0);
 		break;
 	case TR_RAM_LIMIT_LOW:	/* fixed, it "can be possibly trimmed" */
+		if (!smem(ram) && ram->caps.limit_fixed)
+			break;
 		ram->limit = legal_pointer(ram, ram->limit, offset, value);
 		if (offset == TR_RAM_LIMIT_LOW && value != ~0U)
 			ram->limit = legal_limit(ram, ram->limit);

@@ -101,6 +101,8 @@ static const struct option options[] = {
 	RAM(sizes, OPT_U8, "of a buffer: 0 any, 1 a power of two or the one below, 2 or the one above"),
 	RAM(smem_fixed, OPT_BOOL, "the buffer is fixed"),
 	RAM(stop_on_wrap, OPT_BOOL, "trRamStopOnWrap"),
+	RAM(stop_fixed, OPT_BOOL, "trRamStopOnWrap is always 1"),
+	RAM(limit_fixed, OPT_BOOL, "trRamLimit of the SRAM cannot be set"),
 	RAM(keeps_rest, OPT_BOOL, "stopped on wrap, it is not empty"),
 	RAM(formats, OPT_U32, "bits of trRamMemFormat and trRamAsyncFreq that can be set"),
 	RAM(data_write, OPT_BOOL, "trRamData can be written"),
