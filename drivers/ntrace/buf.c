@@ -276,7 +276,7 @@ static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace
 	const struct ntrace_sink *sink = s->enc->sink;
 	const struct ntrace_chunk *chunk = map->chunks;
 
-	if (!buf->overwrite || map->nr != 1 || !IS_ALIGNED(chunk->dma, sink->area->start_align) ||
+	if (!buf->overwrite || sink->stop_fixed || map->nr != 1 || !IS_ALIGNED(chunk->dma, sink->area->start_align) ||
 	    !IS_ALIGNED(offset, sink->area->align))
 		return false;
 	if (sink->frames && offset)
@@ -298,7 +298,10 @@ static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace
  */
 bool ntrace_session_may_stop(const struct ntrace_session *s)
 {
-	return s->enc->sink->stop_on_wrap && !(s->want->config & NTRACE_CONFIG_STALL);
+	const struct ntrace_sink *sink = s->enc->sink;
+
+	return sink->stop_fixed ||
+	       (sink->stop_on_wrap && !(s->want->config & NTRACE_CONFIG_STALL));
 }
 
 /* The rest of @chunk from @offset on, at most @room bytes; false if below @least */
@@ -387,17 +390,21 @@ out:
 /* A sink with memory of its own has its window there, which is copied when it stops */
 int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 {
-	const struct ntrace_ram_area *area = s->enc->sink->area;
+	const struct ntrace_sink *sink = s->enc->sink;
+	const struct ntrace_ram_area *area = sink->area;
 
 	if (!buf->overwrite && s->handle.size < NTRACE_WINDOW_MIN)
 		return -ENOSPC;
 	s->pad = 0;
 	s->first = 0;
-	s->win.circular = buf->overwrite;
-	s->win.stop = !buf->overwrite && ntrace_session_may_stop(s);
+	s->win.circular = buf->overwrite && !sink->stop_fixed;
+	s->win.stop = !s->win.circular && ntrace_session_may_stop(s);
 	s->win.start = area->min;
 	s->win.wp = area->min;
 	s->win.end = area->max + area->align;
+	/* What the buffer has no room for would be lost */
+	if (!buf->overwrite && area->trims)
+		s->win.end = min(s->win.end, area->min + ALIGN_DOWN(s->handle.size, area->align));
 	return 0;
 }
 

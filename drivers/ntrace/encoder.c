@@ -302,6 +302,12 @@ u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
 	return enc->ops ? enc->ops->counter(enc) : ntrace_ts_counter(&enc->comp);
 }
 
+/* How many ticks the timestamp may be behind the time CSR: it gets there through other clocks */
+static u64 ntrace_ts_lag(void)
+{
+	return max(riscv_timebase / (10 * 1000 * 1000), 2UL);
+}
+
 /*
  * Does the timestamp count like the time CSR? Then perf can convert it. The counter is read between
  * two reads of time, twice, some time apart: equality is then no accident.
@@ -312,7 +318,7 @@ static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		u64 before = get_cycles64();
+		u64 before = get_cycles64() - ntrace_ts_lag();
 		u64 counter = ntrace_encoder_counter(enc);
 		u64 after = get_cycles64();
 

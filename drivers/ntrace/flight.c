@@ -579,7 +579,7 @@ static void ntrace_flight_describe(const struct ntrace_encoder *enc, struct ntra
 static bool ntrace_flight_takes(const struct ntrace_sink *sink)
 {
 	return sink->comp.type == TR_COMP_RAMSINK && !sink->ops && !sink->frames &&
-	       !sink->comp.stuck;
+	       !sink->stop_fixed && !sink->comp.stuck;
 }
 
 /* Does an encoder lead to a sink that the recorder cannot use? */

@@ -40,6 +40,7 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -375,6 +376,7 @@ struct ntrace_window {
  * @max: highest address that trRamLimit takes
  * @one_line: all addresses of a window have their upper 32 bits in common
  * @any_size: trRamLimit takes windows of any size, not only of 2^M bytes
+ * @trims: of one that is copied: trRamLimit can be lowered
  */
 struct ntrace_ram_area {
 	bool			there;
@@ -385,6 +387,7 @@ struct ntrace_ram_area {
 	u64			max;
 	bool			one_line;
 	bool			any_size;
+	bool			trims;
 };
 
 /**
@@ -415,6 +418,7 @@ struct ntrace_sink_ops {
  * @mem_start: address of @mem
  * @mem_end: address after @mem
  * @stop_on_wrap: trRamStopOnWrap can be set
+ * @stop_fixed: it cannot be cleared: the sink stops when its window is full, also in a snapshot
  * @base: of one that writes frames: the start of its window
  * @index: index among the sinks
  * @number: what events choose it by, a hash of its name
@@ -443,6 +447,7 @@ struct ntrace_sink {
 	u64			mem_end;
 	u64			base;
 	bool			stop_on_wrap;
+	bool			stop_fixed;
 	unsigned int		index;
 	u32			number;
 	struct device_attribute	file;
@@ -729,6 +734,15 @@ void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner);
 int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsigned int prescale);
 
 /* ramsink.c */
+/*
+ * The driver copies from a sink while interrupts are off. So it uses no more of the sink's memory
+ * than can be copied in a few milliseconds: SRAM by a load of the bus for each word, or reserved
+ * memory.
+ */
+#define NTRACE_SRAM_MAX		SZ_64K
+#define NTRACE_RESERVED_MAX	SZ_1M
+int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *area,
+		       u64 limit_min, u64 most);
 int ntrace_ramsink_setup(struct ntrace_sink *sink);
 void ntrace_ramsink_revive(struct ntrace_sink *sink);
 int ntrace_ramsink_choose(struct ntrace_sink *sink, bool sram);
@@ -784,6 +798,7 @@ int ntrace_sifive_funnel_setup(struct ntrace_sink *sink);
 void ntrace_sifive_funnel_revive(struct ntrace_sink *sink);
 
 /* path.c */
+u32 ntrace_sink_period(const struct ntrace_sink *sink, const struct ntrace_window *win);
 int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win);
 int ntrace_sink_stop(struct ntrace_sink *sink);
 int ntrace_sink_hold(struct ntrace_sink *sink, struct ntrace_encoder *own);
@@ -853,6 +868,10 @@ static __always_inline bool ntrace_path_halt(struct ntrace_encoder *enc)
 	enc->on = false;
 	return ntrace_comp_disable_fast(&enc->sink->comp);
 }
+
+/* Limits of what ntrace_sink_period() returns */
+#define NTRACE_PERIOD_MIN	50000
+#define NTRACE_PERIOD_MAX	4000000
 
 /* Limits of strobing in microseconds: the timer of neither part may fire too often */
 #define NTRACE_STROBE_MIN	50

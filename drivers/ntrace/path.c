@@ -146,6 +146,31 @@ static inline int ntrace_sink_disable(struct ntrace_sink *sink)
 }
 
 /**
+ * ntrace_sink_period - how often to look at the write pointer of a sink
+ * @sink: the sink
+ * @win: its window
+ *
+ * One nanosecond for each byte of the window, shared by the members. A hart emits less than 0.25
+ * byte in a nanosecond, so that all of them fill less than the half of the window that is kept
+ * free, see ntrace_session_due(), even if the timer is late. A circular window never gets full.
+ *
+ * Return: nanoseconds
+ */
+u32 ntrace_sink_period(const struct ntrace_sink *sink, const struct ntrace_window *win)
+{
+	unsigned int members = 0;
+	struct ntrace_encoder *enc;
+
+	ntrace_sink_assert_locked(sink);
+	if (win->circular)
+		return NTRACE_PERIOD_MAX;
+	list_for_each_entry(enc, &sink->members, member)
+		members++;
+	return clamp_t(u32, (u32)(win->end - win->wp) / max(members, 1U), NTRACE_PERIOD_MIN,
+		       NTRACE_PERIOD_MAX);
+}
+
+/**
  * ntrace_sink_start - enable a sink and its members, the sink first
  * @sink: the sink; its members are programmed
  * @win: the memory that it may write, and which may get smaller; NULL to continue where it stopped
@@ -375,7 +400,7 @@ struct ntrace_funnel *ntrace_route_funnel(const struct ntrace_route *route)
 const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
 					     const struct ntrace_want *want)
 {
-	bool sram = want->config & NTRACE_CONFIG_SRAM;
+	bool sram = want->config & NTRACE_CONFIG_SRAM, stall = want->config & NTRACE_CONFIG_STALL;
 	unsigned int i, n;
 
 	/* Pairs with the release when a route comes */
@@ -383,7 +408,8 @@ const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
 	for (i = 0; i < n; i++) {
 		const struct ntrace_sink *sink = enc->routes[i].sink;
 
-		if ((!want->sink || sink->number == want->sink) &&
+		/* A sink that has stopped would stall the hart, which then cannot restart it */
+		if ((!want->sink || sink->number == want->sink) && !(stall && sink->stop_fixed) &&
 		    (!sram || sink->areas[TR_RAM_MODE_SRAM].there))
 			return &enc->routes[i];
 	}

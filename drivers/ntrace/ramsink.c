@@ -44,12 +44,49 @@ static bool ntrace_ramsink_set_mode(struct ntrace_sink *sink, unsigned int mode)
 	return true;
 }
 
+/* More than this is never copied at once */
+#define NTRACE_COPIED_MAX	SZ_16M
+
+/**
+ * ntrace_ramsink_cap - take care that a sink's memory can be copied with interrupts off
+ * @sink: the sink
+ * @area: its memory; @area->max gets lower as needed
+ * @limit_min: the lowest value that the register of the end takes
+ * @most: bytes: NTRACE_SRAM_MAX or NTRACE_RESERVED_MAX
+ *
+ * If the end cannot be lowered, all of the memory is used.
+ *
+ * Return: 0, or -EOPNOTSUPP: it is too much even so
+ */
+int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *area,
+		       u64 limit_min, u64 most)
+{
+	u64 size = area->max + area->align - area->min;
+
+	area->copied = true;
+	area->trims = limit_min < area->max;
+	if (size <= most)
+		return 0;
+	if (area->trims) {
+		area->max = area->min + most - area->align;
+		return 0;
+	}
+	if (size > NTRACE_COPIED_MAX) {
+		dev_err(sink->comp.dev, "%s at %pa: its %llu KiB are too much to be copied at once, and its end cannot be lowered\n",
+			ntrace_type_name(sink->comp.type), &sink->comp.addr, size >> 10);
+		return -EOPNOTSUPP;
+	}
+	dev_warn(sink->comp.dev, "%s at %pa: all of its %llu KiB are copied at once, as its end cannot be lowered\n",
+		 ntrace_type_name(sink->comp.type), &sink->comp.addr, size >> 10);
+	return 0;
+}
+
 /*
  * If the memory of the sink is fixed, or the device tree reserves some for it, the driver uses that
  * memory and copies the trace from it.
  */
 static int ntrace_ramsink_setup_reserved(struct ntrace_sink *sink, struct ntrace_ram_area *area,
-					 bool fixed)
+					 u64 limit_min, bool fixed)
 {
 	struct device *dev = sink->comp.dev;
 
@@ -58,18 +95,17 @@ static int ntrace_ramsink_setup_reserved(struct ntrace_sink *sink, struct ntrace
 			&sink->comp.addr, area->min);
 		return -EOPNOTSUPP;
 	}
-	area->copied = true;
 	if (!fixed) {
 		area->min = max(area->min, ALIGN(sink->mem_start, area->start_align));
 		area->max = min(area->max, ALIGN_DOWN(sink->mem_end, area->align) - area->align);
 	}
 	if (area->min < sink->mem_start || area->max + area->align > sink->mem_end ||
-	    area->max <= area->min || area->max - area->min > SZ_1G) {
+	    area->max <= area->min) {
 		dev_err(dev, "trace RAM sink at %pa: it writes from 0x%llx to 0x%llx, which is not in its memory-region\n",
 			&sink->comp.addr, area->min, area->max + area->align);
 		return -EINVAL;
 	}
-	return 0;
+	return ntrace_ramsink_cap(sink, area, limit_min, NTRACE_RESERVED_MAX);
 }
 
 /* Does trRamLimit take a window of @size bytes? */
@@ -107,7 +143,7 @@ static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram
 		return -EOPNOTSUPP;
 	}
 	if (fixed || sink->mem)
-		return ntrace_ramsink_setup_reserved(sink, area, fixed);
+		return ntrace_ramsink_setup_reserved(sink, area, limit_min, fixed);
 	area->any_size = ntrace_ramsink_takes(sink, area, 3 * SZ_1M);
 
 	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(fls64(area->max)));
@@ -124,17 +160,16 @@ static int ntrace_ramsink_setup_sram(struct ntrace_sink *sink, struct ntrace_ram
 
 	ntrace_ramsink_probe_range(sink, TR_RAM_LIMIT_LOW, &limit_min, &area->max);
 	area->min = ntrace_ramsink_read64(sink, TR_RAM_START_LOW);
-	area->copied = true;
 	/* "A must be 4 as access to trace via trRamData is always 32-bits wide" */
 	area->align = 4;
 	area->start_align = 4;
-	if (area->max <= area->min || area->max - area->min > SZ_1G) {
+	if (area->max <= area->min) {
 		dev_err(sink->comp.dev, "trace RAM sink at %pa: no SRAM between 0x%llx and 0x%llx\n",
 			&sink->comp.addr, area->min, area->max);
 		return -ENODEV;
 	}
 	area->max = ALIGN_DOWN(area->max, 4);
-	return 0;
+	return ntrace_ramsink_cap(sink, area, limit_min, NTRACE_SRAM_MAX);
 }
 
 /* Find out what there is of a mode; 0 also if the sink does not have it */
@@ -208,6 +243,7 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 	ntrace_write(&sink->comp, TR_RAM_CONTROL, control);
 	sink->stop_on_wrap = ntrace_read(&sink->comp, TR_RAM_CONTROL) & TR_RAM_STOP_ON_WRAP;
 	ntrace_write(&sink->comp, TR_RAM_CONTROL, sink->comp.control);
+	sink->stop_fixed = ntrace_read(&sink->comp, TR_RAM_CONTROL) & TR_RAM_STOP_ON_WRAP;
 	return 0;
 }
 
@@ -244,6 +280,26 @@ static bool ntrace_ramsink_set_limit(const struct ntrace_sink *sink, struct ntra
 }
 
 /*
+ * "Configure RAM Sink in appropriate mode. Verify if a particular mode is set. Set main enable": a
+ * sink that does not stop at the end of its window would overwrite trace that perf already has.
+ */
+static int ntrace_ramsink_set_stop(struct ntrace_sink *sink, bool stop)
+{
+	u32 control = sink->comp.control & ~(TR_CONTROL_ENABLE | TR_RAM_STOP_ON_WRAP), got;
+
+	if (stop)
+		control |= TR_RAM_STOP_ON_WRAP;
+	sink->comp.control = control;
+	ntrace_write(&sink->comp, TR_RAM_CONTROL, control);
+	got = ntrace_read(&sink->comp, TR_RAM_CONTROL);
+	if (likely(!((got ^ control) & TR_RAM_STOP_ON_WRAP)))
+		return 0;
+	ntrace_comp_err(&sink->comp, "trace RAM sink at %pa: trRamStopOnWrap does not take %u",
+			&sink->comp.addr, stop);
+	return -EIO;
+}
+
+/*
  * Point a disabled and empty sink to a window, whose end may get lower. Writing trRamWPLow clears
  * trRamWrap. -EIO, and no window, if the registers do not take it.
  */
@@ -251,14 +307,15 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, struct ntrace_window *win)
 {
 	u64 limit = win->end - sink->area->align;
 	bool taken;
+	int ret;
 
 	sink->holds = NULL;
 	sink->full = false;
 	/* The CPU's writes to the window reach memory before the sink's */
 	wmb();
-	sink->comp.control &= ~TR_RAM_STOP_ON_WRAP;
-	if (win->stop)
-		sink->comp.control |= TR_RAM_STOP_ON_WRAP;
+	ret = ntrace_ramsink_set_stop(sink, win->stop);
+	if (ret)
+		return ret;
 
 	if (sink->area == &sink->areas[TR_RAM_MODE_SMEM])
 		ntrace_ramsink_write64(sink, TR_RAM_START_LOW, win->start);

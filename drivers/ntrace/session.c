@@ -32,6 +32,8 @@ static noinline unsigned long ntrace_collect_copied(struct ntrace_session *s)
 			from = (from + used - buf->size) % size;
 			used = buf->size;
 		}
+		if (wrapped && s->win.stop)
+			perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
 	} else if (wrapped || used > s->handle.size) {
 		used = min(used, ALIGN_DOWN(s->handle.size, 4));
 		perf_aux_output_flag(&s->handle, PERF_AUX_FLAG_PARTIAL);
@@ -109,7 +111,6 @@ static noinline int ntrace_session_renew(struct ntrace_session *s)
 	s->buf_id = buf->id;
 	size = s->win.end - s->win.start;
 	s->half = s->win.circular ? size : size / 2;
-	s->window_period = ntrace_window_period(s);
 	/* A sink with memory of its own, or that writes frames, begins anew each time */
 	sink->holds = NULL;
 	if (!sink->area->copied && !sink->frames && (s->win.circular || s->win.stop))
@@ -150,8 +151,17 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 		s->buf->leak |= sink->loose && !sink->area->copied;
 		return ret;
 	}
+	s->window_period = ntrace_window_period(s);
 	ntrace_session_owns(s);
 	return 0;
+}
+
+/* The owner of a shared sink has to look more often, or its timer has the long period of a member */
+static void ntrace_session_hasten(struct ntrace_session *owner)
+{
+	owner->period = min(owner->period, ntrace_window_period(owner));
+	if (owner->period < owner->queued)
+		smp_call_function_single_async(owner->timer_cpu, &owner->kick);
 }
 
 /*
@@ -171,9 +181,7 @@ static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 
 		if (ntrace_session_run(other))
 			continue;
-		/* Its timer may still have the long period of a member */
-		if (other->period < other->queued)
-			smp_call_function_single_async(other->timer_cpu, &other->kick);
+		ntrace_session_hasten(other);
 		return;
 	}
 	list_for_each_entry_safe(enc, next, &sink->members, member) {
@@ -208,7 +216,10 @@ static int ntrace_session_enter(struct ntrace_session *s)
 		if (!ntrace_session_may_share(sink->owner, s))
 			return -EBUSY;
 		s->state = NTRACE_SESSION_MEMBER;
-		return ntrace_sink_join(sink, s->enc);
+		ret = ntrace_sink_join(sink, s->enc);
+		if (!ret)
+			ntrace_session_hasten(sink->owner);
+		return ret;
 	}
 	ntrace_sink_add(sink, &s->enc->member);
 	ret = ntrace_session_run(s);

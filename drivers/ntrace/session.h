@@ -140,20 +140,9 @@ static __always_inline void ntrace_window_sync(struct ntrace_session *s, dma_add
 		dma_sync_single_for_cpu(s->enc->sink->comp.dev, from, size, DMA_FROM_DEVICE);
 }
 
-/*
- * The timer's period is one nanosecond for each byte of the window. A hart emits less than 0.25
- * byte in a nanosecond, so this is less than the half of the window that is kept free, see
- * ntrace_session_due(), even if the timer is late. A circular window never gets full.
- */
-#define NTRACE_PERIOD_MIN	(50 * NSEC_PER_USEC)
-#define NTRACE_PERIOD_MAX	(4 * NSEC_PER_MSEC)
-
 static inline ktime_t ntrace_window_period(const struct ntrace_session *s)
 {
-	if (s->win.circular)
-		return ns_to_ktime(NTRACE_PERIOD_MAX);
-	return ns_to_ktime(clamp_t(u64, s->win.end - s->win.wp, NTRACE_PERIOD_MIN,
-				   NTRACE_PERIOD_MAX));
+	return ns_to_ktime(ntrace_sink_period(s->enc->sink, &s->win));
 }
 
 /* Bytes that the window of a stopped SMEM sink holds */

@@ -304,13 +304,12 @@ static int ntrace_sifive_funnel_reserve(struct ntrace_sink *sink, struct ntrace_
 {
 	if (!sink->mem)
 		return 0;
-	area->copied = true;
 	area->min = ALIGN(sink->mem_start, area->start_align);
 	area->max = min(area->max, ALIGN_DOWN(sink->mem_end, area->align) - area->align);
-	if (area->max > area->min && area->max - area->min <= SZ_1G &&
+	if (area->max > area->min && !ntrace_ramsink_cap(sink, area, 0, NTRACE_RESERVED_MAX) &&
 	    upper_32_bits(area->min) == upper_32_bits(area->max))
 		return 0;
-	dev_err(sink->comp.dev, "%s at %pa: its memory-region is out of reach, larger than 1 GiB, or crosses a line of 4 GiB\n",
+	dev_err(sink->comp.dev, "%s at %pa: its memory-region is out of reach, or crosses a line of 4 GiB\n",
 		ntrace_type_name(sink->comp.type), &sink->comp.addr);
 	return -EINVAL;
 }

@@ -174,6 +174,8 @@ void *fake_ram(const struct fake_ram_options *opt)
 	}
 	caps.smem_fixed = opt->fixed;
 	caps.stop_on_wrap = !opt->no_stop;
+	caps.stop_fixed = opt->stop_fixed;
+	caps.limit_fixed = opt->limit_fixed;
 	caps.keeps_rest = opt->keeps_rest;
 	caps.sizes = opt->sizes;
 	if (nb_ram_init(ram, &caps))
@@ -374,6 +376,24 @@ static uint64_t frozen;
 static uint64_t clock_frozen(void *opaque)
 {
 	return frozen;
+}
+
+static unsigned int lag;
+
+static uint64_t clock_late(void *opaque)
+{
+	return now - lag;
+}
+
+void fake_lag(void *encoder, unsigned int ticks)
+{
+	lag = ticks;
+	find(encoder)->te.ts.clock = clock_late;
+}
+
+void fake_no_stop(void *ram)
+{
+	find(ram)->ram.caps.stop_on_wrap = false;
 }
 
 void fake_freeze(void *encoder, uint64_t value)

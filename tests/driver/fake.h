@@ -43,6 +43,8 @@ struct fake_ram_options {
 	unsigned int	active_delay, empty_delay, enable_delay;
 	bool		both;		/* SRAM, and SMEM */
 	uint32_t	start_align;	/* of trRamStart; 0: align */
+	bool		stop_fixed;	/* trRamStopOnWrap is always 1 */
+	bool		limit_fixed;	/* of SRAM */
 };
 
 void fake_init(void);
@@ -78,6 +80,10 @@ void fake_never_enabled(void *encoder);
 void fake_set_time(uint64_t time);
 /* The counter of an encoder stands still at @value */
 void fake_freeze(void *encoder, uint64_t value);
+/* ... or is so many ticks behind the time CSR */
+void fake_lag(void *encoder, unsigned int ticks);
+/* From now on, trRamStopOnWrap cannot be set */
+void fake_no_stop(void *ram);
 void fake_context(void *encoder, uint64_t scontext);
 void fake_trigger(void *encoder, unsigned int input);
 /* The hart of an encoder runs @n blocks, each with a taken branch */

@@ -627,6 +627,74 @@ static void sram_is_read_back(void **state)
 	assert_memory_equal(rest, buf + 8, n - 8);
 }
 
+/* Interrupts are off while a sink is read word by word: not all of a large SRAM is used */
+static void sram_is_read_in_parts(void **state)
+{
+	struct fake_ram_options opt = { .sram = true, .sram_size = 1 << 20 };
+
+	direct(&(struct fake_encoder_options){ }, &opt);
+	assert_int_equal(sink.area->max + sink.area->align - sink.area->min, 64 << 10);
+	assert_true(sink.area->trims);
+	assert_string_equal(shim_log, "");
+	/* All has to be used if trRamLimit is fixed, but not any size. */
+	setup(state);
+	opt.limit_fixed = true;
+	direct(&(struct fake_encoder_options){ }, &opt);
+	assert_int_equal(sink.area->max + sink.area->align - sink.area->min, 1 << 20);
+	assert_false(sink.area->trims);
+	assert_non_null(strstr(shim_log, "1024 KiB are copied at once"));
+	setup(state);
+	opt.sram_size = 32 << 20;
+	assert_int_equal(bring_up(&sink.comp, fake_ram(&opt)), 0);
+	assert_int_equal(ntrace_ramsink_setup(&sink), -EOPNOTSUPP);
+	assert_non_null(strstr(shim_log, "too much to be copied"));
+}
+
+/* The sink is told how to behave at the end of its window before it is enabled */
+static void set_before_enable(void *base, unsigned int offset, u32 value)
+{
+	u32 was = fake_peek(base, TR_CONTROL);
+
+	if (base == sink.comp.base && offset == TR_CONTROL && value & ~was & TR_CONTROL_ENABLE)
+		assert_int_equal((value ^ was) & ~TR_CONTROL_EMPTY, TR_CONTROL_ENABLE);
+}
+
+static void stop_on_wrap_is_verified(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000), around = win;
+
+	around.stop = false;
+	programmed();
+	fake_on_write = set_before_enable;
+	traced(&win, 10);
+	traced(&around, 10);
+	traced(&win, 10);
+	fake_on_write = NULL;
+	/* It would write over what is before the window */
+	fake_no_stop(sink.comp.base);
+	assert_int_equal(start(&enc, &win, false), -EIO);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
+	assert_non_null(strstr(shim_log, "trRamStopOnWrap does not take 1"));
+}
+
+/* A sink that always stops cannot go around, and cannot be used by an encoder that stalls */
+static void sink_that_always_stops(void **state)
+{
+	const struct ntrace_want stall = { .config = NTRACE_CONFIG_STALL }, plain = { };
+	struct ntrace_window win = window(0, 0x1000);
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .stop_fixed = true });
+	assert_true(sink.stop_on_wrap && sink.stop_fixed);
+	assert_null(ntrace_route_find(&enc, &stall));
+	assert_non_null(ntrace_route_find(&enc, &plain));
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+	traced(&win, 10);
+	setup(state);
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_false(sink.stop_fixed);
+	assert_non_null(ntrace_route_find(&enc, &stall));
+}
+
 static void filters_are_written(void **state)
 {
 	struct ntrace_window win = window(0, 0x8000);
@@ -946,6 +1014,32 @@ static void members_stand_still(void **state)
 		assert_true(enc.on && enc2.on);
 		stop_both();
 	}
+}
+
+/*
+ * Each hart may emit a quarter of a byte in a nanosecond. Between two looks at the write pointer, all
+ * of them together must not fill the half of the window that is left.
+ */
+static void period_suits_all_members(void **state)
+{
+	struct ntrace_window win = window(0, 0x80000), small = window(0, 0x1000);
+	u32 one, two;
+
+	shared();
+	assert_int_equal(start(&enc, &win, false), 0);
+	one = LOCKED(ntrace_sink_period(&sink, &win));
+	assert_int_equal(LOCKED(ntrace_sink_join(&sink, &enc2)), 0);
+	two = LOCKED(ntrace_sink_period(&sink, &win));
+	assert_true(one / 4 <= 0x80000 / 2);
+	assert_true(two * 2 / 4 <= 0x80000 / 2);
+	assert_int_equal(two, one / 2);
+	assert_int_equal(LOCKED(ntrace_sink_leave(&sink, &enc2)), 0);
+	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &win)), one);
+	/* No interrupt comes more often than that. */
+	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &small)), NTRACE_PERIOD_MIN);
+	win.circular = true;
+	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &win)), NTRACE_PERIOD_MAX);
+	assert_int_equal(stop(&enc), 0);
 }
 
 /* @win, and nothing that was left over, has trace of both from a synchronising message on */
@@ -1540,6 +1634,19 @@ static void counter_that_stands_still(void **state)
 	assert_false(enc.ts_is_time);
 }
 
+/* The time gets to the encoder through other clocks, and so a little late */
+static void counter_that_lags(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	fake_set_time(1000000);
+	fake_lag(enc.comp.base, 4);
+	ntrace_encoder_measure(&enc);
+	assert_true(enc.ts_is_time);
+	fake_lag(enc.comp.base, 1000);
+	ntrace_encoder_measure(&enc);
+	assert_false(enc.ts_is_time);
+}
+
 static unsigned int held_up;
 
 /* Firmware or a hypervisor runs for 5,000 ticks while the driver reads the counter. */
@@ -1953,7 +2060,9 @@ static void each_bridge_has_an_id(void **state)
 	X(reserved_memory_is_kept_to) X(sram_can_be_chosen) \
 	X(trace_arrives_in_the_window) X(second_session_begins_anew) \
 	X(full_window_stops_the_sink) X(write_pointer_in_the_middle) \
-	X(window_it_does_not_take) X(sram_is_read_back) X(filters_are_written) X(ranges_are_left_out) \
+	X(window_it_does_not_take) X(sram_is_read_back) X(sram_is_read_in_parts) \
+	X(stop_on_wrap_is_verified) X(sink_that_always_stops) X(period_suits_all_members) \
+	X(filters_are_written) X(ranges_are_left_out) \
 	X(one_thread_is_traced) X(triggers_switch_tracing) X(overflow_is_counted) \
 	X(window_of_a_power_of_two) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
@@ -1972,7 +2081,7 @@ static void each_bridge_has_an_id(void **state)
 	X(slow_reset_is_awaited) X(quiesced_in_order) X(tried_values_do_not_stay) \
 	X(encoder_of_another_format) X(counted_returns_are_for_who_asks) \
 	X(privilege_and_range_have_to_match) X(longest_sync_period_there_is) \
-	X(fields_that_do_not_take) X(counter_that_stands_still) X(base_of_a_hart_that_is_held_up) X(counter_is_read_whole) \
+	X(fields_that_do_not_take) X(counter_that_stands_still) X(counter_that_lags) X(base_of_a_hart_that_is_held_up) X(counter_is_read_whole) \
 	X(sifive_is_probed) X(sifive_programs_what_silicon_takes) \
 	X(sifive_stops_when_its_window_is_full) X(sifive_window_across_a_line_is_refused) \
 	X(sifive_sink_error_is_reported) X(sifive_power_was_off) X(nothing_is_no_version_0) \

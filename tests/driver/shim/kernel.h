@@ -43,6 +43,8 @@ typedef uint64_t phys_addr_t;
 #define noinline
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
+#define clamp_t(t, v, a, b)	min_t(t, max_t(t, v, a), b)
+#define min_t(t, a, b)		min((t)(a), (t)(b))
 #define max_t(t, a, b)		max((t)(a), (t)(b))
 #define ALIGN(x, a)		(((x) + ((typeof(x))(a) - 1)) & ~((typeof(x))(a) - 1))
 #define ALIGN_DOWN(x, a)	((x) & ~((typeof(x))(a) - 1))
@@ -58,7 +60,9 @@ typedef uint64_t phys_addr_t;
 #define is_power_of_2(n)	((n) && !((n) & ((n) - 1)))
 #define rounddown_pow_of_two(n)	(1ULL << (fls64(n) - 1))
 #define PAGE_SIZE		4096UL
+#define SZ_64K			0x10000U
 #define SZ_1M			0x100000U
+#define SZ_16M			0x1000000U
 #define SZ_1G			0x40000000U
 #define KERN_ERR		"3"
 #define KERN_WARNING		"4"
