@@ -909,6 +909,9 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 	}
 	if (ranges && (starts || stops))
 		return -EINVAL;
+	/* What all encoders can do may have become more since perf allocated the ranges of events */
+	if (ranges + starts + stops > ntrace_pmu.nr_addr_filters)
+		return -EOPNOTSUPP;
 	/* Whether the event leaves them out is not known here, but when it starts */
 	if (ranges > max(ntrace_nr_ranges(false), ntrace_nr_excludes()) || stops > 1 ||
 	    max(starts, stops) > ntrace_nr_ranges(true))
@@ -1232,10 +1235,11 @@ static bool ntrace_pmu_prepare(void)
 	if (ntrace_output_copy)
 		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
-	/* As many starts as there are latches, and the one stop that they share */
+	/* As many starts as there are latches, and the one stop that they share; or what is left out */
 	caps = ntrace_common_caps();
-	ntrace_pmu.nr_addr_filters = ntrace_caps_ranges(&caps, false) +
-				     !!ntrace_caps_ranges(&caps, true);
+	ntrace_pmu.nr_addr_filters = max(ntrace_caps_ranges(&caps, false) +
+					 !!ntrace_caps_ranges(&caps, true),
+					 ntrace_caps_excludes(&caps));
 	return true;
 }
 

@@ -140,13 +140,16 @@ static uint64_t first_address(struct recording *rec, struct stretches *st)
 TEST_F(filter, more_than_the_hardware_has_are_refused)
 {
 	char text[4096] = "";
-	unsigned int i;
+	unsigned int i, excludes = pmu_number("caps/exclude_filters", 0);
+	/* they may be ranges that are left out; perf has room for so many, and no more */
+	unsigned int most = self->ranges > excludes ? self->ranges : excludes;
 
+	EXPECT_GE(pmu_number("nr_addr_filters", 0), most);
 	for (i = 0; i < 40; i++) {
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%sfilter 0x%x/0x10",
 			 i ? "," : "", 0x1000 + 0x100 * i);
-		EXPECT_EQ(set_filter(&self->rec, text), i < self->ranges ? 0 : EOPNOTSUPP)
-			TH_LOG("%u filters of %u", i + 1, self->ranges);
+		EXPECT_EQ(set_filter(&self->rec, text), i < most ? 0 : EOPNOTSUPP)
+			TH_LOG("%u filters of %u", i + 1, most);
 	}
 	enable(&self->rec);
 	busy(1000);
