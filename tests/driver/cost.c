@@ -19,6 +19,9 @@
 
 #include <linux/ntrace.h>
 
+/* As ntrace-null.c has it: no record */
+#define NULL_QUIET	(1 << 12)
+
 #define BATCH	8
 #define BATCHES	512
 #define INSTRUCTIONS_PER_TICK	50
@@ -93,10 +96,12 @@ static void end(int fd)
 
 static void read_all(void)
 {
-	if (page && aux_prot & PROT_WRITE) {
-		page->data_tail = page->data_head;
+	if (!page)
+		return;
+	/* A record for which there is no room costs less */
+	page->data_tail = page->data_head;
+	if (aux_prot & PROT_WRITE)
 		page->aux_tail = page->aux_head;
-	}
 }
 
 /* Instructions of a round: a switch to the other task, and one back */
@@ -164,7 +169,7 @@ static int only_flight(int pid)
 int main(int argc, char **argv)
 {
 	uint64_t config = number("ntrace/cpu0/default_config") & ~(uint64_t)NTRACE_CONFIG_CONTEXT;
-	double base, null, record, quiet, traced, snap, off, all, context, again;
+	double base, null, record, quiet, traced, snap, off, all, context, again, snap_record, snap_quiet;
 	struct sched_param param = { .sched_priority = 10 };
 	int pid, fd;
 
@@ -212,6 +217,14 @@ int main(int argc, char **argv)
 
 	/* the newest trace, without a reader */
 	aux_prot = PROT_READ;
+	fd = event("ntrace_null", NULL_QUIET | 64, pid, -1);
+	snap_quiet = round_trips();
+	say("a bare AUX PMU on one of them, snapshot without a record", snap_quiet, null);
+	end(fd);
+	fd = event("ntrace_null", 64, pid, -1);
+	snap_record = round_trips();
+	say("the same, handing over 64 bytes each time", snap_record, snap_quiet);
+	end(fd);
 	fd = event("ntrace", config, pid, -1);
 	snap = round_trips();
 	say("ntrace on one of them, snapshot, beyond the bare PMU", snap, null);
@@ -233,7 +246,8 @@ int main(int argc, char **argv)
 
 	printf("cost: sched-in and sched-out beyond a bare AUX PMU: %.0f, of these for what perf does with bytes: %.0f\n",
 	       traced - null, record - null);
-	printf("cost: snapshot beyond a bare AUX PMU: %.0f\n", snap - null);
+	printf("cost: snapshot beyond a bare AUX PMU: %.0f, of these for what perf does with bytes: %.0f\n",
+	       snap - snap_quiet, snap_record - snap_quiet);
 	printf("cost: task switch with context: %.1f\n", (context - all) / 2);
 	printf("cost: event not active: %.0f, no event any more: %.0f\n", off - quiet, again - base);
 	kill(pid, SIGKILL);

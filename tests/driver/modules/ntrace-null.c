@@ -2,11 +2,15 @@
 /*
  * A bare AUX PMU, which does what perf needs of one, without hardware. What the driver costs a task
  * switch is measured against it (tests/driver/cost.c). config is the number of bytes, below 4096,
- * that it says to have written each time.
+ * that it says to have written each time. In a snapshot buffer it gives the new head, too, as the
+ * kernel wants it there; NULL_QUIET says that it hands over no bytes then, so that perf writes no
+ * record.
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
+
+#define NULL_QUIET	BIT(12)
 
 static DEFINE_PER_CPU(struct perf_output_handle, null_handle);
 
@@ -14,7 +18,7 @@ static int null_event_init(struct perf_event *event)
 {
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
-	return event->attr.config < PAGE_SIZE ? 0 : -EINVAL;
+	return event->attr.config < 2 * NULL_QUIET ? 0 : -EINVAL;
 }
 
 static void null_start(struct perf_event *event, int flags)
@@ -26,10 +30,17 @@ static void null_start(struct perf_event *event, int flags)
 
 static void null_stop(struct perf_event *event, int flags)
 {
+	struct perf_output_handle *handle = this_cpu_ptr(&null_handle);
+	unsigned long size = event->attr.config & (NULL_QUIET - 1);
+	const bool *overwrite;
+
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	perf_aux_output_end(this_cpu_ptr(&null_handle), event->attr.config);
+	overwrite = perf_get_aux(handle);
+	if (*overwrite)
+		handle->head += size;
+	perf_aux_output_end(handle, event->attr.config & NULL_QUIET ? 0 : size);
 }
 
 static int null_add(struct perf_event *event, int flags)
@@ -51,7 +62,11 @@ static void null_read(struct perf_event *event)
 
 static void *null_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
-	return kzalloc(1, GFP_KERNEL);
+	bool *mode = kzalloc(sizeof(*mode), GFP_KERNEL);
+
+	if (mode)
+		*mode = overwrite;
+	return mode;
 }
 
 static void null_free_aux(void *aux)
