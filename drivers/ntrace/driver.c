@@ -259,8 +259,11 @@ static int ntrace_use_comp(union ntrace_any *any)
 	struct ntrace_comp *comp = &any->comp;
 	int ret = ntrace_setup_comp(any);
 
-	if (!ret)
+	if (!ret) {
 		ret = device_add_groups(comp->dev, ntrace_comp_groups(comp));
+		if (ret && comp->type == TR_COMP_ATBBRIDGE)
+			ntrace_bridge_free(&any->bridge);
+	}
 	if (!ret && ntrace_is_sink(comp)) {
 		ret = ntrace_registry_add_sink(&any->sink);
 		if (ret)
@@ -442,6 +445,8 @@ static int ntrace_probe(struct platform_device *pdev)
 		ntrace_power_put(&any->comp);
 		return 0;
 	}
+	/* What it still has to say is in memory that is freed next */
+	irq_work_sync(&any->comp.say);
 	pm_runtime_put_noidle(dev);
 	ntrace_end_power(&any->comp);
 	/* The log has the reason; the driver core need not add another message */
@@ -459,6 +464,8 @@ static void ntrace_disconnect_all(const struct ntrace_comp *gone)
 		ntrace_pmu_detach(enc);
 		ntrace_disconnect(enc);
 	}
+	/* A CPU that has come online may be about to restore its path */
+	ntrace_sync_cpus();
 }
 
 static void ntrace_close_local(void *sink)
@@ -489,6 +496,7 @@ static void ntrace_remove(struct platform_device *pdev)
 {
 	union ntrace_any *any = platform_get_drvdata(pdev);
 	struct ntrace_comp *comp = &any->comp;
+	bool records;
 
 	ntrace_debugfs_remove(comp);
 	if (comp->state == NTRACE_COMP_FOREIGN) {
@@ -501,6 +509,7 @@ static void ntrace_remove(struct platform_device *pdev)
 	device_remove_groups(&pdev->dev, ntrace_comp_groups(comp));
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
+	records = ntrace_flight_records();
 	ntrace_flight_end();
 	ntrace_disconnect_all(comp);
 	list_del(&comp->node);
@@ -515,9 +524,11 @@ static void ntrace_remove(struct platform_device *pdev)
 		ntrace_cs_quiesce(comp);
 	else if (ntrace_has_power(comp))
 		ntrace_comp_quiesce(comp);
-	/* Encoders may have another sink */
+	/* Encoders may have another sink; those that are left are recorded again */
 	if (ntrace_loaded)
 		ntrace_connect_all();
+	if (ntrace_loaded && records && !ntrace_flight_records())
+		ntrace_causes_connected();
 	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
 	irq_work_sync(&comp->say);

@@ -14,13 +14,18 @@
 
 #include "ntrace.h"
 
-/* Funnels are shared: the first path through one enables it, the last disables */
+/*
+ * Funnels are shared: the first path through one enables it, the last disables. One that stopped
+ * answering is left alone: ntrace_path_recover() may be about to reset it.
+ */
 static int ntrace_path_enable_funnel(struct ntrace_comp *comp)
 {
 	int ret = 0;
 
 	raw_spin_lock(&comp->lock);
-	if (!comp->users)
+	if (unlikely(comp->stuck))
+		ret = -EIO;
+	else if (!comp->users)
 		ret = ntrace_comp_enable(comp);
 	if (!ret)
 		comp->users++;

@@ -1011,17 +1011,19 @@ static int ntrace_cpu_offline(unsigned int cpu)
 /* While the CPU was offline, also in a system suspend, its components may have lost their power */
 static int ntrace_cpu_online(unsigned int cpu)
 {
-	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+	struct ntrace_encoder *enc;
 	struct ntrace_session *s;
 	unsigned long flags;
 
 	ntrace_cpu_came();
-	if (!enc)
+	if (!ntrace_encoder_of(cpu))
 		return 0;
 	ntrace_context_probe(cpu);
 	local_irq_save(flags);
+	/* An encoder that goes stays until interrupts are on again, see ntrace_disconnect_all() */
+	enc = ntrace_encoder_of(cpu);
 	s = this_cpu_ptr(&ntrace_session);
-	if (!ntrace_session_is_active(s))
+	if (enc && !ntrace_session_is_active(s))
 		ntrace_path_restore(enc);
 	/* The CPU may have been offline when the system was suspended */
 	if (READ_ONCE(ntrace_suspended) && s->state == NTRACE_SESSION_IDLE)

@@ -23,7 +23,7 @@ static unsigned int ntrace_sink_count;
 /* The encoder of @cpu whose path is complete; it stays as long as an event of the CPU does */
 struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu)
 {
-	return cpu < nr_cpu_ids ? ntrace_encoders[cpu] : NULL;
+	return cpu < nr_cpu_ids ? READ_ONCE(ntrace_encoders[cpu]) : NULL;
 }
 
 /* CPUs that can be traced */
@@ -35,7 +35,7 @@ const struct cpumask *ntrace_cpus(void)
 void ntrace_registry_add_encoder(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);
-	ntrace_encoders[enc->cpu] = enc;
+	WRITE_ONCE(ntrace_encoders[enc->cpu], enc);
 	cpumask_set_cpu(enc->cpu, &ntrace_cpumask);
 }
 
@@ -43,7 +43,7 @@ void ntrace_registry_del_encoder(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);
 	cpumask_clear_cpu(enc->cpu, &ntrace_cpumask);
-	ntrace_encoders[enc->cpu] = NULL;
+	WRITE_ONCE(ntrace_encoders[enc->cpu], NULL);
 }
 
 /* NULL if the sink has gone */

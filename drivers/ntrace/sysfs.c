@@ -36,8 +36,8 @@ static ssize_t ntrace_show_values(char *buf, unsigned long values)
 	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(u16), &values);
 }
 
-/* Accept a default that the hardware supports, while the encoder is not in use */
-static int ntrace_set_default(struct ntrace_encoder *enc, u64 config)
+/* Accept @config for @fields if the hardware supports it, while the encoder is not in use */
+static int ntrace_set_default(struct ntrace_encoder *enc, u64 fields, u64 config)
 {
 	static const struct ntrace_filter all;
 	int ret;
@@ -47,6 +47,7 @@ static int ntrace_set_default(struct ntrace_encoder *enc, u64 config)
 	/* An encoder whose CPU sleeps is in use as well */
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
+	config |= enc->default_config & ~fields;
 	ret = ntrace_encoder_check(enc, config, &all);
 	if (!ret && READ_ONCE(enc->on))
 		ret = -EBUSY;
@@ -75,7 +76,6 @@ static ssize_t ntrace_default_store(struct device *dev, struct device_attribute 
 				    const char *buf, size_t count)
 {
 	u64 mask = container_of(attr, struct ntrace_default_attr, attr)->mask;
-	struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
 	unsigned int val;
 	int ret;
 
@@ -84,7 +84,7 @@ static ssize_t ntrace_default_store(struct device *dev, struct device_attribute 
 		return ret;
 	if (val > mask >> __ffs64(mask))
 		return -EINVAL;
-	ret = ntrace_set_default(enc, (enc->default_config & ~mask) | (u64)val << __ffs64(mask));
+	ret = ntrace_set_default(ntrace_dev_encoder(dev), mask, (u64)val << __ffs64(mask));
 	return ret ?: count;
 }
 
@@ -126,7 +126,7 @@ static ssize_t default_config_store(struct device *dev, struct device_attribute 
 	ret = kstrtou64(buf, 0, &config);
 	if (ret)
 		return ret;
-	ret = ntrace_set_default(ntrace_dev_encoder(dev), config);
+	ret = ntrace_set_default(ntrace_dev_encoder(dev), ~0ULL, config);
 	return ret ?: count;
 }
 static DEVICE_ATTR_RW(default_config);
@@ -139,19 +139,22 @@ static ssize_t path_show(struct device *dev, struct device_attribute *attr, char
 	unsigned int i;
 	int len = 0;
 
+	/* The components of a route may go while this file stays */
+	mutex_lock(&ntrace_mutex);
 	for (i = 0; enc->nr_routes && i < route->len; i++)
 		len += sysfs_emit_at(buf, len, "%s%s", i ? " " : "", dev_name(route->path[i]->dev));
+	mutex_unlock(&ntrace_mutex);
 	return len + sysfs_emit_at(buf, len, "\n");
 }
 static DEVICE_ATTR_RO(path);
 
 /* Where trace ends up: system memory, or so many bytes of the sink's own */
-static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char *buf)
+static ssize_t ntrace_show_sink(const struct ntrace_encoder *enc, char *buf)
 {
-	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
 	const struct ntrace_sink *sink = enc->routes[0].sink;
 	const struct ntrace_ram_area *area;
 
+	lockdep_assert_held(&ntrace_mutex);
 	if (!enc->nr_routes)
 		return sysfs_emit(buf, "none\n");
 	area = ntrace_sink_default_area(sink);
@@ -160,6 +163,16 @@ static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char
 	return sysfs_emit(buf, "%s %llu\n",
 			  sink->areas[TR_RAM_MODE_SMEM].there ? "memory" : "sram",
 			  area->max - area->min + area->align);
+}
+
+static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	ssize_t ret;
+
+	mutex_lock(&ntrace_mutex);
+	ret = ntrace_show_sink(ntrace_dev_encoder(dev), buf);
+	mutex_unlock(&ntrace_mutex);
+	return ret;
 }
 static DEVICE_ATTR_RO(sink);
 
@@ -170,10 +183,12 @@ static ssize_t trace_id_show(struct device *dev, struct device_attribute *attr, 
 	const struct ntrace_route *route = enc->routes;
 	unsigned int i, id = 0;
 
+	mutex_lock(&ntrace_mutex);
 	/* A route through a bridge is the only route, see ntrace_may_choose() */
 	for (i = 0; enc->nr_routes && i < route->len; i++)
 		if (route->path[i]->type == TR_COMP_ATBBRIDGE)
 			id = to_ntrace_bridge(route->path[i])->id;
+	mutex_unlock(&ntrace_mutex);
 	return sysfs_emit(buf, "%u\n", id);
 }
 static DEVICE_ATTR_RO(trace_id);
@@ -263,9 +278,8 @@ static ssize_t period_show(struct device *dev, struct device_attribute *attr, ch
 static ssize_t period_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			    size_t count)
 {
-	struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
-	u64 config = enc->default_config & ~NTRACE_CONFIG_SYNC_MAX;
 	unsigned int period;
+	u64 config;
 	int ret;
 
 	ret = kstrtouint(buf, 0, &period);
@@ -273,8 +287,8 @@ static ssize_t period_store(struct device *dev, struct device_attribute *attr, c
 		return ret;
 	if (!is_power_of_2(period) || period < BIT(4) || period > BIT(19))
 		return -EINVAL;
-	config |= FIELD_PREP(NTRACE_CONFIG_SYNC_MAX, (u64)ilog2(period) - 4);
-	ret = ntrace_set_default(enc, config);
+	config = FIELD_PREP(NTRACE_CONFIG_SYNC_MAX, (u64)ilog2(period) - 4);
+	ret = ntrace_set_default(ntrace_dev_encoder(dev), NTRACE_CONFIG_SYNC_MAX, config);
 	return ret ?: count;
 }
 static DEVICE_ATTR_RW(period);

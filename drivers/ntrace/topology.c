@@ -35,6 +35,14 @@ static unsigned int ntrace_input(const struct device_node *endpoint)
 	return at.port;
 }
 
+/* A funnel numbers its inputs; other components have one */
+static bool ntrace_has_input(const struct ntrace_comp *comp, unsigned int input)
+{
+	if (comp->type == TR_COMP_FUNNEL)
+		return TR_FUNNEL_DIS_INPUT_MASK >> input & 1 && input < BITS_PER_TYPE(u16);
+	return comp->type != NTRACE_COMP_CSFUNNEL || input < BITS_PER_TYPE(u8);
+}
+
 /* Where the last search for a sink ended, and why */
 struct ntrace_dead_end {
 	const struct ntrace_comp	*at;
@@ -60,22 +68,26 @@ static bool ntrace_follow_output(const struct ntrace_encoder *enc, struct ntrace
 {
 	struct device_node *remote = of_graph_get_remote_port_parent(endpoint);
 	struct ntrace_comp *next = remote ? ntrace_find_comp(remote) : NULL;
+	unsigned int input;
 
 	of_node_put(remote);
 	end->at = route->path[route->len - 1];
+	input = remote ? ntrace_input(endpoint) : 0;
 	if (!remote)
 		end->why = "has an output that leads nowhere";
 	else if (!next)
 		end->why = "has an output to a component that cannot be used";
 	else if (next->type == TR_COMP_ENCODER)
 		end->why = "has an output to an encoder";
+	else if (!ntrace_has_input(next, input))
+		end->why = "has an output to an input that no funnel has";
 	else if (route->len == NTRACE_PATH_MAX)
 		end->why = "is on a path that is too long or goes in circles";
 	else
 		end->why = NULL;
 	if (end->why)
 		return false;
-	route->inputs[route->len] = ntrace_input(endpoint);
+	route->inputs[route->len] = input;
 	route->path[route->len++] = next;
 	if (ntrace_follow_outputs(enc, route, end))
 		return true;

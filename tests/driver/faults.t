@@ -38,7 +38,8 @@ log() {
 }
 
 # The device tree is wrong for three harts, each in another way. The fourth hart is traced. The clock of
-# one hart's encoder comes long after the driver was loaded.
+# one hart's encoder comes long after the driver was loaded. Memory that belongs to a sink, or to the flight
+# recorder, is not reserved.
 need_perf_and_work 6.12
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --timeout 200 --harts 4 --console "$tap_tmp/console" --dts-sed "
@@ -47,7 +48,9 @@ need_perf_and_work 6.12
 	\$a / { late: late-clock { compatible = \"qemu,late-clock\"; #clock-cells = <0>; }; };
 	/te1_out: endpoint/,/};/s/&ram1_in0/\\&te3_out/
 	/trace@18002000/,/out-ports/s/cpus = .*//
-	/trace@18004000/,/in-ports/s/reg = .*/reg = <0x0 0x18004000 0x0 0x10>;/" -- \
+	/trace@18004000/,/in-ports/s/reg = .*/reg = <0x0 0x18004000 0x0 0x10>;/
+	/trace@18006000/,/in-ports/s/compatible = .*/&\n memory-region = <\&te3_out>;/
+	/trace@18007000/,/in-ports/s/compatible = .*/&\n memory-region-names = \"flight\"; memory-region = <\&te3_out>;/" -- \
 	"$in_log"'; in_log "output to an encoder"; sleep 2
 	echo "too early $(dmesg | grep -c "leads nowhere")"
 	insmod /usr/lib/ntrace/ntrace-clock.ko; in_log "leads nowhere"
@@ -65,7 +68,25 @@ log "a link that is missing" "trace encoder 18000000.trace has an output that le
 log "a link to an encoder" "trace encoder 18001000.trace has an output to an encoder"
 log "an encoder of no CPU" '18002000.trace: trace encoder without a "cpus" property'
 log "registers that are too few" "18004000.trace: .*it has 4 KiB of registers"
+log "memory that is not reserved for a sink" "18006000.trace: .*its memory-region is not reserved"
+log "memory that is not reserved for the flight recorder" "flight recorder: its memory-region is not reserved"
 is "device tree that is wrong: no complaint of the kernel" \
+	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
+
+# A funnel has 16 inputs; the kernel does not use the third hart.
+"$top/tools/board/board" run --timeout 200 --harts 3 --topology funnel --append nr_cpus=2 --console "$tap_tmp/console" \
+	--dts-sed '/trace@18003000/,/out-ports/s/reg = <1>/reg = <256>/' -- \
+	"$in_log"'; in_log "no funnel has"
+	echo "cpus $(cat /sys/bus/event_source/devices/ntrace/cpumask)"
+	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
+	rmmod ntrace && echo unloaded' >"$tap_tmp/said" 2>"$tap_tmp/err"
+_status=$?
+sed 's/^/# /' "$tap_tmp/said"
+is "input that a funnel does not have: the other hart is traced" \
+	"$_status $(sed -n '/^unloaded/p;s/^cpus [0-9]$/one/p' "$tap_tmp/said" | xargs)" "0 one unloaded"
+log "input that a funnel does not have" "trace encoder 1800[01]000.trace has an output to an input that no funnel has"
+log "an encoder of a CPU that is not used" "trace encoder of a CPU that Linux does not use"
+is "input that a funnel does not have: no complaint of the kernel" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 no_pmu "component that never becomes active" fault.active_stuck=on "RAM sink\|trace component at 0x0*18000000: .*did not become"
 no_pmu "encoder of a later version" te.ver_major=2 "trace encoder at .*version 2.0 is not compatible and refused; supported is 1.0 (trTeImpl 0x"

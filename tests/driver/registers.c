@@ -1489,6 +1489,23 @@ static void what_others_use_is_not_reset(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
+/* One thread resets a funnel that stopped answering, while another starts a path through it */
+static void stuck_funnel_is_left_alone(void **state)
+{
+	struct ntrace_window win = window(0, 0x1000);
+
+	shared();
+	funnel.comp.stuck = true;
+	assert_int_equal(start(&enc, &win, false), -EIO);
+	assert_int_equal(funnel.comp.users, 0);
+	assert_int_equal(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
+	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
+	shim_log[0] = 0;
+	assert_int_equal(start(&enc, &win, false), 0);
+	assert_int_equal(stop(&enc), 0);
+}
+
 /* Which events find the encoder set up as they need it */
 static void registers_hold_one_event(void **state)
 {
@@ -2077,7 +2094,7 @@ static void each_bridge_has_an_id(void **state)
 	X(features_that_are_always_on) X(recovered_component_is_set_up_before_it_is_used) \
 	X(each_is_awaited) X(paused_does_not_even_begin) X(paused_while_it_starts) \
 	X(encoder_that_is_not_enabled_frees_its_funnel) X(what_kept_its_power_goes_on) \
-	X(what_others_use_is_not_reset) X(registers_hold_one_event) X(write_pointer_elsewhere) \
+	X(what_others_use_is_not_reset) X(stuck_funnel_is_left_alone) X(registers_hold_one_event) X(write_pointer_elsewhere) \
 	X(slow_reset_is_awaited) X(quiesced_in_order) X(tried_values_do_not_stay) \
 	X(encoder_of_another_format) X(counted_returns_are_for_who_asks) \
 	X(privilege_and_range_have_to_match) X(longest_sync_period_there_is) \
