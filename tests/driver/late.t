@@ -7,7 +7,7 @@
 . "$(dirname "$0")/guest.sh"
 
 need_perf_and_work 6.12
-plan 15
+plan 17
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --deep-idle --timeout 200 --console "$tap_tmp/console" \
 	--append "maxcpus=1 slub_debug=FZP" --dts-sed '
@@ -31,8 +31,12 @@ plan 15
 	echo "counter without power: $(cat $pmu/cpu1/timestamp/counter 2>&1 | grep -c "No such device")"
 	perf record -B --no-bpf-event -a -m,256K -o /tmp/p -e ntrace// -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
 	sleep 2
+	# Anybody may read these files while what they name goes.
+	touch /tmp/look
+	while [ -e /tmp/look ]; do cat $pmu/cpu*/path $pmu/cpu*/sink $pmu/cpu*/trace_id; done >/dev/null 2>&1 &
 	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind
 	sleep 1
+	rm /tmp/look
 	kill %1; killall work; wait
 	echo "unbound: $(cat $pmu/cpumask)."
 	echo 1 >cpu1/online
@@ -79,5 +83,19 @@ is "a sink comes, which makes three, and goes: the encoders use what there is" \
 	"$(said before), $(said with), $(said without)" "0-1 $own 2, 0-1 $own 3, 0-1 $own 2"
 is "... and the module can go" "$(said unloaded)" yes
 quiet "a choice of sinks"
+
+# The encoder of one hart goes. The flight recorder records the other one.
+# shellcheck disable=SC2016
+"$top/tools/board/board" run --harts 2 --flight 4M --timeout 200 --console "$tap_tmp/console" --dts-sed '
+	/trace@18001000/,/out-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
+	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
+	look() { echo "$1: $(ls -d /sys/bus/event_source/devices/ntrace/cpu[0-9]* | wc -l) $(cat /sys/devices/platform/ntrace-flight/state)"; }
+	insmod /usr/lib/ntrace/ntrace-clock.ko; sleep 1
+	look with
+	echo late-clock >/sys/bus/platform/drivers/late-clock/unbind; sleep 1
+	look without' >"$tap_tmp/said" 2>"$tap_tmp/err"
+sed 's/^/# /' "$tap_tmp/said"
+is "an encoder goes: the flight recorder goes on with the other one" "$(said with), $(said without)" "2 recording, 1 recording"
+quiet "an encoder goes"
 [ "$tap_failed" = 0 ] || tail -n 20 "$tap_tmp/err" | sed 's/^/# err: /'
 done_testing

@@ -78,6 +78,7 @@ reaches "AUX pause" 7.2 "attr_test;share_test" --harts 2
 # The kernel that exports what samples take
 reaches "samples" debug "sample_test" --harts 2 --topology funnel
 reaches "samples, SRAM" debug "sample_test" --topology sram
+reaches "samples, ETR" debug "sample_test -t the_buffer_goes_on" --harts 2 --topology k3
 guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=5000"
 reaches "hardware that gets stuck" 6.12 storm_test --harts 2 --model fault.stuck=300
 guest_env=
