@@ -34,6 +34,7 @@ static inline int fake_set_mask(struct device *dev, u64 mask)
 #undef readl_relaxed
 #undef writel_relaxed
 #undef dev_err
+#undef dev_warn
 #undef dev_info
 #undef dev_printk
 #define readl				fake_readl
@@ -43,6 +44,7 @@ static inline int fake_set_mask(struct device *dev, u64 mask)
 #define riscv_timebase			shim_timebase
 #define dma_set_mask_and_coherent	fake_set_mask
 #define dev_err(dev, ...)		((void)(dev), shim_printk(__VA_ARGS__))
+#define dev_warn(dev, ...)		((void)(dev), shim_printk(__VA_ARGS__))
 #define dev_info(dev, ...)		((void)(dev), shim_printk(__VA_ARGS__))
 #define dev_printk(level, dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
 
