@@ -90,6 +90,7 @@ const char *nt_version(void);
 	  "bytes of the trace were lost")					\
 	X(NT_E_KIND,	-20, "message of a kind that the encoder does not send",	\
 	  "the trace is damaged, or the encoder sends more than the flow")	\
+	/* not given any more */						\
 	X(NT_E_HIST_SIZE, -21, "HIST that is full has another size than before",	\
 	  "the trace is damaged")						\
 	X(NT_E_NO_CODE,	-30, "there is no code at this address",		\
@@ -313,6 +314,7 @@ enum nt_sync {
 	NT_SYNC_TRACE_EVENT	= 6,
 	NT_SYNC_FIFO_OVERRUN	= 7,
 	NT_SYNC_POWER_DOWN	= 9,
+	NT_SYNC_PC_SAMPLE	= 15,	/* NT_DIALECT_SIFIVE0 */
 };
 
 enum nt_rcode {
@@ -705,6 +707,7 @@ struct nt_item {
 	uint8_t			tstamp_kind;	/* enum nt_tstamp_kind */
 	uint16_t		src;
 	uint8_t			tcode;		/* of the message, 0 where there is none */
+	uint8_t			dialect;	/* enum nt_dialect */
 	uint64_t		offset;		/* of the message, in the stream */
 	uint64_t		tstamp;		/* absolute */
 	struct nt_context	context;	/* which executed the range; or from now on */

@@ -88,7 +88,7 @@ const struct nt_dialect_table nt_dialect_tables[2] = {
 		.swap_is_call	= true,
 		.btm_all_jumps	= true,
 		.counts_returns	= true,
-		.has_hist_size	= true,
+		.has_samples	= true,
 		.max_btype	= NT_BTYPE_EXCEPTION,
 	},
 };

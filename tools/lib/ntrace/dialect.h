@@ -33,8 +33,8 @@ struct nt_dialect_table {
 	bool			sync_at_branch;	/* HIST may lack the branch that a SYNC stands at */
 	bool			swap_is_call;	/* a swap that is reported pops no return */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
-	bool			counts_returns;	/* returns to calls are implicit: all, or none */
-	bool			has_hist_size;	/* ResourceFull reports as many bits each time */
+	bool			counts_returns;	/* if returns to calls are implicit, nearly all are */
+	bool			has_samples;	/* SYNC 15 is where the PC was, and no flow leads there */
 	uint8_t			max_btype;	/* values above are reserved */
 };
 

@@ -46,6 +46,7 @@ struct nt_item *nt_engine_event(struct nt_flow *flow, struct nt_source *src,
 	item->type = type;
 	item->offset = flow->msg.offset;
 	item->tcode = flow->msg.tcode;
+	item->dialect = flow->config.dialect;
 	item->src = flow->msg.src;
 	if (!src)
 		return item;
@@ -110,7 +111,7 @@ static void engine_lose(struct nt_source *src, enum nt_state state)
 	engine_forget_walk(src);
 	src->has_ref = false;
 	src->return_mode = NT_RETURNS_UNKNOWN;
-	src->hist_size = 0;
+	src->nr_reported = 0;
 	src->state = state;
 }
 
@@ -475,22 +476,25 @@ static int engine_finish_direct(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
+/* Reported returns to known calls, with no implicit one before, that show that all are reported */
+#define ENOUGH_RETURNS	3
+
 /*
- * A message without SYNC reports the jump at the end. An encoder that only counts calls does not
- * report a return while there is one, unless implicit return is off.
+ * A message without SYNC reports the jump at the end. If implicit return is on, an encoder that
+ * only counts calls should not report a return while there is one; but what is a call to it is not
+ * certain, so that a return that is reported takes an entry off, and no more.
  */
-static int engine_check_return(struct nt_flow *flow, struct nt_source *src)
+static void engine_note_return(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_block *block = engine_tail_block(flow);
 
 	if (!flow->dialect->counts_returns || !src->depth || !block ||
-	    block->range.how != NT_END_RETURN)
-		return NT_OK;
-	if (src->return_mode == NT_RETURNS_IMPLICIT)
-		return NT_E_CLASS;
+	    block->range.how != NT_END_RETURN || src->return_mode != NT_RETURNS_UNKNOWN)
+		return;
+	if (++src->nr_reported < ENOUGH_RETURNS)
+		return;
 	src->return_mode = NT_RETURNS_EXPLICIT;
 	src->depth = 0;
-	return NT_OK;
 }
 
 /* IndirectBranch, IndirectBranchHist */
@@ -500,10 +504,12 @@ static int engine_finish_indirect(struct nt_flow *flow, struct nt_source *src)
 		nt_flow_dest(flow, src->ref, flow->act->addr) : src->last_dest;
 	int err;
 
-	if (flow->act->btype != NT_BTYPE_INDIRECT)
+	if (flow->act->btype != NT_BTYPE_INDIRECT) {
 		err = engine_finish_trap(flow, src, dest);
-	else if (!(err = engine_check_return(flow, src)))
+	} else {
+		engine_note_return(flow, src);
 		err = engine_finish_jump(flow, src, dest);
+	}
 	if (err)
 		return err;
 	src->ref = dest;
@@ -564,13 +570,14 @@ static bool engine_is_gap(unsigned int sync)
 }
 
 /*
- * F-ADDR says nothing about the instruction before it: the hart was reset, or trace was disabled
- * and no message said so.
+ * F-ADDR says nothing about the instruction before it: the hart was reset, trace was disabled and
+ * no message said so, or it is a sample.
  */
-static bool engine_is_cut(unsigned int sync)
+static bool engine_is_cut(const struct nt_flow *flow, unsigned int sync)
 {
 	return sync == NT_SYNC_EXIT_RESET || sync == NT_SYNC_POWER_DOWN ||
-	       sync == NT_SYNC_TRACE_ENABLE;
+	       sync == NT_SYNC_TRACE_ENABLE ||
+	       (sync == NT_SYNC_PC_SAMPLE && flow->dialect->has_samples);
 }
 
 /* Execution, or trace, ends here. A jump at the very end may have gone anywhere. */
@@ -593,7 +600,7 @@ static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src
 
 	if (msg->fields & NT_FIELD_BTYPE && msg->btype != NT_BTYPE_INDIRECT)
 		return engine_finish_trap(flow, src, msg->addr);
-	if (engine_is_cut(msg->sync)) {
+	if (engine_is_cut(flow, msg->sync)) {
 		*restart = true;
 		return engine_finish_flow(flow, src);
 	}
@@ -722,29 +729,6 @@ static bool engine_is_run_too_long(const struct nt_source *src, const struct nt_
 		msg->value + src->walked > src->owed + (1u << 22);
 }
 
-/*
- * HIST of ResourceFull has as many bits each time, as the encoder's shift register is full; no
- * other has more (dialect).
- */
-static int engine_check_hist_size(struct nt_flow *flow, struct nt_source *src,
-				  const struct nt_message *msg)
-{
-	unsigned int nr_bits;
-
-	if (!flow->dialect->has_hist_size || !(msg->fields & NT_FIELD_HIST) ||
-	    msg->fields & NT_FIELD_HREPEAT)
-		return NT_OK;
-	nr_bits = 63 - __builtin_clzll(msg->hist);
-	if (src->hist_size && nr_bits > src->hist_size)
-		return NT_E_HIST_SIZE;
-	if (msg->tcode != NT_TCODE_RESOURCE_FULL)
-		return NT_OK;
-	if (src->hist_size && nr_bits != src->hist_size)
-		return NT_E_HIST_SIZE;
-	src->hist_size = nr_bits;
-	return NT_OK;
-}
-
 /* Set up the walk of I-CNT and HIST of @act. */
 static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 {
@@ -820,8 +804,6 @@ static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 {
 	int err = engine_check_mode(src, &flow->msg);
 
-	if (!err)
-		err = engine_check_hist_size(flow, src, &flow->msg);
 	if (err)
 		return err;
 	switch (flow->msg.tcode) {

@@ -19,16 +19,6 @@ static __always_inline bool fast_is_odd_return(const struct run *run, const stru
 		run->flow->dialect->counts_returns;
 }
 
-/* Can HIST have so many bits? ResourceFull has as many each time (dialect). */
-static __always_inline bool fast_fits_hist(const struct run *run, const struct plain *msg)
-{
-	unsigned int nr_bits = 63 - __builtin_clzll(msg->hist), size = run->src->hist_size;
-
-	if (!run->flow->dialect->has_hist_size)
-		return true;
-	return msg->tcode == NT_TCODE_RESOURCE_FULL ? nr_bits == size : !size || nr_bits <= size;
-}
-
 /* Follow the indirect jump at the end to U-ADDR. */
 static __always_inline bool fast_end_indirect(struct run *run, struct hot *hot, struct way way,
 					      uint64_t addr)
@@ -108,8 +98,6 @@ static __always_inline bool fast_run_message(struct run *run, struct hot *hot, s
 
 	if (!plain_parse(&run->flow->config, hot->p, plain_find_ends(hot->p), run->src->id,
 			 way.pext, &msg))
-		return false;
-	if (way.dialect && !fast_fits_hist(run, &msg))
 		return false;
 	run->memo->undo.nr = 0;
 	if (unlikely(!fast_walk_message(run, hot, way, &msg))) {

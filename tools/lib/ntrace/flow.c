@@ -245,6 +245,7 @@ static void flow_next_range(struct nt_flow *flow, struct nt_item *item)
 	memset(item, 0, sizeof(*item));
 	item->type = NT_ITEM_RANGE;
 	item->src = flow->batch_src->id;
+	item->dialect = flow->config.dialect;
 	item->context = flow->batch_context;
 	item->space = flow->batch_space;
 	flow_set_time(flow, item);
@@ -434,7 +435,7 @@ static void flow_add_context(struct text *text, const struct nt_context *context
 static void flow_add_sync(struct text *text, const struct nt_item *item)
 {
 	nt_text_add(text, "%s at 0x%" PRIx64 ": %s", item->sync.restart ? "start" : "sync",
-		    item->sync.addr, nt_sync_name(item->sync.reason));
+		    item->sync.addr, nt_dialect_sync_name(item->dialect, item->sync.reason));
 	if (item->sync.lost_messages)
 		nt_text_add(text,
 			    ", %" PRIu64 " messages (%" PRIu64 " bytes) before it not decoded",
@@ -486,7 +487,7 @@ int nt_item_write(const struct nt_item *item, char *buf, size_t size)
 			    "stop" : "stop without a message");
 		if (item->stop.has_addr)
 			nt_text_add(&text, " at 0x%" PRIx64, item->stop.addr);
-		nt_text_add(&text, ": %s", nt_evcode_name(item->stop.reason));
+		nt_text_add(&text, ": %s", nt_dialect_evcode_name(item->dialect, item->stop.reason));
 		break;
 	case NT_ITEM_LOST:
 		nt_text_add(&text, "lost messages: %s, ", nt_etype_name(item->lost.etype));

@@ -74,9 +74,9 @@ struct nt_source {
 	uint64_t		last_dest;
 	uint64_t		lost_messages;
 	uint64_t		lost_bytes;
-	uint8_t			hist_size;	/* bits of a HIST that is full; 0: not known */
 	/* return stack: see stack.h */
 	uint8_t			return_mode;	/* enum nt_returns */
+	uint8_t			nr_reported;	/* returns to known calls, none of them implicit */
 	bool			calls_missing;	/* there may be more calls, which are not known */
 	uint32_t		top;
 	uint32_t		depth;

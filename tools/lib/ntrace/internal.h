@@ -130,6 +130,10 @@ void nt_text_init(struct text *text, char *buf, size_t size);
 void nt_text_add(struct text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void nt_text_add_ecode(struct text *text, uint64_t ecode);
+
+/* As nt_sync_name() and nt_evcode_name(), with what that enum nt_dialect names otherwise */
+const char *nt_dialect_sync_name(unsigned int dialect, unsigned int sync);
+const char *nt_dialect_evcode_name(unsigned int dialect, unsigned int evcode);
 int nt_text_end(const struct text *text);
 
 #endif /* NTRACE_INTERNAL_H */

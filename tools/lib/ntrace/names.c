@@ -86,7 +86,7 @@ static const struct name sifive0_tcodes[] = {
 
 static const struct name sifive0_syncs[] = {
 	{ 11,	"Access Contention" },
-	{ 15,	"PC Sample" },
+	{ NT_SYNC_PC_SAMPLE,	"PC Sample" },
 };
 
 static const struct name sifive0_rcodes[] = {
@@ -226,6 +226,21 @@ const char *nt_evcode_name(unsigned int evcode)
 	return name_of_code(NAME(evcodes, (int)evcode), evcode);
 }
 
+/* The name that NT_DIALECT_SIFIVE0 gives to @number; else that of N-Trace 1.0 */
+#define NAME_OF(dialect, names, number, name)						\
+	((dialect) == NT_DIALECT_SIFIVE0 && NAME(names, (int)(number)) ?		\
+	 NAME(names, (int)(number)) : (name)(number))
+
+const char *nt_dialect_sync_name(unsigned int dialect, unsigned int sync)
+{
+	return NAME_OF(dialect, sifive0_syncs, sync, nt_sync_name);
+}
+
+const char *nt_dialect_evcode_name(unsigned int dialect, unsigned int evcode)
+{
+	return NAME_OF(dialect, sifive0_evcodes, evcode, nt_evcode_name);
+}
+
 const char *nt_priv_name(unsigned int priv)
 {
 	const char *name = NAME(privs, (int)priv);
@@ -289,29 +304,23 @@ static void message_add_process(struct text *text, const struct nt_message *msg)
 		nt_text_add(text, " hcontext=0x%" PRIx64, msg->context);
 }
 
-/* The name that NT_DIALECT_SIFIVE0 gives to @number; @name if it has none */
-#define NAME_OF(msg, names, number, name)						\
-	((msg)->dialect == NT_DIALECT_SIFIVE0 && NAME(names, number) ?			\
-	 NAME(names, number) : (name))
-
 static void message_add_fixed(struct text *text, const struct nt_message *msg)
 {
 	if (msg->fields & NT_FIELD_SRC)
 		nt_text_add(text, " SRC=%u", msg->src);
 	if (msg->fields & NT_FIELD_SYNC)
 		nt_text_add(text, " SYNC=%u (%s)", msg->sync,
-			    NAME_OF(msg, sifive0_syncs, msg->sync, nt_sync_name(msg->sync)));
+			    nt_dialect_sync_name(msg->dialect, msg->sync));
 	if (msg->fields & NT_FIELD_BTYPE)
 		nt_text_add(text, " B-TYPE=%u (%s)", msg->btype, nt_btype_name(msg->btype));
 	if (msg->fields & NT_FIELD_ETYPE)
 		nt_text_add(text, " ETYPE=%u (%s)", msg->code, nt_etype_name(msg->code));
 	if (msg->fields & NT_FIELD_RCODE)
 		nt_text_add(text, " RCODE=%u (%s)", msg->code,
-			    NAME_OF(msg, sifive0_rcodes, msg->code, nt_rcode_name(msg->code)));
+			    NAME_OF(msg->dialect, sifive0_rcodes, msg->code, nt_rcode_name));
 	if (msg->fields & NT_FIELD_EVCODE)
 		nt_text_add(text, " EVCODE=%u (%s)", msg->code,
-			    NAME_OF(msg, sifive0_evcodes, msg->code,
-				    nt_evcode_name(msg->code)));
+			    nt_dialect_evcode_name(msg->dialect, msg->code));
 	if (msg->fields & NT_FIELD_CDF)
 		nt_text_add(text, " CDF=%u", msg->cdf);
 	if (msg->fields & NT_FIELD_CKSRC)
