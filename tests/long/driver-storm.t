@@ -20,8 +20,10 @@ selftests "debug kernel, funnel" storm_test --kernel debug --harts 4 --topology 
 for topology in ${TOPOLOGIES:-direct funnel funnel2 interrupt mixed sram choice k3}; do
 	selftests "7.2, $topology" storm_test --kernel 7.2 --harts 4 --topology "$topology"
 done
-selftests "7.2, the K3's hardware" storm_test --kernel 7.2 --board k3
-selftests "7.2, the P550's hardware" storm_test --kernel 7.2 --board p550
+for kernel in 6.12 7.2; do
+	selftests "$kernel, the K3's hardware" storm_test --kernel $kernel --board k3
+	selftests "$kernel, the P550's hardware" storm_test --kernel $kernel --board p550
+done
 guest_env="$storm NTRACE_FAULTS=1 NTRACE_LIMIT_MS=2000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=1000
 plan $tap_n

@@ -17,10 +17,11 @@
 
 static const char help[] =
 	"usage: ntrace decode [OPTIONS] --elf ELF [--elf ELF ...] FILE\n\n"
-	"Decode FILE (- is the standard input) with the code of the ELF files. Exits 1 if\n"
+	"Decode FILE (- is the standard input) with the code of these files. Exits 1 if\n"
 	"the trace has errors, or code is missing; both are printed to the standard error.\n\n"
 	"  --elf ELF[@OFFSET]     code, loaded OFFSET bytes above its addresses\n"
 	"  --load-offset OFFSET   the same for the --elf options that follow\n"
+	"  --binary FILE@ADDRESS  code that is no ELF file: a page of memory, firmware\n"
 	"  --ranges               one line for each range of instructions (default)\n"
 	"  --branches             one line for each branch, jump and trap\n"
 	"  --pcs                  one line for each instruction\n"
@@ -31,13 +32,14 @@ static const char help[] =
 
 enum output { OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS, OUT_COUNTS };
 
-enum { OPT_ELF = 1, OPT_LOAD_OFFSET, OPT_RANGES, OPT_BRANCHES, OPT_PCS, OPT_STATS,
+enum { OPT_ELF = 1, OPT_LOAD_OFFSET, OPT_BINARY, OPT_RANGES, OPT_BRANCHES, OPT_PCS, OPT_STATS,
        OPT_COUNTS };
 
 static const struct option long_options[] = {
 	COMMON_OPTIONS, CPU_OPTION,
 	{ "elf",	 required_argument, NULL, OPT_ELF },
 	{ "load-offset", required_argument, NULL, OPT_LOAD_OFFSET },
+	{ "binary",	 required_argument, NULL, OPT_BINARY },
 	{ "ranges",	 no_argument, NULL, OPT_RANGES },
 	{ "branches",	 no_argument, NULL, OPT_BRANCHES },
 	{ "pcs",	 no_argument, NULL, OPT_PCS },
@@ -61,7 +63,7 @@ struct decode {
 	struct elf_files elfs;
 	uint64_t	load_offset;
 	bool		rv32;		/* some ELF is of 32 bits */
-	unsigned int	nr_elfs;
+	unsigned int	nr_files;	/* with code */
 	struct pcs	*pcs;
 	uint64_t	problems;	/* errors, losses and gaps */
 	uint64_t	ranges;
@@ -81,8 +83,14 @@ static bool add_elf(struct decode *decode, const char *arg)
 		return false;
 	if (xlen == 32)
 		decode->options.config.xlen = 32;
-	decode->nr_elfs++;
+	decode->nr_files++;
 	return true;
+}
+
+static bool add_binary(struct decode *decode, const char *arg)
+{
+	decode->nr_files++;
+	return elf_image_add_binary(&decode->elfs, decode->image, arg);
 }
 
 /* Which stream is it? */
@@ -397,6 +405,8 @@ static int parse_option(struct decode *decode, int opt, char *arg)
 		return EXIT_CLEAN;
 	case OPT_ELF:
 		return add_elf(decode, arg) ? -1 : EXIT_USAGE;
+	case OPT_BINARY:
+		return add_binary(decode, arg) ? -1 : EXIT_USAGE;
 	case OPT_LOAD_OFFSET:
 		return parse_number(arg, UINT64_MAX, &decode->load_offset) ? -1 : EXIT_USAGE;
 	case OPT_RANGES:
@@ -423,7 +433,7 @@ static int parse_and_run(struct decode *decode, int argc, char **argv)
 	}
 	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
-	if (!decode->nr_elfs) {
+	if (!decode->nr_files) {
 		fprintf(stderr, "ntrace: decode needs the code: --elf ELF\n");
 		return EXIT_USAGE;
 	}

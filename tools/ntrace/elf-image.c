@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Code from the ELF files that options name.
+ * Code from the files that options name.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "elf-image.h"
+
+/* A file that is code and nothing else */
+struct binary {
+	struct binary	*next;
+	void		*data;
+	size_t		size;
+};
 
 static bool complain(const char *path, int err)
 {
@@ -88,11 +98,70 @@ bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const ch
 	return true;
 }
 
+/* NULL: it cannot be read, which was reported */
+static struct binary *open_binary(const char *path)
+{
+	struct binary *binary = calloc(1, sizeof(*binary));
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (!binary || fd < 0 || fstat(fd, &st)) {
+		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
+		goto fail;
+	}
+	if (!S_ISREG(st.st_mode) || !st.st_size) {
+		fprintf(stderr, "ntrace: %s is no file with code\n", path);
+		goto fail;
+	}
+	binary->size = st.st_size;
+	binary->data = mmap(NULL, binary->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (binary->data != MAP_FAILED) {
+		close(fd);
+		return binary;
+	}
+	fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
+fail:
+	if (fd >= 0)
+		close(fd);
+	free(binary);
+	return NULL;
+}
+
+bool elf_image_add_binary(struct elf_files *files, struct nt_image *image, const char *arg)
+{
+	const char *at = strrchr(arg, '@');
+	struct binary *binary = NULL;
+	uint64_t addr;
+	char *path;
+	int err;
+
+	if (!at) {
+		fprintf(stderr, "ntrace: --binary FILE@ADDRESS: where does %s lie?\n", arg);
+		return false;
+	}
+	path = strndup(arg, at - arg);
+	if (path && parse_offset(at + 1, &addr))
+		binary = open_binary(path);
+	free(path);
+	if (!binary)
+		return false;
+	binary->next = files->binaries;
+	files->binaries = binary;
+	err = nt_image_add(image, 0, addr, binary->data, binary->size);
+	return !err || complain(arg, err);
+}
+
 void elf_files_close(struct elf_files *files)
 {
+	struct binary *binary;
 	size_t i;
 
 	for (i = 0; i < files->nr; i++)
 		nt_elf_close(files->at[i]);
 	free(files->at);
+	while ((binary = files->binaries)) {
+		files->binaries = binary->next;
+		munmap(binary->data, binary->size);
+		free(binary);
+	}
 }

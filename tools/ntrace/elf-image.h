@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code from the ELF files that options name.
+ * Code from the files that options name.
  */
 #ifndef NTRACE_ELF_IMAGE_H
 #define NTRACE_ELF_IMAGE_H
@@ -11,6 +11,7 @@
 struct elf_files {
 	struct nt_elf	**at;
 	size_t		nr;
+	struct binary	*binaries;	/* a list */
 };
 
 /*
@@ -20,6 +21,12 @@ struct elf_files {
  */
 bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const char *arg,
 		       uint64_t offset, unsigned int *xlen);
+
+/*
+ * Add the bytes of "FILE@ADDRESS", which is no ELF file: a page of the kernel's memory, firmware.
+ * False: it cannot be used, which was reported.
+ */
+bool elf_image_add_binary(struct elf_files *files, struct nt_image *image, const char *arg);
 
 /* Close all of them, once their images are freed */
 void elf_files_close(struct elf_files *files);

@@ -1,0 +1,130 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A whole system that an encoder of SiFive's traces: a program, the kernel above 48 bits and firmware, whose
+# code comes from ELF files, from pages of memory, or is missing; and buffers that are cut.
+. "$(dirname "$0")/../harness/tap.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+ntrace=$O/bin/ntrace
+cd "$tap_tmp" || exit 1
+
+cat >user.S <<'EOT'
+_start:	li a0, 3
+1:	call work
+	ecall
+	addi a0, a0, -1
+	bnez a0, 1b
+	jr t1
+work:	beqz a1, 2f
+	nop
+2:	ret
+EOT
+# The branch crosses a page.
+cat >kernel.S <<'EOT'
+_start:	csrrw tp, sscratch, tp
+	jal handle
+	sret
+	.org 0x1ffa
+	.option norvc
+handle:	addi sp, sp, -16
+	beqz a1, 1f
+	.option rvc
+	ecall
+1:	addi sp, sp, 16
+	ret
+EOT
+cat >firmware.S <<'EOT'
+_start:	csrrw sp, mscratch, sp
+	jal 1f
+	mret
+1:	bnez a1, 2f
+	nop
+2:	ret
+EOT
+for part in user:0x10000 kernel:0xffffffff80002000 firmware:0x80000400; do
+	name=${part%:*}
+	riscv64-linux-gnu-gcc -nostdlib -static -march=rv64gc \
+		"-Wl,-N,-e0,-Ttext=${part#*:},--no-warn-rwx-segments,--build-id=none" \
+		-o "$name" "$name.S" || exit 1
+done
+riscv64-linux-gnu-objcopy -O binary kernel kernel.bin
+# pages as they are read from memory: 4,096 bytes and the first two of the next page
+for page in 0 1 2; do
+	tail -c +$((page * 4096 + 1)) kernel.bin | head -c 4098 >page.$((2 + page))
+done
+
+# What ran: each second turn of the loop goes through the firmware.
+python3 - >list <<'EOT'
+def line(*pcs):
+    for pc in pcs:
+        print(f'{pc:#x}')
+K, F = 0xffffffff80002000, 0x80000400
+for turn in range(4000):
+    line(0x10000)
+    for left in (2, 1, 0):
+        a1 = (turn * 7 + left) % 3 == 0
+        line(0x10002, *((0x10010,) if not a1 else (0x10010, 0x10012)), 0x10014, 0x10006)
+        line(K, K + 4, K + 0x1ffa, K + 0x1ffe)
+        if a1:
+            line(K + 0x2002, F, F + 4, F + 12, F + 16, F + 8)
+        line(K + 0x2006, K + 0x2008, K + 8)
+        line(0x1000a, 0x1000c)
+    line(0x1000e)
+EOT
+elfs="--elf user --elf kernel --elf firmware"
+# shellcheck disable=SC2086
+"$ntrace" encode $elfs --pcs list -o nt --dialect sifive --src-bits 2 --src 1 --sync-mode 1 --sync-max 6 \
+	>encode || { cat encode; exit 1; }
+options="--dialect sifive --addr-bits 48 --src-bits 2 --src 1 --pcs"
+plan 17
+
+# decode OPTION...: of nt, into pcs and errors; prints the exit status
+decode() {
+	# shellcheck disable=SC2086
+	"$ntrace" decode $options "$@" >pcs 2>errors
+	echo $?
+}
+# shellcheck disable=SC2086
+is "ELF files: exit status" "$(decode $elfs nt)" 0
+ok "ELF files: what ran" cmp pcs list
+pages="--binary page.2@0xffffffff80002000 --binary page.3@0xffffffff80003000 --binary page.4@0xffffffff80004000"
+# shellcheck disable=SC2086
+is "pages: exit status" "$(decode --elf user $pages --elf firmware nt)" 0
+ok "pages: what ran" cmp pcs list
+
+# Only code is missing, and all else is there.
+grep -v '^0x800004' list >seen
+# shellcheck disable=SC2086
+is "no firmware: exit status" "$(decode $pages --elf user nt)" 1
+ok "no firmware: what ran but for it" cmp pcs seen
+is "no firmware: only code is missing" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
+grep -v '^0x800004\|^0xffffffff80004' list >seen
+is "a page is missing, too" "$(decode --elf user --binary page.2@0xffffffff80002000 \
+	--binary page.3@0xffffffff80003000 nt)" 1
+ok "... and all else is there" cmp pcs seen
+is "... and only code is missing" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
+
+# A buffer that was full: its last message is cut.
+size=4096
+while head -c $size nt | tail -c 1 | od -An -tu1 | awk '{ exit $1 % 4 != 3 }'; do
+	size=$((size - 1))
+done
+head -c $size nt >cut
+# shellcheck disable=SC2086
+is "cut: exit status" "$(decode $elfs cut)" 1
+ok "cut: what ran up to there" sh -c '[ "$(wc -l <pcs)" -gt 1000 ] && head -n "$(wc -l <pcs)" list | cmp pcs -'
+is "cut: said once" "$(grep -c 'NT_E_' errors) $(grep -c NT_E_TRUNCATED errors)" "1 1"
+# A buffer that came round begins in a message.
+tail -c +1003 nt >end
+# shellcheck disable=SC2086
+decode $elfs --middle end >status
+ok "from the middle: what ran from there" \
+	sh -c 'grep -q 0 status && [ "$(wc -l <pcs)" -gt 1000 ] && tail -n "$(wc -l <pcs)" list | cmp pcs -'
+
+# refused NAME ARGUMENT SENTENCE: of --binary
+refused() {
+	is "$1" "$(decode --binary "$2" nt) $(cat errors)" "2 ntrace: $3"
+}
+refused "--binary without an address" page.2 "--binary FILE@ADDRESS: where does page.2 lie?"
+refused "--binary of no file" none@0x1000 "none: No such file or directory"
+refused "--binary of a folder" .@0x1000 ". is no file with code"
+done_testing
