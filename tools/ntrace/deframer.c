@@ -10,7 +10,8 @@
 
 #include "deframer.h"
 
-#define OUT_SIZE	(32 << 10)
+/* Each ID has a decoder of its own, which needs the caches for itself: give it much at a time. */
+#define OUT_SIZE	(256 << 10)
 #define MAX_PRINTED	10	/* errors; a file without frames has one in each */
 
 struct deframer {
@@ -22,6 +23,7 @@ struct deframer {
 	unsigned int		id;
 	unsigned int		breaks;
 	bool			is_broken;	/* after the bytes in @outs */
+	bool			more;		/* more bytes of the file follow soon */
 	uint64_t		errors;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
 	uint8_t			bytes[];
@@ -72,8 +74,9 @@ static void skip_to_frame(struct deframer *d)
 	d->breaks++;
 }
 
-void deframer_put(struct deframer *d, const uint8_t *data, size_t size)
+void deframer_put(struct deframer *d, const uint8_t *data, size_t size, bool more)
 {
+	d->more = more;
 	d->data = data;
 	d->size = size;
 	if (!d->offset)
@@ -101,8 +104,10 @@ static void convert(struct deframer *d)
 	d->data += used;
 	d->size -= used;
 	d->offset += used;
-	d->at = 0;
 	d->is_broken = ret != NT_OK;
+	/* nothing is given out while there is room for more */
+	if (d->is_broken || d->size || !d->more)
+		d->at = 0;
 	if (ret < 0)
 		report(d, ret);
 }
@@ -128,14 +133,31 @@ size_t deframer_next(struct deframer *d, const uint8_t **data)
 	}
 }
 
-void deframer_end(struct deframer *d)
+static bool has_kept(const struct deframer *d)
 {
-	int ret = nt_frames_end(d->frames);
+	unsigned int i;
 
+	for (i = 0; i < NT_FRAMES_IDS; i++) {
+		if (d->outs[i].nr)
+			return true;
+	}
+	return false;
+}
+
+bool deframer_end(struct deframer *d)
+{
+	int ret;
+
+	if (has_kept(d)) {
+		d->at = 0;
+		return false;
+	}
+	ret = nt_frames_end(d->frames);
 	if (ret)
 		report(d, ret);
 	if (d->errors > MAX_PRINTED)
 		fprintf(stderr, "ntrace: %" PRIu64 " errors of frames\n", d->errors);
+	return true;
 }
 
 unsigned int deframer_id(const struct deframer *d)

@@ -24,6 +24,7 @@ struct input {
 	int		cpu;
 	size_t		piece, at;	/* of the recording */
 	bool		cut;		/* what was read last does not end a message */
+	bool		more;		/* the bytes after @buf can be read at once */
 	int		fd;
 	const char	*path;
 	struct nt_pins	*pins;		/* NULL: of a RAM sink */
@@ -130,7 +131,7 @@ static struct input *input_new(const struct options *options)
 	input->recording = options->recording;
 	input->cpu = options->cpu;
 	input->piece = input->at = 0;
-	input->cut = false;
+	input->cut = input->more = false;
 	input->fd = -1;
 	input->pins = options->pins ? nt_pins_new(options->pins) : NULL;
 	input->deframer = options->frames ? deframer_new(options->frame_id) : NULL;
@@ -165,7 +166,11 @@ static long read_piece(struct input *input)
 	long n = input->begun;
 
 	input->begun = 0;
-	return n ? n : read_bytes(input, input->buf, PIECE);
+	if (!n)
+		n = read_bytes(input, input->buf, PIECE);
+	/* of a pipe, it may take a while until there are more */
+	input->more = input->recording || n == PIECE;
+	return n;
 }
 
 /* Bytes as a RAM sink has them */
@@ -199,11 +204,10 @@ long input_read(struct input *input, const uint8_t **data)
 		return read_sink(input, data);
 	while (!(made = deframer_next(input->deframer, data))) {
 		n = read_sink(input, &frames);
-		if (!n)
-			deframer_end(input->deframer);
-		if (n <= 0)
+		if (n < 0 || (!n && deframer_end(input->deframer)))
 			return n;
-		deframer_put(input->deframer, frames, n);
+		if (n)
+			deframer_put(input->deframer, frames, n, input->more);
 	}
 	return made;
 }

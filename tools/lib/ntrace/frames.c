@@ -212,8 +212,11 @@ static __always_inline void frames_give_parts(struct nt_frames *frames, struct n
 	frames_give(frames, outs, id, &bytes, LAST - at);
 }
 
-/* A whole frame. Nothing is changed by one that is not good. */
-static __always_inline enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *p,
+/*
+ * A whole frame, where an ID may have too little room for others. Nothing is changed by one that is
+ * not good.
+ */
+static enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *p,
 						      struct nt_frames_out *outs)
 {
 	struct bytes bytes = { load64(p), load64(p + 8) };
@@ -277,21 +280,6 @@ static int frames_full_sync(struct nt_frames *frames)
 	return 1;
 }
 
-/* The frame in @frames->buf is complete. Sets *room if it was taken or thrown away. */
-static int frames_end_frame(struct nt_frames *frames, struct nt_frames_out *outs, bool *room)
-{
-	enum verdict verdict = frames_take_frame(frames, frames->buf, outs);
-
-	*room = verdict != FRAME_NO_ROOM;
-	if (!*room)
-		return NT_OK;
-	frames->nr = 0;
-	frames->is_careful = verdict == FRAME_BAD;
-	if (verdict == FRAME_BAD)
-		return frames_lose(frames, NT_FRAME_SIZE, NT_E_FRAME_ID);
-	return NT_OK;
-}
-
 static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 {
 	unsigned int nr;
@@ -326,8 +314,19 @@ struct lane {
 	uint32_t	mask;		/* 0: nobody wants them */
 };
 
-/* Frames of one call of frames_take_bunches(), so that lane::nr cannot overflow */
+/* Frames until lanes are closed, at most, so that lane::nr cannot overflow */
 #define MAX_FRAMES	(1u << 20)
+
+/*
+ * Opening and closing takes as long as a hundred frames. They stay open while frames are taken one by one,
+ * and in synchronisation packets, until a call of nt_frames_convert() ends.
+ */
+struct lanes {
+	struct lane	lane[NR_LANES];
+	size_t		room;		/* frames, whatever their IDs are */
+	bool		are_open;	/* nt_frames_out::nr is not up to date */
+	uint8_t		scratch[ROOM];
+};
 
 struct bunch {
 	uint8_t		bytes[BUNCH][NT_FRAME_SIZE];	/* with the bits of byte 15 */
@@ -389,63 +388,110 @@ static __always_inline struct lane *frames_share(struct lane *lanes, struct lane
 	return lane;
 }
 
-/* Set up the lanes. Returns how many frames there is room for, whatever their IDs are */
-static size_t frames_open_lanes(struct lane *lanes, struct nt_frames_out *outs, uint8_t *scratch)
+static __always_inline struct lane *frames_lane(const struct nt_frames *frames, struct lanes *lanes)
 {
-	size_t room = SIZE_MAX;
-	unsigned int id;
-
-	for (id = 0; id < NR_LANES; id++) {
-		struct nt_frames_out *out = frames_out(outs, id);
-
-		lanes[id] = (struct lane){ .to = scratch };
-		if (!out)
-			continue;
-		lanes[id] = (struct lane){ .to = out->data + out->nr, .mask = UINT32_MAX };
-		if (out->size - out->nr < room)
-			room = out->size - out->nr;
-	}
-	return room < ROOM ? 0 : (room - NT_FRAME_SIZE) / LAST;
+	return &lanes->lane[frames->id == ID_UNKNOWN ? LANE_UNKNOWN : frames->id];
 }
 
-static void frames_close_lanes(struct nt_frames *frames, const struct lane *lanes,
+static __always_inline void frames_set_id(struct nt_frames *frames, const struct lanes *lanes,
+					  const struct lane *lane)
+{
+	frames->id = lane == &lanes->lane[LANE_UNKNOWN] ? ID_UNKNOWN : lane - lanes->lane;
+}
+
+static void frames_close_lanes(struct nt_frames *frames, struct lanes *lanes,
 			       struct nt_frames_out *outs)
 {
 	unsigned int id;
 
+	if (!lanes->are_open)
+		return;
 	for (id = 0; id < NR_LANES; id++) {
-		if (lanes[id].mask)
-			outs[id].nr += lanes[id].nr;
-		else if (lanes[id].nr)
-			frames_drop(frames, id == LANE_UNKNOWN ? ID_UNKNOWN : id, lanes[id].nr);
+		const struct lane *lane = &lanes->lane[id];
+
+		if (lane->mask)
+			outs[id].nr += lane->nr;
+		else if (lane->nr)
+			frames_drop(frames, id == LANE_UNKNOWN ? ID_UNKNOWN : id, lane->nr);
 	}
+	lanes->are_open = false;
+	lanes->room = 0;
+}
+
+static void frames_open_lanes(struct nt_frames *frames, struct lanes *lanes,
+			      struct nt_frames_out *outs)
+{
+	size_t room = SIZE_MAX;
+	unsigned int id;
+
+	frames_close_lanes(frames, lanes, outs);
+	for (id = 0; id < NR_LANES; id++) {
+		struct nt_frames_out *out = frames_out(outs, id);
+
+		lanes->lane[id] = (struct lane){ .to = lanes->scratch };
+		if (!out)
+			continue;
+		lanes->lane[id] = (struct lane){ .to = out->data + out->nr, .mask = UINT32_MAX };
+		if (out->size - out->nr < room)
+			room = out->size - out->nr;
+	}
+	room = room < ROOM ? 0 : (room - NT_FRAME_SIZE) / LAST;
+	lanes->room = room < MAX_FRAMES ? room : MAX_FRAMES;
+	lanes->are_open = true;
 }
 
 /* Many frames that are whole and plain. Returns the bytes taken. */
 static size_t frames_take_bunches(struct nt_frames *frames, const uint8_t *data, size_t size,
-				  struct nt_frames_out *outs)
+				  struct lanes *lanes)
 {
-	uint8_t scratch[ROOM];
-	struct lane lanes[NR_LANES], *lane;
+	struct lane *lane = frames_lane(frames, lanes);
 	size_t left = size / NT_FRAME_SIZE, done = 0;
-	size_t room = frames_open_lanes(lanes, outs, scratch);
 	struct bunch bunch = { .spare = { 0 } };
 	unsigned int i, nr = BUNCH;
 
-	left = room < left ? room : left;
-	left = left < MAX_FRAMES ? left : MAX_FRAMES;
-	lane = &lanes[frames->id == ID_UNKNOWN ? LANE_UNKNOWN : frames->id];
+	left = lanes->room < left ? lanes->room : left;
 	for (; nr == BUNCH; done += nr) {
 		nr = frames_prepare(&bunch, data + done * NT_FRAME_SIZE, left - done);
 		for (i = 0; i < nr; i++)
-			lane = frames_share(lanes, lane, bunch.bytes[i], bunch.ids[i]);
+			lane = frames_share(lanes->lane, lane, bunch.bytes[i], bunch.ids[i]);
 	}
-	frames_close_lanes(frames, lanes, outs);
-	frames->id = lane == &lanes[LANE_UNKNOWN] ? ID_UNKNOWN : lane - lanes;
+	frames_set_id(frames, lanes, lane);
 	frames->stats.frames += done;
+	lanes->room -= done;
 	if (done)
 		frames->nr_syncs = 0;
 	return done * NT_FRAME_SIZE;
+}
+
+static bool frames_has_reserved(const uint8_t *p, unsigned int ids)
+{
+	for (; ids; ids &= ids - 1) {
+		if (frames_is_reserved(p[__builtin_ctz(ids)] >> 1))
+			return true;
+	}
+	return false;
+}
+
+/* A frame, whatever its IDs are. Nothing is changed by one that is not good. */
+static enum verdict frames_take_single(struct nt_frames *frames, const uint8_t *p,
+				       struct lanes *lanes, struct nt_frames_out *outs)
+{
+	unsigned int ids = plain_find_ends(p).field & EVEN_BYTES;
+	uint8_t bytes[ROOM] = { 0 };
+
+	if (!lanes->room) {
+		frames_close_lanes(frames, lanes, outs);
+		return frames_take_frame(frames, p, outs);
+	}
+	if (frames_has_reserved(p, ids))
+		return FRAME_BAD;
+	store64(bytes, (load64(p) & ~LANES) | frames_spread_lanes(p[LAST]));
+	store64(bytes + 8, (load64(p + 8) & ~LANES) | frames_spread_lanes(p[LAST] >> 4));
+	frames_set_id(frames, lanes, frames_share(lanes->lane, frames_lane(frames, lanes), bytes, ids));
+	lanes->room--;
+	frames->stats.frames++;
+	frames->nr_syncs = 0;
+	return FRAME_GOOD;
 }
 
 /* Frames that frames_take_bunches() leaves, one by one, before it is called again */
@@ -453,14 +499,14 @@ static size_t frames_take_bunches(struct nt_frames *frames, const uint8_t *data,
 
 /* Up to @max frames, one by one. Returns the bytes taken; fewer: the next is no good frame. */
 static size_t frames_take_singles(struct nt_frames *frames, const uint8_t *data, size_t max,
-				  struct nt_frames_out *outs)
+				  struct lanes *lanes, struct nt_frames_out *outs)
 {
 	size_t i;
 
 	for (i = 0; i < max; i++) {
 		const uint8_t *p = data + i * NT_FRAME_SIZE;
 
-		if (frames_has_ff(p) || frames_take_frame(frames, p, outs) != FRAME_GOOD)
+		if (frames_has_ff(p) || frames_take_single(frames, p, lanes, outs) != FRAME_GOOD)
 			break;
 	}
 	return i * NT_FRAME_SIZE;
@@ -468,16 +514,18 @@ static size_t frames_take_singles(struct nt_frames *frames, const uint8_t *data,
 
 /* Frames that are whole, and no synchronisation. Returns the bytes taken. */
 static size_t frames_take_frames(struct nt_frames *frames, const uint8_t *data, size_t size,
-				 struct nt_frames_out *outs)
+				 struct lanes *lanes, struct nt_frames_out *outs)
 {
 	size_t at = 0, nr, taken;
 
 	do {
-		if (size - at >= MIN_BUNCHES)
-			at += frames_take_bunches(frames, data + at, size - at, outs);
+		if (!lanes->room && size - at >= MIN_BUNCHES)
+			frames_open_lanes(frames, lanes, outs);
+		if (lanes->room)
+			at += frames_take_bunches(frames, data + at, size - at, lanes);
 		nr = (size - at) / NT_FRAME_SIZE;
 		nr = nr < SINGLES ? nr : SINGLES;
-		taken = frames_take_singles(frames, data + at, nr, outs);
+		taken = frames_take_singles(frames, data + at, nr, lanes, outs);
 		at += taken;
 	} while (nr == SINGLES && taken == SINGLES * NT_FRAME_SIZE);
 	if (at)
@@ -485,26 +533,46 @@ static size_t frames_take_frames(struct nt_frames *frames, const uint8_t *data, 
 	return at;
 }
 
+/* The frame in @frames->buf is complete. Sets *room if it was taken or thrown away. */
+static int frames_end_frame(struct nt_frames *frames, struct lanes *lanes,
+			    struct nt_frames_out *outs, bool *room)
+{
+	enum verdict verdict = frames_take_single(frames, frames->buf, lanes, outs);
+
+	*room = verdict != FRAME_NO_ROOM;
+	if (!*room)
+		return NT_OK;
+	frames->nr = 0;
+	frames->is_careful = verdict == FRAME_BAD;
+	if (verdict == FRAME_BAD)
+		return frames_lose(frames, NT_FRAME_SIZE, NT_E_FRAME_ID);
+	return NT_OK;
+}
+
 int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size, size_t *used,
 		      struct nt_frames_out *outs)
 {
+	struct lanes lanes;
 	size_t at = 0;
 	bool room;
 	int ret = NT_OK;
 
+	lanes.room = 0;
+	lanes.are_open = false;
 	while (!ret) {
 		if (frames->nr == NT_FRAME_SIZE) {
-			ret = frames_end_frame(frames, outs, &room);
+			ret = frames_end_frame(frames, &lanes, outs, &room);
 			if (!room)
 				break;
 			continue;
 		}
 		if (!frames->nr && !frames->is_careful)
-			at += frames_take_frames(frames, data + at, size - at, outs);
+			at += frames_take_frames(frames, data + at, size - at, &lanes, outs);
 		if (at == size)
 			break;
 		ret = frames_take_byte(frames, data[at++]);
 	}
+	frames_close_lanes(frames, &lanes, outs);
 	frames->stats.bytes += at;
 	*used = at;
 	return ret;
