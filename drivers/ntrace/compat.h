@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/version.h>
+#include <linux/workqueue.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 static inline void ntrace_hrtimer_setup(struct hrtimer *timer,
@@ -20,6 +21,12 @@ static inline void ntrace_hrtimer_setup(struct hrtimer *timer,
 }
 #else
 #define ntrace_hrtimer_setup	hrtimer_setup
+#endif
+
+/* Linux 7.2 says of the old names, when they are used, that they are old */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define system_percpu_wq	system_wq
+#define system_dfl_wq		system_unbound_wq
 #endif
 
 /*

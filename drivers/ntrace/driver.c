@@ -436,7 +436,7 @@ static int ntrace_probe(struct platform_device *pdev)
 	mutex_lock(&ntrace_mutex);
 	ret = ntrace_add_comp(any);
 	mutex_unlock(&ntrace_mutex);
-	mod_delayed_work(system_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
+	mod_delayed_work(system_percpu_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
 	if (!ret)
 		ntrace_register_late(dev);
 	ntrace_let_sleep();
@@ -660,7 +660,7 @@ static int __init ntrace_init(void)
 	mutex_lock(&ntrace_mutex);
 	ntrace_loaded = true;
 	mutex_unlock(&ntrace_mutex);
-	mod_delayed_work(system_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
+	mod_delayed_work(system_percpu_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
 	ret = ntrace_pmu_register();
 	if (ret)
 		platform_driver_unregister(&ntrace_driver);

@@ -386,7 +386,7 @@ static void ntrace_flight_save(struct work_struct *work)
 		return;
 	for (i = 0; i < ntrace_flight_nr; i++)
 		ntrace_flight_save_sink(ntrace_flight_sinks[i]);
-	queue_delayed_work(system_unbound_wq, &ntrace_flight_saver, NTRACE_FLIGHT_PERIOD);
+	queue_delayed_work(system_dfl_wq, &ntrace_flight_saver, NTRACE_FLIGHT_PERIOD);
 }
 
 /* ---- Stop ---- */
@@ -813,7 +813,7 @@ int ntrace_flight_begin(void)
 	static_branch_enable(&ntrace_flight_key);
 	on_each_cpu(ntrace_flight_begin_claim, NULL, 1);
 	on_each_cpu(ntrace_flight_begin_local, NULL, 1);
-	queue_delayed_work(system_unbound_wq, &ntrace_flight_saver, NTRACE_FLIGHT_PERIOD);
+	queue_delayed_work(system_dfl_wq, &ntrace_flight_saver, NTRACE_FLIGHT_PERIOD);
 	return 0;
 }
 
