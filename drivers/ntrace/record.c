@@ -41,6 +41,8 @@
 #define NTRACE_RECORD_MODULES	256
 #define NTRACE_RECORD_MIN	SZ_128K
 #define NTRACE_RECORD_MAX	SZ_1G
+/* More than an initrd of 256 MiB has places for a record of 128 KiB */
+#define NTRACE_RECORD_TRIES	2100
 
 /* How the memory was found, for what has to be undone */
 enum ntrace_record_origin { NTRACE_RECORD_MAPPED, NTRACE_RECORD_REMAPPED, NTRACE_RECORD_PAGES };
@@ -138,6 +140,54 @@ static int ntrace_record_map_free(phys_addr_t base, u64 size)
 	return ret;
 }
 
+/*
+ * Is this memory in a crash dump? kexec-tools leaves out what /proc/iomem calls reserved, which also
+ * has what the kernel has used for something else since it booted: the memory of the initrd. What
+ * stands there in System RAM does not change after the boot.
+ */
+static bool ntrace_record_is_dumped(phys_addr_t base, size_t size)
+{
+	const struct resource *res = iomem_resource.child;
+
+	while (res && res->end < base)
+		res = res->sibling;
+	for (res = res ? res->child : NULL; res; res = res->sibling)
+		if (res->start < base + size && res->end >= base)
+			return false;
+	return true;
+}
+
+/* Pages in one piece that are in a crash dump, if there are any; NULL: there are no pages at all */
+static void *ntrace_record_alloc(size_t size)
+{
+	void *mem, *best = NULL, **refused = NULL;
+	unsigned int tries = NTRACE_RECORD_TRIES;
+
+	while (tries--) {
+		mem = alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
+					(refused ? __GFP_NORETRY : 0));
+		if (!mem || ntrace_record_is_dumped(virt_to_phys(mem), size)) {
+			best = mem;
+			break;
+		}
+		/* Others come while this one is kept */
+		*(void ***)mem = refused;
+		refused = mem;
+	}
+	if (!best && refused) {
+		pr_warn("ntrace: flight recorder: a crash dump of kexec-tools will not have the record, as there is free memory only where the initrd was\n");
+		best = refused;
+		refused = *refused;
+		memset(best, 0, sizeof(void *));
+	}
+	while (refused) {
+		mem = refused;
+		refused = *refused;
+		free_pages_exact(mem, size);
+	}
+	return best;
+}
+
 /* Memory of this kernel: it serves until a reset, and in a crash dump */
 static int ntrace_record_take_pages(u64 wanted)
 {
@@ -151,7 +201,7 @@ static int ntrace_record_take_pages(u64 wanted)
 	if (wanted > most)
 		pr_warn("ntrace: flight recorder: it takes 0x%zx bytes, as the kernel gives no more in one piece; reserve_mem= does\n",
 			size);
-	ntrace_record.mem = alloc_pages_exact(size, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
+	ntrace_record.mem = ntrace_record_alloc(size);
 	if (!ntrace_record.mem) {
 		pr_err("ntrace: flight recorder: there are no 0x%zx bytes of memory in one piece\n",
 		       size);
