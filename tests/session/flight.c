@@ -7,7 +7,11 @@
  *				silently wrong
  *	flight record FILE	write an undamaged record
  *	flight half FILE	... whose header was being written
+ *	flight core FILE	a crash dump with it: pieces of it in several segments, behind a copy
+ *	flight dumps N		search N crash dumps with random headers
+ *	flight hostile N	read N records whose CRCs and checks are right, and whose values are hostile
  */
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +26,7 @@
 #define META		65536
 #define AREA		8192
 #define REGION		(META + CPUS * AREA)
+#define ADDRESS		0x90000000ULL
 
 static uint8_t record[REGION];
 static uint64_t next_part;
@@ -106,6 +111,7 @@ static void make_entries(void)
 	struct ntrace_flight_gap *gap = part(NTRACE_FLIGHT_GAPS, sizeof(*gap), 4);
 	struct ntrace_flight_switch *sw = part(NTRACE_FLIGHT_SWITCHES, sizeof(*sw), CPUS * SWITCHES);
 	struct ntrace_flight_cause *cause = part(NTRACE_FLIGHT_CAUSE, sizeof(*cause), 1);
+	struct ntrace_flight_session *perf = part(NTRACE_FLIGHT_SESSIONS, sizeof(*perf), CPUS);
 	int i;
 
 	for (i = 0; i < 5; i++) {
@@ -139,6 +145,11 @@ static void make_entries(void)
 	strcpy((char *)cause->comm, "thread0");
 	strcpy((char *)cause->text, "it panics");
 	CHECK(cause, NTRACE_FLIGHT_CAUSE, 0);
+	perf[1].config = 0x10ac3a;
+	perf[1].tid = perf[1].pid = 77;
+	strcpy((char *)perf[1].comm, "perf");
+	perf[1].sink = 1;
+	CHECK(&perf[1], NTRACE_FLIGHT_SESSIONS, 1);
 }
 
 static void make_record(void)
@@ -151,9 +162,10 @@ static void make_record(void)
 	for (int i = META; i < REGION; i++)
 		record[i] = rand() >> 8;
 	head->magic = NTRACE_FLIGHT_MAGIC;
-	head->version = NTRACE_FLIGHT_VERSION_MAJOR << 16;
+	head->version = NTRACE_FLIGHT_VERSION_MAJOR << 16 | NTRACE_FLIGHT_VERSION_MINOR;
 	head->size = sizeof(*head);
 	head->region = REGION;
+	head->address = ADDRESS;
 	head->data_offset = META;
 	head->crc = crc32(head, offsetof(struct ntrace_flight_header, crc));
 }
@@ -231,6 +243,183 @@ static int write_record(const char *path)
 	return (f && fclose(f)) || err;
 }
 
+/* ---- Right checks, hostile values ---- */
+
+static uint64_t hostile(void)
+{
+	static const uint64_t values[] = {
+		0, 1, 2, 7, 63, 64, 255, 4095, 4096, META, AREA, REGION, REGION - 1, REGION + 1, 1ULL << 20,
+		1ULL << 31, (1ULL << 32) - 1, 1ULL << 32, 1ULL << 62, 1ULL << 63, ~0ULL, -8ULL, -4096ULL,
+	};
+
+	return values[(size_t)rand() % (sizeof(values) / sizeof(values[0]))];
+}
+
+/* Any word or half of one of a part, before its checks are made right again */
+static void spoil(uint8_t *at, size_t size)
+{
+	uint64_t value = hostile();
+	size_t width = rand() % 2 ? 8 : 4;
+
+	if (size >= width)
+		memcpy(at + (size_t)rand() % (size / width) * width, &value, width);
+}
+
+static void reseal(uint8_t *copy, const struct ntrace_flight_part *p)
+{
+	struct ntrace_flight_header *head = (void *)copy;
+	size_t i, nr = p->entry ? p->size / p->entry : 0;
+
+	if (p->type <= NTRACE_FLIGHT_SINKS) {
+		head->parts[p - ((struct ntrace_flight_header *)record)->parts].crc =
+			crc32(copy + p->offset, p->size);
+		return;
+	}
+	for (i = 0; i < nr; i++) {
+		uint8_t *entry = copy + p->offset + i * p->entry;
+		uint32_t check = ntrace_flight_check(entry, p->entry, NTRACE_FLIGHT_SEED(p->type, i));
+
+		memcpy(entry + p->entry - 4, &check, 4);
+	}
+}
+
+static int open_hostile(int n)
+{
+	const struct ntrace_flight_header *head = (void *)record;
+	static uint8_t copy[REGION];
+	int refused = 0, read = 0, noted;
+	struct ntrace_flight_header *to = (void *)copy;
+	const struct ntrace_flight_part *p;
+	char *text;
+	size_t size;
+
+	while (n--) {
+		memcpy(copy, record, REGION);
+		for (int k = rand() % 4; k >= 0; k--) {
+			p = &head->parts[(size_t)rand() % head->nr_parts];
+			spoil(copy + p->offset, p->size);
+			reseal(copy, p);
+		}
+		/* Sizes, offsets and counts of the header, too: parts overlap */
+		if (!(rand() % 3))
+			spoil(copy + 8, sizeof(*to) - 16);
+		to->crc = crc32(to, offsetof(struct ntrace_flight_header, crc));
+		text = NULL;
+		noted = saved(copy, &text, &size);
+		free(text);
+		if (noted < 0)
+			refused++;
+		else
+			read++;
+	}
+	printf("refused %d read %d\n", refused, read);
+	return 0;
+}
+
+/* ---- Crash dumps ---- */
+
+#define HOLE		32768		/* the dump leaves out zeros from here on */
+#define HOLE_END	61440
+#define SEGMENTS	4
+#define COPY_AT		8192
+#define CORE_SIZE	(sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr) + COPY_AT + 2 * REGION)
+
+/* Returns the size. Segments do not begin at pages of the file. */
+static size_t make_core(uint8_t *core)
+{
+	Elf64_Ehdr *head = (void *)core;
+	Elf64_Phdr *p = (void *)(head + 1);
+	uint8_t *at = (uint8_t *)(p + SEGMENTS);
+	struct { uint64_t address, size; const uint8_t *from; } parts[] = {
+		{ 0x88000000, COPY_AT, NULL },
+		{ 0x88000000 + COPY_AT, REGION, record },
+		{ ADDRESS, HOLE, record },
+		{ ADDRESS + HOLE_END, REGION - HOLE_END, record + HOLE_END },
+	};
+
+	memset(core, 0, CORE_SIZE);
+	memcpy(head->e_ident, ELFMAG, SELFMAG);
+	head->e_ident[EI_CLASS] = ELFCLASS64;
+	head->e_type = ET_CORE;
+	head->e_phoff = sizeof(*head);
+	head->e_phentsize = sizeof(*p);
+	head->e_phnum = SEGMENTS;
+	for (int i = 0; i < SEGMENTS; i++, p++) {
+		p->p_type = PT_LOAD;
+		p->p_offset = at - core;
+		p->p_paddr = parts[i].address;
+		p->p_filesz = p->p_memsz = parts[i].size;
+		if (parts[i].from)
+			memcpy(at, parts[i].from, parts[i].size);
+		at += parts[i].size;
+	}
+	return at - core;
+}
+
+/* The copy, which is at another address than its header says, has another cause */
+static int write_core(const char *path)
+{
+	static uint8_t core[CORE_SIZE];
+	struct ntrace_flight_cause *cause = NULL;
+	const struct ntrace_flight_header *head = (void *)record;
+	size_t size = make_core(core);
+	FILE *f = fopen(path, "w");
+	int err;
+
+	for (unsigned int i = 0; i < head->nr_parts; i++)
+		if (head->parts[i].type == NTRACE_FLIGHT_CAUSE)
+			cause = (void *)(core + sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr) +
+					 COPY_AT + head->parts[i].offset);
+	strcpy((char *)cause->text, "a copy");
+	CHECK(cause, NTRACE_FLIGHT_CAUSE, 0);
+	err = !f || fwrite(core, size, 1, f) != 1;
+	return (f && fclose(f)) || err;
+}
+
+static void damage_core(uint8_t *core, size_t *size)
+{
+	static const uint64_t hostile[] = { 0, 1, 7, 4095, 4096, 1ULL << 31, 1ULL << 63, ~0ULL, -4096ULL };
+	size_t words = (sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr)) / 8;
+	uint64_t *word = (uint64_t *)core;
+
+	for (int n = 1 + rand() % 4; n; n--) {
+		size_t nth = 2 + (size_t)rand() % (words - 2);
+
+		word[nth] = rand() % 2 ? hostile[(size_t)rand() % (sizeof(hostile) / 8)] :
+					 word[nth] ^ 1ULL << rand() % 64;
+	}
+	if (!(rand() % 4))
+		*size = (size_t)rand() % (*size + 1);
+}
+
+static int search_dumps(int n)
+{
+	int found = 0, opened = 0, none = 0;
+
+	while (n--) {
+		uint8_t *core = malloc(CORE_SIZE), *got, *fit;
+		size_t size = make_core(core), got_size;
+		struct ns_flight flight;
+
+		damage_core(core, &size);
+		/* A byte behind the end is seen */
+		fit = malloc(size ? size : 1);
+		memcpy(fit, core, size);
+		free(core);
+		if (ns_flight_find(fit, size, &got, &got_size)) {
+			none++;
+		} else {
+			found++;
+			opened += !ns_flight_open(&flight, got, got_size);
+			ns_flight_close(&flight);
+			free(got);
+		}
+		free(fit);
+	}
+	printf("found %d of these read %d none %d\n", found, opened, none);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
@@ -241,5 +430,11 @@ int main(int argc, char **argv)
 		((struct ntrace_flight_header *)record)->magic = NTRACE_FLIGHT_MAGIC_WRITING;
 	if (!strcmp(argv[1], "half") || !strcmp(argv[1], "record"))
 		return write_record(argv[2]);
+	if (!strcmp(argv[1], "core"))
+		return write_core(argv[2]);
+	if (!strcmp(argv[1], "dumps"))
+		return search_dumps(atoi(argv[2]));
+	if (!strcmp(argv[1], "hostile"))
+		return open_hostile(atoi(argv[2]));
 	return damage_all(atoi(argv[1]));
 }

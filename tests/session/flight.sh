@@ -6,7 +6,7 @@ flight_build() {
 	${CC:-cc} -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -Wall \
 		-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -I"$top/tools/ntrace" -o "$flight" \
 		"$top/tests/session/flight.c" "$top/tools/ntrace/flight-save.c" "$top/tools/ntrace/perf-file.c" \
-		"$top/tools/lib/session/flight.c" "$top/tools/lib/session/setup.c" "$O/lib/libntrace.a"
+		"$top/tools/lib/session/flight.c" "$top/tools/lib/session/flight-dump.c" "$top/tools/lib/session/setup.c" "$O/lib/libntrace.a"
 }
 
 # damaged N SEED: N damaged records are read without a crash, and at most 1 % are wrong without a word

@@ -11,6 +11,8 @@ damaged 400 "${SEED:-1}"
 "$flight" record "$tap_tmp/record"
 "$flight" half "$tap_tmp/half"
 is "the cause" "$("$ntrace" flight -i "$tap_tmp/record" | head -n 1)" "cause    panic: it panics"
+ok "an event of perf had a sink" sh -c "'$ntrace' flight -i '$tap_tmp/record' |
+	grep '^trace  *ram1: .*, as an event of perf had it (perf, process 77)'"
 ok "a half-written header is said to be one" sh -c "'$ntrace' flight -i '$tap_tmp/half' 2>&1 | grep 'is half-written'"
 head -c 70000 "$tap_tmp/record" >"$tap_tmp/short"
 ok "a record that was cut short" sh -c "'$ntrace' flight -i '$tap_tmp/short' 2>&1 | grep 'was cut short'"
@@ -23,6 +25,13 @@ ok "a crash dump without one has no reserved memory" \
 	sh -c "'$ntrace' flight --vmcore '$tap_tmp/core' 2>&1 | grep 'a crash dump has no reserved memory'"
 ok "another file is not called a crash dump" \
 	sh -c "! '$ntrace' flight --vmcore /bin/sh 2>&1 | grep 'a crash dump has'"
+"$flight" core "$tap_tmp/core"
+is "a crash dump whose segments have parts of the record, and a copy of another one" \
+	"$("$ntrace" flight --vmcore "$tap_tmp/core" 2>&1 | head -n 1)" "cause    panic: it panics"
+{ printf 'KDUMP   '; head -c 8192 /dev/zero; } >"$tap_tmp/kdump"
+ok "a compressed crash dump" sh -c "'$ntrace' flight --vmcore '$tap_tmp/kdump' 2>&1 | grep 'makedumpfile -E'"
+ok "crash dumps with random headers" "$flight" dumps 300
+ok "records with right checks and hostile values" "$flight" hostile 400
 ok "calls of no recording" sh -c "'$ntrace' flight calls -i '$tap_tmp/nothing' 2>&1 | grep 'nothing'"
 for wrong in 0 x -1 1001; do
 	ok "calls -n $wrong" sh -c "'$ntrace' flight calls -n $wrong 2>&1 | grep 'from 1 to 1000'"

@@ -45,9 +45,10 @@ struct flight_command {
 	struct flight_output output;
 	bool		save, calls, no_kcore, clear, has_output;
 	size_t		number;		/* of calls; 0: not given */
-	uint8_t		*data;		/* what was read or mapped */
+	uint8_t		*data;		/* the record */
 	size_t		size;
-	bool		mapped;
+	void		*dump;		/* NULL: it is not from one */
+	size_t		dump_size;
 	struct ns_flight flight;
 };
 
@@ -102,40 +103,51 @@ static int map_vmcore(struct flight_command *c)
 		return -1;
 	}
 	close(fd);
-	c->data = map;
-	c->size = st.st_size;
-	c->mapped = true;
+	c->dump = map;
+	c->dump_size = st.st_size;
 	return 0;
 }
 
 /* kexec-tools leaves reserved memory out of what the crash kernel shows as /proc/vmcore. */
 static void no_record(const struct flight_command *c)
 {
-	const Elf64_Ehdr *head = (const void *)c->data;
+	const Elf64_Ehdr *head = c->dump;
 
 	fprintf(stderr, "ntrace: %s: there is no record of a flight recorder in it\n", c->vmcore);
-	if (c->size >= sizeof(*head) && !memcmp(head->e_ident, ELFMAG, SELFMAG) &&
+	if (c->dump_size >= sizeof(*head) && !memcmp(head->e_ident, ELFMAG, SELFMAG) &&
 	    head->e_type == ET_CORE)
 		fputs("ntrace: a crash dump has no reserved memory. A record that is in some is found by the driver in the crash kernel, or after the reset: ntrace flight save, without --vmcore\n",
+		      stderr);
+	if (c->dump_size >= 8 && (!memcmp(c->dump, "KDUMP   ", 8) || !memcmp(c->dump, "makedump", 8)))
+		fputs("ntrace: it is in a format of makedumpfile that cannot be searched; makedumpfile -E writes one that can\n",
 		      stderr);
 }
 
 /* Returns the exit status that the command ends with, or EXIT_CLEAN */
+static int find_record(struct flight_command *c)
+{
+	int ret;
+
+	if (map_vmcore(c))
+		return EXIT_USAGE;
+	ret = ns_flight_find(c->dump, c->dump_size, &c->data, &c->size);
+	if (ret > 0)
+		no_record(c);
+	if (ret < 0)
+		fputs("ntrace: out of memory\n", stderr);
+	return ret ? EXIT_TRACE : EXIT_CLEAN;
+}
+
 static int open_flight(struct flight_command *c)
 {
-	size_t at = 0;
+	int status = EXIT_CLEAN;
 
-	if (c->vmcore ? map_vmcore(c) : read_record(c))
-		return EXIT_USAGE;
-	if (c->vmcore) {
-		at = ns_flight_find(c->data, c->size);
-		if (at == c->size) {
-			no_record(c);
-			return EXIT_TRACE;
-		}
-	}
-	if (!ns_flight_open(&c->flight, c->data + at, c->size - at))
-		return EXIT_CLEAN;
+	if (c->vmcore)
+		status = find_record(c);
+	else if (read_record(c))
+		status = EXIT_USAGE;
+	if (status != EXIT_CLEAN || !ns_flight_open(&c->flight, c->data, c->size))
+		return status;
 	fprintf(stderr, "ntrace: %s: %s\n", c->vmcore ? c->vmcore : c->input, c->flight.error);
 	return EXIT_TRACE;
 }
@@ -143,10 +155,9 @@ static int open_flight(struct flight_command *c)
 static void close_flight(struct flight_command *c)
 {
 	ns_flight_close(&c->flight);
-	if (c->mapped)
-		munmap(c->data, c->size);
-	else
-		free(c->data);
+	if (c->dump)
+		munmap(c->dump, c->dump_size);
+	free(c->data);
 }
 
 /* ---- show ---- */
@@ -220,6 +231,24 @@ static void print_gaps(const struct ns_flight *f, size_t sink)
 		       1000.0 * (double)ticks / (double)f->machine.timebase);
 }
 
+/* perf had the sink at the panic */
+static void print_session(const struct ns_flight *f, size_t sink)
+{
+	const struct ntrace_flight_session *session = f->sessions;
+
+	for (; session < f->sessions + f->nr_sessions; session++) {
+		if (session->sink != sink)
+			continue;
+		printf(", as an event of perf had it");
+		if (session->pid) {
+			printf(" (");
+			print_text(session->comm);
+			printf(", process %u)", session->pid);
+		}
+		return;
+	}
+}
+
 static void print_sinks(const struct ns_flight *f)
 {
 	size_t i, k;
@@ -235,6 +264,7 @@ static void print_sinks(const struct ns_flight *f)
 				printf(" %" PRIu64, (uint64_t)f->cpus[k].words[0]);
 		}
 		printf(", %s", ns_flight_end_text(t->end));
+		print_session(f, i);
 		print_gaps(f, i);
 		putchar('\n');
 	}

@@ -25,7 +25,7 @@
 /* "NTFLWRIT": its header is being written. If it is found like this, it was never finished. */
 #define NTRACE_FLIGHT_MAGIC_WRITING	0x544952574c46544eULL
 #define NTRACE_FLIGHT_VERSION_MAJOR	1
-#define NTRACE_FLIGHT_VERSION_MINOR	0
+#define NTRACE_FLIGHT_VERSION_MINOR	1
 
 #define NTRACE_FLIGHT_MAX_PARTS		16
 #define NTRACE_FLIGHT_MAX_SINKS		256
@@ -43,6 +43,7 @@ enum ntrace_flight_type {
 	NTRACE_FLIGHT_GAPS,		/* struct ntrace_flight_gap[] */
 	NTRACE_FLIGHT_SWITCHES,		/* struct ntrace_flight_switch[]: a ring for each CPU */
 	NTRACE_FLIGHT_CAUSE,		/* struct ntrace_flight_cause */
+	NTRACE_FLIGHT_SESSIONS,		/* struct ntrace_flight_session for each sink; 1.1 */
 	NTRACE_FLIGHT_TYPES,
 };
 
@@ -229,6 +230,20 @@ struct ntrace_flight_cause {
 	__u8	comm[16];
 	__u8	text[128];		/* what the kernel said; ends with 0 */
 	__u32	reserved;
+	__u32	check;
+};
+
+/*
+ * NTRACE_FLIGHT_SESSIONS: an event of perf had the sink when the kernel panicked. The area has what that
+ * event traced last, and these settings hold for it, instead of those of the sink's CPUs.
+ */
+struct ntrace_flight_session {
+	__u64	config;			/* for NTRACE_INFO_CPU_CONFIG */
+	__u32	src_bits;		/* for NTRACE_INFO_CPU_SRC_BITS */
+	__u32	priv;			/* as that of struct ntrace_flight_cpu */
+	__u32	tid, pid;		/* of the program that had made the event; 0: it has ended */
+	__u8	comm[16];
+	__u32	sink;
 	__u32	check;
 };
 

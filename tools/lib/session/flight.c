@@ -8,7 +8,6 @@
 
 #include "flight.h"
 
-#define PAGE		4096
 #define IDLE		0xff
 #define NS_PER_S	1000000000ULL
 #define TIME_SHIFT	20
@@ -42,23 +41,16 @@ static uint32_t crc32(const void *data, size_t size)
 
 /* ---- Header ---- */
 
-size_t ns_flight_find(const void *data, size_t size)
+bool ns_flight_is_header(const void *data)
 {
 	const uint64_t magic = NTRACE_FLIGHT_MAGIC;
 	struct ntrace_flight_header head;
-	size_t at;
 
-	for (at = 0; size - at >= sizeof(head) && at < size; at += PAGE) {
-		if (memcmp((const char *)data + at, &magic, sizeof(magic)))
-			continue;
-		memcpy(&head, (const char *)data + at, sizeof(head));
-		if (head.size == sizeof(head) &&
-		    crc32(&head, offsetof(struct ntrace_flight_header, crc)) == head.crc)
-			return at;
-		if (size - at < PAGE)
-			break;
-	}
-	return size;
+	if (memcmp(data, &magic, sizeof(magic)))
+		return false;
+	memcpy(&head, data, sizeof(head));
+	return head.size == sizeof(head) &&
+	       crc32(&head, offsetof(struct ntrace_flight_header, crc)) == head.crc;
 }
 
 static int check_header(struct ns_flight *f)
@@ -305,6 +297,35 @@ static int read_events(struct ns_flight *f)
 	f->cause.comm[sizeof(cause->comm) - 1] = '\0';
 	free(cause);
 	return read_switches(f);
+}
+
+/* The settings of an event of perf hold for all CPUs of the sink that it had */
+static void apply_session(struct ns_flight *f, const struct ntrace_flight_session *session)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_cpus; i++) {
+		if (f->cpus[i].sink != session->sink)
+			continue;
+		f->cpus[i].words[NTRACE_INFO_CPU_CONFIG] = session->config;
+		f->cpus[i].words[NTRACE_INFO_CPU_SRC_BITS] = session->src_bits;
+		f->cpus[i].priv = session->priv;
+	}
+}
+
+static int read_sessions(struct ns_flight *f)
+{
+	size_t i;
+
+	f->sessions = read_entries(f, NTRACE_FLIGHT_SESSIONS, sizeof(*f->sessions), &f->nr_sessions,
+				   NULL);
+	if (!f->sessions)
+		return -1;
+	for (i = 0; i < f->nr_sessions; i++) {
+		f->sessions[i].comm[sizeof(f->sessions[i].comm) - 1] = '\0';
+		apply_session(f, &f->sessions[i]);
+	}
+	return 0;
 }
 
 /* ---- Set-up ---- */
@@ -557,7 +578,8 @@ int ns_flight_open(struct ns_flight *f, const void *data, size_t size)
 	memset(f, 0, sizeof(*f));
 	f->data = data;
 	f->size = size;
-	if (check_header(f) || read_machine(f) || read_sinks(f) || read_events(f) || make_setup(f))
+	if (check_header(f) || read_machine(f) || read_sinks(f) || read_events(f) ||
+	    read_sessions(f) || make_setup(f))
 		return -1;
 	for (i = 0; i < f->nr_sinks; i++) {
 		if (read_trace(f, i))
@@ -580,6 +602,7 @@ void ns_flight_close(struct ns_flight *f)
 	free(f->switches);
 	free(f->switch_cpus);
 	free(f->gaps);
+	free(f->sessions);
 	ns_setup_free(&f->setup);
 }
 

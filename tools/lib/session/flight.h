@@ -52,6 +52,8 @@ struct ns_flight {
 	struct ntrace_flight_switch *switches;	/* by time; reserved is not there */
 	uint32_t	*switch_cpus;	/* the CPU of each */
 	size_t		nr_switches;
+	struct ntrace_flight_session *sessions;	/* of perf, whose trace the area of a sink has */
+	size_t		nr_sessions;
 	struct ntrace_flight_gap *gaps;	/* by time */
 	size_t		nr_gaps;
 	struct ntrace_flight_cause cause;
@@ -70,12 +72,19 @@ struct ns_flight {
 int ns_flight_open(struct ns_flight *flight, const void *data, size_t size);
 void ns_flight_close(struct ns_flight *flight);
 
+/* Is this the header of a record, which is complete? sizeof(struct ntrace_flight_header) bytes are there. */
+bool ns_flight_is_header(const void *data);
+
 /*
- * ns_flight_find() - the first record in memory, as of a crash dump
+ * ns_flight_find() - the record in a crash dump: an ELF core of physical memory, or memory as it is
+ * @record: set to a copy, which the caller frees; pages that the dump leaves out are 0
+ * @record_size: set to its size
  *
- * Return: where it begins, a multiple of 4096, or @size: there is none.
+ * Copies of a record, which may be in any page of a file that is in memory, are not taken for one.
+ *
+ * Return: 0; -1: out of memory; 1: there is none
  */
-size_t ns_flight_find(const void *data, size_t size);
+int ns_flight_find(const void *dump, size_t size, uint8_t **record, size_t *record_size);
 
 /*
  * ns_flight_words() - the words of PERF_RECORD_AUXTRACE_INFO, after its type
