@@ -185,7 +185,7 @@ static void ntrace_on_console(void *data, const char *text, size_t len)
 	const struct ntrace_message *m = ntrace_messages;
 	char copy[128];
 
-	if (!ntrace_flight_records())
+	if (!ntrace_flight_listens())
 		return;
 	len = min(len, sizeof(copy) - 1);
 	memcpy(copy, text, len);

@@ -31,7 +31,13 @@
  */
 #define NTRACE_FLIGHT_PERIOD	(HZ / 4)
 
-enum ntrace_flight_state { NTRACE_FLIGHT_OFF, NTRACE_FLIGHT_RECORDING, NTRACE_FLIGHT_STOPPED };
+/* Seized: stopped, and so are events of perf */
+enum ntrace_flight_state {
+	NTRACE_FLIGHT_OFF,
+	NTRACE_FLIGHT_RECORDING,
+	NTRACE_FLIGHT_STOPPED,
+	NTRACE_FLIGHT_SEIZED,
+};
 
 /**
  * struct ntrace_flight_cpu_state - the recorder on a CPU
@@ -422,6 +428,14 @@ static bool ntrace_flight_runs(const struct ntrace_sink *sink)
 	return area && READ_ONCE(area->on);
 }
 
+/* Is the sink to be stopped now: for itself, or for an event of perf whose trace is taken? */
+static bool ntrace_flight_cuts(const struct ntrace_sink *sink, bool seize)
+{
+	if (seize)
+		return !ntrace_flight_runs(sink) && ntrace_flight_may_seize(sink);
+	return ntrace_flight_runs(sink);
+}
+
 static void ntrace_flight_cut_funnels(const struct ntrace_encoder *enc)
 {
 	unsigned int i;
@@ -435,7 +449,7 @@ static void ntrace_flight_cut_funnels(const struct ntrace_encoder *enc)
  * The encoders are disabled. Another CPU may be in the middle of a start or a stop, and never go
  * on.
  */
-static void ntrace_flight_cut(struct ntrace_sink *sink)
+static void ntrace_flight_cut(struct ntrace_sink *sink, bool seize)
 {
 	struct ntrace_encoder *enc;
 	unsigned int cpu;
@@ -452,16 +466,19 @@ static void ntrace_flight_cut(struct ntrace_sink *sink)
 			ntrace_flight_cut_funnels(enc);
 	}
 	empty = ntrace_flight_cut_link(&sink->comp);
-	ntrace_flight_collect(sink, empty, true);
+	if (seize)
+		ntrace_flight_seize(sink, empty);
+	else
+		ntrace_flight_collect(sink, empty, true);
 }
 
-static void ntrace_flight_cut_cpu(unsigned int cpu)
+static void ntrace_flight_cut_cpu(unsigned int cpu, bool seize)
 {
 	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 
 	if (!cpumask_test_cpu(cpu, &ntrace_flight_awake) || !enc || !enc->on || !enc->sink)
 		return;
-	if (ntrace_flight_runs(enc->sink))
+	if (ntrace_flight_cuts(enc->sink, seize))
 		ntrace_flight_disable(&enc->comp);
 }
 
@@ -469,14 +486,40 @@ static void ntrace_flight_cut_cpu(unsigned int cpu)
  * All encoders stop before anything is collected, and that of this CPU is the first. What they
  * recorded while a sink's own memory is read would overwrite what led to the trouble.
  */
-static void ntrace_flight_cut_encoders(void)
+static void ntrace_flight_cut_encoders(bool seize)
 {
 	unsigned int this = raw_smp_processor_id(), cpu;
 
-	ntrace_flight_cut_cpu(this);
+	ntrace_flight_cut_cpu(this, seize);
 	for_each_cpu(cpu, &ntrace_flight_awake)
 		if (cpu != this)
-			ntrace_flight_cut_cpu(cpu);
+			ntrace_flight_cut_cpu(cpu, seize);
+}
+
+static void ntrace_flight_cut_all(bool seize)
+{
+	unsigned int i;
+
+	for (i = 0; i < ntrace_flight_nr; i++)
+		if (ntrace_flight_cuts(ntrace_flight_sinks[i], seize))
+			ntrace_flight_cut(ntrace_flight_sinks[i], seize);
+}
+
+/*
+ * After a panic nobody will read what an event of perf has traced: it goes into the record. The
+ * recorder may have been stopped before, as by an oops.
+ */
+static void ntrace_flight_seize_all(void)
+{
+	unsigned long flags;
+
+	if (atomic_cmpxchg(&ntrace_flight_state, NTRACE_FLIGHT_STOPPED,
+			   NTRACE_FLIGHT_SEIZED) != NTRACE_FLIGHT_STOPPED)
+		return;
+	local_irq_save(flags);
+	ntrace_flight_cut_encoders(true);
+	ntrace_flight_cut_all(true);
+	local_irq_restore(flags);
 }
 
 /**
@@ -485,30 +528,44 @@ static void ntrace_flight_cut_encoders(void)
  * @text: what the kernel says of it, or NULL
  * @task: whom it is about
  *
+ * A panic also stops events of perf that have the sinks of the recorder, and keeps their trace.
+ *
  * Context: any, also when other CPUs are dead: takes no lock that one of them may hold.
  * Return: false if it did not record
  */
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task)
 {
+	bool panics = code == NTRACE_FLIGHT_CAUSE_PANIC, was_on;
 	unsigned long flags;
-	unsigned int i;
 
-	if (atomic_cmpxchg(&ntrace_flight_state, NTRACE_FLIGHT_RECORDING,
-			   NTRACE_FLIGHT_STOPPED) != NTRACE_FLIGHT_RECORDING)
-		return false;
-	local_irq_save(flags);
-	ntrace_flight_cut_encoders();
-	for (i = 0; i < ntrace_flight_nr; i++)
-		if (ntrace_flight_runs(ntrace_flight_sinks[i]))
-			ntrace_flight_cut(ntrace_flight_sinks[i]);
-	ntrace_record_cause(code, text, task);
-	local_irq_restore(flags);
-	return true;
+	was_on = atomic_cmpxchg(&ntrace_flight_state, NTRACE_FLIGHT_RECORDING,
+				NTRACE_FLIGHT_STOPPED) == NTRACE_FLIGHT_RECORDING;
+	if (was_on) {
+		local_irq_save(flags);
+		ntrace_flight_cut_encoders(false);
+		/* What an event traces now is less than what led to the panic */
+		if (panics)
+			ntrace_flight_cut_encoders(true);
+		ntrace_flight_cut_all(false);
+		ntrace_record_cause(code, text, task);
+		local_irq_restore(flags);
+	}
+	if (panics)
+		ntrace_flight_seize_all();
+	return was_on;
 }
 
 bool ntrace_flight_records(void)
 {
 	return atomic_read(&ntrace_flight_state) == NTRACE_FLIGHT_RECORDING;
+}
+
+/* Is there anything that ntrace_flight_stop() may do? */
+bool ntrace_flight_listens(void)
+{
+	int state = atomic_read(&ntrace_flight_state);
+
+	return state == NTRACE_FLIGHT_RECORDING || state == NTRACE_FLIGHT_STOPPED;
 }
 
 /* ---- Begin and end ---- */

@@ -62,6 +62,7 @@ static struct {
 	u32				nr_gaps;
 	struct ntrace_flight_switch	*switches;
 	struct ntrace_flight_cause	*cause;
+	struct ntrace_flight_session	*sessions;
 	/* Of the record that was found */
 	const struct ntrace_flight_sink	*old_sinks;
 	struct ntrace_flight_pointer	*old_pointers;
@@ -272,6 +273,8 @@ static void ntrace_record_unmap(void)
 		memunmap(ntrace_record.mem);
 		break;
 	case NTRACE_RECORD_PAGES:
+		/* A crash dump would have a record that is no more */
+		((struct ntrace_flight_header *)ntrace_record.mem)->magic = 0;
 		free_pages_exact(ntrace_record.mem, ntrace_record.size);
 		break;
 	}
@@ -559,8 +562,11 @@ static bool ntrace_record_parts(struct ntrace_record_layout *l,
 						    NTRACE_RECORD_SWITCHES * nr_cpu_ids);
 	ntrace_record.cause = ntrace_record_part(l, NTRACE_FLIGHT_CAUSE,
 						 sizeof(*ntrace_record.cause), 1);
+	ntrace_record.sessions = ntrace_record_part(l, NTRACE_FLIGHT_SESSIONS,
+						    sizeof(*ntrace_record.sessions),
+						    setup->nr_sinks);
 	if (!ntrace_record.modules || !ntrace_record.pointers || !ntrace_record.gaps ||
-	    !ntrace_record.switches || !ntrace_record.cause)
+	    !ntrace_record.switches || !ntrace_record.cause || !ntrace_record.sessions)
 		return false;
 	sinks = ntrace_record_part(l, NTRACE_FLIGHT_SINKS, sizeof(*sinks), setup->nr_sinks);
 	if (!sinks)
@@ -781,6 +787,36 @@ void ntrace_record_cause(u32 code, const char *text, struct task_struct *task)
 	strscpy_pad(cause->text, text ?: "", sizeof(cause->text));
 	cause->check = ntrace_flight_check(cause, sizeof(*cause),
 					   NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_CAUSE, 0));
+	ntrace_record_flush();
+}
+
+/**
+ * ntrace_record_session - the area of a sink has the trace of an event of perf
+ * @area: the area
+ * @want: settings of the event
+ * @config: of these, how its encoder is set up
+ * @src_bits: of the messages
+ * @task: who made the event, or NULL
+ *
+ * Context: any; takes no lock.
+ */
+void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_want *want,
+			   u64 config, unsigned int src_bits, struct task_struct *task)
+{
+	struct ntrace_flight_session *to = &ntrace_record.sessions[area->index];
+
+	memset(to, 0, sizeof(*to));
+	to->config = config;
+	to->src_bits = src_bits;
+	to->priv = want->filter.priv;
+	if (task) {
+		to->tid = task_pid_nr(task);
+		to->pid = task_tgid_nr(task);
+		memcpy(to->comm, task->comm, sizeof(to->comm));
+	}
+	to->sink = area->index;
+	to->check = ntrace_flight_check(to, sizeof(*to), NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_SESSIONS,
+									    area->index));
 	ntrace_record_flush();
 }
 

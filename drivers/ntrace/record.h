@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The flight recorder: record.c, flight.c, causes.c */
+/* The flight recorder: record.c, flight.c, seize.c, causes.c */
 #ifndef NTRACE_RECORD_H
 #define NTRACE_RECORD_H
 
@@ -82,6 +82,8 @@ void ntrace_record_switch(unsigned int cpu, u32 number, struct task_struct *next
 			  const char comm[TASK_COMM_LEN]);
 void ntrace_record_module(const char *name, u64 text, u64 text_size, const u8 *build_id);
 void ntrace_record_cause(u32 code, const char *text, struct task_struct *task);
+void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_want *want,
+			   u64 config, unsigned int src_bits, struct task_struct *task);
 const void *ntrace_record_memory(size_t *size);
 void *ntrace_record_area(u64 offset);
 phys_addr_t ntrace_record_base(void);
@@ -93,6 +95,7 @@ DECLARE_STATIC_KEY_FALSE(ntrace_flight_key);
 int ntrace_flight_begin(void);
 void ntrace_flight_end(void);
 bool ntrace_flight_records(void);
+bool ntrace_flight_listens(void);
 void ntrace_flight_renamed(const char *comm);
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task);
 void ntrace_flight_pretend(bool on);
@@ -132,6 +135,10 @@ static __always_inline void ntrace_flight_enter(struct ntrace_session *s)
 	if (static_branch_unlikely(&ntrace_flight_key))
 		__ntrace_flight_enter(s);
 }
+
+/* seize.c */
+bool ntrace_flight_may_seize(const struct ntrace_sink *sink);
+void ntrace_flight_seize(struct ntrace_sink *sink, bool stopped);
 
 /* causes.c */
 int ntrace_causes_init(void);
