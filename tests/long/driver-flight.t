@@ -79,12 +79,13 @@ for kernel in ${KERNELS:-6.12 7.2}; do
 	all "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" --reset warm
 	what=user
 	all "user: enough" sh "trigger_store" : 'echo enough >$F/trigger; sleep 1; reboot -f' --reset warm
-	# A stall of RCU and a hard lockup are seen on more than one hart alone
+	# A stall of RCU and a hard lockup are seen on more than one hart alone. Without processes that end, an
+	# idle Linux 7.2 wants no grace period, which could stall.
 	for _ in direct funnel sram; do
 		what="RCU stall"
 		with 4 "RCU stall: rcu_* stall*" insmod "guilty_lockup" \
 			"echo 0 >/proc/sys/kernel/watchdog; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
-			echo 1 >/proc/sys/kernel/panic_on_rcu_stall" "$insmod=lockup" --reset warm --append panic=1
+			echo 1 >/proc/sys/kernel/panic_on_rcu_stall; while sleep 1; do :; done &" "$insmod=lockup" --reset warm --append panic=1
 	done
 	for _ in direct funnel sram; do
 		what="hard lockup"
@@ -106,7 +107,7 @@ for kernel in ${KERNELS:-6.12 7.2}; do
 		is "hang, $kernel, sram, 1: the record says that nobody said why" \
 			"$(sed -n 's/^cause  *//p' "$tap_tmp/case/said")" "$nobody"
 		ok "hang, $kernel, sram, 1: the record has no trace, and says so" \
-			grep -q '^trace .*: no trace' "$tap_tmp/case/said"
+			grep -q '^trace .*, no trace' "$tap_tmp/case/said"
 		rm -rf "$tap_tmp/case"
 	fi
 	# Trace goes on over this reset: the boot up to the driver has overwritten the ring, and the record says so
@@ -137,6 +138,23 @@ if wanted "beside perf"; then
 	ok "beside perf: the recorder goes on" [ "$(last_call "$tap_tmp/case" insmod guilty_panic)" -lt 100 ]
 	rm -rf "$tap_tmp/case"
 fi
+
+# perf is ready when it has taken a sink
+snapshot='perf record -S -a -m,1M -e ntrace//k -o /tmp/p >/tmp/log 2>&1 &
+	until ntrace flight | grep -q " gaps of "; do sleep 1; done'
+# perf record -S has the sinks at the panic: what it had not been asked for is in the record
+for options in "direct --harts 1" "funnel --harts 4" "sram --harts 1"; do
+	what="perf -S, ${options%% *}, ${options##* }"
+	wanted "$what" || continue
+	need 6.12
+	# shellcheck disable=SC2086
+	crash "$what" "$tap_tmp/case" "$snapshot" \
+		"$insmod=panic" --reset warm --append panic=1 --topology $options
+	found "$what" "$tap_tmp/case" "$panics" insmod guilty_panic
+	ok "$what: the record says that perf had the sink" \
+		grep -q '^trace .*, as an event of perf had it (perf, process [0-9]*)' "$tap_tmp/case/said"
+	rm -rf "$tap_tmp/case"
+done
 
 # Two CPUs, each with a lock that the other one wants: the report shows both
 if wanted spin; then
@@ -203,6 +221,70 @@ if wanted forms; then
 	form "=flight" "recording 2097152"
 fi
 
+# hostile NAME BOARD-OPTIONS...: records whose CRCs are right and whose values are not, of components that run
+hostile() {
+	_what="hostile, $1"; shift
+	wanted "$_what" || return 0
+	"$top/tools/board/board" run --append mem=900M --timeout 1200 --console "$tap_tmp/console" "$@" -- '
+		F=/sys/devices/platform/ntrace-flight i=0
+		while [ $((i += 1)) -le 40 ]; do
+			rmmod ntrace
+			/usr/lib/ntrace/hostile-record 0xb8400000 0x400000 $i 0x18000000 0x18001000 || exit 1
+			insmod /lib/ntrace/ntrace.ko flight=4M@0xb8400000 || exit 1
+			sleep 1
+			echo "found $(cat $F/state)"
+			cat $F/record >/dev/null; ntrace flight >/dev/null 2>&1
+			echo 1 >$F/clear 2>/dev/null || echo 1 >$F/enable
+			echo "then $(cat $F/state)"
+		done' >"$tap_tmp/said" 2>"$tap_tmp/err"
+	figure "$_what: $(sort "$tap_tmp/said" | uniq -c | xargs)"
+	is "$_what: the recorder records after each" "$(grep -c '^then recording' "$tap_tmp/said")" 40
+	ok "$_what: some are kept" grep -q '^found kept' "$tap_tmp/said"
+	ok "$_what: some are refused" grep -q '^found damaged' "$tap_tmp/said"
+	quiet "$_what"
+}
+hostile "6.12" --kernel 6.12
+[ ! -e "$O/root/kernel-debug/vmlinuz" ] || hostile "debug" --kernel debug
+
+# in_use NAME BOARD-OPTIONS...: while it records, events of perf begin and end, CPUs go and come, its record is
+# stopped, also as by a panic, read and cleared, the system sleeps, and the driver goes
+in_use() {
+	_what="in use, $1"; shift
+	wanted "$_what" || return 0
+	"$top/tools/board/board" run --flight 4M --harts 4 --timeout 1200 --console "$tap_tmp/console" "$@" -- '
+		F=/sys/devices/platform/ntrace-flight
+		storm() { for i in 1 2 3 4 5 6; do perf record -q $1 -e ntrace//$2 -o /tmp/p$3 -- true >/dev/null 2>&1; done; }
+		cpus() { for i in 1 2 3 4 5 6; do for o in 0 1; do for c in 1 2 3; do
+			echo $o >/sys/devices/system/cpu/cpu$c/online; done; done; done; }
+		files() { for i in 1 2 3 4 5 6; do
+			echo x >$F/trigger; cat $F/record >/dev/null; echo 1 >$F/clear
+			echo 0 >$F/enable; echo 1 >$F/enable; echo 0x$i >$F/config
+			# No kernel says this and goes on, but a user can
+			echo "Kernel panic - not syncing: in use" >/dev/kmsg; sleep 1; echo 1 >$F/clear
+		done; echo 0 >$F/config; } 2>/dev/null
+		echo "at first $(cat $F/state)"
+		storm -a u 1 & storm "-S -a" k 2 & storm "" u 3 & cpus & files & wait
+		cat $F/enable >/dev/null; echo 1 >$F/enable; echo "after all of it $(cat $F/state)"
+		echo core >/sys/power/pm_test; echo 1 >/sys/module/suspend/parameters/pm_test_delay
+		storm -a u 1 & echo mem >/sys/power/state; wait; echo none >/sys/power/pm_test
+		echo "after sleep $(cat $F/state)"
+		for i in 1 2 3; do storm -a u 1 & cpus & rmmod ntrace; insmod /lib/ntrace/ntrace.ko; wait; done
+		rmmod ntrace; insmod /lib/ntrace/ntrace.ko; sleep 1
+		echo "loaded again $(cat $F/state)"
+		echo end >$F/trigger; ntrace flight | grep -v "^kernel\|^began\|  at "' >"$tap_tmp/said" 2>"$tap_tmp/err"
+	sed 's/^/# /' "$tap_tmp/said"
+	for at in "at first" "after all of it" "after sleep" "loaded again"; do
+		is "$_what: $at" "$(sed -n "s/^$at //p" "$tap_tmp/said")" recording
+	done
+	is "$_what: its record" "$(sed -n 's/^cause  *//p' "$tap_tmp/said")" "user: end"
+	is "$_what: each CPU is in it" "$(grep -o ' of CPU [0-9 ]*' "$tap_tmp/said" | grep -o '[0-9]' | sort | xargs)" "0 1 2 3"
+	quiet "$_what"
+}
+for topology in direct funnel sram; do
+	in_use "6.12, $topology" --kernel 6.12 --topology $topology
+	[ ! -e "$O/root/kernel-debug/vmlinuz" ] || in_use "debug, $topology" --kernel debug --topology $topology
+done
+
 # Sinks that it cannot use: it says so, and the driver works without it
 for board in k3 p550; do
 	wanted "$board" || continue
@@ -265,7 +347,8 @@ crash_kernel() {
 		insmod /usr/lib/ntrace/ntrace-trouble.ko how=none
 		ntrace flight --vmcore /proc/vmcore 2>&1 | sed 's/^/vmcore /'
 		[ -e /out/pages ] || ntrace flight
-		[ -e /out/pages ] || ntrace flight save -o /out/flight --clear
+		if [ -e /out/pages ]; then ntrace flight save --vmcore /proc/vmcore -o /out/flight
+		else ntrace flight save -o /out/flight --clear; fi
 		echo "state $(cat /sys/devices/platform/ntrace-flight/state)"
 	E2
 	"$top/tools/board/guest/pack" "$tap_tmp/crash" "$tap_tmp/crash.cpio"
@@ -293,14 +376,33 @@ for kernel in ${KERNELS:-6.12 7.2}; do
 	done
 done
 
-# Memory of the kernel is in the crash dump, if kexec-tools sees no reserved region
-if wanted "kdump, pages"; then
+# Memory of the kernel is in the crash dump, beside a reserved region, too. The kernel lists the memory of
+# its initrd as reserved, from which it gives pages first: with 2 GiB, a record of 4 MiB was there.
+for beside in "" "--flight 4M"; do
+	what="kdump, pages${beside:+ beside a region}"
+	wanted "$what" || continue
 	crash_kernel 6.12
 	touch "$tap_tmp/case/pages"
 	kdump_before="rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1"
-	kdump 6.12 panic
-	is "kdump, pages: a record in memory of the kernel is found by --vmcore" \
+	# shellcheck disable=SC2086
+	kdump 6.12 panic $beside
+	is "$what: a record in memory of the kernel is found by --vmcore" \
 		"$(sed -n 's/^vmcore cause  *//p' "$tap_tmp/case/said")" "$panics"
+	found "$what" "$tap_tmp/case" "$panics" insmod guilty_panic
+	kdump_before=:
+	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
+done
+
+# ... and so is what perf record -S had traced
+if wanted "kdump, perf -S"; then
+	crash_kernel 6.12
+	touch "$tap_tmp/case/pages"
+	kdump_before="rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1
+		$snapshot"
+	kdump 6.12 panic --flight 4M
+	found "kdump, perf -S" "$tap_tmp/case" "$panics" insmod guilty_panic
+	ok "kdump, perf -S: the record says that perf had the sink" \
+		grep -q '^vmcore trace .*, as an event of perf had it (perf, process [0-9]*)' "$tap_tmp/case/said"
 	kdump_before=:
 	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 fi
