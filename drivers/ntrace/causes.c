@@ -539,7 +539,7 @@ void ntrace_causes_connected(void)
 	ntrace_flight_end();
 	ret = ntrace_causes_begin();
 	if (ret == -EOPNOTSUPP)
-		dev_warn_once(&ntrace_flight_dev->dev, "the flight recorder does not record: it cannot use the sink of the encoders, which is no RAM sink of the Trace Control Interface 1.0\n");
+		dev_warn_once(&ntrace_flight_dev->dev, "the flight recorder does not record: it cannot use the sink of the encoders, which is no RAM sink of the Trace Control Interface 1.0 that can go around in its memory\n");
 	else if (ret && ret != -ENODEV)
 		dev_warn(&ntrace_flight_dev->dev, "the flight recorder cannot begin (%d)\n", ret);
 }
