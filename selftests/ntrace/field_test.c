@@ -94,8 +94,11 @@ static unsigned int count_messages(struct recording *rec, struct stretches *st, 
 static uint64_t half_a_second(struct recording *rec, struct stretches *st)
 {
 	double end = now() + 0.5;
+	uint64_t before = st->end;
 
+	/* the trace goes on where it ended in the last round */
 	memset(st, 0, sizeof(*st));
+	st->end = before;
 	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
 	while (now() < end) {
 		busy(200);
