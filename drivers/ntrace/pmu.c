@@ -101,6 +101,7 @@ static void (*ntrace_cpu_came)(void);
 static struct ntrace_caps ntrace_common_caps(void)
 {
 	static const struct ntrace_want sram_wanted = { .config = NTRACE_CONFIG_SRAM };
+	static const struct ntrace_want stall_wanted = { .config = NTRACE_CONFIG_STALL };
 	u64 sram = NTRACE_CONFIG_SRAM;
 	struct ntrace_caps caps;
 	unsigned int cpu;
@@ -114,6 +115,8 @@ static struct ntrace_caps ntrace_common_caps(void)
 		if (!ntrace_route_find(enc, &sram_wanted))
 			sram = 0;
 		caps.config &= c->config;
+		if (!ntrace_route_find(enc, &stall_wanted))
+			caps.config &= ~NTRACE_CONFIG_STALL;
 		caps.modes &= c->modes;
 		caps.sync_modes &= c->sync_modes;
 		caps.sync_max &= c->sync_max;
