@@ -7,12 +7,14 @@
 Messages are put together by hand from what the program does, not by an encoder.
 """
 import os
+import random
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, '..', 'ntt')]
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'ntt'), os.path.join(HERE, '..', 'dialect')]
 import ntt       # noqa: E402
 import perfdata  # noqa: E402
+from formatter import Formatter  # noqa: E402
 
 PID = 1234
 OTHER = 2234                     # runs a guest, too
@@ -246,6 +248,12 @@ def make(what, program):
         return late_mapping(file(), program)
     if what.startswith('lost-'):
         return lost(file, program, what)
+    if what == 'unlike':
+        # of one thread; the encoder of the first CPU sends SRC, that of the second does not
+        result = session(file(cpus=2, unlike={0: {perfdata.CPU_SRC_BITS: 4}}), trace(), program, cpu=1)
+        return result.per_thread(PID)
+    if what == 'frames':
+        return two_sources(file, program, frames=True)
     if what.startswith('two-sources'):
         return two_sources(file, program, what == 'two-sources')
     if what.startswith('many-'):
@@ -330,9 +338,10 @@ def messages(data):
     return out
 
 
-def two_sources(file, program, context=True):
+def two_sources(file, program, context=True, frames=False):
     """Two CPUs in the buffer of one: their messages alternate, as a funnel passes them on"""
-    result = file(cpus=2, src_bits=4, switches=not context,
+    result = file(cpus=2, src_bits=4, switches=not context, cpu_words=10,
+                  unlike={cpu: {perfdata.CPU_TRACE_ID: 16 + cpu} for cpu in range(2)} if frames else None,
                   config=perfdata.TIMESTAMP | (perfdata.CONTEXT if context else 0))
     tids = PID, OTHER
     for cpu, tid in enumerate(tids):
@@ -347,7 +356,10 @@ def two_sources(file, program, context=True):
                         messages(trace(tid=tid, start=START + 1000 * n + cpu, context=context))])
     CONFIG.update(src_bits=0)
     data = b''.join(m for pair in zip(*streams) for m in pair)
-    result.aux(0, len(data), ns(START + 3000), PID)
+    if frames:
+        queue = [(16 + cpu, byte) for pair in zip(*streams) for cpu, m in enumerate(pair) for byte in m]
+        data = Formatter(random.Random(1), full_sync=0.1, half_sync=0.1).run(queue)[0]
+    result.aux(0, len(data), ns(START + 3000), PID, flags=perfdata.AUX_FRAMES if frames else 0)
     result.trace(data)
     result.finished_round()
     for tid in tids:

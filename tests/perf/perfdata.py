@@ -23,7 +23,8 @@ SAMPLE = SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_CPU | SAMPLE_IDENTIFIER
 SAMPLE_WITH_AUX = SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_AUX | SAMPLE_IDENTIFIER
 ATTR_SIZE = 128                 # PERF_ATTR_SIZE_VER7
 
-AUX_TRUNCATED, AUX_OVERWRITE, AUX_PARTIAL = 1, 2, 4
+AUX_TRUNCATED, AUX_OVERWRITE, AUX_PARTIAL, AUX_FRAMES = 1, 2, 4, 0x100
+CPU_SRC_BITS, CPU_TRACE_ID = 3, 9   # NTRACE_INFO_CPU_*
 # HOSTNAME, OSRELEASE, VERSION, CPUDESC, CPUID
 FEATURES_TEXT = 3, 4, 5, 8, 9
 FEATURE_ARCH, FEATURE_NRCPUS, FEATURE_AUXTRACE, FEATURE_COMPRESSED = 6, 7, 18, 27
@@ -40,8 +41,11 @@ class File:
 
     def __init__(self, config=CONTEXT | TIMESTAMP, cpus=1, flags=2 | 4, hz=10000000,
                  src_bits=0, version=1 << 32, magic=MAGIC, cpu_words=9, header_words=10,
-                 nr_cpus=None, cut=0, arch='riscv64', info=None, ts_width=64, aux_sample_size=0, switches=False, guests=False):
-        """@info: (type, words) of another kind of trace's PERF_RECORD_AUXTRACE_INFO"""
+                 nr_cpus=None, cut=0, arch='riscv64', info=None, ts_width=64, aux_sample_size=0, switches=False, guests=False, unlike=None):
+        """
+        @info: (type, words) of another kind of trace's PERF_RECORD_AUXTRACE_INFO
+        @unlike: {CPU: {word: value}} of its metadata
+        """
         self.data, self.index, self.arch, self.aux_sample_size = bytearray(), [], arch, aux_sample_size
         self.config, self.cpus, self.switches, self.guests = config, cpus, switches, guests
         self.host()
@@ -56,6 +60,8 @@ class File:
             words += [cpu, 0x1001, config, src_bits, cpu, ts_width, hz, 0, 64]
             # trace ID, dialect, address bits, two of the clock: none; and what nobody knows yet
             words += ([0] * 5 + [7] * cpu_words)[:cpu_words - 9]
+            for word, value in (unlike or {}).get(cpu, {}).items():
+                words[word - cpu_words] = value
         words = words[:len(words) - cut]
         self.record(RECORD_AUXTRACE_INFO, 0,
                     struct.pack('<II', 0x4e54, 0) + struct.pack(f'<{len(words)}Q', *words))
@@ -120,6 +126,12 @@ class File:
         self.index.append((len(self.data), 48))
         self.data += struct.pack('<IHHQQQIIII', RECORD_AUXTRACE, 0, 48, len(data), offset, 0,
                                  max(cpu, 0), tid & 0xffffffff, cpu & 0xffffffff, 0) + data
+
+    def per_thread(self, tid):
+        """The trace that was added is of a thread's buffer, as perf record --per-thread has it"""
+        for at, _ in self.index:
+            struct.pack_into('<III', self.data, at + 32, 0, tid, 0xffffffff)
+        return self
 
     def finished_round(self):
         self.record(RECORD_FINISHED_ROUND, 0, b'')

@@ -8,19 +8,22 @@ data=$top/tests/perf
 fields=comm,tid,cpu,time,ip,addr,flags
 # KVERS=7.2 is for a quick look
 kvers=${KVERS:-6.12 7.2}
-plan $(($(echo "$kvers" | wc -w) * 6 + 8))
+plan $(($(echo "$kvers" | wc -w) * 11 + 12))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 make_data() { # NAME WHAT [HOW...]
 	_data=$1; shift
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_data.data" "$@" || exit
 }
-for what in rounds no-aux-record samples no-time; do
+for what in rounds no-aux-record samples no-time unlike frames two-sources; do
 	make_data $what $what
 	make_data $what-pipe $what pipe
 	make_data $what-z $what compressed
 	make_data $what-z-pipe $what pipe compressed
 done
+
+make_data good good
+make_data trace-size-pipe trace-size pipe
 
 perf() { "$O/perf/$kver/x86_64/perf" "$@" 2>"$tap_tmp/err" </dev/null; }
 script() { # NAME OPTION...
@@ -40,6 +43,19 @@ injected() { # NAME
 		perf script -i "$tap_tmp/injected.data" -F ip,addr
 }
 
+# The thread ran on CPU 1: the metadata of that CPU says how to read its trace
+unlike_is_right() {
+	script good | sed 's/\[000\]/[001]/' >"$tap_tmp/wanted"
+	script unlike >"$tap_tmp/got"
+	[ -s "$tap_tmp/wanted" ] && diff "$tap_tmp/wanted" "$tap_tmp/got"
+}
+refused_size() {
+	script trace-size-pipe
+	_rc=$?
+	cat "$tap_tmp/err"
+	[ $_rc -ge 192 ] && grep -q 'the file is damaged: a record tells of 0xffffffff00000040 bytes' "$tap_tmp/err"
+}
+
 for kver in $kvers; do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 	# 8 runs of the first program, of 18 branches, and 4 of the second: before it is mapped it has
@@ -50,6 +66,11 @@ for kver in $kvers; do
 	ok "$kver: a pipe without PERF_RECORD_AUX" same no-aux-record-pipe no-aux-record
 	ok "$kver: a pipe whose only times are those of PERF_RECORD_AUX" same no-time-pipe no-time
 	ok "$kver: trace in samples, from a pipe" same samples-pipe samples
+	ok "$kver: CPUs that are not alike, one thread's buffer" unlike_is_right
+	ok "$kver: ... from a pipe" same unlike-pipe unlike
+	ok "$kver: two encoders in frames, as without frames" same frames two-sources
+	ok "$kver: frames of two encoders, from a pipe" same frames-pipe frames
+	ok "$kver: a size of trace that cannot be, in a pipe" refused_size
 	is "$kver: inject from a pipe" "$(injected rounds-pipe | cksum)" "$(injected rounds | cksum)"
 done
 # perf of 6.12 is built without zstd
@@ -60,6 +81,10 @@ ok "7.2: compressed, without PERF_RECORD_AUX" same no-aux-record-z no-aux-record
 ok "7.2: compressed, in a pipe, without PERF_RECORD_AUX" same no-aux-record-z-pipe no-aux-record
 ok "7.2: trace in samples, compressed" same samples-z samples
 ok "7.2: trace in samples, compressed, in a pipe" same samples-z-pipe samples
+ok "7.2: compressed, CPUs that are not alike, one thread's buffer" same unlike-z unlike
+ok "7.2: ... in a pipe" same unlike-z-pipe unlike
+ok "7.2: compressed, frames of two encoders" same frames-z frames
+ok "7.2: ... in a pipe" same frames-z-pipe frames
 perf inject --itrace=b -i "$tap_tmp/rounds-z.data" -o "$tap_tmp/injected.data"
 ok "7.2: inject says that it does not decompress" grep -q 'record without -z' "$tap_tmp/err"
 done_testing
