@@ -8,6 +8,7 @@ Messages are put together by hand from what the program does, not by an encoder.
 """
 import os
 import random
+import struct
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -233,6 +234,17 @@ def make(what, program):
         return session(file(cut=12), trace(), program)
     if what == 'bad-src-bits':
         return session(file(src_bits=99), trace(), program)
+    if what == 'bad-src':
+        # frames are read by the metadata's SRC, which here has 8 bits where there are 4
+        return two_sources(file, program, frames=True, src=0x80)
+    if what in ('no-size', 'buffer-number'):
+        result = session(file(), trace(), program)
+        at, _ = result.index[0]
+        if what == 'no-size':
+            struct.pack_into('<Q', result.data, at + 8, 0)
+        else:
+            struct.pack_into('<I', result.data, at + 32, 10**9)
+        return result
     if what == 'trace-size':
         result = session(file(), trace(), program)
         at, _ = result.index[0]
@@ -338,10 +350,11 @@ def messages(data):
     return out
 
 
-def two_sources(file, program, context=True, frames=False):
+def two_sources(file, program, context=True, frames=False, src=0):
     """Two CPUs in the buffer of one: their messages alternate, as a funnel passes them on"""
     result = file(cpus=2, src_bits=4, switches=not context, cpu_words=10,
-                  unlike={cpu: {perfdata.CPU_TRACE_ID: 16 + cpu} for cpu in range(2)} if frames else None,
+                  unlike={cpu: {perfdata.CPU_SRC_ID: src or cpu, perfdata.CPU_TRACE_ID: frames and 16 + cpu}
+                          for cpu in range(2)},
                   config=perfdata.TIMESTAMP | (perfdata.CONTEXT if context else 0))
     tids = PID, OTHER
     for cpu, tid in enumerate(tids):

@@ -319,15 +319,18 @@ static void ntrace_queue_free_decoder(struct ntrace_queue *q)
 
 static int ntrace_queue_new_decoder(struct ntrace_queue *q, const struct ntrace_cpu *cpu)
 {
+	bool valid;
+
 	ntrace_queue_free_decoder(q);
 	q->info = cpu;
-	if (!ntrace_cpu_config(cpu, &q->config)) {
+	valid = ntrace_cpu_config(cpu, &q->config);
+	if (q->src >= 0)
+		q->config.src_id = q->src;
+	if (!valid || nt_config_check(&q->config) != NT_OK) {
 		pr_err("N-Trace: the metadata of CPU %d has values that no encoder can have\n",
 		       cpu->cpu);
 		return -EINVAL;
 	}
-	if (q->src >= 0)
-		q->config.src_id = q->src;
 	memset(&q->clock, 0, sizeof(q->clock));
 	q->reader = nt_reader_new(&q->config);
 	q->flow = nt_flow_new(&q->config, q->image);

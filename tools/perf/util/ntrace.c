@@ -316,18 +316,26 @@ static int ntrace_process_event(struct perf_session *session, union perf_event *
 
 /* -------------------------------------------------------------------- trace */
 
+/* Of perf's buffers: each is one of a CPU or of a thread, and perf has a queue for any number below */
+#define NTRACE_MAX_BUFFERS	BIT(22)
+
 /*
  * perf would go back in the file by a size that is negative to it, and come here again and
  * again. All that it writes is padded.
  */
-static int ntrace_check_size(const union perf_event *event)
+static int ntrace_check_buffer(const union perf_event *event)
 {
-	if ((s64)event->auxtrace.size >= 0 &&
-	    !(event->auxtrace.size % PERF_AUXTRACE_RECORD_ALIGNMENT))
-		return 0;
-	pr_err("N-Trace: the file is damaged: a record tells of %#" PRIx64 " bytes of trace\n",
-	       (u64)event->auxtrace.size);
-	return -EINVAL;
+	if ((s64)event->auxtrace.size < 0 || event->auxtrace.size % PERF_AUXTRACE_RECORD_ALIGNMENT) {
+		pr_err("N-Trace: the file is damaged: a record tells of %#" PRIx64 " bytes of trace\n",
+		       (u64)event->auxtrace.size);
+		return -EINVAL;
+	}
+	if (event->auxtrace.idx >= NTRACE_MAX_BUFFERS) {
+		pr_err("N-Trace: the file is damaged: a record tells of trace buffer %u\n",
+		       event->auxtrace.idx);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static int ntrace_process_auxtrace_event(struct perf_session *session, union perf_event *event,
@@ -340,7 +348,7 @@ static int ntrace_process_auxtrace_event(struct perf_session *session, union per
 	void *data;
 
 	nt->have_trace = true;
-	err = ntrace_check_size(event);
+	err = ntrace_check_buffer(event);
 	if (err || nt->data_queued)
 		return err;
 	if (!perf_data__is_pipe(session->data)) {
@@ -621,7 +629,7 @@ static int ntrace_peek(struct perf_session *session, union perf_event *event,
 	}
 	if (event->header.type == PERF_RECORD_AUXTRACE) {
 		nt->have_trace = true;
-		return ntrace_check_size(event);
+		return ntrace_check_buffer(event);
 	}
 	return nt->deliver ? 0 : ntrace_collect_event(nt, event);
 }
@@ -811,14 +819,19 @@ static bool ntrace_has_compressed(struct perf_session *session)
 static int ntrace_collect_stretches(struct ntrace *nt)
 {
 	struct perf_session *session = nt->session;
+	int err;
 
 	if (perf_data__is_pipe(session->data) || ntrace_has_compressed(session))
 		ntrace_hold_begin(nt);
 	/* samples are stretches of their own: no AUX buffer is in the file */
 	if (nt->sampling || perf_data__is_pipe(session->data))
 		return 0;
-	return perf_session__peek_events(session, session->header.data_offset,
-					 session->header.data_size, ntrace_peek, NULL);
+	err = perf_session__peek_events(session, session->header.data_offset,
+					session->header.data_size, ntrace_peek, NULL);
+	/* perf prints nothing then */
+	if (err == -1)
+		pr_err("N-Trace: the file is damaged: what follows one of its records is no record\n");
+	return err;
 }
 
 /* perf reads where the index in the file says that trace is */
