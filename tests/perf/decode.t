@@ -316,6 +316,10 @@ check_bad() {
 	ok "$me: metadata that no encoder can have" says bad-src-bits refused "has values that no encoder can have"
 	ok "$me: a SRC that has too many bits" says bad-src refused "has values that no encoder can have"
 	ok "$me: a size that leads to no record" says no-size refused "what follows one of its records is no record"
+	ok "$me: trace far behind the end of its buffer" says far-offset refused "a record tells of trace at 0xfffffffffffffff8 of its buffer"
+	ok "$me: frames with an ID that is not in the metadata" says other-id 0 "there is trace of ID 17, which no encoder of this recording has"
+	ok "$me: metadata of another event" says other-type 0 "no event of this recording has type 43, which its metadata names"
+	ok "$me: trace of which nothing can be decoded" says no-sync 0 "no instruction was decoded from the trace in this recording"
 	ok "$me: a trace buffer with an absurd number" says buffer-number refused "a record tells of trace buffer 1000000000"
 }
 
@@ -326,14 +330,14 @@ kinds="7.2/x86_64 6.12/x86_64"
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 69))
+plan $(($(echo $kinds | wc -w) * 73))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" &&
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -march=rv64g -mabi=lp64d -nostdlib -static -Wl,-Ttext=0x10000 \
 		-o "$tap_tmp/calls-uncompressed" "$data/calls.S" || exit
 for what in good mapped-again no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
 	guest-code no-aux-record no-context switches no-time snapshot partial samples later-minor later-words narrow padded prescaled late-mapping unknown-thread truncated wrong-icnt \
-	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits bad-src no-size buffer-number trace-size bad-index; do
+	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits bad-src no-size buffer-number far-offset other-id other-type no-sync trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done
 

@@ -237,11 +237,22 @@ def make(what, program):
     if what == 'bad-src':
         # frames are read by the metadata's SRC, which here has 8 bits where there are 4
         return two_sources(file, program, frames=True, src=0x80)
-    if what in ('no-size', 'buffer-number'):
+    if what == 'other-id':
+        return two_sources(file, program, frames=True, ids=(16, 18))
+    if what == 'other-type':
+        return session(file(pmu_type=perfdata.TYPE + 1), trace(), program)
+    if what == 'no-sync':
+        # another stretch, which begins after the only synchronising message
+        result = session(file(), trace(), program, aux=False)
+        result.aux(0, len(start_message(BASE)), ns(START + 1000), PID)
+        return result
+    if what in ('no-size', 'far-offset', 'buffer-number'):
         result = session(file(), trace(), program)
         at, _ = result.index[0]
         if what == 'no-size':
             struct.pack_into('<Q', result.data, at + 8, 0)
+        elif what == 'far-offset':
+            struct.pack_into('<Q', result.data, at + 16, 2**64 - 8)
         else:
             struct.pack_into('<I', result.data, at + 32, 10**9)
         return result
@@ -350,10 +361,10 @@ def messages(data):
     return out
 
 
-def two_sources(file, program, context=True, frames=False, src=0):
+def two_sources(file, program, context=True, frames=False, src=0, ids=(16, 17)):
     """Two CPUs in the buffer of one: their messages alternate, as a funnel passes them on"""
     result = file(cpus=2, src_bits=4, switches=not context, cpu_words=10,
-                  unlike={cpu: {perfdata.CPU_SRC_ID: src or cpu, perfdata.CPU_TRACE_ID: frames and 16 + cpu}
+                  unlike={cpu: {perfdata.CPU_SRC_ID: src or cpu, perfdata.CPU_TRACE_ID: frames and ids[cpu]}
                           for cpu in range(2)},
                   config=perfdata.TIMESTAMP | (perfdata.CONTEXT if context else 0))
     tids = PID, OTHER

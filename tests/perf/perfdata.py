@@ -41,7 +41,7 @@ class File:
 
     def __init__(self, config=CONTEXT | TIMESTAMP, cpus=1, flags=2 | 4, hz=10000000,
                  src_bits=0, version=1 << 32, magic=MAGIC, cpu_words=9, header_words=10,
-                 nr_cpus=None, cut=0, arch='riscv64', info=None, ts_width=64, aux_sample_size=0, switches=False, guests=False, unlike=None):
+                 nr_cpus=None, cut=0, arch='riscv64', info=None, ts_width=64, aux_sample_size=0, switches=False, guests=False, unlike=None, pmu_type=TYPE):
         """
         @info: (type, words) of another kind of trace's PERF_RECORD_AUXTRACE_INFO
         @unlike: {CPU: {word: value}} of its metadata
@@ -55,7 +55,7 @@ class File:
             return
         # ns = ticks * mult >> shift, of a 10 MHz counter
         words = [magic, version, header_words, cpu_words,
-                 cpus if nr_cpus is None else nr_cpus, TYPE, flags, 10, 102400, 0]
+                 cpus if nr_cpus is None else nr_cpus, pmu_type, flags, 10, 102400, 0]
         for cpu in range(cpus):
             words += [cpu, 0x1001, config, src_bits, cpu, ts_width, hz, 0, 64]
             # trace ID, dialect, address bits, two of the clock: none; and what nobody knows yet

@@ -51,6 +51,15 @@ static void ntrace_no_trace(struct ntrace *nt)
 			    "Nothing that the event selects has run, or perf record was killed.");
 }
 
+/* No error, and no code: nothing else says that something is wrong */
+static void ntrace_nothing_decoded(struct ntrace *nt)
+{
+	if (!nt->nr_streams || nt->decoded || nt->damaged || nt->synth_opts.range_num)
+		return;
+	ui__warning("N-Trace: no instruction was decoded from the trace in this recording. %s\n\n",
+		    "It may be too short for a synchronising message, or not be what the metadata says.");
+}
+
 int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
 		       u64 time, const char *text)
 {
@@ -124,6 +133,8 @@ void ntrace_synth_summary(struct ntrace *nt)
 	nt->kernel_errors = 0;
 	if (!nt->have_trace)
 		ntrace_no_trace(nt);
+	if (!len)
+		ntrace_nothing_decoded(nt);
 	if (len)
 		ui__warning("N-Trace, where the trace is not complete:\n%s\n", text);
 }

@@ -32,6 +32,14 @@ struct ntrace_frames {
 	unsigned int		id;
 };
 
+/* Bytes of one ID, when it is asked which IDs there are */
+#define NTRACE_FRAMES_CHECK	4096
+
+struct ntrace_frames_check {
+	struct ntrace_frames	f;
+	u8			data[NT_FRAMES_IDS][NTRACE_FRAMES_CHECK];
+};
+
 static void ntrace_frames_put(struct ntrace_frames *f, const u8 *data, size_t size)
 {
 	struct nt_frames_out *out = &f->outs[f->id];
@@ -48,9 +56,31 @@ static void ntrace_frames_put(struct ntrace_frames *f, const u8 *data, size_t si
 	}
 }
 
-/* All of a stretch, buffer by buffer. Returns false if one of them cannot be read */
+static void ntrace_frames_warn(struct ntrace_frames *f, const u8 *data, size_t size)
+{
+	unsigned int id;
+	size_t used;
+
+	while (size) {
+		nt_frames_convert(f->frames, data, size, &used, f->outs);
+		data += used;
+		size -= used;
+		for (id = 0; id < NT_FRAMES_IDS; id++) {
+			if (!f->outs[id].nr)
+				continue;
+			pr_warning("N-Trace: there is trace of ID %u, which no encoder of this recording has: it is skipped\n",
+				   id);
+			return;
+		}
+	}
+}
+
+/*
+ * All of a stretch, buffer by buffer, is given to @put. Returns false if one of them cannot be read
+ */
 static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_piece *piece,
-				  struct ntrace_frames *f)
+				  struct ntrace_frames *f,
+				  void (*put)(struct ntrace_frames *f, const u8 *data, size_t size))
 {
 	struct auxtrace_queue *queue = &q->nt->queues.queue_array[q->queue_nr];
 	struct auxtrace_buffer *buffer = piece->buffer, *next;
@@ -66,10 +96,45 @@ static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_pi
 			buffer->data = auxtrace_buffer__get_data(buffer, fd);
 		if (!buffer->data)
 			return false;
-		ntrace_frames_put(f, (u8 *)buffer->data + (pos - buffer->offset), stop - pos);
+		put(f, (u8 *)buffer->data + (pos - buffer->offset), stop - pos);
 		pos = stop;
 	}
 	return true;
+}
+
+static bool ntrace_frames_is_known(const struct ntrace_info *info, unsigned int id)
+{
+	unsigned int i;
+
+	for (i = 0; i < info->nr_cpus; i++) {
+		if (info->cpus[i].trace_id == id)
+			return true;
+	}
+	return false;
+}
+
+void ntrace_frames_check_ids(struct ntrace_queue *q, struct ntrace_piece *piece)
+{
+	struct ntrace_frames_check *check;
+	unsigned int id;
+
+	if (q->nt->frames_checked)
+		return;
+	q->nt->frames_checked = true;
+	check = malloc(sizeof(*check));
+	if (!check)
+		return;
+	memset(&check->f, 0, sizeof(check->f));
+	for (id = 1; id < NT_FRAMES_IDS; id++) {
+		if (!ntrace_frames_is_known(&q->nt->info, id))
+			check->f.outs[id] = (struct nt_frames_out){ .data = check->data[id],
+								     .size = NTRACE_FRAMES_CHECK };
+	}
+	check->f.frames = nt_frames_new();
+	if (check->f.frames)
+		ntrace_frames_convert(q, piece, &check->f, ntrace_frames_warn);
+	nt_frames_free(check->f.frames);
+	free(check);
 }
 
 /*
@@ -114,7 +179,7 @@ const u8 *ntrace_frames_data(struct ntrace_queue *q, struct ntrace_piece *piece)
 	out->size = piece->size + NT_FRAMES_OUT_MIN;
 	out->data = malloc(out->size);
 	f.frames = nt_frames_new();
-	if (out->data && f.frames && (!f.id || ntrace_frames_convert(q, piece, &f)))
+	if (out->data && f.frames && (!f.id || ntrace_frames_convert(q, piece, &f, ntrace_frames_put)))
 		ntrace_frames_end(out);
 	else
 		zfree(&out->data);

@@ -284,6 +284,8 @@ void ntrace_sort_stretches(struct ntrace *nt, bool by_tid);
 int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue);
 /* NULL: the file cannot be read */
 bool ntrace_stretch_has_frames(const struct ntrace_stretch *stretch);
+/* Warn of trace IDs that no encoder of the recording has, in the first stretch of frames */
+void ntrace_frames_check_ids(struct ntrace_queue *q, struct ntrace_piece *piece);
 const u8 *ntrace_frames_data(struct ntrace_queue *q, struct ntrace_piece *piece);
 const u8 *ntrace_piece_data(struct ntrace_queue *q, struct ntrace_piece *piece);
 bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece);
@@ -373,10 +375,12 @@ struct ntrace {
 	u64			firmware_returns; /* after those; where to is not reported */
 	bool			damaged;	/* there was an error other than lost trace */
 	bool			have_trace;
+	bool			decoded;	/* an instruction, or its address */
 	u64			kernel_errors;	/* code of the kernel that is not what ran */
 	u64			nr_errors[NTRACE_NR_ERRORS]; /* that were reported, by code */
 	bool			has_sources;	/* an encoder sends SRC */
 	bool			source_warned;
+	bool			frames_checked;
 	bool			time_warned;
 	bool			size_warned;
 

@@ -271,6 +271,22 @@ static int ntrace_read_time(struct ntrace_queue *q, const struct nt_message *msg
 	return err;
 }
 
+static void ntrace_source_unknown(struct ntrace *nt, unsigned int src)
+{
+	if (!nt->source_warned)
+		pr_warning("N-Trace: there are messages of SRC %u, which no encoder of this recording has: they are skipped\n",
+			   src);
+	nt->source_warned = true;
+}
+
+/* Of frames, the ID says whose message it is: another SRC in it is of nobody */
+static void ntrace_check_other(struct ntrace_queue *q, const struct nt_message *msg)
+{
+	if (ntrace_stretch_has_frames(q->pieces[q->read_piece].stretch) &&
+	    !ntrace_info_source(&q->nt->info, msg->src))
+		ntrace_source_unknown(q->nt, msg->src);
+}
+
 /*
  * Find how far the trace goes on without getting later than the next message
  * with a time. If all of the stretch is before @limit, that is its end.
@@ -290,7 +306,9 @@ static int ntrace_read_ahead(struct ntrace_queue *q, u64 limit)
 	}
 	while (1) {
 		ret = nt_reader_next(q->reader, &msg);
-		if (ret > 0 && !ntrace_queue_is_other(q, &msg) && ntrace_clock_advance(q, &msg))
+		if (ret > 0 && ntrace_queue_is_other(q, &msg))
+			ntrace_check_other(q, &msg);
+		else if (ret > 0 && ntrace_clock_advance(q, &msg))
 			return ntrace_read_time(q, &msg);
 		if (ret)
 			continue;
@@ -528,14 +546,6 @@ int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp)
 
 /* ------------------------------------------------------------------ sources */
 
-static void ntrace_source_unknown(struct ntrace *nt, unsigned int src)
-{
-	if (!nt->source_warned)
-		pr_warning("N-Trace: there are messages of SRC %u, which no encoder of this recording has: they are skipped\n",
-			   src);
-	nt->source_warned = true;
-}
-
 /* The sources of the messages that were fed */
 static void ntrace_read_sources(struct ntrace *nt, struct nt_reader *reader, unsigned long *sources)
 {
@@ -581,6 +591,7 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 		if (!cpu || !ntrace_cpu_has_src(cpu))
 			continue;
 		if (ntrace_stretch_has_frames(piece->stretch)) {
+			ntrace_frames_check_ids(q, piece);
 			ntrace_frames_sources(&q->nt->info, sources);
 			continue;
 		}

@@ -201,7 +201,8 @@ int ntrace_synth_setup(struct ntrace *nt)
 	if (nt->synth_opts.returns)
 		nt->branches_filter |= PERF_IP_FLAG_RETURN | PERF_IP_FLAG_TRACE_BEGIN;
 	if (!evsel) {
-		pr_debug("N-Trace: no event with N-Trace data is selected\n");
+		pr_warning("N-Trace: no event of this recording has type %u, which its metadata names: the trace is of no event\n",
+			   nt->info.pmu_type);
 		return 0;
 	}
 
@@ -291,6 +292,8 @@ static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sampl
 	sample->flags = flags;
 	sample->period = 1;
 	sample->cpumode = ntrace_sample_cpumode(q, ip, addr);
+	/* perf script -F misc: in which privilege, of host or guest */
+	sample->misc = sample->cpumode;
 	if (!q->nt->synth_opts.timeless_decoding)
 		sample->time = ntrace_sample_time(q);
 	if (ip && insn_len && insn_len <= sizeof(sample->insn))
@@ -422,6 +425,7 @@ static int ntrace_instruction_sample(struct ntrace_queue *q, u64 ip, unsigned in
 int ntrace_synth_address(struct ntrace_queue *q, u64 addr)
 {
 	q->insns++;
+	q->nt->decoded = true;
 	if (!q->nt->sample_instructions || ntrace_is_other_guest(q))
 		return 0;
 	return ntrace_instruction_sample(q, addr, 0, q->insns);
@@ -615,6 +619,7 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 	size_t i;
 	int err;
 
+	q->nt->decoded = true;
 	/* a later switch is compared with who executes now */
 	ntrace_set_context(q, &batch->context);
 	if (!q->nt->want_ranges) {

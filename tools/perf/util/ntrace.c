@@ -330,6 +330,11 @@ static int ntrace_check_buffer(const union perf_event *event)
 		       (u64)event->auxtrace.size);
 		return -EINVAL;
 	}
+	if (event->auxtrace.offset + event->auxtrace.size < event->auxtrace.offset) {
+		pr_err("N-Trace: the file is damaged: a record tells of trace at %#" PRIx64 " of its buffer\n",
+		       (u64)event->auxtrace.offset);
+		return -EINVAL;
+	}
 	if (event->auxtrace.idx >= NTRACE_MAX_BUFFERS) {
 		pr_err("N-Trace: the file is damaged: a record tells of trace buffer %u\n",
 		       event->auxtrace.idx);
