@@ -3,8 +3,11 @@
 """Damage perf.data files of mkcalls.py at random, the same way for the same seed.
 
     damage.py OUT COUNT FILE...
+    damage.py OUT words FILE...
 
 Writes OUT/SEED.data for seeds from 0 on, each from the next FILE, and OUT/SEED.how: what was done.
+"words" gives each word of the metadata, and of the records of trace, each value at which something
+may end: of a field, of a table, of a signed number.
 
 Two of three are damaged in what concerns N-Trace only: the metadata, the
 PERF_RECORD_AUX and PERF_RECORD_AUXTRACE records, and the trace. The third may be
@@ -46,13 +49,51 @@ def damage(data, rnd):
     return f'kind {kind}: {" ".join(done)}'
 
 
+EDGES = (0, 1, 2, 3, 12, 31, 32, 63, 64, 65, 111, 112, 127, 128, 4095, 4096, 65535, 65536, 10**9,
+         2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**48 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 8, 2**64 - 1)
+METADATA, AUX, TRACE = 70, 11, 71
+
+
+def words(data):
+    """(offset, size) of each number in the records of N-Trace"""
+    for type_, at, end in records(data):
+        if type_ == METADATA:
+            yield from ((w, 8) for w in range(at + 16, end, 8))
+        if type_ == AUX:
+            # offset, size, flags; then pid and tid, time, CPU
+            yield from ((at + n, size) for n, size in
+                        ((8, 8), (16, 8), (24, 8), (32, 4), (36, 4), (40, 8), (48, 4)))
+        if type_ == TRACE:
+            # size, offset, reference; then index, tid, CPU
+            yield from ((at + n, size) for n, size in ((8, 8), (16, 8), (24, 8), (32, 4), (36, 4), (40, 4)))
+
+
+def damage_words(out, contents):
+    seed = 0
+    for content in contents:
+        for at, size in words(content):
+            for value in {v % 2 ** (8 * size) for v in EDGES}:
+                data = bytearray(content)
+                data[at:at + size] = value.to_bytes(size, 'little')
+                if data == content:
+                    continue
+                with open(f'{out}/{seed}.how', 'w', encoding='ascii') as f:
+                    f.write(f'word {at}={value:#x}\n')
+                with open(f'{out}/{seed}.data', 'wb') as f:
+                    f.write(data)
+                seed += 1
+
+
 def main():
-    out, count, files = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    out, count, files = sys.argv[1], sys.argv[2], sys.argv[3:]
     contents = []
     for path in files:
         with open(path, 'rb') as f:
             contents.append(f.read())
-    for seed in range(count):
+    if count == 'words':
+        damage_words(out, contents)
+        return
+    for seed in range(int(count)):
         content = bytearray(contents[seed % len(contents)])
         with open(f'{out}/{seed}.how', 'w', encoding='ascii') as f:
             f.write(damage(content, random.Random(seed)) + '\n')

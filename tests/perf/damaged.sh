@@ -76,15 +76,22 @@ damaged_share() { # FIRST COUNT: each second seed
 	done >"$_dir/log"
 }
 
+# damaged_run COUNT|words
 damaged_run() {
+	_count=$1
 	damaged_build || return
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
 		"$top/tests/perf/calls.S" || return
-	for _what in good no-context no-time guest; do
+	for _what in good no-context no-time guest frames unlike guest-sideband samples; do
 		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_what.data" $_what || return
 	done
-	mkdir "$tap_tmp/bad" && python3 "$top/tests/perf/damage.py" "$tap_tmp/bad" "$1" "$tap_tmp/good.data" \
-		"$tap_tmp/no-context.data" "$tap_tmp/good.data" "$tap_tmp/no-time.data" "$tap_tmp/guest.data" || return
+	set -- good no-context good no-time guest frames unlike guest-sideband
+	# each word: in what differs most
+	[ "$_count" != words ] || set -- good frames unlike
+	# shellcheck disable=SC2046
+	mkdir "$tap_tmp/bad" && python3 "$top/tests/perf/damage.py" "$tap_tmp/bad" "$_count" \
+		$(printf "$tap_tmp/%s.data " "$@") || return
+	set -- "$(find "$tap_tmp/bad" -name '*.data' | wc -l)"
 	damaged_sees_leaks || { echo "# a leak is not seen"; return 1; }
 	damaged_share 0 "$1" & damaged_share 1 "$1"
 	wait
