@@ -299,6 +299,7 @@ static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
 		item.detailed = true;
 		item.how = it->range.how;
 		item.taken = it->range.taken;
+		item.to_next = it->range.has_dest && it->range.dest == it->range.end_addr;
 		item.has_priv = it->context.has_priv;
 		item.priv = it->context.priv;
 		item.has_scontext = it->context.has_scontext;
@@ -319,13 +320,6 @@ static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
 		break;
 	case NT_ITEM_LOST:
 		item.kind = ITEM_LOST;
-		break;
-	case NT_ITEM_STOP:
-		/* one that no message reports: the encoder sends none, or it was lost */
-		if (it->tcode == NT_TCODE_PROG_TRACE_CORRELATION)
-			return;
-		item.kind = ITEM_GAP;
-		*gap = true;
 		break;
 	case NT_ITEM_ERROR:
 	case NT_ITEM_GAP:

@@ -48,6 +48,7 @@ static void note_trap(struct hart *h, const struct nb_ingress *blk)
 static bool fetch_block(struct hart *h)
 {
 	struct nb_truth_event ev;
+	bool losing;
 
 	while (!h->ended && nb_truth_next(h->reader, &ev) > 0) {
 		switch (ev.kind) {
@@ -63,6 +64,7 @@ static bool fetch_block(struct hart *h)
 			break;
 		case NB_TRUTH_STOP:
 			h->lost |= ev.evcode == NB_ENDED_LOST;
+			h->losing = ev.evcode == NB_ENDED_LOST && !h->pending_start;
 			h->silent |= ev.evcode == NB_ENDED_SILENT;
 			break;
 		case NB_TRUTH_CONTEXT:
@@ -76,7 +78,13 @@ static bool fetch_block(struct hart *h)
 		case NB_TRUTH_BLOCK:
 			if (ev.traced && !ev.blk.ninsn)
 				note_trap(h, &ev.blk);
-			if (!ev.traced || !ev.blk.ninsn)
+			/*
+			 * The block that lost a message may be in the message before it: one block
+			 * can fill HIST, which was sent, and I-CNT too, which was not.
+			 */
+			losing = h->losing;
+			h->losing = false;
+			if ((!ev.traced && !losing) || !ev.blk.ninsn)
 				break;
 			h->held = (struct block){
 				.iaddr = ev.blk.iaddr, .iretire = ev.blk.iretire,
@@ -239,8 +247,9 @@ static bool ends_as(uint8_t itype, const struct item *it)
 		return it->how == NT_END_TRAP || it->how == NT_END_EXCEPTION || it->how == NT_END_LINEAR;
 	if (itype == NB_ITYPE_INTERRUPT)
 		return it->how == NT_END_TRAP || it->how == NT_END_INTERRUPT || it->how == NT_END_LINEAR;
+	/* nothing in BTM says of a branch to the next instruction whether it was taken */
 	return it->how == ends[itype & 15] &&
-	       (it->how != NT_END_BRANCH || it->taken == (itype == NB_ITYPE_TAKEN));
+	       (it->how != NT_END_BRANCH || it->to_next || it->taken == (itype == NB_ITYPE_TAKEN));
 }
 
 /* How a range ended, if it goes to the end of a block of the truth. @p is the place after it. */
@@ -482,6 +491,9 @@ void hart_take(struct hart *h, const struct item *it)
 			align(h);
 		h->gap = true;
 	} else if (it->kind == ITEM_LOST) {
+		/* what comes after the loss does not follow what came before it */
+		if (h->gap && h->n_ahead)
+			align(h);
 		h->gaps += !h->told;
 		h->told = true;
 	} else if (h->gap) {

@@ -56,7 +56,7 @@ struct item {
 	unsigned int	cpu;
 	uint64_t	start, end, ninsn;
 	/* of a trace that was decoded here: what else it says of a range */
-	bool		detailed, has_priv, has_scontext, has_time, taken;
+	bool		detailed, has_priv, has_scontext, has_time, taken, to_next;
 	uint8_t		how, priv;	/* enum nt_end, enum nt_priv */
 	uint64_t	scontext, time;
 };
@@ -68,6 +68,7 @@ struct hart {
 	struct place	at;
 	bool		ended, lost, silent;	/* of the reader */
 	bool		pending_start, pending_sync, pending_session;
+	bool		losing;		/* the next block is the one that lost a message */
 	uint32_t	pending_empty;
 	uint64_t	scontext, scontext_before, time;	/* of the truth, where it is read */
 	uint64_t	last_time;	/* of the trace */
