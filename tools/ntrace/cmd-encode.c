@@ -26,6 +26,7 @@
 #define BLOCK_MAX	512	/* instructions in a block */
 #define IMAGES_MAX	16
 #define SEGMENTS_MAX	64
+#define WFI		0x10500073U
 
 /* ---- Code ---- */
 
@@ -54,6 +55,7 @@ struct encode {
 	struct nb_truth_writer *truth;
 	enum trap_kind	trap;
 	uint64_t	scontext, step, time;
+	uint64_t	only_start, only_end;	/* code that is traced, if only_end is not 0 */
 	bool		stats;
 	const char	*pcs, *out;
 
@@ -329,6 +331,8 @@ static void step(struct encode *e, const struct step *prev, const struct step *c
 	default:
 		if (next != fall)
 			end_block(e, trap_itype(e, fall));
+		else if (e->cfg.variant & NB_VARIANT_WFI && opcode_of(&e->code, cur->pc) == WFI)
+			end_block(e, NB_ITYPE_NONE);
 	}
 }
 
@@ -478,6 +482,13 @@ static uint64_t now(void *opaque)
 	return ((struct encode *)opaque)->time;
 }
 
+static bool in_range(void *opaque, const struct nb_ingress *blk)
+{
+	const struct encode *e = opaque;
+
+	return blk->iaddr >= e->only_start && blk->iaddr < e->only_end;
+}
+
 /* ---- Options ---- */
 
 enum option_type { OPT_BOOL, OPT_U8, OPT_U16, OPT_U32, OPT_SPECIAL };
@@ -499,6 +510,7 @@ static const struct encode_option {
 	{ "timestamp-step", OPT_SPECIAL, 0, "N", "... N for each" },
 	{ "context", OPT_SPECIAL, 0, "SCONTEXT", "Ownership messages with this context" },
 	{ "priv", OPT_SPECIAL, 0, "u|s|m", "privilege of all code (u)" },
+	{ "only", OPT_SPECIAL, 0, "START-END", "trace only code there: a filter by address" },
 	{ "sync-mode", OPT_U8, CFG(sync_mode), "0..3", "sync by messages, cycles, half-words" },
 	{ "sync-max", OPT_U8, CFG(sync_max), "0..15", "... each 2^(N+4) of them" },
 	{ "sync-delayed", OPT_BOOL, CFG(sync_delayed), NULL, "... with a branch message" },
@@ -555,6 +567,21 @@ static int number(const struct encode_option *o, const char *arg, uint64_t max, 
 	if (!errno && end != arg && !*end && *value <= max && *arg != '-')
 		return 0;
 	fprintf(stderr, "ntrace encode: --%s takes %s, not '%s'\n", o->name, o->arg, arg);
+	return -1;
+}
+
+static int range_option(struct encode *e, const struct encode_option *o, const char *arg)
+{
+	char *end;
+
+	e->only_start = strtoull(arg, &end, 0);
+	if (end != arg && *end == '-') {
+		arg = end + 1;
+		e->only_end = strtoull(arg, &end, 0);
+		if (end != arg && !*end && e->only_start < e->only_end)
+			return 0;
+	}
+	fprintf(stderr, "ntrace encode: --%s takes %s\n", o->name, o->arg);
 	return -1;
 }
 
@@ -635,6 +662,8 @@ static int special_option(struct encode *e, const struct encode_option *o, const
 	} else if (!strcmp(o->name, "priv")) {
 		rc = choice(o, arg, privs);
 		e->blk.priv = rc;
+	} else if (!strcmp(o->name, "only")) {
+		rc = range_option(e, o, arg);
 	} else if (!strcmp(o->name, "trap")) {
 		rc = choice(o, arg, traps);
 		e->trap = rc;
@@ -734,6 +763,10 @@ static int run(struct encode *e, struct list *l)
 	nb_encoder_init(&e->enc, &e->cfg, write_message, e);
 	e->enc.now = now;
 	e->enc.now_opaque = e;
+	if (e->only_end) {
+		e->enc.qualify = in_range;
+		e->enc.qualify_opaque = e;
+	}
 	nb_encoder_context(&e->enc, e->scontext, 0);
 	if (e->truth && e->cfg.context)
 		nb_truth_context(e->truth, e->scontext, 0);

@@ -1087,9 +1087,21 @@ static void unqualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 		recover(enc);
 }
 
-/* Variants: Debug Mode and triggers, right before a block. The board has no other cause for them */
+/* The hart goes on after a wfi, which was the last instruction of the session before. */
+static void wake(struct nb_encoder *enc)
+{
+	enc->asleep = false;
+	if (!enc->running)
+		return;
+	halt(enc, NB_EVCODE_LOW_POWER);
+	enc->start_sync = NB_SYNC_EXIT_POWERDOWN;
+}
+
+/* Variants: wfi, Debug Mode and triggers, right before a block. The board has no other cause for them */
 static void act_up(struct nb_encoder *enc)
 {
+	if (enc->asleep)
+		wake(enc);
 	if (!enc->running)
 		return;
 	if (now_and_then(enc, NB_VARIANT_DEBUG, DEBUG_BLOCKS)) {
@@ -1138,10 +1150,7 @@ void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk)
 		nb_encoder_full(enc);
 	else
 		settle(enc);
-	if (has_variant(enc, NB_VARIANT_WFI) && enc->running && ends_with_wfi(blk)) {
-		halt(enc, NB_EVCODE_LOW_POWER);
-		enc->start_sync = NB_SYNC_EXIT_POWERDOWN;
-	}
+	enc->asleep = has_variant(enc, NB_VARIANT_WFI) && ends_with_wfi(blk);
 }
 
 /* ---- Control ---- */

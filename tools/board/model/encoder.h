@@ -270,6 +270,7 @@ struct nb_encoder {
 	uint8_t		start_sync;	/* SYNC of the next start */
 	bool		enabled;	/* between start and stop */
 	bool		running;	/* ... and the last block was qualified */
+	bool		asleep;		/* a variant: ... and ended with wfi */
 	uint8_t		pending;	/* message that waits for the next block's address */
 	uint8_t		pending_btype;
 	uint64_t	pending_addr;	/* where a return is expected to go */
