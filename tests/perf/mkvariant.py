@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""perf.data of a trace that `ntrace encode` made, with --timestamp and --context 1234.
+
+    mkvariant.py TRACE PROGRAM PERF.DATA
+
+PROGRAM is a static one, whose code is mapped as its ELF file says.
+"""
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import perfdata  # noqa: E402
+
+PID = 1234
+LAST = 1 << 40      # ns: after all of the trace
+
+
+def code(path):
+    """(offset, address, size) of each segment that is executable"""
+    with open(path, 'rb') as f:
+        data = f.read()
+    phoff, = struct.unpack_from('<Q', data, 32)
+    phentsize, phnum = struct.unpack_from('<HH', data, 54)
+    for n in range(phnum):
+        kind, flags, offset, addr, _, size = struct.unpack_from('<IIQQQQ', data, phoff + n * phentsize)
+        if kind == 1 and flags & 1:
+            yield offset, addr, size
+
+
+def main():
+    trace, program, path = sys.argv[1:4]
+    with open(trace, 'rb') as f:
+        data = f.read()
+    file = perfdata.File()
+    file.comm(PID, 'variant')
+    for offset, addr, size in code(program):
+        down = addr % 4096
+        file.mmap(PID, addr - down, (size + down + 4095) & ~4095, offset - down, os.path.abspath(program))
+    file.aux(0, len(data), LAST, PID)
+    file.trace(data)
+    file.finished_round()
+    file.exit(PID, LAST + 1)
+    file.save(path)
+
+
+if __name__ == '__main__':
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    main()
