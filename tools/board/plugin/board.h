@@ -154,6 +154,9 @@ enum dev_kind {
 	DEV_KINDS,
 };
 
+/* What memory a RAM sink has, if the list of components says so */
+enum ram_mode { MODE_UNSAID, MODE_SMEM, MODE_SRAM, MODE_BOTH };
+
 #define BOARD_MAX_OUTS	2
 
 /* An output of a component, and what it leads to */
@@ -188,6 +191,8 @@ struct board_dev {
 		struct nb_dev	*power;	/* the controller, see power.c */
 	};
 	unsigned int	domain;		/* of the power controller, from 1 on; 0: always on */
+	unsigned int	clock, sram, align, burst; /* as the list of components says; 0: it does not */
+	enum ram_mode	mode;
 	uint64_t	loads, stores;	/* of its registers */
 	struct nb_formatter *formatter;	/* ETR: of a boot trace */
 	/* RAM sink: bytes on their way to memory */

@@ -27,6 +27,13 @@
 #define TIMEBASE	10000000	/* ticks of the time CSR in a second */
 #define APLIC_S		0x0d000000ULL
 #define APLIC_SETIPNUM	0x1cdc
+#define APLIC_SOURCES	96
+
+/* How many outputs a component may have */
+static const uint8_t outputs[DEV_KINDS] = {
+	[DEV_ENCODER] = BOARD_MAX_OUTS, [DEV_FUNNEL] = 1, [DEV_ATBBRIDGE] = 1, [DEV_CSFUNNEL] = 1, [DEV_ETF] = 1,
+	[DEV_SF_ENCODER] = 1,
+};
 
 struct board_dev *topology_find(uint64_t addr)
 {
@@ -194,21 +201,20 @@ void topology_raise(void)
 	}
 }
 
-static void make_ramsink(struct board_dev *dev, const char *mode, const char *sram, const char *align,
-			 const char *burst)
+static void make_ramsink(struct board_dev *dev)
 {
 	struct nb_ram_caps caps = board.ram_caps;
 
-	if (mode) {
-		caps.sram = strcmp(mode, "smem");
-		caps.smem = strcmp(mode, "sram");
+	if (dev->mode) {
+		caps.sram = dev->mode != MODE_SMEM;
+		caps.smem = dev->mode != MODE_SRAM;
 	}
-	if (sram)
-		caps.sram_size = strtoul(sram, NULL, 0);
-	if (align)
-		caps.align = strtoul(align, NULL, 0);
-	if (burst)
-		caps.burst = strtoul(burst, NULL, 0);
+	if (dev->sram)
+		caps.sram_size = dev->sram;
+	if (dev->align)
+		caps.align = dev->align;
+	if (dev->burst)
+		caps.burst = dev->burst;
 	dev->stage = malloc(BOARD_STAGE_SIZE);
 	if (!dev->stage || nb_ram_init(dev->ram, &caps))
 		board_fatal("%s: cannot be made", dev->name);
@@ -233,15 +239,33 @@ static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev
 	return n;
 }
 
+/*
+ * What takes what: messages, transfers of ATB, and messages of SiFive's encoders, whose funnel is
+ * the sink. A funnel passes on messages, or transfers as in a K3.
+ */
+static const bool takes[DEV_KINDS][DEV_KINDS] = {
+	[DEV_ENCODER] = { [DEV_FUNNEL] = true, [DEV_RAMSINK] = true, [DEV_ATBBRIDGE] = true },
+	[DEV_FUNNEL] = {
+		[DEV_FUNNEL] = true, [DEV_RAMSINK] = true, [DEV_ATBBRIDGE] = true,
+		[DEV_CSFUNNEL] = true, [DEV_ETF] = true, [DEV_ETR] = true,
+	},
+	[DEV_ATBBRIDGE] = { [DEV_FUNNEL] = true, [DEV_CSFUNNEL] = true, [DEV_ETF] = true, [DEV_ETR] = true },
+	[DEV_CSFUNNEL] = { [DEV_CSFUNNEL] = true, [DEV_ETF] = true, [DEV_ETR] = true },
+	[DEV_ETF] = { [DEV_CSFUNNEL] = true, [DEV_ETF] = true, [DEV_ETR] = true },
+	[DEV_SF_ENCODER] = { [DEV_SF_FUNNEL] = true },
+};
+
 /* Find where output @at of @dev sends its messages. All components have their memory by now. */
 static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, void **opaque)
 {
 	struct board_dev *to = at < dev->n_outs ? dev->out[at].dev : NULL;
 	unsigned int input;
 
-	if (!to || is_encoder(to) || to == dev)
+	if (!to || is_encoder(to) || to->kind == DEV_POWER || to == dev)
 		board_fatal("topology: %s leads to '%s', which is no funnel or sink", dev->name,
 			    dev->out[at].to);
+	if (!takes[dev->kind][to->kind])
+		board_fatal("topology: %s leads to '%s', which does not take its messages", dev->name, to->name);
 	input = nr_inputs(to, dev);
 	if (input >= (to->kind == DEV_CSFUNNEL ? CS_FUNNEL_INPUTS : NB_MAX_INPUTS))
 		board_fatal("topology: %s has more than %u inputs", to->name, input);
@@ -288,6 +312,16 @@ static void make_lock(struct board_dev *dev)
 	pthread_mutex_init(dev->lock, NULL);
 }
 
+/* An ETR asks the ETF before it to give what it holds. */
+static void etr_flush(void *opaque)
+{
+	struct board_dev *dev = opaque;
+
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+		if (d->kind == DEV_ETF && d->out[0].dev == dev)
+			nb_tmc_drain(d->tmc);
+}
+
 /* Frames of 16 bytes go to memory, or to a file. */
 static void make_etr(struct board_dev *dev)
 {
@@ -298,6 +332,7 @@ static void make_etr(struct board_dev *dev)
 		board_fatal("%s: cannot be made", dev->name);
 	dev->tmc->mem_write = memory_sink_write;
 	dev->tmc->opaque = dev;
+	dev->tmc->flush = etr_flush;
 	dev->dev = &dev->tmc->cs.dev;
 	if (!board.boot_trace)
 		return;
@@ -306,16 +341,6 @@ static void make_etr(struct board_dev *dev)
 	if (!dev->formatter)
 		board_fatal("no memory");
 	nb_formatter_init(dev->formatter, caps.id_every, memory_boot_trace_frame, dev);
-}
-
-/* An ETR asks the ETF before it to give what it holds. */
-static void etr_flush(void *opaque)
-{
-	struct board_dev *dev = opaque;
-
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (d->kind == DEV_ETF && d->out[0].dev == dev)
-			nb_tmc_drain(d->tmc);
 }
 
 static void make_etf(struct board_dev *dev)
@@ -411,11 +436,9 @@ static struct board_dev *connect_encoder(struct board_dev *dev, struct board_out
 
 static struct hart *hart_of(const struct board_dev *dev)
 {
-	struct hart *h = &board.harts[dev->hart];
-
-	if (dev->hart >= board.n_harts || h->te)
-		board_fatal("topology: %s: hart %u is not there or has an encoder", dev->name, dev->hart);
-	return h;
+	if (dev->hart >= board.n_harts || board.harts[dev->hart].te)
+		board_fatal("topology: %s: hart=%u is not there, or has an encoder", dev->name, dev->hart);
+	return &board.harts[dev->hart];
 }
 
 static void finish_encoder(struct board_dev *dev, struct hart *h)
@@ -473,45 +496,153 @@ static void parse_outs(struct board_dev *dev, char *names)
 	char *save, *name = strtok_r(names, ",", &save);
 
 	for (; name; name = strtok_r(NULL, ",", &save)) {
-		if (dev->n_outs == (dev->kind == DEV_ENCODER ? BOARD_MAX_OUTS : 1))
+		if (dev->n_outs == outputs[dev->kind])
 			board_fatal("topology: %s has too many outputs", dev->name);
 		snprintf(dev->out[dev->n_outs++].to, sizeof(dev->out[0].to), "%s", name);
 	}
 }
 
-static void parse_line(char *line, char *extra[4])
+#define KIND(kind)	(1U << DEV_##kind)
+#define ANY_KIND	(~KIND(POWER))
+
+/* Numbers that a line may give, with the kinds of components that have them */
+static const struct key {
+	const char	*name;
+	size_t		offset;		/* of an unsigned int in struct board_dev */
+	uint32_t	kinds, least, most;
+} keys[] = {
+#define KEY(field)	#field, offsetof(struct board_dev, field)
+	{ KEY(hart), KIND(ENCODER) | KIND(SF_ENCODER) | KIND(ATBBRIDGE), 0, BOARD_MAX_HARTS - 1 },
+	{ KEY(irq), KIND(RAMSINK), 1, APLIC_SOURCES - 1 },
+	{ KEY(domain), ANY_KIND, 1, BOARD_DEV_SIZE / 4 - 1 },
+	{ KEY(clock), KIND(SF_ENCODER), TIMEBASE, UINT32_MAX },
+	{ KEY(sram), KIND(RAMSINK), 64, 1U << 28 },
+	{ KEY(align), KIND(RAMSINK), 4, 4096 },
+	{ KEY(burst), KIND(RAMSINK), 1, 1U << 20 },
+};
+
+/* Returns false if @text is no number from @least up to @most. */
+static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return *text && *text != '-' && !*end && !errno && *value >= least && *value <= most;
+}
+
+static void parse_mode(struct board_dev *dev, const char *name)
+{
+	static const char *const names[] = { [MODE_SMEM] = "smem", [MODE_SRAM] = "sram", [MODE_BOTH] = "both" };
+
+	for (dev->mode = MODE_SMEM; dev->mode <= MODE_BOTH; dev->mode++)
+		if (!strcmp(name, names[dev->mode]))
+			return;
+	board_fatal("topology: %s: mode=%s is not smem, sram or both", dev->name, name);
+}
+
+/* KEY=VALUE */
+static void parse_word(struct board_dev *dev, char *word)
+{
+	size_t len = strcspn(word, "=");
+	uint64_t value;
+
+	for (const struct key *k = keys; k < keys + sizeof(keys) / sizeof(keys[0]) && word[len]; k++) {
+		if (!(k->kinds >> dev->kind & 1) || strlen(k->name) != len || memcmp(word, k->name, len))
+			continue;
+		if (!parse_number(word + len + 1, k->least, k->most, &value))
+			board_fatal("topology: %s: %s is not a number from %u to %u", dev->name, word, k->least, k->most);
+		*(unsigned int *)((char *)dev + k->offset) = value;
+		return;
+	}
+	if (!strncmp(word, "to=", 3))
+		parse_outs(dev, word + 3);
+	else if (!strncmp(word, "mode=", 5) && dev->kind == DEV_RAMSINK)
+		parse_mode(dev, word + 5);
+	else
+		board_fatal("topology: %s: '%s' is not understood", dev->name, word);
+}
+
+static enum dev_kind parse_kind(const char *word, const char *name)
 {
 	static const char *const kinds[DEV_KINDS] = {
 		"encoder", "funnel", "ramsink", "atbbridge", "csfunnel", "etf", "etr", "power",
 		"sifive-encoder", "sifive-funnel",
 	};
-	static const char *const keys[] = { "mode=", "sram=", "align=", "burst=" };
+	enum dev_kind kind;
+
+	for (kind = 0; kind < DEV_KINDS; kind++)
+		if (!strcmp(word, kinds[kind]))
+			return kind;
+	board_fatal("topology: '%s %s' is not understood", word, name);
+}
+
+/* Its name is also one of a file, and its registers are a page of the bus. */
+static void parse_name(struct board_dev *dev, const char *name, const char *addr)
+{
+	uint64_t value;
+
+	if (!*name || strlen(name) >= sizeof(dev->name) || strpbrk(name, "/,."))
+		board_fatal("topology: no name: '%s'", name);
+	strcpy(dev->name, name);
+	if (!parse_number(addr, 0, UINT64_MAX, &value) || value % BOARD_DEV_SIZE)
+		board_fatal("topology: %s: no address: '%s'", name, addr);
+	dev->addr = value;
+	for (const struct board_dev *d = board.devs; d < dev; d++) {
+		if (!strcmp(d->name, name))
+			board_fatal("topology: %s is there twice", name);
+		if (d->addr == value)
+			board_fatal("topology: %s is where %s is", name, d->name);
+	}
+}
+
+static void parse_line(char *line)
+{
 	struct board_dev *dev = &board.devs[board.n_devs];
 	char *save, *word = strtok_r(line, " \t\n", &save);
 	char *name = strtok_r(NULL, " \t\n", &save), *addr = strtok_r(NULL, " \t\n", &save);
 
-	for (dev->kind = 0; dev->kind < DEV_KINDS && strcmp(word, kinds[dev->kind]); dev->kind++)
-		;
-	if (dev->kind == DEV_KINDS || !name || !addr || board.n_devs == BOARD_MAX_DEVS)
-		board_fatal("topology: '%s %s' is not understood", word, name ? name : "");
-	snprintf(dev->name, sizeof(dev->name), "%s", name);
-	dev->addr = strtoull(addr, NULL, 0);
-	while ((word = strtok_r(NULL, " \t\n", &save))) {
-		if (!strncmp(word, "hart=", 5))
-			dev->hart = strtoul(word + 5, NULL, 0);
-		else if (!strncmp(word, "to=", 3))
-			parse_outs(dev, word + 3);
-		else if (!strncmp(word, "irq=", 4))
-			dev->irq = strtoul(word + 4, NULL, 0);
-		else if (!strncmp(word, "domain=", 7))
-			dev->domain = strtoul(word + 7, NULL, 0);
-		else if (!strncmp(word, "clock=", 6))
-			board.bus_ratio = strtoul(word + 6, NULL, 0) / TIMEBASE;
-		for (int i = 0; i < 4; i++)
-			if (!strncmp(word, keys[i], strlen(keys[i])))
-				extra[i] = strdup(word + strlen(keys[i]));
-	}
+	if (!word)
+		return;
+	if (board.n_devs == BOARD_MAX_DEVS)
+		board_fatal("topology: there are more than %d components", BOARD_MAX_DEVS);
+	dev->kind = parse_kind(word, name ? name : "");
+	parse_name(dev, name ? name : "", addr ? addr : "");
+	while ((word = strtok_r(NULL, " \t\n", &save)))
+		parse_word(dev, word);
+	if (dev->clock)
+		board.bus_ratio = dev->clock / TIMEBASE;
 	board.n_devs++;
+}
+
+static void parse_list(void)
+{
+	FILE *f = fopen(board.topology, "r");
+	char line[256];
+
+	if (!f)
+		board_fatal("no topology: %s cannot be read", board.topology);
+	while (fgets(line, sizeof(line), f)) {
+		if (strlen(line) == sizeof(line) - 1 && !strchr(line, '\n'))
+			board_fatal("topology: a line is longer than %zu bytes", sizeof(line) - 2);
+		if (line[0] != '#')
+			parse_line(line);
+	}
+	fclose(f);
+}
+
+/* No way is longer than the list, unless it goes in a circle. */
+static void refuse_circles(const struct board_dev *dev)
+{
+	for (unsigned int i = 0; i < dev->n_outs; i++) {
+		const struct board_dev *to = dev->out[i].dev;
+
+		for (unsigned int n = 0; to && n <= board.n_devs; n++) {
+			if (to == dev && n)
+				board_fatal("topology: %s leads to itself", dev->name);
+			to = to->n_outs ? to->out[0].dev : NULL;
+		}
+	}
 }
 
 static const size_t sizes[DEV_KINDS] = {
@@ -522,9 +653,15 @@ static const size_t sizes[DEV_KINDS] = {
 	[DEV_SF_ENCODER] = sizeof(struct nb_te), [DEV_SF_FUNNEL] = sizeof(struct nb_sf_funnel),
 };
 
-static void (*const makers[DEV_KINDS])(struct board_dev *dev) = {
-	[DEV_FUNNEL] = make_funnel, [DEV_ATBBRIDGE] = make_atb, [DEV_CSFUNNEL] = make_csfunnel,
-	[DEV_ETF] = make_etf, [DEV_POWER] = power_make,
+/* How a component is made, and when: sinks are the first, and encoders the last */
+static const struct {
+	void		(*make)(struct board_dev *dev);
+	unsigned int	order;
+} makers[DEV_KINDS] = {
+	[DEV_RAMSINK] = { make_ramsink, 0 }, [DEV_ETR] = { make_etr, 0 }, [DEV_SF_FUNNEL] = { make_sf_funnel, 0 },
+	[DEV_FUNNEL] = { make_funnel, 1 }, [DEV_ATBBRIDGE] = { make_atb, 1 }, [DEV_CSFUNNEL] = { make_csfunnel, 1 },
+	[DEV_ETF] = { make_etf, 1 }, [DEV_POWER] = { power_make, 1 },
+	[DEV_ENCODER] = { make_encoder, 2 }, [DEV_SF_ENCODER] = { make_sf_encoder, 2 },
 };
 
 /* Components point to each other, in any order. */
@@ -537,42 +674,20 @@ static void allocate(struct board_dev *dev)
 
 void topology_build(void)
 {
-	char *extra[BOARD_MAX_DEVS][4] = { { NULL } };
-	char line[256];
-	FILE *f = fopen(board.topology, "r");
-
-	if (!f)
-		board_fatal("no topology: %s cannot be read", board.topology);
-	while (fgets(line, sizeof(line), f))
-		if (line[0] != '#' && line[0] != '\n' && board.n_devs < BOARD_MAX_DEVS)
-			parse_line(line, extra[board.n_devs]);
-	fclose(f);
+	parse_list();
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		find_outs(d);
 		allocate(d);
 	}
-	/* Sinks come first: components that lead to them ask whether they are files */
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
-		if (d->kind == DEV_RAMSINK)
-			make_ramsink(d, extra[d - board.devs][0], extra[d - board.devs][1],
-				     extra[d - board.devs][2], extra[d - board.devs][3]);
-		else if (d->kind == DEV_ETR)
-			make_etr(d);
-		else if (d->kind == DEV_SF_FUNNEL)
-			make_sf_funnel(d);
-	}
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
-		if (makers[d->kind] && d->kind != DEV_ENCODER)
-			makers[d->kind](d);
-	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
-		if (d->kind == DEV_ENCODER)
-			make_encoder(d);
-		else if (d->kind == DEV_SF_ENCODER)
-			make_sf_encoder(d);
+		refuse_circles(d);
+	/* Components that lead to sinks ask whether they are files, and encoders what locks there are */
+	for (unsigned int order = 0; order < 3; order++)
+		for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
+			if (makers[d->kind].order == order)
+				makers[d->kind].make(d);
+	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		dev_common(d);
-		if (d->kind == DEV_ETR)
-			d->tmc->flush = etr_flush;
-	}
 }
 
 static void boot_activate(struct nb_dev *dev)
