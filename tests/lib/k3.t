@@ -10,7 +10,7 @@ gcc -g -O2 -I"$top/include" -o "$tap_tmp/roundtrip" "$top/tests/dialect/roundtri
 	"$top/tests/dialect/encoder.c" "$top/tests/dialect/program.c" "$O/lib/libntrace.a" \
 	-lpthread || exit 1
 cd "$tap_tmp" || exit 1
-plan 6
+plan 7
 
 mkdir k3 sifive
 "$tap_tmp/roundtrip" write 3 12000 k3 k3 16
@@ -38,6 +38,13 @@ is "K3: all instructions" "$(awk '$1 == "instructions" { print $2 }' stats)" "$(
 # shellcheck disable=SC2086
 "$ntrace" dump --src-bits 12 --timestamp --frames k3/frames >messages
 ok "K3: there are addresses of the kernel" grep -m 1 'F-ADDR=0x7fffffffc.* (0xffffffff80' messages
+
+# Frames cannot show that whole ones are lost.
+for i in 0 1; do
+	head -n 8000 k3/$i.pcs >k3/$i.short
+done
+ok "K3: frames are lost, nothing is silently wrong" \
+	python3 "$top/tests/dialect/lost.py" "$ntrace" k3/prog.elf 20 k3/0.short k3/1.short
 
 "$tap_tmp/roundtrip" write 4 50000 sifive sifive 2
 # No option says how this encoder was set up: the decoder finds out

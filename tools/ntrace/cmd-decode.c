@@ -66,6 +66,7 @@ struct decode {
 	unsigned int	nr_files;	/* with code */
 	struct pcs	*pcs;
 	uint64_t	problems;	/* errors, losses and gaps */
+	uint64_t	before_sync;	/* messages that a SYNC behind them tells of */
 	uint64_t	ranges;
 	uint64_t	insns;
 	unsigned int	id;		/* of the stream at hand */
@@ -100,9 +101,11 @@ static void print_id(const struct decode *decode, FILE *file)
 		fprintf(file, "{%u} ", decode->id);
 }
 
-/* Is only a part of the trace decoded? */
-static bool is_problem(const struct nt_item *item)
+/* Does the item say that only a part of the trace is decoded? */
+static bool is_problem(struct decode *decode, const struct nt_item *item)
 {
+	if (item->type == NT_ITEM_SYNC)
+		decode->before_sync += item->sync.lost_messages;
 	return item->type == NT_ITEM_ERROR || item->type == NT_ITEM_GAP ||
 	       item->type == NT_ITEM_LOST;
 }
@@ -167,7 +170,7 @@ static void print_item(struct decode *decode, const struct nt_item *item)
 		decode->ranges++;
 		decode->insns += item->range.insns;
 	}
-	if (is_problem(item)) {
+	if (is_problem(decode, item)) {
 		fflush(stdout);
 		print_problem(decode, item);
 	}
@@ -186,7 +189,7 @@ static void take_batch(struct decode *decode, const struct nt_batch *batch)
 	size_t i;
 
 	if (!batch->nr) {
-		if (is_problem(&batch->item))
+		if (is_problem(decode, &batch->item))
 			print_problem(decode, &batch->item);
 		return;
 	}
@@ -204,7 +207,7 @@ static int count_flow(struct decode *decode, struct nt_flow *flow)
 	int ret;
 
 	while ((ret = nt_flow_count(flow, &item)) > 0) {
-		if (is_problem(&item))
+		if (is_problem(decode, &item))
 			print_problem(decode, &item);
 	}
 	return ret;
@@ -352,6 +355,22 @@ static bool print_all_counts(const struct decode *decode)
 	return ok;
 }
 
+/* Say so if messages of a source are not decoded, and nothing else said it. False: there are some */
+static bool are_all_decoded(const struct decode *decode)
+{
+	struct nt_stats stats;
+
+	add_up(decode, &stats);
+	if (stats.skipped)
+		fprintf(stderr, "ntrace: messages of reserved types or of a vendor that were skipped: %" PRIu64 "\n",
+			stats.skipped);
+	if (decode->problems || stats.lost_messages <= decode->before_sync)
+		return true;
+	fprintf(stderr, "ntrace: messages not decoded, as none with SYNC of their source follows: %" PRIu64 "\n",
+		stats.lost_messages - decode->before_sync);
+	return false;
+}
+
 static int decode_input(struct decode *decode)
 {
 	unsigned int id;
@@ -360,6 +379,8 @@ static int decode_input(struct decode *decode)
 	if (decode->output == OUT_PCS)
 		decode->pcs = pcs_new(&decode->options.config, decode->image);
 	status = decode_all(decode);
+	if (!are_all_decoded(decode))
+		status = EXIT_TRACE;
 	if (decode->output == OUT_STATS)
 		print_stats(decode);
 	if (decode->output == OUT_COUNTS && !print_all_counts(decode))

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whole frames vanish, which the frames themselves cannot show.
+
+    lost.py NTRACE ELF LOSSES PCS...    PCS: what a source executed, in a file each
+
+Each source's trace that lost bytes, or got those of another source, has to be noticed when it is
+decoded. Or else it is the trace of another execution that the program allows, so that nobody could
+tell: an encoder makes the very same messages of what was decoded. Any time may be between them, and
+trace may end for any reason.
+"""
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from formatter import Formatter  # noqa: E402
+
+NTRACE, ELF, LOSSES, PCS = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+MODES = (['--mode', 'btm'], ['--mode', 'btm', '--timestamp'], ['--mode', 'htm'],
+         ['--mode', 'htm', '--implicit-return', '--repeated-history', '--timestamp'])
+DECODE = ('--timestamp', '--implicit-return')
+FIRST_ID = 16
+
+
+def encode(tmp, mode, source, pcs):
+    """The trace of that source; None: no hart can execute this"""
+    with open(f'{tmp}/list', 'w', encoding='ascii') as file:
+        file.write(pcs)
+    done = subprocess.run([NTRACE, 'encode', '--elf', ELF, '--pcs', f'{tmp}/list', '-o', f'{tmp}/nt',
+                           '--src-bits', '12', '--src', str(source)] + mode,
+                          capture_output=True, check=False)
+    if done.returncode:
+        return None
+    with open(f'{tmp}/nt', 'rb') as file:
+        return file.read()
+
+
+def decode(tmp, mode, data):
+    """(whether anything is said, PCs)"""
+    with open(f'{tmp}/lost', 'wb') as file:
+        file.write(data)
+    done = subprocess.run([NTRACE, 'decode', '--elf', ELF, '--src-bits', '12', '--pcs', f'{tmp}/lost'] +
+                          [option for option in mode if option in DECODE],
+                          capture_output=True, text=True, check=False)
+    return done.stderr != '', done.stdout
+
+
+def messages(tmp, data):
+    """They, without their times and the last one"""
+    with open(f'{tmp}/dumped', 'wb') as file:
+        file.write(data or b'')
+    done = subprocess.run([NTRACE, 'dump', '--src-bits', '12', '--timestamp', f'{tmp}/dumped'],
+                          capture_output=True, text=True, check=False)
+    return re.sub(r'^ *\d+:|TSTAMP=\d+$', '', done.stdout, flags=re.M).splitlines()[:-1]
+
+
+def queue_of(rng, traces):
+    """Their bytes in runs, as they reach the formatter"""
+    at, queue = dict.fromkeys(traces, 0), []
+    while at:
+        source = rng.choice(sorted(at))
+        for value in traces[source][at[source]:at[source] + rng.randrange(1, 60)]:
+            queue.append((source + FIRST_ID, value))
+            at[source] += 1
+        if at[source] == len(traces[source]):
+            del at[source]
+    return queue
+
+
+def take_apart(data):
+    """What each source has in these frames, each of which is whole"""
+    out, now = {}, 0
+    for start in range(0, len(data), 16):
+        frame = data[start:start + 16]
+        for pos in range(0, 16, 2):
+            even, flag, after = frame[pos], frame[15] >> pos // 2 & 1, now
+            if even & 1:
+                after = even >> 1
+                now = now if flag else after
+            else:
+                out.setdefault(now, bytearray()).append(even & 0xfe | flag)
+            if pos < 14:
+                out.setdefault(now, bytearray()).append(frame[pos + 1])
+            now = after
+    return {number - FIRST_ID: bytes(value) for number, value in out.items()}
+
+
+def check(rng, tmp, mode, counts):
+    pcs = []
+    for path in PCS:
+        with open(path, encoding='ascii') as file:
+            pcs.append(file.read())
+    traces = {source: encode(tmp, mode, source, text) for source, text in enumerate(pcs)}
+    frames = Formatter(rng, pad=0, again=0.05).run(queue_of(rng, traces))[0]
+    good = take_apart(frames)
+    assert all(good[source][:len(trace)] == trace for source, trace in traces.items())
+    for _ in range(LOSSES):
+        nr = rng.choice((1, 1, 1, 2, 5))
+        at = rng.randrange(len(frames) // 16 - nr) * 16
+        left = take_apart(frames[:at] + frames[at + 16 * nr:])
+        for source, trace in traces.items():
+            data = left.get(source, b'')[:len(trace)]
+            if data == trace:
+                continue
+            said, text = decode(tmp, mode, data)
+            if said:
+                counts['noticed'] += 1
+            elif text == pcs[source]:
+                counts['harmless'] += 1
+            elif messages(tmp, encode(tmp, mode, source, text)) == messages(tmp, data):
+                counts['of another execution'] += 1
+            else:
+                counts['silently wrong'] += 1
+
+
+def main():
+    rng = random.Random(1)
+    counts = dict.fromkeys(('noticed', 'harmless', 'of another execution', 'silently wrong'), 0)
+    with tempfile.TemporaryDirectory() as tmp:
+        for mode in MODES:
+            check(rng, tmp, mode, counts)
+    print(', '.join(f'{number} {name}' for name, number in counts.items()))
+    return bool(counts['silently wrong']) or counts['noticed'] < LOSSES
+
+
+if __name__ == '__main__':
+    sys.exit(main())
