@@ -139,9 +139,9 @@ if wanted "beside perf"; then
 	rm -rf "$tap_tmp/case"
 fi
 
-# perf is ready when it has taken a sink
-snapshot='perf record -S -a -m,1M -e ntrace//k -o /tmp/p >/tmp/log 2>&1 &
-	until ntrace flight | grep -q " gaps of "; do sleep 1; done'
+# perf traces when what it runs runs
+snapshot='perf record -S -a -m,1M -e ntrace//k -o /tmp/p -- sh -c "touch /tmp/go; sleep 1000" >/tmp/log 2>&1 &
+	until [ -e /tmp/go ]; do sleep 1; done; sleep 1'
 # perf record -S has the sinks at the panic: what it had not been asked for is in the record
 for options in "direct --harts 1" "funnel --harts 4" "sram --harts 1"; do
 	what="perf -S, ${options%% *}, ${options##* }"
@@ -233,7 +233,7 @@ hostile() {
 			insmod /lib/ntrace/ntrace.ko flight=4M@0xb8400000 || exit 1
 			sleep 1
 			echo "found $(cat $F/state)"
-			cat $F/record >/dev/null; ntrace flight >/dev/null 2>&1
+			cat $F/record >/dev/null
 			echo 1 >$F/clear 2>/dev/null || echo 1 >$F/enable
 			echo "then $(cat $F/state)"
 		done' >"$tap_tmp/said" 2>"$tap_tmp/err"
@@ -376,36 +376,41 @@ for kernel in ${KERNELS:-6.12 7.2}; do
 	done
 done
 
-# Memory of the kernel is in the crash dump, beside a reserved region, too. The kernel lists the memory of
-# its initrd as reserved, from which it gives pages first: with 2 GiB, a record of 4 MiB was there.
+# dumped NAME BOARD-OPTIONS...: memory of the kernel has the record, which is found in the crash dump
+dumped() {
+	_what=$1; shift
+	crash_kernel 6.12
+	touch "$tap_tmp/case/pages"
+	kdump 6.12 panic "$@"
+	is "$_what: a record in memory of the kernel is found by --vmcore" \
+		"$(sed -n 's/^vmcore cause  *//p' "$tap_tmp/case/said")" "$panics"
+	"$O/bin/ntrace" script -i "$tap_tmp/case/flight" >"$tap_tmp/case/script" 2>/dev/null
+	_rank=$(last_call "$tap_tmp/case" insmod guilty_panic)
+	is "$_what: calls since the guilty one" "$_rank" 0
+	is "$_what: no errors but code that was not kept" "$(errors "$tap_tmp/case")" 0
+}
+
+# Also beside a reserved region. The kernel lists the memory of its initrd as reserved, from which it gives
+# pages first: with 2 GiB, a record of 4 MiB was there.
 for beside in "" "--flight 4M"; do
 	what="kdump, pages${beside:+ beside a region}"
 	wanted "$what" || continue
-	crash_kernel 6.12
-	touch "$tap_tmp/case/pages"
 	kdump_before="rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1"
 	# shellcheck disable=SC2086
-	kdump 6.12 panic $beside
-	is "$what: a record in memory of the kernel is found by --vmcore" \
-		"$(sed -n 's/^vmcore cause  *//p' "$tap_tmp/case/said")" "$panics"
-	found "$what" "$tap_tmp/case" "$panics" insmod guilty_panic
-	kdump_before=:
+	dumped "$what" $beside
 	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 done
 
 # ... and so is what perf record -S had traced
 if wanted "kdump, perf -S"; then
-	crash_kernel 6.12
-	touch "$tap_tmp/case/pages"
 	kdump_before="rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1
 		$snapshot"
-	kdump 6.12 panic --flight 4M
-	found "kdump, perf -S" "$tap_tmp/case" "$panics" insmod guilty_panic
+	dumped "kdump, perf -S" --flight 4M
 	ok "kdump, perf -S: the record says that perf had the sink" \
 		grep -q '^vmcore trace .*, as an event of perf had it (perf, process [0-9]*)' "$tap_tmp/case/said"
-	kdump_before=:
 	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 fi
+kdump_before=:
 
 # The debug kernel says if something sleeps, or takes a wrong lock, on the way of a panic. The panic's own
 # stack is no complaint.
