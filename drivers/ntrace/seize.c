@@ -31,6 +31,7 @@ static struct task_struct *ntrace_loot_owner(const struct ntrace_session *s)
 	return READ_ONCE((event->parent ?: event)->owner);
 }
 
+/* The session that traces into the sink; NULL: there is none whose trace can be taken */
 static struct ntrace_session *ntrace_seizable(const struct ntrace_sink *sink)
 {
 	struct ntrace_session *s = READ_ONCE(sink->owner);
@@ -109,6 +110,21 @@ static void ntrace_loot_take_own(struct ntrace_sink *sink, const struct ntrace_l
 	}
 }
 
+/* All that there is room for, at the end of the area; a reader skips the idle bytes before it */
+static void ntrace_loot_take(struct ntrace_sink *sink, const struct ntrace_buf *buf,
+			     const struct ntrace_loot *loot)
+{
+	const struct ntrace_area *area = sink->flight;
+	unsigned long own = min_t(u64, loot->own, area->size);
+	unsigned long aux = min_t(u64, loot->aux, area->size - own);
+	unsigned long idle = area->size - own - aux;
+	u8 *to = ntrace_record_area(area->offset);
+
+	memset(to, 0xff, idle);
+	ntrace_loot_take_aux(buf, loot, to + idle, aux);
+	ntrace_loot_take_own(sink, loot, to + idle + aux, own);
+}
+
 /**
  * ntrace_flight_seize - the record gets what an event has traced into a sink
  * @sink: the sink, which has been disabled
@@ -119,36 +135,24 @@ static void ntrace_loot_take_own(struct ntrace_sink *sink, const struct ntrace_l
 void ntrace_flight_seize(struct ntrace_sink *sink, bool stopped)
 {
 	struct ntrace_session *s = ntrace_seizable(sink);
-	struct ntrace_area *area = sink->flight;
-	unsigned long aux, own, idle;
 	struct ntrace_loot loot = { 0 };
-	struct ntrace_encoder *enc;
+	u32 src_bits;
 	u64 config;
-	u8 *to;
 
 	if (!s || !s->buf || !is_power_of_2(s->buf->size) || s->win.end <= s->win.start)
 		return;
-	enc = s->enc;
 	/* The sink has said that it is empty: reads of memory after this see its trace */
 	mb();
 	if (sink->area->copied)
 		ntrace_loot_copied(sink, s, &loot);
 	else
 		ntrace_loot_window(sink, s, &loot);
-	own = min_t(u64, loot.own, area->size);
-	aux = min_t(u64, loot.aux, area->size - own);
-	if (!own && !aux)
+	if (!loot.own && !loot.aux)
 		return;
-	/* It ends where the area ends; a reader skips the idle bytes before it */
-	idle = area->size - own - aux;
-	to = ntrace_record_area(area->offset);
-	memset(to, 0xff, idle);
-	ntrace_loot_take_aux(s->buf, &loot, to + idle, aux);
-	ntrace_loot_take_own(sink, &loot, to + idle + aux, own);
-	config = ntrace_encoder_resolve(enc, s->want->config);
-	ntrace_record_session(area, s->want, config,
-			      config & NTRACE_CONFIG_INHIBIT_SRC ? 0 : enc->src_bits,
-			      ntrace_loot_owner(s));
-	ntrace_record_pointer(area, 0, NTRACE_FLIGHT_POINTER_WRAPPED |
+	ntrace_loot_take(sink, s->buf, &loot);
+	config = ntrace_encoder_resolve(s->enc, s->want->config);
+	src_bits = config & NTRACE_CONFIG_INHIBIT_SRC ? 0 : s->enc->src_bits;
+	ntrace_record_session(sink->flight, s->want, config, src_bits, ntrace_loot_owner(s));
+	ntrace_record_pointer(sink->flight, 0, NTRACE_FLIGHT_POINTER_WRAPPED |
 			      (stopped ? NTRACE_FLIGHT_POINTER_STOPPED : 0), true);
 }
