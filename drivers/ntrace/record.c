@@ -142,9 +142,9 @@ static int ntrace_record_map_free(phys_addr_t base, u64 size)
 }
 
 /*
- * Is this memory in a crash dump? kexec-tools leaves out what /proc/iomem calls reserved, which also
- * has what the kernel has used for something else since it booted: the memory of the initrd. What
- * stands there in System RAM does not change after the boot.
+ * Is this memory in a crash dump? kexec-tools leaves out what /proc/iomem calls reserved, which
+ * also has what the kernel has used for something else since it booted: the memory of the initrd.
+ * What stands there in System RAM does not change after the boot.
  */
 static bool ntrace_record_is_dumped(phys_addr_t base, size_t size)
 {

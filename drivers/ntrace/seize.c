@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An event of perf has a sink when the kernel panics: what it traced last goes into the sink's area of
- * the flight record, over what the recorder had there from before the event. So a panic finds
- * `perf record -S`, which nobody can ask for its snapshot any more, in a crash dump and after a
- * reset.
+ * An event of perf has a sink when the kernel panics: what it traced last goes into the sink's area
+ * of the flight record, over what the recorder had there from before the event. So the trace of
+ * `perf record -S`, which nobody can ask for its snapshot any more, is found in a crash dump and
+ * after a reset.
  *
  * Other CPUs may be dead, in the middle of whatever they did to the event: nothing is locked, and
  * what is read of it is checked.

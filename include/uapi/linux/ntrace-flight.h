@@ -234,14 +234,14 @@ struct ntrace_flight_cause {
 };
 
 /*
- * NTRACE_FLIGHT_SESSIONS: an event of perf had the sink when the kernel panicked. The area has what that
- * event traced last, and these settings hold for it, instead of those of the sink's CPUs.
+ * NTRACE_FLIGHT_SESSIONS: an event of perf had the sink when the kernel panicked. The area has what
+ * that event traced last, and these settings hold for it, instead of those of the sink's CPUs.
  */
 struct ntrace_flight_session {
 	__u64	config;			/* for NTRACE_INFO_CPU_CONFIG */
 	__u32	src_bits;		/* for NTRACE_INFO_CPU_SRC_BITS */
 	__u32	priv;			/* as that of struct ntrace_flight_cpu */
-	__u32	tid, pid;		/* of the program that had made the event; 0: it has ended */
+	__u32	tid, pid;		/* of the program that made the event; 0: it has ended */
 	__u8	comm[16];
 	__u32	sink;
 	__u32	check;
