@@ -2,7 +2,7 @@
 /*
  * What bandwidth the flight recorder needs, by the settings of the encoder: bytes of trace for 1,000
  * retired instructions of a fixed piece of work, which is mostly the kernel's: two tasks hand a byte to and
- * fro, files are read, processes are made and end. For the board with one hart, --icount and --flight 64M:
+ * fro, files are read, processes are made and end. For the board with one hart, --icount and --flight 8M:
  * there time is the count of retired instructions, 50 to a tick of the time CSR.
  *
  * Settings are changed by the files of the recorder, and the bytes are what its record says.
@@ -22,7 +22,7 @@
 
 #define FLIGHT			"/sys/devices/platform/ntrace-flight/"
 #define INSTRUCTIONS_PER_TICK	50
-#define ROUNDS			300
+#define ROUNDS			60
 #define META			(1 << 20)
 
 static uint64_t ticks(void)
@@ -123,6 +123,20 @@ static uint64_t bytes_written(void)
 	return last->offset;
 }
 
+/* A new record. It takes the settings that were written before. */
+static void begin(void)
+{
+	static int has_one;
+
+	if (has_one) {
+		put(FLIGHT "clear", "1");
+	} else {
+		put(FLIGHT "enable", "0");
+		put(FLIGHT "enable", "1");
+	}
+	has_one = 1;
+}
+
 /* Bytes for 1,000 instructions with settings @config */
 static double measure(uint64_t config, int user)
 {
@@ -133,25 +147,19 @@ static double measure(uint64_t config, int user)
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)config);
 	put(FLIGHT "config", text);
 	put(FLIGHT "user_mode", user ? "1" : "0");
-	put(FLIGHT "enable", "0");
-	put(FLIGHT "enable", "1");
+	begin();
 	start = ticks();
 	for (i = 0; i < ROUNDS; i++)
 		one_round();
 	n = (ticks() - start) * INSTRUCTIONS_PER_TICK;
 	put(FLIGHT "trigger", "bandwidth");
-	n = n ? n : 1;
 	return 1000.0 * bytes_written() / n;
 }
 
 static void say(const char *what, uint64_t config)
 {
-	double kernel, all;
+	double kernel = measure(config, 0), all = measure(config, 1);
 
-	kernel = measure(config, 0);
-	put(FLIGHT "clear", "1");
-	all = measure(config, 1);
-	put(FLIGHT "clear", "1");
 	printf("bandwidth: %-44s %8.1f %8.1f\n", what, kernel, all);
 }
 
