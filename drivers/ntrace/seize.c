@@ -31,13 +31,19 @@ static struct task_struct *ntrace_loot_owner(const struct ntrace_session *s)
 	return READ_ONCE((event->parent ?: event)->owner);
 }
 
-/* The session that traces into the sink; NULL: there is none whose trace can be taken */
+/* An event of user mode alone says less of a panic than what the recorder had before it */
+static bool ntrace_traces_kernel(const struct ntrace_want *want)
+{
+	return !want->filter.priv || want->filter.priv & (NTRACE_PRIV_S | NTRACE_PRIV_VS);
+}
+
+/* The session that traces into the sink; NULL: there is none whose trace is to be taken */
 static struct ntrace_session *ntrace_seizable(const struct ntrace_sink *sink)
 {
 	struct ntrace_session *s = READ_ONCE(sink->owner);
 
 	if (!READ_ONCE(sink->flight) || sink->ops || sink->frames || !s || !s->event || !s->want ||
-	    READ_ONCE(s->state) != NTRACE_SESSION_OWNER)
+	    READ_ONCE(s->state) != NTRACE_SESSION_OWNER || !ntrace_traces_kernel(s->want))
 		return NULL;
 	return s;
 }
