@@ -414,4 +414,34 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 	}
 }
 
+/*
+ * A hart that stalls takes no interrupt. So its sink must not stop when a window is full, or the timer
+ * that empties the window never comes, and the hart hangs. A page is full long before the timer.
+ */
+TEST_F(record, hart_that_stalls_does_not_wait_for_a_full_window)
+{
+	unsigned int partial = 0, i;
+	cpu_set_t set;
+
+	if (!pmu_number("caps/stall", 0) || !pmu_number("caps/privilege", 0))
+		SKIP(return, "the hardware does not stall, or not filter");
+	event_attr_user(&self->attr);
+	self->attr.config |= NTRACE_CONFIG_STALL;
+	CPU_ZERO(&set);
+	CPU_SET(self->cpu, &set);
+	ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, self->cpu, getpagesize(), false));
+	for (i = 0; i < 20; i++) {
+		enable(&self->rec);
+		busy(20000);
+		disable(&self->rec);
+		memset(self->st, 0, sizeof(*self->st));
+		record_stretches(&self->rec, self->st);
+		EXPECT_GT(self->st->bytes, 0);
+		partial += self->st->nr_partial;
+		self->rec.page->aux_tail = self->rec.page->aux_head;
+	}
+	printf("# figure: %u stretches were overwritten rather than waited for\n", partial);
+}
+
 TEST_HARNESS_MAIN
