@@ -3,8 +3,8 @@
 # A guest of KVM on the board, for tests that trace it, after tap.sh.
 
 # vm_image DIR ROUNDS [ARGS]: what runs a guest with the kernel 6.12, which says that it is ready, waits
-# for vm_wait seconds, calculates ROUNDS checksums and then switches itself off; ARGS are more arguments
-# of its kernel
+# for vm_wait seconds, does vm_work (a checksum) ROUNDS times and then switches itself off; ARGS are more
+# arguments of its kernel
 vm_image() {
 	_vm=$1 _rounds=$2 _more=${3:-}
 	mkdir -p "$_vm" "$tap_tmp/vm/bin" &&
@@ -19,7 +19,7 @@ vm_image() {
 		echo "<1>the guest is ready" >/dev/kmsg
 		/bin/busybox sleep ${vm_wait:-0}
 		n=0
-		while [ \$n -lt $_rounds ]; do n=\$((n + 1)); /bin/busybox sha256sum /bin/busybox; done >/dev/null
+		while [ \$n -lt $_rounds ]; do n=\$((n + 1)); ${vm_work:-/bin/busybox sha256sum /bin/busybox}; done >/dev/null
 		echo "<1>the guest has done \$n rounds" >/dev/kmsg
 		/bin/busybox poweroff -f
 	E2

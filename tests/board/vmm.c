@@ -3,10 +3,14 @@
  * A small monitor of virtual machines, for a guest of KVM on the board.
  *
  *   vmm IMAGE DEVICETREE INITRD [KERNEL]
+ *   vmm hold
  *
  * The guest has one CPU and no device. It prints by the SBI's debug console, which is the
  * monitor's standard output. The monitor exits with 0 when the guest switches itself off. It writes
  * to KERNEL what is at that time in the memory that IMAGE was loaded to.
+ *
+ * The host patches its scheduler for the first virtual machine, and when the last one has gone. With
+ * "hold" there is one that does nothing, until the monitor is killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -150,17 +154,28 @@ static int run_cpu(int cpu, struct kvm_run *run)
 	}
 }
 
+static void hold(int kvm)
+{
+	make_machine(kvm);
+	puts("held");
+	fflush(stdout);
+	while (1)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	int kvm = open("/dev/kvm", O_RDWR), vm, cpu, size, status;
 	struct kvm_run *run;
 
-	if (argc != 4 && argc != 5) {
-		fputs("usage: vmm IMAGE DEVICETREE INITRD [KERNEL]\n", stderr);
+	if (argc != 4 && argc != 5 && (argc != 2 || strcmp(argv[1], "hold"))) {
+		fputs("usage: vmm IMAGE DEVICETREE INITRD [KERNEL], or vmm hold\n", stderr);
 		return 2;
 	}
 	if (kvm < 0)
 		die("/dev/kvm");
+	if (argc == 2)
+		hold(kvm);
 	vm = make_machine(kvm);
 	load(argv[1], KERNEL_AT);
 	load(argv[2], DEVICETREE_AT);

@@ -3,7 +3,7 @@
  * Are the branches that perf script prints the ones that were taken, in order, on that
  * CPU and by that thread? Compares them with the truth of each hart.
  *
- *   perf script --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr |
+ *   perf script --itrace=be --ns -F pid,tid,cpu[,misc],time,flags,ip,addr |
  *	branches [-c] [-s] [-r] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
  * -c: no context is traced, so that the truth does not know threads: which one it is, is not
@@ -11,7 +11,8 @@
  * is a ring, whose begin is lost; it has all up to where the trace of the hart stopped. -v
  * VERIFIED: lines that are right, but of conditional branches, go there, after the number of
  * instructions that the truth has since the line before of that CPU, the truth's kind_of() and the
- * instruction's length; "gap CPU" where lines are not in order. THREADS has lines "thread TID of
+ * instruction's length; "gap CPU" where lines are not in order. Field misc, if it is there, must be the
+ * privilege in the truth: U and K, in a guest g and G. THREADS has lines "thread TID of
  * PID"; any other thread must be alone in its process. After an error, samples may begin anew
  * anywhere further on, where MATCH of them must be right. Exits 1 if anything is wrong.
  */
@@ -33,6 +34,7 @@ struct branch {
 	uint64_t from, to;	/* from 0: trace starts; to 0: it stops */
 	uint32_t tid, pid;
 	char kind;		/* '?' not known; see kind_of() */
+	char mode;		/* 0: not known; U, K, H, and g and G in a guest */
 	uint32_t insns;		/* since the branch before */
 	uint8_t length;		/* bytes of the instruction at @from */
 };
@@ -59,7 +61,7 @@ static struct hart hart[CPUS];
 static unsigned int hart_of[CPUS];
 static uint32_t thread_tid[4096], thread_pid[4096];
 static unsigned int nr_threads;
-static uint64_t compared, wrong, wrong_kind, wrong_thread, wrong_pid, disorder, errors, gaps, in_gaps, unchecked;
+static uint64_t compared, wrong, wrong_kind, wrong_thread, wrong_pid, wrong_mode, of_guest, disorder, errors, gaps, in_gaps, unchecked;
 static uint64_t line_nr;
 static bool sampled, no_context, ring;
 static FILE *verified;
@@ -67,7 +69,17 @@ static const char *line_text;
 
 /* ---- the truth ---- */
 
-static void push(struct hart *h, uint64_t from, uint64_t to, char kind)
+static char mode_of(const struct nb_ingress *b)
+{
+	static const char modes[8] = {
+		[NB_PRIV_U] = 'U', [NB_PRIV_S] = 'K', [NB_PRIV_M] = 'H', [NB_PRIV_VU] = 'g', [NB_PRIV_VS] = 'G',
+	};
+
+	return modes[b->priv & 7];
+}
+
+/* @at: the block whose privilege the sample has */
+static void push(struct hart *h, const struct nb_ingress *at, uint64_t from, uint64_t to, char kind)
 {
 	if (h->first + h->nr == h->size) {
 		if (h->first > h->size / 2) {
@@ -82,6 +94,7 @@ static void push(struct hart *h, uint64_t from, uint64_t to, char kind)
 	}
 	h->queue[h->first + h->nr++] = (struct branch){ .from = from, .to = to, .kind = kind,
 							   .tid = h->scontext, .insns = h->insns,
+							   .mode = mode_of(at),
 							   .length = 2 * h->last.ilastsize };
 	h->insns = 0;
 }
@@ -118,8 +131,8 @@ static char kind_of(const struct nb_ingress *b)
 static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scontext)
 {
 	if (h->empty) {
-		push(h, 0, ev->blk.iaddr, '?');
-		push(h, ev->blk.iaddr, 0, '?');
+		push(h, &ev->blk, 0, ev->blk.iaddr, '?');
+		push(h, &ev->blk, ev->blk.iaddr, 0, '?');
 		h->empty = false;
 	}
 	if (!ev->traced)
@@ -127,12 +140,12 @@ static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scon
 	h->started = false;
 	if (!h->tracing) {
 		h->tracing = true;
-		push(h, 0, ev->blk.iaddr, '?');
+		push(h, &ev->blk, 0, ev->blk.iaddr, '?');
 	} else if (h->has_last && is_taken(&h->last)) {
 		uint64_t now = h->scontext;
 
 		h->scontext = scontext;
-		push(h, from_of(&h->last), ev->blk.iaddr, kind_of(&h->last));
+		push(h, &h->last, from_of(&h->last), ev->blk.iaddr, kind_of(&h->last));
 		h->scontext = now;
 	}
 	h->last = ev->blk;
@@ -150,7 +163,7 @@ static void stop(struct hart *h, uint64_t scontext, bool lost)
 		return;
 	h->scontext = scontext;
 	if (h->has_last && !lost)
-		push(h, is_taken(&h->last) ? from_of(&h->last) : end_of(&h->last), 0, '?');
+		push(h, &h->last, is_taken(&h->last) ? from_of(&h->last) : end_of(&h->last), 0, '?');
 	h->scontext = now;
 	h->tracing = false;
 	h->has_last = false;
@@ -218,6 +231,10 @@ static void check_thread(const struct branch *got, const struct branch *want)
 	if (!same_kind(got->kind, want->kind) && wrong_kind++ < SHOWN)
 		printf("line %" PRIu64 ": %#" PRIx64 " is %c, not %c\n", line_nr, got->from, want->kind,
 		       got->kind);
+	if (got->mode && got->mode != want->mode && wrong_mode++ < SHOWN)
+		printf("line %" PRIu64 ": %#" PRIx64 " => %#" PRIx64 " in privilege %c, not %c\n", line_nr, got->from,
+		       got->to, want->mode, got->mode);
+	of_guest += want->mode == 'G' || want->mode == 'g';
 	if (!no_context && got->tid != want->tid && wrong_thread++ < SHOWN)
 		printf("line %" PRIu64 ": %#" PRIx64 " by thread %u, not %u\n", line_nr, got->from,
 		       want->tid, got->tid);
@@ -392,6 +409,17 @@ static char flags(char **s)
 	return i < sizeof(known) / sizeof(*known) ? known[i].kind : '!';
 }
 
+/* What perf prints of the privilege: "U", "K", "KUH", "G" or "KGg"; the last letter says it */
+static char mode(char **s)
+{
+	char last = 0;
+
+	*s += strspn(*s, " ]");
+	for (; strchr("UKHGg", **s) && **s; (*s)++)
+		last = **s;
+	return last;
+}
+
 static void line(char *s)
 {
 	static uint64_t last_time;
@@ -412,6 +440,7 @@ static void line(char *s)
 	b.pid = number(&s, 10);
 	b.tid = number(&s, 10);
 	cpu = number(&s, 10);
+	b.mode = mode(&s);
 	time = number(&s, 10) * 1000000000;
 	s++;
 	time += number(&s, 10);
@@ -450,11 +479,13 @@ static int finish(void)
 		nb_truth_reader_close(h->reader);
 		free(h->queue);
 	}
+	if (of_guest)
+		printf("%" PRIu64 " branches of a guest, %" PRIu64 " of a wrong privilege\n", of_guest, wrong_mode);
 	printf("%" PRIu64 " branches compared, %" PRIu64 " wrong, %" PRIu64 " of a wrong kind, %" PRIu64 " of a wrong thread, %" PRIu64
 	       " of a wrong process, %" PRIu64 " out of order, %" PRIu64 " missing; %" PRIu64 " errors, %"
 	       PRIu64 " gaps with %" PRIu64 ", %" PRIu64 " unchecked\n", compared, wrong, wrong_kind, wrong_thread,
 	       wrong_pid, disorder, left, errors, gaps, in_gaps, unchecked);
-	return wrong || wrong_kind || wrong_thread || wrong_pid || disorder || left || !compared;
+	return wrong || wrong_kind || wrong_thread || wrong_pid || wrong_mode || disorder || left || !compared;
 }
 
 static void read_threads(const char *path)

@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# perf records a guest of KVM on the board: what it prints of host and guest is told apart, is named
+# by the symbols of each, and is what ran. The board is once the virt machine and once as a K3.
+# BOARDS= picks. KERNEL=6.12|7.2
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/perf/truth.sh"
+. "$top/tests/board/guest.sh"
+
+kernel=${KERNEL:-6.12}
+ls "$O/root/kernel-$kernel/modules"/*/kernel/arch/riscv/kvm/kvm.ko* >/dev/null 2>&1 || skip_all "no kvm.ko; run make setup"
+truth_build "$kernel"
+boards=${BOARDS:-virt k3}
+plan $(($(echo "$boards" | wc -w) * 7))
+
+# The guest is recorded after it has booted: what its kernel patched or freed before is in no recording. Another
+# machine is there all the time, as the host patches its own scheduler for the first one.
+record() {
+	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
+	vm_work="/bin/busybox ls -lR /proc/self /bin; /bin/busybox sha256sum /bin/busybox" vm_wait=1
+	vm_image "$truth_dir/out" "${ROUNDS:-1}" "cryptomgr.notests initcall_blacklist=jent_mod_init" || return
+	truth_options=
+	[ "$kernel" = 6.12 ] || truth_options=--no-buildid-mmap
+	cat >"$truth_dir/out/go" <<-E2
+		cp /proc/cpuinfo /out/cpuinfo
+		cd /tmp && cp /out/vmm . && modprobe kvm && mkfifo control || exit 1
+		export PERF_BUILDID_DIR=/tmp/debug
+		./vmm hold >held & hold=\$!
+		until grep -q held held; do sleep 0.2; done
+		perf --buildid-dir /tmp/debug record --no-bpf-event $truth_options --kcore -a -m,${truth_size:-64M} \
+			-D -1 --control fifo:control -e ntrace//GH -o all.data -- \
+			sh -c 'exec ./vmm /out/image /out/devicetree /out/initrd memory >said 2>&1' >/out/record.log 2>&1 & perf=\$!
+		until grep -q 'the guest is ready' said; do sleep 0.1; done 2>/dev/null
+		echo enable >control
+		for task in /proc/\$perf/task/*; do echo thread \${task##*/} of \$perf; done >threads
+		wait \$perf || exit 1
+		kill \$hold
+		cp -r said memory threads debug all.data /out
+	E2
+	# shellcheck disable=SC2086
+	"$top/tools/board/board" run --kernel "$kernel" "$@" --truth "$truth_dir/truth" --out "$truth_dir/out" --timeout 1800 -- sh /out/go || return
+	truth_symfs "$kernel"
+	cp "$truth_dir/out/vmm" "$truth_root/tmp/"
+	python3 "$top/tests/perf/guestcore.py" "$truth_dir/out/all.data/kcore_dir/kallsyms" "$truth_dir/out/memory" "$truth_dir/vm"
+}
+
+script() {
+	"$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/all.data" \
+		--guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" "$@" 2>"$tap_tmp/err"
+}
+# pid/tid [CPU] MODE time: flags ip name (object) => addr name (object)
+lines() { script --itrace=be --ns -F pid,tid,cpu,misc,time,flags,ip,sym,dso,addr; }
+
+errors() { grep 'instruction trace error' "$tap_tmp/lines"; }
+
+# What is in a guest's kernel has a name of it, and what is not has none
+names_are_right() {
+	awk '/instruction trace error/ { next }
+		{ mode = $3; from = $0; sub(/ =>.*/, "", from) }
+		mode == "G" && from ~ / ffffffff8[0-9a-f]* [^[]/ && from ~ /\[guest\.kernel\.kallsyms\]/ { good++; next }
+		mode == "G" && from !~ / 0 \[unknown\]/ { bad++; if (bad < 5) print }
+		(mode == "K" || mode == "U") && from ~ /\[guest\./ { wrong++; if (wrong < 5) print }
+		END { print good + 0, "branches in the guest have a name,", bad + 0, "have none;", wrong + 0, "of the host have one of the guest"
+			exit !(good > 10000 && !bad && !wrong) }' "$tap_tmp/lines"
+}
+
+check() {
+	is "$board_kind: the guest ran to its end" "$(grep -c 'the guest has done' "$truth_dir/out/said")" 1
+	lines >"$tap_tmp/lines"
+	cp "$tap_tmp/err" "$tap_tmp/err.lines"
+	awk '!/instruction trace error/ { n[$3]++ } END { for (m in n) printf "%s %d, ", m, n[m]; print "branches by privilege" }' "$tap_tmp/lines" >"$tap_tmp/modes"
+	figure "$board_kind: $(cat "$tap_tmp/modes")"
+	ok "$board_kind: branches of the guest have its kernel's names, those of the host have not" names_are_right
+	figure "$board_kind: $(errors | wc -l) errors: $(errors | sed 's/.* code [0-9]*: //; s/, at.*//' | sort | uniq -c | tr '\n' ';')"
+	is "$board_kind: no error but code that no recording has" "$(errors | grep -v 'code of a guest is not known' | head -n 3)" ""
+	ok "$board_kind: all branches are right, with the privilege of each" truth_check cat "$tap_tmp/lines"
+	figure "$board_kind: $(grep 'of a guest' "$tap_tmp/compared"); $truth_last"
+	ok "$board_kind: ten thousand of them are the guest's" \
+		[ "$(sed -n 's/ branches of a guest.*//p' "$tap_tmp/compared")" -ge 10000 ]
+	ok "$board_kind: a report has the functions of both kernels" both_are_reported
+}
+
+both_are_reported() {
+	"$O/perf/7.2/x86_64/perf" report --stdio --symfs "$truth_root" -i "$truth_dir/out/all.data" --itrace=i1000i \
+		--guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" --sort dso,sym 2>/dev/null >"$tap_tmp/report"
+	grep -m 4 '\[[kg]\] ' "$tap_tmp/report"
+	grep -q '\[g\] ' "$tap_tmp/report" && grep -q '\[k\] ' "$tap_tmp/report"
+}
+
+for board_kind in $boards; do
+	truth_dir=$O/tests/perf-guest-$board_kind
+	case $board_kind in
+	virt) ok "$board_kind: recorded" record --harts 2 ;;
+	k3) ok "$board_kind: recorded" record --board k3 --harts 2 ;;
+	esac
+	[ -d "$truth_dir/vm" ] && check
+	sed 's/^/# /' "$truth_dir/out/record.log"
+done
+done_testing
