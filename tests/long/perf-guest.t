@@ -44,6 +44,11 @@ record() {
 	python3 "$top/tests/perf/guestcore.py" "$truth_dir/out/all.data/kcore_dir/kallsyms" "$truth_dir/out/memory" "$truth_dir/vm"
 }
 
+# A K3 traces machine mode, too
+printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
+PERF_CONFIG=$tap_tmp/config
+export PERF_CONFIG
+
 script() {
 	"$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/all.data" \
 		--guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" "$@" 2>"$tap_tmp/err"
