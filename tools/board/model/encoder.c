@@ -671,21 +671,31 @@ static void direct_branch(struct nb_encoder *enc, uint64_t end)
 	send(enc, &m, false);
 }
 
+/* In HTM the branches since the last message go with a jump. */
+static bool sends_hist(const struct nb_encoder *enc)
+{
+	return enc->cfg.mode == NB_MODE_HTM && (enc->hist != 1 || enc->cfg.hist_always);
+}
+
+static void indirect_branch_sync(struct nb_encoder *enc, uint64_t addr)
+{
+	flush_repeats(enc);
+	sync_message(enc, sends_hist(enc) ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC : NB_TCODE_INDIRECT_BRANCH_SYNC,
+		     enc->due.sync, enc->pending_btype, addr);
+}
+
+/* The message is chosen when the repeats before it are sent: a run takes the oldest bits of HIST. */
 static void indirect_branch(struct nb_encoder *enc, uint64_t addr)
 {
-	bool hist = enc->cfg.mode == NB_MODE_HTM && (enc->hist != 1 || enc->cfg.hist_always);
 	struct message m;
+	bool hist;
 
 	if (sync_is_due(enc)) {
-		flush_repeats(enc);
-		hist &= enc->hist != 1 || enc->cfg.hist_always;
-		sync_message(enc, hist ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :
-					 NB_TCODE_INDIRECT_BRANCH_SYNC,
-			     enc->due.sync, enc->pending_btype, addr);
+		indirect_branch_sync(enc, addr);
 		return;
 	}
 	flush_history(enc);
-	hist &= enc->hist != 1 || enc->cfg.hist_always;
+	hist = sends_hist(enc);
 	if (hist)
 		flush_repeats(enc);
 	else if (repeated(enc, NB_TCODE_INDIRECT_BRANCH, enc->pending_btype, addr))
@@ -936,6 +946,12 @@ static void icnt_full(struct nb_encoder *enc)
 	enc->due.sync_forced = sync_is_due(enc);
 }
 
+/*
+ * A counter is full, or a periodic sync may be due. The block that filled it is accounted, and its
+ * jump, if it waits for its target, is pending: I-CNT then goes with that message. The session may
+ * have ended by a loss; what is left of HIST and I-CNT is not sent then. What becomes due is sent
+ * with the next block.
+ */
 void nb_encoder_full(struct nb_encoder *enc)
 {
 	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
