@@ -28,6 +28,7 @@
 #define APLIC_S		0x0d000000ULL
 #define APLIC_SETIPNUM	0x1cdc
 #define APLIC_SOURCES	96
+#define ICOUNT_BACK	10000		/* ticks: more than a block of instructions takes */
 
 /* How many outputs a component may have */
 static const uint8_t outputs[DEV_KINDS] = {
@@ -111,14 +112,23 @@ static bool forked_out(void *opaque, const uint8_t *bytes, size_t len)
 	return true;
 }
 
+/*
+ * With -icount QEMU counts a block's instructions when it begins, and takes back those that a trap
+ * leaves out, so that the time of a hart can go back a little. A timestamp does not; a reset sets
+ * the time to 0.
+ */
 static uint64_t time_csr(void *opaque)
 {
 	static _Atomic uint64_t last;
+	uint64_t now;
 
 	(void)opaque;
 	/* before the first instruction and after the last one there is no hart to ask */
-	if (board.regs[REG_TIME] && !board.exiting)
-		last = board_time();
+	if (!board.regs[REG_TIME] || board.exiting)
+		return last;
+	now = board_time();
+	if (!board.icount || now > last || last - now > ICOUNT_BACK)
+		last = now;
 	return last;
 }
 
