@@ -222,6 +222,7 @@ struct board {
 	bool		icount;
 	pthread_mutex_t	claim_lock;
 	bool		exiting;
+	bool		incomplete;	/* a file of the run lacks something */
 	bool		has_hcontext, has_scontext;
 	bool		strict_access;	/* an access that is not of one aligned register faults */
 	bool		incoherent;	/* harts have to invalidate what sinks write */
@@ -249,6 +250,7 @@ extern struct board board;
 void board_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void board_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void board_end(struct hart *h) __attribute__((noreturn));
+void board_incomplete(const char *whose, const char *what);
 void board_power_off(struct hart *h);
 void board_at_exit(void *opaque);
 

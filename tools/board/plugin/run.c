@@ -56,10 +56,27 @@ static void report(FILE *f)
 			fprintf(f, "report%u=%llu %s\n", i, (unsigned long long)board.reports[i], nb_report_text(i));
 }
 
+static void write_stats(void)
+{
+	FILE *f = fopen(board.stats, "w");
+	bool bad;
+
+	if (f)
+		report(f);
+	bad = !f || ferror(f);
+	if ((f && fclose(f)) || bad)
+		board_incomplete(board.stats, "the counts");
+}
+
+/* What a run should have written is not there, so that it has failed. errno says why. */
+void board_incomplete(const char *whose, const char *what)
+{
+	board_warn("%s: %s: not complete: %s", whose, what, strerror(errno));
+	board.incomplete = true;
+}
+
 static void finish_run(void)
 {
-	FILE *f;
-
 	if (board.exiting)
 		return;
 	board.exiting = true;
@@ -71,24 +88,26 @@ static void finish_run(void)
 
 		/* a hart that still runs must not use a file that is closed */
 		h->truth = NULL;
-		if (truth && nb_truth_close(truth))
-			board_warn("hart %u: the truth is not complete: %s", i, strerror(errno));
+		if (truth && nb_truth_close(truth)) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "hart %u", i);
+			board_incomplete(name, "the truth");
+		}
 	}
-	if (!board.stats)
-		return;
-	f = fopen(board.stats, "w");
-	if (!f) {
-		board_warn("%s: %s", board.stats, strerror(errno));
-		return;
-	}
-	report(f);
-	fclose(f);
+	if (board.stats)
+		write_stats();
 }
 
 void board_at_exit(void *opaque)
 {
 	(void)opaque;
 	finish_run();
+	/* QEMU's own status would be 0 */
+	if (board.incomplete) {
+		fflush(NULL);
+		_exit(1);
+	}
 }
 
 /*
@@ -110,6 +129,6 @@ void board_end(struct hart *h)
 {
 	board_claim(h);
 	finish_run();
-	_exit(0);
+	_exit(board.incomplete);
 }
 

@@ -827,7 +827,7 @@ static void boot_trace_close(struct board_dev *dev)
 	memory_boot_trace_flush(dev);
 	bad = ferror(dev->boot_trace);
 	if (fclose(dev->boot_trace) || bad)
-		board_warn("%s: the trace is not complete: %s", dev->name, strerror(errno));
+		board_incomplete(dev->name, "the trace");
 }
 
 /* Harts that are on send to @dev, or may */

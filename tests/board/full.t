@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A disk that is full: a run whose truth, trace or counts are not complete has failed, and says so.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/bare.sh"
+bare_setup
+printf 'encoder te hart=0 to=ram\nramsink ram mode=smem\n' | bare_topology "$tap_tmp/topology"
+bare_build "$tap_tmp/hostile" -DROUNDS=4 -DRUNNING=1 "$top/tests/board/hostile.c" || exit 1
+plan 8
+
+# full NAME SENTENCE FILE OPTIONS: FILE cannot be written
+full() {
+	rm -rf "$tap_tmp/d"
+	mkdir "$tap_tmp/d"
+	ln -s /dev/full "$tap_tmp/d/$3"
+	bare_run "$tap_tmp/hostile" "$4" >"$tap_tmp/said" 2>&1
+	is "$1" "$? $(grep -c "ntrace-board: $2: not complete: No space left on device" "$tap_tmp/said")" "1 1"
+}
+full "the truth" "hart 0: the truth" hart0.truth "truth=$tap_tmp/d"
+full "the truth, and the board ends the run" "hart 0: the truth" hart0.truth "truth=$tap_tmp/d,limit=5000"
+full "a boot trace" "ram: the trace" ram.ntrace "boot-trace=$tap_tmp/d"
+full "a boot trace, and the board ends the run" "ram: the trace" ram.ntrace "boot-trace=$tap_tmp/d,limit=5000"
+full "the counts" "$tap_tmp/d/stats: the counts" stats "stats=$tap_tmp/d/stats"
+full "the counts, and the board ends the run" "$tap_tmp/d/stats: the counts" stats "stats=$tap_tmp/d/stats,limit=5000"
+rm -rf "$tap_tmp/d"
+mkdir "$tap_tmp/d"
+ok "with room, the run is good" bare_run "$tap_tmp/hostile" "truth=$tap_tmp/d,boot-trace=$tap_tmp/d,stats=$tap_tmp/d/stats"
+ln -sf /dev/full "$tap_tmp/d/hart0.truth"
+"$top/tools/board/board" run --no-driver --limit 1000000 --truth "$tap_tmp/d" -- true >"$tap_tmp/said" 2>&1
+is "the command says so, too" "$? $(grep -c 'board: what the run has written is not complete' "$tap_tmp/said")" "125 1"
+done_testing
