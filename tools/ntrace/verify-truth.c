@@ -10,6 +10,8 @@
 
 #include "verify.h"
 
+#define CONTEXT_BLOCKS	128
+
 static struct block *block_at(const struct ring *r, size_t i)
 {
 	return &r->block[(r->first + i) & (r->size - 1)];
@@ -274,6 +276,21 @@ static bool end_differs(struct hart *h, const struct place *p, const struct item
 }
 
 /*
+ * Is @scontext written soon after @p? Ownership has no I-CNT: of the instructions that the next message
+ * reports, which HIST may lead through some tens of blocks, some ran before the write.
+ */
+static bool context_comes(struct hart *h, const struct place *p, uint64_t scontext)
+{
+	struct place next = { .index = p->index };
+	unsigned int n;
+
+	for (n = 0; n < CONTEXT_BLOCKS && have(h, &next) && (!n || !block_of(h, &next)->start); n++, next.index++)
+		if (scontext == (uint32_t)block_of(h, &next)->scontext)
+			return true;
+	return false;
+}
+
+/*
  * NULL, or the part of @it that differs from the truth; @p is the place after it, @first the block
  * it began in
  */
@@ -284,14 +301,9 @@ static const char *detail_differs(struct hart *h, const struct place *p, const s
 		return "it ended in another way";
 	if (it->has_priv && it->priv != first->priv)
 		return "its privilege was another";
-	/* a write of scontext is reported some time after it, and before what comes later */
 	if (it->has_scontext && it->scontext != (uint32_t)first->scontext &&
-	    it->scontext != (uint32_t)first->scontext_before) {
-		struct place next = *p;
-
-		if (!have(h, &next) || it->scontext != (uint32_t)block_of(h, &next)->scontext)
-			return "its context was another";
-	}
+	    it->scontext != (uint32_t)first->scontext_before && !context_comes(h, p, it->scontext))
+		return "its context was another";
 	if (it->has_time && (it->time < first->time || it->time < h->last_time))
 		return "it was later than its timestamp";
 	return NULL;
