@@ -20,7 +20,7 @@ for h in $(seq 0 $((harts - 1))); do
 	ok "hart $h: what was decoded is what ran" "$O/bin/ntrace" verify --quiet --truth "$tap_tmp/hart$h.truth" --trace "$tap_tmp/ram$h.ntrace"
 	figure "hart $h: $(xargs <"$tap_tmp/out")"
 	n=$("$O/bin/ntrace" dump "$tap_tmp/ram$h.ntrace" | grep -c 'SYNC=5')
-	ok "hart $h: its trace began again ($n times)" [ "$n" -ge $((rounds / 16)) ]
+	ok "hart $h: its trace began again ($n times)" [ "$n" -ge $((rounds / 40)) ]
 done
 is "nothing was lost, and no way is unexplained" "$(awk '{ for (i = 2; i <= NF; i++) { split($i, a, "=")
 	if (a[1] == "overflows" || a[1] == "edges" || a[1] == "blocks_lost") n += a[2] } } END { print n + 0 }' "$tap_tmp/stats")" 0
