@@ -7,7 +7,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 topologies=$(ls "$top/tools/board/topology")
-plan $((44 + $(echo "$topologies" | wc -w)))
+plan $((45 + $(echo "$topologies" | wc -w)))
 
 says() { # NAME STATUS TEXT COMMAND...
 	_name=$1 _status=$2 _text=$3
@@ -86,10 +86,12 @@ says "no plugin" 125 "the plugin is not built; run: make plugin" env O="$tap_tmp
 mkdir -p "$tap_tmp/o/board"
 for f in "$O"/board/*; do ln -s "$f" "$tap_tmp/o/board/"; done
 rm "$tap_tmp/o/board/ntrace-board.so"
-echo 'int qemu_plugin_version = 99; int qemu_plugin_install(void); int qemu_plugin_install(void) { return 0; }' |
-	cc -shared -fPIC -o "$tap_tmp/o/board/ntrace-board.so" -x c -
-says "QEMU has another plugin interface" 125 "plugin interface is not the board.s (version 7): use QEMU 11.1" \
-	env O="$tap_tmp/o" "$board" run -- true
+for version in 99 1; do
+	echo "int qemu_plugin_version = $version; int qemu_plugin_install(void); int qemu_plugin_install(void) { return 0; }" |
+		cc -shared -fPIC -o "$tap_tmp/o/board/ntrace-board.so" -x c -
+	says "QEMU is too $([ $version = 1 ] && echo new || echo old) for the plugin's interface" 125 \
+		"plugin interface is not the board.s (version 7): use QEMU 11.1" env O="$tap_tmp/o" "$board" run -- true
+done
 says "a value that is missing" 125 "--kernel needs a value" "$board" run --kernel
 says "no command" 125 "no command to run" "$board" run
 says "too many harts" 125 "--harts is 1 to 16, not 17" "$board" run --harts 17 -- true
