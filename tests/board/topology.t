@@ -1,19 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Lists of components that cannot be made are refused, each with a sentence, and before the machine runs.
+# Lists of components, and numbers of options, that cannot be made are refused, each with a sentence, and
+# before the machine runs.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup
 
 sink='ramsink ram 0x18001000'
 te='encoder te 0x18000000 hart=0 to=ram'
+more=
 # refused NAME SENTENCE LINE...
 refused() {
 	_name=$1 _sentence=$2
 	shift 2
 	printf '%s\n' "$@" >"$tap_tmp/topology"
 	timeout -k 1 10 "$O/root/bin/qemu-system-riscv64" -M none -nodefaults -display none -serial none -monitor none \
-		-plugin "file=$O/board/ntrace-board.so,topology=$tap_tmp/topology" </dev/null >"$tap_tmp/said" 2>&1
+		-plugin "file=$O/board/ntrace-board.so,topology=$tap_tmp/topology$more" </dev/null >"$tap_tmp/said" 2>&1
 	_rc=$?
 	ok "$_name" refused_so
 }
@@ -34,7 +36,7 @@ numbers() { # KEY WORD...
 		esac
 	done
 }
-plan 46
+plan 55
 numbers hart 1 16 4294967296 -1 x ''
 numbers irq 0 96 4294967336 many
 numbers domain 0 1024 ''
@@ -66,6 +68,12 @@ refused "an encoder without output" "topology: te leads to ''" "encoder te 0x180
 refused "a line without end" "topology: a line is longer than" "$te" "$sink $(printf 'x%.0s' $(seq 400))"
 refused "too many components" "topology: there are more than 48 components" \
 	"$(for i in $(seq 49); do printf 'ramsink r%d %#x\n' "$i" $((0x18000000 + 4096 * i)); done)"
+
+for o in te.filters=17 te.comps=9 te.comps=255 ram.burst=4294967295 ram.sram_size=4294967295 active-delay=4294967295 \
+	enable-delay=1048577 ram.smem_lowest=18446744073709551616 te.fifo_depth=4294967296; do
+	more=,$o
+	refused "$o" "option ${o%=*}: '${o#*=}' is not a number up to" "$te" "$sink"
+done
 
 # A sink with all that can be said of one is made.
 printf '%s\n' "$te" "$sink mode=both sram=65536 align=64 burst=128 irq=40 domain=7" >"$tap_tmp/topology"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Options of the plugin: what the hardware has, and how it fails. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,24 @@ static const struct option options[] = {
 	FAULT(irq_spurious, OPT_U32, "one in N messages raises it"),
 };
 
+/* Numbers that would fit their type, and not what is made of them */
+static const struct { const char *name; uint64_t most; } limits[] = {
+	{ "te.filters", NB_MAX_FILTERS }, { "te.comps", NB_MAX_COMPS },
+	{ "ram.burst", 1 << 20 }, { "ram.align", 1 << 20 }, { "ram.sram_size", 1 << 28 },
+	{ "active-delay", 1 << 20 }, { "enable-delay", 1 << 20 }, { "empty-delay", 1 << 20 },
+	{ "ts-active-delay", 1 << 20 },
+};
+
+static uint64_t most_of(const struct option *opt)
+{
+	static const uint64_t most[] = { [OPT_U8] = UINT8_MAX, [OPT_U32] = UINT32_MAX, [OPT_U64] = UINT64_MAX };
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (!strcmp(limits[i].name, opt->name))
+			return limits[i].most;
+	return most[opt->type];
+}
+
 static void set_bool(const struct option *opt, const char *value)
 {
 	if (!strcmp(value, "on") || !strcmp(value, "1"))
@@ -143,13 +162,14 @@ static void set_bool(const struct option *opt, const char *value)
 
 static void set_number(const struct option *opt, const char *value)
 {
-	static const uint64_t max[] = { [OPT_U8] = UINT8_MAX, [OPT_U32] = UINT32_MAX, [OPT_U64] = UINT64_MAX };
+	uint64_t n, most = most_of(opt);
 	char *end;
-	uint64_t n = strtoull(value, &end, 0);
 
-	if (!*value || *end || *value == '-' || n > max[opt->type])
+	errno = 0;
+	n = strtoull(value, &end, 0);
+	if (!*value || *end || *value == '-' || errno || n > most)
 		board_fatal("option %s: '%s' is not a number up to %#llx", opt->name, value,
-			    (unsigned long long)max[opt->type]);
+			    (unsigned long long)most);
 	if (opt->type == OPT_U8)
 		*(uint8_t *)opt->to = n;
 	else if (opt->type == OPT_U32)
