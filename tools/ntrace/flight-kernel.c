@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/perf_event.h>
 
 #include "flight.h"
 #include "session/array.h"
@@ -388,13 +391,28 @@ static int write_all(struct kernel *k, const char *folder)
 	return 1;
 }
 
+/*
+ * An event of perf had a sink: perf had patched what a switch of tasks runs. An event that counts nothing
+ * makes it do so again. Returns a file to close; -1: none, which may cost some code.
+ */
+static int patch_as_perf(const struct ns_flight *f)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = sizeof(attr),
+		.context_switch = 1, .disabled = 1,
+	};
+
+	return f->nr_sessions ? syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) : -1;
+}
+
 int flight_kernel(const struct ns_flight *flight, const char *folder)
 {
 	struct kernel k = { .f = flight, .kcore = -1 };
-	int ret;
+	int ret, perf;
 
 	if (!is_same_kernel(flight))
 		return no_kernel("the running kernel is another one");
+	perf = patch_as_perf(flight);
 	if (!find_parts(&k))
 		ret = no_kernel("/proc/kallsyms does not say where it is (kernel.kptr_restrict=0 shows it to root)");
 	else if (!open_kcore(&k, &kcore_header))
@@ -407,6 +425,8 @@ int flight_kernel(const struct ns_flight *flight, const char *folder)
 	}
 	if (k.kcore >= 0)
 		close(k.kcore);
+	if (perf >= 0)
+		close(perf);
 	free(k.parts.at);
 	return ret;
 }
