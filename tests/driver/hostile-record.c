@@ -5,8 +5,8 @@
  *
  *	hostile-record ADDRESS SIZE SEED COMPONENT...
  *
- * writes it there, with the COMPONENTs (addresses of registers) as its sinks and encoders, and enables
- * these, as if they ran through a reset.
+ * writes it there, with the COMPONENTs (addresses of registers) as its sinks and encoders. If SEED is odd, it
+ * enables these, as if they ran through a reset; else it disables them.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -129,7 +129,8 @@ int main(int argc, char **argv)
 	for (int i = 4; i < argc; i++) {
 		control = map(strtoull(argv[i], NULL, 0), 4096);
 		*control = TR_ACTIVE;
-		*control = TR_ACTIVE | TR_ENABLE;
+		if (atoi(argv[3]) % 2)
+			*control = TR_ACTIVE | TR_ENABLE;
 	}
 	return 0;
 }
