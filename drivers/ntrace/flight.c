@@ -535,7 +535,8 @@ static void ntrace_flight_seize_all(void)
  */
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task)
 {
-	bool panics = code == NTRACE_FLIGHT_CAUSE_PANIC, was_on;
+	/* Who may write to the log can say that the kernel panics; events then go on */
+	bool panics = code == NTRACE_FLIGHT_CAUSE_PANIC && oops_in_progress, was_on;
 	unsigned long flags;
 
 	was_on = atomic_cmpxchg(&ntrace_flight_state, NTRACE_FLIGHT_RECORDING,
