@@ -40,12 +40,13 @@ static void open_dump(struct dump *d, const void *data, size_t size)
 /* False: the segment has no memory */
 static bool memory_of(const struct dump *d, size_t nth, struct memory *m)
 {
-	const Elf64_Phdr *p = d->segments + nth;
+	const Elf64_Phdr *p;
 
 	if (!d->segments) {
 		*m = (struct memory){ .at = d->data, .size = d->size };
 		return true;
 	}
+	p = d->segments + nth;
 	if (p->p_type != PT_LOAD || p->p_offset > d->size || p->p_filesz > d->size - p->p_offset)
 		return false;
 	*m = (struct memory){ .at = d->data + p->p_offset, .size = p->p_filesz,
