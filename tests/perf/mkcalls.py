@@ -447,10 +447,20 @@ def lost(file, program, what):
             result.switch_in(tid, tid, ns(time), cpu)
 
     other = trace(tid=OTHER, start=START + 1000)
+    if 'swapped' in what:
+        # perf disables the event of the other thread
+        switch(0, OTHER, START - 30)
+        add(0, b'', START - 29, OTHER, perfdata.AUX_TRUNCATED)
     switch(0, PID, START - 1)
     add(0, part(START, PID, BASE, START, 7), START + 100, PID,
         perfdata.AUX_PARTIAL if 'whole' in what else 'truncated' in what)
     switch(0, OTHER, START + 101)
+    if 'swapped' in what:
+        # Linux lets threads of one program swap their events as they are switched: the first one has
+        # that event now
+        for tid, time in ((PID, 1200), (OTHER, 1300)):
+            result.switch_out(PID + OTHER - tid, PID + OTHER - tid, ns(START + time - 1))
+            switch(0, tid, START + time)
     if 'elsewhere' in what:
         # CPU 1 loses the trace of another thread and then, unseen, has the first one
         switch(1, OTHER, START + 1000)

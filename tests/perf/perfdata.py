@@ -108,6 +108,9 @@ class File:
     def switch_in(self, pid, tid, time, cpu=0):
         self.record(RECORD_SWITCH, self.misc, self.trailer(pid, tid, time, cpu, self.event_id))
 
+    def switch_out(self, pid, tid, time, cpu=0):
+        self.record(RECORD_SWITCH, self.misc | 1 << 13, self.trailer(pid, tid, time, cpu, self.event_id))
+
     def exit(self, pid, time, cpu=0):
         self.record(RECORD_EXIT, self.misc, struct.pack('<IIIIQ', pid, 0, pid, 0, time)
                     + self.trailer(pid, pid, time, cpu, self.event_id))

@@ -7,7 +7,10 @@
  * has another trace number. Each thread has a number of its own, and gets a new one if
  *
  *   - it executes on a CPU when a gap begins there,
- *   - it is switched to on a CPU in a gap, or on a CPU that is not traced.
+ *   - it is switched to on a CPU in a gap, or on a CPU that is not traced,
+ *   - it is switched to and away again, and nothing was traced on the CPU meanwhile, after perf
+ *     has disabled an event: Linux lets threads of one program swap their events when they are
+ *     switched, so nobody knows which of them has that event.
  *
  * That needs events of context switches, and trace that is decoded in step with them. Without
  * either, any thread may have run in a gap: a new epoch begins, and all get new numbers.
@@ -28,9 +31,12 @@
 #include "thread-stack.h"
 #include "thread.h"
 
+/* @insns: what its CPU had executed when the thread was switched to; @cpu: that CPU, or -1 */
 struct ntrace_tid {
 	u64	epoch;
 	u64	trace_nr;
+	u64	insns;
+	int	cpu;
 };
 
 static size_t ntrace_tid_hash(long key, void *ctx __maybe_unused)
@@ -57,7 +63,10 @@ static struct ntrace_tid *ntrace_tid_find(struct ntrace *nt, pid_t tid, int cpu)
 	if (hashmap__find(nt->tids, key, &known))
 		return known;
 	known = zalloc(sizeof(*known));
-	if (known && hashmap__add(nt->tids, key, known))
+	if (!known)
+		return NULL;
+	known->cpu = -1;
+	if (hashmap__add(nt->tids, key, known))
 		zfree(&known);
 	return known;
 }
@@ -172,12 +181,48 @@ static bool ntrace_gap_at(struct ntrace *nt, int cpu)
 	return !traced;
 }
 
+/* Instructions that were traced on this CPU */
+static u64 ntrace_gap_insns(struct ntrace *nt, int cpu)
+{
+	u64 insns = 0;
+	unsigned int i;
+
+	for (i = 0; i < nt->nr_streams; i++) {
+		if (nt->streams[i]->cpu == cpu)
+			insns += nt->streams[i]->insns;
+	}
+	return insns;
+}
+
 /* The thread was switched to */
 void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu)
 {
-	if (nt->use_thread_stack && nt->info.flags & NTRACE_INFO_FLAG_PER_CPU &&
-	    ntrace_gap_at(nt, cpu))
+	struct ntrace_tid *known;
+
+	if (!nt->use_thread_stack || !(nt->info.flags & NTRACE_INFO_FLAG_PER_CPU))
+		return;
+	if (ntrace_gap_at(nt, cpu))
 		ntrace_tid_forget(nt, tid, cpu);
+	known = nt->event_disabled && tid > 0 ? ntrace_tid_find(nt, tid, cpu) : NULL;
+	if (!known)
+		return;
+	known->insns = ntrace_gap_insns(nt, cpu);
+	known->cpu = cpu;
+}
+
+/* The thread was switched away from */
+void ntrace_gap_switch_out(struct ntrace *nt, pid_t tid, int cpu)
+{
+	struct ntrace_tid *known;
+
+	if (!nt->use_thread_stack || !nt->event_disabled || tid <= 0)
+		return;
+	known = ntrace_tid_find(nt, tid, cpu);
+	if (!known)
+		return;
+	if (known->cpu == cpu && known->insns == ntrace_gap_insns(nt, cpu))
+		ntrace_tid_forget(nt, tid, cpu);
+	known->cpu = -1;
 }
 
 /* PERF_RECORD_AUX without trace: the encoder could not be started, for this thread */

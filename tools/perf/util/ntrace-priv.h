@@ -389,6 +389,7 @@ struct ntrace {
 	u64			epoch;
 	u64			last_trace_nr;
 	unsigned int		nr_gaps;	/* queues that are in one */
+	bool			event_disabled;	/* by perf, for want of room */
 	bool			have_switches;
 
 	/* processes whose code has changed get another address space */
@@ -468,6 +469,7 @@ void ntrace_gap_close(struct ntrace_queue *q);
 /* The queue's thread is another one, or its trace begins */
 void ntrace_gap_enter(struct ntrace_queue *q);
 void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu);
+void ntrace_gap_switch_out(struct ntrace *nt, pid_t tid, int cpu);
 void ntrace_gap_refused(struct ntrace *nt, int cpu, pid_t tid);
 void ntrace_gap_unknown(struct ntrace *nt);
 void ntrace_gap_sample(struct ntrace *nt, struct thread *thread, int cpu);

@@ -124,6 +124,7 @@ static int ntrace_process_switch(struct ntrace *nt, union perf_event *event,
 {
 	if (!(event->header.misc & PERF_RECORD_MISC_SWITCH_OUT))
 		return ntrace_set_current(nt, sample->cpu, sample->pid, sample->tid);
+	ntrace_gap_switch_out(nt, sample->tid, sample->cpu);
 	if (event->header.type != PERF_RECORD_SWITCH_CPU_WIDE)
 		return 0;
 	return ntrace_set_current(nt, sample->cpu, event->context_switch.next_prev_pid,
@@ -215,6 +216,7 @@ static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
 
 	if (!event->aux.aux_size && event->aux.flags & lost)
 		ntrace_gap_refused(nt, sample->cpu, sample->tid);
+	nt->event_disabled |= event->aux.flags & PERF_AUX_FLAG_TRUNCATED;
 	if (event->aux.flags & PERF_AUX_FLAG_TRUNCATED)
 		text = "AUX buffer full: trace was lost (try perf record -m,SIZE)";
 	else if (event->aux.flags & PERF_AUX_FLAG_PARTIAL)
