@@ -402,7 +402,7 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 	s->win.start = area->min;
 	s->win.wp = area->min;
 	s->win.end = area->max + area->align;
-	/* What the buffer has no room for would be lost */
+	/* Trace that the buffer has no room for would be lost */
 	if (!buf->overwrite && area->trims)
 		s->win.end = min(s->win.end, area->min + ALIGN_DOWN(s->handle.size, area->align));
 	return 0;

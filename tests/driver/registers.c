@@ -650,7 +650,7 @@ static void sram_is_read_in_parts(void **state)
 	assert_non_null(strstr(shim_log, "too much to be copied"));
 }
 
-/* The sink is told how to behave at the end of its window before it is enabled */
+/* The driver sets what the sink does at the end of its window before it enables the sink */
 static void set_before_enable(void *base, unsigned int offset, u32 value)
 {
 	u32 was = fake_peek(base, TR_CONTROL);

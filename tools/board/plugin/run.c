@@ -68,7 +68,7 @@ static void write_stats(void)
 		board_incomplete(board.stats, "the counts");
 }
 
-/* What a run should have written is not there, so that it has failed. errno says why. */
+/* A file of the run is not complete, so the run has failed. errno says why. */
 void board_incomplete(const char *whose, const char *what)
 {
 	board_warn("%s: %s: not complete: %s", whose, what, strerror(errno));
