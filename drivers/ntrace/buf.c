@@ -276,7 +276,8 @@ static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace
 	const struct ntrace_sink *sink = s->enc->sink;
 	const struct ntrace_chunk *chunk = map->chunks;
 
-	if (!buf->overwrite || sink->stop_fixed || map->nr != 1 || !IS_ALIGNED(chunk->dma, sink->area->start_align) ||
+	if (!buf->overwrite || sink->stop_fixed || map->nr != 1 ||
+	    !IS_ALIGNED(chunk->dma, sink->area->start_align) ||
 	    !IS_ALIGNED(offset, sink->area->align))
 		return false;
 	if (sink->frames && offset)

@@ -912,7 +912,7 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 	}
 	if (ranges && (starts || stops))
 		return -EINVAL;
-	/* What all encoders can do may have become more since perf allocated the ranges of events */
+	/* Encoders may be able to do more than when perf allocated the ranges of events */
 	if (ranges + starts + stops > ntrace_pmu.nr_addr_filters)
 		return -EOPNOTSUPP;
 	/* Whether the event leaves them out is not known here, but when it starts */
@@ -1240,7 +1240,7 @@ static bool ntrace_pmu_prepare(void)
 	if (ntrace_output_copy)
 		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
-	/* As many starts as there are latches, and the one stop that they share; or what is left out */
+	/* A start for each latch, and the one stop that they share; or ranges that are left out */
 	caps = ntrace_common_caps();
 	ntrace_pmu.nr_addr_filters = max(ntrace_caps_ranges(&caps, false) +
 					 !!ntrace_caps_ranges(&caps, true),

@@ -156,7 +156,7 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 	return 0;
 }
 
-/* The owner of a shared sink has to look more often, or its timer has the long period of a member */
+/* The owner of a shared sink has to look more often, or its timer has a member's long period */
 static void ntrace_session_hasten(struct ntrace_session *owner)
 {
 	owner->period = min(owner->period, ntrace_window_period(owner));
