@@ -178,6 +178,25 @@ losses() {
 	[ $bad -eq 0 ]
 }
 
+# full_sink LIST ELF: a sink has no room for the end of some sessions. The trace is right up to there, and again
+# from the next session on.
+full_sink() {
+	n=0 bad=0
+	for mode in btm htm; do
+		"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" --truth "$tmp/truth" --mode $mode >"$tmp/encode" || return 1
+		for count in 1 2 5 20; do
+			n=$((n + 1))
+			cut=$(python3 "$top/tests/model/cut.py" "$tmp/nt" "$tmp/nt.cut" $count)
+			"$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt.cut" --elf "$2" >"$tmp/verify" 2>&1 &&
+				[ "$(sed -n 's/.* \([0-9]*\) gaps declared.*/\1/p' "$tmp/verify")" = "$cut" ] && [ "$cut" -ge 1 ] && continue
+			bad=$((bad + 1))
+			echo "$mode, $cut sessions cut by $count messages: $(tail -n 1 "$tmp/verify")"
+		done
+	done
+	echo "$n combinations, $bad failed"
+	[ $bad -eq 0 ]
+}
+
 # Every variant, alone and with optimisations, in both modes; then many at once, with
 # several streams of random choices
 variants() {

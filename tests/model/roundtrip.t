@@ -11,16 +11,17 @@ set -f
 roundtrip_setup
 # tests/mutations needs no more than this to see a change.
 if [ -n "${QUICK:-}" ]; then
-	plan 4
+	plan 5
 	python3 "$top/tests/model/walk.py" "$program" 5000 1 >"$tmp/walk.list"
 	flat "$tmp/walk.list"
 	ok "each option, random walk with traps and gaps" combinations "$tmp/walk.list" "$program" "" walk
 	ok "each variant, random walk with traps and gaps" variants "$tmp/walk.list" "$program"
 	ok "each variant changes the trace, which decodes" changed
 	ok "losses beside stops without a message" losses "$tmp/walk.list" "$program"
+	ok "a sink that is full" full_sink "$tmp/walk.list" "$program"
 	done_testing
 fi
-plan 26
+plan 27
 
 # busybox was not written for this test. It compresses a part of itself.
 head -c 16000 "$program" >"$tmp/input"
@@ -66,6 +67,7 @@ ok "each variant, real code" variants "$tmp/variant.list" "$program"
 ok "each variant, random walk with traps and gaps" variants "$tmp/variant-walk.list" "$program"
 ok "each variant changes the trace, which decodes" changed
 ok "losses beside stops without a message" losses "$tmp/variant-walk.list" "$program"
+ok "a sink that is full" full_sink "$tmp/variant-walk.list" "$program"
 
 # SRC has each width, and the highest number.
 widths() {

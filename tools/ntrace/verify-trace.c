@@ -321,6 +321,12 @@ static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
 	case NT_ITEM_LOST:
 		item.kind = ITEM_LOST;
 		break;
+	case NT_ITEM_STOP:
+		if (it->tcode == NT_TCODE_PROG_TRACE_CORRELATION || hart_ends_silently(h))
+			return;
+		item.kind = ITEM_GAP;
+		*gap = true;
+		break;
 	case NT_ITEM_ERROR:
 	case NT_ITEM_GAP:
 		say_error(h, it);

@@ -494,6 +494,19 @@ static void align(struct hart *h)
 	h->n_ahead = 0;
 }
 
+bool hart_ends_silently(struct hart *h)
+{
+	struct place p;
+
+	if (h->gap && h->n_ahead)
+		align(h);
+	for (p = h->at; have(h, &p); p = (struct place){ .index = p.index + 1 }) {
+		if (!p.insn && block_of(h, &p)->start)
+			return block_of(h, &p)->silent_before;
+	}
+	return h->silent;
+}
+
 void hart_take(struct hart *h, const struct item *it)
 {
 	if (h->differs)

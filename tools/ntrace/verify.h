@@ -101,6 +101,12 @@ void hart_close(struct hart *h);
 /* Compare the next item that was decoded */
 void hart_take(struct hart *h, const struct item *it);
 
+/*
+ * Does the encoder end the session that is compared without a message, according to the truth? If not, and
+ * the trace has no message, a sink had no room for it, or for more than that.
+ */
+bool hart_ends_silently(struct hart *h);
+
 /* Nothing more was decoded */
 void hart_finish(struct hart *h);
 
