@@ -264,7 +264,6 @@ TEST_F(filter, a_stop_alone_ends_it)
 TEST_F(filter, a_child_begins_for_itself)
 {
 	uint64_t head = 0;
-	cpu_set_t set;
 	int status;
 	pid_t pid;
 
@@ -272,10 +271,6 @@ TEST_F(filter, a_child_begins_for_itself)
 		SKIP(return, "no comparator goes from one address to another");
 	record_close(&self->rec);
 	self->attr.inherit = 1;
-	/* The event is one CPU's: the work has to be there, too */
-	CPU_ZERO(&set);
-	CPU_SET(pmu_first_cpu(), &set);
-	ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, pmu_first_cpu(), 1 << 20, false));
 	ASSERT_EQ(set_start_stop(&self->rec, begin, end), 0);
 	enable(&self->rec);

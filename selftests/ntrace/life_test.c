@@ -427,12 +427,9 @@ TEST_F_TIMEOUT(life, system_suspend, 120)
 TEST_F_TIMEOUT(life, fork_storm, 200)
 {
 	int i, status;
-	cpu_set_t set;
 
 	/* The event is one CPU's: the work has to be there, too */
-	CPU_ZERO(&set);
-	CPU_SET(pmu_first_cpu(), &set);
-	ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+	pin(pmu_first_cpu());
 	self->attr.inherit = 1;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, pmu_first_cpu(), 1 << 20, false));
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
