@@ -4,11 +4,12 @@
  * CPU and by that thread? Compares them with the truth of each hart.
  *
  *   perf script --itrace=be --ns -F pid,tid,cpu[,misc],time,flags,ip,addr |
- *	branches [-c] [-s] [-r] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
+ *	branches [-c] [-s] [-r] [-u] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
  * -c: no context is traced, so that the truth does not know threads: which one it is, is not
  * compared. -s: the trace is of AUX samples: where it starts, some may be missing before. -r: the trace
- * is a ring, whose begin is lost; it has all up to where the trace of the hart stopped. -v
+ * is a ring, whose begin is lost; it has all up to where the trace of the hart stopped. -u: the process
+ * may be unknown, as perf does not see all that is begun. -v
  * VERIFIED: lines that are right, but of conditional branches, go there, after the number of
  * instructions that the truth has since the line before of that CPU, the truth's kind_of() and the
  * instruction's length; "gap CPU" where lines are not in order. Field misc, if it is there, must be the
@@ -27,7 +28,7 @@
 #include "truth.h"
 
 #define CPUS	16
-#define MATCH	20000	/* fewer may be right by chance: programs loop */
+#define MATCH	500000	/* fewer may be right by chance: a lock is waited for in a loop */
 #define SHOWN	8
 
 struct branch {
@@ -53,7 +54,7 @@ struct hart {
 	/* of the samples */
 	uint64_t stopped_at;	/* 0: the last one is no branch after which trace stopped */
 	bool gap;
-	struct branch ahead[MATCH];
+	struct branch *ahead;	/* MATCH */
 	unsigned int nr_ahead;
 };
 
@@ -63,7 +64,7 @@ static uint32_t thread_tid[4096], thread_pid[4096];
 static unsigned int nr_threads;
 static uint64_t compared, wrong, wrong_kind, wrong_thread, wrong_pid, wrong_mode, of_guest, disorder, errors, gaps, in_gaps, unchecked;
 static uint64_t line_nr;
-static bool sampled, no_context, ring;
+static bool sampled, no_context, ring, unknown_process;
 static FILE *verified;
 static const char *line_text;
 
@@ -153,6 +154,12 @@ static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scon
 	h->insns += ev->blk.ninsn;
 }
 
+/* Does trace stop where branch @b led to? */
+static bool is_stop_behind(const struct branch *b, uint64_t stop)
+{
+	return b->from && b->to == stop;
+}
+
 static void stop(struct hart *h, uint64_t scontext, bool lost)
 {
 	uint64_t now = h->scontext;
@@ -162,8 +169,15 @@ static void stop(struct hart *h, uint64_t scontext, bool lost)
 	if (!h->tracing)
 		return;
 	h->scontext = scontext;
-	if (h->has_last && !lost)
-		push(h, &h->last, is_taken(&h->last) ? from_of(&h->last) : end_of(&h->last), 0, '?');
+	if (h->has_last && !lost) {
+		uint64_t from = is_taken(&h->last) ? from_of(&h->last) : end_of(&h->last);
+
+		/* An interrupt that was not taken to its handler: as behind a branch */
+		if (h->nr && !h->last.iretire && is_stop_behind(&h->queue[h->first + h->nr - 1], from))
+			h->queue[h->first + h->nr - 1].to = 0;
+		else
+			push(h, &h->last, from, 0, '?');
+	}
 	h->scontext = now;
 	h->tracing = false;
 	h->has_last = false;
@@ -243,7 +257,7 @@ static void check_thread(const struct branch *got, const struct branch *want)
 			pid = thread_pid[i];
 	}
 	/* A ring may reach further back than what is known of the switches. */
-	if (got->pid != pid && (!ring || got->pid != UINT32_MAX) && wrong_pid++ < SHOWN)
+	if (got->pid != pid && (!(ring || unknown_process) || got->pid != UINT32_MAX) && wrong_pid++ < SHOWN)
 		printf("line %" PRIu64 ": thread %u is of process %u, not %u\n", line_nr, got->tid, pid,
 		       got->pid);
 }
@@ -254,11 +268,69 @@ static bool ends_behind(struct hart *h, size_t nr)
 	return !more(h, nr) || (ring && !h->queue[h->first + nr].from);
 }
 
+static void look_ahead(struct hart *h, const struct branch *b)
+{
+	if (!h->ahead)
+		h->ahead = malloc(MATCH * sizeof(*h->ahead));
+	if (!h->ahead)
+		exit(2);
+	/* As in stops_behind_branch() */
+	if (h->nr_ahead && !b->to && is_stop_behind(&h->ahead[h->nr_ahead - 1], b->from))
+		h->ahead[h->nr_ahead - 1].to = 0;
+	else
+		h->ahead[h->nr_ahead++] = *b;
+}
+
+/*
+ * (Knuth, Morris, Pratt) After the first @i samples, which are as the truth has them, one is not: how many of
+ * them may be the first ones of another place that fits?
+ */
+static void make_steps(const struct hart *h, unsigned int *steps)
+{
+	unsigned int i, n = 0;
+
+	steps[0] = steps[1] = 0;
+	for (i = 1; i < h->nr_ahead; i++) {
+		while (n && !same(&h->ahead[i], &h->ahead[n]))
+			n = steps[n];
+		n += same(&h->ahead[i], &h->ahead[n]);
+		steps[i + 1] = n;
+	}
+}
+
+/* The first place in the truth where all samples fit, or @most of them at most; @last: and nothing follows */
+static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
+{
+	unsigned int *steps = malloc((h->nr_ahead + 1) * sizeof(*steps)), n = 0;
+	bool found = false;
+	size_t next;
+
+	if (!steps)
+		exit(2);
+	make_steps(h, steps);
+	*most = 0;
+	/* The one after it may say that it is a stop */
+	for (next = 0; !found && (more(h, next + 1) || next < h->nr); next++) {
+		while (n && !same(&h->ahead[n], &h->queue[h->first + next]))
+			n = steps[n];
+		n += same(&h->ahead[n], &h->queue[h->first + next]);
+		if (n > *most)
+			*most = n;
+		if (n < h->nr_ahead)
+			continue;
+		*at = next + 1 - n;
+		found = !last || ends_behind(h, next + 1);
+		n = steps[n];
+	}
+	free(steps);
+	return found;
+}
+
 /* @last: the last sample must be the last branch */
 static void align(struct hart *h, bool last)
 {
-	size_t at = 0;
-	unsigned int i;
+	unsigned int i, most;
+	size_t at;
 
 	h->gap = false;
 	if (!h->nr_ahead)
@@ -266,26 +338,20 @@ static void align(struct hart *h, bool last)
 	/* At the end of a ring, they can only be the last ones. */
 	if (h->nr_ahead < 8 && !(last && ring)) {
 		unchecked += h->nr_ahead;
-		h->nr_ahead = 0;
-		return;
-	}
-	for (at = 0; more(h, at + h->nr_ahead - 1); at++) {
-		for (i = 0; i < h->nr_ahead && same(&h->ahead[i], &h->queue[h->first + at + i]); i++)
-			;
-		if (i < h->nr_ahead || (last && !ends_behind(h, at + i)))
-			continue;
+	} else if (find(h, last, &at, &most)) {
 		for (i = 0; i < h->nr_ahead; i++)
 			check_thread(&h->ahead[i], &h->queue[h->first + at + i]);
 		compared += h->nr_ahead;
 		gaps++;
 		in_gaps += at;
 		drop(h, at + h->nr_ahead);
-		h->nr_ahead = 0;
-		return;
+	} else {
+		wrong += h->nr_ahead;
+		printf("line %" PRIu64 ": CPU %zu: %#" PRIx64 " => %#" PRIx64 " and what follows did not happen, "
+		       "only the first %u of %u: then %#" PRIx64 " => %#" PRIx64 "\n",
+		       line_nr, h - hart, h->ahead[0].from, h->ahead[0].to, most, h->nr_ahead,
+		       h->ahead[most % h->nr_ahead].from, h->ahead[most % h->nr_ahead].to);
 	}
-	wrong += h->nr_ahead;
-	printf("line %" PRIu64 ": CPU %zu: %#" PRIx64 " => %#" PRIx64 " and what follows did not happen\n",
-	       line_nr, h - hart, h->ahead[0].from, h->ahead[0].to);
 	h->nr_ahead = 0;
 }
 
@@ -340,7 +406,7 @@ static void sample(struct hart *h, const struct branch *b)
 		/* decoding begins at a synchronising message, where nothing was branched to */
 		if (!b->from && !h->nr_ahead)
 			return;
-		h->ahead[h->nr_ahead++] = *b;
+		look_ahead(h, b);
 		if (h->nr_ahead == MATCH)
 			align(h, false);
 		return;
@@ -356,7 +422,7 @@ static void sample(struct hart *h, const struct branch *b)
 	/* No stop came: trace was missing before the branch, which was taken later, too. */
 	if (sampled && stopped) {
 		h->gap = true;
-		h->ahead[h->nr_ahead++] = *b;
+		look_ahead(h, b);
 		return;
 	}
 	if (wrong++ < SHOWN)
@@ -467,7 +533,7 @@ static int finish(void)
 
 		if (!h->reader)
 			continue;
-		if (h->gap)
+		if (h->gap && h->nr_ahead)
 			/* without context it is a funnel that drops: it may have been full at the end */
 			align(h, !sampled && !no_context);
 		for (; !sampled && !h->gap && !ends_behind(h, 0); drop(h, 1))
@@ -478,6 +544,7 @@ static int finish(void)
 		}
 		nb_truth_reader_close(h->reader);
 		free(h->queue);
+		free(h->ahead);
 	}
 	if (of_guest)
 		printf("%" PRIu64 " branches of a guest, %" PRIu64 " of a wrong privilege\n", of_guest, wrong_mode);
@@ -523,13 +590,15 @@ int main(int argc, char **argv)
 
 	for (cpu = 0; cpu < CPUS; cpu++)
 		hart_of[cpu] = cpu;
-	while ((c = getopt(argc, argv, "crst:m:v:")) != -1) {
+	while ((c = getopt(argc, argv, "crsut:m:v:")) != -1) {
 		if (c == 'c')
 			no_context = true;
 		else if (c == 's')
 			sampled = true;
 		else if (c == 'r')
 			ring = true;
+		else if (c == 'u')
+			unknown_process = true;
 		else if (c == 'v')
 			verified = fopen(optarg, "w");
 		else if (c == 't')
