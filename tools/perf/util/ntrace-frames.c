@@ -19,10 +19,23 @@
 #define NTRACE_BROKEN	0x02
 #define NTRACE_IDLE	0xff
 
+static bool ntrace_flags_frames(u64 flags)
+{
+	return (flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK) == NTRACE_AUX_FORMAT_FRAMES;
+}
+
 bool ntrace_stretch_has_frames(const struct ntrace_stretch *stretch)
 {
-	return stretch &&
-	       (stretch->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK) == NTRACE_AUX_FORMAT_FRAMES;
+	return stretch && ntrace_flags_frames(stretch->flags);
+}
+
+/*
+ * Is trace of all encoders of an ETR missing before @size bytes of frames? Their queues report that
+ * where it is missing, and not where PERF_RECORD_AUX comes.
+ */
+bool ntrace_frames_lost(u64 flags, u64 size)
+{
+	return size && ntrace_flags_frames(flags) && flags & PERF_AUX_FLAG_PARTIAL;
 }
 
 /* Where the bytes of one ID go; there are always fewer of them than bytes of frames */

@@ -196,6 +196,7 @@ struct ntrace_skip {
 struct ntrace_clock {
 	u64	ticks;
 	bool	valid;
+	bool	stale;		/* of another stretch: the next synchronising message sets it */
 };
 
 /*
@@ -221,6 +222,8 @@ struct ntrace_queue {
 	struct ntrace_position	pending;	/* up to here ... */
 	u64			pending_time;	/* ... nothing is later than this */
 	bool			pending_end;	/* the stretch ends there */
+	bool			lost_before;	/* trace is missing before it, which is to be reported */
+	u64			first_time;	/* of the stretch; 0 until it is read */
 	struct ntrace_skip	skip;
 
 	/* decoding */
@@ -284,6 +287,7 @@ void ntrace_sort_stretches(struct ntrace *nt, bool by_tid);
 int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue);
 /* NULL: the file cannot be read */
 bool ntrace_stretch_has_frames(const struct ntrace_stretch *stretch);
+bool ntrace_frames_lost(u64 flags, u64 size);
 /* Warn of trace IDs that no encoder of the recording has, in the first stretch of frames */
 void ntrace_frames_check_ids(struct ntrace_queue *q, struct ntrace_piece *piece);
 const u8 *ntrace_frames_data(struct ntrace_queue *q, struct ntrace_piece *piece);

@@ -112,12 +112,53 @@ static int ntrace_queue_feed_to(struct ntrace_queue *q, const struct ntrace_posi
 	}
 }
 
+static int ntrace_queue_lost(struct ntrace_queue *q, u64 time)
+{
+	return ntrace_synth_error(q->nt, NTRACE_ERROR_LOST, q->cpu, q->pid, q->tid, 0, time,
+				  "sink full: trace was lost (try perf record -m,SIZE)");
+}
+
+/* Is there any trace of the CPU of this queue in the recording up to here? */
+static bool ntrace_queue_is_traced(struct ntrace_queue *q)
+{
+	unsigned int i;
+
+	for (i = 0; i < q->nt->nr_streams; i++) {
+		struct ntrace_queue *other = q->nt->streams[i];
+
+		if (other->cpu == q->cpu && (other->insns || other->clock.valid))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * An ETR that has run around in its window has lost what came first, of all its encoders, which do
+ * not know: what is fed now comes after that. Of an encoder that has no message left in it, all may
+ * be lost.
+ */
+static int ntrace_queue_lost_before(struct ntrace_queue *q)
+{
+	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch;
+	u64 time = max(q->first_time ? : q->stretch_time, q->time);
+
+	if (!q->lost_before)
+		return 0;
+	q->lost_before = false;
+	if (q->cpu != stretch->cpu && !ntrace_queue_is_traced(q))
+		return 0;
+	return ntrace_queue_lost(q, time);
+}
+
 /* Feed up to @pos, without the parts that are skipped */
 static int ntrace_queue_release(struct ntrace_queue *q, const struct ntrace_position *pos)
 {
 	struct ntrace_skip *skip = &q->skip;
 	int err;
 
+	err = ntrace_queue_lost_before(q);
+	if (err)
+		return err;
 	if (!skip->on || ntrace_is_before(pos, &skip->from))
 		return ntrace_queue_feed_to(q, pos);
 	if (skip->begun)
@@ -254,9 +295,14 @@ static bool ntrace_piece_is_last(struct ntrace_queue *q, unsigned int piece)
 static void ntrace_set_pending_end(struct ntrace_queue *q)
 {
 	struct ntrace_piece *piece = &q->pieces[q->read_piece];
+	u64 time = 0;
 
-	ntrace_set_pending(q, q->read_piece, piece->offset + piece->size,
-			   !q->timeless ? 0 : q->stretch_time ? : NTRACE_TIME_LAST);
+	if (q->timeless)
+		time = q->stretch_time ? : NTRACE_TIME_LAST;
+	else if (q->lost_before && !q->first_time)
+		/* All that would have had a time is lost */
+		time = q->stretch_time;
+	ntrace_set_pending(q, q->read_piece, piece->offset + piece->size, time);
 	q->pending_end = true;
 }
 
@@ -268,6 +314,8 @@ static int ntrace_read_time(struct ntrace_queue *q, const struct nt_message *msg
 
 	if (!err)
 		ntrace_set_pending(q, q->read_piece, msg->offset + msg->length, time);
+	if (!q->first_time)
+		q->first_time = time;
 	return err;
 }
 
@@ -392,6 +440,18 @@ static bool ntrace_queue_skip(struct ntrace_queue *q)
 	return ++q->flow_piece >= q->nr_pieces;
 }
 
+/*
+ * The record of the stretch has reported the loss for its CPU. Others that share the buffer lost
+ * trace, too: an encoder of N-Trace 1.0 reports that by itself, but SiFive's funnel drops what
+ * comes when it is full, and its encoders do not know.
+ */
+static int ntrace_queue_lost_too(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
+{
+	if (q->config.dialect != NT_DIALECT_SIFIVE0 || q->cpu == stretch->cpu)
+		return 0;
+	return ntrace_queue_lost(q, q->time);
+}
+
 /* Begin with the stretch that starts at q->flow_piece */
 static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 {
@@ -432,24 +492,15 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 	memset(&q->skip, 0, sizeof(q->skip));
 	if (q->timeless)
 		q->time = q->stretch_time;
+	/* Its first timestamps count from one that is not there */
+	q->clock.stale = middle;
 	if (middle)
 		ntrace_gap_open(q);
+	q->lost_before = stretch && ntrace_frames_lost(stretch->flags, stretch->size);
+	q->first_time = 0;
 	ntrace_log(q->nt, "stretch cpu %d offset %#" PRIx64 " time %" PRIu64 "%s\n", q->cpu,
 		   piece->offset, q->stretch_time, middle ? " (from the middle)" : "");
 	return 0;
-}
-
-/*
- * The record of the stretch has reported the loss for its CPU. Others that share the buffer lost
- * trace, too: an encoder of N-Trace 1.0 reports that by itself, but SiFive's funnel drops what
- * comes when it is full, and its encoders do not know.
- */
-static int ntrace_queue_lost_too(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
-{
-	if (q->config.dialect != NT_DIALECT_SIFIVE0 || q->cpu == stretch->cpu)
-		return 0;
-	return ntrace_queue_error(q, NTRACE_ERROR_LOST, 0,
-				  "sink full: trace was lost (try perf record -m,SIZE)");
 }
 
 static int ntrace_queue_end_stretch(struct ntrace_queue *q)

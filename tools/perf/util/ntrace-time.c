@@ -127,10 +127,11 @@ bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg)
 	if (nt_message_is_sync(msg)) {
 		clock->ticks = ntrace_ticks_widen(q, clock, msg->tstamp);
 		clock->valid = true;
-	} else if (clock->valid) {
+		clock->stale = false;
+	} else if (clock->valid && !clock->stale) {
 		clock->ticks = ntrace_next_tstamp(q->info, clock->ticks, msg->tstamp);
 	}
-	return clock->valid;
+	return clock->valid && !clock->stale;
 }
 
 u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind)

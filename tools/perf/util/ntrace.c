@@ -219,6 +219,8 @@ static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
 	nt->event_disabled |= event->aux.flags & PERF_AUX_FLAG_TRUNCATED;
 	if (event->aux.flags & PERF_AUX_FLAG_TRUNCATED)
 		text = "AUX buffer full: trace was lost (try perf record -m,SIZE)";
+	else if (ntrace_frames_lost(event->aux.flags, event->aux.aux_size))
+		return 0;
 	else if (event->aux.flags & PERF_AUX_FLAG_PARTIAL)
 		text = "sink full: trace was lost (try perf record -m,SIZE)";
 	else
