@@ -185,6 +185,70 @@ static void add_error(struct script_part *p, const struct nt_who *who)
 		  who->pid, who->tid);
 }
 
+static int say_lost(struct script_part *p, const struct nt_who *who)
+{
+	lines_begin(&p->lines, who->cpu);
+	if (p->script->json)
+		return json_error(p, who, "trace was lost", 0);
+	add_error(p, who);
+	lines_add(&p->lines, " ip 0 code 1: trace was lost (try perf record -m,SIZE)\n");
+	return lines_end(&p->lines, who->time);
+}
+
+static bool has_cpu(const struct script_cpus *cpus, int32_t cpu)
+{
+	size_t i;
+
+	for (i = 0; i < cpus->all.nr; i++) {
+		if (cpus->all.at[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+int script_line(struct script_part *p, const struct nt_who *who)
+{
+	if (p->cpu != who->cpu || !p->cpus.all.nr) {
+		p->cpu = who->cpu;
+		if (!has_cpu(&p->cpus, p->cpu) &&
+		    (!ns_array_add(&p->cpus.all, p->cpu) || (who->lost && say_lost(p, who))))
+			return -1;
+	}
+	lines_begin(&p->lines, who->cpu);
+	return 0;
+}
+
+/* CPUs without a line in this stretch may have lost all that they had there */
+static int say_all_lost(struct script_part *p, const struct nt_who *last)
+{
+	const struct script_cpus *cpus = &p->script->cpus;
+	struct nt_who who = *last;
+	size_t i;
+
+	if (!p->cpus.all.nr && !has_cpu(cpus, who.cpu) && say_lost(p, &who))
+		return -1;
+	for (i = 0; i < cpus->all.nr; i++) {
+		who.cpu = cpus->all.at[i];
+		who.pid = -1;
+		who.tid = -1;
+		if (!has_cpu(&p->cpus, who.cpu) && say_lost(p, &who))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_cpus(struct script *script, const struct script_cpus *cpus)
+{
+	size_t i;
+
+	for (i = 0; i < cpus->all.nr; i++) {
+		if (!has_cpu(&script->cpus, cpus->all.at[i]) &&
+		    !ns_array_add(&script->cpus.all, cpus->all.at[i]))
+			return -1;
+	}
+	return 0;
+}
+
 int script_error(void *part, const struct nt_who *who, const struct nt_item *item)
 {
 	const struct nt_problem *problem = item->type == NT_ITEM_ERROR ? &item->error :
@@ -197,7 +261,8 @@ int script_error(void *part, const struct nt_who *who, const struct nt_item *ite
 	if (p->chain)
 		nt_chain_error(p->chain);
 	p->at.nr = 0;
-	lines_begin(&p->lines, who->cpu);
+	if (script_line(p, who))
+		return -1;
 	if (p->script->json)
 		return json_error(p, who, text, item->offset);
 	add_error(p, who);
@@ -207,16 +272,6 @@ int script_error(void *part, const struct nt_who *who, const struct nt_item *ite
 		lines_add(&p->lines, " ip 0");
 	lines_add(&p->lines, " code %d: %s, at 0x%" PRIx64 "\n", problem ? -problem->code : 0,
 		  text, item->offset);
-	return lines_end(&p->lines, who->time);
-}
-
-static int say_lost(struct script_part *p, const struct nt_who *who)
-{
-	lines_begin(&p->lines, who->cpu);
-	if (p->script->json)
-		return json_error(p, who, "trace was lost", 0);
-	add_error(p, who);
-	lines_add(&p->lines, " ip 0 code 1: trace was lost (try perf record -m,SIZE)\n");
 	return lines_end(&p->lines, who->time);
 }
 
@@ -245,6 +300,7 @@ void script_free(struct script_part *p)
 	nt_chain_free(p->chain);
 	lines_free(&p->lines);
 	free(p->at.at);
+	free(p->cpus.all.at);
 	free(p);
 }
 
@@ -263,7 +319,9 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 	if (lost && nt_filter_passes(&script->filter, who->time, script->filter.cpu,
 				     script->filter.tid))
-		err = say_lost(p, who);
+		err = who->lost ? say_all_lost(p, who) : say_lost(p, who);
+	if (!err)
+		err = add_cpus(script, &p->cpus);
 	if (!err)
 		err = merge_add(script->merge, who->buffer, &p->lines);
 	script->errors |= p->errors || lost;
@@ -320,6 +378,7 @@ static int merged(struct script *s, int (*print)(struct script *script))
 		err = -1;
 	}
 	merge_free(s->merge);
+	free(s->cpus.all.at);
 	return err;
 }
 

@@ -86,7 +86,8 @@ static int print_branch(void *part, const struct nt_who *who, const struct nt_br
 		return 0;
 	if (!nt_filter_passes(&s->filter, branch->time, who->cpu, who->tid))
 		return 0;
-	lines_begin(&p->lines, who->cpu);
+	if (script_line(p, who))
+		return -1;
 	if (s->json)
 		return print_json(p, who, branch);
 	script_add_who(p, who, branch->time);

@@ -45,7 +45,8 @@ static void add_place(struct script_part *p, const struct nt_who *who, uint64_t 
 static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t time,
 		      uint64_t addr, const uint8_t *code, unsigned int n)
 {
-	lines_begin(&p->lines, who->cpu);
+	if (script_line(p, who))
+		return -1;
 	if (p->script->json) {
 		script_json_who(p, who, time);
 		script_json_place(p, "at", SCRIPT_FROM, who, addr);

@@ -16,6 +16,10 @@ enum field {
 
 #define NS_PER_S	UINT64_C(1000000000)
 
+struct script_cpus {
+	NS_ARRAY(int32_t) all;
+};
+
 struct script {
 	struct nt_session *session;
 	unsigned int	fields;		/* bit N: enum field N */
@@ -25,6 +29,7 @@ struct script {
 	struct nt_chains *chains;	/* NULL: all, or the kind needs none */
 	struct merge	*merge;
 	struct events	events;		/* none with @function */
+	struct script_cpus cpus;	/* that have had lines */
 	bool		errors;
 };
 
@@ -86,6 +91,8 @@ struct script_part {
 	struct lines	lines;
 	struct nt_chain	*chain;		/* of script::chains */
 	NS_ARRAY(struct script_at) at;	/* of --insns inside calls */
+	struct script_cpus cpus;	/* that have lines; the first one says what was lost before, see nt_who::lost */
+	int32_t		cpu;		/* of the last line, once there is one */
 	struct script_ids ids;		/* of the last line */
 	struct script_place places[SCRIPT_COLUMNS][SCRIPT_PLACES];	/* by address */
 	struct put_high	high[SCRIPT_COLUMNS];	/* of the last address */
@@ -96,6 +103,9 @@ struct script_part {
 void *script_begin(void *ctx, uint64_t stretch);
 int script_error(void *part, const struct nt_who *who, const struct nt_item *item);
 int script_end(void *ctx, void *part, const struct nt_who *who, bool lost);
+
+/* script_line() - a line of @who begins, after one that says what was lost before. -1: out of memory */
+int script_line(struct script_part *p, const struct nt_who *who);
 
 /* script_free() - a part that is no longer needed */
 void script_free(struct script_part *p);

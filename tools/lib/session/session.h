@@ -68,6 +68,7 @@ struct nt_who {
 	uint64_t	user;		/* the same of the process, while the kernel executes */
 	uint32_t	image;		/* another number after exec; 0: not known */
 	uint32_t	buffer;		/* AUX buffer of the recording that the trace is from */
+	bool		lost;		/* trace of each CPU is missing before its first item in this stretch */
 	const void	*priv;
 };
 

@@ -259,7 +259,9 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 			look_at_begin(s, setup, pd);
 		if (before && before->queue == s->queue) {
 			s->start = before->end;
-			s->follows = !before->lost && before->offset + before->size == s->offset;
+			/* An ETR that has run around in its window has lost what came first */
+			s->follows = !before->lost && !(s->lost && ns_frames_has(s)) &&
+				     before->offset + before->size == s->offset;
 		}
 		before = s;
 	}
