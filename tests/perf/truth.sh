@@ -15,7 +15,8 @@ truth_build() { # KERNEL
 }
 
 # KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. truth_board and truth_topology say what
-# hardware there is, truth_size how large a buffer is, truth_event what is recorded, truth_after what runs then.
+# hardware there is, truth_size how large a buffer is, truth_event what is recorded, truth_who of whom (-a: of
+# all harts), truth_before what runs before the recording, truth_after what runs then, truth_flags what branches.c does not check.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
@@ -25,8 +26,9 @@ truth_record() {
 	cat >"$truth_dir/out/go" <<-E2
 		cp /proc/cpuinfo /out/cpuinfo
 		cd /tmp && cp /out/work work
+		${truth_before-true}
 		export PERF_BUILDID_DIR=/tmp/debug
-		perf --buildid-dir /tmp/debug record --no-bpf-event $truth_options --kcore -a -m,${truth_size:-16M} -e ${truth_event:-ntrace//} -o all.data -- \
+		perf --buildid-dir /tmp/debug record --no-bpf-event $truth_options --kcore ${truth_who--a} -m,${truth_size:-16M} -e ${truth_event:-ntrace//} -o all.data -- \
 			sh -c '/tmp/work $3 /tmp >/tmp/threads; ${4-true}
 				# perf has threads of its own, as the one that asks for programs of BPF.
 				for task in /proc/\$PPID/task/*; do echo thread \${task##*/} of \$PPID; done >>/tmp/threads
@@ -63,7 +65,7 @@ truth_harts() {
 truth_check() {
 	# shellcheck disable=SC2046
 	"$@" 2>"$tap_tmp/err" |
-		"$tap_tmp/branches" ${truth_board:+-c} -t "$truth_dir/out/threads" $(truth_harts) "$truth_dir"/truth/hart*.truth \
+		"$tap_tmp/branches" ${truth_board:+-c} ${truth_flags-} -t "$truth_dir/out/threads" $(truth_harts) "$truth_dir"/truth/hart*.truth \
 			>"$tap_tmp/compared"
 	truth_status=$?
 	truth_last=$(tail -n 1 "$tap_tmp/compared")

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A hart goes offline and comes back, again and again, while trace is recorded: of all harts, whose
+# event perf loses with the hart, and of one program, whose threads move away and come back. Every branch
+# that perf prints is one that the truth has, in order, of that CPU. In small buffers trace is lost besides.
+# BOARDS=, SIZES= and KERNEL= choose.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/perf/truth.sh"
+
+kernel=${KERNEL:-6.12}
+truth_build "$kernel"
+# perf cannot open its events on a CPU that goes at that moment, so the first turn is one of the work
+truth_before='(until [ -e /tmp/threads ]; do sleep 0.1; done; while sleep 0.4; do
+	for on in 0 1; do echo $on >/sys/devices/system/cpu/cpu1/online; sleep 0.2; done; echo turn >>/out/turns
+done) &'
+# What perf would say of programs goes with the events of the CPU
+truth_flags=-u
+for board in ${BOARDS:-k3 p550 funnel}; do
+	case $board in
+	p550) truth_board=p550 truth_topology= ;;
+	*) truth_board='' truth_topology=$board ;;
+	esac
+	for truth_size in ${SIZES:-16M 128K}; do
+	for truth_who in -a ''; do
+		what="$board, $truth_size${truth_who:+, all harts}"
+		truth_dir=$O/tests/perf-hotplug-$board-$truth_size$truth_who
+		ok "$what: recorded" truth_record "$kernel" 2 "${ROUNDS:-3}"
+		figure "$what: offline and back $(wc -l <"$truth_dir/out/turns") times"
+		ok "$what: all branches are right" truth_compare
+		figure "$what: $truth_last"
+		ok "$what: ntrace script: all branches are right" truth_compare_ntrace
+		figure "ntrace: $what: $truth_last"
+		ok "$what: at least a million of them" [ "$(truth_number branches)" -ge 1000000 ]
+	done
+	done
+done
+plan $tap_n
+done_testing
