@@ -447,20 +447,23 @@ def lost(file, program, what):
             result.switch_in(tid, tid, ns(time), cpu)
 
     other = trace(tid=OTHER, start=START + 1000)
-    if 'swapped' in what:
+    if 'swapped' in what or 'disabled' in what:
         # perf disables the event of the other thread
         switch(0, OTHER, START - 30)
         add(0, b'', START - 29, OTHER, perfdata.AUX_TRUNCATED)
     switch(0, PID, START - 1)
     add(0, part(START, PID, BASE, START, 7), START + 100, PID,
         perfdata.AUX_PARTIAL if 'whole' in what else 'truncated' in what)
+    if 'disabled' in what:
+        result.switch_out(PID, PID, ns(START + 100))
     switch(0, OTHER, START + 101)
     if 'swapped' in what:
         # Linux lets threads of one program swap their events as they are switched: the first one has
         # that event now
         for tid, time in ((PID, 1200), (OTHER, 1300)):
             result.switch_out(PID + OTHER - tid, PID + OTHER - tid, ns(START + time - 1))
-            switch(0, tid, START + time)
+            if tid == PID or 'alone' not in what:
+                switch(0, tid, START + time)
     if 'elsewhere' in what:
         # CPU 1 loses the trace of another thread and then, unseen, has the first one
         switch(1, OTHER, START + 1000)
@@ -506,7 +509,25 @@ def many(file, program, what, nr):
         result.aux(0, len(data), ns(START + 1000 * 10), PID)
         result.trace(data)
     at = 0
-    for n in range(0 if what == 'straight' else nr):
+    if what == 'threads':
+        # after perf has disabled an event, @nr threads run twice each, in the same order
+        result.aux(0, 0, ns(START - 10), 1, flags=perfdata.AUX_TRUNCATED)
+    for n in range(2 * nr if what == 'threads' else 0):
+        start, tid = START + 1000 * n, 10000 + n % nr
+        if n < nr:
+            data = part(start, tid, BASE, start, 7)
+        else:
+            data = part(start, tid, INNER, start, 1, message(
+                'IndirectBranchHist', B_TYPE=0, I_CNT=1, U_ADDR=(INNER ^ BASE + 0x14) >> 1, HIST=1, TSTAMP=2))
+        if n < nr:
+            result.comm(tid, 'calls')
+            result.mmap(tid, BASE, 0x1000, 0x1000, os.path.abspath(program))
+        result.switch_in(tid, tid, ns(start - 1))
+        result.aux(at, len(data), ns(start + 100), tid)
+        result.trace(data, at)
+        result.switch_out(tid, tid, ns(start + 101))
+        at += len(data)
+    for n in range(0 if what in ('straight', 'threads') else nr):
         start = START + 1000 * n
         if what == 'maps':
             result.mmap(PID, 0x10000000 + 0x1000 * n, 0x1000, 0, os.path.abspath(program), ns(start - 10))

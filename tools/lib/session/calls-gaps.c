@@ -132,6 +132,8 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 	const struct ns_gap *gap;
 	size_t i, at;
 
+	if (ns_visits_unseen(&all->session->visits, tid, from, to))
+		return true;
 	for (i = 0; all->nr && i < all->session->trace.queues.nr; i++) {
 		const struct ns_gaps *g = &all->buffers[i];
 

@@ -4,6 +4,7 @@
 
 #include "calls-priv.h"
 #include "durations.h"
+#include "frames.h"
 #include "session-priv.h"
 
 #define CACHE_SIZE	4096	/* of functions by address, a power of two */
@@ -420,6 +421,19 @@ static void free_part(struct ns_part *p)
 	free(p);
 }
 
+/*
+ * Was trace lost at the begin of the stretch, and not at the end of the one before? Messages of
+ * frames are looked at when they are decoded, so PARTIAL counts.
+ */
+static bool lost_begin(const struct ns_trace *trace, uint64_t stretch)
+{
+	const struct ns_stretch *s = &trace->stretches.at[stretch];
+
+	if (stretch && s[-1].queue == s->queue && s[-1].lost)
+		return false;
+	return s->middle || (ns_frames_has(s) && s->flags & PERF_AUX_FLAG_PARTIAL);
+}
+
 static void *begin(void *ctx, uint64_t stretch)
 {
 	struct ns_part *p = calloc(1, sizeof(*p));
@@ -445,6 +459,9 @@ static void *begin(void *ctx, uint64_t stretch)
 	p->stack.ctx = p;
 	p->stack.part = true;
 	p->horizon = s->start;
+	/* what was executed since the stretch before is lost */
+	p->in_gap = lost_begin(&calls->session->trace, stretch);
+	p->gap = s->start;
 	add_part(calls, p, s->start);
 	return p;
 }

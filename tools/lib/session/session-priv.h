@@ -9,6 +9,7 @@
 #include "setup.h"
 #include "sideband.h"
 #include "trace.h"
+#include "visits.h"
 
 struct nt_profile;
 struct nt_profile_totals;
@@ -32,6 +33,7 @@ struct nt_session {
 	struct ns_objects objects;
 	struct ns_sideband sideband;
 	struct ns_trace	trace;
+	struct ns_visits visits;
 	NS_ARRAY(struct pd_record) records;	/* until the session is open */
 	NS_ARRAY(struct pd_record) events;	/* samples of tracepoints, by time; their data is what the kernel wrote */
 	bool		has_objects;

@@ -124,7 +124,8 @@ static int read_records(struct nt_session *s)
 			    s->options.cache ? s->options.cache : s->cache))
 		return ns_fail(s, "out of memory");
 	if (ns_sideband_build(&s->sideband, &s->objects, s->records.at, s->records.nr) ||
-	    ns_trace_cut(&s->trace, &s->setup, &s->pd))
+	    ns_trace_cut(&s->trace, &s->setup, &s->pd) ||
+	    ns_visits_build(&s->visits, &s->trace, &s->setup, s->records.at, s->records.nr))
 		return ns_fail(s, "out of memory");
 	if (s->options.keep_records)
 		return 0;
@@ -167,6 +168,7 @@ void nt_session_close(struct nt_session *session)
 	ns_sideband_free(&session->sideband);
 	if (session->has_objects)
 		ns_objects_free(&session->objects);
+	ns_visits_free(&session->visits);
 	ns_trace_free(&session->trace);
 	ns_setup_free(&session->setup);
 	free(session->records.at);

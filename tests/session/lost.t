@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Call chains of `ntrace inject` after a loss: no thread that may have run in the gap keeps its calls, and
+# others do. tests/perf/lost.t says the same of perf.
+. "$(dirname "$0")/../harness/tap.sh"
+
+[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 && "$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 &&
+	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
+		"$top/tests/perf/calls.S" || { cat "$tap_tmp/make"; exit 1; }
+plan 18
+
+# last_chain WHAT: of the first thread's last instruction, innermost function first
+last_chain() {
+	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$1.data" "lost-$1" || return
+	# it exits with 1 if trace was lost
+	"$O/bin/ntrace" inject --period 1 -i "$tap_tmp/$1.data" -o "$tap_tmp/out.data" >"$tap_tmp/said" 2>&1 ||
+		[ $? -eq 1 ] || { cat "$tap_tmp/said"; return 1; }
+	"$O/perf/7.2/x86_64/perf" script -i "$tap_tmp/out.data" --tid 1234 -F ip,sym 2>/dev/null |
+		awk '!NF { last = out; out = ""; next } { out = out (out == "" ? "" : " ") $NF } END { print out == "" ? last : out }'
+}
+
+# seconds THREADS: user time for threads that run twice each, the best of three
+seconds() {
+	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/many.data" "many-threads-$1" || return
+	rm -f "$tap_tmp/times"
+	for _ in 1 2 3; do
+		bash -c 'TIMEFORMAT=%U; time "$@" >/dev/null 2>&1' - "$O/bin/ntrace" inject --period 1 \
+			-i "$tap_tmp/many.data" -o "$tap_tmp/out.data" 2>>"$tap_tmp/times"
+	done
+	sort -n "$tap_tmp/times" | head -n 1
+}
+grows() {
+	echo "$1 s, and $2 s of user time for four times as many"
+	awk -v s="$1" -v l="$2" 'BEGIN { exit !(s > 0 && l < 7 * s) }'
+}
+
+is "trace that goes on, later, keeps the calls" "$(last_chain kept)" "outer _start"
+is "... also after zeros that perf has padded with" "$(last_chain kept-padded)" "outer _start"
+is "PERF_RECORD_AUX says truncated" "$(last_chain truncated)" "done"
+is "PERF_RECORD_AUX says partial" "$(last_chain partial)" "done"
+is "PERF_RECORD_AUX says partial, of whole messages" "$(last_chain whole)" "done"
+is "the thread has been on a CPU that is not traced" "$(last_chain untraced)" "done"
+is "the thread has been on another CPU, in a gap there" "$(last_chain elsewhere)" "done"
+is "the encoder of another CPU could not be started" "$(last_chain refused)" "done"
+is "the thread has run with an event that was disabled" "$(last_chain swapped)" "done"
+is "... and nobody has run on its CPU after it" "$(last_chain swapped-alone)" "done"
+is "an event was disabled, and the thread was traced all the time" "$(last_chain disabled-kept)" "outer _start"
+is "a gap on a CPU where the thread has not been" "$(last_chain beside)" "outer _start"
+# without events of switches, nobody knows which threads were on that CPU
+is "without switch events: trace that goes on" "$(last_chain blind-kept)" "outer _start"
+is "without switch events: another CPU has a gap" "$(last_chain blind-elsewhere)" "done"
+is "without switch events: another CPU could not be traced" "$(last_chain blind-refused)" "done"
+is "without switch events: a gap drops the calls of all" "$(last_chain blind-beside)" "outer"
+ok "what threads did is looked up in no more than proportion" grows "$(seconds 4000)" "$(seconds 16000)"
+"$O/perf/7.2/x86_64/perf" script -i "$tap_tmp/out.data" -F ip,sym >"$tap_tmp/chains"
+is "... and each of the 7 instructions of each thread has its calls" "$(grep -c ' _start$' "$tap_tmp/chains")" 112000
+done_testing

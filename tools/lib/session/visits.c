@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <string.h>
+
+#include "visits.h"
+
+#define MISC_SWITCH_OUT	(1 << 13)	/* PERF_RECORD_MISC_SWITCH_OUT */
+
+/* Is there trace of that CPU in the recording? CPUs may share the buffer of one of them. */
+static bool is_traced(const struct ns_trace *trace, const struct ns_setup *setup, int32_t cpu)
+{
+	const struct ns_cpu *c = ns_setup_cpu(setup, cpu);
+
+	return ns_trace_queue(trace, cpu, -1) >= 0 || (c && c->nt.src_bits);
+}
+
+/* A thread's own buffer moves with it from CPU to CPU, and its event is swapped with nobody's. */
+static bool has_cpu_buffers(const struct ns_trace *trace)
+{
+	size_t i;
+
+	for (i = 0; i < trace->queues.nr; i++) {
+		if (trace->queues.at[i].cpu >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* When perf disabled an event first */
+static uint64_t first_disabled(const struct ns_trace *trace)
+{
+	const struct ns_stretch *s = trace->stretches.at, *end = s + trace->stretches.nr;
+	uint64_t first = UINT64_MAX;
+
+	for (; s < end; s++) {
+		if (s->flags & PERF_AUX_FLAG_TRUNCATED && s->end < first)
+			first = s->end;
+	}
+	return first;
+}
+
+static bool is_switch(const struct pd_record *r)
+{
+	return (r->header->type == PERF_RECORD_SWITCH ||
+		r->header->type == PERF_RECORD_SWITCH_CPU_WIDE) && r->id.tid > 0 && r->id.cpu >= 0;
+}
+
+static int visit_cmp(const void *a, const void *b)
+{
+	const struct ns_visit *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+int ns_visits_build(struct ns_visits *visits, const struct ns_trace *trace,
+		    const struct ns_setup *setup, const struct pd_record *records, size_t nr)
+{
+	uint64_t disabled = first_disabled(trace);
+	const struct pd_record *r = records, *end = records + nr;
+	struct ns_visit visit;
+
+	if (!has_cpu_buffers(trace))
+		return 0;
+	for (; r < end; r++) {
+		if (!is_switch(r))
+			continue;
+		visit = (struct ns_visit){ .time = r->id.time, .tid = r->id.tid };
+		if (r->header->misc & MISC_SWITCH_OUT)
+			visit.kind = NS_VISIT_OUT;
+		else if (!is_traced(trace, setup, r->id.cpu))
+			visit.kind = NS_VISIT_UNTRACED;
+		if (visit.kind != NS_VISIT_UNTRACED && visit.time < disabled)
+			continue;
+		if (!ns_array_add(&visits->all, visit))
+			return -1;
+	}
+	if (visits->all.nr)
+		qsort(visits->all.at, visits->all.nr, sizeof(visits->all.at[0]), visit_cmp);
+	return 0;
+}
+
+void ns_visits_free(struct ns_visits *visits)
+{
+	free(visits->all.at);
+	memset(visits, 0, sizeof(*visits));
+}
+
+/* The first switch of the thread after @time */
+static size_t first_after(const struct ns_visits *visits, int32_t tid, uint64_t time)
+{
+	const struct ns_visit *at = visits->all.at;
+	size_t low = 0, high = visits->all.nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (at[mid].tid < tid || (at[mid].tid == tid && at[mid].time <= time))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/*
+ * The thread is switched away after its last branch, and to the CPU of the next one. It has been on
+ * a CPU meanwhile if there is more than that between the two.
+ */
+bool ns_visits_unseen(const struct ns_visits *visits, int32_t tid, uint64_t from, uint64_t to)
+{
+	size_t n = first_after(visits, tid, from), end = visits->all.nr;
+	const struct ns_visit *at = visits->all.at;
+
+	if (n < end && at[n].tid == tid && at[n].kind == NS_VISIT_OUT)
+		n++;
+	if (n >= end || at[n].tid != tid || at[n].time > to)
+		return false;
+	if (at[n].kind != NS_VISIT_IN)
+		return true;
+	return n + 1 < end && at[n + 1].tid == tid && at[n + 1].time <= to;
+}
