@@ -38,7 +38,7 @@ print(f'{ran} commands ran')
 sys.exit(1 if bad or not ran else 0)
 EOT
 documents=$(git ls-files --cached --others --exclude-standard '*.rst' '*.md' 2>/dev/null || find . -name '*.rst' -o -name '*.md')
-plan 8
+plan 9
 # shellcheck disable=SC2086
 ok "commands in documents print what is said there" python3 "$tap_tmp/blocks.py" "$here" $documents
 
@@ -62,6 +62,17 @@ sys.exit(1 if bad or not n else 0)
 EOT
 # shellcheck disable=SC2086
 ok "files that documents name are there" python3 "$tap_tmp/files.py" $documents
+
+# Tests, variants and changes that the table of the board's tests names
+table=Documentation/developer/board-tests.rst
+tests/mutations/mutate list | sed 's/ .*//' >"$tap_tmp/there"
+build/bin/ntrace encode --variant '?' 2>&1 | sed -n 's/^  \([a-z-]*\) .*/``\1``/p' >>"$tap_tmp/there"
+(cd tests/ntt && ls) | sed 's/.*/``&``/' >>"$tap_tmp/there"
+sed -n 's/^static void test_\([a-z_]*\)(.*/``\1``/p' tools/board/model/test/*.c >>"$tap_tmp/there"
+grep -oE '\b(board|driver|lib)-[a-z][a-z-]*[a-z]|``[a-z-]+\.ntt``|``[a-z]+_[a-z_]+``|variants? ``[a-z-]+``' $table |
+	sed 's/^variants* //; /^board-tests$/d; /^board-verify-boot$/d; /^board-reset$/d' | sort -u >"$tap_tmp/named"
+ok "the table of the board's tests names what is there ($(wc -l <"$tap_tmp/named") names)" sh -c "
+	[ $(wc -l <"$tap_tmp/named") -ge 50 ] && ! grep -vxFf '$tap_tmp/there' '$tap_tmp/named'"
 
 # A message that is explained, at the left margin in double backquotes, is one of the tree's own
 grep -hE '^``.*``$' Documentation/troubleshooting.rst Documentation/howto/add-your-soc.rst | sed 's/^``//; s/``$//' >"$tap_tmp/messages"
