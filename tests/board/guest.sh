@@ -64,3 +64,40 @@ vm_image() {
 
 # The board's host runs the guest by this command.
 vm_command='modprobe kvm && cp /out/vmm /tmp/vmm && /tmp/vmm /out/image /out/devicetree /out/initrd >/out/said 2>&1'
+
+# ---- A boot trace of both, after boot.sh, too ----
+
+# vm_setup ROUNDS: all privileges are traced, in the plain boot, which does not test the kernel's ciphers
+vm_setup() {
+	boot_stock='' boot_privileges=0x6b boot_command="$vm_command" vm_rounds=$1
+	cc -O2 -I"$top/tools/board/model" -o "$tap_tmp/privileges" "$top/tests/board/privileges.c" \
+		"$O/board/model/libnbmodel.a" &&
+		vm_image "$tap_tmp/host" "$1" "cryptomgr.notests initcall_blacklist=jent_mod_init"
+}
+
+# How many instructions of the guest, of its programs, and of the host the truth has
+vm_privileges() {
+	for _truth in "$tap_tmp"/boot/hart*.truth; do "$tap_tmp/privileges" "$_truth"; done |
+		awk '{ for (i = 1; i < NF; i += 2) n[$i] += $(i + 1) }
+			END { printf "%.0f %.0f %.0f\n", n["VS"] + n["VU"], n["VU"], n["S"] + n["U"] + n["M"] }'
+}
+
+# vm_trace LEAST-OF-GUEST LEAST NAME MODEL DECODE [BOARD OPTIONS]: three results. Its clock is slow, because a busy
+# host executes more interrupts of the guest's timer and less of all else.
+vm_trace() {
+	_least_guest=$1 _least=$2 _guest=$3 _model=$4 _how=$5
+	shift 5
+	rm -f "$tap_tmp/host/said"
+	boot_trace "$_guest" "$_model" --out "$tap_tmp/host" --timeout 1800 --slow 4 "$@" || return
+	ok "$_guest: the guest ran to its end" grep -q "the guest has done $vm_rounds rounds" "$tap_tmp/host/said"
+	vm_privileges >"$tap_tmp/n"
+	read -r _vs _vu _host <"$tap_tmp/n"
+	ok "$_guest: it ran in both privileges of a guest" [ "$((_vs >= _least_guest)) $((_vu > 100000))" = "1 1" ]
+	boot_compare "$_how" "$_model"
+	_bad=$?
+	figure "$_guest: $(compared 1) instructions compared, $_vs of the guest and $_host of the host; $(compared 2) differences," \
+		"$(compared 5) missing, $(cat "$tap_tmp"/boot/*.ntrace | wc -c) bytes"
+	ok "$_guest: what was decoded is what ran" \
+		[ "$_bad $(($(compared 1) >= _least)) $(($(compared 1) == _vs + _host))" = "0 1 1" ]
+	rm -rf "$tap_tmp/boot"
+}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Single changes of library, board, driver and perf part (tests/mutations): a test fails for 95 %
+# Single changes of libraries, board, driver and perf part (tests/mutations): a test fails for 95 %
 # of them and more. MUTATIONS=lib- for those whose names begin so; what was found stays in
 # build/mutations/results, and is not looked for again.
 . "$(dirname "$0")/../harness/tap.sh"
