@@ -224,8 +224,19 @@ guest_sideband_is_right() {
 		guest_is guest-sideband
 }
 
+# The guest's counter is 500,000 ticks ahead, and its clock began later.
+guest_data_is_right() {
+	for _what in host guest; do
+		python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_what.data" guest-data-$_what || return
+	done
+	perf inject -i "$tap_tmp/host.data" --guest-data="$tap_tmp/guest.data,1234,500000" -o "$tap_tmp/guest-data.data" || return
+	{ executed "calls 50" 100 0.10000; executed "calls 60" 100 0.10010; } | sed 's/^\(calls [56]0\) [56]0/\1/' |
+		guest_is guest-data
+}
+
 check_guests() {
-	ok "$me: programs of a guest, by events of the guest (perf inject --guest-data)" guest_sideband_is_right
+	ok "$me: programs of a guest, by events of the guest" guest_sideband_is_right
+	ok "$me: the same, by what perf inject --guest-data makes of two recordings" guest_data_is_right
 	ok "$me: a guest's kernel, by --guestvmlinux" vmlinux_is_right
 	ok "$me: a guest's module, by --guestkallsyms, kcore and --guestmodules" kcore_is_right
 	ok "$me: a guest's kernel that was moved, by perf kvm's event" kaslr_is_right
@@ -332,7 +343,7 @@ kinds="7.2/x86_64 6.12/x86_64"
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 73))
+plan $(($(echo $kinds | wc -w) * 74))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" &&
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -march=rv64g -mabi=lp64d -nostdlib -static -Wl,-Ttext=0x10000 \

@@ -152,8 +152,39 @@ def guest_sideband(file, program):
     return file
 
 
+# A guest's counter is so many ticks ahead of its host's, and its clock began so many ns later.
+GUEST_TICKS, GUEST_NS = 500000, 7000000
+
+
+def guest_data(what, program):
+    """As guest_sideband(), but what perf inject --guest-data begins with: of the host, and of the guest"""
+    if what == 'guest-data-host':
+        data = trace(priv=GUEST_USER) + trace(priv=GUEST_USER, start=START + 1000)
+        result = perfdata.File(switches=True)
+        result.time_conv(0)
+        result.comm(PID, 'CPU 0/KVM')
+        result.finished_init()
+        result.switch_in(PID, PID, ns(START - 20))
+        result.aux(0, len(data), ns(START + 2000), PID)
+        result.trace(data)
+        result.finished_round()
+        result.exit(PID, ns(START + 3000))
+        return result
+    result = perfdata.Guest()
+    result.time_conv(2 ** 64 - GUEST_NS)
+    for pid in (50, 60):
+        result.comm(pid, 'calls')
+        result.mmap(pid, BASE, 0x1000, 0x1000, os.path.abspath(program))
+    for pid, time in ((50, START - 10), (60, START + 990)):
+        result.switch_in(pid, pid, ns(time + GUEST_TICKS) - GUEST_NS)
+    result.finished_round()
+    return result
+
+
 def make(what, program):
     file = perfdata.File
+    if what.startswith('guest-data-'):
+        return guest_data(what, program)
     if what == 'good':
         return session(file(), trace(), program)
     if what == 'mapped-again':

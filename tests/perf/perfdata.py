@@ -14,6 +14,7 @@ RECORD_MMAP, RECORD_COMM, RECORD_EXIT, RECORD_SAMPLE, RECORD_MMAP2, RECORD_AUX =
 RECORD_ITRACE_START, RECORD_SWITCH = 12, 14
 RECORD_HEADER_ATTR, RECORD_FINISHED_ROUND, RECORD_ID_INDEX = 64, 68, 69
 RECORD_AUXTRACE_INFO, RECORD_AUXTRACE = 70, 71
+RECORD_TIME_CONV, RECORD_FINISHED_INIT = 79, 82
 RECORD_HEADER_FEATURE, RECORD_COMPRESSED = 80, 81
 MISC_USER, MISC_GUEST_KERNEL, MISC_GUEST_USER = 2, 4, 5
 
@@ -82,6 +83,10 @@ class File:
     def host(self):
         self.event_id, self.misc = 2, MISC_USER
 
+    def time_conv(self, zero):
+        """ns = ticks * mult >> shift, and @zero, of a 10 MHz counter"""
+        self.record(RECORD_TIME_CONV, 0, struct.pack('<QQQQQBB', 10, 102400, zero, 0, 2 ** 64 - 1, 1, 0))
+
     def comm(self, pid, name, time=0, cpu=0, exec_=False):
         text = name.encode() + b'\0'
         text += bytes(-len(text) % 8)
@@ -135,6 +140,9 @@ class File:
         for at, _ in self.index:
             struct.pack_into('<III', self.data, at + 32, 0, tid, 0xffffffff)
         return self
+
+    def finished_init(self):
+        self.record(RECORD_FINISHED_INIT, 0, b'')
 
     def finished_round(self):
         self.record(RECORD_FINISHED_ROUND, 0, b'')
@@ -227,3 +235,16 @@ class File:
         header += struct.pack('<QQQQ', sum(1 << n for n in features), 0, 0, 0)
         return (header + b''.join(ids) + attr_bytes + data + sections +
                 b''.join(features[n] for n in sorted(features)))
+
+
+class Guest(File):
+    """What perf record -a -e dummy writes in a guest of one CPU: events of programs, and no trace"""
+
+    def __init__(self):
+        super().__init__(switches=True)
+        self.data = bytearray()
+        self.event_id = 1
+        self.record(RECORD_ID_INDEX, 0, struct.pack('<QQQQQ', 1, 1, 0, 0, 2 ** 64 - 1))
+
+    def attrs(self):
+        return super().attrs()[1:]
