@@ -14,10 +14,11 @@ boards=${BOARDS:-virt k3}
 plan $(($(echo "$boards" | wc -w) * 7))
 
 # The guest is recorded after it has booted: what its kernel patched or freed before is in no recording. Another
-# machine is there all the time, as the host patches its own scheduler for the first one.
+# machine is there all the time, as the host patches its own scheduler for the first one. The work is short: while the
+# guest waits, so does its CPU, and a timer of the guest that is due lets each wfi of the host return at once.
 record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
-	vm_work="/bin/busybox ls -lR /proc/self /bin; /bin/busybox sha256sum /bin/busybox" vm_wait=1
+	vm_work="/bin/busybox ls -l /proc/self /bin; /bin/busybox sha256sum /init" vm_wait=1
 	vm_image "$truth_dir/out" "${ROUNDS:-1}" "cryptomgr.notests initcall_blacklist=jent_mod_init" || return
 	truth_options=
 	[ "$kernel" = 6.12 ] || truth_options=--no-buildid-mmap
@@ -56,39 +57,59 @@ script() {
 # pid/tid [CPU] MODE time: flags ip name (object) => addr name (object)
 lines() { script --itrace=be --ns -F pid,tid,cpu,misc,time,flags,ip,sym,dso,addr; }
 
-errors() { grep 'instruction trace error' "$tap_tmp/lines"; }
-
-# What is in a guest's kernel has a name of it, and what is not has none
-names_are_right() {
-	awk '/instruction trace error/ { next }
-		{ mode = $3; from = $0; sub(/ =>.*/, "", from) }
+# There are tens of millions of lines: all that is asked of them is found while they are compared with the truth.
+# What is in a guest's kernel has a name of it, and what is not has none.
+look() {
+	awk -v errors="$tap_tmp/errors" -v modes="$tap_tmp/modes" -v names="$tap_tmp/names" '
+		/instruction trace error/ { print >errors; next }
+		{ mode = $3; n[mode]++ }
+		mode == "K" || mode == "U" {
+			at = index($0, "[guest.")
+			if (at && at < index($0, "=>") && ++wrong < 5)
+				print >names
+			next
+		}
+		{ from = $0; sub(/ =>.*/, "", from) }
 		mode == "G" && from ~ / ffffffff8[0-9a-f]* [^[]/ && from ~ /\[guest\.kernel\.kallsyms\]/ { good++; next }
-		mode == "G" && from !~ / 0 \[unknown\]/ { bad++; if (bad < 5) print }
-		(mode == "K" || mode == "U") && from ~ /\[guest\./ { wrong++; if (wrong < 5) print }
-		END { print good + 0, "branches in the guest have a name,", bad + 0, "have none;", wrong + 0, "of the host have one of the guest"
-			exit !(good > 10000 && !bad && !wrong) }' "$tap_tmp/lines"
+		mode == "G" && from !~ / 0 \[unknown\]/ { bad++; if (bad < 5) print >names }
+		END {
+			for (m in n) printf "%s %d, ", m, n[m] >modes
+			print "branches by privilege" >modes
+			print good + 0, "branches in the guest have a name,", bad + 0, "have none;", wrong + 0, "of the host have one of the guest" >names
+		}'
+}
+looked_at() { lines | tee "$tap_tmp/look"; }
+names_are_right() {
+	cat "$tap_tmp/names"
+	tail -n 1 "$tap_tmp/names" | awk '{ exit !($1 > 10000 && $9 == 0 && $12 == 0) }'
 }
 
 check() {
 	is "$board_kind: the guest ran to its end" "$(grep -c 'the guest has done' "$truth_dir/out/said")" 1
-	lines >"$tap_tmp/lines"
-	cp "$tap_tmp/err" "$tap_tmp/err.lines"
-	awk '!/instruction trace error/ { n[$3]++ } END { for (m in n) printf "%s %d, ", m, n[m]; print "branches by privilege" }' "$tap_tmp/lines" >"$tap_tmp/modes"
+	rm -f "$tap_tmp/look" "$tap_tmp/errors" "$tap_tmp/names" "$tap_tmp/modes"
+	mkfifo "$tap_tmp/look" && : >"$tap_tmp/errors"
+	look <"$tap_tmp/look" & looking=$!
+	ok "$board_kind: all branches are right, with the privilege of each" truth_check looked_at
+	wait $looking
+	figure "$board_kind: $(grep 'of a guest' "$tap_tmp/compared"); $truth_last"
 	figure "$board_kind: $(cat "$tap_tmp/modes")"
 	ok "$board_kind: branches of the guest have its kernel's names, those of the host have not" names_are_right
-	figure "$board_kind: $(errors | wc -l) errors: $(errors | sed 's/.* code [0-9]*: //; s/, at.*//' | sort | uniq -c | tr '\n' ';')"
-	is "$board_kind: no error but code that no recording has" "$(errors | grep -v 'code of a guest is not known' | head -n 3)" ""
-	ok "$board_kind: all branches are right, with the privilege of each" truth_check cat "$tap_tmp/lines"
-	figure "$board_kind: $(grep 'of a guest' "$tap_tmp/compared"); $truth_last"
+	figure "$board_kind: $(wc -l <"$tap_tmp/errors") errors: $(sed 's/.* code [0-9]*: //; s/, at.*//' "$tap_tmp/errors" | sort | uniq -c | tr '\n' ';')"
+	# the second kind is what follows from the first
+	is "$board_kind: no error but code that no recording has" \
+		"$(grep -v 'code of a guest is not known\|a call that missing code hides' "$tap_tmp/errors" | head -n 3)" ""
 	ok "$board_kind: ten thousand of them are the guest's" \
 		[ "$(sed -n 's/ branches of a guest.*//p' "$tap_tmp/compared")" -ge 10000 ]
 	ok "$board_kind: a report has the functions of both kernels" both_are_reported
 }
 
 both_are_reported() {
-	"$O/perf/7.2/x86_64/perf" report --stdio --symfs "$truth_root" -i "$truth_dir/out/all.data" --itrace=i1000i \
-		--guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" --sort dso,sym 2>/dev/null >"$tap_tmp/report"
-	grep -m 4 '\[[kg]\] ' "$tap_tmp/report"
+	# perf report itself has no options for guests
+	"$O/perf/7.2/x86_64/perf" kvm --host --guest --guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" \
+		-i "$truth_dir/out/all.data" report --stdio --symfs "$truth_root" --itrace=i1000i --sort dso,sym \
+		2>"$tap_tmp/err" >"$tap_tmp/report" || tail -n 3 "$tap_tmp/err"
+	grep -m 4 '\[k\] ' "$tap_tmp/report"
+	grep -m 4 '\[g\] ' "$tap_tmp/report"
 	grep -q '\[g\] ' "$tap_tmp/report" && grep -q '\[k\] ' "$tap_tmp/report"
 }
 
