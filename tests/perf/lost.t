@@ -7,7 +7,7 @@
 data=$top/tests/perf
 # KVERS=7.2 is for a quick look
 kvers=${KVERS:-6.12 7.2}
-plan $(($(echo "$kvers" | wc -w) * 16))
+plan $(($(echo "$kvers" | wc -w) * 19))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
 
@@ -27,11 +27,14 @@ for kver in $kvers; do
 	is "$me PERF_RECORD_AUX says partial" "$(last_chain partial)" "done"
 	is "$me PERF_RECORD_AUX says partial, of whole messages" "$(last_chain whole)" "done"
 	is "$me the thread has been on a CPU that is not traced" "$(last_chain untraced)" "done"
+	is "$me ... as it had been before" "$(last_chain untraced-again)" "done"
 	is "$me the thread has been on another CPU, in a gap there" "$(last_chain elsewhere)" "done"
 	is "$me the encoder of another CPU could not be started" "$(last_chain refused)" "done"
 	is "$me the thread has run with an event that was disabled" "$(last_chain swapped)" "done"
 	is "$me ... and nobody has run on its CPU after it" "$(last_chain swapped-alone)" "done"
 	is "$me an event was disabled, and the thread was traced all the time" "$(last_chain disabled-kept)" "outer _start"
+	is "$me ... and each switch is reported by two events" "$(last_chain disabled-kept-twice)" "outer _start"
+	is "$me ... of which one was with the disabled event" "$(last_chain swapped-twice)" "done"
 	is "$me a gap on a CPU where the thread has not been" "$(last_chain beside)" "outer _start"
 	# without events of switches, nobody knows which threads were on that CPU
 	is "$me without switch events: trace that goes on" "$(last_chain blind-kept)" "outer _start"

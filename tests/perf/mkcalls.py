@@ -473,26 +473,29 @@ def lost(file, program, what):
             result.trace(data, ends[cpu], cpu)
         ends[cpu] += len(data)
 
-    def switch(cpu, tid, time):
-        if 'blind' not in what:
-            result.switch_in(tid, tid, ns(time), cpu)
+    def switch(cpu, tid, time, begins=True):
+        # each of two events may report it
+        for n in range(0 if 'blind' in what else 1 + ('twice' in what)):
+            (result.switch_in if begins else result.switch_out)(tid, tid, ns(time) + n, cpu)
 
     other = trace(tid=OTHER, start=START + 1000)
     if 'swapped' in what or 'disabled' in what:
         # perf disables the event of the other thread
         switch(0, OTHER, START - 30)
         add(0, b'', START - 29, OTHER, perfdata.AUX_TRUNCATED)
+    if 'again' in what:
+        switch(1, PID, START - 500)
+        switch(1, OTHER, START - 400)
     switch(0, PID, START - 1)
     add(0, part(START, PID, BASE, START, 7), START + 100, PID,
         perfdata.AUX_PARTIAL if 'whole' in what else 'truncated' in what)
-    if 'disabled' in what:
-        result.switch_out(PID, PID, ns(START + 100))
+    switch(0, PID, START + 100, begins=False)
     switch(0, OTHER, START + 101)
     if 'swapped' in what:
         # Linux lets threads of one program swap their events as they are switched: the first one has
         # that event now
         for tid, time in ((PID, 1200), (OTHER, 1300)):
-            result.switch_out(PID + OTHER - tid, PID + OTHER - tid, ns(START + time - 1))
+            switch(0, PID + OTHER - tid, START + time - 1, begins=False)
             if tid == PID or 'alone' not in what:
                 switch(0, tid, START + time)
     if 'elsewhere' in what:

@@ -8,7 +8,7 @@
 make -C "$top" tool >"$tap_tmp/make" 2>&1 && "$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 &&
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
 		"$top/tests/perf/calls.S" || { cat "$tap_tmp/make"; exit 1; }
-plan 18
+plan 21
 
 # last_chain WHAT: of the first thread's last instruction, innermost function first
 last_chain() {
@@ -41,11 +41,14 @@ is "PERF_RECORD_AUX says truncated" "$(last_chain truncated)" "done"
 is "PERF_RECORD_AUX says partial" "$(last_chain partial)" "done"
 is "PERF_RECORD_AUX says partial, of whole messages" "$(last_chain whole)" "done"
 is "the thread has been on a CPU that is not traced" "$(last_chain untraced)" "done"
+is "... as it had been before" "$(last_chain untraced-again)" "done"
 is "the thread has been on another CPU, in a gap there" "$(last_chain elsewhere)" "done"
 is "the encoder of another CPU could not be started" "$(last_chain refused)" "done"
 is "the thread has run with an event that was disabled" "$(last_chain swapped)" "done"
 is "... and nobody has run on its CPU after it" "$(last_chain swapped-alone)" "done"
 is "an event was disabled, and the thread was traced all the time" "$(last_chain disabled-kept)" "outer _start"
+is "... and each switch is reported by two events" "$(last_chain disabled-kept-twice)" "outer _start"
+is "... of which one was with the disabled event" "$(last_chain swapped-twice)" "done"
 is "a gap on a CPU where the thread has not been" "$(last_chain beside)" "outer _start"
 # without events of switches, nobody knows which threads were on that CPU
 is "without switch events: trace that goes on" "$(last_chain blind-kept)" "outer _start"

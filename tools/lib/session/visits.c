@@ -55,6 +55,22 @@ static int visit_cmp(const void *a, const void *b)
 	return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
+/*
+ * Two events may report the same switch. Of a CPU without trace, each switch to a thread counts by
+ * itself, as those away from it are not kept before an event is disabled.
+ */
+static void drop_repeated(struct ns_visits *visits)
+{
+	struct ns_visit *kept = visits->all.at, *v = kept + 1, *end = kept + visits->all.nr;
+
+	for (; v < end; v++) {
+		if (v->kind == NS_VISIT_UNTRACED || v->kind != kept->kind ||
+		    v->tid != kept->tid || v->cpu != kept->cpu)
+			*++kept = *v;
+	}
+	visits->all.nr = kept + 1 - visits->all.at;
+}
+
 int ns_visits_build(struct ns_visits *visits, const struct ns_trace *trace,
 		    const struct ns_setup *setup, const struct pd_record *records, size_t nr)
 {
@@ -67,7 +83,9 @@ int ns_visits_build(struct ns_visits *visits, const struct ns_trace *trace,
 	for (; r < end; r++) {
 		if (!is_switch(r))
 			continue;
-		visit = (struct ns_visit){ .time = r->id.time, .tid = r->id.tid };
+		visit = (struct ns_visit){
+			.time = r->id.time, .tid = r->id.tid, .cpu = r->id.cpu,
+		};
 		if (r->header->misc & MISC_SWITCH_OUT)
 			visit.kind = NS_VISIT_OUT;
 		else if (!is_traced(trace, setup, r->id.cpu))
@@ -77,8 +95,10 @@ int ns_visits_build(struct ns_visits *visits, const struct ns_trace *trace,
 		if (!ns_array_add(&visits->all, visit))
 			return -1;
 	}
-	if (visits->all.nr)
-		qsort(visits->all.at, visits->all.nr, sizeof(visits->all.at[0]), visit_cmp);
+	if (!visits->all.nr)
+		return 0;
+	qsort(visits->all.at, visits->all.nr, sizeof(visits->all.at[0]), visit_cmp);
+	drop_repeated(visits);
 	return 0;
 }
 

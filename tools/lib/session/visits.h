@@ -23,7 +23,7 @@ enum ns_visit_kind { NS_VISIT_IN, NS_VISIT_OUT, NS_VISIT_UNTRACED };
 
 struct ns_visit {
 	uint64_t	time;
-	int32_t		tid;
+	int32_t		tid, cpu;
 	enum ns_visit_kind kind;
 };
 
