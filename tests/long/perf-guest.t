@@ -38,8 +38,9 @@ record() {
 		kill \$hold
 		cp -r said memory threads debug all.data /out
 	E2
+	# A busy host executes more interrupts of timers and less of all else: perf would lose events and trace.
 	# shellcheck disable=SC2086
-	"$top/tools/board/board" run --kernel "$kernel" "$@" --truth "$truth_dir/truth" --out "$truth_dir/out" --timeout 1800 -- sh /out/go || return
+	"$top/tools/board/board" run --kernel "$kernel" --slow 4 "$@" --truth "$truth_dir/truth" --out "$truth_dir/out" --timeout 1800 -- sh /out/go || return
 	truth_symfs "$kernel"
 	cp "$truth_dir/out/vmm" "$truth_root/tmp/"
 	python3 "$top/tests/perf/guestcore.py" "$truth_dir/out/all.data/kcore_dir/kallsyms" "$truth_dir/out/memory" "$truth_dir/vm"
