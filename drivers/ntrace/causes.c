@@ -34,7 +34,7 @@ static const char * const ntrace_found_names[] = {
 };
 
 static struct platform_device *ntrace_flight_dev;
-/* What is in the memory. Protected by ntrace_mutex. */
+/* What is in the memory. Protected by ntrace_flight_mutex, as are the next ones. */
 static enum ntrace_record_found ntrace_found;
 /* The record that is kept is of this kernel */
 static bool ntrace_found_now;
@@ -79,10 +79,10 @@ static int ntrace_on_module(struct notifier_block *nb, unsigned long action, voi
 {
 	if (action != MODULE_STATE_COMING && action != MODULE_STATE_GOING)
 		return NOTIFY_OK;
-	mutex_lock(&ntrace_mutex);
+	mutex_lock(&ntrace_flight_mutex);
 	if (ntrace_flight_records())
 		ntrace_note_module(data, action == MODULE_STATE_GOING);
-	mutex_unlock(&ntrace_mutex);
+	mutex_unlock(&ntrace_flight_mutex);
 	return NOTIFY_OK;
 }
 
@@ -105,7 +105,7 @@ static int ntrace_causes_begin(void)
 {
 	int ret;
 
-	lockdep_assert_held(&ntrace_mutex);
+	lockdep_assert_held(&ntrace_flight_mutex);
 	if (ntrace_found == NTRACE_RECORD_KEPT || ntrace_found == NTRACE_RECORD_DAMAGED)
 		return -EEXIST;
 	ntrace_flight_pretend(false);
@@ -120,12 +120,12 @@ static int ntrace_causes_begin(void)
 /* Something has stopped it: put right what was left as it was in a hurry */
 static void ntrace_flight_stopped(struct work_struct *work)
 {
-	mutex_lock(&ntrace_mutex);
+	mutex_lock(&ntrace_flight_mutex);
 	ntrace_flight_end();
 	ntrace_flight_pretend(true);
 	ntrace_found = NTRACE_RECORD_KEPT;
 	ntrace_found_now = true;
-	mutex_unlock(&ntrace_mutex);
+	mutex_unlock(&ntrace_flight_mutex);
 	dev_info(&ntrace_flight_dev->dev, "the flight recorder has stopped; ntrace flight save saves its record\n");
 	ntrace_flight_tell("stopped");
 }
@@ -342,13 +342,13 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 {
 	const char *state;
 
-	mutex_lock(&ntrace_mutex);
+	mutex_lock(&ntrace_flight_mutex);
 	state = ntrace_found_names[ntrace_found];
 	if (ntrace_flight_records())
 		state = "recording";
 	else if (ntrace_found == NTRACE_RECORD_KEPT && ntrace_found_now)
 		state = "stopped";
-	mutex_unlock(&ntrace_mutex);
+	mutex_unlock(&ntrace_flight_mutex);
 	return sysfs_emit(buf, "%s\n", state);
 }
 static DEVICE_ATTR_RO(state);
@@ -367,7 +367,7 @@ static ssize_t enable_store(struct device *dev, struct device_attribute *attr, c
 
 	if (ret)
 		return ret;
-	mutex_lock(&ntrace_mutex);
+	mutex_lock(&ntrace_flight_mutex);
 	if (on != ntrace_flight_records() && on) {
 		ret = ntrace_causes_begin();
 	} else if (on != ntrace_flight_records() && ntrace_found == NTRACE_RECORD_EMPTY) {
@@ -375,7 +375,7 @@ static ssize_t enable_store(struct device *dev, struct device_attribute *attr, c
 		ntrace_record_clear();
 	}
 	ntrace_flight_disabled = !on;
-	mutex_unlock(&ntrace_mutex);
+	mutex_unlock(&ntrace_flight_mutex);
 	return ret ?: count;
 }
 static DEVICE_ATTR_RW(enable);
@@ -392,7 +392,7 @@ static ssize_t clear_store(struct device *dev, struct device_attribute *attr, co
 	if (ret)
 		return ret;
 	flush_work(&ntrace_stopped_work);
-	mutex_lock(&ntrace_mutex);
+	mutex_lock(&ntrace_flight_mutex);
 	if (!ntrace_flight_records()) {
 		ntrace_flight_pretend(false);
 		ntrace_record_clear();
@@ -403,7 +403,7 @@ static ssize_t clear_store(struct device *dev, struct device_attribute *attr, co
 	} else {
 		ret = -EBUSY;
 	}
-	mutex_unlock(&ntrace_mutex);
+	mutex_unlock(&ntrace_flight_mutex);
 	return ret ?: count;
 }
 static DEVICE_ATTR_WO(clear);
@@ -524,13 +524,12 @@ static int ntrace_flight_add_device(void)
 
 /* ---- The driver ---- */
 
-/* More encoders are connected than before: a record is of all of them */
-void ntrace_causes_connected(void)
+static void ntrace_flight_restart(void)
 {
 	int ret;
 
-	lockdep_assert_held(&ntrace_mutex);
-	if (!ntrace_flight_dev || ntrace_flight_disabled)
+	lockdep_assert_held(&ntrace_flight_mutex);
+	if (ntrace_flight_disabled)
 		return;
 	if (ntrace_found >= NTRACE_RECORD_DAMAGED) {
 		ntrace_flight_pretend(true);
@@ -542,6 +541,32 @@ void ntrace_causes_connected(void)
 		dev_warn_once(&ntrace_flight_dev->dev, "the flight recorder does not record: it cannot use the sink of the encoders, which is no RAM sink of the Trace Control Interface 1.0 that can go around in its memory\n");
 	else if (ret && ret != -ENODEV)
 		dev_warn(&ntrace_flight_dev->dev, "the flight recorder cannot begin (%d)\n", ret);
+}
+
+static void ntrace_flight_connected(struct work_struct *work)
+{
+	mutex_lock(&ntrace_flight_mutex);
+	ntrace_flight_restart();
+	mutex_unlock(&ntrace_flight_mutex);
+}
+
+static DECLARE_WORK(ntrace_connected_work, ntrace_flight_connected);
+
+/*
+ * Other encoders are connected than before: a record is of all of them. It begins later, as the
+ * caller has locks that ntrace_flight_mutex goes before.
+ */
+void ntrace_causes_connected(void)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	if (ntrace_flight_dev)
+		schedule_work(&ntrace_connected_work);
+}
+
+/* The record of the encoders that are connected by now has begun when this returns */
+void ntrace_causes_flush(void)
+{
+	flush_work(&ntrace_connected_work);
 }
 
 /**
@@ -572,7 +597,10 @@ int ntrace_causes_init(void)
 	return 0;
 }
 
-/* No event traces any more, and the components are still there */
+/*
+ * No event traces any more, and the components are still there. Nobody calls
+ * ntrace_causes_connected() from now on, and ntrace_keep_awake() has not been called.
+ */
 void ntrace_causes_exit(void)
 {
 	if (!ntrace_flight_dev) {
@@ -582,15 +610,16 @@ void ntrace_causes_exit(void)
 	ntrace_causes_unhook();
 	irq_work_sync(&ntrace_stopped_irq);
 	flush_work(&ntrace_stopped_work);
+	cancel_work_sync(&ntrace_connected_work);
 	device_remove_bin_file(&ntrace_flight_dev->dev, &bin_attr_record);
 	device_remove_group(&ntrace_flight_dev->dev, &ntrace_flight_group);
-	mutex_lock(&ntrace_mutex);
+	mutex_lock(&ntrace_flight_mutex);
 	if (ntrace_flight_records()) {
 		ntrace_flight_end();
 		ntrace_record_clear();
 	}
 	ntrace_flight_pretend(false);
-	mutex_unlock(&ntrace_mutex);
+	mutex_unlock(&ntrace_flight_mutex);
 	platform_device_unregister(ntrace_flight_dev);
 	ntrace_flight_dev = NULL;
 	ntrace_record_exit();

@@ -507,10 +507,11 @@ static void ntrace_remove(struct platform_device *pdev)
 	}
 	/* This waits for readers and writers of attributes, who may wait for ntrace_mutex */
 	device_remove_groups(&pdev->dev, ntrace_comp_groups(comp));
-	ntrace_keep_awake();
-	mutex_lock(&ntrace_mutex);
+	mutex_lock(&ntrace_flight_mutex);
 	records = ntrace_flight_records();
 	ntrace_flight_end();
+	ntrace_keep_awake();
+	mutex_lock(&ntrace_mutex);
 	ntrace_disconnect_all(comp);
 	list_del(&comp->node);
 	if (comp->type == TR_COMP_ATBBRIDGE)
@@ -527,10 +528,11 @@ static void ntrace_remove(struct platform_device *pdev)
 	/* Encoders may have another sink; those that are left are recorded again */
 	if (ntrace_loaded)
 		ntrace_connect_all();
-	if (ntrace_loaded && records && !ntrace_flight_records())
+	if (ntrace_loaded && records)
 		ntrace_causes_connected();
 	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
+	mutex_unlock(&ntrace_flight_mutex);
 	irq_work_sync(&comp->say);
 	ntrace_end_power(comp);
 }
@@ -647,15 +649,15 @@ static int __init ntrace_init(void)
 	ret = ntrace_cpus_init(ntrace_probe_again);
 	if (ret)
 		return ret;
-	/* The PMU restores registers after idle states; until it is registered there are none */
-	ntrace_keep_awake();
 	ntrace_debugfs_init();
 	ret = ntrace_causes_init();
 	if (ret)
-		goto out;
+		goto out_debugfs;
+	/* The PMU restores registers after idle states; until it is registered there are none */
+	ntrace_keep_awake();
 	ret = platform_driver_register(&ntrace_driver);
 	if (ret)
-		goto out_causes;
+		goto out;
 
 	mutex_lock(&ntrace_mutex);
 	ntrace_loaded = true;
@@ -665,30 +667,32 @@ static int __init ntrace_init(void)
 	if (ret)
 		platform_driver_unregister(&ntrace_driver);
 	mutex_lock(&ntrace_mutex);
+	ntrace_loaded = !ret;
 	if (!ret)
 		ntrace_causes_connected();
 	mutex_unlock(&ntrace_mutex);
-out_causes:
-	if (ret)
-		ntrace_causes_exit();
 out:
 	ntrace_let_sleep();
-	if (ret) {
-		cancel_delayed_work_sync(&ntrace_report_later);
-		ntrace_debugfs_exit();
-		ntrace_cpus_exit();
+	if (!ret) {
+		ntrace_causes_flush();
+		return 0;
 	}
+	cancel_delayed_work_sync(&ntrace_report_later);
+	ntrace_causes_exit();
+out_debugfs:
+	ntrace_debugfs_exit();
+	ntrace_cpus_exit();
 	return ret;
 }
 module_init(ntrace_init);
 
 static void __exit ntrace_exit(void)
 {
-	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	ntrace_loaded = false;
 	mutex_unlock(&ntrace_mutex);
 	ntrace_causes_exit();
+	ntrace_keep_awake();
 	ntrace_pmu_unregister();
 	platform_driver_unregister(&ntrace_driver);
 	ntrace_let_sleep();

@@ -51,6 +51,12 @@ struct ntrace_flight_cpu_state {
 	u32			switches;
 };
 
+/*
+ * Who begins or ends the recorder. Both register tracepoints and patch the kernel's code, which waits
+ * for CPUs that go offline, and those wait for ntrace_let_sleep(). So this lock is taken before
+ * ntrace_keep_awake() and before ntrace_mutex, and neither is held when code is patched.
+ */
+DEFINE_MUTEX(ntrace_flight_mutex);
 DEFINE_STATIC_KEY_FALSE(ntrace_flight_key);
 static DEFINE_PER_CPU(struct ntrace_flight_cpu_state, ntrace_flight_cpu);
 static atomic_t ntrace_flight_state = ATOMIC_INIT(NTRACE_FLIGHT_OFF);
@@ -68,7 +74,9 @@ static struct tracepoint *ntrace_flight_tp;
 static bool ntrace_flight_context;
 /* The hooks are there, though nothing is recorded, see ntrace_flight_pretend() */
 static bool ntrace_flight_pretends;
-/* Settings that the user chose for the next record; 0: the defaults. Protected by ntrace_mutex. */
+/*
+ * Settings that the user chose for the next record; 0: the defaults. Protected by ntrace_mutex.
+ */
 static u64 ntrace_flight_config;
 static bool ntrace_flight_user;
 
@@ -309,6 +317,9 @@ void __ntrace_flight_enter(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
 
+	/* An encoder that is connected while others are recorded takes part in the next record. */
+	if (!cpumask_test_cpu(s->enc->cpu, &ntrace_flight_held))
+		return;
 	if (sink && !ntrace_session_is_active(s))
 		ntrace_flight_join(s, sink);
 	else if (sink)
@@ -722,6 +733,7 @@ static int ntrace_flight_prepare(void)
 	unsigned int nr = num_possible_cpus(), cpu;
 	int ret = -ENOMEM;
 
+	lockdep_assert_held(&ntrace_mutex);
 	ntrace_flight_nr = 0;
 	ntrace_flight_areas = kcalloc(NTRACE_FLIGHT_MAX_SINKS, sizeof(*ntrace_flight_areas),
 				      GFP_KERNEL);
@@ -749,6 +761,7 @@ static void ntrace_flight_release(void)
 {
 	unsigned int cpu, i;
 
+	mutex_lock(&ntrace_mutex);
 	for (i = 0; i < ntrace_flight_nr; i++)
 		WRITE_ONCE(ntrace_flight_sinks[i]->flight, NULL);
 	ntrace_sync_cpus();
@@ -758,6 +771,7 @@ static void ntrace_flight_release(void)
 	cpumask_clear(&ntrace_flight_held);
 	kfree(ntrace_flight_areas);
 	ntrace_flight_areas = NULL;
+	mutex_unlock(&ntrace_mutex);
 }
 
 /* An event that traces already keeps its sink. Interrupts are off. */
@@ -828,11 +842,11 @@ static void ntrace_flight_unhook(void)
  * A reader of the record takes the code from the running kernel. Tracepoints and static keys that
  * are on patch it: they are to be on, as they were when the record was made.
  *
- * Context: may sleep; ntrace_mutex is held.
+ * Context: may sleep; ntrace_flight_mutex is held.
  */
 void ntrace_flight_pretend(bool on)
 {
-	lockdep_assert_held(&ntrace_mutex);
+	lockdep_assert_held(&ntrace_flight_mutex);
 	if (on == ntrace_flight_pretends)
 		return;
 	ntrace_flight_pretends = on;
@@ -850,17 +864,19 @@ void ntrace_flight_pretend(bool on)
 /**
  * ntrace_flight_begin - write a new record, over what stood in its memory
  *
- * Context: may sleep; ntrace_mutex is held.
+ * Context: may sleep; ntrace_flight_mutex is held.
  * Return: 0, or a negative error: nothing is recorded
  */
 int ntrace_flight_begin(void)
 {
 	int ret;
 
-	lockdep_assert_held(&ntrace_mutex);
+	lockdep_assert_held(&ntrace_flight_mutex);
 	if (atomic_read(&ntrace_flight_state) != NTRACE_FLIGHT_OFF)
 		return -EBUSY;
+	mutex_lock(&ntrace_mutex);
 	ret = ntrace_flight_prepare();
+	mutex_unlock(&ntrace_mutex);
 	if (!ret)
 		ret = ntrace_flight_hook();
 	if (ret) {
@@ -869,8 +885,10 @@ int ntrace_flight_begin(void)
 	}
 	atomic_set(&ntrace_flight_state, NTRACE_FLIGHT_RECORDING);
 	static_branch_enable(&ntrace_flight_key);
+	mutex_lock(&ntrace_mutex);
 	on_each_cpu(ntrace_flight_begin_claim, NULL, 1);
 	on_each_cpu(ntrace_flight_begin_local, NULL, 1);
+	mutex_unlock(&ntrace_mutex);
 	queue_delayed_work(system_dfl_wq, &ntrace_flight_saver, NTRACE_FLIGHT_PERIOD);
 	return 0;
 }
@@ -878,16 +896,18 @@ int ntrace_flight_begin(void)
 /**
  * ntrace_flight_end - record no more; the record stays as it is
  *
- * Context: may sleep; ntrace_mutex is held.
+ * Context: may sleep; ntrace_flight_mutex is held.
  */
 void ntrace_flight_end(void)
 {
-	lockdep_assert_held(&ntrace_mutex);
+	lockdep_assert_held(&ntrace_flight_mutex);
 	if (atomic_read(&ntrace_flight_state) == NTRACE_FLIGHT_OFF)
 		return;
 	cancel_delayed_work_sync(&ntrace_flight_saver);
+	mutex_lock(&ntrace_mutex);
 	on_each_cpu(ntrace_flight_end_local, NULL, 1);
 	atomic_set(&ntrace_flight_state, NTRACE_FLIGHT_OFF);
+	mutex_unlock(&ntrace_mutex);
 	static_branch_disable(&ntrace_flight_key);
 	ntrace_flight_unhook();
 	ntrace_flight_release();

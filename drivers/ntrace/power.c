@@ -5,6 +5,7 @@
  */
 #include <linux/clk.h>
 #include <linux/cpumask.h>
+#include <linux/lockdep.h>
 #include <linux/of.h>
 #include <linux/of_graph.h>
 #include <linux/pm_qos.h>
@@ -20,6 +21,14 @@ static DEFINE_MUTEX(ntrace_awake_mutex);
 static DECLARE_WAIT_QUEUE_HEAD(ntrace_awake_wait);
 static unsigned int ntrace_awake_users;
 static struct pm_qos_request ntrace_awake_request;
+/*
+ * A CPU that goes offline waits for these callers, so whoever waits for that CPU meanwhile never
+ * goes on. To lockdep they are readers of a lock that the CPU writes.
+ */
+#ifdef CONFIG_LOCKDEP
+static struct lockdep_map ntrace_awake_map =
+	STATIC_LOCKDEP_MAP_INIT("ntrace_awake", &ntrace_awake_map);
+#endif
 
 static void ntrace_do_nothing(void *unused)
 {
@@ -55,11 +64,13 @@ void ntrace_keep_awake(void)
 		ntrace_sync_cpus();
 	}
 	mutex_unlock(&ntrace_awake_mutex);
+	lock_map_acquire_read(&ntrace_awake_map);
 }
 
 /* Undo ntrace_keep_awake() */
 void ntrace_let_sleep(void)
 {
+	lock_map_release(&ntrace_awake_map);
 	mutex_lock(&ntrace_awake_mutex);
 	if (!--ntrace_awake_users) {
 		cpu_latency_qos_remove_request(&ntrace_awake_request);
@@ -73,6 +84,8 @@ void ntrace_let_sleep(void)
  */
 void ntrace_wait_asleep(void)
 {
+	lock_map_acquire(&ntrace_awake_map);
+	lock_map_release(&ntrace_awake_map);
 	wait_event(ntrace_awake_wait, !READ_ONCE(ntrace_awake_users));
 }
 

@@ -92,6 +92,7 @@ void ntrace_record_clear(void);
 
 /* flight.c */
 DECLARE_STATIC_KEY_FALSE(ntrace_flight_key);
+extern struct mutex ntrace_flight_mutex;
 int ntrace_flight_begin(void);
 void ntrace_flight_end(void);
 bool ntrace_flight_records(void);
@@ -144,5 +145,6 @@ void ntrace_flight_seize(struct ntrace_sink *sink, bool stopped);
 int ntrace_causes_init(void);
 void ntrace_causes_exit(void);
 void ntrace_causes_connected(void);
+void ntrace_causes_flush(void);
 
 #endif /* NTRACE_RECORD_H */

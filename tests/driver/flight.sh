@@ -84,8 +84,8 @@ found() {
 
 # What a guest runs to panic on one CPU while another one, which is dead, holds all locks of the driver
 # shellcheck disable=SC2034,SC2016
-hold_locks='grep -wE "ntrace_(comps|record_busy|flight_power|(pmu_|awake_|context_)?mutex)" /proc/kallsyms >/tmp/symbols
+hold_locks='grep -wE "ntrace_(comps|record_busy|flight_power|(flight_|pmu_|awake_|context_)?mutex)" /proc/kallsyms >/tmp/symbols
 	at() { for s in "$@"; do awk -v s=$s "\$3 == s { print \"0x\" \$1 }" /tmp/symbols; done | tr "\n" , | sed "s/,$//"; }
 	insmod /usr/lib/ntrace/ntrace-locks.ko comps=$(at ntrace_comps) busy=$(at ntrace_record_busy) \
-		mutexes=$(at ntrace_mutex ntrace_pmu_mutex ntrace_awake_mutex ntrace_context_mutex) \
+		mutexes=$(at ntrace_flight_mutex ntrace_mutex ntrace_pmu_mutex ntrace_awake_mutex ntrace_context_mutex) \
 		locks=$(at ntrace_flight_power)'

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan 10
+plan 12
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1
@@ -25,4 +25,17 @@ BOARD_WATCHDOG=2 crash hang "$tap_tmp/hang" : "$insmod=hang" --reset watchdog --
 found hang "$tap_tmp/hang" "nobody said why: it was reset, as by a watchdog, or it still records" \
 	insmod "guilty_hang"
 ok "hang: the end of the trace was found" grep -q '^trace .*up to the last synchronising message' "$tap_tmp/hang/said"
+
+# A CPU that goes offline waits for who keeps CPUs awake, and the recorder that ends or begins waits for that CPU
+"$top/tools/board/board" run --flight 4M --harts 2 --timeout 200 --console "$tap_tmp/console" -- '
+	F=/sys/devices/platform/ntrace-flight
+	for i in 1 2 3 4 5 6 7 8; do for o in 0 1; do echo $o >/sys/devices/system/cpu/cpu1/online; done; done &
+	cpus=$!
+	for i in 1 2 3 4 5 6 7 8; do echo x >$F/trigger; echo 1 >$F/clear; done &
+	files=$!
+	while [ ! -e /tmp/end ]; do echo 4096 >/sys/bus/event_source/devices/ntrace/cpu0/sync/period; done 2>/dev/null &
+	wait $cpus $files; touch /tmp/end; wait
+	cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
+is "CPUs go and come while the recorder ends and begins" "$(cat "$tap_tmp/said")" recording
+quiet "CPUs go and come"
 done_testing
