@@ -359,6 +359,8 @@ struct nb_te {
 	struct nb_filter_state filter[NB_MAX_FILTERS];
 	struct nb_comp_state comp[NB_MAX_COMPS];
 	uint32_t	inst_filters;	/* those that count */
+	uint32_t	used_comps;	/* by these filters, or to notify; those that latch */
+	bool		notifies;	/* a comparator does */
 	nb_out_fn	out;
 	void		*out_opaque;
 	uint32_t	impl;		/* teImpl, of an encoder of another register map */

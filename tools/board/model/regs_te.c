@@ -394,12 +394,14 @@ static void count_traps(struct nb_te *te, struct nb_filter_state *f, const struc
 
 static bool block_matches(const struct nb_te *te, const struct nb_ingress *blk)
 {
-	bool comp[NB_MAX_COMPS];
+	bool comp[NB_MAX_COMPS] = { };
 	unsigned int i;
+	uint32_t left;
 
-	for (i = 0; i < NB_MAX_COMPS; i++)
-		comp[i] = i < te->caps.comps &&
-			  comp_output(te, &te->comp[i], blk->iaddr, blk->iretire);
+	for (left = te->used_comps; left; left &= left - 1) {
+		i = __builtin_ctz(left);
+		comp[i] = comp_output(te, &te->comp[i], blk->iaddr, blk->iretire);
+	}
 	for (i = 0; i < te->caps.filters; i++)
 		if (te->inst_filters >> i & 1 && filter_matches(&te->filter[i], comp, blk))
 			return true;
@@ -409,10 +411,11 @@ static bool block_matches(const struct nb_te *te, const struct nb_ingress *blk)
 /* What @blk is to latches and to counts of traps */
 static void step_filters(struct nb_te *te, const struct nb_ingress *blk)
 {
+	uint32_t left = blk->iretire ? te->used_comps : 0;
 	unsigned int i;
 
-	for (i = 0; blk->iretire && i < te->caps.comps; i++)
-		comp_step(te, &te->comp[i], blk->iaddr);
+	for (; left; left &= left - 1)
+		comp_step(te, &te->comp[__builtin_ctz(left)], blk->iaddr);
 	for (i = 0; i < te->caps.filters; i++)
 		if (te->inst_filters >> i & 1)
 			count_traps(te, &te->filter[i], blk);
@@ -435,6 +438,8 @@ static void watchpoints(struct nb_te *te, const struct nb_ingress *blk)
 {
 	unsigned int i;
 
+	if (!te->notifies)
+		return;
 	for (i = 0; blk->iretire && i < te->caps.comps; i++) {
 		const struct nb_comp_state *c = &te->comp[i];
 
@@ -462,10 +467,10 @@ static void give(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth
 static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
 {
 	uint64_t last = blk->iaddr + 2 * (blk->iretire - blk->ilastsize);
-	unsigned int i;
+	uint32_t left;
 
-	for (i = 0; i < te->caps.comps; i++) {
-		const struct nb_comp_state *c = &te->comp[i];
+	for (left = te->used_comps; left; left &= left - 1) {
+		const struct nb_comp_state *c = &te->comp[__builtin_ctz(left)];
 
 		if (c->p_notify || c->s_notify || comp_changes(te, c, blk->iaddr, last))
 			return false;
@@ -544,30 +549,57 @@ static void prime(struct nb_te *te, unsigned int offset, uint32_t control)
 		nb_field(control, TR_COMP_P_FUNCTION) == 6;
 }
 
+/* The comparators that a filter names */
+static uint32_t filter_comps(const struct nb_te *te, const struct nb_filter_state *f)
+{
+	uint32_t used = 0;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		if (f->control & TR_FILTER_MATCH_COMP(i))
+			used |= 1U << (f->control >> TR_FILTER_COMP_SHIFT(i) & 7);
+	return used & ((1U << te->caps.comps) - 1);
+}
+
+/* Read all comparators; only those that matter are looked at for each block */
+static void set_comps(struct nb_te *te)
+{
+	const struct nb_comp_state *c;
+	unsigned int i;
+
+	te->notifies = false;
+	for (i = 0; i < te->caps.comps; i++) {
+		read_comp(te, i);
+		c = &te->comp[i];
+		te->notifies |= c->p_notify || c->s_notify;
+		if (c->p_notify || c->s_notify || c->mode == 3)
+			te->used_comps |= 1U << i;
+	}
+}
+
 /* Filters by privilege alone, the common case, need no look at each block. */
 static uint8_t set_filters(struct nb_te *te)
 {
-	bool simple = true, notify = false, by_comp = false;
+	bool simple = true, by_comp = false;
 	uint8_t privilege = 0;
 	unsigned int i;
 
 	te->inst_filters = nb_get(&te->dev, TR_TE_INST_FILTERS);
+	te->used_comps = 0;
 	for (i = 0; i < te->caps.filters; i++) {
 		const struct nb_filter_state *f = &te->filter[i];
 
 		read_filter(te, i);
 		if (!(te->inst_filters >> i & 1) || !(f->control & TR_FILTER_ENABLE))
 			continue;
+		te->used_comps |= filter_comps(te, f);
 		by_comp |= f->control & (TR_FILTER_MATCH_COMP(0) | TR_FILTER_MATCH_COMP(1) |
 					 TR_FILTER_MATCH_COMP(2));
 		simple &= !(f->control & 0xffff & ~(TR_FILTER_ENABLE | TR_FILTER_MATCH_PRIVILEGE));
 		privilege |= f->control & TR_FILTER_MATCH_PRIVILEGE ? f->privilege : 0xff;
 	}
-	for (i = 0; i < te->caps.comps; i++) {
-		read_comp(te, i);
-		notify |= te->comp[i].p_notify || te->comp[i].s_notify;
-	}
-	te->split = by_comp || notify || te->caps.variant & NB_VARIANT_SPLIT;
+	set_comps(te);
+	te->split = by_comp || te->notifies || te->caps.variant & NB_VARIANT_SPLIT;
 	simple &= privilege || !te->inst_filters;
 	te->enc.qualify = simple ? NULL : te_qualify;
 	te->enc.qualify_opaque = te;
