@@ -9,6 +9,7 @@
  *	flight half FILE	... whose header was being written
  *	flight core FILE	a crash dump with it: pieces of it in several segments, behind a copy
  *	flight dumps N		search N crash dumps with random headers
+ *	flight rings SEED	find the end of rings whose sink nobody has stopped
  *	flight hostile N	read N records whose CRCs and checks are right, and whose values are hostile
  */
 #include <elf.h>
@@ -168,6 +169,107 @@ static void make_record(void)
 	head->address = ADDRESS;
 	head->data_offset = META;
 	head->crc = crc32(head, offsetof(struct ntrace_flight_header, crc));
+}
+
+/* ---- Rings ---- */
+
+/* A variable field, in 6 bits of each byte; @mseo: 1 if others follow, 3 if it is the last one */
+static size_t put_field(uint8_t *to, uint64_t value, unsigned int mseo)
+{
+	size_t n = 0;
+
+	do {
+		to[n] = (value & 63) << 2;
+		value >>= 6;
+		to[n++] |= value ? 0 : mseo;
+	} while (value);
+	return n;
+}
+
+/* ProgTraceSync, whose SYNC is 2 (Periodic) and I-CNT 0: 9 bytes, as times have 17 or 18 bits here */
+#define SYNC_BYTES	9
+static void put_sync(uint8_t to[SYNC_BYTES], uint64_t time)
+{
+	size_t n = 2;
+
+	to[0] = 9 << 2;
+	to[1] = 2 << 2 | 1;
+	n += put_field(to + n, 0x12345 << 3, 1);
+	n += put_field(to + n, time, 3);
+	if (n != SYNC_BYTES)
+		abort();
+}
+
+/* Returns the number of the oldest message that is whole: the area of CPU 0 has @nr, around its end */
+static int fill_ring(int nr)
+{
+	uint8_t message[SYNC_BYTES];
+
+	for (int i = 0; i < nr; i++) {
+		put_sync(message, 0x10000 + i);
+		for (int k = 0; k < SYNC_BYTES; k++)
+			record[META + (i * SYNC_BYTES + k) % AREA] = message[k];
+	}
+	return (nr * SYNC_BYTES - AREA + SYNC_BYTES - 1) / SYNC_BYTES;
+}
+
+/* Where the sink of CPU 0 was when somebody looked last, @offset; -1: nobody knows */
+static void set_pointer(int offset)
+{
+	struct ntrace_flight_header *head = (void *)record;
+	struct ntrace_flight_pointer *p = NULL;
+
+	for (unsigned int i = 0; i < head->nr_parts; i++)
+		if (head->parts[i].type == NTRACE_FLIGHT_POINTERS)
+			p = (void *)(record + head->parts[i].offset);
+	memset(p, 0, 2 * sizeof(*p));
+	if (offset < 0)
+		return;
+	p->number = 1;
+	p->offset = offset;
+	p->flags = NTRACE_FLIGHT_POINTER_WRAPPED;
+	CHECK(p, NTRACE_FLIGHT_POINTERS, 0);
+}
+
+/* Is the trace of CPU 0 all messages from @oldest to @nr, with idle bytes before them? */
+static bool ring_is(int oldest, int nr)
+{
+	size_t used = (size_t)(nr - oldest) * SYNC_BYTES;
+	const struct ns_flight_trace *t;
+	uint8_t message[SYNC_BYTES];
+	struct ns_flight flight;
+	bool good;
+
+	good = !ns_flight_open(&flight, record, REGION);
+	t = flight.traces;
+	good = good && t->end == NS_FLIGHT_END_FOUND && t->size >= used;
+	for (size_t i = 0; good && i < t->size - used; i++)
+		good = t->bytes[i] == 0xff;
+	for (int i = oldest; good && i < nr; i++) {
+		put_sync(message, 0x10000 + i);
+		good = !memcmp(t->bytes + t->size - (size_t)(nr - i) * SYNC_BYTES, message, SYNC_BYTES);
+	}
+	ns_flight_close(&flight);
+	return good;
+}
+
+static int find_rings(void)
+{
+	int bad = 0, oldest;
+
+	for (int nr = 1000; nr < 3000; nr += 37) {
+		oldest = fill_ring(nr);
+		for (int at = -1; at < AREA; at += at < 0 ? 1 : 501) {
+			set_pointer(at);
+			if (!ring_is(oldest, nr) && !bad++)
+				printf("%d messages, sink last seen at %d\n", nr, at);
+		}
+		/* The sink has gone on for a few messages, as in a quarter of a second */
+		set_pointer((nr - 5) * SYNC_BYTES % AREA);
+		if (!ring_is(oldest, nr) && !bad++)
+			printf("%d messages, sink last seen before the last 5\n", nr);
+	}
+	return bad != 0;
 }
 
 /* What ntrace flight save writes, into memory; -1: the record was refused, 1: damage was noted */
@@ -434,6 +536,8 @@ int main(int argc, char **argv)
 		return write_core(argv[2]);
 	if (!strcmp(argv[1], "dumps"))
 		return search_dumps(atoi(argv[2]));
+	if (!strcmp(argv[1], "rings"))
+		return find_rings();
 	if (!strcmp(argv[1], "hostile"))
 		return open_hostile(atoi(argv[2]));
 	return damage_all(atoi(argv[1]));

@@ -32,6 +32,7 @@ is "a crash dump whose segments have parts of the record, and a copy of another 
 ok "a compressed crash dump" sh -c "'$ntrace' flight --vmcore '$tap_tmp/kdump' 2>&1 | grep 'makedumpfile -E'"
 ok "crash dumps with random headers" "$flight" dumps 300
 ok "records with right checks and hostile values" "$flight" hostile 400
+ok "the end of rings whose sink nobody has stopped" "$flight" rings 1
 ok "calls of no recording" sh -c "'$ntrace' flight calls -i '$tap_tmp/nothing' 2>&1 | grep 'nothing'"
 for wrong in 0 x -1 1001; do
 	ok "calls -n $wrong" sh -c "'$ntrace' flight calls -n $wrong 2>&1 | grep 'from 1 to 1000'"

@@ -452,38 +452,60 @@ static int take_line(struct ns_flight *f, struct ns_flight_trace *t, uint64_t to
 /* Where the newest message with SYNC of a ring without pointer ends, and where the oldest begins */
 struct seam {
 	uint64_t newest, oldest, time;
-	bool	found;
+	uint64_t first;		/* time of the first message of the search */
+	unsigned int older;	/* messages in a row that are older than that one */
+	bool	found, want_oldest;
 };
 
-/* The time of messages with SYNC grows up to the newest, and goes back behind it */
-static void find_seam(const struct nt_config *config, const struct ns_flight_trace *t,
+#define SEAM_OLDER	16
+
+/* One message of the search. False: the seam is behind. */
+static bool look_for_seam(struct seam *seam, const struct nt_message *msg)
+{
+	if (!nt_message_is_sync(msg) || !(msg->fields & NT_FIELD_TSTAMP))
+		return true;
+	if (!seam->found)
+		seam->first = msg->tstamp;
+	if (seam->want_oldest)
+		seam->oldest = msg->offset;
+	seam->want_oldest = false;
+	seam->older = msg->tstamp < seam->first ? seam->older + 1 : 0;
+	if (msg->tstamp < seam->time)
+		return seam->older < SEAM_OLDER;
+	seam->time = msg->tstamp;
+	seam->newest = msg->offset + msg->length;
+	seam->found = seam->want_oldest = true;
+	return true;
+}
+
+/*
+ * The time of messages with SYNC grows up to the newest, and goes back after it, wherever the search
+ * begins. At @from, the sink's last known position, it is short. What is older than the first message
+ * comes after the seam: a funnel may have put some of other harts in another order, and one may be
+ * damaged, but not SEAM_OLDER of them one after the other.
+ */
+static void find_seam(const struct nt_config *config, const struct ns_flight_trace *t, uint64_t from,
 		      struct seam *seam)
 {
 	struct nt_reader *reader = nt_reader_new(config);
 	struct nt_message msg;
-	uint64_t after = 0;
-	bool want_after = false;
-	int ret;
+	bool goes_on = true;
+	int piece, ret;
 
 	memset(seam, 0, sizeof(*seam));
 	if (!reader)
 		return;
 	nt_reader_seek(reader, 0, true);
-	nt_reader_feed(reader, t->area, t->area_size);
-	while ((ret = nt_reader_next(reader, &msg)) != 0) {
-		if (ret < 0 || !nt_message_is_sync(&msg) || !(msg.fields & NT_FIELD_TSTAMP))
-			continue;
-		if (want_after) {
-			after = msg.offset;
-			want_after = false;
-		}
-		if (msg.tstamp < seam->time)
-			continue;
-		seam->time = msg.tstamp;
-		seam->newest = msg.offset + msg.length;
-		seam->found = want_after = true;
+	for (piece = 0; piece < 2 && goes_on; piece++) {
+		nt_reader_feed(reader, piece ? t->area : t->area + from,
+			       piece ? from : t->area_size - from);
+		while (goes_on && (ret = nt_reader_next(reader, &msg)) != 0)
+			goes_on = ret < 0 || look_for_seam(seam, &msg);
 	}
-	seam->oldest = want_after ? 0 : after;
+	if (seam->want_oldest)
+		seam->oldest = 0;
+	seam->oldest = (seam->oldest + from) % t->area_size;
+	seam->newest = (seam->newest + from) % t->area_size;
 	nt_reader_free(reader);
 }
 
@@ -500,7 +522,7 @@ static int search_end(struct ns_flight *f, struct ns_flight_trace *t, const stru
 		t->end = NS_FLIGHT_END_FOUND;
 		return take_line(f, t, end);
 	}
-	find_seam(config, t, &seam);
+	find_seam(config, t, last ? last->offset % t->area_size : 0, &seam);
 	if (seam.found) {
 		t->end = NS_FLIGHT_END_FOUND;
 		t->end_time = 0;
