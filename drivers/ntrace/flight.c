@@ -52,9 +52,9 @@ struct ntrace_flight_cpu_state {
 };
 
 /*
- * Who begins or ends the recorder. Both register tracepoints and patch the kernel's code, which waits
- * for CPUs that go offline, and those wait for ntrace_let_sleep(). So this lock is taken before
- * ntrace_keep_awake() and before ntrace_mutex, and neither is held when code is patched.
+ * Who begins or ends the recorder. Both register tracepoints and patch the kernel's code, which
+ * waits for CPUs that go offline, and those wait for ntrace_let_sleep(). So this lock is taken
+ * before ntrace_keep_awake() and before ntrace_mutex, and neither is held when code is patched.
  */
 DEFINE_MUTEX(ntrace_flight_mutex);
 DEFINE_STATIC_KEY_FALSE(ntrace_flight_key);
