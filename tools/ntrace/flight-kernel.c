@@ -3,14 +3,17 @@
  * The code of the kernel that crashed, from the kernel that runs: they are the same build. KASLR and
  * the order in which modules were loaded have moved each part by an amount of its own.
  */
+#define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -391,28 +394,95 @@ static int write_all(struct kernel *k, const char *folder)
 	return 1;
 }
 
+/* ---- Code that the kernel had patched ---- */
+
 /*
- * An event of perf had a sink: perf had patched what a switch of tasks runs. An event that counts nothing
- * makes it do so again. Returns a file to close; -1: none, which may cost some code.
+ * The recorder's tracepoints are jumps in the code. A driver that has a record leaves them on. In a
+ * crash kernel whose driver has no memory for one they are off, and an event on each turns them on.
  */
-static int patch_as_perf(const struct ns_flight *f)
+static const char *const hooks[] = {
+	"sched/sched_switch", "printk/console", "sched/sched_process_hang", "task/task_rename",
+};
+
+#define NR_HOOKS	(sizeof(hooks) / sizeof(*hooks))
+
+/* Events that are open while the code is read; -1: none, which may cost some code */
+struct patches {
+	int	perf, hooks[NR_HOOKS];
+};
+
+static int open_event(struct perf_event_attr *attr)
+{
+	attr->size = sizeof(*attr);
+	attr->disabled = 1;
+	return syscall(SYS_perf_event_open, attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Tracefs, for this process alone if nobody has mounted it */
+static const char *tracing(void)
+{
+	static const char at[] = "/sys/kernel/tracing";
+
+	if (!access("/sys/kernel/tracing/events", F_OK))
+		return at;
+	if (!access("/sys/kernel/debug/tracing/events", F_OK))
+		return "/sys/kernel/debug/tracing";
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tracefs", at, "tracefs", 0, NULL))
+		return NULL;
+	return at;
+}
+
+static int open_hook(const char *folder, const char *name)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT };
+	char path[PATH_MAX];
+	FILE *f;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/events/%s/id", folder, name);
+	f = fopen(path, "re");
+	n = f ? fscanf(f, "%" SCNu64, (uint64_t *)&attr.config) : 0;
+	if (f)
+		fclose(f);
+	return n == 1 ? open_event(&attr) : -1;
+}
+
+/* Patch the code as it was: by perf, which had a sink, for its switches of tasks, and by the recorder */
+static void patch(struct patches *p, const struct ns_flight *f)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = sizeof(attr),
-		.context_switch = 1, .disabled = 1,
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .context_switch = 1,
 	};
+	const char *folder = access(FLIGHT_SYSFS, F_OK) ? tracing() : NULL;
+	size_t i;
 
-	return f->nr_sessions ? syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) : -1;
+	p->perf = f->nr_sessions ? open_event(&attr) : -1;
+	for (i = 0; i < NR_HOOKS; i++)
+		p->hooks[i] = folder ? open_hook(folder, hooks[i]) : -1;
+}
+
+static void unpatch(const struct patches *p)
+{
+	size_t i;
+
+	if (p->perf >= 0)
+		close(p->perf);
+	for (i = 0; i < NR_HOOKS; i++) {
+		if (p->hooks[i] >= 0)
+			close(p->hooks[i]);
+	}
 }
 
 int flight_kernel(const struct ns_flight *flight, const char *folder)
 {
 	struct kernel k = { .f = flight, .kcore = -1 };
-	int ret, perf;
+	struct patches patches;
+	int ret;
 
 	if (!is_same_kernel(flight))
 		return no_kernel("the running kernel is another one");
-	perf = patch_as_perf(flight);
+	patch(&patches, flight);
 	if (!find_parts(&k))
 		ret = no_kernel("/proc/kallsyms does not say where it is (kernel.kptr_restrict=0 shows it to root)");
 	else if (!open_kcore(&k, &kcore_header))
@@ -425,8 +495,7 @@ int flight_kernel(const struct ns_flight *flight, const char *folder)
 	}
 	if (k.kcore >= 0)
 		close(k.kcore);
-	if (perf >= 0)
-		close(perf);
+	unpatch(&patches);
 	free(k.parts.at);
 	return ret;
 }
