@@ -24,6 +24,8 @@
 
 /* Every device that was there at load time has been probed */
 static bool ntrace_loaded;
+/* The flight recorder has ended for good */
+static bool ntrace_leaving;
 
 static int ntrace_comp_cpu(struct device *dev, unsigned int *cpu)
 {
@@ -496,7 +498,7 @@ static void ntrace_remove(struct platform_device *pdev)
 {
 	union ntrace_any *any = platform_get_drvdata(pdev);
 	struct ntrace_comp *comp = &any->comp;
-	bool records;
+	bool records = false, leaving = READ_ONCE(ntrace_leaving);
 
 	ntrace_debugfs_remove(comp);
 	if (comp->state == NTRACE_COMP_FOREIGN) {
@@ -507,9 +509,12 @@ static void ntrace_remove(struct platform_device *pdev)
 	}
 	/* This waits for readers and writers of attributes, who may wait for ntrace_mutex */
 	device_remove_groups(&pdev->dev, ntrace_comp_groups(comp));
-	mutex_lock(&ntrace_flight_mutex);
-	records = ntrace_flight_records();
-	ntrace_flight_end();
+	/* A driver that leaves keeps CPUs awake, and ntrace_flight_mutex goes before that */
+	if (!leaving) {
+		mutex_lock(&ntrace_flight_mutex);
+		records = ntrace_flight_records();
+		ntrace_flight_end();
+	}
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	ntrace_disconnect_all(comp);
@@ -532,7 +537,8 @@ static void ntrace_remove(struct platform_device *pdev)
 		ntrace_causes_connected();
 	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
-	mutex_unlock(&ntrace_flight_mutex);
+	if (!leaving)
+		mutex_unlock(&ntrace_flight_mutex);
 	irq_work_sync(&comp->say);
 	ntrace_end_power(comp);
 }
@@ -642,6 +648,17 @@ static void ntrace_probe_again(void)
 		schedule_work(&ntrace_probe_later);
 }
 
+/* Nobody traces any more. CPUs are kept awake when this returns. */
+static void ntrace_leave(void)
+{
+	mutex_lock(&ntrace_mutex);
+	ntrace_loaded = false;
+	mutex_unlock(&ntrace_mutex);
+	ntrace_causes_exit();
+	WRITE_ONCE(ntrace_leaving, true);
+	ntrace_keep_awake();
+}
+
 static int __init ntrace_init(void)
 {
 	int ret;
@@ -664,19 +681,20 @@ static int __init ntrace_init(void)
 	mutex_unlock(&ntrace_mutex);
 	mod_delayed_work(system_percpu_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
 	ret = ntrace_pmu_register();
-	if (ret)
+	if (ret) {
+		ntrace_let_sleep();
+		ntrace_leave();
 		platform_driver_unregister(&ntrace_driver);
+		goto out;
+	}
 	mutex_lock(&ntrace_mutex);
-	ntrace_loaded = !ret;
-	if (!ret)
-		ntrace_causes_connected();
+	ntrace_causes_connected();
 	mutex_unlock(&ntrace_mutex);
+	ntrace_let_sleep();
+	ntrace_causes_flush();
+	return 0;
 out:
 	ntrace_let_sleep();
-	if (!ret) {
-		ntrace_causes_flush();
-		return 0;
-	}
 	cancel_delayed_work_sync(&ntrace_report_later);
 	ntrace_causes_exit();
 out_debugfs:
@@ -688,11 +706,7 @@ module_init(ntrace_init);
 
 static void __exit ntrace_exit(void)
 {
-	mutex_lock(&ntrace_mutex);
-	ntrace_loaded = false;
-	mutex_unlock(&ntrace_mutex);
-	ntrace_causes_exit();
-	ntrace_keep_awake();
+	ntrace_leave();
 	ntrace_pmu_unregister();
 	platform_driver_unregister(&ntrace_driver);
 	ntrace_let_sleep();
