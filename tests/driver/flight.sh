@@ -52,10 +52,11 @@ last_call() {
 
 # errors DIR: errors of decoding, other than code that was not kept or that missing code hides. Where the
 # driver's initialisation was, which has been freed, the other module may be now: so the first second
-# does not count.
+# does not count, or so many seconds: -1 is for a record that begins later.
+errors_after=1
 errors() {
-	awk '/trace error/ { for (i = 1; i < NF; i++) if ($i == "time") t = $(i + 1); begin = begin ? begin : t
-		if (t > begin + 1 && !/code (30|40|46):/) n++ } END { print n + 0 }' "$1/script"
+	awk -v after="$errors_after" '/trace error/ { for (i = 1; i < NF; i++) if ($i == "time") t = $(i + 1); begin = begin ? begin : t
+		if (t > begin + after && !/code (30|40|46):/) n++ } END { print n + 0 }' "$1/script"
 }
 
 # found NAME DIR CAUSE COMM PATTERN: the record says CAUSE, a pattern of the shell; PATTERN is among the

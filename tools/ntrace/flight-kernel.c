@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -448,6 +449,20 @@ static int open_hook(const char *folder, const char *name)
 	return n == 1 ? open_event(&attr) : -1;
 }
 
+/*
+ * get_random_bytes(), which system calls use, is patched when the kernel has gathered entropy. The one
+ * that crashed had; a crash kernel, or one that has just booted, may not have yet.
+ */
+static void wait_for_entropy(void)
+{
+	char byte;
+
+	if (getrandom(&byte, 1, GRND_NONBLOCK) == 1 || getrandom(&byte, 1, 0) != 1)
+		return;
+	/* A worker does it after that. */
+	usleep(100000);
+}
+
 /* Patch the code as it was: by perf, which had a sink, for its switches of tasks, and by the recorder */
 static void patch(struct patches *p, const struct ns_flight *f)
 {
@@ -457,6 +472,7 @@ static void patch(struct patches *p, const struct ns_flight *f)
 	const char *folder = access(FLIGHT_SYSFS, F_OK) ? tracing() : NULL;
 	size_t i;
 
+	wait_for_entropy();
 	p->perf = f->nr_sessions ? open_event(&attr) : -1;
 	for (i = 0; i < NR_HOOKS; i++)
 		p->hooks[i] = folder ? open_hook(folder, hooks[i]) : -1;
