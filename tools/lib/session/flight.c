@@ -458,6 +458,7 @@ struct seam {
 };
 
 #define SEAM_OLDER	16
+#define SEAM_STEPS	64
 
 /* One message of the search. False: the seam is behind. */
 static bool look_for_seam(struct seam *seam, const struct nt_message *msg)
@@ -478,23 +479,59 @@ static bool look_for_seam(struct seam *seam, const struct nt_message *msg)
 	return true;
 }
 
+/* The time of the first message with SYNC at or after @at; false: there is none */
+static bool time_at(struct nt_reader *reader, const struct ns_flight_trace *t, uint64_t at,
+		    uint64_t *time)
+{
+	struct nt_message msg;
+	int ret;
+
+	nt_reader_seek(reader, 0, true);
+	nt_reader_feed(reader, t->area + at, t->area_size - at);
+	while ((ret = nt_reader_next(reader, &msg)) != 0) {
+		if (ret < 0 || !nt_message_is_sync(&msg) || !(msg.fields & NT_FIELD_TSTAMP))
+			continue;
+		*time = msg.tstamp;
+		return true;
+	}
+	return false;
+}
+
+/* A place not far before the seam: what is older than the area's begin comes after the seam */
+static uint64_t before_seam(struct nt_reader *reader, const struct ns_flight_trace *t)
+{
+	uint64_t low = 0, high = t->area_size, middle, begin, time;
+
+	if (!time_at(reader, t, 0, &begin))
+		return 0;
+	while (high - low > t->area_size / SEAM_STEPS) {
+		middle = low + (high - low) / 2;
+		if (time_at(reader, t, middle, &time) && time >= begin)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /*
  * The time of messages with SYNC grows up to the newest, and goes back after it, wherever the search
- * begins. At @from, the sink's last known position, it is short. What is older than the first message
- * comes after the seam: a funnel may have put some of other harts in another order, and one may be
- * damaged, but not SEAM_OLDER of them one after the other.
+ * begins. What is older than the first message comes after the seam: a funnel may have put some of
+ * other harts in another order, and one may be damaged, but not SEAM_OLDER of them one after the other.
  */
-static void find_seam(const struct nt_config *config, const struct ns_flight_trace *t, uint64_t from,
+static void find_seam(const struct nt_config *config, const struct ns_flight_trace *t,
 		      struct seam *seam)
 {
 	struct nt_reader *reader = nt_reader_new(config);
 	struct nt_message msg;
 	bool goes_on = true;
 	int piece, ret;
+	uint64_t from;
 
 	memset(seam, 0, sizeof(*seam));
 	if (!reader)
 		return;
+	from = before_seam(reader, t);
 	nt_reader_seek(reader, 0, true);
 	for (piece = 0; piece < 2 && goes_on; piece++) {
 		nt_reader_feed(reader, piece ? t->area : t->area + from,
@@ -522,7 +559,7 @@ static int search_end(struct ns_flight *f, struct ns_flight_trace *t, const stru
 		t->end = NS_FLIGHT_END_FOUND;
 		return take_line(f, t, end);
 	}
-	find_seam(config, t, last ? last->offset % t->area_size : 0, &seam);
+	find_seam(config, t, &seam);
 	if (seam.found) {
 		t->end = NS_FLIGHT_END_FOUND;
 		t->end_time = 0;
