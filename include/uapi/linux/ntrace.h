@@ -148,6 +148,7 @@ enum ntrace_info_header {
 #define NTRACE_INFO_FLAG_PER_CPU	(1ULL << 1)	/* a buffer per CPU, else per thread */
 #define NTRACE_INFO_FLAG_TIME_CONV	(1ULL << 2)	/* the TIME words are valid */
 #define NTRACE_INFO_FLAG_FILTER		(1ULL << 3)	/* trace of some addresses only */
+#define NTRACE_INFO_FLAG_NO_SCONTEXT	(1ULL << 4)	/* caps/scontext was 0: it says nothing of threads */
 
 enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_ID,		/* Linux CPU number */

@@ -60,6 +60,8 @@ static void fill_header(const struct nt_recorder *r, int nr, uint64_t *word)
 	word[NTRACE_INFO_FLAGS] = r->options.snapshot ? NTRACE_INFO_FLAG_SNAPSHOT : 0;
 	if (rec_rings_per_cpu(r))
 		word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_PER_CPU;
+	if (!rec_pmu_number("caps/scontext", 1))
+		word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_NO_SCONTEXT;
 	if (!clock.known)
 		return;
 	word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_TIME_CONV;

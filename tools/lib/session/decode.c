@@ -75,12 +75,18 @@ struct job {
 
 /* ---- Who executes ---- */
 
+/* Did the kernel write its thread ids to the scontext that Ownership messages report? */
+static bool writes_scontext(const struct worker *w)
+{
+	return !(w->session->setup.flags & NTRACE_INFO_FLAG_NO_SCONTEXT);
+}
+
 static int32_t tid_of(const struct worker *w, const struct nt_context *context)
 {
 	const struct ns_stretch *s = w->stretch;
 	int32_t tid;
 
-	if (context->has_scontext)
+	if (context->has_scontext && writes_scontext(w))
 		return (int32_t)context->scontext;
 	if (w->session->trace.queues.at[s->queue].cpu < 0)
 		return w->session->trace.queues.at[s->queue].tid;
@@ -355,7 +361,7 @@ static uint64_t next_change(const struct worker *w)
 	const struct ns_sideband *sb = &w->session->sideband;
 	uint64_t change = ns_sideband_next_change(sb, w->now), sw;
 
-	if (w->cpu->config & NTRACE_CONFIG_CONTEXT)
+	if (w->cpu->config & NTRACE_CONFIG_CONTEXT && writes_scontext(w))
 		return change;
 	sw = ns_sideband_next_switch(sb, w->stretch->cpu, w->now);
 	return sw < change ? sw : change;

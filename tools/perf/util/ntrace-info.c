@@ -129,6 +129,7 @@ void ntrace_info_print(const struct ntrace_info *info, FILE *fp)
 	fprintf(fp, "  Snapshot mode       %d\n", !!(info->flags & NTRACE_INFO_FLAG_SNAPSHOT));
 	fprintf(fp, "  Per-CPU buffers     %d\n", !!(info->flags & NTRACE_INFO_FLAG_PER_CPU));
 	fprintf(fp, "  Address filter      %d\n", !!(info->flags & NTRACE_INFO_FLAG_FILTER));
+	fprintf(fp, "  scontext is written %d\n", !(info->flags & NTRACE_INFO_FLAG_NO_SCONTEXT));
 	fprintf(fp, "  Time shift          %" PRIu64 "\n", info->time_shift);
 	fprintf(fp, "  Time multiplier     %" PRIu64 "\n", info->time_mult);
 	fprintf(fp, "  Time zero           %" PRIu64 "\n", info->time_zero);

@@ -316,6 +316,8 @@ struct ntrace_guest {
 
 void ntrace_find_guest_task(struct ntrace_queue *q, const struct nt_context *context,
 			    struct ntrace_guest *guest);
+/* ntrace_has_scontext() - does an Ownership message tell the thread? */
+bool ntrace_has_scontext(const struct ntrace_queue *q, const struct nt_context *context);
 /* The process that @context is of; -1: not known */
 pid_t ntrace_context_pid(struct ntrace_queue *q, const struct nt_context *context);
 void ntrace_queue_set_thread(struct ntrace_queue *q, const struct nt_context *context);

@@ -705,7 +705,7 @@ static int ntrace_item_gap(struct ntrace_queue *q, const struct nt_item *item)
 		snprintf(text, sizeof(text), "code of a%s guest is not known, at %#" PRIx64,
 			 q->pid > 0 && ntrace_is_other_guest(q) ? "nother" : "",
 			 (u64)item->offset);
-	else if (is_code && q->pid == -1 && item->context.has_scontext)
+	else if (is_code && q->pid == -1 && ntrace_has_scontext(q, &item->context))
 		snprintf(text, sizeof(text),
 			 "scontext %#" PRIx64 " is no known thread, at %#" PRIx64,
 			 (u64)item->context.scontext, (u64)item->offset);

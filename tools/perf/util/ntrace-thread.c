@@ -58,10 +58,17 @@ u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr)
 						      PERF_RECORD_MISC_USER;
 }
 
+/* Did the kernel write its thread ids to the scontext that Ownership messages report? */
+bool ntrace_has_scontext(const struct ntrace_queue *q, const struct nt_context *context)
+{
+	return context->has_scontext && !(q->nt->info.flags & NTRACE_INFO_FLAG_NO_SCONTEXT);
+}
+
 /* The thread by Ownership (scontext is the kernel's thread id), else by sideband events */
 static pid_t ntrace_context_tid(struct ntrace_queue *q, const struct nt_context *context)
 {
-	return context->has_scontext ? (pid_t)context->scontext : ntrace_queue_sideband_tid(q);
+	return ntrace_has_scontext(q, context) ? (pid_t)context->scontext :
+						 ntrace_queue_sideband_tid(q);
 }
 
 static struct thread *ntrace_find_thread(struct ntrace_queue *q, pid_t tid)

@@ -112,7 +112,7 @@ static int ntrace_set_current(struct ntrace *nt, int cpu, pid_t pid, pid_t tid)
 	for (i = 0; i < nt->nr_streams; i++) {
 		struct ntrace_queue *q = nt->streams[i];
 
-		if (q->cpu == cpu && !q->context.has_scontext && q->tid != tid)
+		if (q->cpu == cpu && !ntrace_has_scontext(q, &q->context) && q->tid != tid)
 			nt_image_remap(q->image);
 	}
 	ntrace_gap_switch(nt, tid, cpu);

@@ -79,6 +79,14 @@ static u64 ntrace_cpu_attr(const struct perf_pmu *pmu, struct perf_cpu cpu, cons
 	return errno ? none : value;
 }
 
+/* An encoder may report scontext of harts that have no such register, or where it is closed */
+static bool ntrace_writes_scontext(const struct perf_pmu *pmu)
+{
+	int can;
+
+	return perf_pmu__scan_file(pmu, "caps/scontext", "%d", &can) != 1 || can;
+}
+
 /* The driver does not show the system's thread ids to a process in another pid namespace */
 static bool ntrace_may_have_context(void)
 {
@@ -212,6 +220,8 @@ static int ntrace_info_fill(struct auxtrace_record *itr, struct perf_session *se
 		word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_PER_CPU;
 	if (evsel->filter)
 		word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_FILTER;
+	if (!ntrace_writes_scontext(rec->pmu))
+		word[NTRACE_INFO_FLAGS] |= NTRACE_INFO_FLAG_NO_SCONTEXT;
 	ntrace_info_fill_time(session->evlist, word);
 
 	word += NTRACE_INFO_HEADER_MAX;
