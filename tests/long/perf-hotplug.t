@@ -17,7 +17,7 @@ done) &'
 truth_flags=-u
 for board in ${BOARDS:-k3 p550 funnel}; do
 	case $board in
-	p550) truth_board=p550 truth_topology= ;;
+	p550) truth_board=p550 truth_topology=p550 ;;
 	*) truth_board='' truth_topology=$board ;;
 	esac
 	for truth_size in ${SIZES:-16M 128K}; do

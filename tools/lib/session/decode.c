@@ -90,8 +90,9 @@ static int32_t tid_of(const struct worker *w, const struct nt_context *context)
 		return (int32_t)context->scontext;
 	if (w->session->trace.queues.at[s->queue].cpu < 0)
 		return w->session->trace.queues.at[s->queue].tid;
-	tid = ns_sideband_running(&w->session->sideband, s->cpu, w->now);
-	return tid >= 0 ? tid : s->tid;
+	/* A buffer that several CPUs share is another one's, too */
+	tid = ns_sideband_running(&w->session->sideband, w->who.cpu, w->now);
+	return tid >= 0 || w->who.cpu != s->cpu ? tid : s->tid;
 }
 
 static void set_thread(struct worker *w, const struct nt_context *context)
@@ -126,6 +127,9 @@ static uint64_t code_space(void *ctx, const struct nt_context *context)
 	if (context->has_priv && context->priv != NT_PRIV_U)
 		return NS_SPACE_KERNEL;
 	set_thread(w, context);
+	/* Without a privilege it may be the kernel, which all threads have, also those without maps */
+	if (!context->has_priv && w->who.user == NS_SPACE_UNKNOWN)
+		return NS_SPACE_KERNEL;
 	return w->who.user;
 }
 
@@ -359,12 +363,19 @@ static struct place read_until(struct worker *w, uint64_t time, struct scan *sca
 static uint64_t next_change(const struct worker *w)
 {
 	const struct ns_sideband *sb = &w->session->sideband;
+	const struct ns_setup *setup = &w->session->setup;
 	uint64_t change = ns_sideband_next_change(sb, w->now), sw;
+	size_t i;
 
 	if (w->cpu->config & NTRACE_CONFIG_CONTEXT && writes_scontext(w))
 		return change;
-	sw = ns_sideband_next_switch(sb, w->stretch->cpu, w->now);
-	return sw < change ? sw : change;
+	for (i = 0; i < setup->nr_cpus; i++) {
+		if (!w->cpu->nt.src_bits && setup->cpus[i].cpu != w->stretch->cpu)
+			continue;
+		sw = ns_sideband_next_switch(sb, setup->cpus[i].cpu, w->now);
+		change = sw < change ? sw : change;
+	}
+	return change;
 }
 
 /* Feed all of the stretch; if events change what code is there, up to each of them. */
