@@ -227,9 +227,9 @@ guest_sideband_is_right() {
 # The guest's counter is 500,000 ticks ahead, and its clock began later.
 guest_data_is_right() {
 	for _what in host guest; do
-		python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_what.data" guest-data-$_what || return
+		python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/guest-data-$_what.data" guest-data-$_what || return
 	done
-	perf inject -i "$tap_tmp/host.data" --guest-data="$tap_tmp/guest.data,1234,500000" -o "$tap_tmp/guest-data.data" || return
+	perf inject -i "$tap_tmp/guest-data-host.data" --guest-data="$tap_tmp/guest-data-guest.data,1234,500000" -o "$tap_tmp/guest-data.data" || return
 	{ executed "calls 50" 100 0.10000; executed "calls 60" 100 0.10010; } | sed 's/^\(calls [56]0\) [56]0/\1/' |
 		guest_is guest-data
 }
