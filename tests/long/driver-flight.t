@@ -245,8 +245,8 @@ hostile() {
 	ok "$_what: some are refused" grep -q '^found damaged' "$tap_tmp/said"
 	quiet "$_what"
 }
+# The debug kernel has no /dev/mem, by which the records are written
 hostile "6.12" --kernel 6.12
-[ ! -e "$O/root/kernel-debug/vmlinuz" ] || hostile "debug" --kernel debug
 
 # in_use NAME BOARD-OPTIONS...: while it records, events of perf begin and end, CPUs go and come, its record is
 # stopped, also as by a panic, read and cleared, the system sleeps, and the driver goes. The events are those of
@@ -271,7 +271,8 @@ in_use() {
 		done; echo 0 >$F/config; } 2>/dev/null
 		at "at first"
 		storm one 60 '"${SEED:-1}"' & cpus & files & wait
-		echo 1 >$F/enable; at "after all of it"
+		# The driver may have been away when the record was to be cleared, or CPUs when it was to begin
+		{ echo 1 >$F/clear; echo 1 >$F/enable; } 2>/dev/null; at "after all of it"
 		perf record -q -S -a -e ntrace//k -o /tmp/p -- true >/dev/null 2>&1; echo "perf $?"
 		# A 9p file system does not survive it, and not each kernel has a sleep that CPUs lose their state in
 		umount /out 2>/dev/null; echo 1 >/sys/module/suspend/parameters/pm_test_delay
