@@ -31,4 +31,17 @@
 	added_;								\
 })
 
+/* Index of the first element of @nr for which @before, an expression of i, is false */
+#define ns_lower_bound(nr, before) ({					\
+	size_t low_ = 0, high_ = (nr), i;				\
+	while (low_ < high_) {						\
+		i = low_ + (high_ - low_) / 2;				\
+		if (before)						\
+			low_ = i + 1;					\
+		else							\
+			high_ = i;					\
+	}								\
+	low_;								\
+})
+
 #endif /* NTRACE_SESSION_ARRAY_H */

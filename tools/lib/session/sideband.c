@@ -57,29 +57,16 @@ struct lost_record {
 
 /* ---- Search ---- */
 
-/* Index of the first element of @nr for which before() is false */
-#define lower_bound(nr, before) ({					\
-	size_t low_ = 0, high_ = (nr), i;				\
-	while (low_ < high_) {						\
-		i = low_ + (high_ - low_) / 2;				\
-		if (before)						\
-			low_ = i + 1;					\
-		else							\
-			high_ = i;					\
-	}								\
-	low_;								\
-})
-
 static const struct ns_process *find_process(const struct ns_sideband *sb, int32_t pid)
 {
-	size_t n = lower_bound(sb->processes.nr, sb->processes.at[i].pid < pid);
+	size_t n = ns_lower_bound(sb->processes.nr, sb->processes.at[i].pid < pid);
 
 	return n < sb->processes.nr && sb->processes.at[n].pid == pid ? &sb->processes.at[n] : NULL;
 }
 
 static const struct ns_thread *find_thread(const struct ns_sideband *sb, int32_t tid)
 {
-	size_t n = lower_bound(sb->threads.nr, sb->threads.at[i].tid < tid);
+	size_t n = ns_lower_bound(sb->threads.nr, sb->threads.at[i].tid < tid);
 
 	return n < sb->threads.nr && sb->threads.at[n].tid == tid ? &sb->threads.at[n] : NULL;
 }
@@ -91,7 +78,7 @@ const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, 
 
 	if (!t)
 		return NULL;
-	n = lower_bound(t->eras.nr, t->eras.at[i].since <= time);
+	n = ns_lower_bound(t->eras.nr, t->eras.at[i].since <= time);
 	/* before its first event, a thread has the name and process that this event reports */
 	return t->eras.nr ? &t->eras.at[n ? n - 1 : 0] : NULL;
 }
@@ -103,16 +90,16 @@ int64_t ns_sideband_generation(const struct ns_sideband *sb, int32_t pid, uint64
 
 	if (!p || !p->generations.nr)
 		return -1;
-	n = lower_bound(p->generations.nr,
-			sb->generations.at[p->generations.at[i]].since <= time);
+	n = ns_lower_bound(p->generations.nr,
+			   sb->generations.at[p->generations.at[i]].since <= time);
 	return p->generations.at[n ? n - 1 : 0];
 }
 
 int32_t ns_sideband_running(const struct ns_sideband *sb, int32_t cpu, uint64_t time)
 {
 	const struct ns_switch *at = sb->switches.at;
-	size_t n = lower_bound(sb->switches.nr,
-			       at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time <= time));
+	size_t n = ns_lower_bound(sb->switches.nr,
+				  at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time <= time));
 
 	return n && at[n - 1].cpu == cpu ? at[n - 1].tid : -1;
 }
@@ -121,8 +108,8 @@ bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uin
 		     uint64_t to)
 {
 	const struct ns_switch *at = sb->switches.at;
-	size_t n = lower_bound(sb->switches.nr,
-			       at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time < from));
+	size_t n = ns_lower_bound(sb->switches.nr,
+				  at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time < from));
 
 	if (!n || at[n - 1].cpu != cpu || at[n - 1].tid == tid)
 		return true;
@@ -136,15 +123,15 @@ bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uin
 uint64_t ns_sideband_next_switch(const struct ns_sideband *sb, int32_t cpu, uint64_t time)
 {
 	const struct ns_switch *at = sb->switches.at;
-	size_t n = lower_bound(sb->switches.nr,
-			       at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time <= time));
+	size_t n = ns_lower_bound(sb->switches.nr,
+				  at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time <= time));
 
 	return n < sb->switches.nr && at[n].cpu == cpu ? at[n].time : UINT64_MAX;
 }
 
 uint64_t ns_sideband_next_change(const struct ns_sideband *sb, uint64_t time)
 {
-	size_t n = lower_bound(sb->changes.nr, sb->changes.at[i] <= time);
+	size_t n = ns_lower_bound(sb->changes.nr, sb->changes.at[i] <= time);
 
 	return n < sb->changes.nr ? sb->changes.at[n] : UINT64_MAX;
 }
@@ -165,7 +152,7 @@ static bool changed(struct ns_sideband *sb, uint64_t time)
 
 static struct ns_process *get_process(struct ns_sideband *sb, int32_t pid)
 {
-	size_t n = lower_bound(sb->processes.nr, sb->processes.at[i].pid < pid);
+	size_t n = ns_lower_bound(sb->processes.nr, sb->processes.at[i].pid < pid);
 
 	if (n < sb->processes.nr && sb->processes.at[n].pid == pid)
 		return &sb->processes.at[n];
@@ -179,7 +166,7 @@ static struct ns_process *get_process(struct ns_sideband *sb, int32_t pid)
 
 static struct ns_thread *get_thread(struct ns_sideband *sb, int32_t tid)
 {
-	size_t n = lower_bound(sb->threads.nr, sb->threads.at[i].tid < tid);
+	size_t n = ns_lower_bound(sb->threads.nr, sb->threads.at[i].tid < tid);
 
 	if (n < sb->threads.nr && sb->threads.at[n].tid == tid)
 		return &sb->threads.at[n];

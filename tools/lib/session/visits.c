@@ -112,16 +112,9 @@ void ns_visits_free(struct ns_visits *visits)
 static size_t first_after(const struct ns_visits *visits, int32_t tid, uint64_t time)
 {
 	const struct ns_visit *at = visits->all.at;
-	size_t low = 0, high = visits->all.nr, mid;
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (at[mid].tid < tid || (at[mid].tid == tid && at[mid].time <= time))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return ns_lower_bound(visits->all.nr,
+			      at[i].tid < tid || (at[i].tid == tid && at[i].time <= time));
 }
 
 /*
