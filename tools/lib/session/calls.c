@@ -431,7 +431,7 @@ static bool lost_begin(const struct ns_trace *trace, uint64_t stretch)
 
 	if (stretch && s[-1].queue == s->queue && s[-1].lost)
 		return false;
-	return s->middle || (ns_frames_has(s) && s->flags & PERF_AUX_FLAG_PARTIAL);
+	return s->middle || ns_frames_lost(s);
 }
 
 static void *begin(void *ctx, uint64_t stretch)

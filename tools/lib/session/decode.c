@@ -463,7 +463,7 @@ static void begin_stretch(struct worker *w, size_t nth)
 	w->stretch = s;
 	w->now = s->start;
 	w->who = (struct nt_who){ .time = s->start, .cpu = s->cpu, .pid = s->pid, .tid = s->tid,
-				  .comm = "", .buffer = s->queue, .lost = s->lost && ns_frames_has(s),
+				  .comm = "", .buffer = s->queue, .lost = ns_frames_lost(s),
 				  .priv = w };
 	w->known_tid = INT32_MIN;
 	w->part = w->job->consumer->begin(w->job->ctx, nth);
@@ -480,7 +480,7 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 	err = decode_messages(w);
 	w->stretch = s;
 	ns_frames_free(&w->joined);
-	/* What is lost of a CPU without an item was lost by then */
+	/* A CPU without an item has lost its trace before the stretch ended */
 	if (w->who.lost && w->who.time < s->end)
 		w->who.time = s->end;
 	return err;

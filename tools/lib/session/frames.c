@@ -27,6 +27,11 @@ bool ns_frames_has(const struct ns_stretch *stretch)
 	return (stretch->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK) == NTRACE_AUX_FORMAT_FRAMES;
 }
 
+bool ns_frames_lost(const struct ns_stretch *stretch)
+{
+	return ns_frames_has(stretch) && stretch->flags & PERF_AUX_FLAG_PARTIAL;
+}
+
 static void join_add(struct join *join, const uint8_t *data, size_t nr)
 {
 	size_t room = join->size - join->nr;

@@ -12,6 +12,12 @@
 bool ns_frames_has(const struct ns_stretch *stretch);
 
 /*
+ * ns_frames_lost() - has the ETR run around in its window, so that trace of each encoder is missing before
+ * what the stretch has?
+ */
+bool ns_frames_lost(const struct ns_stretch *stretch);
+
+/*
  * ns_frames_join() - make one stream of whole messages, in the order in which they end
  * @joined: it becomes @stretch with one piece, of as many bytes; idle bytes follow the last
  *	message. Free with ns_frames_free().

@@ -259,8 +259,7 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 			look_at_begin(s, setup, pd);
 		if (before && before->queue == s->queue) {
 			s->start = before->end;
-			/* An ETR that has run around in its window has lost what came first */
-			s->follows = !before->lost && !(s->lost && ns_frames_has(s)) &&
+			s->follows = !before->lost && !ns_frames_lost(s) &&
 				     before->offset + before->size == s->offset;
 		}
 		before = s;
