@@ -34,7 +34,7 @@ static const char * const ntrace_found_names[] = {
 };
 
 static struct platform_device *ntrace_flight_dev;
-/* What is in the memory. Protected by ntrace_flight_mutex, as are the next ones. */
+/* What was found in the memory. ntrace_flight_mutex protects it and the variables below it. */
 static enum ntrace_record_found ntrace_found;
 /* The record that is kept is of this kernel */
 static bool ntrace_found_now;
