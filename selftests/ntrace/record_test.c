@@ -312,11 +312,14 @@ TEST_F(record, children_are_inherited)
 TEST_F_TIMEOUT(record, both_modes, 200)
 {
 	static const unsigned int modes[] = { 3, 6 };
+	unsigned int lost = 0;
 	uint64_t bytes[2] = { };
 	char text[64];
 	int i;
 
 	ASSERT_TRUE(pmu_text("caps/mode", text, sizeof(text)));
+	/* how often the kernel is interrupted differs from run to run */
+	event_attr_user(&self->attr);
 	for (i = 0; i < 2; i++) {
 		if (!strchr(text, '0' + modes[i]))
 			continue;
@@ -324,17 +327,21 @@ TEST_F_TIMEOUT(record, both_modes, 200)
 		self->attr.config |= (uint64_t)modes[i] << NTRACE_CONFIG_MODE_SHIFT;
 		ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 22, false));
 		enable(&self->rec);
-		busy(20000);
+		busy(5000);
 		disable(&self->rec);
 		memset(self->st, 0, sizeof(*self->st));
 		record_stretches(&self->rec, self->st);
 		bytes[i] = self->st->bytes;
+		lost += self->st->nr_partial + self->st->nr_truncated;
 		EXPECT_GT(bytes[i], 0);
 		check_stretches(&self->rec, self->st);
 		record_close(&self->rec);
 	}
-	if (bytes[0] && bytes[1])
-		EXPECT_LT(bytes[1], bytes[0]) TH_LOG("history is larger than branches");
+	/* of a small SRAM that filled, the last window is left, in either mode */
+	if (bytes[0] && bytes[1] && !lost)
+		EXPECT_LT(bytes[1], bytes[0])
+			TH_LOG("history takes %llu bytes, branches %llu", (unsigned long long)bytes[1],
+			       (unsigned long long)bytes[0]);
 }
 
 /* Error messages of the trace of a loop; @partial: records that are flagged so */
