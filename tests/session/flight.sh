@@ -6,7 +6,7 @@ flight_build() {
 	${CC:-cc} -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -Wall \
 		-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -I"$top/tools/ntrace" -o "$flight" \
 		"$top/tests/session/flight.c" "$top/tools/ntrace/flight-save.c" "$top/tools/ntrace/perf-file.c" \
-		"$top/tools/lib/session/flight.c" "$top/tools/lib/session/flight-dump.c" "$top/tools/lib/session/setup.c" "$O/lib/libntrace.a"
+		"$top/tools/lib/session/flight.c" "$top/tools/lib/session/dump.c" "$top/tools/lib/session/flight-dump.c" "$top/tools/lib/session/setup.c" "$O/lib/libntrace.a"
 }
 
 # damaged N SEED: N damaged records are read without a crash, and at most 1 % are wrong without a word
@@ -15,4 +15,13 @@ damaged() {
 	_wrong=$(sed -n 's/.* wrong \([0-9]*\)$/\1/p' "$tap_tmp/damaged")
 	figure "of $1 damaged records: $(cat "$tap_tmp/damaged")"
 	ok "at most 1 % of them are wrong without a word" [ "${_wrong:-$1}" -le $(($1 / 100)) ]
+}
+
+vmcore=$tap_tmp/vmcore-test
+vmcore_build() {
+	${CC:-cc} -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wall \
+		-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -I"$top/tools/ntrace" -o "$vmcore" \
+		"$top/tests/session/vmcore.c" "$top/tools/ntrace/flight-kernel.c" "$top/tools/ntrace/flight-running.c" \
+		"$top/tools/ntrace/flight-vmcore.c" "$top/tools/lib/session/flight.c" "$top/tools/lib/session/dump.c" \
+		"$top/tools/lib/session/setup.c" "$O/lib/libntrace.a"
 }

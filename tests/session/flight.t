@@ -31,6 +31,14 @@ is "a crash dump whose segments have parts of the record, and a copy of another 
 { printf 'KDUMP   '; head -c 8192 /dev/zero; } >"$tap_tmp/kdump"
 ok "a compressed crash dump" sh -c "'$ntrace' flight --vmcore '$tap_tmp/kdump' 2>&1 | grep 'makedumpfile -E'"
 ok "crash dumps with random headers" "$flight" dumps 300
+vmcore_build >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+for levels in 3 4 5; do
+	mkdir "$tap_tmp/code$levels"
+	ok "code and symbols of a crash dump with $levels levels of page tables, but of a module that it lacks" \
+		"$vmcore" $levels "$tap_tmp/code$levels"
+done
+mkdir "$tap_tmp/damaged-code"
+ok "crash dumps whose tables are damaged" sh -c "'$vmcore' damage 30 '$tap_tmp/damaged-code' 2>/dev/null"
 ok "records with right checks and hostile values" "$flight" hostile 400
 ok "the end of rings whose sink nobody has stopped" "$flight" rings 1
 ok "calls of no recording" sh -c "'$ntrace' flight calls -i '$tap_tmp/nothing' 2>&1 | grep 'nothing'"

@@ -31,7 +31,7 @@ static const char help[] =
 	"                      (perf.flight.data)\n"
 	"  --vmcore FILE       find the record in a crash dump\n"
 	"  -o, --output FILE   write this; a folder if the kernel's code is with it (perf.flight.data)\n"
-	"  --no-kcore          do not copy the code of the running kernel\n"
+	"  --no-kcore          do not copy the code of the kernel\n"
 	"  --clear             then let the driver forget the record, and record again\n"
 	"  -n, --number N      calls of each CPU (10)\n";
 
@@ -325,12 +325,14 @@ static int tell_driver(const char *name, const char *value)
 
 static int save(struct flight_command *c)
 {
+	struct ns_dump dump;
 	int has_kernel = 0;
 
 	if (make_room(c->output.path))
 		return EXIT_TRACE;
+	ns_dump_open(&dump, c->dump, c->dump_size);
 	if (!c->no_kcore)
-		has_kernel = flight_kernel(&c->flight, c->output.path);
+		has_kernel = flight_kernel(&c->flight, c->dump ? &dump : NULL, c->output.path);
 	if (has_kernel < 0)
 		return EXIT_TRACE;
 	c->output.has_kernel = has_kernel;

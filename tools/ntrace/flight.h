@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* `ntrace flight`: cmd-flight.c, flight-save.c, flight-kernel.c, flight-calls.c. */
+/* `ntrace flight`: cmd-flight.c, flight-save.c, flight-kernel.c, flight-running.c,
+ * flight-vmcore.c, flight-calls.c. */
 #ifndef NTRACE_TOOL_FLIGHT_H
 #define NTRACE_TOOL_FLIGHT_H
 
+#include "session/dump.h"
 #include "session/flight.h"
 
 #define FLIGHT_SYSFS	"/sys/devices/platform/ntrace-flight"
@@ -14,14 +16,14 @@ struct flight_output {
 
 /*
  * flight_kernel() - write the code of the kernel that crashed to FOLDER/kcore_dir
+ * @dump: its crash dump, which has the code as it ran; NULL: the code is that of the running kernel,
+ *	if that is the same build, and each part goes to the address that it had. Code that was patched
+ *	differently, and modules that are not loaded now, are missing then.
  *
- * It is that of the running kernel, if that is the same one: each part goes to the address that it
- * had. Code that was patched differently, and modules that are not loaded now, are missing.
- *
- * Return: 1: it was written; 0: the running kernel is another one, or cannot be read, which was
- * reported; -1: writing failed, which was reported
+ * Return: 1: it was written; 0: there is none, which was reported; -1: writing failed, which was
+ * reported
  */
-int flight_kernel(const struct ns_flight *flight, const char *folder);
+int flight_kernel(const struct ns_flight *flight, const struct ns_dump *dump, const char *folder);
 
 /* flight_save() - write a recording of perf. 0; -1: it failed, which was reported */
 int flight_save(const struct ns_flight *flight, const struct flight_output *output);
