@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Fields beyond the first word: strobing, one thread, ranges that are left out, triggers, sinks; SRC */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +27,6 @@ FIXTURE(field) {
 
 FIXTURE_SETUP(field)
 {
-	cpu_set_t set;
 
 	if (pmu_type() < 0)
 		SKIP(return, "there is no PMU ntrace");
@@ -36,9 +34,7 @@ FIXTURE_SETUP(field)
 	self->rec.fd = -1;
 	event_attr(&self->attr, pmu_config(self->cpu));
 	self->st = calloc(1, sizeof(*self->st));
-	CPU_ZERO(&set);
-	CPU_SET(self->cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	pin(self->cpu);
 }
 
 FIXTURE_TEARDOWN(field)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Address filters: ranges, and what starts and stops */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -18,15 +17,6 @@ FIXTURE(filter) {
 	unsigned int ranges, starts;
 };
 
-static void on_cpu(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 FIXTURE_SETUP(filter)
 {
 	if (pmu_type() < 0)
@@ -39,7 +29,7 @@ FIXTURE_SETUP(filter)
 	event_attr_user(&self->attr);
 	self->st = calloc(1, sizeof(*self->st));
 	/* After a move to another CPU, a thread is no longer between start and stop */
-	on_cpu(pmu_first_cpu());
+	pin(pmu_first_cpu());
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 }
 

@@ -2,7 +2,6 @@
 /* The module, the CPUs, and events that come and go */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,15 +41,6 @@ TEST_F(life, module_in_use_stays)
 	EXPECT_EQ(syscall(SYS_delete_module, "ntrace", O_NONBLOCK), -1);
 	EXPECT_EQ(errno, EWOULDBLOCK);
 	record_close(&self->rec);
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
 }
 
 /* A process with an event of its own that has much room, and does nothing but answer */
@@ -143,7 +133,6 @@ TEST_F_TIMEOUT(life, thread_that_migrates, 200)
 {
 	int cpu, n = sysconf(_SC_NPROCESSORS_ONLN), i;
 	uint64_t head = 0, now;
-	cpu_set_t set;
 
 	if (n < 2)
 		SKIP(return, "one CPU");
@@ -153,9 +142,7 @@ TEST_F_TIMEOUT(life, thread_that_migrates, 200)
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (i = 0; i < 100; i++) {
 		cpu = i % n;
-		CPU_ZERO(&set);
-		CPU_SET(cpu, &set);
-		sched_setaffinity(0, sizeof(set), &set);
+		pin(cpu);
 		busy(100);
 		now = __atomic_load_n(&self->rec.page->aux_head, __ATOMIC_ACQUIRE);
 		if (i)
@@ -309,14 +296,11 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 	long before, first, last, slept;
 	struct rusage usage;
 	long switches;
-	cpu_set_t set;
 	size_t pos;
 
 	if (deep_sleeps(cpu) < 0)
 		SKIP(return, "no idle state beyond WFI");
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	pin(cpu);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, cpu, sizeof(buf), false));
 	before = deep_sleeps(cpu);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);

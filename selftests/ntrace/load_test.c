@@ -195,11 +195,7 @@ static void *work(void *arg)
 {
 	static _Thread_local uint32_t values[2000];
 	unsigned int pause = given("NTRACE_LOAD_PAUSE", 0);
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(*(const int *)arg, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	pin(*(const int *)arg);
 	while (!stop) {
 		compute(values, ARRAY_SIZE(values));
 		getppid();

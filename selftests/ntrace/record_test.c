@@ -293,11 +293,7 @@ TEST_F(record, children_are_inherited)
 	for (i = 0; i < 4; i++) {
 		pid = fork();
 		if (!pid) {
-			cpu_set_t set;
-
-			CPU_ZERO(&set);
-			CPU_SET(self->cpu, &set);
-			sched_setaffinity(0, sizeof(set), &set);
+			pin(self->cpu);
 			busy(20000);
 			_exit(0);
 		}
@@ -380,7 +376,6 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 	bool slow = getenv("NTRACE_SLOW_FIFO");
 	unsigned int errors, partial;
 	uint64_t before, after;
-	cpu_set_t set;
 	char file[64];
 	int stall;
 
@@ -388,9 +383,7 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 		SKIP(return, "the hardware does not stall, or not filter");
 	event_attr_user(&self->attr);
 	/* the event and the file overflows are one CPU's: the work has to be there, too */
-	CPU_ZERO(&set);
-	CPU_SET(self->cpu, &set);
-	ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+	ASSERT_TRUE(pin(self->cpu));
 	snprintf(file, sizeof(file), "cpu%d/overflows", self->cpu);
 	for (stall = 0; stall < 2; stall++) {
 		self->attr.config &= ~NTRACE_CONFIG_STALL;
@@ -428,15 +421,12 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 TEST_F(record, hart_that_stalls_does_not_wait_for_a_full_window)
 {
 	unsigned int partial = 0, i;
-	cpu_set_t set;
 
 	if (!pmu_number("caps/stall", 0) || !pmu_number("caps/privilege", 0))
 		SKIP(return, "the hardware does not stall, or not filter");
 	event_attr_user(&self->attr);
 	self->attr.config |= NTRACE_CONFIG_STALL;
-	CPU_ZERO(&set);
-	CPU_SET(self->cpu, &set);
-	ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+	ASSERT_TRUE(pin(self->cpu));
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, self->cpu, getpagesize(), false));
 	for (i = 0; i < 20; i++) {
 		enable(&self->rec);

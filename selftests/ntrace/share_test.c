@@ -78,11 +78,7 @@ static void yield_until(struct yielder *y, double end)
 static void *yielder_run(void *arg)
 {
 	struct yielder *y = arg;
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(y->index % sysconf(_SC_NPROCESSORS_ONLN), &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	pin(y->index % sysconf(_SC_NPROCESSORS_ONLN));
 	y->tid = syscall(SYS_gettid);
 	if (!one_owner)
 		record_open(&y->rec, &attr, 0, -1, AUX_SIZE, false);
@@ -203,15 +199,6 @@ TEST_F_TIMEOUT(share, yielding_threads_of_an_ordinary_user, 3600)
 	ioctl(later.fd, PERF_EVENT_IOC_DISABLE, 0);
 	EXPECT_GT(later.page->aux_head, 0);
 	record_close(&later);
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
 }
 
 /* An event that is never switched out has no room, then no sink, and continues when it has both */

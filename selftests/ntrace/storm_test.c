@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,18 +60,6 @@ static void *look_at_clock(void *unused)
 			late += over;
 	}
 	return NULL;
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-	int i;
-
-	CPU_ZERO(&set);
-	for (i = 0; i < 8; i++)
-		if (cpu < 0 || i == cpu)
-			CPU_SET(i, &set);
-	sched_setaffinity(0, sizeof(set), &set);
 }
 
 static void write_file(const char *file, const char *text)

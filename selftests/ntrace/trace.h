@@ -33,6 +33,8 @@ unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max);
 
 /* Sets what everybody may see (perf_event_paranoid); returns what it was, or -1 */
 int set_paranoid(int val);
+/* This thread runs on this CPU alone from now on, -1: on any; false if it cannot */
+bool pin(int cpu);
 /* This process has no rights of root any more; false if it cannot give them up */
 bool become_user(void);
 
