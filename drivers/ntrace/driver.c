@@ -255,24 +255,30 @@ static DECLARE_DELAYED_WORK(ntrace_report_later, ntrace_report);
 /* A component that only serves offline CPUs waits until one of them is online */
 static bool ntrace_waiting;
 
+/* The attributes of a component's device */
+static const struct attribute_group **ntrace_groups(const struct ntrace_comp *comp)
+{
+	return ntrace_is_sink(comp) ? ntrace_sink_groups : ntrace_comp_groups(comp);
+}
+
 /* Use a component that was recognised. Context: ntrace_mutex is held, CPUs are kept awake. */
 static int ntrace_use_comp(union ntrace_any *any)
 {
 	struct ntrace_comp *comp = &any->comp;
 	int ret = ntrace_setup_comp(any);
 
+	if (!ret && ntrace_is_sink(comp))
+		ret = ntrace_registry_add_sink(&any->sink);
+	/* From now on there are readers, who wait for ntrace_mutex */
 	if (!ret) {
-		ret = device_add_groups(comp->dev, ntrace_comp_groups(comp));
+		ret = device_add_groups(comp->dev, ntrace_groups(comp));
+		if (ret && ntrace_is_sink(comp))
+			ntrace_registry_del_sink(&any->sink);
 		if (ret && comp->type == TR_COMP_ATBBRIDGE)
 			ntrace_bridge_free(&any->bridge);
 	}
-	if (!ret && ntrace_is_sink(comp)) {
-		ret = ntrace_registry_add_sink(&any->sink);
-		if (ret)
-			device_remove_groups(comp->dev, ntrace_comp_groups(comp));
-		else
-			ntrace_pmu_add_sink(&any->sink);
-	}
+	if (!ret && ntrace_is_sink(comp))
+		ntrace_pmu_add_sink(&any->sink);
 	if (ret) {
 		/* Leave it in reset */
 		if (ntrace_comp_kind(comp) < NTRACE_KIND_CSFUNNEL)
@@ -508,7 +514,7 @@ static void ntrace_remove(struct platform_device *pdev)
 		return;
 	}
 	/* This waits for readers and writers of attributes, who may wait for ntrace_mutex */
-	device_remove_groups(&pdev->dev, ntrace_comp_groups(comp));
+	device_remove_groups(&pdev->dev, ntrace_groups(comp));
 	/* A driver that leaves keeps CPUs awake, and ntrace_flight_mutex goes before that */
 	if (!leaving) {
 		mutex_lock(&ntrace_flight_mutex);

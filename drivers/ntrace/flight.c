@@ -572,6 +572,16 @@ bool ntrace_flight_records(void)
 	return atomic_read(&ntrace_flight_state) == NTRACE_FLIGHT_RECORDING;
 }
 
+/* Is the encoder recorded now? Its state may be another one at once. ntrace_mutex is held. */
+bool ntrace_flight_has(const struct ntrace_encoder *enc)
+{
+	const struct ntrace_area *area = enc->sink->flight;
+
+	lockdep_assert_held(&ntrace_mutex);
+	return area && READ_ONCE(area->on) && ntrace_flight_records() &&
+	       cpumask_test_cpu(enc->cpu, &ntrace_flight_awake);
+}
+
 /* Is there anything that ntrace_flight_stop() may do? */
 bool ntrace_flight_listens(void)
 {

@@ -23,11 +23,12 @@
  * record.c	the record of the flight recorder, in memory that survives a reset
  * flight.c	the flight recorder
  * causes.c	what stops it, and its files in sysfs
+ * users.c	who opened events, and who uses a sink
  * pmu.c	the PMU
  * driver.c	the platform driver
  *
  * A file calls only files above it in this list, which is that of the Makefile. Only buf.c,
- * sample.c, session.c, flight.c and pmu.c know of perf events.
+ * sample.c, session.c, flight.c, users.c and pmu.c know of perf events.
  */
 #ifndef NTRACE_NTRACE_H
 #define NTRACE_NTRACE_H
@@ -221,6 +222,8 @@ struct ntrace_filter {
 	struct ntrace_range	ranges[TR_TE_COMP_MAX];
 };
 
+struct ntrace_user;
+
 /**
  * struct ntrace_want - what an event wants of an encoder
  * @id: no two are equal, and it changes with the rest; never 0
@@ -229,6 +232,7 @@ struct ntrace_filter {
  * @strobe_period: microseconds, 0: trace all the time
  * @sink: the number of the sink, 0: any
  * @reported: the CPU whose SRC was reported last, and 1; 0 none
+ * @user: who opened the event; NULL: the flight recorder
  * @filter: what is to be traced
  */
 struct ntrace_want {
@@ -238,6 +242,7 @@ struct ntrace_want {
 	u32			strobe_period;
 	u32			sink;
 	unsigned int		reported;
+	const struct ntrace_user *user;
 	struct ntrace_filter	filter;
 };
 
@@ -935,6 +940,9 @@ void ntrace_debugfs_add(struct ntrace_comp *comp);
 void ntrace_debugfs_remove(struct ntrace_comp *comp);
 void ntrace_debugfs_init(void);
 void ntrace_debugfs_exit(void);
+
+/* users.c */
+extern const struct attribute_group *ntrace_sink_groups[];
 
 /* pmu.c */
 int ntrace_pmu_register(void);

@@ -73,12 +73,14 @@ static const struct {
 /**
  * struct ntrace_event - what the PMU keeps of an event
  * @want: its settings
+ * @user: who opened it
  * @cpu: where it ran last, for a filter with a latch
  * @holds: it keeps components resumed; one that is inherited leaves that to its parent
  * @context: it has called ntrace_context_get()
  */
 struct ntrace_event {
 	struct ntrace_want	want;
+	struct ntrace_user	user;
 	unsigned int		cpu;
 	bool			holds;
 	bool			context;
@@ -431,8 +433,16 @@ static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, c
 }
 static DEVICE_ATTR_RO(cpumask);
 
+/* The events that there are, and who opened them */
+static ssize_t users_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return ntrace_users_show(buf);
+}
+static DEVICE_ATTR_RO(users);
+
 static struct attribute *ntrace_cpumask_attrs[] = {
 	&dev_attr_cpumask.attr,
+	&dev_attr_users.attr,
 	NULL
 };
 
@@ -595,10 +605,9 @@ static int ntrace_event_hold(const struct perf_event *event)
 	return 0;
 }
 
-static void ntrace_event_destroy(struct perf_event *event)
+/* Undo what ntrace_event_init() has done so far */
+static void ntrace_event_undo(struct perf_event *event, struct ntrace_event *priv)
 {
-	struct ntrace_event *priv = event->pmu_private;
-
 	if (priv->holds) {
 		mutex_lock(&ntrace_mutex);
 		ntrace_event_release(event, nr_cpu_ids);
@@ -607,6 +616,17 @@ static void ntrace_event_destroy(struct perf_event *event)
 	if (priv->context)
 		ntrace_context_put();
 	kfree(priv);
+}
+
+static void ntrace_event_destroy(struct perf_event *event)
+{
+	struct ntrace_event *priv = event->pmu_private;
+
+	/* It was never in a context: perf did not want it */
+	if (!event->ctx && !event->parent)
+		ntrace_user_say_refused(&priv->user);
+	ntrace_user_del(&priv->user);
+	ntrace_event_undo(event, priv);
 }
 
 /*
@@ -717,7 +737,7 @@ static u64 ntrace_new_id(void)
 
 static int ntrace_event_init(struct perf_event *event)
 {
-	struct ntrace_event *priv;
+	struct ntrace_event *priv, *parent;
 	int ret = 0;
 
 	if (event->attr.type != event->pmu->type)
@@ -739,11 +759,12 @@ static int ntrace_event_init(struct perf_event *event)
 		priv->context = !ret;
 	}
 	if (ret) {
-		event->pmu_private = priv;
-		ntrace_event_destroy(event);
-		event->pmu_private = NULL;
+		ntrace_event_undo(event, priv);
 		return ret;
 	}
+	parent = event->parent ? event->parent->pmu_private : NULL;
+	ntrace_user_add(&priv->user, event, parent ? &parent->user : NULL);
+	priv->want.user = &priv->user;
 	event->pmu_private = priv;
 	event->destroy = ntrace_event_destroy;
 	return 0;
@@ -1297,4 +1318,5 @@ void ntrace_pmu_unregister(void)
 		ntrace_session_cancel_timers(&per_cpu(ntrace_session, cpu));
 	/* No sink has an owner any more. After this call, no request of its interrupt is left */
 	ntrace_sync_cpus();
+	ntrace_busy_exit();
 }

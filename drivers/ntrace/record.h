@@ -97,6 +97,7 @@ int ntrace_flight_begin(void);
 void ntrace_flight_end(void);
 bool ntrace_flight_records(void);
 bool ntrace_flight_listens(void);
+bool ntrace_flight_has(const struct ntrace_encoder *enc);
 void ntrace_flight_renamed(const char *comm);
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task);
 void ntrace_flight_pretend(bool on);

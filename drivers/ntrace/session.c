@@ -190,6 +190,63 @@ static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 	}
 }
 
+/* How often the log says that an event cannot have its sink or its CPU */
+#define NTRACE_BUSY_PERIOD	(60 * HZ)
+
+/* Written by who has set the time of the next one, so by nobody else for so long */
+static char ntrace_busy_text[160];
+/* In jiffies; 0: the log has said nothing yet */
+static unsigned long ntrace_busy_next;
+
+static void ntrace_busy_print(struct irq_work *work)
+{
+	pr_info("ntrace: %s\n", ntrace_busy_text);
+}
+
+static DEFINE_IRQ_WORK(ntrace_busy_work, ntrace_busy_print);
+
+/**
+ * ntrace_busy_say - say in the log which event keeps another one from its sink or its CPU
+ * @fmt: the line; it is dropped if there was another one in the last minute
+ *
+ * Context: any. As ntrace_comp_err(), it prints later.
+ */
+void ntrace_busy_say(const char *fmt, ...)
+{
+	unsigned long next = READ_ONCE(ntrace_busy_next), now = jiffies;
+	va_list args;
+
+	if (next && time_before(now, next))
+		return;
+	if (cmpxchg(&ntrace_busy_next, next, (now + NTRACE_BUSY_PERIOD) ?: 1) != next)
+		return;
+	va_start(args, fmt);
+	vsnprintf(ntrace_busy_text, sizeof(ntrace_busy_text), fmt, args);
+	va_end(args);
+	irq_work_queue(&ntrace_busy_work);
+}
+
+/* No event is left */
+void ntrace_busy_exit(void)
+{
+	irq_work_sync(&ntrace_busy_work);
+}
+
+#define NTRACE_BUSY_WAITS	\
+	"%s is in use by %s (pid %d): the event of %s (pid %d) on CPU %u waits for it"
+
+static void ntrace_session_say_waits(const struct ntrace_session *s)
+{
+	const struct ntrace_sink *sink = s->enc->sink;
+	const struct ntrace_user *holder, *user = s->want->user;
+
+	/* The owner traces, so its event and what belongs to that stay while the sink is locked */
+	ntrace_sink_assert_locked(sink);
+	holder = sink->owner->want->user;
+	ntrace_busy_say(NTRACE_BUSY_WAITS, dev_name(sink->comp.dev), holder->comm,
+			pid_nr(holder->pid), user->comm, pid_nr(user->pid), s->enc->cpu);
+}
+
 /*
  * A shared sink writes what all its encoders trace to the buffer of one of them; SRC tells them
  * apart. Only events of one user that may see the same things share a sink.
@@ -213,8 +270,10 @@ static int ntrace_session_enter(struct ntrace_session *s)
 
 	ntrace_sink_assert_locked(sink);
 	if (sink->owner) {
-		if (!ntrace_session_may_share(sink->owner, s))
+		if (!ntrace_session_may_share(sink->owner, s)) {
+			ntrace_session_say_waits(s);
 			return -EBUSY;
+		}
 		s->state = NTRACE_SESSION_MEMBER;
 		ret = ntrace_sink_join(sink, s->enc);
 		if (!ret)
@@ -245,19 +304,34 @@ static bool ntrace_session_due(struct ntrace_session *s)
 }
 
 /*
- * There is no room, or no sink. A flag tells the reader once that trace is missing. The timer tries
- * again, because no task switch restarts a system-wide event.
+ * There is no room, or no sink. Flags tell the reader once that trace is missing: COLLISION, that
+ * another event has the sink. The timer tries again, because no task switch restarts a system-wide
+ * event.
  */
-static int ntrace_session_refused(struct ntrace_session *s, int ret, bool again)
+static int ntrace_session_refused(struct ntrace_session *s, int ret, enum ntrace_session_state was)
 {
-	bool waits = ret == -ENOSPC || ret == -EBUSY;
+	u64 flags = PERF_AUX_FLAG_TRUNCATED;
 
-	s->state = waits ? NTRACE_SESSION_WAITING : NTRACE_SESSION_IDLE;
-	if (!again || !waits)
-		perf_aux_output_flag(&s->handle, ret == -EBUSY ? PERF_AUX_FLAG_PARTIAL :
-								 PERF_AUX_FLAG_TRUNCATED);
+	switch (ret) {
+	case -EBUSY:
+		s->state = NTRACE_SESSION_WAITING;
+		flags = PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION;
+		if (was == NTRACE_SESSION_WAITING)
+			flags = 0;
+		break;
+	case -ENOSPC:
+		s->state = NTRACE_SESSION_FULL;
+		if (was != NTRACE_SESSION_IDLE)
+			flags = 0;
+		break;
+	default:
+		s->state = NTRACE_SESSION_IDLE;
+		break;
+	}
+	if (flags)
+		perf_aux_output_flag(&s->handle, flags);
 	perf_aux_output_end(&s->handle, 0);
-	return waits ? 0 : ret;
+	return s->state == NTRACE_SESSION_IDLE ? ret : 0;
 }
 
 /*
@@ -267,8 +341,10 @@ static int ntrace_session_refused(struct ntrace_session *s, int ret, bool again)
  * TRUNCATED makes perf disable the event until its reader enables it again, which perf does when it
  * has read. Linux 6.12 does so only for a task that is switched out and in; on that kernel, the
  * timer continues the trace.
+ *
+ * @was: what the session waited for; idle, if for nothing
  */
-static int ntrace_session_open(struct ntrace_session *s, bool again)
+static int ntrace_session_open(struct ntrace_session *s, enum ntrace_session_state was)
 {
 	int ret;
 
@@ -278,7 +354,7 @@ static int ntrace_session_open(struct ntrace_session *s, bool again)
 	 */
 	s->period = ns_to_ktime(NTRACE_PERIOD_MAX);
 	ret = ntrace_session_enter(s);
-	return ret ? ntrace_session_refused(s, ret, again) : 0;
+	return ret ? ntrace_session_refused(s, ret, was) : 0;
 }
 
 /* Stop the sink of its owner @s. Returns the bytes to hand over. */
@@ -296,13 +372,16 @@ static unsigned long ntrace_session_take(struct ntrace_session *s)
 	return used;
 }
 
-/* The handle was closed: open it anew. Without a buffer the session ends. */
-static void ntrace_session_reopen(struct ntrace_session *s, bool again)
+/*
+ * The handle was closed: open it anew. Without a buffer the session ends. @was: as for
+ * ntrace_session_open().
+ */
+static void ntrace_session_reopen(struct ntrace_session *s, enum ntrace_session_state was)
 {
 	s->state = NTRACE_SESSION_IDLE;
 	s->buf = perf_aux_output_begin(&s->handle, s->event);
 	if (s->buf)
-		ntrace_session_open(s, again);
+		ntrace_session_open(s, was);
 	if (s->state == NTRACE_SESSION_IDLE)
 		WRITE_ONCE(s->event, NULL);
 }
@@ -315,17 +394,18 @@ static void ntrace_session_look(struct ntrace_session *s)
 	ntrace_sink_lock(sink);
 	switch (s->state) {
 	case NTRACE_SESSION_WAITING:
-		ntrace_session_reopen(s, true);
+	case NTRACE_SESSION_FULL:
+		ntrace_session_reopen(s, s->state);
 		break;
 	case NTRACE_SESSION_ORPHAN:
 		perf_aux_output_end(&s->handle, 0);
-		ntrace_session_reopen(s, false);
+		ntrace_session_reopen(s, NTRACE_SESSION_IDLE);
 		break;
 	case NTRACE_SESSION_OWNER:
 		if (s->win.circular || !ntrace_session_due(s))
 			break;
 		perf_aux_output_end(&s->handle, ntrace_session_take(s));
-		ntrace_session_reopen(s, false);
+		ntrace_session_reopen(s, NTRACE_SESSION_IDLE);
 		break;
 	default:
 		break;
@@ -489,7 +569,7 @@ static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 	sink = enc->sink;
 	ntrace_sink_lock(sink);
 	ntrace_encoder_want(enc, s->want);
-	ret = ntrace_session_open(s, false);
+	ret = ntrace_session_open(s, NTRACE_SESSION_IDLE);
 	if (ret)
 		WRITE_ONCE(s->event, NULL);
 	else if (s->state == NTRACE_SESSION_OWNER && sink->holds == s)
@@ -565,7 +645,7 @@ static noinline void ntrace_session_stop_slowly(struct ntrace_session *s)
 	bool open;
 
 	ntrace_sink_lock(sink);
-	open = s->state != NTRACE_SESSION_WAITING;
+	open = s->state != NTRACE_SESSION_WAITING && s->state != NTRACE_SESSION_FULL;
 	used = ntrace_session_leave(s);
 	/*
 	 * The event stays set until here: other CPUs ask it whether their events may share the sink

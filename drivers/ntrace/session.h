@@ -6,7 +6,10 @@
 #include <linux/dma-mapping.h>
 #include <linux/hrtimer.h>
 #include <linux/perf_event.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/uidgid.h>
 
 #include "ntrace.h"
 
@@ -38,8 +41,9 @@ struct ntrace_buf {
  * @NTRACE_SESSION_IDLE: no event traces
  * @NTRACE_SESSION_RESTING: the event, if there is one, is stopped until the CPU or the system has
  *	resumed
- * @NTRACE_SESSION_WAITING: the event waits for room in its AUX area, or for the sink; its handle
- *	is not open
+ * @NTRACE_SESSION_WAITING: the event waits for the sink, which another event has; its handle is not
+ *	open
+ * @NTRACE_SESSION_FULL: the event waits for room in its AUX area; its handle is not open
  * @NTRACE_SESSION_ORPHAN: it has no sink, since the owner of the sink left, and its AUX area was
  *	not fit for the sink; its handle is open
  * @NTRACE_SESSION_MEMBER: the sink writes its trace to the AUX area of another session
@@ -50,9 +54,30 @@ enum ntrace_session_state {
 	NTRACE_SESSION_IDLE,
 	NTRACE_SESSION_RESTING,
 	NTRACE_SESSION_WAITING,
+	NTRACE_SESSION_FULL,
 	NTRACE_SESSION_ORPHAN,
 	NTRACE_SESSION_MEMBER,
 	NTRACE_SESSION_OWNER,
+};
+
+/**
+ * struct ntrace_user - who opened an event
+ * @event: the event
+ * @pid: the process; one that is inherited belongs to the process that opened its parent
+ * @uid: its user
+ * @comm: its name at that time, without characters that cannot be printed
+ * @inherited: the event is a child of another one
+ * @node: in the list of users.c
+ * @hash: in the table of users.c
+ */
+struct ntrace_user {
+	const struct perf_event	*event;
+	struct pid		*pid;
+	kuid_t			uid;
+	char			comm[TASK_COMM_LEN];
+	bool			inherited;
+	struct list_head	node;
+	struct hlist_node	hash;
 };
 
 /**
@@ -173,5 +198,14 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 void ntrace_session_cancel_timers(struct ntrace_session *s);
 void ntrace_session_stop(struct ntrace_session *s);
 void ntrace_session_pause(struct ntrace_session *s, bool pause);
+__printf(1, 2) void ntrace_busy_say(const char *fmt, ...);
+void ntrace_busy_exit(void);
+
+/* users.c */
+void ntrace_user_add(struct ntrace_user *user, const struct perf_event *event,
+		     const struct ntrace_user *parent);
+void ntrace_user_del(struct ntrace_user *user);
+void ntrace_user_say_refused(const struct ntrace_user *user);
+ssize_t ntrace_users_show(char *buf);
 
 #endif /* NTRACE_SESSION_H */

@@ -195,6 +195,7 @@ static void *work(void *arg)
 {
 	static _Thread_local uint32_t values[2000];
 	unsigned int pause = given("NTRACE_LOAD_PAUSE", 0);
+
 	pin(*(const int *)arg);
 	while (!stop) {
 		compute(values, ARRAY_SIZE(values));

@@ -7,6 +7,7 @@
  * NTRACE_SECONDS=N: how long each case takes, 2 if not given
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -199,6 +201,225 @@ TEST_F_TIMEOUT(share, yielding_threads_of_an_ordinary_user, 3600)
 	ioctl(later.fd, PERF_EVENT_IOC_DISABLE, 0);
 	EXPECT_GT(later.page->aux_head, 0);
 	record_close(&later);
+}
+
+/* The name of the sink of a CPU, for events that do not choose one */
+static void sink_of(int cpu, char *name, size_t size)
+{
+	char file[64], path[256];
+
+	snprintf(file, sizeof(file), "cpu%d/path", cpu);
+	if (!pmu_text(file, path, sizeof(path)))
+		path[0] = 0;
+	snprintf(name, size, "%s", strrchr(path, ' ') ? strrchr(path, ' ') + 1 : path);
+}
+
+/* Is this line in the file of the PMU's users, or in that of the users of a sink? */
+static bool users_have(const char *sink, const char *line)
+{
+	char file[256], text[256];
+	bool found = false;
+	FILE *f;
+
+	snprintf(file, sizeof(file), sink ? "/sys/bus/platform/devices/%s/users" : PMU_DIR "/users", sink);
+	f = fopen(file, "r");
+	while (f && fgets(text, sizeof(text), f)) {
+		text[strcspn(text, "\n")] = 0;
+		found |= !strcmp(text, line);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+#define EXPECT_USER(sink, ...) do {								\
+	char line[128];										\
+												\
+	snprintf(line, sizeof(line), __VA_ARGS__);						\
+	EXPECT_TRUE(users_have(sink, line)) TH_LOG("no line \"%s\"", line);			\
+} while (0)
+
+#define EXPECT_NO_USER(sink, ...) do {								\
+	char line[128];										\
+												\
+	snprintf(line, sizeof(line), __VA_ARGS__);						\
+	EXPECT_FALSE(users_have(sink, line)) TH_LOG("a line \"%s\"", line);			\
+} while (0)
+
+/* How many lines of the log name who has a sink or a CPU, and whether one of them has this text */
+static unsigned int log_lines(const char *text, bool *has)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	unsigned int n = 0;
+	char line[1024];
+	ssize_t len;
+
+	*has = false;
+	while (fd >= 0) {
+		len = read(fd, line, sizeof(line) - 1);
+		if (len < 0 && errno == EPIPE)
+			continue;
+		if (len <= 0)
+			break;
+		line[len] = 0;
+		if (!strstr(line, ";ntrace: ") ||
+		    (!strstr(line, "waits for it") && !strstr(line, "has one that excludes it")))
+			continue;
+		n++;
+		*has |= strstr(line, text) != NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+/* perf allows no event of a task beside one of a CPU: the log says who has the other one */
+TEST(event_that_is_refused_is_told_who_has_the_other)
+{
+	struct recording rec, other;
+	unsigned int before, after;
+	char text[128];
+	bool has;
+
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	before = log_lines("", &has);
+	event_attr(&attr, pmu_config(pmu_first_cpu()));
+	ASSERT_TRUE(record_open(&rec, &attr, -1, pmu_first_cpu(), AUX_SIZE, false));
+	EXPECT_USER(NULL, "%d %d share_test", pmu_first_cpu(), getpid());
+	EXPECT_FALSE(record_open(&other, &attr, 0, -1, AUX_SIZE, false));
+	EXPECT_EQ(other.err, EBUSY);
+	usleep(50000);
+	snprintf(text, sizeof(text), "the event of share_test (pid %d) is refused, as share_test (pid %d)",
+		 getpid(), getpid());
+	after = log_lines(text, &has);
+	if (!before) {
+		EXPECT_EQ(after, 1);
+		EXPECT_TRUE(has);
+	}
+	record_close(&rec);
+	EXPECT_NO_USER(NULL, "%d %d share_test", pmu_first_cpu(), getpid());
+	/* This one had no reason to be refused but its settings, and the log says nothing of it */
+	attr.config = ~0ULL;
+	EXPECT_FALSE(record_open(&other, &attr, 0, -1, AUX_SIZE, false));
+	EXPECT_EQ(other.err, EINVAL);
+	usleep(50000);
+	EXPECT_EQ(log_lines("", &has), after);
+}
+
+/* Each user without rights sees own events alone. Names are one word of a line each, whatever they are. */
+static int look_as_user(int root_pid, const char *cpus)
+{
+	struct recording rec;
+	char line[128];
+	int status = 0;
+
+	if (!become_user())
+		return 1;
+	prctl(PR_SET_NAME, "a\n0 1\033b", 0, 0, 0);
+	event_attr(&attr, pmu_config(pmu_first_cpu()));
+	attr.config &= ~(NTRACE_CONFIG_FIRMWARE | NTRACE_CONFIG_CONTEXT);
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	if (!record_open(&rec, &attr, 0, -1, AUX_SIZE, false))
+		return 2;
+	snprintf(line, sizeof(line), "%s %d a?0 1?b", cpus, getpid());
+	if (!users_have(NULL, line))
+		status = 3;
+	snprintf(line, sizeof(line), "%s %d share_test", cpus, root_pid);
+	if (users_have(NULL, line))
+		status = 4;
+	record_close(&rec);
+	return status;
+}
+
+TEST(users_see_their_own_events_alone)
+{
+	struct recording rec;
+	char cpus[64];
+	int status;
+	pid_t child;
+
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	if (!pmu_number("caps/privilege", 0))
+		SKIP(return, "the hardware does not filter: no event is for an ordinary user");
+	set_paranoid(2);
+	ASSERT_TRUE(pmu_text("cpumask", cpus, sizeof(cpus)));
+	event_attr(&attr, pmu_config(pmu_first_cpu()));
+	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, AUX_SIZE, false));
+	child = fork();
+	if (!child)
+		_exit(look_as_user(getppid(), cpus));
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	ASSERT_TRUE(WIFEXITED(status));
+	EXPECT_NE(WEXITSTATUS(status), 3) TH_LOG("an ordinary user does not see the own event");
+	EXPECT_NE(WEXITSTATUS(status), 4) TH_LOG("an ordinary user sees an event of root");
+	EXPECT_EQ(WEXITSTATUS(status), 0);
+	EXPECT_USER(NULL, "%s %d share_test", cpus, getpid());
+	record_close(&rec);
+}
+
+/* Who gets no sink has one record that says why, and sysfs and the log say who has the sink */
+TEST(event_that_waits_is_told_who_has_the_sink)
+{
+	struct recording first, second;
+	struct stretches *st = calloc(1, sizeof(*st));
+	char sink[2][64], text[256];
+	unsigned int lines, before;
+	struct timespec ts;
+	bool has, shared;
+
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	if (pmu_nr_cpus() < 2)
+		SKIP(return, "there is one encoder only");
+	sink_of(0, sink[0], sizeof(sink[0]));
+	sink_of(1, sink[1], sizeof(sink[1]));
+	shared = !strcmp(sink[0], sink[1]);
+	before = log_lines("", &has);
+	event_attr(&attr, pmu_config(0));
+	/* It must not be full when it is looked at */
+	ASSERT_TRUE(record_open(&second, &attr, -1, 1, 1 << 22, false));
+	attr.config ^= NTRACE_CONFIG_TIMESTAMP;
+	ASSERT_TRUE(record_open(&first, &attr, -1, 0, 1 << 16, true));
+	EXPECT_NO_USER(sink[0], "0 traces %d share_test", getpid());
+	ioctl(first.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(second.fd, PERF_EVENT_IOC_ENABLE, 0);
+	usleep(100000);
+	record_stretches(&second, st);
+	EXPECT_EQ(st->nr_collided, shared);
+	EXPECT_EQ(st->nr_truncated, 0);
+	if (shared)
+		EXPECT_EQ(st->nr_partial, 1);
+	EXPECT_USER(sink[0], "0 traces %d share_test", getpid());
+	EXPECT_USER(sink[1], "1 %s %d share_test", shared ? "waits" : "traces", getpid());
+	snprintf(text, sizeof(text),
+		 "%s is in use by share_test (pid %d): the event of share_test (pid %d) on CPU 1 waits for it",
+		 sink[1], getpid(), getpid());
+	lines = log_lines(text, &has);
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	EXPECT_LE(lines, 1 + ts.tv_sec / 60);
+	/* The log has another line if it had one a short time ago */
+	if (!shared || !before)
+		EXPECT_EQ(has, shared);
+	if (shared)
+		EXPECT_GE(lines, 1);
+
+	/* and from now on it traces */
+	record_close(&first);
+	usleep(50000);
+	EXPECT_USER(sink[1], "1 traces %d share_test", getpid());
+	EXPECT_NO_USER(sink[0], "0 traces %d share_test", getpid());
+	pin(1);
+	busy(1000);
+	ioctl(second.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stretches(&second, st);
+	EXPECT_EQ(st->nr_collided, shared);
+	EXPECT_GT(st->bytes, 0);
+	record_close(&second);
+	pin(-1);
+	free(st);
 }
 
 /* An event that is never switched out has no room, then no sink, and continues when it has both */

@@ -195,6 +195,7 @@ static void add_stretch(struct stretches *st, const struct stretch *s)
 {
 	st->nr_truncated += !!(s->flags & PERF_AUX_FLAG_TRUNCATED);
 	st->nr_partial += !!(s->flags & PERF_AUX_FLAG_PARTIAL);
+	st->nr_collided += !!(s->flags & PERF_AUX_FLAG_COLLISION);
 	if (!s->size)
 		return;
 	if (!(s->flags & PERF_AUX_FLAG_OVERWRITE) && s->offset != st->end)

@@ -62,6 +62,7 @@ struct stretches {
 	unsigned int	nr;		/* PERF_RECORD_AUX with bytes */
 	unsigned int	nr_truncated;
 	unsigned int	nr_partial;
+	unsigned int	nr_collided;
 	unsigned int	nr_gaps;	/* offset is not the end of the one before */
 	uint64_t	bytes;
 	uint64_t	end;		/* offset after the last */

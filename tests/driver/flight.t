@@ -7,7 +7,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan 12
+plan 13
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1
@@ -35,7 +35,13 @@ ok "hang: the end of the trace was found" grep -q '^trace .*up to the last synch
 	files=$!
 	while [ ! -e /tmp/end ]; do echo 4096 >/sys/bus/event_source/devices/ntrace/cpu0/sync/period; done 2>/dev/null &
 	wait $cpus $files; touch /tmp/end; wait
-	cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
-is "CPUs go and come while the recorder ends and begins" "$(cat "$tap_tmp/said")" recording
+	cat $F/state
+	sink=/sys/bus/platform/devices/$(sed "s/.* //" /sys/bus/event_source/devices/ntrace/cpu0/path)
+	cat $sink/users
+	perf record -B --no-bpf-event -q -o /tmp/p -C 0 -e ntrace// -- cat $sink/users | sed "s/ [0-9]* / N /"
+	cat $sink/users' >"$tap_tmp/said" 2>"$tap_tmp/err"
+is "CPUs go and come while the recorder ends and begins" "$(head -n 1 "$tap_tmp/said")" recording
+is "a sink's file users has the recorder, and perf while that traces" "$(sed 1d "$tap_tmp/said" | xargs)" \
+	"0 records 0 flight 0 traces N perf 0 records 0 flight"
 quiet "CPUs go and come"
 done_testing

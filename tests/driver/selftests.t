@@ -13,20 +13,23 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
-selftests "6.12, 2 harts" "$tests" --kernel 6.12 --harts 2
+refused="share_test -t event_that_is_refused_is_told_who_has_the_other"
+selftests "6.12, 2 harts" "$refused;$tests" --kernel 6.12 --harts 2
 selftests "6.12, minimal hardware" "$tests" --kernel 6.12 --harts 1 --model caps=minimal
 # This board has a funnel, and an interrupt that sometimes comes for no reason.
 guest_env=NTRACE_IRQ=spurious
 selftests "7.2, interrupt" "$tests" --kernel 7.2 --harts 2 --topology interrupt --model fault.irq_spurious=50
 guest_env=
-# Events of an ordinary user come and go on each hart while others use the sink.
-selftests "6.12, 4 harts share a sink" "share_test;field_test -t src_is_told" --kernel 6.12 --harts 4 --topology funnel \
+# Events of an ordinary user come and go on each hart while others use the sink. The log has one line a
+# minute about that, so the test that reads it comes first.
+waits="share_test -t event_that_waits_is_told_who_has_the_sink"
+selftests "6.12, 4 harts share a sink" "$waits;share_test;field_test -t src_is_told" --kernel 6.12 --harts 4 --topology funnel \
 	--model funnel.fifo=256
 # This board has ATB bridges, a CoreSight funnel, and an ETR that writes frames.
-selftests "6.12, 4 harts share an ETR" "share_test;record_test;snapshot_test;life_test -t system_suspend" \
+selftests "6.12, 4 harts share an ETR" "$waits;share_test;record_test;snapshot_test;life_test -t system_suspend" \
 	--kernel 6.12 --harts 4 --topology k3
 # These registers are older than the Trace Control Interface: they have no filters and no context.
-selftests "6.12, 4 harts share SiFive's funnel" "share_test;record_test;snapshot_test;attr_test;life_test" \
+selftests "6.12, 4 harts share SiFive's funnel" "$waits;share_test;record_test;snapshot_test;attr_test;life_test" \
 	--kernel 6.12 --board p550
 # With --icount, time counts instructions, so that no timer comes late by accident.
 guest_env=NTRACE_EXACT=1
