@@ -69,6 +69,14 @@ partial_is_right() {
 		branches partial | sed '/code 1: sink full/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
 }
 
+# The same for a sink that another program had. No buffer is too small for that.
+collision_is_right() {
+	says collision 0 "code 5: another program had the sink: trace is missing" \
+		"       1  code 5: another program had the sink: trace is missing" "AUX data detected collision" &&
+		! grep -E "full|SIZE" "$tap_tmp/said" && says_with be-l collision 0 && ! grep "code 5" "$tap_tmp/said" &&
+		branches collision | sed '/code 5/d' >"$tap_tmp/got" && branches good | diff - "$tap_tmp/got"
+}
+
 # The program runs once in each sample.
 samples_are_right() {
 	branches good | without_times >"$tap_tmp/wanted"
@@ -91,6 +99,7 @@ check_good() {
 	ok "$me: without timestamps, the time of PERF_RECORD_AUX" same_branches no-time nearly
 	ok "$me: a snapshot that begins inside a message" same_branches snapshot
 	ok "$me: a window that the sink overwrote" partial_is_right
+	ok "$me: a sink that another program had" collision_is_right
 	ok "$me: trace in samples" samples_are_right
 	ok "$me: metadata of a later minor version" same_branches later-minor
 	is "$me: metadata with more words for each CPU" "$(branches later-words | cksum)" \
@@ -343,13 +352,13 @@ kinds="7.2/x86_64 6.12/x86_64"
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 74))
+plan $(($(echo $kinds | wc -w) * 75))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" &&
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -march=rv64g -mabi=lp64d -nostdlib -static -Wl,-Ttext=0x10000 \
 		-o "$tap_tmp/calls-uncompressed" "$data/calls.S" || exit
 for what in good mapped-again no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
-	guest-code no-aux-record no-context switches no-time snapshot partial samples later-minor later-words narrow padded prescaled late-mapping unknown-thread truncated wrong-icnt \
+	guest-code no-aux-record no-context switches no-time snapshot partial collision samples later-minor later-words narrow padded prescaled late-mapping unknown-thread truncated wrong-icnt \
 	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits bad-src no-size buffer-number far-offset other-id other-type no-sync trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done

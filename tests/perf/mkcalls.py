@@ -244,6 +244,11 @@ def make(what, program):
         return session(file(), overwritten(trace(), 4096), program, flags=perfdata.AUX_OVERWRITE)
     if what == 'partial':
         return session(file(), overwritten(trace(), 4096), program, flags=perfdata.AUX_PARTIAL)
+    if what == 'collision':
+        # on another CPU, whose event never gets the sink
+        result = file()
+        result.aux(0, 0, ns(START - 100), OTHER, 1, perfdata.AUX_PARTIAL | perfdata.AUX_COLLISION)
+        return session(result, trace(), program)
     if what == 'samples':
         return samples(file, program)
     if what == 'truncated':

@@ -69,12 +69,12 @@ int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t ti
 	if (code == NTRACE_ERROR_OVERFLOW &&
 	    nt->synth_opts.error_minus_flags & AUXTRACE_ERR_FLG_OVERFLOW)
 		return 0;
-	if (code == NTRACE_ERROR_LOST &&
+	if ((code == NTRACE_ERROR_LOST || code == NTRACE_ERROR_BUSY) &&
 	    nt->synth_opts.error_minus_flags & AUXTRACE_ERR_FLG_DATA_LOST)
 		return 0;
 	/* lost trace is no damage, and firmware that is not known is a gap */
 	nt->damaged |= code != NTRACE_ERROR_LOST && code != NTRACE_ERROR_OVERFLOW &&
-		       code != NTRACE_ERROR_FIRMWARE;
+		       code != NTRACE_ERROR_FIRMWARE && code != NTRACE_ERROR_BUSY;
 	if (code > 0 && code < NTRACE_NR_ERRORS)
 		nt->nr_errors[code]++;
 	ntrace_count_patched(nt, code, ip);
@@ -99,6 +99,7 @@ static const char *const ntrace_error_texts[] = {
 	[NTRACE_ERROR_OVERFLOW]	= "Error message: the encoder lost messages",
 	[NTRACE_ERROR_CONFIG]	= "no metadata for a CPU: its trace is skipped",
 	[NTRACE_ERROR_FIRMWARE]	= "[firmware] is not known: set ntrace.firmware",
+	[NTRACE_ERROR_BUSY]	= "another program had the sink: trace is missing",
 };
 
 static const char *ntrace_error_text(int code)

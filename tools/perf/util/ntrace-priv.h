@@ -488,6 +488,7 @@ enum ntrace_error {
 	NTRACE_ERROR_OVERFLOW	= 2,
 	NTRACE_ERROR_CONFIG	= 3,
 	NTRACE_ERROR_FIRMWARE	= 4,
+	NTRACE_ERROR_BUSY	= 5,
 };
 
 int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,

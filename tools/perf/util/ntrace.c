@@ -208,25 +208,38 @@ static void ntrace_add_to_sample(struct ntrace *nt, struct perf_sample *sample)
 	thread__put(thread);
 }
 
+/* Why trace is missing: an error code, and a text for it; 0: none is missing */
+static int ntrace_why_lost(u64 flags, u64 size, const char **text)
+{
+	if (flags & PERF_AUX_FLAG_TRUNCATED) {
+		*text = "AUX buffer full: trace was lost (try perf record -m,SIZE)";
+		return NTRACE_ERROR_LOST;
+	}
+	if (ntrace_frames_lost(flags, size))
+		return 0;
+	if (flags & PERF_AUX_FLAG_COLLISION) {
+		*text = "another program had the sink: trace is missing";
+		return NTRACE_ERROR_BUSY;
+	}
+	*text = "sink full: trace was lost (try perf record -m,SIZE)";
+	return flags & PERF_AUX_FLAG_PARTIAL ? NTRACE_ERROR_LOST : 0;
+}
+
 static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
 			      struct perf_sample *sample)
 {
 	u32 lost = PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL;
 	const char *text;
+	int code;
 
 	if (!event->aux.aux_size && event->aux.flags & lost)
 		ntrace_gap_refused(nt, sample->cpu, sample->tid);
 	nt->event_disabled |= event->aux.flags & PERF_AUX_FLAG_TRUNCATED;
-	if (event->aux.flags & PERF_AUX_FLAG_TRUNCATED)
-		text = "AUX buffer full: trace was lost (try perf record -m,SIZE)";
-	else if (ntrace_frames_lost(event->aux.flags, event->aux.aux_size))
+	code = ntrace_why_lost(event->aux.flags, event->aux.aux_size, &text);
+	if (!code)
 		return 0;
-	else if (event->aux.flags & PERF_AUX_FLAG_PARTIAL)
-		text = "sink full: trace was lost (try perf record -m,SIZE)";
-	else
-		return 0;
-	return ntrace_synth_error(nt, NTRACE_ERROR_LOST, sample->cpu, sample->pid, sample->tid, 0,
-				  sample->time, text);
+	return ntrace_synth_error(nt, code, sample->cpu, sample->pid, sample->tid, 0, sample->time,
+				  text);
 }
 
 /* An event of a guest (perf inject --guest-data) says nothing of the host's threads and maps */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <api/fs/fs.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/ntrace.h>
@@ -341,6 +342,38 @@ static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 	return ntrace_check_privileges(pmu, attr);
 }
 
+/* Another process that has an event, as the PMU's file "users" says: CPUS PID COMM */
+static bool ntrace_find_user(char *cpus, int *pid, char *comm)
+{
+	char path[PATH_MAX];
+	bool found = false;
+	FILE *file;
+
+	scnprintf(path, sizeof(path), "%s/bus/event_source/devices/" NTRACE_PMU_NAME "/users",
+		  sysfs__mountpoint() ? : "/sys");
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	while (!found && fscanf(file, "%63s %d %15[^\n]", cpus, pid, comm) == 3)
+		found = *pid != getpid();
+	fclose(file);
+	return found;
+}
+
+static int ntrace_explain_busy(const char *event, char *msg, size_t size)
+{
+	char cpus[64], comm[16];
+	int pid;
+
+	if (ntrace_find_user(cpus, &pid, comm))
+		return scnprintf(msg, size,
+				 "Another program has a trace encoder that %s needs: %s (process %d, CPUs %s).\n",
+				 event, comm, pid, cpus);
+	return scnprintf(msg, size,
+			 "The trace encoder cannot be used for %s. Does another user trace on this CPU? 'dmesg | grep ntrace' may say who, or what else is wrong.\n",
+			 event);
+}
+
 /* What perf prints if the kernel refused the event and perf has no explanation of its own */
 int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, size_t size)
 {
@@ -356,9 +389,7 @@ int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, si
 	if (error == ESRCH)
 		return scnprintf(msg, size,
 				 "The process or thread has ended, so nothing of it can be traced: -p and -t take one that still runs.\n");
-	return scnprintf(msg, size,
-			 "The trace encoder cannot be used for %s. Does another perf record trace on this CPU ('pgrep -a perf')? If not, 'dmesg | grep ntrace' may say why.\n",
-			 evsel__name(evsel));
+	return ntrace_explain_busy(evsel__name(evsel), msg, size);
 }
 
 /* ---------------------------------------------------------------- options */
