@@ -6,7 +6,7 @@
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
 
-plan 43
+plan 47
 recorder_build command-record
 "$O/root/bin/riscv64-guest-gcc" -O2 -Wall -o "$tap_tmp/terminal" "$top/tests/command/terminal.c" || exit 1
 
@@ -76,6 +76,27 @@ cases() {
 	E2
 	"$top/tools/board/board" run --kernel 6.12 --harts 2 --out "$out" --timeout 600 -- sh /out/go && out_files "$out" &&
 		cp -a "$out/cases-debug/." "$truth_root/.debug/"
+}
+
+# Two harts share a sink, and two programs want it with other fields; a third one wants a CPU.
+shared() {
+	cat >"$out/go" <<-'E2'
+		cd /tmp && cp /out/work /out/ntrace-static . && mkdir said
+		case_() { name=$1; shift; "$@" >said/$name 2>&1; echo "status $?" >>said/$name; }
+		record() { ./ntrace-static record --no-kcore "$@"; }
+		mkfifo ready
+		./ntrace-static record --no-kcore -C 0 -e ntrace/timestamp=0/u -o x.data -- sh -c 'echo >ready; exec sleep 60' &
+		first=$!
+		read -r line <ready
+		case_ waits record -C 1 -e ntrace/timestamp=1/u -o y.data -- sleep 1
+		case_ taken record -C 0 -e ntrace//u -o y.data -- true
+		echo "pid $first" >>said/taken
+		kill -INT $first; wait
+		case_ free record -C 1 -e ntrace/timestamp=1/u -o z.data -- taskset 2 ./work 1
+		tar -cf /out/files.tar said
+	E2
+	"$top/tools/board/board" run --kernel 6.12 --harts 2 --topology funnel --out "$out" --timeout 600 -- sh /out/go &&
+		out_files "$out"
 }
 
 # says NAME STATUS SENTENCE
@@ -151,4 +172,9 @@ ok "... as the last line says" says losing 0 "try a larger buffer (-m)"
 ok "the recorder comes before the command" says priority 0 -20
 ok "... which has its own priority" says priority 0 0
 ok "doctor: a board lacks nothing but perf" says doctor 0 "The kernel offers the event ntrace//."
+ok "programs that want a sink on the board" shared
+ok "a sink that another program had" says waits 0 "another program had the trace sink 1 times"
+ok "a CPU that another program has" says taken 2 \
+	"in use by ntrace-static (process $(sed -n 's/^pid //p' "$out/said/taken"), CPUs 0)"
+is "... and a sink that is free" "$(grep -c 'had the trace sink' "$out/said/free") $(tail -n 1 "$out/said/free")" "0 status 0"
 done_testing

@@ -104,8 +104,9 @@ static void print_progress(double begin)
 	nt_recorder_info(recorder, &info, sizeof(info));
 	fprintf(stderr, "\rntrace: %.0f s, %.1f MB, %.1f MB/s, ", t - begin, info.bytes / 1e6,
 		last_time ? (info.bytes - last_bytes) / 1e6 / (t - last_time) : 0);
-	if (info.cut_stretches)
-		fprintf(stderr, "trace was lost %llu times", (unsigned long long)info.cut_stretches);
+	if (info.cut_stretches || info.busy_stretches)
+		fprintf(stderr, "trace was lost %llu times",
+			(unsigned long long)(info.cut_stretches + info.busy_stretches));
 	else
 		fprintf(stderr, "nothing lost");
 	fprintf(stderr, "\033[K");
@@ -127,6 +128,9 @@ static void print_end(const struct record *record)
 	if (info.cut_stretches)
 		fprintf(stderr, "ntrace: trace was lost %llu times, as it came faster than it was written: try a larger buffer (-m)\n",
 			(unsigned long long)info.cut_stretches);
+	if (info.busy_stretches)
+		fprintf(stderr, "ntrace: another program had the trace sink %llu times, so trace is missing: the file \"users\" of the sink in sysfs says who has it\n",
+			(unsigned long long)info.busy_stretches);
 	if (info.lost_events)
 		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",
 			(unsigned long long)info.lost_events);

@@ -189,9 +189,12 @@ static int say_lost(struct script_part *p, const struct nt_who *who)
 {
 	lines_begin(&p->lines, who->cpu);
 	if (p->script->json)
-		return json_error(p, who, "trace was lost", 0);
+		return json_error(p, who, who->busy ? "another program had the sink" :
+						      "trace was lost", 0);
 	add_error(p, who);
-	lines_add(&p->lines, " ip 0 code 1: trace was lost (try perf record -m,SIZE)\n");
+	lines_add(&p->lines, who->busy ?
+		  " ip 0 code 5: another program had the sink: trace is missing\n" :
+		  " ip 0 code 1: trace was lost (try perf record -m,SIZE)\n");
 	return lines_end(&p->lines, who->time);
 }
 

@@ -308,7 +308,10 @@ void rec_count(struct nt_recorder_info *info, const struct perf_event_header *he
 
 	if (header->type == PERF_RECORD_AUX && header->size >= sizeof(*header) + 24) {
 		info->stretches++;
-		info->cut_stretches += (words[2] & cut) != 0;
+		if (words[2] & PERF_AUX_FLAG_COLLISION)
+			info->busy_stretches++;
+		else
+			info->cut_stretches += (words[2] & cut) != 0;
 	} else if (header->type == PERF_RECORD_LOST && header->size >= sizeof(*header) + 16) {
 		info->lost_events += words[1];
 	}
@@ -349,6 +352,7 @@ void rec_build_ids(struct nt_recorder *r, struct rec_text *text)
 	struct perfdata pd;
 
 	r->info.stretches = r->info.cut_stretches = r->info.lost_events = 0;
+	r->info.busy_stretches = 0;
 	choose_cache(r, s.cache);
 	if (!pd_open(&pd, r->out.path))
 		pd_for_each(&pd, take, &s);

@@ -464,7 +464,7 @@ static void begin_stretch(struct worker *w, size_t nth)
 	w->now = s->start;
 	w->who = (struct nt_who){ .time = s->start, .cpu = s->cpu, .pid = s->pid, .tid = s->tid,
 				  .comm = "", .buffer = s->queue, .lost = ns_frames_lost(s),
-				  .priv = w };
+				  .busy = s->flags & PERF_AUX_FLAG_COLLISION, .priv = w };
 	w->known_tid = INT32_MIN;
 	w->part = w->job->consumer->begin(w->job->ctx, nth);
 }

@@ -69,6 +69,7 @@ struct nt_who {
 	uint32_t	image;		/* another number after exec; 0: not known */
 	uint32_t	buffer;		/* AUX buffer of the recording that the trace is from */
 	bool		lost;		/* trace of each CPU is missing before its first item in this stretch */
+	bool		busy;		/* what is missing after it is so as another program had the sink */
 	const void	*priv;
 };
 
