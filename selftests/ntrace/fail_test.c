@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the driver does if one of its own functions fails. The module ntrace-fail makes it fail; without
+ * the module, or without kprobes in the kernel, nothing is tested.
+ *
+ * NTRACE_MODULES=DIR: where ntrace-fail.ko and ntrace.ko are, /usr/lib/ntrace if not given
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "trace.h"
+
+#define DRIVER_DIR	"/sys/bus/platform/drivers/ntrace"
+#define AUX_SIZE	(1 << 17)
+
+/* 0, or an errno */
+static int load(const char *module, const char *params)
+{
+	const char *dir = getenv("NTRACE_MODULES");
+	char file[256];
+	int fd, ret;
+
+	snprintf(file, sizeof(file), "%s/%s.ko", dir ? dir : "/usr/lib/ntrace", module);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	ret = syscall(SYS_finit_module, fd, params, 0) ? errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int unload(const char *module)
+{
+	return syscall(SYS_delete_module, module, O_NONBLOCK) ? errno : 0;
+}
+
+/* A parameter of ntrace-fail */
+static unsigned int fail_count(const char *name)
+{
+	char file[128];
+	unsigned int n = 0;
+	FILE *f;
+
+	snprintf(file, sizeof(file), "/sys/module/ntrace_fail/parameters/%s", name);
+	f = fopen(file, "r");
+	if (f && fscanf(f, "%u", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Calls of functions fail as the parameters of ntrace-fail say, until fail_end() */
+static int __attribute__((format(printf, 1, 2))) fail_begin(const char *fmt, ...)
+{
+	char params[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(params, sizeof(params), fmt, args);
+	va_end(args);
+	return load("ntrace-fail", params);
+}
+
+static unsigned int fail_end(void)
+{
+	unsigned int hits = fail_count("hits");
+
+	unload("ntrace_fail");
+	return hits;
+}
+
+FIXTURE(fail) {
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct stretches *st;
+	int cpu;
+};
+
+FIXTURE_SETUP(fail)
+{
+	int err;
+
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	err = fail_begin("function=ntrace_path_recover times=0");
+	if (err)
+		SKIP(return, "no module ntrace-fail, or no kprobes: %s", strerror(err));
+	fail_end();
+	self->cpu = pmu_first_cpu();
+	self->rec.fd = -1;
+	self->st = calloc(1, sizeof(*self->st));
+	event_attr(&self->attr, pmu_config(self->cpu));
+	ASSERT_TRUE(pin(self->cpu));
+}
+
+FIXTURE_TEARDOWN(fail)
+{
+	fail_end();
+	record_close(&self->rec);
+	free(self->st);
+}
+
+/* Read what there is, and drop it: bytes */
+static uint64_t drain(struct recording *rec, struct stretches *st)
+{
+	uint64_t head = __atomic_load_n(&rec->page->aux_head, __ATOMIC_ACQUIRE);
+	uint64_t bytes = head - rec->page->aux_tail;
+
+	record_stretches(rec, st);
+	__atomic_store_n(&rec->page->aux_tail, head, __ATOMIC_RELEASE);
+	return bytes;
+}
+
+/* Trace that comes within a while, as the event goes on: bytes */
+static uint64_t goes_on(struct recording *rec, struct stretches *st)
+{
+	uint64_t bytes = 0;
+	int i;
+
+	drain(rec, st);
+	for (i = 0; i < 20 && !bytes; i++) {
+		busy(20000);
+		usleep(5000);
+		bytes = drain(rec, st);
+	}
+	return bytes;
+}
+
+/* The event of a program is none of its children's business: they are born if the hardware fails, too */
+TEST_F(fail, fork_of_a_program_whose_encoder_fails)
+{
+	struct recording other;
+	int status = 1;
+	pid_t child;
+
+	self->attr.inherit = 1;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, self->cpu, 1 << 22, false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ASSERT_EQ(fail_begin("function=ntrace_path_recover error=%d", -EIO), 0);
+	child = fork();
+	if (!child) {
+		busy(1000);
+		_exit(0);
+	}
+	EXPECT_GT(child, 0) TH_LOG("fork() failed: %s", strerror(errno));
+	if (child > 0)
+		waitpid(child, &status, 0);
+	EXPECT_EQ(status, 0);
+	EXPECT_EQ(fail_count("hits"), 0);
+	/* but who opens an event is told */
+	EXPECT_FALSE(record_open(&other, &self->attr, 0, self->cpu, AUX_SIZE, false));
+	EXPECT_EQ(other.err, EIO);
+	EXPECT_GT(fail_end(), 0);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	EXPECT_GT(drain(&self->rec, self->st), 0);
+}
+
+/* The names of the components that the driver has, @max at the most. Returns how many */
+static unsigned int components(char names[][64], unsigned int max)
+{
+	DIR *dir = opendir(DRIVER_DIR);
+	struct dirent *entry;
+	unsigned int n = 0;
+
+	while (dir && n < max && (entry = readdir(dir)))
+		if (strlen(entry->d_name) > 2 && strchr(entry->d_name, '.'))
+			snprintf(names[n++], sizeof(names[0]), "%.63s", entry->d_name);
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Let the driver look at all components that it knows */
+static void look_at_all(const struct perf_event_attr *wanted)
+{
+	struct perf_event_attr attr = *wanted;
+	char names[32][64], file[256], text[256];
+	unsigned int n = components(names, 32), i;
+	struct recording rec;
+	FILE *f;
+	int cpu;
+
+	for (i = 0; i < n; i++) {
+		snprintf(file, sizeof(file), "/sys/kernel/debug/ntrace/%.63s/caps", names[i]);
+		f = fopen(file, "r");
+		while (f && fgets(text, sizeof(text), f))
+			;
+		if (f)
+			fclose(f);
+	}
+	attr.type = pmu_type();
+	for (cpu = 0; cpu < 8; cpu++) {
+		if (!record_open(&rec, &attr, -1, cpu, AUX_SIZE, false))
+			continue;
+		ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		busy(1000);
+		record_close(&rec);
+	}
+}
+
+/* A component that cannot have its files in sysfs is not used, and nothing is left of it */
+TEST_F_TIMEOUT(fail, component_without_attributes, 200)
+{
+	unsigned int n, i, cpus = pmu_nr_cpus();
+	char names[32][64], file[256];
+
+	n = components(names, 32);
+	ASSERT_GT(n, 1);
+	for (i = 0; i < n; i++) {
+		ASSERT_EQ(unload("ntrace"), 0);
+		ASSERT_EQ(fail_begin("function=device_add_groups error=%d times=1 device=%s", -ENOMEM,
+				     names[i]), 0);
+		ASSERT_EQ(load("ntrace", ""), 0);
+		EXPECT_EQ(fail_end(), 1) TH_LOG("%s", names[i]);
+		snprintf(file, sizeof(file), DRIVER_DIR "/%.63s", names[i]);
+		EXPECT_NE(access(file, F_OK), 0) TH_LOG("%s is used", names[i]);
+		look_at_all(&self->attr);
+	}
+	ASSERT_EQ(unload("ntrace"), 0);
+	ASSERT_EQ(load("ntrace", ""), 0);
+	EXPECT_EQ(pmu_nr_cpus(), cpus);
+	self->attr.type = pmu_type();
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	EXPECT_GT(goes_on(&self->rec, self->st), 0);
+}
+
+/*
+ * An event of a CPU is not switched out and in. If it cannot go on, in the next window or when the CPU has
+ * slept, it tries again by itself, and its reader is told once.
+ */
+TEST_F(fail, event_of_a_cpu_tries_again)
+{
+	unsigned int i;
+
+	/* It opens a window for each 64 KiB, and its buffer is never full */
+	self->attr.aux_watermark = 1 << 16;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, 1 << 22, false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	EXPECT_GT(goes_on(&self->rec, self->st), 0);
+	ASSERT_EQ(fail_begin("function=ntrace_sink_start error=%d times=5", -EBUSY), 0);
+	/* The kernel has loaded a module meanwhile, which may have filled the buffer */
+	drain(&self->rec, self->st);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < 200 && fail_count("hits") < 5; i++) {
+		busy(20000);
+		usleep(5000);
+		drain(&self->rec, self->st);
+	}
+	EXPECT_EQ(fail_end(), 5);
+	EXPECT_EQ(self->st->nr_collided, 1);
+	EXPECT_GT(goes_on(&self->rec, self->st), 0);
+}
+
+/* If the hardware fails, it does not try again, but the reader is told, and may start it */
+TEST_F(fail, event_of_a_cpu_whose_sink_fails)
+{
+	unsigned int i;
+
+	self->attr.aux_watermark = 1 << 16;
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, 1 << 22, false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	EXPECT_GT(goes_on(&self->rec, self->st), 0);
+	ASSERT_EQ(fail_begin("function=ntrace_sink_start error=%d", -EIO), 0);
+	drain(&self->rec, self->st);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < 200 && !fail_count("hits"); i++) {
+		busy(20000);
+		usleep(5000);
+		drain(&self->rec, self->st);
+	}
+	usleep(5000);
+	EXPECT_GT(fail_end(), 0);
+	drain(&self->rec, self->st);
+	EXPECT_GT(self->st->nr_truncated, 0);
+	EXPECT_EQ(self->st->nr_collided, 0);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	EXPECT_GT(goes_on(&self->rec, self->st), 0);
+}
+
+/* A component that is stuck is used again when all of it is set up, and not before */
+TEST_F(fail, component_that_is_stuck)
+{
+	unsigned int i, hits;
+
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
+	ASSERT_EQ(fail_begin("function=ntrace_ramsink_program error=%d times=1 break=1", -EIO), 0);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	busy(1000);
+	hits = fail_end();
+	record_close(&self->rec);
+	if (!hits)
+		SKIP(return, "the sink is no RAM sink of the Trace Control Interface 1.0");
+
+	/* It does not come out of reset, which each event is told */
+	ASSERT_EQ(fail_begin("function=ntrace_comp_reset error=%d", -ETIMEDOUT), 0);
+	for (i = 0; i < 3; i++) {
+		EXPECT_FALSE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
+		EXPECT_EQ(self->rec.err, EIO);
+		record_close(&self->rec);
+	}
+	EXPECT_EQ(fail_end(), 3);
+
+	/* It does, and nobody may start it while its registers are written */
+	ASSERT_EQ(fail_begin("function=ntrace_ramsink_revive watch=1"), 0);
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
+	EXPECT_EQ(fail_count("stuck"), 1);
+	EXPECT_GT(fail_end(), 0);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	EXPECT_GT(goes_on(&self->rec, self->st), 0);
+}
+
+/* One that does not empty in time costs trace, not the event */
+TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
+{
+	struct recording owner;
+	unsigned int hits;
+
+	if (pmu_nr_cpus() < 2)
+		SKIP(return, "there is one encoder only");
+	/* A snapshot does not stop the sink to read it */
+	ASSERT_TRUE(record_open(&owner, &self->attr, -1, 0, 1 << 20, true));
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 20, false));
+	ioctl(owner.fd, PERF_EVENT_IOC_ENABLE, 0);
+	pin(1);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	busy(1000);
+	ASSERT_EQ(fail_begin("function=ntrace_comp_flush error=%d times=1", -ETIMEDOUT), 0);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	hits = fail_end();
+	/* A CPU that sleeps deeply leaves the sink, too, and that may be the owner's */
+	drain(&self->rec, self->st);
+	drain(&owner, self->st);
+	record_close(&owner);
+	if (!hits)
+		SKIP(return, "nothing is between encoder and sink, or it empties at once");
+	EXPECT_EQ(self->st->nr_truncated, 0);
+	EXPECT_EQ(self->st->nr_partial, 1);
+	/* alone, its trace is in its own buffer */
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	EXPECT_GT(goes_on(&self->rec, self->st), 0);
+}
+
+TEST_HARNESS_MAIN
