@@ -65,5 +65,12 @@ guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=5000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=300
 [ -n "${ONLY:-}" ] || ok "6.12, hardware that gets stuck: the log says what and where" \
 	grep -E 'ntrace .*: trace .* did not become' "$tap_tmp/console"
+# Functions of the driver fail. The kernel looks at the ends of memory, and fills what is freed.
+for kver in 6.12 7.2; do
+	make -s -C "$top/tests/driver" O="$O" KVER=$kver guest >&2 || exit 1
+done
+guest_env=
+selftests "6.12, functions that fail" fail_test --kernel 6.12 --harts 2 --topology funnel --append slub_debug=FZP
+selftests "7.2, functions that fail" fail_test --kernel 7.2 --harts 2 --append slub_debug=FZP
 plan $tap_n
 done_testing
