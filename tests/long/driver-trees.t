@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Device trees that are wrong in random places, on each of the boards: the kernel has nothing to complain about,
+# the driver comes and goes, and perf ends, with trace or without.
+# BOARDS="OPTIONS;...": on those; TREES=N for each (30), from SEED (1) on
+. "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/../driver/guest.sh"
+
+need_perf_and_work 6.12
+trees=${TREES:-30} seed=${SEED:-1}
+
+# on OPTIONS: all trees
+on() {
+	# shellcheck disable=SC2086
+	"$top/tools/board/board" dtb --harts 2 $1 >"$tap_tmp/right" || exit 1
+	bad=0 traced=0 pmus=0 n=$((seed - 1))
+	while [ $((n += 1)) -lt $((seed + trees)) ]; do
+		python3 "$top/tests/driver/wrong-tree.py" $n <"$tap_tmp/right" >"$tap_tmp/wrong" || exit 1
+		# shellcheck disable=SC2086
+		"$top/tools/board/board" run --timeout 200 --harts 2 $1 --console "$tap_tmp/console" \
+			--dts-sed "1r $tap_tmp/wrong
+				d" -- 'sleep 1
+			for i in 1 2; do
+				[ ! -e /sys/bus/event_source/devices/ntrace/type ] || echo PMU
+				timeout 30 perf record -B --no-bpf-event -q -a -m,64K -e ntrace// -o /tmp/p -- true >/tmp/log 2>&1
+				case $? in 124) echo hang ;; 0) perf report --stats -i /tmp/p 2>/dev/null | grep -q "AUXTRACE events" && echo traced ;; esac
+				rmmod ntrace || echo stays
+				insmod /lib/ntrace/ntrace.ko || echo away
+			done
+			echo alive' >"$tap_tmp/said" 2>"$tap_tmp/err"
+		# The kernel says of some properties itself what is wrong with them
+		[ "$(grep -cE '^(hang|stays|away)' "$tap_tmp/said") $(grep -c '^alive' "$tap_tmp/said")" = "0 1" ] &&
+			! grep -qE "$complaints" "$tap_tmp/console" || {
+			bad=$((bad + 1))
+			echo "# $1, tree $n: $(head -n 1 "$tap_tmp/wrong")"
+			sed 's/^/# /' "$tap_tmp/said" "$tap_tmp/err" | head -n 10
+			grep -E -A 25 -m 1 "$complaints" "$tap_tmp/console" | sed 's/^/# /'
+		}
+		pmus=$((pmus + $(grep -c '^PMU' "$tap_tmp/said")))
+		traced=$((traced + $(grep -c '^traced' "$tap_tmp/said")))
+	done
+	figure "$1: $trees trees, loaded twice each: $pmus times there was a PMU, $traced times it traced"
+	is "$1: trees that the kernel or the driver did not take well" $bad 0
+	# A fault that always leads to nothing would test nothing
+	ok "$1: some trees are traced, and some are not" [ $traced -gt 0 ] && [ $traced -lt $((2 * trees)) ]
+}
+
+list=${BOARDS:---topology direct;--topology funnel;--board k3;--board p550}
+while [ -n "$list" ]; do
+	on "${list%%;*}"
+	case $list in *\;*) list=${list#*;} ;; *) list= ;; esac
+done
+plan $tap_n
+done_testing
