@@ -1018,6 +1018,13 @@ struct nt_source *nt_flow_source(struct nt_flow *flow, uint32_t id)
 	return src;
 }
 
+/* Is the message at hand of a source that is not to be decoded? */
+static bool engine_is_other(const struct nt_flow *flow)
+{
+	return flow->config.src_id != NT_SRC_ANY && flow->msg.fields & NT_FIELD_SRC &&
+		flow->msg.src != flow->config.src_id;
+}
+
 /* Read the next message. False: there is none. */
 static bool engine_read_message(struct nt_flow *flow)
 {
@@ -1028,6 +1035,9 @@ static bool engine_read_message(struct nt_flow *flow)
 		if (!ret && flow->ending) {
 			flow->ending = false;
 			ret = nt_reader_finish(&flow->reader, &flow->msg);
+			/* the last message is cut, which is an error of its source alone */
+			if (engine_is_other(flow))
+				ret = 0;
 		}
 		if (!ret)
 			return false;
@@ -1037,7 +1047,7 @@ static bool engine_read_message(struct nt_flow *flow)
 		}
 		flow->stats.messages++;
 		flow->stats.by_tcode[flow->msg.tcode]++;
-		if (flow->config.src_id != NT_SRC_ANY && flow->msg.src != flow->config.src_id)
+		if (engine_is_other(flow))
 			continue;
 		flow->has_msg = true;
 		return true;

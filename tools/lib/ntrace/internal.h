@@ -94,6 +94,7 @@ static inline bool nt_message_is_vendor(uint8_t byte)
 }
 
 bool nt_message_is_open(const struct nt_message *msg);
+bool nt_message_source(const struct nt_config *config, const uint8_t *p, size_t size, uint16_t *src);
 size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved);
 
 /* As after nt_frames_new() */

@@ -349,6 +349,20 @@ static int message_parse(const struct nt_config *config, const uint8_t *p, struc
 	return message_parse_vars(config, layout, msg, p, bits);
 }
 
+/* The SRC of a message of which the first @size bytes are there. False: they do not have all of it. */
+bool nt_message_source(const struct nt_config *config, const uint8_t *p, size_t size, uint16_t *src)
+{
+	size_t nr = (MDO_BITS + config->src_bits + MDO_BITS - 1) / MDO_BITS, n;
+	uint32_t head = 0;
+
+	if (!config->src_bits || size < nr)
+		return false;
+	for (n = 0; n < nr; n++)
+		head |= (uint32_t)(p[n] >> 2) << (n * MDO_BITS);
+	*src = head >> MDO_BITS & ((1u << config->src_bits) - 1);
+	return true;
+}
+
 /* Bytes up to and with the first one with MSEO 11; 0: there is none. Notes a reserved MSEO. */
 size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved)
 {

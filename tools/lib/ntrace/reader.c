@@ -148,6 +148,8 @@ int nt_reader_finish(struct nt_reader *reader, struct nt_message *msg)
 	memset(msg, 0, sizeof(*msg));
 	if (!reader->nr_carry)
 		return NT_OK;
+	if (nt_message_source(&reader->config, reader->carry, reader->nr_carry, &msg->src))
+		msg->fields = NT_FIELD_SRC;
 	reader_decode_carried(reader, &cut);
 	msg->offset = cut.offset;
 	msg->length = cut.length;
