@@ -21,8 +21,9 @@ def main():
     options = sys.argv[4:]
     with open(trace, 'rb') as f:
         data = f.read()
-    bits = int(options[options.index('--src-bits') + 1]) if '--src-bits' in options else 0
-    file = perfdata.File(config=sum(CONFIG.get(option, 0) for option in options), src_bits=bits)
+    bits, src = (int(options[options.index(option) + 1]) if option in options else 0 for option in ('--src-bits', '--src'))
+    file = perfdata.File(config=sum(CONFIG.get(option, 0) for option in options), src_bits=bits,
+                         unlike={0: {perfdata.CPU_SRC_ID: src}})
     file.switch_in(PID, PID, 1)
     file.comm(PID, 'program')
     for addr, offset, size in mkrecording.code_segments(program):

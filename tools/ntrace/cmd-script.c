@@ -198,57 +198,14 @@ static int say_lost(struct script_part *p, const struct nt_who *who)
 	return lines_end(&p->lines, who->time);
 }
 
-static bool has_cpu(const struct script_cpus *cpus, int32_t cpu)
-{
-	size_t i;
-
-	for (i = 0; i < cpus->all.nr; i++) {
-		if (cpus->all.at[i] == cpu)
-			return true;
-	}
-	return false;
-}
-
 int script_line(struct script_part *p, const struct nt_who *who)
 {
-	if (p->cpu != who->cpu || !p->cpus.all.nr) {
-		p->cpu = who->cpu;
-		if (!has_cpu(&p->cpus, p->cpu) &&
-		    (!ns_array_add(&p->cpus.all, p->cpu) || (who->lost && say_lost(p, who))))
+	if (!p->has_lines) {
+		p->has_lines = true;
+		if (who->lost && say_lost(p, who))
 			return -1;
 	}
 	lines_begin(&p->lines, who->cpu);
-	return 0;
-}
-
-/* CPUs without a line in this stretch may have lost all that they had there */
-static int say_all_lost(struct script_part *p, const struct nt_who *last)
-{
-	const struct script_cpus *cpus = &p->script->cpus;
-	struct nt_who who = *last;
-	size_t i;
-
-	if (!p->cpus.all.nr && !has_cpu(cpus, who.cpu) && say_lost(p, &who))
-		return -1;
-	for (i = 0; i < cpus->all.nr; i++) {
-		who.cpu = cpus->all.at[i];
-		who.pid = -1;
-		who.tid = -1;
-		if (!has_cpu(&p->cpus, who.cpu) && say_lost(p, &who))
-			return -1;
-	}
-	return 0;
-}
-
-static int add_cpus(struct script *script, const struct script_cpus *cpus)
-{
-	size_t i;
-
-	for (i = 0; i < cpus->all.nr; i++) {
-		if (!has_cpu(&script->cpus, cpus->all.at[i]) &&
-		    !ns_array_add(&script->cpus.all, cpus->all.at[i]))
-			return -1;
-	}
 	return 0;
 }
 
@@ -263,7 +220,7 @@ int script_error(void *part, const struct nt_who *who, const struct nt_item *ite
 	p->errors |= problem != NULL;
 	if (p->chain)
 		nt_chain_error(p->chain);
-	p->at.nr = 0;
+	p->at = 0;
 	if (script_line(p, who))
 		return -1;
 	if (p->script->json)
@@ -302,8 +259,6 @@ void script_free(struct script_part *p)
 {
 	nt_chain_free(p->chain);
 	lines_free(&p->lines);
-	free(p->at.at);
-	free(p->cpus.all.at);
 	free(p);
 }
 
@@ -320,11 +275,10 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	struct script *script = ctx;
 	int err = 0;
 
-	if (lost && nt_filter_passes(&script->filter, who->time, script->filter.cpu,
-				     script->filter.tid))
-		err = who->lost ? say_all_lost(p, who) : say_lost(p, who);
-	if (!err)
-		err = add_cpus(script, &p->cpus);
+	/* what was lost before the first line was said there */
+	if (lost && !(who->lost && p->has_lines) &&
+	    nt_filter_passes(&script->filter, who->time, script->filter.cpu, script->filter.tid))
+		err = say_lost(p, who);
 	if (!err)
 		err = merge_add(script->merge, who->buffer, &p->lines);
 	script->errors |= p->errors || lost;
@@ -381,7 +335,6 @@ static int merged(struct script *s, int (*print)(struct script *script))
 		err = -1;
 	}
 	merge_free(s->merge);
-	free(s->cpus.all.at);
 	return err;
 }
 

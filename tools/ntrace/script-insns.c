@@ -126,19 +126,6 @@ static int print_item(void *part, const struct nt_who *who, const struct nt_item
 
 /* ---- Inside calls of a function ---- */
 
-/* Where the CPU executes: NULL: out of memory */
-static uint64_t *place_of(struct script_part *p, int32_t cpu)
-{
-	const struct script_at unknown = { .cpu = cpu };
-	size_t i;
-
-	for (i = 0; i < p->at.nr; i++) {
-		if (p->at.at[i].cpu == cpu)
-			return &p->at.at[i].at;
-	}
-	return ns_array_add(&p->at, unknown) ? &p->at.at[i].at : NULL;
-}
-
 /* Between two branches nothing jumps. */
 static int print_until(struct script_part *p, const struct nt_who *who,
 		       const struct nt_branch *branch, uint64_t addr)
@@ -163,15 +150,14 @@ static int print_inside(void *part, const struct nt_who *who, const struct nt_br
 {
 	struct script_part *p = part;
 	const struct nt_filter *filter = &p->script->filter;
-	uint64_t *at = place_of(p, who->cpu);
 	bool before, after;
 	int err = 0;
 
-	if (!at || script_inside(p, who, branch, &before, &after))
+	if (script_inside(p, who, branch, &before, &after))
 		return -1;
-	if (before && *at && nt_filter_passes(filter, branch->time, who->cpu, who->tid))
-		err = print_until(p, who, branch, *at);
-	*at = branch->flags & NT_BRANCH_END ? 0 : branch->to;
+	if (before && p->at && nt_filter_passes(filter, branch->time, who->cpu, who->tid))
+		err = print_until(p, who, branch, p->at);
+	p->at = branch->flags & NT_BRANCH_END ? 0 : branch->to;
 	return err;
 }
 

@@ -16,10 +16,6 @@ enum field {
 
 #define NS_PER_S	UINT64_C(1000000000)
 
-struct script_cpus {
-	NS_ARRAY(int32_t) all;
-};
-
 struct script {
 	struct nt_session *session;
 	unsigned int	fields;		/* bit N: enum field N */
@@ -29,7 +25,6 @@ struct script {
 	struct nt_chains *chains;	/* NULL: all, or the kind needs none */
 	struct merge	*merge;
 	struct events	events;		/* none with @function */
-	struct script_cpus cpus;	/* that have had lines */
 	bool		errors;
 };
 
@@ -79,20 +74,13 @@ struct script_place {
 
 #define SCRIPT_PLACE_SIZE	100	/* of the text of a place, beside the names */
 
-/* Where a CPU executes */
-struct script_at {
-	int32_t		cpu;
-	uint64_t	at;		/* 0: not known */
-};
-
 /* The text of one stretch, whatever its kind */
 struct script_part {
 	struct script	*script;
 	struct lines	lines;
 	struct nt_chain	*chain;		/* of script::chains */
-	NS_ARRAY(struct script_at) at;	/* of --insns inside calls */
-	struct script_cpus cpus;	/* that have lines; the first one says what was lost before, see nt_who::lost */
-	int32_t		cpu;		/* of the last line, once there is one */
+	uint64_t	at;		/* of --insns inside calls: where the CPU executes; 0: not known */
+	bool		has_lines;	/* the first one says what was lost before, see nt_who::lost */
 	struct script_ids ids;		/* of the last line */
 	struct script_place places[SCRIPT_COLUMNS][SCRIPT_PLACES];	/* by address */
 	struct put_high	high[SCRIPT_COLUMNS];	/* of the last address */

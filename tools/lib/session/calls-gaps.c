@@ -1,41 +1,57 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <stdlib.h>
+#include <string.h>
 
 #include "calls-priv.h"
 #include "session-priv.h"
-
-bool ns_gaps_init(struct ns_all_gaps *all, struct nt_session *session)
-{
-	all->session = session;
-	all->buffers = calloc(session->trace.queues.nr + 1, sizeof(*all->buffers));
-	return all->buffers;
-}
 
 void ns_gaps_free(struct ns_all_gaps *all)
 {
 	size_t i;
 
-	for (i = 0; all->buffers && i < all->session->trace.queues.nr; i++) {
-		free(all->buffers[i].gaps.at);
-		free(all->buffers[i].firsts.at);
+	for (i = 0; i < all->all.nr; i++) {
+		free(all->all.at[i].gaps.at);
+		free(all->all.at[i].firsts.at);
 	}
-	free(all->buffers);
+	free(all->all.at);
 }
 
-bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, const struct ns_gap *gap)
+/* Those of a CPU in a buffer; NULL: out of memory */
+static struct ns_gaps *gaps_of(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu)
 {
-	struct ns_gaps *g = &all->buffers[buffer];
+	struct ns_gaps *g = all->all.at;
+	size_t n = ns_lower_bound(all->all.nr, g[i].buffer < buffer ||
+				  (g[i].buffer == buffer && g[i].cpu < cpu));
 
+	if (n < all->all.nr && g[n].buffer == buffer && g[n].cpu == cpu)
+		return &g[n];
+	if (!ns_array_grow(&all->all))
+		return NULL;
+	g = &all->all.at[n];
+	memmove(g + 1, g, (all->all.nr++ - n) * sizeof(*g));
+	*g = (struct ns_gaps){ .buffer = buffer, .cpu = cpu };
+	return g;
+}
+
+bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, const struct ns_gap *gap)
+{
+	struct ns_gaps *g = gaps_of(all, buffer, cpu);
+
+	if (!g)
+		return false;
 	g->sorted = false;
 	all->nr++;
 	return ns_array_add(&g->gaps, *gap);
 }
 
-bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, uint64_t stretch, uint64_t time)
+bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t stretch,
+		   uint64_t time)
 {
 	const struct ns_first first = { .stretch = stretch, .time = time };
-	struct ns_gaps *g = &all->buffers[buffer];
+	struct ns_gaps *g = gaps_of(all, buffer, cpu);
 
+	if (!g)
+		return false;
 	g->sorted = false;
 	return ns_array_add(&g->firsts, first);
 }
@@ -90,26 +106,21 @@ void ns_gaps_settle(struct ns_all_gaps *all)
 {
 	size_t i;
 
-	for (i = 0; i < all->session->trace.queues.nr; i++) {
-		if (!all->buffers[i].sorted)
-			settle(&all->buffers[i]);
+	for (i = 0; i < all->all.nr; i++) {
+		if (!all->all.at[i].sorted)
+			settle(&all->all.at[i]);
 	}
 }
 
 /* May the thread have executed in a gap, according to the switch events? */
-static bool was_in_gap(const struct ns_all_gaps *all, size_t buffer, int32_t tid, uint64_t from,
-		       uint64_t to)
+static bool was_in_gap(const struct ns_all_gaps *all, const struct ns_gaps *g, int32_t tid,
+		       uint64_t from, uint64_t to)
 {
-	const struct ns_queue *queue = &all->session->trace.queues.at[buffer];
-	const struct ns_cpu *cpu;
+	const struct ns_queue *queue = &all->session->trace.queues.at[g->buffer];
 
 	if (queue->cpu < 0)
 		return queue->tid == tid;
-	cpu = ns_setup_cpu(&all->session->setup, queue->cpu);
-	/* several CPUs share a buffer */
-	if (!cpu || cpu->nt.src_bits)
-		return true;
-	return ns_sideband_ran(&all->session->sideband, queue->cpu, tid, from, to);
+	return ns_sideband_ran(&all->session->sideband, g->cpu, tid, from, to);
 }
 
 /* The first gap that ends at @time or later; those of one buffer follow each other. */
@@ -129,20 +140,19 @@ static size_t first_gap(const struct ns_gaps *g, uint64_t time)
 
 bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, uint64_t to)
 {
+	const struct ns_gaps *g = all->all.at, *end = g + all->all.nr;
 	const struct ns_gap *gap;
-	size_t i, at;
+	size_t at;
 
 	if (ns_visits_unseen(&all->session->visits, tid, from, to))
 		return true;
-	for (i = 0; all->nr && i < all->session->trace.queues.nr; i++) {
-		const struct ns_gaps *g = &all->buffers[i];
-
+	for (; all->nr && g < end; g++) {
 		for (at = first_gap(g, from); at < g->gaps.nr; at++) {
 			gap = &g->gaps.at[at];
 			if (gap->from > to)
 				break;
 			/* whoever knows when the gap ends says the same as who does not yet */
-			if (was_in_gap(all, i, tid, gap->from, gap->to < to ? gap->to : to))
+			if (was_in_gap(all, g, tid, gap->from, gap->to < to ? gap->to : to))
 				return true;
 		}
 	}
@@ -151,11 +161,10 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 
 void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time)
 {
-	struct ns_gaps *g;
-	size_t i, j, nr;
+	struct ns_gaps *g = all->all.at, *end = g + all->all.nr;
+	size_t j, nr;
 
-	for (i = 0; i < all->session->trace.queues.nr; i++) {
-		g = &all->buffers[i];
+	for (; g < end; g++) {
 		for (j = nr = 0; j < g->gaps.nr; j++) {
 			if (g->gaps.at[j].to >= time)
 				g->gaps.at[nr++] = g->gaps.at[j];

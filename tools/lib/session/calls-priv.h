@@ -83,9 +83,9 @@ void ns_numbered_free(struct ns_numbered *numbered);
 
 /* ---- Gaps ---- */
 
-/* Trace of a buffer is missing */
+/* Trace of a CPU is missing */
 struct ns_gap {
-	uint64_t	from, to;	/* to: UINT64_MAX up to the next trace of that buffer */
+	uint64_t	from, to;	/* to: UINT64_MAX up to its next trace in that buffer */
 	uint64_t	stretch;
 };
 
@@ -94,8 +94,10 @@ struct ns_first {
 	uint64_t	stretch, time;
 };
 
-/* Those of one buffer */
+/* Those of one CPU in one buffer */
 struct ns_gaps {
+	uint32_t	buffer;
+	int32_t		cpu;
 	NS_ARRAY(struct ns_gap) gaps;
 	NS_ARRAY(struct ns_first) firsts;
 	bool		sorted;
@@ -103,15 +105,16 @@ struct ns_gaps {
 
 struct ns_all_gaps {
 	struct nt_session *session;
-	struct ns_gaps	*buffers;	/* one for each buffer of the session */
-	size_t		nr;		/* of all */
+	NS_ARRAY(struct ns_gaps) all;	/* by buffer, then CPU */
+	size_t		nr;		/* of gaps */
 };
 
-/* ns_gaps_init() - false: out of memory */
-bool ns_gaps_init(struct ns_all_gaps *all, struct nt_session *session);
 void ns_gaps_free(struct ns_all_gaps *all);
-bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, const struct ns_gap *gap);
-bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, uint64_t stretch, uint64_t time);
+
+/* ns_gaps_add() - trace is missing; ns_gaps_first() - there is trace again. false: out of memory */
+bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, const struct ns_gap *gap);
+bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t stretch,
+		   uint64_t time);
 
 /* ns_gaps_settle() - to be called before ns_gaps_between(), if something was added */
 void ns_gaps_settle(struct ns_all_gaps *all);

@@ -6,6 +6,7 @@
 #include "durations.h"
 #include "frames.h"
 #include "session-priv.h"
+#include "sources.h"
 
 #define CACHE_SIZE	4096	/* of functions by address, a power of two */
 #define OUTER_MAX	4096	/* events of a slice; then it is split */
@@ -19,14 +20,14 @@ struct cached {
 	uint32_t	function;
 };
 
-/* Calls of one stretch */
+/* Calls of one part, see sources.h */
 struct ns_part {
 	struct nt_calls	*calls;
 	struct ns_part	*next, *before;	/* in nt_calls::parts */
-	uint64_t	stretch, nr;	/* nr: how many stretches began before */
+	uint64_t	stretch, nr;	/* @stretch: number of the part; nr: how many began before */
 	uint32_t	buffer;
-	bool		one_clock;	/* branches come in the order of time */
-	bool		no_times;	/* the order of stretches is all that there is */
+	int32_t		cpu;
+	bool		no_times;	/* the order of parts is all that there is */
 	NS_ARRAY(struct ns_slice) slices;
 	struct ns_slice	slice;		/* if @open, it goes on */
 	bool		open;
@@ -175,12 +176,12 @@ static bool give_gaps(struct ns_part *p)
 	bool ok = true;
 
 	for (i = 0; ok && i < p->gaps.nr; i++)
-		ok = ns_gaps_add(&p->calls->gaps, p->buffer, &p->gaps.at[i]);
+		ok = ns_gaps_add(&p->calls->gaps, p->buffer, p->cpu, &p->gaps.at[i]);
 	p->gaps.nr = 0;
 	if (!ok || !p->has_first || p->gave_first)
 		return ok;
 	p->gave_first = true;
-	return ns_gaps_first(&p->calls->gaps, p->buffer, p->stretch, p->first);
+	return ns_gaps_first(&p->calls->gaps, p->buffer, p->cpu, p->stretch, p->first);
 }
 
 /* How far this part is, for those that wait for earlier slices */
@@ -190,8 +191,6 @@ static void tell_place(struct ns_part *p)
 	p->open_tid = p->slice.tid;
 	p->open_cpu = p->slice.cpu;
 	p->open_begin = p->slice.begin;
-	if (!p->one_clock)
-		return;
 	if (p->open)
 		p->horizon = p->slice.end;
 	else if (p->in_gap)
@@ -234,8 +233,7 @@ static bool is_full(const struct ns_part *p)
 uint64_t ns_calls_horizon(const struct nt_calls *calls)
 {
 	const struct ns_part *p;
-	uint64_t horizon = calls->begun < calls->session->trace.stretches.nr ? calls->begun_at :
-									       UINT64_MAX;
+	uint64_t horizon = calls->begun < calls->session->nr_parts ? calls->begun_at : UINT64_MAX;
 
 	for (p = calls->parts; p; p = p->next) {
 		if (p->horizon < horizon)
@@ -425,11 +423,9 @@ static void free_part(struct ns_part *p)
  * Was trace lost at the begin of the stretch, and not at the end of the one before? Messages of
  * frames are looked at when they are decoded, so PARTIAL counts.
  */
-static bool lost_begin(const struct ns_trace *trace, uint64_t stretch)
+static bool lost_begin(const struct ns_trace *trace, const struct ns_stretch *s)
 {
-	const struct ns_stretch *s = &trace->stretches.at[stretch];
-
-	if (stretch && s[-1].queue == s->queue && s[-1].lost)
+	if (s > trace->stretches.at && s[-1].queue == s->queue && s[-1].lost)
 		return false;
 	return s->middle || ns_frames_lost(s);
 }
@@ -438,8 +434,8 @@ static void *begin(void *ctx, uint64_t stretch)
 {
 	struct ns_part *p = calloc(1, sizeof(*p));
 	struct nt_calls *calls = ctx;
-	const struct ns_stretch *s = &calls->session->trace.stretches.at[stretch];
-	const struct ns_cpu *cpu = ns_setup_cpu(&calls->session->setup, s->cpu);
+	const struct ns_stretch *s = ns_part_stretch(calls->session, stretch);
+	const struct ns_cpu *cpu = ns_part_cpu(calls->session, stretch);
 
 	if (!p)
 		return NULL;
@@ -452,15 +448,15 @@ static void *begin(void *ctx, uint64_t stretch)
 	p->calls = calls;
 	p->stretch = stretch;
 	p->buffer = s->queue;
-	p->one_clock = cpu && !cpu->nt.src_bits;
-	p->no_times = p->one_clock && !cpu->has_time;
+	p->cpu = cpu ? cpu->cpu : s->cpu;
+	p->no_times = cpu && !cpu->has_time;
 	p->stack.session = calls->session;
 	p->stack.ops = &slice_ops;
 	p->stack.ctx = p;
 	p->stack.part = true;
 	p->horizon = s->start;
 	/* what was executed since the stretch before is lost */
-	p->in_gap = lost_begin(&calls->session->trace, stretch);
+	p->in_gap = lost_begin(&calls->session->trace, s);
 	p->gap = s->start;
 	add_part(calls, p, s->start);
 	return p;
@@ -500,16 +496,18 @@ static void remove_part(struct nt_calls *calls, struct ns_part *p)
 	calls->ended++;
 }
 
-/* The last gap lasts until there is trace in that buffer again. */
+/*
+ * The last gap lasts until there is trace of that CPU in the buffer again. If trace was lost after the
+ * stretch, others than its own CPU may have lost some, too, whether it counts as their loss or not.
+ */
 static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
 {
 	uint64_t last = p->open ? p->slice.end : who->time;
 	bool ok = close_slice(p);
 
-	if (lost) {
-		p->totals.losses++;
+	p->totals.losses += lost;
+	if (lost || ns_part_stretch(p->calls->session, p->stretch)->lost)
 		ok = begin_gap(p, last) && ok;
-	}
 	return end_gap(p, UINT64_MAX) && ok;
 }
 
@@ -546,7 +544,8 @@ struct nt_calls *nt_calls_new(struct nt_session *session)
 	calls->filter.cpu = calls->filter.tid = -1;
 	pthread_mutex_init(&calls->lock, NULL);
 	calls->numbered = calloc(1, sizeof(*calls->numbered));
-	if (calls->numbered && ns_gaps_init(&calls->gaps, session))
+	calls->gaps.session = session;
+	if (calls->numbered)
 		return calls;
 	nt_calls_free(calls);
 	return NULL;
@@ -637,16 +636,14 @@ const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t numbe
 bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap)
 {
 	const struct ns_trace *trace = &calls->session->trace;
-	const struct ns_gaps *g;
-	size_t i;
+	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
 
-	for (i = 0; i < trace->queues.nr; nth -= g->gaps.nr, i++) {
-		g = &calls->gaps.buffers[i];
+	for (; g < end; nth -= g->gaps.nr, g++) {
 		if (nth >= g->gaps.nr)
 			continue;
 		*gap = (struct nt_gap){
 			.from = g->gaps.at[nth].from, .to = g->gaps.at[nth].to,
-			.cpu = trace->queues.at[i].cpu,
+			.cpu = trace->queues.at[g->buffer].cpu < 0 ? -1 : g->cpu,
 		};
 		return true;
 	}

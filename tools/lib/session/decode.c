@@ -5,6 +5,9 @@
  * Code must be read as it was at the time of the trace. The events that change it (exec, a map over
  * another, ids that are used again) have times. A stretch is fed to the decoder up to the first
  * message that is later than such an event; then the event takes effect.
+ *
+ * If encoders share a buffer, an event takes effect at its place among the messages of each one. So
+ * a stretch is decoded once for each encoder, which is a part of it (sources.h).
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,8 +18,10 @@
 
 #include "frames.h"
 #include "session-priv.h"
+#include "sources.h"
 
 #define CHUNK	(256 << 10)	/* bytes that are fed at once */
+#define EARLY	10000000	/* ns: a message is at most so much older than the stretch */
 #define AHEAD	16		/* stretches for each thread that may wait for an earlier one */
 
 struct job;
@@ -27,19 +32,21 @@ struct ns_clock {
 	bool		known;
 };
 
-/* One thread, and the stretch that it decodes */
+/* One thread, and the part of a stretch that it decodes */
 struct worker {
 	struct job	*job;
 	struct nt_session *session;
 	struct nt_image	*image;
 	struct nt_flow	*flow;
 	struct nt_reader *reader;
-	const struct ns_cpu *cpu;	/* that @flow and @reader are made for */
+	const struct ns_cpu *made_for;	/* whose @flow and @reader are */
+	const struct ns_cpu *cpu;	/* whose messages are decoded; NULL: it is not known how */
 	const struct ns_stretch *stretch;
 	struct ns_stretch joined;	/* @stretch is this one if it was one of frames */
 	uint64_t	now;		/* ns: events up to here count */
-	struct ns_clock	*clocks;	/* the reader's, one for each SRC */
+	struct ns_clock	clock;		/* the reader's */
 	struct nt_who	who;
+	bool		has_items;
 	int32_t		known_tid;	/* that @who was made for, at that time */
 	uint64_t	known_at;
 	uint64_t	kernel_start;
@@ -47,12 +54,13 @@ struct worker {
 	pthread_t	thread;
 };
 
-/* A stretch; if it is decoded, its end() waits for those before it */
+/* A part of a stretch; if it is decoded, its end() waits for those before it */
 struct turn {
-	size_t		nth;		/* of the session */
-	uint64_t	start;		/* no stretch after this one begins earlier */
+	uint64_t	number;		/* see sources.h */
+	uint64_t	start;		/* no part after this one begins earlier */
 	void		*part;
 	struct nt_who	who;
+	bool		has_items;
 	bool		done;
 };
 
@@ -61,15 +69,15 @@ struct job {
 	const struct nt_consumer *consumer;
 	void		*ctx;
 	pthread_mutex_t	lock;
-	struct turn	*turns;		/* all stretches, by time */
-	size_t		nr;
+	NS_ARRAY(struct turn) turns;	/* all parts, by time */
+	bool		*traced;	/* has the CPU had an item? By ns_setup::cpus */
 	size_t		next;		/* that nobody has taken */
 	size_t		turn;		/* whose end() is to be called */
 	size_t		ahead;		/* so many may wait for their end(), as each takes memory */
 	bool		ending;		/* a thread calls end() */
 	pthread_cond_t	ended;
 	pthread_mutex_t	progress_lock;
-	uint64_t	fed;		/* bytes of trace that are decoded */
+	uint64_t	fed;		/* bytes of trace that are decoded, of each source its share */
 	int		result;		/* not 0: stop */
 };
 
@@ -90,7 +98,7 @@ static int32_t tid_of(const struct worker *w, const struct nt_context *context)
 		return (int32_t)context->scontext;
 	if (w->session->trace.queues.at[s->queue].cpu < 0)
 		return w->session->trace.queues.at[s->queue].tid;
-	/* A buffer that several CPUs share is another one's, too */
+	/* The stretch may be another one's, too */
 	tid = ns_sideband_running(&w->session->sideband, w->who.cpu, w->now);
 	return tid >= 0 || w->who.cpu != s->cpu ? tid : s->tid;
 }
@@ -152,11 +160,13 @@ static uint64_t time_of(const struct worker *w, uint64_t ticks)
 	return s->end && time > s->end ? s->end : time;
 }
 
-/* Does the message have a time? Then the reader's clock is there. */
+/* Is it a message of this part that has a time? Then the reader's clock is there. */
 static bool clock_advance(struct worker *w, const struct nt_message *msg)
 {
-	struct ns_clock *clock = &w->clocks[msg->src];
+	struct ns_clock *clock = &w->clock;
 
+	if (msg->fields & NT_FIELD_SRC && msg->src != w->cpu->src_id)
+		return false;
 	if (!(msg->fields & NT_FIELD_TSTAMP))
 		return false;
 	if (nt_message_is_sync(msg)) {
@@ -193,21 +203,6 @@ size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t si
 
 /* ---- Feed ---- */
 
-/* Several encoders may share one buffer: SRC names the one. */
-static void set_cpu(struct worker *w, uint16_t src)
-{
-	const struct ns_setup *setup = &w->session->setup;
-	size_t i;
-
-	w->who.cpu = w->cpu->cpu;
-	if (!w->cpu->nt.src_bits || src == w->cpu->src_id)
-		return;
-	for (i = 0; i < setup->nr_cpus; i++) {
-		if (setup->cpus[i].src_id == src)
-			w->who.cpu = setup->cpus[i].cpu;
-	}
-}
-
 static int give_batch(struct worker *w, const struct nt_batch *batch)
 {
 	const struct nt_consumer *consumer = w->job->consumer;
@@ -216,7 +211,7 @@ static int give_batch(struct worker *w, const struct nt_batch *batch)
 	uint8_t kind = batch->nr ? batch->tstamp_kind : batch->item.tstamp_kind;
 	uint64_t time;
 
-	set_cpu(w, batch->nr ? batch->src : batch->item.src);
+	w->has_items = true;
 	w->who.space = code_space(w, context);
 	if (w->who.space < NS_SPACE_GENERATION)
 		set_thread(w, context);
@@ -273,6 +268,8 @@ static void tell_progress(struct worker *w, size_t size)
 
 	if (!options->progress)
 		return;
+	if (w->stretch->cpus.nr)
+		size /= w->stretch->cpus.nr;
 	fed = __atomic_add_fetch(&job->fed, size, __ATOMIC_RELAXED);
 	if (pthread_mutex_trylock(&job->progress_lock))
 		return;
@@ -346,7 +343,7 @@ static struct place read_until(struct worker *w, uint64_t time, struct scan *sca
 	while (scan->time <= time) {
 		ret = nt_reader_next(w->reader, &msg);
 		if (ret > 0 && clock_advance(w, &msg)) {
-			scan->time = time_of(w, w->clocks[msg.src].ticks);
+			scan->time = time_of(w, w->clock.ticks);
 			scan->offset = msg.offset;
 		} else if (!ret && scan->piece == s->pieces.nr) {
 			scan->time = UINT64_MAX;
@@ -363,19 +360,23 @@ static struct place read_until(struct worker *w, uint64_t time, struct scan *sca
 static uint64_t next_change(const struct worker *w)
 {
 	const struct ns_sideband *sb = &w->session->sideband;
-	const struct ns_setup *setup = &w->session->setup;
 	uint64_t change = ns_sideband_next_change(sb, w->now), sw;
-	size_t i;
 
 	if (w->cpu->config & NTRACE_CONFIG_CONTEXT && writes_scontext(w))
 		return change;
-	for (i = 0; i < setup->nr_cpus; i++) {
-		if (!w->cpu->nt.src_bits && setup->cpus[i].cpu != w->stretch->cpu)
-			continue;
-		sw = ns_sideband_next_switch(sb, setup->cpus[i].cpu, w->now);
-		change = sw < change ? sw : change;
-	}
-	return change;
+	sw = ns_sideband_next_switch(sb, w->who.cpu, w->now);
+	return sw < change ? sw : change;
+}
+
+/*
+ * A stretch may begin with messages that have waited in a queue since before the end of the last
+ * one. No message waits longer than EARLY, unless its time is damaged.
+ */
+static void begin_early(struct worker *w, struct scan *scan)
+{
+	read_until(w, 0, scan);
+	if (scan->time < w->now)
+		w->now = w->now - scan->time < EARLY ? scan->time : w->now - EARLY;
 }
 
 /* Feed all of the stretch; if events change what code is there, up to each of them. */
@@ -388,8 +389,10 @@ static int feed_stretch(struct worker *w)
 	int err = 0;
 
 	nt_reader_seek(w->reader, s->offset, s->middle);
-	memset(w->clocks, 0, sizeof(*w->clocks) << w->cpu->nt.src_bits);
-	if (!w->cpu->has_time)
+	w->clock = (struct ns_clock){ 0 };
+	if (w->cpu->has_time)
+		begin_early(w, &scan);
+	else
 		w->now = last;
 	while (!err) {
 		change = next_change(w);
@@ -404,26 +407,18 @@ static int feed_stretch(struct worker *w)
 	return err ?: feed(w, &from, &to);
 }
 
-static int new_decoder(struct worker *w, const struct ns_cpu *cpu)
+static int new_decoder(struct worker *w)
 {
+	struct nt_config config = w->cpu->nt;
+
+	if (config.src_bits)
+		config.src_id = w->cpu->src_id;
 	nt_flow_free(w->flow);
 	nt_reader_free(w->reader);
-	free(w->clocks);
-	w->flow = nt_flow_new(&cpu->nt, w->image);
-	w->reader = nt_reader_new(&cpu->nt);
-	w->clocks = calloc((size_t)1 << cpu->nt.src_bits, sizeof(*w->clocks));
-	w->cpu = cpu;
-	return w->flow && w->reader && w->clocks ? 0 : ns_fail(w->session, "out of memory");
-}
-
-/* Nothing says how a stretch without metadata was encoded: it is given as lost. */
-static const struct ns_cpu *stretch_cpu(const struct worker *w)
-{
-	const struct ns_setup *setup = &w->session->setup;
-	const struct ns_stretch *s = w->stretch;
-	const struct ns_cpu *cpu = s->cpu >= 0 ? ns_setup_cpu(setup, s->cpu) : &setup->cpus[0];
-
-	return cpu && cpu->valid ? cpu : NULL;
+	w->flow = nt_flow_new(&config, w->image);
+	w->reader = nt_reader_new(&config);
+	w->made_for = w->cpu;
+	return w->flow && w->reader ? 0 : ns_fail(w->session, "out of memory");
 }
 
 /* A stretch without times is always wanted. */
@@ -455,25 +450,31 @@ static int decode_messages(struct worker *w)
 	return w->job->consumer->counts(w->part, &w->who, w->flow);
 }
 
-/* The consumer's part of a stretch; parts begin in the order in which they end */
-static void begin_stretch(struct worker *w, size_t nth)
+/* Parts begin in the order in which they end. */
+static void begin_part(struct worker *w, uint64_t number)
 {
-	const struct ns_stretch *s = &w->session->trace.stretches.at[nth];
+	const struct ns_stretch *s = ns_part_stretch(w->session, number);
 
 	w->stretch = s;
+	w->cpu = ns_part_cpu(w->session, number);
+	w->has_items = false;
 	w->now = s->start;
 	w->who = (struct nt_who){ .time = s->start, .cpu = s->cpu, .pid = s->pid, .tid = s->tid,
 				  .comm = "", .buffer = s->queue, .lost = ns_frames_lost(s),
 				  .busy = s->flags & PERF_AUX_FLAG_COLLISION, .priv = w };
+	if (w->cpu)
+		w->who.cpu = w->cpu->cpu;
+	if (w->cpu != ns_sources_own(w->session, s))
+		w->who.pid = w->who.tid = -1;
 	w->known_tid = INT32_MIN;
-	w->part = w->job->consumer->begin(w->job->ctx, nth);
+	w->part = w->job->consumer->begin(w->job->ctx, number);
 }
 
 static int decode_frames(struct worker *w, const struct ns_stretch *s)
 {
 	int err;
 
-	if (ns_frames_join(s, &w->session->setup, &w->joined))
+	if (ns_frames_join(s, &w->session->setup, w->cpu, &w->joined))
 		return ns_fail(w->session, "out of memory");
 	ns_trace_find_middle(&w->joined, &w->session->setup);
 	w->stretch = &w->joined;
@@ -481,30 +482,59 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 	w->stretch = s;
 	ns_frames_free(&w->joined);
 	/* A CPU without an item has lost its trace before the stretch ended */
-	if (w->who.lost && w->who.time < s->end)
+	if (w->who.lost && !w->has_items)
 		w->who.time = s->end;
 	return err;
 }
 
-static int decode_stretch(struct worker *w)
+static int decode_part(struct worker *w)
 {
 	const struct ns_stretch *s = w->stretch;
-	const struct ns_cpu *cpu;
 	int err = 0;
 
 	if (!w->part)
 		return ns_fail(w->session, "out of memory");
-	cpu = stretch_cpu(w);
-	if (!cpu || !s->pieces.nr || !is_wanted(w->job->consumer, s))
+	if (!w->cpu || !s->pieces.nr || !is_wanted(w->job->consumer, s))
 		return 0;
-	if (cpu != w->cpu)
-		err = new_decoder(w, cpu);
+	if (w->cpu != w->made_for)
+		err = new_decoder(w);
 	if (err)
 		return err;
 	return ns_frames_has(s) ? decode_frames(w, s) : decode_messages(w);
 }
 
-/* ---- All stretches ---- */
+/* ---- Parts ---- */
+
+static unsigned int nr_threads(const struct nt_session *session)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (session->options.threads)
+		return session->options.threads;
+	return processors < 1 ? 1 : processors;
+}
+
+/* Which encoders have messages in the stretches that are wanted, and that several may share? */
+static bool find_sources(struct job *job)
+{
+	const struct nt_session *session = job->session;
+	const struct ns_stretch *s;
+	const struct ns_cpu *own;
+	NS_ARRAY(size_t) shared = { 0 };
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; ok && session->setup.has_sources && i < session->trace.stretches.nr; i++) {
+		s = &session->trace.stretches.at[i];
+		own = ns_sources_own(session, s);
+		if (own && own->nt.src_bits && !s->cpus.nr && is_wanted(job->consumer, s))
+			ok = ns_array_add(&shared, i);
+	}
+	if (ok && shared.nr)
+		ok = !ns_sources_find(job->session, shared.at, shared.nr, nr_threads(session));
+	free(shared.at);
+	return ok;
+}
 
 static int turn_cmp(const void *a, const void *b)
 {
@@ -512,44 +542,86 @@ static int turn_cmp(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return x->nth < y->nth ? -1 : x->nth > y->nth;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Turns of a stretch: of each encoder that has messages in it, or of its own only */
+static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t start)
+{
+	const struct nt_session *session = job->session;
+	struct turn turn = {
+		.number = ns_part_number(session, s, ns_sources_own(session, s)), .start = start,
+	};
+	bool ok = true;
+	size_t i;
+
+	if (!s->cpus.nr || !is_wanted(job->consumer, s))
+		return ns_array_add(&job->turns, turn);
+	for (i = 0; ok && i < s->cpus.nr; i++) {
+		turn.number = ns_part_number(session, s, &session->setup.cpus[s->cpus.at[i]]);
+		ok = ns_array_add(&job->turns, turn);
+	}
+	return ok;
 }
 
 /* By time; those of one buffer stay in the order of the buffer. */
-static bool order_stretches(struct job *job)
+static bool order_parts(struct job *job)
 {
 	const struct ns_trace *trace = &job->session->trace;
-	const struct ns_stretch *s;
-	size_t i;
+	const struct ns_stretch *s = trace->stretches.at, *end = s + trace->stretches.nr;
+	uint64_t start = 0;
+	bool ok = find_sources(job);
 
-	job->nr = trace->stretches.nr;
-	job->turns = calloc(job->nr + 1, sizeof(*job->turns));
-	for (i = 0; job->turns && i < job->nr; i++) {
-		s = &trace->stretches.at[i];
-		job->turns[i] = (struct turn){ .nth = i, .start = s->start };
-		if (i && s[-1].queue == s->queue && job->turns[i - 1].start > s->start)
-			job->turns[i].start = job->turns[i - 1].start;
+	for (; ok && s < end; s++) {
+		if (s == trace->stretches.at || s[-1].queue != s->queue || s->start > start)
+			start = s->start;
+		ok = add_turns(job, s, start);
 	}
-	if (job->turns && job->nr)
-		qsort(job->turns, job->nr, sizeof(*job->turns), turn_cmp);
-	return job->turns;
+	if (ok && job->turns.nr)
+		qsort(job->turns.at, job->turns.nr, sizeof(job->turns.at[0]), turn_cmp);
+	job->session->nr_parts = job->turns.nr;
+	return ok;
+}
+
+/*
+ * Was trace lost after the part? If trace was lost after the stretch, its own CPU has lost some. Of
+ * the others, an encoder of N-Trace 1.0 reports that by itself. SiFive's funnel drops what comes
+ * when it is full, and an ETR overwrites what came first: their encoders do not know.
+ */
+static bool has_lost(const struct job *job, const struct turn *t)
+{
+	const struct nt_session *session = job->session;
+	const struct ns_stretch *s = ns_part_stretch(session, t->number);
+	const struct ns_cpu *cpu = ns_part_cpu(session, t->number);
+
+	if (!s->lost || cpu == ns_sources_own(session, s))
+		return s->lost;
+	return (cpu->nt.dialect == NT_DIALECT_SIFIVE0 || ns_frames_lost(s)) &&
+		job->traced[cpu - session->setup.cpus];
+}
+
+static int end_part(struct job *job, struct turn *t)
+{
+	const struct ns_cpu *cpu = ns_part_cpu(job->session, t->number);
+
+	if (t->has_items)
+		job->traced[cpu - job->session->setup.cpus] = true;
+	return job->consumer->end(job->ctx, t->part, &t->who, has_lost(job, t));
 }
 
 /* Call end() for all that are decoded, in their order; one thread does it for all. */
 static void end_finished(struct job *job)
 {
-	const struct ns_trace *trace = &job->session->trace;
 	struct turn *t;
 	int err;
 
 	if (job->ending)
 		return;
 	job->ending = true;
-	while (job->turn < job->nr && job->turns[job->turn].done) {
-		t = &job->turns[job->turn];
+	while (job->turn < job->turns.nr && job->turns.at[job->turn].done) {
+		t = &job->turns.at[job->turn];
 		pthread_mutex_unlock(&job->lock);
-		err = job->consumer->end(job->ctx, t->part, &t->who,
-					 trace->stretches.at[t->nth].lost);
+		err = end_part(job, t);
 		pthread_mutex_lock(&job->lock);
 		if (err && !job->result)
 			job->result = err;
@@ -559,12 +631,14 @@ static void end_finished(struct job *job)
 	job->ending = false;
 }
 
-/* A stretch that nobody has taken; NULL: there is none. Called with the lock */
+/* ---- All stretches ---- */
+
+/* A part that nobody has taken; NULL: there is none. Called with the lock */
 static struct turn *take_turn(struct job *job)
 {
-	while (!job->result && job->next < job->nr && job->next - job->turn >= job->ahead)
+	while (!job->result && job->next < job->turns.nr && job->next - job->turn >= job->ahead)
 		pthread_cond_wait(&job->ended, &job->lock);
-	return job->result || job->next == job->nr ? NULL : &job->turns[job->next++];
+	return job->result || job->next == job->turns.nr ? NULL : &job->turns.at[job->next++];
 }
 
 static void *work(void *arg)
@@ -576,12 +650,13 @@ static void *work(void *arg)
 
 	pthread_mutex_lock(&job->lock);
 	while ((t = take_turn(job))) {
-		begin_stretch(w, t->nth);
+		begin_part(w, t->number);
 		pthread_mutex_unlock(&job->lock);
-		err = decode_stretch(w);
+		err = decode_part(w);
 		pthread_mutex_lock(&job->lock);
 		t->part = w->part;
 		t->who = w->who;
+		t->has_items = w->has_items;
 		t->done = w->part;
 		if (err && !job->result)
 			job->result = err;
@@ -612,18 +687,7 @@ static void free_worker(struct worker *w)
 {
 	nt_flow_free(w->flow);
 	nt_reader_free(w->reader);
-	free(w->clocks);
 	nt_image_free(w->image);
-}
-
-static unsigned int nr_threads(const struct nt_session *session)
-{
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t nr = session->trace.stretches.nr, n = session->options.threads;
-
-	if (!n)
-		n = processors < 1 ? 1 : processors;
-	return nr < n ? nr : n;
 }
 
 /* All workers, of which the caller is one */
@@ -649,21 +713,26 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 {
 	struct job job = { .session = session, .consumer = consumer, .ctx = ctx };
 	unsigned int n = nr_threads(session);
-	struct worker *workers = calloc(n + 1, sizeof(*workers));
+	struct worker *workers = NULL;
 	size_t i;
 
-	job.ahead = AHEAD * (size_t)n;
+	job.traced = calloc(session->setup.nr_cpus + 1, sizeof(*job.traced));
 	pthread_mutex_init(&job.lock, NULL);
 	pthread_mutex_init(&job.progress_lock, NULL);
 	pthread_cond_init(&job.ended, NULL);
-	if (workers && order_stretches(&job))
+	if (job.traced && order_parts(&job)) {
+		n = job.turns.nr < n ? job.turns.nr : n;
+		job.ahead = AHEAD * (size_t)n;
+		workers = calloc(n + 1, sizeof(*workers));
+	}
+	if (workers)
 		run_workers(&job, workers, n);
 	else
 		job.result = ns_fail(session, "out of memory");
 	/* the consumer gets its parts back even if decoding was stopped */
-	for (i = job.turn; job.turns && i < job.nr; i++) {
-		if (job.turns[i].done)
-			consumer->end(ctx, job.turns[i].part, &job.turns[i].who, true);
+	for (i = job.turn; i < job.turns.nr; i++) {
+		if (job.turns.at[i].done)
+			consumer->end(ctx, job.turns.at[i].part, &job.turns.at[i].who, true);
 	}
 	pthread_cond_destroy(&job.ended);
 	pthread_mutex_destroy(&job.lock);
@@ -671,7 +740,8 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 	if (session->options.progress)
 		session->options.progress(session->options.progress_ctx, session->trace.bytes,
 					  session->trace.bytes);
-	free(job.turns);
+	free(job.turns.at);
+	free(job.traced);
 	free(workers);
 	return job.result;
 }

@@ -98,14 +98,15 @@ static bool join_has_rest(const struct join *join)
 }
 
 /* @bytes has ROOM bytes for each ID. */
-static void join_begin(struct join *join, const struct ns_setup *setup, uint8_t *bytes)
+static void join_begin(struct join *join, const struct ns_setup *setup, const struct ns_cpu *cpu,
+		       uint8_t *bytes)
 {
 	size_t i;
 
 	for (i = 0; i < setup->nr_cpus; i++) {
 		uint32_t id = setup->cpus[i].trace_id;
 
-		if (!id || id >= NT_FRAMES_IDS || join->outs[id].data)
+		if (!id || id >= NT_FRAMES_IDS || join->outs[id].data || (cpu && id != cpu->trace_id))
 			continue;
 		join->outs[id].data = bytes + (size_t)id * ROOM;
 		join->outs[id].size = ROOM;
@@ -125,7 +126,7 @@ static void join_pieces(struct join *join, const struct ns_stretch *stretch)
 }
 
 int ns_frames_join(const struct ns_stretch *stretch, const struct ns_setup *setup,
-		   struct ns_stretch *joined)
+		   const struct ns_cpu *cpu, struct ns_stretch *joined)
 {
 	uint8_t *bytes = malloc(NT_FRAMES_IDS * ROOM);
 	struct join join = { .size = 0 };
@@ -139,7 +140,7 @@ int ns_frames_join(const struct ns_stretch *stretch, const struct ns_setup *setu
 	join.frames = nt_frames_new();
 	join.data = malloc(join.size + 1);
 	if (join.frames && join.data && bytes) {
-		join_begin(&join, setup, bytes);
+		join_begin(&join, setup, cpu, bytes);
 		join_pieces(&join, stretch);
 	}
 	piece = (struct ns_piece){ .data = join.data, .size = join.size };

@@ -19,6 +19,7 @@ bool ns_frames_lost(const struct ns_stretch *stretch);
 
 /*
  * ns_frames_join() - make one stream of whole messages, in the order in which they end
+ * @cpu: only messages with the trace ID of this encoder, or all if it is NULL
  * @joined: it becomes @stretch with one piece, of as many bytes; idle bytes follow the last
  *	message. Free with ns_frames_free().
  *
@@ -27,7 +28,7 @@ bool ns_frames_lost(const struct ns_stretch *stretch);
  * Return: 0; -1: out of memory.
  */
 int ns_frames_join(const struct ns_stretch *stretch, const struct ns_setup *setup,
-		   struct ns_stretch *joined);
+		   const struct ns_cpu *cpu, struct ns_stretch *joined);
 void ns_frames_free(struct ns_stretch *joined);
 
 #endif /* NTRACE_SESSION_FRAMES_H */

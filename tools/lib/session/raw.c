@@ -64,7 +64,7 @@ static int give_frames(struct nt_session *session, const struct ns_stretch *s, s
 	struct ns_stretch joined = { 0 };
 	int err;
 
-	if (ns_frames_join(s, &session->setup, &joined))
+	if (ns_frames_join(s, &session->setup, NULL, &joined))
 		return ns_fail(session, "out of memory");
 	ns_trace_find_middle(&joined, &session->setup);
 	err = give_pieces(session, &joined, raw, take, ctx);

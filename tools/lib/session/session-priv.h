@@ -44,6 +44,8 @@ struct nt_session {
 		size_t	stretch;
 		size_t	first;		/* pieces of the CPU before that stretch */
 	} found;
+	size_t		nr_parts;	/* of nt_session_decode() */
+	uint32_t	unknown_source;	/* see struct nt_session_info, and 1 more; 0: none */
 	char		error[256];
 };
 

@@ -192,6 +192,7 @@ void nt_session_info(const struct nt_session *session, struct nt_session_info *i
 		.truncated = session->pd.truncated,
 		.has_kcore = session->objects.kcore.map,
 		.has_time = session->setup.has_time,
+		.unknown_source = (int32_t)session->unknown_source - 1,
 	};
 
 	memcpy(info, &all, size < sizeof(all) ? size : sizeof(all));

@@ -56,19 +56,21 @@ struct nt_session_info {
 	bool		truncated;	/* the file was cut short */
 	bool		has_kcore;
 	bool		has_time;
+	/* SRC of messages of no encoder of the recording, which were left out; -1: none so far */
+	int32_t		unknown_source;
 };
 void nt_session_info(const struct nt_session *session, struct nt_session_info *info, size_t size);
 
 /* Who executed: valid during the call it is given to */
 struct nt_who {
 	uint64_t	time;		/* of the last message before, or of this one */
-	int32_t		cpu, pid, tid;	/* -1: not known */
+	int32_t		cpu, pid, tid;	/* -1: not known; all of a stretch is of one CPU */
 	const char	*comm;
 	uint64_t	space;		/* whose code it is, for nt_session_where() */
 	uint64_t	user;		/* the same of the process, while the kernel executes */
 	uint32_t	image;		/* another number after exec; 0: not known */
 	uint32_t	buffer;		/* AUX buffer of the recording that the trace is from */
-	bool		lost;		/* trace of each CPU is missing before its first item in this stretch */
+	bool		lost;		/* trace is missing before the first item of this stretch */
 	bool		busy;		/* what is missing after it is so as another program had the sink */
 	const void	*priv;
 };
@@ -104,8 +106,8 @@ static inline bool nt_filter_passes(const struct nt_filter *filter, uint64_t tim
 
 /*
  * Functions of a program that get the flow. A stretch is trace of one CPU without a stop of the
- * encoder. Several threads decode stretches at once, in no order, and each stretch has a part of
- * its own.
+ * encoder; if encoders share a buffer, each of them has stretches of its own. Several threads
+ * decode stretches at once, in no order, and each stretch has a part of its own.
  */
 struct nt_consumer {
 	size_t	size;

@@ -81,7 +81,7 @@ static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const ui
 	nt->sequential_jump = !!(cpu->config & NTRACE_CONFIG_SEQUENTIAL_JUMP);
 	nt->all_jumps = !!(cpu->config & NTRACE_CONFIG_ALL_JUMPS);
 	nt->extend_addr = !!(cpu->config & NTRACE_CONFIG_EXTEND_ADDR);
-	cpu->valid = nt_config_check(nt) == NT_OK;
+	cpu->valid = nt_config_check(nt) == NT_OK && (!nt->src_bits || !(cpu->src_id >> nt->src_bits));
 }
 
 const char *ns_setup_parse(struct ns_setup *setup, const uint64_t *words, size_t nr)
@@ -108,8 +108,14 @@ const char *ns_setup_parse(struct ns_setup *setup, const uint64_t *words, size_t
 		setup->nr_cpus = 0;
 		return "out of memory";
 	}
-	for (i = 0; i < setup->nr_cpus; i++)
+	setup->parts = 1;
+	setup->has_sources = false;
+	for (i = 0; i < setup->nr_cpus; i++) {
 		cpu_parse(setup, &setup->cpus[i], words + header + i * per_cpu, per_cpu);
+		setup->has_sources |= setup->cpus[i].valid && setup->cpus[i].nt.src_bits;
+	}
+	if (setup->has_sources)
+		setup->parts = setup->nr_cpus;
 	return NULL;
 }
 

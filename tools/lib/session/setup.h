@@ -33,6 +33,8 @@ struct ns_setup {
 	uint32_t	pmu_type;
 	struct ns_cpu	*cpus;
 	size_t		nr_cpus;
+	size_t		parts;		/* that a stretch has at most: @nr_cpus, or 1 without SRC */
+	bool		has_sources;	/* an encoder sends SRC */
 };
 
 /*

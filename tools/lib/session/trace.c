@@ -299,8 +299,10 @@ void ns_trace_free(struct ns_trace *trace)
 
 	for (i = 0; i < trace->queues.nr; i++)
 		free(trace->queues.at[i].buffers.at);
-	for (i = 0; i < trace->stretches.nr; i++)
+	for (i = 0; i < trace->stretches.nr; i++) {
 		free(trace->stretches.at[i].pieces.at);
+		free(trace->stretches.at[i].cpus.at);
+	}
 	free(trace->queues.at);
 	free(trace->stretches.at);
 	memset(trace, 0, sizeof(*trace));

@@ -29,6 +29,7 @@ struct ns_stretch {
 	bool		lost;		/* trace is missing after it */
 	bool		follows;	/* the stretch before it in its queue ended where it begins */
 	NS_ARRAY(struct ns_piece) pieces;
+	NS_ARRAY(uint32_t) cpus;	/* of ns_setup::cpus: whose messages it has, see sources.h */
 };
 
 struct ns_buffer {

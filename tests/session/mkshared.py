@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Harts that share a buffer, and switch between programs with other code at the same addresses.
+
+    mkshared.py PROGRAM OUT [HOW [HARTS [TURNS [SEED]]]]
+
+PROGRAM is of tests/perf/calls.S, PROGRAM-uncompressed the same without compressed instructions. Only events say
+who executes. Each encoder has a queue of its own before the funnel, so that messages of several harts are
+not in the order of time. Writes OUT.data, and OUT.branches: the branches of each hart in their order.
+
+HOW: "shared"; "alone", each hart has a buffer for itself; "frames", the harts share a trace ID of CoreSight frames;
+"crumbs", a PERF_RECORD_AUXTRACE has three bytes at most; "cut", the last message of each PERF_RECORD_AUX is not
+complete; "split", a PERF_RECORD_AUX ends in a message, of which the next one has the rest; "unknown", nothing is said of
+the last hart's encoder; "full", trace was lost after each PERF_RECORD_AUX; "calls", of hart 1 there is a call that
+begins in a PERF_RECORD_AUX and ends in the next one, between which "calls-full" has lost trace.
+"""
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'perf'))
+import mkcalls  # noqa: E402
+import perfdata  # noqa: E402
+from formatter import Formatter  # noqa: E402
+
+PIDS = mkcalls.PID, mkcalls.OTHER
+CODES = mkcalls.COMPRESSED, mkcalls.UNCOMPRESSED
+BASE = mkcalls.BASE
+TURN = 100           # ticks from one switch to the next, of which the rounds take 26
+LATE = 40 * TURN     # ticks that a message waits at most
+SYNC = 5             # turns between two messages with SYNC
+STARTS = 4           # of the encoders
+SRC_BITS = 4
+PIECES = 1, 2, 3, 50, 1000, 5000    # bytes
+
+# jal outer; ret of inner; jal inner; outer, inner, ret of outer; bnez, its target, j, done; ecall
+PLACES = (2, 0x1a, 0x10, 0xc, 0x1a, 0x18, 8, 2, 0xa, 0x1c, 0x1e), (4, 0x2c, 0x1c, 0x14, 0x2c, 0x28, 0xc, 4, 0x10, 0x30, 0x34)
+
+
+def branches(which):
+    """(from, to) of the rounds, and of the exception that leads to the next ones"""
+    call, inner_ret, call_inner, outer, inner, outer_ret, again, loop, leave, done, ecall = PLACES[which]
+    for n in range(3):
+        yield call, outer
+        yield call_inner, inner
+        yield inner_ret, call_inner + 4
+        yield outer_ret, call + 4
+        yield (again, loop) if n < 2 else (leave, done)
+    yield ecall, 0
+
+
+def hart_messages(hart, turns, start, bits):
+    """(ticks, message) of one hart, from a start of its encoder to the stop. SRC has @bits."""
+    mkcalls.CONFIG.update(src_bits=bits, src=hart)
+    last = start
+    out = [(start, mkcalls.start_message(BASE, start=start, context=False))]
+    for n, which in enumerate(turns):
+        begin = start + TURN * n + 10
+        for k, message in enumerate(mkcalls.messages(mkcalls.run(BASE, CODES[which], BASE, wait=begin - last - 2, TSTAMP=2))):
+            last = begin + 2 * k
+            out.append((last, message))
+        if n % SYNC == SYNC - 1:
+            last += 1
+            out.append((last, mkcalls.message('ProgTraceSync', SYNC=2, I_CNT=0, F_ADDR=BASE >> 1, TSTAMP=last)))
+    out.append((last + 2, mkcalls.message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, TSTAMP=2)))
+    mkcalls.CONFIG.update(src_bits=0)
+    return out
+
+
+def funnel(rng, harts):
+    """All messages as they come out of the funnel. The queue of each hart is emptied now and then."""
+    sent = []
+    for hart, messages in enumerate(harts):
+        leaves = 0
+        for n, (time, message) in enumerate(messages):
+            if time > leaves or rng.random() < 0.02:
+                leaves = max(leaves, time + rng.randrange(LATE))
+            sent.append((leaves, hart, n, message))
+    return [message for _, _, _, message in sorted(sent)]
+
+
+def add_trace(rng, file, parts, ends, pieces, cpu, cut=0, flags=0):
+    """
+    PERF_RECORD_AUX for each part, at the time when it ends, and at last all bytes, in pieces that end
+    anywhere in a message. @cut: each record begins and ends so many bytes earlier than the part, but the first one.
+    """
+    at, data = 0, b''.join(parts)
+    for n, (part, end) in enumerate(zip(parts, ends)):
+        size = len(part) - (cut if n + 1 < len(parts) else 0) + (cut if n else 0)
+        file.aux(at, size, mkcalls.ns(end), PIDS[0], cpu, flags)
+        at += size
+    at = 0
+    while at < len(data):
+        size = rng.choice(pieces)
+        file.trace(data[at:at + size], at, cpu)
+        at += size
+
+
+def calls(program, full):
+    """Rounds of hart 0, beside which hart 1 calls inner in the first stretch and returns in the second"""
+    file = perfdata.File(cpus=2, src_bits=SRC_BITS, switches=True)
+    start, data = mkcalls.START, []
+    for cpu, pid in enumerate(PIDS):
+        file.comm(pid, 'calls')
+        file.mmap(pid, BASE, 0x1000, 0x1000, os.path.abspath(program))
+        file.switch_in(pid, pid, mkcalls.ns(start - 10), cpu)
+    for n in range(2):
+        mkcalls.CONFIG.update(src_bits=SRC_BITS, src=0)
+        data.append(mkcalls.trace(tid=PIDS[0], start=start + 1000 * n))
+        mkcalls.CONFIG.update(src=1)
+        back = mkcalls.message('IndirectBranchHist', B_TYPE=0, I_CNT=1, U_ADDR=(mkcalls.INNER ^ BASE + 0x14) >> 1, HIST=1, TSTAMP=2)
+        data[n] += (mkcalls.part(start, PIDS[1], mkcalls.INNER, start + 1000, 1, back) if n else
+                    mkcalls.part(start, PIDS[1], BASE, start, 7))
+    mkcalls.CONFIG.update(src_bits=0)
+    file.aux(0, len(data[0]), mkcalls.ns(start + 500), PIDS[0], 0, perfdata.AUX_TRUNCATED if full else 0)
+    file.aux(len(data[0]), len(data[1]), mkcalls.ns(start + 1500), PIDS[0])
+    file.trace(data[0] + data[1])
+    file.finished_round()
+    file.exit(PIDS[0], mkcalls.ns(start + 2000))
+    return file
+
+
+def main():
+    program, out = sys.argv[1:3]
+    how = (sys.argv[3:4] or ['shared'])[0]
+    if how.startswith('calls'):
+        calls(program, how == 'calls-full').save(out + '.data')
+        return
+    nr_harts, nr_turns, seed = (int(a) for a in (sys.argv[4:7] + ['4', '60', '1'][len(sys.argv[4:7]):]))
+    rng = random.Random(seed)
+    starts = [[mkcalls.START + n * (nr_turns + 3) * TURN + rng.randrange(TURN) for n in range(STARTS)] for _ in range(nr_harts)]
+    ends = [mkcalls.START + (n + 1) * (nr_turns + 3) * TURN for n in range(STARTS)]
+    turns = [[[rng.randrange(2) for _ in range(nr_turns)] for _ in range(STARTS)] for _ in range(nr_harts)]
+    known = nr_harts - (how == 'unknown')
+    file = perfdata.File(config=perfdata.TIMESTAMP, cpus=known, src_bits=0 if how == 'alone' else SRC_BITS,
+                         cpu_words=10, switches=True,
+                         unlike={hart: {perfdata.CPU_TRACE_ID: 16 if how == 'frames' else 0} for hart in range(known)})
+    for pid, name in zip(PIDS, (program, program + '-uncompressed')):
+        file.comm(pid, 'calls')
+        file.mmap(pid, BASE, 0x1000, 0x1000, os.path.abspath(name))
+    for hart in range(known):
+        for start, some in zip(starts[hart], turns[hart]):
+            for n, which in enumerate(some):
+                file.switch_in(PIDS[which], PIDS[which], mkcalls.ns(start + TURN * n + 5), hart)
+    harts = [[hart_messages(hart, turns[hart][n], starts[hart][n], 0 if how == 'alone' else SRC_BITS) for n in range(STARTS)]
+             for hart in range(nr_harts)]
+    if how == 'alone':
+        for hart in range(nr_harts):
+            add_trace(rng, file, [b''.join(message for _, message in part) for part in harts[hart]], ends, PIECES, hart)
+    else:
+        parts = [b''.join(funnel(rng, [harts[hart][n] for hart in range(nr_harts)])) for n in range(STARTS)]
+        if how == 'cut':
+            parts = [part[:-2] for part in parts]
+        flags = perfdata.AUX_TRUNCATED if how == 'full' else 0
+        if how == 'frames':
+            parts = [Formatter(rng, full_sync=0.1, half_sync=0.1).run([(16, byte) for byte in part])[0] for part in parts]
+            flags = perfdata.AUX_FRAMES
+        add_trace(rng, file, parts, ends, PIECES[:3] if how == 'crumbs' else PIECES, 0, 1001 if how == 'split' else 0, flags)
+    file.finished_round()
+    for pid in PIDS:
+        file.exit(pid, mkcalls.ns(ends[-1] + 100))
+    file.save(out + '.data')
+    with open(out + '.branches', 'w', encoding='ascii') as f:
+        for hart in range(known):
+            for which in (which for some in turns[hart] for which in some):
+                for source, target in branches(which):
+                    f.write(f'{hart} {PIDS[which]} {BASE + source:x} {BASE + target:x}\n')
+
+
+if __name__ == '__main__':
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main()

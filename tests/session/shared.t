@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Harts that share a buffer, and switch between programs with other code at the same addresses: each branch is
+# one that the hart executed, by the right thread, and what is said of them is what is said if each hart
+# has a buffer for itself. A message that is not complete is an error of its own hart.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/session/shards.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+ntrace=$O/bin/ntrace
+cd "$tap_tmp" || exit 1
+gcc="${CROSS_COMPILE:-riscv64-linux-gnu-}gcc -nostdlib -static -Wl,-Ttext=0x10000"
+$gcc -o calls "$top/tests/perf/calls.S" && $gcc -march=rv64g -o calls-uncompressed "$top/tests/perf/calls.S" || exit 1
+
+make_it() { python3 "$top/tests/session/mkshared.py" calls "$@"; }
+
+# judged NAME: what tests/session/shared.py says of a recording's branches
+judged() {
+	"$ntrace" script -F tid,cpu,ip,addr -i "$1.data" 2>said | python3 "$top/tests/session/shared.py" "$1.branches"
+}
+
+# seeds FIRST LAST: with other turns, and messages in another order
+seeds() {
+	for _n in $(seq "$1" "$2"); do
+		make_it seed shared 4 20 "$_n" || return
+		_said=$(judged seed) || { echo "seed $_n: $_said"; return 1; }
+	done
+	echo "$_said"
+}
+
+# same NAME COMMAND...: of NAME.data as of alone.data, by one thread and by four
+same() {
+	_name=$1; shift
+	for _t in 1 4; do
+		"$ntrace" "$@" --threads $_t -i "$_name.data" >got 2>&1
+		"$ntrace" "$@" --threads $_t -i alone.data >wanted 2>&1
+		[ -s wanted ] && cmp got wanted || return
+	done
+}
+
+# split_is NAME N SHARDS: N shards, of which so many have counts; these are those of the recording
+split_is() {
+	"$ntrace" profile --counts -i "$1.data" -o one.counts && shards_merged "$1.data" "$2" || return
+	[ "$(shards_filled)" -eq "$3" ]
+}
+
+plan 30
+for what in shared alone frames cut split unknown full calls calls-full; do make_it $what $what || exit 1; done
+for what in shared alone frames; do
+	is "$what: branches" "$(judged $what)" "15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
+done
+make_it crumbs crumbs 4 5 || exit 1
+is "messages in pieces of up to three bytes" "$(judged crumbs)" "1280 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
+ok "40 other recordings" seeds 2 41
+for what in shared frames; do
+	while read -r command; do
+		# shellcheck disable=SC2086
+		ok "$what: $command says the same as of harts with their own buffers" same $what $command
+	done <<-E2
+		script -F tid,cpu,time,flags,ip,addr
+		script --insns -F tid,cpu,time,ip
+		script --calls
+		report
+		report --functions --limit 0
+		report --stack
+		slow outer
+		profile --counts
+	E2
+done
+make_it turns shared 4 15 7
+ok "each stretch of a buffer is one shard at the least" split_is turns 4 4
+ok "... and never cut inside" split_is turns 9 4
+is "a message that is cut is an error of its hart" "$(judged cut)" \
+	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0 1 3"
+is "... of which another has the rest: harts go on at their next SYNC" "$(judged split)" \
+	"15114 branches, 0 wrong, 0 of a wrong thread, 246 missing, 3 errors 0 1 3"
+is "without one hart's metadata, the others are right" "$(judged unknown)" \
+	"11520 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
+ok "... and a sentence says whose messages are left out" grep -q 'messages of SRC 3, which no encoder' said
+is "a loss is one of the buffer's hart: others report theirs by messages" "$(judged full)" \
+	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0"
+# calls_of NAME: of the thread that another hart has, and losses
+calls_of() {
+	"$ntrace" script --calls --tid 2234 -i "$1.data" 2>said | awk '{ n++ } END { print n + 0 }'
+}
+is "a call that ends in another stretch" "$(calls_of calls)" 1
+is "... and is not known after a loss, which is one of its hart, too" "$(calls_of calls-full)" 0
+done_testing

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <endian.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frames.h"
+#include "sources.h"
+
+#define CHUNK	(256 << 10)	/* bytes that are read before they are forgotten */
+#define IDLE	0xff
+#define EACH_BYTE	0x0101010101010101ULL
+
+/* Stretches are searched by several threads, each of which takes the next one. */
+struct search {
+	struct nt_session *session;
+	const size_t	*stretches;
+	size_t		nr, next;
+	int		err;
+};
+
+const struct ns_cpu *ns_sources_own(const struct nt_session *session, const struct ns_stretch *s)
+{
+	const struct ns_setup *setup = &session->setup;
+	const struct ns_cpu *cpu = s->cpu >= 0 ? ns_setup_cpu(setup, s->cpu) : &setup->cpus[0];
+
+	return cpu && cpu->valid ? cpu : NULL;
+}
+
+const struct ns_cpu *ns_part_cpu(const struct nt_session *session, uint64_t part)
+{
+	const struct ns_cpu *own = ns_sources_own(session, ns_part_stretch(session, part));
+
+	return own && own->nt.src_bits ? &session->setup.cpus[part % session->setup.parts] : own;
+}
+
+uint64_t ns_part_number(const struct nt_session *session, const struct ns_stretch *s,
+			const struct ns_cpu *cpu)
+{
+	uint64_t first = (s - session->trace.stretches.at) * session->setup.parts;
+
+	return cpu && cpu->nt.src_bits ? first + (cpu - session->setup.cpus) : first;
+}
+
+/* The encoder that sends @src to the buffer of @own; NULL: none of the recording */
+static const struct ns_cpu *find_source(const struct ns_setup *setup, const struct ns_cpu *own,
+					uint32_t src)
+{
+	const struct ns_cpu *cpu = setup->cpus, *end = cpu + setup->nr_cpus;
+
+	if (own->src_id == src)
+		return own;
+	for (; cpu < end; cpu++) {
+		if (cpu->valid && cpu->src_id == src && cpu->nt.src_bits == own->nt.src_bits)
+			return cpu;
+	}
+	return NULL;
+}
+
+static bool has_cpu(const struct ns_stretch *s, size_t nr, uint32_t cpu)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (s->cpus.at[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+static bool add_cpu(struct ns_stretch *s, const struct ns_setup *setup, const struct ns_cpu *cpu)
+{
+	return ns_array_add(&s->cpus, (uint32_t)(cpu - setup->cpus));
+}
+
+/* Any encoder with a trace ID may have bytes in frames. */
+static bool add_framed(struct ns_stretch *s, const struct ns_setup *setup, const struct ns_cpu *own)
+{
+	const struct ns_cpu *cpu = setup->cpus, *end = cpu + setup->nr_cpus;
+	bool ok = true;
+
+	for (; ok && cpu < end; cpu++) {
+		if (cpu == own || (cpu->trace_id && find_source(setup, own, cpu->src_id) == cpu))
+			ok = add_cpu(s, setup, cpu);
+	}
+	return ok;
+}
+
+/* ---- Messages ---- */
+
+/* The last bytes before a piece, and its first ones: a message may have some of both. */
+struct seam {
+	uint8_t		data[2 * NT_MESSAGE_MAX];
+	size_t		before, size;
+};
+
+/*
+ * Which source sends the message that begins at @data, unless that is an idle byte? SRC follows
+ * TCODE in the first bytes, each of which has six bits (chapter 3.1.5). One valid message of each
+ * source is enough.
+ */
+static void see_message(const struct nt_config *config, const uint8_t *data, size_t size,
+			bool *seen)
+{
+	struct nt_message msg;
+	uint32_t src;
+
+	if (size < 3 || *data == IDLE)
+		return;
+	src = (data[1] >> 2 | (uint32_t)(data[2] >> 2) << 6) & ((1U << config->src_bits) - 1);
+	if (!seen[src] && nt_message_decode(config, data, size, &msg) > 0)
+		seen[msg.src] = true;
+}
+
+/* Each message that begins after one of the bytes @from up to @to: that byte has an MSEO of 11. */
+static void see_messages(const struct nt_config *config, const uint8_t *data, size_t from,
+			 size_t to, size_t size, bool *seen)
+{
+	uint64_t word, ends;
+	size_t next;
+
+	for (; from < to; from += sizeof(word)) {
+		word = 0;
+		memcpy(&word, data + from, to - from < sizeof(word) ? to - from : sizeof(word));
+		word = le64toh(word);
+		for (ends = word & word >> 1 & EACH_BYTE; ends; ends &= ends - 1) {
+			next = from + __builtin_ctzll(ends) / 8 + 1;
+			see_message(config, data + next, size - next, seen);
+		}
+	}
+}
+
+static void see_seam(const struct nt_config *config, struct seam *seam,
+		     const struct ns_piece *piece, bool *seen)
+{
+	size_t n = piece->size < NT_MESSAGE_MAX ? piece->size : NT_MESSAGE_MAX;
+
+	memcpy(seam->data + seam->before, piece->data, n);
+	seam->size = seam->before + n;
+	see_messages(config, seam->data, 0, seam->before, seam->size, seen);
+	/* the last bytes of what is known are those before the next piece */
+	if (n < NT_MESSAGE_MAX) {
+		seam->before = seam->size < NT_MESSAGE_MAX ? seam->size : NT_MESSAGE_MAX;
+		memmove(seam->data, seam->data + seam->size - seam->before, seam->before);
+	} else {
+		seam->before = NT_MESSAGE_MAX;
+		memcpy(seam->data, piece->data + piece->size - NT_MESSAGE_MAX, NT_MESSAGE_MAX);
+	}
+}
+
+static void see_sources(const struct nt_session *session, const struct ns_stretch *s,
+			const struct nt_config *config, bool *seen)
+{
+	const struct ns_piece *piece = s->pieces.at, *end = piece + s->pieces.nr;
+	/* a message may begin after an idle byte */
+	struct seam seam = { .data = { IDLE }, .before = !s->middle };
+	size_t at, to;
+
+	for (; piece < end; piece++) {
+		see_seam(config, &seam, piece, seen);
+		for (at = 0; at < piece->size; at = to) {
+			to = piece->size - at < CHUNK ? piece->size : at + CHUNK;
+			see_messages(config, piece->data, at, to, piece->size, seen);
+			pd_forget(&session->pd, piece->data + at, to - at);
+		}
+	}
+}
+
+/* ---- Stretches ---- */
+
+/* The stretch's own CPU is one of them in any case: errors without a source are its errors. */
+static bool add_seen(struct nt_session *session, struct ns_stretch *s, const struct ns_cpu *own,
+		     bool *seen)
+{
+	const struct ns_cpu *cpu;
+	bool ok = true;
+	uint32_t src;
+
+	seen[own->src_id] = true;
+	for (src = 0; ok && src >> own->nt.src_bits == 0; src++) {
+		if (!seen[src])
+			continue;
+		cpu = find_source(&session->setup, own, src);
+		if (cpu)
+			ok = add_cpu(s, &session->setup, cpu);
+		else
+			__atomic_store_n(&session->unknown_source, src + 1, __ATOMIC_RELAXED);
+	}
+	return ok;
+}
+
+static bool search_stretch(struct nt_session *session, struct ns_stretch *s)
+{
+	const struct ns_cpu *own = ns_sources_own(session, s);
+	bool *seen, ok;
+
+	if (ns_frames_has(s))
+		return add_framed(s, &session->setup, own);
+	seen = calloc((size_t)1 << own->nt.src_bits, sizeof(*seen));
+	if (!seen)
+		return false;
+	see_sources(session, s, &own->nt, seen);
+	ok = add_seen(session, s, own, seen);
+	free(seen);
+	return ok;
+}
+
+static void *search(void *arg)
+{
+	struct search *all = arg;
+	struct ns_stretch *s;
+	size_t i;
+
+	while ((i = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->nr) {
+		s = &all->session->trace.stretches.at[all->stretches[i]];
+		if (!search_stretch(all->session, s))
+			__atomic_store_n(&all->err, -1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Where one queue's stretches end, of which @s is the first */
+static struct ns_stretch *end_of_queue(const struct ns_trace *trace, struct ns_stretch *s)
+{
+	const struct ns_stretch *end = trace->stretches.at + trace->stretches.nr;
+	uint32_t queue = s->queue;
+
+	while (s < end && s->queue == queue)
+		s++;
+	return s;
+}
+
+/*
+ * If trace was lost, an encoder may have lost all that it sent to that stretch: encoders of the
+ * buffer's other stretches have a part in it, too.
+ */
+static bool add_lost(struct nt_session *session, struct ns_stretch *first, struct ns_stretch *end,
+		     bool *sends)
+{
+	const size_t nr = session->setup.nr_cpus;
+	struct ns_stretch *s;
+	bool ok = true;
+	size_t i, had;
+
+	memset(sends, 0, nr * sizeof(*sends));
+	for (s = first; s < end; s++) {
+		for (i = 0; i < s->cpus.nr; i++)
+			sends[s->cpus.at[i]] = true;
+	}
+	for (s = first; s < end; s++) {
+		had = s->cpus.nr;
+		for (i = 0; ok && s->lost && had && i < nr; i++) {
+			if (sends[i] && !has_cpu(s, had, i))
+				ok = ns_array_add(&s->cpus, i);
+		}
+	}
+	return ok;
+}
+
+static int add_all_lost(struct nt_session *session)
+{
+	struct ns_stretch *s = session->trace.stretches.at, *next;
+	const struct ns_stretch *end = s + session->trace.stretches.nr;
+	bool *sends = calloc(session->setup.nr_cpus, sizeof(*sends)), ok = sends;
+
+	for (; ok && s < end; s = next) {
+		next = end_of_queue(&session->trace, s);
+		ok = add_lost(session, s, next, sends);
+	}
+	free(sends);
+	return ok ? 0 : -1;
+}
+
+int ns_sources_find(struct nt_session *session, const size_t *stretches, size_t nr,
+		    unsigned int threads)
+{
+	struct search all = { .session = session, .stretches = stretches, .nr = nr };
+	pthread_t *others = calloc(threads + 1, sizeof(*others));
+	unsigned int started = 0;
+
+	if (!others)
+		return -1;
+	while (started + 1 < threads && started + 1 < nr &&
+	       !pthread_create(&others[started], NULL, search, &all))
+		started++;
+	search(&all);
+	while (started)
+		pthread_join(others[--started], NULL);
+	free(others);
+	return all.err ?: add_all_lost(session);
+}
