@@ -3,11 +3,12 @@
 # This is hardware like SiFive's P550: registers and messages are older than N-Trace 1.0, one funnel serves all
 # harts, the clock has 700 MHz, and there are no filters and no context. Every branch that perf prints is one that the
 # truth has, in order, of that CPU: of user code, the kernel and the firmware. User code is that of
-# the right process, as each has its own at these addresses.
+# the right process, as each has its own at these addresses. `ntrace script` does not read the firmware's code;
+# all else of that is right, too.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
-plan 8
+plan 10
 # Kernel and firmware cannot be left out, so a busy host needs room.
 truth_dir=$O/tests/perf-p550 truth_board=p550 truth_topology=p550 truth_size=64M
 truth_build 6.12
@@ -24,6 +25,12 @@ ok "all branches are right" truth_compare
 figure "$truth_last"
 # A host that has no time for the guest lets the sink fill up, and perf reports it.
 is "no errors but loss" "$(sed -n '/not complete/,$p' "$tap_tmp/err" | grep -c -E 'code ([^1]|1[0-9])')" 0
+
+ok "ntrace script: all branches are right" truth_compare_ntrace
+figure "ntrace: $truth_last"
+is "ntrace script: no errors but loss, and no code is missing but the firmware's" "$("$O/bin/ntrace" script --symfs "$truth_root" \
+	--buildid-dir "$truth_root/.debug" -i "$truth_dir/out/jit.data" -F ip 2>/dev/null | grep 'error type' |
+	grep -c -v -E ' code 1?[15]: | ip 0x800[0-9a-f]{5} code (30|46): ')" 0
 
 "$O/perf/7.2/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null |
 	grep -a -E 'dialect|PERF_RECORD_AUX ' >"$tap_tmp/dump"

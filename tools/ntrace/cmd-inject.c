@@ -61,23 +61,17 @@ struct inject {
 	bool		errors;
 };
 
-/* One CPU of a stretch: several may share a buffer */
-struct source {
-	int32_t		cpu, pid, tid;
-	uint64_t	at;		/* where the last branch went to; 0: not known */
-	uint64_t	insns;		/* since the last sample */
-	uint64_t	time;		/* of the last branch */
-	struct perf_branch_entry *ring;
-	unsigned int	first, nr;	/* of the ring: the oldest one */
-};
-
+/* A stretch */
 struct part {
 	struct inject	*inject;
 	struct lines	lines;
 	struct nt_chain	*chain;
-	struct source	*sources;
-	size_t		nr_sources;
-	uint64_t	stretch;
+	int32_t		pid, tid;	/* of the last branch */
+	uint64_t	at;		/* where it went to; 0: not known */
+	uint64_t	time;
+	uint64_t	insns;		/* since the last sample */
+	struct perf_branch_entry *ring;
+	unsigned int	first, nr;	/* of the ring: the oldest one */
 	bool		errors;
 };
 
@@ -114,18 +108,18 @@ static void add_chain(struct part *p, uint64_t ip)
 }
 
 /* The newest branch first */
-static void add_branches(struct part *p, const struct source *s)
+static void add_branches(struct part *p)
 {
 	unsigned int i;
 
-	add_word(&p->lines, s->nr);
-	for (i = s->nr; i-- > 0;)
-		lines_add_bytes(&p->lines, &s->ring[(s->first + i) % p->inject->last],
-				sizeof(s->ring[0]));
+	add_word(&p->lines, p->nr);
+	for (i = p->nr; i-- > 0;)
+		lines_add_bytes(&p->lines, &p->ring[(p->first + i) % p->inject->last],
+				sizeof(p->ring[0]));
 }
 
-static int add_sample(struct part *p, const struct source *s, const struct nt_who *who,
-		      uint64_t ip, uint64_t time, uint64_t period)
+static int add_sample(struct part *p, const struct nt_who *who, uint64_t ip, uint64_t time,
+		      uint64_t period)
 {
 	struct perf_event_header header = {
 		.type = PERF_RECORD_SAMPLE,
@@ -145,7 +139,7 @@ static int add_sample(struct part *p, const struct source *s, const struct nt_wh
 	if (p->chain)
 		add_chain(p, ip);
 	if (p->inject->last)
-		add_branches(p, s);
+		add_branches(p);
 	if (p->lines.failed)
 		return -1;
 	header.size = p->lines.len - at;
@@ -155,29 +149,6 @@ static int add_sample(struct part *p, const struct source *s, const struct nt_wh
 
 /* ---- Branches ---- */
 
-static struct source *source_of(struct part *p, int32_t cpu)
-{
-	struct source *all, *s;
-	size_t i;
-
-	for (i = 0; i < p->nr_sources; i++) {
-		if (p->sources[i].cpu == cpu)
-			return &p->sources[i];
-	}
-	all = realloc(p->sources, (i + 1) * sizeof(*all));
-	if (!all)
-		return NULL;
-	p->sources = all;
-	s = &all[p->nr_sources];
-	/* each stretch is decoded by itself, so samples must not begin at the same place in each */
-	*s = (struct source){
-		.cpu = cpu, .insns = p->stretch * 0x9e3779b97f4a7c15ULL % p->inject->period,
-		.ring = calloc(p->inject->last + 1, sizeof(*s->ring)),
-	};
-	p->nr_sources += s->ring != NULL;
-	return s->ring ? s : NULL;
-}
-
 /* enum: PERF_BR_* */
 static const uint8_t branch_types[] = {
 	[NT_BRANCH_CONDITIONAL] = PERF_BR_COND, [NT_BRANCH_JUMP] = PERF_BR_UNCOND,
@@ -186,19 +157,20 @@ static const uint8_t branch_types[] = {
 	[NT_BRANCH_INTERRUPT] = PERF_BR_IRQ, [NT_BRANCH_NONE] = PERF_BR_UNKNOWN,
 };
 
-static void add_to_ring(const struct inject *inject, struct source *s, const struct nt_branch *b)
+static void add_to_ring(struct part *p, const struct nt_branch *b)
 {
+	const struct inject *inject = p->inject;
 	struct perf_branch_entry entry = {
 		.from = b->from, .to = b->to, .type = branch_types[b->kind],
 	};
 
 	if (!inject->last)
 		return;
-	if (s->nr == inject->last) {
-		s->first = (s->first + 1) % inject->last;
-		s->nr--;
+	if (p->nr == inject->last) {
+		p->first = (p->first + 1) % inject->last;
+		p->nr--;
 	}
-	s->ring[(s->first + s->nr++) % inject->last] = entry;
+	p->ring[(p->first + p->nr++) % inject->last] = entry;
 }
 
 /* RISC-V unprivileged ISA, "Base Instruction-Length Encoding" */
@@ -221,38 +193,36 @@ static uint64_t walk(const struct nt_who *who, uint64_t addr, uint64_t nth)
 }
 
 /* Samples at each period of instructions between the branch before and this one */
-static int sample_insns(struct part *p, struct source *s, const struct nt_who *who,
-			const struct nt_branch *b)
+static int sample_insns(struct part *p, const struct nt_who *who, const struct nt_branch *b)
 {
 	uint64_t period = p->inject->period, nth = 0;
 	int err = 0;
 
-	while (!err && s->insns + (b->insns - nth) >= period) {
-		nth += period - s->insns;
-		s->insns = 0;
-		if (s->at)
-			err = add_sample(p, s, who, walk(who, s->at, nth - 1), b->time, period);
+	while (!err && p->insns + (b->insns - nth) >= period) {
+		nth += period - p->insns;
+		p->insns = 0;
+		if (p->at)
+			err = add_sample(p, who, walk(who, p->at, nth - 1), b->time, period);
 	}
-	s->insns += b->insns - nth;
+	p->insns += b->insns - nth;
 	return err;
 }
 
 /* Make a sample of all branches so far, at the target of the newest one. */
-static int flush_branches(struct part *p, struct source *s, const struct nt_who *who)
+static int flush_branches(struct part *p, const struct nt_who *who)
 {
 	struct nt_who then = *who;
-	uint64_t insns = s->insns;
+	uint64_t insns = p->insns;
 	int err;
 
-	then.pid = s->pid;
-	then.tid = s->tid;
-	then.cpu = s->cpu;
-	if (!s->nr)
+	then.pid = p->pid;
+	then.tid = p->tid;
+	if (!p->nr)
 		return 0;
-	s->insns = 0;
-	err = add_sample(p, s, &then, s->ring[(s->first + s->nr - 1) % p->inject->last].to,
-			 s->time, insns ? insns : 1);
-	s->nr = 0;
+	p->insns = 0;
+	err = add_sample(p, &then, p->ring[(p->first + p->nr - 1) % p->inject->last].to, p->time,
+			 insns ? insns : 1);
+	p->nr = 0;
 	return err;
 }
 
@@ -260,31 +230,28 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 {
 	bool whole = !(b->flags & (NT_BRANCH_BEGIN | NT_BRANCH_END));
 	struct part *p = part;
-	struct source *s = source_of(p, who->cpu);
 	int err = 0;
 
-	if (!s)
-		return -1;
 	/* a branch stack is of one thread */
-	if (s->tid != who->tid) {
+	if (p->tid != who->tid) {
 		if (p->inject->all_branches)
-			err = flush_branches(p, s, who);
-		s->nr = 0;
-		s->tid = who->tid;
-		s->pid = who->pid;
+			err = flush_branches(p, who);
+		p->nr = 0;
+		p->tid = who->tid;
+		p->pid = who->pid;
 	}
-	s->time = b->time;
+	p->time = b->time;
 	if (!err && !p->inject->all_branches)
-		err = sample_insns(p, s, who, b);
+		err = sample_insns(p, who, b);
 	else
-		s->insns += b->insns;
+		p->insns += b->insns;
 	if (!err && p->chain)
 		err = nt_chain_branch(p->chain, who, b);
-	s->at = b->flags & NT_BRANCH_END ? 0 : b->to;
+	p->at = b->flags & NT_BRANCH_END ? 0 : b->to;
 	if (whole)
-		add_to_ring(p->inject, s, b);
-	if (!err && p->inject->all_branches && s->nr == p->inject->last)
-		err = flush_branches(p, s, who);
+		add_to_ring(p, b);
+	if (!err && p->inject->all_branches && p->nr == p->inject->last)
+		err = flush_branches(p, who);
 	return err;
 }
 
@@ -292,21 +259,26 @@ static int take_error(void *part, const struct nt_who *who, const struct nt_item
 {
 	struct part *p = part;
 	int err = 0;
-	size_t i;
 
 	p->errors = true;
-	for (i = 0; i < p->nr_sources; i++) {
-		p->sources[i].at = 0;
-		if (p->inject->all_branches && !err)
-			err = flush_branches(p, &p->sources[i], who);
-		p->sources[i].nr = 0;
-	}
+	p->at = 0;
+	if (p->inject->all_branches)
+		err = flush_branches(p, who);
+	p->nr = 0;
 	if (p->chain)
 		nt_chain_error(p->chain);
 	return err;
 }
 
 /* ---- Stretches ---- */
+
+static void free_part(struct part *p)
+{
+	nt_chain_free(p->chain);
+	lines_free(&p->lines);
+	free(p->ring);
+	free(p);
+}
 
 static void *begin(void *ctx, uint64_t stretch)
 {
@@ -316,12 +288,14 @@ static void *begin(void *ctx, uint64_t stretch)
 	if (!p)
 		return NULL;
 	p->inject = inject;
-	p->stretch = stretch;
+	/* each stretch is decoded by itself, so samples must not begin at the same place in each */
+	p->insns = stretch * 0x9e3779b97f4a7c15ULL % inject->period;
+	p->ring = calloc(inject->last + 1, sizeof(*p->ring));
 	if (inject->chains)
 		p->chain = nt_chain_new(inject->chains, stretch);
-	if (p->chain || !inject->chains)
+	if (p->ring && (p->chain || !inject->chains))
 		return p;
-	free(p);
+	free_part(p);
 	return NULL;
 }
 
@@ -330,20 +304,13 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	struct inject *inject = ctx;
 	struct part *p = part;
 	int err = 0;
-	size_t i;
 
-	for (i = 0; i < p->nr_sources; i++) {
-		if (!err && inject->all_branches)
-			err = flush_branches(p, &p->sources[i], who);
-		free(p->sources[i].ring);
-	}
+	if (inject->all_branches)
+		err = flush_branches(p, who);
 	if (!err)
 		err = merge_add(inject->merge, who->buffer, &p->lines);
 	inject->errors |= p->errors || lost;
-	nt_chain_free(p->chain);
-	lines_free(&p->lines);
-	free(p->sources);
-	free(p);
+	free_part(p);
 	return err;
 }
 
