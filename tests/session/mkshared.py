@@ -9,8 +9,8 @@ who executes. Each encoder has a queue of its own before the funnel, so that mes
 not in the order of time. Writes OUT.data, and OUT.branches: the branches of each hart in their order.
 
 HOW: "shared"; "alone", each hart has a buffer for itself; "frames", the harts share a trace ID of CoreSight frames;
-"crumbs", a PERF_RECORD_AUXTRACE has three bytes at most; "cut", the last message of each PERF_RECORD_AUX is not
-complete; "split", a PERF_RECORD_AUX ends in a message, of which the next one has the rest; "unknown", nothing is said of
+"crumbs", a PERF_RECORD_AUXTRACE has three bytes at most; "damaged", a byte is no part of any message; "cut", the last
+message of each PERF_RECORD_AUX is not complete; "split", a PERF_RECORD_AUX ends in a message, of which the next one has the rest; "unknown", nothing is said of
 the last hart's encoder; "full", trace was lost after each PERF_RECORD_AUX; "calls", of hart 1 there is a call that
 begins in a PERF_RECORD_AUX and ends in the next one, between which "calls-full" has lost trace.
 """
@@ -151,6 +151,9 @@ def main():
         parts = [b''.join(funnel(rng, [harts[hart][n] for hart in range(nr_harts)])) for n in range(STARTS)]
         if how == 'cut':
             parts = [part[:-2] for part in parts]
+        if how == 'damaged':
+            # MSEO 10
+            parts[1] = parts[1][:2000] + b'\x02' + parts[1][2001:]
         flags = perfdata.AUX_TRUNCATED if how == 'full' else 0
         if how == 'frames':
             parts = [Formatter(rng, full_sync=0.1, half_sync=0.1).run([(16, byte) for byte in part])[0] for part in parts]

@@ -43,8 +43,8 @@ split_is() {
 	[ "$(shards_filled)" -eq "$3" ]
 }
 
-plan 30
-for what in shared alone frames cut split unknown full calls calls-full; do make_it $what $what || exit 1; done
+plan 32
+for what in shared alone frames cut damaged split unknown full calls calls-full; do make_it $what $what || exit 1; done
 for what in shared alone frames; do
 	is "$what: branches" "$(judged $what)" "15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
 done
@@ -73,6 +73,9 @@ is "a message that is cut is an error of its hart" "$(judged cut)" \
 	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0 1 3"
 is "... of which another has the rest: harts go on at their next SYNC" "$(judged split)" \
 	"15114 branches, 0 wrong, 0 of a wrong thread, 246 missing, 3 errors 0 1 3"
+is "a message of nobody knows which hart is an error of each" "$(judged damaged)" \
+	"15185 branches, 0 wrong, 0 of a wrong thread, 175 missing, 4 errors 0 1 2 3"
+is "... at the time when that hart was there" "$("$ntrace" script -F ip,time -i damaged.data | grep -c 'error type 1 time 0[.]10')" 4
 is "without one hart's metadata, the others are right" "$(judged unknown)" \
 	"11520 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
 ok "... and a sentence says whose messages are left out" grep -q 'messages of SRC 3, which no encoder' said

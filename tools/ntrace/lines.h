@@ -3,7 +3,7 @@
  * Lines of text that several threads make at once, printed in the order of time.
  *
  * Each stretch of a recording makes its lines in a struct lines. A buffer may have the trace of
- * several CPUs, one among the other; those of one CPU follow each other. The lines of all buffers and
+ * several CPUs, each with stretches of its own; those of one CPU follow each other. The lines of all buffers and
  * CPUs are merged when all are done. What does not fit into memory waits
  * in files without a name.
  */

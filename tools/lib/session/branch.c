@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <stdlib.h>
-#include <string.h>
 
 #include "branch.h"
 
 #define ECALL	0x00000073
 
-/* State of one source (SRC) of a stretch */
-struct branch_source {
+/* A stretch */
+struct branches {
+	const struct nt_branch_sink *sink;
+	void		*part;		/* of the sink */
 	bool		begin;		/* the first branch is to be NT_BRANCH_BEGIN */
 	bool		resume;		/* the next range comes after a gap without a SYNC */
 	bool		ended;		/* the last branch was NT_BRANCH_END */
@@ -16,32 +17,7 @@ struct branch_source {
 	uint64_t	insns;
 };
 
-/* A stretch */
-struct branches {
-	const struct nt_branch_sink *sink;
-	void		*part;		/* of the sink */
-	struct branch_source *sources;
-	size_t		nr_sources;
-};
-
-static struct branch_source *source_of(struct branches *branches, uint16_t src)
-{
-	struct branch_source *all;
-
-	if (src >= branches->nr_sources) {
-		all = realloc(branches->sources, (src + 1) * sizeof(*all));
-		if (!all)
-			return NULL;
-		memset(all + branches->nr_sources, 0,
-		       (src + 1 - branches->nr_sources) * sizeof(*all));
-		branches->sources = all;
-		branches->nr_sources = src + 1;
-	}
-	return &branches->sources[src];
-}
-
-static void set_time(struct branch_source *s, const struct nt_who *who, uint64_t tstamp,
-		     uint8_t kind)
+static void set_time(struct branches *s, const struct nt_who *who, uint64_t tstamp, uint8_t kind)
 {
 	uint64_t time = nt_who_time(who, tstamp, kind);
 
@@ -49,19 +25,18 @@ static void set_time(struct branch_source *s, const struct nt_who *who, uint64_t
 		s->time = time;
 }
 
-static int give(struct branches *branches, struct branch_source *s,
-		const struct nt_who *who, struct nt_branch *branch)
+static int give(struct branches *s, const struct nt_who *who, struct nt_branch *branch)
 {
 	branch->time = s->time;
 	branch->insns = s->insns;
 	s->insns = 0;
 	s->ended = branch->flags & NT_BRANCH_END;
-	return branches->sink->branch(branches->part, who, branch);
+	return s->sink->branch(s->part, who, branch);
 }
 
 /* ---- Begin ---- */
 
-static void begin_at(struct branch_source *s, uint64_t addr)
+static void begin_at(struct branches *s, uint64_t addr)
 {
 	s->resume = false;
 	s->begin = true;
@@ -70,8 +45,7 @@ static void begin_at(struct branch_source *s, uint64_t addr)
 }
 
 /* The begin waits until Ownership has said who executes (chapter 7.1). */
-static int give_begin(struct branches *branches, struct branch_source *s,
-		      const struct nt_who *who)
+static int give_begin(struct branches *s, const struct nt_who *who)
 {
 	struct nt_branch branch = {
 		.to = s->begin_addr, .kind = NT_BRANCH_NONE, .flags = NT_BRANCH_BEGIN,
@@ -83,7 +57,7 @@ static int give_begin(struct branches *branches, struct branch_source *s,
 		return 0;
 	s->begin = false;
 	s->time = s->begin_time;
-	err = give(branches, s, who, &branch);
+	err = give(s, who, &branch);
 	s->time = now;
 	return err;
 }
@@ -120,9 +94,8 @@ static bool is_branch(const struct nt_range *range)
 		(range->how != NT_END_BRANCH || range->flags & NT_RANGE_TAKEN);
 }
 
-static int give_range(struct branches *branches, struct branch_source *s,
-		      const struct nt_who *who, const struct nt_range *range, uint64_t to,
-		      bool has_to)
+static int give_range(struct branches *s, const struct nt_who *who, const struct nt_range *range,
+		      uint64_t to, bool has_to)
 {
 	uint64_t end = range->start + 2 * range->halfwords;
 	struct nt_branch branch = {
@@ -140,23 +113,20 @@ static int give_range(struct branches *branches, struct branch_source *s,
 		branch.from = end - branch.length;
 		branch.kind = range->how < sizeof(kinds) ? kinds[range->how] : NT_BRANCH_JUMP;
 	}
-	return give(branches, s, who, &branch);
+	return give(s, who, &branch);
 }
 
 static int take_ranges(void *part, const struct nt_who *who, const struct nt_batch *batch)
 {
-	struct branches *branches = part;
 	const struct nt_mark *mark = batch->marks, *marks = mark + batch->nr_marks;
-	struct branch_source *s = source_of(branches, batch->src);
+	struct branches *s = part;
 	size_t i;
 	int err;
 
-	if (!s)
-		return -1;
 	set_time(s, who, batch->tstamp, batch->tstamp_kind);
 	if (s->resume)
 		begin_at(s, batch->ranges[0].start);
-	err = give_begin(branches, s, who);
+	err = give_begin(s, who);
 	for (i = 0; !err && i < batch->nr; i++) {
 		bool last = i + 1 == batch->nr;
 
@@ -165,7 +135,7 @@ static int take_ranges(void *part, const struct nt_who *who, const struct nt_bat
 		/* a message's time is that of the last range that it reports */
 		if (mark < marks && mark->range == i + 1)
 			set_time(s, who, mark->tstamp, mark->tstamp_kind);
-		err = give_range(branches, s, who, &batch->ranges[i],
+		err = give_range(s, who, &batch->ranges[i],
 				 last ? batch->dest : batch->ranges[i + 1].start,
 				 !last || batch->has_dest);
 	}
@@ -174,38 +144,33 @@ static int take_ranges(void *part, const struct nt_who *who, const struct nt_bat
 
 /* ---- Other items ---- */
 
-static int give_stop(struct branches *branches, struct branch_source *s,
-		     const struct nt_who *who, const struct nt_item *item)
+static int give_stop(struct branches *s, const struct nt_who *who, const struct nt_item *item)
 {
 	struct nt_branch branch = {
 		.from = item->stop.addr, .kind = NT_BRANCH_NONE, .flags = NT_BRANCH_END,
 	};
 
 	return s->ended || !item->stop.has_addr || !branch.from ? 0 :
-		give(branches, s, who, &branch);
+		give(s, who, &branch);
 }
 
-static int give_error(struct branches *branches, struct branch_source *s,
-		      const struct nt_who *who, const struct nt_item *item)
+static int give_error(struct branches *s, const struct nt_who *who, const struct nt_item *item)
 {
 	struct nt_who then = *who;
 
 	s->ended = true;
 	s->resume |= item->type == NT_ITEM_ERROR || item->type == NT_ITEM_GAP;
 	then.time = s->time;
-	return branches->sink->error ? branches->sink->error(branches->part, &then, item) : 0;
+	return s->sink->error ? s->sink->error(s->part, &then, item) : 0;
 }
 
 static int take_item(void *part, const struct nt_who *who, const struct nt_item *item)
 {
-	struct branches *branches = part;
-	struct branch_source *s = source_of(branches, item->src);
+	struct branches *s = part;
 	int err = 0;
 
-	if (!s)
-		return -1;
 	if (item->type != NT_ITEM_CONTEXT)
-		err = give_begin(branches, s, who);
+		err = give_begin(s, who);
 	set_time(s, who, item->tstamp, item->tstamp_kind);
 	if (err)
 		return err;
@@ -216,11 +181,11 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 			begin_at(s, item->sync.addr);
 		return 0;
 	case NT_ITEM_STOP:
-		return give_stop(branches, s, who, item);
+		return give_stop(s, who, item);
 	case NT_ITEM_LOST:
 	case NT_ITEM_ERROR:
 	case NT_ITEM_GAP:
-		return give_error(branches, s, who, item);
+		return give_error(s, who, item);
 	}
 	return 0;
 }
@@ -254,7 +219,6 @@ static int end_stretch(void *ctx, void *part, const struct nt_who *who, bool los
 	struct branch_job *job = ctx;
 	int err = job->sink->end(job->ctx, branches->part, who, lost);
 
-	free(branches->sources);
 	free(branches);
 	return err;
 }

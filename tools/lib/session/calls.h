@@ -6,7 +6,7 @@
  * several threads at once: calls that begin and end in a slice are counted there. What is left
  * of it, returns to callers before it and calls that are still open, is put together in the order of
  * time, as soon as nothing earlier can come. So memory does not grow with the trace, unless trace
- * without times is of several buffers, several CPUs share one, or nt_calls_each() asks for slices.
+ * without times is of several CPUs, or nt_calls_each() asks for slices.
  *
  * Time is that of a clock on the wall: a call that sleeps goes on.
  */
