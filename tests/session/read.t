@@ -9,7 +9,7 @@ damaged=${DAMAGED:-80}
 make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
 		"$top/tests/perf/calls.S" || { cat "$tap_tmp/make"; exit 1; }
-for what in good no-context no-time guest mapped-again; do
+for what in good no-context no-time guest mapped-again two-sources-blind; do
 	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit 1
 done
 python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/pipe.data" good pipe || exit 1
@@ -240,7 +240,7 @@ damaged() {
 		{ cat "$tap_tmp/make"; return 1; }
 	mkdir -p "$tap_tmp/bad" && python3 "$top/tests/perf/damage.py" "$tap_tmp/bad" "$damaged" \
 		"$tap_tmp/good.data" "$tap_tmp/no-context.data" "$tap_tmp/z.data" "$tap_tmp/no-time.data" \
-		"$tap_tmp/guest.data" || return
+		"$tap_tmp/guest.data" "$tap_tmp/two-sources-blind.data" || return
 	seed=0 bad=0
 	while [ $seed -lt "$damaged" ]; do
 		one $seed || bad=$((bad + 1))
