@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "fast.h"
+#include "plain.h"
 #include "stack.h"
 #include "state.h"
 #include "tally.h"
@@ -1025,12 +1026,38 @@ static bool engine_is_other(const struct nt_flow *flow)
 		flow->msg.src != flow->config.src_id;
 }
 
+/*
+ * Skip plain messages of sources that are not to be decoded. Most messages are plain. Any other is
+ * read as one of this source, since a message that is not valid is an error of each.
+ */
+static void engine_skip_others(struct nt_flow *flow)
+{
+	struct nt_reader *reader = &flow->reader;
+	struct plain msg = { .addr = 0 };
+	uint16_t src;
+
+	while (!reader->skip && !reader->nr_carry && reader->end - reader->data >= WINDOW) {
+		nt_message_source(&flow->config, reader->data, WINDOW, &src);
+		if (src == flow->config.src_id ||
+		    !plain_parse(&flow->config, reader->data, plain_find_ends(reader->data), src,
+				 false, &msg) ||
+		    !nt_addr_fits(msg.addr, flow->addr_bits))
+			return;
+		flow->stats.messages++;
+		flow->stats.by_tcode[msg.tcode]++;
+		reader->data += msg.length;
+		reader->offset += msg.length;
+	}
+}
+
 /* Read the next message. False: there is none. */
 static bool engine_read_message(struct nt_flow *flow)
 {
 	int ret;
 
 	for (;;) {
+		if (flow->config.src_bits && flow->config.src_id != NT_SRC_ANY)
+			engine_skip_others(flow);
 		ret = nt_reader_read(&flow->reader, &flow->msg);
 		if (!ret && flow->ending) {
 			flow->ending = false;
