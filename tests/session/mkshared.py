@@ -12,7 +12,8 @@ HOW: "shared"; "alone", each hart has a buffer for itself; "frames", the harts s
 "crumbs", a PERF_RECORD_AUXTRACE has three bytes at most; "damaged", a byte is no part of any message; "cut", the last
 message of each PERF_RECORD_AUX is not complete; "split", a PERF_RECORD_AUX ends in a message, of which the next one has the rest; "unknown", nothing is said of
 the last hart's encoder; "full", trace was lost after each PERF_RECORD_AUX; "calls", of hart 1 there is a call that
-begins in a PERF_RECORD_AUX and ends in the next one, between which "calls-full" has lost trace.
+begins in a PERF_RECORD_AUX and ends in the next one, between which "calls-full" has lost trace, and "calls-idle" has
+filled the rest of a window with idle bytes.
 """
 import os
 import random
@@ -31,6 +32,7 @@ LATE = 40 * TURN     # ticks that a message waits at most
 SYNC = 5             # turns between two messages with SYNC
 STARTS = 4           # of the encoders
 SRC_BITS = 4
+IDLE = b'\xff'
 PIECES = 1, 2, 3, 50, 1000, 5000    # bytes
 
 # jal outer; ret of inner; jal inner; outer, inner, ret of outer; bnez, its target, j, done; ecall
@@ -96,7 +98,7 @@ def add_trace(rng, file, parts, ends, pieces, cpu, cut=0, flags=0):
         at += size
 
 
-def calls(program, full):
+def calls(program, how):
     """Rounds of hart 0, beside which hart 1 calls inner in the first stretch and returns in the second"""
     file = perfdata.File(cpus=2, src_bits=SRC_BITS, switches=True)
     start, data = mkcalls.START, []
@@ -112,7 +114,9 @@ def calls(program, full):
         data[n] += (mkcalls.part(start, PIDS[1], mkcalls.INNER, start + 1000, 1, back) if n else
                     mkcalls.part(start, PIDS[1], BASE, start, 7))
     mkcalls.CONFIG.update(src_bits=0)
-    file.aux(0, len(data[0]), mkcalls.ns(start + 500), PIDS[0], 0, perfdata.AUX_TRUNCATED if full else 0)
+    if how == 'calls-idle':
+        data[1] = IDLE * 100000 + data[1]
+    file.aux(0, len(data[0]), mkcalls.ns(start + 500), PIDS[0], 0, perfdata.AUX_TRUNCATED if how == 'calls-full' else 0)
     file.aux(len(data[0]), len(data[1]), mkcalls.ns(start + 1500), PIDS[0])
     file.trace(data[0] + data[1])
     file.finished_round()
@@ -124,7 +128,7 @@ def main():
     program, out = sys.argv[1:3]
     how = (sys.argv[3:4] or ['shared'])[0]
     if how.startswith('calls'):
-        calls(program, how == 'calls-full').save(out + '.data')
+        calls(program, how).save(out + '.data')
         return
     nr_harts, nr_turns, seed = (int(a) for a in (sys.argv[4:7] + ['4', '60', '1'][len(sys.argv[4:7]):]))
     rng = random.Random(seed)

@@ -43,8 +43,8 @@ split_is() {
 	[ "$(shards_filled)" -eq "$3" ]
 }
 
-plan 32
-for what in shared alone frames cut damaged split unknown full calls calls-full; do make_it $what $what || exit 1; done
+plan 33
+for what in shared alone frames cut damaged split unknown full calls calls-full calls-idle; do make_it $what $what || exit 1; done
 for what in shared alone frames; do
 	is "$what: branches" "$(judged $what)" "15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
 done
@@ -86,5 +86,6 @@ calls_of() {
 	"$ntrace" script --calls --tid 2234 -i "$1.data" 2>said | awk '{ n++ } END { print n + 0 }'
 }
 is "a call that ends in another stretch" "$(calls_of calls)" 1
+is "... which begins with idle bytes" "$(calls_of calls-idle)" 1
 is "... and is not known after a loss, which is one of its hart, too" "$(calls_of calls-full)" 0
 done_testing

@@ -7,8 +7,8 @@
 #include <linux/ntrace.h>
 
 #include "flight.h"
+#include "trace.h"
 
-#define IDLE		0xff
 #define NS_PER_S	1000000000ULL
 #define TIME_SHIFT	20
 /* So many idle bytes at the end of an area are bytes that the sink has not written */
@@ -427,7 +427,7 @@ static int take_ring(struct ns_flight *f, struct ns_flight_trace *t, uint64_t fr
 	t->bytes = malloc(size);
 	if (!t->bytes)
 		return fail(f, "out of memory");
-	memset(t->bytes, IDLE, size - used);
+	memset(t->bytes, NS_IDLE, size - used);
 	first = t->area_size - from < used ? t->area_size - from : used;
 	memcpy(t->bytes + size - used, t->area + from, first);
 	memcpy(t->bytes + size - used + first, t->area, used - first);
@@ -553,7 +553,7 @@ static int search_end(struct ns_flight *f, struct ns_flight_trace *t, const stru
 	uint64_t end = t->area_size;
 	struct seam seam;
 
-	while (end && t->area[end - 1] == IDLE)
+	while (end && t->area[end - 1] == NS_IDLE)
 		end--;
 	if (t->area_size - end >= UNWRITTEN && !(last && last->flags & NTRACE_FLIGHT_POINTER_WRAPPED)) {
 		t->end = NS_FLIGHT_END_FOUND;
@@ -602,7 +602,7 @@ static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
 	}
 	kept = cut;
 	memmove(t->bytes + t->size - kept, t->bytes, kept);
-	memset(t->bytes, IDLE, t->size - kept);
+	memset(t->bytes, NS_IDLE, t->size - kept);
 }
 
 static int read_trace(struct ns_flight *f, size_t sink)

@@ -6,7 +6,6 @@
 
 #include "frames.h"
 
-#define IDLE	0xff
 /* Chapter 3.1.4: no message has a byte with this MSEO */
 #define BROKEN	0x02
 /* Bytes of one ID that are not a whole message yet; no message is that long */
@@ -122,7 +121,7 @@ static void join_pieces(struct join *join, const struct ns_stretch *stretch)
 		join_bytes(join, stretch->pieces.at[i].data, stretch->pieces.at[i].size);
 	if (nt_frames_end(join->frames) != NT_OK || join_has_rest(join))
 		join_break(join);
-	memset(join->data + join->nr, IDLE, join->size - join->nr);
+	memset(join->data + join->nr, NS_IDLE, join->size - join->nr);
 }
 
 int ns_frames_join(const struct ns_stretch *stretch, const struct ns_setup *setup,

@@ -8,7 +8,6 @@
 #include "sources.h"
 
 #define CHUNK	(256 << 10)	/* bytes that are read before they are forgotten */
-#define IDLE	0xff
 #define EACH_BYTE	0x0101010101010101ULL
 
 /* Stretches are searched by several threads, each of which takes the next one. */
@@ -105,7 +104,7 @@ static void see_message(const struct nt_config *config, const uint8_t *data, siz
 	struct nt_message msg;
 	uint32_t src;
 
-	if (size < 3 || *data == IDLE)
+	if (size < 3 || *data == NS_IDLE)
 		return;
 	src = (data[1] >> 2 | (uint32_t)(data[2] >> 2) << 6) & ((1U << config->src_bits) - 1);
 	if (!seen[src] && nt_message_decode(config, data, size, &msg) > 0)
@@ -153,7 +152,7 @@ static void see_sources(const struct nt_session *session, const struct ns_stretc
 {
 	const struct ns_piece *piece = s->pieces.at, *end = piece + s->pieces.nr;
 	/* a message may begin after an idle byte */
-	struct seam seam = { .data = { IDLE }, .before = !s->middle };
+	struct seam seam = { .data = { NS_IDLE }, .before = !s->middle };
 	size_t at, to;
 
 	for (; piece < end; piece++) {

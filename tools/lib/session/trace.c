@@ -206,15 +206,21 @@ static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size
 	return true;
 }
 
-/* The first bytes of a stretch: as many as a message has at most; a piece may have a few only */
+/*
+ * The first bytes of a stretch: as many as a message has at most; a piece may have a few only. Idle
+ * bytes before them are left out: the driver has filled a window with them that was too small.
+ */
 static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX])
 {
 	const struct ns_piece *piece = s->pieces.at, *end = piece + s->pieces.nr;
-	size_t nr = 0, n;
+	size_t nr = 0, n, at;
 
-	for (; piece < end && nr < NT_MESSAGE_MAX; piece++, nr += n) {
-		n = piece->size < NT_MESSAGE_MAX - nr ? piece->size : NT_MESSAGE_MAX - nr;
-		memcpy(buf + nr, piece->data, n);
+	for (; piece < end && nr < NT_MESSAGE_MAX; piece++) {
+		for (at = 0; !nr && at < piece->size && piece->data[at] == NS_IDLE; at++)
+			;
+		n = piece->size - at < NT_MESSAGE_MAX - nr ? piece->size - at : NT_MESSAGE_MAX - nr;
+		memcpy(buf + nr, piece->data + at, n);
+		nr += n;
 	}
 	return nr;
 }
@@ -228,10 +234,14 @@ void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 	const struct ns_cpu *cpu = ns_setup_cpu(setup, s->cpu);
 	uint8_t buf[NT_MESSAGE_MAX];
 	struct nt_message msg;
+	size_t nr;
 
 	if (s->middle || !s->pieces.nr || !cpu || !cpu->valid)
 		return;
-	if (nt_message_decode(&cpu->nt, buf, first_bytes(s, buf), &msg) <= 0 ||
+	nr = first_bytes(s, buf);
+	if (!nr)
+		return;
+	if (nt_message_decode(&cpu->nt, buf, nr, &msg) <= 0 ||
 	    !nt_message_is_sync(&msg))
 		s->middle = true;
 	else if (s->flags & PERF_AUX_FLAG_PARTIAL && msg.sync != NT_SYNC_TRACE_ENABLE)

@@ -13,6 +13,9 @@
 #include "perfdata.h"
 #include "setup.h"
 
+/* The byte that may stand between messages: MDO 63 and MSEO 3 (N-Trace, "MSEO Sequences") */
+#define NS_IDLE		0xff
+
 /* Bytes of a stretch that stand together in the file */
 struct ns_piece {
 	const uint8_t	*data;
