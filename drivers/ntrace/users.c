@@ -162,8 +162,8 @@ static const char *ntrace_state_name(enum ntrace_session_state state)
 }
 
 /*
- * What the CPU of @enc does with its sink. The CPU goes on meanwhile: its event is compared with
- * those that there are, and not looked at.
+ * One line: what the CPU of @enc does with its sink. Its event may end at any time, as the CPU does
+ * not wait for this function. So only the event's address is used, to find it among the open ones.
  */
 static int ntrace_sink_user(char *buf, int len, const struct ntrace_encoder *enc)
 {
