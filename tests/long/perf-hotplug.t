@@ -13,6 +13,9 @@ truth_build "$kernel"
 truth_before='(until [ -e /tmp/threads ]; do sleep 0.1; done; while sleep 0.4; do
 	for on in 0 1; do echo $on >/sys/devices/system/cpu/cpu1/online; sleep 0.2; done; echo turn >>/out/turns
 done) &'
+# The P550 cannot leave machine mode out
+printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
+export PERF_CONFIG="$tap_tmp/config"
 # What perf would say of programs goes with the events of the CPU
 truth_flags=-u
 for board in ${BOARDS:-k3 p550 funnel}; do

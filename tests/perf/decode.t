@@ -307,7 +307,15 @@ diff_is_right() {
 	[ "$(grep -c '[0-9]% .*\[\.\] ' "$tap_tmp/got")" -ge 4 ] && ! grep -q '[+-][0-9.]*[1-9][0-9.]*%' "$tap_tmp/got"
 }
 
+# A program that perf does not know is not the firmware, if that is known
+program_is_not_firmware() {
+	printf '[ntrace]\n\tfirmware = %s@0x70000000\n' "$tap_tmp/calls" >"$tap_tmp/config"
+	PERF_CONFIG=$tap_tmp/config says no-maps 1 "there is no code at this address" && ! grep "not known" "$tap_tmp/said"
+}
+
 check_bad() {
+	ok "$me: machine mode without its code" says no-maps 0 "code 4: [firmware] is not known: set ntrace.firmware"
+	ok "$me: a program without maps" program_is_not_firmware
 	ok "$me: thread that is not known" says unknown-thread 1 "scontext 0x4d is no known thread"
 	ok "$me: truncated" says truncated 0 "AUX buffer full: trace was lost" "AUX data lost 1 times" \
 		"       1  code 1: AUX buffer or sink full: trace was lost"
@@ -352,13 +360,13 @@ kinds="7.2/x86_64 6.12/x86_64"
 if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
-plan $(($(echo $kinds | wc -w) * 75))
+plan $(($(echo $kinds | wc -w) * 77))
 
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" &&
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -march=rv64g -mabi=lp64d -nostdlib -static -Wl,-Ttext=0x10000 \
 		-o "$tap_tmp/calls-uncompressed" "$data/calls.S" || exit
 for what in good mapped-again no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
-	guest-code no-aux-record no-context switches no-time snapshot partial collision samples later-minor later-words narrow padded prescaled late-mapping unknown-thread truncated wrong-icnt \
+	guest-code no-aux-record no-context switches no-time snapshot partial collision samples later-minor later-words narrow padded prescaled late-mapping unknown-thread no-maps truncated wrong-icnt \
 	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits bad-src no-size buffer-number far-offset other-id other-type no-sync trace-size bad-index; do
 	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
 done

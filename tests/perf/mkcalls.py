@@ -200,6 +200,16 @@ def make(what, program):
         result = file(config=perfdata.TIMESTAMP)
         result.switch_in(PID, PID, ns(START - 10))
         return session(result, trace(context=False), program, tid=0)
+    if what == 'no-maps':
+        # perf has not seen the process begin. Machine mode is traced, too, and no message says where it is
+        result = file(config=perfdata.TIMESTAMP | perfdata.FIRMWARE)
+        data = trace(context=False)
+        result.comm(PID, 'calls')
+        result.switch_in(PID, PID, ns(START - 10))
+        result.aux(0, len(data), ns(START + 2000), PID)
+        result.trace(data)
+        result.finished_round()
+        return result
     if what == 'no-time':
         return session(file(config=perfdata.CONTEXT), trace(time=False), program)
     if what == 'padded':

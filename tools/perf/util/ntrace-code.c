@@ -616,12 +616,17 @@ static bool ntrace_hides_firmware(const struct ntrace_queue *q)
 			  NTRACE_CONFIG_FIRMWARE;
 }
 
+/*
+ * Code that is not known: may it be that of a firmware? If the user has named the firmware, what
+ * that file does not have is not the firmware's.
+ */
 bool ntrace_may_be_firmware(struct ntrace_queue *q, u64 addr)
 {
 	struct addr_location al;
 	bool mapped = true;
 
-	if (!ntrace_hides_firmware(q) || ntrace_is_kernel(q->nt, addr) || !q->thread)
+	if (!ntrace_hides_firmware(q) || ntrace_is_kernel(q->nt, addr) || !q->thread ||
+	    q->nt->firmware.nr)
 		return false;
 	addr_location__init(&al);
 	mapped = thread__find_map(q->thread, PERF_RECORD_MISC_USER, addr, &al);
