@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the driver does if one of its own functions fails. The module ntrace-fail makes functions fail.
- * Without that module, or without kprobes in the kernel, all tests are skipped.
+ * These tests let functions of the driver fail, by the module ntrace-fail, and look at what the driver
+ * does then. Without that module, or without kprobes in the kernel, all of them are skipped.
  *
  * NTRACE_MODULES=DIR: where ntrace-fail.ko and ntrace.ko are, /usr/lib/ntrace if not given
  */
@@ -158,7 +158,7 @@ TEST_F(fail, fork_of_a_program_whose_encoder_fails)
 		waitpid(child, &status, 0);
 	EXPECT_EQ(status, 0);
 	EXPECT_EQ(fail_count("hits"), 0);
-	/* A process that opens an event is told of the failure */
+	/* perf_event_open() fails with the error of the hardware */
 	EXPECT_FALSE(record_open(&other, &self->attr, 0, self->cpu, AUX_SIZE, false));
 	EXPECT_EQ(other.err, EIO);
 	EXPECT_GT(fail_end(), 0);
@@ -266,8 +266,8 @@ static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsign
 }
 
 /*
- * An event of a CPU is not switched out and in. If it cannot go on, in the next window or when the CPU
- * has slept, the driver tries again later, and the reader is told once.
+ * No task switch restarts an event of a CPU. If another event has the sink when its next window is to
+ * begin, the driver tries again later, and one record says that trace is missing.
  */
 TEST_F(fail, event_of_a_cpu_tries_again)
 {
@@ -279,7 +279,7 @@ TEST_F(fail, event_of_a_cpu_tries_again)
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }
 
-/* If the hardware fails, the driver does not try again. The reader is told, and may start the event. */
+/* If the hardware fails, the driver does not try again. A record has TRUNCATED, and the event can be enabled anew. */
 TEST_F(fail, event_of_a_cpu_whose_sink_fails)
 {
 	const char *wrong = next_windows_fail(self, -EIO, -1, 1);
