@@ -150,6 +150,18 @@ static struct block *block_of(struct hart *h, const struct place *p)
 	return block_at(&h->ring, p->index);
 }
 
+/*
+ * Does the trace restart at @p, which is readable, as often as the comparison has not passed yet? In a text,
+ * several lines may report the same loss.
+ */
+static bool restarts(struct hart *h, const struct place *p)
+{
+	const struct block *b = block_of(h, p);
+
+	return !p->insn && b->start &&
+	       (!h->strict || h->used_of != h->behind + p->index || h->used <= b->empty);
+}
+
 static uint64_t pc_of(struct hart *h, const struct place *p)
 {
 	return p->insn ? p->pc : block_of(h, p)->iaddr;
@@ -222,7 +234,7 @@ static bool match(struct hart *h, struct place *p, const struct item *it)
 	if (it->kind == ITEM_RANGE)
 		return match_range(h, p, it);
 	if (it->kind == ITEM_START)
-		return have(h, p) && !p->insn && block_of(h, p)->start;
+		return have(h, p) && restarts(h, p);
 	if (!have(h, p) || pc_of(h, p) != it->start)
 		return false;
 	if (block_of(h, p)->ninsn > 1)
@@ -370,7 +382,7 @@ static bool skip_lost_session(struct hart *h, uint64_t *n)
 
 	*n = 0;
 	while (have(h, &h->at)) {
-		if (!h->at.insn && block_of(h, &h->at)->start)
+		if (restarts(h, &h->at))
 			return (block_of(h, &h->at)->lost_before && declared) ||
 			       block_of(h, &h->at)->silent_before;
 		*n += skip_block(h);
@@ -383,17 +395,14 @@ static uint64_t item_insns(const struct item *it)
 	return it->kind == ITEM_RANGE ? it->ninsn : it->kind == ITEM_PC;
 }
 
-/*
- * A restart is used up: a loss right after it leads to the next one. In a text, several lines may
- * report the same loss.
- */
-static void use_restart(struct hart *h, struct block *b)
+/* A restart is used up: a loss right after it leads to the next one. */
+static void use_restart(struct hart *h)
 {
+	uint64_t block = hart_index(h);
+
 	h->told = false;
-	if (h->strict && b->empty)
-		b->empty--;
-	else
-		b->start = !h->strict;
+	h->used = h->used_of == block ? h->used + 1 : 1;
+	h->used_of = block;
 }
 
 /* The comparison stands where @it ends. */
@@ -401,7 +410,7 @@ static void accept(struct hart *h, const struct item *it)
 {
 	h->compared += item_insns(it);
 	if (it->kind == ITEM_START)
-		use_restart(h, block_of(h, &h->at));
+		use_restart(h);
 	drop_behind(h);
 }
 
@@ -501,7 +510,7 @@ bool hart_ends_silently(struct hart *h)
 	if (h->gap && h->n_ahead)
 		align(h);
 	for (p = h->at; have(h, &p); p = (struct place){ .index = p.index + 1 }) {
-		if (!p.insn && block_of(h, &p)->start)
+		if (restarts(h, &p))
 			return block_of(h, &p)->silent_before;
 	}
 	return h->silent;

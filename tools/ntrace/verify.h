@@ -74,6 +74,8 @@ struct hart {
 	uint64_t	last_time;	/* of the trace */
 	bool		differs;
 	bool		gap;		/* declared, not aligned yet */
+	uint64_t	used_of;	/* number of the block whose restarts were compared last, ... */
+	uint32_t	used;		/* ... and how many of them */
 	bool		told;		/* ITEM_LOST, and the trace has not restarted yet */
 	bool		strict;		/* each loss is reported: one that is not is a difference */
 	struct item	ahead[AHEAD];	/* since the gap */
