@@ -1,11 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# `ntrace verify` keeps the code of a host and that of its guest apart, at the same addresses, too.
+# `ntrace verify` keeps the code of a host and that of its guest apart, at the same addresses, too; and after
+# a gap it finds the place where the decode goes on, in a loop, too.
 . "$(dirname "$0")/../harness/tap.sh"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 && make -C "$top/tools/board/model" O="$O" all >>"$tap_tmp/make" 2>&1 &&
-	"${CC:-cc}" -O2 -Wall -Wextra -Werror -I"$top/tools/board/model" -o "$tap_tmp/verify-guest" \
-		"$top/tests/model/verify-guest.c" "$O/board/model/libnbmodel.a" || { cat "$tap_tmp/make"; exit 1; }
-plan 3
+	for program in verify-guest verify-gap; do
+		"${CC:-cc}" -O2 -Wall -Wextra -Werror -I"$top/tools/board/model" -o "$tap_tmp/$program" \
+			"$top/tests/model/$program.c" "$O/board/model/libnbmodel.a" || exit 1
+	done || { cat "$tap_tmp/make"; exit 1; }
+plan 8
 
 # verified WHERE: what verify says of 100,000 turns, of five instructions
 verified() {
@@ -19,4 +22,18 @@ is "at the same address" "$(verified same)" "$all"
 "$tap_tmp/verify-guest" other 100 "$tap_tmp/truth" "$tap_tmp/other"
 "$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" >"$tap_tmp/said" 2>&1
 is "a trace of another address is another" "$? $(grep -c 'first difference' "$tap_tmp/said")" "1 1"
+
+# after_gap HOW: what verify says, and whether it compared or missed each instruction
+after_gap() {
+	insns=$("$tap_tmp/verify-gap" "$1" "$tap_tmp/truth" "$tap_tmp/nt") || return
+	"$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" 2>&1 | tail -n 1 |
+		awk -v all="$insns" '{ print $4, "differences,", $6, "gaps,", $12, "missing,",
+			$1 + $10 == all ? "all" : $1 " + " $10 " of " all }'
+}
+is "a session without its end, in a loop" "$(after_gap full)" "0 differences, 1 gaps, 0 missing, all"
+is "... and the next session ends in the loop" "$(after_gap short)" "0 differences, 1 gaps, 0 missing, all"
+is "bytes are missing in a loop" "$(after_gap middle)" "0 differences, 1 gaps, 0 missing, all"
+is "... twice" "$(after_gap twice)" "0 differences, 2 gaps, 0 missing, all"
+# the check must be able to fail
+is "one turn is missing after a gap" "$(after_gap wrong | cut -d, -f1)" "1 differences"
 done_testing

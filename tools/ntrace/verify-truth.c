@@ -190,11 +190,13 @@ static bool step_insn(struct hart *h, struct place *p)
 	return true;
 }
 
-/* Forget the blocks before the place of the comparison. */
+/* Forget the blocks before the place of the comparison, unless it may have to go back to them. */
 static void drop_behind(struct hart *h)
 {
 	struct ring *r = &h->ring;
 
+	if (h->after_gap.placed)
+		return;
 	r->first = (r->first + h->at.index) & (r->size ? r->size - 1 : 0);
 	r->n -= h->at.index;
 	h->behind += h->at.index;
@@ -462,53 +464,177 @@ static void compare(struct hart *h, const struct item *it)
 	accept(h, it);
 }
 
-/* ---- Gaps that the decode declares: it goes on at some synchronising message ---- */
+/*
+ * ---- Gaps that the decode declares: it goes on at some synchronising message ----
+ *
+ * In a loop, what comes after a gap fits many places, and only what comes much later tells which one is
+ * right. So the first one that fits is tried, and left for the next one that fits if it turns out to be wrong.
+ */
 
-static bool ahead_matches(struct hart *h, const struct place *from)
+/* Compare the next item at a place that is tried; false if it does not fit there. */
+static bool step(struct hart *h, const struct item *it)
 {
-	struct place p = *from;
-	unsigned int i;
+	struct block first = { 0 };
 
-	for (i = 0; i < h->n_ahead; i++)
-		if (!match(h, &p, &h->ahead[i]))
-			return false;
+	if (it->detailed && have(h, &h->at))
+		first = *block_of(h, &h->at);
+	if (!match(h, &h->at, it))
+		return false;
+	judge_details(h, &first, it);
+	if (h->differs) {
+		h->differs = false;
+		h->after_gap.why = true;
+		return false;
+	}
+	accept(h, it);
 	return true;
 }
 
-static void align(struct hart *h)
+static struct tried tried_here(const struct hart *h)
 {
-	uint64_t skipped = 0;
-	unsigned int i;
+	return (struct tried){
+		.at = h->at, .compared = h->compared, .last_time = h->last_time, .used_of = h->used_of,
+		.used = h->used, .skipped = h->after_gap.skipped,
+	};
+}
 
-	h->gap = false;
-	h->told = false;
-	h->gaps++;
-	while (have(h, &h->at)) {
+static void go_back(struct hart *h, const struct tried *t)
+{
+	h->at = t->at;
+	h->compared = t->compared;
+	h->last_time = t->last_time;
+	h->used_of = t->used_of;
+	h->used = t->used;
+	h->after_gap.skipped = t->skipped;
+}
+
+/* Do all items since the gap fit where the comparison stands? If so, it then stands behind them. */
+static bool fits(struct hart *h)
+{
+	struct after_gap *g = &h->after_gap;
+	bool placed = g->placed;
+	size_t i;
+
+	g->here = tried_here(h);
+	g->placed = true;
+	for (i = 0; i < g->n; i++) {
+		if (step(h, &g->item[i]))
+			continue;
+		go_back(h, &g->here);
+		g->placed = placed;
+		return false;
+	}
+	return true;
+}
+
+/* Find the first place from here on at which all items since the gap fit. */
+static bool find_place(struct hart *h)
+{
+	struct after_gap *g = &h->after_gap;
+
+	while ((!g->placed || h->at.index < g->first.at.index + SEARCH) && have(h, &h->at)) {
 		bool here = !h->at.insn && block_of(h, &h->at)->sync;
 
 		/* the gap may be empty: the decode then goes on where it was */
-		if ((here || !skipped) && ahead_matches(h, &h->at)) {
-			h->lost_declared += skipped;
-			for (i = 0; i < h->n_ahead; i++)
-				compare(h, &h->ahead[i]);
-			h->n_ahead = 0;
+		if ((here || !g->skipped) && fits(h))
+			return true;
+		g->skipped += skip_block(h);
+	}
+	return false;
+}
+
+/* The place is right, as far as can be told. */
+static void leave_gap(struct hart *h)
+{
+	struct after_gap *g = &h->after_gap;
+
+	h->lost_declared += g->skipped;
+	h->gap = false;
+	g->n = 0;
+	g->skipped = 0;
+	g->placed = false;
+	g->why = false;
+	drop_behind(h);
+}
+
+static void place_first(struct hart *h)
+{
+	struct after_gap *g = &h->after_gap;
+	const struct item *it = &g->item[0];
+
+	h->told = false;
+	h->gaps++;
+	if (find_place(h)) {
+		g->first = g->here;
+		return;
+	}
+	if (g->why)
+		h->differs = true;	/* and why, was noted */
+	else if (g->n)
+		differ(h, "after a gap decoded 0x%llx, where no synchronising message was",
+		       (unsigned long long)it->start);
+	leave_gap(h);
+}
+
+/* The last item does not fit: if no other place fits, it is what differs. */
+static void place_next(struct hart *h)
+{
+	struct after_gap *g = &h->after_gap;
+	size_t i, n = g->n;
+
+	go_back(h, &g->here);
+	g->skipped += skip_block(h);
+	if (find_place(h))
+		return;
+	go_back(h, &g->first);
+	leave_gap(h);
+	for (i = 0; i < n; i++) {
+		h->where = g->item[i].where;
+		compare(h, &g->item[i]);
+	}
+}
+
+/* Nothing more will tell where the decode went on. */
+static void settle(struct hart *h)
+{
+	if (h->after_gap.n && !h->after_gap.placed)
+		place_first(h);
+	if (h->after_gap.placed)
+		leave_gap(h);
+}
+
+static void take_after_gap(struct hart *h, const struct item *it)
+{
+	struct after_gap *g = &h->after_gap;
+	struct item *grown;
+
+	if (g->n == g->size) {
+		grown = realloc(g->item, (2 * g->size + AHEAD) * sizeof(*grown));
+		if (!grown) {
+			settle(h);
+			compare(h, it);
 			return;
 		}
-		skipped += skip_block(h);
+		g->item = grown;
+		g->size = 2 * g->size + AHEAD;
 	}
-	h->lost_declared += skipped;
-	if (h->n_ahead)
-		differ(h, "after a gap decoded 0x%llx, where no synchronising message was",
-		       (unsigned long long)h->ahead[0].start);
-	h->n_ahead = 0;
+	g->item[g->n] = *it;
+	g->item[g->n++].where = h->where;
+	if (g->placed) {
+		if (!step(h, it))
+			place_next(h);
+	} else if (g->n == AHEAD) {
+		place_first(h);
+	}
+	if (g->placed && g->n >= SURE)
+		leave_gap(h);
 }
 
 bool hart_ends_silently(struct hart *h)
 {
 	struct place p;
 
-	if (h->gap && h->n_ahead)
-		align(h);
+	settle(h);
 	for (p = h->at; have(h, &p); p = (struct place){ .index = p.index + 1 }) {
 		if (restarts(h, &p))
 			return block_of(h, &p)->silent_before;
@@ -521,19 +647,15 @@ void hart_take(struct hart *h, const struct item *it)
 	if (h->differs)
 		return;
 	if (it->kind == ITEM_GAP) {
-		if (h->gap && h->n_ahead)
-			align(h);
+		settle(h);
 		h->gap = true;
 	} else if (it->kind == ITEM_LOST) {
 		/* what comes after the loss does not follow what came before it */
-		if (h->gap && h->n_ahead)
-			align(h);
+		settle(h);
 		h->gaps += !h->told;
 		h->told = true;
 	} else if (h->gap) {
-		h->ahead[h->n_ahead++] = *it;
-		if (h->n_ahead == AHEAD)
-			align(h);
+		take_after_gap(h, it);
 	} else {
 		compare(h, it);
 	}
@@ -556,9 +678,8 @@ void hart_finish(struct hart *h)
 	uint64_t left = 0, n;
 	bool declared;
 
-	if (h->gap && h->n_ahead)
-		align(h);
-	else if (h->gap)
+	settle(h);
+	if (h->gap)
 		end_in_gap(h);
 	while (have(h, &h->at)) {
 		declared = skip_lost_session(h, &n);
@@ -602,5 +723,6 @@ void hart_close(struct hart *h)
 		return;
 	nb_truth_reader_close(h->reader);
 	free(h->ring.block);
+	free(h->after_gap.item);
 	free(h);
 }

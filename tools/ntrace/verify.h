@@ -9,7 +9,14 @@
 
 #include "truth.h"
 
-#define AHEAD		48	/* items that must agree where a decode goes on after a gap */
+/*
+ * After a gap, the decode may go on at each place of the truth where so many items agree. After so many
+ * more the place is sure: a long loop has ended by then. Until then other places are looked for in so many
+ * blocks of the truth.
+ */
+#define AHEAD		48
+#define SURE		200000
+#define SEARCH		4000000
 
 /* ---- The truth: traced blocks with at least one instruction ---- */
 
@@ -59,6 +66,23 @@ struct item {
 	bool		detailed, has_priv, has_scontext, has_time, taken, to_next;
 	uint8_t		how, priv;	/* enum nt_end, enum nt_priv */
 	uint64_t	scontext, time;
+	uint64_t	where;		/* line or offset of an item after a gap */
+};
+
+/* A place of the truth where the decode may have gone on after a gap, and what was known there */
+struct tried {
+	struct place	at;
+	uint64_t	compared, last_time, used_of, skipped;
+	uint32_t	used;
+};
+
+struct after_gap {
+	struct item	*item;		/* since the gap */
+	size_t		n, size;
+	bool		placed;		/* all of them fit after @here */
+	bool		why;		/* hart::difference has what does not fit anywhere */
+	struct tried	here, first;	/* the place that is tried, and the first one that was */
+	uint64_t	skipped;	/* instructions before it */
 };
 
 struct hart {
@@ -73,13 +97,12 @@ struct hart {
 	uint64_t	scontext, scontext_before, time;	/* of the truth, where it is read */
 	uint64_t	last_time;	/* of the trace */
 	bool		differs;
-	bool		gap;		/* declared, not aligned yet */
+	bool		gap;		/* declared, and where the decode went on is not sure yet */
 	uint64_t	used_of;	/* number of the block whose restarts were compared last, ... */
 	uint32_t	used;		/* ... and how many of them */
 	bool		told;		/* ITEM_LOST, and the trace has not restarted yet */
 	bool		strict;		/* each loss is reported: one that is not is a difference */
-	struct item	ahead[AHEAD];	/* since the gap */
-	unsigned int	n_ahead;
+	struct after_gap after_gap;
 	struct block	held;		/* read, but not in the ring yet */
 	bool		holds;
 	uint64_t	behind;		/* blocks that have left the ring */
