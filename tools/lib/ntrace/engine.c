@@ -833,17 +833,19 @@ static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 		return;
 	}
 	engine_update_time(flow, src);
+	/* what was switched on and off again has executed nothing */
+	if (msg->tcode != NT_TCODE_PROG_TRACE_CORRELATION || msg->icnt ||
+	    (msg->fields & NT_FIELD_HIST && msg->hist != 1)) {
+		engine_add_lost(flow, src);
+		if (src->state == NT_STATE_STOPPED)
+			engine_add_error(flow, src, NT_E_RESTART);
+	}
 	if (msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION) {
-		if (msg->icnt || (msg->fields & NT_FIELD_HIST && msg->hist != 1))
-			engine_add_lost(flow, src);
 		engine_add_stop(flow, src);
 		return;
 	}
-	engine_add_lost(flow, src);
-	if (src->state == NT_STATE_STOPPED) {
-		engine_add_error(flow, src, NT_E_RESTART);
+	if (src->state == NT_STATE_STOPPED)
 		src->state = NT_STATE_LOST;
-	}
 	if (src->state == NT_STATE_NO_PC && msg->fields & NT_FIELD_UADDR)
 		engine_go_on_at(src, msg, nt_flow_dest(flow, src->ref, msg->addr));
 }
