@@ -4,7 +4,8 @@
  * that keeps up nothing is lost; with one that does not, it is said.
  *
  * NTRACE_LOAD_SECONDS: how long, 3 if not given; NTRACE_LOAD_OUT: folder for the
- * trace of each sink, of one simple kind, to be compared with what ran, and
+ * trace of each sink, of one simple kind, to be compared with what ran, with the
+ * offsets behind which trace is missing, and
  * NTRACE_LOAD_ROOM: the MiB that it may have, 256 if not given;
  * NTRACE_LOAD_SLOW: the clock of the CPUs takes so many seconds for one;
  * NTRACE_LOAD_STALL: user mode, and harts stall rather than lose trace;
@@ -31,11 +32,13 @@
  */
 struct kept {
 	int file;		/* 0: it is not kept */
+	FILE *lost;		/* offsets behind which trace is missing */
 	uint8_t *data;
 	size_t size, room;
 	struct piece {
 		uint64_t time;
 		size_t at, size;
+		bool lost;	/* trace is missing behind it */
 	} *pieces;
 	size_t nr_pieces;
 };
@@ -79,14 +82,16 @@ static bool kept_open(struct kept *kept, const char *dir, int cpu, int nr)
 	kept->room = nr * (1 << 20) * given("NTRACE_LOAD_ROOM", 256);
 	kept->data = mmap(NULL, kept->room, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (kept->file < 0 || kept->data == MAP_FAILED)
+	snprintf(path, sizeof(path), "%s/cpu%d.lost", dir, cpu);
+	kept->lost = fopen(path, "w");
+	if (kept->file < 0 || !kept->lost || kept->data == MAP_FAILED)
 		return false;
 	madvise(kept->data, kept->room, MADV_HUGEPAGE);
 	return !madvise(kept->data, kept->room, MADV_POPULATE_WRITE);
 }
 
 /* False if there is no more room. What was handed over at the same time is one piece. */
-static bool kept_add(struct kept *kept, uint64_t time, const uint8_t *from, size_t size)
+static bool kept_add(struct kept *kept, uint64_t time, bool lost, const uint8_t *from, size_t size)
 {
 	struct piece *last = kept->pieces + kept->nr_pieces - 1;
 
@@ -101,6 +106,7 @@ static bool kept_add(struct kept *kept, uint64_t time, const uint8_t *from, size
 		*last = (struct piece){ .time = time, .at = kept->size };
 	}
 	last->size += size;
+	last->lost |= lost;
 	kept->size += size;
 	return true;
 }
@@ -138,13 +144,18 @@ static void *kept_close(void *arg)
 {
 	struct kept *kept = arg;
 	bool fine = true;
-	size_t i;
+	size_t i, end = 0;
 
 	if (!kept->file)
 		return NULL;
 	qsort(kept->pieces, kept->nr_pieces, sizeof(*kept->pieces), compare_pieces);
-	for (i = 0; i < kept->nr_pieces && fine; i++)
+	for (i = 0; i < kept->nr_pieces && fine; i++) {
 		fine = piece_write(kept, &kept->pieces[i]);
+		end += kept->pieces[i].size;
+		if (kept->pieces[i].lost)
+			fprintf(kept->lost, "%zu\n", end);
+	}
+	fine &= !fclose(kept->lost);
 	free(kept->pieces);
 	munmap(kept->data, kept->room);
 	return close(kept->file) || !fine ? (void *)(intptr_t)(errno ?: EIO) : NULL;
@@ -325,6 +336,7 @@ static void account_one(struct recording *rec, struct stretches *st, struct kept
 	for (i = 0; i < st->nr && i < 4096; i++) {
 		uint64_t last = st->at[i].offset + st->at[i].size;
 		uint64_t pos = frames ? st->at[i].offset : skip_idle(rec, st->at[i].offset, last);
+		bool lost = st->at[i].flags & (PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_TRUNCATED);
 
 		if (st->at[i].flags & PERF_AUX_FLAG_PARTIAL)
 			sum->whole += !frames && ends_whole(rec, pos, last);
@@ -332,11 +344,13 @@ static void account_one(struct recording *rec, struct stretches *st, struct kept
 		/* if the sink was full, the last message is cut off */
 		while (out->file && !frames && pos < last && (rec->aux[(last - 1) % rec->aux_size] & 3) != 3)
 			last--;
+		if (out->file && pos == last && lost)
+			sum->no_room += !kept_add(out, st->at[i].time, lost, rec->aux, 0);
 		while (out->file && pos < last) {
 			uint64_t at = pos % rec->aux_size, n = last - pos;
 
 			n = n < rec->aux_size - at ? n : rec->aux_size - at;
-			sum->no_room += !kept_add(out, st->at[i].time, rec->aux + at, n);
+			sum->no_room += !kept_add(out, st->at[i].time, lost, rec->aux + at, n);
 			pos += n;
 		}
 	}

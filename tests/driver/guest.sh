@@ -101,6 +101,8 @@ truth() {
 			print $1, hart[$1], first[$7], options
 		}' "$_dir/out/cpuinfo" "$_dir/out/sources" >"$tap_tmp/sources"
 	while read -r _cpu _hart _first _options; do
+		# The offsets of losses are not those of a trace inside of frames
+		case $_options in *--frames*) ;; *) _options="--lost $_dir/out/cpu$_first.lost $_options" ;; esac
 		# shellcheck disable=SC2086
 		"$O/bin/ntrace" verify --truth "$_dir/truth/hart$_hart.truth" --trace "$_dir/out/cpu$_first.ntrace" \
 			$_options >>"$tap_tmp/verified" 2>&1

@@ -2,13 +2,14 @@
 /*
  * A trace and its truth: a loop whose turns are all the same, so that what comes after a gap also fits
  * places before it. Only the number of turns of a pass tells them apart. Prints how many instructions
- * the truth has.
+ * the truth has, and the offset in the trace at which a session is missing.
  *
- *	verify-gap full|short|middle|twice|wrong TRUTH TRACE
+ *	verify-gap full|short|middle|twice|session|wrong TRUTH TRACE
  *
  * full: a sink is full in the loop, so that a session has no end, and the next one begins in the loop, too;
  * short: as full, but the next session ends before the loop does, and a third one goes on;
  * middle: bytes are missing in the loop, and the trace goes on with a periodic synchronisation;
+ * session: a whole session is missing, which the trace itself cannot tell;
  * twice: as middle, and bytes are missing again before the loop ends;
  * wrong: as middle, and then the truth has one turn that the trace has not.
  */
@@ -27,6 +28,7 @@ struct run {
 	struct nb_truth_writer	*truth;
 	FILE			*trace;
 	bool			full;		/* the sink takes nothing */
+	long			missing;	/* where a session is missing */
 };
 
 /* addi x10, x10, -1; bnez x10, -4; and c.j -8 after them */
@@ -97,6 +99,19 @@ static void lose_middle(struct run *r)
 	fputc(2, r->trace);
 }
 
+static void lose_session(struct run *r)
+{
+	turns(r, 500);
+	stop(r);
+	r->missing = ftell(r->trace);
+	r->full = true;
+	start(r);
+	turns(r, 4000);
+	stop(r);
+	r->full = false;
+	start(r);
+}
+
 static bool lose(struct run *r, const char *how)
 {
 	if (!strcmp(how, "full")) {
@@ -108,6 +123,8 @@ static bool lose(struct run *r, const char *how)
 		start(r);
 	} else if (!strcmp(how, "middle") || !strcmp(how, "wrong")) {
 		lose_middle(r);
+	} else if (!strcmp(how, "session")) {
+		lose_session(r);
 	} else if (!strcmp(how, "twice")) {
 		lose_middle(r);
 		turns(r, 2000);
@@ -143,6 +160,6 @@ int main(int argc, char **argv)
 		turns(&r, 2500 + pass);
 	}
 	stop(&r);
-	printf("%llu\n", (unsigned long long)nb_truth_insns(r.truth));
+	printf("%llu %ld\n", (unsigned long long)nb_truth_insns(r.truth), r.missing);
 	return nb_truth_close(r.truth) || fclose(r.trace);
 }

@@ -8,7 +8,7 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 && make -C "$top/tools/board/model" O=
 		"${CC:-cc}" -O2 -Wall -Wextra -Werror -I"$top/tools/board/model" -o "$tap_tmp/$program" \
 			"$top/tests/model/$program.c" "$O/board/model/libnbmodel.a" || exit 1
 	done || { cat "$tap_tmp/make"; exit 1; }
-plan 8
+plan 12
 
 # verified WHERE: what verify says of 100,000 turns, of five instructions
 verified() {
@@ -23,10 +23,13 @@ is "at the same address" "$(verified same)" "$all"
 "$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" >"$tap_tmp/said" 2>&1
 is "a trace of another address is another" "$? $(grep -c 'first difference' "$tap_tmp/said")" "1 1"
 
-# after_gap HOW: what verify says, and whether it compared or missed each instruction
+# after_gap HOW [OPTIONS]: what verify says, and whether it compared or missed each instruction
 after_gap() {
-	insns=$("$tap_tmp/verify-gap" "$1" "$tap_tmp/truth" "$tap_tmp/nt") || return
-	"$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" 2>&1 | tail -n 1 |
+	how=$1; shift
+	"$tap_tmp/verify-gap" "$how" "$tap_tmp/truth" "$tap_tmp/nt" >"$tap_tmp/made" || return
+	read -r insns offset <"$tap_tmp/made"
+	echo "$offset" >"$tap_tmp/lost"
+	"$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" "$@" 2>&1 | tail -n 1 |
 		awk -v all="$insns" '{ print $4, "differences,", $6, "gaps,", $12, "missing,",
 			$1 + $10 == all ? "all" : $1 " + " $10 " of " all }'
 }
@@ -34,6 +37,14 @@ is "a session without its end, in a loop" "$(after_gap full)" "0 differences, 1 
 is "... and the next session ends in the loop" "$(after_gap short)" "0 differences, 1 gaps, 0 missing, all"
 is "bytes are missing in a loop" "$(after_gap middle)" "0 differences, 1 gaps, 0 missing, all"
 is "... twice" "$(after_gap twice)" "0 differences, 2 gaps, 0 missing, all"
+is "a session is missing, and the recording says so" "$(after_gap session --lost "$tap_tmp/lost")" \
+	"0 differences, 1 gaps, 0 missing, all"
+is "nothing is missing where the recording says so" "$(after_gap full --lost "$tap_tmp/lost")" \
+	"0 differences, 1 gaps, 0 missing, all"
 # the check must be able to fail
+is "a session is missing, and nothing says so" "$(after_gap session | cut -d, -f1)" "1 differences"
 is "one turn is missing after a gap" "$(after_gap wrong | cut -d, -f1)" "1 differences"
+printf '20\n10\n' >"$tap_tmp/lost"
+"$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" --lost "$tap_tmp/lost" >"$tap_tmp/said" 2>&1
+is "offsets that do not ascend are refused" "$? $(grep -c 'not a list of ascending offsets' "$tap_tmp/said")" "2 1"
 done_testing

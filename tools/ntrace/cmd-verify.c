@@ -21,6 +21,7 @@ struct verify {
 	struct hart	*hart[HARTS_MAX];
 	unsigned int	order[HARTS_MAX];	/* in which they were given */
 	const char	*trace[HARTS_MAX];
+	const char	*lost[HARTS_MAX];	/* of each trace: NULL, or the file with the places where it has losses */
 	char		*elf[ELF_MAX];
 	struct options	options;
 	unsigned int	default_cpu, n_harts, n_traces, n_elf;
@@ -180,6 +181,7 @@ static void usage(FILE *out)
 	      "                  it may be what `ntrace decode` or `perf script -F cpu,ip` prints\n"
 	      "  --cpu N         the CPU of lines without one (the first truth's)\n"
 	      "  --trace FILE    or a trace, which is decoded here; one for each truth, in that order\n"
+	      "  --lost FILE     offsets in the trace before it, behind which trace is missing\n"
 	      "  --elf ELF[@OFFSET]  code for --trace, before that which the truth has\n"
 	      "  --quiet         only the last line\n" COMMON_HELP, out);
 }
@@ -217,6 +219,11 @@ static int set_option(struct verify *v, int c, char *arg)
 			return -1;
 		v->trace[v->n_traces++] = arg;
 		return 0;
+	case 'l':
+		if (!v->n_traces)
+			return -1;
+		v->lost[v->n_traces - 1] = arg;
+		return 0;
 	case 'e':
 		if (v->n_elf == ELF_MAX)
 			return -1;
@@ -238,6 +245,7 @@ static int parse(struct verify *v, int argc, char **argv)
 		{ "truth", required_argument, NULL, 't' },
 		{ "decoded", required_argument, NULL, 'd' },
 		{ "trace", required_argument, NULL, 'T' },
+		{ "lost", required_argument, NULL, 'l' },
 		{ "elf", required_argument, NULL, 'e' },
 		{ "cpu", required_argument, NULL, 'c' },
 		{ "quiet", no_argument, NULL, 'q' },
@@ -311,8 +319,8 @@ static bool decode_traces(struct verify *v)
 	unsigned int i;
 
 	for (i = 0; i < v->n_traces; i++)
-		if (!verify_trace(v->hart[v->order[i]], v->trace[i], &v->options, v->elf,
-				  v->n_elf))
+		if (!verify_trace(v->hart[v->order[i]], v->trace[i], v->lost[i], &v->options,
+				  v->elf, v->n_elf))
 			return false;
 	return true;
 }

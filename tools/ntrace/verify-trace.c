@@ -283,11 +283,56 @@ static void say_error(struct hart *h, const struct nt_item *it)
 	fprintf(stderr, "ntrace verify: %s\n", text);
 }
 
-static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
+/* The offsets behind which trace is missing, as the recording says, in ascending order */
+struct losses {
+	uint64_t	*at;
+	size_t		n, passed;
+};
+
+/* False without memory, or if @f has something else than numbers that ascend. */
+static bool losses_read(struct losses *l, FILE *f)
+{
+	unsigned long long at;
+	size_t size = 0;
+	int n;
+
+	while ((n = fscanf(f, "%llu", &at)) == 1) {
+		uint64_t *grown = l->at;
+
+		if (l->n == size) {
+			size = 2 * size + 64;
+			grown = realloc(l->at, size * sizeof(*grown));
+			if (!grown)
+				return false;
+			l->at = grown;
+		}
+		if (l->n && at < l->at[l->n - 1])
+			return false;
+		l->at[l->n++] = at;
+	}
+	return n == EOF && !ferror(f);
+}
+
+static bool losses_open(struct losses *l, const char *path)
+{
+	FILE *f = path ? fopen(path, "r") : NULL;
+	bool ok = !path || (f && losses_read(l, f));
+
+	if (!ok)
+		fprintf(stderr, "ntrace verify: '%s': %s\n", path,
+			f ? "not a list of ascending offsets" : strerror(errno));
+	if (f)
+		fclose(f);
+	return ok;
+}
+
+static void take_item(struct hart *h, const struct nt_item *it, struct losses *losses, bool *gap)
 {
 	struct item item = { 0 };
 
 	h->where = it->offset;
+	for (; losses->passed < losses->n && it->offset >= losses->at[losses->passed]; losses->passed++)
+		h->may_skip = true;
 	switch (it->type) {
 	case NT_ITEM_RANGE:
 		if (!it->range.insns)
@@ -340,7 +385,7 @@ static void take_item(struct hart *h, const struct nt_item *it, bool *gap)
 }
 
 static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image, struct code *c,
-		   struct input *in)
+		   struct input *in, struct losses *losses)
 {
 	struct nt_item item;
 	const uint8_t *data;
@@ -351,7 +396,7 @@ static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image,
 	while ((n = input_read(in, &data)) > 0) {
 		nt_flow_feed(flow, data, n);
 		while ((rc = nt_flow_next(flow, &item)) > 0) {
-			take_item(h, &item, &gap);
+			take_item(h, &item, losses, &gap);
 			hart_read_ahead(h, READ_AHEAD);
 			if (c->changed)
 				nt_image_invalidate(image);
@@ -362,7 +407,7 @@ static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image,
 	}
 	nt_flow_end(flow);
 	while (nt_flow_next(flow, &item) > 0)
-		take_item(h, &item, &gap);
+		take_item(h, &item, losses, &gap);
 	return n == 0;
 }
 
@@ -376,7 +421,7 @@ static bool add_elf(struct elf_files *elfs, struct nt_image *image, struct nt_co
 	return ok;
 }
 
-bool verify_trace(struct hart *h, const char *path, const struct options *options,
+bool verify_trace(struct hart *h, const char *path, const char *lost, const struct options *options,
 		  char *const *elf, unsigned int n_elf)
 {
 	struct nt_config config = options->config;
@@ -386,7 +431,8 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	struct input *in = input_open(path, options);
 	struct elf_files elfs = { 0 };
 	struct nt_flow *flow = NULL;
-	bool ok = image && in;
+	struct losses losses = { 0 };
+	bool ok = losses_open(&losses, lost) && image && in;
 	unsigned int i;
 
 	h->unit = "offset";
@@ -406,7 +452,7 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	}
 	if (ok) {
 		flow = nt_flow_new(&config, image);
-		ok = flow && decode(h, flow, image, &code, in) && !code.failed;
+		ok = flow && decode(h, flow, image, &code, in, &losses) && !code.failed;
 		if (!ok)
 			fprintf(stderr, "ntrace verify: '%s': %s\n", path,
 				"cannot be read, or memory is short");
@@ -416,6 +462,7 @@ bool verify_trace(struct hart *h, const char *path, const struct options *option
 	nt_image_free(image);
 	elf_files_close(&elfs);
 	input_close(in);
+	free(losses.at);
 	free(code.line);
 	free(code.seen);
 	return ok;

@@ -548,8 +548,10 @@ static void leave_gap(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;
 
+	h->gaps += g->skipped || !g->may_be_none;
 	h->lost_declared += g->skipped;
 	h->gap = false;
+	g->may_be_none = false;
 	g->n = 0;
 	g->skipped = 0;
 	g->placed = false;
@@ -563,7 +565,6 @@ static void place_first(struct hart *h)
 	const struct item *it = &g->item[0];
 
 	h->told = false;
-	h->gaps++;
 	if (find_place(h)) {
 		g->first = g->here;
 		return;
@@ -642,10 +643,23 @@ bool hart_ends_silently(struct hart *h)
 	return h->silent;
 }
 
+/* Where the recording tells of a loss, whole sessions may be missing before the restart @it. */
+static void may_skip_sessions(struct hart *h, const struct item *it)
+{
+	if (it->kind != ITEM_START && it->kind != ITEM_GAP)
+		return;
+	if (h->may_skip && it->kind == ITEM_START && !h->gap) {
+		h->gap = true;
+		h->after_gap.may_be_none = true;
+	}
+	h->may_skip = false;
+}
+
 void hart_take(struct hart *h, const struct item *it)
 {
 	if (h->differs)
 		return;
+	may_skip_sessions(h, it);
 	if (it->kind == ITEM_GAP) {
 		settle(h);
 		h->gap = true;

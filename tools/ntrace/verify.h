@@ -79,6 +79,7 @@ struct tried {
 struct after_gap {
 	struct item	*item;		/* since the gap */
 	size_t		n, size;
+	bool		may_be_none;	/* it is a gap if something is missing */
 	bool		placed;		/* all of them fit after @here */
 	bool		why;		/* hart::difference has what does not fit anywhere */
 	struct tried	here, first;	/* the place that is tried, and the first one that was */
@@ -101,6 +102,7 @@ struct hart {
 	uint64_t	used_of;	/* number of the block whose restarts were compared last, ... */
 	uint32_t	used;		/* ... and how many of them */
 	bool		told;		/* ITEM_LOST, and the trace has not restarted yet */
+	bool		may_skip;	/* trace is missing since the last restart, as the recording says */
 	bool		strict;		/* each loss is reported: one that is not is a difference */
 	struct after_gap after_gap;
 	struct block	held;		/* read, but not in the ring yet */
@@ -123,7 +125,7 @@ struct hart {
 struct hart *hart_open(const char *path, unsigned int *number);
 void hart_close(struct hart *h);
 
-/* Compare the next item that was decoded */
+/* Compare the next item that was decoded. Where hart::may_skip is set, a restart may be one further on. */
 void hart_take(struct hart *h, const struct item *it);
 
 /*
@@ -144,10 +146,11 @@ uint64_t hart_index(const struct hart *h);
 struct options;
 
 /*
- * Decode @path and compare it with @h. @elf: @n_elf names of ELF files; without any, the code is
- * that which the truth file has. False: the reason was printed.
+ * Decode @path and compare it with @h. @lost: NULL, or a file with a line for each loss that the recording
+ * tells of: the decimal offset in the trace behind which it is, in ascending order. @elf: @n_elf names of ELF
+ * files; without any, the code is that which the truth file has. False: the reason was printed.
  */
-bool verify_trace(struct hart *h, const char *path, const struct options *options,
+bool verify_trace(struct hart *h, const char *path, const char *lost, const struct options *options,
 		  char *const *elf, unsigned int n_elf);
 
 #endif /* NTRACE_VERIFY_H */
