@@ -4,12 +4,13 @@
  * places before it. Only the number of turns of a pass tells them apart. Prints how many instructions
  * the truth has, and the offset in the trace at which a session is missing.
  *
- *	verify-gap full|short|middle|twice|session|wrong TRUTH TRACE
+ *	verify-gap full|short|middle|twice|session|soon|wrong TRUTH TRACE
  *
  * full: a sink is full in the loop, so that a session has no end, and the next one begins in the loop, too;
  * short: as full, but the next session ends before the loop does, and a third one goes on;
  * middle: bytes are missing in the loop, and the trace goes on with a periodic synchronisation;
  * session: a whole session is missing, which the trace itself cannot tell;
+ * soon: a session is missing soon after bytes are;
  * twice: as middle, and bytes are missing again before the loop ends;
  * wrong: as middle, and then the truth has one turn that the trace has not.
  */
@@ -124,6 +125,10 @@ static bool lose(struct run *r, const char *how)
 	} else if (!strcmp(how, "middle") || !strcmp(how, "wrong")) {
 		lose_middle(r);
 	} else if (!strcmp(how, "session")) {
+		lose_session(r);
+	} else if (!strcmp(how, "soon")) {
+		lose_middle(r);
+		turns(r, 2000);
 		lose_session(r);
 	} else if (!strcmp(how, "twice")) {
 		lose_middle(r);

@@ -8,7 +8,7 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 && make -C "$top/tools/board/model" O=
 		"${CC:-cc}" -O2 -Wall -Wextra -Werror -I"$top/tools/board/model" -o "$tap_tmp/$program" \
 			"$top/tests/model/$program.c" "$O/board/model/libnbmodel.a" || exit 1
 	done || { cat "$tap_tmp/make"; exit 1; }
-plan 12
+plan 13
 
 # verified WHERE: what verify says of 100,000 turns, of five instructions
 verified() {
@@ -39,6 +39,7 @@ is "bytes are missing in a loop" "$(after_gap middle)" "0 differences, 1 gaps, 0
 is "... twice" "$(after_gap twice)" "0 differences, 2 gaps, 0 missing, all"
 is "a session is missing, and the recording says so" "$(after_gap session --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
+is "... soon after another loss" "$(after_gap soon --lost "$tap_tmp/lost")" "0 differences, 2 gaps, 0 missing, all"
 is "nothing is missing where the recording says so" "$(after_gap full --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
 # the check must be able to fail

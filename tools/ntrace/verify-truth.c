@@ -648,9 +648,11 @@ static void may_skip_sessions(struct hart *h, const struct item *it)
 {
 	if (it->kind != ITEM_START && it->kind != ITEM_GAP)
 		return;
-	if (h->may_skip && it->kind == ITEM_START && !h->gap) {
+	if (h->may_skip && it->kind == ITEM_START) {
+		/* the place after an earlier gap may not be sure yet */
+		settle(h);
+		h->after_gap.may_be_none = !h->gap;
 		h->gap = true;
-		h->after_gap.may_be_none = true;
 	}
 	h->may_skip = false;
 }
