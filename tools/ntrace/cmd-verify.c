@@ -220,8 +220,10 @@ static int set_option(struct verify *v, int c, char *arg)
 		v->trace[v->n_traces++] = arg;
 		return 0;
 	case 'l':
-		if (!v->n_traces)
+		if (!v->n_traces) {
+			fputs("ntrace verify: --lost has the losses of the --trace before it\n", stderr);
 			return -1;
+		}
 		v->lost[v->n_traces - 1] = arg;
 		return 0;
 	case 'e':
