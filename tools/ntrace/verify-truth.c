@@ -430,16 +430,28 @@ static void judge_details(struct hart *h, const struct block *first, const struc
 		       (unsigned long long)first->scontext);
 }
 
-static void compare(struct hart *h, const struct item *it)
+/*
+ * Does the truth continue with @it where the comparison stands? If so, it then stands behind it, and
+ * hart::differs tells whether a detail is another one.
+ */
+static bool match_here(struct hart *h, const struct item *it)
 {
-	struct place before = h->at;
 	struct block first = { 0 };
-	uint64_t n;
 
 	if (it->detailed && have(h, &h->at))
 		first = *block_of(h, &h->at);
-	if (match(h, &h->at, it)) {
-		judge_details(h, &first, it);
+	if (!match(h, &h->at, it))
+		return false;
+	judge_details(h, &first, it);
+	return true;
+}
+
+static void compare(struct hart *h, const struct item *it)
+{
+	struct place before = h->at;
+	uint64_t n;
+
+	if (match_here(h, it)) {
 		accept(h, it);
 		return;
 	}
@@ -474,13 +486,8 @@ static void compare(struct hart *h, const struct item *it)
 /* Compare the next item at a place that is tried; false if it does not fit there. */
 static bool step(struct hart *h, const struct item *it)
 {
-	struct block first = { 0 };
-
-	if (it->detailed && have(h, &h->at))
-		first = *block_of(h, &h->at);
-	if (!match(h, &h->at, it))
+	if (!match_here(h, it))
 		return false;
-	judge_details(h, &first, it);
 	if (h->differs) {
 		h->differs = false;
 		h->after_gap.why = true;
@@ -562,7 +569,6 @@ static void leave_gap(struct hart *h)
 static void place_first(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;
-	const struct item *it = &g->item[0];
 
 	h->told = false;
 	if (find_place(h)) {
@@ -571,9 +577,9 @@ static void place_first(struct hart *h)
 	}
 	if (g->why)
 		h->differs = true;	/* and why, was noted */
-	else if (g->n)
+	else
 		differ(h, "after a gap decoded 0x%llx, where no synchronising message was",
-		       (unsigned long long)it->start);
+		       (unsigned long long)g->item[0].start);
 	leave_gap(h);
 }
 
