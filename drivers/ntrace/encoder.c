@@ -164,8 +164,13 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 			break;
 	}
 	caps->ir_mode = mode;
-	if (!mode)
+	if (!mode) {
 		got &= ~TR_TE_INST_EN_IMPLICIT_RETURN;
+		/* The mode alone enables it (N-Trace, "Implicit Return Optimization") */
+		ntrace_write(&enc->comp, TR_TE_INST_FEATURES, 0);
+		if (ntrace_read(&enc->comp, TR_TE_INST_FEATURES) & TR_TE_INST_IMPLICIT_RETURN_MODE)
+			caps->fixed |= NTRACE_CONFIG_IMPLICIT_RETURN;
+	}
 	caps->config |= ntrace_reg_to_bits(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits),
 					   got);
 
@@ -244,7 +249,19 @@ static void ntrace_encoder_probe_comparators(struct ntrace_encoder *enc)
 		caps->config |= NTRACE_CONFIG_EXCLUDE;
 }
 
-/* Bitmap of the external triggers that take @value; all others stay 0 */
+/* Bitmap of the external triggers that have an action in @control */
+static u8 ntrace_trigger_actions(u32 control)
+{
+	unsigned int i;
+	u8 actions = 0;
+
+	for (i = 0; i < TR_TE_TRIG_EXT_MAX; i++)
+		if (control & TR_TE_TRIG_EXT(i))
+			actions |= BIT(i);
+	return actions;
+}
+
+/* Bitmap of the external triggers that take @value, and 0; all others are not to be used */
 static u8 ntrace_encoder_try_triggers(const struct ntrace_encoder *enc, unsigned int reg, u32 value)
 {
 	unsigned int i;
@@ -258,7 +275,7 @@ static u8 ntrace_encoder_try_triggers(const struct ntrace_encoder *enc, unsigned
 			takes |= BIT(i);
 	}
 	ntrace_write(&enc->comp, reg, 0);
-	return takes;
+	return takes & ~ntrace_trigger_actions(ntrace_read(&enc->comp, reg));
 }
 
 static void ntrace_encoder_probe_triggers(struct ntrace_encoder *enc)
@@ -587,17 +604,6 @@ static bool ntrace_caps_filter(const struct ntrace_caps *caps, const struct ntra
 	return filter->nr_ranges <= ntrace_caps_ranges(&left, filter->latch);
 }
 
-/* Does each trigger that has a field in @control exist? */
-static bool ntrace_caps_triggers(u8 triggers, u32 control)
-{
-	unsigned int i;
-
-	for (i = 0; i < TR_TE_TRIG_EXT_MAX; i++)
-		if (control & TR_TE_TRIG_EXT(i) && !(triggers & BIT(i)))
-			return false;
-	return true;
-}
-
 /* -EOPNOTSUPP if this encoder cannot do what @config and @filter ask for */
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter)
@@ -623,8 +629,8 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 	     !ntrace_one_of(caps->ts_prescale, config, NTRACE_CONFIG_TS_PRESCALE)))
 		return -EOPNOTSUPP;
 	if (!ntrace_caps_filter(caps, filter) ||
-	    !ntrace_caps_triggers(caps->trig_in, filter->trig_in) ||
-	    !ntrace_caps_triggers(caps->trig_out, filter->trig_out))
+	    ntrace_trigger_actions(filter->trig_in) & ~caps->trig_in ||
+	    ntrace_trigger_actions(filter->trig_out) & ~caps->trig_out)
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -738,18 +744,27 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 	return ntrace_encoder_use_filters(enc, used);
 }
 
+/* Did the triggers of @triggers take @control? Others may have an action that cannot be changed */
+static bool ntrace_encoder_triggers_are(const struct ntrace_encoder *enc, unsigned int reg,
+					u8 triggers, u32 control)
+{
+	return !(ntrace_trigger_actions(ntrace_read(&enc->comp, reg) ^ control) & triggers);
+}
+
 /* Triggers from outside and to there; 0 where there are none */
 static int ntrace_encoder_write_triggers(struct ntrace_encoder *enc,
 					 const struct ntrace_filter *filter)
 {
-	struct ntrace_comp *comp = &enc->comp;
+	const struct ntrace_caps *caps = &enc->caps;
 
-	if (!enc->caps.trig_in && !enc->caps.trig_out)
+	if (!caps->trig_in && !caps->trig_out)
 		return 0;
-	ntrace_write(comp, TR_TE_TRIG_EXT_IN_CONTROL, filter->trig_in);
-	ntrace_write(comp, TR_TE_TRIG_EXT_OUT_CONTROL, filter->trig_out);
-	return ntrace_read(comp, TR_TE_TRIG_EXT_IN_CONTROL) == filter->trig_in &&
-	       ntrace_read(comp, TR_TE_TRIG_EXT_OUT_CONTROL) == filter->trig_out ? 0 : -EIO;
+	ntrace_write(&enc->comp, TR_TE_TRIG_EXT_IN_CONTROL, filter->trig_in);
+	ntrace_write(&enc->comp, TR_TE_TRIG_EXT_OUT_CONTROL, filter->trig_out);
+	return ntrace_encoder_triggers_are(enc, TR_TE_TRIG_EXT_IN_CONTROL, caps->trig_in,
+					   filter->trig_in) &&
+	       ntrace_encoder_triggers_are(enc, TR_TE_TRIG_EXT_OUT_CONTROL, caps->trig_out,
+					   filter->trig_out) ? 0 : -EIO;
 }
 
 /* Timestamps: which clock, and whether messages have any */
@@ -773,7 +788,7 @@ static void ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 {
 	struct ntrace_comp *comp = &enc->comp;
-	u32 control, features;
+	u32 control, features, fixed = 0;
 
 	control = TR_CONTROL_ACTIVE | FIELD_PREP(TR_TE_FORMAT, TR_TE_FORMAT_NTRACE) |
 		FIELD_PREP(TR_TE_INST_MODE, FIELD_GET(NTRACE_CONFIG_MODE, config)) |
@@ -790,8 +805,10 @@ static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 		ntrace_bits_to_reg(ntrace_feature_bits, ARRAY_SIZE(ntrace_feature_bits), config);
 	if (config & NTRACE_CONFIG_IMPLICIT_RETURN)
 		features |= FIELD_PREP(TR_TE_INST_IMPLICIT_RETURN_MODE, enc->caps.ir_mode);
+	else
+		fixed = TR_TE_INST_IMPLICIT_RETURN_MODE;
 	ntrace_write(comp, TR_TE_INST_FEATURES, features);
-	if (ntrace_read(comp, TR_TE_INST_FEATURES) != features)
+	if ((ntrace_read(comp, TR_TE_INST_FEATURES) ^ features) & ~fixed)
 		return -EIO;
 
 	ntrace_encoder_write_ts(enc, config);

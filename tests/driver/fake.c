@@ -221,6 +221,7 @@ void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_opti
 	if (!opt->minimal && !caps.ext_in)
 		caps.ext_in = 2;
 	caps.control_fixed = opt->control_fixed;
+	caps.ext_in_fixed = opt->ext_in_fixed;
 	caps.etrace_only = opt->etrace;
 	if (opt->ir_modes)
 		caps.implicit_return = opt->ir_modes;

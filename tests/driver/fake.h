@@ -29,6 +29,7 @@ struct fake_encoder_options {
 	unsigned int	ir_modes;	/* bitmap of trTeInstImplicitReturnMode; 0: all */
 	unsigned int	sync_max;	/* the highest trTeInstSyncMax; 0: 15 */
 	unsigned int	ts_modes;	/* bitmap of trTsMode; 0: all */
+	uint32_t	ext_in_fixed;	/* of trTeTrigExtInControl: bits that are always 1 */
 };
 
 struct fake_ram_options {

@@ -1189,6 +1189,42 @@ static void features_that_are_always_on(void **state)
 					      &all), -EOPNOTSUPP);
 }
 
+/* The mode says how returns are compared if they are: it may be fixed, and trTeInstEnImplicitReturn decides */
+static void return_mode_that_is_fixed(void **state)
+{
+	unsigned int mode;
+
+	for (mode = 1; mode <= 3; mode++) {
+		struct fake_encoder_options opt = { .ir_modes = BIT(mode) };
+		u64 config;
+
+		direct(&opt, &(struct fake_ram_options){ });
+		assert_int_equal(enc.caps.ir_mode, mode);
+		config = enc.default_config;
+		assert_int_equal(ntrace_encoder_check(&enc, config, &all), 0);
+		assert_int_equal(ntrace_encoder_program(&enc, config, &all), 0);
+		config ^= NTRACE_CONFIG_IMPLICIT_RETURN;
+		assert_int_equal(ntrace_encoder_check(&enc, config, &all), 0);
+		assert_int_equal(ntrace_encoder_program(&enc, config, &all), 0);
+		setup(state);
+	}
+}
+
+/* One trigger always starts the trace, and the others can be chosen */
+static void trigger_that_is_fixed(void **state)
+{
+	struct ntrace_filter filter = { };
+
+	direct(&(struct fake_encoder_options){ .ext_in_fixed = 2 << 4 }, &(struct fake_ram_options){ });
+	assert_int_equal(enc.caps.trig_in & 3, 1);
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &filter), 0);
+	filter.trig_in = 3;
+	assert_int_equal(ntrace_encoder_check(&enc, plain_config() | NTRACE_CONFIG_TRIGGER, &filter), 0);
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config() | NTRACE_CONFIG_TRIGGER, &filter), 0);
+	filter.trig_in = 3 << 4;
+	assert_int_equal(ntrace_encoder_check(&enc, plain_config() | NTRACE_CONFIG_TRIGGER, &filter), -EOPNOTSUPP);
+}
+
 static void not_used_yet(void *base, unsigned int offset, u32 value)
 {
 	if (base == enc.comp.base)
@@ -2091,7 +2127,7 @@ static void each_bridge_has_an_id(void **state)
 	X(sink_that_keeps_the_rest) X(encoder_of_two_formats) LATE(X) \
 	X(frames_arrive_in_the_window) X(second_window_of_frames) X(debugger_holds_the_etr) \
 	X(bus_refuses_frames) X(each_bridge_has_an_id) \
-	X(features_that_are_always_on) X(recovered_component_is_set_up_before_it_is_used) \
+	X(features_that_are_always_on) X(return_mode_that_is_fixed) X(trigger_that_is_fixed) X(recovered_component_is_set_up_before_it_is_used) \
 	X(each_is_awaited) X(paused_does_not_even_begin) X(paused_while_it_starts) \
 	X(encoder_that_is_not_enabled_frees_its_funnel) X(what_kept_its_power_goes_on) \
 	X(what_others_use_is_not_reset) X(stuck_funnel_is_left_alone) X(registers_hold_one_event) X(write_pointer_elsewhere) \

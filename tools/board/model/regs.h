@@ -308,6 +308,7 @@ struct nb_te_caps {
 	bool		extend_addr;
 	uint32_t	features_fixed;		/* bits of trTeInstFeatures that are always 1 */
 	uint32_t	control_fixed;		/* ... of trTeControl */
+	uint32_t	ext_in_fixed;		/* actions of trTeTrigExtInControl that cannot be changed */
 	bool		both_formats;		/* trTeFormat 0 too: trTeProtocolMajor is 2 then */
 	bool		etrace_only;
 	uint8_t		src_bits;		/* widest SRC, 0..12 */
