@@ -767,7 +767,10 @@ static int ntrace_encoder_write_triggers(struct ntrace_encoder *enc,
 					   filter->trig_out) ? 0 : -EIO;
 }
 
-/* Timestamps: which clock, and whether messages have any */
+/*
+ * Timestamps: which clock, and whether messages have any. Without, the counter goes on as it does while
+ * nothing traces: it may be read when the next event is made.
+ */
 static void ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 {
 	u32 ts = TR_TS_ACTIVE | TR_TS_COUNT;
@@ -778,6 +781,8 @@ static void ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 		ts |= TR_TS_ENABLE |
 		      FIELD_PREP(TR_TS_MODE, FIELD_GET(NTRACE_CONFIG_TS_MODE, config)) |
 		      FIELD_PREP(TR_TS_PRESCALE, FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, config));
+	else
+		ts |= FIELD_PREP(TR_TS_MODE, ntrace_encoder_best_ts_mode(enc));
 	ntrace_write(&enc->comp, TR_TS_CONTROL, ts);
 }
 

@@ -1727,6 +1727,18 @@ static void base_of_a_hart_that_is_held_up(void **state)
 	fake_on_read = NULL;
 }
 
+/* An event without timestamps leaves the counter in the mode in which the next event's base is read */
+static void base_after_an_event_without_timestamps(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	enc.ts_is_time = false;
+	ntrace_encoder_take_base(&enc);
+	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config & ~NTRACE_CONFIG_TIMESTAMP, &all), 0);
+	ntrace_encoder_take_base(&enc);
+	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
+}
+
 /* The lower half of the counter wraps between two reads */
 static void counter_is_read_whole(void **state)
 {
@@ -2134,7 +2146,8 @@ static void each_bridge_has_an_id(void **state)
 	X(slow_reset_is_awaited) X(quiesced_in_order) X(tried_values_do_not_stay) \
 	X(encoder_of_another_format) X(counted_returns_are_for_who_asks) \
 	X(privilege_and_range_have_to_match) X(longest_sync_period_there_is) \
-	X(fields_that_do_not_take) X(counter_that_stands_still) X(counter_that_lags) X(base_of_a_hart_that_is_held_up) X(counter_is_read_whole) \
+	X(fields_that_do_not_take) X(counter_that_stands_still) X(counter_that_lags) X(base_of_a_hart_that_is_held_up) \
+	X(base_after_an_event_without_timestamps) X(counter_is_read_whole) \
 	X(sifive_is_probed) X(sifive_programs_what_silicon_takes) \
 	X(sifive_stops_when_its_window_is_full) X(sifive_window_across_a_line_is_refused) \
 	X(sifive_sink_error_is_reported) X(sifive_power_was_off) X(nothing_is_no_version_0) \
