@@ -805,6 +805,7 @@ static noinline int ntrace_event_run_slowly(struct perf_event *event, struct ntr
 		return -ENODEV;
 	if (s->state == NTRACE_SESSION_RESTING && !s->event) {
 		/* The event starts when the system has resumed */
+		WRITE_ONCE(s->rested, NTRACE_SESSION_IDLE);
 		WRITE_ONCE(s->event, event);
 		return 0;
 	}
@@ -984,9 +985,13 @@ static void ntrace_rest_event(void *unused)
 {
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
 	struct perf_event *event = s->event;
+	bool waits;
 
 	if (s->state == NTRACE_SESSION_NONE || s->state == NTRACE_SESSION_RESTING)
 		return;
+	/* Its reader was told that it waits, and is not told again when it wakes */
+	waits = s->state == NTRACE_SESSION_WAITING || s->state == NTRACE_SESSION_FULL;
+	WRITE_ONCE(s->rested, waits ? s->state : NTRACE_SESSION_IDLE);
 	if (event)
 		ntrace_session_stop(s);
 	ntrace_flight_leave(s);
@@ -1007,6 +1012,7 @@ static void ntrace_wake_event(void *unused)
 	ntrace_flight_enter(s);
 	if (event)
 		ntrace_event_start(event, 0);
+	WRITE_ONCE(s->rested, NTRACE_SESSION_IDLE);
 }
 
 /*
@@ -1139,6 +1145,7 @@ static void ntrace_pmu_attach(struct ntrace_encoder *enc)
 		return;
 	enc->session = s;
 	s->enc = enc;
+	s->rested = NTRACE_SESSION_IDLE;
 	/* The CPU reads the state before the rest, so it is written last */
 	smp_store_release(&s->state, READ_ONCE(ntrace_suspended) ? NTRACE_SESSION_RESTING :
 								   NTRACE_SESSION_IDLE);

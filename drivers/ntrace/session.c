@@ -569,7 +569,7 @@ static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 	sink = enc->sink;
 	ntrace_sink_lock(sink);
 	ntrace_encoder_want(enc, s->want);
-	ret = ntrace_session_open(s, NTRACE_SESSION_IDLE);
+	ret = ntrace_session_open(s, s->rested);
 	if (ret)
 		WRITE_ONCE(s->event, NULL);
 	else if (s->state == NTRACE_SESSION_OWNER && sink->holds == s)

@@ -88,6 +88,8 @@ struct ntrace_user {
  * @event: the event, NULL if there is none
  * @want: its settings
  * @state: what it does
+ * @rested: while @state is resting, and when the event starts after that: what the event waited for
+ *	before; idle, if for nothing
  * @leaving: the CPU goes offline, and has given up links that only it uses
  * @win: the window that the sink writes, or wrote last
  * @buf_id: of the AUX buffer that @win is in
@@ -119,6 +121,7 @@ struct ntrace_session {
 	struct perf_event		*event;
 	struct ntrace_want		*want;
 	enum ntrace_session_state	state;
+	enum ntrace_session_state	rested;
 	bool				leaving;
 	struct ntrace_window		win;
 	u64				buf_id;

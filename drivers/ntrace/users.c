@@ -148,9 +148,12 @@ static const struct ntrace_user *ntrace_user_of(const struct perf_event *event)
 	return NULL;
 }
 
-static const char *ntrace_state_name(enum ntrace_session_state state)
+/* Also of an event whose CPU idles: it goes on with what it did before */
+static const char *ntrace_state_name(const struct ntrace_session *s)
 {
-	switch (state) {
+	enum ntrace_session_state state = READ_ONCE(s->state);
+
+	switch (state == NTRACE_SESSION_RESTING ? READ_ONCE(s->rested) : state) {
 	case NTRACE_SESSION_WAITING:
 	case NTRACE_SESSION_ORPHAN:
 		return "waits";
@@ -174,7 +177,7 @@ static int ntrace_sink_user(char *buf, int len, const struct ntrace_encoder *enc
 
 	if (pid)
 		return ntrace_users_line(buf, len, "%u %s %d %s\n", enc->cpu,
-					 ntrace_state_name(READ_ONCE(s->state)), pid, user->comm);
+					 ntrace_state_name(s), pid, user->comm);
 	if (!event && ntrace_flight_has(enc))
 		return ntrace_users_line(buf, len, "%u records 0 flight\n", enc->cpu);
 	return len;

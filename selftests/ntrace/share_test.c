@@ -369,6 +369,7 @@ TEST(event_that_waits_is_told_who_has_the_sink)
 	unsigned int lines, before;
 	struct timespec ts;
 	bool has, shared;
+	double start;
 
 	if (pmu_type() < 0)
 		SKIP(return, "there is no PMU ntrace");
@@ -384,9 +385,12 @@ TEST(event_that_waits_is_told_who_has_the_sink)
 	attr.config ^= NTRACE_CONFIG_TIMESTAMP;
 	ASSERT_TRUE(record_open(&first, &attr, -1, 0, 1 << 16, true));
 	EXPECT_NO_USER(sink[0], "0 traces %d share_test", getpid());
+	/* A CPU that loses its state while it idles leaves the sink to others: this one does not idle */
+	pin(0);
 	ioctl(first.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ioctl(second.fd, PERF_EVENT_IOC_ENABLE, 0);
-	usleep(100000);
+	for (start = now(); now() < start + 0.1;)
+		busy(100);
 	record_stretches(&second, st);
 	EXPECT_EQ(st->nr_collided, shared);
 	EXPECT_EQ(st->nr_truncated, 0);
@@ -408,10 +412,11 @@ TEST(event_that_waits_is_told_who_has_the_sink)
 
 	/* and from now on it traces */
 	record_close(&first);
-	usleep(50000);
+	pin(1);
+	for (start = now(); now() < start + 0.05;)
+		busy(100);
 	EXPECT_USER(sink[1], "1 traces %d share_test", getpid());
 	EXPECT_NO_USER(sink[0], "0 traces %d share_test", getpid());
-	pin(1);
 	busy(1000);
 	ioctl(second.fd, PERF_EVENT_IOC_DISABLE, 0);
 	record_stretches(&second, st);

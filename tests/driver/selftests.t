@@ -25,6 +25,8 @@ guest_env=
 waits="share_test -t event_that_waits_is_told_who_has_the_sink"
 selftests "6.12, 4 harts share a sink" "$waits;share_test;field_test -t src_is_told" --kernel 6.12 --harts 4 --topology funnel \
 	--model funnel.fifo=256
+# An event that waits on a CPU that idles is no event that traces, and is not told each time that the CPU wakes.
+selftests "7.2, idle harts share a sink" "$waits" --kernel 7.2 --harts 2 --topology funnel --deep-idle
 # This board has ATB bridges, a CoreSight funnel, and an ETR that writes frames.
 selftests "6.12, 4 harts share an ETR" "$waits;share_test;record_test;snapshot_test;life_test -t system_suspend" \
 	--kernel 6.12 --harts 4 --topology k3
