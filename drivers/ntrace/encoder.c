@@ -768,8 +768,8 @@ static int ntrace_encoder_write_triggers(struct ntrace_encoder *enc,
 }
 
 /*
- * Timestamps: which clock, and whether messages have any. Without, the counter goes on as it does while
- * nothing traces: it may be read when the next event is made.
+ * Timestamps: which clock, and whether messages have any. Without, the counter goes on as it does
+ * while nothing traces: it may be read when the next event is made.
  */
 static void ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 {
