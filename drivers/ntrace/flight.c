@@ -719,11 +719,10 @@ static int ntrace_flight_write(struct ntrace_record_setup *setup)
 	unsigned int cpu, i;
 	int ret;
 
+	ntrace_take_bases(&ntrace_flight_held);
 	for_each_cpu(cpu, &ntrace_flight_held) {
 		struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 
-		if (cpu_online(cpu))
-			ntrace_encoder_take_base(enc);
 		ntrace_flight_describe(enc, &setup->cpus[setup->nr_cpus++]);
 	}
 	for (i = 0; i < ntrace_flight_nr; i++)

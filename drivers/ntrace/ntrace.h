@@ -912,6 +912,7 @@ extern struct mutex ntrace_mutex;
 extern struct list_head ntrace_comps;
 struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu);
 const struct cpumask *ntrace_cpus(void);
+void ntrace_take_bases(const struct cpumask *cpus);
 struct ntrace_sink *ntrace_sink_at(unsigned int index);
 unsigned int ntrace_nr_sinks(void);
 struct ntrace_sink *ntrace_sink_numbered(u32 number);

@@ -650,11 +650,11 @@ static int ntrace_event_check_cpus(const struct perf_event *event, const struct 
 			ret = -EOPNOTSUPP;
 		if (!ret && cpu_online(cpu))
 			ret = ntrace_path_recover(enc, route);
-		if (!ret && cpu_online(cpu))
-			ntrace_encoder_take_base(enc);
 		if (ret)
 			break;
 	}
+	if (!ret)
+		ntrace_take_bases(event->cpu >= 0 ? cpumask_of(event->cpu) : ntrace_cpus());
 	return ret;
 }
 

@@ -32,6 +32,38 @@ const struct cpumask *ntrace_cpus(void)
 	return &ntrace_cpumask;
 }
 
+/* Does the timestamp of one of @cpus have to be related to the time CSR? */
+static bool ntrace_cpus_have_bases(const struct cpumask *cpus)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, cpus)
+		if (ntrace_encoder_of(cpu)->caps.ts_modes && !ntrace_encoder_of(cpu)->ts_is_time)
+			return true;
+	return false;
+}
+
+/*
+ * Relate the timestamps of @cpus, which can be traced, to the time CSR as it is now. Their
+ * components are resumed; a CPU that idles may have none that answers, and is woken. May sleep.
+ */
+void ntrace_take_bases(const struct cpumask *cpus)
+{
+	struct ntrace_encoder *enc;
+	unsigned int cpu;
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (!ntrace_cpus_have_bases(cpus))
+		return;
+	ntrace_keep_awake();
+	for_each_cpu(cpu, cpus) {
+		enc = ntrace_encoder_of(cpu);
+		if (ntrace_has_power(&enc->comp))
+			ntrace_encoder_take_base(enc);
+	}
+	ntrace_let_sleep();
+}
+
 void ntrace_registry_add_encoder(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);

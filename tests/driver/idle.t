@@ -11,6 +11,10 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" tool >&2 || e
 
 selftests "6.12" "pmu_test;life_test" --kernel 6.12 --harts 2 --deep-idle --stats "$tap_tmp/stats"
 powered "6.12"
+# Each event relates the counters of all harts to the time CSR, also of those that sleep
+selftests "7.2, counters that are not the time CSR" "attr_test" --kernel 7.2 --harts 4 --deep-idle --model te.ts_modes=8 \
+	--stats "$tap_tmp/stats"
+powered "7.2, counters that are not the time CSR"
 # Components that the harts share lose their state when both are idle
 selftests "7.2, funnel" "pmu_test;sample_test;life_test" --kernel 7.2 --harts 2 --deep-idle --topology funnel \
 	--stats "$tap_tmp/stats"
