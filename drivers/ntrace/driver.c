@@ -31,12 +31,10 @@ static int ntrace_comp_cpu(struct device *dev, unsigned int *cpu)
 {
 	int id = ntrace_node_cpu(dev->of_node);
 
-	if (id == -EINVAL)
+	if (id < 0) {
 		dev_err(dev, "trace encoder without a \"cpus\" property\n");
-	else if (id < 0)
-		dev_err(dev, "trace encoder of a CPU that Linux does not use\n");
-	if (id < 0)
 		return id;
+	}
 	*cpu = id;
 	return 0;
 }
@@ -296,6 +294,11 @@ static int ntrace_add_comp(union ntrace_any *any)
 	struct ntrace_comp *comp = &any->comp;
 	int ret;
 
+	/* A hart that is off may have no power, and never comes */
+	if (ntrace_node_cpu(comp->dev->of_node) == -ENODEV) {
+		dev_err(comp->dev, "trace encoder of a CPU that Linux does not use\n");
+		return -ENODEV;
+	}
 	if (!ntrace_has_power(comp)) {
 		WRITE_ONCE(ntrace_waiting, true);
 		return -EPROBE_DEFER;

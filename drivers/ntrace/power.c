@@ -116,7 +116,7 @@ static bool ntrace_node_serves(const struct device_node *node, unsigned int dept
 	int cpu = ntrace_node_cpu(node);
 
 	if (cpu != -EINVAL)
-		return cpu < 0 || cpumask_test_cpu(cpu, cpus);
+		return cpu >= 0 && cpumask_test_cpu(cpu, cpus);
 	ports = of_get_child_by_name(node, "in-ports");
 	if (!ports || !depth) {
 		of_node_put(ports);

@@ -73,8 +73,8 @@ log "memory that is not reserved for the flight recorder" "flight recorder: its 
 is "device tree that is wrong: no complaint of the kernel" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
-# A funnel has 16 inputs; the kernel does not use the third hart.
-"$top/tools/board/board" run --timeout 200 --harts 3 --topology funnel --append nr_cpus=2 --console "$tap_tmp/console" \
+# A funnel has 16 inputs; the kernel does not use the third hart, which has no power, and neither has its encoder.
+"$top/tools/board/board" run --timeout 200 --harts 3 --topology funnel --deep-idle --append nr_cpus=2 --console "$tap_tmp/console" \
 	--dts-sed '/trace@18003000/,/out-ports/s/reg = <1>/reg = <256>/' -- \
 	"$in_log"'; in_log "no funnel has"
 	echo "cpus $(cat /sys/bus/event_source/devices/ntrace/cpumask)"
