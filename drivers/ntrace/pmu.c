@@ -1025,7 +1025,7 @@ static int ntrace_cpu_offline(unsigned int cpu)
 	unsigned long flags;
 
 	ntrace_session_cancel_timers(s);
-	ntrace_wait_asleep();
+	ntrace_wait_asleep(cpu);
 	local_irq_save(flags);
 	if (s->enc && ntrace_path_keeps_links(s->enc)) {
 		ntrace_rest_event(NULL);
@@ -1039,20 +1039,13 @@ static int ntrace_cpu_offline(unsigned int cpu)
 }
 
 /* While the CPU was offline, also in a system suspend, its components may have lost their power */
-static int ntrace_cpu_online(unsigned int cpu)
+static void ntrace_cpu_restore(unsigned int cpu)
 {
-	struct ntrace_encoder *enc;
-	struct ntrace_session *s;
-	unsigned long flags;
-
-	ntrace_cpu_came();
-	if (!ntrace_encoder_of(cpu))
-		return 0;
-	ntrace_context_probe(cpu);
-	local_irq_save(flags);
 	/* An encoder that goes stays until interrupts are on again, see ntrace_disconnect_all() */
-	enc = ntrace_encoder_of(cpu);
-	s = this_cpu_ptr(&ntrace_session);
+	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
+
+	lockdep_assert_irqs_disabled();
 	if (enc && !ntrace_session_is_active(s))
 		ntrace_path_restore(enc);
 	/* The CPU may have been offline when the system was suspended */
@@ -1063,7 +1056,21 @@ static int ntrace_cpu_online(unsigned int cpu)
 		ntrace_wake_event(NULL);
 	else
 		ntrace_flight_enter(s);
-	local_irq_restore(flags);
+}
+
+static int ntrace_cpu_online(unsigned int cpu)
+{
+	unsigned long flags;
+
+	if (ntrace_encoder_of(cpu)) {
+		ntrace_context_probe(cpu);
+		local_irq_save(flags);
+		ntrace_cpu_restore(cpu);
+		local_irq_restore(flags);
+	}
+	/* From now on, others may look at its components */
+	ntrace_cpu_stays(cpu);
+	ntrace_cpu_came();
 	return 0;
 }
 

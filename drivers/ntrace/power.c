@@ -21,6 +21,8 @@ static DEFINE_MUTEX(ntrace_awake_mutex);
 static DECLARE_WAIT_QUEUE_HEAD(ntrace_awake_wait);
 static unsigned int ntrace_awake_users;
 static struct pm_qos_request ntrace_awake_request;
+/* CPUs on their way to be offline: they have waited for those callers, and wait for no other */
+static struct cpumask ntrace_going;
 /*
  * A CPU that goes offline waits for these callers, so whoever waits for that CPU meanwhile never
  * goes on. To lockdep they are readers of a lock that the CPU writes.
@@ -64,6 +66,7 @@ void ntrace_keep_awake(void)
 		ntrace_sync_cpus();
 	}
 	mutex_unlock(&ntrace_awake_mutex);
+	smp_mb();	/* see ntrace_wait_asleep() */
 	lock_map_acquire_read(&ntrace_awake_map);
 }
 
@@ -80,13 +83,34 @@ void ntrace_let_sleep(void)
 }
 
 /*
- * This CPU goes offline, and its components may lose their power: nobody may access them any more
+ * @cpu goes offline, and its components may lose their power: nobody may access them any more, also
+ * not who comes after those that this waits for. It is online for long after that.
  */
-void ntrace_wait_asleep(void)
+void ntrace_wait_asleep(unsigned int cpu)
 {
+	cpumask_set_cpu(cpu, &ntrace_going);
+	/* Either this sees the caller of ntrace_keep_awake(), or that one sees @cpu in the mask */
+	smp_mb();
 	lock_map_acquire(&ntrace_awake_map);
 	lock_map_release(&ntrace_awake_map);
 	wait_event(ntrace_awake_wait, !READ_ONCE(ntrace_awake_users));
+}
+
+/* @cpu is online, or stays so; ntrace_wait_asleep() was called if it ever went */
+void ntrace_cpu_stays(unsigned int cpu)
+{
+	cpumask_clear_cpu(cpu, &ntrace_going);
+}
+
+/* Is @cpu one whose components may be looked at? */
+static bool ntrace_cpu_is_here(unsigned int cpu)
+{
+	return cpu_online(cpu) && !cpumask_test_cpu(cpu, &ntrace_going);
+}
+
+static bool ntrace_cpu_is_active(unsigned int cpu)
+{
+	return cpu_active(cpu);
 }
 
 /* The CPU of an encoder; -EINVAL if @node is none, -ENODEV if Linux does not use that CPU */
@@ -105,18 +129,18 @@ int ntrace_node_cpu(const struct device_node *node)
 }
 
 /*
- * Does @node serve one of @cpus? A component that serves no CPU that is online may have no power.
- * The device tree answers this before any register is accessed.
+ * Does @node serve a CPU of which @serves is true? A component that serves no CPU that is online may
+ * have no power. The device tree answers this before any register is accessed.
  */
 static bool ntrace_node_serves(const struct device_node *node, unsigned int depth,
-			       const struct cpumask *cpus)
+			       bool (*serves)(unsigned int cpu))
 {
 	struct device_node *ports, *endpoint, *remote;
 	bool inputs = false, power = false;
 	int cpu = ntrace_node_cpu(node);
 
 	if (cpu != -EINVAL)
-		return cpu >= 0 && cpumask_test_cpu(cpu, cpus);
+		return cpu >= 0 && serves(cpu);
 	ports = of_get_child_by_name(node, "in-ports");
 	if (!ports || !depth) {
 		of_node_put(ports);
@@ -125,7 +149,7 @@ static bool ntrace_node_serves(const struct device_node *node, unsigned int dept
 	for_each_endpoint_of_node(ports, endpoint) {
 		remote = of_graph_get_remote_port_parent(endpoint);
 		inputs |= !!remote;
-		power |= remote && ntrace_node_serves(remote, depth - 1, cpus);
+		power |= remote && ntrace_node_serves(remote, depth - 1, serves);
 		of_node_put(remote);
 	}
 	of_node_put(ports);
@@ -135,7 +159,7 @@ static bool ntrace_node_serves(const struct device_node *node, unsigned int dept
 /* Does trace of a CPU come through @comp that stays online? A CPU that goes is no longer active. */
 bool ntrace_serves_active(const struct ntrace_comp *comp)
 {
-	return ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX, cpu_active_mask);
+	return ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX, ntrace_cpu_is_active);
 }
 
 /**
@@ -147,7 +171,7 @@ bool ntrace_serves_active(const struct ntrace_comp *comp)
 bool ntrace_has_power(const struct ntrace_comp *comp)
 {
 	return comp->powered &&
-	       ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX, cpu_online_mask);
+	       ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX, ntrace_cpu_is_here);
 }
 
 /* Get the clocks and the reset line that the device tree names; all are optional */
