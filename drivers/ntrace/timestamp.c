@@ -74,15 +74,19 @@ bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int p
 	return (ntrace_read(comp, TR_TS_CONTROL) & (TR_TS_MODE | TR_TS_PRESCALE)) == fields;
 }
 
+/* The lower half wraps once at most while it is read; what still changes is no counter */
+#define NTRACE_TS_TRIES		4
+
 u64 ntrace_ts_counter(const struct ntrace_comp *comp)
 {
 	u32 high, low, again = ntrace_read(comp, TR_TS_COUNTER_HIGH);
+	unsigned int i = 0;
 
 	do {
 		high = again;
 		low = ntrace_read(comp, TR_TS_COUNTER_LOW);
 		again = ntrace_read(comp, TR_TS_COUNTER_HIGH);
-	} while (high != again);
+	} while (high != again && ++i < NTRACE_TS_TRIES);
 
 	return (u64)high << 32 | low;
 }

@@ -1752,6 +1752,21 @@ static void counter_is_read_whole(void **state)
 	}
 }
 
+static void never_the_same(void *base, unsigned int offset)
+{
+	if (base == enc.comp.base)
+		fake_set_time(fake_cycles() + (1ULL << 33));
+}
+
+/* A counter that answers with noise, as one without a clock may, is read for a limited time */
+static void counter_that_never_stands(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	fake_on_read = never_the_same;
+	ntrace_ts_counter(&enc.comp);
+	fake_on_read = NULL;
+}
+
 static void timestamp_of_one_mode(void **state)
 {
 	struct fake_encoder_options opt = { .ts_modes = BIT(TR_TS_MODE_EXTERNAL) };
@@ -2147,7 +2162,7 @@ static void each_bridge_has_an_id(void **state)
 	X(encoder_of_another_format) X(counted_returns_are_for_who_asks) \
 	X(privilege_and_range_have_to_match) X(longest_sync_period_there_is) \
 	X(fields_that_do_not_take) X(counter_that_stands_still) X(counter_that_lags) X(base_of_a_hart_that_is_held_up) \
-	X(base_after_an_event_without_timestamps) X(counter_is_read_whole) \
+	X(base_after_an_event_without_timestamps) X(counter_is_read_whole) X(counter_that_never_stands) \
 	X(sifive_is_probed) X(sifive_programs_what_silicon_takes) \
 	X(sifive_stops_when_its_window_is_full) X(sifive_window_across_a_line_is_refused) \
 	X(sifive_sink_error_is_reported) X(sifive_power_was_off) X(nothing_is_no_version_0) \
