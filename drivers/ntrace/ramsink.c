@@ -82,6 +82,25 @@ int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *a
 }
 
 /*
+ * "Not every value may be settable": a sink that takes windows of 2^M bytes only uses as much of a
+ * memory that is copied. A snapshot goes around in all of it.
+ */
+static int ntrace_ramsink_setup_copied(struct ntrace_sink *sink, struct ntrace_ram_area *area,
+				       u64 limit_min, u64 most)
+{
+	int ret = ntrace_ramsink_cap(sink, area, limit_min, most);
+
+	if (ret || !area->trims)
+		return ret;
+	ntrace_ramsink_write64(sink, TR_RAM_START_LOW, area->min);
+	ntrace_ramsink_write64(sink, TR_RAM_LIMIT_LOW, area->max);
+	if (ntrace_ramsink_read64(sink, TR_RAM_LIMIT_LOW) != area->max)
+		area->max = area->min + rounddown_pow_of_two(area->max + area->align - area->min) -
+			    area->align;
+	return 0;
+}
+
+/*
  * If the memory of the sink is fixed, or the device tree reserves some for it, the driver uses that
  * memory and copies the trace from it.
  */
@@ -105,7 +124,7 @@ static int ntrace_ramsink_setup_reserved(struct ntrace_sink *sink, struct ntrace
 			&sink->comp.addr, area->min, area->max + area->align);
 		return -EINVAL;
 	}
-	return ntrace_ramsink_cap(sink, area, limit_min, NTRACE_RESERVED_MAX);
+	return ntrace_ramsink_setup_copied(sink, area, limit_min, NTRACE_RESERVED_MAX);
 }
 
 /* Does trRamLimit take a window of @size bytes? */
@@ -169,7 +188,7 @@ static int ntrace_ramsink_setup_sram(struct ntrace_sink *sink, struct ntrace_ram
 		return -ENODEV;
 	}
 	area->max = ALIGN_DOWN(area->max, 4);
-	return ntrace_ramsink_cap(sink, area, limit_min, NTRACE_SRAM_MAX);
+	return ntrace_ramsink_setup_copied(sink, area, limit_min, NTRACE_SRAM_MAX);
 }
 
 /* Find out what there is of a mode; 0 also if the sink does not have it */

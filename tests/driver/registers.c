@@ -503,6 +503,32 @@ static void reserved_memory_is_kept_to(void **state)
 	assert_int_equal(sink.area->max + sink.area->align, FAKE_MEM_BASE + 0x9000);
 }
 
+/* It is no power of two, and the sink takes no other sizes: a circular window is all of what is used */
+static void reserved_memory_of_a_size_that_is_not_taken(void **state)
+{
+	unsigned int sizes;
+
+	for (sizes = 1; sizes <= 2; sizes++) {
+		struct fake_ram_options opt = { .sizes = sizes };
+		struct ntrace_window win;
+
+		sink.mem = fake_mem;
+		sink.mem_start = FAKE_MEM_BASE + 0x1000;
+		sink.mem_end = FAKE_MEM_BASE + 0xd000;
+		direct(&(struct fake_encoder_options){ }, &opt);
+		assert_int_equal(sink.area->min, FAKE_MEM_BASE + 0x1000);
+		assert_int_equal(sink.area->max + sink.area->align, FAKE_MEM_BASE + 0x9000);
+		win = (struct ntrace_window){
+			.start = sink.area->min, .wp = sink.area->min,
+			.end = sink.area->max + sink.area->align, .circular = true,
+		};
+		assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
+		assert_int_equal(start(&enc, &win, true), 0);
+		assert_int_equal(stop(&enc), 0);
+		setup(state);
+	}
+}
+
 /* A sink of both kinds: the event chooses */
 static void sram_can_be_chosen(void **state)
 {
@@ -2137,7 +2163,7 @@ static void each_bridge_has_an_id(void **state)
 	X(versions) X(other_protocol_is_refused) X(other_components) \
 	X(nothing_is_written_to_what_is_not_supported) X(suspended_component_is_left_alone) \
 	X(alignment_is_found) X(range_is_found) X(fixed_buffer_is_refused) X(fixed_buffer_that_is_reserved) \
-	X(reserved_memory_is_kept_to) X(sram_can_be_chosen) \
+	X(reserved_memory_is_kept_to) X(reserved_memory_of_a_size_that_is_not_taken) X(sram_can_be_chosen) \
 	X(trace_arrives_in_the_window) X(second_session_begins_anew) \
 	X(full_window_stops_the_sink) X(write_pointer_in_the_middle) \
 	X(window_it_does_not_take) X(sram_is_read_back) X(sram_is_read_in_parts) \
