@@ -556,8 +556,12 @@ static void ntrace_shutdown(struct platform_device *pdev)
 {
 	union ntrace_any *any = platform_get_drvdata(pdev);
 
+	ntrace_keep_awake();
 	if (any->comp.state == NTRACE_COMP_READY && ntrace_is_sink(&any->comp))
 		ntrace_close_sink(&any->sink);
+	else if (ntrace_has_power(&any->comp))
+		ntrace_path_leave_link(&any->comp);
+	ntrace_let_sleep();
 }
 
 static int ntrace_runtime_suspend(struct device *dev)

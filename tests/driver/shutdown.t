@@ -13,10 +13,11 @@ else
 fi
 
 # ends NAME COMMAND BOARD-OPTIONS...: in the middle of a trace of the system
+buffer=64K
 ends() {
 	_name=$1 _command=$2; shift 2
 	"$top/tools/board/board" run --timeout 100 --harts 2 --console "$tap_tmp/console" "$@" -- "
-		perf record -B --no-bpf-event -a -m,64K -e ntrace// -o /tmp/data -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
+		perf record -B --no-bpf-event -a -m,$buffer -e ntrace// -o /tmp/data -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
 		size=0
 		while [ \${size:-0} -lt 100000 ]; do sleep 1; size=\$(stat -c %s /tmp/data 2>/dev/null); done
 		echo traced \$size
@@ -26,7 +27,7 @@ ends() {
 	grep -h -E '^traced|left enabled|still there' "$tap_tmp/said" "$tap_tmp/err" | sed 's/^/# /'
 	ok "$_name: it was traced until then" [ "$(sed -n 's/^traced //p' "$tap_tmp/said")" -ge 100000 ]
 }
-left() { grep -c 'ram[0-9]*: .*left enabled at the end' "$tap_tmp/err"; }
+left() { grep -c "${1:-ram}[0-9]*: .*left enabled at the end" "$tap_tmp/err"; }
 
 for topology in $reboot; do
 	ends "reboot, $topology" "reboot -f" --topology $topology
@@ -41,7 +42,12 @@ for topology in $kexec; do
 	ok "kexec, $topology: the next kernel runs" grep -q 'the next kernel runs' "$tap_tmp/console"
 	is "kexec, $topology: no sink is left enabled" "$(left)" 0
 done
-# No driver is asked here. A sink may be off at that moment, to be emptied, but hardly both.
+# The next kernel would take a bridge that is enabled for that of a debugger's session, and leave it alone.
+ends "reboot, bridges" "reboot -f" --topology k3
+is "reboot, bridges: none is left enabled" "$(left atb)" 0
+# No driver is asked here. A sink may be off at that moment, to be emptied, but hardly both; with a small buffer
+# it may wait for a reader.
+buffer=4M
 ends "emergency" "echo b >/proc/sysrq-trigger" --topology direct
 ok "emergency: the board sees that sinks are left enabled" [ "$(left)" -ge 1 ]
 plan $tap_n

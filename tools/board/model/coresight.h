@@ -57,6 +57,9 @@ void nb_atb_init(struct nb_atb *atb, const struct nb_atb_caps *caps, nb_out_fn o
  */
 bool nb_atb_input(void *atb, const uint8_t *bytes, size_t len);
 
+/* nb_atb_end() - software ends: it is reported if the bridge is enabled */
+void nb_atb_end(struct nb_atb *atb);
+
 /* ---- What each CoreSight component has (CoreSight architecture, chapter B2) ---- */
 
 #define CS_ITCTRL		0xf00

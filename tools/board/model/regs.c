@@ -15,6 +15,7 @@ static const char *const report_text[NB_REPORT_MAX] = {
 	[NB_REPORT_UNSET]	= "enabled with a register that is not set: undefined after reset",
 	[NB_REPORT_RANGE]	= "enabled with a write pointer or buffer out of range",
 	[NB_REPORT_LEFT]	= "left enabled at the end: it may write to memory that is another's",
+	[NB_REPORT_LINK_LEFT]	= "left enabled at the end: the next kernel takes it for that of a debugger",
 	[NB_REPORT_POWER]	= "lost its power while it was enabled",
 	[NB_REPORT_LOCKED]	= "written to while its software lock is closed",
 	[NB_REPORT_OFF]		= "register accessed without power or clock, or in reset: the access faults",

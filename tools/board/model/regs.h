@@ -141,6 +141,7 @@ enum nb_report {
 	NB_REPORT_UNSET,	/* enabled, a register that is undefined after reset not written */
 	NB_REPORT_RANGE,	/* enabled a sink whose write pointer is outside its buffer */
 	NB_REPORT_LEFT,		/* left a sink enabled that writes to memory */
+	NB_REPORT_LINK_LEFT,	/* left an ATB bridge enabled */
 	NB_REPORT_POWER,	/* let the power go while enabled */
 	NB_REPORT_LOCKED,	/* wrote to a CoreSight component without its key */
 	NB_REPORT_OFF,		/* accessed without power or clock, or in reset */

@@ -79,3 +79,11 @@ bool nb_atb_input(void *opaque, const uint8_t *bytes, size_t len)
 	memcpy(transfer + 1, bytes, len);
 	return atb->out(atb->out_opaque, transfer, len + 1);
 }
+
+void nb_atb_end(struct nb_atb *atb)
+{
+	uint32_t control = nb_get(&atb->dev, TR_CONTROL);
+
+	if (control & TR_ENABLE)
+		nb_dev_report(&atb->dev, NB_REPORT_LINK_LEFT, TR_CONTROL, control);
+}

@@ -863,6 +863,8 @@ void topology_close(void)
 			nb_tmc_end(d->tmc);
 		else if (d->kind == DEV_SF_FUNNEL && !board.limit && !board.boot_trace)
 			nb_sf_funnel_end(d->sf_funnel);
+		else if (d->kind == DEV_ATBBRIDGE && !board.limit && !board.boot_trace)
+			nb_atb_end(d->atb);
 	if (!board.boot_trace)
 		return;
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
