@@ -821,6 +821,7 @@ void ntrace_path_restore(struct ntrace_encoder *enc);
 bool ntrace_path_keeps_links(const struct ntrace_encoder *enc);
 void ntrace_path_leave_link(struct ntrace_comp *comp);
 void ntrace_path_leave_links(struct ntrace_encoder *enc);
+void ntrace_path_rest_links(struct ntrace_encoder *enc);
 void ntrace_path_restore_comp(struct ntrace_comp *comp);
 int ntrace_route_get(const struct ntrace_route *route);
 void ntrace_route_put(const struct ntrace_route *route);

@@ -582,6 +582,16 @@ void ntrace_path_leave_links(struct ntrace_encoder *enc)
 			ntrace_path_leave_link(enc->path[i]);
 }
 
+/*
+ * The CPU is about to idle, and may lose what it has power for: a bridge of its encoder alone is no
+ * longer to be enabled then. Context: on the CPU, interrupts off; nothing is traced there.
+ */
+void ntrace_path_rest_links(struct ntrace_encoder *enc)
+{
+	if (ntrace_path_keeps_links(enc))
+		ntrace_path_leave_link(enc->path[1]);
+}
+
 /* Resume all components of a route. May sleep. */
 int ntrace_route_get(const struct ntrace_route *route)
 {

@@ -1087,6 +1087,7 @@ static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *
 	switch (action) {
 	case CPU_PM_ENTER:
 		ntrace_rest_event(NULL);
+		ntrace_path_rest_links(enc);
 		break;
 	case CPU_PM_EXIT:
 	case CPU_PM_ENTER_FAILED:
@@ -1153,6 +1154,7 @@ static void ntrace_pmu_attach(struct ntrace_encoder *enc)
 	enc->session = s;
 	s->enc = enc;
 	s->rested = NTRACE_SESSION_IDLE;
+	s->leaving = false;
 	/* The CPU reads the state before the rest, so it is written last */
 	smp_store_release(&s->state, READ_ONCE(ntrace_suspended) ? NTRACE_SESSION_RESTING :
 								   NTRACE_SESSION_IDLE);

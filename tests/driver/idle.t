@@ -19,6 +19,10 @@ powered "7.2, counters that are not the time CSR"
 selftests "7.2, funnel" "pmu_test;sample_test;life_test" --kernel 7.2 --harts 2 --deep-idle --topology funnel \
 	--stats "$tap_tmp/stats"
 powered "7.2, funnel"
+# Each hart has an ATB bridge, which is enabled between sessions
+selftests "7.2, bridges" "pmu_test;record_test;life_test" --kernel 7.2 --harts 2 --deep-idle --topology k3 \
+	--stats "$tap_tmp/stats"
+powered "7.2, bridges"
 # Two harts are busy for some milliseconds, and sleep
 guest_env=NTRACE_LOAD_PAUSE=1500
 truth "6.12, busy now and then" reader_that_keeps_up_loses_nothing 2 256 --kernel 6.12 --harts 2 --deep-idle \
