@@ -4,9 +4,11 @@
 # one does not take the bridge for that of a debugger. A CPU that goes and comes while all of them
 # are recorded is traced again.
 . "$(dirname "$0")/../harness/tap.sh"
+. "$(dirname "$0")/guest.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 
-plan 3
+need_perf_and_work 6.12
+plan 5
 "$top/tools/board/board" run --board k3 --harts 2 -- 'cpu1=/sys/devices/system/cpu/cpu1/online
 echo 0 >$cpu1; rmmod ntrace; echo 1 >$cpu1; insmod /lib/ntrace/ntrace.ko; sleep 1
 echo "debuggers $(dmesg | grep -c "in use by a debugger")"
@@ -19,4 +21,22 @@ is "no bridge is taken for a debugger's" "$(grep debuggers "$tap_tmp/printed")" 
 ok "trace before and after the CPU was offline" [ "$(sed -n 's/stretches //p' "$tap_tmp/printed")" -ge 1 ]
 sed 's/^/# /' "$tap_tmp/printed"
 is "no complaints" "$(grep complaints "$tap_tmp/printed")" "complaints 0"
+
+# CPU 1 is on its way out and still online when an event of a task is opened, which would enable its bridge
+# again. That event is opened before perf has patched any code, which waits for the CPU.
+"$top/tools/board/board" run --board k3 --harts 2 --console "$tap_tmp/console" -- 'cpus=/sys/devices/system/cpu
+suspended() { n=0; until [ "$(cat /sys/bus/platform/devices/18003000.trace/power/runtime_status)" = suspended ] || [ $n -ge 50 ]; do
+	sleep 0.2; n=$((n + 1)); done; }
+rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; suspended
+echo 0 >$cpus/cpu1/online & sleep 0.7
+echo "online $(cat $cpus/online)"
+taskset 1 /usr/lib/selftests/ntrace/attr_test -t good_one_opens | grep "^ok 1"
+wait; suspended
+rmmod ntrace; echo 1 >$cpus/cpu1/online; insmod /lib/ntrace/ntrace.ko; sleep 1
+echo "debuggers $(dmesg | grep -c "in use by a debugger")"
+perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- taskset 2 true && echo traced' >"$tap_tmp/printed" 2>"$tap_tmp/err"
+sed 's/^/# /' "$tap_tmp/printed" "$tap_tmp/err"
+is "a CPU on its way out: its bridge is not enabled again" "$(xargs <"$tap_tmp/printed")" \
+	"online 0-1 ok 1 attr.good_one_opens debuggers 0 traced"
+quiet "a CPU on its way out"
 done_testing
