@@ -327,8 +327,10 @@ static int ntrace_add_comp(union ntrace_any *any)
 		return -ENODEV;
 	}
 	if (!ntrace_has_power(comp)) {
-		WRITE_ONCE(ntrace_waiting, true);
-		return -EPROBE_DEFER;
+		/* Its CPU may come now: either this sees it, or ntrace_probe_again() does */
+		smp_store_mb(ntrace_waiting, true);
+		if (!ntrace_has_power(comp))
+			return -EPROBE_DEFER;
 	}
 	/* Claim tags say whether somebody else uses one of CoreSight */
 	if (ntrace_comp_kind(comp) >= NTRACE_KIND_CSFUNNEL)
@@ -684,6 +686,8 @@ static DECLARE_WORK(ntrace_probe_later, ntrace_probe_work);
 /* A CPU has come online */
 static void ntrace_probe_again(void)
 {
+	/* Pairs with that in ntrace_add_comp(): the CPU counts as one that came */
+	smp_mb();
 	if (READ_ONCE(ntrace_waiting))
 		schedule_work(&ntrace_probe_later);
 }

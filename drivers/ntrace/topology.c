@@ -433,9 +433,10 @@ void ntrace_measure_behind(const struct ntrace_comp *funnel)
 	for_each_cpu(cpu, ntrace_cpus()) {
 		struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 
-		if (!ntrace_encoder_uses(enc, funnel) || !cpu_online(cpu) || ntrace_path_get(enc))
+		if (!ntrace_encoder_uses(enc, funnel) || ntrace_path_get(enc))
 			continue;
-		ntrace_encoder_measure(enc);
+		if (ntrace_has_power(&enc->comp))
+			ntrace_encoder_measure(enc);
 		ntrace_path_put(enc);
 	}
 }
