@@ -7,7 +7,6 @@
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/kstrtox.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_reserved_mem.h>
@@ -18,7 +17,6 @@
 #include <linux/sizes.h>
 #include <linux/smp.h>
 #include <linux/sysfs.h>
-#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
@@ -97,28 +95,6 @@ static struct device_node *ntrace_sink_region(const struct device_node *node)
 	return index < 0 ? NULL : of_parse_phandle(node, "memory-region", index);
 }
 
-static void ntrace_sink_unmap(void *addr)
-{
-	vunmap(addr);
-}
-
-static void *ntrace_sink_map(struct device *dev, const struct reserved_mem *mem, bool coherent)
-{
-	void *addr;
-	int ret;
-
-	if (coherent || !pfn_valid(PHYS_PFN(mem->base)) ||
-	    !IS_ALIGNED(mem->base | mem->size, PAGE_SIZE))
-		return devm_memremap(dev, mem->base, mem->size,
-				     coherent ? MEMREMAP_WB : MEMREMAP_WC);
-	/* Without "no-map" it is a part of System RAM */
-	addr = ntrace_record_vmap(mem->base, mem->size);
-	if (!addr)
-		return NULL;
-	ret = devm_add_action_or_reset(dev, ntrace_sink_unmap, addr);
-	return ret ? ERR_PTR(ret) : addr;
-}
-
 /*
  * Memory that the device tree reserves for the sink. Its addresses are bus addresses: no IOMMU is
  * in between
@@ -140,12 +116,9 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 			&sink->comp.addr);
 		return -EINVAL;
 	}
-	addr = ntrace_sink_map(dev, mem, coherent);
-	if (IS_ERR_OR_NULL(addr)) {
-		dev_err(dev, "trace RAM sink at %pa: its memory-region cannot be mapped\n",
-			&sink->comp.addr);
-		return addr ? PTR_ERR(addr) : -ENOMEM;
-	}
+	addr = devm_memremap(dev, mem->base, mem->size, coherent ? MEMREMAP_WB : MEMREMAP_WC);
+	if (IS_ERR(addr))
+		return PTR_ERR(addr);
 	sink->mem = addr;
 	sink->mem_start = mem->base;
 	sink->mem_end = mem->base + mem->size;

@@ -85,15 +85,7 @@ static void ntrace_record_flush(void)
 	wmb();
 }
 
-/**
- * ntrace_record_vmap - map memory of which Linux has page structures, without the caches
- * @base: aligned to pages
- * @size: whole pages
- *
- * memremap() refuses this for System RAM, where reserved memory without "no-map" is. Undone by
- * vunmap(). May sleep.
- */
-void *ntrace_record_vmap(phys_addr_t base, size_t size)
+static void *ntrace_record_vmap(phys_addr_t base, size_t size)
 {
 	unsigned int nr = size >> PAGE_SHIFT, i;
 	struct page **pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL);

@@ -68,7 +68,6 @@ struct ntrace_area {
 };
 
 /* record.c */
-void *ntrace_record_vmap(phys_addr_t base, size_t size);
 int ntrace_record_init(const char *param, enum ntrace_record_found *found);
 void ntrace_record_exit(void);
 bool ntrace_record_knows_any(void);

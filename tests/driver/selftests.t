@@ -46,11 +46,6 @@ selftests "7.2, fixed memory" "record_test;snapshot_test" --kernel 7.2 --model \
 	ram.smem_fixed=on,ram.smem_lowest=0xb0000000,ram.smem_highest=0xb003ffff --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; no-map; }; }; };'
-# Without no-map the memory is a part of System RAM, of which memremap() makes no mapping without the caches. The
-# board does not know such mappings, so the trace itself is not looked at.
-selftests "7.2, incoherent memory of System RAM" "pmu_test" --kernel 7.2 --incoherent --dts-sed '
-	/trace@18001000 {/a memory-region = <\&own>;
-	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; }; }; };'
 # This sink can write to SRAM, of which the driver uses a part, and to system memory.
 selftests "6.12, SRAM and SMEM" "field_test" --kernel 6.12 --topology "$tap_tmp/both"
 # Each encoder has two sinks: one that all harts share, and one of its own.
