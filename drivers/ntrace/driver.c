@@ -5,8 +5,11 @@
  */
 #include <linux/clk.h>
 #include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/ioport.h>
 #include <linux/irq.h>
 #include <linux/kstrtox.h>
+#include <linux/libnvdimm.h>
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_reserved_mem.h>
@@ -103,7 +106,7 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 {
 	struct device *dev = sink->comp.dev;
 	struct device_node *node = ntrace_sink_region(dev->of_node);
-	bool coherent = device_get_dma_attr(dev) == DEV_DMA_COHERENT;
+	bool coherent = device_get_dma_attr(dev) == DEV_DMA_COHERENT, ram;
 	struct reserved_mem *mem;
 	void *addr;
 
@@ -116,9 +119,20 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 			&sink->comp.addr);
 		return -EINVAL;
 	}
-	addr = devm_memremap(dev, mem->base, mem->size, coherent ? MEMREMAP_WB : MEMREMAP_WC);
-	if (IS_ERR(addr))
+	/* Without no-map, it is mapped already, and caches hold some of it */
+	ram = region_intersects(mem->base, mem->size, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) !=
+	      REGION_DISJOINT;
+	addr = devm_memremap(dev, mem->base, mem->size,
+			     coherent || ram ? MEMREMAP_WB : MEMREMAP_WC);
+	if (IS_ERR(addr)) {
+		dev_err(dev, "trace RAM sink at %pa: its memory-region cannot be mapped (%ld)\n",
+			&sink->comp.addr, PTR_ERR(addr));
 		return PTR_ERR(addr);
+	}
+	sink->mem_cached = ram && !coherent;
+	/* What was written before must not reach memory after the trace */
+	if (sink->mem_cached)
+		arch_invalidate_pmem(addr, mem->size);
 	sink->mem = addr;
 	sink->mem_start = mem->base;
 	sink->mem_end = mem->base + mem->size;

@@ -422,6 +422,7 @@ struct ntrace_sink_ops {
  * @mem: memory that the device tree reserves for it, NULL if there is none
  * @mem_start: address of @mem
  * @mem_end: address after @mem
+ * @mem_cached: caches may have old contents of @mem, as the sink writes past them
  * @stop_on_wrap: trRamStopOnWrap can be set
  * @stop_fixed: it cannot be cleared: the sink stops when its window is full, also in a snapshot
  * @base: of one that writes frames: the start of its window
@@ -447,9 +448,10 @@ struct ntrace_sink {
 	bool			frames;
 	struct ntrace_ram_area	areas[2];
 	const struct ntrace_ram_area *area;
-	const void		*mem;
+	void			*mem;
 	u64			mem_start;
 	u64			mem_end;
+	bool			mem_cached;
 	u64			base;
 	bool			stop_on_wrap;
 	bool			stop_fixed;

@@ -8,6 +8,7 @@
  * written is read back before the sink is enabled.
  */
 #include <linux/dma-mapping.h>
+#include <linux/libnvdimm.h>
 #include <linux/log2.h>
 
 #include "ntrace.h"
@@ -392,9 +393,13 @@ int ntrace_ramsink_disable(struct ntrace_sink *sink)
 void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned int len)
 {
 	u64 start = sink->area->min + from;
+	void *mem;
 
 	if (sink->area == &sink->areas[TR_RAM_MODE_SMEM]) {
-		memcpy(buf, sink->mem + (start - sink->mem_start), len);
+		mem = sink->mem + (start - sink->mem_start);
+		if (sink->mem_cached)
+			arch_invalidate_pmem(mem, len);
+		memcpy(buf, mem, len);
 		return;
 	}
 	ntrace_write(&sink->comp, TR_RAM_RP_LOW, lower_32_bits(start));

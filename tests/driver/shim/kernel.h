@@ -204,6 +204,7 @@ u64 fake_cycles(void);
 #define readl_poll_timeout_atomic	readl_poll_timeout
 
 extern unsigned long riscv_timebase;
+static inline void arch_invalidate_pmem(void *addr, size_t size) { (void)addr; (void)size; }
 static inline void usleep_range(unsigned long a, unsigned long b) { (void)a; (void)b; }
 static inline int dma_set_mask_and_coherent(struct device *dev, u64 mask)
 {
