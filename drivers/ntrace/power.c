@@ -129,8 +129,8 @@ int ntrace_node_cpu(const struct device_node *node)
 }
 
 /*
- * Does @node serve a CPU of which @serves is true? A component that serves no CPU that is online may
- * have no power. The device tree answers this before any register is accessed.
+ * Does @node serve a CPU of which @serves is true? A component that serves no CPU that is online
+ * may have no power. The device tree answers this before any register is accessed.
  */
 static bool ntrace_node_serves(const struct device_node *node, unsigned int depth,
 			       bool (*serves)(unsigned int cpu))
