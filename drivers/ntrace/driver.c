@@ -130,7 +130,7 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 		return PTR_ERR(addr);
 	}
 	sink->mem_cached = ram && !coherent;
-	/* What was written before must not reach memory after the trace */
+	/* The caches must not write an old line back over the trace later */
 	if (sink->mem_cached)
 		arch_invalidate_pmem(addr, mem->size);
 	sink->mem = addr;
@@ -673,7 +673,10 @@ static DECLARE_WORK(ntrace_probe_later, ntrace_probe_work);
 /* A CPU has come online */
 static void ntrace_probe_again(void)
 {
-	/* Pairs with that in ntrace_add_comp(): the CPU counts as one that came */
+	/*
+	 * Pairs with the barrier in ntrace_add_comp(): ntrace_has_power() knows of the CPU before
+	 * this looks whether a component waits
+	 */
 	smp_mb();
 	if (READ_ONCE(ntrace_waiting))
 		schedule_work(&ntrace_probe_later);

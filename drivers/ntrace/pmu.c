@@ -989,7 +989,7 @@ static void ntrace_rest_event(void *unused)
 
 	if (s->state == NTRACE_SESSION_NONE || s->state == NTRACE_SESSION_RESTING)
 		return;
-	/* Its reader was told that it waits, and is not told again when it wakes */
+	/* The reader was told that the event waits; when the CPU wakes, it is not told again */
 	waits = s->state == NTRACE_SESSION_WAITING || s->state == NTRACE_SESSION_FULL;
 	WRITE_ONCE(s->rested, waits ? s->state : NTRACE_SESSION_IDLE);
 	if (event)

@@ -83,8 +83,9 @@ void ntrace_let_sleep(void)
 }
 
 /*
- * @cpu goes offline, and its components may lose their power: nobody may access them any more, also
- * not who comes after those that this waits for. It is online for long after that.
+ * @cpu goes offline, and its components may lose their power: nobody may access them any more. This
+ * waits for those who do. Linux still calls the CPU online for a while, so those who come later are
+ * kept away by ntrace_going.
  */
 void ntrace_wait_asleep(unsigned int cpu)
 {
@@ -108,11 +109,6 @@ static bool ntrace_cpu_is_here(unsigned int cpu)
 	return cpu_online(cpu) && !cpumask_test_cpu(cpu, &ntrace_going);
 }
 
-static bool ntrace_cpu_is_active(unsigned int cpu)
-{
-	return cpu_active(cpu);
-}
-
 /* The CPU of an encoder; -EINVAL if @node is none, -ENODEV if Linux does not use that CPU */
 int ntrace_node_cpu(const struct device_node *node)
 {
@@ -129,18 +125,17 @@ int ntrace_node_cpu(const struct device_node *node)
 }
 
 /*
- * Does @node serve a CPU of which @serves is true? A component that serves no CPU that is online
- * may have no power. The device tree answers this before any register is accessed.
+ * Does @node serve a CPU that is online, and is to stay so? A component that serves none may have
+ * no power. The device tree answers this before any register is accessed.
  */
-static bool ntrace_node_serves(const struct device_node *node, unsigned int depth,
-			       bool (*serves)(unsigned int cpu))
+static bool ntrace_node_serves(const struct device_node *node, unsigned int depth)
 {
 	struct device_node *ports, *endpoint, *remote;
 	bool inputs = false, power = false;
 	int cpu = ntrace_node_cpu(node);
 
 	if (cpu != -EINVAL)
-		return cpu >= 0 && serves(cpu);
+		return cpu >= 0 && ntrace_cpu_is_here(cpu);
 	ports = of_get_child_by_name(node, "in-ports");
 	if (!ports || !depth) {
 		of_node_put(ports);
@@ -149,17 +144,17 @@ static bool ntrace_node_serves(const struct device_node *node, unsigned int dept
 	for_each_endpoint_of_node(ports, endpoint) {
 		remote = of_graph_get_remote_port_parent(endpoint);
 		inputs |= !!remote;
-		power |= remote && ntrace_node_serves(remote, depth - 1, serves);
+		power |= remote && ntrace_node_serves(remote, depth - 1);
 		of_node_put(remote);
 	}
 	of_node_put(ports);
 	return power || !inputs;
 }
 
-/* Does trace of a CPU come through @comp that stays online? A CPU that goes is no longer active. */
+/* Does trace of a CPU come through @comp that stays online? */
 bool ntrace_serves_active(const struct ntrace_comp *comp)
 {
-	return ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX, ntrace_cpu_is_active);
+	return ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX);
 }
 
 /**
@@ -170,8 +165,7 @@ bool ntrace_serves_active(const struct ntrace_comp *comp)
  */
 bool ntrace_has_power(const struct ntrace_comp *comp)
 {
-	return comp->powered &&
-	       ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX, ntrace_cpu_is_here);
+	return comp->powered && ntrace_serves_active(comp);
 }
 
 /* Get the clocks and the reset line that the device tree names; all are optional */

@@ -405,7 +405,7 @@ TEST_F_TIMEOUT(life, system_suspend, 120)
 	if (!ret && write_file("/sys/power/pm_test", "devices"))
 		/* suspend to idle: devices suspend, and CPUs stay online */
 		ret = write_file("/sys/power/state", "freeze");
-	/* What was handed over by now; the buffer may be full, as hardware that has little writes much */
+	/* This empties the buffer, which may be full: hardware without filters writes much in a suspend */
 	whole_stretches(_metadata, &self->rec, &st);
 	/* a timer continues the trace then, and may be late */
 	for (i = 0; i < 50 && !whole; i++) {
