@@ -66,6 +66,11 @@ static DEFINE_RAW_SPINLOCK(ntrace_flight_power);
 static struct cpumask ntrace_flight_awake;
 /* CPUs that are kept resumed, see ntrace_cpu_hold() */
 static struct cpumask ntrace_flight_held;
+/*
+ * CPUs that may begin to take part, as when they wake: none before each CPU has said whether an
+ * event has its sink, and none when they are told to end, one after the other.
+ */
+static struct cpumask ntrace_flight_open;
 /* Sinks that have an area */
 static struct ntrace_sink *ntrace_flight_sinks[NTRACE_FLIGHT_MAX_SINKS];
 static struct ntrace_area *ntrace_flight_areas;
@@ -318,7 +323,7 @@ void __ntrace_flight_enter(struct ntrace_session *s)
 	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
 
 	/* An encoder that is connected while others are recorded takes part in the next record. */
-	if (!cpumask_test_cpu(s->enc->cpu, &ntrace_flight_held))
+	if (!cpumask_test_cpu(s->enc->cpu, &ntrace_flight_open) || s->leaving)
 		return;
 	if (sink && !ntrace_session_is_active(s))
 		ntrace_flight_join(s, sink);
@@ -896,6 +901,7 @@ int ntrace_flight_begin(void)
 	static_branch_enable(&ntrace_flight_key);
 	mutex_lock(&ntrace_mutex);
 	on_each_cpu(ntrace_flight_begin_claim, NULL, 1);
+	cpumask_copy(&ntrace_flight_open, &ntrace_flight_held);
 	on_each_cpu(ntrace_flight_begin_local, NULL, 1);
 	mutex_unlock(&ntrace_mutex);
 	queue_delayed_work(system_dfl_wq, &ntrace_flight_saver, NTRACE_FLIGHT_PERIOD);
@@ -914,6 +920,7 @@ void ntrace_flight_end(void)
 		return;
 	cancel_delayed_work_sync(&ntrace_flight_saver);
 	mutex_lock(&ntrace_mutex);
+	cpumask_clear(&ntrace_flight_open);
 	on_each_cpu(ntrace_flight_end_local, NULL, 1);
 	atomic_set(&ntrace_flight_state, NTRACE_FLIGHT_OFF);
 	mutex_unlock(&ntrace_mutex);

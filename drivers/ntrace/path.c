@@ -73,40 +73,6 @@ static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
 	return ret;
 }
 
-/* Enable all that is before the sink */
-static int ntrace_path_enable(struct ntrace_encoder *enc)
-{
-	int ret = 0;
-
-	if (unlikely(enc->comp.stuck))
-		return -EIO;
-	/* One that stands still, see ntrace_sink_hold() */
-	if (unlikely(enc->on))
-		return 0;
-	if (unlikely(!enc->programmed))
-		ret = ntrace_encoder_program(enc, enc->config, &enc->filter);
-	if (!ret && enc->path_len > 2)
-		ret = ntrace_path_enable_funnels(enc);
-	if (unlikely(ret))
-		return ret;
-
-	ret = ntrace_comp_enable(&enc->comp);
-	if (unlikely(ret)) {
-		ntrace_encoder_forget(enc);
-		ntrace_comp_disable(&enc->comp);
-		ntrace_path_disable_funnels(enc, 1, &ret);
-		return ret;
-	}
-	enc->on = true;
-	if (likely(!READ_ONCE(enc->paused))) {
-		ntrace_encoder_tracing(enc, true);
-		/* Another event may have paused it meanwhile, see ntrace_sink_pause() */
-		if (unlikely(READ_ONCE(enc->paused)))
-			ntrace_encoder_tracing(enc, false);
-	}
-	return 0;
-}
-
 /*
  * The long way to stop, for a path with funnels or one that takes a while to disable. Trace that
  * the sink no longer accepts is dropped, so that the next stretch does not begin with it.
@@ -132,6 +98,43 @@ static int ntrace_path_disable(struct ntrace_encoder *enc)
 	if (ntrace_encoder_disable_fast(enc) && enc->path_len == 2)
 		return 0;
 	return ntrace_path_flush(enc);
+}
+
+/* Enable all that is before the sink */
+static int ntrace_path_enable(struct ntrace_encoder *enc)
+{
+	int ret = 0;
+
+	if (unlikely(enc->comp.stuck))
+		return -EIO;
+	if (unlikely(enc->on)) {
+		/* It stands still, see ntrace_sink_hold(), unless it traces what nobody wants now */
+		if (likely(enc->programmed))
+			return 0;
+		ntrace_path_disable(enc);
+	}
+	if (unlikely(!enc->programmed))
+		ret = ntrace_encoder_program(enc, enc->config, &enc->filter);
+	if (!ret && enc->path_len > 2)
+		ret = ntrace_path_enable_funnels(enc);
+	if (unlikely(ret))
+		return ret;
+
+	ret = ntrace_comp_enable(&enc->comp);
+	if (unlikely(ret)) {
+		ntrace_encoder_forget(enc);
+		ntrace_comp_disable(&enc->comp);
+		ntrace_path_disable_funnels(enc, 1, &ret);
+		return ret;
+	}
+	enc->on = true;
+	if (likely(!READ_ONCE(enc->paused))) {
+		ntrace_encoder_tracing(enc, true);
+		/* Another event may have paused it meanwhile, see ntrace_sink_pause() */
+		if (unlikely(READ_ONCE(enc->paused)))
+			ntrace_encoder_tracing(enc, false);
+	}
+	return 0;
 }
 
 static inline int ntrace_sink_program(struct ntrace_sink *sink, struct ntrace_window *win)

@@ -999,13 +999,20 @@ static void ntrace_rest_event(void *unused)
 	s->state = NTRACE_SESSION_RESTING;
 }
 
+/* Has the CPU given up links that only it uses, to go offline? They come back with it. */
+static bool ntrace_session_waits_for_links(const struct ntrace_session *s)
+{
+	return s->leaving && ntrace_path_keeps_links(s->enc);
+}
+
 /* The event of this CPU goes on, unless the system is suspended. Interrupts are off. */
 static void ntrace_wake_event(void *unused)
 {
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
 	struct perf_event *event = s->event;
 
-	if (s->state != NTRACE_SESSION_RESTING || READ_ONCE(ntrace_suspended) || s->leaving)
+	if (s->state != NTRACE_SESSION_RESTING || READ_ONCE(ntrace_suspended) ||
+	    ntrace_session_waits_for_links(s))
 		return;
 	WRITE_ONCE(s->event, NULL);
 	s->state = NTRACE_SESSION_IDLE;
@@ -1029,9 +1036,9 @@ static int ntrace_cpu_offline(unsigned int cpu)
 	local_irq_save(flags);
 	if (s->enc && ntrace_path_keeps_links(s->enc)) {
 		ntrace_rest_event(NULL);
-		s->leaving = true;
 		ntrace_path_leave_links(s->enc);
 	}
+	s->leaving = true;
 	if (s->enc)
 		ntrace_flight_leave(s);
 	local_irq_restore(flags);
@@ -1051,7 +1058,6 @@ static void ntrace_cpu_restore(unsigned int cpu)
 	/* The CPU may have been offline when the system was suspended */
 	if (READ_ONCE(ntrace_suspended) && s->state == NTRACE_SESSION_IDLE)
 		s->state = NTRACE_SESSION_RESTING;
-	s->leaving = false;
 	if (s->state == NTRACE_SESSION_RESTING)
 		ntrace_wake_event(NULL);
 	else
@@ -1062,12 +1068,13 @@ static int ntrace_cpu_online(unsigned int cpu)
 {
 	unsigned long flags;
 
-	if (ntrace_encoder_of(cpu)) {
+	if (ntrace_encoder_of(cpu))
 		ntrace_context_probe(cpu);
-		local_irq_save(flags);
+	local_irq_save(flags);
+	per_cpu(ntrace_session, cpu).leaving = false;
+	if (ntrace_encoder_of(cpu))
 		ntrace_cpu_restore(cpu);
-		local_irq_restore(flags);
-	}
+	local_irq_restore(flags);
 	/* From now on, others may look at its components */
 	ntrace_cpu_stays(cpu);
 	ntrace_cpu_came();
@@ -1082,7 +1089,7 @@ static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *
 {
 	struct ntrace_encoder *enc = this_cpu_ptr(&ntrace_session)->enc;
 
-	if (!enc || this_cpu_ptr(&ntrace_session)->leaving)
+	if (!enc || ntrace_session_waits_for_links(this_cpu_ptr(&ntrace_session)))
 		return NOTIFY_OK;
 	switch (action) {
 	case CPU_PM_ENTER:
@@ -1154,7 +1161,6 @@ static void ntrace_pmu_attach(struct ntrace_encoder *enc)
 	enc->session = s;
 	s->enc = enc;
 	s->rested = NTRACE_SESSION_IDLE;
-	s->leaving = false;
 	/* The CPU reads the state before the rest, so it is written last */
 	smp_store_release(&s->state, READ_ONCE(ntrace_suspended) ? NTRACE_SESSION_RESTING :
 								   NTRACE_SESSION_IDLE);

@@ -90,7 +90,8 @@ struct ntrace_user {
  * @state: what it does
  * @rested: while @state is resting, and when the event starts after that: what the event waited for
  *	before; idle, if for nothing
- * @leaving: the CPU goes offline, and has given up links that only it uses
+ * @leaving: the CPU goes offline, or has done so: it is not recorded, and has given up links that
+ *	only it uses
  * @win: the window that the sink writes, or wrote last
  * @buf_id: of the AUX buffer that @win is in
  * @next: the head after what was handed over last

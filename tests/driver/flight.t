@@ -7,7 +7,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan 13
+plan 22
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1
@@ -44,4 +44,34 @@ is "CPUs go and come while the recorder ends and begins" "$(head -n 1 "$tap_tmp/
 is "a sink's file users has the recorder, and perf while that traces" "$(sed 1d "$tap_tmp/said" | xargs)" \
 	"0 records 0 flight 0 traces N perf 0 records 0 flight"
 quiet "CPUs go and come"
+
+# at NAME EXPECTED TOPOLOGY COMMANDS: in a guest whose CPUs lose their power when they idle; NAME is an instant at
+# which one of them wakes
+at() {
+	"$top/tools/board/board" run --flight 4M --harts 4 --topology "$3" --deep-idle --timeout 200 --console "$tap_tmp/console" -- '
+		F=/sys/devices/platform/ntrace-flight cpu1=/sys/devices/system/cpu/cpu1/online
+		# Four times, as a CPU that wakes may have idled without losing its power
+		slow() { for i in 1 2 3 4; do
+			echo $((1 - $2)) >$F/enable; insmod /usr/lib/ntrace/ntrace-fail.ko function=$1 cpu=0 delay=300
+			taskset 1 sh -c "echo $2 >$F/enable"; cat /sys/module/ntrace_fail/parameters/hits; rmmod ntrace-fail
+		done; cat $F/state; }
+		sinks() { cat /sys/bus/platform/devices/$(sed "s/.* //" /sys/bus/event_source/devices/ntrace/cpu0/path)/users; }
+		'"$4" >"$tap_tmp/said" 2>"$tap_tmp/err"
+	is "$1" "$(xargs <"$tap_tmp/said")" "$2"
+	is "$1: the board has nothing to say" "$(cat "$tap_tmp/err")" ""
+	quiet "$1"
+}
+
+# The CPU idles while it goes offline, after the driver was told
+at "a CPU on its way out is not recorded again" "recording idle traced" direct '
+	rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; cat $F/state
+	echo 0 >$cpu1; echo 0 >$F/enable; cat $F/state; echo 1 >$cpu1
+	perf record -B --no-bpf-event -q -C 1 -e ntrace// -o /tmp/data -- taskset 2 true && echo traced'
+at "a CPU that has been told of the end is not recorded again" "1 1 1 1 idle" direct 'slow ntrace_flight_end_local 0'
+# The harts share the sink, which an event of CPU 0 has
+at "a CPU that wakes before an event has kept its sink does not take it" "1 1 1 1 recording 0 traces N perf" funnel '
+	echo 0 >$F/enable; taskset 1 sh -c "while :; do :; done" &
+	perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- sleep 60 &
+	until sinks | grep -q traces; do sleep 0.2; done
+	slow ntrace_flight_begin_claim 1; sinks | sed "s/ [0-9]* / N /"; kill %1; killall sleep'
 done_testing

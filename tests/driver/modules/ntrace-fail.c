@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A function of the driver, or one that it calls, fails before it has done anything:
+ * A function of the driver, or one that it calls, fails before it has done anything, or takes long:
  *
  *	insmod ntrace-fail.ko function=NAME error=-5 [times=N] [device=NAME] [break=1] [watch=1]
+ *	insmod ntrace-fail.ko function=NAME delay=MS [cpu=N]
  *
  *	times		the first N calls fail; all, if it is left out
  *	device		only calls whose first argument is that device
  *	break		the first argument is a component, or begins with one: it is stuck from now on
  *	watch		no call fails; the first argument is a component, as for break
+ *	delay		no call fails; one takes so many milliseconds more, and other CPUs wake meanwhile
+ *	cpu		only calls on this CPU
  *
  * The parameter "hits" says how many calls that were, and "stuck" how many of them found the
  * component stuck. Without the module, all is as before.
  */
+#include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 
 #include "ntrace.h"
 
 static char *function = "", *device = "";
-static int error = -EIO;
-static unsigned int times = UINT_MAX, hits, stuck;
+static int error = -EIO, cpu = -1;
+static unsigned int times = UINT_MAX, delay, hits, stuck;
 static bool breaks, watch;
 module_param(function, charp, 0444);
 module_param(device, charp, 0444);
 module_param(error, int, 0444);
+module_param(cpu, int, 0444);
+module_param(delay, uint, 0444);
 module_param(times, uint, 0444);
 module_param_named(break, breaks, bool, 0444);
 module_param(watch, bool, 0444);
@@ -49,13 +56,38 @@ static bool fail_count(struct ntrace_comp *comp)
 	return counts;
 }
 
+static void fail_woken(void *unused)
+{
+}
+
+static DEFINE_PER_CPU(call_single_data_t, fail_wake);
+
+#define WAKE_MS	20
+
+static void fail_delay(void)
+{
+	unsigned int left, other;
+
+	for (left = delay / WAKE_MS; left; left--) {
+		mdelay(WAKE_MS);
+		for_each_online_cpu(other)
+			if (other != raw_smp_processor_id())
+				smp_call_function_single_async(other, &per_cpu(fail_wake, other));
+	}
+}
+
 static int fail_before(struct kprobe *probe, struct pt_regs *regs)
 {
 	void *first = (void *)regs->a0;
 
 	if (*device && strcmp(dev_name(first), device))
 		return 0;
-	if (!fail_count(first) || watch)
+	if (cpu >= 0 && cpu != raw_smp_processor_id())
+		return 0;
+	if (!fail_count(first))
+		return 0;
+	fail_delay();
+	if (watch || delay)
 		return 0;
 	if (breaks)
 		((struct ntrace_comp *)first)->stuck = true;
@@ -80,8 +112,11 @@ static struct kprobe fail_probe = {
 
 static int __init fail_init(void)
 {
+	unsigned int other;
 	int ret;
 
+	for_each_possible_cpu(other)
+		INIT_CSD(&per_cpu(fail_wake, other), fail_woken, NULL);
 	fail_probe.symbol_name = function;
 	ret = register_kprobe(&fail_probe);
 	if (ret != -EINVAL)
@@ -99,5 +134,5 @@ static void __exit fail_exit(void)
 }
 module_exit(fail_exit);
 
-MODULE_DESCRIPTION("Failures of chosen functions, for tests of the driver");
+MODULE_DESCRIPTION("Failures and delays of chosen functions, for tests of the driver");
 MODULE_LICENSE("GPL");
