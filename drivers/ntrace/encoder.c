@@ -290,27 +290,40 @@ static void ntrace_encoder_probe_triggers(struct ntrace_encoder *enc)
 						     TR_TE_TRIG_OUT_START | TR_TE_TRIG_OUT_STOP);
 }
 
+/* The privileges that a filter can choose; none if it always chooses some of them */
+static u32 ntrace_filter_privileges(const struct ntrace_comp *comp, unsigned int i)
+{
+	u32 match = TR_TE_FILTER_MATCH_PRIVILEGE, priv;
+
+	if (!ntrace_try(comp, TR_TE_FILTER_CONTROL(i), 0, match))
+		return 0;
+	priv = ntrace_try(comp, TR_TE_FILTER_MATCH_INST(i), 0, TR_TE_FILTER_CHOICE_PRIVILEGE);
+	if (ntrace_read(comp, TR_TE_FILTER_MATCH_INST(i)) & TR_TE_FILTER_CHOICE_PRIVILEGE)
+		return 0;
+	return priv;
+}
+
+/* Only filters are used that can choose the same privileges as the first one */
 static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 {
 	struct ntrace_caps *caps = &enc->caps;
 	struct ntrace_comp *comp = &enc->comp;
-	u32 want = TR_TE_FILTER_ENABLE | TR_TE_FILTER_MATCH_PRIVILEGE;
+	u32 enable = TR_TE_FILTER_ENABLE;
 	unsigned int i;
 
 	caps->filters = ntrace_try(comp, TR_TE_INST_FILTERS, 0, TR_TE_INST_FILTERS_MASK);
+	caps->priv = caps->filters & BIT(0) ? ntrace_filter_privileges(comp, 0) : 0;
 	for (i = 0; i < TR_TE_FILTER_MAX; i++) {
 		if (!(caps->filters & BIT(i)))
 			continue;
-		if (!(ntrace_try(comp, TR_TE_FILTER_CONTROL(i), 0, want) & TR_TE_FILTER_ENABLE))
+		if (!ntrace_try(comp, TR_TE_FILTER_CONTROL(i), 0, enable) ||
+		    ntrace_filter_privileges(comp, i) != caps->priv)
 			caps->filters &= ~BIT(i);
 	}
-	if (!(caps->filters & BIT(0)))
-		return;
-
-	if (ntrace_try(comp, TR_TE_FILTER_CONTROL(0), 0, want) == want)
-		caps->priv = ntrace_try(comp, TR_TE_FILTER_MATCH_INST(0), 0,
-					TR_TE_FILTER_CHOICE_PRIVILEGE);
-	ntrace_encoder_probe_comparators(enc);
+	if (caps->filters & BIT(0))
+		ntrace_encoder_probe_comparators(enc);
+	else
+		caps->priv = 0;
 }
 
 /* The timestamp now */
@@ -699,8 +712,12 @@ static u32 ntrace_encoder_write_common(struct ntrace_encoder *enc,
 static int ntrace_encoder_write_filter(struct ntrace_encoder *enc, unsigned int i, u8 priv,
 				       u32 control)
 {
-	ntrace_write(&enc->comp, TR_TE_FILTER_MATCH_INST(i),
-		     FIELD_PREP(TR_TE_FILTER_CHOICE_PRIVILEGE, priv));
+	u32 match = FIELD_PREP(TR_TE_FILTER_CHOICE_PRIVILEGE, priv);
+
+	ntrace_write(&enc->comp, TR_TE_FILTER_MATCH_INST(i), match);
+	if (priv && (ntrace_read(&enc->comp, TR_TE_FILTER_MATCH_INST(i)) &
+		     TR_TE_FILTER_CHOICE_PRIVILEGE) != match)
+		return -EIO;
 	ntrace_write(&enc->comp, TR_TE_FILTER_CONTROL(i), control);
 	return ntrace_read(&enc->comp, TR_TE_FILTER_CONTROL(i)) == control ? 0 : -EIO;
 }

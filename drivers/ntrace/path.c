@@ -108,7 +108,7 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 	if (unlikely(enc->comp.stuck))
 		return -EIO;
 	if (unlikely(enc->on)) {
-		/* It stands still, see ntrace_sink_hold(), unless it traces what nobody wants now */
+		/* It stands still, see ntrace_sink_hold(), unless its settings are old ones */
 		if (likely(enc->programmed))
 			return 0;
 		ntrace_path_disable(enc);

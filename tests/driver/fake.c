@@ -392,6 +392,11 @@ void fake_lag(void *encoder, unsigned int ticks)
 	find(encoder)->te.ts.clock = clock_late;
 }
 
+void fake_other_levels(void *encoder, unsigned int levels)
+{
+	find(encoder)->te.caps.other_levels = levels;
+}
+
 void fake_no_stop(void *ram)
 {
 	find(ram)->ram.caps.stop_on_wrap = false;

@@ -83,6 +83,8 @@ void fake_set_time(uint64_t time);
 void fake_freeze(void *encoder, uint64_t value);
 /* ... or is so many ticks behind the time CSR */
 void fake_lag(void *encoder, unsigned int ticks);
+/* From now on, filters other than the first choose the privileges @levels, too */
+void fake_other_levels(void *encoder, unsigned int levels);
 /* From now on, trRamStopOnWrap cannot be set */
 void fake_no_stop(void *ram);
 void fake_context(void *encoder, uint64_t scontext);

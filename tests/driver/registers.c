@@ -757,6 +757,23 @@ static void filters_are_written(void **state)
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &from), -EOPNOTSUPP);
 }
 
+/* A filter that also chooses what the event must not see */
+static void filters_that_choose_more(void **state)
+{
+	static const struct ntrace_filter user = {
+		.priv = NTRACE_PRIV_U, .nr_ranges = 2, .ranges = { { 0x10000, 0x10002 }, { 0x20000, 0x20002 } } };
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &user), 0);
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &user), 0);
+	/* It could choose alone when it was probed */
+	fake_other_levels(enc.comp.base, NTRACE_PRIV_S);
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &user), -EIO);
+	assert_int_equal(ntrace_encoder_setup(&enc), 0);
+	assert_true(enc.caps.priv & NTRACE_PRIV_U);
+	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &user), -EOPNOTSUPP);
+}
+
 /* The bytes of 100 blocks at 0x10000 and elsewhere, with @filter */
 static u32 traced_with(const struct ntrace_filter *filter, u64 config)
 {
@@ -1040,6 +1057,28 @@ static void members_stand_still(void **state)
 		assert_true(enc.on && enc2.on);
 		stop_both();
 	}
+}
+
+/* An encoder that traces what nobody wants any more: the event gets what it asked for */
+static void encoder_left_enabled(void **state)
+{
+	static const struct ntrace_filter kernel = { .priv = NTRACE_PRIV_S };
+	struct ntrace_want want = { .id = 1, .filter = { .priv = NTRACE_PRIV_U } };
+	struct ntrace_window win = window(0, 0x8000);
+	bool wrapped;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	want.config = plain_config();
+	assert_int_equal(ntrace_encoder_program(&enc, want.config, &kernel), 0);
+	assert_int_equal(start(&enc, &win, false), 0);
+	/* Its sink has stopped by itself */
+	ntrace_write(&sink.comp, TR_CONTROL, TR_CONTROL_ACTIVE);
+	ntrace_encoder_want(&enc, &want);
+	assert_int_equal(start(&enc, &win, false), 0);
+	/* The hart is in user mode */
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), 0);
+	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > 100);
 }
 
 /*
@@ -2172,7 +2211,7 @@ static void each_bridge_has_an_id(void **state)
 	X(one_thread_is_traced) X(triggers_switch_tracing) X(overflow_is_counted) \
 	X(window_of_a_power_of_two) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
-	X(encoder_chooses_between_sinks) X(members_stand_still) \
+	X(encoder_chooses_between_sinks) X(members_stand_still) X(encoder_left_enabled) X(filters_that_choose_more) \
 	X(funnel_has_a_timestamp_unit) X(new_window_for_all_members) X(failing_member_stops_all) \
 	X(sink_that_does_not_empty) X(power_was_off) X(comparators_are_off_after_a_reset) \
 	X(closed_sink_stays_closed) X(restart_reads_three_registers) \

@@ -316,6 +316,7 @@ struct nb_te_caps {
 	uint8_t		filters;		/* 0..16 */
 	uint32_t	filter_control;		/* writable bits of trTeFilter_i_Control */
 	uint8_t		filter_levels;		/* ... of trTeFilterMatchChoicePrivilege, of those there are */
+	uint8_t		other_levels;		/* ... that are always 1, except in filter 0 */
 	uint8_t		comps;			/* 0..8 */
 	uint8_t		comp_modes;		/* bitmap of trTeCompMatchMode; 0 is there */
 	uint8_t		ts_modes;		/* bit N: trTsMode N can be set; 0: none */

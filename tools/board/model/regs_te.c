@@ -201,6 +201,8 @@ static uint32_t legal_filter(const struct nb_te_caps *caps, unsigned int offset,
 
 	if ((offset - TR_TE_FILTER(0)) / 0x20 >= caps->filters)
 		return 0;
+	if (offset >= TR_TE_FILTER(1) && (offset & 0x1f) == FILTER_MATCH_INST)
+		value |= caps->other_levels;
 	if (!caps->comps) {
 		for (i = 0; i < 3; i++)
 			control &= ~(TR_FILTER_MATCH_COMP(i) | 7U << TR_FILTER_COMP_SHIFT(i));

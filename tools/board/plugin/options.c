@@ -72,6 +72,7 @@ static const struct option options[] = {
 	TE(filters, OPT_U8, "filters"),
 	TE(filter_control, OPT_U32, "writable bits of trTeFilterControl"),
 	TE(filter_levels, OPT_U8, "writable bits of trTeFilterMatchChoicePrivilege"),
+	TE(other_levels, OPT_U8, "bits of it that are always 1, except in filter 0"),
 	TE(comps, OPT_U8, "comparators"),
 	TE(comp_modes, OPT_U8, "bitmap of trTeCompMatchMode"),
 	TE(ts_modes, OPT_U8, "bit N: trTsMode N; 0: no timestamps"),
