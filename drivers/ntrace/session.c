@@ -595,20 +595,22 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 			 struct ntrace_want *want)
 {
 	struct ntrace_encoder *enc = s->enc;
-	bool paused = ntrace_event_is_paused(event);
 
-	WRITE_ONCE(enc->paused, paused);
-	s->paused = paused;
 	s->strobe_off = false;
 	s->want = want;
 	WRITE_ONCE(s->event, event);
+	/* From now on, who pauses or resumes the event finds it here */
+	barrier();
+	s->paused = ntrace_event_is_paused(event);
+	WRITE_ONCE(enc->paused, s->paused);
 	s->buf = perf_aux_output_begin(&s->handle, event);
 	/* Some room is always left in a buffer */
 	if (unlikely(!s->buf)) {
 		WRITE_ONCE(s->event, NULL);
 		return -ENOSPC;
 	}
-	if (unlikely(enc->ready != want->id || paused || !ntrace_session_may_continue(s)))
+	if (unlikely(enc->ready != want->id || READ_ONCE(s->paused) ||
+		     !ntrace_session_may_continue(s)))
 		return ntrace_session_start_slowly(s);
 	s->pad = 0;
 	ntrace_path_restart(enc);
@@ -717,13 +719,12 @@ void ntrace_session_stop(struct ntrace_session *s)
 /*
  * PERF_EF_PAUSE and PERF_EF_RESUME come from another event. It may have interrupted code of this
  * file that holds the lock of the sink; the holder then carries out the request when it unlocks.
+ * The session may be idle while it opens its buffer anew, and begins as this says then.
  *
  * Context: interrupts off, any other.
  */
 void ntrace_session_pause(struct ntrace_session *s, bool pause)
 {
-	if (!ntrace_session_is_active(s))
-		return;
 	s->paused = pause;
 	ntrace_session_gate(s);
 }

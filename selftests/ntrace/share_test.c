@@ -534,4 +534,39 @@ TEST(pause_while_the_sink_is_programmed)
 	record_close(&rec);
 }
 
+/* The trace is paused while its buffer is handed over and opened anew, and nothing lets it go on */
+TEST(pause_while_the_buffer_is_opened)
+{
+	struct recording rec;
+	struct yielder y;
+	int pause, i;
+
+	if (pmu_type() < 0)
+		SKIP(return, "there is no PMU ntrace");
+	event_attr(&attr, pmu_config(pmu_first_cpu()));
+	event_attr_user(&attr);
+	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, AUX_SIZE, false));
+	pause = open_probe("perf_aux_output_begin", AUX_ACTION_PAUSE, rec.fd);
+	if (pause < 0) {
+		record_close(&rec);
+		SKIP(return, "this kernel has no aux_action, or no kprobes (%d)", pause);
+	}
+	y = (struct yielder){ .rec = rec };
+	/* A switch of tasks would let the event begin anew, and so ask whether it is paused */
+	pin(pmu_first_cpu());
+	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	for (i = 0; i < 300; i++) {
+		busy(1000);
+		drain(&y);
+	}
+	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+	drain(&y);
+	printf("# figure: %llu bytes of trace before the buffer was opened anew\n",
+	       (unsigned long long)y.bytes);
+	EXPECT_GT(y.bytes, 0);
+	EXPECT_LE(y.bytes, AUX_SIZE);
+	close(pause);
+	record_close(&rec);
+}
+
 TEST_HARNESS_MAIN
