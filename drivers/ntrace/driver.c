@@ -718,6 +718,7 @@ static int __init ntrace_init(void)
 	if (ret) {
 		ntrace_let_sleep();
 		ntrace_leave();
+		ntrace_pmu_unregister();
 		platform_driver_unregister(&ntrace_driver);
 		goto out;
 	}

@@ -89,8 +89,13 @@ struct ntrace_event {
 static DEFINE_PER_CPU(struct ntrace_session, ntrace_session);
 static struct pmu ntrace_pmu;
 static bool ntrace_pmu_registered;
-/* Only one thread at a time registers the PMU. This lock is taken before ntrace_mutex. */
+/*
+ * Only one thread at a time registers the PMU, or takes it away. This lock is taken before
+ * ntrace_mutex, and protects the variable.
+ */
 static DEFINE_MUTEX(ntrace_pmu_mutex);
+/* The module is being unloaded: an encoder that is found now gets no PMU */
+static bool ntrace_pmu_gone;
 static enum cpuhp_state ntrace_cpuhp_state;
 /* Suspended components of the system, and whether there is one. Protected by ntrace_mutex. */
 static unsigned int ntrace_suspends;
@@ -1274,8 +1279,9 @@ static bool ntrace_pmu_prepare(void)
 	struct ntrace_caps caps;
 	unsigned int cpu;
 
+	lockdep_assert_held(&ntrace_pmu_mutex);
 	lockdep_assert_held(&ntrace_mutex);
-	if (ntrace_pmu_registered || cpumask_empty(ntrace_cpus()))
+	if (ntrace_pmu_registered || ntrace_pmu_gone || cpumask_empty(ntrace_cpus()))
 		return false;
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_attach(ntrace_encoder_of(cpu));
@@ -1325,17 +1331,25 @@ out:
 	return ret;
 }
 
+/* For good. No event is left. */
 void ntrace_pmu_unregister(void)
 {
 	unsigned int cpu;
+	bool registered;
 
-	if (!ntrace_pmu_registered)
-		return;
+	mutex_lock(&ntrace_pmu_mutex);
+	ntrace_pmu_gone = true;
+	mutex_lock(&ntrace_mutex);
+	registered = ntrace_pmu_registered;
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_unlink(ntrace_encoder_of(cpu));
 	ntrace_pmu_registered = false;
-	cpu_pm_unregister_notifier(&ntrace_cpu_pm_nb);
-	perf_pmu_unregister(&ntrace_pmu);
+	mutex_unlock(&ntrace_mutex);
+	if (registered) {
+		cpu_pm_unregister_notifier(&ntrace_cpu_pm_nb);
+		perf_pmu_unregister(&ntrace_pmu);
+	}
+	mutex_unlock(&ntrace_pmu_mutex);
 	for_each_possible_cpu(cpu)
 		ntrace_session_cancel_timers(&per_cpu(ntrace_session, cpu));
 	/* No sink has an owner any more. After this call, no request of its interrupt is left */

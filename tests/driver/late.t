@@ -7,7 +7,7 @@
 . "$(dirname "$0")/guest.sh"
 
 need_perf_and_work 6.12
-plan 17
+plan 19
 # On a busy host, the kernel would give up the link to the clock before its driver is loaded, and the
 # component would stay when the clock goes.
 patient=deferred_probe_timeout=3600
@@ -65,6 +65,20 @@ is "no component is looked at, or in use, without power" \
 	"$(grep -c 'not active\|lost its power' "$tap_tmp/err")" 0
 grep 'not active\|lost its power' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
 quiet "late"
+
+# The first encoder comes while the driver goes: there is no PMU of a module that is not there
+# shellcheck disable=SC2016
+"$top/tools/board/board" run --harts 2 --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
+	s/compatible = "qemu,trace-component".*/&\n clocks = <\&late>; clock-names = "timestamp";/
+	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
+	insmod /usr/lib/ntrace/ntrace-fail.ko function=perf_pmu_register delay=2000
+	insmod /usr/lib/ntrace/ntrace-clock.ko &
+	until [ "$(cat /sys/module/ntrace_fail/parameters/hits)" = 1 ]; do sleep 0.1; done
+	rmmod ntrace; cat /sys/bus/event_source/devices/ntrace/cpumask; wait
+	rmmod ntrace-fail; insmod /lib/ntrace/ntrace.ko; cat /sys/bus/event_source/devices/ntrace/cpumask' >"$tap_tmp/said" 2>"$tap_tmp/err"
+sed 's/^/# /' "$tap_tmp/err"
+is "an encoder comes while the driver goes: the PMU goes, too" "$(cat "$tap_tmp/said")" "0-1"
+quiet "an encoder comes while the driver goes"
 
 # Encoders choose between sinks. One sink comes later than the others, and goes.
 # shellcheck disable=SC2016

@@ -64,16 +64,20 @@ static DEFINE_PER_CPU(call_single_data_t, fail_wake);
 
 #define WAKE_MS	20
 
-static void fail_delay(void)
+static void fail_delay(const struct pt_regs *regs)
 {
 	unsigned int left, other;
 
+	/* The function may be one during which others can interrupt this CPU */
+	if (regs->status & SR_PIE)
+		local_irq_enable();
 	for (left = delay / WAKE_MS; left; left--) {
 		mdelay(WAKE_MS);
 		for_each_online_cpu(other)
 			if (other != raw_smp_processor_id())
 				smp_call_function_single_async(other, &per_cpu(fail_wake, other));
 	}
+	local_irq_disable();
 }
 
 static int fail_before(struct kprobe *probe, struct pt_regs *regs)
@@ -86,7 +90,7 @@ static int fail_before(struct kprobe *probe, struct pt_regs *regs)
 		return 0;
 	if (!fail_count(first))
 		return 0;
-	fail_delay();
+	fail_delay(regs);
 	if (watch || delay)
 		return 0;
 	if (breaks)
