@@ -568,15 +568,36 @@ static void ntrace_remove(struct platform_device *pdev)
 	ntrace_end_power(comp);
 }
 
+static void ntrace_close_sinks(void)
+{
+	struct ntrace_comp *comp;
+
+	lockdep_assert_held(&ntrace_mutex);
+	list_for_each_entry(comp, &ntrace_comps, node)
+		if (ntrace_is_sink(comp))
+			ntrace_close_sink(to_ntrace_sink(comp));
+}
+
+/*
+ * The next kernel must find no sink that writes, and no link that looks like a debugger's. All
+ * sinks are closed before the first link is, since trace may be on its way through that.
+ */
 static void ntrace_shutdown(struct platform_device *pdev)
 {
 	union ntrace_any *any = platform_get_drvdata(pdev);
+	struct ntrace_comp *comp = &any->comp;
 
 	ntrace_keep_awake();
-	if (any->comp.state == NTRACE_COMP_READY && ntrace_is_sink(&any->comp))
-		ntrace_close_sink(&any->sink);
-	else if (ntrace_has_power(&any->comp))
-		ntrace_path_leave_link(&any->comp);
+	mutex_lock(&ntrace_mutex);
+	if (comp->state == NTRACE_COMP_READY)
+		ntrace_close_sinks();
+	if (comp->state == NTRACE_COMP_READY && !ntrace_is_sink(comp)) {
+		if (ntrace_has_power(comp))
+			ntrace_path_leave_link(comp);
+		/* Nobody enables it again: not after an idle state, and not when it resumes */
+		comp->state = NTRACE_COMP_NEW;
+	}
+	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
 }
 

@@ -1155,20 +1155,36 @@ static struct pmu ntrace_pmu = {
 	.addr_filters_sync	= ntrace_addr_filters_sync,
 };
 
+/* A CPU that is offline does nothing with its session */
+static void ntrace_pmu_call(struct ntrace_encoder *enc, smp_call_func_t func)
+{
+	unsigned long flags;
+
+	if (!smp_call_function_single(enc->cpu, func, enc, 1))
+		return;
+	local_irq_save(flags);
+	func(enc);
+	local_irq_restore(flags);
+}
+
+static void ntrace_pmu_attach_local(void *arg)
+{
+	struct ntrace_encoder *enc = arg;
+	struct ntrace_session *s = enc->session;
+
+	s->enc = enc;
+	s->rested = NTRACE_SESSION_IDLE;
+	s->state = READ_ONCE(ntrace_suspended) ? NTRACE_SESSION_RESTING : NTRACE_SESSION_IDLE;
+}
+
 /* The CPU of @enc can be traced from now on */
 static void ntrace_pmu_attach(struct ntrace_encoder *enc)
 {
-	struct ntrace_session *s = per_cpu_ptr(&ntrace_session, enc->cpu);
-
 	lockdep_assert_held(&ntrace_mutex);
 	if (enc->session)
 		return;
-	enc->session = s;
-	s->enc = enc;
-	s->rested = NTRACE_SESSION_IDLE;
-	/* The CPU reads the state before the rest, so it is written last */
-	smp_store_release(&s->state, READ_ONCE(ntrace_suspended) ? NTRACE_SESSION_RESTING :
-								   NTRACE_SESSION_IDLE);
+	enc->session = per_cpu_ptr(&ntrace_session, enc->cpu);
+	ntrace_pmu_call(enc, ntrace_pmu_attach_local);
 }
 
 /* <pmu>/cpuN -> the encoder */
@@ -1237,17 +1253,10 @@ static void ntrace_pmu_detach_local(void *arg)
 /* @enc goes, perhaps while its CPU is traced. Context: ntrace_mutex is held. */
 void ntrace_pmu_detach(struct ntrace_encoder *enc)
 {
-	unsigned long flags;
-
 	lockdep_assert_held(&ntrace_mutex);
 	if (!enc->session)
 		return;
-	if (smp_call_function_single(enc->cpu, ntrace_pmu_detach_local, enc, 1)) {
-		/* An offline CPU traces nothing */
-		local_irq_save(flags);
-		ntrace_pmu_detach_local(enc);
-		local_irq_restore(flags);
-	}
+	ntrace_pmu_call(enc, ntrace_pmu_detach_local);
 	ntrace_session_cancel_timers(per_cpu_ptr(&ntrace_session, enc->cpu));
 	enc->session = NULL;
 }

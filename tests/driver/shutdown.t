@@ -43,8 +43,9 @@ for topology in $kexec; do
 	is "kexec, $topology: no sink is left enabled" "$(left)" 0
 done
 # The next kernel would take a bridge that is enabled for that of a debugger's session, and leave it alone.
-ends "reboot, bridges" "reboot -f" --topology k3
+ends "reboot, bridges" "reboot -f" --topology k3 --deep-idle
 is "reboot, bridges: none is left enabled" "$(left atb)" 0
+is "reboot, bridges: the board has nothing else to say" "$(grep ntrace-board: "$tap_tmp/err")" ""
 # No driver is asked here. A sink may be off at that moment, to be emptied, but hardly both; with a small buffer
 # it may wait for a reader.
 buffer=4M
