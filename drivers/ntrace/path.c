@@ -491,7 +491,7 @@ static int ntrace_path_recover_comp(struct ntrace_comp *comp)
  * @route: one of its routes
  *
  * Context: may sleep; ntrace_mutex is held.
- * Return: 0 if all of the path can be used, else -EIO.
+ * Return: 0 if all of the path that has power can be used, else -EIO.
  */
 int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
@@ -503,10 +503,10 @@ int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *r
 
 		if (likely(!comp->stuck))
 			continue;
-		if (READ_ONCE(comp->users) || READ_ONCE(route->sink->owner))
-			return -EIO;
 		ntrace_keep_awake();
-		ret = ntrace_path_recover_comp(comp);
+		if (ntrace_has_power(comp))
+			ret = READ_ONCE(comp->users) || READ_ONCE(route->sink->owner) ?
+			      -EIO : ntrace_path_recover_comp(comp);
 		ntrace_let_sleep();
 	}
 	return ret ? -EIO : 0;

@@ -635,8 +635,8 @@ static void ntrace_event_destroy(struct perf_event *event)
 }
 
 /*
- * Can each CPU that the event may run on do what it asks for, and does it answer? One that is
- * offline is not asked.
+ * Can each CPU that the event may run on do what it asks for, and does it answer? Components
+ * without power are not asked.
  */
 static int ntrace_event_check_cpus(const struct perf_event *event, const struct ntrace_event *priv)
 {
@@ -653,8 +653,7 @@ static int ntrace_event_check_cpus(const struct perf_event *event, const struct 
 		route = ntrace_route_find(enc, &priv->want);
 		if (!route)
 			ret = -EOPNOTSUPP;
-		if (!ret && cpu_online(cpu))
-			ret = ntrace_path_recover(enc, route);
+		ret = ret ?: ntrace_path_recover(enc, route);
 		if (ret)
 			break;
 	}

@@ -39,6 +39,7 @@ struct ntrace_comp;
 void ntrace_keep_awake(void);
 void ntrace_let_sleep(void);
 bool ntrace_serves_active(const struct ntrace_comp *comp);
+bool ntrace_has_power(const struct ntrace_comp *comp);
 int ntrace_power_get(struct ntrace_comp *comp);
 void ntrace_power_put(struct ntrace_comp *comp);
 int fake_power_users;
@@ -65,6 +66,11 @@ void ntrace_let_sleep(void)
 
 /* All CPUs stay online. */
 bool ntrace_serves_active(const struct ntrace_comp *comp)
+{
+	return true;
+}
+
+bool ntrace_has_power(const struct ntrace_comp *comp)
 {
 	return true;
 }
