@@ -98,6 +98,12 @@ static struct device_node *ntrace_sink_region(const struct device_node *node)
 	return index < 0 ? NULL : of_parse_phandle(node, "memory-region", index);
 }
 
+/* Has this core mappings past the caches (Svpbmt)? Without them, such a mapping is a cached one. */
+static bool ntrace_maps_uncached(void)
+{
+	return pgprot_val(pgprot_writecombine(PAGE_KERNEL)) != pgprot_val(PAGE_KERNEL);
+}
+
 /*
  * Memory that the device tree reserves for the sink. Its addresses are bus addresses: no IOMMU is
  * in between
@@ -106,7 +112,7 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 {
 	struct device *dev = sink->comp.dev;
 	struct device_node *node = ntrace_sink_region(dev->of_node);
-	bool coherent = device_get_dma_attr(dev) == DEV_DMA_COHERENT, ram;
+	bool cached = device_get_dma_attr(dev) == DEV_DMA_COHERENT, ram;
 	struct reserved_mem *mem;
 	void *addr;
 
@@ -122,14 +128,14 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 	/* Without no-map, it is mapped already, and caches hold some of it */
 	ram = region_intersects(mem->base, mem->size, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) !=
 	      REGION_DISJOINT;
-	addr = devm_memremap(dev, mem->base, mem->size,
-			     coherent || ram ? MEMREMAP_WB : MEMREMAP_WC);
+	sink->mem_cached = !cached && (ram || !ntrace_maps_uncached());
+	cached |= sink->mem_cached;
+	addr = devm_memremap(dev, mem->base, mem->size, cached ? MEMREMAP_WB : MEMREMAP_WC);
 	if (IS_ERR(addr)) {
 		dev_err(dev, "trace RAM sink at %pa: its memory-region cannot be mapped (%ld)\n",
 			&sink->comp.addr, PTR_ERR(addr));
 		return PTR_ERR(addr);
 	}
-	sink->mem_cached = ram && !coherent;
 	/* The caches must not write an old line back over the trace later */
 	if (sink->mem_cached)
 		arch_invalidate_pmem(addr, mem->size);

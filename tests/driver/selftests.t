@@ -67,6 +67,11 @@ selftests "6.12, memory that is not coherent" "record_test;snapshot_test" --kern
 selftests "6.12, reserved memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; }; }; };'
+# With no-map. Harts of this board have no mappings without caches (Svpbmt).
+# shellcheck disable=SC2016
+selftests "6.12, reserved memory without caches" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
+	/trace@18001000 {/a memory-region = <\&own>;
+	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; no-map; }; }; };'
 # This hardware fails in the middle of its work. The driver reports it, and goes on as far as it can.
 guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=5000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=300
