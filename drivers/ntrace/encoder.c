@@ -390,8 +390,18 @@ static void ntrace_encoder_count(struct ntrace_encoder *enc)
 /* Firmware or a hypervisor may hold this hart up between two reads; it rarely does each time. */
 #define NTRACE_BASE_TRIES	8
 
+/* Does the counter run as it does for an event that does not choose how? */
+static bool ntrace_encoder_counts_as_usual(const struct ntrace_encoder *enc)
+{
+	u32 usual = FIELD_PREP(TR_TS_MODE, ntrace_encoder_best_ts_mode(enc));
+
+	return enc->ops || (ntrace_read(&enc->comp, TR_TS_CONTROL) &
+			    (TR_TS_MODE | TR_TS_PRESCALE)) == usual;
+}
+
 /*
- * Relate the timestamp to the time CSR, as it is now: by the try that took the least time. The
+ * Relate the timestamp to the time CSR, as it is now: by the try that took the least time. While an
+ * event with another ts_mode or ts_prescale has the counter, what was found before stays. The
  * registers can be accessed.
  */
 void ntrace_encoder_take_base(struct ntrace_encoder *enc)
@@ -400,7 +410,7 @@ void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 	unsigned long flags;
 	unsigned int i;
 
-	if (!enc->caps.ts_modes || enc->ts_is_time)
+	if (!enc->caps.ts_modes || enc->ts_is_time || !ntrace_encoder_counts_as_usual(enc))
 		return;
 	for (i = 0; i < NTRACE_BASE_TRIES; i++) {
 		local_irq_save(flags);

@@ -1804,6 +1804,23 @@ static void base_after_an_event_without_timestamps(void **state)
 	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
 }
 
+/* An event chooses another clock: the next one, which does not, gets no base of that */
+static void base_after_an_event_with_another_clock(void **state)
+{
+	u64 config;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	enc.ts_is_time = false;
+	ntrace_encoder_take_base(&enc);
+	config = enc.default_config & ~NTRACE_CONFIG_TS_MODE;
+	config |= FIELD_PREP(NTRACE_CONFIG_TS_MODE, TR_TS_MODE_INTERNAL_SYSTEM) |
+		  FIELD_PREP(NTRACE_CONFIG_TS_PRESCALE, 3);
+	assert_int_equal(ntrace_encoder_program(&enc, config, &all), 0);
+	fake_set_time(fake_cycles() + 1000000);
+	ntrace_encoder_take_base(&enc);
+	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
+}
+
 /* The lower half of the counter wraps between two reads */
 static void counter_is_read_whole(void **state)
 {
@@ -2227,7 +2244,8 @@ static void each_bridge_has_an_id(void **state)
 	X(encoder_of_another_format) X(counted_returns_are_for_who_asks) \
 	X(privilege_and_range_have_to_match) X(longest_sync_period_there_is) \
 	X(fields_that_do_not_take) X(counter_that_stands_still) X(counter_that_lags) X(base_of_a_hart_that_is_held_up) \
-	X(base_after_an_event_without_timestamps) X(counter_is_read_whole) X(counter_that_never_stands) \
+	X(base_after_an_event_without_timestamps) \
+	X(base_after_an_event_with_another_clock) X(counter_is_read_whole) X(counter_that_never_stands) \
 	X(sifive_is_probed) X(sifive_programs_what_silicon_takes) \
 	X(sifive_stops_when_its_window_is_full) X(sifive_window_across_a_line_is_refused) \
 	X(sifive_sink_error_is_reported) X(sifive_power_was_off) X(nothing_is_no_version_0) \
