@@ -390,19 +390,19 @@ static void ntrace_encoder_count(struct ntrace_encoder *enc)
 /* Firmware or a hypervisor may hold this hart up between two reads; it rarely does each time. */
 #define NTRACE_BASE_TRIES	8
 
-/* Does the counter run as it does for an event that does not choose how? */
+/* Does the counter run in the mode of an event that does not choose one? */
 static bool ntrace_encoder_counts_as_usual(const struct ntrace_encoder *enc)
 {
-	u32 usual = FIELD_PREP(TR_TS_MODE, ntrace_encoder_best_ts_mode(enc));
+	u64 config = ntrace_encoder_resolve(enc, enc->default_config | NTRACE_CONFIG_TIMESTAMP);
 
-	return enc->ops || (ntrace_read(&enc->comp, TR_TS_CONTROL) &
-			    (TR_TS_MODE | TR_TS_PRESCALE)) == usual;
+	return enc->ops || FIELD_GET(TR_TS_MODE, ntrace_read(&enc->comp, TR_TS_CONTROL)) ==
+			   FIELD_GET(NTRACE_CONFIG_TS_MODE, config);
 }
 
 /*
  * Relate the timestamp to the time CSR, as it is now: by the try that took the least time. While an
- * event with another ts_mode or ts_prescale has the counter, what was found before stays. The
- * registers can be accessed.
+ * event with another ts_mode has the counter, what was found before stays. The registers can be
+ * accessed.
  */
 void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 {

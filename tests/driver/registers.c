@@ -1815,6 +1815,7 @@ static void base_after_an_event_with_another_clock(void **state)
 	config = enc.default_config & ~NTRACE_CONFIG_TS_MODE;
 	config |= FIELD_PREP(NTRACE_CONFIG_TS_MODE, TR_TS_MODE_INTERNAL_SYSTEM) |
 		  FIELD_PREP(NTRACE_CONFIG_TS_PRESCALE, 3);
+	assert_int_not_equal(enc.default_config & NTRACE_CONFIG_TS_MODE, config & NTRACE_CONFIG_TS_MODE);
 	assert_int_equal(ntrace_encoder_program(&enc, config, &all), 0);
 	fake_set_time(fake_cycles() + 1000000);
 	ntrace_encoder_take_base(&enc);
