@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
@@ -494,6 +495,23 @@ static int open_probe(const char *function, uint32_t action, int leader)
 	return type < 0 ? -errno : type;
 }
 
+/* How much is traced of 300 ms of work, with a system call now and then, while @rec and its probes are on */
+static uint64_t bytes_beside_probes(const struct recording *rec)
+{
+	struct yielder y = { .rec = *rec };
+	int i;
+
+	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	for (i = 0; i < 300; i++) {
+		syscall(SYS_getppid);
+		busy(1000);
+		drain_and_go_on(&y);
+	}
+	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+	drain(&y);
+	return y.bytes;
+}
+
 /*
  * An event may pause trace anywhere, also in code of the driver that has the sink for itself:
  * it must not wait for that. Here each new window of the sink pauses the trace, and each
@@ -502,8 +520,8 @@ static int open_probe(const char *function, uint32_t action, int leader)
 TEST(pause_while_the_sink_is_programmed)
 {
 	struct recording rec;
-	struct yielder y;
-	int pause, resume, i;
+	int pause, resume;
+	uint64_t bytes;
 
 	if (pmu_type() < 0)
 		SKIP(return, "there is no PMU ntrace");
@@ -516,19 +534,10 @@ TEST(pause_while_the_sink_is_programmed)
 		record_close(&rec);
 		SKIP(return, "this kernel has no aux_action, or no kprobes (%d, %d)", pause, resume);
 	}
-	y = (struct yielder){ .rec = rec };
-	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-	for (i = 0; i < 300; i++) {
-		syscall(SYS_getppid);
-		busy(1000);
-		drain_and_go_on(&y);
-	}
-	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-	drain(&y);
-	printf("# figure: %llu bytes of trace in windows that paused it\n",
-	       (unsigned long long)y.bytes);
+	bytes = bytes_beside_probes(&rec);
+	printf("# figure: %" PRIu64 " bytes of trace in windows that paused it\n", bytes);
 	/* how much it is depends on how often the host lets a timer come, which opens a window */
-	EXPECT_GT(y.bytes, 1000);
+	EXPECT_GT(bytes, 1000);
 	close(pause);
 	close(resume);
 	record_close(&rec);
@@ -538,8 +547,8 @@ TEST(pause_while_the_sink_is_programmed)
 TEST(pause_while_the_buffer_is_opened)
 {
 	struct recording rec;
-	struct yielder y;
-	int pause, i;
+	uint64_t bytes;
+	int pause;
 
 	if (pmu_type() < 0)
 		SKIP(return, "there is no PMU ntrace");
@@ -551,20 +560,12 @@ TEST(pause_while_the_buffer_is_opened)
 		record_close(&rec);
 		SKIP(return, "this kernel has no aux_action, or no kprobes (%d)", pause);
 	}
-	y = (struct yielder){ .rec = rec };
 	/* A switch of tasks would let the event begin anew, and so ask whether it is paused */
 	pin(pmu_first_cpu());
-	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-	for (i = 0; i < 300; i++) {
-		busy(1000);
-		drain(&y);
-	}
-	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-	drain(&y);
-	printf("# figure: %llu bytes of trace before the buffer was opened anew\n",
-	       (unsigned long long)y.bytes);
-	EXPECT_GT(y.bytes, 0);
-	EXPECT_LE(y.bytes, AUX_SIZE);
+	bytes = bytes_beside_probes(&rec);
+	printf("# figure: %" PRIu64 " bytes of trace before the buffer was opened anew\n", bytes);
+	EXPECT_GT(bytes, 0);
+	EXPECT_LE(bytes, AUX_SIZE);
 	close(pause);
 	record_close(&rec);
 }
