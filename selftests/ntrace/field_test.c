@@ -16,7 +16,8 @@
 /* PERF_RECORD_AUX_OUTPUT_HW_ID; the header of the C library may be older */
 #define RECORD_AUX_OUTPUT_HW_ID	21
 
-#define AUX_SIZE	(1 << 21)
+/* Room for all that a debug kernel does, too, where the encoder cannot leave that out */
+#define AUX_SIZE	(1 << 23)
 
 FIXTURE(field) {
 	struct perf_event_attr attr;
