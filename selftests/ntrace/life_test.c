@@ -282,26 +282,59 @@ static long deep_sleeps(int cpu)
 }
 
 /*
+ * The stretches since the last look: each is whole, and ends as a trace should, unless its record says
+ * that trace is missing. Returns how many are whole; *@own is how many Ownership messages they have of
+ * this thread.
+ */
+static unsigned int whole_stretches(struct __test_metadata *_metadata, struct recording *rec, struct stretches *st,
+				    unsigned int *own)
+{
+	/* as much as the largest AUX area: no stretch is longer */
+	static uint8_t buf[1 << 24];
+	unsigned int i, whole = 0;
+	struct message msg;
+	size_t pos, size;
+	int ret;
+
+	st->nr = 0;
+	*own = 0;
+	record_stretches(rec, st);
+	for (i = 0; i < st->nr && i < sizeof(st->at) / sizeof(st->at[0]); i++) {
+		size = st->at[i].size;
+		if (st->at[i].flags & PERF_AUX_FLAG_PARTIAL || size > sizeof(buf))
+			continue;
+		record_copy(rec, st->at[i].offset, buf, size);
+		for (pos = 0; pos < size && buf[pos] == 0xff; pos++)
+			;
+		memset(&msg, 0, sizeof(msg));
+		while ((ret = next_message(buf, size, &pos, rec->src_bits, &msg)) > 0)
+			*own += msg.tcode == MSG_OWNERSHIP && msg.format == 2 && msg.context == gettid();
+		EXPECT_EQ(ret, 0) TH_LOG("stretch %u, byte %zu of %zu", i, pos, size);
+		EXPECT_EQ(msg.tcode, MSG_CORRELATION);
+		whole++;
+	}
+	__atomic_store_n(&rec->page->aux_tail, st->end, __ATOMIC_RELEASE);
+	return whole;
+}
+
+/*
  * The event continues after an idle state in which hart and encoder lose their state: each stretch
  * is whole, and scontext has the thread, which has slept meanwhile.
  */
 TEST_F_TIMEOUT(life, deep_idle, 120)
 {
-	/* A kernel that looks for faults executes so much on a busy host that 4 MiB are too few */
-	static uint8_t buf[1 << 24];
-	int cpu = pmu_first_cpu(), ret;
 	static struct stretches st;
-	unsigned int i, ended = 0, own = 0;
-	struct message msg;
+	int cpu = pmu_first_cpu();
+	unsigned int i, whole, own;
 	long before, first, last, slept;
 	struct rusage usage;
 	long switches;
-	size_t pos;
 
 	if (deep_sleeps(cpu) < 0)
 		SKIP(return, "no idle state beyond WFI");
 	pin(cpu);
-	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, cpu, sizeof(buf), false));
+	/* A kernel that looks for faults executes so much on a busy host that 4 MiB are too few */
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, cpu, 1 << 24, false));
 	before = deep_sleeps(cpu);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	first = deep_sleeps(cpu);
@@ -316,20 +349,7 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 	last = deep_sleeps(cpu);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
 	slept = deep_sleeps(cpu) - before;
-	record_stretches(&self->rec, &st);
-	for (i = 0; i < st.nr; i++) {
-		size_t size = st.at[i].size;
-
-		ASSERT_LE(size, sizeof(buf));
-		record_copy(&self->rec, st.at[i].offset, buf, size);
-		for (pos = 0; pos < size && buf[pos] == 0xff; pos++)
-			;
-		while ((ret = next_message(buf, size, &pos, self->rec.src_bits, &msg)) > 0)
-			own += msg.tcode == MSG_OWNERSHIP && msg.format == 2 &&
-			       msg.context == gettid();
-		EXPECT_EQ(ret, 0) TH_LOG("stretch %u, byte %zu", i, pos);
-		ended += msg.tcode == MSG_CORRELATION;
-	}
+	whole = whole_stretches(_metadata, &self->rec, &st, &own);
 	TH_LOG("slept %ld times, %ld of them for certain in the trace, %u stretches of %llu bytes in all, %u Ownership messages of the test",
 	       slept, last - first, st.nr, (unsigned long long)st.bytes, own);
 	if (!slept)
@@ -340,47 +360,15 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 	 */
 	EXPECT_GT(st.nr, last - first);
 	EXPECT_LE(st.nr, slept + 1 + st.bytes / 32768);
-	EXPECT_EQ(ended, st.nr);
+	EXPECT_EQ(whole + st.nr_partial, st.nr);
 	EXPECT_EQ(st.nr_gaps, 0);
 	EXPECT_EQ(st.nr_truncated, 0);
-	EXPECT_EQ(st.nr_partial, 0);
+	/* A small SRAM may be full before a busy host lets a timer come, which its record says */
+	EXPECT_LE(st.nr_partial, st.nr / 20);
 	/* A timer may expire before the thread sleeps, if the host had no time for the guest */
 	EXPECT_GE(switches, 50);
-	if (self->attr.config & NTRACE_CONFIG_CONTEXT)
+	if (self->attr.config & NTRACE_CONFIG_CONTEXT && !st.nr_partial)
 		EXPECT_GE(own, switches);
-}
-
-/*
- * The stretches since the last look: each is whole, and ends as a trace should, unless its record says
- * that trace is missing. Returns how many are whole.
- */
-static unsigned int whole_stretches(struct __test_metadata *_metadata, struct recording *rec, struct stretches *st)
-{
-	/* as much as the AUX area of the test: no stretch is longer */
-	static uint8_t buf[1 << 22];
-	unsigned int i, whole = 0;
-	struct message msg;
-	size_t pos, size;
-	int ret;
-
-	st->nr = 0;
-	record_stretches(rec, st);
-	for (i = 0; i < st->nr && i < sizeof(st->at) / sizeof(st->at[0]); i++) {
-		size = st->at[i].size;
-		if (st->at[i].flags & PERF_AUX_FLAG_PARTIAL || size > sizeof(buf))
-			continue;
-		record_copy(rec, st->at[i].offset, buf, size);
-		for (pos = 0; pos < size && buf[pos] == 0xff; pos++)
-			;
-		memset(&msg, 0, sizeof(msg));
-		while ((ret = next_message(buf, size, &pos, rec->src_bits, &msg)) > 0)
-			;
-		EXPECT_EQ(ret, 0) TH_LOG("stretch %u, byte %zu of %zu", i, pos, size);
-		EXPECT_EQ(msg.tcode, MSG_CORRELATION);
-		whole++;
-	}
-	__atomic_store_n(&rec->page->aux_tail, st->end, __ATOMIC_RELEASE);
-	return whole;
 }
 
 /*
@@ -390,7 +378,7 @@ static unsigned int whole_stretches(struct __test_metadata *_metadata, struct re
 TEST_F_TIMEOUT(life, system_suspend, 120)
 {
 	static struct stretches st;
-	unsigned int i, whole = 0;
+	unsigned int i, own, whole = 0;
 	int ret;
 
 	write_file("/sys/module/suspend/parameters/pm_test_delay", "1");
@@ -406,13 +394,13 @@ TEST_F_TIMEOUT(life, system_suspend, 120)
 		/* suspend to idle: devices suspend, and CPUs stay online */
 		ret = write_file("/sys/power/state", "freeze");
 	/* This empties the buffer, which may be full: hardware without filters writes much in a suspend */
-	whole_stretches(_metadata, &self->rec, &st);
+	whole_stretches(_metadata, &self->rec, &st, &own);
 	/* a timer continues the trace then, and may be late */
 	for (i = 0; i < 50 && !whole; i++) {
 		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 		busy(20000);
 		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
-		whole = whole_stretches(_metadata, &self->rec, &st);
+		whole = whole_stretches(_metadata, &self->rec, &st, &own);
 	}
 	write_file("/sys/power/pm_test", "none");
 	if (!ret)
