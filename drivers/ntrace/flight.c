@@ -323,11 +323,11 @@ void __ntrace_flight_enter(struct ntrace_session *s)
 	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
 
 	/* An encoder that is connected while others are recorded takes part in the next record. */
-	if (!cpumask_test_cpu(s->enc->cpu, &ntrace_flight_open) || s->leaving)
+	if (!sink || !cpumask_test_cpu(s->enc->cpu, &ntrace_flight_open) || s->leaving)
 		return;
-	if (sink && !ntrace_session_is_active(s))
+	if (!ntrace_session_is_active(s))
 		ntrace_flight_join(s, sink);
-	else if (sink)
+	else
 		cpumask_set_cpu(s->enc->cpu, &ntrace_flight_awake);
 }
 
@@ -779,6 +779,9 @@ static void ntrace_flight_release(void)
 	for (i = 0; i < ntrace_flight_nr; i++)
 		WRITE_ONCE(ntrace_flight_sinks[i]->flight, NULL);
 	ntrace_sync_cpus();
+	/* An event may have taken a sink after its CPU was told of the end */
+	for_each_possible_cpu(cpu)
+		per_cpu(ntrace_flight_cpu, cpu).claimed = false;
 	ntrace_flight_nr = 0;
 	for_each_cpu(cpu, &ntrace_flight_held)
 		ntrace_cpu_release(cpu);

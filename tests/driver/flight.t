@@ -7,7 +7,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan 22
+plan 25
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1
@@ -55,7 +55,7 @@ at() {
 			echo $((1 - $2)) >$F/enable; insmod /usr/lib/ntrace/ntrace-fail.ko function=$1 cpu=0 delay=300
 			taskset 1 sh -c "echo $2 >$F/enable"; cat /sys/module/ntrace_fail/parameters/hits; rmmod ntrace-fail
 		done; cat $F/state; }
-		sinks() { cat /sys/bus/platform/devices/$(sed "s/.* //" /sys/bus/event_source/devices/ntrace/cpu0/path)/users; }
+		sink() { echo /sys/bus/platform/devices/$(sed "s/.* //" /sys/bus/event_source/devices/ntrace/cpu$1/path)/users; }
 		'"$4" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	is "$1" "$(xargs <"$tap_tmp/said")" "$2"
 	is "$1: the board has nothing to say" "$(cat "$tap_tmp/err")" ""
@@ -72,6 +72,12 @@ at "a CPU that has been told of the end is not recorded again" "1 1 1 1 idle" di
 at "a CPU that wakes before an event has kept its sink does not take it" "1 1 1 1 recording 0 traces N perf" funnel '
 	echo 0 >$F/enable; taskset 1 sh -c "while :; do :; done" &
 	perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- sleep 60 &
-	until sinks | grep -q traces; do sleep 0.2; done
-	slow ntrace_flight_begin_claim 1; sinks | sed "s/ [0-9]* / N /"; kill %1; killall sleep'
+	until grep -q traces $(sink 0); do sleep 0.2; done
+	slow ntrace_flight_begin_claim 1; sed "s/ [0-9]* / N /" $(sink 0); kill %1; killall sleep'
+# An event of a task that comes and goes takes its sink after CPU 1 was told of the end. A CPU that idles is not
+# recorded, so that it looks itself.
+at "an event that starts while the recorder ends keeps nothing" "1 1 1 1 idle recording 1 records 0 flight" direct '
+	perf record -B --no-bpf-event -q -e ntrace//u -o /tmp/data -- taskset 2 sh -c "while [ ! -e /tmp/end ]; do sleep 0.005; done" &
+	until grep -q traces $(sink 1); do sleep 0.1; done
+	slow static_key_disable 0; echo 1 >$F/enable; sleep 1; touch /tmp/end; wait; cat $F/state; taskset 2 cat $(sink 1)'
 done_testing
