@@ -375,10 +375,17 @@ static unsigned int ntrace_encoder_best_ts_mode(const struct ntrace_encoder *enc
 	return TR_TS_MODE_NONE;
 }
 
+/* The mode of an event that does not choose one */
+static unsigned int ntrace_encoder_usual_ts_mode(const struct ntrace_encoder *enc)
+{
+	return FIELD_GET(NTRACE_CONFIG_TS_MODE, enc->default_config) ?:
+	       ntrace_encoder_best_ts_mode(enc);
+}
+
 /* Let the counter run, also while nothing traces: it is the time of the trace */
 static void ntrace_encoder_count(struct ntrace_encoder *enc)
 {
-	u32 mode = ntrace_encoder_best_ts_mode(enc);
+	u32 mode = ntrace_encoder_usual_ts_mode(enc);
 
 	ntrace_encoder_forget(enc);
 	if (mode)
@@ -390,34 +397,36 @@ static void ntrace_encoder_count(struct ntrace_encoder *enc)
 /* Firmware or a hypervisor may hold this hart up between two reads; it rarely does each time. */
 #define NTRACE_BASE_TRIES	8
 
-/* Does the counter run in the mode of an event that does not choose one? */
+/* Does the counter run as ntrace_encoder_count() lets it? */
 static bool ntrace_encoder_counts_as_usual(const struct ntrace_encoder *enc)
 {
-	u64 config = ntrace_encoder_resolve(enc, enc->default_config | NTRACE_CONFIG_TIMESTAMP);
-
-	return enc->ops || FIELD_GET(TR_TS_MODE, ntrace_read(&enc->comp, TR_TS_CONTROL)) ==
-			   FIELD_GET(NTRACE_CONFIG_TS_MODE, config);
+	return enc->ops ||
+	       (ntrace_read(&enc->comp, TR_TS_CONTROL) & (TR_TS_MODE | TR_TS_PRESCALE)) ==
+	       FIELD_PREP(TR_TS_MODE, ntrace_encoder_usual_ts_mode(enc));
 }
 
 /*
- * Relate the timestamp to the time CSR, as it is now: by the try that took the least time. While an
- * event with another ts_mode has the counter, what was found before stays. The registers can be
- * accessed.
+ * Relate the timestamp to the time CSR, as it is now: by the try that took the least time. An event
+ * may have left another ts_mode or ts_prescale. While it traces, what was found before stays.
+ *
+ * Context: on the CPU of the encoder, interrupts off; the registers can be accessed.
  */
 void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 {
 	u64 before, counter, took, least = U64_MAX;
-	unsigned long flags;
 	unsigned int i;
 
-	if (!enc->caps.ts_modes || enc->ts_is_time || !ntrace_encoder_counts_as_usual(enc))
+	if (!enc->caps.ts_modes || enc->ts_is_time)
 		return;
+	if (!ntrace_encoder_counts_as_usual(enc)) {
+		if (enc->on)
+			return;
+		ntrace_encoder_count(enc);
+	}
 	for (i = 0; i < NTRACE_BASE_TRIES; i++) {
-		local_irq_save(flags);
 		before = get_cycles64();
 		counter = ntrace_encoder_counter(enc);
 		took = get_cycles64() - before;
-		local_irq_restore(flags);
 		if (took >= least)
 			continue;
 		least = took;
@@ -809,7 +818,7 @@ static void ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 		      FIELD_PREP(TR_TS_MODE, FIELD_GET(NTRACE_CONFIG_TS_MODE, config)) |
 		      FIELD_PREP(TR_TS_PRESCALE, FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, config));
 	else
-		ts |= FIELD_PREP(TR_TS_MODE, ntrace_encoder_best_ts_mode(enc));
+		ts |= FIELD_PREP(TR_TS_MODE, ntrace_encoder_usual_ts_mode(enc));
 	ntrace_write(&enc->comp, TR_TS_CONTROL, ts);
 }
 

@@ -3,6 +3,7 @@
  * Lists of the components that were found, of the encoder of each CPU, and of the sinks.
  */
 #include <linux/lockdep.h>
+#include <linux/smp.h>
 #include <linux/stringhash.h>
 
 #include "ntrace.h"
@@ -43,6 +44,11 @@ static bool ntrace_cpus_have_bases(const struct cpumask *cpus)
 	return false;
 }
 
+static void ntrace_take_base_local(void *enc)
+{
+	ntrace_encoder_take_base(enc);
+}
+
 /*
  * Relate the timestamps of @cpus, which can be traced, to the time CSR as it is now. Their
  * components are resumed; a CPU that idles may have none that answers, and is woken. May sleep.
@@ -59,7 +65,7 @@ void ntrace_take_bases(const struct cpumask *cpus)
 	for_each_cpu(cpu, cpus) {
 		enc = ntrace_encoder_of(cpu);
 		if (ntrace_has_power(&enc->comp))
-			ntrace_encoder_take_base(enc);
+			smp_call_function_single(cpu, ntrace_take_base_local, enc, 1);
 	}
 	ntrace_let_sleep();
 }
