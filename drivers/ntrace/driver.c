@@ -503,21 +503,19 @@ static void ntrace_disconnect_all(const struct ntrace_comp *gone)
 
 static void ntrace_close_local(void *sink)
 {
-	ntrace_sink_close(sink);
+	ntrace_sink_close(sink, true);
 }
 
 /* Its CPU may be offline. Then nothing traces there, and the component may have no power */
 static void ntrace_close_sink(struct ntrace_sink *sink)
 {
 	unsigned long flags;
+	bool power = ntrace_has_power(&sink->comp);
 
-	if (!ntrace_has_power(&sink->comp))
-		return;
-
-	if (!smp_call_function_single(sink->cpu, ntrace_close_local, sink, 1))
+	if (power && !smp_call_function_single(sink->cpu, ntrace_close_local, sink, 1))
 		return;
 	local_irq_save(flags);
-	ntrace_sink_close(sink);
+	ntrace_sink_close(sink, power);
 	local_irq_restore(flags);
 }
 
@@ -579,9 +577,14 @@ static void ntrace_close_sinks(void)
 	struct ntrace_comp *comp;
 
 	lockdep_assert_held(&ntrace_mutex);
-	list_for_each_entry(comp, &ntrace_comps, node)
-		if (ntrace_is_sink(comp))
-			ntrace_close_sink(to_ntrace_sink(comp));
+	list_for_each_entry(comp, &ntrace_comps, node) {
+		if (!ntrace_is_sink(comp))
+			continue;
+		/* Its power stays as it is, now that we look at it */
+		pm_runtime_get_noresume(comp->dev);
+		pm_runtime_barrier(comp->dev);
+		ntrace_close_sink(to_ntrace_sink(comp));
+	}
 }
 
 /*
@@ -592,6 +595,7 @@ static void ntrace_shutdown(struct platform_device *pdev)
 {
 	union ntrace_any *any = platform_get_drvdata(pdev);
 	struct ntrace_comp *comp = &any->comp;
+	unsigned long flags;
 
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
@@ -601,7 +605,9 @@ static void ntrace_shutdown(struct platform_device *pdev)
 		if (ntrace_has_power(comp))
 			ntrace_path_leave_link(comp);
 		/* Nobody enables it again: not after an idle state, and not when it resumes */
+		raw_spin_lock_irqsave(&comp->lock, flags);
 		comp->state = NTRACE_COMP_NEW;
+		raw_spin_unlock_irqrestore(&comp->lock, flags);
 	}
 	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
@@ -762,6 +768,7 @@ out:
 out_debugfs:
 	ntrace_debugfs_exit();
 	ntrace_cpus_exit();
+	cancel_work_sync(&ntrace_probe_later);
 	return ret;
 }
 module_init(ntrace_init);

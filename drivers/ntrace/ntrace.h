@@ -811,7 +811,7 @@ int ntrace_sink_stop(struct ntrace_sink *sink);
 int ntrace_sink_hold(struct ntrace_sink *sink, struct ntrace_encoder *own);
 int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc);
 int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc);
-void ntrace_sink_close(struct ntrace_sink *sink);
+void ntrace_sink_close(struct ntrace_sink *sink, bool power);
 void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *want);
 struct ntrace_funnel *ntrace_route_funnel(const struct ntrace_route *route);
 const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,

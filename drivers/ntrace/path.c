@@ -111,7 +111,9 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 		/* It stands still, see ntrace_sink_hold(), unless its settings are old ones */
 		if (likely(enc->programmed))
 			return 0;
-		ntrace_path_disable(enc);
+		ret = ntrace_path_disable(enc);
+		if (ret)
+			return ret;
 	}
 	if (unlikely(!enc->programmed))
 		ret = ntrace_encoder_program(enc, enc->config, &enc->filter);
@@ -178,6 +180,18 @@ u32 ntrace_sink_period(const struct ntrace_sink *sink, const struct ntrace_windo
 		       NTRACE_PERIOD_MAX);
 }
 
+/* What a member that is on with old settings emits, or still holds, is not for the new window. */
+static int ntrace_sink_clear(struct ntrace_sink *sink)
+{
+	struct ntrace_encoder *enc;
+	int ret = 0;
+
+	list_for_each_entry(enc, &sink->members, member)
+		if (unlikely(enc->on && !enc->programmed))
+			ret = ret ?: ntrace_path_disable(enc);
+	return ret;
+}
+
 /**
  * ntrace_sink_start - enable a sink and its members, the sink first
  * @sink: the sink; its members are programmed
@@ -195,6 +209,9 @@ int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win)
 	ntrace_sink_assert_locked(sink);
 	if (unlikely(sink->comp.stuck || sink->closed))
 		return -EIO;
+	ret = ntrace_sink_clear(sink);
+	if (unlikely(ret))
+		return ret;
 
 	if (win)
 		ret = ntrace_sink_program(sink, win);
@@ -357,10 +374,11 @@ int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc)
  * kexec: a sink that is left writing would corrupt the next kernel.
  * Context: on the CPU of an encoder, interrupts off.
  */
-void ntrace_sink_close(struct ntrace_sink *sink)
+void ntrace_sink_close(struct ntrace_sink *sink, bool power)
 {
 	ntrace_sink_lock(sink);
-	ntrace_sink_stop(sink);
+	if (power)
+		ntrace_sink_stop(sink);
 	sink->closed = true;
 	sink->holds = NULL;
 	ntrace_sink_unlock(sink);

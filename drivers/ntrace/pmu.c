@@ -1173,7 +1173,9 @@ static void ntrace_pmu_attach_local(void *arg)
 
 	s->enc = enc;
 	s->rested = NTRACE_SESSION_IDLE;
-	s->state = READ_ONCE(ntrace_suspended) ? NTRACE_SESSION_RESTING : NTRACE_SESSION_IDLE;
+	/* A CPU that comes online now reads the state before the rest, so it is written last */
+	smp_store_release(&s->state, READ_ONCE(ntrace_suspended) ? NTRACE_SESSION_RESTING :
+								   NTRACE_SESSION_IDLE);
 }
 
 /* The CPU of @enc can be traced from now on */
@@ -1342,7 +1344,7 @@ out:
 /* For good. No event is left. */
 void ntrace_pmu_unregister(void)
 {
-	unsigned int cpu;
+	unsigned int cpu, i;
 	bool registered;
 
 	mutex_lock(&ntrace_pmu_mutex);
@@ -1351,6 +1353,9 @@ void ntrace_pmu_unregister(void)
 	registered = ntrace_pmu_registered;
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_unlink(ntrace_encoder_of(cpu));
+	for (i = 0; i < ntrace_nr_sinks(); i++)
+		if (ntrace_sink_at(i))
+			ntrace_pmu_del_sink(ntrace_sink_at(i));
 	ntrace_pmu_registered = false;
 	mutex_unlock(&ntrace_mutex);
 	if (registered) {

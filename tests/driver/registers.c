@@ -1476,7 +1476,7 @@ static void closed_sink_stays_closed(void **state)
 
 	programmed();
 	assert_int_equal(start(&enc, &win, false), 0);
-	ntrace_sink_close(&sink);
+	ntrace_sink_close(&sink, true);
 	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & 2, 0);
 	assert_int_equal(fake_peek(enc.comp.base, TR_CONTROL) & 2, 0);
 	assert_int_equal(stop(&enc), 0);
