@@ -67,8 +67,8 @@ static struct cpumask ntrace_flight_awake;
 /* CPUs that are kept resumed, see ntrace_cpu_hold() */
 static struct cpumask ntrace_flight_held;
 /*
- * CPUs that may begin to take part, as when they wake: none before each CPU has said whether an
- * event has its sink, and none when they are told to end, one after the other.
+ * CPUs that may join the record, for example when they wake. The mask is empty until each CPU has
+ * said whether an event has its sink, and again before the CPUs are told that the record ends.
  */
 static struct cpumask ntrace_flight_open;
 /* Sinks that have an area */
@@ -779,7 +779,7 @@ static void ntrace_flight_release(void)
 	for (i = 0; i < ntrace_flight_nr; i++)
 		WRITE_ONCE(ntrace_flight_sinks[i]->flight, NULL);
 	ntrace_sync_cpus();
-	/* An event may have taken a sink after its CPU was told of the end */
+	/* An event may have taken a sink after the CPU was told that the record ends */
 	for_each_possible_cpu(cpu)
 		per_cpu(ntrace_flight_cpu, cpu).claimed = false;
 	ntrace_flight_nr = 0;

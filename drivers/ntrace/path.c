@@ -107,14 +107,9 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 
 	if (unlikely(enc->comp.stuck))
 		return -EIO;
-	if (unlikely(enc->on)) {
-		/* It stands still, see ntrace_sink_hold(), unless its settings are old ones */
-		if (likely(enc->programmed))
-			return 0;
-		ret = ntrace_path_disable(enc);
-		if (ret)
-			return ret;
-	}
+	/* One that stands still, see ntrace_sink_hold() */
+	if (unlikely(enc->on))
+		return 0;
 	if (unlikely(!enc->programmed))
 		ret = ntrace_encoder_program(enc, enc->config, &enc->filter);
 	if (!ret && enc->path_len > 2)
@@ -180,16 +175,13 @@ u32 ntrace_sink_period(const struct ntrace_sink *sink, const struct ntrace_windo
 		       NTRACE_PERIOD_MAX);
 }
 
-/* What a member that is on with old settings emits, or still holds, is not for the new window. */
-static int ntrace_sink_clear(struct ntrace_sink *sink)
+/*
+ * An encoder that is still enabled with the settings of an earlier event is disabled before its
+ * sink takes trace of the next event.
+ */
+static int ntrace_path_clear(struct ntrace_encoder *enc)
 {
-	struct ntrace_encoder *enc;
-	int ret = 0;
-
-	list_for_each_entry(enc, &sink->members, member)
-		if (unlikely(enc->on && !enc->programmed))
-			ret = ret ?: ntrace_path_disable(enc);
-	return ret;
+	return unlikely(enc->on && !enc->programmed) ? ntrace_path_disable(enc) : 0;
 }
 
 /**
@@ -209,9 +201,11 @@ int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win)
 	ntrace_sink_assert_locked(sink);
 	if (unlikely(sink->comp.stuck || sink->closed))
 		return -EIO;
-	ret = ntrace_sink_clear(sink);
-	if (unlikely(ret))
-		return ret;
+	list_for_each_entry(enc, &sink->members, member) {
+		ret = ntrace_path_clear(enc);
+		if (unlikely(ret))
+			return ret;
+	}
 
 	if (win)
 		ret = ntrace_sink_program(sink, win);
@@ -356,7 +350,7 @@ int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 	int ret;
 
 	ntrace_sink_assert_locked(sink);
-	ret = ntrace_path_enable(enc);
+	ret = ntrace_path_clear(enc) ?: ntrace_path_enable(enc);
 	if (!ret)
 		ntrace_sink_add(sink, &enc->member);
 	return ret;
