@@ -36,6 +36,20 @@ static inline void sink_start(volatile uint32_t *ram, uint32_t buf, uint32_t siz
 	ram[RAM_CONTROL] = 0x113;
 }
 
+/* Trace from now on, into @size bytes from @buf on; @control is trTeControl while it is disabled */
+static inline void trace_start(volatile uint32_t *te, volatile uint32_t *ram, uint32_t buf, uint32_t size,
+			       uint32_t control)
+{
+	te[0] = 1;
+	ram[0] = 1;
+	te[2] = 0;
+	te[3] = 0;
+	te[0x40 / 4] = 0;
+	sink_start(ram, buf, size);
+	te[0] = control;
+	te[0] = control | 6;
+}
+
 static inline void put(const char *s)
 {
 	while (*s)

@@ -1,15 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Memory that is not coherent: what a sink wrote is seen when a hart has invalidated its cache.
+# Memory that is not coherent: what a sink wrote is seen when a hart has invalidated its cache. Memory
+# that is cached: what a hart wrote is there after a reset if it was written back.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/bare.sh"
 bare_setup
 printf 'encoder te hart=0 to=ram\nramsink ram mode=smem\n' | bare_topology "$tap_tmp/topology"
 bare_build "$tap_tmp/cache" "$top/tests/board/cache.c" || exit 1
-plan 2
+bare_build "$tap_tmp/cached" "$top/tests/board/cached.c" || exit 1
+plan 5
 said() { bare_run "$tap_tmp/cache" "$1" | tr -d '\r' | xargs; }
 is "incoherent" "$(said incoherent=on)" \
 	"at once: no cleaned: no invalidated: yes the next line: no flushed: yes after a store: yes"
 is "coherent" "$(said incoherent=off)" \
 	"at once: yes cleaned: yes invalidated: yes the next line: yes flushed: yes after a store: no"
+# A reset that costs harts their caches, or does not. Memory that is both has what the sink wrote.
+reset() { bare_reboot='' bare_run "$tap_tmp/cached" "$1" | tr -d '\r' | xargs; }
+left="cleaned: yes after it: no never: no flushed: yes the last byte: yes of a sink: yes"
+is "a reset without caches" "$(reset cached-from=0x82000000,cached-size=0x1000)" "invalidated: no $left"
+is "a reset without caches, incoherent" "$(reset incoherent=on,cached-from=0x82000000,cached-size=0x1000)" \
+	"invalidated: no $left"
+is "a reset" "$(reset "")" \
+	"invalidated: yes cleaned: yes after it: yes never: yes flushed: yes the last byte: yes of a sink: yes"
 done_testing

@@ -7,7 +7,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 topologies=$(ls "$top/tools/board/topology")
-plan $((45 + $(echo "$topologies" | wc -w)))
+plan $((49 + $(echo "$topologies" | wc -w)))
 
 says() { # NAME STATUS TEXT COMMAND...
 	_name=$1 _status=$2 _text=$3
@@ -49,6 +49,11 @@ is "a stock boot: nothing is left out, and modules are signed" \
 says "16 harts, each with a way" 0 "^16 ways" sh -c \
 	"'$board' dtb --topology funnel2 --harts 16 | awk '/cpus = </ { n++ } END { print n, \"ways\" }'"
 is "16 harts boot" "$("$board" run --harts 16 --topology funnel2 --no-driver --timeout 300 -- nproc)" 16
+# The boot hart says which it is in /proc/cpuinfo, as the hart of processor 0
+for h in 0 1 last; do
+	is "hart $h of three boots" "$("$board" run --harts 3 --boot-hart $h --no-driver --timeout 200 -- \
+		'sed -n "s/^hart[^a-z]*: //p" /proc/cpuinfo | head -n 1')" "$(echo $h | sed s/last/2/)"
+done
 is "another core" "$("$board" run --cpu rva23s64 --no-driver -- 'grep -c -m 1 isa.*zvkt /proc/cpuinfo')" 1
 mkdir -p "$tap_tmp/modules/lib"
 ln -s "$O/root/kernel-7.2/usr/lib/modules" "$tap_tmp/modules/lib/modules"
@@ -115,6 +120,7 @@ says "an option that is not there" 125 "no option --nosuch" "$board" run --nosuc
 says "a kernel that is not there" 125 "no kernel 5.4" "$board" run --kernel 5.4 -- true
 says "a topology that is not there" 125 "no topology ring" "$board" run --topology ring -- true
 says "an option that the hardware has not" 125 "no option .te.colour." "$board" run --model te.colour=blue -- true
+says "a hart that is not there boots" 125 "there are 2 harts, from 0" "$board" run --harts 2 --boot-hart 2 -- true
 says "several harts by one thread" 125 "one hart" "$board" run --icount --harts 2 -- true
 says "a guest that hangs is stopped, and its console kept" 124 "console is in" "$board" run --no-driver --timeout 15 -- 'sleep 1000'
 says "the command's status is the board's" 7 done "$board" run --no-driver -- 'echo done; exit 7'

@@ -35,14 +35,7 @@ int main(unsigned int hart)
 	}
 	te = trace_regs(1);
 	ram = trace_regs(3);
-	te[0] = 1;
-	ram[0] = 1;
-	te[2] = 0;
-	te[3] = 0;
-	te[0x40 / 4] = 0;
-	sink_start(ram, BUF, SIZE);
-	te[0] = CONTROL;
-	te[0] = CONTROL | 6;
+	trace_start(te, ram, BUF, SIZE, CONTROL);
 	go = 1;
 	for (i = 0; i < 3; i++) {
 		while (ram[0] & 2)

@@ -226,6 +226,8 @@ struct board {
 	bool		has_hcontext, has_scontext;
 	bool		strict_access;	/* an access that is not of one aligned register faults */
 	bool		incoherent;	/* harts have to invalidate what sinks write */
+	uint64_t	cached_from;	/* memory whose caches a reset drops */
+	uint64_t	cached_size;	/* bytes, 0: none */
 	bool		deep_idle;	/* harts and trace components may lose their power */
 	bool		debugger;	/* a debugger's session runs from reset on */
 	bool		reset_lost;	/* trace components have no power during a reset */
@@ -288,6 +290,7 @@ void memory_sync(void);
 
 /* cache.c */
 bool cache_write(uint64_t addr, const uint8_t *bytes, size_t len);
+void cache_reset(unsigned int vcpu, void *opaque);
 void cache_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 
 /* csr.c */

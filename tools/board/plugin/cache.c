@@ -4,6 +4,10 @@
  * on seeing what they have in their caches, which is the guest's memory here, until they
  * invalidate the line (Zicbom: cbo.inval, cbo.flush). Then the line is what the sink has made of
  * it, and what the hart wrote there meanwhile is lost. A line is never evicted by itself.
+ *
+ * And memory whose caches a reset drops, from cached-from on: what a hart wrote there is in memory
+ * when it has cleaned the line (cbo.clean, cbo.flush); what sinks write is there at once. Where both
+ * are on, a line that a sink has written counts as one that no hart has written to since.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +21,7 @@
 #define CBO_MASK	0x00007fffU	/* imm and rs1 are what differs */
 #define CBO		0x0000200fU
 #define CBO_INVAL	0
+#define CBO_CLEAN	1
 #define CBO_FLUSH	2
 
 /* A page as the sinks see it: those lines that they wrote and that no hart has invalidated since */
@@ -28,6 +33,9 @@ struct shadow {
 };
 
 static struct shadow *shadows[BUCKETS];
+/* board.cached_size bytes as they are in memory, behind all caches */
+static uint8_t *kept;
+static unsigned int resets;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct shadow *find(uint64_t page)
@@ -67,12 +75,21 @@ static bool fill(struct shadow *s, unsigned int from, unsigned int to)
 	return true;
 }
 
+/* Where memory behind the caches has @addr, or NULL */
+static uint8_t *kept_at(uint64_t addr, size_t len)
+{
+	uint64_t at = addr - board.cached_from;
+
+	if (addr < board.cached_from || at >= board.cached_size || len > board.cached_size - at)
+		return NULL;
+	return kept + at;
+}
+
 /* A sink writes. Returns false where there is no memory. */
-bool cache_write(uint64_t addr, const uint8_t *bytes, size_t len)
+static bool shadow_write(uint64_t addr, const uint8_t *bytes, size_t len)
 {
 	bool good = true;
 
-	pthread_mutex_lock(&lock);
 	while (len && good) {
 		unsigned int from = addr % PAGE, part = len < PAGE - from ? len : PAGE - from;
 		struct shadow *s = make(addr / PAGE);
@@ -83,45 +100,98 @@ bool cache_write(uint64_t addr, const uint8_t *bytes, size_t len)
 		bytes += part;
 		len -= part;
 	}
+	return good;
+}
+
+/* A sink writes. Returns false where there is no memory. */
+bool cache_write(uint64_t addr, const uint8_t *bytes, size_t len)
+{
+	uint8_t *to = kept_at(addr, len);
+	bool good;
+
+	pthread_mutex_lock(&lock);
+	if (to)
+		memcpy(to, bytes, len);
+	good = board.incoherent ? shadow_write(addr, bytes, len) : board_mem_write(addr, bytes, len);
 	pthread_mutex_unlock(&lock);
 	return good;
 }
 
-/* A hart drops the line at @addr, and sees what is in memory from now on. */
-static void invalidate(uint64_t addr)
+/* A hart cleans, flushes or invalidates (CBO_*) the line that has @addr. */
+static void line(uint64_t addr, unsigned int what)
 {
-	unsigned int n = addr % PAGE / LINE;
+	uint64_t start = addr - addr % LINE;
+	unsigned int n = start % PAGE / LINE;
+	uint8_t *to = kept_at(start, LINE);
 	struct shadow *s;
 
 	pthread_mutex_lock(&lock);
 	s = find(addr / PAGE);
 	if (s && s->lines >> n & 1) {
-		s->lines &= ~(1ULL << n);
-		board_mem_write(s->page * PAGE + n * LINE, s->bytes + n * LINE, LINE);
+		/* A hart that cleans a line which a sink has written has not written to it */
+		if (what != CBO_CLEAN) {
+			s->lines &= ~(1ULL << n);
+			board_mem_write(start, s->bytes + n * LINE, LINE);
+		}
+	} else if (to && what == CBO_INVAL) {
+		board_mem_write(start, to, LINE);
+	} else if (to) {
+		board_mem_read(start, to, LINE);
 	}
 	pthread_mutex_unlock(&lock);
 }
 
+/* @opaque: imm and rs1 of the instruction, as cache_instrument() has them */
 static void cache_exec(unsigned int vcpu, void *opaque)
 {
-	uintptr_t rs1 = (uintptr_t)opaque;
+	uintptr_t operands = (uintptr_t)opaque, rs1 = operands & 31;
 	uint64_t pa;
 
 	(void)vcpu;
 	if (mmio_translate(rs1 ? board_reg_read(rs1) : 0, &pa))
-		invalidate(pa);
+		line(pa, operands >> 5);
 }
 
 /**
- * cache_instrument() - have @insn make visible what sinks wrote, if it invalidates a line
+ * cache_reset() - a hart is at the reset vector; the first one there finds the caches empty
+ * @vcpu: the hart
+ * @opaque: not used
+ */
+void cache_reset(unsigned int vcpu, void *opaque)
+{
+	static unsigned int times[BOARD_MAX_HARTS];
+
+	(void)opaque;
+	board_claim(&board.harts[vcpu]);
+	memory_sync();
+	pthread_mutex_lock(&lock);
+	if (++times[vcpu] > resets) {
+		resets++;
+		if (!kept) {
+			kept = calloc(1, board.cached_size);
+			if (!kept)
+				board_fatal("no memory");
+		}
+		for (uint64_t page = 0; page < board.cached_size; page += PAGE) {
+			struct shadow *s = find((board.cached_from + page) / PAGE);
+
+			if (s)
+				s->lines = 0;
+			board_mem_write(board.cached_from + page, kept + page, PAGE);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	board_release(&board.harts[vcpu]);
+}
+
+/**
+ * cache_instrument() - have @insn do what it does to the caches, if it is an instruction for them
  * @insn: of a block that is being translated
  * @opcode: its bytes
  */
 void cache_instrument(struct qemu_plugin_insn *insn, uint32_t opcode)
 {
-	unsigned int what = opcode >> 20;
-
-	if ((opcode & CBO_MASK) == CBO && (what == CBO_INVAL || what == CBO_FLUSH))
+	if ((opcode & CBO_MASK) == CBO && opcode >> 20 <= CBO_FLUSH)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, cache_exec, QEMU_PLUGIN_CB_R_REGS,
-						       (void *)(uintptr_t)(opcode >> 15 & 31));
+						       (void *)(uintptr_t)(opcode >> 15));
 }

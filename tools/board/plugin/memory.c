@@ -9,7 +9,7 @@
 
 static bool sink_store(uint64_t addr, const uint8_t *bytes, size_t len)
 {
-	return board.incoherent ? cache_write(addr, bytes, len) : board_mem_write(addr, bytes, len);
+	return board.incoherent || board.cached_size ? cache_write(addr, bytes, len) : board_mem_write(addr, bytes, len);
 }
 
 /* Writes of a sink to memory are gathered: one call into QEMU for each costs more than the rest. */

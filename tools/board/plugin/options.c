@@ -39,6 +39,8 @@ static const struct option options[] = {
 	{ "hcontext", OPT_BOOL, &board.has_hcontext, "the harts have hcontext" },
 	{ "strict-access", OPT_BOOL, &board.strict_access, "an access that is not of one aligned 32-bit register faults" },
 	{ "incoherent", OPT_BOOL, &board.incoherent, "harts see what sinks write after cbo.inval or cbo.flush" },
+	{ "cached-from", OPT_U64, &board.cached_from, "a reset drops what harts have not cleaned from here on (cbo.clean, cbo.flush)" },
+	{ "cached-size", OPT_U64, &board.cached_size, "bytes of that memory, whole pages" },
 	{ "deep-idle", OPT_BOOL, &board.deep_idle, "a hart that waits in machine mode, and its encoder, lose their state" },
 	{ "reset-lost", OPT_BOOL, &board.reset_lost, "a reset of the machine costs trace components their power" },
 	{ "debugger", OPT_BOOL, &board.debugger, "a debugger's session runs from reset on, into SRAM" },

@@ -740,9 +740,11 @@ void stream_tb_trans(struct qemu_plugin_tb *tb, void *opaque)
 		insn = qemu_plugin_tb_get_insn(tb, i);
 		qemu_plugin_insn_data(insn, &opcode, sizeof(opcode));
 		csr_instrument(insn, opcode, pc);
+		if (board.cached_size && pc == RESET_VECTOR)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, cache_reset, QEMU_PLUGIN_CB_NO_REGS, NULL);
 		if (board.deep_idle)
 			power_instrument(insn, opcode);
-		if (board.incoherent)
+		if (board.incoherent || board.cached_size)
 			cache_instrument(insn, opcode);
 		if (board.icount && pc - FIRMWARE < FIRMWARE_SIZE)
 			qemu_plugin_register_vcpu_mem_cb(insn, firmware_store, QEMU_PLUGIN_CB_NO_REGS,
