@@ -15,7 +15,7 @@ put long/lib-one '\necho 1..1; echo not ok 1 - long'
 run() { (cd "$house" && O=$house/build JOBS=1 tests/run "$@" 2>&1 </dev/null); }
 ran() { run "$@" | sed -n 's/^== //p' | sort | paste -sd' '; }
 
-plan 13
+plan 14
 is "an area" "$(ran lib)" "lib-one lib-two"
 is "an area, and one program of another" "$(ran lib perf/decode)" "lib-one lib-two perf-decode"
 is "a program, by either name" "$(ran lib/one) $(ran lib-one) $(ran tests/lib/one.t)" "lib-one lib-one lib-one"
@@ -33,6 +33,8 @@ is "the longest first" "$(run | sed -n 's/^== //p' | paste -sd' ')" "lib-one per
 
 put lib/short '\necho 1..3; echo ok 1 - a'
 is "fewer results than planned" "$(run lib/short | tail -n 1)" "1 passed, 2 failed, 0 skipped"
+put lib/short '\necho 1..1; echo ok 1 - a; echo ok 2 - b'
+is "more results than planned" "$(run lib/short | tail -n 1)" "2 passed, 1 failed, 0 skipped"
 put lib/short '\nkill -9 $$'
 is "a program that is killed" "$(run lib/short | tail -n 1)" "0 passed, 1 failed, 0 skipped"
 rm "$house/tests/lib/short.t"

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/guest.sh"
 
 need_perf_and_work 6.12
-plan 19
+plan 22
 # On a busy host, the kernel would give up the link to the clock before its driver is loaded, and the
 # component would stay when the clock goes.
 patient=deferred_probe_timeout=3600
@@ -86,7 +86,7 @@ quiet "an encoder comes while the driver goes"
 	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
 	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
 	pmu=/sys/bus/event_source/devices/ntrace
-	look() { echo "$1: $(cat $pmu/cpumask) $(sed "s/.* //" $pmu/cpu0/path $pmu/cpu1/path | xargs) $(ls $pmu/sinks | grep -c .)"; }
+	look() { echo "$1: $(cat $pmu/cpumask) $(sort $pmu/cpu0/path $pmu/cpu1/path | sed "s/.* //" | xargs) $(ls $pmu/sinks | grep -c .)"; }
 	look before
 	insmod /usr/lib/ntrace/ntrace-clock.ko; sleep 1
 	look with
@@ -100,6 +100,26 @@ is "a sink comes, which makes three, and goes: the encoders use what there is" \
 	"$(said before), $(said with), $(said without)" "0-1 $own 2, 0-1 $own 3, 0-1 $own 2"
 is "... and the module can go" "$(said unloaded)" yes
 quiet "a choice of sinks"
+
+# The sink that two harts share goes, and comes back while one of them is offline. That one's encoder has no power.
+# shellcheck disable=SC2016
+"$top/tools/board/board" run --harts 2 --topology funnel --deep-idle --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
+	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
+	$a / { late: late-clock { compatible = "qemu,late-clock"; #clock-cells = <0>; }; };' -- '
+	cpu1=/sys/devices/system/cpu/cpu1/online drv=/sys/bus/platform/drivers/late-clock
+	look() { sleep 2; echo "$1: $(cat /sys/bus/event_source/devices/ntrace/cpumask)"; }
+	insmod /usr/lib/ntrace/ntrace-clock.ko; look with
+	echo 0 >$cpu1; echo late-clock >$drv/unbind; look without
+	echo late-clock >$drv/bind; look offline
+	dmesg | grep "CPU 1 cannot"
+	echo 1 >$cpu1; look online
+	perf record -B --no-bpf-event -q -m,256K -C 1 -o /tmp/p -e ntrace// -- taskset 2 /usr/lib/ntrace/work 1000 >/tmp/log && echo "trace: yes"
+	rmmod ntrace && echo "unloaded: yes"' >"$tap_tmp/said" 2>"$tap_tmp/err"
+sed 's/^/# /' "$tap_tmp/said"
+is "a shared sink comes back while a CPU is offline: that CPU is traced when it has come" \
+	"$(xargs <"$tap_tmp/said")" "with: 0-1 without: offline: 0 online: 0-1 trace: yes unloaded: yes"
+is "... and nothing is looked at without power" "$(grep 'not active\|lost its power' "$tap_tmp/err" | sort -u)" ""
+quiet "a shared sink comes back"
 
 # The encoder of one hart goes. The flight recorder records the other one.
 # shellcheck disable=SC2016
