@@ -6,7 +6,7 @@
 . "$top/tests/perf/truth.sh"
 . "$top/tests/command/recorder.sh"
 
-plan 47
+plan 52
 recorder_build command-record
 "$O/root/bin/riscv64-guest-gcc" -O2 -Wall -o "$tap_tmp/terminal" "$top/tests/command/terminal.c" || exit 1
 
@@ -38,6 +38,8 @@ cases() {
 		later() { for s; do sleep 1; kill -$s $(pgrep -x ntrace-static); done; }
 		sh -c 'while :; do :; done' & busy=$!
 		case_ user record -e ntrace//u -o user.data -- sh -c './work 1; exit 7'
+		case_ clock record -q -e ntrace/ts_mode=3/u -o clock.data -- ./work 1
+		case_ perf perf record -q -B --no-bpf-event -e ntrace/ts_mode=3/u -o clock-perf.data -- ./work 1
 		case_ thread record --per-thread --no-kcore -o thread.data -e ntrace//u -- ./work 1
 		later INT & case_ pid record -p $busy -e ntrace//u -o pid.data
 		later INT & case_ cpu record -C 0,1 -e ntrace//u -o cpu.data
@@ -130,6 +132,18 @@ ok "and perf finds no error" clean 100000
 ok "options, signals and mistakes on the board" cases
 ok "a program alone" reads user.data 1000
 ok "the command's exit status is that of the recorder" says user 7 "wrote user.data"
+# How many times there are: those of perf's records, if timestamps have none. And what perf says
+nr_times() {
+	ntrace script -F time,ip,addr -i "$out/$1" 2>/dev/null | head -n 300000 | sed -n 's/^ *\([0-9.]*\): .*/\1/p' | sort -u | wc -l
+}
+untimed() { "$O/perf/7.2/x86_64/perf" script --itrace=e -F comm -i "$out/$1" 2>&1 >/dev/null | grep -m 1 'nobody knows how fast timestamps run'; }
+ok "a clock that nobody knows: the branches" reads clock.data 1000
+ok "... of perf's recording" reads clock-perf.data 1000
+unknown=$(nr_times clock.data) perfs=$(nr_times clock-perf.data) known=$(nr_times user.data)
+ok "... have no times but those of perf's records ($unknown, $perfs, with a known clock $known)" \
+	[ "$((unknown + perfs))" -lt "$((known / 10))" ]
+ok "... which perf says, too" untimed clock.data
+ok "... of its own recording" untimed clock-perf.data
 ok "a buffer for a thread" reads thread.data 1000
 ok "a process that runs already" reads pid.data 1000
 ok "SIGINT ends it" says pid 0 "wrote pid.data"

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
-plan 10
+plan 13
 # Kernel and firmware cannot be left out, so a busy host needs room.
 truth_dir=$O/tests/perf-p550 truth_board=p550 truth_topology=p550 truth_size=64M
 truth_build 6.12
@@ -36,6 +36,21 @@ is "ntrace script: no errors but loss, and no code is missing but the firmware's
 	grep -a -E 'dialect|PERF_RECORD_AUX ' >"$tap_tmp/dump"
 is "the metadata says what messages each CPU sends" "$(grep -c 'CPU.* 40 bits 700000000 Hz.*dialect 1' "$tap_tmp/dump")" 2
 is "the trace is no frames" "$(grep RECORD_AUX "$tap_tmp/dump" | grep -c 'flags: 0x1[0-9a-f][0-9a-f]')" 0
+
+# What `ntrace record` says of the encoders is what perf says.
+own=$tap_tmp/own
+mkdir "$own"
+"$top/tools/board/board" run --board p550 --harts 1 --timeout 200 --console "$tap_tmp/console" --out "$own" -- '
+	ntrace record -q --buildid-dir /out/debug -o /out/own.data -- /usr/lib/ntrace/work 1000
+	cut -d" " -f1 /proc/uptime >/out/uptime'
+"$O/bin/ntrace" script --buildid-dir "$own/debug" -i "$own/own.data" >"$own/script" 2>/dev/null
+calls=$(grep -c ' call ' "$own/script")
+ok "ntrace record: there is trace ($calls calls)" [ "$calls" -gt 1000 ]
+is "ntrace record: no errors" "$(grep -c 'error type' "$own/script")" 0
+ok "ntrace record: the times are of the seconds before its end" awk '
+	NR == FNR { end = $1; next }
+	match($0, / [0-9]+[.][0-9]+: /) { t = substr($0, RSTART, RLENGTH) + 0; n++; if (t < end - 20 || t > end) wrong++ }
+	END { print "# " n " times, " wrong + 0 " of them not"; exit !n || wrong }' "$own/uptime" "$own/script"
 
 # A sentence refuses what cannot be done.
 ok "mode 7: perf says that there is but 6" grep -q 'cannot do mode=7: their values are 6' "$truth_dir/out/mode7"

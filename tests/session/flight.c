@@ -10,9 +10,11 @@
  *	flight core FILE	a crash dump with it: pieces of it in several segments, behind a copy
  *	flight dumps N		search N crash dumps with random headers
  *	flight rings SEED	find the end of rings whose sink nobody has stopped
+ *	flight clocks SEED	the clock of an event of perf that has another ts_mode than the recorder
  *	flight hostile N	read N records whose CRCs and checks are right, and whose values are hostile
  */
 #include <elf.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,6 +272,44 @@ static int find_rings(void)
 			printf("%d messages, sink last seen before the last 5\n", nr);
 	}
 	return bad != 0;
+}
+
+/* The frequency of the timestamps of CPU 1, whose sink an event of perf had with @ts_mode and @prescale */
+static uint64_t frequency_of_event(uint64_t ts_mode, uint64_t prescale)
+{
+	struct ntrace_flight_header *head = (void *)record;
+	struct ntrace_flight_session *perf = NULL;
+	struct ns_flight flight;
+	uint64_t frequency = 1;
+
+	for (unsigned int i = 0; i < head->nr_parts; i++)
+		if (head->parts[i].type == NTRACE_FLIGHT_SESSIONS)
+			perf = (void *)(record + head->parts[i].offset);
+	perf[1].config &= ~(NTRACE_CONFIG_TS_MODE | NTRACE_CONFIG_TS_PRESCALE);
+	perf[1].config |= ts_mode << NTRACE_CONFIG_TS_MODE_SHIFT | prescale << NTRACE_CONFIG_TS_PRESCALE_SHIFT;
+	CHECK(&perf[1], NTRACE_FLIGHT_SESSIONS, 1);
+	if (!ns_flight_open(&flight, record, REGION))
+		frequency = flight.cpus[1].words[NTRACE_INFO_CPU_TS_FREQ];
+	ns_flight_close(&flight);
+	return frequency;
+}
+
+/* The frequency in the record is that of the recorder's ts_mode, 1 here, without a prescaler */
+static int check_clocks(void)
+{
+	int bad = 0;
+
+	for (uint64_t i = 0; i < 8; i++) {
+		uint64_t mode = 1 + i % 4, prescale = i / 4;
+		uint64_t frequency = frequency_of_event(mode, prescale), wanted = i ? 0 : 10000000;
+
+		if (frequency == wanted)
+			continue;
+		bad = 1;
+		printf("ts_mode %" PRIu64 ", ts_prescale %" PRIu64 ": %" PRIu64 " Hz, not %" PRIu64 "\n", mode,
+		       prescale, frequency, wanted);
+	}
+	return bad;
 }
 
 /* What ntrace flight save writes, into memory; -1: the record was refused, 1: damage was noted */
@@ -538,6 +578,8 @@ int main(int argc, char **argv)
 		return search_dumps(atoi(argv[2]));
 	if (!strcmp(argv[1], "rings"))
 		return find_rings();
+	if (!strcmp(argv[1], "clocks"))
+		return check_clocks();
 	if (!strcmp(argv[1], "hostile"))
 		return open_hostile(atoi(argv[2]));
 	return damage_all(atoi(argv[1]));

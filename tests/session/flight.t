@@ -41,6 +41,7 @@ mkdir "$tap_tmp/damaged-code"
 ok "crash dumps whose tables are damaged" sh -c "'$vmcore' damage 30 '$tap_tmp/damaged-code' 2>/dev/null"
 ok "records with right checks and hostile values" "$flight" hostile 400
 ok "the end of rings whose sink nobody has stopped" "$flight" rings 1
+ok "an event of perf with another ts_mode or a prescaler has no known frequency" "$flight" clocks 1
 ok "calls of no recording" sh -c "'$ntrace' flight calls -i '$tap_tmp/nothing' 2>&1 | grep 'nothing'"
 for wrong in 0 x -1 1001; do
 	ok "calls -n $wrong" sh -c "'$ntrace' flight calls -n $wrong 2>&1 | grep 'from 1 to 1000'"

@@ -29,6 +29,33 @@ static uint64_t cpu_number(int cpu, const char *name, uint64_t none)
 	return rec_pmu_number(path, none);
 }
 
+/* A counter that is not the time CSR: both, when the event was opened */
+static void fill_base(int cpu, uint64_t *word)
+{
+	unsigned long long base, time;
+	char path[128], text[64];
+
+	snprintf(path, sizeof(path), REC_PMU "/cpu%d/timestamp/base", cpu);
+	if (!rec_read_line(path, text, sizeof(text)) || sscanf(text, "%llu %llu", &base, &time) != 2)
+		return;
+	word[NTRACE_INFO_CPU_TS_BASE] = base;
+	word[NTRACE_INFO_CPU_TS_BASE_TIME] = time;
+}
+
+/*
+ * "frequency" and "base" are of the mode that events have which choose none, that of "mode", and
+ * of the prescaler that is the default
+ */
+static bool counter_is_known(int cpu, uint64_t config)
+{
+	uint64_t mode = (config & NTRACE_CONFIG_TS_MODE) >> NTRACE_CONFIG_TS_MODE_SHIFT;
+	uint64_t prescale = (config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT;
+
+	if (cpu_number(cpu, "timestamp/prescale", 0) != prescale)
+		return false;
+	return !mode || cpu_number(cpu, "timestamp/mode", mode) == mode;
+}
+
 static void fill_cpu(int cpu, uint64_t config, uint64_t *word)
 {
 	word[NTRACE_INFO_CPU_ID] = cpu;
@@ -38,10 +65,15 @@ static void fill_cpu(int cpu, uint64_t config, uint64_t *word)
 		word[NTRACE_INFO_CPU_SRC_BITS] = cpu_number(cpu, "src_bits", 0);
 	word[NTRACE_INFO_CPU_SRC_ID] = cpu_number(cpu, "src_id", 0);
 	word[NTRACE_INFO_CPU_TS_WIDTH] = cpu_number(cpu, "timestamp/width", 64);
-	word[NTRACE_INFO_CPU_TS_FREQ] = cpu_number(cpu, "timestamp/frequency", 0);
 	word[NTRACE_INFO_CPU_IR_MODE] = cpu_number(cpu, "implicit_return_mode", 0);
 	word[NTRACE_INFO_CPU_XLEN] = 8 * sizeof(long);
 	word[NTRACE_INFO_CPU_TRACE_ID] = cpu_number(cpu, "trace_id", 0);
+	word[NTRACE_INFO_CPU_DIALECT] = cpu_number(cpu, "dialect", NTRACE_DIALECT_RATIFIED);
+	word[NTRACE_INFO_CPU_ADDR_BITS] = cpu_number(cpu, "addr_bits", 0);
+	fill_base(cpu, word);
+	/* After the base: it is 0 if the counter has begun anew */
+	if (counter_is_known(cpu, config))
+		word[NTRACE_INFO_CPU_TS_FREQ] = cpu_number(cpu, "timestamp/frequency", 0);
 }
 
 /* The clock of perf is the time CSR, scaled. */

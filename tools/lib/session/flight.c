@@ -299,16 +299,24 @@ static int read_events(struct ns_flight *f)
 	return read_switches(f);
 }
 
-/* The settings of an event of perf hold for all CPUs of the sink that it had */
+/*
+ * The settings of an event of perf hold for all CPUs of the sink that it had. The clock that the
+ * record has is that of the recorder's ts_mode and ts_prescale.
+ */
 static void apply_session(struct ns_flight *f, const struct ntrace_flight_session *session)
 {
+	__u64 *words;
 	size_t i;
 
 	for (i = 0; i < f->nr_cpus; i++) {
 		if (f->cpus[i].sink != session->sink)
 			continue;
-		f->cpus[i].words[NTRACE_INFO_CPU_CONFIG] = session->config;
-		f->cpus[i].words[NTRACE_INFO_CPU_SRC_BITS] = session->src_bits;
+		words = f->cpus[i].words;
+		if ((words[NTRACE_INFO_CPU_CONFIG] ^ session->config) &
+		    (NTRACE_CONFIG_TS_MODE | NTRACE_CONFIG_TS_PRESCALE))
+			words[NTRACE_INFO_CPU_TS_FREQ] = 0;
+		words[NTRACE_INFO_CPU_CONFIG] = session->config;
+		words[NTRACE_INFO_CPU_SRC_BITS] = session->src_bits;
 		f->cpus[i].priv = session->priv;
 	}
 }

@@ -46,7 +46,9 @@ static bool cpu_has_time(const struct ns_setup *setup, const struct ns_cpu *cpu)
 
 	if (!setup->has_time || !(cpu->config & NTRACE_CONFIG_TIMESTAMP))
 		return false;
-	if (!cpu->ts_freq || cpu->ts_base_time)
+	if (!cpu->ts_freq)
+		return false;
+	if (cpu->ts_base_time)
 		return true;
 	freq = (uint64_t)(((unsigned __int128)NS_PER_S << setup->time_shift) / setup->time_mult);
 	diff = freq > cpu->ts_freq ? freq - cpu->ts_freq : cpu->ts_freq - freq;

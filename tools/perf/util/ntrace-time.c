@@ -16,13 +16,15 @@ bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
 		return false;
 	if (!(cpu->config & NTRACE_CONFIG_TIMESTAMP))
 		return false;
-	if (!cpu->ts_freq || cpu->ts_base_time)
+	if (cpu->ts_freq && cpu->ts_base_time)
 		return true;
 	freq = ((u64)NSEC_PER_SEC << nt->tc.time_shift) / nt->tc.time_mult;
 	diff = freq > cpu->ts_freq ? freq - cpu->ts_freq : cpu->ts_freq - freq;
 	if (diff <= freq / 100)
 		return true;
-	if (!nt->time_warned)
+	if (!nt->time_warned && !cpu->ts_freq)
+		pr_warning("N-Trace: nobody knows how fast timestamps run: decoding without times\n");
+	else if (!nt->time_warned)
 		pr_warning("N-Trace: timestamps run at %llu Hz, perf's clock at %llu Hz: decoding without times\n",
 			   (unsigned long long)cpu->ts_freq, (unsigned long long)freq);
 	nt->time_warned = true;

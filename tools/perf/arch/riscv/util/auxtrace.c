@@ -154,6 +154,20 @@ static void ntrace_info_fill_base(const struct perf_pmu *pmu, struct perf_cpu cp
 	word[NTRACE_INFO_CPU_TS_BASE_TIME] = time;
 }
 
+/*
+ * "frequency" and "base" are of the mode that events have which choose none, that of "mode", and
+ * of the prescaler that is the default
+ */
+static bool ntrace_counter_is_known(const struct perf_pmu *pmu, struct perf_cpu cpu, u64 config)
+{
+	u64 mode = (config & NTRACE_CONFIG_TS_MODE) >> NTRACE_CONFIG_TS_MODE_SHIFT;
+	u64 prescale = (config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT;
+
+	if (ntrace_cpu_attr(pmu, cpu, "timestamp/prescale", 0) != prescale)
+		return false;
+	return !mode || ntrace_cpu_attr(pmu, cpu, "timestamp/mode", mode) == mode;
+}
+
 static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu, u64 config,
 				 __u64 *word)
 {
@@ -165,13 +179,15 @@ static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu
 		word[NTRACE_INFO_CPU_SRC_BITS] = 0;
 	word[NTRACE_INFO_CPU_SRC_ID] = ntrace_cpu_attr(pmu, cpu, "src_id", 0);
 	word[NTRACE_INFO_CPU_TS_WIDTH] = ntrace_cpu_attr(pmu, cpu, "timestamp/width", 64);
-	word[NTRACE_INFO_CPU_TS_FREQ] = ntrace_cpu_attr(pmu, cpu, "timestamp/frequency", 0);
 	word[NTRACE_INFO_CPU_IR_MODE] = ntrace_cpu_attr(pmu, cpu, "implicit_return_mode", 0);
 	word[NTRACE_INFO_CPU_XLEN] = __riscv_xlen;
 	word[NTRACE_INFO_CPU_TRACE_ID] = ntrace_cpu_attr(pmu, cpu, "trace_id", 0);
 	word[NTRACE_INFO_CPU_DIALECT] = ntrace_cpu_attr(pmu, cpu, "dialect", 0);
 	word[NTRACE_INFO_CPU_ADDR_BITS] = ntrace_cpu_attr(pmu, cpu, "addr_bits", 0);
 	ntrace_info_fill_base(pmu, cpu, word);
+	/* After the base: it is 0 if the counter has begun anew */
+	if (ntrace_counter_is_known(pmu, cpu, config))
+		word[NTRACE_INFO_CPU_TS_FREQ] = ntrace_cpu_attr(pmu, cpu, "timestamp/frequency", 0);
 }
 
 /*
