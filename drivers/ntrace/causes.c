@@ -467,10 +467,7 @@ static DEVICE_ATTR_RW(user_mode);
 
 static ssize_t size_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	size_t size;
-
-	ntrace_record_memory(&size);
-	return sysfs_emit(buf, "%zu\n", size);
+	return sysfs_emit(buf, "%zu\n", ntrace_record_size());
 }
 static DEVICE_ATTR_RO(size);
 
@@ -478,11 +475,15 @@ static DEVICE_ATTR_RO(size);
 static ssize_t record_read(struct file *file, struct kobject *kobj, NTRACE_BIN_ATTR *attr,
 			   char *buf, loff_t at, size_t count)
 {
-	const void *memory;
 	size_t size;
 
-	memory = ntrace_record_memory(&size);
-	return memory_read_from_buffer(buf, count, &at, memory, size);
+	mutex_lock(&ntrace_flight_mutex);
+	size = ntrace_record_size();
+	count = at < size ? min_t(u64, count, size - at) : 0;
+	if (count)
+		ntrace_record_read(buf, at, count);
+	mutex_unlock(&ntrace_flight_mutex);
+	return count;
 }
 
 static const struct bin_attribute bin_attr_record = {

@@ -98,12 +98,6 @@ static struct device_node *ntrace_sink_region(const struct device_node *node)
 	return index < 0 ? NULL : of_parse_phandle(node, "memory-region", index);
 }
 
-/* Has this core mappings past the caches (Svpbmt)? Without them, such a mapping is a cached one. */
-static bool ntrace_maps_uncached(void)
-{
-	return pgprot_val(pgprot_writecombine(PAGE_KERNEL)) != pgprot_val(PAGE_KERNEL);
-}
-
 /*
  * Memory that the device tree reserves for the sink. Its addresses are bus addresses: no IOMMU is
  * in between

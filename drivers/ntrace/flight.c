@@ -14,6 +14,7 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/panic.h>
+#include <linux/property.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -136,6 +137,7 @@ static void ntrace_flight_copy(struct ntrace_sink *sink)
 	unsigned long size, used, from, done, n;
 	struct ntrace_window win;
 	bool wrapped;
+	void *to;
 
 	ntrace_flight_window(sink, &win);
 	size = win.end - win.start;
@@ -146,8 +148,9 @@ static void ntrace_flight_copy(struct ntrace_sink *sink)
 	for (done = 0; done < used; done += n) {
 		n = min3(used - done, size - (from + done) % size,
 			 (unsigned long)(area->size - area->at));
-		ntrace_ramsink_read(sink, (from + done) % size,
-				    ntrace_record_area(area->offset + area->at), n);
+		to = ntrace_record_area(area->offset + area->at);
+		ntrace_ramsink_read(sink, (from + done) % size, to, n);
+		ntrace_record_written(to, n);
 		area->at += n;
 		if (area->at >= area->size) {
 			area->at = 0;
@@ -569,6 +572,8 @@ bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task)
 	}
 	if (panics)
 		ntrace_flight_seize_all();
+	if (was_on || panics)
+		ntrace_record_settle();
 	return was_on;
 }
 
@@ -715,6 +720,8 @@ static void ntrace_flight_describe_sink(struct ntrace_record_setup *setup,
 	to->address = sink->comp.addr;
 	to->flags = area->copied ? NTRACE_FLIGHT_SINK_COPIED : 0;
 	setup->power_of_2 |= !area->copied && !area->any_size;
+	if (!area->copied && device_get_dma_attr(sink->comp.dev) != DEV_DMA_COHERENT)
+		__set_bit(sink->flight->index, setup->past);
 	strscpy(to->name, dev_name(sink->comp.dev), sizeof(to->name));
 }
 

@@ -7,15 +7,20 @@
  * it is used, and nothing is written to it but the last position of a sink.
  *
  * The memory is mapped as that of ramoops: write combining, so that what is written does not wait
- * in a cache for a reset that may come any time.
+ * in a cache for a reset that may come any time. A core without Svpbmt has only cached mappings:
+ * there, what is written is written back at once, by ntrace_record_written(). What a sink has
+ * written past the caches (dma-noncoherent) is read after ntrace_record_fetch().
  */
+#include <linux/bitmap.h>
 #include <linux/crc32.h>
 #include <linux/elf.h>
 #include <linux/gfp.h>
 #include <linux/io.h>
 #include <linux/ioport.h>
+#include <linux/libnvdimm.h>
 #include <linux/mm.h>
 #include <linux/of.h>
+#include <linux/of_address.h>
 #include <linux/of_reserved_mem.h>
 #include <linux/random.h>
 #include <linux/sched.h>
@@ -29,6 +34,7 @@
 #include <linux/vmcore_info.h>
 #endif
 
+#include <asm/cpufeature.h>
 #include <asm/delay.h>
 #include <asm/page.h>
 #include <asm/timex.h>
@@ -51,6 +57,15 @@ static struct {
 	void				*mem;
 	phys_addr_t			base;
 	size_t				size;
+	/* Areas of sinks in the record, written or found: from @data on, @share bytes each */
+	u64				data;
+	u64				share;
+	/* Those that sinks write past the caches */
+	DECLARE_BITMAP(past, NTRACE_FLIGHT_MAX_SINKS);
+	/* @mem as operations on caches take it, or NULL: it is not seen through caches */
+	void				*cache;
+	/* A CPU that panics writes into areas: no other CPU goes on to drop lines of them */
+	bool				seizing;
 	enum ntrace_record_origin	origin;
 	struct resource			*res;
 	/* Of the record that is being written */
@@ -79,10 +94,95 @@ static atomic_t ntrace_record_busy = ATOMIC_INIT(0);
 
 /* ---- Memory ---- */
 
-static void ntrace_record_flush(void)
+/* Has this core mappings past the caches (Svpbmt)? Without them, such a mapping is a cached one. */
+bool ntrace_maps_uncached(void)
 {
-	/* What was written before reaches memory before what is written next, or a reset */
+	return pgprot_val(pgprot_writecombine(PAGE_KERNEL)) != pgprot_val(PAGE_KERNEL);
+}
+
+/* Has a trace component of this machine writes that caches do not see? */
+static bool ntrace_record_has_past(void)
+{
+	struct device_node *node;
+
+	for_each_compatible_node(node, NULL, NTRACE_COMPATIBLE) {
+		if (of_dma_is_coherent(node))
+			continue;
+		of_node_put(node);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The kernel tells the caches of some vendors physical addresses. It computes them from virtual
+ * ones, which is right for its linear mapping only. What has another mapping can be written back
+ * with Zicbom only.
+ */
+static void *ntrace_record_cache_address(void *mem, phys_addr_t base, size_t size)
+{
+	if (ntrace_maps_uncached())
+		return NULL;
+	if (region_intersects(base, size, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) !=
+	    REGION_DISJOINT)
+		return phys_to_virt(base);
+	if (riscv_isa_extension_available(NULL, ZICBOM))
+		return mem;
+	pr_warn("ntrace: flight recorder: a record at %pa may be lost at a reset: it is mapped through caches, which cannot be written back without Zicbom. A region without no-map can\n",
+		&base);
+	return NULL;
+}
+
+/*
+ * Write back what a CPU wrote. Pages of this kernel do not survive a reset: they leave the caches
+ * only for sinks that do not see these. Returns false if nothing needs to leave them.
+ */
+static bool ntrace_record_clean(const void *at, size_t size)
+{
+	if (!ntrace_record.cache ||
+	    (ntrace_record.origin == NTRACE_RECORD_PAGES &&
+	     bitmap_empty(ntrace_record.past, NTRACE_FLIGHT_MAX_SINKS)))
+		return false;
+	arch_wb_cache_pmem(ntrace_record.cache + (at - ntrace_record.mem), size);
+	return true;
+}
+
+/**
+ * ntrace_record_written - what a CPU wrote reaches memory before what is written next, or a reset
+ * @at: in the record
+ * @size: bytes
+ */
+void ntrace_record_written(const void *at, size_t size)
+{
+	/* Before what is written next */
 	wmb();
+	if (!ntrace_record_clean(at, size))
+		return;
+	/* The lines are written back before what is written next */
+	wmb();
+}
+
+/*
+ * Caches have nothing of what sinks write past them, in @size bytes from @at on. CPUs that write
+ * there write it back at once.
+ */
+static void ntrace_record_fetch(u64 at, u64 size)
+{
+	u64 area, from, to, n;
+	unsigned int i;
+
+	if (!ntrace_record.cache)
+		return;
+	for_each_set_bit(i, ntrace_record.past, NTRACE_FLIGHT_MAX_SINKS) {
+		area = ntrace_record.data + i * ntrace_record.share;
+		from = max(at, area);
+		to = min(at + size, area + ntrace_record.share);
+		/* In steps of microseconds: the CPU that panics does not wait */
+		for (; from < to && !READ_ONCE(ntrace_record.seizing); from += n) {
+			n = min(to - from, PAGE_SIZE);
+			arch_invalidate_pmem(ntrace_record.cache + from, n);
+		}
+	}
 }
 
 static void *ntrace_record_vmap(phys_addr_t base, size_t size)
@@ -117,6 +217,7 @@ static int ntrace_record_map(phys_addr_t base, u64 size)
 	}
 	if (!ntrace_record.mem)
 		return -ENOMEM;
+	ntrace_record.cache = ntrace_record_cache_address(ntrace_record.mem, base, size);
 	ntrace_record.base = base;
 	ntrace_record.size = size;
 	return 0;
@@ -209,6 +310,7 @@ static int ntrace_record_take_pages(u64 wanted)
 		return -ENOMEM;
 	}
 	ntrace_record.origin = NTRACE_RECORD_PAGES;
+	ntrace_record.cache = ntrace_record.mem;
 	ntrace_record.base = virt_to_phys(ntrace_record.mem);
 	ntrace_record.size = size;
 	return 0;
@@ -330,6 +432,11 @@ static void ntrace_record_learn(void)
 	    copy.address != ntrace_record.base || copy.nr_parts > ARRAY_SIZE(copy.parts))
 		return;
 	ntrace_record.used = copy.region;
+	/* Its sinks may be those of another driver: as one area */
+	ntrace_record.data = copy.data_offset;
+	ntrace_record.share = copy.region - copy.data_offset;
+	if (ntrace_record_has_past())
+		__set_bit(0, ntrace_record.past);
 	ntrace_record.old_sinks =
 		ntrace_record_old_array(&copy, NTRACE_FLIGHT_SINKS,
 					sizeof(struct ntrace_flight_sink), NTRACE_FLIGHT_MAX_SINKS,
@@ -435,7 +542,7 @@ void ntrace_record_old_pointer(unsigned int index, u64 offset, bool wrapped)
 	slot->check = ntrace_flight_check(slot, sizeof(*slot),
 					  NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_POINTERS,
 							     slot - ntrace_record.old_pointers));
-	ntrace_record_flush();
+	ntrace_record_written(slot, sizeof(*slot));
 }
 
 /* ---- Begin ---- */
@@ -529,6 +636,9 @@ static int ntrace_record_share(const struct ntrace_record_setup *setup, u64 from
 		share = rounddown_pow_of_two(share);
 	if (!share)
 		return -ENOSPC;
+	ntrace_record.data = from;
+	ntrace_record.share = share;
+	bitmap_copy(ntrace_record.past, setup->past, NTRACE_FLIGHT_MAX_SINKS);
 	for (i = 0; i < setup->nr_sinks; i++) {
 		setup->sinks[i].offset = from + i * share;
 		setup->sinks[i].size = share;
@@ -589,9 +699,11 @@ static void ntrace_record_finish(struct ntrace_flight_header *head)
 	crc = crc32_le(crc, (u8 *)head + sizeof(magic),
 		       offsetof(typeof(*head), crc) - sizeof(magic));
 	head->crc = ~crc;
-	ntrace_record_flush();
+	/* No cache has a line that it could write over the trace later */
+	ntrace_record_written(head, ntrace_record.size);
+	ntrace_record_fetch(0, ntrace_record.size);
 	head->magic = magic;
-	ntrace_record_flush();
+	ntrace_record_written(head, sizeof(*head));
 }
 
 /**
@@ -610,7 +722,7 @@ int ntrace_record_begin(struct ntrace_record_setup *setup)
 
 	ntrace_record_forget();
 	head->magic = NTRACE_FLIGHT_MAGIC_WRITING;
-	ntrace_record_flush();
+	ntrace_record_written(head, sizeof(head->magic));
 	memset((u8 *)head + sizeof(head->magic), 0, sizeof(*head) - sizeof(head->magic));
 	head->version = NTRACE_FLIGHT_VERSION_MAJOR << 16 | NTRACE_FLIGHT_VERSION_MINOR;
 	head->size = sizeof(*head);
@@ -619,6 +731,7 @@ int ntrace_record_begin(struct ntrace_record_setup *setup)
 	get_random_bytes(head->id, sizeof(head->id));
 	if (!ntrace_record_parts(&l, setup)) {
 		head->magic = 0;
+		ntrace_record_written(head, sizeof(head->magic));
 		return -ENOSPC;
 	}
 	/* Bytes that are idle between messages: a reader sees how far a sink had got */
@@ -667,7 +780,7 @@ static void ntrace_record_put_pointer(struct ntrace_area *area, u64 offset, u32 
 	slot->flags = flags;
 	slot->check = ntrace_flight_check(slot, sizeof(*slot),
 					  NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_POINTERS, nth));
-	ntrace_record_flush();
+	ntrace_record_written(slot, sizeof(*slot));
 }
 
 /**
@@ -700,6 +813,7 @@ static void ntrace_record_put_gap(u32 number, u64 from, u64 to, unsigned int sin
 	gap->number = number;
 	gap->check = ntrace_flight_check(gap, sizeof(*gap),
 					 NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_GAPS, nth));
+	ntrace_record_clean(gap, sizeof(*gap));
 }
 
 /* A sink stops for somebody else. Context: interrupts off. */
@@ -739,6 +853,7 @@ void notrace ntrace_record_switch(unsigned int cpu, u32 number, struct task_stru
 	entry.check = ntrace_flight_check(&entry, sizeof(entry),
 					  NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_SWITCHES, nth));
 	*at = entry;
+	ntrace_record_clean(at, sizeof(*at));
 }
 
 /* A module has come, or goes if @text_size is 0. Context: one at a time. */
@@ -763,7 +878,7 @@ void ntrace_record_module(const char *name, u64 text, u64 text_size, const u8 *b
 						NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_MODULES,
 								   at - ntrace_record.modules));
 	}
-	ntrace_record_flush();
+	ntrace_record_written(at, sizeof(*at));
 }
 
 /**
@@ -787,7 +902,7 @@ void ntrace_record_cause(u32 code, const char *text, struct task_struct *task)
 	strscpy_pad(cause->text, text ?: "", sizeof(cause->text));
 	cause->check = ntrace_flight_check(cause, sizeof(*cause),
 					   NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_CAUSE, 0));
-	ntrace_record_flush();
+	ntrace_record_written(cause, sizeof(*cause));
 }
 
 /**
@@ -817,21 +932,53 @@ void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_w
 	to->sink = area->index;
 	to->check = ntrace_flight_check(to, sizeof(*to), NTRACE_FLIGHT_SEED(NTRACE_FLIGHT_SESSIONS,
 									    area->index));
-	ntrace_record_flush();
+	ntrace_record_written(to, sizeof(*to));
+}
+
+/*
+ * Nothing is written any more. A crash kernel may read it: its pages are in the crash dump, which
+ * is read through the caches that this kernel leaves. Other memory is read by a driver.
+ */
+void ntrace_record_settle(void)
+{
+	if (ntrace_record.origin == NTRACE_RECORD_PAGES)
+		ntrace_record_fetch(0, ntrace_record.size);
 }
 
 /* ---- All of it ---- */
 
-/* The record that is being written, or the one that was found */
-const void *ntrace_record_memory(size_t *size)
+/* Bytes of the record that is being written, or of the one that was found */
+size_t ntrace_record_size(void)
 {
-	*size = ntrace_record.used ?: ntrace_record.size;
-	return ntrace_record.mem;
+	return ntrace_record.used ?: ntrace_record.size;
+}
+
+/**
+ * ntrace_record_read - copy from the record
+ * @to: where to
+ * @at: in the record, not after its end
+ * @size: bytes, not beyond its end
+ *
+ * Context: ntrace_flight_mutex is held: it does not begin meanwhile.
+ */
+void ntrace_record_read(void *to, u64 at, size_t size)
+{
+	lockdep_assert_held(&ntrace_flight_mutex);
+	ntrace_record_fetch(at, size);
+	memcpy(to, ntrace_record.mem + at, size);
 }
 
 void *ntrace_record_area(u64 offset)
 {
 	return ntrace_record.mem + offset;
+}
+
+/* The CPU that panics begins, or ends, to write into areas of sinks */
+void ntrace_record_seize(bool begins)
+{
+	WRITE_ONCE(ntrace_record.seizing, begins);
+	/* Other CPUs see it before the first write, and the end after the last one */
+	smp_mb();
 }
 
 phys_addr_t ntrace_record_base(void)
@@ -848,6 +995,7 @@ void ntrace_record_forget(void)
 	ntrace_record.nr_old_cpus = 0;
 	ntrace_record.old_pointers = NULL;
 	ntrace_record.used = 0;
+	bitmap_zero(ntrace_record.past, NTRACE_FLIGHT_MAX_SINKS);
 }
 
 void ntrace_record_clear(void)
@@ -855,7 +1003,7 @@ void ntrace_record_clear(void)
 	struct ntrace_flight_header *head = ntrace_record.mem;
 
 	head->magic = 0;
-	ntrace_record_flush();
+	ntrace_record_written(head, sizeof(head->magic));
 	ntrace_record_forget();
 }
 

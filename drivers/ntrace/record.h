@@ -3,6 +3,7 @@
 #ifndef NTRACE_RECORD_H
 #define NTRACE_RECORD_H
 
+#include <linux/bitmap.h>
 #include <linux/jump_label.h>
 #include <linux/ntrace-flight.h>
 #include <linux/sched.h>
@@ -32,6 +33,7 @@ enum ntrace_record_found {
  * @nr_cpus: number of @cpus
  * @nr_sinks: number of @sinks
  * @power_of_2: the area of each sink has 2^M bytes
+ * @past: bit n: sink n writes its area itself, and caches do not see it
  */
 struct ntrace_record_setup {
 	struct ntrace_flight_cpu	*cpus;
@@ -39,6 +41,7 @@ struct ntrace_record_setup {
 	unsigned int			nr_cpus;
 	unsigned int			nr_sinks;
 	bool				power_of_2;
+	DECLARE_BITMAP(past, NTRACE_FLIGHT_MAX_SINKS);
 };
 
 /**
@@ -84,8 +87,13 @@ void ntrace_record_module(const char *name, u64 text, u64 text_size, const u8 *b
 void ntrace_record_cause(u32 code, const char *text, struct task_struct *task);
 void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_want *want,
 			   u64 config, unsigned int src_bits, struct task_struct *task);
-const void *ntrace_record_memory(size_t *size);
+bool ntrace_maps_uncached(void);
+void ntrace_record_written(const void *at, size_t size);
+void ntrace_record_settle(void);
+size_t ntrace_record_size(void);
+void ntrace_record_read(void *to, u64 at, size_t size);
 void *ntrace_record_area(u64 offset);
+void ntrace_record_seize(bool begins);
 phys_addr_t ntrace_record_base(void);
 void ntrace_record_forget(void);
 void ntrace_record_clear(void);

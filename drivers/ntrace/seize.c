@@ -126,9 +126,12 @@ static void ntrace_loot_take(struct ntrace_sink *sink, const struct ntrace_buf *
 	unsigned long idle = area->size - own - aux;
 	u8 *to = ntrace_record_area(area->offset);
 
+	ntrace_record_seize(true);
 	memset(to, 0xff, idle);
 	ntrace_loot_take_aux(buf, loot, to + idle, aux);
 	ntrace_loot_take_own(sink, loot, to + idle + aux, own);
+	ntrace_record_written(to, area->size);
+	ntrace_record_seize(false);
 }
 
 /**

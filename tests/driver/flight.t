@@ -7,7 +7,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan 25
+plan 37
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1
@@ -25,6 +25,26 @@ BOARD_WATCHDOG=2 crash hang "$tap_tmp/hang" : "$insmod=hang" --reset watchdog --
 found hang "$tap_tmp/hang" "nobody said why: it was reset, as by a watchdog, or it still records" \
 	insmod "guilty_hang"
 ok "hang: the end of the trace was found" grep -q '^trace .*up to the last synchronising message' "$tap_tmp/hang/said"
+
+# Caches: harts of this board have no mappings past them (Svpbmt). A reset drops what was not written back; sinks
+# write past them, too.
+crash "caches that a reset drops" "$tap_tmp/cached" : "$insmod=panic" --reset warm --append panic=1 --cached-flight
+found "caches that a reset drops" "$tap_tmp/cached" "panic: trouble: it panics on purpose" insmod "guilty_panic .*=> .* panic "
+BOARD_WATCHDOG=2 crash "caches that sinks do not see" "$tap_tmp/incoherent" : "$insmod=hang" --reset watchdog --incoherent \
+	--cached-flight --model reset-lost=on
+found "caches that sinks do not see" "$tap_tmp/incoherent" "nobody said why: it was reset, as by a watchdog, or it still records" \
+	insmod "guilty_hang"
+# Memory of this kernel, which is cached on all harts. What a sink has copied is there, too.
+for topology in direct sram; do
+	rm -rf "$tap_tmp/pages"
+	"$top/tools/board/board" run --topology $topology --incoherent --timeout 200 --console "$tap_tmp/console" --out "$tap_tmp/pages" \
+		-- 'F=/sys/devices/platform/ntrace-flight; rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=2M; sleep 1
+		cat $F/record >/dev/null; echo x >$F/trigger; cat $F/state; ntrace flight save -o /out/record' >"$tap_tmp/said" 2>"$tap_tmp/err"
+	"$O/bin/ntrace" script -i "$tap_tmp/pages/record" >"$tap_tmp/script" 2>/dev/null
+	calls=$(grep -c ' call ' "$tap_tmp/script")
+	ok "$topology: a record in pages that caches have ($calls calls)" [ "$calls" -gt 1000 ]
+	is "$topology: a record in pages that caches have: no errors but code that was not kept" "$(errors "$tap_tmp")" 0
+done
 
 # A CPU that goes offline waits for who keeps CPUs awake, and the recorder that ends or begins waits for that CPU
 "$top/tools/board/board" run --flight 4M --harts 2 --timeout 200 --console "$tap_tmp/console" -- '

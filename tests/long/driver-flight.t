@@ -405,10 +405,14 @@ dumped() {
 	is "$_what: no errors but code that was not kept" "$(errors "$tap_tmp/case")" 0
 }
 
-# Also beside a reserved region. The kernel lists the memory of its initrd as reserved, from which it gives
-# pages first: with 2 GiB, a record of 4 MiB was there.
-for beside in "" "--flight 4M"; do
-	what="kdump, pages${beside:+ beside a region}"
+# Also beside a reserved region, and where caches do not see what sinks write. The kernel lists the memory of
+# its initrd as reserved, from which it gives pages first: with 2 GiB, a record of 4 MiB was there.
+for beside in "" "--flight 4M" --incoherent; do
+	case $beside in
+	*flight*) what="kdump, pages beside a region" ;;
+	*incoherent) what="kdump, pages that caches have" ;;
+	*) what="kdump, pages" ;;
+	esac
 	wanted "$what" || continue
 	kdump_before="rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1"
 	# shellcheck disable=SC2086
