@@ -359,6 +359,7 @@ static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 	return true;
 }
 
+/* trTsMode that the hardware prefers */
 static unsigned int ntrace_encoder_best_ts_mode(const struct ntrace_encoder *enc)
 {
 	/*
@@ -375,21 +376,50 @@ static unsigned int ntrace_encoder_best_ts_mode(const struct ntrace_encoder *enc
 	return TR_TS_MODE_NONE;
 }
 
-/* The mode of an event that does not choose one */
-static unsigned int ntrace_encoder_usual_ts_mode(const struct ntrace_encoder *enc)
+/* trTsMode with @config as the default */
+unsigned int ntrace_encoder_ts_mode(const struct ntrace_encoder *enc, u64 config)
 {
-	return FIELD_GET(NTRACE_CONFIG_TS_MODE, enc->default_config) ?:
-	       ntrace_encoder_best_ts_mode(enc);
+	return FIELD_GET(NTRACE_CONFIG_TS_MODE, config) ?: ntrace_encoder_best_ts_mode(enc);
+}
+
+/* trTsMode of an event that does not choose one */
+unsigned int ntrace_encoder_usual_ts_mode(const struct ntrace_encoder *enc)
+{
+	return ntrace_encoder_ts_mode(enc, enc->default_config);
+}
+
+/* Are its timestamps those of the counter as ntrace_encoder_count() has it, if @config has any? */
+bool ntrace_encoder_has_usual_clock(const struct ntrace_encoder *enc, u64 config)
+{
+	unsigned int mode = FIELD_GET(NTRACE_CONFIG_TS_MODE, config);
+
+	if (!(config & NTRACE_CONFIG_TIMESTAMP))
+		return true;
+	return !((config ^ enc->default_config) & NTRACE_CONFIG_TS_PRESCALE) &&
+	       (!mode || mode == ntrace_encoder_usual_ts_mode(enc));
+}
+
+/* trTsPrescale of the counter while nothing traces */
+static unsigned int ntrace_encoder_usual_prescale(const struct ntrace_encoder *enc)
+{
+	return FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, enc->default_config);
+}
+
+/* trTsMode and trTsPrescale as ntrace_encoder_count() has them */
+static u32 ntrace_encoder_usual_clock(const struct ntrace_encoder *enc)
+{
+	return FIELD_PREP(TR_TS_MODE, ntrace_encoder_usual_ts_mode(enc)) |
+	       FIELD_PREP(TR_TS_PRESCALE, ntrace_encoder_usual_prescale(enc));
 }
 
 /* Let the counter run, also while nothing traces: it is the time of the trace */
-static void ntrace_encoder_count(struct ntrace_encoder *enc)
+void ntrace_encoder_count(struct ntrace_encoder *enc)
 {
 	u32 mode = ntrace_encoder_usual_ts_mode(enc);
 
 	ntrace_encoder_forget(enc);
 	if (mode)
-		ntrace_ts_count(&enc->comp, mode, 0);
+		ntrace_ts_count(&enc->comp, mode, ntrace_encoder_usual_prescale(enc));
 	else
 		ntrace_write(&enc->comp, TR_TS_CONTROL, 0);
 }
@@ -400,9 +430,10 @@ static void ntrace_encoder_count(struct ntrace_encoder *enc)
 /* Does the counter run as ntrace_encoder_count() lets it? */
 static bool ntrace_encoder_counts_as_usual(const struct ntrace_encoder *enc)
 {
-	return enc->ops ||
-	       (ntrace_read(&enc->comp, TR_TS_CONTROL) & (TR_TS_MODE | TR_TS_PRESCALE)) ==
-	       FIELD_PREP(TR_TS_MODE, ntrace_encoder_usual_ts_mode(enc));
+	u32 mask = TR_TS_MODE | TR_TS_PRESCALE;
+
+	return enc->ops || (ntrace_read(&enc->comp, TR_TS_CONTROL) & mask) ==
+			   ntrace_encoder_usual_clock(enc);
 }
 
 /*
@@ -430,18 +461,70 @@ void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 		if (took >= least)
 			continue;
 		least = took;
-		enc->ts_base = counter;
+		/* before the prescaler, which counts every fourth tick, or fewer */
+		enc->ts_base = counter << 2 * ntrace_encoder_usual_prescale(enc);
 		enc->ts_base_time = before + took / 2;
 	}
 }
 
-/* How fast the counter runs, as far as that can be known. May sleep. */
+/* Has somebody set a funnel otherwise than the driver did? The encoder may share its timestamp. */
+static bool ntrace_encoder_shares_other(const struct ntrace_encoder *enc)
+{
+	const struct ntrace_route *route = &enc->routes[0];
+	unsigned int i;
+
+	for (i = 0; i < route->len; i++)
+		if (route->path[i]->type == TR_COMP_FUNNEL &&
+		    to_ntrace_funnel(route->path[i])->ts_is_set)
+			return true;
+	return false;
+}
+
+/* Is the clock of the device tree that of the counter? It is that of the mode which is best. */
+static bool ntrace_encoder_has_clock(const struct ntrace_encoder *enc)
+{
+	unsigned int mode = ntrace_encoder_usual_ts_mode(enc);
+
+	if (mode != ntrace_encoder_best_ts_mode(enc) ||
+	    (ntrace_ts_is_internal(mode) && enc->ts_restarts))
+		return false;
+	return mode != TR_TS_MODE_SHARED || !ntrace_encoder_shares_other(enc);
+}
+
+/* The counter is another one: nothing is known of it until it is measured */
+void ntrace_encoder_forget_clock(struct ntrace_encoder *enc)
+{
+	enc->ts_is_time = false;
+	enc->ts_freq = 0;
+	enc->ts_base_time = 0;
+}
+
+/* The encoder lost its power, or may have: a counter of its own begins anew */
+void ntrace_encoder_begins_anew(struct ntrace_encoder *enc)
+{
+	if (ntrace_ts_is_internal(ntrace_encoder_usual_ts_mode(enc)))
+		ntrace_encoder_forget_clock(enc);
+}
+
+/*
+ * How fast the counter runs, as far as that can be known. What was found before stays if an event
+ * has another ts_mode now. May sleep.
+ */
 void ntrace_encoder_measure(struct ntrace_encoder *enc)
 {
-	if (!enc->caps.ts_modes)
+	bool is_time;
+
+	if (!enc->caps.ts_modes || !ntrace_encoder_counts_as_usual(enc))
 		return;
-	enc->ts_is_time = ntrace_encoder_ts_is_time(enc);
-	enc->ts_freq = enc->ts_is_time ? riscv_timebase : enc->ts_clock;
+	is_time = ntrace_encoder_ts_is_time(enc);
+	if (!ntrace_encoder_counts_as_usual(enc))
+		return;
+	enc->ts_is_time = is_time;
+	enc->ts_freq = 0;
+	if (is_time)
+		enc->ts_freq = riscv_timebase;
+	else if (ntrace_encoder_has_clock(enc))
+		enc->ts_freq = enc->ts_clock;
 }
 
 /*
@@ -496,7 +579,7 @@ static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 		config |= (u64)mode << NTRACE_CONFIG_SYNC_MODE_SHIFT;
 		config |= (u64)ntrace_nearest(caps->sync_max, want) << NTRACE_CONFIG_SYNC_MAX_SHIFT;
 	}
-	return ntrace_encoder_resolve(enc, config);
+	return ntrace_encoder_resolve_default(enc, config);
 }
 
 static void ntrace_encoder_write_reset(struct ntrace_encoder *enc)
@@ -553,11 +636,12 @@ void ntrace_encoder_revive(struct ntrace_encoder *enc)
 {
 	if (enc->ops) {
 		enc->ops->revive(enc);
-		return;
+	} else {
+		ntrace_encoder_write_reset(enc);
+		ntrace_encoder_set_src(enc, enc->src_bits, enc->src_id);
+		ntrace_encoder_count(enc);
 	}
-	ntrace_encoder_write_reset(enc);
-	ntrace_encoder_set_src(enc, enc->src_bits, enc->src_id);
-	ntrace_encoder_count(enc);
+	ntrace_encoder_begins_anew(enc);
 }
 
 /* Drop trace that the sink had no room for, so that the next stretch does not begin with it */
@@ -636,9 +720,9 @@ static bool ntrace_caps_filter(const struct ntrace_caps *caps, const struct ntra
 	return filter->nr_ranges <= ntrace_caps_ranges(&left, filter->latch);
 }
 
-/* -EOPNOTSUPP if this encoder cannot do what @config and @filter ask for */
-int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
-			 const struct ntrace_filter *filter)
+/* -EOPNOTSUPP if the hardware cannot do what @config and @filter ask for */
+int ntrace_encoder_supports(const struct ntrace_encoder *enc, u64 config,
+			    const struct ntrace_filter *filter)
 {
 	const struct ntrace_caps *caps = &enc->caps;
 	u64 single = NTRACE_CONFIG_CONTEXT | NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_STALL |
@@ -658,7 +742,10 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 		return -EOPNOTSUPP;
 	if ((config & NTRACE_CONFIG_TIMESTAMP) &&
 	    (!ntrace_one_of(caps->ts_modes | BIT(0), config, NTRACE_CONFIG_TS_MODE) ||
-	     !ntrace_one_of(caps->ts_prescale, config, NTRACE_CONFIG_TS_PRESCALE)))
+	     !ntrace_one_of(caps->ts_prescale, config, NTRACE_CONFIG_TS_PRESCALE) ||
+	     ((config & NTRACE_CONFIG_TS_PRESCALE) &&
+	      !ntrace_ts_is_internal(FIELD_GET(NTRACE_CONFIG_TS_MODE, config) ?:
+				     ntrace_encoder_usual_ts_mode(enc)))))
 		return -EOPNOTSUPP;
 	if (!ntrace_caps_filter(caps, filter) ||
 	    ntrace_trigger_actions(filter->trig_in) & ~caps->trig_in ||
@@ -667,14 +754,38 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 	return 0;
 }
 
-/* @config with what 0 stands for: "the best that the hardware has" */
-u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config)
+/*
+ * ... or if an event, or the flight recorder, is not to do it: the only counter of an encoder would
+ * go on from where another clock left it, and the times of others would be wrong. What is shared or
+ * comes from outside does not change.
+ */
+int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
+			 const struct ntrace_filter *filter)
+{
+	int ret = ntrace_encoder_supports(enc, config, filter);
+
+	if (!ret && ntrace_ts_is_internal(ntrace_encoder_usual_ts_mode(enc)) &&
+	    !ntrace_encoder_has_usual_clock(enc, config))
+		ret = -EOPNOTSUPP;
+	return ret;
+}
+
+/* @config as a default, with what 0 stands for: "the best that the hardware has" */
+u64 ntrace_encoder_resolve_default(const struct ntrace_encoder *enc, u64 config)
 {
 	if (!(config & NTRACE_CONFIG_MODE))
 		config |= (u64)__fls(enc->caps.modes) << NTRACE_CONFIG_MODE_SHIFT;
 	if ((config & NTRACE_CONFIG_TIMESTAMP) && !(config & NTRACE_CONFIG_TS_MODE))
 		config |= (u64)ntrace_encoder_best_ts_mode(enc) << NTRACE_CONFIG_TS_MODE_SHIFT;
 	return config;
+}
+
+/* ... and of an event, whose timestamps are those of the counter that runs, if it chooses none */
+u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config)
+{
+	if ((config & NTRACE_CONFIG_TIMESTAMP) && !(config & NTRACE_CONFIG_TS_MODE))
+		config |= (u64)ntrace_encoder_usual_ts_mode(enc) << NTRACE_CONFIG_TS_MODE_SHIFT;
+	return ntrace_encoder_resolve_default(enc, config);
 }
 
 /* Writing this register clears the latch, or sets it if the filter has no start */
@@ -818,7 +929,7 @@ static void ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 		      FIELD_PREP(TR_TS_MODE, FIELD_GET(NTRACE_CONFIG_TS_MODE, config)) |
 		      FIELD_PREP(TR_TS_PRESCALE, FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, config));
 	else
-		ts |= FIELD_PREP(TR_TS_MODE, ntrace_encoder_usual_ts_mode(enc));
+		ts |= ntrace_encoder_usual_clock(enc);
 	ntrace_write(&enc->comp, TR_TS_CONTROL, ts);
 }
 
@@ -862,7 +973,7 @@ static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 }
 
 /*
- * Write a config that ntrace_encoder_check() accepted, while disabled. -EIO if
+ * Write a config that ntrace_encoder_supports() accepted, while disabled. -EIO if
  * the hardware does not take what it took when it was probed.
  */
 int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,

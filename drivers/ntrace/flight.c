@@ -654,7 +654,10 @@ static void ntrace_flight_describe(const struct ntrace_encoder *enc, struct ntra
 		word[NTRACE_INFO_CPU_SRC_BITS] = enc->src_bits;
 	word[NTRACE_INFO_CPU_SRC_ID] = enc->src_id;
 	word[NTRACE_INFO_CPU_TS_WIDTH] = enc->caps.ts_width;
-	word[NTRACE_INFO_CPU_TS_FREQ] = enc->ts_freq;
+	/* A counter of its own may begin anew after an idle state, which a record outlives */
+	if (ntrace_encoder_has_usual_clock(enc, want->config) &&
+	    !ntrace_ts_is_internal(ntrace_encoder_usual_ts_mode(enc)))
+		word[NTRACE_INFO_CPU_TS_FREQ] = enc->ts_freq;
 	word[NTRACE_INFO_CPU_IR_MODE] = enc->caps.ir_mode;
 	word[NTRACE_INFO_CPU_XLEN] = BITS_PER_LONG;
 	word[NTRACE_INFO_CPU_TS_BASE] = enc->ts_base;

@@ -81,6 +81,7 @@ void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner)
 	funnel->inner = inner;
 	funnel->ts_mode = ntrace_funnel_best_ts_mode(funnel);
 	funnel->ts_prescale = 0;
+	funnel->ts_is_set = false;
 	ntrace_funnel_revive(funnel);
 }
 
@@ -99,7 +100,8 @@ int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsign
 	unsigned long flags;
 	int ret = -EOPNOTSUPP;
 
-	if (!(funnel->ts.modes & BIT(mode)) || !(funnel->ts.prescale & BIT(prescale)))
+	if (!(funnel->ts.modes & BIT(mode)) || !(funnel->ts.prescale & BIT(prescale)) ||
+	    (prescale && !ntrace_ts_is_internal(mode)))
 		return ret;
 	raw_spin_lock_irqsave(&funnel->comp.lock, flags);
 	if (funnel->comp.users) {
@@ -107,6 +109,7 @@ int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsign
 	} else if (ntrace_ts_count(&funnel->comp, mode, prescale)) {
 		funnel->ts_mode = mode;
 		funnel->ts_prescale = prescale;
+		funnel->ts_is_set = prescale || mode != ntrace_funnel_best_ts_mode(funnel);
 		ret = 0;
 	} else {
 		ntrace_ts_count(&funnel->comp, funnel->ts_mode, funnel->ts_prescale);

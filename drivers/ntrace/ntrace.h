@@ -309,6 +309,7 @@ struct ntrace_route {
  * @ts_clock: Hz of its clock in the device tree, 0 if there is none
  * @ts_freq: Hz of the timestamp counter before the prescaler, 0 unknown
  * @ts_is_time: the timestamp counts like the time CSR
+ * @ts_restarts: its own counter may begin anew after an idle state: nobody knows its times
  * @ts_base: the timestamp when an event was opened last
  * @ts_base_time: the time CSR then
  * @config: the config that the registers hold
@@ -341,6 +342,7 @@ struct ntrace_encoder {
 	u32			ts_clock;
 	u32			ts_freq;
 	bool			ts_is_time;
+	bool			ts_restarts;
 	u64			ts_base;
 	u64			ts_base_time;
 	u64			config;
@@ -554,6 +556,7 @@ struct ntrace_ts {
  * @ts: its timestamp unit
  * @ts_mode: trTsMode as programmed, 0 if there is no such unit
  * @ts_prescale: trTsPrescale as programmed
+ * @ts_is_set: by a user, to what the driver would not have chosen
  */
 struct ntrace_funnel {
 	struct ntrace_comp	comp;
@@ -563,6 +566,7 @@ struct ntrace_funnel {
 	struct ntrace_ts	ts;
 	u8			ts_mode;
 	u8			ts_prescale;
+	bool			ts_is_set;
 };
 
 /**
@@ -590,6 +594,12 @@ struct ntrace_csfunnel {
 #define to_ntrace_funnel(c)	container_of(c, struct ntrace_funnel, comp)
 #define to_ntrace_bridge(c)	container_of(c, struct ntrace_bridge, comp)
 #define to_ntrace_csfunnel(c)	container_of(c, struct ntrace_csfunnel, comp)
+
+/* Has a timestamp unit a counter of its own in this trTsMode? Only such a one has a prescaler. */
+static inline bool ntrace_ts_is_internal(unsigned int mode)
+{
+	return mode == TR_TS_MODE_INTERNAL_SYSTEM || mode == TR_TS_MODE_INTERNAL_CORE;
+}
 
 /* A component with CoreSight registers has no tr??Control. */
 static inline bool ntrace_is_coresight(const struct ntrace_comp *comp)
@@ -668,16 +678,25 @@ static inline int ntrace_comp_disable(struct ntrace_comp *comp)
 int ntrace_encoder_setup(struct ntrace_encoder *enc);
 unsigned int ntrace_caps_ranges(const struct ntrace_caps *caps, bool latch);
 unsigned int ntrace_caps_excludes(const struct ntrace_caps *caps);
+int ntrace_encoder_supports(const struct ntrace_encoder *enc, u64 config,
+			    const struct ntrace_filter *filter);
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter);
+u64 ntrace_encoder_resolve_default(const struct ntrace_encoder *enc, u64 config);
 u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config);
 int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 			   const struct ntrace_filter *filter);
 u64 ntrace_encoder_counter(const struct ntrace_encoder *enc);
+unsigned int ntrace_encoder_ts_mode(const struct ntrace_encoder *enc, u64 config);
+unsigned int ntrace_encoder_usual_ts_mode(const struct ntrace_encoder *enc);
+bool ntrace_encoder_has_usual_clock(const struct ntrace_encoder *enc, u64 config);
+void ntrace_encoder_count(struct ntrace_encoder *enc);
 void ntrace_encoder_take_base(struct ntrace_encoder *enc);
 int ntrace_encoder_drop(struct ntrace_encoder *enc);
 void ntrace_encoder_revive(struct ntrace_encoder *enc);
 int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id);
+void ntrace_encoder_forget_clock(struct ntrace_encoder *enc);
+void ntrace_encoder_begins_anew(struct ntrace_encoder *enc);
 void ntrace_encoder_measure(struct ntrace_encoder *enc);
 void ntrace_encoder_start_counter(struct ntrace_encoder *enc);
 
@@ -817,14 +836,15 @@ struct ntrace_funnel *ntrace_route_funnel(const struct ntrace_route *route);
 const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
 					     const struct ntrace_want *want);
 void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *route);
+void ntrace_path_leave(struct ntrace_encoder *enc);
 void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *route);
 int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *route);
-void ntrace_path_restore(struct ntrace_encoder *enc);
+bool ntrace_path_restore(struct ntrace_encoder *enc);
 bool ntrace_path_keeps_links(const struct ntrace_encoder *enc);
 void ntrace_path_leave_link(struct ntrace_comp *comp);
 void ntrace_path_leave_links(struct ntrace_encoder *enc);
 void ntrace_path_rest_links(struct ntrace_encoder *enc);
-void ntrace_path_restore_comp(struct ntrace_comp *comp);
+bool ntrace_path_restore_comp(struct ntrace_comp *comp);
 int ntrace_route_get(const struct ntrace_route *route);
 void ntrace_route_put(const struct ntrace_route *route);
 int ntrace_path_get(struct ntrace_encoder *enc);
@@ -917,6 +937,7 @@ extern struct list_head ntrace_comps;
 struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu);
 const struct cpumask *ntrace_cpus(void);
 void ntrace_take_bases(const struct cpumask *cpus);
+void ntrace_recount(struct ntrace_encoder *enc);
 struct ntrace_sink *ntrace_sink_at(unsigned int index);
 unsigned int ntrace_nr_sinks(void);
 struct ntrace_sink *ntrace_sink_numbered(u32 number);
@@ -935,7 +956,8 @@ struct ntrace_encoder *ntrace_connect(void);
 void ntrace_disconnect(struct ntrace_encoder *enc);
 struct ntrace_encoder *ntrace_encoder_through(const struct ntrace_comp *comp);
 void ntrace_report_unconnected(void);
-void ntrace_measure_behind(const struct ntrace_comp *funnel);
+bool ntrace_is_held(const struct ntrace_comp *comp);
+void ntrace_recount_behind(const struct ntrace_comp *funnel);
 
 /* sysfs.c */
 const struct attribute_group **ntrace_comp_groups(const struct ntrace_comp *comp);

@@ -531,21 +531,29 @@ int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *r
  * A CoreSight fabric has power of its own.
  *
  * Context: any; nothing is traced through the component.
+ * Return: it had lost its power
  */
-void ntrace_path_restore_comp(struct ntrace_comp *comp)
+bool ntrace_path_restore_comp(struct ntrace_comp *comp)
 {
 	unsigned long flags;
+	bool lost;
 
 	raw_spin_lock_irqsave(&comp->lock, flags);
-	if (comp->powered && comp->state == NTRACE_COMP_READY && !ntrace_is_coresight(comp) &&
-	    !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ACTIVE) && !ntrace_comp_activate(comp))
+	lost = comp->powered && comp->state == NTRACE_COMP_READY && !ntrace_is_coresight(comp) &&
+	       !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ACTIVE);
+	if (lost && !ntrace_comp_activate(comp))
 		ntrace_path_revive(comp);
 	raw_spin_unlock_irqrestore(&comp->lock, flags);
+	return lost;
 }
 
-/* After an idle state that may have cost the components their state. Interrupts are off. */
-void ntrace_path_restore(struct ntrace_encoder *enc)
+/*
+ * After an idle state that may have cost the components their state. Interrupts are off. Returns
+ * whether the encoder had lost its power.
+ */
+bool ntrace_path_restore(struct ntrace_encoder *enc)
 {
+	bool lost, own = false;
 	unsigned int i, k;
 
 	ntrace_encoder_forget(enc);
@@ -553,10 +561,13 @@ void ntrace_path_restore(struct ntrace_encoder *enc)
 		const struct ntrace_route *route = &enc->routes[i];
 
 		ntrace_sink_lock(route->sink);
-		for (k = route->len; k--;)
-			ntrace_path_restore_comp(route->path[k]);
+		for (k = route->len; k--;) {
+			lost = ntrace_path_restore_comp(route->path[k]);
+			own |= lost && route->path[k] == &enc->comp;
+		}
 		ntrace_sink_unlock(route->sink);
 	}
+	return own;
 }
 
 /* Components between the encoder and a CoreSight fabric stay enabled between sessions. */

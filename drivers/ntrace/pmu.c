@@ -1102,7 +1102,11 @@ static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *
 		break;
 	case CPU_PM_EXIT:
 	case CPU_PM_ENTER_FAILED:
-		ntrace_path_restore(enc);
+		/* Nobody knows it of an encoder that is suspended */
+		if (ntrace_path_restore(enc) || !READ_ONCE(enc->comp.powered)) {
+			enc->ts_restarts = true;
+			ntrace_encoder_begins_anew(enc);
+		}
 		ntrace_context_restore();
 		ntrace_wake_event(NULL);
 		break;

@@ -64,10 +64,39 @@ void ntrace_take_bases(const struct cpumask *cpus)
 	ntrace_keep_awake();
 	for_each_cpu(cpu, cpus) {
 		enc = ntrace_encoder_of(cpu);
-		if (ntrace_has_power(&enc->comp))
-			smp_call_function_single(cpu, ntrace_take_base_local, enc, 1);
+		if (!ntrace_has_power(&enc->comp)) {
+			ntrace_encoder_begins_anew(enc);
+			continue;
+		}
+		smp_call_function_single(cpu, ntrace_take_base_local, enc, 1);
+		/* An event may have come when it was to be measured */
+		if (!enc->ts_freq)
+			ntrace_encoder_measure(enc);
 	}
 	ntrace_let_sleep();
+}
+
+static void ntrace_count_local(void *data)
+{
+	struct ntrace_encoder *enc = data;
+
+	if (!enc->on && !enc->ops)
+		ntrace_encoder_count(enc);
+}
+
+/*
+ * The usual ts_mode of an encoder has changed, or what it shares the timestamp with: let its
+ * counter run so, and measure it. The encoder is resumed, and has power.
+ *
+ * Context: ntrace_mutex is held, CPUs are kept awake; may sleep.
+ */
+void ntrace_recount(struct ntrace_encoder *enc)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	smp_call_function_single(enc->cpu, ntrace_count_local, enc, 1);
+	/* It stays unknown if an event with another mode has begun */
+	ntrace_encoder_forget_clock(enc);
+	ntrace_encoder_measure(enc);
 }
 
 void ntrace_registry_add_encoder(struct ntrace_encoder *enc)

@@ -36,10 +36,59 @@ static ssize_t ntrace_show_values(char *buf, unsigned long values)
 	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(u16), &values);
 }
 
+/* The counter changes with the default ts_mode and ts_prescale, and so does what is known of it. */
+static int ntrace_change_default(struct ntrace_encoder *enc, u64 config)
+{
+	u64 old = enc->default_config;
+	int ret;
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (ntrace_encoder_ts_mode(enc, config) == ntrace_encoder_usual_ts_mode(enc) &&
+	    !((config ^ old) & NTRACE_CONFIG_TS_PRESCALE)) {
+		enc->default_config = config;
+		return 0;
+	}
+	/* An event that waits for its turn would go on with another clock than it began with */
+	if (ntrace_is_held(&enc->comp))
+		return -EBUSY;
+	enc->default_config = config;
+	/* One without a sink has no path, but power */
+	ret = ntrace_power_get(&enc->comp);
+	if (ret)
+		goto out;
+	ret = ntrace_path_get(enc);
+	if (ret)
+		goto out_power;
+	if (ntrace_has_power(&enc->comp))
+		ntrace_recount(enc);
+	else
+		ret = -ENODEV;
+	ntrace_path_put(enc);
+out_power:
+	ntrace_power_put(&enc->comp);
+out:
+	if (ret)
+		enc->default_config = old;
+	return ret;
+}
+
+/* The counter runs, and events may have timestamps, also if there are none by default */
+static int ntrace_check_default(const struct ntrace_encoder *enc, u64 config)
+{
+	static const struct ntrace_filter all;
+	u64 mode = ntrace_encoder_ts_mode(enc, config);
+
+	if (!enc->caps.ts_modes)
+		return config & (NTRACE_CONFIG_TS_MODE | NTRACE_CONFIG_TS_PRESCALE) ?
+		       -EOPNOTSUPP : ntrace_encoder_supports(enc, config, &all);
+	config &= ~NTRACE_CONFIG_TS_MODE;
+	config |= NTRACE_CONFIG_TIMESTAMP | mode << NTRACE_CONFIG_TS_MODE_SHIFT;
+	return ntrace_encoder_supports(enc, config, &all);
+}
+
 /* Accept @config for @fields if the hardware supports it, while the encoder is not in use */
 static int ntrace_set_default(struct ntrace_encoder *enc, u64 fields, u64 config)
 {
-	static const struct ntrace_filter all;
 	int ret;
 
 	if (config & ~NTRACE_CONFIG_VALID)
@@ -47,12 +96,12 @@ static int ntrace_set_default(struct ntrace_encoder *enc, u64 fields, u64 config
 	/* An encoder whose CPU sleeps is in use as well */
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
-	config |= enc->default_config & ~fields;
-	ret = ntrace_encoder_check(enc, config, &all);
+	config = ntrace_encoder_resolve_default(enc, config | (enc->default_config & ~fields));
+	ret = ntrace_check_default(enc, config);
 	if (!ret && READ_ONCE(enc->on))
 		ret = -EBUSY;
 	if (!ret)
-		enc->default_config = ntrace_encoder_resolve(enc, config);
+		ret = ntrace_change_default(enc, config);
 	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
 	return ret;
@@ -214,7 +263,17 @@ static const struct attribute_group ntrace_encoder_group = {
 };
 
 NTRACE_ATTR_DEFAULT(ts_enable, enable, NTRACE_CONFIG_TIMESTAMP);
-NTRACE_ATTR_DEFAULT(ts_mode, mode, NTRACE_CONFIG_TS_MODE);
+
+/* The counter runs in it also if no event has timestamps by default */
+static ssize_t ts_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", ntrace_encoder_usual_ts_mode(ntrace_dev_encoder(dev)));
+}
+
+static struct ntrace_default_attr ntrace_default_ts_mode = {
+	__ATTR(mode, 0644, ts_mode_show, ntrace_default_store), NTRACE_CONFIG_TS_MODE
+};
+
 NTRACE_ATTR_DEFAULT(ts_prescale, prescale, NTRACE_CONFIG_TS_PRESCALE);
 NTRACE_ATTR(ts_width, width, "%u", enc->caps.ts_width);
 NTRACE_ATTR(ts_frequency, frequency, "%u", enc->ts_freq);
@@ -367,11 +426,13 @@ static ssize_t ntrace_funnel_store(struct ntrace_funnel *funnel, const char *buf
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	ret = -ENODEV;
-	if (ntrace_has_power(&funnel->comp))
+	if (ntrace_is_held(&funnel->comp))
+		ret = -EBUSY;
+	else if (ntrace_has_power(&funnel->comp))
 		ret = ntrace_funnel_set_ts(funnel, is_mode ? val : funnel->ts_mode,
 					   is_mode ? funnel->ts_prescale : val);
 	if (!ret)
-		ntrace_measure_behind(&funnel->comp);
+		ntrace_recount_behind(&funnel->comp);
 	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
 	ntrace_power_put(&funnel->comp);

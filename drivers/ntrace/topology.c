@@ -424,19 +424,38 @@ static bool ntrace_encoder_uses(const struct ntrace_encoder *enc, const struct n
 	return false;
 }
 
-/* The timestamp unit of a funnel has changed, and those that share it with it */
-void ntrace_measure_behind(const struct ntrace_comp *funnel)
+/* Is there an event that may trace through @comp? */
+bool ntrace_is_held(const struct ntrace_comp *comp)
 {
 	unsigned int cpu;
 
 	lockdep_assert_held(&ntrace_mutex);
-	for_each_cpu(cpu, ntrace_cpus()) {
-		struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+	for_each_cpu(cpu, ntrace_cpus())
+		if (ntrace_holders[cpu] && ntrace_encoder_uses(ntrace_encoder_of(cpu), comp))
+			return true;
+	return false;
+}
 
-		if (!ntrace_encoder_uses(enc, funnel) || ntrace_path_get(enc))
+/*
+ * The timestamp unit of a funnel has changed, and those that share it with it. No event may trace
+ * through the funnel.
+ */
+void ntrace_recount_behind(const struct ntrace_comp *funnel)
+{
+	struct ntrace_encoder *enc;
+	unsigned int cpu;
+
+	lockdep_assert_held(&ntrace_mutex);
+	for_each_cpu(cpu, ntrace_cpus()) {
+		enc = ntrace_encoder_of(cpu);
+		if (!ntrace_encoder_uses(enc, funnel) ||
+		    ntrace_encoder_usual_ts_mode(enc) != TR_TS_MODE_SHARED)
+			continue;
+		ntrace_encoder_forget_clock(enc);
+		if (ntrace_path_get(enc))
 			continue;
 		if (ntrace_has_power(&enc->comp))
-			ntrace_encoder_measure(enc);
+			ntrace_recount(enc);
 		ntrace_path_put(enc);
 	}
 }
