@@ -264,9 +264,6 @@ static void ntrace_report(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(ntrace_report_later, ntrace_report);
 
-/* A component that only serves offline CPUs waits until one of them is online */
-static bool ntrace_waiting;
-
 /* The attributes of a component's device */
 static const struct attribute_group **ntrace_groups(const struct ntrace_comp *comp)
 {
@@ -313,12 +310,8 @@ static int ntrace_add_comp(union ntrace_any *any)
 		dev_err(comp->dev, "trace encoder of a CPU that Linux does not use\n");
 		return -ENODEV;
 	}
-	if (!ntrace_has_power(comp)) {
-		/* Its CPU may come now: either this sees it, or ntrace_probe_again() does */
-		smp_store_mb(ntrace_waiting, true);
-		if (!ntrace_has_power(comp))
-			return -EPROBE_DEFER;
-	}
+	if (ntrace_waits_for_cpu(comp))
+		return -EPROBE_DEFER;
 	/* Claim tags say whether somebody else uses one of CoreSight */
 	if (ntrace_comp_kind(comp) >= NTRACE_KIND_CSFUNNEL)
 		return ntrace_use_comp(any);
@@ -335,8 +328,8 @@ static int ntrace_add_comp(union ntrace_any *any)
 	return 0;
 }
 
-/* The first encoder may appear long after the module was loaded */
-static void ntrace_register_late(struct device *dev)
+/* The first encoder may appear long after the module was loaded. Context: CPUs are kept awake. */
+static void ntrace_register_late(void)
 {
 	bool loaded;
 
@@ -344,7 +337,7 @@ static void ntrace_register_late(struct device *dev)
 	loaded = ntrace_loaded;
 	mutex_unlock(&ntrace_mutex);
 	if (loaded && ntrace_pmu_register())
-		dev_err(dev, "perf does not take the PMU\n");
+		pr_err("ntrace: perf does not take the PMU\n");
 }
 
 /* End the debugger's session, and take over the component */
@@ -363,6 +356,8 @@ static int ntrace_take_over(union ntrace_any *any)
 	if (!ret)
 		pm_runtime_put_noidle(comp->dev);
 	mutex_unlock(&ntrace_mutex);
+	if (!ret)
+		ntrace_register_late();
 	ntrace_let_sleep();
 	ntrace_power_put(comp);
 	return ret;
@@ -378,10 +373,7 @@ static ssize_t takeover_store(struct device *dev, struct device_attribute *attr,
 		ret = -EINVAL;
 	if (!ret)
 		ret = ntrace_take_over(dev_get_drvdata(dev));
-	if (ret)
-		return ret;
-	ntrace_register_late(dev);
-	return count;
+	return ret ?: count;
 }
 static DEVICE_ATTR_WO(takeover);
 
@@ -465,7 +457,7 @@ static int ntrace_probe(struct platform_device *pdev)
 	mutex_unlock(&ntrace_mutex);
 	mod_delayed_work(system_percpu_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
 	if (!ret)
-		ntrace_register_late(dev);
+		ntrace_register_late();
 	ntrace_let_sleep();
 	if (!ret) {
 		ntrace_debugfs_add(&any->comp);
@@ -691,22 +683,25 @@ static int ntrace_probe_dev(struct device *dev, void *unused)
 
 static void ntrace_probe_work(struct work_struct *work)
 {
-	WRITE_ONCE(ntrace_waiting, false);
+	ntrace_nobody_waits();
 	bus_for_each_dev(&platform_bus_type, NULL, NULL, ntrace_probe_dev);
+	ntrace_keep_awake();
+	mutex_lock(&ntrace_mutex);
+	ntrace_connect_all();
+	mutex_unlock(&ntrace_mutex);
+	mod_delayed_work(system_percpu_wq, &ntrace_report_later, NTRACE_REPORT_DELAY);
+	ntrace_register_late();
+	ntrace_let_sleep();
 }
 
+/* Not while devices are suspended: CPUs come before these resume */
 static DECLARE_WORK(ntrace_probe_later, ntrace_probe_work);
 
 /* A CPU has come online */
 static void ntrace_probe_again(void)
 {
-	/*
-	 * Pairs with the barrier in ntrace_add_comp(): ntrace_has_power() knows of the CPU before
-	 * this looks whether a component waits
-	 */
-	smp_mb();
-	if (READ_ONCE(ntrace_waiting))
-		schedule_work(&ntrace_probe_later);
+	if (ntrace_somebody_waits())
+		queue_work(system_freezable_wq, &ntrace_probe_later);
 }
 
 /* Nobody traces any more. CPUs are kept awake when this returns. */
@@ -757,12 +752,12 @@ static int __init ntrace_init(void)
 	return 0;
 out:
 	ntrace_let_sleep();
-	cancel_delayed_work_sync(&ntrace_report_later);
 	ntrace_causes_exit();
 out_debugfs:
 	ntrace_debugfs_exit();
 	ntrace_cpus_exit();
 	cancel_work_sync(&ntrace_probe_later);
+	cancel_delayed_work_sync(&ntrace_report_later);
 	return ret;
 }
 module_init(ntrace_init);

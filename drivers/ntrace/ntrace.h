@@ -968,6 +968,9 @@ void ntrace_debugfs_remove(struct ntrace_comp *comp);
 void ntrace_debugfs_init(void);
 void ntrace_debugfs_exit(void);
 
+/* buf.c */
+int ntrace_scrap_make(struct ntrace_sink *sink);
+
 /* users.c */
 extern const struct attribute_group *ntrace_sink_groups[];
 

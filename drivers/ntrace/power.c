@@ -168,6 +168,38 @@ bool ntrace_has_power(const struct ntrace_comp *comp)
 	return comp->powered && ntrace_serves_active(comp);
 }
 
+/* Something could not be done with a component that only serves offline CPUs */
+static bool ntrace_waiting;
+
+/**
+ * ntrace_waits_for_cpu - is a component without power? Who asked tries again when a CPU has come
+ * @comp: the component, which is resumed
+ *
+ * Context: as ntrace_has_power().
+ */
+bool ntrace_waits_for_cpu(const struct ntrace_comp *comp)
+{
+	if (ntrace_has_power(comp))
+		return false;
+	/* Its CPU may come now: either this sees it, or ntrace_somebody_waits() sees this */
+	smp_store_mb(ntrace_waiting, true);
+	return !ntrace_has_power(comp);
+}
+
+/* A CPU has come online, and ntrace_has_power() knows of it: is there a reason to try again? */
+bool ntrace_somebody_waits(void)
+{
+	/* Pairs with the barrier in ntrace_waits_for_cpu() */
+	smp_mb();
+	return READ_ONCE(ntrace_waiting);
+}
+
+/* All is tried again now */
+void ntrace_nobody_waits(void)
+{
+	WRITE_ONCE(ntrace_waiting, false);
+}
+
 /* Get the clocks and the reset line that the device tree names; all are optional */
 int ntrace_power_find(struct ntrace_comp *comp)
 {

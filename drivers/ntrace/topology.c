@@ -312,6 +312,11 @@ static bool ntrace_join_stream(struct ntrace_encoder *enc, const struct ntrace_r
 			enc->cpu, dev_name(route->sink->comp.dev));
 		return false;
 	}
+	for (i = 0; i < route->len; i++)
+		if (ntrace_waits_for_cpu(route->path[i])) {
+			ntrace_route_put(route);
+			return false;
+		}
 	/* An idle state may have cleared their registers since they were found */
 	for (i = 0; i < route->len; i++)
 		ntrace_path_restore_comp(route->path[i]);
@@ -519,6 +524,9 @@ void ntrace_report_unconnected(void)
 		struct ntrace_encoder *enc = to_ntrace_encoder(comp);
 
 		if (comp->type != TR_COMP_ENCODER || enc->nr_routes || enc->reported)
+			continue;
+		/* It is connected when its CPU has come */
+		if (!ntrace_serves_active(comp))
 			continue;
 		enc->reported = true;
 		if (ntrace_find_route(enc, &route, &end)) {
