@@ -478,10 +478,22 @@ static void ntrace_session_kicked(void *data)
 		ntrace_session_start_timer(s);
 }
 
+/* Who interrupts this to pause or resume the session writes last */
+static void ntrace_session_tell_encoder(struct ntrace_session *s)
+{
+	bool paused;
+
+	do {
+		paused = READ_ONCE(s->paused);
+		WRITE_ONCE(s->enc->paused, paused || s->strobe_off);
+		barrier();
+	} while (unlikely(READ_ONCE(s->paused) != paused));
+}
+
 /* Trace if neither another event nor strobing has paused the session. Context: interrupts off. */
 static void ntrace_session_gate(struct ntrace_session *s)
 {
-	WRITE_ONCE(s->enc->paused, s->paused || s->strobe_off);
+	ntrace_session_tell_encoder(s);
 	ntrace_sink_pause(s->enc->sink);
 }
 
@@ -563,7 +575,7 @@ static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 	if (s->want->strobe_period) {
 		hrtimer_start(&s->strobe, ntrace_session_strobe_phase(s),
 			      HRTIMER_MODE_REL_PINNED_HARD);
-		WRITE_ONCE(enc->paused, s->paused || s->strobe_off);
+		ntrace_session_tell_encoder(s);
 	}
 	ntrace_path_choose(enc, route);
 	sink = enc->sink;
@@ -595,14 +607,22 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 			 struct ntrace_want *want)
 {
 	struct ntrace_encoder *enc = s->enc;
+	bool paused;
 
 	s->strobe_off = false;
 	s->want = want;
 	WRITE_ONCE(s->event, event);
-	/* From now on, who pauses or resumes the event finds it here */
-	barrier();
-	s->paused = ntrace_event_is_paused(event);
-	WRITE_ONCE(enc->paused, s->paused);
+	/*
+	 * From now on, who interrupts this to pause or resume the event finds it here. What was
+	 * written between the read and the writes would be lost.
+	 */
+	do {
+		barrier();
+		paused = ntrace_event_is_paused(event);
+		s->paused = paused;
+		WRITE_ONCE(enc->paused, paused);
+		barrier();
+	} while (unlikely(ntrace_event_is_paused(event) != paused));
 	s->buf = perf_aux_output_begin(&s->handle, event);
 	/* Some room is always left in a buffer */
 	if (unlikely(!s->buf)) {
@@ -725,6 +745,6 @@ void ntrace_session_stop(struct ntrace_session *s)
  */
 void ntrace_session_pause(struct ntrace_session *s, bool pause)
 {
-	s->paused = pause;
+	WRITE_ONCE(s->paused, pause);
 	ntrace_session_gate(s);
 }
