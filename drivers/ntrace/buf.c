@@ -165,6 +165,36 @@ static bool ntrace_sink_may_map(const struct ntrace_sink *sink)
 	return area->there && !area->copied;
 }
 
+static void ntrace_scrap_free(void *data)
+{
+	struct ntrace_sink *sink = data;
+
+	if (sink->loose)
+		return;
+	ntrace_unmap(sink->scrap_map);
+	free_page((unsigned long)sink->scrap_page);
+}
+
+/**
+ * ntrace_scrap_make - a page that a sink may write, and nobody reads
+ * @sink: the sink, which keeps it until its driver is unbound
+ *
+ * Context: may sleep.
+ * Return: 0, also if there is none: see ntrace_sink_drain()
+ */
+int ntrace_scrap_make(struct ntrace_sink *sink)
+{
+	if (!ntrace_sink_may_map(sink))
+		return 0;
+	sink->scrap_page = (void *)__get_free_page(GFP_KERNEL);
+	if (!sink->scrap_page)
+		return -ENOMEM;
+	sink->scrap_map = ntrace_map_sink(sink, &sink->scrap_page, 1);
+	if (sink->scrap_map)
+		sink->scrap = sink->scrap_map->chunks[0].dma;
+	return devm_add_action_or_reset(sink->comp.dev, ntrace_scrap_free, sink);
+}
+
 static int ntrace_buf_map(struct ntrace_buf *buf, unsigned int nr_pages,
 			  const struct ntrace_sink *only)
 {

@@ -50,6 +50,7 @@ static int ntrace_setup_encoder(struct ntrace_encoder *enc)
 	if (ret)
 		return ret;
 	INIT_LIST_HEAD(&enc->member);
+	INIT_LIST_HEAD(&enc->held);
 	/* Registers do not say how fast the timestamp counts */
 	enc->ts_clock = clk ? clk_get_rate(clk) : 0;
 	enc->ts_freq = enc->ts_clock;
@@ -143,6 +144,7 @@ static void ntrace_init_sink(struct ntrace_sink *sink)
 {
 	raw_spin_lock_init(&sink->lock);
 	INIT_LIST_HEAD(&sink->members);
+	INIT_LIST_HEAD(&sink->held);
 }
 
 static int ntrace_setup_sink(struct ntrace_sink *sink)
@@ -156,7 +158,7 @@ static int ntrace_setup_sink(struct ntrace_sink *sink)
 	if (ret)
 		return ret;
 	ntrace_init_sink(sink);
-	return ntrace_request_irq(sink);
+	return ntrace_scrap_make(sink) ?: ntrace_request_irq(sink);
 }
 
 /* Allocate the largest kind, because its type is unknown until its registers can be read */

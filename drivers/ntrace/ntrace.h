@@ -249,6 +249,7 @@ struct ntrace_want {
 struct device_node;
 struct ntrace_area;
 struct ntrace_encoder;
+struct ntrace_map;
 struct ntrace_session;
 struct ntrace_sink;
 
@@ -323,6 +324,7 @@ struct ntrace_route {
  * @overflows: stretches of trace in which it had no room, and dropped messages or stalled the hart
  * @on: the path before the sink is enabled
  * @member: in sink->members
+ * @held: in sink->held
  * @session: who traces with it, see session.c
  */
 struct ntrace_encoder {
@@ -354,6 +356,7 @@ struct ntrace_encoder {
 	unsigned long		overflows;
 	bool			on;
 	struct list_head	member;
+	struct list_head	held;
 	struct ntrace_session	*session;
 };
 
@@ -436,6 +439,11 @@ struct ntrace_sink_ops {
  * @lock: protects what follows, and the registers, if @encoders is above 1.
  *	Else they are touched on the CPU of the encoder only, with interrupts off
  * @members: encoders that trace into it; always the encoder, if there is but one
+ * @held: encoders that are disabled, and whose path still holds trace for which there was no room
+ * @scrap: a page for trace that nobody is to have, see ntrace_sink_drain(), as the sink's address;
+ *	0: there is none
+ * @scrap_page: that page
+ * @scrap_map: ... as buf.c has mapped it
  * @owner: whose memory it writes, see session.c; NULL if nobody traces
  * @holds: whose window the registers hold, see session.c; NULL if nobody's
  * @loose: it did not stop when it was to, and may still write its window
@@ -464,6 +472,10 @@ struct ntrace_sink {
 	unsigned int		cpu;
 	raw_spinlock_t		lock;
 	struct list_head	members;
+	struct list_head	held;
+	dma_addr_t		scrap;
+	void			*scrap_page;
+	struct ntrace_map	*scrap_map;
 	struct ntrace_session	*owner;
 	struct ntrace_session	*holds;
 	bool			loose;
@@ -916,6 +928,9 @@ void ntrace_wait_asleep(unsigned int cpu);
 void ntrace_cpu_stays(unsigned int cpu);
 int ntrace_node_cpu(const struct device_node *node);
 bool ntrace_has_power(const struct ntrace_comp *comp);
+bool ntrace_waits_for_cpu(const struct ntrace_comp *comp);
+bool ntrace_somebody_waits(void);
+void ntrace_nobody_waits(void);
 bool ntrace_serves_active(const struct ntrace_comp *comp);
 int ntrace_power_find(struct ntrace_comp *comp);
 int ntrace_power_up(struct ntrace_comp *comp);

@@ -33,20 +33,19 @@ static int ntrace_path_enable_funnel(struct ntrace_comp *comp)
 	return ret;
 }
 
+/* Return: as ntrace_comp_flush() */
 static int ntrace_path_disable_funnel(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 {
 	int ret = 0;
 
 	raw_spin_lock(&comp->lock);
-	if (comp->users && !--comp->users && !ntrace_comp_disable_fast(comp)) {
+	if (comp->users && !--comp->users && !ntrace_comp_disable_fast(comp))
 		ret = ntrace_comp_flush(comp, sink);
-		if (ret > 0)
-			ret = ntrace_funnel_drop(to_ntrace_funnel(comp));
-	}
 	raw_spin_unlock(&comp->lock);
 	return ret;
 }
 
+/* @ret: as that of ntrace_comp_flush(), of all that comes before */
 static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int first, int *ret)
 {
 	unsigned int i;
@@ -56,7 +55,8 @@ static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int
 		if (enc->path[i]->type != TR_COMP_FUNNEL)
 			continue;
 		err = ntrace_path_disable_funnel(enc->path[i], enc->sink);
-		*ret = *ret ?: err;
+		if (*ret >= 0 && err)
+			*ret = err;
 	}
 }
 
@@ -75,7 +75,7 @@ static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
 
 /*
  * The long way to stop, for a path with funnels or one that takes a while to disable. Trace that
- * the sink no longer accepts is dropped, so that the next stretch does not begin with it.
+ * the sink no longer accepts stays where it is, and ntrace_sink_drain() drops it.
  */
 static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 {
@@ -83,9 +83,41 @@ static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 
 	if (ret < 0)
 		ntrace_encoder_forget(enc);
-	if (ret > 0)
-		ret = ntrace_encoder_drop(enc);
 	ntrace_path_disable_funnels(enc, 1, &ret);
+	if (ret <= 0)
+		return ret;
+	enc->ready = 0;
+	if (list_empty(&enc->held))
+		list_add(&enc->held, &enc->sink->held);
+	return 0;
+}
+
+static int ntrace_path_drop_comp(struct ntrace_comp *comp)
+{
+	int ret = 0;
+
+	if (comp->type != TR_COMP_FUNNEL)
+		return 0;
+	raw_spin_lock(&comp->lock);
+	if (!comp->users && !comp->stuck && !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_EMPTY))
+		ret = ntrace_funnel_drop(to_ntrace_funnel(comp));
+	raw_spin_unlock(&comp->lock);
+	return ret;
+}
+
+/* Drop by a reset what a path that is disabled still holds: a counter of its own begins anew */
+static int ntrace_path_drop(struct ntrace_encoder *enc)
+{
+	unsigned int i;
+	int ret = 0, err;
+
+	list_del_init(&enc->held);
+	if (!(ntrace_read(&enc->comp, TR_CONTROL) & TR_CONTROL_EMPTY))
+		ret = ntrace_encoder_drop(enc);
+	for (i = 1; i < enc->path_len - 1; i++) {
+		err = ntrace_path_drop_comp(enc->path[i]);
+		ret = ret ?: err;
+	}
 	return ret;
 }
 
@@ -110,7 +142,9 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 	/* One that stands still, see ntrace_sink_hold() */
 	if (unlikely(enc->on))
 		return 0;
-	if (unlikely(!enc->programmed))
+	if (unlikely(!list_empty(&enc->held)))
+		ret = ntrace_path_drop(enc);
+	if (unlikely(!ret && !enc->programmed))
 		ret = ntrace_encoder_program(enc, enc->config, &enc->filter);
 	if (!ret && enc->path_len > 2)
 		ret = ntrace_path_enable_funnels(enc);
@@ -184,6 +218,74 @@ static int ntrace_path_clear(struct ntrace_encoder *enc)
 	return unlikely(enc->on && !enc->programmed) ? ntrace_path_disable(enc) : 0;
 }
 
+/* Let a path that is disabled send what it holds. Return: as ntrace_comp_flush() */
+static int ntrace_path_drain(struct ntrace_encoder *enc)
+{
+	int ret = ntrace_path_enable_funnels(enc);
+
+	if (ret)
+		return ret;
+	ret = ntrace_comp_flush(&enc->comp, enc->sink);
+	ntrace_path_disable_funnels(enc, 1, &ret);
+	return ret;
+}
+
+/*
+ * Where may trace go that nobody is to have? Not into the next window if the sink writes that
+ * itself: whoever has mapped it could read it there. And what is in a circular one must stay.
+ */
+static bool ntrace_sink_scrap(const struct ntrace_sink *sink, const struct ntrace_window *next,
+			      struct ntrace_window *scrap)
+{
+	if (!next)
+		return false;
+	if (sink->area->copied) {
+		*scrap = *next;
+		return !next->circular;
+	}
+	*scrap = (struct ntrace_window){
+		.start = ALIGN_DOWN(sink->scrap, sink->area->start_align),
+		.wp = sink->scrap,
+		.end = sink->scrap + PAGE_SIZE,
+		.stop = true,
+	};
+	/* Windows of 2^M bytes may end before it */
+	return sink->scrap && (sink->area->any_size || scrap->start == scrap->wp);
+}
+
+/*
+ * Trace that had no room in the last window is no part of the next stretch. A reset would drop it,
+ * and counters with it, after which times are wrong. So the sink takes it before it gets its next
+ * window. Not if a member is on, which would add to it: reset then.
+ */
+static noinline int ntrace_sink_drain(struct ntrace_sink *sink, const struct ntrace_window *win)
+{
+	struct ntrace_encoder *enc, *next;
+	struct ntrace_window scrap;
+	bool may_send = ntrace_sink_scrap(sink, win, &scrap);
+	int ret = 0, err;
+
+	list_for_each_entry(enc, &sink->members, member)
+		may_send = may_send && !enc->on;
+	/* A window that the sink does not take costs a reset, not the event */
+	if (may_send && ntrace_sink_program(sink, &scrap))
+		may_send = false;
+	if (may_send)
+		ret = ntrace_sink_enable(sink);
+	list_for_each_entry_safe(enc, next, &sink->held, held) {
+		err = may_send && !ret ? ntrace_path_drain(enc) : 1;
+		if (err > 0)
+			err = ntrace_path_drop(enc);
+		list_del_init(&enc->held);
+		ret = ret ?: err;
+	}
+	if (may_send) {
+		err = ntrace_sink_disable(sink);
+		ret = ret ?: err;
+	}
+	return ret;
+}
+
 /**
  * ntrace_sink_start - enable a sink and its members, the sink first
  * @sink: the sink; its members are programmed
@@ -207,7 +309,9 @@ int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win)
 			return ret;
 	}
 
-	if (win)
+	if (unlikely(!list_empty(&sink->held)))
+		ret = ntrace_sink_drain(sink, win);
+	if (!ret && win)
 		ret = ntrace_sink_program(sink, win);
 	if (!ret)
 		ret = ntrace_sink_enable(sink);
@@ -450,6 +554,27 @@ void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *rout
 		list_add(&enc->member, &enc->sink->members);
 }
 
+/**
+ * ntrace_path_leave - an encoder is no longer on a path
+ * @enc: the encoder, which traces nothing
+ *
+ * Context: CPUs are kept awake.
+ */
+void ntrace_path_leave(struct ntrace_encoder *enc)
+{
+	struct ntrace_sink *sink = enc->sink;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	ntrace_sink_lock(sink);
+	list_del_init(&enc->member);
+	if (!list_empty(&enc->held) && ntrace_has_power(&enc->comp))
+		ntrace_path_drop(enc);
+	list_del_init(&enc->held);
+	ntrace_sink_unlock(sink);
+	local_irq_restore(flags);
+}
+
 static void ntrace_route_open(const struct ntrace_route *route, bool open)
 {
 	struct ntrace_funnel *funnel = ntrace_route_funnel(route);
@@ -476,6 +601,8 @@ void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *r
 	/* The session's next window will be in the other sink */
 	if (old->holds == enc->session)
 		old->holds = NULL;
+	if (!list_empty(&enc->held))
+		ntrace_path_drop(enc);
 	ntrace_sink_unlock(old);
 	if (old->encoders == 1)
 		list_del_init(&enc->member);

@@ -496,8 +496,12 @@ void ntrace_disconnect(struct ntrace_encoder *enc)
 	if (ntrace_holders[enc->cpu])
 		ntrace_path_put(enc);
 	ntrace_registry_del_encoder(enc);
-	list_del_init(&enc->member);
+	ntrace_keep_awake();
+	ntrace_path_leave(enc);
+	ntrace_let_sleep();
 	enc->nr_routes = 0;
+	/* Its components may go */
+	enc->routes[0].len = 0;
 }
 
 /* An encoder whose path leads through @comp, or NULL. Context: ntrace_mutex is held. */

@@ -43,6 +43,149 @@ FIXTURE_TEARDOWN(pmu)
 {
 }
 
+static int pmu_write(const char *file, const char *text)
+{
+	char path[256];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), PMU_DIR "/%s", file);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return errno;
+	ret = write(fd, text, strlen(text)) < 0 ? errno : 0;
+	close(fd);
+	return ret;
+}
+
+static uint64_t time_csr(void)
+{
+	uint64_t time;
+
+	__asm__ volatile("rdtime %0" : "=r"(time));
+	return time;
+}
+
+/* Ticks of the time CSR in a second; 0 if nobody says */
+static double timebase(void)
+{
+	FILE *f = fopen("/proc/device-tree/cpus/timebase-frequency", "r");
+	unsigned char be[4] = { 0 };
+
+	if (f) {
+		if (fread(be, sizeof(be), 1, f) != 1)
+			memset(be, 0, sizeof(be));
+		fclose(f);
+	}
+	return be[0] << 24 | be[1] << 16 | be[2] << 8 | be[3];
+}
+
+/* A tool that has opened an event reads this of the counter of a CPU */
+struct clock {
+	unsigned long long	base, base_time;
+	double			frequency;	/* Hz; 0: nobody knows */
+};
+
+static struct clock clock_of(int cpu)
+{
+	struct clock c = { 0 };
+	char file[64], text[64];
+
+	snprintf(file, sizeof(file), "cpu%d/timestamp/base", cpu);
+	if (!timebase() || !pmu_text(file, text, sizeof(text)) ||
+	    sscanf(text, "%llu %llu", &c.base, &c.base_time) != 2 || !c.base_time)
+		return c;
+	snprintf(file, sizeof(file), "cpu%d/timestamp/frequency", cpu);
+	c.frequency = pmu_number(file, 0);
+	return c;
+}
+
+/* How late the counter of @cpu is for @clock, in s */
+static double counter_is_late(int cpu, const struct clock *clock)
+{
+	unsigned int prescale;
+	uint64_t counter;
+	double expected;
+	char file[64];
+
+	snprintf(file, sizeof(file), "cpu%d/timestamp/prescale", cpu);
+	prescale = pmu_number(file, 0);
+	snprintf(file, sizeof(file), "cpu%d/timestamp/counter", cpu);
+	counter = pmu_number(file, 0) << 2 * prescale;
+	expected = clock->base + (double)(time_csr() - clock->base_time) * clock->frequency / timebase();
+	return (expected - counter) / clock->frequency;
+}
+
+/*
+ * Base and frequency, as a tool reads them when it has opened an event, hold while the event is open.
+ * This test comes first: nothing has traced before it.
+ */
+TEST_F(pmu, times_follow_from_the_base)
+{
+	unsigned int i, known = 0;
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct clock clock;
+	char file[64];
+	double late;
+
+	snprintf(file, sizeof(file), "cpu%d/timestamp/prescale", self->cpu);
+	for (i = 0; i < 2; i++) {
+		if (i && pmu_write(file, "1"))
+			break;
+		event_attr(&attr, pmu_config(self->cpu));
+		ASSERT_TRUE(record_open(&rec, &attr, -1, self->cpu, 1 << 20, true));
+		clock = clock_of(self->cpu);
+		if (clock.frequency) {
+			known++;
+			ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+			ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+			/* the CPU idles */
+			usleep(300000);
+			late = counter_is_late(self->cpu, &clock);
+			EXPECT_TRUE(late > -0.1 && late < 0.1)
+				TH_LOG("prescale %u: the counter is %.3f s late", i, late);
+		}
+		record_close(&rec);
+	}
+	pmu_write(file, "0");
+	if (!known)
+		SKIP(return, "the counter is the time CSR, or its clock is not known");
+}
+
+/* A buffer that is full takes no more, and what an encoder still holds then is lost. Times are not. */
+TEST_F(pmu, times_follow_after_a_loss)
+{
+	struct stretches *st = calloc(1, sizeof(*st));
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct clock clock;
+	double late, end;
+
+	event_attr(&attr, pmu_config(self->cpu));
+	/* this mode makes much trace: a message for each branch that is taken */
+	if (!access(PMU_DIR "/events/btm", F_OK))
+		attr.config = (attr.config & ~NTRACE_CONFIG_MODE) | 3ULL << NTRACE_CONFIG_MODE_SHIFT;
+	pin(self->cpu);
+	ASSERT_TRUE(record_open(&rec, &attr, -1, self->cpu, 1 << 14, false));
+	clock = clock_of(self->cpu);
+	for (end = now() + 1; now() < end; ) {
+		/* one that found no room was disabled */
+		ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		busy(10000);
+		__atomic_store_n(&rec.page->aux_tail, rec.page->aux_head, __ATOMIC_RELEASE);
+	}
+	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	late = clock.frequency ? counter_is_late(self->cpu, &clock) : 0;
+	record_stretches(&rec, st);
+	record_close(&rec);
+	if (!clock.frequency || !(st->nr_partial + st->nr_truncated))
+		SKIP(return, "nothing was lost, or the counter is the time CSR, or its clock is not known");
+	EXPECT_TRUE(late > -0.1 && late < 0.1)
+		TH_LOG("%u stretches, %u partial, %u truncated: the counter is %.3f s late", st->nr,
+		       st->nr_partial, st->nr_truncated, late);
+	free(st);
+}
+
 static uint64_t parse_mask(const char *text)
 {
 	unsigned int low, high;
@@ -161,20 +304,6 @@ TEST_F(pmu, named_events_set_their_field)
 	}
 }
 
-static int pmu_write(const char *file, const char *text)
-{
-	char path[256];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), PMU_DIR "/%s", file);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return errno;
-	ret = write(fd, text, strlen(text)) < 0 ? errno : 0;
-	close(fd);
-	return ret;
-}
-
 TEST_F(pmu, defaults_can_be_changed)
 {
 	char mode[64], period[64], config[64], old[64], text[64];
@@ -225,16 +354,211 @@ TEST_F(pmu, defaults_are_busy_while_tracing)
 TEST_F(pmu, timestamp_counter_counts)
 {
 	uint64_t before, after;
+	unsigned int tries;
 	char file[64];
+	double end;
 
 	snprintf(file, sizeof(file), "cpu%d/timestamp/mode", self->cpu);
 	if (!pmu_number(file, 0))
 		SKIP(return, "no timestamps");
 	snprintf(file, sizeof(file), "cpu%d/timestamp/counter", self->cpu);
-	before = pmu_number(file, 0);
-	usleep(10000);
-	after = pmu_number(file, 0);
+	/* one that loses its power while the CPU idles begins anew: this CPU does not idle */
+	pin(self->cpu);
+	for (tries = 0; tries < 20; tries++) {
+		before = pmu_number(file, 0);
+		for (end = now() + 0.01; now() < end; )
+			busy(100);
+		after = pmu_number(file, 0);
+		if (after > before)
+			break;
+	}
 	EXPECT_GT(after, before);
+}
+
+/* How many ticks the counter of @cpu advances in a second */
+static double counter_rate(int cpu)
+{
+	uint64_t first, last;
+	double from, to;
+	char file[64];
+
+	snprintf(file, sizeof(file), "cpu%d/timestamp/counter", cpu);
+	first = pmu_number(file, 0);
+	from = now();
+	/* a counter of the core's cycles stands still meanwhile */
+	usleep(300000);
+	last = pmu_number(file, 0);
+	to = now();
+	return (double)(last - first) / (to - from);
+}
+
+/* An event that traced for a moment, and has ended */
+static bool had_event(int cpu, uint64_t config)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+
+	event_attr(&attr, config);
+	if (!record_open(&rec, &attr, -1, cpu, 1 << 20, true))
+		return false;
+	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_close(&rec);
+	return true;
+}
+
+/* "frequency", or a negative number if it is not that of the counter; 0 if nobody knows it */
+static double right_frequency(int cpu)
+{
+	double rate, frequency;
+	unsigned int tries;
+	char file[64];
+
+	snprintf(file, sizeof(file), "cpu%d/timestamp/frequency", cpu);
+	frequency = pmu_number(file, 0);
+	/* a host may take its time between two reads */
+	for (tries = 0; tries < 3; tries++) {
+		rate = counter_rate(cpu);
+		if (!frequency || (rate >= frequency * 0.75 && rate <= frequency * 1.25))
+			return frequency;
+		printf("# %.0f Hz, and the counter has %.0f\n", frequency, rate);
+	}
+	return -1;
+}
+
+TEST_F(pmu, frequency_is_that_of_the_default_mode)
+{
+	unsigned int mode, before, known = 0;
+	char mode_file[64], number[16];
+	double frequency;
+
+	snprintf(mode_file, sizeof(mode_file), "cpu%d/timestamp/mode", self->cpu);
+	before = pmu_number(mode_file, 0);
+	if (!before)
+		SKIP(return, "no timestamps");
+	for (mode = 1; mode <= 4; mode++) {
+		snprintf(number, sizeof(number), "%u", mode);
+		if (pmu_write(mode_file, number))
+			continue;
+		EXPECT_EQ(pmu_number(mode_file, 0), mode);
+		/* an event has the mode, too */
+		ASSERT_TRUE(had_event(self->cpu, pmu_config(self->cpu)));
+		frequency = right_frequency(self->cpu);
+		EXPECT_GE(frequency, 0) TH_LOG("mode %u", mode);
+		known += frequency > 0;
+	}
+	snprintf(number, sizeof(number), "%u", before);
+	EXPECT_EQ(pmu_write(mode_file, number), 0);
+	TH_LOG("%u frequencies are known", known);
+}
+
+/* Only a clock of the encoder's own can be divided, and only what it has can be chosen */
+TEST_F(pmu, clocks_that_it_does_not_have)
+{
+	char enable[64], mode[64], prescale[64], text[16];
+	struct perf_event_attr attr;
+	struct recording rec;
+	unsigned int before, enabled;
+
+	snprintf(enable, sizeof(enable), "cpu%d/timestamp/enable", self->cpu);
+	snprintf(mode, sizeof(mode), "cpu%d/timestamp/mode", self->cpu);
+	snprintf(prescale, sizeof(prescale), "cpu%d/timestamp/prescale", self->cpu);
+	before = pmu_number(mode, 0);
+	enabled = pmu_number(enable, 0);
+	if (!before)
+		SKIP(return, "no timestamps");
+	if (before == 1 || before == 4) {
+		EXPECT_EQ(pmu_write(prescale, "1"), EOPNOTSUPP);
+		event_attr(&attr, pmu_config(self->cpu) | NTRACE_CONFIG_TIMESTAMP |
+			   1ULL << NTRACE_CONFIG_TS_PRESCALE_SHIFT);
+		EXPECT_FALSE(record_open(&rec, &attr, -1, self->cpu, 1 << 20, true));
+	}
+	EXPECT_EQ(pmu_write(enable, "0"), 0);
+	EXPECT_EQ(pmu_write(mode, "7"), EOPNOTSUPP);
+	EXPECT_EQ(pmu_write(mode, "5"), EOPNOTSUPP);
+	EXPECT_EQ(pmu_number(mode, 0), before);
+	snprintf(text, sizeof(text), "%u", enabled);
+	EXPECT_EQ(pmu_write(enable, text), 0);
+}
+
+/* An encoder has one counter of its own: what another clock does to it, others cannot know */
+TEST_F(pmu, one_counter_has_one_clock)
+{
+	static const char *const modes[] = { "2", "3" };
+	char mode[64], prescale[64], text[16];
+	unsigned int before, i;
+	uint64_t config;
+
+	snprintf(mode, sizeof(mode), "cpu%d/timestamp/mode", self->cpu);
+	snprintf(prescale, sizeof(prescale), "cpu%d/timestamp/prescale", self->cpu);
+	before = pmu_number(mode, 0);
+	if (!before)
+		SKIP(return, "no timestamps");
+	for (i = 0; i < 2 && pmu_write(mode, modes[i]); i++)
+		;
+	if (i == 2)
+		SKIP(return, "no counter of its own");
+	config = (pmu_config(self->cpu) & ~NTRACE_CONFIG_TS_MODE) | NTRACE_CONFIG_TIMESTAMP;
+	EXPECT_TRUE(had_event(self->cpu, config));
+	EXPECT_FALSE(had_event(self->cpu, config | 1ULL << NTRACE_CONFIG_TS_MODE_SHIFT));
+	EXPECT_FALSE(had_event(self->cpu, config | 1ULL << NTRACE_CONFIG_TS_PRESCALE_SHIFT));
+	/* one without timestamps does not touch it */
+	EXPECT_TRUE(had_event(self->cpu, config & ~NTRACE_CONFIG_TIMESTAMP));
+	if (!pmu_write(prescale, "1")) {
+		EXPECT_TRUE(had_event(self->cpu, config | 1ULL << NTRACE_CONFIG_TS_PRESCALE_SHIFT));
+		EXPECT_FALSE(had_event(self->cpu, config));
+		EXPECT_EQ(pmu_write(prescale, "0"), 0);
+	}
+	snprintf(text, sizeof(text), "%u", before);
+	EXPECT_EQ(pmu_write(mode, text), 0);
+}
+
+/* The event's trace would be read with another clock */
+TEST_F(pmu, an_event_keeps_its_default_mode)
+{
+	char mode_file[64], other[16], same[16];
+	struct perf_event_attr attr;
+	struct recording rec;
+	unsigned int mode;
+
+	snprintf(mode_file, sizeof(mode_file), "cpu%d/timestamp/mode", self->cpu);
+	mode = pmu_number(mode_file, 0);
+	snprintf(same, sizeof(same), "%u", mode);
+	snprintf(other, sizeof(other), "%u", mode == 2 ? 3 : 2);
+	if (!mode || pmu_write(mode_file, other))
+		SKIP(return, "one mode of timestamps");
+	EXPECT_EQ(pmu_write(mode_file, same), 0);
+
+	/* switched out, as of a thread that sleeps */
+	event_attr(&attr, pmu_config(self->cpu));
+	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, true));
+	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	EXPECT_EQ(pmu_write(mode_file, other), EBUSY);
+	EXPECT_EQ(pmu_number(mode_file, 0), mode);
+	EXPECT_EQ(pmu_write(mode_file, same), 0);
+	record_close(&rec);
+	EXPECT_EQ(pmu_write(mode_file, other), 0);
+	EXPECT_EQ(pmu_write(mode_file, same), 0);
+}
+
+/* The counter runs also if no event has timestamps by default */
+TEST_F(pmu, mode_is_the_one_that_counts)
+{
+	char config_file[64], mode_file[64], config[32], text[32];
+	unsigned int mode;
+
+	snprintf(config_file, sizeof(config_file), "cpu%d/default_config", self->cpu);
+	snprintf(mode_file, sizeof(mode_file), "cpu%d/timestamp/mode", self->cpu);
+	mode = pmu_number(mode_file, 0);
+	if (!mode)
+		SKIP(return, "no timestamps");
+	ASSERT_TRUE(pmu_text(config_file, config, sizeof(config)));
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)
+		 (pmu_config(self->cpu) & ~(NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_TS_MODE)));
+	EXPECT_EQ(pmu_write(config_file, text), 0);
+	EXPECT_EQ(pmu_number(mode_file, 0), mode);
+	EXPECT_EQ(pmu_write(config_file, config), 0);
 }
 
 /* "cpuN/../NAME/timestamp/FILE" of the funnel before the sink; false if there is none */
@@ -254,18 +578,44 @@ static bool funnel_file(int cpu, const char *file, char *path, size_t size)
 	return pmu_text(path, text, sizeof(text));
 }
 
+/* Is @mode in a list of modes, as "1-2,4"? */
+static bool lists(const char *file, unsigned int mode)
+{
+	char text[64], *one, *save;
+	unsigned int from, to;
+
+	if (!pmu_text(file, text, sizeof(text)))
+		return false;
+	for (one = strtok_r(text, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
+		if (sscanf(one, "%u-%u", &from, &to) < 2)
+			to = from = strtoul(one, NULL, 10);
+		if (mode >= from && mode <= to)
+			return true;
+	}
+	return false;
+}
+
+/* Does a funnel count an external clock, and can it count its own? */
+static bool funnel_has_two_clocks(int cpu)
+{
+	char mode[256], modes[256];
+
+	return funnel_file(cpu, "mode", mode, sizeof(mode)) && pmu_number(mode, 0) == 1 &&
+	       funnel_file(cpu, "modes_available", modes, sizeof(modes)) && lists(modes, 2);
+}
+
 TEST_F(pmu, funnel_timestamp_can_be_set)
 {
-	char mode[256], prescale[256], counter[256], encoder[64], text[64];
+	char mode[256], prescale[256], counter[256], encoder[64];
 	uint64_t before, shared, after;
 	struct perf_event_attr attr;
 	struct recording rec;
 
-	if (!funnel_file(self->cpu, "mode", mode, sizeof(mode)))
-		SKIP(return, "no funnel with a timestamp unit");
+	if (!funnel_has_two_clocks(self->cpu))
+		SKIP(return, "no funnel whose timestamp unit has two clocks");
+	ASSERT_TRUE(funnel_file(self->cpu, "mode", mode, sizeof(mode)));
 	ASSERT_TRUE(funnel_file(self->cpu, "prescale", prescale, sizeof(prescale)));
 	ASSERT_TRUE(funnel_file(self->cpu, "counter", counter, sizeof(counter)));
-	ASSERT_TRUE(funnel_file(self->cpu, "modes_available", text, sizeof(text)));
 	EXPECT_EQ(pmu_write(mode, "8"), EINVAL);
 	EXPECT_EQ(pmu_write(mode, "x"), EINVAL);
 	EXPECT_EQ(pmu_write(prescale, "4"), EINVAL);
@@ -297,6 +647,64 @@ TEST_F(pmu, funnel_timestamp_can_be_set)
 	record_close(&rec);
 
 	EXPECT_EQ(pmu_write(prescale, "0"), 0);
+	EXPECT_EQ(pmu_write(mode, "1"), 0);
+}
+
+/* A timestamp that is shared changes with the funnel, whatever an event has left in the encoder */
+TEST_F(pmu, frequency_follows_the_funnel)
+{
+	char encoder[64], mode[256], prescale[256], text[16];
+	unsigned int before;
+	uint64_t other;
+	double first;
+
+	snprintf(encoder, sizeof(encoder), "cpu%d/timestamp/modes_available", self->cpu);
+	if (!funnel_has_two_clocks(self->cpu) || !lists(encoder, 2))
+		SKIP(return, "no funnel whose timestamp unit has two clocks, or no other clock");
+	ASSERT_TRUE(funnel_file(self->cpu, "mode", mode, sizeof(mode)));
+	ASSERT_TRUE(funnel_file(self->cpu, "prescale", prescale, sizeof(prescale)));
+	snprintf(encoder, sizeof(encoder), "cpu%d/timestamp/mode", self->cpu);
+	before = pmu_number(encoder, 0);
+	if (pmu_write(encoder, "4"))
+		SKIP(return, "no shared timestamps");
+	other = (pmu_config(self->cpu) & ~NTRACE_CONFIG_TS_MODE) | NTRACE_CONFIG_TIMESTAMP |
+		2ULL << NTRACE_CONFIG_TS_MODE_SHIFT;
+	ASSERT_TRUE(had_event(self->cpu, pmu_config(self->cpu)));
+	first = right_frequency(self->cpu);
+	EXPECT_GE(first, 0);
+
+	ASSERT_TRUE(had_event(self->cpu, other));
+	EXPECT_EQ(pmu_write(mode, "2"), 0);
+	EXPECT_EQ(pmu_write(prescale, "1"), 0);
+	ASSERT_TRUE(had_event(self->cpu, pmu_config(self->cpu)));
+	EXPECT_GE(right_frequency(self->cpu), 0);
+
+	ASSERT_TRUE(had_event(self->cpu, other));
+	EXPECT_EQ(pmu_write(prescale, "0"), 0);
+	EXPECT_EQ(pmu_write(mode, "1"), 0);
+	ASSERT_TRUE(had_event(self->cpu, pmu_config(self->cpu)));
+	EXPECT_EQ(right_frequency(self->cpu), first);
+	snprintf(text, sizeof(text), "%u", before);
+	EXPECT_EQ(pmu_write(encoder, text), 0);
+}
+
+/* ... and an event that waits for its turn keeps the clock that it began with */
+TEST_F(pmu, an_event_keeps_the_clock_of_its_funnel)
+{
+	char mode[256], prescale[256];
+	struct perf_event_attr attr;
+	struct recording rec;
+
+	if (!funnel_has_two_clocks(self->cpu))
+		SKIP(return, "no funnel whose timestamp unit has two clocks");
+	ASSERT_TRUE(funnel_file(self->cpu, "mode", mode, sizeof(mode)));
+	ASSERT_TRUE(funnel_file(self->cpu, "prescale", prescale, sizeof(prescale)));
+	event_attr(&attr, pmu_config(self->cpu));
+	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, true));
+	EXPECT_EQ(pmu_write(mode, "2"), EBUSY);
+	EXPECT_EQ(pmu_write(prescale, "1"), EBUSY);
+	record_close(&rec);
+	EXPECT_EQ(pmu_write(mode, "2"), 0);
 	EXPECT_EQ(pmu_write(mode, "1"), 0);
 }
 

@@ -202,6 +202,7 @@ void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo)
 	};
 
 	nb_funnel_init(&devs[nr_devs].funnel, &caps, nb_ram_input, &find(out)->ram);
+	devs[nr_devs].funnel.ts.clock = clock_now;
 	return add("funnel");
 }
 

@@ -15,6 +15,13 @@ powered "6.12"
 selftests "7.2, counters that are not the time CSR" "attr_test" --kernel 7.2 --harts 4 --deep-idle --model te.ts_modes=8 \
 	--stats "$tap_tmp/stats"
 powered "7.2, counters that are not the time CSR"
+# Counters that begin anew with each idle state, and count what the device tree says
+clocked='s/compatible = "qemu,trace-component".*/&\n clocks = <\&tick>; clock-names = "timestamp";/
+	$a / { tick: tick { compatible = "fixed-clock"; #clock-cells = <0>; clock-frequency = <10000000>; }; };'
+selftests "7.2, clocks of the device tree" "pmu_test" --kernel 7.2 --model te.ts_modes=4 --dts-sed "$clocked"
+selftests "7.2, counters that begin anew" "pmu_test" --kernel 7.2 --harts 2 --deep-idle --model te.ts_modes=4 \
+	--dts-sed "$clocked" --stats "$tap_tmp/stats"
+powered "7.2, counters that begin anew"
 # Components that the harts share lose their state when both are idle
 selftests "7.2, funnel" "pmu_test;sample_test;life_test" --kernel 7.2 --harts 2 --deep-idle --topology funnel \
 	--stats "$tap_tmp/stats"

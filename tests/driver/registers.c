@@ -85,6 +85,10 @@ static int setup(void **state)
 	funnel_fifo = 0;
 	raw_spin_lock_init(&sink.lock);
 	raw_spin_lock_init(&funnel.comp.lock);
+	sink.scrap = FAKE_MEM_BASE + FAKE_MEM_SIZE - PAGE_SIZE;
+	INIT_LIST_HEAD(&sink.held);
+	INIT_LIST_HEAD(&enc.held);
+	INIT_LIST_HEAD(&enc2.held);
 	return 0;
 }
 
@@ -292,6 +296,56 @@ static void best_mode_is_what_there_is(void **state)
 {
 	direct(&(struct fake_encoder_options){ .btm_only = true }, &(struct fake_ram_options){ });
 	assert_int_equal(FIELD_GET(NTRACE_CONFIG_MODE, ntrace_encoder_resolve(&enc, 0)), 3);
+}
+
+/* What runs is the counter of the default: an event that chooses none has it, a new default the best */
+static void event_without_ts_mode_has_that_of_the_default(void **state)
+{
+	u64 best, other;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	best = FIELD_GET(NTRACE_CONFIG_TS_MODE, enc.default_config);
+	for (other = 1; other == best || !(enc.caps.ts_modes & BIT(other)); other++)
+		;
+	enc.default_config &= ~NTRACE_CONFIG_TS_MODE;
+	enc.default_config |= other << NTRACE_CONFIG_TS_MODE_SHIFT;
+	assert_int_equal(FIELD_GET(NTRACE_CONFIG_TS_MODE,
+				   ntrace_encoder_resolve(&enc, NTRACE_CONFIG_TIMESTAMP)), other);
+	assert_int_equal(FIELD_GET(NTRACE_CONFIG_TS_MODE, ntrace_encoder_resolve_default(
+				   &enc, NTRACE_CONFIG_TIMESTAMP)), best);
+}
+
+/* "Prescale timestamp clock [...] Internal System or Core timestamp only" */
+static void prescaler_is_of_internal_clocks(void **state)
+{
+	static const struct ntrace_filter all;
+	u64 mode, config;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	for (mode = 0; mode <= TR_TS_MODE_SHARED; mode++) {
+		if (mode && !(enc.caps.ts_modes & BIT(mode)))
+			continue;
+		config = NTRACE_CONFIG_TIMESTAMP | mode << NTRACE_CONFIG_TS_MODE_SHIFT;
+		assert_int_equal(ntrace_encoder_check(&enc, config, &all), 0);
+		config |= 1ULL << NTRACE_CONFIG_TS_PRESCALE_SHIFT;
+		assert_int_equal(ntrace_encoder_check(&enc, config, &all),
+				 mode == TR_TS_MODE_INTERNAL_SYSTEM ||
+				 mode == TR_TS_MODE_INTERNAL_CORE ? 0 : -EOPNOTSUPP);
+	}
+}
+
+/* It lost its power: what was known of a counter of its own is no longer right */
+static void counter_that_began_anew(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	enc.ts_base_time = 1;
+	ntrace_encoder_revive(&enc);
+	assert_int_equal(enc.ts_base_time, 1);
+	enc.default_config &= ~NTRACE_CONFIG_TS_MODE;
+	enc.default_config |= (u64)TR_TS_MODE_INTERNAL_SYSTEM << NTRACE_CONFIG_TS_MODE_SHIFT;
+	ntrace_encoder_revive(&enc);
+	assert_int_equal(enc.ts_base_time, 0);
+	assert_int_equal(enc.ts_freq, 0);
 }
 
 static void component_that_never_becomes_active(void **state)
@@ -979,6 +1033,7 @@ static void encoder_chooses_between_sinks(void **state)
 	shared();
 	own = (struct ntrace_sink){ .encoders = 1, .number = 2, .comp.type = TR_COMP_RAMSINK };
 	INIT_LIST_HEAD(&own.members);
+	INIT_LIST_HEAD(&own.held);
 	INIT_LIST_HEAD(&enc.member);
 	enc.routes[1] = (struct ntrace_route){
 		.path = { &enc.comp, &own.comp }, .len = 2, .sink = &own,
@@ -1171,6 +1226,102 @@ static void drained_funnel_keeps_its_setup(void **state)
 	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 0);
 	both_can_be_traced(0x10000);
 	assert_string_equal(shim_log, "");
+}
+
+/*
+ * A window gets full, and what has no room is no part of the next one. A reset would drop it, and the
+ * counters of encoders and funnels with it: the times of all that comes later would be wrong.
+ */
+static void counters_go_on_after_a_full_window(void **state)
+{
+	struct ntrace_window win = window(0, 0x100);
+	u64 config;
+	u32 before[3], i;
+	bool wrapped;
+
+	funnel_fifo = 256;
+	shared();
+	config = plain_config() & ~NTRACE_CONFIG_TS_MODE;
+	config |= NTRACE_CONFIG_TIMESTAMP | (u64)TR_TS_MODE_INTERNAL_SYSTEM << NTRACE_CONFIG_TS_MODE_SHIFT;
+	assert_int_equal(ntrace_encoder_program(&enc, config, &all), 0);
+	assert_int_equal(ntrace_encoder_program(&enc2, config, &all), 0);
+	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_INTERNAL_SYSTEM, 0), 0);
+	start_both(&win);
+	for (i = 0; i < 300; i++) {
+		fake_run(enc.comp.base, 1);
+		fake_run(enc2.comp.base, 1);
+	}
+	before[0] = ntrace_read(&enc.comp, TR_TS_COUNTER_LOW);
+	before[1] = ntrace_read(&enc2.comp, TR_TS_COUNTER_LOW);
+	before[2] = ntrace_read(&funnel.comp, TR_TS_COUNTER_LOW);
+	stop_both();
+	ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(wrapped);
+	both_can_be_traced(0x10000);
+	assert_true(ntrace_read(&enc.comp, TR_TS_COUNTER_LOW) >= before[0] && before[0]);
+	assert_true(ntrace_read(&enc2.comp, TR_TS_COUNTER_LOW) >= before[1] && before[1]);
+	assert_true(ntrace_read(&funnel.comp, TR_TS_COUNTER_LOW) >= before[2] && before[2]);
+	assert_string_equal(shim_log, "");
+}
+
+/* Both trace more than the window has room for */
+static void full_window(void)
+{
+	struct ntrace_window win = window(0, 0x100);
+	bool wrapped;
+
+	start_both(&win);
+	fake_run(enc.comp.base, 300);
+	fake_run(enc2.comp.base, 300);
+	stop_both();
+	ntrace_ramsink_written(&sink, &win, &wrapped);
+	assert_true(wrapped);
+}
+
+/*
+ * What had no room is in no memory that is another user's, or that has older trace: the end of a ring
+ * stays until trace of the next stretch comes there
+ */
+static void next_window_has_no_more_than_its_own(void **state)
+{
+	unsigned int ring, n, i;
+	bool wrapped;
+
+	funnel_fifo = 256;
+	shared();
+	for (ring = 0; ring < 2; ring++) {
+		struct ntrace_window next = window(0x10000, 0x1000);
+
+		full_window();
+		memset(fake_mem + 0x10000, 0xaa, 0x1000);
+		next.circular = ring;
+		next.stop = !ring;
+		start_both(&next);
+		stop_both();
+		n = ntrace_ramsink_written(&sink, &next, &wrapped);
+		assert_false(wrapped);
+		for (i = n; i < 0x1000; i++)
+			assert_int_equal(fake_mem[0x10000 + i], 0xaa);
+		both_can_be_traced(0x20000);
+	}
+	assert_string_equal(shim_log, "");
+}
+
+/* Without a page for what had no room, or if the sink does not take it: it is dropped by a reset */
+static void full_window_without_a_page(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		setup(state);
+		funnel_fifo = 256;
+		shared();
+		/* no sink of this board writes there */
+		sink.scrap = i ? 1ULL << 60 : 0;
+		full_window();
+		both_can_be_traced(0x10000);
+		assert_int_equal(!!strstr(shim_log, "do not take"), i);
+	}
 }
 
 static void sink_that_fills_in_the_flush(void **state)
@@ -1800,6 +1951,9 @@ static void base_after_an_event_without_timestamps(void **state)
 	ntrace_encoder_take_base(&enc);
 	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config & ~NTRACE_CONFIG_TIMESTAMP, &all), 0);
+	/* and the counter does not stop meanwhile: events of others may be open, which have a base */
+	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(enc.comp.base, TR_TS_CONTROL)),
+			 ntrace_encoder_usual_ts_mode(&enc));
 	ntrace_encoder_take_base(&enc);
 	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
 }
@@ -2216,6 +2370,8 @@ static void each_bridge_has_an_id(void **state)
 #define CASES(X) \
 	X(full_encoder_has_it_all) X(minimal_encoder_has_nothing_more) \
 	X(minimal_encoder_refuses_the_rest) X(best_mode_is_what_there_is) \
+	X(event_without_ts_mode_has_that_of_the_default) \
+	X(prescaler_is_of_internal_clocks) X(counter_that_began_anew) \
 	X(component_that_never_becomes_active) \
 	X(versions) X(other_protocol_is_refused) X(other_components) \
 	X(nothing_is_written_to_what_is_not_supported) X(suspended_component_is_left_alone) \
@@ -2234,6 +2390,8 @@ static void each_bridge_has_an_id(void **state)
 	X(sink_that_does_not_empty) X(power_was_off) X(comparators_are_off_after_a_reset) \
 	X(closed_sink_stays_closed) X(restart_reads_three_registers) \
 	X(input_that_no_path_uses_is_disabled) X(drained_funnel_keeps_its_setup) X(sink_that_fills_in_the_flush) \
+	X(counters_go_on_after_a_full_window) X(next_window_has_no_more_than_its_own) \
+	X(full_window_without_a_page) \
 	X(sink_that_keeps_the_rest) X(encoder_of_two_formats) LATE(X) \
 	X(frames_arrive_in_the_window) X(second_window_of_frames) X(debugger_holds_the_etr) \
 	X(bus_refuses_frames) X(each_bridge_has_an_id) \

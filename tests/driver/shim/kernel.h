@@ -100,10 +100,19 @@ static inline void list_del_init(struct list_head *node)
 	INIT_LIST_HEAD(node);
 }
 
+static inline int list_empty(const struct list_head *head)
+{
+	return head->next == head;
+}
+
 #define list_entry_is_head(p, head, m)	(&(p)->m == (head))
 #define list_for_each_entry(p, head, m)						\
 	for (p = container_of((head)->next, typeof(*p), m); !list_entry_is_head(p, head, m); \
 	     p = container_of(p->m.next, typeof(*p), m))
+#define list_for_each_entry_safe(p, n, head, m)						\
+	for (p = container_of((head)->next, typeof(*p), m),				\
+	     n = container_of(p->m.next, typeof(*p), m); !list_entry_is_head(p, head, m);	\
+	     p = n, n = container_of(n->m.next, typeof(*n), m))
 #define list_for_each_entry_continue_reverse(p, head, m)			\
 	for (p = container_of(p->m.prev, typeof(*p), m); !list_entry_is_head(p, head, m); \
 	     p = container_of(p->m.prev, typeof(*p), m))
