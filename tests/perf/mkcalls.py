@@ -551,7 +551,7 @@ def many(file, program, what, nr):
     """@nr of something, to see how long perf takes for it"""
     result = file()
     result.comm(PID, 'calls')
-    result.mmap(PID, BASE, 0x8000, 0x1000, os.path.abspath(program))
+    result.mmap(PID, BASE, max(0x8000, 4 * nr if what == 'straight' else 0), 0x1000, os.path.abspath(program))
     if what == 'straight':
         # a program of @nr instructions without a jump, ten times
         data = b''.join(part(START, PID, BASE, START + 1000 * n, nr) for n in range(10))
