@@ -838,6 +838,7 @@ void ntrace_sifive_funnel_revive(struct ntrace_sink *sink);
 /* path.c */
 u32 ntrace_sink_period(const struct ntrace_sink *sink, const struct ntrace_window *win);
 int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win);
+void ntrace_sink_discard(struct ntrace_sink *sink, const struct ntrace_window *win);
 int ntrace_sink_stop(struct ntrace_sink *sink);
 int ntrace_sink_hold(struct ntrace_sink *sink, struct ntrace_encoder *own);
 int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc);
@@ -849,6 +850,7 @@ const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
 					     const struct ntrace_want *want);
 void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *route);
 void ntrace_path_leave(struct ntrace_encoder *enc);
+void ntrace_path_rest(struct ntrace_encoder *enc);
 void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *route);
 int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *route);
 bool ntrace_path_restore(struct ntrace_encoder *enc);

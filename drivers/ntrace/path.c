@@ -287,6 +287,24 @@ static noinline int ntrace_sink_drain(struct ntrace_sink *sink, const struct ntr
 }
 
 /**
+ * ntrace_sink_discard - drop what had no room in a window, when that has been collected
+ * @sink: the sink
+ * @win: its last window
+ *
+ * Now the encoders that still hold it are awake, see ntrace_path_rest().
+ *
+ * Context: ntrace_sink_lock() is held, interrupts are off. The sink is disabled.
+ */
+void ntrace_sink_discard(struct ntrace_sink *sink, const struct ntrace_window *win)
+{
+	ntrace_sink_assert_locked(sink);
+	if (likely(list_empty(&sink->held)) || sink->comp.stuck || sink->closed)
+		return;
+	ntrace_sink_drain(sink, win);
+	sink->holds = NULL;
+}
+
+/**
  * ntrace_sink_start - enable a sink and its members, the sink first
  * @sink: the sink; its members are programmed
  * @win: the memory that it may write, and which may get smaller; NULL to continue where it stopped
@@ -552,6 +570,27 @@ void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *rout
 	 */
 	if (enc->sink->encoders == 1)
 		list_add(&enc->member, &enc->sink->members);
+}
+
+/**
+ * ntrace_path_rest - an encoder may lose its power from now on
+ * @enc: the encoder, which traces nothing, and has power
+ *
+ * Another CPU that starts the sink must not look for what the encoder still holds. A sink with one
+ * encoder is started on that one's CPU.
+ *
+ * Context: interrupts off; on the CPU of the encoder, or CPUs are kept awake.
+ */
+void ntrace_path_rest(struct ntrace_encoder *enc)
+{
+	struct ntrace_sink *sink = enc->sink;
+
+	if (sink->encoders == 1)
+		return;
+	ntrace_sink_lock(sink);
+	if (!list_empty(&enc->held))
+		ntrace_path_drop(enc);
+	ntrace_sink_unlock(sink);
 }
 
 /**

@@ -999,6 +999,7 @@ static void ntrace_rest_event(void *unused)
 	if (event)
 		ntrace_session_stop(s);
 	ntrace_flight_leave(s);
+	ntrace_path_rest(s->enc);
 	WRITE_ONCE(s->event, event);
 	s->state = NTRACE_SESSION_RESTING;
 }
@@ -1043,8 +1044,10 @@ static int ntrace_cpu_offline(unsigned int cpu)
 		ntrace_path_leave_links(s->enc);
 	}
 	s->leaving = true;
-	if (s->enc)
+	if (s->enc) {
 		ntrace_flight_leave(s);
+		ntrace_path_rest(s->enc);
+	}
 	local_irq_restore(flags);
 	return 0;
 }

@@ -367,6 +367,7 @@ static unsigned long ntrace_session_take(struct ntrace_session *s)
 	WRITE_ONCE(sink->owner, NULL);
 	barrier();
 	used = ntrace_session_collect(s, ntrace_sink_hold(sink, s->enc));
+	ntrace_sink_discard(sink, &s->win);
 	if (sink->encoders > 1)
 		ntrace_session_hand_on(s);
 	return used;
@@ -675,6 +676,8 @@ static noinline void ntrace_session_stop_slowly(struct ntrace_session *s)
 	s->state = NTRACE_SESSION_IDLE;
 	WRITE_ONCE(s->event, NULL);
 	ntrace_sink_unlock(sink);
+	if (s->leaving)
+		ntrace_path_rest(s->enc);
 	if (open)
 		perf_aux_output_end(&s->handle, used);
 }

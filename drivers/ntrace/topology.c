@@ -292,6 +292,23 @@ int ntrace_cpu_hold(unsigned int cpu)
 	return ret;
 }
 
+/* Components that trace a CPU are no longer needed, and suspend */
+static void ntrace_path_retire(struct ntrace_encoder *enc)
+{
+	unsigned long flags;
+
+	/* Nobody traces with it, so that nothing is added to it */
+	if (!list_empty(&enc->held)) {
+		ntrace_keep_awake();
+		local_irq_save(flags);
+		if (ntrace_has_power(&enc->comp))
+			ntrace_path_rest(enc);
+		local_irq_restore(flags);
+		ntrace_let_sleep();
+	}
+	ntrace_path_put(enc);
+}
+
 /* Undo ntrace_cpu_hold(). Context: ntrace_mutex is held. */
 void ntrace_cpu_release(unsigned int cpu)
 {
@@ -299,7 +316,7 @@ void ntrace_cpu_release(unsigned int cpu)
 
 	lockdep_assert_held(&ntrace_mutex);
 	if (!--ntrace_holders[cpu] && enc)
-		ntrace_path_put(enc);
+		ntrace_path_retire(enc);
 }
 
 /* Number the encoder in its stream, while the whole route is resumed */
@@ -493,12 +510,12 @@ struct ntrace_encoder *ntrace_connect(void)
 void ntrace_disconnect(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);
-	if (ntrace_holders[enc->cpu])
-		ntrace_path_put(enc);
 	ntrace_registry_del_encoder(enc);
 	ntrace_keep_awake();
 	ntrace_path_leave(enc);
 	ntrace_let_sleep();
+	if (ntrace_holders[enc->cpu])
+		ntrace_path_put(enc);
 	enc->nr_routes = 0;
 	/* Its components may go */
 	enc->routes[0].len = 0;

@@ -372,6 +372,130 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 }
 
 /*
+ * Trace of @cpu that ends when the sink is full, which leaves some before it. A mode that makes much
+ * of it, and a timer that is late.
+ */
+static bool fill_up(const struct perf_event_attr *attr, int cpu)
+{
+	struct stretches *st = calloc(1, sizeof(*st));
+	struct perf_event_attr much = *attr;
+	struct recording rec;
+	unsigned int i, full = 0;
+
+	if (!access(PMU_DIR "/events/btm", F_OK))
+		much.config = (much.config & ~NTRACE_CONFIG_MODE) | 3ULL << NTRACE_CONFIG_MODE_SHIFT;
+	pin(cpu);
+	if (!record_open(&rec, &much, -1, cpu, 1 << 14, false))
+		return false;
+	for (i = 0; i < 200 && !full; i++) {
+		ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		busy(2000);
+		ioctl(rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+		memset(st, 0, sizeof(*st));
+		record_stretches(&rec, st);
+		full = st->nr && st->at[(st->nr - 1) % ARRAY_SIZE(st->at)].flags & PERF_AUX_FLAG_PARTIAL;
+		__atomic_store_n(&rec.page->aux_tail, rec.page->aux_head, __ATOMIC_RELEASE);
+	}
+	record_close(&rec);
+	free(st);
+	return full;
+}
+
+/*
+ * What a full sink left in the encoder of a CPU is nobody's. The CPU may lose its power now, and the
+ * encoder with it: others that use the sink do not look for it there.
+ */
+TEST_F_TIMEOUT(life, full_sink_of_a_cpu_without_power, 120)
+{
+	int cpus[2] = { pmu_first_cpu(), pmu_first_cpu() + 1 };
+	static struct stretches st;
+	unsigned int i, full = 0;
+	bool gone = false;
+	char online[64];
+
+	if (pmu_nr_cpus() < 2)
+		SKIP(return, "there is one encoder only");
+	for (i = 0; i < 24; i++) {
+		int cpu = cpus[i & 1], other = cpus[~i & 1];
+
+		full += fill_up(&self->attr, cpu);
+		pin(other);
+		snprintf(online, sizeof(online), "/sys/devices/system/cpu/cpu%d/online", cpu);
+		if (i % 3 == 2)
+			gone = write_file(online, "0");
+		else
+			usleep(30000);
+		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, other, 1 << 20, false));
+		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		busy(1000);
+		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+		memset(&st, 0, sizeof(st));
+		record_stretches(&self->rec, &st);
+		record_close(&self->rec);
+		EXPECT_GT(st.bytes, 0);
+		EXPECT_EQ(st.nr_partial, 0);
+		if (gone)
+			EXPECT_TRUE(write_file(online, "1"));
+		gone = false;
+	}
+	TH_LOG("%u times of %u, the sink was full", full, i);
+	if (!full)
+		SKIP(return, "the sink never was full");
+}
+
+/*
+ * Harts that share a sink trace in bursts, and idle without power between them, while the sink gets
+ * full again and again. All go on, and nobody looks at what has no power.
+ */
+TEST_F_TIMEOUT(life, bursts_of_harts_that_idle, 120)
+{
+	struct perf_event_attr attr = self->attr;
+	int first = pmu_first_cpu(), nr = pmu_nr_cpus(), i;
+	static struct stretches st;
+	struct recording recs[16];
+	unsigned int n, partial = 0;
+	uint64_t bytes = 0;
+
+	if (nr < 2)
+		SKIP(return, "there is one encoder only");
+	if (nr > 16)
+		nr = 16;
+	if (!access(PMU_DIR "/events/btm", F_OK))
+		attr.config = (attr.config & ~NTRACE_CONFIG_MODE) | 3ULL << NTRACE_CONFIG_MODE_SHIFT;
+	for (i = 0; i < nr; i++)
+		ASSERT_TRUE(record_open(&recs[i], &attr, -1, first + i, 1 << 14, false));
+	for (n = 0; n < 120; n++) {
+		pin(first + n % nr);
+		for (i = 0; i < nr; i++) {
+			memset(&st, 0, sizeof(st));
+			record_stretches(&recs[i], &st);
+			partial += st.nr_partial;
+			bytes += st.bytes;
+			__atomic_store_n(&recs[i].page->aux_tail, recs[i].page->aux_head, __ATOMIC_RELEASE);
+			ioctl(recs[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		}
+		busy(500 + n % 7 * 500);
+		usleep(n % 5 * 1000);
+	}
+	for (i = 0; i < nr; i++)
+		record_close(&recs[i]);
+	TH_LOG("%llu bytes, %u stretches were partial", (unsigned long long)bytes, partial);
+	EXPECT_GT(bytes, 0);
+	/* and there is a trace of each afterwards */
+	for (i = 0; i < nr; i++) {
+		pin(first + i);
+		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, first + i, 1 << 20, false));
+		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+		busy(1000);
+		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+		memset(&st, 0, sizeof(st));
+		record_stretches(&self->rec, &st);
+		record_close(&self->rec);
+		EXPECT_GT(st.bytes, 0);
+	}
+}
+
+/*
  * A system suspend without the sleep: other CPUs go offline, and the last one reports that it loses
  * its state. The event continues afterwards.
  */

@@ -9,7 +9,7 @@
 
 kernel=${KERNEL:-7.2}
 need_perf_and_work "$kernel"
-plan 10
+plan 11
 
 said() { sed -n "s/^$1: //p" "$tap_tmp/said"; }
 
@@ -45,7 +45,9 @@ powered_board() {
 	echo 0 >/sys/devices/system/cpu/cpu1/online; echo 1 >/sys/devices/system/cpu/cpu1/online
 	record -C 1 -- taskset 2 /usr/lib/ntrace/work 1000
 	echo "after hotplug: $(perf script -i /tmp/p --itrace=b 2>/dev/null | head -n 1000 | wc -l)"
-	/usr/lib/selftests/ntrace/life_test -t system_suspend 2>&1 | grep -E "^(ok|not ok|#)"
+	for t in full_sink_of_a_cpu_without_power bursts_of_harts_that_idle system_suspend; do
+		/usr/lib/selftests/ntrace/life_test -t $t 2>&1 | grep -E "^(ok|not ok|#)"
+	done
 	record -a -- /usr/lib/ntrace/work 1000
 	echo "after suspend: $(perf script -i /tmp/p --itrace=b 2>/dev/null | head -n 1000 | wc -l)"
 	rmmod ntrace && echo "unloaded: yes"
@@ -56,6 +58,8 @@ powered_board() {
 	is "$1: all sleep, and no domain is on, while nothing traces" "$(said idle), $(said 'idle again')" "4 0, 4 0"
 	is "$1: an event of one CPU wakes its path, and no more" "$(said 'traced CPU')" "1 3"
 	is "$1: there is trace, also after CPU hotplug" "$(said trace) $(said 'after hotplug')" "1000 0 1000"
+	is "$1: a full sink of harts that idle" \
+		"$(grep -c '^ok 1 .*\(full_sink_of_a_cpu_without_power\|bursts_of_harts_that_idle\)' "$tap_tmp/said")" 2
 	is "$1: a system suspend with an event of a CPU" "$(grep -c '^ok 1 .*system_suspend' "$tap_tmp/said") $(said 'after suspend')" "1 1000"
 	is "$1: the module can go, and leaves no domain on" "$(said unloaded) $(said 'domains without a driver') $(said counter)" "yes 0 1"
 	is "$1: nothing is accessed, or in use, without power" "$(grep -c 'not active\|lost its power\|access faults' "$tap_tmp/err")" 0

@@ -1324,6 +1324,76 @@ static void full_window_without_a_page(void **state)
 	}
 }
 
+static unsigned int enc2_accesses;
+
+static void count_enc2(void *base, unsigned int offset)
+{
+	enc2_accesses += base == enc2.comp.base;
+}
+
+static void count_enc2_write(void *base, unsigned int offset, u32 value)
+{
+	count_enc2(base, offset);
+}
+
+/* The hart of an encoder idles and both lose their power: who starts the sink does not look for the rest there */
+static void encoder_that_rests_is_left_alone(void **state)
+{
+	struct ntrace_window next = window(0x10000, 0x4000);
+	bool wrapped, first = true;
+	unsigned int i, n;
+
+	funnel_fifo = 256;
+	shared();
+	full_window();
+	ntrace_path_rest(&enc2);
+	enc2_accesses = 0;
+	fake_on_read = count_enc2;
+	fake_on_write = count_enc2_write;
+	assert_int_equal(start(&enc, &next, false), 0);
+	fake_run(enc.comp.base, 100);
+	assert_int_equal(stop(&enc), 0);
+	fake_on_read = NULL;
+	fake_on_write = NULL;
+	assert_int_equal(enc2_accesses, 0);
+	n = ntrace_ramsink_written(&sink, &next, &wrapped);
+	assert_false(wrapped);
+	assert_in_range(n, 100, 0x4000);
+	/* SRC, of one bit, comes after TCODE, the first byte of a message; idle bytes are 0xff */
+	for (i = 0; i + 1 < n; i++) {
+		if (first && fake_mem[0x10000 + i] != 0xff)
+			assert_int_equal(fake_mem[0x10000 + i + 1] >> 2 & 1, 0);
+		first = (fake_mem[0x10000 + i] & 3) == 3;
+	}
+	assert_int_equal(ntrace_encoder_program(&enc2, plain_config(), &all), 0);
+	both_can_be_traced(0x20000);
+	assert_string_equal(shim_log, "");
+}
+
+/* ... and what had no room is dropped at once if that can be done without a reset */
+static void rest_goes_when_the_window_is_taken(void **state)
+{
+	struct ntrace_window win = window(0, 0x100);
+	unsigned long flags;
+	u32 before;
+
+	funnel_fifo = 256;
+	shared();
+	full_window();
+	assert_false(list_empty(&sink.held));
+	before = ntrace_read(&enc.comp, TR_TS_COUNTER_LOW);
+	local_irq_save(flags);
+	ntrace_sink_lock(&sink);
+	ntrace_sink_discard(&sink, &win);
+	ntrace_sink_unlock(&sink);
+	local_irq_restore(flags);
+	assert_true(list_empty(&sink.held) && list_empty(&enc.held) && list_empty(&enc2.held));
+	assert_true(before && ntrace_read(&enc.comp, TR_TS_COUNTER_LOW) >= before);
+	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
+	both_can_be_traced(0x10000);
+	assert_string_equal(shim_log, "");
+}
+
 static void sink_that_fills_in_the_flush(void **state)
 {
 	struct ntrace_window win = window(0, 0x100);
@@ -2391,7 +2461,8 @@ static void each_bridge_has_an_id(void **state)
 	X(closed_sink_stays_closed) X(restart_reads_three_registers) \
 	X(input_that_no_path_uses_is_disabled) X(drained_funnel_keeps_its_setup) X(sink_that_fills_in_the_flush) \
 	X(counters_go_on_after_a_full_window) X(next_window_has_no_more_than_its_own) \
-	X(full_window_without_a_page) \
+	X(full_window_without_a_page) X(encoder_that_rests_is_left_alone) \
+	X(rest_goes_when_the_window_is_taken) \
 	X(sink_that_keeps_the_rest) X(encoder_of_two_formats) LATE(X) \
 	X(frames_arrive_in_the_window) X(second_window_of_frames) X(debugger_holds_the_etr) \
 	X(bus_refuses_frames) X(each_bridge_has_an_id) \
