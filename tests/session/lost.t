@@ -3,6 +3,7 @@
 # Call chains of `ntrace inject` after a loss: no thread that may have run in the gap keeps its calls, and
 # others do. tests/perf/lost.t says the same of perf.
 . "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/harness/grows.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 && "$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 &&
@@ -20,19 +21,10 @@ last_chain() {
 		awk '!NF { last = out; out = ""; next } { out = out (out == "" ? "" : " ") $NF } END { print out == "" ? last : out }'
 }
 
-# seconds THREADS: user time for threads that run twice each, the best of three
+# seconds THREADS: the time for threads that run twice each
 seconds() {
 	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/many.data" "many-threads-$1" || return
-	rm -f "$tap_tmp/times"
-	for _ in 1 2 3; do
-		bash -c 'TIMEFORMAT=%U; time "$@" >/dev/null 2>&1' - "$O/bin/ntrace" inject --period 1 \
-			-i "$tap_tmp/many.data" -o "$tap_tmp/out.data" 2>>"$tap_tmp/times"
-	done
-	sort -n "$tap_tmp/times" | head -n 1
-}
-grows() {
-	echo "$1 s, and $2 s of user time for four times as many"
-	awk -v s="$1" -v l="$2" 'BEGIN { exit !(s > 0 && l < 7 * s) }'
+	least_time "$O/bin/ntrace" inject --period 1 -i "$tap_tmp/many.data" -o "$tap_tmp/out.data"
 }
 
 is "trace that goes on, later, keeps the calls" "$(last_chain kept)" "outer _start"
