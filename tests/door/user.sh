@@ -31,7 +31,7 @@ user_remove() {
 }
 
 # user_run COMMAND...: as the user, in the copy of the tree. The cache is where root has it; its
-# downloads are read-only, and the folder above, which the user may not enter, is covered.
+# downloads are read-only, and the folder above is covered, from where on the user may not enter it.
 user_run() {
 	mkdir -p "$tap_tmp/roots"
 	unshare -m sh -c '
@@ -39,7 +39,11 @@ user_run() {
 		shift 5
 		mount --make-rprivate /
 		mount --bind "$cache/root" "$roots" || exit
-		top=/$(echo "$cache" | cut -d/ -f2)
+		top=${cache%/ntrace} above=$top
+		while [ -n "$above" ]; do
+			case $(stat -c %A "$above") in *x|*t) ;; *) top=$above ;; esac
+			above=${above%/*}
+		done
 		mount -t tmpfs -o mode=755 tmpfs "$top" || exit
 		mkdir -p "$cache/root" "$cache/perf"
 		mount --bind "$roots" "$cache/root" && mount -o remount,bind,ro "$cache/root" || exit
