@@ -77,11 +77,8 @@ TEST_F(life, small_buffer_after_a_large_one)
 	if (!getenv("NTRACE_EXACT"))
 		SKIP(return, "the host may be late");
 	event_attr_user(&self->attr);
-	/* this mode makes much trace: a message for each branch that is taken */
-	if (access(PMU_DIR "/events/btm", F_OK))
+	if (!event_attr_much(&self->attr))
 		SKIP(return, "the hardware has no BTM");
-	self->attr.config &= ~NTRACE_CONFIG_MODE;
-	self->attr.config |= 3ULL << NTRACE_CONFIG_MODE_SHIFT;
 	ASSERT_EQ(pipe2(ask, O_CLOEXEC), 0);
 	ASSERT_EQ(pipe2(reply, O_CLOEXEC), 0);
 	child = answer(&self->attr, ask[0], reply[1], ask[1]);
@@ -371,22 +368,35 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 		EXPECT_GE(own, switches);
 }
 
+/* An event of @cpu traces for a moment what this thread does; @st is what there was */
+static bool trace_a_moment(struct recording *rec, struct perf_event_attr *attr, int cpu, struct stretches *st)
+{
+	if (!record_open(rec, attr, -1, cpu, 1 << 20, false))
+		return false;
+	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+	busy(1000);
+	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+	memset(st, 0, sizeof(*st));
+	record_stretches(rec, st);
+	record_close(rec);
+	return true;
+}
+
 /*
- * Trace of @cpu that ends when the sink is full, which leaves some before it. A mode that makes much
- * of it, and a timer that is late.
+ * Trace of @cpu that ends when the sink is full, so that the encoder still holds some: the timer of
+ * the driver is late for a mode that makes much of it. Returns 1 if it was full, -1 without an event.
  */
-static bool fill_up(const struct perf_event_attr *attr, int cpu)
+static int fill_up(const struct perf_event_attr *attr, int cpu)
 {
 	struct stretches *st = calloc(1, sizeof(*st));
 	struct perf_event_attr much = *attr;
 	struct recording rec;
 	unsigned int i, full = 0;
 
-	if (!access(PMU_DIR "/events/btm", F_OK))
-		much.config = (much.config & ~NTRACE_CONFIG_MODE) | 3ULL << NTRACE_CONFIG_MODE_SHIFT;
+	event_attr_much(&much);
 	pin(cpu);
 	if (!record_open(&rec, &much, -1, cpu, 1 << 14, false))
-		return false;
+		return -1;
 	for (i = 0; i < 200 && !full; i++) {
 		ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 		busy(2000);
@@ -402,8 +412,8 @@ static bool fill_up(const struct perf_event_attr *attr, int cpu)
 }
 
 /*
- * What a full sink left in the encoder of a CPU is nobody's. The CPU may lose its power now, and the
- * encoder with it: others that use the sink do not look for it there.
+ * An encoder still holds trace that a full sink did not take, and its CPU idles or goes offline, where
+ * both lose their power. Another CPU that uses the sink must not access that encoder.
  */
 TEST_F_TIMEOUT(life, full_sink_of_a_cpu_without_power, 120)
 {
@@ -412,26 +422,23 @@ TEST_F_TIMEOUT(life, full_sink_of_a_cpu_without_power, 120)
 	unsigned int i, full = 0;
 	bool gone = false;
 	char online[64];
+	int ret;
 
 	if (pmu_nr_cpus() < 2)
 		SKIP(return, "there is one encoder only");
 	for (i = 0; i < 12; i++) {
 		int cpu = cpus[i & 1], other = cpus[~i & 1];
 
-		full += fill_up(&self->attr, cpu);
+		ret = fill_up(&self->attr, cpu);
+		ASSERT_GE(ret, 0);
+		full += ret;
 		pin(other);
 		snprintf(online, sizeof(online), "/sys/devices/system/cpu/cpu%d/online", cpu);
 		if (i % 3 == 2)
 			gone = write_file(online, "0");
 		else
 			usleep(30000);
-		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, other, 1 << 20, false));
-		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-		busy(1000);
-		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
-		memset(&st, 0, sizeof(st));
-		record_stretches(&self->rec, &st);
-		record_close(&self->rec);
+		ASSERT_TRUE(trace_a_moment(&self->rec, &self->attr, other, &st));
 		EXPECT_GT(st.bytes, 0);
 		EXPECT_EQ(st.nr_partial, 0);
 		if (gone)
@@ -462,8 +469,7 @@ TEST_F_TIMEOUT(life, bursts_of_harts_that_idle, 120)
 		SKIP(return, "no idle state beyond WFI");
 	if (nr > 16)
 		nr = 16;
-	if (!access(PMU_DIR "/events/btm", F_OK))
-		attr.config = (attr.config & ~NTRACE_CONFIG_MODE) | 3ULL << NTRACE_CONFIG_MODE_SHIFT;
+	event_attr_much(&attr);
 	for (i = 0; i < nr; i++)
 		ASSERT_TRUE(record_open(&recs[i], &attr, -1, first + i, 1 << 14, false));
 	for (n = 0; n < 120; n++) {
@@ -486,13 +492,7 @@ TEST_F_TIMEOUT(life, bursts_of_harts_that_idle, 120)
 	/* and there is a trace of each afterwards */
 	for (i = 0; i < nr; i++) {
 		pin(first + i);
-		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, first + i, 1 << 20, false));
-		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-		busy(1000);
-		ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
-		memset(&st, 0, sizeof(st));
-		record_stretches(&self->rec, &st);
-		record_close(&self->rec);
+		ASSERT_TRUE(trace_a_moment(&self->rec, &self->attr, first + i, &st));
 		EXPECT_GT(st.bytes, 0);
 	}
 }

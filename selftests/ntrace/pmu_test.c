@@ -162,9 +162,7 @@ TEST_F(pmu, times_follow_after_a_loss)
 	double late, end;
 
 	event_attr(&attr, pmu_config(self->cpu));
-	/* this mode makes much trace: a message for each branch that is taken */
-	if (!access(PMU_DIR "/events/btm", F_OK))
-		attr.config = (attr.config & ~NTRACE_CONFIG_MODE) | 3ULL << NTRACE_CONFIG_MODE_SHIFT;
+	event_attr_much(&attr);
 	pin(self->cpu);
 	ASSERT_TRUE(record_open(&rec, &attr, -1, self->cpu, 1 << 14, false));
 	clock = clock_of(self->cpu);

@@ -137,6 +137,15 @@ void event_attr_user(struct perf_event_attr *attr)
 	attr->exclude_kernel = pmu_number("caps/privilege", 0) != 0;
 }
 
+bool event_attr_much(struct perf_event_attr *attr)
+{
+	if (access(PMU_DIR "/events/btm", F_OK))
+		return false;
+	attr->config &= ~NTRACE_CONFIG_MODE;
+	attr->config |= 3ULL << NTRACE_CONFIG_MODE_SHIFT;
+	return true;
+}
+
 bool record_open(struct recording *rec, struct perf_event_attr *attr, int pid, int cpu,
 		 size_t aux_size, bool overwrite)
 {

@@ -53,6 +53,8 @@ struct recording {
 void event_attr(struct perf_event_attr *attr, uint64_t config);
 /* Leave out the kernel if the hardware can: how much it does in interrupts is unpredictable */
 void event_attr_user(struct perf_event_attr *attr);
+/* A mode that makes much trace: a message for each branch that is taken; false if there is none */
+bool event_attr_much(struct perf_event_attr *attr);
 bool record_open(struct recording *rec, struct perf_event_attr *attr, int pid, int cpu,
 		 size_t aux_size, bool overwrite);
 void record_close(struct recording *rec);
