@@ -593,46 +593,53 @@ static bool lists(const char *file, unsigned int mode)
 	return false;
 }
 
-/* Does a funnel count an external clock, and can it count its own? */
-static bool funnel_has_two_clocks(int cpu)
-{
-	char mode[256], modes[256];
+/* Of the funnel before the sink, as pmu_write() takes them */
+struct funnel_files {
+	char mode[256], prescale[256];
+};
 
-	return funnel_file(cpu, "mode", mode, sizeof(mode)) && pmu_number(mode, 0) == 1 &&
+/* Does a funnel count an external clock, and can it count its own? */
+static bool funnel_has_two_clocks(int cpu, struct funnel_files *funnel)
+{
+	char modes[256];
+
+	/* Without the file, the first pmu_write() to it fails a test */
+	funnel_file(cpu, "prescale", funnel->prescale, sizeof(funnel->prescale));
+	return funnel_file(cpu, "mode", funnel->mode, sizeof(funnel->mode)) &&
+	       pmu_number(funnel->mode, 0) == 1 &&
 	       funnel_file(cpu, "modes_available", modes, sizeof(modes)) && lists(modes, 2);
 }
 
 TEST_F(pmu, funnel_timestamp_can_be_set)
 {
-	char mode[256], prescale[256], counter[256], encoder[64];
+	char counter[256], encoder[64];
+	struct funnel_files funnel;
 	uint64_t before, shared, after;
 	struct perf_event_attr attr;
 	struct recording rec;
 
-	if (!funnel_has_two_clocks(self->cpu))
+	if (!funnel_has_two_clocks(self->cpu, &funnel))
 		SKIP(return, "no funnel whose timestamp unit has two clocks");
-	ASSERT_TRUE(funnel_file(self->cpu, "mode", mode, sizeof(mode)));
-	ASSERT_TRUE(funnel_file(self->cpu, "prescale", prescale, sizeof(prescale)));
 	ASSERT_TRUE(funnel_file(self->cpu, "counter", counter, sizeof(counter)));
-	EXPECT_EQ(pmu_write(mode, "8"), EINVAL);
-	EXPECT_EQ(pmu_write(mode, "x"), EINVAL);
-	EXPECT_EQ(pmu_write(prescale, "4"), EINVAL);
+	EXPECT_EQ(pmu_write(funnel.mode, "8"), EINVAL);
+	EXPECT_EQ(pmu_write(funnel.mode, "x"), EINVAL);
+	EXPECT_EQ(pmu_write(funnel.prescale, "4"), EINVAL);
 	/* a funnel has no timestamp unit of a core */
-	EXPECT_EQ(pmu_write(mode, "3"), EOPNOTSUPP);
-	EXPECT_EQ(pmu_number(mode, 0), 1);
+	EXPECT_EQ(pmu_write(funnel.mode, "3"), EOPNOTSUPP);
+	EXPECT_EQ(pmu_number(funnel.mode, 0), 1);
 
-	EXPECT_EQ(pmu_write(mode, "2"), 0);
-	EXPECT_EQ(pmu_write(prescale, "1"), 0);
-	EXPECT_EQ(pmu_number(mode, 0), 2);
-	EXPECT_EQ(pmu_number(prescale, 0), 1);
+	EXPECT_EQ(pmu_write(funnel.mode, "2"), 0);
+	EXPECT_EQ(pmu_write(funnel.prescale, "1"), 0);
+	EXPECT_EQ(pmu_number(funnel.mode, 0), 2);
+	EXPECT_EQ(pmu_number(funnel.prescale, 0), 1);
 
 	/* an encoder that shares it counts what it counts */
 	event_attr(&attr, pmu_config(self->cpu) & ~NTRACE_CONFIG_TS_MODE);
 	attr.config |= NTRACE_CONFIG_TIMESTAMP | 4ULL << NTRACE_CONFIG_TS_MODE_SHIFT;
 	ASSERT_TRUE(record_open(&rec, &attr, -1, self->cpu, 1 << 20, true));
 	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
-	EXPECT_EQ(pmu_write(mode, "1"), EBUSY);
-	EXPECT_EQ(pmu_write(prescale, "0"), EBUSY);
+	EXPECT_EQ(pmu_write(funnel.mode, "1"), EBUSY);
+	EXPECT_EQ(pmu_write(funnel.prescale, "0"), EBUSY);
 	/* where idle states cost power, an encoder forgets a mode that no event has */
 	snprintf(encoder, sizeof(encoder), "cpu%d/timestamp/counter", self->cpu);
 	before = pmu_number(counter, 0);
@@ -644,23 +651,22 @@ TEST_F(pmu, funnel_timestamp_can_be_set)
 	EXPECT_LE(shared, after);
 	record_close(&rec);
 
-	EXPECT_EQ(pmu_write(prescale, "0"), 0);
-	EXPECT_EQ(pmu_write(mode, "1"), 0);
+	EXPECT_EQ(pmu_write(funnel.prescale, "0"), 0);
+	EXPECT_EQ(pmu_write(funnel.mode, "1"), 0);
 }
 
 /* A timestamp that is shared changes with the funnel, whatever an event has left in the encoder */
 TEST_F(pmu, frequency_follows_the_funnel)
 {
-	char encoder[64], mode[256], prescale[256], text[16];
+	char encoder[64], text[16];
+	struct funnel_files funnel;
 	unsigned int before;
 	uint64_t other;
 	double first;
 
 	snprintf(encoder, sizeof(encoder), "cpu%d/timestamp/modes_available", self->cpu);
-	if (!funnel_has_two_clocks(self->cpu) || !lists(encoder, 2))
+	if (!funnel_has_two_clocks(self->cpu, &funnel) || !lists(encoder, 2))
 		SKIP(return, "no funnel whose timestamp unit has two clocks, or no other clock");
-	ASSERT_TRUE(funnel_file(self->cpu, "mode", mode, sizeof(mode)));
-	ASSERT_TRUE(funnel_file(self->cpu, "prescale", prescale, sizeof(prescale)));
 	snprintf(encoder, sizeof(encoder), "cpu%d/timestamp/mode", self->cpu);
 	before = pmu_number(encoder, 0);
 	if (pmu_write(encoder, "4"))
@@ -672,14 +678,14 @@ TEST_F(pmu, frequency_follows_the_funnel)
 	EXPECT_GE(first, 0);
 
 	ASSERT_TRUE(had_event(self->cpu, other));
-	EXPECT_EQ(pmu_write(mode, "2"), 0);
-	EXPECT_EQ(pmu_write(prescale, "1"), 0);
+	EXPECT_EQ(pmu_write(funnel.mode, "2"), 0);
+	EXPECT_EQ(pmu_write(funnel.prescale, "1"), 0);
 	ASSERT_TRUE(had_event(self->cpu, pmu_config(self->cpu)));
 	EXPECT_GE(right_frequency(self->cpu), 0);
 
 	ASSERT_TRUE(had_event(self->cpu, other));
-	EXPECT_EQ(pmu_write(prescale, "0"), 0);
-	EXPECT_EQ(pmu_write(mode, "1"), 0);
+	EXPECT_EQ(pmu_write(funnel.prescale, "0"), 0);
+	EXPECT_EQ(pmu_write(funnel.mode, "1"), 0);
 	ASSERT_TRUE(had_event(self->cpu, pmu_config(self->cpu)));
 	EXPECT_EQ(right_frequency(self->cpu), first);
 	snprintf(text, sizeof(text), "%u", before);
@@ -689,21 +695,19 @@ TEST_F(pmu, frequency_follows_the_funnel)
 /* ... and an event that waits for its turn keeps the clock that it began with */
 TEST_F(pmu, an_event_keeps_the_clock_of_its_funnel)
 {
-	char mode[256], prescale[256];
+	struct funnel_files funnel;
 	struct perf_event_attr attr;
 	struct recording rec;
 
-	if (!funnel_has_two_clocks(self->cpu))
+	if (!funnel_has_two_clocks(self->cpu, &funnel))
 		SKIP(return, "no funnel whose timestamp unit has two clocks");
-	ASSERT_TRUE(funnel_file(self->cpu, "mode", mode, sizeof(mode)));
-	ASSERT_TRUE(funnel_file(self->cpu, "prescale", prescale, sizeof(prescale)));
 	event_attr(&attr, pmu_config(self->cpu));
 	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, true));
-	EXPECT_EQ(pmu_write(mode, "2"), EBUSY);
-	EXPECT_EQ(pmu_write(prescale, "1"), EBUSY);
+	EXPECT_EQ(pmu_write(funnel.mode, "2"), EBUSY);
+	EXPECT_EQ(pmu_write(funnel.prescale, "1"), EBUSY);
 	record_close(&rec);
-	EXPECT_EQ(pmu_write(mode, "2"), 0);
-	EXPECT_EQ(pmu_write(mode, "1"), 0);
+	EXPECT_EQ(pmu_write(funnel.mode, "2"), 0);
+	EXPECT_EQ(pmu_write(funnel.mode, "1"), 0);
 }
 
 TEST_HARNESS_MAIN
