@@ -10,7 +10,7 @@ ntrace=$O/bin/ntrace
 elf=$top/samples/primes
 nt=$top/samples/primes.nt
 commands=$("$ntrace" help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
-words=$(sed -nE 's/.*\{ "([a-z][a-z0-9-]+)",[ \t]*(no|required|optional)_argument.*/\1/p' "$top"/tools/ntrace/*.[ch] | sort -u)
+words=$(sed -nE 's/.*\{ "([a-z][a-z0-9-]+)",[ \t]*(no|required|optional)_argument.*/\1/p' "$top"/tools/ntrace/*/*.[ch] "$top"/tools/board/dev/*.[ch] | sort -u)
 cd "$tap_tmp" || exit
 
 # Arguments that each command needs before its options are of interest

@@ -2,7 +2,7 @@
 #ifndef TESTS_LIB_CODE_H
 #define TESTS_LIB_CODE_H
 
-#include "elf-image.h"
+#include "raw/elf-image.h"
 
 /* Add the code of an ELF file to @image. The file stays open until the program ends. */
 static inline bool add_code(struct nt_image *image, const char *path, unsigned int *xlen)

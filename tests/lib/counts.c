@@ -12,7 +12,7 @@
 
 #include "counted.h"
 #include "code.h"
-#include "options.h"
+#include "cli/options.h"
 
 static const struct option long_options[] = {
 	COMMON_OPTIONS,

@@ -7,7 +7,7 @@
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-counts
 mkdir -p "$dir"
-sources="$top/tools/ntrace/options.c $top/tools/ntrace/input.c $top/tools/ntrace/deframer.c"
+sources="$top/tools/ntrace/cli/options.c $top/tools/ntrace/raw/input.c $top/tools/ntrace/raw/deframer.c"
 # input.c reads recordings, too.
 session="$O/lib/libntrace-session.a -lzstd"
 {
@@ -15,7 +15,7 @@ session="$O/lib/libntrace-session.a -lzstd"
 	unit_build counts $sources $session &&
 		gcc -g -O2 -Wall -Wextra -Wno-sign-compare -DNR_WORDS=1024 -DLAST_RECORD=40000 -I"$top/include" \
 			-I"$top/tools/ntrace" -I"$top/tools/lib" -o "$dir/counts-small" "$top/tests/lib/counts.c" $sources \
-			$session "$top/tools/ntrace/elf-image.c" "$top"/tools/lib/ntrace-elf/*.c "$top"/tools/lib/ntrace/*.c \
+			$session "$top/tools/ntrace/raw/elf-image.c" "$top"/tools/lib/ntrace-elf/*.c "$top"/tools/lib/ntrace/*.c "$top"/tools/lib/ntrace/*/*.c \
 			-lelf -lpthread
 } >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 unit_traces || exit 1

@@ -22,7 +22,7 @@
 #include "counted.h"
 #include "code.h"
 #include "items.h"
-#include "options.h"
+#include "cli/options.h"
 
 #define MAX_ITEMS	200000
 

@@ -7,7 +7,7 @@ unit_build() {
 	_name=$1; shift
 	make -C "$top" tool &&
 		gcc -g -O2 -Wall -Wextra ${SANITIZE:-} -I"$top/include" -I"$top/tools/ntrace" -I"$top/tools/lib" \
-			-o "$dir/$_name" "$top/tests/lib/$_name.c" "$top/tools/ntrace/elf-image.c" \
+			-o "$dir/$_name" "$top/tests/lib/$_name.c" "$top/tools/ntrace/raw/elf-image.c" \
 			"$@" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" -lelf -lpthread
 }
 
@@ -20,8 +20,8 @@ unit_workload() {
 
 # unit_build_same: $dir/same, which reads traces as the command does, and can fail allocations
 unit_build_same() {
-	unit_build same "$top/tools/ntrace/options.c" "$top/tools/ntrace/input.c" \
-		"$top/tools/ntrace/deframer.c" "$O/lib/libntrace-session.a" -lzstd \
+	unit_build same "$top/tools/ntrace/cli/options.c" "$top/tools/ntrace/raw/input.c" \
+		"$top/tools/ntrace/raw/deframer.c" "$O/lib/libntrace-session.a" -lzstd \
 		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 }
 

@@ -54,7 +54,7 @@ inputs() {
 	python3 - "$top" "$O/root/guest/bin/busybox" <<-'E2'
 	import glob, random, sys
 	read = lambda paths: b''.join(open(path, 'rb').read() for path in sorted(paths))
-	text, code, noise = read(glob.glob(sys.argv[1] + '/tools/lib/*/*.c')), read([sys.argv[2]]), random.Random(1)
+	text, code, noise = read(glob.glob(sys.argv[1] + '/tools/lib/**/*.c', recursive=True)), read([sys.argv[2]]), random.Random(1)
 	parts = {'text': text[:60000], 'code': code[100000:160000], 'noise': noise.randbytes(20000),
 	         'repeat': b'one line of many that are the same %d\n' * 1500}
 	for name, data in parts.items():

@@ -22,7 +22,7 @@
 
 #include <linux/ntrace.h>
 
-#include "flight.h"
+#include "flight/flight.h"
 
 #define CPUS		2
 #define SWITCHES	32

@@ -5,8 +5,8 @@ flight=$tap_tmp/flight
 flight_build() {
 	${CC:-cc} -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -Wall \
 		-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -I"$top/tools/ntrace" -o "$flight" \
-		"$top/tests/session/flight.c" "$top/tools/ntrace/flight-save.c" "$top/tools/ntrace/perf-file.c" \
-		"$top/tools/lib/session/flight.c" "$top/tools/lib/session/dump.c" "$top/tools/lib/session/flight-dump.c" "$top/tools/lib/session/setup.c" "$O/lib/libntrace.a"
+		"$top/tests/session/flight.c" "$top/tools/ntrace/flight/save.c" "$top/tools/ntrace/cli/perf-file.c" \
+		"$top/tools/lib/session/file/flight.c" "$top/tools/lib/session/file/dump.c" "$top/tools/lib/session/file/flight-dump.c" "$top/tools/lib/session/world/setup.c" "$O/lib/libntrace.a"
 }
 
 # damaged N SEED: N damaged records are read without a crash, and at most 1 % are wrong without a word
@@ -21,7 +21,7 @@ vmcore=$tap_tmp/vmcore-test
 vmcore_build() {
 	${CC:-cc} -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wall \
 		-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -I"$top/tools/ntrace" -o "$vmcore" \
-		"$top/tests/session/vmcore.c" "$top/tools/ntrace/flight-kernel.c" "$top/tools/ntrace/flight-running.c" \
-		"$top/tools/ntrace/flight-vmcore.c" "$top/tools/lib/session/flight.c" "$top/tools/lib/session/dump.c" \
-		"$top/tools/lib/session/setup.c" "$O/lib/libntrace.a"
+		"$top/tests/session/vmcore.c" "$top/tools/ntrace/flight/kernel.c" "$top/tools/ntrace/flight/running.c" \
+		"$top/tools/ntrace/flight/vmcore.c" "$top/tools/lib/session/file/flight.c" "$top/tools/lib/session/file/dump.c" \
+		"$top/tools/lib/session/world/setup.c" "$O/lib/libntrace.a"
 }

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "session/sideband.h"
-#include "session/object.h"
+#include "session/world/sideband.h"
+#include "session/code/object.h"
 
 #define PAGES	256
 #define PAGE	4096ULL

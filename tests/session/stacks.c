@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "session/stacks.h"
+#include "session/calls/stacks.h"
 
 struct sums {
 	uint64_t calls, self_ns, self_insns;

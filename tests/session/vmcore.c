@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "flight.h"
+#include "flight/flight.h"
 
 #define RAM		0x80200000ULL
 #define RAM_SIZE	(8ULL << 20)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #ifdef ONLY_RECORD
-#include "flight.h"
+#include "flight/flight.h"
 #endif
 #include "ntrace.h"
 

@@ -137,12 +137,12 @@ lay_ours() {
 	for f in "$top"/include/ntrace/*.h; do
 		[ ! -f "$f" ] || lay "$f" "$perf/util/include/ntrace/${f##*/}"
 	done
-	for f in "$top"/tools/lib/ntrace/*.[ch]; do
-		[ ! -f "$f" ] || lay "$f" "$perf/util/ntrace-decoder/${f##*/}"
+	(cd "$top/tools/lib/ntrace" && find . -name '*.[ch]') | while read -r f; do
+		lay "$top/tools/lib/ntrace/$f" "$perf/util/ntrace-decoder/$f"
 	done
 	# what we no longer have must not be compiled
-	for f in "$perf"/util/ntrace-decoder/*.[ch]; do
-		[ -f "$top/tools/lib/ntrace/${f##*/}" ] || rm -f "$f"
+	(cd "$perf/util/ntrace-decoder" && find . -name '*.[ch]') | while read -r f; do
+		[ -f "$top/tools/lib/ntrace/$f" ] || rm -f "$perf/util/ntrace-decoder/$f"
 	done
 	for f in "$perf"/util/ntrace*.[ch]; do
 		[ -f "$here/util/${f##*/}" ] || rm -f "$f"

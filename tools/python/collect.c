@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "session/array.h"
-#include "session/branch.h"
-#include "session/calls.h"
-#include "session/profile.h"
+#include "session/flow/branch.h"
+#include "session/calls/calls.h"
+#include "session/counts/profile.h"
 
 #include "collect.h"
 

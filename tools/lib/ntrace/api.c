@@ -3,7 +3,7 @@
  * Functions with structures that the caller allocates: those of its header may be shorter, or
  * longer, than those of this library. What is not known to one of both is zero.
  */
-#include "counts.h"
+#include "counts/counts.h"
 #include "flow.h"
 
 void nt_copy_sized(void *to, size_t to_size, const void *from, size_t from_size)

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 #include "engine.h"
-#include "fast.h"
+#include "fast/fast.h"
 #include "plain.h"
 #include "stack.h"
 #include "state.h"
-#include "tally.h"
+#include "counts/tally.h"
 #include "walk.h"
 
 /*

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "engine.h"
-#include "tally.h"
+#include "counts/tally.h"
 
 struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *image)
 {

@@ -11,7 +11,7 @@
 
 #include "recorder.h"
 #include "session/array.h"
-#include "session/perfdata.h"
+#include "session/file/perfdata.h"
 
 #define REC_PMU		"/sys/bus/event_source/devices/ntrace"
 #define REC_MAX_EVENTS	16

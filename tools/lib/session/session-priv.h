@@ -3,13 +3,13 @@
 #ifndef NTRACE_SESSION_SESSION_PRIV_H
 #define NTRACE_SESSION_SESSION_PRIV_H
 
-#include "object.h"
-#include "perfdata.h"
+#include "session/code/object.h"
+#include "session/file/perfdata.h"
 #include "session.h"
-#include "setup.h"
-#include "sideband.h"
-#include "trace.h"
-#include "visits.h"
+#include "session/world/setup.h"
+#include "session/world/sideband.h"
+#include "session/flow/trace.h"
+#include "session/world/visits.h"
 
 struct nt_profile;
 struct nt_profile_totals;

@@ -8,7 +8,7 @@
 #include <linux/ntrace.h>
 
 #include "session-priv.h"
-#include "sums.h"
+#include "session/counts/sums.h"
 
 /* struct perf_record_auxtrace_info */
 struct auxtrace_info_record {

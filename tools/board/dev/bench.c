@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace bench: how fast is a trace decoded?
+ *
+ * Each run starts with a new flow, so that no code is decoded yet; every range
+ * is given to a consumer that adds up. The best run counts: others on the
+ * machine only make it slower.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "raw/elf-image.h"
+#include "ntrace.h"
+#include "cli/options.h"
+
+#define MAX_THREADS	256
+
+static const char help[] =
+	"usage: ntrace bench [OPTIONS] --elf ELF [--elf ELF ...] FILE\n\n"
+	"Print how fast FILE is decoded: messages only, one thread, and --threads threads.\n\n"
+	"  --elf ELF              code\n"
+	"  --runs N               the best of N runs (7)\n"
+	"  --threads N            (2)\n"
+	"  --counts               blocks, branches and edges counted, beside ranges\n"
+	"  --only-ranges          decode ranges once, and measure nothing: for a profiler\n"
+	"  --only-counts          the same for counts\n"
+	COMMON_HELP
+	CPU_HELP;
+
+enum { OPT_ELF = 1, OPT_RUNS, OPT_THREADS, OPT_COUNTS, OPT_ONLY_COUNTS, OPT_ONLY_RANGES,
+       OPT_HELP };
+
+static const struct option long_options[] = {
+	COMMON_OPTIONS, CPU_OPTION,
+	{ "elf",	 required_argument, NULL, OPT_ELF },
+	{ "runs",	 required_argument, NULL, OPT_RUNS },
+	{ "threads",	 required_argument, NULL, OPT_THREADS },
+	{ "counts",	 no_argument, NULL, OPT_COUNTS },
+	{ "only-counts", no_argument, NULL, OPT_ONLY_COUNTS },
+	{ "only-ranges", no_argument, NULL, OPT_ONLY_RANGES },
+	{ "help",	 no_argument, NULL, OPT_HELP },
+	{ 0 }
+};
+
+struct bench {
+	struct options	options;
+	struct nt_image	*image;
+	struct elf_files elfs;
+	uint64_t	runs;
+	uint64_t	threads;
+	bool		counts;
+	bool		(*only)(struct bench *bench);	/* NULL: measure all */
+	uint8_t		*data;
+	size_t		size;
+	uint64_t	messages;
+	uint64_t	insns;
+	uint64_t	ranges;
+	uint64_t	errors;
+};
+
+static double now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+static int add_batch(void *ctx, const struct nt_batch *batch)
+{
+	struct bench *bench = ctx;
+	uint64_t insns = 0;
+	size_t i;
+
+	for (i = 0; i < batch->nr; i++)
+		insns += batch->ranges[i].insns;
+	bench->insns += insns;
+	bench->ranges += batch->nr;
+	bench->errors += !batch->nr && (batch->item.type == NT_ITEM_ERROR ||
+					batch->item.type == NT_ITEM_GAP);
+	return 0;
+}
+
+static bool run_messages(struct bench *bench)
+{
+	struct nt_reader *reader = nt_reader_new(&bench->options.config);
+	struct nt_message msg;
+
+	if (!reader)
+		return false;
+	bench->messages = 0;
+	nt_reader_feed(reader, bench->data, bench->size);
+	while (nt_reader_next(reader, &msg))
+		bench->messages++;
+	nt_reader_free(reader);
+	return true;
+}
+
+static bool run_flow(struct bench *bench)
+{
+	struct nt_flow *flow = nt_flow_new(&bench->options.config, bench->image);
+	struct nt_batch batch;
+
+	if (!flow)
+		return false;
+	nt_flow_feed(flow, bench->data, bench->size);
+	while (nt_flow_next_batch(flow, &batch) > 0)
+		add_batch(bench, &batch);
+	nt_flow_free(flow);
+	return true;
+}
+
+/* Instructions and ranges as they are counted */
+static void add_counts(struct bench *bench, const struct nt_counts *counts)
+{
+	struct nt_count count;
+	uint64_t at = 0;
+
+	while (nt_counts_next(counts, &at, &count)) {
+		if (count.type != NT_COUNT_BLOCK)
+			continue;
+		bench->insns += count.insns;
+		bench->ranges += count.count;
+	}
+}
+
+/* As run_flow(), but blocks, branches and edges are counted, to the last table of them. */
+static bool run_counts(struct bench *bench)
+{
+	struct nt_flow *flow = nt_flow_new(&bench->options.config, bench->image);
+	struct nt_counts *counts = nt_counts_new();
+	bool ok = flow && counts;
+	struct nt_item item;
+
+	if (ok) {
+		nt_flow_feed(flow, bench->data, bench->size);
+		while (nt_flow_count(flow, &item) > 0)
+			bench->errors += item.type == NT_ITEM_ERROR;
+		ok = !nt_counts_take(counts, flow);
+		add_counts(bench, counts);
+	}
+	nt_counts_free(counts);
+	nt_flow_free(flow);
+	return ok;
+}
+
+static bool run_parallel(struct bench *bench)
+{
+	return !nt_parallel_decode(&bench->options.config, bench->image, bench->data, bench->size,
+				   bench->threads, add_batch, bench, NULL);
+}
+
+static int add_part(void *ctx, uint64_t part, const struct nt_batch *batch)
+{
+	return add_batch(ctx, batch);
+}
+
+/* Each thread has a consumer of its own; they are added up in the end. */
+static bool run_unordered(struct bench *bench)
+{
+	struct bench *each = calloc(bench->threads, sizeof(*each));
+	void *ctxs[MAX_THREADS];
+	bool ok = each;
+	uint64_t i;
+
+	for (i = 0; ok && i < bench->threads; i++)
+		ctxs[i] = &each[i];
+	ok = ok && !nt_parallel_decode_unordered(&bench->options.config, bench->image, bench->data,
+						 bench->size, bench->threads, add_part, ctxs, NULL);
+	for (i = 0; ok && i < bench->threads; i++) {
+		bench->insns += each[i].insns;
+		bench->ranges += each[i].ranges;
+		bench->errors += each[i].errors;
+	}
+	free(each);
+	return ok;
+}
+
+static void *decode_apart(void *arg)
+{
+	struct bench copy = *(const struct bench *)arg;
+
+	return run_flow(&copy) ? arg : NULL;
+}
+
+/* Each thread decodes all of the trace, and they share nothing: the best that the machine can do */
+static bool run_apart(struct bench *bench)
+{
+	pthread_t threads[MAX_THREADS];
+	bool ok = true;
+	uint64_t i, n;
+	void *result;
+
+	for (n = 0; n < bench->threads; n++)
+		if (pthread_create(&threads[n], NULL, decode_apart, bench))
+			break;
+	for (i = 0; i < n; i++)
+		ok &= !pthread_join(threads[i], &result) && result;
+	return ok && n == bench->threads;
+}
+
+/* Seconds of a run; negative: it fails */
+static double seconds(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench))
+{
+	double t = now(clock);
+
+	bench->insns = 0;
+	bench->ranges = 0;
+	bench->errors = 0;
+	return run(bench) ? now(clock) - t : -1;
+}
+
+/* One more run: *least are the seconds of the best so far. Returns false if it fails. */
+static bool run_once(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench),
+		     double *least)
+{
+	double t = seconds(bench, clock, run);
+
+	if (t >= 0 && t < *least)
+		*least = t;
+	return t >= 0;
+}
+
+/*
+ * Seconds of the best run; negative: one fails. One thread's are seconds of the
+ * processor, as others may use it too.
+ */
+static double best(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench))
+{
+	double least = HUGE_VAL;
+	uint64_t i;
+
+	for (i = 0; i < bench->runs; i++)
+		if (!run_once(bench, clock, run, &least))
+			return -1;
+	return least;
+}
+
+/*
+ * Measure by the clock, and by processor time, which other programs do not change: it shows how
+ * much more work several threads do than one. Runs that are compared take turns, since the speed of
+ * a machine changes from second to second.
+ */
+static bool measure_threads(struct bench *bench, double one)
+{
+	double cpu = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_parallel);
+	double unordered_cpu = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_unordered);
+	double alone = HUGE_VAL, threads = HUGE_VAL, unordered = HUGE_VAL, apart = HUGE_VAL;
+	uint64_t insns = 0, i;
+
+	if (cpu < 0 || unordered_cpu < 0)
+		return false;
+	for (i = 0; i < bench->runs; i++) {
+		if (!run_once(bench, CLOCK_MONOTONIC, run_flow, &alone) ||
+		    !run_once(bench, CLOCK_MONOTONIC, run_parallel, &threads) ||
+		    !run_once(bench, CLOCK_MONOTONIC, run_unordered, &unordered))
+			return false;
+		insns = bench->insns;
+		if (!run_once(bench, CLOCK_MONOTONIC, run_apart, &apart))
+			return false;
+	}
+	printf("%" PRIu64 " threads  %8.1f M instructions/s, %.2f times one; "
+	       "%.2f by processor time\n", bench->threads,
+	       insns / threads / 1e6, alone / threads, bench->threads * one / cpu);
+	printf("%" PRIu64 " unordered %7.1f M instructions/s, %.2f times one; "
+	       "%.2f by processor time\n", bench->threads, insns / unordered / 1e6,
+	       alone / unordered, bench->threads * one / unordered_cpu);
+	printf("%" PRIu64 " apart    %8.1f M instructions/s, %.2f times one: decoders that share "
+	       "nothing, each of all of it\n", bench->threads,
+	       bench->threads * insns / apart / 1e6, bench->threads * alone / apart);
+	return true;
+}
+
+/* Ranges and counts take turns, since the speed of a machine changes from second to second. */
+static bool measure_counts(struct bench *bench)
+{
+	double ranges = HUGE_VAL, counts = HUGE_VAL;
+	uint64_t i;
+
+	for (i = 0; i < bench->runs; i++) {
+		if (!run_once(bench, CLOCK_PROCESS_CPUTIME_ID, run_flow, &ranges) ||
+		    !run_once(bench, CLOCK_PROCESS_CPUTIME_ID, run_counts, &counts))
+			return false;
+	}
+	printf("counts     %8.1f M instructions/s, %.2f times ranges, which are %.1f\n",
+	       bench->insns / counts / 1e6, ranges / counts, bench->insns / ranges / 1e6);
+	return true;
+}
+
+static int no_resources(void)
+{
+	fprintf(stderr, "ntrace: there is not enough memory for that, or no thread\n");
+	return EXIT_USAGE;
+}
+
+static int measure(struct bench *bench)
+{
+	uint64_t errors;
+	double one, t;
+
+	if (bench->only)
+		return bench->only(bench) ? EXIT_CLEAN : no_resources();
+	t = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_messages);
+	if (t < 0) {
+		fprintf(stderr, "ntrace: these options do not go together\n");
+		return EXIT_USAGE;
+	}
+	printf("messages   %8.1f M/s, %.2f GB/s\n", bench->messages / t / 1e6,
+	       bench->size / t / 1e9);
+	one = best(bench, CLOCK_PROCESS_CPUTIME_ID, run_flow);
+	if (one < 0)
+		return no_resources();
+	printf("1 thread   %8.1f M instructions/s (%" PRIu64 ", %" PRIu64 " ranges, %.3f bits each)\n",
+	       bench->insns / one / 1e6, bench->insns, bench->ranges,
+	       bench->insns ? 8.0 * bench->size / bench->insns : 0);
+	errors = bench->errors;
+	if (bench->counts && !measure_counts(bench))
+		return no_resources();
+	if (bench->threads > 1 && !bench->options.config.src_bits && !measure_threads(bench, one))
+		return no_resources();
+	if (errors)
+		fprintf(stderr, "ntrace: %" PRIu64 " errors in the trace\n", errors);
+	return errors ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+static bool read_all(struct bench *bench, const char *path)
+{
+	struct input *input = input_open(path, &bench->options);
+	const uint8_t *data;
+	long n;
+
+	if (!input)
+		return false;
+	while ((n = input_read(input, &data)) > 0) {
+		uint8_t *all = realloc(bench->data, bench->size + n);
+
+		if (!all) {
+			fprintf(stderr, "ntrace: out of memory\n");
+			n = -1;
+			break;
+		}
+		bench->data = all;
+		memcpy(all + bench->size, data, n);
+		bench->size += n;
+	}
+	input_close(input);
+	return n == 0;
+}
+
+/* Returns the exit status, or -1 to go on. */
+static int parse_option(struct bench *bench, int opt, char *arg)
+{
+	unsigned int xlen = 64;
+
+	switch (opt) {
+	case OPT_HELP:
+		fputs(help, stdout);
+		return EXIT_CLEAN;
+	case OPT_ELF:
+		if (!elf_image_add_arg(&bench->elfs, bench->image, arg, 0, &xlen))
+			return EXIT_USAGE;
+		bench->options.config.xlen = xlen;
+		return -1;
+	case OPT_COUNTS:
+		bench->counts = true;
+		return -1;
+	case OPT_ONLY_COUNTS:
+		bench->only = run_counts;
+		return -1;
+	case OPT_ONLY_RANGES:
+		bench->only = run_flow;
+		return -1;
+	case OPT_RUNS:
+		return parse_number(arg, 1000, &bench->runs) && bench->runs ? -1 : EXIT_USAGE;
+	case OPT_THREADS:
+		return parse_number(arg, MAX_THREADS, &bench->threads) && bench->threads ? -1 : EXIT_USAGE;
+	}
+	return options_set(&bench->options, opt, arg) ? -1 : EXIT_USAGE;
+}
+
+static int parse_and_run(struct bench *bench, int argc, char **argv)
+{
+	int opt, status;
+
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (opt == '?')
+			return options_hint(argv[0]);
+		status = parse_option(bench, opt, optarg);
+		if (status >= 0)
+			return status;
+	}
+	if (!options_are_before_one_file(argv[0], argc, argv))
+		return EXIT_USAGE;
+	if (!options_are_of_one_stream(&bench->options))
+		return EXIT_USAGE;
+	status = options_take_recording(&bench->options, argv[optind]) &&
+		 read_all(bench, argv[optind]) ? measure(bench) : EXIT_USAGE;
+	options_end(&bench->options);
+	return status;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	struct bench bench = { .runs = 7, .threads = 2 };
+	int status;
+
+	options_init(&bench.options);
+	bench.image = nt_image_new();
+	if (!bench.image)
+		return EXIT_TRACE;
+	status = parse_and_run(&bench, argc, argv);
+	nt_image_free(bench.image);
+	elf_files_close(&bench.elfs);
+	free(bench.data);
+	return status;
+}

@@ -1,0 +1,838 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace encode: the software encoder. It makes an N-Trace stream from a list of PCs and the code at
+ * these addresses.
+ *
+ * The board's encoder does the work (tools/board/model); here the list becomes
+ * the blocks that a hart's ingress port would report.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "raw/elf-image.h"
+#include "encoder.h"
+#include "insn.h"
+#include "ntrace.h"
+#include "cli/options.h"
+#include "truth.h"
+
+#define BUFFER		(1 << 20)
+#define BLOCK_MAX	512	/* instructions in a block */
+#define IMAGES_MAX	16
+#define SEGMENTS_MAX	64
+#define WFI		0x10500073U
+
+/* ---- Code ---- */
+
+struct segment {
+	uint64_t	start, end;
+	const uint8_t	*bytes;
+	struct nb_insn	*insn;	/* one for each half-word; len 0: not looked at yet */
+};
+
+struct code {
+	struct nt_elf	*elf[IMAGES_MAX];
+	unsigned int	n_images, n_segments;
+	unsigned int	flags;		/* NB_INSN_* */
+	struct segment	segment[SEGMENTS_MAX];
+	struct segment	*last;
+};
+
+/* ---- The state of an encoding ---- */
+
+enum trap_kind { TRAP_AUTO, TRAP_EXCEPTION, TRAP_INTERRUPT };
+
+struct encode {
+	struct code	code;
+	struct nb_encoder_config cfg;
+	struct nb_encoder enc;
+	struct nb_truth_writer *truth;
+	enum trap_kind	trap;
+	uint64_t	scontext, step, time;
+	uint64_t	only_start, only_end;	/* code that is traced, if only_end is not 0 */
+	bool		stats;
+	const char	*pcs, *out;
+
+	/* the block that grows */
+	struct nb_ingress blk;
+	uint64_t	wide[BLOCK_MAX / 64];
+	uint64_t	n_pcs, n_traps, line;
+
+	FILE		*out_file;
+	bool		failed;
+};
+
+static int add_segment(struct code *code, const struct nt_elf_segment *from, uint64_t base)
+{
+	struct segment *s = &code->segment[code->n_segments];
+
+	if (code->n_segments == SEGMENTS_MAX)
+		return -1;
+	s->start = from->addr + base;
+	s->end = s->start + from->size;
+	s->bytes = from->data;
+	s->insn = calloc(from->size / 2 + 1, sizeof(*s->insn));
+	if (!s->insn)
+		return -1;
+	code->n_segments++;
+	return 0;
+}
+
+static int code_add(struct code *code, const char *arg)
+{
+	struct nt_elf_segment segment;
+	struct nt_elf_info info;
+	uint64_t base = 0;
+	struct nt_elf *elf;
+	size_t i;
+
+	if (code->n_images == IMAGES_MAX) {
+		fprintf(stderr, "ntrace: there are more than %u ELF files\n", IMAGES_MAX);
+		return -1;
+	}
+	elf = elf_open_arg(arg, &base);
+	if (!elf)
+		return -1;
+	code->elf[code->n_images++] = elf;
+	nt_elf_info(elf, &info, sizeof(info));
+	if (info.xlen == 32)
+		code->flags |= NB_INSN_RV32;
+	for (i = 0; !nt_elf_segment(elf, i, &segment, sizeof(segment)); i++) {
+		if (!(segment.flags & PF_X) || !add_segment(code, &segment, base))
+			continue;
+		fprintf(stderr, "ntrace: %s: too much code\n", arg);
+		return -1;
+	}
+	return 0;
+}
+
+static void code_free(struct code *code)
+{
+	unsigned int i;
+
+	for (i = 0; i < code->n_segments; i++)
+		free(code->segment[i].insn);
+	for (i = 0; i < code->n_images; i++)
+		nt_elf_close(code->elf[i]);
+}
+
+static struct segment *find_segment(struct code *code, uint64_t pc)
+{
+	unsigned int i;
+
+	for (i = 0; i < code->n_segments; i++) {
+		struct segment *s = &code->segment[i];
+
+		if (pc >= s->start && s->end - pc >= 2 && pc < s->end)
+			return code->last = s;
+	}
+	return NULL;
+}
+
+static uint32_t opcode_at(const struct segment *s, uint64_t pc)
+{
+	const uint8_t *p = s->bytes + (pc - s->start);
+	uint32_t op = p[0] | p[1] << 8;
+
+	if (s->end - pc >= 4)
+		op |= (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+	return op;
+}
+
+/* The instruction at @pc, or NULL where there is no code. */
+static const struct nb_insn *insn_at(struct code *code, uint64_t pc)
+{
+	struct segment *s = code->last;
+	struct nb_insn *insn;
+
+	if (!s || pc < s->start || pc >= s->end || s->end - pc < 2)
+		s = find_segment(code, pc);
+	if (!s || pc & 1)
+		return NULL;
+	insn = &s->insn[(pc - s->start) / 2];
+	if (!insn->len)
+		nb_insn_classify(opcode_at(s, pc), code->flags, insn);
+	return insn;
+}
+
+static uint32_t opcode_of(struct code *code, uint64_t pc)
+{
+	struct segment *s = find_segment(code, pc);
+
+	return s ? opcode_at(s, pc) : 0;
+}
+
+/*
+ * Where a sequentially inferable jump goes: lui, c.lui or auipc at @before, the
+ * jump at @pc ("Sequential Jump Optimization").
+ */
+static uint64_t constant_target(struct code *code, uint64_t before, uint64_t pc)
+{
+	uint32_t load = opcode_of(code, before), jump = opcode_of(code, pc);
+	int64_t target;
+
+	if ((load & 3) == 3)
+		target = (int32_t)(load & 0xfffff000);
+	else	/* c.lui: imm[17] and imm[16:12] */
+		target = (int32_t)((load & 0x7c) << 10 | (load & 0x1000 ? 0xfffe0000U : 0));
+	if ((load & 0x7f) == 0x17)
+		target += before;
+	if ((jump & 3) == 3)
+		target += (int32_t)jump >> 20;
+	target &= ~1LL;
+	return code->flags & NB_INSN_RV32 ? (uint32_t)target : (uint64_t)target;
+}
+
+/* ---- Blocks ---- */
+
+static void give_whole(struct encode *e, const struct nb_ingress *blk)
+{
+	e->time += blk->ninsn * e->step;
+	nb_encoder_ingress(&e->enc, blk);
+	if (e->truth)
+		nb_truth_block(e->truth, blk, &e->enc.state);
+}
+
+static void give(struct encode *e, const struct nb_ingress *blk)
+{
+	struct nb_ingress one;
+	uint32_t i;
+
+	if (!(e->cfg.variant & NB_VARIANT_SPLIT) || blk->ninsn < 2) {
+		give_whole(e, blk);
+		return;
+	}
+	for (i = 0; i < blk->ninsn; i++) {
+		nb_ingress_part(blk, i, &one);
+		give_whole(e, &one);
+	}
+}
+
+static void end_block(struct encode *e, enum nb_itype itype)
+{
+	struct nb_ingress *blk = &e->blk;
+	struct segment *s;
+
+	if (!blk->ninsn)
+		return;
+	blk->itype = itype;
+	blk->wide = e->wide;
+	s = find_segment(&e->code, blk->iaddr);
+	blk->code = s->bytes + (blk->iaddr - s->start);
+	if (e->truth) {
+		blk->wide_hash = nb_code_hash(blk->code, 2 * blk->iretire);
+	}
+	give(e, blk);
+	memset(e->wide, 0, (blk->ninsn + 63) / 64 * 8);
+	blk->ninsn = 0;
+	blk->iretire = 0;
+	blk->sijump = false;
+}
+
+static void add_insn(struct encode *e, uint64_t pc, const struct nb_insn *insn)
+{
+	struct nb_ingress *blk = &e->blk;
+
+	if (blk->ninsn == BLOCK_MAX)
+		end_block(e, NB_ITYPE_NONE);
+	if (!blk->ninsn)
+		blk->iaddr = pc;
+	if (insn->len > 1)
+		e->wide[blk->ninsn / 64] |= 1ULL << blk->ninsn % 64;
+	blk->ninsn++;
+	blk->iretire += insn->len;
+	blk->ilastsize = insn->len;
+}
+
+/* A step that the code does not explain is a trap at @pc, before the next instruction. */
+static enum nb_itype trap_itype(struct encode *e, uint64_t pc)
+{
+	const struct nb_insn *insn;
+
+	e->n_traps++;
+	if (e->trap != TRAP_AUTO)
+		return e->trap == TRAP_EXCEPTION ? NB_ITYPE_EXCEPTION : NB_ITYPE_INTERRUPT;
+	insn = insn_at(&e->code, pc);
+	return !insn || insn->kind == NB_INSN_ECALL ? NB_ITYPE_EXCEPTION : NB_ITYPE_INTERRUPT;
+}
+
+/* A trap with nothing retired before it, at @pc. */
+static void give_trap(struct encode *e, uint64_t pc)
+{
+	struct nb_ingress blk = { .iaddr = pc, .priv = e->blk.priv };
+
+	blk.itype = trap_itype(e, pc);
+	give(e, &blk);
+}
+
+struct step {
+	uint64_t		pc;
+	const struct nb_insn	*insn;
+};
+
+static void after_indirect(struct encode *e, const struct step *prev, const struct step *cur,
+			   uint64_t next)
+{
+	uint64_t target;
+
+	e->blk.sijump = prev->insn && cur->insn->uses && prev->insn->sets == cur->insn->uses &&
+			prev->pc + 2 * prev->insn->len == cur->pc;
+	if (!e->blk.sijump) {
+		end_block(e, cur->insn->itype);
+		return;
+	}
+	target = constant_target(&e->code, prev->pc, cur->pc);
+	end_block(e, cur->insn->itype);
+	if (next != target)
+		give_trap(e, target);
+}
+
+/* @cur has retired and @next came after it: end the block where the flow says so. */
+static void step(struct encode *e, const struct step *prev, const struct step *cur, uint64_t next)
+{
+	uint64_t fall = cur->pc + 2 * cur->insn->len;
+	uint64_t target = cur->pc + (int64_t)cur->insn->offset;
+
+	if (e->code.flags & NB_INSN_RV32) {
+		fall = (uint32_t)fall;
+		target = (uint32_t)target;
+	}
+	switch (cur->insn->kind) {
+	case NB_INSN_BRANCH:
+		if (next == fall && fall == target && e->cfg.variant & NB_VARIANT_BRANCH_NEXT && e->n_pcs & 1) {
+			end_block(e, NB_ITYPE_TAKEN);
+		} else if (next == fall) {
+			end_block(e, NB_ITYPE_NOT_TAKEN);
+		} else if (next == target) {
+			end_block(e, NB_ITYPE_TAKEN);
+		} else {
+			end_block(e, NB_ITYPE_NOT_TAKEN);
+			give_trap(e, fall);
+		}
+		break;
+	case NB_INSN_DIRECT:
+		end_block(e, cur->insn->itype);
+		if (next != target)
+			give_trap(e, target);
+		break;
+	case NB_INSN_INDIRECT:
+		after_indirect(e, prev, cur, next);
+		break;
+	case NB_INSN_TABLE:
+	case NB_INSN_XRET:
+		end_block(e, cur->insn->itype);
+		break;
+	default:
+		if (next != fall)
+			end_block(e, trap_itype(e, fall));
+		else if (e->cfg.variant & NB_VARIANT_WFI && opcode_of(&e->code, cur->pc) == WFI)
+			end_block(e, NB_ITYPE_NONE);
+	}
+}
+
+/* The list ends or has a gap: what came next is not known. */
+static void last_step(struct encode *e, const struct step *cur)
+{
+	if (!cur->insn)
+		return;
+	if (cur->insn->kind == NB_INSN_BRANCH)
+		end_block(e, NB_ITYPE_NOT_TAKEN);
+	else if (cur->insn->kind == NB_INSN_LINEAR || cur->insn->kind == NB_INSN_ECALL)
+		end_block(e, NB_ITYPE_NONE);
+	else
+		end_block(e, cur->insn->itype);
+}
+
+/* ---- The list ---- */
+
+struct list {
+	FILE	*file;
+	size_t	pos, n;
+	char	buf[BUFFER];
+};
+
+static int next_char(struct list *l)
+{
+	if (l->pos == l->n) {
+		l->n = fread(l->buf, 1, sizeof(l->buf), l->file);
+		l->pos = 0;
+		if (!l->n)
+			return EOF;
+	}
+	return (unsigned char)l->buf[l->pos++];
+}
+
+static int hex_digit(int c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int skip_line(struct list *l, int c)
+{
+	while (c != EOF && c != '\n')
+		c = next_char(l);
+	return c;
+}
+
+enum item { ITEM_PC, ITEM_GAP, ITEM_END, ITEM_BAD };
+
+/* Lines: "0x1234", "-" (trace off and on again), "# comment" or nothing. */
+static enum item next_item(struct list *l, uint64_t *pc, uint64_t *line)
+{
+	int c, digit, digits = 0;
+
+	for (;;) {
+		c = next_char(l);
+		if (c == EOF)
+			return ITEM_END;
+		++*line;
+		if (c == '#')
+			c = skip_line(l, c);
+		else if (c != '\n')
+			break;
+	}
+	if (c == '-') {
+		skip_line(l, c);
+		return ITEM_GAP;
+	}
+	if (c != '0' || (next_char(l) | 0x20) != 'x')
+		return ITEM_BAD;
+	*pc = 0;
+	for (c = next_char(l); (digit = hex_digit(c)) >= 0; c = next_char(l)) {
+		*pc = *pc << 4 | digit;
+		digits++;
+	}
+	if (c == '\r')
+		c = next_char(l);
+	return digits && digits <= 16 && (c == '\n' || c == EOF) ? ITEM_PC : ITEM_BAD;
+}
+
+static void gap(struct encode *e)
+{
+	nb_encoder_stop(&e->enc, NB_EVCODE_DISABLED);
+	nb_encoder_start(&e->enc, NB_SYNC_TRACE_ENABLE);
+}
+
+static int take_pc(struct encode *e, struct step *prev, struct step *cur, uint64_t pc)
+{
+	struct step next = { .pc = pc, .insn = insn_at(&e->code, pc) };
+
+	if (!next.insn) {
+		fprintf(stderr, "ntrace encode: %s:%llu: no code at 0x%llx\n", e->pcs,
+			(unsigned long long)e->line, (unsigned long long)pc);
+		return -1;
+	}
+	if (cur->insn)
+		step(e, prev, cur, pc);
+	add_insn(e, pc, next.insn);
+	e->n_pcs++;
+	*prev = *cur;
+	*cur = next;
+	return 0;
+}
+
+static int encode_list(struct encode *e, struct list *l)
+{
+	struct step prev = { 0 }, cur = { 0 };
+	uint64_t pc = 0;
+
+	for (;;) {
+		switch (next_item(l, &pc, &e->line)) {
+		case ITEM_PC:
+			if (take_pc(e, &prev, &cur, pc))
+				return EXIT_TRACE;
+			break;
+		case ITEM_GAP:
+			last_step(e, &cur);
+			gap(e);
+			prev.insn = NULL;
+			cur.insn = NULL;
+			break;
+		case ITEM_END:
+			last_step(e, &cur);
+			return EXIT_CLEAN;
+		case ITEM_BAD:
+			fprintf(stderr, "ntrace encode: %s:%llu: neither PC (0x...) nor gap (-)\n",
+				e->pcs, (unsigned long long)e->line);
+			return EXIT_TRACE;
+		}
+	}
+}
+
+static bool write_message(void *opaque, const uint8_t *bytes, size_t len)
+{
+	struct encode *e = opaque;
+
+	if (fwrite(bytes, 1, len, e->out_file) != len)
+		e->failed = true;
+	return true;
+}
+
+static uint64_t now(void *opaque)
+{
+	return ((struct encode *)opaque)->time;
+}
+
+static bool in_range(void *opaque, const struct nb_ingress *blk)
+{
+	const struct encode *e = opaque;
+
+	return blk->iaddr >= e->only_start && blk->iaddr < e->only_end;
+}
+
+/* ---- Options ---- */
+
+enum option_type { OPT_BOOL, OPT_U8, OPT_U16, OPT_U32, OPT_SPECIAL };
+
+static const struct encode_option {
+	const char	*name;
+	enum option_type type;
+	size_t		offset;		/* in struct nb_encoder_config */
+	const char	*arg, *help;
+} options[] = {
+#define CFG(field)	offsetof(struct nb_encoder_config, field)
+	{ "elf", OPT_SPECIAL, 0, "FILE[@BASE]", "code, moved by BASE; may be given again" },
+	{ "pcs", OPT_SPECIAL, 0, "LIST", "retired PCs, 0x... one a line, '-' a gap" },
+	{ "output", OPT_SPECIAL, 0, "FILE", "the trace (also -o)" },
+	{ "mode", OPT_SPECIAL, 0, "btm|htm", "trTeInstMode (htm)" },
+	{ "src-bits", OPT_U8, CFG(src_bits), "N", "width of SRC (0)" },
+	{ "src", OPT_U16, CFG(src_id), "ID", "SRC" },
+	{ "timestamp", OPT_SPECIAL, 0, NULL, "TSTAMP counts instructions" },
+	{ "timestamp-step", OPT_SPECIAL, 0, "N", "... N for each" },
+	{ "context", OPT_SPECIAL, 0, "SCONTEXT", "Ownership messages with this context" },
+	{ "priv", OPT_SPECIAL, 0, "u|s|m", "privilege of all code (u)" },
+	{ "only", OPT_SPECIAL, 0, "START-END", "trace only code there: a filter by address" },
+	{ "sync-mode", OPT_U8, CFG(sync_mode), "0..3", "sync by messages, cycles, half-words" },
+	{ "sync-max", OPT_U8, CFG(sync_max), "0..15", "... each 2^(N+4) of them" },
+	{ "sync-delayed", OPT_BOOL, CFG(sync_delayed), NULL, "... with a branch message" },
+	{ "implicit-return", OPT_SPECIAL, 0, NULL, "trTeInstEnImplicitReturn" },
+	{ "return-mode", OPT_U8, CFG(implicit_return), "1..3", "implicit return, its mode (3)" },
+	{ "return-depth", OPT_U16, CFG(stack_depth), "1..32", "return stack (32)" },
+	{ "sequential-jump", OPT_BOOL, CFG(sequential_jump), NULL, "trTeInstEnSequentialJump" },
+	{ "repeated-history", OPT_BOOL, CFG(repeated_history), NULL, "RCODE=2 (HTM)" },
+	{ "repeat-branch", OPT_BOOL, CFG(repeat_branch), NULL, "RepeatBranch (BTM)" },
+	{ "all-jumps", OPT_BOOL, CFG(all_jumps), NULL, "trTeInstEnAllJumps" },
+	{ "extend-addr", OPT_BOOL, CFG(extend_addr), NULL, "trTeInstExtendAddrMSB" },
+	{ "btype-extended", OPT_BOOL, CFG(btype_extended), NULL, "B-TYPE 2 and 3" },
+	{ "hist-always", OPT_BOOL, CFG(hist_always), NULL, "HIST, empty too (HTM)" },
+	{ "icnt-sync", OPT_BOOL, CFG(icnt_sync), NULL, "SYNC=4 (BTM)" },
+	{ "icnt-bits", OPT_U8, CFG(icnt_bits), "4..22", "width of I-CNT (22)" },
+	{ "hist-bits", OPT_U8, CFG(hist_bits), "2..32", "width of HIST (32)" },
+	{ "fifo-depth", OPT_U32, CFG(fifo_depth), "BYTES", "FIFO before the sink" },
+	{ "fifo-rate", OPT_U32, CFG(fifo_rate), "BYTES", "... drained each 256 instructions" },
+	{ "stall", OPT_BOOL, CFG(stall), NULL, "trTeInstStallEna: wait rather than lose" },
+	{ "dialect", OPT_SPECIAL, 0, "sifive", "messages as of SiFive's encoders of version 0" },
+	{ "runs", OPT_BOOL, CFG(runs), NULL, "... with RCODE 8 and 9" },
+	{ "variant", OPT_SPECIAL, 0, "NAME", "what an encoder may also do; may be given again" },
+	{ "seed", OPT_U32, CFG(seed), "N", "... of its random choices (0)" },
+	{ "trap", OPT_SPECIAL, 0, "auto|exception|interrupt", "a way that is unexplained" },
+	{ "zcmp", OPT_SPECIAL, 0, NULL, "the code has Zcmp (no Zcd)" },
+	{ "zcmt", OPT_SPECIAL, 0, NULL, "the code has Zcmt (no Zcd)" },
+	{ "truth", OPT_SPECIAL, 0, "FILE", "write the truth file of hart 0 too" },
+	{ "stats", OPT_SPECIAL, 0, NULL, "print what was made" },
+	{ "help", OPT_SPECIAL, 0, NULL, "this list" },
+};
+
+#define NR_OPTIONS	(sizeof(options) / sizeof(options[0]))
+
+static void usage(FILE *out)
+{
+	size_t i;
+
+	fputs("usage: ntrace encode --elf ELF --pcs LIST -o FILE [OPTIONS]\n\n", out);
+	for (i = 0; i < NR_OPTIONS; i++) {
+		const struct encode_option *o = &options[i];
+		int n = fprintf(out, "  --%s%s%s", o->name, o->arg ? " " : "",
+				o->arg ? o->arg : "");
+
+		fprintf(out, "%*s%s\n", n < 32 ? 32 - n : 1, "", o->help);
+	}
+}
+
+static int number(const struct encode_option *o, const char *arg, uint64_t max, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(arg, &end, 0);
+	if (!errno && end != arg && !*end && *value <= max && *arg != '-')
+		return 0;
+	fprintf(stderr, "ntrace encode: --%s takes %s, not '%s'\n", o->name, o->arg, arg);
+	return -1;
+}
+
+static int range_option(struct encode *e, const struct encode_option *o, const char *arg)
+{
+	char *end;
+
+	e->only_start = strtoull(arg, &end, 0);
+	if (end != arg && *end == '-') {
+		arg = end + 1;
+		e->only_end = strtoull(arg, &end, 0);
+		if (end != arg && !*end && e->only_start < e->only_end)
+			return 0;
+	}
+	fprintf(stderr, "ntrace encode: --%s takes %s\n", o->name, o->arg);
+	return -1;
+}
+
+static int choice(const struct encode_option *o, const char *arg, const char *const *names)
+{
+	int i;
+
+	for (i = 0; names[i]; i++)
+		if (!strcmp(arg, names[i]))
+			return i;
+	fprintf(stderr, "ntrace encode: --%s takes %s, not '%s'\n", o->name, o->arg, arg);
+	return -1;
+}
+
+static int flag_option(struct encode *e, const char *name)
+{
+	if (!strcmp(name, "timestamp"))
+		e->cfg.timestamp = true;
+	else if (!strcmp(name, "implicit-return"))
+		e->cfg.implicit_return = e->cfg.implicit_return ? e->cfg.implicit_return : 3;
+	else if (!strcmp(name, "zcmp"))
+		e->code.flags |= NB_INSN_ZCMP;
+	else if (!strcmp(name, "zcmt"))
+		e->code.flags |= NB_INSN_ZCMT;
+	else if (!strcmp(name, "stats"))
+		e->stats = true;
+	return 0;
+}
+
+static int add_variant(struct encode *e, const char *name)
+{
+	static const char *const list[] = {
+#define X(id, name, text) name, text,
+		NB_VARIANTS(X)
+#undef X
+	};
+	uint32_t bit = nb_variant_find(name);
+	size_t i;
+
+	e->cfg.variant |= bit;
+	if (bit)
+		return 0;
+	fprintf(stderr, "ntrace encode: no variant '%s'; there are:\n", name);
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i += 2)
+		fprintf(stderr, "  %-18s%s\n", list[i], list[i + 1]);
+	return -1;
+}
+
+static int special_option(struct encode *e, const struct encode_option *o, const char *arg)
+{
+	static const char *const modes[] = { "btm", "htm", NULL };
+	static const char *const dialects[] = { "sifive", NULL };
+	static const char *const privs[] = { "u", "s", "", "m", NULL };
+	static const char *const traps[] = { "auto", "exception", "interrupt", NULL };
+	int rc = 0;
+
+	if (!o->arg)
+		return flag_option(e, o->name);
+	if (!strcmp(o->name, "elf"))
+		return code_add(&e->code, arg);
+	if (!strcmp(o->name, "pcs")) {
+		e->pcs = arg;
+	} else if (!strcmp(o->name, "output")) {
+		e->out = arg;
+	} else if (!strcmp(o->name, "variant")) {
+		rc = add_variant(e, arg);
+	} else if (!strcmp(o->name, "truth")) {
+		e->truth = nb_truth_create(arg, 0);
+		if (!e->truth)
+			fprintf(stderr, "ntrace encode: '%s': %s\n", arg, strerror(errno));
+		rc = e->truth ? 0 : -1;
+	} else if (!strcmp(o->name, "mode")) {
+		rc = choice(o, arg, modes);
+		e->cfg.mode = rc ? NB_MODE_HTM : NB_MODE_BTM;
+	} else if (!strcmp(o->name, "dialect")) {
+		rc = choice(o, arg, dialects);
+		e->cfg.dialect = &nb_dialect_sifive0;
+	} else if (!strcmp(o->name, "priv")) {
+		rc = choice(o, arg, privs);
+		e->blk.priv = rc;
+	} else if (!strcmp(o->name, "only")) {
+		rc = range_option(e, o, arg);
+	} else if (!strcmp(o->name, "trap")) {
+		rc = choice(o, arg, traps);
+		e->trap = rc;
+	} else if (!strcmp(o->name, "context")) {
+		e->cfg.context = true;
+		rc = number(o, arg, UINT32_MAX, &e->scontext);
+	} else if (!strcmp(o->name, "timestamp-step")) {
+		rc = number(o, arg, UINT32_MAX, &e->step);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+static int set_option(struct encode *e, const struct encode_option *o, const char *arg)
+{
+	void *field = (char *)&e->cfg + o->offset;
+	uint64_t value;
+
+	switch (o->type) {
+	case OPT_BOOL:
+		*(bool *)field = true;
+		return 0;
+	case OPT_U8:
+		if (number(o, arg, UINT8_MAX, &value))
+			return -1;
+		*(uint8_t *)field = value;
+		return 0;
+	case OPT_U16:
+		if (number(o, arg, UINT16_MAX, &value))
+			return -1;
+		*(uint16_t *)field = value;
+		return 0;
+	case OPT_U32:
+		if (number(o, arg, UINT32_MAX, &value))
+			return -1;
+		*(uint32_t *)field = value;
+		return 0;
+	case OPT_SPECIAL:
+		break;
+	}
+	return special_option(e, o, arg);
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int parse(struct encode *e, int argc, char **argv)
+{
+	struct option longopts[NR_OPTIONS + 1] = { 0 };
+	size_t i;
+	int c;
+
+	for (i = 0; i < NR_OPTIONS; i++) {
+		longopts[i].name = options[i].name;
+		longopts[i].has_arg = options[i].arg ? required_argument : no_argument;
+		longopts[i].val = 256 + i;
+	}
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "o:h", longopts, NULL)) != -1) {
+		if (c == 'o') {
+			e->out = optarg;
+		} else if (c == 'h' || (c >= 256 && !strcmp(options[c - 256].name, "help"))) {
+			usage(stdout);
+			return EXIT_CLEAN;
+		} else if (c < 256 || set_option(e, &options[c - 256], optarg)) {
+			return EXIT_USAGE;
+		}
+	}
+	if (optind == argc && e->code.n_segments && e->pcs && e->out)
+		return -1;
+	fputs("ntrace encode: --elf, --pcs and -o must be given, and nothing else\n", stderr);
+	return EXIT_USAGE;
+}
+
+/* ---- The command ---- */
+
+static void print_stats(const struct encode *e)
+{
+	const struct nb_encoder_stats *s = &e->enc.stats;
+	uint64_t messages = 0;
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		messages += s->messages[i];
+	printf("%llu PCs, %llu traps, ", (unsigned long long)e->n_pcs,
+	       (unsigned long long)e->n_traps);
+	printf("%llu bytes, %llu messages, %.3f bits an instruction, %llu overflows\n",
+	       (unsigned long long)s->bytes, (unsigned long long)messages,
+	       e->n_pcs ? 8.0 * s->bytes / e->n_pcs : 0.0, (unsigned long long)s->overflows);
+	for (i = 0; i < 64; i++)
+		if (s->messages[i])
+			printf("  TCODE %2u: %llu\n", i, (unsigned long long)s->messages[i]);
+}
+
+static int run(struct encode *e, struct list *l)
+{
+	int rc;
+
+	e->cfg.xlen = e->code.flags & NB_INSN_RV32 ? 32 : 64;
+	nb_encoder_init(&e->enc, &e->cfg, write_message, e);
+	e->enc.now = now;
+	e->enc.now_opaque = e;
+	if (e->only_end) {
+		e->enc.qualify = in_range;
+		e->enc.qualify_opaque = e;
+	}
+	nb_encoder_context(&e->enc, e->scontext, 0);
+	if (e->truth && e->cfg.context)
+		nb_truth_context(e->truth, e->scontext, 0);
+	nb_encoder_start(&e->enc, NB_SYNC_TRACE_ENABLE);
+	rc = encode_list(e, l);
+	nb_encoder_stop(&e->enc, NB_EVCODE_DISABLED);
+	if (e->truth)
+		nb_truth_state(e->truth, &e->enc.state);
+	if (ferror(l->file)) {
+		fprintf(stderr, "ntrace encode: '%s' cannot be read\n", e->pcs);
+		rc = EXIT_TRACE;
+	}
+	return rc;
+}
+
+static int open_and_run(struct encode *e)
+{
+	struct list *l = calloc(1, sizeof(*l));
+	int rc = EXIT_TRACE;
+
+	if (!l)
+		return rc;
+	l->file = strcmp(e->pcs, "-") ? fopen(e->pcs, "r") : stdin;
+	if (!l->file) {
+		fprintf(stderr, "ntrace encode: '%s': %s\n", e->pcs, strerror(errno));
+		rc = EXIT_USAGE;
+		goto out;
+	}
+	e->out_file = fopen(e->out, "w");
+	if (!e->out_file) {
+		fprintf(stderr, "ntrace encode: '%s': %s\n", e->out, strerror(errno));
+		goto out;
+	}
+	rc = run(e, l);
+	if (fclose(e->out_file) || e->failed) {
+		fprintf(stderr, "ntrace encode: '%s' cannot be written\n", e->out);
+		rc = EXIT_TRACE;
+	}
+out:
+	if (l->file && l->file != stdin)
+		fclose(l->file);
+	free(l);
+	return rc;
+}
+
+int cmd_encode(int argc, char **argv)
+{
+	struct encode *e = calloc(1, sizeof(*e));
+	int rc;
+
+	if (!e)
+		return EXIT_TRACE;
+	e->cfg.mode = NB_MODE_HTM;
+	e->step = 1;
+	rc = parse(e, argc, argv);
+	if (rc < 0) {
+		rc = open_and_run(e);
+		if (e->stats && rc == EXIT_CLEAN)
+			print_stats(e);
+	}
+	if (nb_truth_close(e->truth)) {
+		fprintf(stderr, "ntrace encode: the truth cannot be written: %s\n",
+			strerror(errno));
+		rc = EXIT_TRACE;
+	}
+	code_free(&e->code);
+	free(e);
+	return rc;
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Decode a trace and compare it with the truth on the way, with the code that
+ * the truth file has: of a whole boot of Linux no ELF file has it all, since the
+ * kernel patches itself, loads modules, and runs programs.
+ *
+ * The decoder gets instructions by their address, and nothing else of the truth. When code changes,
+ * the new code replaces the old as soon as the comparison has passed the last block that ran the
+ * old code.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "raw/elf-image.h"
+#include "cli/options.h"
+#include "verify.h"
+
+#define LINE_BYTES	64
+#define READ_AHEAD	20000		/* blocks whose code is known before they are decoded */
+#define SEARCH_AHEAD	400000		/* ... where the decoder asks for more */
+#define ERRORS_SHOWN	5
+
+/* 64 bytes of code, by half-words */
+struct line {
+	uint64_t	key;		/* see line_key(); 0 is free */
+	uint32_t	valid, asked;	/* half-words: known; asked for in vain */
+	uint8_t		bytes[LINE_BYTES];
+};
+
+/* A block of the truth's dictionary; it has its code for itself, so that tells it from others. */
+struct seen {
+	const uint8_t	*code;
+	uint64_t	iaddr, last_use;	/* number of the last block that was this one */
+	uint32_t	len, epoch;		/* its code is what the lines have, in that epoch */
+	bool		guest;
+};
+
+struct code {
+	struct hart	*hart;
+	struct line	*line;
+	size_t		n, size;	/* a power of two */
+	struct seen	*seen;
+	size_t		n_seen, seen_size;	/* a power of two */
+	uint32_t	epoch;		/* counts changes of known code */
+	const uint8_t	*waiting;	/* code that has to wait... */
+	uint64_t	wait_until;	/* ... as long as this block is not compared */
+	bool		changed;	/* the image must forget what it decoded */
+	bool		failed;
+};
+
+/* A guest and its host have their own code at the same addresses. */
+static uint64_t line_key(bool guest, uint64_t addr)
+{
+	return (addr / LINE_BYTES + 1) | (uint64_t)guest << 63;
+}
+
+static bool is_guest(const struct block *b)
+{
+	return b->priv >= NB_PRIV_VU;
+}
+
+static size_t slot_of(const struct code *c, uint64_t key)
+{
+	size_t i = key * 0x9e3779b97f4a7c15ULL >> 20 & (c->size - 1);
+
+	while (c->line[i].key && c->line[i].key != key)
+		i = (i + 1) & (c->size - 1);
+	return i;
+}
+
+static bool grow(struct code *c)
+{
+	struct code old = *c;
+	size_t i;
+
+	c->size = old.size ? 2 * old.size : 4096;
+	c->line = calloc(c->size, sizeof(*c->line));
+	if (!c->line) {
+		*c = old;
+		return false;
+	}
+	for (i = 0; i < old.size; i++)
+		if (old.line[i].key)
+			c->line[slot_of(c, old.line[i].key)] = old.line[i];
+	free(old.line);
+	return true;
+}
+
+/* The line of @addr, made if it is not there; NULL without memory. */
+static struct line *line_of(struct code *c, bool guest, uint64_t addr)
+{
+	uint64_t key = line_key(guest, addr);
+	struct line *l;
+
+	if (2 * c->n >= c->size && !grow(c)) {
+		c->failed = true;
+		return NULL;
+	}
+	l = &c->line[slot_of(c, key)];
+	if (!l->key) {
+		l->key = key;
+		c->n++;
+	}
+	return l;
+}
+
+static size_t seen_slot(const struct code *c, const uint8_t *code)
+{
+	size_t i = (uintptr_t)code * 0x9e3779b97f4a7c15ULL >> 24 & (c->seen_size - 1);
+
+	while (c->seen[i].code && c->seen[i].code != code)
+		i = (i + 1) & (c->seen_size - 1);
+	return i;
+}
+
+static bool grow_seen(struct code *c)
+{
+	struct code old = *c;
+	size_t i;
+
+	c->seen_size = old.seen_size ? 2 * old.seen_size : 16384;
+	c->seen = calloc(c->seen_size, sizeof(*c->seen));
+	if (!c->seen) {
+		*c = old;
+		return false;
+	}
+	for (i = 0; i < old.seen_size; i++)
+		if (old.seen[i].code)
+			c->seen[seen_slot(c, old.seen[i].code)] = old.seen[i];
+	free(old.seen);
+	return true;
+}
+
+/* The entry of @b, made if it is not there; NULL without memory. */
+static struct seen *seen_of(struct code *c, const struct block *b)
+{
+	struct seen *s;
+
+	if (2 * c->n_seen >= c->seen_size && !grow_seen(c)) {
+		c->failed = true;
+		return NULL;
+	}
+	s = &c->seen[seen_slot(c, b->code)];
+	if (!s->code) {
+		*s = (struct seen){ .code = b->code, .iaddr = b->iaddr, .len = 2 * b->iretire,
+				   .guest = is_guest(b) };
+		c->n_seen++;
+	}
+	return s;
+}
+
+/* The last block known that ran code at @addr */
+static uint64_t last_use(const struct code *c, bool guest, uint64_t addr)
+{
+	uint64_t last = 0;
+	size_t i;
+
+	for (i = 0; i < c->seen_size; i++) {
+		const struct seen *s = &c->seen[i];
+
+		if (s->code && s->epoch && s->guest == guest && addr - s->iaddr < s->len && s->last_use > last)
+			last = s->last_use;
+	}
+	return last;
+}
+
+/*
+ * Does the block's code differ from the known code there, while that code is still needed for
+ * decoding?
+ */
+static bool must_wait(struct code *c, const struct block *b)
+{
+	uint64_t now = hart_index(c->hart), last;
+	uint32_t i;
+
+	if (c->waiting == b->code && c->wait_until >= now)
+		return true;
+	for (i = 0; i < 2 * b->iretire; i += 2) {
+		uint64_t addr = b->iaddr + i;
+		struct line *l = line_of(c, is_guest(b), addr);
+		unsigned int at = addr % LINE_BYTES;
+
+		if (!l || !(l->valid >> at / 2 & 1) || !memcmp(l->bytes + at, b->code + i, 2))
+			continue;
+		last = last_use(c, is_guest(b), addr);
+		if (last < now)
+			continue;
+		c->waiting = b->code;
+		c->wait_until = last;
+		return true;
+	}
+	return false;
+}
+
+static void take_code(struct code *c, const struct block *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2 * b->iretire; i += 2) {
+		uint64_t addr = b->iaddr + i;
+		struct line *l = line_of(c, is_guest(b), addr);
+		unsigned int at = addr % LINE_BYTES;
+		uint32_t bit = 1U << at / 2;
+
+		if (!l)
+			return;
+		if (l->valid & bit && memcmp(l->bytes + at, b->code + i, 2)) {
+			c->changed = true;
+			c->epoch++;
+		}
+		c->changed |= l->asked & bit;
+		memcpy(l->bytes + at, b->code + i, 2);
+		l->valid |= bit;
+		l->asked &= ~bit;
+	}
+}
+
+static bool learn(void *ctx, const struct block *b, uint64_t index, bool force)
+{
+	struct code *c = ctx;
+	struct seen *s = b->code ? seen_of(c, b) : NULL;
+
+	if (!s)
+		return true;
+	if (s->epoch != c->epoch) {
+		if (!force && must_wait(c, b))
+			return false;
+		take_code(c, b);
+		s->epoch = c->epoch;
+	}
+	s->last_use = index;
+	return true;
+}
+
+static bool known(struct code *c, bool guest, uint64_t addr)
+{
+	struct line *l = line_of(c, guest, addr);
+
+	return l && l->valid >> addr % LINE_BYTES / 2 & 1;
+}
+
+static uint64_t code_space(void *ctx, const struct nt_context *context)
+{
+	(void)ctx;
+	return context->has_priv && context->priv >= NT_PRIV_VU;
+}
+
+static int read_code(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size)
+{
+	struct code *c = ctx;
+	size_t n = 0;
+
+	addr &= ~1ULL;
+	if (!known(c, space, addr))
+		hart_read_ahead(c->hart, SEARCH_AHEAD);
+	/* a trace without Ownership messages does not say that it is a guest's */
+	if (!space && !known(c, false, addr))
+		space = known(c, true, addr);
+	while (n + 2 <= size && known(c, space, addr + n)) {
+		struct line *l = line_of(c, space, addr + n);
+
+		memcpy(buf + n, l->bytes + (addr + n) % LINE_BYTES, 2);
+		n += 2;
+	}
+	if (n + 2 <= size) {
+		struct line *l = line_of(c, space, addr + n);
+
+		if (l)
+			l->asked |= 1U << (addr + n) % LINE_BYTES / 2;
+	}
+	return n;
+}
+
+static void say_error(struct hart *h, const struct nt_item *it)
+{
+	char text[256];
+
+	if (h->errors++ >= ERRORS_SHOWN)
+		return;
+	nt_item_desc(it, text, sizeof(text));
+	fprintf(stderr, "ntrace verify: %s\n", text);
+}
+
+/* The offsets behind which trace is missing, as the recording says, in ascending order */
+struct losses {
+	uint64_t	*at;
+	size_t		n, passed;
+};
+
+/* False without memory, or if @f has something else than numbers that ascend. */
+static bool losses_read(struct losses *l, FILE *f)
+{
+	unsigned long long at;
+	size_t size = 0;
+	int n;
+
+	while ((n = fscanf(f, "%llu", &at)) == 1) {
+		uint64_t *grown = l->at;
+
+		if (l->n == size) {
+			size = 2 * size + 64;
+			grown = realloc(l->at, size * sizeof(*grown));
+			if (!grown)
+				return false;
+			l->at = grown;
+		}
+		if (l->n && at < l->at[l->n - 1])
+			return false;
+		l->at[l->n++] = at;
+	}
+	return n == EOF && !ferror(f);
+}
+
+static bool losses_open(struct losses *l, const char *path)
+{
+	FILE *f = path ? fopen(path, "r") : NULL;
+	bool ok = !path || (f && losses_read(l, f));
+
+	if (!ok)
+		fprintf(stderr, "ntrace verify: '%s': %s\n", path,
+			f ? "not a list of ascending offsets" : strerror(errno));
+	if (f)
+		fclose(f);
+	return ok;
+}
+
+static void take_item(struct hart *h, const struct nt_item *it, struct losses *losses, bool *gap)
+{
+	struct item item = { 0 };
+
+	h->where = it->offset;
+	for (; losses->passed < losses->n && it->offset >= losses->at[losses->passed]; losses->passed++)
+		h->may_skip = true;
+	switch (it->type) {
+	case NT_ITEM_RANGE:
+		if (!it->range.insns)
+			return;
+		item.kind = ITEM_RANGE;
+		item.start = it->range.start;
+		item.end = it->range.end_addr;
+		item.ninsn = it->range.insns;
+		item.detailed = true;
+		item.how = it->range.how;
+		item.taken = it->range.taken;
+		item.to_next = it->range.has_dest && it->range.dest == it->range.end_addr;
+		item.has_priv = it->context.has_priv;
+		item.priv = it->context.priv;
+		item.has_scontext = it->context.has_scontext;
+		item.scontext = it->context.scontext;
+		item.has_time = it->tstamp_kind == NT_TSTAMP_EXACT;
+		item.time = it->tstamp;
+		break;
+	case NT_ITEM_SYNC:
+		if (!it->sync.restart)
+			return;
+		/* after a gap it may be any block; otherwise the encoder has started here */
+		if (*gap) {
+			*gap = false;
+			return;
+		}
+		item.kind = ITEM_START;
+		item.start = it->sync.addr;
+		break;
+	case NT_ITEM_LOST:
+		item.kind = ITEM_LOST;
+		break;
+	case NT_ITEM_STOP:
+		if (it->tcode == NT_TCODE_PROG_TRACE_CORRELATION || hart_ends_silently(h))
+			return;
+		item.kind = ITEM_GAP;
+		*gap = true;
+		break;
+	case NT_ITEM_ERROR:
+	case NT_ITEM_GAP:
+		say_error(h, it);
+		item.kind = ITEM_GAP;
+		*gap = true;
+		break;
+	default:
+		return;
+	}
+	hart_take(h, &item);
+}
+
+static bool decode(struct hart *h, struct nt_flow *flow, struct nt_image *image, struct code *c,
+		   struct input *in, struct losses *losses)
+{
+	struct nt_item item;
+	const uint8_t *data;
+	bool gap = false;
+	long n;
+	int rc = 0;
+
+	while ((n = input_read(in, &data)) > 0) {
+		nt_flow_feed(flow, data, n);
+		while ((rc = nt_flow_next(flow, &item)) > 0) {
+			take_item(h, &item, losses, &gap);
+			hart_read_ahead(h, READ_AHEAD);
+			if (c->changed)
+				nt_image_invalidate(image);
+			c->changed = false;
+		}
+		if (rc < 0)
+			return false;
+	}
+	nt_flow_end(flow);
+	while (nt_flow_next(flow, &item) > 0)
+		take_item(h, &item, losses, &gap);
+	return n == 0;
+}
+
+static bool add_elf(struct elf_files *elfs, struct nt_image *image, struct nt_config *config,
+		    const char *arg)
+{
+	unsigned int xlen = 64;
+	bool ok = elf_image_add_arg(elfs, image, arg, 0, &xlen);
+
+	config->xlen = xlen;
+	return ok;
+}
+
+bool verify_trace(struct hart *h, const char *path, const char *lost, const struct options *options,
+		  char *const *elf, unsigned int n_elf)
+{
+	struct nt_config config = options->config;
+	struct nt_image *image = nt_image_new();
+	struct code code = { .hart = h, .epoch = 1 };
+	struct nt_image_reader reader = { .space = code_space, .read = read_code, .ctx = &code };
+	struct input *in = input_open(path, options);
+	struct elf_files elfs = { 0 };
+	struct nt_flow *flow = NULL;
+	struct losses losses = { 0 };
+	bool ok = losses_open(&losses, lost) && image && in;
+	unsigned int i;
+
+	h->unit = "offset";
+	h->strict = true;
+	for (i = 0; ok && i < n_elf; i++)
+		ok = add_elf(&elfs, image, &config, elf[i]);
+	/*
+	 * the truth may have code that no ELF file has (the reset vector, the surroundings of a
+	 * jump table)
+	 */
+	if (ok) {
+		nt_image_set_reader(image, &reader);
+		h->learn = learn;
+		h->learn_ctx = &code;
+		hart_read_ahead(h, READ_AHEAD);
+		code.changed = false;
+	}
+	if (ok) {
+		flow = nt_flow_new(&config, image);
+		ok = flow && decode(h, flow, image, &code, in, &losses) && !code.failed;
+		if (!ok)
+			fprintf(stderr, "ntrace verify: '%s': %s\n", path,
+				"cannot be read, or memory is short");
+	}
+	h->learn = NULL;
+	nt_flow_free(flow);
+	nt_image_free(image);
+	elf_files_close(&elfs);
+	input_close(in);
+	free(losses.at);
+	free(code.line);
+	free(code.seen);
+	return ok;
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace verify: check that a decoder's result is what ran. It compares with the truth files that
+ * the board wrote: either PCs or ranges that a decoder printed, or a trace, which is decoded here.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ntrace.h"
+#include "cli/options.h"
+#include "verify.h"
+
+#define HARTS_MAX	64
+#define ELF_MAX		16
+#define LINE_MAX_LEN	512
+
+struct verify {
+	struct hart	*hart[HARTS_MAX];
+	unsigned int	order[HARTS_MAX];	/* in which they were given */
+	const char	*trace[HARTS_MAX];
+	const char	*lost[HARTS_MAX];	/* of each trace: NULL, or the file with the places where it has losses */
+	char		*elf[ELF_MAX];
+	struct options	options;
+	unsigned int	default_cpu, n_harts, n_traces, n_elf;
+	const char	*decoded;
+	uint64_t	line, unknown_cpu;
+	bool		quiet;
+};
+
+/* ---- Lines ---- */
+
+static char *skip_blanks(char *s)
+{
+	while (*s == ' ' || *s == '\t')
+		s++;
+	return s;
+}
+
+static bool number(char **s, int base, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(*s, &end, base);
+	if (end == *s || errno || **s == '-')
+		return false;
+	*s = end;
+	return true;
+}
+
+/* "[003] " or "3 " before something else */
+static char *get_cpu(char *s, unsigned int *cpu)
+{
+	bool bracket = *s == '[';
+	char *p = s + bracket;
+	uint64_t value;
+
+	if (!number(&p, 10, &value) || value > 0xffff)
+		return s;
+	if (bracket ? *p != ']' : *p != ' ' && *p != '\t')
+		return s;
+	p = skip_blanks(p + bracket);
+	if (!*p)
+		return s;
+	*cpu = value;
+	return p;
+}
+
+/* "=123 " or ">123 ": when, as `ntrace decode --timestamp` has it */
+static char *skip_time(char *s)
+{
+	uint64_t value;
+	char *p = s + 1;
+
+	if ((*s == '=' || *s == '>') && number(&p, 10, &value) && *p == ' ')
+		return skip_blanks(p);
+	return s;
+}
+
+static bool begins(const char *s, const char *word)
+{
+	return !strncmp(s, word, strlen(word));
+}
+
+static bool pc_or_range(char *s, struct item *it)
+{
+	if (!number(&s, 16, &it->start))
+		return false;
+	if (!*s || !*skip_blanks(s))
+		return true;
+	it->kind = ITEM_RANGE;
+	if (!strncmp(s, "..", 2))
+		s += 2;
+	else if (*s != ' ' && *s != '\t')
+		return false;
+	if (!number(&s, 16, &it->end))
+		return false;
+	s = skip_blanks(s);
+	return number(&s, 10, &it->ninsn) && (!*s || *s == ' ' || *s == '\t');
+}
+
+/*
+ * 1: @it is filled in, 0: nothing on this line, -1: not understood. What a
+ * decoder notes beside the flow ("context ...") is passed over: a line of the
+ * flow that was passed over by mistake would be missing from the comparison.
+ */
+static int parse_line(struct verify *v, char *s, struct item *it)
+{
+	*it = (struct item){ .kind = ITEM_PC, .cpu = v->default_cpu };
+	s[strcspn(s, "\r\n")] = '\0';
+	s = skip_blanks(s);
+	if (!*s || *s == '#')
+		return 0;
+	s = skip_time(get_cpu(s, &it->cpu));
+	if (pc_or_range(s, it))
+		return 1;
+	if (begins(s, "lost"))
+		it->kind = ITEM_LOST;
+	else if (begins(s, "gap") || begins(s, "error"))
+		it->kind = ITEM_GAP;
+	else if (begins(s, "start"))
+		it->kind = ITEM_START;
+	else
+		return (*s | 0x20) >= 'a' && (*s | 0x20) <= 'z' ? 0 : -1;
+	return 1;
+}
+
+static void take(struct verify *v, const struct item *it)
+{
+	struct hart *h = it->cpu < HARTS_MAX ? v->hart[it->cpu] : NULL;
+
+	if (!h) {
+		v->unknown_cpu++;
+		return;
+	}
+	h->where = v->line;
+	hart_take(h, it);
+}
+
+static int read_decoded(struct verify *v)
+{
+	FILE *f = strcmp(v->decoded, "-") ? fopen(v->decoded, "r") : stdin;
+	char line[LINE_MAX_LEN];
+	struct item it;
+	int rc = 0;
+
+	if (!f) {
+		fprintf(stderr, "ntrace verify: '%s': %s\n", v->decoded, strerror(errno));
+		return -1;
+	}
+	while (!rc && fgets(line, sizeof(line), f)) {
+		v->line++;
+		switch (parse_line(v, line, &it)) {
+		case 1:
+			take(v, &it);
+			break;
+		case -1:
+			fprintf(stderr, "ntrace verify: %s:%llu: neither PC nor range: %.60s\n",
+				v->decoded, (unsigned long long)v->line, line);
+			rc = -1;
+		}
+	}
+	if (f != stdin)
+		fclose(f);
+	return rc;
+}
+
+/* ---- The command ---- */
+
+static void usage(FILE *out)
+{
+	fputs("usage: ntrace verify --truth FILE [--truth FILE ...] --decoded FILE\n"
+	      "       ntrace verify --truth FILE --trace FILE [--truth FILE --trace FILE ...] [OPTIONS]\n\n"
+	      "  --truth FILE    truth of one hart, as the board writes it; once for each hart\n"
+	      "  --decoded FILE  what a decoder walked, one line each; - is stdin:\n"
+	      "                    [CPU] PC, [CPU] START END NINSN, [CPU] START..END NINSN,\n"
+	      "                    [CPU] gap (trace is lost here), [CPU] start (the trace restarts);\n"
+	      "                  it may be what `ntrace decode` or `perf script -F cpu,ip` prints\n"
+	      "  --cpu N         the CPU of lines without one (the first truth's)\n"
+	      "  --trace FILE    or a trace, which is decoded here; one for each truth, in that order\n"
+	      "  --lost FILE     offsets in the trace before it, behind which trace is missing\n"
+	      "  --elf ELF[@OFFSET]  code for --trace, before that which the truth has\n"
+	      "  --quiet         only the last line\n" COMMON_HELP, out);
+}
+
+static int add_truth(struct verify *v, const char *path)
+{
+	unsigned int number = 0;
+	struct hart *h = hart_open(path, &number);
+
+	if (!h)
+		return -1;
+	if (number >= HARTS_MAX || v->hart[number]) {
+		fprintf(stderr, "ntrace verify: '%s': its hart was given before, or is none\n",
+			path);
+		hart_close(h);
+		return -1;
+	}
+	if (!v->n_harts)
+		v->default_cpu = number;
+	v->order[v->n_harts++] = number;
+	v->hart[number] = h;
+	return 0;
+}
+
+static int set_option(struct verify *v, int c, char *arg)
+{
+	switch (c) {
+	case 't':
+		return add_truth(v, arg);
+	case 'd':
+		v->decoded = arg;
+		return 0;
+	case 'T':
+		if (v->n_traces == HARTS_MAX)
+			return -1;
+		v->trace[v->n_traces++] = arg;
+		return 0;
+	case 'l':
+		if (!v->n_traces) {
+			fputs("ntrace verify: --lost has the losses of the --trace before it\n", stderr);
+			return -1;
+		}
+		v->lost[v->n_traces - 1] = arg;
+		return 0;
+	case 'e':
+		if (v->n_elf == ELF_MAX)
+			return -1;
+		v->elf[v->n_elf++] = arg;
+		return 0;
+	case 'c':
+		v->default_cpu = atoi(arg);
+		return 0;
+	case 'q':
+		v->quiet = true;
+		return 0;
+	}
+	return c >= OPT_COMMON && options_set(&v->options, c, arg) ? 0 : -1;
+}
+
+static int parse(struct verify *v, int argc, char **argv)
+{
+	static const struct option longopts[] = {
+		{ "truth", required_argument, NULL, 't' },
+		{ "decoded", required_argument, NULL, 'd' },
+		{ "trace", required_argument, NULL, 'T' },
+		{ "lost", required_argument, NULL, 'l' },
+		{ "elf", required_argument, NULL, 'e' },
+		{ "cpu", required_argument, NULL, 'c' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "help", no_argument, NULL, 'h' },
+		COMMON_OPTIONS,
+		{ 0 },
+	};
+	int c;
+
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "h", longopts, NULL)) != -1) {
+		if (c == 'h')
+			return usage(stdout), EXIT_CLEAN;
+		if (c == '?' || set_option(v, c, optarg))
+			return EXIT_USAGE;
+	}
+	if (!options_are_of_one_stream(&v->options))
+		return EXIT_USAGE;
+	if (optind == argc && v->n_harts && !!v->decoded != !!v->n_traces &&
+	    (!v->n_traces || v->n_traces == v->n_harts))
+		return -1;
+	fputs("ntrace verify: give --truth, and --decoded or one --trace for each truth\n",
+	      stderr);
+	return EXIT_USAGE;
+}
+
+static void print_hart(unsigned int number, const struct hart *h, bool quiet)
+{
+	if (!quiet)
+		printf("hart %u: %llu instructions compared, %llu gaps with %llu, %llu missing\n",
+		       number, (unsigned long long)h->compared, (unsigned long long)h->gaps,
+		       (unsigned long long)h->lost_declared, (unsigned long long)h->missing);
+	if (h->differs)
+		printf("hart %u: first difference: %s\n", number, h->difference);
+	if (h->errors)
+		printf("hart %u: %llu errors and gaps while decoding\n", number,
+		       (unsigned long long)h->errors);
+}
+
+static bool report(struct verify *v)
+{
+	uint64_t compared = 0, gaps = 0, lost = 0, missing = 0, differences = 0, errors = 0;
+	unsigned int i;
+
+	for (i = 0; i < HARTS_MAX; i++) {
+		struct hart *h = v->hart[i];
+
+		if (!h)
+			continue;
+		hart_finish(h);
+		print_hart(i, h, v->quiet);
+		compared += h->compared;
+		gaps += h->gaps;
+		lost += h->lost_declared;
+		missing += h->missing;
+		differences += h->differs;
+		errors += h->errors;
+	}
+	if (v->unknown_cpu)
+		printf("%llu lines of CPUs that no truth was given for\n",
+		       (unsigned long long)v->unknown_cpu);
+	printf("%llu instructions compared, %llu differences, ", (unsigned long long)compared,
+	       (unsigned long long)differences);
+	printf("%llu gaps declared with %llu instructions, %llu missing outside gaps\n",
+	       (unsigned long long)gaps, (unsigned long long)lost, (unsigned long long)missing);
+	return !differences && !missing && !errors && !v->unknown_cpu;
+}
+
+static bool decode_traces(struct verify *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < v->n_traces; i++)
+		if (!verify_trace(v->hart[v->order[i]], v->trace[i], v->lost[i], &v->options,
+				  v->elf, v->n_elf))
+			return false;
+	return true;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	struct verify *v = calloc(1, sizeof(*v));
+	unsigned int i;
+	bool done;
+	int rc;
+
+	if (!v)
+		return EXIT_TRACE;
+	options_init(&v->options);
+	rc = parse(v, argc, argv);
+	if (rc < 0) {
+		done = v->decoded ? !read_decoded(v) : decode_traces(v);
+		if (!done)
+			rc = EXIT_USAGE;
+		else
+			rc = report(v) ? EXIT_CLEAN : EXIT_TRACE;
+	}
+	for (i = 0; i < HARTS_MAX; i++)
+		hart_close(v->hart[i]);
+	free(v);
+	return rc;
+}

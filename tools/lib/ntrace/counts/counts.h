@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * How often each block, branch and edge was executed: a hash table by address.
+ */
+#ifndef NTRACE_COUNTS_H
+#define NTRACE_COUNTS_H
+
+#include "../internal.h"
+
+/* Entries are kept in the order in which they came; @slots finds them by their key. */
+struct nt_counts {
+	struct nt_count	*entries;
+	uint32_t	*slots;		/* number of an entry, from 1; 0: none */
+	size_t		nr;
+	size_t		max;
+	size_t		mask;		/* of @slots */
+};
+
+/* The key of an entry: the other fields are numbers that are added up. */
+static inline struct nt_count nt_count_key(unsigned int type, unsigned int how, uint64_t space,
+					   uint64_t from, uint64_t to)
+{
+	return (struct nt_count){
+		.type = type, .how = how, .space = space, .from = from, .to = to,
+	};
+}
+
+/* Make room for @nr entries more. NT_OK; NT_E_NOMEM */
+int nt_counts_reserve(struct nt_counts *counts, size_t nr);
+
+/* Add *count, for which there is room. */
+void nt_counts_put(struct nt_counts *counts, const struct nt_count *count);
+
+/* Drop all entries. */
+void nt_counts_clear(struct nt_counts *counts);
+
+/* The entries of one range: at most so many */
+#define NT_RANGE_COUNTS	2
+
+/* Count the range of *item once; there is room for NT_RANGE_COUNTS. */
+void nt_counts_put_range(struct nt_counts *counts, const struct nt_item *item);
+
+/* nt_counts_add_item() */
+int nt_counts_add_range(struct nt_counts *counts, const struct nt_item *item);
+
+#endif /* NTRACE_COUNTS_H */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * What a flow has counted and not yet given to a struct nt_counts.
+ *
+ * A step is a block that was executed, and which way it was left. Blocks are counted by their
+ * number, edges by the numbers of two blocks. A path or group is a record: its steps, and how often
+ * it was used. When the record is dropped, its steps are counted as often as it was used.
+ *
+ * Code that counts reserves room first (nt_tally_reserve()), so that it cannot fail in the middle.
+ */
+#ifndef NTRACE_TALLY_H
+#define NTRACE_TALLY_H
+
+#include "counts.h"
+#include "../fast/memo.h"
+
+/* A step: block << STEP_SHIFT, and these */
+#define STEP_EDGE	1u	/* only the trace says where the block led: the next step has it */
+#define STEP_TAKEN	2u
+#define STEP_SHIFT	2
+
+static inline uint32_t nt_step_of(const struct nt_block *blocks, uint32_t index, unsigned int flags)
+{
+	return index << STEP_SHIFT | (flags & NT_RANGE_TAKEN ? STEP_TAKEN : 0) |
+		(blocks[index].range.how >= NT_END_INDIRECT_JUMP);
+}
+
+/* Step number @nr is the block after the last one; 0: another message says which */
+struct nt_record {
+	uint64_t	count;
+	uint16_t	nr;
+	uint16_t	space;		/* index */
+	uint32_t	steps[];
+};
+
+/* Steps of a group. More steps cost nothing when the group is found again. */
+#define RECORD_STEPS	256
+/* A group of more than these is stored when it comes again. */
+#define RECORD_SURE	64
+
+/* A ring of words of 8 bytes. A record that begins at the end of it goes on in the spare words. */
+#ifndef NR_WORDS
+#define NR_WORDS	(1u << 15)
+#endif
+/* All records are dropped at this number, so that none comes twice. */
+#ifndef LAST_RECORD
+#define LAST_RECORD	INT32_MAX
+#endif
+#define RECORD_WORDS(nr)	((16 + 4 * (nr) + 7 + 4) / 8)
+#define SPARE_WORDS	RECORD_WORDS(RECORD_STEPS)
+
+/*
+ * One message is walked by at most TALLY_PATHS paths, each of which may be new. Room for all of
+ * them is made before, as the log of the message refers to records.
+ */
+#define TALLY_PATHS	64
+#define MESSAGE_WORDS	(TALLY_PATHS * RECORD_WORDS(PATH_RANGES) + SPARE_WORDS)
+
+/* Steps that a lookup may have at most before it begins another message, and that one may add */
+#define TALLY_STEPS	512
+#define MESSAGE_STEPS	(TALLY_PATHS * PATH_RANGES)
+
+/* Edges and blocks that may be new before room is reserved again */
+#define ROOM_EDGES	(2 * (MESSAGE_WORDS + SPARE_WORDS) + TALLY_STEPS + MESSAGE_STEPS)
+#define ROOM_BLOCKS	(2 * MESSAGE_STEPS)
+
+/* From one block to another. @key 0: none */
+struct nt_edge {
+	uint64_t	key;
+	uint64_t	count;
+};
+
+struct nt_tally {
+	struct nt_counts counts;	/* by address: of code that is forgotten, and odd ranges */
+	struct nt_memo	*memo;		/* its ranges are numbers of records */
+	uint32_t	first;		/* the oldest record */
+	uint64_t	*blocks;	/* two for each: not taken, taken */
+	uint32_t	max_blocks;
+	struct nt_edge	*edges;
+	uint32_t	edge_mask;
+	uint32_t	nr_edges;
+	uint32_t	log[TALLY_STEPS + MESSAGE_STEPS + 2 * PATH_RANGES];
+	uint64_t	words[NR_WORDS + SPARE_WORDS];
+};
+
+/* NULL: out of memory */
+struct nt_tally *nt_tally_new(void);
+void nt_tally_free(struct nt_tally *tally);
+
+static inline struct nt_record *nt_tally_record(struct nt_tally *tally, uint32_t number)
+{
+	return (struct nt_record *)&tally->words[number % NR_WORDS];
+}
+
+/* Is record @number not dropped yet? */
+static inline bool nt_tally_is_there(const struct nt_tally *tally, uint32_t number)
+{
+	return (int32_t)(number - tally->first) >= 0;
+}
+
+/* Is there room for what a lookup that was missed counts and stores? */
+static inline bool nt_tally_has_room(const struct nt_tally *tally, const struct nt_code *code)
+{
+	return tally->nr_edges + ROOM_EDGES <= (tally->edge_mask + 1) / 4 * 3 &&
+		code->nr_blocks + ROOM_BLOCKS <= tally->max_blocks && !code->overflow;
+}
+
+/* Make that room. NT_OK; NT_E_NOMEM */
+int nt_tally_reserve(struct nt_tally *tally, const struct nt_code *code);
+
+/* Drop the oldest records, so that a message can store its own. */
+void nt_tally_drop(struct nt_tally *tally);
+
+static inline void nt_tally_make_words(struct nt_tally *tally)
+{
+	if (NR_WORDS - (tally->memo->nr_ranges - tally->first) < MESSAGE_WORDS)
+		nt_tally_drop(tally);
+}
+
+/*
+ * Store @nr steps, at most RECORD_STEPS, as a record that was used @count times. @next is the
+ * block after them; 0: another message says which. Returns its number.
+ */
+uint32_t nt_tally_store(struct nt_tally *tally, int space, const uint32_t *steps, unsigned int nr,
+			uint32_t next, uint64_t count);
+
+static inline uint64_t nt_edge_key(int space, uint32_t from, uint32_t to)
+{
+	return (uint64_t)from << 40 | (uint64_t)to << 16 | (uint16_t)space;
+}
+
+static inline void nt_tally_add_edge(struct nt_tally *tally, uint64_t key, uint64_t count)
+{
+	uint32_t at = (key * 0x9e3779b97f4a7c15ULL >> 32) & tally->edge_mask;
+
+	while (tally->edges[at].key != key) {
+		if (!tally->edges[at].key) {
+			tally->edges[at].key = key;
+			tally->nr_edges++;
+			break;
+		}
+		at = (at + 1) & tally->edge_mask;
+	}
+	tally->edges[at].count += count;
+}
+
+/* Count each of @nr steps @count times. There is one more, see nt_record::steps. */
+static inline void nt_tally_add_steps(struct nt_tally *tally, int space, const uint32_t *steps,
+				      unsigned int nr, uint64_t count)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		uint32_t step = steps[i], next = steps[i + 1];
+
+		tally->blocks[step >> 1] += count;
+		if (step & STEP_EDGE && next)
+			nt_tally_add_edge(tally, nt_edge_key(space, step >> STEP_SHIFT,
+							     next >> STEP_SHIFT), count);
+	}
+}
+
+/*
+ * Turn counts by block into counts by address, because the code may be dropped, or because the
+ * caller wants them. Paths and groups stay. NT_OK; NT_E_NOMEM: nothing is lost
+ */
+int nt_tally_flush(struct nt_tally *tally, const struct nt_code *code);
+
+/* Drop all paths and groups. Their counts are flushed. */
+void nt_tally_clear(struct nt_tally *tally);
+
+#endif /* NTRACE_TALLY_H */

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The fast path: which of its strategies pays.
+ */
+#include "fast.h"
+#include "../plain.h"
+
+/* SAMPLE: messages before a strategy is judged */
+#define SAMPLE		6144
+/* SHORT_SAMPLE: messages that are enough to see that a strategy is hopeless */
+#define SHORT_SAMPLE	2048
+/* PAUSE: messages for which a strategy that did not pay stays off */
+#define PAUSE		65536
+/* MAX_PATIENCE: times that PAUSE may double while nothing pays */
+#define MAX_PATIENCE	4
+/* LEAST_PATH_BITS: paths of fewer bits of HIST are no faster than walking blocks */
+#define LEAST_PATH_BITS	2
+
+/*
+ * Use paths if enough of them are found again, and blocks otherwise. Blocks cannot walk jumps
+ * that are reported like branches.
+ */
+static void judge_paths(struct nt_memo *memo, const struct nt_config *config)
+{
+	memo->trying = false;
+	memo->by_blocks = memo->misses > memo->messages / 8 * 5 && !config->all_jumps &&
+		!nt_dialect_of(config)->btm_all_jumps;
+	if (!memo->by_blocks)
+		memo->patience = 0;
+	memo->until = PAUSE << memo->patience;
+	if (memo->by_blocks && memo->patience < MAX_PATIENCE)
+		memo->patience++;
+}
+
+/* Try groups of messages in @window bytes; 0: paths alone */
+static void judge_try_window(struct nt_memo *memo, unsigned int window)
+{
+	memo->window = window;
+	memo->by_blocks = false;
+	memo->trying = !window;
+	memo->until = SHORT_SAMPLE;
+}
+
+/* Hardly any lookup found something. */
+static bool judge_is_hopeless(const struct nt_memo *memo)
+{
+	if (memo->window)
+		return memo->missed > memo->messages / 16 * 15;
+	return memo->trying && memo->misses > memo->messages / 4 * 3;
+}
+
+/*
+ * Looking up many messages at once is fastest if the program repeats itself exactly. If it does
+ * not, try fewer messages, then paths, then blocks alone.
+ */
+void nt_judge(struct nt_memo *memo, const struct nt_config *config)
+{
+	bool hopeless = judge_is_hopeless(memo);
+
+	if (memo->until == SHORT_SAMPLE && !hopeless) {
+		memo->until = SAMPLE;
+		return;
+	}
+	if (memo->window && memo->missed > memo->messages / 8 * 3)
+		judge_try_window(memo, memo->window == WINDOW && !hopeless ? WINDOW / 2 : 0);
+	else if (memo->trying)
+		judge_paths(memo, config);
+	else if (!memo->window)
+		judge_try_window(memo, WINDOW);
+	memo->messages = 0;
+	memo->missed = 0;
+	memo->misses = 0;
+}
+
+/* Groups of messages, or paths of several lengths: the next one to try if one does not pay */
+void nt_judge_counts(struct nt_memo *memo)
+{
+	bool hopeless = judge_is_hopeless(memo);
+
+	if (memo->until == SHORT_SAMPLE && !hopeless) {
+		memo->until = SAMPLE;
+		return;
+	}
+	if (memo->window && memo->missed > memo->messages / 8 * 3) {
+		judge_try_window(memo, memo->window == WINDOW && !hopeless ? WINDOW / 2 : 0);
+		memo->path_bits = PATH_BITS;
+	} else if (memo->trying && memo->misses > memo->messages / 8 * 5 &&
+		   memo->path_bits > LEAST_PATH_BITS) {
+		memo->path_bits /= 2;
+		memo->until = SHORT_SAMPLE;
+	} else if (memo->trying) {
+		memo->trying = false;
+		memo->until = PAUSE;
+	} else if (!memo->window) {
+		judge_try_window(memo, WINDOW);
+	}
+	memo->messages = 0;
+	memo->missed = 0;
+	memo->misses = 0;
+}

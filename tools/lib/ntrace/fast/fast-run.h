@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The fast path: the state of one run, and what its parts share.
+ *
+ * Functions of the fast path are inlined, so that the compiler keeps struct hot in registers.
+ */
+#ifndef NTRACE_FAST_RUN_H
+#define NTRACE_FAST_RUN_H
+
+#include "../state.h"
+#include "../counts/tally.h"
+
+/* The fast path leaves a message with more ranges than this to engine.c. */
+#define MAX_RUN		(FAST_SPARE - 2 * GROUP_RANGES)
+
+/* The part of the state that changes with each message */
+struct hot {
+	const uint8_t		*p;
+	uint64_t		walked;
+	struct nt_range		*out;		/* where ranges are counted: see fast_steps() */
+	uint64_t		ref;
+	uint32_t		block;
+	uint32_t		top;		/* nt_stack_top() */
+};
+
+/* How messages are decoded. Constants here make the compiler specialise the code. */
+struct way {
+	bool	single;		/* one message only */
+	bool	timestamp;
+	bool	returns;	/* with a return stack */
+	bool	explicit;	/* without one, although the flow has one (dialect) */
+	bool	pext;
+	bool	by_blocks;
+	bool	dialect;	/* not the ratified one, or addresses are short */
+	bool	counts;		/* ranges are counted: the log gets steps ... */
+	bool	log;		/* ... or what fast-log.h says */
+};
+
+struct run {
+	struct nt_flow		*flow;
+	struct nt_source	*src;
+	struct nt_memo		*memo;
+	struct nt_tally		*tally;		/* where ranges are counted */
+	struct nt_range		*full;		/* no message begins at it or later */
+	uint64_t		tstamp;		/* 0 if it is not known */
+	uint64_t		tstamp_mask;	/* all ones if it is */
+	uint8_t			tstamp_kinds[2]; /* of a message without, and with a timestamp */
+	bool			has_tstamp;	/* the last message had one */
+	uint64_t		counts;
+	const uint8_t		*last;		/* last message; NULL: none yet */
+	uint32_t		start;		/* source and mode, as nt_group::start has them */
+	struct nt_net		net;		/* since the last lookup */
+};
+
+/*
+ * Where ranges are counted, the end of the log is at the place of hot::out: with one more member,
+ * gcc keeps less of struct hot in registers.
+ */
+static __always_inline uint32_t *fast_steps(const struct hot *hot)
+{
+	return (uint32_t *)hot->out;
+}
+
+static __always_inline void fast_set_steps(struct hot *hot, uint32_t *steps)
+{
+	hot->out = (struct nt_range *)steps;
+}
+
+/* Messages are counted by type in four counters of 16 bits, which are one number. */
+static __always_inline uint64_t fast_count_of(unsigned int tcode)
+{
+	switch (tcode) {
+	case NT_TCODE_DIRECT_BRANCH:
+		return 1;
+	case NT_TCODE_INDIRECT_BRANCH:
+		return 1 << 16;
+	case NT_TCODE_INDIRECT_BRANCH_HIST:
+		return 1ULL << 32;
+	}
+	return 1ULL << 48;
+}
+
+/* The sum of the four counters, which must be below 1 << 16 */
+static __always_inline unsigned int fast_nr_counted(uint64_t counts)
+{
+	return counts * 0x0001000100010001ULL >> 48;
+}
+
+/*
+ * A group has counters of 4 bits. The multiplication moves each to its place, beside copies of the
+ * others. A group has at most 8 messages, as each has two bytes at least, so that two copies at one
+ * place do not carry.
+ */
+static __always_inline uint64_t fast_unpack_counts(uint64_t packed)
+{
+	return packed * 0x0000001001001001ULL & 0x000f000f000f000fULL;
+}
+
+static __always_inline uint16_t fast_pack_counts(uint64_t counts)
+{
+	return (counts & 0xf) | (counts >> 12 & 0xf0) | (counts >> 24 & 0xf00) |
+		(counts >> 36 & 0xf000);
+}
+
+/* TSTAMP of a message without SYNC */
+static __always_inline void fast_add_time(struct run *run, struct way way, uint64_t value)
+{
+	if (!way.timestamp)
+		return;
+	if (way.dialect && run->flow->dialect->xor_time)
+		run->tstamp = nt_time_xor(&run->flow->config, run->tstamp, value);
+	else
+		run->tstamp += value;
+	run->tstamp &= run->tstamp_mask;
+}
+
+static __always_inline void fast_drop_return(struct run *run, struct hot *hot)
+{
+	struct nt_source *src = run->src;
+
+	nt_net_pop(&run->net, hot->top);
+	nt_stack_drop(src, run->flow->config.return_depth);
+	hot->top = nt_stack_top(src);
+}
+
+/* Pop the return stack. Returns the block that the return leads to; 0: the stack is empty */
+static __always_inline uint32_t fast_pop(struct run *run, struct hot *hot)
+{
+	struct nt_source *src = run->src;
+	const struct nt_return *ret = &src->returns[src->top];
+
+	if (unlikely(!src->depth))
+		return 0;
+	fast_drop_return(run, hot);
+	return nt_code_next(&run->flow->code, src->space, ret->call, 0, ret->pc);
+}
+
+/* Push the call at the end of block @call. False: the undo log is full */
+static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t call)
+{
+	struct nt_source *src = run->src;
+	uint32_t slot;
+
+	if (unlikely(nt_undo_is_full(&run->memo->undo)))
+		return false;
+	slot = nt_stack_advance(src, run->flow->config.return_depth);
+	nt_undo_note(&run->memo->undo, src, slot);
+	src->returns[slot].pc =
+		nt_flow_mask(run->flow, nt_range_end(&run->flow->code.blocks[call].range));
+	src->returns[slot].call = call;
+	hot->top = call;
+	nt_net_push(&run->net);
+	return true;
+}
+
+/* The stack action of a jump that a message reports (table "4-bit itype values") */
+static __always_inline bool fast_stack_jump(struct run *run, struct hot *hot, struct way way,
+					    unsigned int end)
+{
+	if (way.dialect && end == NT_END_SWAP)
+		return false;
+	if (end == NT_END_RETURN || end == NT_END_SWAP) {
+		if (likely(run->src->depth))
+			fast_drop_return(run, hot);
+		else
+			run->net.low = NT_NET_EMPTY;
+	}
+	return (end != NT_END_INDIRECT_CALL && end != NT_END_SWAP) ||
+		fast_push(run, hot, hot->block);
+}
+
+static __always_inline void fast_put_eight(struct nt_range *out, const struct nt_range *ranges)
+{
+	unsigned int i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++)
+		out[i] = ranges[i];
+}
+
+/*
+ * Copy @nr ranges, @max at most, eight at a time: there is room for up to seven more. gcc would
+ * make "rep movs" of memcpy(), which starts slowly.
+ */
+static __always_inline void fast_put_ranges(struct nt_range *out, const struct nt_range *ranges,
+					    unsigned int nr, unsigned int max)
+{
+	unsigned int i;
+
+	fast_put_eight(out, ranges);
+	if (likely(nr <= 8))
+		return;
+	fast_put_eight(out + 8, ranges + 8);
+	if (max > 16) {
+		for (i = 16; i < nr; i += 8)
+			fast_put_eight(out + i, ranges + i);
+	}
+}
+
+/* Apply the effect of a path or group to the return stack. False: the undo log is full */
+static __always_inline bool fast_use_effect(struct run *run, struct hot *hot,
+					    const struct nt_effect *effect)
+{
+	struct nt_source *src = run->src;
+	uint32_t most = run->flow->config.return_depth - effect->drop;
+	const uint32_t *calls = &run->memo->calls[effect->calls];
+	unsigned int i;
+
+	for (i = 0; i < effect->nr_pops; i++)
+		fast_drop_return(run, hot);
+	calls += memo_nr_below(effect);
+	for (i = 0; i < effect->nr_pushes; i++) {
+		if (!fast_push(run, hot, calls[i]))
+			return false;
+	}
+	if (effect->drop)
+		nt_net_raise(&run->net, effect->drop);
+	if (src->depth > most) {
+		src->depth = most;
+		hot->top = nt_stack_top(src);
+	}
+	return true;
+}
+
+#endif /* NTRACE_FAST_RUN_H */

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Find the places at which a buffer can be cut, and the state of the source there.
+ */
+#include "cuts.h"
+#include "../dialect.h"
+#include "../plain.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#include "../state.h"
+
+/* Messages that are looked at for the trace mode after a message with SYNC */
+#define MAX_AHEAD	16
+
+#define MODE_BIT(mode)	(1u << (mode))
+#define BLOCK		64
+
+#define BOTH_MODES	(MODE_BIT(NT_MODE_BTM) | MODE_BIT(NT_MODE_HTM))
+
+/* First bytes of messages that change nothing here: MSEO is 00 in all, as fixed fields follow */
+#define NR_BORING	5
+
+struct scan {
+	const struct nt_cuts	*cuts;
+	struct nt_cell		*cell;
+	struct nt_effect	*effect;	/* of what is scanned now */
+	bool			may_cut;
+	bool			all;		/* each message may change something */
+	/* SRC in bytes 1 and 2 of a message, if sources differ by it; and the one that is known */
+	uint32_t		src_mask;
+	uint32_t		src_bytes;
+	uint8_t			boring[NR_BORING];
+};
+
+void nt_cuts_init(struct nt_cuts *cuts, const struct nt_config *config, const uint8_t *data,
+		  size_t size, unsigned int threads)
+{
+	unsigned int bits = config->tstamp_bits;
+	size_t many = (size_t)threads * NT_MANY_CELLS;
+
+	cuts->config = *config;
+	cuts->data = data;
+	cuts->size = size;
+	cuts->cell_size = NT_CELL_SIZE;
+	while (size / cuts->cell_size >= (cuts->cell_size < NT_LARGE_CELL_SIZE ? many : NT_MAX_CELLS))
+		cuts->cell_size *= 2;
+	cuts->nr_cells = (size + cuts->cell_size - 1) / cuts->cell_size;
+	cuts->chains_time = config->timestamp && bits && bits < 64;
+}
+
+size_t nt_cuts_offset(const struct nt_cuts *cuts, size_t number)
+{
+	return number < cuts->nr_cells ? number * cuts->cell_size : cuts->size;
+}
+
+/* ---- scan ---- */
+
+static bool cuts_is_ours(const struct nt_cuts *cuts, const struct nt_message *msg)
+{
+	return cuts->config.src_id == NT_SRC_ANY || msg->src == cuts->config.src_id;
+}
+
+/*
+ * The mode after a message with SYNC depends on what was before it: it may not be known. So the
+ * next message that reports instructions has to be one that exists in a single mode.
+ */
+static bool cuts_is_mode_clear(const struct nt_cuts *cuts, size_t at)
+{
+	struct nt_message msg;
+	unsigned int i;
+
+	if (cuts->config.mode != NT_MODE_AUTO)
+		return true;
+	for (i = 0; i < MAX_AHEAD; i++) {
+		if (nt_message_parse(&cuts->config, cuts->data + at, cuts->size - at, &msg) != 1)
+			return false;
+		at += msg.offset + msg.length;
+		if (!cuts_is_ours(cuts, &msg))
+			continue;
+		if (msg.tcode == NT_TCODE_ERROR)
+			return false;
+		if (NT_BRANCH_TCODES >> msg.tcode & 1)
+			return nt_message_mode(&msg);
+	}
+	return false;
+}
+
+static bool scan_is_cut(const struct scan *scan, size_t at, const struct nt_message *msg)
+{
+	const struct nt_config *config = &scan->cuts->config;
+
+	return scan->may_cut && !scan->cell->has_cut && nt_message_is_sync(msg) &&
+	       (!config->timestamp || msg->fields & NT_FIELD_TSTAMP) &&
+	       cuts_is_mode_clear(scan->cuts, at + msg->length);
+}
+
+static void scan_add_cut(struct scan *scan, size_t at, const struct nt_message *msg)
+{
+	struct nt_cell *cell = scan->cell;
+
+	cell->has_cut = true;
+	cell->cut_tstamp = msg->tstamp;
+	cell->entry = (struct nt_entry){
+		.offset = at + msg->length, .addr = msg->addr, .src = msg->src,
+		.has_tstamp = scan->cuts->config.timestamp,
+	};
+	scan->effect = &cell->after;
+}
+
+/* A message cannot be read: its timestamp, which the next one is relative to, is unknown. */
+static void scan_add_damage(struct scan *scan)
+{
+	scan->effect->sets_known = true;
+	scan->effect->is_known = false;
+}
+
+static void scan_add_time(struct scan *scan, const struct nt_message *msg)
+{
+	const struct nt_config *config = &scan->cuts->config;
+	struct nt_effect *effect = scan->effect;
+	bool is_known = true;
+
+	if (effect->has_sync) {
+		nt_time_update(config, msg, &effect->tstamp, &effect->is_known);
+	} else if (!nt_message_is_sync(msg)) {
+		if (!effect->sets_known)
+			nt_time_update(config, msg, &effect->delta, &is_known);
+	} else if (msg->fields & NT_FIELD_TSTAMP) {
+		effect->has_sync = true;
+		effect->sets_known = true;
+		effect->is_known = true;
+		effect->sync = msg->tstamp;
+		effect->tstamp = nt_time_sync(config, 0, msg->tstamp);
+	}
+}
+
+static void scan_add_effect(struct scan *scan, const struct nt_message *msg)
+{
+	struct nt_effect *effect = scan->effect;
+
+	if (NT_TIMED_TCODES >> msg->tcode & 1)
+		scan_add_time(scan, msg);
+	if (msg->tcode == NT_TCODE_OWNERSHIP)
+		nt_context_update(&effect->context, msg);
+	if (msg->tcode == NT_TCODE_ERROR) {
+		nt_context_lose(&effect->context, msg);
+		effect->loses_context |= nt_error_loses_context(msg);
+	}
+}
+
+/*
+ * The mode of @msg has been seen: other messages that show the same mode can be skipped from now
+ * on.
+ */
+static void scan_add_mode(struct scan *scan, const struct nt_message *msg)
+{
+	scan->cell->modes |= MODE_BIT(nt_message_mode(msg));
+	if (scan->cell->modes & MODE_BIT(NT_MODE_BTM))
+		scan->boring[2] = NT_TCODE_DIRECT_BRANCH << 2;
+	if (scan->cell->modes & MODE_BIT(NT_MODE_HTM)) {
+		scan->boring[3] = NT_TCODE_INDIRECT_BRANCH_HIST << 2;
+		scan->boring[4] = NT_TCODE_RESOURCE_FULL << 2;
+	}
+}
+
+/* TCODE fills the MDO of byte 0 (chapter 3): SRC is in that of bytes 1 and 2. */
+static uint32_t cuts_place_src(uint32_t src)
+{
+	return (src & 0x3f) << 2 | src >> 6 << 10;
+}
+
+static void scan_add_source(struct scan *scan, const struct nt_message *msg)
+{
+	uint32_t src = msg->src;
+
+	if (scan->cell->src < 0) {
+		scan->cell->src = src;
+		scan->src_bytes = cuts_place_src(src) & scan->src_mask;
+	} else if (src != (uint32_t)scan->cell->src) {
+		scan->cell->must_join = true;
+	}
+}
+
+/* A message begins at @at. */
+static void scan_message(struct scan *scan, size_t at)
+{
+	const struct nt_cuts *cuts = scan->cuts;
+	struct nt_message msg;
+	int ret = nt_message_parse(&cuts->config, cuts->data + at, cuts->size - at, &msg);
+
+	if (ret < 0)
+		scan_add_damage(scan);
+	if (ret != 1 || !cuts_is_ours(cuts, &msg))
+		return;
+	if (msg.fields & NT_FIELD_CKSRC)
+		scan->cell->must_join = true;
+	scan_add_source(scan, &msg);
+	scan_add_mode(scan, &msg);
+	if (scan_is_cut(scan, at, &msg))
+		scan_add_cut(scan, at, &msg);
+	else
+		scan_add_effect(scan, &msg);
+}
+
+static bool scan_is_boring(const struct scan *scan, uint8_t byte)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_BORING; i++)
+		if (byte == scan->boring[i])
+			return true;
+	return false;
+}
+
+/* SRC may be in the two bytes after the first: at the end of the buffer they may be missing. */
+static bool scan_is_of_source(const struct scan *scan, const uint8_t *p)
+{
+	const uint8_t *end = scan->cuts->data + scan->cuts->size;
+
+	return end - p > 2 && (load16(p + 1) & scan->src_mask) == scan->src_bytes;
+}
+
+/* May a message that changes something begin at @p, which is not the first byte of the buffer? */
+static bool scan_is_news(const struct scan *scan, const uint8_t *p)
+{
+	if (mseo(p[-1]) != MSEO_END || p[0] == IDLE_BYTE)
+		return false;
+	return scan->all || !scan_is_boring(scan, p[0]) || !scan_is_of_source(scan, p);
+}
+
+#if defined(__x86_64__)
+/*
+ * The first block of 64 bytes, from @at on, that may have a message that changes something; @end or
+ * later if there is none. All messages are of one source.
+ */
+__attribute__((target("avx2")))
+static size_t scan_find_news_avx2(const struct scan *scan, size_t at, size_t end)
+{
+	const __m256i msg_end = _mm256_set1_epi8(MSEO_END);
+	__m256i known[NR_BORING];
+	unsigned int i, k;
+
+	for (k = 0; k < NR_BORING; k++)
+		known[k] = _mm256_set1_epi8(scan->boring[k]);
+	for (; at + BLOCK <= end; at += BLOCK) {
+		__m256i news = _mm256_setzero_si256();
+
+		for (i = 0; i < BLOCK; i += 32) {
+			const uint8_t *p = scan->cuts->data + at + i;
+			__m256i v = _mm256_loadu_si256((const __m256i *)p);
+			__m256i before = _mm256_loadu_si256((const __m256i *)(p - 1));
+			__m256i starts = _mm256_cmpeq_epi8(_mm256_and_si256(before, msg_end),
+							   msg_end);
+			__m256i boring = _mm256_cmpeq_epi8(v, _mm256_set1_epi8(-1));
+
+			for (k = 0; k < NR_BORING; k++)
+				boring = _mm256_or_si256(boring, _mm256_cmpeq_epi8(v, known[k]));
+			news = _mm256_or_si256(news, _mm256_andnot_si256(boring, starts));
+		}
+		if (!_mm256_testz_si256(news, news))
+			break;
+	}
+	return at;
+}
+
+static bool cuts_has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+#else
+static size_t scan_find_news_avx2(const struct scan *scan, size_t at, size_t end)
+{
+	(void)scan;
+	(void)end;
+	return at;
+}
+
+static bool cuts_has_avx2(void)
+{
+	return false;
+}
+#endif
+
+/* Bytes from @at to @end at which a message begins that changes something */
+static void scan_bytes(struct scan *scan, size_t at, size_t end)
+{
+	for (; at < end; at++)
+		if (scan_is_news(scan, scan->cuts->data + at))
+			scan_message(scan, at);
+}
+
+/* The next 64 bytes */
+static void scan_block(struct scan *scan, size_t at)
+{
+	const uint8_t *p = scan->cuts->data + at;
+	unsigned int i;
+
+	for (i = 0; i < BLOCK; i += WINDOW) {
+		struct ends ends = plain_find_ends(p + i - 1);
+		unsigned int starts = ends.field & ends.high;
+
+		for (; starts; starts &= starts - 1) {
+			unsigned int k = i + __builtin_ctz(starts);
+
+			if (scan_is_news(scan, p + k))
+				scan_message(scan, at + k);
+		}
+	}
+}
+
+void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cell)
+{
+	size_t at = nt_cuts_offset(cuts, number), end = nt_cuts_offset(cuts, number + 1);
+	struct scan scan = {
+		.cuts = cuts, .cell = cell, .effect = &cell->before, .may_cut = number,
+		.all = cuts->chains_time,
+		.boring = {
+			NT_TCODE_INDIRECT_BRANCH << 2, NT_TCODE_REPEAT_BRANCH << 2,
+			IDLE_BYTE, IDLE_BYTE, IDLE_BYTE,
+		},
+	};
+
+	bool fast = !cuts->chains_time && cuts_has_avx2();
+
+	memset(cell, 0, sizeof(*cell));
+	cell->src = -1;
+	if (cuts->config.src_bits && cuts->config.src_id == NT_SRC_ANY) {
+		scan.src_mask = cuts_place_src((1u << cuts->config.src_bits) - 1);
+		scan.src_bytes = UINT32_MAX;
+		fast = false;
+	}
+	if (!at && cuts->size && cuts->data[at++] != IDLE_BYTE)
+		scan_message(&scan, 0);
+	/* SRC may be in the two bytes after the block */
+	while (at + BLOCK <= end && at + BLOCK + 2 <= cuts->size) {
+		size_t next = fast ? scan_find_news_avx2(&scan, at, end) : at;
+
+		if (next != at) {
+			at = next;
+			continue;
+		}
+		scan_block(&scan, at);
+		at += BLOCK;
+	}
+	scan_bytes(&scan, at, end);
+}
+
+/* ---- chain ---- */
+
+static void chain_apply_context(struct nt_context *context, const struct nt_effect *effect)
+{
+	const struct nt_context *set = &effect->context;
+
+	if (effect->loses_context)
+		memset(context, 0, sizeof(*context));
+	if (set->has_priv) {
+		context->priv = set->priv;
+		context->has_priv = true;
+	}
+	if (set->has_scontext) {
+		context->scontext = set->scontext;
+		context->has_scontext = true;
+	}
+	if (set->has_hcontext) {
+		context->hcontext = set->hcontext;
+		context->has_hcontext = true;
+	}
+}
+
+static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
+			const struct nt_effect *effect)
+{
+	const struct nt_config *config = &cuts->config;
+
+	chain_apply_context(&chain->context, effect);
+	if (chain->has_tstamp)
+		chain->tstamp += effect->delta;
+	if (effect->sets_known)
+		chain->has_tstamp = effect->is_known;
+	if (!effect->has_sync)
+		return;
+	/* after one more wrap, all times are this much later */
+	chain->tstamp = nt_time_sync(config, chain->tstamp, effect->sync) +
+			effect->tstamp - nt_time_sync(config, 0, effect->sync);
+}
+
+/*
+ * With messages of two modes, the code decides which mode is right. SYNC of one source does not
+ * reset another. In-circuit trace has a reference address that SYNC does not reset either. Times by
+ * XOR cannot be added up. One flow has to decode all from here on.
+ */
+static void chain_join(const struct nt_cuts *cuts, struct nt_chain *chain,
+			const struct nt_cell *cell)
+{
+	chain->modes |= cell->modes;
+	if (cuts->config.mode == NT_MODE_AUTO && (chain->modes & BOTH_MODES) == BOTH_MODES)
+		chain->broken = true;
+	if (cuts->chains_time && nt_dialect_of(&cuts->config)->xor_time)
+		chain->broken = true;
+	if (cell->must_join || (chain->src >= 0 && cell->src >= 0 && chain->src != cell->src))
+		chain->broken = true;
+	if (cell->src >= 0)
+		chain->src = cell->src;
+}
+
+bool nt_chain_cell(const struct nt_cuts *cuts, struct nt_chain *chain, struct nt_cell *cell)
+{
+	chain_join(cuts, chain, cell);
+	if (chain->broken)
+		return false;
+	chain_apply(cuts, chain, &cell->before);
+	if (!cell->has_cut)
+		return false;
+	if (cuts->config.timestamp) {
+		chain->tstamp = nt_time_sync(&cuts->config, chain->tstamp, cell->cut_tstamp);
+		chain->has_tstamp = true;
+	}
+	cell->entry.tstamp = chain->tstamp;
+	cell->entry.context = chain->context;
+	chain_apply(cuts, chain, &cell->after);
+	return true;
+}

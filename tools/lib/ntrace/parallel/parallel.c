@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Decode a buffer by several threads.
+ *
+ * The buffer is decoded in parts (cuts.h). A part begins right after a message with SYNC, and
+ * ends with the one that the next part begins after: that one reports the way up to it, and
+ * its own item needs to know what was lost before.
+ *
+ * A worker without a part takes the next one. If there is none yet, it scans cells until one
+ * is found. It does so too if it has come to the end of what is known to belong to its part.
+ *
+ * In order: a worker whose turn it is gives out what it decodes at once. The others keep
+ * theirs in a queue and go on with further parts. They wait only if the queue is full.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "../counts/counts.h"
+#include "cuts.h"
+#include "queue.h"
+
+/* Bytes that all workers together may keep, and that one worker may keep. A batch always fits. */
+#define QUEUES_SIZE	(16u << 20)
+#define MAX_QUEUE_SIZE	(4u << 20)
+#define MIN_QUEUE_SIZE	(64u << 10)
+/*
+ * A worker that keeps this much takes no further part, since more would leave the second-level
+ * cache
+ */
+#define QUEUE_ENOUGH	(512u << 10)
+
+#define CELLS_A_THREAD	4
+
+/* From a cut to the next, @job->lock protects @end and @has_end */
+struct part {
+	uint64_t		number;
+	struct nt_entry		entry;
+	bool			is_first;	/* of the buffer: @entry does not count */
+	bool			has_end;
+	size_t			end;
+};
+
+/* A cell on its way from scan to chain */
+struct scanned {
+	bool			done;
+	struct nt_cell		cell;
+};
+
+struct worker {
+	struct parallel		*job;
+	struct nt_flow		*flow;
+	void			*ctx;
+	pthread_t		thread;
+	struct part		part;
+	bool			has_turn;	/* for the part that it decodes */
+	struct nt_queue		queue;		/* of the parts before it, and of its begin */
+};
+
+typedef int (*consume_fn)(void *ctx, uint64_t part, const struct nt_batch *batch);
+
+struct parallel {
+	consume_fn		consume;
+	bool			unordered;
+	struct nt_counts	*counts;	/* ranges are counted; NULL: they are consumed */
+	struct nt_cuts		cuts;
+	pthread_mutex_t		lock;
+	pthread_cond_t		changed;
+	/* all below is protected by @lock; @turn and @stop are also read without */
+	unsigned int		nr_waiting;
+	struct scanned		*scanned;	/* a ring of @nr_scanned */
+	size_t			nr_scanned;
+	size_t			next_cell;	/* to be scanned */
+	size_t			next_chained;
+	struct nt_chain		chain;
+	struct part		*ready;		/* a ring of @nr_scanned: parts that nobody took */
+	size_t			nr_ready;
+	size_t			first_ready;
+	uint64_t		nr_parts;
+	struct part		*newest;	/* its end is not known */
+	uint64_t		turn;		/* part to be consumed */
+	bool			stop;
+	int			result;
+};
+
+/* ---- signals between workers ---- */
+
+static bool parallel_is_stopped(const struct parallel *job)
+{
+	return __atomic_load_n(&job->stop, __ATOMIC_RELAXED);
+}
+
+static bool parallel_is_turn(const struct parallel *job, uint64_t number)
+{
+	return __atomic_load_n(&job->turn, __ATOMIC_ACQUIRE) == number;
+}
+
+static void parallel_wait_change(struct parallel *job)
+{
+	job->nr_waiting++;
+	pthread_cond_wait(&job->changed, &job->lock);
+	job->nr_waiting--;
+}
+
+static void parallel_signal_change(struct parallel *job)
+{
+	if (job->nr_waiting)
+		pthread_cond_broadcast(&job->changed);
+}
+
+/* Stop all workers. The first result counts. */
+static void parallel_stop(struct parallel *job, int result)
+{
+	pthread_mutex_lock(&job->lock);
+	if (!job->stop)
+		job->result = result;
+	__atomic_store_n(&job->stop, true, __ATOMIC_RELAXED);
+	parallel_signal_change(job);
+	pthread_mutex_unlock(&job->lock);
+}
+
+/* ---- parts; @job->lock is held ---- */
+
+/* The part that is newest ends at @end, and @entry begins the next one. */
+static void parallel_add_part(struct parallel *job, const struct nt_entry *entry)
+{
+	struct part *part = &job->ready[(job->first_ready + job->nr_ready++) % job->nr_scanned];
+
+	if (job->newest) {
+		job->newest->end = entry->offset;
+		job->newest->has_end = true;
+	}
+	*part = (struct part){
+		.number = job->nr_parts++, .entry = *entry, .is_first = !job->newest,
+	};
+	job->newest = part;
+}
+
+/* Chain the cells that are scanned, in their order. */
+static void parallel_chain_cells(struct parallel *job)
+{
+	struct scanned *scanned;
+
+	for (;; job->next_chained++) {
+		scanned = &job->scanned[job->next_chained % job->nr_scanned];
+		if (!scanned->done)
+			break;
+		scanned->done = false;
+		if (nt_chain_cell(&job->cuts, &job->chain, &scanned->cell))
+			parallel_add_part(job, &scanned->cell.entry);
+	}
+	if (job->next_chained == job->cuts.nr_cells) {
+		job->newest->end = job->cuts.size;
+		job->newest->has_end = true;
+	}
+	parallel_signal_change(job);
+}
+
+/* Scan one cell, without the lock. If others scan the last ones, wait for them. */
+static void parallel_scan_cell(struct parallel *job)
+{
+	struct scanned *scanned;
+	size_t number;
+
+	if (job->next_cell == job->cuts.nr_cells ||
+	    job->next_cell - job->next_chained == job->nr_scanned) {
+		parallel_wait_change(job);
+		return;
+	}
+	number = job->next_cell++;
+	scanned = &job->scanned[number % job->nr_scanned];
+	pthread_mutex_unlock(&job->lock);
+	nt_cuts_scan(&job->cuts, number, &scanned->cell);
+	pthread_mutex_lock(&job->lock);
+	scanned->done = true;
+	if (number == job->next_chained)
+		parallel_chain_cells(job);
+}
+
+/* The next part. Returns false if there is none. */
+static bool worker_take_part(struct worker *worker)
+{
+	struct parallel *job = worker->job;
+	bool taken;
+
+	pthread_mutex_lock(&job->lock);
+	while (!job->nr_ready && job->next_chained < job->cuts.nr_cells && !job->stop)
+		parallel_scan_cell(job);
+	taken = job->nr_ready && !job->stop;
+	if (taken) {
+		worker->part = job->ready[job->first_ready];
+		if (job->newest == &job->ready[job->first_ready])
+			job->newest = &worker->part;
+		job->first_ready = (job->first_ready + 1) % job->nr_scanned;
+		job->nr_ready--;
+	}
+	pthread_mutex_unlock(&job->lock);
+	return taken;
+}
+
+/*
+ * How far does the part extend, as far as is known? Sets *is_end if that is its end. Otherwise the
+ * result is more than @at.
+ */
+static size_t worker_find_limit(struct worker *worker, size_t at, bool *is_end)
+{
+	struct parallel *job = worker->job;
+	struct part *part = &worker->part;
+	size_t limit;
+
+	pthread_mutex_lock(&job->lock);
+	for (;;) {
+		limit = part->has_end ? part->end : nt_cuts_offset(&job->cuts, job->next_chained);
+		if (part->has_end || limit > at || job->stop)
+			break;
+		parallel_scan_cell(job);
+	}
+	*is_end = part->has_end;
+	pthread_mutex_unlock(&job->lock);
+	return limit;
+}
+
+/* ---- what is given out ---- */
+
+static void worker_give_out(struct worker *worker, uint64_t part, const struct nt_batch *batch)
+{
+	struct parallel *job = worker->job;
+	int ret;
+
+	if (parallel_is_stopped(job))
+		return;
+	ret = job->consume(worker->ctx, part, batch);
+	if (ret)
+		parallel_stop(job, ret);
+}
+
+static void parallel_pass_turn(struct parallel *job)
+{
+	pthread_mutex_lock(&job->lock);
+	__atomic_store_n(&job->turn, job->turn + 1, __ATOMIC_RELEASE);
+	parallel_signal_change(job);
+	pthread_mutex_unlock(&job->lock);
+}
+
+static void parallel_wait_turn(struct parallel *job, uint64_t number)
+{
+	pthread_mutex_lock(&job->lock);
+	while (!parallel_is_turn(job, number) && !job->stop)
+		parallel_wait_change(job);
+	pthread_mutex_unlock(&job->lock);
+}
+
+/* A part is decoded, or failed, and all of it is given out. */
+static void worker_finish_part(struct worker *worker, int result)
+{
+	if (result)
+		parallel_stop(worker->job, result);
+	else
+		parallel_pass_turn(worker->job);
+}
+
+/* Give out what is kept, if it is the worker's turn. */
+static void worker_give_out_kept(struct worker *worker)
+{
+	const struct nt_kept *kept;
+
+	while ((kept = nt_queue_first(&worker->queue)) &&
+	       parallel_is_turn(worker->job, kept->part) && !parallel_is_stopped(worker->job)) {
+		if (kept->is_end)
+			worker_finish_part(worker, kept->result);
+		else
+			worker_give_out(worker, kept->part, &kept->batch);
+		nt_queue_remove(&worker->queue);
+	}
+}
+
+static void worker_look_at_turn(struct worker *worker)
+{
+	worker_give_out_kept(worker);
+	worker->has_turn = !nt_queue_first(&worker->queue) &&
+			   parallel_is_turn(worker->job, worker->part.number);
+}
+
+/* Wait until something of the queue was given out; or, if it is empty, for the turn. */
+static void worker_wait_first(struct worker *worker)
+{
+	const struct nt_kept *kept = nt_queue_first(&worker->queue);
+
+	parallel_wait_turn(worker->job, kept ? kept->part : worker->part.number);
+	worker_look_at_turn(worker);
+}
+
+static void worker_end_part(struct worker *worker, int result)
+{
+	while (!worker->has_turn) {
+		if (parallel_is_stopped(worker->job) ||
+		    nt_queue_add_end(&worker->queue, worker->part.number, result))
+			return;
+		worker_wait_first(worker);
+	}
+	worker_finish_part(worker, result);
+}
+
+/* ---- decode ---- */
+
+/* Where the next batch is put: it is kept there if it is not yet the worker's turn. */
+static struct nt_range *worker_find_buffer(struct worker *worker)
+{
+	struct nt_range *ranges;
+
+	for (;;) {
+		if (!worker->has_turn)
+			worker_look_at_turn(worker);
+		if (worker->has_turn || parallel_is_stopped(worker->job))
+			return NULL;
+		ranges = nt_queue_reserve(&worker->queue);
+		if (ranges)
+			return ranges;
+		worker_wait_first(worker);
+	}
+}
+
+/* Count what was fed. Returns NT_OK or NT_E_NOMEM. */
+static int worker_count_fed(struct nt_flow *flow)
+{
+	struct nt_item item;
+	int ret;
+
+	do
+		ret = nt_flow_take_counted(flow, &item);
+	while (ret > 0);
+	return ret;
+}
+
+/* Decode what was fed. Returns NT_OK or NT_E_NOMEM. */
+static int worker_decode_fed(struct worker *worker)
+{
+	struct nt_range *buffer;
+	struct nt_batch batch;
+	int ret;
+
+	if (worker->job->counts)
+		return worker_count_fed(worker->flow);
+	for (;;) {
+		buffer = worker_find_buffer(worker);
+		if (parallel_is_stopped(worker->job))
+			return NT_OK;
+		nt_flow_set_buffer(worker->flow, buffer);
+		ret = nt_flow_take_batch(worker->flow, &batch);
+		if (ret <= 0)
+			return ret;
+		if (buffer)
+			nt_queue_add(&worker->queue, worker->part.number, &batch);
+		else
+			worker_give_out(worker, worker->part.number, &batch);
+	}
+}
+
+/* Decode the part. Returns NT_OK or NT_E_NOMEM. */
+static int worker_decode_part(struct worker *worker)
+{
+	const struct nt_cuts *cuts = &worker->job->cuts;
+	size_t at = worker->part.entry.offset, limit;
+	struct nt_flow *flow = worker->flow;
+	bool is_end = false;
+	int ret = NT_OK;
+
+	if (!worker->part.is_first && nt_flow_enter(flow, &worker->part.entry))
+		return NT_E_NOMEM;
+	while (!is_end && !ret && !parallel_is_stopped(worker->job)) {
+		limit = worker_find_limit(worker, at, &is_end);
+		nt_flow_feed(flow, cuts->data + at, limit - at);
+		if (is_end && limit == cuts->size)
+			nt_flow_end(flow);
+		ret = worker_decode_fed(worker);
+		at = limit;
+	}
+	return ret;
+}
+
+static void *worker_run(void *arg)
+{
+	struct worker *worker = arg;
+
+	while (worker_take_part(worker)) {
+		worker->has_turn = worker->job->unordered;
+		worker_end_part(worker, worker_decode_part(worker));
+		worker->has_turn = false;
+		while (nt_queue_used(&worker->queue) > QUEUE_ENOUGH &&
+		       !parallel_is_stopped(worker->job))
+			worker_wait_first(worker);
+	}
+	while (nt_queue_first(&worker->queue) && !parallel_is_stopped(worker->job))
+		worker_wait_first(worker);
+	return NULL;
+}
+
+/* ---- set-up ---- */
+
+static void parallel_add_stats(struct nt_stats *sum, const struct nt_flow *flow)
+{
+	const uint64_t *from = (const uint64_t *)&flow->stats;
+	uint64_t *to = (uint64_t *)sum;
+	size_t i;
+
+	for (i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+static int worker_init(struct worker *worker, struct nt_image *image, size_t queue_size)
+{
+	nt_queue_init(&worker->queue, queue_size);
+	worker->flow = nt_flow_new(&worker->job->cuts.config, image);
+	return worker->flow ? NT_OK : NT_E_NOMEM;
+}
+
+/*
+ * The first worker is the caller's thread. If no more can be started, decoding only takes longer.
+ */
+static int parallel_run_workers(struct parallel *job, struct nt_image *image,
+				struct worker *workers, unsigned int nr)
+{
+	size_t queue_size = QUEUES_SIZE / nr;
+	unsigned int i, started;
+
+	if (queue_size > MAX_QUEUE_SIZE)
+		queue_size = MAX_QUEUE_SIZE;
+	if (queue_size < MIN_QUEUE_SIZE)
+		queue_size = MIN_QUEUE_SIZE;
+	for (started = 0; started < nr; started++) {
+		struct worker *worker = &workers[started];
+
+		if (worker_init(worker, image, queue_size))
+			break;
+		if (started && pthread_create(&worker->thread, NULL, worker_run, worker))
+			break;
+	}
+	if (!started)
+		return NT_E_NOMEM;
+	worker_run(&workers[0]);
+	for (i = 1; i < started; i++)
+		pthread_join(workers[i].thread, NULL);
+	return job->result;
+}
+
+/* Add what all flows have counted to @job->counts, or nothing: NT_E_NOMEM */
+static int parallel_take_counts(struct parallel *job, struct worker *workers, unsigned int nr)
+{
+	struct nt_counts *sum = nt_counts_new();
+	int ret = sum ? NT_OK : NT_E_NOMEM;
+	unsigned int i;
+
+	for (i = 0; i < nr && !ret; i++) {
+		if (workers[i].flow)
+			ret = nt_counts_take(sum, workers[i].flow);
+	}
+	if (!ret)
+		ret = nt_counts_merge(job->counts, sum);
+	nt_counts_free(sum);
+	return ret;
+}
+
+static int parallel_run(struct parallel *job, struct nt_image *image, unsigned int threads,
+			void *const *ctxs, struct nt_stats *stats)
+{
+	static const struct nt_entry begin;
+	struct worker *workers = calloc(threads, sizeof(*workers));
+	unsigned int i;
+	int ret = NT_E_NOMEM;
+
+	job->nr_scanned = (size_t)threads * CELLS_A_THREAD;
+	job->scanned = calloc(job->nr_scanned, sizeof(*job->scanned));
+	job->ready = calloc(job->nr_scanned, sizeof(*job->ready));
+	if (workers && job->scanned && job->ready) {
+		parallel_add_part(job, &begin);
+		for (i = 0; i < threads; i++) {
+			workers[i].job = job;
+			workers[i].ctx = job->consume ? ctxs[job->unordered ? i : 0] : NULL;
+		}
+		ret = parallel_run_workers(job, image, workers, threads);
+		if (job->counts && !ret)
+			ret = parallel_take_counts(job, workers, threads);
+	}
+	for (i = 0; workers && i < threads; i++) {
+		if (workers[i].flow)
+			parallel_add_stats(stats, workers[i].flow);
+		nt_flow_free(workers[i].flow);
+		nt_queue_exit(&workers[i].queue);
+	}
+	free(job->ready);
+	free(job->scanned);
+	free(workers);
+	return ret;
+}
+
+static int parallel_count_alone(struct nt_counts *counts, struct nt_flow *flow)
+{
+	int ret = worker_count_fed(flow);
+
+	return ret ? ret : nt_counts_take(counts, flow);
+}
+
+/* One thread: there is nothing to look for. */
+static int parallel_run_alone(struct parallel *job, struct nt_image *image, void *ctx,
+			      struct nt_stats *stats)
+{
+	struct nt_flow *flow = nt_flow_new(&job->cuts.config, image);
+	struct nt_batch batch;
+	int ret;
+
+	if (!flow)
+		return NT_E_NOMEM;
+	nt_flow_feed(flow, job->cuts.data, job->cuts.size);
+	nt_flow_end(flow);
+	while (!job->counts && (ret = nt_flow_take_batch(flow, &batch)) > 0) {
+		ret = job->consume(ctx, 0, &batch);
+		if (ret)
+			break;
+	}
+	if (job->counts)
+		ret = parallel_count_alone(job->counts, flow);
+	parallel_add_stats(stats, flow);
+	nt_flow_free(flow);
+	return ret;
+}
+
+static int parallel_decode(struct parallel *job, const struct nt_config *config,
+			   struct nt_image *image, const uint8_t *data, size_t size,
+			   unsigned int threads, void *const *ctxs, struct nt_stats *stats)
+{
+	struct nt_config copy;
+
+	memset(stats, 0, sizeof(*stats));
+	if (!threads || nt_config_check(config) || nt_config_copy(&copy, config))
+		return NT_E_INVALID;
+	pthread_mutex_init(&job->lock, NULL);
+	pthread_cond_init(&job->changed, NULL);
+	job->chain.src = -1;
+	nt_cuts_init(&job->cuts, &copy, data, size, threads);
+	if (threads > job->cuts.nr_cells)
+		threads = job->cuts.nr_cells;
+	if (threads <= 1)
+		return parallel_run_alone(job, image, job->consume ? ctxs[0] : NULL, stats);
+	return parallel_run(job, image, threads, ctxs, stats);
+}
+
+/* A consumer that ignores the number of the part */
+struct ordered {
+	int	(*consume)(void *ctx, const struct nt_batch *batch);
+	void	*ctx;
+};
+
+static int parallel_consume_ordered(void *ctx, uint64_t part, const struct nt_batch *batch)
+{
+	const struct ordered *ordered = ctx;
+
+	(void)part;
+	return ordered->consume(ordered->ctx, batch);
+}
+
+int nt_parallel_decode_sized(const struct nt_config *config, struct nt_image *image,
+			     const uint8_t *data, size_t size, unsigned int threads,
+			     int (*consume)(void *ctx, const struct nt_batch *batch), void *ctx,
+			     struct nt_stats *stats, size_t stats_size)
+{
+	struct ordered ordered = { .consume = consume, .ctx = ctx };
+	struct parallel job = { .consume = parallel_consume_ordered };
+	void *ctxs[] = { &ordered };
+	struct nt_stats full;
+	int ret = parallel_decode(&job, config, image, data, size, threads, ctxs, &full);
+
+	if (stats)
+		nt_copy_sized(stats, stats_size, &full, sizeof(full));
+	return ret;
+}
+
+int nt_parallel_decode_unordered_sized(const struct nt_config *config, struct nt_image *image,
+				       const uint8_t *data, size_t size, unsigned int threads,
+				       int (*consume)(void *ctx, uint64_t part,
+						      const struct nt_batch *batch),
+				       void *const *ctxs, struct nt_stats *stats,
+				       size_t stats_size)
+{
+	struct parallel job = { .consume = consume, .unordered = true };
+	struct nt_stats full;
+	int ret = parallel_decode(&job, config, image, data, size, threads, ctxs, &full);
+
+	if (stats)
+		nt_copy_sized(stats, stats_size, &full, sizeof(full));
+	return ret;
+}
+
+int nt_parallel_count_sized(const struct nt_config *config, struct nt_image *image,
+			    const uint8_t *data, size_t size, unsigned int threads,
+			    struct nt_counts *counts, struct nt_stats *stats, size_t stats_size)
+{
+	struct parallel job = { .unordered = true, .counts = counts };
+	struct nt_stats full;
+	int ret = parallel_decode(&job, config, image, data, size, threads, NULL, &full);
+
+	if (stats)
+		nt_copy_sized(stats, stats_size, &full, sizeof(full));
+	return ret;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Where CoreSight frames begin in a stream that was cut anywhere.
+ *
+ * The frame itself has hardly any redundancy: shifted by an even number of bytes, its IDs are
+ * still IDs. But then the wrong byte is taken for the lowest bits of the others, which are MSEO
+ * of N-Trace. So each place is tried, until an ID's bytes cannot be messages.
+ */
+#include <stdlib.h>
+
+#include "../internal.h"
+
+#define STEP		16	/* bytes that are taken apart at a time */
+#define ROOM		64	/* for what they hold of one ID */
+/* The best place must be good for so many bytes more than the next. */
+#define MARGIN		256
+/* More bytes than that are not looked at. */
+#define MAX_SIZE	(64u << 10)
+
+/* What is known of one ID's bytes */
+struct check {
+	bool		in_step;	/* a message has ended */
+	bool		at_begin;	/* the next byte begins one, or is idle */
+	unsigned int	length;		/* of the message so far */
+	uint8_t		first;
+};
+
+struct finder {
+	struct nt_frames	*frames;
+	struct nt_frames_out	outs[NT_FRAMES_IDS];
+	struct check		checks[NT_FRAMES_IDS];
+	uint8_t			bytes[NT_FRAMES_IDS][ROOM];
+};
+
+/* One more byte of an ID. False: it cannot be there (chapter 3.1, tables 3 and 4) */
+static bool find_check_byte(struct check *check, uint8_t byte)
+{
+	unsigned int m = mseo(byte);
+
+	if (m == MSEO_RESERVED)
+		return false;
+	if (!check->in_step) {
+		check->in_step = m == MSEO_END;
+		check->at_begin = true;
+		return true;
+	}
+	if (check->at_begin) {
+		if (byte == IDLE_BYTE)
+			return true;
+		check->first = byte;
+		check->length = 0;
+		if (m != MSEO_MORE)
+			return false;
+	}
+	check->at_begin = m == MSEO_END;
+	return ++check->length <= NT_MESSAGE_MAX || nt_message_is_vendor(check->first);
+}
+
+static bool find_check_outs(struct finder *finder)
+{
+	unsigned int id;
+	size_t i;
+
+	for (id = 1; id < NT_FRAMES_IDS; id++) {
+		struct nt_frames_out *out = &finder->outs[id];
+
+		for (i = 0; i < out->nr; i++) {
+			if (!find_check_byte(&finder->checks[id], out->data[i]))
+				return false;
+		}
+		out->nr = 0;
+	}
+	return true;
+}
+
+/* How many bytes are good if a frame begins with the first one? */
+static size_t find_good_bytes(struct finder *finder, const uint8_t *data, size_t size)
+{
+	size_t at = 0, used;
+	unsigned int id;
+
+	for (id = 1; id < NT_FRAMES_IDS; id++)
+		finder->outs[id].nr = 0;
+	memset(finder->checks, 0, sizeof(finder->checks));
+	while (at < size) {
+		size_t n = size - at < STEP ? size - at : STEP;
+		int ret = nt_frames_convert(finder->frames, data + at, n, &used, finder->outs);
+
+		if (ret < 0 || !find_check_outs(finder))
+			break;
+		/* after the mark of an interruption, bytes begin anywhere in a message */
+		if (ret)
+			memset(finder->checks, 0, sizeof(finder->checks));
+		at += used;
+	}
+	nt_frames_reset(finder->frames);
+	return at;
+}
+
+static int find_best(struct finder *finder, const uint8_t *data, size_t size, size_t *offset)
+{
+	size_t best = 0, next = 0, k;
+
+	for (k = 0; k < NT_FRAME_SIZE && k < size; k++) {
+		size_t good = find_good_bytes(finder, data + k, size - k) + k;
+
+		if (good > best) {
+			next = best;
+			best = good;
+			*offset = k;
+		} else if (good > next) {
+			next = good;
+		}
+	}
+	return best >= next + MARGIN ? NT_OK : NT_E_NOT_FOUND;
+}
+
+int nt_frames_find(const uint8_t *data, size_t size, size_t *offset)
+{
+	struct finder *finder = calloc(1, sizeof(*finder));
+	unsigned int id;
+	int ret = NT_E_NOMEM;
+
+	if (!finder)
+		return NT_E_NOMEM;
+	for (id = 1; id < NT_FRAMES_IDS; id++)
+		finder->outs[id] = (struct nt_frames_out){ finder->bytes[id], ROOM, 0 };
+	finder->frames = nt_frames_new();
+	if (finder->frames)
+		ret = find_best(finder, data, size < MAX_SIZE ? size : MAX_SIZE, offset);
+	nt_frames_free(finder->frames);
+	free(finder);
+	return ret;
+}

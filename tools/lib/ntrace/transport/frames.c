@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * CoreSight frames: the 16 bytes that a trace formatter makes of the bytes of several sources
+ * (Arm CoreSight Architecture Specification, "Trace Formatter").
+ *
+ *	  byte 0  ...  14 (even)           1 ... 13 (odd)     15
+ *	+---------------------------+---+ +--------------+ +------------------+
+ *	| bits 7:1 of a data byte   | 0 | |  data byte   | | bit n is of byte |
+ *	| or an ID, from here on    | 1 | |              | | 2n               |
+ *	+---------------------------+---+ +--------------+ +------------------+
+ *
+ * The bit of byte 15 is bit 0 of a data byte. For an ID it says that the byte after it still
+ * belongs to the ID before. ID 0x7f is never used, so that no even byte is 0xff but in a
+ * synchronisation packet: ff ff ff 7f (full) between frames, ff 7f (half) at any even byte.
+ * Wherever ff ff ff 7f begins, one of its ff would be an even byte of a frame. So it is always
+ * recognised.
+ */
+#include <stdlib.h>
+
+#include "../plain.h"
+
+#define LAST		(NT_FRAME_SIZE - 1)	/* the byte with the other bits */
+#define ID_UNKNOWN	0xff
+#define ID_RESERVED	NT_FRAMES_IDS		/* from here on, but for: */
+#define ID_FLUSH	0x7b
+#define ID_TRIGGER	0x7d
+#define FULL_SYNC	0x7fffffffu
+#define BARRIER		4			/* full syncs in a row */
+
+/* Room for a frame's bytes, which are stored 16 at a time */
+#define ROOM		(2 * NT_FRAME_SIZE)
+
+#define EVEN_BYTES	0x5555
+#define LANES		0x0001000100010001ULL	/* bit 0 of the even bytes */
+
+struct nt_frames {
+	uint8_t		id;		/* of the next byte */
+	unsigned int	nr;		/* bytes in @buf */
+	uint32_t	last;		/* four bytes, the highest came last */
+	unsigned int	nr_syncs;	/* full ones in a row */
+	bool		is_careful;	/* a full sync may have begun in the frame before */
+	uint8_t		buf[NT_FRAME_SIZE];	/* begin of a frame */
+	struct nt_frames_stats stats;
+};
+
+/* The bytes of a frame, the next one lowest: in registers, as stores would have to be awaited */
+struct bytes {
+	uint64_t	low;
+	uint64_t	high;
+};
+
+void nt_frames_reset(struct nt_frames *frames)
+{
+	memset(frames, 0, sizeof(*frames));
+	frames->id = ID_UNKNOWN;
+}
+
+struct nt_frames *nt_frames_new(void)
+{
+	struct nt_frames *frames = malloc(sizeof(*frames));
+
+	if (frames)
+		nt_frames_reset(frames);
+	return frames;
+}
+
+void nt_frames_free(struct nt_frames *frames)
+{
+	free(frames);
+}
+
+void nt_frames_stats(const struct nt_frames *frames, struct nt_frames_stats *stats, size_t size)
+{
+	nt_copy_sized(stats, size, &frames->stats, sizeof(frames->stats));
+}
+
+/* ---- one frame ---- */
+
+static __always_inline bool frames_is_reserved(uint8_t id)
+{
+	return id >= ID_RESERVED && id != ID_FLUSH && id != ID_TRIGGER;
+}
+
+static __always_inline struct nt_frames_out *frames_out(struct nt_frames_out *outs, uint8_t id)
+{
+	return id && id < NT_FRAMES_IDS && outs[id].data ? &outs[id] : NULL;
+}
+
+static __always_inline bool frames_has_room(struct nt_frames_out *outs, uint8_t id)
+{
+	const struct nt_frames_out *out = frames_out(outs, id);
+
+	return !out || out->size - out->nr >= ROOM;
+}
+
+/* Skip @nr bytes that nobody wants */
+static void frames_drop(struct nt_frames *frames, uint8_t id, size_t nr)
+{
+	if (!id)
+		frames->stats.padding += nr;
+	else if (id == ID_UNKNOWN)
+		frames->stats.unknown += nr;
+	else if (id >= ID_RESERVED)
+		frames->stats.triggers += nr;
+}
+
+/* gcc does not make one store of eight bytes that are shifted out of @v, in the loops here. */
+static __always_inline void store64(uint8_t *p, uint64_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = __builtin_bswap64(v);
+#endif
+	memcpy(p, &v, sizeof(v));
+}
+
+static __always_inline void frames_skip(struct bytes *bytes, unsigned int nr)
+{
+	unsigned int bits = 8 * nr & 63;
+	uint64_t high = bytes->high;
+
+	bytes->low = nr < 8 ? bytes->low >> bits | high << 1 << (63 - bits) : high >> bits;
+	bytes->high = nr < 8 ? high >> bits : 0;
+}
+
+/* The next @nr bytes */
+static __always_inline void frames_give(struct nt_frames *frames, struct nt_frames_out *outs,
+					uint8_t id, struct bytes *bytes, unsigned int nr)
+{
+	struct nt_frames_out *out = frames_out(outs, id);
+
+	if (likely(out)) {
+		store64(out->data + out->nr, bytes->low);
+		store64(out->data + out->nr + 8, bytes->high);
+		out->nr += nr;
+	} else {
+		frames_drop(frames, id, nr);
+	}
+	frames_skip(bytes, nr);
+}
+
+/* Bits 0, 16, 32 and 48 as the lowest four; and back */
+static __always_inline unsigned int frames_pack_lanes(uint64_t v)
+{
+	return (v & LANES) * 0x0001000200040008ULL >> 48 & 15;
+}
+
+static __always_inline uint64_t frames_spread_lanes(unsigned int bits)
+{
+	return (bits & 15) * 0x0000200040008001ULL & LANES;
+}
+
+/* Bit n of a byte as bit 2n */
+static __always_inline unsigned int frames_spread_bits(unsigned int bits)
+{
+	bits = (bits | bits << 4) & 0x0f0f;
+	bits = (bits | bits << 2) & 0x3333;
+	return (bits | bits << 1) & EVEN_BYTES;
+}
+
+enum verdict { FRAME_GOOD, FRAME_BAD, FRAME_NO_ROOM };
+
+static __always_inline enum verdict frames_check_ids(const uint8_t *p, unsigned int ids,
+						     struct nt_frames_out *outs)
+{
+	enum verdict verdict = FRAME_GOOD;
+
+	for (; ids; ids &= ids - 1) {
+		uint8_t id = p[2 * __builtin_ctz(ids)] >> 1;
+
+		if (unlikely(frames_is_reserved(id)))
+			return FRAME_BAD;
+		if (unlikely(!frames_has_room(outs, id)))
+			verdict = FRAME_NO_ROOM;
+	}
+	return verdict;
+}
+
+/* Take out byte @nr. */
+static __always_inline void frames_take_out(struct bytes *bytes, unsigned int nr)
+{
+	/* one for each @nr: the bytes below it are ones */
+	static const uint8_t ones[32] = {
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+	};
+	uint64_t low = load64(ones + 16 - nr), high = load64(ones + 24 - nr);
+	struct bytes rest = *bytes;
+
+	frames_skip(&rest, 1);
+	bytes->low = (bytes->low & low) | (rest.low & ~low);
+	bytes->high = (bytes->high & high) | (rest.high & ~high);
+}
+
+/* The bytes of a frame in which bytes @ids are IDs. How many there are is hard to foresee. */
+static __always_inline void frames_give_parts(struct nt_frames *frames, struct nt_frames_out *outs,
+				       const uint8_t *p, struct bytes bytes, unsigned int ids)
+{
+	/* no byte follows an ID at the end */
+	unsigned int late = p[LAST] & 0x7f;
+	unsigned int at = 0;
+	uint8_t id = frames->id;
+
+	for (; ids; ids &= ids - 1) {
+		unsigned int n = __builtin_ctz(ids), where = 2 * n;
+		unsigned int is_late = late >> n & 1;
+
+		frames_take_out(&bytes, where - at);
+		frames_give(frames, outs, id, &bytes, where - at + is_late);
+		at = where + 1 + is_late;
+		id = p[where] >> 1;
+	}
+	frames->id = id;
+	frames_give(frames, outs, id, &bytes, LAST - at);
+}
+
+/*
+ * A whole frame, where an ID may have too little room for others. Nothing is changed by one that is
+ * not good.
+ */
+static enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *p,
+						      struct nt_frames_out *outs)
+{
+	struct bytes bytes = { load64(p), load64(p + 8) };
+	unsigned int ids = frames_pack_lanes(bytes.low) | frames_pack_lanes(bytes.high) << 4;
+	enum verdict verdict;
+
+	if (unlikely(!frames_has_room(outs, frames->id)))
+		return FRAME_NO_ROOM;
+	bytes.low = (bytes.low & ~LANES) | frames_spread_lanes(p[LAST]);
+	bytes.high = (bytes.high & ~LANES) | frames_spread_lanes(p[LAST] >> 4);
+	if (!ids) {
+		frames_give(frames, outs, frames->id, &bytes, LAST);
+	} else {
+		verdict = frames_check_ids(p, ids, outs);
+		if (unlikely(verdict != FRAME_GOOD))
+			return verdict;
+		frames_give_parts(frames, outs, p, bytes, ids);
+	}
+	frames->stats.frames++;
+	frames->nr_syncs = 0;
+	return FRAME_GOOD;
+}
+
+/* ---- synchronisation ---- */
+
+/* Has it an even byte of 0xff? Then there is a synchronisation packet, or damage. */
+static __always_inline bool frames_has_ff(const uint8_t *p)
+{
+	uint64_t low = ~load64(p) & (0xff * LANES), high = ~load64(p + 8) & (0xff * LANES);
+
+	return ((low + 0xff * LANES) & (high + 0xff * LANES) & (LANES << 8)) != LANES << 8;
+}
+
+static int frames_lose(struct nt_frames *frames, unsigned int nr, int error)
+{
+	frames->stats.lost += nr;
+	frames->nr = 0;
+	frames->nr_syncs = 0;
+	frames->id = ID_UNKNOWN;
+	return error;
+}
+
+/* A full sync has ended. A frame begins now. If one has begun before, its bytes are lost. */
+static int frames_full_sync(struct nt_frames *frames)
+{
+	unsigned int nr = frames->nr;
+	bool was_careful = frames->is_careful;
+
+	frames->stats.syncs++;
+	frames->last = 0;
+	frames->is_careful = false;
+	if (nr > 4)
+		return frames_lose(frames, nr - 4, NT_E_FRAME_SYNC);
+	frames->nr = 0;
+	if (nr < 4 && !was_careful)
+		return frames_lose(frames, 0, NT_E_FRAME_SYNC);
+	if (++frames->nr_syncs < BARRIER)
+		return NT_OK;
+	frames->nr_syncs = 0;
+	frames->id = ID_UNKNOWN;
+	return 1;
+}
+
+static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
+{
+	unsigned int nr;
+
+	frames->buf[frames->nr++] = byte;
+	frames->last = frames->last >> 8 | (uint32_t)byte << 24;
+	if (frames->last == FULL_SYNC)
+		return frames_full_sync(frames);
+	nr = frames->nr;
+	/* the first half of a full sync is no half sync: ff ff */
+	if (!(nr & 1) && byte == 0x7f && frames->buf[nr - 2] == 0xff) {
+		frames->nr -= 2;
+		frames->nr_syncs = 0;
+		frames->stats.syncs++;
+	}
+	return NT_OK;
+}
+
+/* ---- many frames ---- */
+
+/* Frames that are prepared at a time: loads must not wait for the stores just before */
+#define BUNCH		16
+/* Fewer bytes than this do not pay for setting up the lanes. */
+#define MIN_BUNCHES	(32 * NT_FRAME_SIZE)
+#define NR_LANES	128
+#define LANE_UNKNOWN	0x7f	/* no ID, as it would be a synchronisation packet */
+
+/* Where the bytes of an ID go: to @to + @nr; all to @to if nobody wants them */
+struct lane {
+	uint8_t		*to;
+	uint32_t	nr;
+	uint32_t	mask;		/* 0: nobody wants them */
+};
+
+/* Frames until lanes are closed, at most, so that lane::nr cannot overflow */
+#define MAX_FRAMES	(1u << 20)
+
+/*
+ * Opening and closing takes as long as a hundred frames. They stay open while frames are taken one by one,
+ * and in synchronisation packets, until a call of nt_frames_convert() ends.
+ */
+struct lanes {
+	struct lane	lane[NR_LANES];
+	size_t		room;		/* frames, whatever their IDs are */
+	bool		are_open;	/* nt_frames_out::nr is not up to date */
+	uint8_t		scratch[ROOM];
+};
+
+struct bunch {
+	uint8_t		bytes[BUNCH][NT_FRAME_SIZE];	/* with the bits of byte 15 */
+	uint8_t		spare[NT_FRAME_SIZE];
+	uint16_t	ids[BUNCH];			/* bit n: byte n is an ID */
+};
+
+/* Is an even byte ID 0x70 or above? A synchronisation packet looks like that, too. */
+static __always_inline bool frames_is_odd(uint64_t low, uint64_t high)
+{
+	low &= low << 1 & low << 2 & low << 7;
+	high &= high << 1 & high << 2 & high << 7;
+	return (low | high) & LANES << 7;
+}
+
+/* Prepare up to @max frames, up to one that is not plain. Returns how many */
+static __always_inline unsigned int frames_prepare(struct bunch *bunch, const uint8_t *p,
+						   size_t max)
+{
+	unsigned int i, nr = max < BUNCH ? max : BUNCH;
+
+	for (i = 0; i < nr; i++, p += NT_FRAME_SIZE) {
+		uint64_t low = load64(p), high = load64(p + 8);
+
+		if (unlikely(frames_is_odd(low, high)))
+			break;
+		bunch->ids[i] = plain_find_ends(p).field & EVEN_BYTES;
+		store64(bunch->bytes[i], (low & ~LANES) | frames_spread_lanes(p[LAST]));
+		store64(bunch->bytes[i] + 8, (high & ~LANES) | frames_spread_lanes(p[LAST] >> 4));
+	}
+	return i;
+}
+
+/* Where the next byte of @lane goes. Bytes that are stored may alias @lane: ask once. */
+static __always_inline uint8_t *lane_end(const struct lane *lane)
+{
+	return lane->to + (lane->nr & lane->mask);
+}
+
+/* Share out a frame that is prepared, whose first byte is of @lane. Returns the last one's lane */
+static __always_inline struct lane *frames_share(struct lane *lanes, struct lane *lane,
+						 const uint8_t *p, unsigned int ids)
+{
+	/* bit n: byte n is an ID, and the byte after it still belongs to the ID before */
+	unsigned int late = ids ? frames_spread_bits(p[LAST] & 0x7f) : 0, at = 0;
+
+	for (; ids; ids &= ids - 1) {
+		unsigned int n = __builtin_ctz(ids), is_late = late >> n & 1, nr = n - at;
+		uint8_t *to = lane_end(lane);
+
+		memcpy(to, p + at, NT_FRAME_SIZE);
+		to[nr] = p[n + 1];
+		lane->nr += nr + is_late;
+		at = n + 1 + is_late;
+		lane = &lanes[p[n] >> 1];
+	}
+	memcpy(lane_end(lane), p + at, NT_FRAME_SIZE);
+	lane->nr += LAST - at;
+	return lane;
+}
+
+static __always_inline struct lane *frames_lane(const struct nt_frames *frames, struct lanes *lanes)
+{
+	return &lanes->lane[frames->id == ID_UNKNOWN ? LANE_UNKNOWN : frames->id];
+}
+
+static __always_inline void frames_set_id(struct nt_frames *frames, const struct lanes *lanes,
+					  const struct lane *lane)
+{
+	frames->id = lane == &lanes->lane[LANE_UNKNOWN] ? ID_UNKNOWN : lane - lanes->lane;
+}
+
+static void frames_close_lanes(struct nt_frames *frames, struct lanes *lanes,
+			       struct nt_frames_out *outs)
+{
+	unsigned int id;
+
+	if (!lanes->are_open)
+		return;
+	for (id = 0; id < NR_LANES; id++) {
+		const struct lane *lane = &lanes->lane[id];
+
+		if (lane->mask)
+			outs[id].nr += lane->nr;
+		else if (lane->nr)
+			frames_drop(frames, id == LANE_UNKNOWN ? ID_UNKNOWN : id, lane->nr);
+	}
+	lanes->are_open = false;
+	lanes->room = 0;
+}
+
+static void frames_open_lanes(struct nt_frames *frames, struct lanes *lanes,
+			      struct nt_frames_out *outs)
+{
+	size_t room = SIZE_MAX;
+	unsigned int id;
+
+	frames_close_lanes(frames, lanes, outs);
+	for (id = 0; id < NR_LANES; id++) {
+		struct nt_frames_out *out = frames_out(outs, id);
+
+		lanes->lane[id] = (struct lane){ .to = lanes->scratch };
+		if (!out)
+			continue;
+		lanes->lane[id] = (struct lane){ .to = out->data + out->nr, .mask = UINT32_MAX };
+		if (out->size - out->nr < room)
+			room = out->size - out->nr;
+	}
+	room = room < ROOM ? 0 : (room - NT_FRAME_SIZE) / LAST;
+	lanes->room = room < MAX_FRAMES ? room : MAX_FRAMES;
+	lanes->are_open = true;
+}
+
+/* Many frames that are whole and plain. Returns the bytes taken. */
+static size_t frames_take_bunches(struct nt_frames *frames, const uint8_t *data, size_t size,
+				  struct lanes *lanes)
+{
+	struct lane *lane = frames_lane(frames, lanes);
+	size_t left = size / NT_FRAME_SIZE, done = 0;
+	struct bunch bunch = { .spare = { 0 } };
+	unsigned int i, nr = BUNCH;
+
+	left = lanes->room < left ? lanes->room : left;
+	for (; nr == BUNCH; done += nr) {
+		nr = frames_prepare(&bunch, data + done * NT_FRAME_SIZE, left - done);
+		for (i = 0; i < nr; i++)
+			lane = frames_share(lanes->lane, lane, bunch.bytes[i], bunch.ids[i]);
+	}
+	frames_set_id(frames, lanes, lane);
+	frames->stats.frames += done;
+	lanes->room -= done;
+	if (done)
+		frames->nr_syncs = 0;
+	return done * NT_FRAME_SIZE;
+}
+
+static bool frames_has_reserved(const uint8_t *p, unsigned int ids)
+{
+	for (; ids; ids &= ids - 1) {
+		if (frames_is_reserved(p[__builtin_ctz(ids)] >> 1))
+			return true;
+	}
+	return false;
+}
+
+/* A frame, whatever its IDs are. Nothing is changed by one that is not good. */
+static enum verdict frames_take_single(struct nt_frames *frames, const uint8_t *p,
+				       struct lanes *lanes, struct nt_frames_out *outs)
+{
+	unsigned int ids = plain_find_ends(p).field & EVEN_BYTES;
+	uint8_t bytes[ROOM] = { 0 };
+
+	if (!lanes->room) {
+		frames_close_lanes(frames, lanes, outs);
+		return frames_take_frame(frames, p, outs);
+	}
+	if (frames_has_reserved(p, ids))
+		return FRAME_BAD;
+	store64(bytes, (load64(p) & ~LANES) | frames_spread_lanes(p[LAST]));
+	store64(bytes + 8, (load64(p + 8) & ~LANES) | frames_spread_lanes(p[LAST] >> 4));
+	frames_set_id(frames, lanes, frames_share(lanes->lane, frames_lane(frames, lanes), bytes, ids));
+	lanes->room--;
+	frames->stats.frames++;
+	frames->nr_syncs = 0;
+	return FRAME_GOOD;
+}
+
+/* Frames that frames_take_bunches() leaves, one by one, before it is called again */
+#define SINGLES		16
+
+/* Up to @max frames, one by one. Returns the bytes taken; fewer: the next is no good frame. */
+static size_t frames_take_singles(struct nt_frames *frames, const uint8_t *data, size_t max,
+				  struct lanes *lanes, struct nt_frames_out *outs)
+{
+	size_t i;
+
+	for (i = 0; i < max; i++) {
+		const uint8_t *p = data + i * NT_FRAME_SIZE;
+
+		if (frames_has_ff(p) || frames_take_single(frames, p, lanes, outs) != FRAME_GOOD)
+			break;
+	}
+	return i * NT_FRAME_SIZE;
+}
+
+/* Frames that are whole, and no synchronisation. Returns the bytes taken. */
+static size_t frames_take_frames(struct nt_frames *frames, const uint8_t *data, size_t size,
+				 struct lanes *lanes, struct nt_frames_out *outs)
+{
+	size_t at = 0, nr, taken;
+
+	do {
+		if (!lanes->room && size - at >= MIN_BUNCHES)
+			frames_open_lanes(frames, lanes, outs);
+		if (lanes->room)
+			at += frames_take_bunches(frames, data + at, size - at, lanes);
+		nr = (size - at) / NT_FRAME_SIZE;
+		nr = nr < SINGLES ? nr : SINGLES;
+		taken = frames_take_singles(frames, data + at, nr, lanes, outs);
+		at += taken;
+	} while (nr == SINGLES && taken == SINGLES * NT_FRAME_SIZE);
+	if (at)
+		frames->last = load32(data + at - 4);
+	return at;
+}
+
+/* The frame in @frames->buf is complete. Sets *room if it was taken or thrown away. */
+static int frames_end_frame(struct nt_frames *frames, struct lanes *lanes,
+			    struct nt_frames_out *outs, bool *room)
+{
+	enum verdict verdict = frames_take_single(frames, frames->buf, lanes, outs);
+
+	*room = verdict != FRAME_NO_ROOM;
+	if (!*room)
+		return NT_OK;
+	frames->nr = 0;
+	frames->is_careful = verdict == FRAME_BAD;
+	if (verdict == FRAME_BAD)
+		return frames_lose(frames, NT_FRAME_SIZE, NT_E_FRAME_ID);
+	return NT_OK;
+}
+
+int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size, size_t *used,
+		      struct nt_frames_out *outs)
+{
+	struct lanes lanes;
+	size_t at = 0;
+	bool room;
+	int ret = NT_OK;
+
+	lanes.room = 0;
+	lanes.are_open = false;
+	while (!ret) {
+		if (frames->nr == NT_FRAME_SIZE) {
+			ret = frames_end_frame(frames, &lanes, outs, &room);
+			if (!room)
+				break;
+			continue;
+		}
+		if (!frames->nr && !frames->is_careful)
+			at += frames_take_frames(frames, data + at, size - at, &lanes, outs);
+		if (at == size)
+			break;
+		ret = frames_take_byte(frames, data[at++]);
+	}
+	frames_close_lanes(frames, &lanes, outs);
+	frames->stats.bytes += at;
+	*used = at;
+	return ret;
+}
+
+int nt_frames_end(struct nt_frames *frames)
+{
+	unsigned int nr = frames->nr;
+
+	frames->last = 0;
+	frames->is_careful = false;
+	return nr ? frames_lose(frames, nr, NT_E_FRAME_SYNC) : NT_OK;
+}

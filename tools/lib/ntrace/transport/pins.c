@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The pin interface: chapter 3.1.4, "PIB Idle Cycles Explained".
+ *
+ * The encoder sends the bits of a message one after the other, the least significant first, and
+ * any number of ones between two messages. So the first zero after a message begins the next
+ * one, wherever it stands in a byte. With 8 and 16 pins, a message begins at a byte.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../internal.h"
+
+/* A message may begin after so many ones, if we do not know where the last one ended. */
+#define MIN_IDLE	8
+
+enum pins_state {
+	PINS_IDLE,	/* between messages */
+	PINS_MESSAGE,
+	PINS_HUNT,	/* the bytes made no sense: wait for an idle byte */
+};
+
+struct nt_pins {
+	unsigned int	pins;
+	enum pins_state	state;
+	unsigned int	nr_bits;	/* in @byte */
+	unsigned int	nr_ones;	/* in a row */
+	uint8_t		byte;
+};
+
+struct nt_pins *nt_pins_new(unsigned int pins)
+{
+	struct nt_pins *p;
+
+	if (pins != 1 && pins != 2 && pins != 4 && pins != 8 && pins != 16) {
+		errno = EINVAL;
+		return NULL;
+	}
+	p = calloc(1, sizeof(*p));
+	if (p)
+		p->pins = pins;
+	return p;
+}
+
+void nt_pins_free(struct nt_pins *pins)
+{
+	free(pins);
+}
+
+/* Take one more bit. Returns whether it completes @pins->byte. */
+static bool pins_take_bit(struct nt_pins *pins, unsigned int bit)
+{
+	if (pins->state != PINS_MESSAGE) {
+		unsigned int ones = pins->nr_ones;
+
+		pins->nr_ones = bit ? ones + 1 : 0;
+		if (bit || (pins->state == PINS_HUNT && ones < MIN_IDLE))
+			return false;
+		pins->state = PINS_MESSAGE;
+		pins->nr_bits = 0;
+		pins->byte = 0;
+	}
+	pins->byte |= bit << pins->nr_bits++;
+	return pins->nr_bits == 8;
+}
+
+/* Decide by a complete byte what comes next. Returns whether the caller has to end its message. */
+static bool pins_end_byte(struct nt_pins *pins)
+{
+	unsigned int m = mseo(pins->byte);
+
+	if (m == MSEO_END)
+		pins->state = PINS_IDLE;
+	else if (m == MSEO_RESERVED)
+		pins->state = PINS_HUNT;
+	pins->nr_ones = 0;
+	pins->nr_bits = 0;
+	pins->byte = 0;
+	return pins->state == PINS_HUNT;
+}
+
+size_t nt_pins_convert(struct nt_pins *pins, const uint8_t *data, size_t size, size_t *used,
+		       uint8_t *out, size_t out_size)
+{
+	size_t done = 0, at = 0;
+	unsigned int i;
+
+	if (pins->pins >= 8) {
+		done = size < out_size ? size : out_size;
+		memcpy(out, data, done);
+		*used = done;
+		return done;
+	}
+	for (at = 0; at < size && done + 2 <= out_size; at++) {
+		for (i = 0; i < 8; i++) {
+			if (!pins_take_bit(pins, data[at] >> i & 1))
+				continue;
+			out[done++] = pins->byte;
+			if (pins_end_byte(pins))
+				out[done++] = IDLE_BYTE;
+		}
+	}
+	*used = at;
+	return done;
+}

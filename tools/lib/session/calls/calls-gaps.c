@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls-priv.h"
+#include "session/session-priv.h"
+
+void ns_gaps_free(struct ns_all_gaps *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->all.nr; i++) {
+		free(all->all.at[i].gaps.at);
+		free(all->all.at[i].firsts.at);
+	}
+	free(all->all.at);
+}
+
+/* Those of a CPU in a buffer; NULL: out of memory */
+static struct ns_gaps *gaps_of(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu)
+{
+	struct ns_gaps *g = all->all.at;
+	size_t n = ns_lower_bound(all->all.nr, g[i].buffer < buffer ||
+				  (g[i].buffer == buffer && g[i].cpu < cpu));
+
+	if (n < all->all.nr && g[n].buffer == buffer && g[n].cpu == cpu)
+		return &g[n];
+	if (!ns_array_grow(&all->all))
+		return NULL;
+	g = &all->all.at[n];
+	memmove(g + 1, g, (all->all.nr++ - n) * sizeof(*g));
+	*g = (struct ns_gaps){ .buffer = buffer, .cpu = cpu };
+	return g;
+}
+
+bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, const struct ns_gap *gap)
+{
+	struct ns_gaps *g = gaps_of(all, buffer, cpu);
+
+	if (!g)
+		return false;
+	g->sorted = false;
+	all->nr++;
+	return ns_array_add(&g->gaps, *gap);
+}
+
+bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t stretch,
+		   uint64_t time)
+{
+	const struct ns_first first = { .stretch = stretch, .time = time };
+	struct ns_gaps *g = gaps_of(all, buffer, cpu);
+
+	if (!g)
+		return false;
+	g->sorted = false;
+	return ns_array_add(&g->firsts, first);
+}
+
+static int gap_cmp(const void *a, const void *b)
+{
+	const struct ns_gap *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->stretch < y->stretch ? -1 : x->stretch > y->stretch;
+}
+
+static int first_cmp(const void *a, const void *b)
+{
+	const struct ns_first *x = a, *y = b;
+
+	return x->stretch < y->stretch ? -1 : x->stretch > y->stretch;
+}
+
+/* When there is trace again after a gap at the end of a stretch; UINT64_MAX: not yet */
+static uint64_t next_first(const struct ns_gaps *g, uint64_t stretch)
+{
+	size_t low = 0, high = g->firsts.nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (g->firsts.at[mid].stretch <= stretch)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < g->firsts.nr ? g->firsts.at[low].time : UINT64_MAX;
+}
+
+static void settle(struct ns_gaps *g)
+{
+	size_t i;
+
+	if (g->firsts.nr)
+		qsort(g->firsts.at, g->firsts.nr, sizeof(g->firsts.at[0]), first_cmp);
+	for (i = 0; i < g->gaps.nr; i++) {
+		if (g->gaps.at[i].to == UINT64_MAX)
+			g->gaps.at[i].to = next_first(g, g->gaps.at[i].stretch);
+	}
+	if (g->gaps.nr)
+		qsort(g->gaps.at, g->gaps.nr, sizeof(g->gaps.at[0]), gap_cmp);
+	g->sorted = true;
+}
+
+void ns_gaps_settle(struct ns_all_gaps *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->all.nr; i++) {
+		if (!all->all.at[i].sorted)
+			settle(&all->all.at[i]);
+	}
+}
+
+/* May the thread have executed in a gap, according to the switch events? */
+static bool was_in_gap(const struct ns_all_gaps *all, const struct ns_gaps *g, int32_t tid,
+		       uint64_t from, uint64_t to)
+{
+	const struct ns_queue *queue = &all->session->trace.queues.at[g->buffer];
+
+	if (queue->cpu < 0)
+		return queue->tid == tid;
+	return ns_sideband_ran(&all->session->sideband, g->cpu, tid, from, to);
+}
+
+/* The first gap that ends at @time or later; those of one buffer follow each other. */
+static size_t first_gap(const struct ns_gaps *g, uint64_t time)
+{
+	size_t low = 0, high = g->gaps.nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (g->gaps.at[mid].to < time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, uint64_t to)
+{
+	const struct ns_gaps *g = all->all.at, *end = g + all->all.nr;
+	const struct ns_gap *gap;
+	size_t at;
+
+	if (ns_visits_unseen(&all->session->visits, tid, from, to))
+		return true;
+	for (; all->nr && g < end; g++) {
+		for (at = first_gap(g, from); at < g->gaps.nr; at++) {
+			gap = &g->gaps.at[at];
+			if (gap->from > to)
+				break;
+			/* whoever knows when the gap ends says the same as who does not yet */
+			if (was_in_gap(all, g, tid, gap->from, gap->to < to ? gap->to : to))
+				return true;
+		}
+	}
+	return false;
+}
+
+void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time)
+{
+	struct ns_gaps *g = all->all.at, *end = g + all->all.nr;
+	size_t j, nr;
+
+	for (; g < end; g++) {
+		for (j = nr = 0; j < g->gaps.nr; j++) {
+			if (g->gaps.at[j].to >= time)
+				g->gaps.at[nr++] = g->gaps.at[j];
+		}
+		all->nr -= g->gaps.nr - nr;
+		g->gaps.nr = nr;
+	}
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Slices of a thread come from several CPUs. They are put together in the order of time, once
+ * nothing earlier can come: what is left of a thread then are its open calls.
+ */
+#include <search.h>
+#include <stdlib.h>
+
+#include "calls-priv.h"
+#include "session/session-priv.h"
+
+#define SLACK		10000000	/* ns: clocks of two CPUs differ by less */
+#define LIMIT		(16 << 20)	/* bytes of slices from which on they are put together */
+#define GAPS_MAX	(1 << 16)	/* more of them are forgotten as soon as possible */
+#define OPEN_MAX	(2 * NS_STACK_DEPTH_MAX)	/* frames of all threads */
+
+/* ---- Slices ---- */
+
+void ns_slice_free(struct ns_slice *slice)
+{
+	free(slice->outer.at);
+	free(slice->open.at);
+}
+
+static size_t bytes_of(const struct ns_slice *s)
+{
+	return sizeof(*s) + s->outer.room * sizeof(s->outer.at[0]) +
+	       s->open.room * sizeof(s->open.at[0]);
+}
+
+bool ns_threads_add(struct nt_calls *calls, const struct ns_slice *slice)
+{
+	calls->pool.bytes += bytes_of(slice);
+	return ns_array_add(&calls->pool.slices, *slice);
+}
+
+static bool same_thread(const struct ns_slice *a, const struct ns_slice *b)
+{
+	return a->tid == b->tid && ns_thread_cpu(a->tid, a->cpu) == ns_thread_cpu(b->tid, b->cpu);
+}
+
+static int number_cmp(int32_t a, int32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int slice_cmp(const void *a, const void *b)
+{
+	const struct ns_slice *x = a, *y = b;
+
+	if (!same_thread(x, y))
+		return number_cmp(x->tid, y->tid) ?:
+		       number_cmp(ns_thread_cpu(x->tid, x->cpu), ns_thread_cpu(y->tid, y->cpu));
+	if (x->stretch == y->stretch)
+		return x->nth < y->nth ? -1 : x->nth > y->nth;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->stretch < y->stretch ? -1 : 1;
+}
+
+/* ---- Calls of a thread ---- */
+
+static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
+{
+	struct ns_thread_calls *t = stack->ctx;
+	struct nt_place place;
+	int64_t number;
+
+	nt_session_where(stack->session, e->to_space, e->to, &place);
+	number = ns_functions_number(&t->calls->functions, &place);
+	if (number < 0)
+		return false;
+	t->calls->functions.all.at[number].watched = ns_calls_is_watched(t->calls, &place);
+	frame->function = number;
+	return true;
+}
+
+static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
+			 const struct ns_event *e, bool seen)
+{
+	struct ns_thread_calls *t = stack->ctx;
+	struct nt_function *f = &t->calls->functions.all.at[frame->function];
+	struct nt_call call = ns_call_init(frame, e, t->tid, t->slice, t->at);
+
+	t->calls->totals.open += !seen;
+	call.open = !seen;
+	if (!ns_calls_passes(t->calls, &call, t->cpu))
+		return true;
+	if (seen && !ns_function_count(f, frame, &call))
+		return false;
+	if (f->watched && (seen || t->calls->open) && !t->error)
+		t->error = ns_calls_give(t->calls, &call);
+	return true;
+}
+
+static const struct ns_stack_ops thread_ops = { .enter = thread_enter, .leave = thread_leave };
+
+static void add_children(struct ns_thread_calls *t, uint64_t ns, uint64_t insns)
+{
+	struct ns_frame *top;
+
+	if (!t->stack.open.nr)
+		return;
+	top = &t->stack.open.at[t->stack.open.nr - 1];
+	top->child_ns += ns;
+	top->child_insns += insns;
+}
+
+/* Nobody knows any longer which calls are open. They end where the last slice ended. */
+static bool give_up(struct ns_thread_calls *t)
+{
+	const struct ns_event event = { .time = t->end, .insns = t->insns };
+
+	return ns_stack_drop(&t->stack, &event);
+}
+
+static bool take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
+{
+	struct ns_event event;
+	size_t i;
+
+	for (i = 0; i < s->outer.nr; i++) {
+		add_children(t, s->outer.at[i].child_ns, s->outer.at[i].child_insns);
+		event = s->outer.at[i].event;
+		event.insns += t->insns;
+		if (ns_stack_take(&t->stack, &event) < 0)
+			return false;
+	}
+	return true;
+}
+
+static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
+{
+	struct ns_frame frame;
+	size_t i;
+
+	if (ns_stack_is_full(&t->stack, s->open.nr) && !give_up(t))
+		return false;
+	for (i = 0; i < s->open.nr; i++) {
+		frame = s->open.at[i];
+		frame.insns += t->insns;
+		if (!ns_stack_add(&t->stack, &frame))
+			return false;
+	}
+	return true;
+}
+
+static int put_together(struct ns_thread_calls *t, const struct ns_slice *s)
+{
+	struct nt_calls *calls = t->calls;
+	size_t before = t->stack.open.nr;
+	int err;
+
+	if (calls->each_slice && !s->split) {
+		err = calls->each_slice(calls->slice_ctx, s->stretch, s->fresh, &t->stack,
+					t->insns);
+		if (err)
+			return err;
+	}
+	if (!take_outer(t, s))
+		return -1;
+	add_children(t, s->child_ns, s->child_insns);
+	if (!take_open(t, s))
+		return -1;
+	t->insns += s->insns;
+	calls->pool.open += t->stack.open.nr - before;
+	return t->error;
+}
+
+/* ---- Threads ---- */
+
+static int thread_cmp(const void *a, const void *b)
+{
+	const struct ns_thread_calls *x = a, *y = b;
+
+	return number_cmp(x->tid, y->tid) ?: number_cmp(x->key_cpu, y->key_cpu);
+}
+
+/* The thread of a slice; NULL: out of memory */
+static struct ns_thread_calls *thread_of(struct nt_calls *calls, const struct ns_slice *s)
+{
+	const struct ns_thread_calls key = {
+		.tid = s->tid, .key_cpu = ns_thread_cpu(s->tid, s->cpu),
+	};
+	struct ns_thread_calls **found = tfind(&key, &calls->pool.tree, thread_cmp), *t;
+
+	if (found)
+		return *found;
+	t = malloc(sizeof(*t));
+	if (!t)
+		return NULL;
+	*t = key;
+	t->calls = calls;
+	t->nth = calls->pool.threads.nr;
+	t->stack = (struct ns_stack){ .session = calls->session, .ops = &thread_ops, .ctx = t };
+	if (ns_array_add(&calls->pool.threads, t)) {
+		if (tsearch(t, &calls->pool.tree, thread_cmp))
+			return t;
+		calls->pool.threads.nr--;
+	}
+	free(t);
+	return NULL;
+}
+
+/*
+ * Did the thread execute unseen before the slice? Also, if a clock is wrong, a slice may be earlier
+ * than one that was taken before.
+ */
+static bool is_cut(const struct ns_thread_calls *t, const struct ns_slice *s)
+{
+	if (s->split || !t->begun || !t->stack.open.nr)
+		return false;
+	return (s->stretch != t->stretch && s->begin < t->begin) ||
+	       ns_gaps_between(&t->calls->gaps, t->tid, t->end, s->begin);
+}
+
+/* Whoever gets each call asks for slices later. */
+static bool number_slice(const struct ns_thread_calls *t, const struct ns_slice *s)
+{
+	struct nt_calls *calls = t->calls;
+	struct nt_slice *slice = ns_numbered_make(calls->numbered, s->number);
+
+	if (!slice)
+		return false;
+	*slice = (struct nt_slice){
+		.begin = s->split ? t->end : s->begin, .end = s->end, .at = t->insns,
+		.insns = s->insns, .thread = t->nth, .tid = s->tid, .cpu = s->cpu,
+	};
+	return true;
+}
+
+static bool cut_thread(struct ns_thread_calls *t)
+{
+	t->calls->pool.open -= t->stack.open.nr;
+	return give_up(t);
+}
+
+static int put_slice(struct nt_calls *calls, const struct ns_slice *s)
+{
+	struct ns_thread_calls *t = thread_of(calls, s);
+
+	if (!t || ((is_cut(t, s) || calls->pool.open > OPEN_MAX) && !cut_thread(t)))
+		return -1;
+	if (calls->each && !number_slice(t, s))
+		return -1;
+	t->begun = true;
+	t->cpu = s->cpu;
+	t->slice = s->number;
+	t->at = t->insns;
+	t->stretch = s->stretch;
+	t->begin = s->begin;
+	t->end = s->end;
+	return put_together(t, s);
+}
+
+/* ---- All threads ---- */
+
+static bool is_ready(const struct nt_calls *calls, const struct ns_slice *s, uint64_t horizon)
+{
+	if (s->first)
+		return true;
+	return horizon > SLACK && s->begin < horizon - SLACK && !ns_calls_waits(calls, s);
+}
+
+/* Gaps that no slice to come can ask for any longer: now or never they were the reason. */
+static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
+{
+	const struct ns_pool *pool = &calls->pool;
+	struct ns_thread_calls *t;
+	size_t i;
+
+	for (i = 0; i < pool->slices.nr; i++) {
+		if (pool->slices.at[i].begin < horizon)
+			horizon = pool->slices.at[i].begin;
+	}
+	for (i = 0; i < pool->threads.nr; i++) {
+		t = pool->threads.at[i];
+		if (!t->stack.open.nr || !ns_gaps_between(&calls->gaps, t->tid, t->end, horizon))
+			continue;
+		if (!cut_thread(t))
+			return false;
+	}
+	ns_gaps_forget(&calls->gaps, horizon);
+	return true;
+}
+
+/* Put together what is ready, and keep the rest. */
+static int settle_slices(struct nt_calls *calls, uint64_t horizon, bool all)
+{
+	struct ns_pool *pool = &calls->pool;
+	struct ns_slice *s = pool->slices.at, *end = s + pool->slices.nr, *kept = s;
+	int err = 0;
+
+	for (; s < end; s++) {
+		if (err || (!all && ((kept > pool->slices.at && same_thread(kept - 1, s)) ||
+				     !is_ready(calls, s, horizon)))) {
+			*kept++ = *s;
+			continue;
+		}
+		err = put_slice(calls, s);
+		pool->bytes -= bytes_of(s);
+		ns_slice_free(s);
+	}
+	pool->slices.nr = kept - pool->slices.at;
+	return err;
+}
+
+static int thread_order(const void *a, const void *b)
+{
+	return thread_cmp(*(const void *const *)a, *(const void *const *)b);
+}
+
+/* Threads get their numbers by tid, and with them their slices. */
+static bool number_threads(struct nt_calls *calls)
+{
+	struct ns_pool *pool = &calls->pool;
+	uint32_t *numbers = calloc(pool->threads.nr + 1, sizeof(*numbers));
+	struct nt_slice *slice;
+	size_t i;
+
+	if (!numbers)
+		return false;
+	if (pool->threads.nr)
+		qsort(pool->threads.at, pool->threads.nr, sizeof(pool->threads.at[0]),
+		      thread_order);
+	for (i = 0; i < pool->threads.nr; i++)
+		numbers[pool->threads.at[i]->nth] = i;
+	for (i = 0; (slice = ns_numbered_get(calls->numbered, i)); i++)
+		slice->thread = numbers[slice->thread];
+	free(numbers);
+	return true;
+}
+
+static int end_threads(struct nt_calls *calls)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < calls->pool.threads.nr; i++)
+		err = give_up(calls->pool.threads.at[i]) ? calls->pool.threads.at[i]->error : -1;
+	if (!err && calls->each && !number_threads(calls))
+		err = -1;
+	return err;
+}
+
+int ns_threads_settle(struct nt_calls *calls, bool all)
+{
+	uint64_t horizon = all ? UINT64_MAX : ns_calls_horizon(calls);
+	struct ns_pool *pool = &calls->pool;
+	int err;
+
+	if (!all && pool->bytes < (pool->limit ?: LIMIT))
+		return 0;
+	ns_gaps_settle(&calls->gaps);
+	if (pool->slices.nr)
+		qsort(pool->slices.at, pool->slices.nr, sizeof(pool->slices.at[0]), slice_cmp);
+	err = settle_slices(calls, horizon, all);
+	/* what waits is not looked at again for each slice that comes */
+	pool->limit = pool->bytes > LIMIT / 2 ? 2 * pool->bytes : LIMIT;
+	if (!err && calls->gaps.nr > GAPS_MAX && !all && !calls->each &&
+	    !forget_gaps(calls, horizon))
+		err = -1;
+	return !err && all ? end_threads(calls) : err;
+}
+
+void ns_threads_free(struct nt_calls *calls)
+{
+	struct ns_pool *pool = &calls->pool;
+	struct ns_thread_calls *t;
+	size_t i;
+
+	for (i = 0; i < pool->slices.nr; i++)
+		ns_slice_free(&pool->slices.at[i]);
+	free(pool->slices.at);
+	for (i = 0; i < pool->threads.nr; i++) {
+		t = pool->threads.at[i];
+		tdelete(t, &pool->tree, thread_cmp);
+		free(t->stack.open.at);
+		free(t);
+	}
+	free(pool->threads.at);
+}

@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls-priv.h"
+#include "durations.h"
+#include "session/flow/frames.h"
+#include "session/session-priv.h"
+#include "session/flow/sources.h"
+
+#define CACHE_SIZE	4096	/* of functions by address, a power of two */
+#define OUTER_MAX	4096	/* events of a slice; then it is split */
+#define FLUSH_SLICES	512	/* a part gives its slices to the pool when it has so many, ... */
+#define FLUSH_CALLS	4096	/* or so many calls that are watched, ... */
+#define FLUSH_BRANCHES	(1 << 20)	/* and at the latest after so many branches */
+
+/* The function that an address belongs to */
+struct cached {
+	uint64_t	space, addr;
+	uint32_t	function;
+};
+
+/* Calls of one part, see sources.h */
+struct ns_part {
+	struct nt_calls	*calls;
+	struct ns_part	*next, *before;	/* in nt_calls::parts */
+	uint64_t	stretch, nr;	/* @stretch: number of the part; nr: how many began before */
+	uint32_t	buffer;
+	int32_t		cpu;
+	bool		no_times;	/* the order of parts is all that there is */
+	NS_ARRAY(struct ns_slice) slices;
+	struct ns_slice	slice;		/* if @open, it goes on */
+	bool		open;
+	uint64_t	nr_slices, fresh;	/* fresh: those that are not split off */
+	struct ns_stack	stack;		/* of @slice */
+	NS_ARRAY(struct nt_function) functions;	/* by their number in @calls */
+	struct cached	*cache;
+	NS_ARRAY(struct nt_call) ended;
+	NS_ARRAY(struct ns_gap) gaps;
+	uint64_t	gap;		/* its begin */
+	bool		in_gap;
+	bool		has_first, gave_first;
+	uint64_t	first;		/* time of the first branch */
+	uint64_t	branches;	/* since it gave its slices to the pool */
+	struct nt_calls_totals totals;
+	/* for others, under the lock: */
+	uint64_t	horizon;	/* no slice comes that begins earlier, but of this thread: */
+	int32_t		open_tid, open_cpu;
+	uint64_t	open_begin;
+	bool		has_open;
+};
+
+/* ---- Functions ---- */
+
+bool ns_calls_is_watched(const struct nt_calls *calls, const struct nt_place *place)
+{
+	if (!calls->watch)
+		return calls->each;
+	return place->symbol && !strcmp(place->symbol, calls->watch);
+}
+
+int ns_calls_give(struct nt_calls *calls, const struct nt_call *call)
+{
+	if (calls->each)
+		return calls->each(calls->each_ctx, call);
+	return ns_watched_add(&calls->watched, call) ? 0 : -1;
+}
+
+bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu)
+{
+	const struct nt_filter *filter = &calls->filter;
+
+	return nt_filter_passes(filter, call->begin + call->ns, cpu, call->tid) &&
+		(!filter->time.to || call->begin >= filter->time.from);
+}
+
+struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event *event, int32_t tid,
+			    uint32_t slice, uint64_t at)
+{
+	return (struct nt_call){
+		.begin = frame->begin, .ns = event->time - frame->begin, .at = frame->insns - at,
+		.insns = event->insns - frame->insns, .tid = tid, .function = frame->function,
+		.slice = slice, .kind = frame->kind,
+	};
+}
+
+static bool room_for(struct ns_part *p, uint32_t function)
+{
+	while (p->functions.nr <= function) {
+		if (!ns_array_grow(&p->functions))
+			return false;
+		memset(&p->functions.at[p->functions.nr++], 0, sizeof(p->functions.at[0]));
+	}
+	return true;
+}
+
+static int64_t function_at(struct ns_part *p, uint64_t space, uint64_t addr)
+{
+	struct cached *c = &p->cache[(addr >> 1 ^ addr >> 13 ^ space * 31) & (CACHE_SIZE - 1)];
+	struct nt_place place;
+	int64_t number;
+
+	if (c->addr == addr && c->space == space && addr)
+		return c->function;
+	nt_session_where(p->calls->session, space, addr, &place);
+	pthread_mutex_lock(&p->calls->lock);
+	number = ns_functions_number(&p->calls->functions, &place);
+	pthread_mutex_unlock(&p->calls->lock);
+	if (number < 0 || !room_for(p, number))
+		return -1;
+	p->functions.at[number].watched = ns_calls_is_watched(p->calls, &place);
+	*c = (struct cached){ .space = space, .addr = addr, .function = number };
+	return number;
+}
+
+/* ---- Calls of a slice ---- */
+
+static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
+{
+	int64_t function = function_at(stack->ctx, e->to_space, e->to);
+
+	frame->function = function;
+	return function >= 0;
+}
+
+static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const struct ns_event *e,
+		  bool seen)
+{
+	struct ns_part *p = stack->ctx;
+	struct nt_function *f = &p->functions.at[frame->function];
+	struct nt_call call = ns_call_init(frame, e, p->slice.tid, p->slice.number, 0);
+
+	p->totals.open += !seen;
+	call.open = !seen;
+	if (!ns_calls_passes(p->calls, &call, p->slice.cpu))
+		return true;
+	if (seen && !ns_function_count(f, frame, &call))
+		return false;
+	return !f->watched || (!seen && !p->calls->open) || ns_array_add(&p->ended, call);
+}
+
+static const struct ns_stack_ops slice_ops = { .enter = enter, .leave = leave };
+
+/* ---- To the pool ---- */
+
+/* Calls that have ended go to whom wants them. */
+static int give_ended(struct ns_part *p)
+{
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < p->ended.nr; i++)
+		err = ns_calls_give(p->calls, &p->ended.at[i]);
+	p->ended.nr = 0;
+	return err;
+}
+
+static bool give_slices(struct ns_part *p)
+{
+	size_t i;
+	bool ok = true;
+
+	for (i = 0; i < p->slices.nr; i++) {
+		if (ok && ns_threads_add(p->calls, &p->slices.at[i]))
+			continue;
+		ok = false;
+		ns_slice_free(&p->slices.at[i]);
+	}
+	p->slices.nr = 0;
+	return ok;
+}
+
+static bool give_gaps(struct ns_part *p)
+{
+	size_t i;
+	bool ok = true;
+
+	for (i = 0; ok && i < p->gaps.nr; i++)
+		ok = ns_gaps_add(&p->calls->gaps, p->buffer, p->cpu, &p->gaps.at[i]);
+	p->gaps.nr = 0;
+	if (!ok || !p->has_first || p->gave_first)
+		return ok;
+	p->gave_first = true;
+	return ns_gaps_first(&p->calls->gaps, p->buffer, p->cpu, p->stretch, p->first);
+}
+
+/* How far this part is, for those that wait for earlier slices */
+static void tell_place(struct ns_part *p)
+{
+	p->has_open = p->open;
+	p->open_tid = p->slice.tid;
+	p->open_cpu = p->slice.cpu;
+	p->open_begin = p->slice.begin;
+	if (p->open)
+		p->horizon = p->slice.end;
+	else if (p->in_gap)
+		p->horizon = p->gap;
+}
+
+static void mark_first(struct ns_part *p)
+{
+	size_t i;
+
+	for (i = 0; p->no_times && p->nr == p->calls->ended && i < p->slices.nr; i++)
+		p->slices.at[i].first = true;
+}
+
+/* Give to the pool what no branch to come changes. Return: as ns_threads_settle() */
+static int flush(struct ns_part *p)
+{
+	struct nt_calls *calls = p->calls;
+	int err;
+
+	p->branches = 0;
+	pthread_mutex_lock(&calls->lock);
+	mark_first(p);
+	tell_place(p);
+	err = give_ended(p);
+	if (!give_slices(p) || !give_gaps(p))
+		err = err ?: -1;
+	if (!err)
+		err = ns_threads_settle(calls, false);
+	pthread_mutex_unlock(&calls->lock);
+	return err;
+}
+
+static bool is_full(const struct ns_part *p)
+{
+	return p->branches >= FLUSH_BRANCHES || p->slices.nr >= FLUSH_SLICES ||
+	       p->ended.nr >= FLUSH_CALLS || p->gaps.nr >= FLUSH_SLICES;
+}
+
+uint64_t ns_calls_horizon(const struct nt_calls *calls)
+{
+	const struct ns_part *p;
+	uint64_t horizon = calls->begun < calls->session->nr_parts ? calls->begun_at : UINT64_MAX;
+
+	for (p = calls->parts; p; p = p->next) {
+		if (p->horizon < horizon)
+			horizon = p->horizon;
+	}
+	return horizon;
+}
+
+bool ns_calls_waits(const struct nt_calls *calls, const struct ns_slice *s)
+{
+	const struct ns_part *p;
+
+	for (p = calls->parts; p; p = p->next) {
+		if (p->has_open && p->open_tid == s->tid && p->open_begin <= s->begin &&
+		    ns_thread_cpu(s->tid, s->cpu) == ns_thread_cpu(p->open_tid, p->open_cpu))
+			return true;
+	}
+	return false;
+}
+
+/* ---- Slices ---- */
+
+/* Calls that are open stay with the slice, and the next slice begins with none. */
+static bool close_slice(struct ns_part *p)
+{
+	struct ns_slice *s = &p->slice;
+
+	if (!p->open)
+		return true;
+	p->open = false;
+	memcpy(&s->open, &p->stack.open, sizeof(s->open));
+	s->child_ns = p->stack.child_ns;
+	s->child_insns = p->stack.child_insns;
+	memset(&p->stack.open, 0, sizeof(p->stack.open));
+	ns_stack_forget(&p->stack);
+	p->stack.child_ns = p->stack.child_insns = 0;
+	if (ns_array_add(&p->slices, *s))
+		return true;
+	ns_slice_free(s);
+	return false;
+}
+
+static bool new_slice(struct ns_part *p, int32_t tid, int32_t cpu, uint64_t time)
+{
+	if (!close_slice(p))
+		return false;
+	p->slice = (struct ns_slice){
+		.tid = tid, .cpu = cpu, .stretch = p->stretch, .nth = p->nr_slices++,
+		.number = __atomic_fetch_add(&p->calls->nr_slices, 1, __ATOMIC_RELAXED),
+		.begin = time, .end = time,
+	};
+	p->open = true;
+	return true;
+}
+
+static bool slice_of(struct ns_part *p, const struct nt_who *who, uint64_t time)
+{
+	if (p->open && p->slice.tid == who->tid && p->slice.cpu == who->cpu)
+		return true;
+	if (!new_slice(p, who->tid, who->cpu, time))
+		return false;
+	p->slice.fresh = p->fresh++;
+	return true;
+}
+
+/*
+ * Only the calls from before the slice can explain the event, so it waits for them. If calls are
+ * open above those, a new slice begins with the event.
+ */
+static bool take_outer(struct ns_part *p, struct ns_event *e)
+{
+	struct ns_outer outer = { 0 };
+
+	if (p->stack.open.nr || p->slice.outer.nr >= OUTER_MAX) {
+		if (!new_slice(p, p->slice.tid, p->slice.cpu, e->time))
+			return false;
+		p->slice.split = true;
+		e->insns = 0;
+	}
+	outer.event = *e;
+	outer.child_ns = p->stack.child_ns;
+	outer.child_insns = p->stack.child_insns;
+	p->stack.child_ns = p->stack.child_insns = 0;
+	return ns_array_add(&p->slice.outer, outer);
+}
+
+static bool end_gap(struct ns_part *p, uint64_t time)
+{
+	const struct ns_gap gap = { .from = p->gap, .to = time, .stretch = p->stretch };
+
+	if (!p->in_gap)
+		return true;
+	p->in_gap = false;
+	return ns_array_add(&p->gaps, gap);
+}
+
+static void note_first(struct ns_part *p, uint64_t time)
+{
+	if (p->has_first)
+		return;
+	p->has_first = true;
+	p->first = time;
+}
+
+static bool take_event(struct ns_part *p, const struct nt_who *who, const struct nt_branch *b)
+{
+	struct ns_event event;
+	int ret;
+
+	ns_event_init(&event, who, b, p->slice.insns);
+	ret = ns_stack_take(&p->stack, &event);
+	return ret ? ret > 0 : take_outer(p, &event);
+}
+
+static int take_branch(void *part, const struct nt_who *who, const struct nt_branch *b)
+{
+	struct ns_part *p = part;
+
+	if (is_full(p) && flush(p))
+		return -1;
+	if (!slice_of(p, who, b->time) || (p->in_gap && !end_gap(p, b->time)))
+		return -1;
+	note_first(p, b->time);
+	p->branches++;
+	p->slice.insns += b->insns;
+	p->slice.end = b->time;
+	if (nt_filter_passes(&p->calls->filter, b->time, who->cpu, who->tid)) {
+		p->totals.insns += b->insns;
+		p->totals.branches++;
+	}
+	/* most branches are conditional, and an event takes longer to make than all else of them */
+	return !ns_branch_matters(b) || take_event(p, who, b) ? 0 : -1;
+}
+
+/* From here on, calls and returns are unknown, so the next slice begins without any. */
+static bool begin_gap(struct ns_part *p, uint64_t time)
+{
+	if (!close_slice(p))
+		return false;
+	if (!p->in_gap)
+		p->gap = time;
+	p->in_gap = true;
+	return true;
+}
+
+static int take_error(void *part, const struct nt_who *who, const struct nt_item *item)
+{
+	struct ns_part *p = part;
+
+	if (item->type == NT_ITEM_LOST)
+		p->totals.losses++;
+	else if (item->type == NT_ITEM_GAP)
+		p->totals.gaps++;
+	else
+		p->totals.errors++;
+	return begin_gap(p, p->open ? p->slice.end : who->time) ? 0 : -1;
+}
+
+/* ---- Stretches ---- */
+
+static void add_part(struct nt_calls *calls, struct ns_part *p, uint64_t start)
+{
+	pthread_mutex_lock(&calls->lock);
+	p->nr = calls->begun++;
+	if (start > calls->begun_at)
+		calls->begun_at = start;
+	p->next = calls->parts;
+	if (p->next)
+		p->next->before = p;
+	calls->parts = p;
+	pthread_mutex_unlock(&calls->lock);
+}
+
+static void free_part(struct ns_part *p)
+{
+	free(p->stack.open.at);
+	free(p->stack.targets);
+	free(p->slices.at);
+	free(p->functions.at);
+	free(p->cache);
+	free(p->ended.at);
+	free(p->gaps.at);
+	free(p);
+}
+
+/*
+ * Was trace lost at the begin of the stretch, and not at the end of the one before? Messages of
+ * frames are looked at when they are decoded, so PARTIAL counts.
+ */
+static bool lost_begin(const struct ns_trace *trace, const struct ns_stretch *s)
+{
+	if (s > trace->stretches.at && s[-1].queue == s->queue && s[-1].lost)
+		return false;
+	return s->middle || ns_frames_lost(s);
+}
+
+static void *begin(void *ctx, uint64_t stretch)
+{
+	struct ns_part *p = calloc(1, sizeof(*p));
+	struct nt_calls *calls = ctx;
+	const struct ns_stretch *s = ns_part_stretch(calls->session, stretch);
+	const struct ns_cpu *cpu = ns_part_cpu(calls->session, stretch);
+
+	if (!p)
+		return NULL;
+	p->cache = calloc(CACHE_SIZE, sizeof(*p->cache));
+	p->stack.targets = calloc(NS_TARGETS, sizeof(*p->stack.targets));
+	if (!p->cache || !p->stack.targets) {
+		free_part(p);
+		return NULL;
+	}
+	p->calls = calls;
+	p->stretch = stretch;
+	p->buffer = s->queue;
+	p->cpu = cpu ? cpu->cpu : s->cpu;
+	p->no_times = cpu && !cpu->has_time;
+	p->stack.session = calls->session;
+	p->stack.ops = &slice_ops;
+	p->stack.ctx = p;
+	p->stack.part = true;
+	p->horizon = s->start;
+	/* what was executed since the stretch before is lost */
+	p->in_gap = lost_begin(&calls->session->trace, s);
+	p->gap = s->start;
+	add_part(calls, p, s->start);
+	return p;
+}
+
+static bool add_functions(struct nt_calls *calls, struct ns_part *p)
+{
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < p->functions.nr; i++) {
+		ok = ok && ns_function_add(&calls->functions.all.at[i], &p->functions.at[i]);
+		calls->functions.all.at[i].watched |= p->functions.at[i].watched;
+		ns_durations_free(p->functions.at[i].durations);
+	}
+	return ok;
+}
+
+static void add_totals(struct nt_calls *calls, const struct ns_part *p)
+{
+	calls->totals.insns += p->totals.insns;
+	calls->totals.branches += p->totals.branches;
+	calls->totals.errors += p->totals.errors;
+	calls->totals.gaps += p->totals.gaps;
+	calls->totals.losses += p->totals.losses;
+	calls->totals.open += p->totals.open;
+}
+
+static void remove_part(struct nt_calls *calls, struct ns_part *p)
+{
+	if (p->before)
+		p->before->next = p->next;
+	else
+		calls->parts = p->next;
+	if (p->next)
+		p->next->before = p->before;
+	calls->ended++;
+}
+
+/*
+ * The last gap lasts until there is trace of that CPU in the buffer again. If trace was lost after the
+ * stretch, others than its own CPU may have lost some, too, whether it counts as their loss or not.
+ */
+static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
+{
+	uint64_t last = p->open ? p->slice.end : who->time;
+	bool ok = close_slice(p);
+
+	p->totals.losses += lost;
+	if (lost || ns_part_stretch(p->calls->session, p->stretch)->lost)
+		ok = begin_gap(p, last) && ok;
+	return end_gap(p, UINT64_MAX) && ok;
+}
+
+static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
+{
+	struct nt_calls *calls = ctx;
+	struct ns_part *p = part;
+	bool ok = close_part(p, who, lost);
+	int err;
+
+	pthread_mutex_lock(&calls->lock);
+	ok = add_functions(calls, p) && ok;
+	add_totals(calls, p);
+	mark_first(p);
+	err = give_ended(p);
+	ok = give_slices(p) && give_gaps(p) && ok;
+	remove_part(calls, p);
+	if (!err && ok)
+		err = ns_threads_settle(calls, false);
+	pthread_mutex_unlock(&calls->lock);
+	free_part(p);
+	return ok ? err : -1;
+}
+
+/* ---- All ---- */
+
+struct nt_calls *nt_calls_new(struct nt_session *session)
+{
+	struct nt_calls *calls = calloc(1, sizeof(*calls));
+
+	if (!calls)
+		return NULL;
+	calls->session = session;
+	calls->filter.cpu = calls->filter.tid = -1;
+	pthread_mutex_init(&calls->lock, NULL);
+	calls->numbered = calloc(1, sizeof(*calls->numbered));
+	calls->gaps.session = session;
+	if (calls->numbered)
+		return calls;
+	nt_calls_free(calls);
+	return NULL;
+}
+
+void nt_calls_free(struct nt_calls *calls)
+{
+	if (!calls)
+		return;
+	ns_threads_free(calls);
+	ns_functions_free(&calls->functions);
+	ns_gaps_free(&calls->gaps);
+	ns_watched_free(&calls->watched);
+	if (calls->numbered)
+		ns_numbered_free(calls->numbered);
+	free(calls->numbered);
+	pthread_mutex_destroy(&calls->lock);
+	free(calls);
+}
+
+void nt_calls_filter(struct nt_calls *calls, const struct nt_filter *filter)
+{
+	calls->filter = *filter;
+}
+
+void nt_calls_watch(struct nt_calls *calls, const char *symbol)
+{
+	calls->watch = symbol;
+}
+
+void nt_calls_each(struct nt_calls *calls, nt_call_fn fn, void *ctx)
+{
+	calls->each = fn;
+	calls->each_ctx = ctx;
+}
+
+void nt_calls_open(struct nt_calls *calls)
+{
+	calls->open = true;
+}
+
+void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, void *ctx)
+{
+	calls->each_slice = fn;
+	calls->slice_ctx = ctx;
+}
+
+bool nt_calls_watched(const struct nt_calls *calls, uint64_t nth, struct nt_watched *found)
+{
+	return ns_watched_get(&calls->watched, nth, found);
+}
+
+int nt_calls_run(struct nt_calls *calls)
+{
+	const struct nt_branch_sink sink = {
+		.size = sizeof(sink), .begin = begin, .branch = take_branch, .error = take_error,
+		.end = end, .windows = &calls->filter.time,
+		.nr_windows = calls->filter.time.to ? 1 : 0,
+	};
+	int err = nt_session_branches(calls->session, &sink, calls);
+	size_t i;
+
+	if (!err)
+		err = ns_threads_settle(calls, true);
+	for (i = 0; i < calls->functions.all.nr; i++)
+		calls->totals.calls += calls->functions.all.at[i].calls;
+	calls->totals.functions = calls->functions.all.nr;
+	if (!err && !ns_watched_end(&calls->watched))
+		err = -1;
+	return err;
+}
+
+void nt_calls_totals(const struct nt_calls *calls, struct nt_calls_totals *totals)
+{
+	*totals = calls->totals;
+}
+
+const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t nth)
+{
+	return nth < calls->functions.all.nr ? &calls->functions.all.at[nth] : NULL;
+}
+
+const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t number)
+{
+	return ns_numbered_get(calls->numbered, number);
+}
+
+bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap)
+{
+	const struct ns_trace *trace = &calls->session->trace;
+	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
+
+	for (; g < end; nth -= g->gaps.nr, g++) {
+		if (nth >= g->gaps.nr)
+			continue;
+		*gap = (struct nt_gap){
+			.from = g->gaps.at[nth].from, .to = g->gaps.at[nth].to,
+			.cpu = trace->queues.at[g->buffer].cpu < 0 ? -1 : g->cpu,
+		};
+		return true;
+	}
+	return false;
+}

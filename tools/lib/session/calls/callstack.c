@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <string.h>
+
+#include "callstack.h"
+#include "session/session-priv.h"
+
+#define ECALL		0x00000073
+
+void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
+		   uint64_t insns)
+{
+	uint32_t insn = 0;
+
+	*event = (struct ns_event){
+		.time = branch->time, .insns = insns, .from = branch->from, .to = branch->to,
+		.from_space = nt_who_space(who, branch->from),
+		.to_space = nt_who_space(who, branch->to), .image = who->image,
+		.kind = branch->kind, .flags = branch->flags, .length = branch->length,
+	};
+	/* where user code alone is traced, trace stops before ecall retires */
+	if (branch->flags & NT_BRANCH_END && branch->kind == NT_BRANCH_NONE &&
+	    nt_who_read(who, branch->from, &insn, sizeof(insn)) == sizeof(insn) && insn == ECALL)
+		event->kind = NT_BRANCH_SYSCALL;
+}
+
+/* ---- Functions ---- */
+
+static bool is_user(const struct ns_stack *stack, uint64_t addr)
+{
+	return addr < ns_kernel_start(stack->session);
+}
+
+/* Length of a name without ".cold", which gcc gives to the unlikely part of a function */
+static size_t base_length(const char *name)
+{
+	const char *cold = strstr(name, ".cold");
+
+	return cold ? (size_t)(cold - name) : strlen(name);
+}
+
+static bool same_function(const struct nt_place *a, const struct nt_place *b)
+{
+	size_t n;
+
+	if (!a->symbol || !b->symbol || a->object != b->object)
+		return false;
+	if (a->symbol == b->symbol)
+		return true;
+	n = base_length(a->symbol);
+	return n == base_length(b->symbol) && !strncmp(a->symbol, b->symbol, n);
+}
+
+/*
+ * Does a jump go to the beginning of another function? For most jumps the first lookup shows that
+ * it does not.
+ */
+static bool is_tail_call(const struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_target *target = stack->targets;
+	struct nt_place from, to;
+
+	if (target) {
+		target += (e->to >> 1 ^ e->to >> 11) & (NS_TARGETS - 1);
+		if (target->addr == e->to && target->space == e->to_space)
+			return false;
+	}
+	nt_session_where(stack->session, e->to_space, e->to, &to);
+	if (!to.symbol || to.offset) {
+		if (target)
+			*target = (struct ns_target){ e->to_space, e->to };
+		return false;
+	}
+	nt_session_where(stack->session, e->from_space, e->from, &from);
+	return !same_function(&from, &to);
+}
+
+/* ---- Begin and end ---- */
+
+static bool is_trap_or_signal(const struct ns_frame *frame)
+{
+	return frame->trap || frame->signal;
+}
+
+/* The newest trap or signal: its number + 1; 0: none */
+static size_t newest(const struct ns_stack *stack)
+{
+	const struct ns_frame *top;
+
+	if (!stack->open.nr)
+		return 0;
+	top = &stack->open.at[stack->open.nr - 1];
+	return is_trap_or_signal(top) ? stack->open.nr : top->below;
+}
+
+bool ns_stack_add(struct ns_stack *stack, const struct ns_frame *frame)
+{
+	uint32_t below = newest(stack);
+
+	if (!ns_array_add(&stack->open, *frame))
+		return false;
+	stack->open.at[stack->open.nr - 1].below = below;
+	stack->signals += frame->signal;
+	return true;
+}
+
+static bool stack_push(struct ns_stack *stack, const struct ns_frame *frame,
+		       const struct ns_event *e)
+{
+	if (ns_stack_is_full(stack, 1) && !ns_stack_drop(stack, e))
+		return false;
+	if (!ns_stack_add(stack, frame))
+		return false;
+	return frame->unseen ||
+		stack->ops->enter(stack, &stack->open.at[stack->open.nr - 1], e);
+}
+
+static bool stack_pop(struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_frame frame = stack->open.at[--stack->open.nr], *caller;
+	uint64_t ns = e->time - frame.begin, insns = e->insns - frame.insns;
+
+	stack->signals -= frame.signal;
+	if (frame.unseen) {
+		ns = frame.child_ns;
+		insns = frame.child_insns;
+	}
+	if (stack->open.nr) {
+		caller = &stack->open.at[stack->open.nr - 1];
+		caller->child_ns += ns;
+		caller->child_insns += insns;
+	} else {
+		stack->child_ns += ns;
+		stack->child_insns += insns;
+	}
+	return frame.unseen || stack->ops->leave(stack, &frame, e, true);
+}
+
+/* End all calls from the @nth on. */
+static int stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *e)
+{
+	while (stack->open.nr > nth) {
+		if (!stack_pop(stack, e))
+			return -1;
+	}
+	return 1;
+}
+
+bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event)
+{
+	struct ns_frame frame;
+
+	while (stack->open.nr) {
+		frame = stack->open.at[--stack->open.nr];
+		if (!frame.unseen && !stack->ops->leave(stack, &frame, event, false))
+			return false;
+	}
+	stack->signals = 0;
+	return true;
+}
+
+static int take_call(struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_frame frame = {
+		.ret = e->from + e->length, .ret_space = e->from_space, .begin = e->time,
+		.insns = e->insns, .image = e->image, .kind = e->kind,
+	};
+
+	/* this is how a program gets its own address */
+	if (frame.ret == e->to)
+		return 1;
+	return stack_push(stack, &frame, e) ? 1 : -1;
+}
+
+static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unseen)
+{
+	const struct ns_frame frame = {
+		.ret = e->from + (e->kind == NT_BRANCH_SYSCALL ? 4 : 0),
+		.ret_space = e->from_space, .begin = e->time, .insns = e->insns,
+		.image = e->image, .kind = e->kind, .trap = true, .unseen = unseen,
+	};
+
+	return stack_push(stack, &frame, e) ? 1 : -1;
+}
+
+/* ---- Returns ---- */
+
+/* The newest call that was made in the function that @to is in; -1: none */
+static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint64_t to)
+{
+	struct nt_place here, there;
+	const struct ns_frame *f;
+	int64_t i;
+
+	nt_session_where(stack->session, space, to, &here);
+	for (i = here.symbol ? (int64_t)stack->open.nr - 1 : -1; i >= 0; i--) {
+		f = &stack->open.at[i];
+		if (f->trap)
+			return -1;
+		/* the last instruction of a function may call a function that never returns */
+		nt_session_where(stack->session, f->ret_space, f->ret - !f->signal, &there);
+		if (same_function(&here, &there))
+			return i;
+	}
+	return -1;
+}
+
+/* The first instruction of a function of the kernel, as ret_from_fork: a thread begins there. */
+static bool is_new_thread(const struct ns_stack *stack, const struct ns_event *e)
+{
+	struct nt_place place;
+
+	if (is_user(stack, e->to))
+		return false;
+	nt_session_where(stack->session, e->to_space, e->to, &place);
+	return place.symbol && !place.offset;
+}
+
+static int take_return(struct ns_stack *stack, const struct ns_event *e)
+{
+	bool below = stack->part;
+	int64_t i;
+
+	for (i = (int64_t)stack->open.nr - 1; i >= 0; i--) {
+		/* a return does not leave the kernel */
+		if (stack->open.at[i].trap) {
+			below = false;
+			break;
+		}
+		if (stack->open.at[i].ret == e->to && !stack->open.at[i].signal)
+			return stack_cut(stack, i, e);
+	}
+	if (below)
+		return 0;
+	i = find_function(stack, e->to_space, e->to);
+	if (i >= 0)
+		return stack_cut(stack, i, e);
+	if (is_new_thread(stack, e))
+		return ns_stack_drop(stack, e) ? 1 : -1;
+	return 1;
+}
+
+/* A system call that a signal interrupted is made again: it goes on at ecall. */
+static bool goes_back_to(const struct ns_frame *f, uint64_t to)
+{
+	return f->ret == to || (f->kind == NT_BRANCH_SYSCALL && f->ret == to + 4);
+}
+
+/* The newest trap, if @user of a program; -1: none */
+static int64_t find_trap(const struct ns_stack *stack, bool user)
+{
+	const struct ns_frame *frame;
+	size_t at;
+
+	for (at = newest(stack); at; at = frame->below) {
+		frame = &stack->open.at[at - 1];
+		if (frame->trap && (!user || is_user(stack, frame->ret)))
+			break;
+	}
+	return (int64_t)at - 1;
+}
+
+/* The kernel delivers a signal, or goes on elsewhere in the program as the handler wanted. */
+static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct ns_frame frame)
+{
+	struct nt_place place;
+	int64_t i;
+
+	nt_session_where(stack->session, e->to_space, e->to, &place);
+	if (place.symbol && place.offset) {
+		i = find_function(stack, e->to_space, e->to);
+		return i < 0 ? 1 : stack_cut(stack, i, e);
+	}
+	frame.trap = frame.unseen = false;
+	frame.signal = true;
+	frame.begin = e->time;
+	frame.insns = e->insns;
+	frame.child_ns = frame.child_insns = 0;
+	return stack_push(stack, &frame, e) ? 1 : -1;
+}
+
+static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
+{
+	bool user = is_user(stack, e->to);
+	int64_t trap = find_trap(stack, user);
+	struct ns_frame frame;
+	size_t at;
+
+	if (trap >= 0 && user && stack->open.at[trap].image != e->image) {
+		if (stack->part)
+			return 0;
+		/* exec: the program called the kernel, which never returns to the old program */
+		return stack_cut(stack, trap, e) > 0 && ns_stack_drop(stack, e) ? 1 : -1;
+	}
+	for (at = newest(stack); at; at = stack->open.at[at - 1].below) {
+		if (goes_back_to(&stack->open.at[at - 1], e->to))
+			return stack_cut(stack, at - 1, e);
+	}
+	if (stack->part)
+		return 0;
+	if (trap < 0)
+		return 1;
+	frame = stack->open.at[trap];
+	if (stack_cut(stack, trap, e) < 0)
+		return -1;
+	/* this is how the kernel handles its own faults */
+	return user ? take_signal(stack, e, frame) : 1;
+}
+
+static int take_jump(struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_frame frame;
+
+	if (stack->open.nr ? stack->open.at[stack->open.nr - 1].trap : !stack->part)
+		return 1;
+	if (!is_tail_call(stack, e))
+		return 1;
+	if (!stack->open.nr)
+		return 0;
+	frame = stack->open.at[stack->open.nr - 1];
+	if (!stack_pop(stack, e))
+		return -1;
+	frame.begin = e->time;
+	frame.insns = e->insns;
+	frame.child_ns = frame.child_insns = 0;
+	return stack_push(stack, &frame, e) ? 1 : -1;
+}
+
+/* ---- All ---- */
+
+/* Trace stops in a program: the kernel executes, unless something else was the reason. */
+static int take_stop(struct ns_stack *stack, const struct ns_event *e)
+{
+	switch (e->kind) {
+	case NT_BRANCH_SYSCALL:
+	case NT_BRANCH_EXCEPTION:
+	case NT_BRANCH_INTERRUPT:
+	case NT_BRANCH_NONE:
+		return is_user(stack, e->from) ? take_trap(stack, e, true) : 1;
+	}
+	return 1;
+}
+
+static int take_begin(struct ns_stack *stack, const struct ns_event *e)
+{
+	if (!is_user(stack, e->to))
+		return 1;
+	if (!stack->open.nr)
+		return !stack->part;
+	return stack->open.at[stack->open.nr - 1].unseen ? take_trap_return(stack, e) : 1;
+}
+
+int ns_stack_take(struct ns_stack *stack, const struct ns_event *event)
+{
+	if (event->flags & NT_BRANCH_BEGIN)
+		return take_begin(stack, event);
+	if (event->flags & NT_BRANCH_END)
+		return take_stop(stack, event);
+	switch (event->kind) {
+	case NT_BRANCH_CALL:
+		return take_call(stack, event);
+	case NT_BRANCH_SYSCALL:
+	case NT_BRANCH_EXCEPTION:
+	case NT_BRANCH_INTERRUPT:
+		return take_trap(stack, event, false);
+	case NT_BRANCH_RETURN:
+		return take_return(stack, event);
+	case NT_BRANCH_TRAP_RETURN:
+		return take_trap_return(stack, event);
+	case NT_BRANCH_JUMP:
+		return take_jump(stack, event);
+	}
+	return 1;
+}

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+#include "session/array.h"
+#include "kmodule.h"
+#include "lines.h"
+
+/* Of an inlined call, by clang; older elfutils do not name it. */
+#ifndef DW_AT_GNU_discriminator
+#define DW_AT_GNU_discriminator	0x2136
+#endif
+
+/* Addresses of a compilation unit, without the bias of its debug information */
+struct unit {
+	Dwarf_Addr	from, to;
+	Dwarf_Die	*cu;
+};
+
+/* A file, and what elfutils knows of it */
+struct module {
+	const char	*object;	/* as the recording names it */
+	Dwfl_Module	*dwfl;		/* NULL: the file is not there, or is none of ELF */
+	Dwarf_Addr	bias;		/* what elfutils adds to the file's addresses */
+	Dwarf_Addr	dwarf_bias;	/* ... and to those of the debug information */
+	NS_ARRAY(struct unit) units;	/* by address */
+	bool		has_units;
+	bool		is_kmodule;
+	struct ns_kmodule kmodule;
+};
+
+struct nt_lines {
+	struct nt_session *session;
+	Dwfl		*dwfl;
+	NS_ARRAY(struct module) modules;
+};
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+struct nt_lines *nt_lines_new(struct nt_session *session)
+{
+	struct nt_lines *lines = calloc(1, sizeof(*lines));
+
+	if (!lines)
+		return NULL;
+	lines->session = session;
+	lines->dwfl = dwfl_begin(&callbacks);
+	if (lines->dwfl)
+		return lines;
+	free(lines);
+	return NULL;
+}
+
+void nt_lines_free(struct nt_lines *lines)
+{
+	size_t i;
+
+	if (!lines)
+		return;
+	dwfl_end(lines->dwfl);
+	for (i = 0; i < lines->modules.nr; i++) {
+		free(lines->modules.at[i].units.at);
+		ns_kmodule_close(&lines->modules.at[i].kmodule);
+	}
+	free(lines->modules.at);
+	free(lines);
+}
+
+static void open_file(struct nt_lines *lines, struct module *module)
+{
+	const char *file = nt_session_file(lines->session, module->object);
+	GElf_Addr bias;
+
+	if (!file)
+		return;
+	dwfl_report_begin_add(lines->dwfl);
+	module->dwfl = dwfl_report_offline(lines->dwfl, module->object, file, -1);
+	dwfl_report_end(lines->dwfl, NULL, NULL);
+	if (module->dwfl && dwfl_module_getelf(module->dwfl, &bias))
+		module->bias = bias;
+}
+
+static void open_kmodule(struct nt_lines *lines, struct module *module)
+{
+	module->is_kmodule = true;
+	ns_kmodule_open(&module->kmodule, lines->dwfl, lines->session, module->object);
+	module->dwfl = module->kmodule.dwfl;
+}
+
+static struct module *module_of(struct nt_lines *lines, const char *object)
+{
+	struct module module = { .object = object };
+	size_t i;
+
+	for (i = lines->modules.nr; i--; ) {
+		if (lines->modules.at[i].object == object)
+			return &lines->modules.at[i];
+	}
+	if (ns_is_kmodule(lines->session, object) || ns_is_kernel(lines->session, object))
+		open_kmodule(lines, &module);
+	else
+		open_file(lines, &module);
+	if (ns_array_add(&lines->modules, module))
+		return &lines->modules.at[lines->modules.nr - 1];
+	ns_kmodule_close(&module.kmodule);
+	return NULL;
+}
+
+/* What elfutils calls an address of a place, and the other way round */
+static Dwarf_Addr to_dwfl(const struct module *module, uint64_t address)
+{
+	return module->is_kmodule ? ns_kmodule_from_kernel(&module->kmodule, address) :
+				    address + module->bias;
+}
+
+static uint64_t from_dwfl(const struct module *module, Dwarf_Addr address)
+{
+	return module->is_kmodule ? ns_kmodule_to_kernel(&module->kmodule, address) :
+				    address - module->bias;
+}
+
+bool nt_lines_missing(const struct nt_lines *lines, size_t nth, const char **object, const char **why)
+{
+	const struct module *module = lines->modules.at, *end = module + lines->modules.nr;
+
+	for (; module < end; module++) {
+		/* few systems have a vmlinux: it is no news that there is none */
+		if (!module->is_kmodule || module->dwfl || (!module->kmodule.refused &&
+		    ns_is_kernel(lines->session, module->object)) || nth--)
+			continue;
+		*object = module->object;
+		*why = module->kmodule.why ? module->kmodule.why : "out of memory";
+		return true;
+	}
+	return false;
+}
+
+/* ---- Compilation units ---- */
+
+static int unit_cmp(const void *a, const void *b)
+{
+	const struct unit *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static void index_units(struct module *module)
+{
+	struct unit unit = { 0 };
+	Dwarf_Addr base;
+	ptrdiff_t offset;
+
+	module->has_units = true;
+	while ((unit.cu = dwfl_module_nextcu(module->dwfl, unit.cu, &module->dwarf_bias))) {
+		for (offset = 0; (offset = dwarf_ranges(unit.cu, offset, &base, &unit.from, &unit.to)) > 0; ) {
+			if (unit.from < unit.to && !ns_array_add(&module->units, unit))
+				return;
+		}
+	}
+	if (module->units.nr)
+		qsort(module->units.at, module->units.nr, sizeof(unit), unit_cmp);
+}
+
+/*
+ * The compilation unit of an address. elfutils looks it up in .debug_aranges, which clang leaves
+ * out; then the units themselves say what they cover.
+ */
+static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bias)
+{
+	Dwarf_Die *cu = dwfl_module_addrdie(module->dwfl, addr, bias);
+	size_t low = 0, high, mid;
+
+	if (cu)
+		return cu;
+	if (!module->has_units)
+		index_units(module);
+	*bias = module->dwarf_bias;
+	for (high = module->units.nr; low < high; ) {
+		mid = low + (high - low) / 2;
+		if (module->units.at[mid].to <= addr - *bias)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < module->units.nr && module->units.at[low].from <= addr - *bias ?
+		module->units.at[low].cu : NULL;
+}
+
+/* ---- Frames ---- */
+
+static void line_of(Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frame)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(cu, addr);
+
+	if (!line)
+		return;
+	frame->file = dwarf_linesrc(line, NULL, NULL);
+	dwarf_lineno(line, &frame->line);
+	dwarf_linediscriminator(line, &frame->discriminator);
+}
+
+/* Sets a function's name and where it begins. An inlined function has them at its origin. */
+static void name_of(Dwarf_Die *die, struct nt_frame *frame)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	frame->function = dwarf_diename(die);
+	frame->linkage = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
+	if (!frame->linkage)
+		frame->linkage = frame->function;
+	if (!dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_line, &attr), &value))
+		frame->start = value;
+}
+
+/* Where a function was inlined: the file and line of the call */
+static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct nt_frame *frame)
+{
+	Dwarf_Word value;
+	Dwarf_Attribute attr;
+	Dwarf_Files *files;
+	size_t nr;
+
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &value))
+		frame->line = value;
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_GNU_discriminator, &attr), &value))
+		frame->discriminator = value;
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &value) &&
+	    !dwarf_getsrcfiles(cu, &files, &nr) && value < nr)
+		frame->file = dwarf_filesrc(files, value, NULL, NULL);
+}
+
+static size_t add_scopes(Dwarf_Die *cu, Dwarf_Die *scopes, int nr, struct nt_frame *frames,
+			 size_t max)
+{
+	size_t n = 0;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		int tag = dwarf_tag(&scopes[i]);
+
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+			continue;
+		name_of(&scopes[i], &frames[n]);
+		frames[n].inlined = tag == DW_TAG_inlined_subroutine && n + 1 < max;
+		if (!frames[n].inlined)
+			return n + 1;
+		n++;
+		frames[n] = (struct nt_frame){ 0 };
+		call_site(cu, &scopes[i], &frames[n]);
+	}
+	/* what was inlined is in a function, even if nothing names that */
+	return n + 1;
+}
+
+size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
+		   struct nt_frame *frames, size_t max)
+{
+	struct module *module = object ? module_of(lines, object) : NULL;
+	Dwarf_Die *cu, *inner = NULL, *scopes = NULL;
+	Dwarf_Addr bias = 0;
+	size_t n = 1;
+	int nr = 0;
+
+	frames[0] = (struct nt_frame){ 0 };
+	if (!module || !module->dwfl)
+		return 1;
+	address = to_dwfl(module, address);
+	cu = unit_of(module, address, &bias);
+	if (!cu)
+		return 1;
+	address -= bias;
+	line_of(cu, address, &frames[0]);
+	/* around an inlined function are the scopes that it is written in; where it is, is wanted */
+	if (dwarf_getscopes(cu, address, &inner) > 0)
+		nr = dwarf_getscopes_die(&inner[0], &scopes);
+	if (nr > 0)
+		n = add_scopes(cu, scopes, nr, frames, max);
+	free(scopes);
+	free(inner);
+	return n;
+}
+
+/* ---- All of an object ---- */
+
+struct each {
+	int	(*fn)(void *ctx, const struct nt_line *line);
+	void	*ctx;
+	const struct module *module;
+	Dwarf_Addr bias;	/* what elfutils adds to addresses of the debug information */
+	int	ret;
+};
+
+/* The first line that has the address, or the end of all; there may be several */
+static size_t first_line(Dwarf_Lines *lines, size_t nr, Dwarf_Addr address)
+{
+	size_t low = 0, high = nr, mid;
+	Dwarf_Addr at;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (!dwarf_lineaddr(dwarf_onesrcline(lines, mid), &at) && at < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/*
+ * Where a function's code begins. Compilers list its brace first, and then, perhaps at the same address,
+ * what stands inside.
+ */
+static int entry_of(Dwarf_Die *function, Dwarf_Addr address)
+{
+	const char *file = dwarf_decl_file(function), *other;
+	Dwarf_Lines *lines;
+	Dwarf_Line *line;
+	bool end, inside;
+	Dwarf_Addr at;
+	Dwarf_Die cu;
+	size_t nr, i;
+	int number;
+
+	if (!dwarf_diecu(function, &cu, NULL, NULL) || dwarf_getsrclines(&cu, &lines, &nr))
+		return 0;
+	for (i = first_line(lines, nr, address); i < nr; i++) {
+		line = dwarf_onesrcline(lines, i);
+		if (dwarf_lineaddr(line, &at) || at != address || dwarf_lineprologueend(line, &inside) || inside)
+			return 0;
+		/* the function before may end here */
+		if (dwarf_lineendsequence(line, &end) || end || dwarf_lineno(line, &number))
+			continue;
+		other = dwarf_linesrc(line, NULL, NULL);
+		return file && other && !strcmp(file, other) ? number : 0;
+	}
+	return 0;
+}
+
+static int give_function(Dwarf_Die *die, void *ctx)
+{
+	struct each *each = ctx;
+	struct nt_frame frame = { 0 };
+	struct nt_line line;
+	Dwarf_Addr low;
+
+	if (dwarf_lowpc(die, &low))
+		return DWARF_CB_OK;
+	name_of(die, &frame);
+	line = (struct nt_line){
+		.file = dwarf_decl_file(die), .line = frame.start, .function = frame.linkage,
+		.entry = entry_of(die, low),
+		.address = from_dwfl(each->module, low + each->bias),
+	};
+	if (line.file && line.function)
+		each->ret = each->fn(each->ctx, &line);
+	return each->ret ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+static int give_lines(Dwarf_Die *cu, struct each *each)
+{
+	struct nt_line give = { 0 };
+	Dwarf_Lines *lines;
+	Dwarf_Line *line;
+	size_t nr, i;
+	bool end;
+
+	if (dwarf_getsrclines(cu, &lines, &nr))
+		return 0;
+	for (i = 0; i < nr && !each->ret; i++) {
+		line = dwarf_onesrcline(lines, i);
+		if (dwarf_lineendsequence(line, &end) || end || dwarf_lineno(line, &give.line) ||
+		    give.line <= 0 || dwarf_lineaddr(line, &give.address))
+			continue;
+		give.file = dwarf_linesrc(line, NULL, NULL);
+		give.address = from_dwfl(each->module, give.address + each->bias);
+		each->ret = give.file ? each->fn(each->ctx, &give) : 0;
+	}
+	return each->ret;
+}
+
+int nt_lines_each(struct nt_lines *lines, const char *object,
+		  int (*fn)(void *ctx, const struct nt_line *line), void *ctx)
+{
+	struct module *module = object ? module_of(lines, object) : NULL;
+	struct each each = { .fn = fn, .ctx = ctx, .module = module };
+	Dwarf_Die *cu = NULL;
+
+	while (module && module->dwfl && (cu = dwfl_module_nextcu(module->dwfl, cu, &each.bias))) {
+		if (give_lines(cu, &each))
+			break;
+		dwarf_getfuncs(cu, give_function, &each, 0);
+		if (each.ret)
+			break;
+	}
+	return each.ret;
+}

@@ -1,0 +1,747 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Decoding of a recording's stretches by several threads.
+ *
+ * Code must be read as it was at the time of the trace. The events that change it (exec, a map over
+ * another, ids that are used again) have times. A stretch is fed to the decoder up to the first
+ * message that is later than such an event; then the event takes effect.
+ *
+ * If encoders share a buffer, an event takes effect at its place among the messages of each one. So
+ * a stretch is decoded once for each encoder, which is a part of it (sources.h).
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/ntrace.h>
+
+#include "frames.h"
+#include "session/session-priv.h"
+#include "sources.h"
+
+#define CHUNK	(256 << 10)	/* bytes that are fed at once */
+#define EARLY	10000000	/* ns: a message is at most so much older than the stretch */
+#define AHEAD	16		/* stretches for each thread that may wait for an earlier one */
+
+struct job;
+
+/* The last timestamp of a source */
+struct ns_clock {
+	uint64_t	ticks;
+	bool		known;
+};
+
+/* One thread, and the part of a stretch that it decodes */
+struct worker {
+	struct job	*job;
+	struct nt_session *session;
+	struct nt_image	*image;
+	struct nt_flow	*flow;
+	struct nt_reader *reader;
+	const struct ns_cpu *made_for;	/* whose @flow and @reader are */
+	const struct ns_cpu *cpu;	/* whose messages are decoded; NULL: it is not known how */
+	const struct ns_stretch *stretch;
+	struct ns_stretch joined;	/* @stretch is this one if it was one of frames */
+	uint64_t	now;		/* ns: events up to here count */
+	struct ns_clock	clock;		/* the reader's */
+	struct nt_who	who;
+	bool		has_items;
+	int32_t		known_tid;	/* that @who was made for, at that time */
+	uint64_t	known_at;
+	uint64_t	kernel_start;
+	void		*part;
+	pthread_t	thread;
+};
+
+/* A part of a stretch; if it is decoded, its end() waits for those before it */
+struct turn {
+	uint64_t	number;		/* see sources.h */
+	uint64_t	start;		/* no part after this one begins earlier */
+	void		*part;
+	struct nt_who	who;
+	bool		has_items;
+	bool		done;
+};
+
+struct job {
+	struct nt_session *session;
+	const struct nt_consumer *consumer;
+	void		*ctx;
+	pthread_mutex_t	lock;
+	NS_ARRAY(struct turn) turns;	/* all parts, by time */
+	bool		*traced;	/* has the CPU had an item? By ns_setup::cpus */
+	size_t		next;		/* that nobody has taken */
+	size_t		turn;		/* whose end() is to be called */
+	size_t		ahead;		/* so many may wait for their end(), as each takes memory */
+	bool		ending;		/* a thread calls end() */
+	pthread_cond_t	ended;
+	pthread_mutex_t	progress_lock;
+	uint64_t	fed;		/* bytes of trace that are decoded, of each source its share */
+	int		result;		/* not 0: stop */
+};
+
+/* ---- Who executes ---- */
+
+/* Did the kernel write its thread ids to the scontext that Ownership messages report? */
+static bool writes_scontext(const struct worker *w)
+{
+	return !(w->session->setup.flags & NTRACE_INFO_FLAG_NO_SCONTEXT);
+}
+
+static int32_t tid_of(const struct worker *w, const struct nt_context *context)
+{
+	const struct ns_stretch *s = w->stretch;
+	int32_t tid;
+
+	if (context->has_scontext && writes_scontext(w))
+		return (int32_t)context->scontext;
+	if (w->session->trace.queues.at[s->queue].cpu < 0)
+		return w->session->trace.queues.at[s->queue].tid;
+	/* The stretch may be another one's, too */
+	tid = ns_sideband_running(&w->session->sideband, w->who.cpu, w->now);
+	return tid >= 0 || w->who.cpu != s->cpu ? tid : s->tid;
+}
+
+static void set_thread(struct worker *w, const struct nt_context *context)
+{
+	int64_t gen;
+
+	w->who.tid = tid_of(w, context);
+	if (w->who.tid == w->known_tid && w->now == w->known_at)
+		return;
+	w->known_tid = w->who.tid;
+	w->known_at = w->now;
+	nt_session_thread(w->session, w->who.tid, w->now, &w->who.pid, &w->who.comm);
+	gen = w->who.pid < 0 ? -1 :
+	      ns_sideband_generation(&w->session->sideband, w->who.pid, w->now);
+	w->who.user = gen < 0 ? NS_SPACE_UNKNOWN : NS_SPACE_GENERATION + gen;
+	w->who.image = gen < 0 ? 0 : w->session->sideband.generations.at[gen].image;
+}
+
+static bool is_guest(const struct nt_context *context)
+{
+	return context->priv == NT_PRIV_VS || context->priv == NT_PRIV_VU;
+}
+
+static uint64_t code_space(void *ctx, const struct nt_context *context)
+{
+	struct worker *w = ctx;
+
+	if (context->has_priv && context->priv == NT_PRIV_M)
+		return NS_SPACE_FIRMWARE;
+	if (context->has_priv && is_guest(context))
+		return NS_SPACE_UNKNOWN;
+	if (context->has_priv && context->priv != NT_PRIV_U)
+		return NS_SPACE_KERNEL;
+	set_thread(w, context);
+	/* Without a privilege it may be the kernel, which all threads have, also those without maps */
+	if (!context->has_priv && w->who.user == NS_SPACE_UNKNOWN)
+		return NS_SPACE_KERNEL;
+	return w->who.user;
+}
+
+static int code_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size)
+{
+	struct worker *w = ctx;
+
+	return nt_session_read(w->session, space, addr, buf, size);
+}
+
+/* ---- Time ---- */
+
+static uint64_t time_of(const struct worker *w, uint64_t ticks)
+{
+	const struct ns_setup *setup = &w->session->setup;
+	const struct ns_stretch *s = w->stretch;
+	uint64_t time;
+
+	time = ns_setup_time(setup, w->cpu, ns_setup_widen(setup, w->cpu, ticks, s->end));
+	return s->end && time > s->end ? s->end : time;
+}
+
+/* Is it a message of this part that has a time? Then the reader's clock is there. */
+static bool clock_advance(struct worker *w, const struct nt_message *msg)
+{
+	struct ns_clock *clock = &w->clock;
+
+	if (msg->fields & NT_FIELD_SRC && msg->src != w->cpu->src_id)
+		return false;
+	if (!(msg->fields & NT_FIELD_TSTAMP))
+		return false;
+	if (nt_message_is_sync(msg)) {
+		clock->ticks = msg->tstamp;
+		clock->known = true;
+	} else {
+		clock->ticks = ns_cpu_next_tstamp(w->cpu, clock->ticks, msg->tstamp);
+	}
+	return clock->known;
+}
+
+uint64_t nt_who_time(const struct nt_who *who, uint64_t tstamp, uint8_t kind)
+{
+	const struct worker *w = who->priv;
+
+	return kind == NT_TSTAMP_NONE || !w->cpu->has_time ? who->time : time_of(w, tstamp);
+}
+
+uint64_t nt_who_space(const struct nt_who *who, uint64_t addr)
+{
+	const struct worker *w = who->priv;
+
+	if (who->space == NS_SPACE_UNKNOWN || who->space == NS_SPACE_FIRMWARE)
+		return who->space;
+	return addr < w->kernel_start ? who->user : NS_SPACE_KERNEL;
+}
+
+size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t size)
+{
+	const struct worker *w = who->priv;
+
+	return nt_session_read(w->session, who->space, addr, buf, size);
+}
+
+/* ---- Feed ---- */
+
+static int give_batch(struct worker *w, const struct nt_batch *batch)
+{
+	const struct nt_consumer *consumer = w->job->consumer;
+	const struct nt_context *context = batch->nr ? &batch->context : &batch->item.context;
+	uint64_t tstamp = batch->nr ? batch->tstamp : batch->item.tstamp;
+	uint8_t kind = batch->nr ? batch->tstamp_kind : batch->item.tstamp_kind;
+	uint64_t time;
+
+	w->has_items = true;
+	w->who.space = code_space(w, context);
+	if (w->who.space < NS_SPACE_GENERATION)
+		set_thread(w, context);
+	time = nt_who_time(&w->who, tstamp, kind);
+	if (time > w->who.time)
+		w->who.time = time;
+	if (batch->nr)
+		return consumer->ranges(w->part, &w->who, batch);
+	return consumer->item ? consumer->item(w->part, &w->who, &batch->item) : 0;
+}
+
+/* Ranges are counted; the rest is given as ever. */
+static int drain_counts(struct worker *w)
+{
+	struct nt_batch batch = { 0 };
+	int ret, err;
+
+	while ((ret = nt_flow_count(w->flow, &batch.item)) > 0) {
+		err = give_batch(w, &batch);
+		if (err)
+			return err;
+	}
+	return ret ? ns_fail(w->session, "out of memory") : 0;
+}
+
+static int drain(struct worker *w)
+{
+	struct nt_batch batch;
+	int ret, err;
+
+	if (w->job->consumer->counts)
+		return drain_counts(w);
+
+	while ((ret = nt_flow_next_batch(w->flow, &batch)) > 0) {
+		err = give_batch(w, &batch);
+		if (err)
+			return err;
+	}
+	return ret ? ns_fail(w->session, "out of memory") : 0;
+}
+
+/* A place in the stretch: bytes from its begin */
+struct place {
+	size_t		piece;
+	size_t		at;
+};
+
+/* Another thread may be telling just now: then that was it. */
+static void tell_progress(struct worker *w, size_t size)
+{
+	const struct nt_session_options *options = &w->session->options;
+	struct job *job = w->job;
+	uint64_t fed;
+
+	if (!options->progress)
+		return;
+	if (w->stretch->cpus.nr)
+		size /= w->stretch->cpus.nr;
+	fed = __atomic_add_fetch(&job->fed, size, __ATOMIC_RELAXED);
+	if (pthread_mutex_trylock(&job->progress_lock))
+		return;
+	if (fed < w->session->trace.bytes)
+		options->progress(options->progress_ctx, fed, w->session->trace.bytes);
+	pthread_mutex_unlock(&job->progress_lock);
+}
+
+static int feed(struct worker *w, struct place *from, const struct place *to)
+{
+	const struct ns_piece *piece;
+	size_t n, end;
+	int err;
+
+	while (from->piece < to->piece || (from->piece == to->piece && from->at < to->at)) {
+		piece = &w->stretch->pieces.at[from->piece];
+		end = from->piece < to->piece ? piece->size : to->at;
+		n = end - from->at < CHUNK ? end - from->at : CHUNK;
+		nt_flow_feed(w->flow, piece->data + from->at, n);
+		err = drain(w);
+		if (err)
+			return err;
+		tell_progress(w, n);
+		pd_forget(&w->session->pd, piece->data + from->at, n);
+		from->at += n;
+		if (from->at == piece->size) {
+			from->piece++;
+			from->at = 0;
+		}
+	}
+	return 0;
+}
+
+static struct place end_of(const struct ns_stretch *s)
+{
+	return (struct place){ .piece = s->pieces.nr, .at = 0 };
+}
+
+/* The place of an offset of the AUX buffer */
+static struct place place_of(const struct ns_stretch *s, uint64_t begin, uint64_t offset)
+{
+	struct place p = { 0 };
+
+	for (offset -= begin; p.piece < s->pieces.nr && offset >= s->pieces.at[p.piece].size;
+	     p.piece++)
+		offset -= s->pieces.at[p.piece].size;
+	p.at = offset;
+	return p;
+}
+
+/* ---- A stretch ---- */
+
+/* The messages of a stretch, whose times are read before they are decoded */
+struct scan {
+	uint64_t	begin;		/* offset of the stretch in the AUX buffer */
+	size_t		piece;		/* that is read next */
+	uint64_t	offset;		/* of the last message with a time, */
+	uint64_t	time;		/* and that time in ns; UINT64_MAX: the stretch has ended */
+};
+
+/*
+ * Read on up to the first message that is later than @time: where it begins. The message stays to
+ * be compared, as more than one event may come before it.
+ */
+static struct place read_until(struct worker *w, uint64_t time, struct scan *scan)
+{
+	const struct ns_stretch *s = w->stretch;
+	struct nt_message msg;
+	int ret;
+
+	while (scan->time <= time) {
+		ret = nt_reader_next(w->reader, &msg);
+		if (ret > 0 && clock_advance(w, &msg)) {
+			scan->time = time_of(w, w->clock.ticks);
+			scan->offset = msg.offset;
+		} else if (!ret && scan->piece == s->pieces.nr) {
+			scan->time = UINT64_MAX;
+		} else if (!ret) {
+			nt_reader_feed(w->reader, s->pieces.at[scan->piece].data,
+				       s->pieces.at[scan->piece].size);
+			scan->piece++;
+		}
+	}
+	return scan->time == UINT64_MAX ? end_of(s) : place_of(s, scan->begin, scan->offset);
+}
+
+/* Without Ownership messages, switches say who executes. */
+static uint64_t next_change(const struct worker *w)
+{
+	const struct ns_sideband *sb = &w->session->sideband;
+	uint64_t change = ns_sideband_next_change(sb, w->now), sw;
+
+	if (w->cpu->config & NTRACE_CONFIG_CONTEXT && writes_scontext(w))
+		return change;
+	sw = ns_sideband_next_switch(sb, w->who.cpu, w->now);
+	return sw < change ? sw : change;
+}
+
+/*
+ * A stretch may begin with messages that have waited in a queue since before the end of the last
+ * one. No message waits longer than EARLY, unless its time is damaged.
+ */
+static void begin_early(struct worker *w, struct scan *scan)
+{
+	read_until(w, 0, scan);
+	if (scan->time < w->now)
+		w->now = w->now - scan->time < EARLY ? scan->time : w->now - EARLY;
+}
+
+/* Feed all of the stretch; if events change what code is there, up to each of them. */
+static int feed_stretch(struct worker *w)
+{
+	const struct ns_stretch *s = w->stretch;
+	uint64_t change, last = s->end ? s->end : UINT64_MAX - 1;
+	struct scan scan = { .begin = s->offset };
+	struct place from = { 0 }, to;
+	int err = 0;
+
+	nt_reader_seek(w->reader, s->offset, s->middle);
+	w->clock = (struct ns_clock){ 0 };
+	if (w->cpu->has_time)
+		begin_early(w, &scan);
+	else
+		w->now = last;
+	while (!err) {
+		change = next_change(w);
+		if (change > last)
+			break;
+		to = read_until(w, change - 1, &scan);
+		err = feed(w, &from, &to);
+		w->now = change;
+		nt_image_remap(w->image);
+	}
+	to = end_of(s);
+	return err ?: feed(w, &from, &to);
+}
+
+static int new_decoder(struct worker *w)
+{
+	struct nt_config config = w->cpu->nt;
+
+	if (config.src_bits)
+		config.src_id = w->cpu->src_id;
+	nt_flow_free(w->flow);
+	nt_reader_free(w->reader);
+	w->flow = nt_flow_new(&config, w->image);
+	w->reader = nt_reader_new(&config);
+	w->made_for = w->cpu;
+	return w->flow && w->reader ? 0 : ns_fail(w->session, "out of memory");
+}
+
+/* A stretch without times is always wanted. */
+static bool is_wanted(const struct nt_consumer *consumer, const struct ns_stretch *s)
+{
+	size_t i;
+
+	for (i = 0; s->end && i < consumer->nr_windows; i++) {
+		if (s->start <= consumer->windows[i].to && s->end >= consumer->windows[i].from)
+			return true;
+	}
+	return !consumer->nr_windows || !s->end;
+}
+
+static int decode_messages(struct worker *w)
+{
+	const struct ns_stretch *s = w->stretch;
+	int err;
+
+	nt_image_remap(w->image);
+	nt_flow_restart(w->flow, s->offset, s->middle);
+	err = feed_stretch(w);
+	if (err)
+		return err;
+	nt_flow_end(w->flow);
+	err = drain(w);
+	if (err || !w->job->consumer->counts)
+		return err;
+	return w->job->consumer->counts(w->part, &w->who, w->flow);
+}
+
+/* Parts begin in the order in which they end. */
+static void begin_part(struct worker *w, uint64_t number)
+{
+	const struct ns_stretch *s = ns_part_stretch(w->session, number);
+
+	w->stretch = s;
+	w->cpu = ns_part_cpu(w->session, number);
+	w->has_items = false;
+	w->now = s->start;
+	w->who = (struct nt_who){ .time = s->start, .cpu = s->cpu, .pid = s->pid, .tid = s->tid,
+				  .comm = "", .buffer = s->queue, .lost = ns_frames_lost(s),
+				  .busy = s->flags & PERF_AUX_FLAG_COLLISION, .priv = w };
+	if (w->cpu)
+		w->who.cpu = w->cpu->cpu;
+	if (w->cpu != ns_sources_own(w->session, s))
+		w->who.pid = w->who.tid = -1;
+	w->known_tid = INT32_MIN;
+	w->part = w->job->consumer->begin(w->job->ctx, number);
+}
+
+static int decode_frames(struct worker *w, const struct ns_stretch *s)
+{
+	int err;
+
+	if (ns_frames_join(s, &w->session->setup, w->cpu, &w->joined))
+		return ns_fail(w->session, "out of memory");
+	ns_trace_find_middle(&w->joined, &w->session->setup);
+	w->stretch = &w->joined;
+	err = decode_messages(w);
+	w->stretch = s;
+	ns_frames_free(&w->joined);
+	/* A CPU without an item has lost its trace before the stretch ended */
+	if (w->who.lost && !w->has_items)
+		w->who.time = s->end;
+	return err;
+}
+
+static int decode_part(struct worker *w)
+{
+	const struct ns_stretch *s = w->stretch;
+	int err = 0;
+
+	if (!w->part)
+		return ns_fail(w->session, "out of memory");
+	if (!w->cpu || !s->pieces.nr || !is_wanted(w->job->consumer, s))
+		return 0;
+	if (w->cpu != w->made_for)
+		err = new_decoder(w);
+	if (err)
+		return err;
+	return ns_frames_has(s) ? decode_frames(w, s) : decode_messages(w);
+}
+
+/* ---- Parts ---- */
+
+static unsigned int nr_threads(const struct nt_session *session)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (session->options.threads)
+		return session->options.threads;
+	return processors < 1 ? 1 : processors;
+}
+
+/* Which encoders have messages in the stretches that are wanted, and that several may share? */
+static bool find_sources(struct job *job)
+{
+	const struct nt_session *session = job->session;
+	const struct ns_stretch *s;
+	const struct ns_cpu *own;
+	NS_ARRAY(size_t) shared = { 0 };
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; ok && session->setup.has_sources && i < session->trace.stretches.nr; i++) {
+		s = &session->trace.stretches.at[i];
+		own = ns_sources_own(session, s);
+		if (own && own->nt.src_bits && !s->cpus.nr && is_wanted(job->consumer, s))
+			ok = ns_array_add(&shared, i);
+	}
+	if (ok && shared.nr)
+		ok = !ns_sources_find(job->session, shared.at, shared.nr, nr_threads(session));
+	free(shared.at);
+	return ok;
+}
+
+static int turn_cmp(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Turns of a stretch: of each encoder that has messages in it, or of its own only */
+static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t start)
+{
+	const struct nt_session *session = job->session;
+	struct turn turn = {
+		.number = ns_part_number(session, s, ns_sources_own(session, s)), .start = start,
+	};
+	bool ok = true;
+	size_t i;
+
+	if (!s->cpus.nr || !is_wanted(job->consumer, s))
+		return ns_array_add(&job->turns, turn);
+	for (i = 0; ok && i < s->cpus.nr; i++) {
+		turn.number = ns_part_number(session, s, &session->setup.cpus[s->cpus.at[i]]);
+		ok = ns_array_add(&job->turns, turn);
+	}
+	return ok;
+}
+
+/* By time; those of one buffer stay in the order of the buffer. */
+static bool order_parts(struct job *job)
+{
+	const struct ns_trace *trace = &job->session->trace;
+	const struct ns_stretch *s = trace->stretches.at, *end = s + trace->stretches.nr;
+	uint64_t start = 0;
+	bool ok = find_sources(job);
+
+	for (; ok && s < end; s++) {
+		if (s == trace->stretches.at || s[-1].queue != s->queue || s->start > start)
+			start = s->start;
+		ok = add_turns(job, s, start);
+	}
+	if (ok && job->turns.nr)
+		qsort(job->turns.at, job->turns.nr, sizeof(job->turns.at[0]), turn_cmp);
+	job->session->nr_parts = job->turns.nr;
+	return ok;
+}
+
+/*
+ * Was trace lost after the part? If trace was lost after the stretch, its own CPU has lost some. Of
+ * the others, an encoder of N-Trace 1.0 reports that by itself. SiFive's funnel drops what comes
+ * when it is full, and an ETR overwrites what came first: their encoders do not know.
+ */
+static bool has_lost(const struct job *job, const struct turn *t)
+{
+	const struct nt_session *session = job->session;
+	const struct ns_stretch *s = ns_part_stretch(session, t->number);
+	const struct ns_cpu *cpu = ns_part_cpu(session, t->number);
+
+	if (!s->lost || cpu == ns_sources_own(session, s))
+		return s->lost;
+	return (cpu->nt.dialect == NT_DIALECT_SIFIVE0 || ns_frames_lost(s)) &&
+		job->traced[cpu - session->setup.cpus];
+}
+
+static int end_part(struct job *job, struct turn *t)
+{
+	const struct ns_cpu *cpu = ns_part_cpu(job->session, t->number);
+
+	if (t->has_items)
+		job->traced[cpu - job->session->setup.cpus] = true;
+	return job->consumer->end(job->ctx, t->part, &t->who, has_lost(job, t));
+}
+
+/* Call end() for all that are decoded, in their order; one thread does it for all. */
+static void end_finished(struct job *job)
+{
+	struct turn *t;
+	int err;
+
+	if (job->ending)
+		return;
+	job->ending = true;
+	while (job->turn < job->turns.nr && job->turns.at[job->turn].done) {
+		t = &job->turns.at[job->turn];
+		pthread_mutex_unlock(&job->lock);
+		err = end_part(job, t);
+		pthread_mutex_lock(&job->lock);
+		if (err && !job->result)
+			job->result = err;
+		job->turn++;
+		pthread_cond_broadcast(&job->ended);
+	}
+	job->ending = false;
+}
+
+/* ---- All stretches ---- */
+
+/* A part that nobody has taken; NULL: there is none. Called with the lock */
+static struct turn *take_turn(struct job *job)
+{
+	while (!job->result && job->next < job->turns.nr && job->next - job->turn >= job->ahead)
+		pthread_cond_wait(&job->ended, &job->lock);
+	return job->result || job->next == job->turns.nr ? NULL : &job->turns.at[job->next++];
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct job *job = w->job;
+	struct turn *t;
+	int err;
+
+	pthread_mutex_lock(&job->lock);
+	while ((t = take_turn(job))) {
+		begin_part(w, t->number);
+		pthread_mutex_unlock(&job->lock);
+		err = decode_part(w);
+		pthread_mutex_lock(&job->lock);
+		t->part = w->part;
+		t->who = w->who;
+		t->has_items = w->has_items;
+		t->done = w->part;
+		if (err && !job->result)
+			job->result = err;
+		end_finished(job);
+	}
+	pthread_cond_broadcast(&job->ended);
+	pthread_mutex_unlock(&job->lock);
+	return NULL;
+}
+
+static int start_worker(struct worker *w, struct job *job)
+{
+	const struct nt_image_reader reader = {
+		.space = code_space, .read = code_read, .ctx = w,
+	};
+
+	w->job = job;
+	w->session = job->session;
+	w->kernel_start = ns_kernel_start(job->session);
+	w->image = nt_image_new();
+	if (!w->image)
+		return ns_fail(job->session, "out of memory");
+	nt_image_set_reader(w->image, &reader);
+	return 0;
+}
+
+static void free_worker(struct worker *w)
+{
+	nt_flow_free(w->flow);
+	nt_reader_free(w->reader);
+	nt_image_free(w->image);
+}
+
+/* All workers, of which the caller is one */
+static void run_workers(struct job *job, struct worker *workers, unsigned int n)
+{
+	unsigned int i, started = 0;
+
+	for (i = 0; i < n && !job->result; i++)
+		job->result = start_worker(&workers[i], job);
+	for (i = 1; i < n && !job->result; i++, started++) {
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+			break;
+	}
+	if (n && !job->result)
+		work(&workers[0]);
+	for (i = 1; i <= started; i++)
+		pthread_join(workers[i].thread, NULL);
+	for (i = 0; i < n; i++)
+		free_worker(&workers[i]);
+}
+
+int nt_session_decode(struct nt_session *session, const struct nt_consumer *consumer, void *ctx)
+{
+	struct job job = { .session = session, .consumer = consumer, .ctx = ctx };
+	unsigned int n = nr_threads(session);
+	struct worker *workers = NULL;
+	size_t i;
+
+	job.traced = calloc(session->setup.nr_cpus + 1, sizeof(*job.traced));
+	pthread_mutex_init(&job.lock, NULL);
+	pthread_mutex_init(&job.progress_lock, NULL);
+	pthread_cond_init(&job.ended, NULL);
+	if (job.traced && order_parts(&job)) {
+		n = job.turns.nr < n ? job.turns.nr : n;
+		job.ahead = AHEAD * (size_t)n;
+		workers = calloc(n + 1, sizeof(*workers));
+	}
+	if (workers)
+		run_workers(&job, workers, n);
+	else
+		job.result = ns_fail(session, "out of memory");
+	/* the consumer gets its parts back even if decoding was stopped */
+	for (i = job.turn; i < job.turns.nr; i++) {
+		if (job.turns.at[i].done)
+			consumer->end(ctx, job.turns.at[i].part, &job.turns.at[i].who, true);
+	}
+	pthread_cond_destroy(&job.ended);
+	pthread_mutex_destroy(&job.lock);
+	pthread_mutex_destroy(&job.progress_lock);
+	if (session->options.progress)
+		session->options.progress(session->options.progress_ctx, session->trace.bytes,
+					  session->trace.bytes);
+	free(job.turns.at);
+	free(job.traced);
+	free(workers);
+	return job.result;
+}

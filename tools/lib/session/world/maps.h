@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Maps by address: a tree (a treap). A later version of the tree shares all nodes that did not
+ * change. So a program that maps 100,000 pieces of code, many of them over others, costs that often
+ * the depth of the tree, in time and in memory.
+ *
+ * Each node belongs to an epoch. Only that epoch may change it in place; any other copies it first.
+ */
+#ifndef NTRACE_SESSION_MAPS_H
+#define NTRACE_SESSION_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "session/array.h"
+
+struct ns_object;
+
+struct ns_map {
+	uint64_t	start, end;	/* end is the first address after it */
+	uint64_t	pgoff;		/* offset of @start in the file */
+	struct ns_object *object;
+};
+
+struct ns_map_node {
+	struct ns_map	map;
+	struct ns_map_node *left, *right;
+	uint32_t	priority, epoch;
+};
+
+/* Where the nodes of all trees are */
+struct ns_map_store {
+	NS_ARRAY(struct ns_map_node *) chunks;
+	size_t		used;		/* nodes of the last chunk */
+	uint32_t	random;
+	bool		failed;		/* out of memory: no tree is to be used */
+};
+
+void ns_map_store_free(struct ns_map_store *store);
+
+/* ns_maps_find() - the map that has @addr; NULL: none */
+const struct ns_map *ns_maps_find(const struct ns_map_node *root, uint64_t addr);
+
+/* ns_maps_first() - the first map that ends after @addr; NULL: none */
+const struct ns_map *ns_maps_first(const struct ns_map_node *root, uint64_t addr);
+
+/*
+ * ns_maps_add() - put a map into the tree; of those that it lies over, only parts are left
+ *
+ * Return: the tree. @store->failed says whether there was memory.
+ */
+struct ns_map_node *ns_maps_add(struct ns_map_store *store, struct ns_map_node *root,
+				const struct ns_map *map, uint32_t epoch);
+
+#endif /* NTRACE_SESSION_MAPS_H */

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <string.h>
+
+#include "session/code/object.h"
+#include "sideband.h"
+
+struct mmap_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, len, pgoff;
+	char name[];
+};
+
+struct mmap2_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, len, pgoff;
+	uint8_t build_id_size, reserved[3];
+	uint8_t build_id[20];
+	uint32_t prot, flags;
+	char name[];
+};
+
+struct comm_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char comm[];
+};
+
+struct fork_record {
+	struct perf_event_header header;
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+
+struct switch_cpu_record {
+	struct perf_event_header header;
+	uint32_t next_prev_pid, next_prev_tid;
+};
+
+struct itrace_start_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+};
+
+struct lost_record {
+	struct perf_event_header header;
+	uint64_t id, lost;
+};
+
+#define MISC_EXEC		(1 << 13)	/* PERF_RECORD_MISC_COMM_EXEC */
+#define MISC_DATA		(1 << 13)	/* PERF_RECORD_MISC_MMAP_DATA */
+#define MISC_SWITCH_OUT		(1 << 13)
+#define MISC_HAS_BUILD_ID	(1 << 14)	/* PERF_RECORD_MISC_MMAP_BUILD_ID */
+
+#define PROT_EXECUTE		4
+
+/* ---- Search ---- */
+
+static const struct ns_process *find_process(const struct ns_sideband *sb, int32_t pid)
+{
+	size_t n = ns_lower_bound(sb->processes.nr, sb->processes.at[i].pid < pid);
+
+	return n < sb->processes.nr && sb->processes.at[n].pid == pid ? &sb->processes.at[n] : NULL;
+}
+
+static const struct ns_thread *find_thread(const struct ns_sideband *sb, int32_t tid)
+{
+	size_t n = ns_lower_bound(sb->threads.nr, sb->threads.at[i].tid < tid);
+
+	return n < sb->threads.nr && sb->threads.at[n].tid == tid ? &sb->threads.at[n] : NULL;
+}
+
+const struct ns_era *ns_sideband_era(const struct ns_sideband *sb, int32_t tid, uint64_t time)
+{
+	const struct ns_thread *t = find_thread(sb, tid);
+	size_t n;
+
+	if (!t)
+		return NULL;
+	n = ns_lower_bound(t->eras.nr, t->eras.at[i].since <= time);
+	/* before its first event, a thread has the name and process that this event reports */
+	return t->eras.nr ? &t->eras.at[n ? n - 1 : 0] : NULL;
+}
+
+int64_t ns_sideband_generation(const struct ns_sideband *sb, int32_t pid, uint64_t time)
+{
+	const struct ns_process *p = find_process(sb, pid);
+	size_t n;
+
+	if (!p || !p->generations.nr)
+		return -1;
+	n = ns_lower_bound(p->generations.nr,
+			   sb->generations.at[p->generations.at[i]].since <= time);
+	return p->generations.at[n ? n - 1 : 0];
+}
+
+int32_t ns_sideband_running(const struct ns_sideband *sb, int32_t cpu, uint64_t time)
+{
+	const struct ns_switch *at = sb->switches.at;
+	size_t n = ns_lower_bound(sb->switches.nr,
+				  at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time <= time));
+
+	return n && at[n - 1].cpu == cpu ? at[n - 1].tid : -1;
+}
+
+bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
+		     uint64_t to)
+{
+	const struct ns_switch *at = sb->switches.at;
+	size_t n = ns_lower_bound(sb->switches.nr,
+				  at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time < from));
+
+	if (!n || at[n - 1].cpu != cpu || at[n - 1].tid == tid)
+		return true;
+	for (; n < sb->switches.nr && at[n].cpu == cpu && at[n].time <= to; n++) {
+		if (at[n].tid == tid)
+			return true;
+	}
+	return false;
+}
+
+uint64_t ns_sideband_next_switch(const struct ns_sideband *sb, int32_t cpu, uint64_t time)
+{
+	const struct ns_switch *at = sb->switches.at;
+	size_t n = ns_lower_bound(sb->switches.nr,
+				  at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time <= time));
+
+	return n < sb->switches.nr && at[n].cpu == cpu ? at[n].time : UINT64_MAX;
+}
+
+uint64_t ns_sideband_next_change(const struct ns_sideband *sb, uint64_t time)
+{
+	size_t n = ns_lower_bound(sb->changes.nr, sb->changes.at[i] <= time);
+
+	return n < sb->changes.nr ? sb->changes.at[n] : UINT64_MAX;
+}
+
+const struct ns_map *ns_generation_map(const struct ns_generation *gen, uint64_t addr)
+{
+	return ns_maps_find(gen->maps, addr);
+}
+
+/* ---- Build ---- */
+
+static bool changed(struct ns_sideband *sb, uint64_t time)
+{
+	if (sb->changes.nr && sb->changes.at[sb->changes.nr - 1] == time)
+		return true;
+	return ns_array_add(&sb->changes, time);
+}
+
+static struct ns_process *get_process(struct ns_sideband *sb, int32_t pid)
+{
+	size_t n = ns_lower_bound(sb->processes.nr, sb->processes.at[i].pid < pid);
+
+	if (n < sb->processes.nr && sb->processes.at[n].pid == pid)
+		return &sb->processes.at[n];
+	if (!ns_array_grow(&sb->processes))
+		return NULL;
+	memmove(&sb->processes.at[n + 1], &sb->processes.at[n],
+		(sb->processes.nr++ - n) * sizeof(sb->processes.at[0]));
+	sb->processes.at[n] = (struct ns_process){ .pid = pid };
+	return &sb->processes.at[n];
+}
+
+static struct ns_thread *get_thread(struct ns_sideband *sb, int32_t tid)
+{
+	size_t n = ns_lower_bound(sb->threads.nr, sb->threads.at[i].tid < tid);
+
+	if (n < sb->threads.nr && sb->threads.at[n].tid == tid)
+		return &sb->threads.at[n];
+	if (!ns_array_grow(&sb->threads))
+		return NULL;
+	memmove(&sb->threads.at[n + 1], &sb->threads.at[n],
+		(sb->threads.nr++ - n) * sizeof(sb->threads.at[0]));
+	sb->threads.at[n] = (struct ns_thread){ .tid = tid };
+	return &sb->threads.at[n];
+}
+
+static struct ns_generation *newest(struct ns_sideband *sb, const struct ns_process *p)
+{
+	return p->generations.nr ? &sb->generations.at[p->generations.at[p->generations.nr - 1]] :
+				   NULL;
+}
+
+/* A new generation of @pid with the maps of @from, an index, or none (-1) */
+static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid, uint64_t time,
+					    int64_t from)
+{
+	struct ns_process *p = get_process(sb, pid);
+	struct ns_generation *gen;
+
+	if (!p || !ns_array_grow(&sb->generations) ||
+	    !ns_array_add(&p->generations, sb->generations.nr) || !changed(sb, time))
+		return NULL;
+	gen = &sb->generations.at[sb->generations.nr++];
+	*gen = (struct ns_generation){ .since = time, .pid = pid };
+	gen->image = from < 0 ? ++sb->images : sb->generations.at[from].image;
+	gen->epoch = ++sb->epochs;
+	if (from >= 0) {
+		gen->maps = sb->generations.at[from].maps;
+		/* neither may change the maps that both share */
+		sb->generations.at[from].epoch = ++sb->epochs;
+	}
+	return gen;
+}
+
+static bool same_map(const struct ns_map *a, const struct ns_map *b)
+{
+	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff &&
+		a->object == b->object;
+}
+
+static bool add_map(struct ns_sideband *sb, int32_t pid, uint64_t time, const struct ns_map *map)
+{
+	struct ns_process *p = get_process(sb, pid);
+	struct ns_generation *gen;
+	const struct ns_map *under;
+
+	if (!p)
+		return false;
+	gen = newest(sb, p);
+	if (!gen)
+		gen = new_generation(sb, pid, time, -1);
+	if (!gen)
+		return false;
+	under = ns_maps_first(gen->maps, map->start);
+	if (under && under->start < map->end) {
+		if (same_map(under, map))
+			return true;
+		gen = new_generation(sb, pid, time, gen - sb->generations.at);
+		if (!gen)
+			return false;
+	}
+	gen->maps = ns_maps_add(&sb->store, gen->maps, map, gen->epoch);
+	return !sb->store.failed;
+}
+
+static bool add_era(struct ns_sideband *sb, int32_t tid, uint64_t time, int32_t pid,
+		    const char *comm)
+{
+	struct ns_thread *t = get_thread(sb, tid);
+	const struct ns_era *last;
+	struct ns_era era = { .since = time, .pid = pid, .comm = comm };
+
+	if (!t)
+		return false;
+	last = t->eras.nr ? &t->eras.at[t->eras.nr - 1] : NULL;
+	if (!era.comm)
+		era.comm = last ? last->comm : "";
+	if (last && last->pid == pid && !strcmp(last->comm, era.comm))
+		return true;
+	return ns_array_add(&t->eras, era) && changed(sb, time);
+}
+
+/* ---- Records ---- */
+
+/* The string at the end of a record: NULL if it has no end */
+static const char *name_of(const struct perf_event_header *header, const char *name)
+{
+	const char *end = (const char *)header + header->size;
+
+	return name < end && memchr(name, 0, end - name) ? name : NULL;
+}
+
+static bool take_map(struct ns_sideband *sb, const struct pd_record *r, int32_t pid,
+		     struct ns_map map, const char *name, const uint8_t *build_id, size_t id_size)
+{
+	/* code of the kernel and its modules is in kcore */
+	if (!name || map.end <= map.start || pid == -1)
+		return true;
+	map.object = ns_objects_get(sb->objects, name, build_id, id_size);
+	if (!map.object)
+		return false;
+	return add_map(sb, pid, r->id.time, &map);
+}
+
+static bool take_mmap(struct ns_sideband *sb, const struct pd_record *r)
+{
+	const struct mmap_record *m = (const void *)r->header;
+
+	if (r->header->size <= sizeof(*m) || r->header->misc & MISC_DATA)
+		return true;
+	return take_map(sb, r, m->pid, (struct ns_map){ m->start, m->start + m->len, m->pgoff, NULL },
+			name_of(r->header, m->name), NULL, 0);
+}
+
+static bool take_mmap2(struct ns_sideband *sb, const struct pd_record *r)
+{
+	const struct mmap2_record *m = (const void *)r->header;
+	bool has_id = r->header->misc & MISC_HAS_BUILD_ID;
+
+	if (r->header->size <= sizeof(*m) || r->header->misc & MISC_DATA ||
+	    !(m->prot & PROT_EXECUTE))
+		return true;
+	return take_map(sb, r, m->pid, (struct ns_map){ m->start, m->start + m->len, m->pgoff, NULL },
+			name_of(r->header, m->name), m->build_id,
+			has_id && m->build_id_size <= sizeof(m->build_id) ? m->build_id_size : 0);
+}
+
+static bool take_comm(struct ns_sideband *sb, const struct pd_record *r)
+{
+	const struct comm_record *c = (const void *)r->header;
+	const char *comm = r->header->size > sizeof(*c) ? name_of(r->header, c->comm) : NULL;
+
+	if (!comm)
+		return true;
+	if (r->header->misc & MISC_EXEC && !new_generation(sb, c->pid, r->id.time, -1))
+		return false;
+	return add_era(sb, c->tid, r->id.time, c->pid, comm);
+}
+
+/* The child begins with the code and the name of its parent. */
+static bool take_fork(struct ns_sideband *sb, const struct pd_record *r)
+{
+	const struct fork_record *f = (const void *)r->header;
+	const struct ns_era *parent;
+
+	if (r->header->size < sizeof(*f))
+		return true;
+	parent = ns_sideband_era(sb, f->ptid, r->id.time);
+	if (!add_era(sb, f->tid, r->id.time, f->pid, parent ? parent->comm : NULL))
+		return false;
+	return f->pid == f->ppid || f->pid != f->tid ||
+		new_generation(sb, f->pid, r->id.time,
+			       ns_sideband_generation(sb, f->ppid, r->id.time));
+}
+
+static bool take_switch(struct ns_sideband *sb, const struct pd_record *r)
+{
+	const struct switch_cpu_record *s = (const void *)r->header;
+	struct ns_switch sw = { .time = r->id.time, .cpu = r->id.cpu, .tid = r->id.tid };
+
+	if (r->header->misc & MISC_SWITCH_OUT) {
+		if (r->header->type != PERF_RECORD_SWITCH_CPU_WIDE ||
+		    r->header->size < sizeof(*s))
+			return true;
+		sw.tid = s->next_prev_tid;
+	}
+	return sw.cpu < 0 || sw.tid < 0 || ns_array_add(&sb->switches, sw);
+}
+
+static bool take_itrace_start(struct ns_sideband *sb, const struct pd_record *r)
+{
+	const struct itrace_start_record *s = (const void *)r->header;
+	struct ns_switch sw = { .time = r->id.time, .cpu = r->id.cpu };
+
+	if (r->header->size < sizeof(*s) || r->id.cpu < 0)
+		return true;
+	sw.tid = s->tid;
+	return ns_array_add(&sb->switches, sw);
+}
+
+static bool take_lost(struct ns_sideband *sb, const struct pd_record *r)
+{
+	const struct lost_record *l = (const void *)r->header;
+
+	if (r->header->size >= sizeof(*l))
+		sb->lost += l->lost;
+	return true;
+}
+
+static bool (*const takers[])(struct ns_sideband *sb, const struct pd_record *r) = {
+	[PERF_RECORD_MMAP]		= take_mmap,
+	[PERF_RECORD_MMAP2]		= take_mmap2,
+	[PERF_RECORD_COMM]		= take_comm,
+	[PERF_RECORD_FORK]		= take_fork,
+	[PERF_RECORD_SWITCH]		= take_switch,
+	[PERF_RECORD_SWITCH_CPU_WIDE]	= take_switch,
+	[PERF_RECORD_ITRACE_START]	= take_itrace_start,
+	[PERF_RECORD_LOST]		= take_lost,
+};
+
+bool ns_sideband_wants(const struct perf_event_header *header)
+{
+	return header->type < sizeof(takers) / sizeof(takers[0]) && takers[header->type];
+}
+
+static int switch_cmp(const void *a, const void *b)
+{
+	const struct ns_switch *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+int ns_sideband_build(struct ns_sideband *sb, struct ns_objects *objects,
+		      const struct pd_record *records, size_t nr)
+{
+	size_t i;
+
+	memset(sb, 0, sizeof(*sb));
+	sb->objects = objects;
+	for (i = 0; i < nr; i++) {
+		if (ns_sideband_wants(records[i].header) &&
+		    !takers[records[i].header->type](sb, &records[i]))
+			return -1;
+	}
+	if (sb->switches.nr)
+		qsort(sb->switches.at, sb->switches.nr, sizeof(sb->switches.at[0]), switch_cmp);
+	return 0;
+}
+
+void ns_sideband_free(struct ns_sideband *sb)
+{
+	size_t i;
+
+	ns_map_store_free(&sb->store);
+	for (i = 0; i < sb->processes.nr; i++)
+		free(sb->processes.at[i].generations.at);
+	for (i = 0; i < sb->threads.nr; i++)
+		free(sb->threads.at[i].eras.at);
+	free(sb->generations.at);
+	free(sb->processes.at);
+	free(sb->threads.at);
+	free(sb->switches.at);
+	free(sb->changes.at);
+	memset(sb, 0, sizeof(*sb));
+}

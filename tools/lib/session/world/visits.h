@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * When threads were switched to, and away again, as far as they may have executed unseen although
+ * the trace of their CPU has no gap:
+ *
+ *   - nothing is traced of the CPU at all;
+ *   - perf has disabled an event for want of room. Linux lets threads of one program swap their
+ *     events when one is switched to the other, so any of them may have that event later.
+ */
+#ifndef NTRACE_SESSION_VISITS_H
+#define NTRACE_SESSION_VISITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/array.h"
+#include "session/file/perfdata.h"
+#include "setup.h"
+#include "session/flow/trace.h"
+
+enum ns_visit_kind { NS_VISIT_IN, NS_VISIT_OUT, NS_VISIT_UNTRACED };
+
+struct ns_visit {
+	uint64_t	time;
+	int32_t		tid, cpu;
+	enum ns_visit_kind kind;
+};
+
+struct ns_visits {
+	NS_ARRAY(struct ns_visit) all;	/* by thread, then time */
+};
+
+/* ns_visits_build() - once the trace is cut. Return: 0; -1: out of memory */
+int ns_visits_build(struct ns_visits *visits, const struct ns_trace *trace,
+		    const struct ns_setup *setup, const struct pd_record *records, size_t nr);
+void ns_visits_free(struct ns_visits *visits);
+
+/*
+ * ns_visits_unseen() - has the thread executed between two times?
+ * @from: when the last branch that is known of it was executed
+ * @to: when the next one was executed
+ */
+bool ns_visits_unseen(const struct ns_visits *visits, int32_t tid, uint64_t from, uint64_t to);
+
+#endif /* NTRACE_SESSION_VISITS_H */

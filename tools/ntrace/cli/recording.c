@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ntrace.h"
+#include "options.h"
+#include "progress.h"
+#include "recording.h"
+#include "session/code/lines.h"
+
+#define MAX_REPORTED	20
+#define MAX_MODULES	3
+
+void recording_init(struct recording_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->input = "perf.data";
+	options->filter.cpu = options->filter.tid = -1;
+	options->session.size = sizeof(options->session);
+	if (progress_wanted())
+		options->session.progress = progress_print;
+}
+
+static bool set_threads(struct recording_options *options, const char *arg)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || !n || n > 1024) {
+		fprintf(stderr, "ntrace: --threads is a number from 1 to 1024, not '%s'\n", arg);
+		return false;
+	}
+	options->session.threads = n;
+	return true;
+}
+
+static bool set_id(const char *name, int32_t *id, const char *arg)
+{
+	unsigned long number;
+
+	if (!recording_number(name, 0, arg, &number))
+		return false;
+	*id = number > INT32_MAX ? INT32_MAX : number;
+	return true;
+}
+
+/* "12.345" as ns, up to nine digits after the point; the end, or NULL: it is no time */
+static const char *parse_time(const char *text, uint64_t *ns)
+{
+	uint64_t unit = 1000000000;
+	char *end;
+
+	*ns = strtoull(text, &end, 10);
+	if (end == text || *text == '-' || *ns >= UINT64_MAX / unit)
+		return NULL;
+	*ns *= unit;
+	if (*end != '.')
+		return end;
+	for (end++; *end >= '0' && *end <= '9' && unit >= 10; end++) {
+		unit /= 10;
+		*ns += unit * (*end - '0');
+	}
+	return end;
+}
+
+static bool set_time(struct nt_window *time, const char *arg)
+{
+	const char *at = arg;
+
+	*time = (struct nt_window){ .to = UINT64_MAX };
+	if (*at != ',')
+		at = parse_time(at, &time->from);
+	if (at && *at == ',' && at[1])
+		at = parse_time(at + 1, &time->to);
+	else if (at && *at == ',')
+		at++;
+	else
+		at = NULL;
+	if (at && !*at && time->from <= time->to && time->to)
+		return true;
+	fprintf(stderr, "ntrace: --time is FROM,TO in seconds, as 12.5,13, and not '%s'\n", arg);
+	return false;
+}
+
+static bool is_folder(const char *name, const char *arg)
+{
+	struct stat st;
+
+	if (!stat(arg, &st) && S_ISDIR(st.st_mode))
+		return true;
+	fprintf(stderr, "ntrace: %s is a folder, and '%s' is none\n", name, arg);
+	return false;
+}
+
+bool recording_set(struct recording_options *options, int opt, const char *arg)
+{
+	switch (opt) {
+	case 'i':
+		options->input = arg;
+		return true;
+	case OPT_SYMFS:
+		options->session.symfs = arg;
+		return true;
+	case OPT_BUILDID_DIR:
+		options->session.cache = arg;
+		return true;
+	case OPT_MODULES:
+		options->session.modules = arg;
+		return is_folder("--modules", arg);
+	case OPT_THREADS:
+		return set_threads(options, arg);
+	case OPT_TIME:
+		return set_time(&options->filter.time, arg);
+	case OPT_CPU:
+		return set_id("--cpu", &options->filter.cpu, arg);
+	case OPT_TID:
+		return set_id("--tid", &options->filter.tid, arg);
+	}
+	return false;
+}
+
+int recording_no_argument(const char *command, const char *argument)
+{
+	fprintf(stderr, "ntrace: %s takes no '%s'; the recording is given by -i\n",
+		command + strlen("ntrace "), argument);
+	return EXIT_USAGE;
+}
+
+bool recording_number(const char *name, unsigned long least, const char *arg,
+		      unsigned long *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoul(arg, &end, 10);
+	if (end != arg && !*end && arg[0] != '-' && !errno && *number >= least)
+		return true;
+	fprintf(stderr, "ntrace: %s is a number from %lu on, not '%s'\n", name, least, arg);
+	return false;
+}
+
+void recording_failed(const struct nt_session *session)
+{
+	const char *error = nt_session_error(session);
+
+	fprintf(stderr, "ntrace: %s\n", error[0] ? error : "out of memory");
+}
+
+struct nt_session *recording_open(const struct recording_options *options)
+{
+	struct nt_session *session;
+	const char *error;
+
+	if (!nt_session_open(&session, options->input, &options->session))
+		return session;
+	error = nt_session_error(session);
+	fprintf(stderr, "ntrace: %s\n", error);
+	if (access(options->input, F_OK) || strstr(error, "no recording"))
+		fprintf(stderr, "ntrace: this command reads what \"perf record -e ntrace//\" wrote: "
+			"perf.data, or -i FILE. For raw trace there is \"ntrace decode\"\n");
+	nt_session_close(session);
+	return NULL;
+}
+
+void recording_report(struct nt_session *session)
+{
+	struct nt_session_info info;
+	const char *path, *why;
+	size_t i;
+
+	nt_session_info(session, &info, sizeof(info));
+	for (i = 0; i < MAX_REPORTED && nt_session_missing(session, i, &path, &why); i++)
+		fprintf(stderr, "ntrace: cannot read the code of %s: %s. Copy it here (perf archive), or use --symfs\n",
+			path, why);
+	if (info.truncated)
+		fprintf(stderr, "ntrace: the recording was cut short: its last records are missing\n");
+	if (info.lost_records)
+		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",
+			(unsigned long long)info.lost_records);
+	if (info.unknown_source >= 0)
+		fprintf(stderr, "ntrace: there are messages of SRC %d, which no encoder of this recording has: they are skipped\n",
+			(int)info.unknown_source);
+}
+
+#ifdef HAVE_LIBDW
+void recording_report_lines(const struct nt_lines *lines)
+{
+	const char *object, *why;
+	size_t i, nr = 0;
+
+	while (lines && nt_lines_missing(lines, nr, &object, &why))
+		nr++;
+	for (i = 0; i < nr && i < MAX_MODULES && nt_lines_missing(lines, i, &object, &why); i++)
+		fprintf(stderr, "ntrace: no lines are known of the kernel%s %s: %s%s\n", strcmp(object, "[kernel.kallsyms]") ? " module" : "", object, why,
+			i ? "" : ". --modules names a folder that has the files of modules");
+	if (i < nr)
+		fprintf(stderr, "ntrace: ... nor of %zu other modules\n", nr - i);
+}
+#endif
+
+const char *duration(uint64_t ns, char buf[16])
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	double value = ns;
+	unsigned int unit = 0;
+
+	while (value >= 999.5 && unit < 3) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(buf, 16, "%.*f %s", !unit || value >= 100 ? 0 : value >= 10 ? 1 : 2, value,
+		 units[unit]);
+	return buf;
+}

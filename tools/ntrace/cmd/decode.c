@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace decode: from messages to what was executed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "raw/deframer.h"
+#include "raw/elf-image.h"
+#include "raw/missing.h"
+#include "ntrace.h"
+#include "cli/options.h"
+#include "raw/pcs.h"
+#include "raw/print-counts.h"
+
+static const char help[] =
+	"usage: ntrace decode [OPTIONS] --elf ELF [--elf ELF ...] FILE\n\n"
+	"Decode FILE (- is the standard input) with the code of these files. Exits 1 if\n"
+	"the trace has errors, or code is missing; both are printed to the standard error.\n\n"
+	"  --elf ELF[@OFFSET]     code, loaded OFFSET bytes above its addresses\n"
+	"  --load-offset OFFSET   the same for the --elf options that follow\n"
+	"  --binary FILE@ADDRESS  code that is no ELF file: a page of memory, firmware\n"
+	"  --ranges               one line for each range of instructions (default)\n"
+	"  --branches             one line for each branch, jump and trap\n"
+	"  --pcs                  one line for each instruction\n"
+	"  --stats                only count\n"
+	"  --counts               how often each block, branch and edge was executed\n"
+	COMMON_HELP
+	CPU_HELP;
+
+enum output { OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS, OUT_COUNTS };
+
+enum { OPT_ELF = 1, OPT_LOAD_OFFSET, OPT_BINARY, OPT_RANGES, OPT_BRANCHES, OPT_PCS, OPT_STATS,
+       OPT_COUNTS };
+
+static const struct option long_options[] = {
+	COMMON_OPTIONS, CPU_OPTION,
+	{ "elf",	 required_argument, NULL, OPT_ELF },
+	{ "load-offset", required_argument, NULL, OPT_LOAD_OFFSET },
+	{ "binary",	 required_argument, NULL, OPT_BINARY },
+	{ "ranges",	 no_argument, NULL, OPT_RANGES },
+	{ "branches",	 no_argument, NULL, OPT_BRANCHES },
+	{ "pcs",	 no_argument, NULL, OPT_PCS },
+	{ "stats",	 no_argument, NULL, OPT_STATS },
+	{ "counts",	 no_argument, NULL, OPT_COUNTS },
+	{ "help",	 no_argument, NULL, 'h' },
+	{ 0 }
+};
+
+/* With --frames, each trace ID is a stream of its own. */
+struct stream {
+	struct nt_flow	*flow;		/* NULL: nothing came yet */
+	uint64_t	offset;		/* of what comes next */
+	unsigned int	breaks;
+};
+
+struct decode {
+	struct options	options;
+	enum output	output;
+	struct nt_image	*image;
+	struct elf_files elfs;
+	uint64_t	load_offset;
+	bool		rv32;		/* some ELF is of 32 bits */
+	unsigned int	nr_files;	/* with code */
+	struct pcs	*pcs;
+	uint64_t	problems;	/* errors, losses and gaps */
+	uint64_t	before_sync;	/* messages that a SYNC behind them tells of */
+	uint64_t	ranges;
+	uint64_t	insns;
+	unsigned int	id;		/* of the stream at hand */
+	struct input	*input;
+	struct stream	streams[NT_FRAMES_IDS];
+	uint64_t	hinted;		/* bit -code: its hint was printed */
+	struct missing	*missing;	/* addresses without code */
+};
+
+static bool add_elf(struct decode *decode, const char *arg)
+{
+	unsigned int xlen = 64;
+
+	if (!elf_image_add_arg(&decode->elfs, decode->image, arg, decode->load_offset, &xlen))
+		return false;
+	if (xlen == 32)
+		decode->options.config.xlen = 32;
+	decode->nr_files++;
+	return true;
+}
+
+static bool add_binary(struct decode *decode, const char *arg)
+{
+	decode->nr_files++;
+	return elf_image_add_binary(&decode->elfs, decode->image, arg);
+}
+
+/* Which stream is it? */
+static void print_id(const struct decode *decode, FILE *file)
+{
+	if (decode->options.frames && decode->options.frame_id == DEFRAMER_ANY)
+		fprintf(file, "{%u} ", decode->id);
+}
+
+/* Does the item say that only a part of the trace is decoded? */
+static bool is_problem(struct decode *decode, const struct nt_item *item)
+{
+	if (item->type == NT_ITEM_SYNC)
+		decode->before_sync += item->sync.lost_messages;
+	return item->type == NT_ITEM_ERROR || item->type == NT_ITEM_GAP ||
+	       item->type == NT_ITEM_LOST;
+}
+
+static void print_hint(struct decode *decode, int code)
+{
+	if (-code > 63 || decode->hinted >> -code & 1)
+		return;
+	decode->hinted |= 1ULL << -code;
+	if (*nt_error_hint(code))
+		fprintf(stderr, "ntrace: hint: %s\n", nt_error_hint(code));
+}
+
+static void print_problem(struct decode *decode, const struct nt_item *item)
+{
+	char desc[256];
+
+	decode->problems++;
+	if (item->type == NT_ITEM_GAP && item->gap.code == NT_E_NO_CODE &&
+	    item->gap.has_addr && !missing_add(decode->missing, item->gap.addr))
+		return;
+	nt_item_desc(item, desc, sizeof(desc));
+	fprintf(stderr, "ntrace: ");
+	print_id(decode, stderr);
+	fprintf(stderr, "%s\n", desc);
+	if (item->type == NT_ITEM_ERROR)
+		print_hint(decode, item->error.code);
+	if (item->type == NT_ITEM_GAP)
+		print_hint(decode, item->gap.code);
+}
+
+static void print_prefix(const struct decode *decode, const struct nt_item *item)
+{
+	print_id(decode, stdout);
+	if (decode->options.config.src_bits)
+		printf("[%u] ", item->src);
+	if (decode->options.config.timestamp && item->tstamp_kind)
+		printf("%c%" PRIu64 " ", item->tstamp_kind == NT_TSTAMP_EXACT ? '=' : '>',
+		       item->tstamp);
+}
+
+static void print_branch(const struct decode *decode, const struct nt_item *item)
+{
+	if (item->range.how == NT_END_LINEAR)
+		return;
+	print_prefix(decode, item);
+	printf("0x%" PRIx64 " %s", item->range.how >= NT_END_TRAP ? item->range.end_addr :
+	       item->range.last_addr, nt_end_name(item->range.how));
+	if (item->range.how == NT_END_BRANCH && !item->range.taken)
+		printf(" not taken\n");
+	else if (item->range.has_dest)
+		printf(" -> 0x%" PRIx64 "\n", item->range.dest);
+	else
+		printf(" -> ?\n");
+}
+
+static void print_item(struct decode *decode, const struct nt_item *item)
+{
+	char desc[256];
+
+	if (item->type == NT_ITEM_RANGE) {
+		decode->ranges++;
+		decode->insns += item->range.insns;
+	}
+	if (is_problem(decode, item)) {
+		fflush(stdout);
+		print_problem(decode, item);
+	}
+	if (decode->output == OUT_BRANCHES && item->type == NT_ITEM_RANGE) {
+		print_branch(decode, item);
+		return;
+	}
+	print_prefix(decode, item);
+	nt_item_desc(item, desc, sizeof(desc));
+	puts(desc);
+}
+
+/* Take many ranges at once, if single items are not printed */
+static void take_batch(struct decode *decode, const struct nt_batch *batch)
+{
+	size_t i;
+
+	if (!batch->nr) {
+		if (is_problem(decode, &batch->item))
+			print_problem(decode, &batch->item);
+		return;
+	}
+	decode->ranges += batch->nr;
+	for (i = 0; i < batch->nr; i++)
+		decode->insns += batch->ranges[i].insns;
+	if (decode->output == OUT_PCS)
+		pcs_print(decode->pcs, batch->ranges, batch->nr);
+}
+
+/* Ranges are counted, and the other items are looked at. */
+static int count_flow(struct decode *decode, struct nt_flow *flow)
+{
+	struct nt_item item;
+	int ret;
+
+	while ((ret = nt_flow_count(flow, &item)) > 0) {
+		if (is_problem(decode, &item))
+			print_problem(decode, &item);
+	}
+	return ret;
+}
+
+static int drain(struct decode *decode, struct nt_flow *flow)
+{
+	struct nt_batch batch;
+	struct nt_item item;
+	int ret;
+
+	if (decode->output == OUT_COUNTS) {
+		ret = count_flow(decode, flow);
+	} else if (decode->output == OUT_PCS || decode->output == OUT_STATS) {
+		while ((ret = nt_flow_next_batch(flow, &batch)) > 0)
+			take_batch(decode, &batch);
+	} else {
+		while ((ret = nt_flow_next(flow, &item)) > 0)
+			print_item(decode, &item);
+	}
+	if (ret < 0)
+		fprintf(stderr, "ntrace: %s\n", nt_error_text(ret));
+	return ret;
+}
+
+/* The bytes of a stream end here, or are interrupted. */
+static int end_stream(struct decode *decode, unsigned int id)
+{
+	struct stream *stream = &decode->streams[id];
+
+	decode->id = id;
+	if (!stream->flow)
+		return 0;
+	nt_flow_end(stream->flow);
+	return drain(decode, stream->flow);
+}
+
+/* The flow of @id, from where its bytes go on. NULL: out of memory */
+static struct nt_flow *get_flow(struct decode *decode, unsigned int id)
+{
+	struct stream *stream = &decode->streams[id];
+	unsigned int breaks = input_breaks(decode->input);
+
+	if (!stream->flow) {
+		stream->flow = nt_flow_new(&decode->options.config, decode->image);
+		if (stream->flow && (decode->options.middle || breaks))
+			nt_flow_restart(stream->flow, 0, true);
+	} else if (stream->breaks != breaks) {
+		if (end_stream(decode, id))
+			return NULL;
+		nt_flow_restart(stream->flow, stream->offset, true);
+	}
+	stream->breaks = breaks;
+	return stream->flow;
+}
+
+static int decode_all(struct decode *decode)
+{
+	const uint8_t *data;
+	unsigned int id;
+	int ret = 0;
+	long n;
+
+	while ((n = input_read(decode->input, &data)) > 0) {
+		struct nt_flow *flow;
+
+		id = input_id(decode->input);
+		flow = get_flow(decode, id);
+		if (!flow)
+			return EXIT_TRACE;
+		decode->id = id;
+		nt_flow_feed(flow, data, n);
+		decode->streams[id].offset += n;
+		if (drain(decode, flow))
+			return EXIT_TRACE;
+	}
+	for (id = 0; id < NT_FRAMES_IDS; id++)
+		ret |= end_stream(decode, id);
+	if (ret || n < 0)
+		return EXIT_TRACE;
+	return decode->problems || input_has_errors(decode->input) ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+/* Of all streams: each field of struct nt_stats is a number of the same type. */
+static void add_up(const struct decode *decode, struct nt_stats *sum)
+{
+	uint64_t *to = (uint64_t *)sum;
+	unsigned int id;
+	size_t i;
+
+	memset(sum, 0, sizeof(*sum));
+	for (id = 0; id < NT_FRAMES_IDS; id++) {
+		struct nt_stats stats;
+
+		if (!decode->streams[id].flow)
+			continue;
+		nt_flow_stats(decode->streams[id].flow, &stats, sizeof(stats));
+		for (i = 0; i < sizeof(stats) / sizeof(*to); i++)
+			to[i] += ((const uint64_t *)&stats)[i];
+	}
+}
+
+static void print_stats(const struct decode *decode)
+{
+	struct nt_stats stats;
+	unsigned int i;
+
+	add_up(decode, &stats);
+	printf("bytes            %12" PRIu64 "\n", stats.bytes);
+	printf("messages         %12" PRIu64 "\n", stats.messages);
+	for (i = 0; i < 64; i++) {
+		if (stats.by_tcode[i])
+			printf("  %2u %-23s %10" PRIu64 "\n", i,
+			       nt_dialect_tcode_name(decode->options.config.dialect, i),
+			       stats.by_tcode[i]);
+	}
+	printf("ranges           %12" PRIu64 "\n", decode->ranges);
+	printf("instructions     %12" PRIu64 "\n", decode->insns);
+	if (decode->insns)
+		printf("bits/instruction %12.3f\n", 8.0 * stats.bytes / decode->insns);
+	printf("syncs            %12" PRIu64 "\n", stats.syncs);
+	printf("restarts         %12" PRIu64 "\n", stats.restarts);
+	printf("errors           %12" PRIu64 "\n", stats.errors);
+	printf("gaps in the code %12" PRIu64 "\n", stats.gaps);
+	printf("messages lost    %12" PRIu64 "\n", stats.lost_messages);
+	printf("bytes lost       %12" PRIu64 "\n", stats.lost_bytes);
+	printf("messages skipped %12" PRIu64 "\n", stats.skipped);
+}
+
+/* Add up the counts of all streams. False: out of memory, which was reported */
+static bool print_all_counts(const struct decode *decode)
+{
+	struct nt_counts *counts = nt_counts_new();
+	bool ok = counts;
+	unsigned int id;
+
+	for (id = 0; ok && id < NT_FRAMES_IDS; id++) {
+		if (decode->streams[id].flow)
+			ok = !nt_counts_take(counts, decode->streams[id].flow);
+	}
+	ok = ok && print_counts(counts);
+	if (!ok)
+		fprintf(stderr, "ntrace: out of memory\n");
+	nt_counts_free(counts);
+	return ok;
+}
+
+/* Say so if messages of a source are not decoded, and nothing else said it. False: there are some */
+static bool are_all_decoded(const struct decode *decode)
+{
+	struct nt_stats stats;
+
+	add_up(decode, &stats);
+	if (stats.skipped)
+		fprintf(stderr, "ntrace: messages of reserved types or of a vendor that were skipped: %" PRIu64 "\n",
+			stats.skipped);
+	if (decode->problems || stats.lost_messages <= decode->before_sync)
+		return true;
+	fprintf(stderr, "ntrace: messages not decoded, as none with SYNC of their source follows: %" PRIu64 "\n",
+		stats.lost_messages - decode->before_sync);
+	return false;
+}
+
+static int decode_input(struct decode *decode)
+{
+	unsigned int id;
+	int status;
+
+	if (decode->output == OUT_PCS)
+		decode->pcs = pcs_new(&decode->options.config, decode->image);
+	status = decode_all(decode);
+	if (!are_all_decoded(decode))
+		status = EXIT_TRACE;
+	if (decode->output == OUT_STATS)
+		print_stats(decode);
+	if (decode->output == OUT_COUNTS && !print_all_counts(decode))
+		status = EXIT_TRACE;
+	if (decode->pcs && !pcs_free(decode->pcs))
+		status = EXIT_TRACE;
+	missing_report(decode->missing);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("ntrace: standard output");
+		status = EXIT_TRACE;
+	}
+	for (id = 0; id < NT_FRAMES_IDS; id++)
+		nt_flow_free(decode->streams[id].flow);
+	return status;
+}
+
+static int run(struct decode *decode, const char *path)
+{
+	int status = EXIT_TRACE;
+
+	if (nt_config_check(&decode->options.config)) {
+		fprintf(stderr, "ntrace: these options do not go together\n");
+		return EXIT_USAGE;
+	}
+	decode->input = input_open(path, &decode->options);
+	if (!decode->input)
+		return EXIT_USAGE;
+	decode->missing = missing_new();
+	if (decode->missing)
+		status = decode_input(decode);
+	else
+		fprintf(stderr, "ntrace: out of memory\n");
+	input_close(decode->input);
+	return status;
+}
+
+/* Returns the exit status, or -1 to go on. */
+static int parse_option(struct decode *decode, int opt, char *arg)
+{
+	switch (opt) {
+	case 'h':
+		fputs(help, stdout);
+		return EXIT_CLEAN;
+	case OPT_ELF:
+		return add_elf(decode, arg) ? -1 : EXIT_USAGE;
+	case OPT_BINARY:
+		return add_binary(decode, arg) ? -1 : EXIT_USAGE;
+	case OPT_LOAD_OFFSET:
+		return parse_number(arg, UINT64_MAX, &decode->load_offset) ? -1 : EXIT_USAGE;
+	case OPT_RANGES:
+	case OPT_BRANCHES:
+	case OPT_PCS:
+	case OPT_STATS:
+	case OPT_COUNTS:
+		decode->output = opt - OPT_RANGES;
+		return -1;
+	}
+	return options_set(&decode->options, opt, arg) ? -1 : EXIT_USAGE;
+}
+
+static int parse_and_run(struct decode *decode, int argc, char **argv)
+{
+	int opt, status;
+
+	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		if (opt == '?')
+			return options_hint(argv[0]);
+		status = parse_option(decode, opt, optarg);
+		if (status >= 0)
+			return status;
+	}
+	if (!options_are_before_one_file(argv[0], argc, argv))
+		return EXIT_USAGE;
+	if (!decode->nr_files) {
+		fprintf(stderr, "ntrace: decode needs the code: --elf ELF\n");
+		return EXIT_USAGE;
+	}
+	status = options_take_recording(&decode->options, argv[optind]) ?
+		 run(decode, argv[optind]) : EXIT_USAGE;
+	options_end(&decode->options);
+	return status;
+}
+
+int cmd_decode(int argc, char **argv)
+{
+	struct decode decode = { .output = OUT_RANGES };
+	int status;
+
+	options_init(&decode.options);
+	decode.image = nt_image_new();
+	if (!decode.image)
+		return EXIT_TRACE;
+	status = parse_and_run(&decode, argc, argv);
+	nt_image_free(decode.image);
+	elf_files_close(&decode.elfs);
+	return status;
+}

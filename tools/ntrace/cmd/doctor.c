@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace doctor: what this system lacks for a recording, and what to do about it.
+ *
+ * All is read from files, so that --root can name another system's, or a test's.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ntrace.h"
+#include "cli/options.h"
+
+static const char help[] =
+	"usage: ntrace doctor [--root DIR]\n\n"
+	"Say what this system has and lacks for perf record -e ntrace//, a line each, and what to do.\n"
+	"A line begins with ok, note (it works with less) or MISSING. Exits 1 if anything is missing.\n\n"
+	"  --root DIR           look at /sys and /proc below DIR\n";
+
+#define PMU		"/sys/bus/event_source/devices/ntrace"
+#define CPUS_MAX	4096
+
+enum { CAP_IPC_LOCK = 14, CAP_SYSLOG = 34, CAP_SYS_ADMIN = 21, CAP_PERFMON = 38 };
+
+struct doctor {
+	const char	*root;
+	unsigned int	missing;
+};
+
+enum level { FINE, NOTE, MISSING };
+
+__attribute__((format(printf, 4, 5)))
+static void say(struct doctor *d, enum level level, const char *what, const char *fmt, ...)
+{
+	static const char *const words[] = { "ok", "note", "MISSING" };
+	va_list ap;
+
+	printf("%-8s %-11s ", words[level], what);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	d->missing += level == MISSING;
+}
+
+/* ---- Files ---- */
+
+static const char *path_of(const struct doctor *d, const char *path, char buf[PATH_MAX])
+{
+	snprintf(buf, PATH_MAX, "%s%s", d->root, path);
+	return buf;
+}
+
+static bool exists(const struct doctor *d, const char *path)
+{
+	char buf[PATH_MAX];
+
+	return !access(path_of(d, path, buf), F_OK);
+}
+
+/* The first line of a file, without its end; false: it cannot be read */
+static bool first_line(const struct doctor *d, const char *path, char *line, int size)
+{
+	char buf[PATH_MAX];
+	FILE *f = fopen(path_of(d, path, buf), "r");
+	bool ok;
+
+	if (!f)
+		return false;
+	ok = fgets(line, size, f);
+	fclose(f);
+	if (ok)
+		line[strcspn(line, "\n")] = '\0';
+	return ok;
+}
+
+static bool number(const struct doctor *d, const char *path, long long *value)
+{
+	char line[64], *end;
+
+	if (!first_line(d, path, line, sizeof(line)))
+		return false;
+	*value = strtoll(line, &end, 0);
+	return end != line;
+}
+
+/* Returns the rest of the line of a file that begins with @key */
+static bool line_after(const struct doctor *d, const char *path, const char *key, char *value,
+		       size_t size)
+{
+	char buf[PATH_MAX], line[256];
+	FILE *f = fopen(path_of(d, path, buf), "r");
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		found = !strncmp(line, key, strlen(key));
+		if (found)
+			snprintf(value, size, "%s", line + strlen(key));
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool has_capability(const struct doctor *d, unsigned int capability)
+{
+	char value[64];
+
+	return line_after(d, "/proc/self/status", "CapEff:", value, sizeof(value)) &&
+		strtoull(value, NULL, 16) >> capability & 1;
+}
+
+/* ---- The driver ---- */
+
+static bool found_component;
+
+static int look_at_node(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	char text[512];
+	size_t n, at;
+	FILE *f;
+
+	if (type != FTW_F || strcmp(path + ftw->base, "compatible"))
+		return 0;
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	for (at = 0; at < n; at += strlen(text + at) + 1)
+		found_component |= strstr(text + at, "riscv,trace-component") != NULL;
+	return found_component;
+}
+
+static void check_firmware(struct doctor *d)
+{
+	char buf[PATH_MAX];
+
+	found_component = false;
+	if (!exists(d, "/sys/firmware/devicetree/base")) {
+		say(d, MISSING, "firmware", "Linux has no device tree, in which the firmware names the trace components.");
+		return;
+	}
+	nftw(path_of(d, "/sys/firmware/devicetree/base", buf), look_at_node, 16, FTW_PHYS);
+	if (found_component)
+		say(d, FINE, "firmware", "The device tree has trace components.");
+	else
+		say(d, MISSING, "firmware", "The device tree has no riscv,trace-component: the firmware must describe the trace hardware.");
+}
+
+static bool check_driver(struct doctor *d)
+{
+	if (exists(d, PMU)) {
+		say(d, FINE, "driver", "The kernel offers the event ntrace//.");
+		return true;
+	}
+	if (exists(d, "/sys/module/ntrace"))
+		say(d, MISSING, "driver", "The driver is loaded, and has found no encoder that it can use; dmesg | grep ntrace says why.");
+	else
+		say(d, MISSING, "driver", "The driver is not loaded: run modprobe ntrace as root.");
+	return false;
+}
+
+/* A list as "0-3,5", into one byte for each CPU */
+static unsigned int parse_list(const char *list, char cpus[CPUS_MAX])
+{
+	unsigned int first, last, nr = 0;
+	char *end;
+
+	memset(cpus, 0, CPUS_MAX);
+	while (*list >= '0' && *list <= '9') {
+		first = last = strtoul(list, &end, 10);
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		for (; first <= last && first < CPUS_MAX; first++, nr++)
+			cpus[first] = 1;
+		list = *end == ',' ? end + 1 : end;
+	}
+	return nr;
+}
+
+static void check_cpus(struct doctor *d)
+{
+	static char online[CPUS_MAX], traced[CPUS_MAX];
+	char list[512] = "", mask[512] = "";
+	unsigned int i, nr, without = 0, first = 0;
+
+	first_line(d, "/sys/devices/system/cpu/online", list, sizeof(list));
+	first_line(d, PMU "/cpumask", mask, sizeof(mask));
+	nr = parse_list(list, online);
+	parse_list(mask, traced);
+	for (i = CPUS_MAX; i-- > 0;) {
+		if (online[i] && !traced[i]) {
+			without++;
+			first = i;
+		}
+	}
+	if (!without)
+		say(d, FINE, "CPUs", "All %u CPUs that are online can be traced.", nr);
+	else if (without < nr)
+		say(d, NOTE, "CPUs", "%u of %u CPUs cannot be traced, as CPU %u: use taskset, or perf record -C %s.",
+		    without, nr, first, mask);
+	else
+		say(d, MISSING, "CPUs", "No CPU that is online can be traced; dmesg | grep ntrace says why.");
+}
+
+/* ---- What the hardware can do ---- */
+
+/* The first CPU that can be traced; all encoders of a system are alike as a rule. */
+static bool cpu_file(const struct doctor *d, const char *name, char path[PATH_MAX])
+{
+	char mask[512];
+
+	if (!first_line(d, PMU "/cpumask", mask, sizeof(mask)))
+		return false;
+	snprintf(path, PATH_MAX, PMU "/cpu%lu/%s", strtoul(mask, NULL, 10), name);
+	return true;
+}
+
+static void check_clock(struct doctor *d)
+{
+	char path[PATH_MAX], modes[64] = "";
+	long long frequency = 0;
+
+	if (!cpu_file(d, "timestamp/modes_available", path))
+		return;
+	first_line(d, path, modes, sizeof(modes));
+	if (!modes[0]) {
+		say(d, NOTE, "clock", "The encoders have no timestamps: calls and branches have the time of the next event of the kernel.");
+		return;
+	}
+	cpu_file(d, "timestamp/frequency", path);
+	if (number(d, path, &frequency) && frequency)
+		say(d, FINE, "clock", "Timestamps count %lld Hz.", frequency);
+	else
+		say(d, NOTE, "clock", "The rate of the timestamps is not known: the trace component needs a clock in the device tree.");
+}
+
+static void check_threads(struct doctor *d)
+{
+	char line[256];
+
+	if (!first_line(d, PMU "/caps/scontext", line, sizeof(line)))
+		return;
+	if (line[0] == '1')
+		say(d, FINE, "threads", "The trace names threads by scontext.");
+	else
+		say(d, NOTE, "threads", "The trace does not name threads, scontext being %s: perf's events of switches do, less exactly; firmware may enable it (mstateen0, Sdtrig).",
+		    line);
+}
+
+static void check_privilege_filter(struct doctor *d)
+{
+	long long bits = 0;
+
+	if (!number(d, PMU "/caps/privilege", &bits))
+		return;
+	if ((bits & 3) == 3)
+		say(d, FINE, "filter", "The encoders can leave out the kernel, or programs.");
+	else
+		say(d, NOTE, "filter", "The encoders cannot tell the kernel from programs: ntrace//u is refused, and only root can trace.");
+}
+
+/* ---- What the user may do ---- */
+
+static void check_privileges(struct doctor *d)
+{
+	long long paranoid = 2;
+
+	if (has_capability(d, CAP_PERFMON) || has_capability(d, CAP_SYS_ADMIN)) {
+		say(d, FINE, "privileges", "This user may trace all programs and the kernel.");
+		return;
+	}
+	number(d, "/proc/sys/kernel/perf_event_paranoid", &paranoid);
+	if (paranoid > 2)
+		say(d, MISSING, "privileges", "perf_event_paranoid is %lld, so this user may not trace: run as root, or sysctl kernel.perf_event_paranoid=2 (1 for the kernel, -1 for all programs).",
+		    paranoid);
+	else if (paranoid > 1)
+		say(d, NOTE, "privileges", "perf_event_paranoid is %lld: this user may trace programs of its own with -e ntrace//u, and neither the kernel nor -a.",
+		    paranoid);
+	else if (paranoid >= 0)
+		say(d, NOTE, "privileges", "perf_event_paranoid is %lld: this user may trace programs of its own and the kernel, %s.",
+		    paranoid, paranoid ? "and not use -a" : "and use -a, without tracepoints");
+	else
+		say(d, FINE, "privileges", "perf_event_paranoid is %lld: every user may trace everything.",
+		    paranoid);
+}
+
+static void check_kcore(struct doctor *d)
+{
+	char line[128] = "", buf[PATH_MAX];
+
+	if (access(path_of(d, "/proc/kcore", buf), R_OK)) {
+		if (errno == ENOENT)
+			say(d, MISSING, "kcore", "There is no /proc/kcore (CONFIG_PROC_KCORE): trace of the kernel cannot be decoded.");
+		else
+			say(d, NOTE, "kcore", "This user cannot read /proc/kcore: trace of the kernel can be decoded only if root records it with --kcore.");
+		return;
+	}
+	if (!first_line(d, "/proc/kallsyms", line, sizeof(line)))
+		say(d, NOTE, "kcore", "There is no /proc/kallsyms (CONFIG_KALLSYMS): functions of the kernel have no names.");
+	else if (!strtoull(line, NULL, 16))
+		say(d, NOTE, "kcore", "/proc/kallsyms has no addresses: run as root, or sysctl kernel.kptr_restrict=0, for names of the kernel's functions.");
+	else
+		say(d, FINE, "kcore", "The kernel's code and names can be copied: use perf record --kcore.");
+}
+
+static void check_buffers(struct doctor *d)
+{
+	long long kb = 0, limit = 0;
+	char value[64] = "";
+
+	if (has_capability(d, CAP_IPC_LOCK)) {
+		say(d, FINE, "buffers", "This user may lock memory: perf record -m,SIZE takes what there is.");
+		return;
+	}
+	number(d, "/proc/sys/kernel/perf_event_mlock_kb", &kb);
+	if (line_after(d, "/proc/self/limits", "Max locked memory", value, sizeof(value)))
+		limit = strstr(value, "unlimited") ? LLONG_MAX : strtoll(value, NULL, 10) / 1024;
+	if (limit == LLONG_MAX || kb + limit >= 4096)
+		say(d, FINE, "buffers", "%s for each user is enough for buffers of perf record -m,SIZE.",
+		    limit == LLONG_MAX ? "Unlimited memory" : "The memory");
+	else
+		say(d, NOTE, "buffers", "This user may lock only %lld KiB for buffers and %lld KiB for each CPU: raise ulimit -l or kernel.perf_event_mlock_kb, or trace is lost with a small -m.",
+		    limit, kb);
+}
+
+/* ---- perf ---- */
+
+/* Does the file have the decoder's name in it? */
+static bool knows_ntrace(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	bool found = false;
+	void *map;
+
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size) {
+		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (map != MAP_FAILED) {
+			found = memmem(map, st.st_size, "N-Trace", strlen("N-Trace"));
+			munmap(map, st.st_size);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static bool find_perf(char path[PATH_MAX])
+{
+	const char *list = getenv("PATH");
+	size_t len;
+
+	for (; list && *list; list += len + (list[len] == ':')) {
+		len = strcspn(list, ":");
+		snprintf(path, PATH_MAX, "%.*s/perf", (int)len, list);
+		if (len && !access(path, X_OK))
+			return true;
+	}
+	return false;
+}
+
+#ifdef HAVE_LIBPERF
+static void say_no_perf(struct doctor *d)
+{
+	say(d, NOTE, "perf", "There is no perf in PATH: ntrace record records without, and ntrace report and script decode.");
+}
+#else
+static void say_no_perf(struct doctor *d)
+{
+	say(d, MISSING, "perf", "There is no perf in PATH: install linux-perf, or perf with N-Trace (make perf).");
+}
+#endif
+
+static void check_perf(struct doctor *d)
+{
+	char path[PATH_MAX];
+
+	if (!find_perf(path))
+		say_no_perf(d);
+	else if (knows_ntrace(path))
+		say(d, FINE, "perf", "%s knows N-Trace.", path);
+	else
+		say(d, NOTE, "perf", "%s has no decoder of N-Trace: make perf builds one; ntrace script, report and inject decode without.",
+		    path);
+}
+
+/* ---- Command ---- */
+
+static int examine(struct doctor *d)
+{
+	check_firmware(d);
+	if (check_driver(d)) {
+		check_cpus(d);
+		check_clock(d);
+		check_threads(d);
+		check_privilege_filter(d);
+	}
+	check_privileges(d);
+	check_kcore(d);
+	check_buffers(d);
+	check_perf(d);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
+		return EXIT_TRACE;
+	}
+	return d->missing ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{ "root", required_argument, NULL, 'r' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	struct doctor doctor = { .root = "" };
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_CLEAN;
+		}
+		if (opt == '?')
+			return options_hint(argv[0]);
+		doctor.root = optarg;
+	}
+	if (optind != argc) {
+		fprintf(stderr, "ntrace: doctor takes no '%s'\n", argv[optind]);
+		return EXIT_USAGE;
+	}
+	if (doctor.root[0] && access(doctor.root, F_OK)) {
+		fprintf(stderr, "ntrace: %s: %s\n", doctor.root, strerror(errno));
+		return EXIT_USAGE;
+	}
+	return examine(&doctor);
+}

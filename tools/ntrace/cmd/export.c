@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace export: the calls of a recording, for viewers of traces and for databases. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/export.h"
+#include "ntrace.h"
+#include "cli/options.h"
+
+static const char help[] =
+	"usage: ntrace export [OPTIONS] --format FORMAT -o FILE\n\n"
+	"Write the calls of a recording of perf for another program, and its tracepoints for those that show\n"
+	"them (perfetto, chrome, jsonl, sqlite). Exits 1 if the trace or the code has\n"
+	"errors.\n\n"
+	RECORDING_HELP
+	FILTER_HELP
+	"  -o, --output FILE    the file to write; - is the standard output, but for sqlite\n"
+	"  --format perfetto    protobuf for ui.perfetto.dev\n"
+	"           chrome      JSON for chrome://tracing and others\n"
+	"           speedscope  JSON for speedscope.app\n"
+	"           folded      a line a stack, for flamegraph.pl\n"
+	"           jsonl       an object of JSON a line\n"
+	"           sqlite      a database: calls, functions, threads, samples\n"
+	"  --insns              folded counts instructions instead of ns\n";
+
+enum { OPT_FORMAT = OPT_RECORDING_END, OPT_INSNS };
+
+static const struct export_format *const formats[] = {
+	&export_perfetto, &export_chrome, &export_speedscope, &export_folded, &export_jsonl,
+#ifdef HAVE_SQLITE
+	&export_sqlite,
+#endif
+};
+
+#define FORMATS	"perfetto, chrome, speedscope, folded, jsonl"
+
+/* ---- Tracepoints ---- */
+
+static int give_event(struct export *e, const struct nt_event *event)
+{
+	struct export_event full = {
+		.event = *event, .name = event_name(event), .json = event_json(event),
+	};
+	int err = -1;
+
+	nt_session_thread(e->session, event->tid, event->time, &full.pid, &full.comm);
+	if (full.pid < 0)
+		full.pid = event->pid;
+	e->nr_events++;
+	if (full.name && full.json)
+		err = e->format->event(e, &full);
+	else
+		errno = ENOMEM;
+	free(full.name);
+	free(full.json);
+	return err;
+}
+
+static int give_events(struct export *e, uint64_t until)
+{
+	struct nt_event event;
+
+	while (e->format->event && events_next(&e->events, until, &event)) {
+		if (give_event(e, &event))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- Calls ---- */
+
+static int begin(void *ctx, const struct nt_calls *calls)
+{
+	struct export *e = ctx;
+
+	e->calls = calls;
+	return e->format->begin ? e->format->begin(e) : 0;
+}
+
+static int take(void *ctx, const struct nt_call *call, const struct nt_function *function)
+{
+	struct export *e = ctx;
+
+	if (give_events(e, call->begin))
+		return -1;
+	e->nr++;
+	return e->format->take(e, call, function);
+}
+
+static int enter(void *ctx, struct nested_call *call)
+{
+	struct export *e = ctx;
+
+	e->nr++;
+	return e->format->enter(e, call);
+}
+
+static int leave(void *ctx, const struct nested_call *call)
+{
+	struct export *e = ctx;
+
+	return e->format->leave ? e->format->leave(e, call) : 0;
+}
+
+static int end(void *ctx)
+{
+	struct export *e = ctx;
+
+	if (give_events(e, UINT64_MAX) || (e->format->end && e->format->end(e)))
+		return -1;
+	return e->file ? export_flush(e) : 0;
+}
+
+static int each_call(struct export *e, bool *errors)
+{
+	struct sorted_calls sorted = {
+		.session = e->session, .filter = &e->recording.filter, .begin = begin,
+		.take = take, .end = end, .ctx = e, .output = e->output,
+	};
+	int err;
+
+	if (e->format->take) {
+		err = sorted_calls_each(&sorted);
+		*errors = sorted.errors;
+		return err;
+	}
+	e->nested = (struct nested_calls){
+		.session = e->session, .filter = &e->recording.filter, .begin = begin,
+		.enter = enter, .leave = leave, .end = end, .ctx = e, .output = e->output,
+	};
+	err = nested_calls_each(&e->nested);
+	*errors = e->nested.errors;
+	return err;
+}
+
+/* ---- Command ---- */
+
+static int write_failed(const struct export *e)
+{
+	fprintf(stderr, "ntrace: writing %s failed: %s\n", e->output, strerror(errno));
+	return EXIT_TRACE;
+}
+
+static int export_calls(struct export *e)
+{
+	bool errors;
+	int err;
+
+	if (!e->format->own_file) {
+		e->file = whole_file_open(&e->whole, e->output);
+		if (!e->file)
+			return write_failed(e);
+	}
+	err = each_call(e, &errors);
+	if (e->file && whole_file_close(&e->whole, e->file, !err) && !err)
+		return write_failed(e);
+	if (!e->file && whole_file_end(&e->whole, !err) && !err)
+		return write_failed(e);
+	if (err)
+		return EXIT_TRACE;
+	if (strcmp(e->output, "-"))
+		fprintf(stderr, "ntrace: wrote %" PRIu64 " calls to %s\n", e->nr, e->output);
+	return errors || e->events.errors ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+static void free_export(struct export *e)
+{
+	size_t i;
+
+	if (e->format->free)
+		e->format->free(e);
+	for (i = 0; i < e->names.nr; i++) {
+		free(e->names.at[i].symbol.text);
+		free(e->names.at[i].object.text);
+		free(e->names.at[i].symbol_or_null.text);
+		free(e->names.at[i].object_or_null.text);
+	}
+	for (i = 0; i < e->threads.nr; i++)
+		free(e->threads.at[i].json.text);
+	free(e->names.at);
+	free(e->threads.at);
+	free(e->text);
+	events_close(&e->events);
+	nt_session_close(e->session);
+}
+
+static bool set_format(struct export *e, const char *arg)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		if (!strcmp(arg, formats[i]->name))
+			e->format = formats[i];
+	}
+	if (!e->format)
+		fprintf(stderr, "ntrace: --format is %s%s, not '%s'\n", FORMATS,
+			sizeof(formats) / sizeof(*formats) > 5 ? " or sqlite" :
+			" (and sqlite in a build with libsqlite3-dev)", arg);
+	return e->format;
+}
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	struct export *e = ctx;
+
+	switch (opt) {
+	case 'o':
+		e->output = arg;
+		return true;
+	case OPT_INSNS:
+		e->insns = true;
+		return true;
+	case OPT_FORMAT:
+		e->format = NULL;
+		return set_format(e, arg);
+	}
+	return recording_set(&e->recording, opt, arg);
+}
+
+int cmd_export(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		RECORDING_OPTIONS,
+		FILTER_OPTIONS,
+		{ "output", required_argument, NULL, 'o' },
+		{ "format", required_argument, NULL, OPT_FORMAT },
+		{ "insns", no_argument, NULL, OPT_INSNS },
+		{ 0 }
+	};
+	struct export e = { 0 };
+	int status;
+
+	recording_init(&e.recording);
+	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &e);
+	if (status >= 0)
+		return status;
+	if (optind != argc)
+		return recording_no_argument(argv[0], argv[optind]);
+	if (!e.format || !e.output) {
+		fputs("ntrace: export needs --format and -o; `ntrace help export` lists them\n", stderr);
+		return EXIT_USAGE;
+	}
+	e.recording.session.keep_events = e.format->event;
+	e.session = recording_open(&e.recording);
+	if (!e.session)
+		return EXIT_USAGE;
+	status = events_open(&e.events, e.session, &e.recording.filter) ? write_failed(&e) : export_calls(&e);
+	recording_report(e.session);
+	free_export(&e);
+	return status;
+}

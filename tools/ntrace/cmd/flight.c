@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace flight: why the machine hung, from the record of the flight recorder. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "flight/flight.h"
+#include "ntrace.h"
+#include "cli/options.h"
+
+static const char help[] =
+	"usage: ntrace flight [show] [-i RECORD | --vmcore FILE]\n"
+	"       ntrace flight save [-i RECORD | --vmcore FILE] [-o FILE] [--no-kcore] [--clear]\n"
+	"       ntrace flight calls [-i FILE] [-n N]\n"
+	"\n"
+	"show says why the flight recorder stopped, and what it has. save writes a recording that\n"
+	"perf script, ntrace script and ntrace report read. calls prints what each CPU of such a\n"
+	"recording called last, a column for each CPU, and exits 1 if the trace or the code has errors.\n"
+	"\n"
+	"  -i, --input RECORD  the record (" FLIGHT_SYSFS "/record); of calls: the recording\n"
+	"                      (perf.flight.data)\n"
+	"  --vmcore FILE       find the record in a crash dump\n"
+	"  -o, --output FILE   write this; a folder if the kernel's code is with it (perf.flight.data)\n"
+	"  --no-kcore          do not copy the code of the kernel\n"
+	"  --clear             then let the driver forget the record, and record again\n"
+	"  -n, --number N      calls of each CPU (10)\n";
+
+#define DEFAULT_CALLS	10
+#define MAX_CALLS	1000
+
+enum { OPT_VMCORE = 256, OPT_NO_KCORE, OPT_CLEAR };
+
+struct flight_command {
+	const char	*input, *vmcore;
+	struct flight_output output;
+	bool		save, calls, no_kcore, clear, has_output;
+	size_t		number;		/* of calls; 0: not given */
+	uint8_t		*data;		/* the record */
+	size_t		size;
+	void		*dump;		/* NULL: it is not from one */
+	size_t		dump_size;
+	struct ns_flight flight;
+};
+
+/* ---- Input ---- */
+
+/* A file of /sys cannot be mapped */
+static int read_record(struct flight_command *c)
+{
+	size_t room = 0;
+	uint8_t *more;
+	ssize_t n = 1;
+	int fd = open(c->input, O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && n > 0) {
+		if (c->size == room) {
+			room = room ? 2 * room : 1 << 20;
+			more = realloc(c->data, room);
+			if (!more)
+				break;
+			c->data = more;
+		}
+		n = read(fd, c->data + c->size, room - c->size);
+		c->size += n > 0 ? n : 0;
+	}
+	if (fd >= 0 && !n) {
+		close(fd);
+		return 0;
+	}
+	if (fd < 0 && errno == ENOENT && !strncmp(c->input, FLIGHT_SYSFS, strlen(FLIGHT_SYSFS)))
+		fputs("ntrace: this system has no flight recorder: its driver has no memory for one (ntrace.flight=, or \"flight\" in the device tree)\n",
+		      stderr);
+	else
+		fprintf(stderr, "ntrace: %s: %s\n", c->input, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int map_vmcore(struct flight_command *c)
+{
+	int fd = open(c->vmcore, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *map = MAP_FAILED;
+
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
+		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED) {
+		fprintf(stderr, "ntrace: %s: %s\n", c->vmcore, fd < 0 ? strerror(errno) :
+			"it cannot be mapped (copy /proc/vmcore to a file first)");
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	close(fd);
+	c->dump = map;
+	c->dump_size = st.st_size;
+	return 0;
+}
+
+/* kexec-tools leaves reserved memory out of what the crash kernel shows as /proc/vmcore. */
+static void no_record(const struct flight_command *c)
+{
+	const Elf64_Ehdr *head = c->dump;
+
+	fprintf(stderr, "ntrace: %s: there is no record of a flight recorder in it\n", c->vmcore);
+	if (c->dump_size >= sizeof(*head) && !memcmp(head->e_ident, ELFMAG, SELFMAG) &&
+	    head->e_type == ET_CORE)
+		fputs("ntrace: a crash dump has no reserved memory. A record that is in some is found by the driver in the crash kernel, or after the reset: ntrace flight save, without --vmcore\n",
+		      stderr);
+	if (c->dump_size >= 8 && (!memcmp(c->dump, "KDUMP   ", 8) || !memcmp(c->dump, "makedump", 8)))
+		fputs("ntrace: it is in a format of makedumpfile that cannot be searched; makedumpfile -E writes one that can\n",
+		      stderr);
+}
+
+/* Returns the exit status that the command ends with, or EXIT_CLEAN */
+static int find_record(struct flight_command *c)
+{
+	int ret;
+
+	if (map_vmcore(c))
+		return EXIT_USAGE;
+	ret = ns_flight_find(c->dump, c->dump_size, &c->data, &c->size);
+	if (ret > 0)
+		no_record(c);
+	if (ret < 0)
+		fputs("ntrace: out of memory\n", stderr);
+	return ret ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+static int open_flight(struct flight_command *c)
+{
+	int status = EXIT_CLEAN;
+
+	if (c->vmcore)
+		status = find_record(c);
+	else if (read_record(c))
+		status = EXIT_USAGE;
+	if (status != EXIT_CLEAN || !ns_flight_open(&c->flight, c->data, c->size))
+		return status;
+	fprintf(stderr, "ntrace: %s: %s\n", c->vmcore ? c->vmcore : c->input, c->flight.error);
+	return EXIT_TRACE;
+}
+
+static void close_flight(struct flight_command *c)
+{
+	ns_flight_close(&c->flight);
+	if (c->dump)
+		munmap(c->dump, c->dump_size);
+	free(c->data);
+}
+
+/* ---- show ---- */
+
+static void print_text(const void *text)
+{
+	const unsigned char *c = text;
+
+	for (; *c; c++)
+		putchar(*c >= ' ' && *c < 0x7f ? *c : '?');
+}
+
+static void print_seconds(const struct ns_flight *f, uint64_t ticks)
+{
+	uint64_t ns = ns_flight_time(f, ticks);
+
+	printf("[%5" PRIu64 ".%06" PRIu64 "]", ns / 1000000000, ns / 1000 % 1000000);
+}
+
+static void print_cause(const struct ns_flight *f)
+{
+	const struct ntrace_flight_cause *c = &f->cause;
+
+	if (!f->has_cause) {
+		puts("cause    nobody said why: it was reset, as by a watchdog, or it still records");
+		return;
+	}
+	printf("cause    %s", ns_flight_cause_name(c->code));
+	if (*c->text) {
+		printf(": ");
+		print_text(c->text);
+	}
+	printf("\n         at ");
+	print_seconds(f, c->time);
+	printf(" on CPU %u, thread %u (", c->cpu, c->tid);
+	print_text(c->comm);
+	printf(")\n");
+}
+
+static void print_kernel(const struct ns_flight *f)
+{
+	time_t second = f->machine.real_ns / 1000000000;
+	char when[64] = "?", id[160];
+	struct tm tm;
+
+	if (gmtime_r(&second, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	printf("kernel   ");
+	print_text(f->machine.release);
+	if (ns_flight_line(f, "BUILD-ID", id, sizeof(id))) {
+		printf(", build id ");
+		print_text(id);
+	}
+	printf("\nbegan    %s\n", when);
+}
+
+static void print_gaps(const struct ns_flight *f, size_t sink)
+{
+	uint64_t ticks = 0;
+	size_t nr = 0, i;
+
+	for (i = 0; i < f->nr_gaps; i++) {
+		if (f->gaps[i].sink != sink)
+			continue;
+		nr++;
+		if (f->gaps[i].to > f->gaps[i].from)
+			ticks += f->gaps[i].to - f->gaps[i].from;
+	}
+	if (nr)
+		printf(", %zu gaps of %.3f ms together", nr,
+		       1000.0 * (double)ticks / (double)f->machine.timebase);
+}
+
+/* perf had the sink at the panic */
+static void print_session(const struct ns_flight *f, size_t sink)
+{
+	const struct ntrace_flight_session *session = f->sessions;
+
+	for (; session < f->sessions + f->nr_sessions; session++) {
+		if (session->sink != sink)
+			continue;
+		printf(", as an event of perf had it");
+		if (session->pid) {
+			printf(" (");
+			print_text(session->comm);
+			printf(", process %u)", session->pid);
+		}
+		return;
+	}
+}
+
+static void print_sinks(const struct ns_flight *f)
+{
+	size_t i, k;
+
+	for (i = 0; i < f->nr_sinks; i++) {
+		const struct ns_flight_trace *t = &f->traces[i];
+
+		printf("trace    ");
+		print_text(t->sink->name);
+		printf(": %" PRIu64 " KiB of CPU", t->size >> 10);
+		for (k = 0; k < f->nr_cpus; k++) {
+			if (f->cpus[k].sink == i)
+				printf(" %" PRIu64, (uint64_t)f->cpus[k].words[0]);
+		}
+		printf(", %s", ns_flight_end_text(t->end));
+		print_session(f, i);
+		print_gaps(f, i);
+		putchar('\n');
+	}
+}
+
+static void print_damage(const struct ns_flight *f)
+{
+	if (f->damaged)
+		fprintf(stderr, "ntrace: %zu entries of the record are damaged, and left out\n",
+			f->damaged);
+}
+
+static int show(const struct flight_command *c)
+{
+	print_cause(&c->flight);
+	print_kernel(&c->flight);
+	print_sinks(&c->flight);
+	print_damage(&c->flight);
+	if (!fflush(stdout) && !ferror(stdout))
+		return c->flight.damaged ? EXIT_TRACE : EXIT_CLEAN;
+	fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
+	return EXIT_TRACE;
+}
+
+/* ---- save ---- */
+
+/* A recording that is there already is kept as FILE.old, as perf does */
+static int make_room(const char *path)
+{
+	char old[PATH_MAX], cmd[64];
+	struct stat st;
+
+	if (lstat(path, &st))
+		return 0;
+	snprintf(cmd, sizeof(cmd), "%ld", (long)time(NULL));
+	if (snprintf(old, sizeof(old), "%s.%s", path, cmd) < PATH_MAX && !rename(path, old))
+		return 0;
+	fprintf(stderr, "ntrace: %s is there already, and cannot be renamed: %s\n", path,
+		strerror(errno));
+	return -1;
+}
+
+static int tell_driver(const char *name, const char *value)
+{
+	char path[PATH_MAX];
+	FILE *f;
+	int err;
+
+	snprintf(path, sizeof(path), FLIGHT_SYSFS "/%s", name);
+	f = fopen(path, "we");
+	err = !f || fputs(value, f) < 0;
+	if ((f && fclose(f)) || err) {
+		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static int save(struct flight_command *c)
+{
+	struct ns_dump dump;
+	int has_kernel = 0;
+
+	if (make_room(c->output.path))
+		return EXIT_TRACE;
+	ns_dump_open(&dump, c->dump, c->dump_size);
+	if (!c->no_kcore)
+		has_kernel = flight_kernel(&c->flight, c->dump ? &dump : NULL, c->output.path);
+	if (has_kernel < 0)
+		return EXIT_TRACE;
+	c->output.has_kernel = has_kernel;
+	if (flight_save(&c->flight, &c->output))
+		return EXIT_TRACE;
+	fprintf(stderr, "ntrace: wrote %s\n", c->output.path);
+	print_damage(&c->flight);
+	if (c->clear && tell_driver("clear", "1\n"))
+		return EXIT_TRACE;
+	return c->flight.damaged ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+/* ---- calls ---- */
+
+static int calls(const struct flight_command *c)
+{
+	bool errors = false;
+
+	if (flight_calls(c->input, c->number ? c->number : DEFAULT_CALLS, &errors))
+		return EXIT_TRACE;
+	return errors ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+/* ---- Command ---- */
+
+static int set_calls(struct flight_command *c)
+{
+	if (!c->calls && c->number)
+		return fputs("ntrace: -n is for calls\n", stderr), -1;
+	if (c->calls && (c->vmcore || c->no_kcore || c->clear || c->has_output))
+		return fputs("ntrace: calls takes -i and -n alone\n", stderr), -1;
+	if (c->calls && !c->input)
+		c->input = c->output.path;
+	return 0;
+}
+
+static int set_command(struct flight_command *c, int argc, char **argv)
+{
+	const char *name = optind < argc ? argv[optind] : "show";
+
+	c->save = !strcmp(name, "save");
+	c->calls = !strcmp(name, "calls");
+	if (!c->save && !c->calls && strcmp(name, "show"))
+		return fprintf(stderr, "ntrace: flight takes no '%s', but show, save and calls\n",
+			       name), -1;
+	if (set_calls(c))
+		return -1;
+	if (optind + 1 < argc)
+		return fprintf(stderr, "ntrace: flight takes no '%s'\n", argv[optind + 1]), -1;
+	if (c->input && c->vmcore)
+		return fputs("ntrace: -i and --vmcore exclude each other\n", stderr), -1;
+	if (c->clear && (c->input || c->vmcore || !c->save))
+		return fputs("ntrace: --clear is for save, of the driver's own record\n", stderr), -1;
+	if (!c->input)
+		c->input = FLIGHT_SYSFS "/record";
+	return 0;
+}
+
+static int set_number(struct flight_command *c, const char *arg)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || !n || n > MAX_CALLS) {
+		fprintf(stderr, "ntrace: -n is a number from 1 to %d, not '%s'\n", MAX_CALLS, arg);
+		return -1;
+	}
+	c->number = n;
+	return 0;
+}
+
+static int set_option(struct flight_command *c, int opt)
+{
+	switch (opt) {
+	case 'i':
+		c->input = optarg;
+		return 0;
+	case 'o':
+		c->output.path = optarg;
+		c->has_output = true;
+		return 0;
+	case 'n':
+		return set_number(c, optarg);
+	case OPT_VMCORE:
+		c->vmcore = optarg;
+		return 0;
+	case OPT_NO_KCORE:
+		c->no_kcore = true;
+		return 0;
+	case OPT_CLEAR:
+		c->clear = true;
+		return 0;
+	}
+	return -1;
+}
+
+int cmd_flight(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{ "input", required_argument, NULL, 'i' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "number", required_argument, NULL, 'n' },
+		{ "vmcore", required_argument, NULL, OPT_VMCORE },
+		{ "no-kcore", no_argument, NULL, OPT_NO_KCORE },
+		{ "clear", no_argument, NULL, OPT_CLEAR },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	struct flight_command c = { .output.path = "perf.flight.data" };
+	int opt, status;
+
+	while ((opt = getopt_long(argc, argv, "i:o:n:h", long_options, NULL)) != -1) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_CLEAN;
+		}
+		if (set_option(&c, opt))
+			return options_hint(argv[0]);
+	}
+	if (set_command(&c, argc, argv))
+		return EXIT_USAGE;
+	if (c.calls)
+		return calls(&c);
+	status = open_flight(&c);
+	if (status == EXIT_CLEAN)
+		status = c.save ? save(&c) : show(&c);
+	close_flight(&c);
+	return status;
+}

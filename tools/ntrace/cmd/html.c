@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace html: a recording as one page that a browser shows without network. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/page.h"
+#include "ntrace.h"
+#include "cli/options.h"
+#include "cli/whole-file.h"
+
+#define DEPTH_MAX	4096	/* rows of a thread */
+
+static const char help[] =
+	"usage: ntrace html [OPTIONS]\n\n"
+	"Write a page that shows a recording of perf: a time axis of all CPUs and threads with the calls\n"
+	"of each, a flame graph, how long the calls of each function took, and the source with the\n"
+	"instructions of each line. The page is one file, and needs no network. Exits 1 if the trace or\n"
+	"the code has errors.\n\n"
+	RECORDING_HELP
+	FILTER_HELP
+	"  -o, --output FILE    the page, - is the standard output (ntrace.html)\n"
+	"  --title TEXT         what the page is called (the recording's name)\n"
+	"  --no-source          leave the source out\n";
+
+enum { OPT_TITLE = OPT_RECORDING_END, OPT_NO_SOURCE };
+
+/* ---- Calls ---- */
+
+static int begin(void *ctx, const struct nt_calls *calls)
+{
+	struct html *html = ctx;
+
+	html->calls = calls;
+	return html_tracks(html);
+}
+
+static int add_to_level(struct html *html, const struct nested_call *call)
+{
+	const struct level_item item = {
+		.begin = call->call.begin > html->start ? call->call.begin : html->start,
+		.ns = call->call.ns, .n = call->call.insns, .depth = call->depth,
+		.name = call->call.function, .kind = call->call.kind | call->call.open << 4,
+	};
+	struct track *track = &html->tracks.at[html->tracks.nr - 1];
+
+	if (call->depth >= DEPTH_MAX) {
+		html->too_deep++;
+		return 0;
+	}
+	if (call->depth >= track->depth)
+		track->depth = call->depth + 1;
+	html->nr_calls++;
+	return levels_add(html->levels, &item);
+}
+
+static int enter(void *ctx, struct nested_call *call)
+{
+	struct html *html = ctx;
+	uint32_t parent;
+	int err = 0;
+
+	if (!html->in_thread || html->thread != call->thread) {
+		err = html_track(html, TRACK_THREAD, call->thread);
+		html->in_thread = true;
+		html->thread = call->thread;
+	}
+	if (call->depth)
+		parent = html->nested.open.at[call->depth - 1].user;
+	else
+		parent = flame_child(&html->flame, 0, call->thread);
+	call->user = flame_child(&html->flame, parent, call->call.function);
+	err = err ? err : add_to_level(html, call);
+	if (err && !errno)
+		errno = ENOMEM;
+	return err;
+}
+
+static int leave(void *ctx, const struct nested_call *call)
+{
+	struct html *html = ctx;
+	struct flame_node *node;
+
+	if (call->user == FLAME_NONE)
+		return 0;
+	node = &html->flame.nodes.at[call->user];
+	node->calls++;
+	node->ns += call->call.ns;
+	node->insns += call->call.insns;
+	return 0;
+}
+
+/* ---- Page ---- */
+
+static int write_page(struct html *html)
+{
+	struct whole_file whole;
+	FILE *out = whole_file_open(&whole, html->output);
+	int err, error;
+
+	if (!out)
+		return -1;
+	errno = 0;
+	err = html_write(html, out);
+	error = errno;
+	if (whole_file_close(&whole, out, !err))
+		return -1;
+	errno = error;
+	return err;
+}
+
+/* All calls are known; they and their functions are there until this returns. */
+static int end(void *ctx)
+{
+	struct html *html = ctx;
+
+	if (levels_end(html->levels) || chunks_end(&html->chunks)) {
+		errno = errno ? errno : ENOMEM;
+		return -1;
+	}
+	if (!html->no_source)
+		html->sources = sources_new(html->session, &html->recording.filter,
+					    html->recording.session.symfs);
+	return write_page(html);
+}
+
+static bool open_page(struct html *html)
+{
+	html->session = recording_open(&html->recording);
+	if (!html->session)
+		return false;
+	html->levels = levels_new(chunks_put, &html->chunks);
+	html->chunks.near = tmpfile();
+	html->chunks.far = tmpfile();
+	if (html->levels && html->chunks.near && html->chunks.far)
+		return true;
+	fprintf(stderr, "ntrace: %s\n", strerror(errno));
+	return false;
+}
+
+static void close_page(struct html *html)
+{
+	if (html->chunks.near)
+		fclose(html->chunks.near);
+	if (html->chunks.far)
+		fclose(html->chunks.far);
+	levels_free(html->levels);
+	chunks_free(&html->chunks);
+	flame_free(&html->flame);
+	sources_free(html->sources);
+	free(html->tracks.at);
+	free(html->threads.at);
+	nt_session_close(html->session);
+}
+
+static int make_page(struct html *html)
+{
+	int status = EXIT_TRACE;
+
+	if (!open_page(html)) {
+		close_page(html);
+		return EXIT_USAGE;
+	}
+	html->nested = (struct nested_calls){
+		.session = html->session, .filter = &html->recording.filter, .begin = begin,
+		.enter = enter, .leave = leave, .end = end, .ctx = html, .output = html->output,
+	};
+	if (!nested_calls_each(&html->nested)) {
+		if (strcmp(html->output, "-"))
+			fprintf(stderr, "ntrace: wrote %" PRIu64 " calls to %s\n", html->nr_calls,
+				html->output);
+		status = html->nested.errors ? EXIT_TRACE : EXIT_CLEAN;
+	}
+	recording_report(html->session);
+	close_page(html);
+	return status;
+}
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	struct html *html = ctx;
+
+	switch (opt) {
+	case 'o':
+		html->output = arg;
+		return true;
+	case OPT_TITLE:
+		html->title = arg;
+		return true;
+	case OPT_NO_SOURCE:
+		html->no_source = true;
+		return true;
+	}
+	return recording_set(&html->recording, opt, arg);
+}
+
+int cmd_html(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		RECORDING_OPTIONS,
+		FILTER_OPTIONS,
+		{ "output", required_argument, NULL, 'o' },
+		{ "title", required_argument, NULL, OPT_TITLE },
+		{ "no-source", no_argument, NULL, OPT_NO_SOURCE },
+		{ 0 }
+	};
+	struct html html = { .output = "ntrace.html" };
+	int status;
+
+	recording_init(&html.recording);
+	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &html);
+	if (status >= 0)
+		return status;
+	if (optind != argc)
+		return recording_no_argument(argv[0], argv[optind]);
+	if (!html.title)
+		html.title = html.recording.input;
+	return make_page(&html);
+}

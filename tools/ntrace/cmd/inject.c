@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace inject: samples with branch stacks and call chains in a file that any perf reads.
+ *
+ * Samples of each stretch are made as records. These wait as the lines of `ntrace script` do, and in
+ * the end they are merged by time with the events that the recording has beside its trace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/lines.h"
+#include "ntrace.h"
+#include "cli/options.h"
+#include "cli/perf-file.h"
+#include "cli/recording.h"
+#include "session/calls/chains.h"
+#include "session/file/perfdata.h"
+#include "cli/whole-file.h"
+
+static const char help[] =
+	"usage: ntrace inject [OPTIONS]\n\n"
+	"Write a file with samples in place of the trace, which a perf without N-Trace reads, and what\n"
+	"else reads perf.data. Each sample has the branches before it and the calls that are open.\n"
+	"Exits 1 if the trace or the code has errors.\n\n"
+	RECORDING_HELP
+	"  -o, --output FILE    what is written (perf.inject.data)\n"
+	"  --period N           a sample for each N instructions of a CPU (100000)\n"
+	"  --all-branches       a sample when there are enough branches for its branch stack: each\n"
+	"                       branch is in just one sample\n"
+	"  --last-branches N    branches in a sample, up to 1024 (32), 0: none\n"
+	"  --no-call-chains     do not decode twice, as call chains need it\n";
+
+enum { OPT_PERIOD = OPT_RECORDING_END, OPT_ALL, OPT_LAST, OPT_NO_CHAINS };
+
+#define TIME_AT		32	/* of a sample's time: after the header, id, ip, pid and tid */
+#define LAST_MAX	1024
+#define CHAIN_MAX	127	/* PERF_MAX_STACK_DEPTH */
+#define ROUND		(1 << 20)	/* bytes between two PERF_RECORD_FINISHED_ROUND */
+#define SAMPLE_TYPE	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |	\
+			 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
+
+struct inject {
+	struct recording_options recording;
+	const char	*output;
+	unsigned long	period, last;
+	bool		all_branches, no_chains;
+	struct nt_session *session;
+	struct nt_chains *chains;
+	struct merge	*merge;
+	struct perf_file file;
+	struct whole_file whole;
+	size_t		next_record;	/* of nt_session_record() */
+	uint64_t	round_at;	/* bytes at the last PERF_RECORD_FINISHED_ROUND */
+	uint64_t	samples;
+	bool		errors;
+};
+
+/* A stretch */
+struct part {
+	struct inject	*inject;
+	struct lines	lines;
+	struct nt_chain	*chain;
+	int32_t		pid, tid;	/* of the last branch */
+	uint64_t	at;		/* where it went to; 0: not known */
+	uint64_t	time;
+	uint64_t	insns;		/* since the last sample */
+	struct perf_branch_entry *ring;
+	unsigned int	first, nr;	/* of the ring: the oldest one */
+	bool		errors;
+};
+
+/* ---- Samples ---- */
+
+static void add_word(struct lines *lines, uint64_t word)
+{
+	lines_add_bytes(lines, &word, sizeof(word));
+}
+
+static bool is_kernel(uint64_t addr)
+{
+	return addr >> 63;
+}
+
+/* The kernel's part and the program's part of a chain begin with a mark. */
+static void add_chain(struct part *p, uint64_t ip)
+{
+	uint64_t returns[CHAIN_MAX], chain[2 * CHAIN_MAX + 4];
+	size_t nr = nt_chain_get(p->chain, returns, CHAIN_MAX), n = 0, i;
+	bool kernel = is_kernel(ip);
+
+	chain[n++] = kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER;
+	chain[n++] = ip;
+	for (i = 0; i < nr; i++) {
+		if (is_kernel(returns[i]) != kernel) {
+			kernel = !kernel;
+			chain[n++] = kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER;
+		}
+		chain[n++] = returns[i];
+	}
+	add_word(&p->lines, n);
+	lines_add_bytes(&p->lines, chain, n * sizeof(chain[0]));
+}
+
+/* The newest branch first */
+static void add_branches(struct part *p)
+{
+	unsigned int i;
+
+	add_word(&p->lines, p->nr);
+	for (i = p->nr; i-- > 0;)
+		lines_add_bytes(&p->lines, &p->ring[(p->first + i) % p->inject->last],
+				sizeof(p->ring[0]));
+}
+
+static int add_sample(struct part *p, const struct nt_who *who, uint64_t ip, uint64_t time,
+		      uint64_t period)
+{
+	struct perf_event_header header = {
+		.type = PERF_RECORD_SAMPLE,
+		.misc = is_kernel(ip) ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+	};
+	size_t at;
+
+	lines_begin(&p->lines, who->cpu);
+	at = p->lines.len;
+	lines_add_bytes(&p->lines, &header, sizeof(header));
+	add_word(&p->lines, p->inject->file.id);
+	add_word(&p->lines, ip);
+	add_word(&p->lines, (uint32_t)who->pid | (uint64_t)(uint32_t)who->tid << 32);
+	add_word(&p->lines, time);
+	add_word(&p->lines, (uint32_t)who->cpu);
+	add_word(&p->lines, period);
+	if (p->chain)
+		add_chain(p, ip);
+	if (p->inject->last)
+		add_branches(p);
+	if (p->lines.failed)
+		return -1;
+	header.size = p->lines.len - at;
+	memcpy(p->lines.text + at, &header, sizeof(header));
+	return lines_end(&p->lines, time);
+}
+
+/* ---- Branches ---- */
+
+/* enum: PERF_BR_* */
+static const uint8_t branch_types[] = {
+	[NT_BRANCH_CONDITIONAL] = PERF_BR_COND, [NT_BRANCH_JUMP] = PERF_BR_UNCOND,
+	[NT_BRANCH_CALL] = PERF_BR_CALL, [NT_BRANCH_RETURN] = PERF_BR_RET,
+	[NT_BRANCH_SYSCALL] = PERF_BR_SYSCALL, [NT_BRANCH_TRAP_RETURN] = PERF_BR_ERET,
+	[NT_BRANCH_INTERRUPT] = PERF_BR_IRQ, [NT_BRANCH_NONE] = PERF_BR_UNKNOWN,
+};
+
+static void add_to_ring(struct part *p, const struct nt_branch *b)
+{
+	const struct inject *inject = p->inject;
+	struct perf_branch_entry entry = {
+		.from = b->from, .to = b->to, .type = branch_types[b->kind],
+	};
+
+	if (!inject->last)
+		return;
+	if (p->nr == inject->last) {
+		p->first = (p->first + 1) % inject->last;
+		p->nr--;
+	}
+	p->ring[(p->first + p->nr++) % inject->last] = entry;
+}
+
+/* RISC-V unprivileged ISA, "Base Instruction-Length Encoding" */
+static unsigned int insn_length(uint16_t low)
+{
+	return (low & 3) != 3 ? 2 : (low & 0x1f) != 0x1f ? 4 : (low & 0x3f) == 0x1f ? 6 : 8;
+}
+
+/* The address of the @nth instruction from @addr on, between which nothing jumps */
+static uint64_t walk(const struct nt_who *who, uint64_t addr, uint64_t nth)
+{
+	uint16_t low;
+
+	while (nth--) {
+		if (nt_who_read(who, addr, &low, sizeof(low)) != sizeof(low))
+			break;
+		addr += insn_length(low);
+	}
+	return addr;
+}
+
+/* Samples at each period of instructions between the branch before and this one */
+static int sample_insns(struct part *p, const struct nt_who *who, const struct nt_branch *b)
+{
+	uint64_t period = p->inject->period, nth = 0;
+	int err = 0;
+
+	while (!err && p->insns + (b->insns - nth) >= period) {
+		nth += period - p->insns;
+		p->insns = 0;
+		if (p->at)
+			err = add_sample(p, who, walk(who, p->at, nth - 1), b->time, period);
+	}
+	p->insns += b->insns - nth;
+	return err;
+}
+
+/* Make a sample of all branches so far, at the target of the newest one. */
+static int flush_branches(struct part *p, const struct nt_who *who)
+{
+	struct nt_who then = *who;
+	uint64_t insns = p->insns;
+	int err;
+
+	then.pid = p->pid;
+	then.tid = p->tid;
+	if (!p->nr)
+		return 0;
+	p->insns = 0;
+	err = add_sample(p, &then, p->ring[(p->first + p->nr - 1) % p->inject->last].to, p->time,
+			 insns ? insns : 1);
+	p->nr = 0;
+	return err;
+}
+
+static int take_branch(void *part, const struct nt_who *who, const struct nt_branch *b)
+{
+	bool whole = !(b->flags & (NT_BRANCH_BEGIN | NT_BRANCH_END));
+	struct part *p = part;
+	int err = 0;
+
+	/* a branch stack is of one thread */
+	if (p->tid != who->tid) {
+		if (p->inject->all_branches)
+			err = flush_branches(p, who);
+		p->nr = 0;
+		p->tid = who->tid;
+		p->pid = who->pid;
+	}
+	p->time = b->time;
+	if (!err && !p->inject->all_branches)
+		err = sample_insns(p, who, b);
+	else
+		p->insns += b->insns;
+	if (!err && p->chain)
+		err = nt_chain_branch(p->chain, who, b);
+	p->at = b->flags & NT_BRANCH_END ? 0 : b->to;
+	if (whole)
+		add_to_ring(p, b);
+	if (!err && p->inject->all_branches && p->nr == p->inject->last)
+		err = flush_branches(p, who);
+	return err;
+}
+
+static int take_error(void *part, const struct nt_who *who, const struct nt_item *item)
+{
+	struct part *p = part;
+	int err = 0;
+
+	p->errors = true;
+	p->at = 0;
+	if (p->inject->all_branches)
+		err = flush_branches(p, who);
+	p->nr = 0;
+	if (p->chain)
+		nt_chain_error(p->chain);
+	return err;
+}
+
+/* ---- Stretches ---- */
+
+static void free_part(struct part *p)
+{
+	nt_chain_free(p->chain);
+	lines_free(&p->lines);
+	free(p->ring);
+	free(p);
+}
+
+static void *begin(void *ctx, uint64_t stretch)
+{
+	struct inject *inject = ctx;
+	struct part *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->inject = inject;
+	/* each stretch is decoded by itself, so samples must not begin at the same place in each */
+	p->insns = stretch * 0x9e3779b97f4a7c15ULL % inject->period;
+	p->ring = calloc(inject->last + 1, sizeof(*p->ring));
+	if (inject->chains)
+		p->chain = nt_chain_new(inject->chains, stretch);
+	if (p->ring && (p->chain || !inject->chains))
+		return p;
+	free_part(p);
+	return NULL;
+}
+
+static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
+{
+	struct inject *inject = ctx;
+	struct part *p = part;
+	int err = 0;
+
+	if (inject->all_branches)
+		err = flush_branches(p, who);
+	if (!err)
+		err = merge_add(inject->merge, who->buffer, &p->lines);
+	inject->errors |= p->errors || lost;
+	free_part(p);
+	return err;
+}
+
+/* ---- The file ---- */
+
+/* The fields that perf needs with each record, in the order of struct sample_id of perf_event.h */
+struct sample_id {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t id;
+};
+
+static bool is_of_trace(uint32_t type)
+{
+	return type == PERF_RECORD_AUX || type == PERF_RECORD_ITRACE_START ||
+		type == PERF_RECORD_AUX_OUTPUT_HW_ID;
+}
+
+static int write_record(struct inject *inject, const struct nt_record *r)
+{
+	const struct sample_id id = {
+		.pid = r->pid, .tid = r->tid, .time = r->time, .cpu = r->cpu,
+		.id = inject->file.id,
+	};
+	struct perf_event_header header;
+
+	memcpy(&header, r->data, sizeof(header));
+	if (is_of_trace(header.type) || r->size + sizeof(id) > UINT16_MAX)
+		return 0;
+	header.size = r->size + sizeof(id);
+	return perf_file_record(&inject->file, &header, sizeof(header)) ||
+		perf_file_record(&inject->file, (const uint8_t *)r->data + sizeof(header),
+				 r->size - sizeof(header)) ||
+		perf_file_record(&inject->file, &id, sizeof(id)) ? -1 : 0;
+}
+
+static int write_records(struct inject *inject, uint64_t until)
+{
+	struct nt_record r;
+	int err = 0;
+
+	while (!err && nt_session_record(inject->session, inject->next_record, &r) &&
+	       r.time <= until) {
+		inject->next_record++;
+		err = write_record(inject, &r);
+	}
+	return err;
+}
+
+static int write_sample(void *ctx, uint64_t time, void *line, size_t size)
+{
+	const struct perf_event_header round = {
+		.type = PD_FINISHED_ROUND, .size = sizeof(round),
+	};
+	struct inject *inject = ctx;
+
+	/* a stretch may end later than the next one begins: perf would change their order */
+	memcpy((uint8_t *)line + TIME_AT, &time, sizeof(time));
+	if (write_records(inject, time) || perf_file_record(&inject->file, line, size))
+		return -1;
+	inject->samples++;
+	if (inject->file.data_size - inject->round_at < ROUND)
+		return 0;
+	inject->round_at = inject->file.data_size;
+	return perf_file_record(&inject->file, &round, sizeof(round));
+}
+
+static struct perf_event_attr make_attr(const struct inject *inject)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS,
+		.size = PERF_ATTR_SIZE_VER5, .sample_period = inject->period,
+		.sample_type = SAMPLE_TYPE, .disabled = 1, .inherit = 1, .mmap = 1, .comm = 1,
+		.task = 1, .sample_id_all = 1, .mmap2 = 1, .comm_exec = 1,
+	};
+
+	if (inject->chains)
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (inject->last) {
+		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER |
+					  PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_TYPE_SAVE;
+	}
+	return attr;
+}
+
+/* The features that do not describe the events, or trace */
+static void keep_features(struct inject *inject)
+{
+	static const uint8_t kept[] = {
+		2 /* build ids */, 3 /* host */, 4 /* release */, 5 /* version */, 6 /* machine */,
+		7 /* processors */, 8 /* processor */, 9 /* its id */, 10 /* memory */,
+		11 /* command */, 13 /* topology */, 14 /* NUMA */, 21 /* times of samples */,
+		24 /* folder */, 29 /* clock */,
+	};
+	const void *data;
+	size_t size;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(kept); i++) {
+		if (nt_session_feature(inject->session, kept[i], &data, &size))
+			perf_file_feature(&inject->file, kept[i], data, size);
+	}
+	if (inject->last)
+		perf_file_feature(&inject->file, PERF_FEATURE_BRANCH_STACK, "", 0);
+}
+
+static int copy_file(const char *from, const char *to)
+{
+	struct whole_file whole;
+	FILE *in = fopen(from, "r"), *out = in ? whole_file_open(&whole, to) : NULL;
+	char buf[64 << 10];
+	int err = out ? 0 : -1;
+	size_t n;
+
+	while (!err && (n = fread(buf, 1, sizeof(buf), in)) > 0)
+		err = fwrite(buf, 1, n, out) == n ? 0 : -1;
+	if (in && ferror(in))
+		err = -1;
+	if (in)
+		fclose(in);
+	if (out && whole_file_close(&whole, out, !err))
+		err = -1;
+	return err;
+}
+
+/* Copy the kernel with the folder. perf can do without the names of modules. */
+static int copy_kernel(const char *from, const char *to)
+{
+	static const char *const names[] = { "kcore", "kallsyms", "modules" };
+	char source[PATH_MAX], target[PATH_MAX];
+	unsigned int i;
+
+	snprintf(target, sizeof(target), "%s/kcore_dir", to);
+	if (mkdir(target, 0700) && errno != EEXIST)
+		return -1;
+	for (i = 0; i < 3; i++) {
+		snprintf(source, sizeof(source), "%s/kcore_dir/%s", from, names[i]);
+		snprintf(target, sizeof(target), "%s/kcore_dir/%s", to, names[i]);
+		if (!access(source, F_OK) && copy_file(source, target))
+			return -1;
+	}
+	return 0;
+}
+
+/* A recording with a copy of the kernel is a folder. Then the result is a folder, too. */
+static int create_file(struct inject *inject)
+{
+	const char *folder = nt_session_folder(inject->session);
+	const struct perf_event_attr attr = make_attr(inject);
+	char path[PATH_MAX];
+	const char *name;
+
+	snprintf(path, sizeof(path), "%s%s", inject->output, folder ? "/data" : "");
+	if (folder && mkdir(inject->output, 0700) && errno != EEXIST)
+		return -1;
+	if (folder && copy_kernel(folder, inject->output))
+		return -1;
+	name = whole_file_begin(&inject->whole, path);
+	return name ? perf_file_create(&inject->file, name, &attr) : -1;
+}
+
+static int write_file(struct inject *inject)
+{
+	int err = create_file(inject);
+
+	if (!err)
+		err = merge_each(inject->merge, write_sample, inject) ||
+		      write_records(inject, UINT64_MAX);
+	if (inject->file.file) {
+		keep_features(inject);
+		err = perf_file_finish(&inject->file) || err;
+	}
+	if (whole_file_end(&inject->whole, !err))
+		err = -1;
+	if (err)
+		fprintf(stderr, "ntrace: writing %s failed: %s\n", inject->output,
+			strerror(errno));
+	return err ? -1 : 0;
+}
+
+/* ---- Command ---- */
+
+static int make_samples(struct inject *inject)
+{
+	static const struct nt_branch_sink sink = {
+		.size = sizeof(sink), .begin = begin, .branch = take_branch, .error = take_error,
+		.end = end,
+	};
+
+	/* all samples are of the file's only event */
+	inject->file.id = 1;
+	inject->merge = merge_new();
+	if (!inject->merge) {
+		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
+		return -1;
+	}
+	if (!inject->no_chains)
+		inject->chains = nt_chains_new(inject->session);
+	if ((!inject->chains && !inject->no_chains) ||
+	    nt_session_branches(inject->session, &sink, inject)) {
+		recording_failed(inject->session);
+		return -1;
+	}
+	return 0;
+}
+
+static int run(struct inject *inject)
+{
+	int err;
+
+	inject->recording.session.keep_records = true;
+	inject->session = recording_open(&inject->recording);
+	if (!inject->session)
+		return EXIT_USAGE;
+	err = make_samples(inject) || write_file(inject);
+	if (!err)
+		fprintf(stderr, "ntrace: wrote %" PRIu64 " samples to %s\n", inject->samples,
+			inject->output);
+	recording_report(inject->session);
+	merge_free(inject->merge);
+	nt_chains_free(inject->chains);
+	nt_session_close(inject->session);
+	return err || inject->errors ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+static bool set_last(struct inject *inject, const char *arg)
+{
+	if (!recording_number("--last-branches", 0, arg, &inject->last))
+		return false;
+	if (inject->last <= LAST_MAX)
+		return true;
+	fprintf(stderr, "ntrace: --last-branches is at most %d\n", LAST_MAX);
+	return false;
+}
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	struct inject *inject = ctx;
+
+	switch (opt) {
+	case 'o':
+		inject->output = arg;
+		return true;
+	case OPT_PERIOD:
+		return recording_number("--period", 1, arg, &inject->period);
+	case OPT_ALL:
+		inject->all_branches = true;
+		return true;
+	case OPT_LAST:
+		return set_last(inject, arg);
+	case OPT_NO_CHAINS:
+		inject->no_chains = true;
+		return true;
+	}
+	return recording_set(&inject->recording, opt, arg);
+}
+
+int cmd_inject(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		RECORDING_OPTIONS,
+		{ "output", required_argument, NULL, 'o' },
+		{ "period", required_argument, NULL, OPT_PERIOD },
+		{ "all-branches", no_argument, NULL, OPT_ALL },
+		{ "last-branches", required_argument, NULL, OPT_LAST },
+		{ "no-call-chains", no_argument, NULL, OPT_NO_CHAINS },
+		{ 0 }
+	};
+	struct inject inject = {
+		.output = "perf.inject.data", .period = 100000, .last = 32,
+	};
+	int status;
+
+	recording_init(&inject.recording);
+	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &inject);
+	if (status >= 0)
+		return status;
+	if (optind != argc)
+		return recording_no_argument(argv[0], argv[optind]);
+	if (inject.all_branches && !inject.last) {
+		fputs("ntrace: --all-branches needs room for branches: --last-branches of 1 or more\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(inject.output, "-")) {
+		fputs("ntrace: inject writes a file, and no pipe: its header is complete at the end\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	return run(&inject);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace merge: add up the counts of many recordings, machines and shards. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ntrace.h"
+#include "cli/options.h"
+#include "session/counts/sums.h"
+
+static const char help[] =
+	"usage: ntrace merge [-o FILE] COUNTS...\n\n"
+	"Add up files of counts that ntrace profile wrote, of any number of recordings, machines and\n"
+	"shards (ntrace split), or that ntrace merge wrote. Counts of all shards of a recording are\n"
+	"those of the recording, byte for byte. Exits 1 if shards are missing.\n\n"
+	"  -o, --output FILE    the file to write (standard output)\n";
+
+#define MAX_REPORTED	20
+
+static bool report_missing(const struct nt_sums *sums)
+{
+	struct nt_shard shard;
+	size_t i;
+
+	for (i = 0; nt_sums_missing(sums, i, &shard); i++) {
+		if (i < MAX_REPORTED)
+			fprintf(stderr, "ntrace: shard %u of %u of %s is missing\n", shard.nth,
+				shard.of, shard.name);
+	}
+	if (i > MAX_REPORTED)
+		fprintf(stderr, "ntrace: ... and %zu more\n", i - MAX_REPORTED);
+	return i;
+}
+
+static int write_sums(struct nt_sums *sums, const char *output)
+{
+	FILE *file = strcmp(output, "-") ? fopen(output, "we") : stdout;
+	int err;
+
+	if (!file) {
+		err = -1;
+	} else {
+		err = nt_sums_write(sums, file);
+		if (fflush(file))
+			err = -1;
+		if (file != stdout && fclose(file))
+			err = -1;
+	}
+	if (!err)
+		return report_missing(sums) ? EXIT_TRACE : EXIT_CLEAN;
+	fprintf(stderr, "ntrace: writing %s failed: %s\n", output, strerror(errno));
+	return EXIT_TRACE;
+}
+
+static int merge(char **files, int nr, const char *output)
+{
+	struct nt_sums *sums = nt_sums_new();
+	int status = EXIT_CLEAN, i;
+
+	for (i = 0; i < nr && status == EXIT_CLEAN; i++) {
+		if (!sums || nt_sums_read(sums, files[i])) {
+			fprintf(stderr, "ntrace: %s\n", nt_sums_error(sums));
+			status = EXIT_USAGE;
+		}
+	}
+	if (status == EXIT_CLEAN)
+		status = write_sums(sums, output);
+	nt_sums_free(sums);
+	return status;
+}
+
+static bool set_output(void *ctx, int opt, const char *arg)
+{
+	*(const char **)ctx = arg;
+	return true;
+}
+
+int cmd_merge(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{ "output", required_argument, NULL, 'o' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	const char *output = "-";
+	int status;
+
+	status = options_parse(argc, argv, "o:h", long_options, help, set_output, &output);
+	if (status >= 0)
+		return status;
+	if (optind == argc) {
+		fputs("ntrace: merge needs files of counts; `ntrace help merge` says more\n", stderr);
+		return EXIT_USAGE;
+	}
+	return merge(argv + optind, argc - optind, output);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace profile: exact counts of a recording for compilers and for tools of coverage. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ntrace.h"
+#include "cli/options.h"
+#include "profile/profile.h"
+#include "session/counts/sums.h"
+#include "cli/whole-file.h"
+
+static const char help[] =
+	"usage: ntrace profile [OPTIONS] --counts | --lcov | --gcov | --llvm | --gcc | --bolt | --callgrind\n\n"
+	"Write how often what was executed in a recording of perf: exact counts, without samples and\n"
+	"without instrumentation. Exits 1 if the trace or the code has errors.\n\n"
+	RECORDING_HELP
+	"  --kcore DIR          a recording with the kernel's code, if -i is a file of counts\n"
+	"  -o, --output FILE    the file to write (standard output)\n"
+	"  --object NAME        only files whose path ends so; of bolt the one it is for\n"
+	"  --counts             all that is counted, for ntrace merge; -i takes it for the others\n"
+	"  --lcov               lines, functions and branches, for genhtml\n"
+	"  --gcov               the same as gcov prints it, of all files\n"
+	"  --llvm               a sample profile for clang -fprofile-sample-use\n"
+	"  --gcc                a profile for gcc -fauto-profile\n"
+	"  --bolt               branches and what is between, for perf2bolt -pa\n"
+	"  --callgrind          instructions of each line, and calls, for KCachegrind\n";
+
+enum { OPT_OBJECT = OPT_RECORDING_END, OPT_KCORE, OPT_FORMAT };
+
+static const struct profile_format *const formats[] = {
+	&profile_counts, &profile_bolt,
+#ifdef HAVE_LIBDW
+	&profile_lcov, &profile_gcov, &profile_llvm, &profile_callgrind, &profile_gcc,
+#endif
+};
+
+bool profile_wants(const struct profile *profile, const char *object)
+{
+	size_t size, wanted;
+
+	if (!profile->object)
+		return object;
+	size = object ? strlen(object) : 0;
+	wanted = strlen(profile->object);
+	return size >= wanted && !strcmp(object + size - wanted, profile->object);
+}
+
+const struct nt_profile_insn *profile_executed(const struct profile *profile, const char *object,
+					       uint64_t address)
+{
+	const struct nt_profile_insn *insns, *insn;
+	size_t low = 0, high, mid, nr;
+	int order;
+
+	insns = nt_profile_insns(profile->counts, &nr);
+	for (high = nr; low < high; ) {
+		mid = low + (high - low) / 2;
+		insn = &insns[mid];
+		order = strcmp(insn->object ? insn->object : "", object ? object : "");
+		if (!order && insn->address == address)
+			return insn;
+		if (order < 0 || (!order && insn->address < address))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+/* ---- Command ---- */
+
+static int write_failed(const struct profile *profile)
+{
+	fprintf(stderr, "ntrace: writing %s failed: %s\n", profile->output, strerror(errno));
+	return EXIT_TRACE;
+}
+
+/* What was not decoded is in no count. */
+static bool report_errors(const struct profile *profile)
+{
+	struct nt_profile_totals t;
+
+	nt_profile_totals(profile->counts, &t);
+	if (!t.errors && !t.gaps && !t.losses)
+		return false;
+	fprintf(stderr, "ntrace: counts are too low: trace was lost %" PRIu64 " times, %" PRIu64
+		" places could not be decoded, code was missing %" PRIu64 " times\n", t.losses,
+		t.errors, t.gaps);
+	return true;
+}
+
+static int write_profile(struct profile *profile)
+{
+	struct whole_file whole;
+	int err, error = 0;
+
+	profile->file = whole_file_open(&whole, profile->output);
+	if (!profile->file)
+		return write_failed(profile);
+	errno = 0;
+	err = profile->format->write(profile);
+	if (err && errno)
+		error = errno;
+	if (whole_file_close(&whole, profile->file, !err) || err) {
+		errno = error ? error : errno;
+		return write_failed(profile);
+	}
+	return report_errors(profile) ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+/* NULL: it failed, and was reported */
+static struct nt_session *open_counts(const struct profile *profile)
+{
+	const struct recording_options *recording = &profile->recording;
+	struct nt_session *session;
+
+	if (profile->format->needs_trace) {
+		fprintf(stderr, "ntrace: --%s needs a recording, and %s has counts\n",
+			profile->format->name, recording->input);
+		return NULL;
+	}
+	if (!nt_session_open_counts(&session, recording->input, &recording->session)) {
+		if (nt_session_lacks_kernel(session))
+			fputs("ntrace: counts of a kernel are left out; name a recording that has it by --kcore\n",
+			      stderr);
+		return session;
+	}
+	fprintf(stderr, "ntrace: %s\n", nt_session_error(session));
+	nt_session_close(session);
+	return NULL;
+}
+
+static int run_profile(struct profile *profile)
+{
+	int status = EXIT_TRACE;
+
+	if (nt_sums_is_file(profile->recording.input))
+		profile->session = open_counts(profile);
+	else
+		profile->session = recording_open(&profile->recording);
+	if (!profile->session)
+		return EXIT_USAGE;
+	profile->counts = nt_profile_new(profile->session, NULL);
+#ifdef HAVE_LIBDW
+	profile->lines = nt_lines_new(profile->session);
+#endif
+	if (!profile->counts || nt_profile_run(profile->counts))
+		recording_failed(profile->session);
+	else
+		status = write_profile(profile);
+	recording_report(profile->session);
+#ifdef HAVE_LIBDW
+	recording_report_lines(profile->lines);
+	nt_lines_free(profile->lines);
+#endif
+	nt_profile_free(profile->counts);
+	nt_session_close(profile->session);
+	return status;
+}
+
+static bool set_format(struct profile *profile, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		if (strcmp(formats[i]->name, name))
+			continue;
+		if (profile->format && profile->format != formats[i]) {
+			fprintf(stderr, "ntrace: profile writes one format, not --%s and --%s\n",
+				profile->format->name, name);
+			return false;
+		}
+		profile->format = formats[i];
+		return true;
+	}
+	fprintf(stderr, "ntrace: --%s needs a build with elfutils' libdw (libdw-dev)\n", name);
+	return false;
+}
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	static const char *const names[] = {
+		"counts", "lcov", "gcov", "llvm", "bolt", "callgrind", "gcc",
+	};
+	struct profile *profile = ctx;
+
+	switch (opt) {
+	case 'o':
+		profile->output = arg;
+		return true;
+	case OPT_OBJECT:
+		profile->object = arg;
+		return true;
+	case OPT_KCORE:
+		profile->recording.session.kcore = arg;
+		return true;
+	}
+	if (opt >= OPT_FORMAT)
+		return set_format(profile, names[opt - OPT_FORMAT]);
+	return recording_set(&profile->recording, opt, arg);
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		RECORDING_OPTIONS,
+		{ "output", required_argument, NULL, 'o' },
+		{ "object", required_argument, NULL, OPT_OBJECT },
+		{ "kcore", required_argument, NULL, OPT_KCORE },
+		{ "counts", no_argument, NULL, OPT_FORMAT },
+		{ "lcov", no_argument, NULL, OPT_FORMAT + 1 },
+		{ "gcov", no_argument, NULL, OPT_FORMAT + 2 },
+		{ "llvm", no_argument, NULL, OPT_FORMAT + 3 },
+		{ "bolt", no_argument, NULL, OPT_FORMAT + 4 },
+		{ "callgrind", no_argument, NULL, OPT_FORMAT + 5 },
+		{ "gcc", no_argument, NULL, OPT_FORMAT + 6 },
+		{ 0 }
+	};
+	struct profile profile = { .output = "-" };
+	int status;
+
+	recording_init(&profile.recording);
+	status = options_parse(argc, argv, "i:o:h", long_options, help, set_option, &profile);
+	if (status >= 0)
+		return status;
+	if (optind != argc)
+		return recording_no_argument(argv[0], argv[optind]);
+	if (!profile.format) {
+		fputs("ntrace: profile needs a format; `ntrace help profile` lists them\n", stderr);
+		return EXIT_USAGE;
+	}
+	return run_profile(&profile);
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace report: how often each function was called, and how long its calls took. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ntrace.h"
+#include "cli/options.h"
+#include "views/report.h"
+#include "session/calls/calls.h"
+
+static const char help[] =
+	"usage: ntrace report [OPTIONS]\n\n"
+	"Print a line for each function that was called in a recording of perf: its calls, the time\n"
+	"and the instructions they took, with and without what they called, and the slowest one.\n"
+	"Time is that of a clock on the wall. Or count instructions, exactly and without samples, by\n"
+	"function, line or instruction. Exits 1 if the trace or the code has errors.\n\n"
+	RECORDING_HELP
+	FILTER_HELP
+	"  --sort COLUMN        total, self, max, calls, insns or self-insns (total)\n"
+	"  --limit N            at most N functions (40), 0: all\n"
+	"  --function NAME      only this one\n"
+	"  --functions          instructions executed in each function\n"
+	"  --lines              ... in each line of the source\n"
+	"  --inline             ... with the functions that it was inlined into\n"
+	"  --insns              how often each instruction was executed\n"
+	"  --stack              who called whom, as a tree; with --function, what that called\n";
+
+enum {
+	OPT_SORT = OPT_RECORDING_END, OPT_LIMIT, OPT_FUNCTION, OPT_FUNCTIONS, OPT_LINES, OPT_INLINE,
+	OPT_INSNS, OPT_STACK,
+};
+
+static const char *const sort_names[] = {
+	"total", "self", "max", "calls", "insns", "self-insns",
+};
+
+static uint64_t sort_value(const struct nt_function *f, unsigned int sort)
+{
+	const uint64_t values[] = {
+		f->total_ns, f->self_ns, f->max_ns, f->calls, f->total_insns, f->self_insns,
+	};
+
+	return values[sort];
+}
+
+/* ---- Table ---- */
+
+static void print_function(const struct nt_function *f)
+{
+	const char *base = f->object ? strrchr(f->object, '/') : NULL;
+	char t[6][16];
+
+	printf("%9" PRIu64 " %9s %9s %9s %9s %9s %13" PRIu64 "  %s [%s]\n", f->calls,
+	       duration(f->total_ns, t[0]), duration(f->self_ns, t[1]),
+	       duration(nt_function_quantile(f, 500), t[2]),
+	       duration(nt_function_quantile(f, 990), t[3]), duration(f->max_ns, t[4]),
+	       f->self_insns, f->symbol ? f->symbol : "[unknown]",
+	       base ? base + 1 : f->object ? f->object : "unknown");
+}
+
+static void print_slowest(const struct nt_function *f)
+{
+	char t[16];
+
+	printf("\nThe slowest call of %s took %s: thread %d, from %" PRIu64 ".%09" PRIu64 " on\n",
+	       f->symbol ? f->symbol : "[unknown]", duration(f->max_ns, t), f->max_tid,
+	       f->max_begin / 1000000000, f->max_begin % 1000000000);
+}
+
+struct row {
+	const struct nt_function *f;
+	uint64_t	value;
+};
+
+static int row_cmp(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	const char *xs = x->f->symbol ? x->f->symbol : "", *ys = y->f->symbol ? y->f->symbol : "";
+
+	if (x->value != y->value)
+		return x->value > y->value ? -1 : 1;
+	return strcmp(xs, ys);
+}
+
+static bool is_wanted(const struct report *report, const struct nt_function *f)
+{
+	if (!f->calls)
+		return false;
+	return !report->function || (f->symbol && !strcmp(f->symbol, report->function));
+}
+
+void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps)
+{
+	if (losses)
+		printf("; trace was lost %" PRIu64 " times", losses);
+	if (errors)
+		printf("; %" PRIu64 " places could not be decoded", errors);
+	if (gaps)
+		printf("; code was missing %" PRIu64 " times", gaps);
+	printf("\n\n");
+}
+
+int report_end(bool complete)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
+		return EXIT_TRACE;
+	}
+	return complete ? EXIT_CLEAN : EXIT_TRACE;
+}
+
+void report_totals(const struct nt_calls_totals *t)
+{
+	printf("%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " calls of %zu functions",
+	       t->insns, t->branches, t->calls, t->functions);
+	if (t->open)
+		printf(", %" PRIu64 " of which the end was not recorded", t->open);
+	report_missing(t->losses, t->errors, t->gaps);
+}
+
+static int print_table(const struct report *report, const struct nt_calls *calls)
+{
+	const struct nt_function *f;
+	size_t i, nr = 0, shown;
+	struct row *rows;
+
+	for (i = 0; nt_calls_function(calls, i); i++)
+		;
+	rows = calloc(i + 1, sizeof(*rows));
+	if (!rows)
+		return -1;
+	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
+		if (is_wanted(report, f))
+			rows[nr++] = (struct row){ f, sort_value(f, report->sort) };
+	}
+	qsort(rows, nr, sizeof(*rows), row_cmp);
+	printf("%9s %9s %9s %9s %9s %9s %13s  %s\n", "calls", "total", "self", "median", "p99",
+	       "max", "self insns", "function");
+	shown = report->limit && report->limit < nr ? report->limit : nr;
+	for (i = 0; i < shown; i++)
+		print_function(rows[i].f);
+	if (shown < nr)
+		printf("... and %zu more: --limit 0 shows all\n", nr - shown);
+	if (nr)
+		print_slowest(rows[0].f);
+	free(rows);
+	return 0;
+}
+
+/* ---- Command ---- */
+
+static int report_calls(const struct report *report, struct nt_session *session)
+{
+	struct nt_calls *calls = nt_calls_new(session);
+	struct nt_calls_totals totals;
+	int status = EXIT_TRACE;
+
+	if (calls)
+		nt_calls_filter(calls, &report->recording.filter);
+	if (!calls || nt_calls_run(calls)) {
+		recording_failed(session);
+		goto out;
+	}
+	nt_calls_totals(calls, &totals);
+	report_totals(&totals);
+	if (print_table(report, calls)) {
+		fprintf(stderr, "ntrace: out of memory\n");
+		goto out;
+	}
+	status = report_end(!totals.errors && !totals.gaps && !totals.losses);
+out:
+	nt_calls_free(calls);
+	return status;
+}
+
+static bool set_sort(struct report *report, const char *arg)
+{
+	for (report->sort = 0; report->sort < sizeof(sort_names) / sizeof(*sort_names);
+	     report->sort++) {
+		if (!strcmp(arg, sort_names[report->sort]))
+			return true;
+	}
+	fprintf(stderr, "ntrace: no column '%s'; `ntrace help report` lists them\n", arg);
+	return false;
+}
+
+static bool set_kind(struct report *report, enum report_kind kind)
+{
+	report->kind = kind;
+	if (kind != REPORT_LINES || report_has_lines())
+		return true;
+	fputs("ntrace: --lines needs a build with elfutils' libdw (libdw-dev); --functions and --insns do without\n",
+	      stderr);
+	return false;
+}
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	struct report *report = ctx;
+
+	switch (opt) {
+	case OPT_FUNCTIONS:
+		return set_kind(report, REPORT_FUNCTIONS);
+	case OPT_INLINE:
+		report->inlined = true;
+		return set_kind(report, REPORT_LINES);
+	case OPT_LINES:
+		return set_kind(report, REPORT_LINES);
+	case OPT_INSNS:
+		return set_kind(report, REPORT_INSNS);
+	case OPT_STACK:
+		return set_kind(report, REPORT_STACK);
+	case OPT_SORT:
+		return set_sort(report, arg);
+	case OPT_LIMIT:
+		return recording_number("--limit", 0, arg, &report->limit);
+	case OPT_FUNCTION:
+		report->function = arg;
+		return true;
+	}
+	return recording_set(&report->recording, opt, arg);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		RECORDING_OPTIONS,
+		FILTER_OPTIONS,
+		{ "sort", required_argument, NULL, OPT_SORT },
+		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "function", required_argument, NULL, OPT_FUNCTION },
+		{ "functions", no_argument, NULL, OPT_FUNCTIONS },
+		{ "lines", no_argument, NULL, OPT_LINES },
+		{ "inline", no_argument, NULL, OPT_INLINE },
+		{ "insns", no_argument, NULL, OPT_INSNS },
+		{ "stack", no_argument, NULL, OPT_STACK },
+		{ 0 }
+	};
+	struct report report = { .limit = 40 };
+	struct nt_session *session;
+	int status;
+
+	recording_init(&report.recording);
+	status = options_parse(argc, argv, "i:h", long_options, help, set_option, &report);
+	if (status >= 0)
+		return status;
+	if (optind != argc)
+		return recording_no_argument(argv[0], argv[optind]);
+	session = recording_open(&report.recording);
+	if (!session)
+		return EXIT_USAGE;
+	if (report.kind == REPORT_CALLS)
+		status = report_calls(&report, session);
+	else if (report.kind == REPORT_STACK)
+		status = report_stack(&report, session);
+	else
+		status = report_profile(&report, session);
+	recording_report(session);
+	nt_session_close(session);
+	return status;
+}

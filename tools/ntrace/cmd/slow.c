@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace slow: the slowest call of a function, compared with the median call. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "views/inlines.h"
+#include "ntrace.h"
+#include "cli/options.h"
+#include "cli/recording.h"
+#include "session/calls/calltree.h"
+#include "views/tree-lines.h"
+
+static const char help[] =
+	"usage: ntrace slow [OPTIONS] FUNCTION\n\n"
+	"Print what the slowest call of FUNCTION in a recording of perf did, as a tree down into the\n"
+	"kernel and interrupts, with the median call beside it. Exits 1 if there is no such call.\n\n"
+	RECORDING_HELP
+	FILTER_HELP
+	"  --limit N            at most N lines of the tree (9), 0: all\n"
+	"  --nth N              the Nth slowest call instead of the slowest (1)\n";
+
+enum { OPT_LIMIT = OPT_RECORDING_END, OPT_NTH };
+
+struct slow {
+	struct recording_options recording;
+	const char	*function;
+	unsigned long	limit, nth;
+};
+
+/* What the kernel did at the program's request, for a fault of it, and for a device */
+struct kernel {
+	uint64_t	ns[NT_BRANCH_NONE], calls[NT_BRANCH_NONE];	/* by how it was entered */
+};
+
+/* ---- Lines ---- */
+
+static void print_line(const struct tree_line *line)
+{
+	const struct nt_node *n = line->node, *b = line->beside;
+	char t[2][16], calls[24] = "";
+
+	if (b)
+		snprintf(calls, sizeof(calls), "%" PRIu64 " x", b->calls);
+	printf("%9s %8" PRIu64 " x %10s %9s  ", duration(n->ns, t[0]), n->calls,
+	       b ? duration(b->ns, t[1]) : "-", calls);
+}
+
+/* ---- What was different ---- */
+
+static bool is_kernel_entry(const struct nt_node *node)
+{
+	return node->kind == NT_BRANCH_SYSCALL || node->kind == NT_BRANCH_EXCEPTION ||
+	       node->kind == NT_BRANCH_INTERRUPT;
+}
+
+/* Time in the kernel counts once, also if an interrupt comes while it handles a fault. */
+static void add_kernel(struct kernel *kernel, const struct nt_node *nodes,
+		       const struct nt_node *node)
+{
+	uint32_t child;
+
+	if (is_kernel_entry(node)) {
+		kernel->ns[node->kind] += node->ns;
+		kernel->calls[node->kind] += node->calls;
+		return;
+	}
+	for (child = node->first; child; child = nodes[child].next)
+		add_kernel(kernel, nodes, &nodes[child]);
+}
+
+/* The node that took longest of those that the median call has not */
+static const struct nt_node *find_extra(const struct tree_lines *l, const struct nt_node *node,
+					const struct nt_node *beside)
+{
+	const struct nt_node *extra = NULL, *found;
+	uint32_t child;
+
+	if (!beside)
+		return node;
+	for (child = node->first; child; child = l->nodes[child].next) {
+		found = find_extra(l, &l->nodes[child],
+				   tree_lines_beside(l, beside, &l->nodes[child]));
+		if (found && (!extra || found->ns > extra->ns))
+			extra = found;
+	}
+	return extra;
+}
+
+static void print_kernel(const struct kernel *slow, const struct kernel *median)
+{
+	static const struct {
+		unsigned int	kind;
+		const char	*one, *many;
+	} kinds[] = {
+		{ NT_BRANCH_SYSCALL, "system call", "system calls" },
+		{ NT_BRANCH_EXCEPTION, "exception (such as a page fault)", "exceptions (such as page faults)" },
+		{ NT_BRANCH_INTERRUPT, "interrupt", "interrupts" },
+	};
+	char t[2][16];
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		unsigned int kind = kinds[i].kind;
+
+		if (!slow->calls[kind])
+			continue;
+		printf("  %s of it passed in %" PRIu64 " %s", duration(slow->ns[kind], t[0]),
+		       slow->calls[kind], slow->calls[kind] == 1 ? kinds[i].one : kinds[i].many);
+		if (median->calls[kind])
+			printf("; in the median call, %s in %" PRIu64 "\n",
+			       duration(median->ns[kind], t[1]), median->calls[kind]);
+		else
+			printf("; the median call had none\n");
+	}
+}
+
+/* Two calls of one function that took equally long need no explanation. */
+static void print_difference(const struct tree_lines *l)
+{
+	const struct nt_node *slow = &l->nodes[1], *median = l->others ? &l->others[1] : NULL;
+	const struct nt_node *extra;
+	struct kernel kernels[2] = { 0 };
+	char t[2][16];
+
+	if (!median || slow->ns <= median->ns)
+		return;
+	printf("Why it took %s longer than the median call:\n",
+	       duration(slow->ns - median->ns, t[0]));
+	extra = find_extra(l, slow, median);
+	if (extra && extra->ns > (slow->ns - median->ns) / 10)
+		printf("  it called %s, which took %s; the median call did not call that\n",
+		       extra->symbol ? extra->symbol : "[unknown]", duration(extra->ns, t[1]));
+	add_kernel(&kernels[0], l->nodes, slow);
+	add_kernel(&kernels[1], l->others, median);
+	print_kernel(&kernels[0], &kernels[1]);
+	putchar('\n');
+}
+
+static bool print_trees(const struct slow *slow, const struct nt_calltree *slowest,
+			const struct nt_calltree *median)
+{
+	struct tree_lines l = { 0 };
+	size_t nr_median;
+	bool ok;
+
+	l.nodes = nt_calltree_nodes(slowest, &l.nr_nodes);
+	l.others = nt_calltree_nodes(median, &nr_median);
+	if (l.nr_nodes < 2)
+		return false;
+	if (nr_median < 2)
+		l.others = NULL;
+	ok = tree_lines_choose(&l, slow->limit);
+	print_difference(&l);
+	printf("%20s %20s\n", slow->nth == 1 ? "the slowest call" : "this call", "a median call");
+	printf("%9s %10s %10s %9s  what was called, the longest first\n", "took", "calls", "took", "calls");
+	tree_lines_print(&l, print_line);
+	if (l.nr + 1 < l.nr_nodes)
+		printf("... and %zu more, each shorter: --limit 0 shows all\n", l.nr_nodes - 1 - l.nr);
+	tree_lines_free(&l);
+	return ok;
+}
+
+static void print_head(const struct slow *slow, const struct nt_watched *found)
+{
+	char t[2][16];
+
+	printf("%s was called %" PRIu64 " times. A median call took %s%s; ", slow->function, found->calls,
+	       found->exact ? "" : "about ", duration(found->median.ns, t[0]));
+	if (slow->nth == 1)
+		printf("the slowest");
+	else
+		printf("number %lu of the slowest", slow->nth);
+	printf(" took %s:\nthread %d, from %" PRIu64 ".%09" PRIu64 " s on.\n\n",
+	       duration(found->slow.ns, t[1]), found->slow.tid, found->slow.begin / 1000000000,
+	       found->slow.begin % 1000000000);
+}
+
+/* ---- Command ---- */
+
+static int no_such_call(const struct slow *slow, const struct nt_watched *found)
+{
+	fprintf(stderr, "ntrace: the recording has %" PRIu64 " calls of %s that began and ended in it%s\n",
+		found->calls, slow->function, found->exact ? "" :
+		", and --nth finds the 1024 slowest of so many");
+	return EXIT_TRACE;
+}
+
+static int print_slow(const struct slow *slow, struct nt_session *session,
+		      const struct nt_calls *calls)
+{
+	struct nt_calltree *slowest, *median;
+	int status = EXIT_TRACE;
+	struct nt_watched found;
+	struct inlines *inlines;
+	nt_inlined_fn inlined;
+
+	if (!nt_calls_watched(calls, slow->nth, &found))
+		return no_such_call(slow, &found);
+	inlines = inlines_new(session);
+	inlined = inlines ? inlines_at : NULL;
+	slowest = nt_calltree_new(session, &found.slow, slow->function, inlined, inlines);
+	median = nt_calltree_new(session, &found.median, slow->function, inlined, inlines);
+	if (slowest && median) {
+		print_head(slow, &found);
+		if (print_trees(slow, slowest, median))
+			status = EXIT_CLEAN;
+	}
+	if (status != EXIT_CLEAN)
+		recording_failed(session);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
+		status = EXIT_TRACE;
+	}
+	nt_calltree_free(slowest);
+	nt_calltree_free(median);
+	inlines_free(inlines);
+	return status;
+}
+
+static int run_slow(const struct slow *slow)
+{
+	struct nt_session *session = recording_open(&slow->recording);
+	struct nt_calls *calls;
+	int status = EXIT_TRACE;
+
+	if (!session)
+		return EXIT_USAGE;
+	calls = nt_calls_new(session);
+	if (calls) {
+		nt_calls_filter(calls, &slow->recording.filter);
+		nt_calls_watch(calls, slow->function);
+		if (nt_calls_run(calls))
+			recording_failed(session);
+		else
+			status = print_slow(slow, session, calls);
+	}
+	recording_report(session);
+	nt_calls_free(calls);
+	nt_session_close(session);
+	return status;
+}
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	struct slow *slow = ctx;
+
+	switch (opt) {
+	case OPT_LIMIT:
+		return recording_number("--limit", 0, arg, &slow->limit);
+	case OPT_NTH:
+		return recording_number("--nth", 1, arg, &slow->nth);
+	}
+	return recording_set(&slow->recording, opt, arg);
+}
+
+int cmd_slow(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		RECORDING_OPTIONS,
+		FILTER_OPTIONS,
+		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "nth", required_argument, NULL, OPT_NTH },
+		{ 0 }
+	};
+	struct slow slow = { .limit = 9, .nth = 1 };
+	int status;
+
+	recording_init(&slow.recording);
+	status = options_parse(argc, argv, "i:h", long_options, help, set_option, &slow);
+	if (status >= 0)
+		return status;
+	if (optind + 1 != argc) {
+		fputs("ntrace: slow takes the name of one function; `ntrace help slow` says more\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	slow.function = argv[optind];
+	return run_slow(&slow);
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace stat: what messages a trace is made of, and what they take.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "raw/deframer.h"
+#include "ntrace.h"
+#include "cli/options.h"
+#include "raw/print-stats.h"
+#include "cli/progress.h"
+#include "session/counts/profile.h"
+#include "session/session.h"
+
+static const char help[] =
+	"usage: ntrace stat [OPTIONS] FILE\n\n"
+	"Count the messages of FILE (- is the standard input), raw trace or a recording of perf: how many\n"
+	"of each kind, the bytes that they and their timestamps take, errors, losses and time. No code is\n"
+	"needed. Exits 1 if a message is not valid.\n\n"
+	"  --json                 an object of JSON\n"
+	"  --insns                of a recording: decode it too, and count instructions\n"
+	"  --symfs DIR            ... with the files of the machine that was traced in that folder\n"
+	"  --buildid-dir DIR      ... or by build id (~/.debug)\n"
+	COMMON_HELP
+	"  --cpu N                FILE is a recording of perf: only the trace of this CPU\n";
+
+enum { OPT_JSON = 1, OPT_INSNS, OPT_SYMFS, OPT_BUILDID_DIR };
+
+/* A CPU of a recording, a trace ID of frames, or all of a file */
+struct stream {
+	struct message_walk walk;
+	int		id;		/* -1: it has none */
+	unsigned int	breaks;
+};
+
+struct stat_command {
+	struct options	options;
+	struct nt_session_options session;
+	bool		json, insns;
+	uint64_t	nr_insns;
+	bool		trouble;	/* besides what the streams count */
+	const char	*id_name;	/* "cpu" or "id" */
+	struct stream	*streams;
+	size_t		nr;
+};
+
+/* NULL: out of memory */
+static struct stream *get_stream(struct stat_command *c, int id)
+{
+	struct stream *all;
+	size_t i;
+
+	for (i = 0; i < c->nr; i++) {
+		if (c->streams[i].id == id)
+			return &c->streams[i];
+	}
+	all = realloc(c->streams, (c->nr + 1) * sizeof(*all));
+	if (!all)
+		return NULL;
+	c->streams = all;
+	all[c->nr] = (struct stream){ .id = id };
+	return &all[c->nr++];
+}
+
+static int no_memory(void)
+{
+	fprintf(stderr, "ntrace: out of memory\n");
+	return -1;
+}
+
+/* ---- Raw trace ---- */
+
+/* The ID's bytes may be interrupted: what follows begins in the middle of a message. */
+static int take_bytes(struct stat_command *c, struct input *input, const uint8_t *data, size_t size)
+{
+	struct stream *s = get_stream(c, c->options.frames ? (int)input_id(input) : -1);
+	unsigned int breaks = input_breaks(input);
+	bool is_new = s && !s->walk.is_open;
+
+	if (!s)
+		return no_memory();
+	if ((is_new || s->breaks != breaks) &&
+	    walk_begin(&s->walk, &c->options.config, breaks || (is_new && c->options.middle)))
+		return no_memory();
+	s->breaks = breaks;
+	walk_feed(&s->walk, data, size);
+	return 0;
+}
+
+static int stat_raw(struct stat_command *c, const char *path)
+{
+	struct input *input;
+	const uint8_t *data;
+	int err = 0;
+	long n;
+	size_t i;
+
+	if (nt_config_check(&c->options.config)) {
+		fprintf(stderr, "ntrace: these options do not go together\n");
+		return EXIT_USAGE;
+	}
+	input = input_open(path, &c->options);
+	if (!input)
+		return EXIT_USAGE;
+	while (!err && (n = input_read(input, &data)) > 0)
+		err = take_bytes(c, input, data, n);
+	for (i = 0; i < c->nr; i++)
+		walk_end(&c->streams[i].walk);
+	c->trouble = err || n < 0 || input_has_errors(input);
+	input_close(input);
+	return EXIT_CLEAN;
+}
+
+/* ---- A recording ---- */
+
+/* The first and the last timestamp of a stretch, as times */
+static void add_time(struct stream *s, const struct nt_raw *raw)
+{
+	struct message_stats *stats = &s->walk.stats;
+	uint64_t from, to;
+
+	if (!s->walk.has_ticks)
+		return;
+	from = nt_raw_time(raw, s->walk.first);
+	to = nt_raw_time(raw, s->walk.last);
+	if (!from || to < from)
+		return;
+	if (!stats->has_time || from < stats->from)
+		stats->from = from;
+	if (!stats->has_time || to > stats->to)
+		stats->to = to;
+	stats->has_time = true;
+}
+
+static int take_raw(void *ctx, const struct nt_raw *raw)
+{
+	struct stat_command *c = ctx;
+	struct stream *s;
+
+	if (c->options.cpu_given && raw->cpu != (int)c->options.cpu)
+		return 0;
+	s = get_stream(c, raw->cpu);
+	if (!s || (raw->begins && walk_begin(&s->walk, raw->config, raw->middle)))
+		return no_memory();
+	if (raw->size)
+		walk_feed(&s->walk, raw->data, raw->size);
+	if (!raw->ends)
+		return 0;
+	walk_end(&s->walk);
+	s->walk.stats.losses += raw->lost;
+	add_time(s, raw);
+	return 0;
+}
+
+static int count_insns(struct stat_command *c)
+{
+	struct nt_filter filter = { .cpu = c->options.cpu_given ? (int)c->options.cpu : -1, .tid = -1 };
+	struct nt_profile *profile = nt_profile_new(c->options.recording, &filter);
+	struct nt_profile_totals totals;
+	int err = -1;
+
+	if (profile && !nt_profile_run(profile)) {
+		nt_profile_totals(profile, &totals);
+		c->nr_insns = totals.insns;
+		c->trouble |= totals.errors || totals.gaps;
+		if (totals.errors || totals.gaps || totals.losses)
+			fprintf(stderr, "ntrace: more was executed than is counted: trace was lost %" PRIu64
+				" times, %" PRIu64 " places could not be decoded, code was missing %" PRIu64
+				" times\n", totals.losses, totals.errors, totals.gaps);
+		err = 0;
+	} else {
+		fprintf(stderr, "ntrace: %s\n", profile ? nt_session_error(c->options.recording) :
+							  "out of memory");
+	}
+	nt_profile_free(profile);
+	return err;
+}
+
+static int stat_recording(struct stat_command *c, const char *path)
+{
+	struct nt_session **session = &c->options.recording;
+
+	c->session.size = sizeof(c->session);
+	if (progress_wanted())
+		c->session.progress = progress_print;
+	if (nt_session_open(session, path, &c->session)) {
+		fprintf(stderr, "ntrace: %s: %s\n", path, *session ? nt_session_error(*session) :
+			"out of memory");
+		return EXIT_USAGE;
+	}
+	c->id_name = "cpu";
+	if (nt_session_raw(*session, take_raw, c))
+		return EXIT_TRACE;
+	if (!c->nr) {
+		fprintf(stderr, "ntrace: %s has no trace of %s\n", path,
+			c->options.cpu_given ? "that CPU" : "any CPU");
+		return EXIT_USAGE;
+	}
+	return c->insns && count_insns(c) ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+/* ---- Output ---- */
+
+static struct stats_view view_of(const struct stat_command *c, const struct stream *s)
+{
+	const struct nt_config *config = s->walk.config;
+
+	return (struct stats_view){
+		.stats = &s->walk.stats, .sources = config && config->src_bits ? s->walk.sources : NULL,
+		.nr_sources = config ? 1u << config->src_bits : 0,
+		.dialect = config ? config->dialect : 0, .is_recording = c->options.recording,
+		.insns = c->nr == 1 ? c->nr_insns : 0,
+	};
+}
+
+static void print_text(const struct stat_command *c, const struct stats_view *sum)
+{
+	struct stats_view view;
+	size_t i;
+
+	for (i = 0; i < c->nr; i++) {
+		view = view_of(c, &c->streams[i]);
+		if (c->nr > 1 || c->streams[i].id >= 0)
+			printf("%s %d\n", c->id_name ? "CPU" : "trace ID", c->streams[i].id);
+		print_stats_text(&view);
+		printf("%s", c->nr > 1 ? "\n" : "");
+	}
+	if (c->nr == 1)
+		return;
+	printf("all\n");
+	print_stats_text(sum);
+}
+
+static void print_json(const struct stat_command *c, const struct stats_view *sum)
+{
+	struct stats_view view;
+	size_t i;
+
+	printf("{");
+	print_stats_json(sum);
+	printf(", \"streams\": [");
+	for (i = 0; i < c->nr; i++) {
+		view = view_of(c, &c->streams[i]);
+		printf("%s{", i ? ", " : "");
+		if (c->streams[i].id >= 0)
+			printf("\"%s\": %d, ", c->id_name ? c->id_name : "id", c->streams[i].id);
+		print_stats_json(&view);
+		printf("}");
+	}
+	printf("]}\n");
+}
+
+/* Returns the exit status */
+static int print_all(const struct stat_command *c)
+{
+	struct message_stats all = { 0 };
+	struct stats_view sum = { .stats = &all, .insns = c->nr_insns, .is_recording = c->options.recording };
+	size_t i;
+
+	for (i = 0; i < c->nr; i++) {
+		stats_add(&all, &c->streams[i].walk.stats);
+		sum.dialect = view_of(c, &c->streams[i]).dialect;
+	}
+	if (c->json)
+		print_json(c, &sum);
+	else
+		print_text(c, &sum);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("ntrace: standard output");
+		return EXIT_TRACE;
+	}
+	return all.invalid || c->trouble ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+/* ---- Command ---- */
+
+static int run(struct stat_command *c, const char *path)
+{
+	int status;
+	size_t i;
+
+	if (options_is_recording(path)) {
+		status = stat_recording(c, path);
+	} else if (c->insns) {
+		fprintf(stderr, "ntrace: --insns is for recordings; of raw trace, `ntrace decode --stats --elf ELF` counts instructions\n");
+		return EXIT_USAGE;
+	} else {
+		status = stat_raw(c, path);
+	}
+	if (status == EXIT_CLEAN)
+		status = print_all(c);
+	for (i = 0; i < c->nr; i++)
+		walk_free(&c->streams[i].walk);
+	free(c->streams);
+	return status;
+}
+
+static bool set_option(void *ctx, int opt, const char *arg)
+{
+	struct stat_command *c = ctx;
+
+	switch (opt) {
+	case OPT_JSON:
+		return c->json = true;
+	case OPT_INSNS:
+		return c->insns = true;
+	case OPT_SYMFS:
+		c->session.symfs = arg;
+		return true;
+	case OPT_BUILDID_DIR:
+		c->session.cache = arg;
+		return true;
+	}
+	return options_set(&c->options, opt, arg);
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		COMMON_OPTIONS, CPU_OPTION,
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "insns", no_argument, NULL, OPT_INSNS },
+		{ "symfs", required_argument, NULL, OPT_SYMFS },
+		{ "buildid-dir", required_argument, NULL, OPT_BUILDID_DIR },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	struct stat_command c = { 0 };
+	int status;
+
+	options_init(&c.options);
+	status = options_parse(argc, argv, "h", long_options, help, set_option, &c);
+	if (status >= 0)
+		return status;
+	if (!options_are_before_one_file(argv[0], argc, argv))
+		return EXIT_USAGE;
+	status = run(&c, argv[optind]);
+	options_end(&c.options);
+	return status;
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace export --format perfetto: packets of TrackEvents in Perfetto's protobuf
+ * (protos/perfetto/trace/trace_packet.proto and its like, "Synthetic Track Event" in its documents).
+ *
+ *	field		a number: (number of the field << 3 | 0), then the value, 7 bits a byte
+ *	message		(number of the field << 3 | 2), its size, its fields
+ *
+ * Each thread has a track. Names are interned: a function's number + 1 stands for it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+#include "cli/json-text.h"
+
+enum {
+	TRACE_PACKET = 1,
+
+	PACKET_TIMESTAMP = 8, PACKET_SEQUENCE_ID = 10, PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED_DATA = 12, PACKET_SEQUENCE_FLAGS = 13, PACKET_TRACK_DESCRIPTOR = 60,
+
+	INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_ANNOTATION_NAMES = 3,
+	INTERNED_IID = 1, INTERNED_NAME = 2,
+
+	DESCRIPTOR_UUID = 1, DESCRIPTOR_NAME = 2, DESCRIPTOR_THREAD = 4,
+	THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5,
+
+	EVENT_CATEGORY_IIDS = 3, EVENT_ANNOTATIONS = 4, EVENT_TYPE = 9, EVENT_NAME_IID = 10,
+	EVENT_TRACK_UUID = 11, EVENT_CATEGORIES = 22, EVENT_NAME = 23,
+	ANNOTATION_NAME_IID = 1, ANNOTATION_UINT = 3, ANNOTATION_JSON = 9, ANNOTATION_NAME = 10,
+
+	SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3,
+	STATE_CLEARED = 1, NEEDS_STATE = 2,
+	INSNS_IID = 1,
+	SEQUENCE = 1,
+};
+
+/* A message that is being made; those in it are made first */
+struct message {
+	uint8_t	*bytes;
+	size_t	size, room;
+	bool	failed;
+};
+
+struct perfetto {
+	struct message	packet, event, inner;
+	uint64_t	*categories;	/* of each function: its object's */
+	NS_ARRAY(uint64_t) firsts;	/* the first function of each object */
+	uint32_t	thread;		/* struct nested_call::thread of the last track */
+	bool		has_thread;
+	NS_ARRAY(int32_t) cpus;		/* that have a track of tracepoints */
+};
+
+/* ---- Protobuf ---- */
+
+static bool room_for(struct message *m, size_t size)
+{
+	size_t room = 2 * (m->size + size) + 256;
+	void *bytes;
+
+	if (m->room - m->size >= size)
+		return true;
+	bytes = realloc(m->bytes, room);
+	if (!bytes) {
+		m->failed = true;
+		return false;
+	}
+	m->bytes = bytes;
+	m->room = room;
+	return true;
+}
+
+static void put_varint_field(struct message *m, uint64_t number)
+{
+	if (!room_for(m, 10))
+		return;
+	for (; number >= 0x80; number >>= 7)
+		m->bytes[m->size++] = number | 0x80;
+	m->bytes[m->size++] = number;
+}
+
+static void add_number(struct message *m, unsigned int field, uint64_t number)
+{
+	put_varint_field(m, field << 3);
+	put_varint_field(m, number);
+}
+
+static void add_bytes(struct message *m, unsigned int field, const void *bytes, size_t size)
+{
+	put_varint_field(m, field << 3 | 2);
+	put_varint_field(m, size);
+	if (size && room_for(m, size)) {
+		memcpy(m->bytes + m->size, bytes, size);
+		m->size += size;
+	}
+}
+
+/* A string of protobuf is UTF-8: other bytes become question marks. */
+static void add_string(struct message *m, unsigned int field, const char *text)
+{
+	size_t size = strlen(text);
+
+	put_varint_field(m, field << 3 | 2);
+	put_varint_field(m, size);
+	if (!room_for(m, size))
+		return;
+	utf8_copy((char *)m->bytes + m->size, text, size);
+	m->size += size;
+}
+
+static void add_message(struct message *m, unsigned int field, struct message *inner)
+{
+	add_bytes(m, field, inner->bytes, inner->size);
+	m->failed |= inner->failed;
+	inner->size = 0;
+}
+
+/* ---- Packets ---- */
+
+static int put_packet(struct export *e)
+{
+	struct perfetto *p = e->state;
+	uint8_t head[11] = { TRACE_PACKET << 3 | 2 };
+	uint64_t size;
+	unsigned int n = 1;
+	char *at;
+
+	add_number(&p->packet, PACKET_SEQUENCE_ID, SEQUENCE);
+	for (size = p->packet.size; size >= 0x80; size >>= 7)
+		head[n++] = size | 0x80;
+	head[n++] = size;
+	if (p->packet.failed)
+		errno = ENOMEM;
+	at = p->packet.failed ? NULL : export_room(e, n + p->packet.size);
+	if (!at)
+		return -1;
+	at = put_bytes(at, (char *)head, n);
+	at = put_bytes(at, (char *)p->packet.bytes, p->packet.size);
+	p->packet.size = 0;
+	return export_done(e, at);
+}
+
+static void intern(struct perfetto *p, unsigned int field, uint64_t iid, const char *name)
+{
+	add_number(&p->inner, INTERNED_IID, iid);
+	add_string(&p->inner, INTERNED_NAME, name);
+	add_message(&p->event, field, &p->inner);
+}
+
+/* The number of an object is that of its first function, + 1. */
+static uint64_t category_of(const struct export *e, struct perfetto *p, uint64_t function)
+{
+	const struct nt_function *f = nt_calls_function(e->calls, function);
+	size_t i;
+
+	for (i = p->firsts.nr; i--; ) {
+		if (nt_calls_function(e->calls, p->firsts.at[i])->object == f->object)
+			return p->firsts.at[i] + 1;
+	}
+	if (!ns_array_add(&p->firsts, function))
+		p->packet.failed = true;
+	return function + 1;
+}
+
+static int perfetto_begin(struct export *e)
+{
+	struct perfetto *p = e->state = calloc(1, sizeof(*p));
+	const struct nt_function *f;
+	uint64_t i, nr = 0;
+
+	while (nt_calls_function(e->calls, nr))
+		nr++;
+	if (p)
+		p->categories = calloc(nr + 1, sizeof(*p->categories));
+	if (!p || !p->categories) {
+		errno = ENOMEM;
+		return -1;
+	}
+	intern(p, INTERNED_ANNOTATION_NAMES, INSNS_IID, "instructions");
+	for (i = 0; (f = nt_calls_function(e->calls, i)); i++) {
+		intern(p, INTERNED_NAMES, i + 1, f->symbol ? f->symbol : "[unknown]");
+		p->categories[i] = category_of(e, p, i);
+		if (p->categories[i] == i + 1)
+			intern(p, INTERNED_CATEGORIES, i + 1, f->object ? f->object : "[unknown]");
+	}
+	add_message(&p->packet, PACKET_INTERNED_DATA, &p->event);
+	add_number(&p->packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
+	return put_packet(e);
+}
+
+/* Perfetto knows threads of processes; the idle thread of a CPU, and what is not known, are plain tracks. */
+static int put_track(struct export *e, const struct nested_call *call)
+{
+	const struct export_thread *thread = export_thread(e, &call->call);
+	const struct nt_slice *s = nt_calls_slice(e->calls, call->call.slice);
+	struct perfetto *p = e->state;
+	char name[32];
+
+	if (!thread)
+		return -1;
+	add_number(&p->event, DESCRIPTOR_UUID, call->thread + 1);
+	if (thread->pid > 0 && thread->tid > 0) {
+		add_number(&p->inner, THREAD_PID, thread->pid);
+		add_number(&p->inner, THREAD_TID, thread->tid);
+		add_string(&p->inner, THREAD_NAME, thread->comm);
+		add_message(&p->event, DESCRIPTOR_THREAD, &p->inner);
+	} else {
+		if (thread->tid > 0)
+			snprintf(name, sizeof(name), "thread %d", thread->tid);
+		else
+			snprintf(name, sizeof(name), "%s, CPU %d", thread->tid ? "unknown thread" : "idle", s->cpu);
+		add_string(&p->event, DESCRIPTOR_NAME, name);
+	}
+	add_message(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
+	p->thread = call->thread;
+	p->has_thread = true;
+	return put_packet(e);
+}
+
+/*
+ * Of each call there are two packets, which are written without a struct message in between. Each
+ * is shorter than 128 bytes, and so are its messages, so that one byte is enough for a size.
+ */
+static uint8_t *put_field(uint8_t *at, unsigned int field, uint64_t number)
+{
+	*at++ = field << 3;
+	for (; number >= 0x80; number >>= 7)
+		*at++ = number | 0x80;
+	*at++ = number;
+	return at;
+}
+
+static uint8_t *begin_message(uint8_t *at, unsigned int field)
+{
+	at[0] = field << 3 | 2;
+	return at + 2;
+}
+
+/* @inside: what begin_message() has returned */
+static void end_message(uint8_t *inside, const uint8_t *end)
+{
+	inside[-1] = end - inside;
+}
+
+static int put_event(struct export *e, const struct nested_call *call, bool begins)
+{
+	uint8_t *at = (uint8_t *)export_room(e, 128), *packet, *event, *annotation;
+	const struct perfetto *p = e->state;
+
+	if (!at)
+		return -1;
+	at = packet = begin_message(at, TRACE_PACKET);
+	at = put_field(at, PACKET_TIMESTAMP, call->call.begin + (begins ? 0 : call->call.ns));
+	at = put_field(at, PACKET_SEQUENCE_ID, SEQUENCE);
+	at = put_field(at, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
+	at = event = begin_message(at, PACKET_TRACK_EVENT);
+	at = put_field(at, EVENT_TYPE, begins ? SLICE_BEGIN : SLICE_END);
+	at = put_field(at, EVENT_TRACK_UUID, (uint64_t)call->thread + 1);
+	if (begins) {
+		at = put_field(at, EVENT_NAME_IID, (uint64_t)call->call.function + 1);
+		at = put_field(at, EVENT_CATEGORY_IIDS, p->categories[call->call.function]);
+		at = annotation = begin_message(at, EVENT_ANNOTATIONS);
+		at = put_field(at, ANNOTATION_NAME_IID, INSNS_IID);
+		at = put_field(at, ANNOTATION_UINT, call->call.insns);
+		end_message(annotation, at);
+	}
+	end_message(event, at);
+	end_message(packet, at);
+	return export_done(e, (char *)at);
+}
+
+static int perfetto_enter(struct export *e, struct nested_call *call)
+{
+	struct perfetto *p = e->state;
+
+	if ((!p->has_thread || p->thread != call->thread) && put_track(e, call))
+		return -1;
+	return put_event(e, call, true);
+}
+
+static int perfetto_leave(struct export *e, const struct nested_call *call)
+{
+	return put_event(e, call, false);
+}
+
+/* Tracepoints have a track for each CPU: theirs come after all numbers of threads. */
+#define EVENTS_UUID	(UINT64_C(1) << 33)
+
+static int put_cpu_track(struct export *e, int32_t cpu)
+{
+	struct perfetto *p = e->state;
+	char name[48];
+	size_t i;
+
+	for (i = 0; i < p->cpus.nr; i++) {
+		if (p->cpus.at[i] == cpu)
+			return 0;
+	}
+	if (!ns_array_add(&p->cpus, cpu)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	snprintf(name, sizeof(name), "tracepoints, CPU %d", cpu);
+	add_number(&p->event, DESCRIPTOR_UUID, EVENTS_UUID + cpu);
+	add_string(&p->event, DESCRIPTOR_NAME, name);
+	add_message(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
+	return put_packet(e);
+}
+
+static int perfetto_event(struct export *e, const struct export_event *event)
+{
+	struct perfetto *p = e->state;
+
+	if (put_cpu_track(e, event->event.cpu))
+		return -1;
+	add_number(&p->packet, PACKET_TIMESTAMP, event->event.time);
+	add_number(&p->packet, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
+	add_string(&p->inner, ANNOTATION_NAME, "fields");
+	add_string(&p->inner, ANNOTATION_JSON, event->json);
+	add_message(&p->event, EVENT_ANNOTATIONS, &p->inner);
+	add_number(&p->inner, ANNOTATION_UINT, event->event.tid);
+	add_string(&p->inner, ANNOTATION_NAME, "thread");
+	add_message(&p->event, EVENT_ANNOTATIONS, &p->inner);
+	add_number(&p->event, EVENT_TYPE, INSTANT);
+	add_number(&p->event, EVENT_TRACK_UUID, EVENTS_UUID + event->event.cpu);
+	add_string(&p->event, EVENT_CATEGORIES, "tracepoint");
+	add_string(&p->event, EVENT_NAME, event->name);
+	add_message(&p->packet, PACKET_TRACK_EVENT, &p->event);
+	return put_packet(e);
+}
+
+static void perfetto_free(struct export *e)
+{
+	struct perfetto *p = e->state;
+
+	if (p) {
+		free(p->packet.bytes);
+		free(p->event.bytes);
+		free(p->inner.bytes);
+		free(p->categories);
+		free(p->firsts.at);
+		free(p->cpus.at);
+	}
+	free(p);
+}
+
+const struct export_format export_perfetto = {
+	.name = "perfetto", .begin = perfetto_begin, .enter = perfetto_enter,
+	.leave = perfetto_leave, .event = perfetto_event, .free = perfetto_free,
+};

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace export --format sqlite. A row of text for each call would be large and slow, so that calls
+ * have numbers of threads and functions, and the view "calls" puts them together.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "export.h"
+#include "cli/json-text.h"
+
+#ifdef HAVE_SQLITE
+#include <sqlite3.h>
+
+#include "session/counts/profile.h"
+
+static const char create[] =
+	"PRAGMA page_size = 65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+	"BEGIN;"
+	"CREATE TABLE threads (id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, comm TEXT);"
+	"CREATE TABLE functions (id INTEGER PRIMARY KEY, function TEXT, object TEXT, address INTEGER);"
+	"CREATE TABLE spans (id INTEGER PRIMARY KEY, time INTEGER, ns INTEGER, insns INTEGER,"
+	" depth INTEGER, caller INTEGER, thread INTEGER, function INTEGER, open INTEGER);"
+	"CREATE TABLE samples (object TEXT, function TEXT, offset INTEGER, address INTEGER, count INTEGER);"
+	"CREATE TABLE events (time INTEGER, cpu INTEGER, pid INTEGER, tid INTEGER, comm TEXT, event TEXT, fields TEXT);"
+	"CREATE VIEW calls AS SELECT s.id, s.time, s.ns, s.insns, t.pid, t.tid, t.comm, f.function,"
+	" f.object, s.depth, s.caller FROM spans s JOIN threads t ON t.id = s.thread"
+	" JOIN functions f ON f.id = s.function WHERE NOT s.open;";
+
+/* Without an id, sqlite takes the next one, and knows that it comes last: ids are the calls' numbers. */
+#define ADD_SPANS	"INSERT INTO spans(time, ns, insns, depth, caller, thread, function, open) VALUES "
+#define ROW		"(?, ?, ?, ?, ?, ?, ?, ?)"
+#define FOUR_ROWS	ROW ", " ROW ", " ROW ", " ROW
+
+enum {
+	SPAN_COLUMNS	= 8,
+	SPANS		= 16,	/* rows of a statement: one row each takes sqlite nearly twice as long */
+};
+
+/* A row of spans */
+struct span {
+	int64_t		time, ns, insns, depth, caller, thread, function, open;
+};
+
+struct database {
+	sqlite3		*db;
+	sqlite3_stmt	*span, *spans, *thread, *event;
+	struct span	waiting[SPANS];
+	size_t		nr_waiting;
+};
+
+static int failed(int code)
+{
+	errno = code == SQLITE_FULL ? ENOSPC : code == SQLITE_NOMEM ? ENOMEM : code == SQLITE_CANTOPEN ? ENOENT : EIO;
+	return -1;
+}
+
+/* Execute a statement whose values are bound. */
+static int put(sqlite3_stmt *statement)
+{
+	int code = sqlite3_step(statement);
+
+	sqlite3_reset(statement);
+	return code == SQLITE_DONE ? 0 : failed(code);
+}
+
+/* Text of a database is UTF-8, and names of files need not be. */
+static void bind_text(sqlite3_stmt *statement, int column, const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+	char *copy = text ? sqlite3_malloc64(size + 1) : NULL;
+
+	if (copy)
+		utf8_copy(copy, text, size);
+	sqlite3_bind_text(statement, column, copy, size, sqlite3_free);
+}
+
+static int prepare(struct export *e, const char *sql, sqlite3_stmt **statement)
+{
+	struct database *d = e->state;
+	int code = sqlite3_prepare_v2(d->db, sql, -1, statement, NULL);
+
+	return code ? failed(code) : 0;
+}
+
+static int put_functions(struct export *e)
+{
+	const struct nt_function *f;
+	sqlite3_stmt *statement;
+	int err;
+	size_t i;
+
+	err = prepare(e, "INSERT INTO functions VALUES (?, ?, ?, ?)", &statement);
+	for (i = 0; !err && (f = nt_calls_function(e->calls, i)); i++) {
+		sqlite3_bind_int64(statement, 1, i);
+		bind_text(statement, 2, f->symbol);
+		bind_text(statement, 3, f->object);
+		sqlite3_bind_int64(statement, 4, f->address);
+		err = put(statement);
+	}
+	sqlite3_finalize(statement);
+	return err;
+}
+
+/* sqlite would add to what a file has, and it cannot write a pipe or a device. NULL: errno */
+static const char *make_file(struct export *e)
+{
+	const char *name = whole_file_begin(&e->whole, e->output);
+	struct stat st;
+
+	if (!name || stat(name, &st))
+		return NULL;
+	if (S_ISREG(st.st_mode))
+		return truncate(name, 0) ? NULL : name;
+	errno = ESPIPE;
+	return NULL;
+}
+
+static int open_file(struct export *e)
+{
+	const char *name = strcmp(e->output, "-") ? make_file(e) : NULL;
+	struct database *d = e->state;
+	int code;
+
+	if (!name) {
+		errno = strcmp(e->output, "-") ? errno : ESPIPE;
+		return -1;
+	}
+	/* one thread uses the database: locks and statistics of memory take 14 % of all instructions */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	code = sqlite3_open_v2(name, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+			       SQLITE_OPEN_NOMUTEX, NULL);
+	if (!code)
+		code = sqlite3_exec(d->db, create, NULL, NULL, NULL);
+	return code ? failed(code) : 0;
+}
+
+static int sqlite_begin(struct export *e)
+{
+	struct database *d = e->state = calloc(1, sizeof(*d));
+
+	if (!d) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (open_file(e) || put_functions(e))
+		return -1;
+	if (prepare(e, ADD_SPANS ROW, &d->span))
+		return -1;
+	if (prepare(e, ADD_SPANS FOUR_ROWS ", " FOUR_ROWS ", " FOUR_ROWS ", " FOUR_ROWS, &d->spans))
+		return -1;
+	if (prepare(e, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", &d->event))
+		return -1;
+	return prepare(e, "INSERT INTO threads VALUES (?, ?, ?, ?)", &d->thread);
+}
+
+static int put_thread(struct export *e, const struct export_thread *thread)
+{
+	struct database *d = e->state;
+
+	sqlite3_bind_int(d->thread, 1, thread->number);
+	sqlite3_bind_int(d->thread, 2, thread->pid);
+	sqlite3_bind_int(d->thread, 3, thread->tid);
+	bind_text(d->thread, 4, thread->comm);
+	return put(d->thread);
+}
+
+/* The values of row ROW of the statement; the outermost calls have no caller. */
+static void bind_span(sqlite3_stmt *statement, size_t row, const struct span *span)
+{
+	int column = row * SPAN_COLUMNS;
+
+	sqlite3_bind_int64(statement, column + 1, span->time);
+	sqlite3_bind_int64(statement, column + 2, span->ns);
+	sqlite3_bind_int64(statement, column + 3, span->insns);
+	sqlite3_bind_int64(statement, column + 4, span->depth);
+	if (span->depth)
+		sqlite3_bind_int64(statement, column + 5, span->caller);
+	else
+		sqlite3_bind_null(statement, column + 5);
+	sqlite3_bind_int64(statement, column + 6, span->thread);
+	sqlite3_bind_int64(statement, column + 7, span->function);
+	sqlite3_bind_int64(statement, column + 8, span->open);
+}
+
+/* Rows that wait: all by one statement, or those at the end one by one. */
+static int put_spans(struct database *d)
+{
+	bool full = d->nr_waiting == SPANS;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < d->nr_waiting; i++) {
+		bind_span(full ? d->spans : d->span, full ? i : 0, &d->waiting[i]);
+		if (!full)
+			err = put(d->span);
+	}
+	d->nr_waiting = 0;
+	return full ? put(d->spans) : err;
+}
+
+static int sqlite_enter(struct export *e, struct nested_call *call)
+{
+	const struct export_thread *thread = export_thread(e, &call->call);
+	struct database *d = e->state;
+
+	if (!thread || (thread->is_new && put_thread(e, thread)))
+		return -1;
+	call->user = e->nr;
+	d->waiting[d->nr_waiting++] = (struct span) {
+		.time = call->call.begin, .ns = call->call.ns, .insns = call->call.insns, .depth = call->depth,
+		.caller = call->depth ? e->nested.open.at[call->depth - 1].user : 0,
+		.thread = thread->number, .function = call->call.function, .open = call->call.open,
+	};
+	return d->nr_waiting == SPANS ? put_spans(d) : 0;
+}
+
+static int sqlite_event(struct export *e, const struct export_event *event)
+{
+	struct database *d = e->state;
+
+	sqlite3_bind_int64(d->event, 1, event->event.time);
+	sqlite3_bind_int(d->event, 2, event->event.cpu);
+	sqlite3_bind_int(d->event, 3, event->pid);
+	sqlite3_bind_int(d->event, 4, event->event.tid);
+	bind_text(d->event, 5, event->comm);
+	bind_text(d->event, 6, event->name);
+	bind_text(d->event, 7, event->json);
+	return put(d->event);
+}
+
+static int put_samples(struct export *e, const struct nt_profile *profile)
+{
+	const struct nt_profile_insn *insns;
+	sqlite3_stmt *statement;
+	size_t nr, i;
+	int err;
+
+	insns = nt_profile_insns(profile, &nr);
+	err = prepare(e, "INSERT INTO samples VALUES (?, ?, ?, ?, ?)", &statement);
+	for (i = 0; !err && i < nr; i++) {
+		bind_text(statement, 1, insns[i].object);
+		bind_text(statement, 2, insns[i].symbol);
+		sqlite3_bind_int64(statement, 3, insns[i].offset);
+		sqlite3_bind_int64(statement, 4, insns[i].address);
+		sqlite3_bind_int64(statement, 5, insns[i].count);
+		err = put(statement);
+	}
+	sqlite3_finalize(statement);
+	return err;
+}
+
+/* How often each instruction was executed needs another look at the trace, which only counts. */
+static int sqlite_end(struct export *e)
+{
+	struct nt_profile *profile = nt_profile_new(e->session, &e->recording.filter);
+	struct database *d = e->state;
+	int err = -1, code;
+
+	errno = ENOMEM;
+	if (profile && !put_spans(d) && !nt_profile_run(profile))
+		err = put_samples(e, profile);
+	nt_profile_free(profile);
+	if (err)
+		return -1;
+	code = sqlite3_exec(d->db, "COMMIT", NULL, NULL, NULL);
+	return code ? failed(code) : 0;
+}
+
+static void sqlite_free(struct export *e)
+{
+	struct database *d = e->state;
+
+	if (d) {
+		sqlite3_finalize(d->span);
+		sqlite3_finalize(d->spans);
+		sqlite3_finalize(d->thread);
+		sqlite3_finalize(d->event);
+		sqlite3_close(d->db);
+	}
+	free(d);
+}
+
+const struct export_format export_sqlite = {
+	.name = "sqlite", .begin = sqlite_begin, .enter = sqlite_enter, .event = sqlite_event, .end = sqlite_end,
+	.free = sqlite_free, .own_file = true,
+};
+#endif

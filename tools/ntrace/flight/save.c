@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A record of the flight recorder as a recording of perf. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/ntrace.h>
+
+#include "flight.h"
+#include "cli/perf-file.h"
+#include "session/array.h"
+#include "session/file/perfdata.h"
+
+/* A number of a PMU that no kernel gives to another one in a file of one event */
+#define PMU_TYPE	1000
+#define KERNEL_PID	((uint32_t)-1)
+#define NAME_ALIGN	64
+#define NAME_MAX_SIZE	128
+
+/* enum of the kernel's tools/perf/util/header.h */
+enum {
+	FEAT_ARCH		= 6,
+	FEAT_NRCPUS		= 7,
+	FEAT_EVENT_DESC		= 12,
+	FEAT_PMU_MAPPINGS	= 16,
+	FEAT_AUXTRACE		= 18,
+	FEAT_DIR_FORMAT		= 24,
+	NR_FEATURES		= 32,
+};
+
+/* What perf_event_attr::sample_id_all adds: TID, TIME, CPU and IDENTIFIER */
+struct sample_id {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t id;
+};
+
+struct map_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	char name[NAME_MAX_SIZE];
+	struct sample_id id;
+};
+
+struct comm_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char comm[16];
+	struct sample_id id;
+};
+
+struct switch_record {
+	struct perf_event_header header;
+	uint32_t next_prev_pid, next_prev_tid;
+	struct sample_id id;
+};
+
+struct aux_record {
+	struct perf_event_header header;
+	uint64_t offset, size, flags;
+	struct sample_id id;
+};
+
+/* struct perf_record_time_conv */
+struct clock_record {
+	struct perf_event_header header;
+	uint64_t shift, mult, zero, cycles, mask;
+	uint8_t zero_known, is_short, reserved[6];
+};
+
+struct build_id_record {
+	struct perf_event_header header;
+	uint32_t pid;
+	uint8_t id[24];
+	char name[NAME_ALIGN];
+};
+
+struct bytes {
+	NS_ARRAY(uint8_t) b;
+	bool failed;
+};
+
+struct save {
+	const struct ns_flight *f;
+	struct perf_file file;
+	struct perf_event_attr attr;
+	struct bytes index;		/* where trace is */
+	uint64_t nr_index;
+	struct bytes features[NR_FEATURES];
+	bool failed;
+};
+
+static void add(struct bytes *to, const void *data, size_t size)
+{
+	const uint8_t *byte = data;
+
+	while (size-- && !to->failed)
+		to->failed = !ns_array_add(&to->b, *byte++);
+}
+
+static void add_u32(struct bytes *to, uint32_t value)
+{
+	add(to, &value, sizeof(value));
+}
+
+static void add_u64(struct bytes *to, uint64_t value)
+{
+	add(to, &value, sizeof(value));
+}
+
+static void add_string(struct bytes *to, const char *text)
+{
+	static const char zeros[NAME_ALIGN];
+	size_t len = strlen(text) + 1, padding = -len % NAME_ALIGN;
+
+	add_u32(to, len + padding);
+	add(to, text, len);
+	add(to, zeros, padding);
+}
+
+/* ---- Records ---- */
+
+static void put(struct save *s, const void *record, size_t size)
+{
+	if (!s->failed && perf_file_record(&s->file, record, size))
+		s->failed = true;
+}
+
+static struct sample_id at(const struct save *s, uint32_t pid, uint32_t tid, uint64_t time,
+			   uint32_t cpu)
+{
+	return (struct sample_id){ .pid = pid, .tid = tid, .time = time, .cpu = cpu,
+				   .id = s->file.id };
+}
+
+static void put_info(struct save *s)
+{
+	struct { struct perf_event_header header; uint32_t type, reserved; } head = {
+		.header = { .type = PD_AUXTRACE_INFO }, .type = NTRACE_AUXTRACE_TYPE,
+	};
+	struct clock_record clock = {
+		.header = { .type = PD_TIME_CONV, .size = sizeof(clock) }, .zero_known = 1,
+	};
+	size_t nr;
+	uint64_t *words = ns_flight_words(s->f, &nr);
+
+	if (!words || sizeof(head) + 8 * nr > UINT16_MAX) {
+		s->failed = true;
+		errno = words ? EFBIG : ENOMEM;
+		free(words);
+		return;
+	}
+	words[NTRACE_INFO_PMU_TYPE] = PMU_TYPE;
+	head.header.size = sizeof(head) + 8 * nr;
+	put(s, &head, sizeof(head));
+	put(s, words, 8 * nr);
+	clock.shift = words[NTRACE_INFO_TIME_SHIFT];
+	clock.mult = words[NTRACE_INFO_TIME_MULT];
+	clock.zero = words[NTRACE_INFO_TIME_ZERO];
+	put(s, &clock, sizeof(clock));
+	free(words);
+}
+
+static void put_map(struct save *s, const char *name, uint64_t addr, uint64_t len, uint64_t pgoff)
+{
+	struct map_record r = {
+		.header = { .type = PERF_RECORD_MMAP, .misc = PERF_RECORD_MISC_KERNEL,
+			    .size = sizeof(r) },
+		.pid = KERNEL_PID, .addr = addr, .len = len, .pgoff = pgoff,
+		.id = at(s, 0, 0, 0, 0),
+	};
+
+	snprintf(r.name, sizeof(r.name), "%s", name);
+	put(s, &r, sizeof(r));
+}
+
+static void put_kernel(struct save *s)
+{
+	const struct ns_flight *f = s->f;
+	char name[64];
+	size_t i;
+
+	put_map(s, "[kernel.kallsyms]_start", f->machine.text, f->machine.text_size,
+		f->machine.text);
+	for (i = 0; i < f->nr_modules; i++) {
+		snprintf(name, sizeof(name), "[%s]", f->modules[i].name);
+		put_map(s, name, f->modules[i].text, f->modules[i].text_size, 0);
+	}
+}
+
+static void put_comm(struct save *s, uint32_t pid, uint32_t tid, const void *comm, uint64_t time,
+		     uint32_t cpu)
+{
+	struct comm_record r = {
+		.header = { .type = PERF_RECORD_COMM, .size = sizeof(r) },
+		.pid = pid, .tid = tid, .id = at(s, pid, tid, time, cpu),
+	};
+
+	memcpy(r.comm, comm, sizeof(r.comm) - 1);
+	put(s, &r, sizeof(r));
+}
+
+/* Has the thread the same name as at the switch before? Then it is not written again. */
+static bool is_known(const struct ns_flight *f, size_t nth)
+{
+	const struct ntrace_flight_switch *now = &f->switches[nth], *before = now;
+
+	while (before-- > f->switches) {
+		if (before->tid == now->tid)
+			return before->pid == now->pid &&
+			       !memcmp(before->comm, now->comm, sizeof(now->comm));
+	}
+	return false;
+}
+
+/* Who ran on the CPU before this switch: -1, nobody knows */
+static const struct ntrace_flight_switch *before_of(const struct ns_flight *f, size_t nth)
+{
+	uint32_t cpu = f->switch_cpus[nth];
+
+	while (nth--) {
+		if (f->switch_cpus[nth] == cpu)
+			return &f->switches[nth];
+	}
+	return NULL;
+}
+
+static void put_switches(struct save *s)
+{
+	const struct ns_flight *f = s->f;
+	const struct ntrace_flight_switch *sw, *before;
+	struct switch_record r;
+	uint64_t time;
+	size_t i;
+
+	for (i = 0; i < f->nr_switches; i++) {
+		sw = &f->switches[i];
+		time = ns_flight_time(f, sw->time);
+		if (!is_known(f, i))
+			put_comm(s, sw->pid, sw->tid, sw->comm, time, f->switch_cpus[i]);
+		before = before_of(f, i);
+		memset(&r, 0, sizeof(r));
+		r.header.type = PERF_RECORD_SWITCH_CPU_WIDE;
+		r.header.size = sizeof(r);
+		r.next_prev_pid = before ? before->pid : 0;
+		r.next_prev_tid = before ? before->tid : 0;
+		r.id = at(s, sw->pid, sw->tid, time, f->switch_cpus[i]);
+		put(s, &r, sizeof(r));
+	}
+	if (f->has_cause)
+		put_comm(s, f->cause.pid, f->cause.tid, f->cause.comm,
+			 ns_flight_time(f, f->cause.time), f->cause.cpu);
+}
+
+/* The CPU that a sink's trace is filed under: the first of those that lead to it */
+static uint32_t cpu_of(const struct ns_flight *f, size_t sink)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_cpus; i++) {
+		if (f->cpus[i].sink == sink)
+			return f->cpus[i].words[NTRACE_INFO_CPU_ID];
+	}
+	return 0;
+}
+
+/* The latest time that anything in the record has, for trace whose end is not known */
+static uint64_t last_time(const struct ns_flight *f, const struct ns_flight_trace *t)
+{
+	uint64_t last = f->has_cause ? f->cause.time : 0;
+
+	if (t->end_time)
+		return t->end_time;
+	if (f->nr_switches && f->switches[f->nr_switches - 1].time > last)
+		last = f->switches[f->nr_switches - 1].time;
+	/* A hang may last for long */
+	return last + 3600 * f->machine.timebase;
+}
+
+static void put_trace(struct save *s, size_t sink)
+{
+	const struct ns_flight_trace *t = &s->f->traces[sink];
+	static const uint64_t zero;
+	uint32_t cpu = cpu_of(s->f, sink);
+	struct aux_record aux = {
+		.header = { .type = PERF_RECORD_AUX, .size = sizeof(aux) }, .size = t->size,
+		/* In a ring, the kernel says where it ends */
+		.offset = t->middle ? t->size : 0,
+		.flags = t->middle ? PERF_AUX_FLAG_OVERWRITE : 0,
+		.id = at(s, (uint32_t)-1, (uint32_t)-1,
+			 ns_flight_time(s->f, last_time(s->f, t)), cpu),
+	};
+	struct pd_auxtrace_record trace = {
+		.header = { .type = PD_AUXTRACE, .size = sizeof(trace) },
+		.size = (t->size + 7) & ~7ULL, .idx = sink, .tid = (uint32_t)-1, .cpu = cpu,
+	};
+
+	if (!t->size)
+		return;
+	put(s, &aux, sizeof(aux));
+	add_u64(&s->index, s->file.data_at + s->file.data_size);
+	add_u64(&s->index, sizeof(trace));
+	s->nr_index++;
+	put(s, &trace, sizeof(trace));
+	put(s, t->bytes, t->size);
+	put(s, &zero, trace.size - t->size);
+}
+
+/* ---- Features ---- */
+
+static unsigned int hex_bytes(const char *text, uint8_t *to, unsigned int room)
+{
+	unsigned int n = 0, value;
+
+	while (n < room && sscanf(text + 2 * n, "%2x", &value) == 1)
+		to[n++] = value;
+	return n;
+}
+
+static void add_build_id(struct save *s, struct bytes *to)
+{
+	struct build_id_record r = {
+		.header = { .type = PD_BUILD_ID, .size = sizeof(r),
+			    .misc = PERF_RECORD_MISC_KERNEL | 1 << 15 },
+		.pid = KERNEL_PID, .name = "[kernel.kallsyms]",
+	};
+	char text[64];
+
+	if (!ns_flight_line(s->f, "BUILD-ID", text, sizeof(text)))
+		return;
+	/* perf keeps the size after the 20 bytes that an id may have */
+	r.id[20] = hex_bytes(text, r.id, 20);
+	add(to, &r, sizeof(r));
+}
+
+static void add_features(struct save *s, bool folder)
+{
+	struct bytes *to = s->features;
+
+	add_build_id(s, &to[PD_FEAT_BUILD_ID]);
+	add_string(&to[PD_FEAT_OSRELEASE], (const char *)s->f->machine.release);
+	add_string(&to[FEAT_ARCH], "riscv64");
+	add_u32(&to[FEAT_NRCPUS], s->f->machine.nr_cpus);
+	add_u32(&to[FEAT_NRCPUS], s->f->machine.nr_cpus);
+	add_u32(&to[FEAT_EVENT_DESC], 1);
+	add_u32(&to[FEAT_EVENT_DESC], sizeof(s->attr));
+	add(&to[FEAT_EVENT_DESC], &s->attr, sizeof(s->attr));
+	add_u32(&to[FEAT_EVENT_DESC], 1);
+	add_string(&to[FEAT_EVENT_DESC], "ntrace//k");
+	add_u64(&to[FEAT_EVENT_DESC], s->file.id);
+	add_u32(&to[FEAT_PMU_MAPPINGS], 1);
+	add_u32(&to[FEAT_PMU_MAPPINGS], PMU_TYPE);
+	add_string(&to[FEAT_PMU_MAPPINGS], "ntrace");
+	add_u64(&to[FEAT_AUXTRACE], s->nr_index);
+	add(&to[FEAT_AUXTRACE], s->index.b.at, s->index.b.nr);
+	if (folder)
+		add_u64(&to[FEAT_DIR_FORMAT], 0);
+}
+
+static int finish(struct save *s, bool folder)
+{
+	unsigned int i;
+	int err;
+
+	add_features(s, folder);
+	for (i = 0; i < NR_FEATURES; i++) {
+		s->failed |= s->features[i].failed;
+		if (s->features[i].b.nr)
+			perf_file_feature(&s->file, i, s->features[i].b.at, s->features[i].b.nr);
+	}
+	err = perf_file_finish(&s->file) || s->failed || s->index.failed;
+	for (i = 0; i < NR_FEATURES; i++)
+		free(s->features[i].b.at);
+	free(s->index.b.at);
+	return err ? -1 : 0;
+}
+
+static void make_attr(struct save *s)
+{
+	s->attr = (struct perf_event_attr){
+		.type = PMU_TYPE, .size = sizeof(s->attr), .sample_period = 1, .sample_id_all = 1,
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_CPU,
+		.read_format = PERF_FORMAT_ID, .mmap = 1, .comm = 1, .context_switch = 1,
+		.config = s->f->cpus[0].words[NTRACE_INFO_CPU_CONFIG],
+	};
+}
+
+int flight_save(const struct ns_flight *flight, const struct flight_output *output)
+{
+	struct save s = { .f = flight };
+	char path[PATH_MAX];
+	size_t i;
+
+	snprintf(path, sizeof(path), "%s%s", output->path, output->has_kernel ? "/data" : "");
+	make_attr(&s);
+	if (perf_file_create(&s.file, path, &s.attr)) {
+		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
+		return -1;
+	}
+	put_info(&s);
+	put_kernel(&s);
+	put_switches(&s);
+	for (i = 0; i < flight->nr_sinks; i++)
+		put_trace(&s, i);
+	if (!finish(&s, output->has_kernel))
+		return 0;
+	fprintf(stderr, "ntrace: writing %s failed: %s\n", path, strerror(errno));
+	return -1;
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ntrace profile --callgrind: "Callgrind Format Specification" of valgrind's manual: for each function the
+ * instructions of each line, and for each function that it called, how often, and what that executed.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/join.h"
+#include "views/nested-calls.h"
+#include "profile.h"
+
+#ifdef HAVE_LIBDW
+struct cost {
+	const char	*object, *function, *file;	/* file: "" if it is not known */
+	int		line;
+	uint64_t	insns;
+};
+
+struct arc {
+	const struct nt_function *from, *to;
+	uint64_t	calls, insns;
+};
+
+/* An arc with the names of its ends: functions are gone when all calls were given */
+struct named_arc {
+	const char	*from_object, *from, *to_object, *to;
+	uint64_t	calls, insns;
+};
+
+struct callgrind {
+	struct profile	*profile;
+	struct nested_calls nested;
+	NS_ARRAY(struct cost) costs;	/* by object, function, file, line */
+	NS_ARRAY(struct named_arc) arcs;
+	NS_ARRAY(struct arc) counted;
+	uint32_t	*hash;		/* of @counted: number + 1 */
+	size_t		hash_size;
+};
+
+static const char *text(const char *name, const char *unknown)
+{
+	return name ? name : unknown;
+}
+
+/* ---- Instructions ---- */
+
+static int cost_cmp(const void *a, const void *b)
+{
+	const struct cost *x = a, *y = b;
+	int order = strcmp(x->object, y->object);
+
+	order = order ? order : strcmp(x->function, y->function);
+	order = order ? order : strcmp(x->file, y->file);
+	return order ? order : x->line < y->line ? -1 : x->line > y->line;
+}
+
+static bool add_costs(struct callgrind *c)
+{
+	const struct nt_profile_insn *insns;
+	struct nt_frame frames[PROFILE_FRAMES];
+	struct cost cost;
+	size_t nr, i;
+
+	insns = nt_profile_insns(c->profile->counts, &nr);
+	for (i = 0; i < nr; i++) {
+		if (c->profile->object && !profile_wants(c->profile, insns[i].object))
+			continue;
+		nt_lines_at(c->profile->lines, insns[i].object, insns[i].address, frames, PROFILE_FRAMES);
+		cost = (struct cost){
+			.object = text(insns[i].object, "???"), .function = text(insns[i].symbol, "???"),
+			.file = text(frames[0].file, ""), .line = frames[0].line, .insns = insns[i].count,
+		};
+		if (!ns_array_add(&c->costs, cost))
+			return false;
+	}
+	return true;
+}
+
+static void join_costs(struct callgrind *c)
+{
+	c->costs.nr = join_equal(c->costs.at, c->costs.nr, sizeof(struct cost),
+				 offsetof(struct cost, insns), cost_cmp);
+}
+
+/* ---- Calls ---- */
+
+static bool grow_hash(struct callgrind *c)
+{
+	size_t size = c->hash_size ? 2 * c->hash_size : 1024, i, at;
+	uint32_t *hash = calloc(size, sizeof(*hash));
+
+	if (!hash)
+		return false;
+	free(c->hash);
+	c->hash = hash;
+	c->hash_size = size;
+	for (i = 0; i < c->counted.nr; i++) {
+		at = ((uintptr_t)c->counted.at[i].from * 31 + (uintptr_t)c->counted.at[i].to) >> 4;
+		while (hash[at & (size - 1)])
+			at++;
+		hash[at & (size - 1)] = i + 1;
+	}
+	return true;
+}
+
+static struct arc *arc_of(struct callgrind *c, const struct nt_function *from, const struct nt_function *to)
+{
+	const struct arc new = { .from = from, .to = to };
+	struct arc *arc;
+	size_t at = ((uintptr_t)from * 31 + (uintptr_t)to) >> 4;
+
+	if (2 * c->counted.nr >= c->hash_size && !grow_hash(c))
+		return NULL;
+	for (; c->hash[at & (c->hash_size - 1)]; at++) {
+		arc = &c->counted.at[c->hash[at & (c->hash_size - 1)] - 1];
+		if (arc->from == from && arc->to == to)
+			return arc;
+	}
+	if (!ns_array_add(&c->counted, new))
+		return NULL;
+	c->hash[at & (c->hash_size - 1)] = c->counted.nr;
+	return &c->counted.at[c->counted.nr - 1];
+}
+
+static int leave(void *ctx, const struct nested_call *call)
+{
+	struct callgrind *c = ctx;
+	struct arc *arc;
+
+	if (!call->depth)
+		return 0;
+	arc = arc_of(c, c->nested.open.at[call->depth - 1].function, call->function);
+	if (!arc) {
+		errno = ENOMEM;
+		return -1;
+	}
+	arc->calls++;
+	arc->insns += call->call.insns;
+	return 0;
+}
+
+static int arc_cmp(const void *a, const void *b)
+{
+	const struct named_arc *x = a, *y = b;
+	int order = strcmp(x->from_object, y->from_object);
+
+	order = order ? order : strcmp(x->from, y->from);
+	order = order ? order : strcmp(x->to_object, y->to_object);
+	return order ? order : strcmp(x->to, y->to);
+}
+
+static int end(void *ctx)
+{
+	struct callgrind *c = ctx;
+	const struct arc *arc;
+	struct named_arc named;
+	size_t i;
+
+	for (i = 0; i < c->counted.nr; i++) {
+		arc = &c->counted.at[i];
+		named = (struct named_arc){
+			.from_object = text(arc->from->object, "???"), .from = text(arc->from->symbol, "???"),
+			.to_object = text(arc->to->object, "???"), .to = text(arc->to->symbol, "???"),
+			.calls = arc->calls, .insns = arc->insns,
+		};
+		if (!ns_array_add(&c->arcs, named)) {
+			errno = ENOMEM;
+			return -1;
+		}
+	}
+	if (c->arcs.nr)
+		qsort(c->arcs.at, c->arcs.nr, sizeof(c->arcs.at[0]), arc_cmp);
+	return 0;
+}
+
+/* ---- Text ---- */
+
+/* A name is the rest of a line. */
+static void put_name(FILE *out, const char *key, const char *name)
+{
+	fputs(key, out);
+	for (; *name; name++)
+		fputc((unsigned char)*name < ' ' ? '?' : *name, out);
+	fputc('\n', out);
+}
+
+static void put_arcs(const struct callgrind *c, const struct cost *function)
+{
+	FILE *out = c->profile->file;
+	size_t low = 0, high = c->arcs.nr, mid;
+	const struct named_arc *arc;
+	const struct named_arc key = {
+		.from_object = function->object, .from = function->function, .to_object = "", .to = "",
+	};
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (arc_cmp(&c->arcs.at[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (arc = c->arcs.at + low; arc < c->arcs.at + c->arcs.nr && !strcmp(arc->from, key.from) &&
+	     !strcmp(arc->from_object, key.from_object); arc++) {
+		put_name(out, "cob=", arc->to_object);
+		put_name(out, "cfn=", arc->to);
+		/* where in the function it is called from is not known */
+		fprintf(out, "calls=%" PRIu64 " 0\n%d %" PRIu64 "\n", arc->calls, function->line, arc->insns);
+	}
+}
+
+static void put_all(const struct callgrind *c)
+{
+	FILE *out = c->profile->file;
+	const struct cost *cost, *before = NULL, *first = NULL;
+	uint64_t all = 0;
+
+	for (cost = c->costs.at; cost < c->costs.at + c->costs.nr; cost++)
+		all += cost->insns;
+	fprintf(out, "# callgrind format\nversion: 1\ncreator: ntrace\npositions: line\nevents: Ir\n"
+		"summary: %" PRIu64 "\n", all);
+	for (cost = c->costs.at; cost < c->costs.at + c->costs.nr; before = cost++) {
+		if (!before || strcmp(before->object, cost->object) || strcmp(before->function, cost->function)) {
+			if (first)
+				put_arcs(c, first);
+			fputc('\n', out);
+			put_name(out, "ob=", cost->object);
+			put_name(out, "fl=", cost->file[0] ? cost->file : "???");
+			put_name(out, "fn=", cost->function);
+			first = cost;
+		} else if (strcmp(before->file, cost->file)) {
+			put_name(out, strcmp(first->file, cost->file) ? "fi=" : "fe=", cost->file);
+		}
+		fprintf(out, "%d %" PRIu64 "\n", cost->line, cost->insns);
+	}
+	if (first)
+		put_arcs(c, first);
+}
+
+static int callgrind_write(struct profile *profile)
+{
+	struct callgrind c = { .profile = profile };
+	int err = -1;
+
+	c.nested = (struct nested_calls){
+		.session = profile->session, .filter = &profile->recording.filter, .leave = leave,
+		.end = end, .ctx = &c, .output = profile->output,
+	};
+	if (add_costs(&c)) {
+		join_costs(&c);
+		err = nested_calls_each(&c.nested);
+		if (!err)
+			put_all(&c);
+	} else {
+		errno = ENOMEM;
+	}
+	free(c.costs.at);
+	free(c.arcs.at);
+	free(c.counted.at);
+	free(c.hash);
+	return err;
+}
+
+const struct profile_format profile_callgrind = { .name = "callgrind", .needs_trace = true, .write = callgrind_write };
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/join.h"
+#include "profile.h"
+
+#ifdef HAVE_LIBDW
+/* The line that a function's code begins at, its brace perhaps, and the one that has its name */
+struct entry {
+	const char	*file;
+	int		line, start;
+};
+
+struct making {
+	struct profile_source *source;
+	struct profile	*profile;
+	const char	*object;
+	NS_ARRAY(struct entry) entries;	/* by file, then line */
+};
+
+/* ---- Order ---- */
+
+static int text_cmp(const char *a, const char *b)
+{
+	return a == b ? 0 : strcmp(a, b);
+}
+
+static int place_cmp(const char *file, int line, const char *other_file, int other_line)
+{
+	int order = text_cmp(file, other_file);
+
+	return order ? order : line < other_line ? -1 : line > other_line;
+}
+
+static int line_cmp(const void *a, const void *b)
+{
+	const struct profile_line *x = a, *y = b;
+	int order = place_cmp(x->file, x->line, y->file, y->line);
+
+	return order ? order : x->copy < y->copy ? -1 : x->copy > y->copy;
+}
+
+static int branch_cmp(const void *a, const void *b)
+{
+	const struct profile_branch *x = a, *y = b;
+	int order = place_cmp(x->file, x->line, y->file, y->line);
+
+	return order ? order : x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int function_cmp(const void *a, const void *b)
+{
+	const struct profile_function *x = a, *y = b;
+	int order = place_cmp(x->file, x->line, y->file, y->line);
+
+	return order ? order : text_cmp(x->name, y->name);
+}
+
+/* ---- Lines ---- */
+
+/* Two copies of a line have the same number only by chance of 1 to 2^64. */
+static uint64_t copy_of(const struct nt_profile_insn *insn, const struct nt_frame *frames, size_t nr)
+{
+	uint64_t hash = (uintptr_t)insn->symbol * 0x9e3779b97f4a7c15ULL;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		hash = (hash ^ (uintptr_t)frames[i].linkage) * 0xff51afd7ed558ccdULL;
+		if (i)
+			hash = (hash ^ frames[i].line ^ (uint64_t)frames[i].discriminator << 32) *
+			       0xc4ceb9fe1a85ec53ULL;
+	}
+	/* 0 is that of lines which were not executed */
+	return hash | 1;
+}
+
+static bool add_executed(struct making *m)
+{
+	const struct nt_profile_insn *insns;
+	struct nt_frame frames[PROFILE_FRAMES];
+	struct profile_line line;
+	size_t nr, n, i;
+
+	insns = nt_profile_insns(m->profile->counts, &nr);
+	for (i = 0; i < nr; i++) {
+		if (!profile_wants(m->profile, insns[i].object))
+			continue;
+		n = nt_lines_at(m->profile->lines, insns[i].object, insns[i].address, frames,
+				PROFILE_FRAMES);
+		if (!frames[0].file || frames[0].line <= 0)
+			continue;
+		line = (struct profile_line){
+			.file = frames[0].file, .line = frames[0].line, .count = insns[i].count,
+			.copy = copy_of(&insns[i], frames, n),
+		};
+		if (!ns_array_add(&m->source->lines, line))
+			return false;
+	}
+	return true;
+}
+
+/* The most frequent instruction of each copy, then the sum of all copies */
+static void join_lines(struct profile_source *source)
+{
+	struct profile_line *all = source->lines.at, *last = all;
+	size_t i;
+
+	if (!source->lines.nr)
+		return;
+	qsort(all, source->lines.nr, sizeof(*all), line_cmp);
+	for (i = 1; i < source->lines.nr; i++) {
+		if (line_cmp(last, &all[i]))
+			*++last = all[i];
+		else if (all[i].count > last->count)
+			last->count = all[i].count;
+	}
+	source->lines.nr = last + 1 - all;
+	for (last = all, i = 1; i < source->lines.nr; i++) {
+		if (place_cmp(last->file, last->line, all[i].file, all[i].line))
+			*++last = all[i];
+		else
+			last->count += all[i].count;
+	}
+	source->lines.nr = last + 1 - all;
+}
+
+/* ---- Lines and functions that the debug information has, executed or not ---- */
+
+/* A function is executed as often as its first instruction, which may be inlined there. */
+static bool add_calls(struct making *m, const struct nt_line *function, const struct nt_profile_insn *first)
+{
+	struct profile_line line = { .file = function->file, .line = function->line };
+	struct nt_frame frames[PROFILE_FRAMES];
+	size_t n;
+
+	if (!first)
+		return true;
+	n = nt_lines_at(m->profile->lines, m->object, function->address, frames, PROFILE_FRAMES);
+	line.count = first->count;
+	line.copy = copy_of(first, &frames[n - 1], 1);
+	return ns_array_add(&m->source->lines, line);
+}
+
+static bool add_function(struct making *m, const struct nt_line *line)
+{
+	const struct nt_profile_insn *first = profile_executed(m->profile, m->object, line->address);
+	const struct profile_function function = {
+		.file = line->file, .line = line->line, .name = line->function,
+		.count = first ? first->count : 0,
+	};
+	const struct entry entry = { .file = line->file, .start = line->line, .line = line->entry };
+
+	return ns_array_add(&m->source->functions, function) && add_calls(m, line, first) &&
+	       (entry.line <= entry.start || ns_array_add(&m->entries, entry));
+}
+
+static int add_known(void *ctx, const struct nt_line *line)
+{
+	struct making *m = ctx;
+	const struct profile_line none = { .file = line->file, .line = line->line };
+
+	if (line->function)
+		return add_function(m, line) ? 0 : -1;
+	return ns_array_add(&m->source->lines, none) ? 0 : -1;
+}
+
+static bool add_objects(struct making *m)
+{
+	const struct nt_profile_insn *insns;
+	size_t nr, i;
+
+	insns = nt_profile_insns(m->profile->counts, &nr);
+	for (i = 0; i < nr; i++) {
+		m->object = insns[i].object;
+		if ((i && m->object == insns[i - 1].object) || !profile_wants(m->profile, m->object))
+			continue;
+		if (nt_lines_each(m->profile->lines, m->object, add_known, m))
+			return false;
+	}
+	return true;
+}
+
+static int entry_cmp(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return place_cmp(x->file, x->line, y->file, y->line);
+}
+
+/* As gcov does, the begin of a function's code counts for the line with its name. */
+static void move_entries(struct making *m)
+{
+	const struct entry *found;
+	struct profile_line *line;
+	struct entry key = { 0 };
+
+	if (!m->entries.nr)
+		return;
+	qsort(m->entries.at, m->entries.nr, sizeof(key), entry_cmp);
+	for (line = m->source->lines.at; line < m->source->lines.at + m->source->lines.nr; line++) {
+		key.file = line->file;
+		key.line = line->line;
+		found = bsearch(&key, m->entries.at, m->entries.nr, sizeof(key), entry_cmp);
+		if (found)
+			line->line = found->start;
+	}
+}
+
+static void join_functions(struct profile_source *source)
+{
+	source->functions.nr = join_equal(source->functions.at, source->functions.nr,
+					  sizeof(struct profile_function),
+					  offsetof(struct profile_function, count), function_cmp);
+}
+
+/* ---- Branches ---- */
+
+static bool add_branches(struct making *m)
+{
+	struct nt_frame frames[PROFILE_FRAMES];
+	struct profile_branch branch;
+	struct nt_place place;
+	struct nt_count count;
+	uint64_t at = 0;
+
+	while (nt_profile_count(m->profile->counts, &at, &count)) {
+		if (count.type != NT_COUNT_BRANCH)
+			continue;
+		nt_session_where(m->profile->session, count.space, count.from, &place);
+		if (!profile_wants(m->profile, place.object))
+			continue;
+		nt_lines_at(m->profile->lines, place.object, place.address, frames, PROFILE_FRAMES);
+		branch = (struct profile_branch){
+			.file = frames[0].file, .line = frames[0].line, .address = place.address,
+			.taken = count.count, .not_taken = count.not_taken,
+		};
+		if (branch.file && branch.line > 0 && !ns_array_add(&m->source->branches, branch))
+			return false;
+	}
+	return true;
+}
+
+/* Several processes execute the same file. */
+static void join_branches(struct profile_source *source)
+{
+	struct profile_branch *all = source->branches.at, *last = all;
+	size_t i;
+
+	if (!source->branches.nr)
+		return;
+	qsort(all, source->branches.nr, sizeof(*all), branch_cmp);
+	for (i = 1; i < source->branches.nr; i++) {
+		if (branch_cmp(last, &all[i])) {
+			*++last = all[i];
+		} else {
+			last->taken += all[i].taken;
+			last->not_taken += all[i].not_taken;
+		}
+	}
+	source->branches.nr = last + 1 - all;
+}
+
+int profile_source_make(struct profile_source *source, struct profile *profile)
+{
+	struct making m = { .source = source, .profile = profile };
+	bool ok = add_executed(&m) && add_objects(&m) && add_branches(&m);
+
+	if (ok)
+		move_entries(&m);
+	free(m.entries.at);
+	if (!ok) {
+		errno = ENOMEM;
+		return -1;
+	}
+	join_lines(source);
+	join_functions(source);
+	join_branches(source);
+	return 0;
+}
+
+void profile_source_free(struct profile_source *source)
+{
+	free(source->lines.at);
+	free(source->branches.at);
+	free(source->functions.at);
+}
+#endif

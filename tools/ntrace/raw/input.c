@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The file with the trace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "deframer.h"
+#include "cli/options.h"
+#include "session/session.h"
+
+#define PIECE	(256 << 10)
+#define IDLE	0xff
+#define BROKEN	0x02		/* no message has a byte with this MSEO (chapter 3.1.4) */
+#define MSEO_END 3
+#define MAGIC	8		/* bytes that tell another kind of file */
+
+struct input {
+	struct nt_session *recording;	/* NULL: it is the file @fd */
+	int		cpu;
+	size_t		piece, at;	/* of the recording */
+	bool		cut;		/* what was read last does not end a message */
+	bool		more;		/* the bytes after @buf can be read at once */
+	int		fd;
+	const char	*path;
+	struct nt_pins	*pins;		/* NULL: of a RAM sink */
+	struct deframer	*deframer;	/* NULL: no frames */
+	size_t		begun;		/* bytes of @buf that input_open() has read */
+	uint8_t		buf[PIECE];
+	uint8_t		converted[2 * PIECE];
+};
+
+static const char *input_name(const struct input *input)
+{
+	return strcmp(input->path, "-") ? input->path : "standard input";
+}
+
+/*
+ * As read(), of one CPU of a recording. A message that was cut off where trace was lost gets an end that
+ * is not valid, so that the next stretch's first byte is not taken for a part of it.
+ */
+static long read_recording(struct input *input, uint8_t *data, size_t size)
+{
+	struct nt_trace_piece piece;
+	size_t n;
+
+	while (nt_session_trace(input->recording, input->cpu, input->piece, &piece)) {
+		if (piece.begins && !input->at && input->cut) {
+			input->cut = false;
+			data[0] = BROKEN;
+			data[1] = IDLE;
+			return 2;
+		}
+		if (input->at < piece.size) {
+			n = piece.size - input->at < size ? piece.size - input->at : size;
+			memcpy(data, piece.data + input->at, n);
+			input->at += n;
+			input->cut = (data[n - 1] & MSEO_END) != MSEO_END;
+			return n;
+		}
+		input->piece++;
+		input->at = 0;
+	}
+	return 0;
+}
+
+static long read_bytes(struct input *input, uint8_t *data, size_t size)
+{
+	long n;
+
+	if (input->recording)
+		return read_recording(input, data, size);
+
+	do {
+		n = read(input->fd, data, size);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		fprintf(stderr, "ntrace: %s: %s\n", input_name(input), strerror(errno));
+	return n;
+}
+
+/*
+ * Neither magic can be the beginning of a trace: both have a byte with the reserved MSEO 2
+ * (chapter 3.1.1) among the first four.
+ */
+static bool is_another_kind(const struct input *input)
+{
+	if (input->begun >= 8 && !memcmp(input->buf, "PERFILE2", 8)) {
+		fprintf(stderr, "ntrace: %s is a recording of perf: give its name, as a pipe does not say how the encoder was set up\n",
+			input_name(input));
+		return true;
+	}
+	if (input->begun >= 4 && !memcmp(input->buf, "\177ELF", 4)) {
+		fprintf(stderr, "ntrace: %s is an ELF file, not a trace; a program is given by --elf\n",
+			input_name(input));
+		return true;
+	}
+	return false;
+}
+
+/* A pipe may give its first bytes one by one */
+static bool begin(struct input *input)
+{
+	long n;
+
+	while (input->begun < MAGIC) {
+		n = read_bytes(input, input->buf + input->begun, PIECE - input->begun);
+		if (n < 0)
+			return false;
+		if (!n)
+			break;
+		input->begun += n;
+	}
+	if (!input->begun)
+		fprintf(stderr, "ntrace: %s is empty: no trace was written\n", input_name(input));
+	return !is_another_kind(input);
+}
+
+/* NULL: out of memory */
+static struct input *input_new(const struct options *options)
+{
+	struct input *input = malloc(sizeof(*input));
+
+	if (!input)
+		return NULL;
+	input->begun = 0;
+	input->recording = options->recording;
+	input->cpu = options->cpu;
+	input->piece = input->at = 0;
+	input->cut = input->more = false;
+	input->fd = -1;
+	input->pins = options->pins ? nt_pins_new(options->pins) : NULL;
+	input->deframer = options->frames ? deframer_new(options->frame_id) : NULL;
+	if (!input->pins == !options->pins && !input->deframer == !options->frames)
+		return input;
+	input_close(input);
+	return NULL;
+}
+
+struct input *input_open(const char *path, const struct options *options)
+{
+	struct input *input = input_new(options);
+
+	if (!input) {
+		fprintf(stderr, "ntrace: out of memory\n");
+		return NULL;
+	}
+	input->path = path;
+	if (!input->recording)
+		input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	if (input->fd < 0 && !input->recording)
+		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
+	if ((input->fd < 0 && !input->recording) || !begin(input)) {
+		input_close(input);
+		return NULL;
+	}
+	return input;
+}
+
+static long read_piece(struct input *input)
+{
+	long n = input->begun;
+
+	input->begun = 0;
+	if (!n)
+		n = read_bytes(input, input->buf, PIECE);
+	/* of a pipe, it may take a while until there are more */
+	input->more = input->recording || n == PIECE;
+	return n;
+}
+
+/* Bytes as a RAM sink has them */
+static long read_sink(struct input *input, const uint8_t **data)
+{
+	long n = read_piece(input);
+	size_t used, made;
+
+	*data = input->buf;
+	if (!input->pins)
+		return n;
+	/* a piece that is all idle gives no bytes, but is not the end */
+	while (n > 0) {
+		made = nt_pins_convert(input->pins, input->buf, n, &used, input->converted,
+				       sizeof(input->converted));
+		*data = input->converted;
+		if (made)
+			return made;
+		n = read_piece(input);
+	}
+	return n;
+}
+
+long input_read(struct input *input, const uint8_t **data)
+{
+	const uint8_t *frames;
+	size_t made;
+	long n;
+
+	if (!input->deframer)
+		return read_sink(input, data);
+	while (!(made = deframer_next(input->deframer, data))) {
+		n = read_sink(input, &frames);
+		if (n < 0 || (!n && deframer_end(input->deframer)))
+			return n;
+		if (n)
+			deframer_put(input->deframer, frames, n, input->more);
+	}
+	return made;
+}
+
+unsigned int input_id(const struct input *input)
+{
+	return input->deframer ? deframer_id(input->deframer) : 0;
+}
+
+unsigned int input_breaks(const struct input *input)
+{
+	return input->deframer ? deframer_breaks(input->deframer) : 0;
+}
+
+bool input_has_errors(const struct input *input)
+{
+	return input->deframer && deframer_errors(input->deframer);
+}
+
+void input_close(struct input *input)
+{
+	if (input->fd > STDIN_FILENO)
+		close(input->fd);
+	nt_pins_free(input->pins);
+	deframer_free(input->deframer);
+	free(input);
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace report --functions, --lines and --insns: how often each was executed, without samples. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "disasm.h"
+#include "ntrace.h"
+#include "report.h"
+#include "session/array.h"
+#include "session/code/lines.h"
+#include "session/counts/profile.h"
+
+#define MAX_FRAMES	16
+
+/* A line of the table */
+struct row {
+	const struct nt_profile_insn *insn;	/* the first one of it */
+	uint64_t	count;
+	struct nt_frame	*frames;		/* NULL: not of interest */
+	size_t		nr_frames;
+};
+
+struct table {
+	const struct report *report;
+	struct nt_session *session;
+	struct nt_lines	*lines;
+	NS_ARRAY(struct row) rows;
+	uint64_t	all;
+};
+
+bool report_has_lines(void)
+{
+#ifdef HAVE_LIBDW
+	return true;
+#else
+	return false;
+#endif
+}
+
+/* ---- Lines ---- */
+
+#ifdef HAVE_LIBDW
+static bool add_frames(struct table *table, struct row *row)
+{
+	const struct nt_profile_insn *insn = row->insn;
+	struct nt_frame *fitting;
+
+	if (!table->lines)
+		table->lines = nt_lines_new(table->session);
+	row->frames = calloc(MAX_FRAMES, sizeof(*row->frames));
+	if (!table->lines || !row->frames)
+		return false;
+	row->nr_frames = nt_lines_at(table->lines, insn->object, insn->address, row->frames,
+				     MAX_FRAMES);
+	if (!row->frames[0].function)
+		row->frames[0].function = insn->symbol;
+	fitting = realloc(row->frames, row->nr_frames * sizeof(*fitting));
+	if (fitting)
+		row->frames = fitting;
+	return true;
+}
+
+static void end_lines(struct table *table)
+{
+	recording_report_lines(table->lines);
+	nt_lines_free(table->lines);
+}
+#else
+static bool add_frames(struct table *table, struct row *row)
+{
+	return true;
+}
+
+static void end_lines(struct table *table)
+{
+}
+#endif
+
+/* ---- Rows ---- */
+
+static int compare_text(const char *a, const char *b)
+{
+	return a == b ? 0 : !a ? -1 : !b ? 1 : strcmp(a, b);
+}
+
+static int compare_number(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_frame(const struct nt_frame *a, const struct nt_frame *b)
+{
+	int order = compare_text(a->file, b->file);
+
+	if (!order)
+		order = compare_number(a->line, b->line);
+	return order ? order : compare_text(a->function, b->function);
+}
+
+static int compare_frames(const struct row *a, const struct row *b)
+{
+	int order = compare_number(a->nr_frames, b->nr_frames);
+	size_t i;
+
+	for (i = 0; !order && i < a->nr_frames; i++)
+		order = compare_frame(&a->frames[i], &b->frames[i]);
+	return order;
+}
+
+/* What is one line of the table: the same source, function or instruction of an object */
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = compare_text(x->insn->object, y->insn->object);
+
+	if (order)
+		return order;
+	if (x->frames && y->frames)
+		return compare_frames(x, y);
+	return compare_text(x->insn->symbol, y->insn->symbol);
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->insn < y->insn ? -1 : x->insn > y->insn;
+}
+
+static void join_rows(struct table *table)
+{
+	struct row *rows = table->rows.at, *last = rows;
+	size_t i;
+
+	if (!table->rows.nr)
+		return;
+	qsort(rows, table->rows.nr, sizeof(*rows), compare_rows);
+	for (i = 1; i < table->rows.nr; i++) {
+		if (compare_rows(last, &rows[i])) {
+			*++last = rows[i];
+		} else {
+			last->count += rows[i].count;
+			free(rows[i].frames);
+		}
+	}
+	table->rows.nr = last + 1 - rows;
+}
+
+static bool is_wanted(const struct report *report, const struct row *row)
+{
+	size_t i;
+
+	if (!report->function || !compare_text(row->insn->symbol, report->function))
+		return true;
+	for (i = 0; i < row->nr_frames; i++) {
+		if (!compare_text(row->frames[i].function, report->function))
+			return true;
+	}
+	return false;
+}
+
+static bool add_row(struct table *table, const struct nt_profile_insn *insn)
+{
+	struct row row = { .insn = insn, .count = insn->count };
+
+	table->all += insn->count;
+	if (table->report->kind != REPORT_FUNCTIONS && !add_frames(table, &row))
+		return false;
+	if (!is_wanted(table->report, &row)) {
+		free(row.frames);
+		return true;
+	}
+	if (table->report->kind == REPORT_LINES && !table->report->inlined && row.nr_frames > 1)
+		row.nr_frames = 1;
+	return ns_array_add(&table->rows, row);
+}
+
+/* ---- Text ---- */
+
+static const char *base_of(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
+
+static void print_object(const struct nt_profile_insn *insn)
+{
+	/* the kernel's name has brackets of its own */
+	if (insn->object && insn->object[0] == '[')
+		printf(" %s\n", insn->object);
+	else
+		printf(" [%s]\n", insn->object ? base_of(insn->object) : "unknown");
+}
+
+static void print_place(const struct nt_frame *frame)
+{
+	if (frame->file && frame->line)
+		printf("%s:%d", base_of(frame->file), frame->line);
+	else
+		printf("[no line]");
+}
+
+static void print_line(const struct row *row)
+{
+	const struct nt_frame *frame;
+
+	print_place(&row->frames[0]);
+	printf("  %s", row->frames[0].function ? row->frames[0].function : "[unknown]");
+	print_object(row->insn);
+	for (frame = row->frames + 1; frame < row->frames + row->nr_frames; frame++) {
+		printf("%22s inlined into %s at ", "", frame->function ? frame->function : "[unknown]");
+		print_place(frame);
+		putchar('\n');
+	}
+}
+
+static void print_insn(const struct table *table, const struct row *row)
+{
+	const struct nt_profile_insn *insn = row->insn;
+	char text[96] = "";
+	uint8_t code[4];
+	size_t n = nt_session_read(table->session, insn->space, insn->addr, code, sizeof(code));
+
+	if (n >= 2 && disasm_available())
+		disasm(insn->addr, code, (code[0] & 3) == 3 ? 4 : 2, text, sizeof(text));
+	printf("%16" PRIx64 "  %-28s %s+0x%" PRIx64, insn->address, text,
+	       insn->symbol ? insn->symbol : "[unknown]", insn->offset);
+	if (row->nr_frames && row->frames[0].file) {
+		printf(" ");
+		print_place(&row->frames[0]);
+	}
+	print_object(insn);
+}
+
+static void print_row(const struct table *table, const struct row *row)
+{
+	printf("%14" PRIu64 " %6.2f  ", row->count, table->all ? 100.0 * row->count / table->all : 0);
+	switch (table->report->kind) {
+	case REPORT_LINES:
+		print_line(row);
+		break;
+	case REPORT_INSNS:
+		print_insn(table, row);
+		break;
+	default:
+		printf("%s", row->insn->symbol ? row->insn->symbol : "[unknown]");
+		print_object(row->insn);
+	}
+}
+
+static void print_table(const struct table *table)
+{
+	static const char *const names[] = {
+		[REPORT_FUNCTIONS] = "function", [REPORT_LINES] = "line", [REPORT_INSNS] = "instruction",
+	};
+	size_t shown = table->rows.nr, i;
+
+	if (table->report->limit && table->report->limit < shown)
+		shown = table->report->limit;
+	printf("%14s %6s  %s\n", table->report->kind == REPORT_INSNS ? "times" : "instructions", "%",
+	       names[table->report->kind]);
+	for (i = 0; i < shown; i++)
+		print_row(table, &table->rows.at[i]);
+	if (shown < table->rows.nr)
+		printf("... and %zu more: --limit 0 shows all\n", table->rows.nr - shown);
+}
+
+/* ---- Report ---- */
+
+static bool make_table(struct table *table, const struct nt_profile *profile)
+{
+	const struct nt_profile_insn *insns;
+	size_t nr, i;
+
+	insns = nt_profile_insns(profile, &nr);
+	for (i = 0; i < nr; i++) {
+		if (!add_row(table, &insns[i]))
+			return false;
+	}
+	if (table->report->kind != REPORT_INSNS)
+		join_rows(table);
+	if (table->rows.nr)
+		qsort(table->rows.at, table->rows.nr, sizeof(*table->rows.at), compare_counts);
+	return true;
+}
+
+static void print_totals(const struct nt_profile_totals *t)
+{
+	printf("%" PRIu64 " instructions", t->insns);
+	report_missing(t->losses, t->errors, t->gaps);
+}
+
+int report_profile(const struct report *report, struct nt_session *session)
+{
+	struct table table = { .report = report, .session = session };
+	struct nt_profile *profile = nt_profile_new(session, &report->recording.filter);
+	struct nt_profile_totals totals;
+	int status = EXIT_TRACE;
+	size_t i;
+
+	if (!profile || nt_profile_run(profile) || !make_table(&table, profile)) {
+		recording_failed(session);
+		goto out;
+	}
+	nt_profile_totals(profile, &totals);
+	print_totals(&totals);
+	print_table(&table);
+	status = report_end(!totals.errors && !totals.gaps && !totals.losses);
+out:
+	for (i = 0; i < table.rows.nr; i++)
+		free(table.rows.at[i].frames);
+	free(table.rows.at);
+	end_lines(&table);
+	nt_profile_free(profile);
+	return status;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ntrace report --stack: who called whom, as a tree. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inlines.h"
+#include "ntrace.h"
+#include "report.h"
+#include "session/array.h"
+#include "session/calls/stacks.h"
+#include "tree-lines.h"
+
+typedef NS_ARRAY(struct nt_node) node_list;
+
+/* ---- One function ---- */
+
+static bool is_function(const struct nt_node *node, const char *function)
+{
+	return node->symbol && !strcmp(node->symbol, function);
+}
+
+/* The child of @parent that is like @node, to which the numbers of it are added; 0: no memory */
+static uint32_t add_child(node_list *to, uint32_t parent, const struct nt_node *node)
+{
+	const struct tree_lines lines = { .others = to->at };
+	const struct nt_node *found = tree_lines_beside(&lines, &to->at[parent], node);
+	struct nt_node copy = *node;
+	uint32_t at = found ? (size_t)(found - to->at) : to->nr;
+
+	copy.parent = parent;
+	copy.depth = to->at[parent].depth + 1;
+	copy.first = copy.last = 0;
+	copy.next = to->at[parent].first;
+	if (found) {
+		to->at[at].calls += node->calls;
+		to->at[at].ns += node->ns;
+		to->at[at].insns += node->insns;
+		to->at[at].self_ns += node->self_ns;
+		to->at[at].self_insns += node->self_insns;
+		return at;
+	}
+	if (!ns_array_add(to, copy))
+		return 0;
+	return to->at[parent].first = at;
+}
+
+/*
+ * A tree whose root is the function, from wherever it was called. Where it called itself, its time
+ * counts once at the top, as that of the outer call has the inner one in it.
+ */
+static bool only_function(const struct nt_node *all, size_t nr, const char *function,
+			  node_list *only)
+{
+	uint32_t *numbers = calloc(nr + 1, sizeof(*numbers)), parent;
+	const struct nt_node root = { 0 };
+	bool ok = numbers && ns_array_add(only, root);
+	size_t i;
+
+	/* a parent stands before its children */
+	for (i = 1; ok && i < nr; i++) {
+		parent = numbers[all[i].parent];
+		if (!parent && !is_function(&all[i], function))
+			continue;
+		numbers[i] = add_child(only, parent, &all[i]);
+		ok = numbers[i];
+	}
+	free(numbers);
+	return ok;
+}
+
+/* ---- Text ---- */
+
+static void print_line(const struct tree_line *line)
+{
+	const struct nt_node *n = line->node;
+	char t[2][16];
+
+	printf("%9s %9s %9" PRIu64 " %13" PRIu64 "  ", duration(n->ns, t[0]),
+	       n->inlined ? "-" : duration(n->self_ns, t[1]), n->calls, n->self_insns);
+}
+
+static bool print_tree(const struct report *report, const struct nt_node *nodes, size_t nr)
+{
+	struct tree_lines l = { .nodes = nodes, .nr_nodes = nr };
+	bool ok = !nr || tree_lines_choose(&l, report->limit);
+
+	printf("%9s %9s %9s %13s  %s\n", "total", "self", "calls", "self insns", "function");
+	tree_lines_print(&l, print_line);
+	if (ok && l.nr + 1 < nr)
+		printf("... and %zu more, each shorter: --limit 0 shows all\n", nr - 1 - l.nr);
+	tree_lines_free(&l);
+	return ok;
+}
+
+static bool print_stacks(const struct report *report, const struct nt_stacks *stacks)
+{
+	size_t nr;
+	const struct nt_node *nodes = nt_stacks_nodes(stacks, &nr);
+	node_list only = { 0 };
+	bool ok;
+
+	if (!report->function || !nr)
+		return print_tree(report, nodes, nr);
+	ok = only_function(nodes, nr, report->function, &only) &&
+	     print_tree(report, only.at, only.nr);
+	free(only.at);
+	return ok;
+}
+
+/* ---- Command ---- */
+
+int report_stack(const struct report *report, struct nt_session *session)
+{
+	struct inlines *inlines = inlines_new(session);
+	struct nt_stacks *stacks = nt_stacks_new(session, &report->recording.filter,
+						 inlines ? inlines_at : NULL, inlines);
+	struct nt_calls_totals totals;
+	int status = EXIT_TRACE;
+
+	if (!stacks) {
+		recording_failed(session);
+		goto out;
+	}
+	nt_stacks_totals(stacks, &totals);
+	report_totals(&totals);
+	if (!print_stacks(report, stacks)) {
+		fprintf(stderr, "ntrace: out of memory\n");
+		goto out;
+	}
+	status = report_end(!totals.errors && !totals.gaps && !totals.losses);
+out:
+	nt_stacks_free(stacks);
+	inlines_free(inlines);
+	return status;
+}
