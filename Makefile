@@ -20,7 +20,7 @@ SETUP	:= tools/setup/setup
 BOARD	?=
 ROOT	:= $(O)/root
 
-.PHONY: all help setup lib tool python guest-tools guest-static plugin modules perf demo board test test-quick \
+.PHONY: all help setup lib tool python guest-tools guest-static plugin modules perf demo board test test-all test-quick \
 	test-long check bench fuzz coverage verify-boot install uninstall clean host-check dist deb html install-perf \
 	check-driver check-perf check-lib check-docs check-files \
 	everything everything-kernel everything-else
@@ -33,7 +33,8 @@ help:
 
 #: make                  the library and the command, for this host
 #: make demo             boot the emulated board, record a program, explain it (BOARD=k3 or p550)
-#: make test             every test; the last line is "N passed, N failed, N skipped"
+#: make test             every area of the tests; the last line is "N passed, N failed, N skipped"
+#: make test-all         also the large recordings, all topologies and the debug kernel
 #: make test-quick       the tests that need neither a board nor downloads, under 2 minutes
 #: make test-long        the tests that take over 3 minutes
 #: make board            a shell on the emulated board (KERNEL=6.12|7.2|debug HARTS=N OUT=DIR)
@@ -123,17 +124,18 @@ board:
 	@$(MAKE) guest-tools plugin modules perf KVERS=$(KERNEL:debug=6.12) MVERS=$(KERNEL) PERF_ARCHS=riscv64
 	@tools/board/board shell --kernel $(KERNEL) --harts $(HARTS) $(if $(OUT),--out $(OUT))
 
+# tests/sizes lists the programs of each size.
 test: everything
 	@tests/run
 
-# Of each part what needs neither the board nor a kernel
-QUICK	:= lib/api lib/ntt lib/unit lib/walk model/encoder model/insn model/registers model/truth \
-	   driver/registers door/command door/docs door/house
+test-all: everything
+	@tests/run --all
+
 test-quick: tool
-	@tests/run $(QUICK)
+	@tests/run --quick
 
 test-long: everything
-	@tests/run tests/long/*.t
+	@tests/run --long
 
 verify-boot: everything
 	@tests/run tests/long/board-verify-boot.t

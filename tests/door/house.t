@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# tests/run itself, with small programs: names and areas, the order, results that are missing, the line of
-# progress on a terminal.
+# tests/run itself, with small programs: names and areas, sizes, the order, results that are missing, what it
+# prints about a failure, the ledger, busy loops beside, the line of progress on a terminal.
 . "$(dirname "$0")/../harness/tap.sh"
 house=$tap_tmp/house
-mkdir -p "$house/tests/lib" "$house/tests/perf" "$house/tests/long"
+mkdir -p "$house/tests/lib" "$house/tests/perf" "$house/tests/long" "$house/tests/ntt"
 cp "$top/tests/run" "$house/tests/"
+echo "lib/one quick" >"$house/tests/sizes"
+: >"$house/tests/ledger"
 # put NAME LINES: a program
 put() { printf '#!/bin/sh\n%b\n' "$2" >"$house/tests/$1.t" && chmod +x "$house/tests/$1.t"; }
 put lib/one '\necho 1..1; echo ok 1 - one'
@@ -15,7 +17,7 @@ put long/lib-one '\necho 1..1; echo not ok 1 - long'
 run() { (cd "$house" && O=$house/build JOBS=1 tests/run "$@" 2>&1 </dev/null); }
 ran() { run "$@" | sed -n 's/^== //p' | sort | paste -sd' '; }
 
-plan 14
+plan 30
 is "an area" "$(ran lib)" "lib-one lib-two"
 is "an area, and one program of another" "$(ran lib perf/decode)" "lib-one lib-two perf-decode"
 is "a program, by either name" "$(ran lib/one) $(ran lib-one) $(ran tests/lib/one.t)" "lib-one lib-one lib-one"
@@ -24,6 +26,65 @@ is "the sum is the last line" "$(run lib | tail -n 1)" "2 passed, 0 failed, 1 sk
 is "no such test" "$(run nosuch; echo $?)" "tests/run: there is no test or area nosuch; areas are lib long perf
 2"
 is "a long one that fails" "$(run long/lib-one | tail -n 1)" "0 passed, 1 failed, 0 skipped"
+
+put perf/large '\necho 1..1; echo "ok 1 - $TEST_SIZE"'
+echo "perf/large all" >>"$house/tests/sizes"
+is "the quick size runs the programs that tests/sizes calls quick" "$(ran --quick)" "lib-one"
+is "the default size leaves out programs that tests/sizes calls all" "$(ran)" "lib-one lib-two perf-decode"
+is "the large size runs all programs but long ones" "$(ran --all)" "lib-one lib-two perf-decode perf-large"
+is "a program learns that the size is large" "$(run --all perf/large >"$tap_tmp/said"; cat "$house/build/tests/perf-large.log")" "1..1
+ok 1 - all"
+is "a program learns the default size" "$(run perf/large >"$tap_tmp/said"; cat "$house/build/tests/perf-large.log")" "1..1
+ok 1 - test"
+is "the long size runs the programs of tests/long" "$(ran --long)" "long-lib-one"
+rm "$house/tests/perf/large.t"
+is "tests/sizes names programs that exist" "$(awk 'NF && !/^#/ && $2 != "quick" && $2 != "all" { print "no size", $2 }
+	NF && !/^#/ { print $1 }' "$top/tests/sizes" | while read -r name; do [ -f "$top/tests/$name.t" ] || echo "$name"; done)" ""
+is "an option that does not exist is refused" "$(run --colour; echo $?)" \
+	"tests/run: there is no option --colour; see tests/run --help
+2"
+ok "--help says how to run a case" sh -c "'$top/tests/run' --help | grep -q 'tests/run ntt/'"
+
+# one case of the decoder
+put lib/ntt '\necho 1..1; echo "ok 1 - $(basename "$1")"'
+: >"$house/tests/ntt/case-a.ntt"
+is "one case of the decoder runs alone" "$(run ntt/case-a >"$tap_tmp/said"; cat "$house/build/tests/ntt-case-a.log")" "1..1
+ok 1 - case-a.ntt"
+rm "$house/tests/lib/ntt.t"
+
+# a failure, of a program that uses the harness
+mkdir -p "$house/tests/harness" && cp "$top/tests/harness/tap.sh" "$house/tests/harness/" && : >"$house/Kbuild"
+put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nplan 1\nis "two lines" "a\nx" "a\nb"\ndone_testing'
+run --all lib/fails >"$tap_tmp/said"
+is "a failure shows a unified diff" "$(sed -n '/^   | # @@/,/^   | # +x/p' "$tap_tmp/said" | head -n 4)" "   | # @@ -1,2 +1,2 @@
+   | #  a
+   | # -b
+   | # +x"
+is "a failure shows the command that repeats it alone" "$(sed -n 's/^   to repeat it alone: //p' "$tap_tmp/said")" "tests/run --all lib/fails"
+put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nneed_tool no-such-tool a-package\nplan 1'
+is "a program skips on a host that lacks its tool, and names the package" "$(run lib/fails | grep '^1\.\.0'; run lib/fails | tail -n 1)" \
+	"1..0 # SKIP this host has no no-such-tool; on Debian: apt-get install a-package
+0 passed, 0 failed, 1 skipped"
+rm "$house/tests/lib/fails.t"
+
+# The ledger limits the use of an area.
+put perf/boots '\necho "boots 2" >>"$TEST_LEDGER"; echo "instructions 3000000" >>"$TEST_LEDGER"; echo "compared 999999" >>"$TEST_LEDGER"
+	echo 1..1; echo ok 1 - boots'
+echo "perf 2 3 0" >"$house/tests/ledger"
+is "an area that uses what tests/ledger allows passes" "$(run | tail -n 1)" "5 passed, 0 failed, 1 skipped"
+echo "perf 1 3 0" >"$house/tests/ledger"
+is "an area that boots more often than tests/ledger allows fails" "$(run | grep 'allows\|passed, .*skipped$' | tail -n 2)" \
+	"tests/ledger allows perf 1 boots, not 2
+4 passed, 1 failed, 1 skipped"
+rm "$house/tests/perf/boots.t"
+: >"$house/tests/ledger"
+
+# busy loops run beside a program, and end with the run
+put perf/busy '\nps -o args= --ppid "$(ps -o ppid= -p $PPID | xargs ps -o ppid= -p | xargs)" | grep -c "while :; do :; done"
+	echo 1..1; echo ok 1 - busy'
+run --load 2 perf/busy >"$tap_tmp/said"
+is "busy loops run beside a program" "$(head -n 1 "$house/build/tests/perf-busy.log")" 2
+rm "$house/tests/perf/busy.t"
 
 # what took longest the last time begins first; what never ran counts as long
 echo 3 >"$house/build/tests/lib-one.seconds"

@@ -23,10 +23,31 @@ ok() {
 	if "$@" >"$tap_tmp/out" 2>&1; then pass "$_name"; else fail "$_name"; fi
 	sed 's/^/# /' "$tap_tmp/out"
 }
-# is NAME GOT WANTED
+# is NAME GOT WANTED: passes if both texts are equal; otherwise a unified diff shows what differs
 is() {
-	if [ "$2" = "$3" ]; then pass "$1"; else fail "$1"; echo "# got:    $2"; echo "# wanted: $3"; fi
+	if [ "$2" = "$3" ]; then pass "$1"; return; fi
+	fail "$1"
+	printf '%s\n' "$2" >"$tap_tmp/is.got"
+	printf '%s\n' "$3" >"$tap_tmp/is.wanted"
+	diff -u --label wanted --label got "$tap_tmp/is.wanted" "$tap_tmp/is.got" | sed 's/^/# /'
 }
+
+# need_tool COMMAND PACKAGE: skip the whole program on a host that lacks the command
+need_tool() {
+	command -v "$1" >/dev/null || skip_all "this host has no $1; on Debian: apt-get install $2"
+}
+# need_header HEADER PACKAGE: the same for a header of C
+need_header() {
+	echo "#include <$1>" | "${CC:-cc}" -E -x c - >/dev/null 2>&1 ||
+		skip_all "this host has no $1; on Debian: apt-get install $2"
+}
+
+# tests/run --all sets TEST_SIZE=all. large succeeds in that size, in which a test uses its large form.
+large() { [ "${TEST_SIZE:-test}" = all ]; }
+# by_size SMALL LARGE: print the word that belongs to the size of this run
+by_size() { if large; then echo "$2"; else echo "$1"; fi; }
+# Add N compared instructions or branches to the use of this program, which tests/ledger limits.
+compared_with_truth() { [ -z "${TEST_LEDGER:-}" ] || echo "compared ${1:-0}" >>"$TEST_LEDGER"; }
 # out_files DIR: what the board's guest left in /out as files.tar. Each file that it makes there takes it as long as
 # a megabyte in one file.
 out_files() { tar -xf "$1/files.tar" -C "$1" && rm "$1/files.tar"; }

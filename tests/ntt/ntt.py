@@ -11,6 +11,7 @@
 A message is put into bytes here by the specification's tables alone; neither
 the decoder's nor the encoder's sources are used.
 """
+import difflib
 import os
 import re
 import shlex
@@ -302,7 +303,7 @@ def check(case, ntrace, write=False, same=None):
             if write:
                 update(case, name, got, status)
             elif got != want:
-                problems += [f'{name}: got'] + got + [f'{name}: wanted'] + want
+                problems += difflib.unified_diff(want, got, f'{name}, wanted', f'{name}, got', lineterm='')
             if status != want_status and not write:
                 problems.append(f'{name}: exit status {status}, wanted {want_status}')
         if not found:
@@ -332,6 +333,8 @@ def main():
         print('not ok' if problems else 'ok', number, '-', name)
         for line in problems:
             print('#', line)
+        if problems:
+            print(f'# to repeat it alone: tests/run ntt/{name}')
         failed = failed or bool(problems)
     return 1 if failed else 0
 
