@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What stops the flight recorder, and its files: /sys/devices/platform/ntrace-flight.
+ * The causes that stop the flight recorder, and its files in /sys/devices/platform/ntrace-flight.
  *
- * Panic, oops, a lockup, a stall of RCU, a hung task, a reboot, a SysRq key and the user stop it. A
- * machine that its watchdog resets runs no code that could stop the recorder: the driver of the
- * next kernel stops the sinks when it is loaded.
+ * Panic, oops, a hung task, a reboot, a SysRq key and root stop it. Lockups and stalls of RCU stop
+ * it if the kernel panics for them, because the kernel only prints text otherwise. A machine that
+ * its watchdog resets runs no code that could stop the recorder. The driver of the next kernel
+ * stops the sinks when it is loaded.
  */
 #include <linux/kdebug.h>
 #include <linux/kstrtox.h>
@@ -40,6 +41,11 @@ static enum ntrace_record_found ntrace_found;
 static bool ntrace_found_now;
 /* The user does not want a record */
 static bool ntrace_flight_disabled;
+/* The enum ntrace_flight_code that has stopped the recorder of this kernel */
+static u32 ntrace_stopped_by;
+#define NTRACE_REARM_MAX	(7 * 24 * 60 * 60)
+/* Seconds for which a record is kept if the machine survives the trouble; 0 keeps it */
+static unsigned int ntrace_rearm_seconds = 60;
 
 /* ---- Modules ---- */
 
@@ -117,6 +123,49 @@ static int ntrace_causes_begin(void)
 	return 0;
 }
 
+/* Drop the record that is kept, and start a new one */
+static int ntrace_flight_drop(void)
+{
+	lockdep_assert_held(&ntrace_flight_mutex);
+	ntrace_flight_pretend(false);
+	ntrace_record_clear();
+	ntrace_found = NTRACE_RECORD_EMPTY;
+	ntrace_found_now = false;
+	return ntrace_flight_disabled ? 0 : ntrace_causes_begin();
+}
+
+/* Return true if the recorder stopped for trouble that the machine survived */
+static bool ntrace_flight_survived(void)
+{
+	lockdep_assert_held(&ntrace_flight_mutex);
+	return ntrace_found_now && (ntrace_stopped_by == NTRACE_FLIGHT_CAUSE_OOPS ||
+				    ntrace_stopped_by == NTRACE_FLIGHT_CAUSE_HUNG_TASK);
+}
+
+/*
+ * Drop the record of trouble that the machine survived, because its time is over. A user may be
+ * able to cause an oops, and must not end the recorder by that.
+ */
+static void ntrace_flight_rearm(struct work_struct *work)
+{
+	mutex_lock(&ntrace_flight_mutex);
+	if (ntrace_flight_survived() && ntrace_rearm_seconds)
+		ntrace_flight_drop();
+	mutex_unlock(&ntrace_flight_mutex);
+}
+
+static DECLARE_DELAYED_WORK(ntrace_rearm_work, ntrace_flight_rearm);
+
+/* Keep the record for the time in "rearm", from now on */
+static void ntrace_flight_keep(void)
+{
+	lockdep_assert_held(&ntrace_flight_mutex);
+	if (ntrace_flight_survived() && ntrace_rearm_seconds)
+		mod_delayed_work(system_percpu_wq, &ntrace_rearm_work, ntrace_rearm_seconds * HZ);
+	else
+		cancel_delayed_work(&ntrace_rearm_work);
+}
+
 /* Something has stopped it: put right what was left as it was in a hurry */
 static void ntrace_flight_stopped(struct work_struct *work)
 {
@@ -125,6 +174,7 @@ static void ntrace_flight_stopped(struct work_struct *work)
 	ntrace_flight_pretend(true);
 	ntrace_found = NTRACE_RECORD_KEPT;
 	ntrace_found_now = true;
+	ntrace_flight_keep();
 	mutex_unlock(&ntrace_flight_mutex);
 	dev_info(&ntrace_flight_dev->dev, "the flight recorder has stopped; ntrace flight save saves its record\n");
 	ntrace_flight_tell("stopped");
@@ -143,59 +193,38 @@ static DEFINE_IRQ_WORK(ntrace_stopped_irq, ntrace_flight_queue);
 /* The system goes on, as far as we know. Context: any. */
 static void ntrace_stop_for(u32 code, const char *text, struct task_struct *task)
 {
-	if (ntrace_flight_stop(code, text, task))
-		irq_work_queue(&ntrace_stopped_irq);
+	if (!ntrace_flight_stop(code, text, task))
+		return;
+	WRITE_ONCE(ntrace_stopped_by, code);
+	irq_work_queue(&ntrace_stopped_irq);
 }
 
 /* ---- Causes ---- */
 
 /*
- * The kernel logs one of these messages first when it is in trouble. Notifiers come later: those
- * of a panic after the crash kernel was started, those of an oops after its registers were printed,
- * and lockups have none. Printing to a slow console fills a ring with its own trace meanwhile.
+ * Stop the recorder at the first message that the kernel prints during an oops or a panic. The
+ * kernel itself sets oops_in_progress before it prints that message. The notifiers run later. The
+ * kernel calls those of a panic after it has started the crash kernel, and those of an oops after
+ * it has printed the registers, so that a slow console would fill a ring with its own trace.
+ *
+ * The text is only written into the record. It decides nothing, because users choose the content of
+ * many messages. It does not end with 0.
  */
-static const struct ntrace_message {
-	const char	*begin;
-	const char	*has;		/* NULL: any text follows */
-	u32		code;
-	bool		skip_begin;	/* the cause's text is what follows */
-} ntrace_messages[] = {
-	{ "Kernel panic - not syncing: ", NULL, NTRACE_FLIGHT_CAUSE_PANIC, true },
-	{ "Unable to handle kernel ", NULL, NTRACE_FLIGHT_CAUSE_OOPS },
-	{ "kernel BUG at ", NULL, NTRACE_FLIGHT_CAUSE_OOPS },
-	{ "Oops", " [#", NTRACE_FLIGHT_CAUSE_OOPS },
-	{ "watchdog: BUG: soft lockup - ", NULL, NTRACE_FLIGHT_CAUSE_SOFT_LOCKUP, true },
-	{ "watchdog: ", "detected hard LOCKUP", NTRACE_FLIGHT_CAUSE_HARD_LOCKUP },
-	{ "rcu: INFO: ", " stall", NTRACE_FLIGHT_CAUSE_RCU_STALL, true },
-};
-
-/*
- * The trace has all that is called here, so that this calls little: most messages differ from those
- * of the table in their first letter.
- */
-static bool ntrace_message_matches(const struct ntrace_message *m, const char *text)
-{
-	return *text == *m->begin && str_has_prefix(text, m->begin) &&
-	       (!m->has || strstr(text, m->has));
-}
-
-/* The tracepoint "console": a message goes into the kernel's log. @text does not end with 0. */
 static void ntrace_on_console(void *data, const char *text, size_t len)
 {
-	const struct ntrace_message *m = ntrace_messages;
+	u32 code = NTRACE_FLIGHT_CAUSE_OOPS;
 	char copy[128];
+	size_t skip;
 
-	if (!ntrace_flight_listens())
+	if (likely(!READ_ONCE(oops_in_progress)) || !ntrace_flight_listens())
 		return;
+	if (ntrace_cpu_panics())
+		code = NTRACE_FLIGHT_CAUSE_PANIC;
 	len = min(len, sizeof(copy) - 1);
 	memcpy(copy, text, len);
 	copy[len] = '\0';
-	for (; m < ntrace_messages + ARRAY_SIZE(ntrace_messages); m++) {
-		if (!ntrace_message_matches(m, copy))
-			continue;
-		ntrace_stop_for(m->code, copy + (m->skip_begin ? strlen(m->begin) : 0), current);
-		return;
-	}
+	skip = str_has_prefix(copy, "Kernel panic - not syncing: ");
+	ntrace_stop_for(code, copy + skip, current);
 }
 
 static int ntrace_on_panic(struct notifier_block *nb, unsigned long action, void *text)
@@ -393,16 +422,8 @@ static ssize_t clear_store(struct device *dev, struct device_attribute *attr, co
 		return ret;
 	flush_work(&ntrace_stopped_work);
 	mutex_lock(&ntrace_flight_mutex);
-	if (!ntrace_flight_records()) {
-		ntrace_flight_pretend(false);
-		ntrace_record_clear();
-		ntrace_found = NTRACE_RECORD_EMPTY;
-		ntrace_found_now = false;
-		if (!ntrace_flight_disabled)
-			ret = ntrace_causes_begin();
-	} else {
-		ret = -EBUSY;
-	}
+	ret = ntrace_flight_records() ? -EBUSY : ntrace_flight_drop();
+	ntrace_flight_keep();
 	mutex_unlock(&ntrace_flight_mutex);
 	return ret ?: count;
 }
@@ -425,6 +446,29 @@ static ssize_t trigger_store(struct device *dev, struct device_attribute *attr, 
 	return count;
 }
 static DEVICE_ATTR_WO(trigger);
+
+static ssize_t rearm_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", ntrace_rearm_seconds);
+}
+
+static ssize_t rearm_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			   size_t count)
+{
+	unsigned int seconds;
+	int ret = kstrtouint(buf, 0, &seconds);
+
+	if (ret)
+		return ret;
+	if (seconds > NTRACE_REARM_MAX)
+		return -EINVAL;
+	mutex_lock(&ntrace_flight_mutex);
+	ntrace_rearm_seconds = seconds;
+	ntrace_flight_keep();
+	mutex_unlock(&ntrace_flight_mutex);
+	return count;
+}
+static DEVICE_ATTR_RW(rearm);
 
 static ssize_t config_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -482,6 +526,8 @@ static ssize_t record_read(struct file *file, struct kobject *kobj, NTRACE_BIN_A
 	count = at < size ? min_t(u64, count, size - at) : 0;
 	if (count)
 		ntrace_record_read(buf, at, count);
+	/* The record does not change while a reader copies it */
+	ntrace_flight_keep();
 	mutex_unlock(&ntrace_flight_mutex);
 	return count;
 }
@@ -496,6 +542,7 @@ static struct attribute *ntrace_flight_attrs[] = {
 	&dev_attr_enable.attr,
 	&dev_attr_clear.attr,
 	&dev_attr_trigger.attr,
+	&dev_attr_rearm.attr,
 	&dev_attr_config.attr,
 	&dev_attr_user_mode.attr,
 	&dev_attr_size.attr,
@@ -614,6 +661,7 @@ void ntrace_causes_exit(void)
 	cancel_work_sync(&ntrace_connected_work);
 	device_remove_bin_file(&ntrace_flight_dev->dev, &bin_attr_record);
 	device_remove_group(&ntrace_flight_dev->dev, &ntrace_flight_group);
+	cancel_delayed_work_sync(&ntrace_rearm_work);
 	mutex_lock(&ntrace_flight_mutex);
 	if (ntrace_flight_records()) {
 		ntrace_flight_end();

@@ -7,6 +7,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
+#include <linux/panic.h>
 #include <linux/perf_event.h>
 #include <linux/version.h>
 #include <linux/workqueue.h>
@@ -85,6 +86,21 @@ static inline int ntrace_reserve_mem_find(const char *name, phys_addr_t *base, p
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
 #define MAX_PAGE_ORDER		MAX_ORDER
+#endif
+
+/*
+ * Does this CPU panic? Linux 6.18 exports the answer, and so do later stable releases of 6.12. An
+ * older kernel first takes a panic for an oops, until its panic notifiers run.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0) || \
+	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 117) && \
+	 LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0))
+#define ntrace_cpu_panics	panic_on_this_cpu
+#else
+static inline bool ntrace_cpu_panics(void)
+{
+	return false;
+}
 #endif
 
 /* Functions of files of bytes take them const: Linux 6.17 */

@@ -43,12 +43,14 @@ enum ntrace_flight_state {
 /**
  * struct ntrace_flight_cpu_state - the recorder on a CPU
  * @want: settings of its encoder
- * @claimed: an event of perf has its sink, which the sink's area counts
+ * @claimed: a perf event traces on the CPU instead of the recorder
+ * @took: the event has taken the sink, which the sink's area counts; else it uses another sink
  * @switches: number of the last entry in its ring of switches
  */
 struct ntrace_flight_cpu_state {
 	struct ntrace_want	want;
 	bool			claimed;
+	bool			took;
 	u32			switches;
 };
 
@@ -233,6 +235,8 @@ static void ntrace_flight_run(struct ntrace_sink *sink)
 		ntrace_flight_del_members(sink);
 		return;
 	}
+	/* No event continues in a window that it had before */
+	sink->holds = NULL;
 	ntrace_record_gap_ends(area);
 	WRITE_ONCE(area->on, true);
 	/* Pairs with the cmpxchg of ntrace_flight_stop(), which may have found this sink off */
@@ -253,18 +257,43 @@ static struct ntrace_sink *ntrace_flight_sink_of(const struct ntrace_encoder *en
 	return READ_ONCE(sink->flight) ? sink : NULL;
 }
 
-/* An event of perf wants the sink */
-void __ntrace_flight_yield(struct ntrace_session *s)
+/* The encoder of this CPU stops. The sink stops if the encoder was the last one. It is locked. */
+static void ntrace_flight_drop_cpu(struct ntrace_sink *sink, struct ntrace_encoder *enc)
+{
+	if (sink->flight->on && sink->encoders > 1 && !list_empty(&enc->member))
+		ntrace_sink_leave(sink, enc);
+	if (sink->flight->on && (sink->encoders == 1 || list_empty(&sink->members)))
+		ntrace_flight_halt(sink);
+}
+
+/*
+ * The sinks are the recorder's. Only an event whose owner may see the whole system takes one, else
+ * any user could hide from the record what all CPUs of a sink do.
+ */
+bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_want *want)
+{
+	return !want->takes && ntrace_flight_sink_of(s->enc);
+}
+
+/* A perf event, which may take the sink, is about to trace on this CPU */
+void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *want)
 {
 	struct ntrace_flight_cpu_state *f = this_cpu_ptr(&ntrace_flight_cpu);
 	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
+	const struct ntrace_route *route;
 
 	if (!sink || f->claimed)
 		return;
+	route = ntrace_route_find(s->enc, want);
 	ntrace_sink_lock(sink);
 	f->claimed = true;
-	sink->flight->claims++;
-	ntrace_flight_halt(sink);
+	f->took = route && route->sink == sink;
+	if (f->took) {
+		sink->flight->claims++;
+		ntrace_flight_halt(sink);
+	} else {
+		ntrace_flight_drop_cpu(sink, s->enc);
+	}
 	ntrace_sink_unlock(sink);
 }
 
@@ -297,7 +326,8 @@ void __ntrace_flight_resume(struct ntrace_session *s)
 		return;
 	ntrace_sink_lock(sink);
 	f->claimed = false;
-	sink->flight->claims--;
+	if (f->took)
+		sink->flight->claims--;
 	ntrace_sink_unlock(sink);
 	if (cpumask_test_cpu(s->enc->cpu, &ntrace_flight_awake))
 		ntrace_flight_join(s, sink);
@@ -313,10 +343,7 @@ void __ntrace_flight_leave(struct ntrace_session *s)
 	ntrace_sink_lock(sink);
 	raw_spin_lock(&ntrace_flight_power);
 	cpumask_clear_cpu(s->enc->cpu, &ntrace_flight_awake);
-	if (sink->flight->on && sink->encoders > 1 && !list_empty(&s->enc->member))
-		ntrace_sink_leave(sink, s->enc);
-	if (sink->flight->on && (sink->encoders == 1 || list_empty(&sink->members)))
-		ntrace_flight_halt(sink);
+	ntrace_flight_drop_cpu(sink, s->enc);
 	raw_spin_unlock(&ntrace_flight_power);
 	ntrace_sink_unlock(sink);
 }
@@ -328,7 +355,7 @@ void __ntrace_flight_enter(struct ntrace_session *s)
 	/* An encoder that is connected while others are recorded takes part in the next record. */
 	if (!sink || !cpumask_test_cpu(s->enc->cpu, &ntrace_flight_open) || s->leaving)
 		return;
-	if (!ntrace_session_is_active(s))
+	if (!ntrace_session_is_active(s) || s->barred)
 		ntrace_flight_join(s, sink);
 	else
 		cpumask_set_cpu(s->enc->cpu, &ntrace_flight_awake);
@@ -554,8 +581,7 @@ static void ntrace_flight_seize_all(void)
  */
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task)
 {
-	/* Who may write to the log can say that the kernel panics; events then go on */
-	bool panics = code == NTRACE_FLIGHT_CAUSE_PANIC && oops_in_progress, was_on;
+	bool panics = code == NTRACE_FLIGHT_CAUSE_PANIC, was_on;
 	unsigned long flags;
 
 	was_on = atomic_cmpxchg(&ntrace_flight_state, NTRACE_FLIGHT_RECORDING,
@@ -580,6 +606,15 @@ bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task)
 bool ntrace_flight_records(void)
 {
 	return atomic_read(&ntrace_flight_state) == NTRACE_FLIGHT_RECORDING;
+}
+
+/* Return true if the recorder keeps the encoder of @cpu, or of any CPU if @cpu is negative */
+bool ntrace_flight_keeps(int cpu)
+{
+	lockdep_assert_held(&ntrace_mutex);
+	return ntrace_flight_records() &&
+	       (cpu < 0 ? !cpumask_empty(&ntrace_flight_held) :
+			  cpumask_test_cpu(cpu, &ntrace_flight_held));
 }
 
 /* Is the encoder recorded now? Its state may be another one at once. ntrace_mutex is held. */
@@ -801,13 +836,22 @@ static void ntrace_flight_release(void)
 	mutex_unlock(&ntrace_mutex);
 }
 
-/* An event that traces already keeps its sink. Interrupts are off. */
+/* An event that traces already keeps its sink, if it may take it. Interrupts are off. */
 static void ntrace_flight_begin_claim(void *unused)
 {
 	struct ntrace_encoder *enc = ntrace_encoder_of(smp_processor_id());
+	struct ntrace_session *s = enc ? enc->session : NULL;
+	struct perf_event *event;
 
-	if (enc && enc->session && ntrace_session_is_active(enc->session))
-		__ntrace_flight_yield(enc->session);
+	if (!s || !ntrace_session_is_active(s) || s->barred)
+		return;
+	if (__ntrace_flight_bars(s, s->want)) {
+		event = s->event;
+		ntrace_session_stop(s);
+		ntrace_session_bar(s, event, s->want);
+	} else {
+		__ntrace_flight_yield(s, s->want);
+	}
 }
 
 static void ntrace_flight_begin_local(void *unused)

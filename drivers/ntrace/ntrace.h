@@ -232,6 +232,7 @@ struct ntrace_user;
  * @strobe_period: microseconds, 0: trace all the time
  * @sink: the number of the sink, 0: any
  * @reported: the CPU whose SRC was reported last, and 1; 0 none
+ * @takes: the event may take its sink from the flight recorder
  * @user: who opened the event; NULL: the flight recorder
  * @filter: what is to be traced
  */
@@ -242,6 +243,7 @@ struct ntrace_want {
 	u32			strobe_period;
 	u32			sink;
 	unsigned int		reported;
+	bool			takes;
 	const struct ntrace_user *user;
 	struct ntrace_filter	filter;
 };

@@ -699,6 +699,9 @@ static int ntrace_event_check(struct perf_event *event, struct ntrace_event *pri
 	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) && !ntrace_event_may_have_context())
 		return -EACCES;
 	ntrace_event_settings(event, priv);
+	priv->want.takes = perfmon_capable();
+	if (!priv->want.takes && ntrace_flight_keeps(event->cpu))
+		return -EBUSY;
 	if (priv->want.sink && !ntrace_sink_numbered(priv->want.sink))
 		return -ENODEV;
 	if (priv->want.filter.thread && ntrace_context_missing(ntrace_cpus()))
@@ -725,6 +728,7 @@ static void ntrace_event_inherit(const struct perf_event *event, struct ntrace_e
 	const struct ntrace_event *parent = event->parent->pmu_private;
 
 	ntrace_event_settings(event, priv);
+	priv->want.takes = parent->want.takes;
 	priv->want.filter.priv = parent->want.filter.priv;
 }
 
@@ -787,13 +791,18 @@ static void ntrace_event_filter(struct perf_event *event)
 	priv->cpu = smp_processor_id();
 }
 
-/* The flight recorder gives the sink to the event, and gets it back if that does not start */
+/*
+ * The flight recorder gives the sink to the event if the event may take it, and gets it back if
+ * the event does not start.
+ */
 static __always_inline int ntrace_session_begin(struct ntrace_session *s, struct perf_event *event,
 						struct ntrace_want *want)
 {
 	int ret;
 
-	ntrace_flight_yield(s);
+	if (ntrace_flight_bars(s, want))
+		return ntrace_session_bar(s, event, want);
+	ntrace_flight_yield(s, want);
 	ret = ntrace_session_start(s, event, want);
 	if (unlikely(ret))
 		ntrace_flight_resume(s);

@@ -52,7 +52,7 @@ struct ntrace_record_setup {
  * @at: where it goes on, in the area
  * @wrapped: it has written all of it
  * @on: it writes
- * @claims: CPUs of the sink that have an event of perf
+ * @claims: CPUs whose perf events have taken the sink
  * @number: of its last pointer
  * @gap: number of the gap that has begun, 0 none
  * @gap_from: when it began
@@ -105,12 +105,14 @@ int ntrace_flight_begin(void);
 void ntrace_flight_end(void);
 bool ntrace_flight_records(void);
 bool ntrace_flight_listens(void);
+bool ntrace_flight_keeps(int cpu);
+bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_want *want);
 bool ntrace_flight_has(const struct ntrace_encoder *enc);
 void ntrace_flight_renamed(const char *comm);
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task);
 void ntrace_flight_pretend(bool on);
 bool ntrace_flight_rescue(struct ntrace_comp *comp);
-void __ntrace_flight_yield(struct ntrace_session *s);
+void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *want);
 void __ntrace_flight_resume(struct ntrace_session *s);
 void __ntrace_flight_leave(struct ntrace_session *s);
 void __ntrace_flight_enter(struct ntrace_session *s);
@@ -122,10 +124,18 @@ struct tracepoint *ntrace_find_tracepoint(const char *name);
  * An event of perf is about to trace on this CPU, and it has ended; the CPU sleeps or goes, and is
  * back. Without a flight recorder, these cost nothing. Context: on the CPU, interrupts off.
  */
-static __always_inline void ntrace_flight_yield(struct ntrace_session *s)
+static __always_inline void ntrace_flight_yield(struct ntrace_session *s,
+						const struct ntrace_want *want)
 {
 	if (static_branch_unlikely(&ntrace_flight_key))
-		__ntrace_flight_yield(s);
+		__ntrace_flight_yield(s, want);
+}
+
+/* Return true if the event has to wait because the recorder keeps its sink */
+static __always_inline bool ntrace_flight_bars(const struct ntrace_session *s,
+					       const struct ntrace_want *want)
+{
+	return static_branch_unlikely(&ntrace_flight_key) && __ntrace_flight_bars(s, want);
 }
 
 static __always_inline void ntrace_flight_resume(struct ntrace_session *s)

@@ -392,6 +392,8 @@ static void ntrace_session_look(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
 
+	if (unlikely(s->barred))
+		return;
 	ntrace_sink_lock(sink);
 	switch (s->state) {
 	case NTRACE_SESSION_WAITING:
@@ -414,11 +416,31 @@ static void ntrace_session_look(struct ntrace_session *s)
 	ntrace_sink_unlock(sink);
 }
 
+/*
+ * Start the event that waits for the flight recorder if the recorder has ended. Return true if it
+ * has.
+ */
+static bool ntrace_session_unbar(struct ntrace_session *s)
+{
+	if (READ_ONCE(s->enc->routes[0].sink->flight))
+		return false;
+	s->barred = false;
+	s->state = NTRACE_SESSION_IDLE;
+	/* The reader of the event knows already that it waited */
+	s->rested = NTRACE_SESSION_WAITING;
+	ntrace_session_start(s, s->event, s->want);
+	s->rested = NTRACE_SESSION_IDLE;
+	return true;
+}
+
 static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
 {
 	struct ntrace_session *s = container_of(timer, struct ntrace_session, timer);
 
 	if (!ntrace_session_is_active(s) || s->timer_cpu != smp_processor_id())
+		return HRTIMER_NORESTART;
+	/* The event has started the timer again */
+	if (unlikely(s->barred) && ntrace_session_unbar(s))
 		return HRTIMER_NORESTART;
 	ntrace_session_look(s);
 	if (!ntrace_session_is_active(s))
@@ -640,6 +662,33 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 	return 0;
 }
 
+/**
+ * ntrace_session_bar - let an event wait until the flight recorder ends
+ * @s: of this CPU, idle
+ * @event: the event
+ * @want: its settings
+ *
+ * The recorder uses the encoder and the sink, so this function leaves them alone. The reader of the
+ * event gets the COLLISION flag.
+ *
+ * Context: interrupts off.
+ * Return: 0, or -ENOSPC if the event has no AUX area
+ */
+int ntrace_session_bar(struct ntrace_session *s, struct perf_event *event,
+		       struct ntrace_want *want)
+{
+	s->want = want;
+	s->buf = perf_aux_output_begin(&s->handle, event);
+	if (!s->buf)
+		return -ENOSPC;
+	s->barred = true;
+	WRITE_ONCE(s->event, event);
+	s->period = ns_to_ktime(NTRACE_PERIOD_MAX);
+	ntrace_session_refused(s, -EBUSY, s->rested);
+	ntrace_session_start_timer(s);
+	return 0;
+}
+
 /* Leave a sink, in any state. Returns the bytes to hand over. */
 static unsigned long ntrace_session_leave(struct ntrace_session *s)
 {
@@ -670,6 +719,7 @@ static noinline void ntrace_session_stop_slowly(struct ntrace_session *s)
 	ntrace_sink_lock(sink);
 	open = s->state != NTRACE_SESSION_WAITING && s->state != NTRACE_SESSION_FULL;
 	used = ntrace_session_leave(s);
+	s->barred = false;
 	/*
 	 * The event stays set until here: other CPUs ask it whether their events may share the sink
 	 */
@@ -749,5 +799,6 @@ void ntrace_session_stop(struct ntrace_session *s)
 void ntrace_session_pause(struct ntrace_session *s, bool pause)
 {
 	WRITE_ONCE(s->paused, pause);
-	ntrace_session_gate(s);
+	if (!s->barred)
+		ntrace_session_gate(s);
 }

@@ -90,6 +90,7 @@ struct ntrace_user {
  * @state: what it does
  * @rested: while @state is resting, and when the event starts after that: what the event waited for
  *	before; idle, if for nothing
+ * @barred: the event waits because the flight recorder has the encoder
  * @leaving: the CPU goes offline, or has done so: it is not recorded, and has given up links that
  *	only it uses
  * @win: the window that the sink writes, or wrote last
@@ -123,6 +124,7 @@ struct ntrace_session {
 	struct ntrace_want		*want;
 	enum ntrace_session_state	state;
 	enum ntrace_session_state	rested;
+	bool				barred;
 	bool				leaving;
 	struct ntrace_window		win;
 	u64				buf_id;
@@ -199,6 +201,8 @@ long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
 void ntrace_session_init(struct ntrace_session *s, unsigned int cpu);
 int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 			 struct ntrace_want *want);
+int ntrace_session_bar(struct ntrace_session *s, struct perf_event *event,
+		       struct ntrace_want *want);
 void ntrace_session_cancel_timers(struct ntrace_session *s);
 void ntrace_session_stop(struct ntrace_session *s);
 void ntrace_session_pause(struct ntrace_session *s, bool pause);

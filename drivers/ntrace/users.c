@@ -175,11 +175,11 @@ static int ntrace_sink_user(char *buf, int len, const struct ntrace_encoder *enc
 	const struct ntrace_user *user = event ? ntrace_user_of(event) : NULL;
 	pid_t pid = user ? ntrace_user_seen(user) : 0;
 
+	if (ntrace_flight_has(enc))
+		len = ntrace_users_line(buf, len, "%u records 0 flight\n", enc->cpu);
 	if (pid)
-		return ntrace_users_line(buf, len, "%u %s %d %s\n", enc->cpu,
-					 ntrace_state_name(s), pid, user->comm);
-	if (!event && ntrace_flight_has(enc))
-		return ntrace_users_line(buf, len, "%u records 0 flight\n", enc->cpu);
+		len = ntrace_users_line(buf, len, "%u %s %d %s\n", enc->cpu,
+					ntrace_state_name(s), pid, user->comm);
 	return len;
 }
 

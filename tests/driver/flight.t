@@ -7,7 +7,7 @@
 . "$(dirname "$0")/flight.sh"
 
 need_perf_and_work 6.12
-plan 37
+plan 39
 insmod='insmod /usr/lib/ntrace/ntrace-trouble.ko how'
 
 crash panic "$tap_tmp/panic" : "$insmod=panic" --reset warm --append panic=1
@@ -64,6 +64,18 @@ is "CPUs go and come while the recorder ends and begins" "$(head -n 1 "$tap_tmp/
 is "a sink's file users has the recorder, and perf while that traces" "$(sed 1d "$tap_tmp/said" | xargs)" \
 	"0 records 0 flight 0 traces N perf 0 records 0 flight"
 quiet "CPUs go and come"
+
+# An oops that the machine survives ends the recorder for the seconds of "rearm"; what root stops stays
+"$top/tools/board/board" run --flight 4M --harts 2 --timeout 200 --console "$tap_tmp/console" -- '
+	F=/sys/devices/platform/ntrace-flight
+	echo 3 >$F/rearm
+	insmod /usr/lib/ntrace/ntrace-trouble.ko how=oops
+	until [ $(cat $F/state) != recording ]; do sleep 0.1; done; cat $F/state
+	sleep 5; cat $F/state; echo x >$F/trigger; sleep 5; cat $F/state' >"$tap_tmp/said" 2>"$tap_tmp/err"
+is "the recorder begins anew after an oops that the machine survived, and not after root stopped it" \
+	"$(grep -E '^(recording|stopped)' "$tap_tmp/said" | xargs)" "stopped recording stopped"
+is "the kernel reports one oops then, and nothing else" \
+	"$(grep -cE 'Unable to handle kernel|BUG:|WARNING:|INFO:' "$tap_tmp/console")" 1
 
 # at NAME EXPECTED TOPOLOGY COMMANDS: in a guest whose CPUs lose their power when they idle; NAME is an instant at
 # which one of them wakes

@@ -84,5 +84,9 @@ done
 guest_env=
 selftests "6.12, functions that fail" fail_test --kernel 6.12 --harts 2 --topology funnel --append slub_debug=FZP
 selftests "7.2, functions that fail" fail_test --kernel 7.2 --harts 2 --append slub_debug=FZP
+# An ordinary user neither stops the flight recorder nor takes a sink from it.
+for kver in 6.12 7.2; do
+	selftests "$kver, flight recorder" flight_test --kernel $kver --harts 4 --topology funnel --flight 4M
+done
 plan $tap_n
 done_testing

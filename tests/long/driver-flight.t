@@ -43,13 +43,16 @@ all() {
 	done
 }
 
-# hung BEFORE TROUBLE OPTIONS...: as all(), in a record that reaches back for seconds
-hung() {
+# late HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: as all(), in a record that reaches back for seconds. HARTS 0:
+# 1 and 4 take turns
+late() {
+	_of=$1; shift
 	flight_size=16M
 	for _ in direct funnel sram; do
 		turn=$((turn + 1)) small=no
 		[ "${topologies%% *}" != sram ] || small=yes
-		with $((turn % 2 ? 1 : 4)) "hung task: the task is blocked for too long" trouble-one "guilty_wait" "$@"
+		_turn=$((turn % 2 ? 1 : 4))
+		with $((_of ? _of : _turn)) "$@"
 	done
 	small=no flight_size=2M
 }
@@ -68,9 +71,10 @@ for kernel in ${KERNELS:-6.12 7.2}; do
 	all "oops: Unable to handle kernel *" insmod "guilty_oops" : "$insmod=oops" --reset warm --append "panic=1 oops=panic"
 	# It hangs for seconds before the kernel sees it: the small memory of a sink has forgotten that by then
 	what="hung task"
-	hung "echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm
+	late 0 "hung task: the task is blocked for too long" trouble-one "guilty_wait" "echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm
+	# The kernel prints much about these before it panics, which the record has, too
 	what="soft lockup"
-	all "soft lockup: CPU#* stuck for *s! \[insmod:*\]" insmod "guilty_lockup" \
+	late 0 "panic: softlockup: hung tasks" insmod "guilty_lockup" \
 		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" \
 		--reset warm --append panic=1
 	what=reboot
@@ -81,18 +85,14 @@ for kernel in ${KERNELS:-6.12 7.2}; do
 	all "user: enough" sh "trigger_store" : 'echo enough >$F/trigger; sleep 1; reboot -f' --reset warm
 	# A stall of RCU and a hard lockup are seen on more than one hart alone. Without processes that end, an
 	# idle Linux 7.2 wants no grace period, which could stall.
-	for _ in direct funnel sram; do
-		what="RCU stall"
-		with 4 "RCU stall: rcu_* stall*" insmod "guilty_lockup" \
-			"echo 0 >/proc/sys/kernel/watchdog; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
-			echo 1 >/proc/sys/kernel/panic_on_rcu_stall; while sleep 1; do :; done &" "$insmod=lockup" --reset warm --append panic=1
-	done
-	for _ in direct funnel sram; do
-		what="hard lockup"
-		with 4 "hard lockup: watchdog: * detected hard LOCKUP *" insmod "guilty_hang" \
-			"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/hardlockup_panic" "$insmod=hang" \
-			--reset warm --append panic=1
-	done
+	what="RCU stall"
+	late 4 "panic: RCU Stall*" insmod "guilty_lockup" \
+		"echo 0 >/proc/sys/kernel/watchdog; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+		echo 1 >/proc/sys/kernel/panic_on_rcu_stall; while sleep 1; do :; done &" "$insmod=lockup" --reset warm --append panic=1
+	what="hard lockup"
+	late 4 "panic: Hard LOCKUP" insmod "guilty_hang" \
+		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/hardlockup_panic" "$insmod=hang" \
+		--reset warm --append panic=1
 	# Trace in a sink's own memory is lost at a reset that nobody announces
 	for harts in 1 4; do
 		for topology in direct funnel; do
@@ -266,8 +266,7 @@ in_use() {
 		files() { for i in 1 2 3 4 5 6; do
 			echo x >$F/trigger; cat $F/record >/dev/null; echo 1 >$F/clear
 			echo 0 >$F/enable; echo 1 >$F/enable; echo 0x$i >$F/config
-			# No kernel says this and goes on, but a user can
-			echo "Kernel panic - not syncing: in use" >/dev/kmsg; sleep 1; echo 1 >$F/clear
+			echo y >/proc/sysrq-trigger; sleep 1; echo 1 >$F/clear
 		done; echo 0 >$F/config; } 2>/dev/null
 		at "at first"
 		storm one 60 '"${SEED:-1}"' & cpus & files & wait
@@ -457,7 +456,7 @@ debug oops "oops: Unable to handle kernel *" insmod "guilty_oops" : "$insmod=oop
 	--append "panic=1 oops=panic"
 debug "hung task" "hung task: the task is blocked for too long" trouble-one "guilty_wait" \
 	"echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 60; reboot -f" --harts 2
-debug "soft lockup" "soft lockup: CPU#* stuck for *s! \[insmod:*\]" insmod "guilty_lockup" \
+debug "soft lockup" "panic: softlockup: hung tasks" insmod "guilty_lockup" \
 	"echo 4 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" --append panic=1
 debug reboot "reboot" reboot "__do_sys_reboot" : "reboot -f" --harts 2 --topology sram
 debug SysRq "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" --harts 2 --topology funnel

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The flight recorder serves who runs the machine: no ordinary user stops it or takes its sink */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/ntrace-flight.h>
+
+#include "kselftest_harness.h"
+#include "trace.h"
+
+#define FLIGHT	"/sys/devices/platform/ntrace-flight/"
+
+/* First messages of the kernel when it is in trouble. A process name has 15 characters of them. */
+static const char * const troubles[] = {
+	"Kernel panic - not syncing: a test",
+	"Unable to handle kernel a test",
+	"kernel BUG at a test",
+	"Oops [#1]",
+	"watchdog: BUG: soft lockup - CPU#0 stuck",
+	"watchdog: CPU0: Watchdog detected hard LOCKUP on cpu 1",
+	"rcu: INFO: rcu_sched self-detected stall",
+};
+
+static void flight_write(const char *file, const char *text)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), FLIGHT "%s", file);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		printf("# %s: %s\n", path, strerror(errno));
+	close(fd);
+}
+
+static bool flight_is(const char *state)
+{
+	char text[32] = "";
+	FILE *f = fopen(FLIGHT "state", "r");
+
+	if (!f)
+		return false;
+	if (fscanf(f, "%31s", text) != 1)
+		text[0] = 0;
+	fclose(f);
+	return !strcmp(text, state);
+}
+
+/* Return how often the sinks of the recorder stopped, as the gaps of the record count it, or -1 */
+static int flight_gaps(void)
+{
+	struct ntrace_flight_header head;
+	struct ntrace_flight_gap gap;
+	int fd = open(FLIGHT "record", O_RDONLY), most = -1;
+	unsigned int i, k;
+
+	if (fd < 0 || read(fd, &head, sizeof(head)) != sizeof(head))
+		goto out;
+	for (i = 0; i < head.nr_parts && i < NTRACE_FLIGHT_MAX_PARTS; i++) {
+		if (head.parts[i].type != NTRACE_FLIGHT_GAPS)
+			continue;
+		most = 0;
+		for (k = 0; k < head.parts[i].size / sizeof(gap); k++)
+			if (pread(fd, &gap, sizeof(gap), head.parts[i].offset + k * sizeof(gap)) ==
+			    sizeof(gap) && (int)gap.number > most)
+				most = gap.number;
+	}
+out:
+	close(fd);
+	return most;
+}
+
+/* Set the lowest level that the console prints, as text; @old gets what it was */
+static void console_level(const char *level, char *old, size_t size)
+{
+	FILE *f = fopen("/proc/sys/kernel/printk", "r+");
+
+	if (!f)
+		return;
+	if (old && !fgets(old, size, f))
+		old[0] = 0;
+	rewind(f);
+	fputs(level, f);
+	fclose(f);
+}
+
+FIXTURE(flight) {
+	char level[64];
+	struct perf_event_attr attr;
+	struct recording rec;
+	struct stretches *st;
+	int paranoid;
+};
+
+FIXTURE_SETUP(flight)
+{
+	if (access(FLIGHT "state", R_OK))
+		SKIP(return, "there is no flight recorder");
+	if (geteuid())
+		SKIP(return, "it takes root to read the record");
+	if (!flight_is("recording"))
+		SKIP(return, "the flight recorder does not record");
+	event_attr(&self->attr, pmu_config(pmu_first_cpu()));
+	self->attr.config &= ~NTRACE_CONFIG_FIRMWARE;
+	self->attr.exclude_kernel = 1;
+	self->st = calloc(1, sizeof(*self->st));
+	self->rec.fd = -1;
+	/* Who looks for trouble on the console must not find what these tests only write */
+	console_level("1", self->level, sizeof(self->level));
+	self->paranoid = set_paranoid(2);
+}
+
+FIXTURE_TEARDOWN(flight)
+{
+	record_close(&self->rec);
+	free(self->st);
+	if (self->paranoid >= 0)
+		set_paranoid(self->paranoid);
+	console_level(self->level, NULL, 0);
+	if (!flight_is("recording")) {
+		flight_write("clear", "1");
+		flight_write("enable", "1");
+	}
+}
+
+/* Let a process of an ordinary user die, so that the kernel logs a line that starts with @name */
+static void die_as(const char *name)
+{
+	int pid = fork();
+
+	if (!pid) {
+		become_user();
+		int *volatile nowhere = (int *)8;
+
+		prctl(PR_SET_NAME, name);
+		raise(SIGSTOP);
+		*nowhere = 0;
+		_exit(0);
+	}
+	waitpid(pid, NULL, WUNTRACED);
+	kill(pid, SIGCONT);
+	waitpid(pid, NULL, 0);
+}
+
+TEST_F(flight, the_name_of_a_process_does_not_stop_it)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
+		die_as(troubles[i]);
+		usleep(300000);
+		EXPECT_TRUE(flight_is("recording"))
+			TH_LOG("it stopped after a process named %.15s died", troubles[i]);
+		if (!flight_is("recording"))
+			flight_write("clear", "1");
+	}
+}
+
+TEST_F(flight, a_line_of_the_log_does_not_stop_it)
+{
+	int fd = open("/dev/kmsg", O_WRONLY);
+	unsigned int i;
+
+	if (fd < 0)
+		SKIP(return, "there is no /dev/kmsg");
+	for (i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
+		ASSERT_GT(write(fd, troubles[i], strlen(troubles[i])), 0);
+		usleep(300000);
+		EXPECT_TRUE(flight_is("recording"))
+			TH_LOG("it stopped after the log had: %s", troubles[i]);
+		if (!flight_is("recording"))
+			flight_write("clear", "1");
+	}
+	close(fd);
+}
+
+TEST_F(flight, an_ordinary_user_is_refused_with_ebusy)
+{
+	int status, before = flight_gaps(), pid = fork();
+
+	ASSERT_GE(before, 0);
+	if (!pid) {
+		if (!become_user())
+			_exit(1);
+		if (record_open(&self->rec, &self->attr, 0, -1, 1 << 16, false)) {
+			ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+			busy(10000);
+			_exit(2);
+		}
+		_exit(self->rec.err == EBUSY ? 0 : 3);
+	}
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(WEXITSTATUS(status), 0)
+		TH_LOG("1: no user, 2: the event was opened, 3: another error than EBUSY");
+	EXPECT_EQ(flight_gaps(), before);
+}
+
+/*
+ * An ordinary user opens the event while nothing is recorded. It traces until the recorder begins,
+ * and does not take a sink from it, however often the task is switched.
+ */
+TEST_F(flight, an_event_from_before_gives_its_sink_to_the_recorder)
+{
+	int status, pid, ready[2], go[2];
+	char c = 0;
+
+	ASSERT_EQ(pipe(ready) | pipe(go), 0);
+	flight_write("enable", "0");
+	pid = fork();
+	if (!pid) {
+		struct recording *rec = &self->rec;
+		uint64_t until;
+		unsigned int i;
+
+		if (!become_user() || !record_open(rec, &self->attr, 0, -1, 1 << 16, false))
+			_exit(1);
+		ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+		busy(1000);
+		if (write(ready[1], &c, 1) != 1 || read(go[0], &c, 1) != 1)
+			_exit(1);
+		until = rec->page->aux_head;
+		for (i = 0; i < 100; i++) {
+			busy(1000);
+			usleep(1000);
+		}
+		ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
+		record_stretches(rec, self->st);
+		if (!until)
+			_exit(2);
+		if (rec->page->aux_head != until)
+			_exit(3);
+		_exit(self->st->nr_collided ? 0 : 4);
+	}
+	ASSERT_EQ(read(ready[0], &c, 1), 1);
+	flight_write("enable", "1");
+	EXPECT_TRUE(flight_is("recording"));
+	ASSERT_EQ(write(go[1], &c, 1), 1);
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(WEXITSTATUS(status), 0)
+		TH_LOG("1: no event, 2: it never traced, 3: it traced on, 4: no COLLISION flag");
+	EXPECT_EQ(flight_gaps(), 0);
+}
+
+/* Let the task of @rec run for a while, and read its trace */
+static void run_on(struct recording *rec, struct stretches *st, double seconds)
+{
+	double end;
+
+	for (end = now() + seconds; now() < end;) {
+		busy(1000);
+		record_stretches(rec, st);
+		rec->page->aux_tail = rec->page->aux_head;
+	}
+}
+
+/* As above, but the task never sleeps, so that no switch takes its event from its CPU */
+TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
+{
+	struct recording *rec = &self->rec;
+	int status, pid;
+	uint64_t head;
+
+	flight_write("enable", "0");
+	pid = fork();
+	if (!pid) {
+		if (!become_user() || !record_open(rec, &self->attr, 0, -1, 1 << 16, false))
+			_exit(1);
+		ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
+		run_on(rec, self->st, 0.3);
+		if (!rec->page->aux_head)
+			_exit(2);
+		while (!flight_is("recording"))
+			run_on(rec, self->st, 0.01);
+		run_on(rec, self->st, 0.3);
+		head = rec->page->aux_head;
+		run_on(rec, self->st, 0.5);
+		_exit(rec->page->aux_head != head ? 3 : self->st->nr_collided ? 0 : 4);
+	}
+	usleep(600000);
+	flight_write("enable", "1");
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(WEXITSTATUS(status), 0)
+		TH_LOG("1: no event, 2: it never traced, 3: it traced on, 4: no COLLISION flag");
+}
+
+TEST_F(flight, root_takes_its_sink_and_gives_it_back)
+{
+	int before = flight_gaps();
+
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, false))
+		TH_LOG("%s", strerror(self->rec.err));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	busy(10000);
+	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
+	record_stretches(&self->rec, self->st);
+	EXPECT_GT(self->st->bytes, 0);
+	EXPECT_EQ(self->st->nr_collided, 0);
+	EXPECT_GT(flight_gaps(), before);
+	EXPECT_TRUE(flight_is("recording"));
+}
+
+TEST_HARNESS_MAIN
