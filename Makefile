@@ -73,10 +73,12 @@ lib: host-check
 
 tool: lib
 	@$(MAKE) -C tools/ntrace O=$(O) all
+	@$(MAKE) -C tools/board/dev O=$(O) all
 
 # the command, for the guest
 guest-tools:
 	@$(MAKE) -C tools/ntrace O=$(O)/riscv64 CC=$(ROOT)/bin/riscv64-guest-gcc all
+	@$(MAKE) -C tools/board/dev O=$(O)/riscv64 CC=$(ROOT)/bin/riscv64-guest-gcc all
 
 # what records on a board that has no libraries; the linker is a newer one, which static libraries need
 guest-static:
@@ -173,6 +175,7 @@ install: tool
 	@$(MAKE) -C tools/lib/ntrace O=$(O) install
 	@$(MAKE) -C tools/lib/ntrace-elf O=$(O) install
 	@$(MAKE) -C tools/ntrace O=$(O) install
+	@$(MAKE) -C tools/board/dev O=$(O) install
 
 # beside the distribution's perf, under a name of its own
 install-perf: bindir = $(DESTDIR)$(or $(BINDIR),$(or $(PREFIX),/usr/local)/bin)
@@ -190,6 +193,7 @@ uninstall:
 	@$(MAKE) -C tools/lib/ntrace O=$(O) uninstall
 	@$(MAKE) -C tools/lib/ntrace-elf O=$(O) uninstall
 	@$(MAKE) -C tools/ntrace O=$(O) uninstall
+	@$(MAKE) -C tools/board/dev O=$(O) uninstall
 
 # What is in the tree, under the name that packages expect; build/dist is left
 DIST	= ntrace-$(shell cat VERSION)

@@ -6,7 +6,7 @@
 make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$O/bin/ntrace
 samples=$top/samples
-plan 30
+plan 33
 
 # says NAME STATUS SENTENCE COMMAND...: the status, and the sentence on standard output or error
 says() {
@@ -47,6 +47,18 @@ says "the trace in the program's place" 2 "not an ELF file" "$ntrace" decode --e
 says "an empty trace" 0 "is empty: no trace was written" "$ntrace" decode --elf "$elf" "$tap_tmp/empty"
 says "an empty trace from a pipe" 0 "standard input is empty: no trace was written" "$ntrace" dump -
 says "no program" 2 "decode needs the code: --elf ELF" "$ntrace" decode "$samples/primes.nt"
+
+# ntrace-dev has the encoder of the emulated board.
+make -s -C "$top/tools/board/model" O="$O" all >&2
+nm --defined-only "$O/board/model/libnbmodel.a" | awk '$2 == "T" { print $3 }' | sort -u >"$tap_tmp/model"
+nm "$ntrace" | awk '{ print $NF }' | grep -Fx -f "$tap_tmp/model" >"$tap_tmp/linked"
+ok "ntrace contains no function of the board's model" [ -s "$tap_tmp/model" -a ! -s "$tap_tmp/linked" ]
+sed 's/^/# /' "$tap_tmp/linked"
+mkdir -p "$tap_tmp/usr/bin" "$tap_tmp/usr/libexec/ntrace" && cp "$ntrace" "$tap_tmp/usr/bin/"
+says "ntrace encode names ntrace-dev if it is not installed" 2 "ntrace: encode is part of ntrace-dev, but cannot run" \
+	"$tap_tmp/usr/bin/ntrace" encode --help
+cp "$ntrace-dev" "$tap_tmp/usr/libexec/ntrace/"
+says "ntrace encode finds ntrace-dev in libexec" 0 "usage: ntrace encode" "$tap_tmp/usr/bin/ntrace" encode --help
 
 # Completion of bash: what the shell would offer
 offers() {

@@ -3,7 +3,7 @@
 # The packages and make install: the version is the same everywhere, removal leaves nothing, and the files
 # work.
 . "$(dirname "$0")/../harness/tap.sh"
-plan 23
+plan 24
 cd "$top" || exit
 version=$(cat VERSION)
 short=$(echo "$version" | cut -d. -f1,2)
@@ -24,6 +24,7 @@ ok "make install LIBDIR=" make install $places
 ok "... puts the library there" [ -e "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/libntrace.so" ]
 is "... and libntrace.pc names it" "$(sed -n 's/^libdir=//p' "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/pkgconfig/libntrace.pc")" \
 	/usr/lib/riscv64-linux-gnu
+ok "make install installs ntrace-dev for ntrace encode" "$tap_tmp/dest/usr/bin/ntrace" encode --help
 # Builds a shipped example against the installed library.
 mkdir -p "$tap_tmp/examples" && cp -r examples/* "$tap_tmp/examples/"
 lib=$tap_tmp/dest/usr/lib/riscv64-linux-gnu

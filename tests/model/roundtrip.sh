@@ -10,7 +10,7 @@ roundtrip_setup() {
 		{ cat "$tap_tmp/setup"; exit 1; }
 	tmp=$tap_tmp
 	ntrace=$tmp/ntrace	# a copy: it may be built anew meanwhile
-	cp "$O/bin/ntrace" "$ntrace"
+	cp "$O/bin/ntrace" "$O/bin/ntrace-dev" "$tmp"
 }
 
 # roundtrip LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS"

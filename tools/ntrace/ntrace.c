@@ -2,7 +2,7 @@
 /*
  * ntrace: look into, decode and make RISC-V N-Trace files.
  *
- * Each command is one file, cmd-<name>.c, and one line of the table below.
+ * Each command is one file, cmd/<name>.c, and one line of the table below.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 static const struct command {
 	const char *name;
-	int (*run)(int argc, char **argv);
+	int (*run)(int argc, char **argv);	/* NULL: a command of ntrace-dev */
 	const char *help;
 } commands[] = {
 #ifdef ONLY_RECORD
@@ -25,7 +25,7 @@ static const struct command {
 #else
 	{ "dump",	cmd_dump,	"print one line for each message of a trace" },
 	{ "decode",	cmd_decode,	"print what the trace says was executed" },
-	{ "bench",	cmd_bench,	"measure how fast a trace is decoded" },
+	{ "bench",	NULL,		"measure how fast a trace is decoded" },
 	{ "record",	cmd_record,	"record the trace of a command, a process or CPUs" },
 	{ "flight",	cmd_flight,	"save what the flight recorder has of a crash" },
 	{ "report",	cmd_report,	"print how long each function of a recording took" },
@@ -40,8 +40,8 @@ static const struct command {
 	{ "stat",	cmd_stat,	"count the messages of a trace, and what they take" },
 	{ "doctor",	cmd_doctor,	"say what this system lacks for a recording" },
 	{ "probe",	cmd_probe,	"print what the trace hardware is, for a report" },
-	{ "encode",	cmd_encode,	"make a trace from a list of PCs and their code" },
-	{ "verify",	cmd_verify,	"compare what was decoded with what ran" },
+	{ "encode",	NULL,		"make a trace from a list of PCs and their code" },
+	{ "verify",	NULL,		"compare what was decoded with what ran" },
 #endif
 };
 
@@ -54,6 +54,13 @@ int flight_calls(const char *path, size_t wanted, bool *errors)
 	fprintf(stderr, "ntrace: this ntrace only records: run ntrace flight calls -i %s where the whole one is\n",
 		path);
 	return -1;
+}
+
+int run_dev(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return EXIT_USAGE;
 }
 #endif
 
@@ -85,6 +92,8 @@ static int run(int argc, char **argv)
 	for (i = 0; i < NR_COMMANDS; i++) {
 		if (strcmp(argv[0], commands[i].name))
 			continue;
+		if (!commands[i].run)
+			return run_dev(argc, argv);
 		snprintf(name, sizeof(name), "ntrace %s", argv[0]);
 		argv[0] = name;
 		return commands[i].run(argc, argv);

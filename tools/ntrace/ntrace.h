@@ -15,9 +15,6 @@ enum {
 /* argv[0] is the name of the command. Returns the exit status. */
 int cmd_dump(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
-int cmd_bench(int argc, char **argv);
-int cmd_encode(int argc, char **argv);
-int cmd_verify(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_html(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
@@ -32,5 +29,11 @@ int cmd_doctor(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
 int cmd_flight(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
+
+/*
+ * Run the subcommand argv[0] of ntrace-dev, which is in the folder of this program or in
+ * ../libexec/ntrace. Returns only if that fails.
+ */
+int run_dev(int argc, char **argv);
 
 #endif /* NTRACE_TOOL_H */

@@ -16,6 +16,7 @@
 
 #include "raw/elf-image.h"
 #include "ntrace.h"
+#include "dev.h"
 #include "cli/options.h"
 
 #define MAX_THREADS	256

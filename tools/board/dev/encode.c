@@ -19,6 +19,7 @@
 #include "encoder.h"
 #include "insn.h"
 #include "ntrace.h"
+#include "dev.h"
 #include "cli/options.h"
 #include "truth.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ntrace.h"
+#include "dev.h"
 #include "cli/options.h"
 #include "verify.h"
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Run ntrace-dev, which has the encoder of the emulated board. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ntrace.h"
+
+static const char *const places[] = { "ntrace-dev", "../libexec/ntrace/ntrace-dev" };
+
+int run_dev(int argc, char **argv)
+{
+	char path[PATH_MAX], *name, **args;
+	ssize_t len;
+	size_t i;
+
+	args = calloc((size_t)argc + 2, sizeof(*args));
+	len = readlink("/proc/self/exe", path, sizeof(path) - sizeof("../libexec/ntrace/ntrace-dev"));
+	if (!args || len < 0) {
+		fprintf(stderr, "ntrace: cannot run ntrace-dev: %s\n", strerror(errno));
+		free(args);
+		return EXIT_USAGE;
+	}
+	path[len] = '\0';
+	name = strrchr(path, '/') + 1;
+	memcpy(args + 1, argv, (size_t)argc * sizeof(*args));
+	args[0] = path;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		strcpy(name, places[i]);
+		execv(path, args);
+	}
+	fprintf(stderr, "ntrace: %s is part of ntrace-dev, but cannot run %s: %s\n", argv[0], path, strerror(errno));
+	free(args);
+	return EXIT_USAGE;
+}
