@@ -54,6 +54,7 @@ help:
 #: make clean            remove what was built here; the download cache stays
 #:
 #: V=1 shows the commands, DEVBUILD=1 makes warnings errors, O=DIR is the build folder.
+#: FAST=0 leaves the decoder's fast path out, in this build folder until FAST=1.
 
 setup:
 	@$(SETUP) all
