@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The program ntrace-dev encodes traces, verifies what was decoded, and measures the decoder.
+ * The program ntrace-dev encodes traces, verifies decoders, and measures their speed.
  */
 #include <stdio.h>
 #include <string.h>
