@@ -4,7 +4,7 @@
  * CPU and by that thread? Compares them with the truth of each hart.
  *
  *   perf script --itrace=be --ns -F pid,tid,cpu[,misc],time,flags,ip,addr |
- *	branches [-c] [-s] [-r] [-u] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
+ *	branches [-c] [-l] [-s] [-r] [-u] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
  * -c: no context is traced, so that the truth does not know threads: which one it is, is not
  * compared. -s: the trace is of AUX samples: where it starts, some may be missing before. -r: the trace
@@ -15,7 +15,11 @@
  * instruction's length; "gap CPU" where lines are not in order. Field misc, if it is there, must be the
  * privilege in the truth: U and K, in a guest g and G. THREADS has lines "thread TID of
  * PID"; any other thread must be alone in its process. After an error, samples may begin anew
- * anywhere further on, where MATCH of them must be right. Exits 1 if anything is wrong.
+ * anywhere further on, where MATCH of them must be right. -l: trace is lost, and each stretch from a
+ * start up to the next start or error is compared alone; a line for each hart counts the losses that an
+ * error reports where they are, the ones that no error reports (silent), the ones whose error is
+ * at another place (misplaced), and the errors where nothing is missing (needless). Exits 1 if
+ * anything is wrong, silent or misplaced.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -54,8 +58,17 @@ struct hart {
 	/* of the samples */
 	uint64_t stopped_at;	/* 0: the last one is no branch after which trace stopped */
 	bool gap;
-	struct branch *ahead;	/* MATCH */
-	unsigned int nr_ahead;
+	struct branch *ahead;	/* those that are not compared yet */
+	unsigned int nr_ahead, max_ahead;
+	/* -l: */
+	uint64_t stretches;
+	uint64_t errors;	/* since the last stretch that was found */
+	uint64_t told, told_branches;		/* losses that an error reports */
+	uint64_t silent, silent_branches;	/* losses that no error reports */
+	uint64_t misplaced, needless;
+	uint64_t owed, owed_branches;	/* losses since the last one that was told, ... */
+	uint64_t spare;			/* ... and errors, one of which may be of such a loss */
+	uint64_t wrong;
 };
 
 static struct hart hart[CPUS];
@@ -64,7 +77,7 @@ static uint32_t thread_tid[4096], thread_pid[4096];
 static unsigned int nr_threads;
 static uint64_t compared, wrong, wrong_kind, wrong_thread, wrong_pid, wrong_mode, of_guest, disorder, errors, gaps, in_gaps, unchecked;
 static uint64_t line_nr;
-static bool sampled, no_context, ring, unknown_process;
+static bool by_stretch, sampled, no_context, ring, unknown_process;
 static FILE *verified;
 static const char *line_text;
 
@@ -270,10 +283,12 @@ static bool ends_behind(struct hart *h, size_t nr)
 
 static void look_ahead(struct hart *h, const struct branch *b)
 {
-	if (!h->ahead)
-		h->ahead = malloc(MATCH * sizeof(*h->ahead));
-	if (!h->ahead)
-		exit(2);
+	if (h->nr_ahead == h->max_ahead) {
+		h->max_ahead = 2 * h->max_ahead + 1024;
+		h->ahead = realloc(h->ahead, h->max_ahead * sizeof(*h->ahead));
+		if (!h->ahead)
+			exit(2);
+	}
 	/* As in stops_behind_branch() */
 	if (h->nr_ahead && !b->to && is_stop_behind(&h->ahead[h->nr_ahead - 1], b->from))
 		h->ahead[h->nr_ahead - 1].to = 0;
@@ -298,6 +313,16 @@ static void make_steps(const struct hart *h, unsigned int *steps)
 	}
 }
 
+/* If the last message is lost, the truth has a stop at the last branch. */
+static bool fits(const struct hart *h, unsigned int n, size_t next, bool last)
+{
+	const struct branch *got = &h->ahead[n], *want = &h->queue[h->first + next];
+
+	if (same(got, want))
+		return true;
+	return !last && n && n + 1 == h->nr_ahead && got->to && !want->to && got->from == want->from;
+}
+
 /* The first place in the truth where all samples fit, or @most of them at most; @last: and nothing follows */
 static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 {
@@ -311,9 +336,9 @@ static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 	*most = 0;
 	/* The one after it may say that it is a stop */
 	for (next = 0; !found && (more(h, next + 1) || next < h->nr); next++) {
-		while (n && !same(&h->ahead[n], &h->queue[h->first + next]))
+		while (n && !fits(h, n, next, last))
 			n = steps[n];
-		n += same(&h->ahead[n], &h->queue[h->first + next]);
+		n += fits(h, n, next, last);
 		if (n > *most)
 			*most = n;
 		if (n < h->nr_ahead)
@@ -440,6 +465,144 @@ static void error(struct hart *h)
 	h->gap = true;
 }
 
+/* ---- -l: each stretch of the samples alone ---- */
+
+/* The number of the truth's branches from @at on up to the next start */
+static size_t stretch_size(struct hart *h, size_t at)
+{
+	size_t n = 0;
+
+	if (!more(h, at))
+		return 0;
+	do {
+		n++;
+	} while (more(h, at + n) && h->queue[h->first + at + n].from);
+	return n;
+}
+
+/* A start alone is no loss: nothing behind it was executed, or the truth has a stop behind it. */
+static size_t without_start(const struct hart *h, size_t at, size_t n)
+{
+	return n - !h->queue[h->first + at].from;
+}
+
+/* Are the samples the first branches of the truth's stretch of @n? */
+static bool begins_stretch(const struct hart *h, size_t at, size_t n)
+{
+	unsigned int i;
+
+	if (h->queue[h->first + at].from || h->nr_ahead > n)
+		return false;
+	for (i = 0; i < h->nr_ahead; i++) {
+		if (!fits(h, i, at + i, false))
+			return false;
+	}
+	return true;
+}
+
+static void settle_losses(struct hart *h)
+{
+	h->silent += h->owed;
+	h->silent_branches += h->owed_branches;
+	h->needless += h->spare;
+	h->owed = h->owed_branches = h->spare = 0;
+}
+
+/* Between the last two stretches, @lost branches are missing. */
+static void judge_place(struct hart *h, size_t lost)
+{
+	if (lost && h->errors) {
+		settle_losses(h);
+		h->told++;
+		h->told_branches += lost;
+	} else if (lost && h->spare) {
+		h->spare--;
+		h->misplaced++;
+	} else if (lost) {
+		if (h->owed + h->silent < SHOWN)
+			printf("line %" PRIu64 ": CPU %zu: no error reports that %zu branches are missing\n",
+			       line_nr, h - hart, lost);
+		h->owed++;
+		h->owed_branches += lost;
+	} else if (h->errors && h->owed) {
+		h->misplaced++;
+		h->owed = h->owed_branches = 0;
+	} else {
+		h->spare += h->errors;
+	}
+	h->errors = 0;
+}
+
+static void compare_stretch(struct hart *h, size_t at)
+{
+	unsigned int i;
+
+	for (i = 0; i < h->nr_ahead; i++)
+		check_thread(&h->ahead[i], &h->queue[h->first + at + i]);
+	compared += h->nr_ahead;
+	h->stretches++;
+	drop(h, at + h->nr_ahead);
+}
+
+static void end_stretch(struct hart *h)
+{
+	size_t at = 0, n, lost = 0;
+
+	if (!h->nr_ahead)
+		return;
+	for (; (n = stretch_size(h, at)) && !begins_stretch(h, at, n); at += n)
+		lost += without_start(h, at, n);
+	if (n) {
+		judge_place(h, lost);
+		compare_stretch(h, at);
+	} else {
+		if (h->wrong++ < SHOWN)
+			printf("line %" PRIu64 ": CPU %zu: the stretch of %u branches from %#" PRIx64
+			       " on did not happen behind the one before\n", line_nr, h - hart, h->nr_ahead,
+			       h->ahead[0].to);
+		wrong += h->nr_ahead;
+	}
+	h->nr_ahead = 0;
+}
+
+static void stretch_sample(struct hart *h, const struct branch *b)
+{
+	if (!b->from)
+		end_stretch(h);
+	look_ahead(h, b);
+}
+
+static void stretch_error(struct hart *h)
+{
+	errors++;
+	/* No message says what was executed after the start. */
+	if (h->nr_ahead == 1)
+		h->nr_ahead = 0;
+	end_stretch(h);
+	h->errors++;
+}
+
+/* What is missing at the end is lost, too. */
+static uint64_t finish_stretches(struct hart *h)
+{
+	size_t at, n, lost = 0;
+
+	end_stretch(h);
+	for (at = 0; (n = stretch_size(h, at)); at += n)
+		lost += without_start(h, at, n);
+	judge_place(h, lost);
+	settle_losses(h);
+	printf("hart %zu: %" PRIu64 " stretches, %" PRIu64 " wrong, %" PRIu64 " losses told with %" PRIu64
+	       " branches, %" PRIu64 " silent with %" PRIu64 ", %" PRIu64 " misplaced, %" PRIu64 " needless errors\n",
+	       h - hart, h->stretches, h->wrong, h->told, h->told_branches, h->silent, h->silent_branches,
+	       h->misplaced, h->needless);
+	gaps += h->told;
+	in_gaps += h->told_branches;
+	return h->silent + h->misplaced;
+}
+
+/* ---- lines ---- */
+
 static uint64_t number(char **s, int base)
 {
 	uint64_t value;
@@ -500,7 +663,7 @@ static void line(char *s)
 		s += 5;
 		cpu = number(&s, 10);
 		if (cpu < CPUS && hart[hart_of[cpu]].reader)
-			error(&hart[hart_of[cpu]]);
+			(by_stretch ? stretch_error : error)(&hart[hart_of[cpu]]);
 		return;
 	}
 	b.pid = number(&s, 10);
@@ -518,14 +681,14 @@ static void line(char *s)
 	disorder += time < last_time;
 	last_time = time;
 	if (cpu < CPUS && hart[hart_of[cpu]].reader)
-		sample(&hart[hart_of[cpu]], &b);
+		(by_stretch ? stretch_sample : sample)(&hart[hart_of[cpu]], &b);
 	else
 		wrong++;
 }
 
 static int finish(void)
 {
-	uint64_t left = 0;
+	uint64_t left = 0, unreported = 0;
 	unsigned int i;
 
 	for (i = 0; i < CPUS; i++) {
@@ -533,10 +696,12 @@ static int finish(void)
 
 		if (!h->reader)
 			continue;
-		if (h->gap && h->nr_ahead)
+		if (by_stretch)
+			unreported += finish_stretches(h);
+		else if (h->gap && h->nr_ahead)
 			/* without context it is a funnel that drops: it may have been full at the end */
 			align(h, !sampled && !no_context);
-		for (; !sampled && !h->gap && !ends_behind(h, 0); drop(h, 1))
+		for (; !by_stretch && !sampled && !h->gap && !ends_behind(h, 0); drop(h, 1))
 			left++;
 		if (nb_truth_error(h->reader)) {
 			printf("truth of hart %u: %s\n", i, nb_truth_error(h->reader));
@@ -552,7 +717,8 @@ static int finish(void)
 	       " of a wrong process, %" PRIu64 " out of order, %" PRIu64 " missing; %" PRIu64 " errors, %"
 	       PRIu64 " gaps with %" PRIu64 ", %" PRIu64 " unchecked\n", compared, wrong, wrong_kind, wrong_thread,
 	       wrong_pid, disorder, left, errors, gaps, in_gaps, unchecked);
-	return wrong || wrong_kind || wrong_thread || wrong_pid || wrong_mode || disorder || left || !compared;
+	return wrong || wrong_kind || wrong_thread || wrong_pid || wrong_mode || disorder || left || unreported ||
+	       !compared;
 }
 
 static void read_threads(const char *path)
@@ -590,9 +756,11 @@ int main(int argc, char **argv)
 
 	for (cpu = 0; cpu < CPUS; cpu++)
 		hart_of[cpu] = cpu;
-	while ((c = getopt(argc, argv, "crsut:m:v:")) != -1) {
+	while ((c = getopt(argc, argv, "clrsut:m:v:")) != -1) {
 		if (c == 'c')
 			no_context = true;
+		else if (c == 'l')
+			by_stretch = true;
 		else if (c == 's')
 			sampled = true;
 		else if (c == 'r')
