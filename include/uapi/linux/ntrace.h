@@ -124,7 +124,7 @@
 /* "\0NTRACE1" read as little endian */
 #define NTRACE_INFO_MAGIC_VALUE		0x3145434152544e00ULL
 #define NTRACE_INFO_VERSION_MAJOR	1
-#define NTRACE_INFO_VERSION_MINOR	2
+#define NTRACE_INFO_VERSION_MINOR	3
 
 /* NTRACE_INFO_CPU_DIALECT: what messages the encoder sends */
 #define NTRACE_DIALECT_RATIFIED	0	/* N-Trace 1.0 */
@@ -165,6 +165,7 @@ enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_ADDR_BITS,	/* bits of a sent address, sign last; 0: all */
 	NTRACE_INFO_CPU_TS_BASE,	/* the counter, without prescaler, at TS_BASE_TIME */
 	NTRACE_INFO_CPU_TS_BASE_TIME,	/* the time CSR then; 0: the counter is equal to it */
+	NTRACE_INFO_CPU_SINK,		/* NTRACE_CONFIG2_SINK of the sink; 0: unknown */
 	NTRACE_INFO_CPU_MAX,
 };
 

@@ -56,8 +56,24 @@ static bool counter_is_known(int cpu, uint64_t config)
 	return !mode || cpu_number(cpu, "timestamp/mode", mode) == mode;
 }
 
-static void fill_cpu(int cpu, uint64_t config, uint64_t *word)
+/* The number of the event's sink, or of the sink that ends the encoder's path; 0: not known */
+static uint32_t sink_number(int cpu, uint64_t config2)
 {
+	char file[512], path[256], text[32];
+	const char *name;
+
+	snprintf(file, sizeof(file), REC_PMU "/cpu%d/path", cpu);
+	if (config2 >> 32 || !rec_read_line(file, path, sizeof(path)))
+		return config2 >> 32;
+	name = strrchr(path, ' ');
+	snprintf(file, sizeof(file), REC_PMU "/sinks/%s", name ? name + 1 : path);
+	return rec_read_line(file, text, sizeof(text)) ? strtoul(text, NULL, 16) : 0;
+}
+
+static void fill_cpu(int cpu, const struct perf_event_attr *attr, uint64_t *word)
+{
+	uint64_t config = attr->config;
+
 	word[NTRACE_INFO_CPU_ID] = cpu;
 	word[NTRACE_INFO_CPU_IMPL] = cpu_number(cpu, "impl", 0);
 	word[NTRACE_INFO_CPU_CONFIG] = config;
@@ -70,6 +86,7 @@ static void fill_cpu(int cpu, uint64_t config, uint64_t *word)
 	word[NTRACE_INFO_CPU_TRACE_ID] = cpu_number(cpu, "trace_id", 0);
 	word[NTRACE_INFO_CPU_DIALECT] = cpu_number(cpu, "dialect", NTRACE_DIALECT_RATIFIED);
 	word[NTRACE_INFO_CPU_ADDR_BITS] = cpu_number(cpu, "addr_bits", 0);
+	word[NTRACE_INFO_CPU_SINK] = sink_number(cpu, attr->config2);
 	fill_base(cpu, word);
 	/* After the base: it is 0 if the counter has begun anew */
 	if (counter_is_known(cpu, config))
@@ -158,7 +175,7 @@ int rec_info_write(struct nt_recorder *r)
 	record->type = NTRACE_AUXTRACE_TYPE;
 	fill_header(r, nr, record->words);
 	for (i = 0; i < nr; i++)
-		fill_cpu(cpus[i], r->events[0].attr.config,
+		fill_cpu(cpus[i], &r->events[0].attr,
 			 record->words + NTRACE_INFO_HEADER_MAX + i * NTRACE_INFO_CPU_MAX);
 	err = rec_output_record(r, record, size);
 	free(record);

@@ -12,6 +12,7 @@
 #include "session/world/visits.h"
 
 struct nt_profile;
+struct nt_sinks;
 struct nt_profile_totals;
 struct nt_sums;
 
@@ -44,6 +45,7 @@ struct nt_session {
 		size_t	stretch;
 		size_t	first;		/* pieces of the CPU before that stretch */
 	} found;
+	struct nt_sinks	*sinks;		/* by ns_setup::cpus; NULL: no encoder sends SRC */
 	size_t		nr_parts;	/* of nt_session_decode() */
 	uint32_t	unknown_source;	/* see struct nt_session_info, and 1 more; 0: none */
 	char		error[256];

@@ -7,6 +7,7 @@
 
 #include <linux/ntrace.h>
 
+#include "ntrace/sinks.h"
 #include "session-priv.h"
 #include "session/counts/sums.h"
 
@@ -171,6 +172,7 @@ void nt_session_close(struct nt_session *session)
 	ns_visits_free(&session->visits);
 	ns_trace_free(&session->trace);
 	ns_setup_free(&session->setup);
+	nt_sinks_free(session->sinks);
 	free(session->records.at);
 	free(session->events.at);
 	pd_close(&session->pd);

@@ -16,11 +16,18 @@ void ns_gaps_free(struct ns_all_gaps *all)
 	free(all->all.at);
 }
 
-/* Those of a CPU in a buffer; NULL: out of memory */
+/*
+ * Those of a CPU, or of a CPU in the buffer of a thread; NULL: out of memory. CPUs that share a sink
+ * have trace in the buffers of each other.
+ */
 static struct ns_gaps *gaps_of(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu)
 {
 	struct ns_gaps *g = all->all.at;
-	size_t n = ns_lower_bound(all->all.nr, g[i].buffer < buffer ||
+	size_t n;
+
+	if (all->session->trace.queues.at[buffer].cpu >= 0)
+		buffer = NS_ANY_BUFFER;
+	n = ns_lower_bound(all->all.nr, g[i].buffer < buffer ||
 				  (g[i].buffer == buffer && g[i].cpu < cpu));
 
 	if (n < all->all.nr && g[n].buffer == buffer && g[n].cpu == cpu)
@@ -69,17 +76,24 @@ static int first_cmp(const void *a, const void *b)
 {
 	const struct ns_first *x = a, *y = b;
 
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
 	return x->stretch < y->stretch ? -1 : x->stretch > y->stretch;
 }
 
+static bool is_before_gap(const struct ns_first *first, const struct ns_gap *gap)
+{
+	return first->time < gap->from || (first->time == gap->from && first->stretch <= gap->stretch);
+}
+
 /* When there is trace again after a gap at the end of a stretch; UINT64_MAX: not yet */
-static uint64_t next_first(const struct ns_gaps *g, uint64_t stretch)
+static uint64_t next_first(const struct ns_gaps *g, const struct ns_gap *gap)
 {
 	size_t low = 0, high = g->firsts.nr, mid;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (g->firsts.at[mid].stretch <= stretch)
+		if (is_before_gap(&g->firsts.at[mid], gap))
 			low = mid + 1;
 		else
 			high = mid;
@@ -93,9 +107,10 @@ static void settle(struct ns_gaps *g)
 
 	if (g->firsts.nr)
 		qsort(g->firsts.at, g->firsts.nr, sizeof(g->firsts.at[0]), first_cmp);
+	/* A stretch of another buffer may have begun earlier than the one that is known so far. */
 	for (i = 0; i < g->gaps.nr; i++) {
-		if (g->gaps.at[i].to == UINT64_MAX)
-			g->gaps.at[i].to = next_first(g, g->gaps.at[i].stretch);
+		if (g->gaps.at[i].open)
+			g->gaps.at[i].to = next_first(g, &g->gaps.at[i]);
 	}
 	if (g->gaps.nr)
 		qsort(g->gaps.at, g->gaps.nr, sizeof(g->gaps.at[0]), gap_cmp);
@@ -116,14 +131,12 @@ void ns_gaps_settle(struct ns_all_gaps *all)
 static bool was_in_gap(const struct ns_all_gaps *all, const struct ns_gaps *g, int32_t tid,
 		       uint64_t from, uint64_t to)
 {
-	const struct ns_queue *queue = &all->session->trace.queues.at[g->buffer];
-
-	if (queue->cpu < 0)
-		return queue->tid == tid;
+	if (g->buffer != NS_ANY_BUFFER)
+		return all->session->trace.queues.at[g->buffer].tid == tid;
 	return ns_sideband_ran(&all->session->sideband, g->cpu, tid, from, to);
 }
 
-/* The first gap that ends at @time or later; those of one buffer follow each other. */
+/* The first gap that ends at @time or later; those of one CPU follow each other. */
 static size_t first_gap(const struct ns_gaps *g, uint64_t time)
 {
 	size_t low = 0, high = g->gaps.nr, mid;

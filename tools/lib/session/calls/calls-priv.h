@@ -85,8 +85,9 @@ void ns_numbered_free(struct ns_numbered *numbered);
 
 /* Trace of a CPU is missing */
 struct ns_gap {
-	uint64_t	from, to;	/* to: UINT64_MAX up to its next trace in that buffer */
+	uint64_t	from, to;
 	uint64_t	stretch;
+	bool		open;		/* up to the CPU's next trace, if that is known: @to follows from it */
 };
 
 /* When the first branch of a stretch was executed */
@@ -94,9 +95,11 @@ struct ns_first {
 	uint64_t	stretch, time;
 };
 
-/* Those of one CPU in one buffer */
+#define NS_ANY_BUFFER	UINT32_MAX
+
+/* Those of one CPU, in the buffers of any CPUs or in the buffer of one thread */
 struct ns_gaps {
-	uint32_t	buffer;
+	uint32_t	buffer;		/* NS_ANY_BUFFER: those of CPUs */
 	int32_t		cpu;
 	NS_ARRAY(struct ns_gap) gaps;
 	NS_ARRAY(struct ns_first) firsts;

@@ -322,7 +322,9 @@ static bool take_outer(struct ns_part *p, struct ns_event *e)
 
 static bool end_gap(struct ns_part *p, uint64_t time)
 {
-	const struct ns_gap gap = { .from = p->gap, .to = time, .stretch = p->stretch };
+	const struct ns_gap gap = {
+		.from = p->gap, .to = time, .stretch = p->stretch, .open = time == UINT64_MAX,
+	};
 
 	if (!p->in_gap)
 		return true;
@@ -497,7 +499,7 @@ static void remove_part(struct nt_calls *calls, struct ns_part *p)
 }
 
 /*
- * The last gap lasts until there is trace of that CPU in the buffer again. If trace was lost after the
+ * The last gap lasts until there is trace of that CPU again. If trace was lost after the
  * stretch, others than its own CPU may have lost some, too, whether it counts as their loss or not.
  */
 static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
@@ -635,7 +637,6 @@ const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t numbe
 
 bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap)
 {
-	const struct ns_trace *trace = &calls->session->trace;
 	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
 
 	for (; g < end; nth -= g->gaps.nr, g++) {
@@ -643,7 +644,7 @@ bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap)
 			continue;
 		*gap = (struct nt_gap){
 			.from = g->gaps.at[nth].from, .to = g->gaps.at[nth].to,
-			.cpu = trace->queues.at[g->buffer].cpu < 0 ? -1 : g->cpu,
+			.cpu = g->buffer == NS_ANY_BUFFER ? g->cpu : -1,
 		};
 		return true;
 	}

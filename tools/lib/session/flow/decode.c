@@ -16,6 +16,7 @@
 
 #include <linux/ntrace.h>
 
+#include "ntrace/sinks.h"
 #include "frames.h"
 #include "session/session-priv.h"
 #include "sources.h"
@@ -203,6 +204,15 @@ size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t si
 
 /* ---- Feed ---- */
 
+/* The record of a stretch reports why its last message is cut. */
+static bool is_reported(const struct worker *w, const struct nt_batch *batch)
+{
+	const struct ns_stretch *s = w->stretch;
+
+	return !batch->nr && batch->item.type == NT_ITEM_ERROR && batch->item.error.code == NT_E_TRUNCATED &&
+	       (ns_stretch_is_full(s) || s->flags & PERF_AUX_FLAG_TRUNCATED);
+}
+
 static int give_batch(struct worker *w, const struct nt_batch *batch)
 {
 	const struct nt_consumer *consumer = w->job->consumer;
@@ -211,6 +221,8 @@ static int give_batch(struct worker *w, const struct nt_batch *batch)
 	uint8_t kind = batch->nr ? batch->tstamp_kind : batch->item.tstamp_kind;
 	uint64_t time;
 
+	if (is_reported(w, batch))
+		return 0;
 	w->has_items = true;
 	w->who.space = code_space(w, context);
 	if (w->who.space < NS_SPACE_GENERATION)
@@ -487,6 +499,19 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 	return err;
 }
 
+/* An encoder without a message in a full window has lost what it sent after the sink's window before. */
+static void place_loss(struct worker *w)
+{
+	const struct nt_session *session = w->session;
+	uint64_t before;
+
+	if (w->has_items || !session->sinks || !w->cpu || !ns_stretch_is_full(w->stretch))
+		return;
+	before = nt_sinks_before(session->sinks, w->cpu - session->setup.cpus, w->stretch->end);
+	if (before > w->who.time)
+		w->who.time = before;
+}
+
 static int decode_part(struct worker *w)
 {
 	const struct ns_stretch *s = w->stretch;
@@ -514,20 +539,36 @@ static unsigned int nr_threads(const struct nt_session *session)
 	return processors < 1 ? 1 : processors;
 }
 
-/* Which encoders have messages in the stretches that are wanted, and that several may share? */
+static bool wants_full(const struct job *job)
+{
+	const struct ns_trace *trace = &job->session->trace;
+	size_t i;
+
+	for (i = 0; i < trace->stretches.nr; i++) {
+		if (ns_stretch_is_full(&trace->stretches.at[i]) &&
+		    is_wanted(job->consumer, &trace->stretches.at[i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Which encoders have messages in the stretches that are wanted, and that several may share? If a sink was
+ * full, any stretch may show who shares that sink.
+ */
 static bool find_sources(struct job *job)
 {
 	const struct nt_session *session = job->session;
 	const struct ns_stretch *s;
 	const struct ns_cpu *own;
 	NS_ARRAY(size_t) shared = { 0 };
-	bool ok = true;
+	bool all = wants_full(job), ok = true;
 	size_t i;
 
 	for (i = 0; ok && session->setup.has_sources && i < session->trace.stretches.nr; i++) {
 		s = &session->trace.stretches.at[i];
 		own = ns_sources_own(session, s);
-		if (own && own->nt.src_bits && !s->cpus.nr && is_wanted(job->consumer, s))
+		if (own && own->nt.src_bits && !s->cpus.nr && (all || is_wanted(job->consumer, s)))
 			ok = ns_array_add(&shared, i);
 	}
 	if (ok && shared.nr)
@@ -584,9 +625,10 @@ static bool order_parts(struct job *job)
 }
 
 /*
- * Was trace lost after the part? If trace was lost after the stretch, its own CPU has lost some. Of
- * the others, an encoder of N-Trace 1.0 reports that by itself. SiFive's funnel drops what comes
- * when it is full, and an ETR overwrites what came first: their encoders do not know.
+ * Was trace lost after the part? If the AUX buffer was full, the stretch's own CPU has lost trace. If
+ * the sink was full, each of its encoders has, and none of them reports it: SiFive's funnel drops what
+ * comes, an ETR overwrites what came first, and the driver drops what an encoder of N-Trace 1.0
+ * still holds, with its Error message.
  */
 static bool has_lost(const struct job *job, const struct turn *t)
 {
@@ -596,8 +638,8 @@ static bool has_lost(const struct job *job, const struct turn *t)
 
 	if (!s->lost || cpu == ns_sources_own(session, s))
 		return s->lost;
-	return (cpu->nt.dialect == NT_DIALECT_SIFIVE0 || ns_frames_lost(s)) &&
-		job->traced[cpu - session->setup.cpus];
+	return ns_stretch_is_full(s) ||
+	       (ns_frames_lost(s) && job->traced[cpu - session->setup.cpus]);
 }
 
 static int end_part(struct job *job, struct turn *t)
@@ -653,6 +695,7 @@ static void *work(void *arg)
 		begin_part(w, t->number);
 		pthread_mutex_unlock(&job->lock);
 		err = decode_part(w);
+		place_loss(w);
 		pthread_mutex_lock(&job->lock);
 		t->part = w->part;
 		t->who = w->who;

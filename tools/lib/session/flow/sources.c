@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ntrace/sinks.h"
 #include "frames.h"
 #include "sources.h"
 
@@ -41,6 +42,12 @@ uint64_t ns_part_number(const struct nt_session *session, const struct ns_stretc
 	return cpu && cpu->nt.src_bits ? first + (cpu - session->setup.cpus) : first;
 }
 
+/* Encoders of different sinks may have the same SRC. */
+static bool may_share(const struct ns_cpu *a, const struct ns_cpu *b)
+{
+	return !a->sink || !b->sink || a->sink == b->sink;
+}
+
 /* The encoder that sends @src to the buffer of @own; NULL: none of the recording */
 static const struct ns_cpu *find_source(const struct ns_setup *setup, const struct ns_cpu *own,
 					uint32_t src)
@@ -50,7 +57,8 @@ static const struct ns_cpu *find_source(const struct ns_setup *setup, const stru
 	if (own->src_id == src)
 		return own;
 	for (; cpu < end; cpu++) {
-		if (cpu->valid && cpu->src_id == src && cpu->nt.src_bits == own->nt.src_bits)
+		if (cpu->valid && cpu->src_id == src && cpu->nt.src_bits == own->nt.src_bits &&
+		    may_share(cpu, own))
 			return cpu;
 	}
 	return NULL;
@@ -193,13 +201,17 @@ static bool search_stretch(struct nt_session *session, struct ns_stretch *s)
 	const struct ns_cpu *own = ns_sources_own(session, s);
 	bool *seen, ok;
 
-	if (ns_frames_has(s))
-		return add_framed(s, &session->setup, own);
+	if (ns_frames_has(s)) {
+		ok = add_framed(s, &session->setup, own);
+		s->nr_seen = s->cpus.nr;
+		return ok;
+	}
 	seen = calloc((size_t)1 << own->nt.src_bits, sizeof(*seen));
 	if (!seen)
 		return false;
 	see_sources(session, s, &own->nt, seen);
 	ok = add_seen(session, s, own, seen);
+	s->nr_seen = s->cpus.nr;
 	free(seen);
 	return ok;
 }
@@ -218,54 +230,76 @@ static void *search(void *arg)
 	return NULL;
 }
 
-/* Where one queue's stretches end, of which @s is the first */
-static struct ns_stretch *end_of_queue(const struct ns_trace *trace, struct ns_stretch *s)
-{
-	const struct ns_stretch *end = trace->stretches.at + trace->stretches.nr;
-	uint32_t queue = s->queue;
+/* ---- Sinks ---- */
 
-	while (s < end && s->queue == queue)
-		s++;
-	return s;
+static bool add_stretch(struct nt_sinks *sinks, const struct ns_setup *setup, const struct ns_stretch *s,
+			const struct ns_cpu *own)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr_seen; i++)
+		nt_sinks_join(sinks, own - setup->cpus, s->cpus.at[i]);
+	return !s->size || !s->end || nt_sinks_add_window(sinks, own - setup->cpus, s->end);
+}
+
+/* Which encoders share a sink, as far as the metadata and the messages that were searched show it */
+static bool find_sinks(struct nt_session *session)
+{
+	const struct ns_setup *setup = &session->setup;
+	const struct ns_stretch *s = session->trace.stretches.at, *end = s + session->trace.stretches.nr;
+	struct nt_sinks *sinks = nt_sinks_new(setup->nr_cpus);
+	const struct ns_cpu *own;
+	bool ok = sinks;
+	size_t i;
+
+	for (i = 0; ok && i < setup->nr_cpus; i++) {
+		if (setup->cpus[i].valid && setup->cpus[i].nt.src_bits)
+			nt_sinks_set_cpu(sinks, i, setup->cpus[i].sink);
+	}
+	for (; ok && s < end; s++) {
+		own = ns_sources_own(session, s);
+		ok = !own || add_stretch(sinks, setup, s, own);
+	}
+	if (ok)
+		nt_sinks_settle(sinks);
+	nt_sinks_free(session->sinks);
+	session->sinks = sinks;
+	return ok;
 }
 
 /*
- * If trace was lost, an encoder may have lost all that it sent to that stretch: encoders of the
- * buffer's other stretches have a part in it, too.
+ * A full sink may have lost all that an encoder sent to its window. So each encoder of the sink that has
+ * messages anywhere in the recording has a part in that window.
  */
-static bool add_lost(struct nt_session *session, struct ns_stretch *first, struct ns_stretch *end,
-		     bool *sends)
+static bool add_lost(struct nt_session *session, struct ns_stretch *s, const bool *sends)
 {
-	const size_t nr = session->setup.nr_cpus;
-	struct ns_stretch *s;
+	const struct ns_cpu *own = ns_sources_own(session, s);
+	size_t nr = s->cpus.nr, i;
 	bool ok = true;
-	size_t i, had;
 
-	memset(sends, 0, nr * sizeof(*sends));
-	for (s = first; s < end; s++) {
-		for (i = 0; i < s->cpus.nr; i++)
-			sends[s->cpus.at[i]] = true;
-	}
-	for (s = first; s < end; s++) {
-		had = s->cpus.nr;
-		for (i = 0; ok && s->lost && had && i < nr; i++) {
-			if (sends[i] && !has_cpu(s, had, i))
-				ok = ns_array_add(&s->cpus, i);
-		}
+	if (!own || !nr || !ns_stretch_is_full(s))
+		return true;
+	for (i = 0; ok && i < session->setup.nr_cpus; i++) {
+		if (sends[i] && !has_cpu(s, nr, i) &&
+		    nt_sinks_share(session->sinks, own - session->setup.cpus, i))
+			ok = ns_array_add(&s->cpus, i);
 	}
 	return ok;
 }
 
 static int add_all_lost(struct nt_session *session)
 {
-	struct ns_stretch *s = session->trace.stretches.at, *next;
+	struct ns_stretch *s = session->trace.stretches.at;
 	const struct ns_stretch *end = s + session->trace.stretches.nr;
 	bool *sends = calloc(session->setup.nr_cpus, sizeof(*sends)), ok = sends;
+	size_t i;
 
-	for (; ok && s < end; s = next) {
-		next = end_of_queue(&session->trace, s);
-		ok = add_lost(session, s, next, sends);
+	for (; ok && s < end; s++) {
+		for (i = 0; i < s->nr_seen; i++)
+			sends[s->cpus.at[i]] = true;
 	}
+	for (s = session->trace.stretches.at; ok && s < end; s++)
+		ok = add_lost(session, s, sends);
 	free(sends);
 	return ok ? 0 : -1;
 }
@@ -286,5 +320,5 @@ int ns_sources_find(struct nt_session *session, const size_t *stretches, size_t 
 	while (started)
 		pthread_join(others[--started], NULL);
 	free(others);
-	return all.err ?: add_all_lost(session);
+	return all.err || !find_sinks(session) ? -1 : add_all_lost(session);
 }

@@ -30,7 +30,8 @@ uint64_t ns_part_number(const struct nt_session *session, const struct ns_stretc
 			const struct ns_cpu *cpu);
 
 /*
- * ns_sources_find() - set ns_stretch::cpus of those stretches that several encoders share
+ * ns_sources_find() - set ns_stretch::cpus of those stretches that several encoders share, and find out
+ *	which encoders share a sink
  * @stretches: their numbers, @nr of them
  *
  * Return: 0; -1: out of memory.

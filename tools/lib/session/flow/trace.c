@@ -71,6 +71,12 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record)
 	return ns_array_add(&trace->stretches, s) ? 0 : -1;
 }
 
+/* A record without trace is of one CPU, which could not have the sink. */
+bool ns_stretch_is_full(const struct ns_stretch *s)
+{
+	return s->size && s->flags & PERF_AUX_FLAG_PARTIAL && !ns_frames_has(s);
+}
+
 /* ---- Cut ---- */
 
 static bool add_piece(struct ns_stretch *s, const struct ns_buffer *b, uint64_t from, uint64_t to)

@@ -32,7 +32,9 @@ struct ns_stretch {
 	bool		lost;		/* trace is missing after it */
 	bool		follows;	/* the stretch before it in its queue ended where it begins */
 	NS_ARRAY(struct ns_piece) pieces;
-	NS_ARRAY(uint32_t) cpus;	/* of ns_setup::cpus: whose messages it has, see sources.h */
+	/* of ns_setup::cpus, see sources.h: the first @nr_seen have messages in it, the others lost all of theirs */
+	NS_ARRAY(uint32_t) cpus;
+	size_t		nr_seen;
 };
 
 struct ns_buffer {
@@ -63,6 +65,9 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record);
  * Return: 0; -1: out of memory.
  */
 int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const struct perfdata *pd);
+
+/* ns_stretch_is_full() - Return: true if it is a window of a sink that was full, so that its end is missing */
+bool ns_stretch_is_full(const struct ns_stretch *stretch);
 
 /* ns_trace_queue() - index of the queue of a CPU, or of a thread; -1: there is none */
 int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid);

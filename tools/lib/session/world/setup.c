@@ -68,6 +68,7 @@ static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const ui
 	cpu->ts_freq = word(words, nr, NTRACE_INFO_CPU_TS_FREQ);
 	cpu->ts_base = word(words, nr, NTRACE_INFO_CPU_TS_BASE);
 	cpu->ts_base_time = word(words, nr, NTRACE_INFO_CPU_TS_BASE_TIME);
+	cpu->sink = small_word(words, nr, NTRACE_INFO_CPU_SINK);
 	cpu->has_time = cpu_has_time(setup, cpu);
 	nt_config_init(nt, sizeof(*nt));
 	nt->xlen = word(words, nr, NTRACE_INFO_CPU_XLEN);

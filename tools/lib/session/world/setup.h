@@ -19,6 +19,7 @@ struct ns_cpu {
 	uint32_t	trace_id;	/* of its ATB bridge, 0: none */
 	uint32_t	ts_width;	/* bits of the counter, 0: unknown */
 	uint64_t	ts_freq;	/* Hz before the prescaler, 0: unknown */
+	uint32_t	sink;		/* number of the sink; 0: not known */
 	uint64_t	ts_base;	/* the counter when the time CSR was @ts_base_time */
 	uint64_t	ts_base_time;	/* 0: it counts like the time CSR */
 	bool		has_time;	/* its timestamps can be put into perf's time */

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What a tool says of the losses of a sink that harts share: losses_build, then losses_all. Set $tool, and
+# losses_script and losses_calls, which run it, first.
+# shellcheck shell=sh
+
+losses_build() {
+	losses_gcc="${CROSS_COMPILE:-riscv64-linux-gnu-}gcc -nostdlib -static -Wl,-Ttext=0x10000,--build-id=none"
+	$losses_gcc -o "$tap_tmp/calls" "$top/tests/perf/calls.S" && $losses_gcc -o "$tap_tmp/slots" "$top/tests/perf/slots.S"
+}
+
+# WINDOWS [ratified]: see mkwindows.py
+losses_windows() {
+	python3 "$top/tests/perf/mkwindows.py" "$tap_tmp/calls" "$tap_tmp/windows.data" "$@"
+}
+
+# CPU: its starts (s), stops (e) and losses (L) in the order in which they are printed. A start that only a loss
+# follows may be left out.
+losses_letters() {
+	losses_script | awk -v cpu="$1" '{ own = index($0, "[00" cpu "]") }
+		/error type/ { if (index($0, " cpu " cpu " ")) printf / code 1:/ ? "L" : "?" }
+		own && /tr strt/ { printf "s" } own && /tr end/ { printf "e" }' | sed 's/sL/L/g'
+}
+
+# WINDOWS CPU WANTED NAME
+losses_order() {
+	for losses_dialect in "" ratified; do
+		# shellcheck disable=SC2086
+		losses_windows "$1" $losses_dialect
+		is "$tool, ${losses_dialect:-sifive}: $4" "$(losses_letters "$2")" "$3"
+	done
+}
+
+# 14 results
+losses_all() {
+	losses_order "1:01 0:01 1!:01 0:0r1" 0 seseseLse "a window of another CPU is full and has messages of this CPU"
+	losses_order "1:01 0:01 1!:0u1 0:0r1" 0 seseLse "a full window has only the start of this CPU"
+	losses_order "1:01 0:01 1!:1 0:0r1" 0 seseLse "a full window has no message of this CPU"
+	losses_order "1:01 0:01 0:01 1!:1 0:0r1" 0 seseseLse "a full window follows two windows of another buffer"
+	losses_order "0:01 1!:1 0:0r1" 0 seLse "a full window is of a buffer without any message of this CPU"
+	losses_order "1:01 0:01 1!:0 0:01" 1 seseLse "a full window of this CPU has no message of it"
+	losses_order "0:01 1!:0u1 0:0r1 1:01" 0 seLsese "a start in a full window is not printed again later"
+}
+
+# FIRST LAST: random schedules
+losses_schedules() {
+	python3 "$top/tests/perf/schedules.py" "$1" "$tap_tmp/slots" "$tap_tmp" "$2" "$3"
+}

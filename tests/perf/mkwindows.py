@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Write perf.data of two harts behind a funnel, whose sink writes its windows to two AUX buffers by turns.
+
+    mkwindows.py PROGRAM OUT.data WINDOWS [ratified]
+
+PROGRAM is calls.S, linked at 0x10000. Without "ratified", the messages are SiFive's. WINDOWS is a list like
+1:01 0:01 1!:1 0:01 with one word for each window, in the order of the sink: the CPU that has the AUX
+buffer, "!" if the sink was full (PERF_RECORD_AUX says PARTIAL), and the harts that have messages in the window.
+Each hart has one stretch of trace in a window, from its start to its stop:
+  hart 0   starts, calls outer, calls inner and stops in inner, so that two calls are open.
+           With "r" after the 0 it starts in done, after the return from both; with "i" it starts in inner and
+           returns. With "u" anywhere, the stop of hart 0 is lost.
+  hart 1   executes the three rounds of calls.S.
+A window begins 1000 ticks of 100 ns after the one before it. Its record follows after 900 ticks.
+"""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'ntt')]
+import ntt       # noqa: E402
+import perfdata  # noqa: E402
+
+PIDS = 1234, 2234
+BASE, INNER, DONE = 0x10000, 0x1001a, 0x1001c
+RATIFIED = 'ratified' in sys.argv[4:]
+
+
+class Hart:
+    def __init__(self, src):
+        self.src, self.last = src, 0
+        self.out = b''
+
+    def put(self, name, time, **fields):
+        fields = {k.replace('_', '-'): v for k, v in fields.items()}
+        if name.endswith('Sync'):
+            stamp = time
+        else:
+            stamp = time - self.last if RATIFIED else time ^ self.last
+        self.last = time
+        self.out += ntt.encode(name, dict(fields, SRC=self.src, TSTAMP=stamp),
+                               {'src_bits': 4, 'extend': False, 'xlen': 64})
+
+    def start(self, time, addr):
+        self.put('ProgTraceSync', time, SYNC=5, I_CNT=0, F_ADDR=addr >> 1)
+
+    def stop(self, time, icnt):
+        self.put('ProgTraceCorrelation', time, EVCODE=4, CDF=1, I_CNT=icnt, HIST=1)
+
+    def ret(self, time, icnt, frm, to, hist=1):
+        self.put('IndirectBranchHist', time, B_TYPE=0, I_CNT=icnt, U_ADDR=(frm ^ to) >> 1, HIST=hist)
+
+
+def calls(h, t):
+    """li, jal outer, addi, sd, jal inner: stop before its ret"""
+    h.start(t, BASE)
+    h.stop(t + 2, 7)
+
+
+def returned(h, t):
+    """nop of done"""
+    h.start(t, DONE)
+    h.stop(t + 2, 1)
+
+
+def inner(h, t):
+    """ret of inner, to outer; ld"""
+    h.start(t, INNER)
+    h.ret(t + 2, 1, INNER, 0x10014)
+    h.stop(t + 4, 1)
+
+
+def rounds(h, t):
+    """the three rounds, as mkcalls.py writes them"""
+    h.start(t, BASE)
+    ref, icnt, hist = BASE, 1, 1
+    for n in range(3):
+        for target, count in ((0x10014, 7), (0x10006, 3)):
+            t += 2
+            h.ret(t, icnt + count, ref, target, hist)
+            ref, icnt, hist = target, 0, 1
+        icnt, hist = 2, 2 | (n < 2)
+    # bnez was not taken; j done, nop
+    h.put('ProgTraceCorrelation', t + 2, EVCODE=4, CDF=1, I_CNT=icnt + 2, HIST=hist)
+
+
+def last_message(data):
+    """Where the last message begins"""
+    return max((n + 1 for n, byte in enumerate(data[:-1]) if byte & 3 == 3), default=0)
+
+
+def main():
+    program, path, windows = sys.argv[1], sys.argv[2], sys.argv[3].split()
+    unlike = {cpu: {perfdata.CPU_SRC_ID: cpu} for cpu in range(2)}
+    if not RATIFIED:
+        for cpu in range(2):
+            unlike[cpu].update({10: 1, 11: 48})     # SiFive's messages, addresses of 48 bits
+    file = perfdata.File(cpus=2, src_bits=4, cpu_words=14, unlike=unlike, switches=True,
+                         config=perfdata.TIMESTAMP)
+    start = 1000000
+    for cpu, pid in enumerate(PIDS):
+        file.comm(pid, 'calls')
+        file.mmap(pid, BASE, 0x1000, 0x1000, os.path.abspath(program))
+        file.switch_in(pid, pid, (start - 10) * 100, cpu)
+    ends, data = [0, 0], [b'', b'']
+    for n, word in enumerate(windows):
+        t = start + 1000 * n
+        where, who = word.split(':')
+        cpu, full = int(where[0]), where.endswith('!')
+        out = b''
+        what = who.replace('0r', 'r').replace('0i', 'i')
+        for k, letter in enumerate(what.replace('u', '')):
+            h = Hart(1 if letter == '1' else 0)
+            {'0': calls, 'r': returned, 'i': inner, '1': rounds}[letter](h, t + 10 + 100 * k)
+            out += h.out if not ('u' in what and letter == '0') else h.out[:last_message(h.out)]
+        if full:
+            out = out[:-2]                      # the last message is cut where the window ends
+        out += b'\xff' * (-len(out) % 8) if not full else b''
+        file.aux(ends[cpu], len(out), (t + 900) * 100, PIDS[cpu], cpu, perfdata.AUX_PARTIAL if full else 0)
+        ends[cpu] += len(out)
+        data[cpu] += out
+    for cpu in range(2):
+        if data[cpu]:
+            file.trace(data[cpu], 0, cpu)
+    file.finished_round()
+    for pid in PIDS:
+        file.exit(pid, (start + 1000 * (len(windows) + 1)) * 100)
+    file.save(path)
+
+
+if __name__ == '__main__':
+    main()

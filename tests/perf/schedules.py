@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Judge what is printed of losses of sinks that harts share, in recordings of random schedules.
+
+    schedules.py NTRACE|PERF PROGRAM FOLDER FIRST LAST
+
+A schedule has 2 to 8 harts and 1 to 3 sinks. Each sink writes one window after the other, to the AUX buffer
+of one of its harts by turns. A window has room for some bytes only. If the harts send more, the record of
+the window says PARTIAL and everything behind these bytes is lost. A hart is idle in some windows, stops and
+starts in a window, and loses its own buffer for a while (TRUNCATED). The record of a window is written
+when the next window has begun.
+
+PROGRAM is slots.S, linked at BASE. A hart executes slot after slot, so that an
+address names the only place in the life of a hart where it was executed. Each start, branch and stop
+that is printed of a hart must be one whose messages are whole in a window, in this order, with one error for each
+loss between the events before and behind it. Half of the recordings say which hart has which sink; the
+other half leave that to the messages, and there another error is counted as needless.
+"""
+import os
+import random
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'ntt')]
+import ntt       # noqa: E402
+import perfdata  # noqa: E402
+
+BASE, SLOTS = 0x10000, 1 << 14
+START = 1000000     # ticks of 100 ns
+PID = 1000
+SINK = 14           # NTRACE_INFO_CPU_SINK
+SRC_BITS = 4
+
+
+class Hart:
+    def __init__(self, cpu, sink, src, ratified):
+        self.cpu, self.sink, self.src, self.ratified = cpu, sink, src, ratified
+        self.slot = self.last = 0
+        self.away = 0           # windows for which its buffer has no room
+        self.not_before = 0
+        self.seen = False
+        self.printed = ''       # what must be printed: s, b, e and L
+
+    def message(self, name, time, **fields):
+        fields = {k.replace('_', '-'): v for k, v in fields.items()}
+        if name.endswith('Sync'):
+            stamp = time
+        else:
+            stamp = time - self.last if self.ratified else time ^ self.last
+        self.last = time
+        if self.src is not None:
+            fields['SRC'] = self.src
+        return ntt.encode(name, dict(fields, TSTAMP=stamp),
+                          {'src_bits': 0 if self.src is None else SRC_BITS, 'extend': False, 'xlen': 64})
+
+    def stretch(self, time, branches):
+        """(time, what it makes visible, bytes) of each message"""
+        at = BASE + 4 * self.slot
+        yield time, ('s', self.slot), self.message('ProgTraceSync', time, SYNC=5, I_CNT=0, F_ADDR=at >> 1)
+        for _ in range(branches):
+            time += 1
+            yield time, ('b', self.slot), self.message('IndirectBranchHist', time, B_TYPE=0, I_CNT=2,
+                                                       U_ADDR=(at ^ (at + 4)) >> 1, HIST=1)
+            at += 4
+            self.slot += 1
+        time += 1
+        yield time, ('e', self.slot), self.message('ProgTraceCorrelation', time, EVCODE=4, CDF=1, I_CNT=1, HIST=1)
+        self.slot += 1
+
+
+class Sink:
+    def __init__(self, number, harts):
+        self.number, self.harts = number, harts
+
+
+class Schedule:
+    def __init__(self, seed):
+        self.rng = rng = random.Random(seed)
+        self.ratified, self.has_numbers = rng.random() < 0.5, rng.random() < 0.5
+        nr = rng.randint(2, 8)
+        self.sinks = [Sink(n + 1, []) for n in range(rng.randint(1, min(3, nr)))]
+        self.harts = []
+        for cpu in range(nr):
+            sink = self.sinks[cpu] if cpu < len(self.sinks) else rng.choice(self.sinks)
+            self.harts.append(Hart(cpu, sink, len(sink.harts) if self.has_numbers else cpu, self.ratified))
+            sink.harts.append(self.harts[-1])
+        for sink in self.sinks:
+            if len(sink.harts) == 1:        # needs no SRC
+                sink.harts[0].src = None
+        self.ends, self.data = [0] * nr, [b''] * nr
+        self.records = []                   # (time, cpu, offset, size, flags)
+        for sink in self.sinks:
+            self.run(sink)
+
+    def sent(self, hart, begin, end):
+        """What a hart sends in a window: one stretch, or more if it stops in between"""
+        begin = max(begin, hart.not_before) + self.rng.randint(1, 20)
+        if hart.away or self.rng.random() < 0.2:
+            return
+        for _ in range(self.rng.choice((1, 1, 1, 2, 3))):
+            branches = self.rng.choice((0, 1, 3, 10))
+            if begin + branches + 2 >= end:
+                return
+            yield from hart.stretch(begin, branches)
+            begin += branches + 3 + self.rng.randint(0, 100)
+
+    def window(self, sink, begin, end):
+        """All messages in the order of the sink: those of a hart in their order, after a while in its queue"""
+        all_ = []
+        for hart in sink.harts:
+            leaves = 0
+            for n, (time, what, data) in enumerate(self.sent(hart, begin, end)):
+                leaves = max(leaves, time + self.rng.choice((0, 0, 5, 200)))
+                all_.append((leaves, hart.cpu, n, what, data))
+        return [(self.harts[cpu], what, data) for _, cpu, _, what, data in sorted(all_)]
+
+    def run(self, sink):
+        begin, full = START + self.rng.randint(0, 1000), self.rng.choice((0.1, 0.3, 0.6))
+        for _ in range(self.rng.randint(2, 12)):
+            rooms = [hart for hart in sink.harts if not hart.away]
+            owner = self.rng.choice(rooms) if rooms else sink.harts[0]
+            owner.away = 0
+            end = begin + 1000
+            begin = self.write(sink, owner, begin, end, self.rng.random() < full)
+            for hart in sink.harts:
+                hart.away -= hart.away > 0
+            if self.rng.random() < 0.1 and owner.not_before > end:
+                self.truncated(owner)
+
+    def write(self, sink, owner, begin, end, may_be_full):
+        """One window. Returns where the next one begins."""
+        messages = self.window(sink, begin, end)
+        size = sum(len(data) for _, _, data in messages)
+        room = self.rng.randint(1, max(size, 2) - 1) if may_be_full and size else size
+        out = b''
+        for hart, (what, _), data in messages:
+            if len(out) + len(data) <= room:
+                hart.printed += what
+                hart.seen = True
+            out += data
+        out = out[:room]
+        full = room < size
+        if not full:
+            out += b'\xff' * (-len(out) % 8)
+        if not out:
+            return end
+        for hart in sink.harts:
+            hart.printed += 'L' * full
+        record = end + self.rng.randint(1, 500)
+        owner.not_before = record + 1
+        self.records.append((record, owner.cpu, self.ends[owner.cpu], len(out),
+                             perfdata.AUX_PARTIAL if full else 0))
+        self.ends[owner.cpu] += len(out)
+        self.data[owner.cpu] += out
+        return end
+
+    def truncated(self, hart):
+        hart.away = self.rng.randint(1, 3)
+        hart.printed += 'L'
+        self.records.append((hart.not_before, hart.cpu, self.ends[hart.cpu], 0, perfdata.AUX_TRUNCATED))
+
+    def save(self, path, program):
+        unlike = {}
+        for hart in self.harts:
+            words = {perfdata.CPU_SRC_ID: hart.src or 0,
+                     perfdata.CPU_SRC_BITS: 0 if hart.src is None else SRC_BITS}
+            if not self.ratified:
+                words.update({10: 1, 11: 48})
+            words[SINK] = hart.sink.number if self.has_numbers else 0
+            unlike[hart.cpu] = words
+        file = perfdata.File(cpus=len(self.harts), src_bits=SRC_BITS, cpu_words=15, unlike=unlike, switches=True,
+                             config=perfdata.TIMESTAMP)
+        for hart in self.harts:
+            pid = PID + hart.cpu
+            file.comm(pid, 'slots')
+            file.mmap(pid, BASE, 4 * SLOTS, 0x1000, program)
+            file.switch_in(pid, pid, (START - 10) * 100, hart.cpu)
+        for time, cpu, offset, size, flags in sorted(self.records):
+            file.aux(offset, size, time * 100, PID + cpu, cpu, flags)
+        for hart in self.harts:
+            if self.data[hart.cpu]:
+                file.trace(self.data[hart.cpu], 0, hart.cpu)
+        file.finished_round()
+        file.save(path)
+
+
+def events(text):
+    """{cpu: what is printed, in its order}; None: an address is not the next one of its hart"""
+    got, slots = {}, {}
+    for line in text.splitlines():
+        if 'error type' in line:
+            words = line.split()
+            code = words[words.index('code') + 1]
+            got.setdefault(int(words[words.index('cpu') + 1]), []).append('L' if code == '1:' else code)
+            continue
+        if '=>' not in line:
+            continue
+        cpu = int(line[line.index('[') + 1:line.index(']')])
+        before, to = line.split('=>')
+        from_, to = int(before.split()[-1], 16), int(to.split()[0], 16)
+        if not from_:
+            what, slot = 's', to - BASE >> 2
+        elif not to:
+            what, slot = 'e', from_ - BASE >> 2
+        else:
+            what, slot = 'b', from_ - BASE >> 2
+            if to != from_ + 2:
+                return None
+        if slot < slots.get(cpu, 0):
+            return None
+        slots[cpu] = slot + (what != 's')
+        got.setdefault(cpu, []).append(what)
+    return {cpu: ''.join(what) for cpu, what in got.items()}
+
+
+def without_lone_starts(text):
+    """Nothing says what was executed after the start."""
+    while 'sL' in text:
+        text = text.replace('sL', 'L')
+    return text[:-1] if text.endswith('s') else text
+
+
+def judge(got, wanted):
+    """(silent, needless, wrong): losses that are missing in @got, and those that @wanted does not have"""
+    at = needless = 0
+    for letter in got:
+        if at < len(wanted) and letter == wanted[at]:
+            at += 1
+        elif letter == 'L':
+            needless += 1
+        elif at < len(wanted) and wanted[at] == 'L':
+            return 1, needless, 0
+        else:
+            return 0, needless, 1
+    return wanted[at:].count('L'), needless, len(wanted[at:].replace('L', ''))
+
+
+def main():
+    tool, program, folder = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3]
+    path = os.path.join(folder, 'schedule.data')
+    command = [tool, 'script', '-i', path, '-F', 'pid,tid,cpu,time,flags,ip,addr']
+    command += ['--itrace=be', '--ns'] if os.path.basename(tool) == 'perf' else ['--threads', '1']
+    sums = dict.fromkeys(('schedules', 'losses', 'silent', 'wrong', 'misplaced', 'needless'), 0)
+    for seed in range(int(sys.argv[4]), int(sys.argv[5]) + 1):
+        schedule = Schedule(seed)
+        schedule.save(path, program)
+        text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        got = events(text)
+        sums['schedules'] += 1
+        for hart in schedule.harts:
+            if not hart.seen and hart.src is not None:
+                continue        # nothing of the recording is of this hart
+            wanted = without_lone_starts(hart.printed)
+            said = without_lone_starts(got.get(hart.cpu, '')) if got is not None else '?'
+            silent, needless, wrong = judge(said, wanted)
+            sums['losses'] += wanted.count('L')
+            # The error of a loss is at another place.
+            misplaced = min(silent, needless)
+            sums['silent'] += silent - misplaced
+            sums['misplaced'] += misplaced + (needless if schedule.has_numbers and not silent else 0)
+            sums['wrong'] += wrong
+            sums['needless'] += needless if not schedule.has_numbers and not silent else 0
+            if silent or wrong or (needless and schedule.has_numbers):
+                print(f'schedule {seed}, CPU {hart.cpu}: {said}, wanted {wanted}')
+    print(', '.join(f'{n} {name}' for name, n in sums.items()))
+    return 1 if sums['silent'] or sums['wrong'] or sums['misplaced'] or not sums['losses'] else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
