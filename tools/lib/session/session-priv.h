@@ -37,6 +37,7 @@ struct nt_session {
 	struct ns_visits visits;
 	NS_ARRAY(struct pd_record) records;	/* until the session is open */
 	NS_ARRAY(struct pd_record) events;	/* samples of tracepoints, by time; their data is what the kernel wrote */
+	NS_ARRAY(struct ns_map) firmware;	/* code of machine mode */
 	bool		has_objects;
 	struct nt_sums	*sums;		/* counts in place of trace; NULL: there is trace */
 	uint64_t	*bases;		/* where each file of @sums begins in the one process */
@@ -64,6 +65,12 @@ const struct ns_object *ns_session_object(const struct nt_session *session, uint
 /* Counts of a session that has them in place of trace, as nt_profile_run() takes them */
 int ns_sums_counts(const struct nt_session *session, struct nt_counts *counts,
 		   struct nt_profile_totals *totals);
+
+/* ns_firmware_load() - @spec: see struct nt_session_options. Return: 0; -1: nt_session_error() says why */
+int ns_firmware_load(struct nt_session *session, const char *spec);
+
+/* ns_firmware_map() - the firmware's code at @addr; NULL: there is none */
+const struct ns_map *ns_firmware_map(const struct nt_session *session, uint64_t addr);
 
 /* Of nt_profile_new() */
 struct nt_session *ns_profile_session(const struct nt_profile *profile);

@@ -124,6 +124,8 @@ static int read_records(struct nt_session *s)
 	if (ns_objects_init(&s->objects, &s->pd, s->options.symfs,
 			    s->options.cache ? s->options.cache : s->cache))
 		return ns_fail(s, "out of memory");
+	if (s->options.firmware && ns_firmware_load(s, s->options.firmware))
+		return -1;
 	if (ns_sideband_build(&s->sideband, &s->objects, s->records.at, s->records.nr) ||
 	    ns_trace_cut(&s->trace, &s->setup, &s->pd) ||
 	    ns_visits_build(&s->visits, &s->trace, &s->setup, s->records.at, s->records.nr))
@@ -173,6 +175,7 @@ void nt_session_close(struct nt_session *session)
 	ns_trace_free(&session->trace);
 	ns_setup_free(&session->setup);
 	nt_sinks_free(session->sinks);
+	free(session->firmware.at);
 	free(session->records.at);
 	free(session->events.at);
 	pd_close(&session->pd);
@@ -206,10 +209,12 @@ static const struct ns_map *user_map(const struct nt_session *session, uint64_t 
 				     uint64_t addr)
 {
 	uint64_t gen = space - NS_SPACE_GENERATION;
+	const struct ns_map *map = NULL;
 
-	if (space < NS_SPACE_GENERATION || gen >= session->sideband.generations.nr)
-		return NULL;
-	return ns_generation_map(&session->sideband.generations.at[gen], addr);
+	if (space >= NS_SPACE_GENERATION && gen < session->sideband.generations.nr)
+		map = ns_generation_map(&session->sideband.generations.at[gen], addr);
+	/* An encoder that sends no privilege may trace machine mode as well */
+	return map ?: ns_firmware_map(session, addr);
 }
 
 size_t nt_session_read(struct nt_session *session, uint64_t space, uint64_t addr, void *buf,

@@ -32,6 +32,11 @@ struct nt_session_options {
 	void		(*progress)(void *ctx, uint64_t done, uint64_t all);
 	void		*progress_ctx;
 	const char	*kcore;		/* nt_session_open_counts(): folder of a recording of that kernel */
+	/*
+	 * ELF file of the code of machine mode, or FILE@ADDRESS, which is added to the addresses of the
+	 * file; NULL: that code is not known
+	 */
+	const char	*firmware;
 	const char	*modules;	/* folder with files of the kernel's modules, and folders of it; NULL: none */
 };
 

@@ -108,6 +108,9 @@ bool recording_set(struct recording_options *options, int opt, const char *arg)
 	case OPT_BUILDID_DIR:
 		options->session.cache = arg;
 		return true;
+	case OPT_FIRMWARE:
+		options->session.firmware = arg;
+		return true;
 	case OPT_MODULES:
 		options->session.modules = arg;
 		return is_folder("--modules", arg);

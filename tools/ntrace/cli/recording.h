@@ -17,6 +17,7 @@ struct recording_options {
 enum {
 	OPT_SYMFS = 256,
 	OPT_BUILDID_DIR,
+	OPT_FIRMWARE,
 	OPT_MODULES,
 	OPT_THREADS,
 	OPT_TIME,
@@ -29,6 +30,7 @@ enum {
 	{ "input", required_argument, NULL, 'i' },			\
 	{ "symfs", required_argument, NULL, OPT_SYMFS },		\
 	{ "buildid-dir", required_argument, NULL, OPT_BUILDID_DIR },	\
+	{ "firmware", required_argument, NULL, OPT_FIRMWARE },		\
 	{ "modules", required_argument, NULL, OPT_MODULES },		\
 	{ "threads", required_argument, NULL, OPT_THREADS },		\
 	{ "help", no_argument, NULL, 'h' }
@@ -37,6 +39,7 @@ enum {
 	"  -i, --input FILE     what perf record wrote, - is the standard input (perf.data)\n" \
 	"  --symfs DIR          folder that has the files of the machine that was traced\n" \
 	"  --buildid-dir DIR    files by build id, as perf archive packs them (~/.debug)\n" \
+	"  --firmware FILE[@ADDRESS]  ELF file of machine mode, and what to add to its addresses\n" \
 	"  --modules DIR        files of the kernel's modules, for lines; subfolders are searched\n" \
 	"  --threads N          processors to use (all)\n"
 
