@@ -3,7 +3,7 @@
 # `ntrace doctor` on systems that were put together of files: each fault is named by its sentence,
 # with what to do, and the status says whether anything is missing.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 ntrace=$O/bin/ntrace
 root=$tap_tmp/root
 pmu=sys/bus/event_source/devices/ntrace

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `ntrace export`: each format, read by a program that knows it, has the calls that `ntrace script --calls` prints.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 ntrace=$O/bin/ntrace
 data=$tap_tmp/perf.data
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$top/tests/perf/calls.S" &&
+calls_program &&
 	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$data" two-sources &&
 	"$ntrace" script --calls --json -i "$data" >"$tap_tmp/wanted" || exit 1
 

@@ -6,7 +6,7 @@
 # A signal that nohup ignores stays ignored in all that it starts, and a shell cannot change that.
 [ -n "${SIGNALS_ARE_DEFAULT:-}" ] || SIGNALS_ARE_DEFAULT=1 exec env --default-signal "$0"
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 cat >"$tap_tmp/end.c" <<-'E2'
 	/* Something ends the command when its file is complete, and right before that has its name. */
 	#include <signal.h>
@@ -17,8 +17,8 @@ cat >"$tap_tmp/end.c" <<-'E2'
 		return 0;
 	}
 E2
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -g -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$top/tests/perf/calls.S" &&
-	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/perf.data" good &&
+calls_program -g &&
+	recording_as perf good &&
 	gcc -shared -fPIC -O1 -o "$tap_tmp/end.so" "$tap_tmp/end.c" || exit 1
 ntrace=$O/bin/ntrace
 mkdir "$tap_tmp/there" && cd "$tap_tmp/there" || exit

@@ -7,7 +7,7 @@
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
 	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&
-	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$top/tests/perf/calls.S" &&
+	calls_program &&
 	"$top/tests/harness/pcs" "$tap_tmp/pcs" "$tap_tmp/lines" || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit

@@ -3,7 +3,7 @@
 # The likely mistakes of somebody new to the `ntrace` command: each is answered by a sentence that
 # names the cure.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 ntrace=$O/bin/ntrace
 samples=$top/samples
 plan 33

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Documents: the commands in them print what they say, and what they refer to is there.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 cd "$top" || exit
 
 # Literal blocks with "$ command" lines: what follows, up to the next command, is its output. A block

@@ -75,8 +75,8 @@ for n, line in enumerate(open(tmp + '/wanted')):
 f.save(tmp + '/plt.data')
 EOT
 
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
-python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/calls.data" good || exit
+calls_program -g || exit
+recording_as calls good || exit
 mv "$tap_tmp/calls" "$tap_tmp/gone"
 cp "$tap_tmp/gone" "$tap_tmp/here" && python3 "$data/mkcalls.py" "$tap_tmp/here" "$tap_tmp/here.data" good || exit
 

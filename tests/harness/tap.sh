@@ -42,8 +42,32 @@ need_header() {
 		skip_all "this host has no $1; on Debian: apt-get install $2"
 }
 
+# calls_program [GCC-OPTION...]: build $tap_tmp/calls from tests/perf/calls.S
+calls_program() {
+	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 "$@" -o "$tap_tmp/calls" "$top/tests/perf/calls.S"
+}
+# recording WHAT...: let tests/perf/mkcalls.py write $tap_tmp/WHAT.data, a recording of $tap_tmp/calls
+recording() {
+	[ -e "$tap_tmp/calls" ] || calls_program || return
+	for _recording; do
+		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_recording.data" "$_recording" || return
+	done
+}
+# recording_as NAME WHAT [HOW]: write the recording WHAT to $tap_tmp/NAME.data, in the form HOW
+recording_as() {
+	_recording=$1; shift
+	[ -e "$tap_tmp/calls" ] || calls_program || return
+	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_recording.data" "$@"
+}
+# Build the command for this host. If that fails, print the output of make and end the program.
+build_tool() {
+	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+}
+
 # tests/run --all sets TEST_SIZE=all. large succeeds in that size, in which a test uses its large form.
 large() { [ "${TEST_SIZE:-test}" = all ]; }
+# large_only COMMAND...: run it only in that size
+large_only() { ! large || "$@"; }
 # by_size SMALL LARGE: print the word that belongs to the size of this run
 by_size() { if large; then echo "$2"; else echo "$1"; fi; }
 # Add N compared instructions or branches to the use of this program, which tests/ledger limits.

@@ -3,7 +3,7 @@
 # A whole system that an encoder of SiFive's traces: a program, the kernel above 48 bits and firmware, whose
 # code comes from ELF files, from pages of memory, or is missing; and buffers that are cut.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit 1
 

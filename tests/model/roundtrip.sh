@@ -4,7 +4,7 @@
 # shellcheck shell=sh
 
 roundtrip_setup() {
-	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+	build_tool
 	program=$O/root/guest/bin/busybox
 	[ -e "$program" ] || "$top/tools/setup/setup" guest >"$tap_tmp/setup" 2>&1 ||
 		{ cat "$tap_tmp/setup"; exit 1; }

@@ -80,11 +80,8 @@ damaged_share() { # FIRST COUNT: each second seed
 damaged_run() {
 	_count=$1
 	damaged_build || return
-	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
-		"$top/tests/perf/calls.S" || return
-	for _what in good no-context no-time guest frames unlike guest-sideband samples; do
-		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_what.data" $_what || return
-	done
+	calls_program || return
+	recording good no-context no-time guest frames unlike guest-sideband samples || return
 	set -- good no-context good no-time guest frames unlike guest-sideband
 	# each word: in what differs most
 	[ "$_count" != words ] || set -- good frames unlike

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `ntrace html`: the page has each call, at each level of detail, and a browser shows it: zoom, search, click, keyboard.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 ntrace=$O/bin/ntrace
 gcc=${CROSS_COMPILE:-riscv64-linux-gnu-}gcc
 cd "$tap_tmp" || exit 1

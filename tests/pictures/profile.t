@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `ntrace profile`: coverage is that of gcov in the same run, and clang, BOLT and callgrind_annotate take the others.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
 ntrace=$O/bin/ntrace
 gcc=riscv64-linux-gnu-gcc

@@ -6,9 +6,8 @@
 . "$top/tests/session/says.sh"
 damaged=${DAMAGED:-40}
 
-make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
-	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
-		"$top/tests/perf/calls.S" || { cat "$tap_tmp/make"; exit 1; }
+build_tool
+calls_program || exit 1
 ntrace=$O/bin/ntrace
 nm "$ntrace" | grep -q nt_events_new || skip_all "this build has no libtraceevent"
 record() { python3 "$top/tests/session/mkevents.py" "$tap_tmp/calls" "$@"; }

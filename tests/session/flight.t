@@ -3,7 +3,7 @@
 # Records of the flight recorder that are damaged, half-written or none at all.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/flight.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 flight_build >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ntrace=$O/bin/ntrace
 

@@ -8,8 +8,7 @@
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
 	for k in 6.12 7.2; do "$top/tools/perf/build.sh" $k x86_64 >>"$tap_tmp/make" 2>&1 || exit; done &&
-	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
-		"$top/tests/perf/calls.S" || { cat "$tap_tmp/make"; exit 1; }
+	calls_program || exit 1
 ntrace=$O/bin/ntrace
 decoder=$O/perf/7.2/x86_64/perf
 
@@ -68,9 +67,7 @@ with open(sys.argv[1], "wb") as f: f.write(data.replace(b"riscv64\0", b"x86_64\0
 }
 
 plan 23
-for what in good no-context two-sources snapshot; do
-	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit 1
-done
+recording good no-context two-sources snapshot || exit 1
 for perf in perf "$O/perf/6.12/x86_64/perf" "$decoder"; do
 	name=$("$perf" version 2>/dev/null) || name=
 	if [ -z "$name" ]; then
@@ -80,7 +77,7 @@ for perf in perf "$O/perf/6.12/x86_64/perf" "$decoder"; do
 	for what in good no-context two-sources snapshot; do ok "$name: all branches of $what" branches "$perf" $what 3; done
 	ok "$name: the call chain of each instruction" chains "$perf" good
 done
-python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/pipe.data" good pipe || exit 1
+recording_as pipe good pipe || exit 1
 ok "of a pipe that was saved" branches "$decoder" pipe 7
 profgen=$(profgen_newest)
 if [ -n "$profgen" ] && command -v qemu-riscv64-static >/dev/null; then

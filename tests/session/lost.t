@@ -7,13 +7,12 @@
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 && "$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 &&
-	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
-		"$top/tests/perf/calls.S" || { cat "$tap_tmp/make"; exit 1; }
+	calls_program || exit 1
 plan 24
 
 # last_chain WHAT: of the first thread's last instruction, innermost function first
 last_chain() {
-	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$1.data" "lost-$1" || return
+	recording_as "$1" "lost-$1" || return
 	# it exits with 1 if trace was lost
 	"$O/bin/ntrace" inject --period 1 -i "$tap_tmp/$1.data" -o "$tap_tmp/out.data" >"$tap_tmp/said" 2>&1 ||
 		[ $? -eq 1 ] || { cat "$tap_tmp/said"; return 1; }
@@ -23,7 +22,7 @@ last_chain() {
 
 # seconds THREADS: the time for threads that run twice each
 seconds() {
-	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/many.data" "many-threads-$1" || return
+	recording_as many "many-threads-$1" || return
 	least_time "$O/bin/ntrace" inject --period 1 -i "$tap_tmp/many.data" -o "$tap_tmp/out.data"
 }
 
@@ -48,13 +47,13 @@ is "without switch events: another CPU has a gap" "$(last_chain blind-elsewhere)
 is "without switch events: another CPU could not be traced" "$(last_chain blind-refused)" "done"
 is "without switch events: a gap drops the calls of all" "$(last_chain blind-beside)" "outer"
 # The sink of CPU 1 was another program's: no buffer is too small
-python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/collision.data" collision || exit
+recording collision || exit
 "$O/bin/ntrace" script -i "$tap_tmp/collision.data" >"$tap_tmp/said" 2>&1
 is "another program had the sink" "$? $(grep error "$tap_tmp/said" | sed 's/.*cpu/cpu/')" \
 	"1 cpu 1 pid 2234 tid 2234 ip 0 code 5: another program had the sink: trace is missing"
 "$O/bin/ntrace" script --json -i "$tap_tmp/collision.data" >"$tap_tmp/said" 2>&1
 is "... in JSON" "$(grep -o '"error": "[^"]*"' "$tap_tmp/said")" '"error": "another program had the sink"'
-python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/truncated.data" truncated || exit
+recording truncated || exit
 is "a buffer that was full" "$("$O/bin/ntrace" script -i "$tap_tmp/truncated.data" 2>/dev/null | sed -n 's/.* code 1: //p')" \
 	"trace was lost (try perf record -m,SIZE)"
 ok "what threads did is looked up in no more than proportion" grows "$(seconds 4000)" "$(seconds 16000)"

@@ -3,7 +3,7 @@
 # `ntrace report --functions, --lines, --inline and --insns`: each count is that of the instructions that
 # QEMU executed, each line and inlined function is what binutils' addr2line says.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
 ntrace=$O/bin/ntrace
 program=$tap_tmp/lines

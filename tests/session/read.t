@@ -6,14 +6,10 @@
 . "$top/tests/session/says.sh"
 damaged=${DAMAGED:-80}
 
-make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
-	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" \
-		"$top/tests/perf/calls.S" || { cat "$tap_tmp/make"; exit 1; }
-for what in good no-context no-time guest mapped-again two-sources-blind; do
-	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit 1
-done
-python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/pipe.data" good pipe || exit 1
-python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/z.data" good compressed || exit 1
+build_tool
+recording good no-context no-time guest mapped-again two-sources-blind || exit 1
+recording_as pipe good pipe || exit 1
+recording_as z good compressed || exit 1
 
 ntrace=$O/bin/ntrace
 script() { "$ntrace" script -F comm,tid,cpu,time,flags,ip,addr "$@"; }
@@ -170,7 +166,7 @@ decode_is() {
 		"$ntrace" dump "$@" | grep -q 'ProgTraceSync.*TSTAMP'
 }
 ok "dump and decode of a recording" decode_is "$tap_tmp/good.data"
-python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/sources.data" lost-elsewhere
+recording_as sources lost-elsewhere
 is "... of one of two CPUs" "$("$ntrace" dump --cpu 1 "$tap_tmp/sources.data" | grep -c 'F-ADDR=0x8000 ')" 2
 # a stretch that ends inside a message: what is there of it is no message
 ok "... a message that was cut off is an error" says 1 "error NT_E_MSEO" "$ntrace" dump --cpu 1 "$tap_tmp/sources.data"
@@ -183,7 +179,7 @@ ok "no such file" says 2 "No such file" script -i "$tap_tmp/none.data"
 : >"$tap_tmp/empty"
 ok "an empty file" says 2 "no recording of perf" script -i "$tap_tmp/empty"
 ok "a program instead of a recording" says 2 "does not begin with PERFILE2" script -i "$ntrace"
-python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/magic.data" other-magic
+recording_as magic other-magic
 ok "metadata of another kind" says 2 "is not N-Trace's" script -i "$tap_tmp/magic.data"
 ok "an unknown field" says 2 "no field 'foo'" "$ntrace" script -F ip,foo -i "$tap_tmp/good.data"
 mv "$tap_tmp/calls" "$tap_tmp/calls.away"

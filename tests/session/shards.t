@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/shards.sh"
 . "$top/tests/session/says.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 command -v qemu-riscv64-static >/dev/null || skip_all "there is no qemu-riscv64-static"
 ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit 1

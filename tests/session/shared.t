@@ -5,7 +5,7 @@
 # has a buffer for itself. A message that is not complete is an error of its own hart.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/session/shards.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit 1
 gcc="${CROSS_COMPILE:-riscv64-linux-gnu-}gcc -nostdlib -static -Wl,-Ttext=0x10000"
