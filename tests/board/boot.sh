@@ -64,6 +64,7 @@ boot_verify() {
 	boot_compare "$_decode" "$_m"
 	_bad=$?
 	_n=$(compared 1)
+	compared_with_truth "$_n"
 	figure "$_what: $_n instructions compared, $(compared 2) differences, $(compared 5) missing," \
 		"$(cat "$tap_tmp"/boot/*.ntrace | wc -c) bytes"
 	ok "$_what: what was decoded is what ran" [ "$_bad $((_n >= LEAST))" = "0 1" ]

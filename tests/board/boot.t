@@ -1,20 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # A whole boot of firmware and Linux is traced from reset on; what libntrace
-# decodes is what ran. So are the first 35 million instructions of a boot, and
-# more, in each mode and with each optimisation; whole boots of these:
+# decodes is what ran. So are the first instructions of a boot, 12 million and
+# more, in the modes that tests/board/boot-modes.sh lists; whole boots of these:
 # tests/long/board-verify-boot.t. And where the way to the sink is slow, what the
 # trace says is lost is what the decode lacks.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/boot.sh"
 . "$(dirname "$0")/boot-modes.sh"
 boot_setup
-plan $(($(modes | grep -vc '^HTM|') + 7))
+plan $(($(modes | grep -vc '^HTM|') + $(by_size 4 7)))
 
-LEAST=1000000000
+# The kernel does not test its ciphers in the plain boot
+LEAST=$(by_size 500000000 1000000000) boot_stock=$(by_size "" --stock-boot)
 boot_verify "whole boot, HTM" boot-control=$htm ""
-LEAST=35000000
-MODES='^(HTM[^|]|[^H])' boot_modes --limit 30000000
+boot_stock=--stock-boot
+LEAST=$(by_size 12000000 35000000)
+MODES='^(HTM[^|]|[^H])' boot_modes --limit "$(by_size 10000000 30000000)"
 
 # overflow NAME MODEL
 overflow() {
@@ -38,5 +40,5 @@ overflow() {
 		"$_overflows $_overflows 0"
 }
 overflow "slow way to the sink, HTM" boot-control=$htm,te.fifo_rate=12
-overflow "slow way to the sink, BTM" boot-control=$btm,te.fifo_rate=24
+large_only overflow "slow way to the sink, BTM" boot-control=$btm,te.fifo_rate=24
 done_testing

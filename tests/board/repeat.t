@@ -33,7 +33,7 @@ same() { # NAME TRTECONTROL
 		dir=$tap_tmp/$1$truth
 		mkdir -p "$dir"
 		"$top/tools/board/board" run --icount --no-driver ${truth:+--truth "$dir"} --boot-trace "$dir" \
-			--limit 60000000 --model "boot-control=$2" -- true >/dev/null 2>&1 || return
+			--limit "$(by_size 20000000 60000000)" --model "boot-control=$2" -- true >/dev/null 2>&1 || return
 	done
 	[ -s "$tap_tmp/$1/ram0.ntrace" ] && cmp "$tap_tmp/$1/ram0.ntrace" "$tap_tmp/$1y/ram0.ntrace"
 }

@@ -15,7 +15,8 @@ value() { # FILE LINE KEY
 
 windows=50000000
 [ -z "${LONG:-}" ] || windows='50000000 1'
-plan $((4 + 6 * $(echo $windows | wc -w)))
+kernels=$(by_size 7.2 "6.12 7.2") numbers=$(by_size 4 "1 4")
+plan $((2 * $(echo $numbers | wc -w) + 3 * $(echo $kernels | wc -w) * $(echo $windows | wc -w)))
 # Some of the work waits, since QEMU counts the instructions around a wfi in its own way
 work='i=0; while [ $i -lt 50 ]; do i=$((i+1)); busybox usleep 1000; done
 i=0; while [ $i -lt 3 ]; do i=$((i+1)); ls -lR /usr/lib | busybox sha256sum; done >/dev/null'
@@ -23,7 +24,7 @@ i=0; while [ $i -lt 3 ]; do i=$((i+1)); ls -lR /usr/lib | busybox sha256sum; don
 i=0; while [ $i -lt 9 ]; do i=$((i+1)); ls -lR /usr/lib | busybox sha256sum; done >/dev/null
 busybox gzip -c /usr/bin/perf | busybox sha256sum >/dev/null'
 for w in $windows; do
-for k in 6.12 7.2; do
+for k in $kernels; do
 	s=$tap_tmp/stats-$k
 	# Linux stops the counter if its PMU driver finds it
 	ok "$k boots with time counted in instructions" "$board" run --stock-boot --kernel $k --icount --no-driver --stats "$s" \
@@ -36,7 +37,7 @@ for k in 6.12 7.2; do
 	is "$k: minstret and retired are equal in all of them" "$(value "$s" hart0 minstret_diffs)" 0
 done
 done
-for harts in 1 4; do
+for harts in $numbers; do
 	s=$tap_tmp/stats-harts-$harts
 	ok "6.12 boots on $harts harts" "$board" run --stock-boot --harts $harts --no-driver --stats "$s" --truth "$tap_tmp/truth" -- \
 		'for i in 1 2 3 4; do ls -lR /usr/lib | busybox sha256sum & done; wait'

@@ -13,16 +13,17 @@ recorder_build command-record
 # Both recordings have a truth, and the kernel that all code is read from.
 record() {
 	recorder_files || return
+	by_size 10 1 >"$out/part"
 	cat >"$out/go" <<-'E2'
 		cp /proc/cpuinfo /out/cpuinfo
 		cd /tmp && cp /out/work /out/ntrace-static .
 		record() { ./ntrace-static record --buildid-dir /tmp/debug "$@" >>/out/record.log 2>&1; }
-		record -a -m 16M -o all.data -- sh -c '/tmp/work 1 /tmp >/tmp/threads
+		record -a -m 16M -o all.data -- sh -c '/tmp/work 1 /tmp $(cat /out/part) >/tmp/threads
 			for task in /proc/$PPID/task/*; do echo thread ${task##*/} of $PPID; done >>/tmp/threads' || exit 1
 		perf --buildid-dir /tmp/debug inject -j -i all.data -o jit.data >>/out/record.log 2>&1 || exit 1
 		tar -cf /out/files.tar jit.data threads debug jitted*
 	E2
-	"$top/tools/board/board" run --kernel 6.12 --harts 2 --truth "$truth_dir/truth" --out "$out" --timeout 600 -- sh /out/go
+	"$top/tools/board/board" run --kernel 6.12 --harts 2 --truth "$truth_dir/truth" --out "$out" -- sh /out/go
 	rc=$?
 	cat "$out/record.log"
 	[ $rc -eq 0 ] && out_files "$out" && truth_symfs 6.12 && cp "$out/ntrace-static" "$truth_root/tmp/"
@@ -35,12 +36,19 @@ cases() {
 		cd /tmp && cp /out/work /out/ntrace-static /out/terminal . && mkdir said debug small
 		case_() { name=$1; shift; "$@" >said/$name 2>&1; echo "status $?" >>said/$name; }
 		record() { ./ntrace-static record --buildid-dir /tmp/debug "$@"; }
-		later() { for s; do sleep 1; kill -$s $(pgrep -x ntrace-static); done; }
+		# later SIGNAL...: send each one after an event traces and some work has run
+		later() {
+			for s; do
+				until grep -qs traces /sys/bus/platform/devices/*.trace/users; do sleep 0.1; done
+				sha256sum /usr/bin/perf >/dev/null
+				kill -$s $(pgrep -x ntrace-static)
+			done
+		}
 		sh -c 'while :; do :; done' & busy=$!
-		case_ user record -e ntrace//u -o user.data -- sh -c './work 1; exit 7'
-		case_ clock record -q -e ntrace/ts_mode=3/u -o clock.data -- ./work 1
-		case_ perf perf record -q -B --no-bpf-event -e ntrace/ts_mode=3/u -o clock-perf.data -- ./work 1
-		case_ thread record --per-thread --no-kcore -o thread.data -e ntrace//u -- ./work 1
+		case_ user record -e ntrace//u -o user.data -- sh -c './work 1 "" 10; exit 7'
+		case_ clock record -q -e ntrace/ts_mode=3/u -o clock.data -- ./work 1 "" 10
+		case_ perf perf record -q -B --no-bpf-event -e ntrace/ts_mode=3/u -o clock-perf.data -- ./work 1 "" 10
+		case_ thread record --per-thread --no-kcore -o thread.data -e ntrace//u -- ./work 1 "" 10
 		later INT & case_ pid record -p $busy -e ntrace//u -o pid.data
 		later INT & case_ cpu record -C 0,1 -e ntrace//u -o cpu.data
 		later USR2 INT & case_ snapshot record -S -m 64K -a -e ntrace//u -o snapshot.data
@@ -68,7 +76,7 @@ cases() {
 		case_ both record -a -p 1 -o x.data
 		case_ folder record -o /tmp/said -- true
 		case_ nofolder record -o /no/such/x.data -- true
-		case_ beside record -e ntrace//u -e cpu-clock -o beside.data -- ./work 1
+		case_ beside record -e ntrace//u -e cpu-clock -o beside.data -- ./work 1 "" 10
 		case_ terminal ./terminal ./ntrace-static record --buildid-dir /tmp/debug -m 16M -e ntrace//u -o shown.data -- sh -c './work 1; sleep 2'
 		case_ losing ./terminal ./ntrace-static record --buildid-dir /tmp/debug -m 8K -e ntrace//u -o shown.data -- sh -c './work 1; sleep 2'
 		case_ priority record -q -e ntrace//u -o prio.data -- sh -c 'cut -d" " -f19 /proc/$PPID/stat /proc/self/stat'
@@ -76,7 +84,7 @@ cases() {
 		mv debug cases-debug
 		tar -cf /out/files.tar *.data *.data.old said cases-debug
 	E2
-	"$top/tools/board/board" run --kernel 6.12 --harts 2 --out "$out" --timeout 600 -- sh /out/go && out_files "$out" &&
+	"$top/tools/board/board" run --kernel 6.12 --harts 2 --out "$out" -- sh /out/go && out_files "$out" &&
 		cp -a "$out/cases-debug/." "$truth_root/.debug/"
 }
 
@@ -87,17 +95,17 @@ shared() {
 		case_() { name=$1; shift; "$@" >said/$name 2>&1; echo "status $?" >>said/$name; }
 		record() { ./ntrace-static record --no-kcore "$@"; }
 		mkfifo ready
-		./ntrace-static record --no-kcore -C 0 -e ntrace/timestamp=0/u -o x.data -- sh -c 'echo >ready; exec sleep 60' &
+		./ntrace-static record --no-kcore -C 0 -e ntrace/timestamp=0/u -o x.data -- sh -c 'echo >ready; exec sleep 10000' &
 		first=$!
 		read -r line <ready
 		case_ waits record -C 1 -e ntrace/timestamp=1/u -o y.data -- sleep 1
 		case_ taken record -C 0 -e ntrace//u -o y.data -- true
 		echo "pid $first" >>said/taken
 		kill -INT $first; wait
-		case_ free record -C 1 -e ntrace/timestamp=1/u -o z.data -- taskset 2 ./work 1
+		case_ free record -C 1 -e ntrace/timestamp=1/u -o z.data -- taskset 2 ./work 1 "" 10
 		tar -cf /out/files.tar said
 	E2
-	"$top/tools/board/board" run --kernel 6.12 --harts 2 --topology funnel --out "$out" --timeout 600 -- sh /out/go &&
+	"$top/tools/board/board" run --kernel 6.12 --harts 2 --topology funnel --out "$out" -- sh /out/go &&
 		out_files "$out"
 }
 

@@ -26,7 +26,7 @@ quiet() {
 # their results with NAME before them. guest_env: variables for
 # them; guest_timeout: seconds for all; guest_first, guest_last: commands before and after all, whose
 # output is in $tap_tmp/out too; ONLY=PATTERN: those of such a NAME alone
-guest_env= guest_timeout=500 guest_first=: guest_last=:
+guest_env= guest_timeout=1500 guest_first=: guest_last=:
 selftests() {
 	_what=$1 _programs=$2; shift 2
 	# shellcheck disable=SC2254
@@ -114,6 +114,7 @@ truth() {
 	_partial=$(sed -n 's/^# figure.* \([0-9]*\) partial (\([0-9]*\) of.*/\1 \2/p' "$tap_tmp/said" |
 		awk '{ print $1 - $2 }')
 	_lost=$(awk '/^hart .* instructions compared/ { n += $6 + ($10 > 0) } END { print n + 0 }' "$tap_tmp/verified")
+	compared_with_truth "$(awk '/^[0-9]+ instructions compared/ { n += $1 } END { printf "%.0f", n }' "$tap_tmp/verified")"
 	figure "$_name: $(awk '/^[0-9]+ instructions compared/ { n += $1; d += $4 } END {
 		printf "%.0f M instructions compared, %d differences", n / 1e6, d }' "$tap_tmp/verified"), $_partial losses flagged, $_lost found"
 	is "$_name: what was decoded is what ran" \

@@ -12,7 +12,10 @@ cd /tmp
 work=/usr/lib/ntrace/work
 try() { n=$1; shift; perf record --no-bpf-event -o $n.data "$@" >$n.log 2>&1; echo "$n status $?"; tail -n 3 $n.log | sed "s/^/# $n: /"; }
 # Branches, but not the ends of tracing, which come with each interrupt.
-branches() { perf script -i $1.data --itrace=b -F comm,ip,sym,addr 2>>$1.log | grep -vw 0; }
+branches() {
+	[ -e $1.branches ] || perf script -i $1.data --itrace=b -F comm,ip,sym,addr 2>>$1.log >$1.branches
+	grep -vw 0 $1.branches
+}
 count() { echo "$1 $2 $(branches $1 | grep -c "$3")"; }
 
 try plain -m,4M -e ntrace//u -- $work 1000
@@ -57,10 +60,11 @@ echo 2 >/proc/sys/kernel/perf_event_paranoid
 mkdir -p /tmp/user && chmod 777 /tmp/user
 cp $work /tmp/user/work
 busybox su user -c "cd /tmp/user && perf record --no-bpf-event -m,32K -o u.data -e ntrace//u -- ./work 100 >u.log 2>&1; echo user status \$?; tail -n 3 u.log | sed 's/^/# user: /'"
-echo "user all $(perf script -f -i user/u.data --itrace=b -F ip,addr 2>/dev/null | grep -c .)"
-echo "user kernel $(perf script -f -i user/u.data --itrace=b -F ip,addr 2>/dev/null | grep -c ffffffff)"
+perf script -f -i user/u.data --itrace=b -F ip,addr >u.branches 2>/dev/null
+echo "user all $(grep -c . u.branches)"
+echo "user kernel $(grep -c ffffffff u.branches)"
 E2
-"$top/tools/board/board" run --kernel "$kernel" --harts 1 --timeout 300 --console "$tap_tmp/console" --out "$tap_tmp/guest" -- \
+"$top/tools/board/board" run --kernel "$kernel" --harts 1 --console "$tap_tmp/console" --out "$tap_tmp/guest" -- \
 	"sh /out/script" >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
 

@@ -15,7 +15,7 @@ tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sampl
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 refused="share_test -t event_that_is_refused_is_told_who_has_the_other"
 selftests "6.12, 2 harts" "$refused;$tests" --kernel 6.12 --harts 2
-selftests "6.12, minimal hardware" "$tests" --kernel 6.12 --harts 1 --model caps=minimal
+selftests "6.12, minimal hardware" "$(by_size "pmu_test;attr_test;field_test;filter_test;record_test" "$tests")" --kernel 6.12 --harts 1 --model caps=minimal
 # This board has a funnel, and an interrupt that sometimes comes for no reason.
 guest_env=NTRACE_IRQ=spurious
 selftests "7.2, interrupt" "$tests" --kernel 7.2 --harts 2 --topology interrupt --model fault.irq_spurious=50
@@ -28,18 +28,18 @@ selftests "6.12, 4 harts share a sink" "$waits;share_test;field_test -t src_is_t
 # An event that waits on a CPU that idles is no event that traces, and is not told each time that the CPU wakes.
 selftests "7.2, idle harts share a sink" "$waits" --kernel 7.2 --harts 2 --topology funnel --deep-idle
 # This board has ATB bridges, a CoreSight funnel, and an ETR that writes frames.
-selftests "6.12, 4 harts share an ETR" "$waits;share_test;record_test;snapshot_test;life_test -t system_suspend" \
-	--kernel 6.12 --harts 4 --topology k3
+selftests "6.12, harts share an ETR" "$(by_size "record_test;snapshot_test" \
+	"$waits;share_test;record_test;snapshot_test;life_test -t system_suspend")" --kernel 6.12 --harts "$(by_size 2 4)" --topology k3
 # These registers are older than the Trace Control Interface: they have no filters and no context.
-selftests "6.12, 4 harts share SiFive's funnel" "$waits;share_test;record_test;snapshot_test;attr_test;life_test" \
-	--kernel 6.12 --board p550
+selftests "6.12, harts share SiFive's funnel" "$(by_size "record_test;attr_test" \
+	"$waits;share_test;record_test;snapshot_test;attr_test;life_test")" --kernel 6.12 --board p550 --harts "$(by_size 2 4)"
 # With --icount, time counts instructions, so that no timer comes late by accident.
 guest_env=NTRACE_EXACT=1
 selftests "6.12, timers" "life_test -t small_buffer_after_a_large_one" --kernel 6.12 --icount
 guest_env=
 # These tests depend on the sink.
 selftests "7.2, SRAM" "record_test;snapshot_test;load_test -t reader_that_stops_is_told" \
-	--kernel 7.2 --harts 2 --topology sram
+	--kernel 7.2 --harts "$(by_size 1 2)" --topology sram
 # The address of this sink is fixed, so it has memory of its own.
 # shellcheck disable=SC2016
 selftests "7.2, fixed memory" "record_test;snapshot_test" --kernel 7.2 --model \
@@ -53,18 +53,18 @@ selftests "6.12, a choice of sinks" "field_test" --kernel 6.12 --harts 2 --topol
 # Address filters may lack abilities, and need not know machine mode.
 # This sink takes only powers of two as windows, and makes others larger; it always stops at the end of a window.
 # One filter can leave out more ranges than there are filters to trace them. The kernel looks at the ends of its memory.
-selftests "6.12, comparators of ranges" "filter_test;security_test;record_test;snapshot_test" --kernel 6.12 \
+selftests "6.12, comparators of ranges" "$(by_size "filter_test;record_test" "filter_test;security_test;record_test;snapshot_test")" --kernel 6.12 \
 	--model te.comp_modes=7,te.comps=2,te.filters=1,te.filter_levels=3,ram.sizes=2,ram.stop_fixed=on \
 	--append slub_debug=FZ
 # Each bit comes late, and undefined bits are noise after reset. They come only one load late: a busy host may stop
 # the guest between two loads for longer than the driver waits
-selftests "6.12, late and undefined" "pmu_test;record_test;life_test" --kernel 6.12 --harts 2 --slow 4 \
+selftests "6.12, late and undefined" "$(by_size "pmu_test;record_test" "pmu_test;record_test;life_test")" --kernel 6.12 --harts 2 --slow 4 \
 	--model active-delay=1,enable-delay=1,empty-delay=1,ts-active-delay=1,undef=7
 # These sinks write past the caches, so nobody sees what the driver does not invalidate.
 selftests "6.12, memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --harts 2 --incoherent
 # The memory of this one belongs to Linux's own memory, as a region without no-map does.
 # shellcheck disable=SC2016
-selftests "6.12, reserved memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
+large_only selftests "6.12, reserved memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; }; }; };'
 # With no-map. Harts of this board have no mappings without caches (Svpbmt).
@@ -78,14 +78,14 @@ selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --
 [ -n "${ONLY:-}" ] || ok "6.12, hardware that gets stuck: the log says what and where" \
 	grep -E 'ntrace .*: trace .* did not become' "$tap_tmp/console"
 # Functions of the driver fail. The kernel looks at the ends of memory, and fills what is freed.
-for kver in 6.12 7.2; do
+for kver in $(by_size 6.12 "6.12 7.2"); do
 	make -s -C "$top/tests/driver" O="$O" KVER=$kver guest >&2 || exit 1
 done
 guest_env=
 selftests "6.12, functions that fail" fail_test --kernel 6.12 --harts 2 --topology funnel --append slub_debug=FZP
-selftests "7.2, functions that fail" fail_test --kernel 7.2 --harts 2 --append slub_debug=FZP
+large_only selftests "7.2, functions that fail" fail_test --kernel 7.2 --harts 2 --append slub_debug=FZP
 # An ordinary user neither stops the flight recorder nor takes a sink from it.
-for kver in 6.12 7.2; do
+for kver in $(by_size 6.12 "6.12 7.2"); do
 	selftests "$kver, flight recorder" flight_test --kernel $kver --harts 4 --topology funnel --flight 4M
 done
 plan $tap_n

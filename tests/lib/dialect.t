@@ -6,7 +6,7 @@
 . "$top/tests/lib/unit.sh"
 dir=$O/tests/lib-dialect
 mkdir -p "$dir"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 rt=$tap_tmp/roundtrip
 flips=$tap_tmp/flips
 # build PROGRAM SOURCE...
@@ -21,10 +21,11 @@ build "$rt" "$top/tests/dialect/roundtrip.c" "$top/tests/dialect/program.c" || e
 build "$flips" "$top/tests/dialect/flips.c" || exit 1
 unit_workload 60 || exit 1
 plan 7
-ok "400 programs, 25,000 instructions each" "$rt" run 400 25000
+programs=$(by_size 80 400) millions=$(by_size 1 10)
+ok "$programs programs, 25,000 instructions each" "$rt" run $programs 25000
 # Seed 2 chooses HTM, timestamps by XOR, 40 bits, and runs of branches.
-ok "one program, 10 million instructions" "$rt" run 1 10000000 2
-ok "one program, implicit return, 10 million instructions" "$rt" run 1 10000000 4
+ok "one program, $millions million instructions" "$rt" run 1 ${millions}000000 2
+ok "one program, implicit return, $millions million instructions" "$rt" run 1 ${millions}000000 4
 
 # Which flips are silent, in 1,000: those of an execution that is legal, too, are no fault if
 # they cannot be told apart. tests/dialect/judge.h says what they are.
@@ -50,7 +51,7 @@ real "... BTM, and any loop may be a message of software instead: but for these"
 
 # In this random program blocks are short, and its ways often are equally long and meet again.
 seed=20
-while [ $seed -lt 50 ]; do
+while [ $seed -lt "$(by_size 30 50)" ]; do
 	"$rt" flips $seed 60 || exit 1
 	seed=$((seed + 1))
 done >"$tap_tmp/flipped"

@@ -12,8 +12,9 @@ if [ -n "${QUICK:-}" ]; then
 	done_testing
 fi
 plan 2
-ok "1,000 seeds, each with 4 damaged copies" \
-	"$O/random/random" --seeds 1 1000 --flips 4
-ok "300 seeds, each with 4 damaged copies, under the sanitizers" \
-	"$O/random/random-sanitized" --seeds 1001 300 --flips 4
+seeds=$(by_size 200 1000) sanitized=$(by_size 40 300)
+ok "$seeds seeds, each with 4 damaged copies" \
+	"$O/random/random" --seeds 1 $seeds --flips 4
+ok "$sanitized seeds, each with 4 damaged copies, under the sanitizers" \
+	"$O/random/random-sanitized" --seeds 1001 $sanitized --flips 4
 done_testing

@@ -354,22 +354,20 @@ check_bad() {
 }
 
 # KINDS="7.2/x86_64" is for a quick look
-kinds="7.2/x86_64 6.12/x86_64"
+kinds=$(by_size 7.2/x86_64 "7.2/x86_64 6.12/x86_64")
 [ "$(uname -m)" = x86_64 ] || kinds=
 # 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
-if command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
+if { large || [ -z "$kinds" ]; } && command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
 plan $(($(echo $kinds | wc -w) * 77))
 
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" &&
+calls_program &&
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -march=rv64g -mabi=lp64d -nostdlib -static -Wl,-Ttext=0x10000 \
 		-o "$tap_tmp/calls-uncompressed" "$data/calls.S" || exit
-for what in good mapped-again no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
+recording good mapped-again no-trace no-snapshot kernel-icnt pid-4 two-sources two-sources-blind guest guest-kernel guest-module guest-moved guest-user guest-two guest-hcontext guest-no-thread guest-sideband \
 	guest-code no-aux-record no-context switches no-time snapshot partial collision samples later-minor later-words narrow padded prescaled late-mapping unknown-thread no-maps truncated wrong-icnt \
-	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits bad-src no-size buffer-number far-offset other-id other-type no-sync trace-size bad-index; do
-	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
-done
+	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits bad-src no-size buffer-number far-offset other-id other-type no-sync trace-size bad-index || exit
 
 # The files of guests, as they would be in their file systems: calls.S is the kernel, and in the
 # first a module, too; the second has no compressed instructions.

@@ -6,14 +6,14 @@
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
 # KVERS=7.2 is for a quick look
-kvers=${KVERS:-6.12 7.2}
+kvers=${KVERS:-$(by_size 7.2 "6.12 7.2")}
 plan $(($(echo "$kvers" | wc -w) * 19))
 
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
+calls_program || exit
 
 # last_chain WHAT: of the first thread's last instruction, innermost function first
 last_chain() {
-	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$1.data" "lost-$1" || return
+	recording_as "$1" "lost-$1" || return
 	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/$1.data" --itrace=i1ig --tid 1234 -F ip,sym 2>/dev/null |
 		awk '!NF { last = out; out = ""; next } { out = out (out == "" ? "" : " ") $NF } END { print out == "" ? last : out }'
 }

@@ -40,7 +40,7 @@ is "the trace is no frames" "$(grep RECORD_AUX "$tap_tmp/dump" | grep -c 'flags:
 # What `ntrace record` says of the encoders is what perf says.
 own=$tap_tmp/own
 mkdir "$own"
-"$top/tools/board/board" run --board p550 --harts 1 --timeout 200 --console "$tap_tmp/console" --out "$own" -- '
+"$top/tools/board/board" run --board p550 --harts 1 --console "$tap_tmp/console" --out "$own" -- '
 	ntrace record -q --buildid-dir /out/debug -o /out/own.data -- /usr/lib/ntrace/work 1000
 	cut -d" " -f1 /proc/uptime >/out/uptime'
 "$O/bin/ntrace" script --buildid-dir "$own/debug" -i "$own/own.data" >"$own/script" 2>/dev/null

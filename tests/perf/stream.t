@@ -7,13 +7,13 @@
 data=$top/tests/perf
 fields=comm,tid,cpu,time,ip,addr,flags
 # KVERS=7.2 is for a quick look
-kvers=${KVERS:-6.12 7.2}
+kvers=${KVERS:-$(by_size 7.2 "6.12 7.2")}
 plan $(($(echo "$kvers" | wc -w) * 11 + 12))
 
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
+calls_program || exit
 make_data() { # NAME WHAT [HOW...]
 	_data=$1; shift
-	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$_data.data" "$@" || exit
+	recording_as "$_data" "$@" || exit
 }
 for what in rounds no-aux-record samples no-time unlike frames two-sources; do
 	make_data $what $what

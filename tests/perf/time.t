@@ -7,13 +7,10 @@
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
 # KVERS=7.2 is for a quick look
-kvers=${KVERS:-6.12 7.2}
+kvers=${KVERS:-$(by_size 7.2 "6.12 7.2")}
 plan $(($(echo "$kvers" | wc -w) * 5))
 
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
-for what in rounds good two-sources; do
-	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
-done
+recording rounds good two-sources || exit
 
 script() { # WHAT OPTION...
 	_what=$1; shift

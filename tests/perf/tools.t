@@ -7,11 +7,9 @@
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 . "$top/tests/perf/database.sh"
 data=$top/tests/perf
-plan 30
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$data/calls.S" || exit
-for what in good truncated wrong-icnt; do
-	python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/$what.data" $what || exit
-done
+plan $(by_size 11 30)
+calls_program -g || exit
+recording good truncated wrong-icnt || exit
 
 perf() { "$O/perf/$kver/x86_64/perf" "$@" 2>"$tap_tmp/err" </dev/null; }
 has() { # PATTERN COMMAND...: its output has it
@@ -27,7 +25,7 @@ report_tells() { # WHAT LINE...: perf report says so at its end
 	for line; do grep -qxE -- "$line" "$tap_tmp/err" || { echo "no: $line"; return 1; }; done
 }
 
-for kver in 6.12 7.2; do
+for kver in $(by_size 7.2 "6.12 7.2"); do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 	ok "$kver: report: instructions by function" has '[0-9]%.* outer *$' \
 		perf report --stdio -i "$tap_tmp/good.data" --itrace=i1i -F overhead,sym
@@ -52,6 +50,8 @@ for kver in 6.12 7.2; do
 	ok "$kver: source lines" has 'calls.S:[0-9]+' \
 		perf script -i "$tap_tmp/good.data" --itrace=i1i -F ip,sym,srcline
 done
+
+large || done_testing
 
 # ---- a database by the kernel's own script, and its viewer
 kver=7.2

@@ -16,7 +16,8 @@ truth_build() { # KERNEL
 
 # KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. truth_board and truth_topology say what
 # hardware there is, truth_size how large a buffer is, truth_event what is recorded, truth_who of whom (-a: of
-# all harts), truth_before what runs before the recording, truth_after what runs then, truth_flags what branches.c does not check.
+# all harts), truth_before what runs before the recording, truth_after what runs then, truth_flags what branches.c does not check,
+# truth_part by which number the loops of work are divided.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
@@ -29,7 +30,7 @@ truth_record() {
 		${truth_before-true}
 		export PERF_BUILDID_DIR=/tmp/debug
 		perf --buildid-dir /tmp/debug record --no-bpf-event $truth_options --kcore ${truth_who--a} -m,${truth_size:-16M} -e ${truth_event:-ntrace//} -o all.data -- \
-			sh -c '/tmp/work $3 /tmp >/tmp/threads; ${4-true}
+			sh -c '/tmp/work $3 /tmp ${truth_part:-$(by_size 10 1)} >/tmp/threads; ${4-true}
 				# perf has threads of its own, as the one that asks for programs of BPF.
 				for task in /proc/\$PPID/task/*; do echo thread \${task##*/} of \$PPID; done >>/tmp/threads
 			' >/out/record.log 2>&1 || exit 1
@@ -39,7 +40,7 @@ truth_record() {
 	E2
 	# shellcheck disable=SC2086
 	"$top/tools/board/board" run --kernel "$1" ${truth_board:+--board $truth_board} --harts "$2" --topology "${truth_topology:-direct}" --truth "$truth_dir/truth" \
-		--out "$truth_dir/out" --timeout 900 -- sh /out/go && out_files "$truth_dir/out" || return
+		--out "$truth_dir/out" -- sh /out/go && out_files "$truth_dir/out" || return
 	truth_symfs "$1"
 }
 
@@ -69,6 +70,7 @@ truth_check() {
 			>"$tap_tmp/compared"
 	truth_status=$?
 	truth_last=$(tail -n 1 "$tap_tmp/compared")
+	compared_with_truth "$(truth_number branches)"
 	sed 's/^/# /' "$tap_tmp/compared"
 	return $truth_status
 }

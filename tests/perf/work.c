@@ -3,7 +3,9 @@
  * What a system does, for a trace that is compared with the truth: processes that fork
  * and execute, signals, page faults, threads, code that is made while it runs.
  *
- *   work ROUNDS [DIR]    DIR: where jit-PID.dump goes (perf inject --jit)
+ *   work ROUNDS [DIR [PART]]    DIR: where jit-PID.dump goes (perf inject --jit); none if it is empty
+ *
+ * PART divides the number of loops, but not the number of processes, threads, signals and faults.
  *
  * "thread TID of PID" is printed for each thread.
  */
@@ -24,6 +26,7 @@
 #define PAGE 4096
 
 static volatile unsigned long sum;
+static int part = 1;
 static volatile sig_atomic_t signals;
 static sigjmp_buf fault;
 static volatile char *volatile nowhere = (volatile char *)8;
@@ -118,7 +121,7 @@ static void jit_run(const char *dir, int rounds)
 		jit_write(&load, sizeof(load));
 		jit_write(name, strlen(name) + 1);
 		jit_write(at, size);
-		((void (*)(long))at)(20000);
+		((void (*)(long))at)(20000 / part);
 	}
 	close(jit_fd);
 }
@@ -170,8 +173,11 @@ static int compare(const void *a, const void *b)
 
 static void sort(int n)
 {
-	int *v = malloc(n * sizeof(*v)), i;
 	unsigned int seed = n;
+	int *v, i;
+
+	n = n / part + 1;
+	v = malloc(n * sizeof(*v));
 
 	for (i = 0; i < n; i++)
 		v[i] = rand_r(&seed);
@@ -229,6 +235,8 @@ int main(int argc, char **argv)
 		sort(300);
 		return 0;
 	}
+	if (argc > 3 && atoi(argv[3]) > 0)
+		part = atoi(argv[3]);
 	printf("thread %d of %d\n", getpid(), getpid());
 	fflush(stdout);
 	for (i = 0; i < rounds; i++) {
@@ -238,7 +246,7 @@ int main(int argc, char **argv)
 		run_threads(4);
 		sort(20000);
 	}
-	if (argc > 2)
+	if (argc > 2 && *argv[2])
 		jit_run(argv[2], 40);
 	return signals < 20 * rounds;
 }
