@@ -28,7 +28,7 @@ port=$((20000 + $$ % 20000))
 "$board" run --no-driver --limit 20000000 --gdb $port -- true >"$tap_tmp/gdb" 2>&1 &
 pid=$!
 says "a debugger finds the hart at its reset vector" 0 "pc 0x1000" "$top/tests/board/talk.py" gdb $port
-ok "... and lets it go on" wait $pid
+ok "a debugger finds the hart at its reset vector, and lets it go on" wait $pid
 
 # 5 million instructions a second make 6 s of 30 million. Without the limit they take a second or two.
 start=$(date +%s%N)

@@ -59,8 +59,8 @@ ok "a sink is pointed at the UART" "$board" run --no-driver --topology "$tap_tmp
 sed -n 's/^# //p' "$tap_tmp/out" >"$tap_tmp/said"
 count() { sed -n "s/^ram0 .*$1=\([0-9]*\).*/\1/p" "$tap_tmp/stats"; }
 cp "$tap_tmp/out" "$tap_tmp/said"
-ok "... which is a bus error, no store to a device" [ "$(count bus_errors)" -gt 10 ]
-is "... of which the console shows nothing" "$(LC_ALL=C tr -d '\11\12\15\33\40-\176' <"$tap_tmp/console" | wc -c)" 0
+ok "a sink that points at the UART has bus errors, and stores nothing to the device" [ "$(count bus_errors)" -gt 10 ]
+is "the console shows nothing of a sink that points at the UART" "$(LC_ALL=C tr -d '\11\12\15\33\40-\176' <"$tap_tmp/console" | wc -c)" 0
 is "interrupt lost: none, though the buffer was full" "$(count interrupts)" 0
 wp=$(sed -n 's/^wp //p' "$tap_tmp/said")
 is "write pointer outside: 4 KiB behind trRamLimit" $((${wp:-0} & ~3)) $((0x10000000 + 4032 + 4096))

@@ -27,7 +27,7 @@ is "what they wrote is in the truth" "$("$tap_tmp/truth-text" "$tap_tmp/hart0.tr
 	"101 101 103 104 104"
 is "a register at an address with two stages of translation" "$(said guest)" "load VS ok"
 is "the first instruction after an xret traps" "$(said fetch)" "S 1 VS 20 VU 20 U 1"
-is "... from the privilege that the xret went to" \
+is "the first instruction after an xret traps, from the privilege that the xret went to" \
 	"$("$tap_tmp/truth-text" "$tap_tmp/hart0.truth" | sed -n 's/^trap exception 4 //p' | xargs)" "S VS VU U"
 is "accesses that are not of one aligned register are reported, each" \
 	"$(sed -n 's/.*te: offset \(0x[0-9a-f]*\|0\), value \(0x[0-9a-f]*\): access is not.*/\1 \2/p' "$tap_tmp/err" | xargs)" \
@@ -35,9 +35,9 @@ is "accesses that are not of one aligned register are reported, each" \
 is "no way from block to block that the code does not have" "$(sed -n 's/^hart0 .*edges=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 0
 
 modes "strict access" ,strict-access=on
-is "... they fault" "$(sed -n 's/^\(lh\|ld\|sd\|lw\|misaligned lw\) M //p' "$tap_tmp/said" | xargs)" "5 5 5 7 ok"
+is "strict access: accesses that are not of one aligned register fault" "$(sed -n 's/^\(lh\|ld\|sd\|lw\|misaligned lw\) M //p' "$tap_tmp/said" | xargs)" "5 5 5 7 ok"
 bare_cpu=rv64,smstateen=on modes "Smstateen" ""
-is "... closes scontext and hcontext to all but M" "$(said scontext) $(said hcontext)" \
+is "Smstateen closes scontext and hcontext to all but M" "$(said scontext) $(said hcontext)" \
 	"U 2 S 2 VU 2 VS 2 M ok U 2 S 2 VU 2 VS 2 M ok"
 
 # The hypervisor's delta in a guest's time is none in timestamps
@@ -45,7 +45,7 @@ mkdir -p "$tap_tmp/h"
 bare_build "$tap_tmp/hostile" -DROUNDS=300 -DRUNNING=1 "$top/tests/board/hostile.c" || exit 1
 bare_run "$tap_tmp/hostile" "truth=$tap_tmp/h,boot-trace=$tap_tmp/h,boot-timestamp=on,stats=$tap_tmp/stats" >"$tap_tmp/said" 2>&1
 is "a guest with a time of its own: the program ends" $? 0
-ok "... and decodes as it ran, when it ran" "$O/bin/ntrace" verify --timestamp --truth "$tap_tmp/h/hart0.truth" \
+ok "a guest with a time of its own decodes as it ran, when it ran" "$O/bin/ntrace" verify --timestamp --truth "$tap_tmp/h/hart0.truth" \
 	--trace "$tap_tmp/h/ram.ntrace"
 
 # Zcmp and Zcmt
@@ -57,10 +57,10 @@ for mode in btm htm; do
 	ok "Zcmp and Zcmt, $mode: the program ends" env bare_cpu=rv64,d=off,zcmp=on,zcmt=on sh -c "
 		. '$top/tests/board/bare.sh'; tap_tmp='$tap_tmp'
 		bare_run '$tap_tmp/zcm' 'truth=$tap_tmp/z,boot-trace=$tap_tmp/z,boot-control=$control,stats=$tap_tmp/stats'"
-	is "... each jump is explained" "$(sed -n 's/^hart0 .*edges=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 0
-	is "... and has its type: returns, calls, jumps" "$("$tap_tmp/truth-text" "$tap_tmp/z/hart0.truth" |
+	is "Zcmp and Zcmt, $mode: each jump is explained" "$(sed -n 's/^hart0 .*edges=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 0
+	is "Zcmp and Zcmt, $mode: each jump has its type: returns, calls, jumps" "$("$tap_tmp/truth-text" "$tap_tmp/z/hart0.truth" |
 		awk '/^block 800000[89a-f]/ { n[$4]++ } END { print n[13], n[9] + n[8], n[11] }')" "2001 2000 2000"
-	ok "... and decodes as it ran" "$O/bin/ntrace" verify --elf "$tap_tmp/zcm" --zcmp \
+	ok "Zcmp and Zcmt, $mode: the program decodes as it ran" "$O/bin/ntrace" verify --elf "$tap_tmp/zcm" --zcmp \
 		--zcmt "0x$(riscv64-linux-gnu-nm "$tap_tmp/zcm" | sed -n 's/ . table$//p')" \
 		--truth "$tap_tmp/z/hart0.truth" --trace "$tap_tmp/z/ram.ntrace"
 done
@@ -73,8 +73,8 @@ for control in 0x01a10230 0x01a10260; do
 		"truth=$tap_tmp/r,boot-trace=$tap_tmp/r,boot-control=$control,stats=$tap_tmp/stats" >"$tap_tmp/said" 2>&1
 	is "a reset while trace goes on ($control)" \
 		"$? $(sed -n 's/^hart0 .*edges=\([0-9]*\) .*resets=\([0-9]*\).*/\1 \2/p' "$tap_tmp/stats")" "0 0 1"
-	is "... is a message with SYNC 1 and the reset vector" "$("$O/bin/ntrace" dump "$tap_tmp/r/ram.ntrace" |
+	is "a reset while trace goes on ($control) is a message with SYNC 1 and the reset vector" "$("$O/bin/ntrace" dump "$tap_tmp/r/ram.ntrace" |
 		grep -c 'SYNC=1 .*(0x1000)')" 1
-	ok "... and decodes as it ran" "$O/bin/ntrace" verify --truth "$tap_tmp/r/hart0.truth" --trace "$tap_tmp/r/ram.ntrace"
+	ok "a reset while trace goes on ($control) decodes as it ran" "$O/bin/ntrace" verify --truth "$tap_tmp/r/hart0.truth" --trace "$tap_tmp/r/ram.ntrace"
 done
 done_testing

@@ -42,8 +42,8 @@ sed 's/^/# /' "$tap_tmp/dump" | head -5
 ok "its first message is ProgTraceSync, trace enable" sh -c "head -n 1 '$tap_tmp/dump' | grep -q 'ProgTraceSync.*SYNC.*5'"
 is "trTeActive 0 resets" "$(bits te_off 3)" 0
 is "a full sink that shall stop has stopped" "$(bits ram_full 0x10a) $(bits ram_wrapped 0xfffffffd)" "$((0x108)) 1"
-is "... and its interrupt is pending at the APLIC" "$(bits pending_before 256) $(bits pending 256)" "0 256"
-is "... once" "$(sed -n 's/^ram0 .* interrupts=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 1
+is "the interrupt of a full sink is pending at the APLIC" "$(bits pending_before 256) $(bits pending 256)" "0 256"
+is "a full sink interrupts once" "$(sed -n 's/^ram0 .* interrupts=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 1
 is "a byte can be loaded" "$(reg te_byte)" 0x00
 is "no step of the program is lost to register accesses" "$(sed -n 's/^hart0 .* edges=\([0-9]*\).*/\1/p' "$tap_tmp/stats")" 0
 figure "$(sed -n 's/^hart0 .* register_accesses=\([0-9]*\).*/\1/p' "$tap_tmp/stats") register accesses"

@@ -23,5 +23,5 @@ is "nothing was lost" "$(count te1 overflows) $(count te1 blocks_lost)" "0 0"
 bare_build "$tap_tmp/alone" -DALONE=1 "$top/tests/board/stall.c"
 bare_timeout=20 bare_run "$tap_tmp/alone" "stall-limit=1000" -smp 2 >"$tap_tmp/said" 2>&1
 is "a hart that nobody helps ends the run" $? 1
-ok "... which says why" grep "hart 1 stands still for ever: trTeInstStallEna is 1, and nobody takes its messages" "$tap_tmp/said"
+ok "a hart that nobody helps ends the run, which says why" grep "hart 1 stands still for ever: trTeInstStallEna is 1, and nobody takes its messages" "$tap_tmp/said"
 done_testing

@@ -148,7 +148,7 @@ for what in whole full ended; do ok "$what" all $what; done
 ok "a signal that is ignored" ignored export-jsonl
 ok "a full device stays one" device
 ok "named pipes" pipe
-ok "... are refused by what cannot write them" no_pipe
+ok "named pipes are refused by what cannot write them" no_pipe
 ok "links" link
 ok "a recording in its own place" itself
 begin && chmod 444 file

@@ -37,11 +37,11 @@ replayed() {
 	is "$1: all of it" "$(sed -n '1p;$p' "$tap_tmp/$1" | tr '\n' ' ')" "ntrace probe 1 [end] "
 	ok "$1: a board is made of it" "$top/tools/board/replay" "$tap_tmp/$1" "$tap_tmp/$1.made"
 	cat "$tap_tmp/$1.made/board" 2>/dev/null | sed 's/^/# /'
-	ok "$1: ... which gives a report" probe "$1.again" --board "$tap_tmp/$1.made/board"
+	ok "$1: a board is made of it, which gives a report" probe "$1.again" --board "$tap_tmp/$1.made/board"
 	same "$tap_tmp/$1" >"$tap_tmp/before"
 	same "$tap_tmp/$1.again" >"$tap_tmp/after"
 	[ "$(grep -c 'caps type' "$tap_tmp/before")" -ge 3 ] || echo few >>"$tap_tmp/before"
-	ok "$1: ... with the same hardware" diff "$tap_tmp/before" "$tap_tmp/after"
+	ok "$1: a board is made of it, with the same hardware" diff "$tap_tmp/before" "$tap_tmp/after"
 }
 
 # trace NAME CPU: the bytes of the trace in a report
@@ -57,7 +57,7 @@ replayed odd --harts 2 --topology funnel \
 	--model te.sync_max_lowest=3,te.sync_max_highest=9,te.src_bits=5,te.stall=off,te.vendor=7,ram.align=64
 replayed k3 --board k3 --harts 2
 replayed p550 --board p550 --harts 2
-is "p550: ... whose timestamps count the same clock" \
+is "p550: timestamps of the board that is made count the same clock" \
 	"$(grep -c '^timestamp/frequency 700000000$' "$tap_tmp/p550.again")" 2
 
 # This board's registers are in power domains that sleep, or belong to a CPU that is off while others
@@ -86,8 +86,8 @@ is "the trace has 4 KiB and more" "$(($(wc -c <"$tap_tmp/trace") >= 4096))" 1
 "$ntrace" dump --src-bits "$(sed -n 's/^src_bits //p' "$tap_tmp/odd" | head -1)" --timestamp --tstamp-bits 40 "$tap_tmp/trace" >"$tap_tmp/dump" 2>&1
 # the buffer may be full in the middle of the last message
 sed '$d' "$tap_tmp/dump" | grep -i -B1 -A1 error | sed 's/^/# /'
-is "... of messages, and nothing else" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
-is "... branches of a loop among them" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
+is "the trace has messages, and nothing else" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
+is "the trace has branches of a loop" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
 
 # Strangers may send a report that was cut, or something else.
 head -c 2000 "$tap_tmp/odd" >"$tap_tmp/cut"

@@ -146,12 +146,12 @@ nr_times() {
 }
 untimed() { "$O/perf/7.2/x86_64/perf" script --itrace=e -F comm -i "$out/$1" 2>&1 >/dev/null | grep -m 1 'nobody knows how fast timestamps run'; }
 ok "a clock that nobody knows: the branches" reads clock.data 1000
-ok "... of perf's recording" reads clock-perf.data 1000
+ok "a clock that nobody knows: the branches of perf's recording" reads clock-perf.data 1000
 unknown=$(nr_times clock.data) perfs=$(nr_times clock-perf.data) known=$(nr_times user.data)
-ok "... have no times but those of perf's records ($unknown, $perfs, with a known clock $known)" \
+ok "a clock that nobody knows: branches have no times but those of perf's records ($unknown, $perfs, with a known clock $known)" \
 	[ "$((unknown + perfs))" -lt "$((known / 10))" ]
-ok "... which perf says, too" untimed clock.data
-ok "... of its own recording" untimed clock-perf.data
+ok "a clock that nobody knows: perf says so, too" untimed clock.data
+ok "a clock that nobody knows: perf says so of its own recording" untimed clock-perf.data
 ok "a buffer for a thread" reads thread.data 1000
 ok "a process that runs already" reads pid.data 1000
 ok "SIGINT ends it" says pid 0 "wrote pid.data"
@@ -189,14 +189,14 @@ shown() {
 	grep -qE "^ntrace: [0-9]+ s, [0-9.]+ MB, [0-9.]+ MB/s, $2" "$tap_tmp/shown" && grep -q '^.\[Kntrace: wrote' "$tap_tmp/shown"
 }
 ok "a terminal shows progress, size and rate" shown terminal "nothing lost"
-ok "... and what is lost" shown losing "trace was lost [0-9]+ times"
-ok "... as the last line says" says losing 0 "try a larger buffer (-m)"
+ok "a terminal shows what is lost" shown losing "trace was lost [0-9]+ times"
+ok "the last line says what is lost" says losing 0 "try a larger buffer (-m)"
 ok "the recorder comes before the command" says priority 0 -20
-ok "... which has its own priority" says priority 0 0
+ok "the command that is recorded has its own priority" says priority 0 0
 ok "doctor: a board lacks nothing but perf" says doctor 0 "The kernel offers the event ntrace//."
 ok "programs that want a sink on the board" shared
 ok "a sink that another program had" says waits 0 "another program had the trace sink 1 times"
 ok "a CPU that another program has" says taken 2 \
 	"in use by ntrace-static (process $(sed -n 's/^pid //p' "$out/said/taken"), CPUs 0)"
-is "... and a sink that is free" "$(grep -c 'had the trace sink' "$out/said/free") $(tail -n 1 "$out/said/free")" "0 status 0"
+is "a sink that is free is used" "$(grep -c 'had the trace sink' "$out/said/free") $(tail -n 1 "$out/said/free")" "0 status 0"
 done_testing

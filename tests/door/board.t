@@ -15,15 +15,15 @@ TALK='/out/program; echo kept >/out/file; for c in mount which pidof su stty man
 tr -d '\r' <"$tap_tmp/shell" >"$tap_tmp/said"
 said() { grep -qE -- "$1" "$tap_tmp/said" || { tail -n 30 "$tap_tmp/said"; return 1; }; }
 ok "the banner records with --kcore" said '^ +perf record --kcore -e ntrace// -- ls'
-ok "... names the folder of the host" said "^/out is $tap_tmp/kept on the host, and stays"
-ok "... and says how to bring a program in" said 'riscv64-linux-gnu-gcc -g -static prog.c -o '
+ok "the banner names the folder of the host" said "^/out is $tap_tmp/kept on the host, and stays"
+ok "the banner says how to bring a program in" said 'riscv64-linux-gnu-gcc -g -static prog.c -o '
 ok "a program that was brought in" said '^from the host'
 is "what was written to /out is there afterwards" "$(cat "$tap_tmp/kept/file" 2>&1)" kept
-ok "... as the last line says" said "^board: files that you left in /out are in "
+ok "the last line says that what was written to /out is there afterwards" said "^board: files that you left in /out are in "
 is "no usual command is missing" "$(grep '^no ' "$tap_tmp/said")" ""
 ok "the terminal has a size" said '^[1-9][0-9]* [1-9][0-9]*$'
 ok "su to a user keeps the folder, su - goes home" said '^/home/user$'
-ok "... and su to nobody says so" said '^su: the board has no user nosuch'
+ok "su to a user keeps the folder, su - goes home, and su to nobody says so" said '^su: the board has no user nosuch'
 ok "pidof and mount work" said '^pidof$'
 ok "man says where the pages are" said 'On the host: man -l Documentation/man'
 done_testing

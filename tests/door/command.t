@@ -29,7 +29,7 @@ says "help of no command" 2 "no command 'fry'; \`ntrace help\` lists them" "$ntr
 says "no such command" 2 "no command 'fry'; \`ntrace help\` lists them" "$ntrace" fry
 says "decode -h" 0 "usage: ntrace decode" "$ntrace" decode -h
 says "no such option" 2 "ntrace decode: unrecognized option '--colour'" "$ntrace" decode --colour x
-says "... and the hint" 2 "\`ntrace decode --help\` lists the options" "$ntrace" decode --colour x
+says "no such option: the hint" 2 "\`ntrace decode --help\` lists the options" "$ntrace" decode --colour x
 says "an option without its value" 2 "ntrace decode: option '--elf' requires an argument" "$ntrace" decode --elf
 
 printf 'PERFILE2%100s' '' >"$tap_tmp/perf.data"
@@ -66,7 +66,7 @@ offers() {
 		"$top/tools/ntrace/ntrace.bash" "$@"
 }
 is "completion of a command" "$(offers dec)" decode
-is "... and of its options" "$(offers decode --load)" --load-offset
+is "completion of a command, and of its options" "$(offers decode --load)" --load-offset
 
 # Code that is missing: each place once, and then counts
 riscv64-linux-gnu-objcopy --remove-section=.none "$elf" "$tap_tmp/start" 2>/dev/null || cp "$elf" "$tap_tmp/start"
@@ -79,9 +79,9 @@ rc=0
 "$ntrace" decode --stats --elf "$tap_tmp/other" "$samples/primes.nt" >"$tap_tmp/stats" 2>"$tap_tmp/err" || rc=$?
 is "missing code is an error of the decode" $rc 1
 gaps=$(awk '$1 == "gaps" { print $NF }' "$tap_tmp/stats")
-is "... but not of the trace" "$(awk '$1 == "errors" { print $2 }' "$tap_tmp/stats")" 0
-ok "... which had many" [ "$gaps" -gt 50 ]
-ok "... and said so in a few lines" [ "$(wc -l <"$tap_tmp/err")" -lt 6 ]
+is "missing code is not an error of the trace" "$(awk '$1 == "errors" { print $2 }' "$tap_tmp/stats")" 0
+ok "a decode without the code has many errors" [ "$gaps" -gt 50 ]
+ok "a decode without the code prints a few lines of errors" [ "$(wc -l <"$tap_tmp/err")" -lt 6 ]
 sed 's/^/# /' "$tap_tmp/err"
-is "... with their number" "$(sed -n 's/.*no code at .*: \([0-9]*\) times.*/\1/p' "$tap_tmp/err")" "$gaps"
+is "a decode without the code prints the number of errors" "$(sed -n 's/.*no code at .*: \([0-9]*\) times.*/\1/p' "$tap_tmp/err")" "$gaps"
 done_testing

@@ -17,7 +17,7 @@ else
 fi
 dir=$build/demo
 ok "make demo" run make demo
-is "... leaves a recording that is the user's" "$(stat -c %U "$dir/perf.data" 2>&1)" "$user"
+is "make demo leaves a recording that is the user's" "$(stat -c %U "$dir/perf.data" 2>&1)" "$user"
 cp "$tap_tmp/out" "$tap_tmp/demo"
 branches=$dir/branches.txt
 ok "a branch of the program, in the C library, by symbol" \
@@ -57,7 +57,7 @@ ok "ntrace script says the same as perf script" sh -c \
 mkdir -p "$tap_tmp/board-out" && chown "$user" "$tap_tmp/board-out"
 ok "a recording straight to /out, which perf reads there" run tools/board/board run --out "$tap_tmp/board-out" -- \
 	'perf record --kcore -o /out/perf.data -e ntrace//u -- ls / >/dev/null && perf script -i /out/perf.data | grep -m1 branches'
-is "... is the user's" "$(stat -c %U "$tap_tmp/board-out/perf.data" 2>&1)" "$user"
+is "a recording straight to /out is the user's" "$(stat -c %U "$tap_tmp/board-out/perf.data" 2>&1)" "$user"
 
 # Packages are missing. A sentence says so before make says "Error 127".
 mkdir -p "$tap_tmp/bin"

@@ -118,7 +118,7 @@ awk '/^Save this as/ { block = 1; next } block && /^[^\t]/ { exit } block { sub(
 chmod +x "$tree/tests/lib/mine.t"
 ok "the test that tests/README.rst has to copy passes" "$tree/tests/run" lib/mine
 sed -i 's/\<102\>/103/' "$tree/tests/lib/mine.t"
-ok "... and can fail" sh -c "! '$tree/tests/run' lib-mine"
+ok "the test that tests/README.rst has to copy passes, and can fail" sh -c "! '$tree/tests/run' lib-mine"
 
 if command -v sphinx-build >/dev/null; then
 	ok "Sphinx builds the documents without a warning" sphinx-build -q -W --keep-going -d "$tap_tmp/doctrees" \

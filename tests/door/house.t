@@ -17,7 +17,7 @@ put long/lib-one '\necho 1..1; echo not ok 1 - long'
 run() { (cd "$house" && O=$house/build JOBS=1 tests/run "$@" 2>&1 </dev/null); }
 ran() { run "$@" | sed -n 's/^== //p' | sort | paste -sd' '; }
 
-plan 30
+plan 31
 is "an area" "$(ran lib)" "lib-one lib-two"
 is "an area, and one program of another" "$(ran lib perf/decode)" "lib-one lib-two perf-decode"
 is "a program, by either name" "$(ran lib/one) $(ran lib-one) $(ran tests/lib/one.t)" "lib-one lib-one lib-one"
@@ -43,6 +43,8 @@ is "tests/sizes names programs that exist" "$(awk 'NF && !/^#/ && $2 != "quick" 
 is "an option that does not exist is refused" "$(run --colour; echo $?)" \
 	"tests/run: there is no option --colour; see tests/run --help
 2"
+# "..." as the beginning of a name continues the name before it
+is "no name of a test continues another one" "$(cd "$top/tests" && grep -nE '^[^#]*[a-z_] "(\$[a-z]+:? )?\.{3} ' ./*/*.t)" ""
 ok "--help says how to run a case" sh -c "'$top/tests/run' --help | grep -q 'tests/run ntt/'"
 
 # one case of the decoder
@@ -111,5 +113,5 @@ if command -v script >/dev/null; then
 else
 	skip "a terminal shows how far it is" "there is no script(1)"
 fi
-is "... and a file does not" "$(run lib | grep -c ' of 2\]')" 0
+is "a terminal shows how far it is, and a file does not" "$(run lib | grep -c ' of 2\]')" 0
 done_testing

@@ -86,10 +86,10 @@ mistake "ntrace report of nothing" "this command reads what \"perf record -e ntr
 mistake "ntrace decode of a recording in a pipe" "is a recording of perf: give its name, as a pipe does not say how the encoder was set up" \
 	sh -c "'$ntrace' decode --elf '$samples/primes' - <'$tap_tmp/perf.data'"
 mistake "ntrace decode without a program" "decode needs the code: --elf ELF" "$ntrace" decode "$samples/primes.nt"
-mistake "... with a program of the PC" "not a RISC-V program" "$ntrace" decode --elf /bin/ls "$samples/primes.nt"
+mistake "ntrace decode with a program of the PC" "not a RISC-V program" "$ntrace" decode --elf /bin/ls "$samples/primes.nt"
 printf '.globl _start\n_start: ret\n' >"$tap_tmp/other.S"
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x700000 -o "$tap_tmp/other" "$tap_tmp/other.S"
-mistake "... with another program" "there is no code at" "$ntrace" decode --elf "$tap_tmp/other" "$samples/primes.nt"
+mistake "ntrace decode with another program" "there is no code at" "$ntrace" decode --elf "$tap_tmp/other" "$samples/primes.nt"
 
 # ---- on the board, in one boot: N is the number of a mistake, and its output goes to /out/N
 cat >"$tap_tmp/guest" <<'EOT'

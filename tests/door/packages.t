@@ -10,9 +10,9 @@ short=$(echo "$version" | cut -d. -f1,2)
 
 # ---- one version
 is "the header has the version" "$(sed -n 's/^#define NT_VERSION_M[A-Z]*	//p' include/ntrace/ntrace.h | paste -sd.)" "$short"
-is "... and dkms.conf" "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)" "$version"
-is "... and debian/changelog" "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" "$version"
-is "... and the .spec" "$(sed -n 's/^Version:[[:space:]]*//p' packaging/ntrace.spec)" "$version"
+is "dkms.conf has the version" "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)" "$version"
+is "debian/changelog has the version" "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" "$version"
+is "the .spec has the version" "$(sed -n 's/^Version:[[:space:]]*//p' packaging/ntrace.spec)" "$version"
 cp -r tools include VERSION "$tap_tmp/" && echo 2.7 >"$tap_tmp/VERSION"
 ok "a library of another version than its header is not built" sh -c \
 	"! make -C '$tap_tmp/tools/lib/ntrace' O='$tap_tmp/o' 2>'$tap_tmp/err' && grep -q 'and VERSION is 2.7' '$tap_tmp/err'"
@@ -21,8 +21,8 @@ ok "a library of another version than its header is not built" sh -c \
 places="PREFIX=/usr LIBDIR=/usr/lib/riscv64-linux-gnu DESTDIR=$tap_tmp/dest"
 # shellcheck disable=SC2086
 ok "make install LIBDIR=" make install $places
-ok "... puts the library there" [ -e "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/libntrace.so" ]
-is "... and libntrace.pc names it" "$(sed -n 's/^libdir=//p' "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/pkgconfig/libntrace.pc")" \
+ok "make install LIBDIR= puts the library there" [ -e "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/libntrace.so" ]
+is "make install LIBDIR= writes the folder into libntrace.pc" "$(sed -n 's/^libdir=//p' "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/pkgconfig/libntrace.pc")" \
 	/usr/lib/riscv64-linux-gnu
 ok "make install installs ntrace-dev for ntrace encode" "$tap_tmp/dest/usr/bin/ntrace" encode --help
 # Builds a shipped example against the installed library.
@@ -36,14 +36,14 @@ riscv64-linux-gnu-objcopy -O binary -j .text samples/primes "$tap_tmp/text"
 text=$(riscv64-linux-gnu-objdump -h samples/primes | awk '$2 == ".text" { print "0x" $4 }')
 LD_LIBRARY_PATH=$lib "$tap_tmp/examples/calls" samples/primes.nt "$tap_tmp/text" "$text" >"$tap_tmp/calls" 2>&1
 # The program calls count_primes once, and strike_out for each of the 46 primes.
-is "... and prints the calls of the sample" "$? $(awk '{ print $1 }' "$tap_tmp/calls" | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd' ')" "0 1 46"
+is "an example builds by pkg-config, without a warning, and prints the calls of the sample" "$? $(awk '{ print $1 }' "$tap_tmp/calls" | sort | uniq -c | awk '{ print $1 }' | sort -n | paste -sd' ')" "0 1 46"
 # Any perf can read this.
 mkdir -p "$tap_tmp/o/perf/7.9/$(uname -m)" && echo '#!/bin/sh' >"$tap_tmp/o/perf/7.9/$(uname -m)/perf"
 ok "make install-perf" make O="$tap_tmp/o" install-perf PREFIX=/usr DESTDIR="$tap_tmp/dest"
-ok "... beside the perf of the distribution" [ -x "$tap_tmp/dest/usr/bin/perf-ntrace" ]
+ok "make install-perf installs beside the perf of the distribution" [ -x "$tap_tmp/dest/usr/bin/perf-ntrace" ]
 # shellcheck disable=SC2086
 ok "make uninstall" make uninstall $places
-is "... leaves nothing" "$(find "$tap_tmp/dest" -type f -o -type l)" ""
+is "make uninstall leaves nothing" "$(find "$tap_tmp/dest" -type f -o -type l)" ""
 
 # ---- packages of Debian
 ok "make dist" make dist
@@ -79,7 +79,7 @@ if [ -n "$perf" ]; then
 else
 	skip "perf-ntrace knows N-Trace" "there is no perf; make perf builds it"
 fi
-ok "... and can be removed" sh -c "dpkg --root='$root' --force-depends --force-not-root --force-bad-path --no-triggers \
+ok "perf-ntrace knows N-Trace, and can be removed" sh -c "dpkg --root='$root' --force-depends --force-not-root --force-bad-path --no-triggers \
 	-P ntrace libntrace-dev libntrace1 ${perf:+perf-ntrace} >/dev/null 2>&1; ! find '$root/usr' -name '*ntrace*' | grep ."
 
 # The module, as DKMS would build it from the package

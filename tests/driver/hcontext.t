@@ -28,7 +28,7 @@ plan 6
 is "all CPUs are traced, one goes and comes, and events come and go" $? 0
 grep '^#' "$tap_tmp/said"
 is "CPUs have it before" "$(sed -n 's/^at first //p' "$tap_tmp/said")" "29 29"
-is "... and after all of them" "$(sed -n 's/^at last //p' "$tap_tmp/said")" "29 29"
+is "CPUs have it after all of them" "$(sed -n 's/^at last //p' "$tap_tmp/said")" "29 29"
 for t in all one again; do
 	is "it is in the trace, and no other: $t" "$(sed -n "s/^$t //p" "$tap_tmp/said" | tr '\n' ' ')" "hcontext=0x1d "
 done

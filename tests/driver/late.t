@@ -98,7 +98,7 @@ sed 's/^/# /' "$tap_tmp/said"
 own="18004000.trace 18005000.trace"
 is "a sink comes, which makes three, and goes: the encoders use what there is" \
 	"$(said before), $(said with), $(said without)" "0-1 $own 2, 0-1 $own 3, 0-1 $own 2"
-is "... and the module can go" "$(said unloaded)" yes
+is "a sink comes, which makes three, and goes: the encoders use what there is, and the module can go" "$(said unloaded)" yes
 quiet "a choice of sinks"
 
 # The sink that two harts share goes, and comes back while one of them is offline. That one's encoder has no power.
@@ -118,7 +118,7 @@ quiet "a choice of sinks"
 sed 's/^/# /' "$tap_tmp/said"
 is "a shared sink comes back while a CPU is offline: that CPU is traced when it has come" \
 	"$(xargs <"$tap_tmp/said")" "with: 0-1 without: offline: 0 online: 0-1 trace: yes unloaded: yes"
-is "... and nothing is looked at without power" "$(grep 'not active\|lost its power' "$tap_tmp/err" | sort -u)" ""
+is "a shared sink comes back while a CPU is offline: that CPU is traced when it has come, and nothing is looked at without power" "$(grep 'not active\|lost its power' "$tap_tmp/err" | sort -u)" ""
 quiet "a shared sink comes back"
 
 # The encoder of one hart goes. The flight recorder records the other one.

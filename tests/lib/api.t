@@ -15,7 +15,7 @@ grep -v '^static inline' "$prefix/include/ntrace/ntrace.h" |
 nm -D --defined-only "$prefix/lib/libntrace.so.1" | sed -n 's/.* T \([^@]*\).*/\1/p' | sort >"$tap_tmp/so"
 is "over 40 functions in the header" "$([ "$(wc -l <"$tap_tmp/header")" -gt 40 ] && echo yes)" yes
 ok "the shared library exports the functions of the header" diff "$tap_tmp/header" "$tap_tmp/so"
-is "... in version LIBNTRACE_1.0" "$(nm -D --with-symbol-versions --defined-only \
+is "the shared library exports the functions of the header, in version LIBNTRACE_1.0" "$(nm -D --with-symbol-versions --defined-only \
 	"$prefix/lib/libntrace.so.1" | grep -c ' T .*@@LIBNTRACE_1.0$')" "$(wc -l <"$tap_tmp/header")"
 is "it needs the C library alone" "$(readelf -d "$prefix/lib/libntrace.so.1" |
 	sed -n 's/.*NEEDED.*\[\(.*\)\.so.*/\1/p' | grep -v '^libpthread$')" libc
@@ -31,7 +31,7 @@ without=$(while read -r f; do
 		found && !/^\.(TQ|BR|TP)/ { said = length($0) > 4; exit }
 		END { exit !said }' "$prefix/share/man/$page" || echo "$f"
 done <"$tap_tmp/functions")
-is "... or without a description in it" "$without" ""
+is "functions without a manual page, or without a description in it" "$without" ""
 
 cat >"$tap_tmp/prog.c" <<'EOT'
 #include <ntrace/ntrace.h>
@@ -71,7 +71,7 @@ build_and_run() {
 	"$@" -o "$tap_tmp/prog" $(pkg-config --cflags --libs libntrace) && "$tap_tmp/prog" >"$out"
 }
 ok "a program by pkg-config, C" build_and_run "$tap_tmp/c" gcc -std=c11 -Wall -Werror -pedantic "$tap_tmp/prog.c"
-ok "... says what it should" diff "$tap_tmp/wanted" "$tap_tmp/c"
+ok "a program by pkg-config, C, prints what it should" diff "$tap_tmp/wanted" "$tap_tmp/c"
 printf '#include <ntrace/elf.h>\nint main() { nt_config c = NT_CONFIG_INIT; return nt_config_check(&c) || c.xlen != 64; }\n' >"$tap_tmp/prog.cc"
 ok "the header is C++ too" build_and_run "$tap_tmp/cc" g++ -std=c++11 -pedantic -Wall -Wextra -Werror "$tap_tmp/prog.cc"
 
@@ -110,9 +110,9 @@ elfs="--elf $tap_tmp/main --elf $tap_tmp/other@0x400000"
 is "several objects" "$? $(cat "$tap_tmp/pcs")" "0 $(cat "$tap_tmp/list")"
 "$ntrace" decode --elf "$tap_tmp/main" --load-offset 0x400000 --elf "$tap_tmp/other" --pcs \
 	"$tap_tmp/nt" >"$tap_tmp/pcs"
-is "... with --load-offset" "$? $(cat "$tap_tmp/pcs")" "0 $(cat "$tap_tmp/list")"
+is "several objects, with --load-offset" "$? $(cat "$tap_tmp/pcs")" "0 $(cat "$tap_tmp/list")"
 "$ntrace" decode --elf "$tap_tmp/main" --pcs "$tap_tmp/nt" >/dev/null 2>"$tap_tmp/err"
-is "... and one is missing" "$? $(grep -c NT_E_NO_CODE "$tap_tmp/err")" "1 1"
+is "several objects, and one is missing" "$? $(grep -c NT_E_NO_CODE "$tap_tmp/err")" "1 1"
 "$ntrace" encode --elf "$tap_tmp/main@-4" --pcs "$tap_tmp/list" -o "$tap_tmp/nt" 2>"$tap_tmp/err"
 is "an offset that is no number" "$? $(grep -c "'-4' is not a number" "$tap_tmp/err")" "2 1"
 done_testing

@@ -46,8 +46,8 @@ real() {
 	ok "$name" awk -v other="$other" "$silent" "$tap_tmp/flipped"
 }
 real "a real program, HTM: silently wrong at most 1 %" 0 htm
-real "... BTM, and software writes nothing into the trace" 0 btm flow-only
-real "... BTM, and any loop may be a message of software instead: but for these" 1 btm
+real "a real program, BTM, and software writes nothing into the trace: silently wrong at most 1 %" 0 btm flow-only
+real "a real program, BTM, and any loop may be a message of software: silently wrong at most 1 % but for these" 1 btm
 
 # In this random program blocks are short, and its ways often are equally long and meet again.
 seed=20

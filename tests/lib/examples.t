@@ -16,7 +16,7 @@ export PKG_CONFIG_PATH="$root/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 cp "$top"/examples/*.[ch] "$top/examples/Makefile" "$tap_tmp" || exit 1
 example() { make -s -C "$tap_tmp" CFLAGS="-O2 -Wall -Wextra -Werror" "$@"; }
 ok "builds as C" example insns
-ok "... and as C++ 11" example insns-cc
+ok "builds as C, and as C++ 11" example insns-cc
 export LD_LIBRARY_PATH="$root/usr/lib"
 "$tap_tmp/insns" -t "$dir/prog.elf" "$dir/trace" >"$tap_tmp/listing"
 is "it ends well" "$?" 0

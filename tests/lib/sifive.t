@@ -100,8 +100,8 @@ is "no firmware: only code is missing" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code'
 grep -v '^0x800004\|^0xffffffff80004' list >seen
 is "a page is missing, too" "$(decode --elf user --binary page.2@0xffffffff80002000 \
 	--binary page.3@0xffffffff80003000 nt)" 1
-ok "... and all else is there" cmp pcs seen
-is "... and only code is missing" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
+ok "a page is missing: all else is there" cmp pcs seen
+is "a page is missing: only code is missing" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
 
 # A buffer that was full: its last message is cut.
 size=4096

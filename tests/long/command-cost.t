@@ -69,6 +69,6 @@ symfs
 ok "a large buffer loses nothing" whole
 ok "it keeps no fewer bytes of trace than perf record" compare 1 bytes
 figure "$(tail -n 1 "$tap_tmp/out")"
-ok "... and no less of what was executed" compare 2 instructions
+ok "it keeps no fewer bytes of trace than perf record, and no less of what was executed" compare 2 instructions
 figure "$(tail -n 1 "$tap_tmp/out")"
 done_testing

@@ -101,7 +101,7 @@ all_right() {
 	truth_check cat "$tap_tmp/lines"
 }
 ok "all branches are right" all_right
-is "... and millions of them" "$(($(truth_number 'branches compared') > 5000000))" 1
+is "all branches are right, and millions of them" "$(($(truth_number 'branches compared') > 5000000))" 1
 figure "$truth_last"
 
 # ---- each recording has what it is about
@@ -153,7 +153,7 @@ reported() {
 	by_function -i "$tap_tmp/unload.injected" >"$tap_tmp/from-injected"
 	[ "$(wc -l <"$tap_tmp/direct")" -gt 100 ] && diff "$tap_tmp/direct" "$tap_tmp/from-injected"
 }
-ok "inject: ... and so is the report" reported
+ok "inject: the samples of its file are those of the trace, and so is the report" reported
 ok "inject: no trace is left with --strip" sh -c "'$O/perf/7.2/x86_64/perf' inject --strip -i '$out/exec.data' --itrace=i1000i \
 	-o '$tap_tmp/stripped' 2>/dev/null; [ \"\$('$O/perf/7.2/x86_64/perf' script -D -i '$tap_tmp/stripped' 2>/dev/null |
 	grep -c -a 'PERF_RECORD_AUX\|PERF_RECORD_ITRACE_START')\" = 0 ]"

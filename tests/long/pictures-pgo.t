@@ -110,7 +110,7 @@ layout() { # NAME PROFILE NEW
 
 plan 22
 ok "bzip2 is built by clang" build base
-ok "... and by gcc" build_gcc gcc
+ok "bzip2 is built by clang, and by gcc" build_gcc gcc
 ok "inputs" inputs
 { train base; train gcc; } >out/go
 ok "training on the board" run_board

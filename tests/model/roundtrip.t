@@ -35,7 +35,7 @@ for mode in btm htm; do
 	figure "$mode round trip: $count instructions compared, 0 differences" \
 		"($(($(date +%s%N) / 1000000 - start / 1000000)) ms): $(head -n 1 "$tmp/encode")"
 done
-ok "... and with all optimisations" roundtrip "$tmp/real.list" "$program" \
+ok "$count PCs come back with all optimisations" roundtrip "$tmp/real.list" "$program" \
 	"--implicit-return --sequential-jump --extend-addr --repeated-history --sync-mode 3 --sync-max 12" \
 	"--implicit-return --sequential-jump --extend-addr"
 

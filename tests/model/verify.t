@@ -34,12 +34,12 @@ after_gap() {
 			$1 + $10 == all ? "all" : $1 " + " $10 " of " all }'
 }
 is "a session without its end, in a loop" "$(after_gap full)" "0 differences, 1 gaps, 0 missing, all"
-is "... and the next session ends in the loop" "$(after_gap short)" "0 differences, 1 gaps, 0 missing, all"
+is "a session without its end, and the next session ends in the loop" "$(after_gap short)" "0 differences, 1 gaps, 0 missing, all"
 is "bytes are missing in a loop" "$(after_gap middle)" "0 differences, 1 gaps, 0 missing, all"
-is "... twice" "$(after_gap twice)" "0 differences, 2 gaps, 0 missing, all"
+is "bytes are missing in a loop, twice" "$(after_gap twice)" "0 differences, 2 gaps, 0 missing, all"
 is "a session is missing, and the recording says so" "$(after_gap session --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
-is "... soon after another loss" "$(after_gap soon --lost "$tap_tmp/lost")" "0 differences, 2 gaps, 0 missing, all"
+is "a session is missing, and the recording says so, soon after another loss" "$(after_gap soon --lost "$tap_tmp/lost")" "0 differences, 2 gaps, 0 missing, all"
 is "nothing is missing where the recording says so" "$(after_gap full --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
 # the check must be able to fail

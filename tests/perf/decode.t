@@ -89,9 +89,9 @@ check_good() {
 	ok "$me: exit status of a good trace" says good 0
 	ok "$me: without PERF_RECORD_AUX" same_branches no-aux-record
 	ok "$me: without Ownership, the thread by PERF_RECORD_SWITCH" same_branches no-context
-	is "$me: ... of two that take turns" \
+	is "$me: without Ownership, two threads that take turns by PERF_RECORD_SWITCH" \
 		"$(branches switches | awk '/=> / { print $2 }' | uniq -c | xargs)" "17 1234 16 2234 16 1234 17 2234"
-	ok "$me: ... and no errors if no samples are asked for, either" says_with e switches 0
+	ok "$me: without Ownership, the thread by PERF_RECORD_SWITCH, and no errors if no samples are asked for, either" says_with e switches 0
 	ok "$me: several maps over each other between two messages" same_branches mapped-again
 	is "$me: a process whose id is 4" "$(branches pid-4)" "$(branches good | sed 's/^calls 1234/calls 4/')"
 	is "$me: two encoders in a buffer" "$(sources two-sources)" "$(sources_wanted)"
@@ -106,7 +106,7 @@ check_good() {
 		"$(branches good | sed 's/\[000\]/[001]/' | cksum)"
 	ok "$me: a timestamp of 12 bits" same_branches narrow
 	ok "$me: zeros that perf pads with" same_branches padded
-	ok "$me: ... are no trace" says padded 0
+	ok "$me: zeros that perf pads with are no trace" says padded 0
 	is "$me: a timestamp that advances every fourth tick" "$(last_time prescaled)" "$(($(last_time good) * 4))"
 	ok "$me: nothing is read from a map that came later" says late-mapping 1 \
 		"there is no code at this address" "10002 _start+0x2"

@@ -67,7 +67,7 @@ for kver in $kvers; do
 	ok "$kver: a pipe whose only times are those of PERF_RECORD_AUX" same no-time-pipe no-time
 	ok "$kver: trace in samples, from a pipe" same samples-pipe samples
 	ok "$kver: CPUs that are not alike, one thread's buffer" unlike_is_right
-	ok "$kver: ... from a pipe" same unlike-pipe unlike
+	ok "$kver: CPUs that are not alike, one thread's buffer, from a pipe" same unlike-pipe unlike
 	ok "$kver: two encoders in frames, as without frames" same frames two-sources
 	ok "$kver: frames of two encoders, from a pipe" same frames-pipe frames
 	ok "$kver: a size of trace that cannot be, in a pipe" refused_size

@@ -27,19 +27,19 @@ seconds() {
 }
 
 is "trace that goes on, later, keeps the calls" "$(last_chain kept)" "outer _start"
-is "... also after zeros that perf has padded with" "$(last_chain kept-padded)" "outer _start"
+is "zeros that perf has padded with keep the calls, too" "$(last_chain kept-padded)" "outer _start"
 is "PERF_RECORD_AUX says truncated" "$(last_chain truncated)" "done"
 is "PERF_RECORD_AUX says partial" "$(last_chain partial)" "done"
 is "PERF_RECORD_AUX says partial, of whole messages" "$(last_chain whole)" "done"
 is "the thread has been on a CPU that is not traced" "$(last_chain untraced)" "done"
-is "... as it had been before" "$(last_chain untraced-again)" "done"
+is "the thread has been on a CPU that is not traced, as it had been before" "$(last_chain untraced-again)" "done"
 is "the thread has been on another CPU, in a gap there" "$(last_chain elsewhere)" "done"
 is "the encoder of another CPU could not be started" "$(last_chain refused)" "done"
 is "the thread has run with an event that was disabled" "$(last_chain swapped)" "done"
-is "... and nobody has run on its CPU after it" "$(last_chain swapped-alone)" "done"
+is "the thread has run with an event that was disabled, and nobody has run on its CPU after it" "$(last_chain swapped-alone)" "done"
 is "an event was disabled, and the thread was traced all the time" "$(last_chain disabled-kept)" "outer _start"
-is "... and each switch is reported by two events" "$(last_chain disabled-kept-twice)" "outer _start"
-is "... of which one was with the disabled event" "$(last_chain swapped-twice)" "done"
+is "an event was disabled, and the thread was traced all the time, and each switch is reported by two events" "$(last_chain disabled-kept-twice)" "outer _start"
+is "each switch is reported by two events, one of which was disabled" "$(last_chain swapped-twice)" "done"
 is "a gap on a CPU where the thread has not been" "$(last_chain beside)" "outer _start"
 # without events of switches, nobody knows which threads were on that CPU
 is "without switch events: trace that goes on" "$(last_chain blind-kept)" "outer _start"
@@ -52,11 +52,11 @@ recording collision || exit
 is "another program had the sink" "$? $(grep error "$tap_tmp/said" | sed 's/.*cpu/cpu/')" \
 	"1 cpu 1 pid 2234 tid 2234 ip 0 code 5: another program had the sink: trace is missing"
 "$O/bin/ntrace" script --json -i "$tap_tmp/collision.data" >"$tap_tmp/said" 2>&1
-is "... in JSON" "$(grep -o '"error": "[^"]*"' "$tap_tmp/said")" '"error": "another program had the sink"'
+is "another program had the sink: in JSON" "$(grep -o '"error": "[^"]*"' "$tap_tmp/said")" '"error": "another program had the sink"'
 recording truncated || exit
 is "a buffer that was full" "$("$O/bin/ntrace" script -i "$tap_tmp/truncated.data" 2>/dev/null | sed -n 's/.* code 1: //p')" \
 	"trace was lost (try perf record -m,SIZE)"
 ok "what threads did is looked up in no more than proportion" grows "$(seconds 4000)" "$(seconds 16000)"
 "$O/perf/7.2/x86_64/perf" script -i "$tap_tmp/out.data" -F ip,sym >"$tap_tmp/chains"
-is "... and each of the 7 instructions of each thread has its calls" "$(grep -c ' _start$' "$tap_tmp/chains")" 112000
+is "what threads did is looked up in no more than proportion, and each of the 7 instructions of each thread has its calls" "$(grep -c ' _start$' "$tap_tmp/chains")" 112000
 done_testing

@@ -73,12 +73,12 @@ calls_are() { wc -l calls && [ "$(wc -l <calls)" -gt 1000 ] && cut -d' ' -f1 cal
 
 plan 7
 ok "without NumPy: lists" read_by plain list
-ok "... of the branches that ntrace script prints" branches_are
-ok "... of the calls, by time" calls_are
+ok "without NumPy: lists of the branches that ntrace script prints" branches_are
+ok "without NumPy: lists of the calls, by time" calls_are
 if $python -c 'import numpy' 2>/dev/null; then
 	ok "with NumPy: arrays" read_by numpy ndarray
-	ok "... of the same branches" branches_are
-	ok "... of the same calls" calls_are
+	ok "with NumPy: arrays of the same branches" branches_are
+	ok "with NumPy: arrays of the same calls" calls_are
 	$python "$top/examples/hot.py" perf.data >said 2>&1
 	ok "the example prints functions, branches and losses" sh -c "cat said; grep -q 'instructions of main$' said && grep -q 'of them calls$' said && grep -qx '0 losses, 0 errors, 0 places without code' said"
 else

@@ -126,7 +126,7 @@ fi
 ok "filters by thread and CPU" filters
 ok "filters by time" by_time
 ok "what is inside calls of a function" inside
-ok "... of a larger program" inside_all
+ok "what is inside calls of a function of a larger program" inside_all
 ok "no time" says 2 "FROM,TO in seconds" "$ntrace" report --time 3 -i "$tap_tmp/good.data"
 ok "script --calls" calls_are
 for option in --branches --calls --insns; do ok "script $option --json is JSON" json_is $option; done
@@ -167,13 +167,13 @@ decode_is() {
 }
 ok "dump and decode of a recording" decode_is "$tap_tmp/good.data"
 recording_as sources lost-elsewhere
-is "... of one of two CPUs" "$("$ntrace" dump --cpu 1 "$tap_tmp/sources.data" | grep -c 'F-ADDR=0x8000 ')" 2
+is "dump and decode of one of two CPUs of a recording" "$("$ntrace" dump --cpu 1 "$tap_tmp/sources.data" | grep -c 'F-ADDR=0x8000 ')" 2
 # a stretch that ends inside a message: what is there of it is no message
-ok "... a message that was cut off is an error" says 1 "error NT_E_MSEO" "$ntrace" dump --cpu 1 "$tap_tmp/sources.data"
+ok "dump and decode of a recording: a message that was cut off is an error" says 1 "error NT_E_MSEO" "$ntrace" dump --cpu 1 "$tap_tmp/sources.data"
 is "zeros that perf adds to trace are none of it" \
 	"$(script -F cpu,flags -i "$tap_tmp/sources.data" 2>/dev/null | grep -c '001.* tr strt')" 2
-ok "... of which, is not said" says 2 "has trace of these CPUs; say which by --cpu: 0 1" "$ntrace" dump "$tap_tmp/sources.data"
-ok "... of a CPU that is not there" says 2 "say which by --cpu: 0 1" "$ntrace" dump --cpu 7 "$tap_tmp/sources.data"
+ok "zeros that perf adds: dump does not say of which CPU they are" says 2 "has trace of these CPUs; say which by --cpu: 0 1" "$ntrace" dump "$tap_tmp/sources.data"
+ok "dump and decode of a CPU that is not there" says 2 "say which by --cpu: 0 1" "$ntrace" dump --cpu 7 "$tap_tmp/sources.data"
 
 ok "no such file" says 2 "No such file" script -i "$tap_tmp/none.data"
 : >"$tap_tmp/empty"

@@ -70,7 +70,7 @@ ok "counts that were merged are merged with others" sh -c "'$ntrace' merge -o me
 is "a recording that is added twice counts twice" "$(awk '/^b/ { a += $5 } END { print 2 * a }' one.counts)" "$(awk '/^b/ { a += $5 } END { print a }' twice)"
 rm shards/3.counts
 ok "a lost shard is named" says 1 "shard 3 of 8 of perf.data is missing" "$ntrace" merge -o less shards/*.counts
-ok "... and can be added later" sh -c "'$ntrace' profile --counts -i shards/3.data -o shards/3.counts && '$ntrace' merge -o merged.counts less shards/3.counts && cmp merged.counts one.counts"
+ok "a lost shard is named, and can be added later" sh -c "'$ntrace' profile --counts -i shards/3.data -o shards/3.counts && '$ntrace' merge -o merged.counts less shards/3.counts && cmp merged.counts one.counts"
 ok "a shard that is given twice" says 2 "shard 2 of 8 of perf.data is given twice" "$ntrace" merge -o less shards/*.counts shards/2.counts
 ok "a shard is not split again" says 1 "this is shard 2 of 8 of perf.data" "$ntrace" split -n 2 -i shards/2.data -o again
 head -n 100 one.counts >cut.counts

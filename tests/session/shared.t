@@ -68,17 +68,17 @@ for what in shared frames; do
 done
 make_it turns shared 4 15 7
 ok "each stretch of a buffer is one shard at the least" split_is turns 4 4
-ok "... and never cut inside" split_is turns 9 4
+ok "a stretch of a buffer is never cut inside" split_is turns 9 4
 is "a message that is cut is an error of its hart" "$(judged cut)" \
 	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0 1 3"
-is "... of which another has the rest: harts go on at their next SYNC" "$(judged split)" \
+is "a message that is cut is an error of its hart, of which another has the rest: harts go on at their next SYNC" "$(judged split)" \
 	"15114 branches, 0 wrong, 0 of a wrong thread, 246 missing, 3 errors 0 1 3"
 is "a message of nobody knows which hart is an error of each" "$(judged damaged)" \
 	"15185 branches, 0 wrong, 0 of a wrong thread, 175 missing, 4 errors 0 1 2 3"
-is "... at the time when that hart was there" "$("$ntrace" script -F ip,time -i damaged.data | grep -c 'error type 1 time 0[.]10')" 4
+is "a message of nobody knows which hart is an error of each, at the time when that hart was there" "$("$ntrace" script -F ip,time -i damaged.data | grep -c 'error type 1 time 0[.]10')" 4
 is "without one hart's metadata, the others are right" "$(judged unknown)" \
 	"11520 branches, 0 wrong, 0 of a wrong thread, 0 missing, 0 errors"
-ok "... and a sentence says whose messages are left out" grep -q 'messages of SRC 3, which no encoder' said
+ok "without one hart's metadata, the others are right, and a sentence says whose messages are left out" grep -q 'messages of SRC 3, which no encoder' said
 is "a loss is one of the buffer's hart: others report theirs by messages" "$(judged full)" \
 	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0"
 # calls_of NAME: of the thread that another hart has, and losses
@@ -86,6 +86,6 @@ calls_of() {
 	"$ntrace" script --calls --tid 2234 -i "$1.data" 2>said | awk '{ n++ } END { print n + 0 }'
 }
 is "a call that ends in another stretch" "$(calls_of calls)" 1
-is "... which begins with idle bytes" "$(calls_of calls-idle)" 1
-is "... and is not known after a loss, which is one of its hart, too" "$(calls_of calls-full)" 0
+is "a call that ends in another stretch that begins with idle bytes" "$(calls_of calls-idle)" 1
+is "a call is not known after a loss, which is one of its hart, too" "$(calls_of calls-full)" 0
 done_testing
