@@ -46,7 +46,7 @@ unprivileged() {
 	$as env -i PATH="$d/bin" HOME="$d/home" O="$d/home/build" "$d/tools/setup/setup" host </dev/null
 }
 
-plan 9
+plan 10
 ok "the second time, no network is needed" offline
 ok "no root of that name" says "no root is called nosuch" "$setup" nosuch
 ok "packages are missing, and no way to install them" \
@@ -60,6 +60,8 @@ ok "a module for 7.2 is built" module 7.2
 ok "programs for the guest are built" sh -c 'echo "int main(void) { return 0; }" >"$1/t.c" &&
 	"$0" -o "$1/t" "$1/t.c" && qemu-riscv64-static -L "$2" "$1/t"' \
 	"$O/root/bin/riscv64-guest-gcc" "$tap_tmp" "$O/root/guest"
+ok "a static program of one line for the guest is built" sh -c 'echo "int main(void) { return 0; }" >"$1/t.c" &&
+	"$0" -static -o "$1/t" "$1/t.c" && qemu-riscv64-static "$1/t"' "$O/root/bin/riscv64-guest-gcc" "$tap_tmp"
 
 # Somebody else's set-up holds the lock of the cache for a while
 waits() {
