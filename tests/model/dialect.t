@@ -11,7 +11,7 @@ head -c 4000 "$ntrace" >"$tmp/input"
 "$top/tests/harness/pcs" "$tmp/whole.list" "$program" bzip2 -k "$tmp/input" >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
 head -n 1000000 "$tmp/whole.list" >"$tmp/real.list"
 flat "$tmp/real.list"
-python3 "$top/tests/model/walk.py" "$program" 60000 1 >"$tmp/walk.list"
+python3 "$top/tests/model/walk.py" "$program" $(by_size 15000 60000) 1 >"$tmp/walk.list"
 flat "$tmp/walk.list"
 
 # each LIST RETURNS: all that a register of the P550 can choose. A random walk does not return
@@ -32,7 +32,7 @@ each() {
 	echo "$n combinations of $(wc -l <"$1") instructions, $bad failed"
 	[ $bad -eq 0 ]
 }
-head -n 60000 "$tmp/real.list" >"$tmp/short.list"
+head -n $(by_size 15000 60000) "$tmp/real.list" >"$tmp/short.list"
 flat "$tmp/short.list"
 ok "each setting, real code" each "$tmp/short.list" "--return-mode 1"
 ok "each setting, random walk with traps and gaps" each "$tmp/walk.list" ""

@@ -50,7 +50,7 @@ import sys; sys.path[:0] = ['$top/tests/pictures']
 import browser
 print('' if browser.executable() else 'no Chromium (chromium of Debian)')")
 if [ -z "$why" ]; then
-	html many calls million.data "${PICTURES_CALLS:-1000000}" && "$ntrace" html -i million.data -o million.html 2>/dev/null || exit 1
+	html many calls million.data "${PICTURES_CALLS:-$(by_size 200000 1000000)}" && "$ntrace" html -i million.data -o million.html 2>/dev/null || exit 1
 	html browse lossy.html many.html inner 20000 evil.html million.html "${PICTURES_LIMIT:-2000}" "$O/tests/pictures.png" >results 2>errors
 	cat errors
 fi
