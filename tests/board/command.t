@@ -38,7 +38,7 @@ figure "30 M instructions with --mips 5 take $took ms"
 ok "a hart is as slow as --mips says" [ "$took" -ge 6000 ]
 
 # The kernel does not test itself at each boot of the board, unless it is asked to
-ok "a short boot" "$board" run --no-driver --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" -- true
+ok "a short boot" "$board" run --boot-anew --no-driver --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" -- true
 short=$(sed -n 's/^hart0 retired=\([0-9]*\).*/\1/p' "$tap_tmp/stats")
 figure "a boot of $((short / 1000000)) M instructions"
 ok "it is short" [ "$short" -gt 100000000 -a "$short" -lt 1200000000 ]

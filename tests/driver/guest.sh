@@ -32,9 +32,9 @@ selftests() {
 	# shellcheck disable=SC2254
 	case $_what in *${ONLY:-}*) ;; *) return ;; esac
 	: >"$tap_tmp/console"
-	# A 9p file system does not survive a system suspend.
+	# A 9p file system does not survive a system suspend, so the guest has none.
 	"$top/tools/board/board" run --timeout "$guest_timeout" --console "$tap_tmp/console" "$@" -- "
-		umount /out 2>/dev/null
+		detach
 		$guest_first
 		echo '$_programs' | tr ';' '\n' | while read -r t; do
 			echo \"# program \${t%% *}\"

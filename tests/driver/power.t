@@ -20,7 +20,7 @@ powered_board() {
 	# shellcheck disable=SC2016
 	"$top/tools/board/board" run --kernel "$2" --harts 2 --topology power --deep-idle --timeout 600 \
 		--append deferred_probe_timeout=3600 --console "$tap_tmp/console" --stats "$tap_tmp/stats" -- '
-	umount /out 2>/dev/null
+	detach
 	pmu=/sys/bus/event_source/devices/ntrace
 	waits() { n=0; while ! eval "$1" && [ $n -lt 120 ]; do sleep 0.5; n=$((n + 1)); done; }
 	suspended() { cat /sys/bus/platform/devices/*.trace/power/runtime_status | grep -c suspended; }

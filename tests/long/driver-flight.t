@@ -274,7 +274,7 @@ in_use() {
 		{ echo 1 >$F/clear; echo 1 >$F/enable; } 2>/dev/null; at "after all of it"
 		perf record -q -S -a -e ntrace//k -o /tmp/p -- true >/dev/null 2>&1; echo "perf $?"
 		# A 9p file system does not survive it, and not each kernel has a sleep that CPUs lose their state in
-		umount /out 2>/dev/null; echo 1 >/sys/module/suspend/parameters/pm_test_delay
+		detach; echo 1 >/sys/module/suspend/parameters/pm_test_delay
 		storm two 20 2 & { echo deep >/sys/power/mem_sleep; echo core >/sys/power/pm_test; echo mem >/sys/power/state; } 2>/dev/null ||
 			{ echo devices >/sys/power/pm_test; echo freeze >/sys/power/state; }; echo "slept $?"; wait
 		echo none >/sys/power/pm_test

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A guest that starts from a snapshot is the guest that a boot makes, with its own time, random numbers and files. A
+# snapshot that cannot be used costs a boot and one line, and never the run.
+. "$(dirname "$0")/../harness/tap.sh"
+[ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
+make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
+plan 22
+
+# A build folder and a cache of this test alone
+mkdir -p "$tap_tmp/o/board" "$tap_tmp/o/tests/guest/6.12"
+ln -s "$O/root" "$tap_tmp/o/root"
+ln -s "$O/board/ntrace-board.so" "$tap_tmp/o/board/"
+[ ! -e "$O/drivers" ] || ln -s "$O/drivers" "$tap_tmp/o/drivers"
+export O="$tap_tmp/o" XDG_CACHE_HOME="$tap_tmp/cache" BOARD_BOOTS="$tap_tmp/boots"
+unset BOARD_BOOT
+board=$top/tools/board/board
+store=$XDG_CACHE_HOME/ntrace/snapshot
+
+# started: print how many guests booted and how many started from a snapshot since the last call
+started() { sort "$BOARD_BOOTS" | uniq -c | sed 's/^ *//' | paste -sd,; : >"$BOARD_BOOTS"; }
+
+# with_error NAME TEXT COMMAND...: the command prints "ok" after a boot, and one line with TEXT as its error
+with_error() {
+	_name=$1 _text=$2
+	shift 2
+	is "$_name: the run has its result" "$("$@" -- echo ok 2>"$tap_tmp/err")" ok
+	is "$_name: one line says why the guest boots" "$(grep -c . "$tap_tmp/err") $(grep -c "no snapshot is used.*$_text" "$tap_tmp/err")" "1 1"
+	sed 's/^/# /' "$tap_tmp/err"
+}
+
+# forge DIR: let the files of a snapshot look as they were made
+forge() { (cd "$1" && stat -c '%n %s %Y' memory state console >made); }
+
+# Commands that show the guest, without dates and without the two ports that only a guest from a snapshot has
+# shellcheck disable=SC2016
+look='uname -a; id; pwd; env | sort; cat /proc/cmdline; nproc; free -m | awk "NR == 2 { print \$2 }"
+	ls /sys/bus/platform/devices /dev /sys/class | grep -v vport
+	ls -ln / /root | awk "{ print \$1, \$3, \$4, \$9 }"; cut -d" " -f1 /proc/modules; cat /proc/mounts
+	find /usr/lib/ntrace /usr/bin /usr/lib/board -type f | sort | xargs sha256sum'
+
+"$board" run -- "$look; cat /proc/sys/kernel/random/uuid >&2" >"$tap_tmp/one" 2>"$tap_tmp/uuid1" &
+first=$!
+before=$(date +%s)
+"$board" run -- "$look; cat /proc/sys/kernel/random/uuid >&2; date +%s >&2; exit 7" >"$tap_tmp/two" 2>"$tap_tmp/uuid2"
+is "a run that starts from a snapshot has the status of its command" $? 7
+ok "another that needs the same snapshot at the same time ends well" wait $first
+is "two runs that need the same snapshot at once make one" "$(started)" "1 makes a snapshot,2 starts from a snapshot"
+now=$(date +%s)
+is "two runs from one snapshot have different random numbers" "$(sort -u "$tap_tmp/uuid1" "$tap_tmp/uuid2" | grep -c -- -)" 2
+there=$(sed -n 2p "$tap_tmp/uuid2")
+ok "the guest's clock has a time between start and end of the run" [ "$before" -le "$there" -a "$there" -le "$now" ]
+"$board" run --boot-anew -- "$look" >"$tap_tmp/anew"
+is "--boot-anew boots" "$(started)" "1 boots: --boot-anew: the user wants a boot (also BOARD_BOOT=anew)"
+ok "a guest from a snapshot looks as one that has booted" diff "$tap_tmp/anew" "$tap_tmp/one"
+is "two guests from one snapshot look the same" "$(cmp "$tap_tmp/one" "$tap_tmp/two" 2>&1)" ""
+
+echo 1 >"$O/tests/guest/6.12/new"
+is "a file that the tree has built since is in the guest" "$("$board" run -- cat /usr/lib/ntrace/new)" 1
+is "what the tree builds needs no new snapshot" "$(started)" "1 starts from a snapshot"
+ok "detach leaves the guest with all that the tree has built, and without folders of the host" "$board" run -- \
+	'detach && ! grep 9p /proc/mounts && cat /usr/lib/ntrace/new'
+is "a shell starts from the snapshot, and ends" "$("$top/tests/board/talk.py" shell "$board" shell | grep -c '42 1 harts') $(started)" \
+	"1 2 starts from a snapshot"
+
+snapshot=$(echo "$store"/*)
+is "a wrong option of the trace hardware costs no snapshot" \
+	"$("$board" run --model te.btm=maybe -- true 2>&1 | grep -c 'no snapshot'; ls "$snapshot/made")" "0
+$snapshot/made"
+BOARD_SNAPSHOT_SPACE=0 "$board" run --append quiet -- true
+is "a snapshot that was not used for longest is removed when all take too much space" \
+	"$(ls "$store" | wc -l) $(ls -d "$snapshot" 2>/dev/null)" "1 "
+
+snapshot=$(echo "$store"/*)
+truncate -s 9000 "$snapshot/state"
+: >"$BOARD_BOOTS"
+with_error "a snapshot that has changed" "have changed since they were made" "$board" run --append quiet
+"$board" run --append quiet -- true
+is "the next run makes the snapshot again" "$(started)" \
+	"1 boots: the files of $snapshot have changed since they were made,1 makes a snapshot,1 starts from a snapshot"
+truncate -s 9000 "$snapshot/state"
+forge "$snapshot"
+with_error "a snapshot that QEMU does not take" "qemu-system-riscv64: " "$board" run --append quiet
+is "a snapshot that QEMU does not take is removed" "$(ls "$snapshot/made" 2>/dev/null)" ""
+with_error "a cache that cannot be written" "cannot be written" env XDG_CACHE_HOME=/dev/null "$board" run
+done_testing
