@@ -126,7 +126,11 @@ const char *nt_version(void);
 	X(NT_E_PRIV,	-45, "PROCESS has no such privilege mode",		\
 	  "the trace is damaged")						\
 	X(NT_E_GAP_RETURN, -46, "implicit return of a call that missing code hides", \
-	  "give the program, library or firmware that was executed")
+	  "give the program, library or firmware that was executed")		\
+	X(NT_E_SKIPPED, -47, "message that this decoder cannot follow moves the PC",	\
+	  "switch the feature off in the encoder: bits 4 and 5 of trTeInstFeatures")	\
+	X(NT_E_DEVIATION, -48, "the encoder deviates from the specification",	\
+	  "decode without --strict: the summary lists how the encoder deviates")
 
 enum nt_error {
 	NT_OK = 0,
@@ -172,10 +176,62 @@ struct nt_config {
 	uint32_t	return_full;	/* enum nt_return_full: a call when the stack is full */
 	uint32_t	custom_jumps;	/* NT_CUSTOM_*: beyond custom-0 to custom-3 and over 32 bits */
 	uint32_t	flow_only;	/* 1: no Ownership (trTeContext is 0), data or event */
+	uint32_t	accept;		/* deviations that the encoder has beside its dialect's */
+	uint32_t	strict;		/* 1: each deviation is an error */
 };
 
 /*
- * Encoders that were built before the specification was ratified send other messages.
+ * An encoder may deviate from the specification: number, name of the option, what it does, chapter
+ * that says otherwise. nt_stats::deviations counts each one.
+ *
+ * The decoder always accepts a deviation that it cannot mistake for damage. It accepts those of
+ * NT_DEV_UNSURE only if the encoder is known to behave so: by nt_config::dialect or
+ * nt_config::accept, which has bit 1 << number of each.
+ */
+#define NT_DEVIATIONS(X)							\
+	X(NT_DEV_DIRECT_SYNC, 0, "direct-sync-in-htm",				\
+	  "DirectBranchSync reports a branch in HTM", "7.6")			\
+	X(NT_DEV_HIST_IN_BTM, 1, "hist-in-btm",					\
+	  "a message has HIST in BTM", "7.12")					\
+	X(NT_DEV_NO_HIST, 2, "no-hist-in-htm",					\
+	  "ProgTraceCorrelation has no HIST in HTM", "7.12")			\
+	X(NT_DEV_SYNC_LACKS_BIT, 3, "sync-lacks-bit",				\
+	  "HIST lacks the branch that a message with SYNC reports", "8.4")	\
+	X(NT_DEV_STACK_OVER_SYNC, 4, "stack-over-sync",				\
+	  "SYNC does not empty the return stack", "8.4")			\
+	X(NT_DEV_XRET_INTERRUPT, 5, "trap-return-as-interrupt",			\
+	  "B-TYPE of a trap return is that of a trap", "6.2")			\
+	X(NT_DEV_REPEAT_INSN, 6, "repeat-instruction",				\
+	  "RepeatInstruction of IEEE-ISTO 5001 reports instructions", "6.1")	\
+	X(NT_DEV_ECODE_BITS, 7, "ecode-8-bits",					\
+	  "TSTAMP follows ECODE in the same field", "7.4")			\
+	X(NT_DEV_TRAP_IN_GAP, 8, "trap-in-gap",					\
+	  "a trap is reported while trace is disabled", "7.12")			\
+	X(NT_DEV_ADDR_BITS, 9, "address-sign-bits",				\
+	  "an address has copies of its sign above its width", "8.1")
+
+enum nt_deviation {
+#define NT_DEVIATION_ENUM(name, number, option, text, chapter)	name = number,
+	NT_DEVIATIONS(NT_DEVIATION_ENUM)
+#undef NT_DEVIATION_ENUM
+};
+
+#define NT_DEV_BIT(number)	(1u << (number))
+#define NT_DEV_UNSURE							\
+	(NT_DEV_BIT(NT_DEV_SYNC_LACKS_BIT) | NT_DEV_BIT(NT_DEV_STACK_OVER_SYNC) | \
+	 NT_DEV_BIT(NT_DEV_TRAP_IN_GAP))
+#define NT_DEV_MAX		32	/* room in nt_stats::deviations */
+
+/* The name, what the encoder does, and the chapter; NULL if there is no such deviation. */
+const char *nt_deviation_name(unsigned int deviation);
+const char *nt_deviation_text(unsigned int deviation);
+const char *nt_deviation_chapter(unsigned int deviation);
+
+/*
+ * The encoder. Each one has a name ("accemic"), the messages that it sends, and the deviations that
+ * it is known to have.
+ *
+ * NT_DIALECT_RATIFIED: any encoder that follows the specification.
  *
  * NT_DIALECT_SIFIVE0: SiFive cores whose trace components are of version 0, as the P550. TSTAMP is
  * XORed with the timestamp before; RCODE 8 and 9 are runs of branches; TCODE 7, 23, 34 and 35 are
@@ -183,11 +239,30 @@ struct nt_config {
  * NT_RETURN_DEPTH_SIFIVE0 calls, and compares no address: if it is on, no return to a call that is
  * counted is reported, and if it is off, each return is. The decoder sees which it is, and anything
  * else is an error. So are a B-TYPE of 3, and HIST that is full with another size than before.
+ *
+ * NT_DIALECT_SPACEMIT_K3: SpacemiT's K3, which sends addresses with copies of their sign.
+ *
+ * NT_DIALECT_ACCEMIC: CEDARtools.TraceEncoder. SYNC leaves its return stack as it is, which has 16
+ * entries and ignores a call when it is full. TCODE 56 and 57 move the PC, which cannot be followed.
+ *
+ * NT_DIALECT_MICROBLAZE_V: AMD MicroBlaze V, which has none of the optional features.
  */
 enum nt_dialect {
 	NT_DIALECT_RATIFIED	= 0,
 	NT_DIALECT_SIFIVE0	= 1,
+	NT_DIALECT_SPACEMIT_K3	= 2,
+	NT_DIALECT_ACCEMIC	= 3,
+	NT_DIALECT_MICROBLAZE_V	= 4,
 };
+
+/* "accemic": the name of the encoder; NULL if there is no such dialect */
+const char *nt_encoder_name(unsigned int dialect);
+
+/* Set *dialect to that of the encoder @name. NT_OK; NT_E_NOT_FOUND */
+int nt_encoder_find(const char *name, uint32_t *dialect);
+
+/* Entries of the return stack of that encoder, for nt_config::return_depth */
+uint32_t nt_encoder_return_depth(unsigned int dialect);
 
 enum nt_mode {
 	NT_MODE_AUTO	= 0,	/* seen from the messages */
@@ -255,6 +330,8 @@ enum nt_tcode {
 	NT_TCODE_INDIRECT_BRANCH_HIST		= 28,
 	NT_TCODE_INDIRECT_BRANCH_HIST_SYNC	= 29,
 	NT_TCODE_REPEAT_BRANCH		= 30,
+	NT_TCODE_REPEAT_INSN			= 31,	/* these two are of IEEE-ISTO 5001 */
+	NT_TCODE_REPEAT_INSN_SYNC		= 32,
 	NT_TCODE_PROG_TRACE_CORRELATION	= 33,
 	NT_TCODE_VENDOR_FIRST			= 56,
 	NT_TCODE_VENDOR_LAST			= 62,
@@ -293,6 +370,7 @@ enum nt_field {
 	NT_FIELD_CKDF	 = 1 << 22,	/* in nt_message::cdf */
 	NT_FIELD_CKDATA0 = 1 << 23,	/* in nt_message::value, as sent */
 	NT_FIELD_CKDATA1 = 1 << 24,	/* in nt_message::data, as sent */
+	NT_FIELD_RCNT	 = 1 << 25,	/* in nt_message::value: RepeatInstruction */
 };
 
 /* B-TYPE, chapter 6.2 */
@@ -362,7 +440,17 @@ struct nt_message {
 	uint64_t	value;		/* PROCESS, ECODE, RDATA, HREPEAT or B-CNT */
 	uint64_t	context;	/* PROCESS.CONTEXT */
 	uint64_t	data;		/* DQDATA, or the second of a pair of fields */
+	uint32_t	deviations;	/* bits of enum nt_deviation that the message itself shows */
+	/*
+	 * A message that is not about the flow has @nr_others variable-length fields, of which the
+	 * first NT_MESSAGE_OTHERS are in the eight-byte members from @icnt to @data, in this order.
+	 * Of a longer field, the low 64 bits are there. Fixed fields after SRC are in @other_fixed.
+	 */
+	uint16_t	other_fixed;
+	uint8_t		nr_others;
 };
+
+#define NT_MESSAGE_OTHERS	7
 
 /*
  * Bytes: a longer message is NT_E_TOO_LONG, unless it is a vendor's (NT_TCODE_VENDOR_FIRST to
@@ -859,6 +947,7 @@ struct nt_stats {
 	uint64_t	lost_bytes;
 	uint64_t	skipped;	/* vendor defined or reserved messages */
 	uint64_t	gaps;		/* NT_ITEM_GAP */
+	uint64_t	deviations[NT_DEV_MAX];	/* by enum nt_deviation */
 };
 
 /* @size is sizeof(struct nt_stats). Counts what was decoded, also ahead. */

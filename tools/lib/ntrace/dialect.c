@@ -22,6 +22,11 @@
 				{ .known = 1, .sync = 4, .btype = 2, .nr_vars = 3,	\
 				  .vars = { NT_FIELD_ICNT, NT_FIELD_FADDR, NT_FIELD_HIST } }
 #define REPEAT_BRANCH		{ .known = 1, .nr_vars = 1, .vars = { NT_FIELD_BCNT } }
+#define REPEAT_INSN		{ .known = 1, .nr_vars = 3,				\
+				  .vars = { NT_FIELD_RCNT, NT_FIELD_ICNT, NT_FIELD_HIST } }
+#define REPEAT_INSN_SYNC	{ .known = 1, .sync = 4, .nr_vars = 4,			\
+				  .vars = { NT_FIELD_RCNT, NT_FIELD_ICNT, NT_FIELD_FADDR,	\
+					    NT_FIELD_HIST } }
 #define CORRELATION		{ .known = 1, .code = 4, .code_field = NT_FIELD_EVCODE,	\
 				  .cdf = 2, .cdf_field = NT_FIELD_CDF,			\
 				  .cdf_var = NT_FIELD_HIST,				\
@@ -48,6 +53,8 @@ static const struct nt_layout ratified[64] = {
 	[NT_TCODE_INDIRECT_BRANCH_HIST]	= INDIRECT_BRANCH_HIST,
 	[NT_TCODE_INDIRECT_BRANCH_HIST_SYNC]	= INDIRECT_BRANCH_HIST_SYNC,
 	[NT_TCODE_REPEAT_BRANCH]		= REPEAT_BRANCH,
+	[NT_TCODE_REPEAT_INSN]		= REPEAT_INSN,
+	[NT_TCODE_REPEAT_INSN_SYNC]	= REPEAT_INSN_SYNC,
 	[NT_TCODE_PROG_TRACE_CORRELATION]	= CORRELATION,
 };
 
@@ -70,15 +77,63 @@ static const struct nt_layout sifive0[64] = {
 	[NT_TCODE_IN_CIRCUIT_TRACE_SYNC] = IN_CIRCUIT_TRACE,
 };
 
-const struct nt_dialect_table nt_dialect_tables[2] = {
+#define DATA_TRACE(text)	{ text, { "DSZ", "ELSZ" }, { 4, 3 }, { "ADDR", "DATA" } }
+#define EVENT_TRACE(text)	{ text, { "EVTSRC", "EVTCNT" }, { 4, 2 }, { "EVTPC", "EVTDATA" } }
+
+/* IEEE-ISTO 5001, and the draft of Event Trace where both do not differ */
+static const struct nt_other others[64] = {
+	[1]	= { "DeviceID", .vars = { "ID" } },
+	[5]	= DATA_TRACE("DataWrite"),
+	[6]	= DATA_TRACE("DataRead"),
+	[7]	= { "DataAcquisition", .vars = { "IDTAG", "DQDATA" } },
+	[13]	= DATA_TRACE("DataWriteSync"),
+	[14]	= DATA_TRACE("DataReadSync"),
+	[15]	= { "Watchpoint", .vars = { "WPHIT" } },
+	[16]	= { "MTIME_SYNC", .vars = { "MTIME", "TSTAMP" } },
+	[17]	= { "PerformanceCounters", .vars = { "PPC0", "PPC1", "PPC2", "PPC3", "PPC4" } },
+	[34]	= EVENT_TRACE("EVT"),
+	[35]	= EVENT_TRACE("EVT_SYNC"),
+	[36]	= { "CALL_SYNC", .vars = { "F-ADDR", "U-ADDR" } },
+	[37]	= { "CALL_FULL", .vars = { "U-ADDR", "U-ADDR" } },
+	[38]	= { "CALL_DEST", .vars = { "U-ADDR" } },
+	[39]	= { "CALL_PC", .vars = { "U-ADDR" } },
+	[40]	= { "RET_FULL", .vars = { "U-ADDR", "U-ADDR" } },
+	[41]	= { "RET_DEST", .vars = { "U-ADDR" } },
+	[42]	= { "RET" },
+};
+
+/* The same, and this vendor's */
+static const struct nt_other accemic_others[64] = {
+	[1]	= { "DeviceID", .vars = { "ID" } },
+	[5]	= DATA_TRACE("DataWrite"),
+	[6]	= DATA_TRACE("DataRead"),
+	[7]	= { "DataAcquisition", .vars = { "IDTAG", "DQDATA" } },
+	[13]	= DATA_TRACE("DataWriteSync"),
+	[14]	= DATA_TRACE("DataReadSync"),
+	[15]	= { "Watchpoint", .vars = { "WPHIT" } },
+	[56]	= { "BranchPredict", .vars = { "B-CNT" } },
+	[57]	= { "JumpTargetCache", { "B-TYPE" }, { 2 }, { "I-CNT", "INDEX", "HIST" } },
+	[58]	= { "Config", { "CFGVER" }, { 4 },
+		    { "CAPS", "ENAB", "PARAM0", "PARAM1", "PARAM2", "PARAM3" } },
+};
+
+const struct nt_dialect_table nt_dialect_tables[NT_DIALECT_MICROBLAZE_V + 1] = {
 	[NT_DIALECT_RATIFIED] = {
+		.name		= "ratified",
 		.layouts	= ratified,
+		.others		= others,
+		.return_depth	= NT_RETURN_DEPTH,
 		.addr_bits	= 64,
 		.max_btype	= NT_BTYPE_INTERRUPT,
 	},
 	[NT_DIALECT_SIFIVE0] = {
+		.name		= "sifive0",
 		.layouts	= sifive0,
+		.others		= others,
+		.deviations	= NT_DEV_BIT(NT_DEV_SYNC_LACKS_BIT),
+		.return_depth	= NT_RETURN_DEPTH_SIFIVE0,
 		.addr_bits	= 48,
+		.is_odd		= true,
 		.xor_time	= true,
 		.has_runs	= true,
 		.has_events	= true,
@@ -91,4 +146,83 @@ const struct nt_dialect_table nt_dialect_tables[2] = {
 		.has_samples	= true,
 		.max_btype	= NT_BTYPE_EXCEPTION,
 	},
+	[NT_DIALECT_SPACEMIT_K3] = {
+		.name		= "spacemit-k3",
+		.layouts	= ratified,
+		.others		= others,
+		.deviations	= NT_DEV_BIT(NT_DEV_ADDR_BITS),
+		.return_depth	= NT_RETURN_DEPTH,
+		.addr_bits	= 64,
+		.max_btype	= NT_BTYPE_INTERRUPT,
+	},
+	[NT_DIALECT_ACCEMIC] = {
+		.name		= "accemic",
+		.layouts	= ratified,
+		.others		= accemic_others,
+		.deviations	= NT_DEV_BIT(NT_DEV_DIRECT_SYNC) | NT_DEV_BIT(NT_DEV_HIST_IN_BTM) |
+				  NT_DEV_BIT(NT_DEV_SYNC_LACKS_BIT) |
+				  NT_DEV_BIT(NT_DEV_STACK_OVER_SYNC) |
+				  NT_DEV_BIT(NT_DEV_XRET_INTERRUPT) |
+				  NT_DEV_BIT(NT_DEV_REPEAT_INSN) |
+				  NT_DEV_BIT(NT_DEV_ECODE_BITS) | NT_DEV_BIT(NT_DEV_TRAP_IN_GAP),
+		.moves_pc	= 1ULL << 56 | 1ULL << 57,
+		.return_depth	= 16,
+		.drops_newest	= true,
+		.addr_bits	= 64,
+		.max_btype	= NT_BTYPE_INTERRUPT,
+	},
+	[NT_DIALECT_MICROBLAZE_V] = {
+		.name		= "microblaze-v",
+		.layouts	= ratified,
+		.others		= others,
+		.return_depth	= NT_RETURN_DEPTH,
+		.addr_bits	= 64,
+		.max_btype	= NT_BTYPE_INTERRUPT,
+	},
 };
+
+static const struct {
+	const char *name, *text, *chapter;
+} deviations[] = {
+#define DEVIATION(name, number, option, text, chapter)	[number] = { option, text, chapter },
+	NT_DEVIATIONS(DEVIATION)
+};
+
+const char *nt_deviation_name(unsigned int deviation)
+{
+	return deviation < ARRAY_SIZE(deviations) ? deviations[deviation].name : NULL;
+}
+
+const char *nt_deviation_text(unsigned int deviation)
+{
+	return deviation < ARRAY_SIZE(deviations) ? deviations[deviation].text : NULL;
+}
+
+const char *nt_deviation_chapter(unsigned int deviation)
+{
+	return deviation < ARRAY_SIZE(deviations) ? deviations[deviation].chapter : NULL;
+}
+
+const char *nt_encoder_name(unsigned int dialect)
+{
+	return dialect < ARRAY_SIZE(nt_dialect_tables) ? nt_dialect_tables[dialect].name : NULL;
+}
+
+int nt_encoder_find(const char *name, uint32_t *dialect)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(nt_dialect_tables); i++) {
+		if (strcmp(name, nt_dialect_tables[i].name))
+			continue;
+		*dialect = i;
+		return NT_OK;
+	}
+	return NT_E_NOT_FOUND;
+}
+
+uint32_t nt_encoder_return_depth(unsigned int dialect)
+{
+	return dialect < ARRAY_SIZE(nt_dialect_tables) ? nt_dialect_tables[dialect].return_depth :
+		NT_RETURN_DEPTH;
+}

@@ -19,18 +19,36 @@ struct nt_layout {
 	uint32_t	code_field;
 	uint32_t	cdf_field;
 	uint32_t	cdf_var;	/* variable-length field after the others, if that is 1 */
-	uint32_t	vars[3];
+	uint32_t	vars[4];
+};
+
+/*
+ * A message that is not about the flow, of N-Trace's drafts, of IEEE-ISTO 5001 or of a vendor. Only
+ * its text depends on this.
+ */
+struct nt_other {
+	const char	*name;		/* NULL: only its length is known */
+	const char	*fixed[2];	/* after SRC */
+	uint8_t		bits[2];
+	const char	*vars[NT_MESSAGE_OTHERS];
 };
 
 struct nt_dialect_table {
+	const char		*name;		/* of the encoder */
 	const struct nt_layout	*layouts;	/* by TCODE */
+	const struct nt_other	*others;	/* by TCODE, if it has none of @layouts */
+	uint32_t		deviations;	/* bits of enum nt_deviation that it may have */
+	uint64_t		moves_pc;	/* TCODEs that are skipped although they move the PC */
+	uint16_t		return_depth;	/* entries of the return stack */
+	bool			drops_newest;	/* a full return stack ignores calls */
+	bool			is_odd;		/* messages without SYNC need more than the plain way */
 	uint8_t			addr_bits;	/* of RV64, if the configuration does not say */
 	bool			xor_time;	/* TSTAMP without SYNC is XORed, not added */
 	bool			has_runs;	/* RCODE 8 and 9 */
 	bool			has_events;	/* the encoder sends NT_TCODE_IN_CIRCUIT_TRACE */
 	bool			opaque_owner;	/* PROCESS may be anything that software wrote */
 	bool			empty_cdf;	/* CDF=0 in HTM: there is no HIST */
-	bool			sync_at_branch;	/* HIST may lack the branch that a SYNC stands at */
+	bool			sync_at_branch;	/* a SYNC at a branch may be anywhere behind it */
 	bool			swap_is_call;	/* a swap that is reported pops no return */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
 	bool			counts_returns;	/* if returns to calls are implicit, nearly all are */
@@ -38,12 +56,33 @@ struct nt_dialect_table {
 	uint8_t			max_btype;	/* values above are reserved */
 };
 
-extern const struct nt_dialect_table nt_dialect_tables[2];
+extern const struct nt_dialect_table nt_dialect_tables[NT_DIALECT_MICROBLAZE_V + 1];
+
+/* The variable-length field @i of a message that is not about the flow: see struct nt_message */
+static inline uint64_t *nt_message_other(struct nt_message *msg, unsigned int i)
+{
+	return (uint64_t *)((uint8_t *)msg + offsetof(struct nt_message, icnt)) + i;
+}
+
+/* Deviations that are accepted in a stream of that configuration */
+static inline uint32_t nt_deviations_accepted(const struct nt_config *config)
+{
+	const struct nt_dialect_table *dialect = &nt_dialect_tables[config->dialect];
+
+	return config->strict ? 0 : ~NT_DEV_UNSURE | dialect->deviations | config->accept;
+}
 
 static inline const struct nt_dialect_table *nt_dialect_of(const struct nt_config *config)
 {
 	return &nt_dialect_tables[config->dialect < ARRAY_SIZE(nt_dialect_tables) ?
 				  config->dialect : 0];
+}
+
+/* Is @msg not about the flow, so that only its text depends on its fields? */
+static inline bool nt_message_has_others(const struct nt_message *msg)
+{
+	return !nt_dialect_tables[msg->dialect].layouts[msg->tcode].known ||
+		(msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && msg->cdf == NT_CDF_MARKER);
 }
 
 /* Bits of an address that are sent, the others are copies of the highest; 64: all */

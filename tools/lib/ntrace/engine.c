@@ -81,7 +81,7 @@ static void engine_update_time(struct nt_flow *flow, struct nt_source *src)
 	nt_time_update(&flow->config, msg, &src->tstamp, &src->has_tstamp);
 	if (!(msg->fields & NT_FIELD_TSTAMP))
 		return;
-	if (nt_message_is_sync(msg))
+	if (nt_time_is_absolute(msg))
 		src->tstamp_gap = false;
 	else if (nt_message_is_open(msg))
 		src->tstamp_gap = true;
@@ -91,7 +91,6 @@ static void engine_forget_walk(struct nt_source *src)
 {
 	src->owed = 0;
 	src->walked = 0;
-	src->depth = 0;
 	src->has_last = false;
 	src->raw_length = 0;
 	src->block = 0;
@@ -107,9 +106,19 @@ static void engine_add_lost(struct nt_flow *flow, struct nt_source *src)
 	flow->stats.lost_bytes += flow->msg.length;
 }
 
+/* The entries from before the last SYNC end here. Count if returns were inferred from them. */
+static void engine_end_kept(struct nt_flow *flow, struct nt_source *src)
+{
+	if (src->depth < src->kept)
+		nt_flow_deviates(flow, NT_DEV_STACK_OVER_SYNC);
+	src->kept = 0;
+}
+
 static void engine_lose(struct nt_source *src, enum nt_state state)
 {
 	engine_forget_walk(src);
+	src->depth = 0;
+	src->kept = 0;
 	src->has_ref = false;
 	src->return_mode = NT_RETURNS_UNKNOWN;
 	src->nr_reported = 0;
@@ -120,9 +129,16 @@ static void engine_add_stop(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_item *item;
 	bool has_addr = src->state == NT_STATE_LIVE;
+	uint32_t depth = src->depth;
 
 	engine_note_dest(flow);
+	engine_end_kept(flow, src);
 	engine_lose(src, NT_STATE_STOPPED);
+	/* only disabling trace empties the return stack of such an encoder */
+	if (nt_flow_accepts(flow, NT_DEV_STACK_OVER_SYNC) && flow->msg.code != NT_EVCODE_DISABLED)
+		src->depth = depth;
+	else
+		src->calls_missing = false;
 	item = nt_engine_event(flow, src, NT_ITEM_STOP);
 	item->stop.reason = flow->msg.code;
 	item->stop.addr = src->pc;
@@ -156,14 +172,39 @@ static void engine_add_gap(struct nt_flow *flow, struct nt_source *src, int code
 
 /* ---- messages with SYNC ---- */
 
+/* Does trace start here, so that the encoder has no call on its return stack? */
+static bool engine_is_first_sync(const struct nt_source *src, unsigned int sync)
+{
+	return sync == NT_SYNC_FIFO_OVERRUN || (src->state == NT_STATE_NEW &&
+		(sync == NT_SYNC_TRACE_ENABLE || sync == NT_SYNC_EXIT_RESET));
+}
+
+/*
+ * SYNC empties the return stack (chapter 8.4). Some encoders keep it. If the flow was not known
+ * before, the calls on the stack of such an encoder are not known either.
+ */
+static void engine_sync_stack(struct nt_flow *flow, struct nt_source *src)
+{
+	bool known = src->state == NT_STATE_LIVE || src->state == NT_STATE_STOPPED;
+
+	engine_end_kept(flow, src);
+	if (nt_flow_accepts(flow, NT_DEV_STACK_OVER_SYNC) && known) {
+		src->kept = src->depth;
+		return;
+	}
+	src->depth = 0;
+	src->calls_missing = nt_flow_accepts(flow, NT_DEV_STACK_OVER_SYNC) &&
+		!engine_is_first_sync(src, flow->msg.sync);
+}
+
 /* Flow starts, or goes on, at F-ADDR: all encoder state is reset (chapter 8.4). */
 static void engine_resync(struct nt_flow *flow, struct nt_source *src, bool restart)
 {
 	struct nt_item *item;
 
 	engine_note_dest(flow);
+	engine_sync_stack(flow, src);
 	engine_forget_walk(src);
-	src->calls_missing = false;
 	src->pc = flow->msg.addr;
 	src->ref = flow->msg.addr;
 	src->state = NT_STATE_LIVE;
@@ -537,6 +578,24 @@ static int engine_finish_inferred_sync(struct nt_flow *flow, struct nt_source *s
 	return src->pc == flow->act->addr ? NT_OK : NT_E_ADDR;
 }
 
+/* A message with SYNC reports a branch or direct jump in HTM, and no bit of HIST does. */
+static void engine_note_bare_sync(struct nt_flow *flow, const struct nt_source *src)
+{
+	const struct nt_block *block = engine_tail_block(flow);
+	bool direct = flow->act->tcode == NT_TCODE_DIRECT_BRANCH_SYNC;
+	unsigned int how;
+
+	if (src->mode != NT_MODE_HTM || flow->dialect->sync_at_branch)
+		return;
+	if (engine_is_branch(block)) {
+		nt_flow_deviates(flow, direct ? NT_DEV_DIRECT_SYNC : NT_DEV_SYNC_LACKS_BIT);
+	} else if (direct && !block && flow->act->icnt && flow->nr_ranges) {
+		how = flow->ranges[flow->nr_ranges - 1].how;
+		if (how == NT_END_JUMP || how == NT_END_CALL)
+			nt_flow_deviates(flow, NT_DEV_DIRECT_SYNC);
+	}
+}
+
 /*
  * A message with SYNC on straight code, or after an instruction that it does not report: F-ADDR is
  * the address that the walk has reached. In BTM, only F-ADDR shows which way a branch at the end
@@ -553,6 +612,7 @@ static int engine_finish_linear_sync(struct nt_flow *flow, struct nt_source *src
 			engine_finish_jump(flow, src, dest);
 	if (engine_is_branch(block) && !engine_leads_to(flow, block, dest) && flow->walk.lacks_bit)
 		return NT_E_ADDR;
+	engine_note_bare_sync(flow, src);
 	if (engine_is_branch(block) && block->target != dest)
 		engine_pass_tail(flow, src);
 	else if (block)
@@ -593,6 +653,22 @@ static int engine_finish_flow(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
+/*
+ * B-TYPE of a message with SYNC says that there was a trap. Encoders are known that say so of a trap
+ * return, which only goes to an address that the encoder reports.
+ */
+static int engine_finish_trap_sync(struct nt_flow *flow, struct nt_source *src)
+{
+	const struct nt_block *block = engine_tail_block(flow);
+	int err = engine_finish_trap(flow, src, flow->msg.addr);
+
+	if (err != NT_E_CLASS || !block || block->range.how != NT_END_TRAP_RETURN ||
+	    !nt_flow_accepts(flow, NT_DEV_XRET_INTERRUPT))
+		return err;
+	nt_flow_deviates(flow, NT_DEV_XRET_INTERRUPT);
+	return engine_finish_jump(flow, src, flow->msg.addr);
+}
+
 /* Walk to a message with SYNC. *restart: the flow does not continue there, but starts anew. */
 static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src, bool *restart)
 {
@@ -600,7 +676,7 @@ static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src
 	int err;
 
 	if (msg->fields & NT_FIELD_BTYPE && msg->btype != NT_BTYPE_INDIRECT)
-		return engine_finish_trap(flow, src, msg->addr);
+		return engine_finish_trap_sync(flow, src);
 	if (engine_is_cut(flow, msg->sync)) {
 		*restart = true;
 		return engine_finish_flow(flow, src);
@@ -610,7 +686,8 @@ static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src
 	 * In a dialect, HIST may lack the bit of the branch at the end, which then led somewhere
 	 * else.
 	 */
-	if (err == NT_E_ADDR && flow->walk.lacks_bit && flow->walk.tail) {
+	if (err == NT_E_ADDR && flow->dialect->sync_at_branch && flow->walk.lacks_bit &&
+	    flow->walk.tail) {
 		flow->walk.tail = 0;
 		*restart = true;
 		return NT_OK;
@@ -627,6 +704,7 @@ static int engine_finish_sync(struct nt_flow *flow, struct nt_source *src)
 		return err;
 	engine_update_time(flow, src);
 	engine_add_mark(flow, src);
+	src->other_mode = 0;
 	if (restart && flow->msg.sync == NT_SYNC_TRACE_ENABLE)
 		engine_add_undeclared_stop(flow, src);
 	engine_resync(flow, src, restart);
@@ -647,16 +725,36 @@ static int engine_finish_correlation(struct nt_flow *flow, struct nt_source *src
 
 /* ---- begin ---- */
 
-/* NT_E_MODE: the message is of the other trace mode than those before */
-static int engine_check_mode(struct nt_source *src, const struct nt_message *msg)
-{
-	enum nt_mode mode = nt_message_mode(msg);
+/* Messages of the other mode, and none of the mode that was seen, that show that it was wrong */
+#define ENOUGH_OTHERS	2
 
-	if (!mode)
+/* Is it known that the encoder may send HIST in BTM, so that HIST does not show the mode? */
+static bool engine_is_hist_unsure(const struct nt_flow *flow)
+{
+	return (flow->dialect->deviations | flow->config.accept) & NT_DEV_BIT(NT_DEV_HIST_IN_BTM);
+}
+
+/*
+ * One message does not decide for a stream, as it may be damaged. NT_E_MODE: the message is of the
+ * other trace mode than those before.
+ */
+static int engine_check_mode(const struct nt_flow *flow, struct nt_source *src)
+{
+	enum nt_mode mode = nt_message_mode(&flow->msg);
+	bool is_sure = nt_message_shows_mode(&flow->msg);
+
+	if (!mode || (!is_sure && (src->mode || engine_is_hist_unsure(flow))))
 		return NT_OK;
-	if (src->mode && src->mode != mode)
+	if (!src->mode || src->mode == mode) {
+		src->mode = mode;
+		if (src->other_mode && src->state != NT_STATE_LIVE)
+			src->other_mode--;
+		return NT_OK;
+	}
+	if (flow->config.mode || ++src->other_mode < ENOUGH_OTHERS)
 		return NT_E_MODE;
 	src->mode = mode;
+	src->other_mode = 0;
 	return NT_OK;
 }
 
@@ -730,18 +828,53 @@ static bool engine_is_run_too_long(const struct nt_source *src, const struct nt_
 		msg->value + src->walked > src->owed + (1u << 22);
 }
 
+/* Does the message have a HIST that does not fit the mode? NT_OK; or an error */
+static int engine_check_hist(struct nt_flow *flow, const struct nt_source *src)
+{
+	bool has_hist = flow->act->fields & NT_FIELD_HIST;
+	bool stops = flow->act->tcode == NT_TCODE_PROG_TRACE_CORRELATION;
+	enum nt_deviation deviation;
+
+	if (src->mode == NT_MODE_BTM && has_hist)
+		deviation = NT_DEV_HIST_IN_BTM;
+	else if (src->mode == NT_MODE_HTM && stops && !has_hist && !flow->dialect->empty_cdf)
+		deviation = NT_DEV_NO_HIST;
+	else
+		return NT_OK;
+	if (!nt_flow_accepts(flow, deviation))
+		return NT_E_DEVIATION;
+	nt_flow_deviates(flow, deviation);
+	return NT_OK;
+}
+
+/* May HIST lack the branch that a message with SYNC stands at? */
+static bool engine_may_lack_bit(const struct nt_flow *flow, const struct nt_source *src)
+{
+	const struct nt_message *act = flow->act;
+
+	if (src->mode != NT_MODE_HTM && !flow->dialect->sync_at_branch)
+		return false;
+	return nt_message_is_sync(act) && act->btype == NT_BTYPE_INDIRECT &&
+		nt_flow_accepts(flow, act->tcode == NT_TCODE_DIRECT_BRANCH_SYNC ?
+				NT_DEV_DIRECT_SYNC : NT_DEV_SYNC_LACKS_BIT);
+}
+
 /* Set up the walk of I-CNT and HIST of @act. */
 static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *act = flow->act;
 	struct nt_walk *walk = &flow->walk;
 	uint64_t total = src->owed + act->icnt;
+	int err = engine_check_hist(flow, src);
 
+	if (err)
+		return err;
 	if (engine_is_run_too_long(src, act))
 		return NT_E_ICNT_SHORT;
 	memset(walk, 0, sizeof(*walk));
 	walk->active = true;
-	engine_set_hist(walk, act->fields & NT_FIELD_HIST ? act->hist : 1);
+	engine_set_hist(walk, act->fields & NT_FIELD_HIST && src->mode != NT_MODE_BTM ?
+			act->hist : 1);
 	if (act->tcode == NT_TCODE_RESOURCE_FULL) {
 		walk->hist_only = true;
 		walk->todo.left = INT64_MAX;
@@ -758,8 +891,7 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 	if (total < src->walked)
 		return NT_E_ICNT_SHORT;
 	walk->todo.left = total - src->walked;
-	walk->lacks_bit = flow->dialect->sync_at_branch && nt_message_is_sync(act) &&
-		act->btype == NT_BTYPE_INDIRECT;
+	walk->lacks_bit = engine_may_lack_bit(flow, src);
 	src->owed = 0;
 	src->walked = 0;
 	return NT_OK;
@@ -803,7 +935,7 @@ static int engine_begin_repeat(struct nt_flow *flow, struct nt_source *src)
 /* Begin a message that reports instructions, while the flow is known. */
 static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 {
-	int err = engine_check_mode(src, &flow->msg);
+	int err = engine_check_mode(flow, src);
 
 	if (err)
 		return err;
@@ -812,8 +944,23 @@ static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 		return engine_begin_resource(flow, src);
 	case NT_TCODE_REPEAT_BRANCH:
 		return engine_begin_repeat(flow, src);
+	case NT_TCODE_REPEAT_INSN:
+	case NT_TCODE_REPEAT_INSN_SYNC:
+		if (!nt_flow_accepts(flow, NT_DEV_REPEAT_INSN))
+			return NT_E_DEVIATION;
+		nt_flow_deviates(flow, NT_DEV_REPEAT_INSN);
+		src->has_last = false;
+		src->raw_length = 0;
 	}
 	return engine_begin_walk(flow, src);
+}
+
+/* A trap is reported although trace is disabled. It shows nothing of the flow. */
+static bool engine_is_trap_in_gap(const struct nt_flow *flow, const struct nt_source *src)
+{
+	return src->state == NT_STATE_STOPPED && flow->msg.fields & NT_FIELD_BTYPE &&
+		flow->msg.btype != NT_BTYPE_INDIRECT &&
+		nt_flow_accepts(flow, NT_DEV_TRAP_IN_GAP);
 }
 
 /*
@@ -826,13 +973,20 @@ static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 
 	if (nt_message_is_sync(msg)) {
 		/* the encoder may have been set up anew while it was off */
-		if (src->state == NT_STATE_STOPPED || engine_check_mode(src, msg))
+		if (src->state == NT_STATE_STOPPED) {
 			src->mode = flow->config.mode;
+			src->other_mode = 0;
+		}
 		engine_update_time(flow, src);
 		engine_resync(flow, src, true);
 		return;
 	}
 	engine_update_time(flow, src);
+	if (engine_is_trap_in_gap(flow, src)) {
+		nt_flow_deviates(flow, NT_DEV_TRAP_IN_GAP);
+		return;
+	}
+	engine_check_mode(flow, src);
 	/* what was switched on and off again has executed nothing */
 	if (msg->tcode != NT_TCODE_PROG_TRACE_CORRELATION || msg->icnt ||
 	    (msg->fields & NT_FIELD_HIST && msg->hist != 1)) {
@@ -889,17 +1043,34 @@ static void engine_do_error(struct nt_flow *flow, struct nt_source *src)
 
 /*
  * A vendor's or reserved message may end with a timestamp, which later ones count from (chapter
- * 8.5). Its fields are not known, so that the time is known again at the next SYNC.
+ * 8.5). Unless its fields are known, the time is known again at the next SYNC.
  */
 static void engine_do_other(struct nt_flow *flow, struct nt_source *src)
 {
+	bool moves_pc = flow->dialect->moves_pc >> flow->msg.tcode & 1;
 	struct nt_item *item;
 
-	src->tstamp_gap = flow->config.timestamp;
+	if (flow->msg.fields & NT_FIELD_TSTAMP)
+		engine_update_time(flow, src);
+	else
+		src->tstamp_gap = flow->config.timestamp;
 	item = nt_engine_event(flow, src, NT_ITEM_SKIPPED);
 	item->skipped.tcode = flow->msg.tcode;
 	item->skipped.length = flow->msg.length;
 	flow->stats.skipped++;
+	if (!moves_pc || (src->state != NT_STATE_LIVE && src->state != NT_STATE_NO_PC))
+		return;
+	engine_add_error(flow, src, NT_E_SKIPPED);
+	engine_add_lost(flow, src);
+	engine_lose(src, NT_STATE_LOST);
+}
+
+static void engine_count_deviations(struct nt_flow *flow)
+{
+	uint32_t left = flow->msg.deviations;
+
+	for (; left; left &= left - 1)
+		nt_flow_deviates(flow, __builtin_ctz(left));
 }
 
 /*
@@ -924,6 +1095,8 @@ static void engine_begin(struct nt_flow *flow)
 
 	flow->act = &flow->msg;
 	flow->repeat = 0;
+	if (unlikely(flow->msg.deviations))
+		engine_count_deviations(flow);
 	switch (flow->msg.tcode) {
 	case NT_TCODE_OWNERSHIP:
 		engine_update_time(flow, src);
@@ -936,8 +1109,7 @@ static void engine_begin(struct nt_flow *flow)
 	}
 	if (flow->dialect->has_events && nt_event_begin(flow, src))
 		return;
-	if (!(NT_BRANCH_TCODES >> flow->msg.tcode & 1) ||
-	    !flow->dialect->layouts[flow->msg.tcode].known) {
+	if (!(NT_BRANCH_TCODES >> flow->msg.tcode & 1) || nt_message_has_others(&flow->msg)) {
 		engine_do_other(flow, src);
 		return;
 	}
@@ -953,6 +1125,37 @@ static void engine_begin(struct nt_flow *flow)
 
 /* ---- run ---- */
 
+/*
+ * RepeatInstruction (IEEE-ISTO 5001): I-CNT and HIST end with an instruction that jumps to itself.
+ * That was executed R-CNT times more.
+ */
+static int engine_finish_repeated(struct nt_flow *flow, struct nt_source *src)
+{
+	const struct nt_range *last;
+	int err;
+
+	if (flow->walk.tail) {
+		err = engine_finish_direct(flow, src);
+		if (err)
+			return err;
+	}
+	if (!flow->nr_ranges)
+		return NT_E_CLASS;
+	last = &flow->ranges[flow->nr_ranges - 1];
+	if (last->how > NT_END_CALL || last->how == NT_END_LINEAR ||
+	    nt_range_end(last) - 2 * last->last_len != src->pc)
+		return NT_E_CLASS;
+	if (flow->act != &flow->msg || !flow->msg.value)
+		return NT_OK;
+	flow->again = (struct nt_message){
+		.tcode = NT_TCODE_REPEAT_INSN, .fields = NT_FIELD_ICNT | NT_FIELD_HIST,
+		.icnt = last->last_len, .hist = last->how == NT_END_BRANCH ? 3 : 1,
+	};
+	flow->act = &flow->again;
+	flow->repeat = flow->msg.value;
+	return NT_OK;
+}
+
 static int engine_finish_act(struct nt_flow *flow, struct nt_source *src)
 {
 	switch (flow->act->tcode) {
@@ -965,6 +1168,9 @@ static int engine_finish_act(struct nt_flow *flow, struct nt_source *src)
 		return engine_finish_correlation(flow, src);
 	case NT_TCODE_RESOURCE_FULL:
 		return NT_OK;
+	case NT_TCODE_REPEAT_INSN:
+	case NT_TCODE_REPEAT_INSN_SYNC:
+		return engine_finish_repeated(flow, src);
 	}
 	return engine_finish_sync(flow, src);
 }
@@ -990,6 +1196,10 @@ static void engine_finish(struct nt_flow *flow, struct nt_source *src)
 		if (!err)
 			return;
 	}
+	if (!err && flow->msg.tcode == NT_TCODE_REPEAT_INSN_SYNC) {
+		flow->act = &flow->msg;
+		err = engine_finish_sync(flow, src);
+	}
 	if (err) {
 		engine_fail(flow, src, err);
 		return;
@@ -998,7 +1208,8 @@ static void engine_finish(struct nt_flow *flow, struct nt_source *src)
 		return;
 	engine_update_time(flow, src);
 	engine_add_mark(flow, src);
-	if (flow->act == &flow->msg && flow->msg.tcode != NT_TCODE_RESOURCE_FULL) {
+	if (flow->act == &flow->msg && flow->msg.tcode != NT_TCODE_RESOURCE_FULL &&
+	    flow->msg.tcode != NT_TCODE_REPEAT_INSN) {
 		src->last = flow->msg;
 		src->has_last = true;
 		src->raw_length = 0;

@@ -22,6 +22,9 @@ struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *ima
 	}
 	flow->config = flow->reader.config;
 	flow->dialect = nt_dialect_of(&flow->config);
+	flow->accepted = nt_deviations_accepted(&flow->config);
+	if (flow->dialect->drops_newest && flow->config.return_depth)
+		flow->config.return_full = NT_RETURN_DROP_NEWEST;
 	flow->addr_bits = nt_addr_bits(&flow->config);
 	flow->image = image;
 	flow->ranges = flow->own_ranges;

@@ -55,6 +55,7 @@ struct nt_source {
 	uint16_t		id;
 	uint8_t			state;		/* enum nt_state */
 	uint8_t			mode;		/* enum nt_mode */
+	uint8_t			other_mode;	/* messages of the other mode, while that may be wrong */
 	uint64_t		pc;		/* of the next instruction */
 	uint32_t		block;		/* at @pc; 0: not known */
 	int			space;		/* index; -1: not known */
@@ -80,6 +81,7 @@ struct nt_source {
 	bool			calls_missing;	/* there may be more calls, which are not known */
 	uint32_t		top;
 	uint32_t		depth;
+	uint32_t		kept;		/* entries from before the last SYNC (deviation) */
 	struct nt_return	returns[];
 };
 
@@ -116,6 +118,7 @@ struct nt_flow {
 	struct nt_image		*image;
 	struct nt_config	config;
 	const struct nt_dialect_table *dialect;
+	uint32_t		accepted;	/* bits of enum nt_deviation */
 	unsigned int		addr_bits;	/* that are sent; 64: all */
 	struct nt_source	**sources;	/* by SRC */
 	uint32_t		nr_sources;
@@ -123,7 +126,8 @@ struct nt_flow {
 	bool			has_msg;	/* @msg is read and not begun */
 	struct nt_message	msg;
 	const struct nt_message	*act;		/* what to decode: @msg, or what it repeats */
-	uint64_t		repeat;		/* times left (B-CNT) */
+	uint64_t		repeat;		/* times left (B-CNT, R-CNT) */
+	struct nt_message	again;		/* the instruction that RepeatInstruction repeats */
 	struct nt_source	*src;		/* of @msg */
 	struct nt_walk		walk;
 
@@ -190,6 +194,16 @@ static inline uint64_t nt_flow_mask(const struct nt_flow *flow, uint64_t pc)
 static inline uint64_t nt_flow_dest(const struct nt_flow *flow, uint64_t ref, uint64_t addr)
 {
 	return nt_addr_extend(nt_flow_mask(flow, ref ^ addr), flow->addr_bits);
+}
+
+static inline bool nt_flow_accepts(const struct nt_flow *flow, enum nt_deviation deviation)
+{
+	return flow->accepted >> deviation & 1;
+}
+
+static inline void nt_flow_deviates(struct nt_flow *flow, enum nt_deviation deviation)
+{
+	flow->stats.deviations[deviation]++;
 }
 
 /* Are direct jumps reported like taken branches? */

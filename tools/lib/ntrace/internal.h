@@ -93,6 +93,9 @@ static inline bool nt_message_is_vendor(uint8_t byte)
 	return tcode >= NT_TCODE_VENDOR_FIRST && tcode <= NT_TCODE_VENDOR_LAST;
 }
 
+/* CDF of a ProgTraceCorrelation that is followed by neither I-CNT nor HIST, in a draft */
+#define NT_CDF_MARKER	2
+
 bool nt_message_is_open(const struct nt_message *msg);
 bool nt_message_source(const struct nt_config *config, const uint8_t *p, size_t size, uint16_t *src);
 size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved);

@@ -14,6 +14,7 @@
  * at a byte with MSEO 01, the last one at MSEO 11.
  */
 #include "dialect.h"
+#include "state.h"
 
 /* Messages that are not about the flow, and of no vendor */
 #define NT_EXTRA_TCODES							\
@@ -23,6 +24,8 @@
 
 /* Fixed fields are at most TCODE[6] SRC[12] SYNC[4] B-TYPE[2]: four bytes. */
 #define HEAD_BYTES	5
+
+#define ECODE_BITS	8
 
 /* A variable-length field: the specification's have 64 bits at most, an address may have more */
 struct var {
@@ -82,6 +85,12 @@ static bool message_is_sign_copied(const struct var *var, unsigned int width)
 	return padding < MDO_BITS;
 }
 
+/* Does @var have a bit that is not 0 above its width? */
+static bool message_has_surplus(const struct var *var, unsigned int width)
+{
+	return var->bits > width && (var->value >> width || var->high);
+}
+
 /* F-ADDR and U-ADDR, chapters 8.1 and 9.4: without bit 0 */
 static int message_set_addr(const struct nt_config *config, struct nt_message *msg,
 			    const struct var *var, const uint8_t *last)
@@ -89,8 +98,11 @@ static int message_set_addr(const struct nt_config *config, struct nt_message *m
 	unsigned int width = config->xlen - 1;
 	uint64_t value = var->value;
 
-	if (var->bits > width && !message_is_sign_copied(var, width))
-		return NT_E_OVERFLOW;
+	if (message_has_surplus(var, width)) {
+		if (config->strict || !message_is_sign_copied(var, width))
+			return NT_E_OVERFLOW;
+		msg->deviations |= NT_DEV_BIT(NT_DEV_ADDR_BITS);
+	}
 	if (config->extend_addr && *last & 0x80 && var->bits < width)
 		value |= ~0ULL << var->bits;
 	msg->addr = value << 1;
@@ -189,6 +201,7 @@ static int message_set_var(const struct nt_config *config, struct nt_message *ms
 		return message_set_rdata(msg, value);
 	case NT_FIELD_HREPEAT:
 	case NT_FIELD_BCNT:
+	case NT_FIELD_RCNT:
 		msg->value = value;
 		return value >> 18 ? NT_E_OVERFLOW : NT_OK;
 	case NT_FIELD_TSTAMP:
@@ -280,6 +293,18 @@ static unsigned int message_set_fixed(const struct nt_config *config,
 	return at;
 }
 
+/* ECODE has 8 bits: some encoders send TSTAMP right above them. */
+static void message_split_ecode(const struct nt_config *config, struct nt_message *msg)
+{
+	if (msg->tcode != NT_TCODE_ERROR || !config->timestamp || config->strict ||
+	    msg->fields & NT_FIELD_TSTAMP || !(msg->value >> ECODE_BITS))
+		return;
+	msg->fields |= NT_FIELD_TSTAMP;
+	msg->tstamp = msg->value >> ECODE_BITS;
+	msg->value &= (1u << ECODE_BITS) - 1;
+	msg->deviations |= NT_DEV_BIT(NT_DEV_ECODE_BITS);
+}
+
 /* The variable-length fields of a message that is framed, from bit @skip on */
 static int message_parse_vars(const struct nt_config *config, const struct nt_layout *layout,
 			      struct nt_message *msg, const uint8_t *p, unsigned int skip)
@@ -318,7 +343,46 @@ static int message_parse_vars(const struct nt_config *config, const struct nt_la
 		skip = 0;
 		nr++;
 	}
+	message_split_ecode(config, msg);
 	return message_is_complete(layout, msg, nr) ? NT_OK : NT_E_MISSING;
+}
+
+/* All fields of a message that is not about the flow, from bit @skip of its @length bytes on */
+static void message_parse_others(const struct nt_other *other, struct nt_message *msg,
+				 const uint8_t *p, unsigned int skip, uint32_t head,
+				 bool timestamp)
+{
+	unsigned int bits = other->bits[0] + other->bits[1];
+	/* The reader keeps no more of a vendor's message that is split. */
+	size_t size = msg->length < NT_MESSAGE_MAX + 1 ? msg->length : NT_MESSAGE_MAX + 1;
+	const uint8_t *end = p + size, *first;
+	struct var var;
+
+	msg->other_fixed = head >> skip & ((1u << bits) - 1);
+	skip += bits;
+	p += skip / MDO_BITS;
+	skip %= MDO_BITS;
+	for (; p < end && msg->nr_others < UINT8_MAX; skip = 0) {
+		first = p;
+		while (p < end - 1 && mseo(*p) == MSEO_MORE)
+			p++;
+		p++;
+		message_read_var(first, p - first, skip, &var);
+		if (msg->nr_others < NT_MESSAGE_OTHERS)
+			*nt_message_other(msg, msg->nr_others) = var.value;
+		msg->nr_others++;
+	}
+	if (msg->tcode != NT_TCODE_MTIME_SYNC || msg->nr_others != 2 || !timestamp)
+		return;
+	msg->fields |= NT_FIELD_TSTAMP;
+	msg->tstamp = *nt_message_other(msg, 1);
+}
+
+/* A draft has such a ProgTraceCorrelation, which does not stop trace and has no I-CNT. */
+static bool message_is_marker(const struct nt_message *msg)
+{
+	return msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && msg->cdf == NT_CDF_MARKER &&
+		!nt_dialect_tables[msg->dialect].has_events;
 }
 
 /* A message of @msg->length bytes, the last and only the last of which is MSEO 11 */
@@ -337,8 +401,13 @@ static int message_parse(const struct nt_config *config, const uint8_t *p, struc
 		}
 	}
 	bits = message_set_fixed(config, layout, msg, head);
-	if (!layout->known)
-		return n * MDO_BITS < bits ? NT_E_MISSING : NT_OK;
+	if (!layout->known || message_is_marker(msg)) {
+		if (n * MDO_BITS < bits)
+			return NT_E_MISSING;
+		message_parse_others(&nt_dialect_of(config)->others[msg->tcode], msg, p, bits, head,
+				     config->timestamp);
+		return NT_OK;
+	}
 	/* the variable-length field after them has one bit at least */
 	if (n * MDO_BITS <= bits)
 		return NT_E_MISSING;

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "internal.h"
+#include "dialect.h"
 
 #define NT_TEXT_OF(x)	#x
 #define NT_TEXT(x)	NT_TEXT_OF(x)
@@ -73,6 +73,8 @@ static const struct name tcodes[] = {
 	{ NT_TCODE_INDIRECT_BRANCH_HIST,	"IndirectBranchHist" },
 	{ NT_TCODE_INDIRECT_BRANCH_HIST_SYNC,	"IndirectBranchHistSync" },
 	{ NT_TCODE_REPEAT_BRANCH,		"RepeatBranch" },
+	{ NT_TCODE_REPEAT_INSN,		"RepeatInstruction" },
+	{ NT_TCODE_REPEAT_INSN_SYNC,		"RepeatInstructionSync" },
 	{ NT_TCODE_PROG_TRACE_CORRELATION,	"ProgTraceCorrelation" },
 };
 
@@ -359,6 +361,8 @@ static void message_add_vars(struct text *text, const struct nt_message *msg)
 	}
 	if (msg->fields & NT_FIELD_RDATA)
 		nt_text_add(text, " RDATA=0x%" PRIx64, msg->value);
+	if (msg->fields & NT_FIELD_RCNT)
+		nt_text_add(text, " R-CNT=%" PRIu64, msg->value);
 	if (msg->fields & NT_FIELD_BCNT)
 		nt_text_add(text, " B-CNT=%" PRIu64, msg->value);
 	if (msg->fields & NT_FIELD_ICNT)
@@ -377,6 +381,35 @@ static void message_add_vars(struct text *text, const struct nt_message *msg)
 		nt_text_add(text, " TSTAMP=%" PRIu64, msg->tstamp);
 }
 
+/* A message that is not about the flow: its name in other specifications, if known, and its fields */
+static void message_add_others(struct text *text, const struct nt_message *msg)
+{
+	const struct nt_other *other = &nt_dialect_tables[msg->dialect].others[msg->tcode];
+	uint64_t values[NT_MESSAGE_OTHERS];
+	unsigned int fixed = msg->other_fixed, i;
+	bool last = false;
+
+	memcpy(values, (const uint8_t *)msg + offsetof(struct nt_message, icnt), sizeof(values));
+	if (other->name)
+		nt_text_add(text, " (%s)", other->name);
+	message_add_fixed(text, msg);
+	for (i = 0; i < 2 && other->fixed[i]; i++) {
+		nt_text_add(text, " %s=%u", other->fixed[i], fixed & ((1u << other->bits[i]) - 1));
+		fixed >>= other->bits[i];
+	}
+	for (i = 0; i < msg->nr_others && i < NT_MESSAGE_OTHERS; i++) {
+		bool known = !last && other->vars[i];
+
+		if (known)
+			nt_text_add(text, " %s=0x%" PRIx64, other->vars[i], values[i]);
+		else if (other->name && !last && i + 1 == msg->nr_others)
+			nt_text_add(text, " TSTAMP=%" PRIu64, values[i]);
+		else
+			nt_text_add(text, " V%u=0x%" PRIx64, i, values[i]);
+		last = !known;
+	}
+}
+
 int nt_message_write(const struct nt_message *msg, char *buf, size_t size)
 {
 	struct text text;
@@ -386,6 +419,10 @@ int nt_message_write(const struct nt_message *msg, char *buf, size_t size)
 	if (!strcmp(nt_dialect_tcode_name(msg->dialect, msg->tcode), "Reserved") ||
 	    (msg->tcode >= NT_TCODE_VENDOR_FIRST && msg->tcode <= NT_TCODE_VENDOR_LAST))
 		nt_text_add(&text, " TCODE=%u", msg->tcode);
+	if (nt_message_has_others(msg)) {
+		message_add_others(&text, msg);
+		return nt_text_end(&text);
+	}
 	message_add_fixed(&text, msg);
 	message_add_vars(&text, msg);
 	return nt_text_end(&text);

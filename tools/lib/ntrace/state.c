@@ -23,7 +23,7 @@ void nt_time_update(const struct nt_config *config, const struct nt_message *msg
 {
 	if (!(msg->fields & NT_FIELD_TSTAMP) || nt_message_is_open(msg))
 		return;
-	if (!nt_message_is_sync(msg) && !(msg->fields & NT_FIELD_CKSRC &&
+	if (!nt_time_is_absolute(msg) && !(msg->fields & NT_FIELD_CKSRC &&
 					  msg->tcode == NT_TCODE_IN_CIRCUIT_TRACE_SYNC)) {
 		/* before the first SYNC, it is not known what the time is relative to */
 		if (!*has_tstamp)
@@ -77,13 +77,19 @@ void nt_context_lose(struct nt_context *context, const struct nt_message *msg)
 /* Table "Fields in Messages", last column of chapters 7.2 to 7.12 */
 enum nt_mode nt_message_mode(const struct nt_message *msg)
 {
+	if (msg->tcode == NT_TCODE_DIRECT_BRANCH)
+		return NT_MODE_BTM;
+	return msg->fields & NT_FIELD_HIST ? NT_MODE_HTM : NT_MODE_AUTO;
+}
+
+bool nt_message_shows_mode(const struct nt_message *msg)
+{
 	switch (msg->tcode) {
 	case NT_TCODE_DIRECT_BRANCH:
-	case NT_TCODE_DIRECT_BRANCH_SYNC:
-		return NT_MODE_BTM;
-	case NT_TCODE_PROG_TRACE_CORRELATION:
-		/* encoders are known that leave out an empty HIST, against chapter 7.12 */
-		return msg->cdf ? NT_MODE_HTM : NT_MODE_AUTO;
+	case NT_TCODE_INDIRECT_BRANCH_HIST:
+		return true;
+	case NT_TCODE_RESOURCE_FULL:
+		return msg->fields & NT_FIELD_HIST;
 	}
-	return msg->fields & NT_FIELD_HIST ? NT_MODE_HTM : NT_MODE_AUTO;
+	return false;
 }

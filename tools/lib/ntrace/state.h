@@ -16,10 +16,21 @@
 	 1ULL << NT_TCODE_INDIRECT_BRANCH_SYNC | 1ULL << NT_TCODE_RESOURCE_FULL |	\
 	 1ULL << NT_TCODE_INDIRECT_BRANCH_HIST |				\
 	 1ULL << NT_TCODE_INDIRECT_BRANCH_HIST_SYNC |				\
-	 1ULL << NT_TCODE_REPEAT_BRANCH | 1ULL << NT_TCODE_PROG_TRACE_CORRELATION)
+	 1ULL << NT_TCODE_REPEAT_BRANCH | 1ULL << NT_TCODE_REPEAT_INSN |	\
+	 1ULL << NT_TCODE_REPEAT_INSN_SYNC | 1ULL << NT_TCODE_PROG_TRACE_CORRELATION)
+
+/* A draft has this message, whose TSTAMP is absolute. */
+#define NT_TCODE_MTIME_SYNC	16
 
 /* Messages whose TSTAMP counts */
-#define NT_TIMED_TCODES	(NT_BRANCH_TCODES | 1ULL << NT_TCODE_OWNERSHIP | 1ULL << NT_TCODE_ERROR)
+#define NT_TIMED_TCODES	(NT_BRANCH_TCODES | 1ULL << NT_TCODE_OWNERSHIP |	\
+			 1ULL << NT_TCODE_ERROR | 1ULL << NT_TCODE_MTIME_SYNC)
+
+/* Is TSTAMP of @msg not relative to the one before? */
+static inline bool nt_time_is_absolute(const struct nt_message *msg)
+{
+	return nt_message_is_sync(msg) || msg->tcode == NT_TCODE_MTIME_SYNC;
+}
 
 /* The time after a message with SYNC at @tstamp or later, whose TSTAMP is @value */
 uint64_t nt_time_sync(const struct nt_config *config, uint64_t tstamp, uint64_t value);
@@ -53,7 +64,10 @@ bool nt_error_loses_context(const struct nt_message *msg);
 /* Error: *context is not known any more, unless ECODE says that it is. */
 void nt_context_lose(struct nt_context *context, const struct nt_message *msg);
 
-/* The trace mode in which alone the encoder sends @msg; NT_MODE_AUTO: in any */
+/* The trace mode in which alone an encoder should send @msg; NT_MODE_AUTO: in any */
 enum nt_mode nt_message_mode(const struct nt_message *msg);
+
+/* Is no encoder known that sends @msg in the other mode? */
+bool nt_message_shows_mode(const struct nt_message *msg);
 
 #endif /* NTRACE_STATE_H */

@@ -63,21 +63,63 @@ static bool set_pins(struct options *options, const char *arg)
 }
 
 /*
- * The messages of this dialect may end with a timestamp, and returns may be implicit: the decoder
- * detects both.
+ * The messages of SiFive's encoders may end with a timestamp, and returns may be implicit: the
+ * decoder detects both. A return stack whose depth was not given is as deep as the encoder's.
  */
-static bool set_dialect(struct options *options, const char *arg)
+static bool set_encoder(struct options *options, const char *arg)
 {
-	if (strcmp(arg, "sifive") && strcmp(arg, "ratified")) {
-		fprintf(stderr, "ntrace: --dialect is sifive or ratified\n");
+	struct nt_config *config = &options->config;
+	const char *name;
+	unsigned int i;
+
+	if (nt_encoder_find(arg, &config->dialect)) {
+		fprintf(stderr, "ntrace: --encoder is one of these, not '%s':", arg);
+		for (i = 0; (name = nt_encoder_name(i)); i++)
+			fprintf(stderr, " %s", name);
+		fprintf(stderr, "\n");
 		return false;
 	}
+	if (config->dialect == NT_DIALECT_SIFIVE0)
+		config->timestamp = 1;
+	if (!options->depth_given &&
+	    (config->return_depth || config->dialect == NT_DIALECT_SIFIVE0))
+		config->return_depth = nt_encoder_return_depth(config->dialect);
+	return true;
+}
+
+static bool set_dialect(struct options *options, const char *arg)
+{
+	if (!strcmp(arg, "sifive"))
+		return set_encoder(options, "sifive0");
 	if (!strcmp(arg, "ratified"))
-		return true;
-	options->config.dialect = NT_DIALECT_SIFIVE0;
-	options->config.timestamp = 1;
-	if (!options->depth_given)
-		options->config.return_depth = NT_RETURN_DEPTH_SIFIVE0;
+		return set_encoder(options, "ratified");
+	fprintf(stderr, "ntrace: --dialect is sifive or ratified\n");
+	return false;
+}
+
+/* A list of names of deviations */
+static bool set_accept(struct nt_config *config, const char *arg)
+{
+	const char *name;
+	size_t length;
+	unsigned int i;
+
+	do {
+		length = strcspn(arg, ",");
+		for (i = 0; (name = nt_deviation_name(i)); i++) {
+			if (length == strlen(name) && !strncmp(arg, name, length))
+				break;
+		}
+		if (!name) {
+			fprintf(stderr, "ntrace: --accept has no '%.*s'; it has:", (int)length, arg);
+			for (i = 0; (name = nt_deviation_name(i)); i++)
+				fprintf(stderr, " %s", name);
+			fprintf(stderr, "\n");
+			return false;
+		}
+		config->accept |= NT_DEV_BIT(i);
+		arg += length + (arg[length] == ',');
+	} while (*arg);
 	return true;
 }
 
@@ -156,6 +198,9 @@ static bool set_flag(struct nt_config *config, int opt)
 	case 10:
 		config->isa |= NT_ISA_ZCMP;
 		break;
+	case 26:
+		config->strict = 1;
+		break;
 	case 20:
 		config->return_full = NT_RETURN_DROP_NEWEST;
 		break;
@@ -177,8 +222,8 @@ bool options_set(struct options *options, int opt, const char *arg)
 	case 1:
 		return set_u32(&config->src_id, arg, (1u << NT_SRC_BITS_MAX) - 1);
 	case 3:
-		options->depth_given = true;
-		config->return_depth = config->dialect ? NT_RETURN_DEPTH_SIFIVE0 : NT_RETURN_DEPTH;
+		options->depth_given = arg;
+		config->return_depth = nt_encoder_return_depth(config->dialect);
 		return !arg || set_u32(&config->return_depth, arg, NT_RETURN_DEPTH_MAX);
 	case 8:
 		return set_mode(config, arg);
@@ -201,6 +246,10 @@ bool options_set(struct options *options, int opt, const char *arg)
 	case 22:
 		config->flow_only = 1;
 		return true;
+	case 24:
+		return set_encoder(options, arg);
+	case 25:
+		return set_accept(config, arg);
 	case 16:
 		return set_frames(options, arg);
 	case 23:

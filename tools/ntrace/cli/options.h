@@ -13,7 +13,7 @@ struct options {
 	unsigned int		pins;	/* 0: bytes as a RAM sink stores them */
 	bool			frames;	/* CoreSight frames */
 	unsigned int		frame_id; /* of these the bytes of that ID, or DEFRAMER_ANY */
-	bool			depth_given;	/* by --implicit-return */
+	bool			depth_given;	/* by --implicit-return=N */
 	bool			middle;	/* begins in the middle of a message */
 	bool			cpu_given;
 	uint32_t		cpu;	/* of a recording */
@@ -43,6 +43,9 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	{ "return-drop-newest",	no_argument,	   NULL, OPT_COMMON + 20 },		\
 	{ "custom-jumps",	required_argument, NULL, OPT_COMMON + 21 },	\
 	{ "flow-only",		no_argument,	   NULL, OPT_COMMON + 22 },	\
+	{ "encoder",		required_argument, NULL, OPT_COMMON + 24 },	\
+	{ "accept",		required_argument, NULL, OPT_COMMON + 25 },	\
+	{ "strict",		no_argument,	   NULL, OPT_COMMON + 26 },	\
 	{ "frames",		optional_argument, NULL, OPT_COMMON + 16 }
 
 #define COMMON_HELP								\
@@ -61,10 +64,16 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	"  --rv32                 32-bit addresses and code\n"			\
 	"  --zcmp                 code has Zcmp (cm.popret)\n"			\
 	"  --zcmt ADDR            code has Zcmt; its table is there\n"		\
-	"  --dialect sifive       messages of SiFive encoders of version 0, as the P550;\n" \
-	"                         --timestamp and --implicit-return=1023 are implied\n" \
-	"  --addr-bits N          addresses are sent without bits above N (64; 48 by --dialect\n" \
-	"                         sifive)\n"					\
+	"  --encoder NAME         what is known of an encoder: ratified, sifive0 (P550; implies\n" \
+	"                         --timestamp and --implicit-return=1023), spacemit-k3,\n" \
+	"                         accemic, microblaze-v\n"			\
+	"  --dialect sifive       the same as --encoder sifive0\n"		\
+	"  --accept LIST          deviations from the specification that the encoder has beside\n" \
+	"                         those, of which damage looks alike: sync-lacks-bit,\n" \
+	"                         stack-over-sync, trap-in-gap\n"		\
+	"  --strict               each deviation from the specification is an error\n" \
+	"  --addr-bits N          addresses are sent without bits above N (64; 48 by --encoder\n" \
+	"                         sifive0)\n"					\
 	"  --frames[=ID]          the file is of CoreSight frames; only that trace ID\n" \
 	"  --middle               the file begins in the middle of a message\n"	\
 	"  --pins 1|2|4|8|16      the file is of a pin interface of that width\n"

@@ -335,6 +335,10 @@ static void print_stats(const struct decode *decode)
 	printf("messages lost    %12" PRIu64 "\n", stats.lost_messages);
 	printf("bytes lost       %12" PRIu64 "\n", stats.lost_bytes);
 	printf("messages skipped %12" PRIu64 "\n", stats.skipped);
+	for (i = 0; i < NT_DEV_MAX; i++) {
+		if (stats.deviations[i])
+			printf("  %-26s %10" PRIu64 "\n", nt_deviation_name(i), stats.deviations[i]);
+	}
 }
 
 /* Add up the counts of all streams. False: out of memory, which was reported */
@@ -355,15 +359,45 @@ static bool print_all_counts(const struct decode *decode)
 	return ok;
 }
 
+/* List how the encoder deviates from the specification. */
+static void print_deviations(const struct nt_stats *stats)
+{
+	unsigned int i;
+
+	for (i = 0; i < NT_DEV_MAX; i++) {
+		if (stats->deviations[i])
+			fprintf(stderr, "ntrace: deviation %s: %s, %" PRIu64 " time%s; chapter %s of N-Trace 1.0\n",
+				nt_deviation_name(i), nt_deviation_text(i), stats->deviations[i],
+				stats->deviations[i] == 1 ? "" : "s", nt_deviation_chapter(i));
+	}
+}
+
+/*
+ * A message of a vendor may move the PC. If nothing is known of the encoder, only errors show that it
+ * does.
+ */
+static void print_skipped(const struct decode *decode, const struct nt_stats *stats)
+{
+	uint64_t vendor = 0;
+	unsigned int i;
+
+	for (i = NT_TCODE_VENDOR_FIRST; i <= NT_TCODE_VENDOR_LAST; i++)
+		vendor += stats->by_tcode[i];
+	if (stats->skipped)
+		fprintf(stderr, "ntrace: messages of reserved types or of a vendor that were skipped: %" PRIu64 "\n",
+			stats->skipped);
+	if (vendor && !decode->options.config.dialect)
+		fprintf(stderr, "ntrace: if a vendor's messages move the PC, instructions are missing; --encoder says what is known of them\n");
+}
+
 /* Say so if messages of a source are not decoded, and nothing else said it. False: there are some */
 static bool are_all_decoded(const struct decode *decode)
 {
 	struct nt_stats stats;
 
 	add_up(decode, &stats);
-	if (stats.skipped)
-		fprintf(stderr, "ntrace: messages of reserved types or of a vendor that were skipped: %" PRIu64 "\n",
-			stats.skipped);
+	print_skipped(decode, &stats);
+	print_deviations(&stats);
 	if (decode->problems || stats.lost_messages <= decode->before_sync)
 		return true;
 	fprintf(stderr, "ntrace: messages not decoded, as none with SYNC of their source follows: %" PRIu64 "\n",

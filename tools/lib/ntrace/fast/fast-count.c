@@ -138,7 +138,7 @@ static void count_run(struct run *run, struct hot hot)
 {
 	const struct nt_config *config = &run->flow->config;
 
-	if (config->dialect || run->flow->addr_bits < 64 || !fast_has_pext())
+	if (run->flow->dialect->is_odd || run->flow->addr_bits < 64 || !fast_has_pext())
 		count_run_other(run, hot);
 	else if (config->return_depth)
 		count_run_returns(run, hot);

@@ -115,7 +115,7 @@ static void fast_run_plain(struct run *run, struct hot hot, bool single)
 		.returns = run->flow->config.return_depth, .pext = fast_has_pext(),
 	};
 
-	if (run->flow->config.dialect || run->flow->addr_bits < 64)
+	if (run->flow->dialect->is_odd || run->flow->addr_bits < 64)
 		fast_run_dialect(run, hot, way);
 	else if (run->memo->by_blocks && !single)
 		fast_run_blocks(run, hot, way);

@@ -47,6 +47,8 @@ void nt_cuts_init(struct nt_cuts *cuts, const struct nt_config *config, const ui
 		cuts->cell_size *= 2;
 	cuts->nr_cells = (size + cuts->cell_size - 1) / cuts->cell_size;
 	cuts->chains_time = config->timestamp && bits && bits < 64;
+	cuts->keeps_stack = config->return_depth &&
+		nt_deviations_accepted(config) & NT_DEV_BIT(NT_DEV_STACK_OVER_SYNC);
 }
 
 size_t nt_cuts_offset(const struct nt_cuts *cuts, size_t number)
@@ -65,8 +67,9 @@ static bool cuts_is_ours(const struct nt_cuts *cuts, const struct nt_message *ms
  * The mode after a message with SYNC depends on what was before it: it may not be known. So the
  * next message that reports instructions has to be one that exists in a single mode.
  */
-static bool cuts_is_mode_clear(const struct nt_cuts *cuts, size_t at)
+static bool scan_is_mode_clear(const struct scan *scan, size_t at)
 {
+	const struct nt_cuts *cuts = scan->cuts;
 	struct nt_message msg;
 	unsigned int i;
 
@@ -80,8 +83,11 @@ static bool cuts_is_mode_clear(const struct nt_cuts *cuts, size_t at)
 			continue;
 		if (msg.tcode == NT_TCODE_ERROR)
 			return false;
-		if (NT_BRANCH_TCODES >> msg.tcode & 1)
-			return nt_message_mode(&msg);
+		if (!(NT_BRANCH_TCODES >> msg.tcode & 1))
+			continue;
+		/* the message may be in the next cell */
+		scan->cell->modes |= MODE_BIT(nt_message_mode(&msg));
+		return nt_message_shows_mode(&msg);
 	}
 	return false;
 }
@@ -92,7 +98,7 @@ static bool scan_is_cut(const struct scan *scan, size_t at, const struct nt_mess
 
 	return scan->may_cut && !scan->cell->has_cut && nt_message_is_sync(msg) &&
 	       (!config->timestamp || msg->fields & NT_FIELD_TSTAMP) &&
-	       cuts_is_mode_clear(scan->cuts, at + msg->length);
+	       scan_is_mode_clear(scan, at + msg->length);
 }
 
 static void scan_add_cut(struct scan *scan, size_t at, const struct nt_message *msg)
@@ -123,7 +129,7 @@ static void scan_add_time(struct scan *scan, const struct nt_message *msg)
 
 	if (effect->has_sync) {
 		nt_time_update(config, msg, &effect->tstamp, &effect->is_known);
-	} else if (!nt_message_is_sync(msg)) {
+	} else if (!nt_time_is_absolute(msg)) {
 		if (!effect->sets_known)
 			nt_time_update(config, msg, &effect->delta, &is_known);
 	} else if (msg->fields & NT_FIELD_TSTAMP) {
@@ -388,7 +394,8 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 /*
  * With messages of two modes, the code decides which mode is right. SYNC of one source does not
  * reset another. In-circuit trace has a reference address that SYNC does not reset either. Times by
- * XOR cannot be added up. One flow has to decode all from here on.
+ * XOR cannot be added up. An encoder may keep its return stack over SYNC. One flow has to decode all
+ * from here on.
  */
 static void chain_join(const struct nt_cuts *cuts, struct nt_chain *chain,
 			const struct nt_cell *cell)
@@ -397,6 +404,8 @@ static void chain_join(const struct nt_cuts *cuts, struct nt_chain *chain,
 	if (cuts->config.mode == NT_MODE_AUTO && (chain->modes & BOTH_MODES) == BOTH_MODES)
 		chain->broken = true;
 	if (cuts->chains_time && nt_dialect_of(&cuts->config)->xor_time)
+		chain->broken = true;
+	if (cuts->keeps_stack)
 		chain->broken = true;
 	if (cell->must_join || (chain->src >= 0 && cell->src >= 0 && chain->src != cell->src))
 		chain->broken = true;

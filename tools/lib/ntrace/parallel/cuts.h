@@ -69,6 +69,7 @@ struct nt_cuts {
 	size_t			cell_size;
 	size_t			nr_cells;
 	bool			chains_time;	/* wraps have to be counted */
+	bool			keeps_stack;	/* SYNC does not empty the return stack */
 };
 
 void nt_cuts_init(struct nt_cuts *cuts, const struct nt_config *config, const uint8_t *data,
