@@ -26,6 +26,8 @@ struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *ima
 	if (flow->dialect->drops_newest && flow->config.return_depth)
 		flow->config.return_full = NT_RETURN_DROP_NEWEST;
 	flow->addr_bits = nt_addr_bits(&flow->config);
+	flow->is_odd = flow->dialect->is_odd || flow->addr_bits < 64 ||
+		flow->config.return_full == NT_RETURN_DROP_NEWEST;
 	flow->image = image;
 	flow->ranges = flow->own_ranges;
 	flow->marks = flow->own_marks;

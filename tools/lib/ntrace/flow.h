@@ -119,6 +119,7 @@ struct nt_flow {
 	struct nt_config	config;
 	const struct nt_dialect_table *dialect;
 	uint32_t		accepted;	/* bits of enum nt_deviation */
+	bool			is_odd;		/* the fast path has to ask for differences */
 	unsigned int		addr_bits;	/* that are sent; 64: all */
 	struct nt_source	**sources;	/* by SRC */
 	uint32_t		nr_sources;

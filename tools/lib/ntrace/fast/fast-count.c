@@ -138,7 +138,7 @@ static void count_run(struct run *run, struct hot hot)
 {
 	const struct nt_config *config = &run->flow->config;
 
-	if (run->flow->dialect->is_odd || run->flow->addr_bits < 64 || !fast_has_pext())
+	if (run->flow->is_odd || !fast_has_pext())
 		count_run_other(run, hot);
 	else if (config->return_depth)
 		count_run_returns(run, hot);
@@ -176,8 +176,7 @@ bool nt_fast_count(struct nt_flow *flow, struct nt_source *src)
 		.p = reader->data, .ref = src->ref, .block = src->block, .walked = src->walked,
 	};
 
-	if (flow->config.return_full == NT_RETURN_DROP_NEWEST ||
-	    reader->end - reader->data < 2 * WINDOW || reader->nr_carry || reader->skip ||
+	if (reader->end - reader->data < 2 * WINDOW || reader->nr_carry || reader->skip ||
 	    src->mode == NT_MODE_AUTO)
 		return false;
 	/*

@@ -36,7 +36,7 @@ static __always_inline bool fast_group_matches(const struct run *run, const stru
 }
 
 /* Does the return stack have the calls that the group pops? The top is in its key. */
-static __always_inline bool fast_group_fits_stack(const struct run *run,
+static __always_inline bool fast_group_fits_stack(const struct run *run, struct way way,
 						  const struct nt_effect *effect)
 {
 	const struct nt_source *src = run->src;
@@ -45,6 +45,9 @@ static __always_inline bool fast_group_fits_stack(const struct run *run,
 	unsigned int i;
 
 	if (effect->nr_pops > src->depth)
+		return false;
+	if (way.dialect && fast_is_too_deep(run, src->depth - effect->nr_pops +
+					    effect->nr_pushes + effect->drop))
 		return false;
 	for (i = 0; i < memo_nr_below(effect); i++) {
 		slot = nt_stack_below(slot, run->flow->config.return_depth);
@@ -264,7 +267,7 @@ static __always_inline enum looked_up fast_look_up(struct run *run, struct hot *
 	key[1] = plain_first_bytes(hot->p + 8, body > 8 ? body - 8 : 0);
 	group = fast_group_slot(run->memo, key, hot, way);
 	if (unlikely(!fast_group_matches(run, group, hot, way, key) ||
-		     (way.returns && !fast_group_fits_stack(run, &group->effect)))) {
+		     (way.returns && !fast_group_fits_stack(run, way, &group->effect)))) {
 		*lookup = (struct lookup){
 			.group = group, .key = { key[0], key[1] }, .was = *hot,
 			.counts = run->counts, .length = length, .body = body,

@@ -135,13 +135,23 @@ static __always_inline uint32_t fast_pop(struct run *run, struct hot *hot)
 	return nt_code_next(&run->flow->code, src->space, ret->call, 0, ret->pc);
 }
 
-/* Push the call at the end of block @call. False: the undo log is full */
+/*
+ * A call that finds the stack full is ignored, if the encoder does so. engine.c does that, as what is
+ * stored assumes a ring.
+ */
+static __always_inline bool fast_is_too_deep(const struct run *run, uint32_t depth)
+{
+	return unlikely(depth > run->flow->config.return_depth) &&
+		run->flow->config.return_full == NT_RETURN_DROP_NEWEST;
+}
+
+/* Push the call at the end of block @call. False: the undo log, or the stack, is full */
 static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t call)
 {
 	struct nt_source *src = run->src;
 	uint32_t slot;
 
-	if (unlikely(nt_undo_is_full(&run->memo->undo)))
+	if (unlikely(nt_undo_is_full(&run->memo->undo)) || fast_is_too_deep(run, src->depth + 1))
 		return false;
 	slot = nt_stack_advance(src, run->flow->config.return_depth);
 	nt_undo_note(&run->memo->undo, src, slot);
@@ -216,6 +226,8 @@ static __always_inline bool fast_use_effect(struct run *run, struct hot *hot,
 	if (effect->drop)
 		nt_net_raise(&run->net, effect->drop);
 	if (src->depth > most) {
+		if (fast_is_too_deep(run, src->depth + effect->drop))
+			return false;
 		src->depth = most;
 		hot->top = nt_stack_top(src);
 	}

@@ -115,7 +115,7 @@ static void fast_run_plain(struct run *run, struct hot hot, bool single)
 		.returns = run->flow->config.return_depth, .pext = fast_has_pext(),
 	};
 
-	if (run->flow->dialect->is_odd || run->flow->addr_bits < 64)
+	if (run->flow->is_odd)
 		fast_run_dialect(run, hot, way);
 	else if (run->memo->by_blocks && !single)
 		fast_run_blocks(run, hot, way);
@@ -210,9 +210,6 @@ bool nt_fast_run(struct nt_flow *flow, struct nt_source *src, bool single)
 		.ref = src->ref, .block = src->block, .walked = src->walked,
 	};
 
-	/* Paths and groups assume that the return stack is a ring. */
-	if (flow->config.return_full == NT_RETURN_DROP_NEWEST)
-		return false;
 	if (reader->end - reader->data < 2 * WINDOW || reader->nr_carry || reader->skip ||
 	    src->state != NT_STATE_LIVE || src->mode == NT_MODE_AUTO ||
 	    flow->nr_ranges >= FAST_RANGES)
