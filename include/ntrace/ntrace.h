@@ -243,7 +243,8 @@ const char *nt_deviation_chapter(unsigned int deviation);
  * NT_DIALECT_SPACEMIT_K3: SpacemiT's K3, which sends addresses with copies of their sign.
  *
  * NT_DIALECT_ACCEMIC: CEDARtools.TraceEncoder. SYNC leaves its return stack as it is, which has 16
- * entries and ignores a call when it is full. TCODE 56 and 57 move the PC, which cannot be followed.
+ * entries and ignores a call when it is full. TCODE 31 and 32 are those of IEEE-ISTO 5001. TCODE 56
+ * and 57 move the PC, which cannot be followed.
  *
  * NT_DIALECT_MICROBLAZE_V: AMD MicroBlaze V, which has none of the optional features.
  */
@@ -330,11 +331,12 @@ enum nt_tcode {
 	NT_TCODE_INDIRECT_BRANCH_HIST		= 28,
 	NT_TCODE_INDIRECT_BRANCH_HIST_SYNC	= 29,
 	NT_TCODE_REPEAT_BRANCH		= 30,
-	NT_TCODE_REPEAT_INSN			= 31,	/* these two are of IEEE-ISTO 5001 */
-	NT_TCODE_REPEAT_INSN_SYNC		= 32,
 	NT_TCODE_PROG_TRACE_CORRELATION	= 33,
 	NT_TCODE_VENDOR_FIRST			= 56,
 	NT_TCODE_VENDOR_LAST			= 62,
+	/* NT_DIALECT_ACCEMIC only */
+	NT_TCODE_REPEAT_INSN		= 31,
+	NT_TCODE_REPEAT_INSN_SYNC	= 32,
 	/* NT_DIALECT_SIFIVE0 only */
 	NT_TCODE_DATA_ACQUISITION	= 7,
 	NT_TCODE_AUX_ACCESS_WRITE	= 23,

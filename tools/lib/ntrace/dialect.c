@@ -53,6 +53,22 @@ static const struct nt_layout ratified[64] = {
 	[NT_TCODE_INDIRECT_BRANCH_HIST]	= INDIRECT_BRANCH_HIST,
 	[NT_TCODE_INDIRECT_BRANCH_HIST_SYNC]	= INDIRECT_BRANCH_HIST_SYNC,
 	[NT_TCODE_REPEAT_BRANCH]		= REPEAT_BRANCH,
+	[NT_TCODE_PROG_TRACE_CORRELATION]	= CORRELATION,
+};
+
+/* The same, and two messages of IEEE-ISTO 5001 */
+static const struct nt_layout accemic[64] = {
+	[NT_TCODE_OWNERSHIP]			= OWNERSHIP,
+	[NT_TCODE_DIRECT_BRANCH]		= DIRECT_BRANCH,
+	[NT_TCODE_INDIRECT_BRANCH]		= INDIRECT_BRANCH,
+	[NT_TCODE_ERROR]			= ERROR,
+	[NT_TCODE_PROG_TRACE_SYNC]		= SYNC,
+	[NT_TCODE_DIRECT_BRANCH_SYNC]		= SYNC,
+	[NT_TCODE_INDIRECT_BRANCH_SYNC]	= INDIRECT_BRANCH_SYNC,
+	[NT_TCODE_RESOURCE_FULL]		= RESOURCE_FULL,
+	[NT_TCODE_INDIRECT_BRANCH_HIST]	= INDIRECT_BRANCH_HIST,
+	[NT_TCODE_INDIRECT_BRANCH_HIST_SYNC]	= INDIRECT_BRANCH_HIST_SYNC,
+	[NT_TCODE_REPEAT_BRANCH]		= REPEAT_BRANCH,
 	[NT_TCODE_REPEAT_INSN]		= REPEAT_INSN,
 	[NT_TCODE_REPEAT_INSN_SYNC]	= REPEAT_INSN_SYNC,
 	[NT_TCODE_PROG_TRACE_CORRELATION]	= CORRELATION,
@@ -90,6 +106,9 @@ static const struct nt_other others[64] = {
 	[14]	= DATA_TRACE("DataReadSync"),
 	[15]	= { "Watchpoint", .vars = { "WPHIT" } },
 	[16]	= { "MTIME_SYNC", .vars = { "MTIME", "TSTAMP" } },
+	[31]	= { "RepeatInstruction", .vars = { "R-CNT", "I-CNT", "HIST" } },
+	[32]	= { "RepeatInstructionSync", { "SYNC" }, { 4 },
+		    { "R-CNT", "I-CNT", "F-ADDR", "HIST" } },
 	[17]	= { "PerformanceCounters", .vars = { "PPC0", "PPC1", "PPC2", "PPC3", "PPC4" } },
 	[34]	= EVENT_TRACE("EVT"),
 	[35]	= EVENT_TRACE("EVT_SYNC"),
@@ -157,7 +176,7 @@ const struct nt_dialect_table nt_dialect_tables[NT_DIALECT_MICROBLAZE_V + 1] = {
 	},
 	[NT_DIALECT_ACCEMIC] = {
 		.name		= "accemic",
-		.layouts	= ratified,
+		.layouts	= accemic,
 		.others		= accemic_others,
 		.deviations	= NT_DEV_BIT(NT_DEV_DIRECT_SYNC) | NT_DEV_BIT(NT_DEV_HIST_IN_BTM) |
 				  NT_DEV_BIT(NT_DEV_SYNC_LACKS_BIT) |

@@ -73,8 +73,6 @@ static const struct name tcodes[] = {
 	{ NT_TCODE_INDIRECT_BRANCH_HIST,	"IndirectBranchHist" },
 	{ NT_TCODE_INDIRECT_BRANCH_HIST_SYNC,	"IndirectBranchHistSync" },
 	{ NT_TCODE_REPEAT_BRANCH,		"RepeatBranch" },
-	{ NT_TCODE_REPEAT_INSN,		"RepeatInstruction" },
-	{ NT_TCODE_REPEAT_INSN_SYNC,		"RepeatInstructionSync" },
 	{ NT_TCODE_PROG_TRACE_CORRELATION,	"ProgTraceCorrelation" },
 };
 
@@ -84,6 +82,12 @@ static const struct name sifive0_tcodes[] = {
 	{ NT_TCODE_AUX_ACCESS_WRITE,		"AuxAccessWrite" },
 	{ NT_TCODE_IN_CIRCUIT_TRACE,		"InCircuitTrace" },
 	{ NT_TCODE_IN_CIRCUIT_TRACE_SYNC,	"InCircuitTraceSync" },
+};
+
+/* NT_DIALECT_ACCEMIC */
+static const struct name accemic_tcodes[] = {
+	{ NT_TCODE_REPEAT_INSN,			"RepeatInstruction" },
+	{ NT_TCODE_REPEAT_INSN_SYNC,		"RepeatInstructionSync" },
 };
 
 static const struct name sifive0_syncs[] = {
@@ -181,6 +185,8 @@ const char *nt_dialect_tcode_name(unsigned int dialect, unsigned int tcode)
 
 	if (dialect == NT_DIALECT_SIFIVE0)
 		name = NAME(sifive0_tcodes, (int)tcode);
+	if (dialect == NT_DIALECT_ACCEMIC)
+		name = NAME(accemic_tcodes, (int)tcode);
 	return name ? name : nt_tcode_name(tcode);
 }
 
