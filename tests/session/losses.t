@@ -16,7 +16,7 @@ inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }
 
-plan 19
+plan 21
 losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
@@ -26,6 +26,14 @@ for dialect in "" ratified; do
 	losses_windows "1:01 1!:1 0:01 0:0i1" $dialect
 	is "ntrace, ${dialect:-sifive}: a call that begins behind a loss is printed" "$(inner_calls)" 1
 done
+# Windows 2 and 5 of 8 are full. Hart 0 has no trace from 100.190 ms, the record of window 1, to its start at 100.301 ms,
+# and from 100.5012 to 100.601 ms; hart 1 from 100.213 to 100.311 ms and from 100.490 to 100.611 ms. The recording lasts
+# from 100.001 to 100.790 ms.
+losses_windows "1:01 0:01 1!:1 0:0r1 1:01 1!:0 0:01 0:01"
+"$O/bin/ntrace" report -i "$tap_tmp/windows.data" >"$tap_tmp/report" 2>/dev/null
+is "report: how much each CPU has lost" "$(sed -n 's/ us is missing, \([0-9.]*\) % of .*/ \1/p' "$tap_tmp/report" | xargs)" \
+	"CPU 0: trace of 211 26.7 CPU 1: trace of 230 29.1"
+is "report: what helps" "$(grep -c '^Less is lost with larger buffers (-m 16M)' "$tap_tmp/report")" 1
 ok "ntrace reports each loss of ${SCHEDULES:-60} random schedules in its place" \
 	losses_schedules "$O/bin/ntrace" 1 "${SCHEDULES:-60}"
 done_testing

@@ -121,6 +121,27 @@ void report_totals(const struct nt_calls_totals *t)
 	report_missing(t->losses, t->errors, t->gaps);
 }
 
+static void print_missing(const struct nt_missing *m)
+{
+	char t[16];
+
+	printf("CPU %d: trace of %s is missing, %.1f %% of all time; about %" PRIu64 " instructions and %" PRIu64
+	       " bytes\n", m->cpu, duration(m->ns, t), 100.0 * m->ns / m->all_ns, m->insns, m->bytes);
+}
+
+static void print_losses(const struct nt_calls *calls, uint64_t losses)
+{
+	struct nt_missing missing;
+	size_t i;
+
+	if (!losses)
+		return;
+	for (i = 0; nt_calls_missing(calls, i, &missing); i++)
+		print_missing(&missing);
+	printf("Less is lost with larger buffers (-m 16M), with less trace (ntrace//u, --filter, -C)"
+	       " and with fewer SYNC messages (sync_max=15)\n\n");
+}
+
 static int print_table(const struct report *report, const struct nt_calls *calls)
 {
 	const struct nt_function *f;
@@ -166,6 +187,7 @@ static int report_calls(const struct report *report, struct nt_session *session)
 	}
 	nt_calls_totals(calls, &totals);
 	report_totals(&totals);
+	print_losses(calls, totals.losses);
 	if (print_table(report, calls)) {
 		fprintf(stderr, "ntrace: out of memory\n");
 		goto out;

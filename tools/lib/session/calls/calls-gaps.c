@@ -63,6 +63,16 @@ bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64
 	return ns_array_add(&g->firsts, first);
 }
 
+bool ns_gaps_traced(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t insns)
+{
+	struct ns_gaps *g = gaps_of(all, buffer, cpu);
+
+	if (!g)
+		return false;
+	g->insns += insns;
+	return true;
+}
+
 static int gap_cmp(const void *a, const void *b)
 {
 	const struct ns_gap *x = a, *y = b;
@@ -172,6 +182,29 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 	return false;
 }
 
+/* Gaps may overlap: after each of several losses, the CPU has no trace until the same time. */
+static uint64_t add_missing(const struct ns_gap *gap, uint64_t end, uint64_t *counted_to)
+{
+	uint64_t from = gap->from > *counted_to ? gap->from : *counted_to;
+	uint64_t to = gap->to < end ? gap->to : end;
+
+	/* It is not known when a gap before all trace of its buffer began. */
+	if (to <= from || !gap->from)
+		return 0;
+	*counted_to = to;
+	return to - from;
+}
+
+uint64_t ns_gaps_missing(const struct ns_gaps *gaps, uint64_t end)
+{
+	uint64_t ns = gaps->missing_ns, counted_to = gaps->counted_to;
+	size_t i;
+
+	for (i = 0; i < gaps->gaps.nr; i++)
+		ns += add_missing(&gaps->gaps.at[i], end, &counted_to);
+	return ns;
+}
+
 void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time)
 {
 	struct ns_gaps *g = all->all.at, *end = g + all->all.nr;
@@ -181,6 +214,8 @@ void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time)
 		for (j = nr = 0; j < g->gaps.nr; j++) {
 			if (g->gaps.at[j].to >= time)
 				g->gaps.at[nr++] = g->gaps.at[j];
+			else
+				g->missing_ns += add_missing(&g->gaps.at[j], time, &g->counted_to);
 		}
 		all->nr -= g->gaps.nr - nr;
 		g->gaps.nr = nr;

@@ -104,6 +104,9 @@ struct ns_gaps {
 	NS_ARRAY(struct ns_gap) gaps;
 	NS_ARRAY(struct ns_first) firsts;
 	bool		sorted;
+	uint64_t	insns;		/* that were traced */
+	uint64_t	missing_ns;	/* of gaps up to @counted_to, */
+	uint64_t	counted_to;	/* which is the end of a gap */
 };
 
 struct ns_all_gaps {
@@ -119,11 +122,17 @@ bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, const st
 bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t stretch,
 		   uint64_t time);
 
+/* ns_gaps_traced() - count @insns instructions that were traced. false: out of memory */
+bool ns_gaps_traced(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t insns);
+
 /* ns_gaps_settle() - to be called before ns_gaps_between(), if something was added */
 void ns_gaps_settle(struct ns_all_gaps *all);
 
 /* ns_gaps_between() - may the thread have executed unseen between two times? */
 bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, uint64_t to);
+
+/* ns_gaps_missing() - time in all gaps up to @end, ns */
+uint64_t ns_gaps_missing(const struct ns_gaps *gaps, uint64_t end);
 
 /* ns_gaps_forget() - nobody asks for what was over before @time */
 void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time);

@@ -48,6 +48,7 @@ struct ns_part {
 	int32_t		open_tid, open_cpu;
 	uint64_t	open_begin;
 	bool		has_open;
+	uint64_t	traced_insns;	/* of slices that are closed */
 };
 
 /* ---- Functions ---- */
@@ -264,6 +265,7 @@ static bool close_slice(struct ns_part *p)
 	if (!p->open)
 		return true;
 	p->open = false;
+	p->traced_insns += s->insns;
 	memcpy(&s->open, &p->stack.open, sizeof(s->open));
 	s->child_ns = p->stack.child_ns;
 	s->child_insns = p->stack.child_insns;
@@ -522,6 +524,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 	pthread_mutex_lock(&calls->lock);
 	ok = add_functions(calls, p) && ok;
+	ok = ns_gaps_traced(&calls->gaps, p->buffer, p->cpu, p->traced_insns) && ok;
 	add_totals(calls, p);
 	mark_first(p);
 	err = give_ended(p);
@@ -633,6 +636,64 @@ const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t
 const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t number)
 {
 	return ns_numbered_get(calls->numbered, number);
+}
+
+/* From the first trace of any CPU to the end of the last stretch */
+static struct nt_window time_of_trace(const struct nt_calls *calls)
+{
+	const struct ns_stretch *s = calls->session->trace.stretches.at;
+	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
+	struct nt_window time = { .from = UINT64_MAX };
+	size_t i;
+
+	for (i = 0; i < calls->session->trace.stretches.nr; i++) {
+		if (s[i].end > time.to)
+			time.to = s[i].end;
+	}
+	for (; g < end; g++) {
+		for (i = 0; i < g->firsts.nr; i++) {
+			if (g->firsts.at[i].time < time.from)
+				time.from = g->firsts.at[i].time;
+		}
+	}
+	return time;
+}
+
+static uint64_t share(uint64_t value, uint64_t part, uint64_t of)
+{
+	return of ? (unsigned __int128)value * part / of : 0;
+}
+
+static uint64_t all_insns(const struct ns_all_gaps *all)
+{
+	uint64_t insns = 0;
+	size_t i;
+
+	for (i = 0; i < all->all.nr; i++)
+		insns += all->all.at[i].insns;
+	return insns;
+}
+
+bool nt_calls_missing(const struct nt_calls *calls, size_t nth, struct nt_missing *missing)
+{
+	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
+	const struct nt_window time = time_of_trace(calls);
+	const uint64_t all_ns = time.to > time.from ? time.to - time.from : 0;
+	uint64_t ns, insns;
+
+	for (; g < end; g++) {
+		ns = g->buffer == NS_ANY_BUFFER ? ns_gaps_missing(g, time.to) : 0;
+		ns = ns < all_ns ? ns : all_ns;
+		if (!ns || nth--)
+			continue;
+		insns = share(g->insns, ns, all_ns - ns);
+		*missing = (struct nt_missing){
+			.cpu = g->cpu, .all_ns = all_ns, .ns = ns, .insns = insns,
+			.bytes = share(calls->session->trace.bytes, insns, all_insns(&calls->gaps)),
+		};
+		return true;
+	}
+	return false;
 }
 
 bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap)

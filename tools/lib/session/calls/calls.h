@@ -119,6 +119,19 @@ struct nt_calls_totals {
 };
 void nt_calls_totals(const struct nt_calls *calls, struct nt_calls_totals *totals);
 
+/*
+ * What is missing of the trace of one CPU. Instructions and bytes are estimates: the CPU executes as many
+ * instructions in this time as in the rest of the recording, and each takes as many bytes as in all trace.
+ */
+struct nt_missing {
+	int32_t		cpu;
+	uint64_t	all_ns;		/* from the first to the last trace of any CPU */
+	uint64_t	ns, insns, bytes;
+};
+
+/* nt_calls_missing() - CPUs of whose trace something is missing, from @nth = 0; false: no more */
+bool nt_calls_missing(const struct nt_calls *calls, size_t nth, struct nt_missing *missing);
+
 /* nt_calls_function() - @nth from 0, in no order */
 const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t nth);
 
