@@ -5,17 +5,19 @@
 
 O	?= $(CURDIR)/build
 PYTHON	?= python3
-KVERS	:= 6.12 7.2
-# kernels that the driver is built for: those, and the one that looks for faults
-MVERS	= $(KVERS) debug
+# Kernels that perf and the driver are built for, by role (lts, new, debug) or version
+KVERS	= lts new
+MVERS	= $(KVERS)
 # perf is built for the board, and for this host to decode what the board recorded
 PERF_ARCHS = riscv64 x86_64
 MAKEFLAGS += --no-print-directory
 
 export O V DEVBUILD
 
+# size of the tests that set-up prepares for, which is demo, test or all
+SIZE	?= test
 HARTS	?= 1
-KERNEL	?= 6.12
+KERNEL	?= lts
 SETUP	:= tools/setup/setup
 BOARD	?=
 ROOT	:= $(O)/root
@@ -37,7 +39,7 @@ help:
 #: make test-all         also the large recordings, all topologies and the debug kernel
 #: make test-quick       the tests that need neither a board nor downloads, under 2 minutes
 #: make test-long        the tests that take over 3 minutes
-#: make board            a shell on the emulated board (KERNEL=6.12|7.2|debug HARTS=N OUT=DIR)
+#: make board            a shell on the emulated board (KERNEL=lts|new|debug|VERSION HARTS=N OUT=DIR)
 #: make modules KDIR=... the driver, for a kernel of yours
 #: make perf KSRC=...    perf with N-Trace, from a kernel source of yours
 #: make install          library, command and manual pages (DESTDIR= PREFIX= LIBDIR=); make uninstall
@@ -50,14 +52,14 @@ help:
 #: make coverage         lines of the library that the tests reach
 #: make verify-boot      whole boots, decoded and compared with the truth
 #: make python           the Python module of recordings in build/python (needs python3-cffi)
-#: make setup            only fetch and prepare what the above need
+#: make setup            only fetch and prepare what make test needs (SIZE=demo|test|all)
 #: make clean            remove what was built here; the download cache stays
 #:
 #: V=1 shows the commands, DEVBUILD=1 makes warnings errors, O=DIR is the build folder.
 #: FAST=0 leaves the decoder's fast path out, in this build folder until FAST=1.
 
 setup:
-	@$(SETUP) all
+	@$(SETUP) $(SIZE)
 
 # What the library and the command need, before make says Error 127
 host-check:
@@ -83,7 +85,7 @@ guest-tools:
 
 # what records on a board that has no libraries; the linker is a newer one, which static libraries need
 guest-static:
-	@$(MAKE) -C tools/ntrace O=$(O)/riscv64 CC=$(ROOT)/bin/riscv64-guest-gcc LINUX=$(ROOT)/linux-6.12 \
+	@$(MAKE) -C tools/ntrace O=$(O)/riscv64 CC=$(ROOT)/bin/riscv64-guest-gcc LINUX=$(ROOT)/linux-lts \
 		LDFLAGS=-B$(ROOT)/cross/usr/riscv64-linux-gnu/bin static
 
 plugin:
@@ -102,15 +104,21 @@ perf:
 ifdef KSRC
 	@KSRC=$(KSRC) tools/perf/build.sh $(or $(KVER),custom) $(or $(ARCH),$(shell uname -m))
 else
-	@for k in $(KVERS); do for a in $(PERF_ARCHS); do tools/perf/build.sh $$k $$a || exit; done; done
+	@for k in $(KVERS); do for a in $(PERF_ARCHS); do \
+		[ "$$k $$a" = "$(WITHOUT_PERF)" ] || tools/perf/build.sh $$k $$a || exit; done; done
 endif
 
-# What the kernels' build systems make, which is one processor's work, beside the rest
+# What the tests of a size need. "make test" does without the debug kernel, and on the kernel "new" it records with
+# the perf of "lts".
+test-all test-long verify-boot check bench: SIZE = all
 everything: setup
-	@$(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j2) everything-kernel everything-else
+	@$(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j2) SIZE=$(SIZE) \
+		$(if $(filter all,$(SIZE)),MVERS="$(MVERS) debug",WITHOUT_PERF="new riscv64") everything-kernel everything-else
+	@[ ! -s $(ROOT)/left-out ] || sed 's/^[^ ]* /make: /' $(ROOT)/left-out >&2
 
+# What the kernels' build systems make, which is one processor's work, beside the rest
 everything-kernel: modules
-	@$(MAKE) -s -C tests/driver O=$(O) kunit >/dev/null
+	@$(if $(filter all,$(SIZE)),$(MAKE) -s -C tests/driver O=$(O) kunit >/dev/null)
 	@for k in $(KVERS); do $(MAKE) -s -C tests/driver O=$(O) KVER=$$k guest >/dev/null || exit; done
 
 everything-else: tool guest-tools plugin perf
@@ -118,13 +126,13 @@ everything-else: tool guest-tools plugin perf
 
 # Only what one kernel needs, so that the first time is short.
 demo:
-	@$(SETUP) qemu sysroot guest kernel-6.12 linux-6.12
-	@$(MAKE) tool guest-tools plugin modules perf KVERS=6.12 MVERS=6.12 PERF_ARCHS=riscv64
+	@$(SETUP) demo
+	@$(MAKE) tool guest-tools plugin modules perf KVERS=lts PERF_ARCHS=riscv64
 	@tools/board/demo $(BOARD:%=--board %)
 
 board:
-	@$(SETUP) qemu sysroot guest kernel-$(KERNEL) linux-$(KERNEL:debug=6.12)
-	@$(MAKE) guest-tools plugin modules perf KVERS=$(KERNEL:debug=6.12) MVERS=$(KERNEL) PERF_ARCHS=riscv64
+	@$(SETUP) qemu sysroot guest kernel-$(KERNEL) linux-$(KERNEL:debug=lts)
+	@$(MAKE) guest-tools plugin modules perf KVERS=$(KERNEL:debug=lts) MVERS=$(KERNEL) PERF_ARCHS=riscv64
 	@tools/board/board shell --kernel $(KERNEL) --harts $(HARTS) $(if $(OUT),--out $(OUT))
 
 # tests/sizes lists the programs of each size.
@@ -152,7 +160,7 @@ check: setup
 	@tests/check
 
 check-driver check-perf:
-	@$(SETUP) qemu cross linux-6.12 linux-7.2 kernel-6.12 kernel-7.2
+	@$(SETUP) cross linux-lts linux-new kernel-lts kernel-new
 	@tests/check $(@:check-%=%)
 
 check-lib: lib

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Build the module for one of the kernels of the emulated board.
 #
-#   drivers/ntrace/build.sh 6.12|7.2|... [make arguments]
+#   drivers/ntrace/build.sh lts|new|debug|custom|VERSION [make arguments]
 #
 # Result: $O/drivers/KVER/ntrace.ko. KDIR=, CROSS_COMPILE= and V=1 can be given.
 # Sources are linked into a folder for each kernel, so that objects do not mix.
 set -eu
-kver=$1
+word=$1
 shift
 top=$(cd "$(dirname "$0")/../.." && pwd)
 O=${O:-$top/build}
+kver=$(O=$O "$top/tools/setup/kernel" "$word")
 KDIR=${KDIR:-$O/root/kernel-$kver/build}
 src=$O/drivers/$kver/src
 # on a RISC-V machine nothing is crossed

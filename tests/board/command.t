@@ -7,7 +7,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 topologies=$(ls "$top/tools/board/topology")
-plan $(($(by_size 44 49) + $(echo "$topologies" | wc -w)))
+plan $(($(by_size 45 50) + $(echo "$topologies" | wc -w)))
 
 says() { # NAME STATUS TEXT COMMAND...
 	_name=$1 _status=$2 _text=$3
@@ -16,7 +16,7 @@ says() { # NAME STATUS TEXT COMMAND...
 	"$@" >"$tap_tmp/said" 2>&1 </dev/null || _rc=$?
 	ok "$_name" sh -c "[ $_rc -eq $_status ] && grep -q -- '$_text' '$tap_tmp/said' || { cat '$tap_tmp/said'; echo status $_rc; exit 1; }"
 }
-says "list names kernels" 0 "6.12 " "$board" list
+says "list names kernels" 0 "lts    6.12" "$board" list
 for t in $topologies; do
 	says "dtb of $t compiles, and has a way from each hart" 0 "^4 ways" sh -c \
 		"'$board' dtb --topology $t --harts 4 | dtc -q -I dts -O dtb | dtc -q -I dtb -O dts |
@@ -119,7 +119,8 @@ says "a number that is none" 125 "is not a number up to 0xff" "$board" run --mod
 says "a topology that leads nowhere" 125 "te leads to nowhere, which is no component" sh -c "
 	echo 'encoder te hart=0 to=nowhere' >'$tap_tmp/t'; '$board' run --topology '$tap_tmp/t' -- true"
 says "an option that is not there" 125 "no option --nosuch" "$board" run --nosuch -- true
-says "a kernel that is not there" 125 "no kernel 5.4" "$board" run --kernel 5.4 -- true
+says "a kernel that is not there" 125 "kernel 5.4 is not there; run: tools/setup/setup kernel-5.4" "$board" run --kernel 5.4 -- true
+says "a word that is no kernel" 125 "no kernel newest: lts, new, next, debug or a version as 6.12" "$board" run --kernel newest -- true
 says "a topology that is not there" 125 "no topology ring" "$board" run --topology ring -- true
 says "an option that the hardware has not" 125 "no option .te.colour." "$board" run --model te.colour=blue -- true
 says "a hart that is not there boots" 125 "there are 2 harts, from 0" "$board" run --harts 2 --boot-hart 2 -- true

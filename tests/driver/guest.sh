@@ -8,7 +8,7 @@ complaints='WARNING:|BUG:|Oops|Call Trace|Unable to handle|KASAN|INFO: |possible
 # need_perf_and_work KERNEL: the guest is to have perf, driver/work.c and driver/modules; $tap_tmp/guest is for its /out
 need_perf_and_work() {
 	make -s -C "$top/tests/driver" O="$O" KVER="$1" guest >&2 || exit 1
-	[ -x "$O/perf/$1/riscv64/perf" ] || skip_all "perf is not built; make perf"
+	[ -x "$O/perf/$1/riscv64/perf" ] || [ -x "$O/perf/lts/riscv64/perf" ] || skip_all "perf is not built; make perf"
 	mkdir -p "$tap_tmp/guest"
 }
 

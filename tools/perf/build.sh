@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Build perf with N-Trace from a kernel's source.
 #
-#   tools/perf/build.sh KVER ARCH     KVER 6.12, 7.2 or custom; ARCH x86_64 or riscv64
+#   tools/perf/build.sh KVER ARCH     KVER lts, new, custom or a version; ARCH x86_64 or riscv64
 #
 #   KSRC=DIR      the kernel source; default build/root/linux-KVER. "custom" reads its version
 #   SYSROOT=DIR   riscv64 libraries for cross building; default build/root/sysroot
@@ -15,7 +15,8 @@
 # folder named by source, patch and flags. A second run only compiles what
 # changed in our own files.
 #
-# A version without a hook patch of its own takes the nearest one that applies.
+# A version without a hook patch of its own takes the nearest one that applies. If none applies to
+# the kernel "new", the perf of "lts" is the one for both: perf/new is a link to perf/6.12 then.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,8 +28,9 @@ jobs=${JOBS:-2}
 die() { echo "perf: $*" >&2; exit 1; }
 say() { [ "${V:-}" = 1 ] || printf '  %-7s %s\n' "$1" "$2"; }
 
-[ $# -eq 2 ] || die "usage: build.sh 6.12|7.2|custom x86_64|riscv64"
-kver=$1 arch=$2
+[ $# -eq 2 ] || die "usage: build.sh lts|new|custom|VERSION x86_64|riscv64"
+role=$1 arch=$2
+kver=$(O=$O "$top/tools/setup/kernel" "$role")
 ksrc=${KSRC:-$O/root/linux-$kver}
 sysroot=$(readlink -f "${SYSROOT:-$O/root/sysroot}" || echo "${SYSROOT:-$O/root/sysroot}")
 [ -f "$ksrc/tools/perf/MANIFEST" ] ||
@@ -57,8 +59,18 @@ choose_patch() {
 			echo "perf: Linux $kver has no hook patch of its own: ${patch##*/} applies and is used" >&2
 		return
 	done
-	die "no hook patch applies to Linux $kver in $ksrc (there are:$(cd "$here" && printf ' %s' hooks-*.patch));" \
-		"Documentation/developer/add-a-kernel.rst says how to make one"
+	none="no hook patch applies to Linux $kver in $ksrc (there are:$(cd "$here" && printf ' %s' hooks-*.patch));"
+	none="$none Documentation/developer/add-a-kernel.rst says how to make one"
+	older_perf "$none"
+}
+
+# older_perf REASON: let the kernel "new" use the perf of "lts"; that of any other kernel is an error
+older_perf() {
+	[ "$role" = new ] || die "$1"
+	echo "perf: $1. The perf of Linux 6.12 is used in its place" >&2
+	"$0" lts "$arch"
+	ln -sfn 6.12 "$O/perf/new"
+	exit
 }
 choose_patch
 # Corrections of that kernel's own perf, which later ones have
@@ -180,7 +192,9 @@ build() {
 	# perf's Makefile must not see the variables of the make that called us
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u O make -j"$jobs" "$@" >"$dir/log" 2>&1 || {
 		grep -E 'error|Error|\*\*\*' "$dir/log" | head -n 30 >&2
-		die "building failed; the whole log is $dir/log"
+		[ "${patch##*/}" != "hooks-$kver.patch" ] || die "building failed; the whole log is $dir/log"
+		older_perf "${patch##*/} does not build on Linux $kver; the whole log is $dir/log," \
+			"Documentation/developer/add-a-kernel.rst has what to do"
 	}
 	[ "${V:-}" != 1 ] || cat "$dir/log"
 }
@@ -210,6 +224,7 @@ publish() {
 }
 publish "$out/perf" "$result"
 publish "$src/tools/perf/perf-archive.sh" "${result%/*}/perf-archive"
+case $role in lts|new) ln -sfn "$kver" "$O/perf/$role" ;; esac
 if [ -n "${KSRC:-}" ]; then
 	echo "perf: built ${result#"$PWD/"}"
 	[ -z "$(missing)" ] || echo "perf: built without these, as their libraries are not there: $(missing)"
