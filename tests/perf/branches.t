@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The judge of branches after losses, branches.c -l: it tells apart what did not happen, losses that no error reports,
+# errors at another place than the loss, and errors where nothing is missing.
+. "$(dirname "$0")/../harness/tap.sh"
+make -C "$top/tools/board/model" O="$O" >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+for program in branches mktruth; do
+	gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$top/tools/board/model" -o "$tap_tmp/$program" \
+		"$top/tests/perf/$program.c" "$O/board/model/libnbmodel.a" || exit
+done
+"$tap_tmp/mktruth" "$tap_tmp/truth" || exit
+
+# What perf script prints of WORDs: A-B is a stretch of the blocks A to B with its stop, A-B- without a stop,
+# A-B+ with a branch to a block that was not executed; E is an error.
+printed() {
+	for word; do
+		echo "$word"
+	done | awk '
+		function line(flags, from, to) { printf "1/1 [000] 1.%09d: %s %s => %s\n", ++n, flags, from, to }
+		function at(block, offset) { return sprintf("%x", 65536 + 4 * block + offset) }
+		/E/ { print " instruction trace error type 1 time 1.0 cpu 0 pid 1 tid 1 ip 0 code 1: lost"; next }
+		{
+			split($0, ends, /[-+]/)
+			line("tr strt", 0, at(ends[1], 0))
+			for (i = ends[1]; i < ends[2]; i++)
+				line("return", at(i, 2), at(i + 1, 0))
+			if (/[+]$/) line("return", at(ends[2], 2), at(4000, 0))
+			else if (!/-$/) line("tr end", at(ends[2], 2), 0)
+		}'
+}
+# said WORD...: what the judge says, and its exit status
+said() {
+	printed "$@" | "$tap_tmp/branches" -c -l "$tap_tmp/truth" >"$tap_tmp/said"
+	_status=$?
+	sed -n 's/^hart 0: //p' "$tap_tmp/said" | sed "s/\$/; $_status/"
+}
+# WRONG TOLD SILENT MISPLACED NEEDLESS STATUS WORD...: numbers of stretches and losses
+judged() {
+	_want="$1 wrong, $2 told, $3 silent, $4 misplaced, $5 needless; $6"
+	shift 6
+	_got=$(said "$@" | sed 's/^[0-9]* stretches, //;s/losses told with [0-9]* branches/told/;s/silent with [0-9]*/silent/;s/ errors;/;/')
+	[ "$_got" = "$_want" ] || { echo "got: $_got"; echo "wanted: $_want"; return 1; }
+}
+
+plan 12
+ok "all stretches, and nothing is missing" judged 0 0 0 0 0 0 0-5 6-11 12-17 18-23
+ok "an error reports that the end of a stretch is missing" judged 0 1 0 0 0 0 0-5 6-8- E 12-17 18-23
+ok "an error reports that whole stretches are missing" judged 0 1 0 0 0 0 0-5 E 18-23
+ok "an error reports that the end of the recording is missing" judged 0 1 0 0 0 0 0-5 6-11 E
+ok "an error reports that the begin of the recording is missing" judged 0 1 0 0 0 0 E 6-11 12-17 18-23
+ok "no error reports what is missing" judged 0 0 1 0 0 1 0-5 6-8- 12-17 18-23
+ok "no error reports that the last stretch is missing" judged 0 0 1 0 0 1 0-5 6-11 12-17
+ok "the error comes before the stretch that is cut" judged 0 0 0 1 0 1 0-5 E 6-8- 12-17 18-23
+ok "the error comes after the stretch behind the loss" judged 0 0 0 1 0 1 0-5 12-17 E 18-23
+ok "an error where nothing is missing is no fault" judged 0 0 0 0 1 0 0-5 E 6-11 12-17 18-23
+ok "a branch that did not happen is wrong, and the rest is judged" judged 1 1 0 0 0 1 0-5 6-8+ E 12-17 18-23
+ok "two losses, and an error for one of them" judged 0 1 1 0 0 1 0-5 E 12-14- 18-23
+done_testing
