@@ -166,6 +166,40 @@ int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 }
 
 /* Write @try beside @keep; returns the bits of @try that the register takes */
+/**
+ * ntrace_comp_set - write a register and verify that it took the value
+ * @comp: the component
+ * @name: the name of the register
+ * @offset: its offset
+ * @val: the value
+ * @mask: the bits that have to be as in @val
+ *
+ * Chapter "Enabling and Disabling": "Set desired mode and verify if that mode is set (regardless of
+ * discovery results)".
+ *
+ * Context: any; the component is disabled.
+ * Return: 0, or -EIO if the register has another value. The log has the first one of a component.
+ */
+int ntrace_comp_set(struct ntrace_comp *comp, const char *name, unsigned int offset, u32 val,
+		    u32 mask)
+{
+	u32 is;
+
+	ntrace_write(comp, offset, val);
+	is = ntrace_read(comp, offset);
+	if (likely(!((is ^ val) & mask)))
+		return 0;
+	if (!comp->refused) {
+		comp->refused = true;
+		snprintf(comp->said, sizeof(comp->said),
+			 "%s at %pa: %s has 0x%08x after 0x%08x was written, which differs in 0x%08x",
+			 ntrace_type_name(comp->type), &comp->addr, name, is, val,
+			 (is ^ val) & mask);
+		irq_work_queue(&comp->say);
+	}
+	return -EIO;
+}
+
 u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try)
 {
 	u32 got;

@@ -25,7 +25,7 @@ static const u16 ntrace_encoder_reset_regs[] = {
  * latch is primed; no stop, since no address is below 0.
  */
 #define NTRACE_COMP_RANGE							\
-	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LT,	\
+	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LE,	\
 			    TR_TE_COMP_MATCH_P_AND_S)
 #define NTRACE_COMP_LATCH							\
 	ntrace_comp_control(TR_TE_COMP_FUNCTION_EQ, TR_TE_COMP_FUNCTION_EQ, TR_TE_COMP_MATCH_P_TO_S)
@@ -36,7 +36,7 @@ static const u16 ntrace_encoder_reset_regs[] = {
 	ntrace_comp_control(TR_TE_COMP_FUNCTION_EQ, TR_TE_COMP_FUNCTION_LT, TR_TE_COMP_MATCH_P_TO_S)
 
 #define NTRACE_COMP_EXCLUDE							\
-	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LT,	\
+	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LE,	\
 			    TR_TE_COMP_MATCH_NOT_P_AND_S)
 /* The context is that of a thread */
 #define NTRACE_COMP_THREAD							\
@@ -329,7 +329,7 @@ static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 /* The timestamp now */
 u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
 {
-	return enc->ops ? enc->ops->counter(enc) : ntrace_ts_counter(&enc->comp);
+	return ntrace_ts_counter(&enc->comp, enc->ops ? enc->ops->counter : TR_TS_COUNTER_LOW);
 }
 
 /* How many ticks the timestamp may be behind the time CSR: it gets there through other clocks */
@@ -798,45 +798,58 @@ static u32 ntrace_filter_comp_control(const struct ntrace_filter *filter)
 	return filter->no_stop ? NTRACE_COMP_LATCH_NO_STOP : NTRACE_COMP_LATCH;
 }
 
-static void ntrace_encoder_write_comparator(struct ntrace_encoder *enc, unsigned int j,
-					    const struct ntrace_range *range, u32 control)
+static int ntrace_encoder_write_comparator(struct ntrace_encoder *enc, unsigned int j, u64 first,
+					   u64 second, u32 control)
 {
 	struct ntrace_comp *comp = &enc->comp;
 
-	ntrace_write(comp, TR_TE_COMP_P_MATCH_LOW(j), lower_32_bits(range->start));
-	ntrace_write(comp, TR_TE_COMP_P_MATCH_HIGH(j), upper_32_bits(range->start));
-	ntrace_write(comp, TR_TE_COMP_S_MATCH_LOW(j), lower_32_bits(range->end));
-	ntrace_write(comp, TR_TE_COMP_S_MATCH_HIGH(j), upper_32_bits(range->end));
-	ntrace_write(comp, TR_TE_COMP_CONTROL(j), control);
+	return ntrace_comp_set(comp, "trTeCompPMatchLow", TR_TE_COMP_P_MATCH_LOW(j),
+			       lower_32_bits(first), ~0U) ?:
+	       ntrace_comp_set(comp, "trTeCompPMatchHigh", TR_TE_COMP_P_MATCH_HIGH(j),
+			       upper_32_bits(first), ~0U) ?:
+	       ntrace_comp_set(comp, "trTeCompSMatchLow", TR_TE_COMP_S_MATCH_LOW(j),
+			       lower_32_bits(second), ~0U) ?:
+	       ntrace_comp_set(comp, "trTeCompSMatchHigh", TR_TE_COMP_S_MATCH_HIGH(j),
+			       upper_32_bits(second), ~0U) ?:
+	       ntrace_comp_set(comp, "trTeCompControl", TR_TE_COMP_CONTROL(j), control, ~0U);
+}
+
+/* A range is compared with its last byte, because its end may be 2^64 */
+static int ntrace_encoder_write_range(struct ntrace_encoder *enc, unsigned int j,
+				      const struct ntrace_filter *filter, unsigned int n)
+{
+	const struct ntrace_range *range = &filter->ranges[n];
+
+	return ntrace_encoder_write_comparator(enc, j, range->start,
+					       filter->latch ? range->end : range->end - 1,
+					       ntrace_filter_comp_control(filter));
 }
 
 static int ntrace_encoder_use_filters(struct ntrace_encoder *enc, u32 used)
 {
-	ntrace_write(&enc->comp, TR_TE_INST_FILTERS, used);
-	return ntrace_read(&enc->comp, TR_TE_INST_FILTERS) == used ? 0 : -EIO;
+	return ntrace_comp_set(&enc->comp, "trTeInstFilters", TR_TE_INST_FILTERS, used, ~0U);
 }
 
 /*
- * All filters have the privileges and the thread in common. Returns their trTeFilterControl;
- * @comp is the number of comparators in it.
+ * All filters have the privileges and the thread in common. @control is set to their
+ * trTeFilterControl, and @comp to the number of comparators in it.
  */
-static u32 ntrace_encoder_write_common(struct ntrace_encoder *enc,
-				       const struct ntrace_filter *filter, unsigned int *comp)
+static int ntrace_encoder_write_common(struct ntrace_encoder *enc,
+				       const struct ntrace_filter *filter, u32 *control,
+				       unsigned int *comp)
 {
-	const struct ntrace_range thread = { .start = filter->thread };
-	u32 control = TR_TE_FILTER_ENABLE;
 	unsigned int j;
 
 	*comp = 0;
+	*control = TR_TE_FILTER_ENABLE;
 	if (filter->priv)
-		control |= TR_TE_FILTER_MATCH_PRIVILEGE;
-	if (filter->thread) {
-		j = ntrace_caps_thread_comp(&enc->caps);
-		ntrace_encoder_write_comparator(enc, j, &thread, NTRACE_COMP_THREAD);
-		control |= TR_TE_FILTER_MATCH_COMP(0) | TR_TE_FILTER_COMP(0, j);
-		*comp = 1;
-	}
-	return control;
+		*control |= TR_TE_FILTER_MATCH_PRIVILEGE;
+	if (!filter->thread)
+		return 0;
+	j = ntrace_caps_thread_comp(&enc->caps);
+	*control |= TR_TE_FILTER_MATCH_COMP(0) | TR_TE_FILTER_COMP(0, j);
+	*comp = 1;
+	return ntrace_encoder_write_comparator(enc, j, filter->thread, 0, NTRACE_COMP_THREAD);
 }
 
 static int ntrace_encoder_write_filter(struct ntrace_encoder *enc, unsigned int i, u8 priv,
@@ -861,12 +874,13 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 {
 	unsigned long comps = filter->latch ? enc->caps.latches :
 			      filter->exclude ? enc->caps.excludes : enc->caps.comparators;
-	u32 comp_control = ntrace_filter_comp_control(filter), common, control, used = 0;
+	u32 common, control, used = 0;
 	unsigned long filters = enc->caps.filters;
 	unsigned int n, j, k, first;
 
-	control = ntrace_encoder_write_common(enc, filter, &first);
-	common = control;
+	if (ntrace_encoder_write_common(enc, filter, &common, &first))
+		return -EIO;
+	control = common;
 	k = first;
 	if (filter->thread)
 		comps &= ~BIT(ntrace_caps_thread_comp(&enc->caps));
@@ -874,7 +888,8 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 		if (n < filter->nr_ranges) {
 			j = __ffs(comps);
 			comps &= ~BIT(j);
-			ntrace_encoder_write_comparator(enc, j, &filter->ranges[n], comp_control);
+			if (ntrace_encoder_write_range(enc, j, filter, n))
+				return -EIO;
 			control |= TR_TE_FILTER_MATCH_COMP(k) | TR_TE_FILTER_COMP(k, j);
 			k++;
 		}
@@ -918,19 +933,41 @@ static int ntrace_encoder_write_triggers(struct ntrace_encoder *enc,
  * Timestamps: which clock, and whether messages have any. Without, the counter goes on as it does
  * while nothing traces: it may be read when the next event is made.
  */
-static void ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
+static int ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 {
-	u32 ts = TR_TS_ACTIVE | TR_TS_COUNT;
+	u32 ts = TR_TS_ACTIVE | TR_TS_COUNT, mask = TR_TS_ENABLE;
 
 	if (!enc->caps.ts_modes)
-		return;
-	if (config & NTRACE_CONFIG_TIMESTAMP)
+		return 0;
+	if (config & NTRACE_CONFIG_TIMESTAMP) {
 		ts |= TR_TS_ENABLE |
 		      FIELD_PREP(TR_TS_MODE, FIELD_GET(NTRACE_CONFIG_TS_MODE, config)) |
 		      FIELD_PREP(TR_TS_PRESCALE, FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, config));
-	else
+		mask |= TR_TS_MODE;
+		/* Other modes have no prescaler */
+		if (ntrace_ts_is_internal(FIELD_GET(NTRACE_CONFIG_TS_MODE, config)))
+			mask |= TR_TS_PRESCALE;
+	} else {
 		ts |= ntrace_encoder_usual_clock(enc);
-	ntrace_write(&enc->comp, TR_TS_CONTROL, ts);
+	}
+	return ntrace_comp_set(&enc->comp, "trTsControl", TR_TS_CONTROL, ts, mask);
+}
+
+static int ntrace_encoder_write_control(struct ntrace_encoder *enc, u64 config)
+{
+	u64 bits = config | (enc->caps.config & ~enc->caps.fixed);
+	u32 mask = TR_TE_INST_MODE | TR_TE_INST_SYNC_MODE |
+		   ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), bits);
+
+	/* Without synchronisation, its period means nothing */
+	if (config & NTRACE_CONFIG_SYNC_MODE)
+		mask |= TR_TE_INST_SYNC_MAX;
+	enc->comp.control = TR_CONTROL_ACTIVE | FIELD_PREP(TR_TE_FORMAT, TR_TE_FORMAT_NTRACE) |
+		FIELD_PREP(TR_TE_INST_MODE, FIELD_GET(NTRACE_CONFIG_MODE, config)) |
+		FIELD_PREP(TR_TE_INST_SYNC_MODE, FIELD_GET(NTRACE_CONFIG_SYNC_MODE, config)) |
+		FIELD_PREP(TR_TE_INST_SYNC_MAX, FIELD_GET(NTRACE_CONFIG_SYNC_MAX, config)) |
+		ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), config);
+	return ntrace_comp_set(&enc->comp, "trTeControl", TR_TE_CONTROL, enc->comp.control, mask);
 }
 
 /*
@@ -940,17 +977,9 @@ static void ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 {
 	struct ntrace_comp *comp = &enc->comp;
-	u32 control, features, fixed = 0;
+	u32 features, fixed = 0;
 
-	control = TR_CONTROL_ACTIVE | FIELD_PREP(TR_TE_FORMAT, TR_TE_FORMAT_NTRACE) |
-		FIELD_PREP(TR_TE_INST_MODE, FIELD_GET(NTRACE_CONFIG_MODE, config)) |
-		FIELD_PREP(TR_TE_INST_SYNC_MODE, FIELD_GET(NTRACE_CONFIG_SYNC_MODE, config)) |
-		FIELD_PREP(TR_TE_INST_SYNC_MAX, FIELD_GET(NTRACE_CONFIG_SYNC_MAX, config)) |
-		ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), config);
-	ntrace_write(comp, TR_TE_CONTROL, control);
-	comp->control = control;
-	if ((ntrace_read(comp, TR_TE_CONTROL) & (TR_TE_INST_MODE | TR_TE_INST_SYNC_MODE)) !=
-	    (control & (TR_TE_INST_MODE | TR_TE_INST_SYNC_MODE)))
+	if (ntrace_encoder_write_control(enc, config))
 		return -EIO;
 
 	features = enc->features |
@@ -959,11 +988,9 @@ static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 		features |= FIELD_PREP(TR_TE_INST_IMPLICIT_RETURN_MODE, enc->caps.ir_mode);
 	else
 		fixed = TR_TE_INST_IMPLICIT_RETURN_MODE;
-	ntrace_write(comp, TR_TE_INST_FEATURES, features);
-	if ((ntrace_read(comp, TR_TE_INST_FEATURES) ^ features) & ~fixed)
+	if (ntrace_comp_set(comp, "trTeInstFeatures", TR_TE_INST_FEATURES, features, ~fixed) ||
+	    ntrace_encoder_write_ts(enc, config))
 		return -EIO;
-
-	ntrace_encoder_write_ts(enc, config);
 	ntrace_write(comp, TR_TE_INST_FILTERS, 0);
 	/* Without a filter everything is traced */
 	if ((enc->filter.priv || enc->filter.nr_ranges || enc->filter.thread) &&

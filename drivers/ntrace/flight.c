@@ -94,6 +94,7 @@ static void ntrace_flight_window(const struct ntrace_sink *sink, struct ntrace_w
 {
 	const struct ntrace_area *area = sink->flight;
 	dma_addr_t base = ntrace_record_base() + area->offset;
+	u64 at;
 
 	memset(win, 0, sizeof(*win));
 	win->circular = true;
@@ -104,23 +105,44 @@ static void ntrace_flight_window(const struct ntrace_sink *sink, struct ntrace_w
 		return;
 	}
 	win->start = base;
-	win->wp = base + ALIGN(area->at, sink->area->align) % area->size;
+	at = ALIGN(area->at, sink->area->align);
+	win->wp = base + (at < area->size ? at : 0);
 	win->end = base + area->size;
 }
 
-static void ntrace_flight_add_members(struct ntrace_sink *sink)
+static void ntrace_flight_set(struct ntrace_encoder *enc)
+{
+	WRITE_ONCE(enc->paused, false);
+	ntrace_encoder_want(enc, &per_cpu(ntrace_flight_cpu, enc->cpu).want);
+}
+
+/*
+ * Start the sink and the encoders that lead to it. An encoder that does not start is left out, and
+ * the others are recorded without it.
+ */
+static int ntrace_flight_start(struct ntrace_sink *sink, struct ntrace_window *win)
 {
 	struct ntrace_encoder *enc;
 	unsigned int cpu;
+	int ret;
 
+	if (sink->encoders == 1)
+		list_for_each_entry(enc, &sink->members, member)
+			ntrace_flight_set(enc);
+	ret = ntrace_sink_start(sink, win);
+	if (ret || sink->encoders == 1)
+		return ret;
 	for_each_cpu(cpu, &ntrace_flight_awake) {
 		enc = ntrace_encoder_of(cpu);
-		if (!enc || enc->sink != sink)
+		if (!enc || enc->sink != sink || enc->comp.stuck)
 			continue;
-		WRITE_ONCE(enc->paused, false);
-		ntrace_encoder_want(enc, &per_cpu(ntrace_flight_cpu, cpu).want);
-		ntrace_sink_add(sink, &enc->member);
+		ntrace_flight_set(enc);
+		ntrace_sink_join(sink, enc);
 	}
+	if (!list_empty(&sink->members))
+		return 0;
+	ntrace_sink_stop(sink);
+	return -EIO;
 }
 
 static void ntrace_flight_del_members(struct ntrace_sink *sink)
@@ -229,12 +251,8 @@ static void ntrace_flight_run(struct ntrace_sink *sink)
 	if (ret)
 		return;
 	ntrace_flight_window(sink, &win);
-	ntrace_flight_add_members(sink);
-	ret = ntrace_sink_start(sink, &win);
-	if (ret) {
-		ntrace_flight_del_members(sink);
+	if (ntrace_flight_start(sink, &win))
 		return;
-	}
 	/* No event continues in a window that it had before */
 	sink->holds = NULL;
 	ntrace_record_gap_ends(area);
@@ -309,8 +327,7 @@ static void ntrace_flight_join(struct ntrace_session *s, struct ntrace_sink *sin
 	if (!area->claims && !area->on) {
 		ntrace_flight_run(sink);
 	} else if (area->on && sink->encoders > 1 && list_empty(&enc->member)) {
-		WRITE_ONCE(enc->paused, false);
-		ntrace_encoder_want(enc, &this_cpu_ptr(&ntrace_flight_cpu)->want);
+		ntrace_flight_set(enc);
 		ntrace_sink_join(sink, enc);
 	}
 	ntrace_sink_unlock(sink);

@@ -104,7 +104,8 @@ struct reset_control;
  *	accesses to registers
  * @users: paths that are started through it
  * @say: says @said, where a message is allowed
- * @said: why it is stuck
+ * @said: why it is stuck, or which setting it refused
+ * @refused: the log has a setting that it did not take
  * @node: in ntrace_comps
  * @debug: its directory in debugfs
  */
@@ -126,6 +127,7 @@ struct ntrace_comp {
 	unsigned int		users;
 	struct irq_work		say;
 	char			said[160];
+	bool			refused;
 	struct list_head	node;
 	struct dentry		*debug;
 };
@@ -187,7 +189,10 @@ struct ntrace_caps {
 /**
  * struct ntrace_range - one address filter
  * @start: first address
- * @end: first address after it; of a start and stop, the last address
+ * @end: first address after it, 0 if it ends with the last byte of the address space; of a start
+ *	and stop, the last address
+ *
+ * An empty range is from 1 to 1.
  */
 struct ntrace_range {
 	u64	start;
@@ -225,6 +230,18 @@ struct ntrace_filter {
 struct ntrace_user;
 
 /**
+ * enum ntrace_tracing - trTeInstTracing for the next start of an encoder
+ * @NTRACE_TRACING_ASK: set, unless the event is paused
+ * @NTRACE_TRACING_OFF: clear, because a trigger ended the trace
+ * @NTRACE_TRACING_ON: set, because a trigger began the trace
+ */
+enum ntrace_tracing {
+	NTRACE_TRACING_ASK,
+	NTRACE_TRACING_OFF,
+	NTRACE_TRACING_ON,
+};
+
+/**
  * struct ntrace_want - what an event wants of an encoder
  * @id: no two are equal, and it changes with the rest; never 0
  * @config: NTRACE_CONFIG_*
@@ -233,6 +250,7 @@ struct ntrace_user;
  * @sink: the number of the sink, 0: any
  * @reported: the CPU whose SRC was reported last, and 1; 0 none
  * @takes: the event may take its sink from the flight recorder
+ * @tracing: trTeInstTracing when the event stopped, if it has triggers
  * @user: who opened the event; NULL: the flight recorder
  * @filter: what is to be traced
  */
@@ -244,6 +262,7 @@ struct ntrace_want {
 	u32			sink;
 	unsigned int		reported;
 	bool			takes;
+	enum ntrace_tracing	tracing;
 	const struct ntrace_user *user;
 	struct ntrace_filter	filter;
 };
@@ -264,7 +283,7 @@ struct ntrace_sink;
  * @revive: after a reset or a loss of power, write what is not written by @program
  * @set_src: as ntrace_encoder_set_src()
  * @program: as ntrace_encoder_program()
- * @counter: the timestamp now
+ * @counter: offset of the lower half of its timestamp
  *
  * Active, Enable, Tracing, Empty and StallOrOverflow of its first register are where trTeControl
  * has them.
@@ -276,7 +295,7 @@ struct ntrace_encoder_ops {
 	void (*revive)(struct ntrace_encoder *enc);
 	int (*set_src)(struct ntrace_encoder *enc, unsigned int bits, unsigned int id);
 	int (*program)(struct ntrace_encoder *enc, u64 config);
-	u64 (*counter)(const struct ntrace_encoder *enc);
+	unsigned int counter;
 };
 
 /**
@@ -323,6 +342,7 @@ struct ntrace_route {
  *	no funnel
  * @features: trTeInstFeatures bits that stay as they are (SrcID, SrcBits)
  * @paused: trTeInstTracing is to stay 0
+ * @tracing: trTeInstTracing for the next start. Hardware changes the bit of an event with triggers.
  * @overflows: stretches of trace in which it had no room, and dropped messages or stalled the hart
  * @on: the path before the sink is enabled
  * @member: in sink->members
@@ -355,6 +375,7 @@ struct ntrace_encoder {
 	u64			ready;
 	u32			features;
 	bool			paused;
+	enum ntrace_tracing	tracing;
 	unsigned long		overflows;
 	bool			on;
 	struct list_head	member;
@@ -655,6 +676,8 @@ int ntrace_comp_identify(struct ntrace_comp *comp);
 int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_sink *sink);
 int ntrace_comp_poll(const struct ntrace_comp *comp, u32 mask, u32 want);
 int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want);
+int ntrace_comp_set(struct ntrace_comp *comp, const char *name, unsigned int offset, u32 val,
+		    u32 mask);
 u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try);
 u32 ntrace_try_values(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 mask);
 int ntrace_comp_drop(struct ntrace_comp *comp);
@@ -753,6 +776,7 @@ static inline void ntrace_encoder_forget(struct ntrace_encoder *enc)
 static inline void ntrace_encoder_want(struct ntrace_encoder *enc, const struct ntrace_want *want)
 {
 	enc->ready = 0;
+	enc->tracing = want->tracing;
 	if (ntrace_encoder_holds(enc, want->config, &want->filter))
 		return;
 	enc->programmed = false;
@@ -763,7 +787,7 @@ static inline void ntrace_encoder_want(struct ntrace_encoder *enc, const struct 
 /* timestamp.c */
 void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts);
 bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int prescale);
-u64 ntrace_ts_counter(const struct ntrace_comp *comp);
+u64 ntrace_ts_counter(const struct ntrace_comp *comp, unsigned int offset);
 
 /* funnel.c */
 void ntrace_funnel_setup(struct ntrace_funnel *funnel);

@@ -121,12 +121,35 @@ static int ntrace_path_drop(struct ntrace_encoder *enc)
 	return ret;
 }
 
+/* With triggers, hardware owns trTeInstTracing, also from one start to the next */
+static void ntrace_path_keep_tracing(struct ntrace_encoder *enc)
+{
+	if (likely(!(enc->config & NTRACE_CONFIG_TRIGGER)))
+		return;
+	enc->tracing = ntrace_read(&enc->comp, TR_TE_CONTROL) & TR_TE_INST_TRACING ?
+		       NTRACE_TRACING_ON : NTRACE_TRACING_OFF;
+}
+
+static void ntrace_path_begin_tracing(struct ntrace_encoder *enc)
+{
+	bool paused = READ_ONCE(enc->paused), on = !paused;
+
+	if (unlikely(enc->tracing != NTRACE_TRACING_ASK))
+		on = enc->tracing == NTRACE_TRACING_ON;
+	if (likely(on))
+		ntrace_encoder_tracing(enc, true);
+	/* Another event may have paused or resumed it since, see ntrace_sink_pause() */
+	if (unlikely(READ_ONCE(enc->paused) != paused))
+		ntrace_encoder_tracing(enc, paused);
+}
+
 /* Disable all that is before the sink */
 static int ntrace_path_disable(struct ntrace_encoder *enc)
 {
 	if (unlikely(!enc->on))
 		return 0;
 	enc->on = false;
+	ntrace_path_keep_tracing(enc);
 	if (ntrace_encoder_disable_fast(enc) && enc->path_len == 2)
 		return 0;
 	return ntrace_path_flush(enc);
@@ -159,12 +182,7 @@ static int ntrace_path_enable(struct ntrace_encoder *enc)
 		return ret;
 	}
 	enc->on = true;
-	if (likely(!READ_ONCE(enc->paused))) {
-		ntrace_encoder_tracing(enc, true);
-		/* Another event may have paused it meanwhile, see ntrace_sink_pause() */
-		if (unlikely(READ_ONCE(enc->paused)))
-			ntrace_encoder_tracing(enc, false);
-	}
+	ntrace_path_begin_tracing(enc);
 	return 0;
 }
 
@@ -361,7 +379,7 @@ void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *
 
 	ntrace_sink_assert_locked(sink);
 	if (sink->encoders == 1 && enc->path_len == 2 && !sink->ops && sink->comp.prompt &&
-	    enc->comp.prompt && !want->strobe_period)
+	    enc->comp.prompt && !want->strobe_period && !(want->config & NTRACE_CONFIG_TRIGGER))
 		enc->ready = want->id;
 }
 
@@ -429,10 +447,14 @@ static void ntrace_sink_pause_members(struct ntrace_sink *sink)
 {
 	struct ntrace_encoder *enc;
 	bool paused;
+	u32 control;
 
 	list_for_each_entry(enc, &sink->members, member) {
 		paused = READ_ONCE(enc->paused);
-		if (enc->on && paused == !!(enc->comp.control & TR_TE_INST_TRACING))
+		control = enc->comp.control;
+		if (enc->on && enc->config & NTRACE_CONFIG_TRIGGER)
+			control = ntrace_read(&enc->comp, TR_TE_CONTROL);
+		if (enc->on && paused == !!(control & TR_TE_INST_TRACING))
 			ntrace_encoder_tracing(enc, !paused);
 	}
 }

@@ -698,6 +698,9 @@ static int ntrace_event_check(struct perf_event *event, struct ntrace_event *pri
 		return ret;
 	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) && !ntrace_event_may_have_context())
 		return -EACCES;
+	/* A hart that stands still takes no interrupts, and other CPUs may wait for it */
+	if ((event->attr.config & NTRACE_CONFIG_STALL) && !perfmon_capable())
+		return -EACCES;
 	ntrace_event_settings(event, priv);
 	priv->want.takes = perfmon_capable();
 	if (!priv->want.takes && ntrace_flight_keeps(event->cpu))
@@ -944,6 +947,9 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 		/* A range has a size; what starts or stops is one instruction */
 		if (range != !!filter->size)
 			return -EINVAL;
+		/* A range may end with the last byte of the address space, but not after it */
+		if (range && filter->offset + (filter->size - 1) < filter->offset)
+			return -EINVAL;
 	}
 	if (ranges && (starts || stops))
 		return -EINVAL;
@@ -980,8 +986,8 @@ static void ntrace_addr_filters_sync(struct perf_event *event)
 			to->no_stop = false;
 			stop = range->start;
 		} else if (n < ARRAY_SIZE(to->ranges)) {
-			to->ranges[n].start = range->start;
-			to->ranges[n++].end = range->start + range->size;
+			to->ranges[n].start = range->size || latch ? range->start : 1;
+			to->ranges[n++].end = range->size ? range->start + range->size : 1;
 		}
 		range++;
 	}
@@ -1090,6 +1096,8 @@ static int ntrace_cpu_online(unsigned int cpu)
 	per_cpu(ntrace_session, cpu).leaving = false;
 	if (ntrace_encoder_of(cpu))
 		ntrace_cpu_restore(cpu);
+	/* Its event still traces if the CPU was refused to go offline */
+	ntrace_session_restart_timers(&per_cpu(ntrace_session, cpu));
 	local_irq_restore(flags);
 	/* From now on, others may look at its components */
 	ntrace_cpu_stays(cpu);

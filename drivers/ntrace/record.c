@@ -412,9 +412,9 @@ static const void *ntrace_record_old_array(const struct ntrace_flight_header *he
 	const void *at = ntrace_record.mem + (part ? part->offset : 0);
 
 	*nr = 0;
-	if (!part || part->size / entry > max || ~crc32_le(~0, at, part->size) != part->crc)
+	if (!part || div_u64(part->size, entry) > max || ~crc32_le(~0, at, part->size) != part->crc)
 		return NULL;
-	*nr = part->size / entry;
+	*nr = div_u64(part->size, entry);
 	return at;
 }
 

@@ -97,6 +97,7 @@
 #define  TR_TE_COMP_S_FUNCTION		GENMASK(10, 8)
 #define   TR_TE_COMP_FUNCTION_EQ	0
 #define   TR_TE_COMP_FUNCTION_LT	2
+#define   TR_TE_COMP_FUNCTION_LE	3
 #define   TR_TE_COMP_FUNCTION_GE	5
 #define   TR_TE_COMP_FUNCTION_PRIME	6	/* primary: never, but primes the latch */
 #define   TR_TE_COMP_FUNCTION_ALWAYS	7

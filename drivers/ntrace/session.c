@@ -557,6 +557,18 @@ void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
 			     HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+/* The CPU stays online after all, and the event traces on */
+void ntrace_session_restart_timers(struct ntrace_session *s)
+{
+	lockdep_assert_irqs_disabled();
+	if (!ntrace_session_is_active(s))
+		return;
+	ntrace_session_start_timer(s);
+	if (s->want->strobe_period)
+		hrtimer_start(&s->strobe, ntrace_session_strobe_phase(s),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
 /* A CPU goes offline: its timers would move to another CPU, and must not run there. May sleep. */
 void ntrace_session_cancel_timers(struct ntrace_session *s)
 {
@@ -719,6 +731,8 @@ static noinline void ntrace_session_stop_slowly(struct ntrace_session *s)
 	ntrace_sink_lock(sink);
 	open = s->state != NTRACE_SESSION_WAITING && s->state != NTRACE_SESSION_FULL;
 	used = ntrace_session_leave(s);
+	if (s->want->config & NTRACE_CONFIG_TRIGGER)
+		s->want->tracing = s->enc->tracing;
 	s->barred = false;
 	/*
 	 * The event stays set until here: other CPUs ask it whether their events may share the sink

@@ -203,6 +203,7 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 			 struct ntrace_want *want);
 int ntrace_session_bar(struct ntrace_session *s, struct perf_event *event,
 		       struct ntrace_want *want);
+void ntrace_session_restart_timers(struct ntrace_session *s);
 void ntrace_session_cancel_timers(struct ntrace_session *s);
 void ntrace_session_stop(struct ntrace_session *s);
 void ntrace_session_pause(struct ntrace_session *s, bool pause);

@@ -46,7 +46,6 @@
 #define   SF_TS_BRANCH_ALL	3
 #define  SF_TS_WIDTH		GENMASK(31, 24)
 #define SF_TS_LOWER		0x044
-#define SF_TS_UPPER		0x048
 
 static int ntrace_sifive_check_version(const struct ntrace_comp *comp, u32 has)
 {
@@ -190,18 +189,6 @@ static int ntrace_sifive_program(struct ntrace_encoder *enc, u64 config)
 	       -EIO : 0;
 }
 
-static u64 ntrace_sifive_counter(const struct ntrace_encoder *enc)
-{
-	u32 high, low, again = ntrace_read(&enc->comp, SF_TS_UPPER);
-
-	do {
-		high = again;
-		low = ntrace_read(&enc->comp, SF_TS_LOWER);
-		again = ntrace_read(&enc->comp, SF_TS_UPPER);
-	} while (high != again);
-	return (u64)high << 32 | low;
-}
-
 const struct ntrace_encoder_ops ntrace_sifive_encoder_ops = {
 	.dialect	= NTRACE_DIALECT_SIFIVE0,
 	.addr_bits	= 48,
@@ -209,7 +196,7 @@ const struct ntrace_encoder_ops ntrace_sifive_encoder_ops = {
 	.revive		= ntrace_sifive_revive,
 	.set_src	= ntrace_sifive_set_src,
 	.program	= ntrace_sifive_program,
-	.counter	= ntrace_sifive_counter,
+	.counter	= SF_TS_LOWER,
 };
 
 /* ---- The funnel, a sink ---- */

@@ -20,7 +20,7 @@ static ssize_t ntrace_show_counter(struct ntrace_comp *comp, char *buf)
 	if (ntrace_has_power(comp))
 		ret = sysfs_emit(buf, "%llu\n", comp->type == TR_COMP_ENCODER ?
 				 ntrace_encoder_counter(to_ntrace_encoder(comp)) :
-				 ntrace_ts_counter(comp));
+				 ntrace_ts_counter(comp, TR_TS_COUNTER_LOW));
 	ntrace_let_sleep();
 	ntrace_power_put(comp);
 	return ret;

@@ -77,15 +77,16 @@ bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int p
 /* The lower half wraps once at most while it is read; what still changes is no counter */
 #define NTRACE_TS_TRIES		4
 
-u64 ntrace_ts_counter(const struct ntrace_comp *comp)
+/* Read a counter whose lower half is at @offset, and its upper half in the next register */
+u64 ntrace_ts_counter(const struct ntrace_comp *comp, unsigned int offset)
 {
-	u32 high, low, again = ntrace_read(comp, TR_TS_COUNTER_HIGH);
+	u32 high, low, again = ntrace_read(comp, offset + 4);
 	unsigned int i = 0;
 
 	do {
 		high = again;
-		low = ntrace_read(comp, TR_TS_COUNTER_LOW);
-		again = ntrace_read(comp, TR_TS_COUNTER_HIGH);
+		low = ntrace_read(comp, offset);
+		again = ntrace_read(comp, offset + 4);
 	} while (high != again && ++i < NTRACE_TS_TRIES);
 
 	return (u64)high << 32 | low;

@@ -54,28 +54,39 @@ static bool flight_is(const char *state)
 	return !strcmp(text, state);
 }
 
-/* Return how often the sinks of the recorder stopped, as the gaps of the record count it, or -1 */
-static int flight_gaps(void)
+/* Return the number of the last gap of the record, or -1. @ended is set if the sink records again. */
+static int flight_last_gap(bool *ended)
 {
 	struct ntrace_flight_header head;
 	struct ntrace_flight_gap gap;
 	int fd = open(FLIGHT "record", O_RDONLY), most = -1;
 	unsigned int i, k;
 
+	*ended = false;
 	if (fd < 0 || read(fd, &head, sizeof(head)) != sizeof(head))
-		goto out;
+		head.nr_parts = 0;
 	for (i = 0; i < head.nr_parts && i < NTRACE_FLIGHT_MAX_PARTS; i++) {
 		if (head.parts[i].type != NTRACE_FLIGHT_GAPS)
 			continue;
 		most = 0;
-		for (k = 0; k < head.parts[i].size / sizeof(gap); k++)
-			if (pread(fd, &gap, sizeof(gap), head.parts[i].offset + k * sizeof(gap)) ==
-			    sizeof(gap) && (int)gap.number > most)
-				most = gap.number;
+		for (k = 0; k < head.parts[i].size / sizeof(gap); k++) {
+			if (pread(fd, &gap, sizeof(gap), head.parts[i].offset + k * sizeof(gap)) !=
+			    sizeof(gap) || (int)gap.number <= most)
+				continue;
+			most = gap.number;
+			*ended = gap.to;
+		}
 	}
-out:
 	close(fd);
 	return most;
+}
+
+/* Return how often sinks of the recorder stopped, or -1 */
+static int flight_gaps(void)
+{
+	bool ended;
+
+	return flight_last_gap(&ended);
 }
 
 /* Set the lowest level that the console prints, as text; @old gets what it was */
@@ -168,11 +179,14 @@ TEST_F(flight, a_line_of_the_log_does_not_stop_it)
 {
 	int fd = open("/dev/kmsg", O_WRONLY);
 	unsigned int i;
+	char line[128];
 
 	if (fd < 0)
 		SKIP(return, "there is no /dev/kmsg");
 	for (i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
-		ASSERT_GT(write(fd, troubles[i], strlen(troubles[i])), 0);
+		/* The level of a debug message keeps it from the console */
+		snprintf(line, sizeof(line), "<7>%s", troubles[i]);
+		ASSERT_GT(write(fd, line, strlen(line)), 0);
 		usleep(300000);
 		EXPECT_TRUE(flight_is("recording"))
 			TH_LOG("it stopped after the log had: %s", troubles[i]);
@@ -289,6 +303,31 @@ TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
 	waitpid(pid, &status, 0);
 	EXPECT_EQ(WEXITSTATUS(status), 0)
 		TH_LOG("1: no event, 2: it never traced, 3: it traced on, 4: no COLLISION flag");
+}
+
+#define FAIL	"/usr/lib/ntrace/ntrace-fail.ko"
+
+/* An event finds its encoder stuck. The recorder goes on with the other encoders of the sink. */
+TEST_F(flight, an_encoder_that_is_stuck_is_left_out)
+{
+	bool ended;
+
+	if (access(FAIL, R_OK))
+		SKIP(return, "there is no module " FAIL);
+	if (pmu_nr_cpus() < 2)
+		SKIP(return, "no two CPUs share a sink");
+	self->attr.exclude_kernel = 0;
+	ASSERT_EQ(system("insmod " FAIL " function=ntrace_encoder_program error=-5 times=1 break=1 cpu=1"),
+		  0);
+	EXPECT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 16, false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	usleep(100000);
+	record_close(&self->rec);
+	system("rmmod ntrace-fail");
+	EXPECT_GT(flight_last_gap(&ended), 0);
+	EXPECT_TRUE(ended);
+	/* The next event resets the encoder */
+	EXPECT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 16, false));
 }
 
 TEST_F(flight, root_takes_its_sink_and_gives_it_back)

@@ -201,6 +201,66 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
+/* Return the number of a state of CPU hotplug that is below the one of the driver, or -1 */
+static int hotplug_state_below(void)
+{
+	FILE *f = fopen("/sys/devices/system/cpu/hotplug/states", "r");
+	char line[128];
+	int n = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "workqueue:online"))
+			n = atoi(line);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Return the bytes of trace in a tenth of a second, with a reader that keeps up */
+static uint64_t bytes_of_a_while(struct recording *rec)
+{
+	uint64_t from = rec->page->aux_head;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		usleep(5000);
+		rec->page->data_tail = rec->page->data_head;
+		__atomic_store_n(&rec->page->aux_tail, rec->page->aux_head, __ATOMIC_RELEASE);
+	}
+	return rec->page->aux_head - from;
+}
+
+/* Another part of the kernel refuses to let CPU 1 go, after the driver has agreed */
+TEST_F_TIMEOUT(life, offline_that_is_refused_does_not_end_the_trace, 60)
+{
+	char state[16];
+	bool gone;
+	int pid;
+
+	snprintf(state, sizeof(state), "%d", hotplug_state_below());
+	if (!write_file("/sys/devices/system/cpu/cpu1/hotplug/fail", state))
+		SKIP(return, "CPU 1 cannot be made to refuse");
+	pid = fork();
+	if (!pid) {
+		pin(1);
+		for (;;)
+			busy(1000);
+	}
+	pin(0);
+	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 16, false));
+	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
+	EXPECT_GT(bytes_of_a_while(&self->rec), 1 << 16);
+	gone = cpu_online(1, false);
+	write_file("/sys/devices/system/cpu/cpu1/hotplug/fail", "-1");
+	EXPECT_FALSE(gone);
+	bytes_of_a_while(&self->rec);
+	EXPECT_GT(bytes_of_a_while(&self->rec), 1 << 16);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	if (gone)
+		cpu_online(1, true);
+}
+
 /* Interrupts of trace sinks so far, -1 if no sink has one */
 static long sink_interrupts(void)
 {

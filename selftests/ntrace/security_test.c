@@ -212,6 +212,18 @@ TEST_F(security, unprivileged_sees_no_system)
 	EXPECT_EQ(ret, self->filter ? EACCES : EOPNOTSUPP);
 }
 
+/* A hart that stands still takes no interrupts, and others wait for it */
+TEST_F(security, unprivileged_does_not_stall_a_hart)
+{
+	int old = set_paranoid(-1), ret;
+
+	self->attr.exclude_kernel = 1;
+	self->attr.config |= NTRACE_CONFIG_STALL;
+	ret = open_unprivileged(&self->attr, 0, -1);
+	set_paranoid(old);
+	EXPECT_EQ(ret, EACCES);
+}
+
 /* This holds even if everybody may trace the kernel */
 TEST_F(security, paranoid_minus_one_does_not_open_firmware)
 {

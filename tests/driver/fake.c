@@ -404,6 +404,26 @@ void fake_other_levels(void *encoder, unsigned int levels)
 	find(encoder)->te.caps.other_levels = levels;
 }
 
+void fake_lose(void *encoder, enum fake_lost what)
+{
+	struct nb_te_caps *caps = &find(encoder)->te.caps;
+
+	switch (what) {
+	case FAKE_SYNC_MAX:
+		caps->sync_max_highest = 3;
+		break;
+	case FAKE_CONTEXT:
+		caps->context = false;
+		break;
+	case FAKE_TS_MODES:
+		find(encoder)->te.ts.modes = 1 << NB_TS_EXTERNAL;
+		break;
+	case FAKE_COMPARATORS:
+		caps->comps = 0;
+		break;
+	}
+}
+
 void fake_no_stop(void *ram)
 {
 	find(ram)->ram.caps.stop_on_wrap = false;

@@ -83,6 +83,9 @@ void fake_set_time(uint64_t time);
 void fake_freeze(void *encoder, uint64_t value);
 /* ... or is so many ticks behind the time CSR */
 void fake_lag(void *encoder, unsigned int ticks);
+/* Let a field of the encoder refuse values that it took when it was probed */
+enum fake_lost { FAKE_SYNC_MAX, FAKE_CONTEXT, FAKE_TS_MODES, FAKE_COMPARATORS };
+void fake_lose(void *encoder, enum fake_lost what);
 /* From now on, filters other than the first choose the privileges @levels, too */
 void fake_other_levels(void *encoder, unsigned int levels);
 /* From now on, trRamStopOnWrap cannot be set */

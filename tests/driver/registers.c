@@ -1960,6 +1960,11 @@ static void fields_that_do_not_take(void **state)
 	enc.features = FIELD_PREP(TR_TE_SRC_BITS, 2);
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), -EIO);
 	assert_false(enc.programmed);
+	settle();
+	assert_non_null(strstr(shim_log, "trTeInstFeatures has"));
+	/* an event that asks for less can use the encoder */
+	assert_false(enc.comp.stuck);
+	shim_log[0] = 0;
 }
 
 /* A counter that is equal to the time once is not a clock */
@@ -2054,7 +2059,7 @@ static void counter_is_read_whole(void **state)
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	for (from = 0xfffffff0; from < 0x100000000ULL; from++) {
 		fake_set_time(from);
-		got = ntrace_ts_counter(&enc.comp);
+		got = ntrace_ts_counter(&enc.comp, TR_TS_COUNTER_LOW);
 		assert_in_range(got, from, from + 20);
 	}
 }
@@ -2070,7 +2075,7 @@ static void counter_that_never_stands(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	fake_on_read = never_the_same;
-	ntrace_ts_counter(&enc.comp);
+	ntrace_ts_counter(&enc.comp, TR_TS_COUNTER_LOW);
 	fake_on_read = NULL;
 }
 
@@ -2430,6 +2435,132 @@ static void each_bridge_has_an_id(void **state)
 	leave_fabric();
 }
 
+/* Start as a task switch, a new window or a sample does: stop, and continue in another window */
+static u32 restart(bool paused, unsigned int offset)
+{
+	struct ntrace_window win = window(offset, 0x8000);
+	bool wrapped;
+
+	assert_int_equal(stop(&enc), 0);
+	assert_int_equal(start(&enc, &win, paused), 0);
+	fake_run(enc.comp.base, 500);
+	return ntrace_ramsink_written(&sink, &win, &wrapped);
+}
+
+static void with_triggers(struct ntrace_window *win, bool paused)
+{
+	struct ntrace_filter filter = {
+		.trig_in = TR_TE_TRIG_IN_ON | TR_TE_TRIG_IN_OFF << 4,
+	};
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config() | NTRACE_CONFIG_TRIGGER,
+						&filter), 0);
+	assert_int_equal(start(&enc, win, paused), 0);
+}
+
+static void trace_that_a_trigger_ended_stays_off(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+
+	with_triggers(&win, false);
+	fake_run(enc.comp.base, 50);
+	fake_trigger(enc.comp.base, 1);
+	assert_in_range(restart(false, 0x10000), 0, 32);
+	assert_in_range(restart(false, 0x18000), 0, 32);
+	assert_int_equal(stop(&enc), 0);
+}
+
+static void trace_that_a_trigger_began_stays_on(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+
+	with_triggers(&win, true);
+	fake_trigger(enc.comp.base, 0);
+	assert_in_range(restart(true, 0x10000), 500, 0x8000);
+	assert_in_range(restart(true, 0x18000), 500, 0x8000);
+	assert_int_equal(stop(&enc), 0);
+}
+
+/* Another event resumes the trace, which a trigger had ended */
+static void trace_that_a_trigger_ended_can_be_resumed(void **state)
+{
+	struct ntrace_window win = window(0, 0x8000);
+
+	with_triggers(&win, false);
+	fake_trigger(enc.comp.base, 1);
+	ntrace_sink_pause(&sink);
+	assert_in_range(restart(false, 0x10000), 500, 0x8000);
+	assert_int_equal(stop(&enc), 0);
+}
+
+/* "Set desired mode and verify if that mode is set (regardless of discovery results)" */
+static void verifies(enum fake_lost lost, u64 more, const struct ntrace_filter *filter)
+{
+	u64 config;
+
+	setup(NULL);
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	config = (plain_config() & ~NTRACE_CONFIG_SYNC_MAX) | more;
+	assert_int_equal(ntrace_encoder_program(&enc, config, filter), 0);
+	assert_string_equal(shim_log, "");
+	fake_lose(enc.comp.base, lost);
+	assert_int_equal(ntrace_encoder_program(&enc, config, filter), -EIO);
+	settle();
+}
+
+static void setting_that_is_no_longer_taken_is_an_error(void **state)
+{
+	struct ntrace_filter here = { .nr_ranges = 1, .ranges = { { 0x10000, 0x10020 } } };
+
+	verifies(FAKE_SYNC_MAX, 15ULL << NTRACE_CONFIG_SYNC_MAX_SHIFT, &all);
+	assert_non_null(strstr(shim_log, "trTeControl"));
+	verifies(FAKE_CONTEXT, NTRACE_CONFIG_CONTEXT, &all);
+	assert_non_null(strstr(shim_log, "trTeControl"));
+	verifies(FAKE_TS_MODES, NTRACE_CONFIG_TIMESTAMP |
+		 (u64)TR_TS_MODE_INTERNAL_SYSTEM << NTRACE_CONFIG_TS_MODE_SHIFT, &all);
+	assert_non_null(strstr(shim_log, "trTsControl"));
+	verifies(FAKE_COMPARATORS, 0, &here);
+	shim_log[0] = 0;
+}
+
+/* A range whose end is 2^64 has 0 as the first address after it */
+static void range_ends_at_the_top_of_the_address_space(void **state)
+{
+	struct ntrace_filter top = { .nr_ranges = 1, .ranges = { { 0x10000, 0 } } };
+	struct ntrace_filter empty = { .nr_ranges = 1, .ranges = { { 1, 1 } } };
+	struct ntrace_window win = window(0, 0x8000);
+	bool wrapped;
+
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &top), 0);
+	traced(&win, 500);
+	assert_in_range(ntrace_ramsink_written(&sink, &win, &wrapped), 500, 0x8000);
+	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &empty), 0);
+	win = window(0x8000, 0x8000);
+	traced(&win, 500);
+	assert_in_range(ntrace_ramsink_written(&sink, &win, &wrapped), 0, 32);
+}
+
+static unsigned int counter_reads;
+
+static void counter_is_noise(void *base, unsigned int offset)
+{
+	counter_reads++;
+	if (counter_reads < 1000)
+		fake_set_time(fake_cycles() + (1ULL << 33));
+}
+
+static void sifive_counter_that_never_stands(void **state)
+{
+	sifive();
+	counter_reads = 0;
+	fake_on_read = counter_is_noise;
+	ntrace_encoder_counter(&enc);
+	fake_on_read = NULL;
+	assert_in_range(counter_reads, 3, 20);
+}
+
 /* Loads of the model take the debug kernel longer than the driver waits for trTsActive or Active */
 #ifdef __KERNEL__
 #define LATE(X)
@@ -2480,7 +2611,11 @@ static void each_bridge_has_an_id(void **state)
 	X(sifive_stops_when_its_window_is_full) X(sifive_window_across_a_line_is_refused) \
 	X(sifive_sink_error_is_reported) X(sifive_power_was_off) X(nothing_is_no_version_0) \
 	X(timestamp_of_one_mode) X(circular_after_one_that_stopped) \
-	X(memory_of_the_system_is_preferred) X(start_is_coarser_than_limit)
+	X(memory_of_the_system_is_preferred) X(start_is_coarser_than_limit) \
+	X(trace_that_a_trigger_ended_stays_off) X(trace_that_a_trigger_began_stays_on) \
+	X(trace_that_a_trigger_ended_can_be_resumed) \
+	X(setting_that_is_no_longer_taken_is_an_error) X(range_ends_at_the_top_of_the_address_space) \
+	X(sifive_counter_that_never_stands)
 
 #ifdef __KERNEL__
 #define AS_KUNIT(f)					\
