@@ -248,6 +248,9 @@ bool options_set(struct options *options, int opt, const char *arg)
 		return true;
 	case 24:
 		return set_encoder(options, arg);
+	case 27:
+		options->middle = true;
+		return parse_number(arg, INT64_MAX, &options->wrapped_at);
 	case 25:
 		return set_accept(config, arg);
 	case 16:

@@ -15,6 +15,7 @@ struct options {
 	unsigned int		frame_id; /* of these the bytes of that ID, or DEFRAMER_ANY */
 	bool			depth_given;	/* by --implicit-return=N */
 	bool			middle;	/* begins in the middle of a message */
+	uint64_t		wrapped_at; /* offset of the oldest byte, after which the file wraps; 0: none */
 	bool			cpu_given;
 	uint32_t		cpu;	/* of a recording */
 	struct nt_session	*recording; /* NULL: the input is raw trace */
@@ -46,6 +47,7 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	{ "encoder",		required_argument, NULL, OPT_COMMON + 24 },	\
 	{ "accept",		required_argument, NULL, OPT_COMMON + 25 },	\
 	{ "strict",		no_argument,	   NULL, OPT_COMMON + 26 },	\
+	{ "wrapped-at",		required_argument, NULL, OPT_COMMON + 27 },	\
 	{ "frames",		optional_argument, NULL, OPT_COMMON + 16 }
 
 #define COMMON_HELP								\
@@ -75,6 +77,7 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	"  --addr-bits N          addresses are sent without bits above N (64; 48 by --encoder\n" \
 	"                         sifive0)\n"					\
 	"  --frames[=ID]          the file is of CoreSight frames; only that trace ID\n" \
+	"  --wrapped-at OFFSET    the file is a ring whose oldest byte is there; implies --middle\n" \
 	"  --middle               the file begins in the middle of a message\n"	\
 	"  --pins 1|2|4|8|16      the file is of a pin interface of that width\n"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "raw/deframer.h"
+#include "raw/detect.h"
 #include "raw/elf-image.h"
 #include "raw/missing.h"
 #include "ntrace.h"
@@ -25,6 +26,7 @@ static const char help[] =
 	"  --ranges               one line for each range of instructions (default)\n"
 	"  --branches             one line for each branch, jump and trap\n"
 	"  --pcs                  one line for each instruction\n"
+	"  --detect               find out how the encoder was set up, print the command, and decode so\n"
 	"  --stats                only count\n"
 	"  --counts               how often each block, branch and edge was executed\n"
 	COMMON_HELP
@@ -33,7 +35,7 @@ static const char help[] =
 enum output { OUT_RANGES, OUT_BRANCHES, OUT_PCS, OUT_STATS, OUT_COUNTS };
 
 enum { OPT_ELF = 1, OPT_LOAD_OFFSET, OPT_BINARY, OPT_RANGES, OPT_BRANCHES, OPT_PCS, OPT_STATS,
-       OPT_COUNTS };
+       OPT_COUNTS, OPT_DETECT };
 
 static const struct option long_options[] = {
 	COMMON_OPTIONS, CPU_OPTION,
@@ -45,6 +47,7 @@ static const struct option long_options[] = {
 	{ "pcs",	 no_argument, NULL, OPT_PCS },
 	{ "stats",	 no_argument, NULL, OPT_STATS },
 	{ "counts",	 no_argument, NULL, OPT_COUNTS },
+	{ "detect",	 no_argument, NULL, OPT_DETECT },
 	{ "help",	 no_argument, NULL, 'h' },
 	{ 0 }
 };
@@ -64,6 +67,8 @@ struct decode {
 	uint64_t	load_offset;
 	bool		rv32;		/* some ELF is of 32 bits */
 	unsigned int	nr_files;	/* with code */
+	const char	*elf;		/* the last argument of --elf */
+	bool		detect;
 	struct pcs	*pcs;
 	uint64_t	problems;	/* errors, losses and gaps */
 	uint64_t	before_sync;	/* messages that a SYNC behind them tells of */
@@ -85,6 +90,7 @@ static bool add_elf(struct decode *decode, const char *arg)
 	if (xlen == 32)
 		decode->options.config.xlen = 32;
 	decode->nr_files++;
+	decode->elf = arg;
 	return true;
 }
 
@@ -436,7 +442,13 @@ static int decode_input(struct decode *decode)
 static int run(struct decode *decode, const char *path)
 {
 	int status = EXIT_TRACE;
+	struct detected found;
 
+	if (decode->detect && !decode->options.recording) {
+		if (!detect(&decode->options, decode->image, path, &found))
+			return EXIT_USAGE;
+		detect_print(&decode->options, &found, decode->elf ? decode->elf : "ELF", path, stderr);
+	}
 	if (nt_config_check(&decode->options.config)) {
 		fprintf(stderr, "ntrace: these options do not go together\n");
 		return EXIT_USAGE;
@@ -466,6 +478,9 @@ static int parse_option(struct decode *decode, int opt, char *arg)
 		return add_binary(decode, arg) ? -1 : EXIT_USAGE;
 	case OPT_LOAD_OFFSET:
 		return parse_number(arg, UINT64_MAX, &decode->load_offset) ? -1 : EXIT_USAGE;
+	case OPT_DETECT:
+		decode->detect = true;
+		return -1;
 	case OPT_RANGES:
 	case OPT_BRANCHES:
 	case OPT_PCS:

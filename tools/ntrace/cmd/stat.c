@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "raw/deframer.h"
+#include "raw/detect.h"
+#include "raw/elf-image.h"
 #include "ntrace.h"
 #include "cli/options.h"
 #include "raw/print-stats.h"
@@ -19,6 +21,8 @@ static const char help[] =
 	"Count the messages of FILE (- is the standard input), raw trace or a recording of perf: how many\n"
 	"of each kind, the bytes that they and their timestamps take, errors, losses and time. No code is\n"
 	"needed. Exits 1 if a message is not valid.\n\n"
+	"  --elf ELF              the program: find out how the trace was encoded, and print the command\n"
+	"                         that decodes it\n"
 	"  --json                 an object of JSON\n"
 	"  --insns                of a recording: decode it too, and count instructions\n"
 	"  --symfs DIR            ... with the files of the machine that was traced in that folder\n"
@@ -26,7 +30,7 @@ static const char help[] =
 	COMMON_HELP
 	"  --cpu N                FILE is a recording of perf: only the trace of this CPU\n";
 
-enum { OPT_JSON = 1, OPT_INSNS, OPT_SYMFS, OPT_BUILDID_DIR };
+enum { OPT_JSON = 1, OPT_INSNS, OPT_SYMFS, OPT_BUILDID_DIR, OPT_ELF };
 
 /* A CPU of a recording, a trace ID of frames, or all of a file */
 struct stream {
@@ -39,6 +43,7 @@ struct stat_command {
 	struct options	options;
 	struct nt_session_options session;
 	bool		json, insns;
+	const char	*elf;
 	uint64_t	nr_insns;
 	bool		trouble;	/* besides what the streams count */
 	const char	*id_name;	/* "cpu" or "id" */
@@ -276,6 +281,26 @@ static int print_all(const struct stat_command *c)
 
 /* ---- Command ---- */
 
+/* Find out how the trace was encoded. False: nothing fits, which was reported */
+static bool find_options(struct stat_command *c, const char *path)
+{
+	struct nt_image *image = nt_image_new();
+	struct elf_files elfs = { NULL };
+	struct detected found;
+	unsigned int xlen = 64;
+	bool ok = image && elf_image_add_arg(&elfs, image, c->elf, 0, &xlen);
+
+	if (ok) {
+		c->options.config.xlen = xlen;
+		ok = detect(&c->options, image, path, &found);
+	}
+	if (ok)
+		detect_print(&c->options, &found, c->elf, path, c->json ? stderr : stdout);
+	nt_image_free(image);
+	elf_files_close(&elfs);
+	return ok;
+}
+
 static int run(struct stat_command *c, const char *path)
 {
 	int status;
@@ -285,6 +310,8 @@ static int run(struct stat_command *c, const char *path)
 		status = stat_recording(c, path);
 	} else if (c->insns) {
 		fprintf(stderr, "ntrace: --insns is for recordings; of raw trace, `ntrace decode --stats --elf ELF` counts instructions\n");
+		return EXIT_USAGE;
+	} else if (c->elf && !find_options(c, path)) {
 		return EXIT_USAGE;
 	} else {
 		status = stat_raw(c, path);
@@ -306,6 +333,9 @@ static bool set_option(void *ctx, int opt, const char *arg)
 		return c->json = true;
 	case OPT_INSNS:
 		return c->insns = true;
+	case OPT_ELF:
+		c->elf = arg;
+		return true;
 	case OPT_SYMFS:
 		c->session.symfs = arg;
 		return true;
@@ -321,6 +351,7 @@ int cmd_stat(int argc, char **argv)
 	static const struct option long_options[] = {
 		COMMON_OPTIONS, CPU_OPTION,
 		{ "json", no_argument, NULL, OPT_JSON },
+		{ "elf", required_argument, NULL, OPT_ELF },
 		{ "insns", no_argument, NULL, OPT_INSNS },
 		{ "symfs", required_argument, NULL, OPT_SYMFS },
 		{ "buildid-dir", required_argument, NULL, OPT_BUILDID_DIR },

@@ -26,6 +26,8 @@ struct input {
 	bool		cut;		/* what was read last does not end a message */
 	bool		more;		/* the bytes after @buf can be read at once */
 	int		fd;
+	uint64_t	wrapped_at;	/* the file is read from here on, then from 0 to here */
+	uint64_t	before_seam;	/* bytes to read from 0 on, once its end was reached */
 	const char	*path;
 	struct nt_pins	*pins;		/* NULL: of a RAM sink */
 	struct deframer	*deframer;	/* NULL: no frames */
@@ -68,6 +70,40 @@ static long read_recording(struct input *input, uint8_t *data, size_t size)
 	return 0;
 }
 
+static long read_file(struct input *input, uint8_t *data, size_t size)
+{
+	long n;
+
+	do {
+		n = read(input->fd, data, size);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/* As read(), of a ring: from its oldest byte to the end of the file, then from the start */
+static long read_ring(struct input *input, uint8_t *data, size_t size)
+{
+	long n;
+
+	if (!input->before_seam) {
+		n = read_file(input, data, size);
+		if (n || !input->wrapped_at)
+			return n;
+		input->before_seam = input->wrapped_at;
+		input->wrapped_at = 0;
+		if (lseek(input->fd, 0, SEEK_SET) < 0)
+			return -1;
+	}
+	if (size > input->before_seam)
+		size = input->before_seam;
+	n = read_file(input, data, size);
+	if (n > 0)
+		input->before_seam -= n;
+	if (!input->before_seam)
+		lseek(input->fd, 0, SEEK_END);
+	return n;
+}
+
 static long read_bytes(struct input *input, uint8_t *data, size_t size)
 {
 	long n;
@@ -75,9 +111,7 @@ static long read_bytes(struct input *input, uint8_t *data, size_t size)
 	if (input->recording)
 		return read_recording(input, data, size);
 
-	do {
-		n = read(input->fd, data, size);
-	} while (n < 0 && errno == EINTR);
+	n = read_ring(input, data, size);
 	if (n < 0)
 		fprintf(stderr, "ntrace: %s: %s\n", input_name(input), strerror(errno));
 	return n;
@@ -133,6 +167,8 @@ static struct input *input_new(const struct options *options)
 	input->piece = input->at = 0;
 	input->cut = input->more = false;
 	input->fd = -1;
+	input->wrapped_at = options->wrapped_at;
+	input->before_seam = 0;
 	input->pins = options->pins ? nt_pins_new(options->pins) : NULL;
 	input->deframer = options->frames ? deframer_new(options->frame_id) : NULL;
 	if (!input->pins == !options->pins && !input->deframer == !options->frames)
@@ -154,6 +190,12 @@ struct input *input_open(const char *path, const struct options *options)
 		input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	if (input->fd < 0 && !input->recording)
 		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
+	if (input->fd >= 0 && input->wrapped_at &&
+	    lseek(input->fd, input->wrapped_at, SEEK_SET) < 0) {
+		fprintf(stderr, "ntrace: %s: --wrapped-at needs a file, not a pipe\n", path);
+		input_close(input);
+		return NULL;
+	}
 	if ((input->fd < 0 && !input->recording) || !begin(input)) {
 		input_close(input);
 		return NULL;

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ntrace decode --detect` and `ntrace stat --elf` find out how a trace was encoded.
+# shellcheck disable=SC2086
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/lib/unit.sh"
+make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+ntrace=$O/bin/ntrace dir=$O/tests/lib-detect
+mkdir -p "$dir"
+unit_workload 20 || exit 1
+head -n 8000 "$dir/prog.pcs" >"$dir/part" && mv "$dir/part" "$tap_tmp/pcs"
+cd "$tap_tmp" || exit 1
+plan 42
+
+# found NAME ELF PCS TRACE: no option, and all that was executed is decoded
+found() {
+	"$ntrace" decode --detect --pcs --elf "$2" "$4" >got 2>err
+	is "$1 is decoded without an option" "$? $(cmp got "$3" 2>&1)" "0 "
+}
+while read -r options; do
+	"$O/bin/ntrace-dev" encode --elf "$dir/prog.elf" --pcs pcs -o t.nt $options || exit 1
+	found "the encoder's trace with ${options:-no option}" "$dir/prog.elf" pcs t.nt
+done <<'L'
+
+--mode btm --sync-mode 1 --sync-max 4
+--timestamp
+--implicit-return
+--mode btm --implicit-return
+--timestamp --src-bits 4 --src 7 --sync-mode 1 --sync-max 6
+--src-bits 2 --src 1
+--src-bits 12 --src 99 --mode btm
+--src-bits 7 --src 99 --implicit-return --timestamp
+--all-jumps
+--all-jumps --mode btm
+--extend-addr
+--extend-addr --all-jumps --timestamp
+--sequential-jump
+--sequential-jump --implicit-return
+--repeated-history
+--repeat-branch --mode btm
+--implicit-return --sequential-jump --all-jumps --extend-addr --timestamp --repeated-history --context 12 --sync-mode 1 --sync-max 6
+--dialect sifive --src-bits 2
+--dialect sifive --mode btm
+--hist-bits 9
+--context 12
+L
+rtl=$top/tests/dialect/rtl
+for name in btm-stop-cdf1 btm-stop-hist htm-start-11 htm-sync-11 htm-sync-29-branch sync-xret-btype3 \
+	return-over-sync return-over-debug repeat-instruction good-htm good-block; do
+	found "$name" "$rtl/$name.elf" "$rtl/$name.pcs" "$rtl/$name.nt"
+done
+for name in primes-htm primes-btm primes-htm-ir primes-htm-sync-noibhs primes-htm-all; do
+	found $name "$top/samples/primes" "$rtl/primes.pcs" "$rtl/$name.nt"
+done
+
+# a ring of 12 KiB that has wrapped: its oldest byte is in the middle of the file
+"$O/bin/ntrace-dev" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o long.nt --mode btm --sync-mode 1 --sync-max 4
+ring=8000 size=$(wc -c <long.nt) && at=$((size % ring))
+tail -c $at long.nt >ring.nt && tail -c $ring long.nt | head -c $((ring - at)) >>ring.nt
+"$ntrace" decode --pcs --middle --elf "$dir/prog.elf" ring.nt >got 2>err
+is "a ring that has wrapped has an error at its seam" $? 1
+"$ntrace" decode --pcs --detect --elf "$dir/prog.elf" ring.nt >got 2>err
+is "the seam of a ring is found" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
+"$ntrace" decode --pcs --wrapped-at $at --elf "$dir/prog.elf" ring.nt >got 2>err
+is "a ring is decoded from its oldest byte" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
+is "ntrace stat prints the command" "$("$ntrace" stat --elf "$rtl/htm-sync-29-branch.elf" "$rtl/htm-sync-29-branch.nt" |
+	head -n 1 | cut -d' ' -f1-4)" "ntrace decode --encoder accemic"
+done_testing

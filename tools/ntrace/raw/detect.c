@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Try options on the first part of a trace. Those that fit have the fewest messages that are invalid,
+ * contradict the code or cannot be decoded. Of several that fit equally well, the simplest is right
+ * more often.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "raw/deframer.h"
+#include "raw/detect.h"
+
+#define FIRST_PART	(8u << 10)	/* bytes on which all options are tried */
+#define LARGE_PART	(256u << 10)	/* bytes on which the best ones are tried */
+#define SEAM_MAX	(32u << 20)	/* bytes of a file in which a seam is looked for */
+#define MAX_SEAMS	8
+#define MAX_BAD		400		/* messages after which options are given up */
+
+/* What differs but for SRC and timestamps, in the order in which it is tried */
+enum { TRY_RETURNS = 1, TRY_ALL_JUMPS = 2, TRY_EXTEND = 4, TRY_SEQUENTIAL = 8, TRY_END = 16 };
+
+static const struct {
+	uint32_t dialect, accept;
+} encoders[] = {
+	{ NT_DIALECT_RATIFIED, 0 },
+	{ NT_DIALECT_ACCEMIC, 0 },
+	{ NT_DIALECT_RATIFIED, NT_DEV_UNSURE },
+	{ NT_DIALECT_SIFIVE0, 0 },
+};
+#define NR_ENCODERS	(sizeof(encoders) / sizeof(encoders[0]))
+
+struct detect {
+	struct nt_config	base;		/* what the options say of the code */
+	struct nt_image		*image;
+	const uint8_t		*data;
+	size_t			size;
+	bool			middle;
+	uint64_t		wrapped_at;
+	struct nt_config	best;
+	struct detected		score;		/* of @best */
+	unsigned int		penalty;	/* of @best: how many options it has */
+};
+
+static uint64_t count_batches(struct nt_flow *flow, struct detected *score, uint64_t *seams,
+			      unsigned int *nr_seams)
+{
+	struct nt_batch batch;
+	struct nt_stats stats;
+	size_t i;
+
+	while (nt_flow_next_batch(flow, &batch) > 0) {
+		for (i = 0; i < batch.nr; i++)
+			score->insns += batch.ranges[i].insns;
+		if (batch.nr || batch.item.type != NT_ITEM_ERROR)
+			continue;
+		if (seams && *nr_seams < MAX_SEAMS)
+			seams[(*nr_seams)++] = batch.item.offset;
+		if (!seams && ++score->bad > MAX_BAD)
+			break;
+	}
+	nt_flow_stats(flow, &stats, sizeof(stats));
+	score->messages = stats.messages;
+	score->bad = stats.errors + stats.gaps + stats.lost_messages;
+	return score->bad;
+}
+
+/* Decode @size bytes from @from on, and from the start again as far as it wrapped. False: out of memory */
+static bool try_config(struct detect *d, const struct nt_config *config, size_t size,
+		       struct detected *score, uint64_t *seams, unsigned int *nr_seams)
+{
+	struct nt_flow *flow = nt_flow_new(config, d->image);
+	size_t at = d->wrapped_at;
+
+	memset(score, 0, sizeof(*score));
+	if (!flow)
+		return false;
+	if (d->middle || at)
+		nt_flow_restart(flow, 0, true);
+	if (size > d->size)
+		size = d->size;
+	nt_flow_feed(flow, d->data + at, at + size > d->size ? d->size - at : size);
+	count_batches(flow, score, seams, nr_seams);
+	if (at && size == d->size) {
+		nt_flow_feed(flow, d->data, at);
+		count_batches(flow, score, seams, nr_seams);
+	}
+	nt_flow_free(flow);
+	return true;
+}
+
+/* How many messages of the first part are invalid, whatever the code is */
+static unsigned int count_invalid(const struct detect *d, const struct nt_config *config, size_t size,
+				  unsigned int *messages)
+{
+	struct nt_reader *reader = nt_reader_new(config);
+	unsigned int invalid = 0;
+	struct nt_message msg;
+	int ret;
+
+	*messages = 0;
+	if (!reader)
+		return 0;
+	nt_reader_seek(reader, 0, d->middle);
+	nt_reader_feed(reader, d->data, size < d->size ? size : d->size);
+	while ((ret = nt_reader_next(reader, &msg)) != 0) {
+		++*messages;
+		invalid += ret < 0;
+	}
+	nt_reader_free(reader);
+	return invalid;
+}
+
+static void set_encoder(struct nt_config *config, size_t encoder, unsigned int tries)
+{
+	config->dialect = encoders[encoder].dialect;
+	config->accept = encoders[encoder].accept;
+	config->return_depth = tries & TRY_RETURNS || config->dialect == NT_DIALECT_SIFIVE0 ?
+		nt_encoder_return_depth(config->dialect) : 0;
+	config->all_jumps = !!(tries & TRY_ALL_JUMPS);
+	config->extend_addr = !!(tries & TRY_EXTEND);
+	config->sequential_jump = !!(tries & TRY_SEQUENTIAL);
+}
+
+/* Try all encoders and options with one width of SRC, with or without timestamps. */
+static void try_encoders(struct detect *d, struct nt_config config, size_t size, unsigned int end)
+{
+	struct detected score;
+	unsigned int tries, penalty;
+	size_t i;
+
+	for (i = 0; i < NR_ENCODERS; i++) {
+		if (encoders[i].dialect == NT_DIALECT_SIFIVE0 && !config.timestamp)
+			continue;
+		for (tries = 0; tries < end; tries++) {
+			penalty = 2 * i + __builtin_popcount(tries) + !!config.src_bits +
+				config.timestamp;
+			set_encoder(&config, i, tries);
+			if (!try_config(d, &config, size, &score, NULL, NULL) || !score.insns)
+				continue;
+			if (d->score.insns && (score.bad > d->score.bad ||
+			    (score.bad == d->score.bad && penalty >= d->penalty)))
+				continue;
+			d->best = config;
+			d->score = score;
+			d->penalty = penalty;
+		}
+	}
+}
+
+/* Are too many messages invalid for this width of SRC? */
+static bool is_hopeless(const struct detect *d, struct nt_config config)
+{
+	unsigned int messages, invalid, sifive;
+
+	config.dialect = NT_DIALECT_RATIFIED;
+	invalid = count_invalid(d, &config, FIRST_PART, &messages);
+	config.dialect = NT_DIALECT_SIFIVE0;
+	sifive = count_invalid(d, &config, FIRST_PART, &messages);
+	return (invalid < sifive ? invalid : sifive) > 2 + messages / 8;
+}
+
+static void try_all(struct detect *d)
+{
+	struct nt_config config = d->base;
+
+	memset(&d->score, 0, sizeof(d->score));
+	for (config.timestamp = 0; config.timestamp < 2; config.timestamp++) {
+		for (config.src_bits = 0; config.src_bits <= NT_SRC_BITS_MAX; config.src_bits++) {
+			if (!is_hopeless(d, config))
+				try_encoders(d, config, FIRST_PART, TRY_SEQUENTIAL);
+		}
+	}
+	if (!d->score.insns)
+		return;
+	/* more trace shows more: options that the first part did not need */
+	config = d->best;
+	try_config(d, &config, LARGE_PART, &d->score, NULL, NULL);
+	if (d->score.bad)
+		try_encoders(d, config, LARGE_PART, TRY_END);
+}
+
+/*
+ * Is the message known of one encoder alone? TCODE 58 has its configuration, and TCODE 31 reports
+ * instructions that would be missing silently.
+ */
+static bool is_of_accemic(const struct nt_message *msg)
+{
+	return (msg->tcode == 58 && msg->nr_others >= 6) ||
+		(msg->tcode == NT_TCODE_REPEAT_INSN && msg->nr_others >= 3);
+}
+
+/* If nothing contradicts it, the encoder is the one that such messages are known of. */
+static void learn_vendor(struct detect *d)
+{
+	struct nt_reader *reader = nt_reader_new(&d->best);
+	struct nt_message msg;
+	struct nt_config config = d->best;
+	struct detected score;
+	bool seen = false;
+	int ret;
+
+	if (!reader)
+		return;
+	nt_reader_feed(reader, d->data, d->size < LARGE_PART ? d->size : LARGE_PART);
+	while (!seen && (ret = nt_reader_next(reader, &msg)) != 0)
+		seen = ret > 0 && is_of_accemic(&msg);
+	nt_reader_free(reader);
+	if (!seen || config.dialect != NT_DIALECT_RATIFIED)
+		return;
+	config.dialect = NT_DIALECT_ACCEMIC;
+	if (config.return_depth)
+		config.return_depth = nt_encoder_return_depth(config.dialect);
+	if (try_config(d, &config, LARGE_PART, &score, NULL, NULL) && score.bad <= d->score.bad) {
+		d->best = config;
+		d->score = score;
+	}
+}
+
+/* Where a ring has wrapped, the newest message ends and an old one is cut: find that place. */
+static void find_seam(struct detect *d)
+{
+	struct detected linear, score;
+	uint64_t seams[MAX_SEAMS];
+	unsigned int nr = 0, i;
+
+	if (d->size > SEAM_MAX || !try_config(d, &d->best, d->size, &linear, seams, &nr) || !nr)
+		return;
+	for (i = 0; i < nr; i++) {
+		if (!seams[i] || seams[i] >= d->size)
+			continue;
+		d->wrapped_at = seams[i];
+		if (try_config(d, &d->best, d->size, &score, NULL, NULL) &&
+		    score.insns >= linear.insns && score.bad < linear.bad) {
+			d->score = score;
+			return;
+		}
+	}
+	d->wrapped_at = 0;
+}
+
+/* Does the file begin in the middle of a message? */
+static void find_middle(struct detect *d)
+{
+	struct detected score;
+
+	d->middle = true;
+	if (try_config(d, &d->best, LARGE_PART, &score, NULL, NULL) && score.bad < d->score.bad)
+		d->score = score;
+	else
+		d->middle = false;
+}
+
+static void run(struct detect *d)
+{
+	try_all(d);
+	if (!d->score.insns) {
+		d->middle = true;
+		try_all(d);
+	}
+	if (!d->score.insns)
+		return;
+	learn_vendor(d);
+	if (!d->middle && d->score.bad)
+		find_middle(d);
+	find_seam(d);
+}
+
+/* ---- frames ---- */
+
+/* Take CoreSight frames apart. Returns the bytes of the ID that has the most, to be freed; NULL: none */
+static uint8_t *take_frames(const struct detect *d, size_t *size, unsigned int *id, bool *several)
+{
+	struct nt_frames_out outs[NT_FRAMES_IDS] = { { NULL, 0, 0 } };
+	size_t part = d->size < LARGE_PART * 4 ? d->size : LARGE_PART * 4, at, used, room = part + NT_FRAMES_OUT_MIN;
+	struct nt_frames *frames = nt_frames_new();
+	uint8_t *bytes = NULL;
+	unsigned int i;
+
+	*several = false;
+	*size = 0;
+	if (!frames || nt_frames_find(d->data, part, &at))
+		part = 0;
+	for (i = 1; part && i < NT_FRAMES_IDS; i++) {
+		outs[i].data = malloc(room);
+		outs[i].size = outs[i].data ? room : 0;
+	}
+	while (part && at < part) {
+		int ret = nt_frames_convert(frames, d->data + at, part - at, &used, outs);
+
+		at += used;
+		if (ret < 0 || (!ret && !used))
+			break;
+	}
+	for (i = 1; i < NT_FRAMES_IDS; i++) {
+		*several |= outs[i].nr && *size;
+		if (outs[i].nr > *size) {
+			free(bytes);
+			bytes = outs[i].data;
+			*size = outs[i].nr;
+			*id = i;
+		} else {
+			free(outs[i].data);
+		}
+	}
+	nt_frames_free(frames);
+	return bytes;
+}
+
+static bool run_frames(struct detect *d, struct options *options)
+{
+	struct detect in = *d;
+	unsigned int id = 0;
+	bool several;
+	uint8_t *bytes = take_frames(d, &in.size, &id, &several);
+
+	if (!bytes)
+		return false;
+	in.data = bytes;
+	in.middle = false;
+	memset(&in.score, 0, sizeof(in.score));
+	run(&in);
+	free(bytes);
+	if (!in.score.insns || (d->score.insns && in.score.bad * d->score.messages >=
+				d->score.bad * in.score.messages))
+		return false;
+	in.wrapped_at = 0;
+	*d = in;
+	options->frames = true;
+	options->frame_id = several ? DEFRAMER_ANY : id;
+	return true;
+}
+
+/* ---- the file ---- */
+
+static bool map_file(struct detect *d, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size) {
+		fprintf(stderr, "ntrace: %s: only a file with trace can be looked at twice, as --detect does\n",
+			path);
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	d->size = st.st_size;
+	d->data = mmap(NULL, d->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	return d->data != MAP_FAILED;
+}
+
+bool detect(struct options *options, struct nt_image *image, const char *path,
+	    struct detected *found)
+{
+	struct detect d = { .image = image, .base = NT_CONFIG_INIT };
+	const uint8_t *data;
+	size_t size;
+
+	d.base.xlen = options->config.xlen;
+	d.base.isa = options->config.isa;
+	d.base.jvt = options->config.jvt;
+	d.base.custom_jumps = options->config.custom_jumps;
+	if (!map_file(&d, path))
+		return false;
+	data = d.data;
+	size = d.size;
+	run(&d);
+	options->frames = false;
+	if (!d.score.insns || d.score.bad > d.score.messages / 8)
+		run_frames(&d, options);
+	munmap((void *)data, size);
+	*found = d.score;
+	if (!d.score.insns) {
+		fprintf(stderr, "ntrace: %s does not fit this code, whatever the options: is it the program that was executed?\n",
+			path);
+		return false;
+	}
+	options->config = d.best;
+	options->middle = d.middle || d.wrapped_at;
+	options->wrapped_at = d.wrapped_at;
+	return true;
+}
+
+static void print_accept(uint32_t accept, FILE *file)
+{
+	const char *before = " --accept ";
+	unsigned int i;
+
+	for (i = 0; nt_deviation_name(i); i++) {
+		if (!(accept & NT_DEV_BIT(i)))
+			continue;
+		fprintf(file, "%s%s", before, nt_deviation_name(i));
+		before = ",";
+	}
+}
+
+void detect_print(const struct options *options, const struct detected *found, const char *elf,
+		  const char *path, FILE *file)
+{
+	const struct nt_config *c = &options->config;
+	bool sifive = c->dialect == NT_DIALECT_SIFIVE0;
+
+	fprintf(file, "ntrace decode");
+	if (c->dialect)
+		fprintf(file, " --encoder %s", nt_encoder_name(c->dialect));
+	print_accept(c->accept, file);
+	if (c->src_bits)
+		fprintf(file, " --src-bits %u", c->src_bits);
+	fprintf(file, "%s%s%s%s%s%s%s", c->timestamp && !sifive ? " --timestamp" : "",
+		c->return_depth && !sifive ? " --implicit-return" : "",
+		c->sequential_jump ? " --sequential-jump" : "", c->all_jumps ? " --all-jumps" : "",
+		c->extend_addr ? " --extend-addr" : "", c->xlen == 32 ? " --rv32" : "",
+		options->middle && !options->wrapped_at ? " --middle" : "");
+	if (options->frames && options->frame_id != DEFRAMER_ANY)
+		fprintf(file, " --frames=%u", options->frame_id);
+	else if (options->frames)
+		fprintf(file, " --frames");
+	if (options->wrapped_at)
+		fprintf(file, " --wrapped-at %" PRIu64, options->wrapped_at);
+	fprintf(file, " --elf %s %s\n", elf, path);
+	fprintf(file, "# sure: %.1f %% of %" PRIu64 " messages that were tried fit the code (%" PRIu64 " instructions)\n",
+		found->messages > found->bad ? 100.0 * (found->messages - found->bad) / found->messages : 0,
+		found->messages, found->insns);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How an encoder was set up, found from its trace and the code.
+ */
+#ifndef NTRACE_DETECT_H
+#define NTRACE_DETECT_H
+
+#include "cli/options.h"
+
+/* What was found, beside the options themselves */
+struct detected {
+	uint64_t	messages;	/* that were tried */
+	uint64_t	bad;		/* of them, those that do not fit */
+	uint64_t	insns;
+};
+
+/*
+ * Replace those of @options that say how the trace in @path was encoded. @image has the code. False:
+ * nothing fits, or the file cannot be read, which was reported.
+ */
+bool detect(struct options *options, struct nt_image *image, const char *path,
+	    struct detected *found);
+
+/* Print the command that decodes @path, whose code is in @elf, and how sure it is. */
+void detect_print(const struct options *options, const struct detected *found, const char *elf,
+		  const char *path, FILE *file);
+
+#endif /* NTRACE_DETECT_H */
