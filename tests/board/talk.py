@@ -19,7 +19,7 @@ def shell(command):
     parent, child = pty.openpty()
     board = subprocess.Popen(command, stdin=child, stdout=child, stderr=child, close_fds=True)
     os.close(child)
-    said, asked, end = b"", False, time.time() + 120
+    said, asked, end = b"", False, time.time() + 1200
     while time.time() < end:
         if select.select([parent], [], [], 1)[0]:
             try:
@@ -53,16 +53,16 @@ def ask(stub, text):
 
 
 def gdb(port):
-    end = time.time() + 60
+    end = time.time() + 1200
     while True:
         try:
-            stub = socket.create_connection(("127.0.0.1", port), 5)
+            stub = socket.create_connection(("127.0.0.1", port), 100)
             break
         except OSError:
             if time.time() > end:
                 raise
             time.sleep(0.2)
-    stub.settimeout(30)
+    stub.settimeout(600)
     print("stopped", ask(stub, "?")[:3])
     # "p20" is register 32, pc; it is little endian
     print("pc %#x" % int.from_bytes(bytes.fromhex(ask(stub, "p20")), "little"))

@@ -3,10 +3,9 @@
 # All subcommands of `ntrace` have in common: wrong arguments get a sentence and exit status 2,
 # bash completes the options that are there, a full disk and a closed pipe are no crash and no silence.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 ntrace=$O/bin/ntrace
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$top/tests/perf/calls.S" &&
-	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/perf.data" good || exit 1
+recording_as perf good || exit 1
 elf=$top/samples/primes
 nt=$top/samples/primes.nt
 commands=$("$ntrace" help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
@@ -29,7 +28,7 @@ needs() {
 
 # A sentence that begins with "ntrace", exit status 2, and no crash
 refused() {
-	timeout 20 "$@" >"$tap_tmp/printed" 2>"$tap_tmp/err" </dev/null
+	timeout 400 "$@" >"$tap_tmp/printed" 2>"$tap_tmp/err" </dev/null
 	rc=$?
 	[ $rc -eq 2 ] && grep -q '^ntrace' "$tap_tmp/err" && [ ! -s "$tap_tmp/printed" ] && return
 	echo "$*: status $rc"
@@ -91,7 +90,7 @@ completes() {
 	done <"$tap_tmp/offered"
 	# Of the options of all commands, this command takes these.
 	for word in $words; do
-		timeout 5 "$ntrace" "$1" "--$word=" --no-such-option 2>&1 </dev/null | grep -q "unrecognized option '--$word=\|ambiguous" ||
+		timeout 400 "$ntrace" "$1" "--$word=" --no-such-option 2>&1 </dev/null | grep -q "unrecognized option '--$word=\|ambiguous" ||
 			grep -q -- "^--$word" "$tap_tmp/offered" || echo "--$word"
 	done >"$tap_tmp/missing"
 	cat "$tap_tmp/missing"

@@ -73,8 +73,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 	mistake "perf record on a PC" \
 		"Only a RISC-V machine with a trace encoder can record N-Trace; this one can decode what was recorded there" \
 		"$perf" record -o "$tap_tmp/x" -e ntrace// -- true
-	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$top/tests/perf/calls.S" &&
-		python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/calls.data" good && rm "$tap_tmp/calls"
+	recording_as calls good && rm "$tap_tmp/calls"
 	mistake "perf script without the program" "cannot read the code of" "$perf" script -i "$tap_tmp/calls.data" --itrace=be
 else
 	for n in 1 2; do skip "perf on a PC, $n" "this is none"; done
@@ -94,8 +93,8 @@ mistake "ntrace decode with another program" "there is no code at" "$ntrace" dec
 # ---- on the board, in one boot: N is the number of a mistake, and its output goes to /out/N
 cat >"$tap_tmp/guest" <<'EOT'
 mkdir -m 777 /tmp/m; cd /tmp/m
-try() { n=$1; shift; timeout 60 "$@" >/out/$n 2>&1 </dev/null || :; }
-user() { n=$1; shift; timeout 60 su user -c "cd /tmp/m; $*" >/out/$n 2>&1 </dev/null || :; }
+try() { n=$1; shift; timeout 1000 "$@" >/out/$n 2>&1 </dev/null || :; }
+user() { n=$1; shift; timeout 1000 su user -c "cd /tmp/m; $*" >/out/$n 2>&1 </dev/null || :; }
 try freq perf record -F 99 -o a -e ntrace// -- true
 try mode perf record -o a -e ntrace/mode=4/ -- true
 try memory perf record -m,4G -o a -e ntrace// -- true
@@ -108,9 +107,9 @@ try disasm perf script -i named --insn-trace=disasm -F ip,disasm
 head -n 2000 /out/disasm >/tmp/disasm; cp /tmp/disasm /out/disasm
 try per-thread perf record --no-bpf-event --per-thread -o thread -e ntrace// -- true
 mkfifo ready
-perf record --no-bpf-event -o first -a -e ntrace//u -- sh -c 'echo >ready; sleep 60' >/dev/null 2>&1 &
+perf record --no-bpf-event -o first -a -e ntrace//u -- sh -c 'echo >ready; exec sleep 10000' >/dev/null 2>&1 &
 first=$!
-timeout 100 head -n 1 ready
+timeout 1000 head -n 1 ready
 try busy perf record -o a -a -e ntrace// -- true
 kill -INT $first; wait
 perf record --no-bpf-event -o patched -a -e ntrace// -- ls / >/dev/null 2>&1

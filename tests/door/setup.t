@@ -66,9 +66,13 @@ ok "a static program of one line for the guest is built" sh -c 'echo "int main(v
 # Somebody else's set-up holds the lock of the cache for a while
 waits() {
 	mkdir -p "$tap_tmp/busy/ntrace"
-	flock "$tap_tmp/busy/ntrace/lock" sleep 3 &
-	sleep 1
-	XDG_CACHE_HOME=$tap_tmp/busy O=$tap_tmp/empty "$setup" list 2>&1 | grep "waiting for another set-up that uses $tap_tmp/busy/ntrace"
+	# Its holder lets the lock go when the other one has printed that it waits
+	flock "$tap_tmp/busy/ntrace/lock" sh -c ': >"$0/locked"; until grep -q waiting "$0/said"; do sleep 0.1; done' "$tap_tmp/busy" &
+	until [ -e "$tap_tmp/busy/locked" ]; do sleep 0.1; done
+	: >"$tap_tmp/busy/said"
+	XDG_CACHE_HOME=$tap_tmp/busy O=$tap_tmp/empty "$setup" list >"$tap_tmp/busy/said" 2>&1
+	wait
+	grep "waiting for another set-up that uses $tap_tmp/busy/ntrace" "$tap_tmp/busy/said"
 }
 ok "it says that it waits for another" waits
 done_testing

@@ -10,12 +10,12 @@
 # For the guest: in_log TEXT waits until the driver's log has it. On a busy host, the kernel may still
 # try devices again that waited for others.
 # shellcheck disable=SC2016
-in_log='in_log() { n=0
-	until dmesg | grep -q "ntrace.*$1" || [ $n -ge 150 ]; do sleep 0.2; n=$((n + 1)); done; }'
+in_log='in_log() {
+	until dmesg | grep -q "ntrace.*$1"; do sleep 0.1; done; }'
 
 # board MODEL TEXT COMMAND: once the log has TEXT, what COMMAND says, and the driver's lines in the log
 board() {
-	"$top/tools/board/board" run --timeout 200 --console "$tap_tmp/console" --model "$1" -- "$in_log
+	"$top/tools/board/board" run --console "$tap_tmp/console" --model "$1" -- "$in_log
 		in_log '$2'; $3
 		dmesg | grep -E 'ntrace[: ]' | sed 's/^.[^]]*. /log: /'" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	_status=$?
@@ -42,7 +42,7 @@ log() {
 # recorder, is not reserved.
 need_perf_and_work 6.12
 # shellcheck disable=SC2016
-"$top/tools/board/board" run --timeout 200 --harts 4 --console "$tap_tmp/console" --dts-sed "
+"$top/tools/board/board" run --harts 4 --console "$tap_tmp/console" --dts-sed "
 	/te0_out: endpoint/,/};/s/remote-endpoint = .*//
 	/trace@18000000/,/out-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = \"timestamp\";/
 	\$a / { late: late-clock { compatible = \"qemu,late-clock\"; #clock-cells = <0>; }; };
@@ -51,7 +51,8 @@ need_perf_and_work 6.12
 	/trace@18004000/,/in-ports/s/reg = .*/reg = <0x0 0x18004000 0x0 0x10>;/
 	/trace@18006000/,/in-ports/s/compatible = .*/&\n memory-region = <\&te3_out>;/
 	/trace@18007000/,/in-ports/s/compatible = .*/&\n memory-region-names = \"flight\"; memory-region = <\&te3_out>;/" -- \
-	"$in_log"'; in_log "output to an encoder"; sleep 2
+	"$in_log"'; in_log "output to an encoder"
+	until grep -q 18000000.trace /sys/kernel/debug/devices_deferred; do sleep 0.1; done
 	echo "too early $(dmesg | grep -c "leads nowhere")"
 	insmod /usr/lib/ntrace/ntrace-clock.ko; in_log "leads nowhere"
 	echo "cpus $(cat /sys/bus/event_source/devices/ntrace/cpumask)"
@@ -75,7 +76,7 @@ is "device tree that is wrong: no complaint of the kernel" \
 
 # A funnel has 16 inputs. The last hart boots and the first is the other CPU, so that the kernel does not use the
 # one between them, which has no power, and neither has its encoder.
-"$top/tools/board/board" run --timeout 200 --harts 3 --boot-hart last --topology funnel --deep-idle --append nr_cpus=2 --console "$tap_tmp/console" \
+"$top/tools/board/board" run --harts 3 --boot-hart last --topology funnel --deep-idle --append nr_cpus=2 --console "$tap_tmp/console" \
 	--dts-sed '/trace@18003000/,/out-ports/s/reg = <0>/reg = <256>/' -- \
 	"$in_log"'; in_log "no funnel has"
 	echo "cpus $(cat /sys/bus/event_source/devices/ntrace/cpumask)"
@@ -111,7 +112,7 @@ is "start that fails halfway: memory that a sink may write is not used again" \
 	"$_status $(grep -c ^alive "$tap_tmp/said") $(grep -c 'log: .*buffer are given up' "$tap_tmp/said")" "0 1 1"
 
 # An interrupt by level would never end, as trRamWrap stays set
-"$top/tools/board/board" run --timeout 200 --topology interrupt --console "$tap_tmp/console" --dts-sed \
+"$top/tools/board/board" run --topology interrupt --console "$tap_tmp/console" --dts-sed \
 	's/interrupts = <0x28 0x01>/interrupts = <0x28 0x04>/; s/interrupts = <40 1>/interrupts = <40 4>/' -- "$in_log"'; in_log "traces CPU"
 	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
 	echo "interrupts $(grep -c "\.trace" /proc/interrupts)"

@@ -5,7 +5,7 @@
 
 # crash NAME DIR BEFORE TROUBLE BOARD-OPTIONS...: the guest runs BEFORE, then TROUBLE, which ends in a
 # reset. The next boot saves the record to DIR/flight and DIR/record, and prints what is in DIR/said.
-crash_timeout=300
+crash_timeout=900
 crash() {
 	_name=$1 _dir=$2 _before=$3 _trouble=$4; shift 4
 	mkdir -p "$_dir"
@@ -22,7 +22,7 @@ crash() {
 			'"$_before"'
 			echo . >&3
 			'"$_trouble"'
-			sleep 30; echo no reset; poweroff -f
+			sleep 1000; echo no reset; poweroff -f
 		fi
 		# Code of modules is read where they are now
 		insmod /usr/lib/ntrace/ntrace-trouble.ko how=none

@@ -16,14 +16,13 @@ fi
 buffer=64K
 ends() {
 	_name=$1 _command=$2; shift 2
-	"$top/tools/board/board" run --timeout 100 --harts 2 --console "$tap_tmp/console" "$@" -- "
+	"$top/tools/board/board" run --harts 2 --console "$tap_tmp/console" "$@" -- "
 		perf record -B --no-bpf-event -a -m,$buffer -e ntrace// -o /tmp/data -- /usr/lib/ntrace/work 1000000000 >/tmp/log 2>&1 &
 		size=0
-		while [ \${size:-0} -lt 100000 ]; do sleep 1; size=\$(stat -c %s /tmp/data 2>/dev/null); done
+		while [ \${size:-0} -lt 100000 ]; do sleep 0.1; size=\$(stat -c %s /tmp/data 2>/dev/null); done
 		echo traced \$size
-		sleep 0.5
 		$_command
-		sleep 20; echo still there" >"$tap_tmp/said" 2>"$tap_tmp/err"
+		sleep 1000; echo still there" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	grep -h -E '^traced|left enabled|still there' "$tap_tmp/said" "$tap_tmp/err" | sed 's/^/# /'
 	ok "$_name: it was traced until then" [ "$(sed -n 's/^traced //p' "$tap_tmp/said")" -ge 100000 ]
 }

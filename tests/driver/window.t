@@ -18,7 +18,7 @@ try from -e ntrace//u --filter "start outside @ /tmp/user/work"
 busybox su user -c "perf record --no-bpf-event -o /tmp/user/user.data -m 16,256K -e ntrace//u -- sh -c 'echo user \$\$ >>/tmp/user/tids; exec /tmp/user/work 100'" 2>&1
 cat /tmp/user/tids >>/out/tids
 E2
-"$top/tools/board/board" run --kernel "$kernel" --timeout 300 --console "$tap_tmp/console" --out "$tap_tmp/guest" \
+"$top/tools/board/board" run --kernel "$kernel" --console "$tap_tmp/console" --out "$tap_tmp/guest" \
 	--truth "$tap_tmp/truth" -- "sh /out/script" >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
 
