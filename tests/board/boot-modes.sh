@@ -46,7 +46,7 @@ all_modes() {
 	* HTM, variants of when|boot-control=0x01630260,$(variants trap-filtered wfi icnt-first hist-flush linear-indirect early-stop ownership debug trigger)||
 	BTM, variants of when|boot-control=0x01630230,$(variants trap-filtered wfi linear-direct debug trigger branch-next ownership)||
 	HTM, implicit return that waits for the call, a stack of 4 that stops|boot-control=$htm,boot-features=0x1c8,te.stack_depth=4,$(variants return-strict stack-stops hrepeat-split)|--implicit-return=4 --return-drop-newest|
-	* 7.2, 4 harts, HTM, SRC of 4 bits, a sink each|boot-control=$htm,boot-features=0x40070000|--src-bits 4 --src 7|--kernel 7.2 --harts 4
+	* new, 4 harts, HTM, SRC of 4 bits, a sink each|boot-control=$htm,boot-features=0x40070000|--src-bits 4 --src 7|--kernel new --harts 4
 	* 4 harts, HTM, SRC of 12 bits, timestamps, funnel|boot-control=$htm,boot-features=0xc0100000,boot-timestamp=on|--src-bits 12 --timestamp|--harts 4 --topology funnel
 	4 harts, BTM, SRC of 2 bits, two funnels and one, whose inputs take turns|boot-control=$btm,boot-features=0x20000000,funnel.fifo=512,funnel.reorder=on|--src-bits 2|--harts 4 --topology funnel2
 	16 harts, HTM, SRC of 12 bits, timestamps, eight funnels and one|boot-control=$htm,boot-features=0xc0100000,boot-timestamp=on|--src-bits 12 --timestamp|--harts 16 --topology funnel2 --mem 2G

@@ -58,10 +58,10 @@ for h in $(by_size last "0 1 last"); do
 done
 is "another core" "$("$board" run --cpu rva23s64 --no-driver -- 'grep -c -m 1 isa.*zvkt /proc/cpuinfo')" 1
 mkdir -p "$tap_tmp/modules/lib"
-ln -s "$O/root/kernel-7.2/usr/lib/modules" "$tap_tmp/modules/lib/modules"
-is "another kernel and its modules" "$("$board" run --kernel-image "$O/root/kernel-7.2/vmlinuz" --modules "$tap_tmp/modules" \
-	--no-driver -- 'uname -r | cut -d. -f1,2; modprobe configs 2>/dev/null; ls /lib/modules | cut -d. -f1,2')" "7.2
-7.2"
+ln -s "$O/root/kernel-new/usr/lib/modules" "$tap_tmp/modules/lib/modules"
+is "another kernel and its modules" "$("$board" run --kernel-image "$O/root/kernel-new/vmlinuz" --modules "$tap_tmp/modules" \
+	--no-driver -- 'uname -r | cut -d. -f1,2; modprobe configs 2>/dev/null; ls /lib/modules | cut -d. -f1,2')" "$(kernels new)
+$(kernels new)"
 is "a warm reset keeps memory" "$("$board" run --reset warm --no-driver --append "mem=900M iomem=relaxed" -- \
 	'v=$(busybox devmem 0xbc000000 32)
 	if [ $v = 0x600DF00D ]; then echo kept; else busybox devmem 0xbc000000 32 0x600df00d; busybox reboot -f; sleep 1000; fi')" kept
@@ -84,8 +84,8 @@ mkdir -p "$tap_tmp/o"
 says "nothing is set up" 125 "QEMU is not there; run: make setup" env O="$tap_tmp/o" "$board" run -- true
 mkdir -p "$tap_tmp/o/root"
 ln -s "$O/root/bin" "$tap_tmp/o/root/bin"
-says "no kernel" 125 "kernel 7.2 is not there; run: tools/setup/setup kernel-7.2" \
-	env O="$tap_tmp/o" "$board" run --kernel 7.2 -- true
+says "no kernel" 125 "kernel new is not there; run: tools/setup/setup kernel-new" \
+	env O="$tap_tmp/o" "$board" run --kernel new -- true
 rm -r "$tap_tmp/o/root"
 ln -s "$O/root" "$tap_tmp/o/root"
 says "no plugin" 125 "the plugin is not built; run: make plugin" env O="$tap_tmp/o" "$board" run -- true

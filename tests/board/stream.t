@@ -15,7 +15,7 @@ value() { # FILE LINE KEY
 
 windows=50000000
 [ -z "${LONG:-}" ] || windows='50000000 1'
-kernels=$(by_size 7.2 "6.12 7.2") numbers=$(by_size 4 "1 4")
+kernels=$(kernels $(by_size new "lts new")) numbers=$(by_size 4 "1 4")
 plan $((2 * $(echo $numbers | wc -w) + 3 * $(echo $kernels | wc -w) * $(echo $windows | wc -w)))
 # Some of the work waits, since QEMU counts the instructions around a wfi in its own way
 work='i=0; while [ $i -lt 50 ]; do i=$((i+1)); busybox usleep 1000; done

@@ -119,7 +119,7 @@ ntrace() { _what=$1; shift; "$O/bin/ntrace" "$_what" --symfs "$truth_root" --bui
 fields=pid,tid,cpu,time,flags,ip,addr
 by_ntrace() { truth_check ntrace script -i "$out/$1" -F $fields; }
 by_perf() {
-	truth_check "$O/perf/7.2/x86_64/perf" --buildid-dir "$truth_root/.debug" script --symfs "$truth_root" \
+	truth_check "$O/perf/new/x86_64/perf" --buildid-dir "$truth_root/.debug" script --symfs "$truth_root" \
 		-i "$out/$1" --itrace=be --ns -F $fields
 }
 clean() { echo "$truth_last" | grep -q ' 0 errors' && [ "$(truth_number branches)" -gt "$1" ]; }
@@ -144,7 +144,7 @@ ok "the command's exit status is that of the recorder" says user 7 "wrote user.d
 nr_times() {
 	ntrace script -F time,ip,addr -i "$out/$1" 2>/dev/null | head -n 300000 | sed -n 's/^ *\([0-9.]*\): .*/\1/p' | sort -u | wc -l
 }
-untimed() { "$O/perf/7.2/x86_64/perf" script --itrace=e -F comm -i "$out/$1" 2>&1 >/dev/null | grep -m 1 'nobody knows how fast timestamps run'; }
+untimed() { "$O/perf/new/x86_64/perf" script --itrace=e -F comm -i "$out/$1" 2>&1 >/dev/null | grep -m 1 'nobody knows how fast timestamps run'; }
 ok "a clock that nobody knows: the branches" reads clock.data 1000
 ok "a clock that nobody knows: the branches of perf's recording" reads clock-perf.data 1000
 unknown=$(nr_times clock.data) perfs=$(nr_times clock-perf.data) known=$(nr_times user.data)
@@ -160,7 +160,7 @@ ok "snapshots" reads snapshot.data 1000
 ok "the older recording is kept" test -s "$out/user2.data.old"
 ok "--quiet" test "$(cat "$out/said/again")" = "status 0"
 ok "other events beside the trace" reads beside.data 1000
-samples() { "$O/perf/7.2/x86_64/perf" script -i "$out/beside.data" --itrace=e -F event,ip 2>/dev/null | grep -c cpu-clock; }
+samples() { "$O/perf/new/x86_64/perf" script -i "$out/beside.data" --itrace=e -F event,ip 2>/dev/null | grep -c cpu-clock; }
 ok "and they have samples" test "$(samples)" -gt 0
 ok "a full disk" says full 1 "No space left on device. What was recorded up to then can be read"
 ok "what was written can be read" reads full.data 1000

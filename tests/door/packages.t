@@ -52,7 +52,7 @@ if ! command -v dh >/dev/null || ! command -v dh_dkms >/dev/null; then
 	done_testing
 fi
 # This uses a perf that exists already, since building one takes minutes.
-perf=$O/perf/7.2/$(uname -m)/perf
+perf=$O/perf/new/$(uname -m)/perf
 [ -x "$perf" ] || perf=
 ok "make deb" make deb PERF="$perf"
 debs=$(ls "$O"/deb/*.deb | grep -v dbgsym)

@@ -6,7 +6,8 @@
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
 build=$top/tools/perf/build.sh
-plan 27
+perfs=$(perfs lts new) || exit
+plan $((8 + 10 * $(echo "$perfs" | wc -w)))
 
 says() { # NAME SENTENCE COMMAND...: it fails with the sentence
 	_name=$1 _text=$2
@@ -24,7 +25,7 @@ says "no compiler" "no compiler nosuch-gcc" env CROSS_COMPILE=nosuch- "$build" 6
 says "no libraries for RISC-V" "run 'tools/setup/setup sysroot', or set SYSROOT=" \
 	env SYSROOT=/nosuch "$build" 6.12 riscv64
 
-# ---- a kernel without a hook patch of its own: what the patch changes of 7.2, called 7.3
+# ---- a kernel without its own hook patch is the source of a known one under another version
 tree() { # DIR KVER VERSION PATCHLEVEL
 	mkdir -p "$1/tools/perf"
 	cp "$O/root/linux-$2/tools/perf/MANIFEST" "$1/tools/perf/"
@@ -33,17 +34,26 @@ tree() { # DIR KVER VERSION PATCHLEVEL
 	done
 	printf 'VERSION = %s\nPATCHLEVEL = %s\nSUBLEVEL = 0\n' "$3" "$4" >"$1/Makefile"
 }
-tree "$tap_tmp/next" 7.2 7 3
+known=$(kernels new)
+[ -e "$top/tools/perf/hooks-$known.patch" ] || known=6.12
+next=${known%.*}.$((${known#*.} + 1))
+tree "$tap_tmp/next" "$known" "${next%.*}" "${next#*.}"
 tree "$tap_tmp/old" 6.12 6 17
-tree "$tap_tmp/other" 7.2 7 4
+tree "$tap_tmp/other" "$known" 7 4
 sed -i 's/PERF_AUXTRACE_/PERF_AUX_/' "$tap_tmp/other/tools/perf/util/auxtrace.c" "$tap_tmp/other/tools/perf/util/auxtrace.h"
 # Without a compiler, the build ends as soon as it has chosen the patch.
-says "the nearest hook patch, for 7.3" "Linux 7.3 has no hook patch of its own: hooks-7.2.patch applies and is used" \
+says "the nearest hook patch is used for the next kernel" "Linux $next has no hook patch of its own: hooks-$known.patch applies and is used" \
 	env KSRC="$tap_tmp/next" CC=nosuch "$build" custom x86_64
 says "the nearest hook patch, for 6.17" "Linux 6.17 has no hook patch of its own: hooks-6.12.patch applies and is used" \
 	env KSRC="$tap_tmp/old" CC=nosuch "$build" custom x86_64
 says "none that applies" "no hook patch applies to Linux 7.4" \
 	env KSRC="$tap_tmp/other" CC=nosuch "$build" custom x86_64
+mkdir -p "$tap_tmp/o/root"
+ln -s kernel-7.4 "$tap_tmp/o/root/kernel-new"
+ln -s "$tap_tmp/other" "$tap_tmp/o/root/linux-7.4"
+ln -s "$(readlink -f "$O/root/linux-6.12")" "$tap_tmp/o/root/linux-6.12"
+says "the newest kernel uses the perf of 6.12 if no hook patch applies" "Documentation/developer/add-a-kernel.rst says how to make one. The perf of Linux 6.12 is used in its place" \
+	env O="$tap_tmp/o" CC=nosuch "$build" new x86_64
 
 # ---- a program with a PLT, and a recording of samples in it; nothing of N-Trace
 cat >"$tap_tmp/plt.c" <<'EOT'
@@ -88,7 +98,7 @@ has_library() { # HEADER FEATURE
 	fi
 }
 
-for kver in 6.12 7.2; do
+for kver in $perfs; do
 	"$build" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 	perf() { "$O/perf/$kver/x86_64/perf" "$@"; }
 	ok "$kver: the samples are in the program's PLT" [ "$(wc -l <"$tap_tmp/wanted")" -ge 4 ]

@@ -12,24 +12,24 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" tool >&2 || e
 selftests "6.12" "pmu_test;life_test" --kernel 6.12 --harts 2 --deep-idle --stats "$tap_tmp/stats"
 powered "6.12"
 # Each event relates the counters of all harts to the time CSR, also of those that sleep
-selftests "7.2, counters that are not the time CSR" "attr_test" --kernel 7.2 --harts "$(by_size 2 4)" --deep-idle --model te.ts_modes=8 \
+selftests "new, counters that are not the time CSR" "attr_test" --kernel new --harts "$(by_size 2 4)" --deep-idle --model te.ts_modes=8 \
 	--stats "$tap_tmp/stats"
-powered "7.2, counters that are not the time CSR"
+powered "new, counters that are not the time CSR"
 # Counters that begin anew with each idle state, and count what the device tree says
 clocked='s/compatible = "qemu,trace-component".*/&\n clocks = <\&tick>; clock-names = "timestamp";/
 	$a / { tick: tick { compatible = "fixed-clock"; #clock-cells = <0>; clock-frequency = <10000000>; }; };'
-large_only selftests "7.2, clocks of the device tree" "pmu_test" --kernel 7.2 --model te.ts_modes=4 --dts-sed "$clocked"
-selftests "7.2, counters that begin anew" "pmu_test" --kernel 7.2 --harts 2 --deep-idle --model te.ts_modes=4 \
+large_only selftests "new, clocks of the device tree" "pmu_test" --kernel new --model te.ts_modes=4 --dts-sed "$clocked"
+selftests "new, counters that begin anew" "pmu_test" --kernel new --harts 2 --deep-idle --model te.ts_modes=4 \
 	--dts-sed "$clocked" --stats "$tap_tmp/stats"
-powered "7.2, counters that begin anew"
+powered "new, counters that begin anew"
 # Components that the harts share lose their state when both are idle
-selftests "7.2, funnel" "$(by_size pmu_test "pmu_test;sample_test;life_test")" --kernel 7.2 --harts 2 --deep-idle --topology funnel \
+selftests "new, funnel" "$(by_size pmu_test "pmu_test;sample_test;life_test")" --kernel new --harts 2 --deep-idle --topology funnel \
 	--stats "$tap_tmp/stats"
-powered "7.2, funnel"
+powered "new, funnel"
 # Each hart has an ATB bridge, which is enabled between sessions
-selftests "7.2, bridges" "$(by_size record_test "pmu_test;record_test;life_test")" --kernel 7.2 --harts 2 --deep-idle --topology k3 \
+selftests "new, bridges" "$(by_size record_test "pmu_test;record_test;life_test")" --kernel new --harts 2 --deep-idle --topology k3 \
 	--stats "$tap_tmp/stats"
-powered "7.2, bridges"
+powered "new, bridges"
 # Two harts are busy for some milliseconds, and sleep
 if large; then
 	guest_env=NTRACE_LOAD_PAUSE=1500

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/guest.sh"
 
-kernel=${KERNEL:-7.2}
+kernel=$(kernels "${KERNEL:-new}")
 need_perf_and_work "$kernel"
 cat >"$tap_tmp/guest/script" <<'E2'
 cd /tmp

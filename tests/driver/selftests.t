@@ -18,7 +18,7 @@ selftests "6.12, 2 harts" "$refused;$tests" --kernel 6.12 --harts 2
 selftests "6.12, minimal hardware" "$(by_size "pmu_test;attr_test;field_test;filter_test;record_test" "$tests")" --kernel 6.12 --harts 1 --model caps=minimal
 # This board has a funnel, and an interrupt that sometimes comes for no reason.
 guest_env=NTRACE_IRQ=spurious
-selftests "7.2, interrupt" "$tests" --kernel 7.2 --harts 2 --topology interrupt --model fault.irq_spurious=50
+selftests "new, interrupt" "$tests" --kernel new --harts 2 --topology interrupt --model fault.irq_spurious=50
 guest_env=
 # Events of an ordinary user come and go on each hart while others use the sink. The log has one line a
 # minute about that, so the test that reads it comes first.
@@ -26,7 +26,7 @@ waits="share_test -t event_that_waits_is_told_who_has_the_sink"
 selftests "6.12, 4 harts share a sink" "$waits;share_test;field_test -t src_is_told" --kernel 6.12 --harts 4 --topology funnel \
 	--model funnel.fifo=256
 # An event that waits on a CPU that idles is no event that traces, and is not told each time that the CPU wakes.
-selftests "7.2, idle harts share a sink" "$waits" --kernel 7.2 --harts 2 --topology funnel --deep-idle
+selftests "new, idle harts share a sink" "$waits" --kernel new --harts 2 --topology funnel --deep-idle
 # This board has ATB bridges, a CoreSight funnel, and an ETR that writes frames.
 selftests "6.12, harts share an ETR" "$(by_size "record_test;snapshot_test" \
 	"$waits;share_test;record_test;snapshot_test;life_test -t system_suspend")" --kernel 6.12 --harts "$(by_size 2 4)" --topology k3
@@ -38,11 +38,11 @@ guest_env=NTRACE_EXACT=1
 selftests "6.12, timers" "life_test -t small_buffer_after_a_large_one" --kernel 6.12 --icount
 guest_env=
 # These tests depend on the sink.
-selftests "7.2, SRAM" "record_test;snapshot_test;load_test -t reader_that_stops_is_told" \
-	--kernel 7.2 --harts "$(by_size 1 2)" --topology sram
+selftests "new, SRAM" "record_test;snapshot_test;load_test -t reader_that_stops_is_told" \
+	--kernel new --harts "$(by_size 1 2)" --topology sram
 # The address of this sink is fixed, so it has memory of its own.
 # shellcheck disable=SC2016
-selftests "7.2, fixed memory" "record_test;snapshot_test" --kernel 7.2 --model \
+selftests "new, fixed memory" "record_test;snapshot_test" --kernel new --model \
 	ram.smem_fixed=on,ram.smem_lowest=0xb0000000,ram.smem_highest=0xb003ffff --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; no-map; }; }; };'
@@ -78,14 +78,14 @@ selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --
 [ -n "${ONLY:-}" ] || ok "6.12, hardware that gets stuck: the log says what and where" \
 	grep -E 'ntrace .*: trace .* did not become' "$tap_tmp/console"
 # Functions of the driver fail. The kernel looks at the ends of memory, and fills what is freed.
-for kver in $(by_size 6.12 "6.12 7.2"); do
+for kver in $(kernels $(by_size lts "lts new")); do
 	make -s -C "$top/tests/driver" O="$O" KVER=$kver guest >&2 || exit 1
 done
 guest_env=
 selftests "6.12, functions that fail" fail_test --kernel 6.12 --harts 2 --topology funnel --append slub_debug=FZP
-large_only selftests "7.2, functions that fail" fail_test --kernel 7.2 --harts 2 --append slub_debug=FZP
+large_only selftests "new, functions that fail" fail_test --kernel new --harts 2 --append slub_debug=FZP
 # An ordinary user neither stops the flight recorder nor takes a sink from it.
-for kver in $(by_size 6.12 "6.12 7.2"); do
+for kver in $(kernels $(by_size lts "lts new")); do
 	selftests "$kver, flight recorder" flight_test --kernel $kver --harts 4 --topology funnel --flight 4M
 done
 plan $tap_n

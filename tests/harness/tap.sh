@@ -75,5 +75,12 @@ compared_with_truth() { [ -z "${TEST_LEDGER:-}" ] || echo "compared ${1:-0}" >>"
 # out_files DIR: what the board's guest left in /out as files.tar. Each file that it makes there takes it as long as
 # a megabyte in one file.
 out_files() { tar -xf "$1/files.tar" -C "$1" && rm "$1/files.tar"; }
+# kernels WORD...: print the versions of the board's kernels, each once; "new" may be 6.12 if the archive has no other
+kernels() { "$top/tools/setup/kernel" "$@"; }
+# perfs WORD...: build the host's perf for these kernels, and print its versions; "new" may have to use that of "lts"
+perfs() {
+	for _k; do "$top/tools/perf/build.sh" "$_k" x86_64 >&2 || return; done
+	for _k; do readlink "$O/perf/$_k"; done | uniq
+}
 figure() { echo "# figure: $*"; }
 done_testing() { [ "$tap_failed" -eq 0 ]; exit $?; }

@@ -33,7 +33,7 @@ counts() { # KERNEL: its driver
 	cp "$cov/m/$1/ntrace-gcov.ko" "$cov/tests/guest/$1/"
 	echo "$1" >"$cov/tests/guest/$1/gcov-kernel"
 }
-for kernel in 6.12 7.2 debug; do
+for kernel in $(kernels lts new debug); do
 	counts $kernel
 done
 
@@ -74,7 +74,7 @@ reaches "a funnel" 6.12 "pmu_test;attr_test" --harts 2 --topology funnel
 reaches "SiFive" 6.12 "attr_test;record_test;life_test" --board p550
 reaches "SRAM" 6.12 "record_test;snapshot_test;load_test -t reader_that_stops_is_told" --harts 2 --topology sram
 reaches "minimal" 6.12 "pmu_test;attr_test;record_test" --model caps=minimal
-reaches "AUX pause" 7.2 "attr_test;share_test" --harts 2
+reaches "AUX pause" "$(kernels new)" "attr_test;share_test" --harts 2
 # The kernel that exports what samples take
 reaches "samples" debug "sample_test" --harts 2 --topology funnel
 reaches "samples, SRAM" debug "sample_test" --topology sram

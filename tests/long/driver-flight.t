@@ -58,7 +58,7 @@ late() {
 }
 
 topologies="direct funnel sram" turn=0
-for kernel in ${KERNELS:-6.12 7.2}; do
+for kernel in ${KERNELS:-$(kernels lts new)}; do
 	# What has 1 hart on the one kernel has 4 on the other
 	[ "$kernel" = 6.12 ] || turn=1
 	what=panic
@@ -122,7 +122,7 @@ done
 
 # The CPU in trouble is the first or the last one: no other sink's trace is collected before it is stopped
 for mask in 1 8; do
-	each "oops of CPU mask $mask, sram, 4" 7.2 "oops: Unable to handle kernel *" insmod "guilty_oops" : \
+	each "oops of CPU mask $mask, sram, 4" "$(kernels new)" "oops: Unable to handle kernel *" insmod "guilty_oops" : \
 		"taskset $mask $insmod=oops" --reset warm --append "panic=1 oops=panic" --harts 4 --topology sram
 done
 
@@ -330,7 +330,7 @@ truth "truth, sram, 1" --topology sram
 # A CPU that is dead holds each lock of the driver while another one panics. Their addresses take the guest
 # a while to find.
 crash_timeout=1200
-for kernel in ${KERNELS:-6.12 7.2}; do
+for kernel in ${KERNELS:-$(kernels lts new)}; do
 	each "locks, $kernel" "$kernel" "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" \
 		--harts 2 --topology funnel --reset warm --append panic=1
 done
@@ -371,7 +371,7 @@ crash_kernel() {
 }
 
 # A crash kernel without crash_kexec_post_notifiers finds the record by its driver
-for kernel in ${KERNELS:-6.12 7.2}; do
+for kernel in ${KERNELS:-$(kernels lts new)}; do
 	for topology in direct funnel sram; do
 		for how in panic oops; do
 			harts=4 cause=$panics

@@ -7,7 +7,7 @@
 . "$top/tests/driver/guest.sh"
 
 need_perf_and_work 6.12
-perf=$O/perf/7.2/x86_64/perf
+perf=$O/perf/new/x86_64/perf
 [ -x "$perf" ] || skip_all "perf is not built for this host; make perf"
 plan 5
 cat >"$tap_tmp/guest/script" <<'E2'

@@ -11,28 +11,29 @@ builds() { # KERNEL [MAKE-ARGUMENTS]
 		! grep -E '(warning|error):' "$tap_tmp/log" && [ -s "$tap_tmp/$1/drivers/$1/ntrace.ko" ]
 }
 
-for kernel in 6.12 7.2 debug; do
+for kernel in $(kernels lts new debug); do
 	if [ -e "$O/root/kernel-$kernel/build" ]; then
 		ok "for $kernel" builds "$kernel"
 	else
 		skip "for $kernel" "it is not set up; make setup"
 	fi
 done
-"$top/tools/setup/setup" kernel-7.3 >"$tap_tmp/setup" 2>&1
-if [ -e "$O/root/kernel-7.3/build" ]; then
-	ok "for $(cat "$O/root/kernel-7.3/version")" builds 7.3
-	make -s -C "$top/selftests/ntrace" O="$O" >&2 && "$top/drivers/ntrace/build.sh" 7.3 >&2 &&
-		make -s -C "$top/tests/driver" O="$O" KVER=7.3 guest >&2 || exit 1
+"$top/tools/setup/setup" kernel-next >"$tap_tmp/setup" 2>&1
+next=$(kernels next)
+if [ "$next" != next ]; then
+	ok "for $(cat "$O/root/kernel-next/version")" builds "$next"
+	make -s -C "$top/selftests/ntrace" O="$O" >&2 && "$top/drivers/ntrace/build.sh" "$next" >&2 &&
+		make -s -C "$top/tests/driver" O="$O" KVER="$next" guest >&2 || exit 1
 	tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test"
 	# Virtio's console does not go on after a system suspend there, without the driver, too.
 	tests="$tests;share_test;life_test -T system_suspend;load_test -t reader_that_stops_is_told;storm_test;fuzz_test"
 	# This kernel looks for faults, too, and is slower for that. It tells of locks that sleep in a real-time
 	# kernel, of which the debugging of DMA has one.
 	guest_env="NTRACE_FUZZ_SECONDS=5 NTRACE_LIMIT_MS=5000" guest_timeout=1200
-	selftests "7.3, 2 harts" "fail_test;$tests" --kernel 7.3 --harts 2 --append dma_debug=off
-	selftests "7.3, 4 harts share a sink" "$tests" --kernel 7.3 --harts 4 --topology funnel --append dma_debug=off
+	selftests "$next, 2 harts" "fail_test;$tests" --kernel next --harts 2 --append dma_debug=off
+	selftests "$next, 4 harts share a sink" "$tests" --kernel next --harts 4 --topology funnel --append dma_debug=off
 else
-	skip "for 7.3" "$(tail -n 1 "$tap_tmp/setup")"
+	skip "for the next kernel" "$(tail -n 1 "$tap_tmp/setup")"
 fi
 plan $tap_n
 done_testing

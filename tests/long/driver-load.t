@@ -15,7 +15,7 @@ keeps_up() { # BOARD-OPTIONS...
 
 plan 4
 ok "6.12, 1 hart, --icount" keeps_up --kernel 6.12 --icount
-ok "7.2, 1 hart, --icount" keeps_up --kernel 7.2 --icount
+ok "new, 1 hart, --icount" keeps_up --kernel new --icount
 ok "6.12, 4 harts" keeps_up --kernel 6.12 --harts 4
 ok "6.12, minimal hardware, --icount" keeps_up --kernel 6.12 --icount --model caps=minimal
 done_testing

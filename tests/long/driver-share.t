@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Threads of an ordinary user, traced on 4 harts, that yield all the time: ten minutes on each
-# topology, with the debug kernel and with 7.2. SECONDS_EACH= makes it shorter.
+# topology, with the debug kernel and with the newest. SECONDS_EACH= makes it shorter.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$(dirname "$0")/../driver/guest.sh"
 
@@ -12,7 +12,7 @@ seconds=${SECONDS_EACH:-600}
 guest_timeout=$((3 * seconds + 600))
 # share_test has two such cases, each with half of the time.
 guest_env="NTRACE_SECONDS=$((seconds / 2))"
-for kernel in ${KERNELS:-debug 7.2}; do
+for kernel in ${KERNELS:-$(kernels debug new)}; do
 	for topology in ${TOPOLOGIES:-funnel direct funnel2 interrupt mixed sram choice k3 p550}; do
 		selftests "$kernel, $topology" share_test --kernel "$kernel" --harts 4 \
 			--topology "$topology"

@@ -18,9 +18,9 @@ guest_env="$storm NTRACE_LIMIT_MS=10000"
 selftests "debug kernel, 2 harts" storm_test --kernel debug --harts 2
 selftests "debug kernel, funnel" storm_test --kernel debug --harts 4 --topology funnel --mem 2G
 for topology in ${TOPOLOGIES:-direct funnel funnel2 interrupt mixed sram choice k3}; do
-	selftests "7.2, $topology" storm_test --kernel 7.2 --harts 4 --topology "$topology"
+	selftests "new, $topology" storm_test --kernel new --harts 4 --topology "$topology"
 done
-for kernel in 6.12 7.2; do
+for kernel in $(kernels lts new); do
 	selftests "$kernel, the K3's hardware" storm_test --kernel $kernel --board k3
 	selftests "$kernel, the P550's hardware" storm_test --kernel $kernel --board p550
 done

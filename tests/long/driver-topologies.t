@@ -21,7 +21,7 @@ limits() { # KERNEL
 	more="--mem 512M" guest_timeout=2000
 }
 
-for kernel in ${KERNELS:-6.12 7.2 debug}; do
+for kernel in ${KERNELS:-$(kernels lts new debug)}; do
 	limits "$kernel"
 	for topology in $topologies; do
 		guest_env=$limits

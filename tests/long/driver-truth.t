@@ -25,13 +25,13 @@ mips=${NTRACE_LOAD_MIPS:-50}
 room=$((seconds * mips / 3 + 100))
 mem=$((4 * room / 1024 + 2))G
 guest_env=NTRACE_LOAD_SLOW=$slow
-truth "reader that keeps up, 7.2, 4 harts" reader_that_keeps_up_loses_nothing "$seconds" $room \
-	--kernel 7.2 --harts 4 --slow "$slow" --mips "$mips" --mem $mem
+truth "reader that keeps up, new, 4 harts" reader_that_keeps_up_loses_nothing "$seconds" $room \
+	--kernel new --harts 4 --slow "$slow" --mips "$mips" --mem $mem
 # This is more than the buffer can take.
 slow=4
 guest_env=NTRACE_LOAD_SLOW=$slow
-truth "reader away for 5 s, 7.2, 4 harts" reader_that_was_away_gets_the_rest "$seconds" $room \
-	--kernel 7.2 --harts 4 --slow "$slow" --mips "$mips" --mem $mem
+truth "reader away for 5 s, new, 4 harts" reader_that_was_away_gets_the_rest "$seconds" $room \
+	--kernel new --harts 4 --slow "$slow" --mips "$mips" --mem $mem
 # One hart alone writes more, and no timer is late there.
 guest_env=
 truth "reader that keeps up, 6.12, 1 hart, --icount" reader_that_keeps_up_loses_nothing 3 1000 \
@@ -47,8 +47,8 @@ for topology in ${TOPOLOGIES:-direct funnel funnel2 interrupt mixed sram choice 
 	sram | mixed) test=loss_is_flagged ;;
 	*) test=reader_that_keeps_up_loses_nothing ;;
 	esac
-	truth "$topology, 7.2, 4 harts" $test "$seconds" $room \
-		--kernel 7.2 --harts 4 --topology "$topology" --slow "$slow" --mips "$mips" --mem $mem
+	truth "$topology, new, 4 harts" $test "$seconds" $room \
+		--kernel new --harts 4 --topology "$topology" --slow "$slow" --mips "$mips" --mem $mem
 done
 plan $tap_n
 done_testing

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
-kernels=${KERNELS:-6.12 7.2}
+kernels=${KERNELS:-$(kernels lts new)}
 # shellcheck disable=SC2086
 plan $((4 * $(echo $kernels | wc -w)))
 
@@ -21,7 +21,7 @@ record() {
 	"$top/tools/board/board" run --kernel "$kernel" --truth "$dir/truth" --out "$dir/out" --timeout 500 -- sh /out/record
 }
 
-script() { "$O/perf/7.2/x86_64/perf" script --symfs "$dir/symfs" -i "$dir/out/all.data" "$@" 2>"$tap_tmp/err"; }
+script() { "$O/perf/new/x86_64/perf" script --symfs "$dir/symfs" -i "$dir/out/all.data" "$@" 2>"$tap_tmp/err"; }
 
 chains() {
 	script --itrace=i50ig1000 -F tid,ip --max-stack 1024 |
@@ -31,7 +31,7 @@ chains() {
 for kernel in $kernels; do
 	make -C "$top" tool guest-tools plugin modules MVERS="$kernel" >"$tap_tmp/make" 2>&1 &&
 		"$top/tools/perf/build.sh" "$kernel" riscv64 >>"$tap_tmp/make" 2>&1 &&
-		"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 &&
+		"$top/tools/perf/build.sh" new x86_64 >>"$tap_tmp/make" 2>&1 &&
 		gcc -O2 -Wall -Wextra -I"$top/tools/board/model" -o "$tap_tmp/blocks" \
 			"$top/tests/perf/blocks.c" "$O/board/model/libnbmodel.a" || { tail -n 30 "$tap_tmp/make"; exit 1; }
 	dir=$O/tests/perf-chains-$kernel

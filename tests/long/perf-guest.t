@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # perf records a guest of KVM on the board: what it prints of host and guest is told apart, is named
 # by the symbols of each, and is what ran. The board is once the virt machine and once as a K3.
-# BOARDS= picks. KERNEL=6.12|7.2
+# BOARDS= picks. KERNEL=lts|new
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 . "$top/tests/board/guest.sh"
 
-kernel=${KERNEL:-6.12}
+kernel=$(kernels "${KERNEL:-lts}")
 ls "$O/root/kernel-$kernel/modules"/*/kernel/arch/riscv/kvm/kvm.ko* >/dev/null 2>&1 || skip_all "no kvm.ko; run make setup"
 truth_build "$kernel"
 boards=${BOARDS:-virt k3}
@@ -52,7 +52,7 @@ PERF_CONFIG=$tap_tmp/config
 export PERF_CONFIG
 
 script() {
-	"$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/all.data" \
+	"$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/all.data" \
 		--guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" "$@" 2>"$tap_tmp/err"
 }
 # pid/tid [CPU] MODE time: flags ip name (object) => addr name (object)
@@ -106,7 +106,7 @@ check() {
 
 both_are_reported() {
 	# perf report itself has no options for guests
-	"$O/perf/7.2/x86_64/perf" kvm --host --guest --guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" \
+	"$O/perf/new/x86_64/perf" kvm --host --guest --guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" \
 		-i "$truth_dir/out/all.data" report --stdio --symfs "$truth_root" --itrace=i1000i --sort dso,sym \
 		2>"$tap_tmp/err" >"$tap_tmp/report" || tail -n 3 "$tap_tmp/err"
 	grep -m 4 '\[k\] ' "$tap_tmp/report"

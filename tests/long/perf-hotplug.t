@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
-kernel=${KERNEL:-6.12}
+kernel=$(kernels "${KERNEL:-lts}")
 truth_build "$kernel"
 # perf cannot open its events on a CPU that goes at that moment, so the first turn is one of the work
 truth_before='(until [ -e /tmp/threads ]; do sleep 0.1; done; while sleep 0.4; do

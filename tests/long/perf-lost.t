@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Four threads on the board whose trace is mostly lost, as the buffers are too small: no call chain is
 # one that cannot be. And the same program from a file, a pipe, and compressed: all of its branches.
-# KERNEL=6.12|7.2, TOPOLOGIES=
+# KERNEL=lts|new, TOPOLOGIES=
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
-kernel=${KERNEL:-7.2}
+kernel=$(kernels "${KERNEL:-new}")
 topologies=${TOPOLOGIES:-direct sram}
 # perf of 6.12 is built without zstd
 forms="file pipe"
@@ -18,7 +18,7 @@ plan $(($(echo "$topologies" | wc -w) * 3 + $(echo "$forms" | wc -w)))
 record() { # TOPOLOGY SCRIPT
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/lost" "$truth_dir/out/"
-	# Otherwise perf 7.2 does not put the vDSO into its cache, which another machine needs.
+	# Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
 	truth_options=
 	[ "$kernel" = 6.12 ] || truth_options=--no-buildid-mmap
 	cat >"$truth_dir/out/go" <<-E2
@@ -34,7 +34,7 @@ record() { # TOPOLOGY SCRIPT
 	cp "$tap_tmp/lost" "$truth_root/tmp/"
 }
 
-perf() { "$O/perf/7.2/x86_64/perf" "$@" 2>"$tap_tmp/err"; }
+perf() { "$O/perf/new/x86_64/perf" "$@" 2>"$tap_tmp/err"; }
 script() { # RECORDING OPTION...
 	_file=$truth_dir/out/$1.data; shift
 	perf script --symfs "$truth_root" -i "$_file" "$@"

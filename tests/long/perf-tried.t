@@ -3,11 +3,11 @@
 # perf and the system do other things while perf records: a program of BPF, a debugger's
 # breakpoints, modules that come and go, a process that becomes another program, a cgroup,
 # --switch-output, inject, diff. Every branch that perf prints is one that the truth has, in order.
-# KERNEL=6.12|7.2
+# KERNEL=lts|new
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/truth.sh"
 
-kernel=${KERNEL:-6.12}
+kernel=$(kernels "${KERNEL:-lts}")
 truth_dir=$O/tests/perf-tried-$kernel
 out=$truth_dir/out
 truth_build "$kernel"
@@ -19,7 +19,7 @@ cp "$tap_tmp/tried" "$out/"
 for m in xor md4; do
 	find "$O/root/kernel-$kernel/usr/lib/modules/" -name $m.ko.xz -exec xz -dc {} + >"$out/$m.ko"
 done
-# Otherwise perf 7.2 does not put the vDSO into its cache, which another machine needs.
+# Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
 [ "$kernel" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 echo "mmap_options=$mmap_options" >"$out/options"
 cat >"$out/go" <<'E2'
@@ -79,7 +79,7 @@ cp -a "$out/debug" "$truth_root/.debug"
 cp -a "$out/switch-debug/." "$truth_root/.debug/"
 cp "$tap_tmp/tried" "$truth_root/tmp/"
 
-perf() { "$O/perf/7.2/x86_64/perf" "$@" 2>>"$tap_tmp/err"; }
+perf() { "$O/perf/new/x86_64/perf" "$@" 2>>"$tap_tmp/err"; }
 script() { # RECORDING OPTION...
 	recording=$1; shift
 	perf script --symfs "$truth_root" -i "$out/$recording.data" "$@"
@@ -154,9 +154,9 @@ reported() {
 	[ "$(wc -l <"$tap_tmp/direct")" -gt 100 ] && diff "$tap_tmp/direct" "$tap_tmp/from-injected"
 }
 ok "inject: the samples of its file are those of the trace, and so is the report" reported
-ok "inject: no trace is left with --strip" sh -c "'$O/perf/7.2/x86_64/perf' inject --strip -i '$out/exec.data' --itrace=i1000i \
-	-o '$tap_tmp/stripped' 2>/dev/null; [ \"\$('$O/perf/7.2/x86_64/perf' script -D -i '$tap_tmp/stripped' 2>/dev/null |
+ok "inject: no trace is left with --strip" sh -c "'$O/perf/new/x86_64/perf' inject --strip -i '$out/exec.data' --itrace=i1000i \
+	-o '$tap_tmp/stripped' 2>/dev/null; [ \"\$('$O/perf/new/x86_64/perf' script -D -i '$tap_tmp/stripped' 2>/dev/null |
 	grep -c -a 'PERF_RECORD_AUX\|PERF_RECORD_ITRACE_START')\" = 0 ]"
-ok "diff of two of them" sh -c "'$O/perf/7.2/x86_64/perf' diff '$tap_tmp/load.injected' '$tap_tmp/unload.injected' 2>/dev/null |
+ok "diff of two of them" sh -c "'$O/perf/new/x86_64/perf' diff '$tap_tmp/load.injected' '$tap_tmp/unload.injected' 2>/dev/null |
 	grep -q '[0-9]% .*\[kernel'"
 done_testing

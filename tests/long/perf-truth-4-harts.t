@@ -16,7 +16,7 @@ sanitized() {
 }
 
 plan 12
-for kernel in 6.12 7.2; do
+for kernel in $(kernels lts new); do
 	truth_dir=$O/tests/perf-truth-$kernel
 	truth_build "$kernel"
 	ok "Linux $kernel: recorded on 4 harts" truth_record "$kernel" 4 3 \
@@ -28,7 +28,7 @@ for kernel in 6.12 7.2; do
 	figure "Linux $kernel: ntrace: $truth_last"
 	ok "Linux $kernel: at least 20 million of them" [ "$(truth_number branches)" -ge 20000000 ]
 	# perf.data has no code of modules that came later, so they are gaps.
-	"$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=e \
+	"$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=e \
 		2>/dev/null | sed -n 's/.* ip 0x\([0-9a-f]*\) code.*/\1/p' >"$tap_tmp/errors"
 	ok "Linux $kernel: errors are in modules that were loaded meanwhile only" \
 		sh -c "! grep -v '^ffffffff0' '$tap_tmp/errors'"

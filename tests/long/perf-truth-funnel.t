@@ -7,7 +7,7 @@
 
 plan 4
 truth_dir=$O/tests/perf-truth-funnel truth_topology=funnel
-kernel=${KERNEL:-7.2}
+kernel=$(kernels "${KERNEL:-new}")
 truth_build "$kernel"
 ok "Linux $kernel: recorded on 4 harts" truth_record "$kernel" 4 "${ROUNDS:-3}"
 ok "Linux $kernel: all branches are right" truth_compare

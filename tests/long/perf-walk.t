@@ -7,8 +7,8 @@
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 command -v qemu-riscv64-static >/dev/null || skip_all "no qemu-riscv64-static"
-perf=$O/perf/7.2/x86_64/perf busybox=$O/root/guest/bin/busybox
-{ make -C "$top" tool && "$top/tools/perf/build.sh" 7.2 x86_64; } >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+perf=$O/perf/new/x86_64/perf busybox=$O/root/guest/bin/busybox
+{ make -C "$top" tool && "$top/tools/perf/build.sh" new x86_64; } >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 plan 3
 awk 'BEGIN { for (i = 0; i < 1000; i++) print "line", i * 7919 % 1000, "some words of text" i }' >"$tap_tmp/text"
 "$top/tests/harness/pcs" "$tap_tmp/list" "$busybox" awk \

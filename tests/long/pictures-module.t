@@ -37,7 +37,7 @@ coverage() { # RECORDING BEFORE AFTER
 		-i "$truth_dir/out/$1.data" -o "$tap_tmp/lcov" &&
 		python3 "$modules.py" compare "$tap_tmp/lcov" "$tap_tmp/counts" "$modules/ntrace-counted.c"
 }
-for kernel in 6.12 7.2; do
+for kernel in $(kernels lts new); do
 	rm -rf "$truth_dir/out"
 	truth_build "$kernel"
 	ok "$kernel: the module" build "$kernel"

@@ -79,7 +79,7 @@ stacks() {
 	for f in jit user lost; do "$tap_tmp/stacks" "$out/$f.data" "$truth_root" "$truth_root/.debug" || return; done
 }
 
-decoder() { "$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" "$@" 2>/dev/null; }
+decoder() { "$O/perf/new/x86_64/perf" script --symfs "$truth_root" "$@" 2>/dev/null; }
 
 # This perf knows no N-Trace, if there is one. The perf of this tree must give the same file.
 other_perf() { if command -v perf >/dev/null; then echo perf; else echo "$O/perf/6.12/x86_64/perf"; fi; }

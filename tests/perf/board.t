@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Recordings on the board, with perf of the guest's kernel: what perf decodes is
 # what ran (the board's truth), and the host's perf says the same as the guest's.
-# KERNEL=6.12|7.2; SANITIZED=1: decode them by a perf with sanitizers, too, which takes minutes
+# KERNEL=lts|new; SANITIZED=1: decode them by a perf with sanitizers, too, which takes minutes
 . "$(dirname "$0")/../harness/tap.sh"
 
-kernel=${KERNEL:-6.12}
+kernel=$(kernels "${KERNEL:-lts}")
 dir=$O/tests/perf-board-$kernel
-host=$O/perf/7.2/x86_64/perf
+host=$O/perf/new/x86_64/perf
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 
 make -C "$top" tool guest-tools plugin modules MVERS="$kernel" >"$tap_tmp/make" 2>&1 &&
 	"$top/tools/perf/build.sh" "$kernel" riscv64 >>"$tap_tmp/make" 2>&1 &&
-	"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
+	"$top/tools/perf/build.sh" new x86_64 >>"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
 plan $((19 + ${SANITIZED:-0}))
-# Otherwise perf 7.2 does not put the vDSO into its cache, which another machine needs.
+# Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
 [ "$kernel" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 
 rm -rf "$dir" && mkdir -p "$dir/out"

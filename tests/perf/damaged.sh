@@ -16,12 +16,12 @@ damaged_is_assertion() {
 }
 
 damaged_perf() {
-	timeout "${damaged_timeout:-60}" "$O/perf/7.2/x86_64-sanitized/perf" "$@"
+	timeout "${damaged_timeout:-60}" "$O/perf/new/x86_64-sanitized/perf" "$@"
 }
 
 damaged_build() {
-	"$top/tools/perf/build.sh" 7.2 x86_64 >"$tap_tmp/build" 2>&1 &&
-		SANITIZE=1 "$top/tools/perf/build.sh" 7.2 x86_64 >"$tap_tmp/build" 2>&1 ||
+	"$top/tools/perf/build.sh" new x86_64 >"$tap_tmp/build" 2>&1 &&
+		SANITIZE=1 "$top/tools/perf/build.sh" new x86_64 >"$tap_tmp/build" 2>&1 ||
 		{ cat "$tap_tmp/build"; return 1; }
 	export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 }
@@ -33,7 +33,7 @@ damaged_sees_leaks() {
 		__attribute__((constructor)) static void ntrace_leak(void) { p = malloc(77); p = NULL; }' >"$tap_tmp/leak.c"
 	gcc -g -shared -fPIC -o "$tap_tmp/leak.so" "$tap_tmp/leak.c" || return
 	ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 LD_PRELOAD=$tap_tmp/leak.so \
-		"$O/perf/7.2/x86_64-sanitized/perf" script -i "$tap_tmp/good.data" >"$tap_tmp/said" 2>&1
+		"$O/perf/new/x86_64-sanitized/perf" script -i "$tap_tmp/good.data" >"$tap_tmp/said" 2>&1
 	damaged_is_bad "$tap_tmp/said"
 }
 

@@ -2,20 +2,20 @@
 # A database of branches and calls by the kernel's own script, and its viewer.
 # shellcheck shell=sh
 
-db_perf=$O/perf/7.2/x86_64-scripts/perf
-db_scripts=$O/root/linux-7.2/tools/perf/scripts/python
+db_perf=$O/perf/new/x86_64-scripts/perf
+db_scripts=$O/root/linux-new/tools/perf/scripts/python
 
 # perf that runs Python; without python3-dev it cannot be built
 db_build() {
 	[ -e "$(python3-config --includes 2>/dev/null | sed 's/^-I//;s/ .*//')/Python.h" ] || return
-	SCRIPTS=1 "$top/tools/perf/build.sh" 7.2 x86_64
+	SCRIPTS=1 "$top/tools/perf/build.sh" new x86_64
 }
 
 # Python's SQLite stands in for Qt's, which need not be there: DATABASE OPTIONS...
 db_export() {
 	_db=$1; shift
 	rm -f "$_db"
-	PERF_EXEC_PATH=$O/root/linux-7.2/tools/perf PYTHONPATH=$top/tests/perf/qt PYTHONDONTWRITEBYTECODE=1 \
+	PERF_EXEC_PATH=$O/root/linux-new/tools/perf PYTHONPATH=$top/tests/perf/qt PYTHONDONTWRITEBYTECODE=1 \
 		"$db_perf" script "$@" --itrace=be -s "$db_scripts/export-to-sqlite.py" "$_db" branches calls
 }
 

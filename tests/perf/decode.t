@@ -334,7 +334,7 @@ check_bad() {
 	ok "$me: an object that is missing: once, with what to do" says missing-object 1 \
 		"cannot read the code of /nowhere/calls: copy it to this machine (perf archive), or use --symfs" \
 		"there is no code at this address"
-	# 7.2 itself refuses it.
+	# Perf of 7.2 and later itself refuses it.
 	[ $kver = 6.12 ] && sentence="a record has no size. Was it cut short?" || sentence="incompatible file format"
 	ok "$me: a file that was cut short" says cut-file refused "$sentence"
 	ok "$me: a size of trace that goes back in the file" says trace-size refused \
@@ -343,7 +343,7 @@ check_bad() {
 		"the file is damaged: its index of trace names places that cannot be"
 	ok "$me: metadata that no encoder can have" says bad-src-bits refused "has values that no encoder can have"
 	ok "$me: a SRC that has too many bits" says bad-src refused "has values that no encoder can have"
-	# what 7.2 itself refuses, 6.12 gives to us
+	# what perf of 7.2 and later itself refuses, 6.12 gives to us
 	[ $kver = 6.12 ] && sentence="which is no multiple of 8" || sentence="what follows one of its records is no record"
 	ok "$me: a size that leads to no record" says no-size refused "$sentence"
 	ok "$me: trace far behind the end of its buffer" says far-offset refused "a record tells of trace at 0xfffffffffffffff8 of its buffer"
@@ -353,11 +353,11 @@ check_bad() {
 	ok "$me: a trace buffer with an absurd number" says buffer-number refused "a record tells of trace buffer 1000000000"
 }
 
-# KINDS="7.2/x86_64" is for a quick look
-kinds=$(by_size 7.2/x86_64 "7.2/x86_64 6.12/x86_64")
+# KINDS="new/x86_64" is for a quick look
+kinds=$(for k in $(perfs $(by_size new "new lts")); do echo "$k/x86_64"; done)
 [ "$(uname -m)" = x86_64 ] || kinds=
 # 6.12's perf needs the cpuinfo of a RISC-V machine, which qemu-user does not show
-if { large || [ -z "$kinds" ]; } && command -v qemu-riscv64-static >/dev/null; then kinds="$kinds 7.2/riscv64"; fi
+if { large || [ -z "$kinds" ]; } && command -v qemu-riscv64-static >/dev/null; then kinds="$kinds $(kernels new | grep -vx 6.12 | sed s,$,/riscv64,)"; fi
 kinds=${KINDS:-$kinds}
 [ -n "$kinds" ] || skip_all "neither an x86-64 host nor qemu-riscv64-static"
 plan $(($(echo $kinds | wc -w) * 77))

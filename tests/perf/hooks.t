@@ -22,7 +22,7 @@ for patch in $patches; do
 		ok "$patch applies to the untouched source" \
 			env GIT_CEILING_DIRECTORIES="$tap_tmp" git -C "$tap_tmp/$kver" apply --check "$top/tools/perf/$patch"
 	else
-		fail "$patch applies: there is no source of Linux $kver"
+		skip "$patch applies to the untouched source" "this archive has no source of Linux $kver"
 	fi
 done
 done_testing

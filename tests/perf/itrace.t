@@ -5,27 +5,27 @@
 # of both kernels on this host and as riscv64, must all say the same. Only make test-all asks perf for
 # riscv64 on this host, whose place the guest's perf takes, and the perf with sanitizers.
 #
-# KERNELS="6.12 7.2" are those that the recordings are made on; tests/long has both.
+# KERNELS="lts new" are those that the recordings are made on; tests/long has both.
 . "$(dirname "$0")/../harness/tap.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 . "$top/tests/perf/damaged.sh"
 
-kernels=${KERNELS:-6.12}
+kernels=$(kernels ${KERNELS:-lts})
 guest_lib=$O/root/guest/usr/lib/riscv64-linux-gnu
 for kernel in $kernels; do
 	make -C "$top" tool guest-tools plugin modules MVERS="$kernel" >"$tap_tmp/make" 2>&1 ||
 		{ tail -n 30 "$tap_tmp/make"; exit 1; }
 done
 {
-	for k in 6.12 7.2; do for a in riscv64 x86_64; do "$top/tools/perf/build.sh" $k $a || exit; done; done &&
+	for k in lts new; do for a in riscv64 x86_64; do "$top/tools/perf/build.sh" $k $a || exit; done; done &&
 		"$O/root/bin/riscv64-guest-gcc" -O2 -g -fexceptions -o "$tap_tmp/chains" "$top/tests/perf/chains.c" \
 			"$top/tests/perf/catch.S" "$guest_lib/libstdc++.so.6" -Wl,-rpath-link,"$guest_lib" &&
 		gcc -O2 -Wall -Wextra -I"$top/tools/board/model" -o "$tap_tmp/blocks" \
 			"$top/tests/perf/blocks.c" "$O/board/model/libnbmodel.a"
 } >"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
 
-# compared between all perfs: options that 6.12 and 7.2 print alike; some by the guest's too
+# compared between all perfs: options that both perfs print alike; some by the guest's too
 options="be ce re bes100 i0ns i1000i i10us i100t i100usg i100usl iq iqq beq ibeAT"
 guest_options="be i0ns i100usg iq"
 plan $(($(by_size 41 42) * $(echo $kernels | wc -w)))
@@ -33,7 +33,7 @@ plan $(($(by_size 41 42) * $(echo $kernels | wc -w)))
 record() { # KERNEL
 	rm -rf "$dir" && mkdir -p "$dir/out"
 	cp "$tap_tmp/chains" "$top/tools/perf/tests/shell/test_ntrace.sh" "$dir/out/"
-	# Otherwise perf 7.2 does not put the vDSO into its cache, which another machine needs.
+	# Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
 	[ "$1" = 6.12 ] && mmap_options= || mmap_options=--no-buildid-mmap
 	cat >"$dir/out/lib" <<-E2
 		cd /tmp && cp /out/chains chains
@@ -75,7 +75,7 @@ lay_symfs() { # KERNEL
 	rm -rf "$symfs/.debug" && cp -a "$dir/out/debug" "$symfs/.debug"
 }
 
-perf() { "$O/perf/7.2/x86_64/perf" "$@" 2>"$tap_tmp/err"; }
+perf() { "$O/perf/new/x86_64/perf" "$@" 2>"$tap_tmp/err"; }
 script() { # WHAT OPTIONS...
 	_what=$1; shift
 	perf script --symfs "$symfs" -i "$dir/out/$_what.data" --ns "$@"
@@ -85,9 +85,9 @@ count() { wc -l | tr -d ' '; }
 
 all_same() { # OPTION
 	cp "$dir/out/guest.$1" "$tap_tmp/wanted" 2>/dev/null || rm -f "$tap_tmp/wanted"
-	for who in $readers $(by_size "" 7.2/riscv64); do
+	for who in $readers $(by_size "" new/riscv64); do
 		run=
-		[ $who != 7.2/riscv64 ] || run="qemu-riscv64-static -L $O/root/sysroot"
+		[ $who != new/riscv64 ] || run="qemu-riscv64-static -L $O/root/sysroot"
 		$run "$O/perf/$who/perf" script --symfs "$symfs" -i "$dir/out/true.data" --itrace="$1" \
 			-F tid,cpu,time,ip,addr --ns >"$tap_tmp/got" 2>/dev/null
 		[ -e "$tap_tmp/wanted" ] || cp "$tap_tmp/got" "$tap_tmp/wanted"
@@ -151,8 +151,8 @@ c_is_truth() { script chains --itrace=cr -F flags,callindent,ip,addr | chains_py
 # The script finds the cache of the machine that recorded by PERF_BUILDID_DIR.
 archive_is_enough() {
 	rm -rf "$dir/there" && mkdir -p "$dir/there/cache" && cp "$dir/out/true.data" "$dir/there/perf.data" || return
-	(cd "$dir/there" && PATH=$O/perf/7.2/x86_64:$PATH PERF_BUILDID_DIR=$dir/out/debug \
-		bash "$O/root/linux-7.2/tools/perf/perf-archive.sh" perf.data &&
+	(cd "$dir/there" && PATH=$O/perf/new/x86_64:$PATH PERF_BUILDID_DIR=$dir/out/debug \
+		bash "$O/root/linux-new/tools/perf/perf-archive.sh" perf.data &&
 		tar -xf perf.data.tar.bz2 -C cache) || return
 	for who in $readers; do
 		"$O/perf/$who/perf" --buildid-dir "$dir/there/cache" script -i "$dir/there/perf.data" --itrace=be \
@@ -238,7 +238,7 @@ check() {
 for kernel in $kernels; do
 	dir=$O/tests/perf-itrace-$kernel
 	# perf of 6.12 refuses a recording of a later perf ("more recent ABI"), of any event
-	readers=7.2/x86_64
+	readers=new/x86_64
 	[ $kernel != 6.12 ] || readers="$readers 6.12/x86_64"
 	check
 done

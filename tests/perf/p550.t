@@ -32,7 +32,7 @@ is "ntrace script: no errors but loss, and no code is missing but the firmware's
 	--buildid-dir "$truth_root/.debug" -i "$truth_dir/out/jit.data" -F ip 2>/dev/null | grep 'error type' |
 	grep -c -v -E ' code 1?[15]: | ip 0x800[0-9a-f]{5} code (30|46): ')" 0
 
-"$O/perf/7.2/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null |
+"$O/perf/new/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null |
 	grep -a -E 'dialect|PERF_RECORD_AUX ' >"$tap_tmp/dump"
 is "the metadata says what messages each CPU sends" "$(grep -c 'CPU.* 40 bits 700000000 Hz.*dialect 1' "$tap_tmp/dump")" 2
 is "the trace is no frames" "$(grep RECORD_AUX "$tap_tmp/dump" | grep -c 'flags: 0x1[0-9a-f][0-9a-f]')" 0

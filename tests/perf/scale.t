@@ -8,7 +8,7 @@
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
 plan 3
-"$top/tools/perf/build.sh" 7.2 x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
+"$top/tools/perf/build.sh" new x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 cross=${CROSS_COMPILE:-riscv64-linux-gnu-}
 link="-nostdlib -static -Wl,-Ttext=0x10000 -Wl,--build-id=none"
 # shellcheck disable=SC2086
@@ -23,7 +23,7 @@ done
 seconds() {
 	program=$1 what=$2 lines=$3; shift 3
 	python3 "$data/mkcalls.py" "$tap_tmp/$program" "$tap_tmp/$what.data" "many-$what" || return
-	least_time "$O/perf/7.2/x86_64/perf" script -i "$tap_tmp/$what.data" "$@" >"$tap_tmp/least"
+	least_time "$O/perf/new/x86_64/perf" script -i "$tap_tmp/$what.data" "$@" >"$tap_tmp/least"
 	[ "$(wc -l <"$tap_tmp/got")" -eq "$lines" ] || { echo "$what: $(wc -l <"$tap_tmp/got") lines" >&2; return 1; }
 	cat "$tap_tmp/least"
 }

@@ -6,8 +6,8 @@
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 data=$top/tests/perf
-# KVERS=7.2 is for a quick look
-kvers=${KVERS:-$(by_size 7.2 "6.12 7.2")}
+# KVERS=new is for a quick look
+kvers=${KVERS:-$(perfs $(by_size new "lts new"))}
 plan $(($(echo "$kvers" | wc -w) * 5))
 
 recording rounds good two-sources || exit

@@ -7,7 +7,8 @@
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 . "$top/tests/perf/database.sh"
 data=$top/tests/perf
-plan $(by_size 11 30)
+kvers=$(perfs $(by_size new "lts new")) || exit
+plan $((11 * $(echo "$kvers" | wc -w) + $(by_size 0 8)))
 calls_program -g || exit
 recording good truncated wrong-icnt || exit
 
@@ -25,7 +26,7 @@ report_tells() { # WHAT LINE...: perf report says so at its end
 	for line; do grep -qxE -- "$line" "$tap_tmp/err" || { echo "no: $line"; return 1; }; done
 }
 
-for kver in $(by_size 7.2 "6.12 7.2"); do
+for kver in $kvers; do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 	ok "$kver: report: instructions by function" has '[0-9]%.* outer *$' \
 		perf report --stdio -i "$tap_tmp/good.data" --itrace=i1i -F overhead,sym
@@ -54,7 +55,7 @@ done
 large || done_testing
 
 # ---- a database by the kernel's own script, and its viewer
-kver=7.2
+kver=new
 rows() { db_rows "$tap_tmp/db" "$1"; }
 if db_build >"$tap_tmp/build" 2>&1; then
 	ok "export-to-sqlite.py" db_export "$tap_tmp/db" -i "$tap_tmp/good.data"

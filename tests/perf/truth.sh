@@ -7,7 +7,7 @@ truth_build() { # KERNEL
 	[ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 	make -C "$top" tool guest-tools plugin modules MVERS="$1" >"$tap_tmp/make" 2>&1 &&
 		"$top/tools/perf/build.sh" "$1" riscv64 >>"$tap_tmp/make" 2>&1 &&
-		"$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 &&
+		"$top/tools/perf/build.sh" new x86_64 >>"$tap_tmp/make" 2>&1 &&
 		gcc -O2 -Wall -Wextra -Wno-sign-compare -I"$top/tools/board/model" -o "$tap_tmp/branches" \
 			"$top/tests/perf/branches.c" "$O/board/model/libnbmodel.a" &&
 		"$O/root/bin/riscv64-guest-gcc" -O2 -g -o "$tap_tmp/work" "$top/tests/perf/work.c" -lpthread ||
@@ -21,7 +21,7 @@ truth_build() { # KERNEL
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
-	# Otherwise perf 7.2 does not put the vDSO into its cache, which another machine needs.
+	# Otherwise perf 7.2 and later do not put the vDSO into their cache, which another machine needs.
 	truth_options=
 	[ "$1" = 6.12 ] || truth_options=--no-buildid-mmap
 	cat >"$truth_dir/out/go" <<-E2
@@ -76,7 +76,7 @@ truth_check() {
 }
 
 truth_compare() {
-	truth_check "$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=be --ns \
+	truth_check "$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=be --ns \
 		-F pid,tid,cpu,time,flags,ip,addr
 }
 
@@ -92,10 +92,10 @@ truth_number() {
 
 # Prints how fast perf walks the recording without samples, with perf's start.
 truth_speed() {
-	truth_insns=$("$O/perf/7.2/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" \
+	truth_insns=$("$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" \
 		--itrace=ed+o 2>/dev/null | awk '/^range cpu/ { n += $6 } END { print n }')
 	truth_time=$(for _ in 1 2 3; do
-		bash -c 'TIMEFORMAT=%U; time "$@" >/dev/null 2>&1' - "$O/perf/7.2/x86_64/perf" script \
+		bash -c 'TIMEFORMAT=%U; time "$@" >/dev/null 2>&1' - "$O/perf/new/x86_64/perf" script \
 			--symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=e 2>&1
 	done | sort -n | head -n 1)
 	figure "perf script --itrace=e: $truth_insns instructions in $truth_time s of user time," \

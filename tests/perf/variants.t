@@ -6,7 +6,7 @@
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 make -C "$top" O="$O" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
-"$top/tools/perf/build.sh" 7.2 x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
+"$top/tools/perf/build.sh" new x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
 data=$top/tests/perf
 ntrace=$O/bin/ntrace program=$tap_tmp/program
 riscv64-linux-gnu-gcc -O2 -fno-builtin -nostdlib -static -no-pie -o "$program" \
@@ -26,7 +26,7 @@ for a, b in zip(pcs, pcs[1:]):
 EOP
 
 perf_branches() {
-	"$O/perf/7.2/x86_64/perf" script -i "$1" --itrace=be -F event,ip,addr 2>"$tap_tmp/err" </dev/null
+	"$O/perf/new/x86_64/perf" script -i "$1" --itrace=be -F event,ip,addr 2>"$tap_tmp/err" </dev/null
 }
 ntrace_branches() {
 	"$ntrace" script -i "$1" --threads 1 -F ip,addr 2>"$tap_tmp/err" </dev/null

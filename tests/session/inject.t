@@ -7,10 +7,10 @@
 . "$top/tests/session/says.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
 make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
-	for k in 6.12 7.2; do "$top/tools/perf/build.sh" $k x86_64 >>"$tap_tmp/make" 2>&1 || exit; done &&
+	perfs lts new >>"$tap_tmp/make" 2>&1 &&
 	calls_program || exit 1
 ntrace=$O/bin/ntrace
-decoder=$O/perf/7.2/x86_64/perf
+decoder=$O/perf/new/x86_64/perf
 
 # branches PERF RECORDING: all of them
 branches() {

@@ -6,7 +6,7 @@
 . "$top/tests/harness/grows.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip_all "the host's perf is built for x86-64"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 && "$top/tools/perf/build.sh" 7.2 x86_64 >>"$tap_tmp/make" 2>&1 &&
+make -C "$top" tool >"$tap_tmp/make" 2>&1 && "$top/tools/perf/build.sh" new x86_64 >>"$tap_tmp/make" 2>&1 &&
 	calls_program || exit 1
 plan 24
 
@@ -16,7 +16,7 @@ last_chain() {
 	# it exits with 1 if trace was lost
 	"$O/bin/ntrace" inject --period 1 -i "$tap_tmp/$1.data" -o "$tap_tmp/out.data" >"$tap_tmp/said" 2>&1 ||
 		[ $? -eq 1 ] || { cat "$tap_tmp/said"; return 1; }
-	"$O/perf/7.2/x86_64/perf" script -i "$tap_tmp/out.data" --tid 1234 -F ip,sym 2>/dev/null |
+	"$O/perf/new/x86_64/perf" script -i "$tap_tmp/out.data" --tid 1234 -F ip,sym 2>/dev/null |
 		awk '!NF { last = out; out = ""; next } { out = out (out == "" ? "" : " ") $NF } END { print out == "" ? last : out }'
 }
 
@@ -57,6 +57,6 @@ recording truncated || exit
 is "a buffer that was full" "$("$O/bin/ntrace" script -i "$tap_tmp/truncated.data" 2>/dev/null | sed -n 's/.* code 1: //p')" \
 	"trace was lost (try perf record -m,SIZE)"
 ok "what threads did is looked up in no more than proportion" grows "$(seconds 4000)" "$(seconds 16000)"
-"$O/perf/7.2/x86_64/perf" script -i "$tap_tmp/out.data" -F ip,sym >"$tap_tmp/chains"
+"$O/perf/new/x86_64/perf" script -i "$tap_tmp/out.data" -F ip,sym >"$tap_tmp/chains"
 is "what threads did is looked up in no more than proportion, and each of the 7 instructions of each thread has its calls" "$(grep -c ' _start$' "$tap_tmp/chains")" 112000
 done_testing
