@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kinds of `ntrace report` share these functions. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ntrace.h"
+#include "report.h"
+
+void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps)
+{
+	if (losses)
+		printf("; trace was lost %" PRIu64 " times", losses);
+	if (errors)
+		printf("; %" PRIu64 " places could not be decoded", errors);
+	if (gaps)
+		printf("; code was missing %" PRIu64 " times", gaps);
+	printf("\n\n");
+}
+
+int report_end(bool complete)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
+		return EXIT_TRACE;
+	}
+	return complete ? EXIT_CLEAN : EXIT_TRACE;
+}
+
+void report_totals(const struct nt_calls_totals *t)
+{
+	printf("%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " calls of %zu functions",
+	       t->insns, t->branches, t->calls, t->functions);
+	if (t->open)
+		printf(", %" PRIu64 " of which the end was not recorded", t->open);
+	report_missing(t->losses, t->errors, t->gaps);
+}
