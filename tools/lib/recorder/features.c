@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* What the header of the file says about the system and the recording. */
 #include <string.h>
-#include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -21,14 +20,6 @@ enum {
 
 #define NAME_ALIGN	64	/* strings are padded to a multiple */
 
-void rec_text_add(struct rec_text *text, const void *data, size_t size)
-{
-	const uint8_t *bytes = data;
-
-	while (size-- && !text->failed)
-		text->failed = !ns_array_add(&text->bytes, *bytes++);
-}
-
 static void add_u32(struct rec_text *text, uint32_t value)
 {
 	rec_text_add(text, &value, sizeof(value));
@@ -47,11 +38,6 @@ void rec_text_string(struct rec_text *text, const char *string)
 	add_u32(text, len + padding);
 	rec_text_add(text, string, len);
 	rec_text_add(text, zeros, padding);
-}
-
-void rec_text_free(struct rec_text *text)
-{
-	free(text->bytes.at);
 }
 
 static void add_cmdline(const struct nt_recorder *r, struct rec_text *text)

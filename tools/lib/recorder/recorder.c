@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* A recording from its begin to its end. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,16 +12,6 @@
 #define PRIORITY	(-20)
 
 enum { CAP_SYS_ADMIN_ = 21, CAP_PERFMON_ = 38 };
-
-int rec_fail(struct nt_recorder *r, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(r->error, sizeof(r->error), fmt, ap);
-	va_end(ap);
-	return -1;
-}
 
 const char *nt_recorder_error(const struct nt_recorder *recorder)
 {
