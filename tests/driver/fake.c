@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../tools/board/model/coresight.h"
-#include "../../tools/board/model/regs.h"
+#include "../../tools/board/model/regs_te.h"
 #include "../../tools/board/model/sifive.h"
 #include "fake.h"
 

@@ -15,7 +15,7 @@
 #ifndef NTRACE_BOARD_CORESIGHT_H
 #define NTRACE_BOARD_CORESIGHT_H
 
-#include "regs.h"
+#include "regs_te.h"
 
 /* Longest transfer on ATB: an id and a message */
 #define NB_ATB_MAX		(1 + NB_MESSAGE_MAX)

@@ -3,7 +3,7 @@
 #ifndef NTRACE_BOARD_REGS_COMMON_H
 #define NTRACE_BOARD_REGS_COMMON_H
 
-#include "regs.h"
+#include "regs_te.h"
 
 void nb_dev_init(struct nb_dev *dev, const struct nb_dev_ops *ops, const char *name);
 void nb_dev_report(struct nb_dev *dev, enum nb_report what, unsigned int offset, uint32_t value);

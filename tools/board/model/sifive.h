@@ -13,7 +13,7 @@
 #ifndef NTRACE_BOARD_SIFIVE_H
 #define NTRACE_BOARD_SIFIVE_H
 
-#include "regs.h"
+#include "regs_te.h"
 
 /* Offsets; teControl, teImpl and tsControl are at TR_CONTROL, TR_IMPL and TR_TS_CONTROL. */
 #define SF_SINK_BASE		0x010

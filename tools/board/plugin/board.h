@@ -30,7 +30,7 @@
 
 #include "../model/coresight.h"
 #include "../model/insn.h"
-#include "../model/regs.h"
+#include "../model/regs_te.h"
 #include "../model/sifive.h"
 #include "qemu_api.h"
 

@@ -16,7 +16,7 @@
 
 #include "insn.h"
 #include "random.h"
-#include "regs.h"
+#include "regs_te.h"
 
 #define RUNS	400
 #define BLOCKS	300

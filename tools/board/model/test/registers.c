@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "insn.h"
-#include "regs.h"
+#include "regs_te.h"
 
 #ifndef REGISTERS_TXT
 #define REGISTERS_TXT	"registers.txt"
