@@ -14,7 +14,6 @@
 struct nt_profile;
 struct nt_sinks;
 struct nt_profile_totals;
-struct nt_sums;
 
 /* Address spaces that the decoder is given; above them, each generation has its own */
 enum ns_space {
@@ -23,6 +22,13 @@ enum ns_space {
 	NS_SPACE_FIRMWARE	= 2,
 	NS_SPACE_UNKNOWN	= 3,	/* a process that the recording does not know, or a guest */
 	NS_SPACE_GENERATION	= 16,
+};
+
+/* Counts in place of trace: what nt_profile_run() and nt_session_close() call */
+struct ns_counted {
+	int (*take)(const struct nt_session *session, struct nt_counts *counts,
+		    struct nt_profile_totals *totals);
+	void (*free)(struct ns_counted *counted);
 };
 
 struct nt_session {
@@ -39,8 +45,7 @@ struct nt_session {
 	NS_ARRAY(struct pd_record) events;	/* samples of tracepoints, by time; their data is what the kernel wrote */
 	NS_ARRAY(struct ns_map) firmware;	/* code of machine mode */
 	bool		has_objects;
-	struct nt_sums	*sums;		/* counts in place of trace; NULL: there is trace */
-	uint64_t	*bases;		/* where each file of @sums begins in the one process */
+	struct ns_counted *counted;	/* counts in place of trace; NULL: there is trace */
 	struct {			/* what nt_session_trace() has found last */
 		int	cpu;
 		size_t	stretch;
@@ -61,10 +66,6 @@ void ns_take_options(struct nt_session *session, const struct nt_session_options
 /* Which object an address is of, and its offset there; of the kernel, the address. NULL: none */
 const struct ns_object *ns_session_object(const struct nt_session *session, uint64_t space,
 					  uint64_t addr, uint64_t *offset);
-
-/* Counts of a session that has them in place of trace, as nt_profile_run() takes them */
-int ns_sums_counts(const struct nt_session *session, struct nt_counts *counts,
-		   struct nt_profile_totals *totals);
 
 /* ns_firmware_load() - @spec: see struct nt_session_options. Return: 0; -1: nt_session_error() says why */
 int ns_firmware_load(struct nt_session *session, const char *spec);

@@ -9,7 +9,6 @@
 
 #include "ntrace/sinks.h"
 #include "session-priv.h"
-#include "session/counts/sums.h"
 
 /* struct perf_record_auxtrace_info */
 struct auxtrace_info_record {
@@ -179,8 +178,8 @@ void nt_session_close(struct nt_session *session)
 	free(session->records.at);
 	free(session->events.at);
 	pd_close(&session->pd);
-	nt_sums_free(session->sums);
-	free(session->bases);
+	if (session->counted)
+		session->counted->free(session->counted);
 	free(session->cache);
 	free(session);
 }
@@ -403,7 +402,7 @@ bool nt_session_cpu(struct nt_session *session, size_t nth, int *cpu,
 
 	for (i = 0; i < session->setup.nr_cpus; i++) {
 		c = &session->setup.cpus[i];
-		if ((!session->sums && !nt_session_trace(session, c->cpu, 0, &piece)) || nth--)
+		if ((!session->counted && !nt_session_trace(session, c->cpu, 0, &piece)) || nth--)
 			continue;
 		*cpu = c->cpu;
 		*config = c->nt;

@@ -262,7 +262,8 @@ static int take_sums(struct nt_profile *profile)
 		nt_counts_free(counts);
 		return -1;
 	}
-	return ns_sums_counts(profile->session, counts, &profile->totals) ?: make_insns(profile);
+	return profile->session->counted->take(profile->session, counts, &profile->totals) ?:
+		make_insns(profile);
 }
 
 int nt_profile_run(struct nt_profile *profile)
@@ -273,7 +274,7 @@ int nt_profile_run(struct nt_profile *profile)
 	};
 	int err;
 
-	if (profile->session->sums)
+	if (profile->session->counted)
 		return take_sums(profile);
 	if (profile->filtered)
 		consumer.ranges = take_ranges;

@@ -12,6 +12,19 @@
 #define KERNEL_NAME	"[kernel.kallsyms]"
 #define SPACE		NS_SPACE_GENERATION	/* of the one process */
 
+/* The counts of a session, and where each of their files begins in the one process */
+struct file_counts {
+	struct ns_counted counted;	/* first */
+	struct nt_sums	*sums;
+	uint64_t	*bases;
+};
+
+/* NULL: the session has trace */
+static struct file_counts *counts_of(const struct nt_session *s)
+{
+	return (struct file_counts *)s->counted;
+}
+
 /* An offset that is too large is refused by map_file(). */
 static void cover(uint64_t *size, uint64_t offset)
 {
@@ -55,9 +68,10 @@ static int map_file(struct nt_session *s, uint64_t *at, uint64_t size, const str
 	return s->sideband.store.failed ? ns_fail(s, "out of memory") : 0;
 }
 
-/* Where each file begins, in @s->bases */
+/* Set file_counts::bases. */
 static int map_files(struct nt_session *s, uint64_t *sizes)
 {
+	struct file_counts *c = counts_of(s);
 	const struct ns_generation gen = { .pid = -1, .image = 1 };
 	const struct sums_file *file;
 	uint64_t at = ALIGN;
@@ -66,9 +80,9 @@ static int map_files(struct nt_session *s, uint64_t *sizes)
 
 	if (!ns_array_add(&s->sideband.generations, gen))
 		return ns_fail(s, "out of memory");
-	for (i = 0; !err && i < s->sums->files.nr; i++) {
-		file = &s->sums->files.at[i];
-		s->bases[i] = at;
+	for (i = 0; !err && i < c->sums->files.nr; i++) {
+		file = &c->sums->files.at[i];
+		c->bases[i] = at;
 		if (file->path[0] && !is_kernel(file))
 			err = map_file(s, &at, sizes[i], file);
 	}
@@ -77,45 +91,25 @@ static int map_files(struct nt_session *s, uint64_t *sizes)
 
 static int open_files(struct nt_session *s)
 {
-	size_t nr = s->sums->files.nr;
+	struct file_counts *c = counts_of(s);
+	size_t nr = c->sums->files.nr;
 	uint64_t *sizes = calloc(nr + 1, sizeof(*sizes));
 	int err;
 
-	s->bases = calloc(nr + 1, sizeof(*s->bases));
+	c->bases = calloc(nr + 1, sizeof(*c->bases));
 	s->setup.cpus = calloc(1, sizeof(*s->setup.cpus));
-	if (!sizes || !s->bases || !s->setup.cpus) {
+	if (!sizes || !c->bases || !s->setup.cpus) {
 		free(sizes);
 		return ns_fail(s, "out of memory");
 	}
 	s->setup.nr_cpus = 1;
 	nt_config_init(&s->setup.cpus[0].nt, sizeof(s->setup.cpus[0].nt));
-	if (s->sums->xlen)
-		s->setup.cpus[0].nt.xlen = s->sums->xlen;
-	file_sizes(s->sums, sizes);
+	if (c->sums->xlen)
+		s->setup.cpus[0].nt.xlen = c->sums->xlen;
+	file_sizes(c->sums, sizes);
 	err = map_files(s, sizes);
 	free(sizes);
 	return err;
-}
-
-int nt_session_open_counts(struct nt_session **session, const char *path,
-			   const struct nt_session_options *options)
-{
-	struct nt_session *s = calloc(1, sizeof(*s));
-
-	*session = s;
-	if (!s)
-		return -1;
-	ns_take_options(s, options);
-	s->sums = nt_sums_new();
-	if (s->options.kcore)
-		s->pd.folder = strdup(s->options.kcore);
-	s->has_objects = s->sums && (!s->options.kcore || s->pd.folder);
-	if (!s->has_objects || ns_objects_init(&s->objects, &s->pd, s->options.symfs,
-					       s->options.cache ? s->options.cache : s->cache))
-		return ns_fail(s, "out of memory");
-	if (nt_sums_read(s->sums, path))
-		return ns_fail(s, "%s", nt_sums_error(s->sums));
-	return open_files(s);
 }
 
 /* ---- Counts ---- */
@@ -128,12 +122,13 @@ struct placing {
 static uint32_t kernel_file(const struct nt_session *s)
 {
 	uint8_t id[PD_BUILD_ID_SIZE];
+	const struct file_counts *c = counts_of(s);
 	uint32_t i;
 
 	sums_kernel_id(s, id);
-	for (i = 0; s->sums && i < s->sums->files.nr; i++) {
-		if (is_kernel(&s->sums->files.at[i]) && s->objects.kcore.map &&
-		    !memcmp(s->sums->files.at[i].build_id, id, sizeof(id)))
+	for (i = 0; c && i < c->sums->files.nr; i++) {
+		if (is_kernel(&c->sums->files.at[i]) && s->objects.kcore.map &&
+		    !memcmp(c->sums->files.at[i].build_id, id, sizeof(id)))
 			return i;
 	}
 	return SUMS_NO_FILE;
@@ -143,25 +138,26 @@ static uint32_t kernel_file(const struct nt_session *s)
 static bool place(const struct placing *p, uint32_t number, uint64_t offset, uint64_t *space,
 		  uint64_t *addr)
 {
-	const struct nt_session *s = p->session;
-	const struct sums_file *file = &s->sums->files.at[number];
+	const struct file_counts *c = counts_of(p->session);
+	const struct sums_file *file = &c->sums->files.at[number];
 
 	*space = number == p->kernel ? NS_SPACE_KERNEL : SPACE;
-	*addr = number == p->kernel ? offset : s->bases[number] + offset;
+	*addr = number == p->kernel ? offset : c->bases[number] + offset;
 	return file->path[0] && (number == p->kernel || !is_kernel(file));
 }
 
-int ns_sums_counts(const struct nt_session *s, struct nt_counts *counts,
-		   struct nt_profile_totals *totals)
+static int take_all(const struct nt_session *s, struct nt_counts *counts,
+		    struct nt_profile_totals *totals)
 {
-	const struct sums_entry *e = s->sums->entries.at, *end = e + s->sums->entries.nr;
+	const struct nt_sums *sums = counts_of(s)->sums;
+	const struct sums_entry *e = sums->entries.at, *end = e + sums->entries.nr;
 	struct placing placing = { .session = s, .kernel = kernel_file(s) };
 	struct nt_count count;
 	uint64_t space;
 
-	totals->losses = s->sums->totals.losses;
-	totals->errors = s->sums->totals.errors;
-	totals->gaps = s->sums->totals.gaps;
+	totals->losses = sums->totals.losses;
+	totals->errors = sums->totals.errors;
+	totals->gaps = sums->totals.gaps;
 	for (; e < end; e++) {
 		count = (struct nt_count){
 			.type = e->type, .how = e->how, .count = e->count, .insns = e->insns,
@@ -181,11 +177,60 @@ int ns_sums_counts(const struct nt_session *s, struct nt_counts *counts,
 
 bool nt_session_lacks_kernel(const struct nt_session *s)
 {
+	const struct file_counts *c = counts_of(s);
 	uint32_t kernel = kernel_file(s), i;
 
-	for (i = 0; s->sums && i < s->sums->files.nr; i++) {
-		if (i != kernel && is_kernel(&s->sums->files.at[i]))
+	for (i = 0; c && i < c->sums->files.nr; i++) {
+		if (i != kernel && is_kernel(&c->sums->files.at[i]))
 			return true;
 	}
 	return false;
+}
+
+/* ---- All ---- */
+
+static void free_counts(struct ns_counted *counted)
+{
+	struct file_counts *c = (struct file_counts *)counted;
+
+	nt_sums_free(c->sums);
+	free(c->bases);
+	free(c);
+}
+
+static struct file_counts *new_counts(void)
+{
+	struct file_counts *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->counted = (struct ns_counted){ .take = take_all, .free = free_counts };
+	c->sums = nt_sums_new();
+	if (c->sums)
+		return c;
+	free(c);
+	return NULL;
+}
+
+int nt_session_open_counts(struct nt_session **session, const char *path,
+			   const struct nt_session_options *options)
+{
+	struct nt_session *s = calloc(1, sizeof(*s));
+	struct file_counts *c;
+
+	*session = s;
+	if (!s)
+		return -1;
+	ns_take_options(s, options);
+	c = new_counts();
+	s->counted = (struct ns_counted *)c;
+	if (s->options.kcore)
+		s->pd.folder = strdup(s->options.kcore);
+	s->has_objects = c && (!s->options.kcore || s->pd.folder);
+	if (!s->has_objects || ns_objects_init(&s->objects, &s->pd, s->options.symfs,
+					       s->options.cache ? s->options.cache : s->cache))
+		return ns_fail(s, "out of memory");
+	if (nt_sums_read(c->sums, path))
+		return ns_fail(s, "%s", nt_sums_error(c->sums));
+	return open_files(s);
 }
