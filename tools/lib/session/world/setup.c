@@ -80,7 +80,7 @@ static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const ui
 	nt->dialect = small_word(words, nr, NTRACE_INFO_CPU_DIALECT);
 	nt->addr_bits = small_word(words, nr, NTRACE_INFO_CPU_ADDR_BITS);
 	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)
-		nt->return_depth = nt->dialect ? NT_RETURN_DEPTH_SIFIVE0 : NT_RETURN_DEPTH;
+		nt->return_depth = nt_encoder_return_depth(nt->dialect);
 	nt->sequential_jump = !!(cpu->config & NTRACE_CONFIG_SEQUENTIAL_JUMP);
 	nt->all_jumps = !!(cpu->config & NTRACE_CONFIG_ALL_JUMPS);
 	nt->extend_addr = !!(cpu->config & NTRACE_CONFIG_EXTEND_ADDR);
