@@ -15,7 +15,12 @@ struct walk {
 	uint8_t		*left;		/* the begin of a record whose rest is in the next chunk */
 	size_t		nr_left;
 	uint64_t	nr;		/* records so far */
+	uint64_t	expanded;	/* bytes of compressed records so far */
 };
+
+/* Limits of what compressed records may expand to, so that a small file cannot use up all memory */
+#define EXPANSION	256		/* times the size of the file */
+#define EXPANDED_LEAST	(64 << 20)	/* bytes that are allowed in any case */
 
 /* ---- Memory ---- */
 
@@ -243,6 +248,9 @@ static int give(struct walk *w, const struct perf_event_header *header, const ui
 		parse_sample(w->pd, header, &record.id);
 	else if (w->pd->nr_attrs && header->type < PD_HEADER_ATTR)
 		parse_sample_id(w->pd, header, &record.id);
+	/* UINT64_MAX is after every time, in this library */
+	if (record.id.time == UINT64_MAX)
+		record.id.time = 0;
 	return w->take(w->ctx, &record);
 }
 
@@ -348,6 +356,10 @@ static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
 		if (ZSTD_isError(ret))
 			return pd_fail(w->pd, "the recording is damaged: zstd says '%s'",
 				       ZSTD_getErrorName(ret));
+		w->expanded += out.pos - w->nr_left;
+		if (w->expanded > EXPANDED_LEAST + EXPANSION * (uint64_t)w->pd->size)
+			return pd_fail(w->pd, "the recording is damaged: its compressed records expand to more than %d times its size",
+				       EXPANSION);
 		full = out.pos == out.size;
 		err = walk_chunk(w, out.dst, out.pos);
 		if (err)
