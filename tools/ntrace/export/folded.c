@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace export --format folded: a line for each stack, "comm;outer;inner COUNT", as flamegraph.pl reads it */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,17 +10,24 @@
 #include "cli/json-text.h"
 
 #define STACKS_MAX	(4 << 20)
+/* A line has all callers of its call: without a limit, a deep recursion writes the square of its depth. */
+#define DEPTH_MAX	1024
+
+struct folded {
+	struct flame	flame;
+	uint64_t	too_deep;	/* calls below DEPTH_MAX */
+};
 
 static int folded_begin(struct export *e)
 {
-	struct flame *flame = calloc(1, sizeof(*flame));
+	struct folded *folded = calloc(1, sizeof(*folded));
 
-	if (!flame) {
+	if (!folded) {
 		errno = ENOMEM;
 		return -1;
 	}
-	flame->max = STACKS_MAX;
-	e->state = flame;
+	folded->flame.max = STACKS_MAX;
+	e->state = folded;
 	return 0;
 }
 
@@ -27,7 +35,8 @@ static int folded_begin(struct export *e)
 static int folded_enter(struct export *e, struct nested_call *call)
 {
 	const struct export_thread *thread;
-	uint32_t parent, node;
+	struct folded *folded = e->state;
+	uint32_t parent, node = FLAME_NONE;
 
 	if (call->depth) {
 		parent = e->nested.open.at[call->depth - 1].user;
@@ -35,9 +44,12 @@ static int folded_enter(struct export *e, struct nested_call *call)
 		thread = export_thread(e, &call->call);
 		if (!thread)
 			return -1;
-		parent = flame_child(e->state, 0, thread->number);
+		parent = flame_child(&folded->flame, 0, thread->number);
 	}
-	node = flame_child(e->state, parent, call->call.function);
+	if (call->depth < DEPTH_MAX)
+		node = flame_child(&folded->flame, parent, call->call.function);
+	else
+		folded->too_deep++;
 	call->user = node == FLAME_NONE ? parent : node;
 	return 0;
 }
@@ -46,7 +58,7 @@ static int folded_leave(struct export *e, const struct nested_call *call)
 {
 	uint64_t all = e->insns ? call->call.insns : call->call.ns;
 	uint64_t child = e->insns ? call->child_insns : call->child_ns;
-	struct flame *flame = e->state;
+	struct flame *flame = &((struct folded *)e->state)->flame;
 
 	if (call->user != FLAME_NONE)
 		flame->nodes.at[call->user].ns += all > child ? all - child : 0;
@@ -105,7 +117,8 @@ static int add_stack(struct export *e, const struct flame *flame, uint32_t node,
 
 static int folded_end(struct export *e)
 {
-	const struct flame *flame = e->state;
+	const struct folded *folded = e->state;
+	const struct flame *flame = &folded->flame;
 	uint32_t *path = calloc(flame->nodes.nr + 1, sizeof(*path));
 	int err = path ? 0 : -1;
 	size_t i;
@@ -115,13 +128,16 @@ static int folded_end(struct export *e)
 			err = add_stack(e, flame, i, path);
 	}
 	free(path);
+	if (!err && folded->too_deep)
+		fprintf(stderr, "ntrace: %" PRIu64 " calls have more than %d callers: they count as a part of their caller\n",
+			folded->too_deep, DEPTH_MAX);
 	return err;
 }
 
 static void folded_free(struct export *e)
 {
 	if (e->state)
-		flame_free(e->state);
+		flame_free(&((struct folded *)e->state)->flame);
 	free(e->state);
 }
 
