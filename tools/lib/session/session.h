@@ -63,6 +63,7 @@ struct nt_session_info {
 	bool		has_time;
 	/* SRC of messages of no encoder of the recording, which were left out; -1: none so far */
 	int32_t		unknown_source;
+	uint64_t	missing_bytes;	/* of trace that the recording names and does not have */
 };
 void nt_session_info(const struct nt_session *session, struct nt_session_info *info, size_t size);
 

@@ -262,6 +262,23 @@ static void look_at_begin(struct ns_stretch *s, const struct ns_setup *setup, co
 		pd_forget(pd, s->pieces.at[0].data, PD_AROUND);
 }
 
+/*
+ * Trace that PERF_RECORD_AUX names and no buffer has is lost. In snapshot mode, a record may outlive its
+ * trace. A shard has the record before its first trace.
+ */
+static void find_missing(struct ns_trace *trace, struct ns_stretch *s, bool first_of_shard)
+{
+	uint64_t there = 0;
+	size_t i;
+
+	for (i = 0; i < s->pieces.nr; i++)
+		there += s->pieces.at[i].size;
+	if (there >= s->size || s->flags & PERF_AUX_FLAG_OVERWRITE || (first_of_shard && !there))
+		return;
+	trace->missing += s->size - there;
+	s->lost = true;
+}
+
 static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 			   const struct perfdata *pd)
 {
@@ -270,6 +287,8 @@ static void link_stretches(struct ns_trace *trace, const struct ns_setup *setup,
 
 	for (i = 0; i < trace->stretches.nr; i++) {
 		s = &trace->stretches.at[i];
+		find_missing(trace, s, pd->features[PD_FEAT_SHARD].there &&
+			     (!before || before->queue != s->queue));
 		/* messages of frames are found when they are decoded */
 		if (!ns_frames_has(s))
 			look_at_begin(s, setup, pd);

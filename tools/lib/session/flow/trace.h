@@ -52,6 +52,7 @@ struct ns_trace {
 	NS_ARRAY(struct ns_queue) queues;
 	NS_ARRAY(struct ns_stretch) stretches;	/* by queue, then offset; later by end */
 	uint64_t	bytes;
+	uint64_t	missing;	/* bytes that PERF_RECORD_AUX names and no buffer has */
 };
 
 /* ns_trace_add_data() - PERF_RECORD_AUXTRACE; ns_trace_add_aux() - PERF_RECORD_AUX. -1: no memory */
