@@ -114,7 +114,7 @@ full() {
 	prints "$1" >/dev/full 2>"$tap_tmp/err"
 	rc=$?
 	echo "status $rc: $(head -n 1 "$tap_tmp/err")"
-	[ $rc -eq 1 ] && grep -q 'No space left on device' "$tap_tmp/err"
+	[ $rc -eq 2 ] && grep -q 'No space left on device' "$tap_tmp/err"
 }
 # A reader like head may have seen enough. Then the program ends by SIGPIPE and says nothing.
 closed() {

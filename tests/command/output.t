@@ -23,22 +23,34 @@ calls_program -g &&
 ntrace=$O/bin/ntrace
 mkdir "$tap_tmp/there" && cd "$tap_tmp/there" || exit
 commands="inject html export-perfetto export-chrome export-speedscope export-folded export-jsonl export-sqlite \
-	profile-lcov profile-gcov profile-llvm profile-bolt profile-callgrind"
+	profile-lcov profile-gcov profile-llvm profile-bolt profile-callgrind profile-counts merge split encode"
+"$ntrace" profile --counts -i ../perf.data -o ../counts && "$ntrace" decode --pcs --elf ../calls ../perf.data >../pcs || exit
 "$ntrace" export --format sqlite -i ../perf.data -o ../try >/dev/null 2>&1 ||
 	commands=$(echo "$commands" | sed 's/export-sqlite//')
 
-# into COMMAND FILE [SAID]: what runs it
+# into COMMAND FILE [SAID]: run the command on the input that $input names; split writes FILE as a shard of this folder
 into() {
-	_said=${3:-../said}
+	_said=${3:-../said} _input=${input:-../perf.data}
 	case $1 in
 	export-*) set -- "$1" "$2" export --format "${1#*-}" ;;
 	profile-bolt) set -- "$1" "$2" profile --bolt --object calls ;;
 	profile-*) set -- "$1" "$2" profile "--${1#*-}" ;;
 	inject) set -- "$1" "$2" inject --period 3 ;;
+	merge) "$ntrace" merge ${input-../counts} -o "$2" 2>"$_said"; return ;;
+	encode) "$ntrace" encode --elf ../calls --pcs ${input-../pcs} -o "$2" 2>"$_said"; return ;;
+	split) shard "$2"; return ;;
 	*) set -- "$1" "$2" "$1" ;;
 	esac
 	_file=$2; shift 2
-	"$ntrace" "$@" -i ../perf.data -o "$_file" 2>"$_said"
+	"$ntrace" "$@" -i "$_input" -o "$_file" 2>"$_said"
+}
+# split names its files itself: 1.data is FILE while it runs
+shard() {
+	[ ! -e "$1" ] && [ ! -L "$1" ] || mv "$1" 1.data
+	"$ntrace" split -n 1 -i "$_input" -o . 2>"$_said"
+	_rc=$?
+	[ ! -e 1.data ] && [ ! -L 1.data ] || mv 1.data "$1"
+	return $_rc
 }
 # kept COMMAND: the file of before is all that is there
 kept() {
@@ -64,7 +76,7 @@ full() {
 	rm plain
 	said=$(trap '' XFSZ; ulimit -f 0; into "$1" file /dev/stdout; echo "status $?")
 	# sqlite has one word for all errors of a write
-	case $said in *"writing file failed: File too large"*"status 1" | *"writing file failed: Input/output error"*"status 1") ;; *) echo "$1: $said"; return 1 ;; esac
+	case $said in *"writing "*" failed: File too large"*"status 2" | *"writing file failed: Input/output error"*"status 2") ;; *) echo "$1: $said"; return 1 ;; esac
 	kept "$1" "a full disk" || return
 	said=$(ulimit -f 0; into "$1" file /dev/stdout; echo "status $?")
 	case $said in *"status 153") ;; *) echo "$1: $said"; return 1 ;; esac
@@ -93,8 +105,8 @@ all() {
 	for command in $commands; do "$1" "$command" || return; done
 }
 device() {
-	# no_pipe is about sqlite, without a device that root could lose
-	for command in $(echo "$commands" | sed 's/export-sqlite//'); do
+	# no_pipe is about sqlite, without a device that root could lose; split names its files itself
+	for command in $(echo "$commands" | sed 's/export-sqlite//; s/split//'); do
 		into "$command" plain && [ -s plain ] || continue
 		into "$command" /dev/full && { echo "$command: no error"; return 1; }
 		grep -q "writing /dev/full failed" ../said && [ -c /dev/full ] || { echo "$command: $(cat ../said)"; return 1; }
@@ -102,7 +114,7 @@ device() {
 }
 pipe() {
 	for command in $commands; do
-		case $command in inject | *sqlite) continue ;; esac
+		case $command in inject | split | *sqlite) continue ;; esac
 		begin
 		into "$command" plain && mkfifo named || return
 		cat named >got &
@@ -120,17 +132,109 @@ no_pipe() {
 		rc=$?
 		kill $! 2>/dev/null; wait
 		cat ../said
-		[ $rc -eq 1 ] && [ -p named ] || return
+		[ $rc -eq 2 ] && [ -p named ] || return
 	done
 }
 link() {
 	begin && mkdir sub && mv file sub && ln -s sub/file link
 	into export-jsonl link && [ -L link ] && grep -q outer sub/file && [ "$(ls -A sub)" = file ]
 }
-# the recording itself may be replaced by what is made of it
-itself() {
-	begin && cp ../perf.data own && "$ntrace" inject --period 3 -i own -o own && ! cmp -s own ../perf.data &&
-		"$ntrace" inject --period 3 -i ../perf.data -o other && cmp own other
+# inputs COMMAND: the names of the input, and of two links to it
+over() {
+	for command in $commands; do
+		for name in own symbolic hard; do
+			begin && rm file
+			case $command in merge) cp ../counts own ;; encode) cp ../pcs own ;; *) cp ../perf.data own ;; esac
+			cp own ../before && ln -s own symbolic && ln own hard
+			input=own
+			[ $command,$name != split,own ] || input=1.data
+			into "$command" $name
+			rc=$?
+			unset input
+			[ $rc -eq 2 ] && cmp own ../before && [ "$(ls -A | tr '\n' ' ')" = "hard own symbolic " ] &&
+				grep -q "the command reads this file" ../said && continue
+			echo "$command, $name: status $rc, $(cat ../said)"; ls -lA
+			return 1
+		done
+	done
+}
+# the second input of merge, the code of encode, standard input and output
+over_others() {
+	begin && cp ../counts one && cp ../counts two && cp ../calls calls && cp ../perf.data own
+	"$ntrace" merge one two -o two 2>/dev/null
+	[ $? -eq 2 ] && cmp two ../counts || return
+	"$ntrace" encode --elf calls --pcs ../pcs -o calls 2>/dev/null
+	[ $? -eq 2 ] && cmp calls ../calls || return
+	"$ntrace" export --format jsonl -i - -o own <own 2>/dev/null
+	[ $? -eq 2 ] && cmp own ../perf.data || return
+	"$ntrace" profile --counts -i own >>own 2>/dev/null
+	[ $? -eq 2 ] && cmp own ../perf.data
+}
+directory() {
+	for command in $commands; do
+		# shards are replaced by shards that are folders
+		[ $command != split ] || continue
+		begin && rm file && mkdir folder && echo mine >folder/data && echo mine >folder/file
+		into "$command" folder
+		rc=$?
+		[ $rc -eq 2 ] && [ "$(cat folder/data folder/file)" = "mine
+mine" ] && [ "$(ls -A)" = folder ] && continue
+		echo "$command: status $rc, $(cat ../said)"
+		return 1
+	done
+}
+# a recording with the kernel's code is a folder: it replaces recordings, but no folder with files of others
+folders() {
+	begin && rm file && mkdir -p ../rec/kcore_dir && cp ../perf.data ../rec/data && cp ../calls ../rec/kcore_dir/kcore
+	for command in inject split; do
+		for n in 1 2; do input=../rec into $command new || { cat ../said; return 1; }; done
+		[ "$(find . -type f | sort | tr '\n' ' ')" = "./new/data ./new/kcore_dir/kcore " ] || { find .; return 1; }
+		[ "$(stat -c %a new/data)" = 600 ] || return
+		echo mine >new/mine; cp new/data ../before
+		input=../rec into $command new
+		[ $? -eq 2 ] && cmp new/data ../before && [ "$(cat new/mine)" = mine ] && grep -q "not empty" ../said || { cat ../said; return 1; }
+		input=../rec into $command ../rec && return 1
+		cmp ../rec/data ../perf.data || return
+		rm -r new
+	done
+}
+killed() {
+	for command in $commands; do
+		begin
+		(END_BY=9 LD_PRELOAD=$tap_tmp/end.so; export END_BY LD_PRELOAD; into "$command" file)
+		rc=$?
+		[ $rc -eq 137 ] && [ "$(cat file)" = "the file of before" ] || { echo "$command: status $rc"; ls -lA; return 1; }
+	done
+}
+# two signals that arrive together, many times
+two_signals() {
+	for n in $(seq 20); do
+		begin
+		"$ntrace" export --format jsonl -i ../perf.data -o named 2>/dev/null &
+		kill -TERM $!; kill -INT $!; kill -TERM $!
+		wait $!
+		rm -f named
+		[ "$(ls -A)" = file ] || { ls -lA; return 1; }
+	done
+}
+# closed COMMAND...: without a standard output, and with one that is full
+closed() {
+	"$ntrace" "$@" >&- 2>../said
+	[ $? -eq 2 ] && [ "$(grep -c "writing the standard output failed" ../said)" = 1 ] || { echo "$*, closed:"; cat ../said; return 1; }
+	"$ntrace" "$@" >/dev/full 2>../said
+	[ $? -eq 2 ] && [ "$(grep -c "writing the standard output failed: No space" ../said)" = 1 ] && return
+	echo "$*, full:"; cat ../said
+	return 1
+}
+all_closed() {
+	r="-i ../perf.data"
+	for what in "report $r" "report --functions $r" "report --insns $r" "report --stack $r" "slow $r outer" "script $r" \
+		"script --calls $r" "script --insns $r" "html $r -o -" "export --format jsonl $r -o -" "export --format folded $r -o -" \
+		"export --format perfetto $r -o -" "profile --counts $r" "profile --lcov $r" "merge ../counts" "stat ../perf.data" \
+		"dump ../perf.data" "decode --elf ../calls ../perf.data" "decode --pcs --elf ../calls ../perf.data" \
+		"decode --counts --elf ../calls ../perf.data" "doctor" "probe" "help" "version" "help report"; do
+		closed $what || return
+	done
 }
 read_only() {
 	into export-jsonl file && return 1
@@ -143,17 +247,25 @@ stdout() {
 	into export-jsonl /dev/stdout >file && into export-jsonl plain && cmp plain file && [ "$(stat -c %i file)" = "$before" ]
 }
 
-plan 11
-for what in whole full ended; do ok "$what" all $what; done
-ok "a signal that is ignored" ignored export-jsonl
-ok "a full device stays one" device
-ok "named pipes" pipe
-ok "named pipes are refused by what cannot write them" no_pipe
-ok "links" link
-ok "a recording in its own place" itself
+plan 17
+ok "a complete file replaces the one before and keeps its rights" all whole
+ok "a full disk leaves the file of before and nothing else" all full
+ok "a signal leaves the file of before and nothing else" all ended
+ok "a killed command leaves the file of before" killed
+ok "two signals at once leave nothing else" two_signals
+ok "a signal that is ignored changes nothing" ignored export-jsonl
+ok "a full device stays a device, and its error is reported" device
+ok "a named pipe gets what a file would get" pipe
+ok "a named pipe is refused by formats that cannot be written to it" no_pipe
+ok "a symbolic link keeps leading to its file" link
+ok "no command writes over its input, whatever name the input has" over
+ok "merge, encode and standard streams do not write over any input" over_others
+ok "a directory is not replaced" directory
+ok "the folder of a recording replaces only the folder of a recording" folders
+ok "every command reports a standard output that is closed or full once, and exits with 2" all_closed
 begin && chmod 444 file
-if [ -w file ]; then skip "a file that may only be read" "this user may write all files"; else
-	ok "a file that may only be read" read_only
+if [ -w file ]; then skip "a file that may only be read is kept" "this user may write all files"; else
+	ok "a file that may only be read is kept" read_only
 fi
-ok "standard output by its name" stdout
+ok "standard output by its name is written in place" stdout
 done_testing

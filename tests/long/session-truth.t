@@ -92,7 +92,7 @@ inject() {
 }
 
 lost() {
-	ntrace inject --period 500 --last-branches 0 -i "$out/lost.data" -o "$truth_dir/lost.inject"
+	ntrace inject --strict --period 500 --last-branches 0 -i "$out/lost.data" -o "$truth_dir/lost.inject"
 	[ $? -eq 1 ] || return
 	"$(other_perf)" script --symfs "$truth_root" -i "$truth_dir/lost.inject" -F comm,tid,ip,sym 2>/dev/null |
 		python3 "$top/tests/session/lost.py"

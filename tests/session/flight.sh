@@ -5,7 +5,8 @@ flight=$tap_tmp/flight
 flight_build() {
 	${CC:-cc} -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -Wall \
 		-I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -I"$top/tools/ntrace" -o "$flight" \
-		"$top/tests/session/flight.c" "$top/tools/ntrace/flight/save.c" "$top/tools/ntrace/cli/perf-file.c" \
+		"$top/tests/session/flight.c" "$top/tools/ntrace/flight/save.c" "$top/tools/ntrace/cli/output.c" \
+		"$top/tools/lib/session/file/perfdata-write.c" "$top/tools/lib/session/file/whole-file.c" \
 		"$top/tools/lib/session/file/flight.c" "$top/tools/lib/session/file/dump.c" "$top/tools/lib/session/file/flight-dump.c" "$top/tools/lib/session/world/setup.c" "$O/lib/libntrace.a"
 }
 

@@ -12,6 +12,7 @@
 #include "flight/flight.h"
 #endif
 #include "ntrace.h"
+#include "cli/output.h"
 
 static const struct command {
 	const char *name;
@@ -106,7 +107,7 @@ static bool is_one_of(const char *arg, const char *a, const char *b, const char 
 	return !strcmp(arg, a) || !strcmp(arg, b) || !strcmp(arg, c);
 }
 
-int main(int argc, char **argv)
+static int run_all(int argc, char **argv)
 {
 	if (argc < 2) {
 		usage(stderr);
@@ -125,4 +126,10 @@ int main(int argc, char **argv)
 		return EXIT_CLEAN;
 	}
 	return run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	output_begin();
+	return output_end(run_all(argc, argv));
 }

@@ -5,11 +5,11 @@
 #ifndef NTRACE_TOOL_H
 #define NTRACE_TOOL_H
 
-/* Exit status of every command. */
+/* Exit status of every command, as grep and diff have it */
 enum {
-	EXIT_CLEAN	= 0,
-	EXIT_TRACE	= 1,	/* errors in the trace (or in a file) were reported */
-	EXIT_USAGE	= 2,
+	EXIT_CLEAN	= 0,	/* the answer was written */
+	EXIT_TRACE	= 1,	/* the answer is "no", because nothing matched, files differ or the trace has errors */
+	EXIT_USAGE	= 2,	/* the command cannot answer, because of its options, its files or a full disk */
 };
 
 /* argv[0] is the name of the command. Returns the exit status. */

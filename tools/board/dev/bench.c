@@ -399,7 +399,7 @@ static int parse_and_run(struct bench *bench, int argc, char **argv)
 		return EXIT_USAGE;
 	if (!options_are_of_one_stream(&bench->options))
 		return EXIT_USAGE;
-	status = options_take_recording(&bench->options, argv[optind]) &&
+	status = options_take_recording(&bench->options, argv[optind]) == EXIT_CLEAN &&
 		 read_all(bench, argv[optind]) ? measure(bench) : EXIT_USAGE;
 	options_end(&bench->options);
 	return status;

@@ -21,6 +21,8 @@
 #include "ntrace.h"
 #include "dev.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "session/file/whole-file.h"
 #include "truth.h"
 
 #define BUFFER		(1 << 20)
@@ -450,7 +452,7 @@ static int encode_list(struct encode *e, struct list *l)
 		switch (next_item(l, &pc, &e->line)) {
 		case ITEM_PC:
 			if (take_pc(e, &prev, &cur, pc))
-				return EXIT_TRACE;
+				return EXIT_USAGE;
 			break;
 		case ITEM_GAP:
 			last_step(e, &cur);
@@ -464,7 +466,7 @@ static int encode_list(struct encode *e, struct list *l)
 		case ITEM_BAD:
 			fprintf(stderr, "ntrace encode: %s:%llu: neither PC (0x...) nor gap (-)\n",
 				e->pcs, (unsigned long long)e->line);
-			return EXIT_TRACE;
+			return EXIT_USAGE;
 		}
 	}
 }
@@ -778,7 +780,7 @@ static int run(struct encode *e, struct list *l)
 		nb_truth_state(e->truth, &e->enc.state);
 	if (ferror(l->file)) {
 		fprintf(stderr, "ntrace encode: '%s' cannot be read\n", e->pcs);
-		rc = EXIT_TRACE;
+		rc = EXIT_USAGE;
 	}
 	return rc;
 }
@@ -786,7 +788,8 @@ static int run(struct encode *e, struct list *l)
 static int open_and_run(struct encode *e)
 {
 	struct list *l = calloc(1, sizeof(*l));
-	int rc = EXIT_TRACE;
+	struct whole_file whole;
+	int rc = EXIT_USAGE;
 
 	if (!l)
 		return rc;
@@ -796,16 +799,15 @@ static int open_and_run(struct encode *e)
 		rc = EXIT_USAGE;
 		goto out;
 	}
-	e->out_file = fopen(e->out, "w");
+	whole_file_input(fileno(l->file));
+	e->out_file = whole_file_open(&whole, e->out);
 	if (!e->out_file) {
-		fprintf(stderr, "ntrace encode: '%s': %s\n", e->out, strerror(errno));
+		rc = output_failed(e->out);
 		goto out;
 	}
 	rc = run(e, l);
-	if (fclose(e->out_file) || e->failed) {
-		fprintf(stderr, "ntrace encode: '%s' cannot be written\n", e->out);
-		rc = EXIT_TRACE;
-	}
+	if (whole_file_close(&whole, e->out_file, !e->failed && rc == EXIT_CLEAN))
+		rc = output_failed(e->out);
 out:
 	if (l->file && l->file != stdin)
 		fclose(l->file);
@@ -819,7 +821,7 @@ int cmd_encode(int argc, char **argv)
 	int rc;
 
 	if (!e)
-		return EXIT_TRACE;
+		return EXIT_USAGE;
 	e->cfg.mode = NB_MODE_HTM;
 	e->step = 1;
 	rc = parse(e, argc, argv);
@@ -831,7 +833,7 @@ int cmd_encode(int argc, char **argv)
 	if (nb_truth_close(e->truth)) {
 		fprintf(stderr, "ntrace encode: the truth cannot be written: %s\n",
 			strerror(errno));
-		rc = EXIT_TRACE;
+		rc = EXIT_USAGE;
 	}
 	code_free(&e->code);
 	free(e);

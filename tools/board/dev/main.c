@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/output.h"
 #include "dev.h"
 #include "ntrace.h"
 
@@ -17,7 +18,7 @@ static const struct {
 	{ "verify",	cmd_verify },
 };
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	char name[32];
 	size_t i;
@@ -32,4 +33,10 @@ int main(int argc, char **argv)
 	}
 	fputs("usage: ntrace-dev bench|encode|verify [OPTIONS]\n", stderr);
 	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	output_begin();
+	return output_end(run(argc, argv));
 }

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -167,46 +166,13 @@ static bool make_folders(const char *path)
 	return true;
 }
 
-static bool put_vdso(int to)
+static bool put_vdso(const char *to)
 {
 	const struct bytes b = vdso();
+	struct whole_file whole;
+	FILE *out = b.size ? whole_file_open(&whole, to) : NULL;
 
-	return b.size && write(to, b.at, b.size) == (ssize_t)b.size;
-}
-
-static bool put_file(int to, const char *path)
-{
-	int from = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	ssize_t n = -1;
-
-	if (from < 0)
-		return false;
-	if (!fstat(from, &st)) {
-		while (st.st_size && (n = sendfile(to, from, NULL, st.st_size)) > 0)
-			st.st_size -= n;
-	}
-	close(from);
-	return n > 0;
-}
-
-/* Under another name first, so that a copy is whole or not there */
-static bool put_copy(const char *to, const char *path)
-{
-	char name[PATH_MAX + 8];
-	int fd;
-	bool ok;
-
-	snprintf(name, sizeof(name), "%s.new", to);
-	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
-	if (fd < 0)
-		return false;
-	ok = strcmp(path, VDSO) ? put_file(fd, path) : put_vdso(fd);
-	if (close(fd) || !ok || rename(name, to)) {
-		unlink(name);
-		return false;
-	}
-	return true;
+	return out && !whole_file_close(&whole, out, fwrite(b.at, 1, b.size, out) == b.size);
 }
 
 /* A program that cannot be copied is found at its own path, or not at all: no error. */
@@ -222,7 +188,7 @@ static void cache(const struct scan *s, const char *original, const uint8_t *id,
 	if (snprintf(to, sizeof(to), "%s/%s/%s/%s", s->cache, path, hex, name) >= PATH_MAX - 8 ||
 	    !access(to, F_OK))
 		return;
-	if (!make_folders(to) || !put_copy(to, original))
+	if (!make_folders(to) || !(strcmp(original, VDSO) ? !whole_file_copy(original, to) : put_vdso(to)))
 		return;
 	snprintf(folder, sizeof(folder), "../../%s/%s", path, hex);
 	if (snprintf(link, sizeof(link), "%s/.build-id/%.2s/%s", s->cache, hex, hex + 2) >=

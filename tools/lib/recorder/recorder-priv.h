@@ -11,7 +11,7 @@
 
 #include "recorder.h"
 #include "session/array.h"
-#include "session/file/perfdata.h"
+#include "session/file/perfdata-write.h"
 
 #define REC_PMU		"/sys/bus/event_source/devices/ntrace"
 #define REC_MAX_EVENTS	16
@@ -31,10 +31,8 @@ struct rec_chunk {
 
 struct rec_output {
 	char		path[PATH_MAX];
-	int		fd;
+	struct pd_writer w;
 	int		reserve;	/* a file without a name that keeps room for the end; -1 */
-	uint64_t	data_at;	/* where the records begin */
-	uint64_t	at;		/* where the next one goes */
 	int		error;		/* errno of what failed: no trace is written any more */
 	NS_ARRAY(struct rec_chunk) chunks;
 };

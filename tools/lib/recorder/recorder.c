@@ -103,7 +103,7 @@ int nt_recorder_new(struct nt_recorder **recorder, const struct nt_recorder_opti
 		return -1;
 	memcpy(&r->options, options, options->size < sizeof(*options) ? options->size :
 	       sizeof(*options));
-	r->out.fd = r->out.reserve = r->go = r->failed = -1;
+	r->out.w.fd = r->out.reserve = r->go = r->failed = -1;
 	r->child = -1;
 	r->info.status = -1;
 	r->privileged = is_privileged();
@@ -240,8 +240,8 @@ void nt_recorder_info(const struct nt_recorder *r, struct nt_recorder_info *info
 {
 	struct nt_recorder_info now = r->info;
 
-	if (r->out.fd >= 0 && !now.bytes)
-		now.bytes = r->out.at;
+	if (r->out.w.fd >= 0 && !now.bytes)
+		now.bytes = r->out.w.at;
 	now.has_kcore = *r->folder;
 	now.cannot_write = r->out.error;
 	memcpy(info, &now, size < sizeof(now) ? size : sizeof(now));

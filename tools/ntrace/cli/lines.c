@@ -96,8 +96,16 @@ static int each_line(FILE *from, int (*take)(void *ctx, const char *line, size_t
 	return ret || ferror(from) ? -1 : 0;
 }
 
-static int print_text(const char *text, size_t len)
+static bool printed;
+
+bool lines_were_printed(void)
 {
+	return printed;
+}
+
+int lines_print(const char *text, size_t len)
+{
+	printed |= len;
 	return !len || fwrite_unlocked(text, 1, len, stdout) == len ? 0 : -1;
 }
 
@@ -109,7 +117,7 @@ static int print_file(FILE *from)
 	if (fflush(from) || fseek(from, 0, SEEK_SET))
 		return -1;
 	while ((n = fread(text, 1, sizeof(text), from))) {
-		if (print_text(text, n))
+		if (lines_print(text, n))
 			return -1;
 	}
 	return ferror(from) ? -1 : 0;
@@ -131,7 +139,7 @@ static bool is_turn(struct lines *l)
 static int spill(struct lines *l)
 {
 	if (is_turn(l)) {
-		l->failed = print_text(l->text, l->len);
+		l->failed = lines_print(l->text, l->len);
 		l->len = 0;
 		return l->failed ? -1 : 0;
 	}
@@ -316,7 +324,7 @@ void merge_begin(struct merge *merge, struct lines *lines)
 static int print_turn(struct merge *merge, struct lines *lines)
 {
 	int err = lines->failed || !is_turn(lines) || lines->failed ||
-		  print_text(lines->text, lines->len) ? -1 : 0;
+		  lines_print(lines->text, lines->len) ? -1 : 0;
 
 	__atomic_store_n(&merge->turn, lines->nth + 1, __ATOMIC_RELEASE);
 	return err;
@@ -383,7 +391,7 @@ int merge_each(struct merge *merge, int (*take)(void *ctx, uint64_t time, void *
 
 static int print_line(void *ctx, uint64_t time, void *line, size_t size)
 {
-	return fwrite_unlocked(line, 1, size, stdout) == size ? 0 : -1;
+	return lines_print(line, size);
 }
 
 int merge_print(struct merge *merge)

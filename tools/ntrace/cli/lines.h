@@ -67,6 +67,12 @@ static inline void lines_add_bytes(struct lines *lines, const void *bytes, size_
 void lines_add_string(struct lines *lines, const char *string);
 void lines_free(struct lines *lines);
 
+/* lines_print() - write text to the standard output. Return 0; -1: errno */
+int lines_print(const char *text, size_t len);
+
+/* lines_were_printed() - return true if lines_print() has written anything */
+bool lines_were_printed(void);
+
 /* merge_new() - NULL: errno says why */
 struct merge *merge_new(void);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ntrace.h"
 #include "options.h"
 #include "session/session.h"
 
@@ -33,42 +34,58 @@ static void list_cpus(const struct options *options, const char *path)
 	size_t nth;
 	int cpu;
 
-	fprintf(stderr, "ntrace: %s has trace of these CPUs; say which by --cpu:", path);
+	fprintf(stderr, options->cpu_given ? "ntrace: %s has no trace of CPU %u, but of these, for --cpu:" :
+		"ntrace: %s has trace of these CPUs; say which by --cpu:", path, options->cpu);
 	for (nth = 0; nt_session_cpu(options->recording, nth, &cpu, &config); nth++)
 		fprintf(stderr, " %d", cpu);
 	fputs("\n", stderr);
 }
 
-/* The CPU that the user named, or the only one that has trace */
-static bool choose_cpu(struct options *options, const char *path)
+int options_no_cpu(const struct options *options, const char *path)
+{
+	struct nt_config config;
+	int cpu;
+
+	if (nt_session_cpu(options->recording, 0, &cpu, &config))
+		list_cpus(options, path);
+	else
+		fprintf(stderr, "ntrace: %s has no trace of a CPU: nothing was traced, or a thread\n",
+			path);
+	return EXIT_TRACE;
+}
+
+/* Take the CPU that the user named, or the only CPU with trace. Return the exit status */
+static int choose_cpu(struct options *options, const char *path)
 {
 	struct nt_config config;
 	size_t nth, found = 0;
-	int cpu;
+	int cpu, chosen = 0;
 
 	for (nth = 0; nt_session_cpu(options->recording, nth, &cpu, &config); nth++) {
-		if (options->cpu_given && options->cpu != cpu)
+		if (options->cpu_given && options->cpu != (uint32_t)cpu)
 			continue;
 		options->config = config;
-		options->cpu = cpu;
+		chosen = cpu;
 		found++;
 	}
-	if (!nth)
-		fprintf(stderr, "ntrace: %s has no trace of a CPU: nothing was traced, or a thread\n",
-			path);
-	else if (found != 1)
+	if (!nth || (options->cpu_given && !found))
+		return options_no_cpu(options, path);
+	if (found != 1) {
 		list_cpus(options, path);
-	return found == 1;
+		return EXIT_USAGE;
+	}
+	options->cpu = chosen;
+	return EXIT_CLEAN;
 }
 
-bool options_take_recording(struct options *options, const char *path)
+int options_take_recording(struct options *options, const char *path)
 {
 	if (!options_is_recording(path))
-		return true;
+		return EXIT_CLEAN;
 	if (nt_session_open(&options->recording, path, NULL)) {
 		fprintf(stderr, "ntrace: %s: %s\n", path, options->recording ?
 			nt_session_error(options->recording) : "out of memory");
-		return false;
+		return EXIT_USAGE;
 	}
 	return choose_cpu(options, path);
 }

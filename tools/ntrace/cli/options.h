@@ -117,10 +117,12 @@ bool options_are_of_one_stream(const struct options *options);
 bool options_is_recording(const char *path);
 
 /*
- * If the file is a recording of perf, take from it how the encoder was set up. False: it cannot be
- * used, which was reported. options_end() is to be called in each case.
+ * If the file is a recording of perf, take from it how the encoder was set up. Return the exit status
+ * if it cannot be used, which was reported. options_end() is to be called in each case.
  */
-bool options_take_recording(struct options *options, const char *path);
+int options_take_recording(struct options *options, const char *path);
+/* options_no_cpu() - report which CPUs a recording has trace of. Return EXIT_TRACE */
+int options_no_cpu(const struct options *options, const char *path);
 void options_end(struct options *options);
 
 /* A number in C notation up to @max */

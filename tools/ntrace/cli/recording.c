@@ -116,6 +116,9 @@ bool recording_set(struct recording_options *options, int opt, const char *arg)
 		return is_folder("--modules", arg);
 	case OPT_THREADS:
 		return set_threads(options, arg);
+	case OPT_STRICT:
+		options->strict = true;
+		return true;
 	case OPT_TIME:
 		return set_time(&options->filter.time, arg);
 	case OPT_CPU:
@@ -146,11 +149,17 @@ bool recording_number(const char *name, unsigned long least, const char *arg,
 	return false;
 }
 
-void recording_failed(const struct nt_session *session)
+int recording_status(const struct recording_options *options, bool errors)
+{
+	return options->strict && errors ? EXIT_TRACE : EXIT_CLEAN;
+}
+
+int recording_failed(const struct nt_session *session)
 {
 	const char *error = nt_session_error(session);
 
 	fprintf(stderr, "ntrace: %s\n", error[0] ? error : "out of memory");
+	return EXIT_USAGE;
 }
 
 struct nt_session *recording_open(const struct recording_options *options)
@@ -181,6 +190,10 @@ void recording_report(struct nt_session *session)
 			path, why);
 	if (info.truncated)
 		fprintf(stderr, "ntrace: the recording was cut short: its last records are missing\n");
+	if (info.missing_bytes)
+		fprintf(stderr, "ntrace: %llu bytes of trace, %.1f %%, are not in the recording, which names them: its recorder was killed, the disk was full, or a copy is not complete\n",
+			(unsigned long long)info.missing_bytes,
+			100.0 * info.missing_bytes / (info.missing_bytes + info.trace_bytes));
 	if (info.lost_records)
 		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",
 			(unsigned long long)info.lost_records);

@@ -12,6 +12,7 @@ struct recording_options {
 	const char	*input;		/* -i, perf.data if not given */
 	struct nt_session_options session;
 	struct nt_filter filter;
+	bool		strict;		/* errors of the trace decide the exit status */
 };
 
 enum {
@@ -23,6 +24,7 @@ enum {
 	OPT_TIME,
 	OPT_CPU,
 	OPT_TID,
+	OPT_STRICT,
 	OPT_RECORDING_END,
 };
 
@@ -33,6 +35,7 @@ enum {
 	{ "firmware", required_argument, NULL, OPT_FIRMWARE },		\
 	{ "modules", required_argument, NULL, OPT_MODULES },		\
 	{ "threads", required_argument, NULL, OPT_THREADS },		\
+	{ "strict", no_argument, NULL, OPT_STRICT },			\
 	{ "help", no_argument, NULL, 'h' }
 
 #define RECORDING_HELP							\
@@ -41,7 +44,8 @@ enum {
 	"  --buildid-dir DIR    files by build id, as perf archive packs them (~/.debug)\n" \
 	"  --firmware FILE[@ADDRESS]  ELF file of machine mode, and what to add to its addresses\n" \
 	"  --modules DIR        files of the kernel's modules, for lines; subfolders are searched\n" \
-	"  --threads N          processors to use (all)\n"
+	"  --threads N          processors to use (all)\n" \
+	"  --strict             exit with 1 if trace was lost or could not be decoded\n"
 
 /* Of commands that take struct recording_options::filter into account */
 #define FILTER_OPTIONS							\
@@ -65,8 +69,11 @@ int recording_no_argument(const char *command, const char *argument);
 bool recording_number(const char *name, unsigned long least, const char *arg,
 		      unsigned long *number);
 
-/* recording_failed() - report why a call of the session failed */
-void recording_failed(const struct nt_session *session);
+/* recording_status() - return the exit status of an answer: EXIT_TRACE under --strict if there were @errors */
+int recording_status(const struct recording_options *options, bool errors);
+
+/* recording_failed() - report why a call of the session failed. Return EXIT_USAGE */
+int recording_failed(const struct nt_session *session);
 
 /* recording_open() - NULL: it failed, and was reported */
 struct nt_session *recording_open(const struct recording_options *options);

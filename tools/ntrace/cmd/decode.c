@@ -12,6 +12,7 @@
 #include "raw/elf-image.h"
 #include "raw/missing.h"
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
 #include "raw/pcs.h"
 #include "raw/print-counts.h"
@@ -71,6 +72,7 @@ struct decode {
 	bool		detect;
 	struct pcs	*pcs;
 	uint64_t	problems;	/* errors, losses and gaps */
+	bool		found;		/* there was an item of the flow */
 	uint64_t	before_sync;	/* messages that a SYNC behind them tells of */
 	uint64_t	ranges;
 	uint64_t	insns;
@@ -172,6 +174,7 @@ static void print_item(struct decode *decode, const struct nt_item *item)
 {
 	char desc[256];
 
+	decode->found = true;
 	if (item->type == NT_ITEM_RANGE) {
 		decode->ranges++;
 		decode->insns += item->range.insns;
@@ -194,6 +197,7 @@ static void take_batch(struct decode *decode, const struct nt_batch *batch)
 {
 	size_t i;
 
+	decode->found = true;
 	if (!batch->nr) {
 		if (is_problem(decode, &batch->item))
 			print_problem(decode, &batch->item);
@@ -213,6 +217,7 @@ static int count_flow(struct decode *decode, struct nt_flow *flow)
 	int ret;
 
 	while ((ret = nt_flow_count(flow, &item)) > 0) {
+		decode->found = true;
 		if (is_problem(decode, &item))
 			print_problem(decode, &item);
 	}
@@ -283,17 +288,17 @@ static int decode_all(struct decode *decode)
 		id = input_id(decode->input);
 		flow = get_flow(decode, id);
 		if (!flow)
-			return EXIT_TRACE;
+			return EXIT_USAGE;
 		decode->id = id;
 		nt_flow_feed(flow, data, n);
 		decode->streams[id].offset += n;
 		if (drain(decode, flow))
-			return EXIT_TRACE;
+			return EXIT_USAGE;
 	}
 	for (id = 0; id < NT_FRAMES_IDS; id++)
 		ret |= end_stream(decode, id);
 	if (ret || n < 0)
-		return EXIT_TRACE;
+		return EXIT_USAGE;
 	return decode->problems || input_has_errors(decode->input) ? EXIT_TRACE : EXIT_CLEAN;
 }
 
@@ -430,10 +435,6 @@ static int decode_input(struct decode *decode)
 	if (decode->pcs && !pcs_free(decode->pcs))
 		status = EXIT_TRACE;
 	missing_report(decode->missing);
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("ntrace: standard output");
-		status = EXIT_TRACE;
-	}
 	for (id = 0; id < NT_FRAMES_IDS; id++)
 		nt_flow_free(decode->streams[id].flow);
 	return status;
@@ -441,7 +442,7 @@ static int decode_input(struct decode *decode)
 
 static int run(struct decode *decode, const char *path)
 {
-	int status = EXIT_TRACE;
+	int status = EXIT_USAGE;
 	struct detected found;
 
 	if (decode->detect && !decode->options.recording) {
@@ -462,6 +463,8 @@ static int run(struct decode *decode, const char *path)
 	else
 		fprintf(stderr, "ntrace: out of memory\n");
 	input_close(decode->input);
+	if (status == EXIT_CLEAN && !decode->found)
+		status = nothing_of_source(&decode->options, path);
 	return status;
 }
 
@@ -509,8 +512,9 @@ static int parse_and_run(struct decode *decode, int argc, char **argv)
 		fprintf(stderr, "ntrace: decode needs the code: --elf ELF\n");
 		return EXIT_USAGE;
 	}
-	status = options_take_recording(&decode->options, argv[optind]) ?
-		 run(decode, argv[optind]) : EXIT_USAGE;
+	status = options_take_recording(&decode->options, argv[optind]);
+	if (status == EXIT_CLEAN)
+		status = run(decode, argv[optind]);
 	options_end(&decode->options);
 	return status;
 }
@@ -523,7 +527,7 @@ int cmd_decode(int argc, char **argv)
 	options_init(&decode.options);
 	decode.image = nt_image_new();
 	if (!decode.image)
-		return EXIT_TRACE;
+		return EXIT_USAGE;
 	status = parse_and_run(&decode, argc, argv);
 	nt_image_free(decode.image);
 	elf_files_close(&decode.elfs);

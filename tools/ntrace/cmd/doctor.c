@@ -412,10 +412,6 @@ static int examine(struct doctor *d)
 	check_kcore(d);
 	check_buffers(d);
 	check_perf(d);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
-		return EXIT_TRACE;
-	}
 	return d->missing ? EXIT_TRACE : EXIT_CLEAN;
 }
 

@@ -8,6 +8,7 @@
 
 #include "raw/deframer.h"
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
 
 static const char help[] =
@@ -28,6 +29,7 @@ struct dump {
 	const struct options	*options;
 	struct input		*input;
 	int			status;
+	bool			found;	/* a message was printed */
 	struct stream		streams[NT_FRAMES_IDS];
 };
 
@@ -52,6 +54,7 @@ static void print(struct dump *dump, unsigned int id, int ret, const struct nt_m
 
 	if (ret > 0 && src_id != NT_SRC_ANY && msg->src != src_id)
 		return;
+	dump->found = true;
 	if (dump->options->frames && dump->options->frame_id == DEFRAMER_ANY)
 		printf("{%u} ", id);
 	if (!print_message(ret, msg))
@@ -129,10 +132,8 @@ static int dump_file(const struct options *options, const char *path)
 	input_close(dump.input);
 	for (id = 0; id < NT_FRAMES_IDS; id++)
 		nt_reader_free(dump.streams[id].reader);
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("ntrace: standard output");
-		return EXIT_TRACE;
-	}
+	if (!dump.found && dump.status == EXIT_CLEAN)
+		return nothing_of_source(options, path);
 	return dump.status;
 }
 
@@ -155,7 +156,9 @@ int cmd_dump(int argc, char **argv)
 		return status;
 	if (!options_are_before_one_file(argv[0], argc, argv))
 		return EXIT_USAGE;
-	status = options_take_recording(&options, argv[optind]) ? dump_file(&options, argv[optind]) : EXIT_USAGE;
+	status = options_take_recording(&options, argv[optind]);
+	if (status == EXIT_CLEAN)
+		status = dump_file(&options, argv[optind]);
 	options_end(&options);
 	return status;
 }

@@ -8,13 +8,14 @@
 
 #include "export/export.h"
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
+#include "cli/output.h"
 
 static const char help[] =
 	"usage: ntrace export [OPTIONS] --format FORMAT -o FILE\n\n"
 	"Write the calls of a recording of perf for another program, and its tracepoints for those that show\n"
-	"them (perfetto, chrome, jsonl, sqlite). Exits 1 if the trace or the code has\n"
-	"errors.\n\n"
+	"them (perfetto, chrome, jsonl, sqlite).\n\n"
 	RECORDING_HELP
 	FILTER_HELP
 	"  -o, --output FILE    the file to write; - is the standard output, but for sqlite\n"
@@ -140,13 +141,12 @@ static int each_call(struct export *e, bool *errors)
 
 static int write_failed(const struct export *e)
 {
-	fprintf(stderr, "ntrace: writing %s failed: %s\n", e->output, strerror(errno));
-	return EXIT_TRACE;
+	return output_failed(e->output);
 }
 
 static int export_calls(struct export *e)
 {
-	bool errors;
+	bool errors, found;
 	int err;
 
 	if (!e->format->own_file) {
@@ -155,15 +155,18 @@ static int export_calls(struct export *e)
 			return write_failed(e);
 	}
 	err = each_call(e, &errors);
-	if (e->file && whole_file_close(&e->whole, e->file, !err) && !err)
+	found = e->nr || e->nr_events;
+	if (e->file && whole_file_close(&e->whole, e->file, !err && found) && !err)
 		return write_failed(e);
-	if (!e->file && whole_file_end(&e->whole, !err) && !err)
+	if (!e->file && whole_file_end(&e->whole, !err && found) && !err)
 		return write_failed(e);
 	if (err)
-		return EXIT_TRACE;
+		return EXIT_USAGE;
+	if (!found)
+		return nothing_matched(&e->recording, e->session, NULL);
 	if (strcmp(e->output, "-"))
 		fprintf(stderr, "ntrace: wrote %" PRIu64 " calls to %s\n", e->nr, e->output);
-	return errors || e->events.errors ? EXIT_TRACE : EXIT_CLEAN;
+	return recording_status(&e->recording, errors || e->events.errors);
 }
 
 static void free_export(struct export *e)

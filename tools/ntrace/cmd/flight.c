@@ -17,6 +17,7 @@
 #include "flight/flight.h"
 #include "ntrace.h"
 #include "cli/options.h"
+#include "session/file/whole-file.h"
 
 static const char help[] =
 	"usage: ntrace flight [show] [-i RECORD | --vmcore FILE]\n"
@@ -43,7 +44,7 @@ enum { OPT_VMCORE = 256, OPT_NO_KCORE, OPT_CLEAR };
 struct flight_command {
 	const char	*input, *vmcore;
 	struct flight_output output;
-	bool		save, calls, no_kcore, clear, has_output;
+	bool		save, calls, clear, has_output;
 	size_t		number;		/* of calls; 0: not given */
 	uint8_t		*data;		/* the record */
 	size_t		size;
@@ -62,6 +63,7 @@ static int read_record(struct flight_command *c)
 	ssize_t n = 1;
 	int fd = open(c->input, O_RDONLY | O_CLOEXEC);
 
+	whole_file_input(fd);
 	while (fd >= 0 && n > 0) {
 		if (c->size == room) {
 			room = room ? 2 * room : 1 << 20;
@@ -102,6 +104,7 @@ static int map_vmcore(struct flight_command *c)
 			close(fd);
 		return -1;
 	}
+	whole_file_input(fd);
 	close(fd);
 	c->dump = map;
 	c->dump_size = st.st_size;
@@ -135,7 +138,7 @@ static int find_record(struct flight_command *c)
 		no_record(c);
 	if (ret < 0)
 		fputs("ntrace: out of memory\n", stderr);
-	return ret ? EXIT_TRACE : EXIT_CLEAN;
+	return !ret ? EXIT_CLEAN : ret < 0 ? EXIT_USAGE : EXIT_TRACE;
 }
 
 static int open_flight(struct flight_command *c)
@@ -149,7 +152,7 @@ static int open_flight(struct flight_command *c)
 	if (status != EXIT_CLEAN || !ns_flight_open(&c->flight, c->data, c->size))
 		return status;
 	fprintf(stderr, "ntrace: %s: %s\n", c->vmcore ? c->vmcore : c->input, c->flight.error);
-	return EXIT_TRACE;
+	return EXIT_USAGE;
 }
 
 static void close_flight(struct flight_command *c)
@@ -283,29 +286,10 @@ static int show(const struct flight_command *c)
 	print_kernel(&c->flight);
 	print_sinks(&c->flight);
 	print_damage(&c->flight);
-	if (!fflush(stdout) && !ferror(stdout))
-		return c->flight.damaged ? EXIT_TRACE : EXIT_CLEAN;
-	fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
-	return EXIT_TRACE;
+	return c->flight.damaged ? EXIT_TRACE : EXIT_CLEAN;
 }
 
 /* ---- save ---- */
-
-/* A recording that is there already is kept as FILE.old, as perf does */
-static int make_room(const char *path)
-{
-	char old[PATH_MAX], cmd[64];
-	struct stat st;
-
-	if (lstat(path, &st))
-		return 0;
-	snprintf(cmd, sizeof(cmd), "%ld", (long)time(NULL));
-	if (snprintf(old, sizeof(old), "%s.%s", path, cmd) < PATH_MAX && !rename(path, old))
-		return 0;
-	fprintf(stderr, "ntrace: %s is there already, and cannot be renamed: %s\n", path,
-		strerror(errno));
-	return -1;
-}
 
 static int tell_driver(const char *name, const char *value)
 {
@@ -326,22 +310,14 @@ static int tell_driver(const char *name, const char *value)
 static int save(struct flight_command *c)
 {
 	struct ns_dump dump;
-	int has_kernel = 0;
 
-	if (make_room(c->output.path))
-		return EXIT_TRACE;
 	ns_dump_open(&dump, c->dump, c->dump_size);
-	if (!c->no_kcore)
-		has_kernel = flight_kernel(&c->flight, c->dump ? &dump : NULL, c->output.path);
-	if (has_kernel < 0)
-		return EXIT_TRACE;
-	c->output.has_kernel = has_kernel;
-	if (flight_save(&c->flight, &c->output))
-		return EXIT_TRACE;
+	if (flight_save(&c->flight, c->dump ? &dump : NULL, &c->output))
+		return EXIT_USAGE;
 	fprintf(stderr, "ntrace: wrote %s\n", c->output.path);
 	print_damage(&c->flight);
 	if (c->clear && tell_driver("clear", "1\n"))
-		return EXIT_TRACE;
+		return EXIT_USAGE;
 	return c->flight.damaged ? EXIT_TRACE : EXIT_CLEAN;
 }
 
@@ -352,7 +328,7 @@ static int calls(const struct flight_command *c)
 	bool errors = false;
 
 	if (flight_calls(c->input, c->number ? c->number : DEFAULT_CALLS, &errors))
-		return EXIT_TRACE;
+		return EXIT_USAGE;
 	return errors ? EXIT_TRACE : EXIT_CLEAN;
 }
 
@@ -362,7 +338,7 @@ static int set_calls(struct flight_command *c)
 {
 	if (!c->calls && c->number)
 		return fputs("ntrace: -n is for calls\n", stderr), -1;
-	if (c->calls && (c->vmcore || c->no_kcore || c->clear || c->has_output))
+	if (c->calls && (c->vmcore || c->output.no_kernel || c->clear || c->has_output))
 		return fputs("ntrace: calls takes -i and -n alone\n", stderr), -1;
 	if (c->calls && !c->input)
 		c->input = c->output.path;
@@ -420,7 +396,7 @@ static int set_option(struct flight_command *c, int opt)
 		c->vmcore = optarg;
 		return 0;
 	case OPT_NO_KCORE:
-		c->no_kcore = true;
+		c->output.no_kernel = true;
 		return 0;
 	case OPT_CLEAR:
 		c->clear = true;

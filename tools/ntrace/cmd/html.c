@@ -8,8 +8,10 @@
 
 #include "page/page.h"
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
-#include "cli/whole-file.h"
+#include "session/file/whole-file.h"
+#include "cli/output.h"
 
 #define DEPTH_MAX	4096	/* rows of a thread */
 
@@ -17,8 +19,7 @@ static const char help[] =
 	"usage: ntrace html [OPTIONS]\n\n"
 	"Write a page that shows a recording of perf: a time axis of all CPUs and threads with the calls\n"
 	"of each, a flame graph, how long the calls of each function took, and the source with the\n"
-	"instructions of each line. The page is one file, and needs no network. Exits 1 if the trace or\n"
-	"the code has errors.\n\n"
+	"instructions of each line. The page is one file, and needs no network.\n\n"
 	RECORDING_HELP
 	FILTER_HELP
 	"  -o, --output FILE    the page, - is the standard output (ntrace.html)\n"
@@ -120,6 +121,8 @@ static int end(void *ctx)
 		errno = errno ? errno : ENOMEM;
 		return -1;
 	}
+	if (!html->nr_calls)
+		return 0;
 	if (!html->no_source)
 		html->sources = sources_new(html->session, &html->recording.filter,
 					    html->recording.session.symfs);
@@ -157,7 +160,7 @@ static void close_page(struct html *html)
 
 static int make_page(struct html *html)
 {
-	int status = EXIT_TRACE;
+	int status = EXIT_USAGE;
 
 	if (!open_page(html)) {
 		close_page(html);
@@ -167,11 +170,15 @@ static int make_page(struct html *html)
 		.session = html->session, .filter = &html->recording.filter, .begin = begin,
 		.enter = enter, .leave = leave, .end = end, .ctx = html, .output = html->output,
 	};
-	if (!nested_calls_each(&html->nested)) {
+	if (nested_calls_each(&html->nested)) {
+		status = EXIT_USAGE;
+	} else if (!html->nr_calls) {
+		status = nothing_matched(&html->recording, html->session, NULL);
+	} else {
 		if (strcmp(html->output, "-"))
 			fprintf(stderr, "ntrace: wrote %" PRIu64 " calls to %s\n", html->nr_calls,
 				html->output);
-		status = html->nested.errors ? EXIT_TRACE : EXIT_CLEAN;
+		status = recording_status(&html->recording, html->nested.errors);
 	}
 	recording_report(html->session);
 	close_page(html);

@@ -16,18 +16,19 @@
 
 #include "cli/lines.h"
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
-#include "cli/perf-file.h"
 #include "cli/recording.h"
 #include "session/calls/chains.h"
-#include "session/file/perfdata.h"
-#include "cli/whole-file.h"
+#include "session/file/whole-file.h"
+#include "cli/output.h"
+#include "session/file/perfdata-write.h"
 
 static const char help[] =
 	"usage: ntrace inject [OPTIONS]\n\n"
 	"Write a file with samples in place of the trace, which a perf without N-Trace reads, and what\n"
 	"else reads perf.data. Each sample has the branches before it and the calls that are open.\n"
-	"Exits 1 if the trace or the code has errors.\n\n"
+	"\n"
 	RECORDING_HELP
 	"  -o, --output FILE    what is written (perf.inject.data)\n"
 	"  --period N           a sample for each N instructions of a CPU (100000)\n"
@@ -38,6 +39,7 @@ static const char help[] =
 
 enum { OPT_PERIOD = OPT_RECORDING_END, OPT_ALL, OPT_LAST, OPT_NO_CHAINS };
 
+#define SAMPLE_ID	1ULL	/* all samples are of the file's only event */
 #define TIME_AT		32	/* of a sample's time: after the header, id, ip, pid and tid */
 #define LAST_MAX	1024
 #define CHAIN_MAX	127	/* PERF_MAX_STACK_DEPTH */
@@ -53,11 +55,10 @@ struct inject {
 	struct nt_session *session;
 	struct nt_chains *chains;
 	struct merge	*merge;
-	struct perf_file file;
-	struct whole_file whole;
+	struct pd_writer file;
 	size_t		next_record;	/* of nt_session_record() */
 	uint64_t	round_at;	/* bytes at the last PERF_RECORD_FINISHED_ROUND */
-	uint64_t	samples;
+	uint64_t	samples, insns;
 	bool		errors;
 };
 
@@ -70,6 +71,7 @@ struct part {
 	uint64_t	at;		/* where it went to; 0: not known */
 	uint64_t	time;
 	uint64_t	insns;		/* since the last sample */
+	uint64_t	all_insns;
 	struct perf_branch_entry *ring;
 	unsigned int	first, nr;	/* of the ring: the oldest one */
 	bool		errors;
@@ -130,7 +132,7 @@ static int add_sample(struct part *p, const struct nt_who *who, uint64_t ip, uin
 	lines_begin(&p->lines, who->cpu);
 	at = p->lines.len;
 	lines_add_bytes(&p->lines, &header, sizeof(header));
-	add_word(&p->lines, p->inject->file.id);
+	add_word(&p->lines, SAMPLE_ID);
 	add_word(&p->lines, ip);
 	add_word(&p->lines, (uint32_t)who->pid | (uint64_t)(uint32_t)who->tid << 32);
 	add_word(&p->lines, time);
@@ -241,6 +243,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 		p->pid = who->pid;
 	}
 	p->time = b->time;
+	p->all_insns += b->insns;
 	if (!err && !p->inject->all_branches)
 		err = sample_insns(p, who, b);
 	else
@@ -310,6 +313,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	if (!err)
 		err = merge_add(inject->merge, who->buffer, &p->lines);
 	inject->errors |= p->errors || lost;
+	inject->insns += p->all_insns;
 	free_part(p);
 	return err;
 }
@@ -334,7 +338,7 @@ static int write_record(struct inject *inject, const struct nt_record *r)
 {
 	const struct sample_id id = {
 		.pid = r->pid, .tid = r->tid, .time = r->time, .cpu = r->cpu,
-		.id = inject->file.id,
+		.id = SAMPLE_ID,
 	};
 	struct perf_event_header header;
 
@@ -342,10 +346,10 @@ static int write_record(struct inject *inject, const struct nt_record *r)
 	if (is_of_trace(header.type) || r->size + sizeof(id) > UINT16_MAX)
 		return 0;
 	header.size = r->size + sizeof(id);
-	return perf_file_record(&inject->file, &header, sizeof(header)) ||
-		perf_file_record(&inject->file, (const uint8_t *)r->data + sizeof(header),
+	return pd_write(&inject->file, &header, sizeof(header)) ||
+		pd_write(&inject->file, (const uint8_t *)r->data + sizeof(header),
 				 r->size - sizeof(header)) ||
-		perf_file_record(&inject->file, &id, sizeof(id)) ? -1 : 0;
+		pd_write(&inject->file, &id, sizeof(id)) ? -1 : 0;
 }
 
 static int write_records(struct inject *inject, uint64_t until)
@@ -370,13 +374,13 @@ static int write_sample(void *ctx, uint64_t time, void *line, size_t size)
 
 	/* a stretch may end later than the next one begins: perf would change their order */
 	memcpy((uint8_t *)line + TIME_AT, &time, sizeof(time));
-	if (write_records(inject, time) || perf_file_record(&inject->file, line, size))
+	if (write_records(inject, time) || pd_write(&inject->file, line, size))
 		return -1;
 	inject->samples++;
-	if (inject->file.data_size - inject->round_at < ROUND)
+	if (inject->file.at - inject->round_at < ROUND)
 		return 0;
-	inject->round_at = inject->file.data_size;
-	return perf_file_record(&inject->file, &round, sizeof(round));
+	inject->round_at = inject->file.at;
+	return pd_write(&inject->file, &round, sizeof(round));
 }
 
 static struct perf_event_attr make_attr(const struct inject *inject)
@@ -399,7 +403,7 @@ static struct perf_event_attr make_attr(const struct inject *inject)
 }
 
 /* The features that do not describe the events, or trace */
-static void keep_features(struct inject *inject)
+static void keep_features(const struct inject *inject, struct pd_feature_section *features)
 {
 	static const uint8_t kept[] = {
 		2 /* build ids */, 3 /* host */, 4 /* release */, 5 /* version */, 6 /* machine */,
@@ -407,90 +411,58 @@ static void keep_features(struct inject *inject)
 		11 /* command */, 13 /* topology */, 14 /* NUMA */, 21 /* times of samples */,
 		24 /* folder */, 29 /* clock */,
 	};
+	struct pd_feature_section *f;
 	const void *data;
-	size_t size;
 	unsigned int i;
 
 	for (i = 0; i < sizeof(kept); i++) {
-		if (nt_session_feature(inject->session, kept[i], &data, &size))
-			perf_file_feature(&inject->file, kept[i], data, size);
+		f = &features[kept[i]];
+		f->there = nt_session_feature(inject->session, kept[i], &data, &f->section.size);
+		f->section.data = data;
 	}
-	if (inject->last)
-		perf_file_feature(&inject->file, PERF_FEATURE_BRANCH_STACK, "", 0);
+	features[PD_FEAT_BRANCH_STACK].there = inject->last;
 }
 
-static int copy_file(const char *from, const char *to)
-{
-	struct whole_file whole;
-	FILE *in = fopen(from, "r"), *out = in ? whole_file_open(&whole, to) : NULL;
-	char buf[64 << 10];
-	int err = out ? 0 : -1;
-	size_t n;
-
-	while (!err && (n = fread(buf, 1, sizeof(buf), in)) > 0)
-		err = fwrite(buf, 1, n, out) == n ? 0 : -1;
-	if (in && ferror(in))
-		err = -1;
-	if (in)
-		fclose(in);
-	if (out && whole_file_close(&whole, out, !err))
-		err = -1;
-	return err;
-}
-
-/* Copy the kernel with the folder. perf can do without the names of modules. */
-static int copy_kernel(const char *from, const char *to)
-{
-	static const char *const names[] = { "kcore", "kallsyms", "modules" };
-	char source[PATH_MAX], target[PATH_MAX];
-	unsigned int i;
-
-	snprintf(target, sizeof(target), "%s/kcore_dir", to);
-	if (mkdir(target, 0700) && errno != EEXIST)
-		return -1;
-	for (i = 0; i < 3; i++) {
-		snprintf(source, sizeof(source), "%s/kcore_dir/%s", from, names[i]);
-		snprintf(target, sizeof(target), "%s/kcore_dir/%s", to, names[i]);
-		if (!access(source, F_OK) && copy_file(source, target))
-			return -1;
-	}
-	return 0;
-}
-
-/* A recording with a copy of the kernel is a folder. Then the result is a folder, too. */
-static int create_file(struct inject *inject)
+/* A recording with a copy of the kernel is a folder. The result is also a folder. */
+static int write_records_and_samples(struct inject *inject)
 {
 	const char *folder = nt_session_folder(inject->session);
-	const struct perf_event_attr attr = make_attr(inject);
-	char path[PATH_MAX];
-	const char *name;
+	uint64_t id = SAMPLE_ID;
+	const struct pd_attr attr = { .attr = make_attr(inject), .ids = &id, .nr_ids = 1 };
 
-	snprintf(path, sizeof(path), "%s%s", inject->output, folder ? "/data" : "");
-	if (folder && mkdir(inject->output, 0700) && errno != EEXIST)
+	if (pd_write_create(&inject->file, inject->output, folder, &attr, 1) ||
+	    (folder && pd_write_kernel(&inject->file, folder)))
 		return -1;
-	if (folder && copy_kernel(folder, inject->output))
-		return -1;
-	name = whole_file_begin(&inject->whole, path);
-	return name ? perf_file_create(&inject->file, name, &attr) : -1;
+	return merge_each(inject->merge, write_sample, inject) || write_records(inject, UINT64_MAX);
 }
 
+static int no_samples(const struct inject *inject)
+{
+	if (!inject->insns)
+		return nothing_matched(&inject->recording, inject->session, NULL);
+	fprintf(stderr, "ntrace: no sample was made: %" PRIu64 " instructions are fewer than --period %lu or have no branch\n",
+		inject->insns, inject->period);
+	return EXIT_TRACE;
+}
+
+/* Return the exit status */
 static int write_file(struct inject *inject)
 {
-	int err = create_file(inject);
+	static struct pd_feature_section features[PD_FEAT_MAX];
+	int err = write_records_and_samples(inject), error = errno;
 
-	if (!err)
-		err = merge_each(inject->merge, write_sample, inject) ||
-		      write_records(inject, UINT64_MAX);
-	if (inject->file.file) {
-		keep_features(inject);
-		err = perf_file_finish(&inject->file) || err;
-	}
-	if (whole_file_end(&inject->whole, !err))
+	keep_features(inject, features);
+	if (pd_write_close(&inject->file, features, !err && inject->samples) && !err) {
 		err = -1;
+		error = errno;
+	}
+	errno = error;
 	if (err)
-		fprintf(stderr, "ntrace: writing %s failed: %s\n", inject->output,
-			strerror(errno));
-	return err ? -1 : 0;
+		return output_failed(inject->output);
+	if (!inject->samples)
+		return no_samples(inject);
+	fprintf(stderr, "ntrace: wrote %" PRIu64 " samples to %s\n", inject->samples, inject->output);
+	return recording_status(&inject->recording, inject->errors);
 }
 
 /* ---- Command ---- */
@@ -502,8 +474,6 @@ static int make_samples(struct inject *inject)
 		.end = end,
 	};
 
-	/* all samples are of the file's only event */
-	inject->file.id = 1;
 	inject->merge = merge_new();
 	if (!inject->merge) {
 		fprintf(stderr, "ntrace: no temporary file could be made: %s\n", strerror(errno));
@@ -521,21 +491,18 @@ static int make_samples(struct inject *inject)
 
 static int run(struct inject *inject)
 {
-	int err;
+	int status;
 
 	inject->recording.session.keep_records = true;
 	inject->session = recording_open(&inject->recording);
 	if (!inject->session)
 		return EXIT_USAGE;
-	err = make_samples(inject) || write_file(inject);
-	if (!err)
-		fprintf(stderr, "ntrace: wrote %" PRIu64 " samples to %s\n", inject->samples,
-			inject->output);
+	status = make_samples(inject) ? EXIT_USAGE : write_file(inject);
 	recording_report(inject->session);
 	merge_free(inject->merge);
 	nt_chains_free(inject->chains);
 	nt_session_close(inject->session);
-	return err || inject->errors ? EXIT_TRACE : EXIT_CLEAN;
+	return status;
 }
 
 static bool set_last(struct inject *inject, const char *arg)

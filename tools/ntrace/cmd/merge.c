@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ntrace merge: add up the counts of many recordings, machines and shards. */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +8,8 @@
 #include "ntrace.h"
 #include "cli/options.h"
 #include "session/counts/sums.h"
+#include "cli/output.h"
+#include "session/file/whole-file.h"
 
 static const char help[] =
 	"usage: ntrace merge [-o FILE] COUNTS...\n\n"
@@ -36,22 +37,12 @@ static bool report_missing(const struct nt_sums *sums)
 
 static int write_sums(struct nt_sums *sums, const char *output)
 {
-	FILE *file = strcmp(output, "-") ? fopen(output, "we") : stdout;
-	int err;
+	struct whole_file whole;
+	FILE *file = whole_file_open(&whole, output);
 
-	if (!file) {
-		err = -1;
-	} else {
-		err = nt_sums_write(sums, file);
-		if (fflush(file))
-			err = -1;
-		if (file != stdout && fclose(file))
-			err = -1;
-	}
-	if (!err)
-		return report_missing(sums) ? EXIT_TRACE : EXIT_CLEAN;
-	fprintf(stderr, "ntrace: writing %s failed: %s\n", output, strerror(errno));
-	return EXIT_TRACE;
+	if (!file || whole_file_close(&whole, file, !nt_sums_write(sums, file)))
+		return output_failed(output);
+	return report_missing(sums) ? EXIT_TRACE : EXIT_CLEAN;
 }
 
 static int merge(char **files, int nr, const char *output)

@@ -328,10 +328,6 @@ int cmd_probe(int argc, char **argv)
 	if (trace && has_pmu)
 		probe_trace();
 	puts("[end]");
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("ntrace probe: standard output");
-		return EXIT_TRACE;
-	}
 	if (!found)
 		fputs("ntrace probe: no trace component in the device tree; see ntrace doctor\n", stderr);
 	return found && has_pmu ? EXIT_CLEAN : EXIT_TRACE;

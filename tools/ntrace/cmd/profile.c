@@ -6,15 +6,17 @@
 #include <string.h>
 
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
 #include "profile/profile.h"
 #include "session/counts/sums.h"
-#include "cli/whole-file.h"
+#include "session/file/whole-file.h"
+#include "cli/output.h"
 
 static const char help[] =
 	"usage: ntrace profile [OPTIONS] --counts | --lcov | --gcov | --llvm | --gcc | --bolt | --callgrind\n\n"
 	"Write how often what was executed in a recording of perf: exact counts, without samples and\n"
-	"without instrumentation. Exits 1 if the trace or the code has errors.\n\n"
+	"without instrumentation.\n\n"
 	RECORDING_HELP
 	"  --kcore DIR          a recording with the kernel's code, if -i is a file of counts\n"
 	"  -o, --output FILE    the file to write (standard output)\n"
@@ -28,6 +30,8 @@ static const char help[] =
 	"  --callgrind          instructions of each line, and calls, for KCachegrind\n";
 
 enum { OPT_OBJECT = OPT_RECORDING_END, OPT_KCORE, OPT_FORMAT };
+
+#define MAX_LISTED	12
 
 static const struct profile_format *const formats[] = {
 	&profile_counts, &profile_bolt,
@@ -73,8 +77,7 @@ const struct nt_profile_insn *profile_executed(const struct profile *profile, co
 
 static int write_failed(const struct profile *profile)
 {
-	fprintf(stderr, "ntrace: writing %s failed: %s\n", profile->output, strerror(errno));
-	return EXIT_TRACE;
+	return output_failed(profile->output);
 }
 
 /* What was not decoded is in no count. */
@@ -91,11 +94,65 @@ static bool report_errors(const struct profile *profile)
 	return true;
 }
 
+/* List the files that were executed, because none of them has the name. */
+static int no_object(const struct profile *profile)
+{
+	const struct nt_profile_insn *insns;
+	const char *last = NULL;
+	size_t nr, i, listed = 0;
+
+	insns = nt_profile_insns(profile->counts, &nr);
+	fprintf(stderr, "ntrace: no file was executed whose path ends with '%s'. These were:", profile->object);
+	for (i = 0; i < nr && listed < MAX_LISTED; i++) {
+		if (!insns[i].object || (last && !strcmp(last, insns[i].object)))
+			continue;
+		last = insns[i].object;
+		listed++;
+		fprintf(stderr, " %s", last);
+	}
+	fputs("\n", stderr);
+	return EXIT_TRACE;
+}
+
+/* Return EXIT_CLEAN if the profile will have content; else report what is missing */
+static int check_content(const struct profile *profile)
+{
+	const struct nt_profile_insn *insns;
+	bool found = false, has_lines = !profile->format->needs_lines;
+	const char *object = NULL;
+	size_t nr, i;
+
+	insns = nt_profile_insns(profile->counts, &nr);
+	for (i = 0; i < nr && !(found && has_lines); i++) {
+		if (!profile_wants(profile, insns[i].object))
+			continue;
+		found = true;
+		object = insns[i].object;
+#ifdef HAVE_LIBDW
+		struct nt_frame frame = { 0 };
+
+		has_lines |= nt_lines_at(profile->lines, object, insns[i].address, &frame, 1) && frame.file;
+#endif
+	}
+	if (!found && profile->object && nr)
+		return no_object(profile);
+	if (!found)
+		return nothing_matched(&profile->recording, profile->session, NULL);
+	if (has_lines)
+		return EXIT_CLEAN;
+	fprintf(stderr, "ntrace: there is no line information, as of %s: build programs with -g, or name the folder of their debug files by --symfs or --buildid-dir\n",
+		object);
+	return EXIT_TRACE;
+}
+
 static int write_profile(struct profile *profile)
 {
 	struct whole_file whole;
 	int err, error = 0;
 
+	/* ntrace merge also needs the counts of a shard without trace */
+	if (profile->format != &profile_counts && check_content(profile) != EXIT_CLEAN)
+		return EXIT_TRACE;
 	profile->file = whole_file_open(&whole, profile->output);
 	if (!profile->file)
 		return write_failed(profile);
@@ -107,7 +164,7 @@ static int write_profile(struct profile *profile)
 		errno = error ? error : errno;
 		return write_failed(profile);
 	}
-	return report_errors(profile) ? EXIT_TRACE : EXIT_CLEAN;
+	return recording_status(&profile->recording, report_errors(profile));
 }
 
 /* NULL: it failed, and was reported */
@@ -134,7 +191,7 @@ static struct nt_session *open_counts(const struct profile *profile)
 
 static int run_profile(struct profile *profile)
 {
-	int status = EXIT_TRACE;
+	int status = EXIT_USAGE;
 
 	if (nt_sums_is_file(profile->recording.input))
 		profile->session = open_counts(profile);

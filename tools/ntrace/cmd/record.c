@@ -138,12 +138,12 @@ static void print_end(const struct record *record)
 
 /* ---- Command ---- */
 
-static int failed(const struct record *record, int status)
+static int failed(const struct record *record)
 {
 	if (record->progress)
 		fputs("\r\033[K", stderr);
 	fprintf(stderr, "ntrace: %s\n", recorder ? nt_recorder_error(recorder) : "out of memory");
-	return status;
+	return EXIT_USAGE;
 }
 
 static int command_status(void)
@@ -158,26 +158,23 @@ static int command_status(void)
 
 static int run(struct record *record)
 {
-	struct nt_recorder_info info;
 	double begin = now();
 	int ret, status = 0;
 
 	if (nt_recorder_new(&recorder, &record->options))
-		return failed(record, EXIT_USAGE);
+		return failed(record);
 	catch_signals(record);
-	if (nt_recorder_start(recorder)) {
-		nt_recorder_info(recorder, &info, sizeof(info));
-		return failed(record, info.cannot_write ? EXIT_TRACE : EXIT_USAGE);
-	}
+	if (nt_recorder_start(recorder))
+		return failed(record);
 	do {
 		ret = nt_recorder_step(recorder, record->progress ? 500 : -1);
 		if (record->progress)
 			print_progress(begin);
 	} while (ret > 0);
 	if (ret)
-		status = failed(record, EXIT_TRACE);
+		status = failed(record);
 	if (nt_recorder_finish(recorder) && !status)
-		status = failed(record, EXIT_TRACE);
+		status = failed(record);
 	if (!record->quiet)
 		print_end(record);
 	return status ? status : command_status();

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
 #include "views/report.h"
 #include "session/calls/calls.h"
@@ -16,7 +17,7 @@ static const char help[] =
 	"Print a line for each function that was called in a recording of perf: its calls, the time\n"
 	"and the instructions they took, with and without what they called, and the slowest one.\n"
 	"Time is that of a clock on the wall. Or count instructions, exactly and without samples, by\n"
-	"function, line or instruction. Exits 1 if the trace or the code has errors.\n\n"
+	"function, line or instruction.\n\n"
 	RECORDING_HELP
 	FILTER_HELP
 	"  --sort COLUMN        total, self, max, calls, insns or self-insns (total)\n"
@@ -113,7 +114,8 @@ static void print_losses(const struct nt_calls *calls, uint64_t losses)
 	       " and with fewer SYNC messages (sync_max=15)\n\n");
 }
 
-static int print_table(const struct report *report, const struct nt_calls *calls)
+/* Return how many functions there were; -1: out of memory */
+static ssize_t print_table(const struct report *report, const struct nt_calls *calls)
 {
 	const struct nt_function *f;
 	size_t i, nr = 0, shown;
@@ -139,7 +141,7 @@ static int print_table(const struct report *report, const struct nt_calls *calls
 	if (nr)
 		print_slowest(rows[0].f);
 	free(rows);
-	return 0;
+	return nr;
 }
 
 /* ---- Command ---- */
@@ -148,7 +150,8 @@ static int report_calls(const struct report *report, struct nt_session *session)
 {
 	struct nt_calls *calls = nt_calls_new(session);
 	struct nt_calls_totals totals;
-	int status = EXIT_TRACE;
+	int status = EXIT_USAGE;
+	ssize_t nr;
 
 	if (calls)
 		nt_calls_filter(calls, &report->recording.filter);
@@ -159,11 +162,13 @@ static int report_calls(const struct report *report, struct nt_session *session)
 	nt_calls_totals(calls, &totals);
 	report_totals(&totals);
 	print_losses(calls, totals.losses);
-	if (print_table(report, calls)) {
+	nr = print_table(report, calls);
+	if (nr < 0)
 		fprintf(stderr, "ntrace: out of memory\n");
-		goto out;
-	}
-	status = report_end(!totals.errors && !totals.gaps && !totals.losses);
+	else if (!nr)
+		status = nothing_matched(&report->recording, session, report->function);
+	else
+		status = recording_status(&report->recording, totals.errors || totals.gaps || totals.losses);
 out:
 	nt_calls_free(calls);
 	return status;
@@ -182,11 +187,25 @@ static bool set_sort(struct report *report, const char *arg)
 
 static bool set_kind(struct report *report, enum report_kind kind)
 {
+	if (report->kind != REPORT_CALLS && report->kind != kind) {
+		fputs("ntrace: --functions, --lines (or --inline), --insns and --stack exclude each other\n", stderr);
+		return false;
+	}
 	report->kind = kind;
 	if (kind != REPORT_LINES || report_has_lines())
 		return true;
 	fputs("ntrace: --lines needs a build with elfutils' libdw (libdw-dev); --functions and --insns do without\n",
 	      stderr);
+	return false;
+}
+
+/* Options that would have no effect */
+static bool are_options_used(const struct report *report)
+{
+	if (report->sort_given && report->kind != REPORT_CALLS)
+		fputs("ntrace: --sort is for the table of calls alone\n", stderr);
+	else
+		return true;
 	return false;
 }
 
@@ -207,6 +226,7 @@ static bool set_option(void *ctx, int opt, const char *arg)
 	case OPT_STACK:
 		return set_kind(report, REPORT_STACK);
 	case OPT_SORT:
+		report->sort_given = true;
 		return set_sort(report, arg);
 	case OPT_LIMIT:
 		return recording_number("--limit", 0, arg, &report->limit);
@@ -242,6 +262,8 @@ int cmd_report(int argc, char **argv)
 		return status;
 	if (optind != argc)
 		return recording_no_argument(argv[0], argv[optind]);
+	if (!are_options_used(&report))
+		return EXIT_USAGE;
 	session = recording_open(&report.recording);
 	if (!session)
 		return EXIT_USAGE;

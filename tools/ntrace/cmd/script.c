@@ -6,14 +6,16 @@
 
 #include "views/disasm.h"
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "views/script.h"
+#include "cli/output.h"
 
 static const char help[] =
 	"usage: ntrace script [OPTIONS]\n\n"
 	"Print each branch that was taken in a recording of perf: who, when, from where to where,\n"
-	"in the order of time. Exits 1 if the trace or the code has errors.\n\n"
+	"in the order of time.\n\n"
 	RECORDING_HELP
 	FILTER_HELP
 	"  --branches           branches (this is the default)\n"
@@ -72,13 +74,12 @@ static int merged(struct script *s, int (*print)(struct script *script))
 		merge_directly(s->merge);
 	errno = 0;
 	err = script_merge_events(s) ?: print(s);
-	if (err)
-		fprintf(stderr, "ntrace: %s\n", nt_session_error(s->session)[0] ?
-			nt_session_error(s->session) : strerror(errno ? errno : ENOMEM));
-	if (merge_print(s->merge)) {
-		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
-		err = -1;
-	}
+	if (err && nt_session_error(s->session)[0])
+		recording_failed(s->session);
+	else if (err)
+		output_failed("-");
+	if (merge_print(s->merge))
+		err = output_failed("-");
 	merge_free(s->merge);
 	return err;
 }
@@ -105,9 +106,18 @@ static int print_what(struct script *s, int what)
 			 s->function ? script_insns_inside : script_insns);
 }
 
+static int no_lines(const struct recording_options *options, struct script *s, int what)
+{
+	if (what != OPT_EVENTS || events_any(&s->events))
+		return nothing_matched(options, s->session, s->function);
+	fputs("ntrace: the recording has no tracepoints. perf record -e ntrace// -e sched:sched_switch records some\n",
+	      stderr);
+	return EXIT_TRACE;
+}
+
 static int run(struct recording_options *options, struct script *s, int what)
 {
-	int err;
+	int err, status;
 
 	s->filter = options->filter;
 	options->session.keep_events = !s->function;
@@ -115,11 +125,15 @@ static int run(struct recording_options *options, struct script *s, int what)
 	if (!s->session)
 		return EXIT_USAGE;
 	err = print_what(s, what);
+	if (!err && !lines_were_printed())
+		status = no_lines(options, s, what);
+	else
+		status = err ? EXIT_USAGE : recording_status(options, s->errors);
 	recording_report(s->session);
 	nt_chains_free(s->chains);
 	events_close(&s->events);
 	nt_session_close(s->session);
-	return err || s->errors ? EXIT_TRACE : EXIT_CLEAN;
+	return status;
 }
 
 static bool set_fields(unsigned int *fields, const char *list)
@@ -148,8 +162,31 @@ static bool set_fields(unsigned int *fields, const char *list)
 struct command {
 	struct recording_options recording;
 	struct script	script;
-	int		what;
+	int		what;		/* 0: no kind was given */
+	bool		fields_given;
 };
+
+static bool set_kind(struct command *c, int kind)
+{
+	if (c->what && c->what != kind) {
+		fputs("ntrace: --branches, --calls, --insns (or --disasm) and --events exclude each other\n", stderr);
+		return false;
+	}
+	c->what = kind;
+	return true;
+}
+
+/* Options that would have no effect */
+static bool are_options_used(const struct command *c)
+{
+	if (c->what == OPT_EVENTS && c->script.function)
+		fputs("ntrace: --function is for --branches, --calls and --insns\n", stderr);
+	else if (c->script.json && c->fields_given)
+		fputs("ntrace: -F is for text: --json has all fields\n", stderr);
+	else
+		return true;
+	return false;
+}
 
 static bool set_option(void *ctx, int opt, const char *arg)
 {
@@ -163,14 +200,12 @@ static bool set_option(void *ctx, int opt, const char *arg)
 			      stderr);
 			return false;
 		}
-		c->what = OPT_INSNS;
-		return true;
+		return set_kind(c, OPT_INSNS);
 	case OPT_BRANCHES:
 	case OPT_CALLS:
 	case OPT_EVENTS:
 	case OPT_INSNS:
-		c->what = opt;
-		return true;
+		return set_kind(c, opt);
 	case OPT_FUNCTION:
 		c->script.function = arg;
 		return true;
@@ -178,6 +213,7 @@ static bool set_option(void *ctx, int opt, const char *arg)
 		c->script.json = true;
 		return true;
 	case 'F':
+		c->fields_given = true;
 		return set_fields(&c->script.fields, arg);
 	}
 	return recording_set(&c->recording, opt, arg);
@@ -198,7 +234,7 @@ int cmd_script(int argc, char **argv)
 		{ "fields", required_argument, NULL, 'F' },
 		{ 0 }
 	};
-	struct command c = { .script.fields = (1U << F_SYMOFF) - 1, .what = OPT_BRANCHES };
+	struct command c = { .script.fields = (1U << F_SYMOFF) - 1 };
 	int status;
 
 	recording_init(&c.recording);
@@ -207,5 +243,7 @@ int cmd_script(int argc, char **argv)
 		return status;
 	if (optind != argc)
 		return recording_no_argument(argv[0], argv[optind]);
-	return run(&c.recording, &c.script, c.what);
+	if (!are_options_used(&c))
+		return EXIT_USAGE;
+	return run(&c.recording, &c.script, c.what ? c.what : OPT_BRANCHES);
 }

@@ -8,6 +8,7 @@
 
 #include "views/inlines.h"
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "session/calls/calltree.h"
@@ -180,8 +181,11 @@ static void print_head(const struct slow *slow, const struct nt_watched *found)
 
 /* ---- Command ---- */
 
-static int no_such_call(const struct slow *slow, const struct nt_watched *found)
+static int no_such_call(const struct slow *slow, struct nt_session *session,
+			const struct nt_watched *found)
 {
+	if (!found->calls)
+		return nothing_matched(&slow->recording, session, slow->function);
 	fprintf(stderr, "ntrace: the recording has %" PRIu64 " calls of %s that began and ended in it%s\n",
 		found->calls, slow->function, found->exact ? "" :
 		", and --nth finds the 1024 slowest of so many");
@@ -192,13 +196,13 @@ static int print_slow(const struct slow *slow, struct nt_session *session,
 		      const struct nt_calls *calls)
 {
 	struct nt_calltree *slowest, *median;
-	int status = EXIT_TRACE;
+	int status = EXIT_USAGE;
 	struct nt_watched found;
 	struct inlines *inlines;
 	nt_inlined_fn inlined;
 
 	if (!nt_calls_watched(calls, slow->nth, &found))
-		return no_such_call(slow, &found);
+		return no_such_call(slow, session, &found);
 	inlines = inlines_new(session);
 	inlined = inlines ? inlines_at : NULL;
 	slowest = nt_calltree_new(session, &found.slow, slow->function, inlined, inlines);
@@ -210,10 +214,6 @@ static int print_slow(const struct slow *slow, struct nt_session *session,
 	}
 	if (status != EXIT_CLEAN)
 		recording_failed(session);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
-		status = EXIT_TRACE;
-	}
 	nt_calltree_free(slowest);
 	nt_calltree_free(median);
 	inlines_free(inlines);
@@ -224,7 +224,7 @@ static int run_slow(const struct slow *slow)
 {
 	struct nt_session *session = recording_open(&slow->recording);
 	struct nt_calls *calls;
-	int status = EXIT_TRACE;
+	int status = EXIT_USAGE;
 
 	if (!session)
 		return EXIT_USAGE;

@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "session/file/split.h"
+#include "cli/output.h"
 
 static const char help[] =
 	"usage: ntrace split [OPTIONS] -n N\n\n"
@@ -31,21 +34,26 @@ static int run_split(const struct splitting *splitting)
 		.name = splitting->recording.input,
 	};
 	struct nt_session *session;
-	int err;
+	int status = EXIT_CLEAN;
+	struct nt_session_info info;
+	bool made;
 
-	if (mkdir(splitting->output, 0777) && errno != EEXIST) {
-		fprintf(stderr, "ntrace: %s: %s\n", splitting->output, strerror(errno));
-		return EXIT_USAGE;
-	}
 	session = recording_open(&splitting->recording);
 	if (!session)
 		return EXIT_USAGE;
-	err = nt_session_split(session, &options);
-	if (err)
-		recording_failed(session);
+	nt_session_info(session, &info, sizeof(info));
+	made = !mkdir(splitting->output, 0777);
+	if (!made && errno != EEXIST)
+		status = output_failed(splitting->output);
+	else if (!info.trace_bytes)
+		status = nothing_matched(&splitting->recording, session, NULL);
+	else if (nt_session_split(session, &options))
+		status = recording_failed(session);
+	if (made && status != EXIT_CLEAN)
+		rmdir(splitting->output);
 	recording_report(session);
 	nt_session_close(session);
-	return err ? EXIT_TRACE : EXIT_CLEAN;
+	return status;
 }
 
 static bool set_option(void *ctx, int opt, const char *arg)

@@ -197,13 +197,10 @@ static int stat_recording(struct stat_command *c, const char *path)
 	}
 	c->id_name = "cpu";
 	if (nt_session_raw(*session, take_raw, c))
-		return EXIT_TRACE;
-	if (!c->nr) {
-		fprintf(stderr, "ntrace: %s has no trace of %s\n", path,
-			c->options.cpu_given ? "that CPU" : "any CPU");
 		return EXIT_USAGE;
-	}
-	return c->insns && count_insns(c) ? EXIT_TRACE : EXIT_CLEAN;
+	if (!c->nr)
+		return options_no_cpu(&c->options, path);
+	return c->insns && count_insns(c) ? EXIT_USAGE : EXIT_CLEAN;
 }
 
 /* ---- Output ---- */
@@ -272,10 +269,6 @@ static int print_all(const struct stat_command *c)
 		print_json(c, &sum);
 	else
 		print_text(c, &sum);
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("ntrace: standard output");
-		return EXIT_TRACE;
-	}
 	return all.invalid || c->trouble ? EXIT_TRACE : EXIT_CLEAN;
 }
 

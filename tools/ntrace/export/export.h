@@ -9,7 +9,7 @@
 #include "views/nested-calls.h"
 #include "cli/put-text.h"
 #include "cli/recording.h"
-#include "cli/whole-file.h"
+#include "session/file/whole-file.h"
 
 struct export;
 

@@ -10,7 +10,7 @@
 #include "cli/json-text.h"
 
 #define STACKS_MAX	(4 << 20)
-/* A line has all callers of its call: without a limit, a deep recursion writes the square of its depth. */
+/* A line names all callers of its call, so that a recursion without this limit writes the square of its depth. */
 #define DEPTH_MAX	1024
 
 struct folded {

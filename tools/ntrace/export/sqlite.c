@@ -108,7 +108,7 @@ static int put_functions(struct export *e)
 /* sqlite would add to what a file has, and it cannot write a pipe or a device. NULL: errno */
 static const char *make_file(struct export *e)
 {
-	const char *name = whole_file_begin(&e->whole, e->output);
+	const char *name = whole_file_begin(&e->whole, e->output, 0666);
 	struct stat st;
 
 	if (!name || stat(name, &st))

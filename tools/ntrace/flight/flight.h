@@ -11,7 +11,7 @@
 
 struct flight_output {
 	const char	*path;		/* a file; a folder if the kernel's code goes with it */
-	bool		has_kernel;	/* path/kcore_dir has been written */
+	bool		no_kernel;	/* the kernel's code is left out */
 };
 
 /*
@@ -25,8 +25,9 @@ struct flight_output {
  */
 int flight_kernel(const struct ns_flight *flight, const struct ns_dump *dump, const char *folder);
 
-/* flight_save() - write a recording of perf. 0; -1: it failed, which was reported */
-int flight_save(const struct ns_flight *flight, const struct flight_output *output);
+/* flight_save() - write a perf recording. Return 0; -1: it failed, which was reported */
+int flight_save(const struct ns_flight *flight, const struct ns_dump *dump,
+		const struct flight_output *output);
 
 /*
  * flight_calls() - print the last @wanted calls of each CPU of a recording, a column for each CPU

@@ -4,16 +4,19 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include <linux/ntrace.h>
 
 #include "flight.h"
-#include "cli/perf-file.h"
 #include "session/array.h"
-#include "session/file/perfdata.h"
+#include "cli/output.h"
+#include "session/file/perfdata-write.h"
 
 /* A number of a PMU that no kernel gives to another one in a file of one event */
 #define PMU_TYPE	1000
+#define EVENT_ID	1ULL
 #define KERNEL_PID	((uint32_t)-1)
 #define NAME_ALIGN	64
 #define NAME_MAX_SIZE	128
@@ -26,7 +29,7 @@ enum {
 	FEAT_PMU_MAPPINGS	= 16,
 	FEAT_AUXTRACE		= 18,
 	FEAT_DIR_FORMAT		= 24,
-	NR_FEATURES		= 32,
+	NR_FEATURES		= 32,	/* those below it are written */
 };
 
 /* What perf_event_attr::sample_id_all adds: TID, TIME, CPU and IDENTIFIER */
@@ -85,7 +88,7 @@ struct bytes {
 
 struct save {
 	const struct ns_flight *f;
-	struct perf_file file;
+	struct pd_writer file;
 	struct perf_event_attr attr;
 	struct bytes index;		/* where trace is */
 	uint64_t nr_index;
@@ -125,7 +128,7 @@ static void add_string(struct bytes *to, const char *text)
 
 static void put(struct save *s, const void *record, size_t size)
 {
-	if (!s->failed && perf_file_record(&s->file, record, size))
+	if (!s->failed && pd_write(&s->file, record, size))
 		s->failed = true;
 }
 
@@ -133,7 +136,7 @@ static struct sample_id at(const struct save *s, uint32_t pid, uint32_t tid, uin
 			   uint32_t cpu)
 {
 	return (struct sample_id){ .pid = pid, .tid = tid, .time = time, .cpu = cpu,
-				   .id = s->file.id };
+				   .id = EVENT_ID };
 }
 
 static void put_info(struct save *s)
@@ -301,7 +304,7 @@ static void put_trace(struct save *s, size_t sink)
 	if (!t->size)
 		return;
 	put(s, &aux, sizeof(aux));
-	add_u64(&s->index, s->file.data_at + s->file.data_size);
+	add_u64(&s->index, s->file.at);
 	add_u64(&s->index, sizeof(trace));
 	s->nr_index++;
 	put(s, &trace, sizeof(trace));
@@ -350,7 +353,7 @@ static void add_features(struct save *s, bool folder)
 	add(&to[FEAT_EVENT_DESC], &s->attr, sizeof(s->attr));
 	add_u32(&to[FEAT_EVENT_DESC], 1);
 	add_string(&to[FEAT_EVENT_DESC], "ntrace//k");
-	add_u64(&to[FEAT_EVENT_DESC], s->file.id);
+	add_u64(&to[FEAT_EVENT_DESC], EVENT_ID);
 	add_u32(&to[FEAT_PMU_MAPPINGS], 1);
 	add_u32(&to[FEAT_PMU_MAPPINGS], PMU_TYPE);
 	add_string(&to[FEAT_PMU_MAPPINGS], "ntrace");
@@ -360,21 +363,42 @@ static void add_features(struct save *s, bool folder)
 		add_u64(&to[FEAT_DIR_FORMAT], 0);
 }
 
-static int finish(struct save *s, bool folder)
+/* A recording that is there already is kept under a name with the time. */
+static int keep_old(const char *path)
 {
+	char old[PATH_MAX];
+	struct stat st;
+
+	if (lstat(path, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return 0;
+	if (snprintf(old, sizeof(old), "%s.%ld", path, (long)time(NULL)) >= PATH_MAX)
+		return errno = ENAMETOOLONG, -1;
+	return rename(path, old);
+}
+
+static int finish(struct save *s, bool folder, const char *path)
+{
+	static struct pd_feature_section features[PD_FEAT_MAX];
 	unsigned int i;
-	int err;
+	int err, error;
 
 	add_features(s, folder);
 	for (i = 0; i < NR_FEATURES; i++) {
 		s->failed |= s->features[i].failed;
-		if (s->features[i].b.nr)
-			perf_file_feature(&s->file, i, s->features[i].b.at, s->features[i].b.nr);
+		features[i].section = (struct pd_section){ s->features[i].b.at, s->features[i].b.nr };
+		features[i].there = s->features[i].b.nr;
 	}
-	err = perf_file_finish(&s->file) || s->failed || s->index.failed;
+	err = s->failed || s->index.failed || pd_write_features(&s->file, features) ||
+	      (s->file.whole.part[0] && keep_old(path));
+	error = errno;
+	if (pd_write_close(&s->file, NULL, !err) && !err) {
+		err = -1;
+		error = errno;
+	}
 	for (i = 0; i < NR_FEATURES; i++)
 		free(s->features[i].b.at);
 	free(s->index.b.at);
+	errno = error;
 	return err ? -1 : 0;
 }
 
@@ -389,16 +413,39 @@ static void make_attr(struct save *s)
 	};
 }
 
-int flight_save(const struct ns_flight *flight, const struct flight_output *output)
+/* Return 1: with the kernel's code, 0: without; -1: it failed, which was reported */
+static int create(struct save *s, const struct ns_dump *dump, const struct flight_output *output)
+{
+	uint64_t id = EVENT_ID;
+	const struct pd_attr attr = { .attr = s->attr, .ids = &id, .nr_ids = 1 };
+	int kernel = !output->no_kernel;
+
+	if (kernel) {
+		if (pd_write_create(&s->file, output->path, true, &attr, 1))
+			return output_failed(output->path), -1;
+		kernel = flight_kernel(s->f, dump, s->file.whole.part);
+		if (kernel > 0)
+			return kernel;
+		pd_write_close(&s->file, NULL, false);
+		if (kernel < 0)
+			return kernel;
+	}
+	if (pd_write_create(&s->file, output->path, false, &attr, 1))
+		return output_failed(output->path), -1;
+	return 0;
+}
+
+int flight_save(const struct ns_flight *flight, const struct ns_dump *dump,
+		const struct flight_output *output)
 {
 	struct save s = { .f = flight };
-	char path[PATH_MAX];
+	int kernel;
 	size_t i;
 
-	snprintf(path, sizeof(path), "%s%s", output->path, output->has_kernel ? "/data" : "");
 	make_attr(&s);
-	if (perf_file_create(&s.file, path, &s.attr)) {
-		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
+	kernel = create(&s, dump, output);
+	if (kernel < 0) {
+		pd_write_close(&s.file, NULL, false);
 		return -1;
 	}
 	put_info(&s);
@@ -406,8 +453,8 @@ int flight_save(const struct ns_flight *flight, const struct flight_output *outp
 	put_switches(&s);
 	for (i = 0; i < flight->nr_sinks; i++)
 		put_trace(&s, i);
-	if (!finish(&s, output->has_kernel))
+	if (!finish(&s, kernel, output->path))
 		return 0;
-	fprintf(stderr, "ntrace: writing %s failed: %s\n", path, strerror(errno));
+	output_failed(output->path);
 	return -1;
 }

@@ -176,6 +176,6 @@ static int gcov_write(struct profile *profile)
 	return each_file(profile, gcov_file);
 }
 
-const struct profile_format profile_lcov = { .name = "lcov", .write = lcov_write };
-const struct profile_format profile_gcov = { .name = "gcov", .write = gcov_write };
+const struct profile_format profile_lcov = { .name = "lcov", .needs_lines = true, .write = lcov_write };
+const struct profile_format profile_gcov = { .name = "gcov", .needs_lines = true, .write = gcov_write };
 #endif

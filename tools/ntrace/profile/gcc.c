@@ -253,5 +253,5 @@ static int gcc_write(struct profile *profile)
 	return err;
 }
 
-const struct profile_format profile_gcc = { .name = "gcc", .write = gcc_write };
+const struct profile_format profile_gcc = { .name = "gcc", .needs_lines = true, .write = gcc_write };
 #endif

@@ -87,5 +87,5 @@ static int llvm_write(struct profile *profile)
 	return err;
 }
 
-const struct profile_format profile_llvm = { .name = "llvm", .write = llvm_write };
+const struct profile_format profile_llvm = { .name = "llvm", .needs_lines = true, .write = llvm_write };
 #endif

@@ -27,6 +27,7 @@ struct profile {
 struct profile_format {
 	const char	*name;
 	bool		needs_trace;	/* a file of counts is not enough */
+	bool		needs_lines;	/* without line information there is nothing to write */
 	int		(*write)(struct profile *profile);
 };
 

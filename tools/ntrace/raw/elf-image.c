@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "elf-image.h"
+#include "session/file/whole-file.h"
 
 /* A file that is code and nothing else */
 struct binary {
@@ -29,9 +30,14 @@ static bool complain(const char *path, int err)
 
 static struct nt_elf *open_path(const char *path)
 {
+	int err, fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct nt_elf *elf;
-	int err = nt_elf_open(path, &elf);
 
+	if (fd >= 0) {
+		whole_file_input(fd);
+		close(fd);
+	}
+	err = nt_elf_open(path, &elf);
 	if (err)
 		complain(path, err);
 	return elf;

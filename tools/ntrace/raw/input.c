@@ -12,6 +12,7 @@
 #include "deframer.h"
 #include "cli/options.h"
 #include "session/session.h"
+#include "session/file/whole-file.h"
 
 #define PIECE	(256 << 10)
 #define IDLE	0xff
@@ -188,6 +189,7 @@ struct input *input_open(const char *path, const struct options *options)
 	input->path = path;
 	if (!input->recording)
 		input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	whole_file_input(input->fd);
 	if (input->fd < 0 && !input->recording)
 		fprintf(stderr, "ntrace: %s: %s\n", path, strerror(errno));
 	if (input->fd >= 0 && input->wrapped_at &&

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "pcs.h"
 
 #define NR_ENTRIES	(1u << 14)
@@ -66,7 +67,7 @@ static void flush(struct pcs *pcs)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			perror("ntrace: standard output");
+			output_failed("-");
 			pcs->failed = true;
 			break;
 		}

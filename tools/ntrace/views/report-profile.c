@@ -7,6 +7,7 @@
 
 #include "disasm.h"
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "report.h"
 #include "session/array.h"
 #include "session/code/lines.h"
@@ -300,7 +301,7 @@ int report_profile(const struct report *report, struct nt_session *session)
 	struct table table = { .report = report, .session = session };
 	struct nt_profile *profile = nt_profile_new(session, &report->recording.filter);
 	struct nt_profile_totals totals;
-	int status = EXIT_TRACE;
+	int status = EXIT_USAGE;
 	size_t i;
 
 	if (!profile || nt_profile_run(profile) || !make_table(&table, profile)) {
@@ -310,7 +311,7 @@ int report_profile(const struct report *report, struct nt_session *session)
 	nt_profile_totals(profile, &totals);
 	print_totals(&totals);
 	print_table(&table);
-	status = report_end(!totals.errors && !totals.gaps && !totals.losses);
+	status = !table.rows.nr ? nothing_matched(&report->recording, session, report->function) : recording_status(&report->recording, totals.errors || totals.gaps || totals.losses);
 out:
 	for (i = 0; i < table.rows.nr; i++)
 		free(table.rows.at[i].frames);

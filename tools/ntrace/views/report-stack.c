@@ -7,6 +7,7 @@
 
 #include "inlines.h"
 #include "ntrace.h"
+#include "cli/nothing.h"
 #include "report.h"
 #include "session/array.h"
 #include "session/calls/stacks.h"
@@ -94,17 +95,20 @@ static bool print_tree(const struct report *report, const struct nt_node *nodes,
 	return ok;
 }
 
-static bool print_stacks(const struct report *report, const struct nt_stacks *stacks)
+/* Set @found if a call is printed; the first node of the tree has no function. */
+static bool print_stacks(const struct report *report, const struct nt_stacks *stacks, bool *found)
 {
 	size_t nr;
 	const struct nt_node *nodes = nt_stacks_nodes(stacks, &nr);
 	node_list only = { 0 };
 	bool ok;
 
+	*found = nr > 1;
 	if (!report->function || !nr)
 		return print_tree(report, nodes, nr);
 	ok = only_function(nodes, nr, report->function, &only) &&
 	     print_tree(report, only.at, only.nr);
+	*found = only.nr > 1;
 	free(only.at);
 	return ok;
 }
@@ -117,7 +121,8 @@ int report_stack(const struct report *report, struct nt_session *session)
 	struct nt_stacks *stacks = nt_stacks_new(session, &report->recording.filter,
 						 inlines ? inlines_at : NULL, inlines);
 	struct nt_calls_totals totals;
-	int status = EXIT_TRACE;
+	bool found;
+	int status = EXIT_USAGE;
 
 	if (!stacks) {
 		recording_failed(session);
@@ -125,11 +130,12 @@ int report_stack(const struct report *report, struct nt_session *session)
 	}
 	nt_stacks_totals(stacks, &totals);
 	report_totals(&totals);
-	if (!print_stacks(report, stacks)) {
+	if (!print_stacks(report, stacks, &found)) {
 		fprintf(stderr, "ntrace: out of memory\n");
 		goto out;
 	}
-	status = report_end(!totals.errors && !totals.gaps && !totals.losses);
+	status = !found || !totals.insns ? nothing_matched(&report->recording, session, report->function) :
+		 recording_status(&report->recording, totals.errors || totals.gaps || totals.losses);
 out:
 	nt_stacks_free(stacks);
 	inlines_free(inlines);

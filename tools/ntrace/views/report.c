@@ -19,15 +19,6 @@ void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps)
 	printf("\n\n");
 }
 
-int report_end(bool complete)
-{
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "ntrace: writing failed: %s\n", strerror(errno));
-		return EXIT_TRACE;
-	}
-	return complete ? EXIT_CLEAN : EXIT_TRACE;
-}
-
 void report_totals(const struct nt_calls_totals *t)
 {
 	printf("%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " calls of %zu functions",

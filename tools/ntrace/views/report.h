@@ -21,6 +21,7 @@ struct report {
 	unsigned long	limit;		/* 0: none */
 	const char	*function;	/* only this one; NULL: all */
 	bool		inlined;	/* lines with the functions they were inlined into */
+	bool		sort_given;
 };
 
 /* report_profile() - exact counts by function, line or instruction. Return: the exit status */
@@ -34,9 +35,6 @@ void report_totals(const struct nt_calls_totals *totals);
 
 /* report_missing() - the end of that line: how often something is missing, and an empty line */
 void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps);
-
-/* report_end() - write out what was printed; @complete: nothing is missing. Return: the exit status */
-int report_end(bool complete);
 
 /* Can this build tell lines? It needs elfutils' libdw */
 bool report_has_lines(void);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output.h"
 #include "script.h"
 #include "sorted-calls.h"
 
@@ -98,7 +99,7 @@ static int print_call(void *ctx, const struct nt_call *call, const struct nt_fun
 	add_call(p, call, function);
 	len = p->lines.len;
 	p->lines.len = 0;
-	return p->lines.failed || fwrite(p->lines.text, 1, len, stdout) != len ? -1 : 0;
+	return p->lines.failed || lines_print(p->lines.text, len) ? -1 : 0;
 }
 
 int script_calls(struct script *script)
@@ -113,16 +114,10 @@ int script_calls(struct script *script)
 	/* without columns that a call does not have */
 	script->fields &= ~(1U << F_CPU);
 	err = sorted_calls_each(&sorted);
-	if (!err && script_print_events(&c.part, UINT64_MAX)) {
-		perror("ntrace: writing failed");
-		err = -1;
-	}
+	if (!err && script_print_events(&c.part, UINT64_MAX))
+		err = output_failed("-");
 	script->errors |= sorted.errors;
 	lines_free(&c.part.lines);
 	free(c.inside.at);
-	if (!err && fflush(stdout)) {
-		perror("ntrace: writing failed");
-		err = -1;
-	}
 	return err;
 }

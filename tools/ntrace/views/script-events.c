@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output.h"
 #include "script.h"
 
 /* The buffer of lines that are of no trace */
@@ -65,7 +66,7 @@ int script_print_events(struct script_part *p, uint64_t until)
 			return -1;
 		len = p->lines.len;
 		p->lines.len = 0;
-		if (fwrite(p->lines.text, 1, len, stdout) != len)
+		if (lines_print(p->lines.text, len))
 			return -1;
 	}
 	return 0;
@@ -81,9 +82,5 @@ int script_events(struct script *script)
 		err = script_print_events(p, UINT64_MAX);
 		script_free(p);
 	}
-	if (err || fflush(stdout)) {
-		perror("ntrace: writing failed");
-		return -1;
-	}
-	return 0;
+	return err ? output_failed("-") : 0;
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output.h"
+#include "cli/recording.h"
 #include "sorted-calls.h"
 
 #define RUN_CALLS	(1 << 18)	/* calls of a run: 12 MiB, which caches hold in part */
@@ -463,12 +465,14 @@ static int run_calls(struct all_calls *all)
 static void report_failure(const struct all_calls *all)
 {
 	const char *error = nt_session_error(all->sorted->session);
-	const char *why = error[0] ? error : strerror(errno ? errno : ENOMEM);
 
-	if (all->giving && all->sorted->output)
-		fprintf(stderr, "ntrace: writing %s failed: %s\n", all->sorted->output, why);
+	errno = errno ? errno : ENOMEM;
+	if (error[0])
+		recording_failed(all->sorted->session);
+	else if (all->giving && all->sorted->output)
+		output_failed(all->sorted->output);
 	else
-		fprintf(stderr, "ntrace: %s\n", why);
+		fprintf(stderr, "ntrace: %s\n", strerror(errno));
 }
 
 int sorted_calls_each(struct sorted_calls *sorted)

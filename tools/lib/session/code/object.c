@@ -11,6 +11,7 @@
 
 #include "elffile.h"
 #include "object.h"
+#include "session/file/whole-file.h"
 
 #define KERNEL_NAME	"[kernel.kallsyms]"
 
@@ -103,7 +104,7 @@ struct ns_object *ns_objects_get(struct ns_objects *objects, const char *path,
 	     at = (at + 1) & (objects->hash_size - 1)) {
 		object = objects->all.at[objects->hash[at] - 1];
 		if (!strcmp(object->path, path) && object->build_id_size == size &&
-		    !memcmp(object->build_id, build_id, size))
+		    (!size || !memcmp(object->build_id, build_id, size)))
 			return object;
 	}
 	object = new_object(path, build_id ? build_id : (const uint8_t *)"", size);
@@ -134,6 +135,7 @@ static const char *map_path(struct ns_object *object, const char *path)
 		if (map == MAP_FAILED) {
 			error = strerror(errno);
 		} else {
+			whole_file_input(fd);
 			object->map = map;
 			object->size = st.st_size;
 		}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sums-priv.h"
+#include "session/file/whole-file.h"
 
 /* ---- Write ---- */
 
@@ -351,6 +352,7 @@ int nt_sums_read(struct nt_sums *sums, const char *path)
 
 	if (!file)
 		return sums_fail(sums, "%s: %s", path, strerror(errno));
+	whole_file_input(fileno(file));
 	err = read_lines(&r, file);
 	if (file != stdin)
 		fclose(file);

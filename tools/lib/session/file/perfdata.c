@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "perfdata-priv.h"
+#include "whole-file.h"
 
 #define MAGIC_SWAPPED	0x50455246494c4532ULL
 
@@ -36,6 +37,7 @@ static int map_file(struct perfdata *pd, int fd, const char *path)
 
 	if (fstat(fd, &st))
 		return pd_fail(pd, "%s: %s", path, strerror(errno));
+	whole_file_input(fd);
 	if (!S_ISREG(st.st_mode))
 		return pd_fail(pd, "%s is not a file", path);
 	if (st.st_size < PIPE_HEADER_SIZE)
@@ -56,6 +58,7 @@ static int spool(struct perfdata *pd, int fd)
 	ssize_t n, done;
 	int to, ret;
 
+	whole_file_input(fd);
 	snprintf(name, sizeof(name), "%s/ntrace-XXXXXX", folder ? folder : "/tmp");
 	to = mkstemp(name);
 	if (to < 0)

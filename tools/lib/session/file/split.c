@@ -8,16 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "perfdata-write.h"
 #include "split-priv.h"
 
 #define LOST	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)
 
 struct shard {
-	FILE		*file;
-	uint64_t	data_at, data_size;
+	struct pd_writer file;
 	const struct split_cut *from, *to;
 };
 
@@ -28,21 +26,20 @@ struct split {
 	struct shard	*shards;
 	NS_ARRAY(uint8_t) build_ids;	/* of a pipe, as a file has them */
 	struct pd_section tracing;	/* the same of tracepoints' formats */
-	size_t		attr_size;
 	uint64_t	id;
-	bool		failed;		/* errno says why */
+	int		error;		/* errno of the first failure */
 };
+
+static void fail(struct split *split)
+{
+	if (!split->error)
+		split->error = errno;
+}
 
 static void put(struct split *split, struct shard *shard, const void *data, size_t size)
 {
-	if (size && fwrite(data, 1, size, shard->file) != size)
-		split->failed = true;
-}
-
-static void put_data(struct split *split, struct shard *shard, const void *data, size_t size)
-{
-	put(split, shard, data, size);
-	shard->data_size += size;
+	if (pd_write(&shard->file, data, size))
+		fail(split);
 }
 
 /* ---- Which bytes of a queue a shard has ---- */
@@ -96,11 +93,11 @@ static void put_bytes(struct split *split, struct shard *shard, const struct pd_
 	/* perf wants a multiple of 8 */
 	r.offset = from;
 	r.size = (to - from + 7) & ~7ULL;
-	put_data(split, shard, &r, sizeof(r));
-	put_data(split, shard, (const uint8_t *)record->header + sizeof(r),
+	put(split, shard, &r, sizeof(r));
+	put(split, shard, (const uint8_t *)record->header + sizeof(r),
 		 r.header.size - sizeof(r));
-	put_data(split, shard, record->data + (from - begin), to - from);
-	put_data(split, shard, &zeros, r.size - (to - from));
+	put(split, shard, record->data + (from - begin), to - from);
+	put(split, shard, &zeros, r.size - (to - from));
 }
 
 static void put_trace(struct split *split, const struct pd_record *record)
@@ -128,8 +125,8 @@ static void put_trace(struct split *split, const struct pd_record *record)
 static void put_aux(struct split *split, struct shard *shard, const struct pd_record *record,
 		    const struct pd_aux_record *aux)
 {
-	put_data(split, shard, aux, sizeof(*aux));
-	put_data(split, shard, (const uint8_t *)record->header + sizeof(*aux),
+	put(split, shard, aux, sizeof(*aux));
+	put(split, shard, (const uint8_t *)record->header + sizeof(*aux),
 		 record->header->size - sizeof(*aux));
 }
 
@@ -210,7 +207,8 @@ static bool take_meta(struct split *split, const struct pd_record *record)
 	switch (record->header->type) {
 	case PD_BUILD_ID:
 		for (i = 0; i < record->header->size; i++)
-			split->failed |= !ns_array_add(&split->build_ids, byte[i]);
+			if (!ns_array_add(&split->build_ids, byte[i]))
+				fail(split);
 		return true;
 	case PD_TRACING_DATA:
 		split->tracing = (struct pd_section){ record->data, record->data_size };
@@ -238,206 +236,62 @@ static int split_record(void *ctx, const struct pd_record *record)
 		if (take_meta(split, record))
 			break;
 		for (i = 0; i < split->options->shards; i++)
-			put_data(split, &split->shards[i], record->header, record->header->size);
+			put(split, &split->shards[i], record->header, record->header->size);
 	}
-	return split->failed ? -1 : 0;
+	return split->error ? -1 : 0;
 }
 
 /* ---- Header and features ---- */
 
-static uint64_t ids_size(const struct perfdata *pd)
+/* The features of the recording, but for those that describe its records */
+static void make_features(const struct split *split, struct pd_feature_section *features)
 {
-	uint64_t size = 0;
-	size_t i;
-
-	for (i = 0; i < pd->nr_attrs; i++)
-		size += pd->attrs[i].nr_ids * sizeof(uint64_t);
-	return size;
+	memcpy(features, split->session->pd.features, PD_FEAT_MAX * sizeof(*features));
+	features[PD_FEAT_AUXTRACE].there = false;	/* an index of the trace in the file */
+	features[PD_FEAT_COMPRESSED].there = false;
+	if (split->build_ids.nr)
+		features[PD_FEAT_BUILD_ID] = (struct pd_feature_section){
+			{ split->build_ids.at, split->build_ids.nr }, true };
+	if (split->tracing.size)
+		features[PD_FEAT_TRACING_DATA] = (struct pd_feature_section){ split->tracing, true };
 }
 
-static void put_attrs(struct split *split, struct shard *shard)
+static int finish_shard(struct split *split, struct shard *shard)
 {
-	const struct perfdata *pd = &split->session->pd;
-	struct pd_file_section ids = { .offset = sizeof(struct pd_file_header) };
-	struct perf_event_attr attr;
-	size_t i;
-
-	for (i = 0; i < pd->nr_attrs; i++)
-		put(split, shard, pd->attrs[i].ids, pd->attrs[i].nr_ids * sizeof(uint64_t));
-	for (i = 0; i < pd->nr_attrs; i++) {
-		attr = pd->attrs[i].attr;
-		attr.size = split->attr_size;
-		ids.size = pd->attrs[i].nr_ids * sizeof(uint64_t);
-		put(split, shard, &attr, split->attr_size);
-		put(split, shard, &ids, sizeof(ids));
-		ids.offset += ids.size;
-	}
-	shard->data_at = sizeof(struct pd_file_header) + ids_size(pd) +
-			 pd->nr_attrs * (split->attr_size + sizeof(ids));
-}
-
-/* All events of a file have the same size. */
-static void find_attr_size(struct split *split)
-{
-	const struct perfdata *pd = &split->session->pd;
-	size_t i, size;
-
-	split->attr_size = PERF_ATTR_SIZE_VER0;
-	for (i = 0; i < pd->nr_attrs; i++) {
-		size = pd->attrs[i].attr.size;
-		if (size > split->attr_size)
-			split->attr_size = size;
-	}
-	if (split->attr_size > sizeof(struct perf_event_attr))
-		split->attr_size = sizeof(struct perf_event_attr);
-}
-
-/* What a shard has as a feature; false: it has none of that number */
-static bool feature_of(const struct split *split, unsigned int nth, const struct pd_section *of_shard,
-		       struct pd_section *section)
-{
-	const struct pd_feature_section *f = &split->session->pd.features[nth];
-
-	*section = f->section;
-	switch (nth) {
-	case PD_FEAT_SHARD:
-		*section = *of_shard;
-		return true;
-	case PD_FEAT_AUXTRACE:	/* an index, which is another one now */
-	case PD_FEAT_COMPRESSED:
-		return false;
-	case PD_FEAT_BUILD_ID:
-		if (split->build_ids.nr)
-			*section = (struct pd_section){ split->build_ids.at, split->build_ids.nr };
-		return f->there || split->build_ids.nr;
-	case PD_FEAT_TRACING_DATA:
-		if (split->tracing.size)
-			*section = split->tracing;
-		return f->there || split->tracing.size;
-	}
-	return f->there;
-}
-
-static void put_features(struct split *split, struct shard *shard, struct pd_file_header *header,
-			 const struct pd_section *of_shard)
-{
-	uint64_t at = shard->data_at + shard->data_size;
-	struct pd_section section;
-	struct pd_file_section place;
-	unsigned int i;
-
-	for (i = 0; i < PD_FEAT_MAX; i++) {
-		if (!feature_of(split, i, of_shard, &section))
-			continue;
-		header->features[i / 64] |= 1ULL << (i % 64);
-		at += sizeof(place);
-	}
-	for (i = 0; i < PD_FEAT_MAX; i++) {
-		if (!feature_of(split, i, of_shard, &section))
-			continue;
-		place = (struct pd_file_section){ .offset = at, .size = section.size };
-		put(split, shard, &place, sizeof(place));
-		at += section.size;
-	}
-	for (i = 0; i < PD_FEAT_MAX; i++) {
-		if (feature_of(split, i, of_shard, &section))
-			put(split, shard, section.data, section.size);
-	}
-}
-
-static void finish_shard(struct split *split, struct shard *shard)
-{
-	uint64_t attrs = sizeof(struct pd_file_header) + ids_size(&split->session->pd);
-	struct pd_file_header header = {
-		.magic = PD_MAGIC, .size = sizeof(header),
-		.attr_size = split->attr_size + sizeof(struct pd_file_section),
-		.attrs = { .offset = attrs, .size = shard->data_at - attrs },
-		.data = { .offset = shard->data_at, .size = shard->data_size },
-	};
 	const char *name = split->options->name;
 	size_t size = sizeof(struct pd_shard) + strlen(name) + 1;
+	struct pd_feature_section features[PD_FEAT_MAX];
 	struct pd_shard *said = calloc(1, size);
-	const struct pd_section of_shard = { (const uint8_t *)said, size };
+	int err;
 
-	if (!said) {
-		split->failed = true;
-		return;
-	}
+	if (!said)
+		return -1;
 	said->id = split->id;
 	said->nth = shard - split->shards + 1;
 	said->of = split->options->shards;
 	memcpy(said->name, name, strlen(name));
-	put_features(split, shard, &header, &of_shard);
+	make_features(split, features);
+	features[PD_FEAT_SHARD] = (struct pd_feature_section){ { (const uint8_t *)said, size }, true };
+	err = pd_write_features(&shard->file, features);
 	free(said);
-	if (fseek(shard->file, 0, SEEK_SET))
-		split->failed = true;
-	put(split, shard, &header, sizeof(header));
+	return err;
 }
 
 /* ---- Files ---- */
 
-static bool copy_file(const char *from, const char *to)
-{
-	FILE *in, *out;
-	char buf[64 << 10];
-	bool ok = true;
-	size_t n;
-
-	if (access(from, F_OK))
-		return true;	/* perf can do without the list of modules */
-	if (!unlink(to) || errno == ENOENT) {
-		if (!link(from, to))
-			return true;
-	}
-	in = fopen(from, "re");
-	out = in ? fopen(to, "we") : NULL;
-	while (out && ok && (n = fread(buf, 1, sizeof(buf), in)) > 0)
-		ok = fwrite(buf, 1, n, out) == n;
-	ok = ok && out && !ferror(in);
-	if (in)
-		fclose(in);
-	return (!out || !fclose(out)) && ok;
-}
-
-static bool copy_kernel(const char *from, const char *to)
-{
-	static const char *const names[] = { "kcore", "kallsyms", "modules" };
-	char source[PATH_MAX], target[PATH_MAX];
-	bool ok;
-	size_t i;
-
-	snprintf(target, sizeof(target), "%s/kcore_dir", to);
-	ok = (!mkdir(to, 0777) || errno == EEXIST) && (!mkdir(target, 0700) || errno == EEXIST);
-	for (i = 0; ok && i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(source, sizeof(source), "%s/kcore_dir/%s", from, names[i]);
-		snprintf(target, sizeof(target), "%s/kcore_dir/%s", to, names[i]);
-		ok = copy_file(source, target);
-	}
-	return ok;
-}
-
 static int create_shard(struct split *split, unsigned int nth)
 {
-	const char *kernel = split->session->pd.folder;
+	const struct perfdata *pd = &split->session->pd;
 	struct shard *shard = &split->shards[nth];
-	const struct pd_file_header header = { 0 };
 	char path[PATH_MAX];
 
 	shard->from = &split->cuts[nth];
 	shard->to = &split->cuts[nth + 1];
-	if (snprintf(path, sizeof(path) - 32, "%s/%u.data", split->options->folder, nth + 1) >=
-	    (int)sizeof(path) - 32)
+	if (snprintf(path, sizeof(path), "%s/%u.data", split->options->folder, nth + 1) >= PATH_MAX)
 		return ns_fail(split->session, "the name of the folder is too long");
-	if (kernel && !copy_kernel(kernel, path))
-		return ns_fail(split->session, "%s: %s", path, strerror(errno));
-	if (kernel)
-		strcat(path, "/data");
-	shard->file = fopen(path, "we");
-	if (!shard->file)
-		return ns_fail(split->session, "%s: %s", path, strerror(errno));
-	/* a reader that comes too early finds no magic */
-	put(split, shard, &header, sizeof(header));
-	put_attrs(split, shard);
+	if (pd_write_create(&shard->file, path, pd->folder, pd->attrs, pd->nr_attrs) ||
+	    (pd->folder && pd_write_kernel(&shard->file, pd->folder)))
+		return ns_fail(split->session, "writing %s failed: %s", path, whole_file_strerror(errno));
 	return 0;
 }
 
@@ -478,22 +332,24 @@ static int write_shards(struct split *split)
 	pd->pipe = false;
 	err = pd_for_each(pd, split_record, split);
 	pd->pipe = pipe;
-	for (i = 0; !err && i < split->options->shards; i++)
-		finish_shard(split, &split->shards[i]);
-	for (i = 0; i < split->options->shards; i++) {
-		if (fclose(split->shards[i].file))
-			split->failed = true;
-		split->shards[i].file = NULL;
+	for (i = 0; !err && !split->error && i < split->options->shards; i++) {
+		if (finish_shard(split, &split->shards[i]))
+			fail(split);
 	}
-	if (split->failed)
+	/* shards get their names when all of them are complete */
+	for (i = 0; !err && !split->error && i < split->options->shards; i++) {
+		if (pd_write_close(&split->shards[i].file, NULL, true))
+			fail(split);
+	}
+	if (split->error)
 		return ns_fail(split->session, "writing %s failed: %s", split->options->folder,
-			       strerror(errno));
+			       whole_file_strerror(split->error));
 	return err ? ns_fail(split->session, "%s", pd->error) : 0;
 }
 
 static int run_split(struct split *split)
 {
-	unsigned int shards = split->options->shards, i;
+	unsigned int shards = split->options->shards, created = 0, i;
 	int err;
 
 	split->cuts = calloc(shards + 1, sizeof(*split->cuts));
@@ -504,15 +360,14 @@ static int run_split(struct split *split)
 	if (err)
 		return err;
 	split->id = make_id(split->session, split->cuts, shards);
-	find_attr_size(split);
-	for (i = 0; !err && i < shards; i++)
+	for (i = 0; !err && i < shards; i++) {
 		err = create_shard(split, i);
+		created = i + 1;
+	}
 	if (!err)
 		err = write_shards(split);
-	for (i = 0; i < shards; i++) {
-		if (split->shards[i].file)
-			fclose(split->shards[i].file);
-	}
+	for (i = 0; err && i < created; i++)
+		pd_write_close(&split->shards[i].file, NULL, false);
 	return err;
 }
 

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "perfdata-write.h"
+
+/* ---- Bytes ---- */
+
+static int failed(struct pd_writer *w)
+{
+	errno = w->error;
+	return -1;
+}
+
+/* Return how many bytes were written; if fewer than asked for, w->error says why */
+static size_t write_pieces(struct pd_writer *w, const struct iovec *pieces, int nr)
+{
+	struct iovec left[PD_WRITE_MAX];
+	size_t done = 0;
+	ssize_t n;
+	int i = 0;
+
+	memcpy(left, pieces, nr * sizeof(*left));
+	while (i < nr) {
+		if (!left[i].iov_len) {
+			i++;
+			continue;
+		}
+		n = writev(w->fd, left + i, nr - i);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			w->error = n ? errno : ENOSPC;
+			return done;
+		}
+		done += n;
+		for (; i < nr && (size_t)n >= left[i].iov_len; i++)
+			n -= left[i].iov_len;
+		if (i < nr) {
+			left[i].iov_base = (char *)left[i].iov_base + n;
+			left[i].iov_len -= n;
+		}
+	}
+	return done;
+}
+
+static int flush(struct pd_writer *w)
+{
+	const struct iovec waiting = { w->waiting, w->nr_waiting };
+
+	if (!w->error && write_pieces(w, &waiting, 1) == w->nr_waiting)
+		w->nr_waiting = 0;
+	return w->error ? failed(w) : 0;
+}
+
+size_t pd_write_direct(struct pd_writer *w, const struct iovec *pieces, int nr)
+{
+	size_t done = flush(w) ? 0 : write_pieces(w, pieces, nr);
+
+	w->at += done;
+	return done;
+}
+
+int pd_write(struct pd_writer *w, const void *data, size_t size)
+{
+	const struct iovec piece = { (void *)data, size };
+
+	if (!size)
+		return 0;
+	if (size > sizeof(w->waiting) - w->nr_waiting && flush(w))
+		return -1;
+	if (size > sizeof(w->waiting))
+		return pd_write_direct(w, &piece, 1) == size ? 0 : failed(w);
+	memcpy(w->waiting + w->nr_waiting, data, size);
+	w->nr_waiting += size;
+	w->at += size;
+	return 0;
+}
+
+/* ---- Header ---- */
+
+static int write_attrs(struct pd_writer *w, const struct pd_attr *attrs, size_t nr, size_t attr_size)
+{
+	struct pd_file_section ids = { .offset = sizeof(w->header) };
+	struct perf_event_attr attr;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (pd_write(w, attrs[i].ids, attrs[i].nr_ids * sizeof(uint64_t)))
+			return -1;
+	}
+	w->header.attrs.offset = w->at;
+	for (i = 0; i < nr; i++) {
+		attr = attrs[i].attr;
+		attr.size = attr_size;
+		ids.size = attrs[i].nr_ids * sizeof(uint64_t);
+		if (pd_write(w, &attr, attr_size) || pd_write(w, &ids, sizeof(ids)))
+			return -1;
+		ids.offset += ids.size;
+	}
+	w->header.attrs.size = w->at - w->header.attrs.offset;
+	w->header.attr_size = attr_size + sizeof(ids);
+	return 0;
+}
+
+/* All events of a file have the same size. */
+int pd_write_begin(struct pd_writer *w, int fd, const struct pd_attr *attrs, size_t nr)
+{
+	size_t attr_size = PERF_ATTR_SIZE_VER0, i;
+
+	memset(w, 0, offsetof(struct pd_writer, whole));
+	w->nr_waiting = 0;
+	w->fd = fd;
+	w->header = (struct pd_file_header){ .magic = PD_MAGIC, .size = sizeof(w->header) };
+	for (i = 0; i < nr; i++) {
+		if (attrs[i].attr.size > attr_size)
+			attr_size = attrs[i].attr.size;
+	}
+	if (attr_size > sizeof(struct perf_event_attr))
+		attr_size = sizeof(struct perf_event_attr);
+	if (pd_write(w, &w->header, sizeof(w->header)) || write_attrs(w, attrs, nr, attr_size))
+		return -1;
+	w->data_at = w->header.data.offset = w->at;
+	/* a reader takes all that follows for records until their size is known */
+	return pd_write_header(w);
+}
+
+int pd_write_header(struct pd_writer *w)
+{
+	if (flush(w))
+		return -1;
+	if (pwrite(w->fd, &w->header, sizeof(w->header), 0) == (ssize_t)sizeof(w->header))
+		return 0;
+	w->error = errno;
+	return -1;
+}
+
+/* ---- Features ---- */
+
+/* The file has a section for each feature in the order of their numbers, and then their contents. */
+int pd_write_features(struct pd_writer *w, const struct pd_feature_section *features)
+{
+	struct pd_file_section section = { .offset = w->at };
+	unsigned int i;
+
+	w->header.data.size = w->at - w->data_at;
+	for (i = 0; i < PD_FEAT_MAX; i++)
+		section.offset += features[i].there ? sizeof(section) : 0;
+	for (i = 0; i < PD_FEAT_MAX; i++) {
+		if (!features[i].there)
+			continue;
+		w->header.features[i / 64] |= 1ULL << (i % 64);
+		section.size = features[i].section.size;
+		if (pd_write(w, &section, sizeof(section)))
+			return -1;
+		section.offset += section.size;
+	}
+	for (i = 0; i < PD_FEAT_MAX; i++) {
+		if (features[i].there && pd_write(w, features[i].section.data, features[i].section.size))
+			return -1;
+	}
+	return pd_write_header(w);
+}
+
+/* ---- Files and folders ---- */
+
+int pd_write_create(struct pd_writer *w, const char *path, bool folder,
+		    const struct pd_attr *attrs, size_t nr)
+{
+	char data[PATH_MAX];
+	const char *name;
+
+	w->fd = -1;
+	name = folder ? whole_folder_begin(&w->whole, path) : whole_file_begin(&w->whole, path, 0600);
+	if (name && folder) {
+		if (snprintf(data, sizeof(data), "%s/data", name) >= PATH_MAX)
+			return errno = ENAMETOOLONG, -1;
+		name = data;
+	}
+	w->fd = name ? open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+	if (w->fd < 0)
+		return -1;
+	/* a pipe has no place for the header, which is written last */
+	if (lseek(w->fd, 0, SEEK_CUR) < 0)
+		return -1;
+	return pd_write_begin(w, w->fd, attrs, nr);
+}
+
+/* A link takes no room. The kernel refuses links to files of other users. */
+static int take_over(const char *from, const char *to)
+{
+	return !link(from, to) || !whole_file_copy(from, to) ? 0 : -1;
+}
+
+/* perf can do without the list of modules. */
+int pd_write_kernel(struct pd_writer *w, const char *from)
+{
+	static const char *const names[] = { "", "/kcore", "/kallsyms", "/modules" };
+	char source[PATH_MAX], target[PATH_MAX];
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < sizeof(names) / sizeof(names[0]); i++) {
+		if (snprintf(source, sizeof(source), "%s/kcore_dir%s", from, names[i]) >= PATH_MAX ||
+		    snprintf(target, sizeof(target), "%s/kcore_dir%s", w->whole.part, names[i]) >= PATH_MAX)
+			return errno = ENAMETOOLONG, -1;
+		if (!*names[i])
+			err = mkdir(target, 0700);
+		else if (!access(source, F_OK))
+			err = take_over(source, target);
+	}
+	return err;
+}
+
+int pd_write_close(struct pd_writer *w, const struct pd_feature_section *features, bool whole)
+{
+	int err = 0;
+
+	if (whole && features && pd_write_features(w, features))
+		err = errno;
+	if (w->fd >= 0 && close(w->fd) && whole && !err)
+		err = errno;
+	w->fd = -1;
+	if (whole_file_end(&w->whole, whole && !err) && !err)
+		err = errno;
+	if (err)
+		errno = err;
+	return err ? -1 : 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Write perf.data: the header, ids and attributes of the events, records, features. The format is
+ * described in the kernel's tools/perf/Documentation/perf.data-file-format.txt.
+ */
+#ifndef NTRACE_SESSION_PERFDATA_WRITE_H
+#define NTRACE_SESSION_PERFDATA_WRITE_H
+
+#include <sys/uio.h>
+
+#include "perfdata.h"
+#include "whole-file.h"
+
+#define PD_WRITE_MAX	4	/* pieces of pd_write_direct() */
+
+struct pd_writer {
+	int		fd;
+	int		error;		/* errno of the first write that failed; 0 */
+	uint64_t	data_at;	/* offset of the records in the file */
+	uint64_t	at;		/* offset at which the next bytes go */
+	struct pd_file_header header;
+	struct whole_file whole;	/* of pd_write_create() */
+	size_t		nr_waiting;
+	uint8_t		waiting[16 << 10];
+};
+
+/*
+ * pd_write_begin() - write the start of a file, up to its first record, to @fd
+ *
+ * The largest size of the @nr attributes decides how much is written of each.
+ *
+ * Return: 0; -1: errno. The other functions return the same.
+ */
+int pd_write_begin(struct pd_writer *w, int fd, const struct pd_attr *attrs, size_t nr);
+
+/* pd_write() - add a record, or a part of one */
+int pd_write(struct pd_writer *w, const void *data, size_t size);
+
+/* pd_write_direct() - add bytes without a copy, at most PD_WRITE_MAX pieces. Return how many were written */
+size_t pd_write_direct(struct pd_writer *w, const struct iovec *pieces, int nr);
+
+/* pd_write_header() - write what waits, and a header that says how many records there are */
+int pd_write_header(struct pd_writer *w);
+
+/* pd_write_features() - complete the file with the features, PD_FEAT_MAX of them */
+int pd_write_features(struct pd_writer *w, const struct pd_feature_section *features);
+
+/*
+ * pd_write_create() - begin a recording that gets its name @path when it is complete: a file, or a
+ *	folder if a copy of the kernel goes with it, which pd_write_kernel() or the caller puts into
+ *	whole.part. Call pd_write_close() also after an error.
+ */
+int pd_write_create(struct pd_writer *w, const char *path, bool folder,
+		    const struct pd_attr *attrs, size_t nr);
+
+/* pd_write_kernel() - take the copy of the kernel over from the folder of another recording */
+int pd_write_kernel(struct pd_writer *w, const char *from);
+
+/*
+ * pd_write_close() - complete the recording, or remove it if it is not @whole
+ * @features: NULL if pd_write_features() has written them
+ */
+int pd_write_close(struct pd_writer *w, const struct pd_feature_section *features, bool whole);
+
+#endif /* NTRACE_SESSION_PERFDATA_WRITE_H */

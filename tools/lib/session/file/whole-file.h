@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * A file, or the folder of a recording, that gets its name when it is complete.
+ *
+ * It is written beside its target under another name, and replaces the target at the end. A command
+ * that fails, or that a signal ends, leaves the target as it was and removes what it wrote. A pipe or
+ * a device is written directly. A file that the command reads is never replaced.
+ */
+#ifndef NTRACE_SESSION_WHOLE_FILE_H
+#define NTRACE_SESSION_WHOLE_FILE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct whole_file {
+	struct whole_file *next;	/* the next unfinished file */
+	bool		folder;
+	char		target[PATH_MAX];	/* path that the complete file gets */
+	char		part[PATH_MAX];		/* path that is written; "" if it is the target itself */
+};
+
+/* whole_file_input() - note that this process reads @fd, so that no output replaces that file */
+void whole_file_input(int fd);
+
+/* whole_file_is_input() - return true if @fd is a regular file that whole_file_input() has noted */
+bool whole_file_is_input(int fd);
+
+/*
+ * whole_file_begin() - prepare to write a file; @file must stay until whole_file_end()
+ * @mode: rights of a new file, as open() takes them; one that replaces another keeps its rights
+ *
+ * Return: the path to write, which stays as long as @file; NULL: errno, which is ETXTBSY if @path is
+ * an input of this process.
+ */
+const char *whole_file_begin(struct whole_file *file, const char *path, mode_t mode);
+
+/* whole_folder_begin() - make the folder of a recording, which replaces nothing but a recording */
+const char *whole_folder_begin(struct whole_file *file, const char *path);
+
+/* whole_file_open() - begin a file and open it; "-" is the standard output. NULL: errno */
+FILE *whole_file_open(struct whole_file *file, const char *path);
+
+/*
+ * whole_file_end() - give a closed file its name, or remove it if it is not @whole
+ *
+ * Return: 0; -1: errno, of this call only.
+ */
+int whole_file_end(struct whole_file *file, bool whole);
+
+/* whole_file_close() - close what whole_file_open() returned, and end. -1: errno of the first error */
+int whole_file_close(struct whole_file *file, FILE *stream, bool whole);
+
+/* whole_file_strerror() - return the sentence for the errno of the functions above */
+const char *whole_file_strerror(int error);
+
+/* whole_file_copy() - write @to as a copy of @from with its rights. Return 0; -1: errno */
+int whole_file_copy(const char *from, const char *to);
+
+/*
+ * recording_remove() - remove the folder of a recording, but only if nothing else is in it
+ *
+ * Return: 0; -1: errno, which is ENOTEMPTY if the folder has other files. Then all of it is there.
+ */
+int recording_remove(const char *folder);
+
+#endif /* NTRACE_SESSION_WHOLE_FILE_H */

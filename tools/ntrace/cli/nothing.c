@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nothing.h"
+#include "ntrace.h"
+#include "raw/deframer.h"
+#include "session/array.h"
+#include "session/calls/calls.h"
+
+#define MAX_LISTED	12
+#define NEAR		5
+#define NS_PER_S	UINT64_C(1000000000)
+
+/* Contents of a recording, which are found by decoding it without a filter */
+struct there {
+	NS_ARRAY(int32_t) cpus;
+	NS_ARRAY(int32_t) tids;
+	uint64_t	from, to;
+};
+
+static int ignore(void *ctx, const struct nt_call *call)
+{
+	(void)ctx;
+	(void)call;
+	return 0;
+}
+
+#define add_once(array, value) ({					\
+	size_t n_;							\
+	for (n_ = 0; n_ < (array)->nr && (array)->at[n_] != (value); n_++)	\
+		;							\
+	n_ < (array)->nr || ns_array_add(array, value);			\
+})
+
+static bool find_there(struct there *there, const struct nt_calls *calls)
+{
+	const struct nt_slice *s;
+	size_t i;
+
+	there->from = UINT64_MAX;
+	for (i = 0; (s = nt_calls_slice(calls, i)); i++) {
+		if (!add_once(&there->cpus, s->cpu) || !add_once(&there->tids, s->tid))
+			return false;
+		if (s->begin < there->from)
+			there->from = s->begin;
+		if (s->end > there->to)
+			there->to = s->end;
+	}
+	return i;
+}
+
+/* ---- Names that are near ---- */
+
+/* How many characters of @a and @b differ, after the longest common begin; a part of a name is near */
+static unsigned int distance(const char *a, const char *b)
+{
+	size_t common = 0, la = strlen(a), lb = strlen(b);
+
+	if (strstr(b, a))
+		return lb - la > 64 ? 64 : lb - la;
+	while (a[common] && a[common] == b[common])
+		common++;
+	while (la > common && lb > common && a[la - 1] == b[lb - 1]) {
+		la--;
+		lb--;
+	}
+	return 64 + (la > lb ? la : lb) - common;
+}
+
+static void list_near(const struct nt_calls *calls, const char *name)
+{
+	const struct nt_function *f;
+	struct { const char *name; unsigned int distance; } near[NEAR + 1], one;
+	size_t nr = 0, i, k;
+
+	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
+		if (!f->symbol)
+			continue;
+		one.name = f->symbol;
+		one.distance = distance(name, f->symbol);
+		for (k = 0; k < nr && strcmp(near[k].name, one.name); k++)
+			;
+		if (k < nr)
+			continue;
+		for (k = nr; k && near[k - 1].distance > one.distance; k--)
+			near[k] = near[k - 1];
+		near[k].name = one.name;
+		near[k].distance = one.distance;
+		nr += nr < NEAR;
+	}
+	for (i = 0; i < nr; i++)
+		fprintf(stderr, "%s%s", i ? ", " : ". The nearest names of functions that ran are ", near[i].name);
+}
+
+/* ---- Sentences ---- */
+
+static void list_cpus(const struct there *there)
+{
+	size_t i;
+
+	for (i = 0; i < there->cpus.nr && i < MAX_LISTED; i++)
+		fprintf(stderr, "%s%d", i ? ", " : there->cpus.nr > 1 ? " of CPUs " : " of CPU ", there->cpus.at[i]);
+	if (i < there->cpus.nr)
+		fprintf(stderr, " and %zu more", there->cpus.nr - i);
+}
+
+static void list_threads(const struct there *there, const struct nt_session *session)
+{
+	const char *comm;
+	int32_t pid;
+	size_t i;
+
+	for (i = 0; i < there->tids.nr && i < MAX_LISTED; i++) {
+		nt_session_thread(session, there->tids.at[i], there->to, &pid, &comm);
+		fprintf(stderr, "%s%d", i ? ", " : there->tids.nr > 1 ? ", threads " : ", thread ", there->tids.at[i]);
+		if (*comm)
+			fprintf(stderr, " (%s)", comm);
+	}
+	if (i < there->tids.nr)
+		fprintf(stderr, " and %zu more", there->tids.nr - i);
+}
+
+static void print_time(const char *before, uint64_t ns)
+{
+	fprintf(stderr, "%s%" PRIu64 ".%09" PRIu64, before, ns / NS_PER_S, ns % NS_PER_S);
+}
+
+static bool has_filter(const struct nt_filter *filter)
+{
+	return filter->time.to || filter->cpu >= 0 || filter->tid >= 0;
+}
+
+static void print_sentence(const struct recording_options *options, struct nt_session *session,
+			   const char *function, const struct nt_calls *calls, const struct there *there)
+{
+	const struct nt_filter *filter = &options->filter;
+
+	if (function)
+		fprintf(stderr, "ntrace: no call of %s was recorded from its begin to its end", function);
+	else if (has_filter(filter))
+		fputs("ntrace: nothing matched", stderr);
+	else
+		fputs("ntrace: nothing was found", stderr);
+	if (filter->cpu >= 0)
+		fprintf(stderr, " with --cpu %d", filter->cpu);
+	if (filter->tid >= 0)
+		fprintf(stderr, " with --tid %d", filter->tid);
+	if (filter->time.to)
+		fputs(" in the time of --time", stderr);
+	if (function)
+		list_near(calls, function);
+	fputs(". The recording has trace", stderr);
+	list_cpus(there);
+	list_threads(there, session);
+	if (there->to) {
+		print_time(", from ", there->from);
+		print_time(" to ", there->to);
+	}
+	fputs("\n", stderr);
+}
+
+int nothing_matched(const struct recording_options *options, struct nt_session *session,
+		    const char *function)
+{
+	struct nt_calls *calls = nt_calls_new(session);
+	struct there there = { 0 };
+	int status = EXIT_TRACE;
+
+	if (calls)
+		nt_calls_each(calls, ignore, NULL);
+	if (!calls || nt_calls_run(calls))
+		status = recording_failed(session);
+	else if (find_there(&there, calls))
+		print_sentence(options, session, function, calls, &there);
+	else
+		fputs("ntrace: this recording has no trace that can be decoded: nothing that the event selects has run, or the recorder was killed\n",
+		      stderr);
+	nt_calls_free(calls);
+	free(there.cpus.at);
+	free(there.tids.at);
+	return status;
+}
+
+/* ---- Raw trace ---- */
+
+static void list_bits(const char *name, const uint64_t *bits, size_t nr)
+{
+	const char *before = name;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (!(bits[i / 64] >> (i % 64) & 1))
+			continue;
+		fprintf(stderr, "%s%zu", before, i);
+		before = ", ";
+	}
+	fputs(before == name ? ". It has no message\n" : "\n", stderr);
+}
+
+#define SRC_LISTED	4096
+
+/* Read all of the file again, without the selection. */
+static bool find_sources(const struct options *options, const char *path, uint64_t *ids, uint64_t *sources)
+{
+	struct options all = *options;
+	struct nt_reader *reader;
+	struct nt_message msg;
+	struct input *input;
+	const uint8_t *data;
+	long n;
+	int ret;
+
+	all.frame_id = DEFRAMER_ANY;
+	all.config.src_id = NT_SRC_ANY;
+	input = input_open(path, &all);
+	reader = nt_reader_new(&all.config);
+	while (input && reader && (n = input_read(input, &data)) > 0) {
+		ids[input_id(input) / 64] |= 1ULL << (input_id(input) % 64);
+		if (options->frames)
+			continue;
+		nt_reader_feed(reader, data, n);
+		while ((ret = nt_reader_next(reader, &msg)) != 0) {
+			if (ret > 0 && msg.src < SRC_LISTED)
+				sources[msg.src / 64] |= 1ULL << (msg.src % 64);
+		}
+	}
+	nt_reader_free(reader);
+	if (input)
+		input_close(input);
+	return input;
+}
+
+int nothing_of_source(const struct options *options, const char *path)
+{
+	uint64_t ids[2] = { 0 }, sources[SRC_LISTED / 64] = { 0 };
+	bool frames = options->frames && options->frame_id != DEFRAMER_ANY;
+
+	if (!frames && options->config.src_id == NT_SRC_ANY)
+		return EXIT_CLEAN;
+	fprintf(stderr, "ntrace: no message matched");
+	if (frames)
+		fprintf(stderr, " --frames=%u", options->frame_id);
+	if (options->config.src_id != NT_SRC_ANY)
+		fprintf(stderr, " --src %u", options->config.src_id);
+	/* the standard input can be read only once */
+	if (!strcmp(path, "-") || !find_sources(options, path, ids, sources))
+		fputs("\n", stderr);
+	else if (frames)
+		list_bits(". The trace has the trace IDs ", ids, 128);
+	else
+		list_bits(". The trace has the sources ", sources, SRC_LISTED);
+	return EXIT_TRACE;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Commands that found nothing report what they could have found, and exit with EXIT_TRACE. */
+#ifndef NTRACE_TOOL_NOTHING_H
+#define NTRACE_TOOL_NOTHING_H
+
+#include "recording.h"
+#include "options.h"
+
+/*
+ * nothing_matched() - report that nothing of a recording passes the filter, or that @function was not
+ *	called, with the CPUs, threads, times and functions that the recording has
+ * @function: the name that the user gave; NULL: none
+ */
+int nothing_matched(const struct recording_options *options, struct nt_session *session,
+		    const char *function);
+
+/* nothing_of_source() - report that no message of raw trace is of the source or trace ID of @options */
+int nothing_of_source(const struct options *options, const char *path);
+
+#endif /* NTRACE_TOOL_NOTHING_H */

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ntrace.h"
+#include "output.h"
+#include "session/file/whole-file.h"
+
+/* The standard output may be reported only once. */
+static bool reported;
+
+/* Open each closed stream for the wrong direction, so that its use still fails. */
+void output_begin(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	}
+}
+
+int output_failed(const char *path)
+{
+	int error = errno;
+
+	if (!strcmp(path, "-")) {
+		path = "the standard output";
+		reported = true;
+	}
+	fprintf(stderr, "ntrace: writing %s failed: %s\n", path, whole_file_strerror(error));
+	return EXIT_USAGE;
+}
+
+int output_end(int status)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return reported ? EXIT_USAGE : status;
+	errno = errno ? errno : EIO;
+	return reported ? EXIT_USAGE : output_failed("-");
+}
