@@ -40,10 +40,16 @@ with Recording('perf.data') as recording:
                 print(*(int(call[at[name]]) for name in ('time', 'ns', 'insns', 'pid', 'tid')),
                       recording.name(int(call[at['symbol']])), file=out)
     print('calls:', *recording.totals())
+for use in recording.branches, recording.instructions, recording.calls, recording.totals, lambda: recording.name(0):
+    try:
+        use()
+    except Exception as error:
+        print(error)
+recording.close()
 try:
-    recording.branches()
+    Recording('bad\udcff')
 except Exception as error:
-    print(error)
+    print(type(error).__name__, 'No such file' in str(error))
 try:
     Recording('read.py')
 except Exception as error:
@@ -60,6 +66,11 @@ read_by() {
 	$copies True {'program'}
 	calls: 0 0 0
 	the recording is closed
+	the recording is closed
+	the recording is closed
+	the recording is closed
+	the recording is closed
+	Error True
 	Error this is no recording of perf: it does not begin with PERFILE2
 	E2
 	diff said said.wanted

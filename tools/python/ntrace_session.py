@@ -5,6 +5,8 @@
         branches = recording.branches()
         print(len(branches), 'branches')
 """
+import os
+
 from _ntrace import ffi, lib
 
 try:
@@ -36,20 +38,27 @@ class Recording:
 
     def __init__(self, path, symfs=None, buildid_dir=None, threads=0):
         """@symfs, @buildid_dir: as of ntrace-script(1); @threads: 0 is one for each processor"""
-        encode = [ffi.NULL if s is None else ffi.new('char[]', str(s).encode()) for s in (path, symfs, buildid_dir)]
+        encode = [ffi.NULL if s is None else ffi.new('char[]', os.fsencode(s)) for s in (path, symfs, buildid_dir)]
         self._names = encode    # the library keeps them
-        self._recording = lib.py_open(*encode, threads)
-        if self._recording == ffi.NULL:
+        recording = lib.py_open(*encode, threads)
+        if recording == ffi.NULL:
             raise MemoryError
+        # Python closes a recording that it drops
+        self._recording = ffi.gc(recording, lib.py_close)
         error = _text(lib.py_error(self._recording))
         if error:
             self.close()
             raise Error(error)
 
     def close(self):
-        if self._recording != ffi.NULL:
-            lib.py_close(self._recording)
-        self._recording = ffi.NULL
+        if self._recording is not None:
+            ffi.release(self._recording)
+        self._recording = None
+
+    def _open(self):
+        if self._recording is None:
+            raise Error('the recording is closed')
+        return self._recording
 
     def __enter__(self):
         return self
@@ -58,11 +67,10 @@ class Recording:
         self.close()
 
     def _array(self, call, type_, fields):
-        if self._recording == ffi.NULL:
-            raise Error('the recording is closed')
+        recording = self._open()
         at, nr = ffi.new(f'const struct {type_} **'), ffi.new('size_t *')
-        if call(self._recording, at, nr):
-            raise Error(_text(lib.py_error(self._recording)))
+        if call(recording, at, nr):
+            raise Error(_text(lib.py_error(recording)))
         if numpy is None:
             return [tuple(getattr(one, name) for name, *_ in fields) for one in at[0][0:nr[0]]]
         size = ffi.sizeof(f'struct {type_}')
@@ -86,10 +94,10 @@ class Recording:
 
     def name(self, number):
         """Of the fields object and symbol of the last instructions() or calls(); None: not known"""
-        return _text(lib.py_name(self._recording, number))
+        return _text(lib.py_name(self._open(), number))
 
     def totals(self):
         """(losses, errors, places without code) of the last call: nothing is known of what was executed there"""
         totals = ffi.new('uint64_t[3]')
-        lib.py_totals(self._recording, totals)
+        lib.py_totals(self._open(), totals)
         return tuple(totals)
