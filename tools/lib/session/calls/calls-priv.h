@@ -4,6 +4,7 @@
  *
  *	calls.c		parts of nt_session_branches() become slices
  *	calls-threads.c	slices become the calls of threads
+ *	calls-wanted.c	which calls the caller wants
  *	numbered.c	slices by their number
  *	calls-gaps.c	where trace is missing between two slices
  *	functions.c	the functions that calls are counted of
@@ -164,7 +165,42 @@ struct ns_pool {
 	size_t		open;		/* frames of all threads */
 };
 
-struct ns_part;
+/* The function that an address belongs to */
+struct ns_cached {
+	uint64_t	space, addr;
+	uint32_t	function;
+};
+
+/* Calls of one part, see sources.h */
+struct ns_part {
+	struct nt_calls	*calls;
+	struct ns_part	*next, *before;	/* in nt_calls::parts */
+	uint64_t	stretch, nr;	/* @stretch: number of the part; nr: how many began before */
+	uint32_t	buffer;
+	int32_t		cpu;
+	bool		no_times;	/* the order of parts is all that there is */
+	NS_ARRAY(struct ns_slice) slices;
+	struct ns_slice	slice;		/* if @open, it goes on */
+	bool		open;
+	uint64_t	nr_slices, fresh;	/* fresh: those that are not split off */
+	struct ns_stack	stack;		/* of @slice */
+	NS_ARRAY(struct nt_function) functions;	/* by their number in @calls */
+	struct ns_cached	*cache;
+	NS_ARRAY(struct nt_call) ended;
+	NS_ARRAY(struct ns_gap) gaps;
+	uint64_t	gap;		/* its begin */
+	bool		in_gap;
+	bool		has_first, gave_first;
+	uint64_t	first;		/* time of the first branch */
+	uint64_t	branches;	/* since it gave its slices to the pool */
+	struct nt_calls_totals totals;
+	/* for others, under the lock: */
+	uint64_t	horizon;	/* no slice comes that begins earlier, but of this thread: */
+	int32_t		open_tid, open_cpu;
+	uint64_t	open_begin;
+	bool		has_open;
+	uint64_t	traced_insns;	/* of slices that are closed */
+};
 
 typedef int (*ns_slice_fn)(void *ctx, uint64_t stretch, uint64_t nth,
 			   const struct ns_stack *stack, uint64_t insns);
@@ -190,12 +226,6 @@ struct nt_calls {
 	uint32_t	nr_slices;		/* numbers that are given away */
 	struct ns_numbered *numbered;
 };
-
-/* ns_calls_horizon() - no slice comes that begins before that, but of an open slice's thread */
-uint64_t ns_calls_horizon(const struct nt_calls *calls);
-
-/* ns_calls_waits() - may an earlier slice come of this one's thread? */
-bool ns_calls_waits(const struct nt_calls *calls, const struct ns_slice *slice);
 
 /* ns_calls_passes() - does the filter want a call that ends on that CPU? */
 bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu);

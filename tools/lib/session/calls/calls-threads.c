@@ -257,11 +257,37 @@ static int put_slice(struct nt_calls *calls, const struct ns_slice *s)
 
 /* ---- All threads ---- */
 
+/* No slice comes that begins before that, but of an open slice's thread. */
+static uint64_t horizon_of(const struct nt_calls *calls)
+{
+	const struct ns_part *p;
+	uint64_t horizon = calls->begun < calls->session->nr_parts ? calls->begun_at : UINT64_MAX;
+
+	for (p = calls->parts; p; p = p->next) {
+		if (p->horizon < horizon)
+			horizon = p->horizon;
+	}
+	return horizon;
+}
+
+/* May an earlier slice come of this one's thread? */
+static bool may_wait(const struct nt_calls *calls, const struct ns_slice *s)
+{
+	const struct ns_part *p;
+
+	for (p = calls->parts; p; p = p->next) {
+		if (p->has_open && p->open_tid == s->tid && p->open_begin <= s->begin &&
+		    ns_thread_cpu(s->tid, s->cpu) == ns_thread_cpu(p->open_tid, p->open_cpu))
+			return true;
+	}
+	return false;
+}
+
 static bool is_ready(const struct nt_calls *calls, const struct ns_slice *s, uint64_t horizon)
 {
 	if (s->first)
 		return true;
-	return horizon > SLACK && s->begin < horizon - SLACK && !ns_calls_waits(calls, s);
+	return horizon > SLACK && s->begin < horizon - SLACK && !may_wait(calls, s);
 }
 
 /* Gaps that no slice to come can ask for any longer: now or never they were the reason. */
@@ -347,7 +373,7 @@ static int end_threads(struct nt_calls *calls)
 
 int ns_threads_settle(struct nt_calls *calls, bool all)
 {
-	uint64_t horizon = all ? UINT64_MAX : ns_calls_horizon(calls);
+	uint64_t horizon = all ? UINT64_MAX : horizon_of(calls);
 	struct ns_pool *pool = &calls->pool;
 	int err;
 

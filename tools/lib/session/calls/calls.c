@@ -14,76 +14,7 @@
 #define FLUSH_CALLS	4096	/* or so many calls that are watched, ... */
 #define FLUSH_BRANCHES	(1 << 20)	/* and at the latest after so many branches */
 
-/* The function that an address belongs to */
-struct cached {
-	uint64_t	space, addr;
-	uint32_t	function;
-};
-
-/* Calls of one part, see sources.h */
-struct ns_part {
-	struct nt_calls	*calls;
-	struct ns_part	*next, *before;	/* in nt_calls::parts */
-	uint64_t	stretch, nr;	/* @stretch: number of the part; nr: how many began before */
-	uint32_t	buffer;
-	int32_t		cpu;
-	bool		no_times;	/* the order of parts is all that there is */
-	NS_ARRAY(struct ns_slice) slices;
-	struct ns_slice	slice;		/* if @open, it goes on */
-	bool		open;
-	uint64_t	nr_slices, fresh;	/* fresh: those that are not split off */
-	struct ns_stack	stack;		/* of @slice */
-	NS_ARRAY(struct nt_function) functions;	/* by their number in @calls */
-	struct cached	*cache;
-	NS_ARRAY(struct nt_call) ended;
-	NS_ARRAY(struct ns_gap) gaps;
-	uint64_t	gap;		/* its begin */
-	bool		in_gap;
-	bool		has_first, gave_first;
-	uint64_t	first;		/* time of the first branch */
-	uint64_t	branches;	/* since it gave its slices to the pool */
-	struct nt_calls_totals totals;
-	/* for others, under the lock: */
-	uint64_t	horizon;	/* no slice comes that begins earlier, but of this thread: */
-	int32_t		open_tid, open_cpu;
-	uint64_t	open_begin;
-	bool		has_open;
-	uint64_t	traced_insns;	/* of slices that are closed */
-};
-
 /* ---- Functions ---- */
-
-bool ns_calls_is_watched(const struct nt_calls *calls, const struct nt_place *place)
-{
-	if (!calls->watch)
-		return calls->each;
-	return place->symbol && !strcmp(place->symbol, calls->watch);
-}
-
-int ns_calls_give(struct nt_calls *calls, const struct nt_call *call)
-{
-	if (calls->each)
-		return calls->each(calls->each_ctx, call);
-	return ns_watched_add(&calls->watched, call) ? 0 : -1;
-}
-
-bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu)
-{
-	const struct nt_filter *filter = &calls->filter;
-
-	return nt_filter_passes(filter, call->begin + call->ns, cpu, call->tid) &&
-		(!filter->time.to || call->begin >= filter->time.from);
-}
-
-struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event *event, int32_t tid,
-			    uint32_t slice, uint64_t at)
-{
-	return (struct nt_call){
-		.begin = frame->begin, .ns = event->time - frame->begin, .at = frame->insns - at,
-		.insns = event->insns - frame->insns, .tid = tid, .function = frame->function,
-		.slice = slice, .kind = frame->kind,
-	};
-}
 
 static bool room_for(struct ns_part *p, uint32_t function)
 {
@@ -97,7 +28,7 @@ static bool room_for(struct ns_part *p, uint32_t function)
 
 static int64_t function_at(struct ns_part *p, uint64_t space, uint64_t addr)
 {
-	struct cached *c = &p->cache[(addr >> 1 ^ addr >> 13 ^ space * 31) & (CACHE_SIZE - 1)];
+	struct ns_cached *c = &p->cache[(addr >> 1 ^ addr >> 13 ^ space * 31) & (CACHE_SIZE - 1)];
 	struct nt_place place;
 	int64_t number;
 
@@ -110,7 +41,7 @@ static int64_t function_at(struct ns_part *p, uint64_t space, uint64_t addr)
 	if (number < 0 || !room_for(p, number))
 		return -1;
 	p->functions.at[number].watched = ns_calls_is_watched(p->calls, &place);
-	*c = (struct cached){ .space = space, .addr = addr, .function = number };
+	*c = (struct ns_cached){ .space = space, .addr = addr, .function = number };
 	return number;
 }
 
@@ -229,30 +160,6 @@ static bool is_full(const struct ns_part *p)
 {
 	return p->branches >= FLUSH_BRANCHES || p->slices.nr >= FLUSH_SLICES ||
 	       p->ended.nr >= FLUSH_CALLS || p->gaps.nr >= FLUSH_SLICES;
-}
-
-uint64_t ns_calls_horizon(const struct nt_calls *calls)
-{
-	const struct ns_part *p;
-	uint64_t horizon = calls->begun < calls->session->nr_parts ? calls->begun_at : UINT64_MAX;
-
-	for (p = calls->parts; p; p = p->next) {
-		if (p->horizon < horizon)
-			horizon = p->horizon;
-	}
-	return horizon;
-}
-
-bool ns_calls_waits(const struct nt_calls *calls, const struct ns_slice *s)
-{
-	const struct ns_part *p;
-
-	for (p = calls->parts; p; p = p->next) {
-		if (p->has_open && p->open_tid == s->tid && p->open_begin <= s->begin &&
-		    ns_thread_cpu(s->tid, s->cpu) == ns_thread_cpu(p->open_tid, p->open_cpu))
-			return true;
-	}
-	return false;
 }
 
 /* ---- Slices ---- */
