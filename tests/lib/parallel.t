@@ -16,8 +16,8 @@ plan 3
 small_parts() {
 	_out=$1; shift
 	gcc -g -O2 -Wall -Wextra -Wno-sign-compare -DNT_CELL_SIZE=100 $wrap "$@" -I"$top/include" \
-		-I"$top/tools/ntrace" -o "$_out" "$top/tests/lib/parallel.c" \
-		"$top/tools/ntrace/raw/elf-image.c" "$top"/tools/lib/ntrace-elf/*.c "$top"/tools/lib/ntrace/*.c "$top"/tools/lib/ntrace/*/*.c -lelf -lcmocka -lpthread
+		-I"$top/tools/ntrace" -I"$top/tools/lib" -o "$_out" "$top/tests/lib/parallel.c" \
+		"$top/tools/ntrace/raw/elf-image.c" "$top"/tools/lib/ntrace-elf/*.c "$top"/tools/lib/ntrace/*.c "$top"/tools/lib/ntrace/*/*.c "$O/lib/libntrace-session.a" -lelf -lzstd -lcmocka -lpthread
 }
 {
 	small_parts "$dir/parallel-short" -DSTREAM_SIZE=60000 -DSHORT_STEP=37 &&

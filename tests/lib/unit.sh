@@ -8,7 +8,7 @@ unit_build() {
 	make -C "$top" tool &&
 		gcc -g -O2 -Wall -Wextra ${SANITIZE:-} -I"$top/include" -I"$top/tools/ntrace" -I"$top/tools/lib" \
 			-o "$dir/$_name" "$top/tests/lib/$_name.c" "$top/tools/ntrace/raw/elf-image.c" \
-			"$@" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" -lelf -lpthread
+			"$@" "$O/lib/libntrace-session.a" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread
 }
 
 # unit_workload ROUNDS: $dir/prog.elf, a program of RV64, and $dir/prog.pcs, what it runs
