@@ -165,7 +165,6 @@ int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 	       !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_EMPTY);
 }
 
-/* Write @try beside @keep; returns the bits of @try that the register takes */
 /**
  * ntrace_comp_set - write a register and verify that it took the value
  * @comp: the component
@@ -200,6 +199,7 @@ int ntrace_comp_set(struct ntrace_comp *comp, const char *name, unsigned int off
 	return -EIO;
 }
 
+/* Write @try beside @keep. Return the bits of @try that the register takes */
 u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try)
 {
 	u32 got;
