@@ -49,11 +49,11 @@ if "$ntrace" export --format sqlite 2>&1 | grep -q 'in a build with'; then
 else
 	ok "sqlite" export_is sqlite
 	ok "sqlite again, in place of the first" export_is sqlite
-	ok "sqlite to a pipe" says 1 "writing - failed: Illegal seek" "$ntrace" export --format sqlite -o - -i "$data"
+	ok "sqlite to a pipe" says 2 "writing the standard output failed: Illegal seek" "$ntrace" export --format sqlite -o - -i "$data"
 fi
 ok "to the standard output" sh -c "'$ntrace' export --format jsonl -o - -i '$data' | cmp - '$tap_tmp/wanted'"
-ok "a full disk" says 1 "No space left on device" "$ntrace" export --format chrome -o /dev/full -i "$data"
-ok "no such folder" says 1 "No such file or directory" "$ntrace" export --format chrome -o "$tap_tmp/none/x" -i "$data"
+ok "a full disk" says 2 "No space left on device" "$ntrace" export --format chrome -o /dev/full -i "$data"
+ok "no such folder" says 2 "No such file or directory" "$ntrace" export --format chrome -o "$tap_tmp/none/x" -i "$data"
 ok "no such format" says 2 "--format is perfetto, chrome" "$ntrace" export --format xml -o x -i "$data"
 ok "no format" says 2 "export needs --format and -o" "$ntrace" export -i "$data"
 done_testing
