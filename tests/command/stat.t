@@ -103,7 +103,7 @@ ok "trace IDs of frames" frames
 ok "messages that are not valid" damage
 ok "recordings, CPU by CPU" recording
 ok "instructions and time of a recording" insns
-ok "no such CPU" says 1 "has no trace of that CPU" "$ntrace" stat --cpu 9 two.data
+ok "no such CPU" says 1 "has no trace of CPU 9" "$ntrace" stat --cpu 9 two.data
 ok "--insns of raw trace" says 2 "decode --stats --elf ELF" "$ntrace" stat --insns t.nt
 full() { "$ntrace" stat t.nt >/dev/full; }
 ok "a full disk" says 2 "No space left on device" full
