@@ -49,7 +49,7 @@ is "without switch events: a gap drops the calls of all" "$(last_chain blind-bes
 recording collision || exit
 "$O/bin/ntrace" script -i "$tap_tmp/collision.data" >"$tap_tmp/said" 2>&1
 is "another program had the sink" "$? $(grep error "$tap_tmp/said" | sed 's/.*cpu/cpu/')" \
-	"1 cpu 1 pid 2234 tid 2234 ip 0 code 5: another program had the sink: trace is missing"
+	"0 cpu 1 pid 2234 tid 2234 ip 0 code 5: another program had the sink: trace is missing"
 "$O/bin/ntrace" script --json -i "$tap_tmp/collision.data" >"$tap_tmp/said" 2>&1
 is "another program had the sink: in JSON" "$(grep -o '"error": "[^"]*"' "$tap_tmp/said")" '"error": "another program had the sink"'
 recording truncated || exit
