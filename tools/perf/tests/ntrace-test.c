@@ -174,7 +174,7 @@ static int test__ntrace_config(struct test_suite *test __maybe_unused, int subte
 	cpu.addr_bits = 65;
 	TEST_ASSERT_VAL("addresses of 65 bits", !ntrace_cpu_config(&cpu, &config));
 	cpu.addr_bits = 48;
-	cpu.dialect = 2;
+	cpu.dialect = NT_DIALECT_MICROBLAZE_V + 1;
 	TEST_ASSERT_VAL("messages that nobody knows", !ntrace_cpu_config(&cpu, &config));
 	cpu.dialect = 0;
 	cpu.addr_bits = 0;

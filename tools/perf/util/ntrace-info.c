@@ -184,7 +184,7 @@ bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config)
 	config->timestamp = !!(cpu->config & NTRACE_CONFIG_TIMESTAMP);
 	config->tstamp_bits = cpu->ts_width;
 	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)
-		config->return_depth = cpu->dialect ? NT_RETURN_DEPTH_SIFIVE0 : NT_RETURN_DEPTH;
+		config->return_depth = nt_encoder_return_depth(cpu->dialect);
 	config->sequential_jump = !!(cpu->config & NTRACE_CONFIG_SEQUENTIAL_JUMP);
 	config->all_jumps = !!(cpu->config & NTRACE_CONFIG_ALL_JUMPS);
 	config->extend_addr = !!(cpu->config & NTRACE_CONFIG_EXTEND_ADDR);
