@@ -162,9 +162,9 @@ ok "--quiet" test "$(cat "$out/said/again")" = "status 0"
 ok "other events beside the trace" reads beside.data 1000
 samples() { "$O/perf/new/x86_64/perf" script -i "$out/beside.data" --itrace=e -F event,ip 2>/dev/null | grep -c cpu-clock; }
 ok "and they have samples" test "$(samples)" -gt 0
-ok "a full disk" says full 1 "No space left on device. What was recorded up to then can be read"
+ok "a full disk" says full 2 "No space left on device. What was recorded up to then can be read"
 ok "what was written can be read" reads full.data 1000
-ok "a device that is full" says device 1 "No space left on device"
+ok "a device that is full" says device 2 "No space left on device"
 ok "no such program" says none 2 "/no/such/program cannot be executed: No such file or directory"
 ok "a program that is killed" says killed 137 "wrote x.data"
 ok "no such process" says nopid 2 "there is no process 99999"

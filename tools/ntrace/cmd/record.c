@@ -29,8 +29,7 @@ int cmd_record(int argc, char **argv)
 static const char help[] =
 	"usage: ntrace record [OPTIONS] [-- COMMAND...]\n\n"
 	"Record the trace of a command, of processes or of CPUs, for ntrace and for perf. SIGINT ends\n"
-	"a recording. Exits with what the command exits with; 1 if recording failed, 2 if it could not\n"
-	"begin.\n\n"
+	"a recording. Exits with what the command exits with; 2 if recording failed or could not begin.\n\n"
 	"  -a, --all-cpus       all CPUs\n"
 	"  -C, --cpu LIST       these CPUs, as 0,2-3\n"
 	"  -p, --pid LIST       these processes with their threads, as 12,34\n"
