@@ -96,15 +96,19 @@ static const struct nt_layout sifive0[64] = {
 #define DATA_TRACE(text)	{ text, { "DSZ", "ELSZ" }, { 4, 3 }, { "ADDR", "DATA" } }
 #define EVENT_TRACE(text)	{ text, { "EVTSRC", "EVTCNT" }, { 4, 2 }, { "EVTPC", "EVTDATA" } }
 
-/* IEEE-ISTO 5001, and the draft of Event Trace where both do not differ */
+/* Messages of IEEE-ISTO 5001 that all encoders may send */
+#define ISTO_5001_OTHERS							\
+	[1]	= { "DeviceID", .vars = { "ID" } },			\
+	[5]	= DATA_TRACE("DataWrite"),					\
+	[6]	= DATA_TRACE("DataRead"),					\
+	[7]	= { "DataAcquisition", .vars = { "IDTAG", "DQDATA" } },	\
+	[13]	= DATA_TRACE("DataWriteSync"),					\
+	[14]	= DATA_TRACE("DataReadSync"),					\
+	[15]	= { "Watchpoint", .vars = { "WPHIT" } }
+
+/* IEEE-ISTO 5001, and the draft of Event Trace if both do not differ */
 static const struct nt_other others[64] = {
-	[1]	= { "DeviceID", .vars = { "ID" } },
-	[5]	= DATA_TRACE("DataWrite"),
-	[6]	= DATA_TRACE("DataRead"),
-	[7]	= { "DataAcquisition", .vars = { "IDTAG", "DQDATA" } },
-	[13]	= DATA_TRACE("DataWriteSync"),
-	[14]	= DATA_TRACE("DataReadSync"),
-	[15]	= { "Watchpoint", .vars = { "WPHIT" } },
+	ISTO_5001_OTHERS,
 	[16]	= { "MTIME_SYNC", .vars = { "MTIME", "TSTAMP" } },
 	[31]	= { "RepeatInstruction", .vars = { "R-CNT", "I-CNT", "HIST" } },
 	[32]	= { "RepeatInstructionSync", { "SYNC" }, { 4 },
@@ -121,15 +125,9 @@ static const struct nt_other others[64] = {
 	[42]	= { "RET" },
 };
 
-/* The same, and this vendor's */
+/* Messages of IEEE-ISTO 5001 and of this vendor */
 static const struct nt_other accemic_others[64] = {
-	[1]	= { "DeviceID", .vars = { "ID" } },
-	[5]	= DATA_TRACE("DataWrite"),
-	[6]	= DATA_TRACE("DataRead"),
-	[7]	= { "DataAcquisition", .vars = { "IDTAG", "DQDATA" } },
-	[13]	= DATA_TRACE("DataWriteSync"),
-	[14]	= DATA_TRACE("DataReadSync"),
-	[15]	= { "Watchpoint", .vars = { "WPHIT" } },
+	ISTO_5001_OTHERS,
 	[56]	= { "BranchPredict", .vars = { "B-CNT" } },
 	[57]	= { "JumpTargetCache", { "B-TYPE" }, { 2 }, { "I-CNT", "INDEX", "HIST" } },
 	[58]	= { "Config", { "CFGVER" }, { 4 },

@@ -395,7 +395,6 @@ static void print_skipped(const struct decode *decode, const struct nt_stats *st
 	for (i = NT_TCODE_VENDOR_FIRST; i <= NT_TCODE_VENDOR_LAST; i++)
 		vendor += stats->by_tcode[i];
 	vendor += stats->by_tcode[NT_TCODE_REPEAT_INSN] + stats->by_tcode[NT_TCODE_REPEAT_INSN_SYNC];
-	vendor += stats->by_tcode[NT_TCODE_REPEAT_INSN] + stats->by_tcode[NT_TCODE_REPEAT_INSN_SYNC];
 	if (stats->skipped)
 		fprintf(stderr, "ntrace: messages of reserved types or of a vendor that were skipped: %" PRIu64 "\n",
 			stats->skipped);

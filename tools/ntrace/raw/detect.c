@@ -47,8 +47,8 @@ struct detect {
 	unsigned int		penalty;	/* of @best: how many options it has */
 };
 
-static uint64_t count_batches(struct nt_flow *flow, struct detected *score, uint64_t *seams,
-			      unsigned int *nr_seams)
+static void count_batches(struct nt_flow *flow, struct detected *score, uint64_t *seams,
+			  unsigned int *nr_seams)
 {
 	struct nt_batch batch;
 	struct nt_stats stats;
@@ -67,7 +67,6 @@ static uint64_t count_batches(struct nt_flow *flow, struct detected *score, uint
 	nt_flow_stats(flow, &stats, sizeof(stats));
 	score->messages = stats.messages;
 	score->bad = stats.errors + stats.gaps + stats.lost_messages;
-	return score->bad;
 }
 
 /* Decode @size bytes from @from on, and from the start again as far as it wrapped. False: out of memory */
