@@ -82,12 +82,12 @@ struct ntrace_user {
 
 /**
  * struct ntrace_session - an event that traces on a CPU
- * @handle: its output handle
+ * @handle: output handle of the event
  * @buf: the AUX buffer of @handle
  * @enc: the encoder of the CPU, NULL if there is none
  * @event: the event, NULL if there is none
- * @want: its settings
- * @state: what it does
+ * @want: settings of the event
+ * @state: state of the event on this CPU
  * @rested: while @state is resting, and when the event starts after that: what the event waited for
  *	before; idle, if for nothing
  * @barred: the event waits because the flight recorder has the encoder

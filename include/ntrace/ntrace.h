@@ -181,12 +181,12 @@ struct nt_config {
 };
 
 /*
- * An encoder may deviate from the specification: number, name of the option, what it does, chapter
- * that says otherwise. nt_stats::deviations counts each one.
+ * Known deviations of encoders from the specification. Each entry has its number, the name of its
+ * option, a sentence, and the chapter that it contradicts. nt_stats::deviations counts each one.
  *
  * The decoder always accepts a deviation that it cannot mistake for damage. It accepts those of
- * NT_DEV_UNSURE only if the encoder is known to behave so: by nt_config::dialect or
- * nt_config::accept, which has bit 1 << number of each.
+ * NT_DEV_UNSURE only if nt_config::dialect or nt_config::accept names them. nt_config::accept has bit
+ * 1 << number of each deviation.
  */
 #define NT_DEVIATIONS(X)							\
 	X(NT_DEV_DIRECT_SYNC, 0, "direct-sync-in-htm",				\

@@ -28,8 +28,8 @@ if large; then
 		insmod "guilty_hang"
 	ok "hang: the end of the trace was found" grep -q '^trace .*up to the last synchronising message' "$tap_tmp/hang/said"
 
-	# Caches: harts of this board have no mappings past them (Svpbmt). A reset drops what was not written back; sinks
-	# write past them, too.
+	# The harts of this board have no mappings that bypass caches (Svpbmt). A reset drops lines that were not
+	# written back, and sinks bypass the caches.
 	crash "caches that a reset drops" "$tap_tmp/cached" : "$insmod=panic" --reset warm --append panic=1 --cached-flight
 	found "caches that a reset drops" "$tap_tmp/cached" "panic: trouble: it panics on purpose" insmod "guilty_panic .*=> .* panic "
 fi

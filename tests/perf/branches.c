@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Are the branches that perf script prints the ones that were taken, in order, on that
- * CPU and by that thread? Compares them with the truth of each hart.
+ * Compare the branches that perf script prints with the truth of each hart: they have to be the
+ * branches that the hart took, in this order, on this CPU and by this thread.
  *
  *   perf script --itrace=be --ns -F pid,tid,cpu[,misc],time,flags,ip,addr |
  *	branches [-c] [-l] [-s] [-r] [-u] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...

@@ -14,10 +14,10 @@ truth_build() { # KERNEL
 		{ tail -n 30 "$tap_tmp/make"; exit 1; }
 }
 
-# KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. truth_board and truth_topology say what
-# hardware there is, truth_size how large a buffer is, truth_event what is recorded, truth_who of whom (-a: of
-# all harts), truth_before what runs before the recording, truth_after what runs then, truth_flags what branches.c does not check,
-# truth_part by which number the loops of work are divided.
+# KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. These variables change the run: truth_board and
+# truth_topology choose the hardware, truth_size the size of a buffer, truth_event the event, truth_who the harts
+# (-a: all). truth_before runs before the recording and truth_after behind it. branches.c does not check
+# truth_flags. The loops of work are divided by truth_part.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"

@@ -168,7 +168,7 @@ decode_is() {
 ok "dump and decode of a recording" decode_is "$tap_tmp/good.data"
 recording_as sources lost-elsewhere
 is "dump and decode of one of two CPUs of a recording" "$("$ntrace" dump --cpu 1 "$tap_tmp/sources.data" | grep -c 'F-ADDR=0x8000 ')" 2
-# a stretch that ends inside a message: what is there of it is no message
+# The trace of CPU 1 ends inside a message, so that the rest of the message is missing.
 ok "dump and decode of a recording: a message that was cut off is an error" says 1 "error NT_E_MSEO" "$ntrace" dump --cpu 1 "$tap_tmp/sources.data"
 is "zeros that perf adds to trace are none of it" \
 	"$(script -F cpu,flags -i "$tap_tmp/sources.data" 2>/dev/null | grep -c '001.* tr strt')" 2

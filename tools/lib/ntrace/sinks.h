@@ -17,13 +17,13 @@
 
 struct nt_sinks;
 
-/* nt_sinks_new() - Return: the sinks of @nr_cpus CPUs, each without SRC; NULL: out of memory */
+/* nt_sinks_new() - Return the sinks of @nr_cpus CPUs that send no SRC, or NULL without memory */
 struct nt_sinks *nt_sinks_new(unsigned int nr_cpus);
 void nt_sinks_free(struct nt_sinks *sinks);
 
 /*
- * nt_sinks_set_cpu() - the encoder of @cpu sends SRC
- * @number: of its sink, as the metadata has it; 0: the metadata does not say
+ * nt_sinks_set_cpu() - note that the encoder of @cpu sends SRC
+ * @number: number of its sink in the metadata, or 0 if the metadata has none
  */
 void nt_sinks_set_cpu(struct nt_sinks *sinks, unsigned int cpu, uint32_t number);
 

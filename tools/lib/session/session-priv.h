@@ -67,7 +67,11 @@ void ns_take_options(struct nt_session *session, const struct nt_session_options
 const struct ns_object *ns_session_object(const struct nt_session *session, uint64_t space,
 					  uint64_t addr, uint64_t *offset);
 
-/* ns_firmware_load() - @spec: see struct nt_session_options. Return: 0; -1: nt_session_error() says why */
+/*
+ * ns_firmware_load() - read the firmware's code from the file in @spec (struct nt_session_options)
+ *
+ * Return 0, or -1 with a sentence in nt_session_error().
+ */
 int ns_firmware_load(struct nt_session *session, const char *spec);
 
 /* ns_firmware_map() - the firmware's code at @addr; NULL: there is none */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script: what a recording has, one thing a line, in the order of time. */
+/* ntrace script prints branches, calls, instructions or events of a recording in the order of time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The code of the kernel that crashed, and where it is taken from: flight/running.c, the running
- * kernel, if it is the same build; flight/vmcore.c, a crash dump, which has what ran.
+ * Find the code of the kernel that crashed. flight/running.c takes it from the running kernel if that
+ * is the same build, and flight/vmcore.c from a crash dump.
  */
 #ifndef NTRACE_TOOL_FLIGHT_CODE_H
 #define NTRACE_TOOL_FLIGHT_CODE_H

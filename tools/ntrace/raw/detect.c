@@ -36,7 +36,7 @@ static const struct {
 #define NR_ENCODERS	(sizeof(encoders) / sizeof(encoders[0]))
 
 struct detect {
-	struct nt_config	base;		/* what the options say of the code */
+	struct nt_config	base;		/* the settings that describe the code */
 	struct nt_image		*image;
 	const uint8_t		*data;
 	size_t			size;

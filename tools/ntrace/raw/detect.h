@@ -15,8 +15,8 @@ struct detected {
 };
 
 /*
- * Replace those of @options that say how the trace in @path was encoded. @image has the code. False:
- * nothing fits, or the file cannot be read, which was reported.
+ * Set the options of the encoder in @options to those of the trace in @path. @image has the code.
+ * Return false, with a message to the user, if nothing fits or the file cannot be read.
  */
 bool detect(struct options *options, struct nt_image *image, const char *path,
 	    struct detected *found);

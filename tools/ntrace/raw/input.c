@@ -81,7 +81,7 @@ static long read_file(struct input *input, uint8_t *data, size_t size)
 	return n;
 }
 
-/* As read(), of a ring: from its oldest byte to the end of the file, then from the start */
+/* Read a ring from its oldest byte to the end of the file, and then from the start. Return as read() */
 static long read_ring(struct input *input, uint8_t *data, size_t size)
 {
 	long n;

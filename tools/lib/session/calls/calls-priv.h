@@ -182,7 +182,7 @@ struct ns_part {
 	NS_ARRAY(struct ns_slice) slices;
 	struct ns_slice	slice;		/* if @open, it goes on */
 	bool		open;
-	uint64_t	nr_slices, fresh;	/* fresh: those that are not split off */
+	uint64_t	nr_slices, fresh;	/* @fresh counts slices that are not split off */
 	struct ns_stack	stack;		/* of @slice */
 	NS_ARRAY(struct nt_function) functions;	/* by their number in @calls */
 	struct ns_cached	*cache;

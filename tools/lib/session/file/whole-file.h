@@ -29,10 +29,10 @@ bool whole_file_is_input(int fd);
 
 /*
  * whole_file_begin() - prepare to write a file; @file must stay until whole_file_end()
- * @mode: rights of a new file, as open() takes them; one that replaces another keeps its rights
+ * @mode: access rights of a new file; a file that is replaced keeps its rights
  *
- * Return: the path to write, which stays as long as @file; NULL: errno, which is ETXTBSY if @path is
- * an input of this process.
+ * Return the path to write, which is valid as long as @file, or NULL with errno. errno is ETXTBSY if
+ * @path is an input of this process.
  */
 const char *whole_file_begin(struct whole_file *file, const char *path, mode_t mode);
 

@@ -499,7 +499,7 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 	return err;
 }
 
-/* An encoder without a message in a full window has lost what it sent after the sink's window before. */
+/* An encoder without a message in a full window has lost its trace since the sink's previous window. */
 static void place_loss(struct worker *w)
 {
 	const struct nt_session *session = w->session;
@@ -625,10 +625,10 @@ static bool order_parts(struct job *job)
 }
 
 /*
- * Was trace lost after the part? If the AUX buffer was full, the stretch's own CPU has lost trace. If
- * the sink was full, each of its encoders has, and none of them reports it: SiFive's funnel drops what
- * comes, an ETR overwrites what came first, and the driver drops what an encoder of N-Trace 1.0
- * still holds, with its Error message.
+ * Return true if trace was lost after the part. If the AUX buffer was full, the stretch's own CPU has
+ * lost trace. If the sink was full, each of its encoders has lost trace, and none of them reports it:
+ * SiFive's funnel drops new messages, an ETR overwrites the oldest ones, and the driver drops the
+ * messages that an encoder of N-Trace 1.0 still holds, with its Error message.
  */
 static bool has_lost(const struct job *job, const struct turn *t)
 {
