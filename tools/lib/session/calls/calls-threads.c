@@ -270,7 +270,7 @@ static uint64_t horizon_of(const struct nt_calls *calls)
 	return horizon;
 }
 
-/* Return true if a part that is not decoded yet may have an earlier slice of this slice's thread. */
+/* Return true if a part has an open slice of the same thread that began no later. */
 static bool may_wait(const struct nt_calls *calls, const struct ns_slice *s)
 {
 	const struct ns_part *p;
