@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Write the file of a recording under its own name, so that it can be read even if the recorder is
- * killed, because trace cannot be recorded twice. The size of the records is written last. A disk may be full at any time: what was written of whole
- * records stays, and a reserve makes room for the events that the rings still have and the features.
+ * killed, because trace cannot be recorded twice. The size of the records is written last. If the
+ * disk is full, the whole records stay, and a reserve makes room for the features and for the events
+ * that the rings still have.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -243,6 +243,5 @@ void nt_recorder_info(const struct nt_recorder *r, struct nt_recorder_info *info
 	if (r->out.w.fd >= 0 && !now.bytes)
 		now.bytes = r->out.w.at;
 	now.has_kcore = *r->folder;
-	now.cannot_write = r->out.error;
 	memcpy(info, &now, size < sizeof(now) ? size : sizeof(now));
 }

@@ -73,7 +73,6 @@ struct nt_recorder_info {
 	uint64_t	cut_stretches;	/* after which trace is missing, as it came too fast */
 	uint64_t	lost_events;	/* beside the trace */
 	bool		has_kcore;
-	bool		cannot_write;	/* as of a full disk */
 	bool		only_user;	/* this user may not trace the kernel */
 	int		status;		/* of the command, as wait() gives it; -1: none has ended */
 	uint64_t	busy_stretches;	/* trace is missing, as another program had the sink */

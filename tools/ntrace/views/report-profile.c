@@ -311,7 +311,11 @@ int report_profile(const struct report *report, struct nt_session *session)
 	nt_profile_totals(profile, &totals);
 	print_totals(&totals);
 	print_table(&table);
-	status = !table.rows.nr ? nothing_matched(&report->recording, session, report->function) : recording_status(&report->recording, totals.errors || totals.gaps || totals.losses);
+	if (table.rows.nr)
+		status = recording_status(&report->recording,
+					  totals.errors || totals.gaps || totals.losses);
+	else
+		status = nothing_matched(&report->recording, session, report->function);
 out:
 	for (i = 0; i < table.rows.nr; i++)
 		free(table.rows.at[i].frames);
