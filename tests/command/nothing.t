@@ -3,9 +3,8 @@
 # A command that is asked for something that is not there exits with 1, says what there is, and leaves the
 # file of -o as it was.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
-"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" "$top/tests/perf/calls.S" &&
-	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/perf.data" good || exit 1
+build_tool
+recording_as perf good || exit 1
 ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit
 "$ntrace" decode --pcs --elf calls perf.data >pcs &&

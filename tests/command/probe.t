@@ -5,7 +5,7 @@
 # that do not change, and how the components are connected. Its trace decodes.
 . "$(dirname "$0")/../harness/tap.sh"
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "no QEMU; run make setup"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 board=$top/tools/board/board
 ntrace=$O/bin/ntrace
 

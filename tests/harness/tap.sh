@@ -36,11 +36,6 @@ is() {
 need_tool() {
 	command -v "$1" >/dev/null || skip_all "this host has no $1; on Debian: apt-get install $2"
 }
-# need_header HEADER PACKAGE: the same for a header of C
-need_header() {
-	echo "#include <$1>" | "${CC:-cc}" -E -x c - >/dev/null 2>&1 ||
-		skip_all "this host has no $1; on Debian: apt-get install $2"
-}
 
 # calls_program [GCC-OPTION...]: build $tap_tmp/calls from tests/perf/calls.S
 calls_program() {

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2086
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/lib/unit.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 ntrace=$O/bin/ntrace dir=$O/tests/lib-detect
 mkdir -p "$dir"
 unit_workload 20 || exit 1

@@ -3,7 +3,7 @@
 # Traces of an encoder that others wrote (tests/dialect/rtl): it deviates from the specification in
 # ways that the decoder accepts and names.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 ntrace=$O/bin/ntrace
 cd "$top/tests/dialect/rtl" || exit 1
 plan 49

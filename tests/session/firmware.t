@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The code of machine mode comes from the file that --firmware names, as no recording names it.
 . "$(dirname "$0")/../harness/tap.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
+build_tool
 cd "$tap_tmp" || exit 1
 for at in 0x10000 0x8000; do
 	"${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=$at,--build-id=none -o calls-$at "$top/tests/perf/calls.S" || exit

@@ -4,7 +4,8 @@
 # before and behind it. SCHEDULES is the number of random schedules.
 . "$(dirname "$0")/../harness/tap.sh"
 . "$top/tests/perf/losses.sh"
-make -C "$top" tool >"$tap_tmp/make" 2>&1 && losses_build || { cat "$tap_tmp/make"; exit 1; }
+build_tool
+losses_build || exit 1
 tool=ntrace
 
 losses_script() {
