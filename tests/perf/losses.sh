@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What a tool says of the losses of a sink that harts share: losses_build, then losses_all. Set $tool, and
-# losses_script and losses_calls, which run it, first.
+# What a tool says of the losses of a sink that harts share: losses_build, then losses_all. Set $tool and
+# losses_script, which runs it, first.
 # shellcheck shell=sh
 
 losses_build() {

@@ -156,9 +156,10 @@ void ntrace_frames_check_ids(struct ntrace_queue *q, struct ntrace_piece *piece)
 static u32 ntrace_frames_id(struct ntrace_queue *q, const struct ntrace_piece *piece)
 {
 	const struct ntrace_info *info = &q->nt->info;
-	const struct ntrace_cpu *cpu = q->src < 0 ? ntrace_info_cpu(info, piece->stretch->cpu) :
-						    ntrace_info_source(info, q->src);
+	const struct ntrace_cpu *cpu = ntrace_info_cpu(info, piece->stretch->cpu);
 
+	if (q->src >= 0)
+		cpu = ntrace_info_source(info, cpu, q->src);
 	return cpu ? cpu->trace_id : 0;
 }
 

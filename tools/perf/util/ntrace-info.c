@@ -81,6 +81,7 @@ static void ntrace_info_parse_cpu(struct ntrace_cpu *cpu, const __u64 *word, u64
 	cpu->addr_bits = min_t(u64, ntrace_word(word, nr, NTRACE_INFO_CPU_ADDR_BITS), UINT32_MAX);
 	cpu->ts_base = ntrace_word(word, nr, NTRACE_INFO_CPU_TS_BASE);
 	cpu->ts_base_time = ntrace_word(word, nr, NTRACE_INFO_CPU_TS_BASE_TIME);
+	cpu->sink = ntrace_word(word, nr, NTRACE_INFO_CPU_SINK);
 }
 
 int ntrace_info_parse(struct ntrace_info *info, const struct perf_record_auxtrace_info *event)
@@ -145,6 +146,8 @@ void ntrace_info_print(const struct ntrace_info *info, FILE *fp)
 			fprintf(fp, ", trace ID %u", cpu->trace_id);
 		if (cpu->dialect)
 			fprintf(fp, ", dialect %u", cpu->dialect);
+		if (cpu->sink)
+			fprintf(fp, ", sink %#x", cpu->sink);
 		fprintf(fp, "\n");
 	}
 }
@@ -165,13 +168,19 @@ bool ntrace_cpu_has_src(const struct ntrace_cpu *cpu)
 	return cpu->src_bits && !(cpu->config & NTRACE_CONFIG_INHIBIT_SRC);
 }
 
-const struct ntrace_cpu *ntrace_info_source(const struct ntrace_info *info, int src)
+const struct ntrace_cpu *ntrace_info_source(const struct ntrace_info *info,
+					    const struct ntrace_cpu *own, int src)
 {
 	unsigned int i;
 
 	for (i = 0; i < info->nr_cpus; i++) {
-		if (ntrace_cpu_has_src(&info->cpus[i]) && info->cpus[i].src_id == (u32)src)
-			return &info->cpus[i];
+		const struct ntrace_cpu *cpu = &info->cpus[i];
+
+		if (!ntrace_cpu_has_src(cpu) || cpu->src_id != (u32)src)
+			continue;
+		/* Encoders of different sinks may have the same SRC */
+		if (!own || !own->sink || !cpu->sink || own->sink == cpu->sink)
+			return cpu;
 	}
 	return NULL;
 }

@@ -41,6 +41,7 @@ struct branch_stack;
 struct hashmap;
 struct ip_callchain;
 struct machine;
+struct nt_sinks;
 struct ntrace;
 struct thread;
 
@@ -59,6 +60,7 @@ struct ntrace_cpu {
 	u32	trace_id;	/* 0: its trace is not in frames */
 	u32	dialect;	/* NTRACE_DIALECT_* */
 	u32	addr_bits;	/* 0: addresses have all their bits */
+	u32	sink;		/* number of the sink; 0: not known */
 	u64	ts_base;	/* the counter when the time CSR was this, 0: it counts like that */
 	u64	ts_base_time;
 };
@@ -77,8 +79,9 @@ void ntrace_info_exit(struct ntrace_info *info);
 const struct ntrace_cpu *ntrace_info_cpu(const struct ntrace_info *info, int cpu);
 /* false: there is no SRC in what this encoder sends */
 bool ntrace_cpu_has_src(const struct ntrace_cpu *cpu);
-/* The first with that SRC, or NULL */
-const struct ntrace_cpu *ntrace_info_source(const struct ntrace_info *info, int src);
+/* The first with that SRC that may write to the sink of @own, or NULL; @own may be NULL */
+const struct ntrace_cpu *ntrace_info_source(const struct ntrace_info *info,
+					    const struct ntrace_cpu *own, int src);
 /* false: the library would not take it */
 bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config);
 
@@ -209,6 +212,7 @@ struct ntrace_queue {
 	unsigned int		queue_nr;	/* of perf's queue */
 	unsigned int		nr;		/* in ntrace::streams */
 	int			src;		/* SRC, or -1: messages have none */
+	unsigned long		*sources;	/* of -1: those that have messages in the buffer */
 	bool			on_heap;
 	bool			done;
 
@@ -268,7 +272,11 @@ struct ntrace_queue {
 	struct branch_stack	*last_branch;
 };
 
-int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr);
+/*
+ * Find the sources of all perf queues that are new, then make their streams: a full sink may have
+ * lost all that a source sent to one of its buffers
+ */
+int ntrace_queues_setup(struct ntrace *nt);
 /* A message of another source, in the same buffer */
 static inline bool ntrace_queue_is_other(const struct ntrace_queue *q, const struct nt_message *msg)
 {
@@ -359,6 +367,8 @@ struct ntrace {
 
 	struct ntrace_stretch	*stretches;
 	size_t			nr_stretches;
+	struct nt_sinks		*sinks;		/* by ntrace_info::cpus */
+	unsigned long		*senders;	/* bits: those of ntrace_info::cpus that have messages */
 
 	/* events that wait for the end, and who gets them; NULL: none has to wait */
 	struct list_head	held;
@@ -452,6 +462,8 @@ int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item);
 int ntrace_synth_address(struct ntrace_queue *q, u64 addr);
 /* It is unknown where the flow continues */
 void ntrace_synth_lost(struct ntrace_queue *q);
+/* The stretch ends: a sample that waits for its thread does not wait any longer */
+int ntrace_synth_end(struct ntrace_queue *q);
 int ntrace_synth_queue_init(struct ntrace_queue *q);
 void ntrace_synth_queue_exit(struct ntrace_queue *q);
 

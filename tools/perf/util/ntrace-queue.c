@@ -21,6 +21,7 @@
 #include "data.h"
 #include "debug.h"
 #include "machine.h"
+#include "ntrace-decoder/sinks.h"
 #include "ntrace-priv.h"
 #include "session.h"
 #include "thread.h"
@@ -292,6 +293,19 @@ static bool ntrace_piece_is_last(struct ntrace_queue *q, unsigned int piece)
 	return piece + 1 >= q->nr_pieces || q->pieces[piece + 1].start;
 }
 
+/* A window of a sink that was full, so that its end is missing */
+static bool ntrace_stretch_is_full(const struct ntrace_stretch *stretch)
+{
+	return stretch && stretch->flags & PERF_AUX_FLAG_PARTIAL &&
+	       !ntrace_stretch_has_frames(stretch);
+}
+
+/* When the sink of the queue's encoder had written the window before this stretch */
+static u64 ntrace_window_before(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
+{
+	return nt_sinks_before(q->nt->sinks, q->info - q->nt->info.cpus, stretch->time);
+}
+
 static void ntrace_set_pending_end(struct ntrace_queue *q)
 {
 	struct ntrace_piece *piece = &q->pieces[q->read_piece];
@@ -302,6 +316,8 @@ static void ntrace_set_pending_end(struct ntrace_queue *q)
 	else if (q->lost_before && !q->first_time)
 		/* All that would have had a time is lost */
 		time = q->stretch_time;
+	else if (!q->first_time && q->src >= 0 && ntrace_stretch_is_full(piece->stretch))
+		time = ntrace_window_before(q, piece->stretch);
 	ntrace_set_pending(q, q->read_piece, piece->offset + piece->size, time);
 	q->pending_end = true;
 }
@@ -331,7 +347,7 @@ static void ntrace_source_unknown(struct ntrace *nt, unsigned int src)
 static void ntrace_check_other(struct ntrace_queue *q, const struct nt_message *msg)
 {
 	if (ntrace_stretch_has_frames(q->pieces[q->read_piece].stretch) &&
-	    !ntrace_info_source(&q->nt->info, msg->src))
+	    !ntrace_info_source(&q->nt->info, NULL, msg->src))
 		ntrace_source_unknown(q->nt, msg->src);
 }
 
@@ -418,7 +434,7 @@ static const struct ntrace_cpu *ntrace_queue_info(struct ntrace_queue *q, int cp
 		own = &info->cpus[0];
 	if (!own || ntrace_cpu_has_src(own) != has_src)
 		return NULL;
-	return q->src < 0 || own->src_id == (u32)q->src ? own : ntrace_info_source(info, q->src);
+	return q->src < 0 || own->src_id == (u32)q->src ? own : ntrace_info_source(info, own, q->src);
 }
 
 /* The stretch is not of this source, or nothing says how it was encoded: an error, once */
@@ -441,15 +457,15 @@ static bool ntrace_queue_skip(struct ntrace_queue *q)
 }
 
 /*
- * The record of the stretch has reported the loss for its CPU. Others that share the buffer lost
- * trace, too: an encoder of N-Trace 1.0 reports that by itself, but SiFive's funnel drops what
- * comes when it is full, and its encoders do not know.
+ * The record of the stretch has reported the loss for its CPU. The other encoders of a full sink lost
+ * trace as well, and none of them reports it: SiFive's funnel drops what comes, and the driver drops
+ * what an encoder of N-Trace 1.0 still holds, with its Error message.
  */
 static int ntrace_queue_lost_too(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
 {
-	if (q->config.dialect != NT_DIALECT_SIFIVE0 || q->cpu == stretch->cpu)
+	if (q->src < 0 || q->cpu == stretch->cpu || !ntrace_stretch_is_full(stretch))
 		return 0;
-	return ntrace_queue_lost(q, q->time);
+	return ntrace_queue_lost(q, q->first_time ? q->time : max(q->time, q->pending_time));
 }
 
 /* Begin with the stretch that starts at q->flow_piece */
@@ -514,6 +530,8 @@ static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 		nt_flow_end(q->flow);
 		err = ntrace_queue_drain(q);
 	}
+	if (!err)
+		err = ntrace_synth_end(q);
 	/* the thread went on, and its calls and returns are unknown */
 	if (stretch && stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) {
 		ntrace_synth_lost(q);
@@ -597,19 +615,25 @@ int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp)
 
 /* ------------------------------------------------------------------ sources */
 
-/* The sources of the messages that were fed */
-static void ntrace_read_sources(struct ntrace *nt, struct nt_reader *reader, unsigned long *sources)
+/* The sources of the messages that were fed, which are in a stretch of CPU @own */
+static void ntrace_read_sources(struct ntrace *nt, const struct ntrace_cpu *own,
+				struct nt_reader *reader, unsigned long *seen)
 {
+	const struct ntrace_cpu *cpu;
 	struct nt_message msg;
 	int ret;
 
 	while ((ret = nt_reader_next(reader, &msg))) {
-		if (ret < 0 || msg.src >= NTRACE_NR_SOURCES || test_bit(msg.src, sources))
+		if (ret < 0 || msg.src >= NTRACE_NR_SOURCES || test_bit(msg.src, seen))
 			continue;
-		if (ntrace_info_source(&nt->info, msg.src))
-			__set_bit(msg.src, sources);
-		else
+		cpu = own->src_id == msg.src ? own : ntrace_info_source(&nt->info, own, msg.src);
+		if (!cpu) {
 			ntrace_source_unknown(nt, msg.src);
+			continue;
+		}
+		__set_bit(msg.src, seen);
+		__set_bit(cpu - nt->info.cpus, nt->senders);
+		nt_sinks_join(nt->sinks, own - nt->info.cpus, cpu - nt->info.cpus);
 	}
 }
 
@@ -632,6 +656,7 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 	int own = q->nt->queues.queue_array[q->queue_nr].cpu;
 	struct nt_reader *reader = NULL;
 	const struct ntrace_cpu *cpu = NULL, *last = NULL;
+	DECLARE_BITMAP(seen, NTRACE_NR_SOURCES);	/* in stretches of CPU @last */
 	unsigned int i;
 	const u8 *data;
 
@@ -651,6 +676,7 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 			reader = NULL;
 			if (ntrace_cpu_config(cpu, &q->config))
 				reader = nt_reader_new(&q->config);
+			bitmap_zero(seen, NTRACE_NR_SOURCES);
 			last = cpu;
 		}
 		data = ntrace_piece_data(q, piece);
@@ -659,7 +685,8 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 		if (piece->start)
 			nt_reader_seek(reader, piece->offset, ntrace_piece_is_middle(q, piece));
 		nt_reader_feed(reader, data, piece->size);
-		ntrace_read_sources(q->nt, reader, sources);
+		ntrace_read_sources(q->nt, cpu, reader, seen);
+		bitmap_or(sources, sources, seen, NTRACE_NR_SOURCES);
 	}
 	nt_reader_free(reader);
 	/* if the set-up is not valid, the first use of it reports that */
@@ -680,6 +707,7 @@ void ntrace_queue_free(struct ntrace_queue *q)
 	while (q->nr_pieces)
 		free(q->pieces[--q->nr_pieces].data);
 	zfree(&q->pieces);
+	free(q->sources);
 	free(q);
 }
 
@@ -725,14 +753,11 @@ static struct ntrace_queue *ntrace_queue_setup_source(struct ntrace *nt, unsigne
 	return q;
 }
 
-/* A stream for each source in the buffer, and one for trace without SRC */
-int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr)
+/* The stream for trace without SRC, which also knows the sources that have messages in the buffer */
+static int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr)
 {
 	struct auxtrace_queue *queue = &nt->queues.queue_array[queue_nr];
-	DECLARE_BITMAP(sources, NTRACE_NR_SOURCES);
 	struct ntrace_queue *q;
-	unsigned long src;
-	int err;
 
 	if (list_empty(&queue->head) || queue->priv)
 		return 0;
@@ -740,15 +765,89 @@ int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr)
 	q = ntrace_queue_setup_source(nt, queue_nr, -1);
 	if (!q)
 		return -ENOMEM;
-	bitmap_zero(sources, NTRACE_NR_SOURCES);
+	q->sources = bitmap_zalloc(NTRACE_NR_SOURCES);
+	if (!q->sources)
+		return -ENOMEM;
 	if (nt->has_sources)
-		ntrace_find_sources(q, sources);
+		ntrace_find_sources(q, q->sources);
+	return 0;
+}
+
+/* The sources that may have lost all that they sent to the stretch */
+static void ntrace_lost_sources(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
+{
+	const struct ntrace_info *info = &q->nt->info;
+	const struct ntrace_cpu *own = ntrace_info_cpu(info, stretch->cpu);
+	unsigned int i;
+
+	for (i = 0; own && i < info->nr_cpus; i++) {
+		const struct ntrace_cpu *cpu = &info->cpus[i];
+
+		if (ntrace_cpu_has_src(cpu) && test_bit(i, q->nt->senders) &&
+		    cpu->src_id < NTRACE_NR_SOURCES &&
+		    nt_sinks_share(q->nt->sinks, own - info->cpus, i))
+			__set_bit(cpu->src_id, q->sources);
+	}
+}
+
+/* A stream for each source of the buffer */
+static int ntrace_queue_begin_sources(struct ntrace *nt, struct ntrace_queue *q)
+{
+	unsigned long src;
+	unsigned int i;
+	int err;
+
+	for (i = 0; nt->has_sources && i < q->nr_pieces; i++) {
+		if (ntrace_stretch_is_full(q->pieces[i].stretch))
+			ntrace_lost_sources(q, q->pieces[i].stretch);
+	}
 	err = ntrace_queue_begin(q);
-	for_each_set_bit(src, sources, NTRACE_NR_SOURCES) {
+	for_each_set_bit(src, q->sources, NTRACE_NR_SOURCES) {
+		struct ntrace_queue *stream;
+
 		if (err)
 			break;
-		q = ntrace_queue_setup_source(nt, queue_nr, src);
-		err = q ? ntrace_queue_begin(q) : -ENOMEM;
+		stream = ntrace_queue_setup_source(nt, q->queue_nr, src);
+		err = stream ? ntrace_queue_begin(stream) : -ENOMEM;
 	}
+	zfree(&q->sources);
+	return err;
+}
+
+static int ntrace_sinks_setup(struct ntrace *nt)
+{
+	unsigned int i;
+	size_t n;
+
+	nt_sinks_free(nt->sinks);
+	nt->sinks = nt_sinks_new(nt->info.nr_cpus);
+	if (!nt->senders)
+		nt->senders = bitmap_zalloc(nt->info.nr_cpus);
+	if (!nt->sinks || !nt->senders)
+		return -ENOMEM;
+	for (i = 0; i < nt->info.nr_cpus; i++) {
+		if (ntrace_cpu_has_src(&nt->info.cpus[i]))
+			nt_sinks_set_cpu(nt->sinks, i, nt->info.cpus[i].sink);
+	}
+	for (n = 0; n < nt->nr_stretches; n++) {
+		const struct ntrace_stretch *stretch = &nt->stretches[n];
+		const struct ntrace_cpu *cpu = ntrace_info_cpu(&nt->info, stretch->cpu);
+
+		if (cpu && !nt_sinks_add_window(nt->sinks, cpu - nt->info.cpus, stretch->time))
+			return -ENOMEM;
+	}
+	nt_sinks_settle(nt->sinks);
+	return 0;
+}
+
+int ntrace_queues_setup(struct ntrace *nt)
+{
+	unsigned int i, nr = nt->nr_streams, end;
+	int err = ntrace_sinks_setup(nt);
+
+	for (i = 0; !err && i < nt->queues.nr_queues; i++)
+		err = ntrace_queue_setup(nt, i);
+	for (end = nt->nr_streams; !err && nr < end; nr++)
+		err = ntrace_queue_begin_sources(nt, nt->streams[nr]);
 	return err;
 }

@@ -762,6 +762,11 @@ static int ntrace_item_stop(struct ntrace_queue *q, const struct nt_item *item)
 	return q->ended || !branch.from ? 0 : ntrace_branch(q, &branch);
 }
 
+int ntrace_synth_end(struct ntrace_queue *q)
+{
+	return ntrace_begin(q);
+}
+
 int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item)
 {
 	char text[256];

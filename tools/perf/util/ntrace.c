@@ -22,6 +22,7 @@
 #include "machine.h"
 #include "ntrace.h"
 #include "ntrace-compat.h"
+#include "ntrace-decoder/sinks.h"
 #include "ntrace-priv.h"
 #include "session.h"
 #include "symbol_conf.h"
@@ -56,19 +57,11 @@ static bool ntrace_has_thread_buffers(struct ntrace *nt)
 
 static int ntrace_update_queues(struct ntrace *nt)
 {
-	unsigned int i;
-	int err;
-
 	if (!nt->queues.new_data)
 		return 0;
 	nt->queues.new_data = false;
 	ntrace_sort_stretches(nt, ntrace_has_thread_buffers(nt));
-	for (i = 0; i < nt->queues.nr_queues; i++) {
-		err = ntrace_queue_setup(nt, i);
-		if (err)
-			return err;
-	}
-	return 0;
+	return ntrace_queues_setup(nt);
 }
 
 /* Decode all that is older than @timestamp, the oldest first */
@@ -726,6 +719,8 @@ static void ntrace_free_session(struct ntrace *nt)
 		free(nt->last[i].data);
 	zfree(&nt->last);
 	zfree(&nt->stretches);
+	zfree(&nt->senders);
+	nt_sinks_free(nt->sinks);
 	zfree(&nt->vdso);
 	zfree(&nt->processes);
 	zfree(&nt->chain);

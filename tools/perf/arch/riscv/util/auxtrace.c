@@ -168,9 +168,25 @@ static bool ntrace_counter_is_known(const struct perf_pmu *pmu, struct perf_cpu 
 	return !mode || ntrace_cpu_attr(pmu, cpu, "timestamp/mode", mode) == mode;
 }
 
-static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu, u64 config,
-				 __u64 *word)
+/* The number of the event's sink, or of the sink that ends the encoder's path; 0: not known */
+static u32 ntrace_sink_number(const struct perf_pmu *pmu, struct perf_cpu cpu, u64 config2)
 {
+	char file[64], path[256], *name;
+	u32 number = config2 >> 32;
+
+	snprintf(file, sizeof(file), "cpu%d/path", cpu.cpu);
+	if (number || perf_pmu__scan_file(pmu, file, "%255[^\n]", path) != 1)
+		return number;
+	name = strrchr(path, ' ');
+	snprintf(file, sizeof(file), "sinks/%s", name ? name + 1 : path);
+	return perf_pmu__scan_file(pmu, file, "%x", &number) == 1 ? number : 0;
+}
+
+static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu,
+				 const struct perf_event_attr *attr, __u64 *word)
+{
+	u64 config = attr->config;
+
 	word[NTRACE_INFO_CPU_ID] = cpu.cpu;
 	word[NTRACE_INFO_CPU_IMPL] = ntrace_cpu_attr(pmu, cpu, "impl", 0);
 	word[NTRACE_INFO_CPU_CONFIG] = config;
@@ -184,6 +200,7 @@ static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu
 	word[NTRACE_INFO_CPU_TRACE_ID] = ntrace_cpu_attr(pmu, cpu, "trace_id", 0);
 	word[NTRACE_INFO_CPU_DIALECT] = ntrace_cpu_attr(pmu, cpu, "dialect", 0);
 	word[NTRACE_INFO_CPU_ADDR_BITS] = ntrace_cpu_attr(pmu, cpu, "addr_bits", 0);
+	word[NTRACE_INFO_CPU_SINK] = ntrace_sink_number(pmu, cpu, attr->config2);
 	ntrace_info_fill_base(pmu, cpu, word);
 	/* After the base: it is 0 if the counter has begun anew */
 	if (ntrace_counter_is_known(pmu, cpu, config))
@@ -243,7 +260,7 @@ static int ntrace_info_fill(struct auxtrace_record *itr, struct perf_session *se
 
 	word += NTRACE_INFO_HEADER_MAX;
 	perf_cpu_map__for_each_cpu(cpu, i, cpus) {
-		ntrace_info_fill_cpu(rec->pmu, cpu, evsel->core.attr.config, word);
+		ntrace_info_fill_cpu(rec->pmu, cpu, &evsel->core.attr, word);
 		word += NTRACE_INFO_CPU_MAX;
 	}
 	return 0;
