@@ -20,7 +20,7 @@ last_chain() {
 		awk '!NF { last = out; out = ""; next } { out = out (out == "" ? "" : " ") $NF } END { print out == "" ? last : out }'
 }
 
-plan 17
+plan 18
 losses_all
 for dialect in "" ratified; do
 	# shellcheck disable=SC2086
@@ -29,4 +29,6 @@ for dialect in "" ratified; do
 done
 ok "perf reports each loss of ${SCHEDULES:-20} random schedules in its place" \
 	losses_schedules "$perf" 1 "${SCHEDULES:-20}"
+# In schedule 9565, the only sink has written a window for harts 1 and 2, then one for harts 0 and 3.
+ok "perf: buffers without a common hart may be of one sink" losses_schedules "$perf" 9565 9565
 done_testing

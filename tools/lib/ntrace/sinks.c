@@ -5,7 +5,6 @@
 
 struct sinks_cpu {
 	bool		has_src;
-	bool		joined;		/* messages show which CPUs are in @group */
 	uint32_t	number;		/* 0: not known */
 	unsigned int	group;		/* that messages show */
 };
@@ -59,9 +58,6 @@ void nt_sinks_join(struct nt_sinks *sinks, unsigned int a, unsigned int b)
 {
 	unsigned int from = sinks->cpus[b].group, to = sinks->cpus[a].group, i;
 
-	if (a == b)
-		return;
-	sinks->cpus[a].joined = sinks->cpus[b].joined = true;
 	for (i = 0; from != to && i < sinks->nr_cpus; i++) {
 		if (sinks->cpus[i].group == from)
 			sinks->cpus[i].group = to;
@@ -80,9 +76,8 @@ static bool sinks_are_one(const struct nt_sinks *sinks, unsigned int a, unsigned
 bool nt_sinks_share(const struct nt_sinks *sinks, unsigned int a, unsigned int b)
 {
 	const struct sinks_cpu *x = &sinks->cpus[a], *y = &sinks->cpus[b];
-	bool known = (x->number && y->number) || (x->joined && y->joined);
 
-	return sinks_are_one(sinks, a, b) || (x->has_src && y->has_src && !known);
+	return sinks_are_one(sinks, a, b) || (x->has_src && y->has_src && !(x->number && y->number));
 }
 
 bool nt_sinks_add_window(struct nt_sinks *sinks, unsigned int cpu, uint64_t time)

@@ -31,8 +31,9 @@ void nt_sinks_set_cpu(struct nt_sinks *sinks, unsigned int cpu, uint32_t number)
 void nt_sinks_join(struct nt_sinks *sinks, unsigned int a, unsigned int b);
 
 /*
- * nt_sinks_share() - Return: true if two CPUs write to one sink, or if the recording does not show that they
- * do not. It is better to report too many losses than to hide one.
+ * nt_sinks_share() - Return: true if two CPUs write to one sink, or if the metadata does not say that they
+ * do not. Messages cannot show that: a sink may have written to two buffers without a common source. It is
+ * better to report too many losses than to hide one.
  */
 bool nt_sinks_share(const struct nt_sinks *sinks, unsigned int a, unsigned int b);
 
