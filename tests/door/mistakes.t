@@ -53,10 +53,10 @@ ln -s /usr/bin/* "$tap_tmp/no-tools/"
 rm -f "$tap_tmp/no-tools/dtc" "$tap_tmp/no-tools/sudo"
 as=
 [ "$(id -u)" != 0 ] || { chmod 755 "$tap_tmp"; chown 65534 "$tap_tmp/home"; as='setpriv --reuid=65534 --regid=65534 --clear-groups'; }
-cp "$top/tools/setup/setup" "$tap_tmp/home/"
+mkdir -p "$tap_tmp/tree/tools"; cp -r "$top/tools/setup" "$tap_tmp/tree/tools/"
 # shellcheck disable=SC2086
 mistake "a package is missing, and there is no sudo" "these packages are needed; as root: apt-get install" \
-	$as env -i PATH="$tap_tmp/no-tools" HOME="$tap_tmp/home" O="$tap_tmp/home/o" "$tap_tmp/home/setup" host
+	$as env -i PATH="$tap_tmp/no-tools" HOME="$tap_tmp/home" O="$tap_tmp/home/o" "$tap_tmp/tree/tools/setup/setup" host
 mistake "the board before set-up" "QEMU is not there; run: make setup" \
 	env O="$tap_tmp/empty" "$top/tools/board/board" run -- true
 mistake "make perf of no kernel source" \
