@@ -36,17 +36,49 @@ tree_is() { # calls and names of each line; work() is called by a function that 
 	printf '%s\n' '1 main' "20 ${helper}work" '20 recurse' | diff - "$tap_tmp/got"
 }
 
-plan 10
+# one_unit FUNCTIONS: the recording of a program that calls so many functions of one source file
+one_unit() {
+	awk -v nr="$1" 'BEGIN {
+		print "volatile int v;\nstatic inline __attribute__((always_inline)) int twice(int x) { return v += x, v * 2; }"
+		for (i = 0; i < nr; i++)
+			print "__attribute__((noinline)) int f" i "(int x) { v = x; if (x & 1) v = twice(x); return v ^ " i "; }"
+		print "int main(void) {"
+		for (i = 0; i < nr; i++)
+			print "f" i "(" i ");"
+		print "return 0; }" }' >"$tap_tmp/unit.c" &&
+		riscv64-linux-gnu-gcc -static -g -O2 -o "$tap_tmp/unit" "$tap_tmp/unit.c" &&
+		"$top/tests/harness/pcs" "$tap_tmp/unit.pcs" "$tap_tmp/unit" &&
+		"$ntrace" encode --elf "$tap_tmp/unit" --pcs "$tap_tmp/unit.pcs" -o "$tap_tmp/unit.nt" &&
+		python3 "$top/tests/session/mkrecording.py" "$tap_tmp/unit" "$tap_tmp/unit.nt" "$tap_tmp/unit.data"
+}
+# The first command takes at most so many times the processor time of the second: at_most TIMES COMMAND COMMAND
+at_most() {
+	python3 -c '
+import os, subprocess, sys
+def seconds(command):
+    before = os.times().children_user
+    subprocess.run(command.split(), check=True, stdout=subprocess.DEVNULL)
+    return os.times().children_user - before
+times, a, b = int(sys.argv[1]), seconds(sys.argv[2]), seconds(sys.argv[3])
+print(f"{a:.2f} s and {b:.2f} s")
+sys.exit(a > times * max(b, 0.01))' "$@"
+}
+
+plan 11
 ok "the tree of all calls" tree
 ok "the tree of a function" tree_is
 ok "instructions" counts insns --insns
 ok "the same, looked at one by one" counts insns --insns --tid 1234
 ok "functions" counts functions --functions
 if without_libdw; then
-	for n in lines inline; do skip "$n" "this build has no libdw"; done
+	for n in lines inline "lines of a large unit"; do skip "$n" "this build has no libdw"; done
 else
 	ok "lines" counts lines --lines
 	ok "lines, and where they were inlined" counts inline --inline
+	# Where each line was looked for in the whole unit, it took more than 100 times as long
+	ok "lines of a unit of 1500 functions take at most 30 times as long as its functions" \
+		eval 'one_unit 1500 && at_most 30 "$ntrace report --lines -i $tap_tmp/unit.data" \
+		"$ntrace report --functions -i $tap_tmp/unit.data"'
 fi
 ok "only one function" [ "$("$ntrace" report --functions --function work -i "$tap_tmp/perf.data" | wc -l)" -eq 4 ]
 is "another thread executed nothing" "$("$ntrace" report --functions --tid 99 -i "$tap_tmp/perf.data" | head -n 1)" \

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <search.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,24 @@ struct unit {
 	Dwarf_Die	*cu;
 };
 
+/* Code of a function or of an inlined call, without the bias */
+struct scope {
+	Dwarf_Addr	from, to;
+	Dwarf_Die	die;
+	size_t		around;		/* the scope that has this one; NO_SCOPE: none */
+};
+
+#define NO_SCOPE	SIZE_MAX
+
+/*
+ * The scopes of a compilation unit. elfutils searches them one by one for each address, so the first
+ * address that is asked for makes this table.
+ */
+struct scopes {
+	Dwarf_Off	cu;		/* first, as scopes_cmp() compares with a mere offset */
+	NS_ARRAY(struct scope) by_address;
+};
+
 /* A file, and what elfutils knows of it */
 struct module {
 	const char	*object;	/* as the recording names it */
@@ -29,6 +49,7 @@ struct module {
 	Dwarf_Addr	dwarf_bias;	/* ... and to those of the debug information */
 	NS_ARRAY(struct unit) units;	/* by address */
 	bool		has_units;
+	void		*scopes;	/* a tree of struct scopes, as tsearch() has it */
 	bool		is_kmodule;
 	struct ns_kmodule kmodule;
 };
@@ -59,6 +80,14 @@ struct nt_lines *nt_lines_new(struct nt_session *session)
 	return NULL;
 }
 
+static void scopes_free(void *node)
+{
+	struct scopes *scopes = node;
+
+	free(scopes->by_address.at);
+	free(scopes);
+}
+
 void nt_lines_free(struct nt_lines *lines)
 {
 	size_t i;
@@ -67,6 +96,7 @@ void nt_lines_free(struct nt_lines *lines)
 		return;
 	dwfl_end(lines->dwfl);
 	for (i = 0; i < lines->modules.nr; i++) {
+		tdestroy(lines->modules.at[i].scopes, scopes_free);
 		free(lines->modules.at[i].units.at);
 		ns_kmodule_close(&lines->modules.at[i].kmodule);
 	}
@@ -194,6 +224,92 @@ static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bi
 		module->units.at[low].cu : NULL;
 }
 
+/* ---- Scopes of a unit ---- */
+
+/* Files are not trusted: scopes that are nested deeper than this are left out */
+#define DEPTH_MAX	256
+
+static int scopes_cmp(const void *a, const void *b)
+{
+	Dwarf_Off x = *(const Dwarf_Off *)a, y = *(const Dwarf_Off *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The outer of two scopes that begin at one address comes first; of equal ones, it stands first in the file */
+static int scope_cmp(const void *a, const void *b)
+{
+	const struct scope *x = a, *y = b;
+	Dwarf_Off nr_x, nr_y;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->to != y->to)
+		return x->to > y->to ? -1 : 1;
+	nr_x = dwarf_dieoffset((Dwarf_Die *)&x->die);
+	nr_y = dwarf_dieoffset((Dwarf_Die *)&y->die);
+	return nr_x < nr_y ? -1 : nr_x > nr_y;
+}
+
+/* Add the scopes below @die. Classes, namespaces and blocks have functions and inlined calls, too. */
+static bool add_scopes(struct scopes *scopes, Dwarf_Die *die, int depth)
+{
+	struct scope scope = { .around = NO_SCOPE };
+	Dwarf_Addr base;
+	ptrdiff_t offset;
+
+	if (depth > DEPTH_MAX || dwarf_child(die, &scope.die))
+		return true;
+	do {
+		int tag = dwarf_tag(&scope.die);
+
+		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
+			for (offset = 0; (offset = dwarf_ranges(&scope.die, offset, &base, &scope.from,
+								&scope.to)) > 0; ) {
+				if (scope.from < scope.to && !ns_array_add(&scopes->by_address, scope))
+					return false;
+			}
+		}
+		if (dwarf_haschildren(&scope.die) && !add_scopes(scopes, &scope.die, depth + 1))
+			return false;
+	} while (!dwarf_siblingof(&scope.die, &scope.die));
+	return true;
+}
+
+/* The innermost scope from @nth outwards that ends behind @addr */
+static size_t scope_around(const struct scopes *scopes, size_t nth, Dwarf_Addr addr)
+{
+	while (nth != NO_SCOPE && scopes->by_address.at[nth].to <= addr)
+		nth = scopes->by_address.at[nth].around;
+	return nth;
+}
+
+/* The scopes of the unit, or NULL without memory */
+static struct scopes *scopes_of(struct module *module, Dwarf_Die *cu)
+{
+	Dwarf_Off offset = dwarf_dieoffset(cu);
+	struct scopes **known = tfind(&offset, &module->scopes, scopes_cmp), *scopes;
+	struct scope *at;
+	size_t i;
+
+	if (known)
+		return *known;
+	scopes = calloc(1, sizeof(*scopes));
+	if (!scopes)
+		return NULL;
+	scopes->cu = offset;
+	if (!add_scopes(scopes, cu, 0) || !tsearch(scopes, &module->scopes, scopes_cmp)) {
+		scopes_free(scopes);
+		return NULL;
+	}
+	at = scopes->by_address.at;
+	if (at)
+		qsort(at, scopes->by_address.nr, sizeof(*at), scope_cmp);
+	for (i = 1; i < scopes->by_address.nr; i++)
+		at[i].around = scope_around(scopes, i - 1, at[i].from);
+	return scopes;
+}
+
 /* ---- Frames ---- */
 
 static void line_of(Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frame)
@@ -238,24 +354,22 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct nt_frame *frame)
 		frame->file = dwarf_filesrc(files, value, NULL, NULL);
 }
 
-static size_t add_scopes(Dwarf_Die *cu, Dwarf_Die *scopes, int nr, struct nt_frame *frames,
+/* The frames of an instruction: the inlined calls, and the function that has them */
+static size_t add_frames(const struct scopes *scopes, Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frames,
 			 size_t max)
 {
-	size_t n = 0;
-	int i;
+	size_t before = ns_lower_bound(scopes->by_address.nr, scopes->by_address.at[i].from <= addr), n = 0, nth;
+	Dwarf_Die *die;
 
-	for (i = 0; i < nr; i++) {
-		int tag = dwarf_tag(&scopes[i]);
-
-		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
-			continue;
-		name_of(&scopes[i], &frames[n]);
-		frames[n].inlined = tag == DW_TAG_inlined_subroutine && n + 1 < max;
-		if (!frames[n].inlined)
-			return n + 1;
-		n++;
+	nth = scope_around(scopes, before ? before - 1 : NO_SCOPE, addr);
+	for (; nth != NO_SCOPE; nth = scopes->by_address.at[nth].around) {
+		die = &scopes->by_address.at[nth].die;
+		name_of(die, &frames[n]);
+		frames[n].inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine && n + 1 < max;
+		if (!frames[n++].inlined)
+			return n;
 		frames[n] = (struct nt_frame){ 0 };
-		call_site(cu, &scopes[i], &frames[n]);
+		call_site(cu, die, &frames[n]);
 	}
 	/* what was inlined is in a function, even if nothing names that */
 	return n + 1;
@@ -265,10 +379,9 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 		   struct nt_frame *frames, size_t max)
 {
 	struct module *module = object ? module_of(lines, object) : NULL;
-	Dwarf_Die *cu, *inner = NULL, *scopes = NULL;
 	Dwarf_Addr bias = 0;
-	size_t n = 1;
-	int nr = 0;
+	struct scopes *scopes;
+	Dwarf_Die *cu;
 
 	frames[0] = (struct nt_frame){ 0 };
 	if (!module || !module->dwfl)
@@ -279,14 +392,8 @@ size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 		return 1;
 	address -= bias;
 	line_of(cu, address, &frames[0]);
-	/* around an inlined function are the scopes that it is written in; where it is, is wanted */
-	if (dwarf_getscopes(cu, address, &inner) > 0)
-		nr = dwarf_getscopes_die(&inner[0], &scopes);
-	if (nr > 0)
-		n = add_scopes(cu, scopes, nr, frames, max);
-	free(scopes);
-	free(inner);
-	return n;
+	scopes = scopes_of(module, cu);
+	return scopes ? add_frames(scopes, cu, address, frames, max) : 1;
 }
 
 /* ---- All of an object ---- */
