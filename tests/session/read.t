@@ -116,7 +116,7 @@ maps() {
 		"$tap_tmp/maps" 1
 }
 
-plan 43
+plan 44
 ok "script --disasm" disasm_is "$ntrace"
 if command -v qemu-riscv64-static >/dev/null && [ -x "$O/riscv64/bin/ntrace" ]; then
 	ok "script --disasm, the guest's program" disasm_is qemu-riscv64-static -L "$O/root/guest" "$O/riscv64/bin/ntrace"
@@ -148,6 +148,26 @@ report_is() {
 }
 ok "report: calls and instructions of each function" report_is -i "$tap_tmp/good.data"
 ok "report: the same of a pipe" report_is -i "$tap_tmp/pipe.data"
+# A function that calls itself 5,000 times takes no longer than main(), which calls it.
+recursion() {
+	cat >"$tap_tmp/deep.c" <<-'E2'
+		__attribute__((noinline)) int deep(int n) { int r = n ? deep(n - 1) + 1 : 0; __asm__ volatile("" : "+r"(r)); return r; }
+		int main(void) { return deep(5000) != 5000; }
+	E2
+	riscv64-linux-gnu-gcc -O1 -static -fno-optimize-sibling-calls -o "$tap_tmp/deep" "$tap_tmp/deep.c" &&
+		"$top/tests/harness/pcs" "$tap_tmp/deep.pcs" "$tap_tmp/deep" &&
+		"$ntrace" encode --elf "$tap_tmp/deep" --pcs "$tap_tmp/deep.pcs" --timestamp -o "$tap_tmp/deep.nt" &&
+		python3 "$top/tests/session/mkrecording.py" --timestamp "$tap_tmp/deep" "$tap_tmp/deep.nt" "$tap_tmp/deep.data" &&
+		"$ntrace" report --limit 0 -i "$tap_tmp/deep.data" >"$tap_tmp/got" || return
+	grep -E ' (deep|main) \[' "$tap_tmp/got"
+	awk 'BEGIN { unit["us"] = 1; unit["ms"] = 1000 } / (deep|main) \[/ { calls[$13] = $1; total[$13] = $2 * unit[$3] }
+		END { exit !(calls["deep"] == 5001 && total["deep"] > 0 && total["deep"] <= total["main"]) }' "$tap_tmp/got"
+}
+if command -v qemu-riscv64-static >/dev/null; then
+	ok "report: a recursion takes no longer than its caller" recursion
+else
+	skip "report: a recursion takes no longer than its caller" "no qemu-riscv64-static"
+fi
 ok "report: an unknown column" says 2 "no column 'foo'" "$ntrace" report --sort foo -i "$tap_tmp/good.data"
 
 # outer takes 400 ns, half of it in inner

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The tree of all calls says of each function what the table says: calls, and the time and instructions
- * without what it called. No node takes longer than the one that called it.
+ * without what it called. No node takes longer than the one that called it. No function takes longer than all
+ * CPUs were traced, and self times and instructions of all functions are those of the CPUs.
  *
  *	stacks RECORDING [SYMFS BUILDID-DIR]
  */
@@ -73,6 +74,32 @@ static int compare(const struct nt_calls *calls, const struct nt_stacks *stacks)
 	return wrong || !all;
 }
 
+/* Instructions of each function, and the time in which a thread ran, add up. */
+static int sums(const struct nt_calls *calls)
+{
+	uint64_t ran = 0, insns = 0, cpus = 0, all = 0;
+	struct nt_calls_totals totals;
+	const struct nt_function *f;
+	struct nt_missing cpu;
+	unsigned int wrong = 0;
+	size_t i;
+
+	nt_calls_totals(calls, &totals);
+	for (i = 0; nt_calls_missing(calls, i, &cpu); i++) {
+		cpus += cpu.ran_ns;
+		all += cpu.all_ns;
+		wrong += cpu.ran_ns + cpu.ns > cpu.all_ns + cpu.all_ns / 1000;
+	}
+	for (i = 0; (f = nt_calls_function(calls, i)); i++) {
+		ran += f->self_ns;
+		insns += f->self_insns;
+		wrong += f->total_ran > totals.ran_ns || f->self_ns > f->total_ran || f->total_insns > totals.insns;
+	}
+	printf("%" PRIu64 " ns of %" PRIu64 " on CPUs of %" PRIu64 ", %" PRIu64 " instructions of %" PRIu64
+	       ", %u wrong\n", ran, cpus, all, insns, totals.insns, wrong);
+	return wrong || ran != cpus || insns != totals.insns;
+}
+
 int main(int argc, char **argv)
 {
 	const struct nt_filter filter = { .cpu = -1, .tid = -1 };
@@ -91,6 +118,7 @@ int main(int argc, char **argv)
 	calls = nt_calls_new(session);
 	if (!calls || nt_calls_run(calls))
 		return 2;
+	err = sums(calls);
 	for (i = 0; i < 2; i++) {
 		stacks = nt_stacks_new(session, &filter, i ? inlined : NULL, NULL);
 		err |= !stacks || compare(calls, stacks);

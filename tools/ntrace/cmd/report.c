@@ -16,11 +16,11 @@ static const char help[] =
 	"usage: ntrace report [OPTIONS]\n\n"
 	"Print a line for each function that was called in a recording of perf: its calls, the time\n"
 	"and the instructions they took, with and without what they called, and the slowest one.\n"
-	"Time is that of a clock on the wall. Or count instructions, exactly and without samples, by\n"
-	"function, line or instruction.\n\n"
+	"Time is that of a clock on the wall; self is the time in which the thread ran. Or count\n"
+	"instructions, exactly and without samples, by function, line or instruction.\n\n"
 	RECORDING_HELP
 	FILTER_HELP
-	"  --sort COLUMN        total, self, max, calls, insns or self-insns (total)\n"
+	"  --sort COLUMN        total, on-cpu, self, max, calls, insns or self-insns (total)\n"
 	"  --limit N            at most N functions (40), 0: all\n"
 	"  --function NAME      only this one\n"
 	"  --functions          instructions executed in each function\n"
@@ -35,13 +35,14 @@ enum {
 };
 
 static const char *const sort_names[] = {
-	"total", "self", "max", "calls", "insns", "self-insns",
+	"total", "on-cpu", "self", "max", "calls", "insns", "self-insns",
 };
 
 static uint64_t sort_value(const struct nt_function *f, unsigned int sort)
 {
 	const uint64_t values[] = {
-		f->total_ns, f->self_ns, f->max_ns, f->calls, f->total_insns, f->self_insns,
+		f->total_ns, f->total_ran, f->self_ns, f->max_ns, f->calls + f->open, f->total_insns,
+		f->self_insns,
 	};
 
 	return values[sort];
@@ -49,17 +50,30 @@ static uint64_t sort_value(const struct nt_function *f, unsigned int sort)
 
 /* ---- Table ---- */
 
+/* Calls, and with a plus those whose begin or end was not recorded */
+static const char *calls_of(const struct nt_function *f, char text[48])
+{
+	if (f->open)
+		snprintf(text, 48, "%" PRIu64 "+%" PRIu64, f->calls, f->open);
+	else
+		snprintf(text, 48, "%" PRIu64, f->calls);
+	return text;
+}
+
 static void print_function(const struct nt_function *f)
 {
 	const char *base = f->object ? strrchr(f->object, '/') : NULL;
-	char t[6][16];
+	char t[6][16], calls[48];
 
-	printf("%9" PRIu64 " %9s %9s %9s %9s %9s %13" PRIu64 "  %s [%s]\n", f->calls,
+	printf("%9s %9s %9s %9s %9s %9s %13" PRIu64 "  %s [%s]", calls_of(f, calls),
 	       duration(f->total_ns, t[0]), duration(f->self_ns, t[1]),
-	       duration(nt_function_quantile(f, 500), t[2]),
-	       duration(nt_function_quantile(f, 990), t[3]), duration(f->max_ns, t[4]),
-	       f->self_insns, f->symbol ? f->symbol : "[unknown]",
+	       f->calls ? duration(nt_function_quantile(f, 500), t[2]) : "-",
+	       f->calls ? duration(nt_function_quantile(f, 990), t[3]) : "-",
+	       f->calls ? duration(f->max_ns, t[4]) : "-", f->self_insns, f->symbol ? f->symbol : "[unknown]",
 	       base ? base + 1 : f->object ? f->object : "unknown");
+	if (f->total_ran < f->total_ns - f->total_ns / 100)
+		printf(", on a CPU for %s", duration(f->total_ran, t[5]));
+	putchar('\n');
 }
 
 static void print_slowest(const struct nt_function *f)
@@ -88,7 +102,7 @@ static int row_cmp(const void *a, const void *b)
 
 static bool is_wanted(const struct report *report, const struct nt_function *f)
 {
-	if (!f->calls)
+	if (!f->calls && !f->open)
 		return false;
 	return !report->function || (f->symbol && !strcmp(f->symbol, report->function));
 }
@@ -108,10 +122,60 @@ static void print_losses(const struct nt_calls *calls, uint64_t losses)
 
 	if (!losses)
 		return;
-	for (i = 0; nt_calls_missing(calls, i, &missing); i++)
-		print_missing(&missing);
+	for (i = 0; nt_calls_missing(calls, i, &missing); i++) {
+		if (missing.ns)
+			print_missing(&missing);
+	}
 	printf("Less is lost with larger buffers (-m 16M), with less trace (ntrace//u, --filter, -C)"
 	       " and with fewer SYNC messages (sync_max=15)\n\n");
+}
+
+static void print_outside(uint64_t ns, const char *what)
+{
+	char t[16];
+
+	printf("%9s %9s %9s %9s %9s %9s %13s  (%s)\n", "", "", duration(ns, t), "", "", "", "", what);
+}
+
+/* The time of all CPUs in which no function of the table was executed */
+static void print_idle(const struct nt_calls *calls)
+{
+	uint64_t idle = 0, lost = 0, used;
+	struct nt_missing cpu;
+	size_t i;
+
+	for (i = 0; nt_calls_missing(calls, i, &cpu); i++) {
+		used = cpu.ran_ns + cpu.ns;
+		idle += cpu.all_ns > used ? cpu.all_ns - used : 0;
+		lost += cpu.ns;
+	}
+	print_outside(idle, "not running");
+	if (lost)
+		print_outside(lost, "trace is missing");
+}
+
+/* What each CPU did: self times of all functions are the time in which threads ran. */
+static void print_cpus(const struct nt_calls *calls)
+{
+	struct nt_missing cpu;
+	char t[4][16];
+	uint64_t used;
+	size_t i;
+
+	for (i = 0; nt_calls_missing(calls, i, &cpu); i++) {
+		used = cpu.ran_ns + cpu.ns;
+		printf("%sCPU %d: %s, of which traced threads ran for %s and did not run for %s, and %s of trace are missing\n",
+		       i ? "" : "\n", cpu.cpu, duration(cpu.all_ns, t[0]), duration(cpu.ran_ns, t[1]),
+		       duration(cpu.all_ns > used ? cpu.all_ns - used : 0, t[2]), duration(cpu.ns, t[3]));
+	}
+}
+
+/* Does the table have all of the recording? */
+static bool is_whole(const struct report *report)
+{
+	const struct nt_filter *filter = &report->recording.filter;
+
+	return !report->function && filter->cpu < 0 && filter->tid < 0 && !filter->time.to;
 }
 
 /* Return how many functions there were; -1: out of memory */
@@ -131,15 +195,19 @@ static ssize_t print_table(const struct report *report, const struct nt_calls *c
 			rows[nr++] = (struct row){ f, sort_value(f, report->sort) };
 	}
 	qsort(rows, nr, sizeof(*rows), row_cmp);
-	printf("%9s %9s %9s %9s %9s %9s %13s  %s\n", "calls", "total", "self", "median", "p99",
-	       "max", "self insns", "function");
+	printf("%9s %9s %9s %9s %9s %9s %13s  %s\n", "calls", "total", "self", "median", "p99", "max",
+	       "self insns", "function");
 	shown = report->limit && report->limit < nr ? report->limit : nr;
 	for (i = 0; i < shown; i++)
 		print_function(rows[i].f);
 	if (shown < nr)
 		printf("... and %zu more: --limit 0 shows all\n", nr - shown);
-	if (nr)
+	if (is_whole(report))
+		print_idle(calls);
+	if (nr && rows[0].f->calls)
 		print_slowest(rows[0].f);
+	if (is_whole(report))
+		print_cpus(calls);
 	free(rows);
 	return nr;
 }

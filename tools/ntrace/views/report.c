@@ -22,6 +22,6 @@ void report_totals(const struct nt_calls_totals *t)
 	printf("%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " calls of %zu functions",
 	       t->insns, t->branches, t->calls, t->functions);
 	if (t->open)
-		printf(", %" PRIu64 " of which the end was not recorded", t->open);
+		printf(", and %" PRIu64 " whose begin or end was not recorded", t->open);
 	report_missing(t->losses, t->errors, t->gaps);
 }

@@ -63,13 +63,14 @@ bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64
 	return ns_array_add(&g->firsts, first);
 }
 
-bool ns_gaps_traced(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t insns)
+bool ns_gaps_traced(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t insns, uint64_t ran)
 {
 	struct ns_gaps *g = gaps_of(all, buffer, cpu);
 
 	if (!g)
 		return false;
 	g->insns += insns;
+	g->ran += ran;
 	return true;
 }
 

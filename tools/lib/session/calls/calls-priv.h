@@ -17,6 +17,7 @@
 
 #include "calls.h"
 #include "callstack.h"
+#include "running.h"
 #include "watched.h"
 
 /* ---- Functions ---- */
@@ -31,9 +32,15 @@ struct ns_functions {
 int64_t ns_functions_number(struct ns_functions *functions, const struct nt_place *place);
 void ns_functions_free(struct ns_functions *functions);
 
-/* ns_function_count() - a call that has ended. false: out of memory */
+/* ns_function_count() - a call that is over, and @ran so long. false: out of memory */
 bool ns_function_count(struct nt_function *function, const struct ns_frame *frame,
-		       const struct nt_call *call);
+		       const struct nt_call *call, uint64_t ran);
+
+/* What calls took in all that no other call of the same function is around */
+struct ns_total {
+	uint32_t	function;
+	uint64_t	ns, ran, insns;
+};
 
 /* ns_function_add() - the calls of @from are calls of @to, too. false: out of memory */
 bool ns_function_add(struct nt_function *to, const struct nt_function *from);
@@ -43,7 +50,8 @@ bool ns_function_add(struct nt_function *to, const struct nt_function *from);
 /* An event that only the calls from before the slice can explain */
 struct ns_outer {
 	struct ns_event	event;
-	uint64_t	child_ns, child_insns;	/* of calls that ended since the one before */
+	uint64_t	child_ran, child_insns;	/* of calls that ended since the one before */
+	size_t		totals;		/* of ns_slice::totals, those of these calls end here */
 };
 
 struct ns_slice {
@@ -54,8 +62,10 @@ struct ns_slice {
 	bool		split;		/* it goes on where the slice before it ended */
 	bool		first;		/* nothing earlier can come, though it has no times */
 	uint64_t	begin, end;
-	uint64_t	insns;
-	uint64_t	child_ns, child_insns;	/* as in struct ns_outer, after the last one */
+	uint64_t	insns, ran;
+	uint64_t	at, space;	/* where it begins */
+	uint64_t	child_ran, child_insns;	/* as in struct ns_outer, after the last one */
+	NS_ARRAY(struct ns_total) totals;
 	NS_ARRAY(struct ns_outer) outer;
 	NS_ARRAY(struct ns_frame) open;
 };
@@ -105,7 +115,7 @@ struct ns_gaps {
 	NS_ARRAY(struct ns_gap) gaps;
 	NS_ARRAY(struct ns_first) firsts;
 	bool		sorted;
-	uint64_t	insns;		/* that were traced */
+	uint64_t	insns, ran;	/* that were traced */
 	uint64_t	missing_ns;	/* of gaps up to @counted_to, */
 	uint64_t	counted_to;	/* which is the end of a gap */
 };
@@ -123,8 +133,8 @@ bool ns_gaps_add(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, const st
 bool ns_gaps_first(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t stretch,
 		   uint64_t time);
 
-/* ns_gaps_traced() - count @insns instructions that were traced. false: out of memory */
-bool ns_gaps_traced(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t insns);
+/* ns_gaps_traced() - count @insns instructions that were traced, in @ran ns. false: out of memory */
+bool ns_gaps_traced(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu, uint64_t insns, uint64_t ran);
 
 /* ns_gaps_settle() - to be called before ns_gaps_between(), if something was added */
 void ns_gaps_settle(struct ns_all_gaps *all);
@@ -140,13 +150,22 @@ void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time);
 
 /* ---- Threads ---- */
 
+/* How many calls of a function are open in a thread, and what is counted of it since the thread began */
+struct ns_depth {
+	uint32_t	function;	/* its number + 1 */
+	uint32_t	nr;
+	struct ns_total	total;
+};
+
 /* The calls of one thread, as far as they are decoded */
 struct ns_thread_calls {
 	struct nt_calls	*calls;
 	struct ns_stack	stack;
 	int32_t		tid, key_cpu;	/* key_cpu: by ns_thread_cpu() */
 	uint32_t	nth;		/* in the pool */
-	uint64_t	insns;		/* of all its slices so far */
+	uint64_t	insns, ran;	/* of all its slices so far */
+	struct ns_depth	*depths;	/* a hash of functions */
+	size_t		nr_depths, depths_size;
 	/* of the last slice: */
 	int32_t		cpu;
 	uint32_t	slice;		/* its number */
@@ -171,6 +190,13 @@ struct ns_cached {
 	uint32_t	function;
 };
 
+/* A function in the calls of one part */
+struct ns_part_function {
+	struct nt_function f;
+	uint32_t	depth;		/* calls of it that are open in the slice */
+	uint32_t	total;		/* its place in the totals of the slice, if that is not of before */
+};
+
 /* Calls of one part, see sources.h */
 struct ns_part {
 	struct nt_calls	*calls;
@@ -184,14 +210,15 @@ struct ns_part {
 	bool		open;
 	uint64_t	nr_slices, fresh;	/* @fresh counts slices that are not split off */
 	struct ns_stack	stack;		/* of @slice */
-	NS_ARRAY(struct nt_function) functions;	/* by their number in @calls */
+	struct ns_running running;
+	NS_ARRAY(struct ns_part_function) functions;	/* by their number in @calls */
 	struct ns_cached	*cache;
 	NS_ARRAY(struct nt_call) ended;
 	NS_ARRAY(struct ns_gap) gaps;
 	uint64_t	gap;		/* its begin */
 	bool		in_gap;
 	bool		has_first, gave_first;
-	uint64_t	first;		/* time of the first branch */
+	uint64_t	first, last;	/* times of the first and the last branch */
 	uint64_t	branches;	/* since it gave its slices to the pool */
 	struct nt_calls_totals totals;
 	/* for others, under the lock: */
@@ -199,11 +226,13 @@ struct ns_part {
 	int32_t		open_tid, open_cpu;
 	uint64_t	open_begin;
 	bool		has_open;
-	uint64_t	traced_insns;	/* of slices that are closed */
+	uint64_t	traced_insns, traced_ran;	/* of slices that are closed */
 };
 
 typedef int (*ns_slice_fn)(void *ctx, uint64_t stretch, uint64_t nth,
-			   const struct ns_stack *stack, uint64_t insns);
+			   const struct ns_stack *stack, uint64_t insns, uint64_t ran);
+typedef bool (*ns_drop_fn)(void *ctx, const struct ns_stack *stack, const struct ns_event *event,
+			   int32_t tid, int32_t cpu);
 
 struct nt_calls {
 	struct nt_session *session;
@@ -215,10 +244,12 @@ struct nt_calls {
 	nt_call_fn	each;
 	void		*each_ctx;
 	ns_slice_fn	each_slice;
+	ns_drop_fn	each_drop;
 	void		*slice_ctx;
 	struct ns_watched watched;
 	struct ns_all_gaps gaps;
 	struct ns_pool	pool;
+	uint64_t	last;		/* time of the last branch */
 	struct ns_part	*parts;		/* those of stretches that have begun and not ended */
 	uint64_t	begun, ended;	/* stretches */
 	uint64_t	begun_at;	/* the start of the last one that has begun */
@@ -229,6 +260,12 @@ struct nt_calls {
 
 /* ns_calls_passes() - does the filter want a call that ends on that CPU? */
 bool ns_calls_passes(const struct nt_calls *calls, const struct nt_call *call, int32_t cpu);
+
+/* ns_calls_may_pass() - Return false if the call began before the time that the filter wants */
+static inline bool ns_calls_may_pass(const struct nt_calls *calls, const struct ns_frame *frame)
+{
+	return frame->begin >= calls->filter.time.from;
+}
 
 /*
  * ns_call_init() - a call that is over
@@ -255,10 +292,11 @@ void ns_threads_free(struct nt_calls *calls);
  * ns_calls_each_slice() - call @fn with the calls that are open when each slice begins
  * @nth: which one it is of its stretch, counting those only that begin with another thread or CPU,
  *	or after an error
- * @insns: that the thread has executed
+ * @insns: that the thread has executed, for @ran ns
  *
+ * @drop, which may be NULL, is called with the calls of a thread that are given up.
  * nt_calls_run() returns what is not 0.
  */
-void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, void *ctx);
+void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, ns_drop_fn drop, void *ctx);
 
 #endif /* NTRACE_SESSION_CALLS_PRIV_H */

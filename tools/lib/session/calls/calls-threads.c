@@ -19,12 +19,14 @@
 void ns_slice_free(struct ns_slice *slice)
 {
 	free(slice->outer.at);
+	free(slice->totals.at);
 	free(slice->open.at);
 }
 
 static size_t bytes_of(const struct ns_slice *s)
 {
 	return sizeof(*s) + s->outer.room * sizeof(s->outer.at[0]) +
+	       s->totals.room * sizeof(s->totals.at[0]) +
 	       s->open.room * sizeof(s->open.at[0]);
 }
 
@@ -62,6 +64,90 @@ static int slice_cmp(const void *a, const void *b)
 
 /* ---- Calls of a thread ---- */
 
+static struct ns_depth *find_depth(const struct ns_thread_calls *t, uint32_t function)
+{
+	size_t mask = t->depths_size - 1, at = function * 0x9e3779b1U & mask;
+
+	while (t->depths[at].function && t->depths[at].function != function + 1)
+		at = (at + 1) & mask;
+	return &t->depths[at];
+}
+
+static bool grow_depths(struct ns_thread_calls *t)
+{
+	struct ns_depth *old = t->depths, *d;
+	size_t size = t->depths_size, i;
+
+	d = calloc(size ? 2 * size : 64, sizeof(*d));
+	if (!d)
+		return false;
+	t->depths = d;
+	t->depths_size = size ? 2 * size : 64;
+	for (i = 0; i < size; i++) {
+		if (old[i].function)
+			*find_depth(t, old[i].function - 1) = old[i];
+	}
+	free(old);
+	return true;
+}
+
+/* NULL: out of memory */
+static struct ns_depth *make_depth(struct ns_thread_calls *t, uint32_t function)
+{
+	struct ns_depth *depth;
+
+	if (2 * t->nr_depths >= t->depths_size && !grow_depths(t))
+		return NULL;
+	depth = find_depth(t, function);
+	t->nr_depths += !depth->function;
+	depth->function = function + 1;
+	return depth;
+}
+
+/* Calls of a function took @total, less than none if @sign is -1. */
+static void add_total(struct ns_thread_calls *t, struct ns_depth *depth, const struct ns_total *total, int sign)
+{
+	struct nt_function *f = &t->calls->functions.all.at[depth->function - 1];
+
+	f->total_ns += sign * total->ns;
+	f->total_ran += sign * total->ran;
+	f->total_insns += sign * total->insns;
+	depth->total.ns += sign * total->ns;
+	depth->total.ran += sign * total->ran;
+	depth->total.insns += sign * total->insns;
+}
+
+/* Another call of its function is open. false: out of memory */
+static bool add_depth(struct ns_thread_calls *t, struct ns_frame *frame)
+{
+	struct ns_depth *depth = make_depth(t, frame->function);
+	struct ns_total total;
+
+	if (!depth)
+		return false;
+	/* all that is known of the function so far was inside of this call */
+	total = depth->total;
+	if (frame->outer)
+		add_total(t, depth, &total, -1);
+	frame->nested = depth->nr;
+	depth->nr += ns_calls_may_pass(t->calls, frame);
+	return true;
+}
+
+static bool add_totals(struct ns_thread_calls *t, const struct ns_total *total, size_t nr)
+{
+	struct ns_depth *depth;
+
+	for (; nr--; total++) {
+		depth = make_depth(t, total->function);
+		if (!depth)
+			return false;
+		if (!depth->nr)
+			add_total(t, depth, total, 1);
+	}
+	return true;
+}
+
 static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
 	struct ns_thread_calls *t = stack->ctx;
@@ -74,7 +160,7 @@ static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const s
 		return false;
 	t->calls->functions.all.at[number].watched = ns_calls_is_watched(t->calls, &place);
 	frame->function = number;
-	return true;
+	return add_depth(t, frame);
 }
 
 static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
@@ -83,52 +169,76 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	struct ns_thread_calls *t = stack->ctx;
 	struct nt_function *f = &t->calls->functions.all.at[frame->function];
 	struct nt_call call = ns_call_init(frame, e, t->tid, t->slice, t->at);
+	const struct ns_total total = {
+		.function = frame->function, .ns = call.ns, .ran = e->ran - frame->ran,
+		.insns = call.insns,
+	};
 
-	t->calls->totals.open += !seen;
+	struct ns_depth *depth = find_depth(t, frame->function);
+
 	call.open = !seen;
+	depth->nr -= ns_calls_may_pass(t->calls, frame);
 	if (!ns_calls_passes(t->calls, &call, t->cpu))
 		return true;
-	if (seen && !ns_function_count(f, frame, &call))
+	if (!ns_function_count(f, frame, &call, total.ran))
 		return false;
+	if (!frame->nested)
+		add_total(t, depth, &total, 1);
 	if (f->watched && (seen || t->calls->open) && !t->error)
 		t->error = ns_calls_give(t->calls, &call);
 	return true;
 }
 
-static const struct ns_stack_ops thread_ops = { .enter = thread_enter, .leave = thread_leave };
+static bool thread_drop(struct ns_stack *stack, const struct ns_event *e)
+{
+	struct ns_thread_calls *t = stack->ctx;
+	struct nt_calls *calls = t->calls;
 
-static void add_children(struct ns_thread_calls *t, uint64_t ns, uint64_t insns)
+	return !calls->each_drop || calls->each_drop(calls->slice_ctx, stack, e, t->tid, t->cpu);
+}
+
+static const struct ns_stack_ops thread_ops = {
+	.enter = thread_enter, .leave = thread_leave, .drop = thread_drop,
+};
+
+static void add_children(struct ns_thread_calls *t, uint64_t ran, uint64_t insns)
 {
 	struct ns_frame *top;
 
 	if (!t->stack.open.nr)
 		return;
 	top = &t->stack.open.at[t->stack.open.nr - 1];
-	top->child_ns += ns;
+	top->child_ran += ran;
 	top->child_insns += insns;
 }
 
 /* Nobody knows any longer which calls are open. They end where the last slice ended. */
 static bool give_up(struct ns_thread_calls *t)
 {
-	const struct ns_event event = { .time = t->end, .insns = t->insns };
+	const struct ns_event event = { .time = t->end, .insns = t->insns, .ran = t->ran };
 
 	return ns_stack_drop(&t->stack, &event);
 }
 
 static bool take_outer(struct ns_thread_calls *t, const struct ns_slice *s)
 {
+	const struct ns_outer *outer = s->outer.at, *end = outer + s->outer.nr;
+	size_t totals = 0;
 	struct ns_event event;
-	size_t i;
 
-	for (i = 0; i < s->outer.nr; i++) {
-		add_children(t, s->outer.at[i].child_ns, s->outer.at[i].child_insns);
-		event = s->outer.at[i].event;
+	for (; outer < end; outer++) {
+		add_children(t, outer->child_ran, outer->child_insns);
+		if (!add_totals(t, s->totals.at + totals, outer->totals - totals))
+			return false;
+		totals = outer->totals;
+		event = outer->event;
 		event.insns += t->insns;
+		event.ran += t->ran;
 		if (ns_stack_take(&t->stack, &event) < 0)
 			return false;
 	}
-	return true;
+	add_children(t, s->child_ran, s->child_insns);
+	return add_totals(t, s->totals.at + totals, s->totals.nr - totals);
 }
 
 static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
@@ -141,10 +251,26 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 	for (i = 0; i < s->open.nr; i++) {
 		frame = s->open.at[i];
 		frame.insns += t->insns;
+		frame.ran += t->ran;
+		if (!frame.unseen && !add_depth(t, &frame))
+			return false;
 		if (!ns_stack_add(&t->stack, &frame))
 			return false;
 	}
 	return true;
+}
+
+/* What the thread called before is not known. */
+static bool begin_thread(struct ns_thread_calls *t, const struct ns_slice *s)
+{
+	const struct ns_event event = {
+		.time = s->begin, .insns = t->insns, .ran = t->ran, .to = s->at, .to_space = s->space,
+	};
+	size_t i;
+
+	for (i = 0; i < t->depths_size; i++)
+		t->depths[i].total = (struct ns_total){ 0 };
+	return ns_stack_begin(&t->stack, &event);
 }
 
 static int put_together(struct ns_thread_calls *t, const struct ns_slice *s)
@@ -153,18 +279,18 @@ static int put_together(struct ns_thread_calls *t, const struct ns_slice *s)
 	size_t before = t->stack.open.nr;
 	int err;
 
+	if (!t->stack.open.nr && !s->split && !begin_thread(t, s))
+		return -1;
 	if (calls->each_slice && !s->split) {
 		err = calls->each_slice(calls->slice_ctx, s->stretch, s->fresh, &t->stack,
-					t->insns);
+					t->insns, t->ran);
 		if (err)
 			return err;
 	}
-	if (!take_outer(t, s))
-		return -1;
-	add_children(t, s->child_ns, s->child_insns);
-	if (!take_open(t, s))
+	if (!take_outer(t, s) || !take_open(t, s))
 		return -1;
 	t->insns += s->insns;
+	t->ran += s->ran;
 	calls->pool.open += t->stack.open.nr - before;
 	return t->error;
 }
@@ -194,7 +320,7 @@ static struct ns_thread_calls *thread_of(struct nt_calls *calls, const struct ns
 	*t = key;
 	t->calls = calls;
 	t->nth = calls->pool.threads.nr;
-	t->stack = (struct ns_stack){ .session = calls->session, .ops = &thread_ops, .ctx = t };
+	t->stack = (struct ns_stack){ .session = calls->session, .ops = &thread_ops, .ctx = t, .follows = true };
 	if (ns_array_add(&calls->pool.threads, t)) {
 		if (tsearch(t, &calls->pool.tree, thread_cmp))
 			return t;
@@ -404,6 +530,7 @@ void ns_threads_free(struct nt_calls *calls)
 		t = pool->threads.at[i];
 		tdelete(t, &pool->tree, thread_cmp);
 		free(t->stack.open.at);
+		free(t->depths);
 		free(t);
 	}
 	free(pool->threads.at);

@@ -40,7 +40,7 @@ static int64_t function_at(struct ns_part *p, uint64_t space, uint64_t addr)
 	pthread_mutex_unlock(&p->calls->lock);
 	if (number < 0 || !room_for(p, number))
 		return -1;
-	p->functions.at[number].watched = ns_calls_is_watched(p->calls, &place);
+	p->functions.at[number].f.watched = ns_calls_is_watched(p->calls, &place);
 	*c = (struct ns_cached){ .space = space, .addr = addr, .function = number };
 	return number;
 }
@@ -49,26 +49,54 @@ static int64_t function_at(struct ns_part *p, uint64_t space, uint64_t addr)
 
 static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct ns_event *e)
 {
-	int64_t function = function_at(stack->ctx, e->to_space, e->to);
+	struct ns_part *p = stack->ctx;
+	int64_t function = function_at(p, e->to_space, e->to);
 
 	frame->function = function;
-	return function >= 0;
+	if (function < 0)
+		return false;
+	frame->nested = p->functions.at[function].depth;
+	p->functions.at[function].depth += ns_calls_may_pass(p->calls, frame);
+	return true;
+}
+
+/* The totals of a slice that belong to calls since its last outer event */
+static bool add_total(struct ns_part *p, struct ns_part_function *counted, const struct ns_total *total)
+{
+	struct ns_slice *s = &p->slice;
+	size_t from = s->outer.nr ? s->outer.at[s->outer.nr - 1].totals : 0;
+	struct ns_total *known = s->totals.at + counted->total;
+
+	if (counted->total < from || counted->total >= s->totals.nr ||
+	    known->function != total->function) {
+		counted->total = s->totals.nr;
+		return ns_array_add(&s->totals, *total);
+	}
+	known->ns += total->ns;
+	known->ran += total->ran;
+	known->insns += total->insns;
+	return true;
 }
 
 static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const struct ns_event *e,
 		  bool seen)
 {
 	struct ns_part *p = stack->ctx;
-	struct nt_function *f = &p->functions.at[frame->function];
+	struct ns_part_function *c = &p->functions.at[frame->function];
 	struct nt_call call = ns_call_init(frame, e, p->slice.tid, p->slice.number, 0);
+	const struct ns_total total = {
+		.function = frame->function, .ns = call.ns, .ran = e->ran - frame->ran,
+		.insns = call.insns,
+	};
 
-	p->totals.open += !seen;
 	call.open = !seen;
+	c->depth -= ns_calls_may_pass(p->calls, frame);
 	if (!ns_calls_passes(p->calls, &call, p->slice.cpu))
 		return true;
-	if (seen && !ns_function_count(f, frame, &call))
+	if (!ns_function_count(&c->f, frame, &call, total.ran) ||
+	    (!frame->nested && !add_total(p, c, &total)))
 		return false;
-	return !f->watched || (!seen && !p->calls->open) || ns_array_add(&p->ended, call);
+	return !c->f.watched || (!seen && !p->calls->open) || ns_array_add(&p->ended, call);
 }
 
 static const struct ns_stack_ops slice_ops = { .enter = enter, .leave = leave };
@@ -164,6 +192,17 @@ static bool is_full(const struct ns_part *p)
 
 /* ---- Slices ---- */
 
+/* The thread counts calls that stay open. */
+static void forget_depths(struct ns_part *p)
+{
+	const struct ns_frame *frame = p->stack.open.at, *end = frame + p->stack.open.nr;
+
+	for (; frame < end; frame++) {
+		if (!frame->unseen)
+			p->functions.at[frame->function].depth = 0;
+	}
+}
+
 /* Calls that are open stay with the slice, and the next slice begins with none. */
 static bool close_slice(struct ns_part *p)
 {
@@ -172,13 +211,16 @@ static bool close_slice(struct ns_part *p)
 	if (!p->open)
 		return true;
 	p->open = false;
+	s->ran = p->running.last - p->running.from - p->running.away;
 	p->traced_insns += s->insns;
+	p->traced_ran += s->ran;
+	forget_depths(p);
 	memcpy(&s->open, &p->stack.open, sizeof(s->open));
-	s->child_ns = p->stack.child_ns;
+	s->child_ran = p->stack.child_ran;
 	s->child_insns = p->stack.child_insns;
 	memset(&p->stack.open, 0, sizeof(p->stack.open));
 	ns_stack_forget(&p->stack);
-	p->stack.child_ns = p->stack.child_insns = 0;
+	p->stack.child_ran = p->stack.child_insns = 0;
 	if (ns_array_add(&p->slices, *s))
 		return true;
 	ns_slice_free(s);
@@ -195,15 +237,20 @@ static bool new_slice(struct ns_part *p, int32_t tid, int32_t cpu, uint64_t time
 		.begin = time, .end = time,
 	};
 	p->open = true;
+	ns_running_begin(&p->running);
 	return true;
 }
 
-static bool slice_of(struct ns_part *p, const struct nt_who *who, uint64_t time)
+static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct nt_branch *b)
 {
+	uint64_t first = b->flags & NT_BRANCH_BEGIN ? b->to : b->from;
+
 	if (p->open && p->slice.tid == who->tid && p->slice.cpu == who->cpu)
 		return true;
-	if (!new_slice(p, who->tid, who->cpu, time))
+	if (!new_slice(p, who->tid, who->cpu, b->time))
 		return false;
+	p->slice.at = first;
+	p->slice.space = nt_who_space(who, first);
 	p->slice.fresh = p->fresh++;
 	return true;
 }
@@ -220,12 +267,13 @@ static bool take_outer(struct ns_part *p, struct ns_event *e)
 		if (!new_slice(p, p->slice.tid, p->slice.cpu, e->time))
 			return false;
 		p->slice.split = true;
-		e->insns = 0;
+		e->insns = e->ran = 0;
 	}
 	outer.event = *e;
-	outer.child_ns = p->stack.child_ns;
+	outer.totals = p->slice.totals.nr;
+	outer.child_ran = p->stack.child_ran;
 	outer.child_insns = p->stack.child_insns;
-	p->stack.child_ns = p->stack.child_insns = 0;
+	p->stack.child_ran = p->stack.child_insns = 0;
 	return ns_array_add(&p->slice.outer, outer);
 }
 
@@ -249,34 +297,39 @@ static void note_first(struct ns_part *p, uint64_t time)
 	p->first = time;
 }
 
-static bool take_event(struct ns_part *p, const struct nt_who *who, const struct nt_branch *b)
+static bool take_event(struct ns_part *p, const struct nt_who *who, const struct nt_branch *b,
+		       uint64_t ran)
 {
 	struct ns_event event;
 	int ret;
 
-	ns_event_init(&event, who, b, p->slice.insns);
+	ns_event_init(&event, who, b, p->slice.insns, ran);
 	ret = ns_stack_take(&p->stack, &event);
 	return ret ? ret > 0 : take_outer(p, &event);
 }
 
-static int take_branch(void *part, const struct nt_who *who, const struct nt_branch *b)
+static int take_branch(void *part, const struct nt_who *named, const struct nt_branch *b)
 {
+	const struct nt_who *who;
 	struct ns_part *p = part;
+	uint64_t ran;
 
 	if (is_full(p) && flush(p))
 		return -1;
-	if (!slice_of(p, who, b->time) || (p->in_gap && !end_gap(p, b->time)))
+	who = ns_running_who(&p->running, named, b);
+	if (!slice_of(p, who, b) || (p->in_gap && !end_gap(p, b->time)))
 		return -1;
 	note_first(p, b->time);
 	p->branches++;
 	p->slice.insns += b->insns;
 	p->slice.end = b->time;
+	ran = ns_running_take(&p->running, who, b);
 	if (nt_filter_passes(&p->calls->filter, b->time, who->cpu, who->tid)) {
 		p->totals.insns += b->insns;
 		p->totals.branches++;
 	}
 	/* most branches are conditional, and an event takes longer to make than all else of them */
-	return !ns_branch_matters(b) || take_event(p, who, b) ? 0 : -1;
+	return !ns_branch_matters(b) || take_event(p, who, b, ran) ? 0 : -1;
 }
 
 /* From here on, calls and returns are unknown, so the next slice begins without any. */
@@ -284,6 +337,7 @@ static bool begin_gap(struct ns_part *p, uint64_t time)
 {
 	if (!close_slice(p))
 		return false;
+	ns_running_stop(&p->running);
 	if (!p->in_gap)
 		p->gap = time;
 	p->in_gap = true;
@@ -361,7 +415,8 @@ static void *begin(void *ctx, uint64_t stretch)
 	p->buffer = s->queue;
 	p->cpu = cpu ? cpu->cpu : s->cpu;
 	p->no_times = cpu && !cpu->has_time;
-	p->stack.session = calls->session;
+	p->stack.session = p->running.session = calls->session;
+	ns_running_stop(&p->running);
 	p->stack.ops = &slice_ops;
 	p->stack.ctx = p;
 	p->stack.part = true;
@@ -379,9 +434,9 @@ static bool add_functions(struct nt_calls *calls, struct ns_part *p)
 	size_t i;
 
 	for (i = 0; i < p->functions.nr; i++) {
-		ok = ok && ns_function_add(&calls->functions.all.at[i], &p->functions.at[i]);
-		calls->functions.all.at[i].watched |= p->functions.at[i].watched;
-		ns_durations_free(p->functions.at[i].durations);
+		ok = ok && ns_function_add(&calls->functions.all.at[i], &p->functions.at[i].f);
+		calls->functions.all.at[i].watched |= p->functions.at[i].f.watched;
+		ns_durations_free(p->functions.at[i].f.durations);
 	}
 	return ok;
 }
@@ -393,7 +448,9 @@ static void add_totals(struct nt_calls *calls, const struct ns_part *p)
 	calls->totals.errors += p->totals.errors;
 	calls->totals.gaps += p->totals.gaps;
 	calls->totals.losses += p->totals.losses;
-	calls->totals.open += p->totals.open;
+	calls->totals.ran_ns += p->traced_ran;
+	if (p->has_first && p->last > calls->last)
+		calls->last = p->last;
 }
 
 static void remove_part(struct nt_calls *calls, struct ns_part *p)
@@ -416,6 +473,7 @@ static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
 	uint64_t last = p->open ? p->slice.end : who->time;
 	bool ok = close_slice(p);
 
+	p->last = last;
 	p->totals.losses += lost;
 	if (lost || ns_part_stretch(p->calls->session, p->stretch)->lost)
 		ok = begin_gap(p, last) && ok;
@@ -431,7 +489,8 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 
 	pthread_mutex_lock(&calls->lock);
 	ok = add_functions(calls, p) && ok;
-	ok = ns_gaps_traced(&calls->gaps, p->buffer, p->cpu, p->traced_insns) && ok;
+	ok = ns_gaps_traced(&calls->gaps, p->buffer, p->cpu, p->traced_insns,
+			    p->traced_ran) && ok;
 	add_totals(calls, p);
 	mark_first(p);
 	err = give_ended(p);
@@ -499,9 +558,10 @@ void nt_calls_open(struct nt_calls *calls)
 	calls->open = true;
 }
 
-void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, void *ctx)
+void ns_calls_each_slice(struct nt_calls *calls, ns_slice_fn fn, ns_drop_fn drop, void *ctx)
 {
 	calls->each_slice = fn;
+	calls->each_drop = drop;
 	calls->slice_ctx = ctx;
 }
 
@@ -522,8 +582,10 @@ int nt_calls_run(struct nt_calls *calls)
 
 	if (!err)
 		err = ns_threads_settle(calls, true);
-	for (i = 0; i < calls->functions.all.nr; i++)
+	for (i = 0; i < calls->functions.all.nr; i++) {
 		calls->totals.calls += calls->functions.all.at[i].calls;
+		calls->totals.open += calls->functions.all.at[i].open;
+	}
 	calls->totals.functions = calls->functions.all.nr;
 	if (!err && !ns_watched_end(&calls->watched))
 		err = -1;
@@ -545,16 +607,16 @@ const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t numbe
 	return ns_numbered_get(calls->numbered, number);
 }
 
-/* From the first trace of any CPU to the end of the last stretch */
+/* From the first branch of any CPU to the last one, or to the end of the last stretch if trace was lost */
 static struct nt_window time_of_trace(const struct nt_calls *calls)
 {
 	const struct ns_stretch *s = calls->session->trace.stretches.at;
 	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
-	struct nt_window time = { .from = UINT64_MAX };
+	struct nt_window time = { .from = UINT64_MAX, .to = calls->last };
 	size_t i;
 
 	for (i = 0; i < calls->session->trace.stretches.nr; i++) {
-		if (s[i].end > time.to)
+		if (calls->gaps.nr && s[i].end > time.to)
 			time.to = s[i].end;
 	}
 	for (; g < end; g++) {
@@ -581,23 +643,49 @@ static uint64_t all_insns(const struct ns_all_gaps *all)
 	return insns;
 }
 
+/* Buffers of threads have trace of several CPUs. Return true if an earlier buffer has some of this one. */
+static bool was_before(const struct ns_all_gaps *all, const struct ns_gaps *gaps)
+{
+	const struct ns_gaps *g = all->all.at;
+
+	for (; g < gaps; g++) {
+		if (g->cpu == gaps->cpu)
+			return true;
+	}
+	return false;
+}
+
+static void add_cpu(struct nt_missing *missing, const struct nt_calls *calls, const struct ns_gaps *gaps,
+		    uint64_t end)
+{
+	const struct ns_gaps *g = gaps, *last = calls->gaps.all.at + calls->gaps.all.nr;
+	uint64_t insns = 0;
+
+	for (; g < last; g++) {
+		if (g->cpu != gaps->cpu)
+			continue;
+		insns += g->insns;
+		missing->ran_ns += g->ran;
+		missing->ns += g->buffer == NS_ANY_BUFFER ? ns_gaps_missing(g, end) : 0;
+	}
+	if (missing->ns > missing->all_ns)
+		missing->ns = missing->all_ns;
+	missing->insns = share(insns, missing->ns, missing->all_ns - missing->ns);
+	missing->bytes = share(calls->session->trace.bytes, missing->insns, all_insns(&calls->gaps));
+}
+
 bool nt_calls_missing(const struct nt_calls *calls, size_t nth, struct nt_missing *missing)
 {
 	const struct ns_gaps *g = calls->gaps.all.at, *end = g + calls->gaps.all.nr;
 	const struct nt_window time = time_of_trace(calls);
-	const uint64_t all_ns = time.to > time.from ? time.to - time.from : 0;
-	uint64_t ns, insns;
 
 	for (; g < end; g++) {
-		ns = g->buffer == NS_ANY_BUFFER ? ns_gaps_missing(g, time.to) : 0;
-		ns = ns < all_ns ? ns : all_ns;
-		if (!ns || nth--)
+		if (was_before(&calls->gaps, g) || nth--)
 			continue;
-		insns = share(g->insns, ns, all_ns - ns);
 		*missing = (struct nt_missing){
-			.cpu = g->cpu, .all_ns = all_ns, .ns = ns, .insns = insns,
-			.bytes = share(calls->session->trace.bytes, insns, all_insns(&calls->gaps)),
+			.cpu = g->cpu, .all_ns = time.to > time.from ? time.to - time.from : 0,
 		};
+		add_cpu(missing, calls, g, time.to);
 		return true;
 	}
 	return false;

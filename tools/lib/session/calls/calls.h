@@ -8,7 +8,8 @@
  * time, as soon as nothing earlier can come. So memory does not grow with the trace, unless trace
  * without times is of several CPUs, or nt_calls_each() asks for slices.
  *
- * Time is that of a clock on the wall: a call that sleeps goes on.
+ * The time of a call is that of a clock on the wall, as a call that sleeps goes on. The time of a function
+ * without its calls is that in which its thread ran.
  */
 #ifndef NTRACE_SESSION_CALLS_H
 #define NTRACE_SESSION_CALLS_H
@@ -21,7 +22,13 @@ struct nt_function {
 	const char	*object, *symbol;	/* symbol may be NULL: not known */
 	uint64_t	address;		/* of its begin, as the file has it */
 	uint64_t	calls;			/* that began and ended in the trace */
-	uint64_t	total_ns, self_ns;	/* of those; self is without calls from it */
+	uint64_t	open;			/* whose begin or end was not recorded */
+	/*
+	 * Of all these, self without the calls from them. What a call of the function does inside another one
+	 * counts once in total_ns, total_ran and total_insns.
+	 */
+	uint64_t	total_ns;		/* by the clock on the wall */
+	uint64_t	total_ran, self_ns;	/* in which the thread ran */
 	uint64_t	total_insns, self_insns;
 	uint64_t	max_ns;			/* the slowest of them ... */
 	uint64_t	max_begin;		/* ... when it began, and by whom */
@@ -34,7 +41,8 @@ struct nt_function {
 struct nt_call {
 	uint64_t	begin, ns;
 	uint64_t	at;		/* instructions of its slice before it, modulo 2^64 */
-	uint64_t	insns;
+	uint64_t	insns, self_insns;	/* self is without what it called */
+	uint64_t	ran;		/* ns in which its thread ran */
 	int32_t		tid;
 	uint32_t	function;	/* for nt_calls_function() */
 	uint32_t	slice;		/* for nt_calls_slice() */
@@ -115,7 +123,8 @@ struct nt_calls_totals {
 	size_t		functions;
 	uint64_t	insns, branches, calls;
 	uint64_t	errors, gaps, losses;	/* places at which the callers became unknown */
-	uint64_t	open;			/* calls that did not end in the trace */
+	uint64_t	open;			/* calls whose begin or end is not in the trace */
+	uint64_t	ran_ns;			/* in which threads ran, and self times add up to it */
 };
 void nt_calls_totals(const struct nt_calls *calls, struct nt_calls_totals *totals);
 
@@ -127,9 +136,10 @@ struct nt_missing {
 	int32_t		cpu;
 	uint64_t	all_ns;		/* from the first to the last trace of any CPU */
 	uint64_t	ns, insns, bytes;
+	uint64_t	ran_ns;		/* in which threads ran that were traced */
 };
 
-/* nt_calls_missing() - CPUs of whose trace something is missing, from @nth = 0; false: no more */
+/* nt_calls_missing() - by CPU, from @nth = 0; false: no more */
 bool nt_calls_missing(const struct nt_calls *calls, size_t nth, struct nt_missing *missing);
 
 /* nt_calls_function() - @nth from 0, in no order */

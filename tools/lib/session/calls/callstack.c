@@ -5,14 +5,15 @@
 #include "session/session-priv.h"
 
 #define ECALL		0x00000073
+#define NO_RETURN	1	/* no instruction is at this address */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
-		   uint64_t insns)
+		   uint64_t insns, uint64_t ran)
 {
 	uint32_t insn = 0;
 
 	*event = (struct ns_event){
-		.time = branch->time, .insns = insns, .from = branch->from, .to = branch->to,
+		.time = branch->time, .insns = insns, .ran = ran, .from = branch->from, .to = branch->to,
 		.from_space = nt_who_space(who, branch->from),
 		.to_space = nt_who_space(who, branch->to), .image = who->image,
 		.kind = branch->kind, .flags = branch->flags, .length = branch->length,
@@ -114,25 +115,31 @@ static bool stack_push(struct ns_stack *stack, const struct ns_frame *frame,
 		stack->ops->enter(stack, &stack->open.at[stack->open.nr - 1], e);
 }
 
-static bool stack_pop(struct ns_stack *stack, const struct ns_event *e)
+/* The topmost call is over. @ended: its end was seen */
+static bool stack_leave(struct ns_stack *stack, const struct ns_event *e, bool ended)
 {
 	struct ns_frame frame = stack->open.at[--stack->open.nr], *caller;
-	uint64_t ns = e->time - frame.begin, insns = e->insns - frame.insns;
+	uint64_t ran = e->ran - frame.ran, insns = e->insns - frame.insns;
 
 	stack->signals -= frame.signal;
 	if (frame.unseen) {
-		ns = frame.child_ns;
+		ran = frame.child_ran;
 		insns = frame.child_insns;
 	}
 	if (stack->open.nr) {
 		caller = &stack->open.at[stack->open.nr - 1];
-		caller->child_ns += ns;
+		caller->child_ran += ran;
 		caller->child_insns += insns;
 	} else {
-		stack->child_ns += ns;
+		stack->child_ran += ran;
 		stack->child_insns += insns;
 	}
-	return frame.unseen || stack->ops->leave(stack, &frame, e, true);
+	return frame.unseen || stack->ops->leave(stack, &frame, e, ended && !frame.outer);
+}
+
+static bool stack_pop(struct ns_stack *stack, const struct ns_event *e)
+{
+	return stack_leave(stack, e, true);
 }
 
 /* End all calls from the @nth on. */
@@ -147,14 +154,12 @@ static int stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *
 
 bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event)
 {
-	struct ns_frame frame;
-
+	if (stack->ops->drop && stack->open.nr && !stack->ops->drop(stack, event))
+		return false;
 	while (stack->open.nr) {
-		frame = stack->open.at[--stack->open.nr];
-		if (!frame.unseen && !stack->ops->leave(stack, &frame, event, false))
+		if (!stack_leave(stack, event, false))
 			return false;
 	}
-	stack->signals = 0;
 	return true;
 }
 
@@ -162,7 +167,7 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct ns_frame frame = {
 		.ret = e->from + e->length, .ret_space = e->from_space, .begin = e->time,
-		.insns = e->insns, .image = e->image, .kind = e->kind,
+		.insns = e->insns, .ran = e->ran, .image = e->image, .kind = e->kind,
 	};
 
 	/* this is how a program gets its own address */
@@ -175,7 +180,7 @@ static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unse
 {
 	const struct ns_frame frame = {
 		.ret = e->from + (e->kind == NT_BRANCH_SYSCALL ? 4 : 0),
-		.ret_space = e->from_space, .begin = e->time, .insns = e->insns,
+		.ret_space = e->from_space, .begin = e->time, .insns = e->insns, .ran = e->ran,
 		.image = e->image, .kind = e->kind, .trap = true, .unseen = unseen,
 	};
 
@@ -274,7 +279,8 @@ static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct 
 	frame.signal = true;
 	frame.begin = e->time;
 	frame.insns = e->insns;
-	frame.child_ns = frame.child_insns = 0;
+	frame.ran = e->ran;
+	frame.child_ran = frame.child_insns = 0;
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
 
@@ -308,9 +314,9 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 
 static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 {
-	struct ns_frame frame;
+	struct ns_frame frame, *top = stack->open.nr ? &stack->open.at[stack->open.nr - 1] : NULL;
 
-	if (stack->open.nr ? stack->open.at[stack->open.nr - 1].trap : !stack->part)
+	if (top ? top->trap || top->outer : !stack->part)
 		return 1;
 	if (!is_tail_call(stack, e))
 		return 1;
@@ -321,7 +327,8 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 		return -1;
 	frame.begin = e->time;
 	frame.insns = e->insns;
-	frame.child_ns = frame.child_insns = 0;
+	frame.ran = e->ran;
+	frame.child_ran = frame.child_insns = 0;
 	return stack_push(stack, &frame, e) ? 1 : -1;
 }
 
@@ -349,7 +356,49 @@ static int take_begin(struct ns_stack *stack, const struct ns_event *e)
 	return stack->open.at[stack->open.nr - 1].unseen ? take_trap_return(stack, e) : 1;
 }
 
-int ns_stack_take(struct ns_stack *stack, const struct ns_event *event)
+static bool push_outer(struct ns_stack *stack, const struct ns_event *e)
+{
+	return stack_push(stack, &stack->outer, e);
+}
+
+bool ns_stack_begin(struct ns_stack *stack, const struct ns_event *e)
+{
+	stack->outer = (struct ns_frame){
+		.ret = NO_RETURN, .begin = e->time, .insns = e->insns, .ran = e->ran,
+		.kind = NT_BRANCH_NONE, .outer = true,
+	};
+	return push_outer(stack, e);
+}
+
+/* The outermost function that is known has returned to one that was open all the time. */
+static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
+{
+	struct nt_place from, to;
+
+	nt_session_where(stack->session, e->from_space, e->from, &from);
+	nt_session_where(stack->session, e->to_space, e->to, &to);
+	if (same_function(&from, &to))
+		return true;
+	if (!ns_stack_drop(stack, e))
+		return false;
+	stack->outer.child_ran = e->ran - stack->outer.ran;
+	stack->outer.child_insns = e->insns - stack->outer.insns;
+	return push_outer(stack, e);
+}
+
+/* @before: calls that were open before the event */
+static bool follow_outer(struct ns_stack *stack, const struct ns_event *e, size_t before)
+{
+	if (!stack->follows || !e->to || stack->open.nr > 1)
+		return true;
+	if (!stack->open.nr)
+		return ns_stack_begin(stack, e);
+	if (before != 1 || !stack->open.at[0].outer || (e->kind != NT_BRANCH_RETURN && e->kind != NT_BRANCH_TRAP_RETURN))
+		return true;
+	return return_outer(stack, e);
+}
+
+static int take(struct ns_stack *stack, const struct ns_event *event)
 {
 	if (event->flags & NT_BRANCH_BEGIN)
 		return take_begin(stack, event);
@@ -370,4 +419,12 @@ int ns_stack_take(struct ns_stack *stack, const struct ns_event *event)
 		return take_jump(stack, event);
 	}
 	return 1;
+}
+
+int ns_stack_take(struct ns_stack *stack, const struct ns_event *event)
+{
+	size_t before = stack->open.nr;
+	int ret = take(stack, event);
+
+	return ret <= 0 || follow_outer(stack, event, before) ? ret : -1;
 }

@@ -9,6 +9,7 @@
  *	a trap return	ends the trap that came from there. Elsewhere in the program, it delivers a
  *			signal: the handler is called from where the trap was taken, and is over
  *			when that goes on. A new program has no callers.
+ *			The outermost function that is known returns to one that was open all the time.
  *	a jump		to the begin of another function ends the caller, and the other function
  *			returns in its stead (a tail call, an entry of a PLT).
  *
@@ -36,6 +37,7 @@
 struct ns_event {
 	uint64_t	time;
 	uint64_t	insns;		/* of the thread up to here */
+	uint64_t	ran;		/* ns that the thread has run up to here */
 	uint64_t	from, to;
 	uint64_t	from_space, to_space;
 	uint32_t	image;		/* as struct nt_who has it */
@@ -45,8 +47,8 @@ struct ns_event {
 struct ns_frame {
 	uint64_t	ret, ret_space;	/* where it returns to, and whose code that is */
 	uint64_t	begin;		/* ns */
-	uint64_t	insns;		/* the thread's count at its begin */
-	uint64_t	child_ns, child_insns;
+	uint64_t	insns, ran;	/* the thread's counts at its begin */
+	uint64_t	child_ran, child_insns;
 	uint32_t	function;	/* the owner's */
 	uint32_t	image;
 	uint32_t	below;		/* the newest trap or signal below: its number + 1; 0: none */
@@ -54,6 +56,8 @@ struct ns_frame {
 	bool		trap;
 	bool		signal;		/* a handler */
 	bool		unseen;		/* the kernel is not traced: nothing was called */
+	bool		outer;		/* it began before the thread's trace, or unseen */
+	bool		nested;		/* a call of the same function is open below */
 };
 
 struct ns_stack;
@@ -65,6 +69,8 @@ struct ns_stack_ops {
 	/* @frame, which is no longer in @stack, is over. @seen: it ended; else it was given up */
 	bool	(*leave)(struct ns_stack *stack, const struct ns_frame *frame,
 			 const struct ns_event *event, bool seen);
+	/* All calls are about to be given up. May be NULL. false: out of memory */
+	bool	(*drop)(struct ns_stack *stack, const struct ns_event *event);
 };
 
 /* A place in the middle of a function, to which a jump went */
@@ -80,8 +86,10 @@ struct ns_stack {
 	void		*ctx;
 	struct ns_target *targets;	/* NS_TARGETS of them, so that each is looked up once; may be NULL */
 	bool		part;		/* calls from before may be open below */
-	uint64_t	child_ns, child_insns;	/* of calls that ended with none open below */
+	uint64_t	child_ran, child_insns;	/* of calls that ended with none open below */
 	size_t		signals;		/* handlers that are open */
+	bool		follows;	/* a function that nobody was seen to call is a call, too */
+	struct ns_frame	outer;		/* its begin, which is that of what is known of the thread */
 	NS_ARRAY(struct ns_frame) open;
 };
 
@@ -100,6 +108,9 @@ static inline void ns_stack_forget(struct ns_stack *stack)
 {
 	stack->open.nr = stack->signals = 0;
 }
+
+/* ns_stack_begin() - nothing is known of the thread up to @event, at whose end it executes. false: no memory */
+bool ns_stack_begin(struct ns_stack *stack, const struct ns_event *event);
 
 /*
  * ns_stack_take() - what an event does
@@ -129,7 +140,7 @@ bool ns_stack_drop(struct ns_stack *stack, const struct ns_event *event);
 
 /* ns_event_init() - of a branch of nt_session_branches() */
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
-		   uint64_t insns);
+		   uint64_t insns, uint64_t ran);
 
 /* Can it begin or end a call? A jump can, if it goes to the begin of another function */
 static inline bool ns_branch_matters(const struct nt_branch *branch)

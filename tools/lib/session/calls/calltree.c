@@ -40,7 +40,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 	p->insns += b->insns;
 	if (!ns_branch_matters(b))
 		return 0;
-	ns_event_init(&e, who, b, p->insns);
+	ns_event_init(&e, who, b, p->insns, b->time);
 	p->insns = 0;
 	return ns_array_add(&p->events, e) ? 0 : -1;
 }
@@ -59,7 +59,7 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 {
 	/* the thread's next event counts what it executed up to the end of this stretch */
 	const struct ns_event rest = {
-		.kind = NT_BRANCH_CONDITIONAL, .time = who->time,
+		.kind = NT_BRANCH_CONDITIONAL, .time = who->time, .ran = who->time,
 		.insns = ((struct part *)part)->insns,
 	};
 	struct nt_calltree *tree = ctx;
@@ -123,7 +123,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 {
 	struct nt_calltree *tree = stack->ctx;
 
-	ns_tree_count(&tree->tree, frame->function, frame, e);
+	ns_tree_count(&tree->tree, frame->function, frame, e, true);
 	return true;
 }
 
@@ -168,7 +168,7 @@ static bool make_tree(struct nt_calltree *tree)
 			break;
 	}
 	/* the last event ends the call at the latest */
-	end.time = tree->call.begin + tree->call.ns;
+	end.time = end.ran = tree->call.begin + tree->call.ns;
 	end.insns = insns;
 	return ns_stack_drop(&tree->stack, &end);
 }

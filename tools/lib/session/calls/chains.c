@@ -13,7 +13,7 @@
 struct start {
 	uint64_t	stretch, nth;
 	uint64_t	first;
-	uint64_t	insns;		/* that the thread had executed */
+	uint64_t	insns, ran;	/* that the thread had executed, and for how many ns */
 	uint32_t	nr;
 };
 
@@ -24,18 +24,20 @@ struct nt_chains {
 	const char	*watched;	/* symbol, or NULL */
 	FILE		*file;
 	uint64_t	nr_frames;
+	ns_chains_drop_fn drop;
+	void		*drop_ctx;
 };
 
 /* ---- All slices ---- */
 
 static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, const struct ns_stack *stack,
-		      uint64_t insns)
+		      uint64_t insns, uint64_t ran)
 {
 	uint32_t nr = stack->open.nr < DEPTH_MAX ? stack->open.nr : DEPTH_MAX;
 	struct nt_chains *chains = ctx;
 	const struct start start = {
 		.stretch = stretch, .nth = nth, .first = chains->nr_frames, .nr = nr,
-		.insns = insns,
+		.insns = insns, .ran = ran,
 	};
 
 	if (!ns_array_add(&chains->starts, start))
@@ -62,7 +64,16 @@ static int end_starts(struct nt_chains *chains)
 	return fflush(chains->file);
 }
 
-struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter)
+static bool give_dropped(void *ctx, const struct ns_stack *stack, const struct ns_event *event,
+			 int32_t tid, int32_t cpu)
+{
+	struct nt_chains *chains = ctx;
+
+	return chains->drop(chains->drop_ctx, chains, stack, event, tid, cpu);
+}
+
+struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter,
+				ns_chains_drop_fn drop, void *drop_ctx)
 {
 	struct nt_chains *chains = calloc(1, sizeof(*chains));
 
@@ -74,7 +85,9 @@ struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filt
 	if (chains->calls && chains->file) {
 		if (filter)
 			nt_calls_filter(chains->calls, filter);
-		ns_calls_each_slice(chains->calls, keep_start, chains);
+		chains->drop = drop;
+		chains->drop_ctx = drop_ctx;
+		ns_calls_each_slice(chains->calls, keep_start, drop ? give_dropped : NULL, chains);
 		if (!nt_calls_run(chains->calls) && !end_starts(chains))
 			return chains;
 	}
@@ -84,7 +97,7 @@ struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filt
 
 struct nt_chains *nt_chains_new(struct nt_session *session)
 {
-	return ns_chains_new(session, NULL);
+	return ns_chains_new(session, NULL, NULL, NULL);
 }
 
 const struct nt_calls *ns_chains_calls(const struct nt_chains *chains)
@@ -141,7 +154,7 @@ static bool watch_enter(struct ns_stack *stack, struct ns_frame *frame, const st
 	struct nt_place place;
 
 	frame->function = is_inside(stack, stack->open.nr - 1);
-	if (frame->function)
+	if (frame->function || frame->outer)
 		return true;
 	nt_session_where(stack->session, e->to_space, e->to, &place);
 	frame->function = is_watched(chain->chains, place.symbol);
@@ -160,7 +173,7 @@ static bool watch_begun(struct ns_stack *stack)
 		function = frame->unseen ? NULL : nt_calls_function(chain->chains->calls,
 								    frame->function);
 		frame->function = is_inside(stack, i) ||
-				  (function && is_watched(chain->chains, function->symbol));
+				  (function && !frame->outer && is_watched(chain->chains, function->symbol));
 	}
 	return true;
 }
@@ -177,8 +190,10 @@ struct nt_chain *nt_chain_new(const struct nt_chains *chains, uint64_t stretch)
 		return NULL;
 	chain->chains = chains;
 	chain->stretch = stretch;
-	chain->stack.session = chains->session;
+	chain->stack.session = chain->running.session = chains->session;
+	ns_running_stop(&chain->running);
 	chain->stack.ops = &chain_ops;
+	chain->stack.follows = true;
 	if (!chains->watched)
 		return chain;
 	chain->stack.ops = &watch_ops;
@@ -232,9 +247,13 @@ static int begin_slice(struct nt_chain *chain, const struct nt_who *who)
 	chain->tid = who->tid;
 	chain->cpu = who->cpu;
 	chain->insns = start ? start->insns : 0;
+	chain->ran = start ? start->ran : 0;
+	ns_running_begin(&chain->running);
 	ns_stack_forget(&chain->stack);
 	if (start && add_frames(chain, start))
 		return -1;
+	if (chain->stack.open.nr && chain->stack.open.at[0].outer)
+		chain->stack.outer = chain->stack.open.at[0];
 	return !chain->begun || chain->begun(&chain->stack) ? 0 : -1;
 }
 
@@ -242,11 +261,12 @@ static int take_branch(struct nt_chain *chain, const struct nt_who *who,
 		       const struct nt_branch *branch)
 {
 	struct ns_event event;
+	uint64_t ran = ns_running_take(&chain->running, who, branch);
 
 	chain->insns += branch->insns;
 	if (!ns_branch_matters(branch))
 		return 0;
-	ns_event_init(&event, who, branch, chain->insns);
+	ns_event_init(&event, who, branch, chain->insns, chain->ran + ran);
 	return ns_stack_take(&chain->stack, &event) < 0 ? -1 : 0;
 }
 
@@ -261,13 +281,17 @@ static int follow_slice(struct nt_chain *chain, const struct nt_who *who)
 int nt_chain_branch(struct nt_chain *chain, const struct nt_who *who,
 		    const struct nt_branch *branch)
 {
+	who = ns_running_who(&chain->running, who, branch);
 	return follow_slice(chain, who) ? -1 : take_branch(chain, who, branch);
 }
 
 int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
 		    const struct nt_branch *branch, bool *before, bool *after)
 {
-	int err = follow_slice(chain, who);
+	int err;
+
+	who = ns_running_who(&chain->running, who, branch);
+	err = follow_slice(chain, who);
 
 	*before = !err && is_inside(&chain->stack, chain->stack.open.nr);
 	if (!err)
@@ -279,13 +303,16 @@ int nt_chain_inside(struct nt_chain *chain, const struct nt_who *who,
 void nt_chain_error(struct nt_chain *chain)
 {
 	chain->inside = false;
+	ns_running_stop(&chain->running);
 }
 
 size_t nt_chain_get(const struct nt_chain *chain, uint64_t *returns, size_t max)
 {
 	size_t i, n = 0;
 
-	for (i = chain->inside ? chain->stack.open.nr : 0; i-- > 0 && n < max;)
-		returns[n++] = chain->stack.open.at[i].ret;
+	for (i = chain->inside ? chain->stack.open.nr : 0; i-- > 0 && n < max;) {
+		if (!chain->stack.open.at[i].outer)
+			returns[n++] = chain->stack.open.at[i].ret;
+	}
 	return n;
 }

@@ -21,7 +21,6 @@ struct part {
 	struct nt_stacks *stacks;
 	struct nt_chain	*chain;
 	struct ns_tree	tree;
-	int32_t		cpu, tid;
 };
 
 /* ---- Calls ---- */
@@ -39,40 +38,73 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 		  bool seen)
 {
 	struct part *p = stack->ctx;
-	const struct nt_call call = ns_call_init(frame, e, p->tid, 0, 0);
+	const struct nt_call call = ns_call_init(frame, e, p->chain->tid, 0, 0);
 
-	if (seen && ns_calls_passes(ns_chains_calls(p->stacks->chains), &call, p->cpu))
-		ns_tree_count(&p->tree, frame->function, frame, e);
+	/* calls that are given up were counted when the chains were made */
+	if (seen && ns_calls_passes(ns_chains_calls(p->stacks->chains), &call, p->chain->cpu))
+		ns_tree_count(&p->tree, frame->function, frame, e, true);
 	return true;
 }
 
 static const struct ns_stack_ops part_ops = { .enter = enter, .leave = leave };
+
+/* The node of a call whose function has its number in @calls; -1: out of memory */
+static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64_t parent,
+		       const struct ns_frame *frame)
+{
+	const struct nt_function *f = nt_calls_function(calls, frame->function);
+	const struct nt_node node = {
+		.object = f->object, .symbol = f->symbol, .kind = frame->kind,
+	};
+	int64_t at = frame->outer ? parent : ns_tree_inlined(tree, parent, frame);
+
+	return at < 0 ? -1 : ns_tree_child(tree, at, &node);
+}
 
 /* Calls that were open before the slice: the numbers of their functions become nodes. */
 static bool begun(struct ns_stack *stack)
 {
 	struct part *p = stack->ctx;
 	const struct nt_calls *calls = ns_chains_calls(p->stacks->chains);
-	const struct nt_function *f;
-	struct ns_frame *frame;
-	int64_t parent = 0, at;
-	size_t i;
+	struct ns_frame *frame = stack->open.at, *end = frame + stack->open.nr;
+	int64_t parent = 0;
 
-	for (i = 0; i < stack->open.nr; i++) {
-		frame = &stack->open.at[i];
-		f = frame->unseen ? NULL : nt_calls_function(calls, frame->function);
-		if (!f)
+	for (; frame < end; frame++) {
+		if (frame->unseen)
 			continue;
-		const struct nt_node node = {
-			.object = f->object, .symbol = f->symbol, .kind = frame->kind,
-		};
-
-		at = ns_tree_inlined(&p->tree, parent, frame);
-		if (at >= 0)
-			at = ns_tree_child(&p->tree, at, &node);
-		if (at < 0)
+		parent = node_of(&p->tree, calls, parent, frame);
+		if (parent < 0)
 			return false;
-		frame->function = parent = at;
+		frame->function = parent;
+	}
+	return true;
+}
+
+static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_stack *stack,
+		 const struct ns_event *e, int32_t tid, int32_t cpu)
+{
+	const struct ns_frame *frame = stack->open.at, *end = frame + stack->open.nr, *next;
+	struct nt_stacks *stacks = ctx;
+	int64_t node = 0;
+
+	for (; frame < end; frame++) {
+		struct ns_frame counted = *frame;
+		const struct nt_call call = ns_call_init(frame, e, tid, 0, 0);
+
+		if (frame->unseen)
+			continue;
+		node = node_of(&stacks->tree, ns_chains_calls(chains), node, frame);
+		if (node < 0)
+			return false;
+		for (next = frame + 1; next < end && next->unseen; next++)
+			;
+		/* a call that is given up with its caller is not a part of the caller's children yet */
+		if (next < end) {
+			counted.child_ran += e->ran - next->ran;
+			counted.child_insns += e->insns - next->insns;
+		}
+		if (ns_calls_passes(ns_chains_calls(chains), &call, cpu))
+			ns_tree_count(&stacks->tree, node, &counted, e, false);
 	}
 	return true;
 }
@@ -122,11 +154,7 @@ static void *begin(void *ctx, uint64_t stretch)
 
 static int take_branch(void *part, const struct nt_who *who, const struct nt_branch *branch)
 {
-	struct part *p = part;
-
-	p->cpu = who->cpu;
-	p->tid = who->tid;
-	return nt_chain_branch(p->chain, who, branch);
+	return nt_chain_branch(((struct part *)part)->chain, who, branch);
 }
 
 static int take_error(void *part, const struct nt_who *who, const struct nt_item *item)
@@ -146,26 +174,6 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 }
 
 /* ---- All ---- */
-
-/* A call that did not end took at least as long as what it called. */
-static void count_open(struct ns_tree *tree)
-{
-	uint64_t *ns = calloc(tree->nodes.nr + 1, sizeof(*ns));
-	uint64_t *insns = calloc(tree->nodes.nr + 1, sizeof(*insns));
-	struct nt_node *n;
-	size_t i;
-
-	/* children stand after their parents */
-	for (i = tree->nodes.nr; ns && insns && i-- > 0;) {
-		n = &tree->nodes.at[i];
-		n->ns = n->ns > ns[i] ? n->ns : ns[i];
-		n->insns = n->insns > insns[i] ? n->insns : insns[i];
-		ns[n->parent] += i ? n->ns : 0;
-		insns[n->parent] += i ? n->insns : 0;
-	}
-	free(ns);
-	free(insns);
-}
 
 static int count_calls(struct nt_stacks *stacks)
 {
@@ -187,14 +195,14 @@ struct nt_stacks *nt_stacks_new(struct nt_session *session, const struct nt_filt
 		return NULL;
 	pthread_mutex_init(&stacks->lock, NULL);
 	stacks->session = stacks->tree.session = session;
+	stacks->tree.inlined = inlined_fn ? inlined : NULL;
+	stacks->tree.inlined_ctx = stacks;
 	stacks->filter = *filter;
 	stacks->inlined = inlined_fn;
 	stacks->inlined_ctx = inlined_ctx;
-	stacks->chains = ns_chains_new(session, filter);
-	if (stacks->chains && !count_calls(stacks)) {
-		count_open(&stacks->tree);
+	stacks->chains = ns_chains_new(session, filter, drop, stacks);
+	if (stacks->chains && !count_calls(stacks))
 		return stacks;
-	}
 	nt_stacks_free(stacks);
 	return NULL;
 }

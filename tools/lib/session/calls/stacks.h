@@ -9,7 +9,7 @@
 struct nt_stacks;
 
 /*
- * nt_stacks_new() - decode the recording, twice, and count the calls that began and ended in it
+ * nt_stacks_new() - decode the recording, twice, and count the calls in it
  * @filter: of the calls, as nt_calls_filter() has it
  * @inlined: may be NULL; inlined functions are nodes, too, if something was called from them
  *
@@ -22,8 +22,7 @@ void nt_stacks_free(struct nt_stacks *stacks);
 /*
  * nt_stacks_nodes() - the first one is no function: its children are those that nobody called
  *
- * Calls that did not end are no part of nt_node::calls. In nt_node::ns and insns is what they called,
- * if that is more than what the other calls of the node took.
+ * Calls whose begin or end is not in the trace are no part of nt_node::calls, but of all else.
  */
 const struct nt_node *nt_stacks_nodes(const struct nt_stacks *stacks, size_t *nr);
 

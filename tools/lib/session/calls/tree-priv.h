@@ -36,9 +36,9 @@ int64_t ns_tree_enter(struct ns_tree *tree, uint32_t parent, const struct ns_fra
  */
 int64_t ns_tree_inlined(struct ns_tree *tree, uint32_t parent, const struct ns_frame *frame);
 
-/* ns_tree_count() - a call of a node has ended */
+/* ns_tree_count() - a call of a node is over; @ended: it counts in nt_node::calls */
 void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_frame *frame,
-		   const struct ns_event *event);
+		   const struct ns_event *event, bool ended);
 
 /* ns_tree_merge() - add all nodes of @from, whose roots are the same. false: out of memory */
 bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from);

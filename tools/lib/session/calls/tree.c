@@ -175,15 +175,15 @@ int64_t ns_tree_enter(struct ns_tree *tree, uint32_t parent, const struct ns_fra
 }
 
 void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_frame *frame,
-		   const struct ns_event *event)
+		   const struct ns_event *event, bool ended)
 {
 	uint64_t ns = event->time - frame->begin, insns = event->insns - frame->insns;
 	struct nt_node *n = &tree->nodes.at[node];
 
-	n->self_ns += ns - (frame->child_ns < ns ? frame->child_ns : ns);
-	n->self_insns += insns - (frame->child_insns < insns ? frame->child_insns : insns);
+	n->self_ns += event->ran - frame->ran - frame->child_ran;
+	n->self_insns += insns - frame->child_insns;
 	while (1) {
-		n->calls++;
+		n->calls += ended;
 		n->ns += ns;
 		n->insns += insns;
 		n = &tree->nodes.at[n->parent];

@@ -9,7 +9,7 @@
 struct nt_node {
 	const char	*object, *symbol;	/* symbol may be NULL */
 	uint64_t	calls, ns, insns;	/* with all that it called */
-	uint64_t	self_ns, self_insns;	/* without */
+	uint64_t	self_ns, self_insns;	/* without; self_ns is the time in which its thread ran */
 	uint32_t	parent, depth;
 	uint32_t	first, last, next;	/* children and sibling, as they came; 0: none */
 	uint8_t		kind;		/* enum nt_branch_kind of its entry */

@@ -90,29 +90,28 @@ static void note_slowest(struct nt_function *f, uint64_t ns, uint64_t begin, int
 }
 
 bool ns_function_count(struct nt_function *f, const struct ns_frame *frame,
-		       const struct nt_call *call)
+		       const struct nt_call *call, uint64_t ran)
 {
-	uint64_t ns = call->ns, n = call->insns;
-
-	note_slowest(f, ns, call->begin, call->tid);
+	f->self_ns += ran - frame->child_ran;
+	f->self_insns += call->insns - frame->child_insns;
+	if (call->open) {
+		f->open++;
+		return true;
+	}
+	note_slowest(f, call->ns, call->begin, call->tid);
 	f->calls++;
-	f->total_ns += ns;
-	f->self_ns += ns - (frame->child_ns < ns ? frame->child_ns : ns);
-	f->total_insns += n;
-	f->self_insns += n - (frame->child_insns < n ? frame->child_insns : n);
-	return ns_durations_add(&f->durations, ns);
+	return ns_durations_add(&f->durations, call->ns);
 }
 
 bool ns_function_add(struct nt_function *to, const struct nt_function *from)
 {
+	to->self_ns += from->self_ns;
+	to->self_insns += from->self_insns;
+	to->open += from->open;
 	if (!from->calls)
 		return true;
 	note_slowest(to, from->max_ns, from->max_begin, from->max_tid);
 	to->calls += from->calls;
-	to->total_ns += from->total_ns;
-	to->self_ns += from->self_ns;
-	to->total_insns += from->total_insns;
-	to->self_insns += from->self_insns;
 	return ns_durations_merge(&to->durations, from->durations);
 }
 

@@ -120,6 +120,23 @@ bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uin
 	return false;
 }
 
+uint64_t ns_sideband_away(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
+			  uint64_t to)
+{
+	const struct ns_switch *at = sb->switches.at;
+	size_t n = ns_lower_bound(sb->switches.nr,
+				  at[i].cpu < cpu || (at[i].cpu == cpu && at[i].time <= from));
+	bool away = n && at[n - 1].cpu == cpu && at[n - 1].tid != tid;
+	uint64_t ns = 0;
+
+	for (; n < sb->switches.nr && at[n].cpu == cpu && at[n].time < to; n++) {
+		ns += away ? at[n].time - from : 0;
+		away = at[n].tid != tid;
+		from = at[n].time;
+	}
+	return ns + (away ? to - from : 0);
+}
+
 uint64_t ns_sideband_next_switch(const struct ns_sideband *sb, int32_t cpu, uint64_t time)
 {
 	const struct ns_switch *at = sb->switches.at;

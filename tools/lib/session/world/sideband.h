@@ -88,6 +88,10 @@ int32_t ns_sideband_running(const struct ns_sideband *sb, int32_t cpu, uint64_t 
 bool ns_sideband_ran(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
 		     uint64_t to);
 
+/* Return how many ns of that time the CPU executed other threads, according to the events of switches */
+uint64_t ns_sideband_away(const struct ns_sideband *sb, int32_t cpu, int32_t tid, uint64_t from,
+			  uint64_t to);
+
 /* When the CPU switches to another thread after @time; UINT64_MAX: never */
 uint64_t ns_sideband_next_switch(const struct ns_sideband *sb, int32_t cpu, uint64_t time);
 

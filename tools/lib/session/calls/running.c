@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <string.h>
+
+#include "running.h"
+#include "session/session-priv.h"
+
+/*
+ * The kernel needs some thousand instructions from the id of the next thread to the switch. After more of them,
+ * the id was that of a thread that ran already.
+ */
+#define SWITCH_INSNS	20000
+
+/* Does the branch end in the thread that is switched to? */
+static bool has_switched(struct ns_running *running, const struct nt_who *who,
+			 const struct nt_branch *branch)
+{
+	struct nt_place place;
+
+	running->insns += branch->insns;
+	if (branch->flags & NT_BRANCH_BEGIN || who->cpu != running->who.cpu ||
+	    running->insns > SWITCH_INSNS || branch->from < ns_kernel_start(running->session))
+		return true;
+	if (branch->kind != NT_BRANCH_RETURN)
+		return false;
+	nt_session_where(running->session, nt_who_space(who, branch->from), branch->from, &place);
+	return place.symbol && !strcmp(place.symbol, "__switch_to");
+}
+
+const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt_who *who,
+				     const struct nt_branch *branch)
+{
+	if (running->known && who->tid != running->who.tid) {
+		running->insns = running->switching ? running->insns : 0;
+		running->switching = !has_switched(running, who, branch);
+	} else {
+		running->switching = false;
+	}
+	if (!running->known && who->tid != running->who.tid)
+		running->last = branch->time;
+	running->known = !(branch->flags & NT_BRANCH_END);
+	if (running->switching) {
+		running->switching = running->known;
+		return &running->who;
+	}
+	running->who = *who;
+	return who;
+}
+
+uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, uint64_t time)
+{
+	return ns_sideband_away(&running->session->sideband, who->cpu, who->tid, running->last, time);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Which thread executes a branch, and for how long that thread has run. Not for users of the library.
+ *
+ * The kernel writes the next thread's id before it switches to that thread. What it executes up to the return
+ * from the switch, it still does for the thread that it switches away from.
+ */
+#ifndef NTRACE_SESSION_RUNNING_H
+#define NTRACE_SESSION_RUNNING_H
+
+#include "session/flow/branch.h"
+
+struct ns_running {
+	struct nt_session *session;
+	struct nt_who	who;		/* who executed the last branch */
+	bool		known;		/* trace has not stopped since that branch */
+	bool		switching;
+	uint64_t	insns;		/* since the id of the next thread came */
+	uint64_t	from, last;	/* ns: begin of the slice, and the last branch */
+	uint64_t	away;		/* ns in between in which other threads ran */
+};
+
+/* ns_running_slow() - the uncommon case of ns_running_who() */
+const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt_who *who,
+				     const struct nt_branch *branch);
+
+/* ns_running_who() - Return who executed @branch, for which the trace names @who */
+static inline const struct nt_who *ns_running_who(struct ns_running *running, const struct nt_who *who,
+						  const struct nt_branch *branch)
+{
+	if (running->known && who->tid == running->who.tid && !running->switching)
+		return who;
+	return ns_running_slow(running, who, branch);
+}
+
+/* ns_running_begin() - a slice begins with the branch that ns_running_who() was called for */
+static inline void ns_running_begin(struct ns_running *running)
+{
+	running->from = running->last;
+	running->away = 0;
+}
+
+/* ns_running_stop() - nothing is known of a thread any longer */
+static inline void ns_running_stop(struct ns_running *running)
+{
+	running->known = running->switching = false;
+	running->who.tid = INT32_MIN;
+}
+
+/* ns_running_away() - Return the ns up to @time in which other threads ran while nothing was traced */
+uint64_t ns_running_away(const struct ns_running *running, const struct nt_who *who, uint64_t time);
+
+/* ns_running_take() - Return the ns that the thread has run in the slice up to the branch */
+static inline uint64_t ns_running_take(struct ns_running *running, const struct nt_who *who,
+				       const struct nt_branch *branch)
+{
+	if (branch->flags & NT_BRANCH_BEGIN)
+		running->away += ns_running_away(running, who, branch->time);
+	running->last = branch->time;
+	return running->last - running->from - running->away;
+}
+
+#endif /* NTRACE_SESSION_RUNNING_H */
