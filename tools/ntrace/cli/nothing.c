@@ -28,12 +28,25 @@ static int ignore(void *ctx, const struct nt_call *call)
 	return 0;
 }
 
-#define add_once(array, value) ({					\
-	size_t n_;							\
-	for (n_ = 0; n_ < (array)->nr && (array)->at[n_] != (value); n_++)	\
-		;							\
-	n_ < (array)->nr || ns_array_add(array, value);			\
-})
+static int number_cmp(const void *a, const void *b)
+{
+	const int32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Sort numbers, and keep one of each. Returns how many are left. */
+static size_t once(int32_t *at, size_t nr)
+{
+	size_t i, n = 0;
+
+	qsort(at, nr, sizeof(*at), number_cmp);
+	for (i = 0; i < nr; i++) {
+		if (!n || at[n - 1] != at[i])
+			at[n++] = at[i];
+	}
+	return n;
+}
 
 static bool find_there(struct there *there, const struct nt_calls *calls)
 {
@@ -42,14 +55,18 @@ static bool find_there(struct there *there, const struct nt_calls *calls)
 
 	there->from = UINT64_MAX;
 	for (i = 0; (s = nt_calls_slice(calls, i)); i++) {
-		if (!add_once(&there->cpus, s->cpu) || !add_once(&there->tids, s->tid))
+		if (!ns_array_add(&there->cpus, s->cpu) || !ns_array_add(&there->tids, s->tid))
 			return false;
 		if (s->begin < there->from)
 			there->from = s->begin;
 		if (s->end > there->to)
 			there->to = s->end;
 	}
-	return i;
+	if (!i)
+		return false;
+	there->cpus.nr = once(there->cpus.at, there->cpus.nr);
+	there->tids.nr = once(there->tids.at, there->tids.nr);
+	return true;
 }
 
 /* ---- Names that are near ---- */
