@@ -31,11 +31,11 @@ case $("${cross}gcc" -dumpmachine) in
 riscv64*) ;;
 *) die "${cross}gcc does not compile for RISC-V; set CROSS_COMPILE=, as riscv64-linux-gnu-" ;;
 esac
-mkdir -p "$src/drivers/ntrace" "$src/include/uapi/linux"
+mkdir -p "$src/drivers/ntrace/flight" "$src/drivers/ntrace/fabric" "$src/include/uapi/linux"
 exec 9>"$O/drivers/$kver/lock"
 flock 9
-for f in "$top"/drivers/ntrace/*.[ch] "$top"/drivers/ntrace/Makefile; do
-	ln -sf "$f" "$src/drivers/ntrace/"
+for f in "$top"/drivers/ntrace/*.[ch] "$top"/drivers/ntrace/*/*.[ch] "$top"/drivers/ntrace/Makefile; do
+	ln -sf "$f" "$src/${f#"$top/"}"
 done
 ln -sf "$top"/include/uapi/linux/ntrace*.h "$src/include/uapi/linux/"
 # links whose source is gone

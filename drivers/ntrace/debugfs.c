@@ -10,7 +10,7 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
-#include "coresight.h"
+#include "fabric/coresight.h"
 #include "ntrace.h"
 
 static struct dentry *ntrace_debug_root;

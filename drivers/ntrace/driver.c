@@ -23,7 +23,7 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
-#include "record.h"
+#include "flight/record.h"
 
 /* Every device that was there at load time has been probed */
 static bool ntrace_loaded;

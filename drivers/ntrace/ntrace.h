@@ -7,9 +7,9 @@
  * encoder.c	the trace encoder
  * funnel.c	the trace funnel
  * ramsink.c	the RAM sink
- * bridge.c	the ATB bridge
- * coresight.c	funnel, ETF and ETR of a CoreSight fabric behind bridges
- * sifive.c	SiFive's encoder and funnel of version 0
+ * fabric/bridge.c	the ATB bridge
+ * fabric/coresight.c	funnel, ETF and ETR of a CoreSight fabric behind bridges
+ * fabric/sifive.c	SiFive's encoder and funnel of version 0
  * power.c	when registers may be accessed
  * context.c	scontext at task switches
  * registry.c	which components there are
@@ -20,15 +20,16 @@
  * buf.c	AUX buffers: windows of memory for the sink
  * sample.c	trace in the samples of other events
  * session.c	an event that traces on a CPU
- * record.c	the record of the flight recorder, in memory that survives a reset
- * flight.c	the flight recorder
- * causes.c	what stops it, and its files in sysfs
+ * flight/record.c	the record of the flight recorder, in memory that survives a reset
+ * flight/seize.c	the trace of an event, taken into the record in a panic
+ * flight/flight.c	the flight recorder
+ * flight/causes.c	what stops it, and its files in sysfs
  * users.c	who opened events, and who uses a sink
  * pmu.c	the PMU
  * driver.c	the platform driver
  *
  * A file calls only files above it in this list, which is that of the Makefile. Only buf.c,
- * sample.c, session.c, flight.c, users.c and pmu.c know of perf events.
+ * sample.c, session.c, flight/, users.c and pmu.c know of perf events.
  */
 #ifndef NTRACE_NTRACE_H
 #define NTRACE_NTRACE_H

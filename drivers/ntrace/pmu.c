@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "record.h"
+#include "flight/record.h"
 #include "session.h"
 #include "compat.h"
 

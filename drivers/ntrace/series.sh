@@ -50,6 +50,9 @@ patch export "perf: export perf_output_copy()"
 put "$top/include/uapi/linux/ntrace.h" include/uapi/linux
 put "$top/include/uapi/linux/ntrace-flight.h" include/uapi/linux
 put "$top"/drivers/ntrace/*.[ch] "$top/drivers/ntrace/Kconfig" drivers/hwtracing/ntrace
+for d in flight fabric; do
+	put "$top"/drivers/ntrace/$d/*.[ch] drivers/hwtracing/ntrace/$d
+done
 sed '/^CONFIG_NTRACE/d; /^# Out of tree/,$d; s/: in a kernel tree.*//; s/^# Kbuild$/# RISC-V N-Trace/' \
 	"$top/drivers/ntrace/Makefile" >"$work/b/drivers/hwtracing/ntrace/Makefile"
 sed -i 's|^endmenu|source "drivers/hwtracing/ntrace/Kconfig"\n\nendmenu|' "$work/b/drivers/hwtracing/Kconfig"

@@ -8,7 +8,7 @@
 #include <linux/hashtable.h>
 #include <linux/sysfs.h>
 
-#include "record.h"
+#include "flight/record.h"
 #include "session.h"
 
 /* Protects what follows. It is taken after ntrace_mutex. */

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "kernel.h"
-#include "coresight.h"
+#include "fabric/coresight.h"
 #include "ntrace.h"
 #include "fake.h"
 

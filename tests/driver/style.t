@@ -14,7 +14,7 @@ styled() {
 }
 
 style() {
-	styled $(ls "$top"/drivers/ntrace/*.[ch] | grep -v compat.h) \
+	styled $(ls "$top"/drivers/ntrace/*.[ch] "$top"/drivers/ntrace/*/*.[ch] | grep -v compat.h) \
 		"$top/drivers/ntrace/Makefile" "$top/drivers/ntrace/Kconfig" &&
 		"$checkpatch" --no-tree --strict --terse --ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON \
 			-f "$top/drivers/ntrace/compat.h"
@@ -43,7 +43,7 @@ builds() {
 	# This build has a folder of its own, as other tests may be using the module.
 	_kdir=$O/root/kernel-$1/build
 	O=$tap_tmp/$1 KDIR=$_kdir "$top/drivers/ntrace/build.sh" "$1" W=1 >"$tap_tmp/built" 2>&1 || return
-	! grep -E 'drivers/ntrace.*(warning|error):|^[a-z]+\.c:.*(warning|error):|\*\*\*' "$tap_tmp/built"
+	! grep -E 'drivers/ntrace.*(warning|error):|^[a-z/]+\.c:.*(warning|error):|\*\*\*' "$tap_tmp/built"
 }
 
 layered() {

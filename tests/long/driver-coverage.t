@@ -24,6 +24,9 @@ ln -s "$O/board/ntrace-board.so" "$O/board/model" "$cov/board/"
 
 counts() { # KERNEL: its driver
 	mkdir -p "$cov/m/$1" "$cov/drivers/$1" "$cov/tests/guest/$1"
+	mkdir "$cov/m/$1/flight" "$cov/m/$1/fabric"
+	ln -s "$top"/drivers/ntrace/flight/*.[ch] "$cov/m/$1/flight/"
+	ln -s "$top"/drivers/ntrace/fabric/*.[ch] "$cov/m/$1/fabric/"
 	ln -s "$top"/drivers/ntrace/*.[ch] "$top"/tests/driver/coverage/* "$source"/gcc_4_7.c "$source"/gcov.h "$cov/m/$1/"
 	ln -s "$top/drivers/ntrace/Makefile" "$cov/m/$1/driver.mk"
 	env -u MAKEFLAGS make -C "$O/root/kernel-$1/build" M="$cov/m/$1" ARCH=riscv \
@@ -41,7 +44,7 @@ n=0
 add_up() { # KERNEL FOLDER: gcov reads the counters in FOLDER
 	n=$((n + 1))
 	mkdir -p "$cov/run$n/src"
-	cp "$2"/*.gcda "$cov/m/$1"/*.gcno "$cov/run$n/"
+	cp "$2"/*.gcda "$cov/m/$1"/*.gcno "$cov/m/$1"/*/*.gcno "$cov/run$n/"
 	(cd "$cov/run$n/src" && "$gcov" -o .. ../*.gcda >/dev/null 2>&1)
 }
 
@@ -158,7 +161,7 @@ awk -v report="$cov/report" '
 			all += lines; sum += reached
 		}
 		printf "all %d %d\n", sum, all
-	}' $(for f in "$top"/drivers/ntrace/*.[ch]; do ls "$cov"/run*/src/"${f##*/}".gcov "$cov"/unit/src/"${f##*/}".gcov 2>/dev/null; done) \
+	}' $(for f in "$top"/drivers/ntrace/*.[ch] "$top"/drivers/ntrace/*/*.[ch]; do ls "$cov"/run*/src/"${f##*/}".gcov "$cov"/unit/src/"${f##*/}".gcov 2>/dev/null; done) \
 	>"$cov/report/lines"
 sort "$cov/report/lines" | awk '{ printf "# %-14s %6.1f %% of %d lines\n", $1, 100 * $2 / $3, $3 }'
 figure "the tests reach $(awk '$1 == "all" { printf "%.1f %% of the driver'"'"'s %d lines", 100 * $2 / $3, $3 }' "$cov/report/lines")"

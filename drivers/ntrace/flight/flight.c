@@ -24,7 +24,7 @@
 #include <asm/timex.h>
 
 #include "record.h"
-#include "session.h"
+#include "../session.h"
 
 /*
  * How often positions are saved, in case of a reset without warning. The trace is there anyway, and

@@ -12,7 +12,7 @@
 #include <linux/iopoll.h>
 
 #include "coresight.h"
-#include "ntrace.h"
+#include "../ntrace.h"
 
 /* A frame of the formatter (CoreSight Architecture Specification, chapter D4) */
 #define CS_FRAME		16

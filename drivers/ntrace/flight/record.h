@@ -8,8 +8,8 @@
 #include <linux/ntrace-flight.h>
 #include <linux/sched.h>
 
-#include "compat.h"
-#include "ntrace.h"
+#include "../compat.h"
+#include "../ntrace.h"
 
 /**
  * enum ntrace_record_found - what stood in the memory when the driver was loaded

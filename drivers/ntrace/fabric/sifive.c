@@ -10,7 +10,7 @@
  */
 #include <linux/dma-mapping.h>
 
-#include "ntrace.h"
+#include "../ntrace.h"
 
 /*
  *  teControl, tfControl

@@ -6,7 +6,7 @@
  */
 #include <linux/idr.h>
 
-#include "ntrace.h"
+#include "../ntrace.h"
 
 /* ATB reserves 0 and the ids from 0x70 on. */
 #define NTRACE_TRACE_ID_LAST	0x6f
