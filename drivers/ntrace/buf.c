@@ -484,3 +484,9 @@ unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned l
 		ntrace_buf_unwrap(buf, s->offset, s->offset + written, s->offset + size);
 	return used;
 }
+
+/* Has this core mappings past the caches (Svpbmt)? Without them, such a mapping is a cached one. */
+bool ntrace_maps_uncached(void)
+{
+	return pgprot_val(pgprot_writecombine(PAGE_KERNEL)) != pgprot_val(PAGE_KERNEL);
+}

@@ -12,6 +12,7 @@
  */
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
@@ -78,17 +79,33 @@ void ntrace_context_restore(void)
 		ntrace_scontext_write(task_pid_nr(current));
 }
 
-static void ntrace_context_find(struct tracepoint *tp, void *unused)
+struct ntrace_tp_search {
+	const char		*name;
+	struct tracepoint	*tp;
+};
+
+static void ntrace_match_tracepoint(struct tracepoint *tp, void *priv)
 {
-	if (!strcmp(tp->name, "sched_switch"))
-		ntrace_tp_switch = tp;
+	struct ntrace_tp_search *search = priv;
+
+	if (!strcmp(tp->name, search->name))
+		search->tp = tp;
+}
+
+/* A tracepoint that is not exported by name; NULL: there is none */
+struct tracepoint *ntrace_find_tracepoint(const char *name)
+{
+	struct ntrace_tp_search search = { .name = name };
+
+	for_each_kernel_tracepoint(ntrace_match_tracepoint, &search);
+	return search.tp;
 }
 
 /* Why scontext is not written on all of @cpus, NULL if it is */
 const char *ntrace_context_missing(const struct cpumask *cpus)
 {
 	if (!ntrace_tp_switch)
-		for_each_kernel_tracepoint(ntrace_context_find, NULL);
+		ntrace_tp_switch = ntrace_find_tracepoint("sched_switch");
 	if (!ntrace_tp_switch)
 		return "the kernel has no tracepoint sched_switch";
 	if (!cpumask_subset(cpus, &ntrace_context_tried))

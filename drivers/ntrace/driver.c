@@ -23,7 +23,8 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
-#include "flight/record.h"
+#include "flight/flight.h"
+#include "ntrace.h"
 
 /* Every device that was there at load time has been probed */
 static bool ntrace_loaded;
@@ -526,9 +527,9 @@ static void ntrace_remove(struct platform_device *pdev)
 	}
 	/* This waits for readers and writers of attributes, who may wait for ntrace_mutex */
 	device_remove_groups(&pdev->dev, ntrace_groups(comp));
-	/* A driver that leaves keeps CPUs awake, and ntrace_flight_mutex goes before that */
+	/* A driver that leaves keeps CPUs awake, and ntrace_flight_lock() goes before that */
 	if (!leaving) {
-		mutex_lock(&ntrace_flight_mutex);
+		ntrace_flight_lock();
 		records = ntrace_flight_records();
 		ntrace_flight_end();
 	}
@@ -555,7 +556,7 @@ static void ntrace_remove(struct platform_device *pdev)
 	mutex_unlock(&ntrace_mutex);
 	ntrace_let_sleep();
 	if (!leaving)
-		mutex_unlock(&ntrace_flight_mutex);
+		ntrace_flight_unlock();
 	irq_work_sync(&comp->say);
 	ntrace_end_power(comp);
 }

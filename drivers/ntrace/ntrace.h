@@ -274,6 +274,7 @@ struct ntrace_encoder;
 struct ntrace_map;
 struct ntrace_session;
 struct ntrace_sink;
+struct tracepoint;
 
 /**
  * struct ntrace_encoder_ops - operations of an encoder whose registers are not those of the
@@ -974,6 +975,7 @@ int ntrace_context_get(const struct cpumask *cpus);
 void ntrace_context_put(void);
 void ntrace_context_restore(void);
 void ntrace_context_exit(void);
+struct tracepoint *ntrace_find_tracepoint(const char *name);
 
 /* registry.c */
 extern struct mutex ntrace_mutex;
@@ -1014,6 +1016,7 @@ void ntrace_debugfs_exit(void);
 
 /* buf.c */
 int ntrace_scrap_make(struct ntrace_sink *sink);
+bool ntrace_maps_uncached(void);
 
 /* users.c */
 extern const struct attribute_group *ntrace_sink_groups[];

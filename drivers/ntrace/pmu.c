@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "flight/record.h"
+#include "flight/flight.h"
 #include "session.h"
 #include "compat.h"
 

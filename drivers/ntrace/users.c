@@ -8,7 +8,8 @@
 #include <linux/hashtable.h>
 #include <linux/sysfs.h>
 
-#include "flight/record.h"
+#include "flight/flight.h"
+#include "ntrace.h"
 #include "session.h"
 
 /* Protects what follows. It is taken after ntrace_mutex. */

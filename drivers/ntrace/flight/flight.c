@@ -405,28 +405,6 @@ void ntrace_flight_renamed(const char *comm)
 	local_irq_restore(flags);
 }
 
-struct ntrace_tp_search {
-	const char		*name;
-	struct tracepoint	*tp;
-};
-
-static void ntrace_match_tracepoint(struct tracepoint *tp, void *priv)
-{
-	struct ntrace_tp_search *search = priv;
-
-	if (!strcmp(tp->name, search->name))
-		search->tp = tp;
-}
-
-/* A tracepoint that is not exported by name; NULL: there is none */
-struct tracepoint *ntrace_find_tracepoint(const char *name)
-{
-	struct ntrace_tp_search search = { .name = name };
-
-	for_each_kernel_tracepoint(ntrace_match_tracepoint, &search);
-	return search.tp;
-}
-
 /* ---- Positions ---- */
 
 static void ntrace_flight_save(struct work_struct *work);

@@ -94,12 +94,6 @@ static atomic_t ntrace_record_busy = ATOMIC_INIT(0);
 
 /* ---- Memory ---- */
 
-/* Has this core mappings past the caches (Svpbmt)? Without them, such a mapping is a cached one. */
-bool ntrace_maps_uncached(void)
-{
-	return pgprot_val(pgprot_writecombine(PAGE_KERNEL)) != pgprot_val(PAGE_KERNEL);
-}
-
 /* Has a trace component of this machine writes that caches do not see? */
 static bool ntrace_record_has_past(void)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The flight recorder: record.c, flight.c, seize.c, causes.c */
+/* What the files of the flight recorder share: record.c, seize.c, flight.c, causes.c */
 #ifndef NTRACE_RECORD_H
 #define NTRACE_RECORD_H
 
 #include <linux/bitmap.h>
-#include <linux/jump_label.h>
 #include <linux/ntrace-flight.h>
 #include <linux/sched.h>
 
 #include "../compat.h"
 #include "../ntrace.h"
+#include "flight.h"
 
 /**
  * enum ntrace_record_found - what stood in the memory when the driver was loaded
@@ -87,7 +87,6 @@ void ntrace_record_module(const char *name, u64 text, u64 text_size, const u8 *b
 void ntrace_record_cause(u32 code, const char *text, struct task_struct *task);
 void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_want *want,
 			   u64 config, unsigned int src_bits, struct task_struct *task);
-bool ntrace_maps_uncached(void);
 void ntrace_record_written(const void *at, size_t size);
 void ntrace_record_settle(void);
 size_t ntrace_record_size(void);
@@ -99,71 +98,16 @@ void ntrace_record_forget(void);
 void ntrace_record_clear(void);
 
 /* flight.c */
-DECLARE_STATIC_KEY_FALSE(ntrace_flight_key);
-extern struct mutex ntrace_flight_mutex;
 int ntrace_flight_begin(void);
-void ntrace_flight_end(void);
-bool ntrace_flight_records(void);
 bool ntrace_flight_listens(void);
-bool ntrace_flight_keeps(int cpu);
-bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_want *want);
-bool ntrace_flight_has(const struct ntrace_encoder *enc);
 void ntrace_flight_renamed(const char *comm);
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task);
 void ntrace_flight_pretend(bool on);
-bool ntrace_flight_rescue(struct ntrace_comp *comp);
-void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *want);
-void __ntrace_flight_resume(struct ntrace_session *s);
-void __ntrace_flight_leave(struct ntrace_session *s);
-void __ntrace_flight_enter(struct ntrace_session *s);
 int ntrace_flight_set_config(const u64 *config, const bool *user);
 void ntrace_flight_get_config(u64 *config, bool *user);
-struct tracepoint *ntrace_find_tracepoint(const char *name);
-
-/*
- * An event of perf is about to trace on this CPU, and it has ended; the CPU sleeps or goes, and is
- * back. Without a flight recorder, these cost nothing. Context: on the CPU, interrupts off.
- */
-static __always_inline void ntrace_flight_yield(struct ntrace_session *s,
-						const struct ntrace_want *want)
-{
-	if (static_branch_unlikely(&ntrace_flight_key))
-		__ntrace_flight_yield(s, want);
-}
-
-/* Return true if the event has to wait because the recorder keeps its sink */
-static __always_inline bool ntrace_flight_bars(const struct ntrace_session *s,
-					       const struct ntrace_want *want)
-{
-	return static_branch_unlikely(&ntrace_flight_key) && __ntrace_flight_bars(s, want);
-}
-
-static __always_inline void ntrace_flight_resume(struct ntrace_session *s)
-{
-	if (static_branch_unlikely(&ntrace_flight_key))
-		__ntrace_flight_resume(s);
-}
-
-static __always_inline void ntrace_flight_leave(struct ntrace_session *s)
-{
-	if (static_branch_unlikely(&ntrace_flight_key))
-		__ntrace_flight_leave(s);
-}
-
-static __always_inline void ntrace_flight_enter(struct ntrace_session *s)
-{
-	if (static_branch_unlikely(&ntrace_flight_key))
-		__ntrace_flight_enter(s);
-}
 
 /* seize.c */
 bool ntrace_flight_may_seize(const struct ntrace_sink *sink);
 void ntrace_flight_seize(struct ntrace_sink *sink, bool stopped);
-
-/* causes.c */
-int ntrace_causes_init(void);
-void ntrace_causes_exit(void);
-void ntrace_causes_connected(void);
-void ntrace_causes_flush(void);
 
 #endif /* NTRACE_RECORD_H */

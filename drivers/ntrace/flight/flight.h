@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the core of the driver calls of the flight recorder. Without CONFIG_NTRACE_FLIGHT these
+ * functions do nothing. Nothing else of this folder is used outside of it.
+ *
+ * The recorder has two interfaces of the core:
+ *
+ * - It takes a sink and gives it back by ntrace_sink_start(), ntrace_sink_join(),
+ *   ntrace_sink_leave() and ntrace_sink_stop(), with the sink locked. sink->flight marks a sink that
+ *   the recorder uses. The functions below tell the recorder when a perf event needs the sink.
+ * - In a panic it stops encoders and sinks without any lock. It only reads encoder->on,
+ *   encoder->path, encoder->sink and sink->owner, and the session of that owner.
+ */
+#ifndef NTRACE_FLIGHT_H
+#define NTRACE_FLIGHT_H
+
+#include <linux/jump_label.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+struct ntrace_comp;
+struct ntrace_encoder;
+struct ntrace_session;
+struct ntrace_want;
+
+#ifdef CONFIG_NTRACE_FLIGHT
+
+DECLARE_STATIC_KEY_FALSE(ntrace_flight_key);
+extern struct mutex ntrace_flight_mutex;
+
+/* flight.c */
+void ntrace_flight_end(void);
+bool ntrace_flight_records(void);
+bool ntrace_flight_keeps(int cpu);
+bool ntrace_flight_has(const struct ntrace_encoder *enc);
+bool ntrace_flight_rescue(struct ntrace_comp *comp);
+bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_want *want);
+void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *want);
+void __ntrace_flight_resume(struct ntrace_session *s);
+void __ntrace_flight_leave(struct ntrace_session *s);
+void __ntrace_flight_enter(struct ntrace_session *s);
+
+/* causes.c */
+int ntrace_causes_init(void);
+void ntrace_causes_exit(void);
+void ntrace_causes_connected(void);
+void ntrace_causes_flush(void);
+
+/* The recorder does not begin or end until ntrace_flight_unlock(). May sleep. */
+static inline void ntrace_flight_lock(void)
+{
+	mutex_lock(&ntrace_flight_mutex);
+}
+
+static inline void ntrace_flight_unlock(void)
+{
+	mutex_unlock(&ntrace_flight_mutex);
+}
+
+/* Return true if the recorder runs, or may have patched the kernel's code */
+static __always_inline bool ntrace_flight_hooks(void)
+{
+	return static_branch_unlikely(&ntrace_flight_key);
+}
+
+#else
+
+static inline void ntrace_flight_end(void) {}
+static inline bool ntrace_flight_records(void) { return false; }
+static inline bool ntrace_flight_keeps(int cpu) { return false; }
+static inline bool ntrace_flight_has(const struct ntrace_encoder *enc) { return false; }
+static inline bool ntrace_flight_rescue(struct ntrace_comp *comp) { return false; }
+static inline bool __ntrace_flight_bars(const struct ntrace_session *s,
+					const struct ntrace_want *want) { return false; }
+static inline void __ntrace_flight_yield(struct ntrace_session *s,
+					 const struct ntrace_want *want) {}
+static inline void __ntrace_flight_resume(struct ntrace_session *s) {}
+static inline void __ntrace_flight_leave(struct ntrace_session *s) {}
+static inline void __ntrace_flight_enter(struct ntrace_session *s) {}
+static inline int ntrace_causes_init(void) { return 0; }
+static inline void ntrace_causes_exit(void) {}
+static inline void ntrace_causes_connected(void) {}
+static inline void ntrace_causes_flush(void) {}
+static inline void ntrace_flight_lock(void) {}
+static inline void ntrace_flight_unlock(void) {}
+static inline bool ntrace_flight_hooks(void) { return false; }
+
+#endif
+
+/*
+ * A perf event is about to trace on this CPU, or it has ended; the CPU sleeps or goes, or is back.
+ * Without a recorder that runs, these cost nothing. Context: on the CPU, interrupts off.
+ */
+static __always_inline void ntrace_flight_yield(struct ntrace_session *s,
+						const struct ntrace_want *want)
+{
+	if (ntrace_flight_hooks())
+		__ntrace_flight_yield(s, want);
+}
+
+/* Return true if the event has to wait because the recorder keeps its sink */
+static __always_inline bool ntrace_flight_bars(const struct ntrace_session *s,
+					       const struct ntrace_want *want)
+{
+	return ntrace_flight_hooks() && __ntrace_flight_bars(s, want);
+}
+
+static __always_inline void ntrace_flight_resume(struct ntrace_session *s)
+{
+	if (ntrace_flight_hooks())
+		__ntrace_flight_resume(s);
+}
+
+static __always_inline void ntrace_flight_leave(struct ntrace_session *s)
+{
+	if (ntrace_flight_hooks())
+		__ntrace_flight_leave(s);
+}
+
+static __always_inline void ntrace_flight_enter(struct ntrace_session *s)
+{
+	if (ntrace_flight_hooks())
+		__ntrace_flight_enter(s);
+}
+
+#endif /* NTRACE_FLIGHT_H */
