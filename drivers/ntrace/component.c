@@ -15,42 +15,6 @@
 /* With interrupts off: what a full FIFO needs to drain, with room to spare */
 #define NTRACE_ENABLE_TIMEOUT_US	2000
 
-static const struct {
-	unsigned int	type;
-	const char	*name;
-	const char	*prefix;
-} ntrace_types[] = {
-	{ TR_COMP_ENCODER,	"trace encoder",	"trTe" },
-	{ TR_COMP_FUNNEL,	"trace funnel",		"trFunnel" },
-	{ TR_COMP_RAMSINK,	"trace RAM sink",	"trRam" },
-	{ TR_COMP_PIBSINK,	"trace PIB sink",	"trPib" },
-	{ TR_COMP_ATBBRIDGE,	"trace ATB bridge",	"trAtbBridge" },
-	{ NTRACE_COMP_SBA_FUNNEL, "trace funnel with a sink", "tf" },
-	{ NTRACE_COMP_CSFUNNEL,	"CoreSight funnel",	"" },
-	{ NTRACE_COMP_ETF,	"CoreSight ETF",	"" },
-	{ NTRACE_COMP_ETR,	"CoreSight ETR",	"" },
-};
-
-const char *ntrace_type_name(unsigned int type)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(ntrace_types); i++)
-		if (ntrace_types[i].type == type)
-			return ntrace_types[i].name;
-	return "trace component";
-}
-
-const char *ntrace_type_prefix(unsigned int type)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(ntrace_types); i++)
-		if (ntrace_types[i].type == type)
-			return ntrace_types[i].prefix;
-	return "tr??";
-}
-
 static void ntrace_comp_say(struct irq_work *work)
 {
 	struct ntrace_comp *comp = container_of(work, struct ntrace_comp, say);
@@ -59,13 +23,13 @@ static void ntrace_comp_say(struct irq_work *work)
 }
 
 /* Call this before anything else */
-void ntrace_comp_init(struct ntrace_comp *comp, struct device *dev, void __iomem *base,
-		      phys_addr_t addr)
+void ntrace_comp_init(struct ntrace_comp *comp, const struct ntrace_comp_ops *ops,
+		      struct device *dev, void __iomem *base, phys_addr_t addr)
 {
+	comp->ops = ops;
 	comp->dev = dev;
 	comp->base = base;
 	comp->addr = addr;
-	comp->identify = ntrace_comp_identify;
 	raw_spin_lock_init(&comp->lock);
 	init_irq_work(&comp->say, ntrace_comp_say);
 }
@@ -96,7 +60,7 @@ static int ntrace_comp_timed_out(struct ntrace_comp *comp, u32 mask, u32 want,
 {
 	ntrace_comp_err(comp,
 			"%s at %pa: %sControl bits 0x%x did not become 0x%x within %u us (reads 0x%08x)",
-			ntrace_type_name(comp->type), &comp->addr, ntrace_type_prefix(comp->type),
+			comp->ops->name, &comp->addr, comp->ops->prefix,
 			mask, want, us, got);
 	return -ETIMEDOUT;
 }
@@ -192,7 +156,7 @@ int ntrace_comp_set(struct ntrace_comp *comp, const char *name, unsigned int off
 		comp->refused = true;
 		snprintf(comp->said, sizeof(comp->said),
 			 "%s at %pa: %s has 0x%08x after 0x%08x was written, which differs in 0x%08x",
-			 ntrace_type_name(comp->type), &comp->addr, name, is, val,
+			 comp->ops->name, &comp->addr, name, is, val,
 			 (is ^ val) & mask);
 		irq_work_queue(&comp->say);
 	}
@@ -264,32 +228,36 @@ static int ntrace_comp_check_version(struct ntrace_comp *comp)
 
 	dev_printk(major == NTRACE_VER_MAJOR ? KERN_WARNING : KERN_ERR, comp->dev,
 		   "%s at %pa: version %u.%u is %s %u.%u (%sImpl 0x%08x)\n",
-		   ntrace_type_name(comp->type), &comp->addr, major, minor, why,
+		   comp->ops->name, &comp->addr, major, minor, why,
 		   NTRACE_VER_MAJOR, NTRACE_VER_MINOR,
-		   ntrace_type_prefix(comp->type), comp->impl);
+		   comp->ops->prefix, comp->impl);
 	return major == NTRACE_VER_MAJOR ? 0 : -ENODEV;
 }
 
-int ntrace_comp_identify(struct ntrace_comp *comp)
+/**
+ * ntrace_comp_identify - find out which component of the Trace Control Interface this is
+ * @comp: the component, active; its type, impl and ops are set
+ * @kinds: all components that the driver knows, the last one is NULL
+ *
+ * Return: 0; -EOPNOTSUPP or -ENODEV if the driver does not support it, and the log says why
+ */
+int ntrace_comp_identify(struct ntrace_comp *comp, const struct ntrace_comp_ops * const *kinds)
 {
 	comp->impl = ntrace_read(comp, TR_IMPL);
 	comp->type = FIELD_GET(TR_IMPL_COMP_TYPE, comp->impl);
-	switch (comp->type) {
-	case TR_COMP_ENCODER:
-	case TR_COMP_FUNNEL:
-	case TR_COMP_RAMSINK:
-	case TR_COMP_ATBBRIDGE:
-		return ntrace_comp_check_version(comp);
-	case TR_COMP_PIBSINK:
-		dev_err(comp->dev, "%s at %pa is not supported (%sImpl 0x%08x)\n",
-			ntrace_type_name(comp->type), &comp->addr,
-			ntrace_type_prefix(comp->type), comp->impl);
-		return -EOPNOTSUPP;
-	default:
+	while (*kinds && (*kinds)->type != comp->type)
+		kinds++;
+	if (!*kinds) {
 		dev_err(comp->dev, "component at %pa has unknown type 0x%x (tr??Impl 0x%08x)\n",
 			&comp->addr, comp->type, comp->impl);
 		return -ENODEV;
 	}
+	comp->ops = *kinds;
+	if (comp->ops->setup)
+		return ntrace_comp_check_version(comp);
+	dev_err(comp->dev, "%s at %pa is not supported (%sImpl 0x%08x)\n", comp->ops->name,
+		&comp->addr, comp->ops->prefix, comp->impl);
+	return -EOPNOTSUPP;
 }
 
 /**
@@ -312,7 +280,7 @@ int ntrace_comp_recognise(struct ntrace_comp *comp)
 		ret = ntrace_comp_wait_sleeping(comp, TR_CONTROL_ACTIVE, TR_CONTROL_ACTIVE);
 	}
 	if (!ret)
-		ret = comp->identify(comp);
+		ret = comp->ops->identify(comp);
 	if (ret && !active)
 		ntrace_write(comp, TR_CONTROL, 0);
 	return ret;

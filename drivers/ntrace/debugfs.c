@@ -11,6 +11,7 @@
 #include <linux/seq_file.h>
 
 #include "fabric/coresight.h"
+#include "fabric/fabric.h"
 #include "ntrace.h"
 
 static struct dentry *ntrace_debug_root;
@@ -150,12 +151,12 @@ static void ntrace_debug_all(struct seq_file *s, const struct ntrace_comp *comp)
 	const struct ntrace_debug_reg *reg = ntrace_debug_regs(comp);
 	char name[32];
 
-	if (!ntrace_is_coresight(comp)) {
-		snprintf(name, sizeof(name), "%sControl", ntrace_type_prefix(comp->type));
+	if (!comp->ops->foreign) {
+		snprintf(name, sizeof(name), "%sControl", comp->ops->prefix);
 		ntrace_debug_print(s, comp, TR_CONTROL, name);
 		if (!(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ACTIVE))
 			return;
-		snprintf(name, sizeof(name), "%sImpl", ntrace_type_prefix(comp->type));
+		snprintf(name, sizeof(name), "%sImpl", comp->ops->prefix);
 		ntrace_debug_print(s, comp, TR_IMPL, name);
 	}
 	for (; reg->name; reg++)
@@ -227,12 +228,12 @@ static int caps_show(struct seq_file *s, void *unused)
 	struct ntrace_comp *comp = s->private;
 
 	mutex_lock(&ntrace_mutex);
-	seq_printf(s, "type %s\naddress %pa\n", ntrace_type_name(comp->type), &comp->addr);
+	seq_printf(s, "type %s\naddress %pa\n", comp->ops->name, &comp->addr);
 	if (comp->state != NTRACE_COMP_READY)
 		seq_puts(s, "in use by a debugger\n");
 	else if (comp->type == TR_COMP_ENCODER)
 		ntrace_debug_encoder(s, to_ntrace_encoder(comp));
-	else if (ntrace_is_sink(comp))
+	else if (comp->ops->is_sink)
 		ntrace_debug_sink(s, to_ntrace_sink(comp));
 	mutex_unlock(&ntrace_mutex);
 	return 0;

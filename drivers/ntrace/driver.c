@@ -23,6 +23,7 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
+#include "fabric/fabric.h"
 #include "flight/flight.h"
 #include "ntrace.h"
 
@@ -55,7 +56,7 @@ static int ntrace_setup_encoder(struct ntrace_encoder *enc)
 	/* Registers do not say how fast the timestamp counts */
 	enc->ts_clock = clk ? clk_get_rate(clk) : 0;
 	enc->ts_freq = enc->ts_clock;
-	return ntrace_encoder_setup(enc);
+	return enc->comp.ops->setup(&enc->comp);
 }
 
 static irqreturn_t ntrace_sink_irq(int irq, void *sink)
@@ -141,25 +142,18 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 	return 0;
 }
 
-static void ntrace_init_sink(struct ntrace_sink *sink)
+static int ntrace_setup_sink(struct ntrace_sink *sink)
 {
+	struct ntrace_comp *comp = &sink->comp;
+	int ret;
+
 	raw_spin_lock_init(&sink->lock);
 	INIT_LIST_HEAD(&sink->members);
 	INIT_LIST_HEAD(&sink->held);
-}
-
-static int ntrace_setup_sink(struct ntrace_sink *sink)
-{
-	int ret = ntrace_sink_memory(sink);
-
-	if (!ret && sink->comp.type == NTRACE_COMP_SBA_FUNNEL)
-		ret = ntrace_sifive_funnel_setup(sink);
-	else if (!ret)
-		ret = ntrace_ramsink_setup(sink);
-	if (ret)
-		return ret;
-	ntrace_init_sink(sink);
-	return ntrace_scrap_make(sink) ?: ntrace_request_irq(sink);
+	if (comp->ops->foreign)
+		return comp->ops->setup(comp);
+	ret = ntrace_sink_memory(sink) ?: comp->ops->setup(comp);
+	return ret ?: ntrace_scrap_make(sink) ?: ntrace_request_irq(sink);
 }
 
 /* Allocate the largest kind, because its type is unknown until its registers can be read */
@@ -168,62 +162,27 @@ union ntrace_any {
 	struct ntrace_encoder	encoder;
 	struct ntrace_funnel	funnel;
 	struct ntrace_sink	sink;
-	struct ntrace_bridge	bridge;
 	struct ntrace_csfunnel	csfunnel;
 };
-
-/* Data of ntrace_of_match: what the driver must know before it can read any register */
-enum ntrace_kind {
-	NTRACE_KIND_RISCV,
-	NTRACE_KIND_SIFIVE_ENCODER,
-	NTRACE_KIND_SIFIVE_FUNNEL,
-	NTRACE_KIND_CSFUNNEL,
-	NTRACE_KIND_TMC,
-};
-
-static enum ntrace_kind ntrace_comp_kind(const struct ntrace_comp *comp)
-{
-	return (uintptr_t)of_device_get_match_data(comp->dev);
-}
-
-static int ntrace_setup_coresight(union ntrace_any *any, enum ntrace_kind kind)
-{
-	int ret = ntrace_cs_identify(&any->comp, kind == NTRACE_KIND_TMC);
-
-	if (ret)
-		return ret;
-	if (any->comp.type == NTRACE_COMP_ETR)
-		ntrace_init_sink(&any->sink);
-	ret = ntrace_cs_setup(&any->comp);
-	if (ret)
-		ntrace_cs_quiesce(&any->comp);
-	return ret;
-}
 
 /* Reset a component that was recognised, and find out what it can do */
 static int ntrace_setup_comp(union ntrace_any *any)
 {
-	enum ntrace_kind kind = ntrace_comp_kind(&any->comp);
-	int ret;
+	struct ntrace_comp *comp = &any->comp;
+	int ret = comp->ops->foreign ? 0 : ntrace_comp_reset(comp);
 
-	if (kind >= NTRACE_KIND_CSFUNNEL)
-		return ntrace_setup_coresight(any, kind);
-	if (kind == NTRACE_KIND_SIFIVE_ENCODER)
-		any->encoder.ops = &ntrace_sifive_encoder_ops;
-	ret = ntrace_comp_reset(&any->comp);
 	if (ret)
 		return ret;
-	switch (any->comp.type) {
-	case TR_COMP_ENCODER:
-		return ntrace_setup_encoder(&any->encoder);
-	case TR_COMP_FUNNEL:
-		ntrace_funnel_setup(&any->funnel);
-		return 0;
-	case TR_COMP_ATBBRIDGE:
-		return ntrace_bridge_setup(&any->bridge);
-	default:
-		return ntrace_setup_sink(&any->sink);
-	}
+	if (comp->type == TR_COMP_ENCODER)
+		ret = ntrace_setup_encoder(&any->encoder);
+	else if (comp->ops->is_sink)
+		ret = ntrace_setup_sink(&any->sink);
+	else
+		ret = comp->ops->setup(comp);
+	/* It lets a debugger have the component */
+	if (ret && comp->ops->foreign)
+		comp->ops->quiesce(comp);
+	return ret;
 }
 
 /* Connect all encoders that have a complete path by now; called whenever a component was found */
@@ -238,7 +197,7 @@ static void ntrace_connect_all(void)
 		ntrace_context_probe(enc->cpu);
 		ntrace_pmu_link(enc);
 		dev_info(enc->comp.dev, "traces CPU %u into %s %s, modes%s%s%s\n", enc->cpu,
-			 ntrace_type_name(enc->sink->comp.type), dev_name(enc->sink->comp.dev),
+			 enc->sink->comp.ops->name, dev_name(enc->sink->comp.dev),
 			 enc->caps.modes & BIT(TR_TE_INST_MODE_BTM) ? " BTM" : "",
 			 enc->caps.modes & BIT(TR_TE_INST_MODE_HTM) ? " HTM" : "",
 			 ntrace_sink_default_area(enc->sink)->copied ? ", copied" : "");
@@ -270,7 +229,7 @@ static DECLARE_DELAYED_WORK(ntrace_report_later, ntrace_report);
 /* The attributes of a component's device */
 static const struct attribute_group **ntrace_groups(const struct ntrace_comp *comp)
 {
-	return ntrace_is_sink(comp) ? ntrace_sink_groups : ntrace_comp_groups(comp);
+	return comp->ops->is_sink ? ntrace_sink_groups : ntrace_comp_groups(comp);
 }
 
 /* Use a component that was recognised. Context: ntrace_mutex is held, CPUs are kept awake. */
@@ -279,21 +238,21 @@ static int ntrace_use_comp(union ntrace_any *any)
 	struct ntrace_comp *comp = &any->comp;
 	int ret = ntrace_setup_comp(any);
 
-	if (!ret && ntrace_is_sink(comp))
+	if (!ret && comp->ops->is_sink)
 		ret = ntrace_registry_add_sink(&any->sink);
 	/* From now on there are readers, who wait for ntrace_mutex */
 	if (!ret) {
 		ret = device_add_groups(comp->dev, ntrace_groups(comp));
-		if (ret && ntrace_is_sink(comp))
+		if (ret && comp->ops->is_sink)
 			ntrace_registry_del_sink(&any->sink);
-		if (ret && comp->type == TR_COMP_ATBBRIDGE)
-			ntrace_bridge_free(&any->bridge);
+		if (ret && comp->ops->free)
+			comp->ops->free(comp);
 	}
-	if (!ret && ntrace_is_sink(comp))
+	if (!ret && comp->ops->is_sink)
 		ntrace_pmu_add_sink(&any->sink);
 	if (ret) {
 		/* Leave it in reset */
-		if (ntrace_comp_kind(comp) < NTRACE_KIND_CSFUNNEL)
+		if (!comp->ops->foreign)
 			ntrace_write(comp, TR_CONTROL, 0);
 		return ret;
 	}
@@ -315,19 +274,17 @@ static int ntrace_add_comp(union ntrace_any *any)
 	}
 	if (ntrace_waits_for_cpu(comp))
 		return -EPROBE_DEFER;
-	/* Claim tags say whether somebody else uses one of CoreSight */
-	if (ntrace_comp_kind(comp) >= NTRACE_KIND_CSFUNNEL)
-		return ntrace_use_comp(any);
-	ret = ntrace_comp_recognise(comp);
+	ret = comp->ops->foreign ? comp->ops->identify(comp) : ntrace_comp_recognise(comp);
 	if (ret)
 		return ret;
-	if (!(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE) || ntrace_flight_rescue(comp))
+	if (comp->ops->foreign || !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ENABLE) ||
+	    ntrace_flight_rescue(comp))
 		return ntrace_use_comp(any);
 	/* The component also keeps its power */
 	pm_runtime_get_noresume(comp->dev);
 	comp->state = NTRACE_COMP_FOREIGN;
 	dev_notice(comp->dev, "%s at %pa is enabled: it is in use by a debugger, and left alone until 1 is written to \"takeover\"\n",
-		   ntrace_type_name(comp->type), &comp->addr);
+		   comp->ops->name, &comp->addr);
 	return 0;
 }
 
@@ -429,11 +386,7 @@ static int ntrace_map(struct platform_device *pdev, struct ntrace_comp *comp)
 		dev_err(dev, "trace component with %pR, it has 4 KiB of registers\n", res);
 		return -EINVAL;
 	}
-	ntrace_comp_init(comp, dev, base, res->start);
-	if (ntrace_comp_kind(comp) == NTRACE_KIND_SIFIVE_ENCODER)
-		comp->identify = ntrace_sifive_identify_encoder;
-	if (ntrace_comp_kind(comp) == NTRACE_KIND_SIFIVE_FUNNEL)
-		comp->identify = ntrace_sifive_identify_funnel;
+	ntrace_comp_init(comp, of_device_get_match_data(dev), dev, base, res->start);
 	return 0;
 }
 
@@ -537,17 +490,15 @@ static void ntrace_remove(struct platform_device *pdev)
 	mutex_lock(&ntrace_mutex);
 	ntrace_disconnect_all(comp);
 	list_del(&comp->node);
-	if (comp->type == TR_COMP_ATBBRIDGE)
-		ntrace_bridge_free(&any->bridge);
-	if (ntrace_is_sink(comp)) {
+	if (comp->ops->free)
+		comp->ops->free(comp);
+	if (comp->ops->is_sink) {
 		ntrace_pmu_del_sink(&any->sink);
 		ntrace_close_sink(&any->sink);
 		ntrace_registry_del_sink(&any->sink);
 	}
-	if (ntrace_has_power(comp) && ntrace_is_coresight(comp))
-		ntrace_cs_quiesce(comp);
-	else if (ntrace_has_power(comp))
-		ntrace_comp_quiesce(comp);
+	if (ntrace_has_power(comp))
+		comp->ops->quiesce(comp);
 	/* Encoders may have another sink; those that are left are recorded again */
 	if (ntrace_loaded)
 		ntrace_connect_all();
@@ -567,7 +518,7 @@ static void ntrace_close_sinks(void)
 
 	lockdep_assert_held(&ntrace_mutex);
 	list_for_each_entry(comp, &ntrace_comps, node) {
-		if (!ntrace_is_sink(comp))
+		if (!comp->ops->is_sink)
 			continue;
 		/* Its power stays as it is, now that we look at it */
 		pm_runtime_get_noresume(comp->dev);
@@ -590,7 +541,7 @@ static void ntrace_shutdown(struct platform_device *pdev)
 	mutex_lock(&ntrace_mutex);
 	if (comp->state == NTRACE_COMP_READY)
 		ntrace_close_sinks();
-	if (comp->state == NTRACE_COMP_READY && !ntrace_is_sink(comp)) {
+	if (comp->state == NTRACE_COMP_READY && !comp->ops->is_sink) {
 		if (ntrace_has_power(comp))
 			ntrace_path_leave_link(comp);
 		/* Nobody enables it again: not after an idle state, and not when it resumes */
@@ -626,8 +577,8 @@ static int ntrace_runtime_resume(struct device *dev)
 	if (ntrace_has_power(comp))
 		ntrace_path_restore_comp(comp);
 	/* A CoreSight component has no register that says whether it has lost its state */
-	if (comp->state == NTRACE_COMP_READY && ntrace_is_coresight(comp) && dev->pm_domain)
-		ret = ntrace_cs_revive(comp);
+	if (comp->state == NTRACE_COMP_READY && comp->ops->foreign && dev->pm_domain)
+		ret = comp->ops->revive(comp);
 	ntrace_let_sleep();
 	return ret;
 }
@@ -655,11 +606,15 @@ static const struct dev_pm_ops ntrace_pm_ops = {
 };
 
 static const struct of_device_id ntrace_of_match[] = {
-	{ .compatible = NTRACE_COMPATIBLE, .data = (void *)NTRACE_KIND_RISCV },
-	{ .compatible = NTRACE_SIFIVE_ENCODER, .data = (void *)NTRACE_KIND_SIFIVE_ENCODER },
-	{ .compatible = NTRACE_SIFIVE_FUNNEL, .data = (void *)NTRACE_KIND_SIFIVE_FUNNEL },
-	{ .compatible = "arm,coresight-dynamic-funnel", .data = (void *)NTRACE_KIND_CSFUNNEL },
-	{ .compatible = "arm,coresight-tmc", .data = (void *)NTRACE_KIND_TMC },
+	{ .compatible = NTRACE_COMPATIBLE, .data = &ntrace_riscv_comp_ops },
+#ifdef CONFIG_NTRACE_SIFIVE
+	{ .compatible = NTRACE_SIFIVE_ENCODER, .data = &ntrace_sifive_encoder_comp_ops },
+	{ .compatible = NTRACE_SIFIVE_FUNNEL, .data = &ntrace_sifive_funnel_comp_ops },
+#endif
+#ifdef CONFIG_NTRACE_CORESIGHT
+	{ .compatible = "arm,coresight-dynamic-funnel", .data = &ntrace_csfunnel_comp_ops },
+	{ .compatible = "arm,coresight-tmc", .data = &ntrace_tmc_comp_ops },
+#endif
 	{ }
 };
 MODULE_DEVICE_TABLE(of, ntrace_of_match);

@@ -1020,3 +1020,23 @@ int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 	enc->programmed = !ret;
 	return ret;
 }
+
+int ntrace_encoder_comp_setup(struct ntrace_comp *comp)
+{
+	return ntrace_encoder_setup(to_ntrace_encoder(comp));
+}
+
+int ntrace_encoder_comp_revive(struct ntrace_comp *comp)
+{
+	ntrace_encoder_revive(to_ntrace_encoder(comp));
+	return 0;
+}
+
+const struct ntrace_comp_ops ntrace_encoder_comp_ops = {
+	.type		= TR_COMP_ENCODER,
+	.name		= "trace encoder",
+	.prefix		= "trTe",
+	.setup		= ntrace_encoder_comp_setup,
+	.revive		= ntrace_encoder_comp_revive,
+	.quiesce	= ntrace_comp_quiesce,
+};

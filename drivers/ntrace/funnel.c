@@ -117,3 +117,25 @@ int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsign
 	raw_spin_unlock_irqrestore(&funnel->comp.lock, flags);
 	return ret;
 }
+
+static int ntrace_funnel_comp_setup(struct ntrace_comp *comp)
+{
+	ntrace_funnel_setup(to_ntrace_funnel(comp));
+	return 0;
+}
+
+static int ntrace_funnel_comp_revive(struct ntrace_comp *comp)
+{
+	ntrace_funnel_revive(to_ntrace_funnel(comp));
+	return 0;
+}
+
+const struct ntrace_comp_ops ntrace_funnel_comp_ops = {
+	.type		= TR_COMP_FUNNEL,
+	.name		= "trace funnel",
+	.prefix		= "trFunnel",
+	.inputs		= TR_FUNNEL_DIS_INPUT_MASK,
+	.setup		= ntrace_funnel_comp_setup,
+	.revive		= ntrace_funnel_comp_revive,
+	.quiesce	= ntrace_comp_quiesce,
+};

@@ -50,13 +50,6 @@
 
 #include "regs.h"
 
-/* SiFive's funnel of version 0, a sink; a value that trComponentType cannot have */
-#define NTRACE_COMP_SBA_FUNNEL	0x80
-/* Components without tr??Impl; more such values */
-#define NTRACE_COMP_CSFUNNEL	0x100
-#define NTRACE_COMP_ETF		0x101
-#define NTRACE_COMP_ETR		0x102
-
 /* The version of the Trace Control Interface this driver is written for */
 #define NTRACE_VER_MAJOR	1
 #define NTRACE_VER_MINOR	0
@@ -83,19 +76,54 @@ enum ntrace_comp_state {
 enum { NTRACE_CLOCK_BUS, NTRACE_CLOCK_TIMESTAMP, NTRACE_NR_CLOCKS };
 
 struct clk;
+struct ntrace_comp;
 struct reset_control;
 
 /**
+ * struct ntrace_comp_ops - what differs between kinds of components
+ * @type: tr??ComponentType, or another number for a component without that field
+ * @name: for messages
+ * @prefix: what the specification's names of its registers begin with
+ * @is_sink: trace ends in it
+ * @foreign: it has no tr??Control: claim tags say who uses it, and it has no reset
+ * @stays_on: a link that is enabled from its set-up until it is removed
+ * @inputs: bitmap of the inputs that the device tree may name; 0: all numbers mean its only input
+ * @identify: find out its type and impl, and whether the driver supports it; it may set other ops.
+ *	NULL in ops that another identify() sets
+ * @setup: after a reset, find out what it can do; may sleep. NULL: it is not supported
+ * @revive: after a reset or a loss of power, write all its registers but those of a path
+ * @open: a path leads into this input from now on; NULL: there is nothing to do
+ * @quiesce: nothing may be written to memory after this
+ * @free: undo @setup; NULL: there is nothing to do
+ */
+struct ntrace_comp_ops {
+	unsigned int	type;
+	const char	*name;
+	const char	*prefix;
+	bool		is_sink;
+	bool		foreign;
+	bool		stays_on;
+	u16		inputs;
+	int		(*identify)(struct ntrace_comp *comp);
+	int		(*setup)(struct ntrace_comp *comp);
+	int		(*revive)(struct ntrace_comp *comp);
+	void		(*open)(struct ntrace_comp *comp, unsigned int input);
+	void		(*quiesce)(struct ntrace_comp *comp);
+	void		(*free)(struct ntrace_comp *comp);
+};
+
+/**
  * struct ntrace_comp - a trace component
+ * @ops: what kind of component it is
  * @dev: the platform device
  * @base: its 4 KiB of registers
  * @addr: their physical address, for messages
- * @type: TR_COMP_*
+ * @type: @type of @ops
  * @impl: tr??Impl
+ * @trace_id: of an ATB bridge: trAtbBridgeID
  * @control: what was last written to tr??Control
  * @stuck: it stopped answering; not used until a reset succeeds
  * @prompt: Enable followed at the first read when it was last set
- * @identify: find out @type and @impl, and whether the driver supports it
  * @state: who uses it
  * @powered: runtime PM has resumed it: its registers can be accessed, if it serves a CPU that is
  *	online. Written with @lock held.
@@ -111,15 +139,16 @@ struct reset_control;
  * @debug: its directory in debugfs
  */
 struct ntrace_comp {
+	const struct ntrace_comp_ops *ops;
 	struct device		*dev;
 	void __iomem		*base;
 	phys_addr_t		addr;
 	unsigned int		type;
 	u32			impl;
+	u8			trace_id;
 	u32			control;
 	bool			stuck;
 	bool			prompt;
-	int			(*identify)(struct ntrace_comp *comp);
 	enum ntrace_comp_state	state;
 	bool			powered;
 	struct clk		*clocks[NTRACE_NR_CLOCKS];
@@ -606,48 +635,14 @@ struct ntrace_funnel {
 	bool			ts_is_set;
 };
 
-/**
- * struct ntrace_bridge - an ATB bridge
- * @comp: the component
- * @id: trAtbBridgeID
- */
-struct ntrace_bridge {
-	struct ntrace_comp	comp;
-	u8			id;
-};
-
-/**
- * struct ntrace_csfunnel - a funnel of a CoreSight fabric
- * @comp: the component; @comp.lock protects the registers
- * @used: bitmap of inputs that a path uses
- */
-struct ntrace_csfunnel {
-	struct ntrace_comp	comp;
-	u8			used;
-};
-
 #define to_ntrace_encoder(c)	container_of(c, struct ntrace_encoder, comp)
 #define to_ntrace_sink(c)	container_of(c, struct ntrace_sink, comp)
 #define to_ntrace_funnel(c)	container_of(c, struct ntrace_funnel, comp)
-#define to_ntrace_bridge(c)	container_of(c, struct ntrace_bridge, comp)
-#define to_ntrace_csfunnel(c)	container_of(c, struct ntrace_csfunnel, comp)
 
 /* Has a timestamp unit a counter of its own in this trTsMode? Only such a one has a prescaler. */
 static inline bool ntrace_ts_is_internal(unsigned int mode)
 {
 	return mode == TR_TS_MODE_INTERNAL_SYSTEM || mode == TR_TS_MODE_INTERNAL_CORE;
-}
-
-/* A component with CoreSight registers has no tr??Control. */
-static inline bool ntrace_is_coresight(const struct ntrace_comp *comp)
-{
-	return comp->type >= NTRACE_COMP_CSFUNNEL;
-}
-
-static inline bool ntrace_is_sink(const struct ntrace_comp *comp)
-{
-	return comp->type == TR_COMP_RAMSINK || comp->type == NTRACE_COMP_ETR ||
-	       comp->type == NTRACE_COMP_SBA_FUNNEL;
 }
 
 /*
@@ -667,14 +662,12 @@ static inline void ntrace_write(const struct ntrace_comp *comp, unsigned int off
 	writel_relaxed(val, comp->base + offset);
 }
 
-const char *ntrace_type_name(unsigned int type);
-const char *ntrace_type_prefix(unsigned int type);
-void ntrace_comp_init(struct ntrace_comp *comp, struct device *dev, void __iomem *base,
-		      phys_addr_t addr);
+void ntrace_comp_init(struct ntrace_comp *comp, const struct ntrace_comp_ops *ops,
+		      struct device *dev, void __iomem *base, phys_addr_t addr);
 __printf(2, 3) void ntrace_comp_err(struct ntrace_comp *comp, const char *fmt, ...);
 int ntrace_comp_reset(struct ntrace_comp *comp);
 int ntrace_comp_recognise(struct ntrace_comp *comp);
-int ntrace_comp_identify(struct ntrace_comp *comp);
+int ntrace_comp_identify(struct ntrace_comp *comp, const struct ntrace_comp_ops * const *kinds);
 int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_sink *sink);
 int ntrace_comp_poll(const struct ntrace_comp *comp, u32 mask, u32 want);
 int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want);
@@ -714,6 +707,9 @@ static inline int ntrace_comp_disable(struct ntrace_comp *comp)
 }
 
 /* encoder.c */
+extern const struct ntrace_comp_ops ntrace_encoder_comp_ops;
+int ntrace_encoder_comp_setup(struct ntrace_comp *comp);
+int ntrace_encoder_comp_revive(struct ntrace_comp *comp);
 int ntrace_encoder_setup(struct ntrace_encoder *enc);
 unsigned int ntrace_caps_ranges(const struct ntrace_caps *caps, bool latch);
 unsigned int ntrace_caps_excludes(const struct ntrace_caps *caps);
@@ -792,6 +788,7 @@ bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int p
 u64 ntrace_ts_counter(const struct ntrace_comp *comp, unsigned int offset);
 
 /* funnel.c */
+extern const struct ntrace_comp_ops ntrace_funnel_comp_ops;
 void ntrace_funnel_setup(struct ntrace_funnel *funnel);
 void ntrace_funnel_revive(struct ntrace_funnel *funnel);
 void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool open);
@@ -807,6 +804,7 @@ int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsign
  */
 #define NTRACE_SRAM_MAX		SZ_64K
 #define NTRACE_RESERVED_MAX	SZ_1M
+extern const struct ntrace_comp_ops ntrace_ramsink_comp_ops;
 int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *area,
 		       u64 limit_min, u64 most);
 int ntrace_ramsink_setup(struct ntrace_sink *sink);
@@ -844,26 +842,8 @@ static inline u32 ntrace_sink_written(const struct ntrace_sink *sink,
 	return ntrace_ramsink_written(sink, win, wrapped);
 }
 
-/* bridge.c */
-int ntrace_bridge_setup(struct ntrace_bridge *bridge);
-int ntrace_bridge_revive(struct ntrace_bridge *bridge);
-void ntrace_bridge_free(struct ntrace_bridge *bridge);
-
-/* coresight.c */
-int ntrace_cs_identify(struct ntrace_comp *comp, bool tmc);
-int ntrace_cs_setup(struct ntrace_comp *comp);
-int ntrace_cs_revive(struct ntrace_comp *comp);
-void ntrace_cs_quiesce(struct ntrace_comp *comp);
-void ntrace_cs_funnel_open(struct ntrace_csfunnel *funnel, unsigned int input);
-
-/* sifive.c */
-extern const struct ntrace_encoder_ops ntrace_sifive_encoder_ops;
-int ntrace_sifive_identify_encoder(struct ntrace_comp *comp);
-int ntrace_sifive_identify_funnel(struct ntrace_comp *comp);
-int ntrace_sifive_funnel_setup(struct ntrace_sink *sink);
-void ntrace_sifive_funnel_revive(struct ntrace_sink *sink);
-
 /* path.c */
+extern const struct ntrace_comp_ops ntrace_riscv_comp_ops;
 u32 ntrace_sink_period(const struct ntrace_sink *sink, const struct ntrace_window *win);
 int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win);
 void ntrace_sink_discard(struct ntrace_sink *sink, const struct ntrace_window *win);

@@ -12,7 +12,36 @@
  */
 #include <linux/lockdep.h>
 
+#include "fabric/fabric.h"
 #include "ntrace.h"
+
+/* Components that are recognised and refused */
+static const struct ntrace_comp_ops ntrace_pib_comp_ops = {
+	.type = TR_COMP_PIBSINK, .name = "trace PIB sink", .prefix = "trPib",
+};
+
+#ifndef CONFIG_NTRACE_CORESIGHT
+const struct ntrace_comp_ops ntrace_bridge_comp_ops = {
+	.type = TR_COMP_ATBBRIDGE, .name = "trace ATB bridge", .prefix = "trAtbBridge",
+};
+#endif
+
+static int ntrace_riscv_identify(struct ntrace_comp *comp)
+{
+	static const struct ntrace_comp_ops * const kinds[] = {
+		&ntrace_encoder_comp_ops, &ntrace_funnel_comp_ops, &ntrace_ramsink_comp_ops,
+		&ntrace_bridge_comp_ops, &ntrace_pib_comp_ops, NULL
+	};
+
+	return ntrace_comp_identify(comp, kinds);
+}
+
+/* A component of the Trace Control Interface, until its registers have been read */
+const struct ntrace_comp_ops ntrace_riscv_comp_ops = {
+	.name		= "trace component",
+	.prefix		= "tr??",
+	.identify	= ntrace_riscv_identify,
+};
 
 /*
  * Funnels are shared: the first path through one enables it, the last disables. One that stopped
@@ -522,28 +551,6 @@ void ntrace_sink_close(struct ntrace_sink *sink, bool power)
 	ntrace_sink_unlock(sink);
 }
 
-static int ntrace_path_revive(struct ntrace_comp *comp)
-{
-	switch (comp->type) {
-	case TR_COMP_ENCODER:
-		ntrace_encoder_revive(to_ntrace_encoder(comp));
-		return 0;
-	case TR_COMP_RAMSINK:
-		ntrace_ramsink_revive(to_ntrace_sink(comp));
-		return 0;
-	case TR_COMP_FUNNEL:
-		ntrace_funnel_revive(to_ntrace_funnel(comp));
-		return 0;
-	case NTRACE_COMP_SBA_FUNNEL:
-		ntrace_sifive_funnel_revive(to_ntrace_sink(comp));
-		return 0;
-	case TR_COMP_ATBBRIDGE:
-		return ntrace_bridge_revive(to_ntrace_bridge(comp));
-	default:
-		return ntrace_cs_revive(comp);
-	}
-}
-
 /*
  * The funnel that a route comes to first. Its input is the encoder's own, so that closing it keeps
  * the encoder's trace from the sink. NULL: the encoder leads to a sink of its own.
@@ -674,14 +681,14 @@ void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *r
 
 static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 {
-	int ret = ntrace_is_coresight(comp) ? 0 : ntrace_comp_reset(comp);
+	int ret = comp->ops->foreign ? 0 : ntrace_comp_reset(comp);
 
-	ret = ret ?: ntrace_path_revive(comp);
+	ret = ret ?: comp->ops->revive(comp);
 	if (ret)
 		return ret;
 	/* Set up all of it before this line: another CPU may start the path at once */
 	smp_store_release(&comp->stuck, false);
-	dev_info(comp->dev, "%s answers again\n", ntrace_type_name(comp->type));
+	dev_info(comp->dev, "%s answers again\n", comp->ops->name);
 	return 0;
 }
 
@@ -727,10 +734,10 @@ bool ntrace_path_restore_comp(struct ntrace_comp *comp)
 	bool lost;
 
 	raw_spin_lock_irqsave(&comp->lock, flags);
-	lost = comp->powered && comp->state == NTRACE_COMP_READY && !ntrace_is_coresight(comp) &&
+	lost = comp->powered && comp->state == NTRACE_COMP_READY && !comp->ops->foreign &&
 	       !(ntrace_read(comp, TR_CONTROL) & TR_CONTROL_ACTIVE);
 	if (lost && !ntrace_comp_activate(comp))
-		ntrace_path_revive(comp);
+		comp->ops->revive(comp);
 	raw_spin_unlock_irqrestore(&comp->lock, flags);
 	return lost;
 }
@@ -761,7 +768,7 @@ bool ntrace_path_restore(struct ntrace_encoder *enc)
 /* Components between the encoder and a CoreSight fabric stay enabled between sessions. */
 bool ntrace_path_keeps_links(const struct ntrace_encoder *enc)
 {
-	return enc->path_len > 2 && enc->path[1]->type == TR_COMP_ATBBRIDGE;
+	return enc->path_len > 2 && enc->path[1]->ops->stays_on;
 }
 
 /**
@@ -777,7 +784,7 @@ void ntrace_path_leave_link(struct ntrace_comp *comp)
 {
 	unsigned long flags;
 
-	if (comp->type != TR_COMP_ATBBRIDGE && comp->type != TR_COMP_FUNNEL)
+	if (!comp->ops->stays_on && comp->type != TR_COMP_FUNNEL)
 		return;
 	raw_spin_lock_irqsave(&comp->lock, flags);
 	if (comp->powered && comp->state == NTRACE_COMP_READY &&

@@ -74,11 +74,11 @@ int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *a
 	}
 	if (size > NTRACE_COPIED_MAX) {
 		dev_err(sink->comp.dev, "%s at %pa: its %llu KiB are too much to be copied at once, and its end cannot be lowered\n",
-			ntrace_type_name(sink->comp.type), &sink->comp.addr, size >> 10);
+			sink->comp.ops->name, &sink->comp.addr, size >> 10);
 		return -EOPNOTSUPP;
 	}
 	dev_warn(sink->comp.dev, "%s at %pa: all of its %llu KiB are copied at once, as its end cannot be lowered\n",
-		 ntrace_type_name(sink->comp.type), &sink->comp.addr, size >> 10);
+		 sink->comp.ops->name, &sink->comp.addr, size >> 10);
 	return 0;
 }
 
@@ -409,3 +409,24 @@ void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned
 		memcpy(buf, &word, sizeof(word));
 	}
 }
+
+static int ntrace_ramsink_comp_setup(struct ntrace_comp *comp)
+{
+	return ntrace_ramsink_setup(to_ntrace_sink(comp));
+}
+
+static int ntrace_ramsink_comp_revive(struct ntrace_comp *comp)
+{
+	ntrace_ramsink_revive(to_ntrace_sink(comp));
+	return 0;
+}
+
+const struct ntrace_comp_ops ntrace_ramsink_comp_ops = {
+	.type		= TR_COMP_RAMSINK,
+	.name		= "trace RAM sink",
+	.prefix		= "trRam",
+	.is_sink	= true,
+	.setup		= ntrace_ramsink_comp_setup,
+	.revive		= ntrace_ramsink_comp_revive,
+	.quiesce	= ntrace_comp_quiesce,
+};

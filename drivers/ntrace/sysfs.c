@@ -235,8 +235,7 @@ static ssize_t trace_id_show(struct device *dev, struct device_attribute *attr, 
 	mutex_lock(&ntrace_mutex);
 	/* A route through a bridge is the only route, see ntrace_may_choose() */
 	for (i = 0; enc->nr_routes && i < route->len; i++)
-		if (route->path[i]->type == TR_COMP_ATBBRIDGE)
-			id = to_ntrace_bridge(route->path[i])->id;
+		id = id ?: route->path[i]->trace_id;
 	mutex_unlock(&ntrace_mutex);
 	return sysfs_emit(buf, "%u\n", id);
 }

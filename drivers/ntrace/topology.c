@@ -38,9 +38,9 @@ static unsigned int ntrace_input(const struct device_node *endpoint)
 /* A funnel numbers its inputs; other components have one */
 static bool ntrace_has_input(const struct ntrace_comp *comp, unsigned int input)
 {
-	if (comp->type == TR_COMP_FUNNEL)
-		return TR_FUNNEL_DIS_INPUT_MASK >> input & 1 && input < BITS_PER_TYPE(u16);
-	return comp->type != NTRACE_COMP_CSFUNNEL || input < BITS_PER_TYPE(u8);
+	u16 inputs = comp->ops->inputs;
+
+	return !inputs || (input < BITS_PER_TYPE(inputs) && inputs & BIT(input));
 }
 
 /* Where the last search for a sink ended, and why */
@@ -106,7 +106,7 @@ static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrac
 	struct device_node *ports, *endpoint;
 	bool found = false;
 
-	if (ntrace_is_sink(comp)) {
+	if (comp->ops->is_sink) {
 		route->sink = to_ntrace_sink(comp);
 		return !ntrace_reaches(enc, route->sink);
 	}
@@ -357,8 +357,8 @@ static void ntrace_connect_funnels(struct ntrace_encoder *enc, const struct ntra
 	for (i = route->len - 2; i; i--) {
 		struct ntrace_comp *comp = route->path[i];
 
-		if (comp->type == NTRACE_COMP_CSFUNNEL)
-			ntrace_cs_funnel_open(to_ntrace_csfunnel(comp), route->inputs[i]);
+		if (comp->ops->open)
+			comp->ops->open(comp, route->inputs[i]);
 		if (comp->type != TR_COMP_FUNNEL)
 			continue;
 		ntrace_funnel_connect(to_ntrace_funnel(comp),
@@ -373,7 +373,7 @@ static bool ntrace_route_closes(const struct ntrace_route *route)
 {
 	const struct ntrace_funnel *funnel = ntrace_route_funnel(route);
 
-	return funnel ? funnel->inputs & BIT(route->inputs[1]) : ntrace_is_sink(route->path[1]);
+	return funnel ? funnel->inputs & BIT(route->inputs[1]) : route->path[1]->ops->is_sink;
 }
 
 /*
@@ -555,6 +555,6 @@ void ntrace_report_unconnected(void)
 			end.why = "belongs to a CPU that another encoder traces";
 		}
 		dev_err(comp->dev, "CPU %u cannot be traced: %s %s %s\n", enc->cpu,
-			ntrace_type_name(end.at->type), dev_name(end.at->dev), end.why);
+			end.at->ops->name, dev_name(end.at->dev), end.why);
 	}
 }

@@ -14,6 +14,7 @@
 
 #include "kernel.h"
 #include "fabric/coresight.h"
+#include "fabric/fabric.h"
 #include "ntrace.h"
 #include "fake.h"
 
@@ -62,7 +63,7 @@ static struct device dev;
 static struct ntrace_encoder enc, enc2;
 static struct ntrace_funnel funnel;
 static struct ntrace_sink sink;
-static struct ntrace_bridge bridge, bridge2;
+static struct ntrace_comp bridge, bridge2;
 static struct ntrace_csfunnel csfunnel;
 static struct ntrace_comp etf;
 static unsigned int funnel_fifo;
@@ -106,7 +107,7 @@ static int bring_up(struct ntrace_comp *comp, void *base)
 {
 	int ret;
 
-	ntrace_comp_init(comp, &dev, base, 0xc000000);
+	ntrace_comp_init(comp, &ntrace_riscv_comp_ops, &dev, base, 0xc000000);
 	comp->powered = true;
 	ret = ntrace_comp_recognise(comp);
 	settle();
@@ -2135,20 +2136,20 @@ static int bring_up_cs(struct ntrace_comp *comp, void *base, bool tmc)
 {
 	int ret;
 
-	ntrace_comp_init(comp, &dev, base, 0xc000000);
-	ret = ntrace_cs_identify(comp, tmc);
-	return ret ?: ntrace_cs_setup(comp);
+	ntrace_comp_init(comp, tmc ? &ntrace_tmc_comp_ops : &ntrace_csfunnel_comp_ops, &dev, base,
+			 0xc000000);
+	ret = comp->ops->identify(comp);
+	return ret ?: comp->ops->setup(comp);
 }
 
 /* ---- SiFive's components of version 0 ---- */
 
 static int bring_up_sifive(struct ntrace_comp *comp, void *base,
-			   int (*identify)(struct ntrace_comp *comp))
+			   const struct ntrace_comp_ops *ops)
 {
 	int ret;
 
-	ntrace_comp_init(comp, &dev, base, 0xc000000);
-	comp->identify = identify;
+	ntrace_comp_init(comp, ops, &dev, base, 0xc000000);
 	comp->powered = true;
 	ret = ntrace_comp_recognise(comp) ?: ntrace_comp_reset(comp);
 	settle();
@@ -2163,11 +2164,10 @@ static void *sifive(void)
 	void *funnel_regs = fake_sifive_funnel();
 
 	sifive_regs = fake_sifive_encoder(funnel_regs, 1, 2);
-	assert_int_equal(bring_up_sifive(&sink.comp, funnel_regs, ntrace_sifive_identify_funnel), 0);
-	assert_int_equal(ntrace_sifive_funnel_setup(&sink), 0);
+	assert_int_equal(bring_up_sifive(&sink.comp, funnel_regs, &ntrace_sifive_funnel_comp_ops), 0);
+	assert_int_equal(sink.comp.ops->setup(&sink.comp), 0);
 	INIT_LIST_HEAD(&sink.members);
-	assert_int_equal(bring_up_sifive(&enc.comp, sifive_regs, ntrace_sifive_identify_encoder), 0);
-	enc.ops = &ntrace_sifive_encoder_ops;
+	assert_int_equal(bring_up_sifive(&enc.comp, sifive_regs, &ntrace_sifive_encoder_comp_ops), 0);
 	assert_int_equal(ntrace_encoder_setup(&enc), 0);
 	connect(&enc, NULL);
 	INIT_LIST_HEAD(&enc.member);
@@ -2299,10 +2299,10 @@ static void nothing_is_no_version_0(void **state)
 {
 	void *base = fake_other(0);
 
-	assert_int_equal(bring_up_sifive(&enc.comp, base, ntrace_sifive_identify_encoder), -ENODEV);
+	assert_int_equal(bring_up_sifive(&enc.comp, base, &ntrace_sifive_encoder_comp_ops), -ENODEV);
 	assert_non_null(strstr(shim_log, "no SiFive trace encoder of version 0"));
 	shim_log[0] = 0;
-	assert_int_equal(bring_up_sifive(&sink.comp, base, ntrace_sifive_identify_funnel), -ENODEV);
+	assert_int_equal(bring_up_sifive(&sink.comp, base, &ntrace_sifive_funnel_comp_ops), -ENODEV);
 	shim_log[0] = 0;
 }
 
@@ -2315,13 +2315,13 @@ static void *fabric(bool two)
 	assert_int_equal(bring_up_cs(&sink.comp, etr_regs, true), 0);
 	assert_int_equal(bring_up_cs(&etf, etf_regs, true), 0);
 	assert_int_equal(bring_up_cs(&csfunnel.comp, funnel_regs, false), 0);
-	assert_int_equal(bring_up(&bridge.comp, bridge_regs), 0);
-	assert_int_equal(ntrace_bridge_setup(&bridge), 0);
-	ntrace_cs_funnel_open(&csfunnel, 2);
+	assert_int_equal(bring_up(&bridge, bridge_regs), 0);
+	assert_int_equal(bridge.ops->setup(&bridge), 0);
+	csfunnel.comp.ops->open(&csfunnel.comp, 2);
 	assert_int_equal(bring_up(&enc.comp, fake_encoder(bridge_regs, 0,
 				  &(struct fake_encoder_options){ })), 0);
 	assert_int_equal(ntrace_encoder_setup(&enc), 0);
-	connect(&enc, &bridge.comp);
+	connect(&enc, &bridge);
 	enc.routes[0].path[2] = &csfunnel.comp;
 	enc.routes[0].path[3] = &etf;
 	enc.routes[0].path[4] = &sink.comp;
@@ -2329,17 +2329,17 @@ static void *fabric(bool two)
 	take_route(&enc);
 	if (two) {
 		bridge_regs = fake_bridge(funnel_regs, 3);
-		assert_int_equal(bring_up(&bridge2.comp, bridge_regs), 0);
-		assert_int_equal(ntrace_bridge_setup(&bridge2), 0);
+		assert_int_equal(bring_up(&bridge2, bridge_regs), 0);
+		assert_int_equal(bridge2.ops->setup(&bridge2), 0);
 	}
 	return etr_regs;
 }
 
 static void leave_fabric(void)
 {
-	ntrace_bridge_free(&bridge);
-	if (bridge2.id)
-		ntrace_bridge_free(&bridge2);
+	bridge.ops->free(&bridge);
+	if (bridge2.trace_id)
+		bridge2.ops->free(&bridge2);
 }
 
 static void frames_arrive_in_the_window(void **state)
@@ -2357,7 +2357,7 @@ static void frames_arrive_in_the_window(void **state)
 	assert_in_range(n, 100, 0x1000);
 	assert_int_equal(n % 16, 0);
 	assert_int_equal(fake_mem[0xfff], 0);
-	assert_int_equal(fake_mem[0x1000], bridge.id << 1 | 1);
+	assert_int_equal(fake_mem[0x1000], bridge.trace_id << 1 | 1);
 	assert_int_equal(fake_mem[0x1000 + n], 0);
 	assert_string_equal(shim_log, "");
 	leave_fabric();
@@ -2379,7 +2379,7 @@ static void second_window_of_frames(void **state)
 	traced(&win, 10);
 	assert_in_range(ntrace_sink_written(&sink, &win, &wrapped), 16, 0x800);
 	assert_false(wrapped);
-	assert_int_equal(fake_mem[0x2000], bridge.id << 1 | 1);
+	assert_int_equal(fake_mem[0x2000], bridge.trace_id << 1 | 1);
 	leave_fabric();
 }
 
@@ -2424,14 +2424,14 @@ static void bus_refuses_frames(void **state)
 static void each_bridge_has_an_id(void **state)
 {
 	fabric(true);
-	assert_int_not_equal(bridge.id, bridge2.id);
-	assert_in_range(bridge2.id, 1, 0x6f);
-	assert_int_equal(fake_peek(bridge.comp.base, TR_CONTROL) >> 8 & 0x7f, bridge.id);
+	assert_int_not_equal(bridge.trace_id, bridge2.trace_id);
+	assert_in_range(bridge2.trace_id, 1, 0x6f);
+	assert_int_equal(fake_peek(bridge.base, TR_CONTROL) >> 8 & 0x7f, bridge.trace_id);
 	/* its power was off */
-	ntrace_write(&bridge.comp, TR_CONTROL, 0);
+	ntrace_write(&bridge, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
-	assert_int_equal(fake_peek(bridge.comp.base, TR_CONTROL) >> 8 & 0x7f, bridge.id);
-	assert_int_equal(fake_peek(bridge.comp.base, TR_CONTROL) & 2, 2);
+	assert_int_equal(fake_peek(bridge.base, TR_CONTROL) >> 8 & 0x7f, bridge.trace_id);
+	assert_int_equal(fake_peek(bridge.base, TR_CONTROL) & 2, 2);
 	leave_fabric();
 }
 

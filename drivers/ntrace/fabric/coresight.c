@@ -12,7 +12,7 @@
 #include <linux/iopoll.h>
 
 #include "coresight.h"
-#include "../ntrace.h"
+#include "fabric.h"
 
 /* A frame of the formatter (CoreSight Architecture Specification, chapter D4) */
 #define CS_FRAME		16
@@ -27,7 +27,7 @@ static int ntrace_cs_wait(struct ntrace_comp *comp, unsigned int offset, u32 mas
 				       CS_TIMEOUT_US))
 		return 0;
 	ntrace_comp_err(comp, "%s at %pa: bits 0x%x of register 0x%x did not become 0x%x within %u us (reads 0x%08x)",
-			ntrace_type_name(comp->type), &comp->addr, mask, offset, want,
+			comp->ops->name, &comp->addr, mask, offset, want,
 			CS_TIMEOUT_US, val);
 	return -ETIMEDOUT;
 }
@@ -51,7 +51,7 @@ static int ntrace_cs_claim(struct ntrace_comp *comp)
 		ntrace_write(comp, CS_CLAIMCLR, CS_CLAIM_SELF_HOSTED);
 	}
 	dev_err(comp->dev, "%s at %pa is in use by %s (claim tags 0x%x)\n",
-		ntrace_type_name(comp->type), &comp->addr,
+		comp->ops->name, &comp->addr,
 		tags & CS_CLAIM_EXTERNAL ? "an external debugger" : "something else", tags);
 	return -EBUSY;
 }
@@ -61,24 +61,33 @@ static void ntrace_cs_unlock(struct ntrace_comp *comp)
 	ntrace_write(comp, CS_LAR, CS_LAR_KEY);
 }
 
-static void ntrace_cs_funnel_revive(struct ntrace_csfunnel *funnel)
+/* After a loss of power, or when it did not answer: all registers are undefined. */
+static int ntrace_cs_funnel_revive(struct ntrace_comp *comp)
 {
-	ntrace_cs_unlock(&funnel->comp);
-	ntrace_write(&funnel->comp, CS_FUNNEL_PRIORITY, 0);
-	ntrace_write(&funnel->comp, CS_FUNNEL_CTRL,
+	ntrace_cs_unlock(comp);
+	ntrace_write(comp, CS_FUNNEL_PRIORITY, 0);
+	ntrace_write(comp, CS_FUNNEL_CTRL,
 		     FIELD_PREP(CS_FUNNEL_HOLD, CS_FUNNEL_HOLD_TIME) |
-		     FIELD_PREP(CS_FUNNEL_PORTS, funnel->used));
+		     FIELD_PREP(CS_FUNNEL_PORTS, to_ntrace_csfunnel(comp)->used));
+	return 0;
 }
 
 /* Enable @input for a path. Inputs that no path uses stay disabled. */
-void ntrace_cs_funnel_open(struct ntrace_csfunnel *funnel, unsigned int input)
+static void ntrace_cs_funnel_open(struct ntrace_comp *comp, unsigned int input)
 {
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&funnel->comp.lock, flags);
-	funnel->used |= BIT(input);
-	ntrace_cs_funnel_revive(funnel);
-	raw_spin_unlock_irqrestore(&funnel->comp.lock, flags);
+	raw_spin_lock_irqsave(&comp->lock, flags);
+	to_ntrace_csfunnel(comp)->used |= BIT(input);
+	ntrace_cs_funnel_revive(comp);
+	raw_spin_unlock_irqrestore(&comp->lock, flags);
+}
+
+static void ntrace_cs_funnel_quiesce(struct ntrace_comp *comp)
+{
+	ntrace_cs_unlock(comp);
+	ntrace_write(comp, CS_FUNNEL_CTRL, 0);
+	ntrace_write(comp, CS_CLAIMCLR, CS_CLAIM_SELF_HOSTED);
 }
 
 /* Stop a TMC, after it has sent on all trace that it and the components before it hold. */
@@ -135,7 +144,7 @@ static int ntrace_etr_program(struct ntrace_sink *sink, struct ntrace_window *wi
 		   ntrace_read(comp, TMC_DBAHI) == upper_32_bits(win->start)))
 		return 0;
 	ntrace_comp_err(comp, "%s at %pa: its registers do not take a buffer at %pad",
-			ntrace_type_name(comp->type), &comp->addr, &win->start);
+			comp->ops->name, &comp->addr, &win->start);
 	return -EIO;
 }
 
@@ -169,7 +178,7 @@ static int ntrace_etr_disable(struct ntrace_sink *sink)
 	}
 	if (unlikely(sts & TMC_STS_MEMERR)) {
 		ntrace_comp_err(comp, "%s at %pa: the bus refused what it wrote (STS 0x%08x)",
-				ntrace_type_name(comp->type), &comp->addr, sts);
+				comp->ops->name, &comp->addr, sts);
 		ret = -EIO;
 	}
 	ntrace_tmc_disable(comp);
@@ -195,26 +204,32 @@ static const struct ntrace_sink_ops ntrace_etr_ops = {
 	.written	= ntrace_etr_written,
 };
 
-static int ntrace_etr_revive(struct ntrace_sink *sink)
+static int ntrace_etr_revive(struct ntrace_comp *comp)
 {
+	struct ntrace_sink *sink = to_ntrace_sink(comp);
 	int ret;
 
 	sink->holds = NULL;
 	sink->loose = false;
-	ntrace_cs_unlock(&sink->comp);
-	ret = ntrace_tmc_stop(&sink->comp);
-	ntrace_tmc_disable(&sink->comp);
+	ntrace_cs_unlock(comp);
+	ret = ntrace_tmc_stop(comp);
+	ntrace_tmc_disable(comp);
 	return ret;
 }
 
-static int ntrace_etr_setup(struct ntrace_sink *sink)
+/* The lock of the sink is not in use yet. */
+static int ntrace_etr_setup(struct ntrace_comp *comp)
 {
+	struct ntrace_sink *sink = to_ntrace_sink(comp);
 	struct ntrace_ram_area *area = &sink->areas[TR_RAM_MODE_SMEM];
-	int ret = dma_set_mask_and_coherent(sink->comp.dev, DMA_BIT_MASK(40));
+	int ret = ntrace_etr_revive(comp);
 
+	if (ret)
+		return ret;
+	ret = dma_set_mask_and_coherent(comp->dev, DMA_BIT_MASK(40));
 	if (ret) {
-		dev_err(sink->comp.dev, "%s at %pa: no memory below 40 bits of address (%d)\n",
-			ntrace_type_name(sink->comp.type), &sink->comp.addr, ret);
+		dev_err(comp->dev, "%s at %pa: no memory below 40 bits of address (%d)\n",
+			comp->ops->name, &comp->addr, ret);
 		return ret;
 	}
 	sink->ops = &ntrace_etr_ops;
@@ -227,87 +242,94 @@ static int ntrace_etr_setup(struct ntrace_sink *sink)
 	return 0;
 }
 
-static int ntrace_cs_tmc_type(struct ntrace_comp *comp)
+static void ntrace_tmc_quiesce(struct ntrace_comp *comp)
 {
-	u32 config = FIELD_GET(TMC_DEVID_CONFIG, comp->impl);
-
-	if (config == TMC_DEVID_ETR)
-		return NTRACE_COMP_ETR;
-	if (config == TMC_DEVID_ETF)
-		return NTRACE_COMP_ETF;
-	dev_err(comp->dev, "TMC at %pa is neither ETR nor ETF (DEVID 0x%08x)\n", &comp->addr,
-		comp->impl);
-	return -EOPNOTSUPP;
+	ntrace_cs_unlock(comp);
+	ntrace_tmc_stop(comp);
+	ntrace_tmc_disable(comp);
+	ntrace_write(comp, CS_CLAIMCLR, CS_CLAIM_SELF_HOSTED);
 }
 
-/**
- * ntrace_cs_identify - find out what a CoreSight component is, and claim it
- * @comp: the component; its type and impl (DEVID) are set
- * @tmc: the device tree says that it is a TMC, else that it is a funnel
- *
- * Return: 0; -EBUSY if a debugger has it; -ENODEV or -EOPNOTSUPP if it cannot be used.
- */
-int ntrace_cs_identify(struct ntrace_comp *comp, bool tmc)
+/* Check that a component of kind @comp->ops is there, and claim it. -EBUSY: a debugger has it */
+static int ntrace_cs_check(struct ntrace_comp *comp, u32 major)
 {
 	u32 devtype = ntrace_read(comp, CS_DEVTYPE);
 	u32 auth = ntrace_read(comp, CS_AUTHSTATUS);
-	int type = NTRACE_COMP_CSFUNNEL;
 
-	comp->impl = ntrace_read(comp, CS_DEVID);
-	if (tmc)
-		type = ntrace_cs_tmc_type(comp);
-	if (type < 0)
-		return type;
-	comp->type = type;
-	if (FIELD_GET(CS_DEVTYPE_MAJOR, devtype) !=
-	    (type == NTRACE_COMP_ETR ? CS_DEVTYPE_SINK : CS_DEVTYPE_LINK)) {
-		dev_err(comp->dev, "no %s at %pa (DEVTYPE 0x%08x)\n", ntrace_type_name(type),
+	comp->type = comp->ops->type;
+	if (FIELD_GET(CS_DEVTYPE_MAJOR, devtype) != major) {
+		dev_err(comp->dev, "no %s at %pa (DEVTYPE 0x%08x)\n", comp->ops->name,
 			&comp->addr, devtype);
 		return -ENODEV;
 	}
 	if (FIELD_GET(CS_AUTHSTATUS_NSNID, auth) == CS_AUTHSTATUS_DISABLED)
 		dev_warn(comp->dev, "%s at %pa: the system forbids debug (AUTHSTATUS 0x%08x); trace may stay away\n",
-			 ntrace_type_name(type), &comp->addr, auth);
+			 comp->ops->name, &comp->addr, auth);
 	ntrace_cs_unlock(comp);
 	return ntrace_cs_claim(comp);
 }
 
-/* After a loss of power, or when it did not answer: all registers are undefined. */
-int ntrace_cs_revive(struct ntrace_comp *comp)
+static int ntrace_cs_funnel_identify(struct ntrace_comp *comp)
 {
-	switch (comp->type) {
-	case NTRACE_COMP_CSFUNNEL:
-		ntrace_cs_funnel_revive(to_ntrace_csfunnel(comp));
-		return 0;
-	case NTRACE_COMP_ETF:
-		return ntrace_etf_revive(comp);
+	comp->impl = ntrace_read(comp, CS_DEVID);
+	return ntrace_cs_check(comp, CS_DEVTYPE_LINK);
+}
+
+const struct ntrace_comp_ops ntrace_csfunnel_comp_ops = {
+	.type		= NTRACE_COMP_CSFUNNEL,
+	.name		= "CoreSight funnel",
+	.prefix		= "",
+	.foreign	= true,
+	.inputs		= GENMASK(7, 0),
+	.identify	= ntrace_cs_funnel_identify,
+	.setup		= ntrace_cs_funnel_revive,
+	.revive		= ntrace_cs_funnel_revive,
+	.open		= ntrace_cs_funnel_open,
+	.quiesce	= ntrace_cs_funnel_quiesce,
+};
+
+static const struct ntrace_comp_ops ntrace_etf_comp_ops = {
+	.type		= NTRACE_COMP_ETF,
+	.name		= "CoreSight ETF",
+	.prefix		= "",
+	.foreign	= true,
+	.setup		= ntrace_etf_revive,
+	.revive		= ntrace_etf_revive,
+	.quiesce	= ntrace_tmc_quiesce,
+};
+
+static const struct ntrace_comp_ops ntrace_etr_comp_ops = {
+	.type		= NTRACE_COMP_ETR,
+	.name		= "CoreSight ETR",
+	.prefix		= "",
+	.is_sink	= true,
+	.foreign	= true,
+	.setup		= ntrace_etr_setup,
+	.revive		= ntrace_etr_revive,
+	.quiesce	= ntrace_tmc_quiesce,
+};
+
+/* -EOPNOTSUPP: it is configured as something that is neither a FIFO nor a sink */
+static int ntrace_tmc_identify(struct ntrace_comp *comp)
+{
+	comp->impl = ntrace_read(comp, CS_DEVID);
+	switch (FIELD_GET(TMC_DEVID_CONFIG, comp->impl)) {
+	case TMC_DEVID_ETR:
+		comp->ops = &ntrace_etr_comp_ops;
+		return ntrace_cs_check(comp, CS_DEVTYPE_SINK);
+	case TMC_DEVID_ETF:
+		comp->ops = &ntrace_etf_comp_ops;
+		return ntrace_cs_check(comp, CS_DEVTYPE_LINK);
 	default:
-		return ntrace_etr_revive(to_ntrace_sink(comp));
+		dev_err(comp->dev, "TMC at %pa is neither ETR nor ETF (DEVID 0x%08x)\n",
+			&comp->addr, comp->impl);
+		return -EOPNOTSUPP;
 	}
 }
 
-/*
- * After it was identified: find out what else it can do, and leave it ready. The lock of a sink is
- * not in use yet.
- */
-int ntrace_cs_setup(struct ntrace_comp *comp)
-{
-	int ret = ntrace_cs_revive(comp);
-
-	if (!ret && comp->type == NTRACE_COMP_ETR)
-		ret = ntrace_etr_setup(to_ntrace_sink(comp));
-	return ret;
-}
-
-/* For removal and shutdown: nothing may be written to memory after this. */
-void ntrace_cs_quiesce(struct ntrace_comp *comp)
-{
-	ntrace_cs_unlock(comp);
-	if (comp->type == NTRACE_COMP_CSFUNNEL) {
-		ntrace_write(comp, CS_FUNNEL_CTRL, 0);
-	} else {
-		ntrace_tmc_stop(comp);
-		ntrace_tmc_disable(comp);
-	}
-	ntrace_write(comp, CS_CLAIMCLR, CS_CLAIM_SELF_HOSTED);
-}
+const struct ntrace_comp_ops ntrace_tmc_comp_ops = {
+	.name		= "CoreSight TMC",
+	.prefix		= "",
+	.foreign	= true,
+	.identify	= ntrace_tmc_identify,
+};

@@ -10,7 +10,7 @@
  */
 #include <linux/dma-mapping.h>
 
-#include "../ntrace.h"
+#include "fabric.h"
 
 /*
  *  teControl, tfControl
@@ -47,28 +47,16 @@
 #define  SF_TS_WIDTH		GENMASK(31, 24)
 #define SF_TS_LOWER		0x044
 
-static int ntrace_sifive_check_version(const struct ntrace_comp *comp, u32 has)
+/* Version 0 is also what missing registers read as: a bit that is set tells them apart. */
+static int ntrace_sifive_identify(struct ntrace_comp *comp, u32 has)
 {
+	comp->type = comp->ops->type;
+	comp->impl = ntrace_read(comp, TR_IMPL);
 	if (!FIELD_GET(TR_IMPL_VER_MAJOR, comp->impl) && comp->impl & has)
 		return 0;
 	dev_err(comp->dev, "no SiFive %s of version 0 at %pa (Impl 0x%08x)\n",
-		ntrace_type_name(comp->type), &comp->addr, comp->impl);
+		comp->ops->name, &comp->addr, comp->impl);
 	return -ENODEV;
-}
-
-/* Version 0 is what nothing reads as, too: a bit that is set tells them apart. */
-int ntrace_sifive_identify_encoder(struct ntrace_comp *comp)
-{
-	comp->type = TR_COMP_ENCODER;
-	comp->impl = ntrace_read(comp, TR_IMPL);
-	return ntrace_sifive_check_version(comp, SF_HAS_FUNNEL_SINK);
-}
-
-int ntrace_sifive_identify_funnel(struct ntrace_comp *comp)
-{
-	comp->type = NTRACE_COMP_SBA_FUNNEL;
-	comp->impl = ntrace_read(comp, TR_IMPL);
-	return ntrace_sifive_check_version(comp, SF_HAS_SBA_SINK);
 }
 
 /* ---- The encoder ---- */
@@ -189,7 +177,7 @@ static int ntrace_sifive_program(struct ntrace_encoder *enc, u64 config)
 	       -EIO : 0;
 }
 
-const struct ntrace_encoder_ops ntrace_sifive_encoder_ops = {
+static const struct ntrace_encoder_ops ntrace_sifive_encoder_ops = {
 	.dialect	= NTRACE_DIALECT_SIFIVE0,
 	.addr_bits	= 48,
 	.setup		= ntrace_sifive_setup,
@@ -197,6 +185,22 @@ const struct ntrace_encoder_ops ntrace_sifive_encoder_ops = {
 	.set_src	= ntrace_sifive_set_src,
 	.program	= ntrace_sifive_program,
 	.counter	= SF_TS_LOWER,
+};
+
+static int ntrace_sifive_encoder_identify(struct ntrace_comp *comp)
+{
+	to_ntrace_encoder(comp)->ops = &ntrace_sifive_encoder_ops;
+	return ntrace_sifive_identify(comp, SF_HAS_FUNNEL_SINK);
+}
+
+const struct ntrace_comp_ops ntrace_sifive_encoder_comp_ops = {
+	.type		= TR_COMP_ENCODER,
+	.name		= "trace encoder",
+	.prefix		= "trTe",
+	.identify	= ntrace_sifive_encoder_identify,
+	.setup		= ntrace_encoder_comp_setup,
+	.revive		= ntrace_encoder_comp_revive,
+	.quiesce	= ntrace_comp_quiesce,
 };
 
 /* ---- The funnel, a sink ---- */
@@ -225,7 +229,7 @@ static int ntrace_sifive_funnel_program(struct ntrace_sink *sink, struct ntrace_
 		   ntrace_read(comp, SF_SINK_WP) == lower_32_bits(win->wp)))
 		return 0;
 	ntrace_comp_err(comp, "%s at %pa: its registers do not take a buffer from %pad to %pad",
-			ntrace_type_name(comp->type), &comp->addr, &win->start, &win->end);
+			comp->ops->name, &comp->addr, &win->start, &win->end);
 	return -EIO;
 }
 
@@ -249,7 +253,7 @@ static int ntrace_sifive_funnel_disable(struct ntrace_sink *sink)
 		return 0;
 	ntrace_write(comp, TR_CONTROL, comp->control | SF_SINK_ERROR);
 	ntrace_comp_err(comp, "%s at %pa: the bus refused what it wrote (tfSinkError)",
-			ntrace_type_name(comp->type), &comp->addr);
+			comp->ops->name, &comp->addr);
 	return -EIO;
 }
 
@@ -274,9 +278,9 @@ static const struct ntrace_sink_ops ntrace_sifive_funnel_ops = {
 };
 
 /* After a reset or a loss of power. Its counter is the time of all encoders, and runs always. */
-void ntrace_sifive_funnel_revive(struct ntrace_sink *sink)
+static int ntrace_sifive_funnel_revive(struct ntrace_comp *comp)
 {
-	struct ntrace_comp *comp = &sink->comp;
+	struct ntrace_sink *sink = to_ntrace_sink(comp);
 
 	sink->holds = NULL;
 	sink->loose = false;
@@ -284,6 +288,7 @@ void ntrace_sifive_funnel_revive(struct ntrace_sink *sink)
 	ntrace_write(comp, TR_CONTROL, comp->control);
 	ntrace_write(comp, TR_TS_CONTROL, TR_TS_ACTIVE);
 	ntrace_write(comp, TR_TS_CONTROL, TR_TS_ACTIVE | TR_TS_COUNT);
+	return 0;
 }
 
 /* The memory that the device tree reserves, if it does: it is copied. */
@@ -297,15 +302,15 @@ static int ntrace_sifive_funnel_reserve(struct ntrace_sink *sink, struct ntrace_
 	    upper_32_bits(area->min) == upper_32_bits(area->max))
 		return 0;
 	dev_err(sink->comp.dev, "%s at %pa: its memory-region is out of reach, or crosses a line of 4 GiB\n",
-		ntrace_type_name(sink->comp.type), &sink->comp.addr);
+		sink->comp.ops->name, &sink->comp.addr);
 	return -EINVAL;
 }
 
 /* After a reset. May sleep. */
-int ntrace_sifive_funnel_setup(struct ntrace_sink *sink)
+static int ntrace_sifive_funnel_setup(struct ntrace_comp *comp)
 {
+	struct ntrace_sink *sink = to_ntrace_sink(comp);
 	struct ntrace_ram_area *area = &sink->areas[TR_RAM_MODE_SMEM];
-	struct ntrace_comp *comp = &sink->comp;
 	u32 base, high, limit;
 	int ret;
 
@@ -314,7 +319,7 @@ int ntrace_sifive_funnel_setup(struct ntrace_sink *sink)
 	high = ntrace_try(comp, SF_SINK_BASE_HIGH, 0, ~0U);
 	if (!base || !limit || base & ~SF_WP_MASK) {
 		dev_err(comp->dev, "%s at %pa: teSinkBase and teSinkLimit take 0x%08x and 0x%08x\n",
-			ntrace_type_name(comp->type), &comp->addr, base, limit);
+			comp->ops->name, &comp->addr, base, limit);
 		return -ENODEV;
 	}
 	sink->stop_on_wrap = ntrace_try(comp, TR_CONTROL, TR_CONTROL_ACTIVE, SF_STOP_ON_WRAP);
@@ -326,7 +331,23 @@ int ntrace_sifive_funnel_setup(struct ntrace_sink *sink)
 	area->max = (u64)high << 32 | limit;
 	area->one_line = true;
 	sink->area = area;
-	ntrace_sifive_funnel_revive(sink);
+	ntrace_sifive_funnel_revive(comp);
 	ret = ntrace_sifive_funnel_reserve(sink, area);
 	return ret ?: dma_set_mask_and_coherent(comp->dev, DMA_BIT_MASK(fls64(area->max)));
 }
+
+static int ntrace_sifive_funnel_identify(struct ntrace_comp *comp)
+{
+	return ntrace_sifive_identify(comp, SF_HAS_SBA_SINK);
+}
+
+const struct ntrace_comp_ops ntrace_sifive_funnel_comp_ops = {
+	.type		= NTRACE_COMP_SBA_FUNNEL,
+	.name		= "trace funnel with a sink",
+	.prefix		= "tf",
+	.is_sink	= true,
+	.identify	= ntrace_sifive_funnel_identify,
+	.setup		= ntrace_sifive_funnel_setup,
+	.revive		= ntrace_sifive_funnel_revive,
+	.quiesce	= ntrace_comp_quiesce,
+};

@@ -6,8 +6,8 @@
  * The recorder has two interfaces of the core:
  *
  * - It takes a sink and gives it back by ntrace_sink_start(), ntrace_sink_join(),
- *   ntrace_sink_leave() and ntrace_sink_stop(), with the sink locked. sink->flight marks a sink that
- *   the recorder uses. The functions below tell the recorder when a perf event needs the sink.
+ *   ntrace_sink_leave() and ntrace_sink_stop(), with the sink locked. sink->flight marks a sink
+ *   that the recorder uses. The functions below tell the recorder when a perf event needs it.
  * - In a panic it stops encoders and sinks without any lock. It only reads encoder->on,
  *   encoder->path, encoder->sink and sink->owner, and the session of that owner.
  */

@@ -9,6 +9,7 @@ ntrace-kunit-y := $(addprefix tests/driver/,registers.o fake.o kunit/truth.o) \
 
 # Headers of the C library that the model includes are in kunit/
 ccflags-y += -I$(src)/tests/driver/kunit -I$(src)/drivers/ntrace -I$(src)/include/uapi
+ccflags-y += -DCONFIG_NTRACE_CORESIGHT -DCONFIG_NTRACE_SIFIVE
 ccflags-y += -include $(src)/tests/driver/kunit/kernel.h
 ccflags-y += -Wno-missing-prototypes -Wno-missing-declarations -Wno-declaration-after-statement \
 	     -Wno-implicit-fallthrough

@@ -46,7 +46,7 @@ static unsigned int hold_locks(void)
 	int i;
 
 	list_for_each_entry(comp, (struct list_head *)comps, node) {
-		if (ntrace_is_sink(comp)) {
+		if (comp->ops->is_sink) {
 			raw_spin_lock(&to_ntrace_sink(comp)->lock);
 			nr++;
 		}
