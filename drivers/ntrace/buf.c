@@ -23,6 +23,7 @@
 #include <linux/slab.h>
 
 #include "session.h"
+#include "topology.h"
 
 /* N-Trace, chapter "Transmission": idle bytes may stand between messages */
 #define NTRACE_IDLE		0xff

@@ -8,7 +8,7 @@
 #include <linux/delay.h>
 #include <linux/iopoll.h>
 
-#include "ntrace.h"
+#include "component.h"
 
 /* Power-up "may take an arbitrarily long time"; a tool needs a limit */
 #define NTRACE_RESET_TIMEOUT_US		100000
@@ -95,16 +95,15 @@ int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want)
 	return ntrace_comp_timed_out(comp, mask, want, val, NTRACE_ENABLE_TIMEOUT_US);
 }
 
-/* A sink may stop at the end of its window. One that writes frames does not. */
-static bool ntrace_sink_has_stopped(const struct ntrace_sink *sink)
+static bool ntrace_comp_has_stopped(const struct ntrace_comp *sink)
 {
-	return !sink->frames && !(ntrace_read(&sink->comp, TR_CONTROL) & TR_CONTROL_ENABLE);
+	return sink && !(ntrace_read(sink, TR_CONTROL) & TR_CONTROL_ENABLE);
 }
 
 /**
  * ntrace_comp_flush - wait until a component before a sink has sent what it holds
  * @comp: the component; Enable was written as 0
- * @sink: the sink of its path
+ * @sink: the sink of its path; NULL: that does not stop by itself
  *
  * A sink may stop by itself at the end of its window, also just now. Then it accepts no more, and
  * trace that is still on its way has nowhere to go.
@@ -112,13 +111,13 @@ static bool ntrace_sink_has_stopped(const struct ntrace_sink *sink)
  * Return: 0; 1 if the component is disabled, but holds trace that the sink does not accept;
  * -ETIMEDOUT.
  */
-int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_sink *sink)
+int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_comp *sink)
 {
 	u32 mask = TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, val;
 
 	if (readl_poll_timeout_atomic(comp->base + TR_CONTROL, val,
 				      (val & mask) == TR_CONTROL_EMPTY ||
-				      ntrace_sink_has_stopped(sink),
+				      ntrace_comp_has_stopped(sink),
 				      1, NTRACE_ENABLE_TIMEOUT_US))
 		return ntrace_comp_timed_out(comp, mask, TR_CONTROL_EMPTY, val,
 					     NTRACE_ENABLE_TIMEOUT_US);

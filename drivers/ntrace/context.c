@@ -18,7 +18,7 @@
 
 #include <asm/asm-extable.h>
 
-#include "ntrace.h"
+#include "encoder.h"
 
 /* Not in <asm/csr.h> of the supported kernels; as a number in the code */
 #define NTRACE_CSR_SCONTEXT	"0x5a8"

@@ -12,7 +12,9 @@
 
 #include "fabric/coresight.h"
 #include "fabric/fabric.h"
-#include "ntrace.h"
+#include "power.h"
+#include "route.h"
+#include "topology.h"
 
 static struct dentry *ntrace_debug_root;
 

@@ -25,7 +25,10 @@
 #include "compat.h"
 #include "fabric/fabric.h"
 #include "flight/flight.h"
-#include "ntrace.h"
+#include "pmu.h"
+#include "power.h"
+#include "session.h"
+#include "topology.h"
 
 /* Every device that was there at load time has been probed */
 static bool ntrace_loaded;

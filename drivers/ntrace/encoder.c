@@ -9,7 +9,8 @@
 #include <linux/delay.h>
 #include <linux/timex.h>
 
-#include "ntrace.h"
+#include "encoder.h"
+#include "funnel.h"
 
 /*
  * Chapter "Reset and Discovery", table "Trace Components Reset". trTsControl is for

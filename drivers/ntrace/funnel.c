@@ -4,7 +4,7 @@
  * encoders and funnels before it share. Trace Control Interface, chapter "Trace
  * Funnel".
  */
-#include "ntrace.h"
+#include "funnel.h"
 
 /*
  * "The top-level Funnel is the source of the timestamp (Internal System or

@@ -10,9 +10,12 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "flight/flight.h"
-#include "session.h"
 #include "compat.h"
+#include "flight/flight.h"
+#include "pmu.h"
+#include "power.h"
+#include "session.h"
+#include "topology.h"
 
 /* The fields of attr.config. Format attributes and capabilities are made from this one table */
 static const struct {

@@ -14,7 +14,8 @@
 #include <linux/smp.h>
 #include <linux/wait.h>
 
-#include "ntrace.h"
+#include "component.h"
+#include "power.h"
 
 /* How many callers want all CPUs to keep their state */
 static DEFINE_MUTEX(ntrace_awake_mutex);

@@ -11,7 +11,7 @@
 #include <linux/libnvdimm.h>
 #include <linux/log2.h>
 
-#include "ntrace.h"
+#include "sink.h"
 
 static u64 ntrace_ramsink_read64(const struct ntrace_sink *sink, unsigned int low)
 {

@@ -6,7 +6,10 @@
 #include <linux/smp.h>
 #include <linux/stringhash.h>
 
-#include "ntrace.h"
+#include "encoder.h"
+#include "power.h"
+#include "sink.h"
+#include "topology.h"
 
 /* Protects what follows; an encoder that is in use is not taken away without its session */
 DEFINE_MUTEX(ntrace_mutex);

@@ -11,9 +11,13 @@
 #include <linux/smp.h>
 #include <linux/uidgid.h>
 
-#include "ntrace.h"
+#include "route.h"
 
 struct ntrace_map;
+
+/* Limits of strobing in microseconds: the timer of neither part may fire too often */
+#define NTRACE_STROBE_MIN	50
+#define NTRACE_STROBE_MAX	10000000
 
 /**
  * struct ntrace_buf - an AUX area
@@ -152,6 +156,8 @@ static inline bool ntrace_session_is_active(const struct ntrace_session *s)
 }
 
 /* buf.c */
+int ntrace_scrap_make(struct ntrace_sink *sink);
+bool ntrace_maps_uncached(void);
 struct ntrace_buf *ntrace_buf_make(void **pages, unsigned int nr_pages, bool overwrite,
 				   const struct ntrace_sink *only);
 void ntrace_aux_free(void *aux);
@@ -198,6 +204,7 @@ long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,
 			   struct perf_output_handle *to, unsigned long size);
 
 /* session.c */
+bool ntrace_sink_interrupt(struct ntrace_sink *sink);
 void ntrace_session_init(struct ntrace_session *s, unsigned int cpu);
 int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 			 struct ntrace_want *want);

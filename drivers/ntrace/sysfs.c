@@ -7,7 +7,9 @@
 #include <linux/log2.h>
 #include <linux/sysfs.h>
 
-#include "ntrace.h"
+#include "power.h"
+#include "route.h"
+#include "topology.h"
 
 /* Reading a register of any CPU keeps all CPUs awake for a while: this is not for everybody */
 static ssize_t ntrace_show_counter(struct ntrace_comp *comp, char *buf)

@@ -5,7 +5,7 @@
  */
 #include <linux/iopoll.h>
 
-#include "ntrace.h"
+#include "component.h"
 
 /*
  * "Releasing components from reset [...] may take time": trTsActive follows later. This is the

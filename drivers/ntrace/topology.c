@@ -12,7 +12,9 @@
 #include <linux/of.h>
 #include <linux/of_graph.h>
 
-#include "ntrace.h"
+#include "power.h"
+#include "route.h"
+#include "topology.h"
 
 static struct ntrace_comp *ntrace_find_comp(const struct device_node *node)
 {

@@ -9,7 +9,7 @@
 #include <linux/sysfs.h>
 
 #include "flight/flight.h"
-#include "ntrace.h"
+#include "topology.h"
 #include "session.h"
 
 /* Protects what follows. It is taken after ntrace_mutex. */

@@ -15,7 +15,7 @@
 #include "kernel.h"
 #include "fabric/coresight.h"
 #include "fabric/fabric.h"
-#include "ntrace.h"
+#include "route.h"
 #include "fake.h"
 
 char shim_log[16384];

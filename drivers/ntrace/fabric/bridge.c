@@ -6,7 +6,6 @@
  */
 #include <linux/idr.h>
 
-#include "../ntrace.h"
 #include "fabric.h"
 
 /* ATB reserves 0 and the ids from 0x70 on. */

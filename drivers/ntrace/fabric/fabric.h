@@ -6,7 +6,8 @@
 #ifndef NTRACE_FABRIC_H
 #define NTRACE_FABRIC_H
 
-#include "../ntrace.h"
+#include "../encoder.h"
+#include "../sink.h"
 
 /* Values that trComponentType cannot have */
 #define NTRACE_COMP_SBA_FUNNEL	0x80

@@ -20,6 +20,7 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
+#include "../topology.h"
 #include "record.h"
 
 static char *ntrace_flight_param = "";

@@ -23,8 +23,9 @@
 
 #include <asm/timex.h>
 
+#include "../power.h"
+#include "../topology.h"
 #include "record.h"
-#include "../session.h"
 
 /*
  * How often positions are saved, in case of a reset without warning. The trace is there anyway, and

@@ -39,6 +39,7 @@
 #include <asm/page.h>
 #include <asm/timex.h>
 
+#include "../topology.h"
 #include "record.h"
 
 /* Entries for each CPU, and for the machine */

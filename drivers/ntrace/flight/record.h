@@ -8,7 +8,7 @@
 #include <linux/sched.h>
 
 #include "../compat.h"
-#include "../ntrace.h"
+#include "../session.h"
 #include "flight.h"
 
 /**

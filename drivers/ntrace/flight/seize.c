@@ -9,7 +9,6 @@
  * what is read of it is checked.
  */
 #include "record.h"
-#include "../session.h"
 
 /**
  * struct ntrace_loot - what an event has traced

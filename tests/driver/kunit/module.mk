@@ -3,7 +3,7 @@
 obj-m := ntrace-kunit.o
 ntrace-kunit-y := $(addprefix tests/driver/,registers.o fake.o kunit/truth.o) \
 	$(addprefix drivers/ntrace/,component.o timestamp.o encoder.o funnel.o ramsink.o \
-		fabric/bridge.o fabric/coresight.o fabric/sifive.o path.o) \
+		fabric/bridge.o fabric/coresight.o fabric/sifive.o route.o) \
 	$(addprefix tools/board/model/,regs.o regs_ram.o regs_te.o regs_funnel.o encoder.o insn.o \
 		coresight.o regs_atb.o regs_tmc.o formatter.o sifive_te.o sifive_funnel.o)
 

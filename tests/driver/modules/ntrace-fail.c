@@ -21,7 +21,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
-#include "ntrace.h"
+#include "component.h"
 
 static char *function = "", *device = "";
 static int error = -EIO, cpu = -1;

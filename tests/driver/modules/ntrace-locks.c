@@ -15,7 +15,7 @@
 #include <linux/panic.h>
 #include <linux/spinlock.h>
 
-#include "ntrace.h"
+#include "sink.h"
 
 #define MAX_LOCKS	8
 

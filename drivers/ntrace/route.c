@@ -13,7 +13,8 @@
 #include <linux/lockdep.h>
 
 #include "fabric/fabric.h"
-#include "ntrace.h"
+#include "power.h"
+#include "route.h"
 
 /* Components that are recognised and refused */
 static const struct ntrace_comp_ops ntrace_pib_comp_ops = {
@@ -62,6 +63,12 @@ static int ntrace_path_enable_funnel(struct ntrace_comp *comp)
 	return ret;
 }
 
+/* A sink may stop at the end of its window. One that writes frames does not. */
+static int ntrace_path_flush_comp(struct ntrace_comp *comp, const struct ntrace_sink *sink)
+{
+	return ntrace_comp_flush(comp, sink->frames ? NULL : &sink->comp);
+}
+
 /* Return: as ntrace_comp_flush() */
 static int ntrace_path_disable_funnel(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 {
@@ -69,7 +76,7 @@ static int ntrace_path_disable_funnel(struct ntrace_comp *comp, const struct ntr
 
 	raw_spin_lock(&comp->lock);
 	if (comp->users && !--comp->users && !ntrace_comp_disable_fast(comp))
-		ret = ntrace_comp_flush(comp, sink);
+		ret = ntrace_path_flush_comp(comp, sink);
 	raw_spin_unlock(&comp->lock);
 	return ret;
 }
@@ -108,7 +115,7 @@ static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
  */
 static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 {
-	int ret = ntrace_comp_flush(&enc->comp, enc->sink);
+	int ret = ntrace_path_flush_comp(&enc->comp, enc->sink);
 
 	if (ret < 0)
 		ntrace_encoder_forget(enc);
@@ -272,7 +279,7 @@ static int ntrace_path_drain(struct ntrace_encoder *enc)
 
 	if (ret)
 		return ret;
-	ret = ntrace_comp_flush(&enc->comp, enc->sink);
+	ret = ntrace_path_flush_comp(&enc->comp, enc->sink);
 	ntrace_path_disable_funnels(enc, 1, &ret);
 	return ret;
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A funnel, and the timestamp unit that encoders behind it may share.
+ */
+#ifndef NTRACE_FUNNEL_H
+#define NTRACE_FUNNEL_H
+
+#include <linux/types.h>
+
+#include "component.h"
+
+/**
+ * struct ntrace_funnel - a trace funnel
+ * @comp: the component; @comp.lock protects the registers
+ * @inputs: bitmap of inputs that can be disabled
+ * @used: bitmap of inputs that a path uses
+ * @inner: its output leads to another funnel
+ * @ts: its timestamp unit
+ * @ts_mode: trTsMode as programmed, 0 if there is no such unit
+ * @ts_prescale: trTsPrescale as programmed
+ * @ts_is_set: by a user, to what the driver would not have chosen
+ */
+struct ntrace_funnel {
+	struct ntrace_comp	comp;
+	u16			inputs;
+	u16			used;
+	bool			inner;
+	struct ntrace_ts	ts;
+	u8			ts_mode;
+	u8			ts_prescale;
+	bool			ts_is_set;
+};
+
+#define to_ntrace_funnel(c)	container_of(c, struct ntrace_funnel, comp)
+
+/* funnel.c */
+extern const struct ntrace_comp_ops ntrace_funnel_comp_ops;
+void ntrace_funnel_setup(struct ntrace_funnel *funnel);
+void ntrace_funnel_revive(struct ntrace_funnel *funnel);
+void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool open);
+int ntrace_funnel_drop(struct ntrace_funnel *funnel);
+void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner);
+int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsigned int prescale);
+
+#endif /* NTRACE_FUNNEL_H */
