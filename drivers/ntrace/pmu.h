@@ -1,13 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The PMU, for the platform driver.
+ * The PMU: its attributes, the checks of an event, and what the platform driver calls.
  */
 #ifndef NTRACE_PMU_H
 #define NTRACE_PMU_H
 
-struct ntrace_encoder;
-struct ntrace_sink;
+#include "encoder.h"
+#include "session.h"
 
+struct attribute_group;
+struct device;
+struct device_attribute;
+struct perf_event;
+
+/**
+ * struct ntrace_event - what the PMU keeps of an event
+ * @want: its settings
+ * @user: who opened it
+ * @cpu: where it ran last, for a filter with a latch
+ * @holds: it keeps components resumed; one that is inherited leaves that to its parent
+ * @context: it has called ntrace_context_get()
+ */
+struct ntrace_event {
+	struct ntrace_want	want;
+	struct ntrace_user	user;
+	unsigned int		cpu;
+	bool			holds;
+	bool			context;
+};
+
+/* pmu-attrs.c */
+extern const struct attribute_group *ntrace_pmu_groups[];
+struct ntrace_caps ntrace_common_caps(void);
+unsigned int ntrace_nr_ranges(bool latch);
+unsigned int ntrace_nr_excludes(void);
+ssize_t ntrace_sink_show(struct device *dev, struct device_attribute *attr, char *buf);
+void ntrace_fields_init(void);
+
+/* pmu-check.c */
+int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv);
+void ntrace_event_inherit(const struct perf_event *event, struct ntrace_event *priv);
+bool ntrace_event_has_context(const struct ntrace_event *priv);
+void ntrace_event_release(const struct perf_event *event, unsigned int end);
+
+/* pmu.c */
 int ntrace_pmu_register(void);
 void ntrace_pmu_unregister(void);
 void ntrace_pmu_link(struct ntrace_encoder *enc);

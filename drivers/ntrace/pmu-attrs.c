@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The attributes of the PMU: the fields of an event, and what all encoders can do.
+ *
+ * Context: process context; ntrace_mutex is taken where it is not said to be held.
+ */
+#include <linux/perf_event.h>
+#include <linux/sysfs.h>
+
+#include "compat.h"
+#include "pmu.h"
+#include "session.h"
+#include "topology.h"
+
+/* The fields of attr.config. Format attributes and capabilities are made from this one table */
+static const struct {
+	const char	*name;
+	u64		mask;
+} ntrace_fields[] = {
+	{ "context",		NTRACE_CONFIG_CONTEXT },
+	{ "timestamp",		NTRACE_CONFIG_TIMESTAMP },
+	{ "mode",		NTRACE_CONFIG_MODE },
+	{ "sync_mode",		NTRACE_CONFIG_SYNC_MODE },
+	{ "sync_max",		NTRACE_CONFIG_SYNC_MAX },
+	{ "implicit_return",	NTRACE_CONFIG_IMPLICIT_RETURN },
+	{ "sequential_jump",	NTRACE_CONFIG_SEQUENTIAL_JUMP },
+	{ "repeated_history",	NTRACE_CONFIG_REPEATED_HISTORY },
+	{ "all_jumps",		NTRACE_CONFIG_ALL_JUMPS },
+	{ "extend_addr",	NTRACE_CONFIG_EXTEND_ADDR },
+	{ "firmware",		NTRACE_CONFIG_FIRMWARE },
+	{ "stall",		NTRACE_CONFIG_STALL },
+	{ "ts_prescale",	NTRACE_CONFIG_TS_PRESCALE },
+	{ "ts_mode",		NTRACE_CONFIG_TS_MODE },
+	{ "inhibit_src",	NTRACE_CONFIG_INHIBIT_SRC },
+	{ "exclude",		NTRACE_CONFIG_EXCLUDE },
+	{ "trigger",		NTRACE_CONFIG_TRIGGER },
+	{ "sram",		NTRACE_CONFIG_SRAM },
+};
+
+#define NTRACE_NR_FIELDS	ARRAY_SIZE(ntrace_fields)
+
+/* Fields of the other words */
+PMU_FORMAT_ATTR(strobe_on,	"config1:0-31");
+PMU_FORMAT_ATTR(strobe_period,	"config1:32-63");
+PMU_FORMAT_ATTR(thread,		"config2:0-31");
+PMU_FORMAT_ATTR(sink,		"config2:32-63");
+PMU_FORMAT_ATTR(trigger_in,	"config3:0-31");
+PMU_FORMAT_ATTR(trigger_out,	"config3:32-63");
+
+#define NTRACE_NR_MORE_FIELDS	6
+
+/* Names for what is often asked for: fields beyond the defaults */
+static const struct {
+	const char	*name;
+	u64		mask;
+	u64		config;
+} ntrace_named[] = {
+	/* so that "-e ntrace" is what "-e ntrace//" is */
+	{ "ntrace",	NTRACE_CONFIG_MODE,	0 },
+	{ "branches",	NTRACE_CONFIG_MODE,	0 },
+	{ "btm",	NTRACE_CONFIG_MODE,	FIELD_PREP_CONST(NTRACE_CONFIG_MODE,
+								 TR_TE_INST_MODE_BTM) },
+	{ "htm",	NTRACE_CONFIG_MODE,	FIELD_PREP_CONST(NTRACE_CONFIG_MODE,
+								 TR_TE_INST_MODE_HTM) },
+	{ "firmware",	NTRACE_CONFIG_FIRMWARE,	NTRACE_CONFIG_FIRMWARE },
+	{ "lossless",	NTRACE_CONFIG_STALL,	NTRACE_CONFIG_STALL },
+};
+
+#define NTRACE_NR_NAMED		ARRAY_SIZE(ntrace_named)
+
+/* What all encoders can do. Context: ntrace_mutex is held. */
+struct ntrace_caps ntrace_common_caps(void)
+{
+	static const struct ntrace_want sram_wanted = { .config = NTRACE_CONFIG_SRAM };
+	static const struct ntrace_want stall_wanted = { .config = NTRACE_CONFIG_STALL };
+	u64 sram = NTRACE_CONFIG_SRAM;
+	struct ntrace_caps caps;
+	unsigned int cpu;
+
+	lockdep_assert_held(&ntrace_mutex);
+	memset(&caps, 0xff, sizeof(caps));
+	for_each_cpu(cpu, ntrace_cpus()) {
+		const struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
+		const struct ntrace_caps *c = &enc->caps;
+
+		if (!ntrace_route_find(enc, &sram_wanted))
+			sram = 0;
+		caps.config &= c->config;
+		if (!ntrace_route_find(enc, &stall_wanted))
+			caps.config &= ~NTRACE_CONFIG_STALL;
+		caps.modes &= c->modes;
+		caps.sync_modes &= c->sync_modes;
+		caps.sync_max &= c->sync_max;
+		caps.ts_modes &= c->ts_modes;
+		caps.ts_prescale &= c->ts_prescale;
+		caps.priv &= c->priv;
+		caps.filters &= c->filters;
+		caps.comparators &= c->comparators;
+		caps.latches &= c->latches;
+		caps.excludes &= c->excludes;
+		caps.contexts &= c->contexts;
+		caps.comps = min(caps.comps, c->comps);
+		caps.trig_in &= c->trig_in;
+		caps.trig_out &= c->trig_out;
+	}
+	/* Every encoder can trace machine mode; the question is whether it can leave it out */
+	caps.config |= NTRACE_CONFIG_FIRMWARE | sram;
+	return caps;
+}
+
+/* The same for attributes, which are read while encoders may come and go */
+static struct ntrace_caps ntrace_read_caps(void)
+{
+	struct ntrace_caps caps;
+
+	mutex_lock(&ntrace_mutex);
+	caps = ntrace_common_caps();
+	mutex_unlock(&ntrace_mutex);
+	return caps;
+}
+
+struct ntrace_field_attr {
+	struct device_attribute	attr;
+	u64			mask;
+	u64			config;
+};
+
+static ssize_t ntrace_format_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u64 mask = container_of(attr, struct ntrace_field_attr, attr)->mask;
+	unsigned int low = __ffs64(mask), high = fls64(mask) - 1;
+
+	if (low == high)
+		return sysfs_emit(buf, "config:%u\n", low);
+	return sysfs_emit(buf, "config:%u-%u\n", low, high);
+}
+
+/* The values of a field with several bits that the hardware takes */
+static unsigned long ntrace_cap_values(const struct ntrace_caps *caps, u64 mask)
+{
+	switch (mask) {
+	case NTRACE_CONFIG_MODE:
+		return caps->modes;
+	case NTRACE_CONFIG_SYNC_MODE:
+		return caps->sync_modes;
+	case NTRACE_CONFIG_SYNC_MAX:
+		return caps->sync_max;
+	case NTRACE_CONFIG_TS_MODE:
+		return caps->ts_modes;
+	case NTRACE_CONFIG_TS_PRESCALE:
+		return caps->ts_prescale;
+	default:
+		return 0;
+	}
+}
+
+static ssize_t ntrace_cap_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	u64 mask = container_of(attr, struct ntrace_field_attr, attr)->mask;
+	struct ntrace_caps caps = ntrace_read_caps();
+	unsigned long values;
+
+	if (is_power_of_2(mask))
+		return sysfs_emit(buf, "%d\n", !!(caps.config & mask));
+	values = ntrace_cap_values(&caps, mask);
+	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(caps.sync_max), &values);
+}
+
+/* As perf writes it: "mode=3" */
+static ssize_t ntrace_named_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct ntrace_field_attr *named = container_of(attr, struct ntrace_field_attr, attr);
+	unsigned int i;
+
+	for (i = 0; i < NTRACE_NR_FIELDS; i++)
+		if (ntrace_fields[i].mask == named->mask)
+			return sysfs_emit(buf, "%s=%llu\n", ntrace_fields[i].name,
+					  named->config >> __ffs64(named->mask));
+	return -ENOENT;
+}
+
+static struct ntrace_field_attr ntrace_named_event[NTRACE_NR_NAMED];
+static struct attribute *ntrace_named_attrs[NTRACE_NR_NAMED + 1];
+
+/* Only what all encoders can do */
+static umode_t ntrace_named_visible(struct kobject *kobj, struct attribute *attr, int n)
+{
+	struct ntrace_caps caps = ntrace_read_caps();
+	u64 config = ntrace_named[n].config;
+
+	if (FIELD_GET(NTRACE_CONFIG_MODE, config))
+		return caps.modes & BIT(FIELD_GET(NTRACE_CONFIG_MODE, config)) ? attr->mode : 0;
+	return config & ~caps.config ? 0 : attr->mode;
+}
+
+static const struct attribute_group ntrace_named_group = {
+	.name = "events",
+	.attrs = ntrace_named_attrs,
+	.is_visible = ntrace_named_visible,
+};
+
+static struct ntrace_field_attr ntrace_format_field[NTRACE_NR_FIELDS];
+static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
+/* Those of the first word are filled in from ntrace_fields, after the others */
+static struct attribute *ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + NTRACE_NR_FIELDS + 1] = {
+	&format_attr_strobe_on.attr,
+	&format_attr_strobe_period.attr,
+	&format_attr_thread.attr,
+	&format_attr_sink.attr,
+	&format_attr_trigger_in.attr,
+	&format_attr_trigger_out.attr,
+};
+
+static const struct attribute_group ntrace_format_group = {
+	.name = "format",
+	.attrs = ntrace_format_attrs,
+};
+
+/* Thread ids in the trace: 1, or 0 and the reason */
+static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const char *why = ntrace_context_missing(ntrace_cpus());
+
+	if (!why && !(ntrace_read_caps().config & NTRACE_CONFIG_CONTEXT))
+		why = "trTeContext is not implemented";
+	return why ? sysfs_emit(buf, "0 (%s)\n", why) : sysfs_emit(buf, "1\n");
+}
+static DEVICE_ATTR_RO(scontext);
+
+/* Privileges that can be chosen: bitmap of priv at the ingress port */
+static ssize_t privilege_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%x\n", ntrace_read_caps().priv);
+}
+static DEVICE_ATTR_RO(privilege);
+
+unsigned int ntrace_nr_ranges(bool latch)
+{
+	struct ntrace_caps caps = ntrace_read_caps();
+
+	return ntrace_caps_ranges(&caps, latch);
+}
+
+static ssize_t address_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", ntrace_nr_ranges(false));
+}
+static DEVICE_ATTR_RO(address_filters);
+
+static ssize_t start_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", ntrace_nr_ranges(true));
+}
+static DEVICE_ATTR_RO(start_filters);
+
+unsigned int ntrace_nr_excludes(void)
+{
+	struct ntrace_caps caps = ntrace_read_caps();
+
+	return ntrace_caps_excludes(&caps);
+}
+
+static ssize_t exclude_filters_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", ntrace_nr_excludes());
+}
+static DEVICE_ATTR_RO(exclude_filters);
+
+/* Why no thread can be chosen by hardware, NULL if it can */
+static const char *ntrace_thread_missing(const struct ntrace_caps *caps)
+{
+	if (!caps->contexts || !caps->filters)
+		return "no comparator compares the context";
+	return ntrace_context_missing(ntrace_cpus());
+}
+
+/* An event of a CPU that traces one thread: 1, or 0 and the reason */
+static ssize_t cap_thread_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct ntrace_caps caps = ntrace_read_caps();
+	const char *why = ntrace_thread_missing(&caps);
+
+	return why ? sysfs_emit(buf, "0 (%s)\n", why) : sysfs_emit(buf, "1\n");
+}
+
+static struct device_attribute dev_attr_cap_thread =
+	__ATTR(thread, 0444, cap_thread_show, NULL);
+
+/* External triggers that there are, as a list */
+static ssize_t cap_trigger_in_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	unsigned long list = ntrace_read_caps().trig_in;
+
+	return sysfs_emit(buf, "%*pbl\n", TR_TE_TRIG_EXT_MAX, &list);
+}
+
+static struct device_attribute dev_attr_cap_trigger_in =
+	__ATTR(trigger_in, 0444, cap_trigger_in_show, NULL);
+
+static ssize_t cap_trigger_out_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	unsigned long list = ntrace_read_caps().trig_out;
+
+	return sysfs_emit(buf, "%*pbl\n", TR_TE_TRIG_EXT_MAX, &list);
+}
+
+static struct device_attribute dev_attr_cap_trigger_out =
+	__ATTR(trigger_out, 0444, cap_trigger_out_show, NULL);
+
+/* The shortest period of strobing, in microseconds */
+static ssize_t strobe_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", NTRACE_STROBE_MIN);
+}
+static DEVICE_ATTR_RO(strobe);
+
+/* SRC in PERF_RECORD_AUX_OUTPUT_HW_ID: 1, or 0 and the reason */
+static ssize_t aux_output_hw_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "1\n");
+}
+static DEVICE_ATTR_RO(aux_output_hw_id);
+
+/* Trace in the samples of other events: 1, or 0 and the reason */
+static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	if (!ntrace_output_copy)
+		return sysfs_emit(buf, "0 (the kernel does not export perf_output_copy)\n");
+	return sysfs_emit(buf, "1\n");
+}
+static DEVICE_ATTR_RO(aux_sampling);
+
+/* aux-action=pause and such: 1, or 0 and the reason */
+static ssize_t aux_pause_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	if (!NTRACE_PMU_CAP_PAUSE)
+		return sysfs_emit(buf, "0 (the kernel does not pause AUX area tracing)\n");
+	return sysfs_emit(buf, "1\n");
+}
+static DEVICE_ATTR_RO(aux_pause);
+
+#define NTRACE_NR_CAPS		12
+
+/* Filled from ntrace_fields, after the attributes that are not fields */
+static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
+	&dev_attr_scontext.attr,
+	&dev_attr_privilege.attr,
+	&dev_attr_address_filters.attr,
+	&dev_attr_start_filters.attr,
+	&dev_attr_aux_sampling.attr,
+	&dev_attr_aux_pause.attr,
+	&dev_attr_exclude_filters.attr,
+	&dev_attr_cap_thread.attr,
+	&dev_attr_cap_trigger_in.attr,
+	&dev_attr_cap_trigger_out.attr,
+	&dev_attr_strobe.attr,
+	&dev_attr_aux_output_hw_id.attr,
+};
+
+static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *field, const char *name,
+						u64 mask, typeof(ntrace_cap_show) *show)
+{
+	sysfs_attr_init(&field->attr.attr);
+	field->attr.attr.name = name;
+	field->attr.attr.mode = 0444;
+	field->attr.show = show;
+	field->mask = mask;
+	return &field->attr.attr;
+}
+
+void ntrace_fields_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NTRACE_NR_FIELDS; i++) {
+		const char *name = ntrace_fields[i].name;
+		u64 mask = ntrace_fields[i].mask;
+
+		ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + i] =
+			ntrace_field_attr_init(&ntrace_format_field[i], name, mask,
+					       ntrace_format_show);
+		ntrace_caps_attrs[NTRACE_NR_CAPS + i] =
+			ntrace_field_attr_init(&ntrace_cap_field[i], name, mask, ntrace_cap_show);
+	}
+	for (i = 0; i < NTRACE_NR_NAMED; i++) {
+		ntrace_named_attrs[i] = ntrace_field_attr_init(&ntrace_named_event[i],
+							       ntrace_named[i].name,
+							       ntrace_named[i].mask,
+							       ntrace_named_show);
+		ntrace_named_event[i].config = ntrace_named[i].config;
+	}
+}
+
+static const struct attribute_group ntrace_caps_group = {
+	.name = "caps",
+	.attrs = ntrace_caps_attrs,
+};
+
+static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(ntrace_cpus()));
+}
+static DEVICE_ATTR_RO(cpumask);
+
+/* The events that there are, and who opened them */
+static ssize_t users_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return ntrace_users_show(buf);
+}
+static DEVICE_ATTR_RO(users);
+
+static struct attribute *ntrace_cpumask_attrs[] = {
+	&dev_attr_cpumask.attr,
+	&dev_attr_users.attr,
+	NULL
+};
+
+static const struct attribute_group ntrace_cpumask_group = {
+	.attrs = ntrace_cpumask_attrs,
+};
+
+/* The number by which an event chooses the sink */
+ssize_t ntrace_sink_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "0x%x\n", container_of(attr, struct ntrace_sink, file)->number);
+}
+
+static struct attribute *ntrace_no_attrs[] = {
+	NULL
+};
+
+/* A file for each sink, which may come and go */
+static const struct attribute_group ntrace_sinks_group = {
+	.name = "sinks",
+	.attrs = ntrace_no_attrs,
+};
+
+const struct attribute_group *ntrace_pmu_groups[] = {
+	&ntrace_format_group,
+	&ntrace_named_group,
+	&ntrace_caps_group,
+	&ntrace_cpumask_group,
+	&ntrace_sinks_group,
+	NULL
+};

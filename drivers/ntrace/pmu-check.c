@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What an event asks for: may its owner have it, and can the hardware do it?
+ *
+ * Context: perf_event_open(), with ntrace_mutex held; a fork, without it.
+ */
+#include <linux/perf_event.h>
+#include <linux/pid_namespace.h>
+
+#include "compat.h"
+#include "flight/flight.h"
+#include "pmu.h"
+#include "session.h"
+#include "topology.h"
+
+/* Fields beyond attr.config; -EINVAL for what no hardware can do */
+static int ntrace_event_check_more(const struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	u64 on = FIELD_GET(NTRACE_CONFIG1_STROBE_ON, attr->config1);
+	u64 period = FIELD_GET(NTRACE_CONFIG1_STROBE_PERIOD, attr->config1);
+
+	if (ntrace_attr_has_more(attr))
+		return -EINVAL;
+	if (attr->config1 && (!on || on >= period || on < NTRACE_STROBE_MIN ||
+			      period - on < NTRACE_STROBE_MIN || period > NTRACE_STROBE_MAX))
+		return -EINVAL;
+	/* Events of a task follow it anyway */
+	if ((attr->config2 & NTRACE_CONFIG2_THREAD) && (event->cpu < 0 || event->hw.target))
+		return -EINVAL;
+	/* Triggers from outside are for whoever is responsible for the machine */
+	if (attr->config3 && !(attr->config & NTRACE_CONFIG_TRIGGER))
+		return -EINVAL;
+	return attr->config3 && !perfmon_capable() ? -EACCES : 0;
+}
+
+/* -EINVAL for what no hardware can do */
+static int ntrace_event_check_attr(struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	u64 config = attr->config;
+	int ret = ntrace_event_check_more(event);
+
+	if (ret)
+		return ret;
+	if (config & ~NTRACE_CONFIG_VALID)
+		return -EINVAL;
+	switch (FIELD_GET(NTRACE_CONFIG_MODE, config)) {
+	case 0:
+	case TR_TE_INST_MODE_BTM:
+	case TR_TE_INST_MODE_HTM:
+		break;
+	default:
+		return -EINVAL;
+	}
+	/* A trace has no count, so it cannot be sampled */
+	if (attr->freq)
+		return -EINVAL;
+	if ((config & NTRACE_CONFIG_FIRMWARE) && (attr->exclude_kernel || attr->exclude_hv))
+		return -EINVAL;
+	/* Other events have trace in their samples; this one has no samples */
+	if (attr->exclude_idle || attr->aux_sample_size || has_branch_stack(event))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/*
+ * Find the privileges that the event may see, as the encoder's filter chooses them. If
+ * these are all, machine mode included, no filter is needed.
+ *
+ * Without a filter an event sees all that its hart does. It is refused if it
+ * asks for less, which an unprivileged one does; and machine mode in it is for
+ * those who may look at the whole system.
+ */
+static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *priv)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	bool firmware = attr->config & NTRACE_CONFIG_FIRMWARE;
+	u8 want = 0;
+
+	if (!attr->exclude_host) {
+		want |= attr->exclude_user ? 0 : NTRACE_PRIV_U;
+		want |= attr->exclude_kernel ? 0 : NTRACE_PRIV_S;
+	}
+	if (!attr->exclude_guest) {
+		want |= attr->exclude_user ? 0 : NTRACE_PRIV_VU & can;
+		want |= attr->exclude_kernel ? 0 : NTRACE_PRIV_VS & can;
+	}
+	want |= firmware ? NTRACE_PRIV_M : 0;
+	if (!want)
+		return attr->exclude_user && attr->exclude_kernel ? -EINVAL : -EOPNOTSUPP;
+
+	if (firmware && !perfmon_capable())
+		return -EACCES;
+	if (!can) {
+		if (attr->exclude_user || attr->exclude_kernel || attr->exclude_host)
+			return -EOPNOTSUPP;
+		*priv = 0;
+		return perfmon_capable() ? 0 : -EACCES;
+	}
+	/* The filter may be unable to choose machine mode */
+	if (want == (can | NTRACE_PRIV_M))
+		want = 0;
+	if (want & ~can)
+		return -EOPNOTSUPP;
+	*priv = want;
+	return 0;
+}
+
+/*
+ * scontext holds thread ids of the initial pid namespace. A process in another namespace must not
+ * learn them.
+ */
+static bool ntrace_event_may_have_context(void)
+{
+	return task_active_pid_ns(current) == &init_pid_ns || perfmon_capable();
+}
+
+/* Keep the components resumed of all CPUs that the event may run on, up to @end */
+void ntrace_event_release(const struct perf_event *event, unsigned int end)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu)
+		if (cpu < end && (event->cpu < 0 || event->cpu == cpu))
+			ntrace_cpu_release(cpu);
+}
+
+static int ntrace_event_hold(const struct perf_event *event)
+{
+	unsigned int cpu;
+	int ret;
+
+	for_each_possible_cpu(cpu) {
+		if (event->cpu >= 0 && event->cpu != cpu)
+			continue;
+		ret = ntrace_cpu_hold(cpu);
+		if (ret) {
+			ntrace_event_release(event, cpu);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Can each CPU that the event may run on do what it asks for, and does it answer? Components
+ * without power are not asked.
+ */
+static int ntrace_event_check_cpus(const struct perf_event *event, const struct ntrace_event *priv)
+{
+	const struct ntrace_route *route;
+	struct ntrace_encoder *enc;
+	unsigned int cpu;
+	int ret = 0;
+
+	for_each_cpu(cpu, ntrace_cpus()) {
+		if (event->cpu >= 0 && cpu != event->cpu)
+			continue;
+		enc = ntrace_encoder_of(cpu);
+		ret = ntrace_encoder_check(enc, priv->want.config, &priv->want.filter);
+		route = ntrace_route_find(enc, &priv->want);
+		if (!route)
+			ret = -EOPNOTSUPP;
+		ret = ret ?: ntrace_path_recover(enc, route);
+		if (ret)
+			break;
+	}
+	if (!ret)
+		ntrace_take_bases(event->cpu >= 0 ? cpumask_of(event->cpu) : ntrace_cpus());
+	return ret;
+}
+
+/* Take the settings from the fields of the event */
+static void ntrace_event_settings(const struct perf_event *event, struct ntrace_event *priv)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	struct ntrace_want *want = &priv->want;
+
+	want->config = attr->config;
+	want->strobe_on = FIELD_GET(NTRACE_CONFIG1_STROBE_ON, attr->config1);
+	want->strobe_period = FIELD_GET(NTRACE_CONFIG1_STROBE_PERIOD, attr->config1);
+	want->sink = FIELD_GET(NTRACE_CONFIG2_SINK, attr->config2);
+	want->filter.exclude = attr->config & NTRACE_CONFIG_EXCLUDE;
+	want->filter.thread = FIELD_GET(NTRACE_CONFIG2_THREAD, attr->config2);
+	want->filter.trig_in = FIELD_GET(NTRACE_CONFIG3_TRIGGER_IN, attr->config3);
+	want->filter.trig_out = FIELD_GET(NTRACE_CONFIG3_TRIGGER_OUT, attr->config3);
+}
+
+/* Does the event need scontext to be written? */
+bool ntrace_event_has_context(const struct ntrace_event *priv)
+{
+	return priv->want.config & NTRACE_CONFIG_CONTEXT || priv->want.filter.thread;
+}
+
+/* Check that the owner of the event may trace what it asks for, and that the hardware can */
+int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv)
+{
+	struct ntrace_encoder *enc = event->cpu >= 0 ? ntrace_encoder_of(event->cpu) : NULL;
+	int ret;
+
+	lockdep_assert_held(&ntrace_mutex);
+	if (event->cpu >= 0 && !enc)
+		return -ENODEV;
+	ret = ntrace_event_check_attr(event);
+	if (ret)
+		return ret;
+	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) && !ntrace_event_may_have_context())
+		return -EACCES;
+	/* A hart that stands still takes no interrupts, and other CPUs may wait for it */
+	if ((event->attr.config & NTRACE_CONFIG_STALL) && !perfmon_capable())
+		return -EACCES;
+	ntrace_event_settings(event, priv);
+	priv->want.takes = perfmon_capable();
+	if (!priv->want.takes && ntrace_flight_keeps(event->cpu))
+		return -EBUSY;
+	if (priv->want.sink && !ntrace_sink_numbered(priv->want.sink))
+		return -ENODEV;
+	if (priv->want.filter.thread && ntrace_context_missing(ntrace_cpus()))
+		return -EOPNOTSUPP;
+	ret = ntrace_event_privileges(event, enc ? enc->caps.priv : ntrace_common_caps().priv,
+				      &priv->want.filter.priv);
+	if (!ret)
+		ret = ntrace_event_hold(event);
+	if (ret)
+		return ret;
+	ret = ntrace_event_check_cpus(event, priv);
+	priv->holds = !ret;
+	if (ret)
+		ntrace_event_release(event, nr_cpu_ids);
+	return ret;
+}
+
+/*
+ * A traced task forks. The rights of the event's owner count, not those of the task. If the
+ * hardware fails now, the trace ends, but the fork succeeds.
+ */
+void ntrace_event_inherit(const struct perf_event *event, struct ntrace_event *priv)
+{
+	const struct ntrace_event *parent = event->parent->pmu_private;
+
+	ntrace_event_settings(event, priv);
+	priv->want.takes = parent->want.takes;
+	priv->want.filter.priv = parent->want.filter.priv;
+}
