@@ -9,13 +9,27 @@ tap_n=0 tap_failed=0
 tap_tmp=$(mktemp -d)
 trap 'rm -rf "$tap_tmp"' EXIT
 
-# tests/run starts two programs at a time, and both build in the same folder.
-make() { mkdir -p "$O/tests" && flock "$O/tests" make "$@"; }
+# tests/run starts two programs at a time, and both build in the same folder. What many programs need is built once in
+# each run: a make that finds nothing to do takes seconds.
+make() {
+	mkdir -p "$O/tests"
+	_key=
+	case "${TEST_MADE:+$*}" in
+	*clean* | *install* | *KDIR=* | *KSRC=*) ;;
+	*"-C $top/selftests/ntrace "* | *"-C $top/tests/driver O="*guest | *"-C $top/tools/board"*) _key=$O.$* ;;
+	*"-C $top "*tool* | *"-C $top "*plugin* | *"-C $top lib"*) _key=$O.$* ;;
+	esac
+	[ -z "$_key" ] || _key=$TEST_MADE/$(echo "$_key" | cksum | tr ' ' -)
+	[ -z "$_key" ] || ! [ -e "$_key" ] || return 0
+	flock "$O/tests" make "$@" && { [ -z "$_key" ] || : >"$_key"; }
+}
 
 plan() { echo "1..$1"; }
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
-pass() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $*"; }
-fail() { tap_n=$((tap_n + 1)); tap_failed=1; echo "not ok $tap_n - $*"; }
+pass() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $*"; say_times; }
+fail() { tap_n=$((tap_n + 1)); tap_failed=1; echo "not ok $tap_n - $*"; say_times; }
+# With TEST_TIMES=1, print the processor time that all commands of this program took until now.
+say_times() { [ -z "${TEST_TIMES:-}" ] || { times >"$tap_tmp/times"; sed -n '2s/^/# until now /p' "$tap_tmp/times"; }; }
 skip() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1 # SKIP $2"; }
 # ok NAME COMMAND...: passes if COMMAND exits 0; its output is shown as comments
 ok() {
