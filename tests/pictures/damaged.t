@@ -6,7 +6,7 @@
 # each recording goes through one of them in turn, or with EACH=1 through all
 count=${DAMAGED:-70}
 formats="perfetto chrome speedscope folded jsonl sqlite html lcov llvm bolt callgrind counts split merged"
-make -C "$top" tool O="$O/sanitized" CFLAGS="-O0 -g1 -fsanitize=address,undefined" >"$tap_tmp/make" 2>&1 ||
+build_sanitized ||
 	skip_all "this host's compiler has no sanitizers: $(grep -m1 error "$tap_tmp/make")"
 cd "$tap_tmp" || exit 1
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -g -nostdlib -static -Wl,-Ttext=0x10000 -o calls "$top/tests/perf/calls.S" || exit 1

@@ -56,7 +56,7 @@ short_is() {
 		grep -aq 'sched:hostile: far=\[damaged\] name=\[damaged\]' "$tap_tmp/got"
 }
 damaged_never_crash() {
-	make -C "$top" tool O="$O/sanitized" CFLAGS="-O0 -g1 -fsanitize=address,undefined" >"$tap_tmp/make" 2>&1 ||
+	build_sanitized ||
 		{ echo "this host's compiler has no sanitizers"; return 0; }
 	# it loses a few bytes of a format that it cannot read
 	echo leak:libtraceevent.so >"$tap_tmp/suppressions"
