@@ -10,13 +10,14 @@ mkdir -p "$dir"
 sources="$top/tools/ntrace/cli/options.c $top/tools/ntrace/raw/input.c $top/tools/ntrace/raw/deframer.c"
 # input.c reads recordings, too.
 session="$O/lib/libntrace-session.a -lzstd"
+small="-DNR_WORDS=1024 -DLAST_RECORD=40000"
 {
 	# shellcheck disable=SC2086
 	unit_build counts $sources $session &&
-		gcc -g -O2 -Wall -Wextra -Wno-sign-compare -DNR_WORDS=1024 -DLAST_RECORD=40000 -I"$top/include" \
+		library=$(unit_library counts-small "$small") &&
+		gcc -g -O2 -Wall -Wextra -Wno-sign-compare $small -I"$top/include" \
 			-I"$top/tools/ntrace" -I"$top/tools/lib" -o "$dir/counts-small" "$top/tests/lib/counts.c" $sources \
-			$session "$top/tools/ntrace/raw/elf-image.c" "$top"/tools/lib/ntrace-elf/*.c "$top"/tools/lib/ntrace/*.c "$top"/tools/lib/ntrace/*/*.c \
-			-lelf -lpthread
+			$session "$top/tools/ntrace/raw/elf-image.c" $library -lelf -lpthread
 } >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 unit_traces || exit 1
 plan 17

@@ -34,6 +34,10 @@
 #define STREAM_SIZE	(300u << 10)
 #define SHORT_STEP	7
 #endif
+/* How many allocations fail, one after the other */
+#ifndef ALLOCATIONS
+#define ALLOCATIONS	120
+#endif
 
 static const char *folder;
 
@@ -808,7 +812,7 @@ static void memory_runs_out(void **state)
 	long n;
 
 	(void)state;
-	for (n = 0; n < 120; n++) {
+	for (n = 0; n < ALLOCATIONS; n++) {
 		other = new_prints(&input, SIZE_MAX);
 		other.room = one.nr + 1000;
 		other.data = malloc(other.room * sizeof(*other.data));

@@ -12,16 +12,17 @@ unit_build parallel $wrap -lcmocka >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make
 unit_traces || exit 1
 plan 3
 
-# small_parts PROGRAM FLAG...: the library and the test in one
+# small_parts NAME "FLAGS OF THE LIBRARY" FLAG...: the test with such a library
 small_parts() {
-	_out=$1; shift
-	gcc -g -O2 -Wall -Wextra -Wno-sign-compare -DNT_CELL_SIZE=100 $wrap "$@" -I"$top/include" \
-		-I"$top/tools/ntrace" -I"$top/tools/lib" -o "$_out" "$top/tests/lib/parallel.c" \
-		"$top/tools/ntrace/raw/elf-image.c" "$top"/tools/lib/ntrace-elf/*.c "$top"/tools/lib/ntrace/*.c "$top"/tools/lib/ntrace/*/*.c "$O/lib/libntrace-session.a" -lelf -lzstd -lcmocka -lpthread
+	_program=$1 _flags="-DNT_CELL_SIZE=100 $2"; shift 2
+	_library=$(unit_library "$_program" $_flags) &&
+		gcc -g -O2 -Wall -Wextra -Wno-sign-compare $_flags $wrap "$@" -I"$top/include" -I"$top/tools/ntrace" -I"$top/tools/lib" \
+			-o "$dir/$_program" "$top/tests/lib/parallel.c" "$top/tools/ntrace/raw/elf-image.c" $_library \
+			"$O/lib/libntrace-session.a" -lelf -lzstd -lcmocka -lpthread
 }
 {
-	small_parts "$dir/parallel-short" -DSTREAM_SIZE=60000 -DSHORT_STEP=37 &&
-		small_parts "$dir/parallel-tsan" -fsanitize=thread -DSTREAM_SIZE=3000 -DSHORT_STEP=599
+	small_parts parallel-short "" -DSTREAM_SIZE=60000 -DSHORT_STEP=37 &&
+		small_parts parallel-tsan -fsanitize=thread -DSTREAM_SIZE=3000 -DSHORT_STEP=$(by_size 2399 599) -DALLOCATIONS=$(by_size 24 120)
 } >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 ok "parts as they are" "$dir/parallel" "$dir"
 ok "short parts" "$dir/parallel-short"

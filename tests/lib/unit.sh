@@ -11,6 +11,12 @@ unit_build() {
 			"$@" "$O/lib/libntrace-session.a" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread
 }
 
+# unit_library NAME FLAG...: the library with FLAGS in $O/NAME, of which make compiles what has changed; print its files
+unit_library() {
+	_name=$1; shift
+	make -C "$top" lib O="$O/$_name" CFLAGS="-g -O2 $*" >&2 && echo "$O/$_name/lib/libntrace-elf.a $O/$_name/lib/libntrace.a"
+}
+
 # unit_workload ROUNDS: $dir/prog.elf, a program of RV64, and $dir/prog.pcs, what it runs
 unit_workload() {
 	[ -s "$dir/prog.pcs" ] && [ ! "$top/tests/lib/workload.c" -nt "$dir/prog.pcs" ] && return
