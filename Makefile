@@ -110,7 +110,7 @@ endif
 
 # What the tests of a size need. "make test" does without the debug kernel, and on the kernel "new" it records with
 # the perf of "lts".
-test-all test-long verify-boot check bench: SIZE = all
+test-all test-long verify-boot: SIZE = all
 everything: setup
 	@$(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j2) SIZE=$(SIZE) \
 		$(if $(filter all,$(SIZE)),MVERS="$(MVERS) debug",WITHOUT_PERF="new riscv64") everything-kernel everything-else
