@@ -486,6 +486,15 @@ static size_t without_start(const struct hart *h, size_t at, size_t n)
 	return n - !h->queue[h->first + at].from;
 }
 
+/* look_ahead() has joined a branch and the stop behind it. Does the truth's stretch end with these two? */
+static bool is_joined_stop(const struct hart *h, unsigned int n, size_t next)
+{
+	const struct branch *got = &h->ahead[n], *want = &h->queue[h->first + next];
+
+	return n && n + 1 == h->nr_ahead && !got->to && got->from == want->from && want->to &&
+	       is_stop_behind(want, want[1].from) && !want[1].to;
+}
+
 /* Are the samples the first branches of the truth's stretch of @n? */
 static bool begins_stretch(const struct hart *h, size_t at, size_t n)
 {
@@ -494,7 +503,7 @@ static bool begins_stretch(const struct hart *h, size_t at, size_t n)
 	if (h->queue[h->first + at].from || h->nr_ahead > n)
 		return false;
 	for (i = 0; i < h->nr_ahead; i++) {
-		if (!fits(h, i, at + i, false))
+		if (!fits(h, i, at + i, false) && !(i + 1 < n && is_joined_stop(h, i, at + i)))
 			return false;
 	}
 	return true;
@@ -541,7 +550,8 @@ static void compare_stretch(struct hart *h, size_t at)
 		check_thread(&h->ahead[i], &h->queue[h->first + at + i]);
 	compared += h->nr_ahead;
 	h->stretches++;
-	drop(h, at + h->nr_ahead);
+	at += h->nr_ahead;
+	drop(h, at + is_joined_stop(h, h->nr_ahead - 1, at - 1));
 }
 
 static void end_stretch(struct hart *h)

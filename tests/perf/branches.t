@@ -17,7 +17,7 @@ printed() {
 		echo "$word"
 	done | awk '
 		function line(flags, from, to) { printf "1/1 [000] 1.%09d: %s %s => %s\n", ++n, flags, from, to }
-		function at(block, offset) { return sprintf("%x", 65536 + 4 * block + offset) }
+		function at(block, offset) { if (block == 23) offset = 0; return sprintf("%x", 65536 + 4 * block + offset) }
 		/E/ { print " instruction trace error type 1 time 1.0 cpu 0 pid 1 tid 1 ip 0 code 1: lost"; next }
 		{
 			split($0, ends, /[-+]/)

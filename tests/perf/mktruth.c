@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* mktruth FILE: the truth of hart 0, which executes 4 stretches of 6 blocks, each of "nop; ret" at the next address */
+/*
+ * mktruth FILE: the truth of hart 0, which executes 4 stretches of 6 blocks, each of "nop; ret" at the next address.
+ * The last block is "ret", so that trace stops where a branch led to.
+ */
 #include <stdio.h>
 
 #include "truth.h"
@@ -26,6 +29,8 @@ int main(int argc, char **argv)
 			state.sync = 5;
 			state.evcode = 4;
 		}
+		if (i == STRETCHES * BLOCKS - 1)
+			block.iretire = block.ninsn = 1;
 		nb_truth_block(w, &block, &state);
 		block.iaddr += 4;
 		if (i % BLOCKS == BLOCKS - 1) {
