@@ -17,7 +17,7 @@ truth_build() { # KERNEL
 # KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. These variables change the run: truth_board and
 # truth_topology choose the hardware, truth_size the size of a buffer, truth_event the event, truth_who the harts
 # (-a: all). truth_before runs before the recording and truth_after behind it. branches.c does not check
-# truth_flags. The loops of work are divided by truth_part.
+# truth_flags. truth_firmware is the firmware's code for `ntrace script`. The loops of work are divided by truth_part.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
@@ -81,7 +81,7 @@ truth_compare() {
 }
 
 truth_compare_ntrace() {
-	truth_check "$O/bin/ntrace" script --symfs "$truth_root" --buildid-dir "$truth_root/.debug" \
+	truth_check "$O/bin/ntrace" script ${truth_firmware:+--firmware "$truth_firmware"} --symfs "$truth_root" --buildid-dir "$truth_root/.debug" \
 		-i "$truth_dir/out/jit.data" -F pid,tid,cpu,time,flags,ip,addr
 }
 

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Harts share a sink that often is full, because its buffers are small. Whatever is missing of a hart's branches is
+# reported as a loss of that hart, in its place, by perf and by `ntrace script`; all other branches happened. TOPOLOGIES
+# is the list of hardware, HARTS that of numbers of harts, and SIZES that of buffers.
+. "$(dirname "$0")/../harness/tap.sh"
+. "$top/tests/perf/truth.sh"
+
+# TOPOLOGY HARTS SIZE: 4 results
+losses_of() {
+	truth_topology=$1 truth_size=$3 truth_board='' truth_firmware='' truth_flags=-l
+	[ "$1" != p550 ] || truth_board=p550 truth_firmware=$firmware
+	ok "$1, $2 harts, -m,$3: recorded" truth_record 6.12 "$2" 1
+	ok "$1, $2 harts, -m,$3: perf reports each loss in its place" truth_compare
+	figure "$1, $2 harts, -m,$3, perf: $truth_last"
+	ok "$1, $2 harts, -m,$3: trace is lost, and not all" \
+		awk '/^hart/ { told += $7; n += $3 } END { exit !told || n < 100 }' "$tap_tmp/compared"
+	ok "$1, $2 harts, -m,$3: ntrace script reports each loss in its place" truth_compare_ntrace
+	figure "$1, $2 harts, -m,$3, ntrace: $truth_last"
+}
+
+truth_dir=$O/tests/perf-shared-sink
+truth_build 6.12
+# Machine mode cannot be left out on p550, and only an ELF file has its code.
+firmware=$O/root/firmware/fw_dynamic.elf@0x80000000
+printf '[ntrace]\n\tfirmware = %s\n' "$firmware" >"$tap_tmp/config"
+export PERF_CONFIG="$tap_tmp/config"
+topologies=${TOPOLOGIES:-$(by_size funnel "funnel funnel2 k3 p550 interrupt mixed power")}
+harts=${HARTS:-$(by_size 2 "2 4")} sizes=${SIZES:-$(by_size 128K "128K 64K")}
+plan $((4 * $(echo "$topologies" | wc -w) * $(echo "$harts" | wc -w) * $(echo "$sizes" | wc -w)))
+for topology in $topologies; do
+	for n in $harts; do
+		for size in $sizes; do losses_of "$topology" "$n" "$size"; done
+	done
+done
+done_testing
