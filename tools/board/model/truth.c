@@ -14,6 +14,8 @@
 
 #define MAGIC		"NBTRUTH\n"
 #define VERSION		1
+#define VERSION_STACKS	2
+#define VERSION_AT	8		/* in the header */
 #define HEADER_SIZE	24
 #define BUFFER		(256 << 10)
 #define CHUNK		4096		/* entries allocated at once */
@@ -23,7 +25,7 @@
 
 /* Tokens: kind in the two high bits, a number below 63 (or 63 and a varint) in the others. */
 enum { KIND_RUN, KIND_OTHER, KIND_REF, KIND_OP };
-enum { OP_DEFINE, OP_CONTEXT, OP_TIME, OP_START, OP_STOP, OP_SYNC, OP_END, OP_RESET };
+enum { OP_DEFINE, OP_CONTEXT, OP_TIME, OP_START, OP_STOP, OP_SYNC, OP_END, OP_RESET, OP_STACK };
 #define SHORT_MAX	63
 
 /* flags of a definition */
@@ -98,6 +100,17 @@ static uint64_t end_of(const struct nb_truth_entry *e)
 	return e->blk.iaddr + 2ULL * e->blk.iretire;
 }
 
+/* Zigzag: bit 0 is the sign. */
+static uint64_t zigzag(int64_t value)
+{
+	return (uint64_t)value << 1 ^ value >> 63;
+}
+
+static int64_t unzigzag(uint64_t value)
+{
+	return value >> 1 ^ -(value & 1);
+}
+
 /* ---- Writer ---- */
 
 struct nb_truth_writer {
@@ -105,7 +118,7 @@ struct nb_truth_writer {
 	struct dictionary	dict;
 	uint32_t		*hash;	/* index + 1 of the first entry, 0 none */
 	uint32_t		session, starts, syncs;
-	uint64_t		time;
+	uint64_t		time, sp, tp;
 	int			fd, err;
 	size_t			n;
 	uint8_t			buf[BUFFER];
@@ -189,7 +202,7 @@ static void define(struct nb_truth_writer *w, const struct nb_ingress *blk)
 	}
 	put_op(w, OP_DEFINE);
 	delta = blk->iaddr - end_of(w->head.cur);
-	put_varint(w, (uint64_t)delta << 1 ^ delta >> 63);
+	put_varint(w, zigzag(delta));
 	put_varint(w, blk->iretire);
 	put_varint(w, blk->ninsn);
 	put_byte(w, (blk->itype & 15) | (blk->ilastsize & 3) << 4 |
@@ -291,6 +304,20 @@ void nb_truth_context(struct nb_truth_writer *w, uint64_t scontext, uint64_t hco
 	put_varint(w, hcontext);
 }
 
+void nb_truth_stacks(struct nb_truth_writer *w)
+{
+	w->buf[VERSION_AT] = VERSION_STACKS;
+}
+
+void nb_truth_stack(struct nb_truth_writer *w, uint64_t sp, uint64_t tp)
+{
+	put_op(w, OP_STACK);
+	put_varint(w, zigzag(sp - w->sp));
+	put_varint(w, zigzag(tp - w->tp));
+	w->sp = sp;
+	w->tp = tp;
+}
+
 void nb_truth_time(struct nb_truth_writer *w, uint64_t time)
 {
 	if (time <= w->time)
@@ -374,7 +401,8 @@ struct nb_truth_reader {
 	bool			then_other;
 	struct nb_truth_entry	*then_ref;
 	bool			traced, ended;
-	uint64_t		time, insns;
+	uint64_t		time, insns, sp, tp;
+	unsigned int		version;
 	const char		*error;
 	int			fd;
 	size_t			pos, n;
@@ -504,7 +532,7 @@ static int get_definition(struct nb_truth_reader *r)
 		return -1;
 	if (iretire > IRETIRE_MAX || ninsn > iretire || priv > (DEF_PRIV | DEF_CODE))
 		return corrupt(r, "has an impossible block");
-	blk.iaddr = end_of(r->cur) + (delta >> 1 ^ -(delta & 1));
+	blk.iaddr = end_of(r->cur) + unzigzag(delta);
 	blk.iretire = iretire;
 	blk.ninsn = ninsn;
 	blk.itype = flags & DEF_ITYPE;
@@ -568,6 +596,22 @@ static int get_code(struct nb_truth_reader *r, struct nb_truth_event *ev,
 	return 1;
 }
 
+static int get_stack(struct nb_truth_reader *r, struct nb_truth_event *ev)
+{
+	uint64_t sp, tp;
+
+	if (r->version < VERSION_STACKS)
+		return corrupt(r, "has a stack pointer, which its version does not have");
+	if (get_varint(r, &sp) || get_varint(r, &tp))
+		return -1;
+	r->sp += unzigzag(sp);
+	r->tp += unzigzag(tp);
+	ev->kind = NB_TRUTH_STACK;
+	ev->sp = r->sp;
+	ev->tp = r->tp;
+	return 1;
+}
+
 static int get_end(struct nb_truth_reader *r, struct nb_truth_event *ev)
 {
 	if (get_varint(r, &ev->insns))
@@ -607,6 +651,8 @@ static int get_op(struct nb_truth_reader *r, unsigned int op, struct nb_truth_ev
 		return get_code(r, ev, NB_TRUTH_SYNC, &ev->sync);
 	case OP_END:
 		return get_end(r, ev);
+	case OP_STACK:
+		return get_stack(r, ev);
 	case OP_RESET:
 		reset_dictionary(&r->dict);
 		r->cur = &r->dict.root;
@@ -692,7 +738,8 @@ struct nb_truth_reader *nb_truth_open(const char *path, unsigned int *hart)
 			goto fail;
 		header[i] = byte;
 	}
-	if (memcmp(header, MAGIC, 8) || word(header + 8) != VERSION)
+	r->version = word(header + VERSION_AT);
+	if (memcmp(header, MAGIC, 8) || r->version < VERSION || r->version > VERSION_STACKS)
 		goto fail;
 	*hart = word(header + 12);
 	return r;

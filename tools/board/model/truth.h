@@ -91,6 +91,20 @@ void nb_truth_state(struct nb_truth_writer *w, const struct nb_trace_state *stat
 void nb_truth_context(struct nb_truth_writer *w, uint64_t scontext, uint64_t hcontext);
 
 /**
+ * nb_truth_stacks() - the file has stack pointers, so that only readers of version 2 take it
+ * @w: the writer, to which nothing was given yet
+ */
+void nb_truth_stacks(struct nb_truth_writer *w);
+
+/**
+ * nb_truth_stack() - the next block begins with these values of registers
+ * @w: the writer, after nb_truth_stacks()
+ * @sp: the stack pointer
+ * @tp: the thread pointer
+ */
+void nb_truth_stack(struct nb_truth_writer *w, uint64_t sp, uint64_t tp);
+
+/**
  * nb_truth_time() - the time is known here; call it now and then
  * @w: the writer
  * @time: in the unit of the timestamps, never going back
@@ -118,6 +132,7 @@ enum nb_truth_kind {
 	NB_TRUTH_SYNC,		/* a sync message has the next block's address; .sync */
 	NB_TRUTH_CONTEXT,	/* .scontext, .hcontext */
 	NB_TRUTH_TIME,		/* .time */
+	NB_TRUTH_STACK,		/* the next block begins with .sp and .tp */
 	NB_TRUTH_END,		/* the file is complete; .insns */
 };
 
@@ -127,7 +142,7 @@ struct nb_truth_event {
 	uint8_t			sync;		/* enum nb_sync */
 	uint8_t			evcode;		/* enum nb_evcode or NB_ENDED_LOST */
 	struct nb_ingress	blk;		/* .wide and .code live as long as the reader */
-	uint64_t		scontext, hcontext, time, insns;
+	uint64_t		scontext, hcontext, time, insns, sp, tp;
 };
 
 /**

@@ -107,7 +107,7 @@ struct hart_stats {
 };
 
 enum board_reg {
-	REG_PC = 32, REG_PRIV, REG_MCAUSE, REG_MEPC, REG_MTVAL, REG_MTVEC, REG_SCAUSE,
+	REG_SP = 2, REG_TP = 4, REG_PC = 32, REG_PRIV, REG_MCAUSE, REG_MEPC, REG_MTVAL, REG_MTVEC, REG_SCAUSE,
 	REG_SATP, REG_MSTATUS, REG_TIME, REG_MINSTRET,
 	/* not each hart has these, and they read 0 then */
 	REG_OPTIONAL, REG_HSTATUS = REG_OPTIONAL, REG_HTIMEDELTA, REG_VSATP, REG_HGATP, REG_MSTATEEN0, REG_HSTATEEN0,
@@ -242,7 +242,7 @@ struct board {
 	struct nb_faults faults;
 	uint32_t	active_delay, enable_delay, ts_active_delay, empty_delay, undef;
 	uint32_t	boot_control, boot_features, boot_privileges, boot_sifive;
-	bool		boot_timestamp;
+	bool		boot_timestamp, truth_stacks;
 	const char	*topology, *truth, *boot_trace, *stats;
 	uint64_t	reports[NB_REPORT_MAX];
 };

@@ -29,6 +29,8 @@ static void open_truth(unsigned int hart)
 
 	snprintf(path, sizeof(path), "%s/hart%u.truth", board.truth, hart);
 	board.harts[hart].truth = nb_truth_create(path, hart);
+	if (board.harts[hart].truth && board.truth_stacks)
+		nb_truth_stacks(board.harts[hart].truth);
 	if (!board.harts[hart].truth)
 		board_fatal("%s: %s", path, strerror(errno));
 }

@@ -371,9 +371,21 @@ static NB_NOINLINE void was_reset(struct hart *h)
 		nb_encoder_notify(&h->te->enc, NB_SYNC_EXIT_RESET);
 }
 
+/*
+ * Return true if the block after @cur may be on another stack or in another function. NULL is a trap, or a
+ * return from one.
+ */
+static bool may_move_stack(const struct tb_info *cur)
+{
+	return !cur || cur->kind == NB_INSN_ECALL || leads_anywhere(cur) || cur->itype == NB_ITYPE_DIRECT_CALL ||
+	       cur->itype == NB_ITYPE_OTHER_DIRECT;
+}
+
 /* @t is entered at @pc, whatever was before. */
 static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
+	bool stack;
+
 	if (NB_UNLIKELY(pc == RESET_VECTOR && h->stats.retired)) {
 		was_reset(h);
 		/* Nobody may look at it any more */
@@ -382,6 +394,7 @@ static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_
 			return;
 		}
 	}
+	stack = board.truth_stacks && h->truth && h->te && h->te->enc.enabled && may_move_stack(h->cur);
 	if (h->cur) {
 		finish(h, pc);
 	} else if (h->have_expect) {
@@ -393,6 +406,8 @@ static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_
 		h->priv = board_reg_read(REG_PRIV);
 		h->have_priv = true;
 	}
+	if (stack)
+		nb_truth_stack(h->truth, board_reg_read(REG_SP), board_reg_read(REG_TP));
 	begin(h, t, pc);
 	h->quick = h->counting && h->score->gate == GATE_STREAM;
 	hart_leave(h);

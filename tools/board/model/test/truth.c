@@ -186,6 +186,51 @@ static int read_all(void)
 	return rc;
 }
 
+static void set_version(uint8_t version)
+{
+	FILE *f = fopen(path, "r+");
+
+	fseek(f, 8, SEEK_SET);
+	fputc(version, f);
+	fclose(f);
+}
+
+/* Stack pointers stand before their blocks. Version 1 has none, and nobody knows version 3. */
+static void test_stacks(void **state)
+{
+	static const uint64_t sps[] = { 0x3ffffffff0, 0x3fffffff00, 0, UINT64_MAX, 0x3ffffffff0 };
+	static const struct nb_trace_state untraced;
+	struct nb_truth_writer *w = nb_truth_create(path, 0);
+	struct nb_ingress blk = { .ninsn = 1, .iretire = 1, .ilastsize = 1 };
+	struct nb_truth_event ev;
+	struct nb_truth_reader *r;
+	unsigned int hart, i;
+
+	(void)state;
+	nb_truth_stacks(w);
+	for (i = 0; i < 5; i++) {
+		blk.iaddr = 0x1000 * (i % 2);
+		nb_truth_block(w, &blk, &untraced);
+		nb_truth_stack(w, sps[i], ~sps[i]);
+	}
+	assert_int_equal(nb_truth_close(w), 0);
+	r = nb_truth_open(path, &hart);
+	assert_non_null(r);
+	for (i = 0; i < 10; i++) {
+		assert_int_equal(nb_truth_next(r, &ev), 1);
+		assert_int_equal(ev.kind, i % 2 ? NB_TRUTH_STACK : NB_TRUTH_BLOCK);
+		if (i % 2)
+			assert_true(ev.sp == sps[i / 2] && ev.tp == ~sps[i / 2]);
+		else
+			assert_int_equal(ev.blk.iaddr, 0x1000 * (i / 2 % 2));
+	}
+	nb_truth_reader_close(r);
+	set_version(1);
+	assert_int_equal(read_all(), -1);
+	set_version(3);
+	assert_null(nb_truth_open(path, &hart));
+}
+
 static void test_truncated(void **state)
 {
 	struct stat st;
@@ -289,6 +334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_does_not_add_up),
