@@ -49,25 +49,6 @@ PMU_FORMAT_ATTR(trigger_out,	"config3:32-63");
 
 #define NTRACE_NR_MORE_FIELDS	6
 
-/* Names for what is often asked for: fields beyond the defaults */
-static const struct {
-	const char	*name;
-	u64		mask;
-	u64		config;
-} ntrace_named[] = {
-	/* so that "-e ntrace" is what "-e ntrace//" is */
-	{ "ntrace",	NTRACE_CONFIG_MODE,	0 },
-	{ "branches",	NTRACE_CONFIG_MODE,	0 },
-	{ "btm",	NTRACE_CONFIG_MODE,	FIELD_PREP_CONST(NTRACE_CONFIG_MODE,
-								 TR_TE_INST_MODE_BTM) },
-	{ "htm",	NTRACE_CONFIG_MODE,	FIELD_PREP_CONST(NTRACE_CONFIG_MODE,
-								 TR_TE_INST_MODE_HTM) },
-	{ "firmware",	NTRACE_CONFIG_FIRMWARE,	NTRACE_CONFIG_FIRMWARE },
-	{ "lossless",	NTRACE_CONFIG_STALL,	NTRACE_CONFIG_STALL },
-};
-
-#define NTRACE_NR_NAMED		ARRAY_SIZE(ntrace_named)
-
 /* What all encoders can do. Context: ntrace_mutex is held. */
 struct ntrace_caps ntrace_common_caps(void)
 {
@@ -122,7 +103,6 @@ static struct ntrace_caps ntrace_read_caps(void)
 struct ntrace_field_attr {
 	struct device_attribute	attr;
 	u64			mask;
-	u64			config;
 };
 
 static ssize_t ntrace_format_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -165,39 +145,6 @@ static ssize_t ntrace_cap_show(struct device *dev, struct device_attribute *attr
 	values = ntrace_cap_values(&caps, mask);
 	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(caps.sync_max), &values);
 }
-
-/* As perf writes it: "mode=3" */
-static ssize_t ntrace_named_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	const struct ntrace_field_attr *named = container_of(attr, struct ntrace_field_attr, attr);
-	unsigned int i;
-
-	for (i = 0; i < NTRACE_NR_FIELDS; i++)
-		if (ntrace_fields[i].mask == named->mask)
-			return sysfs_emit(buf, "%s=%llu\n", ntrace_fields[i].name,
-					  named->config >> __ffs64(named->mask));
-	return -ENOENT;
-}
-
-static struct ntrace_field_attr ntrace_named_event[NTRACE_NR_NAMED];
-static struct attribute *ntrace_named_attrs[NTRACE_NR_NAMED + 1];
-
-/* Only what all encoders can do */
-static umode_t ntrace_named_visible(struct kobject *kobj, struct attribute *attr, int n)
-{
-	struct ntrace_caps caps = ntrace_read_caps();
-	u64 config = ntrace_named[n].config;
-
-	if (FIELD_GET(NTRACE_CONFIG_MODE, config))
-		return caps.modes & BIT(FIELD_GET(NTRACE_CONFIG_MODE, config)) ? attr->mode : 0;
-	return config & ~caps.config ? 0 : attr->mode;
-}
-
-static const struct attribute_group ntrace_named_group = {
-	.name = "events",
-	.attrs = ntrace_named_attrs,
-	.is_visible = ntrace_named_visible,
-};
 
 static struct ntrace_field_attr ntrace_format_field[NTRACE_NR_FIELDS];
 static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
@@ -307,20 +254,6 @@ static ssize_t cap_trigger_out_show(struct device *dev, struct device_attribute 
 static struct device_attribute dev_attr_cap_trigger_out =
 	__ATTR(trigger_out, 0444, cap_trigger_out_show, NULL);
 
-/* The shortest period of strobing, in microseconds */
-static ssize_t strobe_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", NTRACE_STROBE_MIN);
-}
-static DEVICE_ATTR_RO(strobe);
-
-/* SRC in PERF_RECORD_AUX_OUTPUT_HW_ID: 1, or 0 and the reason */
-static ssize_t aux_output_hw_id_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "1\n");
-}
-static DEVICE_ATTR_RO(aux_output_hw_id);
-
 /* Trace in the samples of other events: 1, or 0 and the reason */
 static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -339,7 +272,7 @@ static ssize_t aux_pause_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(aux_pause);
 
-#define NTRACE_NR_CAPS		12
+#define NTRACE_NR_CAPS		10
 
 /* Filled from ntrace_fields, after the attributes that are not fields */
 static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
@@ -353,8 +286,6 @@ static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1
 	&dev_attr_cap_thread.attr,
 	&dev_attr_cap_trigger_in.attr,
 	&dev_attr_cap_trigger_out.attr,
-	&dev_attr_strobe.attr,
-	&dev_attr_aux_output_hw_id.attr,
 };
 
 static struct attribute *ntrace_field_attr_init(struct ntrace_field_attr *field, const char *name,
@@ -381,13 +312,6 @@ void ntrace_fields_init(void)
 					       ntrace_format_show);
 		ntrace_caps_attrs[NTRACE_NR_CAPS + i] =
 			ntrace_field_attr_init(&ntrace_cap_field[i], name, mask, ntrace_cap_show);
-	}
-	for (i = 0; i < NTRACE_NR_NAMED; i++) {
-		ntrace_named_attrs[i] = ntrace_field_attr_init(&ntrace_named_event[i],
-							       ntrace_named[i].name,
-							       ntrace_named[i].mask,
-							       ntrace_named_show);
-		ntrace_named_event[i].config = ntrace_named[i].config;
 	}
 }
 
@@ -437,7 +361,6 @@ static const struct attribute_group ntrace_sinks_group = {
 
 const struct attribute_group *ntrace_pmu_groups[] = {
 	&ntrace_format_group,
-	&ntrace_named_group,
 	&ntrace_caps_group,
 	&ntrace_cpumask_group,
 	&ntrace_sinks_group,

@@ -274,34 +274,6 @@ TEST_F(pmu, default_config_is_accepted)
 	record_close(&rec);
 }
 
-TEST_F(pmu, named_events_set_their_field)
-{
-	static const struct {
-		const char *name, *cap, *config;
-		char value;
-	} named[] = {
-		{ "ntrace", "mode", "mode=0", 0 }, { "branches", "mode", "mode=0", 0 },
-		{ "btm", "mode", "mode=3", '3' }, { "htm", "mode", "mode=6", '6' },
-		{ "firmware", "firmware", "firmware=1", '1' },
-		{ "lossless", "stall", "stall=1", '1' },
-	};
-	char file[64], text[64], cap[64];
-	unsigned int i;
-
-	for (i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
-		snprintf(file, sizeof(file), "caps/%s", named[i].cap);
-		ASSERT_TRUE(pmu_text(file, cap, sizeof(cap)));
-		snprintf(file, sizeof(file), "events/%s", named[i].name);
-		/* what the hardware cannot do has no name */
-		EXPECT_EQ(pmu_text(file, text, sizeof(text)),
-			  !named[i].value || strchr(cap, named[i].value)) {
-			TH_LOG("%s, %s", file, cap);
-		}
-		if (!named[i].value || strchr(cap, named[i].value))
-			EXPECT_STREQ(text, named[i].config);
-	}
-}
-
 TEST_F(pmu, defaults_can_be_changed)
 {
 	char mode[64], period[64], config[64], old[64], text[64];

@@ -139,7 +139,9 @@ void event_attr_user(struct perf_event_attr *attr)
 
 bool event_attr_much(struct perf_event_attr *attr)
 {
-	if (access(PMU_DIR "/events/btm", F_OK))
+	char modes[64];
+
+	if (!pmu_text("caps/mode", modes, sizeof(modes)) || !strchr(modes, '3'))
 		return false;
 	attr->config &= ~NTRACE_CONFIG_MODE;
 	attr->config |= 3ULL << NTRACE_CONFIG_MODE_SHIFT;
