@@ -203,7 +203,6 @@ static void ntrace_debug_encoder(struct seq_file *s, const struct ntrace_encoder
 	seq_printf(s, "privileges 0x%x\n", caps->priv);
 	seq_printf(s, "filters 0x%x\ncomparators 0x%x\n", caps->filters, caps->comparators);
 	seq_printf(s, "latches 0x%x\nexcludes 0x%x\n", caps->latches, caps->excludes);
-	seq_printf(s, "contexts 0x%x\n", caps->contexts);
 	seq_printf(s, "filter_comparators %u\n", caps->comps);
 	seq_printf(s, "trig_in 0x%x\ntrig_out 0x%x\n", caps->trig_in, caps->trig_out);
 }

@@ -39,12 +39,6 @@ static const u16 ntrace_encoder_reset_regs[] = {
 #define NTRACE_COMP_EXCLUDE							\
 	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LE,	\
 			    TR_TE_COMP_MATCH_NOT_P_AND_S)
-/* The context is that of a thread */
-#define NTRACE_COMP_THREAD							\
-	(ntrace_comp_control(TR_TE_COMP_FUNCTION_EQ, TR_TE_COMP_FUNCTION_ALWAYS,	\
-			     TR_TE_COMP_MATCH_P) |				\
-	 FIELD_PREP(TR_TE_COMP_P_INPUT, TR_TE_COMP_INPUT_CONTEXT))
-
 /* Single-bit fields of a config and where they are in the registers */
 struct ntrace_bit {
 	u64	config;
@@ -234,8 +228,6 @@ static void ntrace_encoder_probe_comparators(struct ntrace_encoder *enc)
 
 		if (ntrace_try(&enc->comp, TR_TE_FILTER_CONTROL(0), 0, first) != first)
 			continue;
-		if (ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_THREAD))
-			caps->contexts |= BIT(j);
 		if (!ntrace_encoder_comp_takes(enc, j, NTRACE_COMP_RANGE))
 			continue;
 		caps->comparators |= BIT(j);
@@ -695,30 +687,14 @@ unsigned int ntrace_caps_excludes(const struct ntrace_caps *caps)
 	return min(hweight8(caps->excludes), comps);
 }
 
-/* Choose the comparator for the context, which then cannot compare addresses */
-static unsigned int ntrace_caps_thread_comp(const struct ntrace_caps *caps)
-{
-	return __fls(caps->contexts);
-}
-
 /* Can @filter be combined from the comparators that there are? */
 static bool ntrace_caps_filter(const struct ntrace_caps *caps, const struct ntrace_filter *filter)
 {
-	struct ntrace_caps left = *caps;
-
 	if (filter->priv & ~caps->priv)
 		return false;
-	if (filter->thread) {
-		if (!caps->contexts || !caps->filters || caps->comps < 1 + !!filter->nr_ranges)
-			return false;
-		left.comps--;
-		left.excludes &= ~BIT(ntrace_caps_thread_comp(caps));
-		left.latches &= ~BIT(ntrace_caps_thread_comp(caps));
-		left.comparators &= ~BIT(ntrace_caps_thread_comp(caps));
-	}
 	if (filter->exclude)
-		return !filter->latch && filter->nr_ranges <= ntrace_caps_excludes(&left);
-	return filter->nr_ranges <= ntrace_caps_ranges(&left, filter->latch);
+		return !filter->latch && filter->nr_ranges <= ntrace_caps_excludes(caps);
+	return filter->nr_ranges <= ntrace_caps_ranges(caps, filter->latch);
 }
 
 /* -EOPNOTSUPP if the hardware cannot do what @config and @filter ask for */
@@ -831,28 +807,6 @@ static int ntrace_encoder_use_filters(struct ntrace_encoder *enc, u32 used)
 	return ntrace_comp_set(&enc->comp, "trTeInstFilters", TR_TE_INST_FILTERS, used, ~0U);
 }
 
-/*
- * All filters have the privileges and the thread in common. @control is set to their
- * trTeFilterControl, and @comp to the number of comparators in it.
- */
-static int ntrace_encoder_write_common(struct ntrace_encoder *enc,
-				       const struct ntrace_filter *filter, u32 *control,
-				       unsigned int *comp)
-{
-	unsigned int j;
-
-	*comp = 0;
-	*control = TR_TE_FILTER_ENABLE;
-	if (filter->priv)
-		*control |= TR_TE_FILTER_MATCH_PRIVILEGE;
-	if (!filter->thread)
-		return 0;
-	j = ntrace_caps_thread_comp(&enc->caps);
-	*control |= TR_TE_FILTER_MATCH_COMP(0) | TR_TE_FILTER_COMP(0, j);
-	*comp = 1;
-	return ntrace_encoder_write_comparator(enc, j, filter->thread, 0, NTRACE_COMP_THREAD);
-}
-
 static int ntrace_encoder_write_filter(struct ntrace_encoder *enc, unsigned int i, u8 priv,
 				       u32 control)
 {
@@ -875,16 +829,12 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 {
 	unsigned long comps = filter->latch ? enc->caps.latches :
 			      filter->exclude ? enc->caps.excludes : enc->caps.comparators;
-	u32 common, control, used = 0;
+	/* All filters have the privileges in common */
+	u32 common = TR_TE_FILTER_ENABLE | (filter->priv ? TR_TE_FILTER_MATCH_PRIVILEGE : 0);
 	unsigned long filters = enc->caps.filters;
-	unsigned int n, j, k, first;
+	u32 control = common, used = 0;
+	unsigned int n, j, k = 0;
 
-	if (ntrace_encoder_write_common(enc, filter, &common, &first))
-		return -EIO;
-	control = common;
-	k = first;
-	if (filter->thread)
-		comps &= ~BIT(ntrace_caps_thread_comp(&enc->caps));
 	for (n = 0; !n || n < filter->nr_ranges; n++) {
 		if (n < filter->nr_ranges) {
 			j = __ffs(comps);
@@ -902,7 +852,7 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 			return -EIO;
 		used |= BIT(j);
 		control = common;
-		k = first;
+		k = 0;
 	}
 	return ntrace_encoder_use_filters(enc, used);
 }
@@ -994,7 +944,7 @@ static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 		return -EIO;
 	ntrace_write(comp, TR_TE_INST_FILTERS, 0);
 	/* Without a filter everything is traced */
-	if ((enc->filter.priv || enc->filter.nr_ranges || enc->filter.thread) &&
+	if ((enc->filter.priv || enc->filter.nr_ranges) &&
 	    ntrace_encoder_write_filters(enc, &enc->filter))
 		return -EIO;
 	return ntrace_encoder_write_triggers(enc, &enc->filter);

@@ -33,7 +33,6 @@
  * @comparators: bitmap of comparators that compare instruction addresses
  * @latches: bitmap of those that match from one address to another
  * @excludes: bitmap of those that match outside of a range
- * @contexts: bitmap of those that compare the context
  * @comps: comparators that one filter can combine
  * @trig_in: external trigger inputs, bitmap
  * @trig_out: external trigger outputs, bitmap
@@ -55,7 +54,6 @@ struct ntrace_caps {
 	u8	comparators;
 	u8	latches;
 	u8	excludes;
-	u8	contexts;
 	u8	comps;
 	u8	trig_in;
 	u8	trig_out;
@@ -92,7 +90,6 @@ struct ntrace_range {
  *	to a start, and ends when it gets to an end; whether it is between them is
  *	a latch in the comparator, and belongs to what has this number
  * @exclude: trace all but @ranges
- * @thread: trace nothing but what has this in scontext, 0 all
  * @trig_in: trTeTrigExtInControl
  * @trig_out: trTeTrigExtOutControl
  * @ranges: the ranges
@@ -103,7 +100,6 @@ struct ntrace_filter {
 	bool			no_start;
 	bool			no_stop;
 	bool			exclude;
-	u32			thread;
 	u32			trig_in;
 	u32			trig_out;
 	u64			latch;
@@ -319,7 +315,7 @@ static inline bool ntrace_encoder_holds(const struct ntrace_encoder *enc, u64 co
 {
 	return enc->programmed && enc->config == config && enc->filter.priv == filter->priv &&
 	       enc->filter.nr_ranges == filter->nr_ranges &&
-	       enc->filter.exclude == filter->exclude && enc->filter.thread == filter->thread &&
+	       enc->filter.exclude == filter->exclude &&
 	       enc->filter.trig_in == filter->trig_in && enc->filter.trig_out == filter->trig_out &&
 	       (!filter->nr_ranges || ntrace_filter_same_ranges(&enc->filter, filter));
 }

@@ -42,12 +42,11 @@ static const struct {
 /* Fields of the other words */
 PMU_FORMAT_ATTR(strobe_on,	"config1:0-31");
 PMU_FORMAT_ATTR(strobe_period,	"config1:32-63");
-PMU_FORMAT_ATTR(thread,		"config2:0-31");
 PMU_FORMAT_ATTR(sink,		"config2:32-63");
 PMU_FORMAT_ATTR(trigger_in,	"config3:0-31");
 PMU_FORMAT_ATTR(trigger_out,	"config3:32-63");
 
-#define NTRACE_NR_MORE_FIELDS	6
+#define NTRACE_NR_MORE_FIELDS	5
 
 /* What all encoders can do. Context: ntrace_mutex is held. */
 struct ntrace_caps ntrace_common_caps(void)
@@ -79,7 +78,6 @@ struct ntrace_caps ntrace_common_caps(void)
 		caps.comparators &= c->comparators;
 		caps.latches &= c->latches;
 		caps.excludes &= c->excludes;
-		caps.contexts &= c->contexts;
 		caps.comps = min(caps.comps, c->comps);
 		caps.trig_in &= c->trig_in;
 		caps.trig_out &= c->trig_out;
@@ -152,7 +150,6 @@ static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
 static struct attribute *ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + NTRACE_NR_FIELDS + 1] = {
 	&format_attr_strobe_on.attr,
 	&format_attr_strobe_period.attr,
-	&format_attr_thread.attr,
 	&format_attr_sink.attr,
 	&format_attr_trigger_in.attr,
 	&format_attr_trigger_out.attr,
@@ -213,26 +210,6 @@ static ssize_t exclude_filters_show(struct device *dev, struct device_attribute 
 }
 static DEVICE_ATTR_RO(exclude_filters);
 
-/* Why no thread can be chosen by hardware, NULL if it can */
-static const char *ntrace_thread_missing(const struct ntrace_caps *caps)
-{
-	if (!caps->contexts || !caps->filters)
-		return "no comparator compares the context";
-	return ntrace_context_missing(ntrace_cpus());
-}
-
-/* An event of a CPU that traces one thread: 1, or 0 and the reason */
-static ssize_t cap_thread_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	struct ntrace_caps caps = ntrace_read_caps();
-	const char *why = ntrace_thread_missing(&caps);
-
-	return why ? sysfs_emit(buf, "0 (%s)\n", why) : sysfs_emit(buf, "1\n");
-}
-
-static struct device_attribute dev_attr_cap_thread =
-	__ATTR(thread, 0444, cap_thread_show, NULL);
-
 /* External triggers that there are, as a list */
 static ssize_t cap_trigger_in_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -272,7 +249,7 @@ static ssize_t aux_pause_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(aux_pause);
 
-#define NTRACE_NR_CAPS		10
+#define NTRACE_NR_CAPS		9
 
 /* Filled from ntrace_fields, after the attributes that are not fields */
 static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1] = {
@@ -283,7 +260,6 @@ static struct attribute *ntrace_caps_attrs[NTRACE_NR_CAPS + NTRACE_NR_FIELDS + 1
 	&dev_attr_aux_sampling.attr,
 	&dev_attr_aux_pause.attr,
 	&dev_attr_exclude_filters.attr,
-	&dev_attr_cap_thread.attr,
 	&dev_attr_cap_trigger_in.attr,
 	&dev_attr_cap_trigger_out.attr,
 };

@@ -25,8 +25,7 @@ static int ntrace_event_check_more(const struct perf_event *event)
 	if (attr->config1 && (!on || on >= period || on < NTRACE_STROBE_MIN ||
 			      period - on < NTRACE_STROBE_MIN || period > NTRACE_STROBE_MAX))
 		return -EINVAL;
-	/* Events of a task follow it anyway */
-	if ((attr->config2 & NTRACE_CONFIG2_THREAD) && (event->cpu < 0 || event->hw.target))
+	if (attr->config2 & ~NTRACE_CONFIG2_SINK)
 		return -EINVAL;
 	/* Triggers from outside are for whoever is responsible for the machine */
 	if (attr->config3 && !(attr->config & NTRACE_CONFIG_TRIGGER))
@@ -182,15 +181,8 @@ static void ntrace_event_settings(const struct perf_event *event, struct ntrace_
 	want->strobe_period = FIELD_GET(NTRACE_CONFIG1_STROBE_PERIOD, attr->config1);
 	want->sink = FIELD_GET(NTRACE_CONFIG2_SINK, attr->config2);
 	want->filter.exclude = attr->config & NTRACE_CONFIG_EXCLUDE;
-	want->filter.thread = FIELD_GET(NTRACE_CONFIG2_THREAD, attr->config2);
 	want->filter.trig_in = FIELD_GET(NTRACE_CONFIG3_TRIGGER_IN, attr->config3);
 	want->filter.trig_out = FIELD_GET(NTRACE_CONFIG3_TRIGGER_OUT, attr->config3);
-}
-
-/* Does the event need scontext to be written? */
-bool ntrace_event_has_context(const struct ntrace_event *priv)
-{
-	return priv->want.config & NTRACE_CONFIG_CONTEXT || priv->want.filter.thread;
 }
 
 /* Check that the owner of the event may trace what it asks for, and that the hardware can */
@@ -216,8 +208,6 @@ int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv)
 		return -EBUSY;
 	if (priv->want.sink && !ntrace_sink_numbered(priv->want.sink))
 		return -ENODEV;
-	if (priv->want.filter.thread && ntrace_context_missing(ntrace_cpus()))
-		return -EOPNOTSUPP;
 	ret = ntrace_event_privileges(event, enc ? enc->caps.priv : ntrace_common_caps().priv,
 				      &priv->want.filter.priv);
 	if (!ret)

@@ -91,7 +91,7 @@ static int ntrace_event_init(struct perf_event *event)
 		ret = ntrace_event_check(event, priv);
 		mutex_unlock(&ntrace_mutex);
 	}
-	if (!ret && ntrace_event_has_context(priv)) {
+	if (!ret && priv->want.config & NTRACE_CONFIG_CONTEXT) {
 		ret = ntrace_context_get(ntrace_cpus());
 		priv->context = !ret;
 	}

@@ -40,7 +40,6 @@ void ntrace_fields_init(void);
 /* pmu-check.c */
 int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv);
 void ntrace_event_inherit(const struct perf_event *event, struct ntrace_event *priv);
-bool ntrace_event_has_context(const struct ntrace_event *priv);
 void ntrace_event_release(const struct perf_event *event, unsigned int end);
 
 /* pmu.c */

@@ -165,39 +165,6 @@ TEST_F(field, strobing_that_cannot_be)
 	}
 }
 
-/* A child and this process take turns on one CPU; the hardware traces the child alone */
-TEST_F(field, one_thread_of_a_cpu)
-{
-	unsigned int owned, others;
-	char text[64];
-	pid_t child;
-
-	ASSERT_TRUE(pmu_text("caps/thread", text, sizeof(text)));
-	self->attr.config2 = 1;
-	if (text[0] != '1') {
-		EXPECT_EQ(refused(&self->attr, -1, self->cpu), EOPNOTSUPP);
-		SKIP(return, "%s", text);
-	}
-	/* an event of a task follows it anyway */
-	EXPECT_EQ(refused(&self->attr, 0, -1), EINVAL);
-	child = fork();
-	if (!child)
-		for (;;)
-			busy(100), usleep(1000);
-	self->attr.config |= NTRACE_CONFIG_CONTEXT;
-	self->attr.config2 = child;
-	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
-	half_a_second(&self->rec, self->st);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	owned = count_messages(&self->rec, self->st, MSG_OWNERSHIP, child, &others);
-	TH_LOG("%llu bytes, %u Ownership messages, %u of others",
-	       (unsigned long long)self->st->bytes, owned, others);
-	EXPECT_GE(owned, 10);
-	/* the kernel writes scontext some instructions before it switches */
-	EXPECT_EQ(others, 0);
-}
-
 /* Bytes of a loop that always does the same */
 static uint64_t fixed_work(struct recording *rec)
 {

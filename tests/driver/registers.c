@@ -858,32 +858,8 @@ static void ranges_are_left_out(void **state)
 	assert_true(traced_with(&all_of_it, config) < 16);
 	here.nr_ranges = 4;
 	assert_int_equal(ntrace_encoder_check(&enc, config, &here), -EOPNOTSUPP);
-	here.nr_ranges = 3;
-	here.thread = 1;
-	assert_int_equal(ntrace_encoder_check(&enc, config, &here), -EOPNOTSUPP);
 	here.nr_ranges = 2;
 	assert_int_equal(ntrace_encoder_check(&enc, config, &here), 0);
-}
-
-static void one_thread_is_traced(void **state)
-{
-	struct ntrace_filter mine = { .thread = 77, .priv = NTRACE_PRIV_U };
-	struct ntrace_filter here = { .thread = 77, .nr_ranges = 1,
-				      .ranges = { { 0x10000, 0x10020 } } };
-	struct ntrace_filter there = { .thread = 77, .nr_ranges = 1,
-				       .ranges = { { 0x900000, 0x900020 } } };
-	u64 config;
-
-	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
-	config = plain_config();
-	fake_context(enc.comp.base, 76);
-	assert_true(traced_with(&mine, config) < 16);
-	fake_context(enc.comp.base, 77);
-	assert_true(traced_with(&mine, config) > 100);
-	assert_true(traced_with(&here, config) > 100);
-	assert_true(traced_with(&there, config) < 16);
-	enc.caps.contexts = 0;
-	assert_int_equal(ntrace_encoder_check(&enc, config, &mine), -EOPNOTSUPP);
 }
 
 static void triggers_switch_tracing(void **state)
@@ -2583,7 +2559,7 @@ static void sifive_counter_that_never_stands(void **state)
 	X(window_it_does_not_take) X(sram_is_read_back) X(sram_is_read_in_parts) \
 	X(stop_on_wrap_is_verified) X(sink_that_always_stops) X(period_suits_all_members) \
 	X(filters_are_written) X(ranges_are_left_out) \
-	X(one_thread_is_traced) X(triggers_switch_tracing) X(overflow_is_counted) \
+	X(triggers_switch_tracing) X(overflow_is_counted) \
 	X(window_of_a_power_of_two) \
 	X(paused_traces_nothing) X(funnel_is_on_while_an_encoder_is) \
 	X(encoder_chooses_between_sinks) X(members_stand_still) X(encoder_left_enabled) X(filters_that_choose_more) \

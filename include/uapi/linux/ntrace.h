@@ -70,13 +70,8 @@
 #define NTRACE_CONFIG1_STROBE_PERIOD	(0xffffffffULL << 32)
 
 /*
- * perf_event_attr::config2: of an event of a CPU: the only thread that is traced, by its id in
- * the initial pid namespace; 0: all
- */
-#define NTRACE_CONFIG2_THREAD		0xffffffffULL
-/*
- * The sink that the trace goes to, if encoders lead to several, by the number that the PMU's
- * directory "sinks" has for it; 0: the first that the driver found
+ * perf_event_attr::config2: the sink that the trace goes to, if encoders lead to several, by the
+ * number that the PMU's directory "sinks" has for it; 0: the first that the driver found
  */
 #define NTRACE_CONFIG2_SINK		(0xffffffffULL << 32)
 
