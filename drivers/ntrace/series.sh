@@ -59,14 +59,17 @@ sed -i 's|^endmenu|source "drivers/hwtracing/ntrace/Kconfig"\n\nendmenu|' "$work
 sed -i '/hwtracing\/ptt\//a obj-$(CONFIG_NTRACE)		+= hwtracing/ntrace/' "$work/b/drivers/Makefile"
 patch driver "hwtracing: ntrace: add a driver for RISC-V N-Trace"
 
-put "$top"/Documentation/ABI/testing/sysfs-bus-*-ntrace Documentation/ABI/testing
+put "$top"/Documentation/ABI/testing/*ntrace* Documentation/ABI/testing
 put "$top/Documentation/trace/ntrace.rst" Documentation/trace
 patch documentation "Documentation: trace: add ntrace"
 
-put "$top"/selftests/ntrace/*.[ch] tools/testing/selftests/ntrace
-cat >"$work/b/tools/testing/selftests/ntrace/Makefile" <<-'EOT'
+put "$top"/selftests/ntrace/*.[ch] "$top/selftests/ntrace/settings" "$top/selftests/ntrace/config" \
+	tools/testing/selftests/ntrace
+cat >"$work/b/tools/testing/selftests/ntrace/Makefile" <<-EOT
 	# SPDX-License-Identifier: GPL-2.0
-	TEST_GEN_PROGS := pmu_test attr_test filter_test record_test snapshot_test sample_test security_test life_test load_test share_test
+	TEST_GEN_PROGS := $(sed -n 's/^tests.*:= //p' "$top/selftests/ntrace/Makefile")
+EOT
+cat >>"$work/b/tools/testing/selftests/ntrace/Makefile" <<-'EOT'
 	LOCAL_HDRS := trace.h
 	CFLAGS += -O2 -D_GNU_SOURCE $(KHDR_INCLUDES)
 	LDLIBS += -lpthread

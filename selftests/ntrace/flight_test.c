@@ -108,7 +108,6 @@ FIXTURE(flight) {
 	struct perf_event_attr attr;
 	struct recording rec;
 	struct stretches *st;
-	int paranoid;
 };
 
 FIXTURE_SETUP(flight)
@@ -126,15 +125,13 @@ FIXTURE_SETUP(flight)
 	self->rec.fd = -1;
 	/* Who looks for trouble on the console must not find what these tests only write */
 	console_level("1", self->level, sizeof(self->level));
-	self->paranoid = set_paranoid(2);
+	set_paranoid(2);
 }
 
 FIXTURE_TEARDOWN(flight)
 {
 	record_close(&self->rec);
 	free(self->st);
-	if (self->paranoid >= 0)
-		set_paranoid(self->paranoid);
 	console_level(self->level, NULL, 0);
 	if (!flight_is("recording")) {
 		flight_write("clear", "1");

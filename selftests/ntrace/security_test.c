@@ -185,72 +185,69 @@ static int open_unprivileged(struct perf_event_attr *attr, int pid, int cpu)
 
 TEST_F(security, unprivileged_needs_the_filter)
 {
-	int old = set_paranoid(2), ret;
+	int ret;
 
+	set_paranoid(2);
 	self->attr.exclude_kernel = 1;
 	self->attr.exclude_hv = 1;
 	ret = open_unprivileged(&self->attr, 0, -1);
-	set_paranoid(old);
 	EXPECT_EQ(ret, self->filter ? 0 : EOPNOTSUPP);
 }
 
 TEST_F(security, unprivileged_sees_no_kernel)
 {
-	int old = set_paranoid(2), ret = open_unprivileged(&self->attr, 0, -1);
-
-	set_paranoid(old);
-	EXPECT_EQ(ret, EACCES);
+	set_paranoid(2);
+	EXPECT_EQ(open_unprivileged(&self->attr, 0, -1), EACCES);
 }
 
 TEST_F(security, unprivileged_sees_no_system)
 {
-	int old = set_paranoid(2), ret;
+	int ret;
 
+	set_paranoid(2);
 	self->attr.exclude_kernel = 1;
 	ret = open_unprivileged(&self->attr, -1, pmu_first_cpu());
-	set_paranoid(old);
 	EXPECT_EQ(ret, self->filter ? EACCES : EOPNOTSUPP);
 }
 
 /* A hart that stands still takes no interrupts, and others wait for it */
 TEST_F(security, unprivileged_does_not_stall_a_hart)
 {
-	int old = set_paranoid(-1), ret;
+	int ret;
 
+	set_paranoid(-1);
 	self->attr.exclude_kernel = 1;
 	self->attr.config |= NTRACE_CONFIG_STALL;
 	ret = open_unprivileged(&self->attr, 0, -1);
-	set_paranoid(old);
 	EXPECT_EQ(ret, EACCES);
 }
 
 /* This holds even if everybody may trace the kernel */
 TEST_F(security, paranoid_minus_one_does_not_open_firmware)
 {
-	int old = set_paranoid(-1), ret;
+	int ret;
 
+	set_paranoid(-1);
 	self->attr.config |= NTRACE_CONFIG_FIRMWARE;
 	ret = open_unprivileged(&self->attr, 0, -1);
-	set_paranoid(old);
 	EXPECT_EQ(ret, EACCES);
 }
 
 /* Without a filter, no event of theirs could leave the firmware out */
 TEST_F(security, paranoid_minus_one_needs_the_filter_too)
 {
-	int old = set_paranoid(-1), ret = open_unprivileged(&self->attr, 0, -1);
-
-	set_paranoid(old);
-	EXPECT_EQ(ret, self->filter ? 0 : EACCES);
+	set_paranoid(-1);
+	EXPECT_EQ(open_unprivileged(&self->attr, 0, -1), self->filter ? 0 : EACCES);
 }
 
 /* The tracing process has the right to trace. The traced program and its children need no right */
 TEST_F(security, traced_program_that_gave_up_its_rights_forks)
 {
-	int status, fd, old = set_paranoid(2), ready[2];
+	int status, fd, ready[2];
 	pid_t child;
 	char c;
 
+	set_paranoid(2);
 	ASSERT_EQ(pipe(ready), 0);
 	child = fork();
 	if (!child) {
@@ -268,7 +265,6 @@ TEST_F(security, traced_program_that_gave_up_its_rights_forks)
 	EXPECT_GE(fd, 0);
 	EXPECT_EQ(write(ready[1], "", 1), 1);
 	ASSERT_EQ(waitpid(child, &status, 0), child);
-	set_paranoid(old);
 	ASSERT_TRUE(WIFEXITED(status));
 	EXPECT_EQ(WEXITSTATUS(status), 0);
 	close(fd);
@@ -281,7 +277,7 @@ TEST_F(security, traced_program_that_gave_up_its_rights_forks)
  */
 TEST_F(security, thread_ids_of_the_system_are_not_for_a_container)
 {
-	int ret, old, status;
+	int ret, status;
 	pid_t child;
 
 	if (!self->filter || !pmu_number("caps/context", 0))
@@ -289,7 +285,7 @@ TEST_F(security, thread_ids_of_the_system_are_not_for_a_container)
 	self->attr.config |= NTRACE_CONFIG_CONTEXT;
 	self->attr.exclude_kernel = 1;
 	self->attr.exclude_hv = 1;
-	old = set_paranoid(2);
+	set_paranoid(2);
 	EXPECT_EQ(open_unprivileged(&self->attr, 0, -1), 0);
 	child = fork();
 	if (!child) {
@@ -298,7 +294,6 @@ TEST_F(security, thread_ids_of_the_system_are_not_for_a_container)
 		_exit(open_unprivileged(&self->attr, 0, -1));
 	}
 	ret = waitpid(child, &status, 0);
-	set_paranoid(old);
 	ASSERT_EQ(ret, child);
 	EXPECT_EQ(WEXITSTATUS(status), EACCES);
 }

@@ -88,19 +88,38 @@ unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max)
 	return n;
 }
 
-int set_paranoid(int val)
-{
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "r+");
-	int old = -1;
+#define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &old) != 1)
-		old = -1;
-	rewind(f);
-	fprintf(f, "%d\n", val);
-	fclose(f);
-	return old;
+/* What it was when the program began, and who gives it back; 0: nobody has to */
+static char paranoid_before[16];
+static pid_t paranoid_owner;
+
+/* Tests are processes of their own, which may end anywhere: their parent puts it back. */
+static void __attribute__((constructor)) keep_paranoid(void)
+{
+	FILE *f = fopen(PARANOID, "r");
+
+	if (f && fgets(paranoid_before, sizeof(paranoid_before), f))
+		paranoid_owner = getpid();
+	if (f)
+		fclose(f);
+}
+
+static void __attribute__((destructor)) restore_paranoid(void)
+{
+	FILE *f = getpid() == paranoid_owner ? fopen(PARANOID, "w") : NULL;
+
+	if (f) {
+		fputs(paranoid_before, f);
+		fclose(f);
+	}
+}
+
+bool set_paranoid(int val)
+{
+	FILE *f = paranoid_owner ? fopen(PARANOID, "w") : NULL;
+
+	return f && fprintf(f, "%d\n", val) > 0 && !fclose(f);
 }
 
 bool pin(int cpu)

@@ -31,8 +31,8 @@ struct pmu_sink {
 /* Those of the PMU, @max at the most. Returns how many */
 unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max);
 
-/* Sets what everybody may see (perf_event_paranoid); returns what it was, or -1 */
-int set_paranoid(int val);
+/* Sets what everybody may see (perf_event_paranoid) until this program ends; false: it cannot */
+bool set_paranoid(int val);
 /* This thread runs on this CPU alone from now on, -1: on any; false if it cannot */
 bool pin(int cpu);
 /* This process has no rights of root any more; false if it cannot give them up */

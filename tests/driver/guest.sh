@@ -36,9 +36,12 @@ selftests() {
 	"$top/tools/board/board" run --timeout "$guest_timeout" --console "$tap_tmp/console" "$@" -- "
 		detach
 		$guest_first
+		paranoid=/proc/sys/kernel/perf_event_paranoid
 		echo '$_programs' | tr ';' '\n' | while read -r t; do
 			echo \"# program \${t%% *}\"
+			was=\$(cat \$paranoid)
 			env $guest_env /usr/lib/selftests/ntrace/\$t </dev/null 2>&1
+			[ \"\$(cat \$paranoid)\" = \"\$was\" ] || echo \"not ok 0 perf_event_paranoid stays \$was\"
 			echo \"# exit \$?, \$(cut -d. -f1 /proc/uptime) s of the guest\"
 		done
 		$guest_last

@@ -20,6 +20,16 @@ style() {
 			-f "$top/drivers/ntrace/compat.h"
 }
 
+# All selftests are built in a kernel tree, with the time that they need
+every_selftest() {
+	_to=$tap_tmp/tree/tools/testing/selftests/ntrace
+	grep -q '^timeout=' "$_to/settings" && grep -q '^CONFIG_NTRACE=' "$_to/config" || return
+	for _t in "$top"/selftests/ntrace/*_test.c; do
+		_t=${_t##*/}
+		grep -qE "^TEST_GEN_PROGS.* ${_t%.c}( |\$)" "$_to/Makefile" || return
+	done
+}
+
 # The parts of a kernel tree that the series changes
 series_applies() {
 	mkdir -p "$tap_tmp/tree/drivers/hwtracing"
@@ -32,6 +42,7 @@ series_applies() {
 	"$top/drivers/ntrace/series.sh" "$tap_tmp/tree" "$tap_tmp/series" || return
 	(cd "$tap_tmp/tree" && cat "$tap_tmp"/series/*.patch | patch -s -p1) || return
 	cmp "$top/drivers/ntrace/session.c" "$tap_tmp/tree/drivers/hwtracing/ntrace/session.c" &&
+		every_selftest &&
 		grep -q 'hwtracing/ntrace/Kconfig' "$tap_tmp/tree/drivers/hwtracing/Kconfig" &&
 		grep -q 'CONFIG_NTRACE.*hwtracing/ntrace/' "$tap_tmp/tree/drivers/Makefile" &&
 		grep -q 'EXPORT_SYMBOL_GPL(perf_output_copy)' "$tap_tmp/tree/kernel/events/ring_buffer.c" &&
