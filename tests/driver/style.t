@@ -50,10 +50,11 @@ series_applies() {
 		! grep -q 'CONFIG_NTRACE[^)]*=' "$tap_tmp/tree/drivers/hwtracing/ntrace/Makefile"
 }
 
+# builds KERNEL [MAKE-ARGUMENTS]
 builds() {
 	# This build has a folder of its own, as other tests may be using the module.
 	_kdir=$O/root/kernel-$1/build
-	O=$tap_tmp/$1 KDIR=$_kdir "$top/drivers/ntrace/build.sh" "$1" W=1 >"$tap_tmp/built" 2>&1 || return
+	O=$tap_tmp/$1 KDIR=$_kdir "$top/drivers/ntrace/build.sh" "$@" W=1 >"$tap_tmp/built" 2>&1 || return
 	! grep -E 'drivers/ntrace.*(warning|error):|^[a-z/]+\.c:.*(warning|error):|\*\*\*' "$tap_tmp/built"
 }
 
@@ -63,10 +64,24 @@ layered() {
 	! [ -s "$tap_tmp/layers" ]
 }
 
-plan $(by_size 4 5)
+# No function of them is in the module then
+core_alone() {
+	# shellcheck disable=SC2086
+	builds 6.12 $without &&
+		! "${CROSS_COMPILE-riscv64-linux-gnu-}nm" "$tap_tmp/6.12/drivers/6.12/ntrace.ko" |
+			grep -E ' [tT] ntrace_(flight|record|causes|sifive|cs|tmc|etr)_'
+}
+
+without="CONFIG_NTRACE_FLIGHT=n CONFIG_NTRACE_CORESIGHT=n CONFIG_NTRACE_SIFIVE=n"
+plan $(by_size 5 9)
 ok "checkpatch --strict has nothing to say" style
 ok "builds for 6.12 without a warning" builds 6.12
 ok "a file calls only files below it" layered
+ok "the core builds without the flight recorder and foreign components" core_alone
+for option in $without; do
+	# shellcheck disable=SC2086
+	large_only ok "builds with $option" builds 6.12 $option
+done
 large_only ok "builds for the newest kernel without a warning" builds new
 ok "the series applies to a kernel tree" series_applies
 done_testing
