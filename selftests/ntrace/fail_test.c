@@ -319,7 +319,7 @@ TEST_F(fail, component_that_is_stuck)
 	EXPECT_EQ(fail_end(), 3);
 
 	/* It does, and nobody may start it while its registers are written */
-	ASSERT_EQ(fail_begin("function=ntrace_ramsink_revive watch=1"), 0);
+	ASSERT_EQ(fail_begin("function=ntrace_ramsink_comp_revive watch=1"), 0);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
 	EXPECT_EQ(fail_count("stuck"), 1);
 	EXPECT_GT(fail_end(), 0);
