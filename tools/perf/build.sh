@@ -8,15 +8,15 @@
 #   SYSROOT=DIR   riscv64 libraries for cross building; default build/root/sysroot
 #   SANITIZE=1    with address and undefined behaviour sanitizers, in perf/KVER/ARCH-sanitized
 #   SCRIPTS=1     with Python (python3-dev) for perf script -s, in perf/KVER/ARCH-scripts
-#   O=DIR         where perf/KVER/ARCH/perf goes; default build
+#   O=DIR         parent directory of perf/KVER/ARCH/perf; default build
 #   V=1           show the commands
 #
-# The source is not touched: what perf needs of it is copied to the cache, in a
-# folder named by source, patch and flags. A second run only compiles what
-# changed in our own files.
+# The script does not change the kernel source. It copies the part that perf
+# needs to a cache directory whose name depends on source, patch and flags. A
+# second run compiles only our own files that have changed.
 #
-# A version without a hook patch of its own takes the nearest one that applies. If none applies to
-# the kernel "new", the perf of "lts" is the one for both: perf/new is a link to perf/6.12 then.
+# A version without its own hook patch uses the nearest patch that applies. If none applies to the
+# kernel "new", the perf of "lts" serves both, and perf/new is a link to perf/6.12.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -41,7 +41,7 @@ version=$(sed -n 's/^VERSION = //p;s/^PATCHLEVEL = /./p;s/^SUBLEVEL = /./p' "$ks
 [ -n "$kver" ] || die "$ksrc/Makefile names no VERSION and PATCHLEVEL; give the version as KVER="
 version=${version:-$kver}
 
-# The distance of each hook patch from this version, nearest first: 7.3 is one from 7.2
+# List the hook patches, those of the nearest version first. 7.3 has the distance 1 from 7.2.
 hook_patches() {
 	for p in "$here"/hooks-*.patch; do
 		v=${p##*/hooks-} v=${v%.patch}
@@ -64,7 +64,7 @@ choose_patch() {
 	older_perf "$none"
 }
 
-# older_perf REASON: let the kernel "new" use the perf of "lts"; that of any other kernel is an error
+# older_perf REASON: use the perf of "lts" for the kernel "new"; fail for any other kernel
 older_perf() {
 	[ "$role" = new ] || die "$1"
 	echo "perf: $1. The perf of Linux 6.12 is used in its place" >&2
@@ -73,18 +73,18 @@ older_perf() {
 	exit
 }
 choose_patch
-# Corrections of that kernel's own perf, which later ones have
+# Fixes of perf in that kernel, which later kernels include
 backport=$here/backport-$(basename "${patch##*/hooks-}" .patch).patch
 [ -f "$backport" ] && applies "$backport" || backport=/dev/null
 
-# perf takes what libraries it finds. What is left out has no use for a trace and needs
-# tools of its own: Java, Perl, Rust, clang; and counters of other processors.
+# perf uses the libraries that it finds. Disable features that do not help with trace and that
+# need additional tools (Java, Perl, Rust, clang), and the counters of other processors.
 flags="WERROR=0 NO_LIBPERL=1 NO_JVMTI=1 NO_SDT=1 NO_LIBPFM4=1 NO_LIBLLVM=1 NO_RUST=1 NO_SHELLCHECK=1
 	BUILD_BPF_SKEL=0 LANG_BINDINGS= prefix=/usr/local"
-# A processor's list of events takes as long to build as half of perf, and the board has none
+# Building the processors' event lists takes as long as half of perf, and the board needs none
 [ -n "${KSRC:-}" ] || flags="$flags JEVENTS_ARCH=none"
 [ "$kver" != 6.12 ] || flags="$flags NO_LIBZSTD=1"
-# Starting Python takes time and it is not on each host, so that it is a perf of its own
+# perf with Python is a separate build, because Python starts slowly and is not on every host
 [ -n "${SCRIPTS:-}${KSRC:-}" ] || flags="$flags NO_LIBPYTHON=1"
 if [ -n "${SANITIZE:-}" ]; then
 	flags="$flags NO_LIBUNWIND=1 NO_LIBBABELTRACE=1 NO_LIBNUMA=1 NO_LZMA=1 NO_LIBBPF=1 NO_SLANG=1 NO_LIBCRYPTO=1
@@ -101,14 +101,14 @@ riscv64)
 		cc=${CC:-gcc}
 	else
 		[ -d "$sysroot/usr/include" ] || die "no riscv64 libraries at $sysroot; run 'tools/setup/setup sysroot', or set SYSROOT="
-		# the board's console is a plain one, and the host's Python is not the board's. A host's g++ would
-		# make perf need libstdc++ there
+		# The board has a plain console and lacks the host's Python. A host's g++ would make
+		# perf need libstdc++ on the board.
 		flags="$flags NO_SLANG=1 CXX=false"
 		case $flags in *NO_LIBPYTHON*) ;; *) flags="$flags NO_LIBPYTHON=1" ;; esac
 	fi ;;
 *)	die "unknown architecture $arch: x86_64 or riscv64; set ARCH=" ;;
 esac
-# perf is linked with the Python that comes first in PATH
+# perf is linked with the first Python in PATH
 python=
 case $flags in *NO_LIBPYTHON*) ;; *) python=$(command -v python3 || :) ;; esac
 command -v "$cc" >/dev/null || die "no compiler $cc"
@@ -135,7 +135,7 @@ copy_source() {
 	rm -rf "$src" && mv "$src.new" "$src"
 }
 
-# lay FROM TO: copy where it differs, so that make sees only what changed
+# lay FROM TO: copy if the files differ, so that make rebuilds only changed files
 lay() {
 	mkdir -p "$(dirname "$2")"
 	cmp -s "$1" "$2" || cp "$1" "$2"
@@ -152,7 +152,7 @@ lay_ours() {
 	(cd "$top/tools/lib/ntrace" && find . -name '*.[ch]') | while read -r f; do
 		lay "$top/tools/lib/ntrace/$f" "$perf/util/ntrace-decoder/$f"
 	done
-	# what we no longer have must not be compiled
+	# Remove files that we no longer have, so that they are not compiled
 	(cd "$perf/util/ntrace-decoder" && find . -name '*.[ch]') | while read -r f; do
 		[ -f "$top/tools/lib/ntrace/$f" ] || rm -f "$perf/util/ntrace-decoder/$f"
 	done
@@ -161,8 +161,8 @@ lay_ours() {
 	done
 }
 
-# With sanitizers, each holder of a map has a pointer of its own, and perf compares these where it
-# asks whether a map is the kernel's: no kcore would be read.
+# With sanitizers, each holder of a map has a different pointer to it. perf compares such pointers
+# to detect the kernel's map, and would not read kcore.
 mend_checked() {
 	f=$src/tools/perf/util/map.c
 	sed 's/return machine__kernel_map(\(.*\)) == map;/return RC_CHK_EQUAL(machine__kernel_map(\1), map);/' "$f" >"$dir/map.c"
@@ -189,7 +189,7 @@ build() {
 		set -- "$@" ARCH=riscv CROSS_COMPILE="${cc%gcc}" CC="$dir/cross-gcc"
 	fi
 	[ "${V:-}" != 1 ] || set -- "$@" V=1
-	# perf's Makefile must not see the variables of the make that called us
+	# Hide the variables of the make that called us from perf's Makefile
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u O make -j"$jobs" "$@" >"$dir/log" 2>&1 || {
 		grep -E 'error|Error|\*\*\*' "$dir/log" | head -n 30 >&2
 		[ "${patch##*/}" != "hooks-$kver.patch" ] || die "building failed; the whole log is $dir/log"
@@ -204,7 +204,7 @@ missing() {
 	sed -n 's/^\.*  *\([A-Za-z0-9_-]*\): \[.*OFF.*\].*/\1/p' "$dir/log" | sort -u | tr '\n' ' '
 }
 
-# our files, and what is mended, as they were at the last good build
+# Hash of our files and of the mended files, to compare with the last good build
 ours=$({
 	cd "$top" && find tools/perf tools/lib/ntrace include -type f \( -name '*.[ch]' -o -name Build \) -exec cat {} +
 	[ -z "${SANITIZE:-}" ] || echo map.c
@@ -218,7 +218,7 @@ if [ ! -f "$dir/good" ] || [ "$(cat "$dir/good")" != "$ours" ] || [ ! -x "$out/p
 	build
 	echo "$ours" >"$dir/good"
 fi
-# FROM TO: at once, as somebody may be running it
+# publish FROM TO: replace the file atomically, because it may be running
 publish() {
 	cmp -s "$1" "$2" || { cp "$1" "$2.new" && chmod 755 "$2.new" && mv "$2.new" "$2"; }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * N-Trace: tables of what messages and metadata say. The bytes were put together from
- * the RISC-V N-Trace Specification 1.0, chapters 3 and 6.
+ * Tests of N-Trace messages and metadata with tables of the expected results. The bytes were
+ * assembled from the RISC-V N-Trace Specification 1.0, chapters 3 and 6.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -14,7 +14,7 @@
 static const struct message_test {
 	u8		bytes[16];
 	int		size;
-	int		ret;		/* of nt_message_decode() */
+	int		ret;		/* result of nt_message_decode() */
 	const char	*text;
 } message_tests[] = {
 	{ { 0x08, 0x08, 0xa4, 0x27 }, 4, 1, "Ownership PROCESS=0x9a42 FORMAT=2 PRV=U scontext=0x4d2" },
@@ -36,12 +36,12 @@ static const struct message_test {
 	  "ProgTraceCorrelation EVCODE=4 (Program Trace Disabled) CDF=1 I-CNT=2 HIST=0x1" },
 	/* idle bytes (chapter 3.1.3) before a message */
 	{ { 0xff, 0xff, 0x0c, 0x17 }, 4, 1, "DirectBranch I-CNT=5" },
-	/* not the end of a message yet */
+	/* incomplete messages */
 	{ { 0x10, 0x31 }, 2, 0, NULL },
 	{ { 0xff, 0xff }, 2, 0, NULL },
 	/* MSEO 10 is reserved */
 	{ { 0x0c, 0x16, 0x17 }, 3, NT_E_MSEO, NULL },
-	/* a field too many, a field too few */
+	/* one field too many, and one field too few */
 	{ { 0x0c, 0x15, 0x17, }, 3, NT_E_EXTRA, NULL },
 	{ { 0x10, 0x33 }, 2, NT_E_MISSING, NULL },
 	/* HIST without a stop-bit */
@@ -85,9 +85,9 @@ static int test__ntrace_messages(struct test_suite *test __maybe_unused, int sub
 
 static const struct info_test {
 	const char	*name;
-	int		word;		/* which one is changed ... */
-	u64		value;		/* ... to this */
-	int		cut;		/* words that are missing at the end */
+	int		word;		/* index of the word that is changed */
+	u64		value;		/* its new value */
+	int		cut;		/* number of words that are missing at the end */
 	bool		good;
 } info_tests[] = {
 	{ "as written", -1, 0, 0, true },
@@ -146,7 +146,7 @@ static int test__ntrace_metadata(struct test_suite *test __maybe_unused, int sub
 	return ret;
 }
 
-/* Encoders that are accepted; no other set-up may reach the decoder */
+/* Accept valid encoder parameters; no others may reach the decoder */
 static int test__ntrace_config(struct test_suite *test __maybe_unused, int subtest __maybe_unused)
 {
 	struct ntrace_cpu cpu = { .xlen = 64, .src_bits = 4, .ts_width = 40 };
@@ -193,8 +193,8 @@ static struct test_case tests__ntrace[] = {
 
 struct test_suite suite__ntrace = {
 	/*
-	 * `perf test ntrace` and `perf test N-Trace` run it. perf of 6.12 looks for the word in the
-	 * names of the parts, too.
+	 * `perf test ntrace` and `perf test N-Trace` run this suite. perf of Linux 6.12 also looks
+	 * for the word in the names of the test cases.
 	 */
 	.desc = "N-Trace (ntrace)",
 	.test_cases = tests__ntrace,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * N-Trace: which code was at an address, for the process that executed there.
+ * Code lookup for the N-Trace decoder, by address and process.
  *
- * User code comes from the maps of the process, kernel code from those of the
- * machine (kcore, vmlinux, modules), machine mode's from the ELF file of the
- * firmware, which nothing in perf.data names.
+ * User code is read from the maps of the process, kernel code from the maps of the machine (kcore,
+ * vmlinux, modules), and machine-mode code from the ELF file of the firmware, which perf.data does
+ * not name.
  */
 #include <elf.h>
 #include <errno.h>
@@ -52,7 +52,7 @@ static bool ntrace_firmware_check(const struct ntrace_firmware *fw)
 	       ehdr->e_phnum <= (fw->file_size - ehdr->e_phoff) / sizeof(Elf64_Phdr);
 }
 
-/* @bias is added to the addresses of the ELF file: a firmware may be position independent */
+/* @bias is added to the addresses of the ELF file, because firmware may be position independent */
 static int ntrace_firmware_segments(struct ntrace_firmware *fw, u64 bias)
 {
 	const Elf64_Ehdr *ehdr = fw->file;
@@ -178,7 +178,10 @@ static u64 ntrace_process_space(struct ntrace *nt, pid_t pid)
 {
 	struct ntrace_process *process = pid < 0 ? NULL : ntrace_process(nt, pid);
 
-	/* the process can be found again from its space; bit 63 is a guest's */
+	/*
+	 * The lower half is the PID, so that the process can be found from its space; bit 63 marks
+	 * guests
+	 */
 	return process ? (u64)(process->space & INT32_MAX) << 32 | (u32)pid : NTRACE_SPACE_UNKNOWN;
 }
 
@@ -198,8 +201,8 @@ static bool ntrace_is_guest_space(u64 space)
 }
 
 /*
- * A guest is identified by the process that runs it. There is no agreed meaning of hcontext, but
- * when it changes, another guest may execute: only the first guest has the code that the options
+ * A guest is identified by the process that runs it. The meaning of hcontext is not defined, but
+ * when it changes, another guest may execute. Only the first guest has the code that the options
  * name.
  */
 static u64 ntrace_guest_space(struct ntrace_queue *q, pid_t pid, const struct nt_context *context)
@@ -208,7 +211,7 @@ static u64 ntrace_guest_space(struct ntrace_queue *q, pid_t pid, const struct nt
 	struct ntrace_guest guest;
 	u64 hcontext = context->has_hcontext ? context->hcontext : 0;
 
-	/* it is one of several, and nothing says which */
+	/* One of several guests executes, and its process is unknown */
 	if (!process || (pid <= 0 && symbol_conf.guestmount))
 		return NTRACE_SPACE_NO_GUEST;
 	if (!process->has_guest) {
@@ -218,7 +221,7 @@ static u64 ntrace_guest_space(struct ntrace_queue *q, pid_t pid, const struct nt
 	}
 	if (process->has_hcontext != context->has_hcontext || process->hcontext != hcontext)
 		return NTRACE_SPACE_NO_GUEST;
-	/* its process, if events of the guest report it */
+	/* Add the process in the guest, if events of the guest report it */
 	ntrace_find_guest_task(q, context, &guest);
 	return NTRACE_SPACE_GUEST | (u64)guest.pid << 32 | (u32)pid;
 }
@@ -257,7 +260,7 @@ void ntrace_code_changed(struct ntrace *nt, pid_t pid)
 
 		if (pid >= 0 && q->pid != pid)
 			continue;
-		/* nobody uses what was decoded and read of the old space any more */
+		/* Code that was decoded and read from the old space is not used any more */
 		if (pid >= 0) {
 			nt_image_remap(q->image);
 			continue;
@@ -267,7 +270,9 @@ void ntrace_code_changed(struct ntrace *nt, pid_t pid)
 	}
 }
 
-/* A guest that this process runs has switched to another process, or has other code */
+/*
+ * A guest that this process runs has switched to another process or, if @code, has changed its code
+ */
 void ntrace_guest_changed(struct ntrace *nt, pid_t pid, bool code)
 {
 	unsigned int i;
@@ -308,8 +313,8 @@ bool ntrace_code_executed(struct ntrace *nt, pid_t pid)
 /* -------------------------------------------------------------- perf's maps */
 
 /*
- * perf finds files by name, on the machine where it runs: a program of the
- * same name for another architecture must not be taken for the one that ran.
+ * perf finds files by name on the machine that decodes. Reject a program of the same name for
+ * another architecture, because it is not the program that was traced.
  */
 static bool ntrace_dso_is_riscv(struct dso *dso, struct machine *machine)
 {
@@ -323,8 +328,8 @@ static bool ntrace_dso_is_riscv(struct dso *dso, struct machine *machine)
 }
 
 /*
- * perf finds the vDSO of the machine where it runs. The one of the recording is
- * in the build-id cache, by the build id that the recording names.
+ * perf finds the vDSO of the machine that decodes. The vDSO of the recording is in the build-id
+ * cache, under the build ID that the recording names.
  */
 static void ntrace_vdso_load(struct ntrace *nt)
 {
@@ -361,8 +366,8 @@ static ssize_t ntrace_vdso_read(struct ntrace *nt, u64 offset, u8 *buf, size_t s
 }
 
 /*
- * perf may have several objects for the same file, if events report its inode differently. Only one
- * of them gets the build id that the recording names.
+ * perf may have several DSOs for the same file, if events report its inode differently. Only one of
+ * them has the build ID that the recording names.
  */
 static void ntrace_dso_find_build_id(struct dso *dso, struct machine *machine)
 {
@@ -415,8 +420,8 @@ static ssize_t ntrace_dso_read(struct dso *dso, struct machine *machine, u64 off
 }
 
 /*
- * perf takes modules of the default guest from /lib/modules of the machine where it runs, by
- * their names alone: only kcore has what the guest executed.
+ * perf reads modules of the default guest from /lib/modules of the machine that decodes, by name
+ * alone. Only kcore contains the code that the guest executed.
  */
 static bool ntrace_dso_is_other(struct dso *dso, struct machine *machine)
 {
@@ -436,7 +441,7 @@ static ssize_t ntrace_map_read(struct machine *machine, struct ntrace *nt, struc
 		goto out;
 	map__load(al.map);
 	dso = map__dso(al.map);
-	/* only now the kernel's map has its true size */
+	/* The kernel's map has its final size only after map__load() */
 	if (!dso || addr < map__start(al.map) || addr >= map__end(al.map))
 		goto out;
 	if (ntrace_dso_is_other(dso, machine))
@@ -451,7 +456,7 @@ out:
 	return len;
 }
 
-/* Loading the kernel's map may replace it, and those of modules, by kcore's */
+/* Loading the kernel's map may replace this map and the maps of modules by the maps of kcore */
 static void ntrace_load_kernel(struct ntrace *nt)
 {
 	if (!nt->kernel_loaded && machine__kernel_map(nt->machine))
@@ -460,8 +465,9 @@ static void ntrace_load_kernel(struct ntrace *nt)
 }
 
 /*
- * "perf kvm --guest record" writes down where the kernel of a guest is. Otherwise the options of
- * this command decide: those of the default guest, or files of this one (--guestmount).
+ * "perf kvm --guest record" records the address of the guest kernel. Otherwise the options of this
+ * command decide, which name the kernel of the default guest or the files of this guest
+ * (--guestmount).
  */
 static struct map *ntrace_guest_kernel(struct machine *guest)
 {
@@ -478,8 +484,8 @@ static struct map *ntrace_guest_kernel(struct machine *guest)
 }
 
 /*
- * With --guestmount, each guest that has files there is a machine of its own. Any other guest is
- * the default one
+ * With --guestmount, each guest with files below this directory is a separate machine. Any other
+ * guest is the default guest.
  */
 static struct machine *ntrace_guest_machine(struct machines *machines, pid_t pid)
 {
@@ -496,8 +502,8 @@ static struct machine *ntrace_guest_machine(struct machines *machines, pid_t pid
 }
 
 /*
- * A guest is known by the process that runs it. Nothing is known of a guest's processes. With
- * --guest-code, they have the code of the process that runs the guest.
+ * A guest is identified by the process that runs it. Its processes are unknown. With --guest-code,
+ * they have the code of the process that runs the guest.
  */
 static bool ntrace_find_guest(struct ntrace_queue *q, pid_t pid)
 {
@@ -519,7 +525,9 @@ static bool ntrace_find_guest(struct ntrace_queue *q, pid_t pid)
 	return q->guest_thread;
 }
 
-/* Code of a guest's process, whose maps are events of the guest (perf inject --guest-data) */
+/*
+ * Read code of a guest's process, whose maps were recorded in the guest (perf inject --guest-data)
+ */
 static ssize_t ntrace_guest_process_read(struct ntrace_queue *q, u64 space, u64 addr, u8 *buf,
 					 size_t size)
 {
@@ -578,7 +586,10 @@ static ssize_t ntrace_space_read(struct ntrace_queue *q, u64 space, u64 addr, u8
 	return len;
 }
 
-/* The page that has @addr, from @addr's map on: maps end at pages, but not all begin there */
+/*
+ * Return the page that contains @addr. If the code before @addr cannot be read, the page starts at
+ * @addr, because maps end at page boundaries but not all of them start there.
+ */
 static struct ntrace_page *ntrace_code_page(struct ntrace_queue *q, u64 space, u64 addr)
 {
 	u64 base = addr & ~(u64)(NTRACE_PAGE - 1);
@@ -607,8 +618,8 @@ static struct ntrace_page *ntrace_code_page(struct ntrace_queue *q, u64 space, u
 }
 
 /*
- * An encoder that traces machine mode and sends no Ownership messages: only the address says
- * whether code is the firmware's. No process has mapped that.
+ * Return true if the encoder traces machine mode and sends no Ownership messages. Firmware code is
+ * then recognised only by its address, which no process has mapped.
  */
 static bool ntrace_hides_firmware(const struct ntrace_queue *q)
 {
@@ -617,8 +628,8 @@ static bool ntrace_hides_firmware(const struct ntrace_queue *q)
 }
 
 /*
- * Code that is not known: may it be that of a firmware? If the user has named the firmware, what
- * that file does not have is not the firmware's.
+ * Return true if unknown code at @addr may be firmware code. If the user has named the firmware,
+ * code that is not in its file is not firmware code.
  */
 bool ntrace_may_be_firmware(struct ntrace_queue *q, u64 addr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * This file has all differences between the perf sources of Linux 6.12 and 7.2. 6.12 defines
- * HAVE_AUXTRACE_SUPPORT; in 7.2 AUX tracing is always there.
+ * All differences between the perf sources of Linux 6.12 and 7.2. The source of 6.12 defines
+ * HAVE_AUXTRACE_SUPPORT; in 7.2, AUX tracing cannot be disabled.
  */
 #ifndef INCLUDE__PERF_NTRACE_COMPAT_H__
 #define INCLUDE__PERF_NTRACE_COMPAT_H__
@@ -59,7 +59,7 @@ static inline u64 ntrace_synth_id(struct evsel *evsel)
 
 #define ntrace_sample_intval(evsel, sample, name) evsel__intval(evsel, sample, name)
 
-/* The error is no argument of arch_evsel__open_strerror() yet: it is still in errno */
+/* In 6.12, arch_evsel__open_strerror() has no error argument and reads errno */
 #define NTRACE_OPEN_ERR
 #define NTRACE_OPEN_ERRNO errno
 

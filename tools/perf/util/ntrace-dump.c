@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* N-Trace: messages as perf script -D lists them: offset, bytes, text. */
+/* List of N-Trace messages for perf script -D, with offset, bytes and text. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 
 #define NTRACE_BYTES_PER_LINE	12
 
-/* A message may be split between two records of the same buffer: what is left of it */
+/* Rest of a message that continues in the next record of the same buffer */
 struct ntrace_dump {
 	u8	*rest;
 	size_t	size;
-	u64	end;	/* offset after it */
+	u64	end;	/* offset of the byte after rest */
 };
 
 static void ntrace_dump_message(u64 offset, const u8 *data, size_t size, const char *text)
@@ -37,7 +37,7 @@ static void ntrace_dump_message(u64 offset, const u8 *data, size_t size, const c
 	}
 }
 
-/* Returns how many bytes are left over: they are the beginning of a message */
+/* Return the number of bytes at the end that start an incomplete message */
 static size_t ntrace_dump_messages(const struct nt_config *config, u64 offset, const u8 *data,
 				   size_t size)
 {
@@ -61,7 +61,7 @@ static size_t ntrace_dump_messages(const struct nt_config *config, u64 offset, c
 				    text);
 		pos += msg.offset + msg.length;
 	}
-	/* idle bytes (chapter 3.1.3) are between messages, not of one */
+	/* Idle bytes (chapter 3.1.3) separate messages and do not start one */
 	while (pos < size && data[pos] == 0xff)
 		pos++;
 	return size - pos;
@@ -103,7 +103,7 @@ int ntrace_dump_buffer(struct ntrace *nt, union perf_event *event, const u8 *dat
 		return 0;
 	}
 
-	/* perf pads a record by up to 7 zero bytes, which offsets do not count */
+	/* perf pads a record with up to 7 zero bytes, which are not included in offsets */
 	padding = dump->end - offset;
 	rest = padding < 8 && dump->size >= padding ? dump->size - padding : 0;
 	all = malloc(rest + size + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* N-Trace: errors as events, and their sum at the end. */
+/* N-Trace errors, delivered as events and summarised at the end. */
 #include <inttypes.h>
 
 #include <linux/kernel.h>
@@ -9,7 +9,7 @@
 #include "ntrace-priv.h"
 #include "session.h"
 
-/* Code that the kernel patched after it was copied does not go together with the trace */
+/* Count errors in kernel code. The kernel may have patched it after perf had copied it. */
 static void ntrace_count_patched(struct ntrace *nt, int code, u64 ip)
 {
 	if (code >= -NT_E_INSN && code <= -NT_E_ADDR && ip >= nt->kernel_start)
@@ -17,8 +17,8 @@ static void ntrace_count_patched(struct ntrace *nt, int code, u64 ip)
 }
 
 /*
- * /proc/kcore of this machine, which perf reads if it may, has the code of now, not that of the
- * recording
+ * Return true if the recording has its own kcore. Otherwise perf reads /proc/kcore of this machine
+ * if permitted, which contains the current code and not the code at the time of the recording.
  */
 static bool ntrace_has_kcore(struct ntrace *nt)
 {
@@ -40,7 +40,7 @@ static size_t ntrace_patched_text(struct ntrace *nt, char *text, size_t size)
 			 (unsigned long long)nt->kernel_errors, what);
 }
 
-/* There is nothing to decode: print the likely reasons */
+/* Warn that there is nothing to decode, with the likely reasons */
 static void ntrace_no_trace(struct ntrace *nt)
 {
 	if (nt->info.flags & NTRACE_INFO_FLAG_SNAPSHOT)
@@ -51,7 +51,10 @@ static void ntrace_no_trace(struct ntrace *nt)
 			    "Nothing that the event selects has run, or perf record was killed.");
 }
 
-/* No error, and no code: nothing else says that something is wrong */
+/*
+ * Warn if no code was decoded although there was no error, because nothing else reports this
+ * problem
+ */
 static void ntrace_nothing_decoded(struct ntrace *nt)
 {
 	if (!nt->nr_streams || nt->decoded || nt->damaged || nt->synth_opts.range_num)
@@ -72,13 +75,13 @@ int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t ti
 	if ((code == NTRACE_ERROR_LOST || code == NTRACE_ERROR_BUSY) &&
 	    nt->synth_opts.error_minus_flags & AUXTRACE_ERR_FLG_DATA_LOST)
 		return 0;
-	/* lost trace is no damage, and firmware that is not known is a gap */
+	/* Lost trace and unknown firmware leave gaps, but do not mean that the trace is damaged */
 	nt->damaged |= code != NTRACE_ERROR_LOST && code != NTRACE_ERROR_OVERFLOW &&
 		       code != NTRACE_ERROR_FIRMWARE && code != NTRACE_ERROR_BUSY;
 	if (code > 0 && code < NTRACE_NR_ERRORS)
 		nt->nr_errors[code]++;
 	ntrace_count_patched(nt, code, ip);
-	/* the exit status and the sum at the end do not depend on it */
+	/* The exit status and the summary count an error even if option e is not set */
 	if (!nt->synth_opts.errors)
 		return 0;
 	auxtrace_synth_error(&event.auxtrace_error, PERF_AUXTRACE_ERROR_ITRACE, code, cpu, pid,
@@ -109,7 +112,7 @@ static const char *ntrace_error_text(int code)
 	return nt_error_text(-code);
 }
 
-/* What was lost, and why: perf itself says only how many errors there were */
+/* Print the lost trace with the reasons, because perf itself prints only the number of errors */
 void ntrace_synth_summary(struct ntrace *nt)
 {
 	char text[4096];

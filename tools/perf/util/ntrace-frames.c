@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * N-Trace: frames that a CoreSight ETR wrote, with the bytes of several encoders in them. Each
- * queue takes the bytes of its encoder's trace ID.
+ * Frames of a CoreSight ETR, which interleave the bytes of several encoders. Each queue extracts
+ * the bytes with its encoder's trace ID.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "ntrace-priv.h"
 #include "session.h"
 
-/* No message has a byte with this MSEO (chapter 3.1.4): a decoder sees that bytes are missing. */
+/* MSEO value that is reserved (chapter 3.1.4), so that the decoder detects missing bytes */
 #define NTRACE_BROKEN	0x02
 #define NTRACE_IDLE	0xff
 
@@ -30,22 +30,22 @@ bool ntrace_stretch_has_frames(const struct ntrace_stretch *stretch)
 }
 
 /*
- * Is trace of all encoders of an ETR missing before @size bytes of frames? Their queues report that
- * where it is missing, and not where PERF_RECORD_AUX comes.
+ * Return true if trace of all encoders of an ETR is missing before @size bytes of frames. The
+ * queues report this loss at its position in the trace, and not at the time of PERF_RECORD_AUX.
  */
 bool ntrace_frames_lost(u64 flags, u64 size)
 {
 	return size && ntrace_flags_frames(flags) && flags & PERF_AUX_FLAG_PARTIAL;
 }
 
-/* Where the bytes of one ID go; there are always fewer of them than bytes of frames */
+/* Output buffers for each ID; an ID always has fewer bytes than the frames */
 struct ntrace_frames {
 	struct nt_frames	*frames;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
 	unsigned int		id;
 };
 
-/* Bytes of one ID, when it is asked which IDs there are */
+/* Size of the output buffer of one ID while looking for unknown IDs */
 #define NTRACE_FRAMES_CHECK	4096
 
 struct ntrace_frames_check {
@@ -89,7 +89,7 @@ static void ntrace_frames_warn(struct ntrace_frames *f, const u8 *data, size_t s
 }
 
 /*
- * All of a stretch, buffer by buffer, is given to @put. Returns false if one of them cannot be read
+ * Pass the bytes of a stretch to @put, buffer by buffer. Return false if a buffer cannot be read.
  */
 static bool ntrace_frames_convert(struct ntrace_queue *q, const struct ntrace_piece *piece,
 				  struct ntrace_frames *f,
@@ -151,7 +151,7 @@ void ntrace_frames_check_ids(struct ntrace_queue *q, struct ntrace_piece *piece)
 }
 
 /*
- * The ID of the encoder that the queue reads; @piece may be in the buffer of another encoder's CPU.
+ * Return the trace ID of the queue's encoder. @piece may be in the buffer of another encoder's CPU.
  */
 static u32 ntrace_frames_id(struct ntrace_queue *q, const struct ntrace_piece *piece)
 {
@@ -164,8 +164,8 @@ static u32 ntrace_frames_id(struct ntrace_queue *q, const struct ntrace_piece *p
 }
 
 /*
- * Idle bytes follow the last one; nt_frames_convert() writes there, too. A message that was cut
- * short must not go on in them.
+ * Fill the rest of the buffer, which nt_frames_convert() may have overwritten, with idle bytes. End
+ * a truncated message, so that it does not continue in the idle bytes.
  */
 static void ntrace_frames_end(struct nt_frames_out *out)
 {
@@ -175,11 +175,12 @@ static void ntrace_frames_end(struct nt_frames_out *out)
 }
 
 /**
- * ntrace_frames_data - the bytes of one encoder in a stretch of frames
- * @q: the queue of the encoder
- * @piece: the stretch; its @data is set, and freed with it
+ * ntrace_frames_data() - extract the bytes of one encoder from a stretch of frames
+ * @q: queue of the encoder
+ * @piece: the stretch; its @data is set, and is freed with it
  *
- * Return: @piece->size bytes, idle ones after the last; NULL without memory.
+ * Return: @piece->size bytes, padded with idle bytes; NULL if memory is exhausted or the trace
+ * cannot be read.
  */
 const u8 *ntrace_frames_data(struct ntrace_queue *q, struct ntrace_piece *piece)
 {
@@ -189,7 +190,7 @@ const u8 *ntrace_frames_data(struct ntrace_queue *q, struct ntrace_piece *piece)
 
 	if (piece->data)
 		return piece->data;
-	/* nt_frames_convert() wants room for a frame beyond the last byte */
+	/* nt_frames_convert() needs space for a frame after the last byte */
 	out->size = piece->size + NT_FRAMES_OUT_MIN;
 	out->data = malloc(out->size);
 	f.frames = nt_frames_new();

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * N-Trace: gaps of the trace, and who may have run in them.
+ * Gaps in the trace, and the threads that may have run in them.
  *
- * A thread that ran while nothing was traced of it has called and returned unseen, so the calls
- * that are known of it must not be shown any more. perf drops them when the thread's next event
- * has another trace number. Each thread has a number of its own, and gets a new one if
+ * A thread that ran in a gap may have called and returned without being traced, so its call stack
+ * is not valid any more. perf drops the call stack when the thread's next event has another trace
+ * number. Each thread has its own trace number, and gets a new one if
  *
  *   - it executes on a CPU when a gap begins there,
- *   - it is switched to on a CPU in a gap, or on a CPU that is not traced,
- *   - it is switched to and away again, and nothing was traced on the CPU meanwhile, after perf
- *     has disabled an event: Linux lets threads of one program swap their events when they are
- *     switched, so nobody knows which of them has that event.
+ *   - it is switched in on a CPU in a gap, or on a CPU that is not traced,
+ *   - after perf has disabled an event, it is switched in and out and no instruction was traced on
+ *     the CPU between these switches. Linux lets threads of one program swap their events at a
+ *     context switch, so it is unknown which thread has the disabled event.
  *
- * That needs events of context switches, and trace that is decoded in step with them. Without
- * either, any thread may have run in a gap: a new epoch begins, and all get new numbers.
+ * This needs context-switch events, and trace that is decoded in step with them. Without either,
+ * any thread may have run in a gap, so a new epoch begins and all threads get new numbers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,10 @@
 #include "thread-stack.h"
 #include "thread.h"
 
-/* @insns: what its CPU had executed when the thread was switched to; @cpu: that CPU, or -1 */
+/*
+ * @insns is the number of instructions traced on @cpu before the thread was switched in; @cpu is -1
+ * if the thread does not run
+ */
 struct ntrace_tid {
 	u64	epoch;
 	u64	trace_nr;
@@ -49,7 +52,7 @@ static bool ntrace_tid_equal(long a, long b, void *ctx __maybe_unused)
 	return a == b;
 }
 
-/* Each CPU has an idle thread of its own */
+/* Each CPU has its own idle thread */
 static long ntrace_tid_key(pid_t tid, int cpu)
 {
 	return tid ? tid : -1L - cpu;
@@ -79,7 +82,7 @@ static void ntrace_tid_update(struct ntrace *nt, struct ntrace_tid *known)
 	known->trace_nr = ++nt->last_trace_nr;
 }
 
-/* The thread has run, and nobody knows what it did */
+/* The thread has run without being traced */
 static void ntrace_tid_forget(struct ntrace *nt, pid_t tid, int cpu)
 {
 	struct ntrace_tid *known = tid == -1 ? NULL : ntrace_tid_find(nt, tid, cpu);
@@ -98,7 +101,9 @@ static bool ntrace_has_switches(struct ntrace_queue *q)
 	return q->nt->have_switches && !q->timeless;
 }
 
-/* The thread of the queue executes: its number says which of its calls are known */
+/*
+ * The thread of the queue executes. Set its trace number, so that perf drops an invalid call stack.
+ */
 void ntrace_gap_enter(struct ntrace_queue *q)
 {
 	struct ntrace *nt = q->nt;
@@ -117,7 +122,7 @@ void ntrace_gap_enter(struct ntrace_queue *q)
 	thread_stack__set_trace_nr(q->thread, q->cpu, q->trace_nr);
 }
 
-/* From here on, nothing is traced of the CPU (or thread) of this queue */
+/* Start a gap in the trace of the CPU (or thread) of this queue */
 void ntrace_gap_open(struct ntrace_queue *q)
 {
 	struct ntrace *nt = q->nt;
@@ -149,7 +154,10 @@ static void ntrace_gap_end(struct ntrace_queue *q)
 		q->nt->epoch++;
 }
 
-/* Trace continues. If several CPUs share a sink, it may be in the buffer of another CPU */
+/*
+ * End the gap, because trace continues. If several CPUs share a sink, the gap may be in a stream of
+ * another CPU's buffer.
+ */
 void ntrace_gap_close(struct ntrace_queue *q)
 {
 	struct ntrace *nt = q->nt;
@@ -163,7 +171,7 @@ void ntrace_gap_close(struct ntrace_queue *q)
 	ntrace_gap_enter(q);
 }
 
-/* Is there a gap on this CPU, or no trace of it at all? */
+/* Return true if this CPU is in a gap or is not traced */
 static bool ntrace_gap_at(struct ntrace *nt, int cpu)
 {
 	bool traced = false;
@@ -181,7 +189,7 @@ static bool ntrace_gap_at(struct ntrace *nt, int cpu)
 	return !traced;
 }
 
-/* Instructions that were traced on this CPU */
+/* Number of instructions that were traced on this CPU */
 static u64 ntrace_gap_insns(struct ntrace *nt, int cpu)
 {
 	u64 insns = 0;
@@ -194,7 +202,7 @@ static u64 ntrace_gap_insns(struct ntrace *nt, int cpu)
 	return insns;
 }
 
-/* The thread was switched to */
+/* The thread was switched in */
 void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu)
 {
 	struct ntrace_tid *known;
@@ -210,7 +218,7 @@ void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu)
 	known->cpu = cpu;
 }
 
-/* The thread was switched away from */
+/* The thread was switched out */
 void ntrace_gap_switch_out(struct ntrace *nt, pid_t tid, int cpu)
 {
 	struct ntrace_tid *known;
@@ -225,7 +233,7 @@ void ntrace_gap_switch_out(struct ntrace *nt, pid_t tid, int cpu)
 	known->cpu = -1;
 }
 
-/* PERF_RECORD_AUX without trace: the encoder could not be started, for this thread */
+/* PERF_RECORD_AUX without trace means that the encoder could not be started for this thread */
 void ntrace_gap_refused(struct ntrace *nt, int cpu, pid_t tid)
 {
 	unsigned int i;
@@ -241,13 +249,16 @@ void ntrace_gap_refused(struct ntrace *nt, int cpu, pid_t tid)
 	ntrace_tid_forget(nt, tid, cpu);
 }
 
-/* Events were lost, and context switches may have been among them */
+/* Events were lost, which may have included context switches */
 void ntrace_gap_unknown(struct ntrace *nt)
 {
 	nt->epoch++;
 }
 
-/* Call chains for a sample of another event: drop what is not true any more */
+/*
+ * Before a sample of another event gets a call chain, drop the thread's call stack if it is not
+ * valid
+ */
 void ntrace_gap_sample(struct ntrace *nt, struct thread *thread, int cpu)
 {
 	struct ntrace_tid *known = ntrace_tid_find(nt, thread__tid(thread), cpu);

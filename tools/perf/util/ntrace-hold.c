@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * N-Trace: events of a recording that cannot be read twice.
+ * Events of a recording that cannot be read twice.
  *
- * Code must be read as it was at the time of the trace, so an event may only be delivered after
- * all trace that is older than it. Of a file, PERF_RECORD_AUX and the index are read in advance,
- * which tell how old trace is. From a pipe, or with perf record -z, they come among the other
- * events, and trace may come long after events that are younger: the kernel says where it is
- * only when the encoder has been stopped. So all events are held back until the end.
+ * Code must be read as it was at the time of the trace, so an event may only be delivered after all
+ * trace that is older than the event. With a file, PERF_RECORD_AUX and the index, which contain the
+ * age of the trace, are read in advance. With a pipe or perf record -z, they arrive among the other
+ * events, and trace may arrive long after younger events, because the kernel reports the position
+ * of trace only after the encoder was stopped. So all events are held until the end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,10 +21,10 @@
 struct ntrace_held {
 	struct list_head	list;
 	struct ordered_event	event;
-	union perf_event	copy[];	/* as large as its header says */
+	union perf_event	copy[];	/* size is in its header */
 };
 
-/* perf delivers an event, in the order of time */
+/* perf delivers events in the order of their times; hold a copy of each */
 static int ntrace_hold(struct ordered_events *oe, struct ordered_event *event)
 {
 	struct perf_session *session = container_of(oe, struct perf_session, ordered_events);
@@ -57,7 +57,7 @@ static void ntrace_hold_forget(struct ntrace_held *held)
 	free(held);
 }
 
-/* All trace is there: deliver what was held back */
+/* All trace is available, so deliver the held events */
 int ntrace_hold_end(struct ntrace *nt)
 {
 	struct ordered_events *oe = &nt->session->ordered_events;
@@ -67,7 +67,7 @@ int ntrace_hold_end(struct ntrace *nt)
 	if (!nt->deliver)
 		return 0;
 	oe->deliver = nt->deliver;
-	/* perf inject leaves them as they are */
+	/* perf inject does not decompress events */
 	if (list_empty(&nt->held))
 		pr_warning("N-Trace: this command does not decompress events, and the trace cannot be decoded without them: record without -z\n");
 	list_for_each_entry_safe(held, next, &nt->held, list) {

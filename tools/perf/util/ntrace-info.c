@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * N-Trace: the metadata that perf record wrote. The file may be damaged, so any value may be there.
+ * The metadata that perf record wrote. The file may be damaged, so each word may have any value.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +32,7 @@ const char *ntrace_missing_hint(const char *pmu_name)
 	return strcmp(pmu_name, NTRACE_PMU_NAME) || perf_pmus__find(NTRACE_PMU_NAME) ? "" : hint[0];
 }
 
-/* The words that this version knows; what an older file does not have is 0 */
+/* Return word @i, or 0 if it is missing in a file of an older version */
 static u64 ntrace_word(const __u64 *words, u64 nr, unsigned int i)
 {
 	return i < nr ? words[i] : 0;
@@ -197,7 +197,7 @@ bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config)
 	config->sequential_jump = !!(cpu->config & NTRACE_CONFIG_SEQUENTIAL_JUMP);
 	config->all_jumps = !!(cpu->config & NTRACE_CONFIG_ALL_JUMPS);
 	config->extend_addr = !!(cpu->config & NTRACE_CONFIG_EXTEND_ADDR);
-	/* The values of NTRACE_DIALECT_* are the library's */
+	/* NTRACE_DIALECT_* and NT_DIALECT_* have the same values */
 	config->dialect = cpu->dialect;
 	config->addr_bits = cpu->addr_bits;
 	return nt_config_check(config) == NT_OK;

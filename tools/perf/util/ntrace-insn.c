@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Instructions of RISC-V for perf script -F +brstackinsn. There, perf takes the code of any machine
- * for x86 code.
+ * RISC-V instructions for perf script -F +brstackinsn. perf itself decodes the code of any machine
+ * as x86 code.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * N-Trace: an AUX buffer cut into pieces, each of one struct auxtrace_buffer and of one
- * PERF_RECORD_AUX.
+ * Pieces of an AUX buffer, each in one struct auxtrace_buffer and in one PERF_RECORD_AUX.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,17 +41,17 @@ static int ntrace_queue_add_piece(struct ntrace_queue *q, struct auxtrace_buffer
 	return 0;
 }
 
-/* perf pads what it writes by up to 7 zero bytes, which no record tells of */
+/* perf pads trace with up to 7 zero bytes, which PERF_RECORD_AUX does not include */
 static bool ntrace_is_padding(u64 start, u64 end, u64 buffer_end)
 {
 	return end == buffer_end && end - start < PERF_AUXTRACE_RECORD_ALIGNMENT;
 }
 
-/* The stretches of one buffer, by offset */
+/* The stretches of one buffer, sorted by offset */
 struct ntrace_stretches {
 	const struct ntrace_stretch	*list;
 	size_t				nr;
-	size_t				next;	/* the first that ends after what was cut */
+	size_t				next;	/* first stretch after the last cut */
 };
 
 static u64 ntrace_stretch_end(const struct ntrace_stretch *stretch)
@@ -67,7 +66,7 @@ static int ntrace_queue_cut(struct ntrace_queue *q, struct auxtrace_buffer *buff
 	u64 pos = buffer->offset, stop;
 	int err;
 
-	/* buffers come in the order of the trace, unless the file is damaged */
+	/* Buffers are in the order of the trace, unless the file is damaged */
 	if (all->next && ntrace_stretch_end(&all->list[all->next - 1]) > pos)
 		all->next = 0;
 	for (; all->next < all->nr && pos < end; all->next++) {
@@ -87,7 +86,7 @@ static int ntrace_queue_cut(struct ntrace_queue *q, struct auxtrace_buffer *buff
 		if (err)
 			return err;
 		pos = stop;
-		/* it goes on in the next buffer */
+		/* The stretch continues in the next buffer */
 		if (stop < ntrace_stretch_end(stretch))
 			break;
 	}
@@ -115,7 +114,7 @@ static int ntrace_cmp_tid(const void *a, const void *b)
 	return ntrace_cmp((u32)x->tid, (u32)y->tid) ? : ntrace_cmp(x->offset, y->offset);
 }
 
-/* All that are known, by buffer: there is one for each CPU, or one for each thread */
+/* Sort all known stretches by buffer. There is one buffer for each CPU, or one for each thread. */
 void ntrace_sort_stretches(struct ntrace *nt, bool by_tid)
 {
 	qsort(nt->stretches, nt->nr_stretches, sizeof(*nt->stretches),
@@ -194,9 +193,10 @@ const u8 *ntrace_piece_data(struct ntrace_queue *q, struct ntrace_piece *piece)
 }
 
 /*
- * Does the piece begin inside a message? A stretch begins with a synchronising
- * one, if its first bytes were not lost or overwritten. Any byte may look like
- * the first one of that; PARTIAL may be a sink that ran around in its window.
+ * Return true if the piece may start inside a message. A stretch starts with a synchronising
+ * message if its first bytes were not lost or overwritten. Any byte may look like the start of such
+ * a message, so check its reason, because a sink with PERF_AUX_FLAG_PARTIAL may have wrapped
+ * around.
  */
 bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece)
 {
@@ -208,7 +208,7 @@ bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece)
 	if (stretch && (stretch->cut || stretch->offset != piece->offset))
 		return true;
 	ret = nt_message_decode(&q->config, ntrace_piece_data(q, piece), piece->size, &msg);
-	/* the first message may go on in the next piece */
+	/* The first message may continue in the next piece */
 	if (!ret && !partial)
 		return false;
 	if (ret <= 0 || !nt_message_is_sync(&msg))

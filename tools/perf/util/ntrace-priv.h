@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * N-Trace in perf, between its own files:
+ * Declarations that the files of N-Trace in perf share:
  *
- *   ntrace.c        the session: queues, sideband events, time
+ *   ntrace.c        session with queues, sideband events and time
  *   ntrace-hold.c   events of a recording that cannot be read twice
  *   ntrace-info.c   metadata (PERF_RECORD_AUXTRACE_INFO)
- *   ntrace-queue.c  one source of one AUX buffer, decoded in step with other events
- *   ntrace-pieces.c one AUX buffer, cut into pieces
- *   ntrace-frames.c frames of a CoreSight ETR, taken apart
- *   ntrace-time.c   timestamps to perf's time
+ *   ntrace-queue.c  decoding of one source of one AUX buffer in step with other events
+ *   ntrace-pieces.c pieces of one AUX buffer
+ *   ntrace-frames.c extraction of trace from frames of a CoreSight ETR
+ *   ntrace-time.c   conversion of timestamps to perf time
  *   ntrace-thread.c the thread that executes
- *   ntrace-quick.c  what messages alone report (--itrace=q)
- *   ntrace-code.c   what code was at an address: maps and objects
+ *   ntrace-quick.c  samples from the messages alone (--itrace=q)
+ *   ntrace-code.c   code at an address, from maps and DSOs
  *   ntrace-synth.c  samples
  *   ntrace-stack.c  call chains and branch stacks
- *   ntrace-gap.c    gaps, and whose calls are not known after them
+ *   ntrace-gap.c    gaps in the trace, after which call stacks are invalid
  *   ntrace-error.c  errors
  *   ntrace-dump.c   perf script -D
  *
- * Bytes are decoded by libntrace (<ntrace/ntrace.h>), which knows no perf.
+ * Bytes are decoded by libntrace (<ntrace/ntrace.h>), which does not depend on perf.
  */
 #ifndef INCLUDE__PERF_NTRACE_PRIV_H__
 #define INCLUDE__PERF_NTRACE_PRIV_H__
@@ -57,11 +57,11 @@ struct ntrace_cpu {
 	u64	ts_freq;
 	u32	ir_mode;
 	u32	xlen;
-	u32	trace_id;	/* 0: its trace is not in frames */
+	u32	trace_id;	/* CoreSight trace ID; 0: the trace is not in frames */
 	u32	dialect;	/* NTRACE_DIALECT_* */
-	u32	addr_bits;	/* 0: addresses have all their bits */
-	u32	sink;		/* number of the sink; 0: not known */
-	u64	ts_base;	/* the counter when the time CSR was this, 0: it counts like that */
+	u32	addr_bits;	/* bits of an address in messages; 0: all XLEN bits */
+	u32	sink;		/* number of the sink; 0: unknown */
+	u64	ts_base;	/* counter value at ts_base_time; both 0: no base is known */
 	u64	ts_base_time;
 };
 
@@ -77,15 +77,18 @@ int ntrace_info_parse(struct ntrace_info *info, const struct perf_record_auxtrac
 void ntrace_info_print(const struct ntrace_info *info, FILE *fp);
 void ntrace_info_exit(struct ntrace_info *info);
 const struct ntrace_cpu *ntrace_info_cpu(const struct ntrace_info *info, int cpu);
-/* false: there is no SRC in what this encoder sends */
+/* Return true if the messages of this encoder contain SRC */
 bool ntrace_cpu_has_src(const struct ntrace_cpu *cpu);
-/* The first with that SRC that may write to the sink of @own, or NULL; @own may be NULL */
+/*
+ * Return the first encoder with this SRC that may write to the sink of @own, or NULL. @own may be
+ * NULL.
+ */
 const struct ntrace_cpu *ntrace_info_source(const struct ntrace_info *info,
 					    const struct ntrace_cpu *own, int src);
-/* false: the library would not take it */
+/* Return false if the library rejects this configuration */
 bool ntrace_cpu_config(const struct ntrace_cpu *cpu, struct nt_config *config);
 
-/* @addr with the upper bits that its message may not have */
+/* Sign-extend @addr to 64 bits if messages contain only the lower addr_bits of addresses */
 static inline u64 ntrace_whole_addr(const struct ntrace_cpu *cpu, u64 addr)
 {
 	unsigned int above = cpu->addr_bits ? 64 - cpu->addr_bits : 0;
@@ -95,26 +98,26 @@ static inline u64 ntrace_whole_addr(const struct ntrace_cpu *cpu, u64 addr)
 
 /* --------------------------------------------------------------------- code */
 
-/* Address spaces that are given to the library; those of processes come after */
+/* Address spaces passed to the library; processes use NTRACE_SPACE_PROCESS and above */
 enum ntrace_space {
 	NTRACE_SPACE_NONE	= 0,
 	NTRACE_SPACE_KERNEL	= 1,
 	NTRACE_SPACE_FIRMWARE	= 2,
-	NTRACE_SPACE_UNKNOWN	= 3,	/* a process, and it is not known which */
-	NTRACE_SPACE_NO_GUEST	= 5,	/* a guest, and it is not known which */
+	NTRACE_SPACE_UNKNOWN	= 3,	/* an unknown process */
+	NTRACE_SPACE_NO_GUEST	= 5,	/* an unknown guest */
 	NTRACE_SPACE_PROCESS	= 16,
 };
 
-/* A guest's, with the process that runs it */
+/* Flag of a guest's address space; the other bits contain the process that runs the guest */
 #define NTRACE_SPACE_GUEST	BIT_ULL(63)
 
 #define NTRACE_PAGE		4096
 #define NTRACE_NR_PAGES		64
 
 struct ntrace_page {
-	u64	space;		/* NTRACE_SPACE_NONE: nothing here */
+	u64	space;		/* NTRACE_SPACE_NONE: the entry is empty */
 	u64	addr;
-	u32	size;		/* bytes from the start of the page that there are */
+	u32	size;		/* number of valid bytes in data */
 	u8	data[NTRACE_PAGE];
 };
 
@@ -133,51 +136,53 @@ void ntrace_firmware_free(struct ntrace_firmware *fw);
 
 struct ntrace_queue;
 int ntrace_code_init(struct ntrace_queue *q);
-/* No message says so, but the code is of no process */
+/* Return true if @addr may be firmware code, although no message reports machine mode */
 bool ntrace_may_be_firmware(struct ntrace_queue *q, u64 addr);
 void ntrace_code_exit(struct ntrace_queue *q);
-/* What was decoded or read of this process (-1: of all, and of the kernel) is out of date */
+/* Drop cached code of this process. -1 drops the code of all processes and of the kernel. */
 void ntrace_code_changed(struct ntrace *nt, pid_t pid);
-/* The process executes another program from now on */
+/* The process has called exec */
 void ntrace_code_exec(struct ntrace *nt, pid_t pid);
-/* A guest that this process runs has switched to another process, or (@code) has other code */
+/* A guest of this process has switched to another process or, if @code, has changed its code */
 void ntrace_guest_changed(struct ntrace *nt, pid_t pid, bool code);
-/* Has that happened since the last call? */
+/* Return true if the process has called exec since the last call of this function */
 bool ntrace_code_executed(struct ntrace *nt, pid_t pid);
-/* An exception by ecall is a system call */
+/*
+ * Return true if the instruction at @addr is ecall, which means that its exception is a system call
+ */
 bool ntrace_is_ecall(struct ntrace_queue *q, u64 addr);
 size_t ntrace_code_read(struct ntrace_queue *q, u64 addr, void *buf, size_t size);
-/* V bit */
+/* Return true if the V bit of @context is set, which means that a guest executes */
 bool ntrace_is_guest(const struct nt_context *context);
-/* A guest, if perf may have the code of another one */
+/* Return true if a guest executes and its code may differ from the code that perf knows */
 bool ntrace_is_other_guest(struct ntrace_queue *q);
 
 /* -------------------------------------------------------------------- queue */
 
 /*
- * What one PERF_RECORD_AUX says: the encoder started before its first byte, and
- * was stopped and flushed after its last.
+ * A stretch is the trace that one PERF_RECORD_AUX describes. The encoder started before the first
+ * byte, and was stopped and flushed after the last byte.
  */
 struct ntrace_stretch {
 	u64	offset, size;	/* in the AUX buffer */
 	u64	flags;		/* PERF_AUX_FLAG_* */
-	u64	time;		/* when it stopped; 0 if not known */
+	u64	time;		/* time of the end; 0 if unknown */
 	int	cpu;
 	pid_t	pid, tid;
-	bool	cut;		/* begins anywhere: its first bytes are not there any more */
+	bool	cut;		/* the first bytes are lost, so it may start in a message */
 };
 
 /*
- * Bytes that are in one struct auxtrace_buffer and in one stretch. Of frames it is a whole
- * stretch that begins in @buffer; @data has the bytes of the queue's encoder, then idle ones
- * up to @size.
+ * The bytes that are in one struct auxtrace_buffer and in one stretch. If a CoreSight ETR wrote
+ * frames, a piece is a whole stretch that begins in @buffer; @data then contains the bytes of the
+ * queue's encoder, padded with idle bytes up to @size.
  */
 struct ntrace_piece {
 	struct auxtrace_buffer		*buffer;
-	const struct ntrace_stretch	*stretch;	/* NULL: no record tells of it */
+	const struct ntrace_stretch	*stretch;	/* NULL: no record describes it */
 	u64				offset, size;
-	bool				start;		/* does not go on from the piece before */
-	u8				*data;	/* NULL: those of @buffer, or not converted */
+	bool				start;		/* not contiguous with the previous piece */
+	u8				*data;	/* NULL: in @buffer, or not yet converted */
 };
 
 struct ntrace_position {
@@ -185,49 +190,49 @@ struct ntrace_position {
 	u64			offset;
 };
 
-/* Trace that no range of --time asks for */
+/* Trace that is skipped because it is in no range of --time */
 struct ntrace_skip {
 	bool			on;
-	bool			begun;		/* the flow was fed up to @from */
+	bool			begun;		/* the decoder was fed up to @from */
 	struct ntrace_position	from;
-	bool			has_sync;	/* @sync: the last place where decoding can start */
+	bool			has_sync;	/* @sync, the last possible start, is valid */
 	struct ntrace_position	sync;
 	u64			until;		/* ns */
 };
 
-/* The time of one source, in ticks of its counter */
+/* Time of one source, in ticks of its timestamp counter */
 struct ntrace_clock {
 	u64	ticks;
 	bool	valid;
-	bool	stale;		/* of another stretch: the next synchronising message sets it */
+	bool	stale;		/* from another stretch, until the next synchronising message */
 };
 
 /*
- * One source of one AUX buffer. Encoders that share a sink write to the same buffer, and SRC
- * tells them apart (chapter 7.2 of the Trace Control Interface). Each of them has a time, a
- * thread and a flow of its own, so each is read and decoded as if the others were not there.
+ * One source of one AUX buffer. Encoders that share a sink write to the same buffer, and the SRC
+ * field distinguishes them (chapter 7.2 of the Trace Control Interface). Each source has its own
+ * time, thread and decoder, so each is read and decoded as if the other sources did not exist.
  */
 struct ntrace_queue {
 	struct ntrace		*nt;
-	unsigned int		queue_nr;	/* of perf's queue */
-	unsigned int		nr;		/* in ntrace::streams */
-	int			src;		/* SRC, or -1: messages have none */
-	unsigned long		*sources;	/* of -1: those that have messages in the buffer */
+	unsigned int		queue_nr;	/* index in auxtrace_queues */
+	unsigned int		nr;		/* index in ntrace::streams */
+	int			src;		/* SRC, or -1 if messages have no SRC */
+	unsigned long		*sources;	/* if src is -1: all sources in the buffer */
 	bool			on_heap;
 	bool			done;
 
 	struct ntrace_piece	*pieces;
 	unsigned int		nr_pieces, max_pieces;
 
-	/* reading ahead, message by message, to know how far time allows to decode */
+	/* Reading ahead message by message, to find how far the decoder may continue */
 	struct nt_reader	*reader;
 	unsigned int		read_piece;
 	struct ntrace_clock	clock;
-	struct ntrace_position	pending;	/* up to here ... */
-	u64			pending_time;	/* ... nothing is later than this */
-	bool			pending_end;	/* the stretch ends there */
-	bool			lost_before;	/* trace is missing before it, which is to be reported */
-	u64			first_time;	/* of the stretch; 0 until it is read */
+	struct ntrace_position	pending;	/* end of the trace that was read ahead */
+	u64			pending_time;	/* no message before pending is later than this */
+	bool			pending_end;	/* pending is the end of the stretch */
+	bool			lost_before;	/* a loss before it is yet to be reported */
+	u64			first_time;	/* first time in the stretch; 0 until it was read */
 	struct ntrace_skip	skip;
 
 	/* decoding */
@@ -235,36 +240,36 @@ struct ntrace_queue {
 	struct nt_config	config;
 	struct nt_image		*image;
 	struct nt_flow		*flow;
-	struct ntrace_quick	*quick;		/* NULL: the flow is decoded */
+	struct ntrace_quick	*quick;		/* NULL: the flow is decoded completely */
 	unsigned int		flow_piece;
 	u64			flow_offset;
 	bool			timeless;
 	u64			stretch_time;
 
-	/* who executes */
+	/* the CPU and the thread that execute */
 	int			cpu;
 	pid_t			pid, tid;
 	struct thread		*thread;
 	struct nt_context	context;
 	u8			cpumode;
-	struct machine		*guest;		/* V bit: the machine that the thread runs ... */
-	struct thread		*guest_thread;	/* ... with its maps */
+	struct machine		*guest;		/* the guest's machine if the V bit is set */
+	struct thread		*guest_thread;	/* the guest's thread, which has its maps */
 
-	u64			trace_nr;	/* what is known of the thread's calls */
-	bool			gap;		/* nothing is traced at this time */
+	u64			trace_nr;	/* number of the thread's call stack */
+	bool			gap;		/* the trace has a gap at the current time */
 
 	struct ntrace_page	*code;		/* NTRACE_NR_PAGES */
 
 	/* samples */
-	u64			time;		/* ns, of perf's clock */
-	u64			insns;		/* since the start */
-	u64			last_insns;	/* at the last sample */
+	u64			time;		/* in ns of the perf clock */
+	u64			insns;		/* number of instructions since the start */
+	u64			last_insns;	/* value of insns at the last sample */
 	u64			last_time;
 	u32			flags;
 	bool			ended;		/* the last sample was "tr end" */
-	bool			resume;		/* the next range comes after a gap */
-	bool			behind_firmware; /* ... of code of machine mode */
-	bool			begin;		/* "tr strt" is to come */
+	bool			resume;		/* the next range follows a gap */
+	bool			behind_firmware; /* ... caused by machine-mode code */
+	bool			begin;		/* a "tr strt" sample is pending */
 	u64			begin_addr;
 	u64			begin_time;
 	union perf_event	*event_buf;
@@ -273,30 +278,33 @@ struct ntrace_queue {
 };
 
 /*
- * Find the sources of all perf queues that are new, then make their streams: a full sink may have
- * lost all that a source sent to one of its buffers
+ * Find the sources of all new perf queues, then create their streams. All sources must be known
+ * first, because a full sink may have lost all messages that a source sent to one of its buffers.
  */
 int ntrace_queues_setup(struct ntrace *nt);
-/* A message of another source, in the same buffer */
+/* Return true if the message is from another source in the same buffer */
 static inline bool ntrace_queue_is_other(const struct ntrace_queue *q, const struct nt_message *msg)
 {
 	return q->src >= 0 && msg->src != q->src;
 }
 
 void ntrace_queue_free(struct ntrace_queue *q);
-/* 1: no more data; 0: *timestamp is when it goes on; negative error */
+/*
+ * Return 1 if there is no more data, 0 if *timestamp is the time of the next data, or a negative
+ * error
+ */
 int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp);
 
 /* ------------------------------------------------------------------- pieces */
 
-/* Bytes of the buffer that are in the file, which may have been cut short */
+/* Return the number of bytes of the buffer in the file, which may have been truncated */
 u64 ntrace_buffer_size(struct ntrace *nt, const struct auxtrace_buffer *buffer);
 void ntrace_sort_stretches(struct ntrace *nt, bool by_tid);
 int ntrace_queue_pieces(struct ntrace_queue *q, struct auxtrace_queue *queue);
-/* NULL: the file cannot be read */
+/* Return true if a CoreSight ETR wrote the stretch in frames */
 bool ntrace_stretch_has_frames(const struct ntrace_stretch *stretch);
 bool ntrace_frames_lost(u64 flags, u64 size);
-/* Warn of trace IDs that no encoder of the recording has, in the first stretch of frames */
+/* Warn about trace IDs in the first stretch of frames that belong to no encoder of the recording */
 void ntrace_frames_check_ids(struct ntrace_queue *q, struct ntrace_piece *piece);
 const u8 *ntrace_frames_data(struct ntrace_queue *q, struct ntrace_piece *piece);
 const u8 *ntrace_piece_data(struct ntrace_queue *q, struct ntrace_piece *piece);
@@ -304,37 +312,40 @@ bool ntrace_piece_is_middle(struct ntrace_queue *q, struct ntrace_piece *piece);
 
 /* --------------------------------------------------------------------- time */
 
-/* Do timestamps of this encoder count what perf's clock counts? */
+/* Return true if timestamps of this encoder can be converted to the time of the perf clock */
 bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu);
 u64 ntrace_next_tstamp(const struct ntrace_cpu *cpu, u64 last, u64 tstamp);
 u64 ntrace_ticks_to_time(struct ntrace_queue *q, u64 ticks);
-/* Called for each message that is read ahead; true if it has a time */
+/*
+ * Update the clock from a message that is read ahead. Return true if the time of the message is
+ * known.
+ */
 bool ntrace_clock_advance(struct ntrace_queue *q, const struct nt_message *msg);
-/* Time of an item of the flow, in ns of perf's clock */
+/* Return the time of an item of the decoder, in ns of the perf clock */
 u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind);
 
 /* ------------------------------------------------------------------ threads */
 
-/* What events of a guest say about who executes in it; pid 0: nothing */
+/* The task that executes in a guest, from the guest's events; pid 0 if unknown */
 struct ntrace_guest {
-	pid_t	machine;	/* the process that runs the guest */
+	pid_t	machine;	/* process that runs the guest */
 	int	vcpu;
 	pid_t	pid, tid;
 };
 
 void ntrace_find_guest_task(struct ntrace_queue *q, const struct nt_context *context,
 			    struct ntrace_guest *guest);
-/* ntrace_has_scontext() - does an Ownership message tell the thread? */
+/* Return true if an Ownership message has reported the thread */
 bool ntrace_has_scontext(const struct ntrace_queue *q, const struct nt_context *context);
-/* The process that @context is of; -1: not known */
+/* Return the process of @context, or -1 if it is unknown */
 pid_t ntrace_context_pid(struct ntrace_queue *q, const struct nt_context *context);
 void ntrace_queue_set_thread(struct ntrace_queue *q, const struct nt_context *context);
-/* PERF_RECORD_MISC_*: who executes at @ip or, if that is 0, at @addr */
+/* Return the cpumode (PERF_RECORD_MISC_*) of the code at @ip or, if @ip is 0, at @addr */
 u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr);
 
 /* -------------------------------------------------------------- quick modes */
 
-/* NULL in ntrace_queue::quick, where no quick mode is asked for */
+/* Without a quick mode, ntrace_queue::quick stays NULL */
 int ntrace_quick_init(struct ntrace_queue *q);
 void ntrace_quick_exit(struct ntrace_queue *q);
 void ntrace_quick_restart(struct ntrace_queue *q, u64 offset, bool middle);
@@ -343,7 +354,7 @@ int ntrace_quick_end(struct ntrace_queue *q);
 
 /* ------------------------------------------------------------------ session */
 
-/* Codes of itrace errors, above all of libntrace's */
+/* Upper limit of the codes of itrace errors, which include all codes of libntrace */
 #define NTRACE_NR_ERRORS	64
 
 struct ntrace {
@@ -367,53 +378,53 @@ struct ntrace {
 
 	struct ntrace_stretch	*stretches;
 	size_t			nr_stretches;
-	struct nt_sinks		*sinks;		/* by ntrace_info::cpus */
-	unsigned long		*senders;	/* bits: those of ntrace_info::cpus that have messages */
+	struct nt_sinks		*sinks;		/* indexed as ntrace_info::cpus */
+	unsigned long		*senders;	/* bit map of ntrace_info::cpus with messages */
 
-	/* events that wait for the end, and who gets them; NULL: none has to wait */
+	/* events that are delivered at the end, and their receiver; NULL: no event is held */
 	struct list_head	held;
 	ordered_events__deliver_t deliver;
 
-	/* AUX sampling: the last sample of each queue, for what the next repeats of it */
+	/* Last AUX sample of each queue, to find the overlap with the next sample */
 	bool			sampling;
-	u64			sampled;	/* bytes of all samples */
+	u64			sampled;	/* total size of all samples, in bytes */
 	struct ntrace_last {
 		u8	*data;
 		size_t	size;
 	} *last;
 	unsigned int		nr_last;
 
-	bool			have_guest;	/* there are events of a guest */
+	bool			have_guest;	/* the recording has events of a guest */
 	struct ntrace_firmware	firmware;
 	char			*firmware_path;
 	bool			firmware_warned;
-	u64			firmware_gaps;	/* stretches of it */
-	u64			firmware_returns; /* after those; where to is not reported */
+	u64			firmware_gaps;	/* number of gaps of firmware code */
+	u64			firmware_returns; /* implicit returns after these gaps */
 	bool			damaged;	/* there was an error other than lost trace */
 	bool			have_trace;
-	bool			decoded;	/* an instruction, or its address */
-	u64			kernel_errors;	/* code of the kernel that is not what ran */
-	u64			nr_errors[NTRACE_NR_ERRORS]; /* that were reported, by code */
-	bool			has_sources;	/* an encoder sends SRC */
+	bool			decoded;	/* an instruction or address was decoded */
+	u64			kernel_errors;	/* errors in kernel code, which may be patched */
+	u64			nr_errors[NTRACE_NR_ERRORS]; /* number of reports, by error code */
+	bool			has_sources;	/* some encoder sends SRC */
 	bool			source_warned;
 	bool			frames_checked;
 	bool			time_warned;
 	bool			size_warned;
 
-	/* gaps: see ntrace-gap.c */
+	/* Gaps of the trace, see ntrace-gap.c */
 	struct hashmap		*tids;
 	u64			epoch;
 	u64			last_trace_nr;
-	unsigned int		nr_gaps;	/* queues that are in one */
-	bool			event_disabled;	/* by perf, for want of room */
+	unsigned int		nr_gaps;	/* queues that are in a gap */
+	bool			event_disabled;	/* by the kernel, because the AUX buffer was full */
 	bool			have_switches;
 
-	/* processes whose code has changed get another address space */
+	/* A process gets another address space when its code changes */
 	struct ntrace_process {
 		pid_t	pid;
 		u32	space;
-		bool	executed;	/* another program, whose first code is to come */
-		bool	has_guest;	/* the first that it ran, with this hcontext if any */
+		bool	executed;	/* called exec, but the new program has not run */
+		bool	has_guest;	/* hcontext of the first guest is recorded below */
 		bool	has_hcontext;
 		u64	hcontext;
 	} *processes;
@@ -421,7 +432,7 @@ struct ntrace {
 	u32			last_space;
 
 	struct itrace_synth_opts synth_opts;
-	struct itrace_synth_opts own_opts;	/* of a command that has no --itrace */
+	struct itrace_synth_opts own_opts;	/* options for a command without --itrace */
 	bool			want_ranges;
 	bool			use_thread_stack;
 	bool			callstack;
@@ -434,7 +445,7 @@ struct ntrace {
 	u64			instructions_sample_type;
 	u64			instructions_id;
 	u64			num_events;
-	u64			last_time;	/* of a sample */
+	u64			last_time;	/* time of the last sample */
 	struct ip_callchain	*chain;
 	struct branch_stack	*br_stack;
 	FILE			*log;
@@ -443,11 +454,14 @@ struct ntrace {
 	unsigned int		nr_dump;
 };
 
-/* Use what an event says about trace, possibly before it is the event's turn */
+/*
+ * Collect the information that an event has about the trace, possibly before perf delivers the
+ * event
+ */
 int ntrace_collect_event(struct ntrace *nt, union perf_event *event);
 int ntrace_collect_sample(struct ntrace *nt, union perf_event *event);
 
-/* ---------------------------------------------------- events that are held back */
+/* --------------------------------------------------------------- held events */
 
 void ntrace_hold_begin(struct ntrace *nt);
 int ntrace_hold_end(struct ntrace *nt);
@@ -458,11 +472,14 @@ void ntrace_hold_free(struct ntrace *nt);
 int ntrace_synth_setup(struct ntrace *nt);
 int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch);
 int ntrace_synth_item(struct ntrace_queue *q, const struct nt_item *item);
-/* An address that was executed; what was executed since the last one is unknown */
+/*
+ * An instruction at @addr was executed. The code between the previous address and this one is
+ * unknown.
+ */
 int ntrace_synth_address(struct ntrace_queue *q, u64 addr);
-/* It is unknown where the flow continues */
+/* The decoder has lost the flow; the next address is unknown */
 void ntrace_synth_lost(struct ntrace_queue *q);
-/* The stretch ends: a sample that waits for its thread does not wait any longer */
+/* The stretch ends. Deliver a sample that waits for the thread to be known. */
 int ntrace_synth_end(struct ntrace_queue *q);
 int ntrace_synth_queue_init(struct ntrace_queue *q);
 void ntrace_synth_queue_exit(struct ntrace_queue *q);
@@ -481,10 +498,12 @@ int ntrace_stack(struct ntrace_queue *q, const struct ntrace_branch *branch);
 
 int ntrace_gap_init(struct ntrace *nt);
 void ntrace_gap_exit(struct ntrace *nt);
-/* The queue's trace ends, and continues later: in between, nothing is known of its threads */
+/*
+ * Start and end a gap in the trace of the queue. The calls of its threads in the gap are unknown.
+ */
 void ntrace_gap_open(struct ntrace_queue *q);
 void ntrace_gap_close(struct ntrace_queue *q);
-/* The queue's thread is another one, or its trace begins */
+/* The thread of the queue has changed, or its trace starts */
 void ntrace_gap_enter(struct ntrace_queue *q);
 void ntrace_gap_switch(struct ntrace *nt, pid_t tid, int cpu);
 void ntrace_gap_switch_out(struct ntrace *nt, pid_t tid, int cpu);
@@ -494,7 +513,7 @@ void ntrace_gap_sample(struct ntrace *nt, struct thread *thread, int cpu);
 
 /* ------------------------------------------------------------------- errors */
 
-/* Codes of itrace errors that are not of libntrace; those are its own, negated */
+/* Codes of itrace errors that perf detects. Errors of libntrace have its error codes, negated. */
 enum ntrace_error {
 	NTRACE_ERROR_LOST	= 1,
 	NTRACE_ERROR_OVERFLOW	= 2,
@@ -505,7 +524,7 @@ enum ntrace_error {
 
 int ntrace_synth_error(struct ntrace *nt, int code, int cpu, pid_t pid, pid_t tid, u64 ip,
 		       u64 time, const char *text);
-/* Everything is delivered: how many errors of what kind there were */
+/* Print the number of errors of each kind after everything was delivered */
 void ntrace_synth_summary(struct ntrace *nt);
 int ntrace_queue_error(struct ntrace_queue *q, int code, u64 ip, const char *text);
 

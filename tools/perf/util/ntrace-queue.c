@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * N-Trace: one AUX buffer, decoded in step with the other events.
+ * Decoding of one AUX buffer in step with the other events.
  *
- * Code must be read as it was at the time of the trace: a message may only go
- * to the decoder when all events before it (mmap, exec, ...) have been seen,
- * and no later one. So a reader goes ahead message by message and keeps the
- * time, and the decoder is fed up to the last message that is early enough.
+ * Code must be read as it was at the time of the trace. A message may be decoded only when perf has
+ * delivered all earlier events (mmap, exec, ...) and no later event. So a reader reads ahead
+ * message by message and keeps the time, and the decoder is fed up to the last message that is
+ * early enough.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@
 #include "thread.h"
 #include "time-utils.h"
 
-/* A time after any event, for trace without times */
+/* Time after all events, for trace without timestamps */
 #define NTRACE_TIME_LAST	(~0ULL - 1)
 
 #define NTRACE_CHUNK		(256 * 1024)
@@ -36,7 +36,7 @@
 
 /* ----------------------------------------------------------------- decoding */
 
-/* Take all items that the flow has for what it was fed */
+/* Process all items that the decoder returns for the bytes that it was fed */
 static int ntrace_queue_drain(struct ntrace_queue *q)
 {
 	struct nt_batch batch;
@@ -73,7 +73,7 @@ static void ntrace_queue_drop(struct ntrace_queue *q, unsigned int piece)
 	zfree(&q->pieces[piece].data);
 	if (piece + 1 < q->nr_pieces && q->pieces[piece + 1].buffer == buffer)
 		return;
-	/* other sources need it, too */
+	/* Other sources still need the data */
 	if (q->nt->has_sources)
 		return;
 	auxtrace_buffer__drop_data(buffer);
@@ -84,7 +84,7 @@ static bool ntrace_is_before(const struct ntrace_position *a, const struct ntrac
 	return a->piece != b->piece ? a->piece < b->piece : a->offset < b->offset;
 }
 
-/* Feed up to @pos */
+/* Feed the decoder up to @pos */
 static int ntrace_queue_feed_to(struct ntrace_queue *q, const struct ntrace_position *pos)
 {
 	struct ntrace_piece *piece;
@@ -119,7 +119,7 @@ static int ntrace_queue_lost(struct ntrace_queue *q, u64 time)
 				  "sink full: trace was lost (try perf record -m,SIZE)");
 }
 
-/* Is there any trace of the CPU of this queue in the recording up to here? */
+/* Return true if the recording has had trace of this queue's CPU so far */
 static bool ntrace_queue_is_traced(struct ntrace_queue *q)
 {
 	unsigned int i;
@@ -134,9 +134,9 @@ static bool ntrace_queue_is_traced(struct ntrace_queue *q)
 }
 
 /*
- * An ETR that has run around in its window has lost what came first, of all its encoders, which do
- * not know: what is fed now comes after that. Of an encoder that has no message left in it, all may
- * be lost.
+ * An ETR that has wrapped around in its window has lost the oldest trace of all its encoders, which
+ * do not report this loss. The trace that is fed now follows the lost trace. An encoder without a
+ * message in the window may have lost all its trace.
  */
 static int ntrace_queue_lost_before(struct ntrace_queue *q)
 {
@@ -151,7 +151,7 @@ static int ntrace_queue_lost_before(struct ntrace_queue *q)
 	return ntrace_queue_lost(q, time);
 }
 
-/* Feed up to @pos, without the parts that are skipped */
+/* Feed the decoder up to @pos, except for skipped parts */
 static int ntrace_queue_release(struct ntrace_queue *q, const struct ntrace_position *pos)
 {
 	struct ntrace_skip *skip = &q->skip;
@@ -185,7 +185,7 @@ static bool ntrace_has_ranges(struct ntrace *nt)
 	return nt->synth_opts.range_num && nt->synth_opts.ptime_range;
 }
 
-/* Is any time from @from to @to asked for? An end of 0 is open. */
+/* Return true if @from to @to overlaps a range of --time. A range with the end 0 is open. */
 static bool ntrace_time_wanted(struct ntrace *nt, u64 from, u64 to)
 {
 	const struct perf_time_interval *range = nt->synth_opts.ptime_range;
@@ -198,7 +198,7 @@ static bool ntrace_time_wanted(struct ntrace *nt, u64 from, u64 to)
 	return false;
 }
 
-/* The begin of the first range that ends after @time */
+/* Return the start of the first range that ends after @time */
 static u64 ntrace_time_next(struct ntrace *nt, u64 time)
 {
 	const struct perf_time_interval *range = nt->synth_opts.ptime_range;
@@ -219,9 +219,9 @@ static void ntrace_skip_to(struct ntrace_queue *q, unsigned int piece)
 }
 
 /*
- * A range begins: go on at the last synchronising message before it. Ownership comes right
- * after that (chapter 8.4), so nothing is missed. If no such message was skipped, the flow
- * goes on where it is.
+ * Start decoding for a range of --time at the last synchronising message before it. The encoder
+ * sends Ownership directly after that message (chapter 8.4), so the context is known. If no such
+ * message was skipped, the decoder continues at its position.
  */
 static int ntrace_skip_end(struct ntrace_queue *q)
 {
@@ -241,7 +241,7 @@ static int ntrace_skip_end(struct ntrace_queue *q)
 	return 0;
 }
 
-/* No range is left */
+/* Return true if no range follows */
 static bool ntrace_skip_is_last(struct ntrace_queue *q)
 {
 	return q->skip.on && q->skip.until == NTRACE_TIME_LAST;
@@ -261,7 +261,7 @@ static void ntrace_skip_sync(struct ntrace_queue *q, const struct nt_message *ms
 	skip->has_sync = true;
 }
 
-/* Fast forward over what no range of --time asks for: messages are read, and no code */
+/* Skip trace outside of the ranges of --time, by reading its messages but no code */
 static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg, u64 time)
 {
 	struct ntrace_skip *skip = &q->skip;
@@ -269,7 +269,7 @@ static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg
 	if (!skip->on) {
 		if (ntrace_time_wanted(q->nt, time, time))
 			return 0;
-		/* this message reports what was before its time, too */
+		/* This message also reports code that executed before its time */
 		skip->from.piece = q->read_piece;
 		skip->from.offset = msg->offset + msg->length;
 		skip->on = true;
@@ -287,20 +287,20 @@ static int ntrace_skip_time(struct ntrace_queue *q, const struct nt_message *msg
 
 /* ------------------------------------------------------------- reading ahead */
 
-/* The last piece of the stretch that @piece is of */
+/* Return true if @piece is the last piece of its stretch */
 static bool ntrace_piece_is_last(struct ntrace_queue *q, unsigned int piece)
 {
 	return piece + 1 >= q->nr_pieces || q->pieces[piece + 1].start;
 }
 
-/* A window of a sink that was full, so that its end is missing */
+/* Return true if the end of the stretch is missing because the sink was full */
 static bool ntrace_stretch_is_full(const struct ntrace_stretch *stretch)
 {
 	return stretch && stretch->flags & PERF_AUX_FLAG_PARTIAL &&
 	       !ntrace_stretch_has_frames(stretch);
 }
 
-/* When the sink of the queue's encoder had written the window before this stretch */
+/* Return the time when the previous window of the encoder's sink ended */
 static u64 ntrace_window_before(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
 {
 	return nt_sinks_before(q->nt->sinks, q->info - q->nt->info.cpus, stretch->time);
@@ -314,7 +314,7 @@ static void ntrace_set_pending_end(struct ntrace_queue *q)
 	if (q->timeless)
 		time = q->stretch_time ? : NTRACE_TIME_LAST;
 	else if (q->lost_before && !q->first_time)
-		/* All that would have had a time is lost */
+		/* All trace with a time is lost */
 		time = q->stretch_time;
 	else if (!q->first_time && q->src >= 0 && ntrace_stretch_is_full(piece->stretch))
 		time = ntrace_window_before(q, piece->stretch);
@@ -322,7 +322,7 @@ static void ntrace_set_pending_end(struct ntrace_queue *q)
 	q->pending_end = true;
 }
 
-/* A message with a time has been read */
+/* Process a message with a time that was read ahead */
 static int ntrace_read_time(struct ntrace_queue *q, const struct nt_message *msg)
 {
 	u64 time = ntrace_ticks_to_time(q, q->clock.ticks);
@@ -343,7 +343,9 @@ static void ntrace_source_unknown(struct ntrace *nt, unsigned int src)
 	nt->source_warned = true;
 }
 
-/* Of frames, the ID says whose message it is: another SRC in it is of nobody */
+/*
+ * In frames, the trace ID selects the encoder. Warn about a SRC in its trace that no encoder has.
+ */
 static void ntrace_check_other(struct ntrace_queue *q, const struct nt_message *msg)
 {
 	if (ntrace_stretch_has_frames(q->pieces[q->read_piece].stretch) &&
@@ -352,8 +354,8 @@ static void ntrace_check_other(struct ntrace_queue *q, const struct nt_message *
 }
 
 /*
- * Find how far the trace goes on without getting later than the next message
- * with a time. If all of the stretch is before @limit, that is its end.
+ * Find the end of the trace that is not later than the next message with a time. If the whole
+ * stretch is before @limit, this is the end of the stretch.
  */
 static int ntrace_read_ahead(struct ntrace_queue *q, u64 limit)
 {
@@ -422,14 +424,17 @@ static int ntrace_queue_new_decoder(struct ntrace_queue *q, const struct ntrace_
 	return ntrace_quick_init(q);
 }
 
-/* The encoder of the queue's source, whose trace is in a stretch of this CPU; NULL: none is */
+/* Return the encoder of the queue's source in a stretch of this CPU, or NULL if there is none */
 static const struct ntrace_cpu *ntrace_queue_info(struct ntrace_queue *q, int cpu)
 {
 	const struct ntrace_info *info = &q->nt->info;
 	const struct ntrace_cpu *own = ntrace_info_cpu(info, cpu);
 	bool has_src = q->src >= 0;
 
-	/* per thread, without PERF_RECORD_AUX: all CPUs are hoped to be alike */
+	/*
+	 * A per-thread buffer without PERF_RECORD_AUX has no CPU; assume that all encoders are
+	 * alike
+	 */
 	if (!own && cpu < 0)
 		own = &info->cpus[0];
 	if (!own || ntrace_cpu_has_src(own) != has_src)
@@ -437,7 +442,10 @@ static const struct ntrace_cpu *ntrace_queue_info(struct ntrace_queue *q, int cp
 	return q->src < 0 || own->src_id == (u32)q->src ? own : ntrace_info_source(info, own, q->src);
 }
 
-/* The stretch is not of this source, or nothing says how it was encoded: an error, once */
+/*
+ * Report an error if the CPU has no metadata. Only the stream without SRC does, so that the error
+ * is reported once.
+ */
 static int ntrace_queue_no_metadata(struct ntrace_queue *q)
 {
 	char text[MAX_AUXTRACE_ERROR_MSG];
@@ -448,7 +456,7 @@ static int ntrace_queue_no_metadata(struct ntrace_queue *q)
 	return ntrace_synth_error(q->nt, NTRACE_ERROR_CONFIG, q->cpu, -1, -1, 0, 0, text);
 }
 
-/* Skip the stretch: nothing says how it was encoded */
+/* Skip the stretch. Return true if it was the last one. */
 static bool ntrace_queue_skip(struct ntrace_queue *q)
 {
 	while (!ntrace_piece_is_last(q, q->flow_piece))
@@ -457,9 +465,10 @@ static bool ntrace_queue_skip(struct ntrace_queue *q)
 }
 
 /*
- * The record of the stretch has reported the loss for its CPU. The other encoders of a full sink lost
- * trace as well, and none of them reports it: SiFive's funnel drops what comes, and the driver drops
- * what an encoder of N-Trace 1.0 still holds, with its Error message.
+ * Report lost trace of the other encoders of a full sink. PERF_RECORD_AUX reports it only for the
+ * CPU of the stretch, and the encoders do not, because a SiFive funnel drops incoming messages and
+ * the driver discards the messages that an encoder of N-Trace 1.0 still holds, including its Error
+ * message.
  */
 static int ntrace_queue_lost_too(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
 {
@@ -468,7 +477,7 @@ static int ntrace_queue_lost_too(struct ntrace_queue *q, const struct ntrace_str
 	return ntrace_queue_lost(q, q->first_time ? q->time : max(q->time, q->pending_time));
 }
 
-/* Begin with the stretch that starts at q->flow_piece */
+/* Start decoding the stretch that starts at q->flow_piece */
 static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 {
 	struct ntrace_piece *piece = &q->pieces[q->flow_piece];
@@ -508,7 +517,7 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 	memset(&q->skip, 0, sizeof(q->skip));
 	if (q->timeless)
 		q->time = q->stretch_time;
-	/* Its first timestamps count from one that is not there */
+	/* The first timestamps are relative to a timestamp that is lost */
 	q->clock.stale = middle;
 	if (middle)
 		ntrace_gap_open(q);
@@ -532,7 +541,7 @@ static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 	}
 	if (!err)
 		err = ntrace_synth_end(q);
-	/* the thread went on, and its calls and returns are unknown */
+	/* The thread continued, and its calls and returns are unknown */
 	if (stretch && stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) {
 		ntrace_synth_lost(q);
 		err = err ? : ntrace_queue_lost_too(q, stretch);
@@ -542,7 +551,10 @@ static int ntrace_queue_end_stretch(struct ntrace_queue *q)
 	return err;
 }
 
-/* Of a stretch that no range of --time asks for, not even messages are read */
+/*
+ * Return true if the stretch may overlap a range of --time. The messages of any other stretch are
+ * not read.
+ */
 static bool ntrace_stretch_wanted(struct ntrace_queue *q)
 {
 	const struct ntrace_stretch *stretch = q->pieces[q->flow_piece].stretch;
@@ -553,7 +565,7 @@ static bool ntrace_stretch_wanted(struct ntrace_queue *q)
 	return ntrace_time_wanted(q->nt, from, to);
 }
 
-/* The next stretch that can be decoded: 1 there is none */
+/* Start the next stretch that can be decoded. Return 1 if there is none. */
 static int ntrace_queue_next_stretch(struct ntrace_queue *q, u64 limit)
 {
 	int err;
@@ -603,7 +615,10 @@ int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp)
 			continue;
 		}
 		err = ntrace_read_ahead(q, *timestamp);
-		/* reading far ahead is fast, but too far would leave the caches */
+		/*
+		 * Reading far ahead is fast, but the decoder should still find the bytes in the
+		 * caches
+		 */
 		if (!err && (q->pending_time >= *timestamp ||
 			     pos.offset - q->flow_offset >= NTRACE_CHUNK))
 			err = ntrace_queue_release(q, &pos);
@@ -615,7 +630,7 @@ int ntrace_queue_run(struct ntrace_queue *q, u64 *timestamp)
 
 /* ------------------------------------------------------------------ sources */
 
-/* The sources of the messages that were fed, which are in a stretch of CPU @own */
+/* Add the sources of the messages that were fed, from a stretch of CPU @own, to @seen */
 static void ntrace_read_sources(struct ntrace *nt, const struct ntrace_cpu *own,
 				struct nt_reader *reader, unsigned long *seen)
 {
@@ -637,7 +652,7 @@ static void ntrace_read_sources(struct ntrace *nt, const struct ntrace_cpu *own,
 	}
 }
 
-/* Any encoder with a trace ID may have bytes in frames. */
+/* Add all encoders with a trace ID, because each of them may have bytes in the frames */
 static void ntrace_frames_sources(const struct ntrace_info *info, unsigned long *sources)
 {
 	unsigned int i;
@@ -650,13 +665,13 @@ static void ntrace_frames_sources(const struct ntrace_info *info, unsigned long 
 	}
 }
 
-/* Which sources have trace in the buffer? */
+/* Set the bits of all sources with trace in the buffer */
 static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 {
 	int own = q->nt->queues.queue_array[q->queue_nr].cpu;
 	struct nt_reader *reader = NULL;
 	const struct ntrace_cpu *cpu = NULL, *last = NULL;
-	DECLARE_BITMAP(seen, NTRACE_NR_SOURCES);	/* in stretches of CPU @last */
+	DECLARE_BITMAP(seen, NTRACE_NR_SOURCES);	/* sources in stretches of CPU @last */
 	unsigned int i;
 	const u8 *data;
 
@@ -689,7 +704,7 @@ static void ntrace_find_sources(struct ntrace_queue *q, unsigned long *sources)
 		bitmap_or(sources, sources, seen, NTRACE_NR_SOURCES);
 	}
 	nt_reader_free(reader);
-	/* if the set-up is not valid, the first use of it reports that */
+	/* If the metadata is not valid, add the source; starting its stream reports the error */
 	if (i < q->nr_pieces && cpu)
 		__set_bit(cpu->src_id % NTRACE_NR_SOURCES, sources);
 }
@@ -753,7 +768,10 @@ static struct ntrace_queue *ntrace_queue_setup_source(struct ntrace *nt, unsigne
 	return q;
 }
 
-/* The stream for trace without SRC, which also knows the sources that have messages in the buffer */
+/*
+ * Create the stream for trace without SRC, and record in it which sources have messages in the
+ * buffer
+ */
 static int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr)
 {
 	struct auxtrace_queue *queue = &nt->queues.queue_array[queue_nr];
@@ -773,7 +791,7 @@ static int ntrace_queue_setup(struct ntrace *nt, unsigned int queue_nr)
 	return 0;
 }
 
-/* The sources that may have lost all that they sent to the stretch */
+/* Add the sources that may have lost all messages that they sent to the stretch */
 static void ntrace_lost_sources(struct ntrace_queue *q, const struct ntrace_stretch *stretch)
 {
 	const struct ntrace_info *info = &q->nt->info;
@@ -790,7 +808,7 @@ static void ntrace_lost_sources(struct ntrace_queue *q, const struct ntrace_stre
 	}
 }
 
-/* A stream for each source of the buffer */
+/* Create a stream for each source of the buffer */
 static int ntrace_queue_begin_sources(struct ntrace *nt, struct ntrace_queue *q)
 {
 	unsigned long src;

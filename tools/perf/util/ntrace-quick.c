@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * N-Trace: the quick modes (--itrace=q, qq). No code is read or walked: samples have what the
- * messages report by themselves.
+ * The quick modes (--itrace=q, qq). No code is read or decoded, so samples contain only the
+ * information in the messages.
  *
- *   q	 each address in a message: after a synchronising message has given a whole
- *	 one, those of indirect branches and traps follow from it (chapter 8.1)
- *   qq	 the addresses of synchronising messages only
+ *   q	 a sample for each address in a message. Messages of indirect branches and traps encode
+ *	 their address relative to the previous address, starting with the full address of a
+ *	 synchronising message (chapter 8.1)
+ *   qq	 samples for the addresses of synchronising messages only
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +17,9 @@
 
 #include "ntrace-priv.h"
 
-/* What is known of one encoder */
+/* State of one encoder */
 struct ntrace_quick_source {
-	u64			addr;		/* the last one that was sent */
+	u64			addr;		/* last address */
 	u64			change;		/* U-ADDR of the last branch message */
 	u64			tstamp;
 	struct nt_context	context;
@@ -73,7 +74,7 @@ static int ntrace_quick_tell(struct ntrace_queue *q, struct ntrace_quick_source 
 	int err;
 
 	src->waiting = false;
-	/* the time is that of the message with the address, which is over */
+	/* The time was already set by the message with the address */
 	item.tstamp_kind = NT_TSTAMP_NONE;
 	err = ntrace_synth_item(q, &item);
 	return err ? : ntrace_synth_address(q, src->addr);
@@ -92,7 +93,7 @@ static void ntrace_quick_time(struct ntrace_queue *q, struct ntrace_quick_source
 	}
 }
 
-/* Chapter 7.1: who executes from here on */
+/* An Ownership message (chapter 7.1) reports the context that executes from now on */
 static int ntrace_quick_ownership(struct ntrace_queue *q, struct ntrace_quick_source *src,
 				  const struct nt_message *msg)
 {
@@ -111,7 +112,7 @@ static int ntrace_quick_ownership(struct ntrace_queue *q, struct ntrace_quick_so
 	}
 	item = ntrace_quick_item(src, msg, NT_ITEM_CONTEXT);
 	err = ntrace_synth_item(q, &item);
-	/* hcontext comes before scontext */
+	/* The encoder sends hcontext before scontext */
 	if (!err && src->waiting && msg->format != NT_FORMAT_HCONTEXT)
 		err = ntrace_quick_tell(q, src, msg);
 	return err;
@@ -161,7 +162,7 @@ static int ntrace_quick_flow(struct ntrace_queue *q, struct ntrace_quick_source 
 		src->change = 0;
 		return 0;
 	case NT_TCODE_REPEAT_BRANCH:
-		/* the message before, so many times more */
+		/* Repeat the previous branch message B-CNT times */
 		return src->change ? ntrace_quick_address(q, src, msg, msg->value & 1 ?
 							  src->change : 0) : 0;
 	case NT_TCODE_PROG_TRACE_CORRELATION:
@@ -183,7 +184,7 @@ static int ntrace_quick_damaged(struct ntrace_queue *q, const struct nt_message 
 {
 	struct nt_item item = { .type = NT_ITEM_ERROR, .offset = msg->offset };
 
-	/* it is unknown whose message it was */
+	/* The damaged message may have been from this source */
 	q->quick->source.live = false;
 	item.error.code = error;
 	return ntrace_synth_item(q, &item);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* N-Trace: the calls and branches of each thread, from the branches that were executed. */
+/* Call stack and branch stack of each thread, from the executed branches. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 #include "thread-stack.h"
 #include "thread.h"
 
-/* The function that has @addr: false where no symbol says */
+/* Find the function that contains @addr. Return false if there is no symbol for it. */
 static bool ntrace_find_function(struct ntrace_queue *q, u64 addr, u64 *start, u64 *end)
 {
 	struct addr_location al;
@@ -36,9 +36,9 @@ static int ntrace_stack_event(struct ntrace_queue *q, const struct ntrace_branch
 }
 
 /*
- * A return to where nothing was called from: longjmp, or an exception that is caught. The
- * function that goes on has called something, directly or not, which is left now: the stack
- * ends at its last call.
+ * Handle a return to an address without a matching call, such as longjmp() or an exception that is
+ * caught. The function that continues made a call, directly or not, which ends here, so unwind the
+ * stack to the last call in this function.
  */
 static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *branch, size_t depth)
 {
@@ -53,11 +53,11 @@ static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *bra
 	if (!chain)
 		return -ENOMEM;
 	thread_stack__sample(q->thread, q->cpu, chain, size, branch->from, q->nt->kernel_start);
-	/* the first is a context, the second where it was returned from */
+	/* The first entry is a context, the second is the address of the return instruction */
 	for (i = 2; i < chain->nr; i++) {
 		if (chain->ips[i] < start || chain->ips[i] >= end)
 			continue;
-		/* no branch for the branch stack */
+		/* Do not add a branch to the branch stack */
 		err = thread_stack__event(q->thread, q->cpu, branch->flags, branch->from,
 					  chain->ips[i], branch->insn_len, q->trace_nr, true,
 					  0, false);
@@ -71,9 +71,9 @@ static int ntrace_unwind(struct ntrace_queue *q, const struct ntrace_branch *bra
 	(((flags) & (PERF_IP_FLAG_RETURN | PERF_IP_FLAG_INTERRUPT)) == PERF_IP_FLAG_RETURN)
 
 /*
- * A trap whose handler is not traced. The program continues after an ecall, and otherwise where the
- * trap was taken, at once or after a signal handler. A filter by addresses may end a trace
- * anywhere.
+ * Return true for a trap whose handler is not traced. The program continues after an ecall,
+ * otherwise at the instruction that trapped, at once or after a signal handler. With an address
+ * filter, trace may end anywhere, so it does not indicate a trap.
  */
 static bool ntrace_is_hidden_trap(struct ntrace_queue *q, const struct ntrace_branch *branch)
 {
@@ -93,7 +93,7 @@ static int ntrace_push_trap(struct ntrace_queue *q, u64 from)
 				   q->trace_nr, true, 0, false);
 }
 
-/* The calls of a program end where another one is executed */
+/* Drop the call stack of the old program when the first code of a new program is executed */
 static void ntrace_drop_old_program(struct ntrace_queue *q, const struct ntrace_branch *branch)
 {
 	u32 ends = PERF_IP_FLAG_INTERRUPT | PERF_IP_FLAG_TRACE_BEGIN;

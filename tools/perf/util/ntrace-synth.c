@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* N-Trace: from ranges of executed code to samples, and from errors to events. */
+/* Synthesis of samples from ranges of executed code, and of error events. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static int ntrace_synth_instructions(struct ntrace *nt, struct perf_event_attr a
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (nt->synth_opts.last_branch) {
 		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		/* struct branch_stack, as perf keeps it, has the hardware index */
+		/* perf's struct branch_stack contains the hardware index */
 		attr.branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;
 	}
 	err = ntrace_synth_event(nt, "instructions", &attr, id);
@@ -120,7 +120,7 @@ static int ntrace_synth_instructions(struct ntrace *nt, struct perf_event_attr a
 
 static size_t ntrace_chain_size(struct ntrace *nt)
 {
-	/* one more for the context */
+	/* One more entry for the context */
 	return sizeof(struct ip_callchain) + (nt->synth_opts.callchain_sz + 1) * sizeof(u64);
 }
 
@@ -250,8 +250,9 @@ static bool ntrace_skip_event(struct ntrace *nt)
 }
 
 /*
- * A branch was at the time of the last message or later, but before the next one. The buffer
- * whose next message is the earliest goes on first: what came out before was earlier too.
+ * The time of a branch is between the time of the last message and the time of the next one. The
+ * buffer with the earliest next message is processed first, so all samples that were delivered
+ * before are earlier.
  */
 static u64 ntrace_sample_time(struct ntrace_queue *q)
 {
@@ -261,7 +262,7 @@ static u64 ntrace_sample_time(struct ntrace_queue *q)
 	return nt->last_time;
 }
 
-/* The thread is the guest's, if that is known */
+/* Replace the thread by the guest's thread, if it is known */
 static void ntrace_prep_guest(struct ntrace_queue *q, struct perf_sample *sample)
 {
 	struct ntrace_guest guest;
@@ -282,7 +283,7 @@ static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sampl
 	sample->ip = ip;
 	sample->addr = addr;
 	sample->pid = q->pid;
-	/* perf takes -1 for the host */
+	/* perf interprets -1 as the host */
 	if (ntrace_is_guest(&q->context) && q->pid < 0)
 		sample->pid = DEFAULT_GUEST_KERNEL_ID;
 	sample->tid = q->tid;
@@ -292,7 +293,7 @@ static void ntrace_prep_sample(struct ntrace_queue *q, struct perf_sample *sampl
 	sample->flags = flags;
 	sample->period = 1;
 	sample->cpumode = ntrace_sample_cpumode(q, ip, addr);
-	/* perf script -F misc: in which privilege, of host or guest */
+	/* Print the privilege mode and host or guest with perf script -F misc */
 	sample->misc = sample->cpumode;
 	if (!q->nt->synth_opts.timeless_decoding)
 		sample->time = ntrace_sample_time(q);
@@ -343,13 +344,13 @@ static int ntrace_branch_sample(struct ntrace_queue *q, u64 from, u64 to, u32 fl
 		return 0;
 	if (nt->branches_filter && !(nt->branches_filter & flags))
 		return 0;
-	/* perf would name its addresses by the symbols of the one that it knows */
+	/* perf would resolve its addresses with the symbols of the guest that it knows */
 	if (ntrace_is_other_guest(q))
 		return 0;
 	if (ntrace_skip_event(nt))
 		return 0;
 	ntrace_prep_sample(q, &sample, from, to, flags, insn_len);
-	/* perf report -b takes only samples with a branch stack */
+	/* perf report -b accepts only samples with a branch stack */
 	if (nt->synth_opts.last_branch && sort__mode == SORT_MODE__BRANCH) {
 		memset(&dummy, 0, sizeof(dummy));
 		dummy.nr = 1;
@@ -359,13 +360,13 @@ static int ntrace_branch_sample(struct ntrace_queue *q, u64 from, u64 to, u32 fl
 		sample.branch_stack = (struct branch_stack *)&dummy;
 	}
 	err = ntrace_deliver(q, &sample, nt->branches_id, nt->branches_sample_type);
-	/* they are not the sample's to free */
+	/* The sample does not own them */
 	sample.branch_stack = NULL;
 	ntrace_sample_exit(&sample);
 	return err;
 }
 
-/* The thread's stack is that of the process which runs the guest: none of the guest is kept */
+/* The thread's stack belongs to the process that runs the guest. No stack of the guest is kept. */
 static void ntrace_guest_stack(struct ntrace_queue *q, struct perf_sample *sample)
 {
 	if (q->chain) {
@@ -450,7 +451,7 @@ static const u32 ntrace_flags[] = {
 	[NT_END_INDIRECT_JUMP]	= PERF_IP_FLAG_BRANCH,
 	[NT_END_INDIRECT_CALL]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL,
 	[NT_END_RETURN]		= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN,
-	/* it is a return and a call, so the depth does not change */
+	/* A return and a call, so the depth does not change */
 	[NT_END_SWAP]		= PERF_IP_FLAG_BRANCH,
 	[NT_END_TRAP_RETURN]	= PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_RETURN |
 				  PERF_IP_FLAG_INTERRUPT,
@@ -465,8 +466,8 @@ static void ntrace_range_branch(struct ntrace_queue *q, const struct nt_range *r
 		branch->from = end;
 		branch->flags = ntrace_trap_flags(q, end, range->how);
 		/*
-		 * a system call returns to the instruction after ecall, any other trap to where it
-		 * was taken
+		 * A system call returns to the instruction after ecall, any other trap returns to
+		 * the instruction that trapped
 		 */
 		branch->insn_len = branch->flags & PERF_IP_FLAG_SYSCALLRET ? 4 : 0;
 		return;
@@ -490,11 +491,11 @@ static int ntrace_branch(struct ntrace_queue *q, const struct ntrace_branch *bra
 	return ntrace_branch_sample(q, branch->from, branch->to, branch->flags, branch->insn_len);
 }
 
-/* Instruction @nr of a range, and some code from it on */
+/* Instruction @nr of a range, and the code that follows */
 struct ntrace_insn {
 	u64		addr;
 	unsigned int	nr, len;
-	unsigned int	pos, size;	/* in @code, which begins with an earlier instruction */
+	unsigned int	pos, size;	/* in @code, which may start with an earlier instruction */
 	u8		code[64];
 };
 
@@ -514,7 +515,7 @@ static void ntrace_insn_decode(struct ntrace_queue *q, struct ntrace_insn *at, u
 	at->len = len > 0 ? len : 0;
 }
 
-/* Go on to instruction @nr: a range is walked once, however many samples it has */
+/* Advance to instruction @nr, so that a range is walked only once for any number of samples */
 static void ntrace_insn_seek(struct ntrace_queue *q, struct ntrace_insn *at,
 			     const struct nt_range *range, unsigned int nr)
 {
@@ -584,7 +585,7 @@ static void ntrace_set_context(struct ntrace_queue *q, const struct nt_context *
 	ntrace_queue_set_thread(q, context);
 }
 
-/* "tr strt", kept back until it was known who executes */
+/* Deliver the sample "tr strt", which was held until the thread was known */
 static int ntrace_begin(struct ntrace_queue *q)
 {
 	struct ntrace_branch branch = {
@@ -604,7 +605,7 @@ static int ntrace_begin(struct ntrace_queue *q)
 	return err;
 }
 
-/* Nothing is known of what was before @addr */
+/* Trace starts at @addr; the code before it is unknown */
 static void ntrace_begin_at(struct ntrace_queue *q, u64 addr)
 {
 	q->resume = false;
@@ -620,13 +621,13 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 	int err;
 
 	q->nt->decoded = true;
-	/* a later switch is compared with who executes now */
+	/* Set the current thread, because a later context switch is compared with it */
 	ntrace_set_context(q, &batch->context);
 	if (!q->nt->want_ranges) {
 		q->resume = false;
 		return 0;
 	}
-	/* after a gap, the flow continues without a SYNC */
+	/* After a gap, the flow continues without a SYNC item */
 	if (q->resume)
 		ntrace_begin_at(q, batch->ranges[0].start);
 	err = ntrace_begin(q);
@@ -637,7 +638,7 @@ int ntrace_synth_batch(struct ntrace_queue *q, const struct nt_batch *batch)
 
 		while (mark < end && mark->range <= i)
 			mark++;
-		/* the message that reports the last range was sent then */
+		/* Use the time of the message that reports the last range */
 		if (mark < end && mark->range == i + 1)
 			ntrace_queue_time(q, mark->tstamp, mark->tstamp_kind);
 		err = ntrace_range(q, &batch->ranges[i],
@@ -658,8 +659,8 @@ void ntrace_synth_lost(struct ntrace_queue *q)
 }
 
 /*
- * Machine mode is a gap with a name, not an error for each of its stretches: their number is
- * printed at the end.
+ * Report unknown machine-mode code as an error only once. Each part of it is a named gap, and the
+ * number of these gaps is printed at the end.
  */
 static int ntrace_no_firmware(struct ntrace_queue *q, u64 ip)
 {
@@ -671,7 +672,7 @@ static int ntrace_no_firmware(struct ntrace_queue *q, u64 ip)
 				  "[firmware] is not known: set ntrace.firmware");
 }
 
-/* Is it the gap of code of machine mode, or one that comes of it? */
+/* Return true if the gap is unknown machine-mode code, or an implicit return after it */
 static bool ntrace_is_firmware_gap(struct ntrace_queue *q, const struct nt_item *item)
 {
 	bool inside = q->resume && q->behind_firmware;
@@ -723,7 +724,7 @@ static int ntrace_item_error(struct ntrace_queue *q, const struct nt_item *item)
 
 	ntrace_synth_lost(q);
 	q->resume = true;
-	/* if the record says that trace is cut off, that record is reported */
+	/* The AUX record already reports the truncation, so do not report it twice */
 	if (item->error.code == NT_E_TRUNCATED && stretch &&
 	    stretch->flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL))
 		return 0;
@@ -743,7 +744,7 @@ static int ntrace_item_lost(struct ntrace_queue *q, const struct nt_item *item)
 }
 
 /*
- * The Ownership message after this one says who executes (chapter 7.1): the sample waits for it.
+ * Hold the sample "tr strt" until the next Ownership message reports the thread (chapter 7.1).
  */
 static void ntrace_item_begin(struct ntrace_queue *q, const struct nt_item *item)
 {

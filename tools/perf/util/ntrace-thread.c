@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* N-Trace: the thread that executes, and in which privilege mode. */
+/* The thread that executes, and its privilege mode. */
 #include <string.h>
 
 #include <linux/kernel.h>
@@ -44,8 +44,8 @@ static u8 ntrace_cpumode(const struct nt_context *context)
 }
 
 /*
- * Without Ownership messages, the address decides. It also does for code that a guest shares
- * with the process that runs it (--guest-code), whatever the mode.
+ * Without Ownership messages, determine the mode by the address. Do the same in any mode for code
+ * that a guest shares with the process that runs it (--guest-code).
  */
 u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr)
 {
@@ -58,13 +58,16 @@ u8 ntrace_sample_cpumode(struct ntrace_queue *q, u64 ip, u64 addr)
 						      PERF_RECORD_MISC_USER;
 }
 
-/* Did the kernel write its thread ids to the scontext that Ownership messages report? */
+/*
+ * Return true if Ownership messages report scontext and the kernel writes its thread IDs to
+ * scontext
+ */
 bool ntrace_has_scontext(const struct ntrace_queue *q, const struct nt_context *context)
 {
 	return context->has_scontext && !(q->nt->info.flags & NTRACE_INFO_FLAG_NO_SCONTEXT);
 }
 
-/* The thread by Ownership (scontext is the kernel's thread id), else by sideband events */
+/* Return the thread ID from scontext of Ownership messages, otherwise from sideband events */
 static pid_t ntrace_context_tid(struct ntrace_queue *q, const struct nt_context *context)
 {
 	return ntrace_has_scontext(q, context) ? (pid_t)context->scontext :
@@ -94,8 +97,8 @@ pid_t ntrace_context_pid(struct ntrace_queue *q, const struct nt_context *contex
 }
 
 /*
- * perf inject --guest-data adds the events that were recorded in a guest, and says which thread
- * of the host runs which CPU of it.
+ * perf inject --guest-data adds the events that were recorded in a guest, and records which host
+ * thread runs each virtual CPU.
  */
 void ntrace_find_guest_task(struct ntrace_queue *q, const struct nt_context *context,
 			    struct ntrace_guest *guest)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* N-Trace: from timestamps to ns of perf's clock. Most count ticks of the time CSR. */
+/*
+ * Conversion of N-Trace timestamps to ns of the perf clock. Most encoders count ticks of the time
+ * CSR.
+ */
 #include <linux/kernel.h>
 #include <linux/time64.h>
 
@@ -7,7 +10,7 @@
 #include "ntrace.h"
 #include "ntrace-priv.h"
 
-/* The trace's clock is the time CSR, one of the same rate, or one whose relation to it is known */
+/* Return true if the timestamp counter is the time CSR, has the same rate, or has a known base */
 bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
 {
 	u64 freq, diff;
@@ -33,7 +36,7 @@ bool ntrace_cpu_has_time(struct ntrace *nt, const struct ntrace_cpu *cpu)
 
 static unsigned int ntrace_prescale_shift(const struct ntrace_cpu *cpu)
 {
-	/* trTsPrescale: the counter advances every 4^n ticks */
+	/* With trTsPrescale, the counter advances every 4^n ticks */
 	return 2 * ((cpu->config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT);
 }
 
@@ -42,7 +45,7 @@ static bool ntrace_has_own_clock(const struct ntrace_cpu *cpu)
 	return cpu->ts_base_time && cpu->ts_freq;
 }
 
-/* @value * @mul / @div, of a value that may be below 0 */
+/* Return @value * @mul / @div for a value that may be negative */
 static s64 ntrace_scale(s64 value, u64 mul, u64 div)
 {
 	return (s64)((__int128)value * (s64)mul / (s64)div);
@@ -73,7 +76,7 @@ u64 ntrace_ticks_to_time(struct ntrace_queue *q, u64 ticks)
 {
 	u64 time = ntrace_counter_to_time(q, ticks << ntrace_prescale_shift(q->info));
 
-	/* nothing in a stretch is later than its end: a damaged timestamp must not say so */
+	/* Limit a damaged timestamp to the end of the stretch */
 	if (q->stretch_time && time > q->stretch_time)
 		time = q->stretch_time;
 	return time;
@@ -84,7 +87,7 @@ static u64 ntrace_ts_mask(const struct ntrace_cpu *cpu)
 	return cpu->ts_width && cpu->ts_width < 64 ? (1ULL << cpu->ts_width) - 1 : ~0ULL;
 }
 
-/* The end of the stretch, in ticks, and a little more: nothing in it is later */
+/* Upper limit of all times in the stretch, which is the tick count at its end plus a tolerance */
 static u64 ntrace_end_ticks(struct ntrace_queue *q, u64 mask)
 {
 	u64 end = ntrace_time_to_counter(q, q->stretch_time) >> ntrace_prescale_shift(q->info);
@@ -93,8 +96,8 @@ static u64 ntrace_end_ticks(struct ntrace_queue *q, u64 mask)
 }
 
 /*
- * A counter that is narrower than 64 bits wraps: from a reference that is
- * close, the upper bits follow.
+ * Extend a timestamp of a counter that is narrower than 64 bits and wraps. The upper bits are taken
+ * from a reference that is near.
  */
 static u64 ntrace_ticks_widen(struct ntrace_queue *q, const struct ntrace_clock *clock, u64 value)
 {
@@ -109,14 +112,14 @@ static u64 ntrace_ticks_widen(struct ntrace_queue *q, const struct ntrace_clock 
 	return clock->valid ? clock->ticks + ((value - clock->ticks) & mask) : value;
 }
 
-/* The timestamp of a message without SYNC, after @last */
+/* Return the time of a message without SYNC that follows the time @last */
 u64 ntrace_next_tstamp(const struct ntrace_cpu *cpu, u64 last, u64 tstamp)
 {
 	u64 mask = ntrace_ts_mask(cpu);
 
 	if (cpu->dialect != NTRACE_DIALECT_SIFIVE0)
 		return last + tstamp;
-	/* XORed; the counter may have wrapped */
+	/* The difference is XORed, and the counter may have wrapped */
 	return last + (((last ^ tstamp) - last) & mask);
 }
 
@@ -143,7 +146,9 @@ u64 ntrace_queue_time(struct ntrace_queue *q, u64 tstamp, u8 kind)
 
 	if (q->timeless || kind == NT_TSTAMP_NONE)
 		return q->time;
-	/* without an end, the reader's clock is the one that is ahead */
+	/*
+	 * Without a known end, use the reader's clock as the reference, because the reader is ahead
+	 */
 	if (mask != ~0ULL && !q->stretch_time && clock->valid)
 		tstamp = clock->ticks - ((clock->ticks - tstamp) & mask);
 	else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V N-Trace: the session. What PERF_RECORD_AUXTRACE_INFO starts, and the
- * events beside the trace: who runs where, what is mapped, what was lost.
+ * RISC-V N-Trace session. It is set up by PERF_RECORD_AUXTRACE_INFO, and processes the sideband
+ * events, which report context switches, mappings and lost trace.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@
 
 #define NTRACE_LOG_NAME		"ntrace.log"
 
-/* addresses from here on are the kernel's: RISC-V has Sv39 and wider on RV64, Sv32 on RV32 */
+/* Start of the kernel's addresses, for Sv39 and wider on RV64 and for Sv32 on RV32 */
 #define NTRACE_KERNEL_START_64	BIT_ULL(63)
 #define NTRACE_KERNEL_START_32	0xc0000000ULL
 
@@ -64,7 +64,7 @@ static int ntrace_update_queues(struct ntrace *nt)
 	return ntrace_queues_setup(nt);
 }
 
-/* Decode all that is older than @timestamp, the oldest first */
+/* Decode all trace that is older than @timestamp, the oldest first */
 static int ntrace_process_queues(struct ntrace *nt, u64 timestamp)
 {
 	struct ntrace_queue *q;
@@ -77,7 +77,7 @@ static int ntrace_process_queues(struct ntrace *nt, u64 timestamp)
 		q = nt->streams[nr];
 		auxtrace_heap__pop(&nt->heap);
 
-		/* samples of all CPUs are in the order of time; errors need not be */
+		/* Samples of all CPUs must be in the order of time, but errors need not be */
 		ts = timestamp;
 		if (nt->want_ranges && nt->heap.heap_cnt && nt->heap.heap_array[0].ordinal + 1 < ts)
 			ts = nt->heap.heap_array[0].ordinal + 1;
@@ -101,7 +101,9 @@ static int ntrace_set_current(struct ntrace *nt, int cpu, pid_t pid, pid_t tid)
 
 	if (cpu < 0 || tid == -1)
 		return 0;
-	/* where no Ownership message tells of the thread, this event does: another space now */
+	/*
+	 * If no Ownership message reports the thread, this event does, so the address space changes
+	 */
 	for (i = 0; i < nt->nr_streams; i++) {
 		struct ntrace_queue *q = nt->streams[i];
 
@@ -148,7 +150,7 @@ static void ntrace_forget_thread(struct ntrace *nt, pid_t tid)
 	}
 }
 
-/* Code that is new, or replaces other code */
+/* An event reports new or changed code */
 static void ntrace_process_mapping(struct ntrace *nt, union perf_event *event)
 {
 	switch (event->header.type) {
@@ -165,7 +167,7 @@ static void ntrace_process_mapping(struct ntrace *nt, union perf_event *event)
 			ntrace_code_exec(nt, event->comm.pid);
 		break;
 	case PERF_RECORD_FORK:
-		/* ids may be used again */
+		/* The kernel may reuse IDs */
 		ntrace_forget_thread(nt, event->fork.tid);
 		if (event->fork.pid == event->fork.tid)
 			ntrace_code_changed(nt, event->fork.pid);
@@ -179,7 +181,7 @@ static void ntrace_process_mapping(struct ntrace *nt, union perf_event *event)
 	}
 }
 
-/* Options G and L: add to the samples of other events */
+/* Add a call chain or branch stack to a sample of another event (options G and L) */
 static void ntrace_add_to_sample(struct ntrace *nt, struct perf_sample *sample)
 {
 	struct thread *thread = machine__findnew_thread(nt->machine, sample->pid, sample->tid);
@@ -201,7 +203,7 @@ static void ntrace_add_to_sample(struct ntrace *nt, struct perf_sample *sample)
 	thread__put(thread);
 }
 
-/* Why trace is missing: an error code, and a text for it; 0: none is missing */
+/* Return an error code and set *text if trace is missing, otherwise return 0 */
 static int ntrace_why_lost(u64 flags, u64 size, const char **text)
 {
 	if (flags & PERF_AUX_FLAG_TRUNCATED) {
@@ -235,7 +237,7 @@ static int ntrace_process_aux(struct ntrace *nt, union perf_event *event,
 				  text);
 }
 
-/* An event of a guest (perf inject --guest-data) says nothing of the host's threads and maps */
+/* Events of a guest (perf inject --guest-data) do not concern the threads and maps of the host */
 static int ntrace_process_guest(struct ntrace *nt, union perf_event *event,
 				struct perf_sample *sample)
 {
@@ -326,12 +328,15 @@ static int ntrace_process_event(struct perf_session *session, union perf_event *
 
 /* -------------------------------------------------------------------- trace */
 
-/* Of perf's buffers: each is one of a CPU or of a thread, and perf has a queue for any number below */
+/*
+ * Limit of buffer numbers. Each CPU or thread has one buffer, and perf allocates a queue for each
+ * lower number.
+ */
 #define NTRACE_MAX_BUFFERS	BIT(22)
 
 /*
- * perf would go back in the file by a size that is negative to it, and come here again and
- * again. All that it writes is padded.
+ * Reject a size that perf would treat as negative. perf would skip backwards in the file and read
+ * this record forever. All valid trace is padded.
  */
 static int ntrace_check_buffer(const union perf_event *event)
 {
@@ -405,7 +410,7 @@ static int ntrace_add_stretch(struct ntrace *nt, const struct ntrace_stretch *st
 
 /* --------------------------------------------------------------- AUX samples */
 
-/* How many of the first bytes of @data are the last ones of the sample before */
+/* Return the number of bytes at the start of @data that repeat the end of the previous sample */
 static size_t ntrace_sample_overlap(const struct ntrace_last *last, const u8 *data, size_t size)
 {
 	size_t n;
@@ -444,7 +449,7 @@ static int ntrace_keep_sample(struct ntrace_last *last, const struct aux_sample 
 	return 0;
 }
 
-/* MSEO 11, chapter "Transmission": the last byte of a message, or an idle one */
+/* MSEO 11 (chapter "Transmission") marks the last byte of a message, or an idle byte */
 static bool ntrace_ends_message(u8 byte)
 {
 	return (byte & 3) == 3;
@@ -454,23 +459,24 @@ static void ntrace_buffer_skip(struct auxtrace_buffer *buffer, size_t n)
 {
 	buffer->data_offset += n;
 	buffer->size -= n;
-	/* of a pipe it is a copy, which is freed by its address */
+	/* The data of a pipe is a copy, which must be freed by its address */
 	if (buffer->data_needs_freeing)
 		memmove(buffer->data, buffer->data + n, buffer->size);
 	else if (buffer->data)
 		buffer->data += n;
 }
 
-/* Does a sink of the recording write frames? */
+/* Return true if the sinks of the recording write CoreSight frames */
 static bool ntrace_samples_frames(const struct ntrace *nt)
 {
 	return nt->info.nr_cpus && nt->info.cpus[0].trace_id;
 }
 
 /*
- * A sample has the newest trace, also what the sample before it had already. Each gets an offset,
- * as if all were in one AUX buffer, and is a stretch in it that begins anywhere in a message,
- * unless it begins right after the end of one, as where the last sample ended.
+ * A sample contains the newest trace, which may repeat trace of the previous sample. Give each
+ * sample an offset as if all samples were in one AUX buffer, and make it a stretch. The stretch may
+ * start inside a message, unless the trace before it was in the previous sample and ended with a
+ * complete message.
  */
 static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 			       struct perf_sample *sample)
@@ -485,7 +491,7 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 		return -ENOMEM;
 	buffer = list_last_entry(&queue->head, struct auxtrace_buffer, list);
 	known = ntrace_sample_overlap(last, sample->aux_sample.data, sample->aux_sample.size);
-	/* frames are whole at the end of a sample */
+	/* A sample ends with a complete frame */
 	if (frames)
 		known += (sample->aux_sample.size - known) % NT_FRAME_SIZE;
 	ntrace_buffer_skip(buffer, known);
@@ -498,7 +504,7 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 		.cut = frames || !known ||
 		       !ntrace_ends_message(((u8 *)sample->aux_sample.data)[known - 1]),
 	};
-	/* the event that is sampled need not have these in its samples */
+	/* The samples of the sampled event may lack TID or CPU */
 	if (queue->cpu == -1)
 		stretch.tid = queue->tid;
 	else
@@ -508,7 +514,7 @@ static int ntrace_place_sample(struct ntrace *nt, struct auxtrace_queue *queue,
 	       buffer->size ? ntrace_add_stretch(nt, &stretch) : 0;
 }
 
-/* Of an event that is held back, nothing can be read again later */
+/* Copy the data, because the file does not contain that of a held event */
 static int ntrace_copy_sample(struct auxtrace_buffer *buffer, const struct aux_sample *aux)
 {
 	void *data = malloc(aux->size);
@@ -532,12 +538,12 @@ static int ntrace_queue_sample(struct ntrace *nt, struct perf_sample *sample, u6
 	struct auxtrace_queue *queue;
 	int err;
 
-	/* what is in no file must not be read from it */
+	/* A held event is not in the file, so perf must not read its data from there */
 	if (nt->deliver)
 		sample->aux_sample.size = 0;
 	err = auxtrace_queues__add_sample(&nt->queues, nt->session, sample, data_offset, 0);
 	sample->aux_sample = aux;
-	/* option -C leaves out some */
+	/* Option -C skips samples of other CPUs */
 	if (err || nt->queues.next_buffer_nr == nr)
 		return err;
 	queue = auxtrace_queues__sample_queue(&nt->queues, sample, nt->session);
@@ -568,7 +574,10 @@ static int ntrace_collect_aux(struct ntrace *nt, union perf_event *event,
 		.cpu = sample->cpu, .pid = sample->pid, .tid = sample->tid,
 	};
 
-	/* in snapshot mode the kernel gives the end, and at most all of the buffer */
+	/*
+	 * In snapshot mode, the kernel reports the end of the trace, and a size up to the whole
+	 * buffer
+	 */
 	if (stretch.flags & PERF_AUX_FLAG_OVERWRITE) {
 		stretch.offset -= min(stretch.offset, stretch.size);
 		stretch.cut = stretch.size >= NTRACE_PAGE && is_power_of_2(stretch.size);
@@ -578,7 +587,7 @@ static int ntrace_collect_aux(struct ntrace *nt, union perf_event *event,
 	return ntrace_add_stretch(nt, &stretch);
 }
 
-/* PERF_RECORD_AUX: collected before any trace is decoded, as they cut it in pieces */
+/* Collect PERF_RECORD_AUX before any trace is decoded, because the records divide it into pieces */
 int ntrace_collect_event(struct ntrace *nt, union perf_event *event)
 {
 	struct perf_sample sample;
@@ -598,7 +607,7 @@ int ntrace_collect_event(struct ntrace *nt, union perf_event *event)
 	return err;
 }
 
-/* The trace of a sample that is held back */
+/* Queue the trace of a sample that is held */
 int ntrace_collect_sample(struct ntrace *nt, union perf_event *event)
 {
 	struct perf_sample sample;
@@ -622,17 +631,21 @@ int ntrace_collect_sample(struct ntrace *nt, union perf_event *event)
 
 static bool ntrace_is_compressed(const union perf_event *event)
 {
-	/* PERF_RECORD_COMPRESSED2, which Linux 6.12 does not know, has a multiple of 8 bytes */
+	/*
+	 * The size of PERF_RECORD_COMPRESSED2, which Linux 6.12 does not know, is a multiple of 8
+	 */
 	return event->header.type == PERF_RECORD_COMPRESSED;
 }
 
-/* Reads the file in advance */
+/* Check a record and collect PERF_RECORD_AUX while the file is read in advance */
 static int ntrace_peek(struct perf_session *session, union perf_event *event,
 		       u64 offset __maybe_unused, void *data __maybe_unused)
 {
 	struct ntrace *nt = to_ntrace(session);
 
-	/* a file that was cut short reads as zeros, and perf would not get further */
+	/*
+	 * The end of a truncated file reads as zeros, and perf would read the same record forever
+	 */
 	if (event->header.size < sizeof(event->header)) {
 		pr_err("N-Trace: the file is damaged: a record has no size. Was it cut short?\n");
 		return -EINVAL;
@@ -655,8 +668,8 @@ static int ntrace_flush_stack(struct thread *thread, void *unused __maybe_unused
 }
 
 /*
- * Everything is delivered: make perf script exit with 1 if the trace has errors. Other commands
- * would show nothing if this call failed.
+ * Make perf script exit with 1 after everything was delivered, if the trace has errors. Other
+ * commands would show nothing if this call failed.
  */
 static int ntrace_status(struct ntrace *nt)
 {
@@ -665,7 +678,7 @@ static int ntrace_status(struct ntrace *nt)
 
 	if (!nt->damaged || !opts->default_no_sample || opts->inject)
 		return 0;
-	/* what perf does when this does not fail */
+	/* If this call succeeds, perf flushes the stacks; if it fails, flush them here */
 	err = machines__for_each_thread(&nt->session->machines, ntrace_flush_stack, NULL);
 	return err ? : 1;
 }
@@ -784,7 +797,9 @@ static void ntrace_setup_time(struct ntrace *nt)
 	nt->tc.time_shift = nt->info.time_shift;
 	nt->tc.time_mult = nt->info.time_mult;
 	nt->tc.time_zero = nt->info.time_zero;
-	/* the record has more, where the kernel's clock is narrower than 64 bits */
+	/*
+	 * PERF_RECORD_TIME_CONV has more fields, for a kernel clock that is narrower than 64 bits
+	 */
 	if (conv->time_mult && event_contains(*conv, time_cycles)) {
 		nt->tc.time_shift = conv->time_shift;
 		nt->tc.time_mult = conv->time_mult;
@@ -840,21 +855,21 @@ static int ntrace_collect_stretches(struct ntrace *nt)
 
 	if (perf_data__is_pipe(session->data) || ntrace_has_compressed(session))
 		ntrace_hold_begin(nt);
-	/* samples are stretches of their own: no AUX buffer is in the file */
+	/* Each sample is a stretch, and the file has no AUX buffers */
 	if (nt->sampling || perf_data__is_pipe(session->data))
 		return 0;
 	err = perf_session__peek_events(session, session->header.data_offset,
 					session->header.data_size, ntrace_peek, NULL);
-	/* perf prints nothing then */
+	/* perf does not print a message for this error */
 	if (err == -1)
 		pr_err("N-Trace: the file is damaged: what follows one of its records is no record\n");
 	return err;
 }
 
-/* perf reads where the index in the file says that trace is */
+/* Check the index, because perf reads trace at the positions in it */
 static bool ntrace_index_is_valid(struct perf_session *session)
 {
-	/* perf record -z of Linux 6.12 does not pad what it compressed */
+	/* perf record -z of Linux 6.12 does not pad compressed data */
 	u64 align = ntrace_has_compressed(session) ? 1 : PERF_AUXTRACE_RECORD_ALIGNMENT;
 	u64 size = session->data->file.size;
 	struct auxtrace_index *index;
@@ -876,7 +891,7 @@ static int ntrace_queue_all(struct ntrace *nt)
 	struct perf_session *session = nt->session;
 	int err;
 
-	/* they come with the events that are held back */
+	/* The samples are among the held events */
 	if (nt->sampling && nt->deliver)
 		return 0;
 	if (nt->sampling || list_empty(&session->auxtrace_index)) {
@@ -892,7 +907,10 @@ static int ntrace_queue_all(struct ntrace *nt)
 	return err;
 }
 
-/* perf inject writes the features of the header anew, and takes each bit for one that it knows */
+/*
+ * Clear feature bits that this perf does not know. perf inject writes all features again, and
+ * assumes that it knows each bit.
+ */
 static void ntrace_forget_features(struct perf_session *session)
 {
 	bitmap_clear(session->header.adds_features, HEADER_LAST_FEATURE,
@@ -932,7 +950,7 @@ static int ntrace_setup(struct ntrace *nt)
 							 NTRACE_KERNEL_START_64;
 	/* a thread executes in the kernel for a while after PERF_RECORD_EXIT */
 	symbol_conf.keep_exited_threads = true;
-	/* modules are below the kernel, where perf would take them for user code */
+	/* Modules are below the kernel, and perf would treat them as user code */
 	nt->machine->kernel_start = nt->kernel_start;
 	if (nt->firmware_path && ntrace_firmware_load(&nt->firmware, nt->firmware_path))
 		return -EINVAL;
@@ -969,7 +987,7 @@ int ntrace_process_auxtrace_info(union perf_event *event, struct perf_session *s
 	nt->session = session;
 	nt->machine = &session->machines.host;
 	INIT_LIST_HEAD(&nt->held);
-	/* perf data convert */
+	/* perf data convert sets no options */
 	if (!session->itrace_synth_opts) {
 		itrace_synth_opts__set_default(&nt->own_opts, false);
 		session->itrace_synth_opts = &nt->own_opts;

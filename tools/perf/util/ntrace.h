@@ -17,14 +17,14 @@ struct perf_session;
 /* Recording, arch/riscv/util/auxtrace.c */
 void ntrace_pmu_default_config(const struct perf_pmu *pmu, struct perf_event_attr *attr);
 
-/* What to add to perf's message that there is no PMU of this name; "" if it is not ours */
+/* Text to append to perf's message about a missing PMU; "" if the PMU is not ours */
 const char *ntrace_missing_hint(const char *pmu_name);
 
-/* As dump_insn() and arch_is_uncond_branch(), for code of RISC-V too; util/ntrace-insn.c */
+/* Like dump_insn() and arch_is_uncond_branch(), with support for RISC-V code; util/ntrace-insn.c */
 const char *ntrace_dump_insn(struct perf_insn *x, u64 ip, u8 *inbuf, int inlen, int *lenp);
 bool ntrace_is_uncond_branch(const struct perf_insn *x, const u8 *buf, size_t len);
 
-/* Decoding, util/ntrace.c: on any architecture */
+/* Decoding in util/ntrace.c, on any architecture */
 int ntrace_process_auxtrace_info(union perf_event *event, struct perf_session *session);
 
 #endif

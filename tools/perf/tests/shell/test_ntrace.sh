@@ -2,7 +2,7 @@
 # RISC-V N-Trace recording and decoding
 # SPDX-License-Identifier: GPL-2.0
 
-# Exits 2 (skip) where there is no trace encoder.
+# Exit with 2 (skip) if there is no trace encoder.
 set -e
 
 perf list pmu 2>/dev/null | grep -q 'ntrace//' || exit 2

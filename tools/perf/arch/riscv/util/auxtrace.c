@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recording N-Trace: what perf record must set up for an event of the PMU
- * "ntrace", and what it must write down for a decoder on another machine.
+ * Recording of N-Trace. perf record sets up an event of the PMU "ntrace", and writes the metadata
+ * that a decoder on another machine needs.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -45,12 +45,12 @@ struct ntrace_recording {
 	struct perf_pmu		*pmu;
 	struct evlist		*evlist;
 	bool			snapshot_mode;
-	/* for each mmap: its buffer was filled once, so all of it is trace */
+	/* One entry per mmap, set if its buffer has wrapped and contains only trace */
 	bool			*wrapped;
 	int			nr_wrapped;
 };
 
-/* One buffer for each CPU, else one for each thread */
+/* Return true if each CPU has a buffer, false if each thread has one */
 static bool ntrace_is_per_cpu(struct evlist *evlist)
 {
 	struct perf_cpu_map *cpus = ntrace_evlist_core(evlist)->user_requested_cpus;
@@ -63,9 +63,9 @@ static struct ntrace_recording *to_recording(struct auxtrace_record *itr)
 	return container_of(itr, struct ntrace_recording, itr);
 }
 
-/* -------------------------------------------------- what the hardware is */
+/* --------------------------------------------------- hardware properties */
 
-/* A number that the driver shows in cpuN/ of the PMU, or @none */
+/* Return a number from cpuN/ in the PMU's sysfs directory, or @none */
 static u64 ntrace_cpu_attr(const struct perf_pmu *pmu, struct perf_cpu cpu, const char *name,
 			   u64 none)
 {
@@ -80,7 +80,10 @@ static u64 ntrace_cpu_attr(const struct perf_pmu *pmu, struct perf_cpu cpu, cons
 	return errno ? none : value;
 }
 
-/* An encoder may report scontext of harts that have no such register, or where it is closed */
+/*
+ * Return true if the kernel writes scontext. An encoder may report scontext even if the hart has no
+ * such register, or does not let the kernel write it.
+ */
 static bool ntrace_writes_scontext(const struct perf_pmu *pmu)
 {
 	int can;
@@ -88,7 +91,10 @@ static bool ntrace_writes_scontext(const struct perf_pmu *pmu)
 	return perf_pmu__scan_file(pmu, "caps/scontext", "%d", &can) != 1 || can;
 }
 
-/* The driver does not show the system's thread ids to a process in another pid namespace */
+/*
+ * Return true unless this process is in another PID namespace, to which the driver does not reveal
+ * the system's thread IDs
+ */
 static bool ntrace_may_have_context(void)
 {
 	char ns[32] = "";
@@ -98,8 +104,8 @@ static bool ntrace_may_have_context(void)
 }
 
 /*
- * perf starts from these bits, and lets the terms that the user typed replace
- * them field by field (see perf_pmu__config()).
+ * perf starts with this configuration, and terms of the user replace single fields (see
+ * perf_pmu__config()).
  */
 void ntrace_pmu_default_config(const struct perf_pmu *pmu, struct perf_event_attr *attr)
 {
@@ -114,7 +120,7 @@ void ntrace_pmu_default_config(const struct perf_pmu *pmu, struct perf_event_att
 		attr->config &= ~NTRACE_CONFIG_CONTEXT;
 }
 
-/* The CPUs that the metadata describes: all with an encoder, as tasks may run on any */
+/* The metadata describes all CPUs with an encoder, because tasks may run on any of them */
 static const struct perf_cpu_map *ntrace_cpus(struct ntrace_recording *rec)
 {
 	return rec->pmu->cpus;
@@ -141,7 +147,10 @@ static size_t ntrace_info_priv_size(struct auxtrace_record *itr,
 	return (NTRACE_INFO_HEADER_MAX + nr * NTRACE_INFO_CPU_MAX) * sizeof(u64);
 }
 
-/* A counter that is not the time CSR: both, when the event was opened */
+/*
+ * Fill in the values of the counter and of the time CSR when the event was opened, if the counter
+ * is not the time CSR
+ */
 static void ntrace_info_fill_base(const struct perf_pmu *pmu, struct perf_cpu cpu, __u64 *word)
 {
 	unsigned long long base, time;
@@ -155,8 +164,9 @@ static void ntrace_info_fill_base(const struct perf_pmu *pmu, struct perf_cpu cp
 }
 
 /*
- * "frequency" and "base" are of the mode that events have which choose none, that of "mode", and
- * of the prescaler that is the default
+ * Return true if "frequency" and "base" in sysfs are valid for the event. They are valid for the
+ * default prescaler and for the mode in the file "mode", which an event uses if it does not choose
+ * a mode.
  */
 static bool ntrace_counter_is_known(const struct perf_pmu *pmu, struct perf_cpu cpu, u64 config)
 {
@@ -168,7 +178,10 @@ static bool ntrace_counter_is_known(const struct perf_pmu *pmu, struct perf_cpu 
 	return !mode || ntrace_cpu_attr(pmu, cpu, "timestamp/mode", mode) == mode;
 }
 
-/* The number of the event's sink, or of the sink that ends the encoder's path; 0: not known */
+/*
+ * Return the number of the event's sink, or of the last component on the encoder's path; 0 if
+ * unknown
+ */
 static u32 ntrace_sink_number(const struct perf_pmu *pmu, struct perf_cpu cpu, u64 config2)
 {
 	char file[64], path[256], *name;
@@ -202,14 +215,14 @@ static void ntrace_info_fill_cpu(const struct perf_pmu *pmu, struct perf_cpu cpu
 	word[NTRACE_INFO_CPU_ADDR_BITS] = ntrace_cpu_attr(pmu, cpu, "addr_bits", 0);
 	word[NTRACE_INFO_CPU_SINK] = ntrace_sink_number(pmu, cpu, attr->config2);
 	ntrace_info_fill_base(pmu, cpu, word);
-	/* After the base: it is 0 if the counter has begun anew */
+	/* Read the frequency after the base. The frequency is 0 if the counter has restarted. */
 	if (ntrace_counter_is_known(pmu, cpu, config))
 		word[NTRACE_INFO_CPU_TS_FREQ] = ntrace_cpu_attr(pmu, cpu, "timestamp/frequency", 0);
 }
 
 /*
- * The clock of perf is the time CSR, scaled: the kernel says how in the page
- * of any event (arch_perf_update_userpage()).
+ * The perf clock is the scaled time CSR. The kernel writes the scale to the user page of each event
+ * (arch_perf_update_userpage()).
  */
 static void ntrace_info_fill_time(struct evlist *evlist, __u64 *word)
 {
@@ -293,7 +306,7 @@ static const struct {
 	{ NTRACE_CONFIG_SRAM,			"sram" },
 };
 
-/* Is @value in a list like "3,6" or "0-15"? */
+/* Return true if @value is in a list such as "3,6" or "0-15" */
 static bool ntrace_is_listed(const char *list, unsigned long value)
 {
 	unsigned long first, last;
@@ -318,7 +331,7 @@ static int ntrace_check_field(struct perf_pmu *pmu, u64 config, unsigned int i)
 	char path[64], list[128] = "";
 
 	snprintf(path, sizeof(path), "caps/%s", name);
-	/* 0 is off, or what the hardware has; an empty file lists nothing */
+	/* 0 means off or the hardware's default; an empty file has no list of values */
 	if (!value || perf_pmu__scan_file(pmu, path, "%127s", list) == EOF ||
 	    ntrace_is_listed(list, value))
 		return 0;
@@ -355,7 +368,10 @@ static int ntrace_check_privileges(struct perf_pmu *pmu, const struct perf_event
 	return 0;
 }
 
-/* The kernel would refuse it too, but with an errno for which perf prints another explanation */
+/*
+ * Check an event before the kernel rejects it with an errno for which perf prints another
+ * explanation
+ */
 static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 			      const struct record_opts *opts)
 {
@@ -375,7 +391,7 @@ static int ntrace_check_event(struct perf_pmu *pmu, const struct evsel *evsel,
 	return ntrace_check_privileges(pmu, attr);
 }
 
-/* Another process that has an event, as the PMU's file "users" says: CPUS PID COMM */
+/* Find another process with an event in the PMU's file "users", whose lines are CPUS PID COMM */
 static bool ntrace_find_user(char *cpus, int *pid, char *comm)
 {
 	char path[PATH_MAX];
@@ -407,7 +423,10 @@ static int ntrace_explain_busy(const char *event, char *msg, size_t size)
 			 event);
 }
 
-/* What perf prints if the kernel refused the event and perf has no explanation of its own */
+/*
+ * Return the message that perf prints if the kernel rejected the event and perf itself has no
+ * explanation
+ */
 int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, size_t size)
 {
 	int error = NTRACE_OPEN_ERRNO;
@@ -415,7 +434,7 @@ int arch_evsel__open_strerror(struct evsel *evsel, NTRACE_OPEN_ERR char *msg, si
 
 	if (!pmu || strcmp(pmu->name, NTRACE_PMU_NAME))
 		return 0;
-	/* perf record has set it: see ntrace_setup_evsel() */
+	/* Only perf record sets this flag, see ntrace_setup_evsel() */
 	if (!evsel->needs_auxtrace_mmap)
 		return scnprintf(msg, size,
 				 "Trace cannot be counted or sampled: record it by 'perf record -e ntrace//', and look at it by 'perf report' or 'perf script'.\n");
@@ -450,7 +469,7 @@ static int ntrace_setup_evsel(struct ntrace_recording *rec, struct evlist *evlis
 	return 0;
 }
 
-/* Sizes that the user did not give. An unprivileged one may lock 516 KiB by default. */
+/* Set sizes that the user did not choose. By default, an unprivileged user may lock 516 KiB. */
 static void ntrace_default_pages(struct record_opts *opts, size_t privileged_size)
 {
 	if (perf_event_paranoid_check(-1)) {
@@ -482,7 +501,7 @@ static int ntrace_snapshot_sizes(struct record_opts *opts)
 	return 0;
 }
 
-/* The AUX area holds the largest sample */
+/* Choose or check the size of the AUX area, which must hold the largest sample */
 static int ntrace_sample_sizes(struct record_opts *opts, struct evlist *evlist)
 {
 	struct evsel *evsel;
@@ -505,7 +524,7 @@ static int ntrace_sample_sizes(struct record_opts *opts, struct evlist *evlist)
 	return 0;
 }
 
-/* The kernel would answer with ENOMEM, and perf prints nothing but its number */
+/* The kernel would return ENOMEM, for which perf prints only the number */
 static int ntrace_check_memory(struct evlist *evlist, size_t size)
 {
 	int nr = perf_cpu_map__nr(ntrace_evlist_core(evlist)->user_requested_cpus);
@@ -547,7 +566,7 @@ static int ntrace_buffer_sizes(struct record_opts *opts, struct evlist *evlist,
 	return ntrace_check_memory(evlist, size);
 }
 
-/* Kernels that do not let a module write samples do not have it */
+/* Return true if the kernel lets a module write AUX samples */
 static bool ntrace_can_sample(struct perf_pmu *pmu)
 {
 	int can = 0;
@@ -580,11 +599,11 @@ static int ntrace_check_options(struct record_opts *opts, struct perf_pmu *pmu)
 	return 0;
 }
 
-/* A dummy event carries mmap, comm, fork and switch events, with time and CPU */
+/* Add a dummy event for mmap, comm, fork and switch records, with time and CPU */
 static int ntrace_add_tracking(struct evlist *evlist, struct record_opts *opts,
 			       struct evsel *evsel, bool per_cpu)
 {
-	/* tasks move, so with -C the maps that were made on other CPUs are needed too */
+	/* Tasks migrate, so even with -C, the maps that were created on other CPUs are needed */
 	bool system_wide = opts->target.cpu_list && !evsel->core.attr.exclude_user;
 	struct evsel *tracking = evlist__add_aux_dummy(evlist, system_wide);
 
@@ -628,7 +647,9 @@ static int ntrace_recording_options(struct auxtrace_record *itr, struct evlist *
 
 	/* The AUX buffer belongs to the first event of an mmap */
 	evlist__to_front(evlist, evsel);
-	/* PERF_RECORD_AUX tells where trace stopped: the decoder needs when and on which CPU */
+	/*
+	 * The decoder needs the time and CPU of PERF_RECORD_AUX, which reports that trace stopped
+	 */
 	evsel__set_sample_bit(evsel, TIME);
 	evsel__set_sample_bit(evsel, TID);
 	evsel__set_sample_bit(evsel, CPU);
@@ -702,7 +723,10 @@ static int ntrace_grow_wrapped(struct ntrace_recording *rec, int idx)
 	return 0;
 }
 
-/* Pages are zero at first: any trace after the head is older than the head */
+/*
+ * Return true if the buffer has trace from @start to @end. Pages are initially zero, so any trace
+ * after the head is older than the head.
+ */
 static bool ntrace_has_data(const unsigned char *data, size_t start, size_t end)
 {
 	static const unsigned char zero[512];
@@ -715,8 +739,8 @@ static bool ntrace_has_data(const unsigned char *data, size_t start, size_t end)
 }
 
 /*
- * *head either keeps counting past the end of the buffer, or starts again at 0: both are allowed in
- * snapshot mode. Without a wrap, *old to *head is the new trace.
+ * In snapshot mode, *head either counts on past the end of the buffer or restarts at 0; both are
+ * allowed. Before the first wrap, the new trace is from *old to *head.
  */
 static int ntrace_find_snapshot(struct auxtrace_record *itr, int idx, struct auxtrace_mmap *mm,
 				unsigned char *data, u64 *head, u64 *old)
@@ -742,7 +766,7 @@ static int ntrace_find_snapshot(struct auxtrace_record *itr, int idx, struct aux
 
 /* ------------------------------------------------------------------- init */
 
-/* Trace has its own times, so nobody needs the time at which the buffer was read */
+/* Trace contains timestamps, so the decoder does not need the time when the buffer was read */
 static u64 ntrace_reference(struct auxtrace_record *itr __maybe_unused)
 {
 	return 0;
@@ -781,7 +805,7 @@ static struct auxtrace_record *ntrace_recording_init(struct perf_pmu *pmu, int *
 	rec->itr.find_snapshot = ntrace_find_snapshot;
 	rec->itr.reference = ntrace_reference;
 	rec->itr.read_finish = auxtrace_record__read_finish;
-	/* perf asks for it before it calls ntrace_check_options(), which may refuse */
+	/* perf reads this before it calls ntrace_check_options(), which may fail */
 	rec->itr.default_aux_sample_size = KiB(4);
 	*err = 0;
 	return &rec->itr;

@@ -8,7 +8,7 @@
 
 void perf_pmu__arch_init(struct perf_pmu *pmu)
 {
-	/* as the weak function that this one replaces */
+	/* Like the weak function that this one replaces */
 	if (pmu->is_core)
 		pmu->mem_events = perf_mem_events;
 
