@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All that leaves a translated block in the middle, for tests/board/log.t: traps of each kind,
- * misaligned and atomic accesses, instructions across a page, code that changes with and
- * without fence.i, wfi, interrupts that come in each place, an xret to a fault, user mode.
+ * Do everything that leaves a translated block in the middle, for tests/board/log.t: traps of each
+ * kind, misaligned and atomic accesses, instructions across a page, code that changes with and
+ * without fence.i, wfi, interrupts in each place, an xret to a fault, and user mode. Repeat this
  * ROUNDS times.
  */
 #include "bare.h"
@@ -14,9 +14,10 @@
 #define SPV		(1U << 7)
 
 /*
- * The trap handler uses this. mscratch holds its address. interval: mtime ticks to the next timer
- * interrupt. It grows by a quarter with each, and is INTERVAL again in each round: where a handler
- * takes longer than INTERVAL, as on a busy machine that writes a log, the program goes on even so.
+ * State of the trap handler. mscratch holds its address. interval is the number of mtime ticks to
+ * the next timer interrupt. Each interrupt increases it by a quarter, and each round resets it to
+ * INTERVAL. Therefore the program continues even if a handler takes longer than INTERVAL, as on a
+ * busy machine that writes a log.
  */
 static struct frame {
 	uint64_t		t1, t2;
@@ -30,8 +31,8 @@ static struct frame {
 static volatile int done[HARTS];
 
 /*
- * An exception goes on at the next instruction, or at frame.resume if that is not 0 (in machine
- * mode). Interrupts are switched off at their source; the timer comes again soon.
+ * An exception continues at the next instruction, or at frame.resume if that is not 0 (in machine
+ * mode). Interrupts are disabled at their source, and the timer expires again soon.
  */
 __asm__(
 "	.balign	4\n"
@@ -89,7 +90,7 @@ extern char handler[];
 static uint64_t cells[HARTS][4] __attribute__((aligned(16)));
 static uint16_t codes[HARTS][4096] __attribute__((aligned(4096)));
 
-/* as a call of what is written there */
+/* Call the code at @at */
 static uint64_t call(const void *at, uint64_t a)
 {
 	return ((uint64_t (*)(uint64_t))at)(a);
@@ -110,7 +111,7 @@ static uint64_t traps(uint64_t n)
 	uint64_t v = n;
 
 	__asm__ volatile(
-	"	.4byte	0\n"			/* illegal, of two times 16 bits */
+	"	.4byte	0\n"			/* An illegal instruction of two times 16 bits */
 	"	.4byte	0xffffffff\n"
 	"	ecall\n"
 	"	addi	%0, %0, 1\n"
@@ -119,7 +120,7 @@ static uint64_t traps(uint64_t n)
 	"	.option	norvc\n"
 	"	ebreak\n"
 	"	.option	pop\n"
-	"	csrr	t0, 0x5a8\n"		/* no fault: the board has it */
+	"	csrr	t0, 0x5a8\n"		/* No fault, because the board has this CSR */
 	"	csrr	t0, 0x7ff\n"
 	"	li	t0, 0x40000000\n"
 	"	ld	t1, 0(t0)\n"		/* nothing there */
@@ -169,7 +170,10 @@ static uint64_t changing_code(unsigned int hart, uint64_t n)
 	return v;
 }
 
-/* By sret, as QEMU lets no software set mstatus.MPV. @spp: of mstatus; @spv: of hstatus */
+/*
+ * Enter the mode by sret, because QEMU does not let software set mstatus.MPV. @spp is for mstatus,
+ * @spv for hstatus.
+ */
 static void lower_mode(uint64_t n, uint64_t spp, uint64_t spv)
 {
 	__asm__ volatile(
@@ -178,7 +182,7 @@ static void lower_mode(uint64_t n, uint64_t spp, uint64_t spv)
 	"	sd	t0, 16(t1)\n"
 	"	csrc	mstatus, %3\n"
 	"	csrs	mstatus, %1\n"
-	"	csrs	0x600, %2\n"		/* hstatus; sret clears SPV */
+	"	csrs	0x600, %2\n"		/* Set hstatus; sret clears SPV */
 	"	la	t0, 1f\n"
 	"	csrw	sepc, t0\n"
 	"	mv	t1, %0\n"
@@ -186,7 +190,7 @@ static void lower_mode(uint64_t n, uint64_t spp, uint64_t spv)
 	"1:	andi	t1, t1, 7\n"
 	"2:	addi	t1, t1, -1\n"
 	"	bgtz	t1, 2b\n"
-	"	csrr	t0, mstatus\n"		/* illegal: that ends it */
+	"	csrr	t0, mstatus\n"		/* An illegal instruction ends the lower mode */
 	"3:	la	t0, 4f\n"
 	"	csrr	t1, mscratch\n"
 	"	sd	t0, 16(t1)\n"
@@ -226,7 +230,7 @@ static uint64_t run(unsigned int hart)
 	csr_write(mtvec, handler);
 	frame->interval = INTERVAL;
 	*frame->mtimecmp = MTIME + 100;
-	/* htimedelta: VS and VU mode read a time in which nothing has happened yet */
+	/* htimedelta lets VS and VU mode read an early time, at which no timer has expired */
 	csr_write(0x605, -(1UL << 40));
 	csr_set(mie, 1 << 7 | 1 << 3);
 	csr_set(mstatus, 1 << 3);
@@ -235,7 +239,7 @@ static uint64_t run(unsigned int hart)
 		sum += traps(n) + atomics(hart, n) + changing_code(hart, n);
 		/* U, S, VU, VS */
 		lower_mode(n, n & 1 ? SPP : 0, n & 2 ? SPV : 0);
-		/* an exception's return has left them on or off */
+		/* The return from an exception has left interrupts on or off */
 		csr_set(mstatus, 1 << 3);
 		interrupted(frame, n);
 	}
@@ -252,7 +256,10 @@ int main(unsigned int hart)
 	if (hart)
 		return 0;
 	for (i = 0; i < RUNNING; i++) {
-		/* two blocks, as a block that jumps to itself may have run any number of times */
+		/*
+		 * Use two blocks, because a block that jumps to itself may have run any number of
+		 * times
+		 */
 		while (!done[i])
 			__asm__ volatile("j 1f\n.4byte 0x13, 0x13\n1:");
 		put_number(frames[i].interrupts);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compare the truth with what QEMU itself reports that it ran. Standard input is the log of `-d
- * exec,nochain,int`, of the same run: each block that was begun, and each trap with its address.
- * QEMU writes that log without its plugins.
+ * Compare the truth with QEMU's own log of the same run. Standard input is the log of `-d
+ * exec,nochain,int`, which has each block that QEMU started, and each trap with its address. QEMU
+ * writes that log without its plugins.
  *
  *	log-check TRUTH [HART] <LOG
  *
- * Lines of other harts than HART (0) do not count.
+ * Lines of harts other than HART (0 by default) are ignored.
  *
- * Between one line of the log and the next, what retired must be straight code from the first
- * line's address, up to the next line's address or to a jump that goes there.
+ * Between one line of the log and the next, the retired instructions must be straight code from the
+ * address of the first line up to the address of the next line, or up to a jump to that address.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,10 @@ static void add(struct list *l, uint64_t pc, uint8_t kind)
 	l->event[l->n++] = (struct event){ pc, kind };
 }
 
-/* "Trace 0: 0x7f89 [flags/PC/..." and "riscv_cpu_do_interrupt: hart:0, async:0, ..., epc:0x..." */
+/*
+ * Parse "Trace 0: 0x7f89 [flags/PC/..." and "riscv_cpu_do_interrupt: hart:0, async:0, ...,
+ * epc:0x..."
+ */
 static void read_log(struct list *l, unsigned int hart)
 {
 	char line[512], *p;
@@ -96,8 +99,8 @@ static int differs(const char *what, const struct list *log, size_t i, const str
 }
 
 /*
- * Places in the truth that a line of the log may stand for: a block's length is not in the log, so
- * that one into whose middle its own jump leads may have ended at either.
+ * Places in the truth that match a line of the log. The log does not have the length of a block, so
+ * that a block that jumps into its own middle may have ended at either of several places.
  */
 #define PLACES	16
 
@@ -119,7 +122,10 @@ static void reach(struct places *p, size_t t)
 /* Where a block that began at @pc, and at @t in the truth, may have ended, if @next is after it */
 static void reach_block(struct places *to, const struct list *truth, size_t t, uint64_t pc, const struct event *next)
 {
-	/* not one instruction: it is begun once more, or the first one trapped */
+	/*
+	 * No instruction retired, because QEMU starts the block once more, or its first instruction
+	 * trapped
+	 */
 	if (next->pc == pc)
 		reach(to, t);
 	while (t < truth->n && truth->event[t].kind == PC && truth->event[t].pc == pc) {
@@ -134,7 +140,7 @@ static void reach_block(struct places *to, const struct list *truth, size_t t, u
 }
 
 /*
- * The machine is off, and its last loop still runs for a while, which the truth leaves out: only
+ * The machine is off, but its last loop still runs for a while. The truth omits that, so that only
  * up to 4 addresses are left.
  */
 static int ended(const struct list *log, size_t i, const struct list *truth, const struct places *at)

@@ -39,11 +39,12 @@ refused() {
 	return 1
 }
 
-# Long options of a command, as getopt_long() has them: those that take a value say so
+# Print the long options of a command from its help. getopt_long() reports if an option needs a value
 options_of() { "$ntrace" help "$1" | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u; }
 takes_value() { case $("$ntrace" "$1" "$2" 2>&1 </dev/null) in *"requires an argument"*) return 0 ;; esac; return 1; }
 
-# No option takes a number that is too large or negative, a word where a number is wanted, or nothing.
+# Every option rejects a number that is too large or negative, a word in place of a number, and an empty
+# value.
 wrong_values() {
 	bad=0 nr=0
 	for option in $(options_of "$1"); do
@@ -90,11 +91,11 @@ no_file() {
 completes() {
 	PATH=$O/bin:$PATH bash -c '. "$0"; COMP_WORDS=(ntrace "$1" --); COMP_CWORD=2; _ntrace; printf "%s\n" "${COMPREPLY[@]}"' \
 		"$top/tools/ntrace/ntrace.bash" "$1" | sort >"$tap_tmp/offered"
-	# getopt_long() says "unrecognized" of an option that does not exist. The others exist.
+	# getopt_long() prints "unrecognized" for an option that does not exist. All of these options exist.
 	while read -r option; do
 		case $("$ntrace" "$1" "$option" 2>&1 </dev/null) in *unrecognized*) echo "$1 has no $option"; return 1 ;; esac
 	done <"$tap_tmp/offered"
-	# Of the options of all commands, this command takes these.
+	# An option of another command that is not offered must not be accepted, either.
 	offered="
 $(cat "$tap_tmp/offered")"
 	for word in $words; do
@@ -128,7 +129,7 @@ full() {
 	echo "status $rc: $(head -n 1 "$tap_tmp/err")"
 	[ $rc -eq 2 ] && grep -q 'No space left on device' "$tap_tmp/err"
 }
-# A reader like head may have seen enough. Then the program ends by SIGPIPE and says nothing.
+# A reader such as head may close the pipe early. The program must end by SIGPIPE without a message.
 closed() {
 	{ prints "$1" 2>"$tap_tmp/err"; echo $? >"$tap_tmp/rc"; } | true
 	echo "status $(cat "$tap_tmp/rc"): $(head -n 1 "$tap_tmp/err")"

@@ -12,7 +12,7 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
 ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit
 
-# same ENCODE... -- OPTION...: a trace made with the first options, read with the others
+# same ENCODE... -- OPTION...: encode a trace with the first options, and read it with the others
 same() {
 	_options=
 	while [ "$1" != -- ]; do _options="$_options $1"; shift; done
@@ -22,7 +22,7 @@ same() {
 	"$ntrace" dump "$@" t.nt >dump && "$ntrace" stat --json "$@" t.nt >stat.json &&
 		"$ntrace" decode --elf lines "$@" t.nt >ranges && python3 "$top/tests/command/stat.py" stat.json t.nt dump ranges
 }
-# pipes: bytes that come in small pieces, cut anywhere, and after idle bytes
+# Read from pipes, in small pieces that are cut anywhere, and after idle bytes
 pieces() {
 	"$ntrace" encode --elf lines --pcs pcs -o t.nt --timestamp || return
 	{ printf '\377\377\377'; cat t.nt; printf '\377'; } >idle.nt
@@ -33,13 +33,13 @@ for i in range(0, len(data), 7): os.write(1, data[i:i + 7])' | "$ntrace" stat --
 		python3 "$top/tests/command/stat.py" stat.json idle.nt dump &&
 		"$ntrace" stat --timestamp idle.nt | grep -q '^  idle  *4$'
 }
-# losses: the encoder's FIFO overflows, which Error messages report
+# Count losses, which Error messages report when the encoder's FIFO overflows
 losses() {
 	"$ntrace" encode --elf lines --pcs pcs -o t.nt --fifo-depth 64 --fifo-rate 8 || return
 	"$ntrace" dump t.nt >dump && "$ntrace" stat --json t.nt >stat.json && python3 "$top/tests/command/stat.py" stat.json t.nt dump &&
 		"$ntrace" stat t.nt | grep '^Error messages  *[1-9]' && "$ntrace" stat t.nt | grep '7 Restart from FIFO overrun  *[1-9]'
 }
-# sources: two in one stream, one of them alone
+# Count two sources in one stream, and one of them alone
 sources() {
 	for src in 1 2; do "$ntrace" encode --elf lines --pcs pcs -o s$src.nt --src-bits 4 --src $src || return; done
 	cat s1.nt s2.nt >both.nt
@@ -54,7 +54,7 @@ frames() {
 	"$ntrace" stat --frames --src-bits 4 framed >text && grep -A1 '^trace ID' text
 	[ "$(grep -c "^bytes  *$(wc -c <s1.nt)$" text)" -eq 2 ] && grep -q '^all$' text
 }
-# damage: a message that is not valid is counted, as dump prints it
+# Count an invalid message as dump prints it
 damage() {
 	{ head -c 300 t.nt; printf '\002\002\002\377'; tail -c +301 t.nt; } >bad.nt
 	"$ntrace" dump bad.nt >dump
@@ -62,13 +62,13 @@ damage() {
 		[ "$("$ntrace" stat --json bad.nt | python3 -c 'import json, sys; print(json.load(sys.stdin)["invalid"])')" -eq "$(grep -c ': error' dump)" ]
 }
 
-# value KEY OPTION...: of the JSON
+# value KEY OPTION...: print that value of the JSON output
 value() {
 	_key=$1; shift
 	"$ntrace" stat --json "$@" 2>err | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$_key"
 }
 make_recording() { python3 "$top/tests/perf/mkcalls.py" calls "$2.data" "$1"; }
-# recording: as dump says of each of its CPUs
+# Count the messages of a recording as dump prints them for each CPU
 recording() {
 	make_recording good good && make_recording lost-elsewhere two || return
 	"$ntrace" dump good.data >dump
@@ -81,7 +81,7 @@ recording() {
 	done
 	[ "$(value losses two.data)" -eq 1 ]
 }
-# insns: as many as `script --insns` prints, and the time of the first and last message
+# Count as many instructions as `script --insns` prints, and find the times of the first and last message
 insns() {
 	[ "$(value insns --insns good.data)" -eq "$("$ntrace" script --insns -i good.data | wc -l)" ] || return
 	first=$("$ntrace" script -F time -i good.data | awk 'NR == 1 { print $1 }')

@@ -28,7 +28,7 @@ static unsigned int pick(struct encoder *e, unsigned int n)
 
 /* ---- bytes ---- */
 
-/* A message under construction: six bits a byte */
+/* A message under construction, with six bits in each byte */
 struct message {
 	uint64_t	bits;		/* not written yet */
 	unsigned int	nr_bits;
@@ -47,7 +47,7 @@ static void fixed(struct message *m, uint64_t value, unsigned int bits)
 	}
 }
 
-/* A field of any length: without the zeros above it, but of one bit at least */
+/* Append a field of variable length without the leading zeros, but with at least one bit */
 static void variable(struct message *m, uint64_t value)
 {
 	unsigned int bits = value ? 64 - __builtin_clzll(value) : 1;
@@ -310,7 +310,7 @@ static void send_direct(struct encoder *e, uint64_t addr)
 	e->icnt = 0;
 }
 
-/* A branch in HTM. The sync that is due may stand at it, and HIST may have no room for it. */
+/* A branch in HTM. A due sync may be sent at it, and HIST may be full. */
 static void branch(struct encoder *e, bool taken, uint64_t next)
 {
 	bool lacks = !e->run && e->nr_bits == e->setup->hist_max;
@@ -347,8 +347,9 @@ static void call(struct encoder *e, uint64_t link)
 }
 
 /*
- * A return, or a swap that is one, too. True: no message. Hardware only counts, so its trace of a
- * return to another address is wrong. Users set a trigger that sends a SYNC there.
+ * A return, or a swap that is also a return. Return true if it needs no message. Hardware only
+ * counts calls, so its trace of a return to another address is wrong. Users set a trigger that
+ * sends a SYNC there.
  */
 static bool is_implicit(struct encoder *e, uint64_t next)
 {
@@ -364,7 +365,7 @@ static bool is_implicit(struct encoder *e, uint64_t next)
 	return false;
 }
 
-/* ---- what is no flow ---- */
+/* ---- messages that do not belong to the flow ---- */
 
 static void add_extra(struct encoder *e, struct extra extra)
 {
@@ -391,13 +392,13 @@ static void send_owner(struct encoder *e)
 	unsigned int format = value & 3, priv = value >> 2 & 7;
 
 	variable(&m, value);
-	/* anything else is a context */
+	/* Everything else is a context */
 	if (format == 1 || priv == 2 || priv > 5)
 		add_extra(e, (struct extra){ .second = value });
 	end(e, &m, false, OWNERSHIP);
 }
 
-/* An event: where it was is the reference of the next address */
+/* Send an event. Its address is the reference of the next address. */
 static void send_event(struct encoder *e, uint64_t pc)
 {
 	static const uint8_t sources[] = { 0, 8, 9, 10, 11, 13, 14, 15 };
@@ -448,7 +449,7 @@ static void send_extras(struct encoder *e, uint64_t pc)
 	}
 }
 
-/* ---- what the hart does ---- */
+/* ---- execution by the hart ---- */
 
 void encoder_start(struct encoder *e, uint64_t pc)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Flip one bit of a stream, and judge the result: does it decode to another execution, and does the
- * library report an error?
+ * Flip one bit of a stream, decode it, and judge whether it decodes to another execution, and
+ * whether the library reports an error.
  */
 #ifndef DIALECT_JUDGE_H
 #define DIALECT_JUDGE_H
@@ -15,15 +15,15 @@
 struct result {
 	uint64_t	hash;		/* of the instructions */
 	uint64_t	ranges;
-	uint64_t	problems;	/* items that say that something is wrong, or was lost */
+	uint64_t	problems;	/* Items that report an error or a loss */
 	uint64_t	restarts;
 	uint64_t	stops;
-	uint64_t	lost;		/* messages that the statistics say were not decoded */
+	uint64_t	lost;		/* Messages that were not decoded, from the statistics */
 };
 
 struct verdicts {
 	unsigned long	flips, detected, harmless, silent;
-	unsigned long	legal;		/* of those that are silent: see judge_is_legal() */
+	unsigned long	legal;		/* Silent flips for which judge_is_legal() is true */
 };
 
 /* A bit of a stream that is flipped */
@@ -84,7 +84,7 @@ static inline struct result judge_decode(const struct nt_config *config, struct 
 	return result;
 }
 
-/* The message that the bit is in. False: it cannot be read */
+/* Read the message with the flipped bit. Return false if it cannot be read. */
 static inline bool judge_message(const struct flip *flip, struct nt_message *msg)
 {
 	size_t at;
@@ -101,10 +101,10 @@ static inline bool judge_message(const struct flip *flip, struct nt_message *msg
 }
 
 /*
- * Flips that nobody can notice, because an encoder would send the flipped stream for another
- * execution: one branch went the other way, and both ways are equally long and meet, so that I-CNT
- * is right and HIST has as many bits; or a loop was executed once less, and software wrote a value
- * into the trace.
+ * Return true if a decoder cannot notice the flip, because an encoder would send the flipped stream
+ * for another execution. Either one branch went the other way, and both ways have the same length
+ * and meet, so that I-CNT and the number of bits in HIST are right, or a loop was executed once
+ * less, and software wrote a value into the trace.
  */
 static inline bool judge_is_legal(const struct flip *flip)
 {

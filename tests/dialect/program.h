@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * A random program of RV64 and what a hart does that executes it, for tests.
- */
+/* A random program of RV64, and a hart that executes it, for tests. */
 #ifndef DIALECT_PROGRAM_H
 #define DIALECT_PROGRAM_H
 
@@ -14,9 +12,9 @@
 struct insn {
 	uint8_t		halfwords;	/* 0: none begins here */
 	uint8_t		kind;
-	uint16_t	odds;		/* of a branch to be taken, of 65536 */
-	uint32_t	target;		/* half-word in the same region */
-	uint16_t	nr_targets;	/* indirect: any of so many functions, or blocks, from there on */
+	uint16_t	odds;		/* Probability that a branch is taken, of 65536 */
+	uint32_t	target;		/* Half-word in the same region */
+	uint16_t	nr_targets;	/* Indirect: functions or blocks to choose from, from @target on */
 };
 
 struct region {
@@ -24,7 +22,7 @@ struct region {
 	unsigned int	nr;		/* half-words */
 	uint16_t	code[MAX_HALFWORDS];
 	struct insn	insns[MAX_HALFWORDS];
-	uint32_t	blocks[MAX_HALFWORDS];	/* where they begin, and functions */
+	uint32_t	blocks[MAX_HALFWORDS];	/* Starts of blocks and functions */
 	unsigned int	nr_blocks;
 };
 
@@ -39,7 +37,7 @@ struct hart {
 	const struct program *program;
 	uint64_t	random;
 	uint64_t	pc;
-	uint64_t	interrupted;	/* in a handler: where it goes on; 0: not in one */
+	uint64_t	interrupted;	/* Return address of a handler, or 0 */
 	unsigned int	depth;
 	uint64_t	stack[MAX_STACK];
 };
@@ -48,7 +46,10 @@ void program_make(struct program *program, uint64_t seed);
 const struct insn *program_insn(const struct program *program, uint64_t pc);
 void hart_start(struct hart *hart, const struct program *program, uint64_t seed);
 
-/* One instruction, which retires; or a trap before it: false. Both are given to @encoder. */
+/*
+ * Execute one instruction and return true, or take a trap before it and return false. Pass both to
+ * @encoder.
+ */
 bool hart_step(struct hart *hart, struct encoder *encoder);
 
 #endif /* DIALECT_PROGRAM_H */

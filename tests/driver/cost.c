@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the driver costs, in retired instructions: two tasks on one CPU hand a
- * byte to and fro. For the board with one hart and --icount: there time is the
- * count of retired instructions, 50 to a tick of the time CSR.
+ * Measure the cost of the driver in retired instructions. Two tasks on one CPU pass a byte back and
+ * forth. Run this on the board with one hart and --icount, so that time is the count of retired
+ * instructions, 50 to a tick of the time CSR.
  */
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -19,7 +19,7 @@
 
 #include <linux/ntrace.h>
 
-/* As ntrace-null.c has it: no record */
+/* The flag of ntrace-null.c for no record */
 #define NULL_QUIET	(1 << 12)
 
 #define BATCH	8
@@ -57,7 +57,7 @@ static struct perf_event_mmap_page *page;
 static void *aux;
 static int aux_prot = PROT_READ | PROT_WRITE;
 
-/* An event of @pmu with an AUX area; -1 for @pid: of the CPU */
+/* Open an event of @pmu with an AUX area. If @pid is -1, it is an event of the CPU. */
 static int event(const char *pmu, uint64_t config, int pid, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -98,13 +98,13 @@ static void read_all(void)
 {
 	if (!page)
 		return;
-	/* A record for which there is no room costs less */
+	/* A record that does not fit would cost less */
 	page->data_tail = page->data_head;
 	if (aux_prot & PROT_WRITE)
 		page->aux_tail = page->aux_head;
 }
 
-/* Instructions of a round: a switch to the other task, and one back */
+/* Return the instructions of a round, which is a switch to the other task and one back */
 static double round_trips(void)
 {
 	uint64_t best = ~0ULL, start, n;
@@ -112,7 +112,7 @@ static double round_trips(void)
 	char c = 0;
 
 	/*
-	 * timers interrupt now and then, so the shortest of many stretches is one without a timer
+	 * Timers interrupt now and then, so the shortest of many stretches is one without a timer
 	 */
 	for (i = 0; i < BATCHES; i++) {
 		read_all();
@@ -132,7 +132,10 @@ static void say(const char *what, double n, double than)
 	printf("%-60s %8.0f  %+8.0f\n", what, n, n - than);
 }
 
-/* "cost mmio": so many task switches that the board's counts of register accesses are theirs */
+/*
+ * "cost mmio": switch tasks often enough that they cause nearly all register accesses that the
+ * board counts
+ */
 static int only_switch(uint64_t config, int pid)
 {
 	event("ntrace", config, pid, -1);
@@ -152,7 +155,10 @@ static void flight_recorder(const char *on)
 	}
 }
 
-/* "cost flight": what the flight recorder costs a task switch, with scontext and names of threads */
+/*
+ * "cost flight": measure the cost of the flight recorder per task switch, with scontext and thread
+ * names
+ */
 static int only_flight(int pid)
 {
 	double off, on;
@@ -176,7 +182,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (pipe(to) || pipe(from))
 		return 1;
-	/* no other task may run between the two */
+	/* No other task may run between the two */
 	sched_setscheduler(0, SCHED_FIFO, &param);
 	pid = fork();
 	if (!pid) {
@@ -215,7 +221,7 @@ int main(int argc, char **argv)
 	say("the same, disabled, beyond the bare PMU disabled", off, quiet);
 	end(fd);
 
-	/* the newest trace, without a reader */
+	/* Keep the newest trace, without a reader */
 	aux_prot = PROT_READ;
 	fd = event("ntrace_null", NULL_QUIET | 64, pid, -1);
 	snap_quiet = round_trips();

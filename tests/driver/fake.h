@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The model of the trace hardware, as the driver's test sees it */
+/* Interface of the model of the trace hardware for the driver's tests */
 #ifndef NTRACE_TEST_FAKE_H
 #define NTRACE_TEST_FAKE_H
 
@@ -10,7 +10,7 @@
 #define FAKE_MEM_BASE	0x80000000ULL
 #define FAKE_MEM_SIZE	(1 << 20)
 extern uint8_t fake_mem[FAKE_MEM_SIZE];
-/* Writes outside it, and what the model found wrong with the programming */
+/* Number of writes outside of it, and of programming errors that the model found */
 extern unsigned int fake_outside;
 extern unsigned int fake_reports;
 
@@ -23,13 +23,13 @@ struct fake_encoder_options {
 	bool		no_clock;
 	bool		both_formats;	/* E-Trace too */
 	uint32_t	fifo_depth;	/* bytes, 0: never full */
-	uint32_t	features_fixed, control_fixed;	/* bits that are always 1 */
+	uint32_t	features_fixed, control_fixed;	/* Bits that are always 1 */
 	unsigned int	ts_active_delay, enable_delay;
 	bool		etrace;		/* E-Trace alone */
-	unsigned int	ir_modes;	/* bitmap of trTeInstImplicitReturnMode; 0: all */
+	unsigned int	ir_modes;	/* Bitmap of trTeInstImplicitReturnMode, 0 for all */
 	unsigned int	sync_max;	/* the highest trTeInstSyncMax; 0: 15 */
-	unsigned int	ts_modes;	/* bitmap of trTsMode; 0: all */
-	uint32_t	ext_in_fixed;	/* of trTeTrigExtInControl: bits that are always 1 */
+	unsigned int	ts_modes;	/* Bitmap of trTsMode, 0 for all */
+	uint32_t	ext_in_fixed;	/* Bits of trTeTrigExtInControl that are always 1 */
 };
 
 struct fake_ram_options {
@@ -39,8 +39,8 @@ struct fake_ram_options {
 	uint64_t	lowest, highest;
 	bool		fixed;
 	bool		no_stop;
-	uint8_t		sizes;		/* windows of 2^M bytes: 1 trimmed, 2 grown */
-	bool		keeps_rest;	/* stopped on wrap, it is not empty */
+	uint8_t		sizes;		/* Only 2^M bytes; others are 1: trimmed, 2: grown */
+	bool		keeps_rest;	/* The sink is not empty after a stop on wrap */
 	unsigned int	active_delay, empty_delay, enable_delay;
 	bool		both;		/* SRAM, and SMEM */
 	uint32_t	start_align;	/* of trRamStart; 0: align */
@@ -63,7 +63,7 @@ void *fake_sifive_funnel(void);
 void *fake_sifive_encoder(void *out, unsigned int hart, unsigned int src_id);
 /* A debugger sets a claim tag */
 void fake_claim(void *coresight);
-/* A component of another kind: @impl is what its Impl register has */
+/* Add a component of another kind, with the value @impl in its Impl register */
 void *fake_other(uint32_t impl);
 
 /* Called at each write to a register, before it has its effect */
@@ -72,21 +72,21 @@ extern void (*fake_on_write)(void *base, unsigned int offset, uint32_t value);
 extern void (*fake_on_read)(void *base, unsigned int offset);
 
 void fake_bus_error(void *base, bool on);
-/* The power goes, and comes again */
+/* Switch the power off and on */
 void fake_power_off(void *base);
 void fake_fault(void *base, bool active_stuck, bool not_empty);
 /* trTeEnable of an encoder stays 0 */
 void fake_never_enabled(void *encoder);
 /* What the time CSR is now */
 void fake_set_time(uint64_t time);
-/* The counter of an encoder stands still at @value */
+/* Freeze the counter of an encoder at @value */
 void fake_freeze(void *encoder, uint64_t value);
-/* ... or is so many ticks behind the time CSR */
+/* Let the counter of an encoder lag behind the time CSR by @ticks */
 void fake_lag(void *encoder, unsigned int ticks);
 /* Let a field of the encoder refuse values that it took when it was probed */
 enum fake_lost { FAKE_SYNC_MAX, FAKE_CONTEXT, FAKE_TS_MODES, FAKE_COMPARATORS };
 void fake_lose(void *encoder, enum fake_lost what);
-/* From now on, filters other than the first choose the privileges @levels, too */
+/* From now on, filters other than the first also choose the privileges @levels */
 void fake_other_levels(void *encoder, unsigned int levels);
 /* From now on, trRamStopOnWrap cannot be set */
 void fake_no_stop(void *ram);

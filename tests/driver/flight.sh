@@ -3,8 +3,8 @@
 # after tap.sh and guest.sh.
 # shellcheck shell=sh
 
-# crash NAME DIR BEFORE TROUBLE BOARD-OPTIONS...: the guest runs BEFORE, then TROUBLE, which ends in a
-# reset. The next boot saves the record to DIR/flight and DIR/record, and prints what is in DIR/said.
+# crash NAME DIR BEFORE TROUBLE BOARD-OPTIONS...: run BEFORE in the guest, then TROUBLE, which ends in a
+# reset. The next boot saves the record to DIR/flight and DIR/record, and prints its results to DIR/said.
 crash_timeout=900
 crash() {
 	_name=$1 _dir=$2 _before=$3 _trouble=$4; shift 4
@@ -35,9 +35,9 @@ crash() {
 	sed 's/^/# /' "$_dir/said"
 }
 
-# last_call DIR COMM PATTERN: how many calls of threads COMM came after the last line with PATTERN. With
-# $interrupts=no, calls of handlers of interrupts do not count: they may come at any time, and a lockup is
-# found by one.
+# last_call DIR COMM PATTERN: print how many calls of threads COMM are after the last line with PATTERN. With
+# $interrupts=no, calls by interrupt handlers do not count, because they may occur at any time, and one of
+# them finds a lockup.
 interrupts=no
 last_call() {
 	awk -v comm="$2" -v pattern="$3" -v interrupts="$interrupts" '
@@ -50,17 +50,17 @@ last_call() {
 		END { print found ? calls - at : "not found" }' "$1/script"
 }
 
-# errors DIR: errors of decoding, other than code that was not kept or that missing code hides. Where the
-# driver's initialisation was, which has been freed, the other module may be now: so the first second
-# does not count, or so many seconds: -1 is for a record that begins later.
+# errors DIR: print the number of decoding errors, except for code that was not kept or that missing code
+# hides. The other module may be loaded at the address of the driver's initialisation, which has been freed,
+# so ignore the first second, or $errors_after seconds. Use -1 for a record that starts later.
 errors_after=1
 errors() {
 	awk -v after="$errors_after" '/trace error/ { for (i = 1; i < NF; i++) if ($i == "time") t = $(i + 1); begin = begin ? begin : t
 		if (t > begin + after && !/code (30|40|46):/) n++ } END { print n + 0 }' "$1/script"
 }
 
-# found NAME DIR CAUSE COMM PATTERN: the record says CAUSE, a pattern of the shell; PATTERN is among the
-# last 100 calls of COMM, unless $small=yes: the trace need not reach back so far
+# found NAME DIR CAUSE COMM PATTERN: check that the record has the CAUSE, a pattern of the shell, and that
+# PATTERN is among the last 100 calls of COMM. With $small=yes, the trace need not reach back that far.
 small=no
 found() {
 	is "$1: the first boot records, the next one keeps, and records again" \

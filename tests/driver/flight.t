@@ -20,8 +20,9 @@ else
 	skip "panic: perf script reads it, too" "perf is not built for this host"
 fi
 
-# The trace hardware has no power during the reset, so that nobody knows where its sink was. In make test, the
-# panic and the hang below happen on boards with caches, and these boards without caches are left out.
+# The trace hardware has no power during the reset, so that the last position of its sink is unknown. In make
+# test, the panic and the hang below happen on boards with caches, and these boards without caches are left
+# out.
 if large; then
 	BOARD_WATCHDOG=2 crash hang "$tap_tmp/hang" : "$insmod=hang" --reset watchdog --model reset-lost=on
 	found hang "$tap_tmp/hang" "nobody said why: it was reset, as by a watchdog, or it still records" \
@@ -37,7 +38,7 @@ BOARD_WATCHDOG=2 crash "caches that sinks do not see" "$tap_tmp/incoherent" : "$
 	--cached-flight --model reset-lost=on
 found "caches that sinks do not see" "$tap_tmp/incoherent" "nobody said why: it was reset, as by a watchdog, or it still records" \
 	insmod "guilty_hang"
-# Memory of this kernel, which is cached on all harts. What a sink has copied is there, too.
+# The record is in memory of this kernel, which is cached on all harts, and includes trace copied from a sink.
 for topology in $(by_size sram "direct sram"); do
 	rm -rf "$tap_tmp/pages"
 	"$top/tools/board/board" run --topology $topology --incoherent --console "$tap_tmp/console" --out "$tap_tmp/pages" \
@@ -49,7 +50,8 @@ for topology in $(by_size sram "direct sram"); do
 	is "$topology: a record in pages that caches have: no errors but code that was not kept" "$(errors "$tap_tmp")" 0
 done
 
-# A CPU that goes offline waits for who keeps CPUs awake, and the recorder that ends or begins waits for that CPU
+# A CPU that goes offline waits for code that keeps CPUs awake, and a recorder that starts or stops waits for
+# that CPU
 "$top/tools/board/board" run --flight 4M --harts 2 --console "$tap_tmp/console" -- '
 	F=/sys/devices/platform/ntrace-flight
 	for i in 1 2 3 4 5 6 7 8; do for o in 0 1; do echo $o >/sys/devices/system/cpu/cpu1/online; done; done &
@@ -80,8 +82,8 @@ is "the recorder begins anew after an oops that the machine survived, and not af
 is "the kernel reports one oops then, and nothing else" \
 	"$(grep -cE 'Unable to handle kernel|BUG:|WARNING:|INFO:' "$tap_tmp/console")" 1
 
-# at NAME EXPECTED TOPOLOGY COMMANDS: in a guest whose CPUs lose their power when they idle; NAME is an instant at
-# which one of them wakes
+# at NAME EXPECTED TOPOLOGY COMMANDS: run COMMANDS in a guest whose CPUs lose their power when they idle. NAME
+# is an instant at which one of them wakes
 at() {
 	"$top/tools/board/board" run --flight 4M --harts 4 --topology "$3" --deep-idle --console "$tap_tmp/console" -- '
 		F=/sys/devices/platform/ntrace-flight cpu1=/sys/devices/system/cpu/cpu1/online
@@ -97,7 +99,7 @@ at() {
 	quiet "$1"
 }
 
-# The CPU idles while it goes offline, after the driver was told
+# The CPU idles while it goes offline, after the driver was notified
 at "a CPU on its way out is not recorded again" "recording idle traced" direct '
 	rmmod ntrace; insmod /usr/lib/ntrace/ntrace-going.ko; insmod /lib/ntrace/ntrace.ko; cat $F/state
 	echo 0 >$cpu1; echo 0 >$F/enable; cat $F/state; echo 1 >$cpu1
@@ -109,8 +111,8 @@ at "a CPU that wakes before an event has kept its sink does not take it" "1 1 1 
 	perf record -B --no-bpf-event -q -C 0 -e ntrace//u -o /tmp/data -- sleep 60 &
 	until grep -q traces $(sink 0); do sleep 0.2; done
 	slow ntrace_flight_begin_claim 1; sed "s/ [0-9]* / N /" $(sink 0); kill %1; killall sleep'
-# An event of a task that comes and goes takes its sink after CPU 1 was told of the end. A CPU that idles is not
-# recorded, so that it looks itself.
+# An event of a task that runs now and then takes its sink after the recorder ended on CPU 1. An idle CPU is
+# not recorded, so it must check by itself.
 large_only at "an event that starts while the recorder ends keeps nothing" "1 1 1 1 idle recording 1 records 0 flight" direct '
 	perf record -B --no-bpf-event -q -e ntrace//u -o /tmp/data -- taskset 2 sh -c "while [ ! -e /tmp/end ]; do sleep 0.005; done" &
 	until grep -q traces $(sink 1); do sleep 0.1; done

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The driver's register logic against the model of the hardware. The model
- * reports each access that the Trace Control Interface does not allow.
+ * Test the driver's register logic against a model of the hardware. The model reports each access
+ * that the Trace Control Interface does not allow.
  *
- * On a host with cmocka, and in a kernel as KUnit tests: see kunit/.
+ * The tests run on a host with cmocka, and in a kernel as KUnit tests (see kunit/).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ void shim_printk(const char *fmt, ...)
 	size_t len = strlen(shim_log);
 	va_list args;
 
-	/* a console may need a lock that the caller of the driver holds */
+	/* A console may need a lock that the caller of the driver holds */
 	said_locked += locked;
 	va_start(args, fmt);
 	vsnprintf(shim_log + len, sizeof(shim_log) - len, fmt, args);
@@ -93,7 +93,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Every test ends with hardware that was programmed as the specification says */
+/* Fail each test in which the model reported wrong programming or a write outside of its memory */
 static int teardown(void **state)
 {
 	if (shim_log[0])
@@ -139,7 +139,7 @@ static void connect(struct ntrace_encoder *e, struct ntrace_comp *via)
 	take_route(e);
 }
 
-/* An encoder with a sink of its own */
+/* Set up an encoder with a private sink */
 static void direct(const struct fake_encoder_options *eo, const struct fake_ram_options *ro)
 {
 	void *ram = fake_ram(ro);
@@ -299,7 +299,10 @@ static void best_mode_is_what_there_is(void **state)
 	assert_int_equal(FIELD_GET(NTRACE_CONFIG_MODE, ntrace_encoder_resolve(&enc, 0)), 3);
 }
 
-/* What runs is the counter of the default: an event that chooses none has it, a new default the best */
+/*
+ * The counter runs in the mode of the default. Use this mode for events that choose none, but let a
+ * new default choose the best.
+ */
 static void event_without_ts_mode_has_that_of_the_default(void **state)
 {
 	u64 best, other;
@@ -335,7 +338,7 @@ static void prescaler_is_of_internal_clocks(void **state)
 	}
 }
 
-/* It lost its power: what was known of a counter of its own is no longer right */
+/* After a loss of power, forget the base of an internal counter, which has restarted */
 static void counter_that_began_anew(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
@@ -444,7 +447,9 @@ static void nothing_is_written_to_what_is_not_supported(void **state)
 	fake_on_write = NULL;
 }
 
-/* Runtime PM has suspended it: its registers are not accessed, and restored when it has resumed */
+/*
+ * Do not access a component that runtime PM has suspended. Restore its registers when it resumes.
+ */
 static void suspended_component_is_left_alone(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
@@ -502,14 +507,14 @@ static u64 plain_config(void)
 	return enc.default_config & ~(NTRACE_CONFIG_CONTEXT | NTRACE_CONFIG_EXTEND_ADDR);
 }
 
-/* An encoder with a sink of its own, which can be started */
+/* Set up an encoder with a private sink, ready to start */
 static void programmed(void)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &all), 0);
 }
 
-/* Fixed memory that the device tree reserves: it is copied, and its address is not written */
+/* Copy trace from fixed memory that the device tree reserves, and do not write its address */
 static void fixed_buffer_that_is_reserved(void **state)
 {
 	struct fake_ram_options opt = {
@@ -537,7 +542,7 @@ static void fixed_buffer_that_is_reserved(void **state)
 	ntrace_ramsink_read(&sink, 0, buf, sizeof(buf));
 	assert_memory_equal(buf, fake_mem + 0x4000, sizeof(buf));
 	assert_int_equal(buf[0] >> 2, 9);
-	/* it is not in what is reserved */
+	/* The sink's memory is not within the reserved memory */
 	setup(state);
 	sink.mem = fake_mem;
 	sink.mem_start = FAKE_MEM_BASE + 0x5000;
@@ -558,7 +563,10 @@ static void reserved_memory_is_kept_to(void **state)
 	assert_int_equal(sink.area->max + sink.area->align, FAKE_MEM_BASE + 0x9000);
 }
 
-/* It is no power of two, and the sink takes no other sizes: a circular window is all of what is used */
+/*
+ * The size is not a power of two, and the sink accepts no other sizes. A circular window fills the
+ * part in use.
+ */
 static void reserved_memory_of_a_size_that_is_not_taken(void **state)
 {
 	unsigned int sizes;
@@ -584,7 +592,7 @@ static void reserved_memory_of_a_size_that_is_not_taken(void **state)
 	}
 }
 
-/* A sink of both kinds: the event chooses */
+/* The event chooses the memory of a sink that supports both SRAM and SMEM */
 static void sram_can_be_chosen(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ .both = true, .sram_size = 4096 });
@@ -635,7 +643,7 @@ static void second_session_begins_anew(void **state)
 	n = ntrace_ramsink_written(&sink, &win, &wrapped);
 	assert_false(wrapped);
 	assert_in_range(n, 10, 0x1000);
-	/* begins with a synchronising message, not with the rest of an old one */
+	/* The data begins with a synchronising message, not with the rest of an old message */
 	assert_int_equal(fake_mem[0x2000] >> 2, 9);
 }
 
@@ -708,7 +716,7 @@ static void sram_is_read_back(void **state)
 	assert_memory_equal(rest, buf + 8, n - 8);
 }
 
-/* Interrupts are off while a sink is read word by word: not all of a large SRAM is used */
+/* Use only a part of a large SRAM, because it is read word by word with interrupts disabled */
 static void sram_is_read_in_parts(void **state)
 {
 	struct fake_ram_options opt = { .sram = true, .sram_size = 1 << 20 };
@@ -731,7 +739,7 @@ static void sram_is_read_in_parts(void **state)
 	assert_non_null(strstr(shim_log, "too much to be copied"));
 }
 
-/* The driver sets what the sink does at the end of its window before it enables the sink */
+/* The driver must choose the behaviour at the end of the window before it enables the sink */
 static void set_before_enable(void *base, unsigned int offset, u32 value)
 {
 	u32 was = fake_peek(base, TR_CONTROL);
@@ -751,7 +759,7 @@ static void stop_on_wrap_is_verified(void **state)
 	traced(&around, 10);
 	traced(&win, 10);
 	fake_on_write = NULL;
-	/* It would write over what is before the window */
+	/* The sink would overwrite the memory before the window */
 	fake_no_stop(sink.comp.base);
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	assert_int_equal(fake_peek(sink.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE, 0);
@@ -801,18 +809,18 @@ static void filters_are_written(void **state)
 		n[i] = ntrace_ramsink_written(&sink, &win, &wrapped);
 	}
 	assert_true(n[0] > 100);
-	assert_true(n[1] < 16);		/* the hart is in user mode */
+	assert_true(n[1] < 16);		/* The hart is in user mode */
 	assert_true(n[2] > 100);
 	assert_true(n[3] < 16);
-	assert_true(n[4] > n[2]);	/* at another address in between */
+	assert_true(n[4] > n[2]);	/* The hart executes at another address in between */
 	assert_true(n[5] < 16);
-	assert_in_range(n[6], 1, 64);	/* the first block is the last; idle bytes */
+	assert_in_range(n[6], 1, 64);	/* The first block is the last, followed by idle bytes */
 	enc.caps.latches = 0;
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &here), 0);
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &from), -EOPNOTSUPP);
 }
 
-/* A filter that also chooses what the event must not see */
+/* Refuse a filter that also chooses code that the event must not see */
 static void filters_that_choose_more(void **state)
 {
 	static const struct ntrace_filter user = {
@@ -853,7 +861,7 @@ static void ranges_are_left_out(void **state)
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	config = plain_config() | NTRACE_CONFIG_EXCLUDE;
 	n = traced_with(&none, config);
-	/* half of the blocks */
+	/* Half of the blocks */
 	assert_in_range(traced_with(&here, config), n / 4, n - 64);
 	assert_true(traced_with(&all_of_it, config) < 16);
 	here.nr_ranges = 4;
@@ -888,7 +896,7 @@ static void triggers_switch_tracing(void **state)
 	assert_int_equal(n[0], 0);
 	assert_true(n[1] > 500);
 	assert_true(n[2] < n[1] + 600);
-	/* what does not exist */
+	/* Ask for features that do not exist */
 	filter.trig_in = 2U << 28;
 	enc.caps.trig_in = 3;
 	assert_int_equal(ntrace_encoder_check(&enc, config, &filter), -EOPNOTSUPP);
@@ -996,8 +1004,8 @@ static void funnel_is_on_while_an_encoder_is(void **state)
 }
 
 /*
- * The first encoder sends to a sink of its own, too. While that is in use, the sink that it shares
- * gets nothing.
+ * The first encoder can send to a private sink, too. While it uses that sink, it sends nothing to
+ * the shared one.
  */
 static void encoder_chooses_between_sinks(void **state)
 {
@@ -1061,7 +1069,7 @@ static void stop_both(void)
 	list_del_init(&enc2.member);
 }
 
-/* A sink gets another window: encoders that stall, and trace user mode, stay enabled meanwhile */
+/* Encoders that stall and trace user mode stay enabled while their sink gets another window */
 static void members_stand_still(void **state)
 {
 	static const struct ntrace_filter user = { .priv = NTRACE_PRIV_U }, kernel = { .priv = NTRACE_PRIV_S };
@@ -1091,7 +1099,7 @@ static void members_stand_still(void **state)
 	}
 }
 
-/* An encoder that traces what nobody wants any more: the event gets what it asked for */
+/* An encoder was left enabled for an event that has ended. Program it for the new event. */
 static void encoder_left_enabled(void **state)
 {
 	static const struct ntrace_filter kernel = { .priv = NTRACE_PRIV_S };
@@ -1132,14 +1140,16 @@ static void period_suits_all_members(void **state)
 	assert_int_equal(two, one / 2);
 	assert_int_equal(LOCKED(ntrace_sink_leave(&sink, &enc2)), 0);
 	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &win)), one);
-	/* No interrupt comes more often than that. */
+	/* The period is not shorter than this minimum. */
 	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &small)), NTRACE_PERIOD_MIN);
 	win.circular = true;
 	assert_int_equal(LOCKED(ntrace_sink_period(&sink, &win)), NTRACE_PERIOD_MAX);
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* @win, and nothing that was left over, has trace of both from a synchronising message on */
+/*
+ * Both encoders can be traced into a window at @offset, which begins with a synchronising message
+ */
 static void both_can_be_traced(unsigned int offset)
 {
 	struct ntrace_window win = window(offset, 0x4000);
@@ -1177,7 +1187,7 @@ static void input_that_no_path_uses_is_disabled(void **state)
 	fake_run(enc2.comp.base, 100);
 	assert_int_equal(ntrace_ramsink_written(&sink, &win, &wrapped), n);
 	stop_both();
-	/* and after a loss of power */
+	/* The driver disables the input again after a loss of power */
 	ntrace_write(&funnel.comp, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
 	assert_int_equal(fake_peek(funnel.comp.base, TR_FUNNEL_DIS_INPUT), 2);
@@ -1206,8 +1216,9 @@ static void drained_funnel_keeps_its_setup(void **state)
 }
 
 /*
- * A window gets full, and what has no room is no part of the next one. A reset would drop it, and the
- * counters of encoders and funnels with it: the times of all that comes later would be wrong.
+ * If a window gets full, the trace that did not fit must not appear in the next window. A reset
+ * would discard it, but would also reset the counters of encoders and funnels, so that all later
+ * times would be wrong.
  */
 static void counters_go_on_after_a_full_window(void **state)
 {
@@ -1256,8 +1267,8 @@ static void full_window(void)
 }
 
 /*
- * What had no room is in no memory that is another user's, or that has older trace: the end of a ring
- * stays until trace of the next stretch comes there
+ * The trace that did not fit is not written to memory that belongs to another user or holds older
+ * trace. The end of a ring stays as it is until new trace overwrites it.
  */
 static void next_window_has_no_more_than_its_own(void **state)
 {
@@ -1284,7 +1295,10 @@ static void next_window_has_no_more_than_its_own(void **state)
 	assert_string_equal(shim_log, "");
 }
 
-/* Without a page for what had no room, or if the sink does not take it: it is dropped by a reset */
+/*
+ * A reset of the sink discards the trace that did not fit if the sink has no page for it or refuses
+ * the page
+ */
 static void full_window_without_a_page(void **state)
 {
 	unsigned int i;
@@ -1293,7 +1307,7 @@ static void full_window_without_a_page(void **state)
 		setup(state);
 		funnel_fifo = 256;
 		shared();
-		/* no sink of this board writes there */
+		/* No sink of this board can write there */
 		sink.scrap = i ? 1ULL << 60 : 0;
 		full_window();
 		both_can_be_traced(0x10000);
@@ -1313,7 +1327,10 @@ static void count_enc2_write(void *base, unsigned int offset, u32 value)
 	count_enc2(base, offset);
 }
 
-/* The hart of an encoder idles and both lose their power: who starts the sink does not look for the rest there */
+/*
+ * If the hart of an encoder idles and both lose their power, starting the sink must not access that
+ * encoder
+ */
 static void encoder_that_rests_is_left_alone(void **state)
 {
 	struct ntrace_window next = window(0x10000, 0x4000);
@@ -1336,7 +1353,7 @@ static void encoder_that_rests_is_left_alone(void **state)
 	n = ntrace_ramsink_written(&sink, &next, &wrapped);
 	assert_false(wrapped);
 	assert_in_range(n, 100, 0x4000);
-	/* SRC, of one bit, comes after TCODE, the first byte of a message; idle bytes are 0xff */
+	/* SRC has one bit and follows TCODE, the first byte of a message. Idle bytes are 0xff. */
 	for (i = 0; i + 1 < n; i++) {
 		if (first && fake_mem[0x10000 + i] != 0xff)
 			assert_int_equal(fake_mem[0x10000 + i + 1] >> 2 & 1, 0);
@@ -1347,7 +1364,7 @@ static void encoder_that_rests_is_left_alone(void **state)
 	assert_string_equal(shim_log, "");
 }
 
-/* ... and what had no room is dropped at once if that can be done without a reset */
+/* Discard the trace that did not fit at once if that needs no reset */
 static void rest_goes_when_the_window_is_taken(void **state)
 {
 	struct ntrace_window win = window(0, 0x100);
@@ -1379,7 +1396,7 @@ static void sink_that_fills_in_the_flush(void **state)
 	funnel_fifo = 1024;
 	shared();
 	start_both(&win);
-	/* all of it is in the funnel, and more than the window holds */
+	/* All of the trace is in the funnel, and it is more than the window holds */
 	fake_run(enc.comp.base, 60);
 	fake_run(enc2.comp.base, 60);
 	assert_int_equal(ntrace_ramsink_written(&sink, &win, &wrapped), 0);
@@ -1427,7 +1444,7 @@ static void __attribute__((unused)) timestamp_unit_that_wakes_late(void **state)
 	assert_int_equal(enc.caps.ts_width, 63);
 	assert_true(enc.caps.config & NTRACE_CONFIG_TIMESTAMP);
 	assert_true(enc.ts_is_time);
-	/* and after a loss of power */
+	/* The driver restores the mode after a loss of power */
 	ntrace_write(&enc.comp, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
 	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(enc.comp.base, TR_TS_CONTROL)),
@@ -1445,14 +1462,17 @@ static void features_that_are_always_on(void **state)
 	assert_int_equal(enc.default_config & fixed, fixed);
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
-	/* an event that does not want them would misread their trace */
+	/* An event that does not enable these features would misread their trace */
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config &
 					      ~NTRACE_CONFIG_SEQUENTIAL_JUMP, &all), -EOPNOTSUPP);
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config & ~NTRACE_CONFIG_CONTEXT,
 					      &all), -EOPNOTSUPP);
 }
 
-/* The mode says how returns are compared if they are: it may be fixed, and trTeInstEnImplicitReturn decides */
+/*
+ * The field for the mode of implicit returns may be fixed, because trTeInstEnImplicitReturn enables
+ * them
+ */
 static void return_mode_that_is_fixed(void **state)
 {
 	unsigned int mode;
@@ -1504,7 +1524,7 @@ static void recovered_component_is_set_up_before_it_is_used(void **state)
 	assert_int_equal(ntrace_path_recover(&enc, enc.routes), 0);
 	fake_on_write = NULL;
 	assert_false(enc.comp.stuck);
-	/* what is not set up is reported when it is enabled */
+	/* Enabling reports a component that is not set up */
 	assert_int_equal(start(&enc, &win, false), 0);
 	assert_int_equal(stop(&enc), 0);
 }
@@ -1527,12 +1547,12 @@ static void funnel_has_a_timestamp_unit(void **state)
 	assert_int_equal(ntrace_funnel_set_ts(&funnel, TR_TS_MODE_EXTERNAL, 0), -EBUSY);
 	assert_int_equal(stop(&enc), 0);
 
-	/* what was set is set again */
+	/* The driver restores the timestamp settings */
 	ntrace_write(&funnel.comp, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
 	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
 	assert_int_equal(FIELD_GET(TR_TS_PRESCALE, fake_peek(funnel.comp.base, TR_TS_CONTROL)), 2);
-	/* one before another shares its timestamp */
+	/* A funnel before another funnel shares its timestamp */
 	ntrace_funnel_connect(&funnel, true);
 	assert_int_equal(funnel.ts_mode, TR_TS_MODE_SHARED);
 }
@@ -1583,7 +1603,7 @@ static void sink_that_does_not_empty(void **state)
 	assert_true(sink.comp.stuck);
 	assert_true(sink.loose);
 	assert_non_null(strstr(shim_log, "trRamControl"));
-	/* it is not used again, and said once only */
+	/* The sink is not used again, and the error is reported only once */
 	shim_log[0] = 0;
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	assert_string_equal(shim_log, "");
@@ -1637,8 +1657,8 @@ static void count_read(void *base, unsigned int offset)
 }
 
 /*
- * A task switch: the path continues in its window. Few reads are allowed, as the hart waits for
- * each of them.
+ * At a task switch, the path continues in its window. Only few reads are allowed, because the hart
+ * waits for each of them.
  */
 static void restart_reads_three_registers(void **state)
 {
@@ -1681,7 +1701,10 @@ static void closed_sink_stays_closed(void **state)
 	assert_int_equal(start(&enc, &win, false), -EIO);
 }
 
-/* At each write: a component is enabled after the sink is, and not with trTeInstTracing */
+/*
+ * Check at each write that a component is enabled after its sink, and not in one write with
+ * trTeInstTracing
+ */
 static void in_order(void *base, unsigned int offset, u32 value)
 {
 	bool enables = offset == TR_CONTROL && value & TR_CONTROL_ENABLE &&
@@ -1754,7 +1777,7 @@ static void encoder_that_is_not_enabled_frees_its_funnel(void **state)
 	assert_false(fake_peek(funnel.comp.base, TR_CONTROL) & TR_CONTROL_ENABLE);
 }
 
-/* A hart that wakes up shares funnel and sink with one that traces */
+/* A hart that wakes up shares a funnel and a sink with a hart that traces */
 static void what_kept_its_power_goes_on(void **state)
 {
 	struct ntrace_comp *comps[] = { &enc.comp, &funnel.comp, &sink.comp };
@@ -1833,7 +1856,7 @@ static void registers_hold_one_event(void **state)
 	assert_false(ntrace_encoder_holds(&enc, config, &was));
 }
 
-/* An impossible write pointer counts as one that has wrapped around */
+/* Treat an impossible write pointer as one that has wrapped around */
 static void write_pointer_elsewhere(void **state)
 {
 	struct ntrace_window win = window(0x4000, 0x1000), other = window(0x8000, 0x1000);
@@ -1939,7 +1962,7 @@ static void fields_that_do_not_take(void **state)
 	assert_false(enc.programmed);
 	settle();
 	assert_non_null(strstr(shim_log, "trTeInstFeatures has"));
-	/* an event that asks for less can use the encoder */
+	/* An event that asks for less can use the encoder */
 	assert_false(enc.comp.stuck);
 	shim_log[0] = 0;
 }
@@ -2003,14 +2026,17 @@ static void base_after_an_event_without_timestamps(void **state)
 	ntrace_encoder_take_base(&enc);
 	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
 	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config & ~NTRACE_CONFIG_TIMESTAMP, &all), 0);
-	/* and the counter does not stop meanwhile: events of others may be open, which have a base */
+	/* The counter does not stop, because events of other users may be open and have a base */
 	assert_int_equal(FIELD_GET(TR_TS_MODE, fake_peek(enc.comp.base, TR_TS_CONTROL)),
 			 ntrace_encoder_usual_ts_mode(&enc));
 	ntrace_encoder_take_base(&enc);
 	assert_in_range(enc.ts_base_time + 20 - enc.ts_base, 0, 40);
 }
 
-/* An event chooses another clock: the next one, which does not, gets no base of that */
+/*
+ * An event with another clock does not change the base of the next event, which uses the default
+ * clock
+ */
 static void base_after_an_event_with_another_clock(void **state)
 {
 	u64 config;
@@ -2083,7 +2109,10 @@ static void circular_after_one_that_stopped(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* trRamStart may be coarser than trRamLimit: a window begins before what is to be written */
+/*
+ * trRamStart may be coarser than trRamLimit, so that a window may begin before the position of its
+ * write pointer
+ */
 static void start_is_coarser_than_limit(void **state)
 {
 	struct ntrace_window win = window(0x4000, 0x1000);
@@ -2171,7 +2200,7 @@ static void sifive_is_probed(void **state)
 	assert_true(sink.stop_on_wrap);
 	assert_non_null(strstr(shim_log, "teInstruction 7 is not offered"));
 	shim_log[0] = 0;
-	/* ... and refused to who asks */
+	/* An event that asks for mode 7 is refused */
 	assert_int_equal(ntrace_encoder_check(&enc, 7ULL << NTRACE_CONFIG_MODE_SHIFT, &all), -EOPNOTSUPP);
 	assert_int_equal(ntrace_encoder_check(&enc, enc.default_config, &all), 0);
 	assert_int_equal(ntrace_encoder_check(&enc, NTRACE_CONFIG_CONTEXT, &all), -EOPNOTSUPP);
@@ -2249,7 +2278,7 @@ static void sifive_sink_error_is_reported(void **state)
 	settle();
 	assert_non_null(strstr(shim_log, "the bus refused what it wrote"));
 	shim_log[0] = 0;
-	/* the error does not stay */
+	/* The error does not persist */
 	assert_int_equal(fake_peek(funnel_regs, 0x000) & BIT(27), 0);
 }
 
@@ -2282,7 +2311,9 @@ static void nothing_is_no_version_0(void **state)
 	shim_log[0] = 0;
 }
 
-/* encoder, ATB bridge, CoreSight funnel, ETF, ETR; two of the first, with @two */
+/*
+ * Set up encoder, ATB bridge, CoreSight funnel, ETF and ETR, and two of encoder and bridge if @two
+ */
 static void *fabric(bool two)
 {
 	void *etr_regs = fake_etr(0xffffffff), *etf_regs = fake_etf(etr_regs);
@@ -2339,7 +2370,7 @@ static void frames_arrive_in_the_window(void **state)
 	leave_fabric();
 }
 
-/* The next window begins with a frame of its own, that has the id again. */
+/* The next window begins with a new frame, which contains the trace ID. */
 static void second_window_of_frames(void **state)
 {
 	struct ntrace_window win = window(0, 0x1000);
@@ -2366,7 +2397,7 @@ static void debugger_holds_the_etr(void **state)
 	fake_claim(etr_regs);
 	assert_int_equal(bring_up_cs(&sink.comp, etr_regs, true), -EBUSY);
 	assert_non_null(strstr(shim_log, "in use by an external debugger"));
-	/* it is left alone */
+	/* The driver leaves the component alone */
 	assert_int_equal(fake_peek(etr_regs, CS_CLAIMCLR), 1);
 	shim_log[0] = 0;
 }
@@ -2386,7 +2417,7 @@ static void bus_refuses_frames(void **state)
 	assert_non_null(strstr(shim_log, "the bus refused"));
 	shim_log[0] = 0;
 	assert_true(sink.comp.stuck);
-	/* it stopped nevertheless, and no longer writes to memory */
+	/* It stopped nevertheless, and no longer writes to memory */
 	assert_false(sink.loose);
 	assert_int_equal(start(&enc, &win, false), -EIO);
 	fake_bus_error(etr_regs, false);
@@ -2403,7 +2434,7 @@ static void each_bridge_has_an_id(void **state)
 	assert_int_not_equal(bridge.trace_id, bridge2.trace_id);
 	assert_in_range(bridge2.trace_id, 1, 0x6f);
 	assert_int_equal(fake_peek(bridge.base, TR_CONTROL) >> 8 & 0x7f, bridge.trace_id);
-	/* its power was off */
+	/* The bridge has lost its power */
 	ntrace_write(&bridge, TR_CONTROL, 0);
 	ntrace_path_restore(&enc);
 	assert_int_equal(fake_peek(bridge.base, TR_CONTROL) >> 8 & 0x7f, bridge.trace_id);
@@ -2411,7 +2442,7 @@ static void each_bridge_has_an_id(void **state)
 	leave_fabric();
 }
 
-/* Start as a task switch, a new window or a sample does: stop, and continue in another window */
+/* Restart as a task switch, a new window or a sample does: stop, and continue in another window */
 static u32 restart(bool paused, unsigned int offset)
 {
 	struct ntrace_window win = window(offset, 0x8000);

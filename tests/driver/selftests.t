@@ -8,39 +8,39 @@
 
 printf 'encoder te%% hart=%% to=ram%%\nramsink ram%% mode=both sram=1048576\n' >"$tap_tmp/both"
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
-# load_test has another half, which depends on how often the host lets the guest's timers
-# come. It is in tests/long/driver-load.t.
+# The other half of load_test depends on how often the host lets the guest's timers expire. It is in
+# tests/long/driver-load.t.
 tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;life_test;load_test -t reader_that_stops_is_told"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 refused="share_test -t event_that_is_refused_is_told_who_has_the_other"
 selftests "6.12, 2 harts" "$refused;$tests" --kernel 6.12 --harts 2
 selftests "6.12, minimal hardware" "$(by_size "pmu_test;attr_test;field_test;filter_test;record_test" "$tests")" --kernel 6.12 --harts 1 --model caps=minimal
-# This board has a funnel, and an interrupt that sometimes comes for no reason.
+# This board has a funnel, and an interrupt that sometimes occurs for no reason.
 guest_env=NTRACE_IRQ=spurious
 selftests "new, interrupt" "$tests" --kernel new --harts 2 --topology interrupt --model fault.irq_spurious=50
 guest_env=
-# Events of an ordinary user come and go on each hart while others use the sink. The log has one line a
-# minute about that, so the test that reads it comes first.
+# Events of an unprivileged user start and end on each hart while others use the sink. The log has one line a
+# minute about that, so the test that reads it runs first.
 waits="share_test -t event_that_waits_is_told_who_has_the_sink"
 selftests "6.12, 4 harts share a sink" "$waits;share_test;field_test -t src_is_told" --kernel 6.12 --harts 4 --topology funnel \
 	--model funnel.fifo=256
-# An event that waits on a CPU that idles is no event that traces, and is not told each time that the CPU wakes.
+# An event that waits on an idle CPU does not trace, and is not reported each time that the CPU wakes.
 selftests "new, idle harts share a sink" "$waits" --kernel new --harts 2 --topology funnel --deep-idle
 # This board has ATB bridges, a CoreSight funnel, and an ETR that writes frames.
 selftests "6.12, harts share an ETR" "$(by_size "record_test;snapshot_test" \
 	"$waits;share_test;record_test;snapshot_test;life_test -t system_suspend")" --kernel 6.12 --harts "$(by_size 2 4)" --topology k3
-# These registers are older than the Trace Control Interface: they have no filters and no context.
+# These registers are older than the Trace Control Interface. They have no filters and no context.
 selftests "6.12, harts share SiFive's funnel" "$(by_size "record_test;attr_test" \
 	"$waits;share_test;record_test;snapshot_test;attr_test;life_test")" --kernel 6.12 --board p550 --harts "$(by_size 2 4)"
-# With --icount, time counts instructions, so that no timer comes late by accident.
+# With --icount, time counts instructions, so that no timer is late by accident.
 guest_env=NTRACE_EXACT=1
 selftests "6.12, timers" "life_test -t small_buffer_after_a_large_one" --kernel 6.12 --icount
 guest_env=
 # These tests depend on the sink.
 selftests "new, SRAM" "record_test;snapshot_test;load_test -t reader_that_stops_is_told" \
 	--kernel new --harts "$(by_size 1 2)" --topology sram
-# The address of this sink is fixed, so it has memory of its own.
+# The address of this sink is fixed, so memory is reserved for it.
 # shellcheck disable=SC2016
 selftests "new, fixed memory" "record_test;snapshot_test" --kernel new --model \
 	ram.smem_fixed=on,ram.smem_lowest=0xb0000000,ram.smem_highest=0xb003ffff --dts-sed '
@@ -48,7 +48,7 @@ selftests "new, fixed memory" "record_test;snapshot_test" --kernel new --model \
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; no-map; }; }; };'
 # This sink can write to SRAM, of which the driver uses a part, and to system memory.
 selftests "6.12, SRAM and SMEM" "field_test" --kernel 6.12 --topology "$tap_tmp/both"
-# Each encoder has two sinks: one that all harts share, and one of its own.
+# Each encoder has two sinks, a private one and one that all harts share.
 selftests "6.12, a choice of sinks" "field_test" --kernel 6.12 --harts 2 --topology choice
 # Address filters may lack abilities, and need not know machine mode.
 # This sink takes only powers of two as windows, and makes others larger; it always stops at the end of a window.
@@ -56,13 +56,14 @@ selftests "6.12, a choice of sinks" "field_test" --kernel 6.12 --harts 2 --topol
 selftests "6.12, comparators of ranges" "$(by_size "filter_test;record_test" "filter_test;security_test;record_test;snapshot_test")" --kernel 6.12 \
 	--model te.comp_modes=7,te.comps=2,te.filters=1,te.filter_levels=3,ram.sizes=2,ram.stop_fixed=on \
 	--append slub_debug=FZ
-# Each bit comes late, and undefined bits are noise after reset. They come only one load late: a busy host may stop
-# the guest between two loads for longer than the driver waits
+# Each bit changes late, and undefined bits are noise after reset. The delay is one load, because a busy host
+# may stop the guest between two loads for longer than the driver waits.
 selftests "6.12, late and undefined" "$(by_size "pmu_test;record_test" "pmu_test;record_test;life_test")" --kernel 6.12 --harts 2 --slow 4 \
 	--model active-delay=1,enable-delay=1,empty-delay=1,ts-active-delay=1,undef=7
-# These sinks write past the caches, so nobody sees what the driver does not invalidate.
+# These sinks write past the caches, so that a CPU does not see the data unless the driver invalidates its
+# caches.
 selftests "6.12, memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --harts 2 --incoherent
-# The memory of this one belongs to Linux's own memory, as a region without no-map does.
+# The memory of this sink is part of Linux's memory, as a reserved region without no-map is.
 # shellcheck disable=SC2016
 large_only selftests "6.12, reserved memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
@@ -72,12 +73,12 @@ large_only selftests "6.12, reserved memory that is not coherent" "record_test;s
 selftests "6.12, reserved memory without caches" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; no-map; }; }; };'
-# This hardware fails in the middle of its work. The driver reports it, and goes on as far as it can.
+# This hardware fails in the middle of its work. The driver reports it, and continues as far as it can.
 guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=5000"
 selftests "6.12, hardware that gets stuck" storm_test --kernel 6.12 --harts 2 --model fault.stuck=300
 [ -n "${ONLY:-}" ] || ok "6.12, hardware that gets stuck: the log says what and where" \
 	grep -E 'ntrace .*: trace .* did not become' "$tap_tmp/console"
-# Functions of the driver fail. The kernel looks at the ends of memory, and fills what is freed.
+# Functions of the driver fail. The kernel checks the ends of memory, and overwrites freed memory.
 for kver in $(kernels $(by_size lts "lts new")); do
 	make -s -C "$top/tests/driver" O="$O" KVER=$kver guest >&2 || exit 1
 done

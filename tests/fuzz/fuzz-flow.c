@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any messages through any code: the flow in pieces and in batches, or in a mixture of both
- * calls, has to give the same items as the whole stream does item by item. All that an item
- * has is compared, and what is counted without ranges. The stream is repeated, as the flow remembers what messages led to. Between
- * the repetitions the image may change, and allocations of one of both flows may fail.
+ * Decode any messages through any code. The flow in pieces and in batches, or in a mixture of both
+ * calls, must give the same items, with all fields, and the same counts without ranges, as the
+ * whole stream does item by item. The stream is repeated, because the flow remembers the blocks
+ * that messages led to. Between the repetitions the image may change, and allocations of one or
+ * both flows may fail.
  *
- * Input: four bytes that choose the options, a byte with the size of the code in units of 8 bytes,
- * the code (at 0x1000), then the stream. A sum of all bytes chooses the rest, so that each mutation
- * of an input chooses differently.
+ * The input consists of four bytes that choose the options, a byte with the size of the code in
+ * units of 8 bytes, the code (at 0x1000), and the stream. A sum of all bytes chooses the rest, so
+ * that each mutation of an input chooses differently.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,7 +22,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A few bytes can report billions of instructions: decoding them is no hang, but takes long. */
+/*
+ * A few bytes can report billions of instructions, so that decoding them takes long but does not
+ * hang.
+ */
 #define MAX_ITEMS	20000
 
 #define REPEAT		4
@@ -45,7 +49,7 @@ struct input {
 	uint8_t			*stream;
 	size_t			size;		/* of one repetition */
 	uint32_t		chance;
-	bool			flip;		/* contexts are in the other address space */
+	bool			flip;		/* Contexts are in the other address space */
 };
 
 /* The next random number below @n */
@@ -104,11 +108,14 @@ static bool next_or_nomem(struct input *input, struct items *items, struct nt_it
 	if (items->error && items->error != NT_E_NOMEM)
 		abort();
 	items->error = NT_OK;
-	/* nothing is lost, and the next call tries again */
+	/* Nothing is lost, so that the next call succeeds */
 	return items_next(items, item);
 }
 
-/* The same stream in two ways, in step up to their limit. False: there are too many items */
+/*
+ * Decode the same stream in two ways, in step up to their limit. Return false if there are too many
+ * items.
+ */
 static bool compare(struct input *input, struct items *one, struct items *other, unsigned int *nr)
 {
 	struct nt_item a, b;
@@ -150,7 +157,7 @@ static void compare_all(struct input *input, struct items_way way)
 	items_end(&other);
 }
 
-/* What the ranges of the stream count to. False: there are too many of them */
+/* Count the ranges of the stream. Return false if there are too many. */
 static bool count_ranges(struct input *input, struct counted *counted)
 {
 	struct items_way plain = { .piece = SIZE_MAX };
@@ -170,7 +177,7 @@ static bool count_ranges(struct input *input, struct counted *counted)
 	return nr < MAX_ITEMS;
 }
 
-/* The same without ranges, in pieces, taken now and then */
+/* Count the same without ranges, in pieces, and take the counts now and then */
 static void compare_counts(struct input *input)
 {
 	struct nt_counts *counts = nt_counts_new();

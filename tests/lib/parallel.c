@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A buffer that several threads decode gives the items of one flow, with all that they have,
- * and the same statistics: in order, and out of order with the parts put in order.
+ * A buffer that several threads decode gives the same items, with all their fields, and the same
+ * statistics as one flow, both in order, and out of order with the parts put in order.
  *
  *   parallel [FOLDER]
  *
- * The streams are made here, from the tables of the specification, by a small encoder of one
- * program; and FOLDER has prog.elf and traces of it (lib/unit.t). Built with a small
- * NT_CELL_SIZE, parts are short, so that each of them begins and ends in another situation.
+ * A small encoder of one program, written from the tables of the specification, makes the streams.
+ * FOLDER has prog.elf and more traces (lib/unit.t). A small NT_CELL_SIZE makes parts short, so that
+ * each part begins and ends in a different situation.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -41,14 +41,14 @@
 
 static const char *folder;
 
-/* ---- a writer of messages: chapters 3 and 6.1 ---- */
+/* ---- writer of messages (chapters 3 and 6.1) ---- */
 
 struct stream {
 	uint8_t		*data;
 	size_t		size;
 	unsigned int	src_bits;
 	bool		timestamp;
-	/* the message at hand */
+	/* The current message */
 	unsigned int	acc;
 	unsigned int	nr_acc;
 };
@@ -70,7 +70,7 @@ static void put_fixed(struct stream *stream, unsigned int bits, unsigned int val
 	}
 }
 
-/* A variable-length field follows: bytes that are full already are ended by it. */
+/* Append a variable-length field, which ends the bytes that are already full. */
 static void put_var(struct stream *stream, uint64_t value)
 {
 	unsigned __int128 all = (unsigned __int128)value << stream->nr_acc | stream->acc;
@@ -145,7 +145,7 @@ struct maker {
 	unsigned int	tstamp_bits;
 	unsigned int	spaces;
 	unsigned int	sync_every;	/* messages, about */
-	unsigned int	oddities;	/* one in so many messages; 0: none */
+	unsigned int	oddities;	/* Make one message in @oddities odd, or none if 0 */
 	bool		changes_mode;
 	unsigned int	nr_harts;
 	struct hart	harts[3];
@@ -358,7 +358,7 @@ static struct nt_image *make_image(unsigned int spaces)
 
 /* ---- what comes out ---- */
 
-/* Of an item: what is compared. The part counts for items out of order. */
+/* Fields of an item that are compared. The part counts for items out of order. */
 struct print {
 	uint64_t	part;
 	uint64_t	hash;
@@ -373,9 +373,9 @@ struct prints {
 	size_t		room;
 	uint64_t	errors;
 	size_t		wanted;		/* print this one */
-	size_t		stop_at;	/* batches until consume() returns 77; 0: never */
+	size_t		stop_at;	/* Batches until consume() returns 77, or 0 for never */
 	size_t		calls;
-	bool		late;		/* it was called again after that */
+	bool		late;		/* consume() was called again after that */
 };
 
 static void add_item(struct prints *prints, uint64_t part, const struct nt_item *item)
@@ -506,7 +506,7 @@ static struct prints decode_ordered(const struct input *input, unsigned int nr, 
 	return prints;
 }
 
-/* As items_are_same(): without timestamps, a batch may name a later message. */
+/* Compare as items_are_same() does, but without timestamps a batch may name a later message. */
 static bool is_same(const struct input *input, const struct print *one, const struct print *other)
 {
 	if (one->hash != other->hash || other->offset < one->offset)
@@ -537,7 +537,7 @@ static void compare(const struct input *input, const struct prints *one, struct 
 	free(other->data);
 }
 
-/* Threads count what the ranges of one flow give. */
+/* Counts by several threads equal the counts of one flow's ranges. */
 static void assert_counts(const struct input *input, const char *title)
 {
 	struct items_way plain = { .piece = SIZE_MAX };
@@ -675,7 +675,7 @@ static void items_are_those_of_one_flow(void **state)
 	}
 }
 
-/* The made streams are what they are meant to be: without oddities there is no error. */
+/* The generated streams are valid: without oddities there is no error. */
 static void streams_are_valid(void **state)
 {
 	size_t i;
@@ -788,9 +788,9 @@ static void stops_at_once(void **state)
 	free_input(&input);
 }
 
-/* ---- out of memory: see --wrap in lib/parallel.t ---- */
+/* ---- out of memory (see --wrap in lib/parallel.t) ---- */
 
-static long allocations = -1;	/* until one fails; negative: none fails */
+static long allocations = -1;	/* Allocations until one fails, or negative if none fails */
 
 static bool alloc_fails(void)
 {
@@ -799,8 +799,8 @@ static bool alloc_fails(void)
 }
 
 /*
- * One allocation fails: what is given out is right, and if some is missing, the return value says
- * so.
+ * If one allocation fails, all items are right, and if some are missing, the return value reports
+ * it.
  */
 static void memory_runs_out(void **state)
 {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Does a trace decode to the same items in every way?
+ * Check that a trace decodes to the same items in every way.
  *
  *   same [OPTIONS of ntrace decode] [--no-memory EVERY] --elf ELF TRACE
  *
  * The items of nt_flow_next(), with the whole stream fed at once, are compared with those of
- * batches, of mixtures of both, and of pieces of several sizes: once, and with the stream
- * repeated, as the flow remembers what messages led to. Prints the first difference; exits 1.
+ * batches, of mixtures of both, and of pieces of several sizes, once, and with the stream repeated,
+ * because the flow remembers the blocks that messages led to. Prints the first difference and exits
+ * with 1.
  *
- * nt_flow_count(), in the same ways and mixed with the other calls, and nt_parallel_count() have
- * to count what those ranges give, and to give the other items.
+ * nt_flow_count(), in the same ways and mixed with the other calls, and nt_parallel_count() must
+ * count the same ranges, and return the other items.
  *
- * Each allocation of memory that the flow makes fails in turn (of a long trace, one of EVERY):
- * the call returns NT_E_NOMEM, and when it is called again nothing is lost.
+ * Each memory allocation of the flow fails in turn (in a long trace, one of EVERY). The call
+ * returns NT_E_NOMEM, and when it is called again nothing is lost.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -99,8 +100,8 @@ static bool compare(const struct nt_config *config, struct nt_image *image,
 }
 
 /*
- * Decode while allocation number @first and the @nr - 1 after it fail. False: an item differs.
- * Sets *made to the number of allocations.
+ * Decode while allocation number @first and the @nr - 1 after it fail. Return false if an item
+ * differs. Set *made to the number of allocations.
  */
 static bool compare_without(const struct nt_config *config, struct nt_image *image,
 			    const struct trace *trace, struct items_way way, unsigned long first,
@@ -163,10 +164,10 @@ static bool sweep_allocations(const struct options *options, struct nt_image *im
 /* ---- counts ---- */
 
 struct count_way {
-	size_t		piece;		/* bytes that are fed at a time */
-	uint32_t	counts;		/* call N counts if bit N modulo 32 is set */
+	size_t		piece;		/* Bytes that are fed at a time */
+	uint32_t	counts;		/* Call N counts if bit N modulo 32 is set */
 	uint32_t	batches;	/* ... else it is for a batch if this one is set */
-	uint32_t	takes;		/* the counts are taken after every so many calls; 0: at the end */
+	uint32_t	takes;		/* Take the counts after this many calls; 0: at the end */
 };
 
 static const struct count_way count_ways[] = {
@@ -180,12 +181,12 @@ static const struct count_way count_ways[] = {
 	{ .piece = 3000, .counts = 0xff00ff00, .batches = 0xf0f0f0f0 },
 };
 
-/* A stream that is counted, or partly given out */
+/* A stream that is counted, with some ranges returned as items */
 struct counting {
 	struct items		items;
 	struct count_way	way;
 	struct nt_counts	*counts;
-	struct counted		given;		/* ranges that were given out */
+	struct counted		given;		/* Ranges that were returned as items */
 	uint32_t		calls;
 };
 
@@ -197,7 +198,7 @@ static void take_counts(struct counting *counting)
 	}
 }
 
-/* The next call: 1: *item is no range; 0: feed more; NT_E_NOMEM */
+/* Make the next call. Return 1 if *item is not a range, 0 to feed more, or NT_E_NOMEM */
 static int count_call(struct counting *counting, struct nt_item *item)
 {
 	struct items *items = &counting->items;
@@ -218,7 +219,7 @@ static int count_call(struct counting *counting, struct nt_item *item)
 	return ret;
 }
 
-/* The next item that is no range. False: there are no more */
+/* Get the next item that is not a range. Return false if there are no more */
 static bool count_next(struct counting *counting, struct nt_item *item)
 {
 	struct items *items = &counting->items;
@@ -256,7 +257,7 @@ static bool next_other(struct items *items, struct counted *counted, struct nt_i
 	return false;
 }
 
-/* Ranges that were given out count, too. */
+/* Look for @one in the counts and in the ranges that were returned as items. */
 static bool has_counted(struct counting *counting, struct counted *one)
 {
 	struct nt_count count;
@@ -355,7 +356,7 @@ static bool compare_parallel(const struct nt_config *config, struct nt_image *im
 	return same;
 }
 
-/* A few messages may report billions of ranges: that takes too long. */
+/* Skip a trace whose few messages report billions of ranges, because decoding takes too long. */
 static bool has_few_items(const struct options *options, struct nt_image *image,
 			  const struct trace *trace)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libntrace by its public header: what the readable cases cannot show.
+ * Test libntrace through its public header, where readable cases (.ntt) are not enough.
  *
- * argv[1] is a folder with prog.elf and traces of it, made by lib/unit.t; each
- * is decoded in several ways, which have to agree.
+ * argv[1] is a folder with prog.elf and traces of it, made by lib/unit.t. Each trace is decoded in
+ * several ways, which must agree.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -58,7 +58,7 @@ static struct nt_image *program_image(void)
 	return image;
 }
 
-/* What is compared of a stream: a sum over all that order and content change */
+/* Properties of a stream that are compared, with a hash that depends on order and content */
 struct sum {
 	uint64_t	hash;
 	uint64_t	insns;
@@ -263,7 +263,9 @@ static void parallel_stops(void **state)
 	free(bytes.data);
 }
 
-/* From the nth SYNC on, the flow is what it is in the whole stream from there. */
+/*
+ * Decoding from the nth SYNC on gives the same flow as decoding the whole stream does from there.
+ */
 static void sync_is_found(void **state)
 {
 	struct bytes bytes = read_file("htm"), rest;
@@ -315,7 +317,7 @@ static void config_is_checked(void **state)
 	BAD(return_full, NT_RETURN_DROP_NEWEST + 1);
 	BAD(custom_jumps, NT_CUSTOM_COMPRESSED << 1);
 	BAD(size, 4);
-	/* a caller that was built with an older, shorter structure */
+	/* A caller that was built with an older, shorter structure */
 	nt_config_init(&small, offsetof(struct nt_config, isa));
 	assert_int_equal(small.size, offsetof(struct nt_config, isa));
 	assert_int_equal(nt_config_check(&small), NT_OK);
@@ -511,7 +513,10 @@ struct added {
 	uint8_t		byte;
 };
 
-/* What is seen at @addr: of the sections of @space, then of 0, the one added last. 0: none */
+/*
+ * Read the byte at @addr from the sections of @space, else of space 0. The section added last wins.
+ * Return 0 if there is none.
+ */
 static uint8_t naive_byte(const struct added *added, size_t nr, uint64_t space, uint64_t addr)
 {
 	size_t i;
@@ -522,7 +527,7 @@ static uint8_t naive_byte(const struct added *added, size_t nr, uint64_t space, 
 	return space ? naive_byte(added, nr, 0, addr) : 0;
 }
 
-/* Sections come and go in any order; what is read is compared with a list that is searched. */
+/* Add and remove sections in random order, and compare reads with a search in a list. */
 static void image_sections_come_and_go(void **state)
 {
 	static uint8_t data[256][64];
@@ -541,7 +546,7 @@ static void image_sections_come_and_go(void **state)
 		seed = seed * 1103515245 + 12345;
 		if (nr == 40 || (nr && seed >> 16 & 1)) {
 			i = (seed >> 17) % nr;
-			/* of equal ones, the last goes: look for it */
+			/* The section added last among equal ones is removed, so find it */
 			for (size_t k = i + 1; k < nr; k++)
 				if (added[k].space == added[i].space && added[k].addr == added[i].addr &&
 				    added[k].size == added[i].size)
@@ -591,7 +596,7 @@ static int two_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size
 	two->reads++;
 	if (space > 1 || addr < 0x1000 || addr >= 0x1040)
 		return 0;
-	/* never more than three bytes at a time */
+	/* Never more than three bytes at a time */
 	if (size > 3)
 		size = 3;
 	if (size > 0x1040 - addr)
@@ -600,7 +605,7 @@ static int two_read(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size
 	return size;
 }
 
-/* c.nop ... c.jr ra at @index */
+/* Code c.nop ... c.jr ra at @index */
 static void fill(uint8_t *code, unsigned int index)
 {
 	unsigned int i;
@@ -637,7 +642,7 @@ static uint64_t own_space(void *ctx, const struct nt_context *context)
 	return context->scontext;
 }
 
-/* Each space has a jump table of its own. */
+/* Each space has its own jump table. */
 static bool own_jvt(void *ctx, uint64_t space, uint64_t *jvt)
 {
 	(void)ctx;
@@ -710,13 +715,13 @@ static void spaces_and_invalidation(void **state)
 	reads = two.reads;
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	assert_int_equal(two.reads, reads);
-	/* the other space: the return is elsewhere */
+	/* In the other space, the return is elsewhere */
 	next_how(flow, own1, sizeof(own1), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
 	next_how(flow, sync, sizeof(sync), &insns);
 	next_how(flow, own0, sizeof(own0), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
-	/* the code changes: the flow must not notice before nt_image_invalidate() */
+	/* The code changes, but the flow must not notice before nt_image_invalidate() */
 	fill(two.code[0], 8);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	nt_image_invalidate(image);
@@ -748,7 +753,7 @@ static void image_gets_the_rest(void **state)
 	nt_image_free(image);
 }
 
-/* Code patched, as by a JIT: code elsewhere is not read again. */
+/* If a range of code is patched, as a JIT does, code elsewhere is not read again. */
 static void image_invalidates_a_range(void **state)
 {
 	static const uint8_t sync[] = { 0x24, 0x0d, 0x00, 0x83 };
@@ -765,7 +770,7 @@ static void image_invalidates_a_range(void **state)
 	nt_image_set_reader(image, &reader);
 	next_how(flow, sync, sizeof(sync), &insns);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
-	/* elsewhere, after it, before it, nothing */
+	/* Invalidate code elsewhere, after it, before it, and an empty range */
 	reads = two.reads;
 	nt_image_invalidate_range(image, 0x2000, 0x1000);
 	nt_image_invalidate_range(image, 0x1000 + 6 + 22, UINT64_MAX);
@@ -774,7 +779,7 @@ static void image_invalidates_a_range(void **state)
 	nt_image_remap(image);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), NT_END_RETURN);
 	assert_int_equal(two.reads, reads);
-	/* its last byte; then so many changes that nobody knows which */
+	/* Invalidate its last byte, and later more ranges than the image can list */
 	fill(two.code[0], 8);
 	nt_image_invalidate_range(image, 0x1005, 1);
 	assert_int_equal(next_how(flow, jump, sizeof(jump), &insns), 100 - NT_E_CLASS);
@@ -924,7 +929,7 @@ static void pins_are_checked(void **state)
 
 /* ---- structures may grow; seeking; clones; instructions ---- */
 
-/* Of @buf, @size bytes were written, and what follows them was not. */
+/* Check that @size bytes of @buf were written, and that the bytes after them were not. */
 static void assert_written(const uint8_t *buf, const void *full, size_t full_size, size_t size)
 {
 	size_t n = size < full_size ? size : full_size;
@@ -977,7 +982,7 @@ static void structures_have_any_size(void **state)
 		nt_flow_free(flow);
 		nt_flow_free(full);
 	}
-	/* fields that the caller's structure has not are absent */
+	/* Fields that the caller's structure lacks are absent */
 	assert_true(nt_message_desc(&msg, one, sizeof(one)) > 0);
 	assert_true(nt_message_desc_sized(&msg, offsetof(struct nt_message, tstamp), other,
 					  sizeof(other)) > 0);
@@ -1006,7 +1011,10 @@ static void wrong_configurations_are_refused(void **state)
 	errno = 0;
 	assert_null(nt_pins_new(3));
 	assert_int_equal(errno, EINVAL);
-	/* only the fields of the older header are read: after them is no valid value */
+	/*
+	 * Only the fields of the older header are read, because the bytes after them are not valid
+	 * values
+	 */
 	nt_config_init(&config, offsetof(struct nt_config, mode));
 	memset(&config.mode, 0xff, sizeof(config) - offsetof(struct nt_config, mode));
 	assert_int_equal(nt_message_decode(&config, data, 4, &msg), 1);
@@ -1015,7 +1023,7 @@ static void wrong_configurations_are_refused(void **state)
 	nt_image_free(image);
 }
 
-/* Forwards and backwards the same messages are found, from any offset on. */
+/* Searching forwards and backwards finds the same messages, from any offset. */
 static void syncs_are_found_both_ways(void **state)
 {
 	struct bytes bytes = read_file("htm");
@@ -1061,7 +1069,7 @@ static struct sum rest_of(struct nt_flow *flow, struct bytes bytes, size_t at)
 	return sum;
 }
 
-/* A clone, made anywhere in a message, goes on as the flow does. */
+/* A clone, made anywhere in a message, continues as the flow does. */
 static void a_clone_goes_on(void **state)
 {
 	size_t i, at;
@@ -1097,7 +1105,9 @@ static void a_clone_goes_on(void **state)
 	}
 }
 
-/* The instructions of a range, one by one, are as many as it says, and end where it ends. */
+/*
+ * The instructions of a range, read one by one, have the number and the end that the range reports.
+ */
 static void ranges_have_their_instructions(void **state)
 {
 	struct bytes bytes = read_file("htm");

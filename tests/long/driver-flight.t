@@ -69,10 +69,11 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	done
 	what=oops
 	all "oops: Unable to handle kernel *" insmod "guilty_oops" : "$insmod=oops" --reset warm --append "panic=1 oops=panic"
-	# It hangs for seconds before the kernel sees it: the small memory of a sink has forgotten that by then
+	# The task hangs for seconds before the kernel notices it. The small memory of a sink does not reach
+	# back that far.
 	what="hung task"
 	late 0 "hung task: the task is blocked for too long" trouble-one "guilty_wait" "echo 2 >/proc/sys/kernel/hung_task_timeout_secs" "$insmod=deadlock; sleep 8; reboot -f" --reset warm
-	# The kernel prints much about these before it panics, which the record has, too
+	# Before it panics in these cases, the kernel prints much, and the record contains that trace
 	what="soft lockup"
 	late 0 "panic: softlockup: hung tasks" insmod "guilty_lockup" \
 		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/softlockup_panic" "$insmod=lockup" \
@@ -93,7 +94,7 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	late 4 "panic: Hard LOCKUP" insmod "guilty_hang" \
 		"echo 2 >/proc/sys/kernel/watchdog_thresh; echo 1 >/proc/sys/kernel/hardlockup_panic" "$insmod=hang" \
 		--reset warm --append panic=1
-	# Trace in a sink's own memory is lost at a reset that nobody announces
+	# A reset without warning destroys the trace in a sink's own memory
 	for harts in 1 4; do
 		for topology in direct funnel; do
 			each "hang, $kernel, $topology, $harts" $kernel "$nobody" insmod "guilty_hang" : "$insmod=hang" \
@@ -110,7 +111,8 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 			grep -q '^trace .*, no trace' "$tap_tmp/case/said"
 		rm -rf "$tap_tmp/case"
 	fi
-	# Trace goes on over this reset: the boot up to the driver has overwritten the ring, and the record says so
+	# The trace continues across this reset. The boot overwrites the ring until the driver is loaded, and
+	# the record reports that.
 	if wanted "running through, $kernel"; then
 		need "$kernel"
 		crash "running through, $kernel" "$tap_tmp/case" : "$insmod=hang" --kernel "$kernel" --reset watchdog
@@ -120,13 +122,14 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	fi
 done
 
-# The CPU in trouble is the first or the last one: no other sink's trace is collected before it is stopped
+# The CPU in trouble is the first or the last one. Its sink is stopped before the trace of another sink is
+# collected.
 for mask in 1 8; do
 	each "oops of CPU mask $mask, sram, 4" "$(kernels new)" "oops: Unable to handle kernel *" insmod "guilty_oops" : \
 		"taskset $mask $insmod=oops" --reset warm --append "panic=1 oops=panic" --harts 4 --topology sram
 done
 
-# perf has the sink for a while: its recording is complete, and the recorder goes on
+# perf uses the sink for a while. Its recording is complete, and the recorder continues afterwards.
 if wanted "beside perf"; then
 	need 6.12
 	crash "beside perf" "$tap_tmp/case" "perf record -e ntrace//u -o /tmp/p -- /usr/lib/ntrace/work 1000 >/dev/null 2>&1
@@ -139,10 +142,10 @@ if wanted "beside perf"; then
 	rm -rf "$tap_tmp/case"
 fi
 
-# perf traces when what it runs runs
+# perf traces once its workload runs
 snapshot='perf record -S -a -m,1M -e ntrace//k -o /tmp/p -- sh -c "touch /tmp/go; sleep 1000" >/tmp/log 2>&1 &
 	until [ -e /tmp/go ]; do sleep 1; done; sleep 1'
-# perf record -S has the sinks at the panic: what it had not been asked for is in the record
+# perf record -S has the sinks at the panic. The record contains the trace that perf had not saved.
 for options in "direct --harts 1" "funnel --harts 4" "sram --harts 1"; do
 	what="perf -S, ${options%% *}, ${options##* }"
 	wanted "$what" || continue
@@ -156,7 +159,7 @@ for options in "direct --harts 1" "funnel --harts 4" "sram --harts 1"; do
 	rm -rf "$tap_tmp/case"
 done
 
-# Two CPUs, each with a lock that the other one wants: the report shows both
+# Two CPUs each hold a lock that the other one waits for. The report shows both.
 if wanted spin; then
 	need 6.12
 	BOARD_WATCHDOG=2 crash spin "$tap_tmp/case" : "$insmod=spin; sleep 20" --reset watchdog --model reset-lost=on --harts 2
@@ -172,8 +175,8 @@ if wanted spin; then
 	rm -rf "$tap_tmp/case"
 fi
 
-# forms NAME FORMS BOARD-OPTIONS...: the driver is loaded with each of the FORMS of flight=; $tap_tmp/said
-# has for each of them its state, its size and what the kernel said
+# forms NAME FORMS BOARD-OPTIONS...: load the driver with each of the FORMS of flight=, and write the state,
+# the size and the messages of the kernel for each of them to $tap_tmp/said
 forms() {
 	_of=$1 _forms=$2; shift 2
 	"$top/tools/board/board" run --kernel 6.12 --timeout 300 --console "$tap_tmp/console" "$@" -- '
@@ -187,7 +190,7 @@ forms() {
 	sed 's/^/# /' "$tap_tmp/said"
 }
 
-# form FORM PATTERN: what was said of it
+# form FORM PATTERN: check the messages for that form
 form() {
 	grep -F "$1: " "$tap_tmp/said" | grep "^[^:]*: " >"$tap_tmp/form"
 	ok "$_of: flight=${1#=}: $2" grep -q -- "$2" "$tap_tmp/form"
@@ -221,8 +224,9 @@ if wanted forms; then
 	form "=flight" "recording 2097152"
 fi
 
-# hostile NAME BOARD-OPTIONS...: records whose CRCs are right and whose values are not. Each other time, the
-# components run that it names. If the record is refused, these are a debugger's, and left alone.
+# hostile NAME BOARD-OPTIONS...: read records with right CRCs and hostile values. Every other time, run the
+# components that the record names. If the driver refuses the record, it must leave these components alone,
+# because a debugger may use them.
 hostile() {
 	_what="hostile, $1"; shift
 	wanted "$_what" || return 0
@@ -248,9 +252,10 @@ hostile() {
 # The debug kernel has no /dev/mem, by which the records are written
 hostile "6.12" --kernel 6.12
 
-# in_use NAME BOARD-OPTIONS...: while it records, events of perf begin and end, CPUs go and come, its record is
-# stopped, also as by a panic, read and cleared, the system sleeps, and the driver goes. The events are those of
-# storm_test: one perf record takes seconds of a guest whose kernel is traced.
+# in_use NAME BOARD-OPTIONS...: use the machine while it records. perf events start and end, CPUs go offline
+# and online, the record is stopped (sometimes as a panic stops it), read and cleared, the system sleeps, and
+# the driver is unloaded. The events are those of storm_test, because one perf record takes seconds in a guest
+# whose kernel is traced.
 in_use() {
 	_what="in use, $1"; shift
 	wanted "$_what" || return 0
@@ -298,7 +303,7 @@ for topology in direct funnel sram; do
 	[ ! -e "$O/root/kernel-debug/vmlinuz" ] || in_use "debug, $topology" --kernel debug --topology $topology
 done
 
-# Sinks that it cannot use: it says so, and the driver works without it
+# The recorder cannot use these sinks. It reports that, and the driver works without it.
 for board in k3 p550; do
 	wanted "$board" || continue
 	forms "$board" "=4M" --board $board
@@ -306,7 +311,8 @@ for board in k3 p550; do
 	form "=4M" "the flight recorder does not record: it cannot use the sink"
 done
 
-# What was decoded is what ran, up to the last instruction before the stop; the second boot has no driver
+# The decoded trace is the code that ran, up to the last instruction before the stop. The second boot loads no
+# driver.
 truth() {
 	_what=$1; shift
 	wanted "$_what" || return 0
@@ -389,7 +395,7 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	done
 done
 
-# dumped NAME BOARD-OPTIONS...: memory of the kernel has the record, which is found in the crash dump
+# dumped NAME BOARD-OPTIONS...: find the record, which is in memory of the kernel, in the crash dump
 dumped() {
 	_what=$1; shift
 	crash_kernel 6.12
@@ -404,8 +410,8 @@ dumped() {
 	is "$_what: no errors but code that was not kept" "$(errors "$tap_tmp/case")" 0
 }
 
-# Also beside a reserved region, and where caches do not see what sinks write. The kernel lists the memory of
-# its initrd as reserved, from which it gives pages first: with 2 GiB, a record of 4 MiB was there.
+# The same beside a reserved region, and if caches do not see the writes of sinks. The kernel lists the memory
+# of its initrd as reserved, but allocates pages from there first: with 2 GiB, a record of 4 MiB was there.
 for beside in "" "--flight 4M" --incoherent; do
 	case $beside in
 	*flight*) what="kdump, pages beside a region" ;;
@@ -419,7 +425,7 @@ for beside in "" "--flight 4M" --incoherent; do
 	rm -rf "$tap_tmp/case" "$tap_tmp/crash"
 done
 
-# ... and so is what perf record -S had traced
+# The crash dump also contains the trace of perf record -S
 if wanted "kdump, perf -S"; then
 	kdump_before="rmmod ntrace; insmod /lib/ntrace/ntrace.ko flight=4M; sleep 1
 		$snapshot"
@@ -432,19 +438,20 @@ if wanted "kdump, perf -S"; then
 fi
 kdump_before=:
 
-# The debug kernel says if something sleeps, or takes a wrong lock, on the way of a panic. The panic's own
-# stack is no complaint.
+# The debug kernel reports functions that sleep, or take a wrong lock, during a panic. The stack trace of the
+# panic is not such a report.
 # debug NAME CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...
 debug() {
 	wanted "debug, $1" && [ -e "$O/root/kernel-debug/vmlinuz" ] || return 0
 	_what="debug, $1" _cause=$2 _comm=$3 _pattern=$4 _before=$5 _trouble=$6; shift 6
 	make -s -C "$top/tests/driver" O="$O" KVER=debug guest >&2 || exit 1
 	crash "$_what" "$tap_tmp/case" "$_before" "$_trouble" --kernel debug --reset warm "$@"
-	# KASAN and lockdep call several functions for each of the kernel's own: how many come after is a figure
+	# KASAN and lockdep call several functions for each function of the kernel, so the number of later
+	# calls varies
 	small=yes
 	found "$_what" "$tap_tmp/case" "$_cause" "$_comm" "$_pattern"
 	small=no
-	# What the trouble itself says is no complaint
+	# Messages of the trouble itself are not complaints
 	sed -E '/Call Trace|Unable to handle kernel .* virtual address|Oops \[#1\]|BUG: soft lockup - CPU|INFO: task trouble-/d' \
 		"$tap_tmp/case/console" >"$tap_tmp/console"
 	quiet "$_what"

@@ -13,9 +13,10 @@ truth_build "$kernel"
 boards=${BOARDS:-virt k3}
 plan $(($(echo "$boards" | wc -w) * 7))
 
-# The guest is recorded after it has booted: what its kernel patched or freed before is in no recording. Another
-# machine is there all the time, as the host patches its own scheduler for the first one. The work is short: while the
-# guest waits, so does its CPU, and a timer of the guest that is due lets each wfi of the host return at once.
+# The guest is recorded after it has booted, so that no recording contains the code that its kernel patched or
+# freed before. Another machine runs all the time, because the host patches its own scheduler for the first
+# one. The work is short, because while the guest waits, its CPU also waits, and an expired timer of the guest
+# lets each wfi of the host return at once.
 record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	vm_work="/bin/busybox ls -l /proc/self /bin; /bin/busybox sha256sum /init" vm_wait=1
@@ -38,7 +39,8 @@ record() {
 		kill \$hold
 		cp -r said memory threads debug all.data /out
 	E2
-	# A busy host executes more interrupts of timers and less of all else: perf would lose events and trace.
+	# A busy host executes more timer interrupts and less of all else, so that perf would lose events and
+	# trace.
 	# shellcheck disable=SC2086
 	"$top/tools/board/board" run --kernel "$kernel" --slow 4 "$@" --truth "$truth_dir/truth" --out "$truth_dir/out" --timeout 1800 -- sh /out/go || return
 	truth_symfs "$kernel"
@@ -46,7 +48,7 @@ record() {
 	python3 "$top/tests/perf/guestcore.py" "$truth_dir/out/all.data/kcore_dir/kallsyms" "$truth_dir/out/memory" "$truth_dir/vm"
 }
 
-# A K3 traces machine mode, too
+# A K3 also traces machine mode
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 PERF_CONFIG=$tap_tmp/config
 export PERF_CONFIG
@@ -55,11 +57,11 @@ script() {
 	"$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/all.data" \
 		--guestkallsyms "$truth_dir/vm/kallsyms" --guestmodules "$truth_dir/vm/modules" "$@" 2>"$tap_tmp/err"
 }
-# pid/tid [CPU] MODE time: flags ip name (object) => addr name (object)
+# Fields of a line: pid/tid [CPU] MODE time: flags ip name (object) => addr name (object)
 lines() { script --itrace=be --ns -F pid,tid,cpu,misc,time,flags,ip,sym,dso,addr; }
 
-# There are tens of millions of lines: all that is asked of them is found while they are compared with the truth.
-# What is in a guest's kernel has a name of it, and what is not has none.
+# There are tens of millions of lines, so count everything in one pass while they are compared with the truth.
+# An address in a guest's kernel has a symbol of that kernel, and all others have none.
 look() {
 	awk -v errors="$tap_tmp/errors" -v modes="$tap_tmp/modes" -v names="$tap_tmp/names" '
 		/instruction trace error/ { print >errors; next }
@@ -96,7 +98,7 @@ check() {
 	figure "$board_kind: $(cat "$tap_tmp/modes")"
 	ok "$board_kind: branches of the guest have its kernel's names, those of the host have not" names_are_right
 	figure "$board_kind: $(wc -l <"$tap_tmp/errors") errors: $(sed 's/.* code [0-9]*: //; s/, at.*//' "$tap_tmp/errors" | sort | uniq -c | tr '\n' ';')"
-	# the second kind is what follows from the first
+	# Errors of the second kind follow from the first kind
 	is "$board_kind: no error but code that no recording has" \
 		"$(grep -v 'code of a guest is not known\|a call that missing code hides' "$tap_tmp/errors" | head -n 3)" ""
 	ok "$board_kind: ten thousand of them are the guest's" \

@@ -84,7 +84,7 @@ script() { # RECORDING OPTION...
 	recording=$1; shift
 	perf script --symfs "$truth_root" -i "$out/$recording.data" "$@"
 }
-# branches RECORDING: all of them, as they are compared; what perf reports at the end is in RECORDING.err
+# branches RECORDING: print all branches as they are compared, and write perf's final report to RECORDING.err
 branches() {
 	: >"$tap_tmp/err"
 	script "$1" --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr >"$tap_tmp/$1.lines"
@@ -104,13 +104,13 @@ ok "all branches are right" all_right
 is "all branches are right, and millions of them" "$(($(truth_number 'branches compared') > 5000000))" 1
 figure "$truth_last"
 
-# ---- each recording has what it is about
+# ---- each recording contains its subject
 named() { script load --itrace=b -F ip,sym,addr,flags | grep -c "$1"; }
 ok "code of a program of BPF, with its name" [ "$(named ' bpf_prog_[0-9a-f]*_tried')" -ge 5000 ]
 ok "a debugger's child stops at each breakpoint" [ "$(named 'int .* ping =>')" -ge 20 ]
 
-# The copy of the kernel's code was made before the module was there, or went: perf says that
-# something is missing, and goes on behind it.
+# The copy of the kernel's code was made before the module was loaded or unloaded. perf reports that something
+# is missing, and continues after it.
 kernel_changed() {
 	n=$(errors "$1")
 	echo "$n errors"

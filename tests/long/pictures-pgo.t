@@ -41,7 +41,7 @@ build() {
 	riscv64-linux-gnu-gcc -static -Wl,--emit-relocs -o "out/$_name" "$_name"/*.o && cp "out/$_name" root/out/
 }
 
-# build_gcc NAME OPTION...: the same by gcc
+# build_gcc NAME OPTION...: build the same with gcc
 build_gcc() {
 	_name=$1; shift
 	riscv64-linux-gnu-gcc -O2 -g -static -D_FILE_OFFSET_BITS=64 -w -Werror=coverage-mismatch "$@" -o "out/$_name" \
@@ -49,7 +49,8 @@ build_gcc() {
 		source/bzlib.c source/bzip2.c && cp "out/$_name" root/out/
 }
 
-# Four kinds of input for training: text, code, noise, and what repeats; the other input has all of them, from other places
+# The training input is text, code, noise and repetition. The other input has all four kinds, from other
+# places.
 inputs() {
 	python3 - "$top" "$O/root/guest/bin/busybox" <<-'E2'
 	import glob, random, sys
@@ -64,12 +65,12 @@ inputs() {
 	E2
 }
 
-# run_board: what the guest does is in out/go
+# run_board: run the commands in out/go in the guest
 run_board() {
 	"$top/tools/board/board" run --kernel 6.12 --out "$PWD/out" --timeout 1500 -- sh /out/go >board.log 2>&1 || { tail -n 20 board.log; return 1; }
 }
 
-# train NAME and measure NAME print what the guest does for that. The buffer is large enough for all that is not yet read.
+# train NAME and measure NAME print the commands of the guest. The buffer is large enough for all unread data.
 train() {
 	cat <<-E2
 	perf record -m,64M -e ntrace//u -o /tmp/data -- sh -c 'for f in text code noise repeat; do
@@ -84,7 +85,7 @@ measure() {
 	E2
 }
 
-# numbers NAME: instructions and taken branches, without loss
+# numbers NAME: print the instructions and taken branches, without loss
 numbers() {
 	"$ntrace" profile --counts --symfs root -i "out/$1.data" -o "$1.counts" 2>"$1.log"
 	"$ntrace" profile --bolt --object "out/$1" --symfs root -i "out/$1.data" -o "$1.taken" 2>>"$1.log"
@@ -94,12 +95,12 @@ numbers() {
 		END { printf "%d %d %d", lost, insns, taken }' "$1.counts" "$1.taken"
 }
 
-# change NAME [BEFORE]: what has changed against base or BEFORE, in percent
+# change NAME [BEFORE]: print the change since base or BEFORE in percent
 change() {
 	echo "$(cat "${2:-base}.numbers") $(cat "$1.numbers")" | awk '{ printf "%+.2f %% instructions (%d to %d), %+.2f %% taken branches (%d to %d)",
 		100 * ($5 / $2 - 1), $2, $5, 100 * ($6 / $3 - 1), $3, $6 }'
 }
-# profile OPTION...: code of the shell, which has started the program, is not here, and that is said by the status 1
+# profile OPTION...: accept status 1, because the code of the shell that started the program is missing
 profile() { "$ntrace" profile --symfs root "$@" || [ $? -eq 1 ]; }
 layout() { # NAME PROFILE NEW
 	profile --bolt --object "out/$1" -i "$2" -o "$1.bolt" &&
@@ -134,10 +135,10 @@ done
 figure "gcc-pgo: $(change gcc-pgo gcc)"
 ok "what is packed and unpacked is the same" sh -c \
 	'for n in base pgo bolt both gcc gcc-pgo; do cmp out/base.bz2 out/$n.bz2 && cmp out/$n.plain out/other || exit; done'
-# taken branches are what a layout can save
+# A layout can save taken branches
 ok "BOLT saves taken branches" [ "$(cut -d' ' -f3 bolt.numbers)" -lt "$(cut -d' ' -f3 base.numbers)" ]
 ok "both save taken branches" [ "$(cut -d' ' -f3 both.numbers)" -lt "$(cut -d' ' -f3 base.numbers)" ]
-# gcc's own instrumentation does not save instructions of bzip2 either: 0.1 % fewer than without a profile on a part of
-# the other input, and 0.3 % with the profile of the trace
+# gcc's own instrumentation does not save instructions of bzip2, either: 0.1 % fewer than without a profile on
+# a part of the other input, and 0.3 % with the profile of the trace
 ok "gcc saves taken branches" [ "$(cut -d' ' -f3 gcc-pgo.numbers)" -lt "$(cut -d' ' -f3 gcc.numbers)" ]
 done_testing

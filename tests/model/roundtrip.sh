@@ -24,8 +24,8 @@ roundtrip() {
 	cmp "$tmp/pcs" "${1%.list}.pcs" || { echo "encode $3, decode $4"; return 1; }
 }
 
-# Lists share the combinations of options: the lists 0 to PARTS - 1 try all of them together. In make test-all, each
-# list tries all.
+# Lists share the combinations of options, so that lists 0 to PARTS - 1 together try all of them. In make
+# test-all, each list tries all.
 share() { PART=$1 PARTS=$(by_size "$2" 1); n=0 bad=0 tried=0; }
 # Succeed if this list tries the next combination, whose number is $n.
 is_mine() {
@@ -54,7 +54,7 @@ combinations() {
 				"--hist-always" "--repeat-branch" "--repeated-history" \
 				"--repeated-history --hist-bits 5" "--return-mode 1 --return-depth 5" \
 				"--return-mode 2" "--trap exception" "--priv m"; do
-				# Only real code returns to where it was called from.
+				# Only real code returns to the address that it was called from.
 				case "$own $4" in
 				*return-mode\ 1*real) tried=$((tried + 1)) ;;
 				*return-mode\ 1*) continue ;;
@@ -80,7 +80,7 @@ combinations() {
 	all_right
 }
 
-# cross LIST ELF PART PARTS: every optimisation with and without every other, in both modes
+# cross LIST ELF PART PARTS: try every optimisation with and without every other, in both modes
 cross() {
 	share "${3:-0}" "${4:-1}"
 	for mode in btm htm; do
@@ -104,7 +104,7 @@ cross() {
 	all_right " of $(wc -l <"$1") instructions"
 }
 
-# rv32_program FILE: a program of ours for RV32, which qemu-riscv32 can run
+# rv32_program FILE: build a program for RV32, which qemu-riscv32 can run
 rv32_program() {
 	mkdir -p "$tmp/include/gnu"
 	: >"$tmp/include/gnu/stubs-ilp32.h"	# the C library's headers are for RV64 only
@@ -118,7 +118,8 @@ variant_names() {
 	"$ntrace" encode --variant ? 2>&1 | sed -n 's/^  \([a-z-]*\) .*/\1/p'
 }
 
-# verified LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": as roundtrip, with loss and gaps that the truth knows
+# verified LIST ELF "ENCODE OPTIONS" "DECODE OPTIONS": do as roundtrip, with loss and gaps that the truth
+# contains
 verified() {
 	# shellcheck disable=SC2086
 	"$ntrace" encode --elf "$2" --pcs "$1" -o "$tmp/nt" --truth "$tmp/truth" $3 >"$tmp/encode" 2>&1 || {
@@ -128,7 +129,7 @@ verified() {
 		echo "encode $3, decode $4: $(head -n 3 "$tmp/verify")"; return 1; }
 }
 
-# stack_need VARIANT: a stack that takes no more calls needs a decoder that knows its depth
+# stack_need VARIANT: a stack that accepts no more calls when full needs a decoder that knows its depth
 stack_need() {
 	case "$1 $options" in
 	stack-stops*return-depth\ 3*) need="$need --implicit-return=3 --return-drop-newest" ;;
@@ -136,8 +137,8 @@ stack_need() {
 	esac
 }
 
-# Every variant must change the trace of the program variants.S, whose ELF file is made, and what
-# was changed must decode.
+# Every variant must change the trace of the program variants.S, which is built and linked, and the changed
+# trace must decode.
 changed() {
 	riscv64-linux-gnu-gcc -march=rv64imac -mabi=lp64 -nostdlib -static -no-pie \
 		-Wl,--build-id=none,-Ttext=0xffffffff80200000 -o "$tmp/variants" "$top/tests/model/variants.S" &&
@@ -173,8 +174,8 @@ changed() {
 	[ $bad -eq 0 ]
 }
 
-# Losses between what other things a trace declares: a stop without a message, and whole HISTs that
-# went out before the message that was lost.
+# Lose messages next to a stop without a message, and next to whole HISTs that were sent before the lost
+# message.
 losses() {
 	n=0 bad=0
 	for mode in btm htm; do
@@ -193,8 +194,8 @@ losses() {
 	[ $bad -eq 0 ]
 }
 
-# full_sink LIST ELF: a sink has no room for the end of some sessions. The trace is right up to there, and again
-# from the next session on.
+# full_sink LIST ELF: a sink has no room for the end of some sessions. The trace is right up to there, and
+# right from the next session on.
 full_sink() {
 	n=0 bad=0
 	for mode in btm htm; do
@@ -219,7 +220,7 @@ variants() {
 	share "${3:-0}" "${4:-1}"
 	all=
 	for v in $(variant_names); do
-		# A trace that has a stop before its start, and none at its end, is understood by nobody.
+		# No decoder can read a trace that has a stop before its start and none at its end.
 		case $v in early-stop) early="--variant $v" ;; no-stop) late="--variant $v" ;; *) all="$all --variant $v" ;; esac
 		for mode in btm htm; do
 			for options in "" "--sync-mode 1 --sync-max 0" "--timestamp --context 5 --sync-mode 3 --sync-max 2 --icnt-bits 6 --hist-bits 5" \

@@ -63,7 +63,8 @@ kill $parent
 tar -cf /out/files.tar one.data true.data true.guest all.data firmware.data told.data debug
 E2
 
-# This runs apart, as the recording lacks most of what ran, and the truth would miss it.
+# This recording is made separately, because it lacks most of the executed code, which the truth would
+# contain.
 cat >"$dir/out/snapshot" <<'E2'
 cd /tmp
 perf record --no-bpf-event -S16K -m,64K -e ntrace//u -o no.data -- true >>/out/record.log 2>&1 || exit 1
@@ -143,7 +144,7 @@ ok "decoded is what ran, in order, on each hart" \
 compared_with_truth "$(echo "$last" | awk '{ print $1 + 0 }')"
 ok "millions of instructions were compared" [ "$(echo "$last" | awk '{ print $1 + 0 }')" -gt "$(by_size 1000000 5000000)" ]
 
-# The region is all of memory up to its end, where no program of the guest is.
+# The region is all of memory up to its end, which no program of the guest uses.
 in_firmware() { awk 'length($1) == 8 && $1 ~ /^8/ || length($3) == 8 && $3 ~ /^8/'; }
 # WHAT PERCENT: without the ELF file, at least that many of the branches are there, and no others.
 without_firmware() {
@@ -178,7 +179,7 @@ figure "calls system-wide: $(wc -l <"$tap_tmp/all")"
 ok "kernel functions by name, system calls too" grep -Eq 'syscall .* (handle_exception|__irqentry_text_start)' "$tap_tmp/all"
 ok "threads of several programs" [ "$(awk '{ print $1 }' "$tap_tmp/all" | sort -u | grep -cE '^(ls|busybox|sort|sh|sleep)$')" -ge 3 ]
 ok "a snapshot has trace" [ "$(script -i "$dir/out/snap.data" --itrace=b | grep -c branches)" -gt 1000 ]
-# Each mistake gets one line, which says what is wrong.
+# Each mistake gets one line, which names the mistake.
 refusals_are_right() {
 	cat "$dir/out/refused"
 	for sentence in 'cannot do mode=5: their values are 3,6' 'Cannot use clockid' 'Trace has no frequency' \

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compare the branches that perf script prints with the truth of each hart: they have to be the
- * branches that the hart took, in this order, on this CPU and by this thread.
+ * Compare the branches that perf script prints with the truth of each hart. They must be the
+ * branches that the hart took, in this order, on this CPU and in this thread.
  *
  *   perf script --itrace=be --ns -F pid,tid,cpu[,misc],time,flags,ip,addr |
  *	branches [-c] [-l] [-s] [-r] [-u] [-v VERIFIED] [-t THREADS] [-m CPU=HART ...] hartN.truth ...
  *
- * -c: no context is traced, so that the truth does not know threads: which one it is, is not
- * compared. -s: the trace is of AUX samples: where it starts, some may be missing before. -r: the trace
- * is a ring, whose begin is lost; it has all up to where the trace of the hart stopped. -u: the process
- * may be unknown, as perf does not see all that is begun. -v
- * VERIFIED: lines that are right, but of conditional branches, go there, after the number of
- * instructions that the truth has since the line before of that CPU, the truth's kind_of() and the
- * instruction's length; "gap CPU" where lines are not in order. Field misc, if it is there, must be the
- * privilege in the truth: U and K, in a guest g and G. THREADS has lines "thread TID of
- * PID"; any other thread must be alone in its process. After an error, samples may begin anew
- * anywhere further on, where MATCH of them must be right. -l: trace is lost, and each stretch from a
- * start up to the next start or error is compared alone; a line for each hart counts the losses that an
- * error reports where they are, the ones that no error reports (silent), the ones whose error is
- * at another place (misplaced), and the errors where nothing is missing (needless). Exits 1 if
- * anything is wrong, silent or misplaced.
+ * -c: Trace has no context, so that the thread of the truth is unknown and is not compared.
+ * -l: Trace is lost. Compare each stretch, from a start up to the next start or error, alone. Print
+ * a line for each hart with the numbers of losses that an error reports in the right place, losses
+ * that no error reports (silent), losses whose error is in another place (misplaced), and errors
+ * where nothing is missing (needless).
+ * -s: The trace consists of AUX samples. Trace may be missing before the start of each.
+ * -r: The trace is a ring whose oldest part is lost. It is complete up to the stop of the hart's
+ * trace.
+ * -u: The process may be unknown, because perf does not see the start of every process.
+ * -v: Write the lines that are right, except those of conditional branches, to VERIFIED, each after
+ * the number of instructions that the truth counts since the previous line of that CPU, the result
+ * of kind_of(), and the length of the instruction. Write "gap CPU" if lines are not in order.
+ * -t: THREADS has lines "thread TID of PID". Each other thread must be alone in its process.
+ *
+ * The field misc, if present, must be the privilege in the truth: U and K, or g and G in a guest.
+ * After an error, samples may start again anywhere later in the truth, where MATCH of them must be
+ * right. The exit status is 1 if a line is wrong, or an error is silent or misplaced.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,16 +35,16 @@
 #include "truth.h"
 
 #define CPUS	16
-#define MATCH	500000	/* fewer may be right by chance: a lock is waited for in a loop */
+#define MATCH	500000	/* Shorter matches can be accidental, such as in a loop that polls a lock */
 #define SHOWN	8
 
 struct branch {
-	uint64_t from, to;	/* from 0: trace starts; to 0: it stops */
+	uint64_t from, to;	/* @from is 0 if trace starts, @to is 0 if it stops */
 	uint32_t tid, pid;
 	char kind;		/* '?' not known; see kind_of() */
 	char mode;		/* 0: not known; U, K, H, and g and G in a guest */
-	uint32_t insns;		/* since the branch before */
-	uint8_t length;		/* bytes of the instruction at @from */
+	uint32_t insns;		/* Instructions since the previous branch */
+	uint8_t length;		/* Length of the instruction at @from in bytes */
 };
 
 /* The branches that the truth has, as far as they are needed */
@@ -50,24 +53,24 @@ struct hart {
 	struct branch *queue;
 	size_t first, nr, size;
 	uint64_t scontext;
-	uint32_t insns;			/* since the last branch in the queue */
-	uint32_t unwritten;		/* instructions of lines that were not written */
+	uint32_t insns;			/* Instructions since the last branch in the queue */
+	uint32_t unwritten;		/* Instructions of lines that were not written */
 	struct nb_ingress last;		/* the block before */
 	bool has_last, started, tracing, ended;
-	bool empty;			/* trace started and stopped before the next block */
+	bool empty;			/* Trace started and stopped before the next block */
 	/* of the samples */
-	uint64_t stopped_at;	/* 0: the last one is no branch after which trace stopped */
+	uint64_t stopped_at;	/* Target of the last branch if trace stopped after it, or 0 */
 	bool gap;
-	struct branch *ahead;	/* those that are not compared yet */
+	struct branch *ahead;	/* Branches still to be compared */
 	unsigned int nr_ahead, max_ahead;
 	/* -l: */
 	uint64_t stretches;
-	uint64_t errors;	/* since the last stretch that was found */
-	uint64_t told, told_branches;		/* losses that an error reports */
-	uint64_t silent, silent_branches;	/* losses that no error reports */
+	uint64_t errors;	/* Errors since the last stretch that was found */
+	uint64_t told, told_branches;		/* Losses that an error reports */
+	uint64_t silent, silent_branches;	/* Losses that no error reports */
 	uint64_t misplaced, needless;
-	uint64_t owed, owed_branches;	/* losses since the last one that was told, ... */
-	uint64_t spare;			/* ... and errors, one of which may be of such a loss */
+	uint64_t owed, owed_branches;	/* Losses since the last reported loss */
+	uint64_t spare;			/* Errors since then, of which one may report such a loss */
 	uint64_t wrong;
 };
 
@@ -92,7 +95,7 @@ static char mode_of(const struct nb_ingress *b)
 	return modes[b->priv & 7];
 }
 
-/* @at: the block whose privilege the sample has */
+/* Append a branch. Its sample has the privilege of the block @at. */
 static void push(struct hart *h, const struct nb_ingress *at, uint64_t from, uint64_t to, char kind)
 {
 	if (h->first + h->nr == h->size) {
@@ -130,7 +133,10 @@ static uint64_t from_of(const struct nb_ingress *b)
 	return end_of(b) - 2ULL * b->ilastsize;
 }
 
-/* c: call, r: return, j: jump or branch, t: exception, h: interrupt, i: return from a trap */
+/*
+ * Return c for a call, r: return, j: jump or branch, t: exception, h: interrupt, i: return from a
+ * trap
+ */
 static char kind_of(const struct nb_ingress *b)
 {
 	static const char kinds[16] = {
@@ -167,7 +173,7 @@ static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scon
 	h->insns += ev->blk.ninsn;
 }
 
-/* Does trace stop where branch @b led to? */
+/* Return true if trace stops at the target of branch @b */
 static bool is_stop_behind(const struct branch *b, uint64_t stop)
 {
 	return b->from && b->to == stop;
@@ -185,7 +191,10 @@ static void stop(struct hart *h, uint64_t scontext, bool lost)
 	if (h->has_last && !lost) {
 		uint64_t from = is_taken(&h->last) ? from_of(&h->last) : end_of(&h->last);
 
-		/* An interrupt that was not taken to its handler: as behind a branch */
+		/*
+		 * The trap of an interrupt did not reach its handler. Treat it as a stop after a
+		 * branch.
+		 */
 		if (h->nr && !h->last.iretire && is_stop_behind(&h->queue[h->first + h->nr - 1], from))
 			h->queue[h->first + h->nr - 1].to = 0;
 		else
@@ -244,7 +253,10 @@ static bool same(const struct branch *a, const struct branch *b)
 	return a->from == b->from && a->to == b->to;
 }
 
-/* An encoder without context has one B-TYPE for exceptions and interrupts: perf takes the first. */
+/*
+ * An encoder without context reports one B-TYPE for exceptions and interrupts. perf assumes an
+ * exception.
+ */
 static bool same_kind(char got, char want)
 {
 	return got == want || got == '?' || want == '?' || (no_context && got == 't' && want == 'h');
@@ -269,13 +281,16 @@ static void check_thread(const struct branch *got, const struct branch *want)
 		if (thread_tid[i] == got->tid)
 			pid = thread_pid[i];
 	}
-	/* A ring may reach further back than what is known of the switches. */
+	/* A ring may begin before the first known context switch. */
 	if (got->pid != pid && (!(ring || unknown_process) || got->pid != UINT32_MAX) && wrong_pid++ < SHOWN)
 		printf("line %" PRIu64 ": thread %u is of process %u, not %u\n", line_nr, got->tid, pid,
 		       got->pid);
 }
 
-/* Was nothing traced after the @nr'th branch? In a ring: nothing before the trace starts anew. */
+/*
+ * Return true if nothing was traced after the @nr'th branch; in a ring, if trace starts again after
+ * it
+ */
 static bool ends_behind(struct hart *h, size_t nr)
 {
 	return !more(h, nr) || (ring && !h->queue[h->first + nr].from);
@@ -289,7 +304,7 @@ static void look_ahead(struct hart *h, const struct branch *b)
 		if (!h->ahead)
 			exit(2);
 	}
-	/* As in stops_behind_branch() */
+	/* Join a branch with the stop at its target as stops_behind_branch() does */
 	if (h->nr_ahead && !b->to && is_stop_behind(&h->ahead[h->nr_ahead - 1], b->from))
 		h->ahead[h->nr_ahead - 1].to = 0;
 	else
@@ -297,8 +312,8 @@ static void look_ahead(struct hart *h, const struct branch *b)
 }
 
 /*
- * (Knuth, Morris, Pratt) After the first @i samples, which are as the truth has them, one is not: how many of
- * them may be the first ones of another place that fits?
+ * Build the failure table of Knuth, Morris and Pratt: if the first @i samples match the truth and
+ * the next one does not, how many of them may be the first samples of another match.
  */
 static void make_steps(const struct hart *h, unsigned int *steps)
 {
@@ -323,7 +338,10 @@ static bool fits(const struct hart *h, unsigned int n, size_t next, bool last)
 	return !last && n && n + 1 == h->nr_ahead && got->to && !want->to && got->from == want->from;
 }
 
-/* The first place in the truth where all samples fit, or @most of them at most; @last: and nothing follows */
+/*
+ * Find the first place in the truth where all samples match; if @last, nothing may follow. *most is
+ * the longest match.
+ */
 static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 {
 	unsigned int *steps = malloc((h->nr_ahead + 1) * sizeof(*steps)), n = 0;
@@ -334,7 +352,7 @@ static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 		exit(2);
 	make_steps(h, steps);
 	*most = 0;
-	/* The one after it may say that it is a stop */
+	/* The branch after it may show that it is a stop */
 	for (next = 0; !found && (more(h, next + 1) || next < h->nr); next++) {
 		while (n && !fits(h, n, next, last))
 			n = steps[n];
@@ -351,7 +369,7 @@ static bool find(struct hart *h, bool last, size_t *at, unsigned int *most)
 	return found;
 }
 
-/* @last: the last sample must be the last branch */
+/* Find the samples in the truth. If @last, the last sample must be the last branch. */
 static void align(struct hart *h, bool last)
 {
 	unsigned int i, most;
@@ -380,7 +398,7 @@ static void align(struct hart *h, bool last)
 	h->nr_ahead = 0;
 }
 
-/* Conditional branches call nobody: their instructions are counted to the next line. */
+/* Conditional branches are never calls, so add their instructions to the next line. */
 static void write_verified(struct hart *h, const struct branch *b)
 {
 	h->unwritten += b->insns;
@@ -391,8 +409,8 @@ static void write_verified(struct hart *h, const struct branch *b)
 }
 
 /*
- * Another hart may stop the trace of this one at any instruction. After a branch that is taken, the
- * truth has a stop at the branch; samples have the branch, and the stop where it led to.
+ * Another hart may stop the trace of this hart at any instruction. After a taken branch, the truth
+ * has a stop at the branch, but the samples have the branch and then a stop at its target.
  */
 static bool stops_behind_branch(struct hart *h, const struct branch *b)
 {
@@ -428,7 +446,9 @@ static void sample(struct hart *h, const struct branch *b)
 	if (h->gap) {
 		if (verified && !h->nr_ahead)
 			fprintf(verified, "gap %zu\n", h - hart);
-		/* decoding begins at a synchronising message, where nothing was branched to */
+		/*
+		 * Decoding begins at a synchronising message, which is not the target of a branch
+		 */
 		if (!b->from && !h->nr_ahead)
 			return;
 		look_ahead(h, b);
@@ -444,7 +464,10 @@ static void sample(struct hart *h, const struct branch *b)
 		drop(h, 1);
 		return;
 	}
-	/* No stop came: trace was missing before the branch, which was taken later, too. */
+	/*
+	 * There was no stop. Trace is missing before the branch, which the hart took once more
+	 * later.
+	 */
 	if (sampled && stopped) {
 		h->gap = true;
 		look_ahead(h, b);
@@ -465,7 +488,7 @@ static void error(struct hart *h)
 	h->gap = true;
 }
 
-/* ---- -l: each stretch of the samples alone ---- */
+/* ---- Option -l: compare each stretch of the samples alone ---- */
 
 /* The number of the truth's branches from @at on up to the next start */
 static size_t stretch_size(struct hart *h, size_t at)
@@ -480,13 +503,16 @@ static size_t stretch_size(struct hart *h, size_t at)
 	return n;
 }
 
-/* A start alone is no loss: nothing behind it was executed, or the truth has a stop behind it. */
+/*
+ * A start alone does not count as a loss, because nothing was executed after it, or the truth has a
+ * stop after it.
+ */
 static size_t without_start(const struct hart *h, size_t at, size_t n)
 {
 	return n - !h->queue[h->first + at].from;
 }
 
-/* look_ahead() has joined a branch and the stop behind it. Does the truth's stretch end with these two? */
+/* Return true if the truth's stretch ends with a branch and a stop that look_ahead() has joined */
 static bool is_joined_stop(const struct hart *h, unsigned int n, size_t next)
 {
 	const struct branch *got = &h->ahead[n], *want = &h->queue[h->first + next];
@@ -495,7 +521,7 @@ static bool is_joined_stop(const struct hart *h, unsigned int n, size_t next)
 	       is_stop_behind(want, want[1].from) && !want[1].to;
 }
 
-/* Are the samples the first branches of the truth's stretch of @n? */
+/* Return true if the samples are the first branches of the truth's stretch of @n */
 static bool begins_stretch(const struct hart *h, size_t at, size_t n)
 {
 	unsigned int i;
@@ -585,14 +611,14 @@ static void stretch_sample(struct hart *h, const struct branch *b)
 static void stretch_error(struct hart *h)
 {
 	errors++;
-	/* No message says what was executed after the start. */
+	/* No message reports the code after the start. */
 	if (h->nr_ahead == 1)
 		h->nr_ahead = 0;
 	end_stretch(h);
 	h->errors++;
 }
 
-/* What is missing at the end is lost, too. */
+/* Trace that is missing at the end is also lost. */
 static uint64_t finish_stretches(struct hart *h)
 {
 	size_t at, n, lost = 0;
@@ -648,7 +674,10 @@ static char flags(char **s)
 	return i < sizeof(known) / sizeof(*known) ? known[i].kind : '!';
 }
 
-/* What perf prints of the privilege: "U", "K", "KUH", "G" or "KGg"; the last letter says it */
+/*
+ * Parse the privilege that perf prints, such as "U", "K", "KUH", "G" or "KGg". Its last letter is
+ * the mode.
+ */
 static char mode(char **s)
 {
 	char last = 0;
@@ -685,7 +714,7 @@ static void line(char *s)
 	time += number(&s, 10);
 	b.kind = flags(&s);
 	b.from = number(&s, 16);
-	/* symbols may stand between */
+	/* Symbols may precede the arrow */
 	s = strstr(s, "=> ") ?: s;
 	b.to = number(&s, 16);
 	disorder += time < last_time;
@@ -709,7 +738,9 @@ static int finish(void)
 		if (by_stretch)
 			unreported += finish_stretches(h);
 		else if (h->gap && h->nr_ahead)
-			/* without context it is a funnel that drops: it may have been full at the end */
+			/*
+			 * A funnel without context drops trace, and may have been full at the end
+			 */
 			align(h, !sampled && !no_context);
 		for (; !by_stretch && !sampled && !h->gap && !ends_behind(h, 0); drop(h, 1))
 			left++;

@@ -15,14 +15,14 @@ perf() {
 	esac
 }
 
-# branches WHAT: of that recording, one a line, single blanks
+# branches WHAT: print the branches of that recording, one a line, with single blanks
 branches() {
 	perf script -i "$tap_tmp/$1.data" --itrace=be -F $fields 2>"$tap_tmp/err" |
 		sed 's/  */ /g;s/^ //;s/ $//'
 }
 
-# says WHAT STATUS SENTENCE...: decoding it prints all of these, and exits so;
-# STATUS "refused" means one of perf's negative errors
+# says WHAT STATUS SENTENCE...: check that decoding prints all of these sentences, and exits with STATUS,
+# where "refused" means one of perf's negative errors
 says() { says_with be "$@"; }
 says_with() { # OPTIONS WHAT ...
 	options=$1 what=$2 status=$3; shift 3
@@ -37,23 +37,23 @@ says_with() { # OPTIONS WHAT ...
 
 without_times() { sed 's/ 0\.10[0-9]*:/ t:/' "$@"; }
 
-# same_branches WHAT [nearly]: "nearly" does not compare times
+# same_branches WHAT [nearly]: compare branches, without times if "nearly"
 same_branches() {
 	branches "$1" >"$tap_tmp/got"
 	cp "$data/calls.branches" "$tap_tmp/wanted"
-	# perf 6.12 says only "tr strt" and "tr end"
+	# perf 6.12 prints only "tr strt" and "tr end"
 	[ "$kver" != 6.12 ] || sed -i 's/\(tr strt\|tr end\) jmp/\1/' "$tap_tmp/wanted"
 	[ -z "${2-}" ] || without_times -i "$tap_tmp/wanted" "$tap_tmp/got"
 	diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
 
-# last_time WHAT: ns from the first branch to the last
+# last_time WHAT: print the ns from the first branch to the last
 last_time() {
 	perf script -i "$tap_tmp/$1.data" --itrace=b --ns -F time 2>/dev/null |
 		awk '{ sub(":", ""); t = $1 * 1e9; if (NR == 1) first = t } END { printf "%d", t - first + 0.5 }'
 }
 
-# Each ran three times, on a CPU of its own
+# Each ran three times, on its own CPU
 sources() {
 	branches "$1" | sed 's/ 0\.10[0-9]*: / /' | LC_ALL=C sort | uniq -c | sed 's/^ *//'
 }
@@ -133,8 +133,8 @@ check_good() {
 
 uncompressed="00 04 08 0c 10 14 1c 20 28 2c 30 34"
 
-# executed COMM ADDR TIME [TO]: the branches of calls.S of that task at ADDR..; TO are its
-# addresses, if they are not those of compressed instructions
+# executed COMM ADDR TIME [TO]: print the branches of calls.S in that task at ADDR... TO are its addresses, if
+# they differ from those of compressed instructions
 executed() {
 	awk -v comm="$1" -v addr="$2" -v time="$3" -v to="${4-}" '
 		BEGIN {
@@ -150,12 +150,12 @@ executed() {
 		}' "$data/calls.branches"
 }
 
-# unknown WHAT: 7 errors, one for each message that reports code
+# unknown WHAT: print 7 errors, one for each message that reports code
 unknown() {
 	for i in 1 2 3 4 5 6 7; do echo "code of $1 is not known"; done
 }
 
-# guest_is WHAT OPTION...: branches and errors are exactly the lines of standard input
+# guest_is WHAT OPTION...: check that branches and errors are exactly the lines of standard input
 guest_is() {
 	what=$1; shift
 	cat >"$tap_tmp/wanted"
@@ -173,7 +173,7 @@ kcore_is_right() {
 			--guestmodules "$tap_tmp/vm/1234/proc/modules"
 }
 
-# `perf kvm --guest record` writes such a file.
+# `perf kvm --guest record` writes this kind of file.
 kaslr_is_right() { executed :1234 ffffffff802000 0.10000 | guest_is guest-moved --guestvmlinux "$tap_tmp/vmlinux"; }
 
 no_kcore_is_right() {
@@ -218,7 +218,7 @@ unknown_thread_is_right() {
 
 nobody_is_right() { unknown "a guest" | guest_is guest-kernel; }
 
-# names WHAT OPTION...: how often inner is called, and returns
+# names WHAT OPTION...: print how often inner is called and returns
 names() {
 	what=$1; shift
 	perf script -i "$tap_tmp/$what.data" --itrace=cr -F comm,ip,sym,addr,flags "$@" 2>/dev/null |
@@ -300,7 +300,7 @@ report_is_right() {
 	[ "$(wc -l <"$tap_tmp/wanted")" -eq 4 ] && diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
 
-# A recording is compared with itself: nothing has changed.
+# perf diff compares a recording with itself, so that nothing has changed.
 diff_is_right() {
 	perf diff "$tap_tmp/injected.data" "$tap_tmp/injected.data" >"$tap_tmp/got" 2>&1
 	cat "$tap_tmp/got"
@@ -343,7 +343,7 @@ check_bad() {
 		"the file is damaged: its index of trace names places that cannot be"
 	ok "$me: metadata that no encoder can have" says bad-src-bits refused "has values that no encoder can have"
 	ok "$me: a SRC that has too many bits" says bad-src refused "has values that no encoder can have"
-	# what perf of 7.2 and later itself refuses, 6.12 gives to us
+	# perf 7.2 and later refuses these files itself, but 6.12 passes them to the decoder
 	[ $kver = 6.12 ] && sentence="which is no multiple of 8" || sentence="what follows one of its records is no record"
 	ok "$me: a size that leads to no record" says no-size refused "$sentence"
 	ok "$me: trace far behind the end of its buffer" says far-offset refused "a record tells of trace at 0xfffffffffffffff8 of its buffer"
@@ -369,8 +369,8 @@ recording good mapped-again no-trace no-snapshot kernel-icnt pid-4 two-sources t
 	guest-code no-aux-record no-context switches no-time snapshot partial collision samples later-minor later-words narrow padded prescaled late-mapping unknown-thread no-maps truncated wrong-icnt \
 	no-metadata-for-cpu missing-object other-magic later-version too-many-cpus short-metadata bad-src-bits bad-src no-size buffer-number far-offset other-id other-type no-sync trace-size bad-index || exit
 
-# The files of guests, as they would be in their file systems: calls.S is the kernel, and in the
-# first a module, too; the second has no compressed instructions.
+# Files of guests as in their file systems. calls.S is the kernel, and in the first guest also a module. The
+# second guest has no compressed instructions.
 cross=${CROSS_COMPILE:-riscv64-linux-gnu-}
 mkdir -p "$tap_tmp/vm/1234/proc" "$tap_tmp/vm/2234/proc" "$tap_tmp/one"
 "${cross}gcc" -c -o "$tap_tmp/kernel.o" "$data/calls.S" &&

@@ -33,8 +33,8 @@ def message(name, **fields):
     return ntt.encode(name, {k.replace('_', '-'): v for k, v in fields.items()}, CONFIG)
 
 
-# where calls.S returns to in outer and _start, and halfwords: li, from jal to inner's return,
-# from there to outer's, addi and bnez or j and nop
+# Return addresses in outer and _start in calls.S, and half-words of li, from jal to inner's return, from
+# there to outer's, addi, and bnez or j and nop
 COMPRESSED = (0x14, 0x6, 1, 7, 3, 2)
 UNCOMPRESSED = (0x20, 0x8, 2, 10, 6, 4)
 USER, GUEST_USER, GUEST_KERNEL = 0, 4, 5    # V and PRV
@@ -152,7 +152,7 @@ def guest_sideband(file, program):
     return file
 
 
-# A guest's counter is so many ticks ahead of its host's, and its clock began so many ns later.
+# A guest's counter is GUEST_TICKS ahead of its host's, and its clock started GUEST_NS later.
 GUEST_TICKS, GUEST_NS = 500000, 7000000
 
 
@@ -188,7 +188,7 @@ def make(what, program):
     if what == 'good':
         return session(file(), trace(), program)
     if what == 'mapped-again':
-        # a compiler at run time: one file after the other is at this address, until the first message
+        # As with a compiler at run time, one file after the other is at this address, until the first message
         result = file()
         for n in range(4):
             result.mmap(PID, BASE, 0x1000, 0x1000, f'/nowhere/{n}', ns(START - 50 + n))
@@ -201,7 +201,7 @@ def make(what, program):
         result.switch_in(PID, PID, ns(START - 10))
         return session(result, trace(context=False), program, tid=0)
     if what == 'no-maps':
-        # perf has not seen the process begin. Machine mode is traced, too, and no message says where it is
+        # perf has not seen the start of the process. Machine mode is also traced, and no message reports it
         result = file(config=perfdata.TIMESTAMP | perfdata.FIRMWARE)
         data = trace(context=False)
         result.comm(PID, 'calls')
@@ -255,7 +255,7 @@ def make(what, program):
     if what == 'partial':
         return session(file(), overwritten(trace(), 4096), program, flags=perfdata.AUX_PARTIAL)
     if what == 'collision':
-        # on another CPU, whose event never gets the sink
+        # This thread runs on another CPU, whose event never gets the sink
         result = file()
         result.aux(0, 0, ns(START - 100), OTHER, 1, perfdata.AUX_PARTIAL | perfdata.AUX_COLLISION)
         return session(result, trace(), program)
@@ -281,14 +281,14 @@ def make(what, program):
     if what == 'bad-src-bits':
         return session(file(src_bits=99), trace(), program)
     if what == 'bad-src':
-        # frames are read by the metadata's SRC, which here has 8 bits where there are 4
+        # Frames are read by the metadata's SRC, which has 8 bits here instead of 4
         return two_sources(file, program, frames=True, src=0x80)
     if what == 'other-id':
         return two_sources(file, program, frames=True, ids=(16, 18))
     if what == 'other-type':
         return session(file(pmu_type=perfdata.TYPE + 1), trace(), program)
     if what == 'no-sync':
-        # another stretch, which begins after the only synchronising message
+        # Another stretch begins after the only synchronising message
         result = session(file(), trace(), program, aux=False)
         result.aux(0, len(start_message(BASE)), ns(START + 1000), PID)
         return result
@@ -305,7 +305,7 @@ def make(what, program):
     if what == 'trace-size':
         result = session(file(), trace(), program)
         at, _ = result.index[0]
-        # perf would go back in the file by so much
+        # With this size, perf would move backwards in the file
         size = (2 ** 64 - 0xffffffc0).to_bytes(8, 'little')
         result.data = result.data[:at + 8] + size + result.data[at + 16:]
         return result
@@ -318,7 +318,7 @@ def make(what, program):
     if what.startswith('lost-'):
         return lost(file, program, what)
     if what == 'unlike':
-        # of one thread; the encoder of the first CPU sends SRC, that of the second does not
+        # The recording is of one thread. The encoder of the first CPU sends SRC, that of the second does not
         result = session(file(cpus=2, unlike={0: {perfdata.CPU_SRC_BITS: 4}}), trace(), program, cpu=1)
         return result.per_thread(PID)
     if what == 'frames':
@@ -481,7 +481,7 @@ def lost(file, program, what):
 
     def add(cpu, data, time, tid, flags=0):
         if 'padded' in what:
-            # perf pads with 7 zeros then
+            # perf pads with 7 zeros in this case
             data += b'\xff' * ((1 - len(data)) % 8)
         result.aux(ends[cpu], len(data), ns(time), tid, cpu, flags)
         if data:
@@ -489,7 +489,7 @@ def lost(file, program, what):
         ends[cpu] += len(data)
 
     def switch(cpu, tid, time, begins=True):
-        # each of two events may report it
+        # Each of two events may report it
         for n in range(0 if 'blind' in what else 1 + ('twice' in what)):
             (result.switch_in if begins else result.switch_out)(tid, tid, ns(time) + n, cpu)
 
@@ -507,8 +507,8 @@ def lost(file, program, what):
     switch(0, PID, START + 100, begins=False)
     switch(0, OTHER, START + 101)
     if 'swapped' in what:
-        # Linux lets threads of one program swap their events as they are switched: the first one has
-        # that event now
+        # Linux lets threads of one program swap their events at a switch, so the first thread has that event
+        # now
         for tid, time in ((PID, 1200), (OTHER, 1300)):
             switch(0, PID + OTHER - tid, START + time - 1, begins=False)
             if tid == PID or 'alone' not in what:
@@ -521,7 +521,7 @@ def lost(file, program, what):
         switch(1, OTHER, START + 1300)
         add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
     if 'untraced' in what:
-        # nothing is traced of CPU 1
+        # CPU 1 has no trace
         switch(1, PID, START + 1200)
         switch(1, OTHER, START + 1300)
     if 'refused' in what:
@@ -530,7 +530,7 @@ def lost(file, program, what):
         switch(1, OTHER, START + 1300)
         add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
     if 'beside' in what:
-        # the first thread has not been on that CPU
+        # The first thread has not run on that CPU
         switch(1, OTHER, START + 1000)
         add(1, other[:-6], START + 1100, OTHER, perfdata.AUX_TRUNCATED)
         add(1, trace(tid=OTHER, start=START + 1400), START + 1500, OTHER)
@@ -553,13 +553,13 @@ def many(file, program, what, nr):
     result.comm(PID, 'calls')
     result.mmap(PID, BASE, max(0x8000, 4 * nr if what == 'straight' else 0), 0x1000, os.path.abspath(program))
     if what == 'straight':
-        # a program of @nr instructions without a jump, ten times
+        # A program of @nr instructions without a jump, ten times
         data = b''.join(part(START, PID, BASE, START + 1000 * n, nr) for n in range(10))
         result.aux(0, len(data), ns(START + 1000 * 10), PID)
         result.trace(data)
     at = 0
     if what == 'threads':
-        # after perf has disabled an event, @nr threads run twice each, in the same order
+        # After perf has disabled an event, @nr threads run twice each, in the same order
         result.aux(0, 0, ns(START - 10), 1, flags=perfdata.AUX_TRUNCATED)
     for n in range(2 * nr if what == 'threads' else 0):
         start, tid = START + 1000 * n, 10000 + n % nr

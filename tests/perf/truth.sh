@@ -14,10 +14,11 @@ truth_build() { # KERNEL
 		{ tail -n 30 "$tap_tmp/make"; exit 1; }
 }
 
-# KERNEL HARTS ROUNDS [COMMAND]: COMMAND runs beside work. These variables change the run: truth_board and
-# truth_topology choose the hardware, truth_size the size of a buffer, truth_event the event, truth_who the harts
-# (-a: all). truth_before runs before the recording and truth_after behind it. branches.c does not check
-# truth_flags. truth_firmware is the firmware's code for `ntrace script`. The loops of work are divided by truth_part.
+# KERNEL HARTS ROUNDS [COMMAND]: record work, and COMMAND beside it. These variables change the run:
+# truth_board and truth_topology choose the hardware, truth_size the size of a buffer, truth_event the event,
+# truth_who the harts (-a: all). truth_before runs before the recording and truth_after behind it. branches.c
+# does not check truth_flags. truth_firmware is the firmware's code for `ntrace script`. The loops of work are
+# divided by truth_part.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"
@@ -62,7 +63,7 @@ truth_harts() {
 		"$truth_dir/out/cpuinfo"
 }
 
-# truth_check COMMAND...: what it prints, against the truth
+# truth_check COMMAND...: compare the output of COMMAND with the truth
 truth_check() {
 	# shellcheck disable=SC2046
 	"$@" 2>"$tap_tmp/err" |
@@ -85,7 +86,7 @@ truth_compare_ntrace() {
 		-i "$truth_dir/out/jit.data" -F pid,tid,cpu,time,flags,ip,addr
 }
 
-# WORD of the last line: the number before it
+# truth_number WORD: print the number before WORD in the last line
 truth_number() {
 	echo "$truth_last" | sed -n "s/.*[^0-9]\([0-9]*\) $1.*/\1/p;s/^\([0-9]*\) $1.*/\1/p" | head -n 1
 }
@@ -102,7 +103,7 @@ truth_speed() {
 		"$(awk -v n="$truth_insns" -v t="$truth_time" 'BEGIN { printf "%.0f", n / t / 1e6 }') million/s"
 }
 
-# KERNEL HARTS ROUNDS: 4 results, of perf and of ntrace script
+# KERNEL HARTS ROUNDS: check 4 results, of perf and of ntrace script
 truth_all() {
 	truth_build "$1"
 	ok "recorded on $2 harts, Linux $1" truth_record "$@"

@@ -9,7 +9,7 @@ gcc=riscv64-linux-gnu-gcc
 cd "$tap_tmp" || exit 1
 cp "$top/tests/pictures/coverage.c" coverage.c
 
-# recording PROGRAM: what it executes, as NAME.data
+# recording PROGRAM: record its execution in NAME.data
 recording() {
 	"$top/tests/harness/pcs" "$1.pcs" "./$1" && "$ntrace" encode --elf "$1" --pcs "$1.pcs" -o "$1.nt" &&
 		python3 "$top/tests/session/mkrecording.py" "$1" "$1.nt" "$1.data"
@@ -28,7 +28,7 @@ ok "lcov" profile lcov plain
 ok "gcov" profile gcov plain
 ok "lines, branches and functions are those of gcov" python3 "$top/tests/pictures/coverage.py" gcov plain.gcov plain.lcov coverage.c 45 9
 
-# Threads, each on a CPU of its own
+# Each thread runs on its own CPU
 threads() {
 	cp "$top/tests/pictures/threads.cc" threads.cc && "$gxx" -O0 -g -fno-exceptions -static -o threads threads.cc -pthread &&
 		THREADS=1 "$top/tests/harness/pcs" list ./threads || return 1
@@ -52,7 +52,7 @@ else
 	skip "its lines, branches and functions" "no g++-riscv64-linux-gnu"
 fi
 
-# A kernel module: the kernel is a program that the module is linked into.
+# For a kernel module, the kernel is a program that the module is linked into.
 modules=$top/tests/pictures/module
 kernel() {
 	module_build -Og && $gcc -static -no-pie -Wl,--no-relax -o kernel ntrace-counted.ko &&
@@ -83,7 +83,7 @@ module_build -O1 && mkdir anew && mv ntrace-counted.ko anew/
 "$ntrace" profile --lcov --modules anew -i kernel.data -o anew.lcov 2>said
 is "a module that was built anew is refused" "$? $(grep -o 'ntrace-counted.ko: .*anew\.' said) $(ls anew.lcov 2>&1 | grep -c 'No such')" \
 	"1 ntrace-counted.ko: its functions are not those of the recording's kernel: it was built anew. 1"
-# The same code as a part of the kernel: the lines are vmlinux's, which here is the program that was moved
+# The same code is part of the kernel. The lines are those of vmlinux, which is the moved program here.
 vmlinux() {
 	module_build -Og && python3 "$modules.py" make kernel ntrace-counted.ko kernel.pcs built.data builtin &&
 		"$ntrace" encode --elf built.data/kcore_dir/kcore --pcs built.data/pcs -o built.data/nt && python3 "$modules.py" data built.data
@@ -120,7 +120,7 @@ else
 	skip "genhtml reads it" "no lcov"
 fi
 
-# instrumented PROFILE: is it what clang's own counters say?
+# instrumented PROFILE: compare the profile with clang's own counters
 instrumented() {
 	clang-19 --target=riscv64-linux-gnu -march=rv64gc -O0 -g -fprofile-instr-generate -fcoverage-mapping -c -o counters.o coverage.c &&
 		"$gcc" -static -u __llvm_profile_runtime -o counters counters.o "$runtime" && qemu-riscv64-static ./counters &&
@@ -146,7 +146,7 @@ if command -v clang-19 >/dev/null; then
 else
 	for n in 1 2 3 4 5; do skip "clang $n" "no clang-19"; done
 fi
-# gcc -fauto-profile: a profile that it cannot read is an error
+# gcc -fauto-profile rejects a profile that it cannot read
 gcc_takes() { "$gcc" -O2 -g -static -Wall -Werror -fauto-profile=quick.gcc -o again branches.c; }
 cat >branches.c <<'E2'
 #include <stdio.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Check that the library gives the same in each way, and that this is what was executed.
- */
+/* Check that the library gives the same items in each way, and that they match the execution. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,12 +99,12 @@ void items_filter(items_t *to, const items_t *from, uint16_t src)
 struct checker {
 	const struct encoder *e;
 	const struct options *opt;
-	size_t		range, item;	/* next that are expected */
-	size_t		part;		/* of that range, so many parts came */
+	size_t		range, item;	/* Next expected range and item */
+	size_t		part;		/* Number of parts of that range so far */
 	uint32_t	insns;		/* in parts */
-	uint64_t	at;		/* where the next part begins */
-	uint64_t	offset;		/* of the item before */
-	bool		closed;		/* an item that was no range had that offset */
+	uint64_t	at;		/* Start of the next part */
+	uint64_t	offset;		/* Offset of the previous item */
+	bool		closed;		/* An item other than a range had that offset */
 };
 
 static const uint8_t end_of[] = {
@@ -144,8 +142,8 @@ static int message_at(const struct encoder *e, uint64_t offset)
 }
 
 /*
- * A time that is said to be exact is that of the message. One that is carried is not
- * later. @must: if the message has a timestamp, its time is given.
+ * An exact time must be the time of the message. A carried time must not be later. If @must, the
+ * message has a timestamp, and its time must be present.
  */
 static const char *check_time(const struct checker *c, const struct item *item,
 			      const struct message *m, bool must)
@@ -206,7 +204,7 @@ static bool is_part(const struct xrange *x, const struct item *item)
 	       (item->b < x->end || x->how != X_LINEAR) && item->has_dest && item->d == item->b;
 }
 
-/* What ResourceFull reported right before a loss need not come */
+/* A range that ResourceFull reported right before a loss may be missing */
 static bool is_missing(const struct xrange *x, const struct item *item, int message)
 {
 	return x->any & ANY_THERE && (x->late < message || x->start != item->a);

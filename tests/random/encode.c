@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An N-Trace encoder by the text of the specification, and the notes of what each of its messages
- * reports. It shares no code with the library or the board.
+ * Encode N-Trace as the text of the specification demands, and note what each message reports.
+ * This encoder shares no code with the library or the board.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -28,10 +28,10 @@ void *grow_array(void *array, size_t *room, size_t size)
 /* ------------------------------------------------------- bytes: chapter 3 */
 
 struct pack {
-	uint8_t		mdo[4096];	/* six bits each, their MSEO is in @end */
-	bool		end[4096];	/* last of a variable-length field */
+	uint8_t		mdo[4096];	/* six bits each; their MSEO is in @end */
+	bool		end[4096];	/* last slice of a variable-length field */
 	size_t		n;		/* bytes begun */
-	uint32_t	bits;		/* used of the last one */
+	uint32_t	bits;		/* bits used of the last slice */
 };
 
 static void pack_bit(struct pack *p, bool bit)
@@ -307,7 +307,7 @@ static void close_linear(struct encoder *e)
 		close_range(e, X_LINEAR, e->open.end, false, false);
 }
 
-/* From ResourceFull on, what it reports can be known */
+/* A decoder can know the reported ranges from the ResourceFull message on */
 static void settle_early(struct encoder *e, int message, bool icnt)
 {
 	size_t i, n = icnt ? e->pending.n : 0;
@@ -347,7 +347,7 @@ static void settle_lost(struct encoder *e)
 	e->pending.n = 0;
 }
 
-/* What is left over of a loss comes at the latest with the message that ends it */
+/* The last message that can still report a lost range is the one that ends the loss */
 static void settle_until(struct encoder *e, int message)
 {
 	for (; e->settled < e->ranges.n; e->settled++) {
@@ -439,7 +439,7 @@ static uint32_t period(uint32_t hist, uint32_t len)
 	return len;
 }
 
-/* Report HIST that was full so many times. Chapter 9.3: any sequence with these bits. */
+/* Report full HIST that repeats. Chapter 9.3 allows any sequence of messages with these bits. */
 static void flush_hrep(struct encoder *e)
 {
 	uint32_t hist = e->hrep_hist, len = e->hrep_len, count = e->hrep_count, part;
@@ -559,7 +559,7 @@ static void stack_push(struct encoder *e, uint64_t addr)
 		e->stack_nr++;
 }
 
-/* Pop. Is @addr what the stack says? */
+/* Pop the stack. Return true if its top is @addr. */
 static bool stack_pop(struct encoder *e, uint64_t addr)
 {
 	uint32_t top = e->stack_top;
@@ -573,7 +573,10 @@ static bool stack_pop(struct encoder *e, uint64_t addr)
 	return e->stack[top].addr == addr;
 }
 
-/* Simple counting: a return that goes elsewhere than the stack says cannot be reported */
+/*
+ * With simple counting, no message can report a return to an address that differs from the top of
+ * the stack
+ */
 uint64_t encoder_counted_return(const struct encoder *e)
 {
 	if (e->opt->ir_mode != 1 || !e->on || !e->stack_nr)
@@ -581,7 +584,7 @@ uint64_t encoder_counted_return(const struct encoder *e)
 	return e->stack[e->stack_top].addr;
 }
 
-/* Would a decoder take an address for granted that no message reports? */
+/* Return true if a decoder would assume an address that no message reports */
 bool encoder_infers_any(const struct encoder *e)
 {
 	return e->opt->ir_mode || e->opt->seq;
@@ -636,7 +639,7 @@ static void after_sync(struct encoder *e, const struct out *out, int message, bo
 	settle(e, message);
 	if (message >= 0)
 		settle_until(e, message);
-	/* EVCODE 4 is optional: without it, SYNC 5 is the first sign of the stop */
+	/* EVCODE 4 is optional. Without it, SYNC 5 is the first sign of the stop. */
 	if (message >= 0 && e->undeclared) {
 		item = add_item(e, X_STOP, message);
 		item->reason = 4;
@@ -700,7 +703,7 @@ void encoder_sync(struct encoder *e, uint8_t sync, uint64_t pc)
 	if (!e->on)
 		return;
 	flush_repeat(e);
-	/* after a custom instruction IndirectBranchSync would say that it jumped */
+	/* After a custom instruction, IndirectBranchSync would report that it jumped */
 	choose_sync(e, &out, e->last_kind == K_CUSTOM || (e->any_taken && !e->open.insns));
 	out.icnt = e->icnt;
 	close_linear(e);
@@ -725,7 +728,7 @@ void encoder_start(struct encoder *e, uint8_t sync, uint64_t pc)
 	e->any_taken = false;
 	open_range(e, pc);
 	if (sync == 7 && e->opt->overrun_stale && rng_percent(&e->rng, 60)) {
-		/* next branch message upgraded: it counts what was lost, too */
+		/* The next branch message is upgraded, and also counts the lost instructions */
 		out.icnt = rng_below(&e->rng, 500);
 		out.hist = rng_range(&e->rng, 1, 0xffff);
 		if (e->opt->htm)
@@ -740,7 +743,9 @@ void encoder_start(struct encoder *e, uint8_t sync, uint64_t pc)
 	after_sync(e, &out, send(e, &out), true);
 }
 
-/* SYNC 1 and 9: I-CNT and HIST are those before, F-ADDR is where it begins again */
+/*
+ * SYNC 1 and 9: I-CNT and HIST belong to the code before the reset, F-ADDR is the address after it
+ */
 void encoder_reset(struct encoder *e, uint8_t sync, uint64_t pc)
 {
 	struct out out = { .sync = sync, .addr = pc };
@@ -765,7 +770,7 @@ static void to_sync(struct encoder *e, struct out *out)
 	struct xrange *range = &e->pending.v[e->pending.n - 1];
 
 	range->any |= ANY_INFERRED;
-	/* the same message would come on straight code */
+	/* Straight code would cause the same message */
 	if (e->last_kind == K_CUSTOM && range->dest == range->end)
 		range->any |= ANY_HOW;
 	out->sync = e->sync_due - 1;
@@ -849,7 +854,7 @@ static void send_indirect(struct encoder *e, uint8_t btype, uint64_t target)
 	send_branch(e, &out);
 }
 
-/* ----------------------------------------------------- what the hart does */
+/* ----------------------------------------------------- execution by the hart */
 
 static void count(struct encoder *e, const struct insn *insn)
 {
@@ -914,7 +919,7 @@ void encoder_retire(struct encoder *e, const struct insn *insn, uint64_t next, b
 	if (!e->on)
 		return;
 	count(e, insn);
-	/* one that nobody knows may have jumped, too */
+	/* An instruction of unknown format may also have jumped */
 	e->last_kind = insn->form == FORM_LONG ? K_CUSTOM : insn->kind;
 	e->any_taken = false;
 	switch (insn->kind) {
@@ -942,7 +947,7 @@ void encoder_retire(struct encoder *e, const struct insn *insn, uint64_t next, b
 		icnt_full(e);
 }
 
-/* An indirect jump after which trace stops, or a reset comes: its target is not known */
+/* An indirect jump is followed by a stop of trace or by a reset, so that its target is unknown */
 void encoder_retire_unknown(struct encoder *e, const struct insn *insn)
 {
 	if (!e->on)
@@ -970,7 +975,7 @@ void encoder_trap(struct encoder *e, uint64_t pc, uint64_t handler, bool interru
 	send_indirect(e, btype, handler);
 }
 
-/* @quiet: no ProgTraceCorrelation, so that what was executed since the last message is unknown */
+/* If @quiet, send no ProgTraceCorrelation, so that the code since the last message is unknown */
 void encoder_stop(struct encoder *e, uint8_t evcode, uint64_t pc, bool quiet)
 {
 	struct out out = { .tcode = T_PROG_TRACE_CORRELATION, .code = evcode };
@@ -1030,11 +1035,13 @@ static uint8_t foreign_tcode(struct encoder *e)
 	return reserved[rng_below(&e->rng, sizeof(reserved))];
 }
 
-/* Vendor defined and reserved messages: some fields, nobody knows which */
+/* Send a vendor-defined or reserved message with random fields */
 void encoder_vendor(struct encoder *e)
 {
 	uint32_t bytes = rng_range(&e->rng, 1, e->opt->vendor_bytes);
-	/* chapter 3: "Custom messages" may be of any length; nothing is said of reserved ones */
+	/*
+	 * Chapter 3 allows "Custom messages" of any length, but does not mention reserved messages
+	 */
 	uint8_t tcode = bytes > 30 ? rng_range(&e->rng, 56, 62) : foreign_tcode(e);
 	struct pack pack = { .n = 0 };
 	struct message *message;
@@ -1053,7 +1060,7 @@ void encoder_vendor(struct encoder *e)
 			pack_end_field(&pack);
 	}
 	pack_end_field(&pack);
-	/* whether the last field is a timestamp cannot be known */
+	/* A decoder cannot know whether the last field is a timestamp */
 	if (e->opt->ts)
 		e->time_sure = false;
 	if (e->opt->vendor_ts)
@@ -1081,12 +1088,12 @@ void encoder_error(struct encoder *e)
 	out.value = ecodes[rng_below(&e->rng, sizeof(ecodes))];
 	if (e->opt->error_vendor && rng_percent(&e->rng, 50))
 		out.code = rng_range(&e->rng, 8, 15);
-	/* from which timestamp its own counts: the last sent, or the last lost? */
+	/* The next timestamp may count from the last one sent or from the last one lost */
 	e->time_sure = false;
 	message = send(e, &out);
 	settle_lost(e);
 	settle_until(e, message);
-	/* Ownership may be among what was lost */
+	/* An Ownership message may have been lost */
 	e->reported = (struct xcontext){ 0 };
 	e->messages.v[message].context = e->reported;
 	e->repeated.n = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Harts walk through random programs. Which way branches go, and where indirect jumps
- * lead to, comes from habits of the instructions and from chance; there are no registers.
- * One stream takes the messages of all harts, in an order of chance.
+ * Harts walk through random programs. Habits of the instructions, and chance, decide the direction
+ * of branches and the targets of indirect jumps. There are no registers. One stream takes the
+ * messages of all harts, in random order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +29,9 @@ struct hart {
 	uint32_t	proc;
 	uint32_t	depth;
 	struct frame	frames[MAX_FRAMES + 1];
-	uint32_t	*counts[MAX_PROGRAMS];	/* of each instruction: how often it was a branch */
+	uint32_t	*counts[MAX_PROGRAMS];	/* Number of executions of each branch */
 	uint32_t	idle_insns;		/* since something happened */
-	uint32_t	stopped;		/* instructions until trace starts again */
+	uint32_t	stopped;		/* Instructions until trace starts again */
 	uint8_t		start_sync;
 };
 
@@ -175,7 +175,7 @@ static uint64_t leave_trap(struct hart *h)
 	return current(h)->pc;
 }
 
-/* The kernel writes scontext: what it returns to is another process */
+/* The kernel writes scontext, and returns to another process */
 static void switch_process(struct hart *h)
 {
 	struct frame frame = *current(h);
@@ -233,7 +233,7 @@ static void execute(struct hart *h)
 		return;
 	}
 	next = next_pc(h, p, insn, &taken);
-	/* the pair's second may be a return: its own address is taken off all the same */
+	/* The second of a pair may be a return, and also pops its address */
 	if (insn->paired && insn->kind == K_RETURN && f->nr_calls)
 		f->nr_calls--;
 	if (insn->kind == K_CALL || insn->kind == K_ICALL || insn->kind == K_SWAP)
@@ -270,7 +270,7 @@ static bool is_unknown_jump(const struct insn *insn)
 		insn->kind == K_XRET);
 }
 
-/* The hart executes an indirect jump, and where it leads to is not reported */
+/* The hart executes an indirect jump whose target is not reported */
 static bool jump_unknown(struct hart *h, uint32_t percent)
 {
 	const struct insn *insn = program_at(program_of(h, current(h)->pc), current(h)->pc);
@@ -296,7 +296,7 @@ static void stop(struct hart *h)
 {
 	static const uint8_t evcodes[] = { 0, 1, 4, 4 };
 	uint8_t evcode = evcodes[rng_below(&h->rng, 4)];
-	/* without HIST, a decoder cannot detect that the mode is HTM */
+	/* Without HIST, a decoder cannot detect that the mode is HTM */
 	bool quiet = evcode == 4 && rng_percent(&h->rng, h->opt->no_corr) &&
 		     (h->opt->mode_given || !h->opt->htm);
 	bool unknown = !quiet && jump_unknown(h, h->opt->stop_jump);
@@ -373,7 +373,7 @@ static void hart_step(struct hart *h)
 	encoder_events(h);
 	if (h->stopped)
 		return;
-	/* no interrupt would ever end an endless loop */
+	/* No interrupt would ever end an endless loop */
 	if (rng_once_in(&h->rng, h->opt->interrupts) || h->idle_insns > 3 * h->opt->block_insns + 300)
 		enter_trap(h, current(h)->pc, true);
 	else if (rng_once_in(&h->rng, h->opt->exceptions))
@@ -459,8 +459,8 @@ static void put_messages(struct trace *trace, uint32_t harts, struct rng *rng, b
 }
 
 /*
- * Time goes on, but between two timestamps of a source it never goes once around the
- * timestamp's width: nobody could know.
+ * Advance the time, but by less than the range of the timestamp between two timestamps of a source,
+ * because a decoder could not detect that.
  */
 static void advance(struct trace *trace, const struct options *opt, struct rng *rng, uint64_t *now)
 {

@@ -3,8 +3,8 @@
  * random [--seeds FIRST COUNT] [--flips N] [--all] [--allow NAME] [--plain] [--shrink]
  *        [--dump FILE] [NAME=VALUE]...
  *
- * Make a trace for each seed, decode it in each way, and compare. Exits 1 if anything
- * differed. README.rst explains.
+ * Make a trace for each seed, decode it in each way, and compare. The exit status is 1 if anything
+ * differed. README.rst explains the options.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ struct command {
 	uint32_t	flips;
 	bool		all, shrink, quiet;
 	const char	*dump;
-	const char	*allow;		/* a situation that is not left out */
+	const char	*allow;		/* A situation that is not left out */
 	int		nr_sets;
 	const char	*sets[64];
 };
@@ -92,7 +92,7 @@ static bool compare_ways(struct library *library, const struct options *opt, con
 	return right && library_counts(library, data, size, running, most);
 }
 
-/* Decode one source alone: it has the same items as when it is decoded with others */
+/* Decode one source alone, which must give the same items as decoding it with others */
 static bool compare_filtered(const struct world *world, const struct trace *trace,
 			     const items_t *all)
 {
@@ -122,7 +122,7 @@ static bool compare_filtered(const struct world *world, const struct trace *trac
 	return right;
 }
 
-/* Ranges only: is it the same flow? */
+/* Return true if the ranges are the same flow */
 static bool same_flow(const items_t *a, const items_t *b)
 {
 	size_t i = 0, j = 0;
@@ -207,7 +207,7 @@ static void dump(const struct trace *trace)
 	fclose(file);
 }
 
-/* The last message is not complete: all before it is as it was */
+/* The last message is incomplete, but all items before it must be unchanged */
 static bool compare_cut(struct library *library, const struct world *world, struct trace *trace)
 {
 	items_t items = { 0 };
@@ -245,7 +245,7 @@ static bool run_trace(const struct world *world, struct trace *trace)
 
 static bool run_options(uint64_t seed, const struct options *opt)
 {
-	/* of processor time: others may use the machine */
+	/* The limit is processor time, because others may use the machine */
 	struct itimerval limit = { .it_value.tv_sec = TIME_LIMIT };
 	struct world world;
 	struct trace trace;
@@ -328,7 +328,7 @@ static void shrink(uint64_t seed, struct options *opt)
 
 static bool plain_first;
 
-/* The first wrong seeds say enough */
+/* Print only the details of the first wrong seeds */
 static void hush(bool on)
 {
 	static int before = -1;

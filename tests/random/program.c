@@ -61,7 +61,7 @@ static void add_linear(struct maker *m)
 		insn = add(m, K_CONST, compressed(m) ? 2 : 4);
 		insn->rd = other_register(m);
 		if (insn->rd == 2)
-			insn->rd = 6;	/* c.lui x2 is c.addi16sp */
+			insn->rd = 6;	/* Avoid x2, because c.lui x2 is c.addi16sp */
 	} else {
 		add(m, K_LINEAR, compressed(m) ? 2 : 4);
 	}
@@ -92,11 +92,11 @@ static void add_indirect(struct maker *m, enum kind kind)
 	insn->habit = rng_below(&m->rng, 4);
 }
 
-/* lui or auipc, and a jump to the address that they make */
+/* Add lui or auipc, and a jump to the address that they make */
 static void add_pair(struct maker *m, bool last)
 {
 	static const enum kind kinds[] = { K_IJUMP, K_IJUMP, K_RETURN, K_ICALL };
-	/* a call is not the last instruction: something has to be there to return to */
+	/* A call is not the last instruction, because it needs an instruction to return to */
 	enum kind kind = kinds[rng_below(&m->rng, last ? 3 : 4)];
 	uint8_t reg;
 
@@ -145,7 +145,9 @@ static void add_return(struct maker *m)
 	if (m->opt->zcmp && rng_percent(&m->rng, 40)) {
 		struct insn *insn;
 
-		/* it loads ra by itself: a constant in ra is no part of a pair */
+		/*
+		 * The instruction loads ra itself, so that a constant in ra does not form a pair
+		 */
 		if (rng_percent(&m->rng, 20))
 			add(m, K_CONST, compressed(m) ? 2 : 4)->rd = 1;
 		insn = add(m, K_RETURN, 2);
@@ -315,7 +317,7 @@ static uint32_t direct_target(struct maker *m, uint32_t i)
 		if (reaches(m, i, to))
 			return to;
 	}
-	/* itself, but not for ever */
+	/* A jump to itself must not be endless */
 	return insn->kind == K_BRANCH || insn->last ? i : i + 1;
 }
 
@@ -363,7 +365,7 @@ static void put_const(struct maker *m, const struct insn *insn, int64_t high, bo
 	put(m->program, insn, opcode);
 }
 
-/* If no target fits, the two use different registers, and are no pair any more */
+/* If no target fits, make the two use different registers, so that they are no longer a pair */
 static void settle_pair(struct maker *m, uint32_t i)
 {
 	struct insn *insn = &m->program->insns.v[i];
@@ -428,7 +430,7 @@ static uint32_t scatter(uint32_t value, const char *bits)
 {
 	uint32_t result = 0, at;
 
-	/* "12:3" pairs: bit 3 of the value goes to bit 12 */
+	/* Pairs such as "12:3" move bit 3 of the value to bit 12 */
 	while (*bits) {
 		at = strtoul(bits, (char **)&bits, 10);
 		result |= (value >> strtoul(bits + 1, (char **)&bits, 10) & 1) << at;
@@ -477,7 +479,7 @@ static uint32_t linear_16(struct maker *m)
 	case 6: return 0xc002 | (r >> 24 & 63) << 7 | rs2 << 2;		/* c.swsp */
 	case 7: return 0x4000 | (r >> 16 & 0x7ff) << 2;			/* c.lw */
 	case 8: return 0x8c61 | (r >> 24 & 7) << 7;			/* c.and */
-	case 9:	/* c.addiw is c.jal in RV32 */
+	case 9:	/* In RV32, c.addiw is c.jal */
 		return m->opt->xlen == 64 ? 0x2001 | rd << 7 | (r >> 24 & 31) << 2 : 0x0001;
 	case 10: /* c.fsdsp, or cm.mva01s with Zcmp */
 		if (m->opt->zcmp)
@@ -592,7 +594,7 @@ static void put_opcodes(struct maker *m)
 	uint32_t i;
 
 	for (i = 0; i < p->insns.n; i++) {
-		/* those of pairs are in place */
+		/* The entries of pairs are in place */
 		if (p->insns.v[i].paired || (i + 1 < p->insns.n && p->insns.v[i + 1].paired))
 			continue;
 		put_opcode(m, &p->insns.v[i]);
@@ -601,7 +603,7 @@ static void put_opcodes(struct maker *m)
 		uint64_t addr = p->insns.v[p->table_target[i]].addr;
 		uint32_t size = m->opt->xlen / 8;
 
-		/* the low bit of an entry is no part of the address */
+		/* The low bit of an entry is not part of the address */
 		addr |= rng_percent(&m->rng, 10);
 		memcpy(&p->table[i * size], &addr, size);
 	}

@@ -2,12 +2,12 @@
 /*
  * Random programs, their execution, and their N-Trace by the specification's text.
  *
- *   options  what is chosen for a seed: program, encoder, transport
+ *   options  choices for a seed: program, encoder, transport
  *   program  real machine code with known targets
- *   execute  walks that code, and says what each hart does
- *   encode   makes messages of it, and notes which message reports what
+ *   execute  walks that code, and reports each step of a hart
+ *   encode   makes messages of these steps, and notes which message reports which step
  *   library  runs libntrace in each way that it offers
- *   check    compares what comes out with each other and with what was executed
+ *   check    compares the results with each other and with the execution
  */
 #ifndef RANDOM_H
 #define RANDOM_H
@@ -76,8 +76,8 @@ void *grow_array(void *array, size_t *room, size_t size);
 /* ------------------------------------------------------------------------ options */
 
 /*
- * name, plain value, highest value, what it is. "Once in N" options are 0 for never.
- * The plain value is what --shrink tries.
+ * Name, plain value, highest value, description. A "Once in N" option is 0 for never. The plain
+ * value is the value that --shrink tries.
  */
 #define OPTIONS(X)								\
 	X(xlen,		 64,	64, "32 or 64")					\
@@ -190,7 +190,7 @@ enum kind {
 	K_RETURN,
 	K_SWAP,
 	K_XRET,
-	K_TRAP,		/* ecall, ebreak, an illegal instruction: never retires */
+	K_TRAP,		/* ecall, ebreak or an illegal instruction, which never retires */
 	K_CUSTOM,	/* may jump, chapter 10.1 */
 	K_SCONTEXT,	/* csrw scontext */
 };
@@ -205,13 +205,13 @@ struct insn {
 	uint8_t		kind;
 	uint8_t		form;
 	uint8_t		rd, rs1;
-	uint8_t		habit;		/* how a branch or an indirect jump behaves */
+	uint8_t		habit;		/* Behaviour of a branch or an indirect jump */
 	uint8_t		nr_candidates;
-	bool		paired;		/* second of lui/auipc and jalr: goes to @target */
+	bool		paired;		/* Second of lui/auipc and jalr, which jumps to @target */
 	bool		last;		/* nothing follows it */
-	uint16_t	entry;		/* of the jump table */
+	uint16_t	entry;		/* Index in the jump table */
 	uint32_t	param;
-	uint32_t	target;		/* index, of a direct jump or a pair */
+	uint32_t	target;		/* Index of the target of a direct jump or a pair */
 	uint32_t	candidates[MAX_CANDIDATES];
 };
 
@@ -221,22 +221,22 @@ struct program {
 	uint64_t	base;
 	size_t		size;
 	uint8_t		*code;
-	uint32_t	*at;		/* half-word to index of the instruction + 1 */
+	uint32_t	*at;		/* Maps a half-word to the index of the instruction + 1 */
 	VEC(struct insn) insns;
-	VEC(uint32_t)	functions;	/* first instruction of each */
+	VEC(uint32_t)	functions;	/* First instruction of each function */
 	uint8_t		table[TABLE_ENTRIES * 8];
 	uint32_t	table_target[TABLE_ENTRIES];
 	uint64_t	scontext, hcontext;
 	bool		kernel;
 };
 
-#define MAX_PROGRAMS	5		/* the last is the kernel */
+#define MAX_PROGRAMS	5		/* The last program is the kernel */
 
 struct world {
 	uint64_t	seed;
 	struct options	opt;
 	uint32_t	nr_procs;
-	uint64_t	jvt;		/* address of the jump table */
+	uint64_t	jvt;		/* Address of the jump table */
 	struct program	programs[MAX_PROGRAMS];
 	struct program	*kernel;
 };
@@ -253,15 +253,15 @@ static inline const struct insn *program_at(const struct program *program, uint6
 	return &program->insns.v[program->at[offset / 2] - 1];
 }
 
-/* ------------------------------------------------- what was executed, and reported */
+/* ------------------------------------------------- executed and reported code */
 
-/* Of an expected range: what the trace does not decide */
-#define ANY_TAKEN	(1 << 0)	/* a branch to the next instruction */
-#define ANY_INFERRED	(1 << 1)	/* an IndirectBranchSync may be of the jump, or after it */
-#define ANY_DEST	(1 << 2)	/* nothing was executed after it */
-#define ANY_HOW		(1 << 5)	/* a custom instruction that goes on, or jumps there */
-#define ANY_THERE	(1 << 3)	/* it may be missing */
-#define ANY_PART	(1 << 4)	/* only its beginning may be there */
+/* Properties of an expected range that the trace leaves open */
+#define ANY_TAKEN	(1 << 0)	/* A branch to the next instruction */
+#define ANY_INFERRED	(1 << 1)	/* IndirectBranchSync may mean the jump or later code */
+#define ANY_DEST	(1 << 2)	/* Nothing was executed after the range */
+#define ANY_HOW		(1 << 5)	/* A custom instruction continues or jumps there */
+#define ANY_THERE	(1 << 3)	/* The range may be missing */
+#define ANY_PART	(1 << 4)	/* Only the beginning of the range may be present */
 
 struct xcontext {
 	uint64_t	scontext, hcontext;
@@ -271,10 +271,10 @@ struct xcontext {
 
 struct xrange {
 	uint64_t	start, end, last, dest;
-	uint64_t	bit;		/* number of its branch in HIST, from 1; 0: none */
+	uint64_t	bit;		/* Number of its branch in HIST, from 1, or 0 for none */
 	uint32_t	insns;
-	int		early, late;	/* messages: it can be known from, is known from */
-	uint8_t		how;		/* as NT_END_* are numbered: see xhow */
+	int		early, late;	/* Messages that allow, and ensure, knowing it */
+	uint8_t		how;		/* A value of NT_END_*, see xhow */
 	uint8_t		any;
 	bool		taken, has_dest, inferred;
 	bool		part_known;	/* ResourceFull reported its beginning */
@@ -295,18 +295,18 @@ struct xitem {
 	uint64_t	value;		/* ECODE; length of a skipped message */
 	uint8_t		reason;		/* SYNC, EVCODE, ETYPE, TCODE */
 	bool		has_addr, restart;
-	bool		any_addr;	/* an address may be given, or not */
+	bool		any_addr;	/* An address may be present or absent */
 };
 
 struct message {
 	uint64_t	offset;		/* in the stream */
-	uint64_t	time;		/* when it was made, as far as the decoder can know */
+	uint64_t	time;		/* Creation time, as far as a decoder can know */
 	struct xcontext	context;	/* after it */
-	uint32_t	start, length;	/* in the hart's bytes */
+	uint32_t	start, length;	/* Position in the hart's bytes */
 	uint8_t		tcode;
-	bool		has_time;	/* it has TSTAMP, or is a RepeatBranch with it */
-	bool		sure;		/* its time can be known */
-	bool		known;		/* some time is known */
+	bool		has_time;	/* TSTAMP is in it, or in the message it repeats */
+	bool		sure;		/* Its time can be known */
+	bool		known;		/* Some time is known */
 };
 
 /* ------------------------------------------------------------------------ encoder */
@@ -324,25 +324,25 @@ struct encoder {
 	/* what is sent */
 	VEC(uint8_t)	bytes;
 	VEC(struct message) messages;
-	size_t		sent;		/* messages that are in the stream */
+	size_t		sent;		/* Messages that are in the stream */
 
 	/* what that means */
 	VEC(struct xrange) ranges;
-	size_t		settled;	/* ranges whose last message is known */
+	size_t		settled;	/* Ranges whose last message is known */
 	VEC(struct xitem) items;
 	VEC(struct xrange) pending;	/* executed, not reported */
-	VEC(struct xrange) repeated;	/* to be reported by RepeatBranch */
-	struct xrange	open;		/* since the last change of the PC */
+	VEC(struct xrange) repeated;	/* Ranges for a RepeatBranch */
+	struct xrange	open;		/* Code since the last change of the PC */
 
 	/* state of chapter 8 */
-	uint64_t	ref;		/* address that was reported last */
+	uint64_t	ref;		/* Last reported address */
 	uint32_t	icnt;
-	uint32_t	hist;		/* with its stop-bit */
+	uint32_t	hist;		/* HIST with its stop bit */
 	uint32_t	hist_len;
-	uint64_t	bits, bits_sent; /* of HIST, since the start */
+	uint64_t	bits, bits_sent; /* Bits of HIST since the start */
 	uint32_t	hrep_hist, hrep_len, hrep_count;
-	uint32_t	const_reg;	/* lui or auipc right before; 0: none */
-	uint64_t	nr_icnt;	/* messages with I-CNT so far */
+	uint32_t	const_reg;	/* Destination of a lui or auipc right before, or 0 */
+	uint64_t	nr_icnt;	/* Messages with I-CNT so far */
 
 	struct { uint64_t addr, nr_icnt; } stack[STACK_DEPTH];
 	uint32_t	stack_top, stack_nr;
@@ -354,20 +354,20 @@ struct encoder {
 
 	/* timestamps */
 	uint64_t	last_time;	/* reported last */
-	uint64_t	sure_time;	/* that a decoder knows for certain */
-	uint64_t	time_base;	/* wraps before the first */
+	uint64_t	sure_time;	/* Time that a decoder knows for certain */
+	uint64_t	time_base;	/* Wraps before the first message */
 	bool		time_known, time_sure, time_started;
 
-	bool		on;		/* between start and stop */
-	bool		started;	/* a sync is in the stream, since the start or a loss */
-	bool		undeclared;	/* it stopped without ProgTraceCorrelation */
+	bool		on;		/* Set between start and stop */
+	bool		started;	/* A sync is in the stream, since the start or a loss */
+	bool		undeclared;	/* Trace stopped without ProgTraceCorrelation */
 	bool		overrun, lost;
 	uint8_t		sync_due;	/* SYNC + 1 of the next branch message; 0: none */
 	struct xcontext	context;	/* of the hart */
 	struct xcontext	reported;
 	bool		has_hcontext;
-	uint8_t		last_kind;	/* of the instruction that retired last */
-	bool		any_taken;	/* it was a branch to the next instruction */
+	uint8_t		last_kind;	/* Kind of the last retired instruction */
+	bool		any_taken;	/* That instruction was a branch to the next one */
 };
 
 void encoder_init(struct encoder *e, const struct options *opt, uint64_t seed, uint32_t hart,
@@ -412,13 +412,13 @@ void trace_free(struct trace *trace);
 struct item {
 	uint64_t	offset, tstamp;
 	struct xcontext	context;
-	uint64_t	a, b, c, d;	/* of a range: start, end, last, dest; of others: their fields */
+	uint64_t	a, b, c, d;	/* start, end, last, dest of a range, or other fields */
 	uint32_t	insns;
 	uint16_t	src;
 	uint8_t		type, tstamp_kind, tcode;
-	uint8_t		how;		/* or reason, type of error... */
+	uint8_t		how;		/* End of a range, reason, or type of error */
 	bool		has_dest, taken, inferred, restart, has_addr;
-	bool		bound;		/* of a batch: that message or an earlier one */
+	bool		bound;		/* A batch reports it for this or a later message */
 	int		error;
 };
 
@@ -431,7 +431,7 @@ enum way {
 struct library;
 struct library *library_new(const struct world *world, const struct trace *trace, int only_src);
 void library_free(struct library *library);
-/* 0, or what was wrong with the run itself, as text */
+/* Run the library in @way. Return NULL, or a text if the run itself failed. */
 const char *library_run(struct library *library, const uint8_t *data, size_t size, enum way way,
 			uint64_t seed, items_t *items, size_t most);
 /*

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records of a flight recorder whose bits are wrong: whatever is damaged is said, or changes
+ * Read records of a flight recorder whose bits are wrong. Each damage must be reported, or change
  * nothing.
  *
  *	flight N SEED		damage N records; prints how many were refused, noted, harmless, and
  *				silently wrong
  *	flight record FILE	write an undamaged record
- *	flight half FILE	... whose header was being written
- *	flight core FILE	a crash dump with it: pieces of it in several segments, behind a copy
+ *	flight half FILE	write a record whose header is incomplete
+ *	flight core FILE	write a crash dump with the record in pieces of several segments, behind a
+ *				copy
  *	flight dumps N		search N crash dumps with random headers
- *	flight rings SEED	find the end of rings whose sink nobody has stopped
- *	flight clocks SEED	the clock of an event of perf that has another ts_mode than the recorder
+ *	flight rings SEED	find the end of rings whose sink was not stopped
+ *	flight clocks SEED	check the clock of a perf event with another ts_mode than the recorder's
  *	flight hostile N	read N records whose CRCs and checks are right, and whose values are hostile
  */
 #include <elf.h>
@@ -202,7 +203,9 @@ static void put_sync(uint8_t to[SYNC_BYTES], uint64_t time)
 		abort();
 }
 
-/* Returns the number of the oldest message that is whole: the area of CPU 0 has @nr, around its end */
+/*
+ * Write @nr messages around the end of CPU 0's area. Return the number of the oldest whole message.
+ */
 static int fill_ring(int nr)
 {
 	uint8_t message[SYNC_BYTES];
@@ -215,7 +218,7 @@ static int fill_ring(int nr)
 	return (nr * SYNC_BYTES - AREA + SYNC_BYTES - 1) / SYNC_BYTES;
 }
 
-/* Where the sink of CPU 0 was when somebody looked last, @offset; -1: nobody knows */
+/* Set the last known offset of CPU 0's sink to @offset, or to unknown if it is -1 */
 static void set_pointer(int offset)
 {
 	struct ntrace_flight_header *head = (void *)record;
@@ -233,7 +236,7 @@ static void set_pointer(int offset)
 	CHECK(p, NTRACE_FLIGHT_POINTERS, 0);
 }
 
-/* Is the trace of CPU 0 all messages from @oldest to @nr, with idle bytes before them? */
+/* Return true if CPU 0's trace consists of idle bytes and all messages from @oldest to @nr */
 static bool ring_is(int oldest, int nr)
 {
 	size_t used = (size_t)(nr - oldest) * SYNC_BYTES;
@@ -266,7 +269,7 @@ static int find_rings(void)
 			if (!ring_is(oldest, nr) && !bad++)
 				printf("%d messages, sink last seen at %d\n", nr, at);
 		}
-		/* The sink has gone on for a few messages, as in a quarter of a second */
+		/* The sink has written a few more messages, as in a quarter of a second */
 		set_pointer((nr - 5) * SYNC_BYTES % AREA);
 		if (!ring_is(oldest, nr) && !bad++)
 			printf("%d messages, sink last seen before the last 5\n", nr);
@@ -274,7 +277,9 @@ static int find_rings(void)
 	return bad != 0;
 }
 
-/* The frequency of the timestamps of CPU 1, whose sink an event of perf had with @ts_mode and @prescale */
+/*
+ * Return the timestamp frequency of CPU 1, whose sink a perf event used with @ts_mode and @prescale
+ */
 static uint64_t frequency_of_event(uint64_t ts_mode, uint64_t prescale)
 {
 	struct ntrace_flight_header *head = (void *)record;
@@ -343,7 +348,9 @@ static int saved(const uint8_t *data, char **text, size_t *size)
 	return ret;
 }
 
-/* One bit, or a few that are near each other, as a cell of memory loses them; where parts are */
+/*
+ * Flip one bit, or a few that are near each other, as a fault of memory does, within the used parts
+ */
 static void damage(uint8_t *copy)
 {
 	size_t at = (size_t)rand() % next_part;
@@ -403,7 +410,7 @@ static uint64_t hostile(void)
 	return values[(size_t)rand() % (sizeof(values) / sizeof(values[0]))];
 }
 
-/* Any word or half of one of a part, before its checks are made right again */
+/* Overwrite a random word or half-word of a part, before its checks are corrected */
 static void spoil(uint8_t *at, size_t size)
 {
 	uint64_t value = hostile();
@@ -448,7 +455,7 @@ static int open_hostile(int n)
 			spoil(copy + p->offset, p->size);
 			reseal(copy, p);
 		}
-		/* Sizes, offsets and counts of the header, too: parts overlap */
+		/* Overwrite sizes, offsets and counts of the header, so that parts may overlap */
 		if (!(rand() % 3))
 			spoil(copy + 8, sizeof(*to) - 16);
 		to->crc = crc32(to, offsetof(struct ntrace_flight_header, crc));
@@ -466,7 +473,7 @@ static int open_hostile(int n)
 
 /* ---- Crash dumps ---- */
 
-#define HOLE		32768		/* the dump leaves out zeros from here on */
+#define HOLE		32768		/* The dump omits the zeros from here on */
 #define HOLE_END	61440
 #define SEGMENTS	4
 #define COPY_AT		8192
@@ -504,7 +511,7 @@ static size_t make_core(uint8_t *core)
 	return at - core;
 }
 
-/* The copy, which is at another address than its header says, has another cause */
+/* The copy has another cause, and its address differs from the address in its header */
 static int write_core(const char *path)
 {
 	static uint8_t core[CORE_SIZE];

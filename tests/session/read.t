@@ -21,7 +21,7 @@ branches() {
 same() { branches "$@" >"$tap_tmp/got" && diff "$top/tests/perf/calls.branches" "$tap_tmp/got"; }
 pipe_is_same() { branches -i - <"$tap_tmp/pipe.data" >"$tap_tmp/got" && diff "$top/tests/perf/calls.branches" "$tap_tmp/got"; }
 
-# calls.S: what script --calls and --json say of it, by themselves and to a reader of JSON
+# Check the calls of calls.S in the text of script --calls, and as a reader of JSON sees them
 calls_are() {
 	"$ntrace" script --calls -i "$tap_tmp/good.data" | awk '{ print $4, $6, $8 }' | sort | uniq -c | sed -E 's/^ +//' >"$tap_tmp/got"
 	printf '3 200 1 inner\n3 400 7 outer\n' | diff - "$tap_tmp/got"
@@ -33,7 +33,7 @@ json_is() { # OPTION: as many objects as lines of text, each of them JSON
 for line in sys.stdin: json.loads(line)["time"]' <"$tap_tmp/json" || return
 	[ "$(wc -l <"$tap_tmp/json")" -eq "$(wc -l <"$tap_tmp/text")" ]
 }
-# each instruction that the program executes: as many as branches count
+# The number of executed instructions equals the sum over all branches
 insns_are() {
 	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print $1, $2 }' >"$tap_tmp/insns"
 	n=$("$ntrace" script --json -i "$tap_tmp/good.data" | sed -n 's/.*"insns": \([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n }')
@@ -43,8 +43,8 @@ insns_are() {
 	sort -u "$tap_tmp/insns" | comm -23 - "$tap_tmp/objdump" >"$tap_tmp/other"
 	[ ! -s "$tap_tmp/other" ]
 }
-# filters: two threads on a CPU each do the same; the second call of outer is 400 ns to 800 ns after
-# the begin
+# Test filters. Two threads on a CPU each do the same. The second call of outer lasts from 400 ns to 800 ns
+# after the start.
 count() { "$ntrace" script "$@" | wc -l; }
 filters() {
 	two=$tap_tmp/two.data
@@ -69,7 +69,7 @@ by_time() {
 		[ "$(count --calls --time 5, -i "$tap_tmp/good.data")" -eq 0 ]
 }
 
-# What is inside calls: outer calls inner once, and returns. A call of the other kind is in none of them.
+# Test filters by function. outer calls inner once, and returns. A call of outer is within no call of inner.
 inside() {
 	for what in "--branches inner 6" "--branches outer 12" "--calls inner 3" "--calls outer 6" "--insns inner 3" \
 		"--insns outer 21" "--insns done 0" "--calls none 0"; do
@@ -77,11 +77,11 @@ inside() {
 		set -- $what
 		n=$(count "$1" --function "$2" -i "$tap_tmp/good.data")
 		echo "$1 --function $2: $n of $3"
-		# two.data: three times, by each of two threads that share a buffer
+		# two.data has three times as many, for each of two threads that share a buffer
 		[ "$n" -eq "$3" ] && [ "$(count "$1" --function "$2" --tid 1234 -i "$tap_tmp/two.data")" -eq $((3 * $3)) ] || return
 	done
 }
-# A larger program: the instructions inside calls are those that the calls count.
+# In a larger program, the instructions inside calls are the instructions that the calls count.
 inside_all() {
 	command -v qemu-riscv64-static >/dev/null || { echo "there is no qemu-riscv64-static"; return 0; }
 	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&
@@ -101,7 +101,8 @@ print(sum(c["insns"] for c in all if c["function"] == sys.argv[1]), len(all))' "
 	[ $found -gt $(by_size 2 10) ]
 }
 
-# This needs a capstone that knows RISC-V; otherwise a sentence says what is missing. inner and outer return
+# This needs a capstone that supports RISC-V. Without it, a sentence names the missing library. inner and
+# outer return
 disasm_is() {
 	_rc=0
 	"$@" script --disasm --threads 1 -i "$tap_tmp/good.data" >"$tap_tmp/got" 2>&1 || _rc=$?
@@ -141,7 +142,7 @@ ok "no Ownership messages: sideband says who executes" same -i "$tap_tmp/no-cont
 ok "several maps over each other between two messages" same -i "$tap_tmp/mapped-again.data"
 ok "one thread alone decodes the same" same --threads 1 -i "$tap_tmp/good.data"
 
-# calls.S calls outer three times, and that calls inner; what is counted is what it executes
+# calls.S calls outer three times, and outer calls inner. The counts are the executed instructions.
 report_is() {
 	"$ntrace" report "$@" | awk '/^ *[0-9]+ .*\[calls\]/ { print $1, $12, $13 }' | sort >"$tap_tmp/got"
 	printf '3 18 outer\n3 3 inner\n' | sort | diff - "$tap_tmp/got"
@@ -170,7 +171,7 @@ else
 fi
 ok "report: an unknown column" says 2 "no column 'foo'" "$ntrace" report --sort foo -i "$tap_tmp/good.data"
 
-# outer takes 400 ns, half of it in inner
+# outer takes 400 ns, half of which is spent in inner
 slow_is() {
 	"$ntrace" slow -i "$tap_tmp/good.data" outer | awk '/ x /' | sed -E 's/ +/ /g;s/^ //' >"$tap_tmp/got"
 	printf '%s\n' '400 ns 1 x 400 ns 1 x outer' '200 ns 1 x 200 ns 1 x inner' | diff - "$tap_tmp/got"
@@ -179,7 +180,7 @@ ok "slow: the tree of a call, with the median one beside it" slow_is
 ok "slow: a function that was not called" says 1 "no call of foo was recorded" "$ntrace" slow -i "$tap_tmp/good.data" foo
 ok "slow: no function" says 2 "takes the name of one function" "$ntrace" slow -i "$tap_tmp/good.data"
 
-# dump and decode take from a recording how the encoder was set up.
+# dump and decode read the encoder's settings from a recording.
 decode_is() {
 	"$ntrace" decode --pcs --elf "$tap_tmp/calls" "$@" | sed 's/^0x//' >"$tap_tmp/pcs" || return
 	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print $1 }' | sed 's/^0*//' | diff - "$tap_tmp/pcs" &&
@@ -208,7 +209,7 @@ ok "a program that is not there is named, with the cure" \
 mv "$tap_tmp/calls.away" "$tap_tmp/calls"
 full() { "$ntrace" script -i "$tap_tmp/good.data" >/dev/full; }
 ok "a full disk is reported" says 2 "writing the standard output failed: No space left on device" full
-# a reader that is gone ends the command, with what was whole before it, as it ends others
+# A closed pipe ends the command after a whole line, as it ends other commands
 closed_pipe() {
 	for what in "script --insns" report "report --stack" "slow outer" "script --calls --json"; do
 		# shellcheck disable=SC2086
@@ -220,7 +221,7 @@ closed_pipe() {
 }
 ok "a pipe whose reader is gone" closed_pipe
 
-# Each damaged recording: no report of a sanitizer, an exit status of ours, an end
+# A damaged recording causes no report of a sanitizer, gives an exit status of the command, and ends
 one() {
 	case $(($1 % 18)) in
 	16) set -- "$1" script --insns --function outer ;;
@@ -264,7 +265,7 @@ damaged() {
 	done
 	[ $bad -eq 0 ]
 }
-# what a command opened, it closes: the sanitizer reports memory that it leaves
+# A command closes what it opened. The sanitizer reports memory leaks.
 closes() {
 	"$ntrace" script --insns -F ip -i "$tap_tmp/good.data" | awk '{ print "0x" $1 }' >"$tap_tmp/closes.pcs"
 	"$O/sanitized/bin/ntrace" encode --elf "$tap_tmp/calls" --pcs "$tap_tmp/closes.pcs" -o "$tap_tmp/calls.nt" &&

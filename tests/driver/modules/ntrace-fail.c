@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A function of the driver, or one that it calls, fails before it has done anything, or takes long:
+ * Let a function of the driver, or one that it calls, fail before it has done anything, or take
+ * long.
  *
  *	insmod ntrace-fail.ko function=NAME error=-5 [times=N] [device=NAME] [break=1] [watch=1]
  *	insmod ntrace-fail.ko function=NAME delay=MS [cpu=N]
  *
- *	times		the first N calls fail; all, if it is left out
+ *	times		let only the first N calls fail, or all without this parameter
  *	device		only calls whose first argument is that device
- *	break		the first argument is a component, or begins with one: it is stuck from now on
- *	watch		no call fails; the first argument is a component, as for break
- *	delay		no call fails; one takes so many milliseconds more, and other CPUs wake meanwhile
+ *	break		mark the first argument, a component or a structure that begins with one, stuck
+ *	watch		let no call fail; the first argument is a component, as for break
+ *	delay		let no call fail, but delay one by MS milliseconds, while other CPUs wake
  *	cpu		only calls on this CPU
  *
- * The parameter "hits" says how many calls that were, and "stuck" how many of them found the
- * component stuck. Without the module, all is as before.
+ * The parameter "hits" is the number of these calls, and "stuck" is the number of them that found
+ * the component stuck. Removing the module restores the function.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -40,7 +41,7 @@ module_param(stuck, uint, 0444);
 
 static DEFINE_RAW_SPINLOCK(fail_lock);
 
-/* Is this a call that counts? */
+/* Return true if this call counts */
 static bool fail_count(struct ntrace_comp *comp)
 {
 	unsigned long flags;
@@ -95,13 +96,13 @@ static int fail_before(struct kprobe *probe, struct pt_regs *regs)
 		return 0;
 	if (breaks)
 		((struct ntrace_comp *)first)->stuck = true;
-	/* Back to the caller: the function's first instruction has not saved anything yet */
+	/* Return to the caller, because the function's first instruction has not saved anything */
 	regs->a0 = error;
 	regs->epc = regs->ra;
 	return 1;
 }
 
-/* A probe that has one may change where the function goes on */
+/* A probe with a post-handler may change the address at which the function continues */
 static void fail_after(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -111,7 +112,10 @@ static struct kprobe fail_probe = {
 	.post_handler = fail_after,
 };
 
-/* Some kernels have no probe where ftrace has its own: on the two instructions that a function begins with */
+/*
+ * Some kernels have no probe at ftrace's location, which is the first two instructions of a
+ * function
+ */
 #define FTRACE_SIZE	8
 
 static int __init fail_init(void)
