@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the files of the session library share; not for others. */
+/* Declarations that only the files of the session library share. */
 #ifndef NTRACE_SESSION_SESSION_PRIV_H
 #define NTRACE_SESSION_SESSION_PRIV_H
 
@@ -15,16 +15,16 @@ struct nt_profile;
 struct nt_sinks;
 struct nt_profile_totals;
 
-/* Address spaces that the decoder is given; above them, each generation has its own */
+/* Address spaces that the decoder uses. Each generation of a process has its own above them. */
 enum ns_space {
 	NS_SPACE_NONE		= 0,
 	NS_SPACE_KERNEL		= 1,
 	NS_SPACE_FIRMWARE	= 2,
-	NS_SPACE_UNKNOWN	= 3,	/* a process that the recording does not know, or a guest */
+	NS_SPACE_UNKNOWN	= 3,	/* a process that is not in the recording, or a guest */
 	NS_SPACE_GENERATION	= 16,
 };
 
-/* Counts in place of trace: what nt_profile_run() and nt_session_close() call */
+/* Counts in place of trace, with the functions that nt_profile_run() and nt_session_close() call */
 struct ns_counted {
 	int (*take)(const struct nt_session *session, struct nt_counts *counts,
 		    struct nt_profile_totals *totals);
@@ -41,19 +41,20 @@ struct nt_session {
 	struct ns_sideband sideband;
 	struct ns_trace	trace;
 	struct ns_visits visits;
-	NS_ARRAY(struct pd_record) records;	/* until the session is open */
-	NS_ARRAY(struct pd_record) events;	/* samples of tracepoints, by time; their data is what the kernel wrote */
+	NS_ARRAY(struct pd_record) records;	/* records of the file, freed when the session is open */
+	/* samples of tracepoints, by time; their data is the payload that the kernel wrote */
+	NS_ARRAY(struct pd_record) events;
 	NS_ARRAY(struct ns_map) firmware;	/* code of machine mode */
 	bool		has_objects;
 	struct ns_counted *counted;	/* counts in place of trace; NULL: there is trace */
-	struct {			/* what nt_session_trace() has found last */
+	struct {			/* the last piece that nt_session_trace() found */
 		int	cpu;
 		size_t	stretch;
-		size_t	first;		/* pieces of the CPU before that stretch */
+		size_t	first;		/* number of the CPU's pieces before that stretch */
 	} found;
-	struct nt_sinks	*sinks;		/* by ns_setup::cpus; NULL: no encoder sends SRC */
-	size_t		nr_parts;	/* of nt_session_decode() */
-	uint32_t	unknown_source;	/* see struct nt_session_info, and 1 more; 0: none */
+	struct nt_sinks	*sinks;		/* indexed like ns_setup::cpus; NULL: no encoder sends SRC */
+	size_t		nr_parts;	/* number of parts of nt_session_decode() */
+	uint32_t	unknown_source;	/* nt_session_info::unknown_source + 1; 0: none */
 	char		error[256];
 };
 
@@ -63,24 +64,28 @@ int ns_fail(struct nt_session *session, const char *fmt, ...)
 /* Keep the options, and find the default build-id cache. */
 void ns_take_options(struct nt_session *session, const struct nt_session_options *options);
 
-/* Which object an address is of, and its offset there; of the kernel, the address. NULL: none */
+/*
+ * Return the object of an address, or NULL. *offset is the offset in it; for the kernel, the
+ * address.
+ */
 const struct ns_object *ns_session_object(const struct nt_session *session, uint64_t space,
 					  uint64_t addr, uint64_t *offset);
 
 /*
- * ns_firmware_load() - read the firmware's code from the file in @spec (struct nt_session_options)
+ * ns_firmware_load() - read the firmware's code from the file in @spec, see struct
+ * nt_session_options
  *
  * Return 0, or -1 with a sentence in nt_session_error().
  */
 int ns_firmware_load(struct nt_session *session, const char *spec);
 
-/* ns_firmware_map() - the firmware's code at @addr; NULL: there is none */
+/* ns_firmware_map() - return the map of the firmware's code at @addr, or NULL */
 const struct ns_map *ns_firmware_map(const struct nt_session *session, uint64_t addr);
 
-/* Of nt_profile_new() */
+/* Return the session that nt_profile_new() was called with. */
 struct nt_session *ns_profile_session(const struct nt_profile *profile);
 
-/* Addresses from here on are the kernel's: RV64 has Sv39 and wider, RV32 has Sv32 */
+/* Return the lowest address of the kernel, for Sv39 and wider on RV64 and for Sv32 on RV32. */
 static inline uint64_t ns_kernel_start(const struct nt_session *session)
 {
 	return session->setup.nr_cpus && session->setup.cpus[0].nt.xlen == 32 ? 0xc0000000ULL :

@@ -51,7 +51,10 @@ static int take_info(struct nt_session *s, const struct pd_record *record)
 	return 0;
 }
 
-/* Programs and their code, for those who write a recording of it */
+/*
+ * Return true for records of programs and their code, and for all kernel records if the caller
+ * writes a recording of them.
+ */
 static bool is_sideband(const struct nt_session *s, const struct perf_event_header *header)
 {
 	if (ns_sideband_wants(header))
@@ -59,7 +62,7 @@ static bool is_sideband(const struct nt_session *s, const struct perf_event_head
 	return s->options.keep_records && header->type < PD_HEADER_ATTR;
 }
 
-/* The file has what the kernel wrote until the session is closed. */
+/* Add a tracepoint sample. Its data stays in the file, which is open as long as the session. */
 static bool add_event(struct nt_session *s, const struct pd_record *record)
 {
 	const struct pd_attr *attr = pd_attr_of(&s->pd, record->id.id);
@@ -99,7 +102,10 @@ static int take(void *ctx, const struct pd_record *record)
 	return err ? ns_fail(s, "out of memory") : 0;
 }
 
-/* Records of different CPUs stand in the file in any order; of equal times, the first one first. */
+/*
+ * Sort records by time, because those of different CPUs are in the file in any order. Equal times
+ * keep the order of the file.
+ */
 static int record_cmp(const void *a, const void *b)
 {
 	const struct pd_record *x = a, *y = b;
@@ -213,7 +219,7 @@ static const struct ns_map *user_map(const struct nt_session *session, uint64_t 
 
 	if (space >= NS_SPACE_GENERATION && gen < session->sideband.generations.nr)
 		map = ns_generation_map(&session->sideband.generations.at[gen], addr);
-	/* An encoder that sends no privilege may trace machine mode as well */
+	/* An encoder that does not send the privilege mode may also trace machine mode. */
 	return map ?: ns_firmware_map(session, addr);
 }
 
@@ -282,7 +288,10 @@ void nt_session_where(struct nt_session *session, uint64_t space, uint64_t addr,
 	place->offset = addr - place->start;
 }
 
-/* Objects of places are their paths, which no two objects share in memory unless they are the same */
+/*
+ * The object of a place is the pointer to its path, and no two objects share a pointer unless they
+ * are the same.
+ */
 const char *nt_session_file(struct nt_session *session, const char *object)
 {
 	const struct ns_objects *all = &session->objects;
@@ -305,7 +314,7 @@ void nt_session_thread(const struct nt_session *session, int32_t tid, uint64_t t
 	*comm = era ? era->comm : tid ? "" : "swapper";
 }
 
-/* ---- What stands in the recording ---- */
+/* ---- Contents of the recording ---- */
 
 bool nt_session_record(const struct nt_session *session, size_t nth, struct nt_record *record)
 {
@@ -360,7 +369,10 @@ const char *nt_session_folder(const struct nt_session *session)
 
 /* ---- Raw trace ---- */
 
-/* Where a search for the @nth piece of a CPU begins: at the stretch of the one before */
+/*
+ * Return the stretch at which the search for the @nth piece of a CPU starts, which is that of the
+ * last piece found.
+ */
 static size_t begin_search(const struct nt_session *session, int cpu, size_t *nth)
 {
 	if (session->found.cpu != cpu || *nth < session->found.first)
@@ -412,7 +424,10 @@ bool nt_session_cpu(struct nt_session *session, size_t nth, int *cpu,
 	return false;
 }
 
-/* Code that was made at run time, "//anon", is in no file: perf inject -j gives it one. */
+/*
+ * Return true if a file may contain the code. Code generated at run time ("//anon") is not in a
+ * file, unless perf inject -j writes one.
+ */
 static bool is_file(const char *path)
 {
 	return strcmp(path, "[vdso]") ? path[0] == '/' && strncmp(path, "//", 2) : true;

@@ -17,8 +17,8 @@ void ns_gaps_free(struct ns_all_gaps *all)
 }
 
 /*
- * Those of a CPU, or of a CPU in the buffer of a thread; NULL: out of memory. CPUs that share a sink
- * have trace in the buffers of each other.
+ * Return the gaps of a CPU, or of a CPU in the buffer of a thread; NULL if out of memory. CPUs that
+ * share a sink have trace in each other's buffers.
  */
 static struct ns_gaps *gaps_of(struct ns_all_gaps *all, uint32_t buffer, int32_t cpu)
 {
@@ -97,7 +97,10 @@ static bool is_before_gap(const struct ns_first *first, const struct ns_gap *gap
 	return first->time < gap->from || (first->time == gap->from && first->stretch <= gap->stretch);
 }
 
-/* When there is trace again after a gap at the end of a stretch; UINT64_MAX: not yet */
+/*
+ * Return the time at which trace continues after a gap at the end of a stretch; UINT64_MAX if it
+ * does not.
+ */
 static uint64_t next_first(const struct ns_gaps *g, const struct ns_gap *gap)
 {
 	size_t low = 0, high = g->firsts.nr, mid;
@@ -118,7 +121,7 @@ static void settle(struct ns_gaps *g)
 
 	if (g->firsts.nr)
 		qsort(g->firsts.at, g->firsts.nr, sizeof(g->firsts.at[0]), first_cmp);
-	/* A stretch of another buffer may have begun earlier than the one that is known so far. */
+	/* A stretch of another buffer may have started before the one that is known so far. */
 	for (i = 0; i < g->gaps.nr; i++) {
 		if (g->gaps.at[i].open)
 			g->gaps.at[i].to = next_first(g, &g->gaps.at[i]);
@@ -138,7 +141,7 @@ void ns_gaps_settle(struct ns_all_gaps *all)
 	}
 }
 
-/* May the thread have executed in a gap, according to the switch events? */
+/* Return true if the thread may have executed in a gap, according to the context-switch events. */
 static bool was_in_gap(const struct ns_all_gaps *all, const struct ns_gaps *g, int32_t tid,
 		       uint64_t from, uint64_t to)
 {
@@ -147,7 +150,7 @@ static bool was_in_gap(const struct ns_all_gaps *all, const struct ns_gaps *g, i
 	return ns_sideband_ran(&all->session->sideband, g->cpu, tid, from, to);
 }
 
-/* The first gap that ends at @time or later; those of one CPU follow each other. */
+/* Return the first gap that ends at @time or later. The ends of one CPU's gaps are in order. */
 static size_t first_gap(const struct ns_gaps *g, uint64_t time)
 {
 	size_t low = 0, high = g->gaps.nr, mid;
@@ -175,7 +178,7 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 			gap = &g->gaps.at[at];
 			if (gap->from > to)
 				break;
-			/* whoever knows when the gap ends says the same as who does not yet */
+			/* the result is the same whether or not the end of the gap is known */
 			if (was_in_gap(all, g, tid, gap->from, gap->to < to ? gap->to : to))
 				return true;
 		}
@@ -183,13 +186,15 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 	return false;
 }
 
-/* Gaps may overlap: after each of several losses, the CPU has no trace until the same time. */
+/*
+ * Gaps may overlap, because after each of several losses the CPU has no trace until the same time.
+ */
 static uint64_t add_missing(const struct ns_gap *gap, uint64_t end, uint64_t *counted_to)
 {
 	uint64_t from = gap->from > *counted_to ? gap->from : *counted_to;
 	uint64_t to = gap->to < end ? gap->to : end;
 
-	/* It is not known when a gap before all trace of its buffer began. */
+	/* A gap before all trace of its buffer has an unknown start. */
 	if (to <= from || !gap->from)
 		return 0;
 	*counted_to = to;

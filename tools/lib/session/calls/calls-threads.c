@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Slices of a thread come from several CPUs. They are put together in the order of time, once
- * nothing earlier can come: what is left of a thread then are its open calls.
+ * Slices of a thread are from several CPUs. They are merged in the order of time as soon as no
+ * earlier slice can follow. Only the open calls of a thread are kept after that.
  */
 #include <search.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "calls-priv.h"
 #include "session/session-priv.h"
 
-#define SLACK		10000000	/* ns: clocks of two CPUs differ by less */
-#define LIMIT		(16 << 20)	/* bytes of slices from which on they are put together */
-#define GAPS_MAX	(1 << 16)	/* more of them are forgotten as soon as possible */
-#define OPEN_MAX	(2 * NS_STACK_DEPTH_MAX)	/* frames of all threads */
+#define SLACK		10000000	/* the clocks of two CPUs differ by less, ns */
+#define LIMIT		(16 << 20)	/* bytes of waiting slices from which they are merged */
+#define GAPS_MAX	(1 << 16)	/* number of gaps from which old ones are dropped */
+#define OPEN_MAX	(2 * NS_STACK_DEPTH_MAX)	/* limit of open frames of all threads */
 
 /* ---- Slices ---- */
 
@@ -91,7 +91,10 @@ static bool grow_depths(struct ns_thread_calls *t)
 	return true;
 }
 
-/* NULL: out of memory */
+/*
+ * Return the counts of a function in a thread, and add them if necessary. Return NULL if out of
+ * memory.
+ */
 static struct ns_depth *make_depth(struct ns_thread_calls *t, uint32_t function)
 {
 	struct ns_depth *depth;
@@ -104,7 +107,7 @@ static struct ns_depth *make_depth(struct ns_thread_calls *t, uint32_t function)
 	return depth;
 }
 
-/* Calls of a function took @total, less than none if @sign is -1. */
+/* Add @total to the sums of a function, or subtract it if @sign is -1. */
 static void add_total(struct ns_thread_calls *t, struct ns_depth *depth, const struct ns_total *total, int sign)
 {
 	struct nt_function *f = &t->calls->functions.all.at[depth->function - 1];
@@ -117,7 +120,7 @@ static void add_total(struct ns_thread_calls *t, struct ns_depth *depth, const s
 	depth->total.insns += sign * total->insns;
 }
 
-/* Another call of its function is open. false: out of memory */
+/* Count another open call of its function. Return false if out of memory. */
 static bool add_depth(struct ns_thread_calls *t, struct ns_frame *frame)
 {
 	struct ns_depth *depth = make_depth(t, frame->function);
@@ -125,7 +128,7 @@ static bool add_depth(struct ns_thread_calls *t, struct ns_frame *frame)
 
 	if (!depth)
 		return false;
-	/* all that is known of the function so far was inside of this call */
+	/* all calls of the function so far were inside this call */
 	total = depth->total;
 	if (frame->outer)
 		add_total(t, depth, &total, -1);
@@ -212,7 +215,9 @@ static void add_children(struct ns_thread_calls *t, uint64_t ran, uint64_t insns
 	top->child_insns += insns;
 }
 
-/* Nobody knows any longer which calls are open. They end where the last slice ended. */
+/*
+ * End all calls at the end of the last slice, because it is no longer known which of them are open.
+ */
 static bool give_up(struct ns_thread_calls *t)
 {
 	const struct ns_event event = { .time = t->end, .insns = t->insns, .ran = t->ran };
@@ -260,7 +265,7 @@ static bool take_open(struct ns_thread_calls *t, const struct ns_slice *s)
 	return true;
 }
 
-/* What the thread called before is not known. */
+/* Start a thread whose earlier calls are not known. */
 static bool begin_thread(struct ns_thread_calls *t, const struct ns_slice *s)
 {
 	const struct ns_event event = {
@@ -304,7 +309,7 @@ static int thread_cmp(const void *a, const void *b)
 	return number_cmp(x->tid, y->tid) ?: number_cmp(x->key_cpu, y->key_cpu);
 }
 
-/* The thread of a slice; NULL: out of memory */
+/* Return the thread of a slice, or NULL if out of memory. */
 static struct ns_thread_calls *thread_of(struct nt_calls *calls, const struct ns_slice *s)
 {
 	const struct ns_thread_calls key = {
@@ -331,8 +336,8 @@ static struct ns_thread_calls *thread_of(struct nt_calls *calls, const struct ns
 }
 
 /*
- * Did the thread execute unseen before the slice? Also, if a clock is wrong, a slice may be earlier
- * than one that was taken before.
+ * Return true if the thread may have executed untraced before the slice. If a clock is wrong, a
+ * slice can even be earlier than one that was merged before.
  */
 static bool is_cut(const struct ns_thread_calls *t, const struct ns_slice *s)
 {
@@ -342,7 +347,9 @@ static bool is_cut(const struct ns_thread_calls *t, const struct ns_slice *s)
 	       ns_gaps_between(&t->calls->gaps, t->tid, t->end, s->begin);
 }
 
-/* Whoever gets each call asks for slices later. */
+/*
+ * Store the slice by number if the caller receives each call, because it looks the slices up later.
+ */
 static bool number_slice(const struct ns_thread_calls *t, const struct ns_slice *s)
 {
 	struct nt_calls *calls = t->calls;
@@ -383,7 +390,7 @@ static int put_slice(struct nt_calls *calls, const struct ns_slice *s)
 
 /* ---- All threads ---- */
 
-/* No slice comes that begins before that, but of an open slice's thread. */
+/* Return the time before which no later slice starts, except one of the thread of an open slice. */
 static uint64_t horizon_of(const struct nt_calls *calls)
 {
 	const struct ns_part *p;
@@ -416,7 +423,10 @@ static bool is_ready(const struct nt_calls *calls, const struct ns_slice *s, uin
 	return horizon > SLACK && s->begin < horizon - SLACK && !may_wait(calls, s);
 }
 
-/* Gaps that no slice to come can ask for any longer: now or never they were the reason. */
+/*
+ * Drop the gaps that no later slice can overlap, after the open calls of threads that they
+ * interrupt were given up.
+ */
 static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
 {
 	const struct ns_pool *pool = &calls->pool;
@@ -438,7 +448,7 @@ static bool forget_gaps(struct nt_calls *calls, uint64_t horizon)
 	return true;
 }
 
-/* Put together what is ready, and keep the rest. */
+/* Merge the slices that are ready, and keep the rest. */
 static int settle_slices(struct nt_calls *calls, uint64_t horizon, bool all)
 {
 	struct ns_pool *pool = &calls->pool;
@@ -464,7 +474,7 @@ static int thread_order(const void *a, const void *b)
 	return thread_cmp(*(const void *const *)a, *(const void *const *)b);
 }
 
-/* Threads get their numbers by tid, and with them their slices. */
+/* Number the threads by tid, and set the numbers in their slices. */
 static bool number_threads(struct nt_calls *calls)
 {
 	struct ns_pool *pool = &calls->pool;
@@ -509,7 +519,7 @@ int ns_threads_settle(struct nt_calls *calls, bool all)
 	if (pool->slices.nr)
 		qsort(pool->slices.at, pool->slices.nr, sizeof(pool->slices.at[0]), slice_cmp);
 	err = settle_slices(calls, horizon, all);
-	/* what waits is not looked at again for each slice that comes */
+	/* raise the limit so that waiting slices are not checked again for each new slice */
 	pool->limit = pool->bytes > LIMIT / 2 ? 2 * pool->bytes : LIMIT;
 	if (!err && calls->gaps.nr > GAPS_MAX && !all && !calls->each &&
 	    !forget_gaps(calls, horizon))

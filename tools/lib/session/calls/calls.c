@@ -8,11 +8,11 @@
 #include "session/session-priv.h"
 #include "session/flow/sources.h"
 
-#define CACHE_SIZE	4096	/* of functions by address, a power of two */
+#define CACHE_SIZE	4096	/* entries of the cache of functions by address, a power of two */
 #define OUTER_MAX	4096	/* events of a slice; then it is split */
-#define FLUSH_SLICES	512	/* a part gives its slices to the pool when it has so many, ... */
-#define FLUSH_CALLS	4096	/* or so many calls that are watched, ... */
-#define FLUSH_BRANCHES	(1 << 20)	/* and at the latest after so many branches */
+#define FLUSH_SLICES	512	/* slices that a part has before it adds them to the pool, ... */
+#define FLUSH_CALLS	4096	/* or the number of watched calls, ... */
+#define FLUSH_BRANCHES	(1 << 20)	/* or the number of branches since the last time */
 
 /* ---- Functions ---- */
 
@@ -60,7 +60,7 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 	return true;
 }
 
-/* The totals of a slice that belong to calls since its last outer event */
+/* Add to the totals of a slice for calls since its last outer event. */
 static bool add_total(struct ns_part *p, struct ns_part_function *counted, const struct ns_total *total)
 {
 	struct ns_slice *s = &p->slice;
@@ -103,7 +103,7 @@ static const struct ns_stack_ops slice_ops = { .enter = enter, .leave = leave };
 
 /* ---- To the pool ---- */
 
-/* Calls that have ended go to whom wants them. */
+/* Pass the calls that have ended to the caller's function, or keep them. */
 static int give_ended(struct ns_part *p)
 {
 	int err = 0;
@@ -144,7 +144,7 @@ static bool give_gaps(struct ns_part *p)
 	return ns_gaps_first(&p->calls->gaps, p->buffer, p->cpu, p->stretch, p->first);
 }
 
-/* How far this part is, for those that wait for earlier slices */
+/* Publish the progress of this part for threads that wait for earlier slices. */
 static void tell_place(struct ns_part *p)
 {
 	p->has_open = p->open;
@@ -165,7 +165,11 @@ static void mark_first(struct ns_part *p)
 		p->slices.at[i].first = true;
 }
 
-/* Give to the pool what no branch to come changes. Return: as ns_threads_settle() */
+/*
+ * Add to the pool the slices and gaps that no later branch changes.
+ *
+ * Return the same values as ns_threads_settle().
+ */
 static int flush(struct ns_part *p)
 {
 	struct nt_calls *calls = p->calls;
@@ -192,7 +196,7 @@ static bool is_full(const struct ns_part *p)
 
 /* ---- Slices ---- */
 
-/* The thread counts calls that stay open. */
+/* Do not count open calls in the part, because the thread counts them. */
 static void forget_depths(struct ns_part *p)
 {
 	const struct ns_frame *frame = p->stack.open.at, *end = frame + p->stack.open.nr;
@@ -203,7 +207,7 @@ static void forget_depths(struct ns_part *p)
 	}
 }
 
-/* Calls that are open stay with the slice, and the next slice begins with none. */
+/* Close the slice. It keeps its open calls, and the next slice starts without any. */
 static bool close_slice(struct ns_part *p)
 {
 	struct ns_slice *s = &p->slice;
@@ -256,8 +260,8 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 }
 
 /*
- * Only the calls from before the slice can explain the event, so it waits for them. If calls are
- * open above those, a new slice begins with the event.
+ * Add an event whose effect depends on the calls from before the slice. If other calls are open
+ * above those, a new slice starts with the event.
  */
 static bool take_outer(struct ns_part *p, struct ns_event *e)
 {
@@ -328,11 +332,17 @@ static int take_branch(void *part, const struct nt_who *named, const struct nt_b
 		p->totals.insns += b->insns;
 		p->totals.branches++;
 	}
-	/* most branches are conditional, and an event takes longer to make than all else of them */
+	/*
+	 * skip conditional branches, because most branches are, and creating an event is the most
+	 * expensive step
+	 */
 	return !ns_branch_matters(b) || take_event(p, who, b, ran) ? 0 : -1;
 }
 
-/* From here on, calls and returns are unknown, so the next slice begins without any. */
+/*
+ * Start a gap, in which calls and returns are unknown, so that the next slice starts without open
+ * calls.
+ */
 static bool begin_gap(struct ns_part *p, uint64_t time)
 {
 	if (!close_slice(p))
@@ -385,8 +395,8 @@ static void free_part(struct ns_part *p)
 }
 
 /*
- * Was trace lost at the begin of the stretch, and not at the end of the one before? Messages of
- * frames are looked at when they are decoded, so PARTIAL counts.
+ * Return true if trace was lost at the start of the stretch and the stretch before it did not
+ * report the loss. PARTIAL counts, because messages in frames are only found when they are decoded.
  */
 static bool lost_begin(const struct ns_trace *trace, const struct ns_stretch *s)
 {
@@ -421,7 +431,7 @@ static void *begin(void *ctx, uint64_t stretch)
 	p->stack.ctx = p;
 	p->stack.part = true;
 	p->horizon = s->start;
-	/* what was executed since the stretch before is lost */
+	/* the trace since the previous stretch is lost */
 	p->in_gap = lost_begin(&calls->session->trace, s);
 	p->gap = s->start;
 	add_part(calls, p, s->start);
@@ -465,8 +475,9 @@ static void remove_part(struct nt_calls *calls, struct ns_part *p)
 }
 
 /*
- * The last gap lasts until there is trace of that CPU again. If trace was lost after the
- * stretch, others than its own CPU may have lost some, too, whether it counts as their loss or not.
+ * Close the part. Its last gap lasts until the CPU has trace again. If trace was lost after the
+ * stretch, CPUs other than its own may also have lost some, even if it does not count as their
+ * loss.
  */
 static bool close_part(struct ns_part *p, const struct nt_who *who, bool lost)
 {
@@ -607,7 +618,10 @@ const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t numbe
 	return ns_numbered_get(calls->numbered, number);
 }
 
-/* From the first branch of any CPU to the last one, or to the end of the last stretch if trace was lost */
+/*
+ * Return the time from the first to the last branch of any CPU, or to the end of the last stretch
+ * if trace was lost.
+ */
 static struct nt_window time_of_trace(const struct nt_calls *calls)
 {
 	const struct ns_stretch *s = calls->session->trace.stretches.at;
@@ -643,7 +657,10 @@ static uint64_t all_insns(const struct ns_all_gaps *all)
 	return insns;
 }
 
-/* Buffers of threads have trace of several CPUs. Return true if an earlier buffer has some of this one. */
+/*
+ * Return true if an earlier buffer has trace of the same CPU, which is possible with buffers of
+ * threads.
+ */
 static bool was_before(const struct ns_all_gaps *all, const struct ns_gaps *gaps)
 {
 	const struct ns_gaps *g = all->all.at;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Calls of functions, with how long each took: from the branches of all stretches.
+ * Calls of functions and their durations, from the branches of all stretches.
  *
- * A slice is what one thread executed on one CPU without a switch. Slices are looked at by
- * several threads at once: calls that begin and end in a slice are counted there. What is left
- * of it, returns to callers before it and calls that are still open, is put together in the order of
- * time, as soon as nothing earlier can come. So memory does not grow with the trace, unless trace
- * without times is of several CPUs, or nt_calls_each() asks for slices.
+ * A slice is the code that one thread executed on one CPU between two switches. Several threads
+ * process slices at once and count the calls that start and end in one slice. The rest, which is
+ * returns to callers before the slice and calls that are still open, is merged in the order of time
+ * as soon as no earlier slice can follow. Memory therefore does not grow with the trace, except if
+ * trace without times is from several CPUs, or if nt_calls_each() needs the slices.
  *
- * The time of a call is that of a clock on the wall, as a call that sleeps goes on. The time of a function
- * without its calls is that in which its thread ran.
+ * The duration of a call is wall-clock time, because a call that sleeps continues later. The time
+ * of a function without its calls is time in which its thread ran.
  */
 #ifndef NTRACE_SESSION_CALLS_H
 #define NTRACE_SESSION_CALLS_H
@@ -19,141 +19,158 @@
 struct ns_durations;
 
 struct nt_function {
-	const char	*object, *symbol;	/* symbol may be NULL: not known */
-	uint64_t	address;		/* of its begin, as the file has it */
-	uint64_t	calls;			/* that began and ended in the trace */
-	uint64_t	open;			/* whose begin or end was not recorded */
+	const char	*object, *symbol;	/* symbol is NULL if not known */
+	uint64_t	address;		/* start address in the file */
+	uint64_t	calls;			/* calls that started and ended in the trace */
+	uint64_t	open;			/* calls whose start or end was not recorded */
 	/*
-	 * Of all these, self without the calls from them. What a call of the function does inside another one
-	 * counts once in total_ns, total_ran and total_insns.
+	 * Sums of all these calls; self excludes the functions that they call. A call inside
+	 * another call of the same function counts once in total_ns, total_ran and total_insns.
 	 */
-	uint64_t	total_ns;		/* by the clock on the wall */
-	uint64_t	total_ran, self_ns;	/* in which the thread ran */
+	uint64_t	total_ns;		/* wall-clock time */
+	uint64_t	total_ran, self_ns;	/* time in which the thread ran */
 	uint64_t	total_insns, self_insns;
-	uint64_t	max_ns;			/* the slowest of them ... */
-	uint64_t	max_begin;		/* ... when it began, and by whom */
+	uint64_t	max_ns;			/* duration of the slowest call, */
+	uint64_t	max_begin;		/* its start, and its thread */
 	int32_t		max_tid;
-	struct ns_durations *durations;	/* of the library: see nt_function_quantile() */
-	bool		watched;		/* by nt_calls_watch() */
+	struct ns_durations *durations;	/* internal to the library; see nt_function_quantile() */
+	bool		watched;		/* nt_calls_watch() selects it */
 };
 
-/* A call, with the instructions and the time of what it called */
+/* A call. Its instructions and time include the calls that it made. */
 struct nt_call {
 	uint64_t	begin, ns;
-	uint64_t	at;		/* instructions of its slice before it, modulo 2^64 */
-	uint64_t	insns, self_insns;	/* self is without what it called */
-	uint64_t	ran;		/* ns in which its thread ran */
+	uint64_t	at;		/* instructions of its slice before the call, modulo 2^64 */
+	uint64_t	insns, self_insns;	/* self excludes the calls that it made */
+	uint64_t	ran;		/* time in which its thread ran, ns */
 	int32_t		tid;
-	uint32_t	function;	/* for nt_calls_function() */
-	uint32_t	slice;		/* for nt_calls_slice() */
-	uint8_t		kind;		/* enum nt_branch_kind of its entry */
-	bool		open;		/* its end was not recorded */
+	uint32_t	function;	/* number for nt_calls_function() */
+	uint32_t	slice;		/* number for nt_calls_slice() */
+	uint8_t		kind;		/* enum nt_branch_kind of the entry */
+	bool		open;		/* the end was not recorded */
 };
 
-/* What one thread executed on one CPU without a switch */
+/* The code that one thread executed on one CPU between two switches */
 struct nt_slice {
 	uint64_t	begin, end;
-	uint64_t	at;		/* instructions of its thread before it */
+	uint64_t	at;		/* instructions of its thread before the slice */
 	uint64_t	insns;
-	uint32_t	thread;		/* from 0: by tid, and the idle thread of each CPU apart */
+	uint32_t	thread;		/* number from 0, one for each tid and for the idle thread of each CPU */
 	int32_t		tid, cpu;
 };
 
-/* Trace of a CPU is missing: what ran then is unknown. */
+/* A time without trace of a CPU, which is why the code that ran then is unknown */
 struct nt_gap {
 	uint64_t	from, to;	/* @to is UINT64_MAX if no trace follows */
-	int32_t		cpu;		/* -1: the buffer is that of a thread */
+	int32_t		cpu;		/* -1: the buffer belongs to a thread */
 };
 
 struct nt_calls;
 
-/* nt_calls_new() - NULL: out of memory */
+/* nt_calls_new() - create the calls of a recording. Return NULL if out of memory. */
 struct nt_calls *nt_calls_new(struct nt_session *session);
 void nt_calls_free(struct nt_calls *calls);
 
 /*
- * nt_calls_filter() - count only calls that began and ended in the time, by the thread, and ended on
- * the CPU; and what was executed so
+ * nt_calls_filter() - count only the calls that the filter selects, and the code executed in them
+ *
+ * A call must start and end in the filter's time, belong to its thread, and end on its CPU.
  */
 void nt_calls_filter(struct nt_calls *calls, const struct nt_filter *filter);
 
-/* nt_calls_watch() - keep each call of the functions with that name; before nt_calls_run() */
+/*
+ * nt_calls_watch() - keep each call of the functions with that name. Call it before nt_calls_run().
+ */
 void nt_calls_watch(struct nt_calls *calls, const char *symbol);
 
 /*
- * nt_calls_each() - give each call that has ended to @fn, or only those of nt_calls_watch(), in no
- * order, instead of keeping them. One thread at a time calls @fn. nt_calls_run() returns what is
- * not 0.
+ * nt_calls_each() - pass each call that has ended to @fn instead of keeping it
+ *
+ * If nt_calls_watch() was called, only its calls are passed. Calls are in no particular order, and
+ * one thread at a time calls @fn. If @fn returns a value other than 0, nt_calls_run() returns it.
  */
 typedef int (*nt_call_fn)(void *ctx, const struct nt_call *call);
 void nt_calls_each(struct nt_calls *calls, nt_call_fn fn, void *ctx);
 
-/* nt_calls_open() - give those to nt_calls_each()'s function, too, of which no end was recorded */
+/*
+ * nt_calls_open() - also pass calls whose end was not recorded to the function of nt_calls_each()
+ */
 void nt_calls_open(struct nt_calls *calls);
 
 /*
- * After nt_calls_run() with nt_calls_each(): nt_calls_slice() of @number, as the calls have it, and nt_calls_gap(), by
- * buffer, then time. Both from 0; NULL or false: no more.
+ * These may be called after nt_calls_run() with nt_calls_each(). nt_calls_slice() returns the slice
+ * with the @number of nt_call::slice; nt_calls_gap() returns gaps by buffer, then by time. Both
+ * count from 0 and return NULL or false after the last one.
  *
- * The calls of a thread are intervals, nt_slice::at + nt_call::at and nt_call::insns, each inside
- * that of its caller.
+ * The calls of a thread are intervals, nt_slice::at + nt_call::at and nt_call::insns. Each interval
+ * lies inside that of its caller.
  */
 const struct nt_slice *nt_calls_slice(const struct nt_calls *calls, size_t number);
 bool nt_calls_gap(const struct nt_calls *calls, size_t nth, struct nt_gap *gap);
 
-/* What nt_calls_watched() finds */
+/* Result of nt_calls_watched() */
 struct nt_watched {
-	uint64_t	calls;		/* how many there are */
+	uint64_t	calls;		/* number of calls */
 	struct nt_call	median, slow;
-	bool		exact;		/* else the median call takes up to 1/64 more or less */
+	bool		exact;		/* if false, the median call takes up to 1/64 more or less */
 };
 
 /*
- * nt_calls_watched() - the median one of those calls, and the @nth slowest one, from 1 on. Up to
- * 524,288 calls it finds all; of more, the 1,024 slowest.
+ * nt_calls_watched() - find the median and the @nth slowest of the watched calls, with @nth from 1
+ * on
  *
- * Return: false: there are fewer, and only found->calls and found->exact are set.
+ * All of up to 524,288 calls can be found; if there are more, only the 1,024 slowest.
+ *
+ * Return false if there are fewer calls; only found->calls and found->exact are then set.
  */
 bool nt_calls_watched(const struct nt_calls *calls, uint64_t nth, struct nt_watched *found);
 
-/* nt_calls_run() - decode the recording. Return: as nt_session_decode() */
+/* nt_calls_run() - decode the recording. Return the same values as nt_session_decode(). */
 int nt_calls_run(struct nt_calls *calls);
 
 struct nt_calls_totals {
 	size_t		functions;
 	uint64_t	insns, branches, calls;
 	uint64_t	errors, gaps, losses;	/* places at which the callers became unknown */
-	uint64_t	open;			/* calls whose begin or end is not in the trace */
-	uint64_t	ran_ns;			/* in which threads ran, and self times add up to it */
+	uint64_t	open;			/* calls whose start or end is not in the trace */
+	uint64_t	ran_ns;			/* time in which threads ran, which is the sum of all self times */
 };
 void nt_calls_totals(const struct nt_calls *calls, struct nt_calls_totals *totals);
 
 /*
- * What is missing of the trace of one CPU. Instructions and bytes are estimates: the CPU executes as many
- * instructions in this time as in the rest of the recording, and each takes as many bytes as in all trace.
+ * Missing trace of one CPU. Instructions and bytes are estimates which assume that the CPU executes
+ * as many instructions per time as in the rest of the recording, and that each instruction needs as
+ * many bytes as on average.
  */
 struct nt_missing {
 	int32_t		cpu;
-	uint64_t	all_ns;		/* from the first to the last trace of any CPU */
+	uint64_t	all_ns;		/* time from the first to the last trace of any CPU */
 	uint64_t	ns, insns, bytes;
-	uint64_t	ran_ns;		/* in which threads ran that were traced */
+	uint64_t	ran_ns;		/* time in which traced threads ran */
 };
 
-/* nt_calls_missing() - by CPU, from @nth = 0; false: no more */
+/*
+ * nt_calls_missing() - get the missing trace of each CPU, from @nth = 0
+ *
+ * Return false after the last CPU.
+ */
 bool nt_calls_missing(const struct nt_calls *calls, size_t nth, struct nt_missing *missing);
 
-/* nt_calls_function() - @nth from 0, in no order */
+/* nt_calls_function() - return a function; @nth counts from 0, in no particular order */
 const struct nt_function *nt_calls_function(const struct nt_calls *calls, size_t nth);
 
 /*
- * nt_function_quantile() - ns that @per_mille of 1000 calls do not exceed: exact up to 128 calls, of
- * more up to 1/64 too high, and never more than the slowest call
+ * nt_function_quantile() - return the duration that @per_mille of 1000 calls do not exceed, ns
+ *
+ * The result is exact for up to 128 calls; for more it is up to 1/64 too high, but never higher
+ * than the slowest call.
  */
 uint64_t nt_function_quantile(const struct nt_function *function, unsigned int per_mille);
 
 /*
- * nt_function_buckets() - how many calls took how long: @buckets[i] of them, by 16 for each power of
- * two; durations below 16 ns have one each
+ * nt_function_buckets() - get the histogram of the durations of calls
+ *
+ * Each power of two has 16 buckets; each duration below 16 ns has its own bucket.
  */
 #define NT_CALLS_BUCKETS	(61 * 16)
 void nt_function_buckets(const struct nt_function *function, uint64_t buckets[NT_CALLS_BUCKETS]);

@@ -5,7 +5,7 @@
 #include "session/session-priv.h"
 
 #define ECALL		0x00000073
-#define NO_RETURN	1	/* no instruction is at this address */
+#define NO_RETURN	1	/* an address at which no instruction can be */
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
 		   uint64_t insns, uint64_t ran)
@@ -18,7 +18,7 @@ void ns_event_init(struct ns_event *event, const struct nt_who *who, const struc
 		.to_space = nt_who_space(who, branch->to), .image = who->image,
 		.kind = branch->kind, .flags = branch->flags, .length = branch->length,
 	};
-	/* where user code alone is traced, trace stops before ecall retires */
+	/* if only user code is traced, trace stops before ecall retires */
 	if (branch->flags & NT_BRANCH_END && branch->kind == NT_BRANCH_NONE &&
 	    nt_who_read(who, branch->from, &insn, sizeof(insn)) == sizeof(insn) && insn == ECALL)
 		event->kind = NT_BRANCH_SYSCALL;
@@ -31,7 +31,10 @@ static bool is_user(const struct ns_stack *stack, uint64_t addr)
 	return addr < ns_kernel_start(stack->session);
 }
 
-/* Length of a name without ".cold", which gcc gives to the unlikely part of a function */
+/*
+ * Return the length of a name without ".cold", which gcc appends for the unlikely part of a
+ * function.
+ */
 static size_t base_length(const char *name)
 {
 	const char *cold = strstr(name, ".cold");
@@ -52,8 +55,8 @@ static bool same_function(const struct nt_place *a, const struct nt_place *b)
 }
 
 /*
- * Does a jump go to the beginning of another function? For most jumps the first lookup shows that
- * it does not.
+ * Return true if a jump goes to the start of another function. For most jumps the first lookup
+ * shows that it does not.
  */
 static bool is_tail_call(const struct ns_stack *stack, const struct ns_event *e)
 {
@@ -82,7 +85,7 @@ static bool is_trap_or_signal(const struct ns_frame *frame)
 	return frame->trap || frame->signal;
 }
 
-/* The newest trap or signal: its number + 1; 0: none */
+/* Return the index + 1 of the newest trap or signal; 0: none */
 static size_t newest(const struct ns_stack *stack)
 {
 	const struct ns_frame *top;
@@ -115,7 +118,7 @@ static bool stack_push(struct ns_stack *stack, const struct ns_frame *frame,
 		stack->ops->enter(stack, &stack->open.at[stack->open.nr - 1], e);
 }
 
-/* The topmost call is over. @ended: its end was seen */
+/* End the topmost call. @ended is true if the trace contains its end. */
 static bool stack_leave(struct ns_stack *stack, const struct ns_event *e, bool ended)
 {
 	struct ns_frame frame = stack->open.at[--stack->open.nr], *caller;
@@ -142,7 +145,7 @@ static bool stack_pop(struct ns_stack *stack, const struct ns_event *e)
 	return stack_leave(stack, e, true);
 }
 
-/* End all calls from the @nth on. */
+/* End the call with index @nth and all calls above it. */
 static int stack_cut(struct ns_stack *stack, size_t nth, const struct ns_event *e)
 {
 	while (stack->open.nr > nth) {
@@ -170,7 +173,7 @@ static int take_call(struct ns_stack *stack, const struct ns_event *e)
 		.insns = e->insns, .ran = e->ran, .image = e->image, .kind = e->kind,
 	};
 
-	/* this is how a program gets its own address */
+	/* a call to the next instruction only reads the program counter */
 	if (frame.ret == e->to)
 		return 1;
 	return stack_push(stack, &frame, e) ? 1 : -1;
@@ -189,7 +192,7 @@ static int take_trap(struct ns_stack *stack, const struct ns_event *e, bool unse
 
 /* ---- Returns ---- */
 
-/* The newest call that was made in the function that @to is in; -1: none */
+/* Return the index of the newest call that was made in the function that contains @to; -1: none */
 static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint64_t to)
 {
 	struct nt_place here, there;
@@ -201,7 +204,10 @@ static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint6
 		f = &stack->open.at[i];
 		if (f->trap)
 			return -1;
-		/* the last instruction of a function may call a function that never returns */
+		/*
+		 * f->ret may be outside the caller, if its last instruction calls a function that
+		 * never returns
+		 */
 		nt_session_where(stack->session, f->ret_space, f->ret - !f->signal, &there);
 		if (same_function(&here, &there))
 			return i;
@@ -209,7 +215,10 @@ static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint6
 	return -1;
 }
 
-/* The first instruction of a function of the kernel, as ret_from_fork: a thread begins there. */
+/*
+ * Return true at the first instruction of a kernel function such as ret_from_fork, where a new
+ * thread starts.
+ */
 static bool is_new_thread(const struct ns_stack *stack, const struct ns_event *e)
 {
 	struct nt_place place;
@@ -226,7 +235,7 @@ static int take_return(struct ns_stack *stack, const struct ns_event *e)
 	int64_t i;
 
 	for (i = (int64_t)stack->open.nr - 1; i >= 0; i--) {
-		/* a return does not leave the kernel */
+		/* a return instruction does not leave the kernel */
 		if (stack->open.at[i].trap) {
 			below = false;
 			break;
@@ -244,13 +253,16 @@ static int take_return(struct ns_stack *stack, const struct ns_event *e)
 	return 1;
 }
 
-/* A system call that a signal interrupted is made again: it goes on at ecall. */
+/*
+ * Return true if the frame returns to @to. A system call that a signal interrupted may restart at
+ * its ecall.
+ */
 static bool goes_back_to(const struct ns_frame *f, uint64_t to)
 {
 	return f->ret == to || (f->kind == NT_BRANCH_SYSCALL && f->ret == to + 4);
 }
 
-/* The newest trap, if @user of a program; -1: none */
+/* Return the index of the newest trap, or of the newest trap from user code if @user; -1: none */
 static int64_t find_trap(const struct ns_stack *stack, bool user)
 {
 	const struct ns_frame *frame;
@@ -264,7 +276,9 @@ static int64_t find_trap(const struct ns_stack *stack, bool user)
 	return (int64_t)at - 1;
 }
 
-/* The kernel delivers a signal, or goes on elsewhere in the program as the handler wanted. */
+/*
+ * The kernel delivers a signal, or resumes the program at another address, which the handler chose.
+ */
 static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct ns_frame frame)
 {
 	struct nt_place place;
@@ -294,7 +308,7 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 	if (trap >= 0 && user && stack->open.at[trap].image != e->image) {
 		if (stack->part)
 			return 0;
-		/* exec: the program called the kernel, which never returns to the old program */
+		/* exec started a new program, so the kernel never returns to the old one */
 		return stack_cut(stack, trap, e) > 0 && ns_stack_drop(stack, e) ? 1 : -1;
 	}
 	for (at = newest(stack); at; at = stack->open.at[at - 1].below) {
@@ -308,7 +322,7 @@ static int take_trap_return(struct ns_stack *stack, const struct ns_event *e)
 	frame = stack->open.at[trap];
 	if (stack_cut(stack, trap, e) < 0)
 		return -1;
-	/* this is how the kernel handles its own faults */
+	/* the kernel continues at another address after it handled a fault in its own code */
 	return user ? take_signal(stack, e, frame) : 1;
 }
 
@@ -334,7 +348,7 @@ static int take_jump(struct ns_stack *stack, const struct ns_event *e)
 
 /* ---- All ---- */
 
-/* Trace stops in a program: the kernel executes, unless something else was the reason. */
+/* Trace stops in user code because the kernel executes, unless @e gives another reason. */
 static int take_stop(struct ns_stack *stack, const struct ns_event *e)
 {
 	switch (e->kind) {
@@ -370,7 +384,7 @@ bool ns_stack_begin(struct ns_stack *stack, const struct ns_event *e)
 	return push_outer(stack, e);
 }
 
-/* The outermost function that is known has returned to one that was open all the time. */
+/* The outermost known function has returned to a function that was open all the time. */
 static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct nt_place from, to;
@@ -386,7 +400,7 @@ static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 	return push_outer(stack, e);
 }
 
-/* @before: calls that were open before the event */
+/* Follow the outermost function. @before is the number of calls that were open before the event. */
 static bool follow_outer(struct ns_stack *stack, const struct ns_event *e, size_t before)
 {
 	if (!stack->follows || !e->to || stack->open.nr > 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The file of a kernel module, and where the kernel has put its sections. A module is a relocatable
- * file: elfutils gives each section an address of its own choice, and the kernel another one, which
- * the addresses of its functions say.
+ * The file of a kernel module, and the addresses of its sections in the kernel. A module is a
+ * relocatable file, so elfutils and the kernel each assign their own addresses to its sections. The
+ * kernel's are known from the addresses of its functions.
  */
 #ifndef NTRACE_SESSION_KMODULE_H
 #define NTRACE_SESSION_KMODULE_H
@@ -13,37 +13,43 @@
 
 /* A section with code */
 struct ns_section {
-	uint64_t	from, to;	/* of elfutils */
-	uint64_t	kernel;		/* what the kernel's addresses are higher by */
-	bool		placed;		/* @kernel is known: it is not of code that was thrown away */
+	uint64_t	from, to;	/* addresses of elfutils */
+	uint64_t	kernel;		/* number to add to get addresses of the kernel */
+	/* @kernel is known; it is not for code that the kernel has freed */
+	bool		placed;
 };
 
 struct ns_kmodule {
-	Dwfl_Module	*dwfl;		/* NULL: there is no file of it */
+	Dwfl_Module	*dwfl;		/* NULL: its file was not found */
 	NS_ARRAY(struct ns_section) sections;
-	char		*why;		/* ... and why there is none; NULL: out of memory */
-	bool		refused;	/* ... because those that were found are others */
+	char		*why;		/* reason why it was not found; NULL: out of memory */
+	bool		refused;	/* the files that were found are different ones */
 };
 
-/* ns_is_kmodule() - is the object of a place a kernel module? ns_is_kernel() - is it the kernel? */
+/*
+ * ns_is_kmodule() - return true if the object of a place is a kernel module; ns_is_kernel() - the
+ * kernel
+ */
 bool ns_is_kmodule(const struct nt_session *session, const char *object);
 bool ns_is_kernel(const struct nt_session *session, const char *object);
 
 /*
- * ns_kmodule_open() - find the file of a module: below nt_session_options::modules, in the build-id
- * cache, at the path that the recording names, and in lib/modules, below nt_session_options::symfs and
- * here. A file is taken if it has the build id that the recording names, and each of its functions
- * is where the recording's kernel has it.
+ * ns_kmodule_open() - find the file of a module
  *
- * Of the kernel itself it is vmlinux with debug information, which is moved as a whole.
+ * It is searched below nt_session_options::modules, in the build-id cache, at the path in the
+ * recording, and in lib/modules both below nt_session_options::symfs and on this machine. A file is
+ * used if it has the build id in the recording, and if each of its functions is at the same address
+ * as in the recorded kernel.
+ *
+ * For the kernel itself the file is vmlinux with debug information, which is moved as a whole.
  */
 void ns_kmodule_open(struct ns_kmodule *kmodule, Dwfl *dwfl, const struct nt_session *session,
 		     const char *object);
 void ns_kmodule_close(struct ns_kmodule *kmodule);
 
 /*
- * Addresses of elfutils and of the kernel. Code that is not in the kernel keeps that of elfutils,
- * which is none of the kernel's.
+ * Convert between addresses of elfutils and of the kernel. Code that is not in the kernel keeps its
+ * elfutils address, which is never an address of the kernel.
  */
 uint64_t ns_kmodule_from_kernel(const struct ns_kmodule *kmodule, uint64_t addr);
 uint64_t ns_kmodule_to_kernel(const struct ns_kmodule *kmodule, uint64_t addr);

@@ -12,12 +12,12 @@
 #include "kmodule.h"
 #include "lines.h"
 
-/* Of an inlined call, by clang; older elfutils do not name it. */
+/* clang's attribute of an inlined call; older elfutils do not define it. */
 #ifndef DW_AT_GNU_discriminator
 #define DW_AT_GNU_discriminator	0x2136
 #endif
 
-/* Addresses of a compilation unit, without the bias of its debug information */
+/* Address range of a compilation unit, without the bias of its debug information */
 struct unit {
 	Dwarf_Addr	from, to;
 	Dwarf_Die	*cu;
@@ -27,29 +27,30 @@ struct unit {
 struct scope {
 	Dwarf_Addr	from, to;
 	Dwarf_Die	die;
-	size_t		around;		/* the scope that has this one; NO_SCOPE: none */
+	size_t		around;		/* index of the enclosing scope; NO_SCOPE: none */
 };
 
 #define NO_SCOPE	SIZE_MAX
 
 /*
- * The scopes of a compilation unit. elfutils searches them one by one for each address, so the first
- * address that is asked for makes this table.
+ * The scopes of a compilation unit. elfutils searches them one by one for each address, so this
+ * table is built when the first address of the unit is looked up.
  */
 struct scopes {
-	Dwarf_Off	cu;		/* first, as scopes_cmp() compares with a mere offset */
+	/* must be the first member, because scopes_cmp() also compares with an offset alone */
+	Dwarf_Off	cu;
 	NS_ARRAY(struct scope) by_address;
 };
 
-/* A file, and what elfutils knows of it */
+/* A file, and its data in elfutils */
 struct module {
-	const char	*object;	/* as the recording names it */
-	Dwfl_Module	*dwfl;		/* NULL: the file is not there, or is none of ELF */
-	Dwarf_Addr	bias;		/* what elfutils adds to the file's addresses */
-	Dwarf_Addr	dwarf_bias;	/* ... and to those of the debug information */
+	const char	*object;	/* name in the recording */
+	Dwfl_Module	*dwfl;		/* NULL: the file is missing or is not an ELF file */
+	Dwarf_Addr	bias;		/* number that elfutils adds to the file's addresses, */
+	Dwarf_Addr	dwarf_bias;	/* and to the addresses of the debug information */
 	NS_ARRAY(struct unit) units;	/* by address */
 	bool		has_units;
-	void		*scopes;	/* a tree of struct scopes, as tsearch() has it */
+	void		*scopes;	/* tree of struct scopes for tsearch() */
 	bool		is_kmodule;
 	struct ns_kmodule kmodule;
 };
@@ -144,7 +145,7 @@ static struct module *module_of(struct nt_lines *lines, const char *object)
 	return NULL;
 }
 
-/* What elfutils calls an address of a place, and the other way round */
+/* Convert between addresses of struct nt_place and addresses of elfutils. */
 static Dwarf_Addr to_dwfl(const struct module *module, uint64_t address)
 {
 	return module->is_kmodule ? ns_kmodule_from_kernel(&module->kmodule, address) :
@@ -162,7 +163,7 @@ bool nt_lines_missing(const struct nt_lines *lines, size_t nth, const char **obj
 	const struct module *module = lines->modules.at, *end = module + lines->modules.nr;
 
 	for (; module < end; module++) {
-		/* few systems have a vmlinux: it is no news that there is none */
+		/* do not report a missing vmlinux, which few systems have */
 		if (!module->is_kmodule || module->dwfl || (!module->kmodule.refused &&
 		    ns_is_kernel(lines->session, module->object)) || nth--)
 			continue;
@@ -200,8 +201,8 @@ static void index_units(struct module *module)
 }
 
 /*
- * The compilation unit of an address. elfutils looks it up in .debug_aranges, which clang leaves
- * out; then the units themselves say what they cover.
+ * Return the compilation unit of an address. elfutils looks it up in .debug_aranges, which clang
+ * does not write; search the address ranges of the units in that case.
  */
 static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bias)
 {
@@ -226,7 +227,7 @@ static Dwarf_Die *unit_of(struct module *module, Dwarf_Addr addr, Dwarf_Addr *bi
 
 /* ---- Scopes of a unit ---- */
 
-/* Files are not trusted: scopes that are nested deeper than this are left out */
+/* Limit of nested scopes. Deeper ones are left out, because the file may be malicious. */
 #define DEPTH_MAX	256
 
 static int scopes_cmp(const void *a, const void *b)
@@ -236,7 +237,10 @@ static int scopes_cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The outer of two scopes that begin at one address comes first; of equal ones, it stands first in the file */
+/*
+ * Sort by start address; the outer of two scopes with the same start comes first. Equal scopes keep
+ * the order of the file.
+ */
 static int scope_cmp(const void *a, const void *b)
 {
 	const struct scope *x = a, *y = b;
@@ -251,7 +255,10 @@ static int scope_cmp(const void *a, const void *b)
 	return nr_x < nr_y ? -1 : nr_x > nr_y;
 }
 
-/* Add the scopes below @die. Classes, namespaces and blocks have functions and inlined calls, too. */
+/*
+ * Add the scopes below @die. Functions and inlined calls can also be in classes, namespaces and
+ * blocks.
+ */
 static bool add_scopes(struct scopes *scopes, Dwarf_Die *die, int depth)
 {
 	struct scope scope = { .around = NO_SCOPE };
@@ -276,7 +283,7 @@ static bool add_scopes(struct scopes *scopes, Dwarf_Die *die, int depth)
 	return true;
 }
 
-/* The innermost scope from @nth outwards that ends behind @addr */
+/* Return the innermost scope from @nth outwards that ends after @addr. */
 static size_t scope_around(const struct scopes *scopes, size_t nth, Dwarf_Addr addr)
 {
 	while (nth != NO_SCOPE && scopes->by_address.at[nth].to <= addr)
@@ -284,7 +291,7 @@ static size_t scope_around(const struct scopes *scopes, size_t nth, Dwarf_Addr a
 	return nth;
 }
 
-/* The scopes of the unit, or NULL without memory */
+/* Return the scopes of the unit, or NULL if out of memory. */
 static struct scopes *scopes_of(struct module *module, Dwarf_Die *cu)
 {
 	Dwarf_Off offset = dwarf_dieoffset(cu);
@@ -323,7 +330,7 @@ static void line_of(Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frame)
 	dwarf_linediscriminator(line, &frame->discriminator);
 }
 
-/* Sets a function's name and where it begins. An inlined function has them at its origin. */
+/* Set the name and the first line of a function. An inlined function has them at its origin. */
 static void name_of(Dwarf_Die *die, struct nt_frame *frame)
 {
 	Dwarf_Attribute attr;
@@ -337,7 +344,7 @@ static void name_of(Dwarf_Die *die, struct nt_frame *frame)
 		frame->start = value;
 }
 
-/* Where a function was inlined: the file and line of the call */
+/* Set the file and the line of the call that was inlined. */
 static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct nt_frame *frame)
 {
 	Dwarf_Word value;
@@ -354,7 +361,10 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct nt_frame *frame)
 		frame->file = dwarf_filesrc(files, value, NULL, NULL);
 }
 
-/* The frames of an instruction: the inlined calls, and the function that has them */
+/*
+ * Add the frames of an instruction, which are the inlined calls and the function that contains
+ * them.
+ */
 static size_t add_frames(const struct scopes *scopes, Dwarf_Die *cu, Dwarf_Addr addr, struct nt_frame *frames,
 			 size_t max)
 {
@@ -371,7 +381,7 @@ static size_t add_frames(const struct scopes *scopes, Dwarf_Die *cu, Dwarf_Addr 
 		frames[n] = (struct nt_frame){ 0 };
 		call_site(cu, die, &frames[n]);
 	}
-	/* what was inlined is in a function, even if nothing names that */
+	/* inlined code has an outer function, even if the file does not name it */
 	return n + 1;
 }
 
@@ -402,11 +412,11 @@ struct each {
 	int	(*fn)(void *ctx, const struct nt_line *line);
 	void	*ctx;
 	const struct module *module;
-	Dwarf_Addr bias;	/* what elfutils adds to addresses of the debug information */
+	Dwarf_Addr bias;	/* number that elfutils adds to addresses of the debug information */
 	int	ret;
 };
 
-/* The first line that has the address, or the end of all; there may be several */
+/* Return the index of the first of all lines with the address, or @nr. */
 static size_t first_line(Dwarf_Lines *lines, size_t nr, Dwarf_Addr address)
 {
 	size_t low = 0, high = nr, mid;
@@ -423,8 +433,8 @@ static size_t first_line(Dwarf_Lines *lines, size_t nr, Dwarf_Addr address)
 }
 
 /*
- * Where a function's code begins. Compilers list its brace first, and then, perhaps at the same address,
- * what stands inside.
+ * Find the line of a function's first code. Compilers list the opening brace first, and then the
+ * code inside it, perhaps at the same address.
  */
 static int entry_of(Dwarf_Die *function, Dwarf_Addr address)
 {

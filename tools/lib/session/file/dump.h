@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A crash dump: an ELF core of physical memory, as /proc/vmcore and makedumpfile -E have it, or the
- * memory as it is. Each byte of it may be damaged, and any page may be left out.
+ * A crash dump, which is an ELF core of physical memory, such as /proc/vmcore or a file of
+ * makedumpfile -E, or raw memory. Each byte of it may be damaged, and any page may be missing.
  */
 #ifndef NTRACE_SESSION_DUMP_H
 #define NTRACE_SESSION_DUMP_H
@@ -18,40 +18,43 @@ struct ns_dump {
 	size_t		nr;
 };
 
-/* A stretch of physical memory in the dump; of one that is not ELF, nobody knows the address */
+/* A range of physical memory in the dump. Raw memory has no known address. */
 struct ns_dump_memory {
 	const uint8_t	*at;
 	uint64_t	size, address;
 	bool		known;
 };
 
-/* Where the kernel is, and its page tables, as vmcoreinfo says it */
+/* Location of the kernel and of its page tables, from vmcoreinfo */
 struct ns_dump_tables {
-	uint64_t	image, image_end;	/* the kernel itself, which is in one piece: virtual addresses */
-	uint64_t	image_offset;	/* ... less this are physical ones */
-	uint64_t	root;		/* physical address of the table for all addresses */
+	uint64_t	image, image_end;	/* virtual addresses of the kernel image, which is contiguous */
+	uint64_t	image_offset;	/* difference to their physical addresses */
+	uint64_t	root;		/* physical address of the top-level page table */
 	int		levels;		/* Sv39: 3, Sv48: 4, Sv57: 5 */
 };
 
-/* @data: must stay as long as the dump is used */
+/* Open a dump. @data must stay valid as long as the dump is used. */
 void ns_dump_open(struct ns_dump *dump, const void *data, size_t size);
 
-/* ns_dump_segment() - the @nth of dump->nr stretches; false: it has no memory */
+/* ns_dump_segment() - get the @nth of dump->nr ranges. Return false if it contains no memory. */
 bool ns_dump_segment(const struct ns_dump *dump, size_t nth, struct ns_dump_memory *memory);
 
 /*
- * ns_dump_physical() - bytes at a physical address
- * @left: set to how many there are
+ * ns_dump_physical() - find the bytes at a physical address
+ * @left: Set to their number
  *
- * Return: the bytes, which belong to the dump; NULL: the dump does not have them
+ * Return: The bytes, which the dump owns, or NULL if they are not in the dump
  */
 const uint8_t *ns_dump_physical(const struct ns_dump *dump, uint64_t address, uint64_t *left);
 
-/* ns_dump_virtual() - the same at an address of the kernel, up to the end of its page of 4 KiB */
+/*
+ * ns_dump_virtual() - find bytes at a virtual address of the kernel, up to the end of the 4 KiB
+ * page
+ */
 const uint8_t *ns_dump_virtual(const struct ns_dump *dump, const struct ns_dump_tables *tables,
 			       uint64_t address, uint64_t *left);
 
-/* ns_dump_read() - copy from an address of the kernel; false: not all of it is there */
+/* ns_dump_read() - copy from a virtual address of the kernel. Return false if bytes are missing. */
 bool ns_dump_read(const struct ns_dump *dump, const struct ns_dump_tables *tables,
 		  uint64_t address, void *to, uint64_t size);
 

@@ -11,7 +11,7 @@
 
 #define NS_PER_S	1000000000ULL
 #define TIME_SHIFT	20
-/* So many idle bytes at the end of an area are bytes that the sink has not written */
+/* If an area ends with at least this number of idle bytes, the sink has not written them. */
 #define UNWRITTEN	64
 
 static int fail(struct ns_flight *f, const char *fmt, ...)
@@ -24,7 +24,7 @@ static int fail(struct ns_flight *f, const char *fmt, ...)
 	return -1;
 }
 
-/* CRC-32 as of zlib, a bit at a time: records are read once */
+/* CRC-32 of zlib, computed bit by bit because a record is read only once */
 static uint32_t crc32(const void *data, size_t size)
 {
 	const uint8_t *byte = data;
@@ -92,7 +92,7 @@ static const struct ntrace_flight_part *find_part(const struct ns_flight *f, uin
 	return NULL;
 }
 
-/* A copy of the entries of a part, each as long as this version has it */
+/* Copy the entries of a part, each in the size that this version knows. */
 static void *copy_part(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr)
 {
 	const struct ntrace_flight_part *p = find_part(f, type, entry);
@@ -108,7 +108,7 @@ static void *copy_part(struct ns_flight *f, uint32_t type, size_t entry, size_t 
 	return copy;
 }
 
-/* A part that did not change */
+/* Copy a part that did not change after its checksum was written. */
 static void *copy_sealed(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr,
 			 const char *what)
 {
@@ -186,7 +186,7 @@ static int read_sinks(struct ns_flight *f)
 
 /* ---- What changed while it recorded ---- */
 
-/* Is an entry there, and right? One of zeros was never written. */
+/* Return true if an entry exists and its checksum is right. An entry of zeros was never written. */
 static bool entry_is_good(struct ns_flight *f, const void *entry, size_t size, uint32_t type,
 			  size_t nth)
 {
@@ -204,7 +204,7 @@ static bool entry_is_good(struct ns_flight *f, const void *entry, size_t size, u
 	return false;
 }
 
-/* The good ones of a part, one after the other; @where gets which they were, if it is not NULL */
+/* Return the valid entries of a part. @where, if not NULL, receives their indices. */
 static void *read_entries(struct ns_flight *f, uint32_t type, size_t entry, size_t *nr,
 			  uint32_t *where)
 {
@@ -243,7 +243,7 @@ static int compare_gaps(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* The ring of each CPU has as many entries as the others */
+/* Read the switches. The rings of all CPUs have the same number of entries. */
 static int read_switches(struct ns_flight *f)
 {
 	const struct ntrace_flight_part *p = find_part(f, NTRACE_FLIGHT_SWITCHES,
@@ -300,8 +300,8 @@ static int read_events(struct ns_flight *f)
 }
 
 /*
- * The settings of an event of perf hold for all CPUs of the sink that it had. The clock that the
- * record has is that of the recorder's ts_mode and ts_prescale.
+ * Apply the settings of a perf event to all CPUs of the sink that it used. The clock in the record
+ * is for the recorder's ts_mode and ts_prescale, so other settings make it unknown.
  */
 static void apply_session(struct ns_flight *f, const struct ntrace_flight_session *session)
 {
@@ -386,7 +386,7 @@ static int make_setup(struct ns_flight *f)
 
 /* ---- Trace ---- */
 
-/* The later one of the two pointers of a sink */
+/* Find the later of the two saved pointers of a sink. */
 static bool latest_pointer(struct ns_flight *f, size_t sink, struct ntrace_flight_pointer *best)
 {
 	struct ntrace_flight_pointer *all;
@@ -406,7 +406,7 @@ static bool latest_pointer(struct ns_flight *f, size_t sink, struct ntrace_fligh
 	return found;
 }
 
-/* Messages of any source of the sink */
+/* Get a configuration that can read the messages of all sources of the sink. */
 static bool config_of(const struct ns_flight *f, size_t sink, struct nt_config *config)
 {
 	size_t i;
@@ -422,8 +422,9 @@ static bool config_of(const struct ns_flight *f, size_t sink, struct nt_config *
 }
 
 /*
- * Bytes of the area from @from up to @to, around its end. Idle bytes go first, up to a power of two:
- * by that a reader knows that the begin is lost, and may be inside a message.
+ * Copy the bytes of the area from @from to @to, continuing at the start after its end. Idle bytes
+ * before them fill the size up to a power of two. They show a reader that the start of the trace is
+ * lost, and that the first byte may be inside a message.
  */
 static int take_ring(struct ns_flight *f, struct ns_flight_trace *t, uint64_t from, uint64_t to)
 {
@@ -444,7 +445,7 @@ static int take_ring(struct ns_flight *f, struct ns_flight_trace *t, uint64_t fr
 	return 0;
 }
 
-/* Bytes from the begin of the area up to @to: the sink has not wrapped */
+/* Copy the bytes from the start of the area up to @to, because the sink has not wrapped. */
 static int take_line(struct ns_flight *f, struct ns_flight_trace *t, uint64_t to)
 {
 	t->size = to;
@@ -457,18 +458,21 @@ static int take_line(struct ns_flight *f, struct ns_flight_trace *t, uint64_t to
 	return 0;
 }
 
-/* Where the newest message with SYNC of a ring without pointer ends, and where the oldest begins */
+/*
+ * Search for the seam of a ring without a saved pointer, which is where the newest trace ends and
+ * the oldest begins
+ */
 struct seam {
 	uint64_t newest, oldest, time;
 	uint64_t first;		/* time of the first message of the search */
-	unsigned int older;	/* messages in a row that are older than that one */
+	unsigned int older;	/* consecutive messages that are older than @first */
 	bool	found, want_oldest;
 };
 
 #define SEAM_OLDER	16
 #define SEAM_STEPS	64
 
-/* One message of the search. False: the seam is behind. */
+/* Examine one message. Return false if the seam has been passed. */
 static bool look_for_seam(struct seam *seam, const struct nt_message *msg)
 {
 	if (!nt_message_is_sync(msg) || !(msg->fields & NT_FIELD_TSTAMP))
@@ -487,7 +491,7 @@ static bool look_for_seam(struct seam *seam, const struct nt_message *msg)
 	return true;
 }
 
-/* The time of the first message with SYNC at or after @at; false: there is none */
+/* Get the time of the first message with SYNC at or after @at. Return false if none follows. */
 static bool time_at(struct nt_reader *reader, const struct ns_flight_trace *t, uint64_t at,
 		    uint64_t *time)
 {
@@ -505,7 +509,10 @@ static bool time_at(struct nt_reader *reader, const struct ns_flight_trace *t, u
 	return false;
 }
 
-/* A place not far before the seam: what is older than the area's begin comes after the seam */
+/*
+ * Find a position shortly before the seam by bisection. Messages that are older than the first
+ * message of the area are after the seam.
+ */
 static uint64_t before_seam(struct nt_reader *reader, const struct ns_flight_trace *t)
 {
 	uint64_t low = 0, high = t->area_size, middle, begin, time;
@@ -523,9 +530,10 @@ static uint64_t before_seam(struct nt_reader *reader, const struct ns_flight_tra
 }
 
 /*
- * The time of messages with SYNC grows up to the newest, and goes back after it, wherever the search
- * begins. What is older than the first message comes after the seam: a funnel may have put some of
- * other harts in another order, and one may be damaged, but not SEAM_OLDER of them one after the other.
+ * Find the seam. The times of messages with SYNC increase up to the newest message and step back
+ * after it, for every start of the search. Messages that are older than the first one are after the
+ * seam. A funnel may have reordered some messages of other harts, and one may be damaged, but not
+ * SEAM_OLDER consecutive ones.
  */
 static void find_seam(const struct nt_config *config, const struct ns_flight_trace *t,
 		      struct seam *seam)
@@ -554,7 +562,7 @@ static void find_seam(const struct nt_config *config, const struct ns_flight_tra
 	nt_reader_free(reader);
 }
 
-/* Nobody knows where the sink was: its bytes say */
+/* Find the end of the trace by its bytes, because the position of the sink was not saved. */
 static int search_end(struct ns_flight *f, struct ns_flight_trace *t, const struct nt_config *config,
 		      const struct ntrace_flight_pointer *last)
 {
@@ -580,7 +588,7 @@ static int search_end(struct ns_flight *f, struct ns_flight_trace *t, const stru
 	return take_ring(f, t, last->offset % t->area_size, last->offset % t->area_size);
 }
 
-/* Cut off what the sink wrote after the reset: it begins with the last "exit from reset" */
+/* Cut off the trace that the sink wrote after the reset, which begins with "exit from reset". */
 static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
 {
 	struct nt_reader *reader = nt_reader_new(config);
@@ -596,7 +604,7 @@ static void cut_reset(struct ns_flight_trace *t, const struct nt_config *config)
 	while ((ret = nt_reader_next(reader, &msg)) != 0) {
 		if (ret < 0 || !nt_message_is_sync(&msg) || msg.sync != NT_SYNC_EXIT_RESET)
 			continue;
-		/* Each hart of a shared sink has one; the first of them is where the reset was */
+		/* Each hart of a shared sink sends this message; the first one marks the reset */
 		if (!found)
 			cut = msg.offset;
 		found = true;

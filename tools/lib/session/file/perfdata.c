@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* perf.data: the header, the attributes of the events, the features. */
+/* Read the header of perf.data with the attributes of events and the features. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -50,7 +50,10 @@ static int map_file(struct perfdata *pd, int fd, const char *path)
 	return 0;
 }
 
-/* A pipe cannot be mapped: it is copied to a file without a name, so that memory stays bounded. */
+/*
+ * Copy a pipe to an unnamed file, because a pipe cannot be mapped, and a copy in memory could be
+ * too large.
+ */
 static int spool(struct perfdata *pd, int fd)
 {
 	char name[PATH_MAX], buf[64 << 10];
@@ -105,7 +108,7 @@ static int open_bytes(struct perfdata *pd, const char *path)
 	return ret;
 }
 
-/* The part of the file that a section names, as far as the file goes */
+/* Get the part of the file that a section describes, as far as the file contains it. */
 static bool section(const struct perfdata *pd, const struct pd_file_section *from,
 		    struct pd_section *to)
 {
@@ -174,7 +177,10 @@ const struct pd_attr *pd_attr_of(const struct perfdata *pd, uint64_t id)
 
 #define BUILD_ID_HAS_SIZE	(1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
 
-/* struct perf_record_header_build_id: header, pid, id[20] with its size in the 21st byte, name */
+/*
+ * Add a struct perf_record_header_build_id, which has the header, pid, id[20] with the size in its
+ * 21st byte, and the name.
+ */
 int pd_add_build_id(struct perfdata *pd, const void *at)
 {
 	const uint8_t *record = at;
@@ -216,7 +222,7 @@ static int read_build_ids(struct perfdata *pd)
 	return 0;
 }
 
-/* Where the features are stands after the data, one section for each bit that is set */
+/* Read the sections of the features. Their descriptions follow the data, one for each set bit. */
 static int read_features(struct perfdata *pd, const struct pd_file_header *header)
 {
 	uint64_t at = header->data.offset + header->data.size;
@@ -229,7 +235,7 @@ static int read_features(struct perfdata *pd, const struct pd_file_header *heade
 		if (!(header->features[i / 64] >> i % 64 & 1))
 			continue;
 		if (at > pd->size || pd->size - at < sizeof(s))
-			break;	/* the file was cut short: use what it has */
+			break;	/* the file was cut short; use the features that it has */
 		memcpy(&s, pd->map + at, sizeof(s));
 		at += sizeof(s);
 		pd->features[i].there = section(pd, &s, &pd->features[i].section);
@@ -259,10 +265,13 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size)
 {
 	uintptr_t page = sysconf(_SC_PAGESIZE), from, to;
 
-	/* what was compressed is not in the file */
+	/* decompressed records are not in the file */
 	if (data < pd->map || data >= pd->map + pd->size)
 		return;
-	/* with one page, the kernel may map all of its folio, and so what was released before */
+	/*
+	 * start earlier, because the kernel may map a whole folio with one page, including pages
+	 * released before
+	 */
 	from = (uintptr_t)data & ~(page - 1);
 	from -= from - (uintptr_t)pd->map < PD_AROUND ? from - (uintptr_t)pd->map :
 		PD_AROUND;

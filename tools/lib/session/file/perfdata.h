@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * perf.data: a file, a folder (perf record --kcore) or a pipe, as its records. The format
- * is described in the kernel's tools/perf/Documentation/perf.data-file-format.txt.
+ * Read the records of perf.data, which is a file, a folder (perf record --kcore) or a pipe. The
+ * kernel's tools/perf/Documentation/perf.data-file-format.txt describes the format.
  *
  * The file is mapped and never written. Each size and offset in it is checked before use.
  */
@@ -46,7 +46,7 @@ enum pd_feature {
 	PD_FEAT_AUXTRACE	= 18,
 	PD_FEAT_COMPRESSED	= 27,
 	PD_FEAT_CLOCK_DATA	= 29,
-	PD_FEAT_SHARD		= 240,	/* struct pd_shard; perf skips what it does not know */
+	PD_FEAT_SHARD		= 240,	/* struct pd_shard; perf skips features that it does not know */
 	PD_FEAT_MAX		= 256,
 };
 
@@ -59,7 +59,7 @@ struct pd_file_header {
 
 #define PD_BUILD_ID_SIZE	20
 
-/* Of a shard, see split.h */
+/* Description of a shard, see split.h */
 struct pd_shard {
 	uint64_t	id;
 	uint32_t	nth, of;
@@ -67,7 +67,7 @@ struct pd_shard {
 };
 
 struct pd_build_id {
-	int32_t		pid;		/* of the machine: -1 or 0 is the host */
+	int32_t		pid;		/* pid of the machine; -1 or 0: the host */
 	uint8_t		size;
 	uint8_t		id[PD_BUILD_ID_SIZE];
 	const char	*path;		/* in the mapped file */
@@ -103,7 +103,7 @@ struct pd_record {
 	const uint8_t	*data;		/* trace of PD_AUXTRACE, in the file */
 	size_t		data_size;
 	struct pd_sample_id id;
-	uint64_t	nr;		/* how many records came before it */
+	uint64_t	nr;		/* number of records before it */
 };
 
 struct pd_section {
@@ -131,49 +131,57 @@ struct perfdata {
 	size_t		nr_build_ids;
 	uint8_t		**chunks;	/* records that were decompressed or copied */
 	size_t		nr_chunks;
-	uint8_t		*copies;	/* the chunk that is copied to */
+	uint8_t		*copies;	/* the chunk that receives copies */
 	size_t		nr_copied, copies_size;
 	char		error[256];	/* a sentence, if a call has failed */
 };
 
 /*
- * pd_open() - open @path: a file, a folder, or "-" for the standard input
+ * pd_open() - open @path, which is a file, a folder, or "-" for the standard input
  *
- * Return: 0; -1: @pd->error says why. Call pd_close() in both cases.
+ * Return: 0, or -1 with the reason in @pd->error. Call pd_close() in both cases.
  */
 int pd_open(struct perfdata *pd, const char *path);
 void pd_close(struct perfdata *pd);
 
-#define PD_AROUND	(2 << 20)	/* bytes that the kernel may map at once: a large folio */
+#define PD_AROUND	(2 << 20)	/* size of a large folio, which the kernel may map at once */
 
 /*
- * pd_forget() - the bytes are not needed soon, so that they take no memory; they can still be read
+ * pd_forget() - release the memory of bytes that are not needed soon; they can still be read
  *
- * Pages beside them that the kernel mapped in advance are released, too.
+ * Adjacent pages that the kernel mapped in advance are also released.
  */
 void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size);
 
 /*
  * pd_for_each() - call @take for each record, in the order of the file
  *
- * Records in PERF_RECORD_COMPRESSED are given as if they stood there. They stay until
- * pd_close(). @take returns 0 to go on.
+ * Records in PERF_RECORD_COMPRESSED are passed like other records. They stay valid until
+ * pd_close(). @take returns 0 to continue.
  *
- * Return: 0, what @take returned, or -1 with @pd->error.
+ * Return: 0, the other value that @take returned, or -1 with @pd->error.
  */
 int pd_for_each(struct perfdata *pd, int (*take)(void *ctx, const struct pd_record *record),
 		void *ctx);
 
-/* pd_sample_id_size() - bytes at the end of a record that perf adds to each; not of a sample */
+/*
+ * pd_sample_id_size() - return the size of the fields that perf appends to each record
+ *
+ * The record must not be a sample.
+ */
 size_t pd_sample_id_size(const struct perfdata *pd, const struct pd_record *record);
 
-/* pd_sample_raw() - what the event itself put into PERF_RECORD_SAMPLE (PERF_SAMPLE_RAW); false: nothing */
+/*
+ * pd_sample_raw() - find the raw data of a PERF_RECORD_SAMPLE (PERF_SAMPLE_RAW)
+ *
+ * Return false if it has none.
+ */
 bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, struct pd_section *raw);
 
-/* pd_attr_of() - the event that @id belongs to; the first one if nothing says */
+/* pd_attr_of() - return the event that @id belongs to, or the first event if that is unknown */
 const struct pd_attr *pd_attr_of(const struct perfdata *pd, uint64_t id);
 
-/* pd_string() - the string that a feature of the header consists of, NULL: there is none */
+/* pd_string() - return the string of a feature of the header, or NULL */
 const char *pd_string(const struct perfdata *pd, enum pd_feature feature);
 
 #endif /* NTRACE_SESSION_PERFDATA_H */

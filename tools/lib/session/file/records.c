@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* perf.data: one record after the other, compressed ones too. */
+/* Read the records of perf.data one by one, including compressed ones. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,19 +12,19 @@ struct walk {
 	int		(*take)(void *ctx, const struct pd_record *record);
 	void		*ctx;
 	ZSTD_DStream	*zstd;
-	uint8_t		*left;		/* the begin of a record whose rest is in the next chunk */
+	uint8_t		*left;		/* start of a record whose rest is in the next chunk */
 	size_t		nr_left;
 	uint64_t	nr;		/* records so far */
 	uint64_t	expanded;	/* bytes of compressed records so far */
 };
 
-/* Limits of what compressed records may expand to, so that a small file cannot use up all memory */
-#define EXPANSION	256		/* times the size of the file */
-#define EXPANDED_LEAST	(64 << 20)	/* bytes that are allowed in any case */
+/* Limits for the expansion of compressed records, so that a small file cannot use up all memory */
+#define EXPANSION	256		/* limit as a multiple of the file's size */
+#define EXPANDED_LEAST	(64 << 20)	/* bytes that are always allowed */
 
 /* ---- Memory ---- */
 
-#define COPIES	(1 << 20)	/* bytes of records that are copied to one chunk */
+#define COPIES	(1 << 20)	/* size of a chunk for copied records */
 
 static uint8_t *new_chunk(struct perfdata *pd, size_t size)
 {
@@ -43,8 +43,8 @@ static uint8_t *new_chunk(struct perfdata *pd, size_t size)
 }
 
 /*
- * perf does not pad the features of a pipe, nor compressed records: what comes after them is
- * copied to where it can be read as structures.
+ * Return a record at an aligned address. perf pads neither the features of a pipe nor compressed
+ * records, so records after them are copied to be readable as structures.
  */
 static const struct perf_event_header *aligned(struct perfdata *pd,
 					       const struct perf_event_header *header,
@@ -67,7 +67,7 @@ static const struct perf_event_header *aligned(struct perfdata *pd,
 	return memcpy(copy, header, length);
 }
 
-/* Of a record at any address */
+/* Return the length of a record at any address. */
 static uint16_t length_of(const void *record)
 {
 	uint16_t length;
@@ -83,7 +83,7 @@ struct cursor {
 	const uint8_t	*at, *first;
 };
 
-/* The last 8 bytes before the cursor; the record is whole, and shorter ones give 0 */
+/* Read the 8 bytes before the cursor. Return 0 if the record is too short. */
 static uint64_t cursor_back(struct cursor *c)
 {
 	uint64_t word = 0;
@@ -95,7 +95,10 @@ static uint64_t cursor_back(struct cursor *c)
 	return word;
 }
 
-/* Fields stand at the end of the record: struct sample_id of perf_event.h, from its end on */
+/*
+ * Read struct sample_id of perf_event.h, which is at the end of the record, from its last field
+ * backwards.
+ */
 static void parse_sample_id(const struct perfdata *pd, const struct perf_event_header *header,
 			    struct pd_sample_id *id)
 {
@@ -138,7 +141,7 @@ static uint64_t cursor_next(struct cursor *c, const uint8_t *end)
 	return word;
 }
 
-/* PERF_RECORD_SAMPLE has them at its begin */
+/* Read the same fields from the start of PERF_RECORD_SAMPLE. */
 static void parse_sample(const struct perfdata *pd, const struct perf_event_header *header,
 			 struct pd_sample_id *id)
 {
@@ -182,7 +185,7 @@ size_t pd_sample_id_size(const struct perfdata *pd, const struct pd_record *reco
 	return size <= record->header->size - sizeof(*record->header) ? size : 0;
 }
 
-/* The values of counters that stand in a sample; false: the sample is too short */
+/* Skip the counter values of a sample. Return false if the sample is too short. */
 static bool skip_counts(struct cursor *c, const uint8_t *end, uint64_t format)
 {
 	uint64_t each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST), nr = 1, words = 0;
@@ -200,7 +203,7 @@ static bool skip_counts(struct cursor *c, const uint8_t *end, uint64_t format)
 	return true;
 }
 
-/* Fields in the order of PERF_RECORD_SAMPLE in perf_event.h, up to the one that is wanted */
+/* Skip the fields of PERF_RECORD_SAMPLE, in the order of perf_event.h, up to the raw data. */
 bool pd_sample_raw(const struct perfdata *pd, const struct pd_record *record, struct pd_section *raw)
 {
 	const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -254,7 +257,7 @@ static int give(struct walk *w, const struct perf_event_header *header, const ui
 	return w->take(w->ctx, &record);
 }
 
-/* ---- Records of a pipe that stand in the header of a file ---- */
+/* ---- Records of a pipe that a file has in its header ---- */
 
 static int take_attr(struct perfdata *pd, const struct perf_event_header *header)
 {
@@ -332,7 +335,10 @@ static int walk_chunk(struct walk *w, uint8_t *bytes, size_t size)
 	return 0;
 }
 
-/* A chunk has what was left of the one before, and as much as fits of what is decompressed */
+/*
+ * Decompress into chunks. Each starts with the rest of the chunk before, followed by as much
+ * decompressed data as fits.
+ */
 static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
 {
 	ZSTD_inBuffer in = { .src = data, .size = size };
@@ -370,7 +376,10 @@ static int walk_compressed(struct walk *w, const uint8_t *data, size_t size)
 
 /* ---- All records ---- */
 
-/* Bytes after the record that belong to it: trace, or tracepoint formats in a pipe */
+/*
+ * Set *size to the bytes after the record that belong to it, which are trace, or tracepoint formats
+ * in a pipe.
+ */
 static int payload(struct perfdata *pd, const struct perf_event_header *header, size_t *size)
 {
 	struct pd_auxtrace_record aux;

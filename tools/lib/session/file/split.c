@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Write shards: the recording is read once, and each of its records goes to those shards that
- * need it. The form is described in the kernel's tools/perf/Documentation/perf.data-file-format.txt.
+ * Write shards. The recording is read once, and each record is written to the shards that need it.
+ * The kernel's tools/perf/Documentation/perf.data-file-format.txt describes the format.
  */
 #include <errno.h>
 #include <limits.h>
@@ -24,8 +24,8 @@ struct split {
 	const struct nt_split_options *options;
 	struct split_cut *cuts;
 	struct shard	*shards;
-	NS_ARRAY(uint8_t) build_ids;	/* of a pipe, as a file has them */
-	struct pd_section tracing;	/* the same of tracepoints' formats */
+	NS_ARRAY(uint8_t) build_ids;	/* build ids of a pipe, in the format of a file */
+	struct pd_section tracing;	/* formats of tracepoints, in the same way */
 	uint64_t	id;
 	int		error;		/* errno of the first failure */
 };
@@ -45,7 +45,8 @@ static void put(struct split *split, struct shard *shard, const void *data, size
 /* ---- Which bytes of a queue a shard has ---- */
 
 struct window {
-	uint64_t from, to, end;		/* up to @to; and up to @end of the message that is shared */
+	/* bytes up to @to, and up to @end of the message that is shared */
+	uint64_t from, to, end;
 };
 
 static struct window window_of(const struct shard *shard, uint32_t queue)
@@ -65,7 +66,7 @@ static struct window window_of(const struct shard *shard, uint32_t queue)
 
 /* ---- Records ---- */
 
-/* Where the trace of a record ends: zeros may follow, where later trace belongs */
+/* Return the end of the trace of a record. Zeros may follow at the offsets of later trace. */
 static uint64_t trace_end(const struct ns_queue *q, uint64_t begin, const uint8_t *data)
 {
 	size_t low = 0, high = q->buffers.nr, mid;
@@ -90,7 +91,7 @@ static void put_bytes(struct split *split, struct shard *shard, const struct pd_
 	struct pd_auxtrace_record r = *(const struct pd_auxtrace_record *)record->header;
 	uint64_t begin = r.offset, zeros = 0;
 
-	/* perf wants a multiple of 8 */
+	/* perf requires a multiple of 8 */
 	r.offset = from;
 	r.size = (to - from + 7) & ~7ULL;
 	put(split, shard, &r, sizeof(r));
@@ -130,11 +131,17 @@ static void put_aux(struct split *split, struct shard *shard, const struct pd_re
 		 record->header->size - sizeof(*aux));
 }
 
-/* The end of the stretch before a shard's first one is when that one can have begun at the earliest. */
+/*
+ * Write the record of the stretch before a shard's first one. Its end is the earliest time at which
+ * the first one can start.
+ */
 static void put_before(struct split *split, struct shard *shard, const struct pd_record *record,
 		       struct pd_aux_record aux)
 {
-	/* it is no loss of this shard, but what comes next does not go on from it */
+	/*
+	 * the loss is not in this shard, but the first stretch must not look contiguous with this
+	 * one
+	 */
 	if (aux.flags & LOST || !aux.size) {
 		if (!aux.size && aux.offset < 2)
 			return;
@@ -145,7 +152,7 @@ static void put_before(struct split *split, struct shard *shard, const struct pd
 	put_aux(split, shard, record, &aux);
 }
 
-/* A stretch that is cut loses trace only after its last part. */
+/* Write the record of a part of a stretch. Only the last part reports lost trace. */
 static void put_part(struct split *split, struct shard *shard, const struct pd_record *record,
 		     struct pd_aux_record aux, struct window w)
 {
@@ -190,7 +197,7 @@ static void split_aux(struct split *split, const struct pd_record *record)
 
 	if (record->header->size < sizeof(*aux) || queue < 0)
 		return;
-	/* in snapshot mode the kernel gives the end */
+	/* in snapshot mode the offset is the end of the trace */
 	begin = aux->offset;
 	if (aux->flags & PERF_AUX_FLAG_OVERWRITE)
 		begin -= begin < aux->size ? begin : aux->size;
@@ -198,7 +205,7 @@ static void split_aux(struct split *split, const struct pd_record *record)
 		put_aux_to(split, &split->shards[i], record, queue, begin);
 }
 
-/* Records of a pipe that a file has in its header */
+/* Take a record of a pipe that a file has in its header. */
 static bool take_meta(struct split *split, const struct pd_record *record)
 {
 	const uint8_t *byte = (const uint8_t *)record->header;
@@ -243,7 +250,7 @@ static int split_record(void *ctx, const struct pd_record *record)
 
 /* ---- Header and features ---- */
 
-/* The features of the recording, but for those that describe its records */
+/* Copy the features of the recording, except those that describe its records. */
 static void make_features(const struct split *split, struct pd_feature_section *features)
 {
 	memcpy(features, split->session->pd.features, PD_FEAT_MAX * sizeof(*features));
@@ -301,7 +308,7 @@ static void hash(uint64_t *id, uint64_t word)
 	*id ^= *id >> 29;
 }
 
-/* A number that another recording, or another cut of this one, has not */
+/* Make a number that differs for each recording and for each cut of it. */
 static uint64_t make_id(const struct nt_session *session, const struct split_cut *cuts,
 			unsigned int shards)
 {
@@ -328,7 +335,7 @@ static int write_shards(struct split *split)
 	unsigned int i;
 	int err;
 
-	/* what a pipe has in records was taken when the session was opened */
+	/* nt_session_open() has already read the attributes and features of a pipe */
 	pd->pipe = false;
 	err = pd_for_each(pd, split_record, split);
 	pd->pipe = pipe;
@@ -336,7 +343,7 @@ static int write_shards(struct split *split)
 		if (finish_shard(split, &split->shards[i]))
 			fail(split);
 	}
-	/* shards get their names when all of them are complete */
+	/* rename the shards to their final names when all are complete */
 	for (i = 0; !err && !split->error && i < split->options->shards; i++) {
 		if (pd_write_close(&split->shards[i].file, NULL, true))
 			fail(split);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Decoding of a recording's stretches by several threads.
+ * Decode the stretches of a recording in several threads.
  *
- * Code must be read as it was at the time of the trace. The events that change it (exec, a map over
- * another, ids that are used again) have times. A stretch is fed to the decoder up to the first
- * message that is later than such an event; then the event takes effect.
+ * Code must be read as it was at the time of the trace. The events that change it (exec, a mapping
+ * over another one, reused ids) have times. A stretch is fed to the decoder up to the first message
+ * that is later than such an event; then the event takes effect.
  *
- * If encoders share a buffer, an event takes effect at its place among the messages of each one. So
- * a stretch is decoded once for each encoder, which is a part of it (sources.h).
+ * If encoders share a buffer, an event takes effect at a different place in the messages of each
+ * one. A stretch is therefore decoded once for each encoder, and each of these is a part (see
+ * sources.h).
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,13 +22,13 @@
 #include "session/session-priv.h"
 #include "sources.h"
 
-#define CHUNK	(256 << 10)	/* bytes that are fed at once */
-#define EARLY	10000000	/* ns: a message is at most so much older than the stretch */
-#define AHEAD	16		/* stretches for each thread that may wait for an earlier one */
+#define CHUNK	(256 << 10)	/* bytes per call of nt_flow_feed() */
+#define EARLY	10000000	/* a message is at most this much older than its stretch, ns */
+#define AHEAD	16		/* parts per thread that may wait for an earlier part */
 
 struct job;
 
-/* The last timestamp of a source */
+/* Last timestamp of a source */
 struct ns_clock {
 	uint64_t	ticks;
 	bool		known;
@@ -40,25 +41,26 @@ struct worker {
 	struct nt_image	*image;
 	struct nt_flow	*flow;
 	struct nt_reader *reader;
-	const struct ns_cpu *made_for;	/* whose @flow and @reader are */
-	const struct ns_cpu *cpu;	/* whose messages are decoded; NULL: it is not known how */
+	const struct ns_cpu *made_for;	/* CPU for which @flow and @reader were created */
+	const struct ns_cpu *cpu;	/* CPU whose messages are decoded; NULL: its encoder is not known */
 	const struct ns_stretch *stretch;
-	struct ns_stretch joined;	/* @stretch is this one if it was one of frames */
-	uint64_t	now;		/* ns: events up to here count */
-	struct ns_clock	clock;		/* the reader's */
+	/* unpacked messages, to which @stretch points if the trace consists of frames */
+	struct ns_stretch joined;
+	uint64_t	now;		/* events up to this time have taken effect, ns */
+	struct ns_clock	clock;		/* clock of @reader */
 	struct nt_who	who;
 	bool		has_items;
-	int32_t		known_tid;	/* that @who was made for, at that time */
+	int32_t		known_tid;	/* thread and time for which @who was set */
 	uint64_t	known_at;
 	uint64_t	kernel_start;
 	void		*part;
 	pthread_t	thread;
 };
 
-/* A part of a stretch; if it is decoded, its end() waits for those before it */
+/* A part of a stretch. After it is decoded, its end() waits for the parts before it. */
 struct turn {
-	uint64_t	number;		/* see sources.h */
-	uint64_t	start;		/* no part after this one begins earlier */
+	uint64_t	number;		/* part number, see sources.h */
+	uint64_t	start;		/* start time; later turns do not start earlier */
 	void		*part;
 	struct nt_who	who;
 	bool		has_items;
@@ -70,21 +72,23 @@ struct job {
 	const struct nt_consumer *consumer;
 	void		*ctx;
 	pthread_mutex_t	lock;
-	NS_ARRAY(struct turn) turns;	/* all parts, by time */
-	bool		*traced;	/* has the CPU had an item? By ns_setup::cpus */
-	size_t		next;		/* that nobody has taken */
-	size_t		turn;		/* whose end() is to be called */
-	size_t		ahead;		/* so many may wait for their end(), as each takes memory */
-	bool		ending;		/* a thread calls end() */
+	NS_ARRAY(struct turn) turns;	/* all parts, ordered by time */
+	bool		*traced;	/* CPUs that have had an item, indexed like ns_setup::cpus */
+	size_t		next;		/* index of the first turn that no thread has taken */
+	size_t		turn;		/* index of the next turn to call end() for */
+	/* number of turns that may wait for their end(), because each uses memory */
+	size_t		ahead;
+	bool		ending;		/* a thread is calling end() */
 	pthread_cond_t	ended;
 	pthread_mutex_t	progress_lock;
-	uint64_t	fed;		/* bytes of trace that are decoded, of each source its share */
-	int		result;		/* not 0: stop */
+	/* decoded bytes of trace; each source of a buffer counts for its share */
+	uint64_t	fed;
+	int		result;		/* result of the job; threads stop if it is not 0 */
 };
 
 /* ---- Who executes ---- */
 
-/* Did the kernel write its thread ids to the scontext that Ownership messages report? */
+/* Return true if the kernel wrote its thread ids to scontext, which Ownership messages report. */
 static bool writes_scontext(const struct worker *w)
 {
 	return !(w->session->setup.flags & NTRACE_INFO_FLAG_NO_SCONTEXT);
@@ -99,7 +103,7 @@ static int32_t tid_of(const struct worker *w, const struct nt_context *context)
 		return (int32_t)context->scontext;
 	if (w->session->trace.queues.at[s->queue].cpu < 0)
 		return w->session->trace.queues.at[s->queue].tid;
-	/* The stretch may be another one's, too */
+	/* The stretch may belong to another CPU than the messages. */
 	tid = ns_sideband_running(&w->session->sideband, w->who.cpu, w->now);
 	return tid >= 0 || w->who.cpu != s->cpu ? tid : s->tid;
 }
@@ -136,7 +140,7 @@ static uint64_t code_space(void *ctx, const struct nt_context *context)
 	if (context->has_priv && context->priv != NT_PRIV_U)
 		return NS_SPACE_KERNEL;
 	set_thread(w, context);
-	/* Without a privilege it may be the kernel, which all threads have, also those without maps */
+	/* Without a privilege mode the code may be the kernel's, which every thread can execute */
 	if (!context->has_priv && w->who.user == NS_SPACE_UNKNOWN)
 		return NS_SPACE_KERNEL;
 	return w->who.user;
@@ -161,7 +165,7 @@ static uint64_t time_of(const struct worker *w, uint64_t ticks)
 	return s->end && time > s->end ? s->end : time;
 }
 
-/* Is it a message of this part that has a time? Then the reader's clock is there. */
+/* Update the reader's clock. Return true if @msg belongs to this part and has a known time. */
 static bool clock_advance(struct worker *w, const struct nt_message *msg)
 {
 	struct ns_clock *clock = &w->clock;
@@ -204,7 +208,7 @@ size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t si
 
 /* ---- Feed ---- */
 
-/* The record of a stretch reports why its last message is cut. */
+/* Return true if the record of the stretch already reports why its last message is truncated. */
 static bool is_reported(const struct worker *w, const struct nt_batch *batch)
 {
 	const struct ns_stretch *s = w->stretch;
@@ -235,7 +239,7 @@ static int give_batch(struct worker *w, const struct nt_batch *batch)
 	return consumer->item ? consumer->item(w->part, &w->who, &batch->item) : 0;
 }
 
-/* Ranges are counted; the rest is given as ever. */
+/* Count ranges, and pass the other items to the consumer. */
 static int drain_counts(struct worker *w)
 {
 	struct nt_batch batch = { 0 };
@@ -265,13 +269,13 @@ static int drain(struct worker *w)
 	return ret ? ns_fail(w->session, "out of memory") : 0;
 }
 
-/* A place in the stretch: bytes from its begin */
+/* A position in a stretch, as a piece and an offset in it */
 struct place {
 	size_t		piece;
 	size_t		at;
 };
 
-/* Another thread may be telling just now: then that was it. */
+/* Report progress, unless another thread is reporting at this moment. */
 static void tell_progress(struct worker *w, size_t size)
 {
 	const struct nt_session_options *options = &w->session->options;
@@ -320,7 +324,7 @@ static struct place end_of(const struct ns_stretch *s)
 	return (struct place){ .piece = s->pieces.nr, .at = 0 };
 }
 
-/* The place of an offset of the AUX buffer */
+/* Return the position of an offset in the AUX buffer. */
 static struct place place_of(const struct ns_stretch *s, uint64_t begin, uint64_t offset)
 {
 	struct place p = { 0 };
@@ -334,17 +338,17 @@ static struct place place_of(const struct ns_stretch *s, uint64_t begin, uint64_
 
 /* ---- A stretch ---- */
 
-/* The messages of a stretch, whose times are read before they are decoded */
+/* Reader of the times of a stretch's messages, ahead of their decoding */
 struct scan {
 	uint64_t	begin;		/* offset of the stretch in the AUX buffer */
-	size_t		piece;		/* that is read next */
-	uint64_t	offset;		/* of the last message with a time, */
-	uint64_t	time;		/* and that time in ns; UINT64_MAX: the stretch has ended */
+	size_t		piece;		/* index of the next piece to read */
+	uint64_t	offset;		/* offset of the last message with a time */
+	uint64_t	time;		/* its time, ns; UINT64_MAX: the stretch has ended */
 };
 
 /*
- * Read on up to the first message that is later than @time: where it begins. The message stays to
- * be compared, as more than one event may come before it.
+ * Read up to the first message that is later than @time, and return its position. The message is
+ * kept for the next call, because several events may precede it.
  */
 static struct place read_until(struct worker *w, uint64_t time, struct scan *scan)
 {
@@ -368,7 +372,10 @@ static struct place read_until(struct worker *w, uint64_t time, struct scan *sca
 	return scan->time == UINT64_MAX ? end_of(s) : place_of(s, scan->begin, scan->offset);
 }
 
-/* Without Ownership messages, switches say who executes. */
+/*
+ * Return the time of the next event that changes code. Without Ownership messages, the records of
+ * context switches also count, because they show which thread executes.
+ */
 static uint64_t next_change(const struct worker *w)
 {
 	const struct ns_sideband *sb = &w->session->sideband;
@@ -381,8 +388,8 @@ static uint64_t next_change(const struct worker *w)
 }
 
 /*
- * A stretch may begin with messages that have waited in a queue since before the end of the last
- * one. No message waits longer than EARLY, unless its time is damaged.
+ * A stretch may begin with messages that waited in a queue since before the end of the previous
+ * stretch. No message waits longer than EARLY, unless its time is damaged.
  */
 static void begin_early(struct worker *w, struct scan *scan)
 {
@@ -391,7 +398,7 @@ static void begin_early(struct worker *w, struct scan *scan)
 		w->now = w->now - scan->time < EARLY ? scan->time : w->now - EARLY;
 }
 
-/* Feed all of the stretch; if events change what code is there, up to each of them. */
+/* Feed the whole stretch, stopping at each event that changes the code. */
 static int feed_stretch(struct worker *w)
 {
 	const struct ns_stretch *s = w->stretch;
@@ -433,7 +440,10 @@ static int new_decoder(struct worker *w)
 	return w->flow && w->reader ? 0 : ns_fail(w->session, "out of memory");
 }
 
-/* A stretch without times is always wanted. */
+/*
+ * Return true if the stretch overlaps a window of the consumer. A stretch without times always
+ * counts.
+ */
 static bool is_wanted(const struct nt_consumer *consumer, const struct ns_stretch *s)
 {
 	size_t i;
@@ -462,7 +472,7 @@ static int decode_messages(struct worker *w)
 	return w->job->consumer->counts(w->part, &w->who, w->flow);
 }
 
-/* Parts begin in the order in which they end. */
+/* Call the consumer's begin(). Parts start in the same order in which they end. */
 static void begin_part(struct worker *w, uint64_t number)
 {
 	const struct ns_stretch *s = ns_part_stretch(w->session, number);
@@ -493,13 +503,16 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 	err = decode_messages(w);
 	w->stretch = s;
 	ns_frames_free(&w->joined);
-	/* A CPU without an item has lost its trace before the stretch ended */
+	/* A CPU without an item has lost its trace before the stretch ended. */
 	if (w->who.lost && !w->has_items)
 		w->who.time = s->end;
 	return err;
 }
 
-/* An encoder without a message in a full window has lost its trace since the sink's previous window. */
+/*
+ * An encoder without a message in a full window has lost its trace since the sink's previous
+ * window.
+ */
 static void place_loss(struct worker *w)
 {
 	const struct nt_session *session = w->session;
@@ -553,8 +566,8 @@ static bool wants_full(const struct job *job)
 }
 
 /*
- * Which encoders have messages in the stretches that are wanted, and that several may share? If a sink was
- * full, any stretch may show who shares that sink.
+ * Find the encoders that have messages in the selected stretches of shared buffers. If a sink was
+ * full, all stretches are searched, because any of them may show which encoders share that sink.
  */
 static bool find_sources(struct job *job)
 {
@@ -586,7 +599,10 @@ static int turn_cmp(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Turns of a stretch: of each encoder that has messages in it, or of its own only */
+/*
+ * Add the turns of a stretch. There is one for each encoder that has messages in it, or one for its
+ * own encoder.
+ */
 static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t start)
 {
 	const struct nt_session *session = job->session;
@@ -605,7 +621,7 @@ static bool add_turns(struct job *job, const struct ns_stretch *s, uint64_t star
 	return ok;
 }
 
-/* By time; those of one buffer stay in the order of the buffer. */
+/* Order the parts by time, but keep the parts of one buffer in the order of the buffer. */
 static bool order_parts(struct job *job)
 {
 	const struct ns_trace *trace = &job->session->trace;
@@ -651,7 +667,7 @@ static int end_part(struct job *job, struct turn *t)
 	return job->consumer->end(job->ctx, t->part, &t->who, has_lost(job, t));
 }
 
-/* Call end() for all that are decoded, in their order; one thread does it for all. */
+/* Call end() for the decoded parts in their order. One thread does this for all. */
 static void end_finished(struct job *job)
 {
 	struct turn *t;
@@ -675,7 +691,7 @@ static void end_finished(struct job *job)
 
 /* ---- All stretches ---- */
 
-/* A part that nobody has taken; NULL: there is none. Called with the lock */
+/* Return the next part that no thread has taken, or NULL. The caller holds the lock. */
 static struct turn *take_turn(struct job *job)
 {
 	while (!job->result && job->next < job->turns.nr && job->next - job->turn >= job->ahead)
@@ -733,7 +749,7 @@ static void free_worker(struct worker *w)
 	nt_image_free(w->image);
 }
 
-/* All workers, of which the caller is one */
+/* Run all workers. The calling thread is one of them. */
 static void run_workers(struct job *job, struct worker *workers, unsigned int n)
 {
 	unsigned int i, started = 0;
@@ -772,7 +788,7 @@ int nt_session_decode(struct nt_session *session, const struct nt_consumer *cons
 		run_workers(&job, workers, n);
 	else
 		job.result = ns_fail(session, "out of memory");
-	/* the consumer gets its parts back even if decoding was stopped */
+	/* return its parts to the consumer even if decoding was stopped */
 	for (i = job.turn; i < job.turns.nr; i++) {
 		if (job.turns.at[i].done)
 			consumer->end(ctx, job.turns.at[i].part, &job.turns.at[i].who, true);

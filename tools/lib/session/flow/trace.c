@@ -61,7 +61,10 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record)
 	s.lost = s.flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
 	if (!s.size && !s.lost)
 		return 0;
-	/* in snapshot mode the kernel gives the end, and at most all of the buffer */
+	/*
+	 * in snapshot mode the offset is the end of the trace, and the size at most that of the
+	 * buffer
+	 */
 	if (s.flags & PERF_AUX_FLAG_OVERWRITE) {
 		s.offset -= s.offset < s.size ? s.offset : s.size;
 		s.middle = s.size >= PAGE && !(s.size & (s.size - 1));
@@ -71,7 +74,7 @@ int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record)
 	return ns_array_add(&trace->stretches, s) ? 0 : -1;
 }
 
-/* A record without trace is of one CPU, which could not have the sink. */
+/* A record without trace does not count, because it is from one CPU that did not get the sink. */
 bool ns_stretch_is_full(const struct ns_stretch *s)
 {
 	return s->size && s->flags & PERF_AUX_FLAG_PARTIAL && !ns_frames_has(s);
@@ -86,13 +89,18 @@ static bool add_piece(struct ns_stretch *s, const struct ns_buffer *b, uint64_t 
 	return ns_array_add(&s->pieces, piece);
 }
 
-/* perf pads what it writes by up to 7 zero bytes, which no record speaks of */
+/*
+ * Return true if the bytes are padding. perf appends up to 7 zero bytes, which no record describes.
+ */
 static bool is_padding(const struct ns_buffer *b, uint64_t from, uint64_t to)
 {
 	return to == b->offset + b->size && to - from < 8;
 }
 
-/* Trace that no record speaks of, as in a recording that was cut short */
+/*
+ * Add a stretch for trace that no record describes, for example because the recording was cut
+ * short.
+ */
 static bool add_unknown(struct ns_trace *trace, uint32_t queue, const struct ns_buffer *b,
 			uint64_t from, uint64_t to, bool middle)
 {
@@ -138,9 +146,9 @@ int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid)
 }
 
 /*
- * The queue that PERF_RECORD_AUX speaks of: -1 without memory. A thread's buffer moves between
- * CPUs. A record whose trace is not in the file gets a queue all the same, as it may say that
- * trace was lost.
+ * Return the queue of a PERF_RECORD_AUX, or -1 if out of memory. A thread's buffer moves between
+ * CPUs. A record whose trace is not in the file also gets a queue, because it may report lost
+ * trace.
  */
 static int64_t queue_of(struct ns_trace *trace, const struct ns_stretch *s)
 {
@@ -153,7 +161,7 @@ static int64_t queue_of(struct ns_trace *trace, const struct ns_stretch *s)
 	return q ? q - trace->queues.at : -1;
 }
 
-/* Share the bytes of one buffer among the stretches of its queue, @first up to @end. */
+/* Divide the bytes of one buffer among the stretches of its queue, from @first to before @end. */
 static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_buffer *b,
 		       size_t *first, size_t end)
 {
@@ -177,7 +185,7 @@ static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_b
 			pos = s->offset;
 		}
 		if (!s->pieces.nr && s->offset != pos)
-			s->middle = true;	/* its begin is not in the file */
+			s->middle = true;	/* its start is not in the file */
 		stop = stop < last ? stop : last;
 		if (!add_piece(s, b, pos, stop))
 			return false;
@@ -186,7 +194,7 @@ static bool cut_buffer(struct ns_trace *trace, uint32_t queue, const struct ns_b
 	return pos >= last || add_unknown(trace, queue, b, pos, last, pos != 0);
 }
 
-/* The zeros that perf adds to what it writes stand where the next bytes of trace belong. */
+/* Drop the zeros that perf appends, which have the offsets of the next bytes of trace. */
 static void drop_padding(const struct ns_queue *q)
 {
 	struct ns_buffer *b = q->buffers.at, *last = b + q->buffers.nr;
@@ -213,8 +221,9 @@ static bool cut_queue(struct ns_trace *trace, uint32_t queue, size_t first, size
 }
 
 /*
- * The first bytes of a stretch: as many as a message has at most; a piece may have a few only. Idle
- * bytes before them are left out: the driver has filled a window with them that was too small.
+ * Copy the first bytes of a stretch, up to the length of the longest message, because a piece may
+ * have only a few bytes. Skip idle bytes before them, with which the driver fills a window that is
+ * too small.
  */
 static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX])
 {
@@ -232,8 +241,8 @@ static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX
 }
 
 /*
- * A stretch begins with a synchronising message, if its first bytes were not lost. Any byte
- * may look like the first one of that; PARTIAL may be a sink that ran around in its window.
+ * A stretch begins with a synchronising message unless its first bytes were lost. Any byte may look
+ * like the first one of such messages. PARTIAL may mean that the sink wrapped around in its window.
  */
 void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 {
@@ -254,7 +263,7 @@ void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 		s->middle = true;
 }
 
-/* Look at the first message, and release what the kernel has mapped for that. */
+/* Check the first message, and release the memory that the kernel has mapped for it. */
 static void look_at_begin(struct ns_stretch *s, const struct ns_setup *setup, const struct perfdata *pd)
 {
 	ns_trace_find_middle(s, setup);
@@ -263,8 +272,8 @@ static void look_at_begin(struct ns_stretch *s, const struct ns_setup *setup, co
 }
 
 /*
- * Trace that PERF_RECORD_AUX names and no buffer has is lost. In snapshot mode, a record may outlive its
- * trace. A shard has the record before its first trace.
+ * Count trace that PERF_RECORD_AUX lists but no buffer contains as lost. In snapshot mode, a record
+ * may outlive its trace. A shard also contains the record before its first trace.
  */
 static void find_missing(struct ns_trace *trace, struct ns_stretch *s, bool first_of_shard)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The trace of a recording, cut into stretches: what one PERF_RECORD_AUX says is trace from
- * a start of the encoder to its stop. Stretches do not depend on each other.
+ * The trace of a recording, cut into stretches. A stretch is the trace that one PERF_RECORD_AUX
+ * describes, from a start of the encoder to its stop. Stretches do not depend on each other.
  */
 #ifndef NTRACE_SESSION_TRACE_H
 #define NTRACE_SESSION_TRACE_H
@@ -13,10 +13,12 @@
 #include "session/file/perfdata.h"
 #include "session/world/setup.h"
 
-/* The byte that may stand between messages: MDO 63 and MSEO 3 (N-Trace, "MSEO Sequences") */
+/*
+ * The idle byte, which may be between messages; MDO is 63 and MSEO is 3 (N-Trace, "MSEO Sequences")
+ */
 #define NS_IDLE		0xff
 
-/* Bytes of a stretch that stand together in the file */
+/* Bytes of a stretch that are contiguous in the file */
 struct ns_piece {
 	const uint8_t	*data;
 	size_t		size;
@@ -25,14 +27,17 @@ struct ns_piece {
 struct ns_stretch {
 	uint64_t	offset, size;	/* in the AUX buffer */
 	uint64_t	flags;		/* PERF_AUX_FLAG_* */
-	uint64_t	start, end;	/* ns: not before, not after; 0: not known */
+	uint64_t	start, end;	/* limits of its time, ns; 0: not known */
 	int32_t		cpu, pid, tid;	/* -1: not known */
-	uint32_t	queue;		/* of which buffer: one of a CPU or of a thread */
-	bool		middle;		/* begins anywhere in a message */
+	uint32_t	queue;		/* index of its buffer, which belongs to a CPU or to a thread */
+	bool		middle;		/* the first byte may be inside a message */
 	bool		lost;		/* trace is missing after it */
-	bool		follows;	/* the stretch before it in its queue ended where it begins */
+	bool		follows;	/* the previous stretch of its queue ended at its start */
 	NS_ARRAY(struct ns_piece) pieces;
-	/* of ns_setup::cpus, see sources.h: the first @nr_seen have messages in it, the others lost all of theirs */
+	/*
+	 * Indices in ns_setup::cpus, see sources.h. The first @nr_seen CPUs have messages in the
+	 * stretch; the others lost all of theirs.
+	 */
 	NS_ARRAY(uint32_t) cpus;
 	size_t		nr_seen;
 };
@@ -52,28 +57,36 @@ struct ns_trace {
 	NS_ARRAY(struct ns_queue) queues;
 	NS_ARRAY(struct ns_stretch) stretches;	/* by queue, then offset; later by end */
 	uint64_t	bytes;
-	uint64_t	missing;	/* bytes that PERF_RECORD_AUX names and no buffer has */
+	uint64_t	missing;	/* bytes that PERF_RECORD_AUX lists but no buffer contains */
 };
 
-/* ns_trace_add_data() - PERF_RECORD_AUXTRACE; ns_trace_add_aux() - PERF_RECORD_AUX. -1: no memory */
+/*
+ * ns_trace_add_data() - add PERF_RECORD_AUXTRACE; ns_trace_add_aux() - add PERF_RECORD_AUX
+ *
+ * Return -1 if out of memory.
+ */
 int ns_trace_add_data(struct ns_trace *trace, const struct pd_record *record);
 int ns_trace_add_aux(struct ns_trace *trace, const struct pd_record *record);
 
 /*
- * ns_trace_cut() - all records are there: give each stretch its bytes, and each byte that no
- * record speaks of a stretch
+ * ns_trace_cut() - give each stretch its bytes after all records were added
  *
- * Return: 0; -1: out of memory.
+ * Bytes that no record describes become stretches.
+ *
+ * Return: 0, or -1 if out of memory.
  */
 int ns_trace_cut(struct ns_trace *trace, const struct ns_setup *setup, const struct perfdata *pd);
 
-/* ns_stretch_is_full() - Return: true if it is a window of a sink that was full, so that its end is missing */
+/*
+ * ns_stretch_is_full() - return true if a window of a sink was full, so that the end of the stretch
+ * is lost
+ */
 bool ns_stretch_is_full(const struct ns_stretch *stretch);
 
-/* ns_trace_queue() - index of the queue of a CPU, or of a thread; -1: there is none */
+/* ns_trace_queue() - return the index of the queue of a CPU, or of a thread; -1: none */
 int64_t ns_trace_queue(const struct ns_trace *trace, int32_t cpu, int32_t tid);
 
-/* ns_trace_find_middle() - does the stretch begin inside a message? Sets @stretch->middle. */
+/* ns_trace_find_middle() - set @stretch->middle if the stretch may begin inside a message */
 void ns_trace_find_middle(struct ns_stretch *stretch, const struct ns_setup *setup);
 void ns_trace_free(struct ns_trace *trace);
 

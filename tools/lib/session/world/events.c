@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The formats of tracepoints stand in the header of perf.data, as perf's trace-event-info.c writes them:
+ * The header of perf.data contains the formats of tracepoints in the layout of perf's
+ * trace-event-info.c:
  *
  *	"\x17\x08\x44tracing" version\0, a byte: big-endian, a byte: sizeof(long), u32: size of a page
  *	"header_page\0" u64 size, text; "header_event\0" u64 size, text
  *	u32 number: u64 size, format	of ftrace itself
  *	u32 number: system\0 u32 number: u64 size, format
  *
- * Symbols of the kernel and strings of printk follow, which are not needed.
+ * Kernel symbols and printk strings follow, which are not needed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 #include "session/session-priv.h"
 
 #define MAGIC		"\x17\x08\x44tracing"
-#define FORMAT_MAX	(1 << 20)	/* bytes; the longest of Linux has 12 KiB */
+#define FORMAT_MAX	(1 << 20)	/* bytes; the longest format of Linux has 12 KiB */
 #define PRINT		"print fmt:"
 
 struct nt_events {
@@ -55,7 +56,7 @@ static const char *take_string(struct cursor *c)
 	return text;
 }
 
-/* A size of 64 bits, and that many bytes */
+/* Read a 64-bit size, followed by a text of this size. */
 static bool take_text(struct cursor *c, const char **text, size_t *size)
 {
 	uint64_t n;
@@ -69,8 +70,8 @@ static bool take_text(struct cursor *c, const char **text, size_t *size)
 }
 
 /*
- * Give a format to libtraceevent without the expression that it is printed by, which nobody needs here:
- * to read that is most of the work, and most of what a damaged one could break.
+ * Pass a format to libtraceevent without its print expression, which is not needed. Parsing that
+ * expression would be most of the work, and most of the risk with a damaged format.
  */
 static bool add_format(struct nt_events *events, const char *system, const char *text, size_t size)
 {
@@ -83,7 +84,7 @@ static bool add_format(struct nt_events *events, const char *system, const char 
 	n = asprintf(&format, "%.*s" PRINT " \"\"\n", (int)(print - text), text);
 	if (n < 0)
 		return false;
-	/* one that this libtraceevent cannot read has no name here; the others have */
+	/* a format that this libtraceevent cannot parse leaves only its own event without a name */
 	tep_parse_event(events->formats, format, n, system);
 	free(format);
 	return true;
@@ -155,7 +156,7 @@ struct nt_events *nt_events_new(const struct nt_session *session)
 		free(events);
 		return NULL;
 	}
-	/* the library says to the standard error what it cannot read */
+	/* the library prints parse errors to the standard error */
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_local_bigendian(events->formats, TEP_LITTLE_ENDIAN);
 	tep_set_file_bigendian(events->formats, TEP_LITTLE_ENDIAN);
@@ -205,7 +206,7 @@ bool nt_events_get(const struct nt_events *events, size_t nth, struct nt_event *
 
 /* ---- Fields ---- */
 
-/* Where the field's bytes are: of a dynamic one, its number is their offset and their size */
+/* Find the bytes of the field. The number of a dynamic field contains their offset and size. */
 static bool find_bytes(const struct nt_event *event, const struct tep_format_field *f,
 		       struct nt_event_field *field)
 {
@@ -243,7 +244,7 @@ static bool read_number(struct nt_event_field *field, bool is_signed)
 
 static enum nt_event_field_kind kind_of(const struct tep_format_field *f, struct nt_event_field *field)
 {
-	/* libtraceevent takes bytes for text, too */
+	/* libtraceevent also flags arrays of bytes as strings */
 	if (f->flags & TEP_FIELD_IS_STRING && f->type && strstr(f->type, "char")) {
 		field->size = strnlen(field->bytes, field->size);
 		return NT_FIELD_TEXT;

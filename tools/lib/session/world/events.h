@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Tracepoints that were recorded beside the trace, by the formats that the recording has of them.
+ * Tracepoints that were recorded beside the trace, read with the formats in the recording.
  *
- * A recording may come from anyone. The formats are read by libtraceevent, but the text that a format says
- * how to print is not made: it can read any address. Fields are given as they stand in the sample.
+ * A recording may be malicious. libtraceevent reads the formats, but their print expressions are
+ * not evaluated, because they can read any address. Fields are returned as they are in the sample.
  *
  * Without libtraceevent the library does not have these functions.
  */
@@ -21,8 +21,8 @@ struct nt_event {
 	uint64_t	time;		/* ns */
 	int32_t		cpu, pid, tid;	/* -1: not known */
 	const char	*system, *name;	/* "sched", "sched_switch"; NULL: the recording has no format of it */
-	uint64_t	id;		/* of the kernel that was recorded */
-	const void	*raw;		/* of the sample, as the kernel wrote it */
+	uint64_t	id;		/* number that the recorded kernel gave the tracepoint */
+	const void	*raw;		/* raw data of the sample, as the kernel wrote it */
 	size_t		raw_size;
 	const void	*priv;
 };
@@ -30,10 +30,10 @@ struct nt_event {
 enum nt_event_field_kind {
 	NT_FIELD_SIGNED,	/* @number, as int64_t */
 	NT_FIELD_UNSIGNED,
-	NT_FIELD_ADDRESS,	/* or flags: a number that reads better in hexadecimal */
-	NT_FIELD_TEXT,		/* @bytes, up to @size: no NUL is in them */
+	NT_FIELD_ADDRESS,	/* or flags, which are numbers that are easier to read in hexadecimal */
+	NT_FIELD_TEXT,		/* @bytes, with @size bytes and no NUL */
 	NT_FIELD_BYTES,		/* an array */
-	NT_FIELD_DAMAGED,	/* the sample is too short for it */
+	NT_FIELD_DAMAGED,	/* the sample is too short for the field */
 };
 
 struct nt_event_field {
@@ -46,21 +46,32 @@ struct nt_event_field {
 };
 
 /*
- * nt_events_new() - the tracepoints of a session that was opened with nt_session_options::keep_events
+ * nt_events_new() - read the tracepoints of a session opened with nt_session_options::keep_events
  *
- * Return: NULL: out of memory. Damaged formats are reported by nt_events_error(); the tracepoints whose
- * formats could be read before have names and fields.
+ * Return NULL if out of memory. nt_events_error() reports damaged formats; tracepoints whose
+ * formats precede the damage have names and fields.
  */
 struct nt_events *nt_events_new(const struct nt_session *session);
 void nt_events_free(struct nt_events *events);
 
-/* nt_events_error() - a sentence that says why formats could not be read; NULL: all could */
+/*
+ * nt_events_error() - return a sentence with the reason why formats could not be read; NULL if all
+ * could
+ */
 const char *nt_events_error(const struct nt_events *events);
 
-/* nt_events_get() - by time, from @nth = 0; false: no more. The event stays until nt_events_free() */
+/*
+ * nt_events_get() - get an event, by time, from @nth = 0
+ *
+ * Return false after the last one. The event stays valid until nt_events_free().
+ */
 bool nt_events_get(const struct nt_events *events, size_t nth, struct nt_event *event);
 
-/* nt_event_field() - of what belongs to this event alone, from @nth = 0; false: no more */
+/*
+ * nt_event_field() - get a field that is specific to this event, from @nth = 0
+ *
+ * Return false after the last one.
+ */
 bool nt_event_field(const struct nt_event *event, size_t nth, struct nt_event_field *field);
 
 #endif /* NTRACE_SESSION_EVENTS_H */
