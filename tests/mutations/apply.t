@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Each change of tests/mutations still applies. Whether tests see them: tests/long/mutations.t.
+# Check that each change of tests/mutations still applies. tests/long/mutations.t checks that tests fail with them.
 . "$(dirname "$0")/../harness/tap.sh"
 
 plan 3
 list=$("$top/tests/mutations/mutate" list | wc -l)
 ok "there are 100 changes and more ($list)" [ "$list" -ge 100 ]
 ok "each applies at one place" "$top/tests/mutations/mutate" check
-# The check must be able to fail.
+# Check that mutate fails if the sources and tests do not exist.
 cp -r "$top/tests/mutations" "$tap_tmp/tests" && mkdir -p "$tap_tmp/other/tests/mutations" &&
 	cp "$top"/tests/mutations/* "$tap_tmp/other/tests/mutations/"
 "$tap_tmp/other/tests/mutations/mutate" check lib- >"$tap_tmp/said" 2>&1
