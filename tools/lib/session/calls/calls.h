@@ -41,8 +41,7 @@ struct nt_function {
 struct nt_call {
 	uint64_t	begin, ns;
 	uint64_t	at;		/* instructions of its slice before the call, modulo 2^64 */
-	uint64_t	insns, self_insns;	/* self excludes the calls that it made */
-	uint64_t	ran;		/* time in which its thread ran, ns */
+	uint64_t	insns;
 	int32_t		tid;
 	uint32_t	function;	/* number for nt_calls_function() */
 	uint32_t	slice;		/* number for nt_calls_slice() */
