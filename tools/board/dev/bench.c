@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace bench: how fast is a trace decoded?
+ * ntrace bench measures how fast a trace is decoded.
  *
- * Each run starts with a new flow, so that no code is decoded yet; every range
- * is given to a consumer that adds up. The best run counts: others on the
- * machine only make it slower.
+ * Each run starts with a new decoder, which has not cached any code. A consumer adds up all ranges.
+ * The result is the best run, because other load of the machine only makes runs slower.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -55,7 +54,7 @@ struct bench {
 	uint64_t	runs;
 	uint64_t	threads;
 	bool		counts;
-	bool		(*only)(struct bench *bench);	/* NULL: measure all */
+	bool		(*only)(struct bench *bench);	/* if not NULL, only run this */
 	uint8_t		*data;
 	size_t		size;
 	uint64_t	messages;
@@ -116,7 +115,7 @@ static bool run_flow(struct bench *bench)
 	return true;
 }
 
-/* Instructions and ranges as they are counted */
+/* Add the numbers of instructions and ranges from a table of counts */
 static void add_counts(struct bench *bench, const struct nt_counts *counts)
 {
 	struct nt_count count;
@@ -130,7 +129,7 @@ static void add_counts(struct bench *bench, const struct nt_counts *counts)
 	}
 }
 
-/* As run_flow(), but blocks, branches and edges are counted, to the last table of them. */
+/* Like run_flow(), but count blocks, branches and edges, including the final table of counts. */
 static bool run_counts(struct bench *bench)
 {
 	struct nt_flow *flow = nt_flow_new(&bench->options.config, bench->image);
@@ -161,7 +160,7 @@ static int add_part(void *ctx, uint64_t part, const struct nt_batch *batch)
 	return add_batch(ctx, batch);
 }
 
-/* Each thread has a consumer of its own; they are added up in the end. */
+/* Decode with a separate consumer in each thread, and add up their results at the end. */
 static bool run_unordered(struct bench *bench)
 {
 	struct bench *each = calloc(bench->threads, sizeof(*each));
@@ -189,7 +188,10 @@ static void *decode_apart(void *arg)
 	return run_flow(&copy) ? arg : NULL;
 }
 
-/* Each thread decodes all of the trace, and they share nothing: the best that the machine can do */
+/*
+ * Decode the whole trace in each thread without shared data, which is the upper limit of the
+ * machine
+ */
 static bool run_apart(struct bench *bench)
 {
 	pthread_t threads[MAX_THREADS];
@@ -205,7 +207,7 @@ static bool run_apart(struct bench *bench)
 	return ok && n == bench->threads;
 }
 
-/* Seconds of a run; negative: it fails */
+/* Return the seconds that a run takes, or a negative value if it fails */
 static double seconds(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench))
 {
 	double t = now(clock);
@@ -216,7 +218,10 @@ static double seconds(struct bench *bench, clockid_t clock, bool (*run)(struct b
 	return run(bench) ? now(clock) - t : -1;
 }
 
-/* One more run: *least are the seconds of the best so far. Returns false if it fails. */
+/*
+ * Run once more. *least is the time of the best run so far, in seconds. Return false if the run
+ * fails.
+ */
 static bool run_once(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench),
 		     double *least)
 {
@@ -228,8 +233,8 @@ static bool run_once(struct bench *bench, clockid_t clock, bool (*run)(struct be
 }
 
 /*
- * Seconds of the best run; negative: one fails. One thread's are seconds of the
- * processor, as others may use it too.
+ * Return the seconds of the best run, or a negative value if a run fails. With one thread, measure
+ * processor time, because other programs may also use the processor.
  */
 static double best(struct bench *bench, clockid_t clock, bool (*run)(struct bench *bench))
 {
@@ -243,9 +248,9 @@ static double best(struct bench *bench, clockid_t clock, bool (*run)(struct benc
 }
 
 /*
- * Measure by the clock, and by processor time, which other programs do not change: it shows how
- * much more work several threads do than one. Runs that are compared take turns, since the speed of
- * a machine changes from second to second.
+ * Measure elapsed time, and processor time, which other programs do not change. Processor time
+ * shows how much more work several threads do than one thread. Alternate between the runs that are
+ * compared, because the speed of a machine changes every second.
  */
 static bool measure_threads(struct bench *bench, double one)
 {
@@ -277,7 +282,7 @@ static bool measure_threads(struct bench *bench, double one)
 	return true;
 }
 
-/* Ranges and counts take turns, since the speed of a machine changes from second to second. */
+/* Alternate between ranges and counts, because the speed of a machine changes every second. */
 static bool measure_counts(struct bench *bench)
 {
 	double ranges = HUGE_VAL, counts = HUGE_VAL;
@@ -353,7 +358,7 @@ static bool read_all(struct bench *bench, const char *path)
 	return n == 0;
 }
 
-/* Returns the exit status, or -1 to go on. */
+/* Return the exit status, or -1 to continue. */
 static int parse_option(struct bench *bench, int opt, char *arg)
 {
 	unsigned int xlen = 64;

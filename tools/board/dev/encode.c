@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace encode: the software encoder. It makes an N-Trace stream from a list of PCs and the code at
- * these addresses.
+ * ntrace encode is the software encoder. It creates an N-Trace stream from a list of PCs and the
+ * code at these addresses.
  *
- * The board's encoder does the work (tools/board/model); here the list becomes
- * the blocks that a hart's ingress port would report.
+ * This file converts the list to the blocks that a hart's ingress port would report, and the
+ * encoder model of the board (tools/board/model) encodes them.
  */
 #include <elf.h>
 #include <errno.h>
@@ -36,7 +36,7 @@
 struct segment {
 	uint64_t	start, end;
 	const uint8_t	*bytes;
-	struct nb_insn	*insn;	/* one for each half-word; len 0: not looked at yet */
+	struct nb_insn	*insn;	/* one per half-word; len 0: not decoded yet */
 };
 
 struct code {
@@ -58,11 +58,11 @@ struct encode {
 	struct nb_truth_writer *truth;
 	enum trap_kind	trap;
 	uint64_t	scontext, step, time;
-	uint64_t	only_start, only_end;	/* code that is traced, if only_end is not 0 */
+	uint64_t	only_start, only_end;	/* traced addresses; all if only_end is 0 */
 	bool		stats;
 	const char	*pcs, *out;
 
-	/* the block that grows */
+	/* The block that instructions are added to */
 	struct nb_ingress blk;
 	uint64_t	wide[BLOCK_MAX / 64];
 	uint64_t	n_pcs, n_traps, line;
@@ -148,7 +148,7 @@ static uint32_t opcode_at(const struct segment *s, uint64_t pc)
 	return op;
 }
 
-/* The instruction at @pc, or NULL where there is no code. */
+/* Return the instruction at @pc, or NULL if there is no code. */
 static const struct nb_insn *insn_at(struct code *code, uint64_t pc)
 {
 	struct segment *s = code->last;
@@ -172,8 +172,8 @@ static uint32_t opcode_of(struct code *code, uint64_t pc)
 }
 
 /*
- * Where a sequentially inferable jump goes: lui, c.lui or auipc at @before, the
- * jump at @pc ("Sequential Jump Optimization").
+ * Return the target of a sequentially inferable jump at @pc after a lui, c.lui or auipc at @before
+ * ("Sequential Jump Optimization").
  */
 static uint64_t constant_target(struct code *code, uint64_t before, uint64_t pc)
 {
@@ -182,7 +182,7 @@ static uint64_t constant_target(struct code *code, uint64_t before, uint64_t pc)
 
 	if ((load & 3) == 3)
 		target = (int32_t)(load & 0xfffff000);
-	else	/* c.lui: imm[17] and imm[16:12] */
+	else	/* c.lui has imm[17] and imm[16:12] */
 		target = (int32_t)((load & 0x7c) << 10 | (load & 0x1000 ? 0xfffe0000U : 0));
 	if ((load & 0x7f) == 0x17)
 		target += before;
@@ -253,7 +253,7 @@ static void add_insn(struct encode *e, uint64_t pc, const struct nb_insn *insn)
 	blk->ilastsize = insn->len;
 }
 
-/* A step that the code does not explain is a trap at @pc, before the next instruction. */
+/* Return the type of the trap at @pc that explains a step which the code does not explain. */
 static enum nb_itype trap_itype(struct encode *e, uint64_t pc)
 {
 	const struct nb_insn *insn;
@@ -265,7 +265,7 @@ static enum nb_itype trap_itype(struct encode *e, uint64_t pc)
 	return !insn || insn->kind == NB_INSN_ECALL ? NB_ITYPE_EXCEPTION : NB_ITYPE_INTERRUPT;
 }
 
-/* A trap with nothing retired before it, at @pc. */
+/* Report a trap at @pc without a retired instruction before it. */
 static void give_trap(struct encode *e, uint64_t pc)
 {
 	struct nb_ingress blk = { .iaddr = pc, .priv = e->blk.priv };
@@ -296,7 +296,7 @@ static void after_indirect(struct encode *e, const struct step *prev, const stru
 		give_trap(e, target);
 }
 
-/* @cur has retired and @next came after it: end the block where the flow says so. */
+/* Process @cur, which has retired and is followed by @next. End the block if @cur ends it. */
 static void step(struct encode *e, const struct step *prev, const struct step *cur, uint64_t next)
 {
 	uint64_t fall = cur->pc + 2 * cur->insn->len;
@@ -339,7 +339,7 @@ static void step(struct encode *e, const struct step *prev, const struct step *c
 	}
 }
 
-/* The list ends or has a gap: what came next is not known. */
+/* End the block at the end of the list or at a gap, where the next instruction is unknown. */
 static void last_step(struct encode *e, const struct step *cur)
 {
 	if (!cur->insn)
@@ -388,7 +388,9 @@ static int skip_line(struct list *l, int c)
 
 enum item { ITEM_PC, ITEM_GAP, ITEM_END, ITEM_BAD };
 
-/* Lines: "0x1234", "-" (trace off and on again), "# comment" or nothing. */
+/*
+ * Parse the next item. A line is "0x1234", "-" (stop and restart the trace), "# comment" or empty.
+ */
 static enum item next_item(struct list *l, uint64_t *pc, uint64_t *line)
 {
 	int c, digit, digits = 0;
@@ -709,7 +711,7 @@ static int set_option(struct encode *e, const struct encode_option *o, const cha
 	return special_option(e, o, arg);
 }
 
-/* Returns -1 to go on, else the exit status. */
+/* Return -1 to continue, otherwise the exit status. */
 static int parse(struct encode *e, int argc, char **argv)
 {
 	struct option longopts[NR_OPTIONS + 1] = { 0 };

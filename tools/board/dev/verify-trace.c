@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decode a trace and compare it with the truth on the way, with the code that
- * the truth file has: of a whole boot of Linux no ELF file has it all, since the
- * kernel patches itself, loads modules, and runs programs.
+ * Decode a trace and compare it with the truth at the same time. The code is read from the truth
+ * file, because no ELF files contain all code of a whole boot of Linux, where the kernel patches
+ * itself, loads modules and runs programs.
  *
- * The decoder gets instructions by their address, and nothing else of the truth. When code changes,
- * the new code replaces the old as soon as the comparison has passed the last block that ran the
- * old code.
+ * The truth provides the decoder only with the instructions at an address. When code changes, the
+ * new code replaces the old code as soon as the comparison has passed the last block that executed
+ * the old code.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,22 +18,25 @@
 #include "verify.h"
 
 #define LINE_BYTES	64
-#define READ_AHEAD	20000		/* blocks whose code is known before they are decoded */
-#define SEARCH_AHEAD	400000		/* ... where the decoder asks for more */
+#define READ_AHEAD	20000		/* blocks whose code is read before they are decoded */
+#define SEARCH_AHEAD	400000		/* blocks to read if the decoder requests unknown code */
 #define ERRORS_SHOWN	5
 
-/* 64 bytes of code, by half-words */
+/* 64 bytes of code, divided into half-words */
 struct line {
-	uint64_t	key;		/* see line_key(); 0 is free */
-	uint32_t	valid, asked;	/* half-words: known; asked for in vain */
+	uint64_t	key;		/* see line_key(); 0 means that the entry is free */
+	uint32_t	valid, asked;	/* bit maps of known and of missing half-words */
 	uint8_t		bytes[LINE_BYTES];
 };
 
-/* A block of the truth's dictionary; it has its code for itself, so that tells it from others. */
+/*
+ * A block of the truth's dictionary. Each block has its own copy of its code, so the pointer to the
+ * code identifies the block.
+ */
 struct seen {
 	const uint8_t	*code;
-	uint64_t	iaddr, last_use;	/* number of the last block that was this one */
-	uint32_t	len, epoch;		/* its code is what the lines have, in that epoch */
+	uint64_t	iaddr, last_use;	/* number of its last occurrence in the truth */
+	uint32_t	len, epoch;		/* the lines contain its code in this epoch */
 	bool		guest;
 };
 
@@ -43,14 +46,14 @@ struct code {
 	size_t		n, size;	/* a power of two */
 	struct seen	*seen;
 	size_t		n_seen, seen_size;	/* a power of two */
-	uint32_t	epoch;		/* counts changes of known code */
-	const uint8_t	*waiting;	/* code that has to wait... */
-	uint64_t	wait_until;	/* ... as long as this block is not compared */
-	bool		changed;	/* the image must forget what it decoded */
+	uint32_t	epoch;		/* incremented when known code changes */
+	const uint8_t	*waiting;	/* code that must wait ... */
+	uint64_t	wait_until;	/* ... until this block was compared */
+	bool		changed;	/* the image must drop decoded code */
 	bool		failed;
 };
 
-/* A guest and its host have their own code at the same addresses. */
+/* A guest and its host may have different code at the same address. */
 static uint64_t line_key(bool guest, uint64_t addr)
 {
 	return (addr / LINE_BYTES + 1) | (uint64_t)guest << 63;
@@ -88,7 +91,7 @@ static bool grow(struct code *c)
 	return true;
 }
 
-/* The line of @addr, made if it is not there; NULL without memory. */
+/* Return the line of @addr, which is created if necessary; NULL if memory is exhausted. */
 static struct line *line_of(struct code *c, bool guest, uint64_t addr)
 {
 	uint64_t key = line_key(guest, addr);
@@ -133,7 +136,7 @@ static bool grow_seen(struct code *c)
 	return true;
 }
 
-/* The entry of @b, made if it is not there; NULL without memory. */
+/* Return the entry of @b, which is created if necessary; NULL if memory is exhausted. */
 static struct seen *seen_of(struct code *c, const struct block *b)
 {
 	struct seen *s;
@@ -151,7 +154,7 @@ static struct seen *seen_of(struct code *c, const struct block *b)
 	return s;
 }
 
-/* The last block known that ran code at @addr */
+/* Return the number of the last known block that executed code at @addr */
 static uint64_t last_use(const struct code *c, bool guest, uint64_t addr)
 {
 	uint64_t last = 0;
@@ -167,8 +170,8 @@ static uint64_t last_use(const struct code *c, bool guest, uint64_t addr)
 }
 
 /*
- * Does the block's code differ from the known code there, while that code is still needed for
- * decoding?
+ * Return true if the code of the block differs from the known code at its address, and the known
+ * code is still needed for decoding.
  */
 static bool must_wait(struct code *c, const struct block *b)
 {
@@ -255,7 +258,7 @@ static int read_code(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, siz
 	addr &= ~1ULL;
 	if (!known(c, space, addr))
 		hart_read_ahead(c->hart, SEARCH_AHEAD);
-	/* a trace without Ownership messages does not say that it is a guest's */
+	/* A trace without Ownership messages does not distinguish guest from host */
 	if (!space && !known(c, false, addr))
 		space = known(c, true, addr);
 	while (n + 2 <= size && known(c, space, addr + n)) {
@@ -283,13 +286,13 @@ static void say_error(struct hart *h, const struct nt_item *it)
 	fprintf(stderr, "ntrace verify: %s\n", text);
 }
 
-/* The offsets behind which trace is missing, as the recording says, in ascending order */
+/* Offsets at which trace is missing according to the recording, in ascending order */
 struct losses {
 	uint64_t	*at;
 	size_t		n, passed;
 };
 
-/* False without memory, or if @f has something else than numbers that ascend. */
+/* Return false if memory is exhausted, or if @f contains anything but ascending numbers. */
 static bool losses_read(struct losses *l, FILE *f)
 {
 	unsigned long long at;
@@ -355,7 +358,10 @@ static void take_item(struct hart *h, const struct nt_item *it, struct losses *l
 	case NT_ITEM_SYNC:
 		if (!it->sync.restart)
 			return;
-		/* after a gap it may be any block; otherwise the encoder has started here */
+		/*
+		 * After a gap, the message may belong to any block; otherwise the encoder has
+		 * started here
+		 */
 		if (*gap) {
 			*gap = false;
 			return;
@@ -440,8 +446,8 @@ bool verify_trace(struct hart *h, const char *path, const char *lost, const stru
 	for (i = 0; ok && i < n_elf; i++)
 		ok = add_elf(&elfs, image, &config, elf[i]);
 	/*
-	 * the truth may have code that no ELF file has (the reset vector, the surroundings of a
-	 * jump table)
+	 * The truth may contain code that is in no ELF file (the reset vector, the surroundings of
+	 * a jump table)
 	 */
 	if (ok) {
 		nt_image_set_reader(image, &reader);

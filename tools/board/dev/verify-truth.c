@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compare the result of a decoder with the truth of one hart: see verify.h.
+ * Comparison of a decoder's result with the truth of one hart, see verify.h.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -36,7 +36,10 @@ static bool ring_push(struct ring *r, const struct block *b)
 	return true;
 }
 
-/* A trap with nothing retired before it ends the block that was read last, if it still waits. */
+/*
+ * A trap without a retired instruction before it ends the last block that was read, if nothing has
+ * ended this block.
+ */
 static void note_trap(struct hart *h, const struct nb_ingress *blk)
 {
 	struct block *last = h->ring.n ? block_at(&h->ring, h->ring.n - 1) : NULL;
@@ -46,7 +49,7 @@ static void note_trap(struct hart *h, const struct nb_ingress *blk)
 		last->itype = blk->itype;
 }
 
-/* One more traced block, to h->held; false at the end. */
+/* Read the next traced block to h->held. Return false at the end. */
 static bool fetch_block(struct hart *h)
 {
 	struct nb_truth_event ev;
@@ -61,7 +64,7 @@ static bool fetch_block(struct hart *h)
 			break;
 		case NB_TRUTH_SYNC:
 			h->pending_sync = true;
-			/* the program goes on elsewhere, and the flow starts anew */
+			/* The program continues at another address, and the flow restarts */
 			h->pending_start |= ev.sync == NB_SYNC_EXIT_RESET;
 			break;
 		case NB_TRUTH_STOP:
@@ -81,8 +84,9 @@ static bool fetch_block(struct hart *h)
 			if (ev.traced && !ev.blk.ninsn)
 				note_trap(h, &ev.blk);
 			/*
-			 * The block that lost a message may be in the message before it: one block
-			 * can fill HIST, which was sent, and I-CNT too, which was not.
+			 * The block that caused the loss of a message may be part of the previous
+			 * message, because one block can fill HIST, whose message was sent, and
+			 * I-CNT, whose message was lost.
 			 */
 			losing = h->losing;
 			h->losing = false;
@@ -114,7 +118,7 @@ static bool fetch_block(struct hart *h)
 	return false;
 }
 
-/* Put one more block into the ring; false at the end, or if the block must wait. */
+/* Add the next block to the ring. Return false at the end, or if the block must wait. */
 static bool read_block(struct hart *h, bool force)
 {
 	if (!h->holds && !fetch_block(h))
@@ -136,7 +140,7 @@ uint64_t hart_index(const struct hart *h)
 	return h->behind + h->at.index;
 }
 
-/* Make the block of @p readable; false after the end of the truth. */
+/* Read ahead to the block of @p. Return false if it is after the end of the truth. */
 static bool have(struct hart *h, const struct place *p)
 {
 	while (p->index >= h->ring.n)
@@ -151,8 +155,8 @@ static struct block *block_of(struct hart *h, const struct place *p)
 }
 
 /*
- * Does the trace restart at @p, which is readable, as often as the comparison has not passed yet? In a text,
- * several lines may report the same loss.
+ * Return true if the trace restarts at @p, whose block was read, and the comparison has not passed
+ * all restarts there. In a text, several lines may report the same loss.
  */
 static bool restarts(struct hart *h, const struct place *p)
 {
@@ -167,7 +171,7 @@ static uint64_t pc_of(struct hart *h, const struct place *p)
 	return p->insn ? p->pc : block_of(h, p)->iaddr;
 }
 
-/* Half-words of an instruction, 0 if the truth does not have them. */
+/* Return the size of an instruction in half-words, or 0 if the truth does not contain it. */
 static unsigned int insn_size(const struct block *b, uint32_t i)
 {
 	if (b->wide)
@@ -190,7 +194,7 @@ static bool step_insn(struct hart *h, struct place *p)
 	return true;
 }
 
-/* Forget the blocks before the place of the comparison, unless it may have to go back to them. */
+/* Drop the blocks before the current position, unless the comparison may have to return to them. */
 static void drop_behind(struct hart *h)
 {
 	struct ring *r = &h->ring;
@@ -230,7 +234,7 @@ static bool match_range(struct hart *h, struct place *p, const struct item *it)
 	return true;
 }
 
-/* Does the truth continue at @p with @it? If so, @p is moved past it. */
+/* Return true if the truth at @p matches @it, and move @p past it. */
 static bool match(struct hart *h, struct place *p, const struct item *it)
 {
 	if (it->kind == ITEM_RANGE)
@@ -245,7 +249,7 @@ static bool match(struct hart *h, struct place *p, const struct item *it)
 	return true;
 }
 
-/* ---- What else a trace says of a range ---- */
+/* ---- Details of a range ---- */
 
 static bool ends_as(uint8_t itype, const struct item *it)
 {
@@ -258,17 +262,20 @@ static bool ends_as(uint8_t itype, const struct item *it)
 		[NB_ITYPE_OTHER_INDIRECT] = NT_END_INDIRECT_JUMP, [NB_ITYPE_OTHER_DIRECT] = NT_END_JUMP,
 	};
 
-	/* a synchronising message may come between the last instruction and its trap */
+	/* A synchronising message may be between the last instruction and its trap */
 	if (itype == NB_ITYPE_EXCEPTION)
 		return it->how == NT_END_TRAP || it->how == NT_END_EXCEPTION || it->how == NT_END_LINEAR;
 	if (itype == NB_ITYPE_INTERRUPT)
 		return it->how == NT_END_TRAP || it->how == NT_END_INTERRUPT || it->how == NT_END_LINEAR;
-	/* nothing in BTM says of a branch to the next instruction whether it was taken */
+	/* BTM does not report whether a branch to the next instruction was taken */
 	return it->how == ends[itype & 15] &&
 	       (it->how != NT_END_BRANCH || it->to_next || it->taken == (itype == NB_ITYPE_TAKEN));
 }
 
-/* How a range ended, if it goes to the end of a block of the truth. @p is the place after it. */
+/*
+ * Return true if the range ended in another way than the truth's block, if it reaches the end of
+ * that block. @p is the position after the range.
+ */
 static bool end_differs(struct hart *h, const struct place *p, const struct item *it)
 {
 	struct place next = *p;
@@ -279,10 +286,13 @@ static bool end_differs(struct hart *h, const struct place *p, const struct item
 		return it->how != NT_END_LINEAR;
 	if (!p->index)
 		return false;
-	/* a trap is noted when what comes after it is read */
+	/* A trap is recorded only when the following block is read */
 	goes_on = have(h, &next) && !block_of(h, &next)->start;
 	itype = block_at(&h->ring, p->index - 1)->itype;
-	/* of a trap, and of a jump's or branch's last instruction, a stop takes its place */
+	/*
+	 * A range that ends at a stop may lack a trap, but not a jump or branch, because it would end before
+	 * that instruction
+	 */
 	if (!goes_on && it->how == NT_END_LINEAR)
 		return itype != NB_ITYPE_NONE && itype != NB_ITYPE_EXCEPTION &&
 		       itype != NB_ITYPE_INTERRUPT;
@@ -290,8 +300,9 @@ static bool end_differs(struct hart *h, const struct place *p, const struct item
 }
 
 /*
- * Is @scontext written soon after @p? Ownership has no I-CNT: of the instructions that the next message
- * reports, which HIST may lead through some tens of blocks, some ran before the write.
+ * Return true if @scontext is written soon after @p. Ownership has no I-CNT, so some of the
+ * instructions that the next message reports may have executed before the write. HIST in that
+ * message may span some tens of blocks.
  */
 static bool context_comes(struct hart *h, const struct place *p, uint64_t scontext)
 {
@@ -305,8 +316,8 @@ static bool context_comes(struct hart *h, const struct place *p, uint64_t sconte
 }
 
 /*
- * NULL, or the part of @it that differs from the truth; @p is the place after it, @first the block
- * it began in
+ * Return NULL, or the detail of @it that differs from the truth. @p is the position after @it,
+ * @first is the block in which it began.
  */
 static const char *detail_differs(struct hart *h, const struct place *p, const struct block *first,
 				  const struct item *it)
@@ -328,7 +339,7 @@ static uint64_t insns_left_in_block(struct hart *h)
 	return block_of(h, &h->at)->ninsn - h->at.insn;
 }
 
-/* Move past the block; returns how many of its instructions were not compared. */
+/* Move past the block. Return the number of its instructions that were not compared. */
 static uint64_t skip_block(struct hart *h)
 {
 	uint64_t n = insns_left_in_block(h);
@@ -375,8 +386,9 @@ static void differ_at(struct hart *h, const struct item *it)
 }
 
 /*
- * Where the encoder lost trace, the decode stops short. It must continue exactly where the encoder did.
- * @n is what the truth has in between; the comparison stands at that restart, if there is one.
+ * Skip to the next restart. If the encoder lost trace, decoding stops early and must continue
+ * exactly where the encoder restarted. @n returns the number of skipped instructions of the truth.
+ * The new position is the restart, if there is one.
  */
 static bool skip_lost_session(struct hart *h, uint64_t *n)
 {
@@ -397,7 +409,7 @@ static uint64_t item_insns(const struct item *it)
 	return it->kind == ITEM_RANGE ? it->ninsn : it->kind == ITEM_PC;
 }
 
-/* A restart is used up: a loss right after it leads to the next one. */
+/* Mark a restart as compared, so that a loss directly after it leads to the next restart. */
 static void use_restart(struct hart *h)
 {
 	uint64_t block = hart_index(h);
@@ -407,7 +419,7 @@ static void use_restart(struct hart *h)
 	h->used_of = block;
 }
 
-/* The comparison stands where @it ends. */
+/* Accept @it, at whose end the current position is. */
 static void accept(struct hart *h, const struct item *it)
 {
 	h->compared += item_insns(it);
@@ -431,8 +443,8 @@ static void judge_details(struct hart *h, const struct block *first, const struc
 }
 
 /*
- * Does the truth continue with @it where the comparison stands? If so, it then stands behind it, and
- * hart::differs tells whether a detail is another one.
+ * Return true if the truth matches @it at the current position, and move behind it. hart::differs
+ * is set if a detail differs.
  */
 static bool match_here(struct hart *h, const struct item *it)
 {
@@ -456,10 +468,13 @@ static void compare(struct hart *h, const struct item *it)
 		return;
 	}
 	h->at = before;
-	/* a restart whose own Ownership message was lost traced nothing: if code follows, that differs */
+	/*
+	 * A restart whose own Ownership message was lost has traced nothing. If code follows, its comparison
+	 * fails.
+	 */
 	if (it->kind == ITEM_START && !have(h, &h->at) && !truth_is_bad(h))
 		return;
-	differ_at(h, it);	/* reported only if it is one */
+	differ_at(h, it);	/* not reported if the match below succeeds */
 	if (!skip_lost_session(h, &n)) {
 		h->missing += n;
 		return;
@@ -477,13 +492,15 @@ static void compare(struct hart *h, const struct item *it)
 }
 
 /*
- * ---- Gaps that the decode declares: it goes on at some synchronising message ----
+ * ---- Gaps that the decoder reports ----
  *
- * In a loop, what comes after a gap fits many places, and only what comes much later tells which one is
- * right. So the first one that fits is tried, and left for the next one that fits if it turns out to be wrong.
+ * After a gap, decoding continues at an unknown synchronising message. In a loop, the code after a
+ * gap matches many positions of the truth, and only much later code shows which position is right.
+ * So the first position that matches is tried, and the next one replaces it if it proves to be
+ * wrong.
  */
 
-/* Compare the next item at a place that is tried; false if it does not fit there. */
+/* Compare the next item at a position that is tried. Return false if it does not match. */
 static bool step(struct hart *h, const struct item *it)
 {
 	if (!match_here(h, it))
@@ -515,7 +532,7 @@ static void go_back(struct hart *h, const struct tried *t)
 	h->after_gap.skipped = t->skipped;
 }
 
-/* Do all items since the gap fit where the comparison stands? If so, it then stands behind them. */
+/* Return true if all items since the gap match at the current position, and move behind them. */
 static bool fits(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;
@@ -534,7 +551,7 @@ static bool fits(struct hart *h)
 	return true;
 }
 
-/* Find the first place from here on at which all items since the gap fit. */
+/* Find the first position, starting at the current one, at which all items since the gap match. */
 static bool find_place(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;
@@ -542,7 +559,7 @@ static bool find_place(struct hart *h)
 	while ((!g->placed || h->at.index < g->first.at.index + SEARCH) && have(h, &h->at)) {
 		bool here = !h->at.insn && block_of(h, &h->at)->sync;
 
-		/* the gap may be empty: the decode then goes on where it was */
+		/* The gap may be empty, and decoding continues where it stopped */
 		if ((here || !g->skipped) && fits(h))
 			return true;
 		g->skipped += skip_block(h);
@@ -550,7 +567,7 @@ static bool find_place(struct hart *h)
 	return false;
 }
 
-/* The place is right, as far as can be told. */
+/* Accept the position after the gap, which is as certain as possible. */
 static void leave_gap(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;
@@ -576,14 +593,17 @@ static void place_first(struct hart *h)
 		return;
 	}
 	if (g->why)
-		h->differs = true;	/* and why, was noted */
+		h->differs = true;	/* hart::difference is already set */
 	else
 		differ(h, "after a gap decoded 0x%llx, where no synchronising message was",
 		       (unsigned long long)g->item[0].start);
 	leave_gap(h);
 }
 
-/* The last item does not fit: if no other place fits, it is what differs. */
+/*
+ * Try the next position, because the last item does not match. If no other position matches, this
+ * item is the difference.
+ */
 static void place_next(struct hart *h)
 {
 	struct after_gap *g = &h->after_gap;
@@ -601,7 +621,7 @@ static void place_next(struct hart *h)
 	}
 }
 
-/* Nothing more will tell where the decode went on. */
+/* Decide the position after a gap, because no more items help to find it. */
 static void settle(struct hart *h)
 {
 	if (h->after_gap.n && !h->after_gap.placed)
@@ -649,13 +669,13 @@ bool hart_ends_silently(struct hart *h)
 	return h->silent;
 }
 
-/* Where the recording tells of a loss, whole sessions may be missing before the restart @it. */
+/* If the recording reports a loss, whole sessions may be missing before the restart @it. */
 static void may_skip_sessions(struct hart *h, const struct item *it)
 {
 	if (it->kind != ITEM_START && it->kind != ITEM_GAP)
 		return;
 	if (h->may_skip && it->kind == ITEM_START) {
-		/* the place after an earlier gap may not be sure yet */
+		/* The position after an earlier gap may not be certain */
 		settle(h);
 		h->after_gap.may_be_none = !h->gap;
 		h->gap = true;
@@ -672,7 +692,7 @@ void hart_take(struct hart *h, const struct item *it)
 		settle(h);
 		h->gap = true;
 	} else if (it->kind == ITEM_LOST) {
-		/* what comes after the loss does not follow what came before it */
+		/* The code after the loss does not follow the code before it */
 		settle(h);
 		h->gaps += !h->told;
 		h->told = true;
@@ -684,8 +704,8 @@ void hart_take(struct hart *h, const struct item *it)
 }
 
 /*
- * "Error Message will be the last message in trace stream" (chapter "Error
- * Message"): nothing came after a declared loss, so all of the rest is in it.
+ * "Error Message will be the last message in trace stream" (chapter "Error Message"). Nothing
+ * follows a reported loss, so the rest of the truth belongs to it.
  */
 static void end_in_gap(struct hart *h)
 {
@@ -705,7 +725,7 @@ void hart_finish(struct hart *h)
 		end_in_gap(h);
 	while (have(h, &h->at)) {
 		declared = skip_lost_session(h, &n);
-		/* what was lost at the end of the run: the truth ends there too */
+		/* Trace was lost at the end of the run, where the truth also ends */
 		declared |= h->told && !have(h, &h->at);
 		if (declared && n)
 			h->gaps += !h->told;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace verify: check that a decoder's result is what ran. It compares with the truth files that
- * the board wrote: either PCs or ranges that a decoder printed, or a trace, which is decoded here.
+ * ntrace verify checks a decoder's result against the truth files in which the board records the
+ * executed code. The result is either a list of PCs or ranges that a decoder printed, or a trace,
+ * which is decoded here.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -20,9 +21,9 @@
 
 struct verify {
 	struct hart	*hart[HARTS_MAX];
-	unsigned int	order[HARTS_MAX];	/* in which they were given */
+	unsigned int	order[HARTS_MAX];	/* hart numbers in the order of the options */
 	const char	*trace[HARTS_MAX];
-	const char	*lost[HARTS_MAX];	/* of each trace: NULL, or the file with the places where it has losses */
+	const char	*lost[HARTS_MAX];	/* for each trace: file with the offsets of its losses, or NULL */
 	char		*elf[ELF_MAX];
 	struct options	options;
 	unsigned int	default_cpu, n_harts, n_traces, n_elf;
@@ -52,7 +53,7 @@ static bool number(char **s, int base, uint64_t *value)
 	return true;
 }
 
-/* "[003] " or "3 " before something else */
+/* Parse the CPU "[003] " or "3 " before other text */
 static char *get_cpu(char *s, unsigned int *cpu)
 {
 	bool bracket = *s == '[';
@@ -70,7 +71,7 @@ static char *get_cpu(char *s, unsigned int *cpu)
 	return p;
 }
 
-/* "=123 " or ">123 ": when, as `ntrace decode --timestamp` has it */
+/* Skip the time "=123 " or ">123 " that `ntrace decode --timestamp` prints */
 static char *skip_time(char *s)
 {
 	uint64_t value;
@@ -104,9 +105,9 @@ static bool pc_or_range(char *s, struct item *it)
 }
 
 /*
- * 1: @it is filled in, 0: nothing on this line, -1: not understood. What a
- * decoder notes beside the flow ("context ...") is passed over: a line of the
- * flow that was passed over by mistake would be missing from the comparison.
+ * Parse a line. Return 1 if @it was filled in, 0 if the line has no item, and -1 if the line is not
+ * valid. Skip additional lines of a decoder ("context ..."). A line of the flow that was skipped by
+ * mistake would be detected, because the comparison would report it as missing.
  */
 static int parse_line(struct verify *v, char *s, struct item *it)
 {

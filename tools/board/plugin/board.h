@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The emulated N-Trace board: a QEMU plugin around the model of the trace
- * hardware (../model).
+ * The emulated N-Trace board is a QEMU plugin that contains the model of the
+ * trace hardware (../model).
  *
- *	stream.c	what a hart retires, as blocks for its encoder and the truth
- *	mmio.c		registers, as memory that is not there
+ *	stream.c	retired instructions of a hart, as blocks for its encoder
+ *			and the truth
+ *	mmio.c		registers, by emulating accesses to unused addresses
+ *	cache.c		caches that are not coherent with the sinks' memory
  *	csr.c		scontext and hcontext
- *	power.c		harts that are switched off
- *	topology.c	components, and what is connected to what
- *	memory.c	what sinks write
- *	claim.c		one hart has the components for itself
+ *	power.c		harts and components without power
+ *	topology.c	components and their connections
+ *	memory.c	data that sinks write
+ *	claim.c		exclusive access of a hart to the components
  *	guest.c		registers and memory of the guest
- *	run.c		messages, counts, the end of the run
+ *	run.c		messages, counts and end of the run
  *	options.c	options of the plugin
  *	main.c		installation
  *
- * Who may touch what: a hart's stream and its encoder belong to the thread of
- * that hart while it is in a callback (hart_enter() .. hart_leave()). An access
- * to a register stops all harts at such a place (board_claim()), so that a
- * store by one hart to the encoder of another one, idle or not, has its whole
- * effect before the next instruction.
+ * Locking: the thread of a hart owns the hart's stream and encoder while it is
+ * in a callback (hart_enter() .. hart_leave()). An access to a register stops
+ * all harts outside of callbacks (board_claim()), so that a store by one hart to
+ * the encoder of another hart, idle or not, takes full effect before the next
+ * instruction.
  */
 #ifndef NTRACE_BOARD_BOARD_H
 #define NTRACE_BOARD_BOARD_H
@@ -44,51 +46,51 @@
 #define MSTATUS_MPV	(1ULL << 39)
 #define HSTATUS_SPV	(1ULL << 7)
 
-/* Instructions that the board must know by more than their class */
+/* Opcodes of instructions that the board handles individually */
 #define WFI			0x10500073U
 #define MRET			0x30200073U
 
-/* What each TB reads inline; in QEMU's scoreboard */
+/* Values in QEMU's scoreboard that each TB reads or writes inline */
 struct board_score {
-	uint64_t	gate;		/* not 0: call stream_tb_exec() */
-	uint64_t	reached;	/* the last instruction of the TB was begun */
+	uint64_t	gate;		/* GATE_*; if not 0, call stream_tb_exec() */
+	uint64_t	reached;	/* set when the last instruction of the TB starts */
 };
-#define GATE_STREAM	(1U << 0)	/* encoder or truth want blocks */
-#define GATE_MMIO	(1U << 1)	/* a register access is under way */
-#define GATE_STALL	(1U << 2)	/* the encoder wants the hart to stand still */
+#define GATE_STREAM	(1U << 0)	/* the encoder or the truth needs blocks */
+#define GATE_MMIO	(1U << 1)	/* a register access is in progress */
+#define GATE_STALL	(1U << 2)	/* the encoder stalls the hart */
 
 /*
- * A translated block; lives until QEMU throws all translations away. Two of them
- * are a cache line: reading them is most of what tracing a block costs.
+ * A translated block, which exists until QEMU drops all translations. Two of them fit into a cache line,
+ * because reading them is the main cost of tracing a block.
  */
 struct tb_info {
-	uint64_t	pc0;		/* where it was translated */
+	uint64_t	pc0;		/* address of the translation */
 	const struct tb_code *code;
-	int32_t		target;		/* of a branch or direct jump, from the start of the TB */
+	int32_t		target;		/* target of a branch or direct jump, from the start of the TB */
 	uint16_t	half_words;
 	uint16_t	ninsn;
 	uint8_t		kind;		/* enum nb_insn_kind of the last instruction */
-	uint8_t		itype;		/* as the last instruction's class says: a branch is taken */
-	uint8_t		itype_fall;	/* if it goes on after the TB */
+	uint8_t		itype;		/* itype of the last instruction if a branch is taken */
+	uint8_t		itype_fall;	/* itype if the hart continues after the TB */
 	uint8_t		last;		/* half-words of the last instruction */
-	uint8_t		sets;		/* of the last instruction, see struct nb_insn */
-	uint8_t		first_uses;	/* one instruction that is an indirect jump: its .uses */
+	uint8_t		sets;		/* .sets of the last instruction, see struct nb_insn */
+	uint8_t		first_uses;	/* .uses of an indirect jump that is the only instruction */
 	bool		sijump;
-	bool		exact;		/* runs only at pc0: kernel half of the address space */
+	bool		exact;		/* runs only at pc0, in the kernel half of the address space */
 } __attribute__((aligned(32)));
 
-/* Fields of a block that are rarely read */
+/* Fields of a block that are read rarely */
 struct tb_code {
-	uint32_t	hash;		/* of the code */
+	uint32_t	hash;		/* hash of the code */
 	const uint8_t	*bytes;
-	uint64_t	wide[];		/* bit for each instruction: has 32 bits */
+	uint64_t	wide[];		/* one bit per instruction, set if it has 32 bits */
 };
 #define TB_MAX_INSNS	1024
 
 enum mmio_state {
 	MMIO_NONE,
-	MMIO_FAULTED,	/* the trap is taken, the next TB is the trap handler's first */
-	MMIO_RETURN,	/* the next TB is the mret that leaves it */
+	MMIO_FAULTED,	/* the trap was taken, and the next TB is the first of the trap handler */
+	MMIO_RETURN,	/* the next TB is the mret that leaves the handler */
 };
 
 struct mmio_access {
@@ -103,49 +105,49 @@ struct mmio_access {
 struct hart_stats {
 	uint64_t	retired, tbs, partial, exceptions, interrupts, pc_reads, edges, mmio, power_losses;
 	uint64_t	resets;
-	uint64_t	stalls;		/* times that its encoder had no room, and it stood still */
+	uint64_t	stalls;		/* number of times that its encoder stalled it */
 };
 
 enum board_reg {
 	REG_SP = 2, REG_TP = 4, REG_PC = 32, REG_PRIV, REG_MCAUSE, REG_MEPC, REG_MTVAL, REG_MTVEC, REG_SCAUSE,
 	REG_SATP, REG_MSTATUS, REG_TIME, REG_MINSTRET,
-	/* not each hart has these, and they read 0 then */
+	/* optional registers, which read as 0 if the hart lacks them */
 	REG_OPTIONAL, REG_HSTATUS = REG_OPTIONAL, REG_HTIMEDELTA, REG_VSATP, REG_HGATP, REG_MSTATEEN0, REG_HSTATEEN0,
 	REG_MAX,
 };
 
 struct hart {
-	/* of the hart's thread in a callback */
+	/* Used by the hart's thread in a callback */
 	volatile uint32_t busy;
 	struct board_score *score;
-	const struct tb_info *cur;	/* begun, and how it ended is not known yet */
-	struct nb_encoder *counting;	/* te's, if nothing else needs blocks */
-	uint64_t	base;		/* where cur runs */
-	uint64_t	expect;		/* next pc after a trap or such, if have_expect */
+	const struct tb_info *cur;	/* TB that was entered; its end is unknown */
+	struct nb_encoder *counting;	/* encoder of te if nothing else needs blocks */
+	uint64_t	base;		/* address at which cur runs */
+	uint64_t	expect;		/* next pc after a trap or register access, if have_expect */
 	bool		have_expect;
 	bool		have_priv;
-	bool		quick;		/* only cur, have_priv and counting matter */
+	bool		quick;		/* only cur, have_priv and counting are used */
 	uint8_t		priv;
-	uint8_t		sets;		/* register that the last instruction loaded with a constant */
-	enum mmio_state	mmio;		/* of mmio.c */
+	uint8_t		sets;		/* register to which the last instruction loaded a constant */
+	enum mmio_state	mmio;		/* state of mmio.c */
 	struct mmio_access access;
 	uint64_t	mret_vec, mret;	/* an mret near the trap handler at mret_vec */
 	uint64_t	scontext, hcontext;
-	atomic_bool	off;		/* waits in machine mode, see power.c */
+	atomic_bool	off;		/* the hart waits in machine mode, see power.c */
 	struct hart_stats stats;
-	struct nb_te	*te;		/* NULL: a hart without encoder */
+	struct nb_te	*te;		/* NULL if the hart has no encoder */
 	struct nb_truth_writer *truth;
 	uint64_t	truth_time_at;
-	struct tb_info	kept;		/* cur, when its memory is given up */
+	struct tb_info	kept;		/* copy of cur after its memory was freed */
 	uint64_t	kept_code[(sizeof(struct tb_code) + TB_MAX_INSNS / 8 + 4 * TB_MAX_INSNS) / 8];
 	unsigned int	index;
-	/* equality with QEMU's own count */
+	/* Comparison with QEMU's instruction count */
 	uint64_t	minstret_next, minstret_last, retired_last, minstret_checks, minstret_diffs;
 	uint64_t	interrupts_last;
-	uint64_t	uncounted;	/* since then: counted by QEMU, and not executed */
-	/* at most board.pace instructions in a millisecond */
+	uint64_t	uncounted;	/* counted by QEMU since the last check, but not executed */
+	/* Limit of board.pace instructions per millisecond */
 	uint64_t	pace_retired, pace_ns;
-	uint64_t	stall_since;	/* ms; 0: it does not stand still */
+	uint64_t	stall_since;	/* in ms; 0 if the hart is not stalled */
 } __attribute__((aligned(64)));
 
 enum dev_kind {
@@ -154,18 +156,18 @@ enum dev_kind {
 	DEV_KINDS,
 };
 
-/* What memory a RAM sink has, if the list of components says so */
+/* Memory of a RAM sink, if the list of components specifies it */
 enum ram_mode { MODE_UNSAID, MODE_SMEM, MODE_SRAM, MODE_BOTH };
 
 #define BOARD_MAX_OUTS	2
 
-/* An output of a component, and what it leads to */
+/* An output of a component and the connected component */
 struct board_out {
 	char		to[16];
-	struct board_dev *dev;	/* what @to names */
+	struct board_dev *dev;	/* component named @to */
 	nb_out_fn	next;
 	void		*opaque;
-	/* of the last component on the way that several harts share */
+	/* lock of the last component on the path that several harts share */
 	pthread_mutex_t	*lock;
 };
 
@@ -174,7 +176,7 @@ struct board_dev {
 	char		name[16];
 	struct board_out out[BOARD_MAX_OUTS];
 	unsigned int	n_outs;
-	/* an encoder with two outputs: the message that one of them has not taken yet */
+	/* For an encoder with two outputs: message that one of them has not accepted */
 	uint8_t		forked[256];
 	uint8_t		forked_len, forked_taken;
 	uint64_t	addr;
@@ -188,28 +190,28 @@ struct board_dev {
 		struct nb_cs_funnel *csfunnel;
 		struct nb_tmc	*tmc;
 		struct nb_sf_funnel *sf_funnel;
-		struct nb_dev	*power;	/* the controller, see power.c */
+		struct nb_dev	*power;	/* the power controller, see power.c */
 	};
-	unsigned int	domain;		/* of the power controller, from 1 on; 0: always on */
-	unsigned int	clock, sram, align, burst; /* as the list of components says; 0: it does not */
+	unsigned int	domain;		/* domain of the power controller, from 1; 0: always on */
+	unsigned int	clock, sram, align, burst; /* from the list of components; 0: unspecified */
 	enum ram_mode	mode;
-	uint64_t	loads, stores;	/* of its registers */
-	struct nb_formatter *formatter;	/* ETR: of a boot trace */
-	/* RAM sink: bytes on their way to memory */
+	uint64_t	loads, stores;	/* number of register accesses */
+	struct nb_formatter *formatter;	/* formatter of an ETR in a boot trace */
+	/* Bytes of a RAM sink that are not yet written to memory */
 	uint8_t		*stage;
 	uint64_t	stage_addr;
 	size_t		stage_len;
-	uint64_t	ram_page;	/* the last page that was found to be memory */
+	uint64_t	ram_page;	/* last page that was found to be memory */
 	uint64_t	bus_errors, interrupts;
-	unsigned int	irq;		/* number at the APLIC, 0: none */
+	unsigned int	irq;		/* interrupt number at the APLIC, 0: none */
 	atomic_bool	irq_due;
-	FILE		*boot_trace;	/* where its messages go instead, from reset on */
-	/* a component that several harts send to */
+	FILE		*boot_trace;	/* file that receives the messages instead, from reset */
+	/* Lock of a component to which several harts send */
 	pthread_mutex_t	*lock;
 };
 
-#define CLAIM_HELD	(1U << 0)	/* a hart has the components for itself */
-#define CLAIM_IRQ	(1U << 1)	/* an interrupt is to be raised */
+#define CLAIM_HELD	(1U << 0)	/* a hart has exclusive access to the components */
+#define CLAIM_IRQ	(1U << 1)	/* an interrupt must be raised */
 
 struct board {
 	unsigned int	n_harts, n_devs;
@@ -222,20 +224,20 @@ struct board {
 	bool		icount;
 	pthread_mutex_t	claim_lock;
 	bool		exiting;
-	bool		incomplete;	/* a file of the run lacks something */
+	bool		incomplete;	/* an output file of the run is not complete */
 	bool		has_hcontext, has_scontext;
-	bool		strict_access;	/* an access that is not of one aligned register faults */
-	bool		incoherent;	/* harts have to invalidate what sinks write */
-	uint64_t	cached_from;	/* memory whose caches a reset drops */
-	uint64_t	cached_size;	/* bytes, 0: none */
+	bool		strict_access;	/* any access except to one aligned register faults */
+	bool		incoherent;	/* harts must invalidate their caches to see what sinks wrote */
+	uint64_t	cached_from;	/* start of the memory whose cache lines a reset drops */
+	uint64_t	cached_size;	/* size of that memory in bytes, 0: none */
 	bool		deep_idle;	/* harts and trace components may lose their power */
-	bool		debugger;	/* a debugger's session runs from reset on */
+	bool		debugger;	/* a debugger's session runs from reset */
 	bool		reset_lost;	/* trace components have no power during a reset */
-	uint32_t	check_minstret;	/* window in instructions, 0: off */
-	uint64_t	limit;		/* instructions after which the run ends, 0: none */
-	uint32_t	stall_limit;	/* ms that a hart may stand still before the run ends */
-	uint32_t	bus_ratio;	/* ticks of the bus clock in one of the time CSR */
-	uint32_t	pace;		/* instructions of a hart in a millisecond, 0: what it can */
+	uint32_t	check_minstret;	/* interval in instructions, 0: off */
+	uint64_t	limit;		/* number of instructions after which the run ends, 0: none */
+	uint32_t	stall_limit;	/* time in ms that a hart may stall before the run ends */
+	uint32_t	bus_ratio;	/* bus clock ticks per tick of the time CSR */
+	uint32_t	pace;		/* maximum instructions of a hart per millisecond, 0: no limit */
 	struct nb_te_caps te_caps;
 	struct nb_ram_caps ram_caps;
 	struct nb_funnel_caps funnel_caps;
@@ -325,13 +327,13 @@ void board_wait_claim(struct hart *h);
 void board_claim(struct hart *self);
 void board_release(struct hart *self);
 
-/* Returns false if hart_wait() has to be called before anything else is done. */
+/* Return false if the caller must call hart_wait() before it does anything else. */
 static inline __attribute__((warn_unused_result)) bool hart_enter(struct hart *h)
 {
 	h->busy = 1;
 	/*
-	 * No fence: board_claim() has the kernel fence all threads (membarrier)
-	 * between setting claimed and reading busy.
+	 * No fence is needed, because board_claim() lets the kernel fence all threads (membarrier) between
+	 * setting claimed and reading busy.
 	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	return !atomic_load_explicit(&board.claimed, memory_order_relaxed);
@@ -343,7 +345,7 @@ static inline void hart_wait(struct hart *h)
 		board_wait_claim(h);
 }
 
-/* When it returns, no other hart has the components. */
+/* Enter the hart, and wait until no other hart has claimed the components. */
 static inline void hart_enter_wait(struct hart *h)
 {
 	if (!hart_enter(h))

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Memory that is not coherent, with incoherent=on. What a sink writes is in memory, but harts go
- * on seeing what they have in their caches, which is the guest's memory here, until they
- * invalidate the line (Zicbom: cbo.inval, cbo.flush). Then the line is what the sink has made of
- * it, and what the hart wrote there meanwhile is lost. A line is never evicted by itself.
+ * Caches, with two options.
  *
- * And memory whose caches a reset drops, from cached-from on: what a hart wrote there is in memory
- * when it has cleaned the line (cbo.clean, cbo.flush); what sinks write is there at once. Where both
- * are on, a line that a sink has written counts as one that no hart has written to since.
+ * With incoherent=on, caches are not coherent with the memory that sinks write. Harts continue to
+ * see the data in their caches, which is the guest's memory here, until they invalidate the line
+ * with cbo.inval or cbo.flush (Zicbom). The line then has the data of the sink, and data that the
+ * hart has written there since is lost. A line is never evicted.
+ *
+ * With cached-size=BYTES, a reset drops the cache lines of the memory that starts at cached-from.
+ * Data that a hart wrote there is in memory only after the hart has cleaned the line (cbo.clean,
+ * cbo.flush); data of sinks is in memory at once. With both options, a line that a sink has
+ * written is treated as not modified by any hart since.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +27,18 @@
 #define CBO_CLEAN	1
 #define CBO_FLUSH	2
 
-/* A page as the sinks see it: those lines that they wrote and that no hart has invalidated since */
+/*
+ * Data of a page in memory, with the lines that sinks wrote and that no hart has invalidated since
+ */
 struct shadow {
 	struct shadow	*next;
 	uint64_t	page;
-	uint64_t	lines;		/* bit n: line n */
+	uint64_t	lines;		/* bit n is set for line n */
 	uint8_t		bytes[PAGE];
 };
 
 static struct shadow *shadows[BUCKETS];
-/* board.cached_size bytes as they are in memory, behind all caches */
+/* Copy of the board.cached_size bytes in memory, behind all caches */
 static uint8_t *kept;
 static unsigned int resets;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,7 +67,10 @@ static struct shadow *make(uint64_t page)
 	return s;
 }
 
-/* Bytes @from up to @to of a page are written: lines that are not there begin as memory is. */
+/*
+ * Prepare lines for a write to bytes @from to @to of a page. Lines that are not in the shadow are
+ * read from memory.
+ */
 static bool fill(struct shadow *s, unsigned int from, unsigned int to)
 {
 	for (unsigned int n = from / LINE; n <= (to - 1) / LINE; n++) {
@@ -75,7 +83,7 @@ static bool fill(struct shadow *s, unsigned int from, unsigned int to)
 	return true;
 }
 
-/* Where memory behind the caches has @addr, or NULL */
+/* Return the address in @kept that corresponds to @addr, or NULL */
 static uint8_t *kept_at(uint64_t addr, size_t len)
 {
 	uint64_t at = addr - board.cached_from;
@@ -85,7 +93,7 @@ static uint8_t *kept_at(uint64_t addr, size_t len)
 	return kept + at;
 }
 
-/* A sink writes. Returns false where there is no memory. */
+/* Write data of a sink to the shadow. Return false if the address is not in memory. */
 static bool shadow_write(uint64_t addr, const uint8_t *bytes, size_t len)
 {
 	bool good = true;
@@ -103,7 +111,7 @@ static bool shadow_write(uint64_t addr, const uint8_t *bytes, size_t len)
 	return good;
 }
 
-/* A sink writes. Returns false where there is no memory. */
+/* Write data of a sink. Return false if the address is not in memory. */
 bool cache_write(uint64_t addr, const uint8_t *bytes, size_t len)
 {
 	uint8_t *to = kept_at(addr, len);
@@ -117,7 +125,7 @@ bool cache_write(uint64_t addr, const uint8_t *bytes, size_t len)
 	return good;
 }
 
-/* A hart cleans, flushes or invalidates (CBO_*) the line that has @addr. */
+/* Perform a clean, flush or invalidate (CBO_*) of a hart on the line that contains @addr. */
 static void line(uint64_t addr, unsigned int what)
 {
 	uint64_t start = addr - addr % LINE;
@@ -128,7 +136,10 @@ static void line(uint64_t addr, unsigned int what)
 	pthread_mutex_lock(&lock);
 	s = find(addr / PAGE);
 	if (s && s->lines >> n & 1) {
-		/* A hart that cleans a line which a sink has written has not written to it */
+		/*
+		 * CBO_CLEAN writes nothing back, because the hart has not modified a line that a
+		 * sink has written
+		 */
 		if (what != CBO_CLEAN) {
 			s->lines &= ~(1ULL << n);
 			board_mem_write(start, s->bytes + n * LINE, LINE);
@@ -141,7 +152,7 @@ static void line(uint64_t addr, unsigned int what)
 	pthread_mutex_unlock(&lock);
 }
 
-/* @opaque: imm and rs1 of the instruction, as cache_instrument() has them */
+/* Execute an instruction whose imm and rs1 are in @opaque, as set by cache_instrument() */
 static void cache_exec(unsigned int vcpu, void *opaque)
 {
 	uintptr_t operands = (uintptr_t)opaque, rs1 = operands & 31;
@@ -153,7 +164,7 @@ static void cache_exec(unsigned int vcpu, void *opaque)
 }
 
 /**
- * cache_reset() - a hart is at the reset vector; the first one there finds the caches empty
+ * cache_reset() - drop the caches when the first hart is at the reset vector
  * @vcpu: the hart
  * @opaque: not used
  */
@@ -185,8 +196,8 @@ void cache_reset(unsigned int vcpu, void *opaque)
 }
 
 /**
- * cache_instrument() - have @insn do what it does to the caches, if it is an instruction for them
- * @insn: of a block that is being translated
+ * cache_instrument() - emulate the effect of @insn on the caches if it is a cache instruction
+ * @insn: instruction of a block that is being translated
  * @opcode: its bytes
  */
 void cache_instrument(struct qemu_plugin_insn *insn, uint32_t opcode)

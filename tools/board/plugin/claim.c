@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The claim of all harts: a hart that accesses a trace component has all of them for itself,
- * while the others stand still between two blocks. board.h says who may touch what.
+ * Claim of all harts. A hart that accesses a trace component has exclusive access to all
+ * components, while the other harts pause between two blocks. See board.h for the rules of access.
  */
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -26,8 +26,9 @@ void board_claim_init(void)
 }
 
 /*
- * Another hart has the components: wait outside. Interrupts are raised here, because QEMU takes its
- * big lock for that, and no hart may wait for this one meanwhile.
+ * Wait outside of the callback while another hart has claimed the components. Interrupts are raised
+ * here, because QEMU takes its big lock for this, and no hart may wait for the current hart at this
+ * time.
  */
 void board_wait_claim(struct hart *h)
 {
@@ -46,10 +47,10 @@ void board_wait_claim(struct hart *h)
 	}
 }
 
-/* @self may or may not be entered before this call; it is afterwards. */
+/* Claim all components. @self need not be entered before this call; it is entered afterwards. */
 void board_claim(struct hart *self)
 {
-	/* Another claimer waits until we are outside */
+	/* Another hart that claims waits until this hart has left */
 	hart_leave(self);
 	pthread_mutex_lock(&board.claim_lock);
 	atomic_fetch_or(&board.claimed, CLAIM_HELD);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scontext and hcontext (Debug Specification, chapter "Sdtrig"), which QEMU
- * lacks: it would raise an illegal instruction exception. The instructions are
- * found when code is translated, so they cost nothing where there are none.
+ * Emulation of scontext and hcontext (Debug Specification, chapter "Sdtrig"). QEMU lacks these
+ * registers and would raise an illegal instruction exception. The plugin finds the instructions
+ * when code is translated, so other code has no overhead.
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #define CSR_SCONTEXT	0x5a8
 #define CSR_HCONTEXT	0x6a8
 #define SCONTEXT_MASK	0xffffffffULL	/* textra64.svalue can match 32 bits */
-#define HCONTEXT_MASK	0x3fffULL	/* textra64.mhvalue: 13 bits and one more with H */
+#define HCONTEXT_MASK	0x3fffULL	/* textra64.mhvalue has 13 bits, or 14 with H */
 
 #define OPCODE_SYSTEM	0x73
 
@@ -20,7 +20,7 @@ struct csr_insn {
 	uint32_t opcode;
 };
 
-/* Zicsr: csrrs and csrrc with x0, or 0, do not write */
+/* Compute the new value. In Zicsr, csrrs and csrrc with x0 or 0 do not write. */
 static bool csr_new_value(uint32_t opcode, uint64_t old, uint64_t *value)
 {
 	unsigned int f3 = opcode >> 12 & 7, rs1 = opcode >> 15 & 31;
@@ -39,7 +39,7 @@ static bool csr_new_value(uint32_t opcode, uint64_t old, uint64_t *value)
 	}
 }
 
-/* @h is entered: tell the encoder and the truth the new values of scontext and hcontext */
+/* Pass scontext and hcontext to the encoder and the truth. The caller has entered @h. */
 static void csr_tell(struct hart *h)
 {
 	if (h->te)
@@ -49,8 +49,9 @@ static void csr_tell(struct hart *h)
 }
 
 /*
- * Who may use it (Debug Specification, "Sdtrig"; Smstateen, bit 57): scontext supervisor and
- * virtual supervisor mode, hcontext the hypervisor's.
+ * Return true if the current mode may use the register (Debug Specification, "Sdtrig"; Smstateen,
+ * bit 57). Supervisor and virtual supervisor mode may use scontext, and only supervisor mode may
+ * use hcontext.
  */
 static bool csr_allowed(bool hcontext)
 {
@@ -79,7 +80,7 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 	uint64_t *csr = hcontext ? &h->hcontext : &h->scontext;
 	uint64_t old = *csr, value;
 
-	/* let QEMU raise the exception */
+	/* Let QEMU raise the exception */
 	if (!csr_allowed(hcontext))
 		return;
 	hart_enter_wait(h);
@@ -87,7 +88,10 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 		*csr = value & (hcontext ? HCONTEXT_MASK : SCONTEXT_MASK);
 		csr_tell(h);
 	}
-	/* The instruction retires here, even if QEMU sets its mark of the last instruction later */
+	/*
+	 * The instruction retires here, although QEMU would set the flag for the last instruction
+	 * later
+	 */
 	h->score->reached = 1;
 	hart_leave(h);
 	if (rd)
@@ -95,7 +99,7 @@ static void csr_exec(unsigned int vcpu, void *opaque)
 	qemu_plugin_set_pc(insn->pc + 4);
 }
 
-/* The hart, which the caller has entered, loses the state that no firmware restores */
+/* Reset the state that no firmware restores. The caller has entered the hart. */
 void csr_reset(struct hart *h)
 {
 	h->scontext = 0;
@@ -103,14 +107,14 @@ void csr_reset(struct hart *h)
 }
 
 /**
- * csr_instrument() - have @insn carried out by the plugin if it needs it
- * @insn: of a block that is being translated
+ * csr_instrument() - let the plugin execute @insn if it accesses scontext or hcontext
+ * @insn: instruction of a block that is being translated
  * @opcode: its bytes
  * @pc: its address
  *
- * The instruction is the last of its block, since QEMU translates it to an exception. Code that is
- * mapped at several addresses does not use these registers, so the address of translation is the
- * address where it runs.
+ * The instruction is the last one of its block, because QEMU translates it to an exception. Code
+ * that is mapped at several addresses does not use these registers, so the address of the
+ * translation is the address of execution.
  */
 bool csr_instrument(struct qemu_plugin_insn *insn, uint32_t opcode, uint64_t pc)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Registers and memory of the guest, by QEMU's plugin interface. */
+/* Access to the guest's registers and memory through QEMU's plugin interface. */
 #include <string.h>
 
 #include "board.h"
@@ -23,13 +23,13 @@ static GByteArray *scratch(unsigned int len)
 	return buf->len == len ? buf : g_byte_array_set_size(buf, len);
 }
 
-/* Of the hart that the calling thread runs. */
+/* Read a register of the hart that the calling thread runs. */
 uint64_t board_reg_read(unsigned int reg)
 {
 	GByteArray *buf = scratch(8);
 	uint64_t value = 0;
 
-	/* Called at each indirect jump of a user program, so it must cost little */
+	/* This must be fast, because each indirect jump of a user program calls it */
 	buf->len = 0;
 	if (NB_UNLIKELY(reg >= REG_OPTIONAL && !board.regs[reg]))
 		return 0;
@@ -43,8 +43,8 @@ uint64_t board_reg_read(unsigned int reg)
 }
 
 /*
- * The time of the machine. A guest of a hypervisor sees another one in the CSR (Privileged
- * specification, "Hypervisor Time Delta"), and timestamps do not have that.
+ * Return the time of the machine. The time CSR of a hypervisor's guest includes an offset
+ * (Privileged specification, "Hypervisor Time Delta"), which timestamps do not.
  */
 uint64_t board_time(void)
 {
@@ -76,13 +76,13 @@ bool board_mem_write(uint64_t addr, const void *from, size_t len)
 {
 	GByteArray buf = { (uint8_t *)from, len };
 
-	/* At the end of the run no hart can write it, and nobody reads it */
+	/* At the end of the run, no hart can write it, and the memory is not read */
 	if (board.exiting)
 		return true;
 	return !qemu_plugin_write_memory_hwaddr(addr, &buf);
 }
 
-/* What QEMU calls the registers that the board needs; a hart is there to be asked. */
+/* Find QEMU's handles of the registers that the board needs. At least one hart must exist. */
 void guest_find_registers(void)
 {
 	GArray *list = qemu_plugin_get_registers();
@@ -93,7 +93,7 @@ void guest_find_registers(void)
 			if (reg_names[r] && !strcmp(d[i].name, reg_names[r]))
 				board.regs[r] = d[i].handle;
 	g_array_free(list, 1);
-	/* nobody asks for x0 */
+	/* The board never reads x0 */
 	for (unsigned int r = 1; r < REG_OPTIONAL; r++)
 		if (!board.regs[r])
 			board_fatal("this QEMU does not show register %s to plugins", reg_names[r]);
@@ -106,8 +106,8 @@ bool guest_has_reg(unsigned int reg)
 }
 
 /*
- * The privilege that a trap was taken from, as its handler finds it, which runs at @now
- * (Privileged specification, "Trap Entry"). In VS mode mstatus has vsstatus' fields.
+ * Return the privilege mode that a trap was taken from, while its handler runs in mode @now
+ * (Privileged specification, "Trap Entry"). In VS mode, mstatus contains the fields of vsstatus.
  */
 enum nb_priv guest_trapped_priv(enum nb_priv now)
 {

@@ -17,7 +17,7 @@ static void vcpu_init(unsigned int vcpu, void *opaque)
 	if (vcpu >= board.n_harts)
 		board_fatal("a hart was added while the machine runs, which the board does not support");
 	guest_find_registers();
-	/* the scoreboard has room for 16 harts from the start, and does not move below that */
+	/* QEMU allocates the scoreboard for 16 harts, and moves it only for more harts */
 	for (unsigned int i = 0; i <= vcpu; i++)
 		board.harts[i].score = qemu_plugin_scoreboard_find(board.scores, i);
 	stream_gate(&board.harts[vcpu], board.boot_trace || board.debugger);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What sinks write, on its way to the guest's memory or to the files of a boot trace. */
+/* Data that sinks write to the guest's memory or to the files of a boot trace. */
 #include <string.h>
 
 #include "board.h"
@@ -12,7 +12,9 @@ static bool sink_store(uint64_t addr, const uint8_t *bytes, size_t len)
 	return board.incoherent || board.cached_size ? cache_write(addr, bytes, len) : board_mem_write(addr, bytes, len);
 }
 
-/* Writes of a sink to memory are gathered: one call into QEMU for each costs more than the rest. */
+/*
+ * Collect the writes of a sink to memory, because the main cost of a write is the call into QEMU.
+ */
 static void stage_flush(struct board_dev *dev)
 {
 	if (dev->stage_len && !sink_store(dev->stage_addr, dev->stage, dev->stage_len))
@@ -20,7 +22,7 @@ static void stage_flush(struct board_dev *dev)
 	dev->stage_len = 0;
 }
 
-/* Before software can read it, memory must have everything up to the write pointer. */
+/* Write all data up to the write pointer to memory, before software can read it. */
 void memory_sync(void)
 {
 	for (unsigned int i = 0; i < board.n_devs; i++)
@@ -29,8 +31,9 @@ void memory_sync(void)
 }
 
 /*
- * A write to a device or to nowhere is a bus error, not a store to it. The virt machine has its
- * memory between 2 GiB and the window of PCI at 16 GiB, and nothing else there.
+ * Return true if the range is memory. A write to a device or to an unused address must be a bus
+ * error. The virt machine has memory between 2 GiB and the PCI window at 16 GiB, and nothing else
+ * there.
  */
 static bool is_ram(struct board_dev *dev, uint64_t addr, size_t len)
 {
@@ -69,7 +72,7 @@ void memory_boot_trace_flush(struct board_dev *dev)
 	dev->stage_len = 0;
 }
 
-/* A few bytes each time: not worth a call of stdio */
+/* Buffer the data, because a stdio call for a few bytes is too slow */
 bool memory_boot_trace_out(void *opaque, const uint8_t *bytes, size_t len)
 {
 	struct board_dev *dev = opaque;
@@ -93,7 +96,7 @@ bool memory_boot_trace_frame(void *opaque, const uint8_t frame[16])
 	return memory_boot_trace_out(opaque, frame, 16);
 }
 
-/* A transfer on ATB: the trace id, then a message */
+/* A transfer on ATB consists of the trace ID and a message */
 bool memory_boot_trace_atb(void *opaque, const uint8_t *bytes, size_t len)
 {
 	struct board_dev *dev = opaque;

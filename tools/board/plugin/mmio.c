@@ -2,17 +2,17 @@
 /*
  * Registers of the trace components.
  *
- * They are at physical addresses where the machine has nothing. A load or
- * store there takes an access fault to machine mode. When the trap handler's
- * first block is about to run, the plugin carries the instruction out
- * instead: it calls the model, writes the loaded value to the destination
- * register, advances mepc and lets the hart run an mret that it finds in the
- * handler. So registers are live (no copy in memory to keep up to date, loads
- * have their side effects), and other loads and stores cost nothing.
+ * The registers are at unused physical addresses of the machine. A load or store
+ * there takes an access fault to machine mode. When the first block of the trap
+ * handler is about to run, the plugin executes the load or store instead. It calls
+ * the model, writes the loaded value to the destination register, advances mepc
+ * and lets the hart execute an mret that it finds in the handler. So no copy of
+ * the registers in memory must be kept up to date, loads have their side effects,
+ * and other loads and stores have no overhead.
  *
- * None of this is in the trace: to software it is one instruction. mepc,
- * mcause and mtval are changed by it, so machine mode must not have them in
- * use when it touches these registers.
+ * The trap is not in the trace, because software sees only one instruction. The
+ * access changes mepc, mcause and mtval, so machine mode must not need these
+ * registers when it accesses trace components.
  *
  * The firmware must not delegate access faults; OpenSBI does not.
  */
@@ -31,16 +31,19 @@
 #define PTE_RWX			(7U << 1)
 #define PTE_PPN(pte)		((pte) >> 10 & ((1ULL << 44) - 1))
 
-/* Sv39 and wider, by the mode that satp, vsatp or hgatp has; 0: no translation */
+/*
+ * Return the number of page table levels for the mode of satp, vsatp or hgatp (Sv39 and wider); 0:
+ * no translation
+ */
 static int levels_of(uint64_t atp)
 {
 	return atp >> SATP_MODE_SHIFT ? (int)(atp >> SATP_MODE_SHIFT) - 5 : 0;
 }
 
 /*
- * Privileged specification, "Virtual Address Translation Process"; the hart has checked
- * permissions. @second: second stage, whose root is 16 KiB; else @hgatp translates the addresses
- * of tables, if there is a second stage.
+ * Translate an address as in the Privileged specification, "Virtual Address Translation Process".
+ * The hart has already checked permissions. With @second, this is the second stage, whose root has
+ * 16 KiB. Otherwise @hgatp translates the addresses of page tables if there is a second stage.
  */
 static bool walk(uint64_t atp, uint64_t hgatp, bool second, uint64_t va, uint64_t *pa)
 {
@@ -68,7 +71,7 @@ static bool walk(uint64_t atp, uint64_t hgatp, bool second, uint64_t va, uint64_
 	return false;
 }
 
-/* An address of the mode that a trap to machine mode was taken from */
+/* Translate an address of the mode that a trap to machine mode was taken from */
 static bool translate(uint64_t va, uint64_t *pa)
 {
 	enum nb_priv priv = guest_trapped_priv(NB_PRIV_M);
@@ -87,7 +90,7 @@ static bool translate(uint64_t va, uint64_t *pa)
 	       (!hgatp || walk(hgatp, 0, true, *pa, pa));
 }
 
-/* An address as the hart sees it now; not that of a guest */
+/* Translate an address of the current mode, which must not be a guest's mode */
 bool mmio_translate(uint64_t va, uint64_t *pa)
 {
 	uint64_t priv = board_reg_read(REG_PRIV);
@@ -97,7 +100,7 @@ bool mmio_translate(uint64_t va, uint64_t *pa)
 	       (priv < NB_PRIV_VU && walk(board_reg_read(REG_SATP), 0, false, va, pa));
 }
 
-/* An instruction may lie across a page. */
+/* Read an instruction, which may cross a page boundary. */
 static bool fetch(uint64_t pc, uint32_t *opcode)
 {
 	uint16_t half[2] = { 0 };
@@ -121,7 +124,7 @@ static void set_access(struct mmio_access *a, bool store, unsigned int log2, uns
 	a->sign = sign;
 }
 
-/* c.lw c.ld c.sw c.sd, c.lwsp c.ldsp c.swsp c.sdsp; Zcb has only narrower ones */
+/* Decode c.lw c.ld c.sw c.sd, c.lwsp c.ldsp c.swsp c.sdsp. Zcb adds only narrower accesses. */
 static bool decode_compressed(uint32_t insn, struct mmio_access *a)
 {
 	unsigned int f3 = insn >> 13 & 7;
@@ -158,7 +161,7 @@ static bool decode(uint32_t insn, struct mmio_access *a)
 	return false;
 }
 
-/* GATE_MMIO is set as long as an access is under way. */
+/* Set the state, and set GATE_MMIO while an access is in progress. */
 static void set_state(struct hart *h, enum mmio_state state)
 {
 	h->mmio = state;
@@ -168,18 +171,18 @@ static void set_state(struct hart *h, enum mmio_state state)
 		h->score->gate |= GATE_MMIO;
 }
 
-/* The machine was reset: an access that was under way does not go on. */
+/* Abort an access that was in progress when the machine was reset. */
 void mmio_reset(struct hart *h)
 {
 	set_state(h, MMIO_NONE);
 }
 
 /**
- * mmio_fault() - an exception was taken: was it an access to a register?
+ * mmio_fault() - check whether an exception is an access to a register
  * @h: the hart, after the trap
- * @epc: the instruction
+ * @epc: address of the instruction that trapped
  *
- * Return: true if it was. Then nobody may see the trap.
+ * Return: true if it is. The trap must then not be reported.
  */
 bool mmio_fault(struct hart *h, uint64_t epc)
 {
@@ -225,8 +228,8 @@ bool mmio_fault(struct hart *h, uint64_t epc)
 }
 
 /*
- * Registers have 32 bits. An aligned store of 64 bits counts as two, as on many buses. Any other
- * access has been reported, and has no effect.
+ * Registers have 32 bits. An aligned store of 64 bits acts as two stores, like on many buses. Any
+ * other store was already reported and has no effect.
  */
 static void access_store(struct mmio_access *a)
 {
@@ -276,11 +279,11 @@ static uint64_t find_mret(struct hart *h)
 }
 
 /**
- * mmio_step() - a block is about to run while an access is under way
- * @h: the hart; entered
+ * mmio_step() - process a block that is about to run while an access is in progress
+ * @h: the hart, which the caller has entered
  *
- * Return: true if the block is no part of the program. Does not return if the hart goes on
- * elsewhere.
+ * Return: true if the block does not belong to the program. The function does not return if the
+ * hart continues at another address.
  */
 bool mmio_step(struct hart *h)
 {
@@ -302,7 +305,7 @@ bool mmio_step(struct hart *h)
 	}
 	memory_sync();
 	board_release(h);
-	/* The instruction retires after its effect, so that trace which it starts includes it */
+	/* The instruction retires after its effect, so that trace that it starts includes it */
 	if (h->score->gate & GATE_STREAM) {
 		if (!h->have_priv) {
 			h->priv = guest_trapped_priv(NB_PRIV_M);

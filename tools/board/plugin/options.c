@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Options of the plugin: what the hardware has, and how it fails. */
+/* Options of the plugin, which define the features and faults of the hardware. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static const struct option options[] = {
 	FAULT(irq_spurious, OPT_U32, "one in N messages raises it"),
 };
 
-/* Numbers that would fit their type, and not what is made of them */
+/* Upper limits of numbers that are lower than the limit of their type */
 static const struct { const char *name; uint64_t most; } limits[] = {
 	{ "te.filters", NB_MAX_FILTERS }, { "te.comps", NB_MAX_COMPS },
 	{ "ram.burst", 1 << 20 }, { "ram.align", 1 << 20 }, { "ram.sram_size", 1 << 28 },
@@ -225,7 +225,7 @@ void options_parse(int argc, char **argv)
 	board.has_scontext = true;
 	board.stall_limit = 5000;
 	board.bus_ratio = 1;
-	/* HTM, Ownership, a sync every 2^14 messages */
+	/* HTM with Ownership and a synchronising message every 2^14 messages */
 	board.boot_control = NB_MODE_HTM << 4 | TR_TE_CONTEXT | 1 << 16 | 10 << 20 | 1 << 24;
 	board.boot_sifive = SF_MODE_HTM << 4 | 11 << 16 | SF_TE_SYNC_MAX_INST;
 	for (int i = 0; i < argc; i++) {

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Harts that are switched off, with deep-idle=on, and the power controller of the trace
- * components, in topologies that have one.
+ * Harts without power (deep-idle=on), and the power controller of the trace components, if the
+ * topology contains one.
  *
- * A hart that waits in machine mode is one that software has no use for: it has
- * been stopped, or put to sleep in a state that is not retentive (SBI, chapter
- * "Hart State Management Extension"). Its trace encoder has no power then, and
- * neither has a funnel or a sink that only such harts lead to. Bytes that such a sink has taken
- * and not written are lost. The hart's scontext is 0 when it comes
- * back. hcontext, as all that machine mode cares for, is kept.
+ * A hart that waits in machine mode is not in use by software. It was stopped, or put to sleep in a
+ * non-retentive state (SBI, chapter "Hart State Management Extension"). Its trace encoder then
+ * loses its power, and so does a funnel or a sink that only harts without power use. The sink loses
+ * the bytes that it has accepted but not written. The hart's scontext is 0 when the hart returns.
+ * hcontext is kept, like everything that machine mode saves.
  *
- * The hart is on again when it leaves machine mode.
+ * The hart is powered again when it leaves machine mode.
  *
- * The power controller has a register of 32 bits for each domain, at 4 * its number: power,
- * clock, and reset released. A component of the domain answers if all three are set. An access
- * to it faults otherwise, as on a bus. It is as after power-up when it answers again, unless it was only its
- * clock that stood still.
+ * The power controller has a 32-bit register for each domain at 4 * its number, with bits for
+ * power, clock, and reset released. A component of the domain responds only if all three are set.
+ * Otherwise, an access to it faults, as on a bus. When it responds again, its state is that after
+ * power-up, unless only its clock was stopped.
  */
 #include <string.h>
 
@@ -29,7 +28,10 @@
 
 static const struct board_dev *controller;
 
-/* "lost its power": also a clock that stops while the component is enabled */
+/*
+ * Write a register. A clock that stops while the component is enabled is also reported as lost
+ * power.
+ */
 static void power_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 {
 	uint32_t old = nb_get(dev, offset), need = POWER_ON | POWER_RESET;
@@ -58,7 +60,7 @@ void power_make(struct board_dev *dev)
 	controller = dev;
 }
 
-/* Does @dev answer? A component that only serves harts without power has none itself. */
+/* Return true if @dev responds. A component that only serves harts without power has no power. */
 bool power_is_on(const struct board_dev *dev)
 {
 	if (dev->domain && controller &&
@@ -67,7 +69,7 @@ bool power_is_on(const struct board_dev *dev)
 	return !board.deep_idle || dev->kind > DEV_ATBBRIDGE || topology_is_used(dev);
 }
 
-/* A hart has been switched off: so are the components that serve no other, but for CoreSight's */
+/* Power off the components that only harts without power use, except CoreSight components */
 void power_cut(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
@@ -76,8 +78,8 @@ void power_cut(void)
 }
 
 /*
- * The machine was reset, and trace components had no power meanwhile. Each hart comes here, before
- * software of the new boot can have touched any of them.
+ * Power off all trace components, which lose their power while the machine is reset. Each hart
+ * calls this before software of the new boot can access a component.
  */
 void power_reset(struct hart *h)
 {
@@ -86,7 +88,7 @@ void power_reset(struct hart *h)
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
 		if (d->kind > DEV_ATBBRIDGE)
 			continue;
-		/* Nobody is to be told that it was enabled */
+		/* Do not report that it was enabled */
 		nb_put(d->dev, TR_CONTROL, nb_get(d->dev, TR_CONTROL) & ~TR_ENABLE);
 		nb_dev_power_off(d->dev);
 	}
@@ -117,8 +119,8 @@ static void power_mret(unsigned int vcpu, void *opaque)
 }
 
 /**
- * power_instrument() - have @insn report whether its hart is on
- * @insn: of a block that is being translated
+ * power_instrument() - track with @insn whether its hart has power
+ * @insn: instruction of a block that is being translated
  * @opcode: its bytes
  */
 void power_instrument(struct qemu_plugin_insn *insn, uint32_t opcode)

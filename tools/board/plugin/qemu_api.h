@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the board uses of QEMU's TCG plugin interface, version 7 (QEMU 11.1):
- * declarations of our own, after the chapter "QEMU TCG Plugins" of its
- * documentation, since no package ships its header. The symbols are QEMU's;
- * g_byte_array_*() and g_array_free() are those of the GLib that QEMU has
- * loaded.
+ * The part of QEMU's TCG plugin interface, version 7 (QEMU 11.1), that the board uses. These are
+ * our own declarations, written after the chapter "QEMU TCG Plugins" of QEMU's documentation,
+ * because no package contains its header. QEMU defines the symbols; g_byte_array_*() and
+ * g_array_free() are in the GLib that QEMU has loaded.
  */
 #ifndef NTRACE_BOARD_QEMU_API_H
 #define NTRACE_BOARD_QEMU_API_H

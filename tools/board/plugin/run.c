@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The messages of a run, and its end. */
+/* Messages and end of a run. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void write_stats(void)
 		board_incomplete(board.stats, "the counts");
 }
 
-/* A file of the run is not complete, so the run has failed. errno says why. */
+/* Report that a file is not complete, which makes the run fail. errno contains the reason. */
 void board_incomplete(const char *whose, const char *what)
 {
 	board_warn("%s: %s: not complete: %s", whose, what, strerror(errno));
@@ -86,7 +86,7 @@ static void finish_run(void)
 
 		struct nb_truth_writer *truth = h->truth;
 
-		/* a hart that still runs must not use a file that is closed */
+		/* A hart that still runs must not use a closed file */
 		h->truth = NULL;
 		if (truth && nb_truth_close(truth)) {
 			char name[16];
@@ -103,7 +103,7 @@ void board_at_exit(void *opaque)
 {
 	(void)opaque;
 	finish_run();
-	/* QEMU's own status would be 0 */
+	/* QEMU itself would exit with 0 */
 	if (board.incomplete) {
 		fflush(NULL);
 		_exit(1);
@@ -111,8 +111,8 @@ void board_at_exit(void *opaque)
 }
 
 /*
- * The guest has switched the machine off. QEMU stops it as soon as another thread runs, and how
- * much the harts do until then is chance: the truth leaves it out.
+ * Finish the run when the guest powers off the machine. QEMU stops only when another thread runs,
+ * and the number of instructions until then is random, so the truth excludes them.
  */
 void board_power_off(struct hart *h)
 {
@@ -124,7 +124,7 @@ void board_power_off(struct hart *h)
 	hart_leave(h);
 }
 
-/* @h has retired as many instructions as the run shall have. */
+/* End the run because @h has retired the requested number of instructions. */
 void board_end(struct hart *h)
 {
 	board_claim(h);

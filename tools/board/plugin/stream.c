@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a hart retires, exact to the instruction.
+ * Exact stream of the instructions that a hart retires.
  *
- * QEMU runs translated blocks (TB). Each one calls stream_tb_exec() when it is
- * entered, and notes inline that its last instruction was begun. How a TB
- * ended is known when the next one is entered, or when a trap is taken:
+ * QEMU executes translated blocks (TB). Each TB calls stream_tb_exec() when it is
+ * entered, and sets a flag inline when its last instruction starts. The end of a
+ * TB is determined when the next TB is entered, or when a trap is taken:
  *
- *	last instruction begun		all of it retired; the next pc tells a
- *					branch's outcome and a jump's target
- *	not begun			it was left in the middle (a trap, or a
- *					device access that QEMU runs apart): the
- *					next pc, or the pc that trapped, tells
- *					how many instructions retired
+ *	last instruction started	The whole TB has retired. The next pc is the
+ *					outcome of a branch or the target of a jump.
+ *	not started			The hart has left the TB in the middle (a trap,
+ *					or a device access that QEMU executes in
+ *					another TB). The number of retired instructions
+ *					follows from the next pc, or from the pc of the
+ *					instruction that trapped.
  *
- * The address of a TB is where it was translated; a TB may run at other
- * addresses with the same offset in the page, where the same code is mapped
- * more than once. After straight code, branches and direct jumps the address
- * follows from where the last TB ran; only after an indirect jump, a trap or a
- * return is the register read, and not in the kernel's half of the address
- * space.
+ * A TB has the address of its translation, but it may also run at other addresses
+ * with the same offset in the page if the same code is mapped more than once.
+ * After linear code, branches and direct jumps, the address follows from the
+ * address of the previous TB. The pc register is read only after an indirect jump,
+ * a trap or a return, and never in the kernel's half of the address space.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,14 +28,17 @@
 
 #define PAGE_OFFSET_MASK	0xfffULL
 #define ARENA_SIZE		(4 << 20)
-/* The virt machine: its test device, and the memory that its firmware runs in */
+/* Addresses of the virt machine, for its test device, reset vector and firmware */
 #define POWER_OFF		0x100000
 #define RESET_VECTOR		0x1000ULL
 #define FIRMWARE		0x80000000ULL
 #define FIRMWARE_SIZE		0x200000
-/* tb_info.target that no pc is equal to */
+/* Value of tb_info.target that is never equal to a pc */
 #define NO_TARGET		1
-/* An itype that the ingress port does not have: the code does not lead to where the hart went on */
+/*
+ * An itype outside of the ingress port's values, which means that the code does not lead to the
+ * next pc
+ */
 #define UNEXPLAINED		7
 
 struct arena {
@@ -44,7 +47,9 @@ struct arena {
 	uint64_t mem[] __attribute__((aligned(64)));
 };
 
-/* The parts of a block that are read often and rarely are stored apart */
+/*
+ * Fields of a block that are read often are stored separately from the fields that are read rarely
+ */
 static struct arena *infos, *codes;
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -82,13 +87,13 @@ static size_t code_size(unsigned int ninsn, unsigned int half_words)
 	return (sizeof(struct tb_code) + (ninsn + 63) / 64 * 8 + 2 * half_words + 7) & ~(size_t)7;
 }
 
-/* The code follows the bits for each instruction. */
+/* The code is stored after the bits for each instruction. */
 static uint8_t *code_bytes(struct tb_code *code, unsigned int ninsn)
 {
 	return (uint8_t *)(code->wide + (ninsn + 63) / 64);
 }
 
-/* QEMU throws all translations away; no hart is in one. */
+/* QEMU drops all translations, while no hart executes one. */
 void stream_flush(void *opaque)
 {
 	(void)opaque;
@@ -119,7 +124,7 @@ static inline void retire(struct hart *h, const struct nb_ingress *blk)
 		nb_truth_block(h->truth, blk, &untraced);
 }
 
-/* A block of one instruction, which the caller has carried out itself. */
+/* Report a block with one instruction, which the caller has executed. */
 void stream_emit(struct hart *h, uint64_t addr, uint32_t half_words, uint32_t opcode)
 {
 	static const uint64_t wide[2] = { 0, 1 };
@@ -142,7 +147,7 @@ static void edge(struct hart *h, uint64_t next)
 			   (unsigned long long)h->base, (unsigned long long)next);
 }
 
-/* All of h->cur, as if it ended as its last instruction's class says */
+/* Return a block for the whole h->cur, with the itype of the last instruction */
 static inline struct nb_ingress whole_block(const struct hart *h)
 {
 	const struct tb_info *t = h->cur;
@@ -154,7 +159,7 @@ static inline struct nb_ingress whole_block(const struct hart *h)
 	};
 }
 
-/* The head of h->cur retired, up to before the instruction at @next. */
+/* Retire the start of h->cur, up to but excluding the instruction at @next. */
 static void retire_head(struct hart *h, uint64_t next)
 {
 	const struct tb_info *t = h->cur;
@@ -174,7 +179,7 @@ static void retire_head(struct hart *h, uint64_t next)
 	h->sets = 0;
 	if (!n)
 		return;
-	/* A wfi leaves the TB, and QEMU's own count includes the instructions after it */
+	/* A wfi leaves the TB, but QEMU's count includes the instructions after it */
 	if (size == 2 && !memcmp(t->code->bytes + off - 4, &(uint32_t){ WFI }, 4))
 		h->uncounted += t->ninsn - n;
 	blk.iretire = len / 2;
@@ -185,15 +190,15 @@ static void retire_head(struct hart *h, uint64_t next)
 	retire(h, &blk);
 }
 
-/* Nothing in the code says where the last instruction leads. */
+/* Return true if the code does not determine the target of the last instruction. */
 static inline bool leads_anywhere(const struct tb_info *t)
 {
 	return t->kind >= NB_INSN_TABLE && t->kind <= NB_INSN_XRET;
 }
 
 /*
- * How @t, which ran at @base to its end, has ended, by where the hart goes on: its itype. A branch to
- * the next instruction was not taken.
+ * Return the itype of @t, which ran completely at @base, if the hart continues at @next. A branch
+ * to the next instruction counts as not taken.
  */
 static inline unsigned int outcome(const struct tb_info *t, uint64_t base, uint64_t next)
 {
@@ -202,13 +207,16 @@ static inline unsigned int outcome(const struct tb_info *t, uint64_t base, uint6
 	return next == base + t->target || leads_anywhere(t) ? t->itype : UNEXPLAINED;
 }
 
-/* Nobody can see whether a branch to the next instruction was taken, so it may have been. */
+/*
+ * Return true if a branch to the next instruction is reported as taken. Its outcome is not visible,
+ * so both are valid.
+ */
 static bool next_is_taken(const struct hart *h)
 {
 	return board.te_caps.variant & NB_VARIANT_BRANCH_NEXT && h->stats.retired & 1;
 }
 
-/* h->cur has ended, and the hart continues at @next. */
+/* Finish h->cur, after which the hart continues at @next. */
 static NB_NOINLINE void finish(struct hart *h, uint64_t next)
 {
 	const struct tb_info *t = h->cur;
@@ -244,7 +252,7 @@ static inline bool may_be(uint64_t pc, const struct tb_info *t)
 	return !((pc ^ t->pc0) & PAGE_OFFSET_MASK);
 }
 
-/* The address at which @t runs this time. */
+/* Return the address at which @t runs this time. */
 static inline uint64_t tb_pc(struct hart *h, const struct tb_info *t)
 {
 	const struct tb_info *cur = h->cur;
@@ -280,8 +288,8 @@ static inline void begin(struct hart *h, const struct tb_info *t, uint64_t pc)
 }
 
 /*
- * Hold the hart back if it has executed more in this millisecond of its clock than --mips allows.
- * Time in which it executed less is not made up for.
+ * Delay the hart if it has executed more instructions in this millisecond of its clock than --mips
+ * allows. It may not make up for time in which it executed less.
  */
 static NB_NOINLINE void pace(struct hart *h)
 {
@@ -291,7 +299,7 @@ static NB_NOINLINE void pace(struct hart *h)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	now = t.tv_sec * 1000000000ULL + t.tv_nsec;
 	due = h->pace_ns + (h->stats.retired - h->pace_retired) * 1000000 / board.pace;
-	/* the remaining time is too short to matter */
+	/* Without tracing, do not delay the hart */
 	if (!h->te || !h->te->enc.enabled)
 		due = now;
 	if (due > now) {
@@ -322,9 +330,10 @@ static bool stalls(struct hart *h)
 }
 
 /*
- * "If TE cannot send a message, the hart is stalled until it can." The hart waits a little and
- * enters @t again, so that QEMU can stop all harts in a safe place meanwhile; the function does
- * not return then. If nobody makes room, the wait would last for ever, so the board ends the run.
+ * "If TE cannot send a message, the hart is stalled until it can." The hart waits a short time and
+ * enters @t again, so that QEMU can stop all harts at a safe point in between. In this case the
+ * function does not return. If no component accepts messages, the hart would wait forever, so the
+ * board ends the run.
  */
 static NB_NOINLINE void stand_still(struct hart *h, const struct tb_info *t)
 {
@@ -349,8 +358,9 @@ static NB_NOINLINE void stand_still(struct hart *h, const struct tb_info *t)
 }
 
 /*
- * The machine was reset: QEMU says nothing, but nothing else is at the reset vector. What ran
- * last is known if it went to its end and no further. "Core was reset without stopping": SYNC 1.
+ * Handle a reset of the machine. QEMU does not report it, but no other code runs at the reset
+ * vector. The last block is known only if it ran to its end without a jump. "Core was reset without
+ * stopping" is SYNC 1.
  */
 static NB_NOINLINE void was_reset(struct hart *h)
 {
@@ -372,8 +382,8 @@ static NB_NOINLINE void was_reset(struct hart *h)
 }
 
 /*
- * Return true if the block after @cur may be on another stack or in another function. NULL is a trap, or a
- * return from one.
+ * Return true if the block after @cur may use another stack or be in another function. @cur is NULL
+ * after a trap or a return from a trap.
  */
 static bool may_move_stack(const struct tb_info *cur)
 {
@@ -381,14 +391,14 @@ static bool may_move_stack(const struct tb_info *cur)
 	       cur->itype == NB_ITYPE_OTHER_DIRECT;
 }
 
-/* @t is entered at @pc, whatever was before. */
+/* Enter @t at @pc after any kind of block. */
 static NB_NOINLINE void exec_at(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
 	bool stack;
 
 	if (NB_UNLIKELY(pc == RESET_VECTOR && h->stats.retired)) {
 		was_reset(h);
-		/* Nobody may look at it any more */
+		/* The encoder and the truth may not need blocks any more */
 		if (!(h->score->gate & GATE_STREAM)) {
 			hart_leave(h);
 			return;
@@ -448,9 +458,9 @@ static NB_NOINLINE void exec_direct(struct hart *h, uint64_t end)
 }
 
 /*
- * The work that most blocks need. h->quick is set, h->cur has ended, and the encoder only counts
- * it or takes the target of its jump. Each call is the last action of the function, so that no
- * register has to be saved.
+ * Fast path for most blocks. h->quick is set, h->cur has ended, and the encoder only counts it or
+ * stores the target of its jump. Each call is the last action of the function, so that the compiler
+ * need not save registers.
  */
 static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_t pc)
 {
@@ -459,7 +469,7 @@ static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_
 	unsigned int act = nb_encoder_action(h->counting, outcome(cur, base, pc), h->priv);
 	bool full;
 
-	/* what is unexplained is slow, as is all that the encoder does not count */
+	/* Unexplained jumps take the slow path, like all blocks that the encoder does not count */
 	if (NB_UNLIKELY((act & (NB_ACT_SLOW | NB_ACT_JUMP)) == NB_ACT_SLOW)) {
 		exec_at(h, t, pc);
 		return;
@@ -480,7 +490,7 @@ static inline void exec_quickly(struct hart *h, const struct tb_info *t, uint64_
 		hart_leave(h);
 }
 
-/* A program of a user's may have jumped anywhere. */
+/* A user program may have jumped to any address. */
 static NB_NOINLINE void exec_user(struct hart *h, const struct tb_info *t)
 {
 	exec_quickly(h, t, tb_pc(h, t));
@@ -491,7 +501,7 @@ static void stream_tb_exec(unsigned int vcpu, void *opaque)
 	struct hart *h = &board.harts[vcpu];
 	const struct tb_info *t = opaque;
 
-	/* Otherwise the compiler computes the address again at each use */
+	/* Prevent the compiler from computing the address again at each use */
 	__asm__("" : "+r"(h));
 	if (NB_UNLIKELY(!hart_enter(h) || !h->quick || !h->score->reached))
 		exec_closely(h, t);
@@ -501,7 +511,9 @@ static void stream_tb_exec(unsigned int vcpu, void *opaque)
 		exec_user(h, t);
 }
 
-/* The instruction at @from trapped: did h->cur get there, or past its end? */
+/*
+ * Finish h->cur after the instruction at @from trapped, which is either in h->cur or after its end.
+ */
 static void finish_trapped(struct hart *h, uint64_t from)
 {
 	const struct tb_info *t = h->cur;
@@ -511,13 +523,16 @@ static void finish_trapped(struct hart *h, uint64_t from)
 	uint64_t last = h->base + 2 * (t->half_words - t->last);
 
 	if (jumped || (h->score->reached && from != last))
-		finish(h, from);	/* the fetch of the next instruction failed */
+		finish(h, from);	/* the fetch of the next instruction trapped */
 	else
 		retire_head(h, from);
 	h->cur = NULL;
 }
 
-/* After a trap was taken; priv and the cause are those of the handler. */
+/*
+ * Report a trap that was taken. The current privilege mode and the cause register are those of the
+ * handler.
+ */
 static void trap(struct hart *h, bool interrupt, uint64_t from, uint64_t to)
 {
 	struct nb_ingress blk = {
@@ -533,7 +548,7 @@ static void trap(struct hart *h, bool interrupt, uint64_t from, uint64_t to)
 	} else if (h->have_expect && h->expect != from) {
 		edge(h, from);
 	}
-	/* an xret whose first instruction traps: its privilege was never seen */
+	/* The first instruction after an xret trapped, so its privilege mode was not read */
 	if (!h->have_priv)
 		h->priv = guest_trapped_priv(priv);
 	blk.priv = h->priv;
@@ -559,8 +574,9 @@ static void truth_time(struct hart *h)
 }
 
 /*
- * Outside of a TB QEMU's own count of instructions must be ours, except for the instructions
- * after a wfi in its TB: QEMU counts them when the hart waits, and again when it goes on.
+ * Compare the retired instructions with QEMU's count. Outside of a TB both must be equal, except
+ * for the instructions after a wfi in its TB. QEMU counts them when the hart waits, and a second
+ * time when it continues.
  */
 static void check_minstret(struct hart *h, uint64_t from)
 {
@@ -620,7 +636,7 @@ void stream_discon(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_
 		topology_raise();
 }
 
-/* Called by the hart's own thread, or with the harts claimed. */
+/* The caller is the hart's own thread, or has claimed the harts. */
 void stream_gate(struct hart *h, bool on)
 {
 	on = on || h->truth || board.check_minstret || board.limit;
@@ -647,7 +663,7 @@ static unsigned int tb_half_words(struct qemu_plugin_tb *tb, size_t n)
 	return len / 2;
 }
 
-/* The itype of a block that goes on after its last instruction */
+/* Return the itype of a block after which the hart continues with the next instruction */
 static uint8_t fall_through(const struct nb_insn *insn)
 {
 	switch (insn->kind) {
@@ -663,8 +679,8 @@ static uint8_t fall_through(const struct nb_insn *insn)
 }
 
 /*
- * Where Zcd has c.fsdsp, Zcmp and Zcmt have cm.popret and cm.jt; QEMU's disassembler knows what
- * the hart has.
+ * Return the flags for an instruction. Zcmp and Zcmt use the opcodes of c.fsdsp (Zcd) for cm.popret
+ * and cm.jt. QEMU's disassembler knows which extension the hart has.
  */
 static unsigned int insn_flags(struct qemu_plugin_insn *insn, uint32_t opcode)
 {

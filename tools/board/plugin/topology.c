@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The components of the board and what they are connected to, from the list
- * that tools/board/devicetree makes the device tree from too. A line of it:
+ * The components of the board and their connections, from a list that
+ * tools/board/devicetree also converts to the device tree. A line is one of:
  *
  *	encoder NAME ADDRESS hart=N to=NAME[,NAME]
  *	funnel NAME ADDRESS to=NAME
@@ -14,8 +14,8 @@
  *	sifive-encoder NAME ADDRESS hart=N to=NAME [clock=HZ]
  *	sifive-funnel NAME ADDRESS
  *
- * domain=N, from 1 on, puts a component into a domain of the power controller.
- * Inputs of a funnel are numbered in the order of the lines that lead to it.
+ * domain=N, from 1, assigns a component to a domain of the power controller.
+ * Inputs of a funnel are numbered in the order of the lines that connect to it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,14 +23,14 @@
 
 #include "board.h"
 
-/* of the virt machine with aia=aplic */
-#define TIMEBASE	10000000	/* ticks of the time CSR in a second */
+/* Constants of the virt machine with aia=aplic */
+#define TIMEBASE	10000000	/* ticks of the time CSR per second */
 #define APLIC_S		0x0d000000ULL
 #define APLIC_SETIPNUM	0x1cdc
 #define APLIC_SOURCES	96
-#define ICOUNT_BACK	10000		/* ticks: more than a block of instructions takes */
+#define ICOUNT_BACK	10000		/* in ticks; longer than a block of instructions */
 
-/* How many outputs a component may have */
+/* Maximum number of outputs of a component */
 static const uint8_t outputs[DEV_KINDS] = {
 	[DEV_ENCODER] = BOARD_MAX_OUTS, [DEV_FUNNEL] = 1, [DEV_ATBBRIDGE] = 1, [DEV_CSFUNNEL] = 1, [DEV_ETF] = 1,
 	[DEV_SF_ENCODER] = 1,
@@ -49,7 +49,10 @@ static bool is_encoder(const struct board_dev *d)
 	return d->kind == DEV_ENCODER || d->kind == DEV_SF_ENCODER;
 }
 
-/* A component may take messages again, so encoders send what they hold. All harts stand still. */
+/*
+ * Let all encoders send the messages that they hold, because a component may accept messages now.
+ * All harts are stopped.
+ */
 void topology_drain(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
@@ -57,7 +60,7 @@ void topology_drain(void)
 			nb_te_drain(d->te);
 }
 
-/* Find what the outputs lead to; NULL if the list does not have it. */
+/* Find the components at the outputs of @dev; NULL if the list does not contain one. */
 static void find_outs(struct board_dev *dev)
 {
 	for (unsigned int i = 0; i < dev->n_outs; i++)
@@ -83,8 +86,9 @@ static bool send_to(struct board_out *out, const uint8_t *bytes, size_t len)
 }
 
 /*
- * An encoder with two outputs sends to both. What is not enabled takes nothing, and nobody waits
- * for it; a message waits until all others have taken it. The encoder offers it again until then.
+ * Send a message of an encoder with two outputs to both. An output that is not enabled accepts
+ * nothing, and does not block the message. The encoder offers the message again until all enabled
+ * outputs have accepted it.
  */
 static bool forked_out(void *opaque, const uint8_t *bytes, size_t len)
 {
@@ -113,9 +117,9 @@ static bool forked_out(void *opaque, const uint8_t *bytes, size_t len)
 }
 
 /*
- * With -icount QEMU counts a block's instructions when it begins, and takes back those that a trap
- * leaves out, so that the time of a hart can go back a little. A timestamp does not; a reset sets
- * the time to 0.
+ * Return the time CSR without its small backward steps. With -icount, QEMU counts the instructions
+ * of a block when the block starts, and subtracts the instructions that a trap skips, so that the
+ * time of a hart can step back a little. A timestamp cannot. A reset sets the time to 0.
  */
 static uint64_t time_csr(void *opaque)
 {
@@ -123,7 +127,10 @@ static uint64_t time_csr(void *opaque)
 	uint64_t now;
 
 	(void)opaque;
-	/* before the first instruction and after the last one there is no hart to ask */
+	/*
+	 * Before the first instruction and after the last one, there is not a hart to read the time
+	 * from
+	 */
 	if (!board.regs[REG_TIME] || board.exiting)
 		return last;
 	now = board_time();
@@ -183,8 +190,8 @@ static void open_boot_trace(struct board_dev *dev)
 }
 
 /*
- * Not at once: the caller may hold locks. Under -icount QEMU takes no interrupt
- * in the middle of a block, so that it waits for the next trap.
+ * Request the interrupt, which is raised later because the caller may hold locks. With -icount,
+ * QEMU accepts no interrupt in the middle of a block, so it waits for the next trap.
  */
 static void sink_irq(void *opaque)
 {
@@ -197,7 +204,7 @@ static void sink_irq(void *opaque)
 		atomic_fetch_or(&board.claimed, CLAIM_IRQ);
 }
 
-/* The supervisor's APLIC: a write of the number to setipnum makes it pending */
+/* Raise interrupts at the supervisor's APLIC by writing their number to setipnum */
 void topology_raise(void)
 {
 	atomic_fetch_and(&board.claimed, ~CLAIM_IRQ);
@@ -238,7 +245,10 @@ static void make_ramsink(struct board_dev *dev)
 		open_boot_trace(dev);
 }
 
-/* How many components lead to @to before @dev in the list; @dev NULL: in all */
+/*
+ * Return the number of inputs of @to from components before @dev in the list; from all components
+ * if @dev is NULL
+ */
 static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev *dev)
 {
 	unsigned int n = 0;
@@ -250,8 +260,9 @@ static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev
 }
 
 /*
- * What takes what: messages, transfers of ATB, and messages of SiFive's encoders, whose funnel is
- * the sink. A funnel passes on messages, or transfers as in a K3.
+ * takes[from][to] is set if the component accepts the data, which is messages, ATB transfers, or
+ * messages of SiFive encoders, whose sink is the funnel. A funnel forwards messages, or transfers
+ * as in a K3.
  */
 static const bool takes[DEV_KINDS][DEV_KINDS] = {
 	[DEV_ENCODER] = { [DEV_FUNNEL] = true, [DEV_RAMSINK] = true, [DEV_ATBBRIDGE] = true },
@@ -265,7 +276,7 @@ static const bool takes[DEV_KINDS][DEV_KINDS] = {
 	[DEV_SF_ENCODER] = { [DEV_SF_FUNNEL] = true },
 };
 
-/* Find where output @at of @dev sends its messages. All components have their memory by now. */
+/* Find the input function for output @at of @dev. All components are already allocated. */
 static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, void **opaque)
 {
 	struct board_dev *to = at < dev->n_outs ? dev->out[at].dev : NULL;
@@ -313,7 +324,10 @@ static void connect_out(struct board_dev *dev, unsigned int at, nb_out_fn *out, 
 	}
 }
 
-/* Harts that share a component take turns: the last component on their path holds the lock. */
+/*
+ * Create the lock of a component that several harts share. The last such component on their path
+ * has the lock.
+ */
 static void make_lock(struct board_dev *dev)
 {
 	dev->lock = malloc(sizeof(*dev->lock));
@@ -322,7 +336,7 @@ static void make_lock(struct board_dev *dev)
 	pthread_mutex_init(dev->lock, NULL);
 }
 
-/* An ETR asks the ETF before it to give what it holds. */
+/* Drain the ETF in front of an ETR. */
 static void etr_flush(void *opaque)
 {
 	struct board_dev *dev = opaque;
@@ -332,7 +346,7 @@ static void etr_flush(void *opaque)
 			nb_tmc_drain(d->tmc);
 }
 
-/* Frames of 16 bytes go to memory, or to a file. */
+/* Create an ETR, which writes frames of 16 bytes to memory or to a file. */
 static void make_etr(struct board_dev *dev)
 {
 	const struct nb_tmc_caps caps = { .highest = (1ULL << 40) - 1, .id_every = 8, .lock = true };
@@ -363,7 +377,7 @@ static void make_etf(struct board_dev *dev)
 	dev->dev = &dev->tmc->cs.dev;
 }
 
-/* It is a sink, too. */
+/* A SiFive funnel is also a sink. */
 static void make_sf_funnel(struct board_dev *dev)
 {
 	dev->stage = malloc(BOARD_STAGE_SIZE);
@@ -417,7 +431,7 @@ static void make_funnel(struct board_dev *dev)
 	make_lock(dev);
 }
 
-/* The last component of @kind on the way from @to on; NULL if there is none */
+/* Return the last component of @kind on the path that starts at @to, or NULL */
 static struct board_dev *last_on_way(struct board_dev *to, enum dev_kind kind)
 {
 	struct board_dev *last = NULL;
@@ -428,7 +442,10 @@ static struct board_dev *last_on_way(struct board_dev *to, enum dev_kind kind)
 	return last;
 }
 
-/* Returns the funnel whose timestamp an encoder may share, NULL if there is none */
+/*
+ * Connect an output of an encoder. Return the funnel whose timestamp the encoder may share, or
+ * NULL.
+ */
 static struct board_dev *connect_encoder(struct board_dev *dev, struct board_out *out)
 {
 	struct board_dev *funnel = last_on_way(out->dev, DEV_FUNNEL);
@@ -438,7 +455,7 @@ static struct board_dev *connect_encoder(struct board_dev *dev, struct board_out
 	if (!shared)
 		shared = funnel;
 	out->lock = shared ? shared->lock : NULL;
-	/* Without tr??Control nothing says whether it takes messages */
+	/* Only components with tr??Control show whether they accept messages */
 	if (dev->n_outs > 1 && out->dev->kind != DEV_FUNNEL && out->dev->kind != DEV_RAMSINK)
 		board_fatal("topology: one of two outputs of %s leads to '%s'", dev->name, out->to);
 	return funnel;
@@ -483,7 +500,7 @@ static void make_encoder(struct board_dev *dev)
 	finish_encoder(dev, h);
 }
 
-/* Two bits of SRC, as an EIC7700X has them */
+/* Create an encoder with two bits of SRC, like in an EIC7700X */
 static void make_sf_encoder(struct board_dev *dev)
 {
 	const struct nb_sf_te_caps caps = { .hart = dev->hart, .src_bits = 2, .src_id = dev->hart };
@@ -500,7 +517,7 @@ static void make_sf_encoder(struct board_dev *dev)
 	finish_encoder(dev, h);
 }
 
-/* to=NAME or to=NAME,NAME */
+/* Parse to=NAME or to=NAME,NAME */
 static void parse_outs(struct board_dev *dev, char *names)
 {
 	char *save, *name = strtok_r(names, ",", &save);
@@ -515,10 +532,10 @@ static void parse_outs(struct board_dev *dev, char *names)
 #define KIND(kind)	(1U << DEV_##kind)
 #define ANY_KIND	(~KIND(POWER))
 
-/* Numbers that a line may give, with the kinds of components that have them */
+/* Numbers that a line may specify, with the kinds of components that have them */
 static const struct key {
 	const char	*name;
-	size_t		offset;		/* of an unsigned int in struct board_dev */
+	size_t		offset;		/* offset of an unsigned int in struct board_dev */
 	uint32_t	kinds, least, most;
 } keys[] = {
 #define KEY(field)	#field, offsetof(struct board_dev, field)
@@ -531,7 +548,7 @@ static const struct key {
 	{ KEY(burst), KIND(RAMSINK), 1, 1U << 20 },
 };
 
-/* Returns false if @text is no number from @least up to @most. */
+/* Return false if @text is not a number from @least to @most. */
 static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
 {
 	char *end;
@@ -551,7 +568,7 @@ static void parse_mode(struct board_dev *dev, const char *name)
 	board_fatal("topology: %s: mode=%s is not smem, sram or both", dev->name, name);
 }
 
-/* KEY=VALUE */
+/* Parse KEY=VALUE */
 static void parse_word(struct board_dev *dev, char *word)
 {
 	size_t len = strcspn(word, "=");
@@ -587,7 +604,7 @@ static enum dev_kind parse_kind(const char *word, const char *name)
 	board_fatal("topology: '%s %s' is not understood", word, name);
 }
 
-/* Its name is also one of a file, and its registers are a page of the bus. */
+/* Parse the name, which must be valid as a file name, and the address of the page of registers. */
 static void parse_name(struct board_dev *dev, const char *name, const char *addr)
 {
 	uint64_t value;
@@ -641,7 +658,7 @@ static void parse_list(void)
 	fclose(f);
 }
 
-/* No way is longer than the list, unless it goes in a circle. */
+/* Reject cycles. A path that is longer than the list contains a cycle. */
 static void refuse_circles(const struct board_dev *dev)
 {
 	for (unsigned int i = 0; i < dev->n_outs; i++) {
@@ -663,7 +680,7 @@ static const size_t sizes[DEV_KINDS] = {
 	[DEV_SF_ENCODER] = sizeof(struct nb_te), [DEV_SF_FUNNEL] = sizeof(struct nb_sf_funnel),
 };
 
-/* How a component is made, and when: sinks are the first, and encoders the last */
+/* Functions that create components, and their order, which is from sinks to encoders */
 static const struct {
 	void		(*make)(struct board_dev *dev);
 	unsigned int	order;
@@ -674,7 +691,9 @@ static const struct {
 	[DEV_ENCODER] = { make_encoder, 2 }, [DEV_SF_ENCODER] = { make_sf_encoder, 2 },
 };
 
-/* Components point to each other, in any order. */
+/*
+ * Allocate all components before they are created, because they point to each other in any order.
+ */
 static void allocate(struct board_dev *dev)
 {
 	dev->te = calloc(1, sizes[dev->kind]);
@@ -691,7 +710,10 @@ void topology_build(void)
 	}
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		refuse_circles(d);
-	/* Components that lead to sinks ask whether they are files, and encoders what locks there are */
+	/*
+	 * Create sinks first because other components need to know whether a sink is a file, and
+	 * encoders last because they need the locks
+	 */
 	for (unsigned int order = 0; order < 3; order++)
 		for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 			if (makers[d->kind].order == order)
@@ -712,10 +734,10 @@ static void boot_start_encoder(struct board_dev *d)
 	struct nb_dev *dev = d->dev;
 	uint32_t features = board.boot_features;
 
-	/* Sources that share a sink get different numbers: N, N + 1, ... */
+	/* Sources that share a sink get consecutive numbers */
 	if (d->out[0].lock)
 		features += d->hart << 16;
-	/* The hart does not exist yet; the stream begins together with it */
+	/* The hart does not exist yet; vcpu_init() starts its stream */
 	d->te->gate = NULL;
 	boot_activate(dev);
 	nb_dev_write(dev, TR_TE_INST_FEATURES, features);
@@ -734,7 +756,10 @@ static void boot_start_encoder(struct board_dev *d)
 	d->te->gate = te_gate;
 }
 
-/* HTM with a timestamp in each message, a sync each 2^16 of them; modes and privileges cannot be chosen */
+/*
+ * Start tracing, by default in HTM with a synchronising message every 2^16 messages, and with a
+ * timestamp in each message if enabled. Modes and privileges cannot be chosen.
+ */
 static void boot_start_sf_encoder(struct board_dev *d)
 {
 	uint32_t control = TR_ACTIVE | board.boot_sifive;
@@ -774,7 +799,7 @@ static void boot_start_ramsink(struct board_dev *d)
 	nb_dev_write(d->dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE);
 }
 
-/* Trace ids are numbered from 1 on, by hart. */
+/* Start a bridge. Trace IDs are hart numbers plus 1. */
 static void boot_start_bridge(struct board_dev *d)
 {
 	uint32_t id = (d->hart + 1) << 8;
@@ -796,7 +821,10 @@ static void boot_start_coresight(struct board_dev *d)
 	}
 }
 
-/* Trace from reset on: "Enabling and Disabling", as a driver does it; the sinks are files, or SRAM. */
+/*
+ * Start trace from reset, in the way that "Enabling and Disabling" describes for a driver. The
+ * sinks are files, or SRAM.
+ */
 void topology_boot_trace(void)
 {
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++) {
@@ -830,7 +858,7 @@ static void boot_trace_close(struct board_dev *dev)
 		board_incomplete(dev->name, "the trace");
 }
 
-/* Harts that are on send to @dev, or may */
+/* Return true if harts with power can send to @dev */
 bool topology_is_used(const struct board_dev *dev)
 {
 	if (is_encoder(dev))
@@ -851,11 +879,11 @@ static void stop_boot_trace(struct board_dev *d)
 		nb_truth_state(truth, &d->te->enc.state);
 }
 
-/* The run ends. */
+/* Close all components at the end of the run. */
 void topology_close(void)
 {
 	memory_sync();
-	/* with a limit it is the board that ends it */
+	/* With a limit, the board ends the run */
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (d->kind == DEV_RAMSINK && !board.limit && !board.boot_trace)
 			nb_ram_end(d->ram);
@@ -870,7 +898,7 @@ void topology_close(void)
 	for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 		if (is_encoder(d))
 			stop_boot_trace(d);
-	/* a funnel may lead to another one before it in the list */
+	/* A funnel may lead to another funnel that precedes it in the list */
 	for (unsigned int i = 0; i < board.n_devs; i++)
 		for (struct board_dev *d = board.devs; d < board.devs + board.n_devs; d++)
 			if (d->kind == DEV_FUNNEL)
