@@ -41,9 +41,9 @@
 
 /**
  * struct ntrace_chunk - a run of AUX pages, contiguous for a sink
- * @offset: in the AUX area
- * @len: bytes
- * @dma: address for the sink
+ * @offset: In the AUX area
+ * @len: Bytes
+ * @dma: Address for the sink
  */
 struct ntrace_chunk {
 	unsigned long	offset;
@@ -53,9 +53,9 @@ struct ntrace_chunk {
 
 /**
  * struct ntrace_map - an AUX area as one sink sees it
- * @dev: the device of the sink
- * @nr: number of @chunks, in the order of their offsets
- * @chunks: all of the area
+ * @dev: The device of the sink
+ * @nr: Number of @chunks, in the order of their offsets
+ * @chunks: All of the area
  */
 struct ntrace_map {
 	struct device		*dev;
@@ -178,9 +178,9 @@ static void ntrace_scrap_free(void *data)
 
 /**
  * ntrace_scrap_make - a page that a sink may write, and nobody reads
- * @sink: the sink, which keeps it until its driver is unbound
+ * @sink: The sink, which keeps it until its driver is unbound
  *
- * Context: may sleep.
+ * Context: May sleep.
  * Return: 0, also if there is none: see ntrace_sink_drain()
  */
 int ntrace_scrap_make(struct ntrace_sink *sink)

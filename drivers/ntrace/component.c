@@ -12,7 +12,7 @@
 
 /* Power-up "may take an arbitrarily long time"; a tool needs a limit */
 #define NTRACE_RESET_TIMEOUT_US		100000
-/* With interrupts off: what a full FIFO needs to drain, with room to spare */
+/* Time that a full FIFO needs to drain, with a margin. Interrupts may be off. */
 #define NTRACE_ENABLE_TIMEOUT_US	2000
 
 static void ntrace_comp_say(struct irq_work *work)
@@ -22,7 +22,7 @@ static void ntrace_comp_say(struct irq_work *work)
 	dev_err(comp->dev, "%s\n", comp->said);
 }
 
-/* Call this before anything else */
+/* Call this before any other function */
 void ntrace_comp_init(struct ntrace_comp *comp, const struct ntrace_comp_ops *ops,
 		      struct device *dev, void __iomem *base, phys_addr_t addr)
 {
@@ -35,11 +35,11 @@ void ntrace_comp_init(struct ntrace_comp *comp, const struct ntrace_comp_ops *op
 }
 
 /**
- * ntrace_comp_err - a component cannot be used until a reset succeeds
- * @comp: the component
- * @fmt: why, for the log; said once, and not for each try that follows
+ * ntrace_comp_err - mark a component as unusable until a reset succeeds
+ * @comp: The component
+ * @fmt: Reason for the log, which is logged once, not for each later attempt
  *
- * Context: any. The scheduler may call this while it holds locks that a console needs, so the
+ * Context: Any. The scheduler may call this while it holds locks that a console needs, so the
  * message is printed later.
  */
 void ntrace_comp_err(struct ntrace_comp *comp, const char *fmt, ...)
@@ -75,7 +75,10 @@ static int ntrace_comp_wait_sleeping(struct ntrace_comp *comp, u32 mask, u32 wan
 	return ntrace_comp_timed_out(comp, mask, want, val, NTRACE_RESET_TIMEOUT_US);
 }
 
-/* -ETIMEDOUT may have a reason, and be no fault of the component */
+/*
+ * Poll tr??Control without marking the component as stuck, because -ETIMEDOUT may have other
+ * reasons
+ */
 int ntrace_comp_poll(const struct ntrace_comp *comp, u32 mask, u32 want)
 {
 	u32 val;
@@ -84,7 +87,7 @@ int ntrace_comp_poll(const struct ntrace_comp *comp, u32 mask, u32 want)
 					 1, NTRACE_ENABLE_TIMEOUT_US);
 }
 
-/* May be called with interrupts off. Most hardware answers at the first read. */
+/* Wait for bits of tr??Control; interrupts may be off. Most hardware answers at the first read. */
 int ntrace_comp_wait(struct ntrace_comp *comp, u32 mask, u32 want)
 {
 	u32 val = ntrace_read(comp, TR_CONTROL);
@@ -101,15 +104,15 @@ static bool ntrace_comp_has_stopped(const struct ntrace_comp *sink)
 }
 
 /**
- * ntrace_comp_flush - wait until a component before a sink has sent what it holds
- * @comp: the component; Enable was written as 0
- * @sink: the sink of its path; NULL: that does not stop by itself
+ * ntrace_comp_flush - wait until a component before a sink has sent all its trace
+ * @comp: The component; Enable was written as 0
+ * @sink: The sink of its path, or NULL if the sink does not stop by itself
  *
- * A sink may stop by itself at the end of its window, also just now. Then it accepts no more, and
- * trace that is still on its way has nowhere to go.
+ * A sink may stop by itself at the end of its window at any time. It then accepts no more trace,
+ * and the trace in the components before it cannot be sent.
  *
- * Return: 0; 1 if the component is disabled, but holds trace that the sink does not accept;
- * -ETIMEDOUT.
+ * Return: 0, 1 if the component is disabled but holds trace that the sink does not accept, or
+ * -ETIMEDOUT
  */
 int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_comp *sink)
 {
@@ -129,18 +132,19 @@ int ntrace_comp_flush(struct ntrace_comp *comp, const struct ntrace_comp *sink)
 }
 
 /**
- * ntrace_comp_set - write a register and verify that it took the value
- * @comp: the component
- * @name: the name of the register
- * @offset: its offset
- * @val: the value
- * @mask: the bits that have to be as in @val
+ * ntrace_comp_set - write a register and verify the value
+ * @comp: The component
+ * @name: Name of the register
+ * @offset: Its offset
+ * @val: The value
+ * @mask: Bits that must be equal to those of @val
  *
  * Chapter "Enabling and Disabling": "Set desired mode and verify if that mode is set (regardless of
  * discovery results)".
  *
- * Context: any; the component is disabled.
- * Return: 0, or -EIO if the register has another value. The log has the first one of a component.
+ * Context: Any; the component is disabled.
+ * Return: 0, or -EIO if the register has another value; the first such value of a component is
+ * logged
  */
 int ntrace_comp_set(struct ntrace_comp *comp, const char *name, unsigned int offset, u32 val,
 		    u32 mask)
@@ -162,7 +166,7 @@ int ntrace_comp_set(struct ntrace_comp *comp, const char *name, unsigned int off
 	return -EIO;
 }
 
-/* Write @try beside @keep. Return the bits of @try that the register takes */
+/* Write @try beside @keep. Return the bits of @try that the register accepts. */
 u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 try)
 {
 	u32 got;
@@ -173,7 +177,7 @@ u32 ntrace_try(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u3
 	return got;
 }
 
-/* Bitmap of the values that a field takes; FIELD_PREP() wants constant masks */
+/* Return a bitmap of the values that a field accepts. FIELD_PREP() requires constant masks. */
 u32 ntrace_try_values(const struct ntrace_comp *comp, unsigned int offset, u32 keep, u32 mask)
 {
 	unsigned int shift = __ffs(mask), v;
@@ -188,7 +192,9 @@ u32 ntrace_try_values(const struct ntrace_comp *comp, unsigned int offset, u32 k
 	return values;
 }
 
-/* Chapter "Reset and Discovery": 0, wait, 1, wait; leaves the component disabled */
+/*
+ * Reset as in chapter "Reset and Discovery": 0, wait, 1, wait. This leaves the component disabled.
+ */
 int ntrace_comp_reset(struct ntrace_comp *comp)
 {
 	int ret;
@@ -208,7 +214,7 @@ int ntrace_comp_reset(struct ntrace_comp *comp)
 	return 0;
 }
 
-/* Chapter "Versioning of Components", for software that knows version 1.0 */
+/* Check as in chapter "Versioning of Components", for software that knows version 1.0 */
 static int ntrace_comp_check_version(struct ntrace_comp *comp)
 {
 	unsigned int major = FIELD_GET(TR_IMPL_VER_MAJOR, comp->impl);
@@ -235,10 +241,10 @@ static int ntrace_comp_check_version(struct ntrace_comp *comp)
 
 /**
  * ntrace_comp_identify - find out which component of the Trace Control Interface this is
- * @comp: the component, active; its type, impl and ops are set
- * @kinds: all components that the driver knows, the last one is NULL
+ * @comp: The component, active; its type, impl and ops are set
+ * @kinds: All components that the driver knows; the last entry is NULL
  *
- * Return: 0; -EOPNOTSUPP or -ENODEV if the driver does not support it, and the log says why
+ * Return: 0, or -EOPNOTSUPP or -ENODEV if the driver does not support it, which is logged
  */
 int ntrace_comp_identify(struct ntrace_comp *comp, const struct ntrace_comp_ops * const *kinds)
 {
@@ -260,14 +266,14 @@ int ntrace_comp_identify(struct ntrace_comp *comp, const struct ntrace_comp_ops 
 }
 
 /**
- * ntrace_comp_recognise - find out what a component is, and change as little of it as can be
- * @comp: the component
+ * ntrace_comp_recognise - identify a component, with as few changes to it as possible
+ * @comp: The component
  *
- * "Accesses to other registers are unspecified when the tr??Active bit is 0": a component that is
- * not active is activated to read its tr??Impl, and deactivated again if it is not supported.
- * Nothing is written to one that is active.
+ * "Accesses to other registers are unspecified when the tr??Active bit is 0". So a component that
+ * is not active is activated to read its tr??Impl, and deactivated again if it is not supported.
+ * Nothing is written to a component that is active.
  *
- * Return: 0 if the driver supports it; else a negative error, and the log says why
+ * Return: 0 if the driver supports it, else a negative error, which is logged
  */
 int ntrace_comp_recognise(struct ntrace_comp *comp)
 {
@@ -285,7 +291,7 @@ int ntrace_comp_recognise(struct ntrace_comp *comp)
 	return ret;
 }
 
-/* After its power was off. Its other registers are undefined then. */
+/* Activate a component after its power was off. Its other registers are undefined. */
 int ntrace_comp_activate(struct ntrace_comp *comp)
 {
 	ntrace_write(comp, TR_CONTROL, TR_CONTROL_ACTIVE);
@@ -293,7 +299,7 @@ int ntrace_comp_activate(struct ntrace_comp *comp)
 	return ntrace_comp_wait(comp, TR_CONTROL_ACTIVE, TR_CONTROL_ACTIVE);
 }
 
-/* Drop what a disabled component still holds. Its other registers are undefined then. */
+/* Reset a disabled component to drop its trace. Its other registers are undefined afterwards. */
 int ntrace_comp_drop(struct ntrace_comp *comp)
 {
 	int ret;
@@ -305,7 +311,7 @@ int ntrace_comp_drop(struct ntrace_comp *comp)
 	return ntrace_comp_activate(comp);
 }
 
-/* For removal and shutdown: nothing may be written to memory after this */
+/* For removal and shutdown. The component must not write to memory after this. */
 void ntrace_comp_quiesce(struct ntrace_comp *comp)
 {
 	ntrace_comp_disable(comp);

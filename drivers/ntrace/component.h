@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A trace component: what all of them have, the operations of each kind, its registers, and its
- * timestamp unit.
+ * A trace component, the operations of each kind of component, its registers, and its timestamp
+ * unit
  */
 #ifndef NTRACE_COMPONENT_H
 #define NTRACE_COMPONENT_H
@@ -20,14 +20,17 @@
 #define NTRACE_VER_MAJOR	1
 #define NTRACE_VER_MINOR	0
 
-/* Encoder, funnels, sink: two levels of funnels are usual */
+/*
+ * Maximum number of components on a path, which are an encoder, funnels (usually two levels) and a
+ * sink
+ */
 #define NTRACE_PATH_MAX		8
 
 /**
- * enum ntrace_comp_state - who uses a component
- * @NTRACE_COMP_NEW: nobody; its registers are not set up
- * @NTRACE_COMP_FOREIGN: it was enabled when it was found: a debugger traces with it
- * @NTRACE_COMP_READY: this driver, which restores its registers after a loss of power
+ * enum ntrace_comp_state - user of a component
+ * @NTRACE_COMP_NEW: No user; the registers are not set up
+ * @NTRACE_COMP_FOREIGN: A debugger, because the component was enabled when it was found
+ * @NTRACE_COMP_READY: This driver, which restores the registers after a loss of power
  */
 enum ntrace_comp_state {
 	NTRACE_COMP_NEW,
@@ -35,7 +38,7 @@ enum ntrace_comp_state {
 	NTRACE_COMP_READY,
 };
 
-/* The clock of the registers and the one that the timestamp counts */
+/* Clock of the registers, and clock that the timestamp counts */
 enum { NTRACE_CLOCK_BUS, NTRACE_CLOCK_TIMESTAMP, NTRACE_NR_CLOCKS };
 
 struct clk;
@@ -43,21 +46,22 @@ struct ntrace_comp;
 struct reset_control;
 
 /**
- * struct ntrace_comp_ops - what differs between kinds of components
- * @type: tr??ComponentType, or another number for a component without that field
- * @name: for messages
- * @prefix: what the specification's names of its registers begin with
- * @is_sink: trace ends in it
- * @foreign: it has no tr??Control: claim tags say who uses it, and it has no reset
- * @stays_on: a link that is enabled from its set-up until it is removed
- * @inputs: bitmap of the inputs that the device tree may name; 0: all numbers mean its only input
- * @identify: find out its type and impl, and whether the driver supports it; it may set other ops.
- *	NULL in ops that another identify() sets
- * @setup: after a reset, find out what it can do; may sleep. NULL: it is not supported
- * @revive: after a reset or a loss of power, write all its registers but those of a path
- * @open: a path leads into this input from now on; NULL: there is nothing to do
- * @quiesce: nothing may be written to memory after this
- * @free: undo @setup; NULL: there is nothing to do
+ * struct ntrace_comp_ops - properties and operations of a kind of component
+ * @type: Value of tr??ComponentType, or another number for a component without that field
+ * @name: Name for messages
+ * @prefix: Prefix of its register names in the specification
+ * @is_sink: Trace ends in this component
+ * @foreign: The component has no tr??Control and no reset; claim tags identify its user
+ * @stays_on: A link that is enabled from its set-up until its removal
+ * @inputs: Bitmap of the inputs that the device tree may name; 0 if all numbers mean its
+ *	only input
+ * @identify: Find out its type and impl, and whether the driver supports it; may set other
+ *	ops. NULL in ops that another identify() sets.
+ * @setup: Find out its capabilities after a reset; may sleep. NULL if it is not supported.
+ * @revive: Write all registers except those of a path, after a reset or a loss of power
+ * @open: Prepare the input for a path that leads into it, or NULL
+ * @quiesce: Make sure that nothing is written to memory any more
+ * @free: Undo @setup, or NULL
  */
 struct ntrace_comp_ops {
 	unsigned int	type;
@@ -77,29 +81,29 @@ struct ntrace_comp_ops {
 
 /**
  * struct ntrace_comp - a trace component
- * @ops: what kind of component it is
- * @dev: the platform device
- * @base: its 4 KiB of registers
- * @addr: their physical address, for messages
- * @type: @type of @ops
- * @impl: tr??Impl
- * @trace_id: of an ATB bridge: trAtbBridgeID
- * @control: what was last written to tr??Control
- * @stuck: it stopped answering; not used until a reset succeeds
- * @prompt: Enable followed at the first read when it was last set
- * @state: who uses it
- * @powered: runtime PM has resumed it: its registers can be accessed, if it serves a CPU that is
- *	online. Written with @lock held.
- * @clocks: optional clocks, which run while @powered
- * @reset: optional reset line, released while the driver is bound
- * @lock: serialises @powered and what restores the registers; of a funnel: also @users and all
- *	accesses to registers
- * @users: paths that are started through it
- * @say: says @said, where a message is allowed
- * @said: why it is stuck, or which setting it refused
- * @refused: the log has a setting that it did not take
- * @node: in ntrace_comps
- * @debug: its directory in debugfs
+ * @ops: Kind of component
+ * @dev: The platform device
+ * @base: Its 4 KiB of registers
+ * @addr: Physical address of the registers, for messages
+ * @type: Type, from @ops
+ * @impl: Value of tr??Impl
+ * @trace_id: Value of trAtbBridgeID, if it is an ATB bridge
+ * @control: Value that was last written to tr??Control
+ * @stuck: The component stopped answering, and is not used until a reset succeeds
+ * @prompt: Enable was 1 at the first read after it was last set
+ * @state: User of the component
+ * @powered: Runtime PM has resumed it, so that its registers can be accessed if it serves an
+ *	online CPU. Written with @lock held.
+ * @clocks: Optional clocks, which run while @powered
+ * @reset: Optional reset line, released while the driver is bound
+ * @lock: Serialises @powered and the restoration of registers; for a funnel, also @users and
+ *	all accesses to registers
+ * @users: Number of started paths through it
+ * @say: Work that prints @said when printing is allowed
+ * @said: Reason why it is stuck, or the setting that it refused
+ * @refused: A setting that it refused has been logged
+ * @node: Entry in ntrace_comps
+ * @debug: Its directory in debugfs
  */
 struct ntrace_comp {
 	const struct ntrace_comp_ops *ops;
@@ -128,9 +132,9 @@ struct ntrace_comp {
 /*
  * component.c
  *
- * Accesses to one component stay in order, and each change of tr??Control is
- * read back before the next component's. What the sink writes is ordered with
- * memory in ntrace_ramsink_program() and ntrace_session_collect().
+ * Accesses to one component stay in order, and each change of tr??Control is read back before that
+ * of the next component. Writes of the sink to memory are ordered in ntrace_ramsink_program() and
+ * ntrace_session_collect().
  */
 static inline u32 ntrace_read(const struct ntrace_comp *comp, unsigned int offset)
 {
@@ -169,7 +173,9 @@ static inline int ntrace_comp_enable(struct ntrace_comp *comp)
 	return ntrace_comp_wait(comp, TR_CONTROL_ENABLE, TR_CONTROL_ENABLE);
 }
 
-/* Begin to disable: the change from 1 to 0 flushes. True if it is already disabled and empty. */
+/*
+ * Start to disable, which flushes the component. Return true if it is already disabled and empty.
+ */
 static inline bool ntrace_comp_disable_fast(struct ntrace_comp *comp)
 {
 	comp->control &= ~(TR_CONTROL_ENABLE | TR_TE_INST_TRACING);
@@ -178,7 +184,7 @@ static inline bool ntrace_comp_disable_fast(struct ntrace_comp *comp)
 		      TR_CONTROL_EMPTY);
 }
 
-/* Disable, and wait until all is empty */
+/* Disable the component, and wait until it is empty */
 static inline int ntrace_comp_disable(struct ntrace_comp *comp)
 {
 	if (ntrace_comp_disable_fast(comp))
@@ -187,10 +193,10 @@ static inline int ntrace_comp_disable(struct ntrace_comp *comp)
 }
 
 /**
- * struct ntrace_ts - what a timestamp unit can do
- * @modes: bitmap of trTsMode
- * @prescale: bitmap of trTsPrescale
- * @width: trTsWidth
+ * struct ntrace_ts - capabilities of a timestamp unit
+ * @modes: Bitmap of trTsMode
+ * @prescale: Bitmap of trTsPrescale
+ * @width: Value of trTsWidth
  */
 struct ntrace_ts {
 	u8	modes;
@@ -198,7 +204,7 @@ struct ntrace_ts {
 	u8	width;
 };
 
-/* Has a timestamp unit a counter of its own in this trTsMode? Only such a one has a prescaler. */
+/* Return true if the timestamp unit has its own counter in this trTsMode, and thus a prescaler */
 static inline bool ntrace_ts_is_internal(unsigned int mode)
 {
 	return mode == TR_TS_MODE_INTERNAL_SYSTEM || mode == TR_TS_MODE_INTERNAL_CORE;

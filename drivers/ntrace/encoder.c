@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The trace encoder: what it can do, and how the driver sets it up.
+ * The trace encoder, its capabilities, and how the driver sets it up.
  *
- * Nearly every field is WARL and optional. What an implementation has is found by writing and
- * reading back once, while the encoder is disabled; what an event asks for is then either refused
- * or done, never ignored.
+ * Nearly every field is WARL and optional. The driver finds the fields of an implementation by
+ * writing and reading back once, while the encoder is disabled. A setting of an event is then
+ * either refused or applied, but never ignored.
  */
 #include <linux/delay.h>
 #include <linux/timex.h>
@@ -13,8 +13,8 @@
 #include "funnel.h"
 
 /*
- * Chapter "Reset and Discovery", table "Trace Components Reset". trTsControl is for
- * timestamp.c: its unit has a reset of its own.
+ * Registers of the table "Trace Components Reset", chapter "Reset and Discovery". timestamp.c
+ * handles trTsControl, because the timestamp unit has its own reset.
  */
 static const u16 ntrace_encoder_reset_regs[] = {
 	TR_TE_INST_FEATURES, TR_TE_INST_FILTERS, TR_TE_DATA_CONTROL, TR_TE_DATA_FILTERS,
@@ -22,8 +22,8 @@ static const u16 ntrace_encoder_reset_regs[] = {
 };
 
 /*
- * Settings of a comparator for addresses: a range; from a start to a stop; no start, for which the
- * latch is primed; no stop, since no address is below 0.
+ * Settings of an address comparator for a range, for a start and a stop, for a stop alone (the
+ * latch is primed) and for a start alone (because no address is below 0)
  */
 #define NTRACE_COMP_RANGE							\
 	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LE,	\
@@ -39,7 +39,7 @@ static const u16 ntrace_encoder_reset_regs[] = {
 #define NTRACE_COMP_EXCLUDE							\
 	ntrace_comp_control(TR_TE_COMP_FUNCTION_GE, TR_TE_COMP_FUNCTION_LE,	\
 			    TR_TE_COMP_MATCH_NOT_P_AND_S)
-/* Single-bit fields of a config and where they are in the registers */
+/* Single-bit fields of a config, and their positions in the registers */
 struct ntrace_bit {
 	u64	config;
 	u32	reg;
@@ -86,8 +86,8 @@ static int ntrace_encoder_check_protocol(struct ntrace_encoder *enc)
 	unsigned int major;
 
 	/*
-	 * Do this first: an encoder that also supports E-Trace reports the version of the protocol
-	 * that is chosen
+	 * Do this first, because an encoder that also supports E-Trace reports the version of the
+	 * selected protocol
 	 */
 	ntrace_write(&enc->comp, TR_TE_CONTROL, TR_CONTROL_ACTIVE | format);
 	if ((ntrace_read(&enc->comp, TR_TE_CONTROL) & TR_TE_FORMAT) != format) {
@@ -147,8 +147,9 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 					  ntrace_read(comp, TR_TE_INST_FEATURES));
 
 	/*
-	 * Implicit returns need a trTeInstImplicitReturnMode too. The higher, the
-	 * more of the return address the encoder compares. 0: not reported.
+	 * Implicit returns also need a trTeInstImplicitReturnMode. The higher the mode, the more
+	 * bits of the return address the encoder compares. 0 means that implicit returns are not
+	 * reported.
 	 */
 	for (mode = 3; mode > 0; mode--) {
 		u32 field = FIELD_PREP(TR_TE_INST_IMPLICIT_RETURN_MODE, mode);
@@ -206,7 +207,7 @@ static bool ntrace_encoder_comp_takes(const struct ntrace_encoder *enc, unsigned
 	return ntrace_try(&enc->comp, TR_TE_COMP_CONTROL(j), 0, control) == control;
 }
 
-/* How many comparators one filter can combine */
+/* Return the number of comparators that one filter can combine */
 static unsigned int ntrace_encoder_probe_comps(const struct ntrace_encoder *enc)
 {
 	unsigned int k;
@@ -242,7 +243,7 @@ static void ntrace_encoder_probe_comparators(struct ntrace_encoder *enc)
 		caps->config |= NTRACE_CONFIG_EXCLUDE;
 }
 
-/* Bitmap of the external triggers that have an action in @control */
+/* Return a bitmap of the external triggers that have an action in @control */
 static u8 ntrace_trigger_actions(u32 control)
 {
 	unsigned int i;
@@ -254,7 +255,10 @@ static u8 ntrace_trigger_actions(u32 control)
 	return actions;
 }
 
-/* Bitmap of the external triggers that take @value, and 0; all others are not to be used */
+/*
+ * Return a bitmap of the external triggers that can be set to @value and to 0. The driver uses no
+ * other.
+ */
 static u8 ntrace_encoder_try_triggers(const struct ntrace_encoder *enc, unsigned int reg, u32 value)
 {
 	unsigned int i;
@@ -283,7 +287,7 @@ static void ntrace_encoder_probe_triggers(struct ntrace_encoder *enc)
 						     TR_TE_TRIG_OUT_START | TR_TE_TRIG_OUT_STOP);
 }
 
-/* The privileges that a filter can choose; none if it always chooses some of them */
+/* Return the privileges that a filter can choose, or none if it always chooses some of them */
 static u32 ntrace_filter_privileges(const struct ntrace_comp *comp, unsigned int i)
 {
 	u32 match = TR_TE_FILTER_MATCH_PRIVILEGE, priv;
@@ -296,7 +300,9 @@ static u32 ntrace_filter_privileges(const struct ntrace_comp *comp, unsigned int
 	return priv;
 }
 
-/* Only filters are used that can choose the same privileges as the first one */
+/*
+ * Find the filters that can choose the same privileges as the first one. The driver uses no other.
+ */
 static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 {
 	struct ntrace_caps *caps = &enc->caps;
@@ -319,21 +325,24 @@ static void ntrace_encoder_probe_filters(struct ntrace_encoder *enc)
 		caps->priv = 0;
 }
 
-/* The timestamp now */
+/* Return the current timestamp */
 u64 ntrace_encoder_counter(const struct ntrace_encoder *enc)
 {
 	return ntrace_ts_counter(&enc->comp, enc->ops ? enc->ops->counter : TR_TS_COUNTER_LOW);
 }
 
-/* How many ticks the timestamp may be behind the time CSR: it gets there through other clocks */
+/*
+ * Return how many ticks the timestamp may be behind the time CSR, because it crosses clock domains
+ */
 static u64 ntrace_ts_lag(void)
 {
 	return max(riscv_timebase / (10 * 1000 * 1000), 2UL);
 }
 
 /*
- * Does the timestamp count like the time CSR? Then perf can convert it. The counter is read between
- * two reads of time, twice, some time apart: equality is then no accident.
+ * Return true if the timestamp counts like the time CSR, so that perf can convert it. The counter
+ * is read between two reads of the time CSR, and all of this twice at different times, so that
+ * equality by chance is unlikely.
  */
 static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 {
@@ -352,12 +361,12 @@ static bool ntrace_encoder_ts_is_time(struct ntrace_encoder *enc)
 	return true;
 }
 
-/* trTsMode that the hardware prefers */
+/* Return the best trTsMode of the hardware */
 static unsigned int ntrace_encoder_best_ts_mode(const struct ntrace_encoder *enc)
 {
 	/*
-	 * Prefer modes with a counter that the whole system shares: then times of different harts
-	 * can be compared
+	 * Prefer modes with a counter that the whole system shares, so that times of different
+	 * harts can be compared
 	 */
 	static const u8 order[] = { TR_TS_MODE_EXTERNAL, TR_TS_MODE_SHARED,
 				    TR_TS_MODE_INTERNAL_SYSTEM, TR_TS_MODE_INTERNAL_CORE };
@@ -369,19 +378,22 @@ static unsigned int ntrace_encoder_best_ts_mode(const struct ntrace_encoder *enc
 	return TR_TS_MODE_NONE;
 }
 
-/* trTsMode with @config as the default */
+/* Return the trTsMode of events whose default is @config */
 unsigned int ntrace_encoder_ts_mode(const struct ntrace_encoder *enc, u64 config)
 {
 	return FIELD_GET(NTRACE_CONFIG_TS_MODE, config) ?: ntrace_encoder_best_ts_mode(enc);
 }
 
-/* trTsMode of an event that does not choose one */
+/* Return the trTsMode of an event that does not choose one */
 unsigned int ntrace_encoder_usual_ts_mode(const struct ntrace_encoder *enc)
 {
 	return ntrace_encoder_ts_mode(enc, enc->default_config);
 }
 
-/* Are its timestamps those of the counter as ntrace_encoder_count() has it, if @config has any? */
+/*
+ * Return true if timestamps with @config, if any, are those of the counter that
+ * ntrace_encoder_count() starts
+ */
 bool ntrace_encoder_has_usual_clock(const struct ntrace_encoder *enc, u64 config)
 {
 	unsigned int mode = FIELD_GET(NTRACE_CONFIG_TS_MODE, config);
@@ -392,20 +404,20 @@ bool ntrace_encoder_has_usual_clock(const struct ntrace_encoder *enc, u64 config
 	       (!mode || mode == ntrace_encoder_usual_ts_mode(enc));
 }
 
-/* trTsPrescale of the counter while nothing traces */
+/* Return the trTsPrescale of the counter while nothing is traced */
 static unsigned int ntrace_encoder_usual_prescale(const struct ntrace_encoder *enc)
 {
 	return FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, enc->default_config);
 }
 
-/* trTsMode and trTsPrescale as ntrace_encoder_count() has them */
+/* Return trTsMode and trTsPrescale as ntrace_encoder_count() sets them */
 static u32 ntrace_encoder_usual_clock(const struct ntrace_encoder *enc)
 {
 	return FIELD_PREP(TR_TS_MODE, ntrace_encoder_usual_ts_mode(enc)) |
 	       FIELD_PREP(TR_TS_PRESCALE, ntrace_encoder_usual_prescale(enc));
 }
 
-/* Let the counter run, also while nothing traces: it is the time of the trace */
+/* Let the counter run even while nothing is traced, because it is the time of the trace */
 void ntrace_encoder_count(struct ntrace_encoder *enc)
 {
 	u32 mode = ntrace_encoder_usual_ts_mode(enc);
@@ -417,10 +429,13 @@ void ntrace_encoder_count(struct ntrace_encoder *enc)
 		ntrace_write(&enc->comp, TR_TS_CONTROL, 0);
 }
 
-/* Firmware or a hypervisor may hold this hart up between two reads; it rarely does each time. */
+/*
+ * Number of tries. Firmware or a hypervisor may delay this hart between two reads, but rarely each
+ * time.
+ */
 #define NTRACE_BASE_TRIES	8
 
-/* Does the counter run as ntrace_encoder_count() lets it? */
+/* Return true if the counter runs with the settings of ntrace_encoder_count() */
 static bool ntrace_encoder_counts_as_usual(const struct ntrace_encoder *enc)
 {
 	u32 mask = TR_TS_MODE | TR_TS_PRESCALE;
@@ -430,10 +445,11 @@ static bool ntrace_encoder_counts_as_usual(const struct ntrace_encoder *enc)
 }
 
 /*
- * Relate the timestamp to the time CSR, as it is now: by the try that took the least time. An event
- * may have left another ts_mode or ts_prescale. While it traces, what was found before stays.
+ * Relate the timestamp to the current time CSR, by the try that took the least time. If an event
+ * has left another ts_mode or ts_prescale, start the usual counter first. While such an event
+ * traces, keep the previous relation.
  *
- * Context: on the CPU of the encoder, interrupts off; the registers can be accessed.
+ * Context: On the CPU of the encoder, interrupts off; the registers can be accessed.
  */
 void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 {
@@ -454,13 +470,15 @@ void ntrace_encoder_take_base(struct ntrace_encoder *enc)
 		if (took >= least)
 			continue;
 		least = took;
-		/* before the prescaler, which counts every fourth tick, or fewer */
+		/* Store the count before the prescaler, which counts every fourth tick, or fewer */
 		enc->ts_base = counter << 2 * ntrace_encoder_usual_prescale(enc);
 		enc->ts_base_time = before + took / 2;
 	}
 }
 
-/* Has somebody set a funnel otherwise than the driver did? The encoder may share its timestamp. */
+/*
+ * Return true if the user has changed the timestamp unit of a funnel, which the encoder may share
+ */
 static bool ntrace_encoder_shares_other(const struct ntrace_encoder *enc)
 {
 	const struct ntrace_route *route = &enc->routes[0];
@@ -473,7 +491,10 @@ static bool ntrace_encoder_shares_other(const struct ntrace_encoder *enc)
 	return false;
 }
 
-/* Is the clock of the device tree that of the counter? It is that of the mode which is best. */
+/*
+ * Return true if the clock in the device tree, which belongs to the best mode, is that of the
+ * counter
+ */
 static bool ntrace_encoder_has_clock(const struct ntrace_encoder *enc)
 {
 	unsigned int mode = ntrace_encoder_usual_ts_mode(enc);
@@ -484,7 +505,7 @@ static bool ntrace_encoder_has_clock(const struct ntrace_encoder *enc)
 	return mode != TR_TS_MODE_SHARED || !ntrace_encoder_shares_other(enc);
 }
 
-/* The counter is another one: nothing is known of it until it is measured */
+/* Forget the properties of the previous counter, until the new one is measured */
 void ntrace_encoder_forget_clock(struct ntrace_encoder *enc)
 {
 	enc->ts_is_time = false;
@@ -492,7 +513,7 @@ void ntrace_encoder_forget_clock(struct ntrace_encoder *enc)
 	enc->ts_base_time = 0;
 }
 
-/* The encoder lost its power, or may have: a counter of its own begins anew */
+/* Forget an internal counter, which has restarted if the encoder lost its power */
 void ntrace_encoder_begins_anew(struct ntrace_encoder *enc)
 {
 	if (ntrace_ts_is_internal(ntrace_encoder_usual_ts_mode(enc)))
@@ -500,8 +521,8 @@ void ntrace_encoder_begins_anew(struct ntrace_encoder *enc)
 }
 
 /*
- * How fast the counter runs, as far as that can be known. What was found before stays if an event
- * has another ts_mode now. May sleep.
+ * Determine the frequency of the counter, if that is possible. Keep the previous result if an event
+ * uses another ts_mode now. May sleep.
  */
 void ntrace_encoder_measure(struct ntrace_encoder *enc)
 {
@@ -521,8 +542,8 @@ void ntrace_encoder_measure(struct ntrace_encoder *enc)
 }
 
 /*
- * Called again when the component was found that it shares the timestamp with. Nothing traces; may
- * sleep.
+ * Start the counter, and start it again when the component is found that shares its timestamp.
+ * Nothing is traced. May sleep.
  */
 void ntrace_encoder_start_counter(struct ntrace_encoder *enc)
 {
@@ -531,7 +552,7 @@ void ntrace_encoder_start_counter(struct ntrace_encoder *enc)
 	ntrace_encoder_measure(enc);
 }
 
-/* The value of @values that is nearest to @want: a longer period is better than none */
+/* Return the value of @values that is closest to @want. Prefer a longer period to a shorter one. */
 static unsigned int ntrace_nearest(u32 values, unsigned int want)
 {
 	u32 longer = values & GENMASK(31, want);
@@ -542,8 +563,8 @@ static unsigned int ntrace_nearest(u32 values, unsigned int want)
 }
 
 /*
- * The defaults make the trace as small as possible without losing information, with synchronisation
- * often enough to decode a snapshot of some 64 KiB nearly from its start.
+ * Return the defaults. They make the trace as small as possible without losing information, and
+ * synchronise often enough to decode a snapshot of about 64 KiB nearly from its start.
  */
 static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 {
@@ -554,13 +575,13 @@ static u64 ntrace_encoder_defaults(const struct ntrace_encoder *enc)
 	unsigned int mode, want;
 
 	/*
-	 * A mode that only counts calls takes any return for the expected one, which is wrong in a
-	 * kernel
+	 * If the encoder only counts calls, it treats any return as the expected one, which is
+	 * wrong in a kernel.
 	 */
 	if (caps->ir_mode > 1)
 		config |= caps->config & NTRACE_CONFIG_IMPLICIT_RETURN;
 	config |= caps->fixed;
-	/* If no privilege can be left out, machine mode cannot be either */
+	/* If privileges cannot be filtered, machine mode is always traced */
 	if (!caps->priv)
 		config |= NTRACE_CONFIG_FIRMWARE;
 
@@ -582,12 +603,12 @@ static void ntrace_encoder_write_reset(struct ntrace_encoder *enc)
 	ntrace_encoder_forget(enc);
 	for (i = 0; i < ARRAY_SIZE(ntrace_encoder_reset_regs); i++)
 		ntrace_write(&enc->comp, ntrace_encoder_reset_regs[i], 0);
-	/* A comparator reports what it matches (trTeCompPNotify), with or without a filter. */
+	/* A comparator reports its matches (trTeCompPNotify) even if no filter uses it */
 	for (i = 0; i < TR_TE_COMP_MAX; i++)
 		ntrace_write(&enc->comp, TR_TE_COMP_CONTROL(i), 0);
 }
 
-/* All that the registers of the Trace Control Interface say. May sleep. */
+/* Read the capabilities from the registers of the Trace Control Interface. May sleep. */
 static int ntrace_encoder_probe(struct ntrace_encoder *enc)
 {
 	int ret;
@@ -611,7 +632,7 @@ static int ntrace_encoder_probe(struct ntrace_encoder *enc)
 	return 0;
 }
 
-/* After a reset: find out all that there is to know. May sleep. */
+/* Determine the capabilities and defaults after a reset. May sleep. */
 int ntrace_encoder_setup(struct ntrace_encoder *enc)
 {
 	int ret;
@@ -624,7 +645,7 @@ int ntrace_encoder_setup(struct ntrace_encoder *enc)
 	return ntrace_encoder_set_src(enc, 0, 0);
 }
 
-/* All registers are undefined, after a reset or a loss of power */
+/* Write all registers, which are undefined after a reset or a loss of power */
 void ntrace_encoder_revive(struct ntrace_encoder *enc)
 {
 	if (enc->ops) {
@@ -637,7 +658,7 @@ void ntrace_encoder_revive(struct ntrace_encoder *enc)
 	ntrace_encoder_begins_anew(enc);
 }
 
-/* Drop trace that the sink had no room for, so that the next stretch does not begin with it */
+/* Drop trace that did not fit into the window, so that the next window does not begin with it */
 int ntrace_encoder_drop(struct ntrace_encoder *enc)
 {
 	int ret = ntrace_comp_drop(&enc->comp);
@@ -648,9 +669,9 @@ int ntrace_encoder_drop(struct ntrace_encoder *enc)
 }
 
 /*
- * Number the encoder in its stream. All encoders of one stream must use the
- * same trTeSrcBits (N-Trace, chapter "Rules of Generating Messages"). Reads
- * back what hardware with a fixed number has.
+ * Assign the encoder its number in the stream. All encoders of one stream must use the same
+ * trTeSrcBits (N-Trace, chapter "Rules of Generating Messages"). Read the register back, because
+ * the number may be fixed in hardware.
  */
 int ntrace_encoder_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id)
 {
@@ -673,13 +694,15 @@ static bool ntrace_one_of(u32 values, u64 config, u64 mask)
 	return values & BIT((config & mask) >> __ffs64(mask));
 }
 
-/* How many address filters there can be at a time; @latch: of a start and a stop */
+/*
+ * Return the number of address filters that can be active together, of starts and stops if @latch
+ */
 unsigned int ntrace_caps_ranges(const struct ntrace_caps *caps, bool latch)
 {
 	return min(hweight16(caps->filters), hweight8(latch ? caps->latches : caps->comparators));
 }
 
-/* How many ranges can be left out: one filter combines their comparators */
+/* Return the number of ranges that can be excluded. One filter combines their comparators. */
 unsigned int ntrace_caps_excludes(const struct ntrace_caps *caps)
 {
 	unsigned int comps = caps->filters ? caps->comps : 0;
@@ -687,7 +710,7 @@ unsigned int ntrace_caps_excludes(const struct ntrace_caps *caps)
 	return min(hweight8(caps->excludes), comps);
 }
 
-/* Can @filter be combined from the comparators that there are? */
+/* Return true if the existing comparators can implement @filter */
 static bool ntrace_caps_filter(const struct ntrace_caps *caps, const struct ntrace_filter *filter)
 {
 	if (filter->priv & ~caps->priv)
@@ -697,7 +720,7 @@ static bool ntrace_caps_filter(const struct ntrace_caps *caps, const struct ntra
 	return filter->nr_ranges <= ntrace_caps_ranges(caps, filter->latch);
 }
 
-/* -EOPNOTSUPP if the hardware cannot do what @config and @filter ask for */
+/* Return -EOPNOTSUPP if the hardware does not support @config and @filter */
 int ntrace_encoder_supports(const struct ntrace_encoder *enc, u64 config,
 			    const struct ntrace_filter *filter)
 {
@@ -732,9 +755,9 @@ int ntrace_encoder_supports(const struct ntrace_encoder *enc, u64 config,
 }
 
 /*
- * ... or if an event, or the flight recorder, is not to do it: the only counter of an encoder would
- * go on from where another clock left it, and the times of others would be wrong. What is shared or
- * comes from outside does not change.
+ * Return -EOPNOTSUPP in addition if an event, or the flight recorder, must not use the settings. If the
+ * encoder has only an internal counter, another clock would change it, and the times of other
+ * events would be wrong. Shared and external counters are not affected.
  */
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter)
@@ -747,7 +770,7 @@ int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 	return ret;
 }
 
-/* @config as a default, with what 0 stands for: "the best that the hardware has" */
+/* Replace each field of @config that is 0 by the best value that this encoder supports */
 u64 ntrace_encoder_resolve_default(const struct ntrace_encoder *enc, u64 config)
 {
 	if (!(config & NTRACE_CONFIG_MODE))
@@ -757,7 +780,10 @@ u64 ntrace_encoder_resolve_default(const struct ntrace_encoder *enc, u64 config)
 	return config;
 }
 
-/* ... and of an event, whose timestamps are those of the counter that runs, if it chooses none */
+/*
+ * Complete the config of an event. Without a choice, its timestamps are those of the running
+ * counter.
+ */
 u64 ntrace_encoder_resolve(const struct ntrace_encoder *enc, u64 config)
 {
 	if ((config & NTRACE_CONFIG_TIMESTAMP) && !(config & NTRACE_CONFIG_TS_MODE))
@@ -791,7 +817,7 @@ static int ntrace_encoder_write_comparator(struct ntrace_encoder *enc, unsigned 
 	       ntrace_comp_set(comp, "trTeCompControl", TR_TE_COMP_CONTROL(j), control, ~0U);
 }
 
-/* A range is compared with its last byte, because its end may be 2^64 */
+/* Write a range. Its last byte is compared, because its end may be 2^64. */
 static int ntrace_encoder_write_range(struct ntrace_encoder *enc, unsigned int j,
 				      const struct ntrace_filter *filter, unsigned int n)
 {
@@ -821,15 +847,15 @@ static int ntrace_encoder_write_filter(struct ntrace_encoder *enc, unsigned int 
 }
 
 /*
- * Filters are ORed, the conditions of one filter ANDed: one filter for each range that is traced,
- * and one for all ranges that are left out.
+ * Filters are ORed, and the conditions of one filter are ANDed. So there is one filter for each
+ * range that is traced, or one filter for all ranges that are excluded.
  */
 static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 					const struct ntrace_filter *filter)
 {
 	unsigned long comps = filter->latch ? enc->caps.latches :
 			      filter->exclude ? enc->caps.excludes : enc->caps.comparators;
-	/* All filters have the privileges in common */
+	/* All filters have the same privileges */
 	u32 common = TR_TE_FILTER_ENABLE | (filter->priv ? TR_TE_FILTER_MATCH_PRIVILEGE : 0);
 	unsigned long filters = enc->caps.filters;
 	u32 control = common, used = 0;
@@ -857,14 +883,17 @@ static int ntrace_encoder_write_filters(struct ntrace_encoder *enc,
 	return ntrace_encoder_use_filters(enc, used);
 }
 
-/* Did the triggers of @triggers take @control? Others may have an action that cannot be changed */
+/*
+ * Return true if the triggers in @triggers have the actions of @control. Others may have a fixed
+ * action.
+ */
 static bool ntrace_encoder_triggers_are(const struct ntrace_encoder *enc, unsigned int reg,
 					u8 triggers, u32 control)
 {
 	return !(ntrace_trigger_actions(ntrace_read(&enc->comp, reg) ^ control) & triggers);
 }
 
-/* Triggers from outside and to there; 0 where there are none */
+/* Set up external triggers, if there are any */
 static int ntrace_encoder_write_triggers(struct ntrace_encoder *enc,
 					 const struct ntrace_filter *filter)
 {
@@ -881,8 +910,8 @@ static int ntrace_encoder_write_triggers(struct ntrace_encoder *enc,
 }
 
 /*
- * Timestamps: which clock, and whether messages have any. Without, the counter goes on as it does
- * while nothing traces: it may be read when the next event is made.
+ * Select the clock of timestamps, and whether messages have timestamps. Without them, the usual
+ * counter continues, because it may be read when the next event is opened.
  */
 static int ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 {
@@ -895,7 +924,7 @@ static int ntrace_encoder_write_ts(struct ntrace_encoder *enc, u64 config)
 		      FIELD_PREP(TR_TS_MODE, FIELD_GET(NTRACE_CONFIG_TS_MODE, config)) |
 		      FIELD_PREP(TR_TS_PRESCALE, FIELD_GET(NTRACE_CONFIG_TS_PRESCALE, config));
 		mask |= TR_TS_MODE;
-		/* Other modes have no prescaler */
+		/* Other modes do not have a prescaler */
 		if (ntrace_ts_is_internal(FIELD_GET(NTRACE_CONFIG_TS_MODE, config)))
 			mask |= TR_TS_PRESCALE;
 	} else {
@@ -910,7 +939,7 @@ static int ntrace_encoder_write_control(struct ntrace_encoder *enc, u64 config)
 	u32 mask = TR_TE_INST_MODE | TR_TE_INST_SYNC_MODE |
 		   ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), bits);
 
-	/* Without synchronisation, its period means nothing */
+	/* The period of synchronisation is unused if synchronisation is off */
 	if (config & NTRACE_CONFIG_SYNC_MODE)
 		mask |= TR_TE_INST_SYNC_MAX;
 	enc->comp.control = TR_CONTROL_ACTIVE | FIELD_PREP(TR_TE_FORMAT, TR_TE_FORMAT_NTRACE) |
@@ -922,8 +951,8 @@ static int ntrace_encoder_write_control(struct ntrace_encoder *enc, u64 config)
 }
 
 /*
- * Write all registers of @config, whose fields are all chosen. -EIO: a register refuses a value
- * that it took before
+ * Write all registers of @config, whose fields are all chosen. Return -EIO if a register refuses a
+ * value that it accepted before.
  */
 static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 {
@@ -951,15 +980,15 @@ static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 }
 
 /*
- * Write a config that ntrace_encoder_supports() accepted, while disabled. -EIO if
- * the hardware does not take what it took when it was probed.
+ * Write a config that ntrace_encoder_supports() accepted, while the encoder is disabled. Return
+ * -EIO if a register refuses a value that it accepted when it was probed.
  */
 int ntrace_encoder_program(struct ntrace_encoder *enc, u64 config,
 			   const struct ntrace_filter *filter)
 {
 	int ret;
 
-	/* Address filters may have been added since the event was checked */
+	/* Address filters may have been added after the event was checked */
 	if (!ntrace_caps_filter(&enc->caps, filter))
 		return -EOPNOTSUPP;
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * An encoder: what it can do, what an event wants of it, and what its registers hold.
- */
+/* An encoder, its capabilities, the settings of events, and the contents of its registers */
 #ifndef NTRACE_ENCODER_H
 #define NTRACE_ENCODER_H
 
@@ -16,26 +14,26 @@
 #define NTRACE_ROUTES_MAX	4
 
 /**
- * struct ntrace_caps - what an encoder can do, as probed by WARL read-back
- * @config: single-bit fields NTRACE_CONFIG_* that can be set
- * @modes: bitmap of trTeInstMode
- * @sync_modes: bitmap of trTeInstSyncMode
- * @sync_max: bitmap of trTeInstSyncMax
- * @ts_modes: bitmap of trTsMode
- * @ts_prescale: bitmap of trTsPrescale
- * @ts_width: trTsWidth
- * @fixed: those of @config that are always set
- * @ir_mode: trTeInstImplicitReturnMode that is used
- * @src_bits: the most that trTeSrcBits takes
- * @src_fixed: trTeSrcBits cannot be changed
- * @priv: bitmap of ingress priv values that filter 0 can choose between
- * @filters: bitmap of filters
- * @comparators: bitmap of comparators that compare instruction addresses
- * @latches: bitmap of those that match from one address to another
- * @excludes: bitmap of those that match outside of a range
- * @comps: comparators that one filter can combine
- * @trig_in: external trigger inputs, bitmap
- * @trig_out: external trigger outputs, bitmap
+ * struct ntrace_caps - capabilities of an encoder, as probed by WARL read-back
+ * @config: NTRACE_CONFIG_* fields of a single bit that can be set
+ * @fixed: Bits of @config that are always set
+ * @modes: Bitmap of trTeInstMode
+ * @sync_modes: Bitmap of trTeInstSyncMode
+ * @sync_max: Bitmap of trTeInstSyncMax
+ * @ts_modes: Bitmap of trTsMode
+ * @ts_prescale: Bitmap of trTsPrescale
+ * @ts_width: Value of trTsWidth
+ * @ir_mode: Value of trTeInstImplicitReturnMode that the driver uses
+ * @src_bits: Highest value that trTeSrcBits accepts
+ * @src_fixed: True if trTeSrcBits cannot be changed
+ * @priv: Bitmap of ingress priv values that filter 0 can choose between
+ * @filters: Bitmap of filters
+ * @comparators: Bitmap of comparators that compare instruction addresses
+ * @latches: Bitmap of comparators that match from one address to another
+ * @excludes: Bitmap of comparators that match outside of a range
+ * @comps: Number of comparators that one filter can combine
+ * @trig_in: Bitmap of external trigger inputs
+ * @trig_out: Bitmap of external trigger outputs
  */
 struct ntrace_caps {
 	u64	config;
@@ -69,9 +67,9 @@ struct ntrace_caps {
 
 /**
  * struct ntrace_range - one address filter
- * @start: first address
- * @end: first address after it, 0 if it ends with the last byte of the address space; of a start
- *	and stop, the last address
+ * @start: First address
+ * @end: First address after the range, 0 if the range ends with the last byte of the address
+ *	space. For a start and a stop, the address of the stop.
  *
  * An empty range is from 1 to 1.
  */
@@ -81,18 +79,18 @@ struct ntrace_range {
 };
 
 /**
- * struct ntrace_filter - what is to be traced
- * @priv: bitmap of privileges, 0 all
- * @nr_ranges: number of address ranges, 0 all addresses
- * @no_start: trace from the beginning to @end
- * @no_stop: trace from @start on, for ever
- * @latch: 0: @ranges are ranges. Else what is traced begins when the hart gets
- *	to a start, and ends when it gets to an end; whether it is between them is
- *	a latch in the comparator, and belongs to what has this number
- * @exclude: trace all but @ranges
- * @trig_in: trTeTrigExtInControl
- * @trig_out: trTeTrigExtOutControl
- * @ranges: the ranges
+ * struct ntrace_filter - addresses and privileges that an event traces
+ * @priv: Bitmap of privileges, 0 for all
+ * @nr_ranges: Number of address ranges, 0 for all addresses
+ * @no_start: Trace from the beginning to @end
+ * @no_stop: Trace from @start without an end
+ * @latch: 0 if @ranges are ranges. Otherwise trace begins when the hart reaches a start, and
+ *	ends when it reaches a stop. A latch in the comparator stores the state between them, and
+ *	belongs to the event with this number.
+ * @exclude: Trace all addresses except @ranges
+ * @trig_in: Value of trTeTrigExtInControl
+ * @trig_out: Value of trTeTrigExtOutControl
+ * @ranges: The ranges
  */
 struct ntrace_filter {
 	u8			priv;
@@ -110,9 +108,9 @@ struct ntrace_user;
 
 /**
  * enum ntrace_tracing - trTeInstTracing for the next start of an encoder
- * @NTRACE_TRACING_ASK: set, unless the event is paused
- * @NTRACE_TRACING_OFF: clear, because a trigger ended the trace
- * @NTRACE_TRACING_ON: set, because a trigger began the trace
+ * @NTRACE_TRACING_ASK: Set, unless the event is paused
+ * @NTRACE_TRACING_OFF: Clear, because a trigger ended the trace
+ * @NTRACE_TRACING_ON: Set, because a trigger began the trace
  */
 enum ntrace_tracing {
 	NTRACE_TRACING_ASK,
@@ -121,17 +119,17 @@ enum ntrace_tracing {
 };
 
 /**
- * struct ntrace_want - what an event wants of an encoder
- * @id: no two are equal, and it changes with the rest; never 0
- * @config: NTRACE_CONFIG_*
- * @strobe_on: microseconds that are traced of each @strobe_period
- * @strobe_period: microseconds, 0: trace all the time
- * @sink: the number of the sink, 0: any
- * @reported: the CPU whose SRC was reported last, and 1; 0 none
- * @takes: the event may take its sink from the flight recorder
- * @tracing: trTeInstTracing when the event stopped, if it has triggers
- * @user: who opened the event; NULL: the flight recorder
- * @filter: what is to be traced
+ * struct ntrace_want - settings that an event needs of an encoder
+ * @id: Unique number, which changes with the settings, and is never 0
+ * @config: Settings, NTRACE_CONFIG_*
+ * @strobe_on: Microseconds that are traced in each @strobe_period
+ * @strobe_period: Microseconds, or 0 to trace all the time
+ * @sink: Number of the sink, or 0 for any
+ * @reported: Number of the CPU whose SRC was reported last, plus 1; or 0
+ * @takes: The event may take its sink from the flight recorder
+ * @tracing: State of trTeInstTracing when the event stopped, if it has triggers
+ * @user: User who opened the event, or NULL for the flight recorder
+ * @filter: Addresses and privileges to trace
  */
 struct ntrace_want {
 	u64			id;
@@ -156,15 +154,15 @@ struct tracepoint;
  * struct ntrace_encoder_ops - operations of an encoder whose registers are not those of the
  * Trace Control Interface 1.0
  * @dialect: NTRACE_DIALECT_*
- * @addr_bits: addresses are sent without bits above these
- * @setup: after a reset, find out what it can do; as ntrace_encoder_setup()
- * @revive: after a reset or a loss of power, write what is not written by @program
- * @set_src: as ntrace_encoder_set_src()
- * @program: as ntrace_encoder_program()
- * @counter: offset of the lower half of its timestamp
+ * @addr_bits: Number of bits of the addresses in messages
+ * @setup: Find out the capabilities after a reset, like ntrace_encoder_setup()
+ * @revive: Write all registers that @program does not write, after a reset or a loss of power
+ * @set_src: Function like ntrace_encoder_set_src()
+ * @program: Function like ntrace_encoder_program()
+ * @counter: Offset of the lower half of its timestamp
  *
- * Active, Enable, Tracing, Empty and StallOrOverflow of its first register are where trTeControl
- * has them.
+ * Active, Enable, Tracing, Empty and StallOrOverflow of its first register have the same positions
+ * as in trTeControl.
  */
 struct ntrace_encoder_ops {
 	u8 dialect;
@@ -177,11 +175,11 @@ struct ntrace_encoder_ops {
 };
 
 /**
- * struct ntrace_route - a way from an encoder to a sink
- * @path: the components from the encoder to the sink
- * @inputs: of those, the input by which the path comes in
- * @len: their number
- * @sink: the last of @path
+ * struct ntrace_route - a route from an encoder to a sink
+ * @path: Components from the encoder to the sink
+ * @inputs: Number of the input of each component at which the path enters it
+ * @len: Number of components
+ * @sink: Last component of @path
  */
 struct ntrace_route {
 	struct ntrace_comp	*path[NTRACE_PATH_MAX];
@@ -192,40 +190,44 @@ struct ntrace_route {
 
 /**
  * struct ntrace_encoder - a trace encoder and the path that starts at it
- * @comp: the component
- * @ops: NULL if its registers are those of the Trace Control Interface 1.0
- * @cpu: the CPU it traces
- * @caps: what it can do
- * @default_config: the config that perf uses for what the user left open
- * @routes: the ways to sinks, the one for events that do not choose first. Protected by
- *	ntrace_mutex; one that is there stays as long as events of the CPU do
- * @nr_routes: their number, 0 if there is no usable sink
- * @reported: the log says why there is none
- * @path: the components of the route that is in use, from here to the sink
- * @path_len: their number
- * @sink: the last of @path. While the encoder is not in use, only its CPU changes these three
- * @src_bits: trTeSrcBits as programmed
- * @src_id: trTeSrcID as programmed
- * @ts_clock: Hz of its clock in the device tree, 0 if there is none
- * @ts_freq: Hz of the timestamp counter before the prescaler, 0 unknown
- * @ts_is_time: the timestamp counts like the time CSR
- * @ts_restarts: its own counter may begin anew after an idle state: nobody knows its times
- * @ts_base: the timestamp when an event was opened last
- * @ts_base_time: the time CSR then
- * @config: the config that the registers hold
- * @filter: the filter that the registers hold
- * @programmed: the registers hold @config and @filter, else they are to be written
- * @ready: the ntrace_want for which the path can be started by writing Enable, and Enable
- *	followed at once when it was; 0: there is none. Only if the path has a sink of its own and
- *	no funnel
- * @features: trTeInstFeatures bits that stay as they are (SrcID, SrcBits)
- * @paused: trTeInstTracing is to stay 0
- * @tracing: trTeInstTracing for the next start. Hardware changes the bit of an event with triggers.
- * @overflows: stretches of trace in which it had no room, and dropped messages or stalled the hart
- * @on: the path before the sink is enabled
- * @member: in sink->members
- * @held: in sink->held
- * @session: who traces with it, see session.c
+ * @comp: The component
+ * @ops: Operations, or NULL if its registers are those of the Trace Control Interface 1.0
+ * @cpu: CPU that it traces
+ * @caps: Capabilities
+ * @default_config: Config that perf uses for fields that the user did not choose
+ * @routes: Routes to sinks; the first is for events that do not choose. Protected by
+ *	ntrace_mutex. An existing route stays as long as the CPU has events.
+ * @nr_routes: Number of routes, 0 without a usable sink
+ * @reported: The log contains the reason why there is no route
+ * @path: Components of the route that is in use, from this encoder to the sink
+ * @path_len: Number of these components
+ * @sink: Last component of @path. While the encoder is not in use, only its CPU changes
+ *	these three members.
+ * @src_bits: Value of trTeSrcBits
+ * @src_id: Value of trTeSrcID
+ * @ts_clock: Frequency of its clock in the device tree in Hz, or 0
+ * @ts_freq: Frequency of the timestamp counter before the prescaler in Hz, 0 if unknown
+ * @ts_is_time: The timestamp counts like the time CSR
+ * @ts_restarts: Its internal counter may restart after an idle state, so its times are
+ *	unknown
+ * @ts_base: Timestamp when an event was last opened
+ * @ts_base_time: The time CSR at @ts_base
+ * @config: Config that the registers contain
+ * @filter: Filter that the registers contain
+ * @programmed: The registers contain @config and @filter; otherwise they must be written
+ * @ready: Number (@id) of the ntrace_want for which writing Enable starts the path, because
+ *	Enable became 1 at once before; or 0. Used only if no other encoder uses the sink, and the
+ *	path has no funnel.
+ * @features: Bits of trTeInstFeatures that never change (SrcID, SrcBits)
+ * @paused: Keep trTeInstTracing at 0
+ * @tracing: State of trTeInstTracing for the next start. If the event has triggers, hardware
+ *	changes the bit.
+ * @overflows: Number of times that the encoder had no room, and dropped messages or stalled
+ *	the hart
+ * @on: The path before the sink is enabled
+ * @member: Entry in sink->members
+ * @held: Entry in sink->held
+ * @session: Session that traces with it, see session.c
  */
 struct ntrace_encoder {
 	struct ntrace_comp	comp;
@@ -309,7 +311,10 @@ static inline bool ntrace_filter_same_ranges(const struct ntrace_filter *a,
 	       !memcmp(a->ranges, b->ranges, a->nr_ranges * sizeof(a->ranges[0]));
 }
 
-/* Do the registers hold @config and @filter? A task switch does not write them again. */
+/*
+ * Return true if the registers contain @config and @filter, so that a task switch need not write
+ * them
+ */
 static inline bool ntrace_encoder_holds(const struct ntrace_encoder *enc, u64 config,
 					const struct ntrace_filter *filter)
 {
@@ -320,14 +325,14 @@ static inline bool ntrace_encoder_holds(const struct ntrace_encoder *enc, u64 co
 	       (!filter->nr_ranges || ntrace_filter_same_ranges(&enc->filter, filter));
 }
 
-/* The registers have to be written before the next start */
+/* Make the next start write the registers */
 static inline void ntrace_encoder_forget(struct ntrace_encoder *enc)
 {
 	enc->programmed = false;
 	enc->ready = 0;
 }
 
-/* Settings for the next start, see ntrace_path_enable(). Nothing is traced. */
+/* Choose settings for the next start, see ntrace_path_enable(). Nothing is traced now. */
 static inline void ntrace_encoder_want(struct ntrace_encoder *enc, const struct ntrace_want *want)
 {
 	enc->ready = 0;

@@ -87,7 +87,7 @@ void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner)
 
 /**
  * ntrace_funnel_set_ts - set the timestamp unit of a funnel
- * @funnel: the funnel
+ * @funnel: The funnel
  * @mode: trTsMode
  * @prescale: trTsPrescale
  *

@@ -11,14 +11,14 @@
 
 /**
  * struct ntrace_funnel - a trace funnel
- * @comp: the component; @comp.lock protects the registers
- * @inputs: bitmap of inputs that can be disabled
- * @used: bitmap of inputs that a path uses
- * @inner: its output leads to another funnel
- * @ts: its timestamp unit
+ * @comp: The component; @comp.lock protects the registers
+ * @inputs: Bitmap of inputs that can be disabled
+ * @used: Bitmap of inputs that a path uses
+ * @inner: Its output leads to another funnel
+ * @ts: Its timestamp unit
  * @ts_mode: trTsMode as programmed, 0 if there is no such unit
  * @ts_prescale: trTsPrescale as programmed
- * @ts_is_set: by a user, to what the driver would not have chosen
+ * @ts_is_set: By a user, to what the driver would not have chosen
  */
 struct ntrace_funnel {
 	struct ntrace_comp	comp;

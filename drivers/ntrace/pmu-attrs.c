@@ -2,7 +2,7 @@
 /*
  * The attributes of the PMU: the fields of an event, and what all encoders can do.
  *
- * Context: process context; ntrace_mutex is taken where it is not said to be held.
+ * Context: Process context; ntrace_mutex is taken where it is not said to be held.
  */
 #include <linux/perf_event.h>
 #include <linux/sysfs.h>

@@ -15,11 +15,11 @@ struct perf_event;
 
 /**
  * struct ntrace_event - what the PMU keeps of an event
- * @want: its settings
- * @user: who opened it
- * @cpu: where it ran last, for a filter with a latch
- * @holds: it keeps components resumed; one that is inherited leaves that to its parent
- * @context: it has called ntrace_context_get()
+ * @want: Its settings
+ * @user: Who opened it
+ * @cpu: Where it ran last, for a filter with a latch
+ * @holds: It keeps components resumed; one that is inherited leaves that to its parent
+ * @context: It has called ntrace_context_get()
  */
 struct ntrace_event {
 	struct ntrace_want	want;

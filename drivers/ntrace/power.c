@@ -160,9 +160,9 @@ bool ntrace_serves_active(const struct ntrace_comp *comp)
 
 /**
  * ntrace_has_power - may registers of a component be looked at?
- * @comp: the component
+ * @comp: The component
  *
- * Context: between ntrace_keep_awake() and ntrace_let_sleep().
+ * Context: Between ntrace_keep_awake() and ntrace_let_sleep().
  */
 bool ntrace_has_power(const struct ntrace_comp *comp)
 {
@@ -174,9 +174,9 @@ static bool ntrace_waiting;
 
 /**
  * ntrace_waits_for_cpu - is a component without power? Who asked tries again when a CPU has come
- * @comp: the component, which is resumed
+ * @comp: The component, which is resumed
  *
- * Context: as ntrace_has_power().
+ * Context: As ntrace_has_power().
  */
 bool ntrace_waits_for_cpu(const struct ntrace_comp *comp)
 {

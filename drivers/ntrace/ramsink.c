@@ -50,10 +50,10 @@ static bool ntrace_ramsink_set_mode(struct ntrace_sink *sink, unsigned int mode)
 
 /**
  * ntrace_ramsink_cap - take care that a sink's memory can be copied with interrupts off
- * @sink: the sink
- * @area: its memory; @area->max gets lower as needed
- * @limit_min: the lowest value that the register of the end takes
- * @most: bytes: NTRACE_SRAM_MAX or NTRACE_RESERVED_MAX
+ * @sink: The sink
+ * @area: Its memory; @area->max gets lower as needed
+ * @limit_min: The lowest value that the register of the end takes
+ * @most: Bytes: NTRACE_SRAM_MAX or NTRACE_RESERVED_MAX
  *
  * If the end cannot be lowered, all of the memory is used.
  *
@@ -211,7 +211,7 @@ static int ntrace_ramsink_setup_mode(struct ntrace_sink *sink, unsigned int mode
 
 /**
  * ntrace_ramsink_choose - set the mode of a disabled and empty sink
- * @sink: the sink
+ * @sink: The sink
  * @sram: SRAM is wanted, also if the sink can write system memory
  *
  * Return: 0, or -EIO: the sink does not take a mode that it took when it was found
@@ -370,7 +370,7 @@ static int ntrace_ramsink_drop(struct ntrace_sink *sink)
 
 /**
  * ntrace_ramsink_disable - disable a sink, and wait until all is in its memory
- * @sink: the sink
+ * @sink: The sink
  *
  * Return: 0, or -ETIMEDOUT: it may still write its memory; sink->loose and sink->comp.stuck are set
  */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From sources to their sink. Trace Control Interface, chapter "Enabling and
- * Disabling": start at the sink, stop at the source, and wait for each
- * component before the next.
+ * Start and stop the trace path from encoders to their sink. The chapter "Enabling and Disabling"
+ * of the Trace Control Interface requires that software starts at the sink, stops at the source,
+ * and waits for each component before the next.
  *
- * Several encoders may share a sink. Its window can only be changed while it is
- * disabled, which takes that all of them are: sink->members says which.
+ * Several encoders may share a sink. The window of a sink can be changed only while the sink and
+ * all its encoders are disabled. The list sink->members contains these encoders.
  *
- * A task switch stops and starts a path: the common case, an encoder with a
- * sink and nothing between them, is kept short.
+ * A task switch stops and starts a path. The code for the common case, an encoder with a sink and
+ * nothing between them, is therefore kept short.
  */
 #include <linux/lockdep.h>
 
@@ -16,7 +16,7 @@
 #include "power.h"
 #include "route.h"
 
-/* Components that are recognised and refused */
+/* Components that the driver recognises but refuses */
 static const struct ntrace_comp_ops ntrace_pib_comp_ops = {
 	.type = TR_COMP_PIBSINK, .name = "trace PIB sink", .prefix = "trPib",
 };
@@ -45,8 +45,9 @@ const struct ntrace_comp_ops ntrace_riscv_comp_ops = {
 };
 
 /*
- * Funnels are shared: the first path through one enables it, the last disables. One that stopped
- * answering is left alone: ntrace_path_recover() may be about to reset it.
+ * Funnels are shared. The first path through a funnel enables it, and the last one disables it. A
+ * funnel that stopped answering is not touched, because ntrace_path_recover() may be about to reset
+ * it.
  */
 static int ntrace_path_enable_funnel(struct ntrace_comp *comp)
 {
@@ -63,13 +64,13 @@ static int ntrace_path_enable_funnel(struct ntrace_comp *comp)
 	return ret;
 }
 
-/* A sink may stop at the end of its window. One that writes frames does not. */
+/* Tell the flush that the sink may stop at the end of its window, unless it writes frames */
 static int ntrace_path_flush_comp(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 {
 	return ntrace_comp_flush(comp, sink->frames ? NULL : &sink->comp);
 }
 
-/* Return: as ntrace_comp_flush() */
+/* Returns the same values as ntrace_comp_flush() */
 static int ntrace_path_disable_funnel(struct ntrace_comp *comp, const struct ntrace_sink *sink)
 {
 	int ret = 0;
@@ -81,7 +82,7 @@ static int ntrace_path_disable_funnel(struct ntrace_comp *comp, const struct ntr
 	return ret;
 }
 
-/* @ret: as that of ntrace_comp_flush(), of all that comes before */
+/* @ret has a result of ntrace_comp_flush() for the components before these, and is updated */
 static void ntrace_path_disable_funnels(struct ntrace_encoder *enc, unsigned int first, int *ret)
 {
 	unsigned int i;
@@ -110,8 +111,8 @@ static int ntrace_path_enable_funnels(struct ntrace_encoder *enc)
 }
 
 /*
- * The long way to stop, for a path with funnels or one that takes a while to disable. Trace that
- * the sink no longer accepts stays where it is, and ntrace_sink_drain() drops it.
+ * Stop a path that has funnels or takes a while to disable. Trace that the sink no longer accepts
+ * stays in the path until ntrace_sink_drain() drops it.
  */
 static noinline int ntrace_path_flush(struct ntrace_encoder *enc)
 {
@@ -141,7 +142,10 @@ static int ntrace_path_drop_comp(struct ntrace_comp *comp)
 	return ret;
 }
 
-/* Drop by a reset what a path that is disabled still holds: a counter of its own begins anew */
+/*
+ * Reset a disabled path to drop the trace that it still holds. This restarts an internal timestamp
+ * counter.
+ */
 static int ntrace_path_drop(struct ntrace_encoder *enc)
 {
 	unsigned int i;
@@ -157,7 +161,7 @@ static int ntrace_path_drop(struct ntrace_encoder *enc)
 	return ret;
 }
 
-/* With triggers, hardware owns trTeInstTracing, also from one start to the next */
+/* With triggers, hardware changes trTeInstTracing. Keep its value from one start to the next. */
 static void ntrace_path_keep_tracing(struct ntrace_encoder *enc)
 {
 	if (likely(!(enc->config & NTRACE_CONFIG_TRIGGER)))
@@ -179,7 +183,7 @@ static void ntrace_path_begin_tracing(struct ntrace_encoder *enc)
 		ntrace_encoder_tracing(enc, paused);
 }
 
-/* Disable all that is before the sink */
+/* Disable all components before the sink */
 static int ntrace_path_disable(struct ntrace_encoder *enc)
 {
 	if (unlikely(!enc->on))
@@ -191,14 +195,14 @@ static int ntrace_path_disable(struct ntrace_encoder *enc)
 	return ntrace_path_flush(enc);
 }
 
-/* Enable all that is before the sink */
+/* Enable all components before the sink */
 static int ntrace_path_enable(struct ntrace_encoder *enc)
 {
 	int ret = 0;
 
 	if (unlikely(enc->comp.stuck))
 		return -EIO;
-	/* One that stands still, see ntrace_sink_hold() */
+	/* The encoder kept running while its hart was stalled, see ntrace_sink_hold() */
 	if (unlikely(enc->on))
 		return 0;
 	if (unlikely(!list_empty(&enc->held)))
@@ -240,14 +244,14 @@ static inline int ntrace_sink_disable(struct ntrace_sink *sink)
 
 /**
  * ntrace_sink_period - how often to look at the write pointer of a sink
- * @sink: the sink
- * @win: its window
+ * @sink: The sink
+ * @win: Its window
  *
  * One nanosecond for each byte of the window, shared by the members. A hart emits less than 0.25
  * byte in a nanosecond, so that all of them fill less than the half of the window that is kept
  * free, see ntrace_session_due(), even if the timer is late. A circular window never gets full.
  *
- * Return: nanoseconds
+ * Return: Nanoseconds
  */
 u32 ntrace_sink_period(const struct ntrace_sink *sink, const struct ntrace_window *win)
 {
@@ -272,7 +276,9 @@ static int ntrace_path_clear(struct ntrace_encoder *enc)
 	return unlikely(enc->on && !enc->programmed) ? ntrace_path_disable(enc) : 0;
 }
 
-/* Let a path that is disabled send what it holds. Return: as ntrace_comp_flush() */
+/*
+ * Let a disabled path send the trace that it holds. Returns the same values as ntrace_comp_flush().
+ */
 static int ntrace_path_drain(struct ntrace_encoder *enc)
 {
 	int ret = ntrace_path_enable_funnels(enc);
@@ -285,8 +291,11 @@ static int ntrace_path_drain(struct ntrace_encoder *enc)
 }
 
 /*
- * Where may trace go that nobody is to have? Not into the next window if the sink writes that
- * itself: whoever has mapped it could read it there. And what is in a circular one must stay.
+ * Choose memory for trace that must be discarded. Return false if there is none.
+ *
+ * If the sink writes to the AUX area itself, the next window does not qualify, because the user who
+ * has mapped it could read the trace. A circular window does not qualify either, because its
+ * contents must stay.
  */
 static bool ntrace_sink_scrap(const struct ntrace_sink *sink, const struct ntrace_window *next,
 			      struct ntrace_window *scrap)
@@ -303,14 +312,15 @@ static bool ntrace_sink_scrap(const struct ntrace_sink *sink, const struct ntrac
 		.end = sink->scrap + PAGE_SIZE,
 		.stop = true,
 	};
-	/* Windows of 2^M bytes may end before it */
+	/* A sink that needs windows of 2^M bytes may require a start before the page */
 	return sink->scrap && (sink->area->any_size || scrap->start == scrap->wp);
 }
 
 /*
- * Trace that had no room in the last window is no part of the next stretch. A reset would drop it,
- * and counters with it, after which times are wrong. So the sink takes it before it gets its next
- * window. Not if a member is on, which would add to it: reset then.
+ * Discard trace that did not fit into the last window, because it must not appear in the next one.
+ * A reset would also discard it, but it would restart the timestamp counter and make later times
+ * wrong. So the sink writes the trace to other memory before it gets its next window. If a member
+ * is still enabled, it would add trace, so the paths are reset instead.
  */
 static noinline int ntrace_sink_drain(struct ntrace_sink *sink, const struct ntrace_window *win)
 {
@@ -321,7 +331,7 @@ static noinline int ntrace_sink_drain(struct ntrace_sink *sink, const struct ntr
 
 	list_for_each_entry(enc, &sink->members, member)
 		may_send = may_send && !enc->on;
-	/* A window that the sink does not take costs a reset, not the event */
+	/* If the sink rejects the window, reset the paths instead of failing the event */
 	if (may_send && ntrace_sink_program(sink, &scrap))
 		may_send = false;
 	if (may_send)
@@ -341,13 +351,13 @@ static noinline int ntrace_sink_drain(struct ntrace_sink *sink, const struct ntr
 }
 
 /**
- * ntrace_sink_discard - drop what had no room in a window, when that has been collected
- * @sink: the sink
- * @win: its last window
+ * ntrace_sink_discard - drop trace that did not fit into a window that has been collected
+ * @sink: The sink
+ * @win: Its last window
  *
- * Now the encoders that still hold it are awake, see ntrace_path_rest().
+ * It is called while the encoders that still hold trace are awake, see ntrace_path_rest().
  *
- * Context: ntrace_sink_lock() is held, interrupts are off. The sink is disabled.
+ * Context: Called with ntrace_sink_lock() held, interrupts off. The sink is disabled.
  */
 void ntrace_sink_discard(struct ntrace_sink *sink, const struct ntrace_window *win)
 {
@@ -360,12 +370,12 @@ void ntrace_sink_discard(struct ntrace_sink *sink, const struct ntrace_window *w
 
 /**
  * ntrace_sink_start - enable a sink and its members, the sink first
- * @sink: the sink; its members are programmed
- * @win: the memory that it may write, and which may get smaller; NULL to continue where it stopped
+ * @sink: The sink; its members are programmed
+ * @win: Memory that the sink may write, which this function may shrink; NULL to continue
+ *	where the sink stopped
  *
- * Context: ntrace_sink_lock() is held, interrupts are off.
- * Return: 0, -EIO or -ETIMEDOUT if a component does not answer; nothing is
- * enabled then.
+ * Context: Called with ntrace_sink_lock() held, interrupts off.
+ * Return: 0, or -EIO or -ETIMEDOUT if a component does not answer, in which case nothing is enabled
  */
 int ntrace_sink_start(struct ntrace_sink *sink, struct ntrace_window *win)
 {
@@ -406,8 +416,8 @@ fail:
 }
 
 /*
- * The path of @enc has just been started, and all its settings were verified: from now on @want can
- * be restarted
+ * Mark @enc as ready for a fast restart with @want. Its path has just been started, and all its
+ * settings were verified.
  */
 void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *want)
 {
@@ -421,12 +431,11 @@ void ntrace_path_is_ready(struct ntrace_encoder *enc, const struct ntrace_want *
 
 /**
  * ntrace_sink_stop - disable and flush a sink and its members, sources first
- * @sink: the sink
+ * @sink: The sink
  *
- * Context: ntrace_sink_lock() is held, interrupts are off.
- * Return: 0 if all that was traced is in memory, else -ETIMEDOUT. If it is the
- * sink that did not answer, sink->comp.stuck is set, and its memory must not be
- * used for anything else.
+ * Context: Called with ntrace_sink_lock() held, interrupts off.
+ * Return: 0 if all trace is in memory, else -ETIMEDOUT. If the sink itself did not answer,
+ * sink->comp.stuck is set, and its memory must not be used for anything else.
  */
 int ntrace_sink_stop(struct ntrace_sink *sink)
 {
@@ -445,8 +454,8 @@ int ntrace_sink_stop(struct ntrace_sink *sink)
 }
 
 /*
- * Does @enc stall its hart, and traces user mode alone? Then the hart stands still where it holds
- * no lock of the kernel: in user mode, or on its way from there.
+ * Return true if @enc stalls its hart and traces only user mode. The hart then stalls only in user
+ * mode or on its way out of it, where it does not hold a kernel lock.
  */
 static bool ntrace_encoder_stands_still(const struct ntrace_encoder *enc)
 {
@@ -458,20 +467,21 @@ static bool ntrace_encoder_stands_still(const struct ntrace_encoder *enc)
 
 /**
  * ntrace_sink_hold - stop a sink for a moment, to give it another window
- * @sink: the sink
- * @own: the encoder of this CPU, a member
+ * @sink: The sink
+ * @own: The encoder of this CPU, a member
  *
- * Members that stall go on if they can wait: the sink "should stop accepting new messages which may
- * result in an overflow or stall condition at an encoder" (trRamStopOnWrap). So nothing is lost of
- * what their harts do until ntrace_sink_start(), or ntrace_sink_leave() if that fails.
+ * Members that can stall their harts stay enabled, because the sink "should stop accepting new
+ * messages which may result in an overflow or stall condition at an encoder" (trRamStopOnWrap). So
+ * no trace of their harts is lost until ntrace_sink_start(), or ntrace_sink_leave() if that fails.
  *
- * Context: and return value as ntrace_sink_stop().
+ * Context: The same as for ntrace_sink_stop().
+ * Return: The same as ntrace_sink_stop()
  */
 int ntrace_sink_hold(struct ntrace_sink *sink, struct ntrace_encoder *own)
 {
 	int ret;
 
-	/* The settings of all members are the same, as their events may share the sink */
+	/* All members have the same settings, because their events share the sink */
 	if (sink->ops || !own->on || !ntrace_encoder_stands_still(own) || sink->closed)
 		return ntrace_sink_stop(sink);
 	ntrace_sink_assert_locked(sink);
@@ -496,13 +506,13 @@ static void ntrace_sink_pause_members(struct ntrace_sink *sink)
 }
 
 /**
- * ntrace_sink_pause - pause or resume the members of a sink, as their encoder->paused says
- * @sink: the sink
+ * ntrace_sink_pause - pause or resume the members of a sink according to their encoder->paused
+ * @sink: The sink
  *
- * The code that holds the lock of the sink may have been interrupted for this on the same CPU.
- * So this function does not wait for the lock: ntrace_sink_unlock() calls it again.
+ * This may have interrupted code on the same CPU that holds the lock of the sink. So this function
+ * does not wait for the lock. If the lock is taken, ntrace_sink_unlock() calls this function again.
  *
- * Context: interrupts off, any other.
+ * Context: Any, interrupts off.
  */
 void ntrace_sink_pause(struct ntrace_sink *sink)
 {
@@ -524,7 +534,7 @@ void ntrace_sink_pause(struct ntrace_sink *sink)
 	} while (READ_ONCE(sink->pausing));
 }
 
-/* Add a programmed encoder to a sink that runs. Context: as above. */
+/* Add a programmed encoder to a running sink. The sink is locked, and interrupts are off. */
 int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 {
 	int ret;
@@ -536,7 +546,7 @@ int ntrace_sink_join(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 	return ret;
 }
 
-/* Remove an encoder from a sink that continues to run. Context: as above. */
+/* Remove an encoder from a running sink. The sink is locked, and interrupts are off. */
 int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 {
 	ntrace_sink_assert_locked(sink);
@@ -545,8 +555,10 @@ int ntrace_sink_leave(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 }
 
 /*
- * kexec: a sink that is left writing would corrupt the next kernel.
- * Context: on the CPU of an encoder, interrupts off.
+ * Close a sink for good before kexec, because it would corrupt the next kernel's memory if it kept
+ * writing.
+ *
+ * Context: On the CPU of an encoder, interrupts off.
  */
 void ntrace_sink_close(struct ntrace_sink *sink, bool power)
 {
@@ -559,8 +571,8 @@ void ntrace_sink_close(struct ntrace_sink *sink, bool power)
 }
 
 /*
- * The funnel that a route comes to first. Its input is the encoder's own, so that closing it keeps
- * the encoder's trace from the sink. NULL: the encoder leads to a sink of its own.
+ * Return the first funnel of a route, or NULL if the route does not begin with a funnel. Only this
+ * encoder uses the input of the funnel, so that closing the input keeps its trace from the sink.
  */
 struct ntrace_funnel *ntrace_route_funnel(const struct ntrace_route *route)
 {
@@ -569,11 +581,11 @@ struct ntrace_funnel *ntrace_route_funnel(const struct ntrace_route *route)
 
 /**
  * ntrace_route_find - find the route that an event wants
- * @enc: its source
- * @want: the settings of the event
+ * @enc: Its source
+ * @want: The settings of the event
  *
- * Context: any, if an event of the CPU is there; else ntrace_mutex is held.
- * Return: the first that leads to such a sink, or NULL
+ * Context: Any if the CPU has an event, else ntrace_mutex is held.
+ * Return: The first route to a sink that fits @want, or NULL
  */
 const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
 					     const struct ntrace_want *want)
@@ -581,12 +593,15 @@ const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
 	bool sram = want->config & NTRACE_CONFIG_SRAM, stall = want->config & NTRACE_CONFIG_STALL;
 	unsigned int i, n;
 
-	/* Pairs with the release when a route comes */
+	/* Pairs with the release when a route is added */
 	n = smp_load_acquire(&enc->nr_routes);
 	for (i = 0; i < n; i++) {
 		const struct ntrace_sink *sink = enc->routes[i].sink;
 
-		/* A sink that has stopped would stall the hart, which then cannot restart it */
+		/*
+		 * A sink that stops when it is full would stall the hart, which then could not
+		 * restart it
+		 */
 		if ((!want->sink || sink->number == want->sink) && !(stall && sink->stop_fixed) &&
 		    (!sram || sink->areas[TR_RAM_MODE_SRAM].there))
 			return &enc->routes[i];
@@ -594,28 +609,26 @@ const struct ntrace_route *ntrace_route_find(const struct ntrace_encoder *enc,
 	return NULL;
 }
 
-/* From now on, the trace of @enc takes @route. Context: as ntrace_path_choose(). */
+/* Switch @enc to @route. The context is the same as for ntrace_path_choose(). */
 void ntrace_path_use(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
 	enc->ready = 0;
 	memcpy(enc->path, route->path, sizeof(enc->path));
 	enc->path_len = route->len;
 	enc->sink = route->sink;
-	/*
-	 * An encoder that has its sink for itself is always its member; other encoders come and go
-	 */
+	/* The only encoder of a sink is always its member. Other encoders join and leave. */
 	if (enc->sink->encoders == 1)
 		list_add(&enc->member, &enc->sink->members);
 }
 
 /**
- * ntrace_path_rest - an encoder may lose its power from now on
- * @enc: the encoder, which traces nothing, and has power
+ * ntrace_path_rest - prepare an encoder for the loss of its power
+ * @enc: The encoder, which traces nothing and has power
  *
- * Another CPU that starts the sink must not look for what the encoder still holds. A sink with one
- * encoder is started on that one's CPU.
+ * Drop the trace that the encoder still holds. Another CPU that starts the sink must not access an
+ * encoder without power. If the sink has one encoder, only the CPU of that encoder starts it.
  *
- * Context: interrupts off; on the CPU of the encoder, or CPUs are kept awake.
+ * Context: Interrupts off; on the CPU of the encoder, or CPUs are kept awake.
  */
 void ntrace_path_rest(struct ntrace_encoder *enc)
 {
@@ -630,8 +643,8 @@ void ntrace_path_rest(struct ntrace_encoder *enc)
 }
 
 /**
- * ntrace_path_leave - an encoder is no longer on a path
- * @enc: the encoder, which traces nothing
+ * ntrace_path_leave - detach an encoder from its path
+ * @enc: The encoder, which traces nothing
  *
  * Context: CPUs are kept awake.
  */
@@ -660,10 +673,10 @@ static void ntrace_route_open(const struct ntrace_route *route, bool open)
 
 /**
  * ntrace_path_choose - let an encoder that is not in use send to another sink
- * @enc: the encoder
- * @route: one of its routes
+ * @enc: The encoder
+ * @route: One of its routes
  *
- * Context: on the CPU of the encoder, interrupts off.
+ * Context: On the CPU of the encoder, interrupts off.
  */
 void ntrace_path_choose(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
@@ -693,19 +706,19 @@ static int ntrace_path_recover_comp(struct ntrace_comp *comp)
 	ret = ret ?: comp->ops->revive(comp);
 	if (ret)
 		return ret;
-	/* Set up all of it before this line: another CPU may start the path at once */
+	/* Set up the component before this line, because another CPU may start the path at once */
 	smp_store_release(&comp->stuck, false);
 	dev_info(comp->dev, "%s answers again\n", comp->ops->name);
 	return 0;
 }
 
 /**
- * ntrace_path_recover - try again components that stopped answering
- * @enc: the source of the path
- * @route: one of its routes
+ * ntrace_path_recover - reset components that stopped answering, and try them again
+ * @enc: The source of the path
+ * @route: One of its routes
  *
- * Context: may sleep; ntrace_mutex is held.
- * Return: 0 if all of the path that has power can be used, else -EIO.
+ * Context: May sleep; ntrace_mutex is held.
+ * Return: 0 if all components of the path that have power can be used, else -EIO
  */
 int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
@@ -727,13 +740,12 @@ int ntrace_path_recover(struct ntrace_encoder *enc, const struct ntrace_route *r
 }
 
 /*
- * Set up the registers of a component that may have lost its power, if it has power now. Several
- * CPUs may come back at the same time and have the component in common.
+ * Set up the registers of a component that may have lost its power, if it has power now. The lock
+ * is needed because several CPUs may resume at the same time and share the component. A CoreSight
+ * fabric is skipped because its power does not depend on that of a CPU.
  *
- * A CoreSight fabric has power of its own.
- *
- * Context: any; nothing is traced through the component.
- * Return: it had lost its power
+ * Context: Any; nothing is traced through the component.
+ * Return: True if it had lost its power
  */
 bool ntrace_path_restore_comp(struct ntrace_comp *comp)
 {
@@ -750,8 +762,8 @@ bool ntrace_path_restore_comp(struct ntrace_comp *comp)
 }
 
 /*
- * After an idle state that may have cost the components their state. Interrupts are off. Returns
- * whether the encoder had lost its power.
+ * Restore the path after an idle state in which its components may have lost their state.
+ * Interrupts are off. Return true if the encoder had lost its power.
  */
 bool ntrace_path_restore(struct ntrace_encoder *enc)
 {
@@ -772,20 +784,23 @@ bool ntrace_path_restore(struct ntrace_encoder *enc)
 	return own;
 }
 
-/* Components between the encoder and a CoreSight fabric stay enabled between sessions. */
+/*
+ * Return true if components between the encoder and a CoreSight fabric stay enabled between
+ * sessions.
+ */
 bool ntrace_path_keeps_links(const struct ntrace_encoder *enc)
 {
 	return enc->path_len > 2 && enc->path[1]->ops->stays_on;
 }
 
 /**
- * ntrace_path_leave_link - put a link into reset before it cannot be reached any more
- * @comp: any component; only one that stays enabled between sessions is touched
+ * ntrace_path_leave_link - put a link into reset before it becomes unreachable
+ * @comp: Any component; only a link is touched
  *
- * If the driver were unloaded while a link is enabled and out of reach, the next one would take it
- * for that of a debugger's session. ntrace_path_restore_comp() enables it again.
+ * If the driver were unloaded while a link is enabled and out of reach, the next driver would
+ * believe that a debugger uses the link. ntrace_path_restore_comp() enables it again.
  *
- * Context: any; nothing is traced through the component.
+ * Context: Any; nothing is traced through the component.
  */
 void ntrace_path_leave_link(struct ntrace_comp *comp)
 {
@@ -800,7 +815,7 @@ void ntrace_path_leave_link(struct ntrace_comp *comp)
 	raw_spin_unlock_irqrestore(&comp->lock, flags);
 }
 
-/* As ntrace_path_leave_link(), of links that no CPU needs which stays active. */
+/* Call ntrace_path_leave_link() for the links that no CPU needs which stays active */
 void ntrace_path_leave_links(struct ntrace_encoder *enc)
 {
 	unsigned int i;
@@ -811,8 +826,10 @@ void ntrace_path_leave_links(struct ntrace_encoder *enc)
 }
 
 /*
- * The CPU is about to idle, and may lose what it has power for: a bridge of its encoder alone is no
- * longer to be enabled then. Context: on the CPU, interrupts off; nothing is traced there.
+ * Disable a bridge that only this encoder uses, because the CPU is about to idle and may lose its
+ * power.
+ *
+ * Context: On the CPU, interrupts off; nothing is traced there.
  */
 void ntrace_path_rest_links(struct ntrace_encoder *enc)
 {
@@ -845,10 +862,10 @@ void ntrace_route_put(const struct ntrace_route *route)
 
 /**
  * ntrace_path_get - resume all components that an encoder may send to
- * @enc: the encoder
+ * @enc: The encoder
  *
- * Context: may sleep; ntrace_mutex is held.
- * Return: 0, or a negative error: ntrace_path_put() must not be called then
+ * Context: May sleep; ntrace_mutex is held.
+ * Return: 0, or a negative error, in which case ntrace_path_put() must not be called
  */
 int ntrace_path_get(struct ntrace_encoder *enc)
 {
@@ -864,7 +881,7 @@ int ntrace_path_get(struct ntrace_encoder *enc)
 	return ret;
 }
 
-/* From now on, components that nobody else keeps resumed may suspend */
+/* Release the components, so that they may suspend if no other user keeps them resumed */
 void ntrace_path_put(struct ntrace_encoder *enc)
 {
 	unsigned int i;

@@ -165,10 +165,10 @@ static void ntrace_sample_owner(struct ntrace_session *s, struct ntrace_encoder 
 
 /**
  * ntrace_session_sample - write the newest trace of an event into a sample
- * @s: of this CPU
- * @event: the event
- * @to: the sample
- * @size: bytes to be written; idle ones come before what there is
+ * @s: Of this CPU
+ * @event: The event
+ * @to: The sample
+ * @size: Bytes to be written; idle ones come before what there is
  *
  * This may interrupt the driver in the middle of a change of the sink: in a tracepoint, or in code
  * that runs with interrupts on. The sink has no owner then, or its lock is taken, and the sample
@@ -177,7 +177,7 @@ static void ntrace_sample_owner(struct ntrace_session *s, struct ntrace_encoder 
  * A member of a sink that is shared has its trace in the buffer of the owner,
  * which may see the same, see ntrace_session_may_share().
  *
- * Context: interrupts off, any other.
+ * Context: Interrupts off, any other.
  * Return: @size
  */
 long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A session: an event that traces on a CPU. It opens a window in the AUX area and lets the sink
- * write to it. A timer reads the write pointer, and the session hands over to perf what was
- * written.
+ * A session is an event that traces on a CPU. It opens a window in the AUX area and lets the sink
+ * write to it. A timer reads the write pointer, and the session passes the new trace to perf.
  *
- * A task switch stops one session and starts another. If the sink has one encoder, no funnel is
- * on the path, and the registers still hold what the session needs, a start takes 3 writes and no
- * read, a stop 2 writes and 3 reads.
+ * A task switch stops one session and starts another. If the sink has one encoder, no funnel is on
+ * the path, and the registers still hold the settings of the session, a start takes 3 writes and no
+ * read, and a stop takes 2 writes and 3 reads.
  */
 #include "compat.h"
 #include "session.h"
 
 /*
- * Copy from the sink's own memory to the head, as much as there is room for; PARTIAL if that is not
- * all
+ * Copy from the sink's own memory to the head, as much as there is room for. Set the PARTIAL flag
+ * if some trace does not fit.
  */
 static noinline unsigned long ntrace_collect_copied(struct ntrace_session *s)
 {
@@ -52,8 +51,8 @@ static noinline unsigned long ntrace_collect_copied(struct ntrace_session *s)
 }
 
 /*
- * The sink has stopped: what it wrote is ready to be handed over. Sets flags of
- * the handle. Returns the bytes.
+ * Collect the trace of a sink that has stopped, and set flags of the handle. Return the number of
+ * bytes to pass to perf.
  */
 static __always_inline unsigned long ntrace_session_collect(struct ntrace_session *s, int stopped)
 {
@@ -61,7 +60,9 @@ static __always_inline unsigned long ntrace_session_collect(struct ntrace_sessio
 	struct ntrace_buf *buf = s->buf;
 	unsigned long used = 0;
 
-	/* The sink has said that it is empty: reads of memory after this see its trace */
+	/*
+	 * The sink has reported that it is empty. Reads of memory after this barrier see its trace.
+	 */
 	mb();
 	ntrace_sink_assert_locked(sink);
 	if (unlikely(sink->loose && !sink->area->copied))
@@ -84,10 +85,11 @@ static __always_inline unsigned long ntrace_session_collect(struct ntrace_sessio
 }
 
 /*
- * May the sink continue in its window, at the place where it stopped? It may if nobody else has
- * used its registers or the AUX area meanwhile, and if the window is less than half full. A sink
- * that wraps around must not continue in a window that is not circular: it would overwrite trace
- * that perf already has.
+ * Return true if the sink may continue in its window, at the place at which it stopped.
+ *
+ * This requires that no other session has used its registers or the AUX area since, and that the
+ * window is less than half full. A sink that wraps around must not continue in a window that is not
+ * circular, because it would overwrite trace that perf already has.
  */
 static __always_inline bool ntrace_session_may_continue(const struct ntrace_session *s)
 {
@@ -111,25 +113,25 @@ static noinline int ntrace_session_renew(struct ntrace_session *s)
 	s->buf_id = buf->id;
 	size = s->win.end - s->win.start;
 	s->half = s->win.circular ? size : size / 2;
-	/* A sink with memory of its own, or that writes frames, begins anew each time */
+	/* A sink that has its own memory, or that writes frames, starts a new window each time */
 	sink->holds = NULL;
 	if (!sink->area->copied && !sink->frames && (s->win.circular || s->win.stop))
 		sink->holds = s;
 	return 0;
 }
 
-/* The sink runs in the window of @s from now on */
+/* Record that the sink runs in the window of @s */
 static __always_inline void ntrace_session_owns(struct ntrace_session *s)
 {
 	s->filled = s->first;
 	s->period = s->window_period;
 	s->state = NTRACE_SESSION_OWNER;
-	/* From now on a sample may take trace, see ntrace_session_sample() */
+	/* After this, a sample may take trace, see ntrace_session_sample() */
 	barrier();
 	WRITE_ONCE(s->enc->sink->owner, s);
 }
 
-/* A window in the AUX area of @s for its sink and all members of that */
+/* Give the sink of @s, and all members of the sink, a window in the AUX area of @s */
 static noinline int ntrace_session_run(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
@@ -156,7 +158,9 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 	return 0;
 }
 
-/* The owner of a shared sink has to look more often, or its timer has a member's long period */
+/*
+ * Shorten the timer of the owner of a shared sink, which may still have the long period of a member
+ */
 static void ntrace_session_hasten(struct ntrace_session *owner)
 {
 	owner->period = min(owner->period, ntrace_window_period(owner));
@@ -165,8 +169,8 @@ static void ntrace_session_hasten(struct ntrace_session *owner)
 }
 
 /*
- * The owner of a shared sink has finished, and the sink uses the memory of another member from now
- * on. If no member can be the owner, all members leave the sink, and their timers start them again.
+ * Let the sink use the memory of another member, because the owner of a shared sink has finished.
+ * If no member can be the owner, all members leave the sink, and their timers start them again.
  * They must not stay, because the next owner may be a user who must not see their trace.
  */
 static noinline void ntrace_session_hand_on(struct ntrace_session *s)
@@ -190,12 +194,12 @@ static noinline void ntrace_session_hand_on(struct ntrace_session *s)
 	}
 }
 
-/* How often the log says that an event cannot have its sink or its CPU */
+/* Minimum time between two messages that an event cannot have its sink or its CPU */
 #define NTRACE_BUSY_PERIOD	(60 * HZ)
 
-/* Written by who has set the time of the next one, so by nobody else for so long */
+/* Protected by the cmpxchg() of ntrace_busy_next, which admits one writer in each period */
 static char ntrace_busy_text[160];
-/* In jiffies; 0: the log has said nothing yet */
+/* Time of the next message in jiffies, or 0 before the first message */
 static unsigned long ntrace_busy_next;
 
 static void ntrace_busy_print(struct irq_work *work)
@@ -206,10 +210,10 @@ static void ntrace_busy_print(struct irq_work *work)
 static DEFINE_IRQ_WORK(ntrace_busy_work, ntrace_busy_print);
 
 /**
- * ntrace_busy_say - say in the log which event keeps another one from its sink or its CPU
- * @fmt: the line; it is dropped if there was another one in the last minute
+ * ntrace_busy_say - log which event keeps another event from its sink or its CPU
+ * @fmt: The message; it is dropped if another one was logged in the last minute
  *
- * Context: any. As ntrace_comp_err(), it prints later.
+ * Context: Any. Like ntrace_comp_err(), it prints later.
  */
 void ntrace_busy_say(const char *fmt, ...)
 {
@@ -226,7 +230,7 @@ void ntrace_busy_say(const char *fmt, ...)
 	irq_work_queue(&ntrace_busy_work);
 }
 
-/* No event is left */
+/* Wait for a message that is still to be printed. No event is left. */
 void ntrace_busy_exit(void)
 {
 	irq_work_sync(&ntrace_busy_work);
@@ -240,7 +244,10 @@ static void ntrace_session_say_waits(const struct ntrace_session *s)
 	const struct ntrace_sink *sink = s->enc->sink;
 	const struct ntrace_user *holder, *user = s->want->user;
 
-	/* The owner traces, so its event and what belongs to that stay while the sink is locked */
+	/*
+	 * The owner is tracing, so its event and the user of the event exist while the sink is
+	 * locked
+	 */
 	ntrace_sink_assert_locked(sink);
 	holder = sink->owner->want->user;
 	ntrace_busy_say(NTRACE_BUSY_WAITS, dev_name(sink->comp.dev), holder->comm,
@@ -248,8 +255,9 @@ static void ntrace_session_say_waits(const struct ntrace_session *s)
 }
 
 /*
- * A shared sink writes what all its encoders trace to the buffer of one of them; SRC tells them
- * apart. Only events of one user that may see the same things share a sink.
+ * Return true if two events may share a sink. A shared sink writes the trace of all its encoders,
+ * which differ in SRC, to the buffer of one event. So only events of one user with the same rights
+ * may share it.
  */
 static bool ntrace_session_may_share(const struct ntrace_session *a,
 				     const struct ntrace_session *b)
@@ -287,7 +295,7 @@ static int ntrace_session_enter(struct ntrace_session *s)
 	return ret;
 }
 
-/* Will the window soon be full, or does the reader want to be woken? */
+/* Return true if the window will soon be full, or if the reader wants to be woken. */
 static bool ntrace_session_due(struct ntrace_session *s)
 {
 	unsigned long size = s->win.end - s->win.start, written, delta;
@@ -298,15 +306,15 @@ static bool ntrace_session_due(struct ntrace_session *s)
 	s->filled = written;
 	if (wrapped || size - written < max(2 * delta, size / 2))
 		return true;
-	/* A snapshot buffer never gets full, and wakes nobody */
+	/* A snapshot buffer never gets full, and its reader is not woken */
 	return s->handle.size &&
 	       (long)(s->handle.head + s->pad + written - s->first - s->handle.wakeup) >= 0;
 }
 
 /*
- * There is no room, or no sink. Flags tell the reader once that trace is missing: COLLISION, that
- * another event has the sink. The timer tries again, because no task switch restarts a system-wide
- * event.
+ * Handle an event that has no room or no sink. A flag informs the reader once that trace is missing.
+ * The COLLISION flag means that another event has the sink. The timer tries again, because no task
+ * switch restarts a system-wide event.
  */
 static int ntrace_session_refused(struct ntrace_session *s, int ret, enum ntrace_session_state was)
 {
@@ -335,14 +343,14 @@ static int ntrace_session_refused(struct ntrace_session *s, int ret, enum ntrace
 }
 
 /*
- * The handle is open: trace into the AUX area of the event from now on. Without room there, the
- * event waits for its reader: see ntrace_session_timer().
+ * Trace into the AUX area of the event, whose handle is open. If the area has no room, the event
+ * waits for its reader, see ntrace_session_timer().
  *
- * TRUNCATED makes perf disable the event until its reader enables it again, which perf does when it
- * has read. Linux 6.12 does so only for a task that is switched out and in; on that kernel, the
+ * TRUNCATED makes perf disable the event until its reader enables it again, which perf does after
+ * it has read. Linux 6.12 does so only for a task that is switched out and in. On that kernel, the
  * timer continues the trace.
  *
- * @was: what the session waited for; idle, if for nothing
+ * @was is the state in which the session waited before, or NTRACE_SESSION_IDLE.
  */
 static int ntrace_session_open(struct ntrace_session *s, enum ntrace_session_state was)
 {
@@ -350,14 +358,14 @@ static int ntrace_session_open(struct ntrace_session *s, enum ntrace_session_sta
 
 	ntrace_sink_assert_locked(s->enc->sink);
 	/*
-	 * A member that is not the owner, or an event that waits for room, needs the timer rarely
+	 * The timer of a member that is not the owner, or of an event that waits for room, is slow
 	 */
 	s->period = ns_to_ktime(NTRACE_PERIOD_MAX);
 	ret = ntrace_session_enter(s);
 	return ret ? ntrace_session_refused(s, ret, was) : 0;
 }
 
-/* Stop the sink of its owner @s. Returns the bytes to hand over. */
+/* Stop the sink of its owner @s. Return the number of bytes to pass to perf. */
 static unsigned long ntrace_session_take(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
@@ -374,8 +382,8 @@ static unsigned long ntrace_session_take(struct ntrace_session *s)
 }
 
 /*
- * The handle was closed: open it anew. Without a buffer the session ends. @was: as for
- * ntrace_session_open().
+ * Open the handle again after it was closed. Without a buffer the session ends. @was has the same
+ * meaning as in ntrace_session_open().
  */
 static void ntrace_session_reopen(struct ntrace_session *s, enum ntrace_session_state was)
 {
@@ -387,7 +395,7 @@ static void ntrace_session_reopen(struct ntrace_session *s, enum ntrace_session_
 		WRITE_ONCE(s->event, NULL);
 }
 
-/* Find out what the sink has written. Context: on the CPU of @s, interrupts off. */
+/* Check how much the sink has written. Runs on the CPU of @s with interrupts off. */
 static void ntrace_session_look(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
@@ -426,7 +434,7 @@ static bool ntrace_session_unbar(struct ntrace_session *s)
 		return false;
 	s->barred = false;
 	s->state = NTRACE_SESSION_IDLE;
-	/* The reader of the event knows already that it waited */
+	/* The reader of the event already knows that the event waited */
 	s->rested = NTRACE_SESSION_WAITING;
 	ntrace_session_start(s, s->event, s->want);
 	s->rested = NTRACE_SESSION_IDLE;
@@ -439,7 +447,7 @@ static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
 
 	if (!ntrace_session_is_active(s) || s->timer_cpu != smp_processor_id())
 		return HRTIMER_NORESTART;
-	/* The event has started the timer again */
+	/* The start of the event has already restarted the timer */
 	if (unlikely(s->barred) && ntrace_session_unbar(s))
 		return HRTIMER_NORESTART;
 	ntrace_session_look(s);
@@ -451,14 +459,15 @@ static enum hrtimer_restart ntrace_session_timer(struct hrtimer *timer)
 }
 
 /**
- * ntrace_sink_interrupt - a sink says that its window is full
- * @sink: the sink
+ * ntrace_sink_interrupt - handle the interrupt of a sink whose window is full
+ * @sink: The sink
  *
- * The specification has no interrupt; some sinks have. The timer is to fire before it, and works
- * without it. If the timer is late, this interrupt ends the loss of trace.
+ * The specification does not define an interrupt, but some sinks have one. Tracing works without
+ * it, because the timer usually fires first. If the timer is late, this interrupt ends the loss of
+ * trace.
  *
- * Context: hard interrupt.
- * Return: false if it cannot have been the sink
+ * Context: Hard interrupt.
+ * Return: False if the sink cannot have caused the interrupt
  */
 bool ntrace_sink_interrupt(struct ntrace_sink *sink)
 {
@@ -469,7 +478,7 @@ bool ntrace_sink_interrupt(struct ntrace_sink *sink)
 	ntrace_sink_unlock(sink);
 	if (!s)
 		return false;
-	/* This fails if an earlier call is still on its way, which serves as well */
+	/* This fails if an earlier request is still pending, which has the same effect */
 	smp_call_function_single_async(s->timer_cpu, &s->kick);
 	return true;
 }
@@ -482,14 +491,14 @@ static __always_inline void ntrace_session_start_timer(struct ntrace_session *s)
 	if (sink->encoders == 1 && s->state == NTRACE_SESSION_OWNER && s->win.circular &&
 	    !sink->frames)
 		return;
-	/* The timer of another event may be queued, and too late for this event */
+	/* The timer may still be queued for another event, and fire too late for this one */
 	if (hrtimer_is_queued(&s->timer) && s->queued <= s->period)
 		return;
 	s->queued = s->period;
 	hrtimer_start(&s->timer, s->period, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* The sink interrupted, perhaps another CPU; or another CPU has made this one the owner */
+/* Check the sink. It interrupted a CPU, or another CPU has made this session the owner. */
 static void ntrace_session_kicked(void *data)
 {
 	struct ntrace_session *s = data;
@@ -501,7 +510,7 @@ static void ntrace_session_kicked(void *data)
 		ntrace_session_start_timer(s);
 }
 
-/* Who interrupts this to pause or resume the session writes last */
+/* Copy the pause state to the encoder. Repeat it if an interrupt pauses or resumes the session. */
 static void ntrace_session_tell_encoder(struct ntrace_session *s)
 {
 	bool paused;
@@ -513,7 +522,7 @@ static void ntrace_session_tell_encoder(struct ntrace_session *s)
 	} while (unlikely(READ_ONCE(s->paused) != paused));
 }
 
-/* Trace if neither another event nor strobing has paused the session. Context: interrupts off. */
+/* Trace if neither another event nor strobing has paused the session. Interrupts are off. */
 static void ntrace_session_gate(struct ntrace_session *s)
 {
 	ntrace_session_tell_encoder(s);
@@ -521,8 +530,8 @@ static void ntrace_session_gate(struct ntrace_session *s)
 }
 
 /*
- * Strobing: the first part of each period is traced. Periods follow the clock, so that the share is
- * also right for a task that is switched often. Returns the time to the end of the part.
+ * Strobing traces the first part of each period. Periods follow the clock, so that the share is
+ * correct even for a task that is switched often. Return the time until the current part ends.
  */
 static ktime_t ntrace_session_strobe_phase(struct ntrace_session *s)
 {
@@ -546,7 +555,7 @@ static enum hrtimer_restart ntrace_session_strobe(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Before the first event */
+/* Set up a session before its first event */
 void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
 {
 	s->timer_cpu = cpu;
@@ -557,7 +566,7 @@ void ntrace_session_init(struct ntrace_session *s, unsigned int cpu)
 			     HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* The CPU stays online after all, and the event traces on */
+/* Restart the timers, because the CPU did not go offline and the event still traces */
 void ntrace_session_restart_timers(struct ntrace_session *s)
 {
 	lockdep_assert_irqs_disabled();
@@ -569,16 +578,16 @@ void ntrace_session_restart_timers(struct ntrace_session *s)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* A CPU goes offline: its timers would move to another CPU, and must not run there. May sleep. */
+/*
+ * Cancel the timers of a CPU that goes offline, because they would move to another CPU. May sleep.
+ */
 void ntrace_session_cancel_timers(struct ntrace_session *s)
 {
 	hrtimer_cancel(&s->timer);
 	hrtimer_cancel(&s->strobe);
 }
 
-/*
- * One stream has messages of several encoders: report once which SRC the messages of this CPU have
- */
+/* Report once which SRC the messages of this CPU have, if several encoders share one stream */
 static void ntrace_session_report_src(struct ntrace_session *s)
 {
 	const struct ntrace_encoder *enc = s->enc;
@@ -590,7 +599,7 @@ static void ntrace_session_report_src(struct ntrace_session *s)
 					    FIELD_PREP(NTRACE_HW_ID_SRC_BITS, enc->src_bits));
 }
 
-/* The long way to start: more has to be done than to enable components that are set up */
+/* Start a session that needs more than enabling components that are already set up */
 static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 {
 	const struct ntrace_route *route = ntrace_route_find(s->enc, s->want);
@@ -599,8 +608,8 @@ static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 	int ret;
 
 	/*
-	 * All CPUs had such a sink when the event was made; a CPU that was found later may have
-	 * none
+	 * All CPUs had a suitable sink when the event was opened. A CPU that was found later may
+	 * have none.
 	 */
 	if (!route) {
 		perf_aux_output_end(&s->handle, 0);
@@ -631,12 +640,12 @@ static noinline int ntrace_session_start_slowly(struct ntrace_session *s)
 
 /**
  * ntrace_session_start - trace into the AUX area of an event
- * @s: of this CPU, idle
- * @event: the event
- * @want: its settings
+ * @s: Session of this CPU, idle
+ * @event: The event
+ * @want: Its settings
  *
- * Context: interrupts off.
- * Return: 0, or a negative error: nothing is traced
+ * Context: Interrupts off.
+ * Return: 0, or a negative error, in which case nothing is traced
  */
 int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 			 struct ntrace_want *want)
@@ -648,8 +657,9 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 	s->want = want;
 	WRITE_ONCE(s->event, event);
 	/*
-	 * From now on, who interrupts this to pause or resume the event finds it here. What was
-	 * written between the read and the writes would be lost.
+	 * From now on, an interrupt that pauses or resumes the event finds it in the session.
+	 * Repeat the copy if this happened between the read and the writes, because they would undo
+	 * it.
 	 */
 	do {
 		barrier();
@@ -659,7 +669,7 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 		barrier();
 	} while (unlikely(ntrace_event_is_paused(event) != paused));
 	s->buf = perf_aux_output_begin(&s->handle, event);
-	/* Some room is always left in a buffer */
+	/* The driver needs some room in the buffer */
 	if (unlikely(!s->buf)) {
 		WRITE_ONCE(s->event, NULL);
 		return -ENOSPC;
@@ -676,14 +686,14 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 
 /**
  * ntrace_session_bar - let an event wait until the flight recorder ends
- * @s: of this CPU, idle
- * @event: the event
- * @want: its settings
+ * @s: Session of this CPU, idle
+ * @event: The event
+ * @want: Its settings
  *
- * The recorder uses the encoder and the sink, so this function leaves them alone. The reader of the
- * event gets the COLLISION flag.
+ * The recorder uses the encoder and the sink, so this function does not touch them. The reader of
+ * the event gets the COLLISION flag.
  *
- * Context: interrupts off.
+ * Context: Interrupts off.
  * Return: 0, or -ENOSPC if the event has no AUX area
  */
 int ntrace_session_bar(struct ntrace_session *s, struct perf_event *event,
@@ -701,7 +711,7 @@ int ntrace_session_bar(struct ntrace_session *s, struct perf_event *event,
 	return 0;
 }
 
-/* Leave a sink, in any state. Returns the bytes to hand over. */
+/* Leave a sink in any state. Return the number of bytes to pass to perf. */
 static unsigned long ntrace_session_leave(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;
@@ -735,7 +745,8 @@ static noinline void ntrace_session_stop_slowly(struct ntrace_session *s)
 		s->want->tracing = s->enc->tracing;
 	s->barred = false;
 	/*
-	 * The event stays set until here: other CPUs ask it whether their events may share the sink
+	 * Clear the event last, because other CPUs check whether their events may share the sink
+	 * with it
 	 */
 	s->state = NTRACE_SESSION_IDLE;
 	WRITE_ONCE(s->event, NULL);
@@ -747,8 +758,8 @@ static noinline void ntrace_session_stop_slowly(struct ntrace_session *s)
 }
 
 /*
- * Stop a sink that has one encoder, and no funnel before it. Returns the bytes, or -1 if there is
- * more to do than usual.
+ * Stop a sink that has one encoder and no funnel before it. Return the number of bytes to pass to
+ * perf, or -1 if the slow path is needed.
  */
 static __always_inline long ntrace_session_take_directly(struct ntrace_session *s)
 {
@@ -761,7 +772,9 @@ static __always_inline long ntrace_session_take_directly(struct ntrace_session *
 	barrier();
 	if (unlikely(!ntrace_path_halt(enc)))
 		return -1;
-	/* The sink has said that it is empty: reads of memory after this see its trace */
+	/*
+	 * The sink has reported that it is empty. Reads of memory after this barrier see its trace.
+	 */
 	mb();
 	written = ntrace_ramsink_written(sink, &s->win, &wrapped);
 	if (unlikely(wrapped || written < s->first))
@@ -778,11 +791,13 @@ static __always_inline long ntrace_session_take_directly(struct ntrace_session *
 }
 
 /**
- * ntrace_session_stop - stop tracing, and hand over what there is
- * @s: of this CPU, active
+ * ntrace_session_stop - stop tracing, and pass the trace to perf
+ * @s: Session of this CPU, active
  *
- * The timer is not cancelled, since a task switch should not pay for that. It will find nothing to
- * do. Context: interrupts off.
+ * The timer is not cancelled, because a task switch should not pay for that. It will find nothing
+ * to do.
+ *
+ * Context: Interrupts off.
  */
 void ntrace_session_stop(struct ntrace_session *s)
 {
@@ -804,11 +819,12 @@ void ntrace_session_stop(struct ntrace_session *s)
 }
 
 /*
- * PERF_EF_PAUSE and PERF_EF_RESUME come from another event. It may have interrupted code of this
- * file that holds the lock of the sink; the holder then carries out the request when it unlocks.
- * The session may be idle while it opens its buffer anew, and begins as this says then.
+ * Pause or resume a session. PERF_EF_PAUSE and PERF_EF_RESUME are requests of another event, which
+ * may have interrupted code of this file that holds the lock of the sink. The holder then carries
+ * out the request when it unlocks. A session that is idle while it reopens its buffer starts with
+ * the requested state.
  *
- * Context: interrupts off, any other.
+ * Context: Any, interrupts off.
  */
 void ntrace_session_pause(struct ntrace_session *s, bool pause)
 {

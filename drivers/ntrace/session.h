@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sessions of CPUs and their AUX buffers: session.c, sample.c, buf.c */
+/* Trace sessions of CPUs and their AUX buffers, see session.c, sample.c and buf.c */
 #ifndef NTRACE_SESSION_H
 #define NTRACE_SESSION_H
 
@@ -15,19 +15,22 @@
 
 struct ntrace_map;
 
-/* Limits of strobing in microseconds: the timer of neither part may fire too often */
+/*
+ * Limits of the parts of a strobing period in microseconds, so that the timer does not fire too
+ * often
+ */
 #define NTRACE_STROBE_MIN	50
 #define NTRACE_STROBE_MAX	10000000
 
 /**
  * struct ntrace_buf - an AUX area
- * @id: no other has had it
- * @pages: its pages, kernel addresses; perf's array
- * @size: bytes
- * @overwrite: snapshot mode
- * @leak: a sink may still write to it, so it is never freed
- * @nr_maps: number of @maps
- * @maps: for each sink, by its index; NULL where not needed
+ * @id: Unique number
+ * @pages: Kernel addresses of its pages, perf's array
+ * @size: Size in bytes
+ * @overwrite: True in snapshot mode
+ * @leak: A sink may still write to it, so it is never freed
+ * @nr_maps: Number of @maps
+ * @maps: DMA mappings by index of the sink; NULL if not needed
  */
 struct ntrace_buf {
 	u64			id;
@@ -40,18 +43,18 @@ struct ntrace_buf {
 };
 
 /**
- * enum ntrace_session_state - what the session of a CPU does
- * @NTRACE_SESSION_NONE: the CPU has no encoder
- * @NTRACE_SESSION_IDLE: no event traces
- * @NTRACE_SESSION_RESTING: the event, if there is one, is stopped until the CPU or the system has
- *	resumed
- * @NTRACE_SESSION_WAITING: the event waits for the sink, which another event has; its handle is not
- *	open
- * @NTRACE_SESSION_FULL: the event waits for room in its AUX area; its handle is not open
- * @NTRACE_SESSION_ORPHAN: it has no sink, since the owner of the sink left, and its AUX area was
- *	not fit for the sink; its handle is open
- * @NTRACE_SESSION_MEMBER: the sink writes its trace to the AUX area of another session
- * @NTRACE_SESSION_OWNER: the sink writes to its AUX area
+ * enum ntrace_session_state - state of the session of a CPU
+ * @NTRACE_SESSION_NONE: The CPU has no encoder
+ * @NTRACE_SESSION_IDLE: No event traces
+ * @NTRACE_SESSION_RESTING: The event, if there is one, is stopped until the CPU or the
+ *	system has resumed
+ * @NTRACE_SESSION_WAITING: The event waits for the sink, which another event uses; its
+ *	handle is not open
+ * @NTRACE_SESSION_FULL: The event waits for room in its AUX area; its handle is not open
+ * @NTRACE_SESSION_ORPHAN: The event has no sink, because the owner of the sink left and the
+ *	sink cannot use the AUX area of this event; its handle is open
+ * @NTRACE_SESSION_MEMBER: The sink writes its trace to the AUX area of another session
+ * @NTRACE_SESSION_OWNER: The sink writes to its AUX area
  */
 enum ntrace_session_state {
 	NTRACE_SESSION_NONE,
@@ -65,14 +68,14 @@ enum ntrace_session_state {
 };
 
 /**
- * struct ntrace_user - who opened an event
- * @event: the event
- * @pid: the process; one that is inherited belongs to the process that opened its parent
- * @uid: its user
- * @comm: its name at that time, without characters that cannot be printed
- * @inherited: the event is a child of another one
- * @node: in the list of users.c
- * @hash: in the table of users.c
+ * struct ntrace_user - process that opened an event
+ * @event: The event
+ * @pid: The process; an inherited event belongs to the process that opened its parent
+ * @uid: Its user
+ * @comm: Its name when it opened the event, without characters that cannot be printed
+ * @inherited: The event is a child of another one
+ * @node: Entry in the list of users.c
+ * @hash: Entry in the table of users.c
  */
 struct ntrace_user {
 	const struct perf_event	*event;
@@ -86,39 +89,39 @@ struct ntrace_user {
 
 /**
  * struct ntrace_session - an event that traces on a CPU
- * @handle: output handle of the event
- * @buf: the AUX buffer of @handle
- * @enc: the encoder of the CPU, NULL if there is none
- * @event: the event, NULL if there is none
- * @want: settings of the event
- * @state: state of the event on this CPU
- * @rested: while @state is resting, and when the event starts after that: what the event waited for
- *	before; idle, if for nothing
- * @barred: the event waits because the flight recorder has the encoder
- * @leaving: the CPU goes offline, or has done so: it is not recorded, and has given up links that
- *	only it uses
- * @win: the window that the sink writes, or wrote last
- * @buf_id: of the AUX buffer that @win is in
- * @next: the head after what was handed over last
- * @offset: offset of @win.start in the AUX buffer, below its size
- * @first: bytes of @win that were there already, from its start
- * @half: the sink goes on in @win if no more than this of it is full
- * @pad: idle bytes between the head and @first
- * @filled: the sink's write pointer when the timer looked at it last
- * @paused: another event has paused it
- * @strobe_off: strobing has paused it
- * @strobe: ends the part of a period that @strobe_off says
- * @timer: looks at the write pointer
- * @period: of @timer
- * @window_period: of @timer while the sink writes @win
- * @queued: the period with which @timer was started
- * @timer_cpu: the CPU
- * @kick: lets the CPU look, for an interrupt of the sink
+ * @handle: Output handle of the event
+ * @buf: AUX buffer of @handle
+ * @enc: Encoder of the CPU, or NULL
+ * @event: The event, or NULL
+ * @want: Settings of the event
+ * @state: State of the event on this CPU
+ * @rested: State in which the event waited before @state became resting, or idle if it did
+ *	not wait; valid until the event has started again
+ * @barred: The event waits because the flight recorder uses the encoder
+ * @leaving: The CPU goes offline or is offline. It is not recorded, and has given up links
+ *	that only it uses.
+ * @win: Window that the sink writes, or wrote last
+ * @buf_id: Number of the AUX buffer that @win is in
+ * @next: Head after the trace that was last passed to perf
+ * @offset: Offset of @win.start in the AUX buffer, below the size of the buffer
+ * @first: Bytes at the start of @win that were collected before
+ * @half: The sink may continue in @win if at most this number of bytes is used
+ * @pad: Number of idle bytes between the head and @first
+ * @filled: Write pointer of the sink when the timer last read it
+ * @paused: Another event has paused this one
+ * @strobe_off: Strobing has paused the event
+ * @strobe: Timer that ends the current part of a strobing period, see @strobe_off
+ * @timer: Timer that reads the write pointer
+ * @period: Period of @timer
+ * @window_period: Period of @timer while the sink writes @win
+ * @queued: Period with which @timer was started
+ * @timer_cpu: The CPU
+ * @kick: Call that makes the CPU check the sink after an interrupt of the sink
  *
- * Touched on its CPU only, with interrupts off; while it is a member of a sink
- * that others share, also under the lock of the sink. @event and @state of a member are written
- * under that lock in any case: other CPUs that hold it look at the event of the owner, and make a
- * member the owner.
+ * Only its CPU accesses the session, with interrupts off. While the session is a member of a shared
+ * sink, the lock of the sink is also held. @event and @state of a member are always written under
+ * that lock, because other CPUs that hold it read the event of the owner, and make a member the
+ * owner.
  */
 struct ntrace_session {
 	struct perf_output_handle	handle;
@@ -149,7 +152,7 @@ struct ntrace_session {
 	call_single_data_t		kick;
 };
 
-/* Its event traces, or tries to */
+/* Return true if the event of the session traces, or tries to */
 static inline bool ntrace_session_is_active(const struct ntrace_session *s)
 {
 	return READ_ONCE(s->state) >= NTRACE_SESSION_WAITING;
@@ -167,8 +170,8 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf);
 unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned long written);
 
 /*
- * Let the CPU see what the sink wrote. A window that was full when it was collected
- * is at the end of its mapping: nothing is to be synced there, not even with size 0.
+ * Let the CPU see the trace that the sink wrote. A window that was full when it was collected is at
+ * the end of its mapping, so it must not be synced, not even with size 0.
  */
 static __always_inline void ntrace_window_sync(struct ntrace_session *s, dma_addr_t from,
 					       unsigned long size)
@@ -182,7 +185,7 @@ static inline ktime_t ntrace_window_period(const struct ntrace_session *s)
 	return ns_to_ktime(ntrace_sink_period(s->enc->sink, &s->win));
 }
 
-/* Bytes that the window of a stopped SMEM sink holds */
+/* Return the number of new bytes in the window of a stopped SMEM sink */
 static __always_inline unsigned long ntrace_window_collect(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = s->enc->sink;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * A sink: the memory that it may write, who traces into it, and its lock.
- */
+/* A sink, the memory that it may write, its members and its lock */
 #ifndef NTRACE_SINK_H
 #define NTRACE_SINK_H
 
@@ -21,11 +19,11 @@ struct ntrace_sink;
 
 /**
  * struct ntrace_window - memory that a sink may write
- * @start: address for trRamStart
- * @wp: address for trRamWP
- * @end: first address after the window; trRamLimit is one access below
- * @circular: the oldest may be overwritten when it is full
- * @stop: the sink stops when it is full
+ * @start: Address for trRamStart
+ * @wp: Address for trRamWP
+ * @end: First address after the window; trRamLimit is one access below
+ * @circular: The sink may overwrite the oldest trace when the window is full
+ * @stop: The sink stops when the window is full
  */
 struct ntrace_window {
 	dma_addr_t	start;
@@ -37,15 +35,16 @@ struct ntrace_window {
 
 /**
  * struct ntrace_ram_area - the memory of a sink in one of its modes
- * @there: the sink has this mode, and the driver can use it
- * @copied: the sink has memory of its own, which is copied to AUX pages; else it writes these
- * @align: access width "A": granule of trRamLimit and trRamWP
- * @start_align: granule of trRamStart
- * @min: lowest address that trRamStart takes
- * @max: highest address that trRamLimit takes
- * @one_line: all addresses of a window have their upper 32 bits in common
- * @any_size: trRamLimit takes windows of any size, not only of 2^M bytes
- * @trims: of one that is copied: trRamLimit can be lowered
+ * @there: The sink has this mode, and the driver can use it
+ * @copied: The sink has its own memory, which the driver copies to AUX pages; else the sink
+ *	writes the AUX pages
+ * @align: Access width "A", which is the granule of trRamLimit and trRamWP
+ * @start_align: Granule of trRamStart
+ * @min: Lowest address that trRamStart accepts
+ * @max: Highest address that trRamLimit accepts
+ * @one_line: All addresses of a window must have the same upper 32 bits
+ * @any_size: The sink accepts windows of any size, not only of 2^M bytes
+ * @trims: If @copied, trRamLimit can be lowered
  */
 struct ntrace_ram_area {
 	bool			there;
@@ -60,13 +59,13 @@ struct ntrace_ram_area {
 };
 
 /**
- * struct ntrace_sink_ops - operations of a sink that is no RAM sink
- * @program: point the disabled sink to a window
- * @enable: begin at the start of the window
- * @disable: stop; all that was traced is in memory after it
- * @written: as ntrace_ramsink_written()
+ * struct ntrace_sink_ops - operations of a sink other than a RAM sink
+ * @program: Point the disabled sink to a window
+ * @enable: Begin at the start of the window
+ * @disable: Stop; after that, all trace is in memory
+ * @written: The same as ntrace_ramsink_written()
  *
- * Context: as ntrace_sink_start().
+ * Context: The same as for ntrace_sink_start().
  */
 struct ntrace_sink_ops {
 	int (*program)(struct ntrace_sink *sink, struct ntrace_window *win);
@@ -78,38 +77,40 @@ struct ntrace_sink_ops {
 
 /**
  * struct ntrace_sink - a RAM sink, or a CoreSight ETR
- * @comp: the component
- * @ops: NULL for a RAM sink
- * @frames: it writes frames, and begins at the start of its window each time
- * @areas: its memory by TR_RAM_MODE_*
- * @area: of these, the one of the mode that is set
- * @mem: memory that the device tree reserves for it, NULL if there is none
- * @mem_start: address of @mem
- * @mem_end: address after @mem
- * @mem_cached: caches may have old contents of @mem, as the sink writes past them
- * @stop_on_wrap: trRamStopOnWrap can be set
- * @stop_fixed: it cannot be cleared: the sink stops when its window is full, also in a snapshot
- * @base: of one that writes frames: the start of its window
- * @index: index among the sinks
- * @number: what events choose it by, a hash of its name
- * @file: in the PMU's directory "sinks"; without a show() it is not there
- * @encoders: number of encoders that may lead here, as the device tree has them
- * @cpu: of one of them
- * @lock: protects what follows, and the registers, if @encoders is above 1.
- *	Else they are touched on the CPU of the encoder only, with interrupts off
- * @members: encoders that trace into it; always the encoder, if there is but one
- * @held: encoders that are disabled, and whose path still holds trace for which there was no room
- * @scrap: a page for trace that nobody is to have, see ntrace_sink_drain(), as the sink's address;
- *	0: there is none
- * @scrap_page: that page
- * @scrap_map: ... as buf.c has mapped it
- * @owner: whose memory it writes, see session.c; NULL if nobody traces
- * @holds: whose window the registers hold, see session.c; NULL if nobody's
- * @loose: it did not stop when it was to, and may still write its window
- * @full: it was reset when its window was full: trRamWP does not say so any more
- * @pausing: a member is to pause or to go on; who unlocks the sink next sees to it
- * @closed: the system goes down, it is not started any more
- * @flight: its area in the record of the flight recorder, NULL none
+ * @comp: The component
+ * @ops: Operations, or NULL for a RAM sink
+ * @frames: The sink writes frames, and begins at the start of its window each time
+ * @areas: Its memory by TR_RAM_MODE_*
+ * @area: Entry of @areas for the current mode
+ * @mem: Memory that the device tree reserves for the sink, or NULL
+ * @mem_start: Address of @mem
+ * @mem_end: Address after @mem
+ * @mem_cached: Caches may have old contents of @mem, because the writes of the sink bypass
+ *	them
+ * @stop_on_wrap: The bit trRamStopOnWrap can be set
+ * @stop_fixed: The bit cannot be cleared, so the sink stops when its window is full, even in
+ *	a snapshot
+ * @base: Start of the window of a sink that writes frames
+ * @index: Index among the sinks
+ * @number: Hash of its name, by which events choose the sink
+ * @file: File in the PMU's directory "sinks"; it exists if it has a show()
+ * @encoders: Number of encoders that may lead to the sink, according to the device tree
+ * @cpu: CPU of one of these encoders
+ * @lock: Protects the members below and the registers, if @encoders is above 1. Otherwise
+ *	only the CPU of the encoder accesses them, with interrupts off.
+ * @members: Encoders that trace into the sink; if the sink has only one encoder, always that
+ *	one
+ * @held: Disabled encoders whose path still holds trace that did not fit into the window
+ * @scrap: Bus address of a page for trace that is discarded, see ntrace_sink_drain(), or 0
+ * @scrap_page: That page
+ * @scrap_map: Its mapping by buf.c
+ * @owner: Session whose memory the sink writes, see session.c, or NULL
+ * @holds: Session whose window the registers still contain, see session.c, or NULL
+ * @loose: The sink did not stop when requested, and may still write its window
+ * @full: The sink was reset when its window was full, which trRamWP no longer shows
+ * @pausing: A member is to be paused or resumed by the next CPU that unlocks the sink
+ * @closed: The system shuts down, and the sink must not be started again
+ * @flight: Its area in the record of the flight recorder, or NULL
  */
 struct ntrace_sink {
 	struct ntrace_comp	comp;
@@ -144,7 +145,7 @@ struct ntrace_sink {
 	struct ntrace_area	*flight;
 };
 
-/* The memory for events that do not choose */
+/* Return the memory for events that do not choose one */
 static inline const struct ntrace_ram_area *ntrace_sink_default_area(const struct ntrace_sink *sink)
 {
 	return &sink->areas[sink->areas[TR_RAM_MODE_SMEM].there ? TR_RAM_MODE_SMEM :
@@ -160,8 +161,8 @@ static inline void ntrace_sink_lock(struct ntrace_sink *sink) __acquires(&sink->
 }
 
 /*
- * For code that may have interrupted the holder of the lock, and must not wait for it. A sink
- * without a lock has @owner instead.
+ * Lock a sink if that is possible without waiting, for code that may have interrupted the holder. A
+ * sink with one encoder needs no lock.
  */
 static inline bool ntrace_sink_trylock(struct ntrace_sink *sink)
 {
@@ -173,12 +174,12 @@ void ntrace_sink_pause(struct ntrace_sink *sink);
 static inline void ntrace_sink_unlock(struct ntrace_sink *sink) __releases(&sink->lock)
 {
 	if (sink->encoders > 1) {
-		/* registers were written, and another CPU may be the next */
+		/* Registers were written, and another CPU may access them next */
 		mb();
 		raw_spin_unlock(&sink->lock);
 		/*
-		 * pairs with ntrace_sink_pause(): either it got the lock, or this CPU sees its
-		 * request
+		 * Pairs with ntrace_sink_pause(). Either that function got the lock, or this CPU
+		 * sees its request.
 		 */
 		smp_mb();
 		if (unlikely(READ_ONCE(sink->pausing)))
@@ -210,9 +211,9 @@ static inline void ntrace_sink_del(struct ntrace_sink *sink, struct list_head *m
 
 /* ramsink.c */
 /*
- * The driver copies from a sink while interrupts are off. So it uses no more of the sink's memory
- * than can be copied in a few milliseconds: SRAM by a load of the bus for each word, or reserved
- * memory.
+ * Limits of the memory that the driver uses of a sink. It copies while interrupts are off, so this
+ * must take no longer than a few milliseconds, either from SRAM by one bus read for each word, or
+ * from reserved memory.
  */
 #define NTRACE_SRAM_MAX		SZ_64K
 #define NTRACE_RESERVED_MAX	SZ_1M
@@ -227,9 +228,9 @@ int ntrace_ramsink_disable(struct ntrace_sink *sink);
 void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned int len);
 
 /*
- * Bytes between the first one of @win and the write pointer. A window is far below 4 GiB, so that
- * trRamWPLow is enough, and one read of it is consistent while the sink runs. If the pointer is
- * outside the window, the window counts as full.
+ * Return the number of bytes between the start of @win and the write pointer. A window is far
+ * smaller than 4 GiB, so one read of trRamWPLow is enough, and is consistent while the sink runs.
+ * If the pointer is outside the window, the window counts as full.
  */
 static inline u32 ntrace_ramsink_written(const struct ntrace_sink *sink,
 					 const struct ntrace_window *win, bool *wrapped)
@@ -245,7 +246,7 @@ static inline u32 ntrace_ramsink_written(const struct ntrace_sink *sink,
 	return offset;
 }
 
-/* As ntrace_ramsink_written(), for a sink of any kind */
+/* Same as ntrace_ramsink_written(), for any kind of sink */
 static inline u32 ntrace_sink_written(const struct ntrace_sink *sink,
 				      const struct ntrace_window *win, bool *wrapped)
 {

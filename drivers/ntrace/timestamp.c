@@ -22,8 +22,8 @@ static bool ntrace_ts_is_active(const struct ntrace_comp *comp)
 
 /**
  * ntrace_ts_probe - find out what a timestamp unit can do
- * @comp: the component, active and disabled
- * @ts: filled in; without modes if there is no such unit
+ * @comp: The component, active and disabled
+ * @ts: Filled in; without modes if there is no such unit
  */
 void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 {

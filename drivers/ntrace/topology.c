@@ -276,7 +276,7 @@ static unsigned int ntrace_holders[NR_CPUS];
 
 /**
  * ntrace_cpu_hold - keep the components resumed that trace a CPU
- * @cpu: the CPU; it may have no encoder, or get it later
+ * @cpu: The CPU; it may have no encoder, or get it later
  *
  * Context: ntrace_mutex is held.
  * Return: 0, or a negative error: ntrace_cpu_release() must not be called then
@@ -490,7 +490,7 @@ void ntrace_recount_behind(const struct ntrace_comp *funnel)
  * Whenever a component was found, call this again until it returns NULL.
  *
  * Context: ntrace_mutex is held, and CPUs are kept awake.
- * Return: an encoder whose CPU can be traced from now on, or NULL
+ * Return: An encoder whose CPU can be traced from now on, or NULL
  */
 struct ntrace_encoder *ntrace_connect(void)
 {

@@ -32,9 +32,9 @@ static void ntrace_user_name(struct ntrace_user *user)
 
 /**
  * ntrace_user_add - an event was opened by the current process, or was inherited
- * @user: belongs to the event
- * @event: the event
- * @parent: the one of the event's parent; NULL: it has none
+ * @user: Belongs to the event
+ * @event: The event
+ * @parent: The one of the event's parent; NULL: it has none
  */
 void ntrace_user_add(struct ntrace_user *user, const struct perf_event *event,
 		     const struct ntrace_user *parent)

@@ -17,8 +17,8 @@
 
 /**
  * struct ntrace_csfunnel - a funnel of a CoreSight fabric
- * @comp: the component; @comp.lock protects the registers
- * @used: bitmap of inputs that a path uses
+ * @comp: The component; @comp.lock protects the registers
+ * @used: Bitmap of inputs that a path uses
  */
 struct ntrace_csfunnel {
 	struct ntrace_comp	comp;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The flight recorder: all CPUs are traced all the time, into memory that survives a reset.
+ * The flight recorder traces all CPUs all the time, into memory that survives a reset.
  *
- * Each sink writes its area of the record as a ring. An event of perf takes the sink for as long as
- * it traces; then the recorder goes on, and a gap stands in the record.
+ * Each sink writes its area of the record as a ring. A perf event may take the sink while it
+ * traces. The recorder then continues, and notes a gap in the record.
  *
- * Whatever says that the machine is in trouble calls ntrace_flight_stop(). That may be a CPU which
- * panics while others are dead: it writes registers, and waits for no lock and for nobody. What the
- * other files know of sinks and encoders is put right later, by ntrace_flight_end(), if there is a
- * later.
+ * Code that detects trouble calls ntrace_flight_stop(). The caller may be a CPU that panics while
+ * other CPUs are dead, so this function writes registers and does not wait for locks or other CPUs.
+ * The state that the other files keep for sinks and encoders is corrected later by
+ * ntrace_flight_end(), if the system survives.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -28,12 +28,12 @@
 #include "record.h"
 
 /*
- * How often positions are saved, in case of a reset without warning. The trace is there anyway, and
- * a reader finds its end by timestamps; the position spares it the search.
+ * Period at which positions are saved, in case of a reset without warning. Without a saved
+ * position, a reader has to search for the end of the trace by timestamps.
  */
 #define NTRACE_FLIGHT_PERIOD	(HZ / 4)
 
-/* Seized: stopped, and so are events of perf */
+/* In state SEIZED, perf events are also stopped, and their trace is in the record. */
 enum ntrace_flight_state {
 	NTRACE_FLIGHT_OFF,
 	NTRACE_FLIGHT_RECORDING,
@@ -42,11 +42,12 @@ enum ntrace_flight_state {
 };
 
 /**
- * struct ntrace_flight_cpu_state - the recorder on a CPU
- * @want: settings of its encoder
- * @claimed: a perf event traces on the CPU instead of the recorder
- * @took: the event has taken the sink, which the sink's area counts; else it uses another sink
- * @switches: number of the last entry in its ring of switches
+ * struct ntrace_flight_cpu_state - state of the recorder on a CPU
+ * @want: Settings of its encoder
+ * @claimed: A perf event traces on the CPU instead of the recorder
+ * @took: The event has taken the sink and is counted in the claims of its area; else the
+ *	event uses another sink
+ * @switches: Number of the last entry in its ring of switches
  */
 struct ntrace_flight_cpu_state {
 	struct ntrace_want	want;
@@ -56,23 +57,25 @@ struct ntrace_flight_cpu_state {
 };
 
 /*
- * Who begins or ends the recorder. Both register tracepoints and patch the kernel's code, which
- * waits for CPUs that go offline, and those wait for ntrace_let_sleep(). So this lock is taken
- * before ntrace_keep_awake() and before ntrace_mutex, and neither is held when code is patched.
+ * Held by the thread that starts or ends the recorder. Both register tracepoints and patch the
+ * kernel's code, which waits for CPUs that go offline, and these wait for ntrace_let_sleep(). So
+ * this lock is taken before ntrace_keep_awake() and before ntrace_mutex, and neither is held when
+ * code is patched.
  */
 DEFINE_MUTEX(ntrace_flight_mutex);
 DEFINE_STATIC_KEY_FALSE(ntrace_flight_key);
 static DEFINE_PER_CPU(struct ntrace_flight_cpu_state, ntrace_flight_cpu);
 static atomic_t ntrace_flight_state = ATOMIC_INIT(NTRACE_FLIGHT_OFF);
-/* A sink does not lose its power while its position is read */
+/* Keeps a sink from losing its power while its position is read */
 static DEFINE_RAW_SPINLOCK(ntrace_flight_power);
-/* CPUs whose encoders have power, and take part. A bit changes with the sink locked. */
+/* CPUs whose encoders have power and are recorded. A bit changes with the sink locked. */
 static struct cpumask ntrace_flight_awake;
 /* CPUs that are kept resumed, see ntrace_cpu_hold() */
 static struct cpumask ntrace_flight_held;
 /*
  * CPUs that may join the record, for example when they wake. The mask is empty until each CPU has
- * said whether an event has its sink, and again before the CPUs are told that the record ends.
+ * determined whether an event uses its sink. It is cleared before the CPUs are asked to end the
+ * record.
  */
 static struct cpumask ntrace_flight_open;
 /* Sinks that have an area */
@@ -81,10 +84,11 @@ static struct ntrace_area *ntrace_flight_areas;
 static unsigned int ntrace_flight_nr;
 static struct tracepoint *ntrace_flight_tp;
 static bool ntrace_flight_context;
-/* The hooks are there, though nothing is recorded, see ntrace_flight_pretend() */
+/* The hooks are active although nothing is recorded, see ntrace_flight_pretend() */
 static bool ntrace_flight_pretends;
 /*
- * Settings that the user chose for the next record; 0: the defaults. Protected by ntrace_mutex.
+ * Settings that the user chose for the next record, or 0 for the defaults. Protected by
+ * ntrace_mutex.
  */
 static u64 ntrace_flight_config;
 static bool ntrace_flight_user;
@@ -155,7 +159,7 @@ static void ntrace_flight_del_members(struct ntrace_sink *sink)
 			ntrace_sink_del(sink, &enc->member);
 }
 
-/* Add what a sink with memory of its own has to its area, which is a ring, too */
+/* Copy the trace of a sink that has its own memory to its area, which is also a ring */
 static void ntrace_flight_copy(struct ntrace_sink *sink)
 {
 	struct ntrace_area *area = sink->flight;
@@ -184,7 +188,10 @@ static void ntrace_flight_copy(struct ntrace_sink *sink)
 	}
 }
 
-/* Where the sink is. False if its registers do not say: it may not be ours any more. */
+/*
+ * Read the position of the sink. Return false if the pointer is not in the area, which may mean
+ * that an event uses the sink.
+ */
 static bool ntrace_flight_position(const struct ntrace_sink *sink, u64 *at, bool *wrapped)
 {
 	u64 base = ntrace_record_base() + sink->flight->offset, wp;
@@ -206,12 +213,14 @@ static u32 ntrace_flight_flags(bool wrapped, bool stopped)
 	       (stopped ? NTRACE_FLIGHT_POINTER_STOPPED : 0);
 }
 
-/* The sink has stopped: what it wrote stays */
+/* Save the trace and the position of a sink that has stopped */
 static void ntrace_flight_collect(struct ntrace_sink *sink, bool stopped, bool must)
 {
 	struct ntrace_area *area = sink->flight;
 
-	/* The sink has said that it is empty: reads of memory after this see its trace */
+	/*
+	 * The sink has reported that it is empty. Reads of memory after this barrier see its trace.
+	 */
 	mb();
 	if (sink->area->copied)
 		ntrace_flight_copy(sink);
@@ -220,7 +229,7 @@ static void ntrace_flight_collect(struct ntrace_sink *sink, bool stopped, bool m
 	ntrace_record_pointer(area, area->at, ntrace_flight_flags(area->wrapped, stopped), must);
 }
 
-/* The sink is locked */
+/* Stop the recorder on a locked sink */
 static void ntrace_flight_halt(struct ntrace_sink *sink)
 {
 	struct ntrace_area *area = sink->flight;
@@ -230,7 +239,7 @@ static void ntrace_flight_halt(struct ntrace_sink *sink)
 		return;
 	WRITE_ONCE(area->on, false);
 	ret = ntrace_sink_stop(sink);
-	/* ntrace_flight_stop() has collected the trace already, if it stopped this sink. */
+	/* If ntrace_flight_stop() stopped this sink, it has already collected the trace */
 	if (atomic_read(&ntrace_flight_state) == NTRACE_FLIGHT_RECORDING) {
 		ntrace_flight_collect(sink, !ret, true);
 		ntrace_record_gap_begins(area);
@@ -239,7 +248,7 @@ static void ntrace_flight_halt(struct ntrace_sink *sink)
 	sink->holds = NULL;
 }
 
-/* Let the sink write its area, from where it stopped. The sink is locked, and nobody traces. */
+/* Let the locked, idle sink write its area, from the position at which it stopped */
 static void ntrace_flight_run(struct ntrace_sink *sink)
 {
 	struct ntrace_area *area = sink->flight;
@@ -254,7 +263,7 @@ static void ntrace_flight_run(struct ntrace_sink *sink)
 	ntrace_flight_window(sink, &win);
 	if (ntrace_flight_start(sink, &win))
 		return;
-	/* No event continues in a window that it had before */
+	/* Events must not continue in a window of an earlier start */
 	sink->holds = NULL;
 	ntrace_record_gap_ends(area);
 	WRITE_ONCE(area->on, true);
@@ -276,7 +285,7 @@ static struct ntrace_sink *ntrace_flight_sink_of(const struct ntrace_encoder *en
 	return READ_ONCE(sink->flight) ? sink : NULL;
 }
 
-/* The encoder of this CPU stops. The sink stops if the encoder was the last one. It is locked. */
+/* Stop the encoder of this CPU. Stop the sink, which is locked, if the encoder was the last one. */
 static void ntrace_flight_drop_cpu(struct ntrace_sink *sink, struct ntrace_encoder *enc)
 {
 	if (sink->flight->on && sink->encoders > 1 && !list_empty(&enc->member))
@@ -286,15 +295,16 @@ static void ntrace_flight_drop_cpu(struct ntrace_sink *sink, struct ntrace_encod
 }
 
 /*
- * The sinks are the recorder's. Only an event whose owner may see the whole system takes one, else
- * any user could hide from the record what all CPUs of a sink do.
+ * Return true if the event must not take the sink from the recorder. Only an event whose owner may
+ * see the whole system takes a sink. Otherwise any user could hide the activity of all CPUs of a
+ * sink from the record.
  */
 bool __ntrace_flight_bars(const struct ntrace_session *s, const struct ntrace_want *want)
 {
 	return !want->takes && ntrace_flight_sink_of(s->enc);
 }
 
-/* A perf event, which may take the sink, is about to trace on this CPU */
+/* Give way to a perf event that is about to trace on this CPU and may take the sink */
 void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *want)
 {
 	struct ntrace_flight_cpu_state *f = this_cpu_ptr(&ntrace_flight_cpu);
@@ -316,7 +326,10 @@ void __ntrace_flight_yield(struct ntrace_session *s, const struct ntrace_want *w
 	ntrace_sink_unlock(sink);
 }
 
-/* The recorder uses the first route, whichever an event has used. Nobody traces on this CPU. */
+/*
+ * Record this CPU again, which does not trace now. The recorder uses the first route even if an
+ * event has used another one.
+ */
 static void ntrace_flight_join(struct ntrace_session *s, struct ntrace_sink *sink)
 {
 	struct ntrace_encoder *enc = s->enc;
@@ -334,7 +347,7 @@ static void ntrace_flight_join(struct ntrace_session *s, struct ntrace_sink *sin
 	ntrace_sink_unlock(sink);
 }
 
-/* The event has ended */
+/* Continue the recorder after a perf event has ended on this CPU */
 void __ntrace_flight_resume(struct ntrace_session *s)
 {
 	struct ntrace_flight_cpu_state *f = this_cpu_ptr(&ntrace_flight_cpu);
@@ -351,7 +364,7 @@ void __ntrace_flight_resume(struct ntrace_session *s)
 		ntrace_flight_join(s, sink);
 }
 
-/* The encoder of this CPU may lose its power, and the sink, if nobody else needs it */
+/* Stop recording a CPU whose encoder may lose its power, and the sink after its last encoder */
 void __ntrace_flight_leave(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
@@ -370,7 +383,7 @@ void __ntrace_flight_enter(struct ntrace_session *s)
 {
 	struct ntrace_sink *sink = ntrace_flight_sink_of(s->enc);
 
-	/* An encoder that is connected while others are recorded takes part in the next record. */
+	/* An encoder that is connected during a record takes part in the next record */
 	if (!sink || !cpumask_test_cpu(s->enc->cpu, &ntrace_flight_open) || s->leaving)
 		return;
 	if (!ntrace_session_is_active(s) || s->barred)
@@ -381,7 +394,7 @@ void __ntrace_flight_enter(struct ntrace_session *s)
 
 /* ---- Switches of tasks ---- */
 
-/* Runs with the runqueue locked and interrupts off, just before the switch */
+/* Called just before the switch, with the runqueue locked and interrupts off */
 static notrace void ntrace_flight_switch(void *data, bool preempt, struct task_struct *prev,
 					 struct task_struct *next, unsigned int prev_state)
 {
@@ -390,7 +403,7 @@ static notrace void ntrace_flight_switch(void *data, bool preempt, struct task_s
 	ntrace_record_switch(cpu, ++per_cpu(ntrace_flight_cpu, cpu).switches, next, next->comm);
 }
 
-/* The thread that runs on this CPU gets the name @comm. Context: any. */
+/* Record that the thread on this CPU gets the name @comm. Context: Any. */
 void ntrace_flight_renamed(const char *comm)
 {
 	char name[TASK_COMM_LEN];
@@ -418,14 +431,16 @@ static void ntrace_flight_save_sink(struct ntrace_sink *sink)
 	u64 at;
 
 	raw_spin_lock_irqsave(&ntrace_flight_power, flags);
-	/* An event of perf may take the sink meanwhile, whose window is elsewhere */
+	/*
+	 * Check again, because a perf event may take the sink, and its window is not in the record
+	 */
 	if (READ_ONCE(sink->flight->on) && !sink->area->copied &&
 	    ntrace_flight_position(sink, &at, &wrapped) && READ_ONCE(sink->flight->on))
 		ntrace_record_pointer(sink->flight, at, ntrace_flight_flags(wrapped, false), false);
 	raw_spin_unlock_irqrestore(&ntrace_flight_power, flags);
 }
 
-/* A CPU that hangs does not run this, but another one does */
+/* Another CPU runs this if one hangs */
 static void ntrace_flight_save(struct work_struct *work)
 {
 	unsigned int i;
@@ -439,7 +454,7 @@ static void ntrace_flight_save(struct work_struct *work)
 
 /* ---- Stop ---- */
 
-/* Disable, whatever the driver believes */
+/* Disable an encoder, whatever its state in the driver is */
 static void ntrace_flight_disable(struct ntrace_comp *comp)
 {
 	u32 control = ntrace_read(comp, TR_CONTROL);
@@ -447,13 +462,13 @@ static void ntrace_flight_disable(struct ntrace_comp *comp)
 	ntrace_write(comp, TR_CONTROL, control & ~(TR_CONTROL_ENABLE | TR_TE_INST_TRACING));
 }
 
-/* Wait a little until it is disabled and empty */
+/* Wait briefly until the component is disabled and empty */
 static bool ntrace_flight_wait(struct ntrace_comp *comp)
 {
 	return !ntrace_comp_poll(comp, TR_CONTROL_ENABLE | TR_CONTROL_EMPTY, TR_CONTROL_EMPTY);
 }
 
-/* Components other than encoders have no trTeInstTracing; bit 2 is reserved there. */
+/* Disable a link or a sink. Bit 2 is reserved there, because only encoders have trTeInstTracing. */
 static bool ntrace_flight_cut_link(struct ntrace_comp *comp)
 {
 	u32 control = ntrace_read(comp, TR_CONTROL);
@@ -462,7 +477,10 @@ static bool ntrace_flight_cut_link(struct ntrace_comp *comp)
 	return ntrace_flight_wait(comp);
 }
 
-/* Another CPU may be about to end the recorder, so that the sink has an area no more. */
+/*
+ * Return true if the recorder uses the sink. Another CPU may be about to end the recorder, and have
+ * removed the area.
+ */
 static bool ntrace_flight_runs(const struct ntrace_sink *sink)
 {
 	const struct ntrace_area *area = READ_ONCE(sink->flight);
@@ -470,7 +488,10 @@ static bool ntrace_flight_runs(const struct ntrace_sink *sink)
 	return area && READ_ONCE(area->on);
 }
 
-/* Is the sink to be stopped now: for itself, or for an event of perf whose trace is taken? */
+/*
+ * Return true if the sink must stop. This is the case if it records, or (@seize) if it has the
+ * trace of a perf event that is to be saved.
+ */
 static bool ntrace_flight_cuts(const struct ntrace_sink *sink, bool seize)
 {
 	if (seize)
@@ -488,8 +509,8 @@ static void ntrace_flight_cut_funnels(const struct ntrace_encoder *enc)
 }
 
 /*
- * The encoders are disabled. Another CPU may be in the middle of a start or a stop, and never go
- * on.
+ * Stop a sink whose encoders are disabled. Another CPU may be in the middle of a start or a stop,
+ * and never finish.
  */
 static void ntrace_flight_cut(struct ntrace_sink *sink, bool seize)
 {
@@ -525,8 +546,8 @@ static void ntrace_flight_cut_cpu(unsigned int cpu, bool seize)
 }
 
 /*
- * All encoders stop before anything is collected, and that of this CPU is the first. What they
- * recorded while a sink's own memory is read would overwrite what led to the trouble.
+ * Stop all encoders before any trace is collected, that of this CPU first. Otherwise they would
+ * overwrite the trace of the trouble while the sink's own memory is read.
  */
 static void ntrace_flight_cut_encoders(bool seize)
 {
@@ -548,8 +569,8 @@ static void ntrace_flight_cut_all(bool seize)
 }
 
 /*
- * After a panic nobody will read what an event of perf has traced: it goes into the record. The
- * recorder may have been stopped before, as by an oops.
+ * Save trace of running events in the record, because no reader will get it after a panic. The
+ * recorder may have stopped earlier, for example because of an oops.
  */
 static void ntrace_flight_seize_all(void)
 {
@@ -565,15 +586,15 @@ static void ntrace_flight_seize_all(void)
 }
 
 /**
- * ntrace_flight_stop - the machine is in trouble: stop the recorder, and write down why
- * @code: enum ntrace_flight_code
- * @text: what the kernel says of it, or NULL
- * @task: whom it is about
+ * ntrace_flight_stop - stop the recorder because of trouble, and record the cause
+ * @code: Cause, enum ntrace_flight_code
+ * @text: Message of the kernel, or NULL
+ * @task: Task that the cause concerns
  *
- * A panic also stops events of perf that have the sinks of the recorder, and keeps their trace.
+ * A panic also stops perf events that use the sinks of the recorder, and keeps their trace.
  *
- * Context: any, also when other CPUs are dead: takes no lock that one of them may hold.
- * Return: false if it did not record
+ * Context: Any, even if other CPUs are dead, because it takes no lock that one of them may hold.
+ * Return: False if it did not record
  */
 bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task)
 {
@@ -585,7 +606,10 @@ bool ntrace_flight_stop(u32 code, const char *text, struct task_struct *task)
 	if (was_on) {
 		local_irq_save(flags);
 		ntrace_flight_cut_encoders(false);
-		/* What an event traces now is less than what led to the panic */
+		/*
+		 * Also stop events now, so that trace of the panic itself does not displace earlier
+		 * trace
+		 */
 		if (panics)
 			ntrace_flight_cut_encoders(true);
 		ntrace_flight_cut_all(false);
@@ -613,7 +637,7 @@ bool ntrace_flight_keeps(int cpu)
 			  cpumask_test_cpu(cpu, &ntrace_flight_held));
 }
 
-/* Is the encoder recorded now? Its state may be another one at once. ntrace_mutex is held. */
+/* Return true if the encoder is recorded now, which may change at once. ntrace_mutex is held. */
 bool ntrace_flight_has(const struct ntrace_encoder *enc)
 {
 	const struct ntrace_area *area = enc->sink->flight;
@@ -623,7 +647,7 @@ bool ntrace_flight_has(const struct ntrace_encoder *enc)
 	       cpumask_test_cpu(enc->cpu, &ntrace_flight_awake);
 }
 
-/* Is there anything that ntrace_flight_stop() may do? */
+/* Return true if ntrace_flight_stop() may have something to do */
 bool ntrace_flight_listens(void)
 {
 	int state = atomic_read(&ntrace_flight_state);
@@ -633,7 +657,10 @@ bool ntrace_flight_listens(void)
 
 /* ---- Begin and end ---- */
 
-/* Defaults of the encoder, and what a record needs: times, threads, and no guesses about code */
+/*
+ * Return the settings of a record, by default those of the encoder with timestamps and context, and
+ * without sequential jumps, which the decoder would have to find in the code
+ */
 static u64 ntrace_flight_config_of(const struct ntrace_encoder *enc)
 {
 	u64 config = ntrace_flight_config ?: enc->default_config;
@@ -657,9 +684,9 @@ static int ntrace_flight_want(struct ntrace_encoder *enc)
 	memset(want, 0, sizeof(*want));
 	want->id = U64_MAX;
 	want->config = ntrace_flight_config_of(enc);
-	/* An encoder that cannot choose traces all */
+	/* An encoder without a choice of privilege modes traces all of them */
 	want->filter.priv = enc->caps.priv & NTRACE_PRIV_S ? enc->caps.priv & priv : 0;
-	/* A comparator, if it can, ends the trace of a hart that panics before its messages */
+	/* If possible, a comparator ends the trace of a panicking hart before it prints messages */
 	want->filter.latch = want->id;
 	want->filter.no_start = true;
 	want->filter.nr_ranges = 1;
@@ -685,7 +712,9 @@ static void ntrace_flight_describe(const struct ntrace_encoder *enc, struct ntra
 		word[NTRACE_INFO_CPU_SRC_BITS] = enc->src_bits;
 	word[NTRACE_INFO_CPU_SRC_ID] = enc->src_id;
 	word[NTRACE_INFO_CPU_TS_WIDTH] = enc->caps.ts_width;
-	/* A counter of its own may begin anew after an idle state, which a record outlives */
+	/*
+	 * An internal counter may restart after an idle state, and a record lasts longer than that
+	 */
 	if (ntrace_encoder_has_usual_clock(enc, want->config) &&
 	    !ntrace_ts_is_internal(ntrace_encoder_usual_ts_mode(enc)))
 		word[NTRACE_INFO_CPU_TS_FREQ] = enc->ts_freq;
@@ -698,14 +727,14 @@ static void ntrace_flight_describe(const struct ntrace_encoder *enc, struct ntra
 	to->priv = want->filter.priv;
 }
 
-/* Can the recorder use this sink? It has to be the driver's own kind of RAM sink. */
+/* Return true if the recorder can use this sink, which must be a RAM sink of this driver. */
 static bool ntrace_flight_takes(const struct ntrace_sink *sink)
 {
 	return sink->comp.type == TR_COMP_RAMSINK && !sink->ops && !sink->frames &&
 	       !sink->stop_fixed && !sink->comp.stuck;
 }
 
-/* Does an encoder lead to a sink that the recorder cannot use? */
+/* Return true if an encoder leads to a sink that the recorder cannot use. */
 static bool ntrace_flight_refuses(void)
 {
 	const struct ntrace_encoder *enc;
@@ -719,7 +748,7 @@ static bool ntrace_flight_refuses(void)
 	return false;
 }
 
-/* The sink of an encoder gets an area, if it has none yet */
+/* Give the sink of an encoder an area, unless it already has one */
 static int ntrace_flight_add_sink(struct ntrace_sink *sink)
 {
 	struct ntrace_area *area;
@@ -759,7 +788,7 @@ static void ntrace_flight_describe_sink(struct ntrace_record_setup *setup,
 	strscpy(to->name, dev_name(sink->comp.dev), sizeof(to->name));
 }
 
-/* Write the header of the record: after this, each sink knows its area */
+/* Write the header of the record, and set the area of each sink */
 static int ntrace_flight_write(struct ntrace_record_setup *setup)
 {
 	unsigned int cpu, i;
@@ -811,7 +840,7 @@ free:
 	return ret;
 }
 
-/* The recorder has ended, or has not begun: sinks, CPUs and memory are as before */
+/* Release sinks, CPUs and memory after the recorder has ended, or could not begin */
 static void ntrace_flight_release(void)
 {
 	unsigned int cpu, i;
@@ -820,7 +849,7 @@ static void ntrace_flight_release(void)
 	for (i = 0; i < ntrace_flight_nr; i++)
 		WRITE_ONCE(ntrace_flight_sinks[i]->flight, NULL);
 	ntrace_sync_cpus();
-	/* An event may have taken a sink after the CPU was told that the record ends */
+	/* An event may have taken a sink after its CPU ended the record */
 	for_each_possible_cpu(cpu)
 		per_cpu(ntrace_flight_cpu, cpu).claimed = false;
 	ntrace_flight_nr = 0;
@@ -832,7 +861,9 @@ static void ntrace_flight_release(void)
 	mutex_unlock(&ntrace_mutex);
 }
 
-/* An event that traces already keeps its sink, if it may take it. Interrupts are off. */
+/*
+ * Let an event that traces keep its sink if it may take it, else make it wait. Interrupts are off.
+ */
 static void ntrace_flight_begin_claim(void *unused)
 {
 	struct ntrace_encoder *enc = ntrace_encoder_of(smp_processor_id());
@@ -876,7 +907,7 @@ static void ntrace_flight_end_local(void *unused)
 	ntrace_sink_unlock(sink);
 }
 
-/* Names of threads, and scontext, at each switch from now on */
+/* Record the names of threads, and let the kernel write scontext, at each switch */
 static int ntrace_flight_hook(void)
 {
 	int ret;
@@ -903,13 +934,13 @@ static void ntrace_flight_unhook(void)
 }
 
 /**
- * ntrace_flight_pretend - patch the kernel's code as it is while the recorder runs
- * @on: do, or undo
+ * ntrace_flight_pretend - patch the kernel's code as it is patched while the recorder runs
+ * @on: True to patch it, false to undo that
  *
- * A reader of the record takes the code from the running kernel. Tracepoints and static keys that
- * are on patch it: they are to be on, as they were when the record was made.
+ * A reader of the record takes the code from the running kernel. Enabled tracepoints and static
+ * keys change that code, so they must be in the same state as when the record was made.
  *
- * Context: may sleep; ntrace_flight_mutex is held.
+ * Context: May sleep; ntrace_flight_mutex is held.
  */
 void ntrace_flight_pretend(bool on)
 {
@@ -929,10 +960,10 @@ void ntrace_flight_pretend(bool on)
 }
 
 /**
- * ntrace_flight_begin - write a new record, over what stood in its memory
+ * ntrace_flight_begin - begin a new record, which replaces the old one
  *
- * Context: may sleep; ntrace_flight_mutex is held.
- * Return: 0, or a negative error: nothing is recorded
+ * Context: May sleep; ntrace_flight_mutex is held.
+ * Return: 0, or a negative error, in which case nothing is recorded
  */
 int ntrace_flight_begin(void)
 {
@@ -962,9 +993,9 @@ int ntrace_flight_begin(void)
 }
 
 /**
- * ntrace_flight_end - record no more; the record stays as it is
+ * ntrace_flight_end - stop recording, and keep the record
  *
- * Context: may sleep; ntrace_flight_mutex is held.
+ * Context: May sleep; ntrace_flight_mutex is held.
  */
 void ntrace_flight_end(void)
 {
@@ -983,12 +1014,12 @@ void ntrace_flight_end(void)
 }
 
 /**
- * ntrace_flight_set_config - choose what the next record has
- * @config: NTRACE_CONFIG_*, 0: the defaults of the encoders; NULL: as before
- * @user: trace user mode, too; NULL: as before
+ * ntrace_flight_set_config - choose the settings of the next record
+ * @config: NTRACE_CONFIG_*, 0 for the defaults of the encoders, or NULL to keep the settings
+ * @user: True to trace user mode also, or NULL to keep the setting
  *
- * Context: may sleep.
- * Return: 0, or -EINVAL if @config has bits that mean nothing
+ * Context: May sleep.
+ * Return: 0, or -EINVAL if @config has undefined bits
  */
 int ntrace_flight_set_config(const u64 *config, const bool *user)
 {
@@ -1011,7 +1042,7 @@ void ntrace_flight_get_config(u64 *config, bool *user)
 
 /* ---- After a reset ---- */
 
-/* Where a sink is that ran through the reset. Its own memory is not looked at, if it has some. */
+/* Save the position of a sink that ran through the reset, unless it has its own memory */
 static void ntrace_flight_rescue_sink(struct ntrace_comp *comp)
 {
 	const struct ntrace_flight_sink *old;
@@ -1032,18 +1063,20 @@ static void ntrace_flight_rescue_sink(struct ntrace_comp *comp)
 }
 
 /**
- * ntrace_flight_rescue - a component is enabled: is that the recorder of an earlier kernel?
- * @comp: the component, recognised
+ * ntrace_flight_rescue - stop a component that the recorder of an earlier kernel has left enabled
+ * @comp: The component, recognised
  *
- * It ran through a reset. It is stopped before anything of its record is overwritten, and where its
- * sink had got to is written down.
+ * The component ran through a reset. Stop it before it overwrites its record, and save the position
+ * of a sink.
  *
- * Context: may sleep.
- * Return: true if it was ours, and has been stopped
+ * Context: May sleep.
+ * Return: True if the recorder used the component, and it has stopped
  */
 bool ntrace_flight_rescue(struct ntrace_comp *comp)
 {
-	/* The record does not name funnels. An enabled one is on the way of its trace. */
+	/*
+	 * The record does not contain funnels. An enabled funnel belongs to the path of its trace.
+	 */
 	if (!ntrace_record_knows(comp->addr) &&
 	    !(comp->type == TR_COMP_FUNNEL && ntrace_record_knows_any()))
 		return false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the core of the driver calls of the flight recorder. Without CONFIG_NTRACE_FLIGHT these
- * functions do nothing. Nothing else of this folder is used outside of it.
+ * Functions of the flight recorder that the core of the driver calls. Without CONFIG_NTRACE_FLIGHT
+ * they do nothing. Code outside this folder uses nothing else of it.
  *
- * The recorder has two interfaces of the core:
+ * The recorder uses the core of the driver in two ways.
  *
- * - It takes a sink and gives it back by ntrace_sink_start(), ntrace_sink_join(),
- *   ntrace_sink_leave() and ntrace_sink_stop(), with the sink locked. sink->flight marks a sink
- *   that the recorder uses. The functions below tell the recorder when a perf event needs it.
+ * - It takes and releases a sink by ntrace_sink_start(), ntrace_sink_join(), ntrace_sink_leave()
+ *   and ntrace_sink_stop(), with the sink locked. sink->flight marks a sink that the recorder uses.
+ *   The core calls the functions below when a perf event needs the sink.
  * - In a panic it stops encoders and sinks without any lock. It only reads encoder->on,
  *   encoder->path, encoder->sink and sink->owner, and the session of that owner.
  */
@@ -88,8 +88,9 @@ static inline bool ntrace_flight_hooks(void) { return false; }
 #endif
 
 /*
- * A perf event is about to trace on this CPU, or it has ended; the CPU sleeps or goes, or is back.
- * Without a recorder that runs, these cost nothing. Context: on the CPU, interrupts off.
+ * Hooks of the flight recorder. A perf event is about to trace on this CPU or has ended, or the CPU
+ * goes idle or offline or returns. They cost nothing while the recorder is off. Context: On the
+ * CPU, interrupts off.
  */
 static __always_inline void ntrace_flight_yield(struct ntrace_session *s,
 						const struct ntrace_want *want)

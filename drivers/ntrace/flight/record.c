@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The record of the flight recorder: memory that survives a reset, and what stands in it. The
- * format is that of <linux/ntrace-flight.h>.
+ * The record of the flight recorder. It is in memory that survives a reset, and has the format of
+ * <linux/ntrace-flight.h>.
  *
- * What an earlier kernel has left there is not trusted: each size and each offset is checked before
- * it is used, and nothing is written to it but the last position of a sink.
+ * The driver does not trust a record that an earlier kernel has left. It checks each size and each
+ * offset before it uses them, and writes nothing into the record except the last position of a
+ * sink.
  *
- * The memory is mapped as that of ramoops: write combining, so that what is written does not wait
- * in a cache for a reset that may come any time. A core without Svpbmt has only cached mappings:
- * there, what is written is written back at once, by ntrace_record_written(). What a sink has
- * written past the caches (dma-noncoherent) is read after ntrace_record_fetch().
+ * The memory is mapped write-combining, like that of ramoops, so that data does not wait in a cache
+ * for a reset, which may happen at any time. A core without Svpbmt has only cached mappings. On
+ * such a core, ntrace_record_written() writes data back at once. Trace of a sink that bypasses the
+ * caches (dma-noncoherent) may be read only after ntrace_record_fetch().
  */
 #include <linux/bitmap.h>
 #include <linux/crc32.h>
@@ -42,34 +43,40 @@
 #include "../topology.h"
 #include "record.h"
 
-/* Entries for each CPU, and for the machine */
+/* Number of entries for each CPU, and for the machine */
 #define NTRACE_RECORD_SWITCHES	256
 #define NTRACE_RECORD_GAPS	64
 #define NTRACE_RECORD_MODULES	256
 #define NTRACE_RECORD_MIN	SZ_128K
 #define NTRACE_RECORD_MAX	SZ_1G
-/* More than an initrd of 256 MiB has places for a record of 128 KiB */
+/* Maximum number of allocations. An initrd of 256 MiB has room for fewer records of 128 KiB. */
 #define NTRACE_RECORD_TRIES	2100
 
-/* How the memory was found, for what has to be undone */
+/* How the driver obtained the memory, which determines how it is released */
 enum ntrace_record_origin { NTRACE_RECORD_MAPPED, NTRACE_RECORD_REMAPPED, NTRACE_RECORD_PAGES };
 
 static struct {
 	void				*mem;
 	phys_addr_t			base;
 	size_t				size;
-	/* Areas of sinks in the record, written or found: from @data on, @share bytes each */
+	/*
+	 * Sink areas in the record, written or found. They begin at @data and have @share bytes
+	 * each.
+	 */
 	u64				data;
 	u64				share;
-	/* Those that sinks write past the caches */
+	/* Sinks whose writes bypass the caches */
 	DECLARE_BITMAP(past, NTRACE_FLIGHT_MAX_SINKS);
-	/* @mem as operations on caches take it, or NULL: it is not seen through caches */
+	/* Address of @mem for cache operations, or NULL if they are not needed or not possible */
 	void				*cache;
-	/* A CPU that panics writes into areas: no other CPU goes on to drop lines of them */
+	/*
+	 * Set while a panicking CPU writes to areas. Other CPUs must not invalidate their cache
+	 * lines.
+	 */
 	bool				seizing;
 	enum ntrace_record_origin	origin;
 	struct resource			*res;
-	/* Of the record that is being written */
+	/* Parts of the record that is being written */
 	u64				used;
 	struct ntrace_flight_header	*head;
 	struct ntrace_flight_module	*modules;
@@ -79,7 +86,7 @@ static struct {
 	struct ntrace_flight_switch	*switches;
 	struct ntrace_flight_cause	*cause;
 	struct ntrace_flight_session	*sessions;
-	/* Of the record that was found */
+	/* Parts of the record that was found */
 	const struct ntrace_flight_sink	*old_sinks;
 	struct ntrace_flight_pointer	*old_pointers;
 	unsigned int			nr_old_sinks;
@@ -88,14 +95,14 @@ static struct {
 } ntrace_record;
 
 /*
- * Two writers of a pointer would spoil it. This is no spinlock: a CPU that panics goes on without
- * it: whoever has it may be dead. Interrupts are off while it is held.
+ * Serialises the writers of pointers and gaps. It is not a spinlock, because a panicking CPU
+ * continues without it if the holder may be dead. Interrupts are off while it is held.
  */
 static atomic_t ntrace_record_busy = ATOMIC_INIT(0);
 
 /* ---- Memory ---- */
 
-/* Has a trace component of this machine writes that caches do not see? */
+/* Return true if this machine has a trace component whose writes bypass the caches. */
 static bool ntrace_record_has_past(void)
 {
 	struct device_node *node;
@@ -110,9 +117,11 @@ static bool ntrace_record_has_past(void)
 }
 
 /*
- * The kernel tells the caches of some vendors physical addresses. It computes them from virtual
- * ones, which is right for its linear mapping only. What has another mapping can be written back
- * with Zicbom only.
+ * Return the address of @mem for cache operations, or NULL.
+ *
+ * For the caches of some vendors, the kernel computes physical addresses from virtual ones, which
+ * is correct only in its linear mapping. Memory that has another mapping can be written back only
+ * with Zicbom.
  */
 static void *ntrace_record_cache_address(void *mem, phys_addr_t base, size_t size)
 {
@@ -129,8 +138,8 @@ static void *ntrace_record_cache_address(void *mem, phys_addr_t base, size_t siz
 }
 
 /*
- * Write back what a CPU wrote. Pages of this kernel do not survive a reset: they leave the caches
- * only for sinks that do not see these. Returns false if nothing needs to leave them.
+ * Write back data that a CPU wrote. Pages of this kernel do not survive a reset, so they are
+ * written back only if a sink bypasses the caches. Return false if no write-back is needed.
  */
 static bool ntrace_record_clean(const void *at, size_t size)
 {
@@ -143,23 +152,23 @@ static bool ntrace_record_clean(const void *at, size_t size)
 }
 
 /**
- * ntrace_record_written - what a CPU wrote reaches memory before what is written next, or a reset
- * @at: in the record
- * @size: bytes
+ * ntrace_record_written - make data reach memory before the next write, or before a reset
+ * @at: Address of the data in the record
+ * @size: Bytes
  */
 void ntrace_record_written(const void *at, size_t size)
 {
-	/* Before what is written next */
+	/* Order the data before the next write */
 	wmb();
 	if (!ntrace_record_clean(at, size))
 		return;
-	/* The lines are written back before what is written next */
+	/* Complete the write-back before the next write */
 	wmb();
 }
 
 /*
- * Caches have nothing of what sinks write past them, in @size bytes from @at on. CPUs that write
- * there write it back at once.
+ * Invalidate the cache lines of sinks that bypass the caches, in @size bytes from @at. This loses
+ * nothing, because CPUs write their own data there back at once.
  */
 static void ntrace_record_fetch(u64 at, u64 size)
 {
@@ -172,7 +181,7 @@ static void ntrace_record_fetch(u64 at, u64 size)
 		area = ntrace_record.data + i * ntrace_record.share;
 		from = max(at, area);
 		to = min(at + size, area + ntrace_record.share);
-		/* In steps of microseconds: the CPU that panics does not wait */
+		/* Work in steps of microseconds, because the panicking CPU does not wait */
 		for (; from < to && !READ_ONCE(ntrace_record.seizing); from += n) {
 			n = min(to - from, PAGE_SIZE);
 			arch_invalidate_pmem(ntrace_record.cache + from, n);
@@ -218,7 +227,7 @@ static int ntrace_record_map(phys_addr_t base, u64 size)
 	return 0;
 }
 
-/* For SIZE@ADDRESS: memory after the end of Linux's own, which "mem=" on the command line sets */
+/* For SIZE@ADDRESS: map memory that "mem=" on the command line has excluded from Linux */
 static int ntrace_record_map_free(phys_addr_t base, u64 size)
 {
 	int ret;
@@ -238,9 +247,11 @@ static int ntrace_record_map_free(phys_addr_t base, u64 size)
 }
 
 /*
- * Is this memory in a crash dump? kexec-tools leaves out what /proc/iomem calls reserved, which
- * also has what the kernel has used for something else since it booted: the memory of the initrd.
- * What stands there in System RAM does not change after the boot.
+ * Return true if this memory will be in a crash dump.
+ *
+ * kexec-tools omits memory that /proc/iomem lists as reserved. This includes the memory of the
+ * initrd, although the kernel may have reused it since boot. The entries in System RAM do not
+ * change after boot.
  */
 static bool ntrace_record_is_dumped(phys_addr_t base, size_t size)
 {
@@ -254,7 +265,10 @@ static bool ntrace_record_is_dumped(phys_addr_t base, size_t size)
 	return true;
 }
 
-/* Pages in one piece that are in a crash dump, if there are any; NULL: there are no pages at all */
+/*
+ * Allocate contiguous pages, preferably pages that a crash dump contains. Return NULL if none are
+ * free.
+ */
 static void *ntrace_record_alloc(size_t size)
 {
 	void *mem, *best = NULL, **refused = NULL;
@@ -267,7 +281,7 @@ static void *ntrace_record_alloc(size_t size)
 			best = mem;
 			break;
 		}
-		/* Others come while this one is kept */
+		/* Keep this block until the end, so that the next call returns another one */
 		*(void ***)mem = refused;
 		refused = mem;
 	}
@@ -285,7 +299,7 @@ static void *ntrace_record_alloc(size_t size)
 	return best;
 }
 
-/* Memory of this kernel: it serves until a reset, and in a crash dump */
+/* Use pages of this kernel. They last until a reset, and are part of a crash dump. */
 static int ntrace_record_take_pages(u64 wanted)
 {
 	size_t size, most = PAGE_SIZE << MAX_PAGE_ORDER;
@@ -337,7 +351,9 @@ static int ntrace_record_from_tree(void)
 	return ntrace_record_map(mem->base, mem->size);
 }
 
-/* As the parameter says: SIZE@ADDRESS, SIZE, or the name of a reserve_mem= */
+/*
+ * Use the memory of the module parameter: SIZE@ADDRESS, SIZE, or the name of a reserve_mem= region
+ */
 static int ntrace_record_from_param(const char *text)
 {
 	phys_addr_t base, size;
@@ -370,7 +386,7 @@ static void ntrace_record_unmap(void)
 		memunmap(ntrace_record.mem);
 		break;
 	case NTRACE_RECORD_PAGES:
-		/* A crash dump would have a record that is no more */
+		/* Keep a crash dump from containing a record that has ended */
 		((struct ntrace_flight_header *)ntrace_record.mem)->magic = 0;
 		free_pages_exact(ntrace_record.mem, ntrace_record.size);
 		break;
@@ -380,7 +396,7 @@ static void ntrace_record_unmap(void)
 	memset(&ntrace_record, 0, sizeof(ntrace_record));
 }
 
-/* ---- What an earlier kernel has left ---- */
+/* ---- The record of an earlier kernel ---- */
 
 static const struct ntrace_flight_part *
 ntrace_record_old_part(const struct ntrace_flight_header *head, u32 type, size_t entry)
@@ -399,7 +415,7 @@ ntrace_record_old_part(const struct ntrace_flight_header *head, u32 type, size_t
 	return NULL;
 }
 
-/* The part, if its CRC is right */
+/* Return the entries of a part, or NULL if its CRC is wrong. */
 static const void *ntrace_record_old_array(const struct ntrace_flight_header *head, u32 type,
 					   size_t entry, unsigned int max, unsigned int *nr)
 {
@@ -413,13 +429,15 @@ static const void *ntrace_record_old_array(const struct ntrace_flight_header *he
 	return at;
 }
 
-/* Remember what is needed to stop sinks that still run. A header with a wrong CRC says nothing. */
+/*
+ * Remember the data that is needed to stop sinks that still run. Ignore a header with a wrong CRC.
+ */
 static void ntrace_record_learn(void)
 {
 	static struct ntrace_flight_header copy;
 	const struct ntrace_flight_part *part;
 
-	/* A copy does not change between its check and its use */
+	/* Check and use a copy, because a running sink could change the header in between */
 	memcpy(&copy, ntrace_record.mem, sizeof(copy));
 	if (copy.version >> 16 != NTRACE_FLIGHT_VERSION_MAJOR || copy.size != sizeof(copy) ||
 	    ~crc32_le(~0, (u8 *)&copy, offsetof(typeof(copy), crc)) != copy.crc ||
@@ -427,7 +445,7 @@ static void ntrace_record_learn(void)
 	    copy.address != ntrace_record.base || copy.nr_parts > ARRAY_SIZE(copy.parts))
 		return;
 	ntrace_record.used = copy.region;
-	/* Its sinks may be those of another driver: as one area */
+	/* Another driver may have divided the data differently, so treat it as one area */
 	ntrace_record.data = copy.data_offset;
 	ntrace_record.share = copy.region - copy.data_offset;
 	if (ntrace_record_has_past())
@@ -446,13 +464,13 @@ static void ntrace_record_learn(void)
 		ntrace_record.old_pointers = ntrace_record.mem + part->offset;
 }
 
-/* There is a record, with a sink or more */
+/* Return true if the record that was found has at least one sink. */
 bool ntrace_record_knows_any(void)
 {
 	return ntrace_record.nr_old_sinks;
 }
 
-/* The record that was found has a component with registers at @addr: an encoder or a sink */
+/* Return true if the record that was found names an encoder or a sink with registers at @addr. */
 bool ntrace_record_knows(phys_addr_t addr)
 {
 	unsigned int i;
@@ -467,11 +485,11 @@ bool ntrace_record_knows(phys_addr_t addr)
 }
 
 /**
- * ntrace_record_old_sink - where the sink with registers at @addr wrote
- * @addr: physical address
- * @index: set to its number
+ * ntrace_record_old_sink - find the area of the sink with registers at @addr
+ * @addr: Physical address
+ * @index: Set to the number of the sink
  *
- * Return: the sink, whose area is inside of the region, or NULL
+ * Return: The sink, whose area is within the record, or NULL
  */
 const struct ntrace_flight_sink *ntrace_record_old_sink(phys_addr_t addr, unsigned int *index)
 {
@@ -486,7 +504,7 @@ const struct ntrace_flight_sink *ntrace_record_old_sink(phys_addr_t addr, unsign
 	return NULL;
 }
 
-/* Where a sink of the record that was found had got to; -1: nobody knows */
+/* Return the index, 0 or 1, of the newest valid pointer of a sink in the old record, or -1. */
 static int ntrace_record_latest(const struct ntrace_flight_pointer *slots, unsigned int index)
 {
 	int best = -1, i;
@@ -503,13 +521,13 @@ static int ntrace_record_latest(const struct ntrace_flight_pointer *slots, unsig
 }
 
 /**
- * ntrace_record_old_pointer - a sink that ran through the reset is at @offset now
- * @index: of ntrace_record_old_sink()
- * @offset: in its area
- * @wrapped: it has written all of its area
+ * ntrace_record_old_pointer - save the position of a sink that ran through the reset
+ * @index: Number of the sink from ntrace_record_old_sink()
+ * @offset: Position in its area
+ * @wrapped: True if the sink has written all of its area
  *
- * A pointer that was written when the sink had stopped stays: what it ran for since is not of the
- * record.
+ * A pointer that was written after the sink had stopped is kept, because later trace is not part of
+ * the record.
  */
 void ntrace_record_old_pointer(unsigned int index, u64 offset, bool wrapped)
 {
@@ -547,7 +565,7 @@ struct ntrace_record_layout {
 	u64				at;
 };
 
-/* A part of @nr entries, all 0; NULL if there is no room */
+/* Add a part of @nr entries that are all 0. Return NULL without room. */
 static void *ntrace_record_part(struct ntrace_record_layout *l, u32 type, size_t entry,
 				unsigned int nr)
 {
@@ -566,7 +584,7 @@ static void *ntrace_record_part(struct ntrace_record_layout *l, u32 type, size_t
 	return ntrace_record.mem + part->offset;
 }
 
-/* The last part will not change any more */
+/* Write the CRC of the last part, which will not change any more */
 static void ntrace_record_seal(struct ntrace_record_layout *l)
 {
 	struct ntrace_flight_part *part = &l->head->parts[l->head->nr_parts - 1];
@@ -595,7 +613,7 @@ static bool ntrace_record_machine(struct ntrace_record_layout *l)
 	return true;
 }
 
-/* The kernel's build-id is there, and its release */
+/* Add the vmcoreinfo note, which has the kernel's build ID and release */
 static bool ntrace_record_kernel(struct ntrace_record_layout *l)
 {
 #ifdef CONFIG_VMCORE_INFO
@@ -619,14 +637,14 @@ static bool ntrace_record_kernel(struct ntrace_record_layout *l)
 	return true;
 }
 
-/* Divide what is left among the sinks */
+/* Divide the remaining memory among the sinks */
 static int ntrace_record_share(const struct ntrace_record_setup *setup, u64 from)
 {
 	u64 room = ntrace_record.size - from, share;
 	unsigned int i;
 
 	share = ALIGN_DOWN(div_u64(room, setup->nr_sinks), SZ_64K);
-	/* Some sinks only take windows of 2^M bytes */
+	/* Some sinks accept only windows of 2^M bytes */
 	if (setup->power_of_2 && share)
 		share = rounddown_pow_of_two(share);
 	if (!share)
@@ -685,7 +703,7 @@ static bool ntrace_record_parts(struct ntrace_record_layout *l,
 	return true;
 }
 
-/* The header is complete: a reader believes it from now on */
+/* Complete the header. Readers now accept the record. */
 static void ntrace_record_finish(struct ntrace_flight_header *head)
 {
 	u64 magic = NTRACE_FLIGHT_MAGIC;
@@ -694,7 +712,7 @@ static void ntrace_record_finish(struct ntrace_flight_header *head)
 	crc = crc32_le(crc, (u8 *)head + sizeof(magic),
 		       offsetof(typeof(*head), crc) - sizeof(magic));
 	head->crc = ~crc;
-	/* No cache has a line that it could write over the trace later */
+	/* Clean the caches, so that no dirty line overwrites the trace later */
 	ntrace_record_written(head, ntrace_record.size);
 	ntrace_record_fetch(0, ntrace_record.size);
 	head->magic = magic;
@@ -702,12 +720,12 @@ static void ntrace_record_finish(struct ntrace_flight_header *head)
 }
 
 /**
- * ntrace_record_begin - write the header of a new record, over what stood there
- * @setup: what goes into it; the areas of its sinks are filled in
+ * ntrace_record_begin - write the header of a new record over the old one
+ * @setup: Contents of the record; this function fills in the areas of the sinks
  *
- * The magic number says "being written" until all of it is there.
+ * The magic number marks the record as incomplete until all of its parts are written.
  *
- * Context: may sleep; nothing traces into the record.
+ * Context: May sleep; nothing traces into the record.
  * Return: 0, or -ENOSPC if the memory is too small
  */
 int ntrace_record_begin(struct ntrace_record_setup *setup)
@@ -729,7 +747,7 @@ int ntrace_record_begin(struct ntrace_record_setup *setup)
 		ntrace_record_written(head, sizeof(head->magic));
 		return -ENOSPC;
 	}
-	/* Bytes that are idle between messages: a reader sees how far a sink had got */
+	/* Fill the areas with idle bytes, so that a reader can see how far each sink has written */
 	memset(ntrace_record.mem + head->data_offset, 0xff,
 	       ntrace_record.size - head->data_offset);
 	ntrace_record.used = ntrace_record.size;
@@ -762,7 +780,7 @@ static void ntrace_record_release(void)
 	atomic_set_release(&ntrace_record_busy, 0);
 }
 
-/* The entry before stays as it is until this one is complete */
+/* Write the older of two entries. The other one stays valid until this one is complete. */
 static void ntrace_record_put_pointer(struct ntrace_area *area, u64 offset, u32 flags)
 {
 	unsigned int nth = 2 * area->index + (++area->number & 1);
@@ -779,13 +797,13 @@ static void ntrace_record_put_pointer(struct ntrace_area *area, u64 offset, u32 
 }
 
 /**
- * ntrace_record_pointer - a sink is at @offset of its area
- * @area: the area
- * @offset: in it
+ * ntrace_record_pointer - record the position of a sink
+ * @area: The area of the sink
+ * @offset: Position in the area
  * @flags: NTRACE_FLIGHT_POINTER_*
- * @must: write it though another CPU, which may be dead, holds the lock
+ * @must: Write it even if another CPU, which may be dead, holds the lock
  *
- * Context: any, interrupts off.
+ * Context: Any, interrupts off.
  */
 void ntrace_record_pointer(struct ntrace_area *area, u64 offset, u32 flags, bool must)
 {
@@ -811,7 +829,7 @@ static void ntrace_record_put_gap(u32 number, u64 from, u64 to, unsigned int sin
 	ntrace_record_clean(gap, sizeof(*gap));
 }
 
-/* A sink stops for somebody else. Context: interrupts off. */
+/* Begin a gap, because a perf event takes the sink or the recorder stops it. Interrupts are off. */
 void ntrace_record_gap_begins(struct ntrace_area *area)
 {
 	ntrace_record_take();
@@ -821,7 +839,7 @@ void ntrace_record_gap_begins(struct ntrace_area *area)
 	ntrace_record_release();
 }
 
-/* ... and goes on. If many gaps began meanwhile, its entry is that of a later one. */
+/* End the gap. If many later gaps have begun, one of them has reused its entry. */
 void ntrace_record_gap_ends(struct ntrace_area *area)
 {
 	if (!area->gap)
@@ -833,7 +851,7 @@ void ntrace_record_gap_ends(struct ntrace_area *area)
 	area->gap = 0;
 }
 
-/* @next, whose name is @comm, begins to run on this CPU. Context: interrupts off. */
+/* Record that @next, whose name is @comm, begins to run on this CPU. Interrupts are off. */
 void notrace ntrace_record_switch(unsigned int cpu, u32 number, struct task_struct *next,
 				  const char comm[TASK_COMM_LEN])
 {
@@ -851,7 +869,7 @@ void notrace ntrace_record_switch(unsigned int cpu, u32 number, struct task_stru
 	ntrace_record_clean(at, sizeof(*at));
 }
 
-/* A module has come, or goes if @text_size is 0. Context: one at a time. */
+/* Add a module, or remove it if @text_size is 0. Callers are serialised. */
 void ntrace_record_module(const char *name, u64 text, u64 text_size, const u8 *build_id)
 {
 	struct ntrace_flight_module *at = ntrace_record.modules;
@@ -877,12 +895,12 @@ void ntrace_record_module(const char *name, u64 text, u64 text_size, const u8 *b
 }
 
 /**
- * ntrace_record_cause - why the trace was stopped
- * @code: enum ntrace_flight_code
- * @text: what the kernel says, or NULL
- * @task: whom it is about
+ * ntrace_record_cause - record why tracing stopped
+ * @code: Cause, enum ntrace_flight_code
+ * @text: Message of the kernel, or NULL
+ * @task: Task that the cause concerns
  *
- * Context: any; takes no lock.
+ * Context: Any; takes no lock.
  */
 void ntrace_record_cause(u32 code, const char *text, struct task_struct *task)
 {
@@ -901,14 +919,14 @@ void ntrace_record_cause(u32 code, const char *text, struct task_struct *task)
 }
 
 /**
- * ntrace_record_session - the area of a sink has the trace of an event of perf
- * @area: the area
- * @want: settings of the event
- * @config: of these, how its encoder is set up
- * @src_bits: of the messages
- * @task: who made the event, or NULL
+ * ntrace_record_session - record that the area of a sink contains the trace of a perf event
+ * @area: The area
+ * @want: Settings of the event
+ * @config: NTRACE_CONFIG_* with which the encoder was set up
+ * @src_bits: Width of SRC in the messages, in bits
+ * @task: Task that opened the event, or NULL
  *
- * Context: any; takes no lock.
+ * Context: Any; takes no lock.
  */
 void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_want *want,
 			   u64 config, unsigned int src_bits, struct task_struct *task)
@@ -931,8 +949,8 @@ void ntrace_record_session(const struct ntrace_area *area, const struct ntrace_w
 }
 
 /*
- * Nothing is written any more. A crash kernel may read it: its pages are in the crash dump, which
- * is read through the caches that this kernel leaves. Other memory is read by a driver.
+ * Prepare the record for a crash kernel, after the last write. The pages of this kernel are in the
+ * crash dump, which is read through the caches. A driver reads records in other memory.
  */
 void ntrace_record_settle(void)
 {
@@ -942,7 +960,7 @@ void ntrace_record_settle(void)
 
 /* ---- All of it ---- */
 
-/* Bytes of the record that is being written, or of the one that was found */
+/* Return the size in bytes of the record that is being written, or of the record that was found. */
 size_t ntrace_record_size(void)
 {
 	return ntrace_record.used ?: ntrace_record.size;
@@ -950,11 +968,11 @@ size_t ntrace_record_size(void)
 
 /**
  * ntrace_record_read - copy from the record
- * @to: where to
- * @at: in the record, not after its end
- * @size: bytes, not beyond its end
+ * @to: Destination
+ * @at: Offset in the record, not beyond its end
+ * @size: Bytes, not beyond the end of the record
  *
- * Context: ntrace_flight_mutex is held: it does not begin meanwhile.
+ * Context: The caller holds ntrace_flight_mutex, so that no new record begins.
  */
 void ntrace_record_read(void *to, u64 at, size_t size)
 {
@@ -968,11 +986,11 @@ void *ntrace_record_area(u64 offset)
 	return ntrace_record.mem + offset;
 }
 
-/* The CPU that panics begins, or ends, to write into areas of sinks */
+/* Tell other CPUs that the panicking CPU begins, or ends, to write into the areas of sinks */
 void ntrace_record_seize(bool begins)
 {
 	WRITE_ONCE(ntrace_record.seizing, begins);
-	/* Other CPUs see it before the first write, and the end after the last one */
+	/* Other CPUs see the flag before the first write, and its end after the last write */
 	smp_mb();
 }
 
@@ -981,7 +999,7 @@ phys_addr_t ntrace_record_base(void)
 	return ntrace_record.base;
 }
 
-/* The record of an earlier kernel is not needed any more */
+/* Forget the record of an earlier kernel */
 void ntrace_record_forget(void)
 {
 	ntrace_record.old_sinks = NULL;
@@ -1002,7 +1020,7 @@ void ntrace_record_clear(void)
 	ntrace_record_forget();
 }
 
-/* NTRACE_RECORD_* of what stands in the memory */
+/* Check the contents of the memory. Return NTRACE_RECORD_*. */
 static enum ntrace_record_found ntrace_record_look(void)
 {
 	const struct ntrace_flight_header *head = ntrace_record.mem;
@@ -1016,11 +1034,11 @@ static enum ntrace_record_found ntrace_record_look(void)
 }
 
 /**
- * ntrace_record_init - find the memory of the record, and what is in it
- * @param: the parameter "flight": empty, "off", or where the memory is
- * @found: set if there is memory
+ * ntrace_record_init - find the memory of the record, and check its contents
+ * @param: The parameter "flight", which is empty, "off", or describes the memory
+ * @found: Set if there is memory
  *
- * Return: 0; -ENOENT: there is to be no flight recorder; another error: the log says why
+ * Return: 0, -ENOENT if there is not to be a flight recorder, or another error that was logged
  */
 int ntrace_record_init(const char *param, enum ntrace_record_found *found)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the flight recorder share: record.c, seize.c, flight.c, causes.c */
+/* Declarations that record.c, seize.c, flight.c and causes.c share */
 #ifndef NTRACE_RECORD_H
 #define NTRACE_RECORD_H
 
@@ -12,12 +12,13 @@
 #include "flight.h"
 
 /**
- * enum ntrace_record_found - what stood in the memory when the driver was loaded
- * @NTRACE_RECORD_EMPTY: no record
- * @NTRACE_RECORD_HALF: one that was not finished, as the machine was reset meanwhile: it has no
+ * enum ntrace_record_found - contents of the memory when the driver was loaded
+ * @NTRACE_RECORD_EMPTY: No record
+ * @NTRACE_RECORD_HALF: A record whose header is incomplete because of a reset; it has no
  *	trace
- * @NTRACE_RECORD_DAMAGED: one that this driver does not understand
- * @NTRACE_RECORD_KEPT: one
+ * @NTRACE_RECORD_DAMAGED: A record that is damaged, or has a format that this driver does
+ *	not know
+ * @NTRACE_RECORD_KEPT: A valid record
  */
 enum ntrace_record_found {
 	NTRACE_RECORD_EMPTY,
@@ -27,13 +28,13 @@ enum ntrace_record_found {
 };
 
 /**
- * struct ntrace_record_setup - what does not change while it records
- * @cpus: encoders
- * @sinks: sinks
- * @nr_cpus: number of @cpus
- * @nr_sinks: number of @sinks
- * @power_of_2: the area of each sink has 2^M bytes
- * @past: bit n: sink n writes its area itself, and caches do not see it
+ * struct ntrace_record_setup - the part of a record that does not change while it is written
+ * @cpus: CPUs and their encoders
+ * @sinks: Sinks
+ * @nr_cpus: Number of @cpus
+ * @nr_sinks: Number of @sinks
+ * @power_of_2: The area of each sink has 2^M bytes
+ * @past: Bit n is set if sink n writes its area itself, and bypasses the caches
  */
 struct ntrace_record_setup {
 	struct ntrace_flight_cpu	*cpus;
@@ -45,17 +46,17 @@ struct ntrace_record_setup {
 };
 
 /**
- * struct ntrace_area - where a sink writes in the record
- * @index: which sink of the record
- * @offset: in the record
- * @size: bytes
- * @at: where it goes on, in the area
- * @wrapped: it has written all of it
- * @on: it writes
- * @claims: CPUs whose perf events have taken the sink
- * @number: of its last pointer
- * @gap: number of the gap that has begun, 0 none
- * @gap_from: when it began
+ * struct ntrace_area - area of the record that a sink writes
+ * @index: Number of the sink in the record
+ * @offset: Offset of the area in the record
+ * @size: Size in bytes
+ * @at: Offset in the area at which the sink continues
+ * @wrapped: The sink has written all of the area
+ * @on: The sink is writing
+ * @claims: Number of CPUs whose perf events have taken the sink
+ * @number: Number of the last pointer that was written
+ * @gap: Number of the current gap, or 0
+ * @gap_from: Time at which the gap began
  */
 struct ntrace_area {
 	unsigned int	index;

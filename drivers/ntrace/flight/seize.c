@@ -12,11 +12,11 @@
 
 /**
  * struct ntrace_loot - what an event has traced
- * @end: offset in its AUX area, of the byte after the last one there
- * @aux: bytes before @end
- * @from: offset in the sink's own memory of what comes after these
- * @own: bytes there, around its end
- * @size: of the sink's own memory
+ * @end: Offset in its AUX area, of the byte after the last one there
+ * @aux: Bytes before @end
+ * @from: Offset in the sink's own memory of what comes after these
+ * @own: Bytes there, around its end
+ * @size: Of the sink's own memory
  */
 struct ntrace_loot {
 	unsigned long end, aux, from, own, size;
@@ -135,10 +135,10 @@ static void ntrace_loot_take(struct ntrace_sink *sink, const struct ntrace_buf *
 
 /**
  * ntrace_flight_seize - the record gets what an event has traced into a sink
- * @sink: the sink, which has been disabled
- * @stopped: it was empty
+ * @sink: The sink, which has been disabled
+ * @stopped: It was empty
  *
- * Context: any, interrupts off; the event does not go on.
+ * Context: Any, interrupts off; the event does not go on.
  */
 void ntrace_flight_seize(struct ntrace_sink *sink, bool stopped)
 {

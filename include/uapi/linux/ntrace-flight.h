@@ -50,10 +50,10 @@ enum ntrace_flight_type {
 /**
  * struct ntrace_flight_part - where a part of the record is
  * @type: enum ntrace_flight_type; a reader skips types that it does not know
- * @entry: bytes of an entry; a later version may have longer ones
- * @offset: from the begin of the header
- * @size: bytes
- * @crc: of the bytes, if the part does not change
+ * @entry: Bytes of an entry; a later version may have longer ones
+ * @offset: From the begin of the header
+ * @size: Bytes
+ * @crc: Of the bytes, if the part does not change
  * @reserved: 0
  */
 struct ntrace_flight_part {
@@ -68,17 +68,17 @@ struct ntrace_flight_part {
 /**
  * struct ntrace_flight_header - the begin of the record
  * @magic: NTRACE_FLIGHT_MAGIC, written last
- * @version: major << 16 | minor; a reader refuses another major version
- * @size: of this structure
- * @region: bytes of the whole record
- * @address: physical address of the header
- * @data_offset: where trace begins
- * @id: random: no two records have the same
- * @nr_parts: number of @parts
+ * @version: Major << 16 | minor; a reader refuses another major version
+ * @size: Of this structure
+ * @region: Bytes of the whole record
+ * @address: Physical address of the header
+ * @data_offset: Where trace begins
+ * @id: Random: no two records have the same
+ * @nr_parts: Number of @parts
  * @reserved: 0
- * @parts: where the parts are
+ * @parts: Where the parts are
  * @reserved2: 0
- * @crc: of all before it
+ * @crc: Of all before it
  */
 struct ntrace_flight_header {
 	__u64				magic;
@@ -98,15 +98,15 @@ struct ntrace_flight_header {
 /**
  * struct ntrace_flight_machine - the machine, and what its clocks are
  * @timebase: Hz of the time CSR
- * @time: the time CSR when the record was begun
- * @local_ns: the kernel's clock then, as the times of its log, ns
- * @real_ns: the time of day then, ns since 1970
- * @text: address of the kernel's first byte
- * @text_size: bytes of the kernel
- * @kaslr: what KASLR has added to the addresses that the kernel was linked for
- * @nr_cpus: number of CPUs that the kernel may have
+ * @time: The time CSR when the record was begun
+ * @local_ns: The kernel's clock then, as the times of its log, ns
+ * @real_ns: The time of day then, ns since 1970
+ * @text: Address of the kernel's first byte
+ * @text_size: Bytes of the kernel
+ * @kaslr: What KASLR has added to the addresses that the kernel was linked for
+ * @nr_cpus: Number of CPUs that the kernel may have
  * @xlen: 32 or 64
- * @release: version of the kernel, as of uname -r
+ * @release: Version of the kernel, as of uname -r
  */
 struct ntrace_flight_machine {
 	__u64	timebase;
@@ -126,9 +126,9 @@ struct ntrace_flight_machine {
 /**
  * struct ntrace_flight_cpu - an encoder, and how it is set up
  * @words: enum ntrace_info_cpu of <linux/ntrace.h>
- * @address: of its registers
- * @sink: which of NTRACE_FLIGHT_SINKS it leads to
- * @priv: privileges that it traces, 0 all: trTeFilterMatchChoicePrivilege
+ * @address: Of its registers
+ * @sink: Which of NTRACE_FLIGHT_SINKS it leads to
+ * @priv: Privileges that it traces, 0 all: trTeFilterMatchChoicePrivilege
  */
 struct ntrace_flight_cpu {
 	__u64	words[NTRACE_FLIGHT_CPU_WORDS];
@@ -139,12 +139,12 @@ struct ntrace_flight_cpu {
 
 /**
  * struct ntrace_flight_sink - the trace of a sink
- * @address: of its registers
- * @offset: of its area, from the begin of the header
- * @size: bytes of its area
+ * @address: Of its registers
+ * @offset: Of its area, from the begin of the header
+ * @size: Bytes of its area
  * @flags: NTRACE_FLIGHT_SINK_*
  * @reserved: 0
- * @name: of its device
+ * @name: Of its device
  */
 struct ntrace_flight_sink {
 	__u64	address;
@@ -170,9 +170,9 @@ struct ntrace_flight_module {
 
 /**
  * struct ntrace_flight_pointer - where a sink had got to
- * @number: the entry of the two with the higher number is the later one
- * @time: when it was
- * @offset: in the area of the sink, of the byte after its last one
+ * @number: The entry of the two with the higher number is the later one
+ * @time: When it was
+ * @offset: In the area of the sink, of the byte after its last one
  * @flags: NTRACE_FLIGHT_POINTER_*
  * @check: ntrace_flight_check()
  */
@@ -249,9 +249,9 @@ struct ntrace_flight_session {
 
 /**
  * ntrace_flight_check() - what the check of an entry has to be
- * @entry: the entry, whose last four bytes are the check
- * @size: bytes of the entry, a multiple of 8
- * @seed: the type of the part << 32 | a number that no other entry of it has
+ * @entry: The entry, whose last four bytes are the check
+ * @size: Bytes of the entry, a multiple of 8
+ * @seed: The type of the part << 32 | a number that no other entry of it has
  *
  * It is cheap enough for a task switch. Each step can be undone, so that entries which differ have
  * different sums of 64 bits, of which half is kept. An entry of zeros is never right.
