@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * AUX buffers: where trace goes, without a copy.
+ * AUX buffers, which sinks write without a copy by the CPU.
  *
  * perf allocates the AUX area as runs of contiguous pages. A window is a part
- * of one run that the sink may write: it begins at the head, and ends with the
- * free space or with the run. A timer looks at the write pointer, and before
- * the window is full, the path is stopped, what is in the window is handed to
- * perf, and the next window opened.
+ * of one run that the sink may write. It starts at the head, and ends with the
+ * free space or with the run. A timer reads the write pointer. Before the
+ * window is full, the driver stops the path, passes the contents of the window
+ * to perf, and opens the next window.
  *
  *        offset                      offset + win.end - win.start
  *          |first|                        |
@@ -15,7 +15,7 @@
  *   trRamStart  head + pad  trRamWP    trRamLimit + A
  *
  * trRamStart may be below the head, because some sinks only accept multiples of a larger granule.
- * Then the sink must stop at trRamLimit (trRamStopOnWrap), so that it writes nothing before the
+ * The sink must then stop at trRamLimit (trRamStopOnWrap), so that it writes nothing before the
  * head. In a snapshot buffer of one run, the sink wraps around without help.
  */
 #include <linux/mm.h>
@@ -25,24 +25,25 @@
 #include "session.h"
 #include "topology.h"
 
-/* N-Trace, chapter "Transmission": idle bytes may stand between messages */
+/* Idle byte, which may occur between messages (N-Trace, chapter "Transmission") */
 #define NTRACE_IDLE		0xff
 
-/* A smaller window costs more than it brings: each one begins with a synchronising message */
+/* Minimum size of a window, because each window begins with a synchronising message */
 #define NTRACE_WINDOW_MIN	256
 
 /*
- * The driver skips the rest of a run of pages if that is so short that it may be full before a
- * late timer looks at it: an eighth of the run, at most this
+ * Upper limit of the rest of a run that the driver skips. The driver skips the rest of a run of
+ * pages if it is shorter than an eighth of the run, because it may be full before a late timer
+ * reads the write pointer.
  */
 #define NTRACE_REST_MAX		SZ_128K
-/* ... or this, in a snapshot buffer of a sink that writes frames, see ntrace_window_least() */
+/* The same limit for a snapshot buffer of a sink that writes frames, see ntrace_window_least() */
 #define NTRACE_FRAMES_REST_MAX	SZ_2M
 
 /**
- * struct ntrace_chunk - a run of AUX pages, contiguous for a sink
- * @offset: In the AUX area
- * @len: Bytes
+ * struct ntrace_chunk - a run of AUX pages that is contiguous for a sink
+ * @offset: Offset in the AUX area
+ * @len: Length in bytes
  * @dma: Address for the sink
  */
 struct ntrace_chunk {
@@ -52,10 +53,10 @@ struct ntrace_chunk {
 };
 
 /**
- * struct ntrace_map - an AUX area as one sink sees it
- * @dev: The device of the sink
- * @nr: Number of @chunks, in the order of their offsets
- * @chunks: All of the area
+ * struct ntrace_map - mapping of an AUX area for one sink
+ * @dev: Device of the sink
+ * @nr: Number of @chunks
+ * @chunks: Chunks of the whole area, in the order of their offsets
  */
 struct ntrace_map {
 	struct device		*dev;
@@ -63,7 +64,7 @@ struct ntrace_map {
 	struct ntrace_chunk	chunks[];
 };
 
-/* Length of the contiguous run that begins at page @first */
+/* Return the number of contiguous pages that begin at page @first */
 static unsigned int ntrace_run(void **pages, unsigned int first, unsigned int nr_pages,
 			       unsigned int max)
 {
@@ -76,7 +77,7 @@ static unsigned int ntrace_run(void **pages, unsigned int first, unsigned int nr
 	return n;
 }
 
-/* ... that may not cross a line of 4 GiB, if the sink cannot */
+/* The same, but do not cross a boundary of 4 GiB if the sink cannot */
 static unsigned int ntrace_run_of(const struct ntrace_ram_area *area, void **pages,
 				  unsigned int first, unsigned int nr_pages, unsigned int max)
 {
@@ -93,7 +94,7 @@ static bool ntrace_chunk_fits(const struct ntrace_ram_area *area, const struct n
 
 	if (area->one_line && upper_32_bits(chunk->dma) != upper_32_bits(last))
 		return false;
-	/* The DMA mask only knows of an upper bound */
+	/* Check both bounds, because the DMA mask only ensures an upper bound */
 	return chunk->dma >= area->min && last <= area->max;
 }
 
@@ -110,7 +111,10 @@ static void ntrace_unmap(struct ntrace_map *map)
 	kvfree(map);
 }
 
-/* Only the window that the sink writes is synchronised with the CPU, see ntrace_window_smem() */
+/*
+ * Map pages without a sync. Only the window that the sink writes is synced, see
+ * ntrace_window_smem().
+ */
 static struct ntrace_map *ntrace_map_sink(const struct ntrace_sink *sink, void **pages,
 					  unsigned int nr_pages)
 {
@@ -158,7 +162,7 @@ static void ntrace_buf_free(struct ntrace_buf *buf)
 	kfree(buf);
 }
 
-/* Does the sink write AUX pages, in one of its modes? */
+/* Return true if the sink can write AUX pages in one of its modes */
 static bool ntrace_sink_may_map(const struct ntrace_sink *sink)
 {
 	const struct ntrace_ram_area *area = &sink->areas[TR_RAM_MODE_SMEM];
@@ -177,11 +181,11 @@ static void ntrace_scrap_free(void *data)
 }
 
 /**
- * ntrace_scrap_make - a page that a sink may write, and nobody reads
- * @sink: The sink, which keeps it until its driver is unbound
+ * ntrace_scrap_make - allocate a page that a sink may write, and that is never read
+ * @sink: The sink, which keeps the page until its driver is unbound
  *
  * Context: May sleep.
- * Return: 0, also if there is none: see ntrace_sink_drain()
+ * Return: 0, even if the sink cannot use the page, see ntrace_sink_drain(); or a negative error
  */
 int ntrace_scrap_make(struct ntrace_sink *sink)
 {
@@ -213,7 +217,10 @@ static int ntrace_buf_map(struct ntrace_buf *buf, unsigned int nr_pages,
 	return 0;
 }
 
-/* Make a buffer of AUX pages for the sink @only, NULL: for each. Context: ntrace_mutex is held. */
+/*
+ * Create a buffer of AUX pages for the sink @only, or for all sinks if it is NULL. The caller holds
+ * ntrace_mutex.
+ */
 struct ntrace_buf *ntrace_buf_make(void **pages, unsigned int nr_pages, bool overwrite,
 				   const struct ntrace_sink *only)
 {
@@ -247,8 +254,8 @@ void ntrace_aux_free(void *aux)
 	}
 
 	/*
-	 * A sink did not say that it had stopped. perf drops its reference of
-	 * each page next; ours keeps them from being used for anything else.
+	 * A sink did not report that it had stopped. perf drops its reference of each page next.
+	 * This reference keeps the page from being reused.
 	 */
 	for (i = 0; i < buf->size >> PAGE_SHIFT; i++)
 		get_page(virt_to_page(buf->pages[i]));
@@ -256,7 +263,7 @@ void ntrace_aux_free(void *aux)
 	       buf->size >> 10);
 }
 
-/* Frames of a formatter with no trace in them: byte 0 is a change to id 0. */
+/* Write frames of a formatter without trace. Byte 0 changes the source to id 0. */
 static void ntrace_fill_frames(u8 *to, unsigned long len)
 {
 	memset(to, 0, len);
@@ -264,7 +271,7 @@ static void ntrace_fill_frames(u8 *to, unsigned long len)
 		*to = 1;
 }
 
-/* Bytes that a decoder skips */
+/* Write bytes that a decoder skips */
 static void ntrace_buf_idle(const struct ntrace_sink *sink, struct ntrace_buf *buf,
 			    unsigned long offset, unsigned long len)
 {
@@ -298,8 +305,8 @@ static const struct ntrace_chunk *ntrace_find_chunk(const struct ntrace_map *map
 }
 
 /*
- * A snapshot buffer of one run: the sink uses all of it, and wraps around. A sink that writes
- * frames begins at the start of its window, which has to be the head.
+ * Use all of a snapshot buffer that is one run. The sink wraps around. A sink that writes frames
+ * begins at the start of its window, which must then be the head.
  */
 static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace_buf *buf,
 				   const struct ntrace_map *map, unsigned long offset)
@@ -324,9 +331,9 @@ static bool ntrace_window_circular(struct ntrace_session *s, const struct ntrace
 }
 
 /*
- * Where the sink can stop when its window is full, nothing is overwritten. This is not done if the
- * encoder may stall its hart: a sink that has stopped would stall the hart for ever, and the hart
- * could not restart the sink.
+ * Return true if the sink must stop when its window is full, so that it overwrites nothing. This is
+ * not possible if the encoder may stall its hart, because a stopped sink would stall the hart for
+ * ever, and the hart could not restart the sink.
  */
 bool ntrace_session_may_stop(const struct ntrace_session *s)
 {
@@ -336,7 +343,7 @@ bool ntrace_session_may_stop(const struct ntrace_session *s)
 	       (sink->stop_on_wrap && !(s->want->config & NTRACE_CONFIG_STALL));
 }
 
-/* The rest of @chunk from @offset on, at most @room bytes; false if below @least */
+/* Use @chunk from @offset, at most @room bytes. Return false if this is less than @least. */
 static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_chunk *chunk,
 				 unsigned long offset, unsigned long room, unsigned long least)
 {
@@ -365,10 +372,10 @@ static bool ntrace_window_linear(struct ntrace_session *s, const struct ntrace_c
 }
 
 /*
- * The driver skips the rest of @chunk that has fewer bytes. A sink that writes frames cannot stop
- * when its window is full. In a snapshot it gets windows of half a run, which the timer looks at in
- * time though its period may be that of the window before; and after these, one that is all of the
- * buffer.
+ * Return the minimum size of the rest of @chunk; the driver skips a smaller rest. A sink that
+ * writes frames cannot stop when its window is full. In a snapshot it gets windows of half a run,
+ * which the timer checks in time even if its period is still that of the previous window. The next
+ * window is then the whole buffer.
  */
 static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
 					 const struct ntrace_buf *buf,
@@ -380,7 +387,9 @@ static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
 	return clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN, NTRACE_REST_MAX);
 }
 
-/* A window in the AUX pages for an SMEM sink; idle bytes go before it as needed */
+/*
+ * Open a window for an SMEM sink in the AUX pages. Idle bytes fill the space before it as needed.
+ */
 int ntrace_window_smem(struct ntrace_session *s, struct ntrace_buf *buf)
 {
 	unsigned long offset = s->handle.head & (buf->size - 1);
@@ -419,7 +428,7 @@ out:
 	return 0;
 }
 
-/* A sink with memory of its own has its window there, which is copied when it stops */
+/* Open a window in a sink's own memory, which is copied when the sink stops */
 int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 {
 	const struct ntrace_sink *sink = s->enc->sink;
@@ -434,7 +443,7 @@ int ntrace_window_copied(struct ntrace_session *s, struct ntrace_buf *buf)
 	s->win.start = area->min;
 	s->win.wp = area->min;
 	s->win.end = area->max + area->align;
-	/* Trace that the buffer has no room for would be lost */
+	/* Limit the window, because trace for which the buffer has no room would be lost */
 	if (!buf->overwrite && area->trims)
 		s->win.end = min(s->win.end, area->min + ALIGN_DOWN(s->handle.size, area->align));
 	return 0;
@@ -453,8 +462,9 @@ static void ntrace_reverse(struct ntrace_buf *buf, unsigned long from, unsigned 
 }
 
 /*
- * Without trRamStopOnWrap the sink ran around in its window: the oldest is at
- * @wp. Put it first, in place, word by word: rotation is three reversals.
+ * Put the trace of a sink without trRamStopOnWrap, which ran around in its window, into order. The
+ * oldest trace begins at @wp. It is rotated to the start in place, word by word, by three
+ * reversals.
  */
 static void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsigned long wp,
 			      unsigned long end)
@@ -464,7 +474,7 @@ static void ntrace_buf_unwrap(struct ntrace_buf *buf, unsigned long start, unsig
 	ntrace_reverse(buf, start, end);
 }
 
-/* The sink came to the end of its window; sets PARTIAL if trace is missing */
+/* Collect a window that the sink has filled. Set PARTIAL if trace is missing. */
 unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned long written)
 {
 	unsigned long size = s->win.end - s->win.start, used;
@@ -474,7 +484,9 @@ unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned l
 	sink->holds = NULL;
 	if (s->win.circular) {
 		ntrace_window_sync(s, s->win.start, size);
-		/* the sink has wrapped around at least once; the head is at the write pointer */
+		/*
+		 * The sink has wrapped around at least once, and the head is at the write pointer
+		 */
 		return written + size - s->first;
 	}
 
@@ -486,7 +498,7 @@ unsigned long ntrace_window_collect_wrapped(struct ntrace_session *s, unsigned l
 	return used;
 }
 
-/* Has this core mappings past the caches (Svpbmt)? Without them, such a mapping is a cached one. */
+/* Return true if this core can map memory uncached (Svpbmt). If not, these mappings are cached. */
 bool ntrace_maps_uncached(void)
 {
 	return pgprot_val(pgprot_writecombine(PAGE_KERNEL)) != pgprot_val(PAGE_KERNEL);

@@ -755,9 +755,10 @@ int ntrace_encoder_supports(const struct ntrace_encoder *enc, u64 config,
 }
 
 /*
- * Return -EOPNOTSUPP in addition if an event, or the flight recorder, must not use the settings. If the
- * encoder has only an internal counter, another clock would change it, and the times of other
- * events would be wrong. Shared and external counters are not affected.
+ * Check like ntrace_encoder_supports(), and return -EOPNOTSUPP also if events and the flight
+ * recorder must not use the settings. If the encoder has only an internal counter, another clock
+ * would change it, and the times of other events would be wrong. Shared and external counters are
+ * not affected.
  */
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter)

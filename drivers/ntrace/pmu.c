@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU "ntrace": the life of its events, and what becomes of them when a CPU idles or goes, when
- * an encoder comes or goes, and in a system suspend.
+ * The PMU "ntrace" handles the life of its events, also when a CPU idles or goes offline, when an
+ * encoder is found or removed, and in a system suspend.
  *
- * Context: perf calls most functions with interrupts off and a context locked, see each of them.
+ * perf calls most functions with interrupts off and a context locked.
  */
 #include <linux/cpu_pm.h>
 #include <linux/cpuhotplug.h>
@@ -23,18 +23,18 @@ static DEFINE_PER_CPU(struct ntrace_session, ntrace_session);
 static struct pmu ntrace_pmu;
 static bool ntrace_pmu_registered;
 /*
- * Only one thread at a time registers the PMU, or takes it away. This lock is taken before
- * ntrace_mutex, and protects the variable.
+ * Lets only one thread register or unregister the PMU. This lock is taken before ntrace_mutex, and
+ * protects the variable below.
  */
 static DEFINE_MUTEX(ntrace_pmu_mutex);
-/* The module is being unloaded: an encoder that is found now gets no PMU */
+/* The module is being unloaded, so an encoder that is found now does not get a PMU */
 static bool ntrace_pmu_gone;
 static enum cpuhp_state ntrace_cpuhp_state;
-/* Suspended components of the system, and whether there is one. Protected by ntrace_mutex. */
+/* Number of suspended components. Protected by ntrace_mutex. */
 static unsigned int ntrace_suspends;
-/* Events stay stopped */
+/* Set while a component is suspended. Events then stay stopped. */
 static bool ntrace_suspended;
-/* Called when a CPU has come online: components of its own may be looked at */
+/* Called when a CPU is online again, because its components can now be accessed */
 static void (*ntrace_cpu_came)(void);
 
 /* Undo what ntrace_event_init() has done so far */
@@ -54,7 +54,7 @@ static void ntrace_event_destroy(struct perf_event *event)
 {
 	struct ntrace_event *priv = event->pmu_private;
 
-	/* It was never in a context: perf did not want it */
+	/* perf has refused the event, because the event was never in a context */
 	if (!event->ctx && !event->parent)
 		ntrace_user_say_refused(&priv->user);
 	ntrace_user_del(&priv->user);
@@ -62,8 +62,8 @@ static void ntrace_event_destroy(struct perf_event *event)
 }
 
 /*
- * Each event gets a number of its own, so that no event takes over the settings or the latch of
- * another one
+ * Return a unique number, so that no event uses the settings or the latch of another event by
+ * mistake
  */
 static u64 ntrace_new_id(void)
 {
@@ -107,7 +107,9 @@ static int ntrace_event_init(struct perf_event *event)
 	return 0;
 }
 
-/* Tracing from a start to a stop ends when the event moves to another CPU, also if it comes back */
+/*
+ * End a trace from a start to a stop when the event moves to another CPU, even if the event returns
+ */
 static void ntrace_event_filter(struct perf_event *event)
 {
 	struct ntrace_event *priv = event->pmu_private;
@@ -121,8 +123,8 @@ static void ntrace_event_filter(struct perf_event *event)
 }
 
 /*
- * The flight recorder gives the sink to the event if the event may take it, and gets it back if
- * the event does not start.
+ * Start an event. The flight recorder gives the sink to the event if the event may take it, and
+ * takes it back if the event does not start.
  */
 static __always_inline int ntrace_session_begin(struct ntrace_session *s, struct perf_event *event,
 						struct ntrace_want *want)
@@ -138,7 +140,7 @@ static __always_inline int ntrace_session_begin(struct ntrace_session *s, struct
 	return ret;
 }
 
-/* The event has filters, or the session of the CPU is not idle */
+/* Start an event that has filters, or whose CPU does not have an idle session */
 static noinline int ntrace_event_run_slowly(struct perf_event *event, struct ntrace_session *s)
 {
 	struct ntrace_event *priv = event->pmu_private;
@@ -146,7 +148,7 @@ static noinline int ntrace_event_run_slowly(struct perf_event *event, struct ntr
 	if (s->state == NTRACE_SESSION_NONE)
 		return -ENODEV;
 	if (s->state == NTRACE_SESSION_RESTING && !s->event) {
-		/* The event starts when the system has resumed */
+		/* Wait. The event starts when the system has resumed. */
 		WRITE_ONCE(s->rested, NTRACE_SESSION_IDLE);
 		WRITE_ONCE(s->event, event);
 		return 0;
@@ -161,7 +163,7 @@ static __always_inline int ntrace_event_run(struct perf_event *event, struct ntr
 {
 	struct ntrace_event *priv = event->pmu_private;
 
-	/* A task switch does not pay for features that the event does not use */
+	/* Keep the cost of unused features out of a task switch */
 	if (unlikely(s->state != NTRACE_SESSION_IDLE || priv->want.filter.nr_ranges ||
 		     !list_empty(&perf_event_addr_filters(event)->list)))
 		return ntrace_event_run_slowly(event, s);
@@ -189,7 +191,7 @@ static __always_inline void ntrace_event_end(struct perf_event *event, struct nt
 		else
 			WRITE_ONCE(s->event, NULL);
 	}
-	/* Also if the session has ended before, as without a buffer */
+	/* Resume even if the session ended earlier, for example because the event has no buffer */
 	ntrace_flight_resume(s);
 }
 
@@ -253,11 +255,11 @@ static void ntrace_event_read(struct perf_event *event)
 }
 
 /*
- * Called with the filters of user space, before they are used. Nobody else
- * counts them: event->addr_filter_ranges has room for pmu->nr_addr_filters.
+ * Check the filters of user space before they are used. No other code counts them, and
+ * event->addr_filter_ranges has room for pmu->nr_addr_filters.
  *
- * A comparator has one address to stop at. So there may be one stop; it ends what
- * any of the starts began.
+ * A comparator has one address to stop at. So there may be only one stop, which ends the trace of
+ * all starts.
  */
 static int ntrace_addr_filters_validate(struct list_head *filters)
 {
@@ -270,19 +272,22 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 		ranges += range;
 		starts += filter->action == PERF_ADDR_FILTER_ACTION_START;
 		stops += filter->action == PERF_ADDR_FILTER_ACTION_STOP;
-		/* A range has a size; what starts or stops is one instruction */
+		/* A range has a size. A start or a stop is one instruction. */
 		if (range != !!filter->size)
 			return -EINVAL;
-		/* A range may end with the last byte of the address space, but not after it */
+		/* A range may end with the last byte of the address space, but not beyond it */
 		if (range && filter->offset + (filter->size - 1) < filter->offset)
 			return -EINVAL;
 	}
 	if (ranges && (starts || stops))
 		return -EINVAL;
-	/* Encoders may be able to do more than when perf allocated the ranges of events */
+	/* Encoders may have become more capable since perf allocated the ranges of events */
 	if (ranges + starts + stops > ntrace_pmu.nr_addr_filters)
 		return -EOPNOTSUPP;
-	/* Whether the event leaves them out is not known here, but when it starts */
+	/*
+	 * Accept the larger number, because the driver knows only at the start of the event whether
+	 * it excludes the ranges
+	 */
 	if (ranges > max(ntrace_nr_ranges(false), ntrace_nr_excludes()) || stops > 1 ||
 	    max(starts, stops) > ntrace_nr_ranges(true))
 		return -EOPNOTSUPP;
@@ -290,9 +295,9 @@ static int ntrace_addr_filters_validate(struct list_head *filters)
 }
 
 /*
- * Called when ranges became known or changed, and when the event starts. The
- * range of an object that is not mapped yet is empty, and matches nothing; an
- * address in it is 0, where no instruction is.
+ * Called when ranges became known or changed, and when the event starts. The range of an object
+ * that is not mapped yet is empty and matches nothing. An address in that object is 0, which does
+ * not contain an instruction.
  */
 static void ntrace_addr_filters_sync(struct perf_event *event)
 {
@@ -325,7 +330,7 @@ static void ntrace_addr_filters_sync(struct perf_event *event)
 		to->ranges[n].end = stop;
 }
 
-/* The event of this CPU, if there is one, stops until ntrace_wake_event(). Interrupts are off. */
+/* Stop the event of this CPU, if any, until ntrace_wake_event(). Interrupts are off. */
 static void ntrace_rest_event(void *unused)
 {
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
@@ -334,7 +339,9 @@ static void ntrace_rest_event(void *unused)
 
 	if (s->state == NTRACE_SESSION_NONE || s->state == NTRACE_SESSION_RESTING)
 		return;
-	/* The reader was told that the event waits; when the CPU wakes, it is not told again */
+	/*
+	 * Remember that the reader already knows that the event waits, so that it is reported once
+	 */
 	waits = s->state == NTRACE_SESSION_WAITING || s->state == NTRACE_SESSION_FULL;
 	WRITE_ONCE(s->rested, waits ? s->state : NTRACE_SESSION_IDLE);
 	if (event)
@@ -345,13 +352,15 @@ static void ntrace_rest_event(void *unused)
 	s->state = NTRACE_SESSION_RESTING;
 }
 
-/* Has the CPU given up links that only it uses, to go offline? They come back with it. */
+/*
+ * Return true if the CPU has given up links that only it uses, to go offline. They return with it.
+ */
 static bool ntrace_session_waits_for_links(const struct ntrace_session *s)
 {
 	return s->leaving && ntrace_path_keeps_links(s->enc);
 }
 
-/* The event of this CPU goes on, unless the system is suspended. Interrupts are off. */
+/* Continue the event of this CPU, unless the system is suspended. Interrupts are off. */
 static void ntrace_wake_event(void *unused)
 {
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
@@ -369,8 +378,9 @@ static void ntrace_wake_event(void *unused)
 }
 
 /*
- * When a CPU goes offline, its timers move to another CPU: cancel ours before that. perf takes its
- * events away later, so that one that traces has to stop before links are put into reset.
+ * Prepare a CPU to go offline. Its timers would move to another CPU, so they are cancelled first.
+ * perf removes the events later, so an event that traces must stop here, before links are put into
+ * reset.
  */
 static int ntrace_cpu_offline(unsigned int cpu)
 {
@@ -393,10 +403,16 @@ static int ntrace_cpu_offline(unsigned int cpu)
 	return 0;
 }
 
-/* While the CPU was offline, also in a system suspend, its components may have lost their power */
+/*
+ * Restore the components of a CPU, which may have lost their power while the CPU was offline or the
+ * system was suspended
+ */
 static void ntrace_cpu_restore(unsigned int cpu)
 {
-	/* An encoder that goes stays until interrupts are on again, see ntrace_disconnect_all() */
+	/*
+	 * An encoder that is removed stays until interrupts are on again, see
+	 * ntrace_disconnect_all()
+	 */
 	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
 	struct ntrace_session *s = this_cpu_ptr(&ntrace_session);
 
@@ -422,18 +438,18 @@ static int ntrace_cpu_online(unsigned int cpu)
 	per_cpu(ntrace_session, cpu).leaving = false;
 	if (ntrace_encoder_of(cpu))
 		ntrace_cpu_restore(cpu);
-	/* Its event still traces if the CPU was refused to go offline */
+	/* The event still traces if the CPU could not go offline */
 	ntrace_session_restart_timers(&per_cpu(ntrace_session, cpu));
 	local_irq_restore(flags);
-	/* From now on, others may look at its components */
+	/* Allow other CPUs to access the components of this CPU */
 	ntrace_cpu_stays(cpu);
 	ntrace_cpu_came();
 	return 0;
 }
 
 /*
- * An idle state may cost hart and encoder their state: tracing stops before it and continues after
- * it. Both calls run on the CPU, with interrupts off.
+ * Stop tracing before an idle state, and continue it afterwards, because hart and encoder may lose
+ * their state. Both calls run on the CPU, with interrupts off.
  */
 static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {
@@ -448,7 +464,7 @@ static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *
 		break;
 	case CPU_PM_EXIT:
 	case CPU_PM_ENTER_FAILED:
-		/* Nobody knows it of an encoder that is suspended */
+		/* If the encoder is suspended, it may have lost its state */
 		if (ntrace_path_restore(enc) || !READ_ONCE(enc->comp.powered)) {
 			enc->ts_restarts = true;
 			ntrace_encoder_begins_anew(enc);
@@ -460,7 +476,7 @@ static int ntrace_cpu_pm(struct notifier_block *nb, unsigned long action, void *
 	return NOTIFY_OK;
 }
 
-/* A component is about to suspend: stop all tracing. May sleep. */
+/* Stop all tracing, because a component is about to suspend. May sleep. */
 void ntrace_pmu_suspend(void)
 {
 	mutex_lock(&ntrace_mutex);
@@ -471,7 +487,7 @@ void ntrace_pmu_suspend(void)
 	mutex_unlock(&ntrace_mutex);
 }
 
-/* A component has resumed. If it was the last one, tracing continues. May sleep. */
+/* Continue tracing if the last component has resumed. May sleep. */
 void ntrace_pmu_resume(void)
 {
 	mutex_lock(&ntrace_mutex);
@@ -504,7 +520,10 @@ static struct pmu ntrace_pmu = {
 	.addr_filters_sync	= ntrace_addr_filters_sync,
 };
 
-/* A CPU that is offline does nothing with its session */
+/*
+ * Run @func on the CPU of @enc, or on this CPU if the other one is offline and does not use its
+ * session
+ */
 static void ntrace_pmu_call(struct ntrace_encoder *enc, smp_call_func_t func)
 {
 	unsigned long flags;
@@ -523,12 +542,14 @@ static void ntrace_pmu_attach_local(void *arg)
 
 	s->enc = enc;
 	s->rested = NTRACE_SESSION_IDLE;
-	/* A CPU that comes online now reads the state before the rest, so it is written last */
+	/*
+	 * A CPU that goes online reads the state before the other members, so write the state last
+	 */
 	smp_store_release(&s->state, READ_ONCE(ntrace_suspended) ? NTRACE_SESSION_RESTING :
 								   NTRACE_SESSION_IDLE);
 }
 
-/* The CPU of @enc can be traced from now on */
+/* Make the CPU of @enc traceable */
 static void ntrace_pmu_attach(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);
@@ -538,7 +559,7 @@ static void ntrace_pmu_attach(struct ntrace_encoder *enc)
 	ntrace_pmu_call(enc, ntrace_pmu_attach_local);
 }
 
-/* <pmu>/cpuN -> the encoder */
+/* Create the link cpuN in the PMU's directory, which leads to the encoder */
 void ntrace_pmu_link(struct ntrace_encoder *enc)
 {
 	char name[16];
@@ -561,7 +582,7 @@ void ntrace_pmu_unlink(struct ntrace_encoder *enc)
 	sysfs_remove_link(&ntrace_pmu.dev->kobj, name);
 }
 
-/* <pmu>/sinks/NAME. Context: ntrace_mutex is held. */
+/* Create the file sinks/NAME in the PMU's directory. The caller holds ntrace_mutex. */
 void ntrace_pmu_add_sink(struct ntrace_sink *sink)
 {
 	struct device_attribute *file = &sink->file;
@@ -588,7 +609,7 @@ void ntrace_pmu_del_sink(struct ntrace_sink *sink)
 	sink->file.show = NULL;
 }
 
-/* Stop the session that traces with @enc, and take the encoder away from it */
+/* Stop the session that traces with @enc, and detach the encoder from it */
 static void ntrace_pmu_detach_local(void *arg)
 {
 	struct ntrace_encoder *enc = arg;
@@ -601,7 +622,7 @@ static void ntrace_pmu_detach_local(void *arg)
 	WRITE_ONCE(s->enc, NULL);
 }
 
-/* @enc goes, perhaps while its CPU is traced. Context: ntrace_mutex is held. */
+/* Detach @enc, perhaps while its CPU is traced. The caller holds ntrace_mutex. */
 void ntrace_pmu_detach(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);
@@ -612,7 +633,7 @@ void ntrace_pmu_detach(struct ntrace_encoder *enc)
 	enc->session = NULL;
 }
 
-/* Follow CPUs that go online or offline, before any component is accessed */
+/* Track CPUs that go online or offline. Called before any component is accessed. */
 int ntrace_cpus_init(void (*came)(void))
 {
 	unsigned int cpu;
@@ -645,11 +666,14 @@ static bool ntrace_pmu_prepare(void)
 		return false;
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_attach(ntrace_encoder_of(cpu));
-	/* perf refuses samples with trace of a PMU that does not have it */
+	/* perf refuses samples with trace if the PMU does not have this function */
 	if (ntrace_output_copy)
 		ntrace_pmu.snapshot_aux = ntrace_event_snapshot_aux;
 	ntrace_fields_init();
-	/* A start for each latch, and the one stop that they share; or ranges that are left out */
+	/*
+	 * One filter for each latch, and one for the stop that they share; or one for each excluded
+	 * range
+	 */
 	caps = ntrace_common_caps();
 	ntrace_pmu.nr_addr_filters = max(ntrace_caps_ranges(&caps, false) +
 					 !!ntrace_caps_ranges(&caps, true),
@@ -658,9 +682,9 @@ static bool ntrace_pmu_prepare(void)
 }
 
 /*
- * When components were found; without any, there is no PMU. ntrace_mutex is not held while perf
- * takes the PMU: perf has us map AUX pages, which needs ntrace_mutex, with locks held that it
- * takes here, too.
+ * Register the PMU when components were found; without them, no PMU exists. ntrace_mutex is not
+ * held while perf registers the PMU, because perf holds locks then that it also holds when it calls
+ * the driver to map AUX pages, which takes ntrace_mutex.
  */
 int ntrace_pmu_register(void)
 {
@@ -679,7 +703,7 @@ int ntrace_pmu_register(void)
 	cpu_pm_register_notifier(&ntrace_cpu_pm_nb);
 	mutex_lock(&ntrace_mutex);
 	ntrace_pmu_registered = true;
-	/* This includes encoders that were found meanwhile */
+	/* This includes encoders that were found since */
 	for_each_cpu(cpu, ntrace_cpus())
 		ntrace_pmu_link(ntrace_encoder_of(cpu));
 	for (i = 0; i < ntrace_nr_sinks(); i++)
@@ -691,7 +715,7 @@ out:
 	return ret;
 }
 
-/* For good. No event is left. */
+/* Unregister the PMU for good. No event is left. */
 void ntrace_pmu_unregister(void)
 {
 	unsigned int cpu, i;
@@ -715,7 +739,10 @@ void ntrace_pmu_unregister(void)
 	mutex_unlock(&ntrace_pmu_mutex);
 	for_each_possible_cpu(cpu)
 		ntrace_session_cancel_timers(&per_cpu(ntrace_session, cpu));
-	/* No sink has an owner any more. After this call, no request of its interrupt is left */
+	/*
+	 * No sink has an owner any more. After this call, no request of a sink interrupt is
+	 * pending.
+	 */
 	ntrace_sync_cpus();
 	ntrace_busy_exit();
 }

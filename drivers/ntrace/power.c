@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When registers may be accessed: runtime PM with clocks and resets, idle states, CPU hotplug, and
- * components that serve no CPU that is online.
+ * Rules for access to registers. They depend on runtime PM with clocks and resets, idle states and
+ * CPU hotplug. Some components serve only offline CPUs.
  */
 #include <linux/clk.h>
 #include <linux/cpumask.h>
@@ -17,16 +17,18 @@
 #include "component.h"
 #include "power.h"
 
-/* How many callers want all CPUs to keep their state */
+/* Number of callers that need all CPUs to keep their state */
 static DEFINE_MUTEX(ntrace_awake_mutex);
 static DECLARE_WAIT_QUEUE_HEAD(ntrace_awake_wait);
 static unsigned int ntrace_awake_users;
 static struct pm_qos_request ntrace_awake_request;
-/* CPUs on their way to be offline: they have waited for those callers, and wait for no other */
+/*
+ * CPUs that are going offline. They have waited for these callers, and do not wait for later ones.
+ */
 static struct cpumask ntrace_going;
 /*
- * A CPU that goes offline waits for these callers, so whoever waits for that CPU meanwhile never
- * goes on. To lockdep they are readers of a lock that the CPU writes.
+ * Lockdep annotation. A CPU that goes offline waits for the callers, so a caller that waits for
+ * this CPU would deadlock. Lockdep treats the callers as readers of a lock that the CPU writes.
  */
 #ifdef CONFIG_LOCKDEP
 static struct lockdep_map ntrace_awake_map =
@@ -38,9 +40,9 @@ static void ntrace_do_nothing(void *unused)
 }
 
 /*
- * Each CPU that is online has done what it was interrupted for. May sleep. In one interrupt, calls
- * that somebody waits for run before the others: so when the second call returns, the others of the
- * first interrupt are done.
+ * Wait until each online CPU has handled its pending interrupts. May sleep. In one interrupt, calls
+ * whose sender waits run before the others. So when the second call returns, the others of the
+ * first interrupt have also run.
  */
 void ntrace_sync_cpus(void)
 {
@@ -49,15 +51,17 @@ void ntrace_sync_cpus(void)
 }
 
 /**
- * ntrace_keep_awake - no CPU that is online loses its state, from now on
+ * ntrace_keep_awake - keep the state of all online CPUs
  *
- * An idle state may cost an encoder its state too, and what it leads to: while a CPU looks at
- * components of another, that one is to stay out of it. One that was in such a state has
- * come back when this returns, and its components are restored. None goes offline either, see
- * ntrace_wait_asleep(): who has called this must not wait for a CPU that goes or comes.
+ * An idle state may also cost an encoder, and the components behind it, their state. While a CPU
+ * accesses components of another CPU, the other one must not enter an idle state. If a CPU was in
+ * one, it has left it when this function returns, and its components are restored. CPUs do not go
+ * offline either, see ntrace_wait_asleep(). So the caller must not wait for a CPU to go offline or
+ * online.
  *
- * Components of CPUs that are offline already may be without power: see ntrace_has_power().
- * May sleep.
+ * Components of CPUs that are already offline may be without power, see ntrace_has_power().
+ *
+ * Context: May sleep.
  */
 void ntrace_keep_awake(void)
 {
@@ -84,33 +88,38 @@ void ntrace_let_sleep(void)
 }
 
 /*
- * @cpu goes offline, and its components may lose their power: nobody may access them any more. This
- * waits for those who do. Linux still calls the CPU online for a while, so those who come later are
- * kept away by ntrace_going.
+ * Wait for all callers of ntrace_keep_awake(), because @cpu goes offline, and its components may
+ * lose their power. Linux still reports the CPU as online for a while, so ntrace_going keeps later
+ * callers from its components.
  */
 void ntrace_wait_asleep(unsigned int cpu)
 {
 	cpumask_set_cpu(cpu, &ntrace_going);
-	/* Either this sees the caller of ntrace_keep_awake(), or that one sees @cpu in the mask */
+	/*
+	 * Either this sees the caller of ntrace_keep_awake(), or the caller sees @cpu in the mask
+	 */
 	smp_mb();
 	lock_map_acquire(&ntrace_awake_map);
 	lock_map_release(&ntrace_awake_map);
 	wait_event(ntrace_awake_wait, !READ_ONCE(ntrace_awake_users));
 }
 
-/* @cpu is online, or stays so; ntrace_wait_asleep() was called if it ever went */
+/* Mark @cpu as online, or as still online if it could not go offline after ntrace_wait_asleep() */
 void ntrace_cpu_stays(unsigned int cpu)
 {
 	cpumask_clear_cpu(cpu, &ntrace_going);
 }
 
-/* Is @cpu one whose components may be looked at? */
+/* Return true if the components of @cpu may be accessed */
 static bool ntrace_cpu_is_here(unsigned int cpu)
 {
 	return cpu_online(cpu) && !cpumask_test_cpu(cpu, &ntrace_going);
 }
 
-/* The CPU of an encoder; -EINVAL if @node is none, -ENODEV if Linux does not use that CPU */
+/*
+ * Return the CPU of an encoder, -EINVAL if @node is not an encoder, or -ENODEV if Linux does not
+ * use that CPU
+ */
 int ntrace_node_cpu(const struct device_node *node)
 {
 	struct device_node *cpu = of_parse_phandle(node, "cpus", 0);
@@ -126,8 +135,8 @@ int ntrace_node_cpu(const struct device_node *node)
 }
 
 /*
- * Does @node serve a CPU that is online, and is to stay so? A component that serves none may have
- * no power. The device tree answers this before any register is accessed.
+ * Return true if @node serves a CPU that is online and stays so. Otherwise the component may be
+ * without power. The device tree answers this before any register is accessed.
  */
 static bool ntrace_node_serves(const struct device_node *node, unsigned int depth)
 {
@@ -152,14 +161,14 @@ static bool ntrace_node_serves(const struct device_node *node, unsigned int dept
 	return power || !inputs;
 }
 
-/* Does trace of a CPU come through @comp that stays online? */
+/* Return true if trace of a CPU that stays online passes through @comp */
 bool ntrace_serves_active(const struct ntrace_comp *comp)
 {
 	return ntrace_node_serves(comp->dev->of_node, NTRACE_PATH_MAX);
 }
 
 /**
- * ntrace_has_power - may registers of a component be looked at?
+ * ntrace_has_power - return true if registers of a component may be accessed
  * @comp: The component
  *
  * Context: Between ntrace_keep_awake() and ntrace_let_sleep().
@@ -169,25 +178,33 @@ bool ntrace_has_power(const struct ntrace_comp *comp)
 	return comp->powered && ntrace_serves_active(comp);
 }
 
-/* Something could not be done with a component that only serves offline CPUs */
+/* Set if a component was skipped because all CPUs that it serves are offline */
 static bool ntrace_waiting;
 
 /**
- * ntrace_waits_for_cpu - is a component without power? Who asked tries again when a CPU has come
+ * ntrace_waits_for_cpu - return true if a component has no power until a CPU goes online
  * @comp: The component, which is resumed
  *
- * Context: As ntrace_has_power().
+ * If it returns true, the driver probes the component again when a CPU has gone online.
+ *
+ * Context: The same as for ntrace_has_power().
  */
 bool ntrace_waits_for_cpu(const struct ntrace_comp *comp)
 {
 	if (ntrace_has_power(comp))
 		return false;
-	/* Its CPU may come now: either this sees it, or ntrace_somebody_waits() sees this */
+	/*
+	 * The CPU may go online now. Either this sees it, or ntrace_somebody_waits() sees the
+	 * flag.
+	 */
 	smp_store_mb(ntrace_waiting, true);
 	return !ntrace_has_power(comp);
 }
 
-/* A CPU has come online, and ntrace_has_power() knows of it: is there a reason to try again? */
+/*
+ * Return true if components must be probed again, after a CPU that ntrace_has_power() knows has
+ * come online
+ */
 bool ntrace_somebody_waits(void)
 {
 	/* Pairs with the barrier in ntrace_waits_for_cpu() */
@@ -195,13 +212,13 @@ bool ntrace_somebody_waits(void)
 	return READ_ONCE(ntrace_waiting);
 }
 
-/* All is tried again now */
+/* Clear the flag, because all components are now probed again */
 void ntrace_nobody_waits(void)
 {
 	WRITE_ONCE(ntrace_waiting, false);
 }
 
-/* Get the clocks and the reset line that the device tree names; all are optional */
+/* Get the clocks and the reset line that the device tree names. All are optional. */
 int ntrace_power_find(struct ntrace_comp *comp)
 {
 	static const char * const names[NTRACE_NR_CLOCKS] = {
@@ -232,8 +249,8 @@ static void ntrace_power_set(struct ntrace_comp *comp, bool on)
 }
 
 /*
- * The power domain is on: start clocks and release the reset, so that the registers answer. Called
- * by runtime PM.
+ * Start clocks and release the reset, so that the registers answer. Runtime PM calls this with the
+ * power domain on.
  */
 int ntrace_power_up(struct ntrace_comp *comp)
 {
@@ -272,8 +289,8 @@ int ntrace_power_get(struct ntrace_comp *comp)
 }
 
 /*
- * Undo ntrace_power_get(). Events often come one after the other, so it suspends only after a
- * while.
+ * Undo ntrace_power_get(). Events often follow each other, so the component suspends only after a
+ * delay.
  */
 void ntrace_power_put(struct ntrace_comp *comp)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * AUX samples: the newest trace of an event, in the samples of other events.
- */
+/* AUX samples contain the newest trace of an event, in the samples of other events. */
 #include "compat.h"
 #include "session.h"
 
@@ -19,7 +17,7 @@ static void ntrace_sample_copy(struct perf_output_handle *to, const struct ntrac
 	}
 }
 
-/* Bytes that a decoder skips; frames of a formatter end where the sample ends */
+/* Write bytes that a decoder skips. Frames of a formatter end at the end of the sample. */
 static void ntrace_sample_idle(const struct ntrace_sink *sink, struct perf_output_handle *to,
 			       unsigned long len)
 {
@@ -39,7 +37,10 @@ static void ntrace_sample_idle(const struct ntrace_sink *sink, struct perf_outpu
 	}
 }
 
-/* The last @len of @all bytes that were ever written to the AUX area; they end at @end */
+/*
+ * Write the last @len bytes of the AUX area, which end at @end. @all is the number of bytes that
+ * were ever written.
+ */
 static void ntrace_sample_aux(const struct ntrace_session *s, struct perf_output_handle *to,
 			      unsigned long end, unsigned long all, unsigned long len)
 {
@@ -53,8 +54,8 @@ static void ntrace_sample_aux(const struct ntrace_session *s, struct perf_output
 }
 
 /*
- * A sink without trRamStopOnWrap has wrapped around in its window: the oldest trace is at its write
- * pointer
+ * Sample a window in which a sink without trRamStopOnWrap has wrapped around, so that the oldest
+ * trace is at the write pointer
  */
 static void ntrace_sample_around(struct ntrace_session *s, struct perf_output_handle *to,
 				 unsigned long size, unsigned long written)
@@ -88,7 +89,7 @@ static void ntrace_sample_smem(struct ntrace_session *s, struct perf_output_hand
 				  wrapped ? s->buf->size : all + written, size);
 }
 
-/* Trace in the sink's own memory is not in the AUX area yet */
+/* Sample the sink's own memory, whose trace is not yet in the AUX area */
 static void ntrace_sample_copied(struct ntrace_session *s, struct perf_output_handle *to,
 				 unsigned long size, unsigned long written, bool wrapped)
 {
@@ -104,7 +105,7 @@ static void ntrace_sample_copied(struct ntrace_session *s, struct perf_output_ha
 	}
 }
 
-/* The newest trace; the sink goes on where it stopped, unless it is full */
+/* Sample the newest trace, and let the sink continue at the same position, unless it is full */
 static int ntrace_sample_plain(struct ntrace_session *s, struct perf_output_handle *to,
 			       unsigned long size)
 {
@@ -121,8 +122,8 @@ static int ntrace_sample_plain(struct ntrace_session *s, struct perf_output_hand
 }
 
 /*
- * A sink that writes frames begins at the start of its window each time. So it gets another window
- * in the same AUX area, after what it has written.
+ * Sample a sink that writes frames. It begins at the start of its window each time, so it gets
+ * another window in the same AUX area, after the trace that it has written.
  */
 static int ntrace_sample_frames(struct ntrace_session *s, struct perf_output_handle *to,
 				unsigned long size)
@@ -141,9 +142,9 @@ static int ntrace_sample_frames(struct ntrace_session *s, struct perf_output_han
 }
 
 /*
- * Stop the sink, take the newest trace of its owner, and let it continue where it stopped. A sink
- * whose window is full waits for the timer, which reports that trace is missing. @own is the
- * encoder of this CPU.
+ * Stop the sink, sample the newest trace of its owner, and let the sink continue at the same
+ * position. A sink whose window is full waits for the timer, which reports that trace is missing.
+ * @own is the encoder of this CPU.
  */
 static void ntrace_sample_owner(struct ntrace_session *s, struct ntrace_encoder *own,
 				struct perf_output_handle *to, unsigned long size)
@@ -151,7 +152,9 @@ static void ntrace_sample_owner(struct ntrace_session *s, struct ntrace_encoder 
 	struct ntrace_sink *sink = s->enc->sink;
 	int ret = ntrace_sink_hold(sink, own);
 
-	/* The sink has said that it is empty: reads of memory after this see its trace */
+	/*
+	 * The sink has reported that it is empty. Reads of memory after this barrier see its trace.
+	 */
 	mb();
 	if (sink->comp.stuck)
 		ntrace_sample_idle(sink, to, size);
@@ -165,19 +168,19 @@ static void ntrace_sample_owner(struct ntrace_session *s, struct ntrace_encoder 
 
 /**
  * ntrace_session_sample - write the newest trace of an event into a sample
- * @s: Of this CPU
+ * @s: Session of this CPU
  * @event: The event
  * @to: The sample
- * @size: Bytes to be written; idle ones come before what there is
+ * @size: Number of bytes to write; idle bytes precede the trace if there is less
  *
- * This may interrupt the driver in the middle of a change of the sink: in a tracepoint, or in code
- * that runs with interrupts on. The sink has no owner then, or its lock is taken, and the sample
- * has no trace.
+ * This may interrupt the driver while it changes the sink, either in a tracepoint, or in code that
+ * runs with interrupts on. The sink then has no owner, or its lock is taken, and the sample has no
+ * trace.
  *
- * A member of a sink that is shared has its trace in the buffer of the owner,
- * which may see the same, see ntrace_session_may_share().
+ * The trace of a member of a shared sink is in the buffer of the owner, which has the same rights,
+ * see ntrace_session_may_share().
  *
- * Context: Interrupts off, any other.
+ * Context: Any, interrupts off.
  * Return: @size
  */
 long ntrace_session_sample(struct ntrace_session *s, struct perf_event *event,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How components are connected.
+ * Connections between components.
  *
- * A component is a platform device of the device tree; what it is, its
- * registers say. The graph of the device tree says which output leads to which
- * input (Documentation/devicetree/bindings/riscv/riscv,trace-component.yaml).
- * An encoder whose path ends at a sink makes its CPU traceable.
+ * A component is a platform device of the device tree. Its registers identify its type. The graph
+ * of the device tree contains the connections from outputs to inputs
+ * (Documentation/devicetree/bindings/riscv/riscv,trace-component.yaml). An encoder whose path ends
+ * at a sink makes its CPU traceable.
  */
 #include <linux/lockdep.h>
 #include <linux/log2.h>
@@ -26,7 +26,7 @@ static struct ntrace_comp *ntrace_find_comp(const struct device_node *node)
 	return NULL;
 }
 
-/* The number of the port that @endpoint, an output, leads to */
+/* Return the number of the port to which the output @endpoint leads */
 static unsigned int ntrace_input(const struct device_node *endpoint)
 {
 	struct device_node *remote = of_graph_get_remote_endpoint(endpoint);
@@ -37,7 +37,10 @@ static unsigned int ntrace_input(const struct device_node *endpoint)
 	return at.port;
 }
 
-/* A funnel numbers its inputs; other components have one */
+/*
+ * Return true if the component has this input. A funnel numbers its inputs; other components have
+ * one.
+ */
 static bool ntrace_has_input(const struct ntrace_comp *comp, unsigned int input)
 {
 	u16 inputs = comp->ops->inputs;
@@ -45,7 +48,7 @@ static bool ntrace_has_input(const struct ntrace_comp *comp, unsigned int input)
 	return !inputs || (input < BITS_PER_TYPE(inputs) && inputs & BIT(input));
 }
 
-/* Where the last search for a sink ended, and why */
+/* End of the last search for a sink, and the reason */
 struct ntrace_dead_end {
 	const struct ntrace_comp	*at;
 	const char			*why;
@@ -64,7 +67,7 @@ static bool ntrace_reaches(const struct ntrace_encoder *enc, const struct ntrace
 static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrace_route *route,
 				  struct ntrace_dead_end *end);
 
-/* Follow an output of the last component of @route. */
+/* Follow an output of the last component of @route */
 static bool ntrace_follow_output(const struct ntrace_encoder *enc, struct ntrace_route *route,
 				 const struct device_node *endpoint, struct ntrace_dead_end *end)
 {
@@ -98,8 +101,8 @@ static bool ntrace_follow_output(const struct ntrace_encoder *enc, struct ntrace
 }
 
 /*
- * Complete @route, whose last component is known, to a sink that @enc does not reach yet. Outputs
- * are tried in the order of the device tree.
+ * Complete @route, whose last component is known, to a sink that @enc does not reach yet. Try
+ * outputs in the order of the device tree.
  */
 static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrace_route *route,
 				  struct ntrace_dead_end *end)
@@ -128,7 +131,7 @@ static bool ntrace_follow_outputs(const struct ntrace_encoder *enc, struct ntrac
 	return found;
 }
 
-/* A way to a sink that @enc does not reach yet; if there is none, @end says why */
+/* Find a route to a sink that @enc does not reach yet. If there is none, @end gets the reason. */
 static bool ntrace_find_route(struct ntrace_encoder *enc, struct ntrace_route *route,
 			      struct ntrace_dead_end *end)
 {
@@ -138,7 +141,7 @@ static bool ntrace_find_route(struct ntrace_encoder *enc, struct ntrace_route *r
 	return ntrace_follow_outputs(enc, route, end);
 }
 
-/* Is @sink at the end of an output of @node? */
+/* Return true if an output of @node leads to @sink */
 static bool ntrace_node_leads_to(const struct device_node *node, const struct device_node *sink,
 				 unsigned int depth)
 {
@@ -164,7 +167,7 @@ static const struct of_device_id ntrace_encoder_match[] = {
 	{ }
 };
 
-/* An ATB bridge names the CPU of its encoder, too, but has an input. */
+/* Return true for an encoder. An ATB bridge also names the CPU of its encoder, but has an input. */
 static bool ntrace_node_is_encoder(const struct device_node *node)
 {
 	struct device_node *ports = of_get_child_by_name(node, "in-ports");
@@ -174,8 +177,9 @@ static bool ntrace_node_is_encoder(const struct device_node *node)
 }
 
 /*
- * How many encoders of the device tree lead to @sink, NULL: to any, and in @rank how many of them
- * belong to a CPU below @cpu. That does not change when encoders are found late, or are removed.
+ * Count the encoders in the device tree that lead to @sink, or to any sink if it is NULL. Set @rank
+ * to the number of these whose CPU is below @cpu. The result does not change when encoders are
+ * found late, or are removed.
  */
 static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigned int cpu,
 					 unsigned int *rank)
@@ -196,7 +200,7 @@ static unsigned int ntrace_count_sources(const struct ntrace_sink *sink, unsigne
 	return n;
 }
 
-/* Does an encoder of the device tree have several outputs? */
+/* Return true if an encoder in the device tree has several outputs */
 static bool ntrace_encoders_fork(void)
 {
 	struct device_node *node, *ports, *endpoint;
@@ -226,7 +230,9 @@ static bool ntrace_sink_is_connected(const struct ntrace_sink *sink)
 	return false;
 }
 
-/* The hardware numbers its encoders, in an order that is not that of CPUs. */
+/*
+ * Accept the number that hardware has assigned to an encoder. It does not follow the order of CPUs.
+ */
 static int ntrace_accept_source(struct ntrace_encoder *enc, const struct ntrace_sink *sink,
 				unsigned int bits)
 {
@@ -241,10 +247,11 @@ static int ntrace_accept_source(struct ntrace_encoder *enc, const struct ntrace_
 }
 
 /*
- * Number an encoder in the stream of its sink: "all encoders operating within the same trace stream
- * must configure the trTeSrcBits field identically". A sink of one encoder needs no SRC. Nor does
- * the only encoder that is connected, if SRC cannot distinguish it from others. If encoders choose
- * between sinks, all are numbered as if they sent to one: SRC is the same for each sink.
+ * Number an encoder in the stream of its sink, because "all encoders operating within the same
+ * trace stream must configure the trTeSrcBits field identically". A sink with one encoder does not
+ * need SRC. The only connected encoder does not need it either, if SRC cannot distinguish it from
+ * others. If encoders can choose between sinks, all are numbered as if they sent to one sink, so
+ * that SRC is the same for each sink.
  */
 static int ntrace_number_source(struct ntrace_encoder *enc, struct ntrace_sink *sink)
 {
@@ -271,15 +278,15 @@ static int ntrace_number_source(struct ntrace_encoder *enc, struct ntrace_sink *
 	return ntrace_encoder_set_src(enc, 0, 0);
 }
 
-/* Events that want this CPU to be ready, by CPU. Protected by ntrace_mutex. */
+/* Number of events that need the path of each CPU. Protected by ntrace_mutex. */
 static unsigned int ntrace_holders[NR_CPUS];
 
 /**
  * ntrace_cpu_hold - keep the components resumed that trace a CPU
- * @cpu: The CPU; it may have no encoder, or get it later
+ * @cpu: The CPU; it may have no encoder, or get one later
  *
- * Context: ntrace_mutex is held.
- * Return: 0, or a negative error: ntrace_cpu_release() must not be called then
+ * Context: The caller holds ntrace_mutex.
+ * Return: 0, or a negative error, in which case ntrace_cpu_release() must not be called
  */
 int ntrace_cpu_hold(unsigned int cpu)
 {
@@ -294,12 +301,12 @@ int ntrace_cpu_hold(unsigned int cpu)
 	return ret;
 }
 
-/* Components that trace a CPU are no longer needed, and suspend */
+/* Release the components that trace a CPU, so that they suspend */
 static void ntrace_path_retire(struct ntrace_encoder *enc)
 {
 	unsigned long flags;
 
-	/* Nobody traces with it, so that nothing is added to it */
+	/* The encoder is not tracing, so no trace is added */
 	if (!list_empty(&enc->held)) {
 		ntrace_keep_awake();
 		local_irq_save(flags);
@@ -311,7 +318,7 @@ static void ntrace_path_retire(struct ntrace_encoder *enc)
 	ntrace_path_put(enc);
 }
 
-/* Undo ntrace_cpu_hold(). Context: ntrace_mutex is held. */
+/* Undo ntrace_cpu_hold(). The caller holds ntrace_mutex. */
 void ntrace_cpu_release(unsigned int cpu)
 {
 	struct ntrace_encoder *enc = ntrace_encoder_of(cpu);
@@ -336,7 +343,7 @@ static bool ntrace_join_stream(struct ntrace_encoder *enc, const struct ntrace_r
 			ntrace_route_put(route);
 			return false;
 		}
-	/* An idle state may have cleared their registers since they were found */
+	/* An idle state may have cleared the registers since the components were found */
 	for (i = 0; i < route->len; i++)
 		ntrace_path_restore_comp(route->path[i]);
 	if (ntrace_number_source(enc, route->sink)) {
@@ -349,8 +356,8 @@ static bool ntrace_join_stream(struct ntrace_encoder *enc, const struct ntrace_r
 }
 
 /*
- * The funnels of a path count from its end: encoder and inner funnels share that. The first input
- * of a route that is not in use stays closed.
+ * Connect the funnels of a path from its end, because the encoder and inner funnels may share the
+ * timestamp of the last funnel. The first input of a route that is not in use stays closed.
  */
 static void ntrace_connect_funnels(struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
@@ -370,7 +377,7 @@ static void ntrace_connect_funnels(struct ntrace_encoder *enc, const struct ntra
 	}
 }
 
-/* Can the encoder's trace be kept from the sink of @route? */
+/* Return true if the driver can keep the encoder's trace from the sink of @route */
 static bool ntrace_route_closes(const struct ntrace_route *route)
 {
 	const struct ntrace_funnel *funnel = ntrace_route_funnel(route);
@@ -379,8 +386,8 @@ static bool ntrace_route_closes(const struct ntrace_route *route)
 }
 
 /*
- * May events choose between the routes that there are and @route? An encoder sends to all of its
- * outputs: the trace of one user must not come into the sink that another one uses.
+ * Return true if events may choose between the existing routes and @route. An encoder sends to all
+ * of its outputs, and the trace of one user must not reach a sink that another user uses.
  */
 static bool ntrace_may_choose(const struct ntrace_encoder *enc, const struct ntrace_route *route)
 {
@@ -393,7 +400,7 @@ static bool ntrace_may_choose(const struct ntrace_encoder *enc, const struct ntr
 	return i < NTRACE_ROUTES_MAX && (!i || ntrace_route_closes(route));
 }
 
-/* Find a way to one more sink. Returns false if there is none. */
+/* Find a route to one more sink. Return false if there is none. */
 static bool ntrace_add_route(struct ntrace_encoder *enc)
 {
 	struct ntrace_dead_end end;
@@ -409,10 +416,13 @@ static bool ntrace_add_route(struct ntrace_encoder *enc)
 		ntrace_path_use(enc, &route);
 	}
 	ntrace_connect_funnels(enc, &route);
-	/* A counter that runs is left alone: a later route may be found while the encoder traces */
+	/*
+	 * Do not restart a counter that runs, because a later route may be found while the encoder
+	 * traces
+	 */
 	if (!enc->nr_routes && route.len > 2)
 		ntrace_encoder_start_counter(enc);
-	/* An event of this CPU may be there already; it keeps the path resumed */
+	/* An event of this CPU may already exist, and keeps the path resumed */
 	if (!ntrace_holders[enc->cpu])
 		ntrace_route_put(&route);
 	/* Pairs with the acquire of ntrace_route_find() */
@@ -420,7 +430,7 @@ static bool ntrace_add_route(struct ntrace_encoder *enc)
 	return true;
 }
 
-/* Returns false if it was connected already, or cannot be */
+/* Connect an encoder. Return false if it was already connected, or cannot be connected. */
 static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 {
 	bool connected = enc->nr_routes;
@@ -436,7 +446,7 @@ static bool ntrace_connect_encoder(struct ntrace_encoder *enc)
 	return !connected;
 }
 
-/* Does a route of @enc lead through @comp? */
+/* Return true if a route of @enc leads through @comp */
 static bool ntrace_encoder_uses(const struct ntrace_encoder *enc, const struct ntrace_comp *comp)
 {
 	unsigned int i, k;
@@ -448,7 +458,7 @@ static bool ntrace_encoder_uses(const struct ntrace_encoder *enc, const struct n
 	return false;
 }
 
-/* Is there an event that may trace through @comp? */
+/* Return true if there is an event that may trace through @comp */
 bool ntrace_is_held(const struct ntrace_comp *comp)
 {
 	unsigned int cpu;
@@ -461,8 +471,8 @@ bool ntrace_is_held(const struct ntrace_comp *comp)
 }
 
 /*
- * The timestamp unit of a funnel has changed, and those that share it with it. No event may trace
- * through the funnel.
+ * Restart the counters of encoders that share the timestamp unit of a funnel, which has changed.
+ * Events must not trace through the funnel.
  */
 void ntrace_recount_behind(const struct ntrace_comp *funnel)
 {
@@ -485,11 +495,11 @@ void ntrace_recount_behind(const struct ntrace_comp *funnel)
 }
 
 /**
- * ntrace_connect - complete the path of an encoder, if there is one that can be
+ * ntrace_connect - complete the path of an encoder, if possible
  *
- * Whenever a component was found, call this again until it returns NULL.
+ * Whenever a component was found, call this repeatedly until it returns NULL.
  *
- * Context: ntrace_mutex is held, and CPUs are kept awake.
+ * Context: The caller holds ntrace_mutex, and CPUs are kept awake.
  * Return: An encoder whose CPU can be traced from now on, or NULL
  */
 struct ntrace_encoder *ntrace_connect(void)
@@ -508,7 +518,7 @@ struct ntrace_encoder *ntrace_connect(void)
 	return NULL;
 }
 
-/* The CPU of @enc is not traced, and cannot be from now on. Context: ntrace_mutex is held. */
+/* Disconnect @enc, whose CPU is not traced now. The caller holds ntrace_mutex. */
 void ntrace_disconnect(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);
@@ -519,11 +529,11 @@ void ntrace_disconnect(struct ntrace_encoder *enc)
 	if (ntrace_holders[enc->cpu])
 		ntrace_path_put(enc);
 	enc->nr_routes = 0;
-	/* Its components may go */
+	/* The components may be removed */
 	enc->routes[0].len = 0;
 }
 
-/* An encoder whose path leads through @comp, or NULL. Context: ntrace_mutex is held. */
+/* Return an encoder whose path leads through @comp, or NULL. The caller holds ntrace_mutex. */
 struct ntrace_encoder *ntrace_encoder_through(const struct ntrace_comp *comp)
 {
 	unsigned int cpu;
@@ -535,7 +545,9 @@ struct ntrace_encoder *ntrace_encoder_through(const struct ntrace_comp *comp)
 	return NULL;
 }
 
-/* Say which CPUs cannot be traced, and why; each once, unless it could be traced in between */
+/*
+ * Log why a CPU cannot be traced. Log each CPU once, and again after it was traceable in between.
+ */
 void ntrace_report_unconnected(void)
 {
 	struct ntrace_dead_end end;
@@ -548,7 +560,7 @@ void ntrace_report_unconnected(void)
 
 		if (comp->type != TR_COMP_ENCODER || enc->nr_routes || enc->reported)
 			continue;
-		/* It is connected when its CPU has come */
+		/* Skip a CPU that is offline; its encoder is connected when the CPU goes online */
 		if (!ntrace_serves_active(comp))
 			continue;
 		enc->reported = true;
