@@ -14,7 +14,7 @@ O=${O:-$top/build}
 kver=$(O=$O "$top/tools/setup/kernel" "$word")
 KDIR=${KDIR:-$O/root/kernel-$kver/build}
 src=$O/drivers/$kver/src
-# on a RISC-V machine nothing is crossed
+# On a RISC-V machine, no cross compiler is needed
 [ "$(uname -m)" != riscv64 ] || CROSS_COMPILE=${CROSS_COMPILE-}
 cross=${CROSS_COMPILE-riscv64-linux-gnu-}
 
@@ -38,7 +38,7 @@ for f in "$top"/drivers/ntrace/*.[ch] "$top"/drivers/ntrace/*/*.[ch] "$top"/driv
 	ln -sf "$f" "$src/${f#"$top/"}"
 done
 ln -sf "$top"/include/uapi/linux/ntrace*.h "$src/include/uapi/linux/"
-# links whose source is gone
+# Delete links whose source does not exist any more
 find "$src" -xtype l -delete
 
 log=$O/drivers/$kver/log
@@ -50,9 +50,9 @@ else
 	compile >"$log" 2>&1 || { grep -E 'error|Error|\*\*\*' "$log" | head -n 30 >&2; die "building failed; the whole log is $log"; }
 	! grep -E '(^|/)drivers/ntrace/.*warning:' "$log" >&2 || true
 fi
-# the board's guest needs no debug information
+# The guest of the board does not need debug information
 "${cross}objcopy" --strip-debug "$src/drivers/ntrace/ntrace.ko" "$O/drivers/$kver/ntrace.ko.new"
-# at once, as somebody may be reading it
+# Replace the file in one step, because another process may be reading it
 if cmp -s "$O/drivers/$kver/ntrace.ko.new" "$O/drivers/$kver/ntrace.ko"; then
 	rm "$O/drivers/$kver/ntrace.ko.new"
 else

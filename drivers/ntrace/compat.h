@@ -24,16 +24,16 @@ static inline void ntrace_hrtimer_setup(struct hrtimer *timer,
 #define ntrace_hrtimer_setup	hrtimer_setup
 #endif
 
-/* Linux 7.2 says of the old names, when they are used, that they are old */
+/* Linux 7.2 warns when the old names are used */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
 #define system_percpu_wq	system_wq
 #define system_dfl_wq		system_unbound_wq
 #endif
 
 /*
- * The driver writes samples with this function. Kernels do not export it to modules, but for those
- * with perf-output-copy.patch; weak, it is NULL in the others. Use it through the pointer
- * ntrace_output_copy only, because a direct call from a module cannot encode the address NULL.
+ * Function that the driver uses to write samples. Kernels export it to modules only with
+ * perf-output-copy.patch. In other kernels the weak symbol is NULL. Use it only through the pointer
+ * ntrace_output_copy, because a direct call from a module cannot encode the address NULL.
  */
 extern typeof(perf_output_copy) perf_output_copy __weak;
 extern typeof(perf_output_copy) *ntrace_output_copy;
@@ -48,7 +48,10 @@ extern typeof(perf_output_copy) *ntrace_output_copy;
 #define NTRACE_PMU_CAP_LARGE	0
 #endif
 
-/* Other events pause and resume AUX area tracing: Linux 6.13, and 6.12 of some */
+/*
+ * Other events can pause and resume AUX area tracing since Linux 6.13, and in some kernels of
+ * version 6.12
+ */
 #ifdef PERF_PMU_CAP_AUX_PAUSE
 #define NTRACE_PMU_CAP_PAUSE	PERF_PMU_CAP_AUX_PAUSE
 #define NTRACE_EF_PAUSE		PERF_EF_PAUSE
@@ -67,14 +70,14 @@ static inline bool ntrace_event_is_paused(const struct perf_event *event)
 }
 #endif
 
-/* platform_driver::remove returned an int before, and remove_new did not */
+/* In older kernels, platform_driver::remove returned an int, and remove_new did not */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 #define NTRACE_REMOVE		remove_new
 #else
 #define NTRACE_REMOVE		remove
 #endif
 
-/* "reserve_mem=SIZE:ALIGN:NAME" on the command line: Linux 6.12 */
+/* "reserve_mem=SIZE:ALIGN:NAME" on the command line exists since Linux 6.12 */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #define ntrace_reserve_mem_find	reserve_mem_find_by_name
 #else
@@ -89,8 +92,9 @@ static inline int ntrace_reserve_mem_find(const char *name, phys_addr_t *base, p
 #endif
 
 /*
- * Does this CPU panic? Linux 6.18 exports the answer, and so do later stable releases of 6.12. An
- * older kernel first takes a panic for an oops, until its panic notifiers run.
+ * Return true if this CPU panics. Linux 6.18 exports this information, and so do later stable
+ * releases of 6.12. On an older kernel, the driver treats a panic as an oops until its panic
+ * notifiers run.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0) || \
 	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 117) && \
@@ -103,14 +107,17 @@ static inline bool ntrace_cpu_panics(void)
 }
 #endif
 
-/* Functions of files of bytes take them const: Linux 6.17 */
+/* Functions of binary files take const arguments since Linux 6.17 */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define NTRACE_BIN_ATTR		const struct bin_attribute
 #else
 #define NTRACE_BIN_ATTR		struct bin_attribute
 #endif
 
-/* Fields of perf_event_attr that no event of ours has, beyond attr.config */
+/*
+ * Return true if fields of perf_event_attr are set that events of this PMU do not use, beyond
+ * attr.config
+ */
 static inline bool ntrace_attr_has_more(const struct perf_event_attr *attr)
 {
 #ifdef PERF_ATTR_SIZE_VER9

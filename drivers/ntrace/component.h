@@ -99,7 +99,7 @@ struct ntrace_comp_ops {
  * @lock: Serialises @powered and the restoration of registers; for a funnel, also @users and
  *	all accesses to registers
  * @users: Number of started paths through it
- * @say: Work that prints @said when printing is allowed
+ * @say: Work that prints the text in @said when printing is allowed
  * @said: Reason why it is stuck, or the setting that it refused
  * @refused: A setting that it refused has been logged
  * @node: Entry in ntrace_comps

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * scontext: which thread a hart runs, for the encoder's Ownership messages.
+ * scontext contains the id of the thread that a hart runs, for the encoder's Ownership messages.
  *
- * While an event wants it, and for a second more, the thread id (in the initial
- * pid namespace) is written at each task switch; else nothing is hooked.
- * sched_switch is not exported to modules by name, but can be looked up.
+ * While an event needs it, and for one second more, the driver writes the
+ * thread id (in the initial pid namespace) at each task switch. Otherwise
+ * nothing is hooked. sched_switch is not exported to modules by name, but can
+ * be looked up.
  *
- * The CSR is part of the Debug specification's Sdtrig, optional, and may be
- * closed by the firmware (Smstateen): it is tried, and always written, with an
- * access that survives the illegal instruction exception.
+ * The CSR is part of the Debug specification's Sdtrig. It is optional, and the
+ * firmware may deny access to it (Smstateen). So the driver tries it, and always
+ * writes it with an access that survives an illegal instruction exception.
  */
 #include <linux/sched.h>
 #include <linux/smp.h>
@@ -20,7 +21,10 @@
 
 #include "encoder.h"
 
-/* Not in <asm/csr.h> of the supported kernels; as a number in the code */
+/*
+ * CSR number as text for the assembler, because <asm/csr.h> of the supported kernels does not
+ * define it
+ */
 #define NTRACE_CSR_SCONTEXT	"0x5a8"
 
 static DEFINE_MUTEX(ntrace_context_mutex);
@@ -28,11 +32,11 @@ static struct tracepoint *ntrace_tp_switch;
 static unsigned int ntrace_context_users;
 /* The hook that is registered, NULL if there is none */
 static void *ntrace_context_hook;
-/* CPUs that were tried, and of these the ones that have the CSR */
+/* CPUs that were tried, and the CPUs among them that have the CSR */
 static struct cpumask ntrace_context_tried;
 static struct cpumask ntrace_context_present;
 
-/* If the access traps, nothing is written */
+/* Write the CSR. Nothing is written if the access traps. */
 static __always_inline void ntrace_scontext_write(unsigned long val)
 {
 	asm volatile("1:	csrw " NTRACE_CSR_SCONTEXT ", %0\n"
@@ -41,7 +45,7 @@ static __always_inline void ntrace_scontext_write(unsigned long val)
 		     : : "r" (val) : "memory");
 }
 
-/* As above; returns false if the access trapped */
+/* Write the CSR. Return false if the access trapped. */
 static bool ntrace_scontext_try(unsigned long val)
 {
 	unsigned long ok = 0;
@@ -54,7 +58,7 @@ static bool ntrace_scontext_try(unsigned long val)
 	return ok;
 }
 
-/* Interrupts are off: current is the thread that runs, and no other comes between */
+/* Try the CSR of this CPU. Interrupts are off, so current is the thread that keeps running. */
 static void ntrace_context_try(void *unused)
 {
 	unsigned int cpu = smp_processor_id();
@@ -72,7 +76,7 @@ void ntrace_context_probe(unsigned int cpu)
 	smp_call_function_single(cpu, ntrace_context_try, NULL, 1);
 }
 
-/* This CPU may have lost its state. Interrupts are off. */
+/* Write the CSR again, because this CPU may have lost its state. Interrupts are off. */
 void ntrace_context_restore(void)
 {
 	if (cpumask_test_cpu(smp_processor_id(), &ntrace_context_present))
@@ -92,7 +96,7 @@ static void ntrace_match_tracepoint(struct tracepoint *tp, void *priv)
 		search->tp = tp;
 }
 
-/* A tracepoint that is not exported by name; NULL: there is none */
+/* Find a tracepoint that is not exported by name. Return NULL if it does not exist. */
 struct tracepoint *ntrace_find_tracepoint(const char *name)
 {
 	struct ntrace_tp_search search = { .name = name };
@@ -101,7 +105,7 @@ struct tracepoint *ntrace_find_tracepoint(const char *name)
 	return search.tp;
 }
 
-/* Why scontext is not written on all of @cpus, NULL if it is */
+/* Return why scontext is not written on all of @cpus, or NULL if it is */
 const char *ntrace_context_missing(const struct cpumask *cpus)
 {
 	if (!ntrace_tp_switch)
@@ -115,14 +119,14 @@ const char *ntrace_context_missing(const struct cpumask *cpus)
 	return NULL;
 }
 
-/* Runs with the runqueue locked and interrupts off, just before the switch */
+/* Called just before the switch, with the runqueue locked and interrupts off */
 static notrace void ntrace_context_switch(void *data, bool preempt, struct task_struct *prev,
 					  struct task_struct *next, unsigned int prev_state)
 {
 	ntrace_scontext_write(task_pid_nr(next));
 }
 
-/* The same if some CPUs have no scontext: a trap at each switch would cost too much */
+/* The same if some CPUs lack scontext, because a trap at each switch would cost too much */
 static notrace void ntrace_context_switch_some(void *data, bool preempt, struct task_struct *prev,
 					       struct task_struct *next, unsigned int prev_state)
 {
@@ -130,7 +134,10 @@ static notrace void ntrace_context_switch_some(void *data, bool preempt, struct 
 		ntrace_scontext_write(task_pid_nr(next));
 }
 
-/* No event has wanted scontext for a second. One may have come back meanwhile */
+/*
+ * Remove the tracepoint hook one second after the last event that used scontext, unless a new event
+ * started
+ */
 static void ntrace_context_idle(struct work_struct *work)
 {
 	mutex_lock(&ntrace_context_mutex);
@@ -143,7 +150,7 @@ static void ntrace_context_idle(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(ntrace_context_work, ntrace_context_idle);
 
-/* From now on, each CPU that has scontext holds the id of its current thread there */
+/* Write the current thread id on each CPU that has scontext, now and at each switch */
 static int ntrace_context_register(void)
 {
 	void *hook = ntrace_context_switch;
@@ -161,7 +168,7 @@ static int ntrace_context_register(void)
 	return 0;
 }
 
-/* An event wants scontext of the traced @cpus; may sleep. 0 also if there is none to write. */
+/* Enable scontext for an event on the traced @cpus. May sleep. Return 0 even if no CPU has it. */
 int ntrace_context_get(const struct cpumask *cpus)
 {
 	int ret = 0;
@@ -176,8 +183,8 @@ int ntrace_context_get(const struct cpumask *cpus)
 }
 
 /*
- * The hook stays for a second, as that of perf does: unregistering and registering it waits for RCU
- * and patches the kernel's code, and a program that opens one event after the other should not pay
+ * Keep the hook for one second, like perf keeps its own. Unregistering and registering it waits for
+ * RCU and patches the kernel's code. A program that opens one event after another should not pay
  * for that each time.
  */
 void ntrace_context_put(void)
@@ -188,7 +195,7 @@ void ntrace_context_put(void)
 	mutex_unlock(&ntrace_context_mutex);
 }
 
-/* Before the module goes: no CPU is in ntrace_context_switch() any more */
+/* Make sure that no CPU runs ntrace_context_switch() any more before the module is unloaded */
 void ntrace_context_exit(void)
 {
 	flush_delayed_work(&ntrace_context_work);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files that describe a component, so that users can report hardware that no developer has:
+ * Files that describe a component, so that users can report hardware that no developer has.
  *
  *	/sys/kernel/debug/ntrace/DEVICE/registers	offset, value and name of each register
- *	/sys/kernel/debug/ntrace/DEVICE/caps		what the driver found that it can do
+ *	/sys/kernel/debug/ntrace/DEVICE/caps		capabilities that the driver found
  *
- * Only registers whose load has no effect are read: trRamData and RRD are left out.
+ * Only registers whose reads have no side effect are read, so trRamData and RRD are excluded.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -37,7 +37,7 @@ static const struct ntrace_debug_reg ntrace_encoder_regs[] = {
 	{ }
 };
 
-/* SiFive's version 0; the sink is one of the encoder or of the funnel */
+/* SiFive's version 0, whose sink is in the encoder or in the funnel */
 static const struct ntrace_debug_reg ntrace_sifive_regs[] = {
 	{ 0x010,	"SinkBase" },
 	{ 0x014,	"SinkBaseHigh" },
@@ -70,7 +70,7 @@ static const struct ntrace_debug_reg ntrace_ramsink_regs[] = {
 	{ }
 };
 
-/* Those of a funnel, and then what each CoreSight component has */
+/* Registers of a funnel, and registers of all CoreSight components */
 static const struct ntrace_debug_reg ntrace_csfunnel_regs[] = {
 	{ CS_FUNNEL_CTRL,	"CTRL" },
 	{ CS_FUNNEL_PRIORITY,	"PRIORITY" },
@@ -127,7 +127,7 @@ static void ntrace_debug_print(struct seq_file *s, const struct ntrace_comp *com
 	seq_printf(s, "0x%03x 0x%08x %s\n", offset, ntrace_read(comp, offset), name);
 }
 
-/* The filters and comparators that the driver uses; an encoder of version 0 has none */
+/* Show the filters and comparators that the driver uses. An encoder of version 0 has none. */
 static void ntrace_debug_filters(struct seq_file *s, const struct ntrace_encoder *enc)
 {
 	unsigned long filters = enc->caps.filters, comps = enc->caps.comparators;
@@ -175,7 +175,7 @@ static int registers_show(struct seq_file *s, void *unused)
 	if (ntrace_power_get(comp))
 		return ret;
 	ntrace_keep_awake();
-	/* Nobody resets it meanwhile. */
+	/* Keep the component from being reset */
 	mutex_lock(&ntrace_mutex);
 	if (ntrace_has_power(comp)) {
 		ntrace_debug_all(s, comp);
@@ -241,7 +241,7 @@ static int caps_show(struct seq_file *s, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(caps);
 
-/* Nothing depends on these files: an error is not looked at. */
+/* Create the files of a component. Errors are ignored, because nothing depends on these files. */
 void ntrace_debugfs_add(struct ntrace_comp *comp)
 {
 	comp->debug = debugfs_create_dir(dev_name(comp->dev), ntrace_debug_root);
@@ -249,7 +249,7 @@ void ntrace_debugfs_add(struct ntrace_comp *comp)
 	debugfs_create_file("caps", 0400, comp->debug, comp, &caps_fops);
 }
 
-/* Waits for those who read */
+/* Remove the files of a component, and wait for readers */
 void ntrace_debugfs_remove(struct ntrace_comp *comp)
 {
 	debugfs_remove(comp->debug);

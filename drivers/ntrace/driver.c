@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The platform driver. Each component is a device of the device tree; its registers say what kind
- * it is.
+ * The platform driver. Each component is a device of the device tree. Its registers identify its
+ * type.
  */
 #include <linux/clk.h>
 #include <linux/interrupt.h>
@@ -30,7 +30,7 @@
 #include "session.h"
 #include "topology.h"
 
-/* Every device that was there at load time has been probed */
+/* All devices that existed at load time have been probed */
 static bool ntrace_loaded;
 /* The flight recorder has ended for good */
 static bool ntrace_leaving;
@@ -56,7 +56,7 @@ static int ntrace_setup_encoder(struct ntrace_encoder *enc)
 		return ret;
 	INIT_LIST_HEAD(&enc->member);
 	INIT_LIST_HEAD(&enc->held);
-	/* Registers do not say how fast the timestamp counts */
+	/* The registers do not contain the frequency of the timestamp */
 	enc->ts_clock = clk ? clk_get_rate(clk) : 0;
 	enc->ts_freq = enc->ts_clock;
 	return enc->comp.ops->setup(&enc->comp);
@@ -67,7 +67,10 @@ static irqreturn_t ntrace_sink_irq(int irq, void *sink)
 	return ntrace_sink_interrupt(sink) ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/* The interrupt is optional, and not in the specification: see ntrace_sink_interrupt() */
+/*
+ * Request the interrupt of a sink, which is optional, and not part of the specification. See
+ * ntrace_sink_interrupt().
+ */
 static int ntrace_request_irq(struct ntrace_sink *sink)
 {
 	struct device *dev = sink->comp.dev;
@@ -76,8 +79,8 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 	if (irq == -ENXIO)
 		return 0;
 	/*
-	 * trRamWrap stays set in a snapshot buffer, and while nobody traces: a level-triggered
-	 * interrupt would never end
+	 * trRamWrap stays set in a snapshot buffer, and while nothing is traced, so a
+	 * level-triggered interrupt would never end
 	 */
 	if (irq >= 0 && !(irq_get_trigger_type(irq) & IRQ_TYPE_EDGE_BOTH)) {
 		dev_warn(dev, "trace RAM sink at %pa: its interrupt is not edge triggered, and not used\n",
@@ -94,7 +97,7 @@ static int ntrace_request_irq(struct ntrace_sink *sink)
 	return 0;
 }
 
-/* The region that is the sink's own. One with the name "flight" is the flight recorder's. */
+/* Return the sink's own region. A region with the name "flight" belongs to the flight recorder. */
 static struct device_node *ntrace_sink_region(const struct device_node *node)
 {
 	int index = 0;
@@ -105,8 +108,8 @@ static struct device_node *ntrace_sink_region(const struct device_node *node)
 }
 
 /*
- * Memory that the device tree reserves for the sink. Its addresses are bus addresses: no IOMMU is
- * in between
+ * Map memory that the device tree reserves for the sink. Its addresses are bus addresses, because
+ * no IOMMU is used.
  */
 static int ntrace_sink_memory(struct ntrace_sink *sink)
 {
@@ -125,7 +128,7 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 			&sink->comp.addr);
 		return -EINVAL;
 	}
-	/* Without no-map, it is mapped already, and caches hold some of it */
+	/* Without no-map, the region is already mapped, and caches contain some of it */
 	ram = region_intersects(mem->base, mem->size, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) !=
 	      REGION_DISJOINT;
 	sink->mem_cached = !cached && (ram || !ntrace_maps_uncached());
@@ -136,7 +139,7 @@ static int ntrace_sink_memory(struct ntrace_sink *sink)
 			&sink->comp.addr, PTR_ERR(addr));
 		return PTR_ERR(addr);
 	}
-	/* The caches must not write an old line back over the trace later */
+	/* The caches must not write an old line back over trace that is written later */
 	if (sink->mem_cached)
 		arch_invalidate_pmem(addr, mem->size);
 	sink->mem = addr;
@@ -168,7 +171,7 @@ union ntrace_any {
 	struct ntrace_csfunnel	csfunnel;
 };
 
-/* Reset a component that was recognised, and find out what it can do */
+/* Reset a component that was recognised, and find out its capabilities */
 static int ntrace_setup_comp(union ntrace_any *any)
 {
 	struct ntrace_comp *comp = &any->comp;
@@ -182,13 +185,13 @@ static int ntrace_setup_comp(union ntrace_any *any)
 		ret = ntrace_setup_sink(&any->sink);
 	else
 		ret = comp->ops->setup(comp);
-	/* It lets a debugger have the component */
+	/* Release the component for a debugger */
 	if (ret && comp->ops->foreign)
 		comp->ops->quiesce(comp);
 	return ret;
 }
 
-/* Connect all encoders that have a complete path by now; called whenever a component was found */
+/* Connect all encoders whose path has become complete. Called whenever a component was found. */
 static void ntrace_connect_all(void)
 {
 	struct ntrace_encoder *enc;
@@ -210,9 +213,9 @@ static void ntrace_connect_all(void)
 }
 
 /*
- * A component may be found long after the driver was registered: the kernel tries devices again
- * that wait for others. So the log says which CPUs cannot be traced when no more components came
- * for a while.
+ * Delay of the log messages about CPUs that cannot be traced. The kernel defers devices that wait
+ * for others, so components may be found long after the driver was registered. The messages follow
+ * when no component was found for this time.
  */
 #define NTRACE_REPORT_DELAY	HZ
 
@@ -235,7 +238,7 @@ static const struct attribute_group **ntrace_groups(const struct ntrace_comp *co
 	return comp->ops->is_sink ? ntrace_sink_groups : ntrace_comp_groups(comp);
 }
 
-/* Use a component that was recognised. Context: ntrace_mutex is held, CPUs are kept awake. */
+/* Use a component that was recognised. The caller holds ntrace_mutex, and keeps CPUs awake. */
 static int ntrace_use_comp(union ntrace_any *any)
 {
 	struct ntrace_comp *comp = &any->comp;
@@ -243,7 +246,7 @@ static int ntrace_use_comp(union ntrace_any *any)
 
 	if (!ret && comp->ops->is_sink)
 		ret = ntrace_registry_add_sink(&any->sink);
-	/* From now on there are readers, who wait for ntrace_mutex */
+	/* From now on there are readers, which wait for ntrace_mutex */
 	if (!ret) {
 		ret = device_add_groups(comp->dev, ntrace_groups(comp));
 		if (ret && comp->ops->is_sink)
@@ -270,7 +273,7 @@ static int ntrace_add_comp(union ntrace_any *any)
 	struct ntrace_comp *comp = &any->comp;
 	int ret;
 
-	/* A hart that is off may have no power, and never comes */
+	/* A hart that is off may be without power, and will never go online */
 	if (ntrace_node_cpu(comp->dev->of_node) == -ENODEV) {
 		dev_err(comp->dev, "trace encoder of a CPU that Linux does not use\n");
 		return -ENODEV;
@@ -291,7 +294,10 @@ static int ntrace_add_comp(union ntrace_any *any)
 	return 0;
 }
 
-/* The first encoder may appear long after the module was loaded. Context: CPUs are kept awake. */
+/*
+ * Register the PMU if the first encoder was found after the module was loaded. The caller keeps
+ * CPUs awake.
+ */
 static void ntrace_register_late(void)
 {
 	bool loaded;
@@ -315,7 +321,7 @@ static int ntrace_take_over(union ntrace_any *any)
 	mutex_lock(&ntrace_mutex);
 	if (comp->state == NTRACE_COMP_FOREIGN)
 		ret = ntrace_has_power(comp) ? ntrace_use_comp(any) : -ENODEV;
-	/* Its power was kept for the debugger */
+	/* Release the power that was kept for the debugger */
 	if (!ret)
 		pm_runtime_put_noidle(comp->dev);
 	mutex_unlock(&ntrace_mutex);
@@ -346,10 +352,10 @@ static struct attribute *ntrace_dev_attrs[] = {
 };
 ATTRIBUTE_GROUPS(ntrace_dev);
 
-/* How long components stay resumed after the last event */
+/* Time that components stay resumed after the last event */
 #define NTRACE_AUTOSUSPEND_MS	1000
 
-/* Resume the component, and keep it resumed until ntrace_probe() is over */
+/* Resume the component, and keep it resumed until the end of ntrace_probe() */
 static int ntrace_start_power(struct ntrace_comp *comp)
 {
 	struct device *dev = comp->dev;
@@ -384,7 +390,9 @@ static int ntrace_map(struct platform_device *pdev, struct ntrace_comp *comp)
 	base = devm_platform_get_and_ioremap_resource(pdev, 0, &res);
 	if (IS_ERR(base))
 		return PTR_ERR(base);
-	/* Trace Control Interface, chapter "Trace Components": 4 KiB each */
+	/*
+	 * A component has 4 KiB of registers (Trace Control Interface, chapter "Trace Components")
+	 */
 	if (resource_size(res) < SZ_4K) {
 		dev_err(dev, "trace component with %pR, it has 4 KiB of registers\n", res);
 		return -EINVAL;
@@ -423,15 +431,15 @@ static int ntrace_probe(struct platform_device *pdev)
 		ntrace_power_put(&any->comp);
 		return 0;
 	}
-	/* What it still has to say is in memory that is freed next */
+	/* A pending message is in memory that is freed next */
 	irq_work_sync(&any->comp.say);
 	pm_runtime_put_noidle(dev);
 	ntrace_end_power(&any->comp);
-	/* The log has the reason; the driver core need not add another message */
+	/* The log contains the reason, so the driver core need not add another message */
 	return ret == -EPROBE_DEFER ? ret : -ENODEV;
 }
 
-/* No path leads through @gone any more, so nobody uses it after it is freed */
+/* Disconnect all paths through @gone, so that nothing uses the component after it is freed */
 static void ntrace_disconnect_all(const struct ntrace_comp *gone)
 {
 	struct ntrace_encoder *enc;
@@ -442,7 +450,7 @@ static void ntrace_disconnect_all(const struct ntrace_comp *gone)
 		ntrace_pmu_detach(enc);
 		ntrace_disconnect(enc);
 	}
-	/* A CPU that has come online may be about to restore its path */
+	/* A CPU that has just gone online may be about to restore its path */
 	ntrace_sync_cpus();
 }
 
@@ -451,7 +459,10 @@ static void ntrace_close_local(void *sink)
 	ntrace_sink_close(sink, true);
 }
 
-/* Its CPU may be offline. Then nothing traces there, and the component may have no power */
+/*
+ * Close a sink. If its CPU is offline, nothing is traced there, and the component may have no
+ * power.
+ */
 static void ntrace_close_sink(struct ntrace_sink *sink)
 {
 	unsigned long flags;
@@ -465,8 +476,8 @@ static void ntrace_close_sink(struct ntrace_sink *sink)
 }
 
 /*
- * Either the module is being unloaded, and no event is left; or a device that this one needs goes
- * away, such as a clock, while events may be in use.
+ * Either the module is being unloaded, and no event is left, or a device that this one needs, such
+ * as a clock, is removed while events may exist.
  */
 static void ntrace_remove(struct platform_device *pdev)
 {
@@ -481,9 +492,12 @@ static void ntrace_remove(struct platform_device *pdev)
 		pm_runtime_disable(&pdev->dev);
 		return;
 	}
-	/* This waits for readers and writers of attributes, who may wait for ntrace_mutex */
+	/* This waits for readers and writers of attributes, which may wait for ntrace_mutex */
 	device_remove_groups(&pdev->dev, ntrace_groups(comp));
-	/* A driver that leaves keeps CPUs awake, and ntrace_flight_lock() goes before that */
+	/*
+	 * While the module is unloaded, CPUs are already kept awake, and ntrace_flight_lock() must
+	 * be taken before that
+	 */
 	if (!leaving) {
 		ntrace_flight_lock();
 		records = ntrace_flight_records();
@@ -502,7 +516,7 @@ static void ntrace_remove(struct platform_device *pdev)
 	}
 	if (ntrace_has_power(comp))
 		comp->ops->quiesce(comp);
-	/* Encoders may have another sink; those that are left are recorded again */
+	/* Encoders may have another sink. Start a record of the remaining encoders. */
 	if (ntrace_loaded)
 		ntrace_connect_all();
 	if (ntrace_loaded && records)
@@ -523,7 +537,7 @@ static void ntrace_close_sinks(void)
 	list_for_each_entry(comp, &ntrace_comps, node) {
 		if (!comp->ops->is_sink)
 			continue;
-		/* Its power stays as it is, now that we look at it */
+		/* The power state must not change while the sink is accessed */
 		pm_runtime_get_noresume(comp->dev);
 		pm_runtime_barrier(comp->dev);
 		ntrace_close_sink(to_ntrace_sink(comp));
@@ -531,8 +545,9 @@ static void ntrace_close_sinks(void)
 }
 
 /*
- * The next kernel must find no sink that writes, and no link that looks like a debugger's. All
- * sinks are closed before the first link is, since trace may be on its way through that.
+ * Stop all components before a kexec. The next kernel must not find a sink that writes, or a link
+ * that seems to belong to a debugger. All sinks are closed before the first link, because trace may
+ * be passing through the link.
  */
 static void ntrace_shutdown(struct platform_device *pdev)
 {
@@ -547,7 +562,7 @@ static void ntrace_shutdown(struct platform_device *pdev)
 	if (comp->state == NTRACE_COMP_READY && !comp->ops->is_sink) {
 		if (ntrace_has_power(comp))
 			ntrace_path_leave_link(comp);
-		/* Nobody enables it again: not after an idle state, and not when it resumes */
+		/* Keep the component from being enabled again after an idle state or a resume */
 		raw_spin_lock_irqsave(&comp->lock, flags);
 		comp->state = NTRACE_COMP_NEW;
 		raw_spin_unlock_irqrestore(&comp->lock, flags);
@@ -576,10 +591,10 @@ static int ntrace_runtime_resume(struct device *dev)
 	if (ret)
 		return ret;
 	ntrace_keep_awake();
-	/* The component of an offline CPU is set up when the CPU comes online */
+	/* The component of an offline CPU is set up when the CPU goes online */
 	if (ntrace_has_power(comp))
 		ntrace_path_restore_comp(comp);
-	/* A CoreSight component has no register that says whether it has lost its state */
+	/* No register of a CoreSight component shows whether it has lost its state */
 	if (comp->state == NTRACE_COMP_READY && comp->ops->foreign && dev->pm_domain)
 		ret = comp->ops->revive(comp);
 	ntrace_let_sleep();
@@ -587,8 +602,8 @@ static int ntrace_runtime_resume(struct device *dev)
 }
 
 /*
- * Tracing stops before the first component suspends, and continues when the last one has resumed.
- * The kernel still runs in between, and in the end power domains are off.
+ * Tracing stops before the first component suspends, and continues after the last one has resumed.
+ * The kernel still runs in between, and finally the power domains are off.
  */
 static int ntrace_suspend(struct device *dev)
 {
@@ -655,17 +670,20 @@ static void ntrace_probe_work(struct work_struct *work)
 	ntrace_let_sleep();
 }
 
-/* Not while devices are suspended: CPUs come before these resume */
+/*
+ * Use the freezable queue below. CPUs go online before devices resume, and must not probe while
+ * devices are suspended.
+ */
 static DECLARE_WORK(ntrace_probe_later, ntrace_probe_work);
 
-/* A CPU has come online */
+/* Called when a CPU has gone online */
 static void ntrace_probe_again(void)
 {
 	if (ntrace_somebody_waits())
 		queue_work(system_freezable_wq, &ntrace_probe_later);
 }
 
-/* Nobody traces any more. CPUs are kept awake when this returns. */
+/* Stop all tracing for good. CPUs are kept awake when this returns. */
 static void ntrace_leave(void)
 {
 	mutex_lock(&ntrace_mutex);
@@ -687,7 +705,7 @@ static int __init ntrace_init(void)
 	ret = ntrace_causes_init();
 	if (ret)
 		goto out_debugfs;
-	/* The PMU restores registers after idle states; until it is registered there are none */
+	/* The PMU restores registers after idle states, so allow none until it is registered */
 	ntrace_keep_awake();
 	ret = platform_driver_register(&ntrace_driver);
 	if (ret)

@@ -755,10 +755,10 @@ int ntrace_encoder_supports(const struct ntrace_encoder *enc, u64 config,
 }
 
 /*
- * Check like ntrace_encoder_supports(), and return -EOPNOTSUPP also if events and the flight
- * recorder must not use the settings. If the encoder has only an internal counter, another clock
- * would change it, and the times of other events would be wrong. Shared and external counters are
- * not affected.
+ * Check like ntrace_encoder_supports(), but return -EOPNOTSUPP in one more case. If the encoder has
+ * only an internal counter, events and the flight recorder must not use another clock, because it
+ * would change the counter, and the times of other events would be wrong. Shared and external
+ * counters are not affected.
  */
 int ntrace_encoder_check(const struct ntrace_encoder *enc, u64 config,
 			 const struct ntrace_filter *filter)
@@ -953,7 +953,7 @@ static int ntrace_encoder_write_control(struct ntrace_encoder *enc, u64 config)
 
 /*
  * Write all registers of @config, whose fields are all chosen. Return -EIO if a register refuses a
- * value that it accepted before.
+ * value that it accepted when it was probed.
  */
 static int ntrace_encoder_write_config(struct ntrace_encoder *enc, u64 config)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The trace funnel: several inputs, and optionally a timestamp unit that the
- * encoders and funnels before it share. Trace Control Interface, chapter "Trace
- * Funnel".
+ * The trace funnel, which has several inputs, and optionally a timestamp unit that the encoders and
+ * funnels before it share. Trace Control Interface, chapter "Trace Funnel".
  */
 #include "funnel.h"
 
@@ -24,7 +23,7 @@ static unsigned int ntrace_funnel_best_ts_mode(const struct ntrace_funnel *funne
 	return TR_TS_MODE_NONE;
 }
 
-/* After a reset or a loss of power: all registers are undefined */
+/* Write all registers, which are undefined after a reset or a loss of power */
 void ntrace_funnel_revive(struct ntrace_funnel *funnel)
 {
 	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, funnel->inputs & ~funnel->used);
@@ -34,7 +33,9 @@ void ntrace_funnel_revive(struct ntrace_funnel *funnel)
 		ntrace_write(&funnel->comp, TR_TS_CONTROL, 0);
 }
 
-/* Drop trace that the sink had no room for, and keep all settings. Context: comp.lock is held. */
+/*
+ * Drop trace that did not fit into the window, and keep all settings. The caller holds comp.lock.
+ */
 int ntrace_funnel_drop(struct ntrace_funnel *funnel)
 {
 	int ret = ntrace_comp_drop(&funnel->comp);
@@ -44,7 +45,7 @@ int ntrace_funnel_drop(struct ntrace_funnel *funnel)
 	return ret;
 }
 
-/* After a reset: find out what there is */
+/* Find out the capabilities after a reset */
 void ntrace_funnel_setup(struct ntrace_funnel *funnel)
 {
 	ntrace_write(&funnel->comp, TR_FUNNEL_DIS_INPUT, TR_FUNNEL_DIS_INPUT_MASK);
@@ -56,9 +57,8 @@ void ntrace_funnel_setup(struct ntrace_funnel *funnel)
 }
 
 /*
- * Enable or disable @input for a path. Inputs without a path stay disabled: an encoder with several
- * outputs sends to all of them, and trace that arrives by another way than its path does not belong
- * here.
+ * Enable or disable @input for a path. Inputs without a path stay disabled, because an encoder with
+ * several outputs sends to all of them, and only the trace of paths through this input may pass.
  */
 void ntrace_funnel_open(struct ntrace_funnel *funnel, unsigned int input, bool open)
 {
@@ -88,12 +88,12 @@ void ntrace_funnel_connect(struct ntrace_funnel *funnel, bool inner)
 /**
  * ntrace_funnel_set_ts - set the timestamp unit of a funnel
  * @funnel: The funnel
- * @mode: trTsMode
- * @prescale: trTsPrescale
+ * @mode: Value of trTsMode
+ * @prescale: Value of trTsPrescale
  *
- * Context: ntrace_mutex is held.
- * Return: 0; -EBUSY while a path leads through it; -EOPNOTSUPP if the hardware
- * does not take them: nothing has changed then.
+ * Context: The caller holds ntrace_mutex.
+ * Return: 0, -EBUSY while a path leads through the funnel, or -EOPNOTSUPP if the hardware does not
+ * support the values, in which case nothing changes
  */
 int ntrace_funnel_set_ts(struct ntrace_funnel *funnel, unsigned int mode, unsigned int prescale)
 {

@@ -16,9 +16,9 @@
  * @used: Bitmap of inputs that a path uses
  * @inner: Its output leads to another funnel
  * @ts: Its timestamp unit
- * @ts_mode: trTsMode as programmed, 0 if there is no such unit
- * @ts_prescale: trTsPrescale as programmed
- * @ts_is_set: By a user, to what the driver would not have chosen
+ * @ts_mode: Value of trTsMode, 0 without a timestamp unit
+ * @ts_prescale: Value of trTsPrescale
+ * @ts_is_set: A user has chosen values other than those of the driver
  */
 struct ntrace_funnel {
 	struct ntrace_comp	comp;

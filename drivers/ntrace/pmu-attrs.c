@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The attributes of the PMU: the fields of an event, and what all encoders can do.
+ * The attributes of the PMU, which are the fields of an event and the capabilities that all
+ * encoders have in common.
  *
- * Context: Process context; ntrace_mutex is taken where it is not said to be held.
+ * Context: Process context; functions take ntrace_mutex unless the caller holds it.
  */
 #include <linux/perf_event.h>
 #include <linux/sysfs.h>
@@ -12,7 +13,7 @@
 #include "session.h"
 #include "topology.h"
 
-/* The fields of attr.config. Format attributes and capabilities are made from this one table */
+/* The fields of attr.config. Format attributes and capabilities are generated from this table. */
 static const struct {
 	const char	*name;
 	u64		mask;
@@ -48,7 +49,7 @@ PMU_FORMAT_ATTR(trigger_out,	"config3:32-63");
 
 #define NTRACE_NR_MORE_FIELDS	5
 
-/* What all encoders can do. Context: ntrace_mutex is held. */
+/* Return the capabilities that all encoders have in common. The caller holds ntrace_mutex. */
 struct ntrace_caps ntrace_common_caps(void)
 {
 	static const struct ntrace_want sram_wanted = { .config = NTRACE_CONFIG_SRAM };
@@ -82,12 +83,15 @@ struct ntrace_caps ntrace_common_caps(void)
 		caps.trig_in &= c->trig_in;
 		caps.trig_out &= c->trig_out;
 	}
-	/* Every encoder can trace machine mode; the question is whether it can leave it out */
+	/*
+	 * Every encoder can trace machine mode. The capability means that the encoder can exclude
+	 * it.
+	 */
 	caps.config |= NTRACE_CONFIG_FIRMWARE | sram;
 	return caps;
 }
 
-/* The same for attributes, which are read while encoders may come and go */
+/* The same for attributes, which are read while encoders may be added and removed */
 static struct ntrace_caps ntrace_read_caps(void)
 {
 	struct ntrace_caps caps;
@@ -113,7 +117,7 @@ static ssize_t ntrace_format_show(struct device *dev, struct device_attribute *a
 	return sysfs_emit(buf, "config:%u-%u\n", low, high);
 }
 
-/* The values of a field with several bits that the hardware takes */
+/* Show the values that the hardware accepts in a field of several bits */
 static unsigned long ntrace_cap_values(const struct ntrace_caps *caps, u64 mask)
 {
 	switch (mask) {
@@ -146,7 +150,7 @@ static ssize_t ntrace_cap_show(struct device *dev, struct device_attribute *attr
 
 static struct ntrace_field_attr ntrace_format_field[NTRACE_NR_FIELDS];
 static struct ntrace_field_attr ntrace_cap_field[NTRACE_NR_FIELDS];
-/* Those of the first word are filled in from ntrace_fields, after the others */
+/* Attributes of the first word are added from ntrace_fields, after the others */
 static struct attribute *ntrace_format_attrs[NTRACE_NR_MORE_FIELDS + NTRACE_NR_FIELDS + 1] = {
 	&format_attr_strobe_on.attr,
 	&format_attr_strobe_period.attr,
@@ -160,7 +164,7 @@ static const struct attribute_group ntrace_format_group = {
 	.attrs = ntrace_format_attrs,
 };
 
-/* Thread ids in the trace: 1, or 0 and the reason */
+/* Show 1 if the trace contains thread ids, or 0 and the reason */
 static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const char *why = ntrace_context_missing(ntrace_cpus());
@@ -171,7 +175,7 @@ static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(scontext);
 
-/* Privileges that can be chosen: bitmap of priv at the ingress port */
+/* Show the bitmap of privileges that can be chosen, by priv at the ingress port */
 static ssize_t privilege_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "0x%x\n", ntrace_read_caps().priv);
@@ -210,7 +214,7 @@ static ssize_t exclude_filters_show(struct device *dev, struct device_attribute 
 }
 static DEVICE_ATTR_RO(exclude_filters);
 
-/* External triggers that there are, as a list */
+/* Show the list of external trigger inputs */
 static ssize_t cap_trigger_in_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	unsigned long list = ntrace_read_caps().trig_in;
@@ -231,7 +235,7 @@ static ssize_t cap_trigger_out_show(struct device *dev, struct device_attribute 
 static struct device_attribute dev_attr_cap_trigger_out =
 	__ATTR(trigger_out, 0444, cap_trigger_out_show, NULL);
 
-/* Trace in the samples of other events: 1, or 0 and the reason */
+/* Show 1 if samples of other events can contain trace, or 0 and the reason */
 static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	if (!ntrace_output_copy)
@@ -240,7 +244,7 @@ static ssize_t aux_sampling_show(struct device *dev, struct device_attribute *at
 }
 static DEVICE_ATTR_RO(aux_sampling);
 
-/* aux-action=pause and such: 1, or 0 and the reason */
+/* Show 1 if aux-action=pause and similar terms are supported, or 0 and the reason */
 static ssize_t aux_pause_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	if (!NTRACE_PMU_CAP_PAUSE)
@@ -302,7 +306,7 @@ static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, c
 }
 static DEVICE_ATTR_RO(cpumask);
 
-/* The events that there are, and who opened them */
+/* Show the open events and the processes that opened them */
 static ssize_t users_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return ntrace_users_show(buf);
@@ -319,7 +323,7 @@ static const struct attribute_group ntrace_cpumask_group = {
 	.attrs = ntrace_cpumask_attrs,
 };
 
-/* The number by which an event chooses the sink */
+/* Show the number by which an event chooses the sink */
 ssize_t ntrace_sink_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "0x%x\n", container_of(attr, struct ntrace_sink, file)->number);
@@ -329,7 +333,7 @@ static struct attribute *ntrace_no_attrs[] = {
 	NULL
 };
 
-/* A file for each sink, which may come and go */
+/* Contains a file for each sink, which may be added and removed */
 static const struct attribute_group ntrace_sinks_group = {
 	.name = "sinks",
 	.attrs = ntrace_no_attrs,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an event asks for: may its owner have it, and can the hardware do it?
+ * Check whether the owner of an event may use its settings, and whether the hardware supports them.
  *
- * Context: perf_event_open(), with ntrace_mutex held; a fork, without it.
+ * Context: Either perf_event_open(), with ntrace_mutex held, or a fork, without it.
  */
 #include <linux/perf_event.h>
 #include <linux/pid_namespace.h>
@@ -13,7 +13,7 @@
 #include "session.h"
 #include "topology.h"
 
-/* Fields beyond attr.config; -EINVAL for what no hardware can do */
+/* Check fields beyond attr.config. Return -EINVAL for values that no hardware supports. */
 static int ntrace_event_check_more(const struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
@@ -27,13 +27,13 @@ static int ntrace_event_check_more(const struct perf_event *event)
 		return -EINVAL;
 	if (attr->config2 & ~NTRACE_CONFIG2_SINK)
 		return -EINVAL;
-	/* Triggers from outside are for whoever is responsible for the machine */
+	/* External triggers affect other hardware, so they are reserved for privileged users */
 	if (attr->config3 && !(attr->config & NTRACE_CONFIG_TRIGGER))
 		return -EINVAL;
 	return attr->config3 && !perfmon_capable() ? -EACCES : 0;
 }
 
-/* -EINVAL for what no hardware can do */
+/* Return -EINVAL for settings that no hardware supports. */
 static int ntrace_event_check_attr(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
@@ -64,12 +64,12 @@ static int ntrace_event_check_attr(struct perf_event *event)
 }
 
 /*
- * Find the privileges that the event may see, as the encoder's filter chooses them. If
- * these are all, machine mode included, no filter is needed.
+ * Find the privileges that the event may see, encoded for the encoder's filter. If these are all
+ * privileges, machine mode included, no filter is needed.
  *
- * Without a filter an event sees all that its hart does. It is refused if it
- * asks for less, which an unprivileged one does; and machine mode in it is for
- * those who may look at the whole system.
+ * Without a filter, an event sees everything that its hart executes. So it is refused if it
+ * requests less, as an unprivileged event always does. Machine mode is reserved for users who may
+ * see the whole system.
  */
 static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *priv)
 {
@@ -97,7 +97,7 @@ static int ntrace_event_privileges(const struct perf_event *event, u8 can, u8 *p
 		*priv = 0;
 		return perfmon_capable() ? 0 : -EACCES;
 	}
-	/* The filter may be unable to choose machine mode */
+	/* The filter may not be able to select machine mode */
 	if (want == (can | NTRACE_PRIV_M))
 		want = 0;
 	if (want & ~can)
@@ -115,7 +115,7 @@ static bool ntrace_event_may_have_context(void)
 	return task_active_pid_ns(current) == &init_pid_ns || perfmon_capable();
 }
 
-/* Keep the components resumed of all CPUs that the event may run on, up to @end */
+/* Keep the components of all CPUs resumed that the event may run on, up to @end */
 void ntrace_event_release(const struct perf_event *event, unsigned int end)
 {
 	unsigned int cpu;
@@ -143,8 +143,8 @@ static int ntrace_event_hold(const struct perf_event *event)
 }
 
 /*
- * Can each CPU that the event may run on do what it asks for, and does it answer? Components
- * without power are not asked.
+ * Check that each CPU that the event may run on supports its settings, and that its components
+ * answer. Components without power are not checked.
  */
 static int ntrace_event_check_cpus(const struct perf_event *event, const struct ntrace_event *priv)
 {
@@ -185,7 +185,7 @@ static void ntrace_event_settings(const struct perf_event *event, struct ntrace_
 	want->filter.trig_out = FIELD_GET(NTRACE_CONFIG3_TRIGGER_OUT, attr->config3);
 }
 
-/* Check that the owner of the event may trace what it asks for, and that the hardware can */
+/* Check that the owner of the event may use its settings, and that the hardware supports them */
 int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv)
 {
 	struct ntrace_encoder *enc = event->cpu >= 0 ? ntrace_encoder_of(event->cpu) : NULL;
@@ -199,7 +199,7 @@ int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv)
 		return ret;
 	if ((event->attr.config & NTRACE_CONFIG_CONTEXT) && !ntrace_event_may_have_context())
 		return -EACCES;
-	/* A hart that stands still takes no interrupts, and other CPUs may wait for it */
+	/* A hart that stalls does not take interrupts, and other CPUs may wait for it */
 	if ((event->attr.config & NTRACE_CONFIG_STALL) && !perfmon_capable())
 		return -EACCES;
 	ntrace_event_settings(event, priv);
@@ -222,8 +222,8 @@ int ntrace_event_check(struct perf_event *event, struct ntrace_event *priv)
 }
 
 /*
- * A traced task forks. The rights of the event's owner count, not those of the task. If the
- * hardware fails now, the trace ends, but the fork succeeds.
+ * Check the event that a forked task inherits. The rights of the event's owner count, not those of
+ * the task. If the hardware fails now, the trace ends, but the fork succeeds.
  */
 void ntrace_event_inherit(const struct perf_event *event, struct ntrace_event *priv)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU "ntrace" handles the life of its events, also when a CPU idles or goes offline, when an
- * encoder is found or removed, and in a system suspend.
+ * The PMU "ntrace" handles the life of its events. It stops and continues them when a CPU idles or
+ * goes offline, when an encoder is found or removed, and in a system suspend.
  *
  * perf calls most functions with interrupts off and a context locked.
  */

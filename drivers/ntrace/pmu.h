@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The PMU: its attributes, the checks of an event, and what the platform driver calls.
- */
+/* The PMU, its attributes, the checks of an event, and the functions for the platform driver */
 #ifndef NTRACE_PMU_H
 #define NTRACE_PMU_H
 
@@ -14,12 +12,12 @@ struct device_attribute;
 struct perf_event;
 
 /**
- * struct ntrace_event - what the PMU keeps of an event
+ * struct ntrace_event - private data of an event
  * @want: Its settings
- * @user: Who opened it
- * @cpu: Where it ran last, for a filter with a latch
- * @holds: It keeps components resumed; one that is inherited leaves that to its parent
- * @context: It has called ntrace_context_get()
+ * @user: User who opened it
+ * @cpu: CPU on which it last ran, for a filter with a latch
+ * @holds: The event keeps components resumed; for an inherited event, its parent does
+ * @context: The event has called ntrace_context_get()
  */
 struct ntrace_event {
 	struct ntrace_want	want;

@@ -202,8 +202,8 @@ bool ntrace_waits_for_cpu(const struct ntrace_comp *comp)
 }
 
 /*
- * Return true if components must be probed again, after a CPU that ntrace_has_power() knows has
- * come online
+ * Return true if components must be probed again. A CPU has gone online, and ntrace_has_power()
+ * knows it.
  */
 bool ntrace_somebody_waits(void)
 {
@@ -212,7 +212,7 @@ bool ntrace_somebody_waits(void)
 	return READ_ONCE(ntrace_waiting);
 }
 
-/* Clear the flag, because all components are now probed again */
+/* Clear the flag, because all components are probed now */
 void ntrace_nobody_waits(void)
 {
 	WRITE_ONCE(ntrace_waiting, false);
@@ -249,8 +249,8 @@ static void ntrace_power_set(struct ntrace_comp *comp, bool on)
 }
 
 /*
- * Start clocks and release the reset, so that the registers answer. Runtime PM calls this with the
- * power domain on.
+ * Start clocks and release the reset, so that the registers answer. Runtime PM calls this after it
+ * has switched the power domain on, if there is one.
  */
 int ntrace_power_up(struct ntrace_comp *comp)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * When registers of a component may be accessed.
- */
+/* Rules for access to registers of a component */
 #ifndef NTRACE_POWER_H
 #define NTRACE_POWER_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The RAM sink: trace goes to system memory (SMEM) or to a RAM of its own
- * (SRAM). Trace Control Interface, chapter "Trace RAM Sink".
+ * The RAM sink writes trace to system memory (SMEM) or to its own RAM (SRAM). Trace Control
+ * Interface, chapter "Trace RAM Sink".
  *
- * In SMEM mode a wrong register corrupts memory. trRamStart, trRamLimit and
- * trRamWP are only written while the sink is disabled and empty, and what was
- * written is read back before the sink is enabled.
+ * In SMEM mode a wrong register corrupts memory. So trRamStart, trRamLimit and trRamWP are only
+ * written while the sink is disabled and empty, and the values are read back before the sink is
+ * enabled.
  */
 #include <linux/dma-mapping.h>
 #include <linux/libnvdimm.h>
@@ -24,7 +24,7 @@ static void ntrace_ramsink_write64(const struct ntrace_sink *sink, unsigned int 
 	ntrace_write(&sink->comp, low, lower_32_bits(val));
 }
 
-/* "writing 0 and 0xFFFFFFFF": the lowest and the highest value of a register */
+/* Find the lowest and the highest value of a register by "writing 0 and 0xFFFFFFFF" */
 static void ntrace_ramsink_probe_range(const struct ntrace_sink *sink, unsigned int low,
 				       u64 *min, u64 *max)
 {
@@ -45,19 +45,19 @@ static bool ntrace_ramsink_set_mode(struct ntrace_sink *sink, unsigned int mode)
 	return true;
 }
 
-/* More than this is never copied at once */
+/* Maximum number of bytes that are copied at once */
 #define NTRACE_COPIED_MAX	SZ_16M
 
 /**
- * ntrace_ramsink_cap - take care that a sink's memory can be copied with interrupts off
+ * ntrace_ramsink_cap - limit a sink's memory so that it can be copied with interrupts off
  * @sink: The sink
- * @area: Its memory; @area->max gets lower as needed
- * @limit_min: The lowest value that the register of the end takes
- * @most: Bytes: NTRACE_SRAM_MAX or NTRACE_RESERVED_MAX
+ * @area: Its memory; @area->max is lowered as needed
+ * @limit_min: Lowest value that the register of the end accepts
+ * @most: Limit in bytes, NTRACE_SRAM_MAX or NTRACE_RESERVED_MAX
  *
  * If the end cannot be lowered, all of the memory is used.
  *
- * Return: 0, or -EOPNOTSUPP: it is too much even so
+ * Return: 0, or -EOPNOTSUPP if the memory is too large and the end cannot be lowered
  */
 int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *area,
 		       u64 limit_min, u64 most)
@@ -83,8 +83,8 @@ int ntrace_ramsink_cap(const struct ntrace_sink *sink, struct ntrace_ram_area *a
 }
 
 /*
- * "Not every value may be settable": a sink that takes windows of 2^M bytes only uses as much of a
- * memory that is copied. A snapshot goes around in all of it.
+ * Limit memory that is copied, and round it down to 2^M bytes if the sink only accepts windows of
+ * this size ("Not every value may be settable"). A snapshot wraps around in all of it.
  */
 static int ntrace_ramsink_setup_copied(struct ntrace_sink *sink, struct ntrace_ram_area *area,
 				       u64 limit_min, u64 most)
@@ -128,7 +128,7 @@ static int ntrace_ramsink_setup_reserved(struct ntrace_sink *sink, struct ntrace
 	return ntrace_ramsink_setup_copied(sink, area, limit_min, NTRACE_RESERVED_MAX);
 }
 
-/* Does trRamLimit take a window of @size bytes? */
+/* Return true if trRamLimit accepts a window of @size bytes. */
 static bool ntrace_ramsink_takes(const struct ntrace_sink *sink, const struct ntrace_ram_area *area,
 				 u64 size)
 {
@@ -147,13 +147,16 @@ static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram
 	bool fixed;
 	int ret;
 
-	/* Write trRamStart first: the range of trRamLimit may depend on it */
+	/* Write trRamStart first, because the range of trRamLimit may depend on it */
 	ntrace_ramsink_probe_range(sink, TR_RAM_START_LOW, &area->min, &start_max);
 	ntrace_ramsink_write64(sink, TR_RAM_START_LOW, area->min);
 	ntrace_ramsink_probe_range(sink, TR_RAM_LIMIT_LOW, &limit_min, &area->max);
 	fixed = area->min == start_max || !area->max;
 
-	/* A is the granule that WARL leaves: "trRamLimit should be 0x...FC" for 4 */
+	/*
+	 * WARL leaves the granule A. The specification gives the example "trRamLimit should be
+	 * 0x...FC" for A = 4.
+	 */
 	area->align = area->max ? max(BIT(__ffs64(area->max)), 4UL) : 4;
 	area->start_align = fixed ? area->align :
 			    max_t(u32, BIT(__ffs64(start_max)), area->align);
@@ -173,7 +176,7 @@ static int ntrace_ramsink_setup_smem(struct ntrace_sink *sink, struct ntrace_ram
 	return ret;
 }
 
-/* SRAM has addresses of its own, from trRamStart (usually 0) to trRamLimit */
+/* Set up SRAM, which has its own addresses from trRamStart (usually 0) to trRamLimit */
 static int ntrace_ramsink_setup_sram(struct ntrace_sink *sink, struct ntrace_ram_area *area)
 {
 	u64 limit_min;
@@ -192,7 +195,7 @@ static int ntrace_ramsink_setup_sram(struct ntrace_sink *sink, struct ntrace_ram
 	return ntrace_ramsink_setup_copied(sink, area, limit_min, NTRACE_SRAM_MAX);
 }
 
-/* Find out what there is of a mode; 0 also if the sink does not have it */
+/* Find out the properties of a mode. Return 0 even if the sink does not have it. */
 static int ntrace_ramsink_setup_mode(struct ntrace_sink *sink, unsigned int mode)
 {
 	struct ntrace_ram_area *area = &sink->areas[mode];
@@ -212,9 +215,9 @@ static int ntrace_ramsink_setup_mode(struct ntrace_sink *sink, unsigned int mode
 /**
  * ntrace_ramsink_choose - set the mode of a disabled and empty sink
  * @sink: The sink
- * @sram: SRAM is wanted, also if the sink can write system memory
+ * @sram: True to use SRAM even if the sink can write system memory
  *
- * Return: 0, or -EIO: the sink does not take a mode that it took when it was found
+ * Return: 0, or -EIO if the sink refuses a mode that it accepted when it was found
  */
 int ntrace_ramsink_choose(struct ntrace_sink *sink, bool sram)
 {
@@ -233,7 +236,7 @@ int ntrace_ramsink_choose(struct ntrace_sink *sink, bool sram)
 	return -EIO;
 }
 
-/* After a reset. May sleep. */
+/* Set up the sink after a reset. May sleep. */
 int ntrace_ramsink_setup(struct ntrace_sink *sink)
 {
 	u32 control;
@@ -267,7 +270,10 @@ int ntrace_ramsink_setup(struct ntrace_sink *sink)
 	return 0;
 }
 
-/* The mode is undefined, after a reset or a loss of power; the rest is written at each start */
+/*
+ * Set the mode, which is undefined after a reset or a loss of power. All else is written at each
+ * start.
+ */
 void ntrace_ramsink_revive(struct ntrace_sink *sink)
 {
 	sink->holds = NULL;
@@ -276,9 +282,9 @@ void ntrace_ramsink_revive(struct ntrace_sink *sink)
 }
 
 /*
- * "Not every value may be settable": some sinks take windows of 2^M bytes only. The end that the
- * sink takes is at or below the end of @win, or there is none. A circular window is all of its
- * memory.
+ * Set the end of a window. Some sinks only accept windows of 2^M bytes ("Not every value may be
+ * settable"). The new end is at or below the end of @win. Fail if this is not possible. A circular
+ * window must use all of its memory.
  */
 static bool ntrace_ramsink_set_limit(const struct ntrace_sink *sink, struct ntrace_window *win)
 {
@@ -300,8 +306,9 @@ static bool ntrace_ramsink_set_limit(const struct ntrace_sink *sink, struct ntra
 }
 
 /*
- * "Configure RAM Sink in appropriate mode. Verify if a particular mode is set. Set main enable": a
- * sink that does not stop at the end of its window would overwrite trace that perf already has.
+ * Verify the mode, because a sink that does not stop at the end of its window would overwrite trace
+ * that perf already has. "Configure RAM Sink in appropriate mode. Verify if a particular mode is
+ * set. Set main enable".
  */
 static int ntrace_ramsink_set_stop(struct ntrace_sink *sink, bool stop)
 {
@@ -320,8 +327,8 @@ static int ntrace_ramsink_set_stop(struct ntrace_sink *sink, bool stop)
 }
 
 /*
- * Point a disabled and empty sink to a window, whose end may get lower. Writing trRamWPLow clears
- * trRamWrap. -EIO, and no window, if the registers do not take it.
+ * Point a disabled and empty sink to a window, whose end may be lowered. Writing trRamWPLow clears
+ * trRamWrap. Return -EIO, and set no window, if the registers refuse it.
  */
 int ntrace_ramsink_program(struct ntrace_sink *sink, struct ntrace_window *win)
 {
@@ -331,7 +338,7 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, struct ntrace_window *win)
 
 	sink->holds = NULL;
 	sink->full = false;
-	/* The CPU's writes to the window reach memory before the sink's */
+	/* Writes of the CPU to the window must reach memory before those of the sink */
 	wmb();
 	ret = ntrace_ramsink_set_stop(sink, win->stop);
 	if (ret)
@@ -353,8 +360,8 @@ int ntrace_ramsink_program(struct ntrace_sink *sink, struct ntrace_window *win)
 }
 
 /*
- * The sink stopped at the end of its window. Trace that it still holds found no room there, and is
- * lost.
+ * Reset a sink that stopped at the end of its window. This loses the trace that it still holds, for
+ * which the window had no room.
  */
 static int ntrace_ramsink_drop(struct ntrace_sink *sink)
 {
@@ -369,10 +376,11 @@ static int ntrace_ramsink_drop(struct ntrace_sink *sink)
 }
 
 /**
- * ntrace_ramsink_disable - disable a sink, and wait until all is in its memory
+ * ntrace_ramsink_disable - disable a sink, and wait until all trace is in its memory
  * @sink: The sink
  *
- * Return: 0, or -ETIMEDOUT: it may still write its memory; sink->loose and sink->comp.stuck are set
+ * Return: 0, or -ETIMEDOUT if the sink may still write its memory, in which case sink->loose and
+ * sink->comp.stuck are set
  */
 int ntrace_ramsink_disable(struct ntrace_sink *sink)
 {
@@ -389,7 +397,7 @@ int ntrace_ramsink_disable(struct ntrace_sink *sink)
 				TR_CONTROL_EMPTY);
 }
 
-/* Copy from the sink's own memory, from the byte offset @from on, not beyond the end */
+/* Copy from the sink's own memory, starting at the byte offset @from, not beyond the end */
 void ntrace_ramsink_read(struct ntrace_sink *sink, u32 from, void *buf, unsigned int len)
 {
 	u64 start = sink->area->min + from;

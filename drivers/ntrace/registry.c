@@ -11,7 +11,7 @@
 #include "sink.h"
 #include "topology.h"
 
-/* Protects what follows; an encoder that is in use is not taken away without its session */
+/* Protects the lists below. An encoder that is in use is not removed without its session. */
 DEFINE_MUTEX(ntrace_mutex);
 
 LIST_HEAD(ntrace_comps);
@@ -24,7 +24,10 @@ static struct cpumask ntrace_cpumask;
 static struct ntrace_sink *ntrace_sinks[NR_CPUS];
 static unsigned int ntrace_sink_count;
 
-/* The encoder of @cpu whose path is complete; it stays as long as an event of the CPU does */
+/*
+ * Return the encoder of @cpu if its path is complete. It stays as long as an event of the CPU
+ * exists.
+ */
 struct ntrace_encoder *ntrace_encoder_of(unsigned int cpu)
 {
 	return cpu < nr_cpu_ids ? READ_ONCE(ntrace_encoders[cpu]) : NULL;
@@ -36,7 +39,7 @@ const struct cpumask *ntrace_cpus(void)
 	return &ntrace_cpumask;
 }
 
-/* Does the timestamp of one of @cpus have to be related to the time CSR? */
+/* Return true if the timestamp of one of @cpus must be related to the time CSR. */
 static bool ntrace_cpus_have_bases(const struct cpumask *cpus)
 {
 	unsigned int cpu;
@@ -53,8 +56,8 @@ static void ntrace_take_base_local(void *enc)
 }
 
 /*
- * Relate the timestamps of @cpus, which can be traced, to the time CSR as it is now. Their
- * components are resumed; a CPU that idles may have none that answers, and is woken. May sleep.
+ * Relate the timestamps of @cpus, which can be traced, to the current time CSR. Their components
+ * are resumed. A CPU that idles is woken, because its components may not answer. May sleep.
  */
 void ntrace_take_bases(const struct cpumask *cpus)
 {
@@ -72,7 +75,7 @@ void ntrace_take_bases(const struct cpumask *cpus)
 			continue;
 		}
 		smp_call_function_single(cpu, ntrace_take_base_local, enc, 1);
-		/* An event may have come when it was to be measured */
+		/* An event may have started when the frequency was to be measured */
 		if (!enc->ts_freq)
 			ntrace_encoder_measure(enc);
 	}
@@ -88,16 +91,16 @@ static void ntrace_count_local(void *data)
 }
 
 /*
- * The usual ts_mode of an encoder has changed, or what it shares the timestamp with: let its
- * counter run so, and measure it. The encoder is resumed, and has power.
+ * Restart and measure the counter of an encoder, because its usual ts_mode, or the component that
+ * shares its timestamp, has changed. The encoder is resumed, and has power.
  *
- * Context: ntrace_mutex is held, CPUs are kept awake; may sleep.
+ * Context: The caller holds ntrace_mutex, and CPUs are kept awake; may sleep.
  */
 void ntrace_recount(struct ntrace_encoder *enc)
 {
 	lockdep_assert_held(&ntrace_mutex);
 	smp_call_function_single(enc->cpu, ntrace_count_local, enc, 1);
-	/* It stays unknown if an event with another mode has begun */
+	/* The frequency stays unknown if an event with another mode has started */
 	ntrace_encoder_forget_clock(enc);
 	ntrace_encoder_measure(enc);
 }
@@ -116,7 +119,7 @@ void ntrace_registry_del_encoder(struct ntrace_encoder *enc)
 	WRITE_ONCE(ntrace_encoders[enc->cpu], NULL);
 }
 
-/* NULL if the sink has gone */
+/* Return the sink, or NULL if it was removed */
 struct ntrace_sink *ntrace_sink_at(unsigned int index)
 {
 	lockdep_assert_held(&ntrace_mutex);
@@ -129,7 +132,7 @@ unsigned int ntrace_nr_sinks(void)
 	return ntrace_sink_count;
 }
 
-/* The sink that events choose by @number, or NULL */
+/* Return the sink that events choose by @number, or NULL */
 struct ntrace_sink *ntrace_sink_numbered(u32 number)
 {
 	unsigned int i;
@@ -148,7 +151,7 @@ int ntrace_registry_add_sink(struct ntrace_sink *sink)
 	lockdep_assert_held(&ntrace_mutex);
 	if (ntrace_sink_count == ARRAY_SIZE(ntrace_sinks))
 		return -ENOSPC;
-	/* The number is the same each time the system starts, as with CoreSight; 0 is never used */
+	/* The number is the same after each boot, as with CoreSight. 0 is never used. */
 	while (!number || ntrace_sink_numbered(number))
 		number++;
 	sink->number = number;

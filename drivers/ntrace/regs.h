@@ -2,8 +2,8 @@
 /*
  * Registers of the RISC-V Trace Control Interface Specification 1.0.
  *
- * Names are the specification's, in capitals: trTeInstMode is TR_TE_INST_MODE.
- * Every register has 32 bits; those not implemented read as 0.
+ * Names are those of the specification in capitals, for example TR_TE_INST_MODE for trTeInstMode.
+ * Every register has 32 bits. Registers that are not implemented read as 0.
  */
 #ifndef NTRACE_REGS_H
 #define NTRACE_REGS_H
@@ -11,7 +11,7 @@
 #include <linux/bits.h>
 
 /*
- * All components: chapter "Trace Component Register Map"
+ * Registers of all components, chapter "Trace Component Register Map"
  *
  *  tr??Impl
  *   31     24 23    20 19    16 15  12 11   8 7      4 3      0
@@ -34,7 +34,7 @@
 #define   TR_COMP_PIBSINK		0xa
 #define   TR_COMP_ATBBRIDGE		0xe
 
-/* Trace encoder: chapter "Trace Encoder Control Interface" */
+/* Chapter "Trace Encoder Control Interface" */
 #define TR_TE_CONTROL			TR_CONTROL
 #define  TR_TE_INST_TRACING		BIT(2)
 #define  TR_TE_INST_MODE		GENMASK(6, 4)
@@ -99,7 +99,7 @@
 #define   TR_TE_COMP_FUNCTION_LT	2
 #define   TR_TE_COMP_FUNCTION_LE	3
 #define   TR_TE_COMP_FUNCTION_GE	5
-#define   TR_TE_COMP_FUNCTION_PRIME	6	/* primary: never, but primes the latch */
+#define   TR_TE_COMP_FUNCTION_PRIME	6	/* never matches, but primes the latch */
 #define   TR_TE_COMP_FUNCTION_ALWAYS	7
 #define  TR_TE_COMP_MATCH_MODE		GENMASK(13, 12)
 #define   TR_TE_COMP_MATCH_P		0
@@ -111,7 +111,7 @@
 #define TR_TE_COMP_S_MATCH_LOW(j)	(0x618 + 0x20 * (j))
 #define TR_TE_COMP_S_MATCH_HIGH(j)	(0x61c + 0x20 * (j))
 
-/* Chapter "Timestamp Unit": in an encoder or a funnel */
+/* Chapter "Timestamp Unit", in an encoder or a funnel */
 #define TR_TS_CONTROL			0x040
 #define  TR_TS_ACTIVE			BIT(0)
 #define  TR_TS_COUNT			BIT(1)

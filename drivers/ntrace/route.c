@@ -455,7 +455,7 @@ int ntrace_sink_stop(struct ntrace_sink *sink)
 
 /*
  * Return true if @enc stalls its hart and traces only user mode. The hart then stalls only in user
- * mode or on its way out of it, where it does not hold a kernel lock.
+ * mode or on its way out of it, and does not hold a kernel lock there.
  */
 static bool ntrace_encoder_stands_still(const struct ntrace_encoder *enc)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Routes from encoders through funnels to sinks: start, stop, recovery.
- */
+/* Routes from encoders through funnels to sinks, with start, stop and recovery. */
 #ifndef NTRACE_ROUTE_H
 #define NTRACE_ROUTE_H
 
@@ -43,9 +41,9 @@ int ntrace_path_get(struct ntrace_encoder *enc);
 void ntrace_path_put(struct ntrace_encoder *enc);
 
 /*
- * Enable a path that is ready, see struct ntrace_encoder. Its settings and that Enable follows
- * were verified when its window was opened: "Trace tools may verify a particular setting once
- * per session, so subsequent starts of trace may be faster".
+ * Enable a path that is ready, see struct ntrace_encoder. Its settings, and that Enable takes
+ * effect at once, were verified when its window was opened: "Trace tools may verify a particular
+ * setting once per session, so subsequent starts of trace may be faster".
  */
 static __always_inline void ntrace_path_restart(struct ntrace_encoder *enc)
 {
@@ -53,20 +51,20 @@ static __always_inline void ntrace_path_restart(struct ntrace_encoder *enc)
 
 	sink->control |= TR_CONTROL_ENABLE;
 	ntrace_write(sink, TR_CONTROL, sink->control);
-	/* The sink is another component, and must be enabled before */
+	/* The sink is another component, and must be enabled first */
 	wmb();
 	enc->comp.control |= TR_CONTROL_ENABLE;
 	ntrace_write(&enc->comp, TR_CONTROL, enc->comp.control);
 	enc->on = true;
 	ntrace_encoder_tracing(enc, true);
-	/* Another event may have paused the encoder meanwhile, see ntrace_sink_pause() */
+	/* Another event may have paused the encoder since, see ntrace_sink_pause() */
 	if (unlikely(READ_ONCE(enc->paused)))
 		ntrace_encoder_tracing(enc, false);
 }
 
 /*
- * Begin to disable: true if that is done, and all is empty. trTeInstStallOrOverflow is in the same
- * register, and cleared when trTeEnable is set.
+ * Start to disable the encoder. Return true if it is already disabled and empty.
+ * trTeInstStallOrOverflow is in the same register, and is cleared when trTeEnable is set.
  */
 static inline bool ntrace_encoder_disable_fast(struct ntrace_encoder *enc)
 {
@@ -80,7 +78,10 @@ static inline bool ntrace_encoder_disable_fast(struct ntrace_encoder *enc)
 	return likely((val & mask) == TR_CONTROL_EMPTY);
 }
 
-/* Disable a path that is ready; false: call ntrace_sink_stop(), there is more to do than usual */
+/*
+ * Disable a path that is ready. Return false if the caller must use ntrace_sink_stop(), which
+ * handles all cases.
+ */
 static __always_inline bool ntrace_path_halt(struct ntrace_encoder *enc)
 {
 	if (unlikely(!ntrace_encoder_disable_fast(enc)))
@@ -89,7 +90,7 @@ static __always_inline bool ntrace_path_halt(struct ntrace_encoder *enc)
 	return ntrace_comp_disable_fast(&enc->sink->comp);
 }
 
-/* Limits of what ntrace_sink_period() returns */
+/* Limits of the result of ntrace_sink_period() */
 #define NTRACE_PERIOD_MIN	50000
 #define NTRACE_PERIOD_MAX	4000000
 

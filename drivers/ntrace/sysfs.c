@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Attributes of an encoder's device: what it is, and how its trace is to be
- * read. Documentation/ABI/testing/sysfs-bus-platform-devices-ntrace.
+ * Attributes of an encoder's device, which describe the encoder and the format of its trace. See
+ * Documentation/ABI/testing/sysfs-bus-platform-devices-ntrace.
  */
 #include <linux/kstrtox.h>
 #include <linux/log2.h>
@@ -11,7 +11,7 @@
 #include "route.h"
 #include "topology.h"
 
-/* Reading a register of any CPU keeps all CPUs awake for a while: this is not for everybody */
+/* Read a counter. This keeps all CPUs awake for a while, so only root may do it. */
 static ssize_t ntrace_show_counter(struct ntrace_comp *comp, char *buf)
 {
 	ssize_t ret = -ENODEV;
@@ -38,7 +38,10 @@ static ssize_t ntrace_show_values(char *buf, unsigned long values)
 	return sysfs_emit(buf, "%*pbl\n", (int)BITS_PER_TYPE(u16), &values);
 }
 
-/* The counter changes with the default ts_mode and ts_prescale, and so does what is known of it. */
+/*
+ * Change the default config. Another ts_mode or ts_prescale changes the counter, and so its
+ * frequency and base.
+ */
 static int ntrace_change_default(struct ntrace_encoder *enc, u64 config)
 {
 	u64 old = enc->default_config;
@@ -50,11 +53,13 @@ static int ntrace_change_default(struct ntrace_encoder *enc, u64 config)
 		enc->default_config = config;
 		return 0;
 	}
-	/* An event that waits for its turn would go on with another clock than it began with */
+	/*
+	 * An event that waits for its turn would continue with another clock than it started with
+	 */
 	if (ntrace_is_held(&enc->comp))
 		return -EBUSY;
 	enc->default_config = config;
-	/* One without a sink has no path, but power */
+	/* An encoder without a sink has no path, but needs power */
 	ret = ntrace_power_get(&enc->comp);
 	if (ret)
 		goto out;
@@ -74,7 +79,10 @@ out:
 	return ret;
 }
 
-/* The counter runs, and events may have timestamps, also if there are none by default */
+/*
+ * Check a default config. The counter runs even if events have no timestamps by default, because
+ * they can enable them.
+ */
 static int ntrace_check_default(const struct ntrace_encoder *enc, u64 config)
 {
 	static const struct ntrace_filter all;
@@ -95,7 +103,7 @@ static int ntrace_set_default(struct ntrace_encoder *enc, u64 fields, u64 config
 
 	if (config & ~NTRACE_CONFIG_VALID)
 		return -EINVAL;
-	/* An encoder whose CPU sleeps is in use as well */
+	/* An encoder whose CPU is idle may also be in use */
 	ntrace_keep_awake();
 	mutex_lock(&ntrace_mutex);
 	config = ntrace_encoder_resolve_default(enc, config | (enc->default_config & ~fields));
@@ -109,7 +117,7 @@ static int ntrace_set_default(struct ntrace_encoder *enc, u64 fields, u64 config
 	return ret;
 }
 
-/* A field of the default config */
+/* Field of the default config */
 struct ntrace_default_attr {
 	struct device_attribute	attr;
 	u64			mask;
@@ -144,7 +152,7 @@ static struct ntrace_default_attr ntrace_default_##_name = {				\
 	__ATTR(_file, 0644, ntrace_default_show, ntrace_default_store), _mask		\
 }
 
-/* Read only: any expression of the encoder */
+/* Read-only attribute with any expression of the encoder */
 #define NTRACE_ATTR(_name, _file, _fmt, _expr)						\
 static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
 {											\
@@ -190,7 +198,7 @@ static ssize_t path_show(struct device *dev, struct device_attribute *attr, char
 	unsigned int i;
 	int len = 0;
 
-	/* The components of a route may go while this file stays */
+	/* The components of a route may be removed while this file exists */
 	mutex_lock(&ntrace_mutex);
 	for (i = 0; enc->nr_routes && i < route->len; i++)
 		len += sysfs_emit_at(buf, len, "%s%s", i ? " " : "", dev_name(route->path[i]->dev));
@@ -199,7 +207,10 @@ static ssize_t path_show(struct device *dev, struct device_attribute *attr, char
 }
 static DEVICE_ATTR_RO(path);
 
-/* Where trace ends up: system memory, or so many bytes of the sink's own */
+/*
+ * Show the destination of trace, which is system memory or the given number of bytes of the sink's
+ * own
+ */
 static ssize_t ntrace_show_sink(const struct ntrace_encoder *enc, char *buf)
 {
 	const struct ntrace_sink *sink = enc->routes[0].sink;
@@ -227,7 +238,7 @@ static ssize_t sink_show(struct device *dev, struct device_attribute *attr, char
 }
 static DEVICE_ATTR_RO(sink);
 
-/* The trace id of its ATB bridge; 0: the sink writes no frames */
+/* Show the trace id of the ATB bridge, or 0 if the sink does not write frames */
 static ssize_t trace_id_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
@@ -265,7 +276,7 @@ static const struct attribute_group ntrace_encoder_group = {
 
 NTRACE_ATTR_DEFAULT(ts_enable, enable, NTRACE_CONFIG_TIMESTAMP);
 
-/* The counter runs in it also if no event has timestamps by default */
+/* Show the mode in which the counter runs, even if events have no timestamps by default */
 static ssize_t ts_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", ntrace_encoder_usual_ts_mode(ntrace_dev_encoder(dev)));
@@ -284,7 +295,7 @@ static ssize_t ts_counter_show(struct device *dev, struct device_attribute *attr
 	return ntrace_show_counter(&ntrace_dev_encoder(dev)->comp, buf);
 }
 
-/* The timestamp and the time CSR, taken together when an event was opened last */
+/* Show the timestamp and the time CSR that were read together when an event was last opened */
 static ssize_t base_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const struct ntrace_encoder *enc = ntrace_dev_encoder(dev);
@@ -386,7 +397,7 @@ static struct ntrace_funnel *ntrace_dev_funnel(struct device *dev)
 	return to_ntrace_funnel((struct ntrace_comp *)dev_get_drvdata(dev));
 }
 
-/* Read only: any expression of the funnel */
+/* Read-only attribute with any expression of the funnel */
 #define NTRACE_ATTR_FUNNEL(_name, _fmt, _expr)						\
 static ssize_t funnel_##_name##_show(struct device *dev, struct device_attribute *attr,	\
 				     char *buf)						\

@@ -8,11 +8,11 @@
 #include "component.h"
 
 /*
- * "Releasing components from reset [...] may take time": trTsActive follows later. This is the
- * limit if it is not known yet whether there is a unit.
+ * Limit of the wait for trTsActive if it is unknown whether there is a timestamp unit. "Releasing
+ * components from reset [...] may take time".
  */
 #define NTRACE_TS_PROBE_US	20000
-/* and this long with interrupts off */
+/* The same limit with interrupts off */
 #define NTRACE_TS_WAKE_US	2000
 
 static bool ntrace_ts_is_active(const struct ntrace_comp *comp)
@@ -21,9 +21,9 @@ static bool ntrace_ts_is_active(const struct ntrace_comp *comp)
 }
 
 /**
- * ntrace_ts_probe - find out what a timestamp unit can do
+ * ntrace_ts_probe - find out the capabilities of a timestamp unit
  * @comp: The component, active and disabled
- * @ts: Filled in; without modes if there is no such unit
+ * @ts: Filled in; without modes if the component does not have a timestamp unit
  */
 void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 {
@@ -34,7 +34,7 @@ void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 	ts->modes = 0;
 	ts->width = 0;
 	ts->prescale = 0;
-	/* A unit without a reset of its own is never inactive */
+	/* If the unit does not have its own reset, it is never inactive */
 	ntrace_write(comp, TR_TS_CONTROL, 0);
 	read_poll_timeout(ntrace_ts_is_active, active, !active, 20, NTRACE_TS_PROBE_US, false,
 			  comp);
@@ -49,7 +49,7 @@ void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 	if (!ts->modes)
 		return;
 
-	/* The prescaler is for the internal modes */
+	/* Only the internal modes have a prescaler */
 	for (mode = TR_TS_MODE_INTERNAL_SYSTEM; mode <= TR_TS_MODE_INTERNAL_CORE; mode++)
 		if (ts->modes & BIT(mode))
 			ts->prescale |= ntrace_try_values(comp, TR_TS_CONTROL,
@@ -58,7 +58,7 @@ void ntrace_ts_probe(struct ntrace_comp *comp, struct ntrace_ts *ts)
 	ts->prescale |= BIT(0);
 }
 
-/* Let the counter run; true if the unit took the mode and the prescaler */
+/* Let the counter run. Return true if the unit accepted the mode and the prescaler. */
 bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int prescale)
 {
 	u32 fields = FIELD_PREP(TR_TS_MODE, mode) | FIELD_PREP(TR_TS_PRESCALE, prescale);
@@ -74,7 +74,10 @@ bool ntrace_ts_count(struct ntrace_comp *comp, unsigned int mode, unsigned int p
 	return (ntrace_read(comp, TR_TS_CONTROL) & (TR_TS_MODE | TR_TS_PRESCALE)) == fields;
 }
 
-/* The lower half wraps once at most while it is read; what still changes is no counter */
+/*
+ * Maximum number of reads. The lower half wraps at most once meanwhile, unless the register is not
+ * a counter.
+ */
 #define NTRACE_TS_TRIES		4
 
 /* Read a counter whose lower half is at @offset, and its upper half in the next register */

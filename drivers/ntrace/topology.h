@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Which components there are, and which encoder leads to which sink, and what sysfs and
- * debugfs show of them.
- */
+/* The components, the routes from encoders to sinks, and their files in sysfs and debugfs. */
 #ifndef NTRACE_TOPOLOGY_H
 #define NTRACE_TOPOLOGY_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who opened the events that there are, and who uses a sink: the files "users" of the PMU and of
- * sinks. A user without CAP_PERFMON sees the events of that user alone.
+ * The users of open events and of sinks, which the files "users" of the PMU and of sinks list. A
+ * user without CAP_PERFMON sees only its own events.
  */
 #include <linux/cred.h>
 #include <linux/ctype.h>
@@ -12,14 +12,17 @@
 #include "topology.h"
 #include "session.h"
 
-/* Protects what follows. It is taken after ntrace_mutex. */
+/* Protects the lists below. It is taken after ntrace_mutex. */
 static DEFINE_MUTEX(ntrace_users_mutex);
 /* Events that are not inherited, in the order in which they were opened */
 static LIST_HEAD(ntrace_users);
 /* All events */
 static DEFINE_HASHTABLE(ntrace_users_by_event, 8);
 
-/* A process chooses its name; a line of a file or of the log must not end in the middle of it */
+/*
+ * Set the name of a user. A process chooses its name, so replace characters that could end the line
+ * of a file or of the log.
+ */
 static void ntrace_user_name(struct ntrace_user *user)
 {
 	char *c;
@@ -31,10 +34,10 @@ static void ntrace_user_name(struct ntrace_user *user)
 }
 
 /**
- * ntrace_user_add - an event was opened by the current process, or was inherited
- * @user: Belongs to the event
+ * ntrace_user_add - add the user of an event that was opened by the current process, or inherited
+ * @user: User of the event
  * @event: The event
- * @parent: The one of the event's parent; NULL: it has none
+ * @parent: User of the event's parent, or NULL
  */
 void ntrace_user_add(struct ntrace_user *user, const struct perf_event *event,
 		     const struct ntrace_user *parent)
@@ -57,7 +60,7 @@ void ntrace_user_add(struct ntrace_user *user, const struct perf_event *event,
 	mutex_unlock(&ntrace_users_mutex);
 }
 
-/* The event ends. Its hw.target is still there. */
+/* Remove the user of an event that ends. Its hw.target still exists. */
 void ntrace_user_del(struct ntrace_user *user)
 {
 	mutex_lock(&ntrace_users_mutex);
@@ -68,7 +71,7 @@ void ntrace_user_del(struct ntrace_user *user)
 	put_pid(user->pid);
 }
 
-/* Does perf allow only one of these events, as the PMU is exclusive? */
+/* Return true if perf allows only one of these events, because the PMU is exclusive. */
 static bool ntrace_events_exclude(const struct perf_event *a, const struct perf_event *b)
 {
 	if (!a->hw.target != !b->hw.target)
@@ -79,7 +82,7 @@ static bool ntrace_events_exclude(const struct perf_event *a, const struct perf_
 #define NTRACE_BUSY_REFUSED	\
 	"the event of %s (pid %d) is refused, as %s (pid %d) has one that excludes it"
 
-/* perf has refused the event of @user with EBUSY if there is such an event: say whose that is */
+/* Log which event made perf refuse the event of @user with EBUSY, if there is one */
 void ntrace_user_say_refused(const struct ntrace_user *user)
 {
 	const struct ntrace_user *other;
@@ -95,7 +98,10 @@ void ntrace_user_say_refused(const struct ntrace_user *user)
 	mutex_unlock(&ntrace_users_mutex);
 }
 
-/* The process id for the reader of a file; 0: this reader must not see the process */
+/*
+ * Return the process id as the reader of a file sees it, or 0 if this reader must not see the
+ * process
+ */
 static pid_t ntrace_user_seen(const struct ntrace_user *user)
 {
 	if (!uid_eq(user->uid, current_euid()) && !perfmon_capable())
@@ -103,7 +109,7 @@ static pid_t ntrace_user_seen(const struct ntrace_user *user)
 	return pid_vnr(user->pid);
 }
 
-/* One more line. A line that has no room is left out as a whole. Returns the new length. */
+/* Append a line, or nothing if the whole line does not fit. Return the new length. */
 static __printf(3, 4) int ntrace_users_line(char *buf, int len, const char *fmt, ...)
 {
 	va_list args;
@@ -118,7 +124,7 @@ static __printf(3, 4) int ntrace_users_line(char *buf, int len, const char *fmt,
 	return len;
 }
 
-/* Of the PMU: CPUS PID COMM of each open event */
+/* Show CPUS PID COMM of each open event, for the PMU */
 ssize_t ntrace_users_show(char *buf)
 {
 	const struct ntrace_user *user;
@@ -149,7 +155,10 @@ static const struct ntrace_user *ntrace_user_of(const struct perf_event *event)
 	return NULL;
 }
 
-/* Also of an event whose CPU idles: it goes on with what it did before */
+/*
+ * Return the state of an event. If its CPU idles, this is the state in which the event will
+ * continue.
+ */
 static const char *ntrace_state_name(const struct ntrace_session *s)
 {
 	enum ntrace_session_state state = READ_ONCE(s->state);
@@ -166,8 +175,9 @@ static const char *ntrace_state_name(const struct ntrace_session *s)
 }
 
 /*
- * One line: what the CPU of @enc does with its sink. Its event may end at any time, as the CPU does
- * not wait for this function. So only the event's address is used, to find it among the open ones.
+ * Show the use that the CPU of @enc makes of its sink, in one line. Its event may end at any time,
+ * because the CPU does not wait for this function. So only the address of the event is used, to
+ * find it among the open events.
  */
 static int ntrace_sink_user(char *buf, int len, const struct ntrace_encoder *enc)
 {
@@ -184,7 +194,7 @@ static int ntrace_sink_user(char *buf, int len, const struct ntrace_encoder *enc
 	return len;
 }
 
-/* Of a sink: CPU STATE PID COMM of each of its users */
+/* Show CPU STATE PID COMM of each user of a sink */
 static ssize_t users_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct ntrace_sink *sink = to_ntrace_sink((struct ntrace_comp *)dev_get_drvdata(dev));

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The ATB bridge gives the trace of its input a trace id (Trace Control Interface, chapter "ATB
- * Bridge"). It holds nothing back, so the driver keeps it enabled, and the encoder alone decides
- * when there is trace.
+ * Bridge"). It does not hold trace back, so the driver keeps it enabled, and starts and stops only
+ * the encoder.
  */
 #include <linux/idr.h>
 
 #include "fabric.h"
 
-/* ATB reserves 0 and the ids from 0x70 on. */
+/* Last trace id. ATB reserves 0, and all ids above this one. */
 #define NTRACE_TRACE_ID_LAST	0x6f
 
 static DEFINE_IDA(ntrace_trace_ids);
 
 /*
- * After a reset or a loss of power, all fields are undefined. The id can change only while the
- * bridge is disabled.
+ * Write all fields, which are undefined after a reset or a loss of power. The id can change only
+ * while the bridge is disabled.
  */
 static int ntrace_bridge_revive(struct ntrace_comp *comp)
 {
@@ -36,7 +36,7 @@ static void ntrace_bridge_free(struct ntrace_comp *comp)
 	ida_free(&ntrace_trace_ids, comp->trace_id);
 }
 
-/* May sleep. -ENOSPC: there are more sources than ids */
+/* Set up a bridge. May sleep. Return -ENOSPC if there are more sources than ids. */
 static int ntrace_bridge_setup(struct ntrace_comp *comp)
 {
 	int id = ida_alloc_range(&ntrace_trace_ids, 1, NTRACE_TRACE_ID_LAST, GFP_KERNEL);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where trace leaves the components of RISC-V: an ATB bridge gives it a trace id, and a
- * CoreSight fabric takes it to memory. That is a funnel, a Trace Memory Controller (TMC) as a
- * FIFO (ETF), and one as the sink (ETR), which writes frames of 16 bytes with the ids in them.
+ * CoreSight fabrics. An ATB bridge gives the trace of RISC-V components a trace id, and a CoreSight
+ * fabric transports it to memory. The fabric consists of a funnel, a Trace Memory Controller (TMC)
+ * as a FIFO (ETF), and a TMC as the sink (ETR), which writes frames of 16 bytes that contain the
+ * ids.
  *
  * The kernel's CoreSight framework is for Arm only. This file can be removed when that framework
- * serves RISC-V too: path.c and session.c only see a sink with operations, and links that are
- * always enabled. The links hold nothing back after the flush that the ETR requests when it stops.
+ * also supports RISC-V, because route.c and session.c only use a sink with operations, and links
+ * that are always enabled. The links hold no trace after the flush that the ETR requests when it
+ * stops.
  */
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
@@ -16,7 +18,7 @@
 
 /* A frame of the formatter (CoreSight Architecture Specification, chapter D4) */
 #define CS_FRAME		16
-/* Interrupts are off: what a full ETF needs to drain, with room to spare */
+/* Time that a full ETF needs to drain, with a margin. Interrupts are off. */
 #define CS_TIMEOUT_US		2000
 
 static int ntrace_cs_wait(struct ntrace_comp *comp, unsigned int offset, u32 mask, u32 want)
@@ -33,14 +35,15 @@ static int ntrace_cs_wait(struct ntrace_comp *comp, unsigned int offset, u32 mas
 }
 
 /*
- * Claim tags say whether a debugger or the kernel uses a component: each sets its tag, and then
- * checks that no other tag is set (CoreSight Architecture Specification, chapter B2.3.5).
+ * Claim a component. Claim tags show whether a debugger or the kernel uses it. Each user sets its
+ * tag, and then checks that no other tag is set (CoreSight Architecture Specification, chapter
+ * B2.3.5).
  */
 static int ntrace_cs_claim(struct ntrace_comp *comp)
 {
 	u32 tags = ntrace_read(comp, CS_CLAIMCLR);
 
-	/* CLAIMSET reads as the tags that there are. */
+	/* CLAIMSET reads as the tags that exist */
 	if (!(ntrace_read(comp, CS_CLAIMSET) & CS_CLAIM_SELF_HOSTED))
 		return 0;
 	if (!(tags & ~CS_CLAIM_SELF_HOSTED)) {
@@ -61,7 +64,10 @@ static void ntrace_cs_unlock(struct ntrace_comp *comp)
 	ntrace_write(comp, CS_LAR, CS_LAR_KEY);
 }
 
-/* After a loss of power, or when it did not answer: all registers are undefined. */
+/*
+ * Write all registers, which are undefined after a loss of power, or if the component did not
+ * answer
+ */
 static int ntrace_cs_funnel_revive(struct ntrace_comp *comp)
 {
 	ntrace_cs_unlock(comp);
@@ -90,7 +96,7 @@ static void ntrace_cs_funnel_quiesce(struct ntrace_comp *comp)
 	ntrace_write(comp, CS_CLAIMCLR, CS_CLAIM_SELF_HOSTED);
 }
 
-/* Stop a TMC, after it has sent on all trace that it and the components before it hold. */
+/* Stop a TMC after it has forwarded all trace that it and the components before it hold */
 static int ntrace_tmc_stop(struct ntrace_comp *comp)
 {
 	u32 ffcr = TMC_FFCR_EN_FMT | TMC_FFCR_EN_TI | TMC_FFCR_STOP_ON_FLUSH;
@@ -109,7 +115,7 @@ static void ntrace_tmc_disable(struct ntrace_comp *comp)
 	ntrace_write(comp, TMC_CTL, 0);
 }
 
-/* The ETF is a FIFO that is always enabled. */
+/* Set up the ETF, which is a FIFO that is always enabled */
 static int ntrace_etf_revive(struct ntrace_comp *comp)
 {
 	int ret;
@@ -131,7 +137,7 @@ static int ntrace_etr_program(struct ntrace_sink *sink, struct ntrace_window *wi
 	struct ntrace_comp *comp = &sink->comp;
 	u32 words = (win->end - win->start) / 4;
 
-	/* The CPU's writes to the window reach memory before the sink's. */
+	/* Writes of the CPU to the window must reach memory before those of the sink */
 	wmb();
 	sink->base = win->start;
 	ntrace_write(comp, TMC_RSZ, words);
@@ -148,7 +154,7 @@ static int ntrace_etr_program(struct ntrace_sink *sink, struct ntrace_window *wi
 	return -EIO;
 }
 
-/* Some hardware keeps its pointers between captures, and would begin where they are. */
+/* Enable the ETR. Set all pointers, because some hardware keeps them between captures. */
 static int ntrace_etr_enable(struct ntrace_sink *sink)
 {
 	struct ntrace_comp *comp = &sink->comp;
@@ -217,7 +223,7 @@ static int ntrace_etr_revive(struct ntrace_comp *comp)
 	return ret;
 }
 
-/* The lock of the sink is not in use yet. */
+/* Set up the ETR. The lock of the sink is not in use at this time. */
 static int ntrace_etr_setup(struct ntrace_comp *comp)
 {
 	struct ntrace_sink *sink = to_ntrace_sink(comp);
@@ -250,7 +256,10 @@ static void ntrace_tmc_quiesce(struct ntrace_comp *comp)
 	ntrace_write(comp, CS_CLAIMCLR, CS_CLAIM_SELF_HOSTED);
 }
 
-/* Check that a component of kind @comp->ops is there, and claim it. -EBUSY: a debugger has it */
+/*
+ * Check that a component of kind @comp->ops exists, and claim it. Return -EBUSY if a debugger uses
+ * it.
+ */
 static int ntrace_cs_check(struct ntrace_comp *comp, u32 major)
 {
 	u32 devtype = ntrace_read(comp, CS_DEVTYPE);
@@ -309,7 +318,7 @@ static const struct ntrace_comp_ops ntrace_etr_comp_ops = {
 	.quiesce	= ntrace_tmc_quiesce,
 };
 
-/* -EOPNOTSUPP: it is configured as something that is neither a FIFO nor a sink */
+/* Return -EOPNOTSUPP if the TMC is configured as neither a FIFO nor a sink */
 static int ntrace_tmc_identify(struct ntrace_comp *comp)
 {
 	comp->impl = ntrace_read(comp, CS_DEVID);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Registers of Arm CoreSight components: what each of them has (CoreSight Architecture
- * Specification, chapter B2), the funnel (CoreSight SoC-400 Technical Reference Manual) and the
- * Trace Memory Controller (TMC Technical Reference Manual).
+ * Registers of Arm CoreSight components, which are the common ones (CoreSight Architecture
+ * Specification, chapter B2), those of the funnel (CoreSight SoC-400 Technical Reference Manual),
+ * and those of the Trace Memory Controller (TMC Technical Reference Manual).
  */
 #ifndef NTRACE_CORESIGHT_H
 #define NTRACE_CORESIGHT_H

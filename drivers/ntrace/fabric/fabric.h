@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Components that do not have the registers of the Trace Control Interface, or lead to such. The
- * rest of the driver only knows their operations.
+ * Components that do not have the registers of the Trace Control Interface, or that lead to such
+ * components. The rest of the driver only uses their operations.
  */
 #ifndef NTRACE_FABRIC_H
 #define NTRACE_FABRIC_H
@@ -27,12 +27,12 @@ struct ntrace_csfunnel {
 
 #define to_ntrace_csfunnel(c)	container_of(c, struct ntrace_csfunnel, comp)
 
-/* bridge.c, coresight.c: with CONFIG_NTRACE_CORESIGHT */
+/* bridge.c and coresight.c, with CONFIG_NTRACE_CORESIGHT */
 extern const struct ntrace_comp_ops ntrace_bridge_comp_ops;
 extern const struct ntrace_comp_ops ntrace_csfunnel_comp_ops;
 extern const struct ntrace_comp_ops ntrace_tmc_comp_ops;
 
-/* sifive.c: with CONFIG_NTRACE_SIFIVE */
+/* sifive.c, with CONFIG_NTRACE_SIFIVE */
 extern const struct ntrace_comp_ops ntrace_sifive_encoder_comp_ops;
 extern const struct ntrace_comp_ops ntrace_sifive_funnel_comp_ops;
 

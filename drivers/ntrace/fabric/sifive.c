@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SiFive's trace components of version 0, which are older than the Trace Control Interface:
- * the encoders of P550 cores, and their funnel, which writes to memory by itself. To the rest of
- * the driver an encoder has operations of its own, and the funnel is a sink of several encoders.
+ * SiFive's trace components of version 0, which are older than the Trace Control Interface. These
+ * are the encoders of P550 cores, and their funnel, which writes to memory by itself. For the rest
+ * of the driver, such an encoder has its own operations, and the funnel is a sink of several
+ * encoders.
  *
- * Registers: EIC7700X TRM, part 1, chapter 3.4.1.19. Active, Enable, Tracing, Empty and
- * StallOrOverflow are where the Trace Control Interface has them, and so is most of tsControl. No
- * register says what a component is: its compatible string does.
+ * The registers are documented in the EIC7700X TRM, part 1, chapter 3.4.1.19. Active, Enable,
+ * Tracing, Empty and StallOrOverflow have the same positions as in the Trace Control Interface, and
+ * so has most of tsControl. No register identifies the type of a component, so its compatible
+ * string does.
  */
 #include <linux/dma-mapping.h>
 
@@ -41,13 +43,16 @@
 #define SF_SINK_WP		0x01c
 #define  SF_WRAPPED		BIT(0)
 #define  SF_WP_MASK		GENMASK(31, 2)
-/* tsControl: more messages with timestamps, and a width that reaches bit 31 */
+/*
+ * Fields of tsControl, which select more messages with timestamps, and report a width that extends
+ * to bit 31
+ */
 #define  SF_TS_BRANCH		GENMASK(17, 16)
 #define   SF_TS_BRANCH_ALL	3
 #define  SF_TS_WIDTH		GENMASK(31, 24)
 #define SF_TS_LOWER		0x044
 
-/* Version 0 is also what missing registers read as: a bit that is set tells them apart. */
+/* Check the version. Missing registers also read as version 0, but have no bit of @has set. */
 static int ntrace_sifive_identify(struct ntrace_comp *comp, u32 has)
 {
 	comp->type = comp->ops->type;
@@ -65,7 +70,7 @@ static u32 ntrace_sifive_control(const struct ntrace_encoder *enc, u64 config)
 {
 	u32 btm = SF_SYNC_MAX_BTM_OFF;
 
-	/* A period of 2^(n + 5) messages, where trTeInstSyncMax has 2^(n + 4) */
+	/* The period is 2^(n + 5) messages, while trTeInstSyncMax means 2^(n + 4) */
 	if (config & NTRACE_CONFIG_SYNC_MODE)
 		btm = FIELD_GET(NTRACE_CONFIG_SYNC_MAX, config) - 1;
 	return TR_CONTROL_ACTIVE | enc->features |
@@ -77,9 +82,9 @@ static u32 ntrace_sifive_control(const struct ntrace_encoder *enc, u64 config)
 }
 
 /*
- * Mode 7 counts calls, and reports no return while it has counted one. Linux's task switches return
- * to where no call of that stack came from, and the encoder has no filter that would leave the
- * kernel out.
+ * Ignore mode 7. It counts calls, and does not report a return while the count is above 0. When
+ * Linux switches tasks, it returns to code that was not called on that stack, and the encoder does
+ * not have a filter to exclude the kernel.
  */
 static void ntrace_sifive_probe_modes(struct ntrace_encoder *enc)
 {
@@ -101,7 +106,7 @@ static void ntrace_sifive_probe_control(struct ntrace_encoder *enc)
 	caps->sync_max = (btm & GENMASK(SF_SYNC_MAX_BTM_LAST, 0)) << 1;
 	caps->sync_modes = (caps->sync_max ? BIT(1) : 0) |
 			   (btm & BIT(SF_SYNC_MAX_BTM_OFF) ? BIT(0) : 0);
-	/* What silicon has after reset; else the longest that there is */
+	/* Use the value that the silicon has after reset, else the longest period */
 	inst = ntrace_try_values(comp, TR_TE_CONTROL, keep, SF_SYNC_MAX_INST);
 	inst &= GENMASK(SF_SYNC_MAX_INST_RESET, 0);
 	enc->features = FIELD_PREP(SF_SYNC_MAX_INST, inst ? __fls(inst) : 0);
@@ -152,7 +157,7 @@ static int ntrace_sifive_setup(struct ntrace_encoder *enc)
 	return 0;
 }
 
-/* They are wired in. */
+/* Return the fixed source numbers */
 static int ntrace_sifive_set_src(struct ntrace_encoder *enc, unsigned int bits, unsigned int id)
 {
 	enc->src_bits = FIELD_GET(SF_SRC_BITS, enc->comp.impl);
@@ -205,14 +210,17 @@ const struct ntrace_comp_ops ntrace_sifive_encoder_comp_ops = {
 
 /* ---- The funnel, a sink ---- */
 
-/* A disabled funnel drops what comes: it is enabled before its encoders, disabled after them. */
+/*
+ * Enable the funnel before its encoders, and disable it after them, because a disabled funnel drops
+ * trace
+ */
 static int ntrace_sifive_funnel_program(struct ntrace_sink *sink, struct ntrace_window *win)
 {
 	struct ntrace_comp *comp = &sink->comp;
 	u32 limit = lower_32_bits(win->end - sink->area->align);
 
 	sink->holds = NULL;
-	/* The CPU's writes to the window reach memory before the sink's. */
+	/* Writes of the CPU to the window must reach memory before those of the sink */
 	wmb();
 	comp->control &= ~SF_STOP_ON_WRAP;
 	if (win->stop)
@@ -243,7 +251,7 @@ static int ntrace_sifive_funnel_disable(struct ntrace_sink *sink)
 	struct ntrace_comp *comp = &sink->comp;
 	int ret = ntrace_comp_disable(comp);
 
-	/* It may still write to its memory. */
+	/* The funnel may still write to its memory */
 	if (unlikely(ret)) {
 		sink->loose = true;
 		sink->holds = NULL;
@@ -277,7 +285,10 @@ static const struct ntrace_sink_ops ntrace_sifive_funnel_ops = {
 	.written	= ntrace_sifive_funnel_written,
 };
 
-/* After a reset or a loss of power. Its counter is the time of all encoders, and runs always. */
+/*
+ * Set up the funnel after a reset or a loss of power. Its counter always runs, because it is the
+ * time of all encoders.
+ */
 static int ntrace_sifive_funnel_revive(struct ntrace_comp *comp)
 {
 	struct ntrace_sink *sink = to_ntrace_sink(comp);
@@ -291,7 +302,7 @@ static int ntrace_sifive_funnel_revive(struct ntrace_comp *comp)
 	return 0;
 }
 
-/* The memory that the device tree reserves, if it does: it is copied. */
+/* Use the memory that the device tree reserves, if any. Trace is copied from it. */
 static int ntrace_sifive_funnel_reserve(struct ntrace_sink *sink, struct ntrace_ram_area *area)
 {
 	if (!sink->mem)
@@ -306,7 +317,7 @@ static int ntrace_sifive_funnel_reserve(struct ntrace_sink *sink, struct ntrace_
 	return -EINVAL;
 }
 
-/* After a reset. May sleep. */
+/* Set up the funnel after a reset. May sleep. */
 static int ntrace_sifive_funnel_setup(struct ntrace_comp *comp)
 {
 	struct ntrace_sink *sink = to_ntrace_sink(comp);

@@ -36,9 +36,11 @@ static const char * const ntrace_found_names[] = {
 };
 
 static struct platform_device *ntrace_flight_dev;
-/* What was found in the memory. ntrace_flight_mutex protects it and the variables below it. */
+/*
+ * Contents of the memory that was found. ntrace_flight_mutex protects it and the variables below.
+ */
 static enum ntrace_record_found ntrace_found;
-/* The record that is kept is of this kernel */
+/* The record that is kept was made by this kernel */
 static bool ntrace_found_now;
 /* The user does not want a record */
 static bool ntrace_flight_disabled;
@@ -157,7 +159,7 @@ static void ntrace_flight_rearm(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(ntrace_rearm_work, ntrace_flight_rearm);
 
-/* Keep the record for the time in "rearm", from now on */
+/* Keep the record for the time in "rearm", which starts now */
 static void ntrace_flight_keep(void)
 {
 	lockdep_assert_held(&ntrace_flight_mutex);
@@ -167,7 +169,7 @@ static void ntrace_flight_keep(void)
 		cancel_delayed_work(&ntrace_rearm_work);
 }
 
-/* Something has stopped it: put right what was left as it was in a hurry */
+/* Handle a stop of the recorder, and correct the state that the stop left behind */
 static void ntrace_flight_stopped(struct work_struct *work)
 {
 	mutex_lock(&ntrace_flight_mutex);
@@ -183,7 +185,7 @@ static void ntrace_flight_stopped(struct work_struct *work)
 
 static DECLARE_WORK(ntrace_stopped_work, ntrace_flight_stopped);
 
-/* A work cannot be queued by code that holds a lock of the scheduler, as a tracepoint does */
+/* Code that holds a scheduler lock, such as a tracepoint, cannot queue a work */
 static void ntrace_flight_queue(struct irq_work *work)
 {
 	schedule_work(&ntrace_stopped_work);
@@ -191,7 +193,7 @@ static void ntrace_flight_queue(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(ntrace_stopped_irq, ntrace_flight_queue);
 
-/* The system goes on, as far as we know. Context: any. */
+/* Stop the recorder for a cause that the system may survive. Context: Any. */
 static void ntrace_stop_for(u32 code, const char *text, struct task_struct *task)
 {
 	if (!ntrace_flight_stop(code, text, task))
@@ -230,7 +232,7 @@ static void ntrace_on_console(void *data, const char *text, size_t len)
 
 static int ntrace_on_panic(struct notifier_block *nb, unsigned long action, void *text)
 {
-	/* There is no later */
+	/* Queue no work, because the system does not continue */
 	ntrace_flight_stop(NTRACE_FLIGHT_CAUSE_PANIC, text, current);
 	return NOTIFY_DONE;
 }
@@ -261,14 +263,17 @@ static void ntrace_on_hang(void *data, struct task_struct *task)
 	ntrace_stop_for(NTRACE_FLIGHT_CAUSE_HUNG_TASK, "the task is blocked for too long", task);
 }
 
-/* exec and prctl() rename a thread. One that does not sleep after that is not seen at a switch. */
+/*
+ * Handle a thread that exec or prctl() renames. If it does not sleep afterwards, no switch shows
+ * the name.
+ */
 static void ntrace_on_rename(void *data, struct task_struct *task, const char *comm)
 {
 	if (task == current)
 		ntrace_flight_renamed(comm);
 }
 
-/* Before all others, as what they do would be traced, too */
+/* Run before all other notifiers, because their code would also be traced */
 static struct notifier_block ntrace_panic_nb = {
 	.notifier_call = ntrace_on_panic, .priority = INT_MAX,
 };
@@ -388,7 +393,9 @@ static ssize_t enable_show(struct device *dev, struct device_attribute *attr, ch
 	return sysfs_emit(buf, "%d\n", ntrace_flight_records());
 }
 
-/* 1: record; 0: end, and drop what was recorded. A record that is kept has to be cleared first. */
+/*
+ * Write 1 to record, or 0 to end and drop the record. A record that is kept must be cleared first.
+ */
 static ssize_t enable_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			    size_t count)
 {
@@ -410,7 +417,7 @@ static ssize_t enable_store(struct device *dev, struct device_attribute *attr, c
 }
 static DEVICE_ATTR_RW(enable);
 
-/* The user has what was kept, or does not want it */
+/* Drop the kept record, which the user has copied or does not need */
 static ssize_t clear_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			   size_t count)
 {
@@ -430,7 +437,7 @@ static ssize_t clear_store(struct device *dev, struct device_attribute *attr, co
 }
 static DEVICE_ATTR_WO(clear);
 
-/* Stop now, and keep the record; the text is written into it */
+/* Stop now and keep the record, which gets the text */
 static ssize_t trigger_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			     size_t count)
 {
@@ -480,7 +487,7 @@ static ssize_t config_show(struct device *dev, struct device_attribute *attr, ch
 	return sysfs_emit(buf, "0x%llx\n", config);
 }
 
-/* NTRACE_CONFIG_* for the next record; 0: the defaults of the encoder */
+/* NTRACE_CONFIG_* for the next record, or 0 for the defaults of the encoder */
 static ssize_t config_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			    size_t count)
 {
@@ -516,7 +523,7 @@ static ssize_t size_show(struct device *dev, struct device_attribute *attr, char
 }
 static DEVICE_ATTR_RO(size);
 
-/* All of the memory, as <linux/ntrace-flight.h> describes it. It changes while it records. */
+/* Contents of the memory in the format of <linux/ntrace-flight.h>. They change during recording. */
 static ssize_t record_read(struct file *file, struct kobject *kobj, NTRACE_BIN_ATTR *attr,
 			   char *buf, loff_t at, size_t count)
 {
@@ -602,8 +609,9 @@ static void ntrace_flight_connected(struct work_struct *work)
 static DECLARE_WORK(ntrace_connected_work, ntrace_flight_connected);
 
 /*
- * Other encoders are connected than before: a record is of all of them. It begins later, as the
- * caller has locks that ntrace_flight_mutex goes before.
+ * Start a new record, because it must contain all connected encoders, and these have changed. It
+ * starts later in a work, because ntrace_flight_mutex must be taken before the locks that the
+ * caller holds.
  */
 void ntrace_causes_connected(void)
 {
@@ -612,16 +620,16 @@ void ntrace_causes_connected(void)
 		schedule_work(&ntrace_connected_work);
 }
 
-/* The record of the encoders that are connected by now has begun when this returns */
+/* Wait until a record of all connected encoders has started */
 void ntrace_causes_flush(void)
 {
 	flush_work(&ntrace_connected_work);
 }
 
 /**
- * ntrace_causes_init - look for a record, before any component is touched
+ * ntrace_causes_init - look for a record, before any component is accessed
  *
- * Return: 0, also if there is no flight recorder: the driver does without it
+ * Return: 0, even without a flight recorder, which the driver does not need; or a negative error
  */
 int ntrace_causes_init(void)
 {
@@ -647,8 +655,9 @@ int ntrace_causes_init(void)
 }
 
 /*
- * No event traces any more, and the components are still there. Nobody calls
- * ntrace_causes_connected() from now on, and ntrace_keep_awake() has not been called.
+ * End the flight recorder. No event traces any more, and the components still exist. From now on
+ * ntrace_causes_connected() is not called. ntrace_keep_awake() has not been called yet by this
+ * thread.
  */
 void ntrace_causes_exit(void)
 {

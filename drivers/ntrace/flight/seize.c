@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An event of perf has a sink when the kernel panics: what it traced last goes into the sink's area
- * of the flight record, over what the recorder had there from before the event. So the trace of
- * `perf record -S`, which nobody can ask for its snapshot any more, is found in a crash dump and
+ * Save the trace of a perf event when the kernel panics. The newest trace is written into the area
+ * of the sink in the flight record, over the recorder's trace from before the event. So the trace
+ * of `perf record -S`, whose snapshot can no longer be requested, is available in a crash dump and
  * after a reset.
  *
- * Other CPUs may be dead, in the middle of whatever they did to the event: nothing is locked, and
- * what is read of it is checked.
+ * Other CPUs may have died at any point while they were changing the event. So this code takes no
+ * lock, and checks all values that it reads.
  */
 #include "record.h"
 
 /**
- * struct ntrace_loot - what an event has traced
- * @end: Offset in its AUX area, of the byte after the last one there
- * @aux: Bytes before @end
- * @from: Offset in the sink's own memory of what comes after these
- * @own: Bytes there, around its end
- * @size: Of the sink's own memory
+ * struct ntrace_loot - trace of an event
+ * @end: Offset in its AUX area after the last byte of trace
+ * @aux: Number of bytes before @end
+ * @from: Offset in the sink's own memory of the trace that follows these bytes
+ * @own: Number of bytes there, which may wrap around the end of that memory
+ * @size: Size of the sink's own memory
  */
 struct ntrace_loot {
 	unsigned long end, aux, from, own, size;
 };
 
-/* The program that made the event, or has made that of a parent; NULL if it has ended */
+/* Return the task that opened the event or its parent, or NULL if the task has ended */
 static struct task_struct *ntrace_loot_owner(const struct ntrace_session *s)
 {
 	const struct perf_event *event = s->event;
@@ -30,13 +30,16 @@ static struct task_struct *ntrace_loot_owner(const struct ntrace_session *s)
 	return READ_ONCE((event->parent ?: event)->owner);
 }
 
-/* An event of user mode alone says less of a panic than what the recorder had before it */
+/*
+ * Return true if the event traces the kernel. Otherwise the recorder's older trace explains a panic
+ * better.
+ */
 static bool ntrace_traces_kernel(const struct ntrace_want *want)
 {
 	return !want->filter.priv || want->filter.priv & (NTRACE_PRIV_S | NTRACE_PRIV_VS);
 }
 
-/* The session that traces into the sink; NULL: there is none whose trace is to be taken */
+/* Return the session that traces into the sink and whose trace can be saved, or NULL */
 static struct ntrace_session *ntrace_seizable(const struct ntrace_sink *sink)
 {
 	struct ntrace_session *s = READ_ONCE(sink->owner);
@@ -47,13 +50,16 @@ static struct ntrace_session *ntrace_seizable(const struct ntrace_sink *sink)
 	return s;
 }
 
-/* Has an event of perf the sink, so that there is trace to be taken? */
+/* Return true if a perf event owns @sink and its trace can be saved */
 bool ntrace_flight_may_seize(const struct ntrace_sink *sink)
 {
 	return ntrace_seizable(sink);
 }
 
-/* A window in the AUX area. One that is full and has no stop has its oldest bytes in the middle. */
+/*
+ * Find the trace in a window of the AUX area. If the sink wrapped around in it, the oldest bytes
+ * are in the middle.
+ */
 static void ntrace_loot_window(struct ntrace_sink *sink, struct ntrace_session *s,
 			       struct ntrace_loot *loot)
 {
@@ -75,7 +81,7 @@ static void ntrace_loot_window(struct ntrace_sink *sink, struct ntrace_session *
 	ntrace_window_sync(s, s->win.start, size);
 }
 
-/* The sink's own memory, which would have been copied to the head */
+/* Find the trace in the sink's own memory, which would have been copied to the head */
 static void ntrace_loot_copied(struct ntrace_sink *sink, struct ntrace_session *s,
 			       struct ntrace_loot *loot)
 {
@@ -90,7 +96,7 @@ static void ntrace_loot_copied(struct ntrace_sink *sink, struct ntrace_session *
 	loot->aux = min_t(u64, s->handle.head, s->buf->size);
 }
 
-/* The AUX area is a ring; perf has made its size a power of two */
+/* Copy from the AUX area. It is a ring whose size perf has made a power of two. */
 static void ntrace_loot_take_aux(const struct ntrace_buf *buf, const struct ntrace_loot *loot,
 				 u8 *to, unsigned long len)
 {
@@ -115,7 +121,7 @@ static void ntrace_loot_take_own(struct ntrace_sink *sink, const struct ntrace_l
 	}
 }
 
-/* All that there is room for, at the end of the area; a reader skips the idle bytes before it */
+/* Copy as much as fits to the end of the area. A reader skips the idle bytes before it. */
 static void ntrace_loot_take(struct ntrace_sink *sink, const struct ntrace_buf *buf,
 			     const struct ntrace_loot *loot)
 {
@@ -134,11 +140,11 @@ static void ntrace_loot_take(struct ntrace_sink *sink, const struct ntrace_buf *
 }
 
 /**
- * ntrace_flight_seize - the record gets what an event has traced into a sink
+ * ntrace_flight_seize - save the trace that an event has written to a sink in the record
  * @sink: The sink, which has been disabled
- * @stopped: It was empty
+ * @stopped: True if the sink was empty
  *
- * Context: Any, interrupts off; the event does not go on.
+ * Context: Any, interrupts off; the event does not continue.
  */
 void ntrace_flight_seize(struct ntrace_sink *sink, bool stopped)
 {
@@ -149,7 +155,9 @@ void ntrace_flight_seize(struct ntrace_sink *sink, bool stopped)
 
 	if (!s || !s->buf || !is_power_of_2(s->buf->size) || s->win.end <= s->win.start)
 		return;
-	/* The sink has said that it is empty: reads of memory after this see its trace */
+	/*
+	 * The sink has reported that it is empty. Reads of memory after this barrier see its trace.
+	 */
 	mb();
 	if (sink->area->copied)
 		ntrace_loot_copied(sink, s, &loot);
