@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * libntrace-elf: code from ELF files for libntrace.
+ * libntrace-elf reads code from ELF files for libntrace.
  *
  *	struct nt_elf *elf;
  *	int err = nt_elf_open("prog", &elf);
@@ -10,8 +10,8 @@
  *	if (err)
  *		puts(nt_elf_error_text(err));
  *
- * Like libntrace, it prints nothing and has no global state but that of libelf. One nt_elf is
- * used by one thread at a time; the code that it added to an image is read by any.
+ * Like libntrace, it prints nothing. It has no global state except libelf's. One thread at a time
+ * may use a struct nt_elf. Any thread may read the code that it has added to an image.
  */
 #ifndef NTRACE_ELF_H
 #define NTRACE_ELF_H
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* Name, number, sentence. Functions return these, or numbers of NT_ERRORS. */
+/* Errors with name, number and sentence. Functions return these, or numbers of NT_ERRORS. */
 #define NT_ELF_ERRORS(X)							\
 	X(NT_ELF_E_READ,	-100, "the file cannot be read")		\
 	X(NT_ELF_E_FORMAT,	-101, "not an ELF file")			\
@@ -45,63 +45,75 @@ const char *nt_elf_error_text(int error);
 
 struct nt_elf_info {
 	uint32_t	xlen;		/* 32 or 64 */
-	uint32_t	isa;		/* NT_ISA_*, of the attribute that names the extensions */
+	uint32_t	isa;		/* NT_ISA_* from the attribute that names the extensions */
 	uint64_t	entry;
-	uint64_t	low;		/* the code is at @low up to, not including, @high */
+	uint64_t	low;		/* the code is from @low up to, but not including, @high */
 	uint64_t	high;
 	uint32_t	type;		/* ET_EXEC, ET_DYN, ET_CORE */
-	uint32_t	build_id_size;	/* bytes; 0: there is none */
+	uint32_t	build_id_size;	/* bytes, or 0 without a build-id */
 	uint8_t		build_id[NT_ELF_BUILD_ID_MAX];
 };
 
 struct nt_elf;
 
 /*
- * Open the file at @path, and set *elf. It stays mapped until nt_elf_close(): who overwrites
- * the file in place meanwhile changes the code, or ends the program by SIGBUS if it gets shorter.
+ * Open the file at @path, and set *elf. The file stays mapped until nt_elf_close(). If a program
+ * overwrites it in place before that, the code changes, or SIGBUS ends the process if the file
+ * becomes shorter.
  *
- * NT_OK; NT_E_NOMEM; NT_ELF_E_READ (errno says why); NT_ELF_E_FORMAT; NT_ELF_E_DAMAGED;
- * NT_ELF_E_MACHINE; NT_ELF_E_NOT_LINKED. *elf is NULL then.
+ * Return NT_OK; or, with *elf NULL, NT_E_NOMEM; NT_ELF_E_READ, with the reason in errno;
+ * NT_ELF_E_FORMAT; NT_ELF_E_DAMAGED; NT_ELF_E_MACHINE; NT_ELF_E_NOT_LINKED.
  */
 int nt_elf_open(const char *path, struct nt_elf **elf);
 
-/* As nt_elf_open(), of an image in memory, as of a vDSO. @data stays the caller's. */
+/* Do the same as nt_elf_open() for an image in memory, such as a vDSO. The caller owns @data. */
 int nt_elf_open_memory(const void *data, size_t size, struct nt_elf **elf);
 
-/* After nt_elf_remove(), or with the images that have its code. NULL is fine. */
+/*
+ * Close @elf. First remove its code from images by nt_elf_remove(), or stop using these images.
+ * NULL is accepted.
+ */
 void nt_elf_close(struct nt_elf *elf);
 
-/* @size is sizeof(struct nt_elf_info): a later one may be longer. */
+/* @size is sizeof(struct nt_elf_info), because the structure may become longer. */
 void nt_elf_info(const struct nt_elf *elf, struct nt_elf_info *info, size_t size);
 
-/* What is loaded of the file. Parts that are zeros when the program starts are not in it. */
+/* A loaded part of the file, without memory that the loader fills with zeros */
 struct nt_elf_segment {
-	uint64_t	addr;		/* as the file has it */
+	uint64_t	addr;		/* address in the file */
 	uint64_t	size;
-	const uint8_t	*data;		/* until nt_elf_close() */
+	const uint8_t	*data;		/* valid until nt_elf_close() */
 	uint32_t	flags;		/* PF_R, PF_W, PF_X */
 };
 
-/* Segment @nr, from 0. @size is sizeof(struct nt_elf_segment). NT_OK; NT_E_NOT_FOUND */
+/*
+ * Get segment @nr, from 0. @size is sizeof(struct nt_elf_segment). Return NT_OK or NT_E_NOT_FOUND.
+ */
 int nt_elf_segment(const struct nt_elf *elf, size_t nr, struct nt_elf_segment *segment,
 		   size_t size);
 
 /*
- * Is it the program with that build-id? One of fewer bytes, as a recording may have it, is
- * compared as far as it goes. NT_OK; NT_ELF_E_NO_BUILD_ID; NT_ELF_E_BUILD_ID
+ * Check that the file has the build-id @build_id. If @size is smaller than the file's build-id,
+ * which a recording may have cut, only @size bytes are compared. Return NT_OK, NT_ELF_E_NO_BUILD_ID
+ * or
+ * NT_ELF_E_BUILD_ID.
  */
 int nt_elf_check_build_id(const struct nt_elf *elf, const void *build_id, size_t size);
 
 /*
- * Add the segments that are loaded to run, to address space @space of @image, @offset bytes
- * above their addresses in the file: 0 for a program that is not moved, the base of a library.
- * All of them, or none. They may be added to several spaces and at several offsets.
+ * Add the loadable segments to address space @space of @image, @offset bytes above their
+ * addresses in the file. @offset is 0 for a program that is not relocated, and the base address for
+ * a library. Either all segments are added, or none. They may be added to several spaces and at
+ * several offsets.
  *
- * NT_OK; NT_E_NOMEM; NT_E_INVALID: a segment wraps around the end of the addresses
+ * Return NT_OK; NT_E_NOMEM; or NT_E_INVALID if a segment wraps around the end of the addresses.
  */
 int nt_elf_add(const struct nt_elf *elf, struct nt_image *image, uint64_t space, uint64_t offset);
 
-/* Remove what nt_elf_add() with the same arguments added: NT_OK; NT_E_NOT_FOUND */
+/*
+ * Remove the segments that nt_elf_add() added with the same arguments. Return NT_OK or
+ * NT_E_NOT_FOUND.
+ */
 int nt_elf_remove(const struct nt_elf *elf, struct nt_image *image, uint64_t space,
 		  uint64_t offset);
 

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * libntrace: decode RISC-V N-Trace (RISC-V N-Trace Specification 1.0).
+ * libntrace decodes RISC-V N-Trace (RISC-V N-Trace Specification 1.0).
  *
- * Four layers, each of use alone:
+ * It has four layers, each of which can be used alone:
  *
- *   message  bytes to struct nt_message			(chapters 3, 6, 7)
- *   insn     opcode to struct nt_insn			(chapter 2)
- *   image    code, by address space and address
- *   flow     messages and code to what was executed	(chapters 8, 9, 11)
+ *   message  converts bytes to struct nt_message		(chapters 3, 6, 7)
+ *   insn     converts an opcode to struct nt_insn		(chapter 2)
+ *   image    finds code by address space and address
+ *   flow     converts messages and code to the executed instructions	(chapters 8, 9, 11)
  *
- * "Chapter" is always a chapter of that specification. Fields and messages
- * bear its names: I-CNT is icnt, F-ADDR and U-ADDR are addr.
+ * "Chapter" always means a chapter of that specification. Fields and messages have the names of
+ * the specification: icnt is I-CNT, and addr is F-ADDR or U-ADDR.
  *
- * Names: an object is opaque and made by nt_<object>_new(), given back by
- * nt_<object>_free(NULL is fine); a function of it is nt_<object>_<verb>().
+ * Names: objects are opaque. nt_<object>_new() creates an object, nt_<object>_free() frees it and
+ * accepts NULL, and nt_<object>_<verb>() operates on it.
  *
- * Errors: a function that can fail returns a negative number of NT_ERRORS, and
- * the comment above it lists which ones. The library prints nothing.
+ * Errors: a function that can fail returns a negative number of NT_ERRORS, and the comment above
+ * the function lists these numbers. The library prints nothing.
  *
- * Threads: the library has no global state. Different objects may be used by
- * different threads at a time; one object by one thread at a time, except for
- * struct nt_image, which any number of flows in any number of threads may read
- * at the same time, as long as none changes it (nt_image_add(),
- * nt_image_set_reader(), nt_image_invalidate() and the like) and its reader allows for it.
+ * Threads: the library has no global state. Different threads may use different objects at the
+ * same time, but only one thread at a time may use an object. The exception is struct nt_image.
+ * Any number of flows in any number of threads may read an image at the same time if its reader
+ * allows concurrent calls, and if no thread changes the image (by nt_image_add(),
+ * nt_image_set_reader(), nt_image_invalidate() and similar functions).
  *
- * Structures that a program allocates may get longer in a newer library. struct nt_config begins
- * with its own size: set it up by NT_CONFIG_INIT or nt_config_init(). Of the others the program's
- * size is passed: nt_<...>() is an inline function that calls nt_<...>_sized() with sizeof().
- * Other languages call that one. struct nt_range and struct nt_mark stay as they are.
- * A configuration that is NULL is the plain case, NT_CONFIG_INIT.
+ * Structures that a program allocates may become longer in a newer library. struct nt_config begins
+ * with its own size, which NT_CONFIG_INIT and nt_config_init() set. Functions with other structures
+ * take the size that the program knows: nt_<...>() is an inline function that calls
+ * nt_<...>_sized() with sizeof(). Other languages call nt_<...>_sized(). struct nt_range and struct
+ * nt_mark never change. A NULL configuration means NT_CONFIG_INIT.
  *
- * Units: addresses and sizes are in bytes, I-CNT is in half-words (16 bit),
- * timestamps are in ticks of the trace source's counter.
+ * Units: addresses and sizes are in bytes, I-CNT is in half-words (16 bits), and timestamps are in
+ * ticks of the trace source's counter.
  */
 #ifndef NTRACE_NTRACE_H
 #define NTRACE_NTRACE_H
@@ -47,15 +47,15 @@ extern "C" {
 #define NT_VERSION_MAJOR	1
 #define NT_VERSION_MINOR	0
 
-/* "1.0": the version of the library that runs. Never fails. */
+/* Return the version of the library that runs, such as "1.0". Never fails. */
 const char *nt_version(void);
 
 /*
- * Errors: name, number, sentence, hint.
+ * Each error has a name, a number, a sentence and a hint.
  *
- * -1..-9 are errors of a call. The others are found in the trace, and reported
- * by NT_ITEM_ERROR; those up to -29 concern a message, from -30 on the flow. Two of them are no
- * errors of the trace, and reported by NT_ITEM_GAP: see nt_error_is_gap().
+ * Numbers -1..-9 are errors of a call. The decoder finds the other errors in the trace and reports
+ * them by NT_ITEM_ERROR: -10..-29 concern a message, -30 and below the flow. Two of them mean that
+ * code is missing, and are reported by NT_ITEM_GAP. See nt_error_is_gap().
  */
 #define NT_ERRORS(X)								\
 	X(NT_E_NOMEM,	 -1, "out of memory",					\
@@ -90,7 +90,7 @@ const char *nt_version(void);
 	  "bytes of the trace were lost")					\
 	X(NT_E_KIND,	-20, "message of a kind that the encoder does not send",	\
 	  "the trace is damaged, or the encoder sends more than the flow")	\
-	/* not given any more */						\
+	/* no longer reported */						\
 	X(NT_E_HIST_SIZE, -21, "HIST that is full has another size than before",	\
 	  "the trace is damaged")						\
 	X(NT_E_NO_CODE,	-30, "there is no code at this address",		\
@@ -140,53 +140,57 @@ enum nt_error {
 };
 
 /*
- * Does NT_ITEM_GAP report it? Then code is missing, and the trace is right as far as is known. With
- * that code it would be decoded.
+ * Return true if NT_ITEM_GAP reports @error. Then code is missing, and nothing shows that the trace
+ * is wrong. The decoder could decode it with that code.
  */
 static inline bool nt_error_is_gap(int error)
 {
 	return error == NT_E_NO_CODE || error == NT_E_GAP_RETURN;
 }
 
-/* "NT_E_ADDR"; its sentence; its hint, "" where there is none. Any number is fine. */
+/*
+ * Return the name of @error (such as "NT_E_ADDR"), its sentence, or its hint, which is "" if there
+ * is none. Any number is accepted.
+ */
 const char *nt_error_name(int error);
 const char *nt_error_text(int error);
 const char *nt_error_hint(int error);
 
 /*
- * How the encoder was set up. A zero is the plain case, but for @xlen (64),
- * and @src_id (NT_SRC_ANY).
+ * The settings of the encoder. The default of each member is 0, except for @xlen (64) and @src_id
+ * (NT_SRC_ANY).
  */
 struct nt_config {
 	size_t		size;		/* sizeof(struct nt_config) */
 	uint32_t	xlen;		/* 32 or 64 */
-	uint32_t	src_bits;	/* trTeSrcBits, 0..12; 0 too with trTeInhibitSrc */
-	uint32_t	src_id;		/* decode this source only, or NT_SRC_ANY */
+	uint32_t	src_bits;	/* trTeSrcBits, 0..12; 0 if trTeInhibitSrc is set */
+	uint32_t	src_id;		/* source to decode, or NT_SRC_ANY */
 	uint32_t	mode;		/* enum nt_mode */
 	uint32_t	timestamp;	/* 1: trTsEnable, messages may end with TSTAMP */
-	uint32_t	tstamp_bits;	/* trTsWidth; 0 is 64. Timestamps go on past a wrap. */
-	uint32_t	return_depth;	/* trTeInstEnImplicitReturn: depth, usually 32; 0 off */
+	uint32_t	tstamp_bits;	/* trTsWidth, 0 means 64. Wraps are added up. */
+	uint32_t	return_depth;	/* trTeInstEnImplicitReturn depth, usually 32; 0 for off */
 	uint32_t	sequential_jump; /* 1: trTeInstEnSequentialJump */
 	uint32_t	all_jumps;	/* 1: trTeInstEnAllJumps */
 	uint32_t	extend_addr;	/* 1: trTeInstExtendAddrMSB */
-	uint32_t	isa;		/* NT_ISA_*: beyond I, C, Zicsr and privileged */
-	uint64_t	jvt;		/* CSR jvt: table of cm.jt and cm.jalt */
+	uint32_t	isa;		/* NT_ISA_* besides I, C, Zicsr and privileged */
+	uint64_t	jvt;		/* CSR jvt, base of the table of cm.jt and cm.jalt */
 	uint32_t	dialect;	/* enum nt_dialect */
-	uint32_t	addr_bits;	/* addresses are sent without bits above these; 0: see there */
-	uint32_t	return_full;	/* enum nt_return_full: a call when the stack is full */
-	uint32_t	custom_jumps;	/* NT_CUSTOM_*: beyond custom-0 to custom-3 and over 32 bits */
+	uint32_t	addr_bits;	/* bits of an address that are sent; 0 for the dialect's */
+	uint32_t	return_full;	/* enum nt_return_full, effect of a call on a full stack */
+	uint32_t	custom_jumps;	/* NT_CUSTOM_*, more instructions that may change the PC */
 	uint32_t	flow_only;	/* 1: no Ownership (trTeContext is 0), data or event */
-	uint32_t	accept;		/* deviations that the encoder has beside its dialect's */
+	uint32_t	accept;		/* deviations of the encoder besides its dialect's */
 	uint32_t	strict;		/* 1: each deviation is an error */
 };
 
 /*
  * Known deviations of encoders from the specification. Each entry has its number, the name of its
- * option, a sentence, and the chapter that it contradicts. nt_stats::deviations counts each one.
+ * option, a sentence, and the chapter that it contradicts. nt_stats::deviations counts how often
+ * the trace shows each deviation.
  *
- * The decoder always accepts a deviation that it cannot mistake for damage. It accepts those of
- * NT_DEV_UNSURE only if nt_config::dialect or nt_config::accept names them. nt_config::accept has bit
- * 1 << number of each deviation.
+ * The decoder always accepts a deviation that it cannot mistake for damage. It accepts a deviation
+ * of NT_DEV_UNSURE only if nt_config::dialect or nt_config::accept names it. nt_config::accept has
+ * bit 1 << number of each deviation.
  */
 #define NT_DEVIATIONS(X)							\
 	X(NT_DEV_DIRECT_SYNC, 0, "direct-sync-in-htm",				\
@@ -220,33 +224,37 @@ enum nt_deviation {
 #define NT_DEV_UNSURE							\
 	(NT_DEV_BIT(NT_DEV_SYNC_LACKS_BIT) | NT_DEV_BIT(NT_DEV_STACK_OVER_SYNC) | \
 	 NT_DEV_BIT(NT_DEV_TRAP_IN_GAP))
-#define NT_DEV_MAX		32	/* room in nt_stats::deviations */
+#define NT_DEV_MAX		32	/* size of nt_stats::deviations */
 
-/* The name, what the encoder does, and the chapter; NULL if there is no such deviation. */
+/*
+ * Return the name of @deviation, a sentence about the encoder's behaviour, or the chapter; NULL if
+ * @deviation is unknown.
+ */
 const char *nt_deviation_name(unsigned int deviation);
 const char *nt_deviation_text(unsigned int deviation);
 const char *nt_deviation_chapter(unsigned int deviation);
 
 /*
- * The encoder. Each one has a name ("accemic"), the messages that it sends, and the deviations that
- * it is known to have.
+ * The encoder. Each dialect has a name (such as "accemic"), the messages that the encoder sends,
+ * and its known deviations.
  *
- * NT_DIALECT_RATIFIED: any encoder that follows the specification.
+ * NT_DIALECT_RATIFIED is any encoder that follows the specification.
  *
- * NT_DIALECT_SIFIVE0: SiFive cores whose trace components are of version 0, as the P550. TSTAMP is
- * XORed with the timestamp before; RCODE 8 and 9 are runs of branches; TCODE 7, 23, 34 and 35 are
- * messages; addresses of RV64 have 48 bits if @addr_bits is 0. Their implicit return counts up to
- * NT_RETURN_DEPTH_SIFIVE0 calls, and compares no address: if it is on, no return to a call that is
- * counted is reported, and if it is off, each return is. The decoder sees which it is, and anything
- * else is an error. So are a B-TYPE of 3, and HIST that is full with another size than before.
+ * NT_DIALECT_SIFIVE0 is a SiFive core whose trace components have version 0, such as the P550.
+ * TSTAMP is XORed with the previous timestamp. RCODE 8 and 9 are runs of branches. TCODE 7, 23, 34
+ * and 35 are messages. Addresses of RV64 have 48 bits if @addr_bits is 0. The implicit return
+ * counts up to NT_RETURN_DEPTH_SIFIVE0 calls and compares no addresses: if it is on, the encoder
+ * reports no return to a counted call, and if it is off, it reports each return. The decoder
+ * detects which of the two applies, and reports any mixture as an error. It also reports a B-TYPE
+ * of 3 as an error.
  *
- * NT_DIALECT_SPACEMIT_K3: SpacemiT's K3, which sends addresses with copies of their sign.
+ * NT_DIALECT_SPACEMIT_K3 is SpacemiT's K3, which sends addresses with copies of their sign bit.
  *
- * NT_DIALECT_ACCEMIC: CEDARtools.TraceEncoder. SYNC leaves its return stack as it is, which has 16
- * entries and ignores a call when it is full. TCODE 31 and 32 are those of IEEE-ISTO 5001. TCODE 56
- * and 57 move the PC, which cannot be followed.
+ * NT_DIALECT_ACCEMIC is CEDARtools.TraceEncoder. Its return stack has 16 entries, keeps its content
+ * over a SYNC, and ignores a call when it is full. TCODE 31 and 32 have the meaning of IEEE-ISTO
+ * 5001. TCODE 56 and 57 move the PC to an address that the decoder cannot determine.
  *
- * NT_DIALECT_MICROBLAZE_V: AMD MicroBlaze V, which has none of the optional features.
+ * NT_DIALECT_MICROBLAZE_V is AMD MicroBlaze V, which has none of the optional features.
  */
 enum nt_dialect {
 	NT_DIALECT_RATIFIED	= 0,
@@ -256,44 +264,44 @@ enum nt_dialect {
 	NT_DIALECT_MICROBLAZE_V	= 4,
 };
 
-/* "accemic": the name of the encoder; NULL if there is no such dialect */
+/* Return the name of the encoder, such as "accemic"; NULL if @dialect is unknown. */
 const char *nt_encoder_name(unsigned int dialect);
 
-/* Set *dialect to that of the encoder @name. NT_OK; NT_E_NOT_FOUND */
+/* Set *dialect to the dialect of the encoder @name. Return NT_OK or NT_E_NOT_FOUND. */
 int nt_encoder_find(const char *name, uint32_t *dialect);
 
-/* Entries of the return stack of that encoder, for nt_config::return_depth */
+/* Return the number of entries of that encoder's return stack, for nt_config::return_depth. */
 uint32_t nt_encoder_return_depth(unsigned int dialect);
 
 enum nt_mode {
-	NT_MODE_AUTO	= 0,	/* seen from the messages */
+	NT_MODE_AUTO	= 0,	/* the decoder detects the mode from the messages */
 	NT_MODE_BTM	= 3,	/* trTeInstMode, chapter 5 */
 	NT_MODE_HTM	= 6,
 };
 
 #define NT_SRC_ANY		0xffffffffu
 #define NT_SRC_BITS_MAX		12
-#define NT_RETURN_DEPTH		32	/* chapter 9.2: never deeper */
+#define NT_RETURN_DEPTH		32	/* maximum of the specification (chapter 9.2) */
 #define NT_RETURN_DEPTH_SIFIVE0	1023
 #define NT_RETURN_DEPTH_MAX	4096
 #define NT_ADDR_BITS_MIN	32
 
-#define NT_ISA_ZCMP		(1u << 0)	/* its encodings are c.fsdsp of D otherwise */
+#define NT_ISA_ZCMP		(1u << 0)	/* without it, the encodings mean c.fsdsp of D */
 #define NT_ISA_ZCMT		(1u << 1)
 
 /*
- * The encoder's return stack is full, and there is a call: chapter 9.2 does not say which
- * entry is lost. It matters only if @return_depth is the encoder's own depth, and the program
- * does not return to its calls in order.
+ * The entry that the encoder loses if a call finds its return stack full, which chapter 9.2 does
+ * not define. This matters only if @return_depth is the encoder's own depth, and the program does
+ * not return to its calls in order.
  */
 enum nt_return_full {
 	NT_RETURN_DROP_OLDEST	= 0,	/* a ring */
 	NT_RETURN_DROP_NEWEST	= 1,	/* the call is not pushed; decoding is slower */
 };
 
-/* Custom instructions that may change the PC (chapter 10.1), beside custom-0 to custom-3 */
+/* Custom instructions that may change the PC (chapter 10.1), besides custom-0 to custom-3 */
 #define NT_CUSTOM_SYSTEM	(1u << 0)	/* SYSTEM encodings for custom use */
-#define NT_CUSTOM_COMPRESSED	(1u << 1)	/* any of 16 bits that is no jump by the standard */
+#define NT_CUSTOM_COMPRESSED	(1u << 1)	/* any 16-bit instruction, but no standard jump */
 
 #ifndef __cplusplus
 #define NT_CONFIG_INIT	{ .size = sizeof(struct nt_config), .xlen = 64, .src_id = NT_SRC_ANY }
@@ -310,15 +318,15 @@ static inline struct nt_config nt_config_initial(void)
 }
 #endif
 
-/* As NT_CONFIG_INIT, for other languages. @size is sizeof(struct nt_config). */
+/* Do the same as NT_CONFIG_INIT, for other languages. @size is sizeof(struct nt_config). */
 void nt_config_init(struct nt_config *config, size_t size);
 
-/* NT_OK; NT_E_INVALID: a value is out of its range */
+/* Return NT_OK, or NT_E_INVALID if a value is out of its range. */
 int nt_config_check(const struct nt_config *config);
 
 /* ------------------------------------------------------------------ message */
 
-/* TCODE: table "Fields in Messages". The decoder frames and skips any other. */
+/* TCODE (table "Fields in Messages"). The decoder skips messages with any other TCODE. */
 enum nt_tcode {
 	NT_TCODE_OWNERSHIP			= 2,
 	NT_TCODE_DIRECT_BRANCH		= 3,
@@ -344,7 +352,7 @@ enum nt_tcode {
 	NT_TCODE_IN_CIRCUIT_TRACE_SYNC	= 35,
 };
 
-/* nt_message::fields: which fields the message has */
+/* Bits of nt_message::fields, one for each field that the message has */
 enum nt_field {
 	NT_FIELD_SRC	 = 1 << 0,
 	NT_FIELD_SYNC	 = 1 << 1,
@@ -354,11 +362,11 @@ enum nt_field {
 	NT_FIELD_UADDR	 = 1 << 5,	/* in nt_message::addr */
 	NT_FIELD_HIST	 = 1 << 6,
 	NT_FIELD_TSTAMP	 = 1 << 7,
-	NT_FIELD_PROCESS = 1 << 8,	/* in nt_message::value, and taken apart */
+	NT_FIELD_PROCESS = 1 << 8,	/* in nt_message::value, format, priv and context */
 	NT_FIELD_ETYPE	 = 1 << 9,	/* in nt_message::code */
 	NT_FIELD_ECODE	 = 1 << 10,	/* in nt_message::value */
 	NT_FIELD_RCODE	 = 1 << 11,	/* in nt_message::code */
-	NT_FIELD_RDATA	 = 1 << 12,	/* in nt_message::value: RCODE is none of 0, 1, 2 */
+	NT_FIELD_RDATA	 = 1 << 12,	/* in nt_message::value, if RCODE is not 0, 1 or 2 */
 	NT_FIELD_HREPEAT = 1 << 13,	/* in nt_message::value */
 	NT_FIELD_BCNT	 = 1 << 14,	/* in nt_message::value */
 	NT_FIELD_EVCODE	 = 1 << 15,	/* in nt_message::code */
@@ -372,12 +380,12 @@ enum nt_field {
 	NT_FIELD_CKDF	 = 1 << 22,	/* in nt_message::cdf */
 	NT_FIELD_CKDATA0 = 1 << 23,	/* in nt_message::value, as sent */
 	NT_FIELD_CKDATA1 = 1 << 24,	/* in nt_message::data, as sent */
-	NT_FIELD_RCNT	 = 1 << 25,	/* in nt_message::value: RepeatInstruction */
+	NT_FIELD_RCNT	 = 1 << 25,	/* in nt_message::value (RepeatInstruction) */
 };
 
 /* B-TYPE, chapter 6.2 */
 enum nt_btype {
-	NT_BTYPE_INDIRECT	= 0,	/* jump, call, return; or none, in a message with SYNC */
+	NT_BTYPE_INDIRECT	= 0,	/* jump, call or return; with SYNC, possibly none */
 	NT_BTYPE_TRAP		= 1,	/* exception or interrupt */
 	NT_BTYPE_EXCEPTION	= 2,
 	NT_BTYPE_INTERRUPT	= 3,
@@ -399,15 +407,15 @@ enum nt_sync {
 
 enum nt_rcode {
 	NT_RCODE_ICNT = 0, NT_RCODE_HIST = 1, NT_RCODE_HIST_REPEAT = 2,
-	/* NT_DIALECT_SIFIVE0: as many branches as HREPEAT says, all not taken, or all taken */
+	/* NT_DIALECT_SIFIVE0: HREPEAT branches, all of them not taken, or all taken */
 	NT_RCODE_NOT_TAKEN = 8, NT_RCODE_TAKEN = 9,
 };
 
-/* CKSRC of NT_TCODE_IN_CIRCUIT_TRACE: what the encoder reports */
+/* CKSRC of NT_TCODE_IN_CIRCUIT_TRACE, the event that the encoder reports */
 enum nt_cksrc {
 	NT_CKSRC_CONTROL	= 0,	/* CKDATA0 is a code, unless there is CKDATA1 */
 	NT_CKSRC_EXT_TRIGGER	= 8,
-	NT_CKSRC_CALL		= 9,	/* CKDATA1: where to, XORed with where from */
+	NT_CKSRC_CALL		= 9,	/* CKDATA1: target XOR address of the call */
 	NT_CKSRC_EXCEPTION	= 10,	/* CKDATA1: cause */
 	NT_CKSRC_INTERRUPT	= 11,	/* CKDATA1: cause */
 	NT_CKSRC_CONTEXT	= 13,	/* CKDATA1: new context */
@@ -423,30 +431,31 @@ enum nt_priv {
 };
 
 struct nt_message {
-	uint64_t	offset;		/* of its first byte in the stream */
+	uint64_t	offset;		/* offset of the first byte in the stream */
 	uint32_t	length;		/* bytes */
 	uint32_t	fields;		/* NT_FIELD_* */
-	uint16_t	src;		/* SRC, 0 where there is none */
+	uint16_t	src;		/* SRC, or 0 if the message has none */
 	uint8_t		tcode;		/* enum nt_tcode, or another */
 	uint8_t		sync;		/* enum nt_sync, or another */
 	uint8_t		btype;		/* enum nt_btype */
 	uint8_t		code;		/* ETYPE, RCODE, EVCODE or CKSRC */
 	uint8_t		cdf;		/* CDF or CKDF */
 	uint8_t		format;		/* PROCESS.FORMAT */
-	uint8_t		priv;		/* PROCESS.V and PRV: enum nt_priv, or another */
+	uint8_t		priv;		/* PROCESS.V and PRV; enum nt_priv, or another */
 	uint8_t		dialect;	/* enum nt_dialect */
-	uint64_t	icnt;		/* I-CNT, or RDATA with RCODE 0: half-words */
-	uint64_t	addr;		/* F-ADDR or U-ADDR, with bit 0 put back, and extended */
+	uint64_t	icnt;		/* I-CNT, or RDATA with RCODE 0, in half-words */
+	uint64_t	addr;		/* F-ADDR or U-ADDR in bytes (with bit 0), extended */
 	uint64_t	hist;		/* HIST, or RDATA with RCODE 1 or 2; has its stop-bit */
-	uint64_t	tstamp;		/* TSTAMP as sent: absolute with SYNC, relative else */
+	uint64_t	tstamp;		/* TSTAMP as sent, absolute with SYNC, otherwise relative */
 	uint64_t	value;		/* PROCESS, ECODE, RDATA, HREPEAT or B-CNT */
 	uint64_t	context;	/* PROCESS.CONTEXT */
 	uint64_t	data;		/* DQDATA, or the second of a pair of fields */
 	uint32_t	deviations;	/* bits of enum nt_deviation that the message itself shows */
 	/*
-	 * A message that is not about the flow has @nr_others variable-length fields, of which the
-	 * first NT_MESSAGE_OTHERS are in the eight-byte members from @icnt to @data, in this order.
-	 * Of a longer field, the low 64 bits are there. Fixed fields after SRC are in @other_fixed.
+	 * A message that is not about the flow has @nr_others variable-length fields. The
+	 * eight-byte members from @icnt to @data hold the first NT_MESSAGE_OTHERS of them, in this
+	 * order, and the low 64 bits of a longer field. @other_fixed holds the fixed-length fields
+	 * after SRC.
 	 */
 	uint16_t	other_fixed;
 	uint8_t		nr_others;
@@ -455,21 +464,22 @@ struct nt_message {
 #define NT_MESSAGE_OTHERS	7
 
 /*
- * Bytes: a longer message is NT_E_TOO_LONG, unless it is a vendor's (NT_TCODE_VENDOR_FIRST to
- * NT_TCODE_VENDOR_LAST). The longest one of the specification has 38.
+ * Maximum length of a message in bytes. A longer message is NT_E_TOO_LONG, unless it is a vendor's
+ * (NT_TCODE_VENDOR_FIRST to NT_TCODE_VENDOR_LAST). The longest message of the specification has 38
+ * bytes.
  */
 #define NT_MESSAGE_MAX	256
 
 /*
- * Decode the message at @data. Idle bytes before it are skipped. @msg->offset
- * is the number of them; @msg->length is set too when there is an error.
+ * Decode the message at @data. Idle bytes before it are skipped, and @msg->offset is set to their
+ * number. @msg->length is set even if there is an error.
  *
- * Returns 1: *msg is filled in. The next one is at offset + length.
- *	   0: these @size bytes hold no end of a message.
+ * Returns 1: *msg is filled in. The next message is at offset + length.
+ *	   0: these @size bytes do not contain the end of a message.
  *	   NT_E_MSEO, NT_E_TOO_LONG, NT_E_OVERFLOW, NT_E_MISSING, NT_E_EXTRA,
- *	   NT_E_HIST_ZERO, NT_E_RESERVED: the message is not valid. Go on at
- *	   offset + length, which is past its last byte; or, where that is all
- *	   of the bytes, past the next one with an MSEO of 11.
+ *	   NT_E_HIST_ZERO, NT_E_RESERVED: the message is not valid. Continue at
+ *	   offset + length, which is after its last byte. If that is the end of
+ *	   the bytes, continue after the next byte with an MSEO of 11.
  */
 int nt_message_decode_sized(const struct nt_config *config, const uint8_t *data, size_t size,
 			    struct nt_message *msg, size_t msg_size);
@@ -479,33 +489,33 @@ static inline int nt_message_decode(const struct nt_config *config, const uint8_
 	return nt_message_decode_sized(config, data, size, msg, sizeof(*msg));
 }
 
-/* Has a SYNC field: decoding may start from it */
+/* Return true if the message has a SYNC field, so that decoding may start from it. */
 static inline bool nt_message_is_sync(const struct nt_message *msg)
 {
 	return msg->fields & NT_FIELD_SYNC;
 }
 
 /*
- * "IndirectBranchHist", "Periodic Synchronization", ...: the name in the
- * specification; "Reserved" or "Vendor Defined" else. Never NULL.
+ * Return the name in the specification, such as "IndirectBranchHist" or "Periodic Synchronization";
+ * otherwise "Reserved" or "Vendor Defined". Never NULL.
  */
 const char *nt_tcode_name(unsigned int tcode);
 const char *nt_cksrc_name(unsigned int cksrc);
 const char *nt_sync_name(unsigned int sync);
 const char *nt_btype_name(unsigned int btype);
 const char *nt_etype_name(unsigned int etype);
-const char *nt_ecode_name(unsigned int bit);	/* ECODE is a mask: what its bit says was lost */
+const char *nt_ecode_name(unsigned int bit);	/* messages lost if the bit is set */
 const char *nt_rcode_name(unsigned int rcode);
 const char *nt_evcode_name(unsigned int evcode);
 const char *nt_priv_name(unsigned int priv);	/* "U", "S", "M", "VU", "VS", "?" */
 
-/* As nt_tcode_name(), with the messages of that enum nt_dialect, too */
+/* Do the same as nt_tcode_name(), and also name the messages of that enum nt_dialect. */
 const char *nt_dialect_tcode_name(unsigned int dialect, unsigned int tcode);
 
 /*
  * Write "IndirectBranchHist SRC=1 B-TYPE=0 (Indirect) I-CNT=125 U-ADDR=0x7 HIST=0xffe" to
- * @buf, always with a final NUL. Returns the length; NT_E_SPACE: @size is too
- * small, @buf holds the beginning.
+ * @buf, always with a final NUL. Return the length, or NT_E_SPACE if @size is too small; then @buf
+ * holds the beginning of the text.
  */
 int nt_message_desc_sized(const struct nt_message *msg, size_t msg_size, char *buf, size_t size);
 static inline int nt_message_desc(const struct nt_message *msg, char *buf, size_t size)
@@ -513,34 +523,35 @@ static inline int nt_message_desc(const struct nt_message *msg, char *buf, size_
 	return nt_message_desc_sized(msg, sizeof(*msg), buf, size);
 }
 
-/* Bytes that are enough for any text of nt_message_desc(), and of nt_item_desc() */
+/* Bytes that suffice for any text of nt_message_desc(), and of nt_item_desc() */
 #define NT_MESSAGE_DESC_MAX	512
 #define NT_ITEM_DESC_MAX	512
 
 /*
- * Messages from a stream that arrives in pieces, split anywhere.
+ * A reader of messages from a stream that arrives in pieces, which may be split anywhere.
  *
- * The bytes given to nt_reader_feed() must stay until nt_reader_next() has
- * returned 0; the reader keeps a copy only of the message that is not complete.
+ * The bytes passed to nt_reader_feed() must stay valid until nt_reader_next() has returned 0. The
+ * reader copies only the bytes of an incomplete message.
  */
 struct nt_reader;
 
-/* NULL: errno is ENOMEM, or EINVAL if *config is not valid */
+/* Return NULL on failure; errno is ENOMEM, or EINVAL if *config is not valid. */
 struct nt_reader *nt_reader_new(const struct nt_config *config);
 void nt_reader_free(struct nt_reader *reader);
 
-/* NT_OK; NT_E_BUSY: nt_reader_next() has not returned 0 yet */
+/* Return NT_OK, or NT_E_BUSY if nt_reader_next() has not returned 0 yet. */
 int nt_reader_feed(struct nt_reader *reader, const uint8_t *data, size_t size);
 
 /*
- * The bytes come from the middle of a stream, as of a wrapped buffer: skip to
- * the first byte after an MSEO of 11 (chapter 3.1.1). Forgets what was fed.
+ * Drop all bytes that were fed, and start again at @offset of the stream. If @middle is set, the
+ * bytes are from the middle of a stream, such as a wrapped buffer, and the reader skips to the
+ * first byte after an MSEO of 11 (chapter 3.1.1).
  */
 void nt_reader_seek(struct nt_reader *reader, uint64_t offset, bool middle);
 
 /*
- * Returns 1, 0 or an error as nt_message_decode() does; after an error the next
- * call goes on. @msg->offset is the offset in the stream. 0: feed more, or
+ * Return 1, 0 or an error, like nt_message_decode(). After an error, the next call continues with
+ * the next message. @msg->offset is the offset in the stream. After 0, call nt_reader_feed() or
  * nt_reader_end().
  */
 int nt_reader_next_sized(struct nt_reader *reader, struct nt_message *msg, size_t msg_size);
@@ -550,8 +561,8 @@ static inline int nt_reader_next(struct nt_reader *reader, struct nt_message *ms
 }
 
 /*
- * No more bytes. NT_OK; NT_E_TRUNCATED: a message is not complete, *msg says where; NT_E_TOO_LONG:
- * the same, and it is longer than any can be.
+ * End the stream. Return NT_OK; NT_E_TRUNCATED if the last message is not complete, whose place is
+ * in *msg; or NT_E_TOO_LONG if the incomplete message is also longer than any message can be.
  */
 int nt_reader_end_sized(struct nt_reader *reader, struct nt_message *msg, size_t msg_size);
 static inline int nt_reader_end(struct nt_reader *reader, struct nt_message *msg)
@@ -562,18 +573,18 @@ static inline int nt_reader_end(struct nt_reader *reader, struct nt_message *msg
 /* --------------------------------------------------------------------- insn */
 
 /*
- * What an instruction does to the PC: the itype of chapter 2 as far as the
- * opcode alone decides.
+ * Effect of an instruction on the PC. This is the itype of chapter 2, as far as it depends on the
+ * opcode alone.
  */
 enum nt_class {
-	NT_CLASS_LINEAR		= 0,	/* goes on at the next instruction */
+	NT_CLASS_LINEAR		= 0,	/* continues at the next instruction */
 	NT_CLASS_BRANCH		= 1,	/* direct conditional branch */
 	NT_CLASS_JUMP		= 2,	/* direct jump, with or without linkage */
-	NT_CLASS_CALL		= 3,	/* direct call: links x1 or x5 */
+	NT_CLASS_CALL		= 3,	/* direct call, which links x1 or x5 */
 	NT_CLASS_INDIRECT_JUMP	= 4,	/* with or without linkage */
 	NT_CLASS_INDIRECT_CALL	= 5,
 	NT_CLASS_RETURN		= 6,
-	NT_CLASS_SWAP		= 7,	/* co-routine swap: return and call */
+	NT_CLASS_SWAP		= 7,	/* co-routine swap, a return and a call */
 	NT_CLASS_TRAP_RETURN	= 8,	/* mret, sret, mnret */
 	NT_CLASS_INVALID	= 9,	/* all zeros or all ones */
 };
@@ -582,17 +593,17 @@ struct nt_insn {
 	uint8_t		length;		/* bytes: 2, 4, 6, ... 22 */
 	uint8_t		klass;		/* enum nt_class */
 	uint8_t		rs1;		/* base register of an indirect jump */
-	uint8_t		rd;		/* register that lui, c.lui or auipc writes; 0 else */
+	uint8_t		rd;		/* register that lui, c.lui or auipc writes, or 0 */
 	bool		is_pc_relative;	/* auipc */
-	bool		is_table_jump;	/* cm.jt, cm.jalt: index in @imm */
-	bool		is_system;	/* ecall, ebreak, c.ebreak: retires only in emulators */
+	bool		is_table_jump;	/* cm.jt or cm.jalt, whose index is @imm */
+	bool		is_system;	/* ecall, ebreak or c.ebreak, retires only in emulators */
 	int64_t		imm;		/* offset of a jump or branch; constant of lui, auipc */
 };
 
 /*
- * Decode the instruction at @code, of which @size bytes are there.
- * Returns its length in bytes; 0: @size is too small for it (needs 2 bytes, or
- * 4 where the low two bits of the first are set).
+ * Decode the instruction at @code, where @size bytes can be read. Return its length in bytes, or 0
+ * if @size is too small. Decoding needs 2 bytes, or 4 if the low two bits of the first byte are
+ * set.
  */
 int nt_insn_decode_sized(const struct nt_config *config, const uint8_t *code, size_t size,
 			 struct nt_insn *insn, size_t insn_size);
@@ -602,13 +613,13 @@ static inline int nt_insn_decode(const struct nt_config *config, const uint8_t *
 	return nt_insn_decode_sized(config, code, size, insn, sizeof(*insn));
 }
 
-/* "branch", "call", ...: never NULL */
+/* Return the name of the class, such as "branch" or "call". Never NULL. */
 const char *nt_class_name(unsigned int klass);
 
 /* -------------------------------------------------------------------- image */
 
 /*
- * Who executes: from the Ownership messages (chapter 7.1), as far as they came.
+ * The context that executes, as far as Ownership messages (chapter 7.1) have reported it.
  */
 struct nt_context {
 	uint64_t	scontext;
@@ -620,52 +631,52 @@ struct nt_context {
 };
 
 /*
- * Code comes from sections that were added, else from a reader.
+ * The code that was executed. It is read from the added sections, or else by a reader.
  *
- * Addresses belong to an address space, a number of the caller's choice:
- * reader::space() maps the context to it; without, there is one space, 0.
- * Sections of space 0 are seen in every space in which no other section has
- * the address. Code that is executed in all spaces (a kernel) should be
- * in one space by reader::space(), as decoded code is kept for each.
+ * Each address belongs to an address space, which is a number that the caller chooses.
+ * reader::space() maps a context to an address space. Without this function, there is only space 0.
+ * Sections of space 0 are also visible in every other space, except for addresses at which that
+ * space has a section. The library keeps decoded code for each space, so reader::space() should
+ * return one space for code that is executed in all spaces, such as a kernel.
  */
 struct nt_image;
 
 struct nt_image_reader {
-	/* Optional. The address space in which @context executes. */
+	/* Optional. Return the address space in which @context executes. */
 	uint64_t (*space)(void *ctx, const struct nt_context *context);
 	/*
-	 * Optional. Copy up to @size bytes at @addr to @buf. Returns how many;
-	 * 0 or less: no code there. Fewer than asked for is fine.
+	 * Optional. Copy up to @size bytes at @addr to @buf. Return the number of bytes copied,
+	 * which may be fewer than @size, or 0 or less if there is no code at @addr.
 	 */
 	int (*read)(void *ctx, uint64_t space, uint64_t addr, uint8_t *buf, size_t size);
 	void *ctx;
 	/*
-	 * Optional. Set *jvt to the CSR of that name (Zcmt) in @space; without, it is
-	 * nt_config::jvt in all spaces. False: it is not known.
+	 * Optional. Set *jvt to the CSR jvt (Zcmt) in @space. Return false if it is not known.
+	 * Without this function, jvt is nt_config::jvt in all spaces.
 	 */
 	bool (*jvt)(void *ctx, uint64_t space, uint64_t *jvt);
 };
 
-/* NULL: out of memory */
+/* Return NULL if out of memory. */
 struct nt_image *nt_image_new(void);
 void nt_image_free(struct nt_image *image);	/* after the flows that use it */
 
 /*
- * Add a section. The image keeps a pointer: @data must stay until the section is removed,
- * or the image is freed. A section added later hides an earlier one where they overlap.
- * NT_OK; NT_E_NOMEM; NT_E_INVALID: @size is 0, or the section wraps around 2^64.
+ * Add a section. The image keeps the pointer, so @data must stay valid until the section is removed
+ * or the image is freed. In an overlap, the section that was added later hides the earlier one.
+ * Return NT_OK; NT_E_NOMEM; or NT_E_INVALID if @size is 0, or the section wraps around 2^64.
  */
 int nt_image_add(struct nt_image *image, uint64_t space, uint64_t addr,
 		 const void *data, size_t size);
 
 /*
- * Remove the section that nt_image_add() added with the same @space, @addr and @size; of several,
- * the last. What it hid is seen again. Its data is not needed any more when the call returns.
- * NT_OK; NT_E_NOT_FOUND
+ * Remove the section that nt_image_add() added with the same @space, @addr and @size, or the last
+ * one if there are several. Sections that it hid become visible again. The library no longer needs
+ * the section's data when the call returns. Return NT_OK or NT_E_NOT_FOUND.
  */
 int nt_image_remove(struct nt_image *image, uint64_t space, uint64_t addr, size_t size);
 
-/* Take over *reader (a copy); NULL: none */
+/* Set the reader to a copy of *reader. NULL removes the reader. */
 void nt_image_set_reader_sized(struct nt_image *image, const struct nt_image_reader *reader,
 			       size_t reader_size);
 static inline void nt_image_set_reader(struct nt_image *image,
@@ -675,32 +686,32 @@ static inline void nt_image_set_reader(struct nt_image *image,
 }
 
 /*
- * Code has changed, or the mapping of contexts to spaces: a module was loaded, a program
- * executed, text was patched. All flows that use the image forget what they
- * decoded of it. What was executed up to the item that nt_flow_next() returned
- * last is decoded already.
+ * Report that code, or the mapping of contexts to spaces, has changed, because a module was loaded,
+ * a program was executed, or text was patched. All flows that use the image drop the code that they
+ * have decoded. This does not affect execution up to the last item that nt_flow_next() returned,
+ * which is already decoded.
  */
 void nt_image_invalidate(struct nt_image *image);
 
 /*
- * As nt_image_invalidate(), but only code at @addr..@addr + @size, in all spaces, has changed:
- * a module was loaded, a function was patched or compiled. Other code is kept.
+ * Do the same as nt_image_invalidate(), but only for code at @addr..@addr + @size in all spaces,
+ * because a module was loaded, or a function was patched or compiled. Flows keep all other code.
  */
 void nt_image_invalidate_range(struct nt_image *image, uint64_t addr, uint64_t size);
 
-/* Only the mapping of contexts to spaces has changed. All code is kept. */
+/* Report that only the mapping of contexts to spaces has changed. Flows keep all code. */
 void nt_image_remap(struct nt_image *image);
 
-/* Bytes copied, 0: no code there */
+/* Return the number of bytes copied, or 0 if there is no code at @addr. */
 size_t nt_image_read(const struct nt_image *image, uint64_t space, uint64_t addr,
 		     void *buf, size_t size);
 
 #define NT_INSN_MAX	22	/* bytes of the longest instruction */
 
 /*
- * The instruction at @addr: its bytes to @code, and *insn. From the start of a range on, step by
- * the length to see each of its instructions. Returns the length in bytes; 0: there is no code;
- * NT_E_INVALID: config
+ * Copy the bytes of the instruction at @addr to @code, and decode it to *insn. To get each
+ * instruction of a range, begin at the start of the range and add the returned length. Return the
+ * length in bytes; 0 if there is no code; or NT_E_INVALID if *config is not valid.
  */
 int nt_insn_read_sized(const struct nt_config *config, const struct nt_image *image,
 		       uint64_t space, uint64_t addr, uint8_t code[NT_INSN_MAX],
@@ -715,12 +726,12 @@ static inline int nt_insn_read(const struct nt_config *config, const struct nt_i
 /* --------------------------------------------------------------------- flow */
 
 /*
- * How a range ended: the last instruction's class (NT_CLASS_*), or one of
- * these, where the last instruction is NT_CLASS_LINEAR or not known.
+ * How a range ended. This is the class of the last instruction (NT_CLASS_*), or a trap if the last
+ * instruction is NT_CLASS_LINEAR or not known.
  */
 enum nt_end {
-	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* a message ended it; goes straight on */
-	NT_END_BRANCH		= NT_CLASS_BRANCH,	/* NT_RANGE_TAKEN says which way */
+	NT_END_LINEAR		= NT_CLASS_LINEAR,	/* a message ended it; the PC continues */
+	NT_END_BRANCH		= NT_CLASS_BRANCH,	/* taken if NT_RANGE_TAKEN is set */
 	NT_END_JUMP		= NT_CLASS_JUMP,
 	NT_END_CALL		= NT_CLASS_CALL,
 	NT_END_INDIRECT_JUMP	= NT_CLASS_INDIRECT_JUMP,
@@ -733,25 +744,25 @@ enum nt_end {
 	NT_END_INTERRUPT	= 18,
 };
 
-/* "branch", "exception", ...: never NULL */
+/* Return the name of the end, such as "branch" or "exception". Never NULL. */
 const char *nt_end_name(unsigned int end);
 
-#define NT_RANGE_TAKEN		(1 << 0)	/* the PC did not go on right after it */
+#define NT_RANGE_TAKEN		(1 << 0)	/* the next instruction is not the one after it */
 #define NT_RANGE_INFERRED	(1 << 1)	/* implicit return, sequential jump */
 
 /*
- * Instructions without a change of the PC in between. A trap with nothing
- * retired before it is a range without instructions. One that is longer than
- * NT_RANGE_HALFWORDS is given in parts, all but the last of which are NT_END_LINEAR.
+ * Consecutive instructions, of which only the last may change the PC. A trap before which no
+ * instruction retired is a range without instructions. A range that is longer than
+ * NT_RANGE_HALFWORDS is reported in parts, and all parts except the last are NT_END_LINEAR.
  */
 struct nt_range {
-	uint64_t	start;		/* address of its first instruction */
+	uint64_t	start;		/* address of the first instruction */
 	uint16_t	halfwords;	/* length */
 	uint16_t	insns;
 	uint8_t		how;		/* enum nt_end */
 	uint8_t		flags;		/* NT_RANGE_* */
 	uint8_t		last_len;	/* length of the last instruction, half-words */
-	uint8_t		reserved;	/* has no meaning to a program, and any value */
+	uint8_t		reserved;	/* internal; may have any value */
 };
 
 #define NT_RANGE_HALFWORDS	1024
@@ -759,55 +770,55 @@ struct nt_range {
 enum nt_item_type {
 	NT_ITEM_RANGE	= 1,	/* instructions that were executed */
 	NT_ITEM_SYNC	= 2,	/* a message with SYNC */
-	NT_ITEM_STOP	= 3,	/* ProgTraceCorrelation: trace stops here */
-	NT_ITEM_LOST	= 4,	/* Error message: the encoder lost messages */
-	NT_ITEM_CONTEXT	= 5,	/* Ownership: nt_item::context is new */
+	NT_ITEM_STOP	= 3,	/* ProgTraceCorrelation, at which trace stops */
+	NT_ITEM_LOST	= 4,	/* Error message, the encoder has lost messages */
+	NT_ITEM_CONTEXT	= 5,	/* Ownership message, nt_item::context is new */
 	NT_ITEM_SKIPPED	= 6,	/* a message that is vendor defined or reserved */
-	NT_ITEM_ERROR	= 7,	/* the trace is not right, or the code is not what was executed */
+	NT_ITEM_ERROR	= 7,	/* the trace is wrong, or the code is not the executed code */
 	/* NT_DIALECT_SIFIVE0 only */
 	NT_ITEM_DATA	= 8,	/* software wrote a value into the trace */
-	NT_ITEM_EVENT	= 9,	/* in-circuit trace: the flow does not change */
-	/* The trace is right, but code is missing. The flow goes on at the next address or SYNC. */
+	NT_ITEM_EVENT	= 9,	/* in-circuit trace, which does not change the flow */
+	/* Code is missing, not trace. The flow continues at the next address or SYNC. */
 	NT_ITEM_GAP	= 10,
 };
 
-/* Of NT_ITEM_ERROR and NT_ITEM_GAP */
+/* Details of NT_ITEM_ERROR and NT_ITEM_GAP */
 struct nt_problem {
 	int		code;		/* enum nt_error */
-	uint64_t	addr;		/* where decoding was; valid if has_addr */
+	uint64_t	addr;		/* address that decoding had reached; valid if has_addr */
 	bool		has_addr;
 };
 
 /* nt_item::tstamp_kind */
 enum nt_tstamp_kind {
 	NT_TSTAMP_NONE		= 0,	/* not known */
-	NT_TSTAMP_EXACT		= 1,	/* of this: the message that ended it has a timestamp */
-	NT_TSTAMP_CARRIED	= 2,	/* the last one known: it was at that time or later */
+	NT_TSTAMP_EXACT		= 1,	/* timestamp of the message that ended this item */
+	NT_TSTAMP_CARRIED	= 2,	/* last known timestamp, a lower bound */
 };
 
 /*
- * One thing that the trace says.
+ * One item that the decoder found in the trace.
  *
- * Ranges come in the order of execution; one range's @dest is the next one's
- * @start, until an item of another type says otherwise (SYNC with @restart,
- * STOP, LOST, ERROR, GAP).
+ * Ranges are in the order of execution. The @dest of a range is the @start of the next range,
+ * unless an item of another type between them ends the flow (SYNC with @restart, STOP, LOST, ERROR,
+ * GAP).
  */
 struct nt_item {
 	uint8_t			type;		/* enum nt_item_type */
 	uint8_t			tstamp_kind;	/* enum nt_tstamp_kind */
 	uint16_t		src;
-	uint8_t			tcode;		/* of the message, 0 where there is none */
+	uint8_t			tcode;		/* TCODE of the message, or 0 without a message */
 	uint8_t			dialect;	/* enum nt_dialect */
-	uint64_t		offset;		/* of the message, in the stream */
-	uint64_t		tstamp;		/* absolute */
-	struct nt_context	context;	/* which executed the range; or from now on */
-	uint64_t		space;		/* address space that a range is in; 0 else */
+	uint64_t		offset;		/* offset of the message in the stream */
+	uint64_t		tstamp;		/* absolute time */
+	struct nt_context	context;	/* context of the range, or the new context */
+	uint64_t		space;		/* address space of a range, otherwise 0 */
 	union {
 		struct {
 			uint64_t	start;
 			uint64_t	end_addr;	/* address after the last instruction */
 			uint64_t	last_addr;	/* address of the last instruction */
-			uint64_t	dest;		/* what was executed next */
+			uint64_t	dest;		/* address executed next */
 			bool		has_dest;	/* false: not known */
 			bool		taken;
 			bool		inferred;	/* implicit return, sequential jump */
@@ -817,12 +828,12 @@ struct nt_item {
 		struct {
 			uint64_t	addr;		/* F-ADDR */
 			uint8_t		reason;		/* enum nt_sync, or another */
-			bool		restart;	/* flow starts here, it does not go on */
+			bool		restart;	/* the flow starts anew here */
 			uint64_t	lost_messages;	/* not decoded since the flow was lost */
 			uint64_t	lost_bytes;
 		} sync;
 		struct {
-			uint64_t	addr;		/* where; valid if has_addr */
+			uint64_t	addr;		/* address of the stop; valid if has_addr */
 			bool		has_addr;
 			uint8_t		reason;		/* enum nt_evcode, or another */
 		} stop;
@@ -837,10 +848,10 @@ struct nt_item {
 		struct {
 			uint64_t	id;	/* IDTAG, or the address that was written to */
 			uint64_t	value;
-			bool		has_id;	/* false: Ownership that is no context */
+			bool		has_id;	/* false: Ownership that is not a context */
 		} data;
 		struct {
-			uint64_t	addr;		/* where; valid if has_addr */
+			uint64_t	addr;		/* PC of the event; valid if has_addr */
 			uint64_t	data;		/* see enum nt_cksrc; valid if has_data */
 			bool		has_addr;
 			bool		has_data;
@@ -852,15 +863,16 @@ struct nt_item {
 };
 
 /*
- * A run of ranges at once, for speed: same source, same context, and each one's
- * destination is the next one's start. Or, if @nr is 0, one item of another type.
+ * A batch is a run of ranges that are returned at once, for speed. They have the same source and
+ * context, and each range's destination is the start of the next. If @nr is 0, the batch is one
+ * item of another type.
  *
- * @marks say where messages ended: that message or an earlier one reports the ranges up to,
- * not including, index @range. All is valid until the next call.
+ * Each mark is the end of a message: that message, or an earlier one, reports the ranges up to, but
+ * not including, index @range. The whole batch is valid until the next call.
  */
 struct nt_mark {
-	uint64_t	offset;		/* of the message */
-	uint64_t	tstamp;		/* absolute; the last one known, if it has none */
+	uint64_t	offset;		/* offset of the message */
+	uint64_t	tstamp;		/* absolute; the last known one if the message has none */
 	uint32_t	range;
 	uint8_t		tstamp_kind;
 	uint8_t		tcode;
@@ -871,47 +883,47 @@ struct nt_batch {
 	size_t			nr;
 	const struct nt_mark	*marks;
 	size_t			nr_marks;
-	uint64_t		dest;		/* of the last range */
+	uint64_t		dest;		/* destination of the last range */
 	bool			has_dest;
 	uint16_t		src;
 	uint8_t			tstamp_kind;	/* NT_TSTAMP_NONE or NT_TSTAMP_CARRIED */
-	uint64_t		tstamp;		/* the last one known before the first range */
-	uint64_t		space;		/* address space that the ranges are in */
+	uint64_t		tstamp;		/* last known time before the first range */
+	uint64_t		space;		/* address space of the ranges */
 	struct nt_context	context;
 	uint64_t		reserved[4];	/* 0 */
-	struct nt_item		item;		/* if nr is 0; the last member, as it may grow */
+	struct nt_item		item;		/* if nr is 0; must be last because it may grow */
 };
 
 struct nt_flow;
 
 /*
- * Make a flow. *config is copied, @image is used until nt_flow_free().
- * NULL: errno is ENOMEM, or EINVAL if *config is not valid.
+ * Create a flow. *config is copied. The flow uses @image until nt_flow_free().
+ * Return NULL on failure; errno is ENOMEM, or EINVAL if *config is not valid.
  */
 struct nt_flow *nt_flow_new(const struct nt_config *config, struct nt_image *image);
 void nt_flow_free(struct nt_flow *flow);
 
 /*
- * A second flow in the state of @flow, which goes on where it does: to try one of two images, or
- * to decode from here on again. Only after nt_flow_next() returned 0.
- * NULL: errno is ENOMEM, or EBUSY if there are items left.
+ * Copy @flow with its state. The copy continues at the same position. Use it to try another image,
+ * or to decode twice from here. Call it only after nt_flow_next() has returned 0.
+ * Return NULL on failure; errno is ENOMEM, or EBUSY if there are items left.
  */
 struct nt_flow *nt_flow_clone(const struct nt_flow *flow);
 
 /*
- * Feed the next bytes of the stream. They are not copied, and must stay until
- * nt_flow_next() has returned 0. A message may be split anywhere.
- * NT_OK; NT_E_BUSY: nt_flow_next() has not returned 0 yet.
+ * Feed the next bytes of the stream. They are not copied, and must stay valid until nt_flow_next()
+ * has returned 0. A message may be split anywhere.
+ * Return NT_OK, or NT_E_BUSY if nt_flow_next() has not returned 0 yet.
  */
 int nt_flow_feed(struct nt_flow *flow, const uint8_t *data, size_t size);
 
 /*
- * The next item. Between two calls the caller may do as it likes: wait, use
- * other flows, change the image. At most one message is decoded ahead.
+ * Get the next item. At most one message is decoded ahead. Between two calls, the caller may wait,
+ * use other flows, or change the image.
  *
- * Returns 1: *item is filled in; 0: feed more, or end; NT_E_NOMEM: nothing is lost, the next
- * call tries again.
- * What is wrong in the trace is an item, not a return value.
+ * Return 1 if *item is filled in; 0 if all bytes are decoded, so that the caller must feed more or
+ * end the stream; or NT_E_NOMEM. Nothing is lost then, and the next call tries again.
+ * An error in the trace is an item, not a return value.
  */
 int nt_flow_next_sized(struct nt_flow *flow, struct nt_item *item, size_t item_size);
 static inline int nt_flow_next(struct nt_flow *flow, struct nt_item *item)
@@ -919,7 +931,7 @@ static inline int nt_flow_next(struct nt_flow *flow, struct nt_item *item)
 	return nt_flow_next_sized(flow, item, sizeof(*item));
 }
 
-/* As nt_flow_next(), but many ranges at once; decodes far ahead. */
+/* Do the same as nt_flow_next(), but return many ranges at once. This decodes far ahead. */
 int nt_flow_next_batch_sized(struct nt_flow *flow, struct nt_batch *batch, size_t batch_size);
 static inline int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batch)
 {
@@ -927,17 +939,18 @@ static inline int nt_flow_next_batch(struct nt_flow *flow, struct nt_batch *batc
 }
 
 /*
- * The stream ends here, or is interrupted. Call it after nt_flow_next()
- * returned 0; then nt_flow_next() may return last items (NT_E_TRUNCATED).
- * The flow then starts anew: the next nt_flow_feed() begins with a message
- * (@middle false), or somewhere in one (@middle true: bytes up to the first MSEO
- * of 11 are skipped). @offset is the offset of its first byte. All state is
- * forgotten, the context too; only the count of wraps of the timestamp goes on.
+ * nt_flow_end() reports that the stream ends here or is interrupted. Call it after nt_flow_next()
+ * has returned 0. nt_flow_next() may then return last items (NT_E_TRUNCATED).
+ *
+ * nt_flow_restart() then starts the flow again. The bytes of the next nt_flow_feed() begin with a
+ * message; or, if @middle is true, possibly inside a message, so that bytes up to the first MSEO of
+ * 11 are skipped. @offset is the offset of the first byte. The flow drops all state, even the
+ * context, but still adds up the wraps of the timestamp.
  */
 void nt_flow_end(struct nt_flow *flow);
 void nt_flow_restart(struct nt_flow *flow, uint64_t offset, bool middle);
 
-/* What was counted since nt_flow_new() */
+/* Statistics since nt_flow_new() */
 struct nt_stats {
 	uint64_t	bytes;
 	uint64_t	messages;
@@ -945,20 +958,20 @@ struct nt_stats {
 	uint64_t	syncs;
 	uint64_t	restarts;
 	uint64_t	errors;		/* NT_ITEM_ERROR */
-	uint64_t	lost_messages;	/* not decoded: flow was not known */
+	uint64_t	lost_messages;	/* not decoded because the flow was not known */
 	uint64_t	lost_bytes;
 	uint64_t	skipped;	/* vendor defined or reserved messages */
 	uint64_t	gaps;		/* NT_ITEM_GAP */
 	uint64_t	deviations[NT_DEV_MAX];	/* by enum nt_deviation */
 };
 
-/* @size is sizeof(struct nt_stats). Counts what was decoded, also ahead. */
+/* @size is sizeof(struct nt_stats). Trace that was decoded ahead is also counted. */
 void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t size);
 
 /*
  * Write "I-CNT ends inside an instruction at 0x100, source 0, offset 7" or
  * "0x100..0x106 3 insns branch taken to 0x200" or the like to @buf.
- * Returns the length; NT_E_SPACE.
+ * Return the length, or NT_E_SPACE.
  */
 int nt_item_desc_sized(const struct nt_item *item, size_t item_size, char *buf, size_t size);
 static inline int nt_item_desc(const struct nt_item *item, char *buf, size_t size)
@@ -969,55 +982,56 @@ static inline int nt_item_desc(const struct nt_item *item, char *buf, size_t siz
 /* ------------------------------------------------------------------- counts */
 
 /*
- * How often each block, each direction of each branch, and each edge was executed. They are
- * counted without ranges, which is faster, and are exactly what counting the ranges of
- * nt_flow_next() gives: those of a stretch that ends with an error, and inferred ones, too.
+ * Execution counts of each block, each direction of each branch, and each edge. The library counts
+ * them without making ranges, which is faster. The result is the same as from counting the ranges
+ * of nt_flow_next(), including inferred ranges and the ranges before an error.
  *
  * Counts have 64 bits. Entries that differ in @type, @how, @space, @from or @to are different.
  */
 enum nt_count_type {
 	/*
-	 * Instructions from @from up to, not including, @to, as one range has them. Ranges that
-	 * begin inside others are blocks of their own; ranges without instructions are none.
+	 * The instructions of a range, from @from up to, but not including, @to. A range that
+	 * begins inside another one is a separate block. A range without instructions is not
+	 * counted.
 	 */
 	NT_COUNT_BLOCK	= 1,
 	/*
-	 * The conditional branch at @from; it has no @to. Its instruction says where its two ways
-	 * lead.
+	 * The conditional branch at @from. It has no @to, because its instruction determines both
+	 * destinations.
 	 */
 	NT_COUNT_BRANCH	= 2,
 	/*
-	 * From an instruction at @from that only the trace can say the target of, to @to; @how is
-	 * enum nt_end. That is an indirect jump or call, a return, a swap, a trap return, inferred
-	 * or not; or a trap before the instruction at @from was executed. There is none if the
-	 * trace does not say where it led. Direct jumps and calls are no edges: each one is the end
-	 * of blocks, which say how often it was executed, and has one target.
+	 * A change of the PC from @from to @to that only the trace shows. @how is enum nt_end.
+	 * This is an indirect jump or call, a return, a swap or a trap return, inferred or not; or
+	 * a trap before the instruction at @from was executed. It is not counted if the trace does
+	 * not contain the destination. Direct jumps and calls are not edges. They have one target
+	 * each, and the counts of the blocks that they end are their counts.
 	 */
 	NT_COUNT_EDGE	= 3,
 };
 
 struct nt_count {
 	uint8_t		type;		/* enum nt_count_type */
-	uint8_t		how;		/* of an edge: enum nt_end; NT_END_BRANCH of a branch; or 0 */
+	uint8_t		how;		/* enum nt_end of an edge, NT_END_BRANCH, or 0 (block) */
 	uint64_t	space;		/* address space of @from */
 	uint64_t	from;		/* address */
-	uint64_t	to;		/* address; 0 of a branch */
-	uint64_t	count;		/* times executed; of a branch: taken */
-	uint64_t	insns;		/* of a block: instructions executed, all times together */
-	uint64_t	not_taken;	/* of a branch */
+	uint64_t	to;		/* address, or 0 for a branch */
+	uint64_t	count;		/* number of executions; of times taken for a branch */
+	uint64_t	insns;		/* instructions that all executions of a block retired */
+	uint64_t	not_taken;	/* number of times that a branch was not taken */
 };
 
-/* A set of counts. It is used by one thread at a time. */
+/* A set of counts. One thread at a time may use it. */
 struct nt_counts;
 
-/* NULL: out of memory */
+/* Return NULL if out of memory. */
 struct nt_counts *nt_counts_new(void);
 void nt_counts_free(struct nt_counts *counts);
 
 /*
- * Count the range that *item is, once; an item of another type counts nothing. This is for
- * ranges that are at hand: nt_flow_count() is faster.
- * NT_OK; NT_E_NOMEM: *counts is as before
+ * Count the range *item once. Items of other types are ignored. This is for ranges that the caller
+ * already has; nt_flow_count() is faster.
+ * Return NT_OK, or NT_E_NOMEM, in which case *counts is unchanged.
  */
 int nt_counts_add_item_sized(struct nt_counts *counts, const struct nt_item *item,
 			     size_t item_size);
@@ -1027,8 +1041,8 @@ static inline int nt_counts_add_item(struct nt_counts *counts, const struct nt_i
 }
 
 /*
- * Add an entry, as nt_counts_next() gave it: its numbers are added to those of an entry that is
- * the same. NT_OK; NT_E_NOMEM: *counts is as before
+ * Add an entry that nt_counts_next() has returned. If *counts has the same entry, the numbers are
+ * added to it. Return NT_OK, or NT_E_NOMEM, in which case *counts is unchanged.
  */
 int nt_counts_add_sized(struct nt_counts *counts, const struct nt_count *count,
 			size_t count_size);
@@ -1038,14 +1052,15 @@ static inline int nt_counts_add(struct nt_counts *counts, const struct nt_count 
 }
 
 /*
- * Add what *from has to *counts, as of another thread, flow or run. *from stays as it is.
- * NT_OK; NT_E_NOMEM: *counts is as before
+ * Add the counts of *from, such as those of another thread, flow or run, to *counts. *from does not
+ * change. Return NT_OK, or NT_E_NOMEM, in which case *counts is unchanged.
  */
 int nt_counts_merge(struct nt_counts *counts, const struct nt_counts *from);
 
 /*
- * Move what @flow has counted (nt_flow_count()) to *counts; @flow goes on counting from 0.
- * NT_OK; NT_E_NOMEM: nothing is lost, and another call tries again; *counts is as before
+ * Move the counts of nt_flow_count() from @flow to *counts. @flow continues to count from 0.
+ * Return NT_OK, or NT_E_NOMEM. Then nothing is lost, *counts is unchanged, and another call tries
+ * again.
  */
 int nt_counts_take(struct nt_counts *counts, struct nt_flow *flow);
 
@@ -1053,9 +1068,9 @@ int nt_counts_take(struct nt_counts *counts, struct nt_flow *flow);
 void nt_counts_sort(struct nt_counts *counts);
 
 /*
- * The entries, one by one: in the order of nt_counts_sort(), until something else is added.
- * Set *at to 0 for the first one. It is moved on to the next. Returns 1: *count is filled in;
- * 0: there are no more.
+ * Get the entries one by one. They are in the order of nt_counts_sort() until other entries are
+ * added. Set *at to 0 for the first entry; the call advances it. Return 1 if *count is filled in,
+ * or 0 if there are no more entries.
  */
 int nt_counts_next_sized(const struct nt_counts *counts, uint64_t *at, struct nt_count *count,
 			 size_t count_size);
@@ -1066,13 +1081,15 @@ static inline int nt_counts_next(const struct nt_counts *counts, uint64_t *at,
 }
 
 /*
- * As nt_flow_next(), but ranges are counted in @flow, and not given out: decodes as far ahead as
- * the next item of another type, or all that was fed. nt_counts_take() gets the counts. The
- * calls may be mixed with nt_flow_next() and nt_flow_next_batch(): each range is given out, or
- * counted. nt_flow_restart() drops no counts; nt_flow_clone() does not copy them.
+ * Do the same as nt_flow_next(), but count the ranges in @flow and do not return them. This decodes
+ * up to the next item of another type, or to the end of the fed bytes. nt_counts_take() gets the
+ * counts. The calls may be mixed with nt_flow_next() and nt_flow_next_batch(), so that each range
+ * is either returned or counted. nt_flow_restart() keeps the counts. nt_flow_clone() does not copy
+ * them.
  *
- * Returns 1: *item, which is no range, is filled in; 0: feed more, or end; NT_E_NOMEM: nothing is
- * lost, the next call tries again.
+ * Return 1 if *item, which is not a range, is filled in; 0 if all bytes are decoded, so that the
+ * caller must feed more or end the stream; or NT_E_NOMEM. Nothing is lost then, and the next call
+ * tries again.
  */
 int nt_flow_count_sized(struct nt_flow *flow, struct nt_item *item, size_t item_size);
 static inline int nt_flow_count(struct nt_flow *flow, struct nt_item *item)
@@ -1083,17 +1100,18 @@ static inline int nt_flow_count(struct nt_flow *flow, struct nt_item *item)
 /* ----------------------------------------------------------------- whole buffers */
 
 /*
- * Find the @nth (from 0) message with SYNC in a buffer that begins with a
- * message, or, if @middle, somewhere in one. Sets *offset to that of its first byte.
- * NT_OK; NT_E_NOT_FOUND: there are not so many; NT_E_INVALID: config.
+ * Find the @nth (from 0) message with SYNC in a buffer that begins with a message, or, if @middle
+ * is true, possibly inside a message. Set *offset to the offset of its first byte.
+ * Return NT_OK; NT_E_NOT_FOUND if there are not more than @nth; or NT_E_INVALID if *config is not
+ * valid.
  */
 int nt_sync_find(const struct nt_config *config, const uint8_t *data, size_t size,
 		 bool middle, uint64_t nth, size_t *offset);
 
 /*
- * Find the first message with SYNC that begins at @from or later; or the last one that begins
- * before @before. @middle is as in nt_sync_find(). Sets *offset to that of its first byte.
- * NT_OK; NT_E_NOT_FOUND; NT_E_INVALID: config.
+ * Find the first message with SYNC that begins at @from or later, or the last one that begins
+ * before @before. @middle is as in nt_sync_find(). Set *offset to the offset of its first byte.
+ * Return NT_OK; NT_E_NOT_FOUND; or NT_E_INVALID if *config is not valid.
  */
 int nt_sync_next(const struct nt_config *config, const uint8_t *data, size_t size, bool middle,
 		 size_t from, size_t *offset);
@@ -1101,19 +1119,20 @@ int nt_sync_previous(const struct nt_config *config, const uint8_t *data, size_t
 		     bool middle, size_t before, size_t *offset);
 
 /*
- * Decode a whole buffer by @threads threads, one of which is the caller's. It is split at
- * messages with SYNC, as all encoder state is reset there (chapter 8.4). @consume is called with
- * the batches in the order of the stream, by one thread at a time. It returns 0 to go on;
- * otherwise it is not called again. Items are those of one flow, with their times and contexts,
- * but the batches may be cut elsewhere.
+ * Decode a whole buffer by @threads threads, one of which is the caller's. The buffer is split at
+ * messages with SYNC, because all encoder state is reset there (chapter 8.4). @consume is called
+ * with the batches in the order of the stream, by one thread at a time. It must return 0 to
+ * continue; otherwise it is not called again. The items, their times and contexts are the same as
+ * from one flow, but the limits of the batches may differ.
  *
- * From where a second source, or a message of the other trace mode, is found on, the stream is
- * decoded by one thread. Give nt_config::src_id, or nt_config::mode, to prevent that. So is a
- * stretch without SYNC. reader::space() and reader::read() of @image are called by all threads
- * at once. @stats may be NULL; @stats_size is sizeof(struct nt_stats).
+ * After a second source, or a message of the other trace mode, one thread decodes the rest of the
+ * stream. Set nt_config::src_id and nt_config::mode to prevent that. One thread also decodes any
+ * part without SYNC. All threads call reader::space() and reader::read() of @image at the same
+ * time.
+ * @stats may be NULL; @stats_size is sizeof(struct nt_stats).
  *
- * NT_OK; NT_E_NOMEM: after the batches decoded before; NT_E_INVALID: config, or threads is 0;
- * or what @consume returned.
+ * Return NT_OK; NT_E_NOMEM, after the batches that were decoded before; NT_E_INVALID if *config is
+ * not valid or @threads is 0; or the value that @consume returned.
  */
 int nt_parallel_decode_sized(const struct nt_config *config, struct nt_image *image,
 			     const uint8_t *data, size_t size, unsigned int threads,
@@ -1129,11 +1148,12 @@ static inline int nt_parallel_decode(const struct nt_config *config, struct nt_i
 }
 
 /*
- * As nt_parallel_decode(), but no thread waits for another: @consume is called by all threads
- * at once, each with its own of the @threads pointers in @ctxs. Parts of the stream are numbered
- * from 0 in the order of the stream, and each is decoded by one thread, its batches in order.
- * Who needs the order sorts by @part in the end. If a call returns other than 0, or memory runs
- * out, no further call begins; those of other threads may still run.
+ * Do the same as nt_parallel_decode(), but no thread waits for another. All threads call @consume
+ * at the same time, each with its own pointer of the @threads pointers in @ctxs. The parts of the
+ * stream are numbered from 0 in the order of the stream. One thread decodes a part and passes its
+ * batches in order. A caller that needs the order of the stream sorts by @part at the end. If a
+ * call of @consume does not return 0, or memory runs out, no further call begins, but calls by
+ * other threads may still run.
  */
 int nt_parallel_decode_unordered_sized(const struct nt_config *config, struct nt_image *image,
 				       const uint8_t *data, size_t size, unsigned int threads,
@@ -1153,11 +1173,12 @@ static inline int nt_parallel_decode_unordered(const struct nt_config *config,
 }
 
 /*
- * Count a whole buffer by @threads threads, one of which is the caller's, and add it to *counts,
- * as nt_flow_count() does. The buffer is split as by nt_parallel_decode_unordered(). Errors and
- * losses are in *stats, which may be NULL.
+ * Count the ranges of a whole buffer like nt_flow_count(), by @threads threads, one of which is the
+ * caller's, and add the counts to *counts. The buffer is split as by
+ * nt_parallel_decode_unordered(). Errors and losses are in *stats, which may be NULL.
  *
- * NT_OK; NT_E_NOMEM: *counts is as before; NT_E_INVALID: config, or threads is 0
+ * Return NT_OK; NT_E_NOMEM, and *counts is unchanged then; or NT_E_INVALID if *config is not valid
+ * or @threads is 0.
  */
 int nt_parallel_count_sized(const struct nt_config *config, struct nt_image *image,
 			    const uint8_t *data, size_t size, unsigned int threads,
@@ -1171,87 +1192,90 @@ static inline int nt_parallel_count(const struct nt_config *config, struct nt_im
 }
 
 /*
- * The pin interface (chapter 3.1.4): @pins (1, 2, 4, 8, 16) bits each clock edge, packed
- * least significant first, with any number of idle bits between messages. Turns them to
- * bytes as a RAM sink stores them.
+ * A converter for the pin interface (chapter 3.1.4), which has @pins (1, 2, 4, 8, 16) bits for each
+ * clock edge, packed least significant first, with any number of idle bits between messages. It
+ * converts them to bytes as a RAM sink stores them.
  */
 struct nt_pins;
 
-/* NULL: errno is ENOMEM, or EINVAL if @pins is not one of these */
+/* Return NULL on failure; errno is ENOMEM, or EINVAL if @pins is not one of these numbers. */
 struct nt_pins *nt_pins_new(unsigned int pins);
 void nt_pins_free(struct nt_pins *pins);
 
 /*
- * Take in @size bytes, write at most @out_size (2 at least) to @out. Sets *used to
- * the bytes taken in. Returns the bytes written; 0 with all bytes used: feed more.
- * Bytes with a reserved MSEO are given out too, so that the error is seen; then the
- * converter looks for the next message after an idle byte.
+ * Convert up to @size bytes, and write at most @out_size bytes (at least 2) to @out. Set *used to
+ * the number of bytes consumed. Return the number of bytes written. If this is 0 and all bytes are
+ * used, feed more. Bytes with a reserved MSEO are also written, so that the decoder reports the
+ * error; the converter then looks for the next message after an idle byte.
  */
 size_t nt_pins_convert(struct nt_pins *pins, const uint8_t *data, size_t size, size_t *used,
 		       uint8_t *out, size_t out_size);
 
 /*
- * CoreSight frames: what a trace formatter makes of the bytes of several sources, as after an ATB
- * bridge. A frame has 16 bytes, and trace IDs among them; full-synchronisation packets may be
- * between frames, half-synchronisation packets anywhere. Frames are taken apart here, into the
- * bytes of each ID.
+ * CoreSight frames, in which a trace formatter packs the bytes of several sources, for example
+ * after an ATB bridge. A frame has 16 bytes, some of which are trace IDs. Full-synchronisation
+ * packets may be between frames, and half-synchronisation packets anywhere. These functions split
+ * frames into the bytes of each ID.
  */
 #define NT_FRAME_SIZE		16
 #define NT_FRAMES_IDS		112	/* 1 to 0x6f are sources, 0 is padding */
 
 /* The bytes of one ID */
 struct nt_frames_out {
-	uint8_t	*data;		/* NULL: they are not wanted */
-	size_t	size;		/* of the buffer; at least NT_FRAMES_OUT_MIN */
-	size_t	nr;		/* bytes that are in it; the caller sets it back to 0 */
+	uint8_t	*data;		/* buffer, or NULL to drop the bytes */
+	size_t	size;		/* size of the buffer, at least NT_FRAMES_OUT_MIN */
+	size_t	nr;		/* bytes in the buffer; the caller resets it to 0 */
 };
 
 #define NT_FRAMES_OUT_MIN	64
 
-/* What nt_frames_convert() counts; see there */
+/* Statistics of nt_frames_convert() */
 struct nt_frames_stats {
-	uint64_t	bytes;		/* taken in */
+	uint64_t	bytes;		/* bytes consumed */
 	uint64_t	frames;
 	uint64_t	syncs;		/* synchronisation packets */
 	uint64_t	padding;	/* bytes of ID 0 */
-	uint64_t	unknown;	/* bytes whose ID is not known, as none came yet */
-	uint64_t	triggers;	/* bytes of IDs 0x7b and 0x7d, which are no source's */
+	uint64_t	unknown;	/* bytes before the first ID */
+	uint64_t	triggers;	/* bytes of IDs 0x7b and 0x7d, which are not sources */
 	uint64_t	lost;		/* bytes of frames that were not valid */
 };
 
 struct nt_frames;
 
-/* NULL: out of memory */
+/* Return NULL if out of memory. */
 struct nt_frames *nt_frames_new(void);
 void nt_frames_free(struct nt_frames *frames);
 
 /*
- * Take in @size bytes, split anywhere, and add them to @outs, one for each of NT_FRAMES_IDS.
- * Sets *used to the bytes taken in: all of them, unless there is no room for a frame in one of
- * @outs, or something else is returned than NT_OK. Call it again then, with the others.
+ * Split up to @size bytes, which may begin and end anywhere, and add them to @outs, which has one
+ * entry for each of NT_FRAMES_IDS. Set *used to the number of bytes consumed. These are all bytes,
+ * unless an entry of @outs has no room for a frame, or the function does not return NT_OK. Then
+ * call it again with the rest.
  *
+ * Returns
  * NT_OK.
- * 1: four full-synchronisation packets in a row, with which Linux marks that the buffer was
- *    interrupted: what comes now does not go on where any ID's bytes have ended, and the ID is not
- *    known before the next is sent.
- * NT_E_FRAME_ID, NT_E_FRAME_SYNC: a frame is not valid. It is dropped whole, and bytes up to
- *    the next ID, too. Bytes since the full-synchronisation packet before may be wrong, as
- *    bytes of any value are a valid frame more often than not; decode the bytes of each ID as from
- *    the middle of a message.
+ * 1: there are four full-synchronisation packets in a row, with which Linux marks an interruption
+ * of
+ *    the buffer. The bytes after them do not continue the earlier bytes of any ID, and their ID is
+ *    not known before the next ID is sent.
+ * NT_E_FRAME_ID, NT_E_FRAME_SYNC: a frame is not valid. The whole frame is dropped, and so are the
+ *    bytes up to the next ID. Bytes since the previous full-synchronisation packet may be wrong,
+ *    because random bytes are a valid frame more often than not. Decode the following bytes of each
+ *    ID as from the middle of a message.
  */
 int nt_frames_convert(struct nt_frames *frames, const uint8_t *data, size_t size, size_t *used,
 		      struct nt_frames_out *outs);
 
 /*
- * Find where the first frame begins in bytes that were cut anywhere, as of a buffer that has
- * wrapped around. That is the only place from which on each ID's bytes are N-Trace;
- * full-synchronisation packets are not needed. Some hundred bytes are enough if they hold messages,
- * 64 KiB at most are looked at. Sets *offset to 0..15, to be left out.
- * NT_OK; NT_E_NOT_FOUND: it is not certain; NT_E_NOMEM
+ * Find the start of the first frame in bytes that may begin anywhere, such as a buffer that has
+ * wrapped around. This is the only offset at which the bytes of each ID are N-Trace, so
+ * full-synchronisation packets are not needed. Some hundred bytes suffice if they contain messages;
+ * at most 64 KiB are examined. Set *offset to the number of bytes to skip, 0..15.
+ * Return NT_OK; NT_E_NOT_FOUND if the offset is not certain; or NT_E_NOMEM.
  */
 int nt_frames_find(const uint8_t *data, size_t size, size_t *offset);
 
-/* No more bytes: NT_OK; NT_E_FRAME_SYNC: there is a part of a frame, which is dropped */
+/* End the stream. Return NT_OK, or NT_E_FRAME_SYNC if an incomplete frame was dropped. */
 int nt_frames_end(struct nt_frames *frames);
 
 /* @size is sizeof(struct nt_frames_stats) */

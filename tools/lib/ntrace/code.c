@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Decoded code: straight-line blocks, found by address and linked to each other.
+ * Decoded code consists of straight-line blocks, which are found by address and linked to each
+ * other.
  *
- * A block is decoded once and then used for every time it is executed. The
- * walk of HIST follows its links and looks at no instruction.
+ * A block is decoded once and then used each time it is executed. The walk of HIST follows the
+ * links and does not decode instructions.
  */
 #include <stdlib.h>
 
@@ -11,12 +12,12 @@
 
 #define FIRST_BLOCKS	256
 #define FIRST_SLOTS	512
-/* 8 MiB of blocks. More code than that is decoded again when it is reached again. */
+/* Blocks use up to 8 MiB. If there is more code, all blocks are dropped and decoded again. */
 #define MAX_BLOCKS	(1u << 18)
 #define MAX_SPACES	1024
 /*
- * Slots that are looked at for one address. Half of them are free, so that not even 100 come
- * together by chance. A hostile trace may force it; then all blocks are dropped.
+ * Longest probe sequence for one address. The table is at most half full, so even 100 probes are
+ * unlikely. A hostile trace can exceed the limit, which drops all blocks.
  */
 #define MAX_PROBES	512
 
@@ -30,7 +31,7 @@ int nt_code_init(struct nt_code *code, const struct nt_config *config,
 	code->blocks = calloc(FIRST_BLOCKS, sizeof(*code->blocks));
 	if (!code->blocks)
 		return NT_E_NOMEM;
-	/* index 0: no block, and no link leads on from it */
+	/* Index 0 means that there is no block. It never has a link. */
 	code->blocks[0].range.reserved = NT_KIND_INVALID;
 	code->max_blocks = FIRST_BLOCKS;
 	code->nr_blocks = 1;
@@ -126,7 +127,7 @@ static uint64_t code_mask_pc(const struct nt_code *code, uint64_t pc)
 	return code->config.xlen == 32 ? (uint32_t)pc : pc;
 }
 
-/* Entry @index of the jump vector table (Zcmt). False: it cannot be read. */
+/* Read entry @index of the jump vector table (Zcmt). Return false if it cannot be read. */
 static bool code_read_table(struct nt_code *code, uint64_t space, uint64_t index, uint64_t *target)
 {
 	const struct nt_image_reader *reader = &code->image->reader;
@@ -143,9 +144,8 @@ static bool code_read_table(struct nt_code *code, uint64_t space, uint64_t index
 }
 
 /*
- * The block ends with @insn at @pc. @before is the instruction before it in the block,
- * all zeros if there is none: its target is inferable if that set the register
- * (chapter 9.1).
+ * End the block with @insn at @pc. @before is the previous instruction in the block, or all zeros.
+ * The target of @insn is inferable if @before sets its register (chapter 9.1).
  */
 static void code_end_block(struct nt_code *code, struct nt_block *block, uint64_t space,
 			   uint64_t pc, const struct nt_insn *insn, const struct nt_insn *before)
@@ -171,22 +171,23 @@ static void code_end_block(struct nt_code *code, struct nt_block *block, uint64_
 	}
 }
 
-/* Code at the block's end cannot be executed: an empty block says why. */
+/* End the block before code that cannot be executed. The kind of an empty block is the reason. */
 static void code_stop_block(struct nt_block *block, enum nt_kind why)
 {
 	block->range.how = NT_END_LINEAR;
 	block->range.reserved = block->range.halfwords ? NT_KIND_LINEAR : why;
 }
 
-/* Bytes of code that are decoded at a time */
+/* Number of bytes of code that are read at once */
 #define CHUNK	64
 
-/* A block has at most so many half-words: there is room for one more instruction. */
+/* A block of fewer half-words than this has room for one more instruction. */
 #define MAX_HALFWORDS	(NT_RANGE_HALFWORDS - 11)
 
 /*
- * The block is cut as it is long. The last instruction goes to the next block if a jump there
- * may take its target from it (chapter 9.1): those two have to be in one block.
+ * Cut a long block. If the last instruction sets a register, move it to the next block, because a
+ * jump there may take its target from the register (chapter 9.1), and the two instructions must be
+ * in one block.
  */
 static void code_cut_block(struct nt_block *block, const struct nt_insn *last,
 			   unsigned int length_before)
@@ -236,7 +237,7 @@ static void code_decode_block(struct nt_code *code, uint64_t space, struct nt_bl
 	code_cut_block(block, &before, length_before);
 }
 
-/* A block that ends before a truncated instruction depends on so many bytes after it. */
+/* Number of bytes after a block that ends before a truncated instruction, on which it depends */
 #define INSN_BYTES	22
 
 static bool code_is_touched(const struct nt_code *code, const struct nt_block *block,
@@ -244,7 +245,7 @@ static bool code_is_touched(const struct nt_code *code, const struct nt_block *b
 {
 	uint64_t last = block->range.start + 2 * block->range.halfwords + INSN_BYTES - 1;
 
-	/* a table jump depends on the table too */
+	/* A table jump also depends on the table. */
 	if (code->config.isa & NT_ISA_ZCMT || last < block->range.start)
 		return true;
 	return block->range.start <= change->last && last >= change->addr;

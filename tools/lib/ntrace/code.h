@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Decoded code: straight-line blocks, found by address and linked to each other.
+ * Decoded code consists of straight-line blocks, which are found by address and linked to each
+ * other.
  */
 #ifndef NTRACE_CODE_H
 #define NTRACE_CODE_H
 
 #include "image.h"
 
-/* nt_block::range.reserved: what its end needs. The first are enum nt_class. */
+/* Kind of a block's end, in nt_block::range.reserved. The first values are enum nt_class. */
 enum nt_kind {
-	NT_KIND_LINEAR		= NT_CLASS_LINEAR,	/* the next block goes on */
+	NT_KIND_LINEAR		= NT_CLASS_LINEAR,	/* continues in the next block */
 	NT_KIND_BRANCH		= NT_CLASS_BRANCH,
 	NT_KIND_JUMP		= NT_CLASS_JUMP,
 	NT_KIND_CALL		= NT_CLASS_CALL,
@@ -22,21 +23,21 @@ enum nt_kind {
 	NT_KIND_NO_CODE,				/* no code; empty */
 
 	NT_KIND_MASK		= 0x1f,
-	/* flag of an indirect jump: the instruction before sets its target (chapter 9.1) */
+	/* flag of an indirect jump whose target the previous instruction sets (chapter 9.1) */
 	NT_KIND_INFERABLE	= 0x20,
 };
 
 /*
- * From @range.start to the first instruction that may change the PC. Index 0
- * is no block. @link is filled in as blocks are reached.
+ * The instructions from @range.start to the first one that may change the PC. Index 0 means that
+ * there is no block. @link is filled in when blocks are reached.
  */
 struct nt_block {
-	struct nt_range	range;		/* as it is given out; flags without a branch taken */
-	uint64_t	target;		/* of a direct jump, branch or inferable jump */
-	uint32_t	link[2];	/* block right after, block at target; 0: not known yet */
+	struct nt_range	range;		/* emitted range, with flags of a not-taken branch */
+	uint64_t	target;		/* target of a direct jump, branch or inferable jump */
+	uint32_t	link[2];	/* block right after, block at target; 0 if not known */
 };
 
-/* One address space: a hash table from address to block. */
+/* One address space, a hash table from address to block */
 struct nt_space {
 	uint64_t	id;
 	uint32_t	*slots;
@@ -52,7 +53,7 @@ static inline unsigned int nt_block_kind(const struct nt_block *block)
 struct nt_code {
 	struct nt_config	config;
 	const struct nt_image	*image;
-	uint64_t		generation;	/* of the image, that the blocks are of */
+	uint64_t		generation;	/* generation of the image in the blocks */
 	struct nt_block		*blocks;
 	uint32_t		nr_blocks;
 	uint32_t		max_blocks;
@@ -72,22 +73,22 @@ void nt_code_flush(struct nt_code *code);
  */
 bool nt_code_update(struct nt_code *code);
 
-/* Index of the address space; negative: NT_E_NOMEM */
+/* Return the index of the address space, or NT_E_NOMEM, which is negative. */
 int nt_code_space(struct nt_code *code, uint64_t id);
 
 /*
- * Index of the block at @pc; 0: out of memory. May move @code->blocks. Sets @code->overflow if
- * there are more blocks than are kept.
+ * Return the index of the block at @pc, or 0 if out of memory. This may move @code->blocks. Set
+ * @code->overflow if there are too many blocks.
  */
 uint32_t nt_code_find(struct nt_code *code, uint32_t space, uint64_t pc);
 
-/* The slow part of nt_code_next(): the link is not set yet, or leads somewhere else */
+/* The slow part of nt_code_next(), if the link is not set, or is a block at another address */
 uint32_t nt_code_link(struct nt_code *code, uint32_t space, uint32_t index, unsigned int which,
 		      uint64_t pc);
 
 /*
- * The block at @pc, which block @index leads to by link @which; 0: out of memory. @index 0: the
- * block before is not known. May move @code->blocks.
+ * Return the block at @pc, which follows block @index by link @which, or 0 if out of memory. @index
+ * is 0 if the previous block is not known. This may move @code->blocks.
  */
 static inline uint32_t nt_code_next(struct nt_code *code, uint32_t space, uint32_t index,
 				    unsigned int which, uint64_t pc)
@@ -100,8 +101,8 @@ static inline uint32_t nt_code_next(struct nt_code *code, uint32_t space, uint32
 }
 
 /*
- * Do the first @halfwords of a block end between two instructions? Sets *part to them; if not,
- * to those before the instruction that they end in.
+ * Split a block after @halfwords. Return true if this is between two instructions. Set *part to the
+ * first part, which, if false is returned, ends before the instruction at the split.
  */
 bool nt_code_split(struct nt_code *code, uint32_t space, uint64_t start,
 		   unsigned int halfwords, struct nt_range *part);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The meaning of each message: chapters 7 and 8.
+ * This file interprets each message (chapters 7 and 8).
  *
- * A message that reports instructions is begun (its HIST and I-CNT are set up), walked (walk.c)
- * and finished (its end says where the flow goes). If something does not fit, that is an error,
- * and the flow waits for a message with SYNC.
+ * Decoding a message that reports instructions has three steps: engine_begin() sets up its HIST and
+ * I-CNT, walk.c follows the code, and engine_finish() determines from the end of the message where
+ * the flow continues. If the message does not fit the code, that is an error, and the flow waits
+ * for a message with SYNC.
  */
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@
 #include "walk.h"
 
 /*
- * The ranges of the batch end here: remember where the last one led to, before the state of
+ * The ranges of the batch end here. Remember the destination of the last range before the state of
  * its source changes.
  */
 static void engine_note_dest(struct nt_flow *flow)
@@ -31,7 +32,7 @@ static void engine_note_dest(struct nt_flow *flow)
 	flow->dest = flow->has_dest ? src->pc : 0;
 }
 
-/* That of the message at hand */
+/* Return the kind of time of the current message. */
 static enum nt_tstamp_kind engine_tstamp_kind(const struct nt_flow *flow,
 					      const struct nt_source *src)
 {
@@ -63,8 +64,8 @@ static bool engine_is_marked(const struct nt_flow *flow)
 }
 
 /*
- * The message at hand has ended, and encodes the ranges up to here; or it has none, but later
- * ones were executed after its time.
+ * Add a mark at the end of the current message, which encodes the ranges up to here. If the message
+ * encodes no range, the mark still shows that later ranges were executed after its time.
  */
 static void engine_add_mark(struct nt_flow *flow, struct nt_source *src)
 {
@@ -106,7 +107,10 @@ static void engine_add_lost(struct nt_flow *flow, struct nt_source *src)
 	flow->stats.lost_bytes += flow->msg.length;
 }
 
-/* The entries from before the last SYNC end here. Count if returns were inferred from them. */
+/*
+ * Stop tracking the entries from before the last SYNC. If any return was inferred from them, count
+ * the deviation.
+ */
 static void engine_end_kept(struct nt_flow *flow, struct nt_source *src)
 {
 	if (src->depth < src->kept)
@@ -134,7 +138,7 @@ static void engine_add_stop(struct nt_flow *flow, struct nt_source *src)
 	engine_note_dest(flow);
 	engine_end_kept(flow, src);
 	engine_lose(src, NT_STATE_STOPPED);
-	/* only disabling trace empties the return stack of such an encoder */
+	/* Only disabling trace empties the return stack of an encoder with this deviation. */
 	if (nt_flow_accepts(flow, NT_DEV_STACK_OVER_SYNC) && flow->msg.code != NT_EVCODE_DISABLED)
 		src->depth = depth;
 	else
@@ -172,7 +176,7 @@ static void engine_add_gap(struct nt_flow *flow, struct nt_source *src, int code
 
 /* ---- messages with SYNC ---- */
 
-/* Does trace start here, so that the encoder has no call on its return stack? */
+/* Return true if trace starts here, so that the encoder's return stack is empty. */
 static bool engine_is_first_sync(const struct nt_source *src, unsigned int sync)
 {
 	return sync == NT_SYNC_FIFO_OVERRUN || (src->state == NT_STATE_NEW &&
@@ -197,7 +201,7 @@ static void engine_sync_stack(struct nt_flow *flow, struct nt_source *src)
 		!engine_is_first_sync(src, flow->msg.sync);
 }
 
-/* Flow starts, or goes on, at F-ADDR: all encoder state is reset (chapter 8.4). */
+/* Start or continue the flow at F-ADDR. All encoder state is reset (chapter 8.4). */
 static void engine_resync(struct nt_flow *flow, struct nt_source *src, bool restart)
 {
 	struct nt_item *item;
@@ -222,7 +226,7 @@ static void engine_resync(struct nt_flow *flow, struct nt_source *src, bool rest
 
 /* ---- errors ---- */
 
-/* The last address gives the PC. RepeatBranch may repeat @act. */
+/* Continue at @dest, the last address. RepeatBranch may repeat @act. */
 static void engine_go_on_at(struct nt_source *src, const struct nt_message *act, uint64_t dest)
 {
 	src->ref = dest;
@@ -234,12 +238,13 @@ static void engine_go_on_at(struct nt_source *src, const struct nt_message *act,
 }
 
 /*
- * Code is missing, or a return needs a call that was in missing code: the encoder's stack still has
- * it (chapter 9.2), and ours has not. The flow has a gap. It continues at the next U-ADDR, which is
- * relative to the address before and needs no code; that may be the U-ADDR of this message.
+ * Start a gap in the flow, because code is missing, or because a return needs a call in missing
+ * code. The encoder's stack has this call (chapter 9.2), and ours does not. The flow continues at
+ * the next U-ADDR, which is relative to the previous address and does not need code. This may be
+ * the U-ADDR of this message.
  *
- * Calls after the gap are on top of the encoder's stack, so that returns to them are certain
- * again. Any other return is another gap.
+ * Calls after the gap are on top of the encoder's stack, so returns to them are certain. Any other
+ * return starts another gap.
  */
 static void engine_fail_gap(struct nt_flow *flow, struct nt_source *src,
 			    const struct nt_message *act, uint64_t last_dest)
@@ -254,8 +259,9 @@ static void engine_fail_gap(struct nt_flow *flow, struct nt_source *src,
 }
 
 /*
- * Trace was disabled and enabled again, and no message said so: ProgTraceCorrelation with
- * EVCODE 4 is optional (chapter 7.12). I-CNT, if there is one, leads to where it was disabled.
+ * Return true if trace was disabled and enabled again without a message. The encoder need not send
+ * ProgTraceCorrelation with EVCODE 4 (chapter 7.12). I-CNT, if present, ends at the instruction
+ * where trace was disabled.
  */
 static bool engine_is_undeclared_stop(const struct nt_flow *flow)
 {
@@ -277,7 +283,10 @@ static void engine_add_undeclared_stop(struct nt_flow *flow, struct nt_source *s
 	flow->walk.at = 0;
 }
 
-/* The message contradicts the flow, which continues at the next SYNC. That may be this message. */
+/*
+ * Handle a message that contradicts the flow. The flow continues at the next SYNC, which may be in
+ * this message.
+ */
 static void engine_fail(struct nt_flow *flow, struct nt_source *src, int code)
 {
 	const struct nt_message *msg = &flow->msg;
@@ -310,7 +319,7 @@ static void engine_fail(struct nt_flow *flow, struct nt_source *src, int code)
 		engine_fail_gap(flow, src, &act, last_dest);
 }
 
-/* A message cannot be read: any source may have lost a message here. */
+/* Handle an unreadable message. Each source may have lost a message here. */
 static void engine_fail_all(struct nt_flow *flow, int code)
 {
 	uint32_t i;
@@ -347,14 +356,14 @@ static void engine_go_to(struct nt_flow *flow, struct nt_source *src, uint64_t p
 	flow->walk.at = 0;
 }
 
-/* Needs an address, unless that can be inferred */
+/* Return true if the jump needs an address, unless the decoder can infer it. */
 static bool engine_is_indirect(const struct nt_block *block)
 {
 	return block && nt_block_kind(block) >= NT_KIND_INDIRECT_JUMP &&
 	       nt_block_kind(block) <= NT_KIND_TRAP_RETURN;
 }
 
-/* May be implicit: no message reports it if the call is known (chapter 9.2). */
+/* Return true if the return may be implicit, so that no message reports it (chapter 9.2). */
 static bool engine_is_return(const struct nt_flow *flow, const struct nt_source *src,
 			     const struct nt_block *block)
 {
@@ -373,7 +382,7 @@ static bool engine_is_branch(const struct nt_block *block)
 	return block && nt_block_kind(block) == NT_KIND_BRANCH;
 }
 
-/* Give out the block at the end, as a jump to @dest. */
+/* Emit the last block as a jump to @dest. */
 static void engine_take_tail(struct nt_flow *flow, struct nt_source *src, uint64_t dest,
 			     unsigned int flags)
 {
@@ -390,7 +399,7 @@ static void engine_pass_tail(struct nt_flow *flow, struct nt_source *src)
 	engine_go_to(flow, src, end);
 }
 
-/* The instruction that the last range given out ends with */
+/* Return the last instruction of the last emitted range. */
 static uint32_t engine_last_opcode(const struct nt_flow *flow, const struct nt_source *src)
 {
 	const struct nt_range *range = &flow->ranges[flow->nr_ranges - 1];
@@ -402,7 +411,7 @@ static uint32_t engine_last_opcode(const struct nt_flow *flow, const struct nt_s
 	return load32(buf);
 }
 
-/* SYSTEM instructions that are designated for custom use: funct3 4, or funct12 1xxx11 xxxxxx */
+/* SYSTEM instructions that are designated for custom use (funct3 4, or funct12 1xxx11 xxxxxx) */
 static bool engine_is_custom_system(uint32_t op)
 {
 	unsigned int funct3 = op >> 12 & 7;
@@ -411,8 +420,9 @@ static bool engine_is_custom_system(uint32_t op)
 }
 
 /*
- * A custom instruction that changes the PC is reported like an indirect jump (chapter 10.1):
- * opcodes custom-0 to custom-3, whatever is longer than 32 bits, and what nt_config says.
+ * Return true if the last instruction is a custom instruction. If it changes the PC, it is reported
+ * like an indirect jump (chapter 10.1). Custom instructions are opcodes custom-0 to custom-3, all
+ * instructions longer than 32 bits, and the encodings in nt_config::custom_jumps.
  */
 static bool engine_is_custom(const struct nt_flow *flow, const struct nt_source *src)
 {
@@ -437,7 +447,7 @@ static bool engine_is_custom(const struct nt_flow *flow, const struct nt_source 
 	return false;
 }
 
-/* The jump at the end goes to @dest, which the message reports. */
+/* Finish a jump at the end to @dest, which the message reports. */
 static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
 {
 	const struct nt_block *block = engine_tail_block(flow);
@@ -459,8 +469,8 @@ static int engine_finish_jump(struct nt_flow *flow, struct nt_source *src, uint6
 }
 
 /*
- * The message was not sent because of the instruction at the end: infer what that instruction did.
- * A branch without a bit of HIST was not taken.
+ * Infer the effect of the last instruction, which is not the reason why the message was sent. A
+ * branch without a bit of HIST was not taken.
  */
 static int engine_settle_tail(struct nt_flow *flow, struct nt_source *src)
 {
@@ -507,7 +517,7 @@ static int engine_finish_trap(struct nt_flow *flow, struct nt_source *src, uint6
 	return NT_OK;
 }
 
-/* DirectBranch: the last instruction is a taken branch (chapter 7.2). */
+/* Finish DirectBranch, whose last instruction is a taken branch (chapter 7.2). */
 static int engine_finish_direct(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_block *block = engine_tail_block(flow);
@@ -518,13 +528,17 @@ static int engine_finish_direct(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* Reported returns to known calls, with no implicit one before, that show that all are reported */
+/*
+ * Number of reported returns to known calls, without an implicit return before them, after which
+ * the decoder knows that the encoder reports all returns
+ */
 #define ENOUGH_RETURNS	3
 
 /*
  * A message without SYNC reports the jump at the end. If implicit return is on, an encoder that
- * only counts calls should not report a return while there is one; but what is a call to it is not
- * certain, so that a return that is reported takes an entry off, and no more.
+ * only counts calls should not report a return while its count is above 0. But it is not certain
+ * which instructions the encoder counts as calls. Therefore a reported return only removes an
+ * entry.
  */
 static void engine_note_return(struct nt_flow *flow, struct nt_source *src)
 {
@@ -559,15 +573,15 @@ static int engine_finish_indirect(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* One of the two directions of a branch */
+/* Return true if @dest is one of the two destinations of a branch. */
 static bool engine_leads_to(const struct nt_flow *flow, const struct nt_block *block, uint64_t dest)
 {
 	return block->target == dest || nt_flow_mask(flow, nt_range_end(&block->range)) == dest;
 }
 
 /*
- * DirectBranchSync stands for ProgTraceSync on straight code (note 1 of the figures in chapter
- * 8.4), which a return or jump that is inferred may have led to.
+ * Finish a DirectBranchSync that replaces ProgTraceSync on straight code (note 1 of the figures in
+ * chapter 8.4). An inferred return or jump may have led to that code.
  */
 static int engine_finish_inferred_sync(struct nt_flow *flow, struct nt_source *src)
 {
@@ -578,7 +592,7 @@ static int engine_finish_inferred_sync(struct nt_flow *flow, struct nt_source *s
 	return src->pc == flow->act->addr ? NT_OK : NT_E_ADDR;
 }
 
-/* A message with SYNC reports a branch or direct jump in HTM, and no bit of HIST does. */
+/* Count a deviation if a message with SYNC in HTM reports a branch or direct jump without HIST. */
 static void engine_note_bare_sync(struct nt_flow *flow, const struct nt_source *src)
 {
 	const struct nt_block *block = engine_tail_block(flow);
@@ -597,9 +611,9 @@ static void engine_note_bare_sync(struct nt_flow *flow, const struct nt_source *
 }
 
 /*
- * A message with SYNC on straight code, or after an instruction that it does not report: F-ADDR is
- * the address that the walk has reached. In BTM, only F-ADDR shows which way a branch at the end
- * went.
+ * Finish a message with SYNC on straight code, or after an instruction that the message does not
+ * report. F-ADDR must be the address that the walk has reached. In BTM, only F-ADDR shows whether a
+ * branch at the end was taken.
  */
 static int engine_finish_linear_sync(struct nt_flow *flow, struct nt_source *src)
 {
@@ -624,15 +638,15 @@ static int engine_finish_linear_sync(struct nt_flow *flow, struct nt_source *src
 	return NT_E_ADDR;
 }
 
-/* The hart or the encoder was off, as a message has reported: the PC may have changed. */
+/* Return true if the hart or the encoder was off, so that the PC may have changed. */
 static bool engine_is_gap(unsigned int sync)
 {
 	return sync == NT_SYNC_EXIT_DEBUG || sync == NT_SYNC_FIFO_OVERRUN;
 }
 
 /*
- * F-ADDR says nothing about the instruction before it: the hart was reset, trace was disabled and
- * no message said so, or it is a sample.
+ * Return true if F-ADDR is not related to the previous instruction, because the hart was reset,
+ * trace was disabled without a message, or F-ADDR is a sample of the PC.
  */
 static bool engine_is_cut(const struct nt_flow *flow, unsigned int sync)
 {
@@ -641,7 +655,7 @@ static bool engine_is_cut(const struct nt_flow *flow, unsigned int sync)
 	       (sync == NT_SYNC_PC_SAMPLE && flow->dialect->has_samples);
 }
 
-/* Execution, or trace, ends here. A jump at the very end may have gone anywhere. */
+/* Finish at the end of execution or trace. The target of a jump at the end may be unknown. */
 static int engine_finish_flow(struct nt_flow *flow, struct nt_source *src)
 {
 	int err = engine_settle_tail(flow, src);
@@ -654,8 +668,8 @@ static int engine_finish_flow(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * B-TYPE of a message with SYNC says that there was a trap. Encoders are known that say so of a trap
- * return, which only goes to an address that the encoder reports.
+ * Finish a message with SYNC whose B-TYPE reports a trap. Some encoders also report a trap return
+ * in this way, which only goes to an address that the encoder reports.
  */
 static int engine_finish_trap_sync(struct nt_flow *flow, struct nt_source *src)
 {
@@ -669,7 +683,10 @@ static int engine_finish_trap_sync(struct nt_flow *flow, struct nt_source *src)
 	return engine_finish_jump(flow, src, flow->msg.addr);
 }
 
-/* Walk to a message with SYNC. *restart: the flow does not continue there, but starts anew. */
+/*
+ * Finish the instructions before a message with SYNC. Set *restart if the flow does not continue
+ * there, but starts anew.
+ */
 static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src, bool *restart)
 {
 	const struct nt_message *msg = &flow->msg;
@@ -683,8 +700,8 @@ static int engine_finish_way_to_sync(struct nt_flow *flow, struct nt_source *src
 	}
 	err = engine_finish_linear_sync(flow, src);
 	/*
-	 * In a dialect, HIST may lack the bit of the branch at the end, which then led somewhere
-	 * else.
+	 * HIST of some dialects may lack the bit of the branch at the end, whose destination is
+	 * then not F-ADDR.
 	 */
 	if (err == NT_E_ADDR && flow->dialect->sync_at_branch && flow->walk.lacks_bit &&
 	    flow->walk.tail) {
@@ -725,18 +742,18 @@ static int engine_finish_correlation(struct nt_flow *flow, struct nt_source *src
 
 /* ---- begin ---- */
 
-/* Messages of the other mode, and none of the mode that was seen, that show that it was wrong */
+/* Number of messages of the other mode after which the decoder changes the mode that it detected */
 #define ENOUGH_OTHERS	2
 
-/* Is it known that the encoder may send HIST in BTM, so that HIST does not show the mode? */
+/* Return true if the encoder may send HIST in BTM, so that HIST does not show the mode. */
 static bool engine_is_hist_unsure(const struct nt_flow *flow)
 {
 	return (flow->dialect->deviations | flow->config.accept) & NT_DEV_BIT(NT_DEV_HIST_IN_BTM);
 }
 
 /*
- * One message does not decide for a stream, as it may be damaged. NT_E_MODE: the message is of the
- * other trace mode than those before.
+ * Detect or check the trace mode. One message alone does not change the mode, because it may be
+ * damaged. Return NT_OK, or NT_E_MODE if the mode differs from that of the previous messages.
  */
 static int engine_check_mode(const struct nt_flow *flow, struct nt_source *src)
 {
@@ -774,7 +791,10 @@ void nt_source_forget_blocks(const struct nt_flow *flow, struct nt_source *src)
 		src->returns[i].call = 0;
 }
 
-/* The image has changed, or there is more code than is kept. NT_OK; NT_E_NOMEM */
+/*
+ * Drop decoded code because the image has changed, or because the cache is full. Return NT_OK or
+ * NT_E_NOMEM.
+ */
 static int engine_update_code(struct nt_flow *flow)
 {
 	bool changed = true;
@@ -818,9 +838,10 @@ static int engine_update_space(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * A run of branches, each of which is a half-word at least, is no longer than what I-CNT can say
- * of them: what is owed, and what the counter holds yet. That is no more than 22 bits (table
- * "Maximum Field Sizes"). Without this, a damaged message would be walked for minutes.
+ * Return true if a run of branches is longer than I-CNT can count. Each branch is at least one
+ * half-word. I-CNT counts the half-words of earlier ResourceFull messages (@owed), and at most 22
+ * bits more (table "Maximum Field Sizes"). Without this check, the decoder would walk a damaged
+ * message for minutes.
  */
 static bool engine_is_run_too_long(const struct nt_source *src, const struct nt_message *msg)
 {
@@ -828,7 +849,7 @@ static bool engine_is_run_too_long(const struct nt_source *src, const struct nt_
 		msg->value + src->walked > src->owed + (1u << 22);
 }
 
-/* Does the message have a HIST that does not fit the mode? NT_OK; or an error */
+/* Check that HIST fits the trace mode. Return NT_OK or an error. */
 static int engine_check_hist(struct nt_flow *flow, const struct nt_source *src)
 {
 	bool has_hist = flow->act->fields & NT_FIELD_HIST;
@@ -847,7 +868,7 @@ static int engine_check_hist(struct nt_flow *flow, const struct nt_source *src)
 	return NT_OK;
 }
 
-/* May HIST lack the branch that a message with SYNC stands at? */
+/* Return true if HIST may lack the bit of a branch just before a message with SYNC. */
 static bool engine_may_lack_bit(const struct nt_flow *flow, const struct nt_source *src)
 {
 	const struct nt_message *act = flow->act;
@@ -881,7 +902,7 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 		walk->again = act->fields & NT_FIELD_HREPEAT ? act->value : 1;
 		if (!walk->again)
 			walk->todo.nr_bits = 0;
-		/* without branches, no repetition does anything */
+		/* A repetition without branches has no effect. */
 		else if (walk->todo.nr_bits)
 			walk->again--;
 		else
@@ -897,7 +918,7 @@ static int engine_begin_walk(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* ResourceFull, chapter 7.8: neither counter resets the other. */
+/* Begin ResourceFull (chapter 7.8). Neither counter resets the other. */
 static int engine_begin_resource(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *msg = &flow->msg;
@@ -916,7 +937,7 @@ static int engine_begin_resource(struct nt_flow *flow, struct nt_source *src)
 	return NT_E_RESERVED;
 }
 
-/* RepeatBranch, chapter 7.11 */
+/* Begin RepeatBranch (chapter 7.11). */
 static int engine_begin_repeat(struct nt_flow *flow, struct nt_source *src)
 {
 	nt_fast_last(flow, src);
@@ -955,7 +976,7 @@ static int engine_begin_live(struct nt_flow *flow, struct nt_source *src)
 	return engine_begin_walk(flow, src);
 }
 
-/* A trap is reported although trace is disabled. It shows nothing of the flow. */
+/* Return true if the encoder reports a trap while trace is disabled. The flow does not change. */
 static bool engine_is_trap_in_gap(const struct nt_flow *flow, const struct nt_source *src)
 {
 	return src->state == NT_STATE_STOPPED && flow->msg.fields & NT_FIELD_BTYPE &&
@@ -964,7 +985,7 @@ static bool engine_is_trap_in_gap(const struct nt_flow *flow, const struct nt_so
 }
 
 /*
- * Begin a message while the flow is not known: it continues at a SYNC, or at an address after
+ * Begin a message while the flow is not known. The flow continues at a SYNC, or at an address after
  * missing code.
  */
 static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
@@ -972,7 +993,7 @@ static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 	const struct nt_message *msg = &flow->msg;
 
 	if (nt_message_is_sync(msg)) {
-		/* the encoder may have been set up anew while it was off */
+		/* The encoder's settings may have changed while it was off. */
 		if (src->state == NT_STATE_STOPPED) {
 			src->mode = flow->config.mode;
 			src->other_mode = 0;
@@ -987,7 +1008,7 @@ static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 		return;
 	}
 	engine_check_mode(flow, src);
-	/* what was switched on and off again has executed nothing */
+	/* Nothing is lost if trace was switched on and off without any executed instruction. */
 	if (msg->tcode != NT_TCODE_PROG_TRACE_CORRELATION || msg->icnt ||
 	    (msg->fields & NT_FIELD_HIST && msg->hist != 1)) {
 		engine_add_lost(flow, src);
@@ -1004,7 +1025,7 @@ static void engine_begin_lost(struct nt_flow *flow, struct nt_source *src)
 		engine_go_on_at(src, msg, nt_flow_dest(flow, src->ref, msg->addr));
 }
 
-/* Ownership, chapter 7.1 */
+/* Handle Ownership (chapter 7.1). */
 static void engine_do_ownership(struct nt_flow *flow, struct nt_source *src)
 {
 	int err = nt_context_update(&src->context, &flow->msg);
@@ -1021,13 +1042,13 @@ static void engine_do_ownership(struct nt_flow *flow, struct nt_source *src)
 	nt_engine_event(flow, src, NT_ITEM_CONTEXT);
 }
 
-/* Error, chapter 7.4: all state of the encoder is lost, unless ECODE limits it. */
+/* Handle Error (chapter 7.4). All state of the encoder is lost, unless ECODE limits the loss. */
 static void engine_do_error(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_item *item;
 
 	engine_note_dest(flow);
-	/* lost messages may have had timestamps, which later ones are relative to */
+	/* Later timestamps may be relative to the timestamps of lost messages. */
 	src->tstamp_gap = true;
 	src->overrun = true;
 	if (nt_error_loses_flow(&flow->msg) && src->state != NT_STATE_NEW)
@@ -1042,8 +1063,9 @@ static void engine_do_error(struct nt_flow *flow, struct nt_source *src)
 }
 
 /*
- * A vendor's or reserved message may end with a timestamp, which later ones count from (chapter
- * 8.5). Unless its fields are known, the time is known again at the next SYNC.
+ * Skip a message that is vendor defined or reserved. It may end with a timestamp to which later
+ * timestamps are relative (chapter 8.5). If its fields are not known, the time is not exact before
+ * the next SYNC.
  */
 static void engine_do_other(struct nt_flow *flow, struct nt_source *src)
 {
@@ -1074,8 +1096,8 @@ static void engine_count_deviations(struct nt_flow *flow)
 }
 
 /*
- * SYNC 7 restarts trace after an overrun (chapter 8.4), whatever ECODE of the Error before it said:
- * the trace since the last message is lost, and I-CNT may count from before that.
+ * SYNC 7 restarts trace after an overrun (chapter 8.4), whatever ECODE of the previous Error
+ * message reported. The trace since the last message is lost, and I-CNT may count from before that.
  */
 static void engine_check_overrun(struct nt_flow *flow, struct nt_source *src)
 {
@@ -1126,8 +1148,8 @@ static void engine_begin(struct nt_flow *flow)
 /* ---- run ---- */
 
 /*
- * RepeatInstruction (IEEE-ISTO 5001): I-CNT and HIST end with an instruction that jumps to itself.
- * That was executed R-CNT times more.
+ * Finish RepeatInstruction (IEEE-ISTO 5001). I-CNT and HIST end with an instruction that jumps to
+ * itself, which was executed R-CNT more times.
  */
 static int engine_finish_repeated(struct nt_flow *flow, struct nt_source *src)
 {
@@ -1232,7 +1254,7 @@ struct nt_source *nt_flow_source(struct nt_flow *flow, uint32_t id)
 	return src;
 }
 
-/* Is the message at hand of a source that is not to be decoded? */
+/* Return true if the current message is from a source that is not decoded. */
 static bool engine_is_other(const struct nt_flow *flow)
 {
 	return flow->config.src_id != NT_SRC_ANY && flow->msg.fields & NT_FIELD_SRC &&
@@ -1240,8 +1262,9 @@ static bool engine_is_other(const struct nt_flow *flow)
 }
 
 /*
- * Skip plain messages of sources that are not to be decoded. Most messages are plain. Any other is
- * read as one of this source, since a message that is not valid is an error of each.
+ * Skip plain messages (see plain.h) of sources that are not decoded. Most messages are plain. The
+ * caller reads any other message like the messages of the decoded source, because an invalid
+ * message is an error of every source.
  */
 static void engine_skip_others(struct nt_flow *flow)
 {
@@ -1263,7 +1286,7 @@ static void engine_skip_others(struct nt_flow *flow)
 	}
 }
 
-/* Read the next message. False: there is none. */
+/* Read the next message. Return false if there is none. */
 static bool engine_read_message(struct nt_flow *flow)
 {
 	int ret;
@@ -1275,7 +1298,7 @@ static bool engine_read_message(struct nt_flow *flow)
 		if (!ret && flow->ending) {
 			flow->ending = false;
 			ret = nt_reader_finish(&flow->reader, &flow->msg);
-			/* the last message is cut, which is an error of its source alone */
+			/* The last message is truncated, which is an error of its source only. */
 			if (engine_is_other(flow))
 				ret = 0;
 		}
@@ -1300,7 +1323,7 @@ static bool engine_is_full(const struct nt_flow *flow)
 	       flow->nr_marks >= MAX_MARKS - 1;
 }
 
-/* The batch is full in the middle of a message, which encodes the ranges up to here. */
+/* Add a mark for a message that encodes the ranges up to here, and continues in the next batch. */
 static void engine_add_open_mark(struct nt_flow *flow)
 {
 	if (flow->nr_ranges && !engine_is_marked(flow))
@@ -1308,7 +1331,7 @@ static void engine_add_open_mark(struct nt_flow *flow)
 			    nt_source_time(flow->src), nt_tstamp_kind(flow->src, false));
 }
 
-/* Ranges that are given out together must not include those of another source or context. */
+/* A batch must not contain ranges of several sources or contexts. */
 static bool engine_must_wait(const struct nt_flow *flow)
 {
 	return flow->nr_ranges && flow->src != flow->batch_src;
@@ -1324,7 +1347,7 @@ static void engine_begin_batch(struct nt_flow *flow)
 	flow->batch_has_tstamp = flow->src->has_tstamp;
 }
 
-/* Plain messages of the source at hand. Returns false if there is none. */
+/* Decode plain messages of the current source. Return false if there are none. */
 static bool engine_run_fast(struct nt_flow *flow, bool single)
 {
 	struct nt_source *src = flow->src;
@@ -1337,7 +1360,10 @@ static bool engine_run_fast(struct nt_flow *flow, bool single)
 	return flow->counting ? nt_fast_count(flow, src) : nt_fast_run(flow, src, single);
 }
 
-/* Walk on for the message at hand. 1: call it again; 0: the batch is full; NT_E_NOMEM */
+/*
+ * Continue the walk of the current message. Return 1 if it must be called again, 0 if the batch is
+ * full, or NT_E_NOMEM.
+ */
 static int engine_continue_walk(struct nt_flow *flow)
 {
 	struct nt_walk *walk = &flow->walk;
@@ -1357,7 +1383,10 @@ static int engine_continue_walk(struct nt_flow *flow)
 	return 1;
 }
 
-/* Decode the next message, or several. 1: call it again; 0: no more for now; NT_E_NOMEM */
+/*
+ * Decode the next message, or several. Return 1 if it must be called again, 0 if nothing more can
+ * be decoded now, or NT_E_NOMEM.
+ */
 static int engine_next_message(struct nt_flow *flow, bool single)
 {
 	if (single && flow->nr_ranges)

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Message layer: bytes to one struct nt_message.
+ * The message layer converts bytes to one struct nt_message.
  *
- * A byte carries six bits of the message and two that frame it (chapter 3):
+ * A byte carries six bits of the message and two framing bits (chapter 3):
  *
  *	  7   6   5   4   3   2   1   0
  *	+-----------------------+-------+
  *	|          MDO          | MSEO  |
  *	+-----------------------+-------+
  *
- * TCODE and the other fixed fields follow each other without a gap. The first
- * variable-length field begins right after them; it and every later one ends
- * at a byte with MSEO 01, the last one at MSEO 11.
+ * TCODE and the other fixed fields follow each other without a gap. The first variable-length field
+ * begins right after them. Each variable-length field ends at a byte with MSEO 01, and the last one
+ * at a byte with MSEO 11.
  */
 #include "dialect.h"
 #include "state.h"
 
-/* Messages that are not about the flow, and of no vendor */
+/* Messages that are not about the flow, and not vendor defined */
 #define NT_EXTRA_TCODES							\
 	(1ULL << NT_TCODE_OWNERSHIP | 1ULL << NT_TCODE_DATA_ACQUISITION |	\
 	 1ULL << NT_TCODE_AUX_ACCESS_WRITE | 1ULL << NT_TCODE_IN_CIRCUIT_TRACE |	\
@@ -27,14 +27,17 @@
 
 #define ECODE_BITS	8
 
-/* A variable-length field: the specification's have 64 bits at most, an address may have more */
+/* A variable-length field, which has at most 64 bits; only an address may have more. */
 struct var {
 	uint64_t	value;
 	uint64_t	high;	/* bits 64..127 */
-	unsigned int	bits;	/* sent, with those that pad it to whole bytes */
+	unsigned int	bits;	/* number of bits sent, including padding to whole bytes */
 };
 
-/* Bits of @len bytes after the first @skip. False: some beyond 128 are not 0 */
+/*
+ * Read the bits of @len bytes, except the first @skip bits. Return false if a bit beyond 128 bits
+ * is not 0.
+ */
 static bool message_read_var(const uint8_t *p, size_t len, unsigned int skip, struct var *var)
 {
 	unsigned int shift = 0;
@@ -63,9 +66,9 @@ static bool message_read_var(const uint8_t *p, size_t len, unsigned int skip, st
 }
 
 /*
- * Bits of an address beyond its width are copies of its sign, or there are none: hardware is
- * known that shifts the PC right arithmetically (SpacemiT K3), so that a kernel address has
- * bits above its bit 63. Padding to whole bytes may follow, which is zeros.
+ * Return true if the bits of an address beyond its width are copies of its sign, or all zero. The
+ * SpacemiT K3 shifts the PC right arithmetically, so that a kernel address has bits above its bit
+ * 63. Zeros may follow, which pad the field to whole bytes.
  */
 static bool message_is_sign_copied(const struct var *var, unsigned int width)
 {
@@ -85,13 +88,13 @@ static bool message_is_sign_copied(const struct var *var, unsigned int width)
 	return padding < MDO_BITS;
 }
 
-/* Does @var have a bit that is not 0 above its width? */
+/* Return true if a bit of @var above @width is not 0. */
 static bool message_has_surplus(const struct var *var, unsigned int width)
 {
 	return var->bits > width && (var->value >> width || var->high);
 }
 
-/* F-ADDR and U-ADDR, chapters 8.1 and 9.4: without bit 0 */
+/* Set the address from F-ADDR or U-ADDR, which are sent without bit 0 (chapters 8.1 and 9.4). */
 static int message_set_addr(const struct nt_config *config, struct nt_message *msg,
 			    const struct var *var, const uint8_t *last)
 {
@@ -127,7 +130,7 @@ static void message_set_process(struct nt_message *msg, uint64_t value)
 	msg->context = value >> 5;
 }
 
-/* RDATA of a dialect that counts branches: a run is a HIST of one bit that is repeated. */
+/* Set RDATA of a dialect that counts branches. A run is one repeated bit of HIST. */
 static int message_set_run(struct nt_message *msg, uint64_t value)
 {
 	msg->fields |= NT_FIELD_HIST | NT_FIELD_HREPEAT;
@@ -142,7 +145,7 @@ static bool message_is_run(const struct nt_message *msg)
 		(msg->code == NT_RCODE_NOT_TAKEN || msg->code == NT_RCODE_TAKEN);
 }
 
-/* RDATA[0]: what it is depends on RCODE, chapter 7.8 */
+/* Set RDATA[0], whose meaning depends on RCODE (chapter 7.8). */
 static int message_set_rdata(struct nt_message *msg, uint64_t value)
 {
 	if (message_is_run(msg))
@@ -166,8 +169,8 @@ static int message_set_rdata(struct nt_message *msg, uint64_t value)
 }
 
 /*
- * One variable-length field, with its maximum of table "Maximum Field Sizes".
- * I-CNT may have 30 bits: chapter 3 says so where it sums up the longest message.
+ * Set one variable-length field, and check its maximum in table "Maximum Field Sizes". I-CNT may
+ * have 30 bits, which chapter 3 uses to compute the length of the longest message.
  */
 static int message_set_var(const struct nt_config *config, struct nt_message *msg,
 			   uint32_t field, const struct var *var, const uint8_t *last)
@@ -217,7 +220,10 @@ static int message_set_var(const struct nt_config *config, struct nt_message *ms
 	return NT_OK;
 }
 
-/* RCODE that is not known: any number of fields, the last of several may be TSTAMP. */
+/*
+ * Return true if RCODE is not known. The message may then have any number of fields. If there are
+ * several, the last one may be TSTAMP.
+ */
 bool nt_message_is_open(const struct nt_message *msg)
 {
 	return msg->tcode == NT_TCODE_RESOURCE_FULL && msg->code > NT_RCODE_HIST_REPEAT &&
@@ -225,8 +231,8 @@ bool nt_message_is_open(const struct nt_message *msg)
 }
 
 /*
- * Which field is variable-length field number @nr? 0: none. It may depend on
- * the fixed fields before it, and TSTAMP may always follow.
+ * Return the type of variable-length field number @nr, or 0 if there is none. It may depend on the
+ * previous fixed fields, and TSTAMP may always be the last field.
  */
 static uint32_t message_var_field(const struct nt_config *config, const struct nt_layout *layout,
 				  const struct nt_message *msg, unsigned int nr)
@@ -245,7 +251,7 @@ static uint32_t message_var_field(const struct nt_config *config, const struct n
 	return 0;
 }
 
-/* Does the message have all the fields that it must have? */
+/* Return true if the message has all required fields. */
 static bool message_is_complete(const struct nt_layout *layout, const struct nt_message *msg,
 				unsigned int nr)
 {
@@ -258,7 +264,7 @@ static bool message_is_complete(const struct nt_layout *layout, const struct nt_
 	return true;
 }
 
-/* Fixed fields are in @head. Returns their bits. */
+/* Set the fixed fields from @head. Return their number of bits. */
 static unsigned int message_set_fixed(const struct nt_config *config,
 				      const struct nt_layout *layout, struct nt_message *msg,
 				      uint32_t head)
@@ -293,7 +299,7 @@ static unsigned int message_set_fixed(const struct nt_config *config,
 	return at;
 }
 
-/* ECODE has 8 bits: some encoders send TSTAMP right above them. */
+/* Split ECODE after 8 bits, because some encoders send TSTAMP right above them. */
 static void message_split_ecode(const struct nt_config *config, struct nt_message *msg)
 {
 	if (msg->tcode != NT_TCODE_ERROR || !config->timestamp || config->strict ||
@@ -305,7 +311,7 @@ static void message_split_ecode(const struct nt_config *config, struct nt_messag
 	msg->deviations |= NT_DEV_BIT(NT_DEV_ECODE_BITS);
 }
 
-/* The variable-length fields of a message that is framed, from bit @skip on */
+/* Parse the variable-length fields of a framed message from bit @skip. */
 static int message_parse_vars(const struct nt_config *config, const struct nt_layout *layout,
 			      struct nt_message *msg, const uint8_t *p, unsigned int skip)
 {
@@ -331,7 +337,7 @@ static int message_parse_vars(const struct nt_config *config, const struct nt_la
 		    (var.high && nt_message_is_open(msg))) {
 			if (!nt_message_is_open(msg))
 				return NT_E_OVERFLOW;
-			/* a vendor's field may have any size (chapter 3) */
+			/* A vendor's field may have any size (chapter 3). */
 			msg->fields &= ~(uint32_t)NT_FIELD_TSTAMP;
 			skip = 0;
 			nr++;
@@ -347,13 +353,13 @@ static int message_parse_vars(const struct nt_config *config, const struct nt_la
 	return message_is_complete(layout, msg, nr) ? NT_OK : NT_E_MISSING;
 }
 
-/* All fields of a message that is not about the flow, from bit @skip of its @length bytes on */
+/* Parse all fields of a message that is not about the flow, from bit @skip. */
 static void message_parse_others(const struct nt_other *other, struct nt_message *msg,
 				 const uint8_t *p, unsigned int skip, uint32_t head,
 				 bool timestamp)
 {
 	unsigned int bits = other->bits[0] + other->bits[1];
-	/* The reader keeps no more of a vendor's message that is split. */
+	/* The reader keeps at most this many bytes of a vendor's message that is split. */
 	size_t size = msg->length < NT_MESSAGE_MAX + 1 ? msg->length : NT_MESSAGE_MAX + 1;
 	const uint8_t *end = p + size, *first;
 	struct var var;
@@ -378,14 +384,17 @@ static void message_parse_others(const struct nt_other *other, struct nt_message
 	msg->tstamp = *nt_message_other(msg, 1);
 }
 
-/* A draft has such a ProgTraceCorrelation, which does not stop trace and has no I-CNT. */
+/*
+ * Return true for a ProgTraceCorrelation of a draft specification, which does not stop trace and
+ * has no I-CNT.
+ */
 static bool message_is_marker(const struct nt_message *msg)
 {
 	return msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && msg->cdf == NT_CDF_MARKER &&
 		!nt_dialect_tables[msg->dialect].has_events;
 }
 
-/* A message of @msg->length bytes, the last and only the last of which is MSEO 11 */
+/* Parse a message of @msg->length bytes, of which only the last has MSEO 11. */
 static int message_parse(const struct nt_config *config, const uint8_t *p, struct nt_message *msg)
 {
 	const struct nt_layout *layout = &nt_dialect_of(config)->layouts[msg->tcode];
@@ -408,7 +417,7 @@ static int message_parse(const struct nt_config *config, const uint8_t *p, struc
 				     config->timestamp);
 		return NT_OK;
 	}
-	/* the variable-length field after them has one bit at least */
+	/* The variable-length field after the fixed fields has at least one bit. */
 	if (n * MDO_BITS <= bits)
 		return NT_E_MISSING;
 	if (msg->cdf > 1 || msg->btype > nt_dialect_of(config)->max_btype)
@@ -418,7 +427,7 @@ static int message_parse(const struct nt_config *config, const uint8_t *p, struc
 	return message_parse_vars(config, layout, msg, p, bits);
 }
 
-/* The SRC of a message of which the first @size bytes are there. False: they do not have all of it. */
+/* Get SRC from the first @size bytes of a message. Return false if they contain only a part of it. */
 bool nt_message_source(const struct nt_config *config, const uint8_t *p, size_t size, uint16_t *src)
 {
 	size_t nr = (MDO_BITS + config->src_bits + MDO_BITS - 1) / MDO_BITS, n;
@@ -432,7 +441,10 @@ bool nt_message_source(const struct nt_config *config, const uint8_t *p, size_t 
 	return true;
 }
 
-/* Bytes up to and with the first one with MSEO 11; 0: there is none. Notes a reserved MSEO. */
+/*
+ * Return the number of bytes up to and including the first byte with MSEO 11, or 0 if there is
+ * none. Set *reserved if a byte has a reserved MSEO.
+ */
 size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved)
 {
 	size_t i;
@@ -449,8 +461,8 @@ size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved)
 }
 
 /*
- * Find the end of the message at @p. Sets *length, also in an error, to what is to be
- * skipped. A vendor's message may have any length (chapter 3), any other has a maximum.
+ * Find the end of the message at @p. Set *length, even if there is an error, to the number of bytes
+ * to skip. Messages have a maximum length, except a vendor's message (chapter 3).
  */
 static int message_find_end(const uint8_t *p, size_t size, uint32_t *length)
 {
@@ -463,7 +475,7 @@ static int message_find_end(const uint8_t *p, size_t size, uint32_t *length)
 		return NT_E_TOO_LONG;
 	if (!end)
 		return 0;
-	/* transitions 11-01 and 11-11 with MDO other than all ones are none (table 3) */
+	/* Transitions 11-01, and 11-11 with MDO other than all ones, do not exist (table 3). */
 	if (reserved || mseo(p[0]) != MSEO_MORE)
 		return NT_E_MSEO;
 	return 1;

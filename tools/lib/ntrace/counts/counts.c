@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * How often each block, branch and edge was executed: a hash table by address.
+ * A hash table by address, with the number of executions of each block, branch and edge.
  */
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ static bool counts_is_same(const struct nt_count *a, const struct nt_count *b)
 		a->type == b->type && a->how == b->how;
 }
 
-/* The slot of *key, or the one that is free for it */
+/* Return the slot of *key, or the free slot for it. */
 static uint32_t *counts_slot(const struct nt_counts *counts, const struct nt_count *key)
 {
 	size_t at = counts_hash(key) & counts->mask;
@@ -47,7 +47,7 @@ static uint32_t *counts_slot(const struct nt_counts *counts, const struct nt_cou
 	return &counts->slots[at];
 }
 
-/* Find the entries by their keys again. All slots are free. */
+/* Fill the slots of all entries. All slots must be free. */
 static void counts_index(struct nt_counts *counts)
 {
 	size_t i;
@@ -56,7 +56,7 @@ static void counts_index(struct nt_counts *counts)
 		*counts_slot(counts, &counts->entries[i]) = i + 1;
 }
 
-/* Slots for @max entries: twice as many, so that a search is short */
+/* Allocate twice as many slots as @max entries, so that searches are short. */
 static int counts_grow_slots(struct nt_counts *counts, size_t max)
 {
 	uint32_t *slots = calloc(2 * max, sizeof(*slots));
@@ -79,7 +79,7 @@ int nt_counts_reserve(struct nt_counts *counts, size_t nr)
 		return NT_OK;
 	while (max < counts->nr + nr)
 		max *= 2;
-	/* the number of an entry has 32 bits */
+	/* A slot has 32 bits. */
 	if (max > UINT32_MAX)
 		return NT_E_NOMEM;
 	entries = realloc(counts->entries, max * sizeof(*entries));
@@ -108,7 +108,7 @@ void nt_counts_put(struct nt_counts *counts, const struct nt_count *count)
 	entry->not_taken += count->not_taken;
 }
 
-/* The range is an edge: neither the code nor the kind of its end says where it leads */
+/* Return true if the range is an edge, whose destination is not in the code. */
 static bool counts_is_edge(const struct nt_item *item)
 {
 	return item->range.how >= NT_END_INDIRECT_JUMP && item->range.has_dest;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * How often each block, branch and edge was executed: a hash table by address.
+ * A hash table by address, with the number of executions of each block, branch and edge.
  */
 #ifndef NTRACE_COUNTS_H
 #define NTRACE_COUNTS_H
 
 #include "../internal.h"
 
-/* Entries are kept in the order in which they came; @slots finds them by their key. */
+/* @entries is in the order in which entries were added. @slots finds an entry by its key. */
 struct nt_counts {
 	struct nt_count	*entries;
-	uint32_t	*slots;		/* number of an entry, from 1; 0: none */
+	uint32_t	*slots;		/* index of an entry plus 1, or 0 */
 	size_t		nr;
 	size_t		max;
-	size_t		mask;		/* of @slots */
+	size_t		mask;		/* mask of an index of @slots */
 };
 
-/* The key of an entry: the other fields are numbers that are added up. */
+/* Return the key of an entry. The other fields are numbers that are added up. */
 static inline struct nt_count nt_count_key(unsigned int type, unsigned int how, uint64_t space,
 					   uint64_t from, uint64_t to)
 {
@@ -25,7 +25,7 @@ static inline struct nt_count nt_count_key(unsigned int type, unsigned int how, 
 	};
 }
 
-/* Make room for @nr entries more. NT_OK; NT_E_NOMEM */
+/* Make room for @nr more entries. Return NT_OK or NT_E_NOMEM. */
 int nt_counts_reserve(struct nt_counts *counts, size_t nr);
 
 /* Add *count, for which there is room. */
@@ -34,7 +34,7 @@ void nt_counts_put(struct nt_counts *counts, const struct nt_count *count);
 /* Drop all entries. */
 void nt_counts_clear(struct nt_counts *counts);
 
-/* The entries of one range: at most so many */
+/* Maximum number of entries of one range */
 #define NT_RANGE_COUNTS	2
 
 /* Count the range of *item once; there is room for NT_RANGE_COUNTS. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * What a flow has counted and not yet given to a struct nt_counts.
+ * The counts of a flow that are not yet in a struct nt_counts.
  */
 #include <stdlib.h>
 
@@ -84,7 +84,7 @@ int nt_tally_reserve(struct nt_tally *tally, const struct nt_code *code)
 
 /* ---- records ---- */
 
-/* The number of the record after number @number, which has @nr steps */
+/* Return the number of the record after record @number, which has @nr steps. */
 static uint32_t tally_next(uint32_t number, unsigned int nr)
 {
 	uint32_t next = number + RECORD_WORDS(nr);
@@ -159,7 +159,7 @@ static uint64_t tally_end(const struct nt_code *code, const struct nt_range *ran
 	return tally_mask(code, nt_range_end(range));
 }
 
-/* The address of the last instruction */
+/* Return the address of the last instruction. */
 static uint64_t tally_last(const struct nt_code *code, const struct nt_range *range)
 {
 	return tally_mask(code, nt_range_end(range) - 2 * range->last_len);

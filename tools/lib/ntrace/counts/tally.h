@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What a flow has counted and not yet given to a struct nt_counts.
+ * The counts of a flow that are not yet in a struct nt_counts.
  *
- * A step is a block that was executed, and which way it was left. Blocks are counted by their
- * number, edges by the numbers of two blocks. A path or group is a record: its steps, and how often
- * it was used. When the record is dropped, its steps are counted as often as it was used.
+ * A step is one executed block together with its destination. Blocks are counted by their index,
+ * edges by the indices of two blocks. A record stores the steps of a path or group (fast/memo.h),
+ * and how often it was used. When the record is dropped, its steps are counted that many times.
  *
- * Code that counts reserves room first (nt_tally_reserve()), so that it cannot fail in the middle.
+ * Callers first reserve room (nt_tally_reserve()), so that counting cannot fail halfway.
  */
 #ifndef NTRACE_TALLY_H
 #define NTRACE_TALLY_H
@@ -14,8 +14,8 @@
 #include "counts.h"
 #include "../fast/memo.h"
 
-/* A step: block << STEP_SHIFT, and these */
-#define STEP_EDGE	1u	/* only the trace says where the block led: the next step has it */
+/* A step is block << STEP_SHIFT with these flags. */
+#define STEP_EDGE	1u	/* only the trace shows the destination, which is the next step */
 #define STEP_TAKEN	2u
 #define STEP_SHIFT	2
 
@@ -25,24 +25,30 @@ static inline uint32_t nt_step_of(const struct nt_block *blocks, uint32_t index,
 		(blocks[index].range.how >= NT_END_INDIRECT_JUMP);
 }
 
-/* Step number @nr is the block after the last one; 0: another message says which */
+/*
+ * @steps has @nr steps, and one more element, which is the block after the last step, or 0 if
+ * another message determines this block.
+ */
 struct nt_record {
 	uint64_t	count;
 	uint16_t	nr;
-	uint16_t	space;		/* index */
+	uint16_t	space;		/* index of the address space */
 	uint32_t	steps[];
 };
 
-/* Steps of a group. More steps cost nothing when the group is found again. */
+/* Maximum number of steps of a group. More steps cost nothing when the group is found again. */
 #define RECORD_STEPS	256
-/* A group of more than these is stored when it comes again. */
+/* A group with more steps than this is not stored before its second occurrence. */
 #define RECORD_SURE	64
 
-/* A ring of words of 8 bytes. A record that begins at the end of it goes on in the spare words. */
+/*
+ * Size of a ring of words of 8 bytes. A record that begins near the end of the ring continues in
+ * the spare words.
+ */
 #ifndef NR_WORDS
 #define NR_WORDS	(1u << 15)
 #endif
-/* All records are dropped at this number, so that none comes twice. */
+/* All records are dropped at this number, so that no number occurs twice. */
 #ifndef LAST_RECORD
 #define LAST_RECORD	INT32_MAX
 #endif
@@ -50,31 +56,31 @@ struct nt_record {
 #define SPARE_WORDS	RECORD_WORDS(RECORD_STEPS)
 
 /*
- * One message is walked by at most TALLY_PATHS paths, each of which may be new. Room for all of
- * them is made before, as the log of the message refers to records.
+ * A message uses at most TALLY_PATHS paths, each of which may be new. Room for all of them is made
+ * before the message, because its log refers to records, which must not be dropped.
  */
 #define TALLY_PATHS	64
 #define MESSAGE_WORDS	(TALLY_PATHS * RECORD_WORDS(PATH_RANGES) + SPARE_WORDS)
 
-/* Steps that a lookup may have at most before it begins another message, and that one may add */
+/* Limits of the log: steps before the next message starts, and steps that one message adds */
 #define TALLY_STEPS	512
 #define MESSAGE_STEPS	(TALLY_PATHS * PATH_RANGES)
 
-/* Edges and blocks that may be new before room is reserved again */
+/* Maximum numbers of new edges and blocks before room is reserved again */
 #define ROOM_EDGES	(2 * (MESSAGE_WORDS + SPARE_WORDS) + TALLY_STEPS + MESSAGE_STEPS)
 #define ROOM_BLOCKS	(2 * MESSAGE_STEPS)
 
-/* From one block to another. @key 0: none */
+/* An edge from one block to another. @key is 0 if the slot is free. */
 struct nt_edge {
 	uint64_t	key;
 	uint64_t	count;
 };
 
 struct nt_tally {
-	struct nt_counts counts;	/* by address: of code that is forgotten, and odd ranges */
-	struct nt_memo	*memo;		/* its ranges are numbers of records */
-	uint32_t	first;		/* the oldest record */
-	uint64_t	*blocks;	/* two for each: not taken, taken */
+	struct nt_counts counts;	/* counts of dropped code, and of partial blocks */
+	struct nt_memo	*memo;		/* nt_path::ranges are record numbers in this memo */
+	uint32_t	first;		/* number of the oldest record */
+	uint64_t	*blocks;	/* two counts for each block: not taken, taken */
 	uint32_t	max_blocks;
 	struct nt_edge	*edges;
 	uint32_t	edge_mask;
@@ -83,7 +89,7 @@ struct nt_tally {
 	uint64_t	words[NR_WORDS + SPARE_WORDS];
 };
 
-/* NULL: out of memory */
+/* Return NULL if out of memory. */
 struct nt_tally *nt_tally_new(void);
 void nt_tally_free(struct nt_tally *tally);
 
@@ -92,20 +98,20 @@ static inline struct nt_record *nt_tally_record(struct nt_tally *tally, uint32_t
 	return (struct nt_record *)&tally->words[number % NR_WORDS];
 }
 
-/* Is record @number not dropped yet? */
+/* Return true if record @number is still stored. */
 static inline bool nt_tally_is_there(const struct nt_tally *tally, uint32_t number)
 {
 	return (int32_t)(number - tally->first) >= 0;
 }
 
-/* Is there room for what a lookup that was missed counts and stores? */
+/* Return true if there is room for all counts and records of a lookup that found no group. */
 static inline bool nt_tally_has_room(const struct nt_tally *tally, const struct nt_code *code)
 {
 	return tally->nr_edges + ROOM_EDGES <= (tally->edge_mask + 1) / 4 * 3 &&
 		code->nr_blocks + ROOM_BLOCKS <= tally->max_blocks && !code->overflow;
 }
 
-/* Make that room. NT_OK; NT_E_NOMEM */
+/* Make room for nt_tally_has_room(). Return NT_OK or NT_E_NOMEM. */
 int nt_tally_reserve(struct nt_tally *tally, const struct nt_code *code);
 
 /* Drop the oldest records, so that a message can store its own. */
@@ -118,8 +124,8 @@ static inline void nt_tally_make_words(struct nt_tally *tally)
 }
 
 /*
- * Store @nr steps, at most RECORD_STEPS, as a record that was used @count times. @next is the
- * block after them; 0: another message says which. Returns its number.
+ * Store @nr steps, at most RECORD_STEPS, as a record that was used @count times. @next is the block
+ * after them, or 0 if another message determines this block. Return the number of the record.
  */
 uint32_t nt_tally_store(struct nt_tally *tally, int space, const uint32_t *steps, unsigned int nr,
 			uint32_t next, uint64_t count);
@@ -144,7 +150,7 @@ static inline void nt_tally_add_edge(struct nt_tally *tally, uint64_t key, uint6
 	tally->edges[at].count += count;
 }
 
-/* Count each of @nr steps @count times. There is one more, see nt_record::steps. */
+/* Count each of @nr steps @count times. @steps has one more element, see struct nt_record. */
 static inline void nt_tally_add_steps(struct nt_tally *tally, int space, const uint32_t *steps,
 				      unsigned int nr, uint64_t count)
 {
@@ -161,12 +167,12 @@ static inline void nt_tally_add_steps(struct nt_tally *tally, int space, const u
 }
 
 /*
- * Turn counts by block into counts by address, because the code may be dropped, or because the
- * caller wants them. Paths and groups stay. NT_OK; NT_E_NOMEM: nothing is lost
+ * Convert counts by block to counts by address, because the code may be dropped, or because the
+ * caller wants the counts. Paths and groups are kept. Return NT_OK, or NT_E_NOMEM without any loss.
  */
 int nt_tally_flush(struct nt_tally *tally, const struct nt_code *code);
 
-/* Drop all paths and groups. Their counts are flushed. */
+/* Drop all paths and groups. Their counts must be flushed before. */
 void nt_tally_clear(struct nt_tally *tally);
 
 #endif /* NTRACE_TALLY_H */

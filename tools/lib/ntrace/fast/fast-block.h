@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The fast path: walk a message from block to block.
+ * This part of the fast path walks a message from block to block.
  *
- * This is for code that goes another way each time, so that storing paths only costs.
+ * It is for irregular code, whose paths rarely repeat, so that storing them does not pay.
  */
 #ifndef NTRACE_FAST_BLOCK_H
 #define NTRACE_FAST_BLOCK_H
@@ -11,18 +11,18 @@
 
 /* The part of a message that is not walked yet */
 struct steps {
-	uint64_t	hist;		/* the next bit is the highest one */
-	int		nr_bits;	/* of it; negative: there were not enough */
-	int64_t		left;		/* of I-CNT */
+	uint64_t	hist;		/* the highest bit is next */
+	int		nr_bits;	/* bits left of @hist, negative if there were too few */
+	int64_t		left;		/* half-words left of I-CNT */
 };
 
 enum walk_by {
 	WALK_BY_BOTH,	/* HIST and I-CNT, up to a jump whose target the message has */
-	WALK_BY_HIST,	/* HIST, up to right after its last branch */
+	WALK_BY_HIST,	/* HIST, up to the instruction after its last branch */
 	WALK_BY_ICNT,	/* I-CNT (BTM) */
 };
 
-/* Find the block after block @index, or at its target, for the first time. 0: out of memory */
+/* Find the block after block @index, or at its target, and link it. Return 0 if out of memory. */
 static noinline uint32_t fast_block_link(struct run *run, uint32_t index, unsigned int which)
 {
 	struct nt_code *code = &run->flow->code;
@@ -34,9 +34,9 @@ static noinline uint32_t fast_block_link(struct run *run, uint32_t index, unsign
 }
 
 /*
- * Step over a block that ends with linear code, a direct jump or a branch. Which link to follow is
- * calculated without a conditional jump, because the processor cannot predict HIST bits of such
- * code.
+ * Step over a block that ends with linear code, a direct jump or a branch. The index of the link is
+ * calculated without a conditional jump, because the processor cannot predict the HIST bits of
+ * irregular code.
  */
 static __always_inline bool fast_step_block(struct run *run, struct hot *hot, struct way way,
 					    struct steps *steps, unsigned int kind,
@@ -44,7 +44,7 @@ static __always_inline bool fast_step_block(struct run *run, struct hot *hot, st
 {
 	const struct nt_block *block = &run->flow->code.blocks[hot->block];
 	bool branch = kind == NT_KIND_BRANCH;
-	/* NT_RANGE_TAKEN is 1, the index of the link to the target; jumps have it already. */
+	/* NT_RANGE_TAKEN is 1, the index of the link to the target. Jumps have this flag. */
 	unsigned int taken = block->range.flags;
 	uint32_t next;
 
@@ -67,7 +67,7 @@ static __always_inline bool fast_step_block(struct run *run, struct hot *hot, st
 	return next;
 }
 
-/* Step over a block that ends with an inferred jump or return. False: it cannot be inferred */
+/* Step over a block that ends with an inferred jump or return. Return false if inference fails. */
 static __always_inline bool fast_step_inferred(struct run *run, struct hot *hot, struct way way,
 					       struct steps *steps)
 {
@@ -90,13 +90,13 @@ static __always_inline bool fast_step_inferred(struct run *run, struct hot *hot,
 	return hot->block;
 }
 
-/* Does the range end with a taken branch, as DirectBranch needs? */
+/* Return true if the range ends with a taken branch, which DirectBranch requires. */
 static __always_inline bool fast_is_taken_branch(const struct nt_range *range)
 {
 	return range->how == NT_END_BRANCH && range->flags & NT_RANGE_TAKEN;
 }
 
-/* Does what fast_path_walk_htm() does, or fast_path_walk_btm() for WALK_BY_ICNT. */
+/* Do the same as fast_path_walk_htm(), or as fast_path_walk_btm() for WALK_BY_ICNT. */
 static __always_inline bool fast_block_walk(struct run *run, struct hot *hot, struct way way,
 					    uint64_t hist, int64_t left, bool direct,
 					    enum walk_by by)

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The fast path where ranges are counted, and not given out.
+ * The fast path for ranges that are counted and not returned.
  *
- * A group or path that was seen before is counted as a whole, by its record (tally.h). Where groups
- * do not pay, paths are used, of fewer bits of HIST if the code goes another way each time: short
- * paths are found again more often than fast.c needs.
+ * A group or path that was seen before is counted as a whole, by its record (tally.h). If groups
+ * rarely repeat, use paths; if the code is irregular, use paths with fewer bits of HIST, which
+ * repeat more often.
  */
 #include "fast.h"
 #include "fast-group.h"
 #include "fast-leave.h"
 
 /*
- * Bytes of one run: few enough for the message counters of struct run, and for fast-judge.c to be
- * asked often
+ * Bytes of one run, so that the message counters of struct run do not overflow, and fast-judge.c
+ * can often choose another strategy
  */
 #define RUN_SIZE	8192
 
-/* Calls that one message may store: of its paths, and of a group */
+/* Maximum number of calls that one message stores for its paths and a group */
 #define MESSAGE_CALLS	(TALLY_PATHS * (PATH_PUSHES + NT_NET_POPS) + GROUP_POPS + GROUP_PUSHES)
 
-/* Is there room for whatever one message may add? */
+/* Return true if there is room for everything that one message may add. */
 static __always_inline bool count_has_room(struct run *run)
 {
 	if (!nt_tally_has_room(run->tally, &run->flow->code) ||
@@ -29,7 +29,7 @@ static __always_inline bool count_has_room(struct run *run)
 	return true;
 }
 
-/* Decode the messages up to @end. False: one is not plain, or there is no room */
+/* Decode the messages up to @end. Return false if one is not plain, or if there is no room. */
 static __always_inline bool count_run_to(struct run *run, struct hot *hot, struct way way,
 					 const uint8_t *end)
 {
@@ -47,7 +47,7 @@ static __always_inline bool count_run_to(struct run *run, struct hot *hot, struc
 	return true;
 }
 
-/* Decode the next group. False: the next message is not plain, or there is no room. */
+/* Decode the next group. Return false if the next message is not plain, or if there is no room. */
 static __always_inline bool count_next_group(struct run *run, struct hot *hot, struct way way)
 {
 	struct nt_tally *tally = run->tally;
@@ -66,7 +66,7 @@ static __always_inline bool count_next_group(struct run *run, struct hot *hot, s
 	return done;
 }
 
-/* Decode the next message by paths. False: it is not plain, or there is no room */
+/* Decode the next message by paths. Return false if it is not plain, or if there is no room. */
 static __always_inline bool count_next_message(struct run *run, struct hot *hot, struct way way)
 {
 	fast_set_steps(hot, run->tally->log);
@@ -82,7 +82,7 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 
 	if (end - hot.p > RUN_SIZE)
 		end = hot.p + RUN_SIZE;
-	/* decode the one message that uses up what ResourceFull has left */
+	/* Decode only the message that uses up the I-CNT of ResourceFull. */
 	if (way.log && run->memo->window)
 		end = hot.p + 1;
 	hot.top = way.returns ? nt_stack_top(run->src) : 0;
@@ -99,7 +99,7 @@ static __always_inline void count_run_all(struct run *run, struct hot hot, struc
 static __always_inline void count_run_way(struct run *run, struct hot hot, struct way way)
 {
 	way.counts = true;
-	/* ResourceFull may have left an I-CNT that groups do not know of. */
+	/* Groups do not include the I-CNT of an earlier ResourceFull. */
 	if (run->memo->window && !run->src->owed) {
 		count_run_all(run, hot, way);
 		return;
@@ -124,7 +124,7 @@ static noinline void count_run_returns(struct run *run, struct hot hot)
 		.timestamp = run->flow->config.timestamp, .returns = true, .pext = true });
 }
 
-/* Uncommon cases: dialects, and processors without pext */
+/* Handle uncommon cases, such as dialects and processors without pext. */
 static noinline void count_run_other(struct run *run, struct hot hot)
 {
 	bool explicit = run->src->return_mode == NT_RETURNS_EXPLICIT;
@@ -148,7 +148,10 @@ static void count_run(struct run *run, struct hot hot)
 		count_run_plain(run, hot);
 }
 
-/* Room for what is counted. Numbers of records must not wrap. False: out of memory */
+/*
+ * Make room for counts, and drop all records before their numbers can wrap. Return false if out of
+ * memory.
+ */
 static bool count_prepare(struct nt_flow *flow)
 {
 	struct nt_tally *tally = flow->tally;
@@ -180,7 +183,8 @@ bool nt_fast_count(struct nt_flow *flow, struct nt_source *src)
 	    src->mode == NT_MODE_AUTO)
 		return false;
 	/*
-	 * The ranges show whether a return was inferred, which decides how the next ones are read.
+	 * Only ranges show whether a return was inferred, which decides how later messages are
+	 * decoded.
 	 */
 	if (src->return_mode == NT_RETURNS_UNKNOWN && flow->dialect->counts_returns)
 		return nt_fast_run(flow, src, false);
@@ -216,7 +220,7 @@ uint64_t nt_fast_count_repeat(struct nt_flow *flow, struct nt_source *src,
 
 		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
 			break;
-		/* if it leads back to where it began, it can be counted many times at once */
+		/* A path that ends at its start can be counted many times at once. */
 		times = path->next == hot.block && !path->effect.any ? n - done : 1;
 		nt_tally_record(run.tally, path->ranges)->count += times;
 		done += times;

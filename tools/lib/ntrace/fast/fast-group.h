@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The fast path: look up several messages at once.
+ * This part of the fast path looks up several messages at once.
  *
- * A group is stored under all that its ranges depend on: the bytes of its messages up to the
- * timestamp, the source, the trace mode, the block it starts at, the address reference, what HIST
- * alone has walked, and the entries of the return stack that it uses.
+ * The key of a group contains everything that its ranges depend on. That is the bytes of its
+ * messages without the timestamp, the source, the trace mode, the start block, the address
+ * reference, the half-words that HIST alone has walked, and the entries of the return stack that it
+ * uses.
  */
 #ifndef NTRACE_FAST_GROUP_H
 #define NTRACE_FAST_GROUP_H
@@ -14,7 +15,7 @@
 static __always_inline struct nt_group *fast_group_slot(struct nt_memo *memo, const uint64_t *key,
 							const struct hot *hot, struct way way)
 {
-	/* With 32, gcc loads block and top at once, and store forwarding fails. */
+	/* With a shift of 32, gcc loads block and top at once, and store forwarding fails. */
 	uint64_t top = (uint64_t)fast_path_top(hot, way) << 28;
 	uint64_t h = (key[0] ^ (uint64_t)hot->block << 24) * 0x9e3779b97f4a7c15ULL;
 
@@ -35,7 +36,7 @@ static __always_inline bool fast_group_matches(const struct run *run, const stru
 		  (group->top ^ fast_path_top(hot, way)) | (group->walked ^ hot->walked));
 }
 
-/* Does the return stack have the calls that the group pops? The top is in its key. */
+/* Return true if the return stack has the calls that the group pops. The top is in its key. */
 static __always_inline bool fast_group_fits_stack(const struct run *run, struct way way,
 						  const struct nt_effect *effect)
 {
@@ -57,15 +58,19 @@ static __always_inline bool fast_group_fits_stack(const struct run *run, struct 
 	return true;
 }
 
-/* A group of more than PATH_RANGES is stored when it comes again: @start 0 marks the first time. */
+/*
+ * Return true if the slot marks an earlier occurrence of a group that has more than PATH_RANGES
+ * ranges (RECORD_SURE steps if ranges are counted). Such groups are stored at the second
+ * occurrence. The mark is @start of 0.
+ */
 static bool fast_group_came_before(const struct nt_group *group, const uint64_t *key)
 {
 	return !group->start && group->key[0] == key[0] && group->key[1] == key[1];
 }
 
 /*
- * As fast_use_effect(), where ranges are counted. A group is complete, so that nothing is undone,
- * and the next lookup that misses begins a new nt_net.
+ * Do the same as fast_use_effect() if ranges are counted. A group is complete, so nothing must be
+ * undone, and the next lookup that finds no group begins a new nt_net.
  */
 static __always_inline void fast_group_stack(struct run *run, struct hot *hot,
 					     const struct nt_effect *effect)
@@ -123,12 +128,15 @@ struct lookup {
 	struct hot	was;
 	uint64_t	counts;
 	unsigned int	length;
-	unsigned int	body;		/* of @length, without the timestamp */
+	unsigned int	body;		/* part of @length without the timestamp */
 };
 
 enum looked_up { LOOKUP_NOT_PLAIN, LOOKUP_FOUND, LOOKUP_MISSED };
 
-/* Get the calls that the messages left on the stack. False: there is too much for a group */
+/*
+ * Get the calls that the messages left on the stack. Return false if there are too many for a
+ * group.
+ */
 static bool fast_group_pushed(const struct run *run, uint32_t *pushed)
 {
 	const struct nt_net *net = &run->net;
@@ -151,7 +159,7 @@ static bool fast_group_pushed(const struct run *run, uint32_t *pushed)
 	return true;
 }
 
-/* Store the @nr ranges or steps since the lookup. Returns their number, see struct nt_group. */
+/* Store the @nr ranges or steps since the lookup. Return their number for nt_group::ranges. */
 static __always_inline uint32_t fast_group_store(struct run *run, const struct lookup *lookup,
 						 struct way way, unsigned int nr, uint32_t next)
 {
@@ -161,8 +169,8 @@ static __always_inline uint32_t fast_group_store(struct run *run, const struct l
 }
 
 /*
- * Store what the messages of @lookup led to: the state is @now. Returns whether it is stored;
- * its steps are counted then.
+ * Store the result of the messages of @lookup, which led to the state @now. Return true if it is
+ * stored, which also counts its steps.
  */
 static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct hot now,
 			    struct way way)
@@ -200,7 +208,7 @@ static bool fast_group_keep(struct run *run, const struct lookup *lookup, struct
 	return true;
 }
 
-/* Bytes of the messages to look up at once; 0: no message ends in the window */
+/* Return the number of bytes to look up at once, or 0 if no message ends in the window. */
 static __always_inline unsigned int fast_group_length(struct ends ends, unsigned int window)
 {
 	unsigned int end = ends.field & ends.high;
@@ -242,8 +250,8 @@ static __always_inline bool fast_split_timestamp(const uint8_t *p, struct ends e
 }
 
 /*
- * Look up the messages at hand. With timestamps that is one message, without its timestamp. If
- * nothing is found, *lookup says what to store later.
+ * Look up the next messages, or, with timestamps, one message without its timestamp. If no group is
+ * found, fill in *lookup, so that fast_group_keep() can store the group later.
  */
 static __always_inline enum looked_up fast_look_up(struct run *run, struct hot *hot, struct way way,
 						   struct lookup *lookup)

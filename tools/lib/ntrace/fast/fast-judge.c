@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The fast path: which of its strategies pays.
+ * The choice of the fastest strategy of the fast path.
  */
 #include "fast.h"
 #include "../plain.h"
 
-/* SAMPLE: messages before a strategy is judged */
+/* Number of messages before a strategy is judged */
 #define SAMPLE		6144
-/* SHORT_SAMPLE: messages that are enough to see that a strategy is hopeless */
+/* Number of messages after which a hopeless strategy is recognised */
 #define SHORT_SAMPLE	2048
-/* PAUSE: messages for which a strategy that did not pay stays off */
+/* Number of messages for which a strategy that was too slow is not tried */
 #define PAUSE		65536
-/* MAX_PATIENCE: times that PAUSE may double while nothing pays */
+/* Maximum number of times that PAUSE doubles while all strategies are too slow */
 #define MAX_PATIENCE	4
-/* LEAST_PATH_BITS: paths of fewer bits of HIST are no faster than walking blocks */
+/* Paths with fewer bits of HIST than this are not faster than walking blocks. */
 #define LEAST_PATH_BITS	2
 
 /*
@@ -32,7 +32,7 @@ static void judge_paths(struct nt_memo *memo, const struct nt_config *config)
 		memo->patience++;
 }
 
-/* Try groups of messages in @window bytes; 0: paths alone */
+/* Try groups of messages in @window bytes, or only paths if @window is 0. */
 static void judge_try_window(struct nt_memo *memo, unsigned int window)
 {
 	memo->window = window;
@@ -41,7 +41,7 @@ static void judge_try_window(struct nt_memo *memo, unsigned int window)
 	memo->until = SHORT_SAMPLE;
 }
 
-/* Hardly any lookup found something. */
+/* Return true if hardly any lookup was successful. */
 static bool judge_is_hopeless(const struct nt_memo *memo)
 {
 	if (memo->window)
@@ -72,7 +72,7 @@ void nt_judge(struct nt_memo *memo, const struct nt_config *config)
 	memo->misses = 0;
 }
 
-/* Groups of messages, or paths of several lengths: the next one to try if one does not pay */
+/* Use groups, or paths of some length. If the current choice is too slow, try the next one. */
 void nt_judge_counts(struct nt_memo *memo)
 {
 	bool hopeless = judge_is_hopeless(memo);

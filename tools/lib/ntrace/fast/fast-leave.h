@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The fast path: how a run ends.
+ * The end of a run of the fast path.
  */
 #ifndef NTRACE_FAST_LEAVE_H
 #define NTRACE_FAST_LEAVE_H
@@ -36,7 +36,7 @@ static __always_inline void fast_put_mark(const struct run *run, const struct nt
 		    run->last[0] >> 2, run->tstamp, run->tstamp_kinds[run->has_tstamp]);
 }
 
-/* Keep the bytes of the last message: RepeatBranch may repeat it later. */
+/* Keep the bytes of the last message, because RepeatBranch may repeat it later. */
 static inline void fast_keep_last(struct run *run, const struct hot *hot)
 {
 	struct nt_source *src = run->src;
@@ -75,8 +75,8 @@ static inline void fast_leave(struct run *run, const struct hot *hot, bool count
 }
 
 /*
- * Does the processor have a fast pext? The compiler cannot assume that it has one. On the first
- * two Zen generations it is slower than what it replaces.
+ * Return true if the processor has a fast pext instruction. The compiler cannot assume that it has
+ * one. On the first two Zen generations, pext is slower than the code that it replaces.
  */
 static inline bool fast_has_pext(void)
 {

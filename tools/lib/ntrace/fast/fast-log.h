@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The fast path where ranges are counted: what the messages at hand have executed, until it is
- * counted.
+ * The log of the fast path that counts ranges. It holds the execution of the current messages until
+ * it is counted.
  *
- * If groups are looked up, that is steps, as a group may be made of them. Else it is a log: the
- * records of paths, and the edges between them (way.log).
+ * If groups are looked up, the log has steps, because a group may be made of them. Otherwise
+ * (way.log), it has the records of paths, and the edges between them.
  */
 #ifndef NTRACE_FAST_LOG_H
 #define NTRACE_FAST_LOG_H
 
 #include "fast-run.h"
 
-/* In the log: the next entry is the block that block @entry - LOG_EDGE leads to */
+/* Flag of a log entry that is the source block of an edge. The next entry is the destination. */
 #define LOG_EDGE	(1u << 31)
 
-/* The notes of a message end here at the latest, see hot::out. */
+/* Return the limit for the ranges or log entries of one message, see hot::out. */
 static __always_inline const struct nt_range *fast_log_end(const struct hot *hot, struct way way)
 {
 	return way.counts ? (struct nt_range *)(fast_steps(hot) + MESSAGE_STEPS) :
@@ -46,7 +46,7 @@ static __always_inline void fast_log_edge(struct hot *hot, uint32_t from, uint32
 	fast_set_steps(hot, steps + 2);
 }
 
-/* Count what the log has. */
+/* Count all entries of the log. */
 static __always_inline void fast_log_count(struct run *run, const struct hot *hot)
 {
 	struct nt_tally *tally = run->tally;

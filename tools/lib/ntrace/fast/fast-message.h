@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The fast path: decode one plain message.
+ * This part of the fast path decodes one plain message.
  */
 #ifndef NTRACE_FAST_MESSAGE_H
 #define NTRACE_FAST_MESSAGE_H
@@ -10,8 +10,8 @@
 #include "../plain.h"
 
 /*
- * A return is reported although the encoder counts calls and has counted one: engine.c handles
- * that.
+ * Return true if a message reports a return although the encoder counts calls and has counted one.
+ * engine.c handles that.
  */
 static __always_inline bool fast_is_odd_return(const struct run *run, const struct nt_block *block)
 {
@@ -63,7 +63,7 @@ static __always_inline bool fast_walk_btm(struct run *run, struct hot *hot, stru
 		fast_path_walk_btm(run, hot, way, left, direct);
 }
 
-/* Walk one message. False: it does not fit, and some state may have changed */
+/* Walk one message. Return false if it does not fit; then some state may have changed. */
 static __always_inline bool fast_walk_message(struct run *run, struct hot *hot, struct way way,
 					      const struct plain *msg)
 {
@@ -80,7 +80,7 @@ static __always_inline bool fast_walk_message(struct run *run, struct hot *hot, 
 		if (direct || !fast_walk_htm(run, hot, way, msg, left))
 			return false;
 	} else {
-		/* only HTM has messages with HIST */
+		/* Only HTM has messages with HIST. */
 		if (mode != NT_MODE_BTM || hist_only || total > PATH_ICNT ||
 		    msg->tcode == NT_TCODE_INDIRECT_BRANCH_HIST ||
 		    !fast_walk_btm(run, hot, way, total, direct))
@@ -89,7 +89,7 @@ static __always_inline bool fast_walk_message(struct run *run, struct hot *hot, 
 	return hist_only || direct || fast_end_indirect(run, hot, way, msg->addr);
 }
 
-/* Decode one message. False: it is left to engine.c, and nothing has changed */
+/* Decode one message. Return false, without any change, if it is left to engine.c. */
 static __always_inline bool fast_run_message(struct run *run, struct hot *hot, struct way way)
 {
 	uint32_t top = run->src->top, depth = run->src->depth;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The fast path: walk a message by paths, which memo.c stores.
+ * This part of the fast path walks a message by paths, which memo.c stores.
  */
 #ifndef NTRACE_FAST_PATH_H
 #define NTRACE_FAST_PATH_H
@@ -8,7 +8,7 @@
 #include "fast-log.h"
 #include "path.h"
 
-/* The top of the return stack in the key of a path or group: 0 without a return stack */
+/* Return the top of the return stack for the key of a path or group, or 0 without a stack. */
 static __always_inline uint32_t fast_path_top(const struct hot *hot, struct way way)
 {
 	if (way.explicit)
@@ -42,7 +42,7 @@ static __always_inline const struct nt_path *fast_path_find(struct run *run,
 		nt_path_walk(run->flow, run->src, key, top);
 }
 
-/* Give out the ranges of @path. False: the undo log is full */
+/* Emit or count the ranges of @path. Return false if the undo log is full. */
 static __always_inline bool fast_path_use(struct run *run, struct hot *hot, struct way way,
 					  const struct nt_path *path)
 {
@@ -57,7 +57,10 @@ static __always_inline bool fast_path_use(struct run *run, struct hot *hot, stru
 	return !way.returns || !path->effect.any || fast_use_effect(run, hot, &path->effect);
 }
 
-/* The path ends with an implicit return: follow the return stack. False: the stack is empty */
+/*
+ * If the path ends with a return, infer its destination from the return stack. Return false if the
+ * path does not end with a return, or if the stack is empty.
+ */
 static __always_inline bool fast_path_return(struct run *run, struct hot *hot,
 					     struct way way, const struct nt_path *path)
 {
@@ -74,9 +77,9 @@ static __always_inline bool fast_path_return(struct run *run, struct hot *hot,
 }
 
 /*
- * Walk HIST of @nr_bits and I-CNT of @left: the last range ends with a jump whose target the
- * message has. If @hist_only, walk HIST alone, and stop right after its last branch. False:
- * HIST or I-CNT do not fit the code.
+ * Walk HIST of @nr_bits and I-CNT of @left. The last range ends with a jump whose target is in the
+ * message. If @hist_only is set, walk HIST alone, and stop right after its last branch. Return
+ * false if HIST or I-CNT do not fit the code.
  */
 static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot, struct way way,
 					       uint64_t hist, unsigned int nr_bits, int64_t left,
@@ -86,7 +89,7 @@ static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot,
 	const struct nt_range *end = fast_log_end(hot, way);
 	unsigned int paths = 0;
 
-	/* the next bit is the highest one */
+	/* Move the next bit to the highest bit. */
 	hist <<= 63 - nr_bits;
 	hist <<= 1;
 	while (hot->out < end && (!way.counts || paths++ < TALLY_PATHS)) {
@@ -123,8 +126,8 @@ static __always_inline bool fast_path_walk_htm(struct run *run, struct hot *hot,
 }
 
 /*
- * Walk I-CNT without HIST (BTM): no branch is taken, except the last instruction of
- * DirectBranch (@direct).
+ * Walk I-CNT without HIST (BTM). No branch is taken, except the last instruction of DirectBranch
+ * (@direct).
  */
 static __always_inline bool fast_path_walk_btm(struct run *run, struct hot *hot, struct way way,
 					       int64_t left, bool direct)

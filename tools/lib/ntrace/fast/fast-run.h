@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The fast path: the state of one run, and what its parts share.
+ * The state of one run of the fast path, and the functions that its parts share.
  *
  * Functions of the fast path are inlined, so that the compiler keeps struct hot in registers.
  */
@@ -17,44 +17,44 @@
 struct hot {
 	const uint8_t		*p;
 	uint64_t		walked;
-	struct nt_range		*out;		/* where ranges are counted: see fast_steps() */
+	struct nt_range		*out;		/* next range; for counts, see fast_steps() */
 	uint64_t		ref;
 	uint32_t		block;
 	uint32_t		top;		/* nt_stack_top() */
 };
 
-/* How messages are decoded. Constants here make the compiler specialise the code. */
+/* Variant of the decoder. Constants in this structure make the compiler specialise the code. */
 struct way {
 	bool	single;		/* one message only */
 	bool	timestamp;
 	bool	returns;	/* with a return stack */
-	bool	explicit;	/* without one, although the flow has one (dialect) */
+	bool	explicit;	/* without return stack, although the flow has one (dialect) */
 	bool	pext;
 	bool	by_blocks;
-	bool	dialect;	/* not the ratified one, or addresses are short */
-	bool	counts;		/* ranges are counted: the log gets steps ... */
-	bool	log;		/* ... or what fast-log.h says */
+	bool	dialect;	/* not the ratified dialect, or addresses are short */
+	bool	counts;		/* ranges are counted, with steps in the log */
+	bool	log;		/* ranges are counted, with the log of fast-log.h */
 };
 
 struct run {
 	struct nt_flow		*flow;
 	struct nt_source	*src;
 	struct nt_memo		*memo;
-	struct nt_tally		*tally;		/* where ranges are counted */
-	struct nt_range		*full;		/* no message begins at it or later */
-	uint64_t		tstamp;		/* 0 if it is not known */
-	uint64_t		tstamp_mask;	/* all ones if it is */
-	uint8_t			tstamp_kinds[2]; /* of a message without, and with a timestamp */
-	bool			has_tstamp;	/* the last message had one */
+	struct nt_tally		*tally;		/* only if ranges are counted */
+	struct nt_range		*full;		/* messages must begin before this range */
+	uint64_t		tstamp;		/* 0 if not known */
+	uint64_t		tstamp_mask;	/* all ones if @tstamp is known, or 0 */
+	uint8_t			tstamp_kinds[2]; /* for messages without and with a timestamp */
+	bool			has_tstamp;	/* the last message had a timestamp */
 	uint64_t		counts;
-	const uint8_t		*last;		/* last message; NULL: none yet */
-	uint32_t		start;		/* source and mode, as nt_group::start has them */
-	struct nt_net		net;		/* since the last lookup */
+	const uint8_t		*last;		/* last message, or NULL */
+	uint32_t		start;		/* source and mode, as in nt_group::start */
+	struct nt_net		net;		/* effect on the stack since the last lookup */
 };
 
 /*
- * Where ranges are counted, the end of the log is at the place of hot::out: with one more member,
- * gcc keeps less of struct hot in registers.
+ * If ranges are counted, hot::out holds the end of the log. With a separate member, gcc would keep
+ * less of struct hot in registers.
  */
 static __always_inline uint32_t *fast_steps(const struct hot *hot)
 {
@@ -87,9 +87,9 @@ static __always_inline unsigned int fast_nr_counted(uint64_t counts)
 }
 
 /*
- * A group has counters of 4 bits. The multiplication moves each to its place, beside copies of the
- * others. A group has at most 8 messages, as each has two bytes at least, so that two copies at one
- * place do not carry.
+ * A group has counters of 4 bits. The multiplication moves each counter to its place, beside copies
+ * of the others. A group has at most 8 messages, because each message has at least two bytes, so
+ * that the sum of two copies at one place does not carry.
  */
 static __always_inline uint64_t fast_unpack_counts(uint64_t packed)
 {
@@ -102,7 +102,7 @@ static __always_inline uint16_t fast_pack_counts(uint64_t counts)
 		(counts >> 36 & 0xf000);
 }
 
-/* TSTAMP of a message without SYNC */
+/* Add TSTAMP of a message without SYNC. */
 static __always_inline void fast_add_time(struct run *run, struct way way, uint64_t value)
 {
 	if (!way.timestamp)
@@ -123,7 +123,7 @@ static __always_inline void fast_drop_return(struct run *run, struct hot *hot)
 	hot->top = nt_stack_top(src);
 }
 
-/* Pop the return stack. Returns the block that the return leads to; 0: the stack is empty */
+/* Pop the return stack. Return the block after the call, or 0 if the stack is empty. */
 static __always_inline uint32_t fast_pop(struct run *run, struct hot *hot)
 {
 	struct nt_source *src = run->src;
@@ -136,8 +136,8 @@ static __always_inline uint32_t fast_pop(struct run *run, struct hot *hot)
 }
 
 /*
- * A call that finds the stack full is ignored, if the encoder does so. engine.c does that, as what is
- * stored assumes a ring.
+ * Return true if the stack is full, and the encoder ignores a call in this case. engine.c handles
+ * that, because stored paths and groups assume a ring.
  */
 static __always_inline bool fast_is_too_deep(const struct run *run, uint32_t depth)
 {
@@ -145,7 +145,7 @@ static __always_inline bool fast_is_too_deep(const struct run *run, uint32_t dep
 		run->flow->config.return_full == NT_RETURN_DROP_NEWEST;
 }
 
-/* Push the call at the end of block @call. False: the undo log, or the stack, is full */
+/* Push the call at the end of block @call. Return false if the undo log or the stack is full. */
 static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t call)
 {
 	struct nt_source *src = run->src;
@@ -163,7 +163,7 @@ static __always_inline bool fast_push(struct run *run, struct hot *hot, uint32_t
 	return true;
 }
 
-/* The stack action of a jump that a message reports (table "4-bit itype values") */
+/* Apply the stack action of a jump that a message reports (table "4-bit itype values"). */
 static __always_inline bool fast_stack_jump(struct run *run, struct hot *hot, struct way way,
 					    unsigned int end)
 {
@@ -189,8 +189,8 @@ static __always_inline void fast_put_eight(struct nt_range *out, const struct nt
 }
 
 /*
- * Copy @nr ranges, @max at most, eight at a time: there is room for up to seven more. gcc would
- * make "rep movs" of memcpy(), which starts slowly.
+ * Copy @nr ranges, at most @max, in units of eight. There is room for up to seven more ranges. gcc
+ * would compile memcpy() to "rep movs", which starts slowly.
  */
 static __always_inline void fast_put_ranges(struct nt_range *out, const struct nt_range *ranges,
 					    unsigned int nr, unsigned int max)
@@ -207,7 +207,7 @@ static __always_inline void fast_put_ranges(struct nt_range *out, const struct n
 	}
 }
 
-/* Apply the effect of a path or group to the return stack. False: the undo log is full */
+/* Apply the effect of a path or group to the return stack. Return false if the undo log is full. */
 static __always_inline bool fast_use_effect(struct run *run, struct hot *hot,
 					    const struct nt_effect *effect)
 {

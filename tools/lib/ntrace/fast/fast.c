@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The fast path: plain branch messages, one after the other, through code that is decoded
- * already.
+ * The fast path decodes plain branch messages, one after the other, through code that is already
+ * decoded.
  *
- * Whatever is not plain (a message of another type, anything that does not fit) is left to
- * engine.c, which begins that message anew: the fast path changes nothing before a message is
- * decoded completely.
+ * It leaves all other messages, and messages that do not fit the code, to engine.c, which begins
+ * that message again. The fast path changes no state before a message is decoded completely.
  *
- * Programs do the same over and over. So it keeps what it found in two stores: the path from one
- * block by the next bits of HIST or by the I-CNT (fast-path.h), and what the next few messages
- * together lead to (fast-group.h). Code that goes another way each time is walked from block to
- * block (fast-block.h). fast-judge.c decides by samples which of them pays.
+ * Programs repeat themselves. Therefore the fast path has two stores of results. A path is the walk
+ * from one block by the next bits of HIST or by the I-CNT (fast-path.h). A group is the result of
+ * the next few messages (fast-group.h). Irregular code is walked from block to block
+ * (fast-block.h). fast-judge.c chooses the fastest of these by samples.
  */
 #include "fast.h"
 #include "fast-group.h"
 #include "fast-leave.h"
 
-/* Decode the next message, or the next group of them. False: the next one is not plain */
+/* Decode the next message or group. Return false if the next message is not plain. */
 static __always_inline bool fast_run_next(struct run *run, struct hot *hot, struct way way)
 {
 	struct nt_memo *memo = run->memo;
@@ -56,7 +55,7 @@ static __always_inline void fast_run_all(struct run *run, struct hot hot, struct
 			hot.p++;
 			continue;
 		}
-		/* if a later message of a group is not plain, those before it are decoded */
+		/* Even if a later message of a group is not plain, earlier ones are decoded. */
 		if (way.by_blocks ? !fast_run_message(run, &hot, way) :
 		    !fast_run_next(run, &hot, way))
 			break;
@@ -82,7 +81,7 @@ static noinline void fast_run_returns(struct run *run, struct hot hot, struct wa
 	fast_run_all(run, hot, way);
 }
 
-/* If a return was inferred in the ranges from @range on, no return is explicit. */
+/* If a return in the ranges from @range was inferred, the encoder reports no returns to calls. */
 static void fast_learn_returns(struct run *run, const struct nt_range *range)
 {
 	const struct nt_range *end = run->flow->ranges + run->flow->nr_ranges;
@@ -94,7 +93,7 @@ static void fast_learn_returns(struct run *run, const struct nt_range *range)
 	}
 }
 
-/* A copy of the code that asks for the differences of the dialects */
+/* Run a copy of the code that handles the dialects. */
 static noinline void fast_run_dialect(struct run *run, struct hot hot, struct way way)
 {
 	struct nt_source *src = run->src;
@@ -148,7 +147,7 @@ static struct nt_memo *fast_memo(struct nt_flow *flow)
 	return flow->memo;
 }
 
-/* Is it a message that paths walk? */
+/* Return true if paths can repeat the message. */
 static bool fast_can_repeat(const struct nt_flow *flow, const struct nt_source *src,
 			    const struct nt_message *msg)
 {
@@ -185,7 +184,7 @@ uint64_t nt_fast_repeat(struct nt_flow *flow, struct nt_source *src, const struc
 
 		if (!path || path->halfwords != msg->icnt || path->end != PATH_TAKEN)
 			break;
-		/* A path pushes at most PATH_PUSHES calls, so that the undo log cannot fill. */
+		/* A path pushes at most PATH_PUSHES calls, so the undo log cannot overflow. */
 		run.memo->undo.nr = 0;
 		fast_path_use(&run, &hot, way, path);
 		done++;

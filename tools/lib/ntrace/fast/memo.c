@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Storage of paths and groups: results of walks, so that the same code need not be walked again.
+ * Storage of paths and groups, which are results of walks, so that the same code need not be walked
+ * again.
  *
- * Ranges are in a ring: a path or group whose ranges were overwritten is not found any more.
+ * Ranges are in a ring. A lookup ignores a path or group whose ranges were overwritten.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 struct nt_memo *nt_memo_new(void)
 {
-	/* not aligned_alloc(): glibc's gives the memory back each time that it is freed */
+	/* Do not use aligned_alloc(). glibc returns its memory to the kernel at each free(). */
 	void *allocated = malloc(sizeof(struct nt_memo) + MEMO_ALIGN - 1);
 	struct nt_memo *memo = (void *)(((uintptr_t)allocated + MEMO_ALIGN - 1) &
 					-(uintptr_t)MEMO_ALIGN);

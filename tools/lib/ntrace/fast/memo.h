@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Storage of paths and groups, so that code that was walked once need not be walked again.
+ * Storage of paths and groups, which are results of walks, so that the same code need not be walked
+ * again.
  */
 #ifndef NTRACE_MEMO_H
 #define NTRACE_MEMO_H
 
 #include "../stack.h"
 
-#define PATH_BITS	8	/* of HIST, at most */
+#define PATH_BITS	8	/* maximum number of bits of HIST */
 #define PATH_RANGES	16
 #define PATH_PUSHES	3
 
@@ -18,26 +19,27 @@
 #define PATHS_SHIFT	13
 #define GROUPS_SHIFT	12
 /*
- * Ranges: a ring of 512 KiB, of which the oldest are overwritten. Calls: 256 KiB; all paths and
- * groups are dropped when these are used up.
+ * Ranges are in a ring of 512 KiB, in which new ranges overwrite the oldest. Calls use 256 KiB;
+ * when this is full, all paths and groups are dropped.
  */
 #define NR_RANGES	(1u << 15)
 #define NR_CALLS	(1u << 16)
 
 enum path_end {
-	PATH_GOES_ON,	/* the walk goes on at block @next */
+	PATH_GOES_ON,	/* the walk continues at block @next */
 	PATH_TAKEN,	/* the branch that DirectBranch reports was taken, to block @next */
 	PATH_JUMP,	/* the last range is block @next, an indirect jump */
-	PATH_RETURN,	/* the same, a return */
+	PATH_RETURN,	/* the last range is block @next, a return */
 };
 
-/* What a path or group does to the return stack */
+/* Effect of a path or group on the return stack. Pops are before pushes. */
 struct nt_effect {
-	uint32_t	calls;		/* nt_memo::calls: popped below the top, then pushed */
+	uint32_t	calls;		/* index in nt_memo::calls, calls below the top that are */
+					/* popped, and then the pushed calls */
 	bool		any;
-	uint8_t		nr_pops;	/* first */
-	uint8_t		nr_pushes;	/* then */
-	uint8_t		drop;		/* afterwards the depth is at most return_depth - drop */
+	uint8_t		nr_pops;
+	uint8_t		nr_pushes;
+	uint8_t		drop;		/* the final depth is at most return_depth - drop */
 };
 
 static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect)
@@ -46,23 +48,22 @@ static __always_inline unsigned int memo_nr_below(const struct nt_effect *effect
 }
 
 /*
- * A path: the walk from one block on, by a few bits of HIST or by an I-CNT. Its key is the block,
- * one of these:
+ * A path is the walk from one block by a few bits of HIST, or by an I-CNT. Its key consists of the
+ * block, one of the following values, and the top of the return stack, because the path may
+ * continue after a return:
  *
- *	HTM: stop-bit and up to PATH_BITS of HIST; PATH_FINAL if I-CNT ends it, which with a
- *	     return stack is there, too
- *	BTM: PATH_BTM, I-CNT, PATH_DIRECT if it is DirectBranch's
- *
- * and the top of the return stack, as the path may go on after a return.
+ *	HTM: stop-bit and up to PATH_BITS bits of HIST; if I-CNT ends the path, also PATH_FINAL, and
+ *	     I-CNT if there is a return stack
+ *	BTM: PATH_BTM, I-CNT, and PATH_DIRECT if the message is DirectBranch
  */
 struct nt_path {
-	uint64_t	key;		/* 0: none */
-	uint32_t	top;		/* block whose end is a call; 0: none that is known */
-	uint32_t	ranges;		/* the first, see memo_ranges_of() */
+	uint64_t	key;		/* 0 if the slot is free */
+	uint32_t	top;		/* block that ends with the call; 0 if not known */
+	uint32_t	ranges;		/* number of the first range, see memo_ranges_of() */
 	uint32_t	next;
 	uint16_t	halfwords;
 	uint8_t		nr_ranges;
-	uint8_t		nr_bits;	/* used up */
+	uint8_t		nr_bits;	/* number of HIST bits that the path uses */
 	uint8_t		end;		/* enum path_end */
 	struct nt_effect effect;
 };
@@ -75,8 +76,8 @@ struct nt_path {
 #define PATH_ICNT	(PATH_DIRECT - 1)
 
 /*
- * Instead of the top of the return stack, for a source whose returns are explicit though the flow
- * has a return stack. It is not the index of a block.
+ * Value of @top for a source whose returns are explicit although the flow has a return stack. It is
+ * not the index of a block.
  */
 #define MEMO_TOP_EXPLICIT	(1u << 31)
 
@@ -85,30 +86,30 @@ static __always_inline uint64_t path_key(uint32_t block, uint32_t what)
 	return (uint64_t)block << 32 | what;
 }
 
-/* A group: what a few messages led to, found by their bytes (fast-group.h). A cache line */
+/* A group is the result of a few messages, found by their bytes (fast-group.h), in a cache line. */
 struct nt_group {
-	uint64_t	key[2];		/* bytes of the messages, then zeros; key[0] 0: none */
+	uint64_t	key[2];		/* bytes of the messages, then zeros; 0 if free */
 	uint64_t	ref;
 	uint64_t	next_ref;
-	uint32_t	start;		/* block, source and mode: see group_start() */
+	uint32_t	start;		/* block, source and mode, see group_start() */
 	uint32_t	next;
-	uint32_t	top;		/* of the return stack, as in struct nt_path */
+	uint32_t	top;		/* top of the return stack, as in struct nt_path */
 	uint32_t	ranges;
 	struct nt_effect effect;
 	uint16_t	walked;		/* half-words, as in struct nt_source */
 	uint16_t	next_walked;
-	uint16_t	counts;		/* messages by type, see count_of(); 4 bits for each */
+	uint16_t	counts;		/* 4-bit message counters, see fast_count_of() */
 	union {
 		uint8_t	nr_ranges;
-		uint8_t	length;		/* where ranges are counted: bytes of @key */
+		uint8_t	length;		/* bytes of @key, if ranges are counted */
 	};
-	uint8_t		last;		/* where the last message begins */
+	uint8_t		last;		/* offset of the last message */
 };
 
 /*
- * nt_group::start. Another source may send the same bytes from the same place, and a group must not
- * be taken for its messages. A run of the fast path begins with at most MAX_BLOCKS of blocks, and
- * cannot reach as many more.
+ * Value of nt_group::start. It contains the source, because another source may send the same bytes
+ * at the same block, and must not use this group. A run of the fast path begins with at most
+ * MAX_BLOCKS blocks, and cannot add as many more, so the block fits below GROUP_SRC_SHIFT.
  */
 #define GROUP_SRC_SHIFT		19
 #define GROUP_MODE_SHIFT	31
@@ -122,26 +123,26 @@ static inline uint32_t group_start(uint32_t block, uint32_t src, bool htm)
 
 struct nt_memo {
 	void		*allocated;
-	uint32_t	nr_ranges;	/* that were ever stored */
+	uint32_t	nr_ranges;	/* number of ranges that were ever stored */
 	uint32_t	nr_calls;
-	unsigned int	window;		/* bytes whose messages are looked up; 0: no groups */
-	bool		by_blocks;	/* neither groups nor paths */
+	unsigned int	window;		/* bytes that a group lookup covers; 0: no groups */
+	bool		by_blocks;	/* use neither groups nor paths */
 	bool		trying;		/* paths are on trial */
-	unsigned int	path_bits;	/* of HIST that a path has, when steps are counted */
-	uint32_t	messages;	/* since the strategy was judged */
-	uint32_t	until;		/* the strategy is judged again after so many */
-	uint32_t	missed;		/* of them, that no group was found for */
-	uint32_t	misses;		/* paths that were not found */
+	unsigned int	path_bits;	/* HIST bits of a path when steps are counted */
+	uint32_t	messages;	/* messages since the last choice of a strategy */
+	uint32_t	until;		/* number of messages before the next choice */
+	uint32_t	missed;		/* messages for which no group was found */
+	uint32_t	misses;		/* number of lookups that found no path */
 	uint32_t	patience;
 	struct nt_undo_log undo;
 	_Alignas(MEMO_ALIGN) struct nt_path paths[1u << PATHS_SHIFT];
 	_Alignas(MEMO_ALIGN) struct nt_group groups[1u << GROUPS_SHIFT];
 	/* nt_memo_new() does not clear the rest */
 	struct nt_range	ranges[NR_RANGES + GROUP_RANGES];
-	uint32_t	calls[NR_CALLS];	/* each is the block that ends with it */
+	uint32_t	calls[NR_CALLS];	/* blocks that end with a call */
 };
 
-/* Two places where a path may be: this one and its neighbour */
+/* Return the first slot of a path. The second is memo_other_slot(). */
 static __always_inline struct nt_path *memo_path_slot(struct nt_memo *memo, uint64_t key,
 						      uint32_t top)
 {
@@ -162,7 +163,7 @@ static __always_inline const struct nt_range *memo_ranges_of(const struct nt_mem
 	return &memo->ranges[ranges % NR_RANGES];
 }
 
-/* Is number @ranges not overwritten yet? */
+/* Return true if the ranges from number @ranges are not overwritten. */
 static __always_inline bool memo_has_ranges(const struct nt_memo *memo, uint32_t ranges)
 {
 	return memo->nr_ranges - ranges <= NR_RANGES - GROUP_RANGES;
@@ -174,7 +175,7 @@ static __always_inline bool memo_is_path(const struct nt_memo *memo, const struc
 	return path->key == key && path->top == top && memo_has_ranges(memo, path->ranges);
 }
 
-/* NULL: out of memory */
+/* Return NULL if out of memory. */
 struct nt_memo *nt_memo_new(void);
 
 void nt_memo_free(struct nt_memo *memo);
@@ -182,16 +183,19 @@ void nt_memo_free(struct nt_memo *memo);
 /* Make room for one path or group. This may drop all others. */
 void nt_memo_make_room(struct nt_memo *memo);
 
-/* Store @nr ranges, at most GROUP_RANGES. Returns the number of the first */
+/* Store @nr ranges, at most GROUP_RANGES. Return the number of the first range. */
 uint32_t nt_memo_ranges(struct nt_memo *memo, const struct nt_range *ranges, unsigned int nr);
 
-/* Store in *effect what @net and the calls @pushed do to the return stack. */
+/* Store the effect of @net and the calls @pushed on the return stack in *effect. */
 void nt_memo_calls(struct nt_memo *memo, struct nt_effect *effect, const struct nt_net *net,
 		   const uint32_t *pushed);
 
 void nt_memo_clear(struct nt_memo *memo);
 
-/* Store *new. The path in its place moves to the other place. Ranges and calls are stored. */
+/*
+ * Store *new, whose ranges and calls are already stored. The path in its first slot moves to the
+ * second slot.
+ */
 const struct nt_path *nt_memo_keep_path(struct nt_memo *memo, const struct nt_path *new);
 
 #endif /* NTRACE_MEMO_H */

@@ -2,8 +2,8 @@
 /*
  * Walk a path for the first time, and store it.
  *
- * A path depends only on the code, its key and the top of the return stack. It ends where something
- * else matters: at an indirect jump, unless that is a return whose call is known.
+ * A path depends only on the code, its key and the top of the return stack. Therefore it ends at an
+ * indirect jump, unless the jump is a return whose call is known.
  */
 #include "path.h"
 #include "../step.h"
@@ -13,15 +13,15 @@ struct path_walker {
 	struct nt_flow		*flow;
 	struct nt_source	*src;
 	struct nt_path		path;
-	uint32_t		return_depth;	/* 0: returns are explicit */
+	uint32_t		return_depth;	/* 0 if returns are explicit */
 	uint32_t		pushed[PATH_PUSHES];
-	struct nt_todo		todo;		/* of I-CNT it may have more than the message */
+	struct nt_todo		todo;		/* its I-CNT may be larger than the message's */
 	bool			final;
 	bool			btm;
 	bool			direct;
 	struct nt_net		net;
 	struct nt_range		ranges[PATH_RANGES];
-	uint32_t		blocks[PATH_RANGES];	/* of @ranges */
+	uint32_t		blocks[PATH_RANGES];	/* blocks of @ranges */
 };
 
 static const struct nt_block *path_block(const struct path_walker *walker)
@@ -39,7 +39,7 @@ static void path_put(struct path_walker *walker, unsigned int flags)
 	walker->path.halfwords += range->halfwords;
 }
 
-/* Go on right after block @index, or at its target. False: there is no memory. */
+/* Continue right after block @index, or at its target. Return false if out of memory. */
 static bool path_follow(struct path_walker *walker, uint32_t index, unsigned int which)
 {
 	struct nt_code *code = &walker->flow->code;
@@ -51,7 +51,7 @@ static bool path_follow(struct path_walker *walker, uint32_t index, unsigned int
 	return walker->path.next;
 }
 
-/* A call puts its end on the return stack. */
+/* Push the end of a call on the return stack. */
 static void path_push(struct path_walker *walker)
 {
 	unsigned int end = path_block(walker)->range.how;
@@ -63,7 +63,7 @@ static void path_push(struct path_walker *walker)
 	nt_net_push(&walker->net);
 }
 
-/* The call that a return belongs to; 0: not known here, so that the path ends with the return */
+/* Return the call of a return, or 0 if the path does not know it and must end with the return. */
 static uint32_t path_pop(struct path_walker *walker)
 {
 	struct nt_net *net = &walker->net;
@@ -81,7 +81,7 @@ static uint32_t path_pop(struct path_walker *walker)
 
 enum path_step { STEP_ON, STEP_END, STEP_FAIL };
 
-/* A return: it is implicit if there is more of HIST or I-CNT after it. */
+/* Step over a return, which is implicit if HIST or I-CNT do not end with it. */
 static enum path_step path_step_return(struct path_walker *walker)
 {
 	uint32_t call = walker->todo.nr_bits || walker->todo.left > 0 ? path_pop(walker) : 0;
@@ -173,7 +173,7 @@ static const struct nt_path *path_keep(struct nt_memo *memo, struct path_walker 
 	return nt_memo_keep_path(memo, path);
 }
 
-/* As path_keep(), but the path is stored as a record. */
+/* Do the same as path_keep(), but store the path as a record. */
 static const struct nt_path *path_keep_steps(struct nt_tally *tally, struct path_walker *walker)
 {
 	const struct nt_block *blocks = walker->flow->code.blocks;
@@ -190,7 +190,7 @@ static const struct nt_path *path_keep_steps(struct nt_tally *tally, struct path
 	return nt_memo_keep_path(tally->memo, path);
 }
 
-/* False: some block on the way does not fit. */
+/* Return false if a block does not fit. */
 static bool path_walk(struct path_walker *walker, uint64_t key, uint32_t top)
 {
 	enum path_step ret;

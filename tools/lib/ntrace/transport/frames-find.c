@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Where CoreSight frames begin in a stream that was cut anywhere.
+ * This file finds the start of CoreSight frames in a stream that may begin anywhere.
  *
- * The frame itself has hardly any redundancy: shifted by an even number of bytes, its IDs are
- * still IDs. But then the wrong byte is taken for the lowest bits of the others, which are MSEO
- * of N-Trace. So each place is tried, until an ID's bytes cannot be messages.
+ * The frame itself has hardly any redundancy. If it is shifted by an even number of bytes, its IDs
+ * are still IDs. But then the wrong byte supplies the lowest bits of the other bytes, which are
+ * MSEO of N-Trace. Therefore each offset is tried until the bytes of an ID cannot be messages.
  */
 #include <stdlib.h>
 
 #include "../internal.h"
 
-#define STEP		16	/* bytes that are taken apart at a time */
-#define ROOM		64	/* for what they hold of one ID */
-/* The best place must be good for so many bytes more than the next. */
+#define STEP		16	/* bytes that are converted at once */
+#define ROOM		64	/* size of the buffer of one ID */
+/* The best offset must be valid for this many bytes more than the second best. */
 #define MARGIN		256
-/* More bytes than that are not looked at. */
+/* Maximum number of bytes that are examined */
 #define MAX_SIZE	(64u << 10)
 
-/* What is known of one ID's bytes */
+/* State of the check of one ID's bytes */
 struct check {
 	bool		in_step;	/* a message has ended */
-	bool		at_begin;	/* the next byte begins one, or is idle */
-	unsigned int	length;		/* of the message so far */
+	bool		at_begin;	/* the next byte begins a message, or is idle */
+	unsigned int	length;		/* length of the current message in bytes */
 	uint8_t		first;
 };
 
@@ -32,7 +32,7 @@ struct finder {
 	uint8_t			bytes[NT_FRAMES_IDS][ROOM];
 };
 
-/* One more byte of an ID. False: it cannot be there (chapter 3.1, tables 3 and 4) */
+/* Check one more byte of an ID. Return false if it is not valid (chapter 3.1, tables 3 and 4). */
 static bool find_check_byte(struct check *check, uint8_t byte)
 {
 	unsigned int m = mseo(byte);
@@ -73,7 +73,7 @@ static bool find_check_outs(struct finder *finder)
 	return true;
 }
 
-/* How many bytes are good if a frame begins with the first one? */
+/* Return the number of valid bytes if a frame begins at the first byte. */
 static size_t find_good_bytes(struct finder *finder, const uint8_t *data, size_t size)
 {
 	size_t at = 0, used;
@@ -88,7 +88,7 @@ static size_t find_good_bytes(struct finder *finder, const uint8_t *data, size_t
 
 		if (ret < 0 || !find_check_outs(finder))
 			break;
-		/* after the mark of an interruption, bytes begin anywhere in a message */
+		/* After the mark of an interruption, the bytes may begin inside a message. */
 		if (ret)
 			memset(finder->checks, 0, sizeof(finder->checks));
 		at += used;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * CoreSight frames: the 16 bytes that a trace formatter makes of the bytes of several sources
+ * CoreSight frames of 16 bytes, in which a trace formatter packs the bytes of several sources
  * (Arm CoreSight Architecture Specification, "Trace Formatter").
  *
  *	  byte 0  ...  14 (even)           1 ... 13 (odd)     15
@@ -9,19 +9,19 @@
  *	| or an ID, from here on    | 1 | |              | | 2n               |
  *	+---------------------------+---+ +--------------+ +------------------+
  *
- * The bit of byte 15 is bit 0 of a data byte. For an ID it says that the byte after it still
- * belongs to the ID before. ID 0x7f is never used, so that no even byte is 0xff but in a
- * synchronisation packet: ff ff ff 7f (full) between frames, ff 7f (half) at any even byte.
- * Wherever ff ff ff 7f begins, one of its ff would be an even byte of a frame. So it is always
- * recognised.
+ * The bit of byte 15 is bit 0 of a data byte. If the bit belongs to an ID, it is set if the next
+ * byte still belongs to the previous ID. ID 0x7f is never used, so an even byte is 0xff only in a
+ * synchronisation packet. A full packet is ff ff ff 7f between frames, and a half packet is ff 7f
+ * at any even byte. Wherever ff ff ff 7f begins, one of its ff would be an even byte of a frame.
+ * Therefore it is always recognised.
  */
 #include <stdlib.h>
 
 #include "../plain.h"
 
-#define LAST		(NT_FRAME_SIZE - 1)	/* the byte with the other bits */
+#define LAST		(NT_FRAME_SIZE - 1)	/* the byte with the bits of the even bytes */
 #define ID_UNKNOWN	0xff
-#define ID_RESERVED	NT_FRAMES_IDS		/* from here on, but for: */
+#define ID_RESERVED	NT_FRAMES_IDS		/* and all above, except the next two */
 #define ID_FLUSH	0x7b
 #define ID_TRIGGER	0x7d
 #define FULL_SYNC	0x7fffffffu
@@ -34,16 +34,19 @@
 #define LANES		0x0001000100010001ULL	/* bit 0 of the even bytes */
 
 struct nt_frames {
-	uint8_t		id;		/* of the next byte */
+	uint8_t		id;		/* ID of the next byte */
 	unsigned int	nr;		/* bytes in @buf */
-	uint32_t	last;		/* four bytes, the highest came last */
-	unsigned int	nr_syncs;	/* full ones in a row */
-	bool		is_careful;	/* a full sync may have begun in the frame before */
-	uint8_t		buf[NT_FRAME_SIZE];	/* begin of a frame */
+	uint32_t	last;		/* last four bytes, the newest in the high bits */
+	unsigned int	nr_syncs;	/* full syncs in a row */
+	bool		is_careful;	/* a full sync may have begun in the previous frame */
+	uint8_t		buf[NT_FRAME_SIZE];	/* start of a frame */
 	struct nt_frames_stats stats;
 };
 
-/* The bytes of a frame, the next one lowest: in registers, as stores would have to be awaited */
+/*
+ * The bytes of a frame, with the next byte lowest. They are in registers, because loads would have
+ * to wait for stores to memory.
+ */
 struct bytes {
 	uint64_t	low;
 	uint64_t	high;
@@ -93,7 +96,7 @@ static __always_inline bool frames_has_room(struct nt_frames_out *outs, uint8_t 
 	return !out || out->size - out->nr >= ROOM;
 }
 
-/* Skip @nr bytes that nobody wants */
+/* Count @nr bytes that are dropped. */
 static void frames_drop(struct nt_frames *frames, uint8_t id, size_t nr)
 {
 	if (!id)
@@ -104,7 +107,7 @@ static void frames_drop(struct nt_frames *frames, uint8_t id, size_t nr)
 		frames->stats.triggers += nr;
 }
 
-/* gcc does not make one store of eight bytes that are shifted out of @v, in the loops here. */
+/* In the loops of this file, gcc does not merge eight shifted byte stores into one store. */
 static __always_inline void store64(uint8_t *p, uint64_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -122,7 +125,7 @@ static __always_inline void frames_skip(struct bytes *bytes, unsigned int nr)
 	bytes->high = nr < 8 ? high >> bits : 0;
 }
 
-/* The next @nr bytes */
+/* Store the next @nr bytes for @id. */
 static __always_inline void frames_give(struct nt_frames *frames, struct nt_frames_out *outs,
 					uint8_t id, struct bytes *bytes, unsigned int nr)
 {
@@ -138,7 +141,7 @@ static __always_inline void frames_give(struct nt_frames *frames, struct nt_fram
 	frames_skip(bytes, nr);
 }
 
-/* Bits 0, 16, 32 and 48 as the lowest four; and back */
+/* Move bits 0, 16, 32 and 48 to the lowest four bits, and back. */
 static __always_inline unsigned int frames_pack_lanes(uint64_t v)
 {
 	return (v & LANES) * 0x0001000200040008ULL >> 48 & 15;
@@ -149,7 +152,7 @@ static __always_inline uint64_t frames_spread_lanes(unsigned int bits)
 	return (bits & 15) * 0x0000200040008001ULL & LANES;
 }
 
-/* Bit n of a byte as bit 2n */
+/* Move bit n of a byte to bit 2n. */
 static __always_inline unsigned int frames_spread_bits(unsigned int bits)
 {
 	bits = (bits | bits << 4) & 0x0f0f;
@@ -175,10 +178,10 @@ static __always_inline enum verdict frames_check_ids(const uint8_t *p, unsigned 
 	return verdict;
 }
 
-/* Take out byte @nr. */
+/* Remove byte @nr. */
 static __always_inline void frames_take_out(struct bytes *bytes, unsigned int nr)
 {
-	/* one for each @nr: the bytes below it are ones */
+	/* source of a mask for each @nr, in which the bytes below @nr are ones */
 	static const uint8_t ones[32] = {
 		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
 	};
@@ -190,11 +193,14 @@ static __always_inline void frames_take_out(struct bytes *bytes, unsigned int nr
 	bytes->high = (bytes->high & high) | (rest.high & ~high);
 }
 
-/* The bytes of a frame in which bytes @ids are IDs. How many there are is hard to foresee. */
+/*
+ * Store the bytes of a frame in which the even bytes of mask @ids are IDs. The branch predictor
+ * cannot predict the number of IDs.
+ */
 static __always_inline void frames_give_parts(struct nt_frames *frames, struct nt_frames_out *outs,
 				       const uint8_t *p, struct bytes bytes, unsigned int ids)
 {
-	/* no byte follows an ID at the end */
+	/* Ignore bit 7, because no byte follows an ID in byte 14. */
 	unsigned int late = p[LAST] & 0x7f;
 	unsigned int at = 0;
 	uint8_t id = frames->id;
@@ -213,8 +219,7 @@ static __always_inline void frames_give_parts(struct nt_frames *frames, struct n
 }
 
 /*
- * A whole frame, where an ID may have too little room for others. Nothing is changed by one that is
- * not good.
+ * Convert a whole frame, and check the room of each ID. A frame that is not good changes nothing.
  */
 static enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *p,
 						      struct nt_frames_out *outs)
@@ -242,7 +247,7 @@ static enum verdict frames_take_frame(struct nt_frames *frames, const uint8_t *p
 
 /* ---- synchronisation ---- */
 
-/* Has it an even byte of 0xff? Then there is a synchronisation packet, or damage. */
+/* Return true if an even byte is 0xff, which is a synchronisation packet or damage. */
 static __always_inline bool frames_has_ff(const uint8_t *p)
 {
 	uint64_t low = ~load64(p) & (0xff * LANES), high = ~load64(p + 8) & (0xff * LANES);
@@ -259,7 +264,7 @@ static int frames_lose(struct nt_frames *frames, unsigned int nr, int error)
 	return error;
 }
 
-/* A full sync has ended. A frame begins now. If one has begun before, its bytes are lost. */
+/* Handle the end of a full sync. A frame begins now, and an incomplete frame before it is lost. */
 static int frames_full_sync(struct nt_frames *frames)
 {
 	unsigned int nr = frames->nr;
@@ -289,7 +294,7 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 	if (frames->last == FULL_SYNC)
 		return frames_full_sync(frames);
 	nr = frames->nr;
-	/* the first half of a full sync is no half sync: ff ff */
+	/* The first half of a full sync is ff ff, and therefore not a half sync. */
 	if (!(nr & 1) && byte == 0x7f && frames->buf[nr - 2] == 0xff) {
 		frames->nr -= 2;
 		frames->nr_syncs = 0;
@@ -300,30 +305,30 @@ static int frames_take_byte(struct nt_frames *frames, uint8_t byte)
 
 /* ---- many frames ---- */
 
-/* Frames that are prepared at a time: loads must not wait for the stores just before */
+/* Number of frames that are prepared together, so that loads do not wait for recent stores */
 #define BUNCH		16
-/* Fewer bytes than this do not pay for setting up the lanes. */
+/* Minimum number of bytes for which it is worthwhile to open the lanes */
 #define MIN_BUNCHES	(32 * NT_FRAME_SIZE)
 #define NR_LANES	128
-#define LANE_UNKNOWN	0x7f	/* no ID, as it would be a synchronisation packet */
+#define LANE_UNKNOWN	0x7f	/* cannot be an ID, because it would be a synchronisation packet */
 
-/* Where the bytes of an ID go: to @to + @nr; all to @to if nobody wants them */
+/* The destination of the bytes of an ID. It is @to + @nr, or always @to if they are dropped. */
 struct lane {
 	uint8_t		*to;
 	uint32_t	nr;
-	uint32_t	mask;		/* 0: nobody wants them */
+	uint32_t	mask;		/* 0 to drop the bytes */
 };
 
-/* Frames until lanes are closed, at most, so that lane::nr cannot overflow */
+/* Maximum number of frames before the lanes are closed, so that lane::nr cannot overflow */
 #define MAX_FRAMES	(1u << 20)
 
 /*
- * Opening and closing takes as long as a hundred frames. They stay open while frames are taken one by one,
- * and in synchronisation packets, until a call of nt_frames_convert() ends.
+ * Opening and closing the lanes takes as long as a hundred frames. Therefore they stay open during
+ * single frames and synchronisation packets, until a call of nt_frames_convert() ends.
  */
 struct lanes {
 	struct lane	lane[NR_LANES];
-	size_t		room;		/* frames, whatever their IDs are */
+	size_t		room;		/* number of frames, with any IDs, that fit */
 	bool		are_open;	/* nt_frames_out::nr is not up to date */
 	uint8_t		scratch[ROOM];
 };
@@ -331,10 +336,13 @@ struct lanes {
 struct bunch {
 	uint8_t		bytes[BUNCH][NT_FRAME_SIZE];	/* with the bits of byte 15 */
 	uint8_t		spare[NT_FRAME_SIZE];
-	uint16_t	ids[BUNCH];			/* bit n: byte n is an ID */
+	uint16_t	ids[BUNCH];			/* bit n is set if byte n is an ID */
 };
 
-/* Is an even byte ID 0x70 or above? A synchronisation packet looks like that, too. */
+/*
+ * Return true if an even byte is an ID of 0x70 or above, which may also be a synchronisation
+ * packet.
+ */
 static __always_inline bool frames_is_odd(uint64_t low, uint64_t high)
 {
 	low &= low << 1 & low << 2 & low << 7;
@@ -342,7 +350,7 @@ static __always_inline bool frames_is_odd(uint64_t low, uint64_t high)
 	return (low | high) & LANES << 7;
 }
 
-/* Prepare up to @max frames, up to one that is not plain. Returns how many */
+/* Prepare up to @max frames, and stop at a frame with a special ID. Return their number. */
 static __always_inline unsigned int frames_prepare(struct bunch *bunch, const uint8_t *p,
 						   size_t max)
 {
@@ -360,17 +368,19 @@ static __always_inline unsigned int frames_prepare(struct bunch *bunch, const ui
 	return i;
 }
 
-/* Where the next byte of @lane goes. Bytes that are stored may alias @lane: ask once. */
+/* Return the address of the next byte of @lane. Call it once: stored bytes may alias @lane. */
 static __always_inline uint8_t *lane_end(const struct lane *lane)
 {
 	return lane->to + (lane->nr & lane->mask);
 }
 
-/* Share out a frame that is prepared, whose first byte is of @lane. Returns the last one's lane */
+/*
+ * Distribute a prepared frame, whose first byte belongs to @lane. Return the lane of the last byte.
+ */
 static __always_inline struct lane *frames_share(struct lane *lanes, struct lane *lane,
 						 const uint8_t *p, unsigned int ids)
 {
-	/* bit n: byte n is an ID, and the byte after it still belongs to the ID before */
+	/* Bit n is set if byte n is an ID, and the next byte still belongs to the previous ID. */
 	unsigned int late = ids ? frames_spread_bits(p[LAST] & 0x7f) : 0, at = 0;
 
 	for (; ids; ids &= ids - 1) {
@@ -440,7 +450,7 @@ static void frames_open_lanes(struct nt_frames *frames, struct lanes *lanes,
 	lanes->are_open = true;
 }
 
-/* Many frames that are whole and plain. Returns the bytes taken. */
+/* Convert many whole frames without special IDs. Return the number of bytes consumed. */
 static size_t frames_take_bunches(struct nt_frames *frames, const uint8_t *data, size_t size,
 				  struct lanes *lanes)
 {
@@ -472,7 +482,7 @@ static bool frames_has_reserved(const uint8_t *p, unsigned int ids)
 	return false;
 }
 
-/* A frame, whatever its IDs are. Nothing is changed by one that is not good. */
+/* Convert one frame with any IDs. A frame that is not good changes nothing. */
 static enum verdict frames_take_single(struct nt_frames *frames, const uint8_t *p,
 				       struct lanes *lanes, struct nt_frames_out *outs)
 {
@@ -494,10 +504,13 @@ static enum verdict frames_take_single(struct nt_frames *frames, const uint8_t *
 	return FRAME_GOOD;
 }
 
-/* Frames that frames_take_bunches() leaves, one by one, before it is called again */
+/* Number of frames that are converted one by one before frames_take_bunches() is tried again */
 #define SINGLES		16
 
-/* Up to @max frames, one by one. Returns the bytes taken; fewer: the next is no good frame. */
+/*
+ * Convert up to @max frames one by one, and stop at a frame that is not good. Return the number of
+ * bytes consumed.
+ */
 static size_t frames_take_singles(struct nt_frames *frames, const uint8_t *data, size_t max,
 				  struct lanes *lanes, struct nt_frames_out *outs)
 {
@@ -512,7 +525,7 @@ static size_t frames_take_singles(struct nt_frames *frames, const uint8_t *data,
 	return i * NT_FRAME_SIZE;
 }
 
-/* Frames that are whole, and no synchronisation. Returns the bytes taken. */
+/* Convert whole frames without synchronisation packets. Return the number of bytes consumed. */
 static size_t frames_take_frames(struct nt_frames *frames, const uint8_t *data, size_t size,
 				 struct lanes *lanes, struct nt_frames_out *outs)
 {
@@ -533,7 +546,7 @@ static size_t frames_take_frames(struct nt_frames *frames, const uint8_t *data, 
 	return at;
 }
 
-/* The frame in @frames->buf is complete. Sets *room if it was taken or thrown away. */
+/* Convert the complete frame in @frames->buf. Set *room if it was converted or dropped. */
 static int frames_end_frame(struct nt_frames *frames, struct lanes *lanes,
 			    struct nt_frames_out *outs, bool *room)
 {

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The pin interface: chapter 3.1.4, "PIB Idle Cycles Explained".
+ * The pin interface (chapter 3.1.4, "PIB Idle Cycles Explained").
  *
  * The encoder sends the bits of a message one after the other, the least significant first, and
  * any number of ones between two messages. So the first zero after a message begins the next
- * one, wherever it stands in a byte. With 8 and 16 pins, a message begins at a byte.
+ * message, at any bit of a byte. With 8 and 16 pins, a message begins at a byte.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../internal.h"
 
-/* A message may begin after so many ones, if we do not know where the last one ended. */
+/* Number of ones after which a message may begin, if the end of the last message is unknown */
 #define MIN_IDLE	8
 
 enum pins_state {
 	PINS_IDLE,	/* between messages */
 	PINS_MESSAGE,
-	PINS_HUNT,	/* the bytes made no sense: wait for an idle byte */
+	PINS_HUNT,	/* the bytes were invalid, wait for an idle byte */
 };
 
 struct nt_pins {
 	unsigned int	pins;
 	enum pins_state	state;
-	unsigned int	nr_bits;	/* in @byte */
-	unsigned int	nr_ones;	/* in a row */
+	unsigned int	nr_bits;	/* bits in @byte */
+	unsigned int	nr_ones;	/* ones in a row */
 	uint8_t		byte;
 };
 
@@ -47,7 +47,7 @@ void nt_pins_free(struct nt_pins *pins)
 	free(pins);
 }
 
-/* Take one more bit. Returns whether it completes @pins->byte. */
+/* Add one bit. Return true if it completes @pins->byte. */
 static bool pins_take_bit(struct nt_pins *pins, unsigned int bit)
 {
 	if (pins->state != PINS_MESSAGE) {
@@ -64,7 +64,7 @@ static bool pins_take_bit(struct nt_pins *pins, unsigned int bit)
 	return pins->nr_bits == 8;
 }
 
-/* Decide by a complete byte what comes next. Returns whether the caller has to end its message. */
+/* Process a complete byte. Return true if the caller must end its message. */
 static bool pins_end_byte(struct nt_pins *pins)
 {
 	unsigned int m = mseo(pins->byte);

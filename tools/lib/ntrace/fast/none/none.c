@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The library without its fast path (make FAST=0). This file replaces fast/ and counts/tally.c.
- * Then engine.c decodes each message, and flow.c counts each range.
+ * Stubs for the library without its fast path (make FAST=0). This file replaces fast/ and
+ * counts/tally.c, so that engine.c decodes each message, and flow.c counts each range.
  */
 #include <stdlib.h>
 
