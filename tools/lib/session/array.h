@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Arrays that grow: a pointer, a count and a capacity in one structure. */
+/* Growing arrays, which are a structure of pointer, count and capacity. */
 #ifndef NTRACE_SESSION_ARRAY_H
 #define NTRACE_SESSION_ARRAY_H
 
@@ -7,7 +7,7 @@
 
 #define NS_ARRAY(type) struct { type *at; size_t nr, room; }
 
-/* Room for one more element: false without memory */
+/* Make room for one more element. Return false if out of memory. */
 #define ns_array_grow(array) ({						\
 	__typeof__(array) a_ = (array);					\
 	bool ok_ = a_->nr < a_->room;					\
@@ -23,7 +23,7 @@
 	ok_;								\
 })
 
-/* Add @element; false without memory */
+/* Add @element. Return false if out of memory. */
 #define ns_array_add(array, element) ({					\
 	bool added_ = ns_array_grow(array);				\
 	if (added_)							\

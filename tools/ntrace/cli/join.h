@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Sort the @nr elements of @size bytes at @at, and join those that are equal: their uint64_t at
- * offset @count are added up. Returns how many are left.
+ * Sort the @nr elements of @size bytes at @at, and join equal elements by adding up their uint64_t
+ * at offset @count. Return the number of remaining elements.
  */
 static inline size_t join_equal(void *at, size_t nr, size_t size, size_t count,
 				int (*cmp)(const void *a, const void *b))

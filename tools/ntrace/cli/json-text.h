@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of files, functions and threads as JSON, whatever bytes they have */
+/* Convert names of files, functions and threads with any bytes to JSON. */
 #ifndef NTRACE_TOOL_JSON_TEXT_H
 #define NTRACE_TOOL_JSON_TEXT_H
 
 #include <stddef.h>
 
 /*
- * json_text() - a string with its quotes, in valid UTF-8; NULL is null
+ * json_text() - convert a string to JSON with quotes and valid UTF-8; NULL becomes null
  *
- * What is not UTF-8 becomes U+FFFD, one for each byte. <, > and & are escaped, so that the text can
- * stand in a page of HTML.
+ * Each byte that is not UTF-8 becomes U+FFFD. <, > and & are escaped, so that the text can be part
+ * of an HTML page.
  *
- * Return: the caller's to free; NULL: no memory.
+ * Return the text, which the caller frees, or NULL if out of memory.
  */
 char *json_text(const char *text, size_t *size);
 
-/* utf8_copy() - the text in valid UTF-8, as long as it was: bytes of no character become '?' */
+/*
+ * utf8_copy() - copy text as valid UTF-8 of the same length; bytes that are not part of a character
+ * become '?'
+ */
 void utf8_copy(char *to, const char *text, size_t size);
 
 #endif /* NTRACE_TOOL_JSON_TEXT_H */

@@ -22,7 +22,7 @@ struct output {
 	unsigned int	buffer;
 	int		cpu;
 	FILE		*file;
-	uint64_t	time;		/* of the next line, when they are merged */
+	uint64_t	time;		/* time of the next line during the merge */
 	char		*line;
 	size_t		room, len;
 };
@@ -31,7 +31,8 @@ struct merge {
 	unsigned int	nr;
 	struct output	*outputs;
 	bool		direct;
-	uint64_t	begun, turn;	/* stretches; turn: whose lines are printed */
+	/* stretches that have started, and the stretch whose lines are printed */
+	uint64_t	begun, turn;
 };
 
 /* ---- One stretch ---- */
@@ -66,7 +67,9 @@ void lines_cancel(struct lines *lines)
 	lines->len = lines->begin;
 }
 
-/* The file has whole lines. One read of it may end inside a line. */
+/*
+ * Pass each line of a file to @take. The file has whole lines, but one read may end inside a line.
+ */
 static int each_line(FILE *from, int (*take)(void *ctx, const char *line, size_t size), void *ctx)
 {
 	struct line_head head;
@@ -123,7 +126,10 @@ static int print_file(FILE *from)
 	return ferror(from) ? -1 : 0;
 }
 
-/* Have all stretches before this one been printed, and what this one had in a file? */
+/*
+ * Return true if all earlier stretches have been printed. Print the lines that this one has stored
+ * in a file.
+ */
 static bool is_turn(struct lines *l)
 {
 	if (!l->direct || l->nth != __atomic_load_n(&l->direct->turn, __ATOMIC_ACQUIRE))
@@ -180,7 +186,7 @@ void lines_add(struct lines *lines, const char *fmt, ...)
 		lines->len += n;
 		return;
 	}
-	/* a name of more than 500 characters */
+	/* the text did not fit, for example because of a name of more than 500 characters */
 	if (n < 0 || !reserve(lines, n + 1))
 		return;
 	va_start(ap, fmt);
@@ -210,7 +216,7 @@ void lines_add_string(struct lines *lines, const char *string)
 	for (c = (const unsigned char *)string; *c; c++) {
 		if (*c == '"' || *c == '\\')
 			lines_add(lines, "\\%c", *c);
-		/* names of files need not be UTF-8, and JSON must */
+		/* escape other bytes, because file names need not be UTF-8, and JSON must be */
 		else if (*c < 0x20 || *c >= 0x7f)
 			lines_add(lines, "\\u%04x", *c);
 		else
@@ -266,7 +272,7 @@ static struct output *output_of(struct merge *merge, unsigned int buffer, int cp
 	return o->file ? o : NULL;
 }
 
-/* Distribute whole lines. Lines of one CPU that follow each other are written at once. */
+/* Distribute whole lines to their CPUs. Consecutive lines of one CPU are written together. */
 static int share_out(struct merge *merge, unsigned int buffer, const char *text, size_t len)
 {
 	struct line_head head;
@@ -339,7 +345,7 @@ int merge_add(struct merge *merge, unsigned int buffer, struct lines *lines)
 	return share_out(merge, buffer, lines->text, lines->len);
 }
 
-/* Read the next line of a buffer; without one, its line is NULL. */
+/* Read the next line of a buffer, or set it to NULL at the end. */
 static bool next_line(struct output *o)
 {
 	struct line_head head;

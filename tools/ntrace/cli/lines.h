@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lines of text that several threads make at once, printed in the order of time.
+ * Lines of text that several threads create in parallel, printed in the order of time.
  *
- * Each stretch of a recording makes its lines in a struct lines. A buffer may have the trace of
- * several CPUs, each with stretches of its own; those of one CPU follow each other. The lines of all buffers and
- * CPUs are merged when all are done. What does not fit into memory waits
- * in files without a name.
+ * Each stretch of a recording creates its lines in a struct lines. A buffer may have the trace of
+ * several CPUs, each with its own stretches; those of one CPU follow each other. The lines of all
+ * buffers and CPUs are merged when all are complete. Lines that do not fit into memory are stored
+ * in unnamed files.
  */
 #ifndef NTRACE_TOOL_LINES_H
 #define NTRACE_TOOL_LINES_H
@@ -20,20 +20,24 @@
 struct merge;
 
 struct lines {
-	struct merge *direct;	/* by merge_begin(): lines are printed as they stand; NULL: they wait, with heads */
-	uint64_t nth;		/* stretch of that */
+	struct merge *direct;	/* set by merge_begin(). Lines are printed directly; if NULL, they wait with heads */
+	uint64_t nth;		/* number of the stretch in @direct */
 	char	*text;
 	size_t	len, room;
-	size_t	begin;		/* of the line that is being made */
-	int	cpu;		/* that it is of */
-	FILE	*spilled;	/* lines before those in @text; NULL: none */
-	bool	failed;		/* no memory, or a full disk: errno says */
+	size_t	begin;		/* start of the current line */
+	int	cpu;		/* CPU of the current line */
+	FILE	*spilled;	/* file of the lines before @text; NULL: none */
+	bool	failed;		/* out of memory or disk space, see errno */
 };
 
-/* lines_begin() - a line of what @cpu executed begins; lines_end() - it is complete, newline included. -1: failed */
+/*
+ * lines_begin() - start a line for @cpu; lines_end() - end it, after its newline was added
+ *
+ * Return -1 on failure.
+ */
 void lines_begin(struct lines *lines, int cpu);
 int lines_end(struct lines *lines, uint64_t time);
-/* lines_cancel() - there is no such line */
+/* lines_cancel() - drop the current line */
 void lines_cancel(struct lines *lines);
 
 void lines_add(struct lines *lines, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -41,8 +45,9 @@ void lines_add(struct lines *lines, const char *fmt, ...) __attribute__((format(
 void lines_add_text(struct lines *lines, const char *text);
 
 /*
- * lines_room() - where to write up to @size bytes of the line, by put-text.h; NULL: there is no memory, so
- * that lines_end() will fail. lines_done() - they end at @end
+ * lines_room() - return space for up to @size bytes of the line, to be written with put-text.h
+ *
+ * Return NULL if out of memory; lines_end() then fails. lines_done() - end the text at @end
  */
 char *lines_grow(struct lines *lines, size_t size);
 static inline char *lines_room(struct lines *lines, size_t size)
@@ -63,7 +68,7 @@ static inline void lines_add_bytes(struct lines *lines, const void *bytes, size_
 		lines_done(lines, put_bytes(at, bytes, size));
 }
 
-/* lines_add_string() - with quotes, as JSON wants it; NULL is null */
+/* lines_add_string() - add a JSON string with quotes; NULL becomes null */
 void lines_add_string(struct lines *lines, const char *string);
 void lines_free(struct lines *lines);
 
@@ -73,30 +78,32 @@ int lines_print(const char *text, size_t len);
 /* lines_were_printed() - return true if lines_print() has written anything */
 bool lines_were_printed(void);
 
-/* merge_new() - NULL: errno says why */
+/* merge_new() - create a merge. Return NULL with errno on failure. */
 struct merge *merge_new(void);
 
 /*
- * merge_directly() - to be called first if the recording has one buffer of one CPU: lines need not
- * wait for others, so that they go to the standard output when their stretch's turn has come
+ * merge_directly() - print lines directly. Call it first if the recording has one buffer of one CPU
+ *
+ * Lines do not wait for other CPUs then, but are printed when it is their stretch's turn.
  */
 void merge_directly(struct merge *merge);
 
-/* merge_begin() - the lines of another stretch begin, in the order of merge_add() */
+/* merge_begin() - start the lines of another stretch, in the order of merge_add() */
 void merge_begin(struct merge *merge, struct lines *lines);
 void merge_free(struct merge *merge);
 
-/* merge_add() - the next stretch of a buffer. -1: writing failed, errno */
+/* merge_add() - add the next stretch of a buffer. Return -1 with errno if writing failed. */
 int merge_add(struct merge *merge, unsigned int buffer, struct lines *lines);
 
 /*
- * merge_each() - give the lines to @take, which returns 0 to go on; the times that it gets never go
- * back. -1: reading failed, errno
+ * merge_each() - pass the lines to @take with times that never decrease
+ *
+ * @take returns 0 to continue. Return -1 with errno if reading failed.
  */
 int merge_each(struct merge *merge, int (*take)(void *ctx, uint64_t time, void *line,
 						size_t size), void *ctx);
 
-/* merge_print() - to the standard output. -1: writing or reading failed, errno */
+/* merge_print() - print the lines. Return -1 with errno if writing or reading failed. */
 int merge_print(struct merge *merge);
 
 #endif /* NTRACE_TOOL_LINES_H */

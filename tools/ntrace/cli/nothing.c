@@ -35,7 +35,7 @@ static int number_cmp(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Sort numbers, and keep one of each. Returns how many are left. */
+/* Sort numbers, and keep one of each. Return how many are left. */
 static size_t once(int32_t *at, size_t nr)
 {
 	size_t i, n = 0;
@@ -69,9 +69,12 @@ static bool find_there(struct there *there, const struct nt_calls *calls)
 	return true;
 }
 
-/* ---- Names that are near ---- */
+/* ---- Similar names ---- */
 
-/* How many characters of @a and @b differ, after the longest common begin; a part of a name is near */
+/*
+ * Return the number of characters in which @a and @b differ after their longest common prefix. A
+ * part of a name counts as similar.
+ */
 static unsigned int distance(const char *a, const char *b)
 {
 	size_t common = 0, la = strlen(a), lb = strlen(b);

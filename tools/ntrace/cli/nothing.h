@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Commands that found nothing report what they could have found, and exit with EXIT_TRACE. */
+/* Commands without a result report the possible selections, and exit with EXIT_TRACE. */
 #ifndef NTRACE_TOOL_NOTHING_H
 #define NTRACE_TOOL_NOTHING_H
 
@@ -7,9 +7,10 @@
 #include "options.h"
 
 /*
- * nothing_matched() - report that nothing of a recording passes the filter, or that @function was not
- *	called, with the CPUs, threads, times and functions that the recording has
- * @function: the name that the user gave; NULL: none
+ * nothing_matched() - report that the filter selects nothing, or that @function was not called
+ * @function: Name that the user gave; NULL: none
+ *
+ * The report lists the CPUs, threads, times and functions of the recording.
  */
 int nothing_matched(const struct recording_options *options, struct nt_session *session,
 		    const char *function);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* dump, decode and stat, given a recording of perf in place of raw trace */
+/* Options of dump, decode and stat for a perf recording instead of raw trace */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Options that say how messages were encoded, for dump, decode and others.
- */
+/* Options that describe the encoding of messages, for dump, decode and others. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +61,8 @@ static bool set_pins(struct options *options, const char *arg)
 }
 
 /*
- * The messages of SiFive's encoders may end with a timestamp, and returns may be implicit: the
- * decoder detects both. A return stack whose depth was not given is as deep as the encoder's.
+ * Set the encoder. SiFive's messages may end with a timestamp, and returns may be implicit; the
+ * decoder detects both. If no depth was given, the return stack is as deep as the encoder's.
  */
 static bool set_encoder(struct options *options, const char *arg)
 {
@@ -97,7 +95,7 @@ static bool set_dialect(struct options *options, const char *arg)
 	return false;
 }
 
-/* A list of names of deviations */
+/* Parse a list of names of deviations. */
 static bool set_accept(struct nt_config *config, const char *arg)
 {
 	const char *name;
@@ -133,7 +131,7 @@ static bool set_addr_bits(struct nt_config *config, const char *arg)
 	return false;
 }
 
-/* A list of names: "system", "compressed" */
+/* Parse a list of the names "system" and "compressed". */
 static bool set_custom_jumps(struct nt_config *config, const char *arg)
 {
 	static const char *const names[] = { "system", "compressed" };

@@ -12,12 +12,12 @@ struct options {
 	struct nt_config	config;
 	unsigned int		pins;	/* 0: bytes as a RAM sink stores them */
 	bool			frames;	/* CoreSight frames */
-	unsigned int		frame_id; /* of these the bytes of that ID, or DEFRAMER_ANY */
-	bool			depth_given;	/* by --implicit-return=N */
-	bool			middle;	/* begins in the middle of a message */
+	unsigned int		frame_id; /* trace ID whose bytes are read, or DEFRAMER_ANY */
+	bool			depth_given;	/* --implicit-return=N was given */
+	bool			middle;	/* the file begins inside a message */
 	uint64_t		wrapped_at; /* offset of the oldest byte, after which the file wraps; 0: none */
 	bool			cpu_given;
-	uint32_t		cpu;	/* of a recording */
+	uint32_t		cpu;	/* CPU of a recording */
 	struct nt_session	*recording; /* NULL: the input is raw trace */
 };
 
@@ -81,7 +81,7 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 	"  --middle               the file begins in the middle of a message\n"	\
 	"  --pins 1|2|4|8|16      the file is of a pin interface of that width\n"
 
-/* Of commands that take a recording of perf in place of raw trace */
+/* Options of commands that accept a perf recording instead of raw trace */
 #define CPU_OPTION	{ "cpu", required_argument, NULL, OPT_COMMON + 23 }
 #define CPU_HELP								\
 	"  --cpu N                FILE is a recording of perf: the trace of this CPU; how it was encoded\n" \
@@ -89,59 +89,67 @@ enum { OPT_COMMON = 1000, OPT_COMMON_END = 1100 };
 
 void options_init(struct options *options);
 
-/* Take a common option. False: its value is not valid, which was reported. */
+/* Take a common option. Return false if its value is invalid, which was reported. */
 bool options_set(struct options *options, int opt, const char *arg);
 
 /*
- * After getopt_long() has refused an option, say where the right ones are listed. @command is
- * argv[0] of the command. Returns EXIT_USAGE.
+ * After an error of getopt_long(), print how to list the options. @command is argv[0] of the
+ * command. Return EXIT_USAGE.
  */
 int options_hint(const char *command);
 
 /*
- * options_parse() - take all options of a command: --help prints @help, and the others go to @set, with
- * @ctx, which returns false if it has reported what is wrong.
+ * options_parse() - parse all options of a command
  *
- * Return: the exit status that the command ends with, or -1: go on.
+ * --help prints @help. The other options are passed to @set with @ctx, which returns false after it
+ * has reported an error.
+ *
+ * Return the exit status if the command must end, or -1 to continue.
  */
 int options_parse(int argc, char **argv, const char *short_options, const struct option *long_options,
 		  const char *help, bool (*set)(void *ctx, int opt, const char *arg), void *ctx);
 
-/* False: there is not just one argument after the options, which was reported. */
+/* Return false unless exactly one argument follows the options, after reporting it. */
 bool options_are_before_one_file(const char *command, int argc, char **argv);
 
-/* False: the options select several streams, which was reported as an error. */
+/* Return false if the options select several streams, after reporting an error. */
 bool options_are_of_one_stream(const struct options *options);
 
-/* A file that begins as perf's do, or a folder, as perf record --kcore makes */
+/*
+ * Return true for a file that begins like perf.data, and for a folder such as perf record --kcore
+ * makes.
+ */
 bool options_is_recording(const char *path);
 
 /*
- * If the file is a recording of perf, take from it how the encoder was set up. Return the exit status
- * if it cannot be used, which was reported. options_end() is to be called in each case.
+ * If the file is a perf recording, take the encoder's configuration from it. Return the exit status
+ * if it cannot be used, which was reported. Call options_end() in each case.
  */
 int options_take_recording(struct options *options, const char *path);
 /* options_no_cpu() - report which CPUs a recording has trace of. Return EXIT_TRACE */
 int options_no_cpu(const struct options *options, const char *path);
 void options_end(struct options *options);
 
-/* A number in C notation up to @max */
+/* Parse a number up to @max in C notation. */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 
 /*
- * The trace, piece by piece. "-" is the standard input. A file of another kind (a recording of
- * perf, an ELF file, a folder) is refused with a sentence; an empty one is noted.
+ * Input that returns the trace piece by piece. "-" is the standard input. Files of other kinds (a
+ * perf recording, an ELF file, a folder) are refused with a message; an empty file is reported.
  */
 struct input;
 
 struct input *input_open(const char *path, const struct options *options);
-/* Bytes: >0, 0 at the end, -1 on an error that was said. *data is valid until the next call. */
+/*
+ * Return the number of bytes, 0 at the end, or -1 after a reported error. *data is valid until the
+ * next call.
+ */
 long input_read(struct input *input, const uint8_t **data);
-/* With --frames: the trace ID of what was read last; 0 else */
+/* Return the trace ID of the last bytes read with --frames; 0 without. */
 unsigned int input_id(const struct input *input);
-/* How many interruptions there were in what was read, of any ID */
+/* Return the number of interruptions of any ID in the bytes that were read. */
 unsigned int input_breaks(const struct input *input);
-/* There were errors of frames, which were reported. */
+/* Return true if frames had errors, which were reported. */
 bool input_has_errors(const struct input *input);
 void input_close(struct input *input);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Text of lines that there are millions of, at a tenth of what printf() costs. Each function writes at
- * @at, where the caller has room, and returns where its text ends.
+ * Format text of millions of lines at a tenth of the cost of printf(). Each function writes at @at,
+ * where the caller has reserved space, and returns the end of its text.
  */
 #ifndef NTRACE_TOOL_PUT_TEXT_H
 #define NTRACE_TOOL_PUT_TEXT_H
@@ -26,10 +26,10 @@ char *put_unsigned(char *at, uint64_t number);
 char *put_number(char *at, int64_t number);
 char *put_filled(char *at, uint64_t number, unsigned int width, char fill);
 
-/* put_digits() - the nine digits of a number below 10^9 */
+/* put_digits() - write the nine digits of a number below 10^9 */
 char *put_digits(char *at, uint32_t number);
 
-/* Eight digits in the order of memory; the first @spaces of them are spaces, 8 or more are all */
+/* Return eight digits in memory order, of which the first @spaces, up to all, are spaces. */
 static inline uint64_t put_hex_word(uint32_t value, unsigned int spaces)
 {
 	uint64_t x = (uint64_t)value >> 16 | (uint64_t)(value & 0xffff) << 32, letters;
@@ -42,14 +42,17 @@ static inline uint64_t put_hex_word(uint32_t value, unsigned int spaces)
 	return htole64((x & ~blank) | (0x2020202020202020 & blank));
 }
 
-/* The first eight digits of the address before: most addresses of a program share them. All zeros to begin with */
+/*
+ * Cache of the first eight digits of the previous address, which most addresses of a program share.
+ * Initialise it with zeros.
+ */
 struct put_high {
 	uint32_t	value;
 	bool		known;
 	uint64_t	text;
 };
 
-/* put_hex() - what "%16x" prints */
+/* put_hex() - write the same as "%16x" */
 static inline char *put_hex(char *at, uint64_t value, struct put_high *high)
 {
 	unsigned int spaces = __builtin_clzll(value | 1) / 4;

@@ -48,7 +48,10 @@ static bool set_id(const char *name, int32_t *id, const char *arg)
 	return true;
 }
 
-/* "12.345" as ns, up to nine digits after the point; the end, or NULL: it is no time */
+/*
+ * Convert "12.345" to ns, with up to nine digits after the point. Return the end, or NULL if it is
+ * not a time.
+ */
 static const char *parse_time(const char *text, uint64_t *ns)
 {
 	uint64_t unit = 1000000000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the commands that read a recording of perf share. */
+/* Functions of all commands that read a perf recording */
 #ifndef NTRACE_TOOL_RECORDING_H
 #define NTRACE_TOOL_RECORDING_H
 
@@ -9,7 +9,7 @@
 #include "session/session.h"
 
 struct recording_options {
-	const char	*input;		/* -i, perf.data if not given */
+	const char	*input;		/* argument of -i; perf.data if not given */
 	struct nt_session_options session;
 	struct nt_filter filter;
 	bool		strict;		/* errors of the trace decide the exit status */
@@ -47,7 +47,7 @@ enum {
 	"  --threads N          processors to use (all)\n" \
 	"  --strict             exit with 1 if trace was lost or could not be decoded\n"
 
-/* Of commands that take struct recording_options::filter into account */
+/* Options of commands that use struct recording_options::filter */
 #define FILTER_OPTIONS							\
 	{ "time", required_argument, NULL, OPT_TIME },			\
 	{ "cpu", required_argument, NULL, OPT_CPU },			\
@@ -59,13 +59,17 @@ enum {
 
 void recording_init(struct recording_options *options);
 
-/* recording_set() - take one option; false: it is wrong, and was reported */
+/* recording_set() - take one option. Return false if it is wrong, which was reported. */
 bool recording_set(struct recording_options *options, int opt, const char *arg);
 
-/* recording_no_argument() - say that the command takes none; returns EXIT_USAGE */
+/* recording_no_argument() - report that the command takes no argument. Return EXIT_USAGE. */
 int recording_no_argument(const char *command, const char *argument);
 
-/* recording_number() - a number from @least on; false: it is none, and was reported */
+/*
+ * recording_number() - parse a number of at least @least
+ *
+ * Return false if it is not one, which was reported.
+ */
 bool recording_number(const char *name, unsigned long least, const char *arg,
 		      unsigned long *number);
 
@@ -75,18 +79,18 @@ int recording_status(const struct recording_options *options, bool errors);
 /* recording_failed() - report why a call of the session failed. Return EXIT_USAGE */
 int recording_failed(const struct nt_session *session);
 
-/* recording_open() - NULL: it failed, and was reported */
+/* recording_open() - open the recording. Return NULL after an error, which was reported. */
 struct nt_session *recording_open(const struct recording_options *options);
 
-/* recording_report() - say which files were missing, and what was lost */
+/* recording_report() - report missing files and lost trace */
 void recording_report(struct nt_session *session);
 
 struct nt_lines;
 
-/* recording_report_lines() - say of which kernel modules no lines are known */
+/* recording_report_lines() - report kernel modules without line information */
 void recording_report_lines(const struct nt_lines *lines);
 
-/* duration() - "1.23 ms": three digits and a unit, in @buf */
+/* duration() - format a time like "1.23 ms", with three digits and a unit, in @buf */
 const char *duration(uint64_t ns, char buf[16]);
 
 #endif /* NTRACE_TOOL_RECORDING_H */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * ntrace decode: from messages to what was executed.
- */
+/* ntrace decode: convert messages to the executed code. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,10 +51,10 @@ static const struct option long_options[] = {
 	{ 0 }
 };
 
-/* With --frames, each trace ID is a stream of its own. */
+/* Stream of a trace ID with --frames, or of the whole file */
 struct stream {
-	struct nt_flow	*flow;		/* NULL: nothing came yet */
-	uint64_t	offset;		/* of what comes next */
+	struct nt_flow	*flow;		/* NULL: no bytes so far */
+	uint64_t	offset;		/* offset of the next byte */
 	unsigned int	breaks;
 };
 
@@ -66,20 +64,20 @@ struct decode {
 	struct nt_image	*image;
 	struct elf_files elfs;
 	uint64_t	load_offset;
-	bool		rv32;		/* some ELF is of 32 bits */
-	unsigned int	nr_files;	/* with code */
+	bool		rv32;		/* an ELF file is for RV32 */
+	unsigned int	nr_files;	/* number of files with code */
 	const char	*elf;		/* the last argument of --elf */
 	bool		detect;
 	struct pcs	*pcs;
-	uint64_t	problems;	/* errors, losses and gaps */
-	bool		found;		/* there was an item of the flow */
-	uint64_t	before_sync;	/* messages that a SYNC behind them tells of */
+	uint64_t	problems;	/* number of errors, losses and gaps */
+	bool		found;		/* the flow had an item */
+	uint64_t	before_sync;	/* messages that were not decoded, according to a later SYNC item */
 	uint64_t	ranges;
 	uint64_t	insns;
-	unsigned int	id;		/* of the stream at hand */
+	unsigned int	id;		/* ID of the current stream */
 	struct input	*input;
 	struct stream	streams[NT_FRAMES_IDS];
-	uint64_t	hinted;		/* bit -code: its hint was printed */
+	uint64_t	hinted;		/* bit mask of -code, set when the hint of an error was printed */
 	struct missing	*missing;	/* addresses without code */
 };
 
@@ -102,14 +100,14 @@ static bool add_binary(struct decode *decode, const char *arg)
 	return elf_image_add_binary(&decode->elfs, decode->image, arg);
 }
 
-/* Which stream is it? */
+/* Print the trace ID of the stream, if several are decoded. */
 static void print_id(const struct decode *decode, FILE *file)
 {
 	if (decode->options.frames && decode->options.frame_id == DEFRAMER_ANY)
 		fprintf(file, "{%u} ", decode->id);
 }
 
-/* Does the item say that only a part of the trace is decoded? */
+/* Return true if the item reports that only a part of the trace is decoded. */
 static bool is_problem(struct decode *decode, const struct nt_item *item)
 {
 	if (item->type == NT_ITEM_SYNC)
@@ -210,7 +208,7 @@ static void take_batch(struct decode *decode, const struct nt_batch *batch)
 		pcs_print(decode->pcs, batch->ranges, batch->nr);
 }
 
-/* Ranges are counted, and the other items are looked at. */
+/* Count ranges, and print the other items. */
 static int count_flow(struct decode *decode, struct nt_flow *flow)
 {
 	struct nt_item item;
@@ -244,7 +242,7 @@ static int drain(struct decode *decode, struct nt_flow *flow)
 	return ret;
 }
 
-/* The bytes of a stream end here, or are interrupted. */
+/* End a stream, or interrupt it. */
 static int end_stream(struct decode *decode, unsigned int id)
 {
 	struct stream *stream = &decode->streams[id];
@@ -256,7 +254,7 @@ static int end_stream(struct decode *decode, unsigned int id)
 	return drain(decode, stream->flow);
 }
 
-/* The flow of @id, from where its bytes go on. NULL: out of memory */
+/* Return the flow of @id at the position of its next bytes, or NULL if out of memory. */
 static struct nt_flow *get_flow(struct decode *decode, unsigned int id)
 {
 	struct stream *stream = &decode->streams[id];
@@ -302,7 +300,7 @@ static int decode_all(struct decode *decode)
 	return decode->problems || input_has_errors(decode->input) ? EXIT_TRACE : EXIT_CLEAN;
 }
 
-/* Of all streams: each field of struct nt_stats is a number of the same type. */
+/* Add up the counts of all streams. Each field of struct nt_stats is a number of the same type. */
 static void add_up(const struct decode *decode, struct nt_stats *sum)
 {
 	uint64_t *to = (uint64_t *)sum;
@@ -352,7 +350,9 @@ static void print_stats(const struct decode *decode)
 	}
 }
 
-/* Add up the counts of all streams. False: out of memory, which was reported */
+/*
+ * Print the sums of the counts of all streams. Return false if out of memory, which was reported.
+ */
 static bool print_all_counts(const struct decode *decode)
 {
 	struct nt_counts *counts = nt_counts_new();
@@ -384,8 +384,8 @@ static void print_deviations(const struct nt_stats *stats)
 }
 
 /*
- * A message of a vendor may move the PC. If nothing is known of the encoder, only errors show that it
- * does.
+ * Report skipped vendor messages, which may move the PC. If the encoder is not known, only errors
+ * show that they do.
  */
 static void print_skipped(const struct decode *decode, const struct nt_stats *stats)
 {
@@ -402,7 +402,10 @@ static void print_skipped(const struct decode *decode, const struct nt_stats *st
 		fprintf(stderr, "ntrace: if these move the PC, instructions are missing; --encoder says what is known of them\n");
 }
 
-/* Say so if messages of a source are not decoded, and nothing else said it. False: there are some */
+/*
+ * Report messages of a source that were not decoded, unless an item reported them. Return false if
+ * there are any.
+ */
 static bool are_all_decoded(const struct decode *decode)
 {
 	struct nt_stats stats;
@@ -467,7 +470,7 @@ static int run(struct decode *decode, const char *path)
 	return status;
 }
 
-/* Returns the exit status, or -1 to go on. */
+/* Return the exit status, or -1 to continue. */
 static int parse_option(struct decode *decode, int opt, char *arg)
 {
 	switch (opt) {

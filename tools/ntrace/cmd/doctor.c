@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace doctor: what this system lacks for a recording, and what to do about it.
+ * ntrace doctor: report what this system lacks for a recording, and how to fix it.
  *
- * All is read from files, so that --root can name another system's, or a test's.
+ * Everything is read from files, so that --root can select another system or a test.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -68,7 +68,7 @@ static bool exists(const struct doctor *d, const char *path)
 	return !access(path_of(d, path, buf), F_OK);
 }
 
-/* The first line of a file, without its end; false: it cannot be read */
+/* Read the first line of a file, without its newline. Return false if it cannot be read. */
 static bool first_line(const struct doctor *d, const char *path, char *line, int size)
 {
 	char buf[PATH_MAX];
@@ -94,7 +94,7 @@ static bool number(const struct doctor *d, const char *path, long long *value)
 	return end != line;
 }
 
-/* Returns the rest of the line of a file that begins with @key */
+/* Get the rest of the line of a file that begins with @key. Return false if there is none. */
 static bool line_after(const struct doctor *d, const char *path, const char *key, char *value,
 		       size_t size)
 {
@@ -172,7 +172,7 @@ static bool check_driver(struct doctor *d)
 	return false;
 }
 
-/* A list as "0-3,5", into one byte for each CPU */
+/* Parse a list such as "0-3,5" into one byte for each CPU. */
 static unsigned int parse_list(const char *list, char cpus[CPUS_MAX])
 {
 	unsigned int first, last, nr = 0;
@@ -215,9 +215,12 @@ static void check_cpus(struct doctor *d)
 		say(d, MISSING, "CPUs", "No CPU that is online can be traced; dmesg | grep ntrace says why.");
 }
 
-/* ---- What the hardware can do ---- */
+/* ---- Capabilities of the hardware ---- */
 
-/* The first CPU that can be traced; all encoders of a system are alike as a rule. */
+/*
+ * Find a file of the first CPU that can be traced, because usually all encoders of a system are
+ * equal.
+ */
 static bool cpu_file(const struct doctor *d, const char *name, char path[PATH_MAX])
 {
 	char mask[512];
@@ -272,7 +275,7 @@ static void check_privilege_filter(struct doctor *d)
 		say(d, NOTE, "filter", "The encoders cannot tell the kernel from programs: ntrace//u is refused, and only root can trace.");
 }
 
-/* ---- What the user may do ---- */
+/* ---- Rights of the user ---- */
 
 static void check_privileges(struct doctor *d)
 {
@@ -338,7 +341,7 @@ static void check_buffers(struct doctor *d)
 
 /* ---- perf ---- */
 
-/* Does the file have the decoder's name in it? */
+/* Return true if the file contains the name of the decoder. */
 static bool knows_ntrace(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * ntrace dump: one line for each message.
- */
+/* ntrace dump: print one line for each message. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +16,10 @@ static const char help[] =
 	COMMON_HELP
 	CPU_HELP;
 
-/* With --frames, each trace ID is a stream of its own. */
+/* Stream of a trace ID with --frames, or of the whole file */
 struct stream {
-	struct nt_reader	*reader;	/* NULL: nothing came yet */
-	uint64_t		offset;		/* of what comes next */
+	struct nt_reader	*reader;	/* NULL: no bytes so far */
+	uint64_t		offset;		/* offset of the next byte */
 	unsigned int		breaks;
 };
 
@@ -33,7 +31,7 @@ struct dump {
 	struct stream		streams[NT_FRAMES_IDS];
 };
 
-/* Returns whether the message is valid. */
+/* Print a message. Return true if it is valid. */
 static bool print_message(int ret, const struct nt_message *msg)
 {
 	char desc[512];
@@ -72,7 +70,7 @@ static void end_stream(struct dump *dump, unsigned int id)
 		print(dump, id, ret, &msg);
 }
 
-/* The stream of @id, from where its bytes go on. NULL: out of memory */
+/* Return the reader of @id at the position of its next bytes, or NULL if out of memory. */
 static struct nt_reader *get_reader(struct dump *dump, unsigned int id)
 {
 	struct stream *stream = &dump->streams[id];

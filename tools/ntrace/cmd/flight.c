@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace flight: why the machine hung, from the record of the flight recorder. */
+/* ntrace flight: show from the record of the flight recorder why the machine hung. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -45,17 +45,17 @@ struct flight_command {
 	const char	*input, *vmcore;
 	struct flight_output output;
 	bool		save, calls, clear, has_output;
-	size_t		number;		/* of calls; 0: not given */
+	size_t		number;		/* number of calls; 0: not given */
 	uint8_t		*data;		/* the record */
 	size_t		size;
-	void		*dump;		/* NULL: it is not from one */
+	void		*dump;		/* NULL: the record is not from a crash dump */
 	size_t		dump_size;
 	struct ns_flight flight;
 };
 
 /* ---- Input ---- */
 
-/* A file of /sys cannot be mapped */
+/* Read the record into memory, because a file in /sys cannot be mapped. */
 static int read_record(struct flight_command *c)
 {
 	size_t room = 0;
@@ -111,7 +111,10 @@ static int map_vmcore(struct flight_command *c)
 	return 0;
 }
 
-/* kexec-tools leaves reserved memory out of what the crash kernel shows as /proc/vmcore. */
+/*
+ * Report that the dump has no record. kexec-tools leaves reserved memory out of /proc/vmcore of the
+ * crash kernel.
+ */
 static void no_record(const struct flight_command *c)
 {
 	const Elf64_Ehdr *head = c->dump;
@@ -126,7 +129,7 @@ static void no_record(const struct flight_command *c)
 		      stderr);
 }
 
-/* Returns the exit status that the command ends with, or EXIT_CLEAN */
+/* Return the exit status if the command must end, else EXIT_CLEAN. */
 static int find_record(struct flight_command *c)
 {
 	int ret;
@@ -234,7 +237,7 @@ static void print_gaps(const struct ns_flight *f, size_t sink)
 		       1000.0 * (double)ticks / (double)f->machine.timebase);
 }
 
-/* perf had the sink at the panic */
+/* Print the perf session that used the sink at the panic. */
 static void print_session(const struct ns_flight *f, size_t sink)
 {
 	const struct ntrace_flight_session *session = f->sessions;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace html: a recording as one page that a browser shows without network. */
+/* ntrace html: write a recording as one page that a browser shows without network access. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "session/file/whole-file.h"
 #include "cli/output.h"
 
-#define DEPTH_MAX	4096	/* rows of a thread */
+#define DEPTH_MAX	4096	/* limit of rows of a thread */
 
 static const char help[] =
 	"usage: ntrace html [OPTIONS]\n\n"
@@ -112,7 +112,9 @@ static int write_page(struct html *html)
 	return err;
 }
 
-/* All calls are known; they and their functions are there until this returns. */
+/*
+ * Write the page after the last call. The calls and their functions stay valid until this returns.
+ */
 static int end(void *ctx)
 {
 	struct html *html = ctx;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace inject: samples with branch stacks and call chains in a file that any perf reads.
+ * ntrace inject: write samples with branch stacks and call chains to a file that any perf reads.
  *
- * Samples of each stretch are made as records. These wait as the lines of `ntrace script` do, and in
- * the end they are merged by time with the events that the recording has beside its trace.
+ * The samples of each stretch are created as records, which wait like the lines of `ntrace script`.
+ * At the end they are merged by time with the events that the recording has beside its trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +39,8 @@ static const char help[] =
 
 enum { OPT_PERIOD = OPT_RECORDING_END, OPT_ALL, OPT_LAST, OPT_NO_CHAINS };
 
-#define SAMPLE_ID	1ULL	/* all samples are of the file's only event */
-#define TIME_AT		32	/* of a sample's time: after the header, id, ip, pid and tid */
+#define SAMPLE_ID	1ULL	/* all samples belong to the file's only event */
+#define TIME_AT		32	/* offset of a sample's time, after the header, id, ip, pid and tid */
 #define LAST_MAX	1024
 #define CHAIN_MAX	127	/* PERF_MAX_STACK_DEPTH */
 #define ROUND		(1 << 20)	/* bytes between two PERF_RECORD_FINISHED_ROUND */
@@ -56,8 +56,8 @@ struct inject {
 	struct nt_chains *chains;
 	struct merge	*merge;
 	struct pd_writer file;
-	size_t		next_record;	/* of nt_session_record() */
-	uint64_t	round_at;	/* bytes at the last PERF_RECORD_FINISHED_ROUND */
+	size_t		next_record;	/* index of the next record for nt_session_record() */
+	uint64_t	round_at;	/* file offset of the last PERF_RECORD_FINISHED_ROUND */
 	uint64_t	samples, insns;
 	bool		errors;
 };
@@ -67,13 +67,13 @@ struct part {
 	struct inject	*inject;
 	struct lines	lines;
 	struct nt_chain	*chain;
-	int32_t		pid, tid;	/* of the last branch */
-	uint64_t	at;		/* where it went to; 0: not known */
+	int32_t		pid, tid;	/* thread of the last branch */
+	uint64_t	at;		/* target of the last branch; 0: not known */
 	uint64_t	time;
-	uint64_t	insns;		/* since the last sample */
+	uint64_t	insns;		/* instructions since the last sample */
 	uint64_t	all_insns;
 	struct perf_branch_entry *ring;
-	unsigned int	first, nr;	/* of the ring: the oldest one */
+	unsigned int	first, nr;	/* oldest entry of the ring, and number of entries */
 	bool		errors;
 };
 
@@ -89,7 +89,7 @@ static bool is_kernel(uint64_t addr)
 	return addr >> 63;
 }
 
-/* The kernel's part and the program's part of a chain begin with a mark. */
+/* Add a call chain, in which a mark begins the kernel's part and the program's part. */
 static void add_chain(struct part *p, uint64_t ip)
 {
 	uint64_t returns[CHAIN_MAX], chain[2 * CHAIN_MAX + 4];
@@ -109,7 +109,7 @@ static void add_chain(struct part *p, uint64_t ip)
 	lines_add_bytes(&p->lines, chain, n * sizeof(chain[0]));
 }
 
-/* The newest branch first */
+/* Add the branch stack, with the newest branch first. */
 static void add_branches(struct part *p)
 {
 	unsigned int i;
@@ -181,7 +181,7 @@ static unsigned int insn_length(uint16_t low)
 	return (low & 3) != 3 ? 2 : (low & 0x1f) != 0x1f ? 4 : (low & 0x3f) == 0x1f ? 6 : 8;
 }
 
-/* The address of the @nth instruction from @addr on, between which nothing jumps */
+/* Return the address of the @nth instruction from @addr on, in code without jumps. */
 static uint64_t walk(const struct nt_who *who, uint64_t addr, uint64_t nth)
 {
 	uint16_t low;
@@ -194,7 +194,7 @@ static uint64_t walk(const struct nt_who *who, uint64_t addr, uint64_t nth)
 	return addr;
 }
 
-/* Samples at each period of instructions between the branch before and this one */
+/* Make a sample at each period of instructions between the previous branch and this one. */
 static int sample_insns(struct part *p, const struct nt_who *who, const struct nt_branch *b)
 {
 	uint64_t period = p->inject->period, nth = 0;
@@ -234,7 +234,7 @@ static int take_branch(void *part, const struct nt_who *who, const struct nt_bra
 	struct part *p = part;
 	int err = 0;
 
-	/* a branch stack is of one thread */
+	/* a branch stack belongs to one thread */
 	if (p->tid != who->tid) {
 		if (p->inject->all_branches)
 			err = flush_branches(p, who);
@@ -291,7 +291,9 @@ static void *begin(void *ctx, uint64_t stretch)
 	if (!p)
 		return NULL;
 	p->inject = inject;
-	/* each stretch is decoded by itself, so samples must not begin at the same place in each */
+	/*
+	 * each stretch is decoded separately, so samples must not start at the same offset in each
+	 */
 	p->insns = stretch * 0x9e3779b97f4a7c15ULL % inject->period;
 	p->ring = calloc(inject->last + 1, sizeof(*p->ring));
 	if (inject->chains)
@@ -372,7 +374,10 @@ static int write_sample(void *ctx, uint64_t time, void *line, size_t size)
 	};
 	struct inject *inject = ctx;
 
-	/* a stretch may end later than the next one begins: perf would change their order */
+	/*
+	 * use the merged time, because a stretch may end after the start of the next one, and perf
+	 * would reorder samples
+	 */
 	memcpy((uint8_t *)line + TIME_AT, &time, sizeof(time));
 	if (write_records(inject, time) || pd_write(&inject->file, line, size))
 		return -1;
@@ -402,7 +407,7 @@ static struct perf_event_attr make_attr(const struct inject *inject)
 	return attr;
 }
 
-/* The features that do not describe the events, or trace */
+/* Keep the features that describe neither the events nor the trace. */
 static void keep_features(const struct inject *inject, struct pd_feature_section *features)
 {
 	static const uint8_t kept[] = {
@@ -423,7 +428,7 @@ static void keep_features(const struct inject *inject, struct pd_feature_section
 	features[PD_FEAT_BRANCH_STACK].there = inject->last;
 }
 
-/* A recording with a copy of the kernel is a folder. The result is also a folder. */
+/* Write a folder if the recording is one, because it has a copy of the kernel. */
 static int write_records_and_samples(struct inject *inject)
 {
 	const char *folder = nt_session_folder(inject->session);
@@ -445,7 +450,7 @@ static int no_samples(const struct inject *inject)
 	return EXIT_TRACE;
 }
 
-/* Return the exit status */
+/* Write the file. Return the exit status. */
 static int write_file(struct inject *inject)
 {
 	static struct pd_feature_section features[PD_FEAT_MAX];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace probe: what the trace hardware of this machine is, as a text that its owner can send to
- * the developers. tools/board/replay makes an emulated board like it.
+ * ntrace probe: describe the trace hardware of this machine as a text that its owner can send to
+ * the developers. tools/board/replay makes a similar emulated board.
  *
- * A line "[NAME]" begins a section. Apart from the trace, all is read from files, so that --root
- * can name another system's, or a test's.
+ * A line "[NAME]" begins a section. Except for the trace, everything is read from files, so that
+ * --root can select another system or a test.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -47,7 +47,7 @@ static const char *path_below_root(const char *dir, const char *name, char path[
 	return path;
 }
 
-/* The bytes of a file; -1: it cannot be read */
+/* Read a file. Return its size, or -1 if it cannot be read. */
 static ssize_t read_file(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -64,7 +64,7 @@ static ssize_t read_file(const char *path, char *text, size_t size)
 	return at;
 }
 
-/* Each line of a file, with @name before it */
+/* Print each line of a file with @name before it. */
 static void print_lines(const char *name, const char *path)
 {
 	static char text[MAX_FILE];
@@ -92,7 +92,9 @@ static void print_system(void)
 	print_lines("cpu", path_below_root("/proc/cpuinfo", NULL, path));
 }
 
-/* What the kernel has said about trace. Not with --root: it is this system's. */
+/*
+ * Print the kernel's log messages about trace. Not with --root, because the log is of this system.
+ */
 static void print_log(void)
 {
 	char *line, *save, *log;
@@ -117,7 +119,10 @@ static void print_log(void)
 
 /* ---- The device tree ---- */
 
-/* Strings, as the Devicetree Specification has them: printable, and all of them end */
+/*
+ * Return true if the value is a list of strings of the Devicetree Specification, which are
+ * printable and end with a NUL.
+ */
 static bool is_strings(const char *value, ssize_t size)
 {
 	ssize_t i;
@@ -164,7 +169,7 @@ static int print_node_file(const char *path, const struct stat *st, int type, st
 	return 0;
 }
 
-/* Properties of a node and of the nodes below it, as its ports */
+/* Print the properties of a node and of the nodes below it, such as its ports. */
 static void print_node(const char *path)
 {
 	char base[PATH_MAX], node[PATH_MAX], *at;
@@ -183,7 +188,7 @@ static void print_node(const char *path)
 
 /* ---- Devices ---- */
 
-/* Is it a component that the driver is written for, whether it uses it or not? */
+/* Return true for a component that the driver supports, even if the driver does not use it. */
 static bool is_component(const char *device)
 {
 	static const char *const words[] = {
@@ -202,7 +207,7 @@ static bool is_component(const char *device)
 	return false;
 }
 
-/* Files of a device's directory that the driver has made, and those of its groups */
+/* Print the files of a device's directory that the driver has made, and those of its groups. */
 static void print_attributes(const char *dir)
 {
 	static const char *const names[] = {

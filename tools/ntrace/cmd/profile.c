@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace profile: exact counts of a recording for compilers and for tools of coverage. */
+/* ntrace profile: write exact counts of a recording for compilers and coverage tools. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static int write_failed(const struct profile *profile)
 	return output_failed(profile->output);
 }
 
-/* What was not decoded is in no count. */
+/* Report trace that could not be decoded, because the counts do not include it. */
 static bool report_errors(const struct profile *profile)
 {
 	struct nt_profile_totals t;
@@ -114,7 +114,7 @@ static int no_object(const struct profile *profile)
 	return EXIT_TRACE;
 }
 
-/* Return EXIT_CLEAN if the profile will have content; else report what is missing */
+/* Return EXIT_CLEAN if the profile will have content; otherwise report the reason. */
 static int check_content(const struct profile *profile)
 {
 	const struct nt_profile_insn *insns;
@@ -167,7 +167,7 @@ static int write_profile(struct profile *profile)
 	return recording_status(&profile->recording, report_errors(profile));
 }
 
-/* NULL: it failed, and was reported */
+/* Open a file of counts. Return NULL after an error, which was reported. */
 static struct nt_session *open_counts(const struct profile *profile)
 {
 	const struct recording_options *recording = &profile->recording;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace record: what perf record -e ntrace// does, for boards without perf. */
+/* ntrace record: do the same as perf record -e ntrace//, for boards without perf. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ struct record {
 	struct nt_recorder_options options;
 	const char	*events[MAX_EVENTS];
 	bool		quiet;
-	bool		progress;	/* on a terminal */
+	bool		progress;	/* print progress on a terminal */
 };
 
 /* ---- Signals ---- */
@@ -70,7 +70,10 @@ static void on_snapshot(int nr)
 	nt_recorder_snapshot(recorder);
 }
 
-/* The command begins with signals as they were: exec resets handlers. */
+/*
+ * Catch the signals that end the recording. The traced command does not inherit the handlers,
+ * because exec resets them.
+ */
 static void catch_signals(const struct record *record)
 {
 	struct sigaction end = { .sa_handler = on_end }, snapshot = { .sa_handler = on_snapshot };
@@ -275,7 +278,7 @@ int cmd_record(int argc, char **argv)
 	int opt, status;
 
 	record.options.events = record.events;
-	/* "+": options after the command are the command's */
+	/* "+" leaves options after the command to the command */
 	while ((opt = getopt_long(argc, argv, "+aC:p:e:m:So:qh", long_options, NULL)) != -1) {
 		if (opt == 'h') {
 			fputs(help, stdout);

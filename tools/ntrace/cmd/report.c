@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace report: how often each function was called, and how long its calls took. */
+/* ntrace report: print how often each function was called, and how long its calls took. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static uint64_t sort_value(const struct nt_function *f, unsigned int sort)
 
 /* ---- Table ---- */
 
-/* Calls, and with a plus those whose begin or end was not recorded */
+/* Format the number of calls, and after a plus the calls whose start or end was not recorded. */
 static const char *calls_of(const struct nt_function *f, char text[48])
 {
 	if (f->open)
@@ -137,7 +137,7 @@ static void print_outside(uint64_t ns, const char *what)
 	printf("%9s %9s %9s %9s %9s %9s %13s  (%s)\n", "", "", duration(ns, t), "", "", "", "", what);
 }
 
-/* The time of all CPUs in which no function of the table was executed */
+/* Print the time of all CPUs in which no function of the table was executed. */
 static void print_idle(const struct nt_calls *calls)
 {
 	uint64_t idle = 0, lost = 0, used;
@@ -154,7 +154,10 @@ static void print_idle(const struct nt_calls *calls)
 		print_outside(lost, "trace is missing");
 }
 
-/* What each CPU did: self times of all functions are the time in which threads ran. */
+/*
+ * Print how each CPU spent its time. The sum of the self times of all functions is the time in
+ * which threads ran.
+ */
 static void print_cpus(const struct nt_calls *calls)
 {
 	struct nt_missing cpu;
@@ -170,7 +173,7 @@ static void print_cpus(const struct nt_calls *calls)
 	}
 }
 
-/* Does the table have all of the recording? */
+/* Return true if the table includes the whole recording. */
 static bool is_whole(const struct report *report)
 {
 	const struct nt_filter *filter = &report->recording.filter;
@@ -178,7 +181,7 @@ static bool is_whole(const struct report *report)
 	return !report->function && filter->cpu < 0 && filter->tid < 0 && !filter->time.to;
 }
 
-/* Return how many functions there were; -1: out of memory */
+/* Print the table. Return the number of functions, or -1 if out of memory. */
 static ssize_t print_table(const struct report *report, const struct nt_calls *calls)
 {
 	const struct nt_function *f;
@@ -267,7 +270,7 @@ static bool set_kind(struct report *report, enum report_kind kind)
 	return false;
 }
 
-/* Options that would have no effect */
+/* Return false if an option would have no effect, which was reported. */
 static bool are_options_used(const struct report *report)
 {
 	if (report->sort_given && report->kind != REPORT_CALLS)

@@ -35,7 +35,7 @@ static const char *const field_names[F_MAX] = {
 	"comm", "pid", "tid", "cpu", "time", "flags", "ip", "sym", "dso", "addr", "symoff",
 };
 
-/* Is all trace in one buffer, which no CPUs share? */
+/* Return true if all trace is in one buffer that CPUs do not share. */
 static bool has_one_cpu(struct nt_session *session)
 {
 	struct nt_session_info info;
@@ -46,7 +46,7 @@ static bool has_one_cpu(struct nt_session *session)
 	return info.buffers == 1 && nt_session_cpu(session, 0, &cpu, &config) && !config.src_bits;
 }
 
-/* Calls that are open when a stretch begins have to be known before. */
+/* Find the calls that are open at the start of each stretch, if a function was selected. */
 static bool know_calls(struct script *s)
 {
 	if (!s->function)
@@ -162,7 +162,7 @@ static bool set_fields(unsigned int *fields, const char *list)
 struct command {
 	struct recording_options recording;
 	struct script	script;
-	int		what;		/* 0: no kind was given */
+	int		what;		/* kind of output; 0: not given */
 	bool		fields_given;
 };
 
@@ -176,7 +176,7 @@ static bool set_kind(struct command *c, int kind)
 	return true;
 }
 
-/* Options that would have no effect */
+/* Return false if an option would have no effect, which was reported. */
 static bool are_options_used(const struct command *c)
 {
 	if (c->what == OPT_EVENTS && c->script.function)

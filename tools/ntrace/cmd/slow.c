@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace slow: the slowest call of a function, compared with the median call. */
+/* ntrace slow: compare the slowest call of a function with the median call. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,9 +31,9 @@ struct slow {
 	unsigned long	limit, nth;
 };
 
-/* What the kernel did at the program's request, for a fault of it, and for a device */
+/* Time in the kernel for system calls, faults and interrupts */
 struct kernel {
-	uint64_t	ns[NT_BRANCH_NONE], calls[NT_BRANCH_NONE];	/* by how it was entered */
+	uint64_t	ns[NT_BRANCH_NONE], calls[NT_BRANCH_NONE];	/* indexed by kind of entry */
 };
 
 /* ---- Lines ---- */
@@ -49,7 +49,7 @@ static void print_line(const struct tree_line *line)
 	       b ? duration(b->ns, t[1]) : "-", calls);
 }
 
-/* ---- What was different ---- */
+/* ---- Differences ---- */
 
 static bool is_kernel_entry(const struct nt_node *node)
 {
@@ -57,7 +57,10 @@ static bool is_kernel_entry(const struct nt_node *node)
 	       node->kind == NT_BRANCH_INTERRUPT;
 }
 
-/* Time in the kernel counts once, also if an interrupt comes while it handles a fault. */
+/*
+ * Add time in the kernel, which counts once even if an interrupt occurs while the kernel handles a
+ * fault.
+ */
 static void add_kernel(struct kernel *kernel, const struct nt_node *nodes,
 		       const struct nt_node *node)
 {
@@ -72,7 +75,7 @@ static void add_kernel(struct kernel *kernel, const struct nt_node *nodes,
 		add_kernel(kernel, nodes, &nodes[child]);
 }
 
-/* The node that took longest of those that the median call has not */
+/* Return the longest node that the median call does not have. */
 static const struct nt_node *find_extra(const struct tree_lines *l, const struct nt_node *node,
 					const struct nt_node *beside)
 {
@@ -118,7 +121,7 @@ static void print_kernel(const struct kernel *slow, const struct kernel *median)
 	}
 }
 
-/* Two calls of one function that took equally long need no explanation. */
+/* Print the difference, unless both calls took equally long. */
 static void print_difference(const struct tree_lines *l)
 {
 	const struct nt_node *slow = &l->nodes[1], *median = l->others ? &l->others[1] : NULL;

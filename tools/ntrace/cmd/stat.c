@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * ntrace stat: what messages a trace is made of, and what they take.
- */
+/* ntrace stat: count the messages of a trace and their bytes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,10 +30,10 @@ static const char help[] =
 
 enum { OPT_JSON = 1, OPT_INSNS, OPT_SYMFS, OPT_BUILDID_DIR, OPT_ELF };
 
-/* A CPU of a recording, a trace ID of frames, or all of a file */
+/* Statistics of a CPU of a recording, of a trace ID of frames, or of a whole file */
 struct stream {
 	struct message_walk walk;
-	int		id;		/* -1: it has none */
+	int		id;		/* CPU or trace ID; -1: none */
 	unsigned int	breaks;
 };
 
@@ -45,13 +43,13 @@ struct stat_command {
 	bool		json, insns;
 	const char	*elf;
 	uint64_t	nr_insns;
-	bool		trouble;	/* besides what the streams count */
+	bool		trouble;	/* an error that the streams do not count */
 	const char	*id_name;	/* "cpu" or "id" */
 	struct stream	*streams;
 	size_t		nr;
 };
 
-/* NULL: out of memory */
+/* Return the stream of an ID, or NULL if out of memory. */
 static struct stream *get_stream(struct stat_command *c, int id)
 {
 	struct stream *all;
@@ -77,7 +75,7 @@ static int no_memory(void)
 
 /* ---- Raw trace ---- */
 
-/* The ID's bytes may be interrupted: what follows begins in the middle of a message. */
+/* Count bytes of an ID. After an interruption, the next bytes may begin inside a message. */
 static int take_bytes(struct stat_command *c, struct input *input, const uint8_t *data, size_t size)
 {
 	struct stream *s = get_stream(c, c->options.frames ? (int)input_id(input) : -1);
@@ -120,7 +118,7 @@ static int stat_raw(struct stat_command *c, const char *path)
 
 /* ---- A recording ---- */
 
-/* The first and the last timestamp of a stretch, as times */
+/* Convert the first and the last timestamp of a stretch to times. */
 static void add_time(struct stream *s, const struct nt_raw *raw)
 {
 	struct message_stats *stats = &s->walk.stats;
@@ -254,7 +252,7 @@ static void print_json(const struct stat_command *c, const struct stats_view *su
 	printf("]}\n");
 }
 
-/* Returns the exit status */
+/* Print all statistics. Return the exit status. */
 static int print_all(const struct stat_command *c)
 {
 	struct message_stats all = { 0 };
@@ -274,7 +272,7 @@ static int print_all(const struct stat_command *c)
 
 /* ---- Command ---- */
 
-/* Find out how the trace was encoded. False: nothing fits, which was reported */
+/* Detect the encoding of the trace. Return false if nothing fits, which was reported. */
 static bool find_options(struct stat_command *c, const char *path)
 {
 	struct nt_image *image = nt_image_new();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The branches of the call's thread while it lasted are kept, from whatever CPUs; then the
- * calls among them make the tree.
+ * The branches of the call's thread during the call are collected from all CPUs. Then the calls
+ * among them form the tree.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 /* The thread's events of one stretch */
 struct part {
 	struct nt_calltree *tree;
-	uint64_t	insns;		/* since the last one */
+	uint64_t	insns;		/* instructions since the last event */
 	NS_ARRAY(struct ns_event) events;
 };
 
@@ -57,7 +57,7 @@ static void *begin(void *ctx, uint64_t stretch)
 
 static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 {
-	/* the thread's next event counts what it executed up to the end of this stretch */
+	/* pass the instructions up to the end of this stretch to the thread's next event */
 	const struct ns_event rest = {
 		.kind = NT_BRANCH_CONDITIONAL, .time = who->time, .ran = who->time,
 		.insns = ((struct part *)part)->insns,
@@ -74,7 +74,9 @@ static int end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	return ok ? 0 : -1;
 }
 
-/* Merge sort keeps the order of events of one time, which are of one stretch. */
+/*
+ * Sort by time with a merge sort, which keeps the order of events with equal times of one stretch.
+ */
 static bool sort_events(struct nt_calltree *tree)
 {
 	size_t nr = tree->events.nr, width, i, a, b, a_end, b_end, out;
@@ -111,7 +113,7 @@ static bool enter(struct ns_stack *stack, struct ns_frame *frame, const struct n
 	struct nt_calltree *tree = stack->ctx;
 	int64_t node;
 
-	/* who called the root is of no interest */
+	/* the caller of the root is not needed */
 	tree->tree.inlined = stack->open.nr > 1 ? tree->inlined : NULL;
 	node = ns_tree_enter(&tree->tree, ns_stack_caller(stack), frame, e);
 	frame->function = node;
@@ -129,7 +131,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 
 static const struct ns_stack_ops tree_ops = { .enter = enter, .leave = leave };
 
-/* Does the call begin here? */
+/* Return true if the call starts with this event. */
 static bool begins(const struct nt_calltree *tree, const struct ns_event *e)
 {
 	struct nt_place place;
@@ -141,7 +143,10 @@ static bool begins(const struct nt_calltree *tree, const struct ns_event *e)
 	return place.symbol && !place.offset && !strcmp(place.symbol, tree->symbol);
 }
 
-/* A signal or a jump began the call. The tree treats it like any other call. */
+/*
+ * Turn the event into a call if a signal or a jump started it, because the tree treats it like any
+ * other call.
+ */
 static void as_call(struct ns_event *e)
 {
 	if (e->kind == NT_BRANCH_JUMP || e->kind == NT_BRANCH_TRAP_RETURN)
@@ -167,7 +172,7 @@ static bool make_tree(struct nt_calltree *tree)
 		if (!tree->stack.open.nr)
 			break;
 	}
-	/* the last event ends the call at the latest */
+	/* the last event ends the call if no other did */
 	end.time = end.ran = tree->call.begin + tree->call.ns;
 	end.insns = insns;
 	return ns_stack_drop(&tree->stack, &end);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What others of the session library do with call chains; not for users of it. */
+/*
+ * Functions of call chains for other files of the session library. Users of the library do not
+ * include this.
+ */
 #ifndef NTRACE_SESSION_CHAINS_PRIV_H
 #define NTRACE_SESSION_CHAINS_PRIV_H
 
@@ -8,26 +11,28 @@
 
 struct nt_chain {
 	const struct nt_chains *chains;
-	uint64_t	stretch, nth;	/* nth: of the next slice */
+	uint64_t	stretch, nth;	/* @nth is the number of the next slice */
 	/*
-	 * As ns_stack_take() leaves it. Frames that a slice begins with have the functions of
-	 * ns_chains_calls(), and all of them are complete.
+	 * The stack after ns_stack_take(). Frames with which a slice starts have the function
+	 * numbers of ns_chains_calls(), and all of them are complete.
 	 */
 	struct ns_stack	stack;
-	bool		(*begun)(struct ns_stack *stack);	/* a slice has; may be NULL */
-	struct ns_running running;	/* of the slice */
+	/* called when a slice has started; may be NULL */
+	bool		(*begun)(struct ns_stack *stack);
+	struct ns_running running;	/* state of the slice */
 	int32_t		tid, cpu;
-	uint64_t	insns;		/* that the thread has executed */
-	uint64_t	ran;		/* ns that it had run when the slice began */
-	bool		inside;		/* a slice has begun, and goes on */
+	uint64_t	insns;		/* instructions that the thread has executed */
+	/* time that the thread had run at the start of the slice, ns */
+	uint64_t	ran;
+	bool		inside;		/* a slice has started and continues */
 };
 
-/* The calls of a thread that are open in @stack are about to be given up */
+/* Called before the open calls of a thread in @stack are given up */
 typedef bool (*ns_chains_drop_fn)(void *ctx, const struct nt_chains *chains,
 				  const struct ns_stack *stack, const struct ns_event *event,
 				  int32_t tid, int32_t cpu);
 
-/* ns_chains_new() - as nt_chains_new(); @filter and @drop may be NULL */
+/* ns_chains_new() - do the work of nt_chains_new(); @filter and @drop may be NULL */
 struct nt_chains *ns_chains_new(struct nt_session *session, const struct nt_filter *filter,
 				ns_chains_drop_fn drop, void *drop_ctx);
 const struct nt_calls *ns_chains_calls(const struct nt_chains *chains);

@@ -7,19 +7,19 @@
 #include "calls-priv.h"
 #include "chains-priv.h"
 
-#define DEPTH_MAX	1024	/* calls of a slice's begin that are kept */
+#define DEPTH_MAX	1024	/* calls that are kept for the start of a slice */
 
-/* The calls that are open when a slice begins: their frames are in the file from @first on. */
+/* The open calls at the start of a slice. Their frames are in the file from @first on. */
 struct start {
 	uint64_t	stretch, nth;
 	uint64_t	first;
-	uint64_t	insns, ran;	/* that the thread had executed, and for how many ns */
+	uint64_t	insns, ran;	/* instructions that the thread had executed, and their time in ns */
 	uint32_t	nr;
 };
 
 struct nt_chains {
 	struct nt_session *session;
-	struct nt_calls	*calls;		/* whose functions the frames have */
+	struct nt_calls	*calls;		/* owner of the function numbers in frames */
 	NS_ARRAY(struct start) starts;	/* by stretch, then nth */
 	const char	*watched;	/* symbol, or NULL */
 	FILE		*file;
@@ -134,7 +134,7 @@ static bool chain_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	return true;
 }
 
-/* ---- Watched functions: then ns_frame::function says whether one of them is open ---- */
+/* ---- Watched functions, for which ns_frame::function is set if one of them is open ---- */
 
 static bool is_inside(const struct ns_stack *stack, size_t nr)
 {
@@ -219,7 +219,10 @@ static const struct start *find_start(const struct nt_chains *chains, uint64_t s
 					   sizeof(key), start_cmp) : NULL;
 }
 
-/* The file is read, not mapped: all its frames would count as memory of the process. */
+/*
+ * Add the frames of a slice. The file is read and not mapped, because mapped frames would count as
+ * memory of the process.
+ */
 static int add_frames(struct nt_chain *chain, const struct start *start)
 {
 	const size_t each = sizeof(struct ns_frame);

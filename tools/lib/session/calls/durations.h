@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * How many calls took how long, in memory that does not grow with the calls. Not for users of the
- * library.
+ * Histogram of the durations of calls, in bounded memory. Users of the library do not include this.
  *
- * Up to NS_DURATIONS_EXACT durations are kept as they are. More of them are counted in buckets, 64
- * for each power of two: what is said of them is at most 1/64 too high.
+ * Up to NS_DURATIONS_EXACT durations are stored exactly. If there are more, they are counted in
+ * buckets, 64 for each power of two, so that results are at most 1/64 too high.
  */
 #ifndef NTRACE_SESSION_DURATIONS_H
 #define NTRACE_SESSION_DURATIONS_H
@@ -18,25 +17,38 @@
 
 struct ns_durations;
 
-/* ns_durations_add() - one more, which makes *@durations if it is NULL. false: out of memory */
+/*
+ * ns_durations_add() - add a duration, and create *@durations if it is NULL
+ *
+ * Return false if out of memory.
+ */
 bool ns_durations_add(struct ns_durations **durations, uint64_t ns);
 
-/* ns_durations_merge() - add all of @from, which may be NULL. false: out of memory */
+/*
+ * ns_durations_merge() - add all durations of @from, which may be NULL. Return false if out of
+ * memory.
+ */
 bool ns_durations_merge(struct ns_durations **to, const struct ns_durations *from);
 
-/* ns_durations_quantile() - ns that @per_mille of 1000 durations do not exceed; 0: there are none */
+/*
+ * ns_durations_quantile() - return the ns that @per_mille of 1000 durations do not exceed; 0 if
+ * none
+ */
 uint64_t ns_durations_quantile(const struct ns_durations *durations, unsigned int per_mille);
 
 /* ns_durations_each() - call @fn for durations, @nr of which are at most @ns long */
 void ns_durations_each(const struct ns_durations *durations,
 		       void (*fn)(void *ctx, uint64_t ns, uint64_t nr), void *ctx);
 
-/* Are quantiles exact? */
+/* Return true if quantiles are exact. */
 bool ns_durations_exact(const struct ns_durations *durations);
 
 void ns_durations_free(struct ns_durations *durations);
 
-/* ns_duration_bucket() - a number below NS_DURATIONS_OCTAVES * 64; ns_bucket_top() - its largest ns */
+/*
+ * ns_duration_bucket() - return a number below NS_DURATIONS_OCTAVES * 64; ns_bucket_top() - its
+ * largest ns
+ */
 unsigned int ns_duration_bucket(uint64_t ns);
 uint64_t ns_bucket_top(unsigned int bucket);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Slices by their number. A recording may have millions of them, so that those of a large one are in a file
- * without a name. It is mapped, and its pages do not stay mapped: they would count as memory of the process.
+ * Slices by their number. A recording may have millions of them, so those of a large recording are
+ * in an unnamed file. The file is mapped, and its pages are released again, because they would
+ * count as memory of the process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +14,9 @@
 
 #include "calls-priv.h"
 
-#define IN_MEMORY	(1 << 18)	/* slices: 12 MiB; and by so many the file grows */
+#define IN_MEMORY	(1 << 18)	/* slices in memory (12 MiB), and growth of the file */
 #define BLOCK		1024
-#define BLOCKS		256		/* that are looked at before pages are released */
+#define BLOCKS		256		/* blocks that are read before pages are released */
 
 static int grow_memory(struct ns_numbered *n)
 {
@@ -30,7 +31,10 @@ static int grow_memory(struct ns_numbered *n)
 	return 0;
 }
 
-/* The disk's blocks are taken now: a write to a page that gets none would end the process. */
+/*
+ * Allocate the disk blocks now, because a write to a mapped page without a block would kill the
+ * process.
+ */
 static int grow_file(struct ns_numbered *n)
 {
 	size_t room = n->room + IN_MEMORY;

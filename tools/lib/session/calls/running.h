@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Which thread executes a branch, and for how long that thread has run. Not for users of the library.
+ * Find the thread that executes a branch, and the time that it has run. Users of the library do not
+ * include this.
  *
- * The kernel writes the next thread's id before it switches to that thread. What it executes up to the return
- * from the switch, it still does for the thread that it switches away from.
+ * The kernel writes the next thread's id before it switches to that thread. Until the return from
+ * the switch, code still runs for the previous thread.
  */
 #ifndef NTRACE_SESSION_RUNNING_H
 #define NTRACE_SESSION_RUNNING_H
@@ -12,12 +13,12 @@
 
 struct ns_running {
 	struct nt_session *session;
-	struct nt_who	who;		/* who executed the last branch */
+	struct nt_who	who;		/* origin of the last branch */
 	bool		known;		/* trace has not stopped since that branch */
 	bool		switching;
-	uint64_t	insns;		/* since the id of the next thread came */
-	uint64_t	from, last;	/* ns: begin of the slice, and the last branch */
-	uint64_t	away;		/* ns in between in which other threads ran */
+	uint64_t	insns;		/* instructions since the next thread's id was written */
+	uint64_t	from, last;	/* times of the slice's start and of the last branch, ns */
+	uint64_t	away;		/* time between them in which other threads ran, ns */
 };
 
 /* ns_running_slow() - the uncommon case of ns_running_who() */
@@ -33,14 +34,14 @@ static inline const struct nt_who *ns_running_who(struct ns_running *running, co
 	return ns_running_slow(running, who, branch);
 }
 
-/* ns_running_begin() - a slice begins with the branch that ns_running_who() was called for */
+/* ns_running_begin() - start a slice with the branch of the last ns_running_who() */
 static inline void ns_running_begin(struct ns_running *running)
 {
 	running->from = running->last;
 	running->away = 0;
 }
 
-/* ns_running_stop() - nothing is known of a thread any longer */
+/* ns_running_stop() - forget the thread */
 static inline void ns_running_stop(struct ns_running *running)
 {
 	running->known = running->switching = false;

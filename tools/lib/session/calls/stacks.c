@@ -13,7 +13,7 @@ struct nt_stacks {
 	struct ns_tree	tree;
 	nt_inlined_fn	inlined;
 	void		*inlined_ctx;
-	pthread_mutex_t	lock;		/* of @inlined */
+	pthread_mutex_t	lock;		/* lock for calls of @inlined */
 };
 
 /* A stretch */
@@ -40,7 +40,10 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 	struct part *p = stack->ctx;
 	const struct nt_call call = ns_call_init(frame, e, p->chain->tid, 0, 0);
 
-	/* calls that are given up were counted when the chains were made */
+	/*
+	 * calls that were given up are already counted, because nt_stacks_new() made the chains
+	 * first
+	 */
 	if (seen && ns_calls_passes(ns_chains_calls(p->stacks->chains), &call, p->chain->cpu))
 		ns_tree_count(&p->tree, frame->function, frame, e, true);
 	return true;
@@ -48,7 +51,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 
 static const struct ns_stack_ops part_ops = { .enter = enter, .leave = leave };
 
-/* The node of a call whose function has its number in @calls; -1: out of memory */
+/* Return the node of a call with a function number of @calls, or -1 if out of memory. */
 static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64_t parent,
 		       const struct ns_frame *frame)
 {
@@ -61,7 +64,7 @@ static int64_t node_of(struct ns_tree *tree, const struct nt_calls *calls, int64
 	return at < 0 ? -1 : ns_tree_child(tree, at, &node);
 }
 
-/* Calls that were open before the slice: the numbers of their functions become nodes. */
+/* Replace the function numbers of the calls that were open before the slice by nodes. */
 static bool begun(struct ns_stack *stack)
 {
 	struct part *p = stack->ctx;
@@ -98,7 +101,9 @@ static bool drop(void *ctx, const struct nt_chains *chains, const struct ns_stac
 			return false;
 		for (next = frame + 1; next < end && next->unseen; next++)
 			;
-		/* a call that is given up with its caller is not a part of the caller's children yet */
+		/*
+		 * the caller's counts do not yet include a call that is given up together with it
+		 */
 		if (next < end) {
 			counted.child_ran += e->ran - next->ran;
 			counted.child_insns += e->insns - next->insns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Who called whom in all of a recording, how often, and how long it took: one tree. */
+/* One tree of all calls of a recording, with their numbers and durations */
 #ifndef NTRACE_SESSION_STACKS_H
 #define NTRACE_SESSION_STACKS_H
 
@@ -9,20 +9,21 @@
 struct nt_stacks;
 
 /*
- * nt_stacks_new() - decode the recording, twice, and count the calls in it
- * @filter: of the calls, as nt_calls_filter() has it
- * @inlined: may be NULL; inlined functions are nodes, too, if something was called from them
+ * nt_stacks_new() - decode the recording twice, and count the calls in it
+ * @filter: Calls to count, see nt_calls_filter()
+ * @inlined: If not NULL, inlined functions from which calls were made also become nodes
  *
- * Return: NULL: nt_session_error() says why, or there is no memory.
+ * Return NULL on an error, which nt_session_error() describes, or if out of memory.
  */
 struct nt_stacks *nt_stacks_new(struct nt_session *session, const struct nt_filter *filter,
 				nt_inlined_fn inlined, void *inlined_ctx);
 void nt_stacks_free(struct nt_stacks *stacks);
 
 /*
- * nt_stacks_nodes() - the first one is no function: its children are those that nobody called
+ * nt_stacks_nodes() - return the nodes
  *
- * Calls whose begin or end is not in the trace are no part of nt_node::calls, but of all else.
+ * The first node is a root whose children are the functions without a known caller. Calls whose
+ * start or end is not in the trace do not count in nt_node::calls, but in all other members.
  */
 const struct nt_node *nt_stacks_nodes(const struct nt_stacks *stacks, size_t *nr);
 

@@ -14,7 +14,10 @@ struct ns_tree_cached {
 
 /* ---- Nodes ---- */
 
-/* The same name is at one address, but names of inlined functions come from several places. */
+/*
+ * Return true if the symbols are the same. A symbol has one pointer, but names of inlined functions
+ * have several.
+ */
 static bool same_symbol(const struct nt_node *a, const struct nt_node *b)
 {
 	if (a->symbol == b->symbol)
@@ -40,7 +43,7 @@ static size_t hash_of(const struct ns_tree *tree, const struct nt_node *node)
 	return h * 0x9e3779b97f4a7c15ULL >> 20 & (tree->hash_size - 1);
 }
 
-/* Where the number of a node is, or belongs */
+/* Return the hash entry of a node, which is 0 if the node does not exist. */
 static uint32_t *find(const struct ns_tree *tree, const struct nt_node *like)
 {
 	size_t at = hash_of(tree, like);
@@ -65,7 +68,7 @@ static bool grow_hash(struct ns_tree *tree)
 	return true;
 }
 
-/* Children stand in the order in which they came. */
+/* Append a child. Children are in the order of their creation. */
 static void link_child(struct ns_tree *tree, uint32_t parent, uint32_t child)
 {
 	uint32_t *link = &tree->nodes.at[parent].last;
@@ -107,7 +110,10 @@ int64_t ns_tree_child(struct ns_tree *tree, uint32_t parent, const struct nt_nod
 
 /* ---- Calls ---- */
 
-/* The instruction that called. Where a trap goes back to did not execute yet, but for ecall. */
+/*
+ * Return an address in the calling instruction. A trap interrupts the instruction at its return
+ * address, except an ecall, which precedes it.
+ */
 static uint64_t caller_of(const struct ns_frame *frame)
 {
 	return frame->trap && frame->kind != NT_BRANCH_SYSCALL ? frame->ret : frame->ret - 1;
@@ -194,7 +200,7 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_frame *f
 
 /* ---- All ---- */
 
-/* A parent stands before its children. */
+/* Merge the nodes in order, since a parent precedes its children. */
 bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from)
 {
 	uint32_t *numbers = calloc(from->nodes.nr + 1, sizeof(*numbers));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Calls of one function, to find the slowest and the median one among them later, in memory that
- * does not grow with the calls. Not for users of the library.
+ * Calls of one function, from which the slowest and the median one are found later, in bounded
+ * memory. Users of the library do not include this.
  *
- * Up to NS_WATCHED_EXACT calls are kept. Of more, the slowest ones are kept, and one for each bucket
- * of durations.h: the median call is then one that takes at most 1/64 longer or less long than it.
+ * Up to NS_WATCHED_EXACT calls are kept. If there are more, the slowest ones are kept, and one for
+ * each bucket of durations.h, so that the median call takes at most 1/64 more or less than the true
+ * median.
  */
 #ifndef NTRACE_SESSION_WATCHED_H
 #define NTRACE_SESSION_WATCHED_H
@@ -18,23 +19,26 @@
 /* Calls of one bucket */
 struct ns_example {
 	uint64_t	nr;
-	struct nt_call	call;		/* one of them */
+	struct nt_call	call;		/* one of these calls */
 };
 
 struct ns_watched {
 	uint64_t	nr;
-	NS_ARRAY(struct nt_call) calls;	/* those that are not in @examples yet */
-	struct ns_example *examples;	/* one for each bucket; NULL: @calls has all */
-	NS_ARRAY(struct nt_call) slowest;	/* of @examples, the slowest first */
+	NS_ARRAY(struct nt_call) calls;	/* calls that are not yet in @examples */
+	struct ns_example *examples;	/* one for each bucket; NULL: @calls has all calls */
+	NS_ARRAY(struct nt_call) slowest;	/* slowest calls of @examples, the slowest first */
 };
 
-/* ns_watched_add() - false: out of memory */
+/* ns_watched_add() - add a call. Return false if out of memory. */
 bool ns_watched_add(struct ns_watched *watched, const struct nt_call *call);
 
-/* ns_watched_end() - there are no more, so that ns_watched_get() may be called. false: no memory */
+/*
+ * ns_watched_end() - prepare for ns_watched_get() after the last call. Return false if out of
+ * memory.
+ */
 bool ns_watched_end(struct ns_watched *watched);
 
-/* ns_watched_get() - as nt_calls_watched() */
+/* ns_watched_get() - find calls like nt_calls_watched() */
 bool ns_watched_get(const struct ns_watched *watched, uint64_t nth, struct nt_watched *found);
 
 void ns_watched_free(struct ns_watched *watched);

@@ -40,7 +40,10 @@ static bool note_is(Elf_Scn *section,
 	return false;
 }
 
-/* A file without a build id, though the recording names one, is another file. */
+/*
+ * Return true if the build id matches. A file without a build id is another file if the recording
+ * has one.
+ */
 static bool has_build_id(Elf *elf, const struct ns_object *object)
 {
 	Elf_Scn *section = NULL;
@@ -104,7 +107,7 @@ const char *ns_elf_segments(struct ns_object *object)
 
 /* ---- Symbols ---- */
 
-/* The name must end inside its section: names point into the mapped file. */
+/* Return a name. It must end inside its section, because names point into the mapped file. */
 static const char *name_at(const struct ns_object *object, Elf *elf, size_t strings, size_t at)
 {
 	const char *name = elf_strptr(elf, strings, at);
@@ -123,7 +126,7 @@ static bool is_function(const GElf_Sym *sym, const char *name)
 		return false;
 	if (type == STT_FUNC || type == STT_GNU_IFUNC)
 		return true;
-	/* code of assembler; .L and $x are labels inside functions */
+	/* assembler code; .L and $x are labels inside functions */
 	return type == STT_NOTYPE && name[0] != '.' && name[0] != '$';
 }
 
@@ -172,7 +175,7 @@ static Elf_Scn *section_named(Elf *elf, const char *name, GElf_Shdr *shdr)
 	return NULL;
 }
 
-/* "printf@plt": kept with the object, as no string table has it */
+/* Make a name such as "printf@plt". The object owns it, because no string table contains it. */
 static const char *plt_name(struct ns_object *object, const char *name)
 {
 	char *copy;
@@ -185,7 +188,7 @@ static const char *plt_name(struct ns_object *object, const char *name)
 	return NULL;
 }
 
-/* Entries stand in the order of the relocations of .rela.plt. */
+/* Name the PLT entries, which are in the order of the relocations of .rela.plt. */
 static const char *read_plt(struct ns_object *object, Elf *elf)
 {
 	GElf_Shdr plt, rela, dynsym;
@@ -219,7 +222,10 @@ static const char *read_plt(struct ns_object *object, Elf *elf)
 	return NULL;
 }
 
-/* Sort, keep one name of each address, and let a symbol without a size go up to the next one. */
+/*
+ * Sort the symbols, keep one name for each address, and extend a symbol without a size to the next
+ * one.
+ */
 static void tidy(struct ns_object *object)
 {
 	struct ns_symbol *at = object->symbols.at;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Code of machine mode: no recording names the firmware's file, and no process maps it. */
+/* Code of machine mode. Recordings do not name the firmware's file, and no process maps it. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "session/session-priv.h"
 
-/* Split FILE@ADDRESS. A file that has such a name and no address is found as well. */
+/*
+ * Split FILE@ADDRESS. A file whose name looks like this, but ends without an address, also works.
+ */
 static uint64_t take_bias(char *path)
 {
 	char *at = strrchr(path, '@'), *end;

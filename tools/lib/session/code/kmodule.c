@@ -9,7 +9,7 @@
 
 #define ANOTHER	"its functions are not those of the recording's kernel: it was built anew"
 
-/* What is being looked for */
+/* Search for the file of a module */
 struct search {
 	struct ns_kmodule *kmodule;
 	Dwfl		*dwfl;
@@ -17,10 +17,10 @@ struct search {
 	const char	*object;	/* "[NAME]" */
 	bool		kernel;		/* it is the kernel itself */
 	char		name[64];
-	const struct pd_build_id *id;	/* NULL: the recording names none */
+	const struct pd_build_id *id;	/* NULL: not in the recording */
 	NS_ARRAY(const struct ns_symbol *) symbols;	/* by name */
 	const char	*why;
-	char		path[PATH_MAX];	/* that @why is about */
+	char		path[PATH_MAX];	/* path to which @why refers */
 };
 
 bool ns_is_kmodule(const struct nt_session *session, const char *object)
@@ -89,7 +89,9 @@ static bool take_symbols(struct search *s)
 	return true;
 }
 
-/* What the kernel has of that name: the first one, and how many */
+/*
+ * Find the kernel's symbols with that name. Set *first to the first one, and return their number.
+ */
 static size_t symbols_of(const struct search *s, const char *name, size_t *first)
 {
 	const struct ns_symbol wanted = { .name = name }, *key = &wanted;
@@ -108,7 +110,7 @@ static size_t symbols_of(const struct search *s, const char *name, size_t *first
 	return high - low;
 }
 
-/* The build id that the header of the recording has for the module, and a path with it */
+/* Find the build id and the path of the module in the header of the recording. */
 static void find_build_id(struct search *s)
 {
 	const struct perfdata *pd = &s->session->pd;
@@ -154,7 +156,9 @@ static bool add_sections(struct ns_kmodule *m, Dwfl_Module *dwfl, Elf *elf)
 	return true;
 }
 
-/* The kernel is linked to addresses, and may be moved by one distance. */
+/*
+ * Add the sections of the kernel, which is linked to fixed addresses and may be moved as a whole.
+ */
 static bool add_kernel_sections(struct ns_kmodule *m, Elf *elf, GElf_Addr bias)
 {
 	struct ns_section section = { 0 };
@@ -172,7 +176,7 @@ static bool add_kernel_sections(struct ns_kmodule *m, Elf *elf, GElf_Addr bias)
 	return true;
 }
 
-/* False: another function of the section says that it is elsewhere */
+/* Place a section. Return false if another function has placed it elsewhere. */
 static bool place_section(struct ns_section *section, uint64_t kernel)
 {
 	bool same = !section->placed || section->kernel == kernel;
@@ -183,8 +187,8 @@ static bool place_section(struct ns_section *section, uint64_t kernel)
 }
 
 /*
- * Each function whose name is there once says where its section is: all must say the same, and all that
- * the kernel has must be in the file.
+ * Place sections by the functions whose names are unique. All functions of a section must agree,
+ * and the file must contain all functions that the kernel has.
  */
 static const char *place(const struct search *s, Dwfl_Module *dwfl)
 {
@@ -207,8 +211,9 @@ static const char *place(const struct search *s, Dwfl_Module *dwfl)
 }
 
 /*
- * All functions whose name is there once are moved by the same distance. The kernel also has symbols that are in no
- * file, as those of programs of BPF, so that not all of them need be found.
+ * Place the kernel by the functions whose names are unique, which must all be moved by the same
+ * distance. The file need not contain all symbols, because the kernel also has symbols that are not
+ * in a file, such as those of BPF programs.
  */
 static const char *place_kernel(const struct search *s, Dwfl_Module *dwfl)
 {
@@ -251,7 +256,7 @@ static const char *check(const struct search *s, Dwfl_Module *dwfl, Elf *elf)
 	return NULL;
 }
 
-/* Take the file at @path if it is that module. elfutils unpacks it. */
+/* Use the file at @path if it is the file of that module. elfutils unpacks it. */
 static bool try_path(struct search *s, const char *path)
 {
 	Dwfl_Module *dwfl;
@@ -307,7 +312,7 @@ static bool try_cache(struct search *s)
 	return try_path(s, path);
 }
 
-/* Where distributions, and builds of a kernel, have vmlinux */
+/* Try the paths at which distributions and kernel builds have vmlinux. */
 static bool try_kernel(struct search *s, const char *root, const char *release)
 {
 	static const char *const paths[] = {
@@ -325,7 +330,7 @@ static bool try_kernel(struct search *s, const char *root, const char *release)
 	return false;
 }
 
-/* At the path that the recording names, and where modules of its kernel are installed, below @root */
+/* Try the path in the recording, and the folder of modules of its kernel, both below @root. */
 static bool try_root(struct search *s, const char *root)
 {
 	const char *release = pd_string(&s->session->pd, PD_FEAT_OSRELEASE);

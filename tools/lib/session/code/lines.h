@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Lines of the source and inlined functions, by elfutils: from the file, or from the debug
- * information that is kept apart from it (.gnu_debuglink, /usr/lib/debug, debuginfod if
- * DEBUGINFOD_URLS names servers). Files of kernel modules are found as kmodule.h says. Who uses
- * this links with libdw.
+ * Source lines and inlined functions, read by elfutils from the file, or from separate debug
+ * information (.gnu_debuglink, /usr/lib/debug, or debuginfod if DEBUGINFOD_URLS names servers).
+ * kmodule.h describes how files of kernel modules are found. Programs that use this must link with
+ * libdw.
  */
 #ifndef NTRACE_SESSION_LINES_H
 #define NTRACE_SESSION_LINES_H
@@ -12,52 +12,55 @@
 
 struct nt_lines;
 
-/* A function that an instruction belongs to, and where in it */
+/* A function that contains an instruction, and the position in it */
 struct nt_frame {
 	const char	*function;	/* NULL: not known */
 	const char	*file;		/* NULL: not known */
-	int		line;		/* 0: not known; of the call, but for the first frame */
-	bool		inlined;	/* into the next one */
-	const char	*linkage;	/* name for the linker; @function if it has no other */
-	int		start;		/* line that the function begins at; 0: not known */
-	unsigned int	discriminator;	/* of the place in its line */
+	/* line of the instruction in the first frame, else of the call; 0: not known */
+	int		line;
+	bool		inlined;	/* inlined into the next frame */
+	const char	*linkage;	/* linkage name; @function if it has no other */
+	int		start;		/* first line of the function; 0: not known */
+	unsigned int	discriminator;	/* DWARF discriminator of the position in its line */
 };
 
-/* A line that has code, or a function that begins */
+/* A line that has code, or the start of a function */
 struct nt_line {
 	const char	*file;
 	int		line;
-	const char	*function;	/* NULL: it is a line */
-	int		entry;		/* of a function: the line that its code begins at; 0: not known */
-	uint64_t	address;	/* as struct nt_place has it */
+	const char	*function;	/* NULL: the entry is a line */
+	int		entry;		/* first line with code of a function; 0: not known */
+	uint64_t	address;	/* same as in struct nt_place */
 };
 
-/* nt_lines_new() - NULL: out of memory */
+/* nt_lines_new() - create the lines of a session. Return NULL if out of memory. */
 struct nt_lines *nt_lines_new(struct nt_session *session);
 void nt_lines_free(struct nt_lines *lines);
 
 /*
- * nt_lines_at() - the frames of an instruction, the innermost first; at least one
- * @object: as struct nt_place has it; NULL is allowed
- * @address: as struct nt_place has it, too
+ * nt_lines_at() - get the frames of an instruction, the innermost first
+ * @object: Object as in struct nt_place, or NULL
+ * @address: Address as in struct nt_place
  *
- * Return: how many, at most @max. Names stay until nt_lines_free().
+ * Return the number of frames, from 1 to @max. Names stay valid until nt_lines_free().
  */
 size_t nt_lines_at(struct nt_lines *lines, const char *object, uint64_t address,
 		   struct nt_frame *frames, size_t max);
 
 /*
- * nt_lines_each() - all lines and functions that the debug information of an object has, in no order
+ * nt_lines_each() - call @fn for all lines and functions in the debug information of an object
  *
- * Return: 0, or what @fn returned.
+ * They are in no particular order. Return 0, or the other value that @fn returned.
  */
 int nt_lines_each(struct nt_lines *lines, const char *object,
 		  int (*fn)(void *ctx, const struct nt_line *line), void *ctx);
 
 /*
- * nt_lines_missing() - kernel modules whose lines were asked for, and whose file was not found, and the kernel if its
- * file was refused, one after
- * the other from @nth = 0; false: no more. Code of a module is in the recording, its lines are not.
+ * nt_lines_missing() - get a kernel module whose file was needed for lines and not found, from @nth
+ * = 0
+ *
+ * This includes the kernel if its file was refused. The code of a module is in the recording, but
+ * its lines are not. Return false after the last one.
  */
 bool nt_lines_missing(const struct nt_lines *lines, size_t nth, const char **object, const char **why);
 

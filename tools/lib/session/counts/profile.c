@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Each stretch is counted by the thread that decodes it, in a set of counts that nobody else has at
- * that time. In the end the blocks of all sets become instructions.
+ * The thread that decodes a stretch counts it in a set of counts that no other thread uses at that
+ * time. At the end the blocks of all sets are converted to instructions.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct nt_profile {
 	struct nt_filter filter;
 	bool		filtered;
 	pthread_mutex_t	lock;
-	NS_ARRAY(struct nt_counts *) idle;	/* sets that nobody counts in */
+	NS_ARRAY(struct nt_counts *) idle;	/* sets that no thread is using */
 	NS_ARRAY(struct nt_profile_insn) insns;
 	struct nt_profile_totals totals;
 };
@@ -134,7 +134,7 @@ static bool add_insn(struct nt_profile *profile, const struct nt_count *block, u
 	insn.symbol = place.symbol;
 	insn.offset = place.offset;
 	insn.address = place.object ? place.address : addr;
-	/* the block before has often the same instructions */
+	/* the previous block often has the same instructions */
 	if (last && last->object == insn.object && last->address == insn.address) {
 		profile->insns.at[profile->insns.nr - 1].count += insn.count;
 		return true;
@@ -142,7 +142,7 @@ static bool add_insn(struct nt_profile *profile, const struct nt_count *block, u
 	return ns_array_add(&profile->insns, insn);
 }
 
-/* Bytes of an instruction, by its first half-word */
+/* Return the length of an instruction in bytes from its first half-word. */
 static unsigned int length_of(uint16_t first)
 {
 	return (first & 3) == 3 ? 4 : 2;
@@ -177,7 +177,9 @@ static int insn_cmp(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Blocks overlap, and several processes execute the same file. */
+/*
+ * Add up equal instructions, because blocks overlap, and several processes execute the same file.
+ */
 static void join_insns(struct nt_profile *profile)
 {
 	struct nt_profile_insn *last = profile->insns.at, *insn = last;
@@ -253,7 +255,9 @@ struct nt_session *ns_profile_session(const struct nt_profile *profile)
 	return profile->session;
 }
 
-/* A file of counts knows no times, CPUs and threads: there is nothing to be filtered. */
+/*
+ * Take the counts of a file. They cannot be filtered, because they have no times, CPUs or threads.
+ */
 static int take_sums(struct nt_profile *profile)
 {
 	struct nt_counts *counts = take_counts(profile);

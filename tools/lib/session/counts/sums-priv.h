@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the files of counts share; not for others. */
+/* Declarations that only the files of this folder share. */
 #ifndef NTRACE_SESSION_SUMS_PRIV_H
 #define NTRACE_SESSION_SUMS_PRIV_H
 
@@ -11,33 +11,34 @@
 #define SUMS_NO_FILE	UINT32_MAX
 
 struct sums_file {
-	char		*path;		/* "": the code is of no known file */
+	char		*path;		/* "": code that is not in a known file */
 	uint8_t		build_id[PD_BUILD_ID_SIZE];
 	uint8_t		build_id_size;	/* 0: not known */
 };
 
 struct sums_entry {
-	uint8_t		type, how;	/* as of struct nt_count */
-	uint32_t	file, to_file;	/* of sums->files */
-	uint64_t	from, to;	/* offsets in them */
+	uint8_t		type, how;	/* same as in struct nt_count */
+	uint32_t	file, to_file;	/* indices in sums->files */
+	uint64_t	from, to;	/* offsets in these files */
 	uint64_t	count, insns, not_taken;
 };
 
-/* A recording that was cut into shards; those that are here */
+/* A recording that was cut into shards, and the shards that were added */
 struct sums_set {
 	uint64_t	id;
 	uint32_t	of;
 	char		*name;
-	uint8_t		*here;		/* one byte for each of @of */
+	uint8_t		*here;		/* one byte for each of @of shards */
 	uint32_t	nr;
 };
 
 struct nt_sums {
 	NS_ARRAY(struct sums_file) files;
-	uint32_t	*hash;		/* of @files: number + 1 */
+	uint32_t	*hash;		/* hash table of @files; an entry is the index + 1 */
 	size_t		hash_size;
 	NS_ARRAY(struct sums_entry) entries;
-	size_t		joined;		/* the first ones are in order, and all different */
+	/* number of leading entries that are sorted and all different */
+	size_t		joined;
 	NS_ARRAY(struct sums_set) sets;
 	struct nt_profile_totals totals;
 	uint32_t	xlen;		/* 0: nothing was added */
@@ -46,28 +47,31 @@ struct nt_sums {
 
 int sums_fail(struct nt_sums *sums, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* sums_file_of() - the number of a file; SUMS_NO_FILE: out of memory. @path is copied. */
+/*
+ * sums_file_of() - return the number of a file, or SUMS_NO_FILE if out of memory. @path is copied.
+ */
 uint32_t sums_file_of(struct nt_sums *sums, const char *path, const uint8_t *build_id, size_t size);
 
-/* sums_put() - add an entry. Return: 0; -1: out of memory, which sums->error says */
+/* sums_put() - add an entry. Return: 0, or -1 if out of memory, with sums->error set. */
 int sums_put(struct nt_sums *sums, const struct sums_entry *entry);
 
-/* sums_join() - put entries in order, and add up those that are the same */
+/* sums_join() - sort entries, and add up entries of the same code */
 void sums_join(struct nt_sums *sums);
 
 /*
- * sums_order() - put the files in order, and join: equal counts are the same from now on. The
- * next sums_file_of() finds them all the same. Return: 0; -1: out of memory
+ * sums_order() - sort the files, and join the entries, so that equal counts have equal entries
+ *
+ * sums_file_of() still finds the files afterwards. Return: 0, or -1 if out of memory.
  */
 int sums_order(struct nt_sums *sums);
 
-/* sums_put_xlen() - bits of an address. Return: 0; -1: sums->error */
+/* sums_put_xlen() - set the number of address bits. Return: 0, or -1 with sums->error. */
 int sums_put_xlen(struct nt_sums *sums, uint32_t xlen);
 
-/* sums_put_shard() - add a shard. Return: 0; -1: sums->error says what is wrong */
+/* sums_put_shard() - add a shard. Return: 0, or -1 with the reason in sums->error. */
 int sums_put_shard(struct nt_sums *sums, const struct nt_shard *shard);
 
-/* sums_kernel_id() - the build id that counts of the session's kernel have */
+/* sums_kernel_id() - compute the build id under which the session's kernel is counted */
 void sums_kernel_id(const struct nt_session *session, uint8_t id[PD_BUILD_ID_SIZE]);
 
 #endif /* NTRACE_SESSION_SUMS_PRIV_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A session over counts of files: there is one process, into which all the files are mapped, one
- * after the other.
+ * A session for counts of files. It has one process, into which all the files are mapped one after
+ * the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +10,22 @@
 
 #define ALIGN		(64 << 10)
 #define KERNEL_NAME	"[kernel.kallsyms]"
-#define SPACE		NS_SPACE_GENERATION	/* of the one process */
+#define SPACE		NS_SPACE_GENERATION	/* address space of the one process */
 
-/* The counts of a session, and where each of their files begins in the one process */
+/* The counts of a session, and the address of each file in the one process */
 struct file_counts {
 	struct ns_counted counted;	/* first */
 	struct nt_sums	*sums;
 	uint64_t	*bases;
 };
 
-/* NULL: the session has trace */
+/* Return the counts, or NULL if the session has trace. */
 static struct file_counts *counts_of(const struct nt_session *s)
 {
 	return (struct file_counts *)s->counted;
 }
 
-/* An offset that is too large is refused by map_file(). */
+/* Extend a size to include an offset. map_file() refuses an offset that is too large. */
 static void cover(uint64_t *size, uint64_t offset)
 {
 	uint64_t end = offset < UINT64_MAX - 4 ? offset + 4 : UINT64_MAX;
@@ -34,7 +34,7 @@ static void cover(uint64_t *size, uint64_t offset)
 		*size = end;
 }
 
-/* Bytes of each file that counts are of */
+/* Get the size of each file that is needed to cover its counts. */
 static void file_sizes(const struct nt_sums *sums, uint64_t *sizes)
 {
 	const struct sums_entry *e = sums->entries.at, *end = e + sums->entries.nr;
@@ -116,7 +116,7 @@ static int open_files(struct nt_session *s)
 
 struct placing {
 	const struct nt_session *session;
-	uint32_t	kernel;		/* which file is the session's kernel */
+	uint32_t	kernel;		/* number of the file that is the session's kernel */
 };
 
 static uint32_t kernel_file(const struct nt_session *s)
@@ -134,7 +134,10 @@ static uint32_t kernel_file(const struct nt_session *s)
 	return SUMS_NO_FILE;
 }
 
-/* An address of the one process, or of the kernel; false: it is not known what is there */
+/*
+ * Convert an offset to an address of the one process or of the kernel. Return false if the code is
+ * not known.
+ */
 static bool place(const struct placing *p, uint32_t number, uint64_t offset, uint64_t *space,
 		  uint64_t *addr)
 {

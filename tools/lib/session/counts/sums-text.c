@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Counts of files as text: sums.h has the form. */
+/* Read and write counts of files as text, in the format that sums.h describes. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@ struct writing {
 	uint64_t	lines;
 };
 
-/* A path may have any byte; the escaped ones are \ooo. */
+/* Write a path. It may contain any byte; some are escaped as \ooo. */
 static void put_path(FILE *file, const char *path)
 {
 	for (; *path; path++) {
@@ -106,8 +106,8 @@ int nt_sums_write(struct nt_sums *sums, FILE *file)
 struct reading {
 	struct nt_sums	*sums;
 	const char	*path;
-	uint64_t	line;		/* number of the line that is read */
-	const char	*at;		/* in it */
+	uint64_t	line;		/* number of the current line */
+	const char	*at;		/* position in the line */
 	NS_ARRAY(uint32_t) files;	/* numbers of the file's files in @sums */
 	bool		ended;
 };
@@ -117,7 +117,7 @@ static int damaged(const struct reading *r)
 	return sums_fail(r->sums, "%s: line %" PRIu64 " is damaged", r->path, r->line);
 }
 
-/* The next number, of base 10 or 16; one blank is before it */
+/* Read the next number in base 10 or 16, which follows one blank. */
 static bool take_number(struct reading *r, int base, uint64_t most, uint64_t *number)
 {
 	char *end;
@@ -146,7 +146,7 @@ static bool at_end(const struct reading *r)
 	return *r->at == '\n' && !r->at[1];
 }
 
-/* The rest of the line, in place */
+/* Read the rest of the line as a path, and unescape it in place. */
 static bool take_path(struct reading *r, char **path)
 {
 	char *from, *to;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Counts of files: the table, and what is added to it. sums-text.c reads and writes it. */
+/* The table of counts of files, and functions that add to it. sums-text.c reads and writes it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include "sums-priv.h"
 
-#define SHARDS_MAX	(1 << 20)	/* of one recording, which a file may name */
-#define JOIN_FROM	(1 << 16)	/* entries from which on they are joined now and then */
+#define SHARDS_MAX	(1 << 20)	/* limit of shards of one recording in a file of counts */
+#define JOIN_FROM	(1 << 16)	/* number of entries from which they are joined */
 
 int sums_fail(struct nt_sums *sums, const char *fmt, ...)
 {
@@ -301,16 +301,19 @@ bool nt_sums_missing(const struct nt_sums *sums, size_t nth, struct nt_shard *sh
 	return false;
 }
 
-/* ---- What was counted in a recording ---- */
+/* ---- Counts of a recording ---- */
 
 struct adding {
 	struct nt_sums	*sums;
 	struct nt_session *session;
-	const struct ns_object *object;	/* the last one, whose number is @number */
+	const struct ns_object *object;	/* the last object, whose file has number @number */
 	uint32_t	number;
 };
 
-/* Two kernels are the same if their symbols are where those of the other are. */
+/*
+ * Compute the id from the symbols, because two kernels are the same if their symbols have the same
+ * addresses.
+ */
 void sums_kernel_id(const struct nt_session *session, uint8_t id[PD_BUILD_ID_SIZE])
 {
 	const struct ns_symbol *symbol = session->objects.kcore.symbols.at;
@@ -346,8 +349,9 @@ static uint32_t number_of(struct adding *a, const struct ns_object *object)
 }
 
 /*
- * Sets the file that an address of a process is in, and the offset in it. An address in no file is
- * another one in each process: it is 0 here, so that such counts are added up, too.
+ * Set the file that contains an address of a process, and the offset in it. The offset of an
+ * address outside all files is set to 0, because the address differs in each process, so that such
+ * counts are also added up.
  */
 static bool locate(struct adding *a, uint64_t space, uint64_t addr, uint32_t *file, uint64_t *offset)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* A crash dump: its memory by physical addresses, and by those of the kernel */
+/*
+ * Access the memory of a crash dump by physical addresses, and by virtual addresses of the kernel.
+ */
 #include <string.h>
 
 #include "dump.h"
@@ -7,7 +9,7 @@
 #define PAGE		4096ULL
 #define PTE_V		(1U << 0)
 #define PTE_RWX		(7U << 1)
-#define PTE_N		(1ULL << 63)	/* Svnapot: one of 16 pages that are one */
+#define PTE_N		(1ULL << 63)	/* Svnapot, a range of 16 pages */
 #define PTE_PPN(pte)	((pte) >> 10 & ((1ULL << 44) - 1))
 
 void ns_dump_open(struct ns_dump *d, const void *data, size_t size)
@@ -62,7 +64,7 @@ static bool translate(const struct ns_dump *d, const struct ns_dump_tables *t, u
 	const uint8_t *at;
 	int level, shift;
 
-	/* The dump may lack the tables */
+	/* use the known offset, because the dump may lack the page tables */
 	if (va >= t->image && va < t->image_end) {
 		*pa = va - t->image_offset;
 		return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The record of a flight recorder in a crash dump. Each byte of the dump may be damaged. */
+/* Find the record of a flight recorder in a crash dump. Each byte of the dump may be damaged. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #define PAGE		4096
 #define MAX_RECORD	(1ULL << 30)
 
-/* The part of @m that is in the record */
+/* Copy the part of @m that belongs to the record. */
 static void copy_memory(const struct ns_dump_memory *m, uint64_t address, uint8_t *record, uint64_t size)
 {
 	uint64_t from = m->address > address ? m->address - address : 0;
@@ -46,7 +46,10 @@ static int copy_record(const struct ns_dump *d, const struct ns_dump_memory *fir
 	return 0;
 }
 
-/* The driver has its record at the begin of a page, and the header says of which */
+/*
+ * Return true if a record begins here. The driver places it at the start of a page, and its header
+ * contains the address of that page.
+ */
 static bool is_record(const struct ns_dump_memory *m, uint64_t at)
 {
 	struct ntrace_flight_header head;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Write perf.data: the header, ids and attributes of the events, records, features. The format is
- * described in the kernel's tools/perf/Documentation/perf.data-file-format.txt.
+ * Write perf.data with its header, ids and attributes of events, records and features. The kernel's
+ * tools/perf/Documentation/perf.data-file-format.txt describes the format.
  */
 #ifndef NTRACE_SESSION_PERFDATA_WRITE_H
 #define NTRACE_SESSION_PERFDATA_WRITE_H
@@ -19,7 +19,7 @@ struct pd_writer {
 	uint64_t	data_at;	/* offset of the records in the file */
 	uint64_t	at;		/* offset at which the next bytes go */
 	struct pd_file_header header;
-	struct whole_file whole;	/* of pd_write_create() */
+	struct whole_file whole;	/* file of pd_write_create() */
 	size_t		nr_waiting;
 	uint8_t		waiting[16 << 10];
 };
@@ -39,21 +39,22 @@ int pd_write(struct pd_writer *w, const void *data, size_t size);
 /* pd_write_direct() - add bytes without a copy, at most PD_WRITE_MAX pieces. Return how many were written */
 size_t pd_write_direct(struct pd_writer *w, const struct iovec *pieces, int nr);
 
-/* pd_write_header() - write what waits, and a header that says how many records there are */
+/* pd_write_header() - write buffered data, and a header with the size of the records so far */
 int pd_write_header(struct pd_writer *w);
 
 /* pd_write_features() - complete the file with the features, PD_FEAT_MAX of them */
 int pd_write_features(struct pd_writer *w, const struct pd_feature_section *features);
 
 /*
- * pd_write_create() - begin a recording that gets its name @path when it is complete: a file, or a
- *	folder if a copy of the kernel goes with it, which pd_write_kernel() or the caller puts into
- *	whole.part. Call pd_write_close() also after an error.
+ * pd_write_create() - start a recording that gets its name @path when it is complete
+ *
+ * It is a file, or a folder if it includes a copy of the kernel, which pd_write_kernel() or the
+ * caller writes to whole.part. Call pd_write_close() even after an error.
  */
 int pd_write_create(struct pd_writer *w, const char *path, bool folder,
 		    const struct pd_attr *attrs, size_t nr);
 
-/* pd_write_kernel() - take the copy of the kernel over from the folder of another recording */
+/* pd_write_kernel() - link or copy the kernel from the folder of another recording */
 int pd_write_kernel(struct pd_writer *w, const char *from);
 
 /*

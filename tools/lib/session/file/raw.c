@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The trace of a recording as it is, for who looks at its messages without code */
+/* The raw trace of a recording, for programs that read its messages without code */
 #include "session/flow/frames.h"
 #include "session/session-priv.h"
 
-#define PART	(256 << 10)	/* bytes that are given at once */
+#define PART	(256 << 10)	/* bytes that are passed at once */
 
 struct place_of_raw {
 	const struct ns_setup	*setup;
 	const struct ns_cpu	*cpu;
-	uint64_t		end;	/* of the stretch, ns */
+	uint64_t		end;	/* end of the stretch, ns */
 };
 
 uint64_t nt_raw_time(const struct nt_raw *raw, uint64_t ticks)

@@ -28,11 +28,11 @@ void whole_file_input(int fd);
 bool whole_file_is_input(int fd);
 
 /*
- * whole_file_begin() - prepare to write a file; @file must stay until whole_file_end()
- * @mode: access rights of a new file; a file that is replaced keeps its rights
+ * whole_file_begin() - prepare to write a file; @file must stay valid until whole_file_end()
+ * @mode: Access rights of a new file; a file that is replaced keeps its rights
  *
- * Return the path to write, which is valid as long as @file, or NULL with errno. errno is ETXTBSY if
- * @path is an input of this process.
+ * Return the path to write, which is valid as long as @file, or NULL with errno. errno is ETXTBSY
+ * if @path is an input of this process.
  */
 const char *whole_file_begin(struct whole_file *file, const char *path, mode_t mode);
 

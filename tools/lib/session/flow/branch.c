@@ -8,9 +8,9 @@
 /* A stretch */
 struct branches {
 	const struct nt_branch_sink *sink;
-	void		*part;		/* of the sink */
+	void		*part;		/* part of the sink */
 	bool		begin;		/* the first branch is to be NT_BRANCH_BEGIN */
-	bool		resume;		/* the next range comes after a gap without a SYNC */
+	bool		resume;		/* the next range follows a gap without a SYNC */
 	bool		ended;		/* the last branch was NT_BRANCH_END */
 	uint64_t	begin_addr, begin_time;
 	uint64_t	time;
@@ -44,7 +44,10 @@ static void begin_at(struct branches *s, uint64_t addr)
 	s->begin_time = s->time;
 }
 
-/* The begin waits until Ownership has said who executes (chapter 7.1). */
+/*
+ * Report the start of the trace, which is delayed until Ownership has identified the thread
+ * (chapter 7.1).
+ */
 static int give_begin(struct branches *s, const struct nt_who *who)
 {
 	struct nt_branch branch = {
@@ -71,7 +74,7 @@ static const uint8_t kinds[] = {
 	[NT_END_INDIRECT_JUMP]	= NT_BRANCH_JUMP,
 	[NT_END_INDIRECT_CALL]	= NT_BRANCH_CALL,
 	[NT_END_RETURN]		= NT_BRANCH_RETURN,
-	/* it is a return and a call, so the depth does not change */
+	/* a return and a call, so the depth does not change */
 	[NT_END_SWAP]		= NT_BRANCH_JUMP,
 	[NT_END_TRAP_RETURN]	= NT_BRANCH_TRAP_RETURN,
 };
@@ -192,7 +195,7 @@ static int take_item(void *part, const struct nt_who *who, const struct nt_item 
 
 /* ---- All stretches ---- */
 
-/* What nt_session_branches() gives to nt_session_decode() */
+/* Context of nt_session_branches() for nt_session_decode() */
 struct branch_job {
 	const struct nt_branch_sink *sink;
 	void		*ctx;

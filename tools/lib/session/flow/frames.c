@@ -6,16 +6,16 @@
 
 #include "frames.h"
 
-/* Chapter 3.1.4: no message has a byte with this MSEO */
+/* No message has a byte with this MSEO (chapter 3.1.4). */
 #define BROKEN	0x02
-/* Bytes of one ID that are not a whole message yet; no message is that long */
+/* Buffer for bytes of one ID that are not yet a whole message; every message is shorter */
 #define ROOM	256
 
-/* All bytes of frames pass through this buffer; taking frames apart never makes more bytes */
+/* Buffers for unpacking frames, which never increases the number of bytes */
 struct join {
 	struct nt_frames	*frames;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
-	uint8_t			ids[NT_FRAMES_IDS];	/* those that an encoder has */
+	uint8_t			ids[NT_FRAMES_IDS];	/* trace IDs of encoders */
 	unsigned int		nr_ids;
 	uint8_t			*data;
 	size_t			nr, size;
@@ -40,7 +40,7 @@ static void join_add(struct join *join, const uint8_t *data, size_t nr)
 	join->nr += nr;
 }
 
-/* There is an interruption: for no ID do the next bytes continue those before. */
+/* Note an interruption, after which the bytes of each ID do not continue the earlier ones. */
 static void join_break(struct join *join)
 {
 	const uint8_t broken = BROKEN;
@@ -58,7 +58,7 @@ static void join_messages(struct join *join, struct nt_frames_out *out)
 
 	while (nr && (out->data[nr - 1] & 3) != 3)
 		nr--;
-	/* bytes of this length are no message: the decoder will report that */
+	/* pass on bytes that are too long for a message, so that the decoder reports them */
 	if (!nr && out->nr > ROOM / 2)
 		nr = out->nr;
 	join_add(join, out->data, nr);
@@ -66,7 +66,7 @@ static void join_messages(struct join *join, struct nt_frames_out *out)
 	memmove(out->data, out->data + nr, out->nr);
 }
 
-/* Frame by frame, so that messages keep their order */
+/* Unpack frame by frame, so that messages keep their order. */
 static void join_bytes(struct join *join, const uint8_t *data, size_t size)
 {
 	unsigned int i;

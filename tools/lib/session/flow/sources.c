@@ -8,10 +8,10 @@
 #include "frames.h"
 #include "sources.h"
 
-#define CHUNK	(256 << 10)	/* bytes that are read before they are forgotten */
+#define CHUNK	(256 << 10)	/* bytes that are read before their memory is released */
 #define EACH_BYTE	0x0101010101010101ULL
 
-/* Stretches are searched by several threads, each of which takes the next one. */
+/* A search of stretches by several threads, each of which takes the next stretch */
 struct search {
 	struct nt_session *session;
 	const size_t	*stretches;
@@ -42,13 +42,15 @@ uint64_t ns_part_number(const struct nt_session *session, const struct ns_stretc
 	return cpu && cpu->nt.src_bits ? first + (cpu - session->setup.cpus) : first;
 }
 
-/* Encoders of different sinks may have the same SRC. */
+/*
+ * Return true if the encoders may share a sink. Encoders of different sinks may have the same SRC.
+ */
 static bool may_share(const struct ns_cpu *a, const struct ns_cpu *b)
 {
 	return !a->sink || !b->sink || a->sink == b->sink;
 }
 
-/* The encoder that sends @src to the buffer of @own; NULL: none of the recording */
+/* Return the encoder that sends @src to the buffer of @own, or NULL if the recording has none. */
 static const struct ns_cpu *find_source(const struct ns_setup *setup, const struct ns_cpu *own,
 					uint32_t src)
 {
@@ -80,7 +82,7 @@ static bool add_cpu(struct ns_stretch *s, const struct ns_setup *setup, const st
 	return ns_array_add(&s->cpus, (uint32_t)(cpu - setup->cpus));
 }
 
-/* Any encoder with a trace ID may have bytes in frames. */
+/* Add all encoders with a trace ID, because each may have bytes in frames. */
 static bool add_framed(struct ns_stretch *s, const struct ns_setup *setup, const struct ns_cpu *own)
 {
 	const struct ns_cpu *cpu = setup->cpus, *end = cpu + setup->nr_cpus;
@@ -95,14 +97,14 @@ static bool add_framed(struct ns_stretch *s, const struct ns_setup *setup, const
 
 /* ---- Messages ---- */
 
-/* The last bytes before a piece, and its first ones: a message may have some of both. */
+/* The last bytes before a piece and its first bytes, because a message may cross the boundary */
 struct seam {
 	uint8_t		data[2 * NT_MESSAGE_MAX];
 	size_t		before, size;
 };
 
 /*
- * Which source sends the message that begins at @data, unless that is an idle byte? SRC follows
+ * Note the source of the message that begins at @data, unless that is an idle byte. SRC follows
  * TCODE in the first bytes, each of which has six bits (chapter 3.1.5). One valid message of each
  * source is enough.
  */
@@ -119,7 +121,10 @@ static void see_message(const struct nt_config *config, const uint8_t *data, siz
 		seen[msg.src] = true;
 }
 
-/* Each message that begins after one of the bytes @from up to @to: that byte has an MSEO of 11. */
+/*
+ * Note the sources of the messages that begin after a byte from @from to before @to. Such a byte
+ * has an MSEO of 11.
+ */
 static void see_messages(const struct nt_config *config, const uint8_t *data, size_t from,
 			 size_t to, size_t size, bool *seen)
 {
@@ -145,7 +150,7 @@ static void see_seam(const struct nt_config *config, struct seam *seam,
 	memcpy(seam->data + seam->before, piece->data, n);
 	seam->size = seam->before + n;
 	see_messages(config, seam->data, 0, seam->before, seam->size, seen);
-	/* the last bytes of what is known are those before the next piece */
+	/* keep the last bytes, which precede the next piece */
 	if (n < NT_MESSAGE_MAX) {
 		seam->before = seam->size < NT_MESSAGE_MAX ? seam->size : NT_MESSAGE_MAX;
 		memmove(seam->data, seam->data + seam->size - seam->before, seam->before);
@@ -175,7 +180,10 @@ static void see_sources(const struct nt_session *session, const struct ns_stretc
 
 /* ---- Stretches ---- */
 
-/* The stretch's own CPU is one of them in any case: errors without a source are its errors. */
+/*
+ * Add the encoders that were found. The stretch's own CPU is always added, because errors without a
+ * source count as its errors.
+ */
 static bool add_seen(struct nt_session *session, struct ns_stretch *s, const struct ns_cpu *own,
 		     bool *seen)
 {
@@ -242,7 +250,7 @@ static bool add_stretch(struct nt_sinks *sinks, const struct ns_setup *setup, co
 	return !s->size || !s->end || nt_sinks_add_window(sinks, own - setup->cpus, s->end);
 }
 
-/* Which encoders share a sink, as far as the metadata and the messages that were searched show it */
+/* Find which encoders share a sink, as far as the metadata and the searched messages show it. */
 static bool find_sinks(struct nt_session *session)
 {
 	const struct ns_setup *setup = &session->setup;
@@ -268,8 +276,8 @@ static bool find_sinks(struct nt_session *session)
 }
 
 /*
- * A full sink may have lost all that an encoder sent to its window. So each encoder of the sink that has
- * messages anywhere in the recording has a part in that window.
+ * Add the encoders whose messages a full sink may have lost completely. Each encoder of the sink
+ * that has messages anywhere in the recording gets a part in that window.
  */
 static bool add_lost(struct nt_session *session, struct ns_stretch *s, const bool *sends)
 {

@@ -22,7 +22,7 @@ struct nt_event {
 	int32_t		cpu, pid, tid;	/* -1: not known */
 	const char	*system, *name;	/* "sched", "sched_switch"; NULL: the recording has no format of it */
 	uint64_t	id;		/* number that the recorded kernel gave the tracepoint */
-	const void	*raw;		/* raw data of the sample, as the kernel wrote it */
+	const void	*raw;		/* raw data of the sample */
 	size_t		raw_size;
 	const void	*priv;
 };

@@ -33,21 +33,21 @@ struct ns_map_store {
 	NS_ARRAY(struct ns_map_node *) chunks;
 	size_t		used;		/* nodes of the last chunk */
 	uint32_t	random;
-	bool		failed;		/* out of memory: no tree is to be used */
+	bool		failed;		/* out of memory, so trees must not be used */
 };
 
 void ns_map_store_free(struct ns_map_store *store);
 
-/* ns_maps_find() - the map that has @addr; NULL: none */
+/* ns_maps_find() - return the map that contains @addr, or NULL */
 const struct ns_map *ns_maps_find(const struct ns_map_node *root, uint64_t addr);
 
-/* ns_maps_first() - the first map that ends after @addr; NULL: none */
+/* ns_maps_first() - return the first map that ends after @addr, or NULL */
 const struct ns_map *ns_maps_first(const struct ns_map_node *root, uint64_t addr);
 
 /*
- * ns_maps_add() - put a map into the tree; of those that it lies over, only parts are left
+ * ns_maps_add() - add a map to the tree, and cut it out of the maps that it overlaps
  *
- * Return: the tree. @store->failed says whether there was memory.
+ * Return the tree. @store->failed is set if out of memory.
  */
 struct ns_map_node *ns_maps_add(struct ns_map_store *store, struct ns_map_node *root,
 				const struct ns_map *map, uint32_t epoch);

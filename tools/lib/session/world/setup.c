@@ -9,7 +9,10 @@
 #define NS_PER_S	1000000000ULL
 #define CPUS_MAX	65536
 
-/* Words that a later version appends are skipped, those that an earlier one lacks are 0. */
+/*
+ * Return a word of the record. Words that a later version appends are skipped, and words that an
+ * earlier version lacks are 0.
+ */
 static uint64_t word(const uint64_t *words, uint64_t nr, unsigned int which)
 {
 	return which < nr ? words[which] : 0;
@@ -39,7 +42,10 @@ static const char *setup_check(const uint64_t *words, size_t nr)
 	return NULL;
 }
 
-/* The trace's clock must be perf's: the time CSR, a counter of the same rate, or one that was read with it */
+/*
+ * Return true if timestamps can be converted to perf's clock. They must be the time CSR, a counter
+ * of the same rate, or a counter that was read together with it.
+ */
 static bool cpu_has_time(const struct ns_setup *setup, const struct ns_cpu *cpu)
 {
 	uint64_t freq, diff;
@@ -76,7 +82,7 @@ static void cpu_parse(const struct ns_setup *setup, struct ns_cpu *cpu, const ui
 		       word(words, nr, NTRACE_INFO_CPU_SRC_BITS);
 	nt->timestamp = !!(cpu->config & NTRACE_CONFIG_TIMESTAMP);
 	nt->tstamp_bits = cpu->ts_width;
-	/* The values of NTRACE_DIALECT_* are the library's; a wrong one is one for nt_config_check() */
+	/* NTRACE_DIALECT_* has the values of the library; nt_config_check() rejects others */
 	nt->dialect = small_word(words, nr, NTRACE_INFO_CPU_DIALECT);
 	nt->addr_bits = small_word(words, nr, NTRACE_INFO_CPU_ADDR_BITS);
 	if (cpu->config & NTRACE_CONFIG_IMPLICIT_RETURN)
@@ -140,7 +146,9 @@ const struct ns_cpu *ns_setup_cpu(const struct ns_setup *setup, int cpu)
 	return NULL;
 }
 
-/* trTsPrescale: the counter advances each 4^n ticks of its clock */
+/*
+ * Return log2 of the prescaler, since the counter advances each 4^trTsPrescale ticks of its clock.
+ */
 static unsigned int prescale_shift(const struct ns_cpu *cpu)
 {
 	return 2 * ((cpu->config & NTRACE_CONFIG_TS_PRESCALE) >> NTRACE_CONFIG_TS_PRESCALE_SHIFT);
@@ -156,7 +164,7 @@ static bool has_own_clock(const struct ns_cpu *cpu)
 	return cpu->ts_base_time && cpu->ts_freq;
 }
 
-/* @value * @mul / @div, of a value that may be below 0 */
+/* Return @value * @mul / @div for a value that may be negative. */
 static int64_t scale(int64_t value, uint64_t mul, uint64_t div)
 {
 	return (int64_t)((__int128)value * (int64_t)mul / (int64_t)div);
@@ -178,7 +186,7 @@ uint64_t ns_cpu_next_tstamp(const struct ns_cpu *cpu, uint64_t last, uint64_t ts
 
 	if (cpu->nt.dialect != NT_DIALECT_SIFIVE0)
 		return last + tstamp;
-	/* XORed; the counter may have wrapped */
+	/* the timestamp is XORed with the last one, and the counter may have wrapped */
 	return last + (((last ^ tstamp) - last) & mask);
 }
 
@@ -200,7 +208,10 @@ uint64_t ns_setup_widen(const struct ns_setup *setup, const struct ns_cpu *cpu, 
 	if (!cpu->ts_width || cpu->ts_width >= 64 || !end_time)
 		return ticks;
 	mask = (1ULL << cpu->ts_width) - 1;
-	/* a little later than the end: the event's time is taken before the encoder stops */
+	/*
+	 * allow values shortly after the end, because the event's time is taken before the encoder
+	 * stops
+	 */
 	end = ns_setup_ticks(setup, cpu, end_time) + (mask >> 4);
 	return end - ((end - ticks) & mask);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * When threads were switched to, and away again, as far as they may have executed unseen although
- * the trace of their CPU has no gap:
+ * Times in which threads may have executed untraced although the trace of their CPU has no gap,
+ * from switches to and from them. There are two reasons:
  *
- *   - nothing is traced of the CPU at all;
- *   - perf has disabled an event for want of room. Linux lets threads of one program swap their
+ *   - the CPU is not traced at all;
+ *   - perf has disabled an event because of missing space. Linux lets threads of one program swap
+ * their
  *     events when one is switched to the other, so any of them may have that event later.
  */
 #ifndef NTRACE_SESSION_VISITS_H
@@ -31,15 +32,15 @@ struct ns_visits {
 	NS_ARRAY(struct ns_visit) all;	/* by thread, then time */
 };
 
-/* ns_visits_build() - once the trace is cut. Return: 0; -1: out of memory */
+/* ns_visits_build() - build after ns_trace_cut(). Return: 0, or -1 if out of memory. */
 int ns_visits_build(struct ns_visits *visits, const struct ns_trace *trace,
 		    const struct ns_setup *setup, const struct pd_record *records, size_t nr);
 void ns_visits_free(struct ns_visits *visits);
 
 /*
- * ns_visits_unseen() - has the thread executed between two times?
- * @from: when the last branch that is known of it was executed
- * @to: when the next one was executed
+ * ns_visits_unseen() - return true if the thread has executed untraced between two times
+ * @from: Time of its last known branch
+ * @to: Time of its next known branch
  */
 bool ns_visits_unseen(const struct ns_visits *visits, int32_t tid, uint64_t from, uint64_t to);
 
