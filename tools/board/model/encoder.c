@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The N-Trace encoder, from RISC-V N-Trace 1.0.
+ * The N-Trace encoder of RISC-V N-Trace 1.0
  *
- * The address of a jump or trap is the next block's, so its message waits in
- * @pending until that block comes ("An address emitted is known at the next
+ * The target of a jump or trap is the address of the next block, so its message
+ * waits in @pending for that block ("An address emitted is known at the next
  * valid ingress port cycle").
  */
 #include <string.h>
@@ -21,18 +21,18 @@
 #define RCODE_ICNT		0
 #define RCODE_HIST		1
 #define RCODE_HIST_REPEAT	2
-#define RCODE_RUN		8	/* branches not taken; the next: taken */
+#define RCODE_RUN		8	/* branches that were not taken; RCODE 9 is for taken branches */
 #define FORMAT_PRIV		0
 #define FORMAT_SCONTEXT		2
 #define FORMAT_HCONTEXT		3
 /*
- * bits of an address that mode 2 of implicit return compares, if the configuration leaves it open
+ * Number of address bits that mode 2 of implicit return compares by default
  */
 #define STACK_BITS		17
-/* cycles to wait before a refused message is tried again */
+/* Cycles before the next attempt to send a refused message */
 #define RETRY_CYCLES		1024
 
-/* blocks between two that a variant marks, about */
+/* Average number of blocks between two events of a variant */
 #define DEBUG_BLOCKS	4000
 #define TRIGGER_BLOCKS	500
 
@@ -40,7 +40,7 @@ const struct nb_dialect nb_dialect_ratified = {
 	.addr_bits = 63, .stack_max = NB_STACK_MAX,
 };
 
-/* SiFive's trace encoders of version 0, as in the P550 */
+/* SiFive's trace encoders of version 0, such as in the P550 */
 const struct nb_dialect nb_dialect_sifive0 = {
 	.addr_bits = 48, .stack_max = 1023, .xor_time = true, .empty_cdf = true,
 	.swap_reported = true, .sync_at_branch = true,
@@ -48,12 +48,12 @@ const struct nb_dialect nb_dialect_sifive0 = {
 
 enum pending {
 	PENDING_NONE,
-	PENDING_DIRECT,		/* BTM taken branch that becomes DirectBranchSync */
+	PENDING_DIRECT,		/* a taken branch in BTM that becomes DirectBranchSync */
 	PENDING_INDIRECT,
-	PENDING_RETURN,		/* silent, if it goes to pending_addr */
+	PENDING_RETURN,		/* a return without a message if its target is pending_addr */
 };
 
-/* ---- Messages: chapter "N-Trace Transmission Protocol" ---- */
+/* ---- Messages (chapter "N-Trace Transmission Protocol") ---- */
 
 #define MSEO_END_FIELD		1
 #define MSEO_END_MESSAGE	3
@@ -62,7 +62,7 @@ enum pending {
  * byte:  7 ....... 2  1 .. 0
  *       | MDO[5:0]   | MSEO |
  *
- * Fixed fields gather in @fixed; the variable field after them begins at their
+ * @fixed collects the fixed fields. The variable field after them starts at the
  * next free bit.
  */
 struct message {
@@ -71,7 +71,7 @@ struct message {
 	uint32_t	fixed;
 	unsigned int	nbits;
 	uint8_t		tcode;
-	bool		pad;		/* a variant: variable fields are longer than necessary */
+	bool		pad;		/* variable fields are longer than necessary (a variant) */
 };
 
 static bool has_variant(const struct nb_encoder *enc, enum nb_variant variant)
@@ -79,7 +79,7 @@ static bool has_variant(const struct nb_encoder *enc, enum nb_variant variant)
 	return NB_UNLIKELY(enc->cfg.variant & variant);
 }
 
-/* Returns true one time in @n, for a variant, and at the same times in each run */
+/* Return true for about one call in @n if @variant is on. Each run gets the same results. */
 static bool now_and_then(struct nb_encoder *enc, enum nb_variant variant, unsigned int n)
 {
 	if (!has_variant(enc, variant))
@@ -109,7 +109,7 @@ static void put_fixed(struct message *m, uint32_t value, unsigned int width)
 	m->nbits += width;
 }
 
-/* 48 bits to the MDO of 8 bytes, the first one in the low bits */
+/* Spread 48 bits to the MDO fields of 8 bytes, the lowest bits to the first byte. */
 static uint64_t spread(uint64_t value)
 {
 	uint64_t x = (value & 0xffffff) | (value >> 24 & 0xffffff) << 32;
@@ -128,8 +128,8 @@ static void store8(uint8_t *to, uint64_t bytes)
 }
 
 /*
- * @value in as few whole MDOs as hold it, at least one. All are stored, and afterwards those that
- * count are counted: a loop would cost more, since its length cannot be predicted.
+ * Store @value in as few whole MDOs as possible, at least one. Always write 8 or 16 bytes and advance
+ * by the used ones, because the length of a loop could not be predicted.
  */
 static void put_groups(struct message *m, uint64_t value)
 {
@@ -170,9 +170,9 @@ static void put_var(struct message *m, uint64_t value)
 }
 
 /*
- * Chapter "Virtual Addresses Optimization": whole MDOs are sent until all bits
- * above are equal to the last one sent. It follows a variable field, so it
- * begins at a byte.
+ * Send whole MDOs until all higher bits are equal to the last sent bit, as
+ * chapter "Virtual Addresses Optimization" describes. The address starts at a
+ * byte because it follows a variable field.
  */
 static void put_addr_extended(struct message *m, uint64_t value, unsigned int width)
 {
@@ -197,14 +197,14 @@ static void put_addr_extended(struct message *m, uint64_t value, unsigned int wi
 
 static void put_addr(const struct nb_encoder *enc, struct message *m, uint64_t addr)
 {
-	/* bit 0 is never sent */
+	/* Bit 0 is never sent */
 	unsigned int width = enc->cfg.xlen == 64 ? enc->cfg.dialect->addr_bits : 31;
 	uint64_t value = addr >> 1 & ((1ULL << width) - 1);
 
 	if (enc->cfg.extend_addr)
 		put_addr_extended(m, value, width);
 	else if (enc->cfg.variant & NB_VARIANT_SIGN_COPIES && width == 63)
-		put_var(m, (int64_t)addr >> 1);	/* as SpacemiT's K3 shifts it */
+		put_var(m, (int64_t)addr >> 1);	/* SpacemiT's K3 shifts it like this */
 	else
 		put_var(m, value);
 }
@@ -220,14 +220,14 @@ static void begin_message(struct nb_encoder *enc, struct message *m, unsigned in
 	put_fixed(m, enc->cfg.src_id, enc->cfg.src_bits);
 }
 
-/* ---- What is due ---- */
+/* ---- Messages that are due ---- */
 
 static bool sync_is_due(const struct nb_encoder *enc)
 {
 	return enc->due.sync != NB_SYNC_NONE;
 }
 
-/* A periodic sync displaces no other one. */
+/* A periodic sync must not replace another one. */
 static void make_periodic_due(struct nb_encoder *enc)
 {
 	if (!sync_is_due(enc))
@@ -235,8 +235,8 @@ static void make_periodic_due(struct nb_encoder *enc)
 }
 
 /*
- * The I-CNT at which the next block needs a closer look, because I-CNT is full or a periodic sync
- * is due.
+ * Set the I-CNT and cycle limits after which a block needs nb_encoder_full(), because I-CNT is full
+ * or a periodic sync is due.
  */
 static void set_stops(struct nb_encoder *enc)
 {
@@ -256,7 +256,7 @@ static void set_stops(struct nb_encoder *enc)
 	}
 }
 
-/* Something has become due, or is not any more: will the next block need a closer look? */
+/* Update the limits and @attention after a message became due or was sent. */
 static void settle(struct nb_encoder *enc)
 {
 	set_stops(enc);
@@ -274,7 +274,7 @@ static void drain_fifo(struct nb_encoder *enc)
 	enc->fifo_cycles = enc->cycles;
 }
 
-/* Make room for @len bytes: with trTeInstStallEna the hart waits for it. */
+/* Make room for @len bytes. With trTeInstStallEna, the hart waits for it. */
 static bool fifo_room(struct nb_encoder *enc, unsigned int len)
 {
 	uint64_t depth = (uint64_t)enc->cfg.fifo_depth << 8, need = (uint64_t)len << 8;
@@ -316,7 +316,7 @@ static void give_held(struct nb_encoder *enc)
 	enc->stalls &= enc->n_held > fifo_size(enc);
 }
 
-/* A message that is refused stays in the FIFO, if there is room. */
+/* Keep a refused message in the FIFO. Return false if it is full. */
 static bool hold(struct nb_encoder *enc, const struct message *m)
 {
 	uint32_t size = fifo_size(enc), need = enc->n_held + 1 + m->n;
@@ -343,7 +343,7 @@ static bool deliver(struct nb_encoder *enc, const struct message *m)
 	return hold(enc, m);
 }
 
-/* Chapter "Timestamp Reporting": does a message without SYNC have a TSTAMP, too? */
+/* Return true if a message without SYNC has a TSTAMP, see chapter "Timestamp Reporting". */
 static bool has_tstamp(struct nb_encoder *enc, const struct message *m)
 {
 	if (enc->cfg.no_tstamp >> m->tcode & 1)
@@ -360,7 +360,7 @@ static bool transmit(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t mask = enc->cfg.ts_width < 64 ? (1ULL << enc->cfg.ts_width) - 1 : ~0ULL;
 	uint64_t now = enc->time;
-	/* What variants choose by chance is the same without timestamps */
+	/* Draw the random numbers of variants even without timestamps, so that both traces match */
 	bool has = sync || has_tstamp(enc, m);
 
 	if (enc->cfg.timestamp && has) {
@@ -396,7 +396,7 @@ static void end_session(struct nb_encoder *enc, uint8_t evcode)
 	settle(enc);
 }
 
-/* A message is lost, so a decoder no longer knows the place in the program. */
+/* Note the loss of a message, after which a decoder does not know the position in the program. */
 static void lose(struct nb_encoder *enc, const struct message *m)
 {
 	enc->lost = true;
@@ -418,7 +418,7 @@ static void vendor_message(struct nb_encoder *enc)
 	transmit(enc, &m, false);
 }
 
-/* Returns false if the message is lost, which has ended the session. */
+/* Return false if the message was lost, which also ends the session. */
 static bool send(struct nb_encoder *enc, struct message *m, bool sync)
 {
 	uint64_t period = 1ULL << (enc->cfg.sync_max + 4);
@@ -437,7 +437,7 @@ static bool send(struct nb_encoder *enc, struct message *m, bool sync)
 	return true;
 }
 
-/* Error message: "as soon as space is available", at least half of the FIFO. */
+/* Send the Error message "as soon as space is available", here half of the FIFO. */
 static bool recover(struct nb_encoder *enc)
 {
 	struct message m;
@@ -495,8 +495,8 @@ static uint32_t take_hist(struct nb_encoder *enc)
 }
 
 /*
- * A run of equal branches ends. The oldest bits of HIST belong to it, too: HIST is {1, oldest, ...,
- * newest}.
+ * End a run of equal branches. The oldest bits of HIST may also belong to it; HIST is {1, oldest,
+ * ..., newest}.
  */
 static void flush_run(struct nb_encoder *enc)
 {
@@ -581,7 +581,10 @@ static void ownership_full(struct nb_encoder *enc)
 	ownership(enc, FORMAT_SCONTEXT);
 }
 
-/* Chapter "Synchronizing Messages": resets all state, absolute time, Ownership after it. */
+/*
+ * Send a message with SYNC, which resets all state, has an absolute time, and is followed by Ownership
+ * (chapter "Synchronizing Messages").
+ */
 static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sync sync,
 			 unsigned int btype, uint64_t addr)
 {
@@ -612,7 +615,7 @@ static void sync_message(struct nb_encoder *enc, enum nb_tcode tcode, enum nb_sy
 
 static void history_full(struct nb_encoder *enc);
 
-/* On linear code. ProgTraceSync has no HIST, so it is sent where HIST is empty. */
+/* Send a sync in linear code. ProgTraceSync needs an empty HIST because it has no HIST field. */
 static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 {
 	bool htm = enc->cfg.mode == NB_MODE_HTM;
@@ -625,7 +628,7 @@ static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 		if (!enc->running)
 			return;
 	}
-	/* F-ADDR has the outcome of the branch that filled HIST */
+	/* F-ADDR reports the outcome of the branch that filled HIST */
 	if (enc->cfg.dialect->sync_at_branch && enc->hist >= enc->hist_full)
 		enc->hist >>= 1;
 	if (htm && (enc->hist != 1 || enc->cfg.hist_always))
@@ -637,7 +640,7 @@ static void linear_sync(struct nb_encoder *enc, uint64_t addr)
 	sync_message(enc, tcode, enc->due.sync, 0, addr);
 }
 
-/* If this branch message repeats the one before, only count it. */
+/* Only count a branch message that repeats the previous one. */
 static bool repeated(struct nb_encoder *enc, enum nb_tcode tcode, unsigned int btype,
 		     uint64_t target)
 {
@@ -659,7 +662,7 @@ static bool repeated(struct nb_encoder *enc, enum nb_tcode tcode, unsigned int b
 	return true;
 }
 
-/* BTM: a taken branch. @end, the address after it, stands for its target. */
+/* Report a taken branch in BTM. @end, the address after it, identifies its target. */
 static void direct_branch(struct nb_encoder *enc, uint64_t end)
 {
 	struct message m;
@@ -671,7 +674,7 @@ static void direct_branch(struct nb_encoder *enc, uint64_t end)
 	send(enc, &m, false);
 }
 
-/* In HTM the branches since the last message go with a jump. */
+/* Return true if the message of a jump has a HIST, which HTM uses for the branches before it. */
 static bool sends_hist(const struct nb_encoder *enc)
 {
 	return enc->cfg.mode == NB_MODE_HTM && (enc->hist != 1 || enc->cfg.hist_always);
@@ -684,7 +687,7 @@ static void indirect_branch_sync(struct nb_encoder *enc, uint64_t addr)
 		     enc->due.sync, enc->pending_btype, addr);
 }
 
-/* The message is chosen when the repeats before it are sent: a run takes the oldest bits of HIST. */
+/* Choose the message after flush_history(), because a run takes the oldest bits of HIST. */
 static void indirect_branch(struct nb_encoder *enc, uint64_t addr)
 {
 	struct message m;
@@ -748,7 +751,7 @@ static void push(struct nb_encoder *enc, const struct nb_ingress *blk)
 		enc->stack_n++;
 }
 
-/* Returns whether a return is expected here; mode 1 does not compare addresses. */
+/* Return true if a return is expected here. Mode 1 does not compare addresses. */
 static bool pop(struct nb_encoder *enc)
 {
 	if (!enc->cfg.implicit_return || !enc->stack_n)
@@ -769,8 +772,8 @@ static void set_pending(struct nb_encoder *enc, enum pending pending, unsigned i
 }
 
 /*
- * Chapter "Sequential Jump Optimization": both instructions must be in the same
- * message, so the one before the jump must be in I-CNT still.
+ * Chapter "Sequential Jump Optimization" requires both instructions in the same
+ * message, so I-CNT must still contain the one before the jump.
  */
 static bool inferable_jump(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
@@ -783,8 +786,8 @@ static void return_jump(struct nb_encoder *enc, const struct nb_ingress *blk)
 
 	if (inferable_jump(enc, blk)) {
 		/*
-		 * A jump by a link register that was just loaded: the specification does not say
-		 * whether a decoder pops for it, so the encoder expects nothing of that stack.
+		 * The jump uses a link register that was just loaded. The specification does not
+		 * define whether a decoder pops for it, so do not use that stack any more.
 		 */
 		enc->stack_n = 0;
 		return;
@@ -863,14 +866,14 @@ static void account(struct nb_encoder *enc, const struct nb_ingress *blk)
 		enc->due.context = NB_CONTEXT_RETIRED;
 }
 
-/* With the next message, a periodic sync is due. */
+/* Return true if the next message makes a periodic sync due. */
 static bool last_before_sync(const struct nb_encoder *enc)
 {
 	return enc->cfg.sync_mode == 1 &&
 	       enc->n_messages + 1 - enc->sync_start >= 1ULL << (enc->cfg.sync_max + 4);
 }
 
-/* HIST is full. Branches that were all alike begin a run or continue it, and nothing is sent. */
+/* HIST is full. If all its branches are equal, start or continue a run and send nothing. */
 static void history_full_runs(struct nb_encoder *enc)
 {
 	uint32_t all = enc->hist_full - 1, bits = enc->hist & all, bit = bits & 1;
@@ -878,7 +881,7 @@ static void history_full_runs(struct nb_encoder *enc)
 	if (enc->rep_count && (enc->rep_hist != bit || enc->rep_count >= RUN_MAX || (bits && bits != all)))
 		flush_run(enc);
 	if (enc->hist < enc->hist_full)
-		return;		/* some of the branches joined the run */
+		return;		/* the run has taken some of the branches */
 	if (bits && bits != all) {
 		struct message m;
 
@@ -893,7 +896,7 @@ static void history_full_runs(struct nb_encoder *enc)
 	enc->rep_count += enc->cfg.hist_bits - 1;
 }
 
-/* HIST is full: send it, or count it if it is the same as the last one. */
+/* HIST is full. Send it, or count it if it is equal to the last one. */
 static void history_full_repeats(struct nb_encoder *enc)
 {
 	uint32_t hist = take_hist(enc);
@@ -911,7 +914,7 @@ static void history_full_repeats(struct nb_encoder *enc)
 	}
 }
 
-/* A sync is due, or the message that reports a full HIST makes it so: the sync takes its place */
+/* Return true if a sync replaces the message for a full HIST, because it is due or would become due. */
 static bool takes_branch(const struct nb_encoder *enc)
 {
 	return enc->cfg.dialect->sync_at_branch && !enc->pending &&
@@ -947,10 +950,9 @@ static void icnt_full(struct nb_encoder *enc)
 }
 
 /*
- * A counter is full, or a periodic sync may be due. The block that filled it is accounted, and its
- * jump, if it waits for its target, is pending: I-CNT then goes with that message. The session may
- * have ended by a loss; what is left of HIST and I-CNT is not sent then. What becomes due is sent
- * with the next block.
+ * A counter is full, or a periodic sync may be due, after a block was accounted. If the jump of this
+ * block is pending, its message will report I-CNT. If a loss has ended the session, the rest of HIST
+ * and I-CNT is not sent. Messages that become due here are sent with the next block.
  */
 void nb_encoder_full(struct nb_encoder *enc)
 {
@@ -959,7 +961,7 @@ void nb_encoder_full(struct nb_encoder *enc)
 	if (enc->hist >= enc->hist_full && !has_variant(enc, NB_VARIANT_ICNT_FIRST))
 		history_full(enc);
 	/*
-	 * A pending message carries I-CNT, full or not, and so does a return that was not expected
+	 * A pending message reports I-CNT in any case, and so does an unexpected return
 	 */
 	if (enc->running && enc->icnt >= enc->icnt_limit && !enc->pending)
 		icnt_full(enc);
@@ -972,7 +974,7 @@ void nb_encoder_full(struct nb_encoder *enc)
 	settle(enc);
 }
 
-/* The most frequent message of BTM, in the common case. */
+/* Send the most frequent message of BTM, without the checks of nb_encoder_slow(). */
 void nb_encoder_direct(struct nb_encoder *enc, uint64_t end)
 {
 	direct_branch(enc, end);
@@ -1004,7 +1006,7 @@ static bool qualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 	return !enc->qualify || enc->qualify(enc->qualify_opaque, blk);
 }
 
-/* Rule 1 of "Detailed Rules": tracing (re)starts with ProgTraceSync, I-CNT 0. */
+/* Start with ProgTraceSync and I-CNT 0, by rule 1 of "Detailed Rules". */
 static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	enum nb_tcode tcode = NB_TCODE_PROG_TRACE_SYNC;
@@ -1027,7 +1029,7 @@ static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 	enc->running = true;
 	enc->state.session = ++enc->sessions;
 	if (enc->start_sync == NB_SYNC_FIFO_OVERRUN && has_variant(enc, NB_VARIANT_OVERRUN_BRANCH)) {
-		/* counted since a message that was lost */
+		/* I-CNT and HIST count from a lost message */
 		enc->icnt = 1 + enc->n_messages % 50;
 		enc->hist = 2 + enc->n_messages % 30;
 		tcode = htm ? NB_TCODE_INDIRECT_BRANCH_HIST_SYNC :
@@ -1039,7 +1041,7 @@ static void begin_session(struct nb_encoder *enc, const struct nb_ingress *blk)
 	enc->start_sync = NB_SYNC_TRACE_ENABLE;
 }
 
-/* The address that a pending message waits for is here. */
+/* Send the pending message, whose address is known now. */
 static void resolve(struct nb_encoder *enc, uint64_t addr)
 {
 	enum pending pending = enc->pending;
@@ -1079,7 +1081,7 @@ static void continue_session(struct nb_encoder *enc, const struct nb_ingress *bl
 		ownership(enc, enc->n_messages & 1 ? FORMAT_PRIV : FORMAT_SCONTEXT);
 }
 
-/* Send the trace up to here. A taken branch needs no address, and a jump gets none. */
+/* Send the trace up to here. A taken branch needs no address, and a jump is left without one. */
 static void halt(struct nb_encoder *enc, enum nb_evcode evcode)
 {
 	if (enc->pending == PENDING_DIRECT)
@@ -1103,7 +1105,7 @@ static void unqualified(struct nb_encoder *enc, const struct nb_ingress *blk)
 		recover(enc);
 }
 
-/* The hart goes on after a wfi, which was the last instruction of the session before. */
+/* The hart continues after a wfi, which was the last traced instruction. */
 static void wake(struct nb_encoder *enc)
 {
 	enc->asleep = false;
@@ -1113,7 +1115,7 @@ static void wake(struct nb_encoder *enc)
 	enc->start_sync = NB_SYNC_EXIT_POWERDOWN;
 }
 
-/* Variants: wfi, Debug Mode and triggers, right before a block. The board has no other cause for them */
+/* Apply the variants wfi, debug and trigger before a block. The board has no other source of these events. */
 static void act_up(struct nb_encoder *enc)
 {
 	if (enc->asleep)
@@ -1136,7 +1138,7 @@ static bool ends_with_wfi(const struct nb_ingress *blk)
 	       !memcmp(blk->code + 2 * blk->iretire - 4, wfi, 4);
 }
 
-/* An instruction for a cycle, unless a variant says how long they take */
+/* An instruction takes one cycle without the variant cycles. */
 static uint64_t cycles_of(const struct nb_encoder *enc, const struct nb_ingress *blk)
 {
 	if (!has_variant(enc, NB_VARIANT_CYCLES))
@@ -1191,15 +1193,15 @@ static void legalise(struct nb_encoder_config *cfg)
 		cfg->dialect = &nb_dialect_ratified;
 	if (!cfg->stack_depth || cfg->stack_depth > cfg->dialect->stack_max)
 		cfg->stack_depth = cfg->dialect->stack_max;
-	/* A deeper stack counts, but has no addresses to compare */
+	/* A deeper stack only counts calls and has no addresses to compare */
 	if (cfg->stack_depth > NB_STACK_MAX && cfg->implicit_return)
 		cfg->implicit_return = 1;
 	cfg->stack_bits = cfg->stack_bits ? clamp(cfg->stack_bits, 2, 63) : STACK_BITS;
 	cfg->icnt_bits = cfg->icnt_bits ? clamp(cfg->icnt_bits, 4, ICNT_BITS_MAX) : ICNT_BITS_MAX;
 	cfg->hist_bits = cfg->hist_bits ? clamp(cfg->hist_bits, 2, HIST_BITS_MAX) : HIST_BITS_MAX;
 	/*
-	 * 30 branches are a whole number of loops of 1, 2, 3, 5 or 6 of them, so
-	 * that their records are equal; the specification's example has 30 too.
+	 * 30 branches are a multiple of loops of 1, 2, 3, 5 or 6 branches, so that
+	 * all records of a loop are equal. The example of the specification also has 30.
 	 */
 	if (cfg->repeated_history && cfg->hist_bits == HIST_BITS_MAX)
 		cfg->hist_bits = 31;
@@ -1279,7 +1281,7 @@ void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode)
 	if (!enc->enabled)
 		return;
 	halt(enc, evcode);
-	/* a flush lets the FIFO run empty; "Error Message will be the last message" */
+	/* A flush empties the FIFO, and the "Error Message will be the last message" */
 	enc->fifo_level = 0;
 	enc->retry_cycles = 0;
 	enc->enabled = false;
@@ -1292,7 +1294,7 @@ void nb_encoder_drain(struct nb_encoder *enc)
 	give_held(enc);
 	if (!enc->lost || enc->enabled)
 		return;
-	/* there is nothing left that the Error message could wait for */
+	/* No later event could send the Error message */
 	enc->retry_cycles = 0;
 	recover(enc);
 }

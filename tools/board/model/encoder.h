@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The N-Trace encoder: blocks of retired instructions in, messages out.
+ * The N-Trace encoder takes blocks of retired instructions and makes messages.
  *
- * Written from the RISC-V N-Trace 1.0 specification. It knows neither the
- * emulator nor the registers: regs.h has the hardware around it, and
- * `ntrace encode` uses it bare.
+ * It implements the RISC-V N-Trace 1.0 specification, and depends neither on
+ * the emulator nor on the registers. regs.h declares the hardware around it;
+ * `ntrace encode` uses the encoder alone.
  *
- * Life of an encoder:
+ * Calls in the life of an encoder:
  *
  *	nb_encoder_init(&enc, &config, out, opaque);
  *	nb_encoder_start(&enc, NB_SYNC_TRACE_ENABLE);
  *	nb_encoder_ingress(&enc, &block);	once for each block, traced or not
  *	nb_encoder_stop(&enc, NB_EVCODE_DISABLED);
  *
- * Not thread safe: the caller keeps calls for one encoder apart.
- * Nothing here allocates memory.
+ * The functions are not thread safe, so the caller must serialise the calls
+ * for one encoder. They do not allocate memory.
  */
 #ifndef NTRACE_BOARD_ENCODER_H
 #define NTRACE_BOARD_ENCODER_H
@@ -70,8 +70,8 @@ enum nb_mode {
 };
 
 /*
- * Things that the specification allows, and that this encoder does only on request: name, text.
- * Several can be on at once. One that is not for the encoder's mode has no effect.
+ * Behaviour that the specification allows and that this encoder only shows on request, with its name
+ * and description. Variants can be combined. A variant of the other trace mode has no effect.
  */
 #define NB_VARIANTS(X) \
 	X(TSTAMP_SOME,	"tstamp-some",	"TSTAMP on synchronising messages and a third of the others") \
@@ -117,139 +117,139 @@ enum nb_variant {
 };
 
 /**
- * nb_variant_find() - a variant by its name
- * @name: as in NB_VARIANTS
+ * nb_variant_find() - find a variant by its name
+ * @name: a name from NB_VARIANTS
  *
- * Return: enum nb_variant, or 0 if there is none of that name.
+ * Return: enum nb_variant, or 0 if no variant has this name.
  */
 uint32_t nb_variant_find(const char *name);
 
-#define NB_MESSAGE_MAX		64	/* bytes; the specification's own sum is 38 */
-#define NB_FIFO_MAX		1024	/* bytes that a FIFO can hold while nobody takes them */
-#define NB_FIFO_DEFAULT		128	/* ... if fifo_depth is 0, which is about its speed */
-#define NB_FIFO_SLACK		1024	/* what one block may add before its hart stands still */
-#define NB_STACK_MAX		32	/* chapter "Implicit Return Optimization": never deeper */
+#define NB_MESSAGE_MAX		64	/* bytes; the fields of the specification need up to 38 */
+#define NB_FIFO_MAX		1024	/* capacity in bytes of a FIFO whose messages are refused */
+#define NB_FIFO_DEFAULT		128	/* its capacity in bytes if fifo_depth is 0 */
+#define NB_FIFO_SLACK		1024	/* bytes that one block may add before its hart stalls */
+#define NB_STACK_MAX		32	/* deepest stack of chapter "Implicit Return Optimization" */
 
 /*
- * How messages of an encoder older than the specification differ. If all members are 0, they have
- * the ratified form.
+ * Differences of the messages of an encoder that is older than the specification. If all members
+ * are 0, the messages have the ratified form.
  */
 struct nb_dialect {
-	uint8_t		addr_bits;	/* of RV64: bits of an address above bit 0 that are sent */
+	uint8_t		addr_bits;	/* RV64: number of address bits above bit 0 that are sent */
 	uint16_t	stack_max;	/* calls that the return stack can count */
-	bool		xor_time;	/* TSTAMP without SYNC is XORed with the one before */
-	bool		empty_cdf;	/* HTM: a Correlation with no HIST says so by CDF 0 */
-	bool		swap_reported;	/* a swap of return stacks is a call, and never implicit */
-	bool		sync_at_branch;	/* a sync due with HIST full takes the branch that filled it */
+	bool		xor_time;	/* TSTAMP without SYNC is the XOR with the last timestamp */
+	bool		empty_cdf;	/* HTM: ProgTraceCorrelation without HIST has CDF 0 */
+	bool		swap_reported;	/* a swap counts as a call and is never implicit */
+	bool		sync_at_branch;	/* a sync with HIST full also reports the branch that filled it */
 };
 
 extern const struct nb_dialect nb_dialect_ratified, nb_dialect_sifive0;
 
 /*
- * All 0 is a valid configuration except for @mode. Numbers of bits out of their
- * range are clamped.
+ * All members except @mode may be 0. Numbers of bits that are out of range are
+ * clamped.
  */
 struct nb_encoder_config {
 	uint8_t		mode;			/* enum nb_mode */
 	uint8_t		xlen;			/* 32 or 64; 0 is 64 */
-	bool		context;		/* trTeContext: Ownership messages */
-	bool		hcontext;		/* the hart has hcontext: two Ownership messages */
+	bool		context;		/* trTeContext, sends Ownership messages */
+	bool		hcontext;		/* the hart has hcontext, so Ownership is sent twice */
 	bool		timestamp;		/* trTsEnable */
 	uint8_t		ts_width;		/* bits of the timestamp, 0 is 64 */
-	uint8_t		sync_mode;		/* trTeInstSyncMode: messages, cycles, half-words */
-	uint8_t		sync_max;		/* trTeInstSyncMax: every 2^(n + 4) of them */
-	bool		sync_delayed;		/* periodic sync waits for a branch message */
-	uint8_t		src_bits;		/* width of SRC, 0..12; 0: trTeInhibitSrc */
+	uint8_t		sync_mode;		/* trTeInstSyncMode, 1 messages, 2 cycles, 3 half-words */
+	uint8_t		sync_max;		/* trTeInstSyncMax N, the period is 2^(N + 4) units */
+	bool		sync_delayed;		/* a periodic sync waits for a branch message */
+	uint8_t		src_bits;		/* width of SRC, 0..12; 0 means trTeInhibitSrc */
 	uint16_t	src_id;
-	uint8_t		implicit_return;	/* 0 off, or its mode 1..3 */
-	uint16_t	stack_depth;		/* return stack, 1..dialect->stack_max; 0 is that */
-	uint8_t		stack_bits;		/* of an address that mode 2 compares, 2..63; 0 is 17 */
+	uint8_t		implicit_return;	/* 0 is off, else the mode 1..3 */
+	uint16_t	stack_depth;		/* return stack, 1..dialect->stack_max; 0 is the maximum */
+	uint8_t		stack_bits;		/* address bits that mode 2 compares, 2..63; 0 is 17 */
 	bool		sequential_jump;	/* trTeInstEnSequentialJump */
 	bool		repeated_history;	/* trTeInstEnRepeatedHistory (HTM) */
 	bool		all_jumps;		/* trTeInstEnAllJumps */
 	bool		extend_addr;		/* trTeInstExtendAddrMSB */
 	bool		repeat_branch;		/* RepeatBranch (BTM; no control bit) */
-	bool		btype_extended;		/* B-TYPE 2 and 3, not 1 */
-	bool		hist_always;		/* HTM: HIST even where it is empty */
-	bool		icnt_sync;		/* BTM: a full I-CNT makes SYNC=4 */
-	uint8_t		icnt_bits;		/* with its overflow bit, 4..22; 0 is 22 */
-	uint8_t		hist_bits;		/* with its stop bit, 2..32; 0 is 32 */
-	uint8_t		priv_mask;		/* traces enum nb_priv N where bit N; 0: all */
-	bool		stall;			/* trTeInstStallEna: the hart waits */
-	uint32_t	fifo_depth;		/* bytes before the sink; 0: never slow */
-	uint32_t	fifo_rate;		/* bytes drained each 256 instructions */
-	uint32_t	variant;		/* enum nb_variant, several */
-	uint32_t	seed;			/* of what variants choose by chance */
-	const struct nb_dialect *dialect;	/* NULL: ratified */
-	bool		runs;			/* HTM: full HISTs of equal branches become RCODE 8 and 9 */
-	uint64_t	no_tstamp;		/* bit N: messages of TCODE N without SYNC have no TSTAMP */
+	bool		btype_extended;		/* B-TYPE 2 and 3 instead of 1 */
+	bool		hist_always;		/* send HIST even if it is empty (HTM) */
+	bool		icnt_sync;		/* a full I-CNT causes SYNC 4 (BTM) */
+	uint8_t		icnt_bits;		/* width of I-CNT with the overflow bit, 4..22; 0 is 22 */
+	uint8_t		hist_bits;		/* width of HIST with the stop bit, 2..32; 0 is 32 */
+	uint8_t		priv_mask;		/* bit N traces enum nb_priv N; 0 traces all */
+	bool		stall;			/* trTeInstStallEna, the hart waits for the FIFO */
+	uint32_t	fifo_depth;		/* bytes before the sink; 0 means that it never fills */
+	uint32_t	fifo_rate;		/* bytes that drain per 256 cycles */
+	uint32_t	variant;		/* set of enum nb_variant */
+	uint32_t	seed;			/* seed of the random choices of variants */
+	const struct nb_dialect *dialect;	/* NULL is the ratified form */
+	bool		runs;			/* HTM: a full HIST of equal branches becomes RCODE 8 or 9 */
+	uint64_t	no_tstamp;		/* bit N: TCODE N has no TSTAMP unless it has SYNC */
 };
 
-/* evcode if messages were lost, or if the encoder does not report its stops; else enum nb_evcode */
+/* Additional values of evcode, for lost messages and for an encoder that does not report stops */
 #define NB_ENDED_LOST	0xff
 #define NB_ENDED_SILENT	0xfe
 
 /*
- * What the encoder did with the last block, for the truth. @stamp changes whenever another member
- * does.
+ * The result of encoding the last block, for the truth. @stamp changes whenever another member
+ * changes.
  */
 struct nb_trace_state {
 	uint32_t	stamp;
-	uint32_t	session;	/* 0: the last block was not traced; else counts starts */
-	uint32_t	starts;		/* sessions whose first message was sent, also those that lost the next */
+	uint32_t	session;	/* number of the last start; 0 if the last block was not traced */
+	uint32_t	starts;		/* sessions whose first message was sent, even if the next one was lost */
 	uint32_t	syncs;		/* synchronising messages so far */
-	uint8_t		sync;		/* SYNC of the last, which gave that block's address */
-	uint8_t		evcode;		/* how the last session ended */
-	uint8_t		evcode_before;	/* how the session before it ended */
+	uint8_t		sync;		/* SYNC of the last one, which contained the address of its block */
+	uint8_t		evcode;		/* reason for the end of the last session */
+	uint8_t		evcode_before;	/* reason for the end of the session before it */
 };
 
-/* What is to be sent at the next chance */
+/* Messages to send at the next opportunity */
 struct nb_due {
 	uint8_t		sync;		/* enum nb_sync */
-	bool		sync_forced;	/* ... which is not to be put off longer */
-	uint8_t		context;	/* Ownership: enum nb_context_due */
+	bool		sync_forced;	/* the sync must not be delayed any longer */
+	uint8_t		context;	/* enum nb_context_due, for Ownership */
 };
 
 enum nb_context_due {
 	NB_CONTEXT_NONE,
-	NB_CONTEXT_WRITTEN,	/* by an instruction that has not retired yet */
+	NB_CONTEXT_WRITTEN,	/* the instruction that wrote it has not retired */
 	NB_CONTEXT_RETIRED,
 };
 
 struct nb_encoder;
 
 /**
- * typedef nb_out_fn - takes one whole message
- * @opaque: as given to nb_encoder_init()
+ * typedef nb_out_fn - accept one complete message
+ * @opaque: the argument of nb_encoder_init()
  * @bytes: the message, valid during the call
  * @len: its length, at most NB_MESSAGE_MAX
  *
- * Return: false if the message is refused, as a whole. The encoder's FIFO holds it then, and
- * gives it again before the next one. When the FIFO is full, trace is lost, and an Error message
- * says so as soon as one is taken; or the hart has to stand still, see nb_encoder_stalls().
+ * Return: false if it refuses the whole message. The encoder keeps the message in its FIFO, and
+ * offers it again before the next one. If the FIFO is full, either trace is lost, which an Error
+ * message reports as soon as it is accepted, or the hart must stall, see nb_encoder_stalls().
  */
 typedef bool (*nb_out_fn)(void *opaque, const uint8_t *bytes, size_t len);
 
 struct nb_encoder_stats {
 	uint64_t	bytes;
 	uint64_t	messages[64];		/* by TCODE */
-	uint64_t	half_words;		/* retired while traced */
+	uint64_t	half_words;		/* half-words of code that were traced */
 	uint64_t	blocks_lost;		/* blocks that passed while the FIFO was full */
 	uint64_t	overflows;
 	uint64_t	stall_cycles;
 };
 
-/* What to do at the end of a block; one for each itype, made by the configuration. */
+/* Action at the end of a block. The configuration determines it for each itype. */
 #define NB_ACT_SHIFT	(1U << 0)	/* add a bit to HIST */
-#define NB_ACT_ONE	(1U << 1)	/* ... which is 1 */
-#define NB_ACT_SLOW	(1U << 2)	/* look closer */
+#define NB_ACT_ONE	(1U << 1)	/* the bit is 1 */
+#define NB_ACT_SLOW	(1U << 2)	/* the block needs nb_encoder_slow() */
 #define NB_ACT_DIRECT	(1U << 3)	/* BTM: DirectBranch */
-#define NB_ACT_JUMP	(1U << 4)	/* with SLOW: ... unless its target is known */
+#define NB_ACT_JUMP	(1U << 4)	/* with SLOW: nb_encoder_jump() will do if the target is known */
 
-/* Only the encoder uses these fields, except for those under "set by the owner". */
+/* Only the encoder uses these members, except for the callbacks that the owner sets. */
 struct nb_encoder {
-	/* read at each block */
-	uint32_t	attention;	/* not 0: the next block needs nb_encoder_slow() */
+	/* members that each block needs */
+	uint32_t	attention;	/* not 0 if the next block needs nb_encoder_slow() */
 	uint8_t		priv;
 	uint8_t		action[16];
 	uint32_t	hist;
@@ -259,21 +259,21 @@ struct nb_encoder {
 	uint64_t	cycles;
 	uint64_t	cycles_stop;
 
-	/* the state of the stream */
+	/* state of the message stream */
 	uint64_t	ref;		/* address that the next U-ADDR is relative to */
 	uint64_t	time;		/* last timestamp sent */
 	uint64_t	sync_base;	/* half-words since the last sync, without I-CNT */
-	uint64_t	sync_start;	/* cycles, or messages, at the last synchronising message */
+	uint64_t	sync_start;	/* cycles or messages at the last synchronising message */
 	uint64_t	n_messages;
 	uint64_t	icnt_limit;
 	struct nb_due	due;
 	uint8_t		start_sync;	/* SYNC of the next start */
 	bool		enabled;	/* between start and stop */
-	bool		running;	/* ... and the last block was qualified */
-	bool		asleep;		/* a variant: ... and ended with wfi */
+	bool		running;	/* enabled, and the last block was qualified */
+	bool		asleep;		/* running, and the last block ended with wfi (a variant) */
 	uint8_t		pending;	/* message that waits for the next block's address */
 	uint8_t		pending_btype;
-	uint64_t	pending_addr;	/* where a return is expected to go */
+	uint64_t	pending_addr;	/* expected target of a return */
 	uint64_t	scontext;
 	uint64_t	hcontext;
 	struct nb_trace_state state;
@@ -282,7 +282,7 @@ struct nb_encoder {
 	/* "Repeated History Optimization" and RepeatBranch */
 	uint32_t	rep_hist;
 	uint32_t	rep_count;
-	bool		rep_open;	/* rep_hist was sent once, and may be repeated */
+	bool		rep_open;	/* rep_hist was sent once and may be repeated */
 	struct {
 		uint64_t	icnt, target;
 		uint32_t	count;
@@ -292,86 +292,86 @@ struct nb_encoder {
 
 	/* "Implicit Return Optimization" */
 	uint64_t	stack[NB_STACK_MAX];
-	uint64_t	stack_reports[NB_STACK_MAX];	/* @reports when it was pushed */
-	uint64_t	reports;	/* times that I-CNT was sent */
+	uint64_t	stack_reports[NB_STACK_MAX];	/* value of @reports at the push */
+	uint64_t	reports;	/* number of times that I-CNT was sent */
 	uint32_t	chance;		/* random numbers, for some variants */
-	uint32_t	stack_top;	/* next free, runs on for ever */
+	uint32_t	stack_top;	/* next free entry, modulo NB_STACK_MAX */
 	uint32_t	stack_n;	/* entries, at most cfg.stack_depth */
 
 	/* FIFO to the sink */
 	uint64_t	fifo_level;	/* bytes * 256 */
-	uint64_t	fifo_cycles;	/* cycles when fifo_level was true */
+	uint64_t	fifo_cycles;	/* cycle for which fifo_level is valid */
 	bool		lost;
 	uint8_t		lost_ecode;
-	uint64_t	retry_cycles;	/* when to try again after a message was refused */
+	uint64_t	retry_cycles;	/* cycle of the next attempt after a message was refused */
 	uint32_t	n_held;		/* bytes in @held */
 	bool		stalls;
-	uint8_t		held[NB_FIFO_MAX + NB_FIFO_SLACK]; /* refused messages, a length before each */
+	uint8_t		held[NB_FIFO_MAX + NB_FIFO_SLACK]; /* refused messages, each after its length */
 
 	struct nb_encoder_config cfg;
 	struct nb_encoder_stats stats;
 	nb_out_fn	out;
 	void		*opaque;
 
-	/* set by the owner while stopped; NULL where not needed */
-	uint64_t	(*now)(void *opaque);	/* timestamp, once for each message */
+	/* callbacks, which the owner may set while the encoder is stopped, or NULL */
+	uint64_t	(*now)(void *opaque);	/* timestamp for a message */
 	void		*now_opaque;
-	/* filter beyond cfg.priv_mask */
+	/* filter in addition to cfg.priv_mask */
 	bool		(*qualify)(void *opaque, const struct nb_ingress *blk);
 	void		*qualify_opaque;
-	/* the FIFO was full: trTeInstStallOrOverflow */
+	/* report a full FIFO, for trTeInstStallOrOverflow */
 	void		(*stalled)(void *opaque, bool lost);
 	void		*stalled_opaque;
 };
 
 /**
- * nb_encoder_init() - make an encoder that is stopped
+ * nb_encoder_init() - initialise a stopped encoder
  * @enc: any memory
  * @cfg: copied
- * @out: called for each message, from within the other functions
- * @opaque: for @out
+ * @out: called by the other functions for each message
+ * @opaque: argument of @out
  */
 void nb_encoder_init(struct nb_encoder *enc, const struct nb_encoder_config *cfg,
 		     nb_out_fn out, void *opaque);
 
 /**
  * nb_encoder_configure() - change the configuration of a stopped encoder
- * @enc: keeps its statistics, contexts and callbacks
+ * @enc: the encoder, which keeps its statistics, contexts and callbacks
  * @cfg: copied
  */
 void nb_encoder_configure(struct nb_encoder *enc, const struct nb_encoder_config *cfg);
 
 /**
- * nb_encoder_start() - trace from the next block on
+ * nb_encoder_start() - start to trace with the next block
  * @enc: the encoder; no effect if it is started
- * @sync: SYNC of the ProgTraceSync message, which is sent when the first
- *	qualified block gives its address
+ * @sync: SYNC of the ProgTraceSync message, which is sent at the first
+ *	qualified block because it needs the address
  */
 void nb_encoder_start(struct nb_encoder *enc, enum nb_sync sync);
 
 /**
- * nb_encoder_stop() - end the trace after the last block given
- * @enc: sends what is held back and ProgTraceCorrelation, if it was tracing
+ * nb_encoder_stop() - end the trace after the last block
+ * @enc: the encoder; if it traced, it sends pending trace and ProgTraceCorrelation
  * @evcode: the reason
  *
  * A jump or trap whose target is not known yet ends the trace without an
- * address: I-CNT of the last message counts up to it.
+ * address. I-CNT of the last message includes it.
  */
 void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode);
 
 /**
  * nb_encoder_context() - the hart has written scontext or hcontext
  * @enc: the encoder, started or not
- * @scontext: value now
- * @hcontext: value now (0 without the hypervisor extension)
+ * @scontext: the new value
+ * @hcontext: the new value (0 without the hypervisor extension)
  *
- * Call it before the block that holds the writing instruction is given. The
- * Ownership message follows that block.
+ * Call it before nb_encoder_ingress() for the block with the writing
+ * instruction. The Ownership message follows that block.
  */
 void nb_encoder_context(struct nb_encoder *enc, uint64_t scontext, uint64_t hcontext);
 
 /**
- * nb_encoder_notify() - a trigger fired: mark the place in the trace
+ * nb_encoder_notify() - mark the position in the trace at which a trigger fired
  * @enc: no effect unless tracing
  * @sync: NB_SYNC_EXT_TRIGGER or NB_SYNC_TRACE_EVENT, sent at the next block
  */
@@ -380,38 +380,40 @@ void nb_encoder_notify(struct nb_encoder *enc, enum nb_sync sync);
 /**
  * nb_encoder_debug() - the hart enters or leaves Debug Mode
  * @enc: the encoder
- * @enter: true: ProgTraceCorrelation with EVCODE 0 is sent; false: the trace
- *	goes on with SYNC 3
+ * @enter: true to send ProgTraceCorrelation with EVCODE 0; false to continue
+ *	the trace with SYNC 3
  */
 void nb_encoder_debug(struct nb_encoder *enc, bool enter);
 
 /**
- * nb_encoder_jump() - a block has retired that ends with an indirect jump, and its target is known
+ * nb_encoder_jump() - a block with an indirect jump to a known target has retired
  * @enc: the encoder
  * @iretire: half-words
  * @ninsn: instructions
- * @next: where the next block will begin, at the same privilege
+ * @next: address of the next block, which has the same privilege mode
  *
- * Instead of nb_encoder_ingress(), where nb_encoder_action() has NB_ACT_JUMP. The message does
- * not wait for the next block, and is the same.
+ * Call it instead of nb_encoder_ingress() if nb_encoder_action() returned NB_ACT_JUMP. It sends
+ * the same message without waiting for the next block.
  */
 void nb_encoder_jump(struct nb_encoder *enc, uint32_t iretire, uint32_t ninsn, uint64_t next);
 
 /**
- * nb_encoder_drain() - the way to the sink may be free again: send what the FIFO holds
+ * nb_encoder_drain() - send the content of the FIFO, because the sink may accept it now
  * @enc: the encoder, started or not
  */
 void nb_encoder_drain(struct nb_encoder *enc);
 
 /**
- * nb_encoder_drop() - forget what the FIFO holds, and what was lost
- * @enc: stopped
+ * nb_encoder_drop() - discard the content of the FIFO and the record of lost messages
+ * @enc: a stopped encoder
  */
 void nb_encoder_drop(struct nb_encoder *enc);
 
 /**
- * nb_encoder_is_empty() - has all trace been emitted that was generated?
- * @enc: the encoder; false too while an Error message is due
+ * nb_encoder_is_empty() - check whether all generated trace has been emitted
+ * @enc: the encoder
+ *
+ * Return: true if the FIFO is empty and no Error message is due.
  */
 static inline bool nb_encoder_is_empty(const struct nb_encoder *enc)
 {
@@ -419,27 +421,29 @@ static inline bool nb_encoder_is_empty(const struct nb_encoder *enc)
 }
 
 /**
- * nb_encoder_stalls() - does the encoder want its hart to stand still?
- * @enc: the encoder; if so, no block may be given until nb_encoder_drain() has ended it
+ * nb_encoder_stalls() - check whether the encoder stalls its hart
+ * @enc: the encoder
+ *
+ * Return: true if no block may be passed until nb_encoder_drain() has ended the stall.
  */
 static inline bool nb_encoder_stalls(const struct nb_encoder *enc)
 {
 	return enc->stalls && enc->enabled;
 }
 
-/* The uncommon cases of nb_encoder_ingress(); not to be called otherwise. */
+/* These handle the uncommon cases of nb_encoder_ingress(). Do not call them otherwise. */
 void nb_encoder_slow(struct nb_encoder *enc, const struct nb_ingress *blk);
 void nb_encoder_full(struct nb_encoder *enc);
 void nb_encoder_direct(struct nb_encoder *enc, uint64_t end);
 
 /**
- * nb_encoder_action() - how a block can be counted
+ * nb_encoder_action() - choose the function that counts a block
  * @enc: the encoder, started or not
- * @itype: of the block
- * @priv: of the block
+ * @itype: type of the block
+ * @priv: privilege mode of the block
  *
- * Return: for nb_encoder_count(), or with NB_ACT_SLOW: give the block to nb_encoder_slow(), or
- * with NB_ACT_JUMP too to nb_encoder_jump().
+ * Return: argument of nb_encoder_count(). If NB_ACT_SLOW is set, use nb_encoder_slow() instead; if
+ * NB_ACT_JUMP is set, nb_encoder_jump() is also possible.
  */
 static inline unsigned int nb_encoder_action(const struct nb_encoder *enc, unsigned int itype,
 					     unsigned int priv)
@@ -450,14 +454,14 @@ static inline unsigned int nb_encoder_action(const struct nb_encoder *enc, unsig
 }
 
 /**
- * nb_encoder_count() - one block has retired that needs no closer look
+ * nb_encoder_count() - a block has retired that does not need nb_encoder_slow()
  * @enc: the encoder
- * @act: of nb_encoder_action(), without NB_ACT_SLOW
+ * @act: result of nb_encoder_action(), without NB_ACT_SLOW
  * @iretire: half-words
  * @ninsn: instructions
  *
- * Return: whether nb_encoder_full() is to be called; with NB_ACT_DIRECT nb_encoder_direct() is,
- * in any case.
+ * Return: true if nb_encoder_full() must be called. With NB_ACT_DIRECT, call nb_encoder_direct()
+ * instead, whatever the result is.
  */
 static inline bool nb_encoder_count(struct nb_encoder *enc, unsigned int act, uint32_t iretire,
 				    uint32_t ninsn)
@@ -470,9 +474,9 @@ static inline bool nb_encoder_count(struct nb_encoder *enc, unsigned int act, ui
 }
 
 /**
- * nb_encoder_ingress() - one block has retired
+ * nb_encoder_ingress() - a block has retired
  * @enc: the encoder, started or not
- * @blk: the block; may be reused when the call returns
+ * @blk: the block, which the caller may reuse afterwards
  */
 static inline void nb_encoder_ingress(struct nb_encoder *enc, const struct nb_ingress *blk)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The components of the RISC-V Trace Control Interface 1.0: Trace Encoder
- * (with its Timestamp Unit, filters and comparators), Trace Funnel and Trace
- * RAM Sink, as register blocks of 4 KiB.
+ * The components of the RISC-V Trace Control Interface 1.0 as register blocks
+ * of 4 KiB. These are the Trace Encoder (with its Timestamp Unit, filters and
+ * comparators), the Trace Funnel and the Trace RAM Sink.
  *
  *	nb_te.enc --nb_te_connect()--> nb_funnel_input / nb_ram_input
  *
- * What a load returns is always in nb_dev.shadow. nb_dev.changed reports each change of it, so that an
- * owner whose loads are plain RAM loads can mirror it. nb_dev.changed also reports each word that was
- * stored to, even if the shadow is as before, since the store has changed the mirror. The owner reports a
- * store by nb_dev_write(). If a load has an effect (trRamData, and Active or Empty that follow with
- * delay), the owner calls nb_dev_loaded() after the load.
+ * nb_dev.shadow always has the values that loads return. nb_dev.changed reports each change of it, so
+ * that an owner whose loads are plain RAM loads can mirror it. nb_dev.changed also reports each word that
+ * was stored to, even if the shadow is unchanged, because the store has changed the mirror. The owner
+ * reports a store by nb_dev_write(). If a load has an effect (trRamData, or Active and Empty if they
+ * change with a delay), the owner calls nb_dev_loaded() after the load.
  *
- * Not thread safe: the owner has one lock for all components of one path.
+ * The functions are not thread safe. The owner needs one lock for all components of a path.
  */
 #ifndef NTRACE_BOARD_REGS_H
 #define NTRACE_BOARD_REGS_H
@@ -93,10 +93,10 @@
 /* trTsMode */
 enum nb_ts_mode {
 	NB_TS_NONE	= 0,
-	NB_TS_EXTERNAL	= 1,	/* the clock of the owner, as it is */
-	NB_TS_SYSTEM	= 2,	/* a counter driven by that clock: count, reset, prescale */
+	NB_TS_EXTERNAL	= 1,	/* the clock of the owner, unchanged */
+	NB_TS_SYSTEM	= 2,	/* a counter that this clock drives, with prescaler and reset */
 	NB_TS_CORE	= 3,	/* a counter of the hart's cycles */
-	NB_TS_SHARED	= 4,	/* the timestamp of the funnel that follows */
+	NB_TS_SHARED	= 4,	/* the timestamp of the next funnel */
 };
 
 /* trTeFilter_i_Control, trTeFilter_i_MatchInst */
@@ -133,51 +133,51 @@ enum nb_ts_mode {
 #define NB_MAX_INPUTS		16
 #define NB_MAX_FUNNEL_FIFO	1024
 
-/* Mistakes of the software that programs a component. */
+/* Mistakes of the software that programs a component */
 enum nb_report {
-	NB_REPORT_INACTIVE,	/* accessed a register other than Control while Active was 0 */
-	NB_REPORT_ENABLED,	/* wrote a setting while the component was enabled or not empty */
-	NB_REPORT_UNALIGNED,	/* an access that is not of 32 bits at a multiple of 4 */
-	NB_REPORT_UNSET,	/* enabled, a register that is undefined after reset not written */
-	NB_REPORT_RANGE,	/* enabled a sink whose write pointer is outside its buffer */
-	NB_REPORT_LEFT,		/* left a sink enabled that writes to memory */
+	NB_REPORT_INACTIVE,	/* access to a register other than Control while Active was 0 */
+	NB_REPORT_ENABLED,	/* write of a setting while the component was enabled or not empty */
+	NB_REPORT_UNALIGNED,	/* access that is not 32 bits wide at a multiple of 4 */
+	NB_REPORT_UNSET,	/* enabled before a register that is undefined after reset was written */
+	NB_REPORT_RANGE,	/* enabled a sink with a write pointer outside its buffer */
+	NB_REPORT_LEFT,		/* left a sink enabled, which may write to memory */
 	NB_REPORT_LINK_LEFT,	/* left an ATB bridge enabled */
-	NB_REPORT_POWER,	/* let the power go while enabled */
-	NB_REPORT_LOCKED,	/* wrote to a CoreSight component without its key */
-	NB_REPORT_OFF,		/* accessed without power or clock, or in reset */
+	NB_REPORT_POWER,	/* switched the power off while enabled */
+	NB_REPORT_LOCKED,	/* wrote to a locked CoreSight component */
+	NB_REPORT_OFF,		/* access without power or clock, or in reset */
 	NB_REPORT_MAX,
 };
 
 /**
- * nb_report_text() - one line on what was wrong
+ * nb_report_text() - describe a mistake in one line
  * @what: the report
  */
 const char *nb_report_text(enum nb_report what);
 
-/* Faults on command, for any component; 0 is none. */
+/* Faults to inject into any component; 0 is none. */
 struct nb_faults {
-	bool		active_stuck;	/* Active never follows what is written */
+	bool		active_stuck;	/* Active ignores writes */
 	bool		not_empty;	/* Empty stays 0 */
 	bool		enable_stuck;	/* an encoder's Enable stays 0 */
-	uint32_t	stuck;		/* one in N flushes and changes of Active does not end, until the
-					 * register is written again (Active) or reset (Empty); 0 never
+	uint32_t	stuck;		/* one in N flushes or changes of Active does not end before the
+					 * register is written again (Active) or reset (Empty); 0 is none
 					 */
-	bool		clock_stopped;	/* the timestamp stands still */
+	bool		clock_stopped;	/* the timestamp does not change */
 	bool		bus_error;	/* a sink's writes to memory fail */
 	bool		wp_outside;	/* a sink's write pointer reads 4 KiB after Limit */
-	uint32_t	corrupt;	/* one in N messages has a bit flipped, */
-	uint32_t	drop;		/* ... is dropped, */
-	uint32_t	duplicate;	/* ... is sent twice; 0 never */
+	uint32_t	corrupt;	/* one in N messages has a flipped bit; 0 is none */
+	uint32_t	drop;		/* one in N messages is dropped; 0 is none */
+	uint32_t	duplicate;	/* one in N messages is sent twice; 0 is none */
 	uint32_t	seed;
 	bool		irq_lost;	/* a sink raises no interrupt */
-	uint32_t	irq_spurious;	/* one in N messages makes it raise one */
+	uint32_t	irq_spurious;	/* one in N messages raises an interrupt */
 };
 
 struct nb_dev;
 
 struct nb_dev_ops {
-	bool foreign;	/* no tr??Control: all offsets go to write() and loaded(), see coresight.h */
-	uint32_t control_reset;	/* what tr??Control shows beside Empty while Active is 0 */
+	bool foreign;	/* has no tr??Control, so write() and loaded() get all offsets, see coresight.h */
+	uint32_t control_reset;	/* bits of tr??Control beside Empty while Active is 0 */
 	void (*write)(struct nb_dev *dev, unsigned int offset, uint32_t value);
 	void (*loaded)(struct nb_dev *dev, unsigned int offset);
 	void (*refresh)(struct nb_dev *dev);
@@ -186,29 +186,29 @@ struct nb_dev_ops {
 	void (*reset)(struct nb_dev *dev);	/* Active 1 -> 0 */
 };
 
-/* The state that all components have. */
+/* The common state of all components */
 struct nb_dev {
-	uint32_t	shadow[1024];	/* what a load returns, by offset / 4 */
+	uint32_t	shadow[1024];	/* results of loads, by offset / 4 */
 	const struct nb_dev_ops *ops;
-	const char	*name;		/* set by the owner, for its messages */
-	uint8_t		written[1024 / 8];	/* since the last reset */
-	uint32_t	active_delay;	/* loads of Control until Active follows */
-	uint32_t	enable_delay;	/* ... until Enable follows */
-	uint32_t	ts_active_delay; /* loads of trTsControl until trTsActive follows */
-	uint32_t	empty_delay;	/* loads of Control until Empty follows Enable 1 -> 0 */
-	bool		jammed;		/* by faults.stuck: Empty stays 0 until a reset */
-	uint32_t	chance;		/* state of its random numbers */
+	const char	*name;		/* for messages, set by the owner */
+	uint8_t		written[1024 / 8];	/* bit N: word N was written since the last reset */
+	uint32_t	active_delay;	/* loads of Control until Active changes */
+	uint32_t	enable_delay;	/* loads of Control until Enable changes */
+	uint32_t	ts_active_delay; /* loads of trTsControl until trTsActive changes */
+	uint32_t	empty_delay;	/* loads of Control from Enable 1 -> 0 until Empty is 1 */
+	bool		jammed;		/* Empty stays 0 until a reset (faults.stuck, caps.keeps_rest) */
+	uint32_t	chance;		/* state of the random number generator */
 	uint32_t	active_left;
 	uint32_t	enable_left;
 	uint32_t	ts_active_left;
 	uint32_t	empty_left;
-	uint32_t	control;	/* written while Active had not followed yet */
-	uint32_t	ts_control;	/* ... and while trTsActive had not */
-	uint32_t	undef;		/* not 0: seed of what undefined fields hold after reset */
+	uint32_t	control;	/* value that was written before Active changed */
+	uint32_t	ts_control;	/* value that was written before trTsActive changed */
+	uint32_t	undef;		/* seed of the values of undefined fields after reset; 0 is none */
 	struct nb_faults faults;
-	uint64_t	activations;	/* Active 0 -> 1 so far */
+	uint64_t	activations;	/* number of changes of Active from 0 to 1 */
 
-	/* set by the owner, may be NULL */
+	/* callbacks, which the owner may set, or NULL */
 	void		(*changed)(void *opaque, struct nb_dev *dev, unsigned int offset,
 				   uint32_t value);
 	void		(*report)(void *opaque, struct nb_dev *dev, enum nb_report what,
@@ -217,35 +217,35 @@ struct nb_dev {
 };
 
 /**
- * nb_dev_write() - a store to a register
+ * nb_dev_write() - store to a register
  * @dev: the component
  * @offset: within its 4 KiB, a multiple of 4 (else it is reported and ignored)
- * @value: as stored
+ * @value: the stored value
  *
- * All effects have happened when it returns: messages are out, the shadow is
- * what the next load must return.
+ * The function returns after all effects of the store. Messages have been sent,
+ * and the shadow has the value for the next load.
  */
 void nb_dev_write(struct nb_dev *dev, unsigned int offset, uint32_t value);
 
 /**
- * nb_dev_access() - is it an access of one register?
- * @dev: the component; another access is reported
+ * nb_dev_access() - check that an access is to one whole register
+ * @dev: the component, which reports any other access
  * @offset: within its 4 KiB
  * @size: bytes
  *
- * Return: false if it is not of 32 bits at a multiple of 4.
+ * Return: true if the access is 32 bits wide at a multiple of 4.
  */
 bool nb_dev_access(struct nb_dev *dev, unsigned int offset, unsigned int size);
 
 /**
- * nb_dev_loaded() - a load of a register has happened: its side effects
+ * nb_dev_loaded() - perform the side effects of a load that has happened
  * @dev: the component
  * @offset: within its 4 KiB
  */
 void nb_dev_loaded(struct nb_dev *dev, unsigned int offset);
 
 /**
- * nb_dev_read() - a load: the value, then its side effects
+ * nb_dev_read() - load from a register, with the side effects
  * @dev: the component
  * @offset: within its 4 KiB
  *
@@ -254,127 +254,131 @@ void nb_dev_loaded(struct nb_dev *dev, unsigned int offset);
 uint32_t nb_dev_read(struct nb_dev *dev, unsigned int offset);
 
 /**
- * nb_dev_refresh() - bring up to date what changes by itself (trTsCounter)
+ * nb_dev_refresh() - update registers that change by themselves (trTsCounter)
  * @dev: the component
  */
 void nb_dev_refresh(struct nb_dev *dev);
 
 /**
- * nb_dev_power_off() - the component loses its power, and has it again
+ * nb_dev_power_off() - switch the power of a component off and on
  * @dev: the component
  *
- * All registers are as after power-up: Active is 0. What was not sent or written is lost.
+ * All registers have their values after power-up, such as Active 0. Trace that was not sent or written
+ * is lost.
  */
 void nb_dev_power_off(struct nb_dev *dev);
 
-/* A Timestamp Unit, of an encoder or a funnel. */
+/* A Timestamp Unit of an encoder or a funnel */
 struct nb_ts {
-	uint64_t	(*clock)(void *opaque);	/* set by the owner; NULL: there is no unit */
+	uint64_t	(*clock)(void *opaque);	/* set by the owner; NULL without a unit */
 	void		*clock_opaque;
-	const uint64_t	*core_cycles;		/* for NB_TS_CORE, may be NULL */
-	const struct nb_ts *shared;		/* for NB_TS_SHARED, may be NULL */
-	uint8_t		modes;			/* bit N: enum nb_ts_mode N can be set */
+	const uint64_t	*core_cycles;		/* for NB_TS_CORE, or NULL */
+	const struct nb_ts *shared;		/* for NB_TS_SHARED, or NULL */
+	uint8_t		modes;			/* bit N is set if enum nb_ts_mode N is supported */
 	uint8_t		width;			/* trTsWidth, 1..63 */
 	bool		prescaler;
 	bool		encoder;		/* has trTsEnable */
-	uint64_t	base;			/* clock when the counter was 0 */
-	uint64_t	stopped;		/* counter while it stands */
+	uint64_t	base;			/* clock at which the counter was 0 */
+	uint64_t	stopped;		/* value of a stopped counter */
 	uint32_t	control;
 	const struct nb_faults *faults;
 };
 
 /**
- * nb_ts_now() - the timestamp
+ * nb_ts_now() - read the timestamp
  * @ts: the unit
  */
 uint64_t nb_ts_now(const struct nb_ts *ts);
 
 struct nb_ram_caps {
-	bool		sram, smem;	/* which modes there are, at least one */
+	bool		sram, smem;	/* supported modes, at least one */
 	uint32_t	sram_size;	/* bytes, a power of two */
 	uint32_t	align;		/* "A": access width in SMEM mode, 2^n, at least 4 */
-	uint32_t	start_align;	/* of trRamStart, where it is coarser */
-	uint32_t	burst;		/* bytes gathered before a write; 0: align */
-	uint64_t	smem_lowest;	/* addresses that Start, Limit and WP can take */
+	uint32_t	start_align;	/* alignment of trRamStart if it is coarser */
+	uint32_t	burst;		/* bytes collected before a write; 0 is align */
+	uint64_t	smem_lowest;	/* range of addresses for Start, Limit and WP */
 	uint64_t	smem_highest;
-	uint8_t		sizes;		/* of a buffer: 0 any, 1 a power of two or the one below, 2 or the
-					 * one above
+	uint8_t		sizes;		/* supported sizes of a buffer; 0 is any, 1 rounds down to a power of
+					 * two, 2 rounds up
 					 */
-	bool		smem_fixed;	/* Start and Limit stay at the above */
+	bool		smem_fixed;	/* Start and Limit are fixed at smem_lowest and smem_highest */
 	bool		stop_on_wrap;
 	bool		stop_fixed;	/* trRamStopOnWrap is always 1 */
-	bool		limit_fixed;	/* in SRAM mode, trRamLimit cannot be trimmed */
-	uint32_t	formats;	/* bits of trRamMemFormat and trRamAsyncFreq that can be set; the
-					 * data are plain bytes all the same
+	bool		limit_fixed;	/* trRamLimit is fixed in SRAM mode */
+	uint32_t	formats;	/* bits of trRamMemFormat and trRamAsyncFreq that can be set, without
+					 * an effect on the data
 					 */
-	bool		data_write;	/* trRamData can be written, in SRAM mode */
-	bool		smem_data;	/* trRamRP and trRamData are there in SMEM mode */
-	bool		keeps_rest;	/* stopped on wrap, it is not empty until a reset: a FIFO of its own */
+	bool		data_write;	/* trRamData can be written in SRAM mode */
+	bool		smem_data;	/* trRamRP and trRamData exist in SMEM mode */
+	bool		keeps_rest;	/* after a stop on wrap, Empty stays 0 until a reset */
 	uint8_t		vendor;
 	uint8_t		ver_major, ver_minor;
 };
 
 void nb_ram_caps_full(struct nb_ram_caps *caps);
 
-/* A Trace RAM Sink. */
+/* A Trace RAM Sink */
 struct nb_ram {
 	struct nb_dev	dev;		/* first */
 	struct nb_ram_caps caps;
 	uint64_t	start, limit, wp, rp;
 	bool		wrap;
-	bool		broken;		/* enabled with an impossible buffer */
-	uint8_t		*buf;		/* gathered, not written yet */
-	uint32_t	n;		/* bytes in it */
-	uint32_t	burst;		/* its size */
+	bool		broken;		/* enabled with an invalid buffer */
+	uint8_t		*buf;		/* bytes that wait for a write to memory */
+	uint32_t	n;		/* number of bytes in @buf */
+	uint32_t	burst;		/* size of @buf */
 	uint32_t	*sram;
-	uint64_t	bytes;		/* taken since init */
-	uint64_t	refused;	/* messages */
+	uint64_t	bytes;		/* number of bytes accepted since init */
+	uint64_t	refused;	/* number of refused messages */
 	uint32_t	spurious;	/* messages since the last spurious interrupt */
-	uint64_t	bus_errors;	/* writes that failed */
+	uint64_t	bus_errors;	/* number of failed writes */
 
-	/* set by the owner: writes system memory; false is a bus error */
+	/* write system memory; set by the owner; returns false for a bus error */
 	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
-	/* ... and reads it, for caps.smem_data; may be NULL */
+	/* read system memory, for caps.smem_data; set by the owner, or NULL */
 	bool		(*mem_read)(void *opaque, uint64_t addr, uint8_t *bytes, size_t len);
 	/*
-	 * ... an interrupt, which the specification does not have: trRamWrap was set,
-	 * the buffer is full. An edge; nothing in the registers acknowledges it.
+	 * Raise an interrupt, which the specification does not define, because trRamWrap
+	 * was set. It is edge-triggered and needs no acknowledgement in a register. Set by
+	 * the owner, or NULL.
 	 */
 	void		(*irq)(void *opaque);
 	void		*mem_opaque;
 };
 
 /**
- * nb_ram_init() - a Trace RAM Sink after power-up
- * @ram: any memory; dev.* as with nb_te_init(), and mem_write are set after this call
+ * nb_ram_init() - initialise a Trace RAM Sink as after power-up
+ * @ram: any memory; set mem_write and, as after nb_te_init(), dev.* after this call
  * @caps: copied
  *
- * Return: 0, or -1 without memory. The only function here that allocates.
+ * This is the only function of this file that allocates memory.
+ *
+ * Return: 0, or -1 without memory.
  */
 int nb_ram_init(struct nb_ram *ram, const struct nb_ram_caps *caps);
 void nb_ram_fini(struct nb_ram *ram);
 
 /**
- * nb_ram_end() - software ends, and what comes next does not know of the sink
- * @ram: reported if it may write to memory still
+ * nb_ram_end() - the software ends, and the next software does not know the sink
+ * @ram: the sink, which is reported if it may still write to memory
  */
 void nb_ram_end(struct nb_ram *ram);
 
 /**
- * nb_ram_input() - a message arrives; an nb_out_fn
+ * nb_ram_input() - accept messages; an nb_out_fn
  * @ram: a struct nb_ram
- * @bytes: whole messages
+ * @bytes: complete messages
  * @len: their length
  *
- * Return: false if the sink is disabled or was stopped by the wrap.
+ * Return: false if the sink is disabled or has stopped on wrap.
  */
 bool nb_ram_input(void *ram, const uint8_t *bytes, size_t len);
 
 struct nb_funnel_caps {
 	uint8_t		inputs;		/* 1..16 */
 	bool		dis_input;
-	uint32_t	fifo;		/* bytes of messages and two more for each it holds, 0: none */
-	bool		reorder;	/* inputs go in turn, and not in the order of arrival */
+	uint32_t	fifo;		/* bytes; each message needs two more than its length; 0 is none */
+	bool		reorder;	/* inputs are served round-robin, not in the order of arrival */
 	uint8_t		ts_modes;
 	uint8_t		ts_width;
 	bool		ts_prescale;
@@ -389,33 +393,33 @@ struct nb_funnel_port {
 	unsigned int	index;
 };
 
-/* A Trace Funnel. */
+/* A Trace Funnel */
 struct nb_funnel {
 	struct nb_dev	dev;		/* first */
 	struct nb_funnel_caps caps;
 	struct nb_ts	ts;
-	struct nb_funnel_port port[NB_MAX_INPUTS];	/* opaque of nb_funnel_input() */
+	struct nb_funnel_port port[NB_MAX_INPUTS];	/* opaque arguments of nb_funnel_input() */
 	nb_out_fn	out;
 	void		*out_opaque;
 	uint8_t		fifo[NB_MAX_FUNNEL_FIFO];
-	uint32_t	held;		/* bytes in it */
-	unsigned int	next;		/* the input whose turn it is */
+	uint32_t	held;		/* number of bytes in @fifo */
+	unsigned int	next;		/* next input to serve */
 	uint64_t	discarded;
 };
 
-/* nb_funnel_drain() - all that it holds goes to its output, as far as that takes it */
+/* nb_funnel_drain() - send the content of the FIFO as far as the output accepts it */
 void nb_funnel_drain(struct nb_funnel *funnel);
 
 void nb_funnel_init(struct nb_funnel *funnel, const struct nb_funnel_caps *caps,
 		    nb_out_fn out, void *opaque);
 
 /**
- * nb_funnel_input() - a message arrives; an nb_out_fn
+ * nb_funnel_input() - accept a message; an nb_out_fn
  * @port: &funnel->port[input]
- * @bytes: a whole message
+ * @bytes: a complete message
  * @len: its length
  *
- * Return: false where the funnel is disabled or its output refuses.
+ * Return: false if the funnel is disabled or its output refuses the message.
  */
 bool nb_funnel_input(void *port, const uint8_t *bytes, size_t len);
 
