@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * RISC-V N-Trace: the record that the flight recorder leaves in memory.
+ * Format of the RISC-V N-Trace record that the flight recorder leaves in memory.
  *
- * The driver writes it while harts are traced; the next kernel, or a reader of a crash dump, finds
- * it in a region that survives a reset of the machine. All values are little endian, all times are
- * values of the time CSR. Whatever a reader finds here may be damaged: check all of it.
+ * The driver writes the record while harts are traced, into a region that survives a reset of the
+ * machine. The next kernel, or a reader of a crash dump, finds it there. All values are little
+ * endian, and all times are values of the time CSR. The contents may be damaged, so a reader must
+ * check all of them.
  *
- *   0            struct ntrace_flight_header: says where the parts are
+ *   0            struct ntrace_flight_header, which contains the positions of the parts
  *   parts        at multiples of 64 bytes, in any order
- *   data_offset  trace, at a multiple of 64 KiB; each sink has an area of its own
+ *   data_offset  trace, at a multiple of 64 KiB; each sink has its own area
  *
- * The header and the parts that do not change have a CRC (CRC-32 as of zlib and Ethernet, with
- * 0xffffffff at the begin and the end). What changes while it records is made of small entries,
- * each with a check of its own, see ntrace_flight_check(). So a reset at any instant costs at most
- * the entry that was being written.
+ * The header and the parts that do not change have a CRC (CRC-32 as in zlib and Ethernet, with
+ * an initial value and a final XOR of 0xffffffff). The parts that change during recording consist
+ * of small entries with a check each, see ntrace_flight_check(). So a reset at any time damages at
+ * most the entry that was being written.
  */
 #ifndef _UAPI_LINUX_NTRACE_FLIGHT_H
 #define _UAPI_LINUX_NTRACE_FLIGHT_H
 
 #include <linux/types.h>
 
-/* "NTFLIGHT" read as little endian: there is a record */
+/* "NTFLIGHT" read as little endian, which marks a record */
 #define NTRACE_FLIGHT_MAGIC		0x544847494c46544eULL
-/* "NTFLWRIT": its header is being written. If it is found like this, it was never finished. */
+/* "NTFLWRIT", which marks an incomplete header. A reader that finds it must ignore the record. */
 #define NTRACE_FLIGHT_MAGIC_WRITING	0x544952574c46544eULL
 #define NTRACE_FLIGHT_VERSION_MAJOR	1
 #define NTRACE_FLIGHT_VERSION_MINOR	1
@@ -34,26 +35,26 @@
 enum ntrace_flight_type {
 	NTRACE_FLIGHT_NONE,
 	NTRACE_FLIGHT_MACHINE,		/* struct ntrace_flight_machine */
-	NTRACE_FLIGHT_KERNEL,		/* text: vmcoreinfo, lines of NAME=VALUE */
+	NTRACE_FLIGHT_KERNEL,		/* text of vmcoreinfo, lines of NAME=VALUE */
 	NTRACE_FLIGHT_CPUS,		/* struct ntrace_flight_cpu[] */
 	NTRACE_FLIGHT_SINKS,		/* struct ntrace_flight_sink[] */
-	/* Those below change while it records, and have no CRC of the part */
+	/* The parts below change during recording, and do not have a CRC */
 	NTRACE_FLIGHT_MODULES,		/* struct ntrace_flight_module[] */
 	NTRACE_FLIGHT_POINTERS,		/* struct ntrace_flight_pointer[2] for each sink */
 	NTRACE_FLIGHT_GAPS,		/* struct ntrace_flight_gap[] */
-	NTRACE_FLIGHT_SWITCHES,		/* struct ntrace_flight_switch[]: a ring for each CPU */
+	NTRACE_FLIGHT_SWITCHES,		/* struct ntrace_flight_switch[], a ring for each CPU */
 	NTRACE_FLIGHT_CAUSE,		/* struct ntrace_flight_cause */
-	NTRACE_FLIGHT_SESSIONS,		/* struct ntrace_flight_session for each sink; 1.1 */
+	NTRACE_FLIGHT_SESSIONS,		/* struct ntrace_flight_session for each sink; since 1.1 */
 	NTRACE_FLIGHT_TYPES,
 };
 
 /**
- * struct ntrace_flight_part - where a part of the record is
- * @type: enum ntrace_flight_type; a reader skips types that it does not know
- * @entry: Bytes of an entry; a later version may have longer ones
- * @offset: From the begin of the header
- * @size: Bytes
- * @crc: Of the bytes, if the part does not change
+ * struct ntrace_flight_part - position of a part of the record
+ * @type: Type, enum ntrace_flight_type; a reader skips types that it does not know
+ * @entry: Size of an entry in bytes; a later version may have longer entries
+ * @offset: Offset from the start of the header
+ * @size: Size in bytes
+ * @crc: CRC of these bytes, if the part does not change
  * @reserved: 0
  */
 struct ntrace_flight_part {
@@ -66,19 +67,19 @@ struct ntrace_flight_part {
 };
 
 /**
- * struct ntrace_flight_header - the begin of the record
+ * struct ntrace_flight_header - start of the record
  * @magic: NTRACE_FLIGHT_MAGIC, written last
  * @version: Major << 16 | minor; a reader refuses another major version
- * @size: Of this structure
- * @region: Bytes of the whole record
+ * @size: Size of this structure in bytes
+ * @region: Size of the whole record in bytes
  * @address: Physical address of the header
- * @data_offset: Where trace begins
- * @id: Random: no two records have the same
+ * @data_offset: Offset of the trace
+ * @id: Random number that identifies the record
  * @nr_parts: Number of @parts
  * @reserved: 0
- * @parts: Where the parts are
+ * @parts: Positions of the parts
  * @reserved2: 0
- * @crc: Of all before it
+ * @crc: CRC of all members before it
  */
 struct ntrace_flight_header {
 	__u64				magic;
@@ -96,17 +97,17 @@ struct ntrace_flight_header {
 };
 
 /**
- * struct ntrace_flight_machine - the machine, and what its clocks are
- * @timebase: Hz of the time CSR
+ * struct ntrace_flight_machine - the machine and its clocks
+ * @timebase: Frequency of the time CSR in Hz
  * @time: The time CSR when the record was begun
- * @local_ns: The kernel's clock then, as the times of its log, ns
- * @real_ns: The time of day then, ns since 1970
+ * @local_ns: The kernel's clock at @time in ns, the same as in its log
+ * @real_ns: The time of day at @time, in ns since 1970
  * @text: Address of the kernel's first byte
- * @text_size: Bytes of the kernel
- * @kaslr: What KASLR has added to the addresses that the kernel was linked for
- * @nr_cpus: Number of CPUs that the kernel may have
+ * @text_size: Size of the kernel in bytes
+ * @kaslr: Offset that KASLR has added to the addresses for which the kernel was linked
+ * @nr_cpus: Number of possible CPUs
  * @xlen: 32 or 64
- * @release: Version of the kernel, as of uname -r
+ * @release: Version of the kernel, the same as from uname -r
  */
 struct ntrace_flight_machine {
 	__u64	timebase;
@@ -124,11 +125,12 @@ struct ntrace_flight_machine {
 #define NTRACE_FLIGHT_CPU_WORDS		16
 
 /**
- * struct ntrace_flight_cpu - an encoder, and how it is set up
- * @words: enum ntrace_info_cpu of <linux/ntrace.h>
- * @address: Of its registers
- * @sink: Which of NTRACE_FLIGHT_SINKS it leads to
- * @priv: Privileges that it traces, 0 all: trTeFilterMatchChoicePrivilege
+ * struct ntrace_flight_cpu - an encoder and its settings
+ * @words: Words of enum ntrace_info_cpu in <linux/ntrace.h>
+ * @address: Physical address of its registers
+ * @sink: Index of its sink in NTRACE_FLIGHT_SINKS
+ * @priv: Bitmap of privileges that it traces, like trTeFilterMatchChoicePrivilege; 0 for
+ *	all
  */
 struct ntrace_flight_cpu {
 	__u64	words[NTRACE_FLIGHT_CPU_WORDS];
@@ -139,12 +141,12 @@ struct ntrace_flight_cpu {
 
 /**
  * struct ntrace_flight_sink - the trace of a sink
- * @address: Of its registers
- * @offset: Of its area, from the begin of the header
- * @size: Bytes of its area
+ * @address: Physical address of its registers
+ * @offset: Offset of its area from the start of the header
+ * @size: Size of its area in bytes
  * @flags: NTRACE_FLIGHT_SINK_*
  * @reserved: 0
- * @name: Of its device
+ * @name: Name of its device
  */
 struct ntrace_flight_sink {
 	__u64	address;
@@ -155,26 +157,26 @@ struct ntrace_flight_sink {
 	__u8	name[32];
 };
 
-/* The sink has memory of its own, which the driver copies when the sink stops */
+/* The sink has its own memory, which the driver copies when the sink stops */
 #define NTRACE_FLIGHT_SINK_COPIED	(1U << 0)
 
-/* NTRACE_FLIGHT_MODULES: what may have been unloaded since has no name */
+/* Entry of NTRACE_FLIGHT_MODULES. The name is empty if the module was unloaded. */
 struct ntrace_flight_module {
 	__u64	text;			/* address of its code */
 	__u64	text_size;
-	__u8	build_id[20];		/* 0: not known */
+	__u8	build_id[20];		/* 0 if unknown */
 	__u8	name[52];
 	__u32	reserved;
 	__u32	check;
 };
 
 /**
- * struct ntrace_flight_pointer - where a sink had got to
- * @number: The entry of the two with the higher number is the later one
- * @time: When it was
- * @offset: In the area of the sink, of the byte after its last one
+ * struct ntrace_flight_pointer - position of a sink, entry of NTRACE_FLIGHT_POINTERS
+ * @number: Number of the update; the entry with the higher number is the newer of the two
+ * @time: Time of the update
+ * @offset: Offset in the area of the sink, after the last byte that it wrote
  * @flags: NTRACE_FLIGHT_POINTER_*
- * @check: ntrace_flight_check()
+ * @check: Result of ntrace_flight_check()
  */
 struct ntrace_flight_pointer {
 	__u64	number;
@@ -185,34 +187,34 @@ struct ntrace_flight_pointer {
 };
 
 #define NTRACE_FLIGHT_POINTER_WRAPPED	(1U << 0)	/* all of the area has been written */
-#define NTRACE_FLIGHT_POINTER_STOPPED	(1U << 1)	/* the sink was empty: it is the end */
-#define NTRACE_FLIGHT_POINTER_RESET	(1U << 2)	/* read after a reset it ran through */
+#define NTRACE_FLIGHT_POINTER_STOPPED	(1U << 1)	/* the sink was empty, so this is the end */
+#define NTRACE_FLIGHT_POINTER_RESET	(1U << 2)	/* the sink ran through a reset */
 
-/* NTRACE_FLIGHT_GAPS, a ring: an event of perf had the sink, or its CPUs slept */
+/* Entry of NTRACE_FLIGHT_GAPS, a ring. A perf event had the sink, or its CPUs were idle. */
 struct ntrace_flight_gap {
-	__u64	from, to;		/* @to 0: it did not end */
+	__u64	from, to;		/* @to is 0 if the gap has not ended */
 	__u32	sink;
-	__u32	number;			/* from 1 on */
+	__u32	number;			/* starts at 1 */
 	__u32	reserved;
 	__u32	check;
 };
 
-/* NTRACE_FLIGHT_SWITCHES: a thread began to run */
+/* Entry of NTRACE_FLIGHT_SWITCHES, written when a thread starts to run */
 struct ntrace_flight_switch {
 	__u64	time;
 	__u32	tid, pid;		/* in the initial pid namespace */
 	__u8	comm[16];
-	__u32	number;			/* in its ring, from 1 on */
+	__u32	number;			/* number in its ring, starts at 1 */
 	__u32	check;
 };
 
 enum ntrace_flight_code {
-	NTRACE_FLIGHT_CAUSE_NONE,	/* it did not stop, or nobody could say why */
+	NTRACE_FLIGHT_CAUSE_NONE,	/* recording did not stop, or for an unknown cause */
 	NTRACE_FLIGHT_CAUSE_PANIC,
 	NTRACE_FLIGHT_CAUSE_OOPS,
 	NTRACE_FLIGHT_CAUSE_HUNG_TASK,
 	NTRACE_FLIGHT_CAUSE_SYSRQ,
-	NTRACE_FLIGHT_CAUSE_REBOOT,	/* orderly: reboot(2), also of reboot -f, and kexec */
+	NTRACE_FLIGHT_CAUSE_REBOOT,	/* an orderly reboot(2), such as reboot -f or kexec */
 	NTRACE_FLIGHT_CAUSE_RESTART,	/* an emergency restart */
 	NTRACE_FLIGHT_CAUSE_USER,
 	NTRACE_FLIGHT_CAUSE_SOFT_LOCKUP,
@@ -221,40 +223,40 @@ enum ntrace_flight_code {
 	NTRACE_FLIGHT_CAUSE_CODES,
 };
 
-/* NTRACE_FLIGHT_CAUSE: what stopped it; without a valid check, nothing did */
+/* Entry of NTRACE_FLIGHT_CAUSE, the cause of the stop. Without a valid check, there is none. */
 struct ntrace_flight_cause {
 	__u64	time;
 	__u32	code;			/* enum ntrace_flight_code */
-	__u32	cpu;			/* that said so */
-	__u32	tid, pid;		/* of what ran there, or of the task that hung */
+	__u32	cpu;			/* CPU that detected it */
+	__u32	tid, pid;		/* task that ran on the CPU, or task that hung */
 	__u8	comm[16];
-	__u8	text[128];		/* what the kernel said; ends with 0 */
+	__u8	text[128];		/* message of the kernel, ends with 0 */
 	__u32	reserved;
 	__u32	check;
 };
 
 /*
- * NTRACE_FLIGHT_SESSIONS: an event of perf had the sink when the kernel panicked. The area has what
- * that event traced last, and these settings hold for it, instead of those of the sink's CPUs.
+ * Entry of NTRACE_FLIGHT_SESSIONS. A perf event had the sink when the kernel panicked. The area
+ * contains the last trace of that event. These settings replace those of the sink's CPUs.
  */
 struct ntrace_flight_session {
-	__u64	config;			/* for NTRACE_INFO_CPU_CONFIG */
-	__u32	src_bits;		/* for NTRACE_INFO_CPU_SRC_BITS */
-	__u32	priv;			/* as that of struct ntrace_flight_cpu */
-	__u32	tid, pid;		/* of the program that made the event; 0: it has ended */
+	__u64	config;			/* value for NTRACE_INFO_CPU_CONFIG */
+	__u32	src_bits;		/* value for NTRACE_INFO_CPU_SRC_BITS */
+	__u32	priv;			/* the same as in struct ntrace_flight_cpu */
+	__u32	tid, pid;		/* task that opened the event; 0 if it has ended */
 	__u8	comm[16];
 	__u32	sink;
 	__u32	check;
 };
 
 /**
- * ntrace_flight_check() - what the check of an entry has to be
+ * ntrace_flight_check() - compute the check of an entry
  * @entry: The entry, whose last four bytes are the check
- * @size: Bytes of the entry, a multiple of 8
- * @seed: The type of the part << 32 | a number that no other entry of it has
+ * @size: Size of the entry in bytes, a multiple of 8
+ * @seed: Type of the part << 32 | a number that no other entry of the part has
  *
- * It is cheap enough for a task switch. Each step can be undone, so that entries which differ have
- * different sums of 64 bits, of which half is kept. An entry of zeros is never right.
+ * The check is cheap enough for a task switch. Each step is reversible, so that different entries
+ * have different sums of 64 bits, which are folded to 32 bits. An entry of zeros is never valid.
  */
 static inline __u32 ntrace_flight_check(const void *entry, unsigned int size, __u64 seed)
 {

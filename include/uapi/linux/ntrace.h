@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * RISC-V N-Trace: what the driver, perf and the ntrace command agree on.
+ * RISC-V N-Trace interface between the driver, perf and the ntrace command.
  *
- * Names of fields are those of the RISC-V Trace Control Interface
- * Specification 1.0 without their prefix: trTeInstMode is "mode".
+ * Fields have the names of the RISC-V Trace Control Interface Specification 1.0 without their
+ * prefix, for example "mode" for trTeInstMode.
  */
 #ifndef _UAPI_LINUX_NTRACE_H
 #define _UAPI_LINUX_NTRACE_H
@@ -18,9 +18,9 @@
  *  |srm|trg|exc|inh| tsmode|presc|sta|fw |ext|all|rep|seq|ret|syncmax| sync | mode |ts|cx|
  *  +---+---+---+---+-------+-----+---+---+---+---+---+---+---+-------+------+------+--+--+
  *
- * The kernel takes the fields literally: 0 is off, except for mode and tsmode,
- * where 0 is the best that the hardware has. perf and the ntrace command fill in
- * the sysfs defaults for the fields that the user did not give. Bits that are
+ * The kernel takes the fields literally. 0 means off, except for mode and tsmode,
+ * for which 0 means the best value of the hardware. perf and the ntrace command fill
+ * in the sysfs defaults for the fields that the user did not give. Bits that are
  * not named here must be 0 (-EINVAL).
  */
 /* trTeContext: Ownership messages */
@@ -42,49 +42,50 @@
 #define NTRACE_CONFIG_REPEATED_HISTORY	(1ULL << 13)
 #define NTRACE_CONFIG_ALL_JUMPS		(1ULL << 14)
 #define NTRACE_CONFIG_EXTEND_ADDR	(1ULL << 15)
-/* trace machine mode too (privileged) */
+/* also trace machine mode (privileged) */
 #define NTRACE_CONFIG_FIRMWARE		(1ULL << 16)
-/* trTeInstStallEna: stall the hart, lose nothing */
+/* trTeInstStallEna: Stall the hart, so that no trace is lost */
 #define NTRACE_CONFIG_STALL		(1ULL << 17)
-/* trTsPrescale: counts clock / 4^n */
+/* trTsPrescale: Divide the clock by 4^n */
 #define NTRACE_CONFIG_TS_PRESCALE	(3ULL << 18)
 #define NTRACE_CONFIG_TS_PRESCALE_SHIFT	18
 /* trTsMode: 0 best, 1 external .. 4 shared */
 #define NTRACE_CONFIG_TS_MODE		(7ULL << 20)
 #define NTRACE_CONFIG_TS_MODE_SHIFT	20
-/* trTeInhibitSrc: no SRC field */
+/* trTeInhibitSrc: Omit the SRC field */
 #define NTRACE_CONFIG_INHIBIT_SRC	(1ULL << 23)
-/* address filters are ranges that are left out */
+/* address filters are ranges that are excluded */
 #define NTRACE_CONFIG_EXCLUDE		(1ULL << 24)
-/* trTeInstTrigEnable: triggers of the hart and from outside switch tracing on and off */
+/* trTeInstTrigEnable: Let triggers of the hart and external triggers switch tracing on and off */
 #define NTRACE_CONFIG_TRIGGER		(1ULL << 25)
-/* trRamMode 0: into the sink's own memory, also if it can write system memory */
+/* trRamMode 0: Use the sink's own memory, even if it can write system memory */
 #define NTRACE_CONFIG_SRAM		(1ULL << 26)
 #define NTRACE_CONFIG_VALID		((1ULL << 27) - 1)
 
 /*
- * perf_event_attr::config1: strobing. Trace for so many microseconds at the start of each period;
- * 0 and 0: all the time.
+ * perf_event_attr::config1: Strobing. Trace for the given number of microseconds at the start of
+ * each period, or all the time if both values are 0.
  */
 #define NTRACE_CONFIG1_STROBE_ON	0xffffffffULL
 #define NTRACE_CONFIG1_STROBE_PERIOD	(0xffffffffULL << 32)
 
 /*
- * perf_event_attr::config2: the sink that the trace goes to, if encoders lead to several, by the
- * number that the PMU's directory "sinks" has for it; 0: the first that the driver found
+ * perf_event_attr::config2: Sink of the trace, if encoders lead to several. The value is the number
+ * in the PMU's directory "sinks", or 0 for the first sink that the driver found.
  */
 #define NTRACE_CONFIG2_SINK		(0xffffffffULL << 32)
 
 /*
- * perf_event_attr::config3: trTeTrigExtInControl and trTeTrigExtOutControl, 4 bits for each
- * trigger. In: 2 trace on, 3 trace off, 4 notify. Out: bit 0 tracing starts, bit 1 it stops.
+ * perf_event_attr::config3: Values of trTeTrigExtInControl and trTeTrigExtOutControl, 4 bits for
+ * each trigger. Inputs: 2 starts tracing, 3 stops it, 4 notifies. Outputs: Bit 0 fires when tracing
+ * starts, bit 1 when it stops.
  */
 #define NTRACE_CONFIG3_TRIGGER_IN	0xffffffffULL
 #define NTRACE_CONFIG3_TRIGGER_OUT	(0xffffffffULL << 32)
 
 /*
- * PERF_RECORD_AUX_OUTPUT_HW_ID: the SRC of the messages that the CPU of the record sends, for
- * events whose sink several encoders share
+ * PERF_RECORD_AUX_OUTPUT_HW_ID: SRC of the messages from the CPU of the record, for events whose
+ * sink is shared by several encoders
  */
 #define NTRACE_HW_ID_SRC		0xfffULL
 #define NTRACE_HW_ID_SRC_BITS		(0xfULL << 16)
@@ -92,28 +93,27 @@
 /*
  * PERF_RECORD_AUX flags, format bits (PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK).
  *
- * Each PERF_RECORD_AUX is one stretch of trace: the encoder was started before
- * its first byte, and stopped and flushed after its last. It is a whole number
- * of messages and idle bytes (0xff), but for
+ * Each PERF_RECORD_AUX is one stretch of trace. The encoder was started before
+ * its first byte, and stopped and flushed after its last byte. A stretch is a
+ * whole number of messages and idle bytes (0xff), with these exceptions.
  *
- * PERF_AUX_FLAG_PARTIAL	the sink was full: the end is missing, or the start
- *				where the sink has no trRamStopOnWrap
- * PERF_AUX_FLAG_TRUNCATED	the AUX buffer was full: what came next is missing
- * snapshots			the start may have been overwritten
+ * PERF_AUX_FLAG_PARTIAL	The sink was full. The end is missing, or the start if
+ *				the sink has no trRamStopOnWrap.
+ * PERF_AUX_FLAG_TRUNCATED	The AUX buffer was full. Later trace is missing.
+ * snapshots			The start may have been overwritten.
  */
-#define NTRACE_AUX_FORMAT_RAW		0x0000	/* bytes as a RAM sink stores them */
+#define NTRACE_AUX_FORMAT_RAW		0x0000	/* bytes as stored by a RAM sink */
 /*
- * Frames of 16 bytes, as the formatter of a CoreSight ETR makes them of the bytes of several
- * sources: NTRACE_INFO_CPU_TRACE_ID tells these apart. The first frame begins with an id.
+ * Frames of 16 bytes, in which the formatter of a CoreSight ETR combines the bytes of several
+ * sources. NTRACE_INFO_CPU_TRACE_ID identifies the source. The first frame begins with an id.
  */
 #define NTRACE_AUX_FORMAT_FRAMES	0x0100
 
 /*
- * PERF_RECORD_AUXTRACE_INFO: all words are u64, in the byte order of the file.
- * The header is followed by NTRACE_INFO_NR_CPUS blocks of
- * NTRACE_INFO_CPU_WORDS words. A reader takes the sizes from the record: a
- * later minor version appends words to either part, and an earlier reader
- * skips them.
+ * PERF_RECORD_AUXTRACE_INFO: All words are u64, in the byte order of the file. The header is
+ * followed by NTRACE_INFO_NR_CPUS blocks of NTRACE_INFO_CPU_WORDS words. A reader takes the sizes
+ * from the record, because a later minor version appends words to either part, and an earlier
+ * reader skips them.
  */
 #define NTRACE_AUXTRACE_TYPE		0x4e54	/* auxtrace_info.type: "NT" */
 /* "\0NTRACE1" read as little endian */
@@ -121,7 +121,7 @@
 #define NTRACE_INFO_VERSION_MAJOR	1
 #define NTRACE_INFO_VERSION_MINOR	3
 
-/* NTRACE_INFO_CPU_DIALECT: what messages the encoder sends */
+/* NTRACE_INFO_CPU_DIALECT: Format of the encoder's messages */
 #define NTRACE_DIALECT_RATIFIED	0	/* N-Trace 1.0 */
 #define NTRACE_DIALECT_SIFIVE0	1	/* SiFive's encoders of version 0 */
 
@@ -142,25 +142,25 @@ enum ntrace_info_header {
 #define NTRACE_INFO_FLAG_SNAPSHOT	(1ULL << 0)	/* recorded in snapshot mode */
 #define NTRACE_INFO_FLAG_PER_CPU	(1ULL << 1)	/* a buffer per CPU, else per thread */
 #define NTRACE_INFO_FLAG_TIME_CONV	(1ULL << 2)	/* the TIME words are valid */
-#define NTRACE_INFO_FLAG_FILTER		(1ULL << 3)	/* trace of some addresses only */
-#define NTRACE_INFO_FLAG_NO_SCONTEXT	(1ULL << 4)	/* caps/scontext was 0: it says nothing of threads */
+#define NTRACE_INFO_FLAG_FILTER		(1ULL << 3)	/* only some addresses were traced */
+#define NTRACE_INFO_FLAG_NO_SCONTEXT	(1ULL << 4)	/* caps/scontext was 0, so no thread ids */
 
 enum ntrace_info_cpu {
 	NTRACE_INFO_CPU_ID,		/* Linux CPU number */
 	NTRACE_INFO_CPU_IMPL,		/* trTeImpl */
 	NTRACE_INFO_CPU_CONFIG,		/* NTRACE_CONFIG_*, mode and tsmode resolved */
-	NTRACE_INFO_CPU_SRC_BITS,	/* width of the SRC field, 0..12; 0 where it is inhibited */
+	NTRACE_INFO_CPU_SRC_BITS,	/* width of the SRC field, 0..12; 0 if it is inhibited */
 	NTRACE_INFO_CPU_SRC_ID,
 	NTRACE_INFO_CPU_TS_WIDTH,	/* trTsWidth, bits */
-	NTRACE_INFO_CPU_TS_FREQ,	/* Hz of the counter before the prescaler; 0 unknown */
+	NTRACE_INFO_CPU_TS_FREQ,	/* Hz of the counter before the prescaler; 0 if unknown */
 	NTRACE_INFO_CPU_IR_MODE,	/* trTeInstImplicitReturnMode */
 	NTRACE_INFO_CPU_XLEN,		/* 32 or 64 */
-	NTRACE_INFO_CPU_TRACE_ID,	/* trAtbBridgeID; 0: its trace is not in frames */
+	NTRACE_INFO_CPU_TRACE_ID,	/* trAtbBridgeID; 0 if its trace is not in frames */
 	NTRACE_INFO_CPU_DIALECT,	/* NTRACE_DIALECT_* */
-	NTRACE_INFO_CPU_ADDR_BITS,	/* bits of a sent address, sign last; 0: all */
+	NTRACE_INFO_CPU_ADDR_BITS,	/* bits of a sent address, sign last; 0 for all */
 	NTRACE_INFO_CPU_TS_BASE,	/* the counter, without prescaler, at TS_BASE_TIME */
-	NTRACE_INFO_CPU_TS_BASE_TIME,	/* the time CSR then; 0: the counter is equal to it */
-	NTRACE_INFO_CPU_SINK,		/* NTRACE_CONFIG2_SINK of the sink; 0: unknown */
+	NTRACE_INFO_CPU_TS_BASE_TIME,	/* the time CSR at TS_BASE; 0 if both are equal */
+	NTRACE_INFO_CPU_SINK,		/* NTRACE_CONFIG2_SINK of the sink; 0 if unknown */
 	NTRACE_INFO_CPU_MAX,
 };
 
