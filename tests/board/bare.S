@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Start of a program without anything under it: main(hart) runs on each hart, the status of the
- * first is the machine's. A trap ends the run, with status 99, unless the program sets mtvec. The
- * board looks for an mret after mtvec, which it needs for its registers.
+ * Start of a bare-metal program. main(hart) runs on each hart, and the status of the first hart
+ * is the machine's. A trap ends the run with status 99, unless the program sets mtvec. The board
+ * looks for an mret after mtvec, which it needs for its registers.
  */
 	.section .text.start, "ax"
 	.globl _start
@@ -14,7 +14,7 @@ _start:
 	addi	t0, a0, 1
 	slli	t0, t0, 16
 	add	sp, sp, t0
-	/* floating point and vectors stay off; U and S mode may use all memory */
+	/* Floating point and vectors stay off; U and S mode may use all memory */
 	li	t0, -1
 	csrw	pmpaddr0, t0
 	li	t0, 0x1f
@@ -28,7 +28,7 @@ _start:
 	.balign	4
 trapped:
 	li	a0, 99
-	/* the machine's test device: 0x5555 ends it well, 0x3333 with a status */
+	/* The machine's test device: 0x5555 ends the run well, 0x3333 with a status */
 	.globl end
 end:
 	li	t0, 0x100000

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define UART		0x10000000UL
-#define TRACE		0x18000000UL	/* of the first component in the list, 4 KiB each */
+#define TRACE		0x18000000UL	/* The first component in the list; each has 4 KiB */
 
 #define csr_read(csr)		({ uint64_t _v; __asm__ volatile("csrr %0, " #csr : "=r"(_v)); _v; })
 #define csr_write(csr, value)	__asm__ volatile("csrw " #csr ", %0" : : "r"(value))
@@ -23,7 +23,7 @@ static inline volatile uint32_t *trace_regs(unsigned int component)
 #define RAM_LIMIT	(0x18 / 4)
 #define RAM_WP		(0x20 / 4)
 
-/* A sink that writes @size bytes from @buf on, below 4 GiB, and stops then */
+/* Start a sink that writes @size bytes to @buf, below 4 GiB, and then stops */
 static inline void sink_start(volatile uint32_t *ram, uint32_t buf, uint32_t size)
 {
 	ram[RAM_CONTROL] = 0x111;

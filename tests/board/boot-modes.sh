@@ -2,18 +2,17 @@
 # shellcheck shell=sh
 # Each mode and optimisation of the encoder, for tests of boot traces. Source it after boot.sh.
 
-# trTeControl: BTM or HTM, trTeContext, a sync every 2^14 messages, N-Trace
+# Values of trTeControl: BTM or HTM, trTeContext, a sync every 2^14 messages, N-Trace
 btm=0x01a10230 htm=0x01a10260
 
-# variants NAME...: prints them as options of the model
+# variants NAME...: print them as options of the model
 variants() { printf 'variant=%s,' "$@" | sed 's/,$//'; }
 
-# Columns: name, options of the model, of the decoder, of the board. make test runs the lines that
-# begin with "*", which depend on QEMU, on the number of harts or on the hardware. tests/model/roundtrip.t
-# asks about each option of the encoder.
-# boot-features is trTeInstFeatures. Where Linux turns its MMU on, a function called at
-# 0x80200000 + N returns to 0xffffffff80000000 + N: an encoder that compares fewer than 22
-# bits takes that for the return to its call, and the decoder for an error.
+# Columns are the name, and the options of the model, of the decoder and of the board. make test runs only the
+# lines that begin with "*", which depend on QEMU, on the number of harts or on the hardware.
+# tests/model/roundtrip.t tests each option of the encoder. boot-features is trTeInstFeatures. When Linux
+# enables its MMU, a function called at 0x80200000 + N returns to 0xffffffff80000000 + N. An encoder that
+# compares fewer than 22 bits treats that as the return to its call, but the decoder reports an error.
 modes() {
 	all_modes | if large; then sed 's/^\* //'; else sed -n 's/^\* //p'; fi
 }
@@ -68,8 +67,8 @@ boot_modes_share() {
 	done 3<"$tap_tmp/modes" >"$tap_tmp/log" 2>&1
 }
 
-# boot_modes BOARD-OPTIONS...: runs all modes, two at a time; the guests do not notice it.
-# MODES picks lines.
+# boot_modes BOARD-OPTIONS...: run all modes, two at a time, which the guests do not notice. MODES selects
+# lines.
 boot_modes() {
 	modes | grep -E "${MODES:-.}" >"$tap_tmp/modes"
 	boot_modes_share 1 "$@" &

@@ -9,19 +9,19 @@ boot_setup() {
 		{ plan 1; fail "the plugin and the command build"; cat "$tap_tmp/make"; done_testing; }
 }
 
-# sum KEY: over all harts and encoders of the last run
+# sum KEY: print the sum over all harts and encoders of the last run
 sum() {
 	awk -v key="$1" '{ for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == key) n += a[2] } }
 		END { printf "%.0f\n", n }' "$tap_tmp/boot/stats"
 }
 
-# Adds up a number of the last line of each comparison. NUMBER says which one, from 1.
+# compared NUMBER: print the sum of a number of the last line of each comparison. NUMBER counts from 1.
 compared() {
 	awk -v at="$1" '/differences/ { gsub(/[^0-9 ]/, ""); n += $at } END { printf "%.0f\n", n }' "$tap_tmp/check"
 }
 
-# boot_trace NAME MODEL [BOARD OPTIONS]: boot with the encoder set up by MODEL, and run
-# boot_command; firmware and kernel are traced, or what boot_privileges has
+# boot_trace NAME MODEL [BOARD OPTIONS]: boot with the encoder set up by MODEL, and run boot_command. Trace
+# firmware and kernel, or the privileges in boot_privileges
 boot_trace() {
 	_name=$1 _model=$2
 	shift 2
@@ -35,8 +35,8 @@ boot_trace() {
 	return 1
 }
 
-# boot_compare DECODE [MODEL]: compare what libntrace makes of each hart's trace with the truth.
-# Where a sink has all harts, hart N is source SRC + N; boot-features of MODEL has SRC.
+# boot_compare DECODE [MODEL]: compare each hart's trace, decoded by libntrace, with the truth. If a sink has
+# the trace of all harts, hart N is source SRC + N; boot-features of MODEL has SRC.
 boot_compare() {
 	_bad=0 _src=$(echo "${2:-}" | sed -n 's/.*boot-features=\([0-9a-fx]*\).*/\1/p')
 	_src=$((${_src:-0} >> 16 & 0xfff))
@@ -46,7 +46,7 @@ boot_compare() {
 		_trace=$tap_tmp/boot/ram$_hart.ntrace
 		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/ram.ntrace _one="--src $((_src + _hart))"; }
 		[ -e "$_trace" ] || _trace=$tap_tmp/boot/funnel.ntrace
-		# trace ids of a CoreSight fabric are numbered from 1 on
+		# Trace IDs of a CoreSight fabric are numbered from 1
 		[ -e "$_trace" ] || { _trace=$tap_tmp/boot/etr.ntrace _one="$_one --frames=$((_hart + 1))"; }
 		# shellcheck disable=SC2086
 		"$O/bin/ntrace" verify $1 $_one --truth "$_truth" --trace "$_trace" >>"$tap_tmp/check" 2>&1 || _bad=1
@@ -55,7 +55,7 @@ boot_compare() {
 	return $_bad
 }
 
-# boot_verify NAME MODEL DECODE [BOARD OPTIONS]: both; LEAST instructions must have been compared
+# boot_verify NAME MODEL DECODE [BOARD OPTIONS]: do both. LEAST instructions must have been compared
 boot_verify() {
 	_what=$1 _decode=$3
 	_m=$2

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board/cache.t: what a sink wrote is seen line by line, when the hart has invalidated
- * the line (cbo.inval, cbo.flush); cbo.clean does not do it, and a store to such a line is lost.
+ * For tests/board/cache.t. A hart sees data written by a sink line by line, after it has
+ * invalidated the line (cbo.inval, cbo.flush). cbo.clean does not invalidate, and a store to a
+ * stale line is lost.
  */
 #include "cbo.h"
 

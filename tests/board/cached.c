@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board/cache.t: what a reset leaves of what a hart wrote, when it cleaned the line, when
- * it did not, and when it invalidated the line; what a sink wrote; and memory that is not cached.
+ * For tests/board/cache.t. Print which data survives a reset: data that a hart wrote and cleaned,
+ * did not clean, or invalidated, data that a sink wrote, and data in uncached memory.
  */
 #include "cbo.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For tests/board/cache.c and cached.c: lines of a cache, and trace that a sink writes */
+/* Cache lines, and trace that a sink writes, for tests/board/cache.c and cached.c */
 #ifndef TESTS_BOARD_CBO_H
 #define TESTS_BOARD_CBO_H
 
@@ -7,7 +7,7 @@
 
 #define CONTROL	0x01000061U
 
-/* as numbers: the assembler may not know Zicbom */
+/* The operations are numbers, because the assembler may not support Zicbom */
 #define CBO(what, addr)	__asm__ volatile(".insn i 0x0f, 2, x0, %0, %1" : : "r"(addr), "i"(what) : "memory")
 #define INVAL	0
 #define CLEAN	1

@@ -51,7 +51,7 @@ says "16 harts, each with a way" 0 "^16 ways" sh -c \
 if large; then
 	is "16 harts boot" "$("$board" run --harts 16 --topology funnel2 --no-driver -- nproc)" 16
 fi
-# The boot hart says which it is in /proc/cpuinfo, as the hart of processor 0
+# The boot hart is the hart of processor 0 in /proc/cpuinfo
 for h in $(by_size last "0 1 last"); do
 	is "hart $h of three boots" "$("$board" run --harts 3 --boot-hart $h --no-driver -- \
 		'sed -n "s/^hart[^a-z]*: //p" /proc/cpuinfo | head -n 1')" "$(echo $h | sed s/last/2/)"

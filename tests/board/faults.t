@@ -9,7 +9,7 @@
 boot_setup
 plan 19
 
-# trace NAME MODEL: the first 20 million instructions of a boot, and the dump of their trace
+# trace NAME MODEL: trace the first 20 million instructions of a boot, and dump the trace
 trace() {
 	if "$board" run --icount --no-driver --limit 20000000 --boot-trace "$tap_tmp/$1" --stats "$tap_tmp/$1/stats" \
 		--model "boot-timestamp=on,fault.seed=5,$2" -- true >"$tap_tmp/run" 2>&1; then
@@ -22,7 +22,7 @@ trace() {
 	fi
 }
 messages() { wc -l <"$tap_tmp/$1/dump"; }
-# differing NAME SIGN: lines that only one of the dumps has
+# differing NAME SIGN: print the lines that only one of the dumps has
 differing() { diff "$tap_tmp/good/dump" "$tap_tmp/$1/dump" | grep -c "^$2"; }
 
 trace good fault.drop=0

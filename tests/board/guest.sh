@@ -2,8 +2,8 @@
 # shellcheck shell=sh
 # A guest of KVM on the board, for tests that trace it, after tap.sh.
 
-# vm_image DIR ROUNDS [ARGS]: what runs a guest with the kernel 6.12, which says that it is ready, waits
-# for vm_wait seconds, does vm_work (a checksum) ROUNDS times and then switches itself off; ARGS are more
+# vm_image DIR ROUNDS [ARGS]: build a guest with the kernel 6.12. It reports that it is ready, waits for
+# vm_wait seconds, does vm_work (a checksum) ROUNDS times and then switches itself off. ARGS are more
 # arguments of its kernel
 vm_image() {
 	_vm=$1 _rounds=$2 _more=${3:-}
@@ -67,7 +67,7 @@ vm_command='modprobe kvm && cp /out/vmm /tmp/vmm && /tmp/vmm /out/image /out/dev
 
 # ---- A boot trace of both, after boot.sh, too ----
 
-# vm_setup ROUNDS: all privileges are traced, in the plain boot, which does not test the kernel's ciphers
+# vm_setup ROUNDS: trace all privileges in the plain boot, which does not test the kernel's ciphers
 vm_setup() {
 	boot_stock='' boot_privileges=0x6b boot_command="$vm_command" vm_rounds=$1
 	cc -O2 -I"$top/tools/board/model" -o "$tap_tmp/privileges" "$top/tests/board/privileges.c" \
@@ -82,8 +82,8 @@ vm_privileges() {
 			END { printf "%.0f %.0f %.0f\n", n["VS"] + n["VU"], n["VU"], n["S"] + n["U"] + n["M"] }'
 }
 
-# vm_trace LEAST-OF-GUEST LEAST NAME MODEL DECODE [BOARD OPTIONS]: three results. Its clock is slow, because a busy
-# host executes more interrupts of the guest's timer and less of all else.
+# vm_trace LEAST-OF-GUEST LEAST NAME MODEL DECODE [BOARD OPTIONS]: print three results. The clock is slow,
+# because a busy host executes more interrupts of the guest's timer and less of all else.
 vm_trace() {
 	_least_guest=$1 _least=$2 _guest=$3 _model=$4 _how=$5
 	shift 5

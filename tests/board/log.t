@@ -18,8 +18,8 @@ rounds=2000
 bare_timeout=500
 plan 15
 
-# compare NAME HARTS ROUNDS PLUGIN-OPTIONS QEMU-OPTIONS...
-# A round is 900 instructions and more: the more, the slower the machine is, as the timer goes on.
+# compare NAME HARTS ROUNDS PLUGIN-OPTIONS QEMU-OPTIONS... A round has at least 900 instructions. It has more
+# on a slow machine, because the timer keeps running.
 compare() {
 	_what=$1 _harts=$2 _least=$(($3 * 900)) _more=$4
 	bare_build "$tap_tmp/hostile" -DROUNDS="$3" -DRUNNING="$_harts" "$top/tests/board/hostile.c" || exit 1
@@ -52,7 +52,7 @@ compare "one instruction a block" 1 $((rounds / 8)) "" -accel tcg,one-insn-per-t
 compare "two harts, one instruction a block" 2 $((rounds / 16)) "" -accel tcg,thread=multi,one-insn-per-tb=on
 compare "time counts instructions" 1 $((rounds / 2)) ,icount=on -icount shift=1,sleep=off -rtc clock=vm,base=2026-01-01
 
-# The check must be able to fail: lines are removed, and a trap becomes one of the other kind.
+# The check must be able to fail, so remove lines, and change the kind of a trap.
 sed '0~1000d' "$tap_tmp/lines" >"$tap_tmp/less"
 "$tap_tmp/log-check" "$tap_tmp/hart0.truth" <"$tap_tmp/less" >"$tap_tmp/checked"
 is "it sees lines that are missing" "$? $(grep -c 'not what ran' "$tap_tmp/checked")" "1 1"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Privilege levels, for tests/board/modes.t: who may use scontext and hcontext, whose trap it is
- * if the first instruction after an xret traps, and registers of trace components that a
- * guest reaches through two stages of translation. Prints what it sees.
+ * Privilege levels, for tests/board/modes.t. Print which levels may use scontext and hcontext,
+ * which level's trap it is if the first instruction after an xret traps, and registers of trace
+ * components that a guest reaches through two stages of translation.
  */
 #include "bare.h"
 
@@ -82,7 +82,7 @@ extern char handler[], use_scontext[], use_hcontext[], load[], load_half[], load
 
 static void run(int level, const void *fn, uint64_t arg)
 {
-	/* nothing is delegated: all traps go to machine mode */
+	/* No trap is delegated, so that all traps are taken in machine mode */
 	trap.cause = 0;
 	csr_write(hstatus, 0x200000000UL | (level >> 2) << 7);
 	go(level == M ? 3 << 11 : (level & 1) << 8, (uint64_t)fn, arg);
@@ -94,7 +94,7 @@ static void say(const char *what, int level)
 	put(" ");
 	put(names[level]);
 	put(" ");
-	/* an ecall from it, or the trap that came before that */
+	/* The cause is the ecall of that level, or an earlier trap */
 	if (trap.cause >= 8 && trap.cause <= 11)
 		put("ok");
 	else
@@ -117,7 +117,10 @@ int main(void)
 		run(levels[i], use_hcontext, i);
 		say("hcontext", levels[i]);
 	}
-	/* guest memory: 1 GiB at 2 GiB as it is, and the trace registers 4 GiB higher; a leaf each */
+	/*
+	 * Map the guest's 1 GiB at 2 GiB unchanged, and the trace registers 4 GiB higher, with a
+	 * leaf each
+	 */
 	g_root[2] = 0x80000000UL >> 2 | 0xdf;
 	g_root[4] = 0 >> 2 | 0xdf;
 	vs_root[2] = 0x80000000UL >> 2 | 0xcf;
@@ -127,7 +130,7 @@ int main(void)
 	trace_regs(0)[0] = 1;
 	run(VS, load, 0xc0000000UL + TRACE);
 	say("guest load", VS);
-	/* the first instruction after an xret traps: there is nothing at 4 */
+	/* The first instruction after an xret traps, because address 4 is empty */
 	run(S, (void *)4, 0);
 	say("fetch", S);
 	csr_write(0x280, 0);
@@ -137,7 +140,7 @@ int main(void)
 	say("fetch", VU);
 	run(U, (void *)4, 0);
 	say("fetch", U);
-	/* accesses that are not of one aligned register */
+	/* Accesses other than to one aligned register */
 	run(M, load_half, TRACE);
 	say("lh", M);
 	run(M, load_double, TRACE);

@@ -13,7 +13,7 @@ printf 'encoder te hart=0 to=ram\nramsink ram mode=smem\n' | bare_topology "$tap
 bare_build "$tap_tmp/modes" "$top/tests/board/modes.c" || exit 1
 plan 29
 
-# modes NAME OPTIONS: the program's output in $tap_tmp/said, the board's in $tap_tmp/err
+# modes NAME OPTIONS: write the program's output to $tap_tmp/said, and the board's to $tap_tmp/err
 modes() {
 	bare_run "$tap_tmp/modes" "truth=$tap_tmp,hcontext=on,stats=$tap_tmp/stats$2" >"$tap_tmp/said" 2>"$tap_tmp/err"
 	is "$1: the program ends" $? 0
@@ -65,7 +65,7 @@ for mode in btm htm; do
 		--truth "$tap_tmp/z/hart0.truth" --trace "$tap_tmp/z/ram.ntrace"
 done
 
-# A reset, while trace goes on: "SYNC 1, the address should be a reset vector"
+# Reset the machine while it traces: "SYNC 1, the address should be a reset vector"
 mkdir -p "$tap_tmp/r"
 bare_build "$tap_tmp/reset" "$top/tests/board/reset.c" || exit 1
 for control in 0x01a10230 0x01a10260; do

@@ -39,7 +39,7 @@ look() {
 	ok "$1: the guest reads the registers" sh -c "'$board' run --no-driver --topology '$tap_tmp/topology' \
 		--model '$2' -- '$script' >'$tap_tmp/$1'"
 }
-# has OPTION REGISTER MASK FULL OFF: the bits of REGISTER, with all there is and without
+# has OPTION REGISTER MASK FULL OFF: check the bits of REGISTER with all features, and without OPTION
 has() {
 	for _k in full off; do
 		_v=$(sed -n "s/^$2 //p" "$tap_tmp/$_k")
@@ -104,7 +104,7 @@ has funnel.ver funnel_4 0xff 0x51 0x04
 is "undef: what reset leaves undefined is noise" \
 	"$(($(sed -n 's/^undefined //p' "$tap_tmp/full") != 0)) $(($(sed -n 's/^undefined //p' "$tap_tmp/off")))" "1 0"
 
-# No option is forgotten: the test uses its name, or a model has it as a property.
+# Every option must be tested, which means that a test uses its name, or a model has it as a property.
 for o in $(sed -nE 's/^\t(\{ "|(TE|RAM|FUNNEL|FAULT)\()([a-z_-]+).*/\2.\3/p' "$top/tools/board/plugin/options.c" |
 	sed 's/^TE/te/; s/^RAM/ram/; s/^FUNNEL/funnel/; s/^FAULT/fault/; s/^\.//'); do
 	[ "$o" != pace ] || o=mips # as the command calls it, in millions a second

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board/race.t: each hart, which is traced from reset on, writes its scontext now and then,
- * and stops and starts the encoder of the next hart, which does the same.
+ * For tests/board/race.t. Each hart, which is traced from reset on, writes its scontext now and
+ * then, and stops and starts the encoder of the next hart, which does the same.
  */
 #include "bare.h"
 
@@ -17,10 +17,13 @@ static void work(unsigned int hart)
 	uint64_t i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		/* not at each round: a trace says that the context has changed, and not where */
+		/*
+		 * Not in each round, because a trace reports that the context has changed, but not
+		 * at which instruction
+		 */
 		if (i % 32 == 4 * hart)
 			csr_write(0x5a8, i << 2 | hart);
-		/* no hart is more than a few rounds ahead of the one that it stops */
+		/* Wait until no hart is more than a few rounds ahead of the hart that it stops */
 		at[hart] = i;
 		while (at[(hart + 1) % HARTS] + 4 < i)
 			;
@@ -28,7 +31,7 @@ static void work(unsigned int hart)
 			te[0] = control & ~TRACING;
 			te[0] = control | TRACING;
 		}
-		/* each register of it may be read meanwhile */
+		/* Read registers of that encoder while it traces */
 		if (i % 8 == 7)
 			(void)te[i % 64];
 	}

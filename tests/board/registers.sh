@@ -16,7 +16,7 @@ say ram_impl "$(rd $ram 4)"
 # A reserved register reads 0 and ignores writes.
 wr $te 0x60 0xffffffff; say te_reserved "$(rd $te 0x60)"
 wr $ram 0x30 0xffffffff; say ram_reserved "$(rd $ram 0x30)"
-# WARL: a mode that is not there becomes one that is there.
+# WARL: a mode that is not implemented becomes an implemented one.
 wr $te 0 0x11; say te_mode_1 "$(rd $te 0)"
 wr $te 8 0xffffffff; say te_features "$(rd $te 8)"
 wr $te 8 0

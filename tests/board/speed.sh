@@ -18,7 +18,7 @@ trap 'rm -rf "$tmp"' EXIT
 work='busybox awk "BEGIN { for (i = 0; i < 300000; i++) { a[i % 1000] += i * 3; if (i % 7 == 0) s += a[i % 13] } print s }"
 head -c 1500000 /usr/bin/bash | busybox bzip2 -c | busybox sha256sum'
 
-# run NAME OPTIONS... COMMAND: seconds, a line more of $tmp/NAME
+# run NAME OPTIONS... COMMAND: append the seconds to $tmp/NAME
 run() {
 	_name=$1
 	shift

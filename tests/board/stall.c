@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For tests/board/stall.t: hart 1 is traced with trTeInstStallEna into a buffer of 64 KiB that
- * stops when it is full, and hart 0 empties it 3 times. With ALONE nobody empties it.
+ * For tests/board/stall.t. Hart 1 is traced with trTeInstStallEna into a buffer of 64 KiB that
+ * stops when it is full, and hart 0 empties it 3 times. With ALONE, hart 0 does not empty it.
  */
 #include "bare.h"
 
@@ -47,7 +47,7 @@ int main(unsigned int hart)
 		sink_start(ram, BUF, SIZE);
 	}
 	te[0] = CONTROL;
-	/* what is left goes into one more buffer */
+	/* The rest of the trace fits in one more buffer */
 	sink_start(ram, BUF, SIZE);
 	put(te[0] >> 3 & 1 ? "empty\n" : "not empty\n");
 	ram[0] = 0x111;

@@ -75,7 +75,7 @@ for o in te.filters=17 te.comps=9 te.comps=255 ram.burst=4294967295 ram.sram_siz
 	refused "$o" "option ${o%=*}: '${o#*=}' is not a number up to" "$te" "$sink"
 done
 
-# A sink with all that can be said of one is made.
+# Create a sink with every attribute that a sink can have.
 printf '%s\n' "$te" "$sink mode=both sram=65536 align=64 burst=128 irq=40 domain=7" >"$tap_tmp/topology"
 echo quit | timeout -k 1 400 "$O/root/bin/qemu-system-riscv64" -M virt -smp 1 -S -nodefaults -display none -serial none -monitor stdio \
 	-plugin "file=$O/board/ntrace-board.so,topology=$tap_tmp/topology" >"$tap_tmp/said" 2>&1

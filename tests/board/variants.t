@@ -11,13 +11,13 @@ bare_build "$tap_tmp/hostile" -DROUNDS="${ROUNDS:-40}" -DRUNNING=1 "$top/tests/b
 names=$("$O/bin/ntrace" encode --variant '?' 2>&1 | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 plan $(($(echo "$names" | wc -w) + 1))
 
-# traced FOLDER OPTIONS: runs the program
+# traced FOLDER OPTIONS: run the program
 traced() {
 	mkdir -p "$tap_tmp/$1"
 	bare_run "$tap_tmp/hostile" "truth=$tap_tmp/$1,boot-trace=$tap_tmp/$1,icount=on,$2" \
 		-icount shift=1,sleep=off -rtc clock=vm,base=2026-01-01 >"$tap_tmp/said" 2>&1 || { cat "$tap_tmp/said"; return 1; }
 }
-# variant NAME MODEL DECODE-OPTIONS...: against the same without it, which is made once for each model
+# variant NAME MODEL DECODE-OPTIONS...: compare with the plain run, which is made once for each model
 variant() {
 	_v=$1 _model=$2 _plain=plain-$(echo "$2" | cksum | cut -d' ' -f1)
 	shift 2
@@ -25,8 +25,8 @@ variant() {
 	rm -rf "$tap_tmp/v"
 	traced v "$_model,variant=$_v" && "$O/bin/ntrace" verify --truth "$tap_tmp/v/hart0.truth" --trace "$tap_tmp/v/ram.ntrace" "$@" || return
 	case $_v in
-	# the program has no addresses with a sign, no branch to the next instruction, and no direct calls in
-	# calls: tests/model/roundtrip.t has those
+	# The program has no addresses with a sign, no branch to the next instruction, and no direct calls in
+	# calls. tests/model/roundtrip.t covers those
 	sign-copies|branch-next|return-strict|stack-stops) ;;
 	*) ! cmp -s "$tap_tmp/$_plain/ram.ntrace" "$tap_tmp/v/ram.ntrace" || { echo "it changes nothing"; return 1; } ;;
 	esac

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A small monitor of virtual machines, for a guest of KVM on the board.
+ * A small virtual machine monitor for a KVM guest on the board.
  *
  *   vmm IMAGE DEVICETREE INITRD [KERNEL]
  *   vmm hold
  *
- * The guest has one CPU and no device. It prints by the SBI's debug console, which is the
- * monitor's standard output. The monitor exits with 0 when the guest switches itself off. It writes
- * to KERNEL what is at that time in the memory that IMAGE was loaded to.
+ * The guest has one CPU and no device. It prints with SBI's debug console to the standard output of
+ * the monitor. The monitor exits with 0 when the guest switches itself off, and then writes the
+ * memory that IMAGE was loaded to, with its current contents, to KERNEL.
  *
- * The host patches its scheduler for the first virtual machine, and when the last one has gone. With
- * "hold" there is one that does nothing, until the monitor is killed.
+ * The host patches its scheduler for the first virtual machine, and after the last one has ended.
+ * "hold" creates one that does nothing until the monitor is killed.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -33,7 +33,7 @@ healthy() {
 
 user() { put proc/self/status "CapEff:	0000000000000000"; }
 
-# says STATUS SENTENCE: with what was changed since healthy()
+# says STATUS SENTENCE: run doctor with the changes since healthy()
 says() {
 	PATH=$root/bin "$ntrace" doctor --root "$root" >"$tap_tmp/said" 2>&1
 	rc=$?
@@ -42,7 +42,7 @@ says() {
 	grep -qF -- "$2" "$tap_tmp/said"
 }
 
-# check NAME STATUS SENTENCE [COMMAND...]: one fault
+# check NAME STATUS SENTENCE [COMMAND...]: check a single fault
 check() {
 	_check=$1 _rc=$2 _text=$3
 	shift 3
@@ -77,7 +77,7 @@ check "kallsyms hides addresses" 0 "kernel.kptr_restrict=0" put proc/kallsyms "0
 small() { user; put proc/self/limits "Max locked memory         65536                65536                bytes"; }
 check "little memory to lock" 0 "only 64 KiB for buffers and 516 KiB for each CPU" small
 check "a perf without N-Trace" 0 "ntrace script, report and inject decode without" put bin/perf "another perf"
-# ntrace itself records if libperf is in the build
+# ntrace itself records if the build has libperf
 "$ntrace" record --help >/dev/null 2>&1 && records=0 || records=1
 check "no perf" $records "There is no perf in PATH" rm "$root/bin/perf"
 usage() { "$ntrace" doctor "$@" >"$tap_tmp/said" 2>&1; rc=$?; cat "$tap_tmp/said"; [ $rc -eq 2 ]; }

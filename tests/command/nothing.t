@@ -9,7 +9,7 @@ ntrace=$O/bin/ntrace
 cd "$tap_tmp" || exit
 "$ntrace" decode --pcs --elf calls perf.data >pcs &&
 	"$ntrace" encode --elf calls --pcs pcs -o source.nt --src-bits 4 --src 3 || exit
-# a recording of which the trace is left out
+# Make a recording without its trace
 python3 - perf.data empty.data <<'E2' || exit
 import struct, sys
 data = bytearray(open(sys.argv[1], "rb").read())
@@ -27,7 +27,7 @@ struct.pack_into("<Q", data, 48, len(kept))
 open(sys.argv[2], "wb").write(data[:begin] + kept)
 E2
 
-# nothing SENTENCE ARGUMENT...: exit status 1, the sentence on standard error, and the file of before
+# nothing SENTENCE ARGUMENT...: expect exit status 1, the sentence on standard error, and an unchanged file
 nothing() {
 	_sentence=$1; shift
 	echo before >file
@@ -37,7 +37,7 @@ nothing() {
 	echo "$*: status $_rc: $(cat err)"
 	return 1
 }
-# each COMMAND that takes a filter, with what is added
+# Run each COMMAND that accepts a filter, with the arguments added
 filtered() {
 	_what=$1; shift
 	for command in report "report --functions" "report --insns" "report --stack" script "script --calls" "script --insns" \
@@ -55,7 +55,7 @@ function() {
 object() {
 	for format in bolt callgrind lcov llvm; do
 		"$ntrace" profile --$format -i perf.data -o other >/dev/null 2>err
-		# a build without libdw has no such format
+		# A build without libdw has no such format
 		grep -q "needs a build with" err && continue
 		nothing "path ends with 'tools'. These were: .*/calls" profile --$format --object tools -i perf.data -o file || return
 	done
@@ -119,7 +119,7 @@ missing() {
 	"$ntrace" profile --counts -i cut.data 2>/dev/null | grep "^lost" | grep -v "^lost 0 0 0"
 }
 
-# excluded ARGUMENT...: they are refused as a wrong use
+# excluded ARGUMENT...: expect that the arguments are refused as wrong usage
 excluded() {
 	"$ntrace" "$@" -i perf.data >out 2>err
 	rc=$?
@@ -132,7 +132,7 @@ all_excluded() {
 		excluded script --calls --insns && excluded script --events --branches && excluded script -F tid --json &&
 		excluded script --events --function outer
 }
-# errors of the trace decide the status only if the user asks for it
+# Errors of the trace change the status only if the user asks for it
 strict() {
 	python3 "$top/tests/perf/mkcalls.py" calls bad.data partial >/dev/null || return
 	for command in report script "html -o file" "export --format jsonl -o file" "profile --counts -o file" "inject --period 3 -o file"; do

@@ -28,7 +28,8 @@ commands="inject html export-perfetto export-chrome export-speedscope export-fol
 "$ntrace" export --format sqlite -i ../perf.data -o ../try >/dev/null 2>&1 ||
 	commands=$(echo "$commands" | sed 's/export-sqlite//')
 
-# into COMMAND FILE [SAID]: run the command on the input that $input names; split writes FILE as a shard of this folder
+# into COMMAND FILE [SAID]: run the command on the input that $input names. split writes FILE as a shard of
+# this folder
 into() {
 	_said=${3:-../said} _input=${input:-../perf.data}
 	case $1 in
@@ -44,7 +45,7 @@ into() {
 	_file=$2; shift 2
 	"$ntrace" "$@" -i "$_input" -o "$_file" 2>"$_said"
 }
-# split names its files itself: 1.data is FILE while it runs
+# split chooses the names of its files, so 1.data is FILE while it runs
 shard() {
 	[ ! -e "$1" ] && [ ! -L "$1" ] || mv "$1" 1.data
 	"$ntrace" split -n 1 -i "$_input" -o . 2>"$_said"
@@ -52,7 +53,7 @@ shard() {
 	[ ! -e 1.data ] && [ ! -L 1.data ] || mv 1.data "$1"
 	return $_rc
 }
-# kept COMMAND: the file of before is all that is there
+# kept COMMAND: only the old file exists
 kept() {
 	[ "$(cat file)" = "the file of before" ] && [ "$(ls -A)" = file ] && return
 	echo "$1, $2: $(head -n 1 ../said)"; ls -lA
@@ -68,14 +69,14 @@ whole() {
 	echo "$1: status $rc"; cat ../said; ls -lA
 	return 1
 }
-# a limit of bytes is as a full disk, if its signal is ignored; otherwise it ends the command while it writes
+# With SIGXFSZ ignored, a file-size limit acts like a full disk. Otherwise it ends the command while it writes
 full() {
 	begin
-	# there may be nothing to write
+	# There may be nothing to write
 	into "$1" plain && [ -s plain ] || return 0
 	rm plain
 	said=$(trap '' XFSZ; ulimit -f 0; into "$1" file /dev/stdout; echo "status $?")
-	# sqlite has one word for all errors of a write
+	# sqlite reports all write errors with the same text
 	case $said in *"writing "*" failed: File too large"*"status 2" | *"writing file failed: Input/output error"*"status 2") ;; *) echo "$1: $said"; return 1 ;; esac
 	kept "$1" "a full disk" || return
 	said=$(ulimit -f 0; into "$1" file /dev/stdout; echo "status $?")
@@ -89,13 +90,13 @@ ended() {
 		rc=$?
 		[ $rc -eq $((128 + signal)) ] || { echo "$1: status $rc"; return 1; }
 		kept "$1" "signal $signal" || return
-		# there was no file before
+		# The file did not exist before
 		rm file
 		(END_BY=$signal LD_PRELOAD=$tap_tmp/end.so; export END_BY LD_PRELOAD; into "$1" file)
 		[ -z "$(ls -A)" ] || { ls -A; return 1; }
 	done
 }
-# a signal that is ignored, as by nohup, changes nothing
+# A signal that is ignored, as by nohup, has no effect
 ignored() {
 	begin
 	(trap '' INT; END_BY=2 LD_PRELOAD=$tap_tmp/end.so; export END_BY LD_PRELOAD; into "$1" file)
@@ -105,7 +106,7 @@ all() {
 	for command in $commands; do "$1" "$command" || return; done
 }
 device() {
-	# no_pipe is about sqlite, without a device that root could lose; split names its files itself
+	# no_pipe tests sqlite, without a device that root could lose; split chooses the names of its files
 	for command in $(echo "$commands" | sed 's/export-sqlite//; s/split//'); do
 		into "$command" plain && [ -s plain ] || continue
 		into "$command" /dev/full && { echo "$command: no error"; return 1; }
@@ -123,7 +124,7 @@ pipe() {
 		[ -p named ] && cmp got plain || { echo "$command"; return 1; }
 	done
 }
-# sqlite and inject go back in the file: a pipe is refused, and is there afterwards
+# sqlite and inject seek backwards in the file, so they refuse a pipe, and do not remove it
 no_pipe() {
 	begin && mkfifo named
 	for command in inject $(echo "$commands" | tr ' ' '\n' | grep sqlite); do
@@ -139,7 +140,7 @@ link() {
 	begin && mkdir sub && mv file sub && ln -s sub/file link
 	into export-jsonl link && [ -L link ] && grep -q outer sub/file && [ "$(ls -A sub)" = file ]
 }
-# inputs COMMAND: the names of the input, and of two links to it
+# inputs COMMAND: print the name of the input, and of two links to it
 over() {
 	for command in $commands; do
 		for name in own symbolic hard; do
@@ -158,7 +159,7 @@ over() {
 		done
 	done
 }
-# the second input of merge, the code of encode, standard input and output
+# The second input of merge, the code of encode, standard input and output
 over_others() {
 	begin && cp ../counts one && cp ../counts two && cp ../calls calls && cp ../perf.data own
 	"$ntrace" merge one two -o two 2>/dev/null
@@ -172,7 +173,7 @@ over_others() {
 }
 directory() {
 	for command in $commands; do
-		# shards are replaced by shards that are folders
+		# Replace shards by folders
 		[ $command != split ] || continue
 		begin && rm file && mkdir folder && echo mine >folder/data && echo mine >folder/file
 		into "$command" folder
@@ -183,7 +184,7 @@ mine" ] && [ "$(ls -A)" = folder ] && continue
 		return 1
 	done
 }
-# a recording with the kernel's code is a folder: it replaces recordings, but no folder with files of others
+# A recording with the kernel's code is a folder. It may replace recordings, but not a folder with other files
 folders() {
 	begin && rm file && mkdir -p ../rec/kcore_dir && cp ../perf.data ../rec/data && cp ../calls ../rec/kcore_dir/kcore
 	for command in inject split; do
@@ -206,7 +207,7 @@ killed() {
 		[ $rc -eq 137 ] && [ "$(cat file)" = "the file of before" ] || { echo "$command: status $rc"; ls -lA; return 1; }
 	done
 }
-# two signals that arrive together, many times
+# Send two signals at nearly the same time, many times
 two_signals() {
 	for n in $(seq 20); do
 		begin
@@ -217,7 +218,7 @@ two_signals() {
 		[ "$(ls -A)" = file ] || { ls -lA; return 1; }
 	done
 }
-# closed COMMAND...: without a standard output, and with one that is full
+# closed COMMAND...: run without a standard output, and with a full one
 closed() {
 	"$ntrace" "$@" >&- 2>../said
 	[ $? -eq 2 ] && [ "$(grep -c "writing the standard output failed" ../said)" = 1 ] || { echo "$*, closed:"; cat ../said; return 1; }
@@ -240,7 +241,7 @@ read_only() {
 	into export-jsonl file && return 1
 	kept export-jsonl "a file that may only be read"
 }
-# a file that standard output leads to is not replaced by another
+# The file that standard output is redirected to is not replaced
 stdout() {
 	begin
 	before=$(stat -c %i file)

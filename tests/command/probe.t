@@ -9,11 +9,11 @@ build_tool
 board=$top/tools/board/board
 ntrace=$O/bin/ntrace
 
-# Prints the lines of a report that a board like it must have, too. Names and addresses of devices depend
-# on the device tree, and SRC is what the driver chose. Which hart Linux calls CPU 0 is a lottery of the
-# firmware, so the CPUs come last, sorted.
+# Print the lines of a report that must be equal for another board of the same kind. Names and addresses of
+# devices depend on the device tree, and the driver chooses SRC. The firmware decides by chance which hart is
+# CPU 0 in Linux, so print the CPUs last and sorted.
 same() {
-	# A line for each component, sorted: the order in which they were found may differ
+	# Print a sorted line for each component, because they may be found in another order
 	awk '/^\[/ { if (device) print all; device = /^\[device /; all = ""; next }
 		device && !/^caps (address|cpu)/ &&
 		/^(caps|implicit_return_mode|timestamp\/(width|modes)|default_config|driver) |trTeImpl|trRamImpl|trFunnelImpl|trTeInstFilters|trTeFilter/ {
@@ -22,7 +22,7 @@ same() {
 	grep '^caps cpu' "$1" | sort
 }
 
-# probe NAME BOARD-OPTION...: the report of a board
+# probe NAME BOARD-OPTION...: write the report of a board
 probe() {
 	name=$1
 	shift
@@ -30,7 +30,7 @@ probe() {
 		{ cat "$tap_tmp/$name.err"; return 1; }
 }
 
-# replayed NAME BOARD-OPTION...: 5 tests
+# replayed NAME BOARD-OPTION...: run 5 tests
 replayed() {
 	_what=$1
 	ok "$1: a report of the board" probe "$@"
@@ -44,7 +44,7 @@ replayed() {
 	ok "$1: a board is made of it, with the same hardware" diff "$tap_tmp/before" "$tap_tmp/after"
 }
 
-# trace NAME CPU: the bytes of the trace in a report
+# trace NAME CPU: print the bytes of the trace in a report
 trace() {
 	sed -n "/^\[trace cpu$2\]/,/^\[/p" "$tap_tmp/$1" | grep -E '^[0-9a-f]+$' |
 		awk 'length % 2 == 0' | python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))'
@@ -84,7 +84,7 @@ sed 's/^/# /' "$tap_tmp/power.err"
 trace odd 1 >"$tap_tmp/trace"
 is "the trace has 4 KiB and more" "$(($(wc -c <"$tap_tmp/trace") >= 4096))" 1
 "$ntrace" dump --src-bits "$(sed -n 's/^src_bits //p' "$tap_tmp/odd" | head -1)" --timestamp --tstamp-bits 40 "$tap_tmp/trace" >"$tap_tmp/dump" 2>&1
-# the buffer may be full in the middle of the last message
+# The buffer may get full in the middle of the last message
 sed '$d' "$tap_tmp/dump" | grep -i -B1 -A1 error | sed 's/^/# /'
 is "the trace has messages, and nothing else" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
 is "the trace has branches of a loop" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1

@@ -140,7 +140,8 @@ ok "and perf finds no error" clean 100000
 ok "options, signals and mistakes on the board" cases
 ok "a program alone" reads user.data 1000
 ok "the command's exit status is that of the recorder" says user 7 "wrote user.data"
-# How many times there are: those of perf's records, if timestamps have none. And what perf says
+# Print the number of distinct times, which are those of perf's records if the clock is unknown. untimed
+# prints perf's message
 nr_times() {
 	ntrace script -F time,ip,addr -i "$out/$1" 2>/dev/null | head -n 300000 | sed -n 's/^ *\([0-9.]*\): .*/\1/p' | sort -u | wc -l
 }
@@ -182,7 +183,7 @@ ok "too large a buffer" says huge 2 "do not fit into memory"
 ok "-a and -p" says both 2 "exclude each other"
 ok "a folder that is no recording" says folder 2 "is a folder, and no recording"
 ok "no such folder" says nofolder 2 "No such file or directory"
-# shown NAME PATTERN: a line of progress, and the last one is gone before the sentence at the end
+# shown NAME PATTERN: a line of progress matches, and the last one is erased before the final sentence
 shown() {
 	tr '\r' '\n' <"$out/said/$1" >"$tap_tmp/shown"
 	cat "$tap_tmp/shown"

@@ -2,7 +2,8 @@
 # shellcheck shell=sh
 # What tests of `ntrace record` on the board begin with: tests/perf/truth.sh comes before.
 
-# recorder_build NAME: the recorder and the program that it records; the board's files are in $out
+# recorder_build NAME: build the recorder and the program that it records; the board's files are in
+# $out
 recorder_build() {
 	truth_dir=$O/tests/$1
 	truth_build 6.12
@@ -11,5 +12,5 @@ recorder_build() {
 	make -C "$top" guest-static >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 }
 
-# recorder_files: both for the board, and nothing of an earlier run
+# recorder_files: copy both for the board, and remove the files of an earlier run
 recorder_files() { rm -rf "$truth_dir" && mkdir -p "$out" && cp "$tap_tmp/work" "$static" "$out/"; }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Run a command whose standard error is a terminal, and print what it says there: terminal COMMAND... */
+/*
+ * Run a command whose standard error is a terminal, and print that error output: terminal
+ * COMMAND...
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,7 +35,10 @@ int main(int argc, char **argv)
 	pid = fork();
 	if (!pid)
 		_exit(run(terminal, argv + 1));
-	/* the child has its end open by then, or the read waits for it to be opened and closed */
+	/*
+	 * The child has opened its end by now, or the read waits until the child opens and closes
+	 * it
+	 */
 	while ((n = read(terminal, said, sizeof(said))) > 0)
 		fwrite(said, 1, n, stdout);
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * An encoder of SiFive's pre-ratified messages (trace components of version 0), for tests. It is
- * written from what is known of the hardware, apart from the library and the board's model.
+ * written from public knowledge of the hardware, independently of the library and the board's
+ * model.
  */
 #ifndef DIALECT_ENCODER_H
 #define DIALECT_ENCODER_H
@@ -14,26 +15,26 @@ enum kind { LINEAR, BRANCH, JUMP, CALL, INDIRECT_JUMP, INDIRECT_CALL, RETURN, SW
 
 struct setup {
 	/*
-	 * SpacemiT's K3 instead: ratified messages, BTM. F-ADDR has 66 bits, the upper ones of which
-	 * are copies of its sign; each sync is followed by two Ownership messages.
+	 * SpacemiT's K3 instead, with ratified messages in BTM. F-ADDR has 66 bits, and its upper
+	 * bits are copies of its sign. Two Ownership messages follow each sync.
 	 */
 	bool		k3;
 	bool		btm;
 	bool		implicit_return;	/* counts calls */
-	bool		swap_is_call;		/* else a swap is a return and a call */
+	bool		swap_is_call;		/* Otherwise a swap is a return and a call */
 	bool		timestamp;
-	bool		some_timestamps;	/* only some messages without sync have one */
+	bool		some_timestamps;	/* Only some messages without sync have one */
 	unsigned int	tstamp_bits;
 	unsigned int	icnt_max;		/* half-words */
-	unsigned int	hist_max;		/* bits without the stop bit, 31 at most */
-	unsigned int	run_min;		/* equal branches that begin a run; 0: no runs */
-	unsigned int	sync_period;		/* messages; 0: none but the first */
-	unsigned int	addr_bits;		/* that are sent: 48 or 49 */
+	unsigned int	hist_max;		/* Bits without the stop bit, 31 at most */
+	unsigned int	run_min;		/* Equal branches that begin a run; 0: no runs */
+	unsigned int	sync_period;		/* Messages; 0: only the first */
+	unsigned int	addr_bits;		/* Address bits that are sent: 48 or 49 */
 	unsigned int	src_bits;
-	bool		extras;			/* messages of software, and events */
+	bool		extras;			/* Messages of software, and events */
 };
 
-/* What a message said that is no flow, in order */
+/* A message that does not belong to the flow, in order */
 struct extra {
 	bool		is_event;
 	uint8_t		source;			/* CKSRC */
@@ -56,7 +57,7 @@ struct stream {
 	size_t		nr_sent, max_sent;
 	uint64_t	tcodes[64];
 	uint64_t	rcodes[16];
-	uint64_t	at_branch;		/* syncs whose HIST lacks the branch they stand at */
+	uint64_t	at_branch;		/* Syncs whose HIST lacks the branch that they report */
 };
 
 #define MAX_CALLS	1023
@@ -69,14 +70,14 @@ struct encoder {
 	uint64_t	ref;
 	uint64_t	time, sent_time;
 	unsigned int	icnt;
-	uint64_t	hist;			/* with its stop bit */
+	uint64_t	hist;			/* HIST with its stop bit */
 	unsigned int	nr_bits;
 	uint64_t	run;			/* branches; 0: no run */
 	bool		run_bit;
-	unsigned int	calls;			/* that returns are implicit for */
+	unsigned int	calls;			/* Calls with implicit returns */
 	unsigned int	top;
-	uint64_t	links[MAX_CALLS];	/* a ring; hardware only counts, see encoder.c */
-	unsigned int	messages;		/* since the last sync */
+	uint64_t	links[MAX_CALLS];	/* A ring; hardware only counts, see encoder.c */
+	unsigned int	messages;		/* Messages since the last sync */
 	bool		must_sync;
 	struct extra	*extra;
 	size_t		nr_extra, max_extra;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Encode what a real program executed in SiFive's pre-ratified messages, flip single bits, and see
- * whether the library notices.
+ * Encode the execution of a real program in SiFive's pre-ratified messages, flip single bits, and
+ * check whether the library notices.
  *
  *   flips ELF PCS FLIPS SEED htm|btm [implicit-return] [times] [flow-only]
  */
@@ -30,7 +30,7 @@ static size_t read_pcs(const char *path)
 	return nr;
 }
 
-/* What the instruction at @pc is: struct encoder has the same kinds as the library. */
+/* Retire the instruction at @pc. struct encoder uses the same kinds as the library. */
 static void retire(struct encoder *encoder, const struct nt_image *image, uint64_t pc,
 		   uint64_t next)
 {

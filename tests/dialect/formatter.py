@@ -38,13 +38,13 @@ class Formatter:
             even = pos % 2 == 0
             nxt = peek(0)
             if even:
-                # of which ID can the two bytes be?
+                # Choose the ID of these two bytes
                 want = nxt[0] if nxt else NULL
                 if want != self.id or self.rng.random() < self.again:
                     follow = peek(1)
                     if (want == self.id and follow and follow[0] != self.id and
                             pos < 14 and self.rng.random() < self.late):
-                        # the odd byte is of the old ID still
+                        # The odd byte still belongs to the old ID
                         data[pos] = follow[0] << 1 | 1
                         flags |= 1 << pos // 2
                         data[pos + 1] = nxt[1]
@@ -58,7 +58,7 @@ class Formatter:
                     continue
                 follow = peek(1)
                 if pos < 14 and (follow[0] if follow else NULL) != self.id:
-                    # no ID fits into the odd byte: change late
+                    # No ID fits into the odd byte, so change the ID late
                     other = follow[0] if follow else NULL
                     data[pos] = other << 1 | 1
                     flags |= 1 << pos // 2
@@ -73,7 +73,7 @@ class Formatter:
                 at += nxt is not None
                 pos += 1
                 continue
-            # an odd byte is data of the ID at hand
+            # An odd byte is data of the current ID
             if nxt and nxt[0] == self.id:
                 data[pos] = nxt[1]
                 at += 1
@@ -89,7 +89,7 @@ class Formatter:
     def run(self, queue):
         """Returns the framed bytes, and [(offset, kind, queue index behind it)]"""
         queue = list(queue)
-        # padding is bytes of ID 0 among the others
+        # Padding is bytes of ID 0 among the others
         if self.pad:
             padded = []
             for item in queue:

@@ -64,7 +64,7 @@ class Frames:
             if not data and not ret and not used.value:
                 return
             if not data and not ret:
-                # a frame may be kept back for want of room
+                # A frame may be held back because there is no room
                 continue
 
     def end(self):
@@ -118,7 +118,7 @@ def check_splits(lib, seed):
     want = sources(queue)
     for most in (1, 3, 17, 64, 5000):
         frames = convert(lib, split(rng, data, most), rng.choice((64, 65, 96, 4096)))
-        # four syncs in a row mean something else
+        # Four syncs in a row have another meaning
         if not any(ret == 1 for _, ret, _ in frames.events):
             assert frames.events == [], (seed, most, frames.events)
             assert frames.got == want, (seed, most)
@@ -156,7 +156,7 @@ def check_lost(lib, seed):
         for source, value in sources(padded[:taken]).items():
             got = frames.got.get(source, b'')
             assert got[:len(value)] == value, (seed, 'before', source)
-    # behind the first whole sync, once the ID was said again
+    # Compare the bytes after the first whole sync, once the ID was sent again
     after = [m for m in syncs if m[0] >= at + n]
     if not after or barrier:
         return bool(errors)
@@ -172,7 +172,7 @@ def check_barrier(lib):
     rng = random.Random(5)
     first = [(1, b) for b in b'abcdefghijklmnopqrstuvwxyz' * 3][:74]     # no padding at the end
     one = Formatter(rng, pad=0, again=0).run(first)[0]
-    # frames that do not say which ID they are of
+    # Frames that do not contain their ID
     formatter = Formatter(rng, pad=0, again=0)
     formatter.id = 1
     two = formatter.run([(1, b) for b in bytes(range(15))] + [(2, 7)] * 20)[0]
@@ -248,7 +248,7 @@ def check_find_lost(lib, seeds):
         later = next((b for b in begins if b >= at + n), 0) - cut - n
         got = find(lib, data[cut:at] + data[at + n:])
         found += got is not None
-        # what is before the loss may be too short to be seen
+        # The data before the loss may be too short to be recognised
         assert got in (None, want) or (at - cut < 512 and (got - later) % 16 == 0), (seed, got, want)
     assert found > seeds * 3 // 4, found
     noise = bytes(random.Random(1).randrange(256) for _ in range(5000))

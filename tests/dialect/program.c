@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A random program of RV64 and what a hart does that executes it, for tests.
+ * A random program of RV64, and a hart that executes it, for tests.
  *
- * A region is a main loop and functions, which call only later ones, and one that calls
- * itself, very deep at times. Jumps and indirect jumps go forward, so that each function ends.
+ * A region is a main loop and functions. A function calls only later ones, except one that calls
+ * itself, sometimes very deeply. Jumps and indirect jumps go forward, so that each function
+ * ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -237,7 +238,7 @@ static void resolve(struct maker *m)
 		else if (insn->kind == INDIRECT_CALL)
 			insn->target += MAX_HALFWORDS;
 	}
-	/* functions come after the blocks, for indirect calls */
+	/* Functions are stored after the blocks, for indirect calls */
 	for (at = 0; at < NR_FUNCTIONS; at++)
 		r->blocks[r->nr_blocks + at] = m->functions[at];
 	for (at = 0; at < r->nr; at++) {
@@ -267,7 +268,7 @@ void program_make(struct program *program, uint64_t seed)
 	memset(program, 0, sizeof(*program));
 	program->regions[0].base = USER;
 	program->regions[1].base = KERNEL;
-	/* where it starts: its main loop is entered by the hart */
+	/* The hart enters the program at its main loop */
 	program->regions[0].blocks[MAX_HALFWORDS - 1] =
 		make_region(&program->regions[0], &random, false);
 	program->handler = make_region(&program->regions[1], &random, true);
@@ -318,7 +319,7 @@ static uint64_t trap_return(struct hart *hart)
 	uint64_t to = hart->interrupted;
 
 	hart->interrupted = 0;
-	/* a swap may have lost the caller of the handler: then the program begins anew */
+	/* A swap may have lost the caller of the handler, so restart the program */
 	return to ? to : USER + 2 * hart->program->regions[0].blocks[MAX_HALFWORDS - 1];
 }
 

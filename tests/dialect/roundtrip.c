@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random programs, encoded in SiFive's pre-ratified messages and decoded again.
+ * Encode random programs in SiFive's pre-ratified messages, and decode them again.
  *
- *   roundtrip run SEEDS INSTRUCTIONS [FIRST]	every instruction, time and event is compared
- *   roundtrip flips SEED FLIPS			single bits are flipped: is it noticed?
+ *   roundtrip run SEEDS INSTRUCTIONS [FIRST]	compare every instruction, time and event
+ *   roundtrip flips SEED FLIPS			flip single bits, and count how many are noticed
  *   roundtrip write SEED INSTRUCTIONS FOLDER k3|sifive NR
- *						prog.elf, and of NR harts N.nt and N.pcs
- *   roundtrip speed SEED INSTRUCTIONS		how fast that is decoded
+ *						write prog.elf, and N.nt and N.pcs of NR harts
+ *   roundtrip speed SEED INSTRUCTIONS		measure the speed of decoding
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 struct expected {
 	uint64_t	*pcs;
 	size_t		nr, max, at;
-	size_t		extra;		/* of its encoder, compared */
+	size_t		extra;		/* Compared messages of its encoder outside of the flow */
 	uint64_t	traps;
 };
 
@@ -41,12 +41,12 @@ struct test {
 	struct encoder	encoders[MAX_HARTS];
 	struct expected	expected[MAX_HARTS];
 	struct stream	stream;
-	size_t		sent_at;	/* messages whose time was compared */
-	uint64_t	fed;		/* offset of @stream.data */
+	size_t		sent_at;	/* Messages whose time was compared */
+	uint64_t	fed;		/* Offset of @stream.data */
 	uint64_t	compared, times, extras;
 	struct nt_image	*image;
 	struct nt_flow	*flow;
-	struct nt_flow		*counting;	/* if items are taken one by one */
+	struct nt_flow		*counting;	/* Second flow if items are taken one by one */
 	struct counted		counted;
 };
 
@@ -81,7 +81,7 @@ static struct setup random_setup(uint64_t seed, unsigned int *nr_harts)
 	};
 	if (setup.run_min > setup.hist_max)
 		setup.run_min = setup.hist_max;
-	/* a counter that wraps between two messages is lost */
+	/* A counter that wraps between two messages is lost */
 	if (setup.tstamp_bits < 40 || setup.some_timestamps)
 		setup.tstamp_bits = setup.some_timestamps ? 40 : 16;
 	*nr_harts = setup.src_bits ? 1 + PICK(1 << setup.src_bits) : 1;
@@ -97,7 +97,7 @@ static struct nt_config config_of(const struct setup *setup)
 	config.src_bits = setup->src_bits;
 	config.timestamp = setup->timestamp;
 	config.tstamp_bits = setup->tstamp_bits;
-	/* the decoder detects it from the messages */
+	/* The decoder detects it from the messages */
 	config.return_depth = NT_RETURN_DEPTH_SIFIVE0;
 	return config;
 }
@@ -205,7 +205,7 @@ static void take_time(struct test *test, uint64_t offset, uint64_t tstamp)
 	if (test->sent_at == test->stream.nr_sent)
 		die(test, "no such message", offset, 0);
 	if (test->stream.sent[test->sent_at].offset + test->fed != offset)
-		return;		/* idle bytes stand before it: they are in its offset */
+		return;		/* Its offset includes the idle bytes before it */
 	if (test->stream.sent[test->sent_at].has_time &&
 	    test->stream.sent[test->sent_at].time != tstamp)
 		die(test, "time", tstamp, test->stream.sent[test->sent_at].time);
@@ -417,11 +417,11 @@ static int flips(uint64_t seed, unsigned long nr)
 	char name[64];
 
 	open_test(&test, seed);
-	/* the stream has nothing but the flow, and the decoder knows that */
+	/* The stream contains only the flow, and the decoder is told so */
 	test.setup.extras = false;
 	config = config_of(&test.setup);
 	config.flow_only = true;
-	/* syncs as often as hardware sends them at most: after 32 messages, up to 2048 */
+	/* A sync every 32 messages, the most that hardware sends (its range is 32 to 2048 messages) */
 	test.setup.sync_period = 32;
 	execute(&test, 60000);
 	stop(&test);

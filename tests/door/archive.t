@@ -41,14 +41,14 @@ sign() { # SUITE...
 	done
 }
 
-# archive: make the archive from the items on stdin, in place of the one before
+# archive: replace the archive by one made from the items on stdin
 archive() {
 	rm -rf "$tap_tmp/archive"
 	python3 "$top/tests/door/archive.py" "$tap_tmp/archive" "$tap_tmp/maps" &&
 		sign $(cd "$tap_tmp/archive/dists" && ls)
 }
 
-# sets_up ROOT...: run set-up; $tap_tmp/said gets its output
+# sets_up ROOT...: run set-up, and write its output to $tap_tmp/said
 sets_up() {
 	"$setup" "$@" >"$tap_tmp/said" 2>&1 </dev/null
 	_rc=$?

@@ -8,7 +8,7 @@ ntrace=$O/bin/ntrace
 samples=$top/samples
 plan 33
 
-# says NAME STATUS SENTENCE COMMAND...: the status, and the sentence on standard output or error
+# says NAME STATUS SENTENCE COMMAND...: check the status, and that the sentence is on standard output or error
 says() {
 	_name=$1 _status=$2 _text=$3
 	shift 3
@@ -60,7 +60,7 @@ says "ntrace encode names ntrace-dev if it is not installed" 2 "ntrace: encode i
 cp "$ntrace-dev" "$tap_tmp/usr/libexec/ntrace/"
 says "ntrace encode finds ntrace-dev in libexec" 0 "usage: ntrace encode" "$tap_tmp/usr/bin/ntrace" encode --help
 
-# Completion of bash: what the shell would offer
+# Print the words that bash completion offers
 offers() {
 	PATH=$O/bin:$PATH bash -c '. "$0"; COMP_WORDS=(ntrace "$@"); COMP_CWORD=$#; _ntrace; echo "${COMPREPLY[*]}"' \
 		"$top/tools/ntrace/ntrace.bash" "$@"
@@ -68,7 +68,7 @@ offers() {
 is "completion of a command" "$(offers dec)" decode
 is "completion of a command, and of its options" "$(offers decode --load)" --load-offset
 
-# Code that is missing: each place once, and then counts
+# Each place with missing code is reported once, and then counted
 riscv64-linux-gnu-objcopy --remove-section=.none "$elf" "$tap_tmp/start" 2>/dev/null || cp "$elf" "$tap_tmp/start"
 cat >"$tap_tmp/other.S" <<-EOT
 	.globl _start

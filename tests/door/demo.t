@@ -36,13 +36,13 @@ story() { python3 "$top/tests/door/story.py" "$dir/ntrace.html" "$@"; }
 ok "the slowest request is explained, and rehash faulted" story slowest "$tap_tmp/demo"
 ok "the page has 100 requests, and their source" story source
 
-# Decoded on this machine, by the documented command: the same text as in the guest, no errors. The clock is
-# code of the vDSO, which is in no file of the guest.
+# Decode on this machine with the documented command. The text must be the same as in the guest, without
+# errors. The code of the clock is in the vDSO, which is not in any file of the guest.
 is "errors of the decode" "$(sed -n 's/^demo: .* \([0-9]*\) trace errors$/\1/p' "$tap_tmp/demo") $(grep -c 'instruction trace error' "$branches")" "0 0"
 ok "a branch of the vDSO, by symbol" grep -m1 -E 'clock_gettime.*\(\[vdso\]\)' "$branches"
 "$top/tools/perf/build.sh" 6.12 "$(uname -m)" >"$tap_tmp/build" 2>&1 || cat "$tap_tmp/build"
 cache_home=$tap_tmp/home-elsewhere
-# perf reads what is its user's own.
+# perf reads files that its user owns.
 mkdir -p "$cache_home/.debug" && cp -r "$dir/perf.data" "$cache_home/perf.data" && tar xf "$dir/perf.data.tar.bz2" -C "$cache_home/.debug"
 HOME=$cache_home "$O/perf/6.12/$(uname -m)/perf" script -i "$cache_home/perf.data" --itrace=be \
 	-F comm,tid,cpu,time,event,ip,sym,dso,addr,flags >"$tap_tmp/here" 2>"$tap_tmp/err"
@@ -50,7 +50,7 @@ ok "decoded on another machine: the same" cmp "$tap_tmp/here" "$branches"
 "$O/bin/ntrace" script -i "$cache_home/perf.data" --buildid-dir "$cache_home/.debug" -F tid,cpu,time,flags,ip,addr >"$tap_tmp/ours" 2>>"$tap_tmp/err"
 HOME=$cache_home "$O/perf/6.12/$(uname -m)/perf" script -i "$cache_home/perf.data" --itrace=be --ns \
 	-F tid,cpu,time,flags,ip,addr 2>>"$tap_tmp/err" | sed -E 's/ +/ /g;s/ $//' >"$tap_tmp/theirs"
-# perf 6.12 says only "tr strt" and "tr end"
+# perf 6.12 prints only "tr strt" and "tr end"
 ok "ntrace script says the same as perf script" sh -c \
 	"sed -E 's/(tr strt|tr end) +jmp/\\1/;s/ +/ /g;s/ $//' '$tap_tmp/ours' | cmp - '$tap_tmp/theirs'"
 
@@ -59,7 +59,7 @@ ok "a recording straight to /out, which perf reads there" run tools/board/board 
 	'perf record --kcore -o /out/perf.data -e ntrace//u -- ls / >/dev/null && perf script -i /out/perf.data | grep -m1 branches'
 is "a recording straight to /out is the user's" "$(stat -c %U "$tap_tmp/board-out/perf.data" 2>&1)" "$user"
 
-# Packages are missing. A sentence says so before make says "Error 127".
+# If packages are missing, a sentence reports that before make prints "Error 127".
 mkdir -p "$tap_tmp/bin"
 for f in make sh sed cat echo mkdir; do ln -sf "$(unset -f make; command -v $f)" "$tap_tmp/bin/"; done
 says=$(env -i PATH="$tap_tmp/bin" make -C "$top" O="$tap_tmp/empty" 2>&1 | grep -c 'no C compiler; on Debian: apt-get install gcc make libelf-dev libzstd-dev')

@@ -5,8 +5,8 @@
 build_tool
 cd "$top" || exit
 
-# Literal blocks with "$ command" lines: what follows, up to the next command, is its output. A block
-# is run if each of its commands begins with a name of this list; others need a board.
+# In literal blocks with "$ command" lines, the text up to the next command is its output. A block is run if
+# each of its commands begins with a name of this list, because others need a board.
 here=" build/bin/ntrace samples/make "
 cat >"$tap_tmp/blocks.py" <<'EOT'
 import re, subprocess, sys
@@ -107,7 +107,8 @@ for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntra
 done
 is "options without a line in the manual" "$bad" ""
 
-# The test that tests/README.rst tells a newcomer to save: it passes, and fails if the library does something else
+# Save the test that tests/README.rst shows to newcomers. It must pass, and fail if the library behaves
+# differently
 tree=$tap_tmp/tree
 mkdir -p "$tree/tests/lib"
 for f in "$top"/*; do [ "${f##*/}" = tests ] || ln -s "$f" "$tree/"; done

@@ -3,8 +3,8 @@
 # Sourced after tap.sh, by root.
 # shellcheck shell=sh
 
-# fresh_make SUITE DIR: unpacks a minimal Debian with apt and sudo; false with a reason if it cannot be
-# made here. The archive is the one that the host's apt uses.
+# fresh_make SUITE DIR: unpack a minimal Debian with apt and sudo. If that is not possible here, print a
+# reason and fail. The archive is the one that the host's apt uses.
 fresh_make() {
 	[ "$(id -u)" = 0 ] || { echo "only root can make a root file system"; return 1; }
 	command -v mmdebstrap >/dev/null || { echo "there is no mmdebstrap"; return 1; }
@@ -18,8 +18,8 @@ fresh_make() {
 	cp /etc/resolv.conf "$2/etc/resolv.conf"
 }
 
-# fresh_run DIR USER COMMAND...: runs COMMAND as USER, in the home of USER. The host's devices and network
-# are there, and nothing else of the host. It is not a chroot, in which no user namespace can be made.
+# fresh_run DIR USER COMMAND...: run COMMAND as USER, in the home of USER, with the host's devices and
+# network, but nothing else of the host. It is not a chroot, in which no user namespace can be made.
 fresh_run() {
 	unshare -m --pid --fork --kill-child sh -c '
 		root=$1 user=$2

@@ -8,7 +8,7 @@ mkdir -p "$house/tests/lib" "$house/tests/perf" "$house/tests/long" "$house/test
 cp "$top/tests/run" "$house/tests/"
 echo "lib/one quick" >"$house/tests/sizes"
 : >"$house/tests/ledger"
-# put NAME LINES: a program
+# put NAME LINES: write a program
 put() { printf '#!/bin/sh\n%b\n' "$2" >"$house/tests/$1.t" && chmod +x "$house/tests/$1.t"; }
 put lib/one '\necho 1..1; echo ok 1 - one'
 put lib/two '\necho 1..2; echo ok 1 - a; echo "ok 2 - b # SKIP no hardware"'
@@ -48,14 +48,14 @@ is "an option that does not exist is refused" "$(run --colour; echo $?)" \
 is "no name of a test continues another one" "$(cd "$top/tests" && grep -nE '^[^#]*[a-z_] "(\$[a-z]+:? )?\.{3} ' ./*/*.t)" ""
 ok "--help says how to run a case" sh -c "'$top/tests/run' --help | grep -q 'tests/run ntt/'"
 
-# one case of the decoder
+# A single case of the decoder
 put lib/ntt '\necho 1..1; echo "ok 1 - $(basename "$1")"'
 : >"$house/tests/ntt/case-a.ntt"
 is "one case of the decoder runs alone" "$(run ntt/case-a >"$tap_tmp/said"; cat "$house/build/tests/ntt-case-a.log")" "1..1
 ok 1 - case-a.ntt"
 rm "$house/tests/lib/ntt.t"
 
-# a failure, of a program that uses the harness
+# A failure of a program that uses the harness
 mkdir -p "$house/tests/harness" && cp "$top/tests/harness/tap.sh" "$house/tests/harness/" && : >"$house/Kbuild"
 put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nplan 1\nis "two lines" "a\nx" "a\nb"\ndone_testing'
 run --all lib/fails >"$tap_tmp/said"
@@ -82,14 +82,14 @@ is "an area that boots more often than tests/ledger allows fails" "$(run | grep 
 rm "$house/tests/perf/boots.t"
 : >"$house/tests/ledger"
 
-# busy loops run beside a program, and end with the run
+# Busy loops run beside a program, and end with the run
 put perf/busy '\nps -o args= --ppid "$(ps -o ppid= -p $PPID | xargs ps -o ppid= -p | xargs)" | grep -c "while :; do :; done"
 	echo 1..1; echo ok 1 - busy'
 run --load 2 perf/busy >"$tap_tmp/said"
 is "busy loops run beside a program" "$(head -n 1 "$house/build/tests/perf-busy.log")" 2
 rm "$house/tests/perf/busy.t"
 
-# what took longest the last time begins first; what never ran counts as long
+# Programs that took longest in the last run start first, and programs that never ran count as long
 echo 3 >"$house/build/tests/lib-one.seconds"
 echo 1 >"$house/build/tests/lib-two.seconds"
 echo 2 >"$house/build/tests/perf-decode.seconds"

@@ -17,7 +17,7 @@ awk '/^   \* - / { cell = 1; if (text != "") print text; text = ""; next }
 	/^       / && cell == 2 { sub(/^ */, " "); text = text $0; next }
 	/^By message/ { if (text != "") print text; exit }' "$page" | grep -v '^What is printed$' >"$tap_tmp/table"
 
-# said NAME SENTENCE FILE: the sentence is in FILE, and in the table
+# said NAME SENTENCE FILE: check that the sentence is in FILE, and in the table
 said() {
 	tr '\n' ' ' <"$3" >"$3.line"
 	if ! grep -qF -- "$2" "$3.line"; then
@@ -33,7 +33,7 @@ said() {
 	fi
 	sed 's/^/# /' "$3" | cut -c1-200 | head -n 6
 }
-# mistake NAME SENTENCE COMMAND...: on this host
+# mistake NAME SENTENCE COMMAND...: make the mistake on this host
 mistake() {
 	_what=$1 _sentence=$2
 	shift 2
@@ -44,7 +44,7 @@ mistake() {
 plan 31
 is "rows of the table" "$(wc -l <"$tap_tmp/table")" 27
 
-# ---- on the host: set-up and builds
+# ---- set-up and builds on the host
 mkdir -p "$tap_tmp/bin" "$tap_tmp/no-tools" "$tap_tmp/home" "$tap_tmp/empty" "$tap_tmp/kernel"
 for f in make sh sed cat echo mkdir; do ln -sf "$(unset -f make; command -v $f)" "$tap_tmp/bin/"; done
 mistake "make without a compiler" "no C compiler; on Debian: apt-get install gcc make libelf-dev libzstd-dev" \
@@ -68,7 +68,7 @@ touch "$tap_tmp/kernel/Makefile"
 mistake "make modules by a compiler for the PC" "does not compile for RISC-V; set CROSS_COMPILE=, as riscv64-linux-gnu-" \
 	make -C "$top" O="$tap_tmp/empty" modules KDIR="$tap_tmp/kernel" CROSS_COMPILE=
 
-# ---- on the host: recording and decoding
+# ---- recording and decoding on the host
 if [ "$(uname -m)" = x86_64 ]; then
 	mistake "perf record on a PC" \
 		"Only a RISC-V machine with a trace encoder can record N-Trace; this one can decode what was recorded there" \

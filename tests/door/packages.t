@@ -64,7 +64,7 @@ is "ntrace-dkms needs dkms, and calls it" "$(dpkg-deb -f "$O"/deb/ntrace-dkms_*.
 root=$tap_tmp/root
 mkdir -p "$root/var/lib/dpkg" && : >"$root/var/lib/dpkg/status"
 install_all() {
-	# This is dpkg itself, in a root of its own. The scripts of ntrace-dkms would need dkms there.
+	# Run dpkg itself, in a separate root. The scripts of ntrace-dkms would need dkms there.
 	# shellcheck disable=SC2046
 	dpkg --root="$root" --force-depends --force-not-root --force-bad-path --no-triggers -i \
 		$(echo "$debs" | grep -v dkms) &&

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 }
 EOT
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -O1 -fno-builtin -no-pie -o "$tap_tmp/plt" "$tap_tmp/plt.c" || exit
-# Prints where each slot of .got.plt is used: the address that objdump gives to NAME@plt.
+# Print the use of each slot of .got.plt as the address that objdump calls NAME@plt.
 "${CROSS_COMPILE:-riscv64-linux-gnu-}objdump" -d -j .plt "$tap_tmp/plt" |
 	sed -n 's/^0*\([0-9a-f]*\) <\([a-z_]*\)@plt>:$/\1 \2@plt/p' | sort >"$tap_tmp/wanted"
 python3 - "$tap_tmp" "$data" <<'EOT'

@@ -21,7 +21,7 @@ says() { # SENTENCE COMMAND...
 	grep -qF -- "$want" "$tap_tmp/said"
 }
 
-# A kernel header tree that builds modules here, with the modpost that came with it
+# Build a module here with a kernel header tree and its own modpost
 module() {
 	mkdir -p "$tap_tmp/m-$1"
 	printf '#include <linux/module.h>\nMODULE_LICENSE("GPL");\nMODULE_DESCRIPTION("empty");\n' >"$tap_tmp/m-$1/empty.c"

@@ -3,7 +3,7 @@
 # Sourced after tap.sh, by root.
 # shellcheck shell=sh
 
-# user_make: makes $user with the folder $home; false with a reason if that cannot be done here
+# user_make: create $user with the folder $home. If that is not possible here, print a reason and fail
 user_make() {
 	user=ntrace-test-$$
 	home=$tap_tmp/home-of-user
@@ -30,8 +30,8 @@ user_remove() {
 	[ -z "${user:-}" ] || userdel "$user" 2>/dev/null
 }
 
-# user_run COMMAND...: as the user, in the copy of the tree. The cache is where root has it; its
-# downloads are read-only, and the folder above is covered, from where on the user may not enter it.
+# user_run COMMAND...: run as the user, in the copy of the tree. The cache is in root's place. Its downloads
+# are read-only, and the folder above, which the user may not enter, is covered.
 user_run() {
 	mkdir -p "$tap_tmp/roots"
 	unshare -m sh -c '

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What bandwidth the flight recorder needs, by the settings of the encoder: bytes of trace for 1,000
- * retired instructions of a fixed piece of work, which is mostly the kernel's: two tasks hand a byte to and
- * fro, files are read, processes are made and end. For the board with one hart, --icount and --flight 8M:
- * there time is the count of retired instructions, 50 to a tick of the time CSR.
+ * Measure the bandwidth that the flight recorder needs with each setting of the encoder, as bytes
+ * of trace for 1,000 retired instructions of a fixed piece of work. Most of the work is done by the
+ * kernel: two tasks pass a byte back and forth, files are read, processes start and end. Run this
+ * on the board with one hart, --icount and --flight 8M, so that time is the count of retired
+ * instructions, 50 to a tick of the time CSR.
  *
- * Settings are changed by the files of the recorder, and the bytes are what its record says.
+ * Settings are changed by the files of the recorder, and its record contains the number of bytes.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -123,7 +124,7 @@ static uint64_t bytes_written(void)
 	return last->offset;
 }
 
-/* A new record. It takes the settings that were written before. */
+/* Start a new record. It takes the settings that were written before. */
 static void begin(void)
 {
 	static int has_one;
@@ -174,7 +175,7 @@ int main(void)
 	int pid, i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	/* As the recorder changes the defaults */
+	/* The recorder changes the defaults in the same way */
 	base = (base & ~(NTRACE_CONFIG_SEQUENTIAL_JUMP | NTRACE_CONFIG_INHIBIT_SRC)) |
 	       NTRACE_CONFIG_TIMESTAMP | NTRACE_CONFIG_CONTEXT;
 	if (pipe(to) || pipe(from))

@@ -13,14 +13,14 @@ schema_is_valid() {
 		! [ -s "$tap_tmp/doc" ]
 }
 
-# validate NAME: $tap_tmp/NAME.dts against the binding; what is said is in NAME.log
+# validate NAME: check $tap_tmp/NAME.dts against the binding, and write the messages to NAME.log
 validate() {
 	dtc -q -@ -O dtb -o "$tap_tmp/$1.dtb" "$tap_tmp/$1.dts" || return 2
 	dt-validate -s "$tap_tmp/schema.json" "$tap_tmp/$1.dtb" >"$tap_tmp/$1.log" 2>&1
 	! grep -q trace "$tap_tmp/$1.log"
 }
 
-# refuses WHAT SED: the examples, made wrong by SED, are refused
+# refuses WHAT SED: the binding refuses the examples after SED has damaged them
 refuses() {
 	sed "$2" "$tap_tmp/example.dts" >"$tap_tmp/wrong.dts"
 	if cmp -s "$tap_tmp/example.dts" "$tap_tmp/wrong.dts"; then
@@ -81,7 +81,7 @@ else
 	done
 fi
 
-# SiFive's components of version 0 have a binding of their own
+# SiFive's components of version 0 have a separate binding
 yaml=riscv/sifive,trace-encoder0.yaml
 ok "SiFive's binding is a valid schema" schema_is_valid
 (cd "$bindings" && dt-extract-example "$yaml") >"$tap_tmp/example.dts"

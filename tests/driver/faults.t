@@ -7,13 +7,14 @@
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 
-# For the guest: in_log TEXT waits until the driver's log has it. On a busy host, the kernel may still
-# try devices again that waited for others.
+# in_log TEXT, in the guest, waits until the driver's log has TEXT. On a busy host, the kernel may still retry
+# devices that waited for others.
 # shellcheck disable=SC2016
 in_log='in_log() {
 	until dmesg | grep -q "ntrace.*$1"; do sleep 0.1; done; }'
 
-# board MODEL TEXT COMMAND: once the log has TEXT, what COMMAND says, and the driver's lines in the log
+# board MODEL TEXT COMMAND: once the log has TEXT, print the output of COMMAND, and the driver's lines in the
+# log
 board() {
 	"$top/tools/board/board" run --console "$tap_tmp/console" --model "$1" -- "$in_log
 		in_log '$2'; $3
@@ -23,7 +24,7 @@ board() {
 	[ $_status = 0 ] || sed 's/^/# /' "$tap_tmp/err" | head -n 10
 }
 
-# no_pmu NAME MODEL TEXT: there is no PMU, and the log has TEXT once
+# no_pmu NAME MODEL TEXT: check that there is no PMU, and that the log has TEXT once
 no_pmu() {
 	board "$2" "$3" '[ -e /sys/bus/event_source/devices/ntrace ] && echo PMU; rmmod ntrace && echo unloaded'
 	is "$1: no PMU, and the module can go" "$_status $(grep -E '^(PMU|unloaded)' "$tap_tmp/said")" \
@@ -32,13 +33,13 @@ no_pmu() {
 	is "$1: no complaint of the kernel" "$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 }
 
-# log NAME TEXT: the log has TEXT once
+# log NAME TEXT: check that the log has TEXT once
 log() {
 	is "$1: the log says why, once" "$(grep -c "log: .*$2" "$tap_tmp/said")" 1
 }
 
-# The device tree is wrong for three harts, each in another way. The fourth hart is traced. The clock of
-# one hart's encoder comes long after the driver was loaded. Memory that belongs to a sink, or to the flight
+# The device tree has a different error for each of three harts. The fourth hart is traced. The clock of one
+# hart's encoder appears long after the driver was loaded. Memory that belongs to a sink, or to the flight
 # recorder, is not reserved.
 need_perf_and_work 6.12
 # shellcheck disable=SC2016

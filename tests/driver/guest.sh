@@ -5,14 +5,15 @@
 # A kernel prints one of these if something is wrong with it.
 complaints='WARNING:|BUG:|Oops|Call Trace|Unable to handle|KASAN|INFO: |possible circular|DMA-API:|ODEBUG|kmemleak:|rcu:.*stall|soft lockup'
 
-# need_perf_and_work KERNEL: the guest is to have perf, driver/work.c and driver/modules; $tap_tmp/guest is for its /out
+# need_perf_and_work KERNEL: provide perf, driver/work.c and driver/modules in the guest; $tap_tmp/guest is
+# for its /out
 need_perf_and_work() {
 	make -s -C "$top/tests/driver" O="$O" KVER="$1" guest >&2 || exit 1
 	[ -x "$O/perf/$1/riscv64/perf" ] || [ -x "$O/perf/lts/riscv64/perf" ] || skip_all "perf is not built; make perf"
 	mkdir -p "$tap_tmp/guest"
 }
 
-# quiet NAME: the kernel of the last run did not complain
+# quiet NAME: check that the kernel of the last run did not complain
 quiet() {
 	if grep -E "$complaints" "$tap_tmp/console" >"$tap_tmp/bad"; then
 		fail "$1: the kernel has nothing to complain about"
@@ -22,10 +23,10 @@ quiet() {
 	fi
 }
 
-# selftests NAME "PROGRAM [ARGUMENTS];..." BOARD-OPTIONS...: all in one guest;
-# their results with NAME before them. guest_env: variables for
-# them; guest_timeout: seconds for all; guest_first, guest_last: commands before and after all, whose
-# output is in $tap_tmp/out too; ONLY=PATTERN: those of such a NAME alone
+# selftests NAME "PROGRAM [ARGUMENTS];..." BOARD-OPTIONS...: run all programs in one guest, and prefix their
+# results with NAME. guest_env has variables for them, guest_timeout seconds for all, guest_first and
+# guest_last commands before and after all, whose output is also in $tap_tmp/out. ONLY=PATTERN runs only those
+# with a matching NAME.
 guest_env= guest_timeout=1500 guest_first=: guest_last=:
 selftests() {
 	_what=$1 _programs=$2; shift 2
@@ -67,9 +68,9 @@ selftests() {
 	quiet "$_what"
 }
 
-# truth NAME TEST SECONDS ROOM BOARD-OPTIONS...: TEST of load_test, whose trace is compared with
-# what ran; ROOM for the trace of each hart, in MiB; guest_env: more variables for it;
-# ONLY=PATTERN: those of such a NAME alone
+# truth NAME TEST SECONDS ROOM BOARD-OPTIONS...: run TEST of load_test, and compare its trace with the truth.
+# ROOM is the size of the trace of each hart in MiB, guest_env has more variables for the test. ONLY=PATTERN
+# runs only those with a matching NAME.
 truth() {
 	_name=$1 _test=$2 _seconds=$3 _room=$4; shift 4
 	# shellcheck disable=SC2254
@@ -112,8 +113,8 @@ truth() {
 		echo "status $?" >>"$tap_tmp/verified"
 	done <"$tap_tmp/sources"
 	sed 's/^/# /' "$tap_tmp/verified"
-	# a stretch that is said to be partial is one loss of the decode, in a gap or at the end; if
-	# its window was full with the last message, a sink cannot tell that nothing is missing
+	# Each stretch with the partial flag is one loss of the decoder, in a gap or at the end. If the last
+	# message filled the window, a sink cannot know that nothing is missing
 	_partial=$(sed -n 's/^# figure.* \([0-9]*\) partial (\([0-9]*\) of.*/\1 \2/p' "$tap_tmp/said" |
 		awk '{ print $1 - $2 }')
 	_lost=$(awk '/^hart .* instructions compared/ { n += $6 + ($10 > 0) } END { print n + 0 }' "$tap_tmp/verified")
@@ -133,8 +134,8 @@ truth() {
 	rm -rf "$_dir"
 }
 
-# powered NAME: the last run was of a board with --deep-idle and --stats "$tap_tmp/stats". Nobody has
-# looked at a component that was without power, or left it enabled for that
+# powered NAME: after a run of a board with --deep-idle and --stats "$tap_tmp/stats", check that no access
+# reached a component without power, and that no component was left enabled without power
 powered() {
 	is "$1: no component is looked at, or in use, without power" \
 		"$(grep -c 'not active\|lost its power' "$tap_tmp/err")" 0

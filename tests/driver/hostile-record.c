@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A record that an earlier kernel is said to have left, for the driver to find: its CRCs are right, and its
- * values are hostile. For the guest, while the driver is not loaded and Linux does not use the memory:
+ * Write a record for the driver to find, as if an earlier kernel had left it. Its CRCs are right,
+ * and its values are hostile. Run this in the guest, while the driver is not loaded and Linux does
+ * not use the memory:
  *
  *	hostile-record ADDRESS SIZE SEED COMPONENT...
  *
- * writes it there, with the COMPONENTs (addresses of registers) as its sinks and encoders. If SEED is odd, it
- * enables these, as if they ran through a reset; else it disables them.
+ * writes the record to ADDRESS, with the COMPONENTs (addresses of registers) as its sinks and
+ * encoders. If SEED is odd, it enables these, as if they ran through a reset, and else disables
+ * them.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -71,7 +73,10 @@ static void add_part(struct ntrace_flight_header *head, uint32_t type, uint32_t 
 		p->crc = crc32(record + p->offset, p->size);
 }
 
-/* Parts overlap if an offset is hostile: what is written last is what CRCs were made of, or not */
+/*
+ * Parts overlap if an offset is hostile, so that later writes may change data after its CRC was
+ * computed
+ */
 static void make(char **components, unsigned int nr)
 {
 	struct ntrace_flight_header *head = (void *)record;

@@ -11,11 +11,11 @@ make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" tool >&2 || e
 
 selftests "6.12" "pmu_test;life_test" --kernel 6.12 --harts 2 --deep-idle --stats "$tap_tmp/stats"
 powered "6.12"
-# Each event relates the counters of all harts to the time CSR, also of those that sleep
+# Each event relates the counters of all harts, even of sleeping ones, to the time CSR
 selftests "new, counters that are not the time CSR" "attr_test" --kernel new --harts "$(by_size 2 4)" --deep-idle --model te.ts_modes=8 \
 	--stats "$tap_tmp/stats"
 powered "new, counters that are not the time CSR"
-# Counters that begin anew with each idle state, and count what the device tree says
+# These counters restart after each idle state, at the frequency of the clock in the device tree
 clocked='s/compatible = "qemu,trace-component".*/&\n clocks = <\&tick>; clock-names = "timestamp";/
 	$a / { tick: tick { compatible = "fixed-clock"; #clock-cells = <0>; clock-frequency = <10000000>; }; };'
 large_only selftests "new, clocks of the device tree" "pmu_test" --kernel new --model te.ts_modes=4 --dts-sed "$clocked"

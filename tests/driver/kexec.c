@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hand over to another kernel, as kexec(8) does: one that says so, and switches the
- * machine off. Linux wants a device tree with it.
+ * Start another kernel, as kexec(8) does. That kernel prints a line and switches the machine off.
+ * Linux requires a device tree for it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -66,7 +66,8 @@ is "no component is looked at, or in use, without power" \
 grep 'not active\|lost its power' "$tap_tmp/err" | sort | uniq -c | sed 's/^/# /' | head
 quiet "late"
 
-# The first encoder comes while the driver goes: there is no PMU of a module that is not there
+# The first encoder appears while the driver is unloaded. No PMU may remain that belongs to the unloaded
+# module
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	s/compatible = "qemu,trace-component".*/&\n clocks = <\&late>; clock-names = "timestamp";/
@@ -80,7 +81,7 @@ sed 's/^/# /' "$tap_tmp/err"
 is "an encoder comes while the driver goes: the PMU goes, too" "$(cat "$tap_tmp/said")" "0-1"
 quiet "an encoder comes while the driver goes"
 
-# Encoders choose between sinks. One sink comes later than the others, and goes.
+# Encoders choose between sinks. One sink appears later than the others, and disappears again.
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --topology choice --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/
@@ -101,7 +102,8 @@ is "a sink comes, which makes three, and goes: the encoders use what there is" \
 is "a sink comes, which makes three, and goes: the encoders use what there is, and the module can go" "$(said unloaded)" yes
 quiet "a choice of sinks"
 
-# The sink that two harts share goes, and comes back while one of them is offline. That one's encoder has no power.
+# The sink that two harts share disappears, and reappears while one of them is offline. Its encoder has no
+# power.
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --topology funnel --deep-idle --timeout 200 --console "$tap_tmp/console" --append "$patient" --dts-sed '
 	/trace@18003000/,/in-ports/s/compatible = .*/&\n clocks = <\&late>; clock-names = "timestamp";/

@@ -70,7 +70,7 @@ powered_board() {
 
 powered_board "$kernel" "$kernel"
 
-# A debugger traces from reset on.
+# An external debugger traces from reset on.
 "$top/tools/board/board" run --kernel "$kernel" --topology sram --model debugger=on --timeout 200 --console "$tap_tmp/console" \
 	--stats "$tap_tmp/stats" -- '
 	pmu=/sys/bus/event_source/devices/ntrace

@@ -12,7 +12,7 @@ else
 	reboot=direct power_off=funnel kexec=funnel
 fi
 
-# ends NAME COMMAND BOARD-OPTIONS...: in the middle of a trace of the system
+# ends NAME COMMAND BOARD-OPTIONS...: run COMMAND in the middle of a system-wide trace
 buffer=64K
 ends() {
 	_name=$1 _command=$2; shift 2

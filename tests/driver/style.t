@@ -52,7 +52,7 @@ series_applies() {
 
 # builds KERNEL [MAKE-ARGUMENTS]
 builds() {
-	# This build has a folder of its own, as other tests may be using the module.
+	# Build in a separate folder, because other tests may be using the module.
 	_kdir=$O/root/kernel-$1/build
 	O=$tap_tmp/$1 KDIR=$_kdir "$top/drivers/ntrace/build.sh" "$@" W=1 >"$tap_tmp/built" 2>&1 || return
 	! grep -E 'drivers/ntrace.*(warning|error):|^[a-z/]+\.c:.*(warning|error):|\*\*\*' "$tap_tmp/built"
@@ -64,7 +64,7 @@ layered() {
 	! [ -s "$tap_tmp/layers" ]
 }
 
-# No function of them is in the module then
+# Without these parts, the module must contain none of their functions
 core_alone() {
 	# shellcheck disable=SC2086
 	builds 6.12 $without &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many instructions of user mode did the encoder miss? Of each truth file: those between the
- * first and the last that were traced.
+ * Print how many instructions of user mode the encoder missed. For each truth file, count those
+ * between the first and the last traced instruction.
  *
  *   untraced hartN.truth ...
  */

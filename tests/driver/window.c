@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Check that, of what a thread executed in user mode, exactly the part was traced that an event
- * asked for. By the board's truth of one hart:
+ * Check that exactly the part of a thread's execution in user mode was traced that an event asked
+ * for. The board's truth of one hart is the reference:
  *
  *	window TRUTH TID LOW HIGH all
  *	window TRUTH TID LOW HIGH filter FROM TO	at FROM and above, and below TO
@@ -9,9 +9,9 @@
  *	window TRUTH TID LOW HIGH start FROM TO		each time from FROM until TO, both included
  *	window TRUTH TID,TID,... 0 0 nobody		nothing of any other thread
  *
- * LOW to HIGH is the code of the program; what the thread did before, in another, does not
- * count. Prints how many those are, how many were not traced, and how many besides. All
- * addresses are in hex.
+ * LOW to HIGH is the code of the program. Code that the thread executed before, in another program,
+ * is ignored. Prints how many instructions that are, how many were not traced, and how many others
+ * were traced. All addresses are in hex.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static bool wanted(struct window *w, uint64_t pc)
 	}
 }
 
-/* Is @tid one of "TID,TID,..."? */
+/* Return true if @tid is in the list "TID,TID,..." */
 static bool among(const char *list, uint64_t tid)
 {
 	char *end;

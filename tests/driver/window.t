@@ -22,7 +22,8 @@ E2
 	--truth "$tap_tmp/truth" -- "sh /out/script" >"$tap_tmp/said" 2>"$tap_tmp/err"
 sed 's/^/# /' "$tap_tmp/said"
 
-# window WHAT NAMES KIND [ADDRESS [ADDRESS]]: of the program's code, by what ran on the board
+# window WHAT NAMES KIND [ADDRESS [ADDRESS]]: compare the trace of the program's code with the truth of the
+# board
 make -s -C "$top/tools/board/model" O="$O" >&2 &&
 	gcc -O2 -Wall -Wextra -I"$top/tools/board/model" -o "$tap_tmp/window" \
 		"$top/tests/driver/window.c" "$O/board/model/libnbmodel.a" || exit 1
@@ -30,7 +31,7 @@ work=$O/tests/guest/$kernel/work
 # shellcheck disable=SC2046
 set -- $(readelf -lW "$work" | awk '$1 == "LOAD" && / R E / { print $3, $6 }')
 code=$(printf '%x %x' "$1" $(($1 + $2)))
-# address FUNCTION [end]: it begins there, or ends
+# address FUNCTION [end]: print the address at which it begins, or ends
 address() {
 	riscv64-linux-gnu-nm -S "$work" | while read -r _from _size _ _function; do
 		[ "$_function" != "$1" ] || printf '%x' $((0x$_from + (${2:+0x$_size} + 0)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Something to trace: inside() is called by main(), and outside() too */
+/* A program to trace. main() calls inside() and outside() */
 #include <stdlib.h>
 #include <sys/utsname.h>
 

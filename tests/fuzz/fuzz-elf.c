@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as an ELF file: what is loaded of it lies in the file, and can be removed again.
+ * Load any bytes as an ELF file. Each loaded section must lie within the file, and it must
+ * be removable.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static void use(const struct nt_elf *elf)
 	nt_image_free(image);
 }
 
-/* Open it while an allocation of the library fails: that is an error, and nothing else. */
+/* Open the file while an allocation of the library fails, which must only cause an error. */
 static void open_without_memory(const uint8_t *data, size_t size)
 {
 	struct nt_elf *elf;
@@ -68,7 +69,7 @@ static void open_without_memory(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* a copy of exactly that size, so that reading beyond it is noticed */
+	/* Use a copy of exactly that size, so that reading beyond it is noticed */
 	uint8_t *copy = malloc(size ? size : 1);
 	struct nt_elf *elf;
 

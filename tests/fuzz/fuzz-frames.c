@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as CoreSight frames: in pieces, with hardly any room, and whole. Each ID has to get
- * the same bytes, and the same is to be reported.
+ * Read any bytes as CoreSight frames in pieces, with hardly any room, and as a whole. Each ID
+ * must get the same bytes, and the same events must be reported.
  *
- * Input: a byte with the size of pieces, then the frames.
+ * The input is a byte with the size of pieces, and then the frames.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static struct sum convert(const uint8_t *data, size_t size, size_t piece, size_t
 			n -= used;
 		}
 	}
-	/* a frame may have waited for room */
+	/* A frame may have waited for room */
 	while (nt_frames_convert(frames, data, 0, &used, outs))
 		sum.reports++;
 	drain(&sum, outs);
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	/* of exactly that size, so that reading beyond it is noticed */
+	/* Use a copy of exactly that size, so that reading beyond it is noticed */
 	copy = malloc(size);
 	memcpy(copy, data + 1, size - 1);
 	whole = convert(copy, size - 1, SIZE_MAX / 2, 4 * size + NT_FRAMES_OUT_MIN);

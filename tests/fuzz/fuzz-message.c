@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as messages: whole, in pieces, and from pins. The pieces have to give the same as the
- * whole.
+ * Read any bytes as messages as a whole, in pieces, and from pins. The pieces must give the same
+ * messages as the whole.
  *
- * Input: two bytes that choose the options, then the stream.
+ * The input is two bytes that choose the options, and then the stream.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Run a fuzz target on files, and on mutations of them, where no fuzzer is at
- * hand: replay MUTATIONS FILE... Without arguments, on the standard input (AFL++).
+ * Run a fuzz target on files, and on mutations of them, without a fuzzer: replay
+ * MUTATIONS FILE... Without arguments, run it on the standard input (AFL++).
  */
 #include <stdint.h>
 #include <stdio.h>

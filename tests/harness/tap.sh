@@ -9,8 +9,8 @@ tap_n=0 tap_failed=0
 tap_tmp=$(mktemp -d)
 trap 'rm -rf "$tap_tmp"' EXIT
 
-# tests/run starts two programs at a time, and both build in the same folder. What many programs need is built once in
-# each run: a make that finds nothing to do takes seconds.
+# tests/run starts two programs at a time, and both build in the same folder. In each run, build parts that
+# many programs need only once, because a make that finds nothing to do takes seconds.
 make() {
 	mkdir -p "$O/tests"
 	_key=
@@ -81,14 +81,14 @@ build_sanitized() {
 
 # tests/run --all sets TEST_SIZE=all. large succeeds in that size, in which a test uses its large form.
 large() { [ "${TEST_SIZE:-test}" = all ]; }
-# large_only COMMAND...: run it only in that size
+# large_only COMMAND...: run COMMAND only in that size
 large_only() { ! large || "$@"; }
 # by_size SMALL LARGE: print the word that belongs to the size of this run
 by_size() { if large; then echo "$2"; else echo "$1"; fi; }
 # Add N compared instructions or branches to the use of this program, which tests/ledger limits.
 compared_with_truth() { [ -z "${TEST_LEDGER:-}" ] || echo "compared ${1:-0}" >>"$TEST_LEDGER"; }
-# out_files DIR: what the board's guest left in /out as files.tar. Each file that it makes there takes it as long as
-# a megabyte in one file.
+# out_files DIR: unpack files.tar, which the board's guest left in /out. Creating a file there takes the guest
+# as long as writing a megabyte to one file.
 out_files() { tar -xf "$1/files.tar" -C "$1" && rm "$1/files.tar"; }
 # kernels WORD...: print the versions of the board's kernels, each once; "new" may be 6.12 if the archive has no other
 kernels() { "$top/tools/setup/kernel" "$@"; }

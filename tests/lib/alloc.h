@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The file that includes this one says whether the allocation at hand fails. */
+/* Return true if this allocation must fail. The file that includes this one defines it. */
 static bool alloc_fails(void);
 
 void *__real_malloc(size_t size);

@@ -20,7 +20,7 @@ is "the shared library exports the functions of the header, in version LIBNTRACE
 is "it needs the C library alone" "$(readelf -d "$prefix/lib/libntrace.so.1" |
 	sed -n 's/.*NEEDED.*\[\(.*\)\.so.*/\1/p' | grep -v '^libpthread$')" libc
 
-# Each function that a program calls has a manual page, which says more than its name.
+# Each public function has a manual page, which describes more than its name.
 sed -n 's/^[a-z].*[ *]\(nt_[a-z_]*\)(.*/\1/p' "$prefix"/include/ntrace/*.h | grep -vE '_sized$|^nt_config_initial$' |
 	sort -u >"$tap_tmp/functions"
 is "functions without a manual page" \

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts of traces of a real program, while the code and its address space change.
+ * Count traces of a real program while its code and address space change.
  *
  *   counts ELF TRACE [--timestamp] [--implicit-return] [--src-bits N] ...
  *
- * Two flows decode the trace in pieces: one gives ranges out, the other counts. After each piece,
- * the same change is made for both. Counts have to be those of the ranges. Prints how often the
- * program was decoded, and exits 1 if anything differs.
+ * Two flows decode the trace in pieces. One returns ranges, the other counts. After each piece,
+ * both get the same change. The counts must be those of the ranges. Prints how often the program
+ * was decoded, and exits with 1 if anything differs.
  */
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ static uint64_t current_space(void *ctx, const struct nt_context *context)
 	return space_now;
 }
 
-/* Code that differs from the program's: c.nop, and at the end c.jr ra */
+/* Code that differs from the program's: c.nop, and c.jr ra at the end */
 static uint8_t other_code[64];
 
 static void make_other_code(void)
@@ -48,8 +48,8 @@ struct pair {
 	struct nt_flow		*counting;
 	struct counted		counted;
 	struct nt_counts	*counts;
-	uint64_t		hot;		/* an address that was executed lately */
-	uint64_t		patched;	/* where other code is seen; 0: nowhere */
+	uint64_t		hot;		/* An address that was executed recently */
+	uint64_t		patched;	/* Address at which other code is seen, or 0 */
 	uint64_t		nr_ranges;
 	unsigned int		pieces;
 };
@@ -120,7 +120,7 @@ static void change(struct pair *pair)
 	}
 }
 
-/* Is a set the same into which its entries were added? */
+/* Return true if adding the entries of a set to a new one, in halves, gives the same set */
 static bool copy_is(const struct pair *pair)
 {
 	struct nt_counts *copy = nt_counts_new();

@@ -8,7 +8,7 @@
 dir=$O/tests/lib-counts
 mkdir -p "$dir"
 sources="$top/tools/ntrace/cli/options.c $top/tools/ntrace/raw/input.c $top/tools/ntrace/raw/deframer.c"
-# input.c reads recordings, too.
+# input.c also reads recordings.
 session="$O/lib/libntrace-session.a -lzstd"
 small="-DNR_WORDS=1024 -DLAST_RECORD=40000"
 {
@@ -22,7 +22,7 @@ small="-DNR_WORDS=1024 -DLAST_RECORD=40000"
 unit_traces || exit 1
 plan 17
 
-# both NAME OPTION...: the trace of that name
+# both NAME OPTION...: compare both for the trace of that name
 both() {
 	trace=$1; shift
 	for program in counts counts-small; do

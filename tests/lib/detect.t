@@ -12,7 +12,7 @@ head -n 8000 "$dir/prog.pcs" >"$dir/part" && mv "$dir/part" "$tap_tmp/pcs"
 cd "$tap_tmp" || exit 1
 plan 42
 
-# found NAME ELF PCS TRACE: no option, and all that was executed is decoded
+# found NAME ELF PCS TRACE: decode everything that was executed without any option
 found() {
 	"$ntrace" decode --detect --pcs --elf "$2" "$4" >got 2>err
 	is "$1 is decoded without an option" "$? $(cmp got "$3" 2>&1)" "0 "
@@ -53,7 +53,7 @@ for name in primes-htm primes-btm primes-htm-ir primes-htm-sync-noibhs primes-ht
 	found $name "$top/samples/primes" "$rtl/primes.pcs" "$rtl/$name.nt"
 done
 
-# a ring of 12 KiB that has wrapped: its oldest byte is in the middle of the file
+# Make a ring of 8,000 bytes that has wrapped, so that its oldest byte is in the middle of the file
 "$O/bin/ntrace-dev" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o long.nt --mode btm --sync-mode 1 --sync-max 4
 ring=8000 size=$(wc -c <long.nt) && at=$((size % ring))
 tail -c $at long.nt >ring.nt && tail -c $ring long.nt | head -c $((ring - at)) >>ring.nt

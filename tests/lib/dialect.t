@@ -27,8 +27,8 @@ ok "$programs programs, 25,000 instructions each" "$rt" run $programs 25000
 ok "one program, $millions million instructions" "$rt" run 1 ${millions}000000 2
 ok "one program, implicit return, $millions million instructions" "$rt" run 1 ${millions}000000 4
 
-# Which flips are silent, in 1,000: those of an execution that is legal, too, are no fault if
-# they cannot be told apart. tests/dialect/judge.h says what they are.
+# Count silent flips. A flip to another legal execution is not a fault if the two cannot be distinguished, see
+# tests/dialect/judge.h.
 silent='{ for (i = 1; i <= NF; i++) {
 		if ($i == "flips:") flips += $(i - 1)
 		if ($i == "silently") silent += $(i - 1)
@@ -36,7 +36,7 @@ silent='{ for (i = 1; i <= NF; i++) {
 	END { printf "%d of %d flips silently wrong, %d of which are legal\n", silent, flips, legal
 		exit flips < 500 || silent - legal * other > flips / 100 }'
 
-# real NAME OTHER OPTION...: a real program; OTHER: 1, what is legal does not count
+# real NAME OTHER OPTION...: flip bits of a real program. If OTHER is 1, legal flips do not count
 real() {
 	name=$1 other=$2; shift 2
 	for more in "" implicit-return times; do
@@ -49,7 +49,7 @@ real "a real program, HTM: silently wrong at most 1 %" 0 htm
 real "a real program, BTM, and software writes nothing into the trace: silently wrong at most 1 %" 0 btm flow-only
 real "a real program, BTM, and any loop may be a message of software: silently wrong at most 1 % but for these" 1 btm
 
-# In this random program blocks are short, and its ways often are equally long and meet again.
+# Blocks of this random program are short, and its paths often have the same length and meet.
 seed=20
 while [ $seed -lt "$(by_size 30 50)" ]; do
 	"$rt" flips $seed 60 || exit 1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libntrace-elf by its public header. argv[1] is a folder with the files that lib/elf.t made.
+ * Test libntrace-elf through its public header. argv[1] is a folder with the files that
+ * lib/elf.t made.
  */
 #include <elf.h>
 #include <errno.h>
@@ -87,7 +88,9 @@ static void segments_are_added_and_removed(void **state)
 	assert_int_equal(nt_image_read(image, 0, 0x10000, buf, 8), 8);
 	assert_int_equal(nt_elf_remove(elf, image, 0, 0), NT_OK);
 	assert_int_equal(nt_image_read(image, 0, 0x10000, buf, 8), 0);
-	/* its end would be beyond the end of the addresses: nothing is left over */
+	/*
+	 * Its end would be beyond the end of the address space, and no part of it must remain
+	 */
 	assert_int_equal(nt_elf_add(elf, image, 0, UINT64_MAX - 0x10002), NT_E_INVALID);
 	assert_int_equal(nt_image_read(image, 0, UINT64_MAX - 2, buf, 1), 0);
 	nt_elf_close(elf);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Flip single bits of a real trace, and see whether the library notices.
+ * Flip single bits of a real trace, and check whether the library notices.
  *
  *   flips ELF TRACE FLIPS SEED [btm|htm|ir|ts]
  *
- * A flip is detected (an item says that something is wrong), harmless (the same ranges), or
- * silently wrong. In each case, the ranges after the next SYNC must be the same again. A few are
- * silently wrong by nature: a bit of HIST of a branch whose two ways are equally long and meet
- * again.
+ * A flip is detected (an item reports an error or a loss), harmless (the same ranges), or silently
+ * wrong. In each case, the ranges after the next SYNC must be the same again. A few flips are
+ * always silently wrong, such as a bit of HIST of a branch whose two paths have the same length and
+ * meet.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,14 +21,14 @@
 #define MAX_SYNCS	100000
 
 struct segment {
-	uint64_t	offset;		/* of the message with SYNC that begins it */
+	uint64_t	offset;		/* Offset of the message with SYNC that begins it */
 	uint64_t	hash;		/* of its ranges */
 };
 
 struct result {
 	struct segment	*segments;
 	size_t		nr;
-	uint64_t	noticed;	/* items that say that something is wrong */
+	uint64_t	noticed;	/* Items that report an error or a loss */
 	uint64_t	hash;		/* of all ranges */
 	uint64_t	ranges;
 };
@@ -90,14 +90,14 @@ static void decode(struct nt_flow *flow, const uint8_t *data, size_t size, struc
 	}
 }
 
-/* Are all whole segments after the SYNC that follows @flip as they were? */
+/* Return true if all whole segments after the SYNC that follows @flip are unchanged */
 static int is_contained(const struct result *good, const struct result *bad, size_t flip)
 {
 	size_t i = 0, j;
 
 	while (i < good->nr && good->segments[i].offset <= flip)
 		i++;
-	/* the flip may have hit that very message: then the next one counts */
+	/* The flip may have hit that message, so begin with the segment after it */
 	for (i++; i < good->nr; i++) {
 		for (j = 0; j < bad->nr; j++) {
 			if (bad->segments[j].offset == good->segments[i].offset)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How fast frames are taken apart: frames-speed FILE TIMES
+ * Measure how fast frames are taken apart: frames-speed FILE TIMES
  *
- * Prints GB of frames a second, of the fastest of ten, by the time of the processor.
+ * Prints the fastest of ten, in GB of frames a second of processor time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* All of it once. Returns the bytes that came out */
+/* Convert everything once. Return the number of bytes of output */
 static uint64_t convert(struct nt_frames *frames, struct nt_frames_out *outs, size_t size)
 {
 	size_t at = 0, used;

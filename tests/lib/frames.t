@@ -9,7 +9,7 @@ elf=$top/samples/primes
 nt=$top/samples/primes.nt
 
 plan 15
-# The results of the sanitizers' build come first.
+# Print the results of the sanitizers' build first.
 "$top/tests/dialect/frames.py" "$O/lib/libntrace.so" 40 | grep -v '^1\.\.' >frames.tap
 cat frames.tap
 tap_n=$(grep -c '^ok\|^not ok' frames.tap)
@@ -34,7 +34,7 @@ is "--frames decodes all of them" "$("$ntrace" decode --elf "$elf" --pcs --frame
 "$ntrace" dump "$nt" | sed 's/^/{96} /' >want
 is "dump says which ID a message is of" "$("$ntrace" dump --frames two | grep '^{96}' | cksum)" "$(cksum <want)"
 
-# Lost bytes are an error, and what follows is decoded.
+# Lost bytes are an error, and the data after them is decoded.
 dd if=two of=damaged bs=1 count=200 2>/dev/null
 tail -c +208 two >>damaged
 "$ntrace" decode --elf "$elf" --stats --frames damaged >stats 2>errors

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All that a flow gives out, as items: nt_flow_next() and nt_flow_next_batch(), in any mixture
- * and with the stream in pieces of any size, have to give the same ones.
+ * Read all items of a flow. nt_flow_next() and nt_flow_next_batch(), in any mixture and with the
+ * stream in pieces of any size, must return the same items.
  */
 #ifndef TESTS_LIB_ITEMS_H
 #define TESTS_LIB_ITEMS_H
@@ -13,9 +13,9 @@
 
 /* How a stream is decoded */
 struct items_way {
-	size_t		piece;		/* bytes that are fed at a time */
-	uint32_t	batches;	/* call N is for a batch if bit N modulo 32 is set */
-	bool		middle;		/* the stream begins in the middle of a message */
+	size_t		piece;		/* Bytes that are fed at a time */
+	uint32_t	batches;	/* Call N asks for a batch if bit N modulo 32 is set */
+	bool		middle;		/* The stream begins in the middle of a message */
 };
 
 struct items {
@@ -24,14 +24,14 @@ struct items {
 	const uint8_t		*data;
 	size_t			size;
 	size_t			at;		/* fed so far */
-	size_t			limit;		/* no bytes from here on are fed; SIZE_MAX: all are */
+	size_t			limit;		/* Offset at which feeding stops, or SIZE_MAX */
 	struct items_way	way;
 	uint64_t		calls;
 	bool			ended;
 	struct nt_batch		batch;
 	size_t			next;		/* range of @batch */
 	size_t			mark;
-	int			error;		/* what a call returned; nothing comes after it */
+	int			error;		/* Error of the last call, after which there are no more items */
 };
 
 static inline bool items_begin(struct items *items, const struct nt_config *config,
@@ -131,7 +131,7 @@ static inline int items_call(struct items *items, struct nt_item *item)
 	return 1;
 }
 
-/* The next item of the stream. False: there are no more, up to @items->limit */
+/* Get the next item of the stream. Return false if there are no more up to @items->limit */
 static inline bool items_next(struct items *items, struct nt_item *item)
 {
 	size_t end = items->limit < items->size ? items->limit : items->size;
@@ -229,8 +229,8 @@ static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 }
 
 /*
- * Is @item, decoded in some way, the same as @one, which is of nt_flow_next()? A batch without
- * timestamps may name a later message than the one that reported a range, but never none.
+ * Return true if @item, decoded in some way, equals @one of nt_flow_next(). A batch without
+ * timestamps may name a later message than the one that reported a range, but must name one.
  */
 static inline bool items_are_same(const struct nt_config *config, const struct nt_item *one,
 				  const struct nt_item *item)

@@ -47,7 +47,7 @@ ok "K3: frames are lost, nothing is silently wrong" \
 	python3 "$top/tests/dialect/lost.py" "$ntrace" k3/prog.elf 20 k3/0.short k3/1.short
 
 "$tap_tmp/roundtrip" write 4 50000 sifive sifive 2
-# No option says how this encoder was set up: the decoder finds out
+# No option describes this encoder, so the decoder must detect its settings
 "$ntrace" decode --elf sifive/prog.elf --dialect sifive --src-bits 2 --pcs sifive/1.nt >pcs
 is "SiFive: exit status" $? 0
 ok "SiFive: what was executed" cmp pcs sifive/1.pcs

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory that several threads take for a long trace.
+ * Measure the memory that several threads use for a long trace.
  *
  *   memory ELF TRACE TIMES THREADS [implicit-return|timestamp]
  *
- * TRACE is mapped TIMES times, one after the other, so that the whole takes no memory of its own;
- * idle bytes pad it to whole pages. Prints bytes, instructions, errors and the peak of anonymous
- * memory in KiB.
+ * TRACE is mapped TIMES times, one after the other, so that the whole does not use private
+ * memory. Idle bytes pad it to whole pages. Prints bytes, instructions, errors and the peak of
+ * anonymous memory in KiB.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The parser of the fast path against the one of all messages, on random bytes that are nearly
- * messages: what the first takes, the second reads the same. With and without pext; the program is
- * also built without SSE2, so that each way of plain.h is tried on one machine.
+ * Compare the parser of the fast path with the parser of all messages, on random bytes that are
+ * nearly messages. If the first accepts a message, the second must read the same. Do this with and
+ * without pext. The program is also built without SSE2, so that each variant of plain.h is tested
+ * on one machine.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 { [ -n "${QUICK:-}" ] || build_sanitized; } && make -C "$top" lib >"$tap_tmp/make" 2>&1 &&
 	make -C "$top/tests/random" O="$O" all $([ -n "${QUICK:-}" ] || echo sanitized) >>"$tap_tmp/make" 2>&1 ||
 	{ cat "$tap_tmp/make"; exit 1; }
-# for tests/mutations: enough to see a change
+# tests/mutations needs only enough seeds to detect a change
 if [ -n "${QUICK:-}" ]; then
 	plan 1
 	ok "200 seeds, each with 4 damaged copies" "$O/random/random" --seeds 1 200 --flips 4

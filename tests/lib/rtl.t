@@ -8,19 +8,19 @@ ntrace=$O/bin/ntrace
 cd "$top/tests/dialect/rtl" || exit 1
 plan 49
 
-# files NAME: the program, and what was executed
+# files NAME: find the program, and its executed PCs
 files() {
 	elf=$1.elf pcs=$1.pcs
 	[ -f "$elf" ] || elf=$top/samples/primes
 	[ -f "$pcs" ] || pcs=primes.pcs
 }
-# decode NAME OPTION...: prints PCs, and to $tap_tmp/err what is wrong
+# decode NAME OPTION...: print PCs, and write errors to $tap_tmp/err
 decode() {
 	_name=$1; shift
 	files "$_name"
 	"$ntrace" decode --pcs "$@" --elf "$elf" "$_name.nt" 2>"$tap_tmp/err"
 }
-# right NAME DEVIATION OPTION...: all PCs, exit status 0, and the deviation is named
+# right NAME DEVIATION OPTION...: expect all PCs, exit status 0, and the name of the deviation
 right() {
 	_case=$1 _deviation=$2; shift 2
 	decode "$_case" --encoder accemic "$@" >"$tap_tmp/pcs"
@@ -46,7 +46,7 @@ right primes-htm-ir "" --implicit-return
 right primes-htm-sync-noibhs ""
 right primes-htm-all "" --implicit-return --timestamp
 
-# what the encoder is not known to do is an error, and so is each deviation with --strict
+# An unknown deviation of the encoder is an error, and so is each deviation with --strict
 decode htm-sync-29-branch >/dev/null
 is "an unknown encoder that leaves out a bit of HIST is an error" $? 1
 decode sync-xret-btype3 --encoder accemic --strict >/dev/null

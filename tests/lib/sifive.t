@@ -47,12 +47,12 @@ for part in user:0x10000 kernel:0xffffffff80002000 firmware:0x80000400; do
 		-o "$name" "$name.S" || exit 1
 done
 riscv64-linux-gnu-objcopy -O binary kernel kernel.bin
-# pages as they are read from memory: 4,096 bytes and the first two of the next page
+# Pages as read from memory, which are 4,096 bytes and the first two of the next page
 for page in 0 1 2; do
 	tail -c +$((page * 4096 + 1)) kernel.bin | head -c 4098 >page.$((2 + page))
 done
 
-# What ran: each second turn of the loop goes through the firmware.
+# Make the list of executed PCs. Each second iteration of the loop goes through the firmware.
 python3 - >list <<'EOT'
 def line(*pcs):
     for pc in pcs:
@@ -77,7 +77,7 @@ elfs="--elf user --elf kernel --elf firmware"
 options="--dialect sifive --addr-bits 48 --src-bits 2 --src 1 --pcs"
 plan 17
 
-# decode OPTION...: of nt, into pcs and errors; prints the exit status
+# decode OPTION...: decode nt into pcs and errors, and print the exit status
 decode() {
 	# shellcheck disable=SC2086
 	"$ntrace" decode $options "$@" >pcs 2>errors
@@ -103,7 +103,7 @@ is "a page is missing, too" "$(decode --elf user --binary page.2@0xffffffff80002
 ok "a page is missing: all else is there" cmp pcs seen
 is "a page is missing: only code is missing" "$(grep -v 'hint:\|NT_E_NO_CODE\|no code' errors)" ""
 
-# A buffer that was full: its last message is cut.
+# The buffer was full, so its last message is cut.
 size=4096
 while head -c $size nt | tail -c 1 | od -An -tu1 | awk '{ exit $1 % 4 != 3 }'; do
 	size=$((size - 1))
@@ -113,14 +113,14 @@ head -c $size nt >cut
 is "cut: exit status" "$(decode $elfs cut)" 1
 ok "cut: what ran up to there" sh -c '[ "$(wc -l <pcs)" -gt 1000 ] && head -n "$(wc -l <pcs)" list | cmp pcs -'
 is "cut: said once" "$(grep -c 'NT_E_' errors) $(grep -c NT_E_TRUNCATED errors)" "1 1"
-# A buffer that came round begins in a message.
+# A ring buffer that has wrapped begins in a message.
 tail -c +1003 nt >end
 # shellcheck disable=SC2086
 decode $elfs --middle end >status
 ok "from the middle: what ran from there" \
 	sh -c 'grep -q 0 status && [ "$(wc -l <pcs)" -gt 1000 ] && tail -n "$(wc -l <pcs)" list | cmp pcs -'
 
-# refused NAME ARGUMENT SENTENCE: of --binary
+# refused NAME ARGUMENT SENTENCE: check the error of --binary
 refused() {
 	is "$1" "$(decode --binary "$2" nt) $(cat errors)" "2 ntrace: $3"
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * As much of a C library as tests/lib/unpredictable.c needs, for what the host's compiler has
- * none: RV32, and programs that can be loaded anywhere. Runs under QEMU's user emulation.
+ * The part of a C library that tests/lib/unpredictable.c needs, for targets without a library
+ * in the host's compiler: RV32, and programs that can be loaded anywhere. Runs under QEMU's
+ * user emulation.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 # Programs of tests/lib, in $dir; sourced after tap.sh.
 # shellcheck shell=sh
 
-# unit_build NAME [SOURCE or FLAG...]: $dir/NAME of tests/lib/NAME.c
+# unit_build NAME [SOURCE or FLAG...]: build $dir/NAME from tests/lib/NAME.c
 unit_build() {
 	_name=$1; shift
 	make -C "$top" tool &&
@@ -11,33 +11,34 @@ unit_build() {
 			"$@" "$O/lib/libntrace-session.a" "$O/lib/libntrace-elf.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread
 }
 
-# unit_library NAME FLAG...: the library with FLAGS in $O/NAME, of which make compiles what has changed; print its files
+# unit_library NAME FLAG...: build the library with FLAGS in $O/NAME, where make compiles only changed files,
+# and print its files
 unit_library() {
 	_name=$1; shift
 	make -C "$top" lib O="$O/$_name" CFLAGS="-g -O2 $*" >&2 && echo "$O/$_name/lib/libntrace-elf.a $O/$_name/lib/libntrace.a"
 }
 
-# unit_workload ROUNDS: $dir/prog.elf, a program of RV64, and $dir/prog.pcs, what it runs
+# unit_workload ROUNDS: make $dir/prog.elf, a program of RV64, and $dir/prog.pcs, its executed PCs
 unit_workload() {
 	[ -s "$dir/prog.pcs" ] && [ ! "$top/tests/lib/workload.c" -nt "$dir/prog.pcs" ] && return
 	riscv64-linux-gnu-gcc -O2 -static -o "$dir/prog.elf" "$top/tests/lib/workload.c" &&
 		"$top/tests/harness/pcs" "$dir/prog.pcs" "$dir/prog.elf" "$1" >/dev/null
 }
 
-# unit_build_same: $dir/same, which reads traces as the command does, and can fail allocations
+# unit_build_same: build $dir/same, which reads traces as the command does, and can fail allocations
 unit_build_same() {
 	unit_build same "$top/tools/ntrace/cli/options.c" "$top/tools/ntrace/raw/input.c" \
 		"$top/tools/ntrace/raw/deframer.c" "$O/lib/libntrace-session.a" -lzstd \
 		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 }
 
-# unit_encode NAME OPTION...: $dir/NAME, the trace of what $dir/prog.elf runs
+# unit_encode NAME OPTION...: make $dir/NAME, the trace of the execution of $dir/prog.elf
 unit_encode() {
 	_name=$1; shift
 	"$O/bin/ntrace" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o "$dir/$_name" "$@"
 }
 
-# unit_traces: traces of $dir/prog.elf, of which tests/lib knows the options
+# unit_traces: make traces of $dir/prog.elf, with options that tests/lib knows
 unit_traces() {
 	unit_workload 200 &&
 		unit_encode htm --sync-mode 1 --sync-max 6 &&

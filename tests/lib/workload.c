@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program to trace: calls, loops, sorting by a function pointer, recursion
- * and the C library's printing. argv[1] is how much of it.
+ * A program to trace. It calls, loops, sorts by a function pointer, recurses
+ * and prints by the C library. argv[1] is the number of rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 /*
  * Measure the streams that take longest for their size: worst
  *
- * A few bytes can report millions of instructions, as a loop that is repeated; nobody can decode
- * these faster than they are given out. What takes time and gives out little is worse. Each
- * stream's time is compared with that of a plain one, by the time of the processor, so that a busy
- * machine does not matter. Exits 1 if one takes more times as long than it may.
+ * A few bytes can report millions of instructions, such as a repeated loop. No decoder can be
+ * faster than the output of these. Streams that take time and cause little output are worse. Each
+ * stream's processor time, which does not depend on the load of the machine, is compared with that
+ * of a plain stream. Exits with 1 if a stream takes longer than its limit.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static void fill_code(uint16_t insn)
 #define C_J_SELF	0xa001	/* c.j . */
 #define C_JR_A0		0x8502	/* c.jr a0 */
 
-/* What the others are compared with: a loop of 8 instructions, reported one by one */
+/* The reference for the other streams: a loop of 8 instructions, reported one by one */
 static void make_plain(void)
 {
 	unsigned int i;
@@ -167,7 +167,7 @@ static void make_hist_repeat(void)
 	put_sync(BASE);
 }
 
-/* Nothing is given out. */
+/* This stream gives no ranges. */
 static void make_empty_hist_repeat(void)
 {
 	unsigned int i;
@@ -218,7 +218,7 @@ static void make_collisions(void)
 	unsigned int i;
 
 	for (i = 0; i < 120000; i++) {
-		/* the hash is the upper half of the product with the constant */
+		/* The hash is the upper half of the product with the constant */
 		uint64_t place = i * back;
 
 		if (place >> 63)
@@ -310,7 +310,7 @@ static const struct {
 	const char	*name;
 	void		(*make)(void);
 	enum unit	unit;
-	double		limit;		/* times the plain stream's time */
+	double		limit;		/* Limit as a multiple of the plain stream's time */
 } streams[] = {
 	{ "RepeatBranch of a branch", make_repeat, PER_RANGE, 12 },
 	{ "RepeatBranch of a trap", make_repeated_trap, PER_RANGE, 30 },

@@ -10,7 +10,8 @@ plan 4
 recorder_build command-cost
 recorder_files || exit 1
 
-# Under --icount, time is the count of retired instructions: of a recorder with all that it starts
+# Under --icount, time is the count of retired instructions, here of a recorder with all processes that it
+# starts
 cost() {
 	cat >"$out/go" <<-'E2'
 		cd /tmp && cp /out/work /out/ntrace-static . && export PERF_BUILDID_DIR=/tmp/debug
@@ -38,14 +39,15 @@ cost() {
 symfs() {
 	mkdir -p "$truth_dir/symfs/tmp" && cp -a "$O/root/guest/." "$truth_dir/symfs/" && cp "$tap_tmp/work" "$truth_dir/symfs/tmp/"
 }
-# Prints bytes of trace, instructions that it says were executed, and stretches after which trace was lost.
+# kept NAME: print the bytes of trace, the reported instructions, and the stretches after which trace was
+# lost.
 kept() {
 	"$O/bin/ntrace" stat --json --insns --symfs "$truth_dir/symfs" "$out/$1.data" 2>"$tap_tmp/err" |
 		python3 -c 'import json, sys
 t = json.load(sys.stdin)
 print(t["bytes"], t["insns"], t["losses"])'
 }
-# whole WHICH: nothing was lost with the large buffer
+# whole WHICH: check that nothing was lost with the large buffer
 whole() {
 	for which in pw nw; do
 		now=$(kept $which)
@@ -53,8 +55,9 @@ whole() {
 		case $now in *" 0") ;; *) return 1 ;; esac
 	done
 }
-# compare COLUMN WHAT: kept by perf record, and by ntrace record, which must not be less. Where trace was lost,
-# it begins anew with longer messages: there can be more bytes than in the whole
+# compare COLUMN WHAT: compare the shares that perf record and ntrace record keep. The second must not be
+# smaller. After a loss, trace restarts with longer messages, so that there may be more bytes than without
+# loss
 compare() {
 	echo "$(kept p) $(kept pw) $(kept n) $(kept nw)" | awk -v c="$1" -v what="$2" '{
 		perf = $c / $(c + 3); ntrace = $(c + 6) / $(c + 9)

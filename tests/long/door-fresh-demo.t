@@ -14,7 +14,7 @@ why=$(fresh_make "${suites%% *}" "$root") || skip_all "$why"
 plan $(($(echo "$suites" | wc -w) * 3 + 1))
 ok "make dist" make dist
 
-# demo NAME: as a user, from nothing
+# demo NAME: run the demonstration as a user, from nothing
 demo() {
 	chroot "$root" useradd -m -s /bin/sh ann
 	mkdir -p "$root/home/ann/ntrace"

@@ -34,7 +34,7 @@ fi
 riscv64-linux-gnu-gcc -nostdlib -static -Wl,-Ttext=0x10000 -o "$tap_tmp/calls" tests/perf/calls.S &&
 	python3 tests/perf/mkcalls.py "$tap_tmp/calls" "$tap_tmp/calls.data" good || exit
 
-# packages NAME: in the root of that Debian
+# packages NAME: test the packages in the root of that Debian
 packages() {
 	mkdir -p "$root/debs"
 	# shellcheck disable=SC2086

@@ -86,17 +86,17 @@ guest_env="NTRACE_FAULTS=1 NTRACE_LIMIT_MS=5000"
 reaches "hardware that gets stuck" 6.12 storm_test --harts 2 --model fault.stuck=300
 guest_env=
 
-# Tests with guests of their own
+# Tests with their own guests
 export BOARD_KEEP="$cov/kept"
 export BOARD_FIRST="insmod /usr/lib/ntrace/ntrace-gcov.ko
 trap 'to=/out/kept; $collect; cat /usr/lib/ntrace/gcov-kernel >/out/kept/kernel' EXIT"
-# Of the long test of the flight recorder: each form of flight=, right and wrong
+# Run only one part of the long test of the flight recorder, which is each form of flight=, right and wrong
 export CASES='forms*'
 for t in ${TESTS-driver/late driver/power driver/faults driver/bridge driver/perf driver/flight long/driver-flight command/probe}; do
 	ok "$t" "$top/tests/$t.t"
 done
 
-# flight TOPOLOGY: the flight recorder, and each of its causes that the machine survives
+# flight TOPOLOGY: run the flight recorder with each of its causes that the machine survives
 flight() {
 	"$top/tools/board/board" run --kernel 6.12 --flight 4M --harts 2 --topology "$1" --timeout 600 \
 		--console "$tap_tmp/console" --out "$tap_tmp/flight" -- '
@@ -136,7 +136,7 @@ ok "the register tests pass" "$cov/unit/tests/driver/registers"
 mkdir -p "$cov/unit/src"
 (cd "$cov/unit/src" && find "$cov/unit" -name '*.gcda' -exec gcov -o "$cov/unit/tests/driver" {} + >/dev/null 2>&1)
 
-# The last test adds up all runs: lines of the driver's own files.
+# The last test adds up all runs, and prints lines of the driver's own files.
 awk -v report="$cov/report" '
 	FNR == 1 { n = split(FILENAME, p, "/"); name = p[n]; sub(/\.gcov$/, "", name) }
 	{

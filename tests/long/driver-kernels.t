@@ -25,10 +25,10 @@ if [ "$next" != next ]; then
 	make -s -C "$top/selftests/ntrace" O="$O" >&2 && "$top/drivers/ntrace/build.sh" "$next" >&2 &&
 		make -s -C "$top/tests/driver" O="$O" KVER="$next" guest >&2 || exit 1
 	tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test"
-	# Virtio's console does not go on after a system suspend there, without the driver, too.
+	# Even without the driver, Virtio's console does not work after a system suspend there.
 	tests="$tests;share_test;life_test -T system_suspend;load_test -t reader_that_stops_is_told;storm_test;fuzz_test"
-	# This kernel looks for faults, too, and is slower for that. It tells of locks that sleep in a real-time
-	# kernel, of which the debugging of DMA has one.
+	# This kernel also checks for faults, and is slower because of that. It reports locks that sleep in a
+	# real-time kernel, and the debugging of DMA has one of those.
 	guest_env="NTRACE_FUZZ_SECONDS=5 NTRACE_LIMIT_MS=5000" guest_timeout=1200
 	selftests "$next, 2 harts" "fail_test;$tests" --kernel next --harts 2 --append dma_debug=off
 	selftests "$next, 4 harts share a sink" "$tests" --kernel next --harts 4 --topology funnel --append dma_debug=off

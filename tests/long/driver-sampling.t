@@ -30,7 +30,8 @@ echo "script $?"
 # The samples themselves are of task-clock and name no CPU.
 grep -v '\[-01\]' branches >/out/branches
 E2
-# recorded NAME BOARD-OPTIONS...: each branch that perf decodes of samples was taken, and there are many
+# recorded NAME BOARD-OPTIONS...: check that each branch that perf decodes from samples was taken, and that
+# there are many
 recorded() {
 	_name=$1; shift
 	rm -rf "$tap_tmp/truth"

@@ -6,13 +6,13 @@
 . "$(dirname "$0")/../driver/guest.sh"
 
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
-# Whether a reader keeps up depends on the host: long/driver-load and long/driver-truth have that.
+# The speed of a reader depends on the host, and is tested by long/driver-load and long/driver-truth.
 tests="pmu_test;attr_test;field_test;filter_test;record_test;snapshot_test;sample_test;security_test;share_test;life_test;load_test -t reader_that_stops_is_told;storm_test;fuzz_test"
 
 [ -x "$O/root/bin/qemu-system-riscv64" ] || skip_all "the board is not set up; make setup"
 topologies=${TOPOLOGIES:-direct funnel funnel2 interrupt mixed sram choice k3 p550}
 
-# The debug kernel is slow, and looks at all memory for what nobody frees
+# The debug kernel is slow, and scans all memory for leaks
 limits() { # KERNEL
 	limits="NTRACE_FUZZ_SECONDS=5 NTRACE_LIMIT_MS=5000"
 	more="" guest_timeout=900

@@ -9,7 +9,7 @@
 need_perf_and_work 6.12
 trees=${TREES:-30} seed=${SEED:-1}
 
-# on OPTIONS: all trees
+# on OPTIONS: try all trees
 on() {
 	# shellcheck disable=SC2086
 	"$top/tools/board/board" dtb --harts 2 $1 >"$tap_tmp/right" || exit 1
@@ -28,7 +28,7 @@ on() {
 				insmod /lib/ntrace/ntrace.ko || echo away
 			done
 			echo alive' >"$tap_tmp/said" 2>"$tap_tmp/err"
-		# The kernel says of some properties itself what is wrong with them
+		# The kernel itself reports errors of some properties
 		[ "$(grep -cE '^(hang|stays|away)' "$tap_tmp/said") $(grep -c '^alive' "$tap_tmp/said")" = "0 1" ] &&
 			! grep -qE "$complaints" "$tap_tmp/console" || {
 			bad=$((bad + 1))

@@ -36,7 +36,7 @@ truth "reader away for 5 s, new, 4 harts" reader_that_was_away_gets_the_rest "$s
 guest_env=
 truth "reader that keeps up, 6.12, 1 hart, --icount" reader_that_keeps_up_loses_nothing 3 1000 \
 	--kernel 6.12 --icount --mem 3G
-# The reader has to serve all harts of a shared sink with the buffer of one: their clock is slower for that.
+# The reader must serve all harts of a shared sink with the buffer of one, so slow their clock down.
 seconds=${NTRACE_LOAD_TOPOLOGY_SECONDS:-3}
 room=$((seconds * mips / 3 + 100))
 mem=$((4 * room / 1024 + 2))G

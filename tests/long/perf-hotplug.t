@@ -9,14 +9,14 @@
 
 kernel=$(kernels "${KERNEL:-lts}")
 truth_build "$kernel"
-# perf cannot open its events on a CPU that goes at that moment, so the first turn is one of the work
+# perf cannot open its events on a CPU that goes offline at that moment, so wait for the first round of work
 truth_before='(until [ -e /tmp/threads ]; do sleep 0.1; done; while sleep 0.4; do
 	for on in 0 1; do echo $on >/sys/devices/system/cpu/cpu1/online; sleep 0.2; done; echo turn >>/out/turns
 done) &'
 # The P550 cannot leave machine mode out
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"
-# What perf would say of programs goes with the events of the CPU
+# With the events of the offline CPU, perf also loses its events about programs
 truth_flags=-u
 for board in ${BOARDS:-k3 p550 funnel}; do
 	case $board in

@@ -7,7 +7,7 @@
 . "$top/tests/perf/truth.sh"
 . "$top/tests/perf/damaged.sh"
 
-# Trace in modules has errors, so the exit status says nothing.
+# Trace in modules has errors, so ignore the exit status.
 sanitized() {
 	damaged_build || return
 	damaged_timeout=1800
@@ -27,7 +27,7 @@ for kernel in $(kernels lts new); do
 	ok "Linux $kernel: ntrace script: all branches are right" truth_compare_ntrace
 	figure "Linux $kernel: ntrace: $truth_last"
 	ok "Linux $kernel: at least 20 million of them" [ "$(truth_number branches)" -ge 20000000 ]
-	# perf.data has no code of modules that came later, so they are gaps.
+	# perf.data has no code of modules that were loaded later, so their trace has gaps.
 	"$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" --itrace=e \
 		2>/dev/null | sed -n 's/.* ip 0x\([0-9a-f]*\) code.*/\1/p' >"$tap_tmp/errors"
 	ok "Linux $kernel: errors are in modules that were loaded meanwhile only" \

@@ -15,7 +15,7 @@ plan 7
 dir=$O/tests/perf-viewer
 db=$dir/db
 rm -rf "$dir" && mkdir -p "$dir/out"
-# with symbols, as perf takes each jump in code without them for a call; fib(10) is 177 calls
+# Keep the symbols, because perf treats each jump in code without symbols as a call; fib(10) is 177 calls
 cat >"$tap_tmp/fib.c" <<'E2'
 int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 int main(void) { return fib(10) != 55; }
@@ -45,8 +45,8 @@ figure "$(grep -c '^branch' "$tap_tmp/view") branches, $(grep -c '^graph' "$tap_
 	"$(grep -c '^tree' "$tap_tmp/view") of the call tree"
 ok "its branches are those of perf script" sh -c "[ -s '$tap_tmp/wanted' ] && cmp '$tap_tmp/wanted' '$tap_tmp/got'"
 
-# By function; the first two levels are the program and the thread. Threads whose name perf was not
-# told, of the kernel, are not among the viewer's.
+# Print the calls by function. The first two levels are the program and the thread. The viewer does not show
+# kernel threads whose name perf did not record.
 calls() {
 	db_rows "$db" 'SELECT symbols.name, count(*) FROM calls INNER JOIN call_paths ON call_path_id = call_paths.id
 		INNER JOIN symbols ON symbol_id = symbols.id WHERE comm_id > 0 GROUP BY symbols.name' | sort

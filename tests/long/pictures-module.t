@@ -10,13 +10,13 @@ ntrace=$O/bin/ntrace
 modules=$top/tests/pictures/module
 
 plan 8
-# build KERNEL: the module
+# build KERNEL: build the module
 build() {
 	mkdir -p "$truth_dir/out" "$truth_dir/$1" && ln -sf "$modules"/* "$truth_dir/$1/" &&
 		env -u MAKEFLAGS -u O make -C "$O/root/kernel-$1/build" "M=$truth_dir/$1" ARCH=riscv \
 			CROSS_COMPILE=riscv64-linux-gnu- modules && cp "$truth_dir/$1/ntrace-counted.ko" "$truth_dir/out/"
 }
-# The counts of a recording are those after it, less those before.
+# The counts of a recording are the counts after it minus the counts before it.
 record() {
 	cp "$O/riscv64/bin/ntrace-static" "$truth_dir/out/"
 	cat >"$truth_dir/out/go" <<-'E2'

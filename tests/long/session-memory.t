@@ -19,7 +19,7 @@ plan "$(echo "$commands" | wc -l)"
 echo "$commands" >"$tap_tmp/commands"
 while read -r command; do
 	name="$(echo "$command" | sed 's/ -o .*//'): at most 256 MiB, of $mib MiB of trace"
-	# nested calls wait in a file without a name, 48 bytes each
+	# Nested calls wait in an unnamed file, 48 bytes each
 	free=$(df -Pm "${TMPDIR:-/tmp}" | awk 'NR == 2 { print $4 }')
 	case $command in
 	export* | *--calls) [ "$free" -gt $((8 * mib)) ] || { skip "$name" "calls may take $((8 * mib)) MiB in ${TMPDIR:-/tmp}, which has $free"; continue; } ;;

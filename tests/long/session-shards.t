@@ -16,7 +16,7 @@ rm -rf all.counts shards ./*.log
 trap 'slurm_stop; rm -rf "$tap_tmp" "$memory_dir/perf.data" "$memory_dir/small.data" "$memory_dir/shards"' EXIT
 slurm_pids=
 
-# took COMMAND...: sets $most, the MiB of memory of its largest process, and $said
+# took COMMAND...: run it, and set $most, the MiB of memory of its largest process, and $said
 took() {
 	_start=$(date +%s)
 	python3 "$top/tests/session/took.py" "$@" >"$tap_tmp/took" || { cat "$tap_tmp/took"; return 1; }
@@ -45,7 +45,7 @@ if slurm_start >"$tap_tmp/why" 2>&1; then
 	figure "8 shards by Slurm $(sinfo -V): $(($(date +%s) - _start)) s"
 	is "an array of jobs, whose nodes were this one" "$(scontrol show job -o | grep -c 'JobState=COMPLETED.* NodeList=')" 8
 	ok "an array of jobs gives the same, byte for byte" sh -c "'$NTRACE' merge -o slurm.counts shards/*.counts && cmp one.counts slurm.counts"
-	# a job whose shard is damaged
+	# A job whose shard is damaged
 	mv shards/5.data shards/5.away && rm -f shards/*.counts
 	sbatch --wait --array=4-5 "$top/examples/shards/shards.sbatch" shards
 	is "a shard whose job has failed has no counts" "$(cd shards && echo *.counts)" 4.counts

@@ -72,7 +72,7 @@ counts() {
 	done
 }
 
-# The tree of all calls says of each function what the table says.
+# The tree of all calls and the table must agree about each function.
 stacks() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/stacks" \
 		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread || return

@@ -14,8 +14,8 @@ flat "$tmp/real.list"
 python3 "$top/tests/model/walk.py" "$program" $(by_size 15000 60000) 1 >"$tmp/walk.list"
 flat "$tmp/walk.list"
 
-# each LIST RETURNS PART PARTS: all that a register of the P550 can choose. A random walk does not return
-# to where it was called from, which an encoder that counts calls does not see.
+# each LIST RETURNS PART PARTS: try all settings of a register of the P550. A random walk does not return to
+# the caller, which an encoder that counts calls does not notice.
 each() {
 	share "$3" "$4"
 	for src in "" "--src-bits 2 --src 3"; do

@@ -9,7 +9,7 @@
 set -f
 
 roundtrip_setup
-# tests/mutations needs no more than this to see a change.
+# tests/mutations needs only this to detect a change.
 if [ -n "${QUICK:-}" ]; then
 	plan 5
 	python3 "$top/tests/model/walk.py" "$program" 5000 1 >"$tmp/walk.list"
@@ -97,7 +97,7 @@ ok "a position-independent program" moved
 ok "a FIFO that stalls loses nothing" roundtrip "$tmp/short.list" "$program" \
 	"--fifo-depth 100 --fifo-rate 4 --stall" ""
 
-# A FIFO overflows. The trace must say what is lost, and nothing else may be missing.
+# A FIFO overflows. The trace must report the loss, and nothing else may be missing.
 overflow() {
 	for opts in "--fifo-depth 128 --fifo-rate 8" "--fifo-depth 300 --fifo-rate 24 --sync-mode 3 --sync-max 6" \
 		"--fifo-depth 100 --fifo-rate 24 --context 5" \
@@ -121,7 +121,7 @@ is "verify finds one PC that is missing" "$? $(grep -c 'first difference.*after 
 # The list has traps and gaps, and the decoder has the code from the truth.
 roundtrip "$tmp/walk.list" "$program" "--truth $tmp/truth --mode btm --context 9" ""
 ok "verify decodes, with the code of the truth" "$ntrace" verify --truth "$tmp/truth" --trace "$tmp/nt"
-# sees NAME TEXT "OPTIONS OF THE TRUTH" "OPTIONS OF THE TRACE": the PCs are the same, something else is not
+# sees NAME TEXT "OPTIONS OF THE TRUTH" "OPTIONS OF THE TRACE": find a difference other than in the PCs
 sees() {
 	# shellcheck disable=SC2086
 	"$ntrace" encode --elf "$program" --pcs "$tmp/walk.list" -o "$tmp/other" --truth "$tmp/truth" $3 >"$tmp/encode"

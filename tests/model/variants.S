@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Code in which each variant of the encoder makes a difference: wfi, a branch to the next
- * instruction, calls that are deeper than a return stack, loops that fill HIST, traps. It lies in
- * the kernel's half of the address space, whose addresses have a sign. Nobody runs it:
- * tests/model/walk.py walks through it.
+ * instruction, calls that are deeper than a return stack, loops that fill HIST, and traps. It is
+ * linked into the kernel's half of the address space, whose addresses have a sign. It is not
+ * executed, because tests/model/walk.py walks through it.
  */
 	.option	norelax
 	.globl	_start

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A trace and its truth: a loop whose turns are all the same, so that what comes after a gap also fits
- * places before it. Only the number of turns of a pass tells them apart. Prints how many instructions
- * the truth has, and the offset in the trace at which a session is missing.
+ * Write a trace and its truth. All iterations of a loop are the same, so that the trace after a gap
+ * also matches places before it. Only the number of iterations of a pass distinguishes them. Prints
+ * the number of instructions in the truth, and the offset in the trace at which a session is
+ * missing.
  *
  *	verify-gap full|short|middle|twice|session|soon|wrong TRUTH TRACE
  *
- * full: a sink is full in the loop, so that a session has no end, and the next one begins in the loop, too;
- * short: as full, but the next session ends before the loop does, and a third one goes on;
- * middle: bytes are missing in the loop, and the trace goes on with a periodic synchronisation;
- * session: a whole session is missing, which the trace itself cannot tell;
- * soon: a session is missing soon after bytes are;
- * twice: as middle, and bytes are missing again before the loop ends;
- * wrong: as middle, and then the truth has one turn that the trace has not.
+ * full: a sink gets full in the loop, so that a session has no end, and the next one also begins in
+ * the loop; short: like full, but the next session ends before the loop does, and a third one
+ * continues; middle: bytes are missing in the loop, and the trace continues with a periodic
+ * synchronisation; session: a whole session is missing, which the trace itself does not reveal;
+ * soon: a session is missing soon after missing bytes; twice: like middle, and bytes are missing
+ * once more before the loop ends; wrong: like middle, and then the truth has one iteration more
+ * than the trace.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +29,11 @@ struct run {
 	struct nb_encoder	enc;
 	struct nb_truth_writer	*truth;
 	FILE			*trace;
-	bool			full;		/* the sink takes nothing */
-	long			missing;	/* where a session is missing */
+	bool			full;		/* The sink accepts nothing */
+	long			missing;	/* Offset of the missing session */
 };
 
-/* addi x10, x10, -1; bnez x10, -4; and c.j -8 after them */
+/* addi x10, x10, -1; bnez x10, -4; followed by c.j -8 */
 static const uint8_t loop_code[] = { 0x13, 0x05, 0xf5, 0xff, 0xe3, 0x1e, 0x05, 0xfe };
 static const uint8_t jump_code[] = { 0xe5, 0xbf };
 
@@ -81,7 +82,7 @@ static void stop(struct run *r)
 	nb_truth_state(r->truth, &r->enc.state);
 }
 
-/* Several periodic synchronisations are in what is lost. */
+/* The lost part contains several periodic synchronisations. */
 static void lose_end(struct run *r)
 {
 	r->full = true;
@@ -91,7 +92,7 @@ static void lose_end(struct run *r)
 	start(r);
 }
 
-/* A byte with a reserved MSEO tells that bytes are missing. */
+/* A byte with a reserved MSEO reports that bytes are missing. */
 static void lose_middle(struct run *r)
 {
 	r->full = true;
@@ -142,7 +143,7 @@ static bool lose(struct run *r, const char *how)
 
 int main(int argc, char **argv)
 {
-	/* every 16 messages, or about 500 turns */
+	/* A sync every 16 messages, or about 500 iterations */
 	const struct nb_encoder_config cfg = { .mode = NB_MODE_HTM, .sync_mode = 1, .sync_max = 0 };
 	static struct run r;
 	unsigned int pass;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A trace and its truth: a host and its guest take turns, and each has its own code. With "same",
- * both are at the same address, as two kernels are.
+ * Write a trace and its truth. A host and its guest take turns, and each has its own code. With
+ * "same", both are at the same address, as two kernels are.
  *
  *	verify-guest same|other TURNS TRUTH TRACE
  */
@@ -15,7 +15,10 @@
 
 #define HANDLER	0xffffffff80000000ULL
 
-/* addi x0, x0, 0; sret. Three times c.nop; ecall comes after them, and does not retire. */
+/*
+ * The host executes addi x0, x0, 0 and sret. The guest executes c.nop three times, and then ecall,
+ * which does not retire.
+ */
 static const uint8_t host_code[] = { 0x13, 0, 0, 0, 0x73, 0, 0x20, 0x10 };
 static const uint8_t guest_code[] = { 1, 0, 1, 0, 1, 0 };
 

@@ -10,7 +10,7 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 && make -C "$top/tools/board/model" O=
 	done || { cat "$tap_tmp/make"; exit 1; }
 plan 13
 
-# verified WHERE: what verify says of 100,000 turns, of five instructions
+# verified WHERE: print the result of verify for 100,000 turns of five instructions
 verified() {
 	"$tap_tmp/verify-guest" "$1" 100000 "$tap_tmp/truth" "$tap_tmp/nt" &&
 		"$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" 2>&1 | tail -n 1
@@ -18,12 +18,12 @@ verified() {
 all="500000 instructions compared, 0 differences, 0 gaps declared with 0 instructions, 0 missing outside gaps"
 is "at two addresses" "$(verified other)" "$all"
 is "at the same address" "$(verified same)" "$all"
-# the check must be able to fail
+# The check must be able to fail
 "$tap_tmp/verify-guest" other 100 "$tap_tmp/truth" "$tap_tmp/other"
 "$O/bin/ntrace" verify --truth "$tap_tmp/truth" --trace "$tap_tmp/nt" >"$tap_tmp/said" 2>&1
 is "a trace of another address is another" "$? $(grep -c 'first difference' "$tap_tmp/said")" "1 1"
 
-# after_gap HOW [OPTIONS]: what verify says, and whether it compared or missed each instruction
+# after_gap HOW [OPTIONS]: print the result of verify, and whether it compared or missed each instruction
 after_gap() {
 	how=$1; shift
 	"$tap_tmp/verify-gap" "$how" "$tap_tmp/truth" "$tap_tmp/nt" >"$tap_tmp/made" || return
@@ -42,7 +42,7 @@ is "a session is missing, and the recording says so" "$(after_gap session --lost
 is "a session is missing, and the recording says so, soon after another loss" "$(after_gap soon --lost "$tap_tmp/lost")" "0 differences, 2 gaps, 0 missing, all"
 is "nothing is missing where the recording says so" "$(after_gap full --lost "$tap_tmp/lost")" \
 	"0 differences, 1 gaps, 0 missing, all"
-# the check must be able to fail
+# The check must be able to fail
 is "a session is missing, and nothing says so" "$(after_gap session | cut -d, -f1)" "1 differences"
 is "one turn is missing after a gap" "$(after_gap wrong | cut -d, -f1)" "1 differences"
 printf '20\n10\n' >"$tap_tmp/lost"

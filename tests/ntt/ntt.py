@@ -37,14 +37,14 @@ MESSAGES = {
     'RepeatBranch': (30, [], ['B-CNT']),
     'ProgTraceCorrelation': (33, [('EVCODE', 4), ('CDF', 2)], ['I-CNT', 'HIST']),
 }
-# what encoders of SiFive's version 0 send besides
+# Additional messages of SiFive's version 0
 SIFIVE_MESSAGES = {
     'DataAcquisition': (7, [], ['IDTAG', 'DQDATA']),
     'AuxAccessWrite': (23, [], ['ADDR', 'DATA']),
     'InCircuitTrace': (34, [('CKSRC', 4), ('CKDF', 2)], ['CKDATA0', 'CKDATA1']),
     'InCircuitTraceSync': (35, [('CKSRC', 4), ('CKDF', 2)], ['CKDATA0', 'CKDATA1']),
 }
-# messages of no known layout: a TCODE and any number of fields V0, V1, ...
+# Messages without a known layout: a TCODE and any number of fields V0, V1, ...
 OTHER = 'Message'
 
 

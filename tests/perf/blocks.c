@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The code that a thread executed while it was traced, from the board's truth:
+ * Print the code that a thread executed while it was traced, from the board's truth:
  *
  *	blocks TID hartN.truth ...
  *	blocks all hart0.truth
  *
- * A line for each block that retired, in order: its address and its bytes, both in hex;
- * and "stop", where the trace stopped. Of a thread that changed the hart, the order of
- * harts would not be known: that is an error.
+ * Prints a line for each block that retired, in order, with its address and its bytes,
+ * both in hex, and "stop" when the trace stopped. A thread that changed the hart is an
+ * error, because the order of harts would be unknown.
  *
- * Of all threads of one hart, the thread and itype (chapter 2.1) are in front of that.
+ * For all threads of one hart, each line begins with the thread and the itype (chapter
+ * 2.1).
  */
 #include <errno.h>
 #include <inttypes.h>

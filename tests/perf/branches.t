@@ -28,7 +28,7 @@ printed() {
 			else if (!/-$/) line("tr end", at(ends[2], 2), 0)
 		}'
 }
-# said WORD...: what the judge says, and its exit status
+# said WORD...: print the result of branches.c, and its exit status
 said() {
 	printed "$@" | "$tap_tmp/branches" -c -l "$tap_tmp/truth" >"$tap_tmp/said"
 	_status=$?

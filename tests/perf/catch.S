@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * int catcher(void (*fn)(void)): 1 if fn throws a C++ exception, else 0: what a compiler
- * makes of try { fn(); } catch (...) { return 1; } return 0;
+ * int catcher(void (*fn)(void)): return 1 if fn throws a C++ exception, else 0. This is the
+ * compiler's output for try { fn(); } catch (...) { return 1; } return 0;
  */
 	.option	norelax
 	.text
@@ -28,14 +28,14 @@ catcher:
 	.size	catcher, . - catcher
 
 	.section .gcc_except_table, "a"
-.Llsda:	.byte	0xff			/* landing pads are relative to the function */
-	.byte	0x9b			/* types: indirect, relative, 4 bytes */
+.Llsda:	.byte	0xff			/* Landing pads are relative to the function */
+	.byte	0x9b			/* Types are indirect, relative and have 4 bytes */
 	.byte	.Ltypes - .Lt0
-.Lt0:	.byte	0x03			/* call sites: 4 bytes each */
+.Lt0:	.byte	0x03			/* Call sites have 4 bytes each */
 	.byte	.Lcse - .Lcsb
 .Lcsb:	.4byte	.Ltry - catcher, .Lend - .Ltry, .Lpad - catcher
 	.byte	1
-.Lcse:	.byte	1, 0			/* action: the first type, no other */
+.Lcse:	.byte	1, 0			/* Action: only the first type */
 	.balign	4
 	.4byte	0			/* any type */
 .Ltypes:

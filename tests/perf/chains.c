@@ -53,7 +53,7 @@ FUNCTION static void tail_last(void)
 FUNCTION static void tail_first(void)
 {
 	done++;
-	tail_last();		/* a jump, as nothing comes after it */
+	tail_last();		/* A jump, because this is the last statement */
 }
 
 FUNCTION static void tails(void)

@@ -60,11 +60,11 @@ def words(data):
         if type_ == METADATA:
             yield from ((w, 8) for w in range(at + 16, end, 8))
         if type_ == AUX:
-            # offset, size, flags; then pid and tid, time, CPU
+            # offset, size, flags; and then pid and tid, time, CPU
             yield from ((at + n, size) for n, size in
                         ((8, 8), (16, 8), (24, 8), (32, 4), (36, 4), (40, 8), (48, 4)))
         if type_ == TRACE:
-            # size, offset, reference; then index, tid, CPU
+            # size, offset, reference; and then index, tid, CPU
             yield from ((at + n, size) for n, size in ((8, 8), (16, 8), (24, 8), (32, 4), (36, 4), (40, 4)))
 
 

@@ -49,7 +49,7 @@ damaged_look() {
 	esac
 }
 
-# One line for each run: what became of it
+# Print one line for each run with its result
 damaged_one() { # SEED ARG...
 	_seed=$1; shift
 	_rc=0
@@ -83,7 +83,7 @@ damaged_run() {
 	calls_program || return
 	recording good no-context no-time guest frames unlike guest-sideband samples || return
 	set -- good no-context good no-time guest frames unlike guest-sideband
-	# each word: in what differs most
+	# Damage each word in the recordings that differ most
 	[ "$_count" != words ] || set -- good frames unlike
 	# shellcheck disable=SC2046
 	mkdir "$tap_tmp/bad" && python3 "$top/tests/perf/damage.py" "$tap_tmp/bad" "$_count" \
@@ -102,7 +102,7 @@ damaged_run() {
 	[ "$_bad" -eq 0 ] && [ "$(grep -cE '^(error|clean)' "$tap_tmp/log")" -eq $((2 * $1)) ]
 }
 
-# damaged_good FILE...: good recordings must be clean as well, long ones too
+# damaged_good FILE...: expect good recordings, even long ones, to be clean
 damaged_finds_nothing() {
 	damaged_build || return
 	damaged_timeout=1800

@@ -5,13 +5,13 @@
 db_perf=$O/perf/new/x86_64-scripts/perf
 db_scripts=$O/root/linux-new/tools/perf/scripts/python
 
-# perf that runs Python; without python3-dev it cannot be built
+# Build perf with Python; this is impossible without python3-dev
 db_build() {
 	[ -e "$(python3-config --includes 2>/dev/null | sed 's/^-I//;s/ .*//')/Python.h" ] || return
 	SCRIPTS=1 "$top/tools/perf/build.sh" new x86_64
 }
 
-# Python's SQLite stands in for Qt's, which need not be there: DATABASE OPTIONS...
+# DATABASE OPTIONS...: use Python's SQLite instead of Qt's, which may not be installed
 db_export() {
 	_db=$1; shift
 	rm -f "$_db"
@@ -25,7 +25,7 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
 	print(*row)' "$@"
 }
 
-# A Python that has PySide2: not each one on a host has what the distribution installs
+# Print a Python that has PySide2, because a host may have other Pythons than the distribution's
 db_qt_python() {
 	for _python in python3 /usr/bin/python3; do
 		"$_python" -c 'import PySide2.QtSql, PySide2.QtWidgets' 2>/dev/null || continue

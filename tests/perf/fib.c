@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Calls and returns, and little else: for the speed at which calls are found. */
+/* Mostly calls and returns, to measure how fast calls are found. */
 __attribute__((noinline, noclone)) static unsigned int fib(unsigned int n)
 {
 	return n < 2 ? n : fib(n - 1) + fib(n - 2);

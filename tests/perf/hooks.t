@@ -13,7 +13,7 @@ for patch in $patches; do
 	ok "$patch is under 60 lines" [ "$lines" -lt 60 ]
 	[ -d "$O/root/linux-$kver" ] || "$top/tools/setup/setup" "linux-$kver" >/dev/null 2>&1
 	if [ -d "$O/root/linux-$kver/tools/perf" ]; then
-		# git apply, outside of any repository: what it changes is this folder
+		# Run git apply outside of any repository, so that it changes this folder
 		mkdir -p "$tap_tmp/$kver"
 		sed -n 's,^+++ b/,,p' "$top/tools/perf/$patch" | while read -r f; do
 			mkdir -p "$tap_tmp/$kver/${f%/*}"

@@ -25,7 +25,7 @@ done
 			"$top/tests/perf/blocks.c" "$O/board/model/libnbmodel.a"
 } >"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
 
-# compared between all perfs: options that both perfs print alike; some by the guest's too
+# Options that both perfs print alike are compared between all perfs, and some also with the guest's perf
 options="be ce re bes100 i0ns i1000i i10us i100t i100usg i100usl iq iqq beq ibeAT"
 guest_options="be i0ns i100usg iq"
 plan $(($(by_size 41 42) * $(echo $kernels | wc -w)))
@@ -53,7 +53,7 @@ record() { # KERNEL
 		bash /out/test_ntrace.sh >/out/shell 2>&1; echo "shell \$?" >>/out/record.log
 		tar -cf /out/files.tar *.data debug
 	E2
-	# These are compared with the truth by themselves, as a recording with a truth takes its time.
+	# This recording is separate and compared with the truth, because a recording with a truth takes long.
 	cat >"$dir/out/record-chains" <<-E2
 		. /out/lib
 		record -m,4M -e ntrace//u -o chains.data -- ./chains && cp chains.data /out || exit 1
@@ -130,7 +130,7 @@ chains() {
 }
 
 chains_are_right() {
-	# a function of the C library takes the signal, whose name it may not have
+	# A function of the C library, whose name may be missing, takes the signal
 	chains | sed 's/ [^ ]*\(unknown\|pthread_kill\)[^ ]* raise/ raise/' >"$tap_tmp/got"
 	diff "$tap_tmp/expected" "$tap_tmp/got"
 }
@@ -147,8 +147,8 @@ g_is_truth() {
 }
 c_is_truth() { script chains --itrace=cr -F flags,callindent,ip,addr | chains_py calls -; }
 
-# Another machine: it has the recording and what `perf archive` packed, and no file of the guest's.
-# The script finds the cache of the machine that recorded by PERF_BUILDID_DIR.
+# Another machine has the recording and the files that `perf archive` packed, but no file of the guest. The
+# script finds the cache of the recording machine through PERF_BUILDID_DIR.
 archive_is_enough() {
 	rm -rf "$dir/there" && mkdir -p "$dir/there/cache" && cp "$dir/out/true.data" "$dir/there/perf.data" || return
 	(cd "$dir/there" && PATH=$O/perf/new/x86_64:$PATH PERF_BUILDID_DIR=$dir/out/debug \
@@ -224,7 +224,7 @@ check() {
 	# ---- other
 	is "--filter: one function, and nothing else" \
 		"$(grep -c '^filter 0' "$dir/out/record.log") $(script filter --itrace=b -F flags,ip,sym | awk '$1 != "tr" && $3 != "recursion"' | count)" "1 0"
-	# these kernels do not let a module; long/driver-sampling.t has one that does
+	# These kernels do not allow that for a module; long/driver-sampling.t has a kernel that does
 	ok "--aux-sample is refused by a sentence" grep -q 'AUX area sampling (--aux-sample) is not possible with this kernel' "$dir/out/aux-sample"
 	sed 's/^/# /' "$dir/out/shell"
 	ok "test_ntrace.sh passes on the board" grep -q '^shell 0' "$dir/out/record.log"

@@ -9,7 +9,7 @@
 plan 6
 truth_dir=$O/tests/perf-k3 truth_topology=k3
 truth_all 6.12 2 1
-# The metadata says which ID belongs to which CPU.
+# The metadata maps IDs to CPUs.
 "$O/perf/new/x86_64/perf" script -D -i "$truth_dir/out/jit.data" 2>/dev/null |
 	grep -a -E 'trace ID|PERF_RECORD_AUX ' >"$tap_tmp/dump"
 is "a trace ID for each CPU" "$(grep -o 'trace ID [0-9]*' "$tap_tmp/dump" | sort -u | wc -l)" 2

@@ -20,7 +20,7 @@ def is_possible(chain):
     for callee, caller in zip(chain, chain[1:]):
         if CALLER.get(callee) and caller not in CALLER[callee]:
             return False
-        # a leaf calls the C library, too, and what th returns to is the C library's
+        # A leaf also calls the C library, and th returns to the C library
         if caller in CALLEES and callee not in CALLEES[caller]:
             return False
     return True

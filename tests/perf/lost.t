@@ -11,7 +11,7 @@ plan $(($(echo "$kvers" | wc -w) * 19))
 
 calls_program || exit
 
-# last_chain WHAT: of the first thread's last instruction, innermost function first
+# last_chain WHAT: print the chain of the first thread's last instruction, innermost function first
 last_chain() {
 	recording_as "$1" "lost-$1" || return
 	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/$1.data" --itrace=i1ig --tid 1234 -F ip,sym 2>/dev/null |
@@ -36,7 +36,7 @@ for kver in $kvers; do
 	is "$me an event was disabled, and the thread was traced all the time, and each switch is reported by two events" "$(last_chain disabled-kept-twice)" "outer _start"
 	is "$me each switch is reported by two events, one of which was disabled" "$(last_chain swapped-twice)" "done"
 	is "$me a gap on a CPU where the thread has not been" "$(last_chain beside)" "outer _start"
-	# without events of switches, nobody knows which threads were on that CPU
+	# Without switch events, the threads on that CPU are unknown
 	is "$me without switch events: trace that goes on" "$(last_chain blind-kept)" "outer _start"
 	is "$me without switch events: another CPU has a gap" "$(last_chain blind-elsewhere)" "done"
 	is "$me without switch events: another CPU could not be traced" "$(last_chain blind-refused)" "done"

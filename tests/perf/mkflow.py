@@ -32,9 +32,9 @@ def make_blocks(rnd):
     for i in range(BLOCKS):
         kind = rnd.choices((JCC, JUMP, CALL, RETURN, INDIRECT, ICALL), (70, 8, 9, 9, 2, 2))[0]
         near = max(0, min(BLOCKS - 1, i + rnd.randrange(-40, 60)))
-        # taken or not must make a difference
+        # Both directions must make a difference
         near += near == i + 1 and i + 2 < BLOCKS
-        # no way back without a branch that may not be taken
+        # Jumps only go forward, so that each loop has a branch that may be not taken
         if kind == JUMP:
             near = min(BLOCKS - 1, i + rnd.randrange(2, 60))
         blocks.append((rnd.randrange(2, 8), kind, near if kind != CALL else rnd.randrange(BLOCKS)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mktruth FILE: the truth of hart 0, which executes 4 stretches of 6 blocks, each of "nop; ret" at the next address.
- * The last block is "ret", so that trace stops where a branch led to.
+ * mktruth FILE: write the truth of hart 0, which executes 4 stretches of 6 blocks, each of "nop;
+ * ret" at the next address. The last block is "ret", so that trace stops at the target of a branch.
  */
 #include <stdio.h>
 

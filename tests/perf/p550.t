@@ -12,7 +12,7 @@ plan 13
 # Kernel and firmware cannot be left out, so a busy host needs room.
 truth_dir=$O/tests/perf-p550 truth_board=p550 truth_topology=p550 truth_size=64M
 truth_build 6.12
-# machine mode cannot be left out, and only an ELF file has its code
+# Machine mode cannot be excluded, and its code is only in an ELF file
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"
 truth_after='
@@ -37,7 +37,7 @@ is "ntrace script: no errors but loss, and no code is missing but the firmware's
 is "the metadata says what messages each CPU sends" "$(grep -c 'CPU.* 40 bits 700000000 Hz.*dialect 1' "$tap_tmp/dump")" 2
 is "the trace is no frames" "$(grep RECORD_AUX "$tap_tmp/dump" | grep -c 'flags: 0x1[0-9a-f][0-9a-f]')" 0
 
-# What `ntrace record` says of the encoders is what perf says.
+# `ntrace record` and perf must write the same metadata of the encoders.
 own=$tap_tmp/own
 mkdir "$own"
 "$top/tools/board/board" run --board p550 --harts 1 --console "$tap_tmp/console" --out "$own" -- '

@@ -59,7 +59,8 @@ class File:
                  cpus if nr_cpus is None else nr_cpus, pmu_type, flags, 10, 102400, 0]
         for cpu in range(cpus):
             words += [cpu, 0x1001, config, src_bits, cpu, ts_width, hz, 0, 64]
-            # trace ID, dialect, address bits, two of the clock: none; and what nobody knows yet
+            # Trace ID, dialect, address bits and two words of the clock are 0; later words are unknown to
+            # this version
             words += ([0] * 5 + [7] * cpu_words)[:cpu_words - 9]
             for word, value in (unlike or {}).get(cpu, {}).items():
                 words[word - cpu_words] = value
@@ -182,7 +183,7 @@ class File:
                 continue
             for n in range(0, len(events), 32768):
                 chunk = events[n:n + 32768]
-                # magic, no options, a window of 2 MiB; then blocks, none of which is the last
+                # magic, no options, a window of 2 MiB; and then blocks, none of which is the last
                 chunk = (b'' if begun else b'\x28\xb5\x2f\xfd\0\x58') + \
                     struct.pack('<I', len(chunk) << 3)[:3] + chunk
                 out += struct.pack('<IHH', RECORD_COMPRESSED, 0, 8 + len(chunk)) + chunk
@@ -223,7 +224,7 @@ class File:
             attr_bytes += a + struct.pack('<QQ', id_at, len(i))
             id_at += len(i)
         data_at = at + len(attr_bytes)
-        # where each PERF_RECORD_AUXTRACE is
+        # Positions of the PERF_RECORD_AUXTRACE records
         features[FEATURE_AUXTRACE] = struct.pack('<Q', len(index)) + b''.join(
             struct.pack('<QQ', data_at + at, size) for at, size in index)
         sections, at = b'', data_at + len(data) + len(features) * 16

@@ -19,7 +19,8 @@ for n in 16000 64000; do
 	"${cross}gcc" $link -o "$tap_tmp/straight-$n" "$tap_tmp/$n.S" || exit
 done
 
-# seconds PROGRAM WHAT LINES OPTION...: perf script's time for the recording WHAT of PROGRAM, if it prints LINES lines
+# seconds PROGRAM WHAT LINES OPTION...: print perf script's time for the recording WHAT of PROGRAM, if it
+# prints LINES lines
 seconds() {
 	program=$1 what=$2 lines=$3; shift 3
 	python3 "$data/mkcalls.py" "$tap_tmp/$program" "$tap_tmp/$what.data" "many-$what" || return

@@ -25,7 +25,7 @@ truth_build 6.12
 firmware=$O/root/firmware/fw_dynamic.elf@0x80000000
 printf '[ntrace]\n\tfirmware = %s\n' "$firmware" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"
-# A full ETR (k3) has lost the begin of a stretch, which branches.c -l does not expect.
+# A full ETR (k3) has lost the start of a stretch, which branches.c -l does not expect.
 topologies=${TOPOLOGIES:-$(by_size funnel "funnel funnel2 p550 interrupt mixed power")}
 harts=${HARTS:-$(by_size 2 "2 4")} sizes=${SIZES:-$(by_size 128K "128K 64K")}
 plan $((4 * $(echo "$topologies" | wc -w) * $(echo "$harts" | wc -w) * $(echo "$sizes" | wc -w)))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Slots of the same four bytes: an address shows how many slots a hart has executed. */
+/*
+ * All slots have the same four bytes, so that an address shows how many slots a hart
+ * has executed.
+ */
 	.globl	_start
 _start:
 	.rept	1 << 14

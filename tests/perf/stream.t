@@ -43,7 +43,7 @@ injected() { # NAME
 		perf script -i "$tap_tmp/injected.data" -F ip,addr
 }
 
-# The thread ran on CPU 1: the metadata of that CPU says how to read its trace
+# The thread ran on CPU 1, and the metadata of that CPU describes its trace
 unlike_is_right() {
 	script good | sed 's/\[000\]/[001]/' >"$tap_tmp/wanted"
 	script unlike >"$tap_tmp/got"
@@ -58,8 +58,8 @@ refused_size() {
 
 for kver in $kvers; do
 	"$top/tools/perf/build.sh" $kver x86_64 >"$tap_tmp/build" 2>&1 || { cat "$tap_tmp/build"; exit 1; }
-	# 8 runs of the first program, of 18 branches, and 4 of the second: before it is mapped it has
-	# no code, and each run 7 messages with an address
+	# The recording has 8 runs of the first program, of 18 branches, and 4 of the second. Before the
+	# second one is mapped, it has no code, and each of its runs has 7 messages with an address
 	is "$kver: branches and errors of a file that was written in rounds" \
 		"$(script rounds | grep -c '=>') $(script rounds | grep -c 'code 30')" "220 28"
 	ok "$kver: a pipe with many reads of each buffer" same rounds-pipe rounds

@@ -20,7 +20,7 @@ from chains import compare, instructions, show_numbers
 
 EXCEPTION, INTERRUPT, TRAP_RETURN = 1, 2, 3
 KERNEL = 1 << 63
-# blocks between an exception and what handles it
+# Maximum number of blocks between an exception and its handler
 SOON = 200
 
 

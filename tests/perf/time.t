@@ -17,7 +17,7 @@ script() { # WHAT OPTION...
 	"$O/perf/$kver/x86_64/perf" script -i "$tap_tmp/$_what.data" --ns "$@" 2>/dev/null
 }
 
-# ranges_are_right WHAT FROM,TO...: in ns after 0.1 s
+# ranges_are_right WHAT FROM,TO...: check ranges in ns after 0.1 s
 ranges_are_right() {
 	_of=$1; shift
 	script "$_of" --itrace=b -F tid,cpu,time,ip,addr | awk -v ranges="$*" '
@@ -30,7 +30,7 @@ ranges_are_right() {
 	[ -s "$tap_tmp/wanted" ] && diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
 
-# each chain is one that calls.S can have
+# Each chain must be possible in calls.S
 chains_are_right() {
 	script rounds --itrace=i1ig --time "$many" -F ip,sym | awk '
 		!NF && c != "" { n++; if (c !~ /^ ((_start|done)|outer( _start)?|inner( outer( _start)?)?|\[unknown\])?$/) { print "cannot be:" c; bad++ } c = "" }

@@ -121,7 +121,7 @@ static void await_stop(pid_t pid, int signal)
 		fail("waitpid");
 }
 
-/* Run until the child calls @function, which is as it was then. */
+/* Run until the child calls @function, and restore the function. */
 static void run_to(pid_t pid, void (*function)(unsigned long))
 {
 	unsigned long at = (uintptr_t)function;

@@ -14,7 +14,7 @@ riscv64-linux-gnu-gcc -O2 -fno-builtin -nostdlib -static -no-pie -o "$program" \
 "$top/tests/harness/pcs" "$tap_tmp/all" "$program" 20 >/dev/null || exit 1
 head -n 3000 "$tap_tmp/all" >"$tap_tmp/list"
 
-# The branches that were executed: each step that does not go to the next instruction
+# List the executed branches, which are the steps that do not lead to the next instruction
 riscv64-linux-gnu-objdump -d "$program" | awk '/^ *[0-9a-f]+:/ { sub(":", "", $1); print $1, length($2) / 2 }' >"$tap_tmp/sizes"
 python3 - "$tap_tmp/list" "$tap_tmp/sizes" >"$tap_tmp/wanted" <<'EOP'
 import sys
@@ -31,8 +31,8 @@ perf_branches() {
 ntrace_branches() {
 	"$ntrace" script -i "$1" --threads 1 -F ip,addr 2>"$tap_tmp/err" </dev/null
 }
-# Of lines "[branches:] FROM => TO" or the like: FROM and TO, without a start or stop of trace, whose other
-# address is 0, and without a branch to the next instruction, of which nothing says whether it was taken
+# Print FROM and TO of lines such as "[branches:] FROM => TO". Omit starts and stops of trace, whose other
+# address is 0, and branches to the next instruction, because it is unknown whether they were taken
 pairs() {
 	python3 -c '
 import re, sys
@@ -46,7 +46,7 @@ for line in sys.stdin:
         print(f"{a[0]:x} {a[1]:x}")
 ' "$tap_tmp/sizes"
 }
-# With a loss: what is there is in order, and a third of all at least
+# With a loss, at least a third of all branches must be present, in order
 in_order() {
 	python3 - "$1" "$2" <<'EOP'
 import sys
@@ -69,7 +69,7 @@ variant() {
 	*) diff "$tap_tmp/wanted" "$tap_tmp/got" | head -n 10; cmp "$tap_tmp/wanted" "$tap_tmp/got" ;;
 	esac
 }
-# each TOOL MODE VARIANT...: each for itself; of some a loss is what they change
+# each TOOL MODE VARIANT...: try each variant alone. Some variants change only losses
 each() {
 	_with=$1 _mode=$2 _bad=0
 	shift 2

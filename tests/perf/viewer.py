@@ -65,7 +65,7 @@ def cells(model, index, columns):
 
 
 def print_tree(viewer, model, name, columns):
-    # not by recursion: as deep as the program's
+    # Do not recurse, because the tree is as deep as the program's stack
     stack = [(viewer.QModelIndex(), -1)]
     while stack:
         index, depth = stack.pop()

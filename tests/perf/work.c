@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a system does, for a trace that is compared with the truth: processes that fork
- * and execute, signals, page faults, threads, code that is made while it runs.
+ * Do typical work of a system, for a trace that is compared with the truth: processes that fork and
+ * execute, signals, page faults, threads, and code that is generated at run time.
  *
- *   work ROUNDS [DIR [PART]]    DIR: where jit-PID.dump goes (perf inject --jit); none if it is empty
+ *   work ROUNDS [DIR [PART]]    write jit-PID.dump (perf inject --jit) to DIR, or no file if DIR is empty
  *
  * PART divides the number of loops, but not the number of processes, threads, signals and faults.
  *
- * "thread TID of PID" is printed for each thread.
+ * Prints "thread TID of PID" for each thread.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -31,7 +31,10 @@ static volatile sig_atomic_t signals;
 static sigjmp_buf fault;
 static volatile char *volatile nowhere = (volatile char *)8;
 
-/* ---- code that is made while it runs: jitdump, as tools/perf/Documentation/jitdump-specification.txt has it */
+/*
+ * ---- Code generated at run time: a jitdump after
+ * tools/perf/Documentation/jitdump-specification.txt
+ */
 
 #define JITDUMP_MAGIC	0x4a695444
 #define JITDUMP_ARCH_TIME 1
@@ -76,7 +79,7 @@ static void jit_open(const char *dir)
 	snprintf(path, sizeof(path), "%s/jit-%d.dump", dir, getpid());
 	jit_fd = open(path, O_CREAT | O_TRUNC | O_RDWR, 0666);
 	jit_write(&header, sizeof(header));
-	/* the mark by which perf finds the file */
+	/* perf finds the file by this mapping */
 	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, jit_fd, 0) == MAP_FAILED)
 		exit(1);
 }
@@ -107,7 +110,7 @@ static void jit_run(const char *dir, int rounds)
 
 	jit_open(dir);
 	for (i = 0; i < rounds; i++) {
-		/* elsewhere each time, and in the end where other code was */
+		/* At another address each time, and in the end at an address that had other code */
 		uint32_t *at = code + 64 * (i % 14);
 		size_t size = jit_make(at, 1 + i % 5 + i / 14);
 

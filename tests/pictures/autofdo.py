@@ -82,7 +82,7 @@ def main():
     name = sys.argv[1]
     heads, got = read_gcc(f'{name}.gcc')
     wanted_heads, wanted = read_llvm(f'{name}.llvm')
-    # lines of which only blocks with a discriminator were executed are there as a whole, too
+    # If only blocks with a discriminator of a line were executed, the line is also present as a whole
     whole = {}
     for (where, place), (count, _) in wanted.items():
         key = where, place & ~0xffff

@@ -13,7 +13,7 @@ import mkcalls   # noqa: E402
 import page      # noqa: E402
 import perfdata  # noqa: E402
 
-# what a name may be, 64 bytes each
+# Possible contents of names, 64 bytes each
 EVIL = [b'</script><script>alert(1)</script><img src=x onerror=alert(2)> ',
         b'\'";alert(3)//\\u003c\x01\x02\x1b[31m\xff\xfe\xc0\x80 &lt;{{DATA}}<!--<script>']
 PLACE = [b'A' * 64, b'B' * 64]
@@ -41,7 +41,7 @@ def levels(path):
             assert all(begin >= end for (begin, *_), end in zip(seen[1:], ends)), ('items overlap', level, seen[:8])
             short = [(begin, -ns) for begin, ns, *_ in seen if -ns < page.level_ns(level)]
             for (begin, ns), (after, more) in zip(short, short[1:]):
-                # what is left alone is far from the next, or the block of both was long enough
+                # An item that is not merged is far from the next, or the block of both was long enough
                 assert after - begin - ns >= page.level_ns(level) or level == 0 or any(
                     begin + ns <= b <= after for b, n, *_ in seen if (b, -n) not in ((begin, ns), (after, more))) or \
                     after + more - begin >= page.level_ns(level), (level, begin, ns, after, more)

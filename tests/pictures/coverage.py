@@ -28,7 +28,7 @@ def read(path):
                 branches[last].append(int(branch[1]))
             elif line:
                 last = int(line[2])
-                # instances of a template follow the sum of all
+                # Instances of a template follow the sum of all
                 if line[1] != '-':
                     lines.setdefault(last, 0 if line[1][0] in '#=' else int(line[1]))
                 for name, count in called:
@@ -68,13 +68,14 @@ def main():
         if a != b and not explained(source[n], a, b, 'always_inline' in ''.join(source[max(n - 5, 0):n])):
             bad.append((n, a, b))
     for name in sorted(theirs[2].keys() | ours[2].keys()):
-        # a function that is always inlined has no code of its own
+        # There is no separate code of a function that is always inlined
         if name in ours[2] and theirs[2].get(name) != ours[2][name] or name not in ours[2] and name != 'add':
             bad.append((name, theirs[2].get(name), ours[2].get(name)))
     for n in sorted(theirs[1].keys() | ours[1].keys()):
         a, b = theirs[1].get(n, []), ours[1].get(n, [])
         branches += len(a) if a == b else 0
-        # branches of inlined functions stand in those for ntrace, and at their callers for gcov; a switch has no two ways
+        # ntrace counts branches of inlined functions in these functions, gcov at their callers; a switch has
+        # no two ways
         if a != b and not re.search(r'add\(n|n & 1|switch', source[n]):
             bad.append((n, 'branches', a, b))
     for line in bad:

@@ -3,7 +3,7 @@
 # Damaged recordings through each export, profile and the page, with sanitizers: a sentence, no crash, no file that says it is
 # whole and is not.
 . "$(dirname "$0")/../harness/tap.sh"
-# each recording goes through one of them in turn, or with EACH=1 through all
+# Each recording is read by one of the formats in turn, or with EACH=1 by all
 count=${DAMAGED:-70}
 formats="perfetto chrome speedscope folded jsonl sqlite html lcov llvm bolt callgrind counts split merged"
 build_sanitized ||

@@ -16,7 +16,7 @@ export_to() { "$ntrace" export --format "$1" -i "${2:-perf.data}" -o "${3:-out.$
 # The program that the thread executes is cut off 6 times within the kernel, see perf/mkcalls.py
 extra=6
 
-# Names that would break a file: as in html.t
+# Use names that would break a file, as html.t does
 cp calls evil
 "${gcc%gcc}objcopy" --redefine-sym "inner=$(printf 'A%.0s' $(seq 64))" --redefine-sym "outer=$(printf 'B%.0s' $(seq 64))" evil &&
 	python3 "$top/tests/pictures/checks.py" evil evil "$(printf 'a<b>;"&\001\377\n.elf')" evil.data || exit 1

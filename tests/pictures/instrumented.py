@@ -41,7 +41,7 @@ def main():
         source = [''] + f.read().split('\n')
     same, bad = 0, []
     for name, (line, count) in called.items():
-        # a function that is always inlined has no code of its own
+        # There is no separate code of a function that is always inlined
         if name == 'add' or not count and name not in functions:
             continue
         head, places, _ = functions.get(name, (None, {}, {}))

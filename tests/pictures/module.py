@@ -47,7 +47,7 @@ def make(program, module, pcs, folder, builtin=None):
     with open(os.path.join(folder, 'kcore_dir', 'kcore'), 'wb') as f:
         f.write(kcore(program))
     name = os.path.basename(module)[:-len('.ko')]
-    # what was thrown away after the module's begin is not listed
+    # Do not list symbols that were discarded after the module's initialisation
     own = {s for _, t, s in symbols(module) if t in 'tT' and s != 'begin' and not builtin}
     with open(os.path.join(folder, 'kcore_dir', 'kallsyms'), 'w', encoding='ascii') as f:
         for addr, kind, symbol in symbols(program):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libntrace, in each way that it offers, to one list of items. Only this file knows its
+ * Run libntrace, in each way that it offers, and make one list of items. Only this file uses its
  * interface.
  */
 #include <inttypes.h>
@@ -17,8 +17,8 @@ struct library {
 	const struct world *world;
 	struct nt_config config;
 	struct nt_image	*image;
-	bool		cut;		/* the stream ends inside a message */
-	struct nt_stats	stats;		/* of WAY_NEXT, which is the first */
+	bool		cut;		/* The stream ends inside a message */
+	struct nt_stats	stats;		/* Statistics of WAY_NEXT, which is the first */
 };
 
 static uint64_t space_of(void *ctx, const struct nt_context *context)
@@ -165,8 +165,8 @@ static void set_item(struct item *to, const struct nt_item *from)
 }
 
 /*
- * By the words of the header: marks say where messages ended, and the last range of a message
- * is at its time; others are at the time of the mark before, or later.
+ * The header defines that marks are the ends of messages, and that the last range of a message has
+ * its time. The other ranges have the time of the mark before, or a later one.
  */
 static const struct nt_mark *set_mark(struct item *to, const struct nt_batch *batch, size_t i,
 				      const struct nt_mark *mark)
@@ -287,7 +287,7 @@ static int feed_all(struct run *run, const uint8_t *data, size_t size)
 
 		n = piece_size(run, piece);
 		n = n > size - at ? size - at : n;
-		/* a copy, so that the sanitizer sees reads after its end, or later */
+		/* A copy, so that the sanitizer detects reads after its end, or later */
 		copy = malloc(n);
 		memcpy(copy, data + at, n);
 		ret = nt_flow_feed(run->flow, copy, n);
@@ -391,7 +391,7 @@ const char *library_run(struct library *library, const uint8_t *data, size_t siz
 
 /* ------------------------------------------------------------------------- counts */
 
-/* What the ranges of nt_flow_next() count, and how many items there are. False: too many */
+/* Count the ranges of nt_flow_next(). Return false if there are more than @most items */
 static bool count_ranges(struct library *library, const uint8_t *data, size_t size,
 			 struct counted *counted, size_t most)
 {
@@ -413,7 +413,7 @@ static bool count_ranges(struct library *library, const uint8_t *data, size_t si
 	return nr < most;
 }
 
-/* Count, and now and then look at a range instead, which counts, too */
+/* Count, and if @mixed, now and then get a range instead, and count it */
 static int count_some(struct run *run, struct nt_counts *counts, bool mixed)
 {
 	struct nt_item item;

@@ -26,11 +26,11 @@ static uint32_t *field(struct options *opt, size_t i)
 }
 
 /*
- * Situations that are left out, each with its reason: there is none. A fault that is found and
- * cannot be mended at once gets a line, so that the others are looked for all the same.
+ * Excluded situations, each with its reason. There are none at present. If a fault is found that
+ * cannot be fixed at once, add a line, so that the search for other faults can continue.
  */
 static const struct exclusion {
-	const char	*name;		/* of an option, which gets its plain value */
+	const char	*name;		/* Name of an option, which gets its plain value */
 	const char	*reason;
 } exclusions[] = {
 	{ NULL, NULL }		/* the last */
@@ -85,7 +85,7 @@ void options_print(const struct options *opt)
 	}
 }
 
-/* Make one option plainer, by step number @step. False: there are no more steps. */
+/* Make one option plainer, by step number @step. Return false if there are no more steps. */
 bool options_shrink(struct options *opt, uint32_t step)
 {
 	size_t i = step / 3;
@@ -110,7 +110,7 @@ void options_settle(struct options *opt)
 	if (opt->zcmt || opt->zcmp)
 		opt->compressed = 1;
 	if (opt->ir_mode == 1)
-		opt->procs = 1;	/* simple counting is for well-behaved programs only */
+		opt->procs = 1;	/* Simple counting is for well-behaved programs only */
 	if (opt->procs > 1)
 		opt->context = 1;
 	if (opt->harts > 1 && opt->src_bits < 2)
@@ -163,7 +163,7 @@ static void draw_execution(struct options *opt, struct rng *rng)
 	opt->harts = maybe(rng, 60) ? 1 : rng_range(rng, 2, 3);
 	opt->same_code = maybe(rng, 60);
 	opt->procs = maybe(rng, 75) ? 1 : rng_range(rng, 2, 4);
-	/* some are long, so that stored paths are used, and dropped */
+	/* Make some of them long, so that stored paths are used, and dropped */
 	opt->insns = maybe(rng, 85) ? rng_range(rng, 50, 2500) :
 		     maybe(rng, 95) ? rng_range(rng, 2500, 40000) : rng_range(rng, 40000, 200000);
 	opt->chance = maybe(rng, 50) ? rng_below(rng, 4) : rng_below(rng, 101);

@@ -41,7 +41,7 @@ class Frame:
         self.name = callee.name, callee.dso
         self.time, self.insns = time, insns
         self.trap = kind in ('syscall', 'trap', 'unseen')
-        # where a trap goes back to: a system call may be made again
+        # A trap returns here. A system call may be restarted
         self.back = {ret, ret - 4} if kind == 'syscall' else {ret}
 
 
@@ -106,7 +106,7 @@ class Thread:
         if dst.name and dst.offset:
             return self.unwind(dst, time)
         self.call('signal', src, dst, trap.ret, time)
-        # a signal that was delivered when another one's handler had returned, to the vDSO
+        # A signal was delivered when the handler of another had returned, to the vDSO
         caller = None if trap.caller and trap.caller[1] == '[vdso]' else trap.caller
         self.stack[-1].back, self.stack[-1].caller = trap.back, caller
         return None
@@ -126,12 +126,12 @@ class Thread:
             self.executing = True
         if word.startswith('tr end'):
             if src.addr < KERNEL and word.split()[-1] in ('syscall', 'int', 'jmp'):
-                # nothing says whether it is a system call
+                # The trace does not show whether it is a system call
                 self.call('unseen', src, dst, src.addr, time)
                 self.stack[-1].back = {src.addr, src.addr + 4}
         elif word.startswith('tr strt'):
             if dst.addr < KERNEL and self.stack and self.stack[-1].kind == 'unseen':
-                # where the kernel is not traced: a program begins in the dynamic linker
+                # If the kernel is not traced, a program begins in the dynamic linker
                 self.executing = 'ld-linux' in dst.dso and not any(dst.addr in f.back for f in self.stack)
                 self.trap_returns(src, dst, time)
         elif kind == 'c':

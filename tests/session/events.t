@@ -23,7 +23,7 @@ text_is() {
 	events "$@" | LC_ALL=C sed 's/\xff/?/' >"$tap_tmp/got"
 	diff "$tap_tmp/wanted" "$tap_tmp/got"
 }
-# the lines before and after are of the trace, and times never go back
+# The lines before and after are of the trace, and times never decrease
 in_order() {
 	for what in --branches --insns --calls; do
 		"$ntrace" script $what -F time -i "$data" >"$tap_tmp/got" || return
@@ -58,7 +58,7 @@ short_is() {
 damaged_never_crash() {
 	build_sanitized ||
 		{ echo "this host's compiler has no sanitizers"; return 0; }
-	# it loses a few bytes of a format that it cannot read
+	# It loses a few bytes of a format that it cannot read
 	echo leak:libtraceevent.so >"$tap_tmp/suppressions"
 	seed=0 said=0
 	while [ $seed -lt "$damaged" ]; do
@@ -78,7 +78,7 @@ damaged_never_crash() {
 	[ $said -gt 0 ]
 }
 
-# the exports that know marks
+# The exports that support marks
 export_is() {
 	"$ntrace" export --format "$1" -o "$tap_tmp/exported" -i "$data" || return
 	case $1 in

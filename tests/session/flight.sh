@@ -10,7 +10,7 @@ flight_build() {
 		"$top/tools/lib/session/file/flight.c" "$top/tools/lib/session/file/dump.c" "$top/tools/lib/session/file/flight-dump.c" "$top/tools/lib/session/world/setup.c" "$O/lib/libntrace.a"
 }
 
-# damaged N SEED: N damaged records are read without a crash, and at most 1 % are wrong without a word
+# damaged N SEED: read N damaged records without a crash, of which at most 1 % may be silently wrong
 damaged() {
 	ok "$1 damaged records are read without a crash" sh -c "'$flight' $1 $2 >'$tap_tmp/damaged'"
 	_wrong=$(sed -n 's/.* wrong \([0-9]*\)$/\1/p' "$tap_tmp/damaged")

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What hostile.c loads while it runs: calls to and from it go through its PLT */
+/*
+ * hostile.c loads this library at run time, so that calls to and from it go
+ * through its PLT
+ */
 #include <stdlib.h>
 
 int library_helper(int n);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All ways to call and to come back at once, by several threads that change the CPU meanwhile:
- * what the calls, counts and latencies of a recording are compared with the truth for.
+ * All ways to call and to return at once, by several threads that move between CPUs. The calls,
+ * counts and latencies of a recording are compared with the truth.
  *
- *	hostile ROUNDS LIBRARY		LIBRARY: of hostile-lib.c
+ *	hostile ROUNDS LIBRARY		LIBRARY is built from hostile-lib.c
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

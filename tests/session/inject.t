@@ -12,7 +12,7 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 &&
 ntrace=$O/bin/ntrace
 decoder=$O/perf/new/x86_64/perf
 
-# branches PERF RECORDING: all of them
+# branches PERF RECORDING: print all branches
 branches() {
 	"$ntrace" inject --all-branches --last-branches "$3" -i "$tap_tmp/$2.data" -o "$tap_tmp/out.data" || [ $? -eq 1 ] || return
 	"$decoder" script -i "$tap_tmp/$2.data" --itrace=be -F tid,cpu,ip,addr >"$tap_tmp/branches" 2>/dev/null
@@ -23,7 +23,7 @@ branches() {
 chains() {
 	"$ntrace" inject --period 1 -i "$tap_tmp/$2.data" -o "$tap_tmp/out.data" || return
 	"$decoder" script -i "$tap_tmp/$2.data" --itrace=i1ig -F tid,cpu,ip,sym >"$tap_tmp/wanted" 2>/dev/null
-	# an older perf prints addresses of programs without a build id as those in the file
+	# An older perf prints addresses of programs without a build ID as addresses in the file
 	for f in wanted got; do
 		[ $f = wanted ] || "$1" script -i "$tap_tmp/out.data" -F tid,cpu,ip,sym >"$tap_tmp/got" 2>/dev/null
 		sed -E 's/^\s+[0-9a-f]+ ([^0-9])/\1/;s/^ +//' "$tap_tmp/$f" >"$tap_tmp/$f.names"
@@ -31,7 +31,8 @@ chains() {
 	[ "$(wc -l <"$tap_tmp/wanted")" -gt 50 ] && diff "$tap_tmp/wanted.names" "$tap_tmp/got.names"
 }
 
-# llvm-profgen reads what the host's perf, which knows no N-Trace, prints of the file: functions that ran
+# llvm-profgen reads the output of the host's perf, which does not support N-Trace, for the file. Check the
+# functions that ran
 profgen_newest() { for n in $(seq 30 -1 17); do command -v llvm-profgen-$n && return; done; }
 profgen_is() {
 	riscv64-linux-gnu-gcc -O2 -g -static -o "$tap_tmp/lines" "$top/tests/session/lines.c" &&
@@ -45,8 +46,8 @@ profgen_is() {
 	grep -qE ': 20 work:20' "$tap_tmp/profile" && grep -qE ': 20 recurse:20' "$tap_tmp/profile" && grep -q ' twice:[1-9]' "$tap_tmp/profile"
 }
 
-# hotspot's parser, which is a program without windows: all samples, with inlined functions and lines. That of
-# hotspot 1.3 refuses RISC-V by its name; the rest of such a file is read as if it were of another processor.
+# hotspot's parser is a program without windows. It must read all samples, with inlined functions and lines.
+# The parser of hotspot 1.3 refuses RISC-V by its name. If so, the test renames the architecture in the file.
 hotspot_is() {
 	[ -s "$tap_tmp/lines.data" ] || profgen=true profgen_is >/dev/null
 	"$ntrace" inject --period 50 -i "$tap_tmp/lines.data" -o "$tap_tmp/hot.data" 2>"$tap_tmp/said" || return

@@ -10,7 +10,7 @@ make -C "$top" tool >"$tap_tmp/make" 2>&1 && "$top/tools/perf/build.sh" new x86_
 	calls_program || exit 1
 plan 24
 
-# last_chain WHAT: of the first thread's last instruction, innermost function first
+# last_chain WHAT: print the chain of the first thread's last instruction, innermost function first
 last_chain() {
 	recording_as "$1" "lost-$1" || return
 	"$O/bin/ntrace" inject --period 1 -i "$tap_tmp/$1.data" -o "$tap_tmp/out.data" >"$tap_tmp/said" 2>&1 ||
@@ -19,7 +19,7 @@ last_chain() {
 		awk '!NF { last = out; out = ""; next } { out = out (out == "" ? "" : " ") $NF } END { print out == "" ? last : out }'
 }
 
-# seconds THREADS: the time for threads that run twice each
+# seconds THREADS: print the time for threads that run twice each
 seconds() {
 	recording_as many "many-threads-$1" || return
 	least_time "$O/bin/ntrace" inject --period 1 -i "$tap_tmp/many.data" -o "$tap_tmp/out.data"
@@ -40,12 +40,12 @@ is "an event was disabled, and the thread was traced all the time" "$(last_chain
 is "an event was disabled, and the thread was traced all the time, and each switch is reported by two events" "$(last_chain disabled-kept-twice)" "outer _start"
 is "each switch is reported by two events, one of which was disabled" "$(last_chain swapped-twice)" "done"
 is "a gap on a CPU where the thread has not been" "$(last_chain beside)" "outer _start"
-# without events of switches, nobody knows which threads were on that CPU
+# Without switch events, the threads on that CPU are unknown
 is "without switch events: trace that goes on" "$(last_chain blind-kept)" "outer _start"
 is "without switch events: another CPU has a gap" "$(last_chain blind-elsewhere)" "done"
 is "without switch events: another CPU could not be traced" "$(last_chain blind-refused)" "done"
 is "without switch events: a gap drops the calls of all" "$(last_chain blind-beside)" "outer"
-# The sink of CPU 1 was another program's: no buffer is too small
+# Another program had the sink of CPU 1, so no buffer was too small
 recording collision || exit
 "$O/bin/ntrace" script -i "$tap_tmp/collision.data" >"$tap_tmp/said" 2>&1
 is "another program had the sink" "$? $(grep error "$tap_tmp/said" | sed 's/.*cpu/cpu/')" \

@@ -46,7 +46,7 @@ static int build(struct ns_sideband *sb, struct ns_objects *objects, struct perf
 		ns_sideband_build(sb, objects, records, nr);
 }
 
-/* Each generation must have what the pages had at its time. */
+/* Each generation must have the pages' contents at its time. */
 static int check(unsigned int seed)
 {
 	enum { NR = 300 };
@@ -78,7 +78,7 @@ static int check(unsigned int seed)
 		gen = ns_sideband_generation(&sb, 1, i);
 		for (k = 0; gen >= 0 && k < PAGES; k++) {
 			map = ns_generation_map(&sb.generations.at[gen], (k + 1) * PAGE + 5);
-			/* a map in an empty place may be seen earlier */
+			/* A map in an empty place may be seen earlier */
 			if (page[i][k] < 0)
 				continue;
 			if (!map || map->object->path != maps[page[i][k]].name ||
@@ -135,7 +135,10 @@ int main(int argc, char **argv)
 
 	for (i = 0; i < 20; i++)
 		wrong += check(seed + i);
-	/* 20 times is what a tree takes, 256 times what an array does: a busy host is between */
+	/*
+	 * A tree takes about 20 times as long, an array 256 times, so a limit between them
+	 * tolerates a busy host
+	 */
 	small = cost(6250);
 	for (i = 0; i < 4; i++) {
 		large = cost(6250);

@@ -5,7 +5,7 @@
 
 memory_dir=$O/tests/session-memory
 
-# memory_setup MIB [KIB]: a recording of so much trace, in stretches of 1 MiB or so many KiB
+# memory_setup MIB [KIB]: make a recording with MIB of trace, in stretches of 1 MiB or of KIB KiB
 memory_setup() {
 	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; return 1; }
 	mkdir -p "$memory_dir" &&
@@ -15,8 +15,8 @@ memory_setup() {
 		python3 "$top/tests/session/repeat.py" "$memory_dir/lines" "$tap_tmp/nt" "$memory_dir/perf.data" "$@"
 }
 
-# memory_of MIB COMMAND...: it ends with 0, in at most so much memory; sets $said and $took. Its standard
-# error is a terminal, and what it says there is added to $tap_tmp/progress.
+# memory_of MIB COMMAND...: check that it succeeds in at most MIB of memory, and set $said and $took. Its
+# standard error is a terminal, whose output is appended to $tap_tmp/progress.
 memory_of() {
 	_most=$1; shift
 	said=$(python3 "$top/tests/session/memory.py" "$tap_tmp/progress" "$O/bin/ntrace" "$@" -i "$memory_dir/perf.data")
@@ -27,7 +27,7 @@ memory_of() {
 	[ "$_status" -eq 0 ] && [ "$said" -le "$_most" ]
 }
 
-# progress_is: a line with the time that is left, which is gone in the end
+# progress_is: check that a line with the time that is left was printed, and erased in the end
 progress_is() {
 	tr '\r' '\n' <"$tap_tmp/progress" | tail -n 4
 	echo

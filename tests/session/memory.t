@@ -19,7 +19,7 @@ done <<E2
 208 script --calls
 E2
 ok "progress with the time that is left, which is gone in the end" progress_is
-# what is mapped around the begin and the end of each stretch must not stay
+# Pages that are mapped at the start and the end of each stretch must not stay mapped
 ok "a recording with many stretches" memory_setup 96 64
 ok "report --functions: at most 48 MiB, of 1536 stretches" memory_of 48 report --functions
 figure "$said MiB"

@@ -46,7 +46,7 @@ FORMATS = {
 \tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;
 \tfield:pid_t old_pid;\toffset:16;\tsize:4;\tsigned:1;
 ''',
-    # nothing that is printed here is inside the sample
+    # Nothing that is printed here is inside the sample
     (HOSTILE, 'hostile'): '''\
 \tfield:unsigned long far;\toffset:1000000;\tsize:8;\tsigned:0;
 \tfield:char name[2147483647];\toffset:8;\tsize:2147483647;\tsigned:0;
@@ -64,7 +64,7 @@ def formats():
     for (number, name), fields in FORMATS.items():
         text = f'name: {name}\nID: {number}\nformat:\n{COMMON}{fields}\n{PRINT}'.encode()
         out += struct.pack('<Q', len(text)) + text
-    # symbols, strings of printk, names of processes
+    # Symbols, strings of printk, names of processes
     return out + struct.pack('<IIQ', 0, 0, 0)
 
 

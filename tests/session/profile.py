@@ -82,7 +82,7 @@ def main():
         counts = collections.Counter(int(line, 16) for line in f)
     want, got = wanted(what, program, counts), reported(what, sys.stdin.read())
     if what in ('lines', 'inline'):
-        # of code without debug information, the two name functions of assembler differently
+        # For code without debug information, the two name functions of assembler differently
         want, got = ({k: n for k, n in c.items() if '[no line]' not in k[0] and '.S:' not in k[0]} for c in (want, got))
     if what == 'functions':
         _, same = symbols(program)

@@ -22,7 +22,7 @@ without_libdw() {
 	"$ntrace" report --lines -i "$tap_tmp/perf.data" 2>&1 | grep -q "needs a build with elfutils' libdw"
 }
 
-# The tree has the same calls as the table, and one function's tree those that it made.
+# The tree must have the same calls as the table, and the tree of one function the calls that it made.
 tree() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/stacks" \
 		"$top/tests/session/stacks.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread &&
@@ -36,7 +36,7 @@ tree_is() { # calls and names of each line; work() is called by a function that 
 	printf '%s\n' '1 main' "20 ${helper}work" '20 recurse' | diff - "$tap_tmp/got"
 }
 
-# one_unit FUNCTIONS: the recording of a program that calls so many functions of one source file
+# one_unit FUNCTIONS: record a program that calls FUNCTIONS functions of one source file
 one_unit() {
 	awk -v nr="$1" 'BEGIN {
 		print "volatile int v;\nstatic inline __attribute__((always_inline)) int twice(int x) { return v += x, v * 2; }"
@@ -51,7 +51,7 @@ one_unit() {
 		"$ntrace" encode --elf "$tap_tmp/unit" --pcs "$tap_tmp/unit.pcs" -o "$tap_tmp/unit.nt" &&
 		python3 "$top/tests/session/mkrecording.py" "$tap_tmp/unit" "$tap_tmp/unit.nt" "$tap_tmp/unit.data"
 }
-# The first command takes at most so many times the processor time of the second: at_most TIMES COMMAND COMMAND
+# at_most TIMES COMMAND COMMAND: the first command takes at most TIMES the processor time of the second
 at_most() {
 	python3 -c '
 import os, subprocess, sys

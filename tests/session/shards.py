@@ -29,7 +29,7 @@ def main():
     for addr, offset, size in mkrecording.code_segments(program):
         page = addr & 0xfff
         file.mmap(PID, addr - page, size + page + 0xfff & ~0xfff, offset - page, os.path.abspath(program))
-    # one buffer of the ring is written after the other; perf pads each to 8 bytes
+    # The buffers of the ring are written in turn; perf pads each to 8 bytes
     half = len(data) // 2
     file.trace(data[:half])
     file.trace(data[half:], half)

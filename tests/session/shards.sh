@@ -2,7 +2,8 @@
 # shellcheck shell=sh
 # What tests/session/shards.t and its long form share.
 
-# shards_merged FILE N: counts of N shards of a recording are those of the recording, byte for byte
+# shards_merged FILE N: check that the merged counts of N shards of a recording equal those of the
+# recording, byte for byte
 shards_merged() {
 	rm -rf shards && "$ntrace" split -i "$1" -n "$2" || return 1
 	for _k in $(seq "$2"); do
@@ -11,5 +12,5 @@ shards_merged() {
 	"$ntrace" merge -o merged.counts shards/*.counts && cmp merged.counts one.counts
 }
 
-# shards_filled N: how many of N shards have counts of blocks
+# shards_filled N: print how many of N shards have counts of blocks
 shards_filled() { grep -l '^b' shards/*.counts | wc -l; }

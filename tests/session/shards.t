@@ -12,14 +12,14 @@ cd "$tap_tmp" || exit 1
 riscv64-linux-gnu-gcc -O1 -g -static -Wl,--emit-relocs -o program "$top/tests/pictures/coverage.c" &&
 	"$top/tests/harness/pcs" pcs ./program || exit 1
 
-# recording OPTION...: of one stretch with many messages with SYNC in it, and its counts
+# recording OPTION...: make a recording of one stretch with many messages with SYNC in it, and its counts
 recording() {
 	"$ntrace" encode --elf program --pcs pcs -o nt "$@" &&
 		python3 "$top/tests/session/shards.py" program nt perf.data "$@" $form &&
 		"$ntrace" profile --counts -i perf.data -o one.counts
 }
 
-# all_same OPTION...: 2, 5 and 16 shards of such a recording, most of which have trace
+# all_same OPTION...: compare 2, 5 and 16 shards of this kind of recording, most of which have trace
 all_same() {
 	recording "$@" || return 1
 	for n in 2 5 16; do

@@ -38,7 +38,7 @@ def compare(wanted, found):
     """How many are wrong, and how many of those have but a wrong thread; how many are missing"""
     at = wrong = threads = right = 0
     for branch in found:
-        # what is missing is some rounds at most
+        # At most some rounds are missing
         window = wanted[at:at + 200]
         if branch in window:
             at += window.index(branch) + 1

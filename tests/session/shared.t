@@ -13,12 +13,12 @@ $gcc -o calls "$top/tests/perf/calls.S" && $gcc -march=rv64g -o calls-uncompress
 
 make_it() { python3 "$top/tests/session/mkshared.py" calls "$@"; }
 
-# judged NAME: what tests/session/shared.py says of a recording's branches
+# judged NAME: print the result of tests/session/shared.py for a recording's branches
 judged() {
 	"$ntrace" script -F tid,cpu,ip,addr -i "$1.data" 2>said | python3 "$top/tests/session/shared.py" "$1.branches"
 }
 
-# seeds FIRST LAST: with other turns, and messages in another order
+# seeds FIRST LAST: try other turns, and messages in another order
 seeds() {
 	for _n in $(seq "$1" "$2"); do
 		make_it seed shared 4 20 "$_n" || return
@@ -27,7 +27,7 @@ seeds() {
 	echo "$_said"
 }
 
-# same NAME COMMAND...: of NAME.data as of alone.data, by one thread and by four
+# same NAME COMMAND...: compare the output for NAME.data and alone.data, by one thread and by four
 same() {
 	_name=$1; shift
 	for _t in 1 4; do
@@ -37,7 +37,7 @@ same() {
 	done
 }
 
-# split_is NAME N SHARDS: N shards, of which so many have counts; these are those of the recording
+# split_is NAME N SHARDS: check that SHARDS of N shards have counts, and that their sum equals the recording's
 split_is() {
 	"$ntrace" profile --counts -i "$1.data" -o one.counts && shards_merged "$1.data" "$2" || return
 	[ "$(shards_filled)" -eq "$3" ]
@@ -81,7 +81,7 @@ is "without one hart's metadata, the others are right" "$(judged unknown)" \
 ok "without one hart's metadata, the others are right, and a sentence says whose messages are left out" grep -q 'messages of SRC 3, which no encoder' said
 is "a loss of a full AUX buffer is one of its own hart only" "$(judged full)" \
 	"15360 branches, 0 wrong, 0 of a wrong thread, 0 missing, 4 errors 0"
-# calls_of NAME: of the thread that another hart has, and losses
+# calls_of NAME: print the calls of the thread that another hart has, and losses
 calls_of() {
 	"$ntrace" script --calls --tid 2234 -i "$1.data" 2>said | awk '{ n++ } END { print n + 0 }'
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tree of all calls says of each function what the table says: calls, and the time and instructions
- * without what it called. No node takes longer than the one that called it. No function takes longer than all
- * CPUs were traced, and self times and instructions of all functions are those of the CPUs.
+ * Check that the tree of all calls and the table agree about each function in the calls, and in the
+ * time and instructions without callees. No node takes longer than its caller. No function takes
+ * longer than all CPUs were traced. The self times and instructions of all functions add up to
+ * those of the CPUs.
  *
  *	stacks RECORDING [SYMFS BUILDID-DIR]
  */
@@ -41,7 +42,9 @@ static uint64_t of_children(const struct nt_node *nodes, const struct nt_node *n
 	return insns;
 }
 
-/* Of each instruction, an even address is in an inlined function, as if all code were so. */
+/*
+ * Report an inlined function at each address with bit 2 set, as if all code had inlined functions.
+ */
 static size_t inlined(void *ctx, const char *object, uint64_t address, const char **names, size_t max)
 {
 	*names = "inlined";

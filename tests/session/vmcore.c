@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * vmcore LEVELS FOLDER: a crash dump with page tables of that many levels, from which the kernel's code
- * and its symbols are written to FOLDER; each byte of both is compared with what was put into the dump.
- * vmcore damage N FOLDER: N dumps with damaged tables and headers: no crash.
+ * vmcore LEVELS FOLDER: make a crash dump with page tables of LEVELS levels, and write the kernel's
+ * code and its symbols from it to FOLDER. Each byte of both is compared with the data that was put
+ * into the dump. vmcore damage N FOLDER: read N dumps with damaged tables and headers without a
+ * crash.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 #define RAM		0x80200000ULL
 #define RAM_SIZE	(8ULL << 20)
-#define HOLE		(RAM + (7ULL << 20))	/* the dump lacks this page */
+#define HOLE		(RAM + (7ULL << 20))	/* The dump lacks this page */
 #define IMAGE		0xffffffff80000000ULL
 #define IMAGE_OFFSET	(IMAGE - RAM)
 #define STEXT		(IMAGE + 0x2000)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The pointers to gcov's data of each file are between the two markers: the linker keeps the order */
+/*
+ * The linker keeps the order, so that the pointers to gcov's data of each file are between the two
+ * markers
+ */
 #include <linux/module.h>
 
 #include "gcov-info.h"
@@ -7,7 +10,9 @@
 void *ntrace_gcov_first __section("gcov_info");
 EXPORT_SYMBOL_GPL(ntrace_gcov_first);
 
-/* gcov's own library would add counters to those of a file; nobody calls this here */
+/*
+ * gcov's own library would add counters to those of a file. The module never calls this function.
+ */
 void __gcov_merge_add(void *counters, unsigned int n)
 {
 }

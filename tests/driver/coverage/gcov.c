@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The counters of an ntrace module that was built with --coverage, as files for gcov in
- * /sys/kernel/debug/ntrace_gcov. They survive that module: what its code did until it went is added
- * up. Reading begins with what has run until the file is opened.
+ * Offer the counters of an ntrace module that was built with --coverage as files for gcov in
+ * /sys/kernel/debug/ntrace_gcov. They outlive that module, because the counters of each load are
+ * summed up. A reader gets the counters up to the time at which it opens the file.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -16,7 +16,7 @@
 
 static DEFINE_MUTEX(lock);
 static struct dentry *dir;
-/* The module's, NULL while it is not loaded; and of those that have gone */
+/* Data of the loaded module, or NULL, and the sums of unloaded modules */
 static struct gcov_info **live;
 static unsigned int nr_live;
 static struct gcov_info *gone[FILES_MAX];
@@ -41,7 +41,7 @@ struct snapshot {
 	char	data[];
 };
 
-/* Counters of a file until now, in a structure of its own */
+/* Return the counters of a file until now, in a new structure */
 static struct gcov_info *sum(unsigned int i)
 {
 	struct gcov_info *info = NULL;
@@ -95,7 +95,7 @@ static const struct file_operations fops = {
 	.release = release,
 };
 
-/* The module has come: its files have the names of its sources */
+/* The module is loaded. Create files with the names of its sources. */
 static void come(void)
 {
 	void **first = __symbol_get("ntrace_gcov_first"), **last = __symbol_get("ntrace_gcov_last");

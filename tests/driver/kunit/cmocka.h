@@ -5,7 +5,7 @@
 
 #include <kunit/test.h>
 
-/* Of the case that runs; KUnit runs one at a time */
+/* The current case, because KUnit runs one case at a time */
 static struct kunit *cmocka_test;
 
 #define assert_int_equal(a, b)		KUNIT_ASSERT_EQ(cmocka_test, (u64)(a), (u64)(b))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The same cases in a kernel, as KUnit tests. This header is included before any other: the model
- * answers accesses to registers, and messages of the driver go to a buffer that the cases read.
+ * Run the same cases in a kernel, as KUnit tests. Include this header before any other. The model
+ * answers accesses to registers, and the driver's messages are written to a buffer that the cases
+ * read.
  */
 #ifndef KUNIT_KERNEL_H
 #define KUNIT_KERNEL_H

@@ -5,7 +5,7 @@
 
 #include "kernel.h"
 
-/* the model has one of its own */
+/* The model has its own definition */
 #undef clamp
 
 #define UINT8_MAX	U8_MAX

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A CPU that goes offline stays a while where it is still online, and drivers have been told already
- * that it goes:
+ * Keep a CPU that goes offline online for a while after drivers were notified:
  *
  *	insmod ntrace-going.ko ms=N
  *
- * Load it before the drivers, as states are left in the reverse order of their registration.
+ * Load this before the drivers, because hotplug states are left in the reverse order of their
+ * registration.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/delay.h>

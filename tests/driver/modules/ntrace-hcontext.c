@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Plays the hypervisor: loading it sets hcontext of all CPUs to @value. The parameter "now" reads
- * hcontext of each CPU.
+ * Act as the hypervisor. Loading this module sets hcontext of all CPUs to @value. The parameter
+ * "now" reads hcontext of each CPU.
  */
 #include <linux/cpumask.h>
 #include <linux/module.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A CPU that is dead holds all locks of the driver, and another one panics:
+ * Let a dead CPU hold all locks of the driver while another CPU panics:
  *
  *	insmod ntrace-locks.ko comps=ADDRESS busy=ADDRESS mutexes=ADDRESS,... locks=ADDRESS,...
  *
- * The addresses are those of ntrace_comps and ntrace_record_busy, of the driver's mutexes and of its
- * raw spinlocks that belong to no component, as /proc/kallsyms has them. Without any, nothing happens:
- * the code is there to be looked at.
+ * The addresses are those of ntrace_comps and ntrace_record_busy, of the driver's mutexes and of
+ * its raw spinlocks that belong to no component, from /proc/kallsyms. Without parameters, nothing
+ * happens, and the code is only loaded so that it can be read.
  */
 #include <linux/kthread.h>
 #include <linux/lockdep.h>
@@ -26,7 +26,7 @@ module_param(busy, ulong, 0444);
 module_param_array(mutexes, ulong, &nr_mutexes, 0444);
 module_param_array(locks, ulong, &nr_locks, 0444);
 
-/* How many locks are held; 0: not all of them yet */
+/* Number of locks that are held, or 0 until all are held */
 static unsigned int held;
 
 static unsigned int hold_mutexes(void)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A bare AUX PMU, which does what perf needs of one, without hardware. What the driver costs a task
- * switch is measured against it (tests/driver/cost.c). config is the number of bytes, below 4096,
- * that it says to have written each time. In a snapshot buffer it gives the new head, too, as the
- * kernel wants it there; NULL_QUIET says that it hands over no bytes then, so that perf writes no
- * record.
+ * A bare AUX PMU, which does the minimum for perf, without hardware. tests/driver/cost.c uses it as
+ * the reference for the driver's cost of a task switch. config is the number of bytes, below 4096,
+ * that it reports as written each time. In a snapshot buffer it also returns the new head, because
+ * the kernel expects it there. With NULL_QUIET, it reports 0 bytes in that case, so that perf
+ * writes no record.
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The power controller of the board's trace components: power domains, clocks and resets. A
- * register for each domain has the three bits that tools/board/plugin/power.c says.
+ * The power controller of the board's trace components, with power domains, clocks and resets. The
+ * register of each domain has the three bits that tools/board/plugin/power.c describes.
  */
 #include <linux/bits.h>
 #include <linux/clk-provider.h>
@@ -160,7 +160,7 @@ static int __init tp_init(void)
 {
 	return platform_driver_register(&tp_driver);
 }
-/* No exit: domains that others use do not go */
+/* There is no exit function, because domains in use cannot be removed */
 module_init(tp_init);
 
 MODULE_DESCRIPTION("Power controller of the board's trace components");

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Trouble, for tests of the flight recorder: insmod ntrace-trouble.ko how=...
+ * Cause trouble for tests of the flight recorder: insmod ntrace-trouble.ko how=...
  *
  *	panic		the kernel panics
- *	oops		a write to an address where nothing is
- *	hang		the CPU stands still with interrupts off: only a watchdog helps
- *	lockup		the CPU stands still with interrupts on: the soft lockup detector sees it
- *	none		nothing: the code is there to be looked at
- *	deadlock	two threads wait for each other: the hung task detector sees it
- *	spin		two CPUs wait for each other with interrupts off: only a watchdog helps
+ *	oops		a write to an invalid address
+ *	hang		the CPU hangs with interrupts off, so that only a watchdog helps
+ *	lockup		the CPU hangs with interrupts on, which the soft lockup detector notices
+ *	none		nothing happens, and the code is only loaded so that it can be read
+ *	deadlock	two threads wait for each other, which the hung task detector notices
+ *	spin		two CPUs wait for each other with interrupts off, so that only a watchdog helps
  *
- * The functions that are to be found are those whose names begin with "guilty_".
+ * The functions that the tests look for have names that begin with "guilty_".
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -151,7 +151,7 @@ static int spin(void)
 
 static int __init trouble_init(void)
 {
-	/* The deadlock is meant: lockdep would stop at it, and see nothing of what comes later */
+	/* The deadlock is intended. lockdep would report it, and then ignore all later errors */
 	lockdep_set_novalidate_class(&first);
 	lockdep_set_novalidate_class(&second);
 	if (!strcmp(how, "panic"))

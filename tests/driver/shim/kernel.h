@@ -180,7 +180,7 @@ static inline void ida_free(struct ida *ida, unsigned int id)
 	ida->taken[id] = 0;
 }
 
-/* The log: the test looks at it */
+/* The log, which the test reads */
 extern char shim_log[16384];
 void shim_printk(const char *fmt, ...);
 #define dev_err(dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
@@ -188,7 +188,7 @@ void shim_printk(const char *fmt, ...);
 #define dev_info(dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
 #define dev_printk(level, dev, ...)	((void)(dev), shim_printk(__VA_ARGS__))
 
-/* Registers: answered by the model */
+/* The model answers accesses to registers */
 u32 fake_readl(const volatile void *addr);
 void fake_writel(u32 val, volatile void *addr);
 u64 fake_cycles(void);

@@ -14,7 +14,7 @@
 #define WRITE_ONCE(x, value)	(*(volatile typeof(x) *)&(x) = (value))
 #endif
 
-#define LINES	100	/* of this file, at least */
+#define LINES	100	/* At least the number of lines of this file */
 #define COUNT	WRITE_ONCE(lines[__LINE__], lines[__LINE__] + 1)
 
 static unsigned int lines[LINES];
@@ -28,7 +28,7 @@ static inline unsigned int half(unsigned int n)
 	return n / 2;
 }
 
-/* Its code is in a section of its own. */
+/* The code of this function is in a separate section. */
 static noinline __cold unsigned int rare(unsigned int n)
 {
 	COUNT;

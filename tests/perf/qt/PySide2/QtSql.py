@@ -17,7 +17,7 @@ class QSqlDatabase:
         self.name = name
 
     def open(self):
-        # transactions are the script's
+        # The script controls transactions
         self.connection = sqlite3.connect(self.name, isolation_level=None)
         return True
 
