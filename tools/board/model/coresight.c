@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What each CoreSight component has (CoreSight architecture specification, chapter B2:
+ * Registers of all CoreSight components (CoreSight architecture specification, chapter B2,
  * programmers' model), and the funnel of CoreSight SoC-400.
  */
 #include <string.h>
@@ -23,7 +23,7 @@ static void put_lock(struct nb_cs *cs)
 	       CS_LSR_PRESENT | (cs->locked ? CS_LSR_LOCKED : 0) : 0);
 }
 
-/* CLAIMSET reads as the tags that there are, CLAIMCLR as those that are set. */
+/* CLAIMSET reads as the implemented tags, CLAIMCLR as the tags that are set. */
 static void put_claim(struct nb_cs *cs)
 {
 	nb_put(&cs->dev, CS_CLAIMSET, claim_mask(cs));
@@ -33,7 +33,7 @@ static void put_claim(struct nb_cs *cs)
 static void put_identity(struct nb_cs *cs)
 {
 	static const uint8_t cidr[4] = { 0x0d, 0x90, 0x05, 0xb1 };
-	/* JEP106 code 0x3b, continuation 4: Arm Ltd */
+	/* Arm Ltd has the JEP106 code 0x3b with continuation 4 */
 	const uint8_t pidr[4] = {
 		cs->part, 0xb0 | cs->part >> 8, cs->revision << 4 | 0x8 | 0x3, 0,
 	};
@@ -127,7 +127,7 @@ void nb_cs_funnel_init(struct nb_cs_funnel *funnel, unsigned int inputs, bool lo
 	funnel->out = out;
 	funnel->out_opaque = opaque;
 	funnel->cs.part = 0x908;
-	funnel->cs.devtype = 0x12;	/* a link: funnel */
+	funnel->cs.devtype = 0x12;	/* a link, which is a funnel */
 	funnel->cs.devid = 0x30 | inputs;	/* static priority */
 	funnel->cs.lock = lock;
 	funnel->cs.set = funnel_set;
@@ -138,7 +138,7 @@ void nb_cs_funnel_init(struct nb_cs_funnel *funnel, unsigned int inputs, bool lo
 }
 
 /*
- * A port that is not enabled accepts nothing: trace that arrives there waits, or its source drops
+ * A port that is not enabled accepts nothing. Trace that arrives there waits, or its source drops
  * it.
  */
 bool nb_cs_funnel_input(void *opaque, const uint8_t *bytes, size_t len)

@@ -17,10 +17,10 @@
 
 #include "regs_te.h"
 
-/* Longest transfer on ATB: an id and a message */
+/* Longest transfer on ATB, which has an ID and a message */
 #define NB_ATB_MAX		(1 + NB_MESSAGE_MAX)
 
-/* ---- ATB bridge: Trace Control Interface 1.0, chapter "ATB Bridge" ---- */
+/* ---- ATB bridge, see Trace Control Interface 1.0, chapter "ATB Bridge" ---- */
 
 #define TR_ATB_BRIDGE_ID	(0x7fU << 8)
 #define NB_ATB_ID_LAST		0x6f		/* 0 and 0x70..0x7f are reserved by ATB */
@@ -39,28 +39,28 @@ struct nb_atb {
 };
 
 /**
- * nb_atb_init() - an ATB bridge after power-up
- * @atb: any memory; dev.* is set as with nb_te_init()
- * @caps: copied
- * @out: the fabric; it gets transfers (id, then the message)
- * @opaque: for @out
+ * nb_atb_init() - initialise an ATB bridge to its state after power-up
+ * @atb: Uninitialised memory; dev.* is set as with nb_te_init()
+ * @caps: Capabilities, which are copied
+ * @out: The fabric, which receives transfers (ID, then the message)
+ * @opaque: Argument of @out
  */
 void nb_atb_init(struct nb_atb *atb, const struct nb_atb_caps *caps, nb_out_fn out, void *opaque);
 
 /**
- * nb_atb_input() - a message of the encoder arrives; an nb_out_fn
- * @atb: a struct nb_atb
- * @bytes: a whole message
- * @len: its length, NB_MESSAGE_MAX at most
+ * nb_atb_input() - process a message of the encoder; an nb_out_fn
+ * @atb: A struct nb_atb
+ * @bytes: A whole message
+ * @len: Its length, at most NB_MESSAGE_MAX
  *
- * Return: false if the bridge is disabled or the fabric refuses.
+ * Return: False if the bridge is disabled or the fabric refuses the message.
  */
 bool nb_atb_input(void *atb, const uint8_t *bytes, size_t len);
 
-/* nb_atb_end() - software ends: it is reported if the bridge is enabled */
+/* nb_atb_end() - report at the end of software if the bridge is enabled */
 void nb_atb_end(struct nb_atb *atb);
 
-/* ---- What each CoreSight component has (CoreSight architecture, chapter B2) ---- */
+/* ---- Registers of all CoreSight components (CoreSight architecture, chapter B2) ---- */
 
 #define CS_ITCTRL		0xf00
 #define CS_CLAIMSET		0xfa0
@@ -80,16 +80,16 @@ void nb_atb_end(struct nb_atb *atb);
 
 struct nb_cs {
 	struct nb_dev	dev;		/* first */
-	uint16_t	part;		/* PIDR: part number of Arm Ltd */
+	uint16_t	part;		/* Arm's part number, in PIDR */
 	uint8_t		devtype, revision, authstatus;
-	uint8_t		claim_tags;	/* how many there are, 1..8 */
+	uint8_t		claim_tags;	/* number of claim tags, 1..8 */
 	uint32_t	devid;
-	bool		lock;		/* software has to write CS_LAR first */
+	bool		lock;		/* software must write CS_LAR first */
 	bool		locked;
 	uint8_t		claimed;
-	bool		(*busy)(const struct nb_cs *cs);	/* settings must hold still */
+	bool		(*busy)(const struct nb_cs *cs);	/* settings are locked */
 	void		(*set)(struct nb_cs *cs, unsigned int offset, uint32_t value);
-	void		(*clear)(struct nb_cs *cs);		/* registers after power-up */
+	void		(*clear)(struct nb_cs *cs);		/* resets registers */
 };
 
 /* ---- CoreSight funnel ---- */
@@ -160,25 +160,26 @@ enum nb_tmc_mode {
 };
 
 /*
- * The formatter (CoreSight architecture, chapter D4): bytes of many ids become frames of 16
- * bytes. In a frame, even bytes 0..14 are an id change (bit 0 set) or data, odd bytes data.
+ * The formatter (CoreSight architecture, chapter D4) packs bytes with different IDs into frames of
+ * 16 bytes. In a frame, even bytes 0..14 contain an ID change (bit 0 set) or data, and odd bytes
+ * contain data.
  *
  *	byte 0    1      2    3          14    15
  *	+------+------+------+------+   +------+------------------+
  *	| id/d | data | id/d | data |...| id/d | bit n: of byte 2n|
  *	+------+------+------+------+   +------+------------------+
  *
- * The bit of an even byte of data is its bit 0; the bit of an id change says that the odd
- * byte after it still belongs to the id before.
+ * The bit of an even byte of data is its bit 0. The bit of an ID change is set if the odd byte
+ * after it still belongs to the previous ID.
  */
 struct nb_formatter {
 	uint8_t		frame[16];
-	unsigned int	pos;		/* of the next byte, 0..14 */
-	uint8_t		id;		/* of the byte at @pos; 0x7f: none was sent yet */
-	uint8_t		held_id, held;	/* a byte that waits for what comes after it */
+	unsigned int	pos;		/* position of the next byte, 0..14 */
+	uint8_t		id;		/* current ID; 0x7f if no ID was sent */
+	uint8_t		held_id, held;	/* a byte that waits for the next byte */
 	bool		has_held;
-	unsigned int	id_every;	/* frames after which an id is repeated, 0: never */
-	unsigned int	frames;		/* since an id was sent */
+	unsigned int	id_every;	/* frames after which an ID is repeated, 0: never */
+	unsigned int	frames;		/* number of frames since an ID was sent */
 	bool		(*out)(void *opaque, const uint8_t frame[16]);
 	void		*out_opaque;
 };
@@ -186,17 +187,17 @@ struct nb_formatter {
 void nb_formatter_init(struct nb_formatter *f, unsigned int id_every,
 		       bool (*out)(void *opaque, const uint8_t frame[16]), void *opaque);
 
-/* nb_formatter_put() - a byte of trace id @id, 1..0x6f */
+/* nb_formatter_put() - add a byte with the trace ID @id, 1..0x6f */
 void nb_formatter_put(struct nb_formatter *f, uint8_t id, uint8_t byte);
 
-/* nb_formatter_flush() - all that was put goes out; the last frame is filled with id 0 */
+/* nb_formatter_flush() - output all bytes; the last frame is padded with ID 0 */
 void nb_formatter_flush(struct nb_formatter *f);
 
 struct nb_tmc_caps {
-	bool		etf;		/* else an ETR */
-	uint32_t	fifo;		/* bytes of an ETF */
-	bool		scatter_gather;	/* DEVID says that there is none */
-	uint64_t	highest;	/* last address that an ETR reaches */
+	bool		etf;		/* an ETF, otherwise an ETR */
+	uint32_t	fifo;		/* size of an ETF in bytes */
+	bool		scatter_gather;	/* if false, DEVID reports that it is not supported */
+	uint64_t	highest;	/* highest address that an ETR can access */
 	unsigned int	id_every;	/* see struct nb_formatter */
 	bool		lock;
 };
@@ -205,49 +206,50 @@ struct nb_tmc {
 	struct nb_cs	cs;		/* first */
 	struct nb_tmc_caps caps;
 	enum nb_tmc_state {
-		NB_TMC_DISABLED,	/* accepts and drops */
+		NB_TMC_DISABLED,	/* accepts and drops trace */
 		NB_TMC_RUNNING,
-		NB_TMC_STOPPED,		/* by a flush, TraceCaptEn is still 1; accepts and drops */
+		NB_TMC_STOPPED,		/* stopped by a flush; accepts and drops trace */
 	} state;
 	struct nb_formatter formatter;
-	uint64_t	base, wp;	/* ETR: the buffer, and where the next frame goes */
+	uint64_t	base, wp;	/* buffer of an ETR, and address of its next frame */
 	uint32_t	size;
 	bool		full, memerr;
-	uint8_t		*fifo;		/* ETF: transfers, each with two bytes of length before it */
+	uint8_t		*fifo;		/* transfers in an ETF, each after its length (2 bytes) */
 	uint32_t	level;
-	nb_out_fn	out;		/* ETF */
+	nb_out_fn	out;		/* output of an ETF */
 	void		*out_opaque;
 	uint64_t	bytes, discarded, bus_errors;
 
-	/* set by the owner: writes system memory, false is a bus error */
+	/* Set by the owner. Writes system memory, and returns false for a bus error. */
 	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
 	/*
-	 * ... asks the component before it on ATB (AFVALID) to send all that it holds, may be NULL
+	 * Set by the owner, may be NULL. Makes the previous component on ATB send all trace that it
+	 * holds (AFVALID).
 	 */
 	void		(*flush)(void *opaque);
 	void		*opaque;
 };
 
 /**
- * nb_tmc_init() - a Trace Memory Controller after power-up
- * @tmc: any memory; cs.dev.*, .out, .mem_write and .flush are set after this call
- * @caps: copied
+ * nb_tmc_init() - initialise a Trace Memory Controller to its state after power-up
+ * @tmc: Uninitialised memory; cs.dev.*, .out, .mem_write and .flush are set after this call
+ * @caps: Capabilities, which are copied
  *
- * Return: 0, or -1 without memory.
+ * Return: 0, or -1 if memory is exhausted.
  */
 int nb_tmc_init(struct nb_tmc *tmc, const struct nb_tmc_caps *caps);
 void nb_tmc_fini(struct nb_tmc *tmc);
 
-/* nb_tmc_input() - a transfer arrives; an nb_out_fn. It is always accepted. */
+/* nb_tmc_input() - process a transfer, which is always accepted; an nb_out_fn */
 bool nb_tmc_input(void *tmc, const uint8_t *bytes, size_t len);
 
 /*
- * nb_tmc_drain() - an ETF sends all that it holds, because the component after it asks for that
+ * nb_tmc_drain() - let an ETF send all trace that it holds, because the next component requests it
  * (AFVALID)
  */
 void nb_tmc_drain(void *tmc);
 
-/* nb_tmc_end() - software ends: it is reported if the ETR may still write to memory */
+/* nb_tmc_end() - report at the end of software if the ETR may still write to memory */
 void nb_tmc_end(struct nb_tmc *tmc);
 
 #endif /* NTRACE_BOARD_CORESIGHT_H */

@@ -6,7 +6,10 @@
 #include "coresight.h"
 #include "regs_common.h"
 
-/* nb_cs_init() - registers after power-up; all that describes @cs is set before */
+/*
+ * nb_cs_init() - set registers to their values after power-up; the caller has set the properties of
+ * @cs
+ */
 void nb_cs_init(struct nb_cs *cs, const char *name);
 
 #endif /* NTRACE_BOARD_CORESIGHT_COMMON_H */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The formatter of a CoreSight trace sink: CoreSight architecture specification, chapter D4. */
+/* The formatter of a CoreSight trace sink, see CoreSight architecture specification, chapter D4. */
 #include <string.h>
 
 #include "coresight.h"
 
-#define FLAGS		15	/* the byte of a frame that has the bits */
-#define NO_ID		0x7f	/* reserved; the formatter sent none yet */
+#define FLAGS		15	/* position of the byte with the flags */
+#define NO_ID		0x7f	/* reserved; no ID was sent */
 #define NULL_ID		0	/* padding */
 
 void nb_formatter_init(struct nb_formatter *f, unsigned int id_every,
@@ -42,7 +42,7 @@ static void formatter_data(struct nb_formatter *f, uint8_t byte)
 	formatter_next(f);
 }
 
-/* @late: the byte after it still belongs to the id before */
+/* If @late, the byte after the ID change still belongs to the previous ID */
 static void formatter_id(struct nb_formatter *f, uint8_t id, bool late)
 {
 	f->frame[f->pos] = id << 1 | 1;
@@ -53,9 +53,9 @@ static void formatter_id(struct nb_formatter *f, uint8_t id, bool late)
 }
 
 /*
- * Send the byte that was held; @next is the id of what follows it. An odd byte cannot be an
- * id change, so that a change which falls there is sent in the even byte before it. Byte 14
- * has no odd data byte after it.
+ * Send the held byte. @next is the ID of the byte that follows it. An odd byte cannot be an ID
+ * change, so a change at an odd byte is sent in the even byte before it. Byte 14 has no odd data
+ * byte after it.
  */
 static void formatter_held(struct nb_formatter *f, uint8_t next)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Instruction classes: N-Trace 1.0, table "Generating itype for different
- * instructions". Opcodes: The RISC-V Instruction Set Manual, Volume I.
+ * Instruction classes, see N-Trace 1.0, table "Generating itype for different instructions". The
+ * opcodes are from The RISC-V Instruction Set Manual, Volume I.
  */
 #include "insn.h"
 
-/* bits hi..lo of an opcode, at the place @to of an immediate */
+/* Move bits hi..lo of an opcode to position @to of an immediate */
 static uint32_t bits(uint32_t op, unsigned int hi, unsigned int lo, unsigned int to)
 {
 	return (op >> lo & ((1U << (hi - lo + 1)) - 1)) << to;
@@ -138,7 +138,7 @@ static void classify_quadrant1(uint32_t op, unsigned int flags, struct nb_insn *
 		if (flags & NB_INSN_RV32)
 			direct(insn, 1, cj_offset(op));
 		break;
-	case 3:		/* c.lui; without an immediate it is c.mop, and x2 is c.addi16sp */
+	case 3:		/* c.lui; it is c.mop without an immediate, and c.addi16sp for x2 */
 		if (rd != 2 && op & 0x107c)
 			insn->sets = rd;
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instruction classes, as the hart's ingress port reports them: N-Trace 1.0,
- * table "Generating itype for different instructions".
+ * Instruction classes that the hart's ingress port reports, see N-Trace 1.0, table
+ * "Generating itype for different instructions".
  */
 #ifndef NTRACE_BOARD_INSN_H
 #define NTRACE_BOARD_INSN_H
@@ -12,78 +12,79 @@
 #include "ingress.h"
 
 enum nb_insn_kind {
-	NB_INSN_LINEAR,		/* goes on at the next instruction */
-	NB_INSN_BRANCH,		/* direct, conditional: taken it goes to pc + offset */
-	NB_INSN_DIRECT,		/* jal, c.j, c.jal: goes to pc + offset */
-	NB_INSN_TABLE,		/* cm.jt, cm.jalt: direct, the target is in a table */
+	NB_INSN_LINEAR,		/* continues at the next instruction */
+	NB_INSN_BRANCH,		/* direct and conditional; jumps to pc + offset if taken */
+	NB_INSN_DIRECT,		/* jal, c.j, c.jal; jumps to pc + offset */
+	NB_INSN_TABLE,		/* cm.jt, cm.jalt; direct, with the target in a table */
 	NB_INSN_INDIRECT,	/* jalr, c.jr, c.jalr, cm.popret */
 	NB_INSN_XRET,		/* mret, sret, mnret */
-	NB_INSN_ECALL,		/* ecall, ebreak, c.ebreak: always traps, never retires */
+	NB_INSN_ECALL,		/* ecall, ebreak, c.ebreak; always traps, never retires */
 };
 
-/* flags of nb_insn_classify() */
-#define NB_INSN_RV32	(1U << 0)	/* c.jal where RV64 has c.addiw */
-#define NB_INSN_ZCMP	(1U << 1)	/* cm.popret where Zcd has c.fsdsp */
+/* Flags of nb_insn_classify() */
+#define NB_INSN_RV32	(1U << 0)	/* the opcode of c.addiw (RV64) is c.jal */
+#define NB_INSN_ZCMP	(1U << 1)	/* opcodes of c.fsdsp (Zcd) are cm.popret */
 #define NB_INSN_ZCMT	(1U << 2)	/* cm.jt, cm.jalt */
 
 /*
- * @itype is what the block has that ends with this instruction, when it
- * retired: NB_ITYPE_TAKEN for a branch (the caller makes it NB_ITYPE_NOT_TAKEN
- * where it was not), NB_ITYPE_NONE for linear code, NB_ITYPE_EXCEPTION for
- * ecall and ebreak (the block ends before them).
+ * @itype is the itype of a block that ends with this instruction after it has retired. It is
+ * NB_ITYPE_TAKEN for a branch (the caller changes it to NB_ITYPE_NOT_TAKEN if it was not
+ * taken), NB_ITYPE_NONE for linear code, and NB_ITYPE_EXCEPTION for ecall and ebreak (the
+ * block ends before them).
  *
- * "Sequential Jump Optimization": a jump with @uses == @sets of the
- * instruction that retired immediately before it, not 0, is sequentially
- * inferable (struct nb_ingress, sijump).
+ * "Sequential Jump Optimization" means that a jump is sequentially inferable (struct
+ * nb_ingress, sijump) if its @uses is not 0 and equals @sets of the instruction that retired
+ * immediately before it.
  */
 struct nb_insn {
-	uint8_t	len;	/* half-words: 1, 2, or more for the reserved longer formats */
+	uint8_t	len;	/* length in half-words, 1, 2, or more for the reserved formats */
 	uint8_t	kind;	/* enum nb_insn_kind */
 	uint8_t	itype;	/* enum nb_itype */
-	uint8_t	sets;	/* register that lui, c.lui or auipc loads with a constant, 0 none */
-	uint8_t	uses;	/* register that holds the target of an indirect jump, 0 none */
-	int32_t	offset;	/* of a branch or direct jump, from its own address, in bytes */
+	uint8_t	sets;	/* register in which lui, c.lui or auipc sets a constant, 0: none */
+	uint8_t	uses;	/* register with the target of an indirect jump, 0: none */
+	int32_t	offset;	/* offset in bytes of the target of a branch or direct jump */
 };
 
 /**
- * nb_insn_len() - length of an instruction
- * @lo: its first 16 bits
+ * nb_insn_len() - return the length of an instruction
+ * @lo: Its first 16 bits
  *
- * Return: half-words, 1 to 4; the reserved formats of 80 bits and more count 1.
+ * Return: 1 to 4 half-words. The reserved formats of 80 bits and more count as 1.
  */
 unsigned int nb_insn_len(uint16_t lo);
 
 /**
- * nb_insn_classify() - what an instruction does to the flow
- * @opcode: the instruction, little endian in the low bits; bits beyond its length are ignored
+ * nb_insn_classify() - determine the effect of an instruction on the flow
+ * @opcode: The instruction, little endian in the low bits; bits beyond its length are
+ *	ignored
  * @flags: NB_INSN_*
- * @insn: filled in, whatever the opcode is
+ * @insn: The result, which is valid for any opcode
  */
 void nb_insn_classify(uint32_t opcode, unsigned int flags, struct nb_insn *insn);
 
 /**
- * nb_ingress_part() - one instruction of a block as a block of its own
- * @blk: with @wide
- * @i: which; count up from 0
- * @one: the part before it, and then this one
+ * nb_ingress_part() - make one instruction of a block a separate block
+ * @blk: The block, with @wide
+ * @i: Number of the instruction; call this function for 0, 1, 2 ...
+ * @one: On entry, the block of the previous instruction; on return, that of this one
  */
 void nb_ingress_part(const struct nb_ingress *blk, uint32_t i, struct nb_ingress *one);
 
 /**
- * nb_wide_hash() - value for struct nb_ingress, wide_hash
- * @wide: bit i set where instruction i has 32 bits
- * @ninsn: number of instructions
+ * nb_wide_hash() - return the value for struct nb_ingress, wide_hash
+ * @wide: Bit i is set if instruction i has 32 bits
+ * @ninsn: Number of instructions
  *
- * Return: never 0.
+ * Return: A value that is never 0.
  */
 uint32_t nb_wide_hash(const uint64_t *wide, size_t ninsn);
 
 /**
- * nb_code_hash() - value for struct nb_ingress, wide_hash, where there is code
- * @code: the instructions of the block
- * @len: bytes
+ * nb_code_hash() - return the value for struct nb_ingress, wide_hash, with code
+ * @code: Instructions of the block
+ * @len: Size in bytes
  *
- * Return: never 0.
+ * Return: A value that is never 0.
  */
 uint32_t nb_code_hash(const uint8_t *code, size_t len);
 
