@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What all components of the RISC-V Trace Control Interface 1.0 have in
- * common: chapters "Trace Component Register Map", "Reset and Discovery",
- * "Enabling and Disabling" and "Timestamp Unit".
+ * Common parts of all components of the RISC-V Trace Control Interface 1.0, see chapters "Trace
+ * Component Register Map", "Reset and Discovery", "Enabling and Disabling" and "Timestamp Unit".
  */
 #include <string.h>
 
@@ -61,7 +60,7 @@ uint32_t nb_with(uint32_t value, uint32_t mask, uint32_t field)
 	return (value & ~mask) | (field * (mask & -mask) & mask);
 }
 
-/* What a field holds after reset that "may not reset": anything. */
+/* Return a random value for a field that "may not reset", which may have any value after reset. */
 uint32_t nb_undef(struct nb_dev *dev)
 {
 	uint32_t x = dev->undef;
@@ -75,7 +74,7 @@ uint32_t nb_undef(struct nb_dev *dev)
 	return x;
 }
 
-/* Is this one of the times at which the hardware does not answer? */
+/* Return true if this is one of the times at which the hardware does not respond */
 static bool gets_stuck(struct nb_dev *dev)
 {
 	if (!dev->faults.stuck)
@@ -96,7 +95,7 @@ void nb_set_empty(struct nb_dev *dev, bool empty)
 	nb_put(dev, TR_CONTROL, empty ? control | TR_EMPTY : control & ~TR_EMPTY);
 }
 
-/* Enable went 1 -> 0 and all is flushed: Empty may follow with delay. */
+/* Set Empty, possibly with delay, after Enable changed from 1 to 0 and everything was flushed. */
 void nb_flushed(struct nb_dev *dev)
 {
 	dev->empty_left = dev->empty_delay;
@@ -155,7 +154,7 @@ static void active_follows(struct nb_dev *dev)
 		deactivate(dev);
 }
 
-/* Enable may change late; its effects come with the change. */
+/* Write Enable, which may change late. Its effects occur with the change. */
 static void write_enable(struct nb_dev *dev, uint32_t value)
 {
 	uint32_t now = nb_get(dev, TR_CONTROL) & TR_ENABLE;
@@ -327,7 +326,9 @@ uint32_t nb_ts_legal(const struct nb_ts *ts, uint32_t value)
 	return nb_with(legal, TR_TS_WIDTH, ts->width);
 }
 
-/* trTsReset is W1; the counter keeps its value over a stop and a new prescaler. */
+/*
+ * Write trTsControl. trTsReset is W1. The counter keeps its value over a stop and a new prescaler.
+ */
 uint32_t nb_ts_write(struct nb_ts *ts, uint32_t value)
 {
 	uint64_t count = ts_counts(ts->control) ? nb_ts_now(ts) : 0;
@@ -341,7 +342,7 @@ uint32_t nb_ts_write(struct nb_ts *ts, uint32_t value)
 	return ts->control;
 }
 
-/* A store to trTsControl: trTsActive follows as late as other resets do. */
+/* Store to trTsControl. trTsActive follows with delay, like other resets. */
 void nb_ts_store(struct nb_dev *dev, struct nb_ts *ts, uint32_t value)
 {
 	bool waits = dev->ts_active_left || (nb_get(dev, TR_TS_CONTROL) ^ value) & TR_TS_ACTIVE;

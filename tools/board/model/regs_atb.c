@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ATB bridge: Trace Control Interface 1.0, chapter "ATB Bridge". It puts a trace id
- * beside each message and holds nothing.
+ * The ATB bridge, see Trace Control Interface 1.0, chapter "ATB Bridge". It adds a trace ID to each
+ * message and does not buffer messages.
  */
 #include <string.h>
 
@@ -71,7 +71,7 @@ bool nb_atb_input(void *opaque, const uint8_t *bytes, size_t len)
 	if (!(nb_get(&atb->dev, TR_CONTROL) & TR_ENABLE))
 		return false;
 	if (!id || id > NB_ATB_ID_LAST || len >= sizeof(transfer)) {
-		/* nothing that follows can say whose it is */
+		/* No component that follows could identify the source */
 		atb->discarded++;
 		return true;
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The Trace Funnel: Trace Control Interface 1.0, chapter "Trace Funnel". Each
- * message passes whole, in the order of arrival: at once, or through a FIFO that
- * holds the newest until it is flushed or more come. One with a FIFO for each input
- * lets them go in turn, so that messages of one source overtake those of others.
+ * The Trace Funnel, see Trace Control Interface 1.0, chapter "Trace Funnel". Each message passes as
+ * a whole. Messages pass in the order of arrival, either at once or through a FIFO that holds the
+ * newest messages until it is flushed or more messages arrive. A funnel with a FIFO for each input
+ * serves its inputs in turn, so that messages of one source overtake messages of other sources.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ static struct nb_funnel *to_funnel(struct nb_dev *dev)
 	return (struct nb_funnel *)dev;
 }
 
-/* Before each message that is held */
+/* Header of each message in the FIFO */
 struct held {
 	uint8_t	len;
 	uint8_t	input;
@@ -29,8 +29,8 @@ static struct held held_at(const struct nb_funnel *f, uint32_t at)
 }
 
 /*
- * The place of the message that goes next: the oldest one, or the oldest one of the input whose
- * turn it is
+ * Return the position of the next message to send, which is the oldest one, or the oldest one of
+ * the input whose turn it is
  */
 static uint32_t choose(const struct nb_funnel *f)
 {
@@ -49,7 +49,7 @@ static uint32_t choose(const struct nb_funnel *f)
 	return best;
 }
 
-/* Send on a message that is held; false where the output takes none. */
+/* Forward the next message. Return false if the output refuses it. */
 static bool forward(struct nb_funnel *f)
 {
 	uint32_t at = choose(f), end;
@@ -64,7 +64,7 @@ static bool forward(struct nb_funnel *f)
 	return true;
 }
 
-/* A disabled funnel sends on what it holds, and reports Empty when that is gone. See regs.h. */
+/* Forward all messages of a disabled funnel, and report Empty when none is left. See regs.h. */
 void nb_funnel_drain(struct nb_funnel *f)
 {
 	while (f->held)
@@ -149,7 +149,7 @@ static void funnel_refresh(struct nb_dev *dev)
 	struct nb_funnel *f = to_funnel(dev);
 
 	nb_ts_refresh(dev, &f->ts);
-	/* messages that were refused may be accepted now */
+	/* The output may accept messages that it has refused before */
 	if (f->held && !(nb_get(dev, TR_CONTROL) & TR_ENABLE))
 		nb_funnel_drain(f);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The Trace RAM Sink: Trace Control Interface 1.0, chapter "Trace RAM Sink",
- * in SRAM mode and SMEM mode.
+ * The Trace RAM Sink in SRAM mode and SMEM mode, see Trace Control Interface 1.0, chapter "Trace
+ * RAM Sink".
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "regs_common.h"
 
-/* settings of trRamControl that hold still while trRamEnable is 1 */
+/* Settings of trRamControl that cannot change while trRamEnable is 1 */
 #define CONTROL_SETTINGS	(TR_RAM_MODE | TR_RAM_STOP_ON_WRAP | TR_RAM_MEM_FORMAT | TR_RAM_ASYNC_FREQ)
 
 #define IDLE	0xff	/* "Idle bytes (between messages or used as padding)" */
@@ -31,7 +31,7 @@ static bool smem(const struct nb_ram *ram)
 	return nb_get(&ram->dev, TR_CONTROL) & TR_RAM_MODE;
 }
 
-/* "A", the alignment; "For SRAM mode A must be 4" */
+/* Return "A", the alignment; "For SRAM mode A must be 4" */
 static uint32_t align_of(const struct nb_ram *ram)
 {
 	return smem(ram) ? ram->caps.align : 4;
@@ -47,7 +47,7 @@ static uint64_t highest(const struct nb_ram *ram)
 	return smem(ram) ? ram->caps.smem_highest : ram->caps.sram_size - 1;
 }
 
-/* Bring the registers of a 64-bit pointer up to date. */
+/* Update the registers of a 64-bit pointer. */
 static void put_pointer(struct nb_ram *ram, unsigned int offset, uint64_t value, uint32_t flags)
 {
 	nb_put(&ram->dev, offset + 4, value >> 32);
@@ -66,7 +66,7 @@ static bool has_data(const struct nb_ram *ram)
 	return !smem(ram) || ram->caps.smem_data;
 }
 
-/* trRamData shows the word at trRamRP: "Required for SRAM mode" */
+/* trRamData contains the word at trRamRP; "Required for SRAM mode" */
 static void put_data(struct nb_ram *ram)
 {
 	uint8_t bytes[4] = { 0 };
@@ -88,8 +88,8 @@ static uint32_t clamp32(uint32_t value, uint32_t low, uint32_t high)
 }
 
 /*
- * WARL, for each half alone: "After setting 0, the lowest possible value must
- * be set. After setting 0xFFFFFFFF the highest possible value must be set."
+ * Apply WARL to each half separately. "After setting 0, the lowest possible value must be set.
+ * After setting 0xFFFFFFFF the highest possible value must be set."
  */
 static uint64_t legal_pointer(const struct nb_ram *ram, uint64_t old, unsigned int offset,
 			      uint32_t value)
@@ -160,7 +160,7 @@ static void wrap(struct nb_ram *ram)
 	nb_set_empty(&ram->dev, true);
 }
 
-/* Write the first @len gathered bytes, a multiple of A. */
+/* Write the first @len collected bytes; @len is a multiple of A. */
 static void drain(struct nb_ram *ram, uint32_t len)
 {
 	uint32_t done = 0, a = align_of(ram);
@@ -218,7 +218,7 @@ bool nb_ram_input(void *opaque, const uint8_t *bytes, size_t len)
 		if (ram->n == ram->burst)
 			drain(ram, ram->n);
 		if (!(nb_get(&ram->dev, TR_CONTROL) & TR_ENABLE))
-			break;	/* stopped on wrap: "the very last message may not be complete" */
+			break;	/* stopped on wrap; "the very last message may not be complete" */
 	}
 	return true;
 }
@@ -239,7 +239,7 @@ static uint32_t legal_control(const struct nb_ram *ram, uint32_t value)
 	return legal;
 }
 
-/* Start and Limit of a mode that does not let them be set, or just took effect. */
+/* Set Start and Limit of a mode in which they are fixed, or which has just been selected. */
 static void set_mode(struct nb_ram *ram)
 {
 	uint32_t a = align_of(ram);
@@ -269,8 +269,8 @@ static void set_enable(struct nb_ram *ram, bool on)
 		check_enable(ram);
 		ram->n = 0;
 		/*
-		 * never write to a place that nobody meant: nothing is accepted into an impossible
-		 * buffer
+		 * Accept no trace into an impossible buffer, to avoid a write to an unintended
+		 * address
 		 */
 		ram->broken = ram->start > ram->limit || !in_buffer(ram, ram->wp);
 		nb_set_empty(&ram->dev, true);
@@ -299,7 +299,7 @@ static void ram_write_control(struct nb_ram *ram, uint32_t value)
 	}
 }
 
-/* Some sinks only accept buffers of 2^M bytes, and trim or extend what software writes */
+/* Trim or extend the limit that software writes, for sinks that accept only buffers of 2^M bytes */
 static uint64_t legal_limit(const struct nb_ram *ram, uint64_t limit)
 {
 	uint64_t a = align_of(ram), size = limit + a - ram->start, legal = a;
@@ -324,7 +324,7 @@ static void write_limits(struct nb_ram *ram, unsigned int offset, uint32_t value
 				-(uint64_t)(ram->caps.start_align ? ram->caps.start_align : 1);
 		put_pointer(ram, TR_RAM_START_LOW, ram->start, 0);
 		break;
-	case TR_RAM_LIMIT_LOW:	/* fixed, it "can be possibly trimmed" */
+	case TR_RAM_LIMIT_LOW:	/* if fixed, it "can be possibly trimmed" */
 		if (!smem(ram) && ram->caps.limit_fixed)
 			break;
 		ram->limit = legal_pointer(ram, ram->limit, offset, value);
@@ -365,7 +365,10 @@ static void ram_write(struct nb_dev *dev, unsigned int offset, uint32_t value)
 		break;
 	case TR_RAM_RP_LOW:
 	case TR_RAM_RP_HIGH:
-		/* no reading while active: "write to trRamRP must be ignored" */
+		/*
+		 * Reading is not possible while the sink is enabled, and "write to trRamRP must be
+		 * ignored"
+		 */
 		if (!has_data(ram) || control & TR_ENABLE)
 			break;
 		if (smem(ram) && offset == TR_RAM_RP_HIGH)

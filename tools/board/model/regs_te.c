@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The Trace Encoder's registers: Trace Control Interface 1.0, chapter "Trace
- * Encoder Control Interface"; which of them an N-Trace encoder has: N-Trace
- * 1.0, table "Trace Encoder Parameters and Controls".
+ * Registers of the Trace Encoder, see Trace Control Interface 1.0, chapter "Trace Encoder Control
+ * Interface". N-Trace 1.0, table "Trace Encoder Parameters and Controls", lists the registers of an
+ * N-Trace encoder.
  */
 #include <string.h>
 
 #include "insn.h"
 #include "regs_common.h"
 
-/* settings of trTeControl that hold still while trTeEnable is 1 */
+/* Settings of trTeControl that cannot change while trTeEnable is 1 */
 #define CONTROL_SETTINGS	(TR_TE_INST_MODE | TR_TE_CONTEXT | TR_TE_INST_STALL_ENA | \
 				 TR_TE_INHIBIT_SRC | TR_TE_INST_SYNC_MODE | TR_TE_INST_SYNC_MAX)
 
@@ -28,7 +28,7 @@ static struct nb_te *to_te(struct nb_dev *dev)
 	return (struct nb_te *)dev;
 }
 
-/* ---- Output, with faults on command ---- */
+/* ---- Output, with optional faults ---- */
 
 static uint32_t next_random(struct nb_te *te)
 {
@@ -94,7 +94,7 @@ void nb_te_caps_full(struct nb_te_caps *caps)
 	};
 }
 
-/* chapter "Minimal Implementation" */
+/* See chapter "Minimal Implementation" */
 void nb_te_caps_minimal(struct nb_te_caps *caps)
 {
 	*caps = (struct nb_te_caps){
@@ -167,7 +167,7 @@ static uint32_t legal_features(const struct nb_te_caps *caps, uint32_t value)
 		legal |= value & TR_TE_INST_EN_IMPLICIT_RETURN;
 	if (caps->implicit_return >> mode & 1)
 		legal = nb_with(legal, TR_TE_INST_IMPLICIT_RETURN_MODE, mode);
-	else if (caps->implicit_return)	/* the best there is */
+	else if (caps->implicit_return)	/* the best supported mode */
 		legal = nb_with(legal, TR_TE_INST_IMPLICIT_RETURN_MODE,
 				31 - __builtin_clz(caps->implicit_return));
 	if (caps->repeated_history)
@@ -214,17 +214,17 @@ static uint32_t legal_filter(const struct nb_te_caps *caps, unsigned int offset,
 		return value & control;
 	case FILTER_MATCH_INST:
 		value &= control & TR_FILTER_MATCH_INTERRUPT ? 0x1ff : 0xff;
-		/* levels that there are: U, S, M, and VU, VS with the hypervisor extension */
+		/* Supported levels are U, S, M, and VU, VS with the hypervisor extension */
 		value &= 0x100 | ((caps->hypervisor ? 0x6b : 0x0b) & caps->filter_levels);
 		return control & TR_FILTER_MATCH_PRIVILEGE ? value : value & 0x100;
 	case FILTER_ECAUSE_LOW:
 	case FILTER_ECAUSE_HIGH:
 		return control & TR_FILTER_MATCH_ECAUSE ? value : 0;
 	}
-	return 0;	/* impdef and data: not implemented */
+	return 0;	/* impdef and data are not implemented */
 }
 
-/* inputs are iaddr and context; tval and daddr are not on this port */
+/* The inputs are iaddr and context; this port lacks tval and daddr */
 static uint32_t legal_comp(const struct nb_te_caps *caps, unsigned int offset, uint32_t value)
 {
 	if ((offset - TR_TE_COMP(0)) / 0x20 >= caps->comps)
@@ -272,7 +272,7 @@ static uint32_t legal_ext_out(const struct nb_te_caps *caps, uint32_t value)
 	return value & 0x33333333 & outputs;
 }
 
-/* ---- Filters: chapter "Trace Encoder Filter Registers" ---- */
+/* ---- Filters, see chapter "Trace Encoder Filter Registers" ---- */
 
 static bool compare(unsigned int function, uint64_t input, uint64_t match)
 {
@@ -293,7 +293,7 @@ static uint64_t comp_input(const struct nb_te *te, bool context, uint64_t iaddr)
 	return context ? te->context : iaddr;
 }
 
-/* "Only bits from an input signal ... should be compared": context is scontext */
+/* "Only bits from an input signal ... should be compared"; context is scontext */
 static uint64_t comp_bits(bool context)
 {
 	return context ? 0xffffffff : ~0ULL;
@@ -311,7 +311,7 @@ static bool comp_secondary(const struct nb_te *te, const struct nb_comp_state *c
 	       compare(c->s_function, comp_input(te, c->s_context, iaddr), c->s);
 }
 
-/* @retired: the instruction at @iaddr has retired; else a trap came before it */
+/* @retired is true if the instruction at @iaddr has retired, and false if a trap preceded it */
 static bool comp_output(const struct nb_te *te, const struct nb_comp_state *c, uint64_t iaddr,
 			bool retired)
 {
@@ -329,8 +329,9 @@ static bool comp_output(const struct nb_te *te, const struct nb_comp_state *c, u
 }
 
 /*
- * The instruction at @iaddr has retired: in mode 3 the output is latched "until instruction after
- * secondary result is true". Where a trap was taken instead, that instruction is yet to come.
+ * Update the latch after the instruction at @iaddr has retired. In mode 3 the output is latched
+ * "until instruction after secondary result is true". If a trap was taken instead, that instruction
+ * has not retired.
  */
 static void comp_step(const struct nb_te *te, struct nb_comp_state *c, uint64_t iaddr)
 {
@@ -338,7 +339,7 @@ static void comp_step(const struct nb_te *te, struct nb_comp_state *c, uint64_t 
 		c->latched = comp_output(te, c, iaddr, true) && !comp_secondary(te, c, iaddr);
 }
 
-/* May @c have another output at one of the instructions at @first to @last than at the others? */
+/* Return true if the output of @c may change between the instructions at @first and @last */
 static bool comp_changes(const struct nb_te *te, const struct nb_comp_state *c, uint64_t first,
 			 uint64_t last)
 {
@@ -412,7 +413,7 @@ static bool block_matches(const struct nb_te *te, const struct nb_ingress *blk)
 	return !te->inst_filters;
 }
 
-/* What @blk is to latches and to counts of traps */
+/* Update latches and trap counters for @blk */
 static void step_filters(struct nb_te *te, const struct nb_ingress *blk)
 {
 	uint32_t left = blk->iretire ? te->used_comps : 0;
@@ -435,8 +436,8 @@ static bool te_qualify(void *opaque, const struct nb_ingress *blk)
 
 /*
  * "Generate a trace packet explicitly reporting the address of the final instruction in a block
- * that causes a primary match. This is also known as a watchpoint": a block here is one
- * instruction, and the message is sent before it.
+ * that causes a primary match. This is also known as a watchpoint." A block is one instruction
+ * here, and the message is sent before it.
  */
 static void watchpoints(struct nb_te *te, const struct nb_ingress *blk)
 {
@@ -466,7 +467,8 @@ static void give(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth
 }
 
 /*
- * May the block be passed on whole? It may if each comparator gives the same result for all of it.
+ * Return true if the block can be processed as a whole, because each comparator has the same result
+ * for all its instructions.
  */
 static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
 {
@@ -483,9 +485,9 @@ static bool is_uniform(const struct nb_te *te, const struct nb_ingress *blk)
 }
 
 /*
- * Hardware ports report a few instructions a cycle, so that a filter on an address begins and ends
- * at that instruction. Blocks here may be long: if a comparator changes its result within one, each
- * instruction becomes a block.
+ * Ports of hardware report a few instructions per cycle, so that an address filter begins and ends
+ * at the exact instruction. Blocks may be long here. If a comparator changes its result within a
+ * block, each instruction becomes a separate block.
  */
 void nb_te_split(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth_writer *truth)
 {
@@ -510,7 +512,7 @@ static void read_filter(struct nb_te *te, unsigned int i)
 
 	te->filter[i] = (struct nb_filter_state){
 		.control = nb_get(dev, TR_TE_FILTER(i) + FILTER_CONTROL),
-		/* the port numbers Debug Mode as 4, between M and VU; enum nb_priv does not */
+		/* The port encodes Debug Mode as 4, between M and VU, unlike enum nb_priv */
 		.privilege = (inst & 0x0f) | (inst >> 1 & 0x30),
 		.interrupt = inst & TR_FILTER_VALUE_INTERRUPT,
 		.ecause = nb_get(dev, TR_TE_FILTER(i) + FILTER_ECAUSE_LOW) |
@@ -540,8 +542,8 @@ static void read_comp(struct nb_te *te, unsigned int j)
 }
 
 /*
- * Primary function 6: "Prime latch to 1 if trTeCompMatchMode is 3". That happens when software
- * writes what to compare. When trace stops and starts again, the latch keeps its value.
+ * Primary function 6 is "Prime latch to 1 if trTeCompMatchMode is 3". The latch is primed when
+ * software writes the control register. It keeps its value when trace stops and restarts.
  */
 static void prime(struct nb_te *te, unsigned int offset, uint32_t control)
 {
@@ -553,7 +555,7 @@ static void prime(struct nb_te *te, unsigned int offset, uint32_t control)
 		nb_field(control, TR_COMP_P_FUNCTION) == 6;
 }
 
-/* The comparators that a filter names */
+/* Return the comparators that a filter uses */
 static uint32_t filter_comps(const struct nb_te *te, const struct nb_filter_state *f)
 {
 	uint32_t used = 0;
@@ -565,7 +567,7 @@ static uint32_t filter_comps(const struct nb_te *te, const struct nb_filter_stat
 	return used & ((1U << te->caps.comps) - 1);
 }
 
-/* Read all comparators; only those that matter are looked at for each block */
+/* Read all comparators, and determine the ones to evaluate for each block */
 static void set_comps(struct nb_te *te)
 {
 	const struct nb_comp_state *c;
@@ -581,7 +583,10 @@ static void set_comps(struct nb_te *te)
 	}
 }
 
-/* Filters by privilege alone, the common case, need no look at each block. */
+/*
+ * Read all filters. In the common case of filters that only match the privilege, return it as a
+ * mask, so that the filters are not evaluated for each block.
+ */
 static uint8_t set_filters(struct nb_te *te)
 {
 	bool simple = true, by_comp = false;
@@ -639,8 +644,8 @@ static void configure(struct nb_te *te, uint32_t control)
 	};
 
 	/*
-	 * N-Trace enables it by a mode "different than 0", the control interface by a bit of its
-	 * own, with which mode 0 is "not reporting how it is implemented".
+	 * N-Trace enables implicit returns by a mode "different than 0". The control interface has
+	 * a separate enable bit, with which mode 0 is "not reporting how it is implemented".
 	 */
 	cfg.implicit_return = nb_field(features, TR_TE_INST_IMPLICIT_RETURN_MODE);
 	if (!caps->return_by_mode && !(features & TR_TE_INST_EN_IMPLICIT_RETURN))
@@ -673,7 +678,7 @@ static void fire_out(struct nb_te *te, unsigned int event)
 			te->ext_out(te->gate_opaque, te, i);
 }
 
-/* Start with what nb_encoder_configure() was given last, or stop. */
+/* Start the trace with the configuration of the last nb_encoder_configure(), or stop it. */
 void nb_te_trace(struct nb_te *te, bool on)
 {
 	if (on) {
@@ -687,7 +692,7 @@ void nb_te_trace(struct nb_te *te, bool on)
 		te->gate(te->gate_opaque, te, on);
 }
 
-/* Start or stop, as trTeEnable, trTeInstTracing and trTeInstMode say together. */
+/* Start or stop the trace, depending on trTeEnable, trTeInstTracing and trTeInstMode. */
 static void set_tracing(struct nb_te *te, uint32_t control)
 {
 	bool on = control & TR_ENABLE && control & TR_TE_INST_TRACING &&
@@ -735,7 +740,7 @@ static void te_write_control(struct nb_te *te, uint32_t value)
 		nb_flushed(&te->dev);
 }
 
-/* Triggers set and clear trTeInstTracing. */
+/* Handle a trigger, which may set or clear trTeInstTracing. */
 static void trigger(struct nb_te *te, unsigned int action)
 {
 	uint32_t control = nb_get(&te->dev, TR_CONTROL);
@@ -790,8 +795,8 @@ static uint32_t legal(struct nb_te *te, unsigned int offset, uint32_t value)
 }
 
 /*
- * Messages follow the settings at the time when trace was enabled. Later, only the counter may be
- * changed.
+ * Messages use the timestamp settings at the time when trace was enabled. While it is enabled, only
+ * the counter may be changed.
  */
 static void te_write_ts(struct nb_te *te, uint32_t value)
 {
@@ -843,7 +848,7 @@ static void te_activate(struct nb_dev *dev)
 	nb_ts_refresh(dev, &te->ts);
 }
 
-/* Reset drops what is not sent: no flush. */
+/* Reset drops pending messages instead of flushing them. */
 void nb_te_reset(struct nb_dev *dev)
 {
 	struct nb_te *te = to_te(dev);
@@ -914,7 +919,7 @@ void nb_te_init(struct nb_te *te, const struct nb_te_caps *caps, nb_out_fn out, 
 	nb_te_init_map(te, &te_ops, caps, out, opaque);
 }
 
-/* An encoder whose registers are those of @ops */
+/* Initialise an encoder with the registers of @ops */
 void nb_te_init_map(struct nb_te *te, const struct nb_dev_ops *ops, const struct nb_te_caps *caps,
 		    nb_out_fn out, void *opaque)
 {

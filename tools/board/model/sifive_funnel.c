@@ -2,8 +2,8 @@
 /*
  * The funnel of SiFive's version 0 with its SBA sink, see sifive.h.
  *
- * The sink has one word for the upper half of addresses: base, limit and write pointer share it. A
- * write pointer that reaches the end of its 4 GiB goes on at their start.
+ * The sink has one register for the upper half of addresses, which base, limit and write pointer
+ * share. A write pointer that reaches the end of its 4 GiB continues at their start.
  */
 #include <string.h>
 
@@ -108,7 +108,7 @@ static void write_control(struct nb_sf_funnel *funnel, uint32_t value)
 		check_enable(funnel);
 	if (was && !is) {
 		flush(funnel);
-		/* what that has found out */
+		/* Include an error that the flush has detected */
 		now |= nb_get(dev, TR_CONTROL) & SF_SINK_ERROR & ~value;
 	}
 	nb_put(dev, TR_CONTROL, now);
@@ -116,7 +116,7 @@ static void write_control(struct nb_sf_funnel *funnel, uint32_t value)
 		nb_flushed(dev);
 }
 
-/* tsType is fixed: a counter of the bus clock. */
+/* Write tsControl. tsType is fixed to a counter of the bus clock. */
 static void write_ts(struct nb_sf_funnel *funnel, uint32_t value)
 {
 	uint32_t own = value & (TR_TS_ACTIVE | TR_TS_COUNT | TR_TS_RESET | TR_TS_PRESCALE);
@@ -156,7 +156,7 @@ static void funnel_activate(struct nb_dev *dev)
 	write_ts(to_funnel(dev), 0);
 }
 
-/* What is in the word is not sent. */
+/* Reset the funnel, which drops the incomplete word. */
 static void funnel_reset(struct nb_dev *dev)
 {
 	struct nb_sf_funnel *funnel = to_funnel(dev);

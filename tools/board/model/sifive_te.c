@@ -13,7 +13,7 @@
 #include "regs_common.h"
 #include "sifive.h"
 
-/* settings of teControl that hold still while teEnable is 1 */
+/* Settings of teControl that cannot change while teEnable is 1 */
 #define CONTROL_SETTINGS	(SF_TE_INSTRUCTION | SF_TE_STALL_ENABLE | SF_TE_INHIBIT_SRC | \
 				 SF_TE_SYNC_MAX_BTM | SF_TE_SYNC_MAX_INST)
 #define SYNC_MAX_BTM_RESET	3
@@ -34,8 +34,8 @@ static bool is_mode(unsigned int mode)
 }
 
 /*
- * The TRM says 0 to 5 and 15 for teSyncMaxInst, and a reset value of 10, which silicon takes when
- * it is written.
+ * According to the TRM, teSyncMaxInst is 0 to 5 or 15, but its reset value is 10. Silicon accepts
+ * 10 when it is written.
  */
 static uint32_t legal_syncs(uint32_t value)
 {
@@ -49,7 +49,7 @@ static uint32_t legal_syncs(uint32_t value)
 	return nb_with(nb_with(0, SF_TE_SYNC_MAX_BTM, btm), SF_TE_SYNC_MAX_INST, inst);
 }
 
-/* teStopOnWrap is "present only in systems with SRAM or System Memory sinks": not here. */
+/* teStopOnWrap is "present only in systems with SRAM or System Memory sinks", and not here. */
 static uint32_t legal_control(uint32_t value)
 {
 	uint32_t legal = value & (TR_ACTIVE | TR_ENABLE | SF_TE_TRACING | SF_TE_INSTRUMENTATION |
@@ -61,7 +61,10 @@ static uint32_t legal_control(uint32_t value)
 	return nb_with(legal, SF_SINK, SF_SINK_FUNNEL) | legal_syncs(value);
 }
 
-/* tsType is fixed: a slave of the funnel's. 2 is reserved in tsBranch. */
+/*
+ * Write tsControl. tsType is fixed to a slave of the funnel's timestamp. In tsBranch, 2 is
+ * reserved.
+ */
 static uint32_t put_ts(struct nb_te *te, uint32_t value)
 {
 	uint32_t own = value & (TR_TS_ACTIVE | TR_TS_ENABLE);
@@ -79,7 +82,7 @@ static uint32_t put_ts(struct nb_te *te, uint32_t value)
 
 /* ---- Enabling and disabling ---- */
 
-/* Messages without SYNC that tsControl gives a timestamp */
+/* Return the bit map of messages without SYNC that have a timestamp according to tsControl */
 static uint64_t stamped(uint32_t ts)
 {
 	static const uint64_t indirect = 1ULL << NB_TCODE_INDIRECT_BRANCH |
@@ -92,7 +95,10 @@ static uint64_t stamped(uint32_t ts)
 	       (ts & SF_TS_OWNERSHIP ? 1ULL << NB_TCODE_OWNERSHIP : 0);
 }
 
-/* "Generate Sync when running I-CNT reaches 2^(teSyncMaxInst+5) bytes": traces show RCODE 0 then. */
+/*
+ * "Generate Sync when running I-CNT reaches 2^(teSyncMaxInst+5) bytes". Traces contain RCODE 0 at
+ * this count.
+ */
 static unsigned int icnt_bits(uint32_t control)
 {
 	unsigned int inst = nb_field(control, SF_TE_SYNC_MAX_INST);

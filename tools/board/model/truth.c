@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The truth file, written and read. Documentation/trace/ntrace-truth.rst
- * describes its bytes; the names here are those of that page.
+ * Writer and reader of truth files. Documentation/trace/ntrace-truth.rst describes the bytes of the
+ * file, and this code uses the names of that page.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,26 +18,29 @@
 #define VERSION_AT	8		/* in the header */
 #define HEADER_SIZE	24
 #define BUFFER		(256 << 10)
-#define CHUNK		4096		/* entries allocated at once */
+#define CHUNK		4096		/* number of entries per allocation */
 #define HASH_SIZE	(1U << 20)
-#define ENTRIES_MAX	(4U << 20)	/* then the dictionary begins anew */
+#define ENTRIES_MAX	(4U << 20)	/* limit, after which the dictionary is reset */
 #define IRETIRE_MAX	(1U << 20)
 
-/* Tokens: kind in the two high bits, a number below 63 (or 63 and a varint) in the others. */
+/*
+ * A token has its kind in the two high bits, and in the other bits a number below 63, or 63 and a
+ * varint.
+ */
 enum { KIND_RUN, KIND_OTHER, KIND_REF, KIND_OP };
 enum { OP_DEFINE, OP_CONTEXT, OP_TIME, OP_START, OP_STOP, OP_SYNC, OP_END, OP_RESET, OP_STACK };
 #define SHORT_MAX	63
 
-/* flags of a definition */
+/* Flags of a definition */
 #define DEF_ITYPE	0x0f
 #define DEF_LASTSIZE	0x30
 #define DEF_SIJUMP	0x40
 #define DEF_WIDE	0x80
-/* in the byte of the privilege */
+/* Bits of the privilege byte */
 #define DEF_PRIV	0x07
 #define DEF_CODE	0x08
 
-/* ---- The dictionary, the same in writer and reader ---- */
+/* ---- The dictionary, which is the same in writer and reader ---- */
 
 struct dictionary {
 	struct nb_truth_entry	**chunk;
@@ -86,7 +89,7 @@ static void free_dictionary(struct dictionary *d)
 	free(d->chunk);
 }
 
-/* @to came after @from: it is the one to expect the next time. */
+/* Record that @to followed @from, so that it is expected the next time. */
 static void learn(struct nb_truth_entry *from, struct nb_truth_entry *to)
 {
 	if (from->next[0] == to)
@@ -100,7 +103,7 @@ static uint64_t end_of(const struct nb_truth_entry *e)
 	return e->blk.iaddr + 2ULL * e->blk.iretire;
 }
 
-/* Zigzag: bit 0 is the sign. */
+/* Zigzag encoding has the sign in bit 0. */
 static uint64_t zigzag(int64_t value)
 {
 	return (uint64_t)value << 1 ^ value >> 63;
@@ -116,7 +119,7 @@ static int64_t unzigzag(uint64_t value)
 struct nb_truth_writer {
 	struct nb_truth_head	head;	/* first */
 	struct dictionary	dict;
-	uint32_t		*hash;	/* index + 1 of the first entry, 0 none */
+	uint32_t		*hash;	/* index + 1 of the first entry, or 0 */
 	uint32_t		session, starts, syncs;
 	uint64_t		time, sp, tp;
 	int			fd, err;
@@ -397,7 +400,7 @@ struct nb_truth_reader {
 	struct dictionary	dict;
 	struct nb_truth_entry	*cur;
 	struct arena		*arena;
-	uint32_t		run;		/* expected blocks left to give */
+	uint32_t		run;		/* expected blocks that are not yet returned */
 	bool			then_other;
 	struct nb_truth_entry	*then_ref;
 	bool			traced, ended;
@@ -409,7 +412,7 @@ struct nb_truth_reader {
 	uint8_t			buf[BUFFER];
 };
 
-/* Next byte, or -1 at the end of the file. */
+/* Return the next byte, or -1 at the end of the file. */
 static int get_byte(struct nb_truth_reader *r)
 {
 	if (r->pos == r->n) {
@@ -482,7 +485,10 @@ static const uint64_t *get_wide(struct nb_truth_reader *r, uint32_t ninsn)
 	return a->words;
 }
 
-/* The code, after the lengths of its instructions. */
+/*
+ * Read the code, and compute the lengths of its instructions. Return the lengths, which the code
+ * follows in memory.
+ */
 static const uint64_t *get_code_bytes(struct nb_truth_reader *r, struct nb_ingress *blk)
 {
 	size_t words = (blk->ninsn + 63) / 64, len = 2 * blk->iretire, i;
@@ -564,7 +570,7 @@ static int give_block(struct nb_truth_reader *r, struct nb_truth_entry *e,
 	return 1;
 }
 
-/* Blocks that the last token still stands for; 0 where it stands for no more. */
+/* Return the next block that the last token represents. The result is 0 if no block is left. */
 static int give_pending(struct nb_truth_reader *r, struct nb_truth_event *ev)
 {
 	struct nb_truth_entry *e;
@@ -623,7 +629,7 @@ static int get_end(struct nb_truth_reader *r, struct nb_truth_event *ev)
 	return 1;
 }
 
-/* 1: @ev is filled in; 0: nothing to give yet; -1: error */
+/* Return 1 if @ev was filled in, 0 if there is no event yet, and -1 for an error */
 static int get_op(struct nb_truth_reader *r, unsigned int op, struct nb_truth_event *ev)
 {
 	uint64_t delta;
