@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Events that are refused, and with which error */
+/* Events that are refused, and the error of each */
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -25,7 +25,7 @@ FIXTURE_TEARDOWN(attr)
 {
 }
 
-/* 0, or the errno of perf_event_open() */
+/* Return 0, or the errno of perf_event_open() */
 static int try_open(struct perf_event_attr *attr, int pid, int cpu)
 {
 	int fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, 0);
@@ -65,7 +65,7 @@ TEST_F(attr, unknown_config_bits_are_invalid)
 	EXPECT_EQ(try_open(&self->attr, 0, -1), EINVAL);
 }
 
-/* Kernels that do not know config4 say so */
+/* Kernels without config4 refuse it */
 TEST_F(attr, unknown_config4_is_invalid)
 {
 	union {
@@ -189,7 +189,7 @@ TEST_F(attr, second_event_is_busy)
 
 	ASSERT_GE(fd, 0);
 	EXPECT_EQ(try_open(&self->attr, -1, self->cpu), EBUSY);
-	/* per-thread and per-CPU use of an encoder do not mix either */
+	/* Per-thread and per-CPU use of an encoder cannot be mixed either */
 	EXPECT_EQ(try_open(&self->attr, 0, -1), EBUSY);
 	close(fd);
 	EXPECT_EQ(try_open(&self->attr, -1, self->cpu), 0);

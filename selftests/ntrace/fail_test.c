@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * These tests let functions of the driver fail, by the module ntrace-fail, and look at what the driver
- * does then. Without that module, or without kprobes in the kernel, all of them are skipped.
+ * These tests make functions of the driver fail, by the module ntrace-fail, and check the reaction
+ * of the driver. Without that module, or without kprobes in the kernel, all of them are skipped.
  *
- * NTRACE_MODULES=DIR: where ntrace-fail.ko and ntrace.ko are, /usr/lib/ntrace if not given
+ * NTRACE_MODULES=DIR sets the folder of ntrace-fail.ko and ntrace.ko, by default /usr/lib/ntrace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static unsigned int fail_count(const char *name)
 	return n;
 }
 
-/* Calls of functions fail as the parameters of ntrace-fail say, until fail_end() */
+/* Make calls of functions fail according to the parameters of ntrace-fail, until fail_end() */
 static int __attribute__((format(printf, 1, 2))) fail_begin(const char *fmt, ...)
 {
 	char params[256];
@@ -111,7 +111,7 @@ FIXTURE_TEARDOWN(fail)
 	free(self->st);
 }
 
-/* Read what there is, and drop it: bytes */
+/* Read the new trace, and drop it. Return the number of bytes. */
 static uint64_t drain(struct recording *rec, struct stretches *st)
 {
 	uint64_t head = __atomic_load_n(&rec->page->aux_head, __ATOMIC_ACQUIRE);
@@ -122,7 +122,7 @@ static uint64_t drain(struct recording *rec, struct stretches *st)
 	return bytes;
 }
 
-/* Trace that comes within a while, as the event goes on: bytes */
+/* Return the bytes of trace that arrive within a short time, while the event continues */
 static uint64_t goes_on(struct recording *rec, struct stretches *st)
 {
 	uint64_t bytes = 0;
@@ -166,7 +166,7 @@ TEST_F(fail, fork_of_a_program_whose_encoder_fails)
 	EXPECT_GT(drain(&self->rec, self->st), 0);
 }
 
-/* The names of the components that the driver has, @max at the most. Returns how many */
+/* Get the names of at most @max components of the driver. Return their number. */
 static unsigned int components(char names[][64], unsigned int max)
 {
 	DIR *dir = opendir(DRIVER_DIR);
@@ -181,7 +181,7 @@ static unsigned int components(char names[][64], unsigned int max)
 	return n;
 }
 
-/* Let the driver look at all components that it knows */
+/* Let the driver access all components that it knows */
 static void look_at_all(const struct perf_event_attr *wanted)
 {
 	struct perf_event_attr attr = *wanted;
@@ -209,7 +209,7 @@ static void look_at_all(const struct perf_event_attr *wanted)
 	}
 }
 
-/* A component that cannot have its files in sysfs is not used, and nothing is left of it */
+/* A component whose sysfs files cannot be created is not used, and leaves nothing behind */
 TEST_F_TIMEOUT(fail, component_without_attributes, 200)
 {
 	unsigned int n, i, cpus = pmu_nr_cpus();
@@ -237,15 +237,15 @@ TEST_F_TIMEOUT(fail, component_without_attributes, 200)
 }
 
 /*
- * Trace goes on, then the start of a window fails, @times times at most, until that has happened
- * @wanted times. Returns what went wrong, or NULL.
+ * Check that trace continues. Then let the start of a window fail, at most @times times, until it
+ * has failed @wanted times. Return a description of the error, or NULL.
  */
 static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsigned int times,
 				     unsigned int wanted)
 {
 	unsigned int i;
 
-	/* It opens a window for each 64 KiB, and its buffer is never full */
+	/* The driver opens a window for each 64 KiB, and the buffer is never full */
 	self->attr.aux_watermark = 1 << 16;
 	if (!record_open(&self->rec, &self->attr, -1, self->cpu, 1 << 22, false))
 		return "the event is refused";
@@ -254,7 +254,7 @@ static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsign
 		return "there is no trace";
 	if (fail_begin("function=ntrace_sink_start error=%d times=%u", error, times))
 		return "the module ntrace-fail cannot be loaded";
-	/* The kernel has loaded a module meanwhile, which may have filled the buffer */
+	/* The kernel has loaded a module in between, which may have filled the buffer */
 	drain(&self->rec, self->st);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (i = 0; i < 200 && fail_count("hits") < wanted; i++) {
@@ -266,8 +266,8 @@ static const char *next_windows_fail(FIXTURE_DATA(fail) *self, int error, unsign
 }
 
 /*
- * No task switch restarts an event of a CPU. If another event has the sink when its next window is to
- * begin, the driver tries again later, and one record says that trace is missing.
+ * No task switch restarts an event of a CPU. If another event uses the sink when its next window is
+ * to start, the driver tries again later, and one record reports that trace is missing.
  */
 TEST_F(fail, event_of_a_cpu_tries_again)
 {
@@ -279,7 +279,10 @@ TEST_F(fail, event_of_a_cpu_tries_again)
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }
 
-/* If the hardware fails, the driver does not try again. A record has TRUNCATED, and the event can be enabled anew. */
+/*
+ * If the hardware fails, the driver does not try again. A record has TRUNCATED, and the event can
+ * be enabled again.
+ */
 TEST_F(fail, event_of_a_cpu_whose_sink_fails)
 {
 	const char *wrong = next_windows_fail(self, -EIO, -1, 1);
@@ -295,7 +298,7 @@ TEST_F(fail, event_of_a_cpu_whose_sink_fails)
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }
 
-/* A component that is stuck is used again when all of it is set up, and not before */
+/* A component that is stuck is used again only after it has been set up completely */
 TEST_F(fail, component_that_is_stuck)
 {
 	unsigned int i, hits;
@@ -309,7 +312,7 @@ TEST_F(fail, component_that_is_stuck)
 	if (!hits)
 		SKIP(return, "the sink is no RAM sink of the Trace Control Interface 1.0");
 
-	/* While it does not come out of reset, each event is refused */
+	/* Each event is refused as long as the component does not leave its reset */
 	ASSERT_EQ(fail_begin("function=ntrace_comp_reset error=%d", -ETIMEDOUT), 0);
 	for (i = 0; i < 3; i++) {
 		EXPECT_FALSE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
@@ -318,7 +321,7 @@ TEST_F(fail, component_that_is_stuck)
 	}
 	EXPECT_EQ(fail_end(), 3);
 
-	/* It does, and nobody may start it while its registers are written */
+	/* It leaves the reset, and must not be started while its registers are written */
 	ASSERT_EQ(fail_begin("function=ntrace_ramsink_comp_revive watch=1"), 0);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
 	EXPECT_EQ(fail_count("stuck"), 1);
@@ -327,7 +330,7 @@ TEST_F(fail, component_that_is_stuck)
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }
 
-/* One that does not empty in time costs trace, not the event */
+/* A component that does not empty in time costs trace, but does not stop the event */
 TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 {
 	struct recording owner;
@@ -337,7 +340,9 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 		SKIP(return, "there is one encoder only");
 	/* A snapshot does not stop the sink to read it */
 	ASSERT_TRUE(record_open(&owner, &self->attr, -1, 0, 1 << 20, true));
-	/* goes_on() sees what was handed over, and makes little more than half of such a buffer */
+	/*
+	 * goes_on() only sees completed windows, and generates little more than half of this buffer
+	 */
 	self->attr.aux_watermark = 1 << 14;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, 1, 1 << 20, false));
 	ioctl(owner.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -347,7 +352,7 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 	ASSERT_EQ(fail_begin("function=ntrace_comp_flush error=%d times=1", -ETIMEDOUT), 0);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_DISABLE, 0);
 	hits = fail_end();
-	/* A CPU that sleeps deeply leaves the sink, too, and that may be the owner's */
+	/* A CPU in a deep idle state also leaves the sink, and this may be the CPU of the owner */
 	drain(&self->rec, self->st);
 	drain(&owner, self->st);
 	record_close(&owner);
@@ -355,7 +360,7 @@ TEST_F(fail, member_of_a_sink_that_is_not_empty_in_time)
 		SKIP(return, "nothing is between encoder and sink, or it empties at once");
 	EXPECT_EQ(self->st->nr_truncated, 0);
 	EXPECT_EQ(self->st->nr_partial, 1);
-	/* alone, its trace is in its own buffer */
+	/* Its trace is in its own buffer if it is the only event */
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	EXPECT_GT(goes_on(&self->rec, self->st), 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fields beyond the first word: strobing, one thread, ranges that are left out, triggers, sinks; SRC */
+/* Settings for strobing, threads, excluded ranges, triggers, sinks and SRC */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 #include "kselftest_harness.h"
 #include "trace.h"
 
-/* PERF_RECORD_AUX_OUTPUT_HW_ID; the header of the C library may be older */
+/* PERF_RECORD_AUX_OUTPUT_HW_ID, which the header of the C library may lack */
 #define RECORD_AUX_OUTPUT_HW_ID	21
 
-/* Room for all that a debug kernel does, too, where the encoder cannot leave that out */
+/* Enough for all code of a debug kernel, if the encoder cannot exclude the kernel */
 #define AUX_SIZE	(1 << 23)
 
 FIXTURE(field) {
@@ -53,7 +53,7 @@ static int refused(struct perf_event_attr *attr, int pid, int cpu)
 	return err;
 }
 
-/* Copies a stretch to @buf. Returns where its first message begins, after idle bytes */
+/* Copy a stretch to @buf. Return the offset of its first message, after idle bytes. */
 static size_t copy_stretch(struct recording *rec, const struct stretch *s, uint8_t *buf)
 {
 	size_t pos = 0;
@@ -64,7 +64,7 @@ static size_t copy_stretch(struct recording *rec, const struct stretch *s, uint8
 	return pos;
 }
 
-/* Counts the messages with @tcode in a recording, which is disabled */
+/* Count the messages with @tcode in a recording, which is disabled */
 static unsigned int count_messages(struct recording *rec, struct stretches *st, unsigned int tcode,
 				   uint64_t thread, unsigned int *others)
 {
@@ -87,13 +87,13 @@ static unsigned int count_messages(struct recording *rec, struct stretches *st, 
 	return n;
 }
 
-/* Records half a second of work. Returns the bytes of trace; and what its records report */
+/* Record half a second of work. Return the bytes of trace. @st gets the contents of its records. */
 static uint64_t half_a_second(struct recording *rec, struct stretches *st)
 {
 	double end = now() + 0.5;
 	uint64_t before = st->end;
 
-	/* the trace goes on where it ended in the last round */
+	/* The trace continues at the end of the last round */
 	memset(st, 0, sizeof(*st));
 	st->end = before;
 	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -107,8 +107,8 @@ static uint64_t half_a_second(struct recording *rec, struct stretches *st)
 }
 
 /*
- * Like half_a_second(), but the same work on each host. Nobody reads the buffer, which half a
- * second of a fast host fills where the kernel is traced, too.
+ * Like half_a_second(), but with the same amount of work on each host. The buffer is not read, and
+ * half a second of a fast host would fill it if the kernel is also traced.
  */
 static uint64_t some_work(struct recording *rec, struct stretches *st)
 {
@@ -134,7 +134,7 @@ TEST_F(field, strobing_traces_a_part)
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
 	/*
 	 * One round has 50 periods, or fewer if the host is busy, so a busy host gets more rounds.
-	 * Without strobing the trace stops once in a round, when the event is disabled.
+	 * Without strobing, the trace stops once in a round, when the event is disabled.
 	 */
 	while (rounds < 10 && stops < rounds + 9) {
 		half_a_second(&self->rec, self->st);
@@ -143,7 +143,7 @@ TEST_F(field, strobing_traces_a_part)
 		TH_LOG("%llu bytes in %u stretches, %u times stopped in %u rounds",
 		       (unsigned long long)self->st->bytes, self->st->nr, stops, rounds);
 		EXPECT_GT(self->st->bytes, 0);
-		/* trace that strobing leaves out is not lost trace */
+		/* Trace that strobing omits is not lost trace */
 		EXPECT_EQ(self->st->nr_partial, 0);
 		EXPECT_EQ(self->st->nr_truncated, 0);
 		EXPECT_EQ(self->st->nr_gaps, 0);
@@ -165,7 +165,7 @@ TEST_F(field, strobing_that_cannot_be)
 	}
 }
 
-/* Bytes of a loop that always does the same */
+/* Return the bytes of trace of a loop that always does the same */
 static uint64_t fixed_work(struct recording *rec)
 {
 	uint64_t before = rec->page->aux_head;
@@ -193,8 +193,9 @@ TEST_F(field, ranges_that_are_left_out)
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
 	all = fixed_work(&self->rec);
 	/*
-	 * Leave out all code of this program, which is nearly everything that runs. Lockdep of Linux 7.3 complains
-	 * of the way from perf's lock to that of /proc/self/exe, so the path is that of the file itself.
+	 * Exclude all code of this program, which is nearly all code that runs. Lockdep of Linux
+	 * 7.3 complains about the order in which perf and /proc/self/exe take their locks, so use
+	 * the path of the file itself.
 	 */
 	ASSERT_GT(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
 	snprintf(filter, sizeof(filter), "filter 0x0/0x10000000@%s", path);
@@ -207,7 +208,7 @@ TEST_F(field, ranges_that_are_left_out)
 	EXPECT_LT(without, all / 4);
 }
 
-/* The sink's own memory, where it has some beside that of the system */
+/* Use the sink's own memory, if it has some in addition to system memory */
 TEST_F(field, sram)
 {
 	char text[64];
@@ -224,7 +225,7 @@ TEST_F(field, sram)
 	EXPECT_GT(self->st->bytes, 1000);
 	EXPECT_EQ(self->st->nr_gaps, 0);
 	record_close(&self->rec);
-	/* and the other again */
+	/* Use the other memory again */
 	self->attr.config &= ~NTRACE_CONFIG_SRAM;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
 	EXPECT_GT(half_a_second(&self->rec, self->st), 1000);
@@ -253,7 +254,7 @@ TEST_F(field, triggers)
 
 	ASSERT_TRUE(pmu_text("caps/trigger_in", in, sizeof(in)));
 	ASSERT_TRUE(pmu_text("caps/trigger_out", out, sizeof(out)));
-	/* without trTeInstTrigEnable they have no effect */
+	/* Triggers have no effect without trTeInstTrigEnable */
 	EXPECT_EQ(refused_config3(&self->attr, 2), EINVAL);
 	self->attr.config |= NTRACE_CONFIG_TRIGGER;
 	EXPECT_EQ(refused_config3(&self->attr, 2), trigger && in[0] == '0' ? 0 : EOPNOTSUPP);
@@ -261,7 +262,7 @@ TEST_F(field, triggers)
 	EXPECT_EQ(refused_config3(&self->attr, 0), trigger ? 0 : EOPNOTSUPP);
 }
 
-/* The sink of several encoders: a record reports once which SRC this CPU has */
+/* If several encoders share a sink, a record reports once the SRC of this CPU */
 TEST_F(field, src_is_told)
 {
 	struct perf_event_header header;
@@ -293,7 +294,10 @@ TEST_F(field, src_is_told)
 
 #define SINKS	8
 
-/* The numbers of the sinks that a CPU reaches, the sink of events that do not choose first */
+/*
+ * Get the numbers of the sinks that a CPU reaches. The first is the sink of events that do not
+ * choose.
+ */
 static unsigned int sinks_of(const struct perf_event_attr *attr, int cpu, uint64_t numbers[SINKS])
 {
 	struct perf_event_attr chosen = *attr;
@@ -327,10 +331,10 @@ TEST_F(field, sinks)
 	event_attr_user(&self->attr);
 	n = sinks_of(&self->attr, self->cpu, numbers);
 	ASSERT_GE(n, 1);
-	/* no sink has this number */
+	/* This number does not belong to a sink */
 	self->attr.config2 = 1ULL << 32;
 	EXPECT_EQ(refused(&self->attr, -1, self->cpu), ENODEV);
-	/* each in turn, and the first again after each other */
+	/* Use each sink in turn, and the first one again after each other sink */
 	for (i = 0; i < 2 * n; i++) {
 		self->attr.config2 = numbers[i % 2 ? i / 2 : 0] << 32;
 		ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, self->cpu, AUX_SIZE, false));
@@ -343,7 +347,7 @@ TEST_F(field, sinks)
 	TH_LOG("%u sinks", n);
 }
 
-/* Counts the messages in a recording, which is disabled, with another SRC than that of @cpu */
+/* Count the messages in a disabled recording that have another SRC than that of @cpu */
 static unsigned int foreign_messages(struct recording *rec, struct stretches *st, int cpu,
 				     unsigned int *own)
 {
@@ -368,8 +372,8 @@ static unsigned int foreign_messages(struct recording *rec, struct stretches *st
 }
 
 /*
- * Two CPUs lead to one sink; one of them is traced into another. An encoder sends to all of its
- * outputs, but its trace must not reach the sink of another event.
+ * Two CPUs lead to one sink, and one of them is traced into another sink. An encoder sends to all
+ * of its outputs, but its trace must not reach the sink of another event.
  */
 TEST_F(field, sinks_are_kept_apart)
 {

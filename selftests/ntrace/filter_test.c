@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Address filters: ranges, and what starts and stops */
+/* Address filters with ranges, and with starts and stops */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(filter)
 	free(self->st);
 }
 
-/* Functions to start and to stop at */
+/* Functions at which tracing starts and stops */
 static __attribute__((noinline)) void begin(void)
 {
 	__asm__ volatile("" ::: "memory");
@@ -50,7 +50,7 @@ static __attribute__((noinline)) void end(void)
 	__asm__ volatile("nop" ::: "memory");
 }
 
-/* As perf names an address: its place in the file of this program */
+/* Return an address in the form that perf uses, which is its offset in the file of this program */
 static uint64_t in_file(uint64_t addr, char *path)
 {
 	unsigned long long from, to, offset;
@@ -73,7 +73,7 @@ static int set_filter(struct recording *rec, const char *text)
 	return ioctl(rec->fd, PERF_EVENT_IOC_SET_FILTER, text) ? errno : 0;
 }
 
-/* "ACTION address of @a, ACTION address of @b"; either may be NULL */
+/* Set "ACTION address of @a, ACTION address of @b". Either may be NULL. */
 static int set_start_stop(struct recording *rec, void (*a)(void), void (*b)(void))
 {
 	char text[1200] = "", path[256];
@@ -95,7 +95,7 @@ static void enable(struct recording *rec)
 	ioctl(rec->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-/* Bytes of trace since the last call, without those that stopping the event adds */
+/* Return the bytes of trace since the last call, without the bytes that the stop of the event adds */
 static uint64_t traced(struct recording *rec, uint64_t *head)
 {
 	uint64_t before = *head;
@@ -106,7 +106,7 @@ static uint64_t traced(struct recording *rec, uint64_t *head)
 	return *head - before;
 }
 
-/* The first address in the trace */
+/* Return the first address in the trace */
 static uint64_t first_address(struct recording *rec, struct stretches *st)
 {
 	struct message msg;
@@ -131,7 +131,7 @@ TEST_F(filter, more_than_the_hardware_has_are_refused)
 {
 	char text[4096] = "";
 	unsigned int i, excludes = pmu_number("caps/exclude_filters", 0);
-	/* they may be ranges that are left out; perf has room for so many, and no more */
+	/* Ranges may also be excluded. perf has room for the larger of both numbers. */
 	unsigned int most = self->ranges > excludes ? self->ranges : excludes;
 
 	EXPECT_GE(pmu_number("nr_addr_filters", 0), most);
@@ -194,7 +194,7 @@ TEST_F(filter, traces_from_start_to_stop)
 	EXPECT_GT(traced(&self->rec, &head), 1000);
 }
 
-/* The buffer is full many times: each time the encoder is stopped and started again */
+/* The buffer gets full many times, and the encoder is stopped and started again each time */
 TEST_F(filter, a_start_outlives_the_window)
 {
 	uint64_t head = 0, bytes;
@@ -250,7 +250,7 @@ TEST_F(filter, a_stop_alone_ends_it)
 	EXPECT_EQ(traced(&self->rec, &head), 0);
 }
 
-/* One thread is between start and stop. The next thread with the same filter is not */
+/* One thread is between start and stop. The next thread with the same filter is not. */
 TEST_F(filter, a_child_begins_for_itself)
 {
 	uint64_t head = 0;

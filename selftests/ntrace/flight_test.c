@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The flight recorder serves who runs the machine: no ordinary user stops it or takes its sink */
+/*
+ * The flight recorder serves the administrator, so an ordinary user cannot stop it or take its sink
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +20,10 @@
 
 #define FLIGHT	"/sys/devices/platform/ntrace-flight/"
 
-/* First messages of the kernel when it is in trouble. A process name has 15 characters of them. */
+/*
+ * First messages of the kernel when it is in trouble. A process name can have 15 of their
+ * characters.
+ */
 static const char * const troubles[] = {
 	"Kernel panic - not syncing: a test",
 	"Unable to handle kernel a test",
@@ -54,7 +59,7 @@ static bool flight_is(const char *state)
 	return !strcmp(text, state);
 }
 
-/* Return the number of the last gap of the record, or -1. @ended is set if the sink records again. */
+/* Return the number of the last gap of the record, or -1. Set @ended if the sink records again. */
 static int flight_last_gap(bool *ended)
 {
 	struct ntrace_flight_header head;
@@ -81,7 +86,7 @@ static int flight_last_gap(bool *ended)
 	return most;
 }
 
-/* Return how often sinks of the recorder stopped, or -1 */
+/* Return how often sinks of the recorder stopped, or -1. */
 static int flight_gaps(void)
 {
 	bool ended;
@@ -89,7 +94,7 @@ static int flight_gaps(void)
 	return flight_last_gap(&ended);
 }
 
-/* Set the lowest level that the console prints, as text; @old gets what it was */
+/* Set the lowest level that the console prints, in text form. @old gets the previous level. */
 static void console_level(const char *level, char *old, size_t size)
 {
 	FILE *f = fopen("/proc/sys/kernel/printk", "r+");
@@ -123,7 +128,7 @@ FIXTURE_SETUP(flight)
 	self->attr.exclude_kernel = 1;
 	self->st = calloc(1, sizeof(*self->st));
 	self->rec.fd = -1;
-	/* Who looks for trouble on the console must not find what these tests only write */
+	/* Programs that search the console for trouble must not find the messages of these tests */
 	console_level("1", self->level, sizeof(self->level));
 	set_paranoid(2);
 }
@@ -215,8 +220,8 @@ TEST_F(flight, an_ordinary_user_is_refused_with_ebusy)
 }
 
 /*
- * An ordinary user opens the event while nothing is recorded. It traces until the recorder begins,
- * and does not take a sink from it, however often the task is switched.
+ * An ordinary user opens the event while nothing is recorded. It traces until the recorder starts,
+ * and does not take a sink from the recorder, however often the task is switched.
  */
 TEST_F(flight, an_event_from_before_gives_its_sink_to_the_recorder)
 {
@@ -272,7 +277,7 @@ static void run_on(struct recording *rec, struct stretches *st, double seconds)
 	}
 }
 
-/* As above, but the task never sleeps, so that no switch takes its event from its CPU */
+/* The same, but the task never sleeps, so that no switch removes its event from its CPU */
 TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
 {
 	struct recording *rec = &self->rec;
@@ -304,7 +309,7 @@ TEST_F(flight, an_event_of_a_busy_task_gives_its_sink_to_the_recorder)
 
 #define FAIL	"/usr/lib/ntrace/ntrace-fail.ko"
 
-/* An event finds its encoder stuck. The recorder goes on with the other encoders of the sink. */
+/* The encoder of an event is stuck. The recorder continues with the other encoders of the sink. */
 TEST_F(flight, an_encoder_that_is_stuck_is_left_out)
 {
 	bool ended;

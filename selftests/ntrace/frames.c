@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames that a CoreSight ETR writes (CoreSight Architecture Specification, chapter D4): 16 bytes;
- * an even one is data, or with bit 0 set a change of the trace id. Byte 15 has bit 0 of the data in
- * even bytes, and for a change of the id whether the byte after it still belongs to the id before.
+ * Frames that a CoreSight ETR writes (CoreSight Architecture Specification, chapter D4). A frame
+ * has 16 bytes. An even byte contains data, or, if bit 0 is set, a change of the trace id. Byte 15
+ * contains bit 0 of the data in even bytes. For a change of the id, its bit shows whether the next
+ * byte still belongs to the previous id.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #define FRAME	16
 #define IDLE	0xff
 
-/* Bytes of a message that is not complete yet */
+/* Bytes of an incomplete message */
 struct pending {
 	uint8_t		bytes[64];
 	unsigned int	nr;

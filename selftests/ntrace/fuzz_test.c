@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random attributes, and mmap, ioctl, read, fork and close in any order, on the
- * PMU: what it refuses it refuses with an error, and the kernel stays sound, which the console
- * shows.
+ * Random attributes, and mmap, ioctl, read, fork and close in random order, on the PMU. The PMU
+ * must refuse invalid requests with an error, and the kernel must not report faults on the console.
  *
- * NTRACE_FUZZ_SECONDS: 3 if not given; NTRACE_SEED; NTRACE_FUZZ_USER: as an ordinary user
+ * NTRACE_FUZZ_SECONDS: Duration in seconds, by default 3.
+ * NTRACE_SEED: Seed of the random order.
+ * NTRACE_FUZZ_USER: Run as an ordinary user.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static struct fuzzed {
 } events[EVENTS];
 
 static unsigned int opened, refused, errors[256];
-/* These are read from sysfs only once, because that is slow */
+/* Values that are read from sysfs only once, because that is slow */
 static struct perf_event_attr usual;
 static struct pmu_sink sinks[8];
 static unsigned int nr_sinks;
@@ -50,7 +51,7 @@ static bool one_in(unsigned int n)
 	return !(random() % n);
 }
 
-/* Valid attributes, or valid ones with some fields changed */
+/* Make valid attributes, or valid attributes with some fields changed */
 static void random_attr(struct perf_event_attr *attr)
 {
 	unsigned int i;
@@ -90,7 +91,7 @@ static void random_attr(struct perf_event_attr *attr)
 	attr->sample_period = one_in(8) ? rnd() : 1;
 	for (i = 0; one_in(12) && i < 4; i++)
 		((uint8_t *)attr)[random() % sizeof(*attr)] = random();
-	/* the faults of other PMUs are not tested here */
+	/* Do not test for faults of other PMUs */
 	if (!one_in(50))
 		attr->type = usual.type;
 }
@@ -345,7 +346,7 @@ TEST_F_TIMEOUT(fuzz, kernel_stays_well, 3600)
 	EXPECT_GT(opened, 0);
 	EXPECT_GT(refused, 0);
 
-	/* afterwards, the PMU still traces */
+	/* The PMU still traces afterwards */
 	attr = usual;
 	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, false)) TH_LOG("%s", strerror(rec.err));
 	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module, the CPUs, and events that come and go */
+/* Removal and return of the module, of CPUs and of events */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ TEST_F(life, module_in_use_stays)
 	record_close(&self->rec);
 }
 
-/* A process with an event of its own that has much room, and does nothing but answer */
+/* Fork a process that opens an event with a large buffer, and then only replies to its parent */
 static pid_t answer(struct perf_event_attr *attr, int from, int to, int not_ours)
 {
 	struct recording rec;
@@ -63,8 +63,9 @@ static pid_t answer(struct perf_event_attr *attr, int from, int to, int not_ours
 }
 
 /*
- * The timer of an event with much room must not be the one of the next with little.
- * NTRACE_EXACT=1: the guest's time counts instructions; else a late timer may be the host's.
+ * The timer of an event with a large buffer must not serve the next event with a small buffer. With
+ * NTRACE_EXACT=1, the guest's time counts instructions. Otherwise a late timer may be caused by the
+ * host.
  */
 TEST_F(life, small_buffer_after_a_large_one)
 {
@@ -133,7 +134,7 @@ TEST_F_TIMEOUT(life, thread_that_migrates, 200)
 
 	if (n < 2)
 		SKIP(return, "one CPU");
-	/* an event is disabled when its buffer is full, so none of these may fill it */
+	/* An event is disabled when its buffer is full, so none of the events may fill it */
 	event_attr_user(&self->attr);
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -201,7 +202,7 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
-/* Return the number of a state of CPU hotplug that is below the one of the driver, or -1 */
+/* Return the number of a CPU hotplug state below that of the driver, or -1. */
 static int hotplug_state_below(void)
 {
 	FILE *f = fopen("/sys/devices/system/cpu/hotplug/states", "r");
@@ -217,9 +218,9 @@ static int hotplug_state_below(void)
 }
 
 /*
- * Read until twice the size of the buffer has come, which is more than was traced before this call, or
- * until 20 s have passed. Return whether it has come. As perf does, enable the event after each read: the
- * kernel disables it if its buffer is full.
+ * Read until twice the size of the buffer has arrived, which is more than was traced before this
+ * call, or until 20 s have passed. Return true if it has arrived. Like perf, enable the event after
+ * each read, because the kernel disables it if its buffer is full.
  */
 static bool trace_goes_on(struct recording *rec, uint64_t size)
 {
@@ -235,7 +236,7 @@ static bool trace_goes_on(struct recording *rec, uint64_t size)
 	return rec->page->aux_head - from >= 2 * size;
 }
 
-/* Another part of the kernel refuses to let CPU 1 go, after the driver has agreed */
+/* Another part of the kernel refuses to take CPU 1 offline after the driver has agreed */
 TEST_F_TIMEOUT(life, offline_that_is_refused_does_not_end_the_trace, 60)
 {
 	char state[16];
@@ -247,7 +248,10 @@ TEST_F_TIMEOUT(life, offline_that_is_refused_does_not_end_the_trace, 60)
 		SKIP(return, "CPU 1 cannot be made to refuse");
 	pid = fork();
 	while (!pid) {
-		/* The kernel moves it to CPU 0 when CPU 1 is asked to go, and it is to come back */
+		/*
+		 * The kernel moves the process to CPU 0 when CPU 1 is to go offline, so move it
+		 * back
+		 */
 		pin(1);
 		busy(1000);
 	}
@@ -265,7 +269,7 @@ TEST_F_TIMEOUT(life, offline_that_is_refused_does_not_end_the_trace, 60)
 		cpu_online(1, true);
 }
 
-/* Interrupts of trace sinks so far, -1 if no sink has one */
+/* Return the number of interrupts of all trace sinks so far, or -1 if no sink has an interrupt. */
 static long sink_interrupts(void)
 {
 	FILE *f = fopen("/proc/interrupts", "r");
@@ -287,8 +291,8 @@ static long sink_interrupts(void)
 }
 
 /*
- * A window that fills at once: the sink's interrupt opens the next one. If the interrupt is lost,
- * the timer does. NTRACE_IRQ says what the hardware does: "lost", "spurious".
+ * A window fills at once, and the interrupt of the sink opens the next one. If the interrupt is
+ * lost, the timer does. NTRACE_IRQ contains the behaviour of the hardware, "lost" or "spurious".
  */
 TEST_F_TIMEOUT(life, interrupt_of_a_full_sink, 60)
 {
@@ -317,12 +321,12 @@ TEST_F_TIMEOUT(life, interrupt_of_a_full_sink, 60)
 	} else {
 		EXPECT_GT(sink_interrupts(), before);
 	}
-	/* an interrupt without a reason must not report a loss */
+	/* An interrupt without a cause must not report a loss */
 	if (irq && !strcmp(irq, "spurious"))
 		EXPECT_GT(sink_interrupts() - before, st.nr_partial);
 }
 
-/* How often @cpu was in idle states beyond WFI, -1 if there is none */
+/* Return how often @cpu was in idle states beyond WFI, or -1 if it does not have any. */
 static long deep_sleeps(int cpu)
 {
 	unsigned long n, state = 1;
@@ -343,14 +347,14 @@ static long deep_sleeps(int cpu)
 }
 
 /*
- * The stretches since the last look: each is whole, and ends as a trace should, unless its record says
- * that trace is missing. Returns how many are whole; *@own is how many Ownership messages they have of
- * this thread.
+ * Check the stretches since the last call. Each must be whole and end correctly, unless its record
+ * reports that trace is missing. Return the number of whole stretches, and set *@own to the number
+ * of their Ownership messages of this thread.
  */
 static unsigned int whole_stretches(struct __test_metadata *_metadata, struct recording *rec, struct stretches *st,
 				    unsigned int *own)
 {
-	/* as much as the largest AUX area: no stretch is longer */
+	/* The size of the largest AUX area, because no stretch is longer */
 	static uint8_t buf[1 << 24];
 	unsigned int i, whole = 0;
 	struct message msg;
@@ -379,8 +383,8 @@ static unsigned int whole_stretches(struct __test_metadata *_metadata, struct re
 }
 
 /*
- * The event continues after an idle state in which hart and encoder lose their state: each stretch
- * is whole, and scontext has the thread, which has slept meanwhile.
+ * The event continues after an idle state in which hart and encoder lose their state. Each stretch
+ * is whole, and scontext has the id of the thread, which has slept in between.
  */
 TEST_F_TIMEOUT(life, deep_idle, 120)
 {
@@ -394,7 +398,7 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 	if (deep_sleeps(cpu) < 0)
 		SKIP(return, "no idle state beyond WFI");
 	pin(cpu);
-	/* A kernel that looks for faults executes so much on a busy host that 4 MiB are too few */
+	/* A debug kernel executes much code on a busy host, so 4 MiB are not enough */
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, -1, cpu, 1 << 24, false));
 	before = deep_sleeps(cpu);
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -416,15 +420,16 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 	if (!slept)
 		SKIP(return, "the governor chose no idle state beyond WFI");
 	/*
-	 * Each sleep in the trace ends a stretch. Nothing else does but a window of which half is full,
-	 * and that is as long as the pages are contiguous, or as the 64 KiB that are used of an SRAM.
+	 * Each sleep in the trace ends a stretch. Otherwise a stretch ends only when half of a
+	 * window is full. A window is as long as the pages are contiguous, or as the 64 KiB that
+	 * the driver uses of an SRAM.
 	 */
 	EXPECT_GT(st.nr, last - first);
 	EXPECT_LE(st.nr, slept + 1 + st.bytes / 32768);
 	EXPECT_EQ(whole + st.nr_partial, st.nr);
 	EXPECT_EQ(st.nr_gaps, 0);
 	EXPECT_EQ(st.nr_truncated, 0);
-	/* A small SRAM may be full before a busy host lets a timer come, which its record says */
+	/* A small SRAM may be full before a busy host runs the timer, which the record reports */
 	EXPECT_LE(st.nr_partial, st.nr / 20);
 	/* A timer may expire before the thread sleeps, if the host had no time for the guest */
 	EXPECT_GE(switches, 50);
@@ -432,7 +437,7 @@ TEST_F_TIMEOUT(life, deep_idle, 120)
 		EXPECT_GE(own, switches);
 }
 
-/* An event of @cpu traces for a moment what this thread does; @st is what there was */
+/* Trace this thread for a moment by an event of @cpu, and collect its stretches in @st */
 static bool trace_a_moment(struct recording *rec, struct perf_event_attr *attr, int cpu, struct stretches *st)
 {
 	if (!record_open(rec, attr, -1, cpu, 1 << 20, false))
@@ -447,8 +452,9 @@ static bool trace_a_moment(struct recording *rec, struct perf_event_attr *attr, 
 }
 
 /*
- * Trace of @cpu that ends when the sink is full, so that the encoder still holds some: the timer of
- * the driver is late for a mode that makes much of it. Returns 1 if it was full, -1 without an event.
+ * Trace @cpu until the sink is full, so that the encoder still holds trace. The timer of the driver
+ * is too late for a mode that generates much trace. Return 1 if the sink was full, or -1 without an
+ * event.
  */
 static int fill_up(const struct perf_event_attr *attr, int cpu)
 {
@@ -476,8 +482,8 @@ static int fill_up(const struct perf_event_attr *attr, int cpu)
 }
 
 /*
- * An encoder still holds trace that a full sink did not take, and its CPU idles or goes offline, where
- * both lose their power. Another CPU that uses the sink must not access that encoder.
+ * An encoder still holds trace that a full sink did not accept. Its CPU then idles or goes offline,
+ * and both lose their power. Another CPU that uses the sink must not access that encoder.
  */
 TEST_F_TIMEOUT(life, full_sink_of_a_cpu_without_power, 120)
 {
@@ -516,7 +522,8 @@ TEST_F_TIMEOUT(life, full_sink_of_a_cpu_without_power, 120)
 
 /*
  * Harts that share a sink trace in bursts, and idle without power between them, while the sink gets
- * full again and again. All go on, and nobody looks at what has no power.
+ * full repeatedly. All events must continue, and the driver must not access components without
+ * power.
  */
 TEST_F_TIMEOUT(life, bursts_of_harts_that_idle, 120)
 {
@@ -553,7 +560,7 @@ TEST_F_TIMEOUT(life, bursts_of_harts_that_idle, 120)
 		record_close(&recs[i]);
 	TH_LOG("%llu bytes, %u stretches were partial", (unsigned long long)bytes, partial);
 	EXPECT_GT(bytes, 0);
-	/* and there is a trace of each afterwards */
+	/* Each CPU can still be traced */
 	for (i = 0; i < nr; i++) {
 		pin(first + i);
 		ASSERT_TRUE(trace_a_moment(&self->rec, &self->attr, first + i, &st));
@@ -562,8 +569,8 @@ TEST_F_TIMEOUT(life, bursts_of_harts_that_idle, 120)
 }
 
 /*
- * A system suspend without the sleep: other CPUs go offline, and the last one reports that it loses
- * its state. The event continues afterwards.
+ * Test a system suspend without the sleep. Other CPUs go offline, and the last one reports that it
+ * loses its state. The event continues afterwards.
  */
 TEST_F_TIMEOUT(life, system_suspend, 120)
 {
@@ -581,11 +588,14 @@ TEST_F_TIMEOUT(life, system_suspend, 120)
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ret = write_file("/sys/power/state", "mem");
 	if (!ret && write_file("/sys/power/pm_test", "devices"))
-		/* suspend to idle: devices suspend, and CPUs stay online */
+		/* Try suspend to idle, in which devices suspend, and CPUs stay online */
 		ret = write_file("/sys/power/state", "freeze");
-	/* This empties the buffer, which may be full: hardware without filters writes much in a suspend */
+	/*
+	 * Empty the buffer, which may be full, because hardware without filters writes much in a
+	 * suspend
+	 */
 	whole_stretches(_metadata, &self->rec, &st, &own);
-	/* a timer continues the trace then, and may be late */
+	/* A timer now continues the trace, and may be late */
 	for (i = 0; i < 50 && !whole; i++) {
 		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 		busy(20000);
@@ -599,7 +609,7 @@ TEST_F_TIMEOUT(life, system_suspend, 120)
 	EXPECT_GT(whole, 0);
 	record_close(&self->rec);
 
-	/* and all CPUs can be traced again */
+	/* All CPUs can be traced again */
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
 	ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	busy(1000);
@@ -611,7 +621,7 @@ TEST_F_TIMEOUT(life, fork_storm, 200)
 {
 	int i, status;
 
-	/* The event is one CPU's: the work has to be there, too */
+	/* The event traces one CPU, so the work must also run there */
 	pin(pmu_first_cpu());
 	self->attr.inherit = 1;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, pmu_first_cpu(), 1 << 20, false));
@@ -641,7 +651,7 @@ TEST_F_TIMEOUT(life, closed_while_running, 200)
 		ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, i & 1));
 		ioctl(self->rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 		busy(100);
-		if (i & 2)	/* the AUX area first */
+		if (i & 2)	/* close the AUX area first */
 			munmap(self->rec.aux, self->rec.aux_size);
 		record_close(&self->rec);
 	}

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * System-wide trace of a busy system into 1 MiB for each CPU. With a reader
- * that keeps up nothing is lost; with one that does not, it is said.
+ * System-wide trace of a busy system into 1 MiB for each CPU. If the reader keeps up, no trace is
+ * lost. If it does not, the records report the loss.
  *
- * NTRACE_LOAD_SECONDS: how long, 3 if not given; NTRACE_LOAD_OUT: folder for the
- * trace of each sink, of one simple kind, to be compared with what ran, with the
- * offsets behind which trace is missing, and
- * NTRACE_LOAD_ROOM: the MiB that it may have, 256 if not given;
- * NTRACE_LOAD_SLOW: the clock of the CPUs takes so many seconds for one;
- * NTRACE_LOAD_STALL: user mode, and harts stall rather than lose trace;
- * NTRACE_LOAD_PAUSE: CPUs are idle for so many microseconds now and then
+ * NTRACE_LOAD_SECONDS: Duration in seconds, by default 3.
+ * NTRACE_LOAD_OUT: Folder for the trace of each sink, to be compared with the executed code, and
+ * for the offsets after which trace is missing.
+ * NTRACE_LOAD_ROOM: Limit for this trace in MiB, by default 256.
+ * NTRACE_LOAD_SLOW: Number of real seconds in one second of the clock of the CPUs, by default 1.
+ * NTRACE_LOAD_STALL: Trace user mode, and let harts stall rather than lose trace.
+ * NTRACE_LOAD_PAUSE: Length of idle phases of the CPUs in microseconds.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -27,18 +27,18 @@
 #define AUX_SIZE	(1 << 20)
 
 /*
- * The trace of a sink, to be written to a file when all is over. If CPUs share the sink, it writes to the
- * buffers of one after the other: the file has the pieces in the order in which they were handed over.
+ * The trace of a sink, which is written to a file at the end. If CPUs share the sink, it writes to
+ * their buffers in turn. The file contains the pieces in the order in which perf received them.
  */
 struct kept {
-	int file;		/* 0: it is not kept */
-	FILE *lost;		/* offsets behind which trace is missing */
+	int file;		/* 0 if the trace is not kept */
+	FILE *lost;		/* offsets after which trace is missing */
 	uint8_t *data;
 	size_t size, room;
 	struct piece {
 		uint64_t time;
 		size_t at, size;
-		bool lost;	/* trace is missing behind it */
+		bool lost;	/* trace is missing after this piece */
 	} *pieces;
 	size_t nr_pieces;
 };
@@ -48,7 +48,7 @@ FIXTURE(load) {
 	struct stretches *st[MAX_CPUS];
 	pthread_t worker[MAX_CPUS];
 	struct kept kept[MAX_CPUS];
-	int sharer[MAX_CPUS];	/* the first one that has the same sink */
+	int sharer[MAX_CPUS];	/* index of the first CPU with the same sink */
 	int cpu[MAX_CPUS];
 	int nr;
 };
@@ -68,8 +68,8 @@ static double seconds(void)
 }
 
 /*
- * Memory for the trace of @nr CPUs, the first of which is @cpu. All of it is touched now, so that no
- * page fault happens while trace comes in.
+ * Allocate memory for the trace of @nr CPUs, the first of which is @cpu. Populate all of it now, so
+ * that no page fault occurs during tracing.
  */
 static bool kept_open(struct kept *kept, const char *dir, int cpu, int nr)
 {
@@ -90,7 +90,10 @@ static bool kept_open(struct kept *kept, const char *dir, int cpu, int nr)
 	return !madvise(kept->data, kept->room, MADV_POPULATE_WRITE);
 }
 
-/* False if there is no more room. What was handed over at the same time is one piece. */
+/*
+ * Append trace. Return false if it does not fit. Trace that perf received at the same time is one
+ * piece.
+ */
 static bool kept_add(struct kept *kept, uint64_t time, bool lost, const uint8_t *from, size_t size)
 {
 	struct piece *last = kept->pieces + kept->nr_pieces - 1;
@@ -119,7 +122,9 @@ static int compare_pieces(const void *a, const void *b)
 				    (x->time > y->time) - (x->time < y->time);
 }
 
-/* False if it could not be written. The file has it then: its memory is for the next ones. */
+/*
+ * Write a piece to the file, and free its memory for the next pieces. Return false if that failed.
+ */
 static bool piece_write(struct kept *kept, const struct piece *piece)
 {
 	size_t page = getpagesize(), first = (piece->at + page - 1) / page * page;
@@ -137,8 +142,8 @@ static bool piece_write(struct kept *kept, const struct piece *piece)
 }
 
 /*
- * A thread for each sink: one alone would write for minutes, where CPUs are slow. Returns
- * an errno in a pointer if not all of it could be written.
+ * Write the trace of a sink. Each sink has a thread, because a single thread would write for
+ * minutes on slow CPUs. Return an errno in a pointer if not all of it could be written.
  */
 static void *kept_close(void *arg)
 {
@@ -161,7 +166,7 @@ static void *kept_close(void *arg)
 	return close(kept->file) || !fine ? (void *)(intptr_t)(errno ?: EIO) : NULL;
 }
 
-/* The sink of a CPU: the last component of its path */
+/* Return the sink of a CPU, which is the last component of its path */
 static bool sink_of(int cpu, char *sink, size_t size)
 {
 	char file[64], path[256];
@@ -188,7 +193,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What programs do: loops, and branches and calls that depend on the data */
+/* Simulate the work of programs with loops, and branches and calls that depend on the data */
 static void compute(uint32_t *values, size_t n)
 {
 	uint32_t sum = 1;
@@ -276,7 +281,7 @@ FIXTURE_TEARDOWN(load)
 	}
 }
 
-/* Do sinks write CoreSight frames? Then no byte of a stretch is a message's on its own. */
+/* Return true if sinks write CoreSight frames. Bytes of a stretch are not messages in this case. */
 static bool pmu_has_frames(void)
 {
 	static int frames = -1;
@@ -290,11 +295,12 @@ static bool pmu_has_frames(void)
 struct totals {
 	uint64_t bytes;
 	unsigned int stretches, truncated, partial, gaps, cut, no_room;
-	unsigned int whole;	/* of the partial ones: all was in when the window was full */
+	unsigned int whole;	/* partial stretches that were complete when the window was full */
 };
 
 /*
- * Skip the idle bytes from @pos to @end. There may be many, so this goes by words to keep up.
+ * Skip the idle bytes from @pos to @end. Compare whole words, because there may be too many idle
+ * bytes to keep up otherwise.
  */
 static uint64_t skip_idle(const struct recording *rec, uint64_t pos, uint64_t end)
 {
@@ -311,7 +317,7 @@ static uint64_t skip_idle(const struct recording *rec, uint64_t pos, uint64_t en
 	return pos;
 }
 
-/* Is the last message before @last the one that says that the encoder was stopped? */
+/* Return true if the last message before @last reports that the encoder was stopped. */
 static bool ends_whole(const struct recording *rec, uint64_t pos, uint64_t last)
 {
 	while (last > pos && rec->aux[(last - 1) % rec->aux_size] == 0xff)
@@ -323,7 +329,10 @@ static bool ends_whole(const struct recording *rec, uint64_t pos, uint64_t last)
 	return rec->aux[last % rec->aux_size] >> 2 == MSG_CORRELATION;
 }
 
-/* Each stretch begins with a message. The next stretch shows how the one before has ended */
+/*
+ * Check new stretches. Each begins with a message, which shows that the previous stretch was
+ * complete.
+ */
 static void account_one(struct recording *rec, struct stretches *st, struct kept *out, struct totals *sum)
 {
 	bool frames = pmu_has_frames();
@@ -341,7 +350,7 @@ static void account_one(struct recording *rec, struct stretches *st, struct kept
 		if (st->at[i].flags & PERF_AUX_FLAG_PARTIAL)
 			sum->whole += !frames && ends_whole(rec, pos, last);
 		sum->cut += !frames && pos < last && rec->aux[pos % rec->aux_size] & 3;
-		/* if the sink was full, the last message is cut off */
+		/* If the sink was full, the last message is cut off */
 		while (out->file && !frames && pos < last && (rec->aux[(last - 1) % rec->aux_size] & 3) != 3)
 			last--;
 		if (out->file && pos == last && lost)
@@ -367,7 +376,7 @@ static void account(FIXTURE_DATA(load) *self, int i, struct totals *sum)
 	account_one(&self->rec[i], self->st[i], &self->kept[self->sharer[i]], sum);
 }
 
-/* How many CPUs fill the sink of the first one */
+/* Return the number of CPUs that share the sink of the first one */
 static int sharers(const FIXTURE_DATA(load) *self)
 {
 	int i, n = 0;
@@ -389,7 +398,7 @@ TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
 	if (pmu_text(file, text, sizeof(text)) && strncmp(text, "smem", 4))
 		SKIP(return, "sink is %s: too small for a busy system", text);
 	sched_setscheduler(0, SCHED_FIFO, &param);
-	/* no page fault may happen while the trace comes in */
+	/* Prevent page faults during tracing */
 	mlockall(MCL_CURRENT);
 	for (i = 0; i < self->nr; i++)
 		ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -414,8 +423,8 @@ TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
 	EXPECT_EQ(sum.cut, 0);
 	EXPECT_EQ(sum.no_room, 0);
 	/*
-	 * Timers of an emulated CPU come when the host has time for it. Half a buffer is full after
-	 * 2.5 ms at 200 MB/s, which is what the fastest host makes of one CPU.
+	 * Timers of an emulated CPU fire when the host has time for it. Half a buffer is full after
+	 * 2.5 ms at 200 MB/s, which is the rate of one CPU on the fastest host.
 	 */
 	if ((sum.truncated || sum.partial) &&
 	    late > 0.0025 * given("NTRACE_LOAD_SLOW", 1) / sharers(self))
@@ -425,8 +434,8 @@ TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
 }
 
 /*
- * A sink with a memory of its own is small, and its trace is lost while it is emptied or if the timer is late.
- * What is said to be lost must be what is missing, which the caller finds out.
+ * A sink with its own memory is small. Its trace is lost while the driver empties it, or if the
+ * timer is late. The caller checks that each loss is reported at its position, and no other.
  */
 TEST_F_TIMEOUT(load, loss_is_flagged, 300)
 {
@@ -457,7 +466,7 @@ TEST_F_TIMEOUT(load, loss_is_flagged, 300)
 	EXPECT_EQ(sum.no_room, 0);
 }
 
-/* The reader stays away for so long that a buffer could fill many times */
+/* The reader pauses for a time in which a buffer could fill many times */
 TEST_F_TIMEOUT(load, reader_that_was_away_gets_the_rest, 300)
 {
 	struct totals sum = { };
@@ -476,7 +485,7 @@ TEST_F_TIMEOUT(load, reader_that_was_away_gets_the_rest, 300)
 			sleep(5);
 		for (i = 0; i < self->nr; i++) {
 			account(self, i, &sum);
-			/* perf does so too: what was truncated is disabled */
+			/* Like perf, enable an event that was disabled by a truncation */
 			ioctl(self->rec[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 		}
 	}
@@ -513,14 +522,14 @@ TEST_F_TIMEOUT(load, reader_that_stops_is_told, 300)
 		EXPECT_LE(self->st[i]->bytes, AUX_SIZE);
 		EXPECT_GT(self->st[i]->bytes, AUX_SIZE - (128 << 10));
 	}
-	/* and no more trace comes */
+	/* No more trace arrives */
 	usleep(50000);
 	for (i = 0; i < self->nr; i++)
 		EXPECT_EQ(self->rec[i].page->aux_head, self->st[i]->bytes) TH_LOG("CPU %d", i);
 
 	/*
-	 * The reader makes room, and trace continues. Events that share the sink may continue as
-	 * well, and report loss again.
+	 * The reader makes room, and the trace continues. Events that share the sink may also
+	 * continue, and report loss again.
 	 */
 	for (i = 0; i < self->nr; i++) {
 		head = self->rec[i].page->aux_head;

@@ -65,7 +65,7 @@ static uint64_t time_csr(void)
 	return time;
 }
 
-/* Ticks of the time CSR in a second; 0 if nobody says */
+/* Return the number of ticks of the time CSR in a second, or 0 if it is unknown. */
 static double timebase(void)
 {
 	FILE *f = fopen("/proc/device-tree/cpus/timebase-frequency", "r");
@@ -79,10 +79,10 @@ static double timebase(void)
 	return be[0] << 24 | be[1] << 16 | be[2] << 8 | be[3];
 }
 
-/* A tool that has opened an event reads this of the counter of a CPU */
+/* Properties of the counter of a CPU, which a tool reads after it has opened an event */
 struct clock {
 	unsigned long long	base, base_time;
-	double			frequency;	/* Hz; 0: nobody knows */
+	double			frequency;	/* Hz; 0 if unknown */
 };
 
 static struct clock clock_of(int cpu)
@@ -99,7 +99,7 @@ static struct clock clock_of(int cpu)
 	return c;
 }
 
-/* How late the counter of @cpu is for @clock, in s */
+/* Return the difference between the expected and the real time of the counter of @cpu, in s */
 static double counter_is_late(int cpu, const struct clock *clock)
 {
 	unsigned int prescale;
@@ -116,8 +116,8 @@ static double counter_is_late(int cpu, const struct clock *clock)
 }
 
 /*
- * Base and frequency, as a tool reads them when it has opened an event, hold while the event is open.
- * This test comes first: nothing has traced before it.
+ * Base and frequency, which a tool reads when it has opened an event, are valid while the event is
+ * open. This test must be the first, so that nothing was traced earlier.
  */
 TEST_F(pmu, times_follow_from_the_base)
 {
@@ -152,7 +152,7 @@ TEST_F(pmu, times_follow_from_the_base)
 		SKIP(return, "the counter is the time CSR, or its clock is not known");
 }
 
-/* A buffer that is full takes no more, and what an encoder still holds then is lost. Times are not. */
+/* Times stay correct when a buffer is full, and the trace that the encoder still holds is lost. */
 TEST_F(pmu, times_follow_after_a_loss)
 {
 	struct stretches *st = calloc(1, sizeof(*st));
@@ -167,7 +167,7 @@ TEST_F(pmu, times_follow_after_a_loss)
 	ASSERT_TRUE(record_open(&rec, &attr, -1, self->cpu, 1 << 14, false));
 	clock = clock_of(self->cpu);
 	for (end = now() + 1; now() < end; ) {
-		/* one that found no room was disabled */
+		/* An event that found no room was disabled */
 		ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 		busy(10000);
 		__atomic_store_n(&rec.page->aux_tail, rec.page->aux_head, __ATOMIC_RELEASE);
@@ -252,7 +252,7 @@ TEST_F(pmu, each_traced_cpu_has_its_encoder)
 			snprintf(file, sizeof(file), "cpu%u/%s", cpu, files[i]);
 			EXPECT_TRUE(pmu_text(file, text, sizeof(text))) TH_LOG("no %s", file);
 		}
-		/* an encoder, of version 1.x or of SiFive's version 0 */
+		/* This is an encoder of version 1.x, or of SiFive's version 0 */
 		snprintf(file, sizeof(file), "cpu%u/impl", cpu);
 		EXPECT_EQ(pmu_number(file, 0) & 0xf00, 0x100);
 		EXPECT_LE(pmu_number(file, ~0ULL) & 0xf, 1);
@@ -291,7 +291,7 @@ TEST_F(pmu, defaults_can_be_changed)
 	EXPECT_EQ(pmu_write(period, "8"), EINVAL);
 	EXPECT_EQ(pmu_write(config, "0x8000000"), EINVAL);
 	ASSERT_TRUE(pmu_text("caps/sync_max", text, sizeof(text)));
-	/* 64 is 2^(2 + 4); hardware that can do little has one value */
+	/* 64 is 2^(2 + 4). Hardware with fewer features has only one value. */
 	takes = sscanf(text, "%u-%u", &least, &most) == 2 && least <= 2 && most >= 2;
 	EXPECT_EQ(pmu_write(period, "64"), takes ? 0 : EOPNOTSUPP);
 	if (takes) {
@@ -332,7 +332,7 @@ TEST_F(pmu, timestamp_counter_counts)
 	if (!pmu_number(file, 0))
 		SKIP(return, "no timestamps");
 	snprintf(file, sizeof(file), "cpu%d/timestamp/counter", self->cpu);
-	/* one that loses its power while the CPU idles begins anew: this CPU does not idle */
+	/* Keep this CPU from idling, because a counter that loses its power restarts */
 	pin(self->cpu);
 	for (tries = 0; tries < 20; tries++) {
 		before = pmu_number(file, 0);
@@ -345,7 +345,7 @@ TEST_F(pmu, timestamp_counter_counts)
 	EXPECT_GT(after, before);
 }
 
-/* How many ticks the counter of @cpu advances in a second */
+/* Return the number of ticks of the counter of @cpu in a second */
 static double counter_rate(int cpu)
 {
 	uint64_t first, last;
@@ -355,14 +355,14 @@ static double counter_rate(int cpu)
 	snprintf(file, sizeof(file), "cpu%d/timestamp/counter", cpu);
 	first = pmu_number(file, 0);
 	from = now();
-	/* a counter of the core's cycles stands still meanwhile */
+	/* A counter of the core's cycles does not advance during this sleep */
 	usleep(300000);
 	last = pmu_number(file, 0);
 	to = now();
 	return (double)(last - first) / (to - from);
 }
 
-/* An event that traced for a moment, and has ended */
+/* Trace for a moment with an event, and close it. Return false if it cannot be opened. */
 static bool had_event(int cpu, uint64_t config)
 {
 	struct perf_event_attr attr;
@@ -377,7 +377,7 @@ static bool had_event(int cpu, uint64_t config)
 	return true;
 }
 
-/* "frequency", or a negative number if it is not that of the counter; 0 if nobody knows it */
+/* Return "frequency", a negative number if the counter has another one, or 0 if it is unknown */
 static double right_frequency(int cpu)
 {
 	double rate, frequency;
@@ -386,7 +386,7 @@ static double right_frequency(int cpu)
 
 	snprintf(file, sizeof(file), "cpu%d/timestamp/frequency", cpu);
 	frequency = pmu_number(file, 0);
-	/* a host may take its time between two reads */
+	/* A busy host may delay the second read */
 	for (tries = 0; tries < 3; tries++) {
 		rate = counter_rate(cpu);
 		if (!frequency || (rate >= frequency * 0.75 && rate <= frequency * 1.25))
@@ -411,7 +411,7 @@ TEST_F(pmu, frequency_is_that_of_the_default_mode)
 		if (pmu_write(mode_file, number))
 			continue;
 		EXPECT_EQ(pmu_number(mode_file, 0), mode);
-		/* an event has the mode, too */
+		/* Open an event with this mode as well */
 		ASSERT_TRUE(had_event(self->cpu, pmu_config(self->cpu)));
 		frequency = right_frequency(self->cpu);
 		EXPECT_GE(frequency, 0) TH_LOG("mode %u", mode);
@@ -422,7 +422,7 @@ TEST_F(pmu, frequency_is_that_of_the_default_mode)
 	TH_LOG("%u frequencies are known", known);
 }
 
-/* Only a clock of the encoder's own can be divided, and only what it has can be chosen */
+/* Only an internal clock of the encoder can be divided, and only existing clocks can be selected */
 TEST_F(pmu, clocks_that_it_does_not_have)
 {
 	char enable[64], mode[64], prescale[64], text[16];
@@ -451,7 +451,7 @@ TEST_F(pmu, clocks_that_it_does_not_have)
 	EXPECT_EQ(pmu_write(enable, text), 0);
 }
 
-/* An encoder has one counter of its own: what another clock does to it, others cannot know */
+/* An encoder has only one internal counter, so events must not use it with different clocks */
 TEST_F(pmu, one_counter_has_one_clock)
 {
 	static const char *const modes[] = { "2", "3" };
@@ -472,7 +472,7 @@ TEST_F(pmu, one_counter_has_one_clock)
 	EXPECT_TRUE(had_event(self->cpu, config));
 	EXPECT_FALSE(had_event(self->cpu, config | 1ULL << NTRACE_CONFIG_TS_MODE_SHIFT));
 	EXPECT_FALSE(had_event(self->cpu, config | 1ULL << NTRACE_CONFIG_TS_PRESCALE_SHIFT));
-	/* one without timestamps does not touch it */
+	/* An event without timestamps does not change the counter */
 	EXPECT_TRUE(had_event(self->cpu, config & ~NTRACE_CONFIG_TIMESTAMP));
 	if (!pmu_write(prescale, "1")) {
 		EXPECT_TRUE(had_event(self->cpu, config | 1ULL << NTRACE_CONFIG_TS_PRESCALE_SHIFT));
@@ -483,7 +483,7 @@ TEST_F(pmu, one_counter_has_one_clock)
 	EXPECT_EQ(pmu_write(mode, text), 0);
 }
 
-/* The event's trace would be read with another clock */
+/* The default mode cannot change during an event, whose trace would be read with another clock */
 TEST_F(pmu, an_event_keeps_its_default_mode)
 {
 	char mode_file[64], other[16], same[16];
@@ -499,7 +499,7 @@ TEST_F(pmu, an_event_keeps_its_default_mode)
 		SKIP(return, "one mode of timestamps");
 	EXPECT_EQ(pmu_write(mode_file, same), 0);
 
-	/* switched out, as of a thread that sleeps */
+	/* The event is switched out, like that of a thread that sleeps */
 	event_attr(&attr, pmu_config(self->cpu));
 	ASSERT_TRUE(record_open(&rec, &attr, 0, -1, 1 << 20, true));
 	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -512,7 +512,7 @@ TEST_F(pmu, an_event_keeps_its_default_mode)
 	EXPECT_EQ(pmu_write(mode_file, same), 0);
 }
 
-/* The counter runs also if no event has timestamps by default */
+/* The counter runs even if events have no timestamps by default */
 TEST_F(pmu, mode_is_the_one_that_counts)
 {
 	char config_file[64], mode_file[64], config[32], text[32];
@@ -531,7 +531,9 @@ TEST_F(pmu, mode_is_the_one_that_counts)
 	EXPECT_EQ(pmu_write(config_file, config), 0);
 }
 
-/* "cpuN/../NAME/timestamp/FILE" of the funnel before the sink; false if there is none */
+/*
+ * Get "cpuN/../NAME/timestamp/FILE" of the funnel before the sink. Return false if there is none.
+ */
 static bool funnel_file(int cpu, const char *file, char *path, size_t size)
 {
 	char text[256], *name[8], *save;
@@ -548,7 +550,7 @@ static bool funnel_file(int cpu, const char *file, char *path, size_t size)
 	return pmu_text(path, text, sizeof(text));
 }
 
-/* Is @mode in a list of modes, as "1-2,4"? */
+/* Return true if @mode is in a list of modes, such as "1-2,4". */
 static bool lists(const char *file, unsigned int mode)
 {
 	char text[64], *one, *save;
@@ -565,12 +567,12 @@ static bool lists(const char *file, unsigned int mode)
 	return false;
 }
 
-/* Of the funnel before the sink, as pmu_write() takes them */
+/* Files of the funnel before the sink, for pmu_write() */
 struct funnel_files {
 	char mode[256], prescale[256];
 };
 
-/* Does a funnel count an external clock, and can it count its own? */
+/* Return true if a funnel counts an external clock, and can also count its own clock. */
 static bool funnel_has_two_clocks(int cpu, struct funnel_files *funnel)
 {
 	char modes[256];
@@ -605,14 +607,14 @@ TEST_F(pmu, funnel_timestamp_can_be_set)
 	EXPECT_EQ(pmu_number(funnel.mode, 0), 2);
 	EXPECT_EQ(pmu_number(funnel.prescale, 0), 1);
 
-	/* an encoder that shares it counts what it counts */
+	/* An encoder that shares the timestamp counts the clock of the funnel */
 	event_attr(&attr, pmu_config(self->cpu) & ~NTRACE_CONFIG_TS_MODE);
 	attr.config |= NTRACE_CONFIG_TIMESTAMP | 4ULL << NTRACE_CONFIG_TS_MODE_SHIFT;
 	ASSERT_TRUE(record_open(&rec, &attr, -1, self->cpu, 1 << 20, true));
 	ioctl(rec.fd, PERF_EVENT_IOC_ENABLE, 0);
 	EXPECT_EQ(pmu_write(funnel.mode, "1"), EBUSY);
 	EXPECT_EQ(pmu_write(funnel.prescale, "0"), EBUSY);
-	/* where idle states cost power, an encoder forgets a mode that no event has */
+	/* If idle states cost power, an encoder forgets a mode that no event uses */
 	snprintf(encoder, sizeof(encoder), "cpu%d/timestamp/counter", self->cpu);
 	before = pmu_number(counter, 0);
 	shared = pmu_number(encoder, 0);
@@ -627,7 +629,7 @@ TEST_F(pmu, funnel_timestamp_can_be_set)
 	EXPECT_EQ(pmu_write(funnel.mode, "1"), 0);
 }
 
-/* A timestamp that is shared changes with the funnel, whatever an event has left in the encoder */
+/* A shared timestamp changes with the funnel, whatever settings an event has left in the encoder */
 TEST_F(pmu, frequency_follows_the_funnel)
 {
 	char encoder[64], text[16];
@@ -664,7 +666,7 @@ TEST_F(pmu, frequency_follows_the_funnel)
 	EXPECT_EQ(pmu_write(encoder, text), 0);
 }
 
-/* ... and an event that waits for its turn keeps the clock that it began with */
+/* An event that waits for its turn keeps the clock with which it was opened */
 TEST_F(pmu, an_event_keeps_the_clock_of_its_funnel)
 {
 	struct funnel_files funnel;

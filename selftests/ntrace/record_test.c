@@ -45,8 +45,8 @@ static void disable(struct recording *rec)
 }
 
 /*
- * Each stretch: whole messages, from a synchronisation to a correlation. Where
- * trace is said to be missing at the end, the last message may be cut off.
+ * Each stretch consists of whole messages, from a synchronisation to a correlation. If its record
+ * reports that trace is missing at the end, the last message may be cut off.
  */
 #define check_stretches(_rec, _st) ({							\
 	unsigned int _i;								\
@@ -114,7 +114,7 @@ TEST_F(record, nothing_before_enable_and_after_disable)
 	EXPECT_EQ(self->rec.page->aux_head, head);
 }
 
-/* Trace of @turns of work, in bytes */
+/* Return the number of bytes of trace of @turns of work */
 static uint64_t work_bytes(struct recording *rec, unsigned int turns)
 {
 	uint64_t head = rec->page->aux_head;
@@ -131,7 +131,7 @@ TEST_F(record, more_work_more_trace)
 	int i;
 
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 22, false));
-	/* an interrupt may be in one of them, and be more than the work */
+	/* An interrupt may occur in one of them, and generate more trace than the work */
 	for (i = 0; i < 5; i++) {
 		bytes = work_bytes(&self->rec, 1000);
 		if (bytes < small)
@@ -205,7 +205,7 @@ TEST_F_TIMEOUT(record, buffer_goes_around_many_times, 120)
 	size_t size;
 
 	event_attr_user(&self->attr);
-	/* some 2 KB each, or a debug kernel's more than 100 KB */
+	/* Each has about 2 KB, or more than 100 KB on a debug kernel */
 	size = self->attr.exclude_kernel ? 1 << 18 : 1 << 21;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, size, false));
 	for (round = 0; round < 2000 && bytes <= 2 * self->rec.aux_size; round++) {
@@ -279,7 +279,7 @@ TEST_F(record, own_thread_id_in_ownership)
 		free(buf);
 	}
 	EXPECT_GT(own, 0);
-	/* if the kernel is left out, no other thread's number appears */
+	/* If the kernel is excluded, no number of another thread appears */
 	if (self->attr.exclude_kernel)
 		EXPECT_EQ(other, 0);
 }
@@ -316,7 +316,7 @@ TEST_F_TIMEOUT(record, both_modes, 200)
 	int i;
 
 	ASSERT_TRUE(pmu_text("caps/mode", text, sizeof(text)));
-	/* how often the kernel is interrupted differs from run to run */
+	/* The number of interrupts of the kernel varies from run to run */
 	event_attr_user(&self->attr);
 	for (i = 0; i < 2; i++) {
 		if (!strchr(text, '0' + modes[i]))
@@ -335,14 +335,17 @@ TEST_F_TIMEOUT(record, both_modes, 200)
 		check_stretches(&self->rec, self->st);
 		record_close(&self->rec);
 	}
-	/* of a small SRAM that filled, the last window is left, in either mode */
+	/* If a small SRAM was full, only the last window is left, in either mode */
 	if (bytes[0] && bytes[1] && !lost)
 		EXPECT_LT(bytes[1], bytes[0])
 			TH_LOG("history takes %llu bytes, branches %llu", (unsigned long long)bytes[1],
 			       (unsigned long long)bytes[0]);
 }
 
-/* Error messages of the trace of a loop; @partial: records that are flagged so */
+/*
+ * Return the number of Error messages in the trace of a loop. @partial counts records with that
+ * flag.
+ */
 static unsigned int errors_of_work(struct recording *rec, struct stretches *st, unsigned int *partial)
 {
 	struct message msg;
@@ -367,11 +370,12 @@ static unsigned int errors_of_work(struct recording *rec, struct stretches *st, 
 }
 
 /*
- * An encoder without room drops messages, says so by an Error message, and sets trTeInstStallOrOverflow,
- * which the file overflows counts. With stall=1 it sets the same bit, but no message is dropped.
- * The sink takes all: PARTIAL, which is about the sink, is not set.
+ * An encoder without room drops messages. It reports this by an Error message, and sets
+ * trTeInstStallOrOverflow, which the file overflows counts. With stall=1 it sets the same bit, but
+ * does not drop messages. The sink accepts all trace, so PARTIAL, which is about the sink, is not
+ * set.
  *
- * NTRACE_SLOW_FIFO=1: the FIFO of the encoder is so slow that this happens
+ * With NTRACE_SLOW_FIFO=1, the FIFO of the encoder is so slow that this happens.
  */
 TEST_F(record, encoder_without_room_says_so_or_stalls)
 {
@@ -384,7 +388,7 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 	if (!pmu_number("caps/stall", 0) || !pmu_number("caps/privilege", 0))
 		SKIP(return, "the hardware does not stall, or not filter");
 	event_attr_user(&self->attr);
-	/* the event and the file overflows are one CPU's: the work has to be there, too */
+	/* The event and the file overflows belong to one CPU, so the work must also run there */
 	ASSERT_TRUE(pin(self->cpu));
 	snprintf(file, sizeof(file), "cpu%d/overflows", self->cpu);
 	for (stall = 0; stall < 2; stall++) {
@@ -406,7 +410,10 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 			if (!stall)
 				EXPECT_GT(errors, 0);
 		}
-		/* an Error message may be the last one of a stretch, as there was no room for more */
+		/*
+		 * An Error message may be the last one of a stretch, because there was no room for
+		 * more messages
+		 */
 		if (errors) {
 			EXPECT_GT(after, before);
 		} else {
@@ -417,8 +424,9 @@ TEST_F(record, encoder_without_room_says_so_or_stalls)
 }
 
 /*
- * A hart that stalls takes no interrupt. So its sink must not stop when a window is full, or the timer
- * that empties the window never comes, and the hart hangs. A page is full long before the timer.
+ * A hart that stalls does not take interrupts. So its sink must not stop when a window is full,
+ * because the timer that empties the window would never fire, and the hart would hang. A page is
+ * full long before the timer fires.
  */
 TEST_F(record, hart_that_stalls_does_not_wait_for_a_full_window)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* AUX sampling: the newest trace in the samples of another event */
+/* AUX sampling adds the newest trace to the samples of another event */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -65,8 +65,8 @@ static void read_data(struct recording *rec, uint64_t pos, void *buf, size_t siz
 }
 
 /*
- * The next sample from @tail on; false if there is none. @size is of its trace; samples for which the
- * buffer had no room are added to @lost
+ * Get the first sample after @tail. Return false if there is none. @size is the size of its trace.
+ * Samples for which the buffer had no room are added to @lost.
  */
 static bool next_sample(struct recording *rec, uint64_t *tail, uint8_t *trace, uint64_t *size,
 			uint64_t *lost)
@@ -94,8 +94,8 @@ static bool next_sample(struct recording *rec, uint64_t *tail, uint8_t *trace, u
 }
 
 /*
- * Messages up to the end of a sample, the last of which says that the encoder was
- * stopped; -1 if one is broken. The first may be without its beginning.
+ * Return the number of messages in a sample, or -1 if one is broken. The first may lack its
+ * beginning. The last must report that the encoder was stopped.
  */
 static int messages(const uint8_t *trace, size_t size, unsigned int src_bits)
 {
@@ -118,7 +118,7 @@ struct samples {
 	unsigned int nr, with_trace, broken;
 };
 
-/* The samples since the last call; @trace has room for one */
+/* Check the samples since the last call. @trace has room for one sample. */
 static void take_samples(struct recording *rec, uint8_t *trace, struct samples *samples)
 {
 	uint64_t size;
@@ -139,7 +139,7 @@ TEST_F(sample, refused_where_the_kernel_does_not_let_it)
 {
 	self->fd = open_sampler(&self->rec, &self->sampler);
 	EXPECT_EQ(self->fd >= 0, self->can) TH_LOG("%s", strerror(errno));
-	/* this event has no samples of its own */
+	/* An event without its own samples is refused */
 	self->attr.aux_sample_size = SAMPLE_SIZE;
 	EXPECT_EQ(syscall(SYS_perf_event_open, &self->attr, 0, -1, -1, 0), -1);
 	EXPECT_EQ(errno, EOPNOTSUPP);
@@ -166,9 +166,8 @@ TEST_F_TIMEOUT(sample, each_ends_where_the_encoder_was_stopped, 300)
 }
 
 /*
- * Samples that are taken in the scheduler, with its locks held. A sleep that is
- * over before the scheduler is reached is no switch: these are long enough for a
- * slow kernel.
+ * Take samples in the scheduler, with its locks held. A sleep that ends before the scheduler is
+ * reached does not cause a switch, so these sleeps are long enough for a slow kernel.
  */
 TEST_F_TIMEOUT(sample, at_each_task_switch, 300)
 {
@@ -192,7 +191,10 @@ TEST_F_TIMEOUT(sample, at_each_task_switch, 300)
 	take_samples(&self->rec, self->trace, &samples);
 	ASSERT_EQ(read(self->fd, &switches, sizeof(switches)), sizeof(switches));
 	EXPECT_GE(switches, 20);
-	/* A host that stops the reader lets the buffer fill up. The lost records may be of AUX trace, too. */
+	/*
+	 * If the host stops the reader, the buffer may fill up. Lost records may also be those of
+	 * AUX trace.
+	 */
 	EXPECT_LE(samples.nr, switches);
 	if (!samples.lost)
 		EXPECT_EQ(samples.nr, switches);
@@ -203,7 +205,7 @@ TEST_F_TIMEOUT(sample, at_each_task_switch, 300)
 	       (unsigned long long)switches);
 }
 
-/* A snapshot of the same buffer is as it would be without samples */
+/* A snapshot of the same buffer has the same contents as without samples */
 TEST_F(sample, the_buffer_goes_on)
 {
 	uint8_t *buf = malloc(1 << 16);

@@ -158,7 +158,7 @@ TEST_F(security, firmware_is_there_if_asked_for)
 		SKIP(return, "nothing here is known to go to the firmware");
 	self->attr.config |= NTRACE_CONFIG_FIRMWARE;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 20, false));
-	/* Without Ownership it is seen only where a periodic SYNC meets it. */
+	/* Without Ownership messages it is visible only if a periodic SYNC occurs in it */
 	for (round = 0; round < 100 && !(seen.firmware + seen.prv[3]); round++) {
 		work(&self->rec);
 		look(&self->rec, self->st, &seen);
@@ -210,7 +210,7 @@ TEST_F(security, unprivileged_sees_no_system)
 	EXPECT_EQ(ret, self->filter ? EACCES : EOPNOTSUPP);
 }
 
-/* A hart that stands still takes no interrupts, and others wait for it */
+/* A hart that stalls does not take interrupts, and other CPUs wait for it */
 TEST_F(security, unprivileged_does_not_stall_a_hart)
 {
 	int ret;
@@ -233,7 +233,7 @@ TEST_F(security, paranoid_minus_one_does_not_open_firmware)
 	EXPECT_EQ(ret, EACCES);
 }
 
-/* Without a filter, no event of theirs could leave the firmware out */
+/* Without a filter, an unprivileged event could not exclude the firmware */
 TEST_F(security, paranoid_minus_one_needs_the_filter_too)
 {
 	set_paranoid(-1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads of an ordinary user, each traced by an event of its own, on harts that may share a
- * sink. They yield all the time, so that events start and stop on each hart while others use
- * the sink. Nothing may be shown to another thread, lost without a flag, or break.
+ * Threads of an ordinary user, each traced by its own event, on harts that may share a sink. They
+ * yield all the time, so that events start and stop on each hart while others use the sink. Trace
+ * must not be shown to another thread, lost without a flag, or damaged.
  *
- * NTRACE_SECONDS=N: how long each case takes, 2 if not given
+ * NTRACE_SECONDS=N sets the duration of each case, by default 2.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ struct yielder {
 	pid_t			tid;
 	struct recording	rec;
 	uint64_t		yields, bytes;
-	uint64_t		late;	/* of @bytes: after half of the time */
+	uint64_t		late;	/* part of @bytes from the second half of the time */
 };
 
 static struct yielder yielders[THREADS];
@@ -43,7 +43,7 @@ static struct perf_event_attr attr;
 static bool one_owner;
 static unsigned int seconds;
 
-/* Reads what was recorded, and drops it */
+/* Read the new trace, and drop it */
 static void drain(struct yielder *y)
 {
 	struct perf_event_mmap_page *page = y->rec.page;
@@ -54,7 +54,7 @@ static void drain(struct yielder *y)
 	__atomic_store_n(&page->data_tail, page->data_head, __ATOMIC_RELEASE);
 }
 
-/* As perf does: what had no room was disabled until now, and goes on */
+/* Like perf, read the trace, and enable an event that was disabled because its buffer was full */
 static void drain_and_go_on(struct yielder *y)
 {
 	drain(y);
@@ -85,7 +85,7 @@ static void *yielder_run(void *arg)
 	y->tid = syscall(SYS_gettid);
 	if (!one_owner)
 		record_open(&y->rec, &attr, 0, -1, AUX_SIZE, false);
-	/* all have a thread id; the first thread opens events; all are open */
+	/* All threads have a thread id; the first thread opens events; all events are open */
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);
 	if (y->rec.fd < 0)
@@ -98,8 +98,9 @@ static void *yielder_run(void *arg)
 }
 
 /*
- * As an ordinary user; 0 if each event could be opened and there is trace, else an exit status.
- * Not each event has some: a sink may be busy with another's, or write all to one buffer.
+ * Run all threads as an ordinary user. Return 0 if each event could be opened and there is trace,
+ * else an exit status. Some events may have no trace, because the sink may be busy with another
+ * event, or write all trace to one buffer.
  */
 static int yield_all(void)
 {
@@ -144,7 +145,7 @@ FIXTURE_VARIANT(share) {
 	bool one_owner;
 };
 
-/* No event may share a sink with another's */
+/* No event may share a sink with that of another thread */
 FIXTURE_VARIANT_ADD(share, each_its_own) {
 };
 
@@ -193,7 +194,7 @@ TEST_F_TIMEOUT(share, yielding_threads_of_an_ordinary_user, 3600)
 	EXPECT_NE(WEXITSTATUS(status), 4) TH_LOG("all events have stopped for good");
 	EXPECT_EQ(WEXITSTATUS(status), 0);
 
-	/* and a thread that comes later finds the sink free */
+	/* A later thread finds the sink free */
 	attr.exclude_kernel = 0;
 	attr.exclude_hv = 0;
 	ASSERT_TRUE(record_open(&later, &attr, 0, -1, 1 << 20, false));
@@ -215,7 +216,7 @@ static void sink_of(int cpu, char *name, size_t size)
 	snprintf(name, size, "%s", strrchr(path, ' ') ? strrchr(path, ' ') + 1 : path);
 }
 
-/* Is this line in the file of the PMU's users, or in that of the users of a sink? */
+/* Return true if the file "users" of the PMU, or of a sink, has this line. */
 static bool users_have(const char *sink, const char *line)
 {
 	char file[256], text[256];
@@ -247,7 +248,10 @@ static bool users_have(const char *sink, const char *line)
 	EXPECT_FALSE(users_have(sink, line)) TH_LOG("a line \"%s\"", line);			\
 } while (0)
 
-/* How many lines of the log name who has a sink or a CPU, and whether one of them has this text */
+/*
+ * Return the number of log lines that name the user of a sink or a CPU. Set *has if one has this
+ * text.
+ */
 static unsigned int log_lines(const char *text, bool *has)
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
@@ -274,7 +278,10 @@ static unsigned int log_lines(const char *text, bool *has)
 	return n;
 }
 
-/* perf allows no event of a task beside one of a CPU: the log says who has the other one */
+/*
+ * perf refuses an event of a task beside an event of a CPU, and the log names the owner of the
+ * latter
+ */
 TEST(event_that_is_refused_is_told_who_has_the_other)
 {
 	struct recording rec, other;
@@ -300,7 +307,7 @@ TEST(event_that_is_refused_is_told_who_has_the_other)
 	}
 	record_close(&rec);
 	EXPECT_NO_USER(NULL, "%d %d share_test", pmu_first_cpu(), getpid());
-	/* This one had no reason to be refused but its settings, and the log says nothing of it */
+	/* This event is refused only because of its settings, and the log has no line for it */
 	attr.config = ~0ULL;
 	EXPECT_FALSE(record_open(&other, &attr, 0, -1, AUX_SIZE, false));
 	EXPECT_EQ(other.err, EINVAL);
@@ -308,7 +315,10 @@ TEST(event_that_is_refused_is_told_who_has_the_other)
 	EXPECT_EQ(log_lines("", &has), after);
 }
 
-/* Each user without rights sees own events alone. Names are one word of a line each, whatever they are. */
+/*
+ * Check that each unprivileged user sees only its own events, and that each name is printed as one
+ * word
+ */
 static int look_as_user(int root_pid, const char *cpus)
 {
 	struct recording rec;
@@ -361,7 +371,10 @@ TEST(users_see_their_own_events_alone)
 	record_close(&rec);
 }
 
-/* Who gets no sink has one record that says why, and sysfs and the log say who has the sink */
+/*
+ * An event that has to wait for a sink gets one record with the reason, and sysfs and the log name
+ * the user of the sink
+ */
 TEST(event_that_waits_is_told_who_has_the_sink)
 {
 	struct recording first, second;
@@ -381,12 +394,12 @@ TEST(event_that_waits_is_told_who_has_the_sink)
 	shared = !strcmp(sink[0], sink[1]);
 	before = log_lines("", &has);
 	event_attr(&attr, pmu_config(0));
-	/* It must not be full when it is looked at */
+	/* The buffer must not be full when it is read */
 	ASSERT_TRUE(record_open(&second, &attr, -1, 1, 1 << 22, false));
 	attr.config ^= NTRACE_CONFIG_TIMESTAMP;
 	ASSERT_TRUE(record_open(&first, &attr, -1, 0, 1 << 16, true));
 	EXPECT_NO_USER(sink[0], "0 traces %d share_test", getpid());
-	/* A CPU that loses its state while it idles leaves the sink to others: this one does not idle */
+	/* Keep this CPU from idling, because a CPU that loses its state gives its sink to others */
 	pin(0);
 	ioctl(first.fd, PERF_EVENT_IOC_ENABLE, 0);
 	ioctl(second.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -405,13 +418,13 @@ TEST(event_that_waits_is_told_who_has_the_sink)
 	lines = log_lines(text, &has);
 	clock_gettime(CLOCK_BOOTTIME, &ts);
 	EXPECT_LE(lines, 1 + ts.tv_sec / 60);
-	/* The log has another line if it had one a short time ago */
+	/* If the log had a line shortly before, it may not have another one */
 	if (!shared || !before)
 		EXPECT_EQ(has, shared);
 	if (shared)
 		EXPECT_GE(lines, 1);
 
-	/* and from now on it traces */
+	/* The event now traces */
 	record_close(&first);
 	pin(1);
 	for (start = now(); now() < start + 0.05;)
@@ -443,7 +456,7 @@ TEST(system_wide_event_waits_for_its_sink)
 	config = pmu_config(0);
 	event_attr(&attr, config);
 	ASSERT_TRUE(record_open(&second, &attr, -1, 1, 1 << 13, false));
-	/* it asks for another trace: the two cannot share a sink */
+	/* The event has other settings, so the two cannot share a sink */
 	attr.config = config ^ NTRACE_CONFIG_TIMESTAMP;
 	ASSERT_TRUE(record_open(&first, &attr, -1, 0, 1 << 16, true));
 	y = (struct yielder){ .rec = second };
@@ -471,7 +484,7 @@ TEST(system_wide_event_waits_for_its_sink)
 	record_close(&second);
 }
 
-/* Of struct perf_event_attr, where the C library's headers do not have it: aux_action */
+/* Offset of aux_action in struct perf_event_attr, which the headers of the C library may lack */
 #define ATTR_AUX_ACTION		(offsetof(struct perf_event_attr, aux_sample_size) + 4)
 #define AUX_ACTION_PAUSE	2
 #define AUX_ACTION_RESUME	4
@@ -495,7 +508,10 @@ static int open_probe(const char *function, uint32_t action, int leader)
 	return type < 0 ? -errno : type;
 }
 
-/* How much is traced of 300 ms of work, with a system call now and then, while @rec and its probes are on */
+/*
+ * Return the bytes of trace of 300 ms of work with some system calls, while @rec and its probes are
+ * on
+ */
 static uint64_t bytes_beside_probes(const struct recording *rec)
 {
 	struct yielder y = { .rec = *rec };
@@ -513,9 +529,9 @@ static uint64_t bytes_beside_probes(const struct recording *rec)
 }
 
 /*
- * An event may pause trace anywhere, also in code of the driver that has the sink for itself:
- * it must not wait for that. Here each new window of the sink pauses the trace, and each
- * system call for the parent's number lets it go on.
+ * An event may pause the trace anywhere, even in driver code that holds the sink. The pause must
+ * not wait for that code. Here each new window of the sink pauses the trace, and each getppid()
+ * resumes it.
  */
 TEST(pause_while_the_sink_is_programmed)
 {
@@ -536,14 +552,14 @@ TEST(pause_while_the_sink_is_programmed)
 	}
 	bytes = bytes_beside_probes(&rec);
 	printf("# figure: %" PRIu64 " bytes of trace in windows that paused it\n", bytes);
-	/* how much it is depends on how often the host lets a timer come, which opens a window */
+	/* The amount depends on how often the host runs the timer, which opens a window */
 	EXPECT_GT(bytes, 1000);
 	close(pause);
 	close(resume);
 	record_close(&rec);
 }
 
-/* The trace is paused while its buffer is handed over and opened anew, and nothing lets it go on */
+/* The trace is paused while its buffer is reopened, and it is never resumed */
 TEST(pause_while_the_buffer_is_opened)
 {
 	struct recording rec;
@@ -560,7 +576,7 @@ TEST(pause_while_the_buffer_is_opened)
 		record_close(&rec);
 		SKIP(return, "this kernel has no aux_action, or no kprobes (%d)", pause);
 	}
-	/* A switch of tasks would let the event begin anew, and so ask whether it is paused */
+	/* A task switch would start the event again, and check whether it is paused */
 	pin(pmu_first_cpu());
 	bytes = bytes_beside_probes(&rec);
 	printf("# figure: %" PRIu64 " bytes of trace before the buffer was opened anew\n", bytes);

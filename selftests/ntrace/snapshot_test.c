@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Snapshot mode: the buffer is overwritten, and the newest trace survives */
+/* In snapshot mode the buffer is overwritten, and the newest trace survives */
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -34,13 +34,13 @@ static void run(struct recording *rec, unsigned int n)
 	ioctl(rec->fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Messages from the first whole one on; -1 if one is broken */
+/* Return the number of messages after the first whole one, or -1 if one is broken. */
 static int messages(const uint8_t *buf, size_t len, unsigned int src_bits, struct message *last)
 {
 	size_t pos = 0;
 	int n = 0, ret;
 
-	/* the start may be in the middle of a message: go to one's end */
+	/* The start may be in the middle of a message, so skip to the end of a message */
 	while (pos < len && (buf[pos++] & 3) != 3)
 		;
 	while ((ret = next_message(buf, len, &pos, src_bits, last)) > 0)
@@ -49,9 +49,9 @@ static int messages(const uint8_t *buf, size_t len, unsigned int src_bits, struc
 }
 
 /*
- * Where the newest bytes begin that follow each other without a loss, of which the kernel has to say
- * so. An ETR that came round in its window has lost the beginning of a stretch, and a sink that stopped
- * at the end of its window what follows the stretch, whose last message may be cut.
+ * Return the offset of the newest trace without a loss, which the kernel must report. An ETR that
+ * wrapped around in its window has lost the beginning of a stretch. A sink that stopped at the end
+ * of its window has lost the trace after the stretch, whose last message may be cut off.
  */
 static uint64_t newest(struct recording *rec, struct stretches *st)
 {
@@ -71,7 +71,7 @@ static uint64_t newest(struct recording *rec, struct stretches *st)
 	return from;
 }
 
-/* Messages of the buffer from @from on */
+/* Return the number of messages of the buffer after @from */
 static int newest_messages(struct recording *rec, uint8_t *buf, uint64_t from, struct message *last)
 {
 	uint64_t head = rec->page->aux_head;
@@ -95,7 +95,7 @@ TEST_F(snapshot, newest_survives)
 		run(&self->rec, 20000 + 1234 * round);
 		head = self->rec.page->aux_head;
 		from = newest(&self->rec, &st);
-		/* a busy host may have let the last window get full */
+		/* On a busy host, the last window may be full */
 		if (head < self->rec.aux_size || head - from < self->rec.aux_size / 4)
 			continue;
 		n = newest_messages(&self->rec, self->buf, from, &last);
@@ -109,8 +109,8 @@ TEST_F(snapshot, newest_survives)
 }
 
 /*
- * Each stretch begins after the one before, also if it is shorter: nothing of the buffer that was not
- * written is between them.
+ * Each stretch begins after the previous one, even if it is shorter. Bytes of the buffer that were
+ * not written must not be between them.
  */
 TEST_F(snapshot, short_stretches_follow_long_ones)
 {
@@ -168,7 +168,10 @@ TEST_F(snapshot, event_is_never_disabled)
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, 1 << 16, true));
 	run(&self->rec, 500000);
 	head = self->rec.page->aux_head;
-	/* it was full at least once; an SRAM sink hands over no more than it holds */
+	/*
+	 * The buffer was full at least once. An SRAM sink passes no more trace to perf than it
+	 * holds.
+	 */
 	EXPECT_GE(head, self->rec.aux_size);
 	run(&self->rec, 1000);
 	EXPECT_GT(self->rec.page->aux_head, head);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Starts, stops, forks, migrations, CPUs that go and come, snapshots, reloads of the module, in
- * random order. No operation may take more than a second, and later traces must be right.
+ * Random operations, which are starts, stops, forks, migrations, CPU hotplug, snapshots and reloads
+ * of the module. No operation may take more than a second, and later traces must be correct.
  *
- * NTRACE_STORM=N: operations, 100 if not given; NTRACE_SEED: of the order;
- * NTRACE_FAULTS=1: the hardware fails now and then, events may be refused;
- * NTRACE_LIMIT_MS: instead of 1000, for a kernel that is slowed down to find faults
+ * NTRACE_STORM=N: Number of operations, by default 100.
+ * NTRACE_SEED: Seed of the random order.
+ * NTRACE_FAULTS=1: The hardware fails sometimes, and events may be refused.
+ * NTRACE_LIMIT_MS: Limit instead of 1000, for slow debug kernels.
  *
- * A reload of the module takes long on a kernel that looks for faults, also without trace, and the
- * longer the more components there are. So the limit of a reload is NTRACE_LIMIT_MS and three times what
- * one took while nothing was traced. That one is to stay within NTRACE_LIMIT_MS, so that a module that
- * always hangs is noticed.
+ * A reload of the module takes long on a debug kernel, even without trace, and the time grows with
+ * the number of components. So the limit of a reload is NTRACE_LIMIT_MS plus three times the
+ * duration of a reload while nothing was traced. That reload must stay within NTRACE_LIMIT_MS, so
+ * that the test notices a module that always hangs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,9 +43,9 @@ static unsigned int number(const char *name, unsigned int otherwise)
 }
 
 /*
- * The host may have no time for the guest. A thread that only sleeps measures how long it stood
- * still in all, and that time is not counted against an operation. But half a second at once is not
- * excused that way: it could be a hang.
+ * The host may have no time for the guest. A thread that only sleeps measures the total delay,
+ * which is not counted against an operation. A single delay of half a second or more is always
+ * counted, because it could be a hang.
  */
 static volatile double late;
 
@@ -82,7 +83,7 @@ static void op_open(unsigned int r)
 	event_attr(&attr, pmu_config(pmu_first_cpu()));
 	attr.inherit = r >> 4 & 1;
 	attr.exclude_kernel = r >> 5 & 1 && pmu_number("caps/privilege", 0);
-	/* an inherited event cannot have a buffer, but for one CPU */
+	/* An inherited event can have a buffer only if it belongs to one CPU */
 	cpu = attr.inherit || r >> 6 & 1 ? (r >> 8) % nr : -1;
 	record_open(rec, &attr, r >> 7 & 1 && cpu >= 0 ? -1 : 0, cpu, 1 << (14 + (r >> 12) % 6),
 		    r >> 16 & 1);
@@ -118,7 +119,7 @@ static void op_read(unsigned int r)
 	__atomic_store_n(&rec->page->aux_tail, rec->page->aux_head, __ATOMIC_RELEASE);
 }
 
-/* As perf does at SIGUSR2: stop, take what is there, go on */
+/* Take a snapshot like perf does at SIGUSR2, and start the event again */
 static void op_snapshot(unsigned int r)
 {
 	struct recording *rec = &slot[r % SLOTS];
@@ -208,7 +209,7 @@ static const struct {
 	{ "sysfs", op_sysfs, 4 },
 };
 
-/* Whole messages, from a synchronisation to a correlation */
+/* Check for whole messages, from a synchronisation to a correlation */
 static bool right(struct recording *rec, const struct stretch *s)
 {
 	struct message msg;
@@ -226,7 +227,7 @@ static bool right(struct recording *rec, const struct stretch *s)
 	return ok && !ret && n > 2 && msg.tcode == MSG_CORRELATION;
 }
 
-/* 1: the trace is right; 0: it is wrong; -1: there is none */
+/* Return 1 if the trace is correct, 0 if it is wrong, or -1 without trace. */
 static int trace_later(void)
 {
 	struct perf_event_attr attr;
@@ -235,7 +236,7 @@ static int trace_later(void)
 	int ret = 1;
 
 	event_attr(&attr, pmu_config(pmu_first_cpu()));
-	/* on a kernel that looks for faults, one interrupt may be a megabyte */
+	/* On a debug kernel, one interrupt may generate a megabyte */
 	if (!record_open(&rec, &attr, 0, -1, 1 << 22, false))
 		return -1;
 	memset(&stretches, 0, sizeof(stretches));
@@ -253,7 +254,7 @@ static int trace_later(void)
 
 FIXTURE(storm) {
 	unsigned int n, seed;
-	double quiet_reload;	/* seconds, the shortest of a few: the host may disturb the others */
+	double quiet_reload;	/* seconds of the shortest reload of a few, without host delays */
 };
 
 FIXTURE_SETUP(storm)
@@ -269,7 +270,7 @@ FIXTURE_SETUP(storm)
 	srandom(self->seed);
 	for (i = 0; i < SLOTS; i++)
 		slot[i].fd = -1;
-	/* Hardware that gets stuck may do so here, too, but hardly in each of three reloads */
+	/* Hardware that gets stuck may also do so here, but hardly in each of three reloads */
 	for (i = 0; i < 3; i++) {
 		start = now();
 		op_reload(0);
@@ -321,7 +322,7 @@ TEST_F_TIMEOUT(storm, nothing_hangs_and_later_traces_are_right, 3600)
 		done[op]++;
 		if (i % 10 != 9)
 			continue;
-		/* no CPU has two of these events */
+		/* Two of these events cannot use the same CPU */
 		for (op = 0; op < SLOTS; op++)
 			record_close(&slot[op]);
 		ret = trace_later();

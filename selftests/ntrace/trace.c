@@ -90,11 +90,11 @@ unsigned int pmu_sinks(struct pmu_sink *sinks, unsigned int max)
 
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 
-/* What it was when the program began, and who gives it back; 0: nobody has to */
+/* Value when the program started, and process that restores it; 0 if that is not needed */
 static char paranoid_before[16];
 static pid_t paranoid_owner;
 
-/* Tests are processes of their own, which may end anywhere: their parent puts it back. */
+/* Tests are separate processes, which may end at any point, so their parent restores the value */
 static void __attribute__((constructor)) keep_paranoid(void)
 {
 	FILE *f = fopen(PARANOID, "r");
@@ -248,7 +248,7 @@ void record_stretches(struct recording *rec, struct stretches *st)
 		data_copy(rec, tail, &header, sizeof(header));
 		if (header.type == PERF_RECORD_AUX) {
 			data_copy(rec, tail + sizeof(header), &s, offsetof(struct stretch, time));
-			/* PERF_SAMPLE_TID comes before it */
+			/* The field of PERF_SAMPLE_TID precedes the time */
 			data_copy(rec, tail + sizeof(header) + offsetof(struct stretch, time) + 8,
 				  &s.time, sizeof(s.time));
 			add_stretch(st, &s);
