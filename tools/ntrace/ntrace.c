@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace: look into, decode and make RISC-V N-Trace files.
+ * ntrace: inspect, decode and create RISC-V N-Trace files.
  *
  * Each command is one file, cmd/<name>.c, and one line of the table below.
  */
@@ -47,7 +47,7 @@ static const struct command {
 };
 
 #ifdef ONLY_RECORD
-/* What decodes is left out of a static command. */
+/* Decoding is left out of a static command. */
 int flight_calls(const char *path, size_t wanted, bool *errors)
 {
 	(void)wanted;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What the commands of `ntrace` share.
- */
+/* Declarations that the commands of `ntrace` share. */
 #ifndef NTRACE_TOOL_H
 #define NTRACE_TOOL_H
 

@@ -15,7 +15,7 @@ int export_flush(struct export *e)
 	size_t len = e->len;
 
 	e->len = 0;
-	/* no call was exported: there is no buffer */
+	/* there is no buffer if no call was exported */
 	return !len || fwrite(e->text, 1, len, e->file) == len ? 0 : -1;
 }
 
@@ -81,7 +81,7 @@ no_memory:
 
 /* ---- Threads ---- */
 
-/* The last names are the likely ones, as calls come by time or by thread. */
+/* Find or add a thread. Search from the newest one, because calls arrive by time or by thread. */
 static struct export_thread *add_thread(struct export *e, const struct export_thread *new)
 {
 	struct export_thread thread = *new;
@@ -102,7 +102,10 @@ static struct export_thread *add_thread(struct export *e, const struct export_th
 	return NULL;
 }
 
-/* A name does not change within a slice, but for the one in which exec is called. */
+/*
+ * Return the thread of a call. A thread keeps its name within a slice, except in the slice with
+ * exec.
+ */
 const struct export_thread *export_thread(struct export *e, const struct nt_call *call)
 {
 	const struct nt_slice *s = nt_calls_slice(e->calls, call->slice);

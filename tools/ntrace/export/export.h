@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* ntrace export: what the formats share */
+/* Functions and structures that the formats of ntrace export share */
 #ifndef NTRACE_TOOL_EXPORT_H
 #define NTRACE_TOOL_EXPORT_H
 
@@ -13,15 +13,18 @@
 
 struct export;
 
-/* A string as JSON, or null */
+/* A JSON string, or null */
 struct export_text {
 	char	*text;
 	size_t	size;
 };
 
-/* The names of a function, for the formats that want a string: what is not known is "[unknown]" */
+/*
+ * The names of a function. An unknown name is "[unknown]" for formats that require a string, or
+ * null.
+ */
 struct export_name {
-	struct export_text symbol, object;	/* text is NULL: not made yet */
+	struct export_text symbol, object;	/* text is NULL until they are created */
 	struct export_text symbol_or_null, object_or_null;
 };
 
@@ -29,9 +32,9 @@ struct export_name {
 struct export_thread {
 	int32_t		pid, tid;
 	const char	*comm;
-	struct export_text json;	/* of comm */
-	uint32_t	number;		/* from 0, of all that were met */
-	bool		is_new;		/* it was not met before */
+	struct export_text json;	/* @comm as JSON */
+	uint32_t	number;		/* number of the thread, from 0, in the order of first use */
+	bool		is_new;		/* export_thread() has returned it for the first time */
 };
 
 /* A tracepoint, and its thread */
@@ -39,28 +42,34 @@ struct export_event {
 	struct nt_event	event;
 	int32_t		pid;
 	const char	*comm;
-	char		*name, *json;		/* "sched:sched_switch", its fields */
+	char		*name, *json;		/* name such as "sched:sched_switch", and fields as JSON */
 };
 
 /*
- * Calls are given to take() by time, or thread by thread to enter() and leave(). Each call returns
- * 0, or -1: errno says what failed.
+ * Functions of a format. Calls are passed to take() by time, or thread by thread to enter() and
+ * leave(). Each function returns 0, or -1 with errno.
  */
 struct export_format {
 	const char	*name;
-	int	(*begin)(struct export *e);	/* all functions and slices are known */
+	int	(*begin)(struct export *e);	/* called when all functions and slices are known */
 	int	(*take)(struct export *e, const struct nt_call *call,
 			const struct nt_function *function);
 	int	(*enter)(struct export *e, struct nested_call *call);
 	int	(*leave)(struct export *e, const struct nested_call *call);
-	/* A tracepoint: by time between the calls for take(), after all of them for enter(). May be NULL */
+	/*
+	 * Called with a tracepoint, by time between the calls of take(), or after all calls of
+	 * enter(). May be NULL
+	 */
 	int	(*event)(struct export *e, const struct export_event *event);
-	int	(*end)(struct export *e);	/* all calls were given */
+	int	(*end)(struct export *e);	/* called after the last call */
 	void	(*free)(struct export *e);
-	bool	own_file;			/* the format opens export::whole by itself */
+	bool	own_file;			/* the format itself opens export::whole */
 };
 
-/* Who runs in a slice, if it is one thread under one name. Calls that come by time are of a slice on each CPU. */
+/*
+ * Cache of the thread of a slice, if the slice has one thread under one name. Calls that arrive by
+ * time belong to one slice on each CPU.
+ */
 #define EXPORT_SLICES	64
 
 struct export_slice {
@@ -72,40 +81,43 @@ struct export {
 	struct recording_options recording;
 	const struct export_format *format;
 	const char	*output;
-	bool		insns;		/* --insns: folded counts instructions, not ns */
+	bool		insns;		/* --insns; folded stacks count instructions instead of ns */
 	struct nt_session *session;
 	const struct nt_calls *calls;
 	struct nested_calls nested;
 	FILE		*file;
 	struct whole_file whole;
-	char		*text;		/* what is not yet written */
+	char		*text;		/* buffer of text to write */
 	size_t		len, room;
-	uint64_t	nr;		/* calls */
+	uint64_t	nr;		/* number of calls */
 	uint64_t	nr_events;
 	struct events	events;
 	NS_ARRAY(struct export_name) names;
 	NS_ARRAY(struct export_thread) threads;
-	struct export_slice slices[EXPORT_SLICES];	/* by their numbers */
-	void		*state;		/* the format's */
+	struct export_slice slices[EXPORT_SLICES];	/* indexed by slice number, modulo EXPORT_SLICES */
+	void		*state;		/* state of the format */
 };
 
 extern const struct export_format export_chrome, export_jsonl, export_speedscope, export_folded,
 				  export_perfetto, export_sqlite;
 
 /*
- * export_room() - where to write up to @size bytes of the file; NULL: errno says what failed
- * export_done() - they end at @end. Returns 0, so that a format can end with it
+ * export_room() - return space for up to @size bytes of the file, or NULL with errno
+ * export_done() - end the bytes at @end. Return 0, so that a format's function can return this
  */
 char *export_room(struct export *e, size_t size);
 int export_done(struct export *e, const char *end);
 
-/* export_flush() - write what waits */
+/* export_flush() - write the buffer */
 int export_flush(struct export *e);
 
-/* export_name() - NULL: no memory */
+/* export_name() - return the names of a function, or NULL if out of memory */
 const struct export_name *export_name(struct export *e, uint32_t function);
 
-/* export_thread() - who makes a call; NULL: no memory. It stays until the next one is asked for */
+/*
+ * export_thread() - return the thread of a call, valid until the next call of this; NULL if out of
+ * memory
+ */
 const struct export_thread *export_thread(struct export *e, const struct nt_call *call);
 
 #endif /* NTRACE_TOOL_EXPORT_H */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace export --format folded: a line for each stack, "comm;outer;inner COUNT", as flamegraph.pl reads it */
+/*
+ * ntrace export --format folded: write a line "comm;outer;inner COUNT" for each stack, for
+ * flamegraph.pl.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,12 +13,12 @@
 #include "cli/json-text.h"
 
 #define STACKS_MAX	(4 << 20)
-/* A line names all callers of its call, so that a recursion without this limit writes the square of its depth. */
+/* Limit of callers in a line. A recursion without it would write the square of its depth. */
 #define DEPTH_MAX	1024
 
 struct folded {
 	struct flame	flame;
-	uint64_t	too_deep;	/* calls below DEPTH_MAX */
+	uint64_t	too_deep;	/* number of calls deeper than DEPTH_MAX */
 };
 
 static int folded_begin(struct export *e)
@@ -31,7 +34,7 @@ static int folded_begin(struct export *e)
 	return 0;
 }
 
-/* A stack that there is no room for counts as its caller's. */
+/* Enter a call. If there is no space for its stack, count it for its caller's stack. */
 static int folded_enter(struct export *e, struct nested_call *call)
 {
 	const struct export_thread *thread;
@@ -65,7 +68,10 @@ static int folded_leave(struct export *e, const struct nested_call *call)
 	return 0;
 }
 
-/* A semicolon, a newline and what is no character would change what a line says. */
+/*
+ * Add a name. Replace semicolons, newlines and invalid characters, which would change the meaning
+ * of the line.
+ */
 static int add_name(struct export *e, const char *name, char after)
 {
 	size_t size = strlen(name), i;
@@ -94,7 +100,10 @@ static const char *name_of(const struct export *e, const struct flame_node *n)
 	return f->symbol ? f->symbol : f->object ? f->object : "[unknown]";
 }
 
-/* The callers of a stack are as deep as the calls of the recording, so they are collected first. */
+/*
+ * Add a stack. Collect its callers first, because they may be as deep as the calls of the
+ * recording.
+ */
 static int add_stack(struct export *e, const struct flame *flame, uint32_t node, uint32_t *path)
 {
 	const struct flame_node *n = &flame->nodes.at[node];

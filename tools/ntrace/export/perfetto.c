@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace export --format perfetto: packets of TrackEvents in Perfetto's protobuf
- * (protos/perfetto/trace/trace_packet.proto and its like, "Synthetic Track Event" in its documents).
+ * ntrace export --format perfetto: write packets of TrackEvents in Perfetto's protobuf
+ * (protos/perfetto/trace/trace_packet.proto and related files, "Synthetic Track Event" in its
+ * documentation).
  *
- *	field		a number: (number of the field << 3 | 0), then the value, 7 bits a byte
+ *	field		a number: (number of the field << 3 | 0), then the value, 7 bits per byte
  *	message		(number of the field << 3 | 2), its size, its fields
  *
- * Each thread has a track. Names are interned: a function's number + 1 stands for it.
+ * Each thread has a track. Names are interned under the number of their function + 1.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ enum {
 	SEQUENCE = 1,
 };
 
-/* A message that is being made; those in it are made first */
+/* A message under construction. Nested messages are completed first. */
 struct message {
 	uint8_t	*bytes;
 	size_t	size, room;
@@ -46,11 +47,11 @@ struct message {
 
 struct perfetto {
 	struct message	packet, event, inner;
-	uint64_t	*categories;	/* of each function: its object's */
+	uint64_t	*categories;	/* category of each function, which is that of its object */
 	NS_ARRAY(uint64_t) firsts;	/* the first function of each object */
 	uint32_t	thread;		/* struct nested_call::thread of the last track */
 	bool		has_thread;
-	NS_ARRAY(int32_t) cpus;		/* that have a track of tracepoints */
+	NS_ARRAY(int32_t) cpus;		/* CPUs that have a track of tracepoints */
 };
 
 /* ---- Protobuf ---- */
@@ -97,7 +98,7 @@ static void add_bytes(struct message *m, unsigned int field, const void *bytes, 
 	}
 }
 
-/* A string of protobuf is UTF-8: other bytes become question marks. */
+/* Add a string. Replace bytes that are not UTF-8, which protobuf requires, by question marks. */
 static void add_string(struct message *m, unsigned int field, const char *text)
 {
 	size_t size = strlen(text);
@@ -149,7 +150,7 @@ static void intern(struct perfetto *p, unsigned int field, uint64_t iid, const c
 	add_message(&p->event, field, &p->inner);
 }
 
-/* The number of an object is that of its first function, + 1. */
+/* Return the category of an object, which is the number of its first function + 1. */
 static uint64_t category_of(const struct export *e, struct perfetto *p, uint64_t function)
 {
 	const struct nt_function *f = nt_calls_function(e->calls, function);
@@ -190,7 +191,10 @@ static int perfetto_begin(struct export *e)
 	return put_packet(e);
 }
 
-/* Perfetto knows threads of processes; the idle thread of a CPU, and what is not known, are plain tracks. */
+/*
+ * Write the track of a thread. Perfetto has threads of processes; idle threads and unknown threads
+ * get plain tracks.
+ */
 static int put_track(struct export *e, const struct nested_call *call)
 {
 	const struct export_thread *thread = export_thread(e, &call->call);
@@ -220,8 +224,8 @@ static int put_track(struct export *e, const struct nested_call *call)
 }
 
 /*
- * Of each call there are two packets, which are written without a struct message in between. Each
- * is shorter than 128 bytes, and so are its messages, so that one byte is enough for a size.
+ * Each call needs two packets, which are written without an intermediate struct message. Each
+ * packet and each of its messages is shorter than 128 bytes, so one byte is enough for a size.
  */
 static uint8_t *put_field(uint8_t *at, unsigned int field, uint64_t number)
 {
@@ -238,7 +242,7 @@ static uint8_t *begin_message(uint8_t *at, unsigned int field)
 	return at + 2;
 }
 
-/* @inside: what begin_message() has returned */
+/* End a message. @inside is the value that begin_message() returned. */
 static void end_message(uint8_t *inside, const uint8_t *end)
 {
 	inside[-1] = end - inside;
@@ -285,7 +289,7 @@ static int perfetto_leave(struct export *e, const struct nested_call *call)
 	return put_event(e, call, false);
 }
 
-/* Tracepoints have a track for each CPU: theirs come after all numbers of threads. */
+/* Tracepoints have a track for each CPU, with numbers above those of all threads. */
 #define EVENTS_UUID	(UINT64_C(1) << 33)
 
 static int put_cpu_track(struct export *e, int32_t cpu)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace export --format sqlite. A row of text for each call would be large and slow, so that calls
- * have numbers of threads and functions, and the view "calls" puts them together.
+ * ntrace export --format sqlite: write a database. Rows of text for each call would be large and
+ * slow, so calls have numbers of threads and functions, and the view "calls" joins them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,14 +30,17 @@ static const char create[] =
 	" f.object, s.depth, s.caller FROM spans s JOIN threads t ON t.id = s.thread"
 	" JOIN functions f ON f.id = s.function WHERE NOT s.open;";
 
-/* Without an id, sqlite takes the next one, and knows that it comes last: ids are the calls' numbers. */
+/*
+ * sqlite assigns the next id if none is given, and can then append the row. Ids are therefore the
+ * numbers of the calls.
+ */
 #define ADD_SPANS	"INSERT INTO spans(time, ns, insns, depth, caller, thread, function, open) VALUES "
 #define ROW		"(?, ?, ?, ?, ?, ?, ?, ?)"
 #define FOUR_ROWS	ROW ", " ROW ", " ROW ", " ROW
 
 enum {
 	SPAN_COLUMNS	= 8,
-	SPANS		= 16,	/* rows of a statement: one row each takes sqlite nearly twice as long */
+	SPANS		= 16,	/* rows of a statement; sqlite takes nearly twice as long with one row per statement */
 };
 
 /* A row of spans */
@@ -67,7 +70,7 @@ static int put(sqlite3_stmt *statement)
 	return code == SQLITE_DONE ? 0 : failed(code);
 }
 
-/* Text of a database is UTF-8, and names of files need not be. */
+/* Bind text as UTF-8, which a database requires, because file names need not be UTF-8. */
 static void bind_text(sqlite3_stmt *statement, int column, const char *text)
 {
 	size_t size = text ? strlen(text) : 0;
@@ -105,7 +108,10 @@ static int put_functions(struct export *e)
 	return err;
 }
 
-/* sqlite would add to what a file has, and it cannot write a pipe or a device. NULL: errno */
+/*
+ * Make an empty file, because sqlite would add to existing contents. It cannot write a pipe or a
+ * device. Return NULL with errno on failure.
+ */
 static const char *make_file(struct export *e)
 {
 	const char *name = whole_file_begin(&e->whole, e->output, 0666);
@@ -129,7 +135,10 @@ static int open_file(struct export *e)
 		errno = strcmp(e->output, "-") ? errno : ESPIPE;
 		return -1;
 	}
-	/* one thread uses the database: locks and statistics of memory take 14 % of all instructions */
+	/*
+	 * one thread uses the database, and locks and memory statistics would take 14 % of all
+	 * instructions
+	 */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	code = sqlite3_open_v2(name, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 			       SQLITE_OPEN_NOMUTEX, NULL);
@@ -186,7 +195,7 @@ static void bind_span(sqlite3_stmt *statement, size_t row, const struct span *sp
 	sqlite3_bind_int64(statement, column + 8, span->open);
 }
 
-/* Rows that wait: all by one statement, or those at the end one by one. */
+/* Write the waiting rows, all in one statement if there are enough of them, else one by one. */
 static int put_spans(struct database *d)
 {
 	bool full = d->nr_waiting == SPANS;
@@ -253,7 +262,10 @@ static int put_samples(struct export *e, const struct nt_profile *profile)
 	return err;
 }
 
-/* How often each instruction was executed needs another look at the trace, which only counts. */
+/*
+ * Write the counts of instructions, which requires decoding the trace a second time, in counting
+ * mode.
+ */
 static int sqlite_end(struct export *e)
 {
 	struct nt_profile *profile = nt_profile_new(e->session, &e->recording.filter);

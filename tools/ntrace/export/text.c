@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace export: calls as lines of text, in the order of time */
+/* ntrace export: write calls as lines of text, in the order of time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,12 @@
 #include "export.h"
 #include "cli/json-text.h"
 
-#define NUMBERS		(7 * 20 + 256)	/* of a line, with the text around them */
+#define NUMBERS		(7 * 20 + 256)	/* bytes of all numbers of a line and of the text around them */
 
-/* Who calls what, and room for a line of that. NULL: errno says what failed */
+/*
+ * Get the thread and the function of a call, and space for its line. Return NULL with errno on
+ * failure.
+ */
 static char *begin_line(struct export *e, const struct nt_call *call, const struct export_thread **thread,
 			const struct export_name **name)
 {
@@ -17,7 +20,7 @@ static char *begin_line(struct export *e, const struct nt_call *call, const stru
 	*name = export_name(e, call->function);
 	if (!*thread || !*name)
 		return NULL;
-	/* what is not known is longer as "[unknown]" than as null */
+	/* the sizes are sufficient, because "[unknown]" is longer than null */
 	return export_room(e, NUMBERS + (*thread)->json.size + (*name)->symbol.size + (*name)->object.size);
 }
 
@@ -81,7 +84,7 @@ const struct export_format export_jsonl = { .name = "jsonl", .take = jsonl_take,
 
 /* ---- Chrome's trace format: "Trace Event Format", complete events ---- */
 
-/* Thousandths of a microsecond are ns. */
+/* Write ns as microseconds with three decimal places. */
 static char *put_us(char *at, uint64_t ns)
 {
 	at = put_unsigned(at, ns / 1000);
@@ -92,7 +95,7 @@ static char *put_us(char *at, uint64_t ns)
 	return at;
 }
 
-/* A piece of text of a file; -1: errno says what failed */
+/* Write text. Return -1 with errno on failure. */
 static int put_text(struct export *e, const char *text)
 {
 	size_t size = strlen(text);
@@ -156,13 +159,14 @@ const struct export_format export_chrome = {
 	.end = chrome_end,
 };
 
-/* ---- speedscope: an evented profile for each thread ---- */
+/* ---- speedscope, with an evented profile for each thread ---- */
 
 struct speedscope {
 	uint32_t	thread;		/* struct nested_call::thread of the profile */
-	bool		open;		/* a profile has begun */
-	bool		comma;		/* an event stands before the next one */
-	uint64_t	last;		/* time of the last event: speedscope wants no step back */
+	bool		open;		/* a profile has started */
+	bool		comma;		/* the next event must follow a comma */
+	/* time of the last event, because speedscope requires increasing times */
+	uint64_t	last;
 };
 
 static int put_frame(struct export *e, uint32_t function)
@@ -223,7 +227,7 @@ static int begin_profile(struct export *e, const struct nested_call *call)
 		return -1;
 	at = e->nr > 1 ? PUT(at, ",\n{") : PUT(at, "\n{");
 	at = PUT(at, "\"type\": \"evented\", \"unit\": \"nanoseconds\", \"name\": ");
-	/* the string's last quote comes after the number */
+	/* leave out the string's last quote, because the thread id follows inside the string */
 	at = put_bytes(at, thread->json.text, thread->json.size - 1);
 	at = put_number(PUT(at, " "), thread->tid);
 	at = put_unsigned(PUT(at, "\", \"startValue\": "), call->call.begin);

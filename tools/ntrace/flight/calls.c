@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace flight calls: the last calls of each CPU, side by side. */
+/* ntrace flight calls: print the last calls of each CPU side by side. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define CELL_SIZE	256
 #define NS_PER_S	UINT64_C(1000000000)
 
-/* A branch, with what its line says of it */
+/* A branch, with the contents of its line */
 struct call {
 	uint64_t	time, from, to;
 	uint64_t	from_space, to_space;
@@ -21,7 +21,7 @@ struct call {
 	char		comm[16];
 };
 
-/* What a CPU did last. The newest calls of a ring stand before @next. */
+/* The last calls of a CPU. The newest calls of the ring are before @next. */
 struct tail {
 	int32_t		cpu;
 	struct call	*ring;
@@ -30,7 +30,7 @@ struct tail {
 };
 
 struct tails {
-	size_t		wanted;		/* calls of each CPU */
+	size_t		wanted;		/* number of calls of each CPU */
 	NS_ARRAY(struct tail) of;
 };
 
@@ -81,7 +81,7 @@ static void add_call(struct tail *tail, size_t wanted, const struct call *call)
 		tail->nr++;
 }
 
-/* The @nth of the calls that are kept, the oldest first */
+/* Return the @nth call that is kept, the oldest first. */
 static const struct call *nth_call(const struct tail *tail, size_t wanted, size_t nth)
 {
 	return &tail->ring[(tail->next + wanted - tail->nr + nth) % wanted];
@@ -130,7 +130,7 @@ static int note_error(void *ctx, const struct nt_who *who, const struct nt_item 
 	return 0;
 }
 
-/* Stretches end in the order of time, so that what comes later is newer. */
+/* Add the calls of a stretch. Stretches end in the order of time, so later calls are newer. */
 static int end(void *ctx, void *ended, const struct nt_who *who, bool lost)
 {
 	struct flight_calls *c = ctx;
@@ -182,7 +182,7 @@ static void put_call(const struct flight_calls *c, char *cell, const struct call
 		 symbol(c->session, call->to_space, call->to, &to));
 }
 
-/* Where the trace of a CPU ends: after its last branch */
+/* Print the end of a CPU's trace, which is after its last branch. */
 static void put_end(const struct flight_calls *c, char *cell, const struct call *last)
 {
 	uint64_t addr = last->to ? last->to : last->from;
@@ -194,7 +194,10 @@ static void put_end(const struct flight_calls *c, char *cell, const struct call 
 	snprintf(cell + at, CELL_SIZE - at, "ends in %s+%#" PRIx64, name, place.offset);
 }
 
-/* The rows of a column: its head, calls so that the last ones stand beside each other, and the end */
+/*
+ * Fill a cell of a column. The rows are the heading, calls aligned so that the last ones are side
+ * by side, and the end.
+ */
 static void fill_cell(const struct flight_calls *c, size_t column, size_t row, char *cell)
 {
 	const struct tail *tail = &c->all.of.at[column];

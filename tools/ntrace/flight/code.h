@@ -11,41 +11,47 @@
 #include "flight.h"
 #include "session/array.h"
 
-/* A part of the kernel: where it is in the source, and where it was */
+/* A part of the kernel with its addresses in the source of code and in the crashed kernel */
 struct flight_part {
-	char		name[64];	/* of a module; empty: the kernel itself */
+	char		name[64];	/* name of a module; empty for the kernel itself */
 	uint64_t	now, then, size;
 	bool		in_dump;
 };
 
 struct flight_code {
 	const struct ns_flight *f;
-	NS_ARRAY(struct flight_part) parts;	/* those whose code is there */
-	const struct ns_dump *dump;	/* for flight_vmcore */
+	NS_ARRAY(struct flight_part) parts;	/* parts whose code is available */
+	const struct ns_dump *dump;	/* crash dump, for flight_vmcore */
 	void		*of_source;
 };
 
-/* A source of code. open(), then read() and symbols() as often as one likes, then close(). */
+/* A source of code. Call open(), then read() and symbols() any number of times, then close(). */
 struct flight_source {
-	/* 1: parts are there; 0: there is no code, which was reported; -1: out of memory */
+	/*
+	 * Return: 1 if there are parts; 0 if there is no code, which was reported; -1 if out of
+	 * memory
+	 */
 	int (*open)(struct flight_code *code);
-	/* Code of a part, as it was; false: it cannot be read */
+	/* Read the code of a part of the crashed kernel. Return false if it cannot be read. */
 	bool (*read)(const struct flight_code *code, const struct flight_part *part, uint8_t *to);
-	/* Lines as of /proc/kallsyms with the addresses of then; false: not all of them */
+	/*
+	 * Write lines like /proc/kallsyms with the addresses of the crashed kernel. Return false if
+	 * some are missing.
+	 */
 	bool (*symbols)(const struct flight_code *code, FILE *out);
-	/* Also after open() has failed */
+	/* Must be called even if open() failed */
 	void (*close)(struct flight_code *code);
 };
 
 extern const struct flight_source flight_running, flight_vmcore;
 
-/* Is the kernel that runs the same build as the one that crashed? */
+/* Return true if the running kernel is the same build as the crashed kernel. */
 bool flight_is_running(const struct ns_flight *flight);
 
-/* flight_running's parts of the modules alone; false: out of memory */
+/* Add only the modules of the running kernel to the parts. Return false if out of memory. */
 bool flight_running_modules(struct flight_code *code);
 
-/* There is no code, and @why. Returns 0 */
+/* Report that there is no code, and @why. Return 0. */
 int flight_no_code(const char *why);
 
 #endif /* NTRACE_TOOL_FLIGHT_CODE_H */

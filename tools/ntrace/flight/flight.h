@@ -10,30 +10,34 @@
 #define FLIGHT_SYSFS	"/sys/devices/platform/ntrace-flight"
 
 struct flight_output {
-	const char	*path;		/* a file; a folder if the kernel's code goes with it */
-	bool		no_kernel;	/* the kernel's code is left out */
+	/* path of a file, or of a folder if the kernel's code is included */
+	const char	*path;
+	bool		no_kernel;	/* leave out the kernel's code */
 };
 
 /*
- * flight_kernel() - write the code of the kernel that crashed to FOLDER/kcore_dir
- * @dump: its crash dump, which has the code as it ran; NULL: the code is that of the running kernel,
- *	if that is the same build, and each part goes to the address that it had. Code that was patched
- *	differently, and modules that are not loaded now, are missing then.
+ * flight_kernel() - write the code of the crashed kernel to FOLDER/kcore_dir
+ * @dump: Its crash dump, which has the code that was executed, or NULL to copy the code of
+ *	the running kernel if that is the same build
  *
- * Return: 1: it was written; 0: there is none, which was reported; -1: writing failed, which was
- * reported
+ * Without a dump, each part is moved to the address that it had in the crashed kernel. Code that
+ * was patched differently, and modules that are not loaded now, are missing in this case.
+ *
+ * Return: 1 if it was written; 0 if there is none, which was reported; -1 if writing failed, which
+ * was reported
  */
 int flight_kernel(const struct ns_flight *flight, const struct ns_dump *dump, const char *folder);
 
-/* flight_save() - write a perf recording. Return 0; -1: it failed, which was reported */
+/* flight_save() - write a perf recording. Return 0, or -1 after an error, which was reported. */
 int flight_save(const struct ns_flight *flight, const struct ns_dump *dump,
 		const struct flight_output *output);
 
 /*
- * flight_calls() - print the last @wanted calls of each CPU of a recording, a column for each CPU
- * @errors: the trace or the code had some
+ * flight_calls() - print the last @wanted calls of each CPU of a recording, in a column for each
+ * CPU
+ * @errors: Set to true if the trace or the code had errors
  *
- * Return: 0; -1: it failed, which was reported
+ * Return: 0, or -1 after an error, which was reported
  */
 int flight_calls(const char *path, size_t wanted, bool *errors);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The code of the kernel that crashed, as perf reads it: kcore_dir of a recording that is a folder */
+/* Write the code of the crashed kernel for perf, as kcore_dir of a recording that is a folder. */
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>

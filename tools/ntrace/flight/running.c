@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The code of the kernel that crashed, from the kernel that runs: they are the same build. KASLR and
- * the order in which modules were loaded have moved each part by an amount of its own.
+ * Get the code of the crashed kernel from the running kernel, which is the same build. KASLR and
+ * the order in which modules were loaded have moved each part by a different distance.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -23,8 +23,9 @@
 #define MAX_SEGMENTS	256
 
 /*
- * The recorder's tracepoints are jumps in the code. A driver that has a record leaves them on. In a
- * kernel whose driver has no memory for one they are off, and an event on each turns them on.
+ * The recorder's tracepoints are patched jumps in the code. A driver that has a record keeps them
+ * enabled. If the driver of the running kernel has no memory for a record, they are disabled, and a
+ * perf event on each enables them.
  */
 static const char *const hooks[] = {
 	"sched/sched_switch", "printk/console", "sched/sched_process_hang", "task/task_rename",
@@ -32,7 +33,9 @@ static const char *const hooks[] = {
 
 #define NR_HOOKS	(sizeof(hooks) / sizeof(*hooks))
 
-/* Events that are open while the code is read; -1: none, which may cost some code */
+/*
+ * Events that are open while the code is read; -1: not open, in which case some code may be missing
+ */
 struct patches {
 	int	perf, hooks[NR_HOOKS];
 };
@@ -44,9 +47,9 @@ struct running {
 	struct patches	patches;
 };
 
-/* ---- Is it the same kernel? ---- */
+/* ---- Check for the same kernel ---- */
 
-/* The build id in /sys/kernel/notes, as hexadecimal digits */
+/* Get the build id in /sys/kernel/notes as hexadecimal digits. */
 static bool running_id(char *text, size_t room)
 {
 	unsigned char notes[4096], *end, *at = notes;
@@ -164,7 +167,7 @@ static bool open_kcore(struct running *r)
 	return pread(r->kcore, r->phdrs, size, ehdr.e_phoff) == size;
 }
 
-/* Where an address is in /proc/kcore, if all of the part is there */
+/* Find the file offset of a part in /proc/kcore, if all of the part is there. */
 static bool in_kcore(const struct running *r, const struct flight_part *part, uint64_t *at)
 {
 	const Elf64_Phdr *p;
@@ -180,7 +183,7 @@ static bool in_kcore(const struct running *r, const struct flight_part *part, ui
 	return false;
 }
 
-/* Parts that /proc/kcore does not have are left out */
+/* Drop the parts that /proc/kcore does not have. */
 static void drop_missing(struct flight_code *code)
 {
 	size_t i, kept = 0;
@@ -220,8 +223,8 @@ static const struct flight_part *part_at(const struct flight_code *code, uint64_
 }
 
 /*
- * auipc and jalr reach 2 GiB far: the distance between two parts is in the instructions, and was
- * another one then.
+ * Adjust a call to another part. auipc and jalr reach 2 GiB and contain the distance between two
+ * parts, which was different in the crashed kernel.
  */
 static void move_call(const struct flight_code *code, const struct flight_part *part, uint64_t offset,
 		      uint8_t *insns)
@@ -276,7 +279,10 @@ static const struct flight_part *part_named(const struct flight_code *code, cons
 	return NULL;
 }
 
-/* Lines of /proc/kallsyms with the addresses of then; "[NAME]" stands after those of modules */
+/*
+ * Write the lines of /proc/kallsyms with the addresses of the crashed kernel. "[NAME]" follows the
+ * symbols of modules.
+ */
 static bool write_symbols(const struct flight_code *code, FILE *out)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -309,7 +315,7 @@ static int open_event(struct perf_event_attr *attr)
 	return syscall(SYS_perf_event_open, attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Tracefs, for this process alone if nobody has mounted it */
+/* Return the path of tracefs. Mount it for this process alone if it is not mounted. */
 static const char *tracing(void)
 {
 	static const char at[] = "/sys/kernel/tracing";
@@ -340,8 +346,9 @@ static int open_hook(const char *folder, const char *name)
 }
 
 /*
- * get_random_bytes(), which system calls use, is patched when the kernel has gathered entropy. The one
- * that crashed had; a crash kernel, or one that has just booted, may not have yet.
+ * Wait until the kernel has gathered entropy, because it then patches get_random_bytes(), which
+ * system calls use. The crashed kernel had done this; a crash kernel, or a kernel that has just
+ * booted, may not have.
  */
 static void wait_for_entropy(void)
 {
@@ -349,11 +356,14 @@ static void wait_for_entropy(void)
 
 	if (getrandom(&byte, 1, GRND_NONBLOCK) == 1 || getrandom(&byte, 1, 0) != 1)
 		return;
-	/* A worker does it after that. */
+	/* A worker patches the code afterwards. */
 	usleep(100000);
 }
 
-/* Patch the code as it was: by perf, which had a sink, for its switches of tasks, and by the recorder */
+/*
+ * Patch the code like the crashed kernel. perf had patched it for context-switch events if it had
+ * used a sink, and the recorder for its tracepoints.
+ */
 static void patch(struct patches *p, const struct ns_flight *f)
 {
 	struct perf_event_attr attr = {

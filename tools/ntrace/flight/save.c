@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A record of the flight recorder as a recording of perf. */
+/* Convert a record of the flight recorder to a perf recording. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "cli/output.h"
 #include "session/file/perfdata-write.h"
 
-/* A number of a PMU that no kernel gives to another one in a file of one event */
+/* Type number of the PMU, which cannot conflict in a file with one event */
 #define PMU_TYPE	1000
 #define EVENT_ID	1ULL
 #define KERNEL_PID	((uint32_t)-1)
@@ -29,10 +29,10 @@ enum {
 	FEAT_PMU_MAPPINGS	= 16,
 	FEAT_AUXTRACE		= 18,
 	FEAT_DIR_FORMAT		= 24,
-	NR_FEATURES		= 32,	/* those below it are written */
+	NR_FEATURES		= 32,	/* number of features; those below it are written */
 };
 
-/* What perf_event_attr::sample_id_all adds: TID, TIME, CPU and IDENTIFIER */
+/* Fields of perf_event_attr::sample_id_all with TID, TIME, CPU and IDENTIFIER */
 struct sample_id {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -90,7 +90,7 @@ struct save {
 	const struct ns_flight *f;
 	struct pd_writer file;
 	struct perf_event_attr attr;
-	struct bytes index;		/* where trace is */
+	struct bytes index;		/* index of the trace in the file */
 	uint64_t nr_index;
 	struct bytes features[NR_FEATURES];
 	bool failed;
@@ -206,7 +206,10 @@ static void put_comm(struct save *s, uint32_t pid, uint32_t tid, const void *com
 	put(s, &r, sizeof(r));
 }
 
-/* Has the thread the same name as at the switch before? Then it is not written again. */
+/*
+ * Return true if the thread has the same name as at its previous switch, so that the name need not
+ * be written.
+ */
 static bool is_known(const struct ns_flight *f, size_t nth)
 {
 	const struct ntrace_flight_switch *now = &f->switches[nth], *before = now;
@@ -219,7 +222,7 @@ static bool is_known(const struct ns_flight *f, size_t nth)
 	return false;
 }
 
-/* Who ran on the CPU before this switch: -1, nobody knows */
+/* Return the previous switch on the same CPU, or NULL if it is not known. */
 static const struct ntrace_flight_switch *before_of(const struct ns_flight *f, size_t nth)
 {
 	uint32_t cpu = f->switch_cpus[nth];
@@ -258,7 +261,10 @@ static void put_switches(struct save *s)
 			 ns_flight_time(f, f->cause.time), f->cause.cpu);
 }
 
-/* The CPU that a sink's trace is filed under: the first of those that lead to it */
+/*
+ * Return the CPU under which a sink's trace is stored, which is the first CPU that is traced into
+ * the sink.
+ */
 static uint32_t cpu_of(const struct ns_flight *f, size_t sink)
 {
 	size_t i;
@@ -270,7 +276,7 @@ static uint32_t cpu_of(const struct ns_flight *f, size_t sink)
 	return 0;
 }
 
-/* The latest time that anything in the record has, for trace whose end is not known */
+/* Return the end time of the trace, or a time after all times of the record if it is not known. */
 static uint64_t last_time(const struct ns_flight *f, const struct ns_flight_trace *t)
 {
 	uint64_t last = f->has_cause ? f->cause.time : 0;
@@ -279,7 +285,7 @@ static uint64_t last_time(const struct ns_flight *f, const struct ns_flight_trac
 		return t->end_time;
 	if (f->nr_switches && f->switches[f->nr_switches - 1].time > last)
 		last = f->switches[f->nr_switches - 1].time;
-	/* A hang may last for long */
+	/* A hang may take a long time. */
 	return last + 3600 * f->machine.timebase;
 }
 
@@ -290,7 +296,7 @@ static void put_trace(struct save *s, size_t sink)
 	uint32_t cpu = cpu_of(s->f, sink);
 	struct aux_record aux = {
 		.header = { .type = PERF_RECORD_AUX, .size = sizeof(aux) }, .size = t->size,
-		/* In a ring, the kernel says where it ends */
+		/* in a ring, the offset is the end of the trace */
 		.offset = t->middle ? t->size : 0,
 		.flags = t->middle ? PERF_AUX_FLAG_OVERWRITE : 0,
 		.id = at(s, (uint32_t)-1, (uint32_t)-1,
@@ -334,7 +340,7 @@ static void add_build_id(struct save *s, struct bytes *to)
 
 	if (!ns_flight_line(s->f, "BUILD-ID", text, sizeof(text)))
 		return;
-	/* perf keeps the size after the 20 bytes that an id may have */
+	/* perf stores the size of the id after its 20 bytes */
 	r.id[20] = hex_bytes(text, r.id, 20);
 	add(to, &r, sizeof(r));
 }
@@ -363,7 +369,7 @@ static void add_features(struct save *s, bool folder)
 		add_u64(&to[FEAT_DIR_FORMAT], 0);
 }
 
-/* A recording that is there already is kept under a name with the time. */
+/* Rename an existing recording, adding the time to its name. */
 static int keep_old(const char *path)
 {
 	char old[PATH_MAX];
@@ -413,7 +419,10 @@ static void make_attr(struct save *s)
 	};
 }
 
-/* Return 1: with the kernel's code, 0: without; -1: it failed, which was reported */
+/*
+ * Create the recording. Return 1 with the kernel's code, 0 without, or -1 after an error, which was
+ * reported.
+ */
 static int create(struct save *s, const struct ns_dump *dump, const struct flight_output *output)
 {
 	uint64_t id = EVENT_ID;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The code of the kernel that crashed, from its crash dump: what ran, with all that was patched. So
- * any machine can read the dump. The record has the kernel's vmcoreinfo, which says where its page
- * tables and the tables of kallsyms are. Each byte of the dump may be damaged.
+ * Get the code of the crashed kernel from its crash dump, with all patches, so that any machine can
+ * read the dump. The record contains the kernel's vmcoreinfo with the addresses of its page tables
+ * and of the tables of kallsyms. Each byte of the dump may be damaged.
  *
- * Modules need the page tables. kexec-tools leaves memory out that was reserved early, as the upper
- * ones are: then modules come from the running kernel, if that is the same build. A kernel that is
- * loaded by kexec_file_load (kexec -s) has all in its dump.
+ * Modules need the page tables. kexec-tools leaves out memory that was reserved early, which
+ * includes the upper page tables. Modules are then taken from the running kernel, if that is the
+ * same build. The dump of a kernel that was loaded by kexec_file_load (kexec -s) is complete.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,26 +17,26 @@
 #include "session/file/dump.h"
 
 #define MAX_SYMBOLS	(1U << 22)
-#define MAX_NAME	1024		/* bytes of a name, with its type; KSYM_NAME_LEN is 512 */
+#define MAX_NAME	1024		/* bytes of a name including its type; KSYM_NAME_LEN is 512 */
 #define MAX_TEXT	(1ULL << 30)
 #define NR_TOKENS	256
 
-/* Names are sequences of tokens, as scripts/kallsyms.c of the kernel writes them */
+/* Tables of names, which are sequences of tokens written by scripts/kallsyms.c of the kernel */
 struct kallsyms {
 	uint32_t	nr;
 	uint64_t	names, offsets, base;
-	uint16_t	at[NR_TOKENS];	/* of each token in the text */
+	uint16_t	at[NR_TOKENS];	/* offset of each token in @text */
 	char		text[1 << 16];
 };
 
 struct vmcore {
 	struct ns_dump_tables tables;
 	struct kallsyms	syms;
-	struct flight_code running;	/* f: NULL if that is another kernel, or is not needed */
-	char		missing[256];	/* names of modules without code */
+	struct flight_code running;	/* @running.f is NULL if the running kernel is another build or is not needed */
+	char		missing[256];	/* names of the modules without code */
 };
 
-/* A name that is being read, and the next one's place */
+/* The current name, and the address of the next one */
 struct name {
 	uint64_t	next;
 	char		text[MAX_NAME];	/* the first character is the type */
@@ -48,7 +48,7 @@ static bool info(const struct ns_flight *f, const char *name, uint64_t *value)
 
 	if (!ns_flight_line(f, name, text, sizeof(text)))
 		return false;
-	/* Addresses have no 0x, and numbers have one unless they are decimal */
+	/* addresses have no 0x; numbers have it unless they are decimal */
 	errno = 0;
 	*value = strtoull(text, &end, strncmp(name, "SYMBOL(", 7) ? 0 : 16);
 	return !errno && end != text && !*end;
@@ -92,7 +92,7 @@ static bool open_symbols(const struct flight_code *code)
 	    !get(code, nr, &s->nr, sizeof(s->nr)) || s->nr > MAX_SYMBOLS ||
 	    !get(code, base, &s->base, sizeof(s->base)) || !get(code, index, s->at, sizeof(s->at)))
 		return false;
-	/* The text ends with the last token, and with a NUL that it has anyway */
+	/* the text ends with the last token and its NUL */
 	last = s->at[NR_TOKENS - 1] + 1;
 	for (; last < sizeof(s->text); last++) {
 		if (!get(code, text + last - 1, s->text + last - 1, 1))
@@ -103,7 +103,7 @@ static bool open_symbols(const struct flight_code *code)
 	return get(code, text, s->text, last);
 }
 
-/* The next name; false: the table is damaged */
+/* Read the next name. Return false if the table is damaged. */
 static bool next_name(const struct flight_code *code, struct name *n)
 {
 	const struct kallsyms *s = &((const struct vmcore *)code->of_source)->syms;
@@ -114,7 +114,7 @@ static bool next_name(const struct flight_code *code, struct name *n)
 		return false;
 	nr = length[0];
 	n->next++;
-	/* Longer ones have two bytes, the low seven bits first */
+	/* longer names have a length of two bytes, with the low seven bits first */
 	if (nr & 0x80) {
 		if (!get(code, n->next, length, 1))
 			return false;
@@ -135,7 +135,7 @@ static bool next_name(const struct flight_code *code, struct name *n)
 	return at > 1;
 }
 
-/* Calls @each with each symbol, until it returns false; false: the table is damaged */
+/* Call @each with each symbol, until it returns false. Return false if the table is damaged. */
 static bool each_symbol(const struct flight_code *code,
 			bool (*each)(void *opaque, uint64_t address, const char *name), void *opaque)
 {
@@ -161,7 +161,7 @@ static bool is_end(void *opaque, uint64_t address, const char *name)
 	return strcmp(name + 1, "_etext");
 }
 
-/* False: not all of it is in the dump, as a page that makedumpfile left out */
+/* Return true if all of the part is in the dump. makedumpfile may have left out pages. */
 static bool is_there(const struct flight_code *code, const struct flight_part *part)
 {
 	const struct vmcore *v = code->of_source;
@@ -176,7 +176,7 @@ static bool is_there(const struct flight_code *code, const struct flight_part *p
 	return true;
 }
 
-/* The module as the running kernel has it, or NULL */
+/* Return the module in the running kernel, or NULL. */
 static const struct flight_part *running_part(const struct flight_code *code, const char *name)
 {
 	const struct vmcore *v = code->of_source;
@@ -189,7 +189,7 @@ static const struct flight_part *running_part(const struct flight_code *code, co
 	return NULL;
 }
 
-/* A running kernel of the same build has what the dump lacks */
+/* Use a running kernel of the same build for code that the dump lacks. */
 static int open_running(struct flight_code *code)
 {
 	struct vmcore *v = code->of_source;
@@ -276,7 +276,10 @@ static bool print_symbol(void *out, uint64_t address, const char *name)
 	return true;
 }
 
-/* Those of modules are in structures that only debug information describes: the running kernel may know them */
+/*
+ * Write the symbols. Those of modules are in structures that only debug information describes, so
+ * take them from the running kernel if it is the same build.
+ */
 static bool vmcore_symbols(const struct flight_code *code, FILE *out)
 {
 	struct flight_code modules = { .f = code->f };

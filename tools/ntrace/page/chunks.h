@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Items of tracks as the page stores them: in chunks of one track and level, which the viewer decodes
- * when they come into view. A chunk is base64 of, for each item, variable-length numbers of 7 bits
- * a byte, the least first:
+ * Items of tracks in the format of the page. They are stored in chunks of one track and level,
+ * which the viewer decodes when they become visible. A chunk is base64. Each item consists of
+ * variable-length numbers with 7 bits per byte, least significant first:
  *
- *	begin, less that of the item before (of the first: "first" of the chunk); negative numbers
- *	are inverted, and the lowest bit says that
+ *	begin, minus that of the previous item (for the first item, minus "first" of the chunk);
+ *	the lowest bit is set for negative numbers, which are inverted
  *	ns
  *	depth * 2, + 1 for a block
  *	name
@@ -21,39 +21,46 @@
 #include "levels.h"
 #include "session/array.h"
 
-/* Times are ns from the begin of the page */
+/* A chunk. Times are in ns from the start of the page. */
 struct chunk {
 	uint32_t	track, level, nr;
-	uint64_t	first;		/* begin of its first item */
-	uint64_t	from;		/* least begin of its items, ... */
-	uint64_t	last;		/* ... the largest one ... */
+	uint64_t	first;		/* start of its first item */
+	uint64_t	from;		/* earliest start of its items, ... */
+	uint64_t	last;		/* ... the latest start ... */
 	uint64_t	to;		/* ... and the latest end */
 };
 
 struct pending_chunk {
 	struct chunk	chunk;
-	uint64_t	before;		/* begin of the last item */
+	uint64_t	before;		/* start of the last item */
 	NS_ARRAY(uint8_t) bytes;
 };
 
 struct chunks {
-	FILE		*near, *far;	/* levels that are needed at once, and those below */
+	/* files of the levels that are needed immediately, and of the levels below */
+	FILE		*near, *far;
 	unsigned int	near_level;
-	uint64_t	start;		/* ns of the page's begin */
-	uint32_t	track;		/* of the items to come */
+	uint64_t	start;		/* start of the page, ns */
+	uint32_t	track;		/* track of the next items */
 	struct pending_chunk pending[LEVELS];
-	NS_ARRAY(struct chunk) index;	/* by their number in the page */
+	NS_ARRAY(struct chunk) index;	/* indexed by number in the page */
 };
 
-/* chunks_put() - a level_put_fn. chunks_end() - of a track. -1: no memory, or writing failed */
+/*
+ * chunks_put() - add an item, as a level_put_fn. chunks_end() - end a track
+ *
+ * Return -1 if out of memory, or if writing failed.
+ */
 int chunks_put(void *chunks, unsigned int level, const struct level_item *item);
 int chunks_end(struct chunks *chunks);
 void chunks_free(struct chunks *chunks);
 
-/* base64_write() - false: it failed */
+/* base64_write() - write bytes as base64. Return false on failure. */
 bool base64_write(FILE *file, const uint8_t *bytes, size_t size);
 
-/* number_add() - append a number as chunks have it to a growing array; false: no memory */
+/*
+ * number_add() - append a variable-length number to a growing array. Return false if out of memory.
+ */
 #define number_add(array, number) ({					\
 	uint64_t n_ = (number);						\
 	bool fine_ = true;						\

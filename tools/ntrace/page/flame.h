@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Calls with the same callers, added up: the page's flame graph, and stacks for others */
+/* Sums of calls with the same callers, for the flame graph of the page and for folded stacks */
 #ifndef NTRACE_TOOL_HTML_FLAME_H
 #define NTRACE_TOOL_HTML_FLAME_H
 
@@ -11,26 +11,30 @@
 
 struct flame_node {
 	uint32_t	parent;
-	uint32_t	name;		/* a function; of children of the root, a thread */
+	/* function number, or thread number for children of the root */
+	uint32_t	name;
 	uint64_t	calls, ns, insns;
 };
 
 struct flame {
-	NS_ARRAY(struct flame_node) nodes;	/* each after its parent; the root is the first */
-	uint32_t	*hash;			/* number of a node; 0: none */
+	/* nodes after their parents; the root is the first */
+	NS_ARRAY(struct flame_node) nodes;
+	uint32_t	*hash;			/* hash table of node numbers; 0: none */
 	size_t		hash_size;
-	size_t		max;			/* nodes; 0: as many as a page has room for */
+	size_t		max;			/* limit of nodes; 0: the limit of a page */
 };
 
 #define FLAME_NONE	UINT32_MAX
 
-/* flame_child() - FLAME_NONE: there are too many nodes, or no memory is left */
+/* flame_child() - return a child; FLAME_NONE if there are too many nodes or no memory is left */
 uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name);
 void flame_free(struct flame *flame);
 
 /*
- * flame_write() - base64 of, for each node but the root: its number less its parent's, name, calls,
- * ns, insns, as numbers of page/chunks.h. false: it failed
+ * flame_write() - write the nodes except the root as base64. Return false on failure.
+ *
+ * Each node has its number minus its parent's, name, calls, ns and insns, as numbers of
+ * page/chunks.h.
  */
 bool flame_write(const struct flame *flame, FILE *file);
 

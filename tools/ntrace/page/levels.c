@@ -4,19 +4,19 @@
 #include "levels.h"
 #include "session/array.h"
 
-/* Neighbours that are too short for a level, as long as they may become one block */
+/* Neighbouring items that are too short for a level and may become one block */
 struct group {
 	struct level_item first;
 	uint64_t	end;
 	uint64_t	n;		/* items of level 0 in it */
 	uint64_t	longest;	/* ns of the longest item ... */
 	uint32_t	name;		/* ... and its name */
-	uint32_t	nr;		/* items and blocks; 0: there is no group */
+	uint32_t	nr;		/* number of items and blocks; 0: no group */
 };
 
 struct depth {
-	struct group	groups[LEVELS];	/* that of level 0 is not used */
-	uint32_t	open;		/* bit k: groups[k] has items */
+	struct group	groups[LEVELS];	/* groups by level; level 0 is unused */
+	uint32_t	open;		/* bit mask of the groups that have items */
 };
 
 struct levels {
@@ -28,7 +28,7 @@ struct levels {
 static int add_at(struct levels *levels, struct depth *d, unsigned int level,
 		  const struct level_item *item);
 
-/* One item alone stays as it is; more become a block of this level. */
+/* Close a group. A single item stays unchanged; several items become a block of this level. */
 static int close_group(struct levels *levels, struct depth *d, unsigned int level)
 {
 	struct group *g = &d->groups[level];
@@ -46,7 +46,7 @@ static int close_group(struct levels *levels, struct depth *d, unsigned int leve
 	return add_at(levels, d, level + 1, &item);
 }
 
-/* Close groups below @level, so that @item comes after what is before it. */
+/* Close the groups below @level, so that their items are added before @item. */
 static int close_below(struct levels *levels, struct depth *d, unsigned int level)
 {
 	unsigned int k;
@@ -88,7 +88,7 @@ static int join_group(struct levels *levels, struct group *g, unsigned int level
 	return err;
 }
 
-/* Is the item near enough to the group, and the block not too long for its level? */
+/* Return true if the item is near enough to the group, and the block not too long for its level. */
 static bool fits(const struct group *g, unsigned int level, const struct level_item *item)
 {
 	if (item->begin < g->first.begin || item->begin + item->ns - g->first.begin >= LEVEL_NS(level + 1))
@@ -96,7 +96,7 @@ static bool fits(const struct group *g, unsigned int level, const struct level_i
 	return item->begin < g->end || item->begin - g->end < LEVEL_NS(level);
 }
 
-/* An item that is too short for @level */
+/* Add an item that is too short for @level. */
 static int add_at(struct levels *levels, struct depth *d, unsigned int level,
 		  const struct level_item *item)
 {
@@ -116,7 +116,7 @@ static int add_at(struct levels *levels, struct depth *d, unsigned int level,
 	return err;
 }
 
-/* The first level that the item is too short for */
+/* Return the first level for which the item is too short. */
 static unsigned int first_level(uint64_t ns)
 {
 	unsigned int level = ns < 16 ? 1 : (63 - __builtin_clzll(ns)) / 2;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The page: a skeleton, the data that its first picture needs, the viewer, and after that the rest,
- * which a browser still reads when it has drawn the first picture.
+ * Write the page, which has a skeleton, the data for its first picture, and the viewer. The rest of
+ * the data follows, which a browser may still read after it has drawn the first picture.
  *
- * Data is in script elements of types that no browser executes. The page allows no script but the
- * viewer, by its hash, and no network.
+ * Data is in script elements of types that browsers do not execute. The page allows only the script
+ * of the viewer, by its hash, and no network access.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "page.h"
 #include "cli/json-text.h"
 
-/* Files of the folder html, which the assembler puts here */
+/* Files of the folder html, which the assembler includes here */
 #define EMBED(name, file)						\
 	__asm__(".section .rodata\n" #name ": .incbin \"" HTML_DIR "/" file "\"\n" \
 		#name "_end: .byte 0\n.previous\n");			\
@@ -152,7 +152,7 @@ static void put_bytes(FILE *out, const char *begin, const char *end)
 	fwrite(begin, 1, end - begin, out);
 }
 
-/* What stands for @name in the skeleton */
+/* Write the contents of the placeholder @name of the skeleton. */
 static int put_part(struct html *html, FILE *out, const char *name, size_t size)
 {
 	if (!strncmp(name, "STYLE", size)) {
@@ -172,7 +172,7 @@ static int put_part(struct html *html, FILE *out, const char *name, size_t size)
 	return 0;
 }
 
-/* Each {{NAME}} of the skeleton is replaced. */
+/* Write the page, replacing each {{NAME}} of the skeleton. */
 int html_write(struct html *html, FILE *out)
 {
 	const char *at = html_skeleton, *name, *end;

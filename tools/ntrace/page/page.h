@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* ntrace html: what its files share */
+/* Declarations that the files of ntrace html share */
 #ifndef NTRACE_TOOL_HTML_H
 #define NTRACE_TOOL_HTML_H
 
@@ -9,21 +9,21 @@
 #include "views/nested-calls.h"
 #include "cli/recording.h"
 
-/* A row of the page, and what its items' names are */
+/* Kind of a row of the page, and the meaning of its items' names */
 enum track_kind {
-	TRACK_CPU,	/* threads that it executed */
-	TRACK_LOSS,	/* of a CPU; one name */
+	TRACK_CPU,	/* threads that the CPU executed */
+	TRACK_LOSS,	/* losses of a CPU, with one name */
 	TRACK_THREAD,	/* functions */
 };
 
 struct track {
 	enum track_kind	kind;
-	int32_t		id;	/* a CPU (-1: not known), or the number of a thread */
-	uint32_t	depth;	/* rows that its items need */
+	int32_t		id;	/* CPU (-1: not known), or number of a thread */
+	uint32_t	depth;	/* number of rows of its items */
 };
 
 struct html_thread {
-	int32_t		pid, tid, cpu;	/* cpu: of an idle thread; else -1 */
+	int32_t		pid, tid, cpu;	/* @cpu is for idle threads, else -1 */
 	const char	*comm;
 };
 
@@ -38,21 +38,26 @@ struct html {
 	struct levels	*levels;
 	struct chunks	chunks;
 	struct flame	flame;
-	struct sources	*sources;		/* NULL: there are none */
+	struct sources	*sources;		/* NULL: none */
 	NS_ARRAY(struct track) tracks;
 	NS_ARRAY(struct html_thread) threads;
-	uint64_t	nr_calls, too_deep;	/* calls in the page, and those that are not */
-	bool		in_thread;		/* the last track is that of a thread */
-	uint32_t	thread;			/* ... of this one */
+	/* number of calls in the page, and of calls that are left out */
+	uint64_t	nr_calls, too_deep;
+	bool		in_thread;		/* the last track belongs to a thread, */
+	uint32_t	thread;			/* whose number is this */
 };
 
-/* html_write() - the page. 0; -1: errno says why it failed */
+/* html_write() - write the page. Return 0, or -1 with errno. */
 int html_write(struct html *html, FILE *out);
 
-/* html_tracks() - tracks of CPUs and losses. 0; -1: errno says why it failed */
+/* html_tracks() - add the tracks of CPUs and losses. Return 0, or -1 with errno. */
 int html_tracks(struct html *html);
 
-/* html_track() - a track begins, that before is complete. -1: out of memory, or writing failed */
+/*
+ * html_track() - complete the previous track, and start another one
+ *
+ * Return -1 if out of memory, or if writing failed.
+ */
 int html_track(struct html *html, enum track_kind kind, int32_t id);
 
 #endif /* NTRACE_TOOL_HTML_H */

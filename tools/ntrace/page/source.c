@@ -15,8 +15,8 @@
 #include "session/counts/profile.h"
 
 #define FRAMES_MAX	16
-#define FILE_MAX	(1 << 20)	/* bytes of one file */
-#define ALL_MAX		(16 << 20)	/* ... and of all together */
+#define FILE_MAX	(1 << 20)	/* limit of the bytes of one file */
+#define ALL_MAX		(16 << 20)	/* limit of the bytes of all files */
 
 struct line {
 	const char	*file;
@@ -26,7 +26,7 @@ struct line {
 
 struct source {
 	const char	*file;
-	size_t		first, nr;	/* of struct sources::executed */
+	size_t		first, nr;	/* range in struct sources::executed */
 	uint64_t	insns;
 };
 
@@ -153,7 +153,10 @@ int sources_find(struct sources *sources, const struct nt_function *function, in
 
 /* ---- Text ---- */
 
-/* Debug information may name any file. Only what looks like a source goes into a page. */
+/*
+ * Return true if the file looks like source code. Debug information may name any file, and only
+ * source code is copied to the page.
+ */
 static bool is_source(const char *file)
 {
 	static const char *const endings[] = {

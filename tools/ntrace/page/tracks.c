@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tracks of the page that are not of threads: what each CPU executed, and where trace was lost. */
+/* Tracks of the page for CPUs, with the threads that each CPU executed and the losses of trace. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ static int slice_cmp(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* A slice goes on in the next one if nothing else was executed between. */
+/* Return true if the slice continues the item, because no other code was executed between them. */
 static bool goes_on(const struct level_item *item, const struct nt_slice *s)
 {
 	return item->n && item->name == s->thread && item->begin + item->ns == s->begin;
@@ -127,7 +127,7 @@ static bool add_thread(struct html *html, const struct nt_slice *s)
 	t = &html->threads.at[s->thread];
 	t->tid = s->tid;
 	t->cpu = s->tid > 0 ? -1 : s->cpu;
-	/* the name at last: a shell's child is named after the shell at first */
+	/* use the latest name, because a child of a shell first has the name of the shell */
 	nt_session_thread(html->session, s->tid, s->end, &t->pid, &t->comm);
 	return true;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace profile --bolt: branches and what was executed between them, as perf2bolt -pa reads it:
+ * ntrace profile --bolt: write branches and the code between them for perf2bolt -pa:
  *
  *	B FROM TO COUNT MISPREDICTED	a branch that was taken
- *	F FROM TO COUNT			from an instruction to a later one, without a branch taken
+ *	F FROM TO COUNT			from an instruction to a later one, without a taken branch
  *
  * Addresses are those of one file.
  */
@@ -15,7 +15,7 @@
 #include "cli/join.h"
 #include "profile.h"
 
-/* A line of the file, without the words that are always the same */
+/* A line of the file, without its constant words */
 struct way {
 	char		type;
 	uint64_t	from, to, count;
@@ -50,7 +50,9 @@ static const char *largest_object(const struct profile *profile)
 	return best;
 }
 
-/* An address of the process as the file has it; false: it is of another one */
+/*
+ * Convert an address of the process to one of the file. Return false if it belongs to another file.
+ */
 static bool in_file(const struct bolt *b, uint64_t space, uint64_t addr, uint64_t *file_addr)
 {
 	struct nt_place place;
@@ -69,7 +71,7 @@ static void put_way(struct bolt *b, char type, uint64_t space, uint64_t from, ui
 		b->failed |= !ns_array_add(&b->ways, way);
 }
 
-/* The instruction at an address; false: it cannot be read */
+/* Decode the instruction at an address. Return false if it cannot be read. */
 static bool read_insn(const struct bolt *b, uint64_t space, uint64_t addr, struct nt_insn *insn)
 {
 	uint8_t code[8];
@@ -78,7 +80,7 @@ static bool read_insn(const struct bolt *b, uint64_t space, uint64_t addr, struc
 	return nt_insn_decode(&b->config, code, size, insn) > 0;
 }
 
-/* The last instruction of a block: where it is, and what it is */
+/* Find the last instruction of a block and its address. */
 static bool last_insn(const struct bolt *b, const struct nt_count *block, uint64_t *addr,
 		      struct nt_insn *insn)
 {
@@ -95,8 +97,8 @@ static bool last_insn(const struct bolt *b, const struct nt_count *block, uint64
 }
 
 /*
- * A block, and the direct jump or call that it ends with, which has only one target. What a message
- * has ended goes on behind it.
+ * Write a block, and the direct jump or call that ends it, which has only one target. If a message
+ * ended the block, the code continues after it.
  */
 static void put_block(struct bolt *b, const struct nt_count *block)
 {
@@ -112,7 +114,10 @@ static void put_block(struct bolt *b, const struct nt_count *block)
 		put_way(b, 'F', block->space, last, last + insn.length, block->count);
 }
 
-/* A branch that was taken, or not: then a block ends here, and the next one begins. */
+/*
+ * Write a conditional branch with its taken and not-taken counts. In both cases a block ends here
+ * and the next one starts.
+ */
 static void put_conditional(struct bolt *b, const struct nt_count *count)
 {
 	struct nt_insn insn;
@@ -133,7 +138,7 @@ static void put_count(struct bolt *b, const struct nt_count *count)
 		put_conditional(b, count);
 		break;
 	case NT_COUNT_EDGE:
-		/* a trap is no branch of the program */
+		/* a trap is not a branch of the program */
 		if (count->how < NT_END_TRAP_RETURN)
 			put_way(b, 'B', count->space, count->from, count->to, count->count);
 		break;
@@ -151,7 +156,7 @@ static int way_cmp(const void *a, const void *b)
 	return x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* Several processes execute the same file. */
+/* Write the lines, after adding up those of several processes that execute the same file. */
 static int write_ways(struct bolt *b)
 {
 	const struct way *way = b->ways.at, *end;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace profile --callgrind: "Callgrind Format Specification" of valgrind's manual: for each function the
- * instructions of each line, and for each function that it called, how often, and what that executed.
+ * ntrace profile --callgrind: write the "Callgrind Format Specification" of valgrind's manual. It
+ * has the instructions of each line of each function, and the number and the instructions of the
+ * calls between functions.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +15,7 @@
 
 #ifdef HAVE_LIBDW
 struct cost {
-	const char	*object, *function, *file;	/* file: "" if it is not known */
+	const char	*object, *function, *file;	/* @file is "" if it is not known */
 	int		line;
 	uint64_t	insns;
 };
@@ -24,7 +25,10 @@ struct arc {
 	uint64_t	calls, insns;
 };
 
-/* An arc with the names of its ends: functions are gone when all calls were given */
+/*
+ * An arc with the names of its ends, because function numbers are not valid after all calls were
+ * passed
+ */
 struct named_arc {
 	const char	*from_object, *from, *to_object, *to;
 	uint64_t	calls, insns;
@@ -36,7 +40,7 @@ struct callgrind {
 	NS_ARRAY(struct cost) costs;	/* by object, function, file, line */
 	NS_ARRAY(struct named_arc) arcs;
 	NS_ARRAY(struct arc) counted;
-	uint32_t	*hash;		/* of @counted: number + 1 */
+	uint32_t	*hash;		/* hash table of @counted; an entry is the index + 1 */
 	size_t		hash_size;
 };
 
@@ -178,7 +182,7 @@ static int end(void *ctx)
 
 /* ---- Text ---- */
 
-/* A name is the rest of a line. */
+/* Write a name, which extends to the end of its line. */
 static void put_name(FILE *out, const char *key, const char *name)
 {
 	fputs(key, out);
@@ -207,7 +211,7 @@ static void put_arcs(const struct callgrind *c, const struct cost *function)
 	     !strcmp(arc->from_object, key.from_object); arc++) {
 		put_name(out, "cob=", arc->to_object);
 		put_name(out, "cfn=", arc->to);
-		/* where in the function it is called from is not known */
+		/* use the first line of the function, because the calling line is not known */
 		fprintf(out, "calls=%" PRIu64 " 0\n%d %" PRIu64 "\n", arc->calls, function->line, arc->insns);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace profile --lcov and --gcov: how often lines, functions and branches were executed. */
+/* ntrace profile --lcov and --gcov: write how often lines, functions and branches were executed. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "profile.h"
 
 #ifdef HAVE_LIBDW
-/* Lines, functions and branches of one file: the next ones of each array */
+/* Ranges of the lines, functions and branches of one file in the three arrays */
 struct of_file {
 	const struct profile_line *line, *line_end;
 	const struct profile_branch *branch, *branch_end;
@@ -25,7 +25,7 @@ struct of_file {
 		(of)->name ## _end++;							\
 } while (0)
 
-/* Each file that has lines, in order. 0; or what @fn returned */
+/* Call @fn for each file that has lines, in order. Return 0, or the error of @fn. */
 static int each_file(struct profile *profile, void (*fn)(FILE *out, const char *file, struct of_file *of))
 {
 	struct profile_source source = { 0 };
@@ -47,7 +47,7 @@ static int each_file(struct profile *profile, void (*fn)(FILE *out, const char *
 	return err;
 }
 
-/* A name may have any byte; a newline would begin another record. */
+/* Write a name. It may have any byte, but a newline would start another record. */
 static void put_name(FILE *out, const char *name)
 {
 	for (; *name; name++)
@@ -111,7 +111,7 @@ static int lcov_write(struct profile *profile)
 	return each_file(profile, lcov_file);
 }
 
-/* ---- gcov's text, "Invoking gcov" of gcc's manual: COUNT:LINE:SOURCE ---- */
+/* ---- gcov's text (COUNT:LINE:SOURCE, "Invoking gcov" of gcc's manual) ---- */
 
 static void gcov_branches(FILE *out, struct of_file *of, int line)
 {
@@ -147,7 +147,7 @@ static void gcov_line(FILE *out, struct of_file *of, int number, const char *tex
 	gcov_branches(out, of, number);
 }
 
-/* Without the file, its lines that have code are listed. */
+/* Write a file. If it cannot be read, list only its lines that have code. */
 static void gcov_file(FILE *out, const char *file, struct of_file *of)
 {
 	FILE *source = fopen(file, "re");

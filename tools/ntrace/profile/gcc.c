@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace profile --gcc: what gcc -fauto-profile reads (gcc/auto-profile.cc), of version 2, as gcc 12 to 14 have it.
+ * ntrace profile --gcc: write the input of gcc -fauto-profile (gcc/auto-profile.cc) in version 2,
+ * which gcc 12 to 14 read.
  *
  *	"gcda" as a number, version, 0
  *	tag of the names, 0, how many: size, string with its NUL
@@ -11,7 +12,8 @@
  *	place		offset << 16 | discriminator, number of targets, u64 executed; a target is 0, u64 name, u64 executed
  *	call		offset << 16 | discriminator, function that is inlined there
  *
- * Numbers are little-endian, of 32 bits unless the line says otherwise; a name is its number in the table.
+ * Numbers are little-endian and have 32 bits unless stated otherwise. A name is its number in the
+ * table.
  */
 #include <endian.h>
 #include <errno.h>
@@ -48,7 +50,7 @@ static void put_counter(const struct writer *w, uint64_t counter)
 static void put_tag(const struct writer *w, uint32_t tag)
 {
 	put_number(w, tag);
-	/* the size of what follows, which gcc does not read */
+	/* size of the section, which gcc does not read */
 	put_number(w, 0);
 }
 
@@ -110,7 +112,7 @@ static const struct sample *sample(const struct writer *w, size_t at)
 	return at < w->samples.all.nr ? w->samples.all.at[at] : NULL;
 }
 
-/* Where the samples of the function end that @at is of at @depth */
+/* Return the end of the samples of the function at @depth of sample @at. */
 static size_t end_of(const struct writer *w, size_t at, size_t depth)
 {
 	const struct sample *first = sample(w, at);
@@ -125,7 +127,7 @@ static void put_place(const struct writer *w, struct sample_place place)
 	put_number(w, (uint32_t)place.offset << 16 | (place.discriminator & 0xffff));
 }
 
-/* How many samples after @at, up to @end, are calls from its place? */
+/* Return the number of samples after @at, up to @end, that are calls from its place. */
 static uint32_t targets_of(const struct writer *w, size_t at, size_t end, size_t depth)
 {
 	const struct sample *s = sample(w, at), *call;
@@ -156,8 +158,8 @@ static void put_count(const struct writer *w, size_t at, uint32_t targets, size_
 }
 
 /*
- * gcc 12 looks for lines without discriminators. A line of which only blocks with one were executed is as frequent
- * as the most frequent of them.
+ * Write lines without discriminators, which gcc 12 looks up. If only blocks with discriminators of
+ * a line were executed, the line gets the largest of their counts.
  */
 static uint32_t whole_line(const struct writer *w, size_t at, size_t end, size_t depth, bool write)
 {

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace profile --llvm: a sample profile as text, for clang -fprofile-sample-use ("Sample Profile
- * Formats" of clang's manual).
+ * ntrace profile --llvm: write a sample profile as text for clang -fprofile-sample-use ("Sample
+ * Profile Formats" of clang's manual).
  *
  *	function:total:head
  *	 OFFSET[.DISCRIMINATOR]: count [target:count ...]
  *	 OFFSET[.DISCRIMINATOR]: inlined:total
  *	  OFFSET...
  *
- * An offset is a line less that of the function's begin.
+ * An offset is a line number minus the first line of the function.
  */
 #include <inttypes.h>
 
 #include "samples.h"
 
 #ifdef HAVE_LIBDW
-/* All places of the function at @depth of @at, and of what is inlined into it */
+/*
+ * Return the sum of all places of the function at @depth of @at, including functions inlined into
+ * it.
+ */
 static uint64_t total(const struct samples *samples, size_t at, size_t depth)
 {
 	const struct sample *first = samples->all.at[at];
@@ -51,7 +54,10 @@ static void put_count(FILE *out, const struct samples *samples, size_t *at)
 	fputc('\n', out);
 }
 
-/* A sample whose stack of inlined functions differs from the one before names what is new of it. */
+/*
+ * Write the samples. If the stack of inlined functions differs from that of the previous sample,
+ * write the functions that are new in it.
+ */
 static void put_samples(FILE *out, const struct samples *samples, const struct profile *profile)
 {
 	const struct sample *sample, *before = NULL;

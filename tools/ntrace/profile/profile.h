@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* ntrace profile: what its formats share */
+/* Declarations that the formats of ntrace profile share */
 #ifndef NTRACE_TOOL_PROFILE_H
 #define NTRACE_TOOL_PROFILE_H
 
@@ -10,42 +10,47 @@
 #include "session/code/lines.h"
 #include "session/counts/profile.h"
 
-#define PROFILE_FRAMES	32	/* functions that an instruction is inlined into */
+#define PROFILE_FRAMES	32	/* limit of nested inlined functions */
 
 struct profile {
 	struct recording_options recording;
 	const struct profile_format *format;
 	const char	*output;
-	const char	*object;	/* --object; NULL: all of them, or the one with most instructions */
+	/* argument of --object; NULL: all objects, or the one with most instructions */
+	const char	*object;
 	struct nt_session *session;
 	struct nt_profile *counts;
 	struct nt_lines	*lines;
 	FILE		*file;
 };
 
-/* Return: 0; -1: errno says what failed */
+/* A format. write() returns 0, or -1 with errno. */
 struct profile_format {
 	const char	*name;
-	bool		needs_trace;	/* a file of counts is not enough */
-	bool		needs_lines;	/* without line information there is nothing to write */
+	bool		needs_trace;	/* a file of counts is not sufficient */
+	bool		needs_lines;	/* the format requires line information */
 	int		(*write)(struct profile *profile);
 };
 
 extern const struct profile_format profile_counts, profile_lcov, profile_gcov, profile_llvm,
 				   profile_gcc, profile_bolt, profile_callgrind;
 
-/* profile_wants() - is the object one that --object names, or is it not given? */
+/* profile_wants() - return true if --object names the object or was not given */
 bool profile_wants(const struct profile *profile, const char *object);
 
-/* profile_executed() - the instruction at an address of an object; NULL: it was not executed */
+/*
+ * profile_executed() - return the instruction at an address of an object; NULL if it was not
+ * executed
+ */
 const struct nt_profile_insn *profile_executed(const struct profile *profile, const char *object,
 					       uint64_t address);
 
-/* A line of the source and how often it was executed, or a branch or function of it */
+/* A source line and its count, or a branch or function in it */
 struct profile_line {
 	const char	*file;
 	int		line;
-	uint64_t	copy;		/* which function it stands in, and what that is inlined into */
+	/* identifies the function that contains it and the functions into which that is inlined */
+	uint64_t	copy;
 	uint64_t	count;
 };
 
@@ -63,16 +68,18 @@ struct profile_function {
 };
 
 /*
- * A line is executed as often as its most frequent instruction; if it stands in several functions,
- * as a template or an inlined function does, as often as all of them together.
+ * Counts of source lines. The count of a line is that of its most frequent instruction. If several
+ * functions contain the line, such as instances of a template or copies of an inlined function, it
+ * is the sum over all of them.
  */
 struct profile_source {
-	NS_ARRAY(struct profile_line) lines;	/* by file, then line; with those that were not executed */
-	NS_ARRAY(struct profile_branch) branches;	/* by file, line, address; the executed ones */
+	/* by file, then line, including lines that were not executed */
+	NS_ARRAY(struct profile_line) lines;
+	NS_ARRAY(struct profile_branch) branches;	/* executed branches by file, line, address */
 	NS_ARRAY(struct profile_function) functions;	/* by file, line, name */
 };
 
-/* profile_source_make() - 0; -1: errno */
+/* profile_source_make() - compute the counts. Return 0, or -1 with errno. */
 int profile_source_make(struct profile_source *source, struct profile *profile);
 void profile_source_free(struct profile_source *source);
 

@@ -13,7 +13,7 @@ int sample_place_cmp(struct sample_place x, struct sample_place y)
 	return x.discriminator < y.discriminator ? -1 : x.discriminator > y.discriminator;
 }
 
-/* What stands inside a function comes after the places of the function itself. */
+/* Order samples so that inlined functions follow the places of the function that contains them. */
 static int sample_cmp(const void *a, const void *b)
 {
 	const struct sample *x = *(const struct sample *const *)a, *y = *(const struct sample *const *)b;
@@ -34,9 +34,9 @@ static int sample_cmp(const void *a, const void *b)
 	return strcmp(x->target, y->target);
 }
 
-/* ---- What was executed ---- */
+/* ---- Executed code ---- */
 
-/* NULL: no memory, or the source is not known (*known is false) */
+/* Make a sample. Return NULL if out of memory, or if the source is not known (*known is false). */
 static struct sample *sample_at(struct profile *profile, const char *object, uint64_t address,
 				uint64_t count, bool *known)
 {
@@ -55,7 +55,9 @@ static struct sample *sample_at(struct profile *profile, const char *object, uin
 
 		sample->names[i] = f->linkage ? f->linkage : "";
 		sample->places[i] = (struct sample_place){ f->line - f->start, f->discriminator };
-		/* the line of a call may be left out: the calls above it are then not known */
+		/*
+		 * debug information may omit the line of a call, so that its callers are not known
+		 */
 		if (f->line <= 0 || !f->start)
 			*known = false;
 	}
@@ -93,7 +95,7 @@ static bool add_insns(struct samples *samples, struct profile *profile)
 	return true;
 }
 
-/* Where indirect calls led */
+/* Add the targets of indirect calls. */
 static bool add_calls(struct samples *samples, struct profile *profile)
 {
 	struct nt_place from, to;
@@ -118,7 +120,10 @@ static bool add_calls(struct samples *samples, struct profile *profile)
 	return true;
 }
 
-/* A place is executed as often as its most frequent instruction; calls from it are added up. */
+/*
+ * Join the samples. The count of a place is that of its most frequent instruction; calls from it
+ * are added up.
+ */
 static void join_samples(struct samples *samples)
 {
 	struct sample **all = samples->all.at, **last = all;

@@ -7,7 +7,10 @@
 #include "profile.h"
 
 #ifdef HAVE_LIBDW
-/* The line that a function's code begins at, its brace perhaps, and the one that has its name */
+/*
+ * The first line with code of a function, which may be that of its brace, and the line with its
+ * name
+ */
 struct entry {
 	const char	*file;
 	int		line, start;
@@ -60,7 +63,10 @@ static int function_cmp(const void *a, const void *b)
 
 /* ---- Lines ---- */
 
-/* Two copies of a line have the same number only by chance of 1 to 2^64. */
+/*
+ * Hash the functions that contain a line. Two of them have the same hash only with a probability of
+ * 2^-64.
+ */
 static uint64_t copy_of(const struct nt_profile_insn *insn, const struct nt_frame *frames, size_t nr)
 {
 	uint64_t hash = (uintptr_t)insn->symbol * 0x9e3779b97f4a7c15ULL;
@@ -72,7 +78,7 @@ static uint64_t copy_of(const struct nt_profile_insn *insn, const struct nt_fram
 			hash = (hash ^ frames[i].line ^ (uint64_t)frames[i].discriminator << 32) *
 			       0xc4ceb9fe1a85ec53ULL;
 	}
-	/* 0 is that of lines which were not executed */
+	/* 0 is for lines that were not executed */
 	return hash | 1;
 }
 
@@ -101,7 +107,7 @@ static bool add_executed(struct making *m)
 	return true;
 }
 
-/* The most frequent instruction of each copy, then the sum of all copies */
+/* Use the count of the most frequent instruction of each copy, and add up all copies. */
 static void join_lines(struct profile_source *source)
 {
 	struct profile_line *all = source->lines.at, *last = all;
@@ -126,9 +132,9 @@ static void join_lines(struct profile_source *source)
 	source->lines.nr = last + 1 - all;
 }
 
-/* ---- Lines and functions that the debug information has, executed or not ---- */
+/* ---- All lines and functions of the debug information ---- */
 
-/* A function is executed as often as its first instruction, which may be inlined there. */
+/* Count a function by its first instruction, which may belong to an inlined function. */
 static bool add_calls(struct making *m, const struct nt_line *function, const struct nt_profile_insn *first)
 {
 	struct profile_line line = { .file = function->file, .line = function->line };
@@ -189,7 +195,7 @@ static int entry_cmp(const void *a, const void *b)
 	return place_cmp(x->file, x->line, y->file, y->line);
 }
 
-/* As gcov does, the begin of a function's code counts for the line with its name. */
+/* Move the count of the start of a function's code to the line with its name, like gcov. */
 static void move_entries(struct making *m)
 {
 	const struct entry *found;
@@ -242,7 +248,7 @@ static bool add_branches(struct making *m)
 	return true;
 }
 
-/* Several processes execute the same file. */
+/* Add up the branches of several processes that execute the same file. */
 static void join_branches(struct profile_source *source)
 {
 	struct profile_branch *all = source->branches.at, *last = all;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * CoreSight frames of a file: the bytes of each trace ID, piece by piece.
- */
+/* Unpack the CoreSight frames of a file into pieces of bytes of each trace ID. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,19 +8,22 @@
 
 #include "deframer.h"
 
-/* Each ID has a decoder of its own, which needs the caches for itself: give it much at a time. */
+/*
+ * Size of a piece of one ID. Each ID has its own decoder, which needs the caches for itself, so
+ * pieces are large.
+ */
 #define OUT_SIZE	(256 << 10)
-#define MAX_PRINTED	10	/* errors; a file without frames has one in each */
+#define MAX_PRINTED	10	/* limit of printed errors, as a file without frames has many */
 
 struct deframer {
 	struct nt_frames	*frames;
-	const uint8_t		*data;		/* not taken apart yet */
+	const uint8_t		*data;		/* bytes that are not yet unpacked */
 	size_t			size;
-	uint64_t		offset;		/* of @data in the file */
-	unsigned int		at;		/* ID whose bytes are given out next */
+	uint64_t		offset;		/* offset of @data in the file */
+	unsigned int		at;		/* next ID whose bytes are returned */
 	unsigned int		id;
 	unsigned int		breaks;
-	bool			is_broken;	/* after the bytes in @outs */
+	bool			is_broken;	/* an interruption follows the bytes in @outs */
 	bool			more;		/* more bytes of the file follow soon */
 	uint64_t		errors;
 	struct nt_frames_out	outs[NT_FRAMES_IDS];
@@ -59,7 +60,7 @@ void deframer_free(struct deframer *d)
 	free(d);
 }
 
-/* The file may be cut in a frame: leave out what is before the first whole one. */
+/* Skip the bytes before the first whole frame, because the file may begin inside a frame. */
 static void skip_to_frame(struct deframer *d)
 {
 	size_t skip;
@@ -70,7 +71,7 @@ static void skip_to_frame(struct deframer *d)
 	d->data += skip;
 	d->size -= skip;
 	d->offset += skip;
-	/* each ID's bytes begin in the middle of a message */
+	/* the bytes of each ID may begin inside a message */
 	d->breaks++;
 }
 
@@ -95,7 +96,7 @@ static void report(struct deframer *d, int error)
 		fprintf(stderr, "ntrace: more errors of frames are only counted\n");
 }
 
-/* Take frames apart until an ID's buffer is full, or there is an interruption. */
+/* Unpack frames until an ID's buffer is full, or until an interruption. */
 static void convert(struct deframer *d)
 {
 	size_t used;
@@ -105,7 +106,7 @@ static void convert(struct deframer *d)
 	d->size -= used;
 	d->offset += used;
 	d->is_broken = ret != NT_OK;
-	/* nothing is given out while there is room for more */
+	/* collect more bytes while there is space */
 	if (d->is_broken || d->size || !d->more)
 		d->at = 0;
 	if (ret < 0)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * CoreSight frames of a file: the bytes of each trace ID, piece by piece.
- */
+/* Unpack the CoreSight frames of a file into pieces of bytes of each trace ID. */
 #ifndef NTRACE_DEFRAMER_H
 #define NTRACE_DEFRAMER_H
 
@@ -9,33 +7,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DEFRAMER_ANY	0	/* no source has that ID */
+#define DEFRAMER_ANY	0	/* an ID that sources cannot have */
 
 struct deframer;
 
-/* @id: only that one, or DEFRAMER_ANY. NULL: out of memory */
+/* Create a deframer for @id, or for all IDs with DEFRAMER_ANY. Return NULL if out of memory. */
 struct deframer *deframer_new(unsigned int id);
 void deframer_free(struct deframer *deframer);
 
 /*
- * The next bytes of the file. They must stay until deframer_next() has returned 0. @more: more of them
- * follow soon, so that deframer_next() may keep those of an ID until there are many.
+ * Add the next bytes of the file. They must stay valid until deframer_next() has returned 0. If
+ * @more bytes follow soon, deframer_next() may collect the bytes of an ID until there are many.
  */
 void deframer_put(struct deframer *deframer, const uint8_t *data, size_t size, bool more);
 
-/* The next bytes of an ID, at *data until the next call. 0: put more in. */
+/*
+ * Get the next bytes of an ID, which stay valid until the next call. Return 0 if more input is
+ * needed.
+ */
 size_t deframer_next(struct deframer *deframer, const uint8_t **data);
 
-/* The file ends here. False: deframer_next() has kept bytes, so call this again after it. */
+/* End the file. Return false if deframer_next() has collected bytes; call this again after it. */
 bool deframer_end(struct deframer *deframer);
 
-/* The ID of the bytes that deframer_next() has returned last */
+/* Return the ID of the last bytes of deframer_next(). */
 unsigned int deframer_id(const struct deframer *deframer);
 
-/* How many interruptions there were, of any ID */
+/* Return the number of interruptions of any ID. */
 unsigned int deframer_breaks(const struct deframer *deframer);
 
-/* Errors that were printed */
+/* Return the number of errors. */
 uint64_t deframer_errors(const struct deframer *deframer);
 
 #endif /* NTRACE_DEFRAMER_H */

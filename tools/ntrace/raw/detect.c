@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Try options on the first part of a trace. Those that fit have the fewest messages that are invalid,
- * contradict the code or cannot be decoded. Of several that fit equally well, the simplest is right
- * more often.
+ * Try options on the first part of a trace. The best ones have the fewest messages that are
+ * invalid, contradict the code or cannot be decoded. If several are equally good, the simplest is
+ * usually right.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,12 +17,12 @@
 #include "raw/detect.h"
 
 #define FIRST_PART	(8u << 10)	/* bytes on which all options are tried */
-#define LARGE_PART	(256u << 10)	/* bytes on which the best ones are tried */
-#define SEAM_MAX	(32u << 20)	/* bytes of a file in which a seam is looked for */
+#define LARGE_PART	(256u << 10)	/* bytes on which the best options are tried */
+#define SEAM_MAX	(32u << 20)	/* largest file in which a seam is searched */
 #define MAX_SEAMS	8
-#define MAX_BAD		400		/* messages after which options are given up */
+#define MAX_BAD		400		/* bad messages after which options are given up */
 
-/* What differs but for SRC and timestamps, in the order in which it is tried */
+/* Options to try besides SRC and timestamps, in this order */
 enum { TRY_RETURNS = 1, TRY_ALL_JUMPS = 2, TRY_EXTEND = 4, TRY_SEQUENTIAL = 8, TRY_END = 16 };
 
 static const struct {
@@ -43,8 +43,8 @@ struct detect {
 	bool			middle;
 	uint64_t		wrapped_at;
 	struct nt_config	best;
-	struct detected		score;		/* of @best */
-	unsigned int		penalty;	/* of @best: how many options it has */
+	struct detected		score;		/* result of @best */
+	unsigned int		penalty;	/* number of options in @best */
 };
 
 static void count_batches(struct nt_flow *flow, struct detected *score, uint64_t *seams,
@@ -69,7 +69,10 @@ static void count_batches(struct nt_flow *flow, struct detected *score, uint64_t
 	score->bad = stats.errors + stats.gaps + stats.lost_messages;
 }
 
-/* Decode @size bytes from @from on, and from the start again as far as it wrapped. False: out of memory */
+/*
+ * Decode @size bytes, first those after the wrap if the file has wrapped, then those from the
+ * start. Return false if out of memory.
+ */
 static bool try_config(struct detect *d, const struct nt_config *config, size_t size,
 		       struct detected *score, uint64_t *seams, unsigned int *nr_seams)
 {
@@ -93,7 +96,7 @@ static bool try_config(struct detect *d, const struct nt_config *config, size_t 
 	return true;
 }
 
-/* How many messages of the first part are invalid, whatever the code is */
+/* Return the number of messages of the first part that are invalid for any code. */
 static unsigned int count_invalid(const struct detect *d, const struct nt_config *config, size_t size,
 				  unsigned int *messages)
 {
@@ -152,7 +155,7 @@ static void try_encoders(struct detect *d, struct nt_config config, size_t size,
 	}
 }
 
-/* Are too many messages invalid for this width of SRC? */
+/* Return true if too many messages are invalid for this width of SRC. */
 static bool is_hopeless(const struct detect *d, struct nt_config config)
 {
 	unsigned int messages, invalid, sifive;
@@ -177,7 +180,7 @@ static void try_all(struct detect *d)
 	}
 	if (!d->score.insns)
 		return;
-	/* more trace shows more: options that the first part did not need */
+	/* try more trace, which may need options that the first part did not need */
 	config = d->best;
 	try_config(d, &config, LARGE_PART, &d->score, NULL, NULL);
 	if (d->score.bad)
@@ -185,8 +188,9 @@ static void try_all(struct detect *d)
 }
 
 /*
- * Is the message known of one encoder alone? TCODE 58 has its configuration, and TCODE 31 reports
- * instructions that would be missing silently.
+ * Return true if only Accemic's encoder is known to send the message. TCODE 58 contains its
+ * configuration, and TCODE 31 reports instructions that would otherwise be missing without an
+ * error.
  */
 static bool is_of_accemic(const struct nt_message *msg)
 {
@@ -194,7 +198,7 @@ static bool is_of_accemic(const struct nt_message *msg)
 		(msg->tcode == NT_TCODE_REPEAT_INSN && msg->nr_others >= 3);
 }
 
-/* If nothing contradicts it, the encoder is the one that such messages are known of. */
+/* Select the encoder that is known to send such messages, unless it gives worse results. */
 static void learn_vendor(struct detect *d)
 {
 	struct nt_reader *reader = nt_reader_new(&d->best);
@@ -221,7 +225,10 @@ static void learn_vendor(struct detect *d)
 	}
 }
 
-/* Where a ring has wrapped, the newest message ends and an old one is cut: find that place. */
+/*
+ * Find the position at which a ring has wrapped, where the newest message ends and an old one is
+ * cut.
+ */
 static void find_seam(struct detect *d)
 {
 	struct detected linear, score;
@@ -243,7 +250,7 @@ static void find_seam(struct detect *d)
 	d->wrapped_at = 0;
 }
 
-/* Does the file begin in the middle of a message? */
+/* Find out whether the file begins inside a message. */
 static void find_middle(struct detect *d)
 {
 	struct detected score;
@@ -272,7 +279,10 @@ static void run(struct detect *d)
 
 /* ---- frames ---- */
 
-/* Take CoreSight frames apart. Returns the bytes of the ID that has the most, to be freed; NULL: none */
+/*
+ * Unpack CoreSight frames. Return the bytes of the ID with the most bytes, which the caller frees;
+ * NULL: none
+ */
 static uint8_t *take_frames(const struct detect *d, size_t *size, unsigned int *id, bool *several)
 {
 	struct nt_frames_out outs[NT_FRAMES_IDS] = { { NULL, 0, 0 } };

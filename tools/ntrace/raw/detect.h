@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * How an encoder was set up, found from its trace and the code.
- */
+/* Detect the configuration of an encoder from its trace and the code. */
 #ifndef NTRACE_DETECT_H
 #define NTRACE_DETECT_H
 
 #include "cli/options.h"
 
-/* What was found, beside the options themselves */
+/* Results of the detection besides the options */
 struct detected {
-	uint64_t	messages;	/* that were tried */
-	uint64_t	bad;		/* of them, those that do not fit */
+	uint64_t	messages;	/* number of messages that were tried */
+	uint64_t	bad;		/* number of these messages that do not fit */
 	uint64_t	insns;
 };
 
@@ -21,7 +19,7 @@ struct detected {
 bool detect(struct options *options, struct nt_image *image, const char *path,
 	    struct detected *found);
 
-/* Print the command that decodes @path, whose code is in @elf, and how sure it is. */
+/* Print the command that decodes @path, whose code is in @elf, and how certain it is. */
 void detect_print(const struct options *options, const struct detected *found, const char *elf,
 		  const char *path, FILE *file);
 

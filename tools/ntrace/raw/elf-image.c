@@ -14,7 +14,7 @@
 #include "elf-image.h"
 #include "session/file/whole-file.h"
 
-/* A file that is code and nothing else */
+/* A file that contains only code */
 struct binary {
 	struct binary	*next;
 	void		*data;
@@ -104,7 +104,7 @@ bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const ch
 	return true;
 }
 
-/* NULL: it cannot be read, which was reported */
+/* Open a binary file. Return NULL if it cannot be read, which was reported. */
 static struct binary *open_binary(const char *path)
 {
 	struct binary *binary = calloc(1, sizeof(*binary));

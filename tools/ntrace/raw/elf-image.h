@@ -7,31 +7,34 @@
 
 #include <ntrace/elf.h>
 
-/* Files that images have code of: they stay open until elf_files_close() */
+/* Files with the code of images. They stay open until elf_files_close(). */
 struct elf_files {
 	struct nt_elf	**at;
 	size_t		nr;
-	struct binary	*binaries;	/* a list */
+	struct binary	*binaries;	/* linked list */
 };
 
 /*
- * Add the loaded segments of "FILE", @offset bytes above where the file has them, or of
- * "FILE@OFFSET". A file of the whole name comes first. *xlen is set to 32 or 64. False: it cannot be
- * used, which was reported.
+ * Add the loaded segments of "FILE" at @offset above their addresses in the file, or of
+ * "FILE@OFFSET". A file whose name is all of @arg has priority. *xlen is set to 32 or 64. Return
+ * false if it cannot be used, which was reported.
  */
 bool elf_image_add_arg(struct elf_files *files, struct nt_image *image, const char *arg,
 		       uint64_t offset, unsigned int *xlen);
 
 /*
- * Add the bytes of "FILE@ADDRESS", which is no ELF file: a page of the kernel's memory, firmware.
- * False: it cannot be used, which was reported.
+ * Add the bytes of "FILE@ADDRESS", which is not an ELF file, such as firmware or a page of the
+ * kernel's memory. Return false if it cannot be used, which was reported.
  */
 bool elf_image_add_binary(struct elf_files *files, struct nt_image *image, const char *arg);
 
-/* Close all of them, once their images are freed */
+/* Close all files after their images were freed. */
 void elf_files_close(struct elf_files *files);
 
-/* Only open "FILE" or "FILE@OFFSET", and set *offset if it is there. NULL: it was said */
+/*
+ * Only open "FILE" or "FILE@OFFSET", and set *offset if it is given. Return NULL after a reported
+ * error.
+ */
 struct nt_elf *elf_open_arg(const char *arg, uint64_t *offset);
 
 #endif /* NTRACE_ELF_IMAGE_H */

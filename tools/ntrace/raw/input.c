@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The file with the trace.
- */
+/* Input of the trace from a file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,21 +14,21 @@
 
 #define PIECE	(256 << 10)
 #define IDLE	0xff
-#define BROKEN	0x02		/* no message has a byte with this MSEO (chapter 3.1.4) */
+#define BROKEN	0x02		/* a byte that occurs in no valid message, because of its MSEO (chapter 3.1.4) */
 #define MSEO_END 3
-#define MAGIC	8		/* bytes that tell another kind of file */
+#define MAGIC	8		/* bytes that identify another kind of file */
 
 struct input {
-	struct nt_session *recording;	/* NULL: it is the file @fd */
+	struct nt_session *recording;	/* NULL: the input is the file @fd */
 	int		cpu;
-	size_t		piece, at;	/* of the recording */
-	bool		cut;		/* what was read last does not end a message */
+	size_t		piece, at;	/* position in the recording */
+	bool		cut;		/* the last bytes read do not end a message */
 	bool		more;		/* the bytes after @buf can be read at once */
 	int		fd;
-	uint64_t	wrapped_at;	/* the file is read from here on, then from 0 to here */
-	uint64_t	before_seam;	/* bytes to read from 0 on, once its end was reached */
+	uint64_t	wrapped_at;	/* offset from which the file is read, before the bytes from 0 to here */
+	uint64_t	before_seam;	/* bytes to read from 0 on after the end of the file */
 	const char	*path;
-	struct nt_pins	*pins;		/* NULL: of a RAM sink */
+	struct nt_pins	*pins;		/* NULL: the bytes are from a RAM sink */
 	struct deframer	*deframer;	/* NULL: no frames */
 	size_t		begun;		/* bytes of @buf that input_open() has read */
 	uint8_t		buf[PIECE];
@@ -43,8 +41,8 @@ static const char *input_name(const struct input *input)
 }
 
 /*
- * As read(), of one CPU of a recording. A message that was cut off where trace was lost gets an end that
- * is not valid, so that the next stretch's first byte is not taken for a part of it.
+ * Read the trace of one CPU of a recording, like read(). A message that was cut off by a loss of
+ * trace gets an invalid end, so that the first byte of the next stretch does not become part of it.
  */
 static long read_recording(struct input *input, uint8_t *data, size_t size)
 {
@@ -81,7 +79,10 @@ static long read_file(struct input *input, uint8_t *data, size_t size)
 	return n;
 }
 
-/* Read a ring from its oldest byte to the end of the file, and then from the start. Return as read() */
+/*
+ * Read a ring from its oldest byte to the end of the file, and then from the start. Return the same
+ * values as read().
+ */
 static long read_ring(struct input *input, uint8_t *data, size_t size)
 {
 	long n;
@@ -119,8 +120,8 @@ static long read_bytes(struct input *input, uint8_t *data, size_t size)
 }
 
 /*
- * Neither magic can be the beginning of a trace: both have a byte with the reserved MSEO 2
- * (chapter 3.1.1) among the first four.
+ * Return true, after reporting it, if the file is of another kind. A trace cannot begin with either
+ * magic, because both have a byte with the reserved MSEO 2 (chapter 3.1.1) among the first four.
  */
 static bool is_another_kind(const struct input *input)
 {
@@ -137,7 +138,7 @@ static bool is_another_kind(const struct input *input)
 	return false;
 }
 
-/* A pipe may give its first bytes one by one */
+/* Read the first bytes, which a pipe may return one by one. */
 static bool begin(struct input *input)
 {
 	long n;
@@ -155,7 +156,7 @@ static bool begin(struct input *input)
 	return !is_another_kind(input);
 }
 
-/* NULL: out of memory */
+/* Create an input. Return NULL if out of memory. */
 static struct input *input_new(const struct options *options)
 {
 	struct input *input = malloc(sizeof(*input));
@@ -212,12 +213,12 @@ static long read_piece(struct input *input)
 	input->begun = 0;
 	if (!n)
 		n = read_bytes(input, input->buf, PIECE);
-	/* of a pipe, it may take a while until there are more */
+	/* with a pipe, more bytes may arrive only later */
 	input->more = input->recording || n == PIECE;
 	return n;
 }
 
-/* Bytes as a RAM sink has them */
+/* Read bytes in the format of a RAM sink. */
 static long read_sink(struct input *input, const uint8_t **data)
 {
 	long n = read_piece(input);
@@ -226,7 +227,7 @@ static long read_sink(struct input *input, const uint8_t **data)
 	*data = input->buf;
 	if (!input->pins)
 		return n;
-	/* a piece that is all idle gives no bytes, but is not the end */
+	/* a piece of only idle bytes converts to no bytes, but is not the end */
 	while (n > 0) {
 		made = nt_pins_convert(input->pins, input->buf, n, &used, input->converted,
 				       sizeof(input->converted));

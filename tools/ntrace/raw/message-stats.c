@@ -8,7 +8,10 @@
 
 /* ---- A message ---- */
 
-/* The byte at @offset of the stretch, in @data, which begins at @begin, or before that */
+/*
+ * Return the byte at @offset of the stretch. It is in @data, which begins at @begin, or in the
+ * saved bytes before that.
+ */
 static uint8_t byte_at(const struct message_walk *walk, const uint8_t *data, uint64_t begin,
 		       uint64_t offset)
 {
@@ -17,8 +20,8 @@ static uint8_t byte_at(const struct message_walk *walk, const uint8_t *data, uin
 }
 
 /*
- * TSTAMP is the last field, and of variable length: it has the bytes after the end of the field
- * before it.
+ * Return the length of TSTAMP. It is the last field and of variable length, so it has all bytes
+ * after the end of the previous field.
  */
 static unsigned int tstamp_length(const struct message_walk *walk, const struct nt_message *msg,
 				  const uint8_t *data, uint64_t begin)
@@ -32,7 +35,10 @@ static unsigned int tstamp_length(const struct message_walk *walk, const struct 
 	return n;
 }
 
-/* The counter after a timestamp without SYNC: a difference, or XORed (dialect) */
+/*
+ * Return the counter after a timestamp without SYNC, which is a difference or XORed, depending on
+ * the dialect.
+ */
 static uint64_t next_tick(const struct nt_config *config, uint64_t now, uint64_t tstamp)
 {
 	uint64_t mask = config->tstamp_bits && config->tstamp_bits < 64 ?
@@ -60,7 +66,10 @@ static void count_time(struct message_walk *walk, struct source_stats *source,
 	walk->has_ticks = true;
 }
 
-/* A RepeatBranch stands for as many branches as the one before it, each with its I-CNT. */
+/*
+ * Count the code of a message. A RepeatBranch repeats the previous branch message with its I-CNT
+ * several times.
+ */
 static void count_code(struct message_walk *walk, struct source_stats *source,
 		       const struct nt_message *msg)
 {
@@ -195,7 +204,7 @@ void stats_add(struct message_stats *sum, const struct message_stats *stats)
 	uint64_t *to = (uint64_t *)sum;
 	size_t i;
 
-	/* each field up to the times is a count */
+	/* all fields before the times are counts */
 	for (i = 0; i < offsetof(struct message_stats, from) / sizeof(*to); i++)
 		to[i] += ((const uint64_t *)stats)[i];
 	if (!stats->has_time)

@@ -2,8 +2,8 @@
 /*
  * Addresses at which code is missing.
  *
- * A boot without its kernel's ELF file has millions of gaps, in a few megabytes of code. So
- * addresses are counted by region, and a region is as large as a small library.
+ * A boot without its kernel's ELF file has millions of gaps in a few megabytes of code. Addresses
+ * are therefore counted by region, and a region is as large as a small library.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define NR_REGIONS	4096	/* power of two; addresses of more are only counted */
 
 struct region {
-	uint64_t	first, last;	/* the addresses met */
+	uint64_t	first, last;	/* lowest and highest address of the gaps */
 	uint64_t	times;		/* 0: the entry is free */
 };
 

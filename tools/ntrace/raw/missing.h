@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Addresses at which code is missing: each region is reported once, and then counted.
- */
+/* Addresses at which code is missing. Each region is reported once and then counted. */
 #ifndef NTRACE_MISSING_H
 #define NTRACE_MISSING_H
 
@@ -10,13 +8,16 @@
 
 struct missing;
 
-/* NULL: out of memory */
+/* Return NULL if out of memory. */
 struct missing *missing_new(void);
 
-/* Count @addr. True: nothing near it was counted before, so that it is worth a line. */
+/* Count @addr. Return true if it is the first in its region, so that it should be reported. */
 bool missing_add(struct missing *missing, uint64_t addr);
 
-/* Print a line for each region that was met more than once, to the standard error, and free. */
+/*
+ * Print a line to the standard error for each region that was counted more than once, and free
+ * @missing.
+ */
 void missing_report(struct missing *missing);
 
 #endif /* NTRACE_MISSING_H */

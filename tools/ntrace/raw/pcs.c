@@ -2,8 +2,8 @@
 /*
  * Print the PC of every instruction.
  *
- * The lines of a range are made once and then copied: programs execute the
- * same ranges over and over.
+ * The lines of a range are created once and then copied, because programs execute the same ranges
+ * repeatedly.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define NR_ENTRIES	(1u << 14)
 #define OUT_SIZE	(1u << 18)
-/* The most text that is kept. When it is full, all text is dropped */
+/* Limit of the text that is kept. When it is reached, all text is dropped. */
 #define TEXT_SIZE	(8u << 20)
 #define LINE_MAX_SIZE	20	/* "0x", 16 digits, newline, and one to spare */
 
@@ -33,7 +33,7 @@ struct pcs {
 	const struct nt_config	*config;
 	const struct nt_image	*image;
 	struct entry		*entries;
-	size_t			text_size;	/* of all entries */
+	size_t			text_size;	/* bytes of the text of all entries */
 	bool			failed;
 	size_t			len;
 	char			out[OUT_SIZE];
@@ -47,7 +47,7 @@ struct pcs *pcs_new(const struct nt_config *config, const struct nt_image *image
 		return NULL;
 	pcs->config = config;
 	pcs->image = image;
-	/* an ordinary pipe holds a quarter of that; for other files, the size does not matter */
+	/* a default pipe has a quarter of that size; other files ignore it */
 	fcntl(STDOUT_FILENO, F_SETPIPE_SZ, OUT_SIZE);
 	pcs->entries = calloc(NR_ENTRIES, sizeof(*pcs->entries));
 	if (!pcs->entries) {
@@ -99,7 +99,7 @@ static void free_entries(struct pcs *pcs)
 	pcs->text_size = 0;
 }
 
-/* The lines of @range. Its code was decoded before, so that it is there. */
+/* Create the lines of @range. Its code is present, because it was decoded before. */
 static bool make_entry(struct pcs *pcs, const struct nt_range *range, struct entry *entry)
 {
 	uint8_t code[2 * NT_RANGE_HALFWORDS];

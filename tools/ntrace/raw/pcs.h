@@ -9,10 +9,10 @@
 
 struct pcs;
 
-/* NULL: out of memory */
+/* Return NULL if out of memory. */
 struct pcs *pcs_new(const struct nt_config *config, const struct nt_image *image);
 void pcs_print(struct pcs *pcs, const struct nt_range *ranges, size_t nr);
-/* Returns false, and says it, if something could not be written. */
+/* Return false after reporting it if some text could not be written. */
 bool pcs_free(struct pcs *pcs);
 
 #endif /* NTRACE_PCS_H */

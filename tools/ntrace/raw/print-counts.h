@@ -7,7 +7,10 @@
 
 #include <ntrace/ntrace.h>
 
-/* Blocks, branches, then edges, the most frequent of each first. False: out of memory */
+/*
+ * Print blocks, branches, then edges, the most frequent of each first. Return false if out of
+ * memory.
+ */
 bool print_counts(const struct nt_counts *counts);
 
 #endif /* NTRACE_PRINT_COUNTS_H */

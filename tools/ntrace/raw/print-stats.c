@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What `ntrace stat` prints: a table for people, or members of an object of JSON. */
+/* Print the output of `ntrace stat` as a table, or as members of a JSON object. */
 #include <inttypes.h>
 
 #include "print-stats.h"
@@ -63,7 +63,7 @@ static void print_codes(const struct message_stats *s)
 	}
 }
 
-/* Each line says of what it is: bits are those of all bytes, idle ones included. */
+/* Print the trace per code. Bits are those of all bytes, including idle ones. */
 static void print_code(const struct stats_view *v)
 {
 	const struct message_stats *s = v->stats;
@@ -126,7 +126,7 @@ void print_stats_text(const struct stats_view *v)
 
 /* ---- JSON ---- */
 
-/* An array of those that are there */
+/* Print an array of the codes that occurred. */
 static void json_codes(const char *name, const uint64_t *counts,
 		       const char *(*name_of)(unsigned int code))
 {

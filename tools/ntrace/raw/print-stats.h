@@ -6,10 +6,10 @@
 
 #include "message-stats.h"
 
-/* What is printed of a stream, or of all of them together */
+/* Statistics to print for a stream, or for all streams together */
 struct stats_view {
 	const struct message_stats *stats;
-	const struct source_stats *sources;	/* NULL: they are not listed */
+	const struct source_stats *sources;	/* NULL: not listed */
 	unsigned int	nr_sources;
 	unsigned int	dialect;
 	uint64_t	insns;		/* 0: not counted */
@@ -17,7 +17,7 @@ struct stats_view {
 };
 
 void print_stats_text(const struct stats_view *view);
-/* Members of an object of JSON, without the braces around them */
+/* Print members of a JSON object, without the braces around them. */
 void print_stats_json(const struct stats_view *view);
 
 #endif /* NTRACE_TOOL_PRINT_STATS_H */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A trace of this thread, for ntrace probe: without perf, as a board may have none.
- */
+/* Trace this thread for ntrace probe. perf is not used, because a board may not have it. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +39,9 @@ static bool read_number(const char *path, uint64_t *value)
 	return ok;
 }
 
-/* An event of this thread that starts disabled. Without privileges it is one of user code. */
+/*
+ * Open an event for this thread that starts disabled. Without privileges it traces only user code.
+ */
 static int open_event(int cpu)
 {
 	struct perf_event_attr attr = {
@@ -91,7 +91,10 @@ static void unmap_event(struct trace *trace)
 		close(trace->fd);
 }
 
-/* Branches both ways, calls, and system calls; enough for 64 KiB with most encoders */
+/*
+ * Execute taken and untaken branches, calls and system calls, enough for 64 KiB of trace with most
+ * encoders.
+ */
 static __attribute__((noinline)) unsigned int work(unsigned int n)
 {
 	unsigned int seed = 1, odd = 0;
@@ -116,8 +119,8 @@ static void print_bytes(const uint8_t *bytes, size_t size)
 }
 
 /*
- * The bytes up to the first loss. The last message before it may be cut, and what follows comes from
- * another time: this thread was switched out, and the buffer was full.
+ * Return the number of bytes up to the first loss. The last message before it may be cut, and the
+ * bytes after it are from another time, when this thread was switched out and the buffer was full.
  */
 static uint64_t bytes_without_loss(const struct trace *trace, uint64_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A trace of this thread, for ntrace probe */
+/* Trace this thread for ntrace probe. */
 #ifndef NTRACE_PROBE_TRACE_H
 #define NTRACE_PROBE_TRACE_H
 

@@ -65,7 +65,7 @@ static void print_bytes(FILE *to, const struct nt_event_field *field)
 	}
 }
 
-/* A terminal gets no control characters. */
+/* Print text without control characters, which a terminal would interpret. */
 static void print_text(FILE *to, const struct nt_event_field *field)
 {
 	const unsigned char *text = field->bytes;
@@ -158,7 +158,7 @@ char *event_json(const struct nt_event *event)
 	return print_all(event, true);
 }
 
-/* A format without a name is that of a damaged recording, or of one that has none. */
+/* Return the name of an event. It has none if the recording is damaged or has no formats. */
 char *event_name(const struct nt_event *event)
 {
 	char *name;

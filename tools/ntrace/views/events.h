@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tracepoints of a recording, for the commands that print them; none in a build without libtraceevent */
+/*
+ * Tracepoints of a recording, for the commands that print them. A build without libtraceevent has
+ * none.
+ */
 #ifndef NTRACE_TOOL_EVENTS_H
 #define NTRACE_TOOL_EVENTS_H
 
@@ -15,8 +18,11 @@ struct events {
 };
 
 /*
- * events_open() - of a session with keep_events. -1: out of memory, errno
- * events_next() - by time, up to @until, of those that pass the filter; false: no more
+ * events_open() - open the events of a session with keep_events. Return -1 with errno if out of
+ * memory.
+ * events_next() - get the next event that passes the filter, by time, up to @until
+ *
+ * Return false after the last one.
  */
 int events_open(struct events *events, struct nt_session *session, const struct nt_filter *filter);
 bool events_next(struct events *events, uint64_t until, struct nt_event *event);
@@ -24,8 +30,11 @@ bool events_any(const struct events *events);
 void events_close(struct events *events);
 
 /*
- * event_name() - "sched:sched_switch", of characters that JSON and terminals take as they are; event_fields() - "prev_comm=sh prev_pid=1 ...", without control
- * characters; event_json() - {"prev_comm": "sh", ...}. The caller's to free; NULL: no memory, errno
+ * event_name() - return "sched:sched_switch" in characters that JSON and terminals accept unchanged
+ * event_fields() - return "prev_comm=sh prev_pid=1 ..." without control characters
+ * event_json() - return {"prev_comm": "sh", ...}
+ *
+ * The caller frees the text. Return NULL with errno if out of memory.
  */
 char *event_name(const struct nt_event *event);
 char *event_fields(const struct nt_event *event);

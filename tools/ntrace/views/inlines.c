@@ -8,17 +8,20 @@
 
 #ifdef HAVE_LIBDW
 
-/* The functions at an address: looking them up takes much longer than all else of a call. */
+/*
+ * Cache of the functions at an address, because looking them up takes much longer than the rest of
+ * a call
+ */
 struct known {
 	const char	*object;
 	uint64_t	address;
-	uint32_t	first, nr;	/* in @names */
+	uint32_t	first, nr;	/* range in @names */
 };
 
 struct inlines {
 	struct nt_lines	*lines;
 	NS_ARRAY(const char *) names;
-	struct known	*known;		/* hash; without an object it is empty */
+	struct known	*known;		/* hash table; an entry without an object is empty */
 	size_t		size, nr;
 };
 
@@ -75,7 +78,10 @@ static bool grow(struct inlines *inlines)
 	return true;
 }
 
-/* The frames of an instruction come with the innermost one first; the last one is the function. */
+/*
+ * Look up the inlined functions. The frames of an instruction are returned with the innermost one
+ * first, and the last one is the function itself.
+ */
 static void look_up(struct inlines *inlines, struct known *known)
 {
 	struct nt_frame frames[NT_INLINED_MAX + 1];

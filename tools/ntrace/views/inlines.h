@@ -7,11 +7,14 @@
 
 struct inlines;
 
-/* inlines_new() - NULL: this build has no elfutils' libdw, or there is no memory */
+/*
+ * inlines_new() - create a cache. Return NULL if out of memory, or if this build has no libdw of
+ * elfutils.
+ */
 struct inlines *inlines_new(struct nt_session *session);
 void inlines_free(struct inlines *inlines);
 
-/* inlines_at() - an nt_inlined_fn; @ctx is of inlines_new() */
+/* inlines_at() - find inlined functions, as an nt_inlined_fn; @ctx is from inlines_new() */
 size_t inlines_at(void *ctx, const char *object, uint64_t address, const char **names, size_t max);
 
 #endif /* NTRACE_TOOL_INLINES_H */

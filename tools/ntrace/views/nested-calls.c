@@ -17,8 +17,8 @@ static int leave(struct nested_calls *nested)
 }
 
 /*
- * Is @call inside @outer? Its instructions tell, but for one that has executed none, at the end of
- * @outer: then its time does.
+ * Return true if @call is inside @outer according to its instructions. A call without instructions
+ * at the end of @outer is compared by time.
  */
 static bool is_inside(const struct nested_call *outer, uint32_t thread, const struct nt_call *call)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The calls of a recording, thread by thread, each with those that are around it */
+/* The calls of a recording, thread by thread, each with the calls around it */
 #ifndef NTRACE_TOOL_NESTED_CALLS_H
 #define NTRACE_TOOL_NESTED_CALLS_H
 
@@ -9,29 +9,29 @@
 struct nested_call {
 	struct nt_call	call;
 	const struct nt_function *function;
-	uint64_t	child_ns, child_insns;	/* of calls from it; known when it ends */
-	uint32_t	thread;			/* as struct nt_slice has it */
-	uint32_t	depth;			/* 0: none is around it */
-	uint64_t	user;			/* what enter() wants to keep */
+	uint64_t	child_ns, child_insns;	/* sums of its calls, complete when it ends */
+	uint32_t	thread;			/* same as nt_slice::thread */
+	uint32_t	depth;			/* number of calls around it */
+	uint64_t	user;			/* value for enter() */
 };
 
 struct nested_calls {
 	struct nt_session *session;
 	const struct nt_filter *filter;
-	const struct nt_calls *calls;	/* from begin() on */
-	/* As in struct sorted_calls; each may be NULL */
+	const struct nt_calls *calls;	/* valid from begin() on */
+	/* Functions as in struct sorted_calls; each may be NULL */
 	int	(*begin)(void *ctx, const struct nt_calls *calls);
 	int	(*enter)(void *ctx, struct nested_call *call);
 	int	(*leave)(void *ctx, const struct nested_call *call);
 	int	(*end)(void *ctx);
 	void	*ctx;
-	const char *output;	/* as in struct sorted_calls */
+	const char *output;	/* same as sorted_calls::output */
 	bool	errors;
-	/* Those around the call that enter() or leave() is called for, the outermost first */
+	/* Calls around the call that is passed to enter() or leave(), the outermost first */
 	NS_ARRAY(struct nested_call) open;
 };
 
-/* 0; -1: it failed, and was reported */
+/* Return 0, or -1 after an error, which was reported. */
 int nested_calls_each(struct nested_calls *nested);
 
 #endif /* NTRACE_TOOL_NESTED_CALLS_H */

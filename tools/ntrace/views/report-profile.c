@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace report --functions, --lines and --insns: how often each was executed, without samples. */
+/* ntrace report --functions, --lines and --insns: print exact counts of each, without samples. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 
 /* A line of the table */
 struct row {
-	const struct nt_profile_insn *insn;	/* the first one of it */
+	const struct nt_profile_insn *insn;	/* first instruction of the line */
 	uint64_t	count;
-	struct nt_frame	*frames;		/* NULL: not of interest */
+	struct nt_frame	*frames;		/* NULL: not needed */
 	size_t		nr_frames;
 };
 
@@ -110,7 +110,10 @@ static int compare_frames(const struct row *a, const struct row *b)
 	return order;
 }
 
-/* What is one line of the table: the same source, function or instruction of an object */
+/*
+ * Compare rows. Equal rows become one line of the table, for the same source line, function or
+ * instruction of an object.
+ */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -191,7 +194,7 @@ static const char *base_of(const char *path)
 
 static void print_object(const struct nt_profile_insn *insn)
 {
-	/* the kernel's name has brackets of its own */
+	/* the kernel's name already has brackets */
 	if (insn->object && insn->object[0] == '[')
 		printf(" %s\n", insn->object);
 	else

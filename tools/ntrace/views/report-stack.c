@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace report --stack: who called whom, as a tree. */
+/* ntrace report --stack: print the tree of calls. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,10 @@ static bool is_function(const struct nt_node *node, const char *function)
 	return node->symbol && !strcmp(node->symbol, function);
 }
 
-/* The child of @parent that is like @node, to which the numbers of it are added; 0: no memory */
+/*
+ * Return the child of @parent that equals @node, after adding the counts of @node to it; 0 if out
+ * of memory.
+ */
 static uint32_t add_child(node_list *to, uint32_t parent, const struct nt_node *node)
 {
 	const struct tree_lines lines = { .others = to->at };
@@ -48,8 +51,8 @@ static uint32_t add_child(node_list *to, uint32_t parent, const struct nt_node *
 }
 
 /*
- * A tree whose root is the function, from wherever it was called. Where it called itself, its time
- * counts once at the top, as that of the outer call has the inner one in it.
+ * Make a tree with the function as root, from all of its callers. If it called itself, its time
+ * counts once at the top, because the outer call includes the inner one.
  */
 static bool only_function(const struct nt_node *all, size_t nr, const char *function,
 			  node_list *only)
@@ -59,7 +62,7 @@ static bool only_function(const struct nt_node *all, size_t nr, const char *func
 	bool ok = numbers && ns_array_add(only, root);
 	size_t i;
 
-	/* a parent stands before its children */
+	/* a parent precedes its children */
 	for (i = 1; ok && i < nr; i++) {
 		parent = numbers[all[i].parent];
 		if (!parent && !is_function(&all[i], function))
@@ -95,7 +98,10 @@ static bool print_tree(const struct report *report, const struct nt_node *nodes,
 	return ok;
 }
 
-/* Set @found if a call is printed; the first node of the tree has no function. */
+/*
+ * Print the tree, and set @found if a call is printed. The first node of the tree does not have a
+ * function.
+ */
 static bool print_stacks(const struct report *report, const struct nt_stacks *stacks, bool *found)
 {
 	size_t nr;

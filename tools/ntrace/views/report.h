@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the kinds of `ntrace report` share; each is one file, views/report-*.c. */
+/* Declarations that the kinds of `ntrace report` share. Each kind is one file, views/report-*.c. */
 #ifndef NTRACE_TOOL_REPORT_H
 #define NTRACE_TOOL_REPORT_H
 
@@ -11,32 +11,35 @@ enum report_kind {
 	REPORT_FUNCTIONS,
 	REPORT_LINES,
 	REPORT_INSNS,
-	REPORT_STACK,			/* who called whom */
+	REPORT_STACK,			/* tree of calls */
 };
 
 struct report {
 	struct recording_options recording;
 	enum report_kind kind;
-	unsigned int	sort;		/* column of REPORT_CALLS */
+	unsigned int	sort;		/* sorted column of REPORT_CALLS */
 	unsigned long	limit;		/* 0: none */
-	const char	*function;	/* only this one; NULL: all */
-	bool		inlined;	/* lines with the functions they were inlined into */
+	const char	*function;	/* name of the only function to report; NULL: all */
+	/* print lines with the functions into which they were inlined */
+	bool		inlined;
 	bool		sort_given;
 };
 
-/* report_profile() - exact counts by function, line or instruction. Return: the exit status */
+/*
+ * report_profile() - print exact counts by function, line or instruction. Return the exit status.
+ */
 int report_profile(const struct report *report, struct nt_session *session);
 
-/* report_stack() - a tree of calls. Return: the exit status */
+/* report_stack() - print a tree of calls. Return the exit status. */
 int report_stack(const struct report *report, struct nt_session *session);
 
-/* report_totals() - the first line of reports of calls */
+/* report_totals() - print the first line of reports of calls */
 void report_totals(const struct nt_calls_totals *totals);
 
-/* report_missing() - the end of that line: how often something is missing, and an empty line */
+/* report_missing() - print the end of that line with the numbers of losses, and an empty line */
 void report_missing(uint64_t losses, uint64_t errors, uint64_t gaps);
 
-/* Can this build tell lines? It needs elfutils' libdw */
+/* Return true if this build can find source lines, which requires libdw of elfutils. */
 bool report_has_lines(void);
 
 #endif /* NTRACE_TOOL_REPORT_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script --branches: lines as perf script prints them */
+/* ntrace script --branches: print lines in the format of perf script. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #define NAME(kind, name)	[kind] = { name, sizeof(name) - 1 }
 
-/* Words of perf script */
+/* Words that perf script prints */
 static const struct {
 	char	text[8];
 	uint8_t	size;
@@ -52,7 +52,10 @@ static char *put_flags(char *at, const struct nt_branch *branch)
 	return at + (size < 14 ? 14 : size);
 }
 
-/* The line without its begin: all of it is written into one place, since there are millions. */
+/*
+ * Add the line without its start. All of it is written to one buffer, because there are millions of
+ * lines.
+ */
 static void add_branch(struct script_part *p, const struct nt_who *who, const struct nt_branch *branch)
 {
 	const struct script_place *from = script_place(p, SCRIPT_FROM, who, branch->from);

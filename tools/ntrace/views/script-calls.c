@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script --calls: each call that began and ended in the recording, by its begin. */
+/*
+ * ntrace script --calls: print each call that started and ended in the recording, ordered by start.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,7 +39,7 @@ static void add_call(struct script_part *p, const struct nt_call *call,
 	lines_add(l, "\n");
 }
 
-/* Instructions of a thread at which the last call of the wanted function ends */
+/* Position in the instructions of a thread at which the last call of the selected function ends */
 struct inside {
 	uint64_t	end;
 	bool		known;
@@ -46,7 +48,7 @@ struct inside {
 struct call_script {
 	struct script_part part;
 	const struct nt_calls *calls;
-	NS_ARRAY(struct inside) inside;	/* of each thread */
+	NS_ARRAY(struct inside) inside;	/* indexed by thread */
 };
 
 static int begin_calls(void *ctx, const struct nt_calls *calls)
@@ -58,8 +60,9 @@ static int begin_calls(void *ctx, const struct nt_calls *calls)
 }
 
 /*
- * Of calls that begin at once, the outer one comes first: so a call is inside the last one of the
- * function if it ends no later. 1: it is; 0: it is not; -1: out of memory
+ * Return 1 if a call is inside a call of the selected function, 0 if not, and -1 if out of memory.
+ * If calls start at the same time, the outer one is passed first, so a call is inside the last call
+ * of the function if it ends no later.
  */
 static int is_inside(struct call_script *c, const struct nt_call *call,
 		     const struct nt_function *function)
@@ -90,7 +93,7 @@ static int print_call(void *ctx, const struct nt_call *call, const struct nt_fun
 	int inside = p->script->function ? is_inside(c, call, function) : 1;
 	size_t len;
 
-	/* calls without an end matter for what is inside them */
+	/* calls without an end are not printed, but the calls inside them are */
 	if (inside <= 0 || call->open)
 		return inside < 0 ? -1 : 0;
 	if (script_print_events(p, call->begin))
@@ -111,7 +114,7 @@ int script_calls(struct script *script)
 	};
 	int err;
 
-	/* without columns that a call does not have */
+	/* leave out columns that a call does not have */
 	script->fields &= ~(1U << F_CPU);
 	err = sorted_calls_each(&sorted);
 	if (!err && script_print_events(&c.part, UINT64_MAX))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script: tracepoints, between the lines of the others or alone (--events) */
+/* ntrace script: print tracepoints between other lines, or alone (--events). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "script.h"
 
-/* The buffer of lines that are of no trace */
+/* Buffer number of lines that do not belong to trace */
 #define EVENTS_BUFFER	UINT32_MAX
 
 int script_add_event(struct script_part *p, const struct nt_event *event)

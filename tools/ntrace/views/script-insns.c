@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script --insns and --disasm: each instruction that retired */
+/* ntrace script --insns and --disasm: print each instruction that retired. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void add_code(struct script_part *p, const uint8_t *code, unsigned int n)
 	char text[16];
 	unsigned int i, at = 0;
 
-	/* as a number: the first byte is the least significant one */
+	/* print the code as a number, of which the first byte is the least significant */
 	for (i = n; i-- > 0;) {
 		text[at++] = "0123456789abcdef"[code[i] >> 4];
 		text[at++] = "0123456789abcdef"[code[i] & 15];
@@ -65,7 +65,7 @@ static int print_insn(struct script_part *p, const struct nt_who *who, uint64_t 
 	return lines_end(&p->lines, time);
 }
 
-/* The code was there when the range was decoded, and is now read again in parts. */
+/* Print a range. Its code was present when it was decoded, and is now read again in parts. */
 static int print_range(struct script_part *p, const struct nt_who *who, uint64_t time,
 		       const struct nt_range *range)
 {
@@ -126,7 +126,7 @@ static int print_item(void *part, const struct nt_who *who, const struct nt_item
 
 /* ---- Inside calls of a function ---- */
 
-/* Between two branches nothing jumps. */
+/* Print the instructions up to a branch. There is no jump between two branches. */
 static int print_until(struct script_part *p, const struct nt_who *who,
 		       const struct nt_branch *branch, uint64_t addr)
 {

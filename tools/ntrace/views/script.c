@@ -74,7 +74,9 @@ static void add_ids(struct lines *l, const struct script *s, const struct nt_who
 		lines_add(l, "[%03d] ", who->cpu);
 }
 
-/* Most lines are of the same thread as the one before: its text is kept. */
+/*
+ * Add the ids. Their text is cached, because most lines have the same thread as the previous line.
+ */
 static void add_same_ids(struct script_part *p, const struct nt_who *who)
 {
 	struct script_ids *ids = &p->ids;
@@ -97,7 +99,7 @@ static void add_same_ids(struct script_part *p, const struct nt_who *who)
 	memcpy(ids->text, p->lines.text + at, ids->len);
 }
 
-/* ... and of the same time, as a message has several branches. */
+/* Add the time. Its text is cached, because a message has several branches with the same time. */
 static void add_time(struct script_part *p, uint64_t time)
 {
 	struct script_ids *ids = &p->ids;
@@ -247,7 +249,7 @@ int script_end(void *ctx, void *part, const struct nt_who *who, bool lost)
 	struct script *script = ctx;
 	int err = 0;
 
-	/* what was lost before the first line was said there */
+	/* the first line has already reported an earlier loss */
 	if (lost && !(who->lost && p->has_lines) &&
 	    nt_filter_passes(&script->filter, who->time, script->filter.cpu, script->filter.tid))
 		err = say_lost(p, who);

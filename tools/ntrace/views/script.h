@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the kinds of `ntrace script` share; each is one file, views/script-*.c. */
+/* Declarations that the kinds of `ntrace script` share. Each kind is one file, views/script-*.c. */
 #ifndef NTRACE_TOOL_SCRIPT_H
 #define NTRACE_TOOL_SCRIPT_H
 
@@ -18,17 +18,17 @@ enum field {
 
 struct script {
 	struct nt_session *session;
-	unsigned int	fields;		/* bit N: enum field N */
+	unsigned int	fields;		/* bit mask of enum field */
 	bool		json, disasm;
 	struct nt_filter filter;
-	const char	*function;	/* only what is inside its calls; NULL: all */
-	struct nt_chains *chains;	/* NULL: all, or the kind needs none */
+	const char	*function;	/* function whose calls select the output; NULL: all */
+	struct nt_chains *chains;	/* NULL: everything is printed, or the kind does not need chains */
 	struct merge	*merge;
-	struct events	events;		/* none with @function */
+	struct events	events;		/* no events are printed with @function */
 	bool		errors;
 };
 
-/* Each prints all of the recording. 0; -1: it failed, and was reported */
+/* Each function prints the whole recording. Return 0, or -1 after an error, which was reported. */
 int script_branches(struct script *script);
 int script_insns(struct script *script);
 int script_insns_inside(struct script *script);
@@ -38,8 +38,11 @@ int script_events(struct script *script);
 struct script_part;
 
 /*
- * script_add_event() - the line of a tracepoint; script_merge_events() - all of them to script::merge;
- * script_print_events() - those up to a time to the standard output. -1: no memory, or writing failed: errno
+ * script_add_event() - add the line of a tracepoint
+ * script_merge_events() - add all tracepoints to script::merge
+ * script_print_events() - print tracepoints up to a time to the standard output
+ *
+ * Return -1 with errno if out of memory, or if writing failed.
  */
 int script_add_event(struct script_part *p, const struct nt_event *event);
 int script_merge_events(struct script *script);
@@ -54,14 +57,17 @@ static inline bool script_has(const struct script *script, enum field field)
 struct script_ids {
 	const char *comm;
 	int32_t	pid, tid, cpu;
-	size_t	len;		/* 0: it is not known */
+	size_t	len;		/* 0: not known */
 	char	text[128];
 	uint64_t time;
-	size_t	time_len;	/* 0: it is not known */
+	size_t	time_len;	/* 0: not known */
 	char	time_text[32];
 };
 
-/* Places of the branches before: the same ones come again. Each of the two columns has its own. */
+/*
+ * Cache of the places of earlier branches, which often repeat. Each of the two columns has its own
+ * cache.
+ */
 #define SCRIPT_PLACES	1024
 
 enum script_column { SCRIPT_FROM, SCRIPT_TO, SCRIPT_COLUMNS };
@@ -72,35 +78,42 @@ struct script_place {
 	struct nt_place	place;
 };
 
-#define SCRIPT_PLACE_SIZE	100	/* of the text of a place, beside the names */
+#define SCRIPT_PLACE_SIZE	100	/* bytes of the text of a place, without the names */
 
 /* The text of one stretch, whatever its kind */
 struct script_part {
 	struct script	*script;
 	struct lines	lines;
-	struct nt_chain	*chain;		/* of script::chains */
-	uint64_t	at;		/* of --insns inside calls: where the CPU executes; 0: not known */
-	bool		has_lines;	/* the first one says what was lost before, see nt_who::lost */
-	struct script_ids ids;		/* of the last line */
-	struct script_place places[SCRIPT_COLUMNS][SCRIPT_PLACES];	/* by address */
-	struct put_high	high[SCRIPT_COLUMNS];	/* of the last address */
+	struct nt_chain	*chain;		/* cursor of script::chains */
+	uint64_t	at;		/* current address for --insns inside calls; 0: not known */
+	/* a line was added; the first one reports an earlier loss, see nt_who::lost */
+	bool		has_lines;
+	struct script_ids ids;		/* ids of the last line */
+	struct script_place places[SCRIPT_COLUMNS][SCRIPT_PLACES];	/* hash tables by address */
+	struct put_high	high[SCRIPT_COLUMNS];	/* digits of the last address */
 	bool		errors;
 };
 
-/* Calls of struct nt_consumer and struct nt_branch_sink */
+/* Functions for struct nt_consumer and struct nt_branch_sink */
 void *script_begin(void *ctx, uint64_t stretch);
 int script_error(void *part, const struct nt_who *who, const struct nt_item *item);
 int script_end(void *ctx, void *part, const struct nt_who *who, bool lost);
 
-/* script_line() - a line of @who begins, after one that says what was lost before. -1: out of memory */
+/*
+ * script_line() - start a line of @who, after a line that reports an earlier loss. Return -1 if out
+ * of memory.
+ */
 int script_line(struct script_part *p, const struct nt_who *who);
 
-/* script_free() - a part that is no longer needed */
+/* script_free() - free a part */
 void script_free(struct script_part *p);
 
 /*
- * script_inside() - the branch follows; is a call of script::function open before and after it? Both are
- * true without one. -1: out of memory
+ * script_inside() - process a branch, and check for calls of script::function
+ * @before: Set to true if such a call is open before the branch
+ * @after: Set to true if such a call is open after the branch
+ *
+ * Both are true if there is no function. Return -1 if out of memory.
  */
 int script_inside(struct script_part *p, const struct nt_who *who, const struct nt_branch *branch,
 		  bool *before, bool *after);
@@ -108,15 +121,18 @@ int script_inside(struct script_part *p, const struct nt_who *who, const struct 
 void script_add_who(struct script_part *p, const struct nt_who *who, uint64_t time);
 
 /*
- * script_place() - what is known of an address, until the next call for the same column; nothing, if no
- * names are printed. script_put_place() - its text, for which names and SCRIPT_PLACE_SIZE are room enough.
- * script_find_place(), script_put_names() - what these two call if names are printed
+ * script_place() - return the place of an address, valid until the next call for the same column
+ * script_put_place() - write its text, for which the names and SCRIPT_PLACE_SIZE are sufficient
+ * space
+ *
+ * The place is empty if no names are printed. The two functions call script_find_place() and
+ * script_put_names() if names are printed.
  */
 const struct script_place *script_find_place(struct script_part *p, enum script_column column,
 					     const struct nt_who *who, uint64_t addr);
 char *script_put_names(const struct script *s, char *to, const struct script_place *at);
 
-/* No process has code at address 0. */
+/* Return no place for address 0, at which processes have no code. */
 static inline const struct script_place *script_place(struct script_part *p, enum script_column column,
 						      const struct nt_who *who, uint64_t addr)
 {
@@ -135,7 +151,7 @@ static inline char *script_put_place(struct script_part *p, char *to, enum scrip
 	return p->script->fields & (1U << F_SYM | 1U << F_DSO) ? script_put_names(p->script, to, at) : to;
 }
 
-/* Members of an object of JSON: begins it; "name": {address, symbol, offset, object} */
+/* Start a JSON object; add a member "name": {address, symbol, offset, object}. */
 void script_json_who(struct script_part *p, const struct nt_who *who, uint64_t time);
 void script_json_place(struct script_part *p, const char *name, enum script_column column,
 		       const struct nt_who *who, uint64_t addr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls become known when they end, and where they stand in their thread when all is decoded. The first
- * ones wait in memory, the others in a file without a name. Parts of both, called runs, are sorted
- * one after the other, and then merged.
+ * Calls become known when they end, and their position in their thread when everything is decoded.
+ * The first calls wait in memory, the others in an unnamed file. Parts of both, called runs, are
+ * sorted one after the other, and then merged.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,15 +14,15 @@
 #include "cli/recording.h"
 #include "sorted-calls.h"
 
-#define RUN_CALLS	(1 << 18)	/* calls of a run: 12 MiB, which caches hold in part */
-#define KEPT_RUNS	6		/* that stay in memory: 72 MiB */
-#define READ_CALLS	1024		/* of each run, while runs are merged, ... */
+#define RUN_CALLS	(1 << 18)	/* calls of a run (12 MiB), which caches hold in part */
+#define KEPT_RUNS	6		/* runs that stay in memory (72 MiB) */
+#define READ_CALLS	1024		/* calls read from each run during the merge, ... */
 #define READ_LEAST	32
-#define READ_ALL	(1 << 20)	/* ... but of all runs together not many more than so many: 48 MiB */
+#define READ_ALL	(1 << 20)	/* ... but for all runs together not many more than this (48 MiB) */
 #define RUNS_MAX	(1 << 14)
-#define DIGIT		11		/* bits that one pass sorts by */
+#define DIGIT		11		/* bits that one pass sorts */
 
-/* What calls are ordered by, and by insns and name at last */
+/* Sort key of calls, before insns and name */
 struct place {
 	uint64_t	time;		/* 0 if they are sorted by thread */
 	uint32_t	thread;
@@ -35,24 +35,24 @@ struct key {
 };
 
 struct run {
-	struct nt_call	*calls;		/* the next ones of it */
+	struct nt_call	*calls;		/* buffer of the next calls of the run */
 	size_t		nr, next;
-	uint64_t	offset, left;	/* calls in the file */
-	struct place	place;		/* of the next one */
+	uint64_t	offset, left;	/* position and number of calls in the file */
+	struct place	place;		/* sort key of the next call */
 };
 
 struct all_calls {
 	struct sorted_calls *sorted;
 	struct nt_calls	*calls;
 	struct nt_call	*run, *spare_run;
-	size_t		nr;		/* in @run */
+	size_t		nr;		/* calls in @run */
 	struct nt_call	*kept[KEPT_RUNS];	/* full runs */
 	size_t		nr_kept;
 	struct key	*keys, *spare;
-	FILE		*file;		/* NULL: all fit into memory */
+	FILE		*file;		/* NULL: all calls fit into memory */
 	uint64_t	in_file;
 	size_t		read_calls;	/* READ_CALLS or fewer */
-	bool		giving;		/* a function of @sorted is called, or has failed */
+	bool		giving;		/* a function of @sorted is running, or has failed */
 };
 
 /* ---- Order ---- */
@@ -74,7 +74,7 @@ static int place_cmp(const struct place *x, const struct place *y)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* The number of a function depends on which thread has met it first; its name does not. */
+/* Compare names, because function numbers depend on the thread that first found the function. */
 static int name_cmp(const struct nt_function *x, const struct nt_function *y)
 {
 	int order = strcmp(x->symbol ? x->symbol : "", y->symbol ? y->symbol : "");
@@ -82,7 +82,10 @@ static int name_cmp(const struct nt_function *x, const struct nt_function *y)
 	return order ? order : strcmp(x->object ? x->object : "", y->object ? y->object : "");
 }
 
-/* Of calls of one place: an interrupt comes before the first instruction of a call, say. */
+/*
+ * Order calls with the same key, for example if an interrupt occurs before the first instruction of
+ * a call.
+ */
 static int inside_cmp(const void *a, const void *b, void *calls)
 {
 	const struct nt_call *x = a, *y = b;
@@ -157,7 +160,7 @@ static void sort_equals(struct all_calls *all, struct nt_call *calls)
 		qsort_r(calls + begin, i - begin, sizeof(*calls), inside_cmp, all->calls);
 }
 
-/* Copy the calls as the keys are sorted. */
+/* Copy the calls in the order of the keys. */
 static void move_calls(struct all_calls *all)
 {
 	struct nt_call *swap = all->run;
@@ -207,7 +210,7 @@ static int spill(struct all_calls *all)
 	return 0;
 }
 
-/* @run is full */
+/* Keep @run, which is full. */
 static int keep(struct all_calls *all)
 {
 	struct nt_call *next = all->nr_kept < KEPT_RUNS ? malloc(RUN_CALLS * sizeof(*next)) : NULL;
@@ -272,7 +275,7 @@ static int sort_file(struct all_calls *all)
 
 /* ---- Merge ---- */
 
-/* 1: the run has another call; 0: it has none; -1: reading failed */
+/* Return 1 if the run has another call, 0 if not, and -1 if reading failed. */
 static int refill(struct all_calls *all, struct run *run)
 {
 	if (++run->next < run->nr) {
@@ -300,7 +303,7 @@ static bool comes_first(const struct all_calls *all, const struct run *x, const 
 	return order < 0;
 }
 
-/* Restore the heap from @at downwards: no run comes before that above it. */
+/* Restore the heap from @at downwards, so that a run never precedes the run above it. */
 static void sift(const struct all_calls *all, struct run **heap, size_t nr, size_t at)
 {
 	struct run *run = heap[at];
@@ -338,7 +341,9 @@ static int merge_runs(struct all_calls *all, struct run **heap, size_t nr)
 	return 0;
 }
 
-/* The kept runs come first; what was read of the others is freed with @runs. */
+/*
+ * Open a run. The kept runs have the first numbers; the buffers of the others are freed with @runs.
+ */
 static int open_run(struct all_calls *all, struct run *run, size_t nth)
 {
 	if (nth < all->nr_kept) {
@@ -413,7 +418,7 @@ static int sort_and_give(struct all_calls *all)
 	err = spill(all);
 	sort_kept(all);
 	err = err || sort_file(all);
-	/* the merge has buffers of its own */
+	/* the merge has its own buffers */
 	free_sorting(all);
 	return err ? -1 : merge_all(all);
 }

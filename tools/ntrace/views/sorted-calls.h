@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Each call of a recording, in order; of those that begin at once the outer one first */
+/*
+ * Pass each call of a recording in order. If calls start at the same time, the outer one is first.
+ */
 #ifndef NTRACE_TOOL_SORTED_CALLS_H
 #define NTRACE_TOOL_SORTED_CALLS_H
 
@@ -8,19 +10,26 @@
 struct sorted_calls {
 	struct nt_session *session;
 	const struct nt_filter *filter;
-	bool	by_thread;	/* by nt_slice::thread, then nt_call::at; else by time */
-	bool	open;		/* those, too, of which no end was recorded */
-	/* Before the first call. May be NULL. 0 to go on; else errno says what failed */
+	bool	by_thread;	/* sort by nt_slice::thread, then nt_call::at; else by time */
+	bool	open;		/* include calls whose end was not recorded */
+	/*
+	 * Called before the first call. May be NULL. Return 0 to continue, or another value with
+	 * errno.
+	 */
 	int	(*begin)(void *ctx, const struct nt_calls *calls);
-	/* call->at counts the instructions of the thread. 0 to go on; else as above */
+	/*
+	 * Called with each call, of which call->at counts the instructions of the thread. Return
+	 * values are the same.
+	 */
 	int	(*take)(void *ctx, const struct nt_call *call, const struct nt_function *function);
-	int	(*end)(void *ctx);	/* after the last one. May be NULL */
+	int	(*end)(void *ctx);	/* called after the last call; may be NULL */
 	void	*ctx;
-	const char *output;	/* what those functions write, for messages; may be NULL */
-	bool	errors;		/* the trace or the code had some */
+	/* name of the output of these functions, for messages; may be NULL */
+	const char *output;
+	bool	errors;		/* the trace or the code had errors */
 };
 
-/* 0; -1: it failed, and was reported */
+/* Return 0, or -1 after an error, which was reported. */
 int sorted_calls_each(struct sorted_calls *sorted);
 
 #endif /* NTRACE_TOOL_SORTED_CALLS_H */

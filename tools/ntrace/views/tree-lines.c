@@ -6,9 +6,9 @@
 #include "session/flow/branch.h"
 #include "tree-lines.h"
 
-#define MAX_DEPTH	256	/* deeper lines are not indented any further */
+#define MAX_DEPTH	256	/* lines deeper than this are indented the same */
 
-/* ---- Which ---- */
+/* ---- Selection ---- */
 
 static bool same_function(const struct nt_node *a, const struct nt_node *b)
 {
@@ -45,7 +45,7 @@ static uint64_t size_of(const struct tree_lines *l, const struct nt_node *node)
 	return l->by_insns ? node->insns : node->ns;
 }
 
-/* The children of a node, the longest first, and what they called */
+/* Add the children of a node, the longest first, and their children. */
 static bool add_children(struct tree_lines *l, const struct nt_node *node,
 			 const struct nt_node *beside)
 {
@@ -73,7 +73,10 @@ static bool add_children(struct tree_lines *l, const struct nt_node *node,
 	return ok;
 }
 
-/* Does the line after this one say nothing but who called it? Then it is printed after an arrow. */
+/*
+ * Return true if the next line is the only callee, with as many calls and almost the same time. It
+ * is then printed on the same line after an arrow.
+ */
 static bool goes_on(const struct tree_lines *l, size_t i)
 {
 	const struct nt_node *n = l->at[i].node, *next = i + 1 < l->nr ? l->at[i + 1].node : NULL;
@@ -90,7 +93,7 @@ static bool goes_on(const struct tree_lines *l, size_t i)
 	return true;
 }
 
-/* How many lines are printed */
+/* Return the number of printed lines. */
 static size_t count_lines(const struct tree_lines *l)
 {
 	size_t i, nr = 0;
@@ -107,7 +110,7 @@ static int longest_first(const void *a, const void *b)
 	return *x > *y ? -1 : *x < *y;
 }
 
-/* The times of all nodes, the longest first; without times, their instructions */
+/* Sort the times of all nodes, the longest first; without times, their instructions. */
 static uint64_t *sort_times(struct tree_lines *l)
 {
 	uint64_t *times = calloc(l->nr_nodes + 1, sizeof(*times));
@@ -123,7 +126,10 @@ static uint64_t *sort_times(struct tree_lines *l)
 	return times;
 }
 
-/* The smallest time that leaves at most @limit nodes, of which several may have exactly one time */
+/*
+ * Return the smallest time that leaves at most @limit nodes, although several may have exactly this
+ * time.
+ */
 static uint64_t least_of(const uint64_t *times, size_t nr, unsigned long limit)
 {
 	if (!limit || nr <= limit)
@@ -175,7 +181,7 @@ static void print_name(const struct nt_node *node)
 	printf("%s%s", entry(node), node->symbol ? node->symbol : "[unknown]");
 }
 
-/* Print names of a line, and of those that it goes on with; returns the next one. */
+/* Print the name of a line, and of the lines that continue it. Return the next line. */
 static size_t print_names(const struct tree_lines *l, size_t i)
 {
 	size_t last = i;
@@ -193,7 +199,7 @@ static size_t print_names(const struct tree_lines *l, size_t i)
 	return last + 1;
 }
 
-/* Lines that others go on with have no depth of their own. */
+/* Print the lines. Lines that continue another one do not increase the indentation. */
 void tree_lines_print(const struct tree_lines *l, void (*print)(const struct tree_line *line))
 {
 	unsigned int indent[MAX_DEPTH] = { 0 }, depth, this;
