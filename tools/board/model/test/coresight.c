@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The way into a CoreSight fabric: ATB bridge, funnel, ETF, ETR, and the formatter. The
- * deframer here is written from the frame's description alone (CoreSight architecture
- * specification, chapter D4), so that it can judge the formatter.
+ * Tests of the path into a CoreSight fabric, with ATB bridge, funnel, ETF, ETR, and the formatter.
+ * The deframer in this file is written only from the description of frames (CoreSight architecture
+ * specification, chapter D4), so that it is an independent check of the formatter.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ struct byte_of {
 struct deframed {
 	struct byte_of	bytes[1 << 16];
 	size_t		n;
-	int		id;	/* -1: not known yet */
+	int		id;	/* current ID; -1 if unknown */
 };
 
 static struct deframed got;
@@ -110,7 +110,7 @@ static bool count_ids(void *opaque, const uint8_t frame[16])
 	return true;
 }
 
-/* A reader that begins at any frame knows the id after id_every frames at the latest. */
+/* A reader that starts at any frame knows the ID after at most id_every frames. */
 static void test_formatter_repeats_ids(void **state)
 {
 	struct nb_formatter f;
@@ -301,7 +301,7 @@ static void test_chain(void **state)
 	assert_true(nb_atb_input(&c.bridge[0], one, sizeof(one)));
 	assert_true(nb_atb_input(&c.bridge[1], two, sizeof(two)));
 	assert_true(nb_atb_input(&c.bridge[0], one, sizeof(one)));
-	/* the ETF holds it all until the ETR asks for a flush */
+	/* The ETF holds all trace until the ETR requests a flush */
 	assert_int_equal(write_pointer(), MEMORY_BASE);
 	assert_false(rd(&c.etf.cs.dev, TMC_STS) & TMC_STS_EMPTY);
 	stop_etr();
@@ -315,7 +315,7 @@ static void test_chain(void **state)
 	assert_int_equal(reports(), 0);
 }
 
-/* The buffer is a ring: STS.Full is set, and all of it holds frames. */
+/* The buffer is a ring. After a wrap, STS.Full is set, and the whole buffer contains frames. */
 static void test_wrap(void **state)
 {
 	const uint8_t message[] = { 1, 2, 3, 4, 5, 6, 7 };
@@ -332,14 +332,14 @@ static void test_wrap(void **state)
 		assert_int_equal(c.memory[i], 0);
 }
 
-/* What comes to a TMC that does not capture is dropped and holds nothing up. */
+/* A TMC that does not capture drops trace and does not block its senders. */
 static void test_not_capturing(void **state)
 {
 	const uint8_t message[] = { 1, 2, 3 };
 
 	(void)state;
 	set_bridge(0, 1);
-	assert_false(nb_atb_input(&c.bridge[0], message, sizeof(message)));	/* port is off */
+	assert_false(nb_atb_input(&c.bridge[0], message, sizeof(message)));	/* port disabled */
 	wr(&c.funnel.cs.dev, CS_LAR, CS_LAR_KEY);
 	wr(&c.funnel.cs.dev, CS_FUNNEL_CTRL, 0x301);
 	assert_true(nb_atb_input(&c.bridge[0], message, sizeof(message)));
@@ -372,7 +372,7 @@ static void test_lock_and_claim(void **state)
 	wr(dev, CS_LAR, 0);
 	wr(dev, TMC_RSZ, 128);
 	assert_int_equal(rd(dev, TMC_RSZ), 64);
-	/* Arm's TMC, as an ETR without scatter-gather */
+	/* The identity of Arm's TMC in the configuration of an ETR without scatter-gather */
 	assert_int_equal(rd(dev, CS_PIDR0), 0x61);
 	assert_int_equal(rd(dev, CS_PIDR0 + 4) & 0xf, 9);
 	assert_int_equal(rd(dev, CS_DEVTYPE), 0x21);
@@ -393,9 +393,9 @@ static void test_misuse(void **state)
 	assert_int_equal(rd(dev, TMC_DBALO), (uint32_t)MEMORY_BASE);
 	nb_tmc_end(&c.etr);
 	assert_int_equal(c.reported[NB_REPORT_LEFT], 1);
-	wr(dev, TMC_CTL, 0);		/* nobody stopped it before */
+	wr(dev, TMC_CTL, 0);		/* without a stop */
 	assert_int_equal(c.reported[NB_REPORT_ENABLED], 2);
-	wr(dev, TMC_RSZ, 6);		/* 24 bytes are not whole frames */
+	wr(dev, TMC_RSZ, 6);		/* 24 bytes are not a multiple of a frame */
 	wr(dev, TMC_CTL, TMC_CTL_CAPTURE);
 	assert_int_equal(c.reported[NB_REPORT_RANGE], 1);
 	wr(dev, TMC_FFCR, TMC_FFCR_EN_FMT | TMC_FFCR_STOP_ON_FLUSH | TMC_FFCR_FLUSH_MAN);
@@ -403,7 +403,7 @@ static void test_misuse(void **state)
 	wr(dev, TMC_MODE, NB_TMC_HW_FIFO);
 	wr(dev, TMC_CTL, TMC_CTL_CAPTURE);
 	assert_true(c.reported[NB_REPORT_UNSET] >= 1);
-	/* a bridge with an id that ATB reserves */
+	/* Enable a bridge with an ID that ATB reserves */
 	wr(&c.bridge[0].dev, TR_CONTROL, TR_ACTIVE);
 	wr(&c.bridge[0].dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | 0x70 << 8);
 	assert_int_equal(c.reported[NB_REPORT_RANGE], 3);
@@ -411,7 +411,7 @@ static void test_misuse(void **state)
 	assert_int_equal(nb_dev_read(&c.bridge[0].dev, TR_CONTROL) >> 8, 0x70);
 }
 
-/* A buffer outside of memory: STS.MemErr, and nothing more is written. */
+/* With a buffer outside of memory, STS.MemErr is set and nothing else is written. */
 static void test_bus_error(void **state)
 {
 	const uint8_t message[32] = { 0 };

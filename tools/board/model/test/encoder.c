@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The encoder against the worked examples of RISC-V N-Trace 1.0, byte by byte
- * where the specification gives bytes, else by messages in words.
+ * Tests of the encoder with the worked examples of RISC-V N-Trace 1.0. The trace is compared byte
+ * by byte if the specification contains the bytes, otherwise as a text of messages.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include "encoder.h"
 
-/* ---- A trace in words, by a reader of its own ---- */
+/* ---- A trace as text, from an independent reader ---- */
 
 struct trace {
 	struct nb_encoder enc;
@@ -21,7 +21,7 @@ struct trace {
 	uint64_t	time;
 	uint64_t	pc;
 	uint8_t		priv;
-	unsigned int	accept;		/* messages to take before refusing; 0: all */
+	unsigned int	accept;		/* messages to accept before refusing; 0 accepts all */
 	unsigned int	taken;
 	char		text[1 << 16];
 };
@@ -46,7 +46,7 @@ static uint64_t now(void *opaque)
 	return t.time;
 }
 
-/* letter: fixed fields with their width; 'v': variable */
+/* A letter stands for a fixed field with its width, 'v' for a variable field */
 static const struct layout {
 	uint8_t		tcode;
 	const char	*name;
@@ -68,7 +68,7 @@ static const struct layout {
 
 struct cursor {
 	size_t		pos;
-	unsigned int	bit;	/* used of the MDO at pos */
+	unsigned int	bit;	/* number of bits used of the MDO at pos */
 	bool		end;	/* the message has ended */
 };
 
@@ -160,7 +160,7 @@ static const char *words(unsigned int src_bits)
 
 #define assert_trace(expected) assert_string_equal(words(t.enc.cfg.src_bits), expected)
 
-/* ---- A hart in words ---- */
+/* ---- A hart ---- */
 
 static void begin(struct nb_encoder_config cfg, enum nb_sync sync, uint64_t pc)
 {
@@ -175,7 +175,10 @@ static void begin(struct nb_encoder_config cfg, enum nb_sync sync, uint64_t pc)
 #define BEGIN(pc, ...) \
 	begin((struct nb_encoder_config){ __VA_ARGS__ }, NB_SYNC_EXIT_DEBUG, pc)
 
-/* @n half-words that end with an instruction of @last of them and @itype, then @pc is next */
+/*
+ * Retire @n half-words. The last instruction has @last half-words and the type @itype, and @next
+ * follows.
+ */
 static void block(uint32_t n, uint8_t last, enum nb_itype itype, uint64_t next)
 {
 	struct nb_ingress blk = { .iaddr = t.pc, .iretire = n, .ninsn = n ? (n + 1) / 2 : 0,
@@ -247,7 +250,7 @@ static void test_process(void **state)
 	assert_trace("Sync S=3 I=0 F=80; Own PROCESS=3b2; IB B=1 I=2 U=180; Own PROCESS=c");
 }
 
-/* ---- "Example of I-CNT Handling", all three runs, BTM and HTM ---- */
+/* ---- "Example of I-CNT Handling", all three runs in BTM and HTM ---- */
 
 static void run_example(int run)
 {
@@ -320,7 +323,7 @@ static void test_icnt_exception(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=3 I=0 U=480; IB B=2 I=0 U=80");
 }
 
-/* ---- "Examples of I-CNT Field Full Generation": I-CNT of 4 bits ---- */
+/* ---- "Examples of I-CNT Field Full Generation" with an I-CNT of 4 bits ---- */
 
 static void full_example(void)
 {
@@ -410,12 +413,12 @@ static void test_repeated_history(void **state)
 		block(2, 2, i & 1 ? NB_ITYPE_TAKEN : NB_ITYPE_NOT_TAKEN, 0x100);
 	stop(NB_EVCODE_DISABLED);
 	assert_trace("Sync S=3 I=0 F=80; RF R=2 D=55555555 REP=a; Corr EV=4 CDF=1 I=258 H=1");
-	/* without the optimisation 31 branches fit */
+	/* Without the optimisation, HIST has room for 31 branches */
 	BEGIN(0x100, .mode = NB_MODE_HTM);
 	for (i = 0; i < 31; i++)
 		block(2, 2, NB_ITYPE_TAKEN, 0x100);
 	assert_trace("Sync S=3 I=0 F=80; RF R=1 D=ffffffff");
-	/* one record is not a repetition */
+	/* A single record is not a repetition */
 	BEGIN(0x100, .mode = NB_MODE_HTM, .repeated_history = true);
 	for (i = 0; i < 30; i++)
 		block(2, 2, NB_ITYPE_TAKEN, 0x100);
@@ -441,7 +444,7 @@ static void test_extended_address(void **state)
 	for (i = 0; i < 4; i++) {
 		BEGIN(cases[i].addr, .mode = NB_MODE_BTM, .extend_addr = true);
 		linear(1);
-		/* F-ADDR is last here, so that MSEO is 11 where the example has 01 */
+		/* F-ADDR is the last field here, so MSEO is 11 instead of 01 as in the example */
 		assert_int_equal(t.n, 2 + cases[i].n);
 		assert_memory_equal(t.bytes + 2, cases[i].bytes, cases[i].n);
 	}
@@ -457,7 +460,7 @@ static void test_extended_rv32(void **state)
 	(void)state;
 	BEGIN(0xfffff000, .mode = NB_MODE_BTM, .extend_addr = true, .xlen = 32);
 	linear(1);
-	assert_trace("Sync S=3 I=0 F=800");	/* 100000_000000: extended to bit 31 */
+	assert_trace("Sync S=3 I=0 F=800");	/* 100000_000000, extended to bit 31 */
 	BEGIN(0x80000000, .mode = NB_MODE_BTM, .extend_addr = true, .xlen = 32);
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=40000000");
@@ -508,7 +511,7 @@ static void test_trap_after_trap_return(void **state)
 		     "IB B=3 I=0 U=1080; Own PROCESS=4");
 }
 
-/* ---- Qualification: "Trace Enable: re-enabled after a gap caused by trace filters" ---- */
+/* ---- Qualification, "Trace Enable: re-enabled after a gap caused by trace filters" ---- */
 
 static void test_privilege_filter(void **state)
 {
@@ -528,7 +531,7 @@ static void test_privilege_filter(void **state)
 		     "Corr EV=4 CDF=1 I=2 H=1");
 }
 
-/* A taken branch out of the traced code is reported; a jump's target is not */
+/* A taken branch out of the traced code is reported, but the target of a jump is not */
 static void test_stop_at_branch(void **state)
 {
 	(void)state;
@@ -552,7 +555,7 @@ static void test_stop_at_branch(void **state)
 static void test_periodic_sync(void **state)
 {
 	(void)state;
-	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 3);	/* each 16 half-words */
+	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 3);	/* every 16 half-words */
 	block(16, 2, NB_ITYPE_TAKEN, 0x100);
 	block(16, 2, NB_ITYPE_TAKEN, 0x100);
 	block(16, 2, NB_ITYPE_INDIRECT_JUMP, 0x100);
@@ -580,11 +583,11 @@ static void test_delayed_sync(void **state)
 	assert_trace("Sync S=3 I=0 F=80; DBS S=2 I=16 F=80");
 }
 
-/* Periods, timestamps and FIFOs go by cycles, of which an instruction may take several */
+/* Periods, timestamps and FIFOs depend on cycles, and an instruction may take several cycles */
 static void test_cycles_are_no_instructions(void **state)
 {
 	(void)state;
-	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 2);	/* each 16 cycles */
+	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 2);	/* every 16 cycles */
 	linear(5);
 	linear(5);
 	linear(5);
@@ -601,7 +604,7 @@ static void test_sync_by_messages(void **state)
 	int i;
 
 	(void)state;
-	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 1);	/* each 16 messages */
+	BEGIN(0x100, .mode = NB_MODE_BTM, .sync_mode = 1);	/* every 16 messages */
 	linear(1);
 	t.n = 0;
 	for (i = 0; i < 17; i++)
@@ -620,7 +623,7 @@ static void test_ownership_after_sync(void **state)
 	BEGIN(0x100, .mode = NB_MODE_HTM, .context = true, .hcontext = true);
 	nb_encoder_context(&t.enc, 5, 3);
 	linear(2);
-	/* a write takes effect after the block that holds it */
+	/* A write takes effect after the block that contains it */
 	nb_encoder_context(&t.enc, 6, 3);
 	linear(2);
 	linear(2);
@@ -667,9 +670,9 @@ static void test_implicit_return(void **state)
 	BEGIN(0x100, .mode = NB_MODE_HTM, .implicit_return = 3);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 	block(2, 2, NB_ITYPE_INDIRECT_CALL, 0x300);
-	block(2, 1, NB_ITYPE_RETURN, 0x204);	/* foreseen */
-	block(2, 1, NB_ITYPE_RETURN, 0x500);	/* not where the call was */
-	block(2, 1, NB_ITYPE_RETURN, 0x600);	/* nothing on the stack */
+	block(2, 1, NB_ITYPE_RETURN, 0x204);	/* expected */
+	block(2, 1, NB_ITYPE_RETURN, 0x500);	/* not the address after the call */
+	block(2, 1, NB_ITYPE_RETURN, 0x600);	/* the stack is empty */
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=6 U=100; IB B=0 I=4 U=300; IB B=0 I=2 U=180");
 	/* "reset to 0 whenever a synchronizing message is sent" */
@@ -682,8 +685,8 @@ static void test_implicit_return(void **state)
 }
 
 /*
- * "Returns can only be treated as inferable if the associated call has already been reported
- * in an earlier message": taken by its words, call and return must not be in one I-CNT.
+ * "Returns can only be treated as inferable if the associated call has already been reported in an
+ * earlier message" means literally that call and return must not be in the same I-CNT.
  */
 static void test_strict_return(void **state)
 {
@@ -705,7 +708,7 @@ static void test_strict_return(void **state)
 	}
 }
 
-/* a return stack that is full and takes no more calls */
+/* A full return stack that accepts no more calls */
 static void test_stack_stops(void **state)
 {
 	(void)state;
@@ -713,7 +716,7 @@ static void test_stack_stops(void **state)
 	      .variant = NB_VARIANT_STACK_STOPS);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x200);
 	block(4, 2, NB_ITYPE_DIRECT_CALL, 0x300);
-	block(2, 1, NB_ITYPE_RETURN, 0x208);	/* the entry is the outer call's */
+	block(2, 1, NB_ITYPE_RETURN, 0x208);	/* the entry belongs to the outer call */
 	block(2, 1, NB_ITYPE_RETURN, 0x108);
 	linear(1);
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=a U=184; IB B=0 I=2 U=180");
@@ -731,7 +734,7 @@ static void test_counted_return(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=c U=4");
 }
 
-/* "some least significant part" of the address decides whether a return is foreseen */
+/* "some least significant part" of the address determines whether a return is expected */
 static void test_partial_return(void **state)
 {
 	(void)state;
@@ -775,8 +778,8 @@ static void test_sequential_jump(void **state)
 	(void)state;
 	BEGIN(0x100, .mode = NB_MODE_HTM, .sequential_jump = true);
 	sijump(4, 0x200);
-	linear(2);		/* the auipc ... */
-	sijump(2, 0x300);	/* ... and its jump: same message */
+	linear(2);		/* the auipc */
+	sijump(2, 0x300);	/* its jump, in the same message */
 	linear(2);
 	nb_encoder_notify(&t.enc, NB_SYNC_TRACE_EVENT);
 	sijump(2, 0x400);	/* "must be traced in the same message" */
@@ -813,7 +816,7 @@ static void test_repeat_branch(void **state)
 		t.pc = 0x106;
 	}
 	stop(NB_EVCODE_DISABLED);
-	/* first 3 + 3, then twice the linear code and 3: each with the same target */
+	/* I-CNT is first 3 + 3, then twice the linear code and 3, each with the same target */
 	assert_trace("Sync S=3 I=0 F=80; DB I=3; Rep N=63; IB B=0 I=6 U=3; Rep N=2; "
 		     "Corr EV=4 CDF=0 I=3");
 }
@@ -831,7 +834,7 @@ static void test_overflow(void **state)
 	assert_int_equal(t.enc.stats.overflows, 1);
 	assert_true(t.enc.state.session == 0 && t.enc.state.evcode == NB_ENDED_LOST);
 	t.n = 0;
-	linear(800);		/* passes while the FIFO drains */
+	linear(800);		/* executed while the FIFO drains */
 	linear(2);
 	assert_trace("Error ETYPE=0 ECODE=4; Sync S=7 I=0 F=3a0");
 	assert_int_equal(t.enc.state.session, 2);
@@ -844,7 +847,7 @@ static void test_overflow_last(void **state)
 	BEGIN(0x100, .mode = NB_MODE_BTM, .fifo_depth = 4, .fifo_rate = 1 << 20);
 	t.accept = 2;
 	block(2, 2, NB_ITYPE_TAKEN, 0x200);
-	block(2, 2, NB_ITYPE_TAKEN, 0x300);	/* waits in the FIFO, which is full then */
+	block(2, 2, NB_ITYPE_TAKEN, 0x300);	/* waits in the FIFO, which is now full */
 	block(2, 2, NB_ITYPE_TAKEN, 0x400);
 	t.accept = 0;
 	stop(NB_EVCODE_DISABLED);
@@ -864,9 +867,9 @@ static void test_stall(void **state)
 	assert_int_equal(t.enc.stats.messages[NB_TCODE_INDIRECT_BRANCH], 99);
 }
 
-/* ---- What single changes of the encoder have to be noticed by: tests/mutations ---- */
+/* ---- Tests that detect single changes of the encoder (tests/mutations) ---- */
 
-/* A counter of 8 bits wraps between two messages */
+/* An 8-bit counter wraps between two messages */
 static void test_narrow_timestamp(void **state)
 {
 	(void)state;
@@ -878,7 +881,7 @@ static void test_narrow_timestamp(void **state)
 	assert_trace("Sync S=3 I=0 F=80 T=fa; DB I=3 T=a");
 }
 
-/* Times are relative to the last message that was sent, and not to one that was lost */
+/* Times are relative to the last message that was sent, and not to a lost message */
 static void test_time_after_overflow(void **state)
 {
 	(void)state;
@@ -904,7 +907,7 @@ static void test_repeat_to_elsewhere(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=2 U=0; Rep N=1; IB B=0 I=2 U=180; Corr EV=4 CDF=0 I=1");
 }
 
-/* "the previous message": another one has come between */
+/* RepeatBranch refers to "the previous message", so it cannot follow another message */
 static void test_repeat_after_sync(void **state)
 {
 	(void)state;
@@ -927,7 +930,7 @@ static void test_no_repeat_in_htm(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=2 U=0; IB B=0 I=2 U=0");
 }
 
-/* A jump that waits for its address takes I-CNT with it, however full */
+/* The message of a jump that waits for its address includes I-CNT, even if it is full */
 static void test_full_at_a_jump(void **state)
 {
 	(void)state;
@@ -937,7 +940,7 @@ static void test_full_at_a_jump(void **state)
 	assert_trace("Sync S=3 I=0 F=80; IB B=0 I=a U=0");
 }
 
-/* Table "Corner Cases": Debug Mode is entered, and nothing was executed since */
+/* Debug Mode is entered, and nothing was executed since the stop (table "Corner Cases") */
 static void test_debug_after_silent_stop(void **state)
 {
 	(void)state;

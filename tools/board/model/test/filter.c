@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Filters and comparators against an oracle: random registers, random code, and for each
- * instruction the question whether it is traced, answered a second time from the text of the
- * Trace Control Interface, chapter "Trace Encoder Filter Registers", with the registers as they
- * were written. Shares nothing with the model but their offsets.
+ * Tests of filters and comparators with random registers and random code. For each instruction, an
+ * oracle decides independently whether it is traced. The oracle is written from the text of the
+ * Trace Control Interface, chapter "Trace Encoder Filter Registers", and uses the values that were
+ * written to the registers. It shares only the register offsets with the model.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static uint32_t rnd(uint32_t n)
 struct filter {
 	uint32_t control, match;
 	uint64_t causes;
-	int traps;	/* entered since the first that matches, and not returned from */
+	int traps;	/* depth of nested traps, starting with the first match */
 };
 
 struct comp {
@@ -48,7 +48,10 @@ static struct filter filters[FILTERS];
 static struct comp comps[COMPS];
 static uint32_t selected;
 
-/* trTeCompPFunction and trTeCompSFunction: equal, not equal, <, <=, >, >=, 0, 1 */
+/*
+ * Results of trTeCompPFunction and trTeCompSFunction, which are equal, not equal, <, <=, >, >=, 0,
+ * 1
+ */
 static int function(unsigned int f, uint64_t input, uint64_t match)
 {
 	int results[8] = { input == match, input != match, input < match, input <= match,
@@ -79,8 +82,8 @@ static int comparator(struct comp *c, uint64_t addr)
 
 /*
  * "When set, start matching from exception cause codes specified ..., and stop matching upon return
- * from the 1st matching exception"; "should include a count of nested traps". Bit 8 of MatchInst:
- * interrupts, and not exceptions.
+ * from the 1st matching exception"; "should include a count of nested traps". Bit 8 of MatchInst
+ * selects interrupts instead of exceptions.
  */
 static int is_about_traps(const struct filter *f)
 {
@@ -113,7 +116,7 @@ static void returned(void)
 			filters[i].traps--;
 }
 
-/* "match privilege levels": 0 U, 1 S, 3 M, 5 VU, 6 VS, as the ingress port numbers them */
+/* "match privilege levels" are 0 U, 1 S, 3 M, 5 VU, 6 VS, as encoded by the ingress port */
 static unsigned int level(unsigned int priv)
 {
 	static const unsigned int levels[] = { [0] = 0, [1] = 1, [3] = 3, [4] = 5, [5] = 6 };
@@ -192,7 +195,10 @@ static void set_up(void)
 		filters[i].match = (rnd(0x80) & 0x6b) | (filters[i].control & 8 ? rnd(2) << 8 : 0);
 		filters[i].causes = rnd(0x10000);
 		filters[i].traps = 0;
-		/* the control first: what it does not ask for may not be there */
+		/*
+		 * Write the control register first, because fields that it does not enable may not
+		 * exist
+		 */
 		nb_dev_write(&te.dev, TR_TE_FILTER(i), filters[i].control);
 		nb_dev_write(&te.dev, TR_TE_FILTER(i) + 4, filters[i].match);
 		nb_dev_write(&te.dev, TR_TE_FILTER(i) + 8, filters[i].causes);
@@ -207,7 +213,7 @@ static void set_up(void)
 static uint8_t expected[BLOCKS * 16];
 static unsigned int n_expected;
 
-/* A trap before an instruction that so does not retire: comparators have nothing to go by */
+/* Take a trap before an instruction, which then does not retire, so comparators do not use it */
 static void give_trap(struct nb_truth_writer *truth)
 {
 	struct nb_ingress blk = { .iaddr = 0x1000 + 2 * rnd(200), .ilastsize = 1, .priv = NB_PRIV_S };
@@ -220,7 +226,10 @@ static void give_trap(struct nb_truth_writer *truth)
 	trapped(cause, interrupt);
 }
 
-/* One block of up to 12 instructions, to the model at once and to the oracle one by one */
+/*
+ * Retire a block of up to 12 instructions, which the model gets as a block and the oracle one by
+ * one
+ */
 static void give_block(struct nb_truth_writer *truth)
 {
 	static const uint8_t privs[] = { NB_PRIV_U, NB_PRIV_S, NB_PRIV_M, NB_PRIV_VU, NB_PRIV_VS };
@@ -289,7 +298,7 @@ static void test_oracle(void **state)
 		compare(path, run);
 	}
 	unlink(path);
-	/* it says something: neither all nor nothing is traced */
+	/* The test is meaningful only if a part of the code is traced */
 	assert_in_range(traced, all / 5, all * 4 / 5);
 }
 

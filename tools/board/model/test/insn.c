@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* N-Trace 1.0, table "Generating itype for different instructions", row by row. */
+/* Tests of each row of N-Trace 1.0, table "Generating itype for different instructions". */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,12 +89,12 @@ static void test_constants(void **state)
 		{ 0x00001537, 10, 0 },		/* lui a0, 1 */
 		{ 0x00000317, 6, 0 },		/* auipc t1, 0 */
 		{ 0x00006505, 10, 0 },		/* c.lui a0, 1 */
-		{ 0x00006501, 0, 0 },		/* no immediate: c.mop */
+		{ 0x00006501, 0, 0 },		/* no immediate, which is c.mop */
 		{ 0x00006141, 0, 0 },		/* c.addi16sp */
 		{ 0x00000037, 0, 0 },		/* lui zero */
 		{ 0x00050067, 0, 10 },		/* jr a0 */
 		{ 0x00008082, 0, 1 },		/* c.jr ra */
-		{ 0x0000be42, 0, 0 },		/* cm.popret: from memory */
+		{ 0x0000be42, 0, 0 },		/* cm.popret, target from memory */
 	};
 	struct nb_insn insn;
 	unsigned int i;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers that are the same in each run, for tests of the model */
+/* Pseudo-random numbers for tests of the model, which are the same in each run */
 #ifndef NTRACE_BOARD_TEST_RANDOM_H
 #define NTRACE_BOARD_TEST_RANDOM_H
 
 #include <stdint.h>
 
-/* A number below @below; *state is where the sequence is */
+/* Return a number below @below; *state is the state of the sequence */
 static inline uint32_t random_below(uint32_t *state, uint32_t below)
 {
 	*state = *state * 1664525 + 1013904223;

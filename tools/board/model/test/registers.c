@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The register blocks against the tables of the Trace Control Interface
- * specification (registers.txt, facts taken from its text), and against what
- * its chapters say of each component's behaviour.
+ * Tests of the register blocks with the tables of the Trace Control Interface specification (registers.txt,
+ * which contains facts of its text), and with the behaviour of each component that its chapters describe.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +23,7 @@
 struct fact {
 	char		component[16], reg[40], field[40], access[8], reset[8];
 	unsigned int	offset, high, low;
-	bool		repeated;	/* one for each filter or comparator */
+	bool		repeated;	/* set if each filter or comparator has the register */
 };
 
 static struct fact facts[256];
@@ -61,7 +60,7 @@ static uint32_t mask_of(const struct fact *f)
 	return (0xffffffffU >> (31 - f->high + f->low)) << f->low;
 }
 
-/* ---- A bench with all components ---- */
+/* ---- A test bench with all components ---- */
 
 struct reported {
 	unsigned int	n[NB_REPORT_MAX];
@@ -71,7 +70,7 @@ static struct bench {
 	struct nb_te	te;
 	struct nb_ram	ram;
 	struct nb_funnel funnel;
-	uint32_t	mirror[3][1024];	/* as an owner whose loads are RAM loads has it */
+	uint32_t	mirror[3][1024];	/* copy for an owner whose loads are RAM loads */
 	struct reported	reported;
 	uint8_t		memory[1 << 16];
 	uint64_t	memory_base, clock;
@@ -200,7 +199,7 @@ static uint32_t rd(struct nb_dev *dev, unsigned int offset)
 	return nb_dev_read(dev, offset);
 }
 
-/* Active 0 -> 1, as chapter "Reset and Discovery" does it */
+/* Change Active from 0 to 1, as in chapter "Reset and Discovery" */
 static void wake(struct nb_dev *dev)
 {
 	wr(dev, TR_CONTROL, 0);
@@ -211,7 +210,7 @@ static void wake(struct nb_dev *dev)
 
 /* ---- Conformance ---- */
 
-/* fields that an N-Trace 1.0 encoder must have 0 (its table "Trace Encoder Parameters") */
+/* Fields that must be 0 in an N-Trace 1.0 encoder (table "Trace Encoder Parameters") */
 static const char *const zero_fields[] = {
 	"trTeInstNoAddrDiff", "trTeInstNoTrapAddr", "trTeInstEnBranchPrediction",
 	"trTeInstEnJumpTargetCache", "trTeDataImplemented", "trTeDataTracing", "trTeDataTrigEnable",
@@ -219,10 +218,10 @@ static const char *const zero_fields[] = {
 	"trTeDataAddrCompress", "trTeDataFilters", "trTeDataStallOrOverflow", "trTeDataDrop",
 	"trTeFilterMatchDtype", "trTeFilterMatchDsize", "trTeFilterMatchChoiceDtype",
 	"trTeFilterMatchChoiceDsize",
-	/* optional, and not in this hardware */
+	/* Optional, and missing in this hardware */
 	"trTeTrigDbgControl", "trTeFilterMatchImpdef", "trTeFilterMatchValueImpdef",
 	"trTeFilterMatchMaskImpdef", "trRamMemFormat", "trRamAsyncFreq",
-	/* "should not be implemented" in SRAM mode, in which the sink wakes up */
+	/* "should not be implemented" in SRAM mode, which is the initial mode of the sink */
 	"trRamStartLow", "trRamStartHigh", "trRamLimitHigh", "trRamWPHigh", "trRamRPHigh", NULL,
 };
 
@@ -234,7 +233,7 @@ static bool listed(const char *const *list, const char *name)
 	return false;
 }
 
-/* Write a field alone; Control keeps Active 1 and, if it is another field, Enable 0. */
+/* Write a single field. Control keeps Active 1 and, for other fields, Enable 0. */
 static uint32_t try_field(struct nb_dev *dev, const struct fact *f, uint32_t value)
 {
 	uint32_t mask = mask_of(f);
@@ -296,7 +295,7 @@ static void test_conformance(void **state)
 		full_bench();
 		dev = device(f.component);
 		if (!dev)
-			continue;	/* no PIB sink and no ATB bridge here */
+			continue;	/* PIB sink or ATB bridge, which the bench lacks */
 		count = !f.repeated ? 1 : f.offset < 0x600 ? NB_MAX_FILTERS : NB_MAX_COMPS;
 		for (j = 0; j < count; j++, f.offset += 0x20) {
 			wake(dev);
@@ -342,7 +341,7 @@ static void test_unused_registers(void **state)
 	}
 }
 
-/* chapter "Minimal Implementation": what it does not list "may be tied to 0" */
+/* Fields that chapter "Minimal Implementation" does not list "may be tied to 0" */
 static void test_minimal(void **state)
 {
 	static const char *const required[] = {
@@ -400,9 +399,8 @@ static void test_active_delay(void **state)
 }
 
 /*
- * "This write will reset most of other enable/mode bits in this register and all WARL and
- * read-only fields will be set to defaults": what else the write that wakes a component
- * has is lost.
+ * "This write will reset most of other enable/mode bits in this register and all WARL and read-only fields
+ * will be set to defaults" means that all other bits in the write that sets Active are lost.
  */
 static void test_wake_takes_nothing_else(void **state)
 {
@@ -418,7 +416,7 @@ static void test_wake_takes_nothing_else(void **state)
 		wr(devs[i], TR_CONTROL, 0);
 		wr(devs[i], TR_CONTROL, ~0U);
 		assert_int_equal(rd(devs[i], TR_CONTROL), asleep);
-		/* with delay too, and for what is written meanwhile */
+		/* The same holds with a delay, and for writes before Active follows */
 		wr(devs[i], TR_CONTROL, 0);
 		devs[i]->active_delay = 2;
 		wr(devs[i], TR_CONTROL, ~0U);
@@ -444,7 +442,10 @@ static void test_inactive_access(void **state)
 	assert_int_equal(rd(&b.te.dev, TR_TE_INST_FEATURES), 0);
 }
 
-/* "As not all fields are affected by reset the trace tools must initialize": hold rubbish */
+/*
+ * Fields have random values, because "As not all fields are affected by reset the trace tools must
+ * initialize"
+ */
 static void test_undefined_after_reset(void **state)
 {
 	(void)state;
@@ -455,7 +456,7 @@ static void test_undefined_after_reset(void **state)
 	assert_int_not_equal(rd(&b.te.dev, TR_TE_FILTER(3)), 0);
 	assert_int_equal(rd(&b.te.dev, TR_CONTROL) & ~(TR_EMPTY | TR_TE_FORMAT), TR_ACTIVE);
 	wr(&b.te.dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | 6 << 4);
-	assert_int_equal(b.reported.n[NB_REPORT_UNSET], 3);	/* features, filters, timestamp */
+	assert_int_equal(b.reported.n[NB_REPORT_UNSET], 3);	/* features, filters and timestamp */
 }
 
 /* "it cannot revert to 0 but MUST revert to supported non-0 mode" */
@@ -526,7 +527,7 @@ static void test_smem(void **state)
 	(void)state;
 	full_bench();
 	set_sink(TR_RAM_MODE, BUF, 4096);
-	feed(10, 7);	/* 70 bytes: two bursts of 32 are out */
+	feed(10, 7);	/* 70 bytes; two bursts of 32 are written */
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 64);
 	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
 	wr(dev, TR_RAM_WP_LOW, BUF);		/* "should NOT write" */
@@ -535,7 +536,7 @@ static void test_smem(void **state)
 	assert_int_equal(b.reported.n[NB_REPORT_LEFT], 1);
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
-	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 80);	/* idle up to A */
+	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF + 80);	/* padded with idle bytes to A */
 	for (i = 0; i < 70; i++)
 		assert_int_equal(b.memory[0x100 + i], i / 7 << 2);
 	for (; i < 80; i++)
@@ -553,13 +554,13 @@ static void test_power(void **state)
 	feed(10, 7);
 	nb_dev_power_off(dev);
 	assert_int_equal(b.reported.n[NB_REPORT_POWER], 1);
-	/* what had not left its buffer is lost, and nothing comes after it */
+	/* Data in its buffer are lost, and no more data follow */
 	assert_int_equal(b.memory[0x100 + 63], 9 << 2);
 	assert_int_equal(b.memory[0x100 + 64], 0);
 	assert_int_equal(rd(dev, TR_CONTROL), TR_EMPTY);
 	feed(10, 7);
 	assert_int_equal(b.memory[0x100 + 64], 0);
-	/* as after power-up: disabled there is nothing to be said of it */
+	/* The state is that after power-up, and a loss of power is not reported while the sink is disabled */
 	wr(dev, TR_CONTROL, TR_ACTIVE);
 	nb_dev_power_off(dev);
 	nb_dev_power_off(dev);
@@ -583,7 +584,7 @@ static void test_wrap(void **state)
 	assert_int_equal(b.memory[0x100], 4 << 2);
 	assert_int_equal(b.memory[0x100 + 16], 1 << 2);
 	assert_int_equal(b.memory[0x100 + 64], 0);
-	/* exactly full: "trRamWP is set to trRamStart" */
+	/* If the buffer is exactly full, "trRamWP is set to trRamStart" */
 	set_sink(TR_RAM_MODE, BUF, 64);
 	feed(4, 16);
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
@@ -616,9 +617,9 @@ static void test_sram(void **state)
 	(void)state;
 	full_bench();
 	set_sink(0, 0, 64);
-	feed(6, 12);		/* 72 bytes: wraps by 8 */
+	feed(6, 12);		/* 72 bytes, which wrap by 8 */
 	wr(dev, TR_RAM_RP_LOW, 8);
-	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* active: ignored */
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* ignored while enabled */
 	wr(dev, TR_CONTROL, TR_ACTIVE);
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), 8 | TR_RAM_WRAP);
 	wr(dev, TR_RAM_RP_LOW, 8);
@@ -630,7 +631,7 @@ static void test_sram(void **state)
 		if (i % 4 == 3)
 			rd(dev, TR_RAM_DATA);	/* auto-increments */
 	}
-	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* from Limit to Start */
+	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 0);	/* wrapped from Limit to Start */
 	assert_int_equal(rd(dev, TR_RAM_DATA) & 0xff, 5 << 2);
 	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 4);
 }
@@ -656,7 +657,7 @@ static void test_pointer_range(void **state)
 	assert_int_equal(rd(&b.ram.dev, TR_RAM_START_LOW), 0x9fffffc0);
 	wr(&b.ram.dev, TR_RAM_START_HIGH, ~0U);
 	assert_int_equal(rd(&b.ram.dev, TR_RAM_START_HIGH), 0);
-	/* a buffer that is none takes nothing, and is reported */
+	/* An impossible buffer accepts no trace, and is reported */
 	wr(&b.ram.dev, TR_RAM_LIMIT_LOW, 0x80001000);
 	wr(&b.ram.dev, TR_RAM_WP_LOW, 0x80000000);
 	wr(&b.ram.dev, TR_CONTROL, 3 | TR_RAM_MODE);
@@ -685,7 +686,7 @@ static void test_empty_delay(void **state)
 	assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
 }
 
-/* "Read back and wait for confirmation (tr??Enable = 1)": until then nothing is taken */
+/* "Read back and wait for confirmation (tr??Enable = 1)", before which no trace is accepted */
 static void test_enable_delay(void **state)
 {
 	struct nb_dev *dev = &b.ram.dev;
@@ -705,12 +706,12 @@ static void test_enable_delay(void **state)
 	assert_true(rd(dev, TR_CONTROL) & TR_ENABLE);
 	feed(1, 7);
 	assert_int_equal(b.ram.bytes, 7);
-	/* and back, with what is flushed */
+	/* Disabling is also delayed, and includes the flush */
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_ENABLE);
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
-	/* a write that does not change it does not begin anew */
+	/* A write that does not change Enable does not restart the delay */
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_ENABLE | TR_RAM_MODE);
 	rd(dev, TR_CONTROL);
 	rd(dev, TR_CONTROL);
@@ -719,7 +720,7 @@ static void test_enable_delay(void **state)
 	assert_true(rd(dev, TR_CONTROL) & TR_ENABLE);
 }
 
-/* What a sink may have beyond the typical configurations */
+/* Features of a sink beyond the typical configurations */
 static void test_sink_options(void **state)
 {
 	struct nb_dev *dev = &b.ram.dev;
@@ -733,13 +734,15 @@ static void test_sink_options(void **state)
 	wake(dev);
 	wr(dev, TR_CONTROL, TR_ACTIVE | 3 << 9 | 5 << 12);
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_RAM_MEM_FORMAT | TR_RAM_ASYNC_FREQ), 3 << 9 | 5 << 12);
-	/* "writing trace by writing to trRamData", and reading it again */
+	/* "writing trace by writing to trRamData", then reading it */
 	wr(dev, TR_RAM_RP_LOW, 8);
 	wr(dev, TR_RAM_DATA, 0x12345678);
 	assert_int_equal(rd(dev, TR_RAM_RP_LOW), 12);
 	wr(dev, TR_RAM_RP_LOW, 8);
 	assert_int_equal(rd(dev, TR_RAM_DATA), 0x12345678);
-	/* "try to set trRamRP to the same value as trRamLimit": here trRamData reads system memory, too */
+	/*
+	 * "try to set trRamRP to the same value as trRamLimit" shows that trRamData also reads system memory
+	 */
 	set_sink(TR_RAM_MODE, BUF, 4096);
 	feed(10, 16);
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
@@ -823,8 +826,8 @@ static void disable_encoder(void)
 }
 
 /*
- * "Reads as 1 when all generated trace have been emitted": not while the sink takes
- * nothing, whether it was disabled first or stopped by itself.
+ * "Reads as 1 when all generated trace have been emitted" excludes the time while the sink accepts no trace,
+ * whether it was disabled first or stopped by itself.
  */
 static void test_empty_when_emitted(void **state)
 {
@@ -846,7 +849,7 @@ static void test_empty_when_emitted(void **state)
 		disable_encoder();
 		assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), 0);
 		assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
-		/* what it holds opens the next stretch of trace */
+		/* The held messages are the start of the next trace */
 		memset(b.memory, 0, sizeof(b.memory));
 		set_sink(TR_RAM_MODE, BUF, 4096);
 		assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, TR_EMPTY);
@@ -854,7 +857,7 @@ static void test_empty_when_emitted(void **state)
 		/* ProgTraceCorrelation */
 		assert_int_equal(b.memory[0x100], 33 << 2);
 	}
-	/* a reset drops it */
+	/* A reset drops the held messages */
 	ready_encoder();
 	set_encoder(6 << 4);
 	run(0x1000, 4, NB_ITYPE_INDIRECT_JUMP);
@@ -869,7 +872,7 @@ static void test_empty_when_emitted(void **state)
 	assert_int_equal(b.memory[0x100], 0);
 }
 
-/* "If TE cannot send a message, the hart is stalled until it can": nothing is lost */
+/* No trace is lost, because "If TE cannot send a message, the hart is stalled until it can" */
 static void test_stall_until_taken(void **state)
 {
 	unsigned int i, taken;
@@ -884,7 +887,7 @@ static void test_stall_until_taken(void **state)
 	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	for (i = 0; i < 100 && !nb_te_stalls(&b.te); i++)
 		run(0x1000, 4, NB_ITYPE_TAKEN);
-	assert_in_range(i, 8, 17);	/* 32 bytes, 2 for each message */
+	assert_in_range(i, 8, 17);	/* 32 bytes, with 2 per message */
 	assert_true(rd(&b.te.dev, TR_CONTROL) & TR_TE_INST_STALL_OR_OVERFLOW);
 	assert_true(nb_te_stalls(&b.te));
 	taken = b.ram.bytes;
@@ -893,7 +896,7 @@ static void test_stall_until_taken(void **state)
 	assert_false(nb_te_stalls(&b.te));
 	assert_int_equal(b.ram.bytes - taken, 2 * i);
 	assert_int_equal(b.te.enc.stats.overflows, 0);
-	/* disabled, it stalls nobody, and holds what it has */
+	/* A disabled encoder does not stall its hart, and keeps its messages */
 	wr(&b.ram.dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
 	while (!nb_te_stalls(&b.te))
 		run(0x1000, 4, NB_ITYPE_TAKEN);
@@ -902,7 +905,7 @@ static void test_stall_until_taken(void **state)
 	assert_int_equal(rd(&b.te.dev, TR_CONTROL) & TR_EMPTY, 0);
 }
 
-/* Without it the FIFO overflows, and the Error message comes when there is room again */
+/* Without a stall, the FIFO overflows, and the Error message follows when there is room */
 static void test_refused_until_overflow(void **state)
 {
 	(void)state;
@@ -969,13 +972,13 @@ static void test_privilege_filter(void **state)
 	run_priv(0x1020, 4, NB_ITYPE_NONE, NB_PRIV_U);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), 2);
 	assert_int_equal(messages(NB_TCODE_PROG_TRACE_CORRELATION), 1);
-	assert_null(b.te.enc.qualify);	/* costs nothing where privilege alone decides */
+	assert_null(b.te.enc.qualify);	/* no overhead if only the privilege is compared */
 }
 
 /*
- * trTeFilterMatchChoicePrivilege counts levels as the ingress port does (E-Trace, signal
- * priv): 4 is Debug Mode, 5 VU and 6 VS. That VU and VS are there has nothing to do with
- * hcontext, which belongs to another extension.
+ * trTeFilterMatchChoicePrivilege encodes levels like the ingress port (E-Trace, signal priv), with 4 for
+ * Debug Mode, 5 for VU and 6 for VS. The existence of VU and VS is independent of hcontext, which belongs to
+ * another extension.
  */
 static void test_guest_privilege_filter(void **state)
 {
@@ -999,7 +1002,7 @@ static void test_guest_privilege_filter(void **state)
 			assert_int_equal(messages(NB_TCODE_PROG_TRACE_SYNC), j >= i);
 		}
 	}
-	/* a hart without the hypervisor extension */
+	/* A hart without the hypervisor extension */
 	ready_encoder();
 	b.te.caps.hypervisor = false;
 	wr(&b.te.dev, TR_TE_FILTER(0), TR_FILTER_ENABLE | TR_FILTER_MATCH_PRIVILEGE);
@@ -1007,7 +1010,7 @@ static void test_guest_privilege_filter(void **state)
 	assert_int_equal(rd(&b.te.dev, TR_TE_FILTER(0) + 4), 0x0b);
 }
 
-/* an address range: begins and ends within blocks */
+/* Filter an address range that begins and ends within blocks */
 static void test_address_filter(void **state)
 {
 	(void)state;
@@ -1026,7 +1029,7 @@ static void test_address_filter(void **state)
 	assert_memory_equal(b.memory + 0x100, "\x24\x15\x10\x83\x84\x50\x11\x07\xff\xff", 10);
 }
 
-/* An encoder that is on, and traces what comparator 0 says */
+/* Enable an encoder that traces the code that comparator 0 matches */
 static void ready_comparator(uint32_t control, uint64_t p, uint64_t s)
 {
 	struct nb_dev *dev = &b.te.dev;
@@ -1044,8 +1047,8 @@ static void ready_comparator(uint32_t control, uint64_t p, uint64_t s)
 }
 
 /*
- * Which of the instructions at 0x1000, 0x1004 ... are traced, with comparator 0 set
- * to @control, @p and @s: one character each.
+ * Check which of the instructions at 0x1000, 0x1004 ... are traced, with comparator 0 set to @control, @p and
+ * @s. @traced has one character for each instruction.
  */
 static void comparator_traces(uint32_t control, uint64_t p, uint64_t s, const char *traced)
 {
@@ -1076,7 +1079,9 @@ static void test_comparators(void **state)
 	/* "until instruction after secondary result is true" */
 	comparator_traces(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x100c, "011100");
 	comparator_traces(6 << 4 | 0 << 8 | 3 << 12, 0, 0x1008, "11100");	/* primed */
-	/* ... also where the encoder stops and starts; not where it is set anew */
+	/*
+	 * The latch keeps its value when the encoder stops and starts, but not when the comparator is written
+	 */
 	comparator_traces(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x2000, "0111");
 	set_encoder(0);
 	set_encoder(6 << 4);
@@ -1087,7 +1092,10 @@ static void test_comparators(void **state)
 	set_encoder(6 << 4);
 	run(0x1800, 1, NB_ITYPE_NONE);
 	assert_int_equal(b.te.enc.state.session, 0);
-	/* an interrupt comes before an instruction: that is yet to be */
+	/*
+	 * An interrupt before an instruction does not step the comparator, because the instruction has not
+	 * retired
+	 */
 	ready_comparator(0 << 4 | 0 << 8 | 3 << 12, 0x1004, 0x100c);
 	run(0x1004, 0, NB_ITYPE_INTERRUPT);
 	assert_int_equal(b.te.enc.state.session, 0);
@@ -1103,18 +1111,18 @@ static void test_comparators(void **state)
 	assert_int_equal(b.te.enc.state.session, 0);
 	/* SMatch is a mask */
 	comparator_traces(0 << 4 | 6 << 8, 0x2008, 0xf, "00100");
-	/* scontext has 32 bits: others of the match do not count */
+	/* scontext has 32 bits, so the other bits of the match value are ignored */
 	comparator_traces(1, 0xffffffff00000077ULL, 0, "111");
 	comparator_traces(1, 0x78, 0, "000");
 }
 
 /*
- * The trace of some blocks, with comparator 0 set to @control, @p and @s: each block
- * given as one, or its instructions @singly. Returns the bytes, left in b.memory.
+ * Trace some blocks with comparator 0 set to @control, @p and @s, either whole or, if @singly, as single
+ * instructions. Return the number of bytes, which are in b.memory.
  */
 static unsigned int comparator_blocks(uint32_t control, uint64_t p, uint64_t s, bool singly)
 {
-	/* a loop, then a call out of it and back */
+	/* A loop, followed by a call out of it and the return */
 	static const struct { uint64_t pc; unsigned int n; enum nb_itype itype; } blocks[] = {
 		{ 0x1000, 6, NB_ITYPE_TAKEN }, { 0x1008, 1, NB_ITYPE_NOT_TAKEN },
 		{ 0x100c, 3, NB_ITYPE_TAKEN }, { 0x1000, 6, NB_ITYPE_NOT_TAKEN },
@@ -1134,7 +1142,7 @@ static unsigned int comparator_blocks(uint32_t control, uint64_t p, uint64_t s, 
 	return b.te.enc.stats.bytes;
 }
 
-/* Blocks are only taken apart where that makes a difference */
+/* Blocks are split only if this makes a difference */
 static void test_comparators_in_blocks(void **state)
 {
 	static const uint64_t points[] = { 0, 0xffc, 0x1000, 0x1004, 0x1014, 0x1016, 0x1018, 0x1030, 0x77 };
@@ -1170,7 +1178,7 @@ static void test_cause_filter(void **state)
 	wr(&b.te.dev, TR_TE_INST_FILTERS, 1);
 	set_encoder(6 << 4);
 	nb_te_trap(&b.te, 8, true);
-	run(0x1000, 2, NB_ITYPE_INTERRUPT);		/* an interrupt of that number is none */
+	run(0x1000, 2, NB_ITYPE_INTERRUPT);		/* an interrupt with this number does not match */
 	run(0x2000, 2, NB_ITYPE_TRAP_RETURN);
 	assert_int_equal(b.te.enc.stats.bytes, 0);
 	nb_te_trap(&b.te, 8, false);
@@ -1225,7 +1233,7 @@ static void test_watchpoint(void **state)
 	/* ProgTraceSync SYNC=6 I-CNT=4 F-ADDR=0x804 after the first one, of 4 bytes */
 	assert_memory_equal(b.memory + 0x104, "\x24\x18\x05\x10\x83", 5);
 
-	/* some report where it goes on: the target of a jump */
+	/* Some encoders report the next address, which is the target of a jump */
 	ready_encoder();
 	b.te.caps.notify_after = true;
 	wr(&b.te.dev, TR_TE_COMP(0), TR_COMP_P_NOTIFY);
@@ -1238,8 +1246,8 @@ static void test_watchpoint(void **state)
 }
 
 /*
- * N-Trace enables implicit return by trTeInstImplicitReturnMode, the control interface by
- * trTeInstEnImplicitReturn: there is hardware of both kinds.
+ * N-Trace enables implicit return by trTeInstImplicitReturnMode, and the control interface by
+ * trTeInstEnImplicitReturn. Hardware of both kinds exists.
  */
 static void test_implicit_return_enable(void **state)
 {
@@ -1285,7 +1293,7 @@ static void test_timestamp(void **state)
 	wr(dev, TR_TS_CONTROL, system);			/* stopped */
 	b.clock += 100;
 	assert_int_equal(ts_low(dev), 100);
-	wr(dev, TR_TS_CONTROL, system | TR_TS_COUNT | 2 << 8);	/* a sixteenth */
+	wr(dev, TR_TS_CONTROL, system | TR_TS_COUNT | 2 << 8);	/* prescaled by 16 */
 	b.clock += 160;
 	assert_int_equal(ts_low(dev), 110);
 	assert_false(rd(dev, TR_TS_CONTROL) & TR_TS_RESET);
@@ -1294,7 +1302,7 @@ static void test_timestamp(void **state)
 	assert_int_equal(ts_low(dev), ts_low(dev));
 }
 
-/* Messages carry what was set when trace was enabled, so the register must say the same. */
+/* Messages use the settings at the time when trace was enabled, so the register must not change. */
 static void test_timestamp_locked(void **state)
 {
 	uint32_t external = TR_TS_ACTIVE | NB_TS_EXTERNAL << 4 | TR_TS_ENABLE;
@@ -1309,13 +1317,13 @@ static void test_timestamp_locked(void **state)
 	wr(dev, TR_TS_CONTROL, 0);
 	assert_int_equal(b.reported.n[NB_REPORT_ENABLED], 3);
 	assert_int_equal(rd(dev, TR_TS_CONTROL) & ~TR_TS_WIDTH, external);
-	/* the counter may be started, stopped and reset at any time */
+	/* The counter may be started, stopped and reset at any time */
 	wr(dev, TR_TS_CONTROL, external | TR_TS_COUNT | TR_TS_RESET);
 	assert_int_equal(rd(dev, TR_TS_CONTROL) & ~TR_TS_WIDTH, external | TR_TS_COUNT);
 	assert_int_equal(b.reported.n[NB_REPORT_ENABLED], 3);
 }
 
-/* trTsActive is a reset like any other: it may follow late */
+/* trTsActive is like any other reset and may follow late */
 static void test_timestamp_active_delay(void **state)
 {
 	struct nb_dev *devs[] = { &b.te.dev, &b.funnel.dev };
@@ -1373,7 +1381,7 @@ static void test_funnel(void **state)
 	assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), TR_EMPTY);
 }
 
-/* Inputs with a FIFO of their own take turns: a source keeps its order, and overtakes others */
+/* Inputs with separate FIFOs take turns. A source keeps its order, but overtakes other sources. */
 static void test_funnel_reorder(void **state)
 {
 	static const uint8_t sent[] = { 2, 2, 2, 3, 2, 1, 3 }, turns[] = { 1, 2, 3, 2, 3, 2, 2 };
@@ -1408,7 +1416,7 @@ static void test_funnel_reorder(void **state)
 	}
 }
 
-/* What was written before a reset does not count; an access is one aligned register */
+/* Writes before a reset do not count; an access must be one aligned register */
 static void test_reset_forgets(void **state)
 {
 	static const unsigned int sizes[] = { 1, 2, 8 };
@@ -1430,7 +1438,10 @@ static void test_reset_forgets(void **state)
 	memset(&b.reported, 0, sizeof(b.reported));
 }
 
-/* "After a trace word write occurs while trRamWP = trRamLimit": the last word is written first */
+/*
+ * "After a trace word write occurs while trRamWP = trRamLimit" means that the last word is written before the
+ * wrap
+ */
 static void test_wraps_after_the_last(void **state)
 {
 	struct nb_dev *dev = &b.ram.dev;
@@ -1445,7 +1456,7 @@ static void test_wraps_after_the_last(void **state)
 		feed(burst / 16, 16);
 	}
 	assert_int_equal(rd(dev, TR_RAM_WP_LOW), BUF | TR_RAM_WRAP);
-	/* all but the last word: trRamWP is trRamLimit, which is not written yet */
+	/* If all but the last word are written, trRamWP is trRamLimit, whose word is not written */
 	set_sink(TR_RAM_MODE, BUF, 64);
 	feed((64 - b.ram.caps.align) / 4, 4);
 	wr(dev, TR_CONTROL, TR_ACTIVE | TR_RAM_MODE);
@@ -1472,9 +1483,9 @@ static void test_pointers_are_locked(void **state)
 	memset(&b.reported, 0, sizeof(b.reported));
 }
 
-/* ---- Faults on command ---- */
+/* ---- Optional faults ---- */
 
-/* an interrupt for each time that the buffer is full */
+/* One interrupt each time that the buffer is full */
 static void test_interrupt(void **state)
 {
 	(void)state;
@@ -1494,7 +1505,7 @@ static void test_interrupt(void **state)
 	assert_int_equal(b.interrupts, 8);
 }
 
-/* "sink bus error": counted, and nothing is written */
+/* A "sink bus error" is counted, and no data are written */
 static void test_bus_error(void **state)
 {
 	(void)state;
@@ -1504,7 +1515,7 @@ static void test_bus_error(void **state)
 	feed(8, 16);
 	assert_int_equal(b.ram.bus_errors, 4);
 	assert_int_equal(b.memory[0x110], 0);
-	/* a write that memory refuses is the same */
+	/* A write that memory refuses has the same effect */
 	b.ram.dev.faults.bus_error = false;
 	b.ram.mem_write = NULL;
 	feed(2, 16);
@@ -1521,7 +1532,7 @@ static void test_wp_outside(void **state)
 	set_sink(TR_RAM_MODE, BUF, 4096);
 	feed(8, 16);
 	assert_true(rd(dev, TR_RAM_WP_LOW) > rd(dev, TR_RAM_LIMIT_LOW));
-	assert_int_equal(b.memory[0x100 + 16], 4);	/* what is written is where it belongs */
+	assert_int_equal(b.memory[0x100 + 16], 4);	/* data are at the correct address */
 }
 
 static unsigned int sent(const char *fault)
@@ -1542,7 +1553,7 @@ static unsigned int sent(const char *fault)
 	return b.ram.bytes;
 }
 
-/* a third of the messages twice; a third of them with one bit that is wrong */
+/* A third of the messages is sent twice, and a third has a wrong bit */
 static void test_duplicate_and_corrupt(void **state)
 {
 	unsigned int i, bits = 0, right = sent(""), n;
@@ -1556,7 +1567,7 @@ static void test_duplicate_and_corrupt(void **state)
 	for (i = 0; i < right; i++)
 		bits += __builtin_popcount(whole[i] ^ b.memory[0x100 + i]);
 	assert_in_range(bits, 70, 130);
-	/* the same seed, the same faults */
+	/* The same seed causes the same faults */
 	memcpy(whole, b.memory + 0x100, right);
 	assert_int_equal(sent("corrupt"), right);
 	assert_memory_equal(whole, b.memory + 0x100, right);

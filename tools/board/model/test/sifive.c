@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SiFive's components of version 0: what registers of silicon held, what they take, and what goes
- * wrong on silicon if software does not take care. The values come from dumps of an EIC7700X and
- * from its TRM.
+ * Tests of SiFive's components of version 0. They compare registers with the values of silicon,
+ * write legal and illegal values, and provoke faults that occur on silicon if software is not
+ * careful. The values are from dumps of an EIC7700X and from its TRM.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ static void reset_all(void)
 		reset(&te[i].dev);
 }
 
-/* A buffer of @size bytes at @base */
+/* Set a buffer of @size bytes at @base */
 static void buffer(uint64_t base, uint32_t size)
 {
 	wr(&funnel.dev, 0x010, base);
@@ -107,7 +107,7 @@ static void buffer(uint64_t base, uint32_t size)
 	wr(&funnel.dev, 0x01c, base);
 }
 
-/* Straight code with a taken branch at the end of each block */
+/* Retire blocks of linear code that end with a taken branch */
 static void run(struct nb_te *t, unsigned int blocks)
 {
 	static uint64_t pc = 0x10000;
@@ -129,7 +129,7 @@ static void start(struct nb_te *t, uint32_t control)
 	wr(&t->dev, 0x000, control | 7);
 }
 
-/* ---- What silicon printed ---- */
+/* ---- Values read from silicon ---- */
 
 static void impl_is_that_of_silicon(void **state)
 {
@@ -156,7 +156,7 @@ static void encoder_control_is_that_of_silicon(void **state)
 	wr(dev, 0x000, 0x81a31073);
 	assert_int_equal(rd(dev, 0x000), 0x81a3107b);
 	wr(dev, 0x000, 0x81a31077);
-	/* it traces: what is on its way makes it not empty */
+	/* It traces, so pending messages clear Empty */
 	assert_int_equal(rd(dev, 0x000) | 8, 0x81a3107f);
 	wr(dev, 0x000, 0x81a31071);
 	assert_int_equal(rd(dev, 0x000), 0x81a31079);
@@ -203,14 +203,14 @@ static void a_sink_that_is_not_there_is_an_error(void **state)
 	start(&te[2], 0x81a31070);
 	run(&te[2], 10);
 	assert_int_equal(rd(&te[2].dev, 0x000) >> 24, 0x89);
-	/* cleared by writing 1, and not by writing 0 */
+	/* Cleared by writing 1, but not by writing 0 */
 	wr(&te[2].dev, 0x000, 0x81a31071);
 	assert_int_equal(rd(&te[2].dev, 0x000), 0x89a31079);
 	wr(&te[2].dev, 0x000, 0x89a31071);
 	assert_int_equal(rd(&te[2].dev, 0x000), 0x81a31079);
 }
 
-/* ---- What registers take ---- */
+/* ---- Values that registers accept ---- */
 
 static void mode_takes_what_the_table_has(void **state)
 {
@@ -235,7 +235,7 @@ static void syncs_take_what_the_table_has(void **state)
 		assert_int_equal(rd(&te[0].dev, 0x000) >> 16 & 15, n < 12 || n == 15 ? n : 3);
 		assert_int_equal(rd(&te[0].dev, 0x000) >> 20 & 15, n < 6 || n == 10 || n == 15 ? n : 10);
 	}
-	/* after a loss of power, before anything is written */
+	/* After a loss of power, before any write */
 	nb_dev_power_off(&te[0].dev);
 	assert_int_equal(rd(&te[0].dev, 0x000), 0x81a30008);
 }
@@ -316,7 +316,7 @@ static void stop_on_wrap_disables_the_funnel(void **state)
 	assert_int_equal(n_written, 8);
 	assert_int_equal(rd(&funnel.dev, 0x01c), MEM_BASE | 1);
 	assert_int_equal(rd(&funnel.dev, 0x000), 0x70004009);
-	/* the encoder has nobody who tells it */
+	/* The encoder is not informed that the funnel has stopped */
 	wr(&te[0].dev, 0x000, 0x81a31071);
 	assert_int_equal(rd(&te[0].dev, 0x000), 0x81a31079);
 }
@@ -362,7 +362,7 @@ static void a_flush_fills_the_last_word(void **state)
 	assert_int_equal(wp % 8, 0);
 	assert_true(wp > MEM_BASE);
 	assert_int_equal(mem[wp - MEM_BASE - 1], 0xff);
-	/* ProgTraceSync of source 3, TCODE 9: {SRC, TCODE}, then SYNC 5 */
+	/* ProgTraceSync of source 3 with TCODE 9 starts with {SRC, TCODE}, followed by SYNC 5 */
 	assert_int_equal(mem[0] >> 2, 9);
 	assert_int_equal(mem[1] >> 2 & 3, 3);
 	assert_int_equal(mem[1] >> 4 & 15, 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The truth file: what is written is read again, and anything else is refused. */
+/* Tests of the truth file. Written data are read back, and invalid data are rejected. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static uint32_t rnd(uint32_t *x)
 	return random_below(x, 1 << 24);
 }
 
-/* The n'th of a stream with loops and surprises. */
+/* Return the next block of a stream with loops and random jumps. */
 static struct nb_ingress make_block(uint32_t *seed, uint32_t *at)
 {
 	struct nb_ingress blk = { 0 };
@@ -85,7 +85,7 @@ static void write_stream(void)
 		}
 		if (i == 1234)
 			nb_truth_time(w, 5678);
-		/* time does not go back */
+		/* Time does not go backwards */
 		if (i == 1235)
 			nb_truth_time(w, 5000);
 		nb_truth_block(w, &blk, &state);
@@ -165,7 +165,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(nb_truth_next(r, &ev), 0);
 	nb_truth_reader_close(r);
 	stat(path, &st);
-	assert_true(st.st_size < BLOCKS);	/* well below a byte a block */
+	assert_true(st.st_size < BLOCKS);	/* well below a byte per block */
 }
 
 static int read_all(void)
@@ -195,7 +195,9 @@ static void set_version(uint8_t version)
 	fclose(f);
 }
 
-/* Stack pointers stand before their blocks. Version 1 has none, and nobody knows version 3. */
+/*
+ * Stack pointers are stored before their blocks. Version 1 has none, and version 3 does not exist.
+ */
 static void test_stacks(void **state)
 {
 	static const uint64_t sps[] = { 0x3ffffffff0, 0x3fffffff00, 0, UINT64_MAX, 0x3ffffffff0 };
@@ -247,7 +249,9 @@ static void test_truncated(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-/* A truth of one block of 4 instructions, whose record says @iretire and @ninsn instead */
+/*
+ * Write a truth of one block with 4 instructions, whose record contains @iretire and @ninsn instead
+ */
 static void write_wrong_block(const uint8_t *with_code, uint8_t iretire, uint8_t ninsn)
 {
 	struct nb_truth_writer *w = nb_truth_create(path, 0);
@@ -274,7 +278,7 @@ static void write_wrong_block(const uint8_t *with_code, uint8_t iretire, uint8_t
 	fclose(f);
 }
 
-/* A block whose instructions are not as long as it is */
+/* A block whose size is not the sum of its instructions */
 static void test_does_not_add_up(void **state)
 {
 	(void)state;
@@ -282,12 +286,12 @@ static void test_does_not_add_up(void **state)
 	assert_int_equal(read_all(), 0);
 	write_wrong_block(code, sizeof(code) / 2, 3);
 	assert_int_equal(read_all(), -1);
-	/* the number of instructions at the end fits */
+	/* The number of instructions at the end is correct */
 	write_wrong_block(NULL, sizeof(code) / 2 + 1, 4);
 	assert_int_equal(read_all(), -1);
 }
 
-/* any bytes: an error or an end, and no crash */
+/* Damaged bytes must cause an error or an end, but not a crash */
 static void test_damaged(void **state)
 {
 	uint32_t seed = 7, i;
