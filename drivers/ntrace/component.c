@@ -10,7 +10,7 @@
 
 #include "component.h"
 
-/* Power-up "may take an arbitrarily long time"; a tool needs a limit */
+/* Limit for power-up, which "may take an arbitrarily long time" */
 #define NTRACE_RESET_TIMEOUT_US		100000
 /* Time that a full FIFO needs to drain, with a margin. Interrupts may be off. */
 #define NTRACE_ENABLE_TIMEOUT_US	2000

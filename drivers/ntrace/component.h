@@ -16,7 +16,7 @@
 
 #include "regs.h"
 
-/* The version of the Trace Control Interface this driver is written for */
+/* Version of the Trace Control Interface for which this driver is written */
 #define NTRACE_VER_MAJOR	1
 #define NTRACE_VER_MINOR	0
 

@@ -30,7 +30,7 @@
 static DEFINE_MUTEX(ntrace_context_mutex);
 static struct tracepoint *ntrace_tp_switch;
 static unsigned int ntrace_context_users;
-/* The hook that is registered, NULL if there is none */
+/* The registered hook, or NULL */
 static void *ntrace_context_hook;
 /* CPUs that were tried, and the CPUs among them that have the CSR */
 static struct cpumask ntrace_context_tried;

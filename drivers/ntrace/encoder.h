@@ -10,7 +10,7 @@
 
 #include "component.h"
 
-/* Sinks that an encoder with several outputs can choose between */
+/* Maximum number of sinks that an encoder with several outputs can choose between */
 #define NTRACE_ROUTES_MAX	4
 
 /**
@@ -57,7 +57,7 @@ struct ntrace_caps {
 	u8	trig_out;
 };
 
-/* priv at the ingress port, as trTeFilterMatchChoicePrivilege numbers it */
+/* Values of priv at the ingress port, which are also the bits of trTeFilterMatchChoicePrivilege */
 #define NTRACE_PRIV_U		BIT(0)
 #define NTRACE_PRIV_S		BIT(1)
 #define NTRACE_PRIV_M		BIT(3)

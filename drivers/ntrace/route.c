@@ -312,7 +312,7 @@ static bool ntrace_sink_scrap(const struct ntrace_sink *sink, const struct ntrac
 		.end = sink->scrap + PAGE_SIZE,
 		.stop = true,
 	};
-	/* A sink that needs windows of 2^M bytes may require a start before the page */
+	/* A window of 2^M bytes that starts before the page may end before it */
 	return sink->scrap && (sink->area->any_size || scrap->start == scrap->wp);
 }
 
@@ -518,17 +518,17 @@ void ntrace_sink_pause(struct ntrace_sink *sink)
 {
 	do {
 		WRITE_ONCE(sink->pausing, true);
-		/* pairs with ntrace_sink_unlock() */
+		/* Pairs with ntrace_sink_unlock() */
 		smp_mb();
 		if (!ntrace_sink_trylock(sink))
 			return;
 		WRITE_ONCE(sink->pausing, false);
 		ntrace_sink_pause_members(sink);
 		if (sink->encoders > 1) {
-			/* as in ntrace_sink_unlock() */
+			/* The same as in ntrace_sink_unlock() */
 			mb();
 			raw_spin_unlock(&sink->lock);
-			/* pairs with the barrier above, in code that found the lock taken */
+			/* Pairs with the barrier above, in code that found the lock taken */
 			smp_mb();
 		}
 	} while (READ_ONCE(sink->pausing));

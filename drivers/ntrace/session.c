@@ -669,7 +669,7 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 		barrier();
 	} while (unlikely(ntrace_event_is_paused(event) != paused));
 	s->buf = perf_aux_output_begin(&s->handle, event);
-	/* The driver needs some room in the buffer */
+	/* The event has no buffer. A full buffer is not the cause, because some room is always left. */
 	if (unlikely(!s->buf)) {
 		WRITE_ONCE(s->event, NULL);
 		return -ENOSPC;

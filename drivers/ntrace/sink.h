@@ -162,7 +162,7 @@ static inline void ntrace_sink_lock(struct ntrace_sink *sink) __acquires(&sink->
 
 /*
  * Lock a sink if that is possible without waiting, for code that may have interrupted the holder. A
- * sink with one encoder needs no lock.
+ * sink with one encoder has no lock. Its @owner is NULL while the driver changes it.
  */
 static inline bool ntrace_sink_trylock(struct ntrace_sink *sink)
 {

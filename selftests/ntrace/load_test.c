@@ -517,7 +517,7 @@ TEST_F_TIMEOUT(load, reader_that_stops_is_told, 300)
 		ASSERT_EQ(self->st[i]->nr_truncated, 1) TH_LOG("CPU %d", i);
 		EXPECT_EQ(self->st[i]->nr_gaps, 0);
 
-		/* records have reported everything that there is */
+		/* Records have reported all trace that exists */
 		EXPECT_EQ(self->st[i]->bytes, self->rec[i].page->aux_head);
 		EXPECT_LE(self->st[i]->bytes, AUX_SIZE);
 		EXPECT_GT(self->st[i]->bytes, AUX_SIZE - (128 << 10));

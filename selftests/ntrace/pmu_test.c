@@ -598,7 +598,7 @@ TEST_F(pmu, funnel_timestamp_can_be_set)
 	EXPECT_EQ(pmu_write(funnel.mode, "8"), EINVAL);
 	EXPECT_EQ(pmu_write(funnel.mode, "x"), EINVAL);
 	EXPECT_EQ(pmu_write(funnel.prescale, "4"), EINVAL);
-	/* a funnel has no timestamp unit of a core */
+	/* A funnel does not have the timestamp mode of a core */
 	EXPECT_EQ(pmu_write(funnel.mode, "3"), EOPNOTSUPP);
 	EXPECT_EQ(pmu_number(funnel.mode, 0), 1);
 

@@ -271,9 +271,9 @@ void record_copy(struct recording *rec, uint64_t offset, void *buf, size_t size)
 }
 
 /*
- * N-Trace, chapter "Message Transmission": a byte is MDO[5:0] << 2 | MSEO[1:0].
- * Bits up to a variable field's end are one run here; runs of over 128 bits are
- * cut, the tests do not need them.
+ * N-Trace, chapter "Message Transmission": A byte is MDO[5:0] << 2 | MSEO[1:0]. The bits up to the
+ * end of a variable field are treated as one run. Runs of more than 128 bits are cut, because the
+ * tests do not need them.
  */
 struct run {
 	unsigned __int128 bits;

@@ -658,8 +658,8 @@ bool ntrace_flight_listens(void)
 /* ---- Begin and end ---- */
 
 /*
- * Return the settings of a record, by default those of the encoder with timestamps and context, and
- * without sequential jumps, which the decoder would have to find in the code
+ * Return the settings of a record. By default, they are those of the encoder with times and
+ * threads, but without settings that make the decoder guess, such as sequential jumps.
  */
 static u64 ntrace_flight_config_of(const struct ntrace_encoder *enc)
 {

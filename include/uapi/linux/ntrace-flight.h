@@ -214,7 +214,7 @@ enum ntrace_flight_code {
 	NTRACE_FLIGHT_CAUSE_OOPS,
 	NTRACE_FLIGHT_CAUSE_HUNG_TASK,
 	NTRACE_FLIGHT_CAUSE_SYSRQ,
-	NTRACE_FLIGHT_CAUSE_REBOOT,	/* an orderly reboot(2), such as reboot -f or kexec */
+	NTRACE_FLIGHT_CAUSE_REBOOT,	/* orderly, by reboot(2), even from reboot -f, or kexec */
 	NTRACE_FLIGHT_CAUSE_RESTART,	/* an emergency restart */
 	NTRACE_FLIGHT_CAUSE_USER,
 	NTRACE_FLIGHT_CAUSE_SOFT_LOCKUP,
