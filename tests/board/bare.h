@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For programs without anything under them, with bare.S. */
+/* Definitions for bare-metal programs, with bare.S. */
 #ifndef TESTS_BOARD_BARE_H
 #define TESTS_BOARD_BARE_H
 
@@ -36,7 +36,7 @@ static inline void sink_start(volatile uint32_t *ram, uint32_t buf, uint32_t siz
 	ram[RAM_CONTROL] = 0x113;
 }
 
-/* Trace from now on, into @size bytes from @buf on; @control is trTeControl while it is disabled */
+/* Start to trace into @size bytes at @buf. @control is trTeControl with tracing disabled. */
 static inline void trace_start(volatile uint32_t *te, volatile uint32_t *ram, uint32_t buf, uint32_t size,
 			       uint32_t control)
 {

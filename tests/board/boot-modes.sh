@@ -55,7 +55,8 @@ all_modes() {
 	EOT
 }
 
-# Each second line of $tap_tmp/modes, from line FIRST on, in a subshell: FIRST BOARD-OPTIONS...
+# boot_modes_share FIRST BOARD-OPTIONS...: run each second line of $tap_tmp/modes, from line FIRST on, in a
+# subshell
 boot_modes_share() {
 	tap_tmp=$tap_tmp/share.$1
 	mkdir -p "$tap_tmp"

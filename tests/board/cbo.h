@@ -19,7 +19,7 @@ static inline void say(const char *what, int yes)
 	put(yes ? " yes\n" : " no\n");
 }
 
-/* Trace of some branches, @size bytes at @to at most */
+/* Trace some branches into at most @size bytes at @to */
 static inline void trace(uint32_t to, uint32_t size)
 {
 	volatile uint32_t *te = trace_regs(0), *ram = trace_regs(1);

@@ -30,14 +30,14 @@ pid=$!
 says "a debugger finds the hart at its reset vector" 0 "pc 0x1000" "$top/tests/board/talk.py" gdb $port
 ok "a debugger finds the hart at its reset vector, and lets it go on" wait $pid
 
-# 5 million instructions a second make 6 s of 30 million. Without the limit they take a second or two.
+# 5 million instructions a second take 6 s for 30 million. Without the limit they take a second or two.
 start=$(date +%s%N)
 ok "a hart of a given speed" "$board" run --boot-trace "$tap_tmp/paced" --mips 5 --limit 30000000 -- true
 took=$((($(date +%s%N) - start) / 1000000))
 figure "30 M instructions with --mips 5 take $took ms"
 ok "a hart is as slow as --mips says" [ "$took" -ge 6000 ]
 
-# The kernel does not test itself at each boot of the board, unless it is asked to
+# The kernel does not run its self-tests at each boot of the board, except in a stock boot
 ok "a short boot" "$board" run --boot-anew --no-driver --truth "$tap_tmp/truth" --stats "$tap_tmp/stats" -- true
 short=$(sed -n 's/^hart0 retired=\([0-9]*\).*/\1/p' "$tap_tmp/stats")
 figure "a boot of $((short / 1000000)) M instructions"
@@ -79,7 +79,7 @@ for t in $(by_size mixed "funnel2 mixed interrupt"); do
 	fi
 done
 
-# In a build folder that has only links, parts are missing one after the other
+# The build folder has only links, and different parts of it are missing
 mkdir -p "$tap_tmp/o"
 says "nothing is set up" 125 "QEMU is not there; run: make setup" env O="$tap_tmp/o" "$board" run -- true
 mkdir -p "$tap_tmp/o/root"
@@ -89,7 +89,7 @@ says "no kernel" 125 "kernel new is not there; run: tools/setup/setup kernel-new
 rm -r "$tap_tmp/o/root"
 ln -s "$O/root" "$tap_tmp/o/root"
 says "no plugin" 125 "the plugin is not built; run: make plugin" env O="$tap_tmp/o" "$board" run -- true
-# QEMU itself refuses a plugin of another interface
+# QEMU itself refuses a plugin with another interface version
 mkdir -p "$tap_tmp/o/board"
 for f in "$O"/board/*; do ln -s "$f" "$tap_tmp/o/board/"; done
 rm "$tap_tmp/o/board/ntrace-board.so"

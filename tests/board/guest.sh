@@ -65,7 +65,7 @@ vm_image() {
 # The board's host runs the guest by this command.
 vm_command='modprobe kvm && cp /out/vmm /tmp/vmm && /tmp/vmm /out/image /out/devicetree /out/initrd >/out/said 2>&1'
 
-# ---- A boot trace of both, after boot.sh, too ----
+# ---- A boot trace of host and guest; this uses boot.sh ----
 
 # vm_setup ROUNDS: trace all privileges in the plain boot, which does not test the kernel's ciphers
 vm_setup() {
@@ -75,7 +75,7 @@ vm_setup() {
 		vm_image "$tap_tmp/host" "$1" "cryptomgr.notests initcall_blacklist=jent_mod_init"
 }
 
-# How many instructions of the guest, of its programs, and of the host the truth has
+# Print how many instructions of the guest, of its programs, and of the host are in the truth
 vm_privileges() {
 	for _truth in "$tap_tmp"/boot/hart*.truth; do "$tap_tmp/privileges" "$_truth"; done |
 		awk '{ for (i = 1; i < NF; i += 2) n[$i] += $(i + 1) }

@@ -96,7 +96,7 @@ static uint64_t call(const void *at, uint64_t a)
 	return ((uint64_t (*)(uint64_t))at)(a);
 }
 
-/* "addi a0, a0, N; ret", of 32 and 16 bits; the first one may lie across a page */
+/* Write "addi a0, a0, N; ret", of 32 and 16 bits. The first instruction may cross a page. */
 static void write_code(uint16_t *at, unsigned int n)
 {
 	uint32_t addi = 0x00050513 | n << 20;
@@ -164,7 +164,7 @@ static uint64_t changing_code(unsigned int hart, uint64_t n)
 	__asm__ volatile("fence.i" : : : "memory");
 	v = call(across, v);
 	write_code(here, n & 31);
-	v = call(here, v);		/* QEMU sees to it even so */
+	v = call(here, v);		/* QEMU notices the change even without fence.i */
 	write_code(here, (n + 1) & 31);
 	v = call(here, v);
 	return v;

@@ -119,7 +119,10 @@ static void reach(struct places *p, size_t t)
 		p->t[p->n++] = t;
 }
 
-/* Where a block that began at @pc, and at @t in the truth, may have ended, if @next is after it */
+/*
+ * Add the places where a block that began at @pc, and at @t in the truth, may have ended if @next
+ * follows it
+ */
 static void reach_block(struct places *to, const struct list *truth, size_t t, uint64_t pc, const struct event *next)
 {
 	/*

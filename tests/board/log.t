@@ -18,8 +18,8 @@ rounds=2000
 bare_timeout=500
 plan 15
 
-# compare NAME HARTS ROUNDS PLUGIN-OPTIONS QEMU-OPTIONS... A round has at least 900 instructions. It has more
-# on a slow machine, because the timer keeps running.
+# compare NAME HARTS ROUNDS PLUGIN-OPTIONS QEMU-OPTIONS...
+# A round has at least 900 instructions. It has more on a slow machine, because the timer keeps running.
 compare() {
 	_what=$1 _harts=$2 _least=$(($3 * 900)) _more=$4
 	bare_build "$tap_tmp/hostile" -DROUNDS="$3" -DRUNNING="$_harts" "$top/tests/board/hostile.c" || exit 1

@@ -18,8 +18,8 @@ uint64_t saved_sp;
 struct { uint64_t cause, epc; } trap;
 
 /*
- * Run @fn, which ends with an ecall, at a privilege level. Any other trap is noted, and also ends
- * it.
+ * Run @fn, which ends with an ecall, at a privilege level. Any other trap is recorded, and also
+ * ends it.
  */
 uint64_t go(uint64_t mstatus, uint64_t fn, uint64_t arg);
 __asm__(

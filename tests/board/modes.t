@@ -40,7 +40,7 @@ bare_cpu=rv64,smstateen=on modes "Smstateen" ""
 is "Smstateen closes scontext and hcontext to all but M" "$(said scontext) $(said hcontext)" \
 	"U 2 S 2 VU 2 VS 2 M ok U 2 S 2 VU 2 VS 2 M ok"
 
-# The hypervisor's delta in a guest's time is none in timestamps
+# Timestamps ignore the delta that the hypervisor adds to a guest's time
 mkdir -p "$tap_tmp/h"
 bare_build "$tap_tmp/hostile" -DROUNDS=300 -DRUNNING=1 "$top/tests/board/hostile.c" || exit 1
 bare_run "$tap_tmp/hostile" "truth=$tap_tmp/h,boot-trace=$tap_tmp/h,boot-timestamp=on,stats=$tap_tmp/stats" >"$tap_tmp/said" 2>&1

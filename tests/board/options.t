@@ -8,7 +8,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 board=$top/tools/board/board
 
-# Writes all ones except Enable at each offset, and reads them back. Prints lines of NAME VALUE.
+# Write all ones except Enable at each offset, and read them back. Print lines of NAME VALUE.
 script='rd() { busybox devmem $(($1)) 32; }
 wr() { busybox devmem $(($1)) 32 $2; }
 te=0x18000000 funnel=0x18001000 ram=0x18002000

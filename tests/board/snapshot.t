@@ -7,7 +7,7 @@
 make -s -C "$top" O="$O" plugin >"$tap_tmp/make" 2>&1 || { plan 1; fail "the plugin builds"; done_testing; }
 plan 22
 
-# A build folder and a cache of this test alone
+# Use a separate build folder and cache for this test
 mkdir -p "$tap_tmp/o/board" "$tap_tmp/o/tests/guest/6.12"
 ln -s "$O/root" "$tap_tmp/o/root"
 ln -s "$O/board/ntrace-board.so" "$tap_tmp/o/board/"

@@ -40,7 +40,7 @@ for _ in $(seq "${1:-1}"); do
 	run base -- true
 done
 
-# The mean of each two lines
+# Print the mean of each pair of lines
 means() { awk 'NR % 2 { one = $1; next } { print (one + $1) / 2 }' "$tmp/$1"; }
 means boot >"$tmp/boot-means"
 means user >"$tmp/user-means"

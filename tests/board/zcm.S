@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Zcmp and Zcmt, for tests/board/modes.t: 1,000 rounds of functions that return by cm.popret and
- * cm.popretz and are called by cm.jalt, and of a jump by cm.jt. Assembled as numbers, since not
- * each assembler knows them.
+ * cm.popretz and are called by cm.jalt, and of a jump by cm.jt. The instructions are numbers,
+ * because not every assembler supports them.
  */
 	.text
 	.globl	main

@@ -10,7 +10,7 @@ pmu=sys/bus/event_source/devices/ntrace
 
 put() { mkdir -p "$(dirname "$root/$1")" && printf '%s\n' "$2" >"$root/$1"; }
 
-# This system lacks nothing.
+# Make a system that lacks nothing.
 healthy() {
 	rm -rf "$root"
 	put sys/firmware/devicetree/base/soc/trace@1/compatible "$(printf 'qemu,trace-component\tx')"

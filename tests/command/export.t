@@ -9,7 +9,7 @@ calls_program &&
 	python3 "$top/tests/perf/mkcalls.py" "$tap_tmp/calls" "$data" two-sources &&
 	"$ntrace" script --calls --json -i "$data" >"$tap_tmp/wanted" || exit 1
 
-# The calls of a file, as `ntrace script` prints them
+# Print the calls of a file as `ntrace script` prints them
 cat >"$tap_tmp/read.py" <<'EOT'
 import json, sqlite3, sys
 what, path, wanted = sys.argv[1:]

@@ -89,7 +89,7 @@ no_trace() {
 }
 there="The recording has trace of CPU 0, thread 1234 (calls), from 0.1[0-9]* to 0.1"
 
-# PERF_RECORD_AUX names trace that the file does not have, as after a full disk or kill -9
+# PERF_RECORD_AUX refers to trace that the file does not have, as after a full disk or kill -9
 missing() {
 	python3 - perf.data cut.data <<-'E2' || return
 		import struct, sys

@@ -11,10 +11,10 @@ nt=$top/samples/primes.nt
 commands=$("$ntrace" help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
 words=$(sed -nE 's/.*\{ "([a-z][a-z0-9-]+)",[ \t]*(no|required|optional)_argument.*/\1/p' "$top"/tools/ntrace/*/*.[ch] "$top"/tools/board/dev/*.[ch] | sort -u)
 cd "$tap_tmp" || exit
-# No command may need more seconds than this.
+# Limit the processor time of each command.
 ulimit -t 400
 
-# Arguments that each command needs before its options are of interest
+# Print the arguments that each command needs before its options take effect
 needs() {
 	case $1 in
 	dump | stat) echo "$nt" ;;
@@ -28,7 +28,7 @@ needs() {
 	esac
 }
 
-# A sentence that begins with "ntrace", exit status 2, and no crash
+# Expect a sentence that begins with "ntrace", exit status 2, and no crash
 refused() {
 	"$@" >"$tap_tmp/printed" 2>"$tap_tmp/err" </dev/null
 	rc=$? said=

@@ -3,7 +3,7 @@
 # What commands write with -o: a file has its name only when it is whole. A full disk or a signal leaves
 # the file that was there before, and nothing else; pipes, devices, links and rights stay what they are.
 
-# A signal that nohup ignores stays ignored in all that it starts, and a shell cannot change that.
+# A signal that nohup ignores stays ignored in all child processes, and a shell cannot change that.
 [ -n "${SIGNALS_ARE_DEFAULT:-}" ] || SIGNALS_ARE_DEFAULT=1 exec env --default-signal "$0"
 . "$(dirname "$0")/../harness/tap.sh"
 build_tool

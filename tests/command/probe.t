@@ -60,8 +60,8 @@ replayed p550 --board p550 --harts 2
 is "p550: timestamps of the board that is made count the same clock" \
 	"$(grep -c '^timestamp/frequency 700000000$' "$tap_tmp/p550.again")" 2
 
-# This board's registers are in power domains that sleep, or belong to a CPU that is off while others
-# trace. They also lose power when the driver has gone.
+# The registers of this board are in power domains that are suspended, or belong to a CPU that is off while
+# others trace. They also lose power after the driver was unloaded.
 "$board" run --no-driver --topology power --harts 2 -- 'insmod /usr/lib/ntrace/ntrace-power.ko
 insmod /lib/ntrace/ntrace.ko
 cd /sys/kernel/debug/ntrace || exit 1
@@ -89,7 +89,7 @@ sed '$d' "$tap_tmp/dump" | grep -i -B1 -A1 error | sed 's/^/# /'
 is "the trace has messages, and nothing else" "$(sed '$d' "$tap_tmp/dump" | grep -c -i error)" 0
 is "the trace has branches of a loop" "$(($(grep -c DirectBranch "$tap_tmp/dump") > 1000))" 1
 
-# Strangers may send a report that was cut, or something else.
+# A report from somebody else may be cut, or be another file.
 head -c 2000 "$tap_tmp/odd" >"$tap_tmp/cut"
 "$top/tools/board/replay" "$tap_tmp/cut" "$tap_tmp/cut.made" >"$tap_tmp/said" 2>&1
 is "a report that is cut is refused" "$? $(cut -d: -f1 "$tap_tmp/said")" "1 replay"

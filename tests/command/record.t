@@ -10,7 +10,7 @@ plan 52
 recorder_build command-record
 "$O/root/bin/riscv64-guest-gcc" -O2 -Wall -o "$tap_tmp/terminal" "$top/tests/command/terminal.c" || exit 1
 
-# Both recordings have a truth, and the kernel that all code is read from.
+# Both recordings come with the truth, and with the kernel that all code is read from.
 record() {
 	recorder_files || return
 	by_size 10 1 >"$out/part"
@@ -88,7 +88,7 @@ cases() {
 		cp -a "$out/cases-debug/." "$truth_root/.debug/"
 }
 
-# Two harts share a sink, and two programs want it with other fields; a third one wants a CPU.
+# Two harts share a sink, and two programs request it with other settings; a third one requests a CPU.
 shared() {
 	cat >"$out/go" <<-'E2'
 		cd /tmp && cp /out/work /out/ntrace-static . && mkdir said

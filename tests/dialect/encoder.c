@@ -120,7 +120,7 @@ static void end(struct encoder *e, struct message *m, bool sync, unsigned int tc
 	}
 }
 
-/* All 66 bits of an address that is shifted like a signed number, if they are not zero */
+/* Append all 66 bits of an address that is shifted like a signed number, if they are not zero */
 static void signed_addr(struct message *m, uint64_t addr)
 {
 	uint64_t value = (int64_t)addr >> 1;
@@ -184,7 +184,7 @@ static void flush_run(struct encoder *e)
 	e->run = 0;
 }
 
-/* All bits of HIST are @bit */
+/* Return true if all bits of HIST are @bit */
 static bool is_run(const struct encoder *e, bool bit)
 {
 	uint64_t ones = (1ULL << e->nr_bits) - 1;
@@ -273,7 +273,7 @@ static bool sync_is_due(const struct encoder *e)
 	return e->must_sync || (e->setup->sync_period && e->messages >= e->setup->sync_period);
 }
 
-/* An address that cannot be inferred */
+/* An address that the decoder cannot infer */
 static void send_indirect(struct encoder *e, unsigned int btype, uint64_t addr)
 {
 	struct message m;

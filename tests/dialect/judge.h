@@ -11,7 +11,7 @@
 
 #include <ntrace/ntrace.h>
 
-/* What a stream was decoded to */
+/* Summary of the decoded items of a stream */
 struct result {
 	uint64_t	hash;		/* of the instructions */
 	uint64_t	ranges;
@@ -26,7 +26,7 @@ struct verdicts {
 	unsigned long	legal;		/* Silent flips for which judge_is_legal() is true */
 };
 
-/* A bit of a stream that is flipped */
+/* A bit of a stream, to be flipped */
 struct flip {
 	const struct nt_config	*config;
 	uint8_t			*data;
@@ -124,7 +124,7 @@ static inline bool judge_is_legal(const struct flip *flip)
 		was.hist != is.hist && __builtin_clzll(was.hist) == __builtin_clzll(is.hist);
 }
 
-/* Flip the bit. Without it, *good was decoded. */
+/* Flip the bit. *good is the result of decoding without the flip. */
 static inline void judge_flip(struct verdicts *verdicts, const struct flip *flip,
 			      struct nt_image *image, const struct result *good)
 {

@@ -74,7 +74,7 @@ static uint32_t jump_code(int offset, unsigned int link)
 		(o >> 11 & 1) << 20 | (o >> 12 & 0xff) << 12;
 }
 
-/* Targets are known once all is laid out. */
+/* Targets are known only after all code is laid out. */
 static void set_targets(struct region *r)
 {
 	uint32_t at, code;
@@ -114,8 +114,8 @@ static uint16_t random_odds(struct maker *m, bool back)
 }
 
 /*
- * The end of block @nr of @blocks, the first of which is region->blocks[@first]. Numbers of
- * blocks are put where their addresses will be.
+ * End block @nr of @blocks, the first of which is region->blocks[@first]. The targets are
+ * numbers of blocks, which resolve() replaces by addresses.
  */
 static void end_block(struct maker *m, unsigned int nr, unsigned int first, unsigned int blocks,
 		      unsigned int function)
@@ -176,7 +176,7 @@ static void make_function(struct maker *m, unsigned int function)
 		add(m, 0x00008067, 2, RETURN);
 }
 
-/* One that calls itself. The branch goes past the call. */
+/* Make a function that calls itself. Its branch skips the call. */
 static void make_deep(struct maker *m)
 {
 	struct region *r = m->region;
@@ -194,7 +194,9 @@ static void make_deep(struct maker *m)
 	add(m, 0x8082, 1, RETURN);
 }
 
-/* Calls everything, for ever; or, in the kernel, once, and goes back */
+/*
+ * Make a main loop that calls all functions for ever. In the kernel, call only once, and return.
+ */
 static void make_main(struct maker *m, bool kernel)
 {
 	struct region *r = m->region;
@@ -220,7 +222,7 @@ static void make_main(struct maker *m, bool kernel)
 	insn->target = first;
 }
 
-/* From numbers to addresses */
+/* Replace numbers of targets by addresses */
 static void resolve(struct maker *m)
 {
 	struct region *r = m->region;

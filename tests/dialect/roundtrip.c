@@ -23,7 +23,7 @@
 #define MAX_HARTS	4
 #define CHUNK		200000
 
-/* The instructions that a source executes; those before the front have been compared already. */
+/* Instructions that a source executes. Those before the front have been compared already. */
 struct expected {
 	uint64_t	*pcs;
 	size_t		nr, max, at;
@@ -196,7 +196,7 @@ static void take_range(struct test *test, unsigned int src, uint64_t start, uint
 		die(test, "end of a range", end, pc);
 }
 
-/* The time of the message at @offset */
+/* Compare the time of the message at @offset */
 static void take_time(struct test *test, uint64_t offset, uint64_t tstamp)
 {
 	while (test->sent_at < test->stream.nr_sent &&
@@ -311,7 +311,7 @@ static void compare_counts(struct test *test)
 	nt_counts_free(counts);
 }
 
-/* Compare all that was encoded so far */
+/* Compare everything that was encoded so far */
 static void decode(struct test *test, bool end)
 {
 	size_t at = 0, n = test->stream.size, piece = test->how ? 1 + test->seed % 3000 : n;

@@ -83,7 +83,7 @@ ok "QEMU is that of backports, also if testing has one" test -d "$tap_tmp"/home/
 ok "the newest kernel's modules are built by the compiler of the same release" \
 	sh -c 'make -s -C "$0/root/kernel-new/build" | grep "usr/bin/.riscv64-linux-gnu-gcc-16.elf$"' "$O"
 
-# ---- the cache is copied
+# ---- a copy of the cache
 own_files() { # COMMAND...
 	"$@" >"$tap_tmp/maps.all" || return
 	sort -u "$tap_tmp/maps.all" >"$tap_tmp/maps.out"
@@ -113,7 +113,7 @@ ok "testing has 7.3 in place of 7.2" env NTRACE_UPDATE=1 "$setup" kernel-new lin
 is "new is 7.3 then" "$(version new) $(link kernel-new) $(link linux-new)" "7.3.1+deb14-riscv64 kernel-7.3 linux-7.3"
 is "the root of 7.2 can still be used" "$(version 7.2)" "7.2.12+deb14-riscv64"
 
-# The next results look at the source alone, because set-up prepares it faster than a kernel.
+# The next results check only the source, because set-up prepares it faster than a kernel.
 archive <<E2
 $base
 forky kernel 7.3.1+deb14 7.3.1-1
@@ -125,7 +125,7 @@ rm -rf "$XDG_CACHE_HOME"
 ok "half updated: backports has the image of 7.4 and not yet its programs for this host" sets_up linux-new
 is "new is a kernel of which all is there" "$(link linux-new)" linux-7.3
 
-# The lists that the cache has name packages that the archive has replaced
+# The lists in the cache name packages that the archive has replaced
 rm -rf "$XDG_CACHE_HOME/ntrace/root" "$XDG_CACHE_HOME/ntrace/debs"
 archive <<E2
 $base
@@ -134,7 +134,7 @@ E2
 ok "packages are gone from the archive since its lists were read" sets_up linux-new
 ok "set-up says so, and takes their successors" eval 'said "they are read again" && [ -d "$XDG_CACHE_HOME"/ntrace/root/linux-7.3.2-* ]'
 
-# The lists have changed and the Release file has not; the release before is there by its other name.
+# The lists have changed, but the Release file has not. The release before is available under its other name.
 cp -r "$tap_tmp/archive/dists/forky" "$tap_tmp/archive/dists/testing"
 echo >>"$tap_tmp/archive/dists/forky/main/binary-riscv64/Packages"
 rm -rf "$XDG_CACHE_HOME" "$O"

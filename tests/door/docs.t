@@ -42,7 +42,7 @@ plan 9
 # shellcheck disable=SC2086
 ok "commands in documents print what is said there" python3 "$tap_tmp/blocks.py" "$here" $documents
 
-# `file` and ``file`` of this tree, and links between documents
+# Check `file` and ``file`` of this tree, and links between documents
 cat >"$tap_tmp/files.py" <<'EOT'
 import os, re, sys
 bad = n = 0
@@ -63,7 +63,7 @@ EOT
 # shellcheck disable=SC2086
 ok "files that documents name are there" python3 "$tap_tmp/files.py" $documents
 
-# Tests, variants and changes that the table of the board's tests names
+# Check the tests, variants and changes that the table of the board's tests names
 table=Documentation/developer/board-tests.rst
 tests/mutations/mutate list | sed 's/ .*//' >"$tap_tmp/there"
 build/bin/ntrace encode --variant '?' 2>&1 | sed -n 's/^  \([a-z-]*\) .*/``\1``/p' >>"$tap_tmp/there"
@@ -74,7 +74,7 @@ grep -oE '\b(board|driver|lib)-[a-z][a-z-]*[a-z]|``[a-z-]+\.ntt``|``[a-z]+_[a-z_
 ok "the table of the board's tests names what is there ($(wc -l <"$tap_tmp/named") names)" sh -c "
 	[ $(wc -l <"$tap_tmp/named") -ge 50 ] && ! grep -vxFf '$tap_tmp/there' '$tap_tmp/named'"
 
-# A message that is explained, at the left margin in double backquotes, is one of the tree's own
+# An explained message, in double backquotes at the left margin, must exist in the tree
 grep -hE '^``.*``$' Documentation/troubleshooting.rst Documentation/howto/add-your-soc.rst | sed 's/^``//; s/``$//' >"$tap_tmp/messages"
 : >"$tap_tmp/unknown"
 while read -r message; do
@@ -85,7 +85,7 @@ done <"$tap_tmp/messages"
 ok "over 30 messages are explained" [ "$(wc -l <"$tap_tmp/messages")" -gt 30 ]
 is "messages that nothing prints" "$(cat "$tap_tmp/unknown")" ""
 
-# Options of the commands are those of their pages
+# The options of each command must be those of its manual page
 bad=
 for command in "tools/board/board help:board.1" "build/bin/ntrace help dump:ntrace-dump.1 ntrace.1" \
 	"build/bin/ntrace help decode:ntrace-decode.1 ntrace.1" "build/bin/ntrace help stat:ntrace-stat.1 ntrace.1" "build/bin/ntrace help encode:ntrace-encode.1" \

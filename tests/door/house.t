@@ -70,7 +70,7 @@ is "a program skips on a host that lacks its tool, and names the package" "$(run
 0 passed, 0 failed, 1 skipped"
 rm "$house/tests/lib/fails.t"
 
-# The ledger limits the use of an area.
+# The ledger limits the resources that an area may use.
 put perf/boots '\necho "boots 2" >>"$TEST_LEDGER"; echo "instructions 3000000" >>"$TEST_LEDGER"; echo "compared 999999" >>"$TEST_LEDGER"
 	echo 1..1; echo ok 1 - boots'
 echo "perf 2 3 0" >"$house/tests/ledger"

@@ -11,7 +11,7 @@ perf=$O/perf/6.12/x86_64/perf
 ntrace=$O/bin/ntrace
 samples=$top/samples
 
-# Prints the cells of the table's right column, a line each. The messages of the list below it are left out.
+# Print the cells of the table's right column, a line each, without the messages of the list below the table.
 awk '/^   \* - / { cell = 1; if (text != "") print text; text = ""; next }
 	/^     - / { cell = 2; text = substr($0, 8); next }
 	/^       / && cell == 2 { sub(/^ */, " "); text = text $0; next }
@@ -90,7 +90,7 @@ printf '.globl _start\n_start: ret\n' >"$tap_tmp/other.S"
 "${CROSS_COMPILE:-riscv64-linux-gnu-}gcc" -nostdlib -static -Wl,-Ttext=0x700000 -o "$tap_tmp/other" "$tap_tmp/other.S"
 mistake "ntrace decode with another program" "there is no code at" "$ntrace" decode --elf "$tap_tmp/other" "$samples/primes.nt"
 
-# ---- on the board, in one boot: N is the number of a mistake, and its output goes to /out/N
+# ---- on the board, in one boot. N is the number of a mistake, and its output is in /out/N
 cat >"$tap_tmp/guest" <<'EOT'
 mkdir -m 777 /tmp/m; cd /tmp/m
 try() { n=$1; shift; timeout 1000 "$@" >/out/$n 2>&1 </dev/null || :; }

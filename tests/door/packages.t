@@ -25,7 +25,7 @@ ok "make install LIBDIR= puts the library there" [ -e "$tap_tmp/dest/usr/lib/ris
 is "make install LIBDIR= writes the folder into libntrace.pc" "$(sed -n 's/^libdir=//p' "$tap_tmp/dest/usr/lib/riscv64-linux-gnu/pkgconfig/libntrace.pc")" \
 	/usr/lib/riscv64-linux-gnu
 ok "make install installs ntrace-dev for ntrace encode" "$tap_tmp/dest/usr/bin/ntrace" encode --help
-# Builds a shipped example against the installed library.
+# Build a shipped example with the installed library.
 mkdir -p "$tap_tmp/examples" && cp -r examples/* "$tap_tmp/examples/"
 lib=$tap_tmp/dest/usr/lib/riscv64-linux-gnu
 PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$tap_tmp/dest LDFLAGS= \
@@ -51,7 +51,7 @@ if ! command -v dh >/dev/null || ! command -v dh_dkms >/dev/null; then
 	for n in 1 2 3 4 5 6 7 8; do skip "packages of Debian, $n" "debhelper or dh-dkms is not here"; done
 	done_testing
 fi
-# This uses a perf that exists already, since building one takes minutes.
+# Use a perf that exists already, because building one takes minutes.
 perf=$O/perf/new/$(uname -m)/perf
 [ -x "$perf" ] || perf=
 ok "make deb" make deb PERF="$perf"
@@ -82,7 +82,7 @@ fi
 ok "perf-ntrace knows N-Trace, and can be removed" sh -c "dpkg --root='$root' --force-depends --force-not-root --force-bad-path --no-triggers \
 	-P ntrace libntrace-dev libntrace1 ${perf:+perf-ntrace} >/dev/null 2>&1; ! find '$root/usr' -name '*ntrace*' | grep ."
 
-# The module, as DKMS would build it from the package
+# Build the module as DKMS would build it from the package
 build_module() {
 	# shellcheck disable=SC2034
 	kernel_source_dir=$(readlink -f "$O/root/kernel-6.12/build") dkms_tree=$tap_tmp/tree

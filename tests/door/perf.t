@@ -17,7 +17,7 @@ says() { # NAME SENTENCE COMMAND...: it fails with the sentence
 	sed 's/^/# /' "$tap_tmp/said" | head -n 5
 }
 
-# ---- how it is asked for
+# ---- ways to ask for perf
 says "a source that is none" "/wrong is no kernel source: it has no tools/perf/MANIFEST" \
 	make -C "$top" perf KSRC=/wrong
 says "an architecture that is none" "unknown architecture sparc: x86_64 or riscv64; set ARCH=" "$build" 6.12 sparc
@@ -25,7 +25,7 @@ says "no compiler" "no compiler nosuch-gcc" env CROSS_COMPILE=nosuch- "$build" 6
 says "no libraries for RISC-V" "run 'tools/setup/setup sysroot', or set SYSROOT=" \
 	env SYSROOT=/nosuch "$build" 6.12 riscv64
 
-# ---- a kernel without its own hook patch is the source of a known one under another version
+# ---- the source of a known kernel under another version stands for a kernel without a hook patch
 tree() { # DIR KVER VERSION PATCHLEVEL
 	mkdir -p "$1/tools/perf"
 	cp "$O/root/linux-$2/tools/perf/MANIFEST" "$1/tools/perf/"
@@ -55,7 +55,7 @@ ln -s "$(readlink -f "$O/root/linux-6.12")" "$tap_tmp/o/root/linux-6.12"
 says "the newest kernel uses the perf of 6.12 if no hook patch applies" "Documentation/developer/add-a-kernel.rst says how to make one. The perf of Linux 6.12 is used in its place" \
 	env O="$tap_tmp/o" CC=nosuch "$build" new x86_64
 
-# ---- a program with a PLT, and a recording of samples in it; nothing of N-Trace
+# ---- a program with a PLT, and a recording of samples in it, without N-Trace
 cat >"$tap_tmp/plt.c" <<'EOT'
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ for kver in $perfs; do
 	is "$kver: a program that is not here is named, once" \
 		"$(grep -c "cannot read the code of $tap_tmp/calls: copy it to this machine (perf archive)" "$tap_tmp/err")" 1
 	perf script -i "$tap_tmp/here.data" --insn-trace=disasm >"$tap_tmp/disasm" 2>&1
-	# Debian 12's capstone 4 does not know RISC-V. door/mistakes.t tries the board's perf.
+	# Debian 12's capstone 4 does not support RISC-V. door/mistakes.t tests the board's perf.
 	if grep -qE 'CS_API_MAJOR ([5-9]|[1-9][0-9])' /usr/include/capstone/capstone.h 2>/dev/null; then
 		is "$kver: it disassembles RISC-V" "$(grep -oE '(addi|jal|ecall|bnez|beqz)( .*)?$' "$tap_tmp/disasm" | awk '{ print $1 }' | sort -u | paste -sd' ')" \
 			"addi bnez ecall jal"

@@ -6,7 +6,8 @@
 setup=$top/tools/setup/setup
 
 offline() {
-	# A network namespace has no network. If this user may not make one, a proxy that does not answer will do.
+	# A network namespace has no network. If this user may not create one, use a proxy that does not
+	# answer.
 	if unshare -n true 2>/dev/null; then
 		O=$tap_tmp/second unshare -n "$setup" test
 	else
@@ -63,10 +64,10 @@ ok "programs for the guest are built" sh -c 'echo "int main(void) { return 0; }"
 ok "a static program of one line for the guest is built" sh -c 'echo "int main(void) { return 0; }" >"$1/t.c" &&
 	"$0" -static -o "$1/t" "$1/t.c" && qemu-riscv64-static "$1/t"' "$O/root/bin/riscv64-guest-gcc" "$tap_tmp"
 
-# Somebody else's set-up holds the lock of the cache for a while
+# Another set-up holds the lock of the cache for a while
 waits() {
 	mkdir -p "$tap_tmp/busy/ntrace"
-	# Its holder lets the lock go when the other one has printed that it waits
+	# The holder releases the lock when the other one has printed that it waits
 	flock "$tap_tmp/busy/ntrace/lock" sh -c ': >"$0/locked"; until grep -q waiting "$0/said"; do sleep 0.1; done' "$tap_tmp/busy" &
 	until [ -e "$tap_tmp/busy/locked" ]; do sleep 0.1; done
 	: >"$tap_tmp/busy/said"

@@ -15,8 +15,8 @@ user_make() {
 	useradd --create-home --home-dir "$home" --shell /bin/sh "$user" || return 1
 	mkdir -p "$home/ntrace" "$home/.cache/ntrace"
 	(cd "$top" && tar -cf - --exclude=./build --exclude=./.git .) | tar -xf - -C "$home/ntrace"
-	# Nothing is built again. perf's objects depend on the paths of the sources, so
-	# the user sees a copy of them under the path that root uses.
+	# Nothing is built twice. perf's objects depend on the paths of the sources, so the user gets a copy
+	# of them under the path that root uses.
 	for d in "$cache/perf/$1"-*; do
 		[ ! -e "$d/good" ] || cp -a "$d" "$home/.cache/ntrace/"
 	done

@@ -94,7 +94,7 @@ static void one_round(void)
 
 /* ---- The record ---- */
 
-/* Bytes that the one sink has written */
+/* Return the number of bytes that the one sink has written */
 static uint64_t bytes_written(void)
 {
 	static uint8_t meta[META];
@@ -138,7 +138,7 @@ static void begin(void)
 	has_one = 1;
 }
 
-/* Bytes for 1,000 instructions with settings @config */
+/* Return the bytes for 1,000 instructions with settings @config */
 static double measure(uint64_t config, int user)
 {
 	uint64_t start, n;
@@ -185,7 +185,7 @@ int main(void)
 	if (!pid)
 		echo();
 	printf("bandwidth: %-44s %8s %8s\n", "bytes for 1,000 retired instructions", "kernel", "all");
-	/* What runs for the first time does more */
+	/* The first run executes more code */
 	measure(base, 0);
 	say("as it is: SYNC each 2^12 messages", base);
 	say("BTM", WITH(MODE, 3));

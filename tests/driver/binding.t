@@ -33,7 +33,7 @@ refuses() {
 	sed 's/^/# /' "$tap_tmp/wrong.log" 2>/dev/null | head -n 4
 }
 
-# The overlay is applied to the newest kernel's device tree of a board.
+# Apply the overlay to the newest kernel's device tree of a board.
 linux=$O/root/linux-new
 preprocess() { cpp -nostdinc -undef -x assembler-with-cpp "$@"; }
 overlay_applies() { # BOARD OVERLAY
@@ -49,7 +49,7 @@ overlay_is_valid() {
 
 each_of() { for _c; do $_c || return; done; }
 
-# Prints the properties of the binding that Documentation/developer/device-tree.rst lacks.
+# Print the properties of the binding that Documentation/developer/device-tree.rst lacks.
 unlisted() {
 	sed -n '/^properties:/,/^required:/s/^  \([a-z-]*\):.*/\1/p' "$bindings/$yaml" | while read -r _p; do
 		grep -q "^\`\`$_p\`\` " "$top/Documentation/developer/device-tree.rst" || echo "$_p"
@@ -90,7 +90,7 @@ sed "s|^|# |" "$tap_tmp/example.log"
 refuses "SiFive's: an encoder of no CPU" '/cpus = <&cpu0>/d'
 refuses "SiFive's: a funnel without inputs" '/in-ports {/,/^            };/d'
 refuses "SiFive's: memory that is reserved for an encoder" 's/cpus = <&cpu0>;/cpus = <\&cpu0>; memory-region = <\&cpu0>;/'
-# Milk-V's board is not in Linux 7.2; it has the same chip
+# Milk-V's board is not in Linux 7.2, but has the same chip
 megrez() {
 	cat >"$tap_tmp/megrez.dts" <<-EOT
 		/dts-v1/;

@@ -22,8 +22,8 @@ ok "trace before and after the CPU was offline" [ "$(sed -n 's/stretches //p' "$
 sed 's/^/# /' "$tap_tmp/printed"
 is "no complaints" "$(grep complaints "$tap_tmp/printed")" "complaints 0"
 
-# CPU 1 is on its way out and still online when an event of a task is opened, which would enable its bridge
-# again. That event is opened before perf has patched any code, which waits for the CPU.
+# CPU 1 is going offline and still online when an event of a task is opened, which would enable its bridge
+# again. That event is opened before perf has patched any code, because patching waits for the CPU.
 "$top/tools/board/board" run --board k3 --harts 2 --console "$tap_tmp/console" -- 'cpus=/sys/devices/system/cpu
 suspended() { n=0; until [ "$(cat /sys/bus/platform/devices/18003000.trace/power/runtime_status)" = suspended ] || [ $n -ge 50 ]; do
 	sleep 0.2; n=$((n + 1)); done; }

@@ -49,19 +49,24 @@ struct fake_ram_options {
 };
 
 void fake_init(void);
-/* Each returns the address of its registers; @out is the component it sends to */
+/*
+ * Each function returns the address of its registers. @out is the component that it sends to
+ */
 void *fake_ram(const struct fake_ram_options *opt);
 void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo);
 void *fake_encoder(void *out, unsigned int input, const struct fake_encoder_options *opt);
-/* The way into a CoreSight fabric; @highest address that the ETR reaches */
+/*
+ * The components on the way into a CoreSight fabric. @highest is the highest address that
+ * the ETR reaches
+ */
 void *fake_etr(uint64_t highest);
 void *fake_etf(void *out);
 void *fake_csfunnel(void *out);
 void *fake_bridge(void *out, unsigned int input);
-/* SiFive's of version 0: a funnel that is a sink, and encoders before it */
+/* SiFive's components of version 0: a funnel that is also a sink, and encoders before it */
 void *fake_sifive_funnel(void);
 void *fake_sifive_encoder(void *out, unsigned int hart, unsigned int src_id);
-/* A debugger sets a claim tag */
+/* Let an external debugger set a claim tag */
 void fake_claim(void *coresight);
 /* Add a component of another kind, with the value @impl in its Impl register */
 void *fake_other(uint32_t impl);
@@ -77,13 +82,13 @@ void fake_power_off(void *base);
 void fake_fault(void *base, bool active_stuck, bool not_empty);
 /* trTeEnable of an encoder stays 0 */
 void fake_never_enabled(void *encoder);
-/* What the time CSR is now */
+/* Set the time CSR */
 void fake_set_time(uint64_t time);
 /* Freeze the counter of an encoder at @value */
 void fake_freeze(void *encoder, uint64_t value);
 /* Let the counter of an encoder lag behind the time CSR by @ticks */
 void fake_lag(void *encoder, unsigned int ticks);
-/* Let a field of the encoder refuse values that it took when it was probed */
+/* Let a field of the encoder refuse values that it accepted when it was probed */
 enum fake_lost { FAKE_SYNC_MAX, FAKE_CONTEXT, FAKE_TS_MODES, FAKE_COMPARATORS };
 void fake_lose(void *encoder, enum fake_lost what);
 /* From now on, filters other than the first also choose the privileges @levels */
@@ -94,7 +99,7 @@ void fake_context(void *encoder, uint64_t scontext);
 void fake_trigger(void *encoder, unsigned int input);
 /* The hart of an encoder runs @n blocks, each with a taken branch */
 void fake_run(void *encoder, unsigned int n);
-/* What the register holds, without side effects */
+/* Return the value of the register without side effects */
 uint32_t fake_peek(void *base, unsigned int offset);
 
 #endif

@@ -61,7 +61,7 @@ need_perf_and_work 6.12
 	rmmod ntrace && echo unloaded' >"$tap_tmp/said" 2>"$tap_tmp/err"
 _status=$?
 sed 's/^/# /' "$tap_tmp/said"
-# The number of a CPU is not that of its hart
+# CPUs and harts have different numbers
 is "device tree that is wrong: one hart is traced" \
 	"$_status $(sed -n '/^unloaded/p;s/^cpus [0-9]$/one/p' "$tap_tmp/said" | xargs)" "0 one unloaded"
 is "a link that is missing: the log says nothing before the clock is there" \
@@ -75,8 +75,8 @@ log "memory that is not reserved for the flight recorder" "flight recorder: its 
 is "device tree that is wrong: no complaint of the kernel" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
-# A funnel has 16 inputs. The last hart boots and the first is the other CPU, so that the kernel does not use the
-# one between them, which has no power, and neither has its encoder.
+# A funnel has 16 inputs. The last hart boots and the first is the other CPU, so that the kernel does not use
+# the hart between them. That hart and its encoder have no power.
 "$top/tools/board/board" run --harts 3 --boot-hart last --topology funnel --deep-idle --append nr_cpus=2 --console "$tap_tmp/console" \
 	--dts-sed '/trace@18003000/,/out-ports/s/reg = <0>/reg = <256>/' -- \
 	"$in_log"'; in_log "no funnel has"
@@ -106,13 +106,13 @@ is "component that does not empty: its memory is not used again" \
 is "component that does not empty: no complaint of the kernel" \
 	"$(grep -cE 'WARNING:|BUG:|Oops' "$tap_tmp/console")" 0
 
-# The event was enabled, but the encoder did not follow. Now it cannot be stopped.
+# The event was enabled, but the encoder did not follow, and now cannot be stopped.
 board fault.not_empty=on,fault.enable_stuck=on 'traces CPU' 'perf record -B --no-bpf-event -o /tmp/p -a -e ntrace// -- true >/tmp/log 2>&1
 	uptime >/dev/null && echo alive'
 is "start that fails halfway: memory that a sink may write is not used again" \
 	"$_status $(grep -c ^alive "$tap_tmp/said") $(grep -c 'log: .*buffer are given up' "$tap_tmp/said")" "0 1 1"
 
-# An interrupt by level would never end, as trRamWrap stays set
+# A level-triggered interrupt would never end, because trRamWrap stays set
 "$top/tools/board/board" run --topology interrupt --console "$tap_tmp/console" --dts-sed \
 	's/interrupts = <0x28 0x01>/interrupts = <0x28 0x04>/; s/interrupts = <40 1>/interrupts = <40 4>/' -- "$in_log"'; in_log "traces CPU"
 	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"

@@ -83,7 +83,7 @@ found() {
 	is "$1: no errors but code that was not kept" "$(errors "$2")" 0
 }
 
-# What a guest runs to panic on one CPU while another one, which is dead, holds all locks of the driver
+# Commands of a guest that panics on one CPU while another, dead CPU holds all locks of the driver
 # shellcheck disable=SC2034,SC2016
 hold_locks='grep -wE "ntrace_(comps|record_busy|flight_power|(flight_|pmu_|awake_|context_)?mutex)" /proc/kallsyms >/tmp/symbols
 	at() { for s in "$@"; do awk -v s=$s "\$3 == s { print \"0x\" \$1 }" /tmp/symbols; done | tr "\n" , | sed "s/,$//"; }

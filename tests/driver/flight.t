@@ -70,7 +70,8 @@ is "a sink's file users has the recorder, and perf while that traces" "$(sed 1d 
 	"0 records 0 flight 0 traces N perf 0 records 0 flight"
 quiet "CPUs go and come"
 
-# An oops that the machine survives ends the recorder for the seconds of "rearm"; what root stops stays
+# After an oops that the machine survives, the recorder stops for the seconds of "rearm". If root stops it, it
+# stays off
 "$top/tools/board/board" run --flight 4M --harts 2 --timeout 200 --console "$tap_tmp/console" -- '
 	F=/sys/devices/platform/ntrace-flight
 	echo 3 >$F/rearm

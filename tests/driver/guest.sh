@@ -105,7 +105,7 @@ truth() {
 			print $1, hart[$1], first[$7], options
 		}' "$_dir/out/cpuinfo" "$_dir/out/sources" >"$tap_tmp/sources"
 	while read -r _cpu _hart _first _options; do
-		# The offsets of losses are not those of a trace inside of frames
+		# The offsets of losses do not match a trace within frames
 		case $_options in *--frames*) ;; *) _options="--lost $_dir/out/cpu$_first.lost $_options" ;; esac
 		# shellcheck disable=SC2086
 		"$O/bin/ntrace" verify --truth "$_dir/truth/hart$_hart.truth" --trace "$_dir/out/cpu$_first.ntrace" \
@@ -127,7 +127,8 @@ truth() {
 	if [ "$(awk '$1 != $3' "$tap_tmp/sources" | wc -l)" = 0 ]; then
 		is "$_name: what is flagged lost is what is missing" "$_lost" "$_partial"
 	else
-		# One loss of a shared sink may be one of each hart, or of none that wrote at that time.
+		# One loss of a shared sink may be a loss of each hart, or of no hart if none wrote at that
+		# time.
 		ok "$_name: nothing is missing that is not flagged lost" \
 			[ "$_lost" -le $((_partial * $(wc -l <"$tap_tmp/sources"))) ]
 	fi

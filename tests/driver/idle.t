@@ -30,7 +30,7 @@ powered "new, funnel"
 selftests "new, bridges" "$(by_size record_test "pmu_test;record_test;life_test")" --kernel new --harts 2 --deep-idle --topology k3 \
 	--stats "$tap_tmp/stats"
 powered "new, bridges"
-# Two harts are busy for some milliseconds, and sleep
+# Two harts are busy for some milliseconds, and then sleep
 if large; then
 	guest_env=NTRACE_LOAD_PAUSE=1500
 	truth "6.12, busy now and then" reader_that_keeps_up_loses_nothing 2 256 --kernel 6.12 --harts 2 --deep-idle \

@@ -8,8 +8,8 @@
 
 need_perf_and_work 6.12
 plan 22
-# On a busy host, the kernel would give up the link to the clock before its driver is loaded, and the
-# component would stay when the clock goes.
+# On a busy host, the kernel would drop the link to the clock before its driver is loaded, and the component
+# would remain when the clock disappears.
 patient=deferred_probe_timeout=3600
 # shellcheck disable=SC2016
 "$top/tools/board/board" run --harts 2 --deep-idle --timeout 200 --console "$tap_tmp/console" \

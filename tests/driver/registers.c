@@ -119,7 +119,7 @@ static int bring_up(struct ntrace_comp *comp, void *base)
 	return ret;
 }
 
-/* The only route of @e, which is in use */
+/* Make the only route of @e, and use it */
 static void take_route(struct ntrace_encoder *e)
 {
 	memcpy(e->path, e->routes[0].path, sizeof(e->path));
@@ -166,7 +166,7 @@ static void settle(void)
 #endif
 }
 
-/* What the driver does with the sink locked, and with interrupts off */
+/* The driver makes these calls with the sink locked, and with interrupts off */
 #ifdef __KERNEL__
 #define with_interrupts_off(flags)	local_irq_save(flags)
 #define with_interrupts_as(flags)	local_irq_restore(flags)
@@ -191,7 +191,7 @@ static void settle(void)
 	_ret;					\
 })
 
-/* An encoder alone with the sink */
+/* Let an encoder use the sink alone */
 static int start(struct ntrace_encoder *e, struct ntrace_window *win, bool paused)
 {
 	int ret;
@@ -221,7 +221,7 @@ static struct ntrace_window window(unsigned int offset, unsigned int size)
 	};
 }
 
-/* A stretch of trace of @n branches */
+/* Trace a stretch of @n branches */
 static void traced(struct ntrace_window *win, unsigned int n)
 {
 	assert_int_equal(start(&enc, win, false), 0);
@@ -427,8 +427,7 @@ static void count_write(void *base, unsigned int offset, uint32_t value)
 }
 
 /*
- * The driver writes only Active, which reading tr??Impl needs, and takes it back; or it writes
- * nothing at all
+ * The driver only sets Active, which reading tr??Impl requires, and clears it, or it writes nothing
  */
 static void nothing_is_written_to_what_is_not_supported(void **state)
 {
@@ -725,7 +724,7 @@ static void sram_is_read_in_parts(void **state)
 	assert_int_equal(sink.area->max + sink.area->align - sink.area->min, 64 << 10);
 	assert_true(sink.area->trims);
 	assert_string_equal(shim_log, "");
-	/* All has to be used if trRamLimit is fixed, but not any size. */
+	/* If trRamLimit is fixed, the driver must use the whole memory, up to a limit. */
 	setup(state);
 	opt.limit_fixed = true;
 	direct(&(struct fake_encoder_options){ }, &opt);
@@ -766,7 +765,7 @@ static void stop_on_wrap_is_verified(void **state)
 	assert_non_null(strstr(shim_log, "trRamStopOnWrap does not take 1"));
 }
 
-/* A sink that always stops cannot go around, and cannot be used by an encoder that stalls */
+/* A sink that always stops cannot be circular, and an encoder that stalls cannot use it */
 static void sink_that_always_stops(void **state)
 {
 	const struct ntrace_want stall = { .config = NTRACE_CONFIG_STALL }, plain = { };
@@ -829,7 +828,7 @@ static void filters_that_choose_more(void **state)
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &user), 0);
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &user), 0);
-	/* It could choose alone when it was probed */
+	/* The filter could choose only this level when it was probed */
 	fake_other_levels(enc.comp.base, NTRACE_PRIV_S);
 	assert_int_equal(ntrace_encoder_program(&enc, plain_config(), &user), -EIO);
 	assert_int_equal(ntrace_encoder_setup(&enc), 0);
@@ -837,7 +836,7 @@ static void filters_that_choose_more(void **state)
 	assert_int_equal(ntrace_encoder_check(&enc, plain_config(), &user), -EOPNOTSUPP);
 }
 
-/* The bytes of 100 blocks at 0x10000 and elsewhere, with @filter */
+/* Return the bytes of 100 blocks at 0x10000 and elsewhere, with @filter */
 static u32 traced_with(const struct ntrace_filter *filter, u64 config)
 {
 	struct ntrace_window win = window(0, 0x8000);
@@ -949,7 +948,7 @@ static void paused_traces_nothing(void **state)
 	assert_true(ntrace_ramsink_written(&sink, &win, &wrapped) > before + 100);
 }
 
-/* Two encoders, a funnel, one sink */
+/* Set up two encoders, a funnel and one sink */
 static void shared(void)
 {
 	struct fake_encoder_options opt = { };
@@ -1055,7 +1054,7 @@ static void encoder_chooses_between_sinks(void **state)
 	assert_true(n > 100);
 }
 
-/* Both encoders are members of the sink, whose window is @win */
+/* Let both encoders be members of the sink, whose window is @win */
 static void start_both(struct ntrace_window *win)
 {
 	assert_int_equal(start(&enc, win, false), 0);
@@ -1168,8 +1167,7 @@ static void both_can_be_traced(unsigned int offset)
 }
 
 /*
- * An encoder has two outputs. What it sends to the output that its path does not use must reach no
- * event
+ * An encoder has two outputs. Trace from the output that its path does not use must reach no event
  */
 static void input_that_no_path_uses_is_disabled(void **state)
 {
@@ -1252,7 +1250,7 @@ static void counters_go_on_after_a_full_window(void **state)
 	assert_string_equal(shim_log, "");
 }
 
-/* Both trace more than the window has room for */
+/* Trace more with both encoders than the window has room for */
 static void full_window(void)
 {
 	struct ntrace_window win = window(0, 0x100);
@@ -1828,7 +1826,7 @@ static void stuck_funnel_is_left_alone(void **state)
 	assert_int_equal(stop(&enc), 0);
 }
 
-/* Which events find the encoder set up as they need it */
+/* Check for which events the encoder is already set up */
 static void registers_hold_one_event(void **state)
 {
 	struct ntrace_filter was = { .priv = NTRACE_PRIV_U, .nr_ranges = 1, .latch = 1,
@@ -1856,7 +1854,7 @@ static void registers_hold_one_event(void **state)
 	assert_false(ntrace_encoder_holds(&enc, config, &was));
 }
 
-/* Treat an impossible write pointer as one that has wrapped around */
+/* An impossible write pointer counts as a full window */
 static void write_pointer_elsewhere(void **state)
 {
 	struct ntrace_window win = window(0x4000, 0x1000), other = window(0x8000, 0x1000);
@@ -1870,7 +1868,7 @@ static void write_pointer_elsewhere(void **state)
 	assert_true(wrapped);
 }
 
-/* What a sink keeps goes with its reset, which takes a while */
+/* A reset, which takes a while, discards the rest that a sink holds */
 static void slow_reset_is_awaited(void **state)
 {
 	struct ntrace_window win = window(0, 0x800);
@@ -1920,7 +1918,7 @@ static void encoder_of_another_format(void **state)
 	assert_non_null(strstr(shim_log, "trTeFormat does not take N-Trace"));
 }
 
-/* Returns are only counted, so a decoder would take any return for the right one */
+/* Returns are only counted, so that a decoder would accept any return */
 static void counted_returns_are_for_who_asks(void **state)
 {
 	direct(&(struct fake_encoder_options){ .ir_modes = 3 }, &(struct fake_ram_options){ });
@@ -1978,7 +1976,7 @@ static void counter_that_stands_still(void **state)
 	assert_false(enc.ts_is_time);
 }
 
-/* The time gets to the encoder through other clocks, and so a little late */
+/* The time reaches the encoder through other clocks, and therefore a little late */
 static void counter_that_lags(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
@@ -2002,7 +2000,10 @@ static void hold_up(void *base, unsigned int offset)
 	fake_set_time(fake_cycles() + 5000);
 }
 
-/* The timestamp belongs to the time CSR's value to which it is related, also on a hart that was held up */
+/*
+ * The timestamp must match the time CSR's value that it is paired with, even if the hart was
+ * interrupted in between
+ */
 static void base_of_a_hart_that_is_held_up(void **state)
 {
 	unsigned int n;
@@ -2073,7 +2074,9 @@ static void never_the_same(void *base, unsigned int offset)
 		fake_set_time(fake_cycles() + (1ULL << 33));
 }
 
-/* A counter that answers with noise, as one without a clock may, is read for a limited time */
+/*
+ * Reading a counter that returns noise, such as one without a clock, must end after a limited time
+ */
 static void counter_that_never_stands(void **state)
 {
 	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
@@ -2568,7 +2571,10 @@ static void sifive_counter_that_never_stands(void **state)
 	assert_in_range(counter_reads, 3, 20);
 }
 
-/* Loads of the model take the debug kernel longer than the driver waits for trTsActive or Active */
+/*
+ * Register reads of the model take longer in the debug kernel than the driver waits for trTsActive
+ * or Active
+ */
 #ifdef __KERNEL__
 #define LATE(X)
 #else

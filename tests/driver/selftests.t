@@ -50,9 +50,9 @@ selftests "new, fixed memory" "record_test;snapshot_test" --kernel new --model \
 selftests "6.12, SRAM and SMEM" "field_test" --kernel 6.12 --topology "$tap_tmp/both"
 # Each encoder has two sinks, a private one and one that all harts share.
 selftests "6.12, a choice of sinks" "field_test" --kernel 6.12 --harts 2 --topology choice
-# Address filters may lack abilities, and need not know machine mode.
-# This sink takes only powers of two as windows, and makes others larger; it always stops at the end of a window.
-# One filter can leave out more ranges than there are filters to trace them. The kernel looks at the ends of its memory.
+# Address filters may lack features, and need not support machine mode. This sink accepts only powers of two
+# as windows, and makes others larger. It always stops at the end of a window. One filter can exclude more
+# ranges than there are filters to trace them. The kernel checks the ends of its memory.
 selftests "6.12, comparators of ranges" "$(by_size "filter_test;record_test" "filter_test;security_test;record_test;snapshot_test")" --kernel 6.12 \
 	--model te.comp_modes=7,te.comps=2,te.filters=1,te.filter_levels=3,ram.sizes=2,ram.stop_fixed=on \
 	--append slub_debug=FZ
@@ -68,7 +68,7 @@ selftests "6.12, memory that is not coherent" "record_test;snapshot_test" --kern
 large_only selftests "6.12, reserved memory that is not coherent" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
 	$a / { reserved-memory { #address-cells = <2>; #size-cells = <2>; ranges; own: own@b0000000 { reg = <0x0 0xb0000000 0x0 0x40000>; }; }; };'
-# With no-map. Harts of this board have no mappings without caches (Svpbmt).
+# The same region with no-map. Harts of this board have no mappings without caches (Svpbmt).
 # shellcheck disable=SC2016
 selftests "6.12, reserved memory without caches" "record_test;snapshot_test" --kernel 6.12 --incoherent --dts-sed '
 	/trace@18001000 {/a memory-region = <\&own>;
@@ -85,7 +85,7 @@ done
 guest_env=
 selftests "6.12, functions that fail" fail_test --kernel 6.12 --harts 2 --topology funnel --append slub_debug=FZP
 large_only selftests "new, functions that fail" fail_test --kernel new --harts 2 --append slub_debug=FZP
-# An ordinary user neither stops the flight recorder nor takes a sink from it.
+# An unprivileged user can neither stop the flight recorder nor take a sink from it.
 for kver in $(kernels $(by_size lts "lts new")); do
 	selftests "$kver, flight recorder" flight_test --kernel $kver --harts 4 --topology funnel --flight 4M
 done

@@ -41,12 +41,12 @@ for topology in $kexec; do
 	ok "kexec, $topology: the next kernel runs" grep -q 'the next kernel runs' "$tap_tmp/console"
 	is "kexec, $topology: no sink is left enabled" "$(left)" 0
 done
-# The next kernel would take a bridge that is enabled for that of a debugger's session, and leave it alone.
+# The next kernel would treat an enabled bridge as part of a debugger's session, and leave it alone.
 ends "reboot, bridges" "reboot -f" --topology k3 --deep-idle
 is "reboot, bridges: none is left enabled" "$(left atb)" 0
 is "reboot, bridges: the board has nothing else to say" "$(grep ntrace-board: "$tap_tmp/err")" ""
-# No driver is asked here. A sink may be off at that moment, to be emptied, but hardly both; with a small buffer
-# it may wait for a reader.
+# The driver is not called here. One sink may be off at that moment, to be emptied, but hardly both. With a
+# small buffer, a sink may wait for a reader.
 buffer=4M
 ends "emergency" "echo b >/proc/sysrq-trigger" --topology direct
 ok "emergency: the board sees that sinks are left enabled" [ "$(left)" -ge 1 ]

@@ -20,7 +20,7 @@ style() {
 			-f "$top/drivers/ntrace/compat.h"
 }
 
-# All selftests are built in a kernel tree, with the time that they need
+# Build all selftests in a kernel tree, and print the time that they need
 every_selftest() {
 	_to=$tap_tmp/tree/tools/testing/selftests/ntrace
 	grep -q '^timeout=' "$_to/settings" && grep -q '^CONFIG_NTRACE=' "$_to/config" || return
@@ -30,7 +30,7 @@ every_selftest() {
 	done
 }
 
-# The parts of a kernel tree that the series changes
+# Copy the parts of a kernel tree that the series changes
 series_applies() {
 	mkdir -p "$tap_tmp/tree/drivers/hwtracing"
 	printf 'obj-$(CONFIG_HISI_PTT)\t\t+= hwtracing/ptt/\nobj-y\t\t\t\t+= android/\n' \

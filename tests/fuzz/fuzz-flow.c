@@ -40,7 +40,7 @@ static void describe(const struct nt_item *item)
 
 #define CODE		0x1000
 
-/* What is decoded, and how */
+/* The decoded input and its options */
 struct input {
 	struct nt_config	config;
 	struct nt_image		*image;
@@ -52,7 +52,7 @@ struct input {
 	bool			flip;		/* Contexts are in the other address space */
 };
 
-/* The next random number below @n */
+/* Return the next random number below @n */
 static uint32_t choose(struct input *input, uint32_t n)
 {
 	input->chance = input->chance * 1664525 + 1013904223;
@@ -94,7 +94,7 @@ static void change_image(struct input *input)
 	}
 }
 
-/* The next item of @items, of whose allocations some fail */
+/* Get the next item of @items, while some allocations fail */
 static bool next_or_nomem(struct input *input, struct items *items, struct nt_item *item)
 {
 	bool more;

@@ -8,7 +8,7 @@
 /* From now on, the first @good allocations succeed, the next @bad fail, and all others succeed. */
 void nomem_begin(unsigned int good, unsigned int bad);
 
-/* All allocations succeed again. Returns whether one has failed. */
+/* Let all allocations succeed again. Return true if one has failed. */
 bool nomem_end(void);
 
 #endif /* TESTS_FUZZ_NOMEM_H */

@@ -73,8 +73,8 @@ build_tool() {
 	make -C "$top" tool >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }
 }
 
-# Build library and command with sanitizers in $O/sanitized, once for all programs. Without optimisation, that takes
-# a third of the time. A program that uses them sets UBSAN_OPTIONS if it judges by the exit status.
+# Build library and command with sanitizers in $O/sanitized, once for all programs. Without optimisation, the
+# build takes a third of the time. A program that uses them sets UBSAN_OPTIONS if it checks the exit status.
 build_sanitized() {
 	make -C "$top" tool O="$O/sanitized" CFLAGS="-O0 -g1 -fsanitize=address,undefined" >"$tap_tmp/make" 2>&1
 }
@@ -85,7 +85,7 @@ large() { [ "${TEST_SIZE:-test}" = all ]; }
 large_only() { ! large || "$@"; }
 # by_size SMALL LARGE: print the word that belongs to the size of this run
 by_size() { if large; then echo "$2"; else echo "$1"; fi; }
-# Add N compared instructions or branches to the use of this program, which tests/ledger limits.
+# Add N compared instructions or branches to the resources of this program, which tests/ledger limits.
 compared_with_truth() { [ -z "${TEST_LEDGER:-}" ] || echo "compared ${1:-0}" >>"$TEST_LEDGER"; }
 # out_files DIR: unpack files.tar, which the board's guest left in /out. Creating a file there takes the guest
 # as long as writing a megabyte to one file.

@@ -76,12 +76,12 @@ printf '#include <ntrace/elf.h>\nint main() { nt_config c = NT_CONFIG_INIT; retu
 ok "the header is C++ too" build_and_run "$tap_tmp/cc" g++ -std=c++11 -pedantic -Wall -Wextra -Werror "$tap_tmp/prog.cc"
 
 for page in "$prefix"/share/man/man?/*; do
-	# .so of a page is relative to the folder of all pages
+	# .so in a page is relative to the folder of all pages
 	(cd "$prefix/share/man" && groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null)
 done >"$tap_tmp/man"
 is "manual pages: no warning of groff" "$(cat "$tap_tmp/man")" ""
 
-# There are two files. One of them is linked to 0 and moved, and one calls the other.
+# There are two files. One of them is linked to address 0 and moved, and one calls the other.
 cat >"$tap_tmp/main.S" <<'EOT'
 	.option norvc
 	.globl _start

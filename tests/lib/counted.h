@@ -123,7 +123,10 @@ static inline void counted_print(const char *title, const struct nt_count *count
 	       count->not_taken);
 }
 
-/* Has @counts what @counted has, which is folded? Sorts @counts. Prints the first difference. */
+/*
+ * Return true if @counts equals @counted, which is folded. Sort @counts, and print the first
+ * difference.
+ */
 static inline bool counted_is(const struct counted *counted, struct nt_counts *counts)
 {
 	struct nt_count count;

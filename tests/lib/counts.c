@@ -87,7 +87,7 @@ static void unpatch(struct pair *pair)
 	pair->patched = 0;
 }
 
-/* One of several changes, all of which have their turn */
+/* Make one of several changes, in turn */
 static void change(struct pair *pair)
 {
 	switch (pair->pieces++ % 8) {

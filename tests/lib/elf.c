@@ -180,7 +180,7 @@ static void other_files_are_refused(void **state)
 	assert_string_equal(nt_elf_error_text(NT_E_NOMEM), nt_error_text(NT_E_NOMEM));
 }
 
-/* Cut off anywhere, it is refused, or all that is loaded is there. */
+/* A file that is cut anywhere is refused, or all that is loaded is in the file. */
 static void truncated_files_are_refused(void **state)
 {
 	struct nt_elf_segment segment;

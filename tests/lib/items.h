@@ -52,7 +52,7 @@ static inline void items_end(struct items *items)
 	nt_flow_free(items->flow);
 }
 
-/* The time of range number @next, as struct nt_mark documents it */
+/* Return the time of range number @next, as struct nt_mark documents it */
 static inline void items_set_time(struct items *items, struct nt_item *item)
 {
 	const struct nt_batch *batch = &items->batch;
@@ -79,7 +79,7 @@ static inline void items_set_time(struct items *items, struct nt_item *item)
 	}
 }
 
-/* Range number @next of the batch at hand */
+/* Fill in range number @next of the current batch */
 static inline void items_take_range(struct items *items, struct nt_item *item)
 {
 	uint64_t mask = items->config->xlen == 32 ? UINT32_MAX : UINT64_MAX;
@@ -106,7 +106,9 @@ static inline void items_take_range(struct items *items, struct nt_item *item)
 	items->next++;
 }
 
-/* One call of the flow: 1: *item is filled in; 0: it wants more bytes; an error */
+/*
+ * Make one call of the flow. Return 1 if *item is filled in, 0 if it needs more bytes, or an error
+ */
 static inline int items_call(struct items *items, struct nt_item *item)
 {
 	int ret;
@@ -186,7 +188,7 @@ static inline uint64_t items_hash_range(uint64_t hash, const struct nt_item *ite
 			 (uint64_t)item->range.insns << 16);
 }
 
-/* All that an item has, except for a range the message that reported it */
+/* Hash all fields of an item, except for a range the message that reported it */
 static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 {
 	bool range = item->type == NT_ITEM_RANGE;

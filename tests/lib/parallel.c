@@ -34,7 +34,7 @@
 #define STREAM_SIZE	(300u << 10)
 #define SHORT_STEP	7
 #endif
-/* How many allocations fail, one after the other */
+/* Number of allocations that fail, one after the other */
 #ifndef ALLOCATIONS
 #define ALLOCATIONS	120
 #endif
@@ -694,7 +694,7 @@ static void streams_are_valid(void **state)
 	}
 }
 
-/* Every size, so that the end, and each cut, is anywhere in a message */
+/* Try every size, so that the end, and each cut, is at every place of a message */
 static void short_streams(void **state)
 {
 	size_t i, size;
@@ -751,7 +751,7 @@ static void real_traces(void **state)
 	}
 }
 
-/* After a call that returned other than 0 there is none. */
+/* After consume() returned another value than 0, it is not called again. */
 static void stops_at_once(void **state)
 {
 	struct input input = make_input(&plans[0], 5, 60u << 10);

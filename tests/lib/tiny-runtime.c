@@ -52,7 +52,7 @@ long strtol(const char *s, char **end, int base)
 	return n;
 }
 
-/* Never freed, so that it is zeros */
+/* Memory is never freed, so that it is always zero */
 void *malloc(size_t size)
 {
 	void *p = heap + used;

@@ -650,7 +650,7 @@ static bool own_jvt(void *ctx, uint64_t space, uint64_t *jvt)
 	return true;
 }
 
-/* Where cm.jt leads to in a space; 0: that is not known */
+/* Return the target of cm.jt in a space, or 0 if it is unknown */
 static uint64_t table_target(struct nt_flow *flow, unsigned int space)
 {
 	/* ProgTraceSync at 0x1000; Ownership; ProgTraceCorrelation I-CNT=2 */
@@ -854,7 +854,7 @@ static int decode_counting(bool ordered, void *stats, size_t size)
 	return ret;
 }
 
-/* A program that was built with another header has a shorter, or longer, structure. */
+/* A program that was built with another header has a shorter or longer structure. */
 static void statistics_may_grow(void **state)
 {
 	struct { struct nt_stats stats; uint64_t more; } grown;

@@ -178,7 +178,7 @@ static void make_empty_hist_repeat(void)
 		put_hist_repeat(1, (1 << 18) - 1);
 }
 
-/* Each message jumps to another place in code without a jump: 1,000 instructions for one */
+/* Each message jumps to another place in code without a jump, and reports 1,000 instructions */
 static void make_places(void)
 {
 	unsigned int i;
@@ -189,7 +189,7 @@ static void make_places(void)
 		put_indirect(NT_BTYPE_TRAP, 1, (BASE + 2 * i) ^ (BASE + 2 * i + 2));
 }
 
-/* The same number of places without code, which the table of blocks knows */
+/* The same number of places without code, which the table of blocks remembers */
 static void make_no_code(void)
 {
 	unsigned int i;
@@ -200,7 +200,7 @@ static void make_no_code(void)
 	}
 }
 
-/* The number whose product with @odd is 1 modulo 2^64 */
+/* Return the number whose product with @odd is 1 modulo 2^64 */
 static uint64_t inverse(uint64_t odd)
 {
 	uint64_t x = odd;
@@ -211,7 +211,7 @@ static uint64_t inverse(uint64_t odd)
 	return x;
 }
 
-/* ... chosen so that all are in one slot of it */
+/* The addresses are chosen so that all are in one slot of the table */
 static void make_collisions(void)
 {
 	uint64_t back = inverse(0x9e3779b97f4a7c15ULL);

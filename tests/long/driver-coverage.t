@@ -13,7 +13,7 @@ source=$O/root/linux-6.12/kernel/gcov
 [ -e "$source/gcc_4_7.c" ] || skip_all "the kernels are not set up; make setup"
 command -v "$gcov" >/dev/null || skip_all "there is no $gcov"
 
-# A build folder as the board wants it, with a driver that counts for each kernel
+# Make a build folder for the board, with a driver that counts for each kernel
 cov=$O/driver-coverage
 rm -rf "$cov" && mkdir -p "$cov/board" "$cov/report" "$cov/unit" "$cov/kept"
 make -s -C "$top/selftests/ntrace" O="$O" >&2 && make -s -C "$top" plugin guest-tools tool >&2 || exit 1
@@ -78,7 +78,7 @@ reaches "SiFive" 6.12 "attr_test;record_test;life_test" --board p550
 reaches "SRAM" 6.12 "record_test;snapshot_test;load_test -t reader_that_stops_is_told" --harts 2 --topology sram
 reaches "minimal" 6.12 "pmu_test;attr_test;record_test" --model caps=minimal
 reaches "AUX pause" "$(kernels new)" "attr_test;share_test" --harts 2
-# The kernel that exports what samples take
+# This kernel exports the functions that samples need
 reaches "samples" debug "sample_test" --harts 2 --topology funnel
 reaches "samples, SRAM" debug "sample_test" --topology sram
 reaches "samples, ETR" debug "sample_test -t the_buffer_goes_on" --harts 2 --topology k3

@@ -59,7 +59,7 @@ late() {
 
 topologies="direct funnel sram" turn=0
 for kernel in ${KERNELS:-$(kernels lts new)}; do
-	# What has 1 hart on the one kernel has 4 on the other
+	# A case with 1 hart on one kernel has 4 harts on the other
 	[ "$kernel" = 6.12 ] || turn=1
 	what=panic
 	for harts in 1 4; do
@@ -84,8 +84,8 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 	all "SysRq" sh "__handle_sysrq" : "echo y >/proc/sysrq-trigger; sleep 1; reboot -f" --reset warm
 	what=user
 	all "user: enough" sh "trigger_store" : 'echo enough >$F/trigger; sleep 1; reboot -f' --reset warm
-	# A stall of RCU and a hard lockup are seen on more than one hart alone. Without processes that end, an
-	# idle Linux 7.2 wants no grace period, which could stall.
+	# A stall of RCU and a hard lockup are only noticed with more than one hart. Without processes that
+	# end, an idle Linux 7.2 needs no grace period, which could stall.
 	what="RCU stall"
 	late 4 "panic: RCU Stall*" insmod "guilty_lockup" \
 		"echo 0 >/proc/sys/kernel/watchdog; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
@@ -249,7 +249,7 @@ hostile() {
 	ok "$_what: some are refused" grep -q '^found damaged' "$tap_tmp/said"
 	quiet "$_what"
 }
-# The debug kernel has no /dev/mem, by which the records are written
+# The debug kernel has no /dev/mem, which the records are written through
 hostile "6.12" --kernel 6.12
 
 # in_use NAME BOARD-OPTIONS...: use the machine while it records. perf events start and end, CPUs go offline
@@ -333,8 +333,8 @@ truth "truth, direct, 1"
 truth "truth, funnel, 4" --harts 4 --topology funnel
 truth "truth, sram, 1" --topology sram
 
-# A CPU that is dead holds each lock of the driver while another one panics. Their addresses take the guest
-# a while to find.
+# A dead CPU holds each lock of the driver while another one panics. The guest needs a while to find their
+# addresses.
 crash_timeout=1200
 for kernel in ${KERNELS:-$(kernels lts new)}; do
 	each "locks, $kernel" "$kernel" "panic: locks: a dead CPU holds *" insmod "guilty_of_locks" : "$hold_locks" \
@@ -376,7 +376,7 @@ crash_kernel() {
 	cp -L "$O/root/kexec/usr/sbin/kexec" "$O/root/kernel-$1/vmlinuz" "$tap_tmp/case/"
 }
 
-# A crash kernel without crash_kexec_post_notifiers finds the record by its driver
+# A crash kernel without crash_kexec_post_notifiers finds the record through its driver
 for kernel in ${KERNELS:-$(kernels lts new)}; do
 	for topology in direct funnel sram; do
 		for how in panic oops; do

@@ -9,7 +9,8 @@
 make -s -C "$top/selftests/ntrace" O="$O" >&2 || exit 1
 [ -e "$O/root/kernel-debug/vmlinuz" ] || skip_all "the debug kernel is not set up; make setup"
 
-# It is more than the time that the kselftest gives a storm, for the boot and the search for leaks.
+# The limit exceeds the time that the kselftest gives a storm, to allow for the boot and the search for
+# leaks.
 guest_timeout=4200
 storm="NTRACE_STORM=${OPERATIONS:-1000} ${NTRACE_SEED:+NTRACE_SEED=$NTRACE_SEED}"
 guest_env="$storm NTRACE_LIMIT_MS=10000"

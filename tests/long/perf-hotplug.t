@@ -13,7 +13,7 @@ truth_build "$kernel"
 truth_before='(until [ -e /tmp/threads ]; do sleep 0.1; done; while sleep 0.4; do
 	for on in 0 1; do echo $on >/sys/devices/system/cpu/cpu1/online; sleep 0.2; done; echo turn >>/out/turns
 done) &'
-# The P550 cannot leave machine mode out
+# The P550 cannot exclude machine mode
 printf '[ntrace]\n\tfirmware = %s@0x80000000\n' "$O/root/firmware/fw_dynamic.elf" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"
 # With the events of the offline CPU, perf also loses its events about programs

@@ -51,7 +51,7 @@ for topology in $topologies; do
 	figure "$topology: $(tail -n 1 "$tap_tmp/out")"
 done
 
-# The loop's branches are as many in each run, and a CPU's trace is several PERF_RECORD_AUXTRACE.
+# The loop has the same number of branches in each run, and a CPU's trace is in several PERF_RECORD_AUXTRACE.
 truth_dir=$O/tests/perf-lost-forms
 run='-m,8M -e ntrace//u -o'
 work="record $run file.data -- ./lost 20000 && record $run - -- ./lost 20000 | cat >pipe.data || exit 1"

@@ -51,8 +51,8 @@ kill $beside
 for t in load unload exec cgroup; do cp -r $t.data /out/; done
 cp -r debug threads /out
 E2
-# This runs apart. Trace that perf has not read when a file ends is in the next file, which does not know
-# the programs that ended before, so not all of it can be decoded.
+# This recording is separate. Trace that perf has not read when a file ends is in the next file. That file
+# does not have the programs that ended before, so not all of it can be decoded.
 cat >"$out/switch" <<'E2'
 cd /tmp && cp /out/tried .
 # Otherwise perf leaves out the record that names the vDSO.
@@ -136,7 +136,7 @@ several_files() {
 }
 ok "--switch-output: each file is read" several_files
 
-# ---- inject, report, diff. perf inject does not know programs of BPF, so load is not compared
+# ---- inject, report, diff. perf inject does not support BPF programs, so load is not compared
 export PERF_BUILDID_DIR="$out/debug"
 samples() { perf script -F tid,cpu,time,ip,sym "$@"; }
 injected() {

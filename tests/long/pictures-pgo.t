@@ -15,7 +15,7 @@ truth_build 6.12
 ntrace=$O/bin/ntrace
 cd "$truth_dir" || exit 1
 
-# The source, by the archive that the host's apt reads
+# Get the source from the archive that the host's apt reads
 apt_source() {
 	for word in sourcelist=$PWD/apt/sources.list sourceparts=-; do set -- -o "Dir::Etc::$word" "$@"; done
 	apt-get -q -o "Dir::State::lists=$PWD/apt/lists" "$@"

@@ -58,7 +58,7 @@ calls() {
 	python3 "$top/tests/session/calls.py" "$truth_dir/verified" "$truth_dir/calls.json"
 }
 
-# Counts without ranges, of each function, against the instructions of those branches one by one
+# Compare counts without ranges, of each function, with the instructions of those branches one by one
 counts() {
 	for f in jit user; do
 		ntrace script --insns -F sym,dso -i "$out/$f.data" 2>/dev/null | awk '/error type/ { next } { n[$2 " " $3]++ } END {
@@ -81,7 +81,7 @@ stacks() {
 
 decoder() { "$O/perf/new/x86_64/perf" script --symfs "$truth_root" "$@" 2>/dev/null; }
 
-# This perf knows no N-Trace, if there is one. The perf of this tree must give the same file.
+# This perf, if there is one, does not support N-Trace. The perf of this tree must give the same file.
 other_perf() { if command -v perf >/dev/null; then echo perf; else echo "$O/perf/6.12/x86_64/perf"; fi; }
 
 inject() {

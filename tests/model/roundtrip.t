@@ -70,7 +70,7 @@ ok "each variant changes the trace, which decodes" changed
 ok "losses beside stops without a message" losses "$tmp/variant-walk.list" "$program"
 ok "a sink that is full" full_sink "$tmp/variant-walk.list" "$program"
 
-# SRC has each width, and the highest number.
+# Try each width of SRC, with the highest number.
 widths() {
 	for n in $(by_size "0 1 5 6 7 12" "0 1 2 3 4 5 6 7 8 9 10 11 12"); do
 		roundtrip "$tmp/walk.list" "$program" "--src-bits $n --src $(((1 << n) - 1))" \
@@ -79,7 +79,7 @@ widths() {
 }
 ok "SRC of 0 to 12 bits" widths
 
-# A program is loaded elsewhere than it is linked to.
+# Load a program at another address than it is linked to.
 moved() {
 	riscv64-linux-gnu-gcc -O2 -fPIE -static-pie -fno-builtin -nostdlib -Wl,--no-dynamic-linker -o "$tmp/pie" \
 		"$top/tests/lib/unpredictable.c" "$top/tests/lib/tiny-runtime.c" &&

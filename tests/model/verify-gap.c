@@ -8,12 +8,13 @@
  *	verify-gap full|short|middle|twice|session|soon|wrong TRUTH TRACE
  *
  * full: a sink gets full in the loop, so that a session has no end, and the next one also begins in
- * the loop; short: like full, but the next session ends before the loop does, and a third one
- * continues; middle: bytes are missing in the loop, and the trace continues with a periodic
- * synchronisation; session: a whole session is missing, which the trace itself does not reveal;
- * soon: a session is missing soon after missing bytes; twice: like middle, and bytes are missing
- * once more before the loop ends; wrong: like middle, and then the truth has one iteration more
- * than the trace.
+ *	the loop;
+ * short: like full, but the next session ends before the loop does, and a third one continues;
+ * middle: bytes are missing in the loop, and the trace continues with a periodic synchronisation;
+ * session: a whole session is missing, which the trace itself does not reveal;
+ * soon: a session is missing soon after missing bytes;
+ * twice: like middle, and bytes are missing once more before the loop ends;
+ * wrong: like middle, and then the truth has one iteration more than the trace.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -39,7 +39,7 @@ static void print_block(const struct nb_ingress *blk, uint64_t tid)
 	putchar('\n');
 }
 
-/* Blocks of @tid, and whether there were any */
+/* Print the blocks of @tid, and return whether there were any */
 static bool print_hart(struct nb_truth_reader *reader, uint64_t tid)
 {
 	struct nb_truth_event ev;

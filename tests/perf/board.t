@@ -84,7 +84,7 @@ ok "recorded on 2 harts, Linux $kernel" board record --truth "$dir/truth"
 ok "snapshot" board snapshot
 cat "$dir/out/record.log" 2>/dev/null | sed 's/^/# /'
 
-# The guest's files are where perf looks for them with --symfs.
+# The guest's files, where perf searches for them with --symfs.
 symfs=$dir/symfs
 mkdir -p "$symfs"
 cp -a "$O/root/guest/." "$symfs/"
@@ -120,7 +120,8 @@ errors() {
 	script -i "$dir/out/$1" --itrace=e | grep -c 'instruction trace error'
 }
 
-# Each tracepoint is printed with its time, name and fields as perf prints it, but for how the kernel's text names them.
+# Each tracepoint is printed with its time, name and fields as perf prints it, except for names in the
+# kernel's format.
 points() {
 	script -i "$dir/out/points.data" --ns -F time,event,trace | sed -E '/ branches: *$|instruction trace error/d; s/^ +//
 		s/NR (-?[0-9]+) \((.*)\)$/\1 \2/; s/prev_state=.* next_comm/next_comm/; s/ +/ /g; s/, /,/g' >"$tap_tmp/points.perf"
@@ -146,7 +147,7 @@ ok "millions of instructions were compared" [ "$(echo "$last" | awk '{ print $1 
 
 # The region is all of memory up to its end, which no program of the guest uses.
 in_firmware() { awk 'length($1) == 8 && $1 ~ /^8/ || length($3) == 8 && $3 ~ /^8/'; }
-# WHAT PERCENT: without the ELF file, at least that many of the branches are there, and no others.
+# WHAT PERCENT: without the ELF file, at least PERCENT of the branches are present, and no others.
 without_firmware() {
 	PERF_CONFIG=$tap_tmp/no-config script -i "$dir/out/$1.data" --itrace=be -F ip,addr >"$tap_tmp/without"
 	grep 'instruction trace error' "$tap_tmp/without"

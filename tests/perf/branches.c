@@ -41,13 +41,13 @@
 struct branch {
 	uint64_t from, to;	/* @from is 0 if trace starts, @to is 0 if it stops */
 	uint32_t tid, pid;
-	char kind;		/* '?' not known; see kind_of() */
-	char mode;		/* 0: not known; U, K, H, and g and G in a guest */
+	char kind;		/* '?' if unknown; see kind_of() */
+	char mode;		/* 0: unknown; U, K, H, and g and G in a guest */
 	uint32_t insns;		/* Instructions since the previous branch */
 	uint8_t length;		/* Length of the instruction at @from in bytes */
 };
 
-/* The branches that the truth has, as far as they are needed */
+/* Branches of the truth, as far as they are needed */
 struct hart {
 	struct nb_truth_reader *reader;
 	struct branch *queue;
@@ -70,7 +70,7 @@ struct hart {
 	uint64_t silent, silent_branches;	/* Losses that no error reports */
 	uint64_t misplaced, needless;
 	uint64_t owed, owed_branches;	/* Losses since the last reported loss */
-	uint64_t spare;			/* Errors since then, of which one may report such a loss */
+	uint64_t spare;			/* Errors since then; one may report such a loss */
 	uint64_t wrong;
 };
 
@@ -133,10 +133,7 @@ static uint64_t from_of(const struct nb_ingress *b)
 	return end_of(b) - 2ULL * b->ilastsize;
 }
 
-/*
- * Return c for a call, r: return, j: jump or branch, t: exception, h: interrupt, i: return from a
- * trap
- */
+/* Return c: call, r: return, j: jump or branch, t: exception, h: interrupt, i: trap return */
 static char kind_of(const struct nb_ingress *b)
 {
 	static const char kinds[16] = {
@@ -147,7 +144,7 @@ static char kind_of(const struct nb_ingress *b)
 	return kinds[b->itype & 15] ? : 'j';
 }
 
-/* What is at the end of the block before was done by the thread that ran it */
+/* The end of the previous block belongs to the thread that ran that block */
 static void block(struct hart *h, const struct nb_truth_event *ev, uint64_t scontext)
 {
 	if (h->empty) {
@@ -205,7 +202,7 @@ static void stop(struct hart *h, uint64_t scontext, bool lost)
 	h->has_last = false;
 }
 
-/* Read on until there is a branch more; false at the end */
+/* Read until there is one more branch. Return false at the end */
 static bool more(struct hart *h, size_t nr)
 {
 	static uint64_t last_context[CPUS];
@@ -490,7 +487,7 @@ static void error(struct hart *h)
 
 /* ---- Option -l: compare each stretch of the samples alone ---- */
 
-/* The number of the truth's branches from @at on up to the next start */
+/* Return the number of the truth's branches from @at up to the next start */
 static size_t stretch_size(struct hart *h, size_t at)
 {
 	size_t n = 0;
@@ -649,7 +646,7 @@ static uint64_t number(char **s, int base)
 	return value;
 }
 
-/* Move past the flags, if there are any: "call", "tr strt jmp", "hw int" */
+/* Skip the flags, if there are any: "call", "tr strt jmp", "hw int" */
 static char flags(char **s)
 {
 	static const struct { const char *text; char kind; } known[] = {

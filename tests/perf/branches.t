@@ -10,8 +10,8 @@ for program in branches mktruth; do
 done
 "$tap_tmp/mktruth" "$tap_tmp/truth" || exit
 
-# What perf script prints of WORDs: A-B is a stretch of the blocks A to B with its stop, A-B- without a stop,
-# A-B+ with a branch to a block that was not executed; E is an error.
+# Write WORDs as perf script prints them. A-B is a stretch of the blocks A to B with its stop, A-B- one
+# without a stop, and A-B+ one with a branch to a block that was not executed. E is an error.
 printed() {
 	for word; do
 		echo "$word"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Different ways to call and to return. At each mark_X(), this source shows who called whom, and
- * tests/perf/chains.expected lists it.
+ * Different ways to call and to return. At each mark_X(), this source lists the active calls,
+ * and tests/perf/chains.expected repeats them.
  */
 #include <setjmp.h>
 #include <signal.h>

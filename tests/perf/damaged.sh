@@ -2,8 +2,8 @@
 # Decode damaged recordings with a perf that has sanitizers: damaged_run COUNT
 # shellcheck shell=sh
 
-# Has a sanitizer reported a fault, or memory that is lost, below a function of ours? What perf does
-# by itself is not ours to mend here, and only counted.
+# Succeed if a sanitizer has reported a fault, or leaked memory, below a function of N-Trace. Faults of perf
+# itself cannot be fixed here, and are only counted.
 damaged_reports='ERROR: AddressSanitizer|runtime error:|leak of'
 damaged_is_bad() {
 	awk -v report="$damaged_reports" '$0 ~ report { on = 1 } !NF { on = 0 }
@@ -26,7 +26,7 @@ damaged_build() {
 	export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 }
 
-# Does the perf that was built report a leak? The test puts one into it.
+# Check that the perf that was built reports a leak. The test adds one to it.
 damaged_sees_leaks() {
 	echo '#include <stdlib.h>
 		void *volatile p;
@@ -37,7 +37,7 @@ damaged_sees_leaks() {
 	damaged_is_bad "$tap_tmp/said"
 }
 
-# Besides decoding all of it, the recording of SEED is read in this way.
+# Print the options with which the recording of SEED is read, in addition to decoding all of it.
 damaged_look() {
 	case $(($1 % 6)) in
 	0) echo "script -D" ;;

@@ -39,7 +39,7 @@ db_view() { # PYTHON DATABASE PICTURE: what its windows show
 	"$1" "$top/tests/perf/viewer.py" "$db_scripts/exported-sql-viewer.py" "$2" "$3"
 }
 
-# Branches in a window, as `perf script -F ip,addr` has them without "=>"
+# Print the branches of a window as `perf script -F ip,addr` prints them, but without "=>"
 db_view_branches() {
 	awk -F '\t' '$1 == "branch" { n = split($8, w, " "); for (i = 1; i < n; i++) if (w[i] == "->") print w[1], w[i + 1] }'
 }

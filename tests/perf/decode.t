@@ -7,7 +7,7 @@
 data=$top/tests/perf
 fields=comm,tid,cpu,time,ip,addr,flags
 
-# Runs the perf of the kernel and architecture in $kver and $arch.
+# Run the perf of the kernel and architecture in $kver and $arch.
 perf() {
 	case $arch in
 	riscv64) qemu-riscv64-static -L "$O/root/sysroot" "$O/perf/$kver/$arch/perf" "$@" ;;
@@ -233,7 +233,7 @@ guest_sideband_is_right() {
 		guest_is guest-sideband
 }
 
-# The guest's counter is 500,000 ticks ahead, and its clock began later.
+# The guest's counter is 500,000 ticks ahead, and its clock started later.
 guest_data_is_right() {
 	for _what in host guest; do
 		python3 "$data/mkcalls.py" "$tap_tmp/calls" "$tap_tmp/guest-data-$_what.data" guest-data-$_what || return
@@ -276,7 +276,7 @@ dump_is_right() {
 json_is_right() {
 	rm -f "$tap_tmp/json"
 	perf data convert --force --to-json "$tap_tmp/json" -i "$tap_tmp/good.data" || return
-	# 6.12's perf does not take the events that a decoder adds.
+	# 6.12's perf does not accept the events that a decoder adds.
 	[ "$kver" = 6.12 ] || grep -q '"symbol": "_start"' "$tap_tmp/json"
 }
 
@@ -307,7 +307,7 @@ diff_is_right() {
 	[ "$(grep -c '[0-9]% .*\[\.\] ' "$tap_tmp/got")" -ge 4 ] && ! grep -q '[+-][0-9.]*[1-9][0-9.]*%' "$tap_tmp/got"
 }
 
-# A program that perf does not know is not the firmware, if that is known
+# A program that perf does not know is not assumed to be the firmware if the firmware is known
 program_is_not_firmware() {
 	printf '[ntrace]\n\tfirmware = %s@0x70000000\n' "$tap_tmp/calls" >"$tap_tmp/config"
 	PERF_CONFIG=$tap_tmp/config says no-maps 1 "there is no code at this address" && ! grep "not known" "$tap_tmp/said"
@@ -334,7 +334,7 @@ check_bad() {
 	ok "$me: an object that is missing: once, with what to do" says missing-object 1 \
 		"cannot read the code of /nowhere/calls: copy it to this machine (perf archive), or use --symfs" \
 		"there is no code at this address"
-	# Perf of 7.2 and later itself refuses it.
+	# Perf 7.2 and later refuses it itself.
 	[ $kver = 6.12 ] && sentence="a record has no size. Was it cut short?" || sentence="incompatible file format"
 	ok "$me: a file that was cut short" says cut-file refused "$sentence"
 	ok "$me: a size of trace that goes back in the file" says trace-size refused \

@@ -65,7 +65,7 @@ record() { # KERNEL
 		out_files "$dir/out"
 }
 
-# The guest's files, where perf looks for them with --symfs
+# The guest's files, where perf searches for them with --symfs
 lay_symfs() { # KERNEL
 	symfs=$dir/symfs
 	mkdir -p "$symfs/tmp"
@@ -167,7 +167,7 @@ check() {
 	sed 's/^/# /' "$dir/out/record.log"
 	lay_symfs $kernel
 
-	# ---- the same from all
+	# ---- results that must be the same with all perfs
 	for o in $options; do
 		ok "--itrace=$o: perfs say the same" all_same "$o"
 	done

@@ -8,13 +8,13 @@ losses_build() {
 	$losses_gcc -o "$tap_tmp/calls" "$top/tests/perf/calls.S" && $losses_gcc -o "$tap_tmp/slots" "$top/tests/perf/slots.S"
 }
 
-# WINDOWS [ratified]: see mkwindows.py
+# WINDOWS [ratified]: write a recording, see mkwindows.py
 losses_windows() {
 	python3 "$top/tests/perf/mkwindows.py" "$tap_tmp/calls" "$tap_tmp/windows.data" "$@"
 }
 
-# CPU: its starts (s), stops (e) and losses (L) in the order in which they are printed. A start that only a loss
-# follows may be left out.
+# CPU: print its starts (s), stops (e) and losses (L) in the order of the output. A start that is only
+# followed by a loss may be absent.
 losses_letters() {
 	losses_script | awk -v cpu="$1" '{ own = index($0, "[00" cpu "]") }
 		/error type/ { if (index($0, " cpu " cpu " ")) printf / code 1:/ ? "L" : "?" }
@@ -41,7 +41,7 @@ losses_all() {
 	losses_order "0:01 1!:0u1 0:0r1 1:01" 0 seLsese "a start in a full window is not printed again later"
 }
 
-# FIRST LAST: random schedules
+# FIRST LAST: try random schedules
 losses_schedules() {
 	python3 "$top/tests/perf/schedules.py" "$1" "$tap_tmp/slots" "$tap_tmp" "$2" "$3"
 }

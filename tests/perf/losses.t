@@ -14,7 +14,7 @@ losses_script() {
 	"$perf" script -i "$tap_tmp/windows.data" --itrace=be --ns -F pid,tid,cpu,time,flags,ip,addr 2>/dev/null
 }
 
-# The call chain of the last instruction of hart 0's thread
+# Print the call chain of the last instruction of hart 0's thread
 last_chain() {
 	"$perf" script -i "$tap_tmp/windows.data" --itrace=i1ig --tid 1234 -F ip,sym 2>/dev/null |
 		awk '!NF { last = out; out = ""; next } { out = out (out == "" ? "" : " ") $NF } END { print out == "" ? last : out }'

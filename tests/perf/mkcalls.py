@@ -514,7 +514,7 @@ def lost(file, program, what):
             if tid == PID or 'alone' not in what:
                 switch(0, tid, START + time)
     if 'elsewhere' in what:
-        # CPU 1 loses the trace of another thread and then, unseen, has the first one
+        # CPU 1 loses the trace of another thread, and then runs the first one without an event
         switch(1, OTHER, START + 1000)
         add(1, other[:-6], START + 1100, OTHER, perfdata.AUX_TRUNCATED)
         switch(1, PID, START + 1200)

@@ -9,7 +9,7 @@
 . "$top/tests/perf/truth.sh"
 
 plan 13
-# Kernel and firmware cannot be left out, so a busy host needs room.
+# Kernel and firmware cannot be excluded, so a busy host needs a large buffer.
 truth_dir=$O/tests/perf-p550 truth_board=p550 truth_topology=p550 truth_size=64M
 truth_build 6.12
 # Machine mode cannot be excluded, and its code is only in an ELF file
@@ -23,7 +23,7 @@ truth_after='
 ok "recorded on 2 harts, Linux 6.12" truth_record 6.12 2 1
 ok "all branches are right" truth_compare
 figure "$truth_last"
-# A host that has no time for the guest lets the sink fill up, and perf reports it.
+# If the host has no time for the guest, the sink fills up, and perf reports that.
 is "no errors but loss" "$(sed -n '/not complete/,$p' "$tap_tmp/err" | grep -c -E 'code ([^1]|1[0-9])')" 0
 
 ok "ntrace script: all branches are right" truth_compare_ntrace
@@ -52,7 +52,7 @@ ok "ntrace record: the times are of the seconds before its end" awk '
 	match($0, / [0-9]+[.][0-9]+: /) { t = substr($0, RSTART, RLENGTH) + 0; n++; if (t < end - 20 || t > end) wrong++ }
 	END { print "# " n " times, " wrong + 0 " of them not"; exit !n || wrong }' "$own/uptime" "$own/script"
 
-# A sentence refuses what cannot be done.
+# A sentence refuses settings that the hardware lacks.
 ok "mode 7: perf says that there is but 6" grep -q 'cannot do mode=7: their values are 6' "$truth_dir/out/mode7"
 ok "mode 7: the kernel's log says why" grep -q 'teInstruction 7 is not offered: .* task switches' "$truth_dir/out/dmesg"
 ok "context: perf says that there is none" grep -q 'cannot do context=1' "$truth_dir/out/context"

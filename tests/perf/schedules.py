@@ -224,7 +224,8 @@ def without_lone_starts(text):
 
 def judge(got, wanted):
     """(silent, needless, wrong): losses that are missing in @got, and those that @wanted does not have"""
-    # At least the wanted losses before each letter and at the end. A start that only losses follow may be left out.
+    # Expect at least the wanted losses before each letter and at the end. A start that is only followed by
+    # losses may be absent.
     last = len(wanted) - len(wanted.rstrip('L'))
     pattern = re.sub('(L*)([sbe])', lambda m: f'L{{{len(m[1])},}}{m[2]}', wanted.rstrip('L'))
     pattern = re.sub('s(?=L{[1-9]|$)', 's?', pattern) + f'L{{{last},}}'

@@ -21,7 +21,7 @@ losses_of() {
 
 truth_dir=$O/tests/perf-shared-sink
 truth_build 6.12
-# Machine mode cannot be left out on p550, and only an ELF file has its code.
+# Machine mode cannot be excluded on p550, and its code is only in an ELF file.
 firmware=$O/root/firmware/fw_dynamic.elf@0x80000000
 printf '[ntrace]\n\tfirmware = %s\n' "$firmware" >"$tap_tmp/config"
 export PERF_CONFIG="$tap_tmp/config"

@@ -54,7 +54,7 @@ done
 
 large || done_testing
 
-# ---- a database by the kernel's own script, and its viewer
+# ---- a database made by the kernel's own script, and its viewer
 kver=new
 rows() { db_rows "$tap_tmp/db" "$1"; }
 if db_build >"$tap_tmp/build" 2>&1; then

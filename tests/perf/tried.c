@@ -36,7 +36,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* ---- BPF: a loop of 100 rounds, then the packet is taken ---- */
+/* ---- BPF: a loop of 100 rounds, after which the packet is accepted ---- */
 
 static int bpf_load(void)
 {

@@ -45,7 +45,7 @@ truth_record() {
 	truth_symfs "$1"
 }
 
-# The guest's files, where perf looks for them with --symfs
+# The guest's files, where perf searches for them with --symfs
 truth_symfs() {
 	truth_root=$truth_dir/symfs
 	mkdir -p "$truth_root/tmp"
@@ -91,7 +91,7 @@ truth_number() {
 	echo "$truth_last" | sed -n "s/.*[^0-9]\([0-9]*\) $1.*/\1/p;s/^\([0-9]*\) $1.*/\1/p" | head -n 1
 }
 
-# Prints how fast perf walks the recording without samples, with perf's start.
+# Print how fast perf reads the recording without samples, including perf's start.
 truth_speed() {
 	truth_insns=$("$O/perf/new/x86_64/perf" script --symfs "$truth_root" -i "$truth_dir/out/jit.data" \
 		--itrace=ed+o 2>/dev/null | awk '/^range cpu/ { n += $6 } END { print n }')

@@ -31,10 +31,7 @@ static volatile sig_atomic_t signals;
 static sigjmp_buf fault;
 static volatile char *volatile nowhere = (volatile char *)8;
 
-/*
- * ---- Code generated at run time: a jitdump after
- * tools/perf/Documentation/jitdump-specification.txt
- */
+/* ---- jitdump, as in tools/perf/Documentation/jitdump-specification.txt ---- */
 
 #define JITDUMP_MAGIC	0x4a695444
 #define JITDUMP_ARCH_TIME 1
@@ -84,7 +81,7 @@ static void jit_open(const char *dir)
 		exit(1);
 }
 
-/* A loop of @nops, then its branch */
+/* Write a loop of @nops, with its branch */
 static size_t jit_make(uint32_t *code, unsigned int nops)
 {
 	size_t n = 0;

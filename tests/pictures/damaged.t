@@ -3,7 +3,7 @@
 # Damaged recordings through each export, profile and the page, with sanitizers: a sentence, no crash, no file that says it is
 # whole and is not.
 . "$(dirname "$0")/../harness/tap.sh"
-# Each recording is read by one of the formats in turn, or with EACH=1 by all
+# Each recording is read for one of the formats in turn, or with EACH=1 for all
 count=${DAMAGED:-70}
 formats="perfetto chrome speedscope folded jsonl sqlite html lcov llvm bolt callgrind counts split merged"
 build_sanitized ||
@@ -16,7 +16,7 @@ done
 mkdir damaged
 python3 "$top/tests/perf/damage.py" damaged "$count" good.data two-sources.data lost-kept.data rounds.data truncated.data || exit 1
 
-# Files of counts with a byte that is another one, or without their end
+# Make files of counts with a changed byte, or without their end
 "$O/sanitized/bin/ntrace" profile --counts -i good.data -o counts && python3 - counts damaged "$count" <<'E2' || exit 1
 import random, sys
 with open(sys.argv[1], 'rb') as f:

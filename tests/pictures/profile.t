@@ -209,7 +209,8 @@ if [ -x $bin/perf2bolt ]; then
 	ok "bolt" profile bolt bolted
 	ok "perf2bolt finds no mismatch" sh -c "$bin/perf2bolt -pa -p bolted.bolt -o fdata bolted | grep 'mismatching disassembled function contents: 0 '"
 	ok "BOLT makes a program that works" sh -c "$bin/llvm-bolt bolted -o new -data fdata -reorder-blocks=ext-tsp -dyno-stats >log 2>&1 && qemu-riscv64-static ./new"
-	# It calculates them from the ways that are known between blocks; some functions it leaves alone.
+	# BOLT calculates the counts from the paths that are known between blocks, and leaves out some
+	# functions.
 	instructions=$(sed -n 's/^ *\([0-9]*\) : executed instructions$/\1/p' log)
 	ok "BOLT knows 95 of 100 instructions that were executed" [ "$((${instructions:-0} * 100))" -ge "$(($(wc -l <bolted.pcs) * 95))" ]
 else

@@ -18,7 +18,7 @@ static bool same_context(const struct xcontext *a, const struct xcontext *b)
 	       a->scontext == b->scontext && a->hcontext == b->hcontext;
 }
 
-/* A mark of a batch is "of that message or an earlier one" but for the range right before it */
+/* A mark of a batch means "that message or an earlier one", except for the range right before it */
 static const char *message_differs(const struct item *a, const struct item *b)
 {
 	if (b->bound ? a->offset > b->offset : a->offset != b->offset)
@@ -125,7 +125,7 @@ static void print_range(const struct xrange *x)
 	printf(" any=%u messages %d..%d\n", x->any, x->early, x->late);
 }
 
-/* The message of this source at that offset; -1: there is none */
+/* Return the message of this source at that offset, or -1 if there is none */
 static int message_at(const struct encoder *e, uint64_t offset)
 {
 	size_t low = 0, high = e->messages.n;
@@ -253,7 +253,7 @@ static const char *check_range(struct checker *c, const struct item *item)
 	return check_end(x, item);
 }
 
-/* Nothing of the expected range may be missing before an item that ends the flow */
+/* No part of the expected range may be missing before an item that ends the flow */
 static const char *check_complete(struct checker *c, int message)
 {
 	const struct xrange *x;

@@ -52,7 +52,7 @@ static void pack_fixed(struct pack *p, uint64_t value, uint32_t bits)
 	}
 }
 
-/* Zero-fill to the end of the byte, which ends the field */
+/* Fill the byte with zeros, which ends the field */
 static void pack_end_field(struct pack *p)
 {
 	while (p->bits < 6)
@@ -233,7 +233,7 @@ static struct message *add_message(struct encoder *e, struct pack *p, uint8_t tc
 	return message;
 }
 
-/* The number of the message; -1: the FIFO is full, it is lost */
+/* Return the number of the message, or -1 if it is lost because the FIFO is full */
 static int send(struct encoder *e, const struct out *o)
 {
 	struct pack pack;
@@ -300,7 +300,7 @@ static void close_range(struct encoder *e, uint8_t how, uint64_t dest, bool take
 	open_range(e, dest);
 }
 
-/* Instructions after the last change of the PC are a range too where flow is cut */
+/* When the flow ends, instructions after the last change of the PC are also a range */
 static void close_linear(struct encoder *e)
 {
 	if (e->open.insns)
@@ -324,8 +324,8 @@ static void settle_early(struct encoder *e, int message, bool icnt)
 }
 
 /*
- * Flow is cut without a message that reports all. What ResourceFull has reported may be
- * known all the same, the last of it in part.
+ * End the flow without a message that reports all of it. A decoder may still know the ranges that
+ * ResourceFull has reported, the last of them in part.
  */
 static void settle_lost(struct encoder *e)
 {
@@ -421,7 +421,7 @@ static void send_hist(struct encoder *e, uint32_t hist, uint32_t len, uint32_t c
 	settle_early(e, message, false);
 }
 
-/* The shortest period of the @len bits of @hist */
+/* Return the shortest period of the @len bits of @hist */
 static uint32_t period(uint32_t hist, uint32_t len)
 {
 	uint32_t n, i;
@@ -469,7 +469,10 @@ static void flush_hist(struct encoder *e)
 	if (!e->opt->rephist) {
 		send_hist(e, e->hist, e->hist_len, 1);
 	} else {
-		/* Before the first bit that is counted: RepeatBranch is of older branches */
+		/*
+		 * Call this before the first counted bit, because RepeatBranch repeats older
+		 * branches
+		 */
 		flush_repeat(e);
 		e->last_valid = false;
 		if (e->hrep_count && (e->hrep_hist != e->hist || e->hrep_len != e->hist_len ||
@@ -492,7 +495,7 @@ static void add_bit(struct encoder *e, bool taken)
 	e->open.bit = ++e->bits;
 }
 
-/* After the branch's range is complete */
+/* Call this after the branch's range is complete */
 static void hist_full(struct encoder *e)
 {
 	if (e->hist_len >= e->opt->hist_bits + e->opt->hist_before ||
@@ -664,7 +667,7 @@ static void after_sync(struct encoder *e, const struct out *out, int message, bo
 	encoder_context(e, true, true);
 }
 
-/* A message with SYNC in straight code, or where trace starts */
+/* Send a message with SYNC in straight code, or where trace starts */
 static void choose_sync(struct encoder *e, struct out *out, bool plain)
 {
 	out->tcode = T_PROG_TRACE_SYNC;
@@ -803,7 +806,7 @@ static void count_repeat(struct encoder *e)
 		flush_repeat(e);
 }
 
-/* The range that it ends is complete */
+/* Call this after the range that it ends is complete */
 static void send_branch(struct encoder *e, struct out *out)
 {
 	int message;
@@ -866,7 +869,7 @@ static void count(struct encoder *e, const struct insn *insn)
 	e->open.end = insn->addr + insn->length;
 }
 
-/* The action on the return stack of table "Handling of 4-bit itype values" */
+/* Do the action on the return stack of table "Handling of 4-bit itype values" */
 static bool stack_action(struct encoder *e, const struct insn *insn, uint64_t next)
 {
 	bool fits = false;
@@ -878,7 +881,10 @@ static bool stack_action(struct encoder *e, const struct insn *insn, uint64_t ne
 	return fits;
 }
 
-/* Is it the second of a pair whose first is counted by the same message? Chapter 9.1 */
+/*
+ * Return true if this is the second of a pair whose first is counted by the same message (chapter
+ * 9.1)
+ */
 static bool is_sequential(struct encoder *e, const struct insn *insn)
 {
 	return e->opt->seq && insn->paired && e->const_reg == insn->rs1 &&
@@ -968,7 +974,7 @@ void encoder_trap(struct encoder *e, uint64_t pc, uint64_t handler, bool interru
 		return;
 	if (!e->open.insns)
 		open_range(e, pc);
-	/* BTM: the branch before it was not taken */
+	/* In BTM, the branch before it was not taken */
 	close_range(e, how[btype], handler, true, false);
 	e->last_kind = K_LINEAR;
 	e->any_taken = false;
@@ -1076,7 +1082,7 @@ void encoder_overrun(struct encoder *e)
 	e->overrun = true;
 }
 
-/* Chapter 7.4: there is room again, messages were lost */
+/* Chapter 7.4: the FIFO has room again after messages were lost */
 void encoder_error(struct encoder *e)
 {
 	static const uint8_t ecodes[] = { 0, 4, 12, 4, 132 };
@@ -1104,7 +1110,7 @@ void encoder_error(struct encoder *e)
 	item->value = out.value;
 }
 
-/* The stream ends, whatever was not reported */
+/* End the stream, even if code was not reported */
 void encoder_end(struct encoder *e)
 {
 	settle_lost(e);

@@ -160,7 +160,7 @@ static void enter_trap(struct hart *h, uint64_t epc, bool interrupt)
 	h->idle_insns = 0;
 }
 
-/* Where xret goes to, after it has been done */
+/* Return the target of xret after its execution */
 static uint64_t leave_trap(struct hart *h)
 {
 	const struct program *p = &h->world->programs[h->proc];
@@ -250,7 +250,7 @@ static void execute(struct hart *h)
 		h->idle_insns = 0;
 }
 
-/* --------------------------------------------------- what happens to the encoder */
+/* --------------------------------------------------- events of the encoder */
 
 static uint8_t sync_reason(struct hart *h)
 {
@@ -282,7 +282,7 @@ static bool jump_unknown(struct hart *h, uint32_t percent)
 	return true;
 }
 
-/* Somewhere else, as after a reset or when a debugger has set the PC */
+/* Jump to another address, as after a reset or when a debugger has set the PC */
 static void go_elsewhere(struct hart *h)
 {
 	h->depth = 0;
@@ -439,7 +439,7 @@ static void put_message(struct trace *trace, struct encoder *e, struct rng *rng)
 		VEC_ADD(&trace->stream) = e->bytes.v[message->start + i];
 }
 
-/* Some messages of some harts arrive; at the end, all */
+/* Deliver some messages of some harts, and at the end all */
 static void put_messages(struct trace *trace, uint32_t harts, struct rng *rng, bool all)
 {
 	bool more = true;

@@ -391,7 +391,7 @@ const char *library_run(struct library *library, const uint8_t *data, size_t siz
 
 /* ------------------------------------------------------------------------- counts */
 
-/* Count the ranges of nt_flow_next(). Return false if there are more than @most items */
+/* Count the ranges of nt_flow_next(). Return false if there are more than @most items. */
 static bool count_ranges(struct library *library, const uint8_t *data, size_t size,
 			 struct counted *counted, size_t most)
 {

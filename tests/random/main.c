@@ -70,7 +70,7 @@ static bool run_way(struct library *library, const uint8_t *data, size_t size, e
 	return !wrong;
 }
 
-/* All ways against the first, whose items are in @first */
+/* Compare all ways with the first, whose items are in @first */
 static bool compare_ways(struct library *library, const struct options *opt, const uint8_t *data,
 			 size_t size, const items_t *first, size_t most)
 {
@@ -298,7 +298,7 @@ static void print_again(uint64_t seed, const struct options *opt)
 		printf(" --flips %u", command.flips);
 }
 
-/* Make it plainer as long as it stays wrong */
+/* Make the options plainer as long as the result stays wrong */
 static void shrink(uint64_t seed, struct options *opt)
 {
 	struct options plainer;

@@ -72,7 +72,7 @@ uint32_t *options_find(struct options *opt, const char *name, size_t length)
 	return NULL;
 }
 
-/* Those that are not plain */
+/* Print the options that are not plain */
 void options_print(const struct options *opt)
 {
 	size_t i;
@@ -126,7 +126,7 @@ static uint32_t maybe(struct rng *rng, uint32_t percent)
 	return rng_percent(rng, percent);
 }
 
-/* 0, or a rate from once in @low to once in @high */
+/* Return 0, or a rate from once in @low to once in @high */
 static uint32_t rate(struct rng *rng, uint32_t percent, uint32_t low, uint32_t high)
 {
 	uint32_t value = rng_range(rng, low, high);

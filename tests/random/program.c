@@ -199,7 +199,7 @@ static void add_block_end(struct maker *m)
 	}
 }
 
-/* No code runs on past the end of a function */
+/* No code continues past the end of a function */
 static void add_function_end(struct maker *m)
 {
 	uint32_t what = rng_below(&m->rng, 100);
@@ -265,7 +265,7 @@ static void lay_out(struct maker *m)
 		p->at[(p->insns.v[i].addr - p->base) / 2] = i + 1;
 }
 
-/* How far a direct branch or jump reaches, in bytes */
+/* Return the range of a direct branch or jump in bytes */
 static int64_t reach(const struct insn *insn)
 {
 	if (insn->kind == K_BRANCH)
@@ -321,7 +321,7 @@ static uint32_t direct_target(struct maker *m, uint32_t i)
 	return insn->kind == K_BRANCH || insn->last ? i : i + 1;
 }
 
-/* Does a pair at @i get to @to? If so, what its two immediates are. */
+/* Return true if a pair at @i can reach @to, and set its two immediates */
 static bool pair_fits(struct maker *m, uint32_t i, uint32_t to, bool pc_relative,
 		      int64_t *high, int64_t *low)
 {

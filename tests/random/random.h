@@ -48,13 +48,13 @@ static inline bool rng_percent(struct rng *rng, uint32_t percent)
 	return rng_below(rng, 100) < percent;
 }
 
-/* Once in @n times; 0: never */
+/* Return true once in @n times, or never if 0 */
 static inline bool rng_once_in(struct rng *rng, uint32_t n)
 {
 	return n && !rng_below(rng, n);
 }
 
-/* Each part has its own numbers, so that an option changes as little as possible */
+/* Each part has a separate generator, so that an option changes as little as possible */
 static inline struct rng rng_new(uint64_t seed, uint64_t part)
 {
 	struct rng rng = { seed * 0x2545f4914f6cdd1dULL + part * 0x632be59bd9b4e019ULL };
@@ -408,7 +408,7 @@ void trace_free(struct trace *trace);
 
 /* ------------------------------------------------------------------------- library */
 
-/* One item that the library gave, with all that it has */
+/* One item that the library returned, with all its fields */
 struct item {
 	uint64_t	offset, tstamp;
 	struct xcontext	context;
@@ -435,8 +435,8 @@ void library_free(struct library *library);
 const char *library_run(struct library *library, const uint8_t *data, size_t size, enum way way,
 			uint64_t seed, items_t *items, size_t most);
 /*
- * Does counting without ranges give what ranges give? So does it mixed with them, and by threads.
- * More than @most items are not compared.
+ * Check that counting without ranges gives the same as counting ranges, even mixed with them, and
+ * by threads. Do not compare more than @most items.
  */
 bool library_counts(struct library *library, const uint8_t *data, size_t size, uint64_t seed,
 		    size_t most);

@@ -176,7 +176,10 @@ static void make_record(void)
 
 /* ---- Rings ---- */
 
-/* A variable field, in 6 bits of each byte; @mseo: 1 if others follow, 3 if it is the last one */
+/*
+ * Write a variable field, with 6 bits in each byte. @mseo is 1 if others follow, and 3 if it is the
+ * last
+ */
 static size_t put_field(uint8_t *to, uint64_t value, unsigned int mseo)
 {
 	size_t n = 0;
@@ -189,7 +192,10 @@ static size_t put_field(uint8_t *to, uint64_t value, unsigned int mseo)
 	return n;
 }
 
-/* ProgTraceSync, whose SYNC is 2 (Periodic) and I-CNT 0: 9 bytes, as times have 17 or 18 bits here */
+/*
+ * Write ProgTraceSync with SYNC 2 (Periodic) and I-CNT 0. It has 9 bytes, because times have 17 or
+ * 18 bits here
+ */
 #define SYNC_BYTES	9
 static void put_sync(uint8_t to[SYNC_BYTES], uint64_t time)
 {
@@ -299,7 +305,7 @@ static uint64_t frequency_of_event(uint64_t ts_mode, uint64_t prescale)
 	return frequency;
 }
 
-/* The frequency in the record is that of the recorder's ts_mode, 1 here, without a prescaler */
+/* The record has the frequency of the recorder's ts_mode, which is 1 here, without a prescaler */
 static int check_clocks(void)
 {
 	int bad = 0;
@@ -317,13 +323,16 @@ static int check_clocks(void)
 	return bad;
 }
 
-/* The code of a kernel is left out here. */
+/* The code of a kernel is missing here. */
 int flight_kernel(const struct ns_flight *flight, const struct ns_dump *dump, const char *folder)
 {
 	return 0;
 }
 
-/* What ntrace flight save writes, into memory; -1: the record was refused, 1: damage was noted */
+/*
+ * Save a record to memory as ntrace flight save does. Return -1 if it was refused, and 1 if damage
+ * was noted
+ */
 static int saved(const uint8_t *data, char **text, size_t *size)
 {
 	struct flight_output output;
@@ -479,7 +488,7 @@ static int open_hostile(int n)
 #define COPY_AT		8192
 #define CORE_SIZE	(sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr) + COPY_AT + 2 * REGION)
 
-/* Returns the size. Segments do not begin at pages of the file. */
+/* Return the size of the dump. Segments are not aligned to pages of the file. */
 static size_t make_core(uint8_t *core)
 {
 	Elf64_Ehdr *head = (void *)core;
@@ -557,7 +566,7 @@ static int search_dumps(int n)
 		struct ns_flight flight;
 
 		damage_core(core, &size);
-		/* A byte behind the end is seen */
+		/* A byte after the end is noticed */
 		fit = malloc(size ? size : 1);
 		memcpy(fit, core, size);
 		free(core);

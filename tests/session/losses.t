@@ -12,7 +12,7 @@ losses_script() {
 	"$O/bin/ntrace" script -F pid,tid,cpu,time,flags,ip,addr -i "$tap_tmp/windows.data" 2>/dev/null
 }
 
-# Calls of inner by the thread of hart 0
+# Print the calls of inner by the thread of hart 0
 inner_calls() {
 	"$O/bin/ntrace" script --calls --tid 1234 -i "$tap_tmp/windows.data" 2>/dev/null | grep -c inner
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Maps of a process, against an array of pages; and 16 times as many maps must not take 256
- * times as long.
+ * Compare maps of a process with an array of pages. Check also that 16 times as many maps do not
+ * take 256 times as long.
  *
- *	maps SEED
+ *   maps SEED
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,9 @@ static int check(unsigned int seed)
 	return wrong;
 }
 
-/* The kernel splits a program's time into user and system by its tick; only the sum is exact. */
+/*
+ * The kernel divides a program's time into user and system by its tick, and only the sum is exact.
+ */
 static double processor_time(void)
 {
 	struct timespec t;
@@ -103,7 +105,7 @@ static double processor_time(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* From high addresses to low ones, as mmap() gives them; every other one lies over an earlier one. */
+/* Map from high addresses to low ones, as mmap() does. Every other map overlaps an earlier one. */
 static double cost(unsigned int nr)
 {
 	struct mmap2 *maps = calloc(nr, sizeof(*maps));

@@ -75,7 +75,7 @@ if without_libdw; then
 else
 	ok "lines" counts lines --lines
 	ok "lines, and where they were inlined" counts inline --inline
-	# Where each line was looked for in the whole unit, it took more than 100 times as long
+	# A search of each line in the whole unit would take more than 100 times as long
 	ok "lines of a unit of 1500 functions take at most 30 times as long as its functions" \
 		eval 'one_unit 1500 && at_most 30 "$ntrace report --lines -i $tap_tmp/unit.data" \
 		"$ntrace report --functions -i $tap_tmp/unit.data"'

@@ -14,7 +14,7 @@ recording_as z good compressed || exit 1
 ntrace=$O/bin/ntrace
 script() { "$ntrace" script -F comm,tid,cpu,time,flags,ip,addr "$@"; }
 
-# Prints the same as perf, with times in microseconds.
+# Print the same as perf, with times in microseconds.
 branches() {
 	script "$@" | sed -E 's/ +/ /g;s/^ //;s/(\.[0-9]{6})[0-9]{3}:/\1:/'
 }
@@ -110,7 +110,7 @@ disasm_is() {
 	[ "$(grep -c 'c.jr ra$' "$tap_tmp/got")" -eq 6 ]
 }
 
-# 100,000 maps, half of them over others, in no more than 100 times what 6,250 take
+# 100,000 maps, half of which overlap others, take at most 100 times as long as 6,250
 maps() {
 	gcc -D_GNU_SOURCE -O2 -I"$top/include" -I"$top/include/uapi" -I"$top/tools/lib" -o "$tap_tmp/maps" \
 		"$top/tests/session/maps.c" "$O/lib/libntrace-session.a" "$O/lib/libntrace.a" -lelf -lzstd -lpthread &&

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * vmcore LEVELS FOLDER: make a crash dump with page tables of LEVELS levels, and write the kernel's
- * code and its symbols from it to FOLDER. Each byte of both is compared with the data that was put
- * into the dump. vmcore damage N FOLDER: read N dumps with damaged tables and headers without a
- * crash.
+ * vmcore LEVELS FOLDER: make a crash dump with page tables of LEVELS levels, and write the kernel's code
+ * and its symbols from it to FOLDER. Each byte of both is compared with the data in the dump.
+ * vmcore damage N FOLDER: read N dumps with damaged tables and headers without a crash.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -53,7 +52,7 @@ static void *at(uint64_t pa)
 	return ram + (pa - RAM);
 }
 
-/* Map @size bytes at @va, with a leaf at @level; @napot: 16 pages are one */
+/* Map @size bytes at @va, with a leaf at @level. With @napot, 16 pages are one */
 static void map(int levels, uint64_t va, uint64_t pa, int level, bool napot)
 {
 	uint64_t table = RAM + IN_ROOT, *pte;
@@ -68,7 +67,7 @@ static void map(int levels, uint64_t va, uint64_t pa, int level, bool napot)
 		}
 		table = (*pte >> 10 & ((1ULL << 44) - 1)) << 12;
 	}
-	/* V, R, X, A; Svpbmt bits are of no address */
+	/* Bits V, R, X and A. The Svpbmt bits are not part of an address */
 	*pte = pa >> 12 << 10 | 0x4b | 1ULL << 61;
 	if (napot)
 		*pte = (pa >> 12 & ~0xfULL) << 10 | 8 << 10 | 0x4b | 1ULL << 63;
@@ -144,7 +143,7 @@ static void make_ram(int levels)
 		 IMAGE + IN_INDEX);
 }
 
-/* An ELF core of two segments, in no order, with the hole between them */
+/* An ELF core of two segments, out of order, with the hole between them */
 static uint8_t *make_core(size_t *size)
 {
 	uint64_t first = HOLE - RAM, second = RAM_SIZE - first - PAGE, data = 64 + 3 * 56 + 8;
@@ -268,7 +267,7 @@ static int damage_all(int n, const char *folder)
 
 			ram[spot] = rand() % 3 ? ram[spot] ^ 1 << rand() % 8 : rand() >> 8;
 		}
-		/* A table that is its own, and numbers in the text */
+		/* A page table that refers to itself, and numbers in the text */
 		if (!(rand() % 4))
 			*(uint64_t *)at(RAM + IN_ROOT + 511 * 8) = (RAM + IN_ROOT) >> 12 << 10 | 1;
 		if (!(rand() % 4))
@@ -278,7 +277,7 @@ static int damage_all(int n, const char *folder)
 			((uint64_t *)core)[(size_t)8 + rand() % 21] ^= 1ULL << rand() % 64;
 		if (!(rand() % 8))
 			size = (size_t)rand() % (size + 1);
-		/* A byte behind the end is seen */
+		/* A byte after the end is noticed */
 		core = realloc(core, size ? size : 1);
 		*(take(core, size, folder) > 0 ? &taken : &none) += 1;
 		free(core);

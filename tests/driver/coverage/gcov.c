@@ -121,7 +121,7 @@ static void come(void)
 		__symbol_put("ntrace_gcov_last");
 }
 
-/* It goes, and all of its code has run */
+/* The module is being unloaded, and all of its code has run. Keep its counters. */
 static void go(void)
 {
 	struct gcov_info *info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the model uses of the C library */
+/* Functions of the C library that the model uses */
 #ifndef KUNIT_LIBC_H
 #define KUNIT_LIBC_H
 

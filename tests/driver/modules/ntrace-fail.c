@@ -69,7 +69,7 @@ static void fail_delay(const struct pt_regs *regs)
 {
 	unsigned int left, other;
 
-	/* The function may be one during which others can interrupt this CPU */
+	/* The function may run with interrupts enabled, so let them interrupt this delay */
 	if (regs->status & SR_PIE)
 		local_irq_enable();
 	for (left = delay / WAKE_MS; left; left--) {

@@ -7,7 +7,7 @@
 #include <linux/module.h>
 #include <linux/smp.h>
 
-/* Not in <asm/csr.h> of the supported kernels; as a number in the code */
+/* The supported kernels lack it in <asm/csr.h>. The code uses the number. */
 #define HCONTEXT	"0x6a8"
 
 static unsigned long value = 1;

@@ -63,7 +63,7 @@ static noinline void guilty_lockup(void)
 		guilty_step();
 }
 
-/* The other thread has the lock, and will not give it back */
+/* The other thread has the lock, and will not release it */
 static noinline void guilty_wait(struct mutex *mutex)
 {
 	mutex_lock(mutex);
@@ -88,7 +88,7 @@ static int guilty_two(void *unused)
 	return 0;
 }
 
-/* Two CPUs that each hold the lock that the other one wants, with interrupts off */
+/* Two CPUs each hold the lock that the other one waits for, with interrupts off */
 static DEFINE_SPINLOCK(north);
 static DEFINE_SPINLOCK(south);
 static atomic_t held = ATOMIC_INIT(0);

@@ -141,7 +141,7 @@ static inline void raw_spin_unlock(raw_spinlock_t *lock) { assert(!--lock->held)
 struct cpumask;
 struct attribute_group;
 
-/* Run by shim_irq_work_run() */
+/* Work that shim_irq_work_run() runs */
 struct irq_work {
 	void	(*func)(struct irq_work *work);
 	struct irq_work *next;
