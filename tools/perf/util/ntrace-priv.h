@@ -61,8 +61,8 @@ struct ntrace_cpu {
 	u32	dialect;	/* NTRACE_DIALECT_* */
 	u32	addr_bits;	/* bits of an address in messages; 0: all XLEN bits */
 	u32	sink;		/* number of the sink; 0: unknown */
-	u64	ts_base;	/* counter value at ts_base_time; 0 if it counts like time */
-	u64	ts_base_time;
+	u64	ts_base;	/* counter without prescaler, at ts_base_time */
+	u64	ts_base_time;	/* time CSR at ts_base; 0 if both are equal */
 };
 
 struct ntrace_info {
