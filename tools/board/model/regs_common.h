@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the register model share, and the power controller of the board uses */
+/* Declarations for the files of the register model and for the board's power controller */
 #ifndef NTRACE_BOARD_REGS_COMMON_H
 #define NTRACE_BOARD_REGS_COMMON_H
 
@@ -8,12 +8,12 @@
 void nb_dev_init(struct nb_dev *dev, const struct nb_dev_ops *ops, const char *name);
 void nb_dev_report(struct nb_dev *dev, enum nb_report what, unsigned int offset, uint32_t value);
 
-/* the shadow; nb_put() reports a change to the owner */
+/* Access to the shadow. nb_put() reports a change to the owner. */
 uint32_t nb_get(const struct nb_dev *dev, unsigned int offset);
 void nb_put(struct nb_dev *dev, unsigned int offset, uint32_t value);
 bool nb_written(const struct nb_dev *dev, unsigned int offset);
 
-/* fields by their mask */
+/* Get and set fields by their masks */
 uint32_t nb_field(uint32_t value, uint32_t mask);
 uint32_t nb_with(uint32_t value, uint32_t mask, uint32_t field);
 
@@ -21,7 +21,7 @@ uint32_t nb_undef(struct nb_dev *dev);
 uint32_t nb_impl(unsigned int type, unsigned int major, unsigned int minor, unsigned int vendor);
 void nb_set_empty(struct nb_dev *dev, bool empty);
 
-/* an encoder, whatever its registers are */
+/* Functions for encoders with any register map */
 void nb_te_init_map(struct nb_te *te, const struct nb_dev_ops *ops, const struct nb_te_caps *caps,
 		    nb_out_fn out, void *opaque);
 void nb_te_trace(struct nb_te *te, bool on);

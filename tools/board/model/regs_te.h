@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Registers of a Trace Encoder, and functions that give it blocks to encode */
+/* Registers of a Trace Encoder, and functions that pass blocks to it */
 #ifndef NTRACE_BOARD_REGS_TE_H
 #define NTRACE_BOARD_REGS_TE_H
 
 #include "regs.h"
 
-/* What a Trace Encoder can do: nb_te_caps_full() to nb_te_caps_minimal() */
+/* Capabilities of a Trace Encoder, between nb_te_caps_minimal() and nb_te_caps_full() */
 struct nb_te_caps {
 	uint8_t		xlen;
 	bool		btm, htm;
@@ -16,36 +16,36 @@ struct nb_te_caps {
 	uint8_t		ext_in, ext_out;	/* external triggers, 0..8 */
 	bool		stall;
 	bool		inhibit_src;
-	uint8_t		sync_modes;		/* bit N: trTeInstSyncMode N can be set */
+	uint8_t		sync_modes;		/* bit N is set if trTeInstSyncMode can be N */
 	uint8_t		sync_max_lowest, sync_max_highest;
 	bool		sequential_jump;
-	uint8_t		implicit_return;	/* bit N: trTeInstImplicitReturnMode N can be set */
+	uint8_t		implicit_return;	/* bit N is set if trTeInstImplicitReturnMode can be N */
 	bool		repeated_history;
 	bool		all_jumps;
 	bool		extend_addr;
 	uint32_t	features_fixed;		/* bits of trTeInstFeatures that are always 1 */
-	uint32_t	control_fixed;		/* ... of trTeControl */
+	uint32_t	control_fixed;		/* bits of trTeControl that are always 1 */
 	uint32_t	ext_in_fixed;		/* actions of trTeTrigExtInControl that cannot be changed */
-	bool		both_formats;		/* trTeFormat 0 too: trTeProtocolMajor is 2 then */
+	bool		both_formats;		/* also has trTeFormat 0 (trTeProtocolMajor 2) */
 	bool		etrace_only;
 	uint8_t		src_bits;		/* widest SRC, 0..12 */
 	uint8_t		filters;		/* 0..16 */
 	uint32_t	filter_control;		/* writable bits of trTeFilter_i_Control */
-	uint8_t		filter_levels;		/* ... of trTeFilterMatchChoicePrivilege, of those there are */
-	uint8_t		other_levels;		/* ... that are always 1, except in filter 0 */
+	uint8_t		filter_levels;		/* writable bits of trTeFilterMatchChoicePrivilege */
+	uint8_t		other_levels;		/* bits of this field that are always 1, except in filter 0 */
 	uint8_t		comps;			/* 0..8 */
-	uint8_t		comp_modes;		/* bitmap of trTeCompMatchMode; 0 is there */
-	uint8_t		ts_modes;		/* bit N: trTsMode N can be set; 0: none */
+	uint8_t		comp_modes;		/* bitmap of trTeCompMatchMode; 0 is always supported */
+	uint8_t		ts_modes;		/* bit N is set if trTsMode can be N; 0 without timestamps */
 	uint8_t		ts_width;
 	bool		ts_prescale;
 	uint8_t		vendor;			/* trTeImpl 31:24 */
 	uint8_t		ver_major, ver_minor, protocol_major, protocol_minor;
-	/* how the encoder is built, see struct nb_encoder_config */
+	/* implementation of the encoder, see struct nb_encoder_config */
 	bool		sync_delayed, repeat_branch, btype_extended, hist_always, icnt_sync;
 	uint8_t		icnt_bits, hist_bits, stack_depth, stack_bits;
 	uint32_t	fifo_depth, fifo_rate, variant;
-	bool		return_by_mode;		/* implicit return: trTeInstImplicitReturnMode alone */
-	bool		notify_after;		/* watchpoints: the address after the one that matched */
+	bool		return_by_mode;		/* trTeInstImplicitReturnMode alone enables implicit return */
+	bool		notify_after;		/* watchpoints report the address after the matching one */
 };
 
 void nb_te_caps_full(struct nb_te_caps *caps);
@@ -53,23 +53,23 @@ void nb_te_caps_minimal(struct nb_te_caps *caps);
 
 struct nb_filter_state {
 	uint32_t	control;
-	uint8_t		privilege;	/* bit N: enum nb_priv N */
+	uint8_t		privilege;	/* bit N selects enum nb_priv N */
 	bool		interrupt;
 	uint64_t	ecause;
-	uint32_t	depth;		/* nested traps since the one that matched */
+	uint32_t	depth;		/* nesting depth of traps since the matching trap */
 };
 
-/* trTeCompControl and what it compares, taken apart */
+/* Fields of trTeCompControl, and the values to compare */
 struct nb_comp_state {
 	uint8_t		mode;			/* trTeCompMatchMode */
 	uint8_t		p_function, s_function;
 	bool		p_context, s_context;	/* input is context, not iaddr */
 	bool		p_notify, s_notify;
 	bool		latched;
-	uint64_t	p_mask, p, s;		/* @p and @s: only the bits compared */
+	uint64_t	p_mask, p, s;		/* @p and @s only have the compared bits */
 };
 
-/* A Trace Encoder. Give blocks to nb_te_ingress(). */
+/* A Trace Encoder, to which nb_te_ingress() passes blocks */
 struct nb_te {
 	struct nb_dev	dev;		/* first */
 	struct nb_te_caps caps;
@@ -77,44 +77,44 @@ struct nb_te {
 	struct nb_ts	ts;
 	struct nb_filter_state filter[NB_MAX_FILTERS];
 	struct nb_comp_state comp[NB_MAX_COMPS];
-	uint32_t	inst_filters;	/* those that count */
-	uint32_t	used_comps;	/* by these filters, or to notify; those that latch */
-	bool		notifies;	/* a comparator does */
+	uint32_t	inst_filters;	/* filters that are applied */
+	uint32_t	used_comps;	/* comparators of these filters, that notify or that latch */
+	bool		notifies;	/* a comparator reports matches (watchpoint) */
 	nb_out_fn	out;
 	void		*out_opaque;
-	uint32_t	impl;		/* teImpl, of an encoder of another register map */
+	uint32_t	impl;		/* teImpl of an encoder with another register map */
 	uint32_t	fault_rand;
 	uint64_t	context;
 	bool		split;		/* a comparator may match within a block */
 	bool		trap_interrupt;
 	uint64_t	trap_cause;
 
-	/* set by the owner, may be NULL: the encoder wants blocks, or no longer */
+	/* report whether the encoder needs blocks; set by the owner, or NULL */
 	void		(*gate)(void *opaque, struct nb_te *te, bool on);
-	/* ... nb_te_stalls() is true now */
+	/* report that nb_te_stalls() has become true; set by the owner, or NULL */
 	void		(*stall)(void *opaque, struct nb_te *te);
 	void		(*ext_out)(void *opaque, struct nb_te *te, unsigned int trigger);
 	void		*gate_opaque;
 };
 
 /**
- * nb_te_init() - a Trace Encoder after power-up
- * @te: any memory; its dev.name, .changed, .report, .opaque, .undef, .active_delay,
- *	.empty_delay, ts.clock, gate are set after this call
+ * nb_te_init() - initialise a Trace Encoder as after power-up
+ * @te: any memory; set dev.name, .changed, .report, .opaque, .undef, .active_delay,
+ *	.empty_delay, ts.clock and gate after this call
  * @caps: copied
- * @out: where its messages go, as nb_ram_input()
- * @opaque: for @out
+ * @out: receiver of the messages, such as nb_ram_input()
+ * @opaque: argument of @out
  */
 void nb_te_init(struct nb_te *te, const struct nb_te_caps *caps, nb_out_fn out, void *opaque);
 
-/* The uncommon case of nb_te_ingress(); not to be called otherwise. */
+/* Handles the uncommon case of nb_te_ingress(). Do not call it otherwise. */
 void nb_te_split(struct nb_te *te, const struct nb_ingress *blk, struct nb_truth_writer *truth);
 
 /**
- * nb_te_ingress() - one block has retired
+ * nb_te_ingress() - a block has retired
  * @te: the encoder
  * @blk: the block
- * @truth: where it is recorded too, with what it was to the encoder; or NULL
+ * @truth: writer that also records the block and the state of the trace, or NULL
  */
 static inline void nb_te_ingress(struct nb_te *te, const struct nb_ingress *blk,
 				 struct nb_truth_writer *truth)
@@ -129,14 +129,18 @@ static inline void nb_te_ingress(struct nb_te *te, const struct nb_ingress *blk,
 }
 
 /**
- * nb_te_drain() - the way to the sink may be free again
- * @te: the encoder; call it after each access to a component that it leads to
+ * nb_te_drain() - send the content of the FIFO, because the sink may accept it now
+ * @te: the encoder
+ *
+ * Call it after each access to a component between the encoder and its sink.
  */
 void nb_te_drain(struct nb_te *te);
 
 /**
- * nb_te_stalls() - must the hart stand still, since trTeInstStallEna is 1 and the FIFO is full?
+ * nb_te_stalls() - check whether the hart must stall
  * @te: the encoder
+ *
+ * Return: true if trTeInstStallEna is 1 and the FIFO is full.
  */
 static inline bool nb_te_stalls(const struct nb_te *te)
 {
@@ -146,8 +150,8 @@ static inline bool nb_te_stalls(const struct nb_te *te)
 /**
  * nb_te_context() - the hart has written scontext or hcontext
  * @te: the encoder; see nb_encoder_context()
- * @scontext: value now
- * @hcontext: value now
+ * @scontext: the new value
+ * @hcontext: the new value
  */
 void nb_te_context(struct nb_te *te, uint64_t scontext, uint64_t hcontext);
 
@@ -155,7 +159,7 @@ void nb_te_context(struct nb_te *te, uint64_t scontext, uint64_t hcontext);
  * nb_te_trap() - the hart takes a trap; call it before the block that ends with it
  * @te: the encoder
  * @cause: exception or interrupt code, without the interrupt bit
- * @interrupt: which of both
+ * @interrupt: true for an interrupt, false for an exception
  */
 void nb_te_trap(struct nb_te *te, uint64_t cause, bool interrupt);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The Trace Memory Controller (Arm CoreSight TMC technical reference manual), as an ETR that
- * writes frames to system memory and as an ETF that is a FIFO in the way of the trace.
+ * The Trace Memory Controller (Arm CoreSight TMC technical reference manual). An ETR writes
+ * frames to system memory, and an ETF is a FIFO on the path of the trace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "coresight_common.h"
 
 #define FRAME		16
-#define FFCR_SETTABLE	0x7f73U		/* all but the reserved bits; FlushMan is not stored */
+#define FFCR_SETTABLE	0x7f73U		/* bits that are not reserved; FlushMan is not stored */
 
 static struct nb_tmc *to_tmc(struct nb_cs *cs)
 {
@@ -39,7 +39,7 @@ static void put_status(struct nb_tmc *tmc)
 
 /* ---- Trace ---- */
 
-/* A frame of an ETR goes to memory; after a bus error nothing is written any more. */
+/* Write a frame of an ETR to memory, unless a bus error has happened. */
 static bool write_frame(void *opaque, const uint8_t frame[FRAME])
 {
 	struct nb_tmc *tmc = opaque;
@@ -60,7 +60,7 @@ static bool write_frame(void *opaque, const uint8_t frame[FRAME])
 	return true;
 }
 
-/* Transfers lie in the FIFO one after the other: two bytes with the length, then the transfer. */
+/* The FIFO stores each transfer after two bytes with its length. */
 static void fifo_pop(struct nb_tmc *tmc)
 {
 	uint32_t len = tmc->fifo[0] | tmc->fifo[1] << 8;
@@ -85,8 +85,8 @@ static void fifo_push(struct nb_tmc *tmc, const uint8_t *bytes, size_t len)
 }
 
 /*
- * A TMC that does not capture keeps ATREADY high and drops what comes, so that nothing before
- * it is held up.
+ * A TMC that does not capture keeps ATREADY high and drops the trace, so that it does not stop
+ * the previous components.
  */
 bool nb_tmc_input(void *opaque, const uint8_t *bytes, size_t len)
 {
@@ -132,7 +132,7 @@ static void check_start(struct nb_tmc *tmc)
 		nb_dev_report(dev, NB_REPORT_UNSET, TMC_MODE, nb_get(dev, TMC_MODE));
 	if (tmc->caps.etf)
 		return;
-	/* several trace ids can be distinguished only if EnTI is set, too */
+	/* EnTI is needed to distinguish several trace IDs */
 	if (!(ffcr & TMC_FFCR_EN_TI))
 		nb_dev_report(dev, NB_REPORT_UNSET, TMC_FFCR, ffcr);
 	if (nb_get(dev, TMC_AXICTL) & TMC_AXICTL_SG && !tmc->caps.scatter_gather)
@@ -150,7 +150,7 @@ static void start(struct nb_tmc *tmc)
 	tmc->base = pair(dev, TMC_DBALO, TMC_DBAHI);
 	tmc->wp = tmc->base;
 	tmc->full = false;
-	/* an impossible buffer: never write to a place that nobody meant */
+	/* Never write to an invalid buffer */
 	tmc->memerr = !tmc->caps.etf && (!tmc->size || tmc->size % FRAME);
 	tmc->level = 0;
 	check_start(tmc);
@@ -158,7 +158,7 @@ static void start(struct nb_tmc *tmc)
 	tmc->state = NB_TMC_RUNNING;
 }
 
-/* TraceCaptEn 1 -> 0 without a stop before it: what was not written yet is lost. */
+/* TraceCaptEn 1 -> 0 without a stop before it loses the trace that was not written. */
 static void disable(struct nb_tmc *tmc)
 {
 	if (tmc->state == NB_TMC_RUNNING && !tmc->caps.etf)
@@ -199,10 +199,10 @@ static void write_ctl(struct nb_tmc *tmc, uint32_t value)
 	put_status(tmc);
 }
 
-/* Registers that keep what is written to them, and the bits that they have */
+/* Registers that keep the written value, and their implemented bits */
 static const struct setting {
 	uint16_t	offset;
-	bool		etr;		/* an ETF does not have it */
+	bool		etr;		/* only an ETR has it */
 	uint32_t	mask;
 } settings[] = {
 	{ TMC_RSZ,	true,	0x7fffffff },
@@ -281,9 +281,9 @@ int nb_tmc_init(struct nb_tmc *tmc, const struct nb_tmc_caps *caps)
 			return -1;
 	}
 	tmc->cs.part = 0x961;
-	tmc->cs.devtype = caps->etf ? 0x32 : 0x21;	/* a link: FIFO; a sink: buffer */
+	tmc->cs.devtype = caps->etf ? 0x32 : 0x21;	/* link with FIFO, or sink with buffer */
 	tmc->cs.devid = (caps->etf ? 2U : 1U) << 6 | (caps->scatter_gather ? 0 : 1U << 24);
-	tmc->cs.authstatus = 0x33;	/* debug of both worlds is there and enabled */
+	tmc->cs.authstatus = 0x33;	/* secure and non-secure debug are supported and enabled */
 	tmc->cs.lock = caps->lock;
 	tmc->cs.set = tmc_set;
 	tmc->cs.clear = tmc_clear;

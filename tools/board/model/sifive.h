@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SiFive's trace components of version 0, which are older than the Trace Control Interface, as the
- * P550 cores of ESWIN's EIC7700X have them: encoders, and a funnel that writes to memory.
+ * SiFive's trace components of version 0, which are older than the Trace Control Interface. The
+ * P550 cores of ESWIN's EIC7700X have these encoders and a funnel that writes to memory.
  *
  *	nb_te.enc --nb_sf_funnel_input()--> nb_sf_funnel --mem_write--> system memory
  *
- * They are written from the table of registers in the EIC7700X TRM (part 1, chapter 3.4.1.19) and
- * from dumps of silicon. Control, Active, Enable and Empty are where all components have them. What
- * is not modelled: ITC stimulus, triggers, watchpoints, event trace and PC samples, whose registers
+ * The model follows the table of registers in the EIC7700X TRM (part 1, chapter 3.4.1.19) and dumps
+ * of silicon. Control, Active, Enable and Empty have the same positions as in all components. ITC
+ * stimulus, triggers, watchpoints, event trace and PC samples are not modelled, and their registers
  * read as 0.
  */
 #ifndef NTRACE_BOARD_SIFIVE_H
@@ -54,7 +54,7 @@ enum { SF_MODE_OFF = 0, SF_MODE_EVENTS = 1, SF_MODE_HTM = 6, SF_MODE_HTM_OPTIMIZ
 
 #define SF_TS_WIDTH		40
 
-/* What an integrator chose for an encoder */
+/* Parameters of an encoder that the integrator chooses */
 struct nb_sf_te_caps {
 	uint8_t		hart;		/* teImpl.hartid, 0..15 */
 	uint8_t		src_bits;	/* nSrcBits, 0..4 */
@@ -62,36 +62,36 @@ struct nb_sf_te_caps {
 };
 
 /**
- * nb_sf_te_init() - an encoder of version 0 after power-up
- * @te: as for nb_te_init()
- * @caps: as for nb_te_init(); those that are about registers do not matter
- * @sf: its numbers
- * @out: where its messages go, as nb_sf_funnel_input()
- * @opaque: for @out
+ * nb_sf_te_init() - initialise an encoder of version 0 as after power-up
+ * @te: argument of nb_te_init()
+ * @caps: argument of nb_te_init(); capabilities of registers have no effect
+ * @sf: parameters of the encoder
+ * @out: receiver of the messages, such as nb_sf_funnel_input()
+ * @opaque: argument of @out
  */
 void nb_sf_te_init(struct nb_te *te, const struct nb_te_caps *caps, const struct nb_sf_te_caps *sf,
 		   nb_out_fn out, void *opaque);
 
 struct nb_sf_funnel;
 
-/* An input of the funnel: the opaque of nb_sf_funnel_input() */
+/* An input of the funnel, the opaque argument of nb_sf_funnel_input() */
 struct nb_sf_port {
 	struct nb_sf_funnel *funnel;
-	struct nb_te	*te;		/* who sends, set by the owner; may be NULL */
+	struct nb_te	*te;		/* sender, set by the owner, or NULL */
 };
 
-/* A funnel with an SBA sink: a writer of words of 64 bits on the system bus */
+/* A funnel with an SBA sink, which writes words of 64 bits to the system bus */
 struct nb_sf_funnel {
 	struct nb_dev	dev;		/* first */
 	struct nb_ts	ts;
 	struct nb_sf_port port[NB_MAX_INPUTS];
-	uint8_t		word[8];	/* not full yet */
-	unsigned int	n;		/* bytes in it */
-	uint64_t	bytes;		/* taken since init */
-	uint64_t	dropped;	/* messages that came while it was not enabled */
+	uint8_t		word[8];	/* incomplete word */
+	unsigned int	n;		/* number of bytes in @word */
+	uint64_t	bytes;		/* number of bytes accepted since init */
+	uint64_t	dropped;	/* messages that arrived while the funnel was disabled */
 	uint64_t	bus_errors;
 
-	/* set by the owner: writes system memory; false is a bus error */
+	/* write system memory; set by the owner; returns false for a bus error */
 	bool		(*mem_write)(void *opaque, uint64_t addr, const uint8_t *bytes, size_t len);
 	void		*mem_opaque;
 };
@@ -99,21 +99,21 @@ struct nb_sf_funnel {
 void nb_sf_funnel_init(struct nb_sf_funnel *funnel);
 
 /**
- * nb_sf_funnel_input() - a message arrives; an nb_out_fn
+ * nb_sf_funnel_input() - accept a message; an nb_out_fn
  * @port: &funnel->port[input]
- * @bytes: a whole message
+ * @bytes: a complete message
  * @len: its length
  *
- * "When the funnel is disabled, TileLink data will be accepted but dropped." If it is not active,
- * the sender has a bus error.
+ * "When the funnel is disabled, TileLink data will be accepted but dropped." If the funnel is
+ * not active, the sender gets a bus error.
  *
  * Return: true
  */
 bool nb_sf_funnel_input(void *port, const uint8_t *bytes, size_t len);
 
 /**
- * nb_sf_funnel_end() - software ends, and what comes next does not know of the funnel
- * @funnel: reported if it may write to memory still
+ * nb_sf_funnel_end() - the software ends, and the next software does not know the funnel
+ * @funnel: the funnel, which is reported if it may still write to memory
  */
 void nb_sf_funnel_end(struct nb_sf_funnel *funnel);
 

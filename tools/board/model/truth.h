@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The truth: every block that a hart retired, in order, written beside the
- * trace so that a decode of the trace can be compared with what ran.
+ * The truth records every block that a hart retired, in order, so that a decode
+ * of the trace can be compared with the executed instructions.
  * Documentation/trace/ntrace-truth.rst describes the file.
  */
 #ifndef NTRACE_BOARD_TRUTH_H
@@ -16,31 +16,31 @@ struct nb_truth_writer;
 struct nb_truth_reader;
 
 /**
- * nb_truth_create() - begin the truth file of one hart
- * @path: replaced if it exists
- * @hart: number of the hart, or of the CPU that a decoder calls it by
+ * nb_truth_create() - create the truth file of one hart
+ * @path: name of the file, which is replaced if it exists
+ * @hart: number of the hart, or of its CPU for a decoder
  *
  * Return: the writer, or NULL with errno set.
  */
 struct nb_truth_writer *nb_truth_create(const char *path, unsigned int hart);
 
-/* The uncommon case of nb_truth_block(); not to be called otherwise. */
+/* Handles the uncommon case of nb_truth_block(). Do not call it otherwise. */
 void nb_truth_slow(struct nb_truth_writer *w, const struct nb_ingress *blk,
 		   const struct nb_trace_state *state);
 
-/* A block of the dictionary. */
+/* A block of the dictionary */
 struct nb_truth_entry {
 	struct nb_ingress	blk;
-	struct nb_truth_entry	*next[2];	/* what came next, the most recent first */
+	struct nb_truth_entry	*next[2];	/* last two successors, the most recent first */
 	uint32_t		index;
 	uint32_t		hash_next;
 };
 
-/* The head of struct nb_truth_writer, for nb_truth_block() alone. */
+/* Head of struct nb_truth_writer, which only nb_truth_block() may use */
 struct nb_truth_head {
 	struct nb_truth_entry *cur;	/* the last block */
-	uint32_t	run;		/* blocks in a row that came next the last time too */
-	uint32_t	stamp;		/* of the trace state */
+	uint32_t	run;		/* blocks in a row that repeat the last successor */
+	uint32_t	stamp;		/* stamp of the last trace state */
 	uint64_t	insns;
 };
 
@@ -54,9 +54,9 @@ static inline bool nb_truth_same(const struct nb_ingress *a, const struct nb_ing
 }
 
 /**
- * nb_truth_block() - one block has retired
+ * nb_truth_block() - record a block that has retired
  * @w: the writer
- * @blk: the block, after it was given to the encoder
+ * @blk: the block, which the encoder has already processed
  * @state: &encoder.state
  */
 static inline void nb_truth_block(struct nb_truth_writer *w, const struct nb_ingress *blk,
@@ -76,28 +76,28 @@ static inline void nb_truth_block(struct nb_truth_writer *w, const struct nb_ing
 }
 
 /**
- * nb_truth_state() - the trace has ended, or begun, and no block follows at once
+ * nb_truth_state() - record a stop or start of the trace without a block after it
  * @w: the writer
  * @state: &encoder.state
  */
 void nb_truth_state(struct nb_truth_writer *w, const struct nb_trace_state *state);
 
 /**
- * nb_truth_context() - scontext or hcontext has a new value from here on
+ * nb_truth_context() - record new values of scontext and hcontext
  * @w: the writer
- * @scontext: value now
- * @hcontext: value now
+ * @scontext: the new value
+ * @hcontext: the new value
  */
 void nb_truth_context(struct nb_truth_writer *w, uint64_t scontext, uint64_t hcontext);
 
 /**
- * nb_truth_stacks() - the file has stack pointers, so that only readers of version 2 take it
- * @w: the writer, to which nothing was given yet
+ * nb_truth_stacks() - note that the file has stack pointers, which need a reader of version 2
+ * @w: the writer; call it before all other functions
  */
 void nb_truth_stacks(struct nb_truth_writer *w);
 
 /**
- * nb_truth_stack() - the next block begins with these values of registers
+ * nb_truth_stack() - record the values of registers at the start of the next block
  * @w: the writer, after nb_truth_stacks()
  * @sp: the stack pointer
  * @tp: the thread pointer
@@ -105,34 +105,34 @@ void nb_truth_stacks(struct nb_truth_writer *w);
 void nb_truth_stack(struct nb_truth_writer *w, uint64_t sp, uint64_t tp);
 
 /**
- * nb_truth_time() - the time is known here; call it now and then
+ * nb_truth_time() - record the current time; call it from time to time
  * @w: the writer
- * @time: in the unit of the timestamps, never going back
+ * @time: in the unit of the timestamps; earlier times than the last one are ignored
  */
 void nb_truth_time(struct nb_truth_writer *w, uint64_t time);
 
 /**
- * nb_truth_insns() - instructions written so far
+ * nb_truth_insns() - return the number of recorded instructions
  * @w: the writer
  */
 uint64_t nb_truth_insns(const struct nb_truth_writer *w);
 
 /**
- * nb_truth_close() - write what is held back, and the end record; frees @w
+ * nb_truth_close() - write pending data and the end record, and free the writer
  * @w: the writer, or NULL
  *
- * Return: 0, or -1 with errno set where any write has failed.
+ * Return: 0, or -1 with errno set if any write has failed.
  */
 int nb_truth_close(struct nb_truth_writer *w);
 
 enum nb_truth_kind {
 	NB_TRUTH_BLOCK,		/* .blk, .traced */
 	NB_TRUTH_START,		/* the trace (re)starts with the next block; .sync */
-	NB_TRUTH_STOP,		/* it stopped after the last block; .evcode */
-	NB_TRUTH_SYNC,		/* a sync message has the next block's address; .sync */
+	NB_TRUTH_STOP,		/* the trace stopped after the last block; .evcode */
+	NB_TRUTH_SYNC,		/* a message with SYNC has the address of the next block; .sync */
 	NB_TRUTH_CONTEXT,	/* .scontext, .hcontext */
 	NB_TRUTH_TIME,		/* .time */
-	NB_TRUTH_STACK,		/* the next block begins with .sp and .tp */
+	NB_TRUTH_STACK,		/* .sp and .tp at the start of the next block */
 	NB_TRUTH_END,		/* the file is complete; .insns */
 };
 
@@ -141,33 +141,33 @@ struct nb_truth_event {
 	bool			traced;
 	uint8_t			sync;		/* enum nb_sync */
 	uint8_t			evcode;		/* enum nb_evcode or NB_ENDED_LOST */
-	struct nb_ingress	blk;		/* .wide and .code live as long as the reader */
+	struct nb_ingress	blk;		/* .wide and .code belong to the reader */
 	uint64_t		scontext, hcontext, time, insns, sp, tp;
 };
 
 /**
  * nb_truth_open() - read a truth file
- * @path: of the file
- * @hart: its hart is put here
+ * @path: name of the file
+ * @hart: receives the number of its hart
  *
- * Return: the reader, or NULL with errno set: EINVAL where it is no truth file.
+ * Return: the reader, or NULL with errno set, which is EINVAL if the file is not a truth file.
  */
 struct nb_truth_reader *nb_truth_open(const char *path, unsigned int *hart);
 
 /**
- * nb_truth_next() - the next event
+ * nb_truth_next() - read the next event
  * @r: the reader
- * @ev: filled in
+ * @ev: receives the event
  *
- * Return: 1, 0 after NB_TRUTH_END, -1 where the file is truncated or corrupt.
+ * Return: 1, 0 after NB_TRUTH_END, -1 if the file is truncated or corrupt.
  */
 int nb_truth_next(struct nb_truth_reader *r, struct nb_truth_event *ev);
 
 /**
- * nb_truth_error() - why nb_truth_next() returned -1
+ * nb_truth_error() - describe the error of nb_truth_next()
  * @r: the reader
  *
- * Return: a sentence without its subject, the file; NULL where all is well.
+ * Return: a sentence without its subject, which is the file; NULL without an error.
  */
 const char *nb_truth_error(const struct nb_truth_reader *r);
 
