@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace: inspect, decode and create RISC-V N-Trace files.
+ * ntrace - inspect, decode and create RISC-V N-Trace files.
  *
  * Each command is one file, cmd/<name>.c, and one line of the table below.
  */

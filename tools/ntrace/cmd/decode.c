@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace decode: convert messages to the executed code. */
+/* ntrace decode - convert messages to the executed code. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace doctor: report what this system lacks for a recording, and how to fix it.
+ * ntrace doctor - report what this system lacks for a recording, and how to fix it.
  *
  * Everything is read from files, so that --root can select another system or a test.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace dump: print one line for each message. */
+/* ntrace dump - print one line for each message. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace export: write the calls of a recording for trace viewers and databases. */
+/* ntrace export - write the calls of a recording for trace viewers and databases. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace html: write a recording as one page that a browser shows without network access. */
+/* ntrace html - write a recording as one page that a browser shows without network access. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

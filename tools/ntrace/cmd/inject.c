@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace inject: write samples with branch stacks and call chains to a file that any perf reads.
+ * ntrace inject - write samples with branch stacks and call chains to a file that any perf reads.
  *
  * The samples of each stretch are created as records, which wait like the lines of `ntrace script`.
  * At the end they are merged by time with the events that the recording has beside its trace.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace merge: add up the counts of several recordings, machines and shards. */
+/* ntrace merge - add up the counts of several recordings, machines and shards. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace profile: write exact counts of a recording for compilers and coverage tools. */
+/* ntrace profile - write exact counts of a recording for compilers and coverage tools. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

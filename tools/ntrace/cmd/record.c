@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace record: do the same as perf record -e ntrace//, for boards without perf. */
+/* ntrace record - do the same as perf record -e ntrace//, for boards without perf. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace slow: compare the slowest call of a function with the median call. */
+/* ntrace slow - compare the slowest call of a function with the median call. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace split: cut a recording into shards that other machines can decode. */
+/* ntrace split - cut a recording into shards that other machines can decode. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace stat: count the messages of a trace and their bytes. */
+/* ntrace stat - count the messages of a trace and their bytes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@ int export_flush(struct export *e)
 	size_t len = e->len;
 
 	e->len = 0;
-	/* there is no buffer if no call was exported */
+	/* the buffer does not exist if no call was exported */
 	return !len || fwrite(e->text, 1, len, e->file) == len ? 0 : -1;
 }
 

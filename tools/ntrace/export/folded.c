@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace export --format folded: write a line "comm;outer;inner COUNT" for each stack, for
+ * ntrace export --format folded - write a line "comm;outer;inner COUNT" for each stack, for
  * flamegraph.pl.
  */
 #include <errno.h>
@@ -34,7 +34,7 @@ static int folded_begin(struct export *e)
 	return 0;
 }
 
-/* Enter a call. If there is no space for its stack, count it for its caller's stack. */
+/* Enter a call. If space for its stack is missing, count it for its caller's stack. */
 static int folded_enter(struct export *e, struct nested_call *call)
 {
 	const struct export_thread *thread;

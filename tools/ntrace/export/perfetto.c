@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace export --format perfetto: write packets of TrackEvents in Perfetto's protobuf
+ * ntrace export --format perfetto - write packets of TrackEvents in Perfetto's protobuf
  * (protos/perfetto/trace/trace_packet.proto and related files, "Synthetic Track Event" in its
  * documentation).
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace export --format sqlite: write a database. Rows of text for each call would be large and
+ * ntrace export --format sqlite - write a database. Rows of text for each call would be large and
  * slow, so calls have numbers of threads and functions, and the view "calls" joins them.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace export: write calls as lines of text, in the order of time. */
+/* ntrace export - write calls as lines of text, in the order of time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static int jsonl_take(struct export *e, const struct nt_call *call, const struct
 	return export_done(e, PUT(at, "}\n"));
 }
 
-/* NULL: errno says what failed */
+/* Return space for an event, or NULL with errno on failure. */
 static char *event_room(struct export *e, const struct export_event *event)
 {
 	return export_room(e, NUMBERS + strlen(event->name) + strlen(event->json));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace flight calls: print the last calls of each CPU side by side. */
+/* ntrace flight calls - print the last calls of each CPU side by side. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

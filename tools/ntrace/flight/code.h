@@ -28,7 +28,7 @@ struct flight_code {
 /* A source of code. Call open(), then read() and symbols() any number of times, then close(). */
 struct flight_source {
 	/*
-	 * Return: 1 if there are parts; 0 if there is no code, which was reported; -1 if out of
+	 * Return: 1 if parts were found; 0 if no code was found, which was reported; -1 if out of
 	 * memory
 	 */
 	int (*open)(struct flight_code *code);
@@ -51,7 +51,7 @@ bool flight_is_running(const struct ns_flight *flight);
 /* Add only the modules of the running kernel to the parts. Return false if out of memory. */
 bool flight_running_modules(struct flight_code *code);
 
-/* Report that there is no code, and @why. Return 0. */
+/* Report that code is not available for the reason @why. Return 0. */
 int flight_no_code(const char *why);
 
 #endif /* NTRACE_TOOL_FLIGHT_CODE_H */

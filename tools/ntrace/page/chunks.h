@@ -47,7 +47,7 @@ struct chunks {
 };
 
 /*
- * chunks_put() - add an item, as a level_put_fn. chunks_end() - end a track
+ * chunks_put() - add an item; this is a level_put_fn. chunks_end() - end a track
  *
  * Return -1 if out of memory, or if writing failed.
  */

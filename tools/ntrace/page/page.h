@@ -44,7 +44,7 @@ struct html {
 	/* number of calls in the page, and of calls that are left out */
 	uint64_t	nr_calls, too_deep;
 	bool		in_thread;		/* the last track belongs to a thread, */
-	uint32_t	thread;			/* whose number is this */
+	uint32_t	thread;			/* which has this number */
 };
 
 /* html_write() - write the page. Return 0, or -1 with errno. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace profile --bolt: write branches and the code between them for perf2bolt -pa:
+ * ntrace profile --bolt - write branches and the code between them for perf2bolt -pa:
  *
  *	B FROM TO COUNT MISPREDICTED	a branch that was taken
  *	F FROM TO COUNT			from an instruction to a later one, without a taken branch

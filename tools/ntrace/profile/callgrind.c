@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace profile --callgrind: write the "Callgrind Format Specification" of valgrind's manual. It
+ * ntrace profile --callgrind - write the "Callgrind Format Specification" of valgrind's manual. It
  * has the instructions of each line of each function, and the number and the instructions of the
  * calls between functions.
  */
@@ -37,7 +37,7 @@ struct named_arc {
 struct callgrind {
 	struct profile	*profile;
 	struct nested_calls nested;
-	NS_ARRAY(struct cost) costs;	/* by object, function, file, line */
+	NS_ARRAY(struct cost) costs;	/* sorted by object, function, file, line */
 	NS_ARRAY(struct named_arc) arcs;
 	NS_ARRAY(struct arc) counted;
 	uint32_t	*hash;		/* hash table of @counted; an entry is the index + 1 */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace profile --lcov and --gcov: write how often lines, functions and branches were executed. */
+/* ntrace profile --lcov and --gcov - write how often lines, functions and branches were executed. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace profile --gcc: write the input of gcc -fauto-profile (gcc/auto-profile.cc) in version 2,
+ * ntrace profile --gcc - write the input of gcc -fauto-profile (gcc/auto-profile.cc) in version 2,
  * which gcc 12 to 14 read.
  *
  *	"gcda" as a number, version, 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace profile --llvm: write a sample profile as text for clang -fprofile-sample-use ("Sample
+ * ntrace profile --llvm - write a sample profile as text for clang -fprofile-sample-use ("Sample
  * Profile Formats" of clang's manual).
  *
  *	function:total:head

@@ -73,10 +73,10 @@ struct profile_function {
  * is the sum over all of them.
  */
 struct profile_source {
-	/* by file, then line, including lines that were not executed */
+	/* sorted by file, then line, including lines that were not executed */
 	NS_ARRAY(struct profile_line) lines;
 	NS_ARRAY(struct profile_branch) branches;	/* executed branches by file, line, address */
-	NS_ARRAY(struct profile_function) functions;	/* by file, line, name */
+	NS_ARRAY(struct profile_function) functions;	/* sorted by file, line, name */
 };
 
 /* profile_source_make() - compute the counts. Return 0, or -1 with errno. */

@@ -13,7 +13,7 @@
  * pieces are large.
  */
 #define OUT_SIZE	(256 << 10)
-#define MAX_PRINTED	10	/* limit of printed errors, as a file without frames has many */
+#define MAX_PRINTED	10	/* limit of printed errors; a file without frames has many */
 
 struct deframer {
 	struct nt_frames	*frames;

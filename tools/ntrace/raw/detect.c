@@ -226,8 +226,8 @@ static void learn_vendor(struct detect *d)
 }
 
 /*
- * Find the position at which a ring has wrapped, where the newest message ends and an old one is
- * cut.
+ * Find the position at which a ring has wrapped. The newest message ends there, and the next one is
+ * old and cut.
  */
 static void find_seam(struct detect *d)
 {

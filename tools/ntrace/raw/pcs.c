@@ -99,7 +99,7 @@ static void free_entries(struct pcs *pcs)
 	pcs->text_size = 0;
 }
 
-/* Create the lines of @range. Its code is present, because it was decoded before. */
+/* Create the lines of @range. Its code is present, because the decoder has already read it. */
 static bool make_entry(struct pcs *pcs, const struct nt_range *range, struct entry *entry)
 {
 	uint8_t code[2 * NT_RANGE_HALFWORDS];

@@ -14,7 +14,9 @@ struct inlines;
 struct inlines *inlines_new(struct nt_session *session);
 void inlines_free(struct inlines *inlines);
 
-/* inlines_at() - find inlined functions, as an nt_inlined_fn; @ctx is from inlines_new() */
+/*
+ * inlines_at() - find inlined functions; this is an nt_inlined_fn, and @ctx is from inlines_new()
+ */
 size_t inlines_at(void *ctx, const char *object, uint64_t address, const char **names, size_t max);
 
 #endif /* NTRACE_TOOL_INLINES_H */

@@ -18,7 +18,7 @@ struct nested_call {
 struct nested_calls {
 	struct nt_session *session;
 	const struct nt_filter *filter;
-	const struct nt_calls *calls;	/* valid from begin() on */
+	const struct nt_calls *calls;	/* valid when begin() is called and later */
 	/* Functions as in struct sorted_calls; each may be NULL */
 	int	(*begin)(void *ctx, const struct nt_calls *calls);
 	int	(*enter)(void *ctx, struct nested_call *call);

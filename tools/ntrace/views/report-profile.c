@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace report --functions, --lines and --insns: print exact counts of each, without samples. */
+/* ntrace report --functions, --lines and --insns - print exact counts of each, without samples. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

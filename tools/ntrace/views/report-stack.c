@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace report --stack: print the tree of calls. */
+/* ntrace report --stack - print the tree of calls. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

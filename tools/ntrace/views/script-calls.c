@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ntrace script --calls: print each call that started and ended in the recording, ordered by start.
+ * ntrace script --calls - print each call that started and ended in the recording, ordered by start.
  */
 #include <errno.h>
 #include <inttypes.h>

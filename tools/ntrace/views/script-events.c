@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script: print tracepoints between other lines, or alone (--events). */
+/* ntrace script - print tracepoints between other lines, or alone (--events). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ntrace script --insns and --disasm: print each instruction that retired. */
+/* ntrace script --insns and --disasm - print each instruction that retired. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -126,7 +126,7 @@ static int print_item(void *part, const struct nt_who *who, const struct nt_item
 
 /* ---- Inside calls of a function ---- */
 
-/* Print the instructions up to a branch. There is no jump between two branches. */
+/* Print the instructions up to a branch. Code between two branches does not jump. */
 static int print_until(struct script_part *p, const struct nt_who *who,
 		       const struct nt_branch *branch, uint64_t addr)
 {

@@ -110,10 +110,10 @@ void script_free(struct script_part *p);
 
 /*
  * script_inside() - process a branch, and check for calls of script::function
- * @before: Set to true if such a call is open before the branch
- * @after: Set to true if such a call is open after the branch
+ * @before: Set to true if one of its calls is open before the branch
+ * @after: Set to true if one of its calls is open after the branch
  *
- * Both are true if there is no function. Return -1 if out of memory.
+ * Both are true without a function. Return -1 if out of memory.
  */
 int script_inside(struct script_part *p, const struct nt_who *who, const struct nt_branch *branch,
 		  bool *before, bool *after);

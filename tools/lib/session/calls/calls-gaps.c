@@ -121,7 +121,9 @@ static void settle(struct ns_gaps *g)
 
 	if (g->firsts.nr)
 		qsort(g->firsts.at, g->firsts.nr, sizeof(g->firsts.at[0]), first_cmp);
-	/* A stretch of another buffer may have started before the one that is known so far. */
+	/*
+	 * A stretch of another buffer may have started before the first one that is known so far.
+	 */
 	for (i = 0; i < g->gaps.nr; i++) {
 		if (g->gaps.at[i].open)
 			g->gaps.at[i].to = next_first(g, &g->gaps.at[i]);

@@ -80,8 +80,8 @@ struct ns_slice {
 void ns_slice_free(struct ns_slice *slice);
 
 /*
- * Return the CPU that tells threads with the same id apart, or -1. The idle thread of each CPU has
- * id 0, and unknown threads have -1.
+ * Return the CPU that distinguishes threads with the same id, or -1. The idle thread of each CPU
+ * has id 0, and unknown threads have -1.
  */
 static inline int32_t ns_thread_cpu(int32_t tid, int32_t cpu)
 {
@@ -136,7 +136,7 @@ struct ns_gaps {
 
 struct ns_all_gaps {
 	struct nt_session *session;
-	NS_ARRAY(struct ns_gaps) all;	/* by buffer, then CPU */
+	NS_ARRAY(struct ns_gaps) all;	/* sorted by buffer, then CPU */
 	size_t		nr;		/* number of gaps */
 };
 

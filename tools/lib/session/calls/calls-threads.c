@@ -216,7 +216,7 @@ static void add_children(struct ns_thread_calls *t, uint64_t ran, uint64_t insns
 }
 
 /*
- * End all calls at the end of the last slice, because it is no longer known which of them are open.
+ * End all calls at the end of the last slice, because the thread's open calls have become unknown.
  */
 static bool give_up(struct ns_thread_calls *t)
 {
@@ -336,8 +336,8 @@ static struct ns_thread_calls *thread_of(struct nt_calls *calls, const struct ns
 }
 
 /*
- * Return true if the thread may have executed untraced before the slice. If a clock is wrong, a
- * slice can even be earlier than one that was merged before.
+ * Return true if the thread may have executed untraced before the slice. If a clock is wrong, the
+ * slice can even be earlier than a slice that was already merged.
  */
 static bool is_cut(const struct ns_thread_calls *t, const struct ns_slice *s)
 {

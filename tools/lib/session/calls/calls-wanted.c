@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Which calls the caller wants, and giving them to it */
+/* Select the calls that the caller wants, and pass them to it. */
 #include <string.h>
 
 #include "calls-priv.h"

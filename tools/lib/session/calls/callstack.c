@@ -216,8 +216,8 @@ static int64_t find_function(const struct ns_stack *stack, uint64_t space, uint6
 }
 
 /*
- * Return true at the first instruction of a kernel function such as ret_from_fork, where a new
- * thread starts.
+ * Return true at the first instruction of a kernel function. A new thread starts there, for example
+ * at ret_from_fork.
  */
 static bool is_new_thread(const struct ns_stack *stack, const struct ns_event *e)
 {

@@ -23,8 +23,8 @@ void nt_calltree_free(struct nt_calltree *tree);
 /*
  * nt_calltree_nodes() - return the nodes
  *
- * The first node is a root whose only child is the call. There are fewer than 2 nodes if the call
- * was not found again.
+ * The first node is a root whose only child is the call. There are fewer than 2 nodes if the second
+ * decoding did not find the call.
  */
 const struct nt_node *nt_calltree_nodes(const struct nt_calltree *tree, size_t *nr);
 

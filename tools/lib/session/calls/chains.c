@@ -9,7 +9,10 @@
 
 #define DEPTH_MAX	1024	/* calls that are kept for the start of a slice */
 
-/* The open calls at the start of a slice. Their frames are in the file from @first on. */
+/*
+ * The open calls at the start of a slice. Their frames are in the file, and @first is the first of
+ * them.
+ */
 struct start {
 	uint64_t	stretch, nth;
 	uint64_t	first;
@@ -20,7 +23,7 @@ struct start {
 struct nt_chains {
 	struct nt_session *session;
 	struct nt_calls	*calls;		/* owner of the function numbers in frames */
-	NS_ARRAY(struct start) starts;	/* by stretch, then nth */
+	NS_ARRAY(struct start) starts;	/* sorted by stretch, then nth */
 	const char	*watched;	/* symbol, or NULL */
 	FILE		*file;
 	uint64_t	nr_frames;

@@ -44,8 +44,8 @@ void nt_chain_error(struct nt_chain *chain);
 
 /*
  * nt_chain_inside() - call nt_chain_branch(), and check for calls of nt_chains_watch()
- * @before: Set to true if such a call is open before the branch
- * @after: Set to true if such a call is open after the branch
+ * @before: Set to true if a watched call is open before the branch
+ * @after: Set to true if a watched call is open after the branch
  *
  * Only calls that started in the trace count.
  */

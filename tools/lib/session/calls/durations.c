@@ -9,8 +9,9 @@
 
 struct ns_durations {
 	uint64_t	nr;
-	uint32_t	room;		/* of @few */
-	uint64_t	*few;		/* as they are, while @nr is at most NS_DURATIONS_EXACT */
+	uint32_t	room;		/* entries that @few has memory for */
+	/* exact durations, while @nr is at most NS_DURATIONS_EXACT */
+	uint64_t	*few;
 	uint64_t	*octaves[NS_DURATIONS_OCTAVES];	/* then how many there are in each bucket */
 };
 

@@ -5,12 +5,12 @@
 #include "session/session-priv.h"
 
 /*
- * The kernel needs some thousand instructions from the id of the next thread to the switch. After more of them,
- * the id was that of a thread that ran already.
+ * The kernel executes a few thousand instructions between writing the id of the next thread and the
+ * switch. If it has executed more, the id is that of a thread that was already running.
  */
 #define SWITCH_INSNS	20000
 
-/* Does the branch end in the thread that is switched to? */
+/* Return true if the code after the branch belongs to the next thread. */
 static bool has_switched(struct ns_running *running, const struct nt_who *who,
 			 const struct nt_branch *branch)
 {

@@ -6,7 +6,10 @@
 
 #define BUCKETS	(NS_DURATIONS_OCTAVES * 64)
 
-/* The quickest first. No order of arrival decides: calls come from several threads. */
+/*
+ * Sort the shortest calls first. The result does not depend on the order in which threads add
+ * calls.
+ */
 static int call_cmp(const void *a, const void *b)
 {
 	const struct nt_call *x = a, *y = b;
@@ -47,7 +50,7 @@ static bool keep_slowest(struct ns_watched *w)
 	return true;
 }
 
-/* Count the calls in their buckets, and forget them. */
+/* Count the calls in their buckets, and drop them. */
 static bool fold(struct ns_watched *w)
 {
 	size_t i;
@@ -83,7 +86,7 @@ bool ns_watched_end(struct ns_watched *watched)
 	return true;
 }
 
-/* ---- Ask ---- */
+/* ---- Results ---- */
 
 static struct nt_call median_example(const struct ns_watched *w)
 {

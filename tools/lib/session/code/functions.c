@@ -14,7 +14,10 @@ static size_t hash_of(const struct ns_functions *functions, const char *object, 
 	return h >> 20 & (functions->hash_size - 1);
 }
 
-/* Where its number is, or belongs. A name keeps its pointer as long as the session is open. */
+/*
+ * Return the hash index of a function, or of the free entry for it. A name keeps its pointer as
+ * long as the session is open.
+ */
 static size_t find(const struct ns_functions *functions, const char *object, const char *symbol)
 {
 	size_t at = hash_of(functions, object, symbol);
@@ -77,7 +80,10 @@ void ns_functions_free(struct ns_functions *functions)
 
 /* ---- Calls ---- */
 
-/* Of calls that took equally long, the first one; calls come from several threads in no order. */
+/*
+ * Note the slowest call. If several are equally slow, keep the earliest one, because threads add
+ * calls in no particular order.
+ */
 static void note_slowest(struct nt_function *f, uint64_t ns, uint64_t begin, int32_t tid)
 {
 	bool later = begin > f->max_begin || (begin == f->max_begin && tid >= f->max_tid);

@@ -18,7 +18,7 @@ struct search {
 	bool		kernel;		/* it is the kernel itself */
 	char		name[64];
 	const struct pd_build_id *id;	/* NULL: not in the recording */
-	NS_ARRAY(const struct ns_symbol *) symbols;	/* by name */
+	NS_ARRAY(const struct ns_symbol *) symbols;	/* sorted by name */
 	const char	*why;
 	char		path[PATH_MAX];	/* path to which @why refers */
 };

@@ -48,7 +48,7 @@ struct module {
 	Dwfl_Module	*dwfl;		/* NULL: the file is missing or is not an ELF file */
 	Dwarf_Addr	bias;		/* number that elfutils adds to the file's addresses, */
 	Dwarf_Addr	dwarf_bias;	/* and to the addresses of the debug information */
-	NS_ARRAY(struct unit) units;	/* by address */
+	NS_ARRAY(struct unit) units;	/* sorted by address */
 	bool		has_units;
 	void		*scopes;	/* tree of struct scopes for tsearch() */
 	bool		is_kmodule;

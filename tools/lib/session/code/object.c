@@ -44,7 +44,7 @@ static void close_object(struct ns_object *object)
 	free(object->symbols.at);
 }
 
-/* The build id that the header of the recording has for @path, unless the map named one */
+/* Get the build id for @path from the header of the recording, unless the map contains one. */
 static void find_build_id(const struct ns_objects *objects, const char *path,
 			  const uint8_t **build_id, size_t *size)
 {
@@ -144,7 +144,9 @@ static const char *map_path(struct ns_object *object, const char *path)
 	return error;
 }
 
-/* Take the file at @path if it is what was executed. Return: NULL, or why it is not. */
+/*
+ * Use the file at @path if it is the executed file. Return NULL, or the reason why it is not used.
+ */
 static const char *try_path(struct ns_object *object, const char *path)
 {
 	const char *error = map_path(object, path);
@@ -207,7 +209,7 @@ bool ns_object_open(struct ns_objects *objects, struct ns_object *object)
 		pthread_mutex_lock(&objects->lock);
 		if (!object->opened) {
 			open_locked(objects, object);
-			/* from here on the other fields are only read */
+			/* the other fields are only read after this */
 			__atomic_store_n(&object->opened, true, __ATOMIC_RELEASE);
 		}
 		pthread_mutex_unlock(&objects->lock);
@@ -304,7 +306,7 @@ static char *read_text(const char *path)
 	return text;
 }
 
-/* Symbols of a module follow each other. */
+/* Set the module of a symbol. The symbols of a module are consecutive. */
 static bool set_module(struct ns_objects *objects, struct ns_symbol *symbol, char *name)
 {
 	const char **last = objects->modules.nr ? &objects->modules.at[objects->modules.nr - 1] : NULL;
@@ -318,8 +320,8 @@ static bool set_module(struct ns_objects *objects, struct ns_symbol *symbol, cha
 }
 
 /*
- * A line is "ffffffff80002000 T name\t[module]". Of two names of one address the later one
- * stays; a function goes up to the next one.
+ * Parse kallsyms, which has lines such as "ffffffff80002000 T name\t[module]". The last of several
+ * names of an address is kept, and a function extends to the next one.
  */
 static bool parse_kallsyms(struct ns_objects *objects)
 {
@@ -377,7 +379,7 @@ static int build_id_cmp(const void *a, const void *b)
 	const struct pd_build_id *y = *(const struct pd_build_id *const *)b;
 	int order = strcmp(x->path, y->path);
 
-	/* of two of one path, the first one in the file is found */
+	/* find the first of several entries with the same path */
 	return order ? order : x < y ? -1 : x > y;
 }
 

@@ -41,7 +41,7 @@ struct ns_object {
 	/* the owner has reported to the user that the file is missing */
 	bool		reported;
 	NS_ARRAY(struct ns_segment) segments;
-	NS_ARRAY(struct ns_symbol) symbols;	/* by address */
+	NS_ARRAY(struct ns_symbol) symbols;	/* sorted by address */
 	NS_ARRAY(char *) names;		/* names of symbols that are not in the file */
 };
 

@@ -58,7 +58,7 @@ struct ns_flight {
 	size_t		nr_switches;
 	struct ntrace_flight_session *sessions;	/* perf sessions whose trace is in a sink's area */
 	size_t		nr_sessions;
-	struct ntrace_flight_gap *gaps;	/* by time */
+	struct ntrace_flight_gap *gaps;	/* sorted by time */
 	size_t		nr_gaps;
 	struct ntrace_flight_cause cause;
 	bool		has_cause;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the files that read perf.data share; not for others. */
+/* Declarations that only the files that read perf.data share. */
 #ifndef NTRACE_SESSION_PERFDATA_PRIV_H
 #define NTRACE_SESSION_PERFDATA_PRIV_H
 
@@ -10,7 +10,7 @@ int pd_fail(struct perfdata *pd, const char *fmt, ...) __attribute__((format(pri
 
 int pd_add_attr(struct perfdata *pd, const void *attr, size_t attr_size, const void *ids,
 		size_t nr_ids);
-/* @at: a record of the build-id feature, at any address */
+/* Add a record of the build-id feature. @at need not be aligned. */
 int pd_add_build_id(struct perfdata *pd, const void *at);
 
 #endif /* NTRACE_SESSION_PERFDATA_PRIV_H */

@@ -17,7 +17,7 @@ static int failed(struct pd_writer *w)
 	return -1;
 }
 
-/* Return how many bytes were written; if fewer than asked for, w->error says why */
+/* Return the number of bytes written. If it is smaller than requested, w->error has the reason. */
 static size_t write_pieces(struct pd_writer *w, const struct iovec *pieces, int nr)
 {
 	struct iovec left[PD_WRITE_MAX];
@@ -126,7 +126,7 @@ int pd_write_begin(struct pd_writer *w, int fd, const struct pd_attr *attrs, siz
 	if (pd_write(w, &w->header, sizeof(w->header)) || write_attrs(w, attrs, nr, attr_size))
 		return -1;
 	w->data_at = w->header.data.offset = w->at;
-	/* a reader takes all that follows for records until their size is known */
+	/* a reader takes all further bytes as records as long as the size of the data is 0 */
 	return pd_write_header(w);
 }
 
@@ -191,13 +191,16 @@ int pd_write_create(struct pd_writer *w, const char *path, bool folder,
 	return pd_write_begin(w, w->fd, attrs, nr);
 }
 
-/* A link takes no room. The kernel refuses links to files of other users. */
+/*
+ * Link a file, which needs no space, or copy it, because the kernel refuses links to files of other
+ * users.
+ */
 static int take_over(const char *from, const char *to)
 {
 	return !link(from, to) || !whole_file_copy(from, to) ? 0 : -1;
 }
 
-/* perf can do without the list of modules. */
+/* Copy the kernel's files. perf does not require the list of modules. */
 int pd_write_kernel(struct pd_writer *w, const char *from)
 {
 	static const char *const names[] = { "", "/kcore", "/kallsyms", "/modules" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Read the header of perf.data with the attributes of events and the features. */
+/* Read the header of perf.data, which contains the attributes of events and the features. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -269,8 +269,8 @@ void pd_forget(const struct perfdata *pd, const uint8_t *data, size_t size)
 	if (data < pd->map || data >= pd->map + pd->size)
 		return;
 	/*
-	 * start earlier, because the kernel may map a whole folio with one page, including pages
-	 * released before
+	 * start earlier, because the kernel may map a whole folio with one page, including released
+	 * pages
 	 */
 	from = (uintptr_t)data & ~(page - 1);
 	from -= from - (uintptr_t)pd->map < PD_AROUND ? from - (uintptr_t)pd->map :

@@ -16,7 +16,7 @@
 
 #define PD_MAGIC	0x32454c4946524550ULL	/* "PERFILE2" */
 
-/* Where something is in the file */
+/* Position and size of a part of the file */
 struct pd_file_section {
 	uint64_t offset, size;
 };
@@ -50,7 +50,7 @@ enum pd_feature {
 	PD_FEAT_MAX		= 256,
 };
 
-/* What a file begins with */
+/* Header at the start of a file */
 struct pd_file_header {
 	uint64_t	magic, size, attr_size;
 	struct pd_file_section attrs, data, event_types;
@@ -70,7 +70,7 @@ struct pd_build_id {
 	int32_t		pid;		/* pid of the machine; -1 or 0: the host */
 	uint8_t		size;
 	uint8_t		id[PD_BUILD_ID_SIZE];
-	const char	*path;		/* in the mapped file */
+	const char	*path;		/* path in the mapped file */
 };
 
 struct pd_attr {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Places inside a stretch where a decoder that knows nothing goes on as one that has seen all.
+ * Find positions inside a stretch at which a new decoder produces the same results as one that has
+ * decoded the stretch from its start.
  *
- * SYNC resets what messages refer to (chapter 8.4), but not who executes: Ownership has to follow
- * before the next branch, as it does after SYNC (chapter 7.1). The trace mode has to be clear from
- * the next branch message. With messages of two modes, or of several sources, there is no place.
+ * SYNC resets the state of messages (chapter 8.4), but not the context. Ownership must therefore
+ * follow before the next branch, as is usual after SYNC (chapter 7.1). The trace mode must be clear
+ * from the next branch message. If a stretch has messages of two modes, or of several sources, it
+ * cannot be cut inside.
  */
 #include <string.h>
 
@@ -13,26 +15,27 @@
 #include "session/flow/frames.h"
 #include "split-priv.h"
 
-#define CHUNK	(1 << 20)	/* bytes that are looked at before they are forgotten */
+#define CHUNK	(1 << 20)	/* bytes that are read before their memory is released */
 
 #define BRANCHES	(1ULL << NT_TCODE_DIRECT_BRANCH | 1ULL << NT_TCODE_INDIRECT_BRANCH |	\
 			 1ULL << NT_TCODE_RESOURCE_FULL | 1ULL << NT_TCODE_INDIRECT_BRANCH_HIST | \
 			 1ULL << NT_TCODE_REPEAT_BRANCH | 1ULL << NT_TCODE_PROG_TRACE_CORRELATION)
 
-/* What a decoder learns from Ownership */
+/* Context that Ownership messages contain */
 enum { KNOWS_SCONTEXT = 1, KNOWS_HCONTEXT = 2, KNOWS_PRIV = 4 };
 
 struct search {
 	const struct ns_cpu *cpu;
 	const uint64_t	*targets;
 	struct split_cut *cuts;
-	unsigned int	nr, next;	/* targets; the one that is looked for */
-	uint64_t	offset;		/* of the last SYNC, which may be a place */
-	uint32_t	length;		/* its bytes; 0: it is none */
-	unsigned int	known, again;	/* KNOWS_*: before the SYNC, and after it */
-	unsigned int	modes;		/* 1 << enum nt_mode */
-	int32_t		src;		/* -1: no message was seen */
-	bool		never;		/* the stretch has no such place */
+	unsigned int	nr, next;	/* number of targets, and index of the current one */
+	/* offset of the last SYNC, which may be a position to cut */
+	uint64_t	offset;
+	uint32_t	length;		/* its length in bytes; 0: not a position to cut */
+	unsigned int	known, again;	/* KNOWS_* before the SYNC, and after it */
+	unsigned int	modes;		/* bit mask of enum nt_mode */
+	int32_t		src;		/* source of the messages; -1: no message so far */
+	bool		never;		/* the stretch does not have such a position */
 };
 
 static unsigned int mode_of(const struct nt_message *msg)
@@ -64,7 +67,7 @@ static void take_sync(struct search *s, const struct nt_message *msg)
 	s->again = 0;
 }
 
-/* The first branch after SYNC: who executes and the mode are known, or never will be. */
+/* Cut at the SYNC if the context and the mode are known at the first branch after it. */
 static void take_branch(struct search *s, const struct nt_message *msg)
 {
 	if (s->length && !(s->known & ~s->again) && mode_of(msg)) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Where a recording is cut, so that shards have about the same number of bytes of trace. */
+/*
+ * Choose the cuts of a recording so that its shards have about the same number of bytes of trace.
+ */
 #include <stdlib.h>
 
 #include "split-priv.h"
@@ -9,9 +11,9 @@
 struct planning {
 	struct nt_session *session;
 	struct split_cut *cuts;
-	uint64_t	*targets;	/* offsets in a stretch */
-	unsigned int	shards, next;	/* the cut that is looked for */
-	uint64_t	all, done;	/* bytes; those of earlier stretches */
+	uint64_t	*targets;	/* offsets in the current stretch */
+	unsigned int	shards, next;	/* number of shards, and index of the next cut */
+	uint64_t	all, done;	/* bytes of all stretches, and of earlier stretches */
 };
 
 static uint64_t bytes_of(const struct ns_stretch *s)
@@ -24,7 +26,7 @@ static uint64_t bytes_of(const struct ns_stretch *s)
 	return bytes;
 }
 
-/* Bytes of earlier shards, if all had as many */
+/* Return the bytes of the shards before @nth, if all shards had the same size. */
 static uint64_t share(const struct planning *p, unsigned int nth)
 {
 	return (uint64_t)((unsigned __int128)p->all * nth / p->shards);
@@ -37,7 +39,7 @@ static void cut_before(struct planning *p, const struct ns_stretch *s, const str
 	};
 }
 
-/* All cuts that belong into a stretch; those that have no place come after it. */
+/* Make the cuts inside a stretch. Cuts for which there is no position are made after it. */
 static int cut_inside(struct planning *p, const struct ns_stretch *s, const struct ns_stretch *before,
 		      uint64_t bytes)
 {

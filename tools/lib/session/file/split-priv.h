@@ -10,7 +10,7 @@
 struct split_cut {
 	uint32_t	queue;
 	uint64_t	offset;
-	uint32_t	shared;		/* bytes from there that are also in the previous shard */
+	uint32_t	shared;		/* bytes from there that the previous shard also contains */
 	const struct ns_stretch *before;	/* the previous stretch of that queue; NULL: none */
 };
 

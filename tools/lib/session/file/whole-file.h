@@ -39,7 +39,10 @@ const char *whole_file_begin(struct whole_file *file, const char *path, mode_t m
 /* whole_folder_begin() - make the folder of a recording, which replaces nothing but a recording */
 const char *whole_folder_begin(struct whole_file *file, const char *path);
 
-/* whole_file_open() - begin a file and open it; "-" is the standard output. NULL: errno */
+/*
+ * whole_file_open() - start a file and open it; "-" is the standard output. Return NULL with errno
+ * on failure.
+ */
 FILE *whole_file_open(struct whole_file *file, const char *path);
 
 /*

@@ -269,7 +269,7 @@ static int drain(struct worker *w)
 	return ret ? ns_fail(w->session, "out of memory") : 0;
 }
 
-/* A position in a stretch, as a piece and an offset in it */
+/* A position in a stretch, which consists of a piece and an offset in it */
 struct place {
 	size_t		piece;
 	size_t		at;

@@ -25,7 +25,7 @@ struct ns_piece {
 };
 
 struct ns_stretch {
-	uint64_t	offset, size;	/* in the AUX buffer */
+	uint64_t	offset, size;	/* offset in the AUX buffer */
 	uint64_t	flags;		/* PERF_AUX_FLAG_* */
 	uint64_t	start, end;	/* limits of its time, ns; 0: not known */
 	int32_t		cpu, pid, tid;	/* -1: not known */
@@ -43,7 +43,7 @@ struct ns_stretch {
 };
 
 struct ns_buffer {
-	uint64_t	offset;		/* in the AUX buffer */
+	uint64_t	offset;		/* offset in the AUX buffer */
 	const uint8_t	*data;
 	size_t		size;
 };
@@ -55,7 +55,7 @@ struct ns_queue {
 
 struct ns_trace {
 	NS_ARRAY(struct ns_queue) queues;
-	NS_ARRAY(struct ns_stretch) stretches;	/* by queue, then offset; later by end */
+	NS_ARRAY(struct ns_stretch) stretches;	/* sorted by queue, then offset; later by end */
 	uint64_t	bytes;
 	uint64_t	missing;	/* bytes that PERF_RECORD_AUX lists but no buffer contains */
 };

@@ -33,7 +33,7 @@ void ns_map_store_free(struct ns_map_store *store)
 	memset(store, 0, sizeof(*store));
 }
 
-/* Returns a node that may be changed: this one, or a copy */
+/* Return a node of this epoch that may be changed, which is @node or a copy. */
 static struct ns_map_node *own(struct ns_map_store *store, struct ns_map_node *node,
 			       uint32_t epoch)
 {
@@ -63,7 +63,7 @@ static struct ns_map_node *node_of(struct ns_map_store *store, const struct ns_m
 
 /* ---- Trees ---- */
 
-/* @left has what begins before @key, @right the others. */
+/* Split a tree. @left gets the maps that start before @key, @right the others. */
 static void split(struct ns_map_store *store, struct ns_map_node *tree, uint64_t key,
 		  uint32_t epoch, struct ns_map_node **left, struct ns_map_node **right)
 {
@@ -81,7 +81,7 @@ static void split(struct ns_map_store *store, struct ns_map_node *tree, uint64_t
 	}
 }
 
-/* All of @left is before all of @right. */
+/* Join two trees. All maps of @left precede those of @right. */
 static struct ns_map_node *join(struct ns_map_store *store, struct ns_map_node *left,
 				struct ns_map_node *right, uint32_t epoch)
 {

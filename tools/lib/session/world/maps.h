@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Maps by address: a tree (a treap). A later version of the tree shares all nodes that did not
- * change. So a program that maps 100,000 pieces of code, many of them over others, costs that often
- * the depth of the tree, in time and in memory.
+ * Maps sorted by address in a tree (a treap). A later version of the tree shares all nodes that did
+ * not change. If a program maps 100,000 pieces of code, many of them over others, each piece costs
+ * only time and memory in proportion to the depth of the tree.
  *
- * Each node belongs to an epoch. Only that epoch may change it in place; any other copies it first.
+ * Each node belongs to an epoch. Only that epoch may change it in place; others copy it first.
  */
 #ifndef NTRACE_SESSION_MAPS_H
 #define NTRACE_SESSION_MAPS_H
@@ -28,7 +28,7 @@ struct ns_map_node {
 	uint32_t	priority, epoch;
 };
 
-/* Where the nodes of all trees are */
+/* Memory of the nodes of all trees */
 struct ns_map_store {
 	NS_ARRAY(struct ns_map_node *) chunks;
 	size_t		used;		/* nodes of the last chunk */

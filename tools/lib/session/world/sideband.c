@@ -201,7 +201,10 @@ static struct ns_generation *newest(struct ns_sideband *sb, const struct ns_proc
 				   NULL;
 }
 
-/* A new generation of @pid with the maps of @from, an index, or none (-1) */
+/*
+ * Start a generation of @pid with the maps of the generation with index @from, or without maps if
+ * it is -1.
+ */
 static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid, uint64_t time,
 					    int64_t from)
 {
@@ -217,7 +220,7 @@ static struct ns_generation *new_generation(struct ns_sideband *sb, int32_t pid,
 	gen->epoch = ++sb->epochs;
 	if (from >= 0) {
 		gen->maps = sb->generations.at[from].maps;
-		/* neither may change the maps that both share */
+		/* neither generation may change the maps that both share */
 		sb->generations.at[from].epoch = ++sb->epochs;
 	}
 	return gen;
@@ -273,7 +276,7 @@ static bool add_era(struct ns_sideband *sb, int32_t tid, uint64_t time, int32_t 
 
 /* ---- Records ---- */
 
-/* The string at the end of a record: NULL if it has no end */
+/* Return the string at the end of a record, or NULL if it is not terminated. */
 static const char *name_of(const struct perf_event_header *header, const char *name)
 {
 	const char *end = (const char *)header + header->size;

@@ -22,7 +22,7 @@ struct ns_objects;
 struct ns_generation {
 	uint64_t	since;		/* ns */
 	int32_t		pid;
-	uint32_t	image;		/* number of the exec that started it, from 1 on */
+	uint32_t	image;		/* number of the exec that started it; the first is 1 */
 	uint32_t	epoch;		/* see maps.h */
 	struct ns_map_node *maps;	/* maps that do not overlap */
 };
@@ -41,7 +41,7 @@ struct ns_era {
 
 struct ns_thread {
 	int32_t		tid;
-	NS_ARRAY(struct ns_era) eras;	/* by time */
+	NS_ARRAY(struct ns_era) eras;	/* sorted by time */
 };
 
 /* A context switch of a CPU to a thread */
@@ -53,9 +53,9 @@ struct ns_switch {
 struct ns_sideband {
 	struct ns_objects *objects;
 	NS_ARRAY(struct ns_generation) generations;
-	NS_ARRAY(struct ns_process) processes;	/* by pid */
-	NS_ARRAY(struct ns_thread) threads;	/* by tid */
-	NS_ARRAY(struct ns_switch) switches;	/* by CPU, then time */
+	NS_ARRAY(struct ns_process) processes;	/* sorted by pid */
+	NS_ARRAY(struct ns_thread) threads;	/* sorted by tid */
+	NS_ARRAY(struct ns_switch) switches;	/* sorted by CPU, then time */
 	NS_ARRAY(uint64_t) changes;	/* times at which a generation or an id changed */
 	struct ns_map_store store;
 	uint32_t	epochs;

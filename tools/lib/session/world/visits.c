@@ -5,7 +5,7 @@
 
 #define MISC_SWITCH_OUT	(1 << 13)	/* PERF_RECORD_MISC_SWITCH_OUT */
 
-/* Is there trace of that CPU in the recording? CPUs may share the buffer of one of them. */
+/* Return true if the recording has trace of that CPU. CPUs may share the buffer of one of them. */
 static bool is_traced(const struct ns_trace *trace, const struct ns_setup *setup, int32_t cpu)
 {
 	const struct ns_cpu *c = ns_setup_cpu(setup, cpu);
@@ -13,7 +13,10 @@ static bool is_traced(const struct ns_trace *trace, const struct ns_setup *setup
 	return ns_trace_queue(trace, cpu, -1) >= 0 || (c && c->nt.src_bits);
 }
 
-/* A thread's own buffer moves with it from CPU to CPU, and its event is swapped with nobody's. */
+/*
+ * Return true if a buffer belongs to a CPU. The buffer of a thread moves with it between CPUs, and
+ * its event is never swapped with another thread's.
+ */
 static bool has_cpu_buffers(const struct ns_trace *trace)
 {
 	size_t i;
@@ -25,7 +28,7 @@ static bool has_cpu_buffers(const struct ns_trace *trace)
 	return false;
 }
 
-/* When perf disabled an event first */
+/* Return the time at which perf first disabled an event. */
 static uint64_t first_disabled(const struct ns_trace *trace)
 {
 	const struct ns_stretch *s = trace->stretches.at, *end = s + trace->stretches.nr;
@@ -56,8 +59,9 @@ static int visit_cmp(const void *a, const void *b)
 }
 
 /*
- * Two events may report the same switch. Of a CPU without trace, each switch to a thread counts by
- * itself, as those away from it are not kept before an event is disabled.
+ * Keep one of the records of the same switch, because two events may report it. On a CPU without
+ * trace, keep all switches to a thread, because switches away are recorded only after an event was
+ * disabled.
  */
 static void drop_repeated(struct ns_visits *visits)
 {
@@ -108,7 +112,7 @@ void ns_visits_free(struct ns_visits *visits)
 	memset(visits, 0, sizeof(*visits));
 }
 
-/* The first switch of the thread after @time */
+/* Return the first switch of the thread after @time. */
 static size_t first_after(const struct ns_visits *visits, int32_t tid, uint64_t time)
 {
 	const struct ns_visit *at = visits->all.at;
@@ -118,8 +122,8 @@ static size_t first_after(const struct ns_visits *visits, int32_t tid, uint64_t 
 }
 
 /*
- * The thread is switched away after its last branch, and to the CPU of the next one. It has been on
- * a CPU meanwhile if there is more than that between the two.
+ * The thread is switched away after its last branch, and to the CPU of its next branch. If there
+ * are more switches between the two, it has been on a CPU in between.
  */
 bool ns_visits_unseen(const struct ns_visits *visits, int32_t tid, uint64_t from, uint64_t to)
 {

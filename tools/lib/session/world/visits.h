@@ -29,7 +29,7 @@ struct ns_visit {
 };
 
 struct ns_visits {
-	NS_ARRAY(struct ns_visit) all;	/* by thread, then time */
+	NS_ARRAY(struct ns_visit) all;	/* sorted by thread, then time */
 };
 
 /* ns_visits_build() - build after ns_trace_cut(). Return: 0, or -1 if out of memory. */
