@@ -125,9 +125,9 @@ enum nb_variant {
 uint32_t nb_variant_find(const char *name);
 
 #define NB_MESSAGE_MAX		64	/* bytes; the fields of the specification need up to 38 */
-#define NB_FIFO_MAX		1024	/* capacity in bytes of a FIFO whose messages are refused */
-#define NB_FIFO_DEFAULT		128	/* its capacity in bytes if fifo_depth is 0 */
-#define NB_FIFO_SLACK		1024	/* bytes that one block may add before its hart stalls */
+#define NB_FIFO_MAX		1024	/* largest capacity of a FIFO for refused messages, in bytes */
+#define NB_FIFO_DEFAULT		128	/* capacity of this FIFO if fifo_depth is 0, in bytes */
+#define NB_FIFO_SLACK		1024	/* bytes that one block may add to it before the hart stalls */
 #define NB_STACK_MAX		32	/* deepest stack of chapter "Implicit Return Optimization" */
 
 /*
@@ -355,7 +355,7 @@ void nb_encoder_start(struct nb_encoder *enc, enum nb_sync sync);
  * @evcode: the reason
  *
  * A jump or trap whose target is not known yet ends the trace without an
- * address. I-CNT of the last message includes it.
+ * address. I-CNT of the last message counts up to this jump or trap.
  */
 void nb_encoder_stop(struct nb_encoder *enc, enum nb_evcode evcode);
 
