@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Section .riscv.attributes (RISC-V psABI, chapter "Attributes"):
+ * Section .riscv.attributes has this format (RISC-V psABI, chapter "Attributes"):
  *
  *	'A', then for each vendor: uint32 length, name, then
  *		for each scope: ULEB128 tag, uint32 length, then
  *			for each attribute: ULEB128 tag, then a ULEB128 or, if the tag is odd, text
  *
- * Lengths count themselves and what is before them at their level.
+ * A length includes its own bytes and the preceding bytes of its level.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ static uint64_t take_uleb(struct bytes *bytes)
 	return 0;
 }
 
-/* "" if its end is missing */
+/* Return "" if the end of the text is missing. */
 static const char *take_text(struct bytes *bytes)
 {
 	const char *text = (const char *)bytes->at;
@@ -55,8 +55,8 @@ static const char *take_text(struct bytes *bytes)
 }
 
 /*
- * The bytes that the length at *bytes, which counts from @start on, covers; *bytes continues after
- * them.
+ * Return the bytes that the length at *bytes covers, which counts from @start. *bytes then
+ * continues after them.
  */
 static struct bytes take_part(struct bytes *bytes, const uint8_t *start)
 {
@@ -75,7 +75,7 @@ static struct bytes take_part(struct bytes *bytes, const uint8_t *start)
 	return part;
 }
 
-/* "rv64i2p1_m2p0_zcmp1p0": does it have @name, with or without a version? */
+/* Return true if @arch, such as "rv64i2p1_m2p0_zcmp1p0", has @name with or without a version. */
 static bool has_extension(const char *arch, const char *name)
 {
 	size_t length = strlen(name);

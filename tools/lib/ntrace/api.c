@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Functions with structures that the caller allocates: those of its header may be shorter, or
- * longer, than those of this library. What is not known to one of both is zero.
+ * Functions with structures that the caller allocates. The caller's structures may be shorter or
+ * longer than the structures of this library, depending on its header. Members that only one of
+ * them has are zero.
  */
 #include "counts/counts.h"
 #include "flow.h"
@@ -13,7 +14,7 @@ void nt_copy_sized(void *to, size_t to_size, const void *from, size_t from_size)
 		memset((uint8_t *)to + from_size, 0, to_size - from_size);
 }
 
-/* The caller's configuration, in the layout of this library */
+/* Copy the caller's configuration to the layout of this library. */
 static int api_take_config(struct nt_config *config, const struct nt_config *from)
 {
 	return nt_config_check(from) ? NT_E_INVALID : nt_config_copy(config, from);
@@ -80,7 +81,7 @@ int nt_insn_read_sized(const struct nt_config *config, const struct nt_image *im
 
 	if (have < 2)
 		return nt_insn_decode_sized(config, code, 0, insn, insn_size);
-	/* the low bits of the first two bytes say how many there are */
+	/* The low bits of the first two bytes encode the length. */
 	nt_insn_parse(&(struct nt_config){ .xlen = 64 }, code, 2, &head);
 	length = (code[0] & 3) == 3 && head.length < 4 ? 4 : head.length;
 	have += nt_image_read(image, space, addr + 2, code + 2, length - 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * How the encoder was set up.
+ * The settings of the encoder
  */
 #include "dialect.h"
 

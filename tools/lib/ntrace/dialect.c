@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The dialects: the messages of each, and its other differences.
+ * The messages and the other differences of each dialect
  */
 #include "dialect.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The differences between dialects. Code tests the one difference that it depends on, never the
- * name of a dialect.
+ * The differences between dialects. Code tests the single difference on which it depends, and never
+ * the name of a dialect.
  */
 #ifndef NTRACE_DIALECT_H
 #define NTRACE_DIALECT_H
@@ -11,60 +11,60 @@
 /* The fields of a message, in the order in which they are sent */
 struct nt_layout {
 	uint8_t		known;
-	uint8_t		sync;	/* bits of each fixed field, in this order */
+	uint8_t		sync;	/* number of bits of each fixed field, in this order */
 	uint8_t		btype;
 	uint8_t		code;
 	uint8_t		cdf;
 	uint8_t		nr_vars;
 	uint32_t	code_field;
 	uint32_t	cdf_field;
-	uint32_t	cdf_var;	/* variable-length field after the others, if that is 1 */
+	uint32_t	cdf_var;	/* variable-length field after the others, if CDF is 1 */
 	uint32_t	vars[4];
 };
 
 /*
- * A message that is not about the flow, of N-Trace's drafts, of IEEE-ISTO 5001 or of a vendor. Only
- * its text depends on this.
+ * A message that is not about the flow, and that N-Trace's drafts, IEEE-ISTO 5001 or a vendor
+ * define. Only the text of the message depends on this structure.
  */
 struct nt_other {
-	const char	*name;		/* NULL: only its length is known */
-	const char	*fixed[2];	/* after SRC */
+	const char	*name;		/* NULL if only the length is known */
+	const char	*fixed[2];	/* names of the fixed fields after SRC */
 	uint8_t		bits[2];
 	const char	*vars[NT_MESSAGE_OTHERS];
 };
 
 struct nt_dialect_table {
-	const char		*name;		/* of the encoder */
+	const char		*name;		/* name of the encoder */
 	const struct nt_layout	*layouts;	/* by TCODE */
-	const struct nt_other	*others;	/* by TCODE, if it has none of @layouts */
-	uint32_t		deviations;	/* bits of enum nt_deviation that it may have */
+	const struct nt_other	*others;	/* by TCODE, for messages without @layouts */
+	uint32_t		deviations;	/* bits of possible enum nt_deviation */
 	uint64_t		moves_pc;	/* TCODEs that are skipped although they move the PC */
 	uint16_t		return_depth;	/* entries of the return stack */
 	bool			drops_newest;	/* a full return stack ignores calls */
-	bool			is_odd;		/* messages without SYNC need more than the plain way */
-	uint8_t			addr_bits;	/* of RV64, if the configuration does not say */
+	bool			is_odd;		/* messages without SYNC need special handling */
+	uint8_t			addr_bits;	/* address bits of RV64, if not configured */
 	bool			xor_time;	/* TSTAMP without SYNC is XORed, not added */
 	bool			has_runs;	/* RCODE 8 and 9 */
 	bool			has_events;	/* the encoder sends NT_TCODE_IN_CIRCUIT_TRACE */
 	bool			opaque_owner;	/* PROCESS may be anything that software wrote */
-	bool			empty_cdf;	/* CDF=0 in HTM: there is no HIST */
-	bool			sync_at_branch;	/* a SYNC at a branch may be anywhere behind it */
-	bool			swap_is_call;	/* a swap that is reported pops no return */
+	bool			empty_cdf;	/* CDF=0 in HTM means that HIST is missing */
+	bool			sync_at_branch;	/* F-ADDR at a branch may be any later address */
+	bool			swap_is_call;	/* a reported swap does not pop the return stack */
 	bool			btm_all_jumps;	/* BTM reports direct jumps */
-	bool			counts_returns;	/* if returns to calls are implicit, nearly all are */
-	bool			has_samples;	/* SYNC 15 is where the PC was, and no flow leads there */
-	uint8_t			max_btype;	/* values above are reserved */
+	bool			counts_returns;	/* implicit return counts calls, not addresses */
+	bool			has_samples;	/* SYNC 15 is only a sample of the PC */
+	uint8_t			max_btype;	/* larger values are reserved */
 };
 
 extern const struct nt_dialect_table nt_dialect_tables[NT_DIALECT_MICROBLAZE_V + 1];
 
-/* The variable-length field @i of a message that is not about the flow: see struct nt_message */
+/* Return field @i of a message that is not about the flow, see nt_message::nr_others. */
 static inline uint64_t *nt_message_other(struct nt_message *msg, unsigned int i)
 {
 	return (uint64_t *)((uint8_t *)msg + offsetof(struct nt_message, icnt)) + i;
 }
 
-/* Deviations that are accepted in a stream of that configuration */
+/* Return the deviations that are accepted in a stream with this configuration. */
 static inline uint32_t nt_deviations_accepted(const struct nt_config *config)
 {
 	const struct nt_dialect_table *dialect = &nt_dialect_tables[config->dialect];
@@ -78,14 +78,17 @@ static inline const struct nt_dialect_table *nt_dialect_of(const struct nt_confi
 				  config->dialect : 0];
 }
 
-/* Is @msg not about the flow, so that only its text depends on its fields? */
+/* Return true if @msg is not about the flow, so that only its text depends on its fields. */
 static inline bool nt_message_has_others(const struct nt_message *msg)
 {
 	return !nt_dialect_tables[msg->dialect].layouts[msg->tcode].known ||
 		(msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && msg->cdf == NT_CDF_MARKER);
 }
 
-/* Bits of an address that are sent, the others are copies of the highest; 64: all */
+/*
+ * Return the number of bits of an address that are sent, or 64 for all. The other bits are copies
+ * of the highest bit that is sent.
+ */
 static inline unsigned int nt_addr_bits(const struct nt_config *config)
 {
 	if (config->xlen == 32)
@@ -93,15 +96,15 @@ static inline unsigned int nt_addr_bits(const struct nt_config *config)
 	return config->addr_bits ? config->addr_bits : nt_dialect_of(config)->addr_bits;
 }
 
-/* @addr with the bits above @bits restored, which the message may or may not have */
+/* Return @addr with the bits above @bits restored, which the message may or may not have. */
 static inline uint64_t nt_addr_extend(uint64_t addr, unsigned int bits)
 {
 	return bits < 64 ? (uint64_t)sign_extend(addr, bits) : addr;
 }
 
 /*
- * Is there no bit above @bits that could not be a copy of a sign? Encoders send none, one or all
- * of the copies; those of an XOR are ones if the signs differ.
+ * Return true if all bits above @bits can be copies of a sign. Encoders send none, one or all of
+ * the copies. The copies of an XOR are ones if the signs differ.
  */
 static inline bool nt_addr_fits(uint64_t addr, unsigned int bits)
 {

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The meaning of each message.
+ * The interface of engine.c and events.c, which interpret each message
  */
 #ifndef NTRACE_ENGINE_H
 #define NTRACE_ENGINE_H
 
 #include "flow.h"
 
-/* The message at hand gives this item out. It is valid until the next one. */
+/* Add an item of the current message. It is valid until the next item is added. */
 struct nt_item *nt_engine_event(struct nt_flow *flow, struct nt_source *src,
 				enum nt_item_type type);
 
 /*
- * Decode until something is to be given out: @single, one message at a time, or as much as
- * fits. NT_OK, and there may be nothing as the bytes are used up; NT_E_NOMEM: call it again.
+ * Decode one message if @single is set, or as many as fit into the batch. Return NT_OK, even
+ * without any output if all bytes are used, or NT_E_NOMEM if it must be called again.
  */
 int nt_engine_run(struct nt_flow *flow, bool single);
 
 /* ---- events.c ---- */
 
 /*
- * Handle a message that is not about the flow, but for example about what software did. False: it
- * is no such message
+ * Handle a message of a dialect for data that software wrote, or for in-circuit trace. Return false
+ * for any other message.
  */
 bool nt_event_begin(struct nt_flow *flow, struct nt_source *src);
 
-/* Ownership that is no context: a value that software wrote, with a meaning of its own. */
+/* Handle an Ownership message that is not a context, but a value that software wrote. */
 void nt_event_owner(struct nt_flow *flow, struct nt_source *src);
 
 #endif /* NTRACE_ENGINE_H */

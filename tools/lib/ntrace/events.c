@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Messages that are not about the flow: what software wrote into the trace, and in-circuit
- * trace. N-Trace 1.0 has none of them; a dialect may have.
+ * Messages that are not about the flow, which are values that software wrote into the trace, and
+ * in-circuit trace. N-Trace 1.0 does not have these messages, but a dialect may.
  */
 #include "engine.h"
 #include "state.h"
@@ -20,15 +20,16 @@ void nt_event_owner(struct nt_flow *flow, struct nt_source *src)
 	nt_engine_event(flow, src, NT_ITEM_DATA)->data.value = flow->msg.value;
 }
 
-/* Is the address known that the next U-ADDR refers to? */
+/* Return true if the address is known to which the next U-ADDR is relative. */
 static bool event_has_reference(const struct nt_source *src)
 {
 	return src->has_ref || src->state == NT_STATE_LIVE || src->state == NT_STATE_NO_PC;
 }
 
 /*
- * CKDATA0 as an address: whole with sync, else by XOR with the address before. It is the
- * reference of the next one. False: the address before is not known.
+ * Convert CKDATA0 to an address, which is complete with sync, and otherwise XORed with the previous
+ * address. It is the reference of the next address. Return false if the previous address is not
+ * known.
  */
 static bool event_move_reference(struct nt_flow *flow, struct nt_source *src)
 {
@@ -45,7 +46,10 @@ static bool event_move_reference(struct nt_flow *flow, struct nt_source *src)
 	return true;
 }
 
-/* In-circuit trace: neither PC nor return stack change, as no I-CNT says when. */
+/*
+ * Add an event of in-circuit trace. PC and return stack do not change, because no I-CNT shows when
+ * the event occurred.
+ */
 static void event_add_event(struct nt_flow *flow, struct nt_source *src)
 {
 	const struct nt_message *msg = &flow->msg;
@@ -60,7 +64,7 @@ static void event_add_event(struct nt_flow *flow, struct nt_source *src)
 	item->event.data = is_code ? msg->value : msg->data;
 	if (msg->code != NT_CKSRC_CALL || !msg->cdf)
 		return;
-	/* where the call leads to: an address, and the next reference */
+	/* The data is the target of the call, and the next reference. */
 	item->event.has_data = has_addr;
 	if (!has_addr)
 		return;

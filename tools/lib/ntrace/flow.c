@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The public part of the flow: items and batches.
+ * The public part of the flow, which returns items and batches.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ fail:
 	return NULL;
 }
 
-/* Has the caller got everything that was decoded of the bytes it fed? */
+/* Return true if all fed bytes are decoded, and all items are returned to the caller. */
 static bool flow_is_drained(const struct nt_flow *flow)
 {
 	return flow->reader.data == flow->reader.end && !flow->has_msg && !flow->walk.active &&
@@ -63,7 +63,7 @@ static bool flow_copy_source(struct nt_flow *to, const struct nt_flow *from, uin
 	if (!src)
 		return false;
 	memcpy(src, from->sources[id], size);
-	/* these are indexes of the other flow's blocks */
+	/* Forget the indices of the other flow's blocks. */
 	nt_source_forget_blocks(to, src);
 	return true;
 }
@@ -178,7 +178,10 @@ void nt_flow_stats(const struct nt_flow *flow, struct nt_stats *stats, size_t si
 	nt_copy_sized(stats, size, &flow->stats, sizeof(flow->stats));
 }
 
-/* Everything that was decoded has been given out: make room, and decode more. 0: no more bytes */
+/*
+ * Make room after all items were returned, and decode more. Return 1 if there are items, 0 if all
+ * bytes are used, or an error.
+ */
 static int flow_refill(struct nt_flow *flow, bool single)
 {
 	int error;
@@ -203,7 +206,7 @@ static int flow_have_items(struct nt_flow *flow, bool single)
 	return flow_refill(flow, single);
 }
 
-/* Where the last range of the batch led to */
+/* Get the destination of the last range of the batch. Return false if it is not known. */
 static bool flow_batch_dest(const struct nt_flow *flow, uint64_t *dest)
 {
 	const struct nt_source *src = flow->batch_src;
@@ -217,7 +220,7 @@ static bool flow_batch_dest(const struct nt_flow *flow, uint64_t *dest)
 	return live;
 }
 
-/* When range number @at was executed */
+/* Set the time at which range number @at was executed. */
 static void flow_set_time(struct nt_flow *flow, struct nt_item *item)
 {
 	const struct nt_mark *mark = flow->marks;
@@ -282,7 +285,7 @@ int nt_flow_take_item(struct nt_flow *flow, struct nt_item *item)
 	return 1;
 }
 
-/* The marks of ranges that nt_flow_next() has not given out, counted from the first of these */
+/* Set the marks of the ranges that were not returned. nt_mark::range counts from the first one. */
 static void flow_set_batch_marks(struct nt_flow *flow, struct nt_batch *batch)
 {
 	struct nt_mark *mark = flow->marks, *end = flow->marks + flow->nr_marks;
@@ -299,7 +302,7 @@ static void flow_set_batch_marks(struct nt_flow *flow, struct nt_batch *batch)
 		mark->range -= flow->at;
 }
 
-/* All ranges that were not given out yet */
+/* Fill in a batch with all ranges that were not returned. */
 static void flow_set_batch(struct nt_flow *flow, struct nt_batch *batch)
 {
 	flow_set_batch_marks(flow, batch);
@@ -329,7 +332,7 @@ int nt_flow_take_batch(struct nt_flow *flow, struct nt_batch *batch)
 	return 1;
 }
 
-/* As flow_next_range(), but it only reads what is counted */
+/* Do the same as flow_next_range(), but fill in only the members that are counted, and count. */
 static void flow_count_range(struct nt_flow *flow)
 {
 	const struct nt_range *range = &flow->ranges[flow->at];
@@ -366,7 +369,10 @@ int nt_flow_count_ranges(struct nt_flow *flow)
 	return NT_OK;
 }
 
-/* Decode up to an item that is no range. 1: there is one; 0: no more bytes; NT_E_NOMEM */
+/*
+ * Decode up to an item that is not a range. Return 1 if there is one, 0 if all bytes are used, or
+ * NT_E_NOMEM.
+ */
 static int flow_count(struct nt_flow *flow)
 {
 	int ret;

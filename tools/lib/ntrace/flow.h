@@ -76,7 +76,7 @@ struct nt_source {
 	uint64_t		last_dest;
 	uint64_t		lost_messages;
 	uint64_t		lost_bytes;
-	/* return stack: see stack.h */
+	/* the return stack, see stack.h */
 	uint8_t			return_mode;	/* enum nt_returns */
 	uint8_t			nr_reported;	/* reported returns to known calls */
 	bool			calls_missing;	/* the encoder's stack may have unknown calls */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Image layer: code by address space and address.
+ * The image layer, which finds code by address space and address.
  */
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ void nt_image_free(struct nt_image *image)
 
 /* ---- views ---- */
 
-/* The number of views that are before @addr of @space, or begin there */
+/* Return the number of views that begin before or at @addr of @space. */
 static size_t image_count_views(const struct nt_image *image, uint64_t space, uint64_t addr)
 {
 	size_t low = 0, high = image->nr_views;
@@ -49,7 +49,7 @@ static uint64_t image_view_last(const struct nt_section *view)
 	return view->addr + (view->size - 1);
 }
 
-/* Cut @n bytes off the begin. */
+/* Cut off the first @n bytes. */
 static void image_cut_begin(struct nt_section *view, uint64_t n)
 {
 	view->addr += n;
@@ -72,7 +72,7 @@ static void image_drop_views(struct nt_image *image, size_t from, size_t to)
 	image->nr_views -= to - from;
 }
 
-/* Show @section, which hides what is at its addresses. There is room for two more views. */
+/* Add a view of @section, which hides other views at its addresses. Needs room for two views. */
 static void image_show_section(struct nt_image *image, const struct nt_section *section)
 {
 	size_t at = image_count_views(image, section->space, section->addr), to;
@@ -109,7 +109,7 @@ static int image_make_room(struct nt_image *image)
 	size_t nr = image->nr_sections + 1;
 	struct nt_section *more;
 
-	/* doubled each time that it is full */
+	/* The size is doubled when the array is full. */
 	if (image->sections && image->nr_sections & (image->nr_sections - 1))
 		return NT_OK;
 	more = realloc(image->sections, 2 * nr * sizeof(*more));
@@ -128,7 +128,7 @@ int nt_image_add(struct nt_image *image, uint64_t space, uint64_t addr,
 {
 	struct nt_section section = { .space = space, .addr = addr, .size = size, .data = data };
 
-	/* the last byte may be the last of all addresses */
+	/* The last byte may have the highest address. */
 	if (!size || addr + (size - 1) < addr)
 		return NT_E_INVALID;
 	if (image_make_room(image))
@@ -194,8 +194,8 @@ void nt_image_remap(struct nt_image *image)
 }
 
 /*
- * The code at @addr: of @space, else of space 0. *size is how far it is seen from @addr on; or,
- * if there is none, how far there is none.
+ * Find the code at @addr in @space, or else in space 0. *size is the number of bytes from @addr
+ * with this code, or the number of bytes without code.
  */
 static const uint8_t *image_find_code(const struct nt_image *image, uint64_t space, uint64_t addr,
 				      size_t *size)

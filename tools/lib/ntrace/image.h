@@ -4,7 +4,7 @@
 
 #include "internal.h"
 
-/* A section as it was added; or a view, the part of one that is not hidden by a later one. */
+/* An added section; or a view, which is a part of a section that no later section hides */
 struct nt_section {
 	uint64_t	space;
 	uint64_t	addr;
@@ -12,24 +12,24 @@ struct nt_section {
 	const uint8_t	*data;
 };
 
-/* Code at @addr..@last has changed; if @last is below @addr, only the mapping to spaces has. */
+/* A change of the code at @addr..@last, or only of the mapping to spaces if @last is below @addr */
 struct nt_change {
 	uint64_t	addr;
 	uint64_t	last;
 };
 
-/* Changes that are remembered. A flow that has missed more of them drops all its code. */
+/* Number of changes that are stored. A flow that has missed more changes drops all its code. */
 #define NR_CHANGES	32
 
 struct nt_image {
 	struct nt_section	*sections;
 	size_t			nr_sections;
-	/* without overlaps, by space and address; there is always room for 2 * nr_sections + 2 */
+	/* sorted by space and address, without overlaps; has room for 2 * nr_sections + 2 views */
 	struct nt_section	*views;
 	size_t			nr_views;
 	struct nt_image_reader	reader;
-	uint64_t		generation;	/* grows with each change */
-	/* the change that made @changes N is at N modulo NR_CHANGES */
+	uint64_t		generation;	/* number of changes */
+	/* change number N, which set @generation to N, is at index N modulo NR_CHANGES */
 	struct nt_change	changes[NR_CHANGES];
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Insn layer: opcode to what it does to the PC, by table "Generating itype for
+ * The insn layer determines the effect of an opcode on the PC, by table "Generating itype for
  * different instructions" (chapter 2).
  */
 #include "internal.h"
@@ -30,7 +30,7 @@ static bool insn_is_link(unsigned int reg)
 	return reg == 1 || reg == 5;
 }
 
-/* JALR and its compressed forms: the table's rows for rd and rs */
+/* Return the class of JALR and its compressed forms, by the table's rows for rd and rs. */
 static uint8_t insn_jalr_class(unsigned int rd, unsigned int rs)
 {
 	if (insn_is_link(rd))
@@ -56,7 +56,7 @@ static int64_t insn_imm_b(uint32_t insn)
 	return sign_extend(imm, 13);
 }
 
-/* c.j, c.jal: imm[11|4|9:8|10|6|7|3:1|5] in bits 12:2 */
+/* c.j and c.jal have imm[11|4|9:8|10|6|7|3:1|5] in bits 12:2. */
 static int64_t insn_imm_cj(uint32_t insn)
 {
 	uint32_t imm = insn_bits(insn, 12, 12) << 11 | insn_bits(insn, 11, 11) << 4 |
@@ -67,7 +67,7 @@ static int64_t insn_imm_cj(uint32_t insn)
 	return sign_extend(imm, 12);
 }
 
-/* c.beqz, c.bnez: imm[8|4:3] in bits 12:10, imm[7:6|2:1|5] in bits 6:2 */
+/* c.beqz and c.bnez have imm[8|4:3] in bits 12:10, and imm[7:6|2:1|5] in bits 6:2. */
 static int64_t insn_imm_cb(uint32_t insn)
 {
 	uint32_t imm = insn_bits(insn, 12, 12) << 8 | insn_bits(insn, 11, 10) << 3 |
@@ -90,7 +90,7 @@ static void insn_decode_c1(const struct nt_config *config, uint32_t op, struct n
 		insn->klass = NT_CLASS_CALL;
 		insn->imm = insn_imm_cj(op);
 		return;
-	case 3:		/* c.lui; c.addi16sp if rd is x2; an immediate of 0 is none of them */
+	case 3:		/* c.lui, or c.addi16sp if rd is x2; an immediate of 0 is reserved */
 		imm = insn_bits(op, 12, 12) << 17 | insn_bits(op, 6, 2) << 12;
 		if (rd == 2 || !imm)
 			return;
@@ -110,8 +110,8 @@ static void insn_decode_c1(const struct nt_config *config, uint32_t op, struct n
 }
 
 /*
- * Zcmp and Zcmt: cm.popret 101 11110, cm.popretz 101 11100, and cm.jt, cm.jalt
- * 101 000 with an index, of which those from 32 on link.
+ * Decode Zcmp and Zcmt. The high bits are 101 11110 for cm.popret, 101 11100 for cm.popretz, and
+ * 101 000 for cm.jt and cm.jalt. An index of 32 or more means cm.jalt, which links.
  */
 static void insn_decode_zcm(const struct nt_config *config, uint32_t op, struct nt_insn *insn)
 {
@@ -190,7 +190,7 @@ static void insn_decode_32(uint32_t op, struct nt_insn *insn)
 	}
 }
 
-/* Bytes, by the low bits; 0: reserved (192 bits and more) */
+/* Return the length in bytes by the low bits, or 0 if reserved (192 bits and more). */
 static unsigned int insn_length(uint32_t op)
 {
 	if ((op & 0x03) != 0x03)

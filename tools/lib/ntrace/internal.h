@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Shared by the layers of libntrace, and not seen by its callers.
+ * Definitions that the layers of libntrace share, and that its callers do not see
  */
 #ifndef NTRACE_INTERNAL_H
 #define NTRACE_INTERNAL_H
@@ -8,7 +8,7 @@
 #include <ntrace/ntrace.h>
 #include <string.h>
 
-/* Symbols are hidden unless the public header declares them: see libntrace.map. */
+/* libntrace.map hides all symbols that the public header does not declare. */
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
@@ -35,7 +35,7 @@ static inline unsigned int mseo(uint8_t byte)
 	return byte & MSEO_MASK;
 }
 
-/* Unaligned little-endian loads: compilers make one instruction of them. */
+/* Unaligned little-endian loads, which compilers turn into one instruction */
 static __always_inline uint16_t load16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] | p[1] << 8);
@@ -51,13 +51,13 @@ static __always_inline uint64_t load64(const uint8_t *p)
 	return load32(p) | (uint64_t)load32(p + 4) << 32;
 }
 
-/* Bits of @value above @bits are ones if bit @bits - 1 is. */
+/* Copy bit @bits - 1 of @value to all bits above it. */
 static inline int64_t sign_extend(uint64_t value, unsigned int bits)
 {
 	return (int64_t)(value << (64 - bits)) >> (64 - bits);
 }
 
-/* The 6-bit groups (MDO) of 8 bytes, put together: 48 bits. */
+/* Return the 48 bits of the MDO of 8 bytes. */
 static inline uint64_t gather_mdo(uint64_t bytes)
 {
 	uint64_t v = (bytes >> 2) & 0x3f3f3f3f3f3f3f3fULL;
@@ -67,15 +67,15 @@ static inline uint64_t gather_mdo(uint64_t bytes)
 	return (v & 0x0000000000ffffffULL) | (v & 0x00ffffff00000000ULL) >> 8;
 }
 
-/* Copy a structure, of which one side may have more fields; what is not copied is zero. */
+/* Copy a structure, which may be longer on one side. Clear the rest of a longer destination. */
 void nt_copy_sized(void *to, size_t to_size, const void *from, size_t from_size);
 
 int nt_config_copy(struct nt_config *copy, const struct nt_config *config);
 
 /*
- * As the public functions (api.c), but with structures as this library has them, and a
- * configuration that is checked: nt_message_decode(), nt_message_desc(), nt_insn_decode(),
- * nt_item_desc(), nt_image_set_reader()
+ * The public functions (api.c), but with this library's structures and a checked configuration.
+ * They are nt_message_decode(), nt_message_desc(), nt_insn_decode(), nt_item_desc() and
+ * nt_image_set_reader().
  */
 int nt_message_parse(const struct nt_config *config, const uint8_t *data, size_t size,
 		     struct nt_message *msg);
@@ -85,7 +85,7 @@ int nt_insn_parse(const struct nt_config *config, const uint8_t *code, size_t si
 int nt_item_write(const struct nt_item *item, char *buf, size_t size);
 void nt_image_use_reader(struct nt_image *image, const struct nt_image_reader *reader);
 
-/* Does a message whose first byte is @byte have the layout of a vendor (chapter 6)? */
+/* Return true if a message whose first byte is @byte is vendor defined (chapter 6). */
 static inline bool nt_message_is_vendor(uint8_t byte)
 {
 	unsigned int tcode = byte >> 2;
@@ -93,27 +93,27 @@ static inline bool nt_message_is_vendor(uint8_t byte)
 	return tcode >= NT_TCODE_VENDOR_FIRST && tcode <= NT_TCODE_VENDOR_LAST;
 }
 
-/* CDF of a ProgTraceCorrelation that is followed by neither I-CNT nor HIST, in a draft */
+/* CDF of a ProgTraceCorrelation without I-CNT and HIST, in a draft of the specification */
 #define NT_CDF_MARKER	2
 
 bool nt_message_is_open(const struct nt_message *msg);
 bool nt_message_source(const struct nt_config *config, const uint8_t *p, size_t size, uint16_t *src);
 size_t nt_message_end(const uint8_t *p, size_t size, bool *reserved);
 
-/* As after nt_frames_new() */
+/* Reset @frames to the state after nt_frames_new(). */
 void nt_frames_reset(struct nt_frames *frames);
 
-/* The bytes of a stream, message by message. */
+/* A reader of messages from a stream */
 struct nt_reader {
 	struct nt_config	config;
-	const uint8_t		*data;		/* not used up yet */
+	const uint8_t		*data;		/* next byte to read */
 	const uint8_t		*end;
-	uint64_t		offset;		/* of @data in the stream */
-	bool			skip;		/* to the byte after the next MSEO of 11 */
-	/* the begin of a message that is not complete, and how many more bytes it has so far */
+	uint64_t		offset;		/* offset of @data in the stream */
+	bool			skip;		/* skip bytes up to the next MSEO of 11 */
+	/* start of an incomplete message, and the number of its bytes that are not kept */
 	size_t			nr_carry;
 	uint64_t		nr_more;
-	bool			more_reserved;	/* they have a reserved MSEO */
+	bool			more_reserved;	/* these bytes have a reserved MSEO */
 	uint8_t			carry[NT_MESSAGE_MAX + 1];
 };
 
@@ -123,11 +123,11 @@ int nt_reader_init(struct nt_reader *reader, const struct nt_config *config);
 int nt_reader_read(struct nt_reader *reader, struct nt_message *msg);
 int nt_reader_finish(struct nt_reader *reader, struct nt_message *msg);
 
-/* Text into a buffer that may be too small. */
+/* Text in a buffer that may be too small */
 struct text {
 	char	*buf;
 	size_t	size;
-	size_t	len;	/* that would be needed */
+	size_t	len;	/* length of the whole text */
 };
 
 void nt_text_init(struct text *text, char *buf, size_t size);
@@ -135,7 +135,7 @@ void nt_text_add(struct text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void nt_text_add_ecode(struct text *text, uint64_t ecode);
 
-/* As nt_sync_name() and nt_evcode_name(), with what that enum nt_dialect names otherwise */
+/* Do the same as nt_sync_name() and nt_evcode_name(), with the names of that enum nt_dialect. */
 const char *nt_dialect_sync_name(unsigned int dialect, unsigned int sync);
 const char *nt_dialect_evcode_name(unsigned int dialect, unsigned int evcode);
 int nt_text_end(const struct text *text);

@@ -427,7 +427,7 @@ static int message_parse(const struct nt_config *config, const uint8_t *p, struc
 	return message_parse_vars(config, layout, msg, p, bits);
 }
 
-/* Get SRC from the first @size bytes of a message. Return false if they contain only a part of it. */
+/* Get SRC from the first @size bytes of a message. Return false if SRC is not complete in them. */
 bool nt_message_source(const struct nt_config *config, const uint8_t *p, size_t size, uint16_t *src)
 {
 	size_t nr = (MDO_BITS + config->src_bits + MDO_BITS - 1) / MDO_BITS, n;

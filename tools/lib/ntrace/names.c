@@ -234,7 +234,7 @@ const char *nt_evcode_name(unsigned int evcode)
 	return name_of_code(NAME(evcodes, (int)evcode), evcode);
 }
 
-/* The name that NT_DIALECT_SIFIVE0 gives to @number; else that of N-Trace 1.0 */
+/* Return the name of @number in NT_DIALECT_SIFIVE0, or else in N-Trace 1.0. */
 #define NAME_OF(dialect, names, number, name)						\
 	((dialect) == NT_DIALECT_SIFIVE0 && NAME(names, (int)(number)) ?		\
 	 NAME(names, (int)(number)) : (name)(number))
@@ -387,7 +387,7 @@ static void message_add_vars(struct text *text, const struct nt_message *msg)
 		nt_text_add(text, " TSTAMP=%" PRIu64, msg->tstamp);
 }
 
-/* A message that is not about the flow: its name in other specifications, if known, and its fields */
+/* Write a message that is not about the flow, with its name in other specifications, if known. */
 static void message_add_others(struct text *text, const struct nt_message *msg)
 {
 	const struct nt_other *other = &nt_dialect_tables[msg->dialect].others[msg->tcode];

@@ -12,10 +12,10 @@
 #include <emmintrin.h>
 #endif
 
-/* The fast path looks at so many bytes at once. */
+/* Number of bytes that the fast path examines at once */
 #define WINDOW		16
 
-/* Bit i says whether byte i of the window ends a field. */
+/* Masks of MSEO in the window. Bit i belongs to byte i. */
 struct ends {
 	unsigned int	field;		/* MSEO 01 or 11 */
 	unsigned int	high;		/* MSEO 10 or 11 */
@@ -32,7 +32,7 @@ static __always_inline struct ends plain_find_ends(const uint8_t *p)
 	};
 }
 #else
-/* The lowest bit of each byte: the multiplication moves bit 8i to bit 56 + i. */
+/* Return the lowest bit of each byte. The multiplication moves bit 8i to bit 56 + i. */
 static __always_inline unsigned int plain_low_bits(uint64_t w)
 {
 	return (w & 0x0101010101010101ULL) * 0x0102040810204080ULL >> 56;
@@ -49,7 +49,7 @@ static __always_inline struct ends plain_find_ends(const uint8_t *p)
 }
 #endif
 
-/* The first @n of the 8 bytes at @p, then zeros; n <= 16 */
+/* Return the first @n of the 8 bytes at @p, followed by zeros. @n is at most 16. */
 static __always_inline uint64_t plain_first_bytes(const uint8_t *p, unsigned int n)
 {
 	static const uint8_t mask[24] = { -1, -1, -1, -1, -1, -1, -1, -1, };
@@ -57,7 +57,7 @@ static __always_inline uint64_t plain_first_bytes(const uint8_t *p, unsigned int
 	return n > 8 ? load64(p) : load64(p) & load64(mask + 8 - n);
 }
 
-/* As gather_mdo(). @pext: the processor has an instruction for it. */
+/* Do the same as gather_mdo(), by the processor's pext instruction if @pext is set. */
 static __always_inline uint64_t plain_gather(uint64_t bytes, bool pext)
 {
 #if defined(__x86_64__)
@@ -79,7 +79,7 @@ struct bits96 {
 	uint64_t	high;
 };
 
-/* Bits from @from up to, not including, @to; less than 60 of them */
+/* Return the bits from @from up to, but not including, @to, which are less than 60 bits. */
 static __always_inline uint64_t plain_get_bits(const struct bits96 *bits, unsigned int from,
 					       unsigned int to)
 {
@@ -92,7 +92,7 @@ static __always_inline uint64_t plain_get_bits(const struct bits96 *bits, unsign
 	return v & ((1ULL << (to - from)) - 1);
 }
 
-/* How many variable-length fields a plain message has; 0: a message of that TCODE is not plain */
+/* Number of variable-length fields of a plain message, or 0 if the TCODE is never plain */
 static const uint8_t nr_vars[64] = {
 	[NT_TCODE_DIRECT_BRANCH]		= 1,
 	[NT_TCODE_INDIRECT_BRANCH]		= 2,
@@ -110,7 +110,7 @@ struct plain {
 	bool		has_tstamp;
 };
 
-/* Read the field at bits @from..@to. False: it has more than @max bits. */
+/* Read the field at bits @from..@to. Return false if it has more than @max bits. */
 static __always_inline bool plain_get_field(const struct bits96 *bits, unsigned int from,
 					    unsigned int to, unsigned int max, uint64_t *value)
 {
@@ -120,7 +120,7 @@ static __always_inline bool plain_get_field(const struct bits96 *bits, unsigned 
 	return !(*value >> max);
 }
 
-/* U-ADDR, extended (chapter 9.4) */
+/* Read U-ADDR, and extend it (chapter 9.4). */
 static __always_inline bool plain_get_addr(const struct nt_config *config,
 					   const struct bits96 *bits, unsigned int from,
 					   unsigned int to, uint64_t *addr)
@@ -129,7 +129,7 @@ static __always_inline bool plain_get_addr(const struct nt_config *config,
 
 	if (!plain_get_field(bits, from, to, 60, &value))
 		return false;
-	/* On RV32, these are copies of the sign, or bits that no address has. */
+	/* On RV32, these bits are copies of the sign, or not valid. */
 	if (config->xlen == 32 && value >> 31)
 		return false;
 	if (config->extend_addr && value >> (to - from - 1))
@@ -140,7 +140,7 @@ static __always_inline bool plain_get_addr(const struct nt_config *config,
 	return true;
 }
 
-/* Returns the bit after the first field that ends in *ends, and removes that end from *ends. */
+/* Return the bit after the first field that ends in *ends, and remove that end from *ends. */
 static __always_inline unsigned int plain_next_end(unsigned int *ends)
 {
 	unsigned int end = MDO_BITS * (__builtin_ctz(*ends) + 1);
@@ -149,12 +149,12 @@ static __always_inline unsigned int plain_next_end(unsigned int *ends)
 	return end;
 }
 
-/* A message whose fields are taken one after the other */
+/* A message whose fields are read one after the other */
 struct parser {
 	const struct nt_config	*config;
 	struct bits96		bits;
-	unsigned int		fields;		/* ends of fields, as in struct ends */
-	unsigned int		at;		/* the first bit that is not taken yet */
+	unsigned int		fields;		/* ends of fields, see struct ends::field */
+	unsigned int		at;		/* number of bits that were read */
 };
 
 static __always_inline unsigned int plain_take_fixed(struct parser *parser, unsigned int nr)
@@ -163,7 +163,7 @@ static __always_inline unsigned int plain_take_fixed(struct parser *parser, unsi
 	return plain_get_bits(&parser->bits, parser->at - nr, parser->at);
 }
 
-/* Take the next variable-length field. False: there is none, or it has more than @max bits. */
+/* Read the next variable-length field. Return false if it is missing, or longer than @max bits. */
 static __always_inline bool plain_take_var(struct parser *parser, unsigned int max, uint64_t *value)
 {
 	unsigned int from = parser->at;
@@ -184,7 +184,7 @@ static __always_inline bool plain_take_addr(struct parser *parser, uint64_t *add
 	return plain_get_addr(parser->config, &parser->bits, from, parser->at, addr);
 }
 
-/* Take the fields of each type up to the timestamp (table "Fields in Messages"). */
+/* Read the fields of each type up to the timestamp (table "Fields in Messages"). */
 static __always_inline bool plain_take_fields(struct parser *parser, struct plain *msg)
 {
 	msg->hist = 1;
@@ -202,7 +202,7 @@ static __always_inline bool plain_take_fields(struct parser *parser, struct plai
 	return msg->tcode == NT_TCODE_INDIRECT_BRANCH || plain_take_var(parser, 32, &msg->hist);
 }
 
-/* Parse the message at @p. False: it is not a plain one. */
+/* Parse the message at @p. Return false if it is not plain. */
 static __always_inline bool plain_parse(const struct nt_config *config, const uint8_t *p,
 					struct ends e, uint16_t src, bool pext,
 					struct plain *msg)

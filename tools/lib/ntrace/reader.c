@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The reader makes messages of a stream that arrives in pieces.
+ * The reader splits a stream that arrives in pieces into messages.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,13 +55,13 @@ void nt_reader_seek(struct nt_reader *reader, uint64_t offset, bool middle)
 
 static void reader_advance(struct nt_reader *reader, size_t size)
 {
-	if (!size)	/* @reader->data may be NULL then */
+	if (!size)	/* @reader->data may be NULL */
 		return;
 	reader->data += size;
 	reader->offset += size;
 }
 
-/* Skip to the byte after the next one with MSEO 11. Returns false if there is none. */
+/* Skip all bytes up to and including the next one with MSEO 11. Return false if there is none. */
 static bool reader_skip_to_end(struct nt_reader *reader)
 {
 	const uint8_t *p = reader->data;
@@ -73,7 +73,7 @@ static bool reader_skip_to_end(struct nt_reader *reader)
 	return !reader->skip;
 }
 
-/* Copy the next @size bytes, which belong to a message that is not complete yet. */
+/* Copy the next @size bytes, which belong to an incomplete message. */
 static void reader_carry(struct nt_reader *reader, size_t size)
 {
 	size_t room = sizeof(reader->carry) - reader->nr_carry;
@@ -85,18 +85,18 @@ static void reader_carry(struct nt_reader *reader, size_t size)
 	reader_advance(reader, size);
 }
 
-/* Decode the message that was copied, which is complete now. */
+/* Decode the copied message, which is now complete. */
 static int reader_decode_carried(struct nt_reader *reader, struct nt_message *msg)
 {
 	uint64_t length = reader->nr_carry + reader->nr_more;
 	int ret;
 
-	/* The reader only looks at the beginning of a vendor's long message. */
+	/* The reader decodes only the beginning of a vendor's long message. */
 	if (reader->nr_more && nt_message_is_vendor(reader->carry[0]))
 		reader->carry[reader->nr_carry - 1] |= MSEO_END;
 	ret = nt_message_parse(&reader->config, reader->carry, reader->nr_carry, msg);
 	if (ret > 0 && reader->more_reserved) {
-		/* The beginning may have an error, too. */
+		/* The beginning may also have an error. */
 		memset(msg, 0, sizeof(*msg));
 		ret = NT_E_MSEO;
 	}
@@ -108,7 +108,7 @@ static int reader_decode_carried(struct nt_reader *reader, struct nt_message *ms
 	return ret;
 }
 
-/* Go on with a message that began in bytes that were fed before. */
+/* Continue a message that began in previously fed bytes. */
 static int reader_next_carried(struct nt_reader *reader, struct nt_message *msg)
 {
 	size_t size = reader->end - reader->data;

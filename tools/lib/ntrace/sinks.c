@@ -5,8 +5,8 @@
 
 struct sinks_cpu {
 	bool		has_src;
-	uint32_t	number;		/* 0: not known */
-	unsigned int	group;		/* that messages show */
+	uint32_t	number;		/* number of the sink; 0 if not known */
+	unsigned int	group;		/* CPUs that share a sink according to messages */
 };
 
 struct sinks_window {
@@ -17,7 +17,7 @@ struct sinks_window {
 struct nt_sinks {
 	unsigned int		nr_cpus;
 	struct sinks_cpu	*cpus;
-	struct sinks_window	*windows;	/* by time after nt_sinks_settle() */
+	struct sinks_window	*windows;	/* sorted by time after nt_sinks_settle() */
 	size_t			nr_windows, max_windows;
 };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Sinks that several encoders share, and whose trace a full sink has lost.
+ * Sinks that several encoders share, and the CPUs whose trace a full sink has lost.
  *
- * A sink writes one window after the other, each to the AUX buffer of one of its CPUs. A window that
- * is full has lost trace of any of the sink's encoders, which do not know it: the driver drops the
- * messages that they still hold. What was lost was executed after the record of the window before,
- * which may be in the buffer of another CPU, and before the next window begins.
+ * A sink writes one window after the other, each to the AUX buffer of one of its CPUs. If a window
+ * is full, trace of any of the sink's encoders is lost, and the encoders do not report it, because
+ * the driver drops the messages that they still hold. The lost trace was executed after the record
+ * of the previous window, which may be in the buffer of another CPU, and before the next window
+ * begins.
  *
- * perf and the session library compile this file. A CPU is known by its place in the metadata.
+ * perf and the session library compile this file. A CPU is identified by its index in the metadata.
  */
 #ifndef NTRACE_SINKS_H
 #define NTRACE_SINKS_H
@@ -27,29 +28,35 @@ void nt_sinks_free(struct nt_sinks *sinks);
  */
 void nt_sinks_set_cpu(struct nt_sinks *sinks, unsigned int cpu, uint32_t number);
 
-/* nt_sinks_join() - one of two CPUs has messages in the AUX buffer of the other */
+/* nt_sinks_join() - note that the AUX buffer of one of two CPUs has messages of the other CPU */
 void nt_sinks_join(struct nt_sinks *sinks, unsigned int a, unsigned int b);
 
 /*
- * nt_sinks_share() - Return: true if two CPUs write to one sink, or if the metadata does not say that they
- * do not. Messages cannot show that: a sink may have written to two buffers without a common source. It is
- * better to report too many losses than to hide one.
+ * nt_sinks_share() - check if two CPUs may write to one sink
+ *
+ * Messages cannot show that two CPUs have different sinks, because a sink may write to two buffers
+ * that have no common source. It is better to report too many losses than to hide one.
+ *
+ * Return: true if the CPUs write to one sink, or if the metadata does not show that their sinks
+ * differ.
  */
 bool nt_sinks_share(const struct nt_sinks *sinks, unsigned int a, unsigned int b);
 
 /*
- * nt_sinks_add_window() - the record of a window in the buffer of @cpu has @time (ns)
+ * nt_sinks_add_window() - add a window in the buffer of @cpu, whose record has @time (ns)
  *
- * Return: false: out of memory.
+ * Return: false if out of memory.
  */
 bool nt_sinks_add_window(struct nt_sinks *sinks, unsigned int cpu, uint64_t time);
 
-/* nt_sinks_settle() - to be called after the last nt_sinks_add_window() */
+/* nt_sinks_settle() - sort the windows after the last nt_sinks_add_window() */
 void nt_sinks_settle(struct nt_sinks *sinks);
 
 /*
- * nt_sinks_before() - Return: the time of the last record before @time that is of a window of the sink of
- * @cpu, as far as the recording shows that; 0: there is none. Several threads may call this.
+ * nt_sinks_before() - find the last window before @time that is known to be of the sink of @cpu
+ *
+ * Context: Several threads may call this at the same time.
+ * Return: the time of the window's record, or 0 if there is no such window.
  */
 uint64_t nt_sinks_before(const struct nt_sinks *sinks, unsigned int cpu, uint64_t time);
 

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The return stack (chapter 9.2), and what a stretch of code does to it.
+ * The return stack (chapter 9.2), and the effect of a sequence of code on it.
  *
- * The stack is a ring: a call that finds it full overwrites the oldest entry, or is ignored, as
- * nt_config::return_full says.
+ * The stack is a ring. If it is full, a call overwrites the oldest entry or is ignored, which
+ * depends on nt_config::return_full.
  */
 #ifndef NTRACE_STACK_H
 #define NTRACE_STACK_H
 
 #include "flow.h"
 
-/* Entries that the stack of @src may have; 0: it is not kept */
+/* Return the maximum number of entries of the stack of @src, or 0 if @src has no stack. */
 static inline uint32_t nt_stack_max(const struct nt_flow *flow, const struct nt_source *src)
 {
 	return src->return_mode == NT_RETURNS_EXPLICIT ? 0 : flow->config.return_depth;
 }
 
-/* The call on top, a block; 0: the stack is empty, or the call is not known */
+/* Return the block of the call on top, or 0 if the stack is empty or the call is not known. */
 static __always_inline uint32_t nt_stack_top(const struct nt_source *src)
 {
 	return src->depth ? src->returns[src->top].call : 0;
 }
 
-/* The slot below @slot in a ring of @max */
+/* Return the slot below @slot in a ring of @max slots. */
 static __always_inline uint32_t nt_stack_below(uint32_t slot, uint32_t max)
 {
 	return slot ? slot - 1 : max - 1;
@@ -35,7 +35,7 @@ static __always_inline void nt_stack_drop(struct nt_source *src, uint32_t max)
 	src->depth--;
 }
 
-/* Returns the slot for a new entry, which is the top from now on. */
+/* Return the slot for a new entry, which becomes the top. */
 static __always_inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t max)
 {
 	src->top = src->top + 1 < max ? src->top + 1 : 0;
@@ -44,24 +44,24 @@ static __always_inline uint32_t nt_stack_advance(struct nt_source *src, uint32_t
 	return src->top;
 }
 
-/* ---- what a stretch of code does to the stack ---- */
+/* ---- effect of a sequence of code on the stack ---- */
 
 #define NT_NET_POPS	6
 
 /*
- * Heights are relative to the height at the start of the stretch. Entries that the stretch pops
- * below its start must be the same for the stretch to do the same again. Entries that it leaves
- * above @low are those that it pushes.
+ * Heights are relative to the height at the start of the sequence. The sequence has the same effect
+ * again only if the entries are the same that it pops below the start. The entries above @low at
+ * the end are the entries that it pushes.
  */
 struct nt_net {
 	int		now;
 	int		low;			/* lowest height so far */
-	int		peak;			/* highest one after a push */
+	int		peak;			/* highest height after a push */
 	uint32_t	popped[NT_NET_POPS];	/* from the first top down to @low */
 };
 
 #define NT_NET_NO_PEAK	(-1000)
-/* The stretch popped an empty stack, and depends on its being empty. */
+/* Value of @low if the sequence popped an empty stack, so that its effect depends on that */
 #define NT_NET_EMPTY	(-1000)
 
 static inline void nt_net_begin(struct nt_net *net)
@@ -84,7 +84,7 @@ static __always_inline void nt_net_push(struct nt_net *net)
 		net->peak = net->now;
 }
 
-/* The stack was as high as @now + @more in between. */
+/* Record that the stack was temporarily as high as @now + @more. */
 static __always_inline void nt_net_raise(struct nt_net *net, int more)
 {
 	if (net->now + more > net->peak)
@@ -92,7 +92,8 @@ static __always_inline void nt_net_raise(struct nt_net *net, int more)
 }
 
 /*
- * Entries that a push has overwritten if the stack was full: fewer than it has room for are left.
+ * Return the number of entries that pushes have overwritten if the stack was full. The stack then
+ * has that many entries less than its maximum.
  */
 static inline unsigned int nt_net_lost(const struct nt_net *net)
 {
@@ -106,7 +107,7 @@ static inline unsigned int nt_net_pushes(const struct nt_net *net)
 
 /* ---- undo ---- */
 
-/* An entry before a push */
+/* The value of an entry before a push */
 struct nt_undo {
 	uint32_t		slot;
 	struct nt_return	value;
@@ -114,7 +115,7 @@ struct nt_undo {
 
 #define NT_MAX_UNDO	256
 
-/* Entries that pushes have overwritten, since the log was emptied */
+/* Entries that pushes have overwritten since the log was emptied */
 struct nt_undo_log {
 	uint32_t	nr;
 	struct nt_undo	entries[NT_MAX_UNDO];
@@ -125,7 +126,7 @@ static __always_inline bool nt_undo_is_full(const struct nt_undo_log *log)
 	return log->nr == NT_MAX_UNDO;
 }
 
-/* Before the entry at @slot is overwritten */
+/* Log the entry at @slot before it is overwritten. */
 static __always_inline void nt_undo_note(struct nt_undo_log *log, const struct nt_source *src,
 				uint32_t slot)
 {
@@ -133,7 +134,7 @@ static __always_inline void nt_undo_note(struct nt_undo_log *log, const struct n
 	log->entries[log->nr++].value = src->returns[slot];
 }
 
-/* Put back the stack, whose top was at @top and which had @depth entries. */
+/* Restore the stack, whose top was at @top and which had @depth entries. */
 static inline void nt_undo_all(struct nt_undo_log *log, struct nt_source *src, uint32_t top,
 			       uint32_t depth)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * State of a trace source that its messages alone decide.
+ * State of a trace source that depends only on its messages
  */
 #include "dialect.h"
 #include "state.h"
 
-/* A counter of less than 64 bits wraps; time goes on. */
+/* A counter of less than 64 bits wraps, but the returned time does not. */
 uint64_t nt_time_sync(const struct nt_config *config, uint64_t tstamp, uint64_t value)
 {
 	unsigned int bits = config->tstamp_bits;
@@ -25,7 +25,7 @@ void nt_time_update(const struct nt_config *config, const struct nt_message *msg
 		return;
 	if (!nt_time_is_absolute(msg) && !(msg->fields & NT_FIELD_CKSRC &&
 					  msg->tcode == NT_TCODE_IN_CIRCUIT_TRACE_SYNC)) {
-		/* before the first SYNC, it is not known what the time is relative to */
+		/* Before the first SYNC, the reference of relative times is not known. */
 		if (!*has_tstamp)
 			return;
 		*tstamp = nt_dialect_of(config)->xor_time ?
@@ -54,7 +54,7 @@ int nt_context_update(struct nt_context *context, const struct nt_message *msg)
 	return NT_OK;
 }
 
-/* Bits of ECODE (chapter 7.4): which kinds of messages were lost; 0: that is not known */
+/* Bits of ECODE for the types of lost messages (chapter 7.4); 0 if the types are not known */
 #define ECODE_OWNERSHIP	(1u << 3)
 #define ECODE_VENDOR	(1u << 7)
 

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * How one block is stepped: which way HIST and I-CNT say that it ends (chapter 11.1, "Decoding
- * Algorithm Principles"). nt_step_block() decides for walk.c and path.c. fast-block.h calculates
- * the same without branches: measurements show that this is faster for code that takes another path
- * each time.
+ * A step determines by HIST and I-CNT how one block ends (chapter 11.1, "Decoding Algorithm
+ * Principles"). nt_step_block() does that for walk.c and path.c. fast-block.h calculates the same
+ * without branches, because measurements show that this is faster for irregular code.
  */
 #ifndef NTRACE_STEP_H
 #define NTRACE_STEP_H
 
 #include "flow.h"
 
-/* What a block does if it is not an error. The first two are indexes of nt_block::link. */
+/* Result of a step without error. The first two are indices of nt_block::link. */
 enum nt_step {
 	NT_STEP_PASS	= 0,	/* continues right after it */
 	NT_STEP_TAKE	= 1,	/* goes to its target */
-	NT_STEP_TAIL	= 2,	/* I-CNT ends with it, and the message says where it leads */
+	NT_STEP_TAIL	= 2,	/* I-CNT ends with it, and the message determines its destination */
 	NT_STEP_INDIRECT = 3,	/* an indirect jump, whose target is inferred or in the message */
 };
 
 /*
- * Decide the conditional branch at the end of a block, whose half-words are already taken off
- * @todo. enum nt_step, or NT_E_HIST_SHORT
+ * Decide the conditional branch at the end of a block, whose half-words are already subtracted from
+ * @todo. Return enum nt_step, or NT_E_HIST_SHORT.
  */
 static inline int nt_step_branch(struct nt_todo *todo, bool htm)
 {
@@ -32,8 +31,8 @@ static inline int nt_step_branch(struct nt_todo *todo, bool htm)
 }
 
 /*
- * A direct jump or call that is reported like a taken branch (trTeInstEnAllJumps). enum nt_step,
- * or an error
+ * Decide a direct jump or call that is reported like a taken branch (trTeInstEnAllJumps). Return
+ * enum nt_step, or an error.
  */
 static inline int nt_step_reported_jump(struct nt_todo *todo, bool htm)
 {
@@ -45,15 +44,15 @@ static inline int nt_step_reported_jump(struct nt_todo *todo, bool htm)
 	return has_bit ? NT_E_HIST_JUMP : NT_E_ICNT_LEFT;
 }
 
-/* Does the jump at the end of @block take its target from the instruction before? */
+/* Return true if the target of the jump at the end of @block is inferred (sequential jump). */
 static inline bool nt_step_is_sequential(const struct nt_flow *flow, const struct nt_block *block)
 {
 	return flow->config.sequential_jump && block->range.reserved & NT_KIND_INFERABLE;
 }
 
 /*
- * Step @block, whose half-words are already taken off @todo. @lacks_bit: HIST may not have the
- * branch at the end of I-CNT. enum nt_step, or an error
+ * Step @block, whose half-words are already subtracted from @todo. @lacks_bit is true if HIST may
+ * lack the branch at the end of I-CNT. Return enum nt_step, or an error.
  */
 static inline int nt_step_block(const struct nt_flow *flow, const struct nt_block *block,
 				struct nt_todo *todo, enum nt_mode mode, bool lacks_bit)

@@ -4,7 +4,7 @@
  */
 #include "internal.h"
 
-/* Is this a message with SYNC of a source that is decoded? */
+/* Return true if this is a message with SYNC from a decoded source. */
 static bool sync_is_start(const struct nt_config *config, const struct nt_message *msg)
 {
 	return nt_message_is_sync(msg) &&
@@ -33,7 +33,10 @@ int nt_sync_find(const struct nt_config *config, const uint8_t *data, size_t siz
 	return NT_E_NOT_FOUND;
 }
 
-/* Does a message with SYNC begin at @at? After an MSEO of 11, one does (chapter 3.1.1). */
+/*
+ * Return true if a message with SYNC begins at @at. A message begins after an MSEO of 11 (chapter
+ * 3.1.1).
+ */
 static bool sync_begins_at(const struct nt_config *config, const uint8_t *data, size_t size,
 			   bool middle, size_t at)
 {

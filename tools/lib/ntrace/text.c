@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Text into the caller's buffer.
+ * Functions that write text to the caller's buffer
  */
 #include <stdarg.h>
 #include <stdio.h>

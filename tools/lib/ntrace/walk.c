@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Walk through the code as HIST and I-CNT say: chapter 11.1, "Decoding
- * Algorithm Principles".
+ * Functions that follow the code by HIST and I-CNT (chapter 11.1, "Decoding Algorithm Principles")
  */
 #include "stack.h"
 #include "step.h"
 #include "walk.h"
 
-/* Blocks without a conditional branch between two bits of HIST */
+/* Maximum number of blocks without a conditional branch between two bits of HIST */
 #define MAX_SPINS	(1u << 20)
 
 static void walk_push(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block)
@@ -68,7 +67,7 @@ void nt_walk_emit_tail(struct nt_flow *flow, unsigned int flags)
 	flow->walk.tail = 0;
 }
 
-/* The I-CNT ends inside the block at the PC. */
+/* Handle an I-CNT that ends inside the block at the PC. */
 static int walk_part(struct nt_flow *flow, struct nt_source *src)
 {
 	struct nt_walk *walk = &flow->walk;
@@ -95,8 +94,8 @@ static void walk_emit(struct nt_flow *flow, const struct nt_block *block, unsign
 }
 
 /*
- * Go on at @pc, along link @which of the block at hand. If there is no memory for the block
- * there, nt_walk_run() looks for it again.
+ * Continue at @pc, by link @which of the current block. If there is no memory for the block at @pc,
+ * nt_walk_run() will look for it again.
  */
 static void walk_follow(struct nt_flow *flow, struct nt_source *src, uint64_t pc, int which)
 {
@@ -104,7 +103,7 @@ static void walk_follow(struct nt_flow *flow, struct nt_source *src, uint64_t pc
 	src->block = nt_code_next(&flow->code, src->space, src->block, which, pc);
 }
 
-/* Any other jump: needs an address, or can be inferred if the walk goes on. */
+/* Step over any other jump, which needs an address, or must be inferable if the walk continues. */
 static int walk_step_indirect(struct nt_flow *flow, struct nt_source *src,
 			      const struct nt_block *block)
 {
@@ -129,7 +128,7 @@ static int walk_step_indirect(struct nt_flow *flow, struct nt_source *src,
 	return 1;
 }
 
-/* Walk a whole block. Returns 1: go on; 0: the block is the tail; or an error */
+/* Walk a whole block. Return 1 to continue, 0 if the block is the last one, or an error. */
 static int walk_step(struct nt_flow *flow, struct nt_source *src, const struct nt_block *block)
 {
 	struct nt_walk *walk = &flow->walk;
@@ -183,7 +182,7 @@ int nt_walk_run(struct nt_flow *flow, struct nt_source *src)
 		ret = walk_step(flow, src, block);
 		if (ret > 0)
 			continue;
-		/* the message is about the last instruction */
+		/* The message reports the last instruction. */
 		block = &flow->code.blocks[src->block];
 		walk->at = 2 * (block->range.halfwords - block->range.last_len);
 		if (ret < 0)

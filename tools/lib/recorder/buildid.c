@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Programs and libraries that were mapped, and the kernel's modules: their build ids go into the header, and copies
- * of programs and libraries into the build-id cache, where perf and the session library look, and perf archive packs them:
+ * This file writes the build ids of mapped programs and libraries, and of the kernel's modules, to
+ * the header. It copies programs and libraries to the build-id cache, where perf and the session
+ * library find them, and from which perf archive packs them:
  *
  *	~/.debug/usr/bin/ls/1234.../elf
  *	~/.debug/.build-id/12/34... -> ../../usr/bin/ls/1234...
@@ -34,12 +35,12 @@ struct scan {
 	struct nt_recorder *r;
 	struct rec_text	*text;
 	void		*names;		/* tsearch() */
-	char		cache[PATH_MAX];	/* empty: none */
+	char		cache[PATH_MAX];	/* path of the cache, or empty */
 };
 
 /* ---- Build ids ---- */
 
-/* Bytes of an ELF file: <elf.h> is enough, and Debian's libelf cannot be linked statically */
+/* Bytes of an ELF file. Only <elf.h> is used: Debian's libelf cannot be linked statically. */
 struct bytes {
 	const char	*at;
 	size_t		size;
@@ -50,7 +51,7 @@ static bool has(const struct bytes *b, uint64_t offset, uint64_t size)
 	return offset <= b->size && size <= b->size - offset;
 }
 
-/* The notes from @at to @end, each padded to 4 bytes */
+/* Find the build id in the notes from @at to @end, each of which is padded to 4 bytes. */
 static size_t id_of_notes(const struct bytes *b, uint64_t at, uint64_t end,
 			  uint8_t id[PD_BUILD_ID_SIZE])
 {
@@ -117,7 +118,7 @@ static size_t id_of_file(const char *path, uint8_t id[PD_BUILD_ID_SIZE])
 	return size;
 }
 
-/* "[NAME]": what the module was loaded of may be anywhere, but the kernel keeps its notes. */
+/* Get the build id of module "[NAME]" from its notes in sysfs, because its file may be anywhere. */
 static size_t id_of_module(const char *name, uint8_t id[PD_BUILD_ID_SIZE])
 {
 	char path[256], notes[4096];
@@ -136,9 +137,9 @@ static size_t id_of_module(const char *name, uint8_t id[PD_BUILD_ID_SIZE])
 	return id_of_notes(&b, 0, b.size, id);
 }
 
-/* ---- The vDSO has no file ---- */
+/* ---- The vDSO, which has no file ---- */
 
-/* Its bytes, in this process: they are the same in all */
+/* Return the bytes of the vDSO in this process, which are the same in all processes. */
 static struct bytes vdso(void)
 {
 	const char *begin = (const char *)getauxval(AT_SYSINFO_EHDR);
@@ -151,7 +152,7 @@ static struct bytes vdso(void)
 
 /* ---- The cache ---- */
 
-/* Make the folders of a path, up to its last slash */
+/* Create the folders of a path, up to its last slash. */
 static bool make_folders(const char *path)
 {
 	char part[PATH_MAX], *slash;
@@ -175,7 +176,7 @@ static bool put_vdso(const char *to)
 	return out && !whole_file_close(&whole, out, fwrite(b.at, 1, b.size, out) == b.size);
 }
 
-/* A program that cannot be copied is found at its own path, or not at all: no error. */
+/* Copy a program to the cache. Ignore errors, because readers can also try its original path. */
 static void cache(const struct scan *s, const char *original, const uint8_t *id, size_t size)
 {
 	char hex[2 * PD_BUILD_ID_SIZE + 1], folder[PATH_MAX], to[PATH_MAX], link[PATH_MAX];
@@ -250,7 +251,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* The file is mapped until the end, so that names need no copies. */
+/* Handle a map. The names need no copies, because the file is mapped until the end. */
 static void take_map(struct scan *s, const struct perf_event_header *header)
 {
 	const size_t name = sizeof(*header) + 64;	/* of struct perf_record_mmap2 */

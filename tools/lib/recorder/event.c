@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What the user calls an event, as struct perf_event_attr; and why the kernel refuses one. */
+/* This file converts event names to struct perf_event_attr, and explains refused events. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static __u64 *config_word(struct perf_event_attr *attr, const char *name, size_t
 	return NULL;
 }
 
-/* @format is like "config1:0-7,32": bits of @value go there, the lowest first */
+/* Store the bits of @value, lowest first, in the bits of @format, such as "config1:0-7,32". */
 static bool put_value(struct perf_event_attr *attr, const char *format, uint64_t value)
 {
 	const char *colon = strchr(format, ':');
@@ -75,7 +75,7 @@ static bool put_value(struct perf_event_attr *attr, const char *format, uint64_t
 	return !value;
 }
 
-/* @term is "name" or "name=value", of the PMU @pmu */
+/* Set @term of PMU @pmu, which is "name" or "name=value". */
 static int set_term(struct nt_recorder *r, struct perf_event_attr *attr, const char *pmu,
 		    const char *term, size_t len)
 {
@@ -117,7 +117,7 @@ static int set_terms(struct nt_recorder *r, struct perf_event_attr *attr, const 
 	return 0;
 }
 
-/* "u", "k" and "h" after the event */
+/* Set the modifiers "u", "k" and "h" after the event. */
 static int set_modifiers(struct nt_recorder *r, struct rec_event *event, const char *text)
 {
 	struct perf_event_attr *attr = &event->attr;
@@ -179,8 +179,8 @@ static int set_known(struct nt_recorder *r, struct rec_event *event, const char 
 }
 
 /*
- * In another pid namespace than the first, the driver does not show thread ids to who may not
- * trace the whole system.
+ * Return true if the user may record context ids. In a pid namespace other than the initial one,
+ * the driver refuses thread ids to users who may not trace the whole system.
  */
 static bool may_have_context(const struct nt_recorder *r)
 {
@@ -255,7 +255,7 @@ bool rec_event_kernel(const struct rec_event *event)
 	return !event->attr.exclude_kernel;
 }
 
-/* ---- Why not ---- */
+/* ---- Reasons for a refusal ---- */
 
 static const struct {
 	uint64_t	mask;
@@ -281,7 +281,7 @@ static const struct {
 	{ NTRACE_CONFIG_SRAM,			"sram" },
 };
 
-/* Is @value in a list like "3,6" or "0-15"? */
+/* Return true if @value is in a list like "3,6" or "0-15". */
 static bool is_listed(const char *list, unsigned long value)
 {
 	unsigned long first, last;
@@ -297,7 +297,7 @@ static bool is_listed(const char *list, unsigned long value)
 	return false;
 }
 
-/* A field that the hardware does not have: its name, and the values that it has */
+/* Return the name of a field with a value that the hardware lacks, and set @list to its values. */
 static const char *refused_field(uint64_t config, char list[128])
 {
 	char path[PATH_MAX];
@@ -320,7 +320,7 @@ static int explain_privilege(struct nt_recorder *r, const struct rec_event *even
 	return rec_fail(r, "this user may not trace that: a program of your own is traced by -e ntrace//u without -a, or run it as root. kernel.perf_event_paranoid has the limits");
 }
 
-/* The process that has an event already, as the PMU's file "users" says: CPUS PID COMM */
+/* Name the process that already has an event, from the PMU's file "users" (CPUS PID COMM). */
 static int explain_busy(struct nt_recorder *r)
 {
 	FILE *file = fopen(REC_PMU "/users", "r");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What the header of the file says about the system and the recording. */
+/* This file writes the features of the header, which describe the system and the recording. */
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -65,7 +65,7 @@ static void add_events(const struct nt_recorder *r, struct rec_text *text)
 	}
 }
 
-/* Where trace is in the file, so that a reader finds it before the events */
+/* Add the places of trace in the file, so that a reader finds it without reading all events. */
 static void add_index(const struct nt_recorder *r, struct rec_text *text)
 {
 	add_u64(text, r->out.chunks.nr);

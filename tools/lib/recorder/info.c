@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What a decoder on another machine needs to know of the encoders, by <linux/ntrace.h> */
+/* This file describes the encoders for a decoder on another machine, by <linux/ntrace.h>. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static uint64_t cpu_number(int cpu, const char *name, uint64_t none)
 	return rec_pmu_number(path, none);
 }
 
-/* A counter that is not the time CSR: both, when the event was opened */
+/* Values of both counters when the event was opened, if trace does not use the time CSR */
 static void fill_base(int cpu, uint64_t *word)
 {
 	unsigned long long base, time;
@@ -43,8 +43,8 @@ static void fill_base(int cpu, uint64_t *word)
 }
 
 /*
- * "frequency" and "base" are of the mode that events have which choose none, that of "mode", and
- * of the prescaler that is the default
+ * Return true if "frequency" and "base" are valid for @config. They are for the timestamp mode in
+ * "mode", which events without a mode use, and for the default prescaler.
  */
 static bool counter_is_known(int cpu, uint64_t config)
 {
@@ -56,7 +56,7 @@ static bool counter_is_known(int cpu, uint64_t config)
 	return !mode || cpu_number(cpu, "timestamp/mode", mode) == mode;
 }
 
-/* The number of the event's sink, or of the sink that ends the encoder's path; 0: not known */
+/* Return the number of the event's sink, or of the default sink of the encoder; 0 if not known. */
 static uint32_t sink_number(int cpu, uint64_t config2)
 {
 	char file[512], path[256], text[32];
@@ -88,12 +88,12 @@ static void fill_cpu(int cpu, const struct perf_event_attr *attr, uint64_t *word
 	word[NTRACE_INFO_CPU_ADDR_BITS] = cpu_number(cpu, "addr_bits", 0);
 	word[NTRACE_INFO_CPU_SINK] = sink_number(cpu, attr->config2);
 	fill_base(cpu, word);
-	/* After the base: it is 0 if the counter has begun anew */
+	/* Read the frequency after the base. It is 0 if the counter has restarted. */
 	if (counter_is_known(cpu, config))
 		word[NTRACE_INFO_CPU_TS_FREQ] = cpu_number(cpu, "timestamp/frequency", 0);
 }
 
-/* The clock of perf is the time CSR, scaled. */
+/* The perf clock is the scaled time CSR. */
 static void fill_header(const struct nt_recorder *r, int nr, uint64_t *word)
 {
 	struct rec_clock clock;
@@ -119,7 +119,7 @@ static void fill_header(const struct nt_recorder *r, int nr, uint64_t *word)
 	word[NTRACE_INFO_TIME_ZERO] = clock.zero;
 }
 
-/* The CPUs of a list like "0,2-3": how many there are; their numbers go to @cpus, if any */
+/* Store the CPUs of a list like "0,2-3" in @cpus. Return how many were stored, at most @room. */
 static int list_cpus(const char *list, int *cpus, int room)
 {
 	long first, last;
@@ -139,7 +139,7 @@ static int list_cpus(const char *list, int *cpus, int room)
 	return nr < room ? nr : room;
 }
 
-/* What times in files that programs write of themselves are in perf's clock (perf inject --jit) */
+/* Write the conversion of times in files of programs to the perf clock (perf inject --jit). */
 static int put_clock(struct nt_recorder *r)
 {
 	struct clock_record record = {
@@ -154,7 +154,7 @@ static int put_clock(struct nt_recorder *r)
 	return clock.known ? rec_output_record(r, &record, sizeof(record)) : 0;
 }
 
-/* Tasks run on any CPU: all with an encoder are described. */
+/* Describe all CPUs that have an encoder, because tasks may run on any CPU. */
 int rec_info_write(struct nt_recorder *r)
 {
 	int cpus[4096], nr, i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The kernel's code as it is now: those parts of /proc/kcore that hold code, and the lists of
- * symbols and modules, as perf record --kcore keeps them.
+ * This file copies the current kernel code, like perf record --kcore. The copy has the parts of
+ * /proc/kcore that contain code, and the lists of symbols and modules.
  */
 #include <elf.h>
 #include <errno.h>
@@ -16,7 +16,10 @@
 #define PAGE		4096ULL
 #define COPY_SIZE	(256 << 10)
 #define MAX_SEGMENTS	256
-/* Symbols of code that was made at run time are no farther apart, and the last one is no longer */
+/*
+ * Maximum distance in bytes between symbols of code that the kernel generates at run time, and
+ * maximum size of the code at the last one
+ */
 #define MAX_GAP		(256 << 10)
 #define TAIL		(64 << 10)
 
@@ -28,7 +31,7 @@ struct kcore {
 	int		fd;
 	Elf64_Ehdr	ehdr;
 	Elf64_Phdr	phdrs[MAX_SEGMENTS];
-	NS_ARRAY(struct range) ranges;	/* of code: none overlaps another */
+	NS_ARRAY(struct range) ranges;	/* ranges of code, without overlaps */
 	Elf64_Phdr	out[MAX_SEGMENTS];
 	unsigned int	nr_out;
 };
@@ -59,7 +62,7 @@ static int copy_failed(struct nt_recorder *r, const char *path)
 			path, strerror(errno ? errno : ENOSPC));
 }
 
-/* Files of /proc have no size: read up to the end */
+/* Copy a file of /proc up to its end, because such a file has no size. */
 static int copy_file(struct nt_recorder *r, const char *from, const char *folder)
 {
 	char path[PATH_MAX], *buf = malloc(COPY_SIZE);
@@ -78,7 +81,7 @@ static int copy_file(struct nt_recorder *r, const char *from, const char *folder
 	return err ? -1 : 0;
 }
 
-/* ---- Where code is ---- */
+/* ---- Ranges of code ---- */
 
 static bool add_range(struct kcore *k, uint64_t from, uint64_t to)
 {
@@ -94,7 +97,7 @@ static int compare(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Ranges that overlap, or nearly, become one */
+/* Join ranges that overlap, or are close to each other. */
 static void join_ranges(struct kcore *k)
 {
 	struct range *last = k->ranges.at;
@@ -112,7 +115,7 @@ static void join_ranges(struct kcore *k)
 	k->ranges.nr = last + 1 - k->ranges.at;
 }
 
-/* The kernel's own code, and that made at run time (BPF, probes): "[NAME]" is after its symbols */
+/* Add the kernel's own code, and code generated at run time, whose symbols end with "[NAME]". */
 static bool find_symbols(struct kcore *k)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -168,7 +171,7 @@ static int read_headers(struct nt_recorder *r, struct kcore *k)
 	return 0;
 }
 
-/* The parts of segments that are in a range; p_offset is where they are in /proc/kcore */
+/* Choose the parts of segments that are in a range. Their p_offset is the offset in /proc/kcore. */
 static void choose(struct kcore *k)
 {
 	const struct range *range;

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Build libperf.a and libapi.a from a kernel's source, with their headers.
 #
-#   libperf.sh LINUX CC DIR     DIR/lib*.a, and DIR/cflags for who includes the headers
+#   libperf.sh LINUX CC DIR     write DIR/lib*.a, and DIR/cflags for users of the headers
 #
-# The source is not touched: the few folders that libperf needs are copied to DIR/src.
+# The source is not changed. The few folders that libperf needs are copied to DIR/src.
 set -eu
 linux=$(readlink -f "$1") cc=$2 dir=$3
 
@@ -23,7 +23,7 @@ key="$linux $("$cc" -v 2>&1 | tail -n 1) $(cksum <"$0")"
 rm -rf "$dir" && mkdir -p "$dir/src"
 (cd "$linux" && tar -cf - tools/lib/*.[ch] tools/lib/api tools/lib/perf tools/include tools/build tools/scripts tools/arch) |
 	tar -xf - -C "$dir/src"
-# fixdep runs here, the library there
+# fixdep is built for this machine, the library for the target
 env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u O -u V -u CFLAGS -u LDFLAGS -u KSRC \
 	make -C "$dir/src/tools/lib/perf" OUTPUT="$dir/" ARCH="$arch" CC="$cc" LD="$("$cc" -print-prog-name=ld)" HOSTCC=gcc \
 	EXTRA_CFLAGS=-O2 fixdep "$dir/libperf.a" "$dir/libapi.a" >"$dir/log" 2>&1 ||
@@ -33,9 +33,9 @@ for headers in perf/include/perf perf/include/internal api; do
 	(cd "$dir/src/tools/lib/$headers" && find . -name '*.h' | tar -cf - -T -) |
 		{ mkdir -p "$dir/include/${headers##*/}" && tar -xf - -C "$dir/include/${headers##*/}"; }
 done
-# what the headers include
+# keep the headers that these headers include
 mv "$dir/src/tools" "$dir/tools" && rm -rf "$dir/src" "$dir/tools/lib" "$dir/tools/build" "$dir/tools/scripts"
-# before the C library's own headers of Linux, which a cross compiler may name by -isystem
+# search these before the C library's Linux headers, which a cross compiler may add by -isystem
 for headers in include tools/include "tools/arch/$arch/include" "tools/arch/$arch/include/uapi" tools/include/uapi; do
 	echo "-I$dir/$headers"
 done >"$dir/cflags"

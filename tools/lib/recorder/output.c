@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Write the file of a recording under its own name, so that it can be read even if the recorder is
+ * This file writes a recording under its final name, so that it can be read even if the recorder is
  * killed, because trace cannot be recorded twice. The size of the records is written last. If the
- * disk is full, the whole records stay, and a reserve makes room for the features and for the events
- * that the rings still have.
+ * disk is full, complete records are kept, and a reserve provides room for the features and for the
+ * records that are still in the rings.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 
 #define RESERVE		(1 << 20)
 
-/* ---- A file that is there already ---- */
+/* ---- An existing file ---- */
 
-/* Keep one older recording, as perf does. A folder of other files is never removed. */
+/* Keep one older recording, like perf does. A folder of other files is never removed. */
 static int keep_old(struct nt_recorder *r, const char *path)
 {
 	char data[PATH_MAX], old[PATH_MAX];
@@ -40,7 +40,7 @@ static int keep_old(struct nt_recorder *r, const char *path)
 
 /* ---- Bytes ---- */
 
-/* After a failure: the file ends at out->w.at, and there is room for the end of it */
+/* Cut the file at out->w.at after a failed write, and free the reserve for the rest. */
 static int cut(struct nt_recorder *r)
 {
 	struct rec_output *out = &r->out;
@@ -56,7 +56,7 @@ static int cut(struct nt_recorder *r)
 			out->path, strerror(out->error));
 }
 
-/* ---- Begin ---- */
+/* ---- Start ---- */
 
 static void make_reserve(struct rec_output *out)
 {
@@ -123,7 +123,10 @@ int rec_output_events(struct nt_recorder *r)
 
 /* ---- Records ---- */
 
-/* Bytes of the pieces up to @done that are whole records; none is cut in two within its header */
+/*
+ * Return the size of the complete records in the first @done bytes of the pieces. A header is
+ * always in one piece.
+ */
 static size_t whole_records(const struct rec_piece pieces[2], size_t done)
 {
 	const struct perf_event_header *header;
@@ -161,7 +164,7 @@ int rec_output_record(struct nt_recorder *r, const void *record, size_t size)
 	return rec_output_records(r, pieces);
 }
 
-/* A part of the trace was written: the record says that it has as much */
+/* Keep the part of the trace that was written, and set the size in its record accordingly. */
 static int keep_part(struct nt_recorder *r, struct pd_auxtrace_record *record, size_t done)
 {
 	struct rec_output *out = &r->out;
@@ -209,8 +212,8 @@ int rec_output_trace(struct nt_recorder *r, uint64_t offset, uint32_t idx, int32
 /* ---- End ---- */
 
 /*
- * The header says what there is before the features are made, as build ids come from the file
- * itself. Without room for the features, a reader has the records all the same.
+ * Write the header with the size of the records before the features, because build ids are read
+ * from the file itself. Even without room for the features, a reader can then read the records.
  */
 int rec_output_finish(struct nt_recorder *r)
 {

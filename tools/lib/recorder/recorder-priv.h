@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the files of the recorder share; not for others. */
+/* Private definitions that the files of the recorder share */
 #ifndef NTRACE_RECORDER_RECORDER_PRIV_H
 #define NTRACE_RECORDER_RECORDER_PRIV_H
 
@@ -21,19 +21,19 @@ struct rec_event {
 	char		*name;		/* as the user wrote it */
 	bool		is_trace;
 	bool		any_privilege;	/* the user wrote neither u nor k */
-	const uint64_t	*ids;		/* libperf's, once it is open */
+	const uint64_t	*ids;		/* libperf's ids, after the event is open */
 	size_t		nr_ids;
 };
 
 struct rec_chunk {
-	uint64_t	offset, size;	/* of a record in the file, without the trace after it */
+	uint64_t	offset, size;	/* place of a record in the file, without its trace */
 };
 
 struct rec_output {
 	char		path[PATH_MAX];
 	struct pd_writer w;
-	int		reserve;	/* a file without a name that keeps room for the end; -1 */
-	int		error;		/* errno of what failed: no trace is written any more */
+	int		reserve;	/* unnamed file that reserves room for the end, or -1 */
+	int		error;		/* errno of a failed write; then trace is not written */
 	NS_ARRAY(struct rec_chunk) chunks;
 };
 
@@ -44,16 +44,16 @@ struct nt_recorder {
 	struct rec_event events[REC_MAX_EVENTS];
 	size_t		nr_events;
 	unsigned int	pmu_type;
-	bool		privileged;	/* it may trace the whole system */
+	bool		privileged;	/* the user may trace the whole system */
 	struct rec_output out;
 	struct rec_rings *rings;
-	pid_t		child;		/* -1: none */
-	int		go;		/* write end of what the child waits for */
-	int		failed;		/* read end of what says that exec failed */
+	pid_t		child;		/* process of the command, or -1 */
+	int		go;		/* write end of the pipe on which the child waits */
+	int		failed;		/* read end of the pipe that reports errno of exec */
 	bool		started;
 	volatile sig_atomic_t stop, snapshot;
 	struct nt_recorder_info info;
-	char		folder[PATH_MAX];	/* of a recording with the kernel; empty: none */
+	char		folder[PATH_MAX];	/* folder of a recording with kcore, or empty */
 	char		error[512];
 };
 
@@ -61,15 +61,15 @@ int rec_fail(struct nt_recorder *r, const char *fmt, ...) __attribute__((format(
 
 /* ---- event.c ---- */
 
-/* rec_event_parse() - a line of the user's as struct perf_event_attr */
+/* rec_event_parse() - convert the user's text to struct perf_event_attr */
 int rec_event_parse(struct nt_recorder *r, const char *text, struct rec_event *event);
-/* rec_event_explain() - why the kernel refuses the event of trace with @err */
+/* rec_event_explain() - set the error text for an event that the kernel refused with @err */
 int rec_event_explain(struct nt_recorder *r, const struct rec_event *event, int err);
 bool rec_event_kernel(const struct rec_event *event);
 
-/* A number in a file of /sys; @none if there is none */
+/* Return the number in a file of the PMU in /sys, or @none if there is none. */
 uint64_t rec_pmu_number(const char *name, uint64_t none);
-/* All of a small file, without the end of its line */
+/* Read the first line of a file, without the newline. Return false on failure. */
 bool rec_read_line(const char *path, char *line, int size);
 
 /* ---- rings.c: libperf ---- */
@@ -84,49 +84,49 @@ int rec_rings_open(struct nt_recorder *r);
 void rec_rings_close(struct nt_recorder *r);
 int rec_rings_enable(struct nt_recorder *r);
 void rec_rings_disable(struct nt_recorder *r);
-/* Bytes that were written; -1: it failed */
+/* Return the number of bytes read from the buffers, or -1 on failure. */
 int64_t rec_rings_read(struct nt_recorder *r, bool with_trace);
 int rec_rings_snapshot(struct nt_recorder *r);
-/* false: none of the threads is there any more */
+/* Return false if all threads have ended. */
 bool rec_rings_wait(struct nt_recorder *r, int timeout);
 void rec_rings_clock(const struct nt_recorder *r, struct rec_clock *clock);
 bool rec_rings_per_cpu(const struct nt_recorder *r);
 
-/* ---- target.c: whom to trace ---- */
+/* ---- target.c: the traced processes ---- */
 
 struct rec_pids {
 	NS_ARRAY(pid_t)	tids;
 };
-/* Threads of the processes that the options name */
+/* Get the threads of the processes in the options. */
 int rec_target_threads(struct nt_recorder *r, struct rec_pids *pids);
-/* Start the command: it waits for rec_target_go() */
+/* Fork a process for the command, which waits for rec_target_go(). */
 int rec_target_fork(struct nt_recorder *r);
 int rec_target_go(struct nt_recorder *r);
-/* false: the command goes on */
+/* Return false if the command still runs. */
 bool rec_target_ended(struct nt_recorder *r, bool wait);
-/* Every thread of a process in /proc, for as long as @take returns 0 */
+/* Call @take for every thread of a process in /proc until it does not return 0. */
 int rec_target_each(pid_t pid, int (*take)(void *ctx, pid_t tid), void *ctx);
 
 /* ---- output.c ---- */
 
 int rec_output_open(struct nt_recorder *r, const char *path);
 void rec_output_close(struct nt_recorder *r);
-/* The ids of the events are known now */
+/* Write the events with their ids. */
 int rec_output_events(struct nt_recorder *r);
-/* Two pieces of a buffer that are one after the other */
+/* A part of a buffer. Two of them are consecutive parts of a ring. */
 struct rec_piece {
 	const void	*data;
 	size_t		size;
 };
-/* Whole records; after a full disk, those are kept that were written */
+/* Write whole records. If the disk is full, keep the records that are completely written. */
 int rec_output_records(struct nt_recorder *r, const struct rec_piece pieces[2]);
 int rec_output_record(struct nt_recorder *r, const void *record, size_t size);
-/* A record of trace */
+/* Write a record with trace. */
 int rec_output_trace(struct nt_recorder *r, uint64_t offset, uint32_t idx, int32_t tid,
 		     int32_t cpu, const struct rec_piece pieces[2]);
 int rec_output_finish(struct nt_recorder *r);
 
-/* ---- features.c: what is written after the records ---- */
+/* ---- features.c: the features after the records ---- */
 
 struct rec_text {
 	NS_ARRAY(uint8_t) bytes;
@@ -136,20 +136,20 @@ void rec_text_add(struct rec_text *text, const void *data, size_t size);
 void rec_text_string(struct rec_text *text, const char *string);
 void rec_text_free(struct rec_text *text);
 
-/* The contents of a feature of the header; false: there is none */
+/* Get the content of feature @nth of the header. Return false if it has none. */
 bool rec_feature(struct nt_recorder *r, unsigned int nth, struct rec_text *text);
 
 /* ---- synth.c, info.c, kcore.c, buildid.c ---- */
 
-/* Records of what was there before: the kernel, its modules, threads and their maps */
+/* Synthesise records for the kernel, modules, threads and maps that already exist. */
 int rec_synth_all(struct nt_recorder *r);
-/* PERF_RECORD_AUXTRACE_INFO */
+/* Write PERF_RECORD_AUXTRACE_INFO. */
 int rec_info_write(struct nt_recorder *r);
-/* kcore, kallsyms and modules, in @folder */
+/* Copy kcore, kallsyms and modules to @folder. */
 int rec_kcore_copy(struct nt_recorder *r, const char *folder);
-/* What was lost, by the records of the file or of a ring */
+/* Count the losses that a record of the file or of a ring reports. */
 void rec_count(struct nt_recorder_info *info, const struct perf_event_header *header);
-/* Programs that the file names: their build ids, and copies of them in the cache; and what was lost */
+/* Add the build ids of the programs in the file, copy these to the cache, and count all losses. */
 void rec_build_ids(struct nt_recorder *r, struct rec_text *text);
 
 #endif /* NTRACE_RECORDER_RECORDER_PRIV_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* A recording from its begin to its end. */
+/* This file controls a recording from start to end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static bool has_capabilities(void)
 	return caps & (1ULL << CAP_SYS_ADMIN_ | 1ULL << CAP_PERFMON_);
 }
 
-/* Those that may see everything: root, or everybody if the system allows it */
+/* Return true if the user may trace everything, which is root, or all users on some systems. */
 static bool is_privileged(void)
 {
 	char line[32];
@@ -52,7 +52,7 @@ static int parse_events(struct nt_recorder *r)
 	size_t nr = r->options.nr_events ? r->options.nr_events : 1, i;
 	struct rec_event first;
 
-	/* two more carry what happens beside the trace */
+	/* Two more events may be needed for sideband records. */
 	if (nr > REC_MAX_EVENTS - 2)
 		return rec_fail(r, "%zu events are too many: %d at most", nr, REC_MAX_EVENTS - 2);
 	for (i = 0; i < nr; i++, r->nr_events++) {
@@ -125,7 +125,7 @@ void nt_recorder_free(struct nt_recorder *r)
 		close(r->go);
 	if (r->failed >= 0)
 		close(r->failed);
-	/* one that was never let go has ended with the pipe */
+	/* If the command was not started, closing the pipe has ended the child. */
 	if (r->child > 0)
 		rec_target_ended(r, !r->started);
 	for (i = 0; i < REC_MAX_EVENTS; i++)
@@ -149,8 +149,9 @@ static int copy_kernel(struct nt_recorder *r)
 }
 
 /*
- * The recorder comes before what it records, which would otherwise fill the buffer of its CPU while
- * the recorder waits for its turn. The command was forked before, and keeps its priority.
+ * Raise the priority of the recorder above the recorded programs, which could otherwise fill the
+ * buffer of a CPU while the recorder waits for that CPU. The command was already forked, and keeps
+ * its priority.
  */
 static void run_first(const struct nt_recorder *r)
 {
@@ -173,8 +174,8 @@ int nt_recorder_start(struct nt_recorder *r)
 /* ---- Run ---- */
 
 /*
- * Read, then sleep until a buffer is filled to its watermark: a recorder of the whole system is
- * traced, too, and would otherwise record little but itself.
+ * Sleep until a buffer is filled to its watermark, and then read. A recorder of the whole system is
+ * also traced, and would record mostly itself if it read more often.
  */
 int nt_recorder_step(struct nt_recorder *r, int timeout)
 {
@@ -205,7 +206,10 @@ void nt_recorder_snapshot(struct nt_recorder *r)
 	r->snapshot = 1;
 }
 
-/* After a full disk, the records of the rings still have room: names and maps are known. */
+/*
+ * Read the rest of the buffers. If the disk is full, there is still room for the records of the
+ * rings, which have names and maps.
+ */
 static int read_rest(struct nt_recorder *r)
 {
 	bool with_trace = !r->out.error && !r->options.snapshot;

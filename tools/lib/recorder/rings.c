@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Events and their buffers, by libperf: for each CPU or thread a ring of records, and one of trace.
- * The buffer of trace belongs to the first event of a ring, which is why that is the event of trace.
+ * This file opens events and their buffers by libperf. Each CPU or thread has a ring of records,
+ * and an AUX buffer for trace. The AUX buffer belongs to the first event of a ring, so the trace
+ * event must be the first one.
  */
 #include <errno.h>
 #include <poll.h>
@@ -29,9 +30,9 @@
 #define TRACE_SIZE_MIN	(8 * KIB)
 
 struct trace_ring {
-	uint8_t		*base;		/* NULL: this ring has no trace */
+	uint8_t		*base;		/* NULL if the ring has no trace */
 	uint64_t	prev;
-	bool		wrapped;	/* it was filled once: all of it is trace */
+	bool		wrapped;	/* the buffer was full once, and contains only trace */
 	int32_t		cpu, tid;
 };
 
@@ -41,7 +42,7 @@ struct rec_rings {
 	struct trace_ring *traces;	/* one for each of libperf's maps */
 	uint64_t	trace_size;
 	bool		per_cpu;
-	int		child;		/* a pidfd, -1: none */
+	int		child;		/* pidfd of the command, or -1 */
 	struct rec_clock clock;
 };
 
@@ -59,7 +60,7 @@ static uint64_t power_of_2(uint64_t size, uint64_t least)
 	return least;
 }
 
-/* A user may lock 516 KiB by default, for all buffers of a CPU. */
+/* By default, a user may lock 516 KiB for all buffers of a CPU. */
 static int set_sizes(struct nt_recorder *r)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * page_size;
@@ -128,7 +129,7 @@ static int add_users_events(struct nt_recorder *r)
 	return 0;
 }
 
-/* An event that counts nothing, and carries what happens beside the trace */
+/* Add a dummy event, which counts nothing, and whose ring gets the sideband records. */
 static struct perf_evsel *add_dummy(struct nt_recorder *r, struct perf_event_attr *attr,
 				    const char *name)
 {
@@ -149,8 +150,8 @@ static struct perf_evsel *add_dummy(struct nt_recorder *r, struct perf_event_att
 }
 
 /*
- * Maps, names, forks and switches of who is traced. Tasks move: if only some CPUs are traced,
- * what is mapped on the others counts, too. Code of the kernel changes on any CPU.
+ * Record maps, names, forks and switches of the traced tasks. Tasks migrate, so if only some CPUs
+ * are traced, maps on other CPUs are also needed. Kernel code may change on any CPU.
  */
 static int add_sideband(struct nt_recorder *r)
 {
@@ -178,7 +179,7 @@ static int add_sideband(struct nt_recorder *r)
 	return 0;
 }
 
-/* ---- Whom to trace ---- */
+/* ---- CPUs and threads to trace ---- */
 
 static struct perf_cpu_map *wanted_cpus(struct nt_recorder *r)
 {
@@ -251,7 +252,7 @@ static int open_events(struct nt_recorder *r)
 		err = perf_evsel__open(evsel, evsel->cpus, evsel->threads);
 		if (err == -EACCES && e->is_trace && e->any_privilege && !r->privileged &&
 		    !evsel->attr.exclude_kernel) {
-			/* a user may trace programs */
+			/* An unprivileged user may still trace programs. */
 			evsel->attr.exclude_kernel = evsel->attr.exclude_hv = 1;
 			r->info.only_user = true;
 			err = perf_evsel__open(evsel, evsel->cpus, evsel->threads);
@@ -266,7 +267,7 @@ static int open_events(struct nt_recorder *r)
 struct map_param {
 	struct perf_mmap_param mp;
 	struct nt_recorder *r;
-	struct trace_ring *trace;	/* NULL: the event that is mapped has no trace */
+	struct trace_ring *trace;	/* NULL if the mapped event has no trace */
 };
 
 static void map_next(struct perf_evlist *evlist, struct perf_evsel *evsel,
@@ -321,7 +322,7 @@ static int map_events(struct nt_recorder *r)
 	struct perf_evlist *evlist = r->rings->evlist;
 
 	param.mp.mask = evlist->mmap_len - page_size - 1;
-	/* as many as libperf makes at most */
+	/* Allocate the maximum number of maps that libperf creates. */
 	r->rings->traces = calloc(perf_cpu_map__nr(evlist->all_cpus) +
 				  perf_thread_map__nr(evlist->threads), sizeof(*r->rings->traces));
 	if (!r->rings->traces)
@@ -420,7 +421,7 @@ bool rec_rings_per_cpu(const struct nt_recorder *r)
 
 /* ---- Run ---- */
 
-/* Those that begin with the command need no help, and the dummies are on. */
+/* Enable the events, except events that exec enables, and dummies, which are always enabled. */
 int rec_rings_enable(struct nt_recorder *r)
 {
 	struct perf_evsel *evsel;
@@ -446,7 +447,7 @@ bool rec_rings_wait(struct nt_recorder *r, int timeout)
 	return perf_evlist__filter_pollfd(r->rings->evlist, POLLERR | POLLHUP) > 0;
 }
 
-/* The bytes from @from to @to of a ring of @size bytes */
+/* Get the bytes from @from to @to of a ring of @size bytes. */
 static void pieces_of(const uint8_t *base, uint64_t size, uint64_t from, uint64_t to,
 		      struct rec_piece pieces[2])
 {
@@ -464,7 +465,7 @@ static void watch(struct nt_recorder *r, const struct rec_piece *piece, size_t s
 
 	while (piece->size - at >= sizeof(*header) && at < piece->size) {
 		header = (const void *)((const char *)piece->data + at);
-		/* a record that goes on in the other piece is a small loss of a progress line */
+		/* Do not count a record in both pieces. The counts are only for progress. */
 		if (header->size <= piece->size - at)
 			rec_count(&r->info, header);
 		at += header->size;
@@ -529,7 +530,7 @@ int64_t rec_rings_read(struct nt_recorder *r, bool with_trace)
 
 /* ---- Snapshots ---- */
 
-/* Pages are new and zero: trace after the head has been there before it. */
+/* New pages are zero, so any data after the head is trace from before a wrap. */
 static bool has_data(const uint8_t *data, uint64_t start, uint64_t end)
 {
 	uint64_t word = 0;
@@ -540,8 +541,9 @@ static bool has_data(const uint8_t *data, uint64_t start, uint64_t end)
 }
 
 /*
- * The head counts on over the end of the buffer, or starts again at 0 there: both are right for
- * a snapshot. Without a wrap, the new trace is what is between the old head and this one.
+ * Write a snapshot of ring @nr. At the end of the buffer, the head of a snapshot may either
+ * continue to count or restart at 0. Without a wrap, the new trace is between the old head and this
+ * one.
  */
 static int snapshot_of(struct nt_recorder *r, int nr)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * What was there before the recording, as the kernel would have told: itself, its modules, the
- * threads and what they have mapped. All have the time 0.
+ * This file synthesises records for the kernel, modules, threads and maps that existed before the
+ * recording. All of them have time 0.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "recorder-priv.h"
 
 #define KERNEL_PID	((uint32_t)-1)
-#define NO_TASK		2	/* it has ended meanwhile */
+#define NO_TASK		2	/* the task has already ended */
 
-/* What perf_event_attr::sample_id_all adds: TID, TIME, CPU and IDENTIFIER, all 0 */
+/* The fields that perf_event_attr::sample_id_all adds (TID, TIME, CPU and IDENTIFIER), all 0 */
 struct sample_id {
 	uint64_t words[4];
 };
@@ -52,7 +52,10 @@ struct fork_record {
 	struct sample_id id;
 };
 
-/* The size of a record that ends with a name, which has room enough; the rest is 0 */
+/*
+ * Return the size of a record that ends with @name, and set all bytes after the name to 0. There
+ * must be room for them.
+ */
 static uint16_t end_of_name(const void *record, char *name)
 {
 	size_t len = strlen(name) + 1, padding = -len % 8;
@@ -76,7 +79,7 @@ static int put_kernel_map(struct nt_recorder *r, const char *name, uint64_t addr
 	return rec_output_record(r, &record, record.header.size);
 }
 
-/* The addresses of a few symbols; 0: there is none, or this user may not see it */
+/* Get the addresses of @nr symbols, or 0 for a symbol that does not exist or is hidden. */
 static void find_symbols(const char *const *names, uint64_t *addrs, unsigned int nr)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -114,7 +117,7 @@ static int put_kernel(struct nt_recorder *r)
 	return put_kernel_map(r, name, addrs[first], addrs[2] - addrs[first], addrs[first]);
 }
 
-/* A line of /proc/modules: name, size, users, by whom, state, address */
+/* A line of /proc/modules has name, size, number of users, names of users, state and address. */
 static int put_modules(struct nt_recorder *r)
 {
 	FILE *f = fopen("/proc/modules", "re");
@@ -185,7 +188,7 @@ static int put_fork(struct nt_recorder *r, pid_t pid, pid_t tid)
 	return rec_output_record(r, &record, sizeof(record));
 }
 
-/* A line of /proc/PID/maps; only code is of interest */
+/* Write the map of a line of /proc/PID/maps, if it is executable. */
 static int put_map(struct nt_recorder *r, pid_t pid, const char *line)
 {
 	struct map2_record record = {
@@ -239,7 +242,7 @@ static int put_thread(void *ctx, pid_t tid)
 	return put_fork(task->r, task->pid, tid);
 }
 
-/* A process may end while it is looked at: that is no failure. */
+/* Write the records of a process. It is not a failure if the process ends at the same time. */
 static int put_process(struct nt_recorder *r, pid_t pid)
 {
 	struct task task = { r, pid };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Whom to trace: processes that there are, and the command that is started. */
+/* This file handles the traced processes, which exist already, or are the started command. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ int rec_target_threads(struct nt_recorder *r, struct rec_pids *pids)
 	return 0;
 }
 
-/* In the child: wait until the parent is ready; the pipe @failed says why exec failed */
+/* Run in the child. Wait for the parent, and write errno to pipe @failed if exec fails. */
 static void exec_command(char *const *command, int ready, int failed)
 {
 	char byte;

@@ -66,7 +66,7 @@ struct nt_record {
 #define TALLY_STEPS	512
 #define MESSAGE_STEPS	(TALLY_PATHS * PATH_RANGES)
 
-/* Maximum numbers of new edges and blocks before room is reserved again */
+/* Maximum numbers of new edges and blocks between two reservations of room */
 #define ROOM_EDGES	(2 * (MESSAGE_WORDS + SPARE_WORDS) + TALLY_STEPS + MESSAGE_STEPS)
 #define ROOM_BLOCKS	(2 * MESSAGE_STEPS)
 
@@ -80,7 +80,7 @@ struct nt_tally {
 	struct nt_counts counts;	/* counts of dropped code, and of partial blocks */
 	struct nt_memo	*memo;		/* nt_path::ranges are record numbers in this memo */
 	uint32_t	first;		/* number of the oldest record */
-	uint64_t	*blocks;	/* two counts for each block: not taken, taken */
+	uint64_t	*blocks;	/* two counts for each block, not taken and taken */
 	uint32_t	max_blocks;
 	struct nt_edge	*edges;
 	uint32_t	edge_mask;
@@ -172,7 +172,7 @@ static inline void nt_tally_add_steps(struct nt_tally *tally, int space, const u
  */
 int nt_tally_flush(struct nt_tally *tally, const struct nt_code *code);
 
-/* Drop all paths and groups. Their counts must be flushed before. */
+/* Drop all paths and groups, whose counts must already be flushed. */
 void nt_tally_clear(struct nt_tally *tally);
 
 #endif /* NTRACE_TALLY_H */

@@ -34,8 +34,8 @@ enum path_end {
 
 /* Effect of a path or group on the return stack. Pops are before pushes. */
 struct nt_effect {
-	uint32_t	calls;		/* index in nt_memo::calls, calls below the top that are */
-					/* popped, and then the pushed calls */
+	/* index in nt_memo::calls of the popped calls below the top, and then of the pushed calls */
+	uint32_t	calls;
 	bool		any;
 	uint8_t		nr_pops;
 	uint8_t		nr_pushes;

@@ -10,7 +10,7 @@
 #endif
 #include "../state.h"
 
-/* Messages that are looked at for the trace mode after a message with SYNC */
+/* Maximum number of messages after a message with SYNC that are examined for the trace mode */
 #define MAX_AHEAD	16
 
 #define MODE_BIT(mode)	(1u << (mode))
@@ -18,16 +18,19 @@
 
 #define BOTH_MODES	(MODE_BIT(NT_MODE_BTM) | MODE_BIT(NT_MODE_HTM))
 
-/* First bytes of messages that change nothing here: MSEO is 00 in all, as fixed fields follow */
+/*
+ * Number of first bytes of messages without effect on the scan. Their MSEO is 00, because fixed
+ * fields follow.
+ */
 #define NR_BORING	5
 
 struct scan {
 	const struct nt_cuts	*cuts;
 	struct nt_cell		*cell;
-	struct nt_effect	*effect;	/* of what is scanned now */
+	struct nt_effect	*effect;	/* effect that the next message changes */
 	bool			may_cut;
 	bool			all;		/* each message may change something */
-	/* SRC in bytes 1 and 2 of a message, if sources differ by it; and the one that is known */
+	/* mask of SRC in bytes 1 and 2 of a message, or 0; and the SRC of the known source */
 	uint32_t		src_mask;
 	uint32_t		src_bytes;
 	uint8_t			boring[NR_BORING];
@@ -64,8 +67,9 @@ static bool cuts_is_ours(const struct nt_cuts *cuts, const struct nt_message *ms
 }
 
 /*
- * The mode after a message with SYNC depends on what was before it: it may not be known. So the
- * next message that reports instructions has to be one that exists in a single mode.
+ * Return true if the trace mode after a message with SYNC is certain. It may depend on earlier
+ * messages, which are not known. Therefore the next message that reports instructions must be a
+ * message that exists in one mode only.
  */
 static bool scan_is_mode_clear(const struct scan *scan, size_t at)
 {
@@ -85,7 +89,7 @@ static bool scan_is_mode_clear(const struct scan *scan, size_t at)
 			return false;
 		if (!(NT_BRANCH_TCODES >> msg.tcode & 1))
 			continue;
-		/* the message may be in the next cell */
+		/* The message may be in the next cell. */
 		scan->cell->modes |= MODE_BIT(nt_message_mode(&msg));
 		return nt_message_shows_mode(&msg);
 	}
@@ -114,7 +118,7 @@ static void scan_add_cut(struct scan *scan, size_t at, const struct nt_message *
 	scan->effect = &cell->after;
 }
 
-/* A message cannot be read: its timestamp, which the next one is relative to, is unknown. */
+/* Handle an unreadable message. Its timestamp, to which the next one is relative, is unknown. */
 static void scan_add_damage(struct scan *scan)
 {
 	scan->effect->sets_known = true;
@@ -156,8 +160,7 @@ static void scan_add_effect(struct scan *scan, const struct nt_message *msg)
 }
 
 /*
- * The mode of @msg has been seen: other messages that show the same mode can be skipped from now
- * on.
+ * Record the mode of @msg, so that the scan can skip other messages that show the same mode.
  */
 static void scan_add_mode(struct scan *scan, const struct nt_message *msg)
 {
@@ -170,7 +173,7 @@ static void scan_add_mode(struct scan *scan, const struct nt_message *msg)
 	}
 }
 
-/* TCODE fills the MDO of byte 0 (chapter 3): SRC is in that of bytes 1 and 2. */
+/* Place SRC in the MDO of bytes 1 and 2, because TCODE fills the MDO of byte 0 (chapter 3). */
 static uint32_t cuts_place_src(uint32_t src)
 {
 	return (src & 0x3f) << 2 | src >> 6 << 10;
@@ -188,7 +191,7 @@ static void scan_add_source(struct scan *scan, const struct nt_message *msg)
 	}
 }
 
-/* A message begins at @at. */
+/* Scan the message at @at. */
 static void scan_message(struct scan *scan, size_t at)
 {
 	const struct nt_cuts *cuts = scan->cuts;
@@ -219,7 +222,7 @@ static bool scan_is_boring(const struct scan *scan, uint8_t byte)
 	return false;
 }
 
-/* SRC may be in the two bytes after the first: at the end of the buffer they may be missing. */
+/* SRC may be in the two bytes after the first byte, which may be beyond the end of the buffer. */
 static bool scan_is_of_source(const struct scan *scan, const uint8_t *p)
 {
 	const uint8_t *end = scan->cuts->data + scan->cuts->size;
@@ -227,7 +230,7 @@ static bool scan_is_of_source(const struct scan *scan, const uint8_t *p)
 	return end - p > 2 && (load16(p + 1) & scan->src_mask) == scan->src_bytes;
 }
 
-/* May a message that changes something begin at @p, which is not the first byte of the buffer? */
+/* Return true if a message with an effect may begin at @p, which is not the buffer's first byte. */
 static bool scan_is_news(const struct scan *scan, const uint8_t *p)
 {
 	if (mseo(p[-1]) != MSEO_END || p[0] == IDLE_BYTE)
@@ -237,8 +240,8 @@ static bool scan_is_news(const struct scan *scan, const uint8_t *p)
 
 #if defined(__x86_64__)
 /*
- * The first block of 64 bytes, from @at on, that may have a message that changes something; @end or
- * later if there is none. All messages are of one source.
+ * Return the offset of the first block of 64 bytes from @at that may contain a message with an
+ * effect. Stop before a block that does not fit before @end. All messages must be from one source.
  */
 __attribute__((target("avx2")))
 static size_t scan_find_news_avx2(const struct scan *scan, size_t at, size_t end)
@@ -288,7 +291,7 @@ static bool cuts_has_avx2(void)
 }
 #endif
 
-/* Bytes from @at to @end at which a message begins that changes something */
+/* Scan the messages with an effect that begin from @at to @end. */
 static void scan_bytes(struct scan *scan, size_t at, size_t end)
 {
 	for (; at < end; at++)
@@ -296,7 +299,7 @@ static void scan_bytes(struct scan *scan, size_t at, size_t end)
 			scan_message(scan, at);
 }
 
-/* The next 64 bytes */
+/* Scan the next 64 bytes. */
 static void scan_block(struct scan *scan, size_t at)
 {
 	const uint8_t *p = scan->cuts->data + at;
@@ -338,7 +341,7 @@ void nt_cuts_scan(const struct nt_cuts *cuts, size_t number, struct nt_cell *cel
 	}
 	if (!at && cuts->size && cuts->data[at++] != IDLE_BYTE)
 		scan_message(&scan, 0);
-	/* SRC may be in the two bytes after the block */
+	/* SRC may be in the two bytes after the block. */
 	while (at + BLOCK <= end && at + BLOCK + 2 <= cuts->size) {
 		size_t next = fast ? scan_find_news_avx2(&scan, at, end) : at;
 
@@ -386,16 +389,17 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 		chain->has_tstamp = effect->is_known;
 	if (!effect->has_sync)
 		return;
-	/* after one more wrap, all times are this much later */
+	/* A wrap before @effect->sync makes all times later by the same amount. */
 	chain->tstamp = nt_time_sync(config, chain->tstamp, effect->sync) +
 			effect->tstamp - nt_time_sync(config, 0, effect->sync);
 }
 
 /*
- * With messages of two modes, the code decides which mode is right. SYNC of one source does not
- * reset another. In-circuit trace has a reference address that SYNC does not reset either. Times by
- * XOR cannot be added up. An encoder may keep its return stack over SYNC. One flow has to decode all
- * from here on.
+ * Stop cutting if one flow must decode the rest of the buffer. This is the case with messages of
+ * two modes, because the code decides which mode is right; with two sources, because SYNC of one
+ * source does not reset the other; with in-circuit trace, which has a reference address that SYNC
+ * does not reset; with times by XOR, which cannot be added up; and with an encoder that keeps its
+ * return stack over SYNC.
  */
 static void chain_join(const struct nt_cuts *cuts, struct nt_chain *chain,
 			const struct nt_cell *cell)

@@ -2,15 +2,17 @@
 /*
  * Decode a buffer by several threads.
  *
- * The buffer is decoded in parts (cuts.h). A part begins right after a message with SYNC, and
- * ends with the one that the next part begins after: that one reports the way up to it, and
- * its own item needs to know what was lost before.
+ * The buffer is decoded in parts (cuts.h). A part begins right after a message with SYNC, and ends
+ * with the message after which the next part begins. The part needs that message, because it
+ * reports the instructions up to it, and because its item contains the losses before it.
  *
- * A worker without a part takes the next one. If there is none yet, it scans cells until one
- * is found. It does so too if it has come to the end of what is known to belong to its part.
+ * A worker without a part takes the next part. If none is ready, the worker scans cells until it
+ * finds one. A worker also scans cells when it has decoded all cells that are known to belong to
+ * its part.
  *
- * In order: a worker whose turn it is gives out what it decodes at once. The others keep
- * theirs in a queue and go on with further parts. They wait only if the queue is full.
+ * Ordered decoding works in turns. The worker of the first part that is not finished passes its
+ * batches to the consumer at once. Other workers keep their batches in queues and continue with
+ * further parts. They wait only if their queue is full.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,28 +21,28 @@
 #include "cuts.h"
 #include "queue.h"
 
-/* Bytes that all workers together may keep, and that one worker may keep. A batch always fits. */
+/* Sizes in bytes of the queues of all workers, and of one worker. A batch always fits. */
 #define QUEUES_SIZE	(16u << 20)
 #define MAX_QUEUE_SIZE	(4u << 20)
 #define MIN_QUEUE_SIZE	(64u << 10)
 /*
- * A worker that keeps this much takes no further part, since more would leave the second-level
- * cache
+ * A worker does not take another part if its queue has this many bytes, because more would not fit
+ * into the second-level cache.
  */
 #define QUEUE_ENOUGH	(512u << 10)
 
 #define CELLS_A_THREAD	4
 
-/* From a cut to the next, @job->lock protects @end and @has_end */
+/* The bytes from one cut to the next. @job->lock protects @end and @has_end. */
 struct part {
 	uint64_t		number;
 	struct nt_entry		entry;
-	bool			is_first;	/* of the buffer: @entry does not count */
+	bool			is_first;	/* first part of the buffer, without @entry */
 	bool			has_end;
 	size_t			end;
 };
 
-/* A cell on its way from scan to chain */
+/* A scanned cell that is not yet chained */
 struct scanned {
 	bool			done;
 	struct nt_cell		cell;
@@ -52,8 +54,8 @@ struct worker {
 	void			*ctx;
 	pthread_t		thread;
 	struct part		part;
-	bool			has_turn;	/* for the part that it decodes */
-	struct nt_queue		queue;		/* of the parts before it, and of its begin */
+	bool			has_turn;	/* batches of @part need not be queued */
+	struct nt_queue		queue;		/* batches of earlier parts and of @part */
 };
 
 typedef int (*consume_fn)(void *ctx, uint64_t part, const struct nt_batch *batch);
@@ -61,23 +63,23 @@ typedef int (*consume_fn)(void *ctx, uint64_t part, const struct nt_batch *batch
 struct parallel {
 	consume_fn		consume;
 	bool			unordered;
-	struct nt_counts	*counts;	/* ranges are counted; NULL: they are consumed */
+	struct nt_counts	*counts;	/* counts of the ranges; NULL to call @consume */
 	struct nt_cuts		cuts;
 	pthread_mutex_t		lock;
 	pthread_cond_t		changed;
-	/* all below is protected by @lock; @turn and @stop are also read without */
+	/* @lock protects all members below. @turn and @stop are also read without it. */
 	unsigned int		nr_waiting;
-	struct scanned		*scanned;	/* a ring of @nr_scanned */
+	struct scanned		*scanned;	/* a ring of @nr_scanned cells */
 	size_t			nr_scanned;
-	size_t			next_cell;	/* to be scanned */
-	size_t			next_chained;
+	size_t			next_cell;	/* next cell to scan */
+	size_t			next_chained;	/* next cell to chain */
 	struct nt_chain		chain;
-	struct part		*ready;		/* a ring of @nr_scanned: parts that nobody took */
+	struct part		*ready;		/* a ring of up to @nr_scanned parts to decode */
 	size_t			nr_ready;
 	size_t			first_ready;
 	uint64_t		nr_parts;
-	struct part		*newest;	/* its end is not known */
-	uint64_t		turn;		/* part to be consumed */
+	struct part		*newest;	/* last part, whose end is not yet known */
+	uint64_t		turn;		/* number of the part to consume */
 	bool			stop;
 	int			result;
 };
@@ -107,7 +109,7 @@ static void parallel_signal_change(struct parallel *job)
 		pthread_cond_broadcast(&job->changed);
 }
 
-/* Stop all workers. The first result counts. */
+/* Stop all workers. Only the result of the first call is kept. */
 static void parallel_stop(struct parallel *job, int result)
 {
 	pthread_mutex_lock(&job->lock);
@@ -120,7 +122,7 @@ static void parallel_stop(struct parallel *job, int result)
 
 /* ---- parts; @job->lock is held ---- */
 
-/* The part that is newest ends at @end, and @entry begins the next one. */
+/* End the newest part at @entry->offset, and begin the next part at @entry. */
 static void parallel_add_part(struct parallel *job, const struct nt_entry *entry)
 {
 	struct part *part = &job->ready[(job->first_ready + job->nr_ready++) % job->nr_scanned];
@@ -135,7 +137,7 @@ static void parallel_add_part(struct parallel *job, const struct nt_entry *entry
 	job->newest = part;
 }
 
-/* Chain the cells that are scanned, in their order. */
+/* Chain the scanned cells in their order. */
 static void parallel_chain_cells(struct parallel *job)
 {
 	struct scanned *scanned;
@@ -155,7 +157,7 @@ static void parallel_chain_cells(struct parallel *job)
 	parallel_signal_change(job);
 }
 
-/* Scan one cell, without the lock. If others scan the last ones, wait for them. */
+/* Scan one cell without the lock, or wait if other workers scan the last cells. */
 static void parallel_scan_cell(struct parallel *job)
 {
 	struct scanned *scanned;
@@ -176,7 +178,7 @@ static void parallel_scan_cell(struct parallel *job)
 		parallel_chain_cells(job);
 }
 
-/* The next part. Returns false if there is none. */
+/* Take the next part. Return false if there is none. */
 static bool worker_take_part(struct worker *worker)
 {
 	struct parallel *job = worker->job;
@@ -198,8 +200,8 @@ static bool worker_take_part(struct worker *worker)
 }
 
 /*
- * How far does the part extend, as far as is known? Sets *is_end if that is its end. Otherwise the
- * result is more than @at.
+ * Return the offset up to which all bytes are known to belong to the part. Set *is_end if the part
+ * ends there. Otherwise the result is greater than @at.
  */
 static size_t worker_find_limit(struct worker *worker, size_t at, bool *is_end)
 {
@@ -219,7 +221,7 @@ static size_t worker_find_limit(struct worker *worker, size_t at, bool *is_end)
 	return limit;
 }
 
-/* ---- what is given out ---- */
+/* ---- output ---- */
 
 static void worker_give_out(struct worker *worker, uint64_t part, const struct nt_batch *batch)
 {
@@ -249,7 +251,7 @@ static void parallel_wait_turn(struct parallel *job, uint64_t number)
 	pthread_mutex_unlock(&job->lock);
 }
 
-/* A part is decoded, or failed, and all of it is given out. */
+/* Finish a part that was decoded, or that failed, and whose batches are all consumed. */
 static void worker_finish_part(struct worker *worker, int result)
 {
 	if (result)
@@ -258,7 +260,7 @@ static void worker_finish_part(struct worker *worker, int result)
 		parallel_pass_turn(worker->job);
 }
 
-/* Give out what is kept, if it is the worker's turn. */
+/* Pass queued batches to the consumer while it is the worker's turn. */
 static void worker_give_out_kept(struct worker *worker)
 {
 	const struct nt_kept *kept;
@@ -280,7 +282,7 @@ static void worker_look_at_turn(struct worker *worker)
 			   parallel_is_turn(worker->job, worker->part.number);
 }
 
-/* Wait until something of the queue was given out; or, if it is empty, for the turn. */
+/* Wait until queued batches could be consumed, or, if the queue is empty, for the turn. */
 static void worker_wait_first(struct worker *worker)
 {
 	const struct nt_kept *kept = nt_queue_first(&worker->queue);
@@ -302,7 +304,7 @@ static void worker_end_part(struct worker *worker, int result)
 
 /* ---- decode ---- */
 
-/* Where the next batch is put: it is kept there if it is not yet the worker's turn. */
+/* Return memory of the queue for the next batch, or NULL if it is the worker's turn. */
 static struct nt_range *worker_find_buffer(struct worker *worker)
 {
 	struct nt_range *ranges;
@@ -319,7 +321,7 @@ static struct nt_range *worker_find_buffer(struct worker *worker)
 	}
 }
 
-/* Count what was fed. Returns NT_OK or NT_E_NOMEM. */
+/* Count the fed bytes. Return NT_OK or NT_E_NOMEM. */
 static int worker_count_fed(struct nt_flow *flow)
 {
 	struct nt_item item;
@@ -331,7 +333,7 @@ static int worker_count_fed(struct nt_flow *flow)
 	return ret;
 }
 
-/* Decode what was fed. Returns NT_OK or NT_E_NOMEM. */
+/* Decode the fed bytes. Return NT_OK or NT_E_NOMEM. */
 static int worker_decode_fed(struct worker *worker)
 {
 	struct nt_range *buffer;
@@ -355,7 +357,7 @@ static int worker_decode_fed(struct worker *worker)
 	}
 }
 
-/* Decode the part. Returns NT_OK or NT_E_NOMEM. */
+/* Decode the part. Return NT_OK or NT_E_NOMEM. */
 static int worker_decode_part(struct worker *worker)
 {
 	const struct nt_cuts *cuts = &worker->job->cuts;
@@ -414,7 +416,8 @@ static int worker_init(struct worker *worker, struct nt_image *image, size_t que
 }
 
 /*
- * The first worker is the caller's thread. If no more can be started, decoding only takes longer.
+ * Run the workers. The first one is the caller's thread. If other threads cannot be started,
+ * decoding only takes longer.
  */
 static int parallel_run_workers(struct parallel *job, struct nt_image *image,
 				struct worker *workers, unsigned int nr)
@@ -442,7 +445,7 @@ static int parallel_run_workers(struct parallel *job, struct nt_image *image,
 	return job->result;
 }
 
-/* Add what all flows have counted to @job->counts, or nothing: NT_E_NOMEM */
+/* Add the counts of all flows to @job->counts. Return NT_E_NOMEM, without any change, or NT_OK. */
 static int parallel_take_counts(struct parallel *job, struct worker *workers, unsigned int nr)
 {
 	struct nt_counts *sum = nt_counts_new();
@@ -499,7 +502,7 @@ static int parallel_count_alone(struct nt_counts *counts, struct nt_flow *flow)
 	return ret ? ret : nt_counts_take(counts, flow);
 }
 
-/* One thread: there is nothing to look for. */
+/* Decode by one thread, which needs no cuts. */
 static int parallel_run_alone(struct parallel *job, struct nt_image *image, void *ctx,
 			      struct nt_stats *stats)
 {

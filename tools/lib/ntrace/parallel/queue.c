@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Batches that wait until it is their turn.
+ * A queue of batches that wait for their turn.
  */
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ void nt_queue_exit(struct nt_queue *queue)
 	free(queue->memory);
 }
 
-/* Memory is taken when it is needed first: a queue that is never used costs nothing. */
+/* Allocate memory at the first use, so that an unused queue costs nothing. */
 static bool queue_has_memory(struct nt_queue *queue)
 {
 	if (!queue->memory)
@@ -24,7 +24,7 @@ static bool queue_has_memory(struct nt_queue *queue)
 	return queue->memory;
 }
 
-/* Room for the longest batch, from @queue->next on; NULL: there is none */
+/* Make room for the longest batch at @queue->next. Return NULL if there is no room. */
 static struct nt_kept *queue_make_room(struct nt_queue *queue)
 {
 	size_t size = sizeof(struct nt_kept) + MAX_RANGES * sizeof(struct nt_range) +

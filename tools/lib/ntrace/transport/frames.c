@@ -368,7 +368,7 @@ static __always_inline unsigned int frames_prepare(struct bunch *bunch, const ui
 	return i;
 }
 
-/* Return the address of the next byte of @lane. Call it once: stored bytes may alias @lane. */
+/* Return the address of the next byte of @lane. Call it once; stored bytes may alias @lane. */
 static __always_inline uint8_t *lane_end(const struct lane *lane)
 {
 	return lane->to + (lane->nr & lane->mask);
