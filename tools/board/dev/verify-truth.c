@@ -559,7 +559,7 @@ static bool find_place(struct hart *h)
 	while ((!g->placed || h->at.index < g->first.at.index + SEARCH) && have(h, &h->at)) {
 		bool here = !h->at.insn && block_of(h, &h->at)->sync;
 
-		/* The gap may be empty, and decoding continues where it stopped */
+		/* If the gap is empty, decoding continues at the position of the stop */
 		if ((here || !g->skipped) && fits(h))
 			return true;
 		g->skipped += skip_block(h);
@@ -725,7 +725,7 @@ void hart_finish(struct hart *h)
 		end_in_gap(h);
 	while (have(h, &h->at)) {
 		declared = skip_lost_session(h, &n);
-		/* Trace was lost at the end of the run, where the truth also ends */
+		/* Trace was lost at the end of the run, which is also the end of the truth */
 		declared |= h->told && !have(h, &h->at);
 		if (declared && n)
 			h->gaps += !h->told;

@@ -149,7 +149,7 @@ static void funnel_refresh(struct nb_dev *dev)
 	struct nb_funnel *f = to_funnel(dev);
 
 	nb_ts_refresh(dev, &f->ts);
-	/* The output may accept messages that it has refused before */
+	/* The output may now accept messages that it has refused */
 	if (f->held && !(nb_get(dev, TR_CONTROL) & TR_ENABLE))
 		nb_funnel_drain(f);
 }

@@ -46,7 +46,7 @@ static uint64_t now(void *opaque)
 	return t.time;
 }
 
-/* A letter stands for a fixed field with its width, 'v' for a variable field */
+/* A letter means a fixed field with its width, 'v' a variable field */
 static const struct layout {
 	uint8_t		tcode;
 	const char	*name;
