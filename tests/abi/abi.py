@@ -20,7 +20,7 @@ LIBRARIES = ['libntrace.so', 'libntrace-elf.so']
 
 
 def fields(text):
-    """(structure, path of a field) of every field, in nested structures too"""
+    """Return (structure, path of a field) of every field, even in nested structures"""
     stack = []
     for line in re.sub(r'/\*.*?\*/', '', text, flags=re.S).splitlines():
         line = line.rstrip()
@@ -42,7 +42,7 @@ def fields(text):
 
 
 def constants(text):
-    """Names of enums and of numbers that are defined"""
+    """Return the names of enums and of numbers that are defined"""
     yield from re.findall(r'^\t(NT_\w+)\s*=', text, flags=re.M)
     yield from re.findall(r'^\tX\((NT_\w+),', text, flags=re.M)
     yield from re.findall(r'^#define\s+(NT_\w+)\s+\(?[0-9]', text, flags=re.M)

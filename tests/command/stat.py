@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compare what `ntrace stat --json` counted with what `ntrace dump` prints of the same trace.
+"""Compare the counts of `ntrace stat --json` with the output of `ntrace dump` for the same trace.
 
     stat.py STAT.JSON TRACE DUMP [RANGES]
 
-The bytes of TSTAMP are counted in the TRACE itself: those after the last byte of a message that ends a
-field before it. RANGES is what `ntrace decode` prints: the addresses that were executed.
-"""
+The bytes of TSTAMP are counted in the TRACE itself, as the bytes after the last byte of a message that
+ends an earlier field. RANGES is the output of `ntrace decode`, which has the executed addresses."""
 import collections
 import json
 import re

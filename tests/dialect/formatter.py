@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A CoreSight trace formatter: bytes of trace IDs to frames of 16 bytes.
+"""A CoreSight trace formatter, which puts bytes of trace IDs into frames of 16 bytes.
 
-Written from the Arm CoreSight Architecture Specification ("Trace Formatter"), apart from the
-library and from the board's model. What the specification leaves to the formatter (where
-it changes the ID early or late, says it again, pads, or synchronises) is random.
-"""
+It is written from the Arm CoreSight Architecture Specification ("Trace Formatter"), independently of the
+library and of the board's model. Everything that the specification leaves to the formatter (where
+it changes the ID early or late, repeats it, pads, or synchronises) is random."""
 import random
 
 FULL_SYNC = b'\xff\xff\xff\x7f'
@@ -13,7 +12,7 @@ NULL = 0
 
 
 class Formatter:
-    """Frames of the bytes in .queue, a list of (ID, byte)"""
+    """Make frames of the bytes in .queue, a list of (ID, byte)"""
 
     def __init__(self, rng, pad=0.05, again=0.1, late=0.5, full_sync=0.0, half_sync=0.0):
         self.rng, self.pad, self.again, self.late = rng, pad, again, late
@@ -25,7 +24,7 @@ class Formatter:
         return (NULL, self.rng.randrange(256))
 
     def frame(self, queue, at):
-        """One frame of queue[at:]. Returns the bytes taken from it."""
+        """Make one frame of queue[at:]. Return the number of bytes taken from it."""
         data, flags = [0] * 16, 0
         start = at
         delayed = None          # ID that is to be the current one behind the next byte
@@ -87,7 +86,7 @@ class Formatter:
         return bytes(data), at - start
 
     def run(self, queue):
-        """Returns the framed bytes, and [(offset, kind, queue index behind it)]"""
+        """Return the framed bytes, and [(offset, kind, queue index after it)]"""
         queue = list(queue)
         # Padding is bytes of ID 0 among the others
         if self.pad:
@@ -116,7 +115,7 @@ class Formatter:
 
 
 def random_queue(rng, nr, ids, run=8):
-    """Bytes of random IDs, in runs of about that length"""
+    """Return bytes of random IDs, in runs of about that length"""
     queue = []
     while len(queue) < nr:
         source = rng.choice(ids)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""nt_frames_convert() against a formatter of its own: frames.py LIBNTRACE.SO [SEEDS]"""
+"""Compare nt_frames_convert() with a separate formatter: frames.py LIBNTRACE.SO [SEEDS]"""
 import ctypes
 import os
 import random
@@ -26,7 +26,7 @@ class Stats(ctypes.Structure):
 
 
 class Frames:
-    """The library's object. .parts: (bytes by ID, what was returned behind them)"""
+    """The library's object. .parts has (bytes by ID, the value that was returned after them)"""
 
     def __init__(self, lib, room=256):
         self.lib, self.room = lib, room
@@ -135,7 +135,8 @@ def check_each_split(lib):
 
 
 def check_lost(lib, seed):
-    """Bytes vanish. What was before is right, what follows a sync and an ID is, and it is said."""
+    """Lose some bytes. The data before is right, the data after a sync and an ID is right, and the
+    loss is reported."""
     rng, (data, marks, padded), queue = make(seed, full_sync=0.15)
     n = rng.choice((1, 2, 3, 4, 5, 8, 13, 15, 17, 31, 33, 70))
     at = rng.randrange(0, len(data) - n)
@@ -203,7 +204,7 @@ def check_ids(lib):
 
 
 def find(lib, data):
-    """Where the library sees the first frame; None: it is not certain"""
+    """Return the first frame that the library recognises, or None if it is uncertain"""
     offset = ctypes.c_size_t(99)
     ret = lib.nt_frames_find(ctypes.create_string_buffer(bytes(data), len(data) or 1), len(data),
                              ctypes.byref(offset))
@@ -212,7 +213,7 @@ def find(lib, data):
 
 
 def real_frames(seed, run=None, **kwargs):
-    """Frames of a real trace, of one to 16 IDs. (bytes, where frames begin)"""
+    """Return frames of a real trace, of one to 16 IDs, as (bytes, offsets of frames)"""
     rng = random.Random(seed)
     ids = rng.sample(range(1, IDS), rng.choice((1, 2, 3, 16)))
     at = {i: rng.randrange(len(TRACE)) for i in ids}
@@ -228,7 +229,7 @@ def real_frames(seed, run=None, **kwargs):
 
 
 def check_find(lib, seeds):
-    """Frames that are cut at each byte, without a full sync: the first whole frame is found"""
+    """Cut frames at each byte, without a full sync. The first whole frame must be found"""
     for seed in range(seeds):
         _, data, begins = real_frames(seed)
         for cut in range(0, 48):
@@ -238,7 +239,8 @@ def check_find(lib, seeds):
 
 
 def check_find_lost(lib, seeds):
-    """... with bytes lost, half syncs and other damage: found, or not certain, but never wrong"""
+    """Lose bytes, or add half syncs and other damage. The first frame is found, or uncertain, but
+    never wrong"""
     found = 0
     for seed in range(seeds):
         rng, data, begins = real_frames(1000 + seed, half_sync=rng_choice(seed, (0, 0.01)))

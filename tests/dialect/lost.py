@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whole frames vanish, which the frames themselves cannot show.
+"""Lose whole frames, which the frames themselves cannot show.
 
-    lost.py NTRACE ELF LOSSES PCS...    PCS: what a source executed, in a file each
+    lost.py NTRACE ELF LOSSES PCS...    PCS has the execution of a source, in a file each
 
-Each source's trace that lost bytes, or got those of another source, has to be noticed when it is
-decoded. Or else it is the trace of another execution that the program allows, so that nobody could
-tell: an encoder makes the very same messages of what was decoded. Any time may be between them, and
-trace may end for any reason.
-"""
+The decoder must report an error for each source's trace that lost bytes, or got those of another source.
+Otherwise it must be the trace of another execution that the program allows, which no decoder can
+notice. Then an encoder makes the very same messages of the decoded execution. Any time may be between
+them, and trace may end for any reason."""
 import os
 import random
 import re
@@ -27,7 +26,7 @@ FIRST_ID = 16
 
 
 def encode(tmp, mode, source, pcs):
-    """The trace of that source; None: no hart can execute this"""
+    """Return the trace of that source, or None if no hart can execute this"""
     with open(f'{tmp}/list', 'w', encoding='ascii') as file:
         file.write(pcs)
     done = subprocess.run([NTRACE, 'encode', '--elf', ELF, '--pcs', f'{tmp}/list', '-o', f'{tmp}/nt',
@@ -40,7 +39,7 @@ def encode(tmp, mode, source, pcs):
 
 
 def decode(tmp, mode, data):
-    """(whether anything is said, PCs)"""
+    """Return (whether an error is reported, PCs)"""
     with open(f'{tmp}/lost', 'wb') as file:
         file.write(data)
     done = subprocess.run([NTRACE, 'decode', '--elf', ELF, '--src-bits', '12', '--pcs', f'{tmp}/lost'] +
@@ -50,7 +49,7 @@ def decode(tmp, mode, data):
 
 
 def messages(tmp, data):
-    """They, without their times and the last one"""
+    """Return the messages without their times, except the last one"""
     with open(f'{tmp}/dumped', 'wb') as file:
         file.write(data or b'')
     done = subprocess.run([NTRACE, 'dump', '--src-bits', '12', '--timestamp', f'{tmp}/dumped'],
@@ -59,7 +58,7 @@ def messages(tmp, data):
 
 
 def queue_of(rng, traces):
-    """Their bytes in runs, as they reach the formatter"""
+    """Return their bytes in runs, as they reach the formatter"""
     at, queue = dict.fromkeys(traces, 0), []
     while at:
         source = rng.choice(sorted(at))
@@ -72,7 +71,7 @@ def queue_of(rng, traces):
 
 
 def take_apart(data):
-    """What each source has in these frames, each of which is whole"""
+    """Return the bytes of each source in these frames, each of which is whole"""
     out, now = {}, 0
     for start in range(0, len(data), 16):
         frame = data[start:start + 16]

@@ -21,7 +21,7 @@ def named(name):
 
 
 def inside(call, name):
-    """Whether a call of a function lies between begin and end of another"""
+    """Return whether a call of a function lies within another call"""
     return any(call[0] <= c[0] and c[0] + c[1] <= call[0] + call[1] for c in named(name))
 
 
@@ -33,7 +33,7 @@ def source():
 
 
 def slowest(path):
-    """That is a request with a rehash, unless the host stopped the board in another"""
+    """The slowest request has a rehash, unless the host stopped the board during another one"""
     with open(path, encoding="utf-8") as file:
         text = file.read().split("\n3. ")[1].split("\n4. ")[0]
     call = max(named("request"), key=lambda call: call[1])

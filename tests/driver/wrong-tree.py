@@ -33,7 +33,7 @@ STRANGE = [
 
 
 def nodes(lines):
-    """(first, last) line of each trace component"""
+    """Return the (first, last) line of each trace component"""
     found, first = [], None
     for i, line in enumerate(lines):
         if re.match(r"^\t\ttrace@", line):
@@ -84,7 +84,8 @@ def port(rand, lines):
 
 
 def elsewhere(rand, line):
-    """Within the registers of another component. The kernel takes no two devices of one address."""
+    """Move the registers into those of another component. The kernel does not accept two devices at
+    one address."""
     return hex(int(line.split()[3], 0) + rand.choice([4, 0x100, 0x800, 0xff0]))
 
 
@@ -138,7 +139,7 @@ def twice(rand, lines):
 
 
 def end_port(rand, lines):
-    """A component without inputs or outputs, or with those of the wrong side"""
+    """Make a component without inputs or outputs, or with those of the wrong side"""
     i = pick(rand, lines, "(in|out)-ports {")
     if i is not None:
         was = lines[i].strip()
@@ -149,7 +150,7 @@ def end_port(rand, lines):
 
 
 def repair(lines):
-    """dtc takes no link to a label that is gone, and no node that is there twice"""
+    """Remove links to missing labels, and duplicate nodes, because dtc refuses them"""
     labels = {m.group(1) for m in map(LABEL.match, lines) if m}
     kept = [line for line in lines
             if not (m := LINK.search(line)) or not m.group(1).startswith("&") or

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Leave out the end of sessions, as a sink that is full does.
+"""Remove the end of sessions, as a full sink does.
 
     cut.py TRACE OUT COUNT
 
-Of each ProgTraceCorrelation but the last, it and the messages before it are missing, COUNT in all. Prints how
-many sessions were cut.
-"""
+Removes each ProgTraceCorrelation except the last, together with the messages before it, COUNT in all. Prints how
+many sessions were cut."""
 import sys
 
 CORRELATION = 33

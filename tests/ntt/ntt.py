@@ -53,12 +53,12 @@ class Bad(Exception):
 
 
 def mdo(value, bits):
-    """6-bit groups of a value of that many bits, least significant first"""
+    """Return the 6-bit groups of a value of that many bits, least significant first"""
     return [(value >> i) & 63 for i in range(0, max(bits, 1), 6)]
 
 
 def var_bits(value, field, extend, xlen):
-    """Bits that a variable-length field is sent with"""
+    """Return the number of bits that a variable-length field is sent with"""
     if extend and field in ('F-ADDR', 'U-ADDR'):
         top = xlen - 1          # bit 0 of the address is not sent
         value &= (1 << top) - 1
@@ -109,7 +109,7 @@ def encode(name, fields, config):
 
 
 def pack_bits(text):
-    """Bits "0110 1" in the order they are sent to bytes, least significant first"""
+    """Convert bits such as "0110 1", in sending order, to bytes, least significant first"""
     bits = [int(c) for c in text if c in '01']
     bits += [1] * (-len(bits) % 8)
     return bytes(sum(b << i for i, b in enumerate(bits[n:n + 8]))
@@ -152,7 +152,7 @@ class Case:
         return None
 
     def value(self, text):
-        """A number, or an expression of numbers and labels"""
+        """Evaluate a number, or an expression of numbers and labels"""
         def label(m):
             if m.group(0) not in self.symbols:
                 raise Bad(f'no label {m.group(0)}')
@@ -163,7 +163,7 @@ class Case:
         return eval(text, {'__builtins__': {}})     # digits and operators only
 
     def assemble(self, tmp):
-        """The [code] sections to an ELF file; None if there are none"""
+        """Assemble the [code] sections to an ELF file. Return None if there are none"""
         arch = (self.get('arch') or ('rv64gc' if self.config['xlen'] == 64 else 'rv32gc', 0))[0]
         source, starts, base = ['.option norelax'], [], None
         for name, args, lines in self.sections:
@@ -231,7 +231,7 @@ def clean(lines):
 
 
 def result(case, ntrace, tmp, what, elf):
-    """(lines, exit status) of what a section of expected output is about"""
+    """Return the (lines, exit status) that a section of expected output describes"""
     if what == 'dump':
         command = [ntrace, 'dump'] + case.options
     else:
@@ -272,7 +272,7 @@ def update(case, name, lines, status):
 
 
 def check_same(case, same, tmp, elf):
-    """Does the trace decode to the same items in every way?"""
+    """Check that the trace decodes to the same items in every way"""
     if not same or not elf:
         return []
     done = run([same, '--elf', elf] + case.options + [f'{tmp}/trace'])
@@ -282,7 +282,7 @@ def check_same(case, same, tmp, elf):
 
 
 def check(case, ntrace, write=False, same=None):
-    """Problems of a case, as lines; none: it passes"""
+    """Return the problems of a case as lines, or none if it passes"""
     problems = []
     with tempfile.TemporaryDirectory() as tmp:
         elf = case.assemble(tmp)

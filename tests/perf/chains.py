@@ -27,7 +27,7 @@ SHOWN = 8
 
 
 def classify(code, at):
-    """(length, kind) of the instruction at @at: 'call', 'return', 'swap' or ''"""
+    """Return the (length, kind) of the instruction at @at, where kind is 'call', 'return', 'swap' or ''"""
     low = code[at] | code[at + 1] << 8
     if low & 3 != 3:
         rs1, rs2, funct = low >> 7 & 31, low >> 2 & 31, low >> 12
@@ -48,7 +48,7 @@ def classify(code, at):
 
 
 class Symbols:
-    """The function that has an address"""
+    """Find the function that has an address"""
 
     def __init__(self, maps, symfs):
         self.maps, self.files = [], {}
@@ -60,7 +60,7 @@ class Symbols:
                     self.maps.append((start, start + size, offset, symfs + m.group(4).strip()))
 
     def load(self, path):
-        """([start], [(end, start)]) of functions in the file, addresses being those in the ELF"""
+        """Return ([start], [(end, start)]) of functions in the file, as addresses in the ELF"""
         if path not in self.files:
             found = {}
             for args in (['-W', '-s'], ['-W', '--dyn-syms']):
@@ -78,7 +78,7 @@ class Symbols:
         return self.files[path]
 
     def place(self, addr):
-        """(path, offset in the file) of what is at addr, or None"""
+        """Return the (path, offset in the file) of the code at addr, or None"""
         for start, end, offset, path in self.maps:
             if start <= addr < end:
                 return path, addr - start + offset
@@ -93,7 +93,7 @@ class Symbols:
             return f.read(4) == b'\x73\0\0\0'
 
     def function(self, addr):
-        """(start, end) of the function, or None"""
+        """Return the (start, end) of the function, or None"""
         place = self.place(addr)
         starts, ends, segments = self.load(place[0]) if place else ([], [], [])
         for seg_offset, vaddr, size in segments:
@@ -106,7 +106,7 @@ class Symbols:
 
 
 class Walk:
-    """The thread's stack of return addresses, newest last, as its instructions make it"""
+    """The thread's stack of return addresses, newest last, derived from its instructions"""
 
     def __init__(self, symbols):
         self.symbols, self.stack, self.signals = symbols, [], []
@@ -114,7 +114,7 @@ class Walk:
         self.unwound = self.handlers = 0
 
     def pop(self, addr):
-        """Back to the newest that waits at addr: false if there is none"""
+        """Pop up to the newest call that returns to addr. Return false if there is none"""
         for i in range(len(self.stack) - 1, -1, -1):
             if self.stack[i] == addr:
                 del self.stack[i:]
@@ -130,7 +130,7 @@ class Walk:
                 return
 
     def resume(self, addr):
-        """The thread goes on after a trap"""
+        """Continue the thread after a trap"""
         if addr == self.end or (addr == self.end + 4 and self.symbols.is_ecall(self.end)):
             return
         if addr in self.signals and self.pop(addr):
@@ -142,7 +142,7 @@ class Walk:
         self.handlers += 1
 
     def go(self, addr):
-        """The thread goes on here: what the last instruction was says how. Returns an event or None"""
+        """Continue the thread here, as its last instruction determines. Return an event or None"""
         if self.kind == 'call':
             if addr != self.end:
                 self.stack.append(self.end)
@@ -172,7 +172,7 @@ def instructions(text):
 
 
 def walk(w, path):
-    """Yield ('insn', addr) and ('call' or 'return', from, to, depth); w has the stack then"""
+    """Yield ('insn', addr) and ('call' or 'return', from, to, depth). w then has the stack"""
     stopped, first, cache = False, True, {}
     with open(path, encoding='ascii') as f:
         for line in f:
@@ -211,7 +211,7 @@ def perf_chains(file):
 
 
 def perf_calls(file):
-    """The name is indented by 4 blanks for each depth, and where it is a number, it has 16 digits"""
+    """Parse perf's calls. 4 blanks for each depth precede the name. A name that is a number has 16 digits"""
     base = None
     for line in file:
         m = re.match(r'^ *((?:tr strt|tr end|call|return|[a-z]+)(?: [a-z]+)*)( +)(.*?) +([0-9a-f]+) => +([0-9a-f]+)', line)

@@ -19,7 +19,7 @@ import sys
 
 
 def records(data):
-    """(type, start, end) of each record and, as type 'trace', of the bytes of trace"""
+    """Return the (type, start, end) of each record and, as type 'trace', of the bytes of trace"""
     data_at, size = struct.unpack_from('<QQ', data, 40)
     at = data_at
     while at < data_at + size:
@@ -55,7 +55,7 @@ METADATA, AUX, TRACE = 70, 11, 71
 
 
 def words(data):
-    """(offset, size) of each number in the records of N-Trace"""
+    """Return the (offset, size) of each number in the records of N-Trace"""
     for type_, at, end in records(data):
         if type_ == METADATA:
             yield from ((w, 8) for w in range(at + 16, end, 8))

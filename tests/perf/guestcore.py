@@ -18,7 +18,7 @@ EM_RISCV, ET_CORE, PT_LOAD = 243, 4, 1
 
 
 def kallsyms(lines):
-    """Symbols of the kernel itself, moved back to where it was linked"""
+    """Return symbols of the kernel itself, moved back to the addresses that it was linked to"""
     symbols = [line.split() for line in lines if '\t' not in line]
     moved = next(int(s[0], 16) for s in symbols if s[2] == '_start') - KERNEL
     for addr, kind, name in symbols:

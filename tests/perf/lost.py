@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Are all call chains possible in tests/perf/lost.c?
+"""Check that all call chains are possible in tests/perf/lost.c.
 
     perf script --itrace=i20ig -F ip,sym | lost.py LEAST
 
-A chain may end early, where the trace does not know more. Exits 1 if one cannot be, or if there are
-fewer than LEAST.
-"""
+A chain may end early if the trace does not contain more. The exit status is 1 if a chain is impossible, or
+if there are fewer than LEAST."""
 import sys
 
 CALLER = {'work': ('leafA', 'leafB'), 'th': None}

@@ -55,7 +55,7 @@ def start_message(addr, tid=PID, priv=USER, hcontext=None, time=True, start=STAR
 
 
 def run(base, code, handler, icnt_error=0, wait=0, **delta):
-    """The rounds in HTM: a message for each return, with the loop's branch in HIST"""
+    """Make the rounds in HTM, with a message for each return, and the loop's branch in HIST"""
     inner, outer, first, call, leave, again = code
     out, ref, icnt, hist = b'', base, first, 1
     for rounds in range(3):
@@ -72,7 +72,7 @@ def run(base, code, handler, icnt_error=0, wait=0, **delta):
 
 
 def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, **start):
-    """The rounds, from where trace starts to where it stops"""
+    """Make the rounds, from the start to the stop of trace"""
     delta = {'TSTAMP': 2} if time else {}
     out = begin or start_message(base, time=time, **start)
     out += run(base, code, KERNEL, icnt_error, **delta)
@@ -80,7 +80,8 @@ def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, **sta
 
 
 def overwritten(data, size, start=START):
-    """A buffer that went around: it begins inside a message, with what looks like another"""
+    """Make a buffer that has wrapped around. It begins inside a message, with bytes that look like another
+    message"""
     tail = message('ProgTraceSync', SYNC=2, I_CNT=0, F_ADDR=BASE + 6 >> 1, TSTAMP=start)
     return tail.ljust(size - len(data), b'\xff') + data
 
@@ -90,7 +91,7 @@ def ns(ticks):
 
 
 def guest_user():
-    """A guest's program, of which nothing is known, enters its kernel"""
+    """Let a guest's program, which is otherwise unknown, enter its kernel"""
     out = start_message(BASE, priv=GUEST_USER)
     out += message('IndirectBranchHist', B_TYPE=1, I_CNT=9, U_ADDR=(KERNEL ^ BASE) >> 1, HIST=1,
                    TSTAMP=0)
@@ -98,7 +99,7 @@ def guest_user():
 
 
 def guests(what):
-    """Kernels of guests execute calls.S"""
+    """Let kernels of guests execute calls.S"""
     kernel = {'base': KERNEL, 'priv': GUEST_KERNEL}
     first = trace(**kernel)
     if what == 'guest-kernel':
@@ -134,7 +135,7 @@ def session(file, data, program, cpu=0, aux=True, flags=0, tid=PID, others=(), p
 
 
 def guest_sideband(file, program):
-    """Two programs of a guest, on its only CPU, by what was recorded in the guest"""
+    """Run two programs of a guest, on its only CPU, with the events that were recorded in the guest"""
     first = trace(priv=GUEST_USER)
     data = first + trace(priv=GUEST_USER, start=START + 1000)
     file.comm(PID, 'vmm')
@@ -157,7 +158,8 @@ GUEST_TICKS, GUEST_NS = 500000, 7000000
 
 
 def guest_data(what, program):
-    """As guest_sideband(), but what perf inject --guest-data begins with: of the host, and of the guest"""
+    """Make the input of perf inject --guest-data for guest_sideband(), as the files of the host and of the
+    guest"""
     if what == 'guest-data-host':
         data = trace(priv=GUEST_USER) + trace(priv=GUEST_USER, start=START + 1000)
         result = perfdata.File(switches=True)
@@ -335,7 +337,7 @@ def make(what, program):
 
 
 def samples(file, program, size=512):
-    """Two that have much in common, and one that has nothing in common with them"""
+    """Make two samples that have much in common, and one that has nothing in common with them"""
     first, second, third = (trace(start=START + 2000 * n) for n in range(3))
     result = file(aux_sample_size=size)
     result.comm(PID, 'calls')
@@ -350,7 +352,7 @@ def samples(file, program, size=512):
 
 
 def late_mapping(file, program):
-    """The program is mapped between two runs at the same addresses: the first has no code"""
+    """Map the program between two runs at the same addresses, so that the first run has no code"""
     first, second = trace(), trace(start=START + 2000)
     file.comm(PID, 'calls')
     file.aux(0, len(first), ns(START + 1000), PID)
@@ -363,11 +365,9 @@ def late_mapping(file, program):
 
 
 def rounds(file, program, nr=8):
-    """
-    Two CPUs are read in rounds, as perf record does: a PERF_RECORD_AUXTRACE ends anywhere in a
-    message, and PERF_RECORD_AUX may come a round later. The code of the second program is mapped
-    when half of it has run.
-    """
+    """Read two CPUs in rounds, as perf record does. A PERF_RECORD_AUXTRACE ends anywhere in a message, and
+    PERF_RECORD_AUX may come a round later. The code of the second program is mapped when half of it has
+    run."""
     result = file(cpus=2)
     tids = PID, OTHER
     stretches = [[trace(tid=tid, start=START + 1000 * n) for n in range(nr)] for tid in tids]
@@ -408,7 +408,7 @@ def messages(data):
 
 
 def two_sources(file, program, context=True, frames=False, src=0, ids=(16, 17)):
-    """Two CPUs in the buffer of one: their messages alternate, as a funnel passes them on"""
+    """Put two CPUs into the buffer of one, with alternating messages, as a funnel passes them"""
     result = file(cpus=2, src_bits=4, switches=not context, cpu_words=10,
                   unlike={cpu: {perfdata.CPU_SRC_ID: src or cpu, perfdata.CPU_TRACE_ID: frames and ids[cpu]}
                           for cpu in range(2)},
@@ -438,10 +438,9 @@ def two_sources(file, program, context=True, frames=False, src=0, ids=(16, 17)):
 
 
 def switches(file, program):
-    """
-    Two processes take turns on a CPU, with other code at the same addresses. The trace does not stop,
-    and only events say who executes. Each exception leads to where the next one goes on.
-    """
+    """Let two processes take turns on a CPU, with different code at the same addresses. The trace does not
+    stop, and only events show the current process. Each exception leads to the code where the next one
+    continues."""
     result = file(config=perfdata.TIMESTAMP)
     turns = ((PID, COMPRESSED), (OTHER, UNCOMPRESSED), (PID, COMPRESSED), (OTHER, UNCOMPRESSED))
     for tid, name in ((PID, program), (OTHER, program + '-uncompressed')):
@@ -463,16 +462,14 @@ INNER, DONE = BASE + 0x1a, BASE + 0x1c
 
 
 def part(start, tid, begin, time, icnt, *messages):
-    """Trace from @begin, @messages, and a stop @icnt half-words later"""
+    """Make trace from @begin with @messages, and a stop @icnt half-words later"""
     return (start_message(begin, tid=tid, start=time) + b''.join(messages) +
             message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=icnt, HIST=1, TSTAMP=2))
 
 
 def lost(file, program, what):
-    """
-    A thread calls outer and inner on CPU 0, where trace stops. Later trace of it goes on: with
-    "kept" in inner, and else behind the calls, in done, as the other calls have returned unseen.
-    """
+    """Let a thread call outer and inner on CPU 0, where trace stops. Its later trace continues in inner with
+    "kept", and otherwise after the calls, in done, because the calls have returned without trace."""
     result = file(cpus=2, switches='blind' not in what)
     for tid in (PID, OTHER):
         result.comm(tid, 'calls')
@@ -548,7 +545,7 @@ def lost(file, program, what):
 
 
 def many(file, program, what, nr):
-    """@nr of something, to see how long perf takes for it"""
+    """Make @nr items of one kind, to see how long perf takes for them"""
     result = file()
     result.comm(PID, 'calls')
     result.mmap(PID, BASE, max(0x8000, 4 * nr if what == 'straight' else 0), 0x1000, os.path.abspath(program))

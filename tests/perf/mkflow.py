@@ -27,7 +27,8 @@ LAST_INSN = {'riscv': [4] * 6, 'x86': [6, 5, 5, 1, 2, 2]}
 
 
 def make_blocks(rnd):
-    """(instructions before the last, how it ends, target): each goes on at the next one"""
+    """Return (instructions before the last, kind of end, target) of blocks, each of which continues at the
+    next one"""
     blocks = []
     for i in range(BLOCKS):
         kind = rnd.choices((JCC, JUMP, CALL, RETURN, INDIRECT, ICALL), (70, 8, 9, 9, 2, 2))[0]
@@ -79,7 +80,7 @@ def code(blocks, addr, isa):
 
 
 def walk(blocks, rnd, branches):
-    """(block, taken, next) from block 0 back to block 0"""
+    """Return (block, taken, next) from block 0 back to block 0"""
     steps, stack, at = [], [], 0
     while True:
         _, kind, target = blocks[at]

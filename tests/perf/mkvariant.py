@@ -18,7 +18,7 @@ LAST = 1 << 40      # ns: after all of the trace
 
 
 def code(path):
-    """(offset, address, size) of each segment that is executable"""
+    """Return the (offset, address, size) of each executable segment"""
     with open(path, 'rb') as f:
         data = f.read()
     phoff, = struct.unpack_from('<Q', data, 32)

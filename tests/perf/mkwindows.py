@@ -53,26 +53,26 @@ class Hart:
 
 
 def calls(h, t):
-    """li, jal outer, addi, sd, jal inner: stop before its ret"""
+    """Make li, jal outer, addi, sd, jal inner, and a stop before its ret"""
     h.start(t, BASE)
     h.stop(t + 2, 7)
 
 
 def returned(h, t):
-    """nop of done"""
+    """Make nop of done"""
     h.start(t, DONE)
     h.stop(t + 2, 1)
 
 
 def inner(h, t):
-    """ret of inner, to outer; ld"""
+    """Make ret of inner, to outer, and ld"""
     h.start(t, INNER)
     h.ret(t + 2, 1, INNER, 0x10014)
     h.stop(t + 4, 1)
 
 
 def rounds(h, t):
-    """the three rounds, as mkcalls.py writes them"""
+    """Make the three rounds, as mkcalls.py writes them"""
     h.start(t, BASE)
     ref, icnt, hist = BASE, 1, 1
     for n in range(3):
@@ -86,7 +86,7 @@ def rounds(h, t):
 
 
 def last_message(data):
-    """Where the last message begins"""
+    """Return the offset of the last message"""
     return max((n + 1 for n, byte in enumerate(data[:-1]) if byte & 3 == 3), default=0)
 
 

@@ -38,15 +38,13 @@ def attr(type_, config, flags, sample_type=SAMPLE, aux_sample_size=0):
 
 
 class File:
-    """Records in the order they are added; save() puts the headers around."""
+    """Records in the order in which they are added. save() adds the headers."""
 
     def __init__(self, config=CONTEXT | TIMESTAMP, cpus=1, flags=2 | 4, hz=10000000,
                  src_bits=0, version=1 << 32, magic=MAGIC, cpu_words=9, header_words=10,
                  nr_cpus=None, cut=0, arch='riscv64', info=None, ts_width=64, aux_sample_size=0, switches=False, guests=False, unlike=None, pmu_type=TYPE):
-        """
-        @info: (type, words) of another kind of trace's PERF_RECORD_AUXTRACE_INFO
-        @unlike: {CPU: {word: value}} of its metadata
-        """
+        """@info: (type, words) of PERF_RECORD_AUXTRACE_INFO of another kind of trace. @unlike: {CPU: {word:
+        value}} of its metadata"""
         self.data, self.index, self.arch, self.aux_sample_size = bytearray(), [], arch, aux_sample_size
         self.config, self.cpus, self.switches, self.guests = config, cpus, switches, guests
         self.host()
@@ -77,7 +75,7 @@ class File:
         return struct.pack('<IIQIIQ', pid, tid, time, cpu, 0, id_)
 
     def guest(self, machine, vcpu=0):
-        """From here on, events are of a guest that process @machine runs (perf inject --guest-data)"""
+        """From now on, events belong to a guest that process @machine runs (perf inject --guest-data)"""
         self.record(RECORD_ID_INDEX, 0, struct.pack('<QQQQQQQ', 1, 3, 0, vcpu, machine, machine, vcpu))
         self.event_id, self.misc = 3, MISC_GUEST_USER
 
@@ -85,7 +83,7 @@ class File:
         self.event_id, self.misc = 2, MISC_USER
 
     def time_conv(self, zero):
-        """ns = ticks * mult >> shift, and @zero, of a 10 MHz counter"""
+        """Add ns = ticks * mult >> shift, and @zero, of a 10 MHz counter"""
         self.record(RECORD_TIME_CONV, 0, struct.pack('<QQQQQBB', 10, 102400, zero, 0, 2 ** 64 - 1, 1, 0))
 
     def comm(self, pid, name, time=0, cpu=0, exec_=False):
@@ -102,12 +100,12 @@ class File:
                     + text + self.trailer(pid, pid, time, cpu, self.event_id))
 
     def guest_kernel(self, addr, size=0x1000):
-        """Where a guest's is, as perf kvm --guest record --guestkallsyms writes it down"""
+        """Add the place of a guest's kernel, as perf kvm --guest record --guestkallsyms records it"""
         self.record(RECORD_MMAP, MISC_GUEST_KERNEL, struct.pack('<iIQQQ', 0, 0, addr, size, addr) +
                     b'[guest.kernel.kallsyms]_stext\0\0\0' + self.trailer(0, 0, 0, 0, self.event_id))
 
     def kernel(self, addr, size=0x1000):
-        """MISC_KERNEL is 1; all CPUs, no process"""
+        """Add the kernel's map: MISC_KERNEL is 1; all CPUs, no process"""
         self.record(RECORD_MMAP, 1, struct.pack('<iIQQQ', -1, 0, addr, size, addr) +
                     b'[kernel.kallsyms]_stext\0' + self.trailer(0, 0, 0, 0, self.event_id))
 
@@ -126,7 +124,7 @@ class File:
                     + self.trailer(pid, pid, time, cpu, 1))
 
     def sample(self, trace, ip, time, pid):
-        """Of a third event, which has no CPU in its samples"""
+        """Add a sample of a third event, which has no CPU in its samples"""
         self.record(RECORD_SAMPLE, MISC_USER, struct.pack('<QQIIQQ', 3, ip, pid, pid, time, len(trace))
                     + trace)
 
@@ -137,7 +135,7 @@ class File:
                                  max(cpu, 0), tid & 0xffffffff, cpu & 0xffffffff, 0) + data
 
     def per_thread(self, tid):
-        """The trace that was added is of a thread's buffer, as perf record --per-thread has it"""
+        """Let the trace that was added belong to a thread's buffer, as in perf record --per-thread"""
         for at, _ in self.index:
             struct.pack_into('<III', self.data, at + 32, 0, tid, 0xffffffff)
         return self
@@ -158,14 +156,14 @@ class File:
         return result
 
     def features(self):
-        """ARCH, so that it is known to be of another machine, NRCPUS, and what JSON wants to show"""
+        """Add ARCH, so that another machine is recognised, NRCPUS, and the features that JSON output shows"""
         result = {n: struct.pack('<I', 64) + b'board'.ljust(64, b'\0') for n in FEATURES_TEXT}
         result[FEATURE_ARCH] = struct.pack('<I', 64) + self.arch.encode().ljust(64, b'\0')
         result[FEATURE_NRCPUS] = struct.pack('<II', self.cpus, self.cpus)
         return result
 
     def records(self):
-        """(type, bytes) of each record; PERF_RECORD_AUXTRACE has its trace behind it"""
+        """Return (type, bytes) of each record. PERF_RECORD_AUXTRACE is followed by its trace"""
         at = 0
         while at < len(self.data):
             type_, _, size = struct.unpack_from('<IHH', self.data, at)
@@ -175,7 +173,8 @@ class File:
             at += size
 
     def compress(self):
-        """As perf record -z: what the kernel wrote is in one stream of zstd, here of plain blocks"""
+        """Compress as perf record -z does: the kernel's output is in one stream of zstd, here of plain
+        blocks"""
         out, index, events, begun = b'', [], b'', False
         for type_, record in [*self.records(), (RECORD_FINISHED_ROUND, b'')]:
             if type_ < RECORD_HEADER_ATTR:
@@ -203,7 +202,8 @@ class File:
             f.write(self.pipe(data, features) if pipe else self.file(data, index, features))
 
     def pipe(self, data, features):
-        """As perf record -o -: no index, and what a file has in its headers is in records"""
+        """Write as perf record -o - does, without index, and with the contents of a file's headers in
+        records"""
         out = b'PERFILE2' + struct.pack('<Q', 16)
         for n, a in enumerate(self.attrs()):
             out += struct.pack('<IHH', RECORD_HEADER_ATTR, 0, 16 + len(a)) + a
@@ -239,7 +239,7 @@ class File:
 
 
 class Guest(File):
-    """What perf record -a -e dummy writes in a guest of one CPU: events of programs, and no trace"""
+    """The output of perf record -a -e dummy in a guest of one CPU, with events of programs and no trace"""
 
     def __init__(self):
         super().__init__(switches=True)

@@ -56,7 +56,7 @@ class Hart:
                           {'src_bits': 0 if self.src is None else SRC_BITS, 'extend': False, 'xlen': 64})
 
     def stretch(self, time, branches):
-        """(time, what it makes visible, bytes) of each message"""
+        """Return (time, events that it makes visible, bytes) of each message"""
         at = BASE + 4 * self.slot
         yield time, ('s', self.slot), self.message('ProgTraceSync', time, SYNC=5, I_CNT=0, F_ADDR=at >> 1)
         for _ in range(branches):
@@ -95,7 +95,7 @@ class Schedule:
             self.run(sink)
 
     def sent(self, hart, begin, end):
-        """What a hart sends in a window: one stretch, or more if it stops in between"""
+        """Return the messages of a hart in a window, as one stretch, or more if it stops in between"""
         begin = max(begin, hart.not_before) + self.rng.randint(1, 20)
         if hart.away or self.rng.random() < 0.2:
             return
@@ -107,7 +107,8 @@ class Schedule:
             begin += branches + 3 + self.rng.randint(0, 100)
 
     def window(self, sink, begin, end):
-        """All messages in the order of the sink: those of a hart in their order, after a while in its queue"""
+        """Return all messages in the order of the sink. Those of a hart keep their order, after a while in
+        its queue"""
         all_ = []
         for hart in sink.harts:
             leaves = 0
@@ -130,7 +131,7 @@ class Schedule:
                 self.truncated(owner)
 
     def write(self, sink, owner, begin, end, may_be_full):
-        """One window. Returns where the next one begins."""
+        """Write one window. Return the offset of the next one."""
         messages = self.window(sink, begin, end)
         size = sum(len(data) for _, _, data in messages)
         room = self.rng.randint(1, max(size, 2) - 1) if may_be_full and size else size
@@ -187,7 +188,7 @@ class Schedule:
 
 
 def events(text):
-    """{cpu: what is printed, in its order}; None: an address is not the next one of its hart"""
+    """Return {cpu: its printed events in order}, or None if an address is not the next one of its hart"""
     got, slots = {}, {}
     for line in text.splitlines():
         if 'error type' in line:
@@ -216,14 +217,15 @@ def events(text):
 
 
 def without_lone_starts(text):
-    """Nothing says what was executed after the start."""
+    """Remove starts without later code, because no message reports the code after these."""
     while 'sL' in text:
         text = text.replace('sL', 'L')
     return text[:-1] if text.endswith('s') else text
 
 
 def judge(got, wanted):
-    """(silent, needless, wrong): losses that are missing in @got, and those that @wanted does not have"""
+    """Return (silent, needless, wrong): losses that are missing in @got, losses that @wanted does not have,
+    and errors"""
     # Expect at least the wanted losses before each letter and at the end. A start that is only followed by
     # losses may be absent.
     last = len(wanted) - len(wanted.rstrip('L'))

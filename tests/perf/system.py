@@ -34,7 +34,7 @@ def symbols(path):
 
 
 class Thread:
-    """Return addresses, newest last"""
+    """The return addresses of a thread, newest last"""
 
     def __init__(self):
         self.stack, self.kind, self.end = [], '', 0
@@ -47,7 +47,7 @@ class Thread:
                 return
 
     def go(self, addr):
-        """The thread goes on here"""
+        """Continue the thread here"""
         if self.kind in ('trap', 'syscall'):
             self.stack.append(self.end + 4 * (self.kind == 'syscall'))
         elif self.kind == 'call' and addr != self.end:
@@ -62,7 +62,7 @@ class Thread:
 
 
 def read(path):
-    """(tid, itype, addr, code) of each block; None where the trace stopped"""
+    """Return (tid, itype, addr, code) of each block, or None where the trace stopped"""
     with open(path, encoding='ascii') as f:
         for line in f:
             word = line.split()
@@ -130,7 +130,7 @@ def perf_chains(file):
 
 
 class Tally:
-    """How many chains have frames of the kernel, of programs, of both"""
+    """Counts of chains with frames of the kernel, of programs, and of both"""
 
     def __init__(self):
         self.kernel = self.user = self.both = 0

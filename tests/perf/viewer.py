@@ -36,7 +36,7 @@ def load(path):
 
 
 def open_window(viewer, database):
-    """What the viewer's Main() does up to its event loop"""
+    """Do what the viewer's Main() does up to its event loop"""
     ref = viewer.DBRef(True, database)
     db, name = ref.Open('main')
     glb = viewer.Glb(ref, db, name)
@@ -48,7 +48,7 @@ def open_window(viewer, database):
 
 
 def report(glb, title):
-    """Open the report of that name by the menu, and return its window"""
+    """Open the report of that name through the menu, and return its window"""
     before = set(glb.mainwindow.mdi_area.subWindowList())
     for menu in glb.mainwindow.menuBar().actions():
         for action in menu.menu().actions():
@@ -76,7 +76,7 @@ def print_tree(viewer, model, name, columns):
 
 
 def fetch_all(glb, model):
-    """Branches are fetched by another process, some at a time"""
+    """Wait for branches, which another process fetches, some at a time"""
     end = time.monotonic() + TIMEOUT
     while model.more:
         if time.monotonic() > end:

@@ -95,7 +95,7 @@ class Browser:
                 return answer['result']
 
     def open(self, path):
-        """Returns the ms until the first picture, and until all of the page was read"""
+        """Return the ms until the first picture, and until the whole page was read"""
         self.events.clear()
         begin = time.monotonic()
         self.call('Page.navigate', url='file://' + os.path.abspath(path))
@@ -118,7 +118,7 @@ class Browser:
         return False
 
     def settle(self):
-        """Until what was asked for is drawn"""
+        """Wait until the requested view is drawn"""
         self.run('new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))')
         self.wait('ntrace.state().complete')
         return self.run('ntrace.state()')

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks of html.t: each is a command; `browse` drives a browser and prints a line for each check."""
+"""Checks of html.t, each of which is a command. `browse` drives a browser and prints a line for each check."""
 import collections
 import json
 import os
@@ -28,7 +28,7 @@ def same_calls(path, wanted):
 
 
 def levels(path):
-    """On each level each call is in one item, which is not too short but where nothing is near it"""
+    """On each level, each call is in one item, which is long enough unless no other item is near"""
     rows = collections.defaultdict(list)
     for track, put, begin, ns, depth, name, _, made, _ in page.Page(path).items():
         rows[track, depth].append((begin, -ns, made, put))
@@ -58,7 +58,7 @@ def levels(path):
 
 
 def safe(path):
-    """One script, no element that fetches, no character that is none"""
+    """Check that there is one script, no element that fetches, and no invalid character"""
     p = page.Page(path)
     assert len(p.code) == 1, f'{len(p.code)} scripts'
     assert not [t for t, a in p.tags if t in ('img', 'iframe', 'link', 'object', 'embed', 'base') or 'src' in a or 'href' in a]
@@ -76,7 +76,8 @@ class Name(bytes):
 
 
 def evil(program, path, data):
-    """The program again with evil symbols, in a file with an evil name, by a thread with one"""
+    """Write the program once more with hostile symbols, in a file with a hostile name, by a thread with a
+    hostile name"""
     with open(program, 'rb') as f:
         elf = f.read()
     for place, name in zip(PLACE, EVIL):
@@ -97,7 +98,7 @@ def evil(program, path, data):
 
 
 def many(program, path, calls):
-    """Two CPUs that execute the rounds of calls.S again and again"""
+    """Let two CPUs execute the rounds of calls.S again and again"""
     inner, outer, first, call, leave, again = mkcalls.COMPRESSED
     file = perfdata.File(cpus=2)
     rounds = int(calls) // 4
@@ -124,7 +125,7 @@ def many(program, path, calls):
 
 
 def lossy(program, path):
-    """The rounds eight times on two CPUs; trace is lost after two of those of CPU 0"""
+    """Make the rounds eight times on two CPUs, and lose trace after two of those of CPU 0"""
     file = perfdata.File(cpus=2)
     for tid in mkcalls.PID, mkcalls.OTHER:
         file.comm(tid, 'calls')
@@ -144,7 +145,7 @@ def lossy(program, path):
 
 
 def losses(path):
-    """Both are on CPU 0, from the end of its trace to the begin of the next"""
+    """Both losses are on CPU 0, from the end of its trace to the start of the next"""
     p = page.Page(path)
     found = sorted((begin, begin + ns) for track, _, begin, ns, *_, made, _ in p.items()
                    if p.meta['tracks'][track][:2] == [1, 0] and not made)

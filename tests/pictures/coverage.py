@@ -15,7 +15,7 @@ import lcov  # noqa: E402
 
 
 def read(path):
-    """{line: count}, {line: both ways of each branch that was executed}, {line: calls of the function}"""
+    """Return {line: count}, {line: both directions of each executed branch}, {line: calls of the function}"""
     lines, branches, functions, called, last = {}, collections.defaultdict(list), {}, [], 0
     with open(path, encoding='utf-8') as f:
         for text in f:
@@ -44,11 +44,9 @@ def read_lcov(path, source):
 
 
 def explained(text, theirs, ours, inlined=False):
-    """
-    What only one of both can know: labels have no code, so that debug information has no line for them; gcov has
-    no line for the brace of a function with several returns, and counts that of an inlined function for one of its
-    callers only; and setjmp() returns twice, which gcov does not count.
-    """
+    """Return whether only one of the two can have the line. Labels have no code, so that debug information
+    has no line for them. gcov has no line for the brace of a function with several returns, and counts that
+    of an inlined function for one of its callers only. setjmp() returns twice, which gcov does not count."""
     if ours is None:
         return re.match(r'\s*(case .*|default):', text)
     if text.strip() == '}':

@@ -29,7 +29,7 @@ def varint(data, at):
 
 
 def parse(data, schema):
-    """Each field of a message, in order; one that the schema does not have is an error"""
+    """Return each field of a message, in order. A field that is not in the schema is an error"""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -113,7 +113,7 @@ def speedscope(path, wanted, extra):
 
 
 def folded(path, insns, wanted):
-    """The sum of all stacks that end in a function is what its calls took without theirs"""
+    """The sum of all stacks that end in a function is its time without callees"""
     got, want = collections.Counter(), collections.Counter()
     with open(path, encoding='utf-8') as f:
         for line in f:

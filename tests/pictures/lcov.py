@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tracefiles of lcov, by whatever has written them: geninfo(1)."""
+"""Read tracefiles of lcov from any writer, see geninfo(1)."""
 import collections
 
 
@@ -10,12 +10,12 @@ class File:
         self.ways = collections.defaultdict(dict)           # line: {block: {way: count}}
 
     def branches(self):
-        """{line: both counts of each branch}"""
+        """Return {line: both counts of each branch}"""
         return {n: sorted(tuple(sorted(b.values())) for b in blocks.values()) for n, blocks in self.ways.items()}
 
 
 def read(path):
-    """{source: File}"""
+    """Return {source: File}"""
     files, file, where = collections.defaultdict(File), None, {}
     with open(path, encoding='utf-8') as f:
         for text in f:

@@ -10,7 +10,8 @@ import coverage  # noqa: E402
 
 
 def profile(path):
-    """{function: (head, {offset: count}, {offset: {target: count}})}, without what is inlined; totals must add up"""
+    """Return {function: (head, {offset: count}, {offset: {target: count}})}, without inlined code. Totals
+    must add up"""
     functions, sums, name = {}, {}, None
     with open(path, encoding='utf-8') as f:
         for text in f:

@@ -24,7 +24,7 @@ PT_LOAD = 1
 
 
 def kcore(program):
-    """The program, with the addresses of a kernel"""
+    """Return the program with the addresses of a kernel"""
     elf = bytearray(open(program, 'rb').read())
     phoff, = struct.unpack_from('<Q', elf, 32)
     phentsize, phnum = struct.unpack_from('<HH', elf, 54)
@@ -75,7 +75,7 @@ def data(folder):
 
 
 def compare(coverage, counts, source):
-    """A line that is executed each time its counter is has the counter's name in it."""
+    """Compare the counts of the lines with COUNT;, which are executed as often as their counters"""
     ours = {}
     for name, file in lcov.read(coverage).items():
         if os.path.basename(name) == os.path.basename(source):

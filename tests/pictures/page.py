@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a page of `ntrace html` says, read as a browser would, but without its viewer."""
+"""Read a page of `ntrace html` as a browser would, but without its viewer."""
 import base64
 import html.parser
 import json
@@ -13,7 +13,8 @@ def level_ns(level):
 
 
 class Scripts(html.parser.HTMLParser):
-    """Script elements: (type, id, text), and all other elements that a script may be in"""
+    """Collect script elements (type, id, text), and all other elements that may contain a
+    script"""
 
     def __init__(self, text):
         super().__init__()
@@ -54,7 +55,8 @@ class Page:
         self.chunks = [index[i:i + FIELDS] for i in range(0, len(index), FIELDS)]
 
     def items(self):
-        """(track, level it is put at, begin, ns, depth, name, count, level it is made at, kind)"""
+        """Return (track, level it is put at, start, ns, depth, name, count, level it is made at,
+        kind)"""
         for nth, (track, level, nr, first, *_) in enumerate(self.chunks):
             fields = numbers(base64.b64decode(self.data[f'c{nth}']))
             begin = first
@@ -67,7 +69,8 @@ class Page:
             assert next(fields, None) is None, 'bytes are left in a chunk'
 
     def calls(self):
-        """As `ntrace script --calls --json` prints them, but for pid and comm"""
+        """Return the calls as `ntrace script --calls --json` prints them, but without pid and
+        comm"""
         start = self.meta['start'].split('.')
         start = int(start[0]) * 10 ** 9 + int(start[1])
         for track, _, begin, ns, _, name, count, made, kind in self.items():

@@ -31,7 +31,7 @@ def place(addr, symbol, dso):
 
 
 def function_of(where):
-    """The name and the file; the unlikely part of a function is a part of it"""
+    """Return the name and the file. The unlikely part of a function belongs to the function"""
     return (where.name.split('.cold')[0], where.dso) if where.name else None
 
 
@@ -61,7 +61,7 @@ class Thread:
         self.stack = []
 
     def unwind(self, to, time):
-        """longjmp, or an exception: the function goes on that called the newest open call"""
+        """Unwind for longjmp or an exception. The function that called the newest open call continues"""
         here = function_of(to)
         for i in range(len(self.stack) - 1, -1, -1):
             if self.stack[i].trap:
@@ -149,7 +149,7 @@ class Thread:
 
 
 def truth(path):
-    """All calls that began and ended; and how often something unusual happened"""
+    """Return all calls that started and ended, and how often something unusual happened"""
     threads, stats = {}, collections.Counter()
     with open(path, encoding='utf-8', errors='replace') as f:
         for line in f:

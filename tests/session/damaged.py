@@ -28,7 +28,7 @@ HEADER_SIZE = 104
 
 
 def records(data):
-    """(offset, type, size of the record, size with the trace after it) of each record"""
+    """Return (offset, type, size of the record, size with the trace after it) of each record"""
     at, size = struct.unpack_from('<QQ', data, 40)
     end = min(len(data), at + size)
     while at + 16 <= end:
@@ -53,7 +53,7 @@ def change_size(data, change):
 
 
 def damage(data, rand):
-    """One change: in the header, the attributes, a record, a time, trace, the features, or of the order"""
+    """Make one change in the header, the attributes, a record, a time, trace, the features, or the order"""
     all_records = list(records(data))
     kind = rand.randrange(11) if all_records else rand.choice([0, 1, 8])
     at, _, length, whole = rand.choice(all_records) if all_records else (0, 0, 8, 8)

@@ -87,7 +87,7 @@ class File(perfdata.File):
         return super().pipe((record if tracing else b'') + data, features)
 
     def event(self, nth, time, fields, pid=mkcalls.PID):
-        """A sample of the nth tracepoint"""
+        """Make a sample of the nth tracepoint"""
         number = list(FORMATS)[nth][0]
         raw = struct.pack('<HBBi', number, 0, 0, pid) + fields
         raw += bytes((4 - len(raw)) % 8)

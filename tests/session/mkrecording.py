@@ -13,7 +13,7 @@ PID, PT_LOAD, EXECUTE = 1234, 1, 1
 
 
 def code_segments(path):
-    """(address, offset, size) of the segments that can be executed"""
+    """Return the (address, offset, size) of the executable segments"""
     with open(path, 'rb') as f:
         elf = f.read()
     phoff, = struct.unpack_from('<Q', elf, 32)

@@ -40,7 +40,7 @@ PLACES = (2, 0x1a, 0x10, 0xc, 0x1a, 0x18, 8, 2, 0xa, 0x1c, 0x1e), (4, 0x2c, 0x1c
 
 
 def branches(which):
-    """(from, to) of the rounds, and of the exception that leads to the next ones"""
+    """Return (from, to) of the rounds, and of the exception that leads to the next ones"""
     call, inner_ret, call_inner, outer, inner, outer_ret, again, loop, leave, done, ecall = PLACES[which]
     for n in range(3):
         yield call, outer
@@ -52,7 +52,7 @@ def branches(which):
 
 
 def hart_messages(hart, turns, start, bits):
-    """(ticks, message) of one hart, from a start of its encoder to the stop. SRC has @bits."""
+    """Return (ticks, message) of one hart, from a start of its encoder to the stop. SRC has @bits."""
     mkcalls.CONFIG.update(src_bits=bits, src=hart)
     last = start
     out = [(start, mkcalls.start_message(BASE, start=start, context=False))]
@@ -70,7 +70,8 @@ def hart_messages(hart, turns, start, bits):
 
 
 def funnel(rng, harts):
-    """All messages as they come out of the funnel. The queue of each hart is emptied now and then."""
+    """Return all messages in the order of the funnel's output. The queue of each hart is emptied now and
+    then."""
     sent = []
     for hart, messages in enumerate(harts):
         leaves = 0
@@ -82,10 +83,9 @@ def funnel(rng, harts):
 
 
 def add_trace(rng, file, parts, ends, pieces, cpu, cut=0, flags=0):
-    """
-    PERF_RECORD_AUX for each part, at the time when it ends, and at last all bytes, in pieces that end
-    anywhere in a message. @cut: each record begins and ends so many bytes earlier than the part, but the first one.
-    """
+    """Add PERF_RECORD_AUX for each part, at the time when it ends, and finally all bytes, in pieces that end
+    anywhere in a message. With @cut, each record except the first begins and ends @cut bytes earlier than the
+    part."""
     at, data = 0, b''.join(parts)
     for n, (part, end) in enumerate(zip(parts, ends)):
         size = len(part) - (cut if n + 1 < len(parts) else 0) + (cut if n else 0)
@@ -99,7 +99,7 @@ def add_trace(rng, file, parts, ends, pieces, cpu, cut=0, flags=0):
 
 
 def calls(program, how):
-    """Rounds of hart 0, beside which hart 1 calls inner in the first stretch and returns in the second"""
+    """Make rounds of hart 0, while hart 1 calls inner in the first stretch and returns in the second"""
     file = perfdata.File(cpus=2, src_bits=SRC_BITS, switches=True)
     start, data = mkcalls.START, []
     for cpu, pid in enumerate(PIDS):

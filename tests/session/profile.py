@@ -12,7 +12,7 @@ import sys
 
 
 def symbols(program):
-    """Of each address: the name of its function; and of each name, the one that is used of several"""
+    """Return the function's name of each address, and of each name the one that is used among several"""
     text = subprocess.run(['riscv64-linux-gnu-nm', '-n', '-S', '--defined-only', program], check=True,
                           stdout=subprocess.PIPE, text=True).stdout
     found = [(int(a, 16), int(n or '0', 16), name) for a, n, name in
@@ -26,7 +26,7 @@ def symbols(program):
 
 
 def frames(program, addrs):
-    """Of each address: (function, file:line), the innermost first"""
+    """Return (function, file:line) of each address, the innermost first"""
     out = subprocess.run(['riscv64-linux-gnu-addr2line', '-a', '-f', '-i', '-e', program], check=True, text=True,
                          input='\n'.join(map(hex, addrs)), stdout=subprocess.PIPE).stdout.split('\n')
     result, at = {}, None

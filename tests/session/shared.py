@@ -14,7 +14,7 @@ import sys
 
 
 def read_script(file):
-    """{CPU: its branches}, {CPU: its errors}"""
+    """Return {CPU: its branches}, {CPU: its errors}"""
     found, errors = collections.defaultdict(list), collections.Counter()
     for line in file:
         m = re.match(r' *(-?\d+) +\[(\d+)\] +([0-9a-f]+) => +([0-9a-f]+)', line)
@@ -35,7 +35,7 @@ def read_branches(path):
 
 
 def compare(wanted, found):
-    """How many are wrong, and how many of those have but a wrong thread; how many are missing"""
+    """Return how many are wrong, how many of those only have a wrong thread, and how many are missing"""
     at = wrong = threads = right = 0
     for branch in found:
         # At most some rounds are missing

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What perf's export-to-sqlite.py uses of Qt's databases, by Python's own SQLite: the script
-runs as it is on a machine without Qt.
-"""
+"""The part of Qt's databases that perf's export-to-sqlite.py uses, on top of Python's own SQLite, so that the
+script runs unchanged on a machine without Qt."""
 import sqlite3
 
 __all__ = ['QSqlDatabase', 'QSqlQuery']
