@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion of bash for the command ntrace: commands, and the options that their help lists.
+# Bash completion for the command ntrace, with its commands and the options that their help lists.
 _ntrace() {
 	local word=${COMP_WORDS[COMP_CWORD]} words
 	if [ "$COMP_CWORD" -eq 1 ]; then

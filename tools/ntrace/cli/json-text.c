@@ -7,7 +7,10 @@
 
 #include "json-text.h"
 
-/* RFC 3629: no longer form than needed, no surrogates, nothing beyond U+10FFFF */
+/*
+ * Return the length of a valid UTF-8 character, or 0. RFC 3629 forbids overlong forms, surrogates,
+ * and values above U+10FFFF.
+ */
 static size_t utf8_length(const char *text)
 {
 	const uint8_t *c = (const uint8_t *)text;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Options that dump and decode have in common, and the input file.
- */
+/* Options that dump and decode share, and the input file. */
 #ifndef NTRACE_OPTIONS_H
 #define NTRACE_OPTIONS_H
 

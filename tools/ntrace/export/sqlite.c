@@ -177,7 +177,7 @@ static int put_thread(struct export *e, const struct export_thread *thread)
 	return put(d->thread);
 }
 
-/* The values of row ROW of the statement; the outermost calls have no caller. */
+/* Bind the values of one row of the statement. The outermost calls have no caller. */
 static void bind_span(sqlite3_stmt *statement, size_t row, const struct span *span)
 {
 	int column = row * SPAN_COLUMNS;

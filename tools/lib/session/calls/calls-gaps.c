@@ -122,7 +122,8 @@ static void settle(struct ns_gaps *g)
 	if (g->firsts.nr)
 		qsort(g->firsts.at, g->firsts.nr, sizeof(g->firsts.at[0]), first_cmp);
 	/*
-	 * A stretch of another buffer may have started before the first one that is known so far.
+	 * A stretch of another buffer may have started before the first stretch that is known so
+	 * far.
 	 */
 	for (i = 0; i < g->gaps.nr; i++) {
 		if (g->gaps.at[i].open)
@@ -189,7 +190,8 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 }
 
 /*
- * Gaps may overlap, because after each of several losses the CPU has no trace until the same time.
+ * Return the part of a gap that was not yet counted. Gaps may overlap, because after each of
+ * several losses the CPU has no trace until the same time.
  */
 static uint64_t add_missing(const struct ns_gap *gap, uint64_t end, uint64_t *counted_to)
 {

@@ -277,7 +277,8 @@ static int64_t find_trap(const struct ns_stack *stack, bool user)
 }
 
 /*
- * The kernel delivers a signal, or resumes the program at another address, which the handler chose.
+ * Start a signal handler, or cut the stack if the kernel resumes the program inside a known
+ * function, which the handler chose.
  */
 static int take_signal(struct ns_stack *stack, const struct ns_event *e, struct ns_frame frame)
 {
@@ -384,7 +385,9 @@ bool ns_stack_begin(struct ns_stack *stack, const struct ns_event *e)
 	return push_outer(stack, e);
 }
 
-/* The outermost known function has returned to a function that was open all the time. */
+/*
+ * Replace the outermost known function if it has returned to a function that was open all the time.
+ */
 static bool return_outer(struct ns_stack *stack, const struct ns_event *e)
 {
 	struct nt_place from, to;

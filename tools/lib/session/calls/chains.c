@@ -276,7 +276,7 @@ static int take_branch(struct nt_chain *chain, const struct nt_who *who,
 	return ns_stack_take(&chain->stack, &event) < 0 ? -1 : 0;
 }
 
-/* -1: out of memory */
+/* Start another slice if the thread or the CPU has changed. Return -1 if out of memory. */
 static int follow_slice(struct nt_chain *chain, const struct nt_who *who)
 {
 	if (chain->inside && chain->tid == who->tid && chain->cpu == who->cpu)

@@ -5,8 +5,9 @@
 #include "session/session-priv.h"
 
 /*
- * The kernel executes a few thousand instructions between writing the id of the next thread and the
- * switch. If it has executed more, the id is that of a thread that was already running.
+ * Limit of the instructions between writing the id of the next thread and the switch. The kernel
+ * needs a few thousand. If it has executed more, the id is that of a thread that was already
+ * running.
  */
 #define SWITCH_INSNS	20000
 

@@ -41,7 +41,10 @@ bool ns_is_kernel(const struct nt_session *session, const char *object)
 
 /* ---- Names ---- */
 
-/* "/lib/modules/6.12/extra/a-b.ko.xz" is the file of "a_b". */
+/*
+ * Return true if the path has the file name of a module. For example,
+ * "/lib/modules/6.12/extra/a-b.ko.xz" is the file of "a_b".
+ */
 static bool is_file_of(const char *path, const char *name)
 {
 	static const char *const endings[] = { "", ".xz", ".gz", ".zst", ".debug" };
@@ -59,7 +62,7 @@ static bool is_file_of(const char *path, const char *name)
 	return false;
 }
 
-/* "vmlinux", "vmlinux-6.12.1", "vmlinux.debug" */
+/* Return true for names such as "vmlinux", "vmlinux-6.12.1" and "vmlinux.debug". */
 static bool is_vmlinux(const char *path)
 {
 	const char *at = strrchr(path, '/');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Find positions inside a stretch at which a new decoder produces the same results as one that has
- * decoded the stretch from its start.
+ * Find positions inside a stretch at which a new decoder produces the same results as a decoder
+ * that has read the stretch from its start.
  *
  * SYNC resets the state of messages (chapter 8.4), but not the context. Ownership must therefore
  * follow before the next branch, as is usual after SYNC (chapter 7.1). The trace mode must be clear
@@ -35,7 +35,7 @@ struct search {
 	unsigned int	known, again;	/* KNOWS_* before the SYNC, and after it */
 	unsigned int	modes;		/* bit mask of enum nt_mode */
 	int32_t		src;		/* source of the messages; -1: no message so far */
-	bool		never;		/* the stretch does not have such a position */
+	bool		never;		/* the stretch cannot be cut inside */
 };
 
 static unsigned int mode_of(const struct nt_message *msg)

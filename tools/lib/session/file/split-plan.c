@@ -39,7 +39,7 @@ static void cut_before(struct planning *p, const struct ns_stretch *s, const str
 	};
 }
 
-/* Make the cuts inside a stretch. Cuts for which there is no position are made after it. */
+/* Make the cuts inside a stretch. Cuts without a position in it are made after it. */
 static int cut_inside(struct planning *p, const struct ns_stretch *s, const struct ns_stretch *before,
 		      uint64_t bytes)
 {

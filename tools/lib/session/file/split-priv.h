@@ -26,7 +26,8 @@ int split_plan(struct nt_session *session, struct split_cut *cuts, unsigned int 
  * split_inside() - find positions at which a stretch can be cut
  * @targets: Offsets in increasing order; for each, the first position from there on is
  *	found
- * @cuts: offset and shared are set; shared is 0 if there is no position
+ * @cuts: Sets offset and shared; shared is 0 if the stretch has no position from the offset
+ *	on
  *
  * Return: 0, or -1 if out of memory.
  */

@@ -151,7 +151,7 @@ static void forget(struct whole_file *file)
 	file->part[0] = '\0';
 }
 
-/* A second signal waits until the first one has removed all and ends the program. */
+/* Remove the unfinished files and end the program. A second signal waits until that is done. */
 static void on_end(int signal)
 {
 	const struct whole_file *file;
@@ -162,7 +162,7 @@ static void on_end(int signal)
 	raise(signal);
 }
 
-/* A signal that is ignored stays so. */
+/* Catch the signals, except those that are ignored. */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_end };

@@ -3,7 +3,7 @@
  * A file, or the folder of a recording, that gets its name when it is complete.
  *
  * It is written beside its target under another name, and replaces the target at the end. A command
- * that fails, or that a signal ends, leaves the target as it was and removes what it wrote. A pipe or
+ * that fails, or that a signal ends, leaves the target unchanged and removes its output. A pipe or
  * a device is written directly. A file that the command reads is never replaced.
  */
 #ifndef NTRACE_SESSION_WHOLE_FILE_H

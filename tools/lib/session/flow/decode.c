@@ -388,8 +388,9 @@ static uint64_t next_change(const struct worker *w)
 }
 
 /*
- * A stretch may begin with messages that waited in a queue since before the end of the previous
- * stretch. No message waits longer than EARLY, unless its time is damaged.
+ * Set the time back to the first message of the stretch, which may have waited in a queue since
+ * before the end of the previous stretch. No message waits longer than EARLY, unless its time is
+ * damaged.
  */
 static void begin_early(struct worker *w, struct scan *scan)
 {
@@ -510,8 +511,8 @@ static int decode_frames(struct worker *w, const struct ns_stretch *s)
 }
 
 /*
- * An encoder without a message in a full window has lost its trace since the sink's previous
- * window.
+ * Set the time of a loss. An encoder without a message in a full window has lost its trace since
+ * the sink's previous window.
  */
 static void place_loss(struct worker *w)
 {

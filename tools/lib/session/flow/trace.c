@@ -241,8 +241,9 @@ static size_t first_bytes(const struct ns_stretch *s, uint8_t buf[NT_MESSAGE_MAX
 }
 
 /*
- * A stretch begins with a synchronising message unless its first bytes were lost. Any byte may look
- * like the first one of such messages. PARTIAL may mean that the sink wrapped around in its window.
+ * Find out whether the first bytes of a stretch were lost. It begins with a synchronising message
+ * otherwise. Any byte may look like the first one of such messages. PARTIAL may mean that the sink
+ * wrapped around in its window.
  */
 void ns_trace_find_middle(struct ns_stretch *s, const struct ns_setup *setup)
 {

@@ -331,7 +331,7 @@ static bool take_comm(struct ns_sideband *sb, const struct pd_record *r)
 	return add_era(sb, c->tid, r->id.time, c->pid, comm);
 }
 
-/* The child begins with the code and the name of its parent. */
+/* Add a thread or process, which starts with the code and the name of its parent. */
 static bool take_fork(struct ns_sideband *sb, const struct pd_record *r)
 {
 	const struct fork_record *f = (const void *)r->header;

@@ -5,8 +5,7 @@
  *
  *   - the CPU is not traced at all;
  *   - perf has disabled an event because of missing space. Linux lets threads of one program swap
- * their
- *     events when one is switched to the other, so any of them may have that event later.
+ *     their events when one is switched to the other, so any of them may have that event later.
  */
 #ifndef NTRACE_SESSION_VISITS_H
 #define NTRACE_SESSION_VISITS_H
