@@ -38,7 +38,7 @@ enum nt_elf_error {
 #undef NT_ELF_ERROR_ENUM
 };
 
-/* The sentence of an error of either library; never NULL */
+/* Return the sentence of an error of either library. Never NULL. */
 const char *nt_elf_error_text(int error);
 
 #define NT_ELF_BUILD_ID_MAX	64

@@ -4,10 +4,10 @@
  *
  * It has four layers, each of which can be used alone:
  *
- *   message  converts bytes to struct nt_message		(chapters 3, 6, 7)
- *   insn     converts an opcode to struct nt_insn		(chapter 2)
+ *   message  converts bytes to struct nt_message			(chapters 3, 6, 7)
+ *   insn     converts an opcode to struct nt_insn			(chapter 2)
  *   image    finds code by address space and address
- *   flow     converts messages and code to the executed instructions	(chapters 8, 9, 11)
+ *   flow     finds the executed instructions by messages and code	(chapters 8, 9, 11)
  *
  * "Chapter" always means a chapter of that specification. Fields and messages have the names of
  * the specification: icnt is I-CNT, and addr is F-ADDR or U-ADDR.
@@ -435,8 +435,8 @@ struct nt_message {
 	uint32_t	length;		/* bytes */
 	uint32_t	fields;		/* NT_FIELD_* */
 	uint16_t	src;		/* SRC, or 0 if the message has none */
-	uint8_t		tcode;		/* enum nt_tcode, or another */
-	uint8_t		sync;		/* enum nt_sync, or another */
+	uint8_t		tcode;		/* enum nt_tcode, or another value */
+	uint8_t		sync;		/* enum nt_sync, or another value */
 	uint8_t		btype;		/* enum nt_btype */
 	uint8_t		code;		/* ETYPE, RCODE, EVCODE or CKSRC */
 	uint8_t		cdf;		/* CDF or CKDF */
@@ -659,7 +659,7 @@ struct nt_image_reader {
 
 /* Return NULL if out of memory. */
 struct nt_image *nt_image_new(void);
-void nt_image_free(struct nt_image *image);	/* after the flows that use it */
+void nt_image_free(struct nt_image *image);	/* free the flows that use it first */
 
 /*
  * Add a section. The image keeps the pointer, so @data must stay valid until the section is removed
@@ -958,7 +958,7 @@ struct nt_stats {
 	uint64_t	syncs;
 	uint64_t	restarts;
 	uint64_t	errors;		/* NT_ITEM_ERROR */
-	uint64_t	lost_messages;	/* not decoded because the flow was not known */
+	uint64_t	lost_messages;	/* messages not decoded because the flow was not known */
 	uint64_t	lost_bytes;
 	uint64_t	skipped;	/* vendor defined or reserved messages */
 	uint64_t	gaps;		/* NT_ITEM_GAP */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Section .riscv.attributes has this format (RISC-V psABI, chapter "Attributes"):
+ * Format of section .riscv.attributes (RISC-V psABI, chapter "Attributes")
  *
  *	'A', then for each vendor: uint32 length, name, then
  *		for each scope: ULEB128 tag, uint32 length, then
@@ -24,8 +24,8 @@ struct bytes {
 };
 
 /*
- * A number with more than 64 bits, or without an end, takes up all the rest, so that nothing
- * follows it.
+ * Read a number. Bits above 64 are ignored. A number without an end uses all remaining bytes, and
+ * reads as 0.
  */
 static uint64_t take_uleb(struct bytes *bytes)
 {

@@ -15,7 +15,7 @@ struct nt_elf {
 	struct nt_elf_info	info;
 };
 
-/* NT_ISA_*, by the section that names the extensions; 0 if there is none, or it is damaged */
+/* Return NT_ISA_* from the section that names the extensions, or 0 if it is missing or damaged. */
 uint32_t nt_elf_read_isa(const struct nt_elf *elf);
 
 #endif /* NTRACE_ELF_FILE_H */

@@ -57,7 +57,7 @@ static int add_segment(struct nt_elf *elf, const GElf_Phdr *phdr)
 	return NT_OK;
 }
 
-/* Note sections of a file may be stripped, the segment never is. */
+/* Read the build-id from the note segment, because note sections may be stripped. */
 static void read_build_id(struct nt_elf *elf, const GElf_Phdr *phdr)
 {
 	size_t next, name, desc, at = 0;
@@ -106,7 +106,7 @@ static int read_file(struct nt_elf *elf)
 	size_t nr;
 
 	elf_version(EV_CURRENT);
-	/* its pointer is not const, but it writes nothing there */
+	/* elf_memory() takes a pointer that is not const, but it does not write to the memory. */
 	elf->elf = elf_memory((char *)(uintptr_t)elf->data, elf->size);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF)
 		return NT_ELF_E_FORMAT;
@@ -120,7 +120,7 @@ static int read_file(struct nt_elf *elf)
 	elf->info.entry = ehdr.e_entry;
 	elf->info.type = ehdr.e_type;
 	elf->info.isa = nt_elf_read_isa(elf);
-	/* libelf counts none if the table lies beyond the end of the file */
+	/* libelf counts no program headers if the table is beyond the end of the file. */
 	if (!nr)
 		return ehdr.e_phnum ? NT_ELF_E_DAMAGED : NT_ELF_E_NOT_LINKED;
 	return read_segments(elf, nr);

@@ -69,7 +69,7 @@ void nt_code_flush(struct nt_code *code);
 
 /*
  * Decode again the code that has changed in the image. Blocks keep their index, unless there
- * are more changes than the image remembers. Returns false if no code has changed.
+ * are more changes than the image stores. Return false if no code has changed.
  */
 bool nt_code_update(struct nt_code *code);
 

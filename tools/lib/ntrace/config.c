@@ -14,8 +14,8 @@ void nt_config_init(struct nt_config *config, size_t size)
 }
 
 /*
- * Copy the caller's configuration into the layout of this library, whichever header the caller was
- * built with
+ * Copy the caller's configuration to the layout of this library. The caller may have been built
+ * with another version of the header.
  */
 int nt_config_copy(struct nt_config *copy, const struct nt_config *config)
 {

@@ -56,7 +56,7 @@ static const struct nt_layout ratified[64] = {
 	[NT_TCODE_PROG_TRACE_CORRELATION]	= CORRELATION,
 };
 
-/* The same, and two messages of IEEE-ISTO 5001 */
+/* The same table, with two more messages of IEEE-ISTO 5001 */
 static const struct nt_layout accemic[64] = {
 	[NT_TCODE_OWNERSHIP]			= OWNERSHIP,
 	[NT_TCODE_DIRECT_BRANCH]		= DIRECT_BRANCH,
@@ -74,7 +74,7 @@ static const struct nt_layout accemic[64] = {
 	[NT_TCODE_PROG_TRACE_CORRELATION]	= CORRELATION,
 };
 
-/* The same, without RepeatBranch, and with IEEE-ISTO 5001's messages for software and events */
+/* The same table without RepeatBranch, with IEEE-ISTO 5001's messages for software and events */
 static const struct nt_layout sifive0[64] = {
 	[NT_TCODE_OWNERSHIP]			= OWNERSHIP,
 	[NT_TCODE_DIRECT_BRANCH]		= DIRECT_BRANCH,
@@ -106,7 +106,7 @@ static const struct nt_layout sifive0[64] = {
 	[14]	= DATA_TRACE("DataReadSync"),					\
 	[15]	= { "Watchpoint", .vars = { "WPHIT" } }
 
-/* IEEE-ISTO 5001, and the draft of Event Trace if both do not differ */
+/* Messages of IEEE-ISTO 5001, and of the draft of Event Trace unless the two differ */
 static const struct nt_other others[64] = {
 	ISTO_5001_OTHERS,
 	[16]	= { "MTIME_SYNC", .vars = { "MTIME", "TSTAMP" } },

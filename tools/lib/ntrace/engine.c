@@ -491,7 +491,7 @@ static int engine_settle_tail(struct nt_flow *flow, struct nt_source *src)
 	return NT_OK;
 }
 
-/* Exception or interrupt before the next instruction */
+/* Finish at an exception or interrupt before the next instruction. */
 static int engine_finish_trap(struct nt_flow *flow, struct nt_source *src, uint64_t dest)
 {
 	static const uint8_t ends[] = {

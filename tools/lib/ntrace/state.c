@@ -74,7 +74,7 @@ void nt_context_lose(struct nt_context *context, const struct nt_message *msg)
 		memset(context, 0, sizeof(*context));
 }
 
-/* Table "Fields in Messages", last column of chapters 7.2 to 7.12 */
+/* See table "Fields in Messages", last column of chapters 7.2 to 7.12. */
 enum nt_mode nt_message_mode(const struct nt_message *msg)
 {
 	if (msg->tcode == NT_TCODE_DIRECT_BRANCH)

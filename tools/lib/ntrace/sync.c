@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Places in a buffer where decoding can start.
+ * This file finds places in a buffer where decoding can start.
  */
 #include "internal.h"
 

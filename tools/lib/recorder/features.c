@@ -6,7 +6,7 @@
 
 #include "recorder-priv.h"
 
-/* enum of the kernel's tools/perf/util/header.h, beside enum pd_feature */
+/* Values of the enum in the kernel's tools/perf/util/header.h that enum pd_feature does not have */
 enum {
 	FEAT_VERSION		= 5,
 	FEAT_ARCH		= 6,

@@ -39,7 +39,7 @@ struct trace_ring {
 struct rec_rings {
 	struct perf_evlist *evlist;
 	struct perf_evsel *trace;
-	struct trace_ring *traces;	/* one for each of libperf's maps */
+	struct trace_ring *traces;	/* one for each libperf map */
 	uint64_t	trace_size;
 	bool		per_cpu;
 	int		child;		/* pidfd of the command, or -1 */

@@ -28,7 +28,7 @@ static inline struct nt_count nt_count_key(unsigned int type, unsigned int how, 
 /* Make room for @nr more entries. Return NT_OK or NT_E_NOMEM. */
 int nt_counts_reserve(struct nt_counts *counts, size_t nr);
 
-/* Add *count, for which there is room. */
+/* Add *count, for which there must be room. */
 void nt_counts_put(struct nt_counts *counts, const struct nt_count *count);
 
 /* Drop all entries. */
@@ -37,7 +37,7 @@ void nt_counts_clear(struct nt_counts *counts);
 /* Maximum number of entries of one range */
 #define NT_RANGE_COUNTS	2
 
-/* Count the range of *item once; there is room for NT_RANGE_COUNTS. */
+/* Count the range of *item once. There must be room for NT_RANGE_COUNTS entries. */
 void nt_counts_put_range(struct nt_counts *counts, const struct nt_item *item);
 
 /* nt_counts_add_item() */

@@ -9,7 +9,7 @@
 
 #include "fast-run.h"
 
-/* The part of a message that is not walked yet */
+/* The part of a message that is still to be walked */
 struct steps {
 	uint64_t	hist;		/* the highest bit is next */
 	int		nr_bits;	/* bits left of @hist, negative if there were too few */

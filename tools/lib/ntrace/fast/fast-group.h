@@ -219,7 +219,7 @@ static __always_inline unsigned int fast_group_length(struct ends ends, unsigned
 	return end ? __builtin_ctz(end) + 1 : 0;
 }
 
-/* Split the timestamp from the *body bytes before it. False: the message is not plain */
+/* Split the timestamp from the *body bytes before it. Return false if the message is not plain. */
 static __always_inline bool fast_split_timestamp(const uint8_t *p, struct ends ends, bool pext,
 						 unsigned int *length, unsigned int *body,
 						 uint64_t *tstamp)

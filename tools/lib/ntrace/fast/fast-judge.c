@@ -17,8 +17,8 @@
 #define LEAST_PATH_BITS	2
 
 /*
- * Use paths if enough of them are found again, and blocks otherwise. Blocks cannot walk jumps
- * that are reported like branches.
+ * Use paths if lookups find enough of them, and blocks otherwise. Walking by blocks does not
+ * support jumps that are reported like branches.
  */
 static void judge_paths(struct nt_memo *memo, const struct nt_config *config)
 {

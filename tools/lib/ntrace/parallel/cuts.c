@@ -29,7 +29,7 @@ struct scan {
 	struct nt_cell		*cell;
 	struct nt_effect	*effect;	/* effect that the next message changes */
 	bool			may_cut;
-	bool			all;		/* each message may change something */
+	bool			all;		/* every message may have an effect */
 	/* mask of SRC in bytes 1 and 2 of a message, or 0; and the SRC of the known source */
 	uint32_t		src_mask;
 	uint32_t		src_bytes;
