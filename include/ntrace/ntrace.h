@@ -778,7 +778,7 @@ enum nt_item_type {
 	/* NT_DIALECT_SIFIVE0 only */
 	NT_ITEM_DATA	= 8,	/* software wrote a value into the trace */
 	NT_ITEM_EVENT	= 9,	/* in-circuit trace, which does not change the flow */
-	/* Code is missing, not trace. The flow continues at the next address or SYNC. */
+	/* Trace is right, but code is missing. The flow continues at the next address or SYNC. */
 	NT_ITEM_GAP	= 10,
 };
 
@@ -1016,7 +1016,7 @@ struct nt_count {
 	uint64_t	space;		/* address space of @from */
 	uint64_t	from;		/* address */
 	uint64_t	to;		/* address, or 0 for a branch */
-	uint64_t	count;		/* number of executions; of times taken for a branch */
+	uint64_t	count;		/* number of executions, or of times a branch was taken */
 	uint64_t	insns;		/* instructions that all executions of a block retired */
 	uint64_t	not_taken;	/* number of times that a branch was not taken */
 };
@@ -1123,13 +1123,12 @@ int nt_sync_previous(const struct nt_config *config, const uint8_t *data, size_t
  * messages with SYNC, because all encoder state is reset there (chapter 8.4). @consume is called
  * with the batches in the order of the stream, by one thread at a time. It must return 0 to
  * continue; otherwise it is not called again. The items, their times and contexts are the same as
- * from one flow, but the limits of the batches may differ.
+ * from one flow, but the batches may begin and end elsewhere.
  *
  * After a second source, or a message of the other trace mode, one thread decodes the rest of the
  * stream. Set nt_config::src_id and nt_config::mode to prevent that. One thread also decodes any
  * part without SYNC. All threads call reader::space() and reader::read() of @image at the same
- * time.
- * @stats may be NULL; @stats_size is sizeof(struct nt_stats).
+ * time. @stats may be NULL; @stats_size is sizeof(struct nt_stats).
  *
  * Return NT_OK; NT_E_NOMEM, after the batches that were decoded before; NT_E_INVALID if *config is
  * not valid or @threads is 0; or the value that @consume returned.
@@ -1235,7 +1234,7 @@ struct nt_frames_stats {
 	uint64_t	frames;
 	uint64_t	syncs;		/* synchronisation packets */
 	uint64_t	padding;	/* bytes of ID 0 */
-	uint64_t	unknown;	/* bytes before the first ID */
+	uint64_t	unknown;	/* bytes of an unknown ID, before the next ID is sent */
 	uint64_t	triggers;	/* bytes of IDs 0x7b and 0x7d, which are not sources */
 	uint64_t	lost;		/* bytes of frames that were not valid */
 };
@@ -1255,9 +1254,8 @@ void nt_frames_free(struct nt_frames *frames);
  * Returns
  * NT_OK.
  * 1: there are four full-synchronisation packets in a row, with which Linux marks an interruption
- * of
- *    the buffer. The bytes after them do not continue the earlier bytes of any ID, and their ID is
- *    not known before the next ID is sent.
+ *    of the buffer. The bytes after them do not continue the earlier bytes of any ID, and their ID
+ *    is not known before the next ID is sent.
  * NT_E_FRAME_ID, NT_E_FRAME_SYNC: a frame is not valid. The whole frame is dropped, and so are the
  *    bytes up to the next ID. Bytes since the previous full-synchronisation packet may be wrong,
  *    because random bytes are a valid frame more often than not. Decode the following bytes of each
