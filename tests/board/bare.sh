@@ -17,15 +17,15 @@ bare_build() {
 		-I"$top/tests/board" -o "$_elf" "$top/tests/board/bare.S" "$@"
 }
 
-# bare_topology FILE: the list that the plugin reads, from lines without addresses
+# bare_topology FILE: write the list that the plugin reads, from lines without addresses
 bare_topology() {
 	awk '{ printf "%s %s %#x", $1, $2, 402653184 + 4096 * n++
 		for (i = 3; i <= NF; i++) printf " %s", $i
 		print "" }' >"$1"
 }
 
-# bare_run ELF PLUGIN-OPTIONS [QEMU-OPTIONS]: its output is on stdout, its status returned. The
-# topology is $tap_tmp/topology
+# bare_run ELF PLUGIN-OPTIONS [QEMU-OPTIONS]: print the program's output, and return its status. The topology
+# is $tap_tmp/topology
 bare_run() {
 	_elf=$1 _plugin=$2
 	shift 2

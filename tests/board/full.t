@@ -8,7 +8,7 @@ printf 'encoder te hart=0 to=ram\nramsink ram mode=smem\n' | bare_topology "$tap
 bare_build "$tap_tmp/hostile" -DROUNDS=4 -DRUNNING=1 "$top/tests/board/hostile.c" || exit 1
 plan 8
 
-# full NAME SENTENCE FILE OPTIONS: FILE cannot be written
+# full NAME SENTENCE FILE OPTIONS: check the message if FILE cannot be written
 full() {
 	rm -rf "$tap_tmp/d"
 	mkdir "$tap_tmp/d"

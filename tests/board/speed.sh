@@ -44,7 +44,7 @@ done
 means() { awk 'NR % 2 { one = $1; next } { print (one + $1) / 2 }' "$tmp/$1"; }
 means boot >"$tmp/boot-means"
 means user >"$tmp/user-means"
-# ratios NAME: of lines "plain traced"
+# ratios NAME: print the ratios of lines "plain traced"
 ratios() {
 	awk '{ print $2 / $1, $1, $2 }' | sort -n | awk -v name="$1" '
 		{ ratio[NR] = $1; plain[NR] = $2; traced[NR] = $3 }

@@ -14,7 +14,7 @@ struct insn {
 	uint8_t		kind;
 	uint16_t	odds;		/* Probability that a branch is taken, of 65536 */
 	uint32_t	target;		/* Half-word in the same region */
-	uint16_t	nr_targets;	/* Indirect: functions or blocks to choose from, from @target on */
+	uint16_t	nr_targets;	/* Indirect: number of functions or blocks to choose from */
 };
 
 struct region {

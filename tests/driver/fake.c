@@ -197,7 +197,7 @@ void *fake_funnel(void *out, unsigned int inputs, unsigned int fifo)
 {
 	struct nb_funnel_caps caps = {
 		.inputs = inputs, .fifo = fifo, .dis_input = true, .ver_major = 1,
-		/* and internal core, which it leaves out */
+		/* These include internal core, which the funnel omits */
 		.ts_modes = 0x1f, .ts_width = 40, .ts_prescale = true,
 	};
 

@@ -31,13 +31,13 @@ fail() { tap_n=$((tap_n + 1)); tap_failed=1; echo "not ok $tap_n - $*"; say_time
 # With TEST_TIMES=1, print the processor time that all commands of this program took until now.
 say_times() { [ -z "${TEST_TIMES:-}" ] || { times >"$tap_tmp/times"; sed -n '2s/^/# until now /p' "$tap_tmp/times"; }; }
 skip() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1 # SKIP $2"; }
-# ok NAME COMMAND...: passes if COMMAND exits 0; its output is shown as comments
+# ok NAME COMMAND...: pass if COMMAND exits with 0, and print its output as comments
 ok() {
 	_name=$1; shift
 	if "$@" >"$tap_tmp/out" 2>&1; then pass "$_name"; else fail "$_name"; fi
 	sed 's/^/# /' "$tap_tmp/out"
 }
-# is NAME GOT WANTED: passes if both texts are equal; otherwise a unified diff shows what differs
+# is NAME GOT WANTED: pass if both texts are equal, otherwise print a unified diff
 is() {
 	if [ "$2" = "$3" ]; then pass "$1"; return; fi
 	fail "$1"

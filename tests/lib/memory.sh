@@ -11,7 +11,7 @@ memory_setup() {
 	unit_build memory && unit_workload 800
 }
 
-# memory_trace NAME OPTIONS...: about 1 MiB, whole pages
+# memory_trace NAME OPTIONS...: make a trace of about 1 MiB, in whole pages
 memory_trace() {
 	name=$1; shift
 	"$O/bin/ntrace" encode --elf "$dir/prog.elf" --pcs "$dir/prog.pcs" -o "$dir/one" "$@" || return 1

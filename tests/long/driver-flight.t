@@ -16,7 +16,7 @@ wanted() { case $1 in ${CASES:-*}) ;; *) return 1 ;; esac; }
 made=
 need() { case $made in *" $1 "*) ;; *) need_perf_and_work "$1"; made="$made $1 " ;; esac; }
 
-# each NAME KERNEL CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...
+# each NAME KERNEL CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run one case
 each() {
 	wanted "$1" || return 0
 	_what=$1 _kernel=$2 _cause=$3 _comm=$4 _pattern=$5 _before=$6 _trouble=$7; shift 7
@@ -26,7 +26,7 @@ each() {
 	rm -rf "$tap_tmp/case"
 }
 
-# with HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: on $kernel, with the next of $topologies
+# with HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run it on $kernel, with the next of $topologies
 with() {
 	_harts=$1; shift
 	_topology=${topologies%% *} topologies="${topologies#* } ${topologies%% *}"
@@ -35,7 +35,8 @@ with() {
 		--harts "$_harts" --topology "$_topology" "$@"
 }
 
-# all CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: on $kernel, with each topology; 1 and 4 harts take turns
+# all CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run it on $kernel, with each topology; 1 and 4 harts take
+# turns
 all() {
 	for _ in direct funnel sram; do
 		turn=$((turn + 1))
@@ -43,8 +44,8 @@ all() {
 	done
 }
 
-# late HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: as all(), in a record that reaches back for seconds. HARTS 0:
-# 1 and 4 take turns
+# late HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run it as all() does, with a record that reaches
+# back for seconds. If HARTS is 0, 1 and 4 take turns
 late() {
 	_of=$1; shift
 	flight_size=16M
@@ -341,7 +342,7 @@ for kernel in ${KERNELS:-$(kernels lts new)}; do
 		--harts 2 --topology funnel --reset warm --append panic=1
 done
 
-# kdump KERNEL HOW BOARD-OPTIONS...: a crash kernel is loaded, and the kernel gets into trouble; $kdump_before runs first
+# kdump KERNEL HOW BOARD-OPTIONS...: load a crash kernel, run $kdump_before, and cause trouble for the kernel
 kdump_before=:
 kdump() {
 	_kernel=$1 _how=$2; shift 2
@@ -356,7 +357,7 @@ kdump() {
 	sed 's/^/# /' "$tap_tmp/case/said"
 }
 
-# crash_kernel KERNEL: $tap_tmp/case gets the crash kernel, which saves the record
+# crash_kernel KERNEL: put the crash kernel, which saves the record, into $tap_tmp/case
 crash_kernel() {
 	need "$1"
 	"$top/tools/setup/setup" kexec >"$tap_tmp/setup" 2>&1 || { cat "$tap_tmp/setup"; exit 1; }

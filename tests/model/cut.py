@@ -4,8 +4,8 @@
 
     cut.py TRACE OUT COUNT
 
-Removes each ProgTraceCorrelation except the last, together with the messages before it, COUNT in all. Prints how
-many sessions were cut."""
+Removes each ProgTraceCorrelation except the last, together with the messages before it, COUNT in all. Prints
+how many sessions were cut."""
 import sys
 
 CORRELATION = 33

@@ -461,10 +461,7 @@ static void sample(struct hart *h, const struct branch *b)
 		drop(h, 1);
 		return;
 	}
-	/*
-	 * There was no stop. Trace is missing before the branch, which the hart took once more
-	 * later.
-	 */
+	/* There was no stop. Trace is missing before the branch, which was repeated later. */
 	if (sampled && stopped) {
 		h->gap = true;
 		look_ahead(h, b);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run a command, and print the maximum MiB of memory that it or one of its child processes used: took.py COMMAND..."""
+"""Run a command, and print the maximum MiB of memory that it or a child process used: took.py COMMAND..."""
 import resource
 import subprocess
 import sys
