@@ -10,8 +10,8 @@
  *	window TRUTH TID,TID,... 0 0 nobody		nothing of any other thread
  *
  * LOW to HIGH is the code of the program. Code that the thread executed before, in another program,
- * is ignored. Prints how many instructions that are, how many were not traced, and how many others
- * were traced. All addresses are in hex.
+ * is ignored. Prints the numbers of these instructions, of those among them without trace, and of others
+ * with trace. All addresses are in hex.
  */
 #include <errno.h>
 #include <inttypes.h>

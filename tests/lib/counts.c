@@ -28,7 +28,7 @@ static uint64_t current_space(void *ctx, const struct nt_context *context)
 	return space_now;
 }
 
-/* Code that differs from the program's: c.nop, and c.jr ra at the end */
+/* Code that differs from the program's, with c.nop, and c.jr ra at the end */
 static uint8_t other_code[64];
 
 static void make_other_code(void)

@@ -115,7 +115,7 @@ static void fill_code(uint16_t insn)
 #define C_J_SELF	0xa001	/* c.j . */
 #define C_JR_A0		0x8502	/* c.jr a0 */
 
-/* The reference for the other streams: a loop of 8 instructions, reported one by one */
+/* The reference for the other streams is a loop of 8 instructions, reported one by one */
 static void make_plain(void)
 {
 	unsigned int i;

@@ -307,7 +307,7 @@ static void close_linear(struct encoder *e)
 		close_range(e, X_LINEAR, e->open.end, false, false);
 }
 
-/* A decoder can know the reported ranges from the ResourceFull message on */
+/* A decoder can know the reported ranges as soon as it has the ResourceFull message */
 static void settle_early(struct encoder *e, int message, bool icnt)
 {
 	size_t i, n = icnt ? e->pending.n : 0;
@@ -347,7 +347,7 @@ static void settle_lost(struct encoder *e)
 	e->pending.n = 0;
 }
 
-/* The last message that can still report a lost range is the one that ends the loss */
+/* A lost range is reported at the latest by the message that ends the loss */
 static void settle_until(struct encoder *e, int message)
 {
 	for (; e->settled < e->ranges.n; e->settled++) {

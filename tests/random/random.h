@@ -273,7 +273,7 @@ struct xrange {
 	uint64_t	start, end, last, dest;
 	uint64_t	bit;		/* Number of its branch in HIST, from 1, or 0 for none */
 	uint32_t	insns;
-	int		early, late;	/* Messages that allow, and ensure, knowing it */
+	int		early, late;	/* Earliest and latest message to report it */
 	uint8_t		how;		/* A value of NT_END_*, see xhow */
 	uint8_t		any;
 	bool		taken, has_dest, inferred;

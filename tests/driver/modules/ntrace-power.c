@@ -160,7 +160,7 @@ static int __init tp_init(void)
 {
 	return platform_driver_register(&tp_driver);
 }
-/* There is no exit function, because domains in use cannot be removed */
+/* The module has no exit function, because domains in use cannot be removed */
 module_init(tp_init);
 
 MODULE_DESCRIPTION("Power controller of the board's trace components");
