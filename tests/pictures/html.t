@@ -34,7 +34,7 @@ ok "one script, and nothing that is fetched" html safe many.html
 ok "a page with evil names" page evil.data evil.html
 ok "has one script, too" html safe evil.html
 "$ntrace" html -i lossy.data -o lossy.html >said 2>&1
-is "a page of trace with losses" "$? $(cat said)" "0 ntrace: wrote 112 calls to lossy.html"
+is "a page of trace with losses" "$? $(cat said)" "0 ntrace: wrote 118 calls to lossy.html"
 ok "losses stand between what was executed" html losses lossy.html
 ok "the same page with one thread" sh -c "'$ntrace' html --threads 1 -i many.data -o one.html && cmp many.html one.html"
 ok "to the standard output" sh -c "'$ntrace' html -i many.data -o - | cmp - many.html"

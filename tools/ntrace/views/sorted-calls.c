@@ -83,13 +83,15 @@ static int name_cmp(const struct nt_function *x, const struct nt_function *y)
 }
 
 /*
- * Order calls with the same key, for example if an interrupt occurs before the first instruction of
- * a call.
+ * Order calls that begin at one instruction. One of them may have ended before another began, such as a trap
+ * at the end of a stretch; an interrupt before the first instruction of a call is inside that call.
  */
 static int inside_cmp(const void *a, const void *b, void *calls)
 {
 	const struct nt_call *x = a, *y = b;
 
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
 	if (x->insns != y->insns)
 		return x->insns > y->insns ? -1 : 1;
 	if (x->ns != y->ns)
