@@ -312,9 +312,9 @@ static bool ntrace_session_due(struct ntrace_session *s)
 }
 
 /*
- * Handle an event that has no room or no sink. A flag informs the reader once that trace is missing.
- * The COLLISION flag means that another event has the sink. The timer tries again, because no task
- * switch restarts a system-wide event.
+ * Handle an event that has no room or no sink. A flag informs the reader once that trace is
+ * missing. The COLLISION flag means that another event has the sink. The timer tries again, because
+ * no task switch restarts a system-wide event.
  */
 static int ntrace_session_refused(struct ntrace_session *s, int ret, enum ntrace_session_state was)
 {
@@ -669,7 +669,7 @@ int ntrace_session_start(struct ntrace_session *s, struct perf_event *event,
 		barrier();
 	} while (unlikely(ntrace_event_is_paused(event) != paused));
 	s->buf = perf_aux_output_begin(&s->handle, event);
-	/* The event has no buffer. A full buffer is not the cause, because some room is always left. */
+	/* The event has no buffer. It cannot be full, because some room is always left. */
 	if (unlikely(!s->buf)) {
 		WRITE_ONCE(s->event, NULL);
 		return -ENOSPC;
