@@ -329,6 +329,19 @@ ssize_t ntrace_sink_show(struct device *dev, struct device_attribute *attr, char
 	return sysfs_emit(buf, "0x%x\n", container_of(attr, struct ntrace_sink, file)->number);
 }
 
+/* An event named as the PMU, so that perf of Linux 6.12 takes "-e ntrace" as "-e ntrace//" */
+PMU_EVENT_ATTR_STRING(ntrace, ntrace_event_attr, "mode=0");
+
+static struct attribute *ntrace_event_attrs[] = {
+	&ntrace_event_attr.attr.attr,
+	NULL
+};
+
+static const struct attribute_group ntrace_events_group = {
+	.name = "events",
+	.attrs = ntrace_event_attrs,
+};
+
 static struct attribute *ntrace_no_attrs[] = {
 	NULL
 };
@@ -341,6 +354,7 @@ static const struct attribute_group ntrace_sinks_group = {
 
 const struct attribute_group *ntrace_pmu_groups[] = {
 	&ntrace_format_group,
+	&ntrace_events_group,
 	&ntrace_caps_group,
 	&ntrace_cpumask_group,
 	&ntrace_sinks_group,
