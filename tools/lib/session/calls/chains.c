@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 
 #include "calls-priv.h"
 #include "chains-priv.h"
+#include "session/session-priv.h"
 
 #define DEPTH_MAX	1024	/* calls that are kept for the start of a slice */
 
@@ -33,6 +35,11 @@ struct nt_chains {
 
 /* ---- All slices ---- */
 
+static int write_failed(struct nt_chains *chains)
+{
+	return ns_fail(chains->session, "writing a temporary file failed: %s", strerror(errno));
+}
+
 static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, const struct ns_stack *stack,
 		      uint64_t insns, uint64_t ran)
 {
@@ -46,8 +53,9 @@ static int keep_start(void *ctx, uint64_t stretch, uint64_t nth, const struct ns
 	if (!ns_array_add(&chains->starts, start))
 		return -1;
 	chains->nr_frames += nr;
-	return !nr || fwrite(stack->open.at + stack->open.nr - nr, sizeof(struct ns_frame), nr,
-			     chains->file) == nr ? 0 : -1;
+	if (fwrite(stack->open.at + stack->open.nr - nr, sizeof(struct ns_frame), nr, chains->file) == nr)
+		return 0;
+	return write_failed(chains);
 }
 
 static int start_cmp(const void *a, const void *b)
@@ -64,7 +72,7 @@ static int end_starts(struct nt_chains *chains)
 	if (chains->starts.nr)
 		qsort(chains->starts.at, chains->starts.nr, sizeof(chains->starts.at[0]),
 		      start_cmp);
-	return fflush(chains->file);
+	return fflush(chains->file) ? write_failed(chains) : 0;
 }
 
 static bool give_dropped(void *ctx, const struct ns_stack *stack, const struct ns_event *event,
