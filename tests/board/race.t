@@ -12,10 +12,12 @@ bare_build "$tap_tmp/race" -DHARTS=$harts -DROUNDS="$rounds" "$top/tests/board/r
 for h in $(seq 0 $((harts - 1))); do echo "encoder te$h hart=$h to=ram$h"; done >"$tap_tmp/list"
 for h in $(seq 0 $((harts - 1))); do echo "ramsink ram$h mode=smem"; done >>"$tap_tmp/list"
 bare_topology "$tap_tmp/topology" <"$tap_tmp/list"
-plan $((2 + 2 * harts))
+plan $((3 + 2 * harts))
 ok "the harts run to their end" env bare_timeout=200 sh -c "
 	. '$top/tests/board/bare.sh'; tap_tmp='$tap_tmp'
-	bare_run '$tap_tmp/race' 'truth=$tap_tmp,boot-trace=$tap_tmp,stats=$tap_tmp/stats' -smp $harts -accel tcg,thread=multi"
+	bare_run '$tap_tmp/race' 'truth=$tap_tmp,truth-stacks=on,boot-trace=$tap_tmp,stats=$tap_tmp/stats' -smp $harts -accel tcg,thread=multi"
+is "the truth has stack pointers, which is version 2 of the file" \
+	"$(od -An -tu4 -j8 -N4 "$tap_tmp/hart0.truth" | tr -d ' ')" 2
 for h in $(seq 0 $((harts - 1))); do
 	ok "hart $h: what was decoded is what ran" "$O/bin/ntrace" verify --quiet --truth "$tap_tmp/hart$h.truth" --trace "$tap_tmp/ram$h.ntrace"
 	figure "hart $h: $(xargs <"$tap_tmp/out")"
