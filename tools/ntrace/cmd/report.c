@@ -137,16 +137,23 @@ static void print_outside(uint64_t ns, const char *what)
 	printf("%9s %9s %9s %9s %9s %9s %13s  (%s)\n", "", "", duration(ns, t), "", "", "", "", what);
 }
 
+/* Return the time in which no traced thread ran on the CPU and no trace is missing. */
+static uint64_t idle_of(const struct nt_missing *cpu)
+{
+	uint64_t used = cpu->ran_ns + cpu->ns;
+
+	return cpu->all_ns > used ? cpu->all_ns - used : 0;
+}
+
 /* Print the time of all CPUs in which no function of the table was executed. */
 static void print_idle(const struct nt_calls *calls)
 {
-	uint64_t idle = 0, lost = 0, used;
+	uint64_t idle = 0, lost = 0;
 	struct nt_missing cpu;
 	size_t i;
 
 	for (i = 0; nt_calls_missing(calls, i, &cpu); i++) {
-		used = cpu.ran_ns + cpu.ns;
-		idle += cpu.all_ns > used ? cpu.all_ns - used : 0;
+		idle += idle_of(&cpu);
 		lost += cpu.ns;
 	}
 	print_outside(idle, "not running");
@@ -162,14 +169,12 @@ static void print_cpus(const struct nt_calls *calls)
 {
 	struct nt_missing cpu;
 	char t[4][16];
-	uint64_t used;
 	size_t i;
 
 	for (i = 0; nt_calls_missing(calls, i, &cpu); i++) {
-		used = cpu.ran_ns + cpu.ns;
 		printf("%sCPU %d: %s, of which traced threads ran for %s and did not run for %s, and %s of trace are missing\n",
 		       i ? "" : "\n", cpu.cpu, duration(cpu.all_ns, t[0]), duration(cpu.ran_ns, t[1]),
-		       duration(cpu.all_ns > used ? cpu.all_ns - used : 0, t[2]), duration(cpu.ns, t[3]));
+		       duration(idle_of(&cpu), t[2]), duration(cpu.ns, t[3]));
 	}
 }
 
