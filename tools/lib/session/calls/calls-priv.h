@@ -49,6 +49,15 @@ struct ns_total {
 	uint64_t	ns, ran, insns;
 };
 
+/* ns_total_init() - Return the time and instructions of one call, which ends with @event */
+static inline struct ns_total ns_total_init(const struct ns_frame *frame, const struct ns_event *event)
+{
+	return (struct ns_total){
+		.function = frame->function, .ns = event->time - frame->begin,
+		.ran = event->ran - frame->ran, .insns = event->insns - frame->insns,
+	};
+}
+
 /* ns_function_add() - add the calls of @from to @to. Return false if out of memory. */
 bool ns_function_add(struct nt_function *to, const struct nt_function *from);
 

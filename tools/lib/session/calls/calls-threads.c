@@ -172,11 +172,7 @@ static bool thread_leave(struct ns_stack *stack, const struct ns_frame *frame,
 	struct ns_thread_calls *t = stack->ctx;
 	struct nt_function *f = &t->calls->functions.all.at[frame->function];
 	struct nt_call call = ns_call_init(frame, e, t->tid, t->slice, t->at);
-	const struct ns_total total = {
-		.function = frame->function, .ns = call.ns, .ran = e->ran - frame->ran,
-		.insns = call.insns,
-	};
-
+	const struct ns_total total = ns_total_init(frame, e);
 	struct ns_depth *depth = find_depth(t, frame->function);
 
 	call.open = !seen;

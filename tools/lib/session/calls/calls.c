@@ -84,10 +84,7 @@ static bool leave(struct ns_stack *stack, const struct ns_frame *frame, const st
 	struct ns_part *p = stack->ctx;
 	struct ns_part_function *c = &p->functions.at[frame->function];
 	struct nt_call call = ns_call_init(frame, e, p->slice.tid, p->slice.number, 0);
-	const struct ns_total total = {
-		.function = frame->function, .ns = call.ns, .ran = e->ran - frame->ran,
-		.insns = call.insns,
-	};
+	const struct ns_total total = ns_total_init(frame, e);
 
 	call.open = !seen;
 	c->depth -= ns_calls_may_pass(p->calls, frame);
