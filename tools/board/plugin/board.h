@@ -303,7 +303,6 @@ void csr_reset(struct hart *h);
 void power_make(struct board_dev *dev);
 void power_cut(void);
 void power_reset(struct hart *h);
-void power_reset(struct hart *h);
 bool power_is_on(const struct board_dev *dev);
 void power_instrument(struct qemu_plugin_insn *insn, uint32_t opcode);
 
