@@ -53,7 +53,7 @@ struct ns_flight {
 	size_t		nr_sinks;
 	struct ntrace_flight_module *modules;
 	size_t		nr_modules;
-	struct ntrace_flight_switch *switches;	/* by time; reserved is not there */
+	struct ntrace_flight_switch *switches;	/* sorted by time */
 	uint32_t	*switch_cpus;	/* the CPU of each */
 	size_t		nr_switches;
 	struct ntrace_flight_session *sessions;	/* perf sessions whose trace is in a sink's area */
