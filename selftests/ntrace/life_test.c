@@ -110,7 +110,7 @@ TEST_F(life, small_buffer_after_a_large_one)
 	free(st);
 }
 
-TEST_F_TIMEOUT(life, thousand_starts_and_stops, 200)
+TEST_F(life, thousand_starts_and_stops)
 {
 	uint64_t head = 0, now;
 	int i;
@@ -127,7 +127,7 @@ TEST_F_TIMEOUT(life, thousand_starts_and_stops, 200)
 	}
 }
 
-TEST_F_TIMEOUT(life, thread_that_migrates, 200)
+TEST_F(life, thread_that_migrates)
 {
 	int cpu, n = sysconf(_SC_NPROCESSORS_ONLN), i;
 	uint64_t head = 0, now;
@@ -165,7 +165,7 @@ static bool cpu_online(int cpu, bool on)
 	return ret == 1;
 }
 
-TEST_F_TIMEOUT(life, cpu_goes_and_comes, 200)
+TEST_F(life, cpu_goes_and_comes)
 {
 	uint64_t head;
 	int i;
@@ -237,7 +237,7 @@ static bool trace_goes_on(struct recording *rec, uint64_t size)
 }
 
 /* Another part of the kernel refuses to take CPU 1 offline after the driver has agreed */
-TEST_F_TIMEOUT(life, offline_that_is_refused_does_not_end_the_trace, 60)
+TEST_F(life, offline_that_is_refused_does_not_end_the_trace)
 {
 	char state[16];
 	bool gone;
@@ -294,7 +294,7 @@ static long sink_interrupts(void)
  * A window fills at once, and the interrupt of the sink opens the next one. If the interrupt is
  * lost, the timer does. NTRACE_IRQ contains the behaviour of the hardware, "lost" or "spurious".
  */
-TEST_F_TIMEOUT(life, interrupt_of_a_full_sink, 60)
+TEST_F(life, interrupt_of_a_full_sink)
 {
 	static struct stretches st;
 	const char *irq = getenv("NTRACE_IRQ");
@@ -386,7 +386,7 @@ static unsigned int whole_stretches(struct __test_metadata *_metadata, struct re
  * The event continues after an idle state in which hart and encoder lose their state. Each stretch
  * is whole, and scontext has the id of the thread, which has slept in between.
  */
-TEST_F_TIMEOUT(life, deep_idle, 120)
+TEST_F(life, deep_idle)
 {
 	static struct stretches st;
 	int cpu = pmu_first_cpu();
@@ -485,7 +485,7 @@ static int fill_up(const struct perf_event_attr *attr, int cpu)
  * An encoder still holds trace that a full sink did not accept. Its CPU then idles or goes offline,
  * and both lose their power. Another CPU that uses the sink must not access that encoder.
  */
-TEST_F_TIMEOUT(life, full_sink_of_a_cpu_without_power, 120)
+TEST_F(life, full_sink_of_a_cpu_without_power)
 {
 	int cpus[2] = { pmu_first_cpu(), pmu_first_cpu() + 1 };
 	static struct stretches st;
@@ -525,7 +525,7 @@ TEST_F_TIMEOUT(life, full_sink_of_a_cpu_without_power, 120)
  * full repeatedly. All events must continue, and the driver must not access components without
  * power.
  */
-TEST_F_TIMEOUT(life, bursts_of_harts_that_idle, 120)
+TEST_F(life, bursts_of_harts_that_idle)
 {
 	struct perf_event_attr attr = self->attr;
 	int first = pmu_first_cpu(), nr = pmu_nr_cpus(), i;
@@ -572,7 +572,7 @@ TEST_F_TIMEOUT(life, bursts_of_harts_that_idle, 120)
  * Test a system suspend without the sleep. Other CPUs go offline, and the last one reports that it
  * loses its state. The event continues afterwards.
  */
-TEST_F_TIMEOUT(life, system_suspend, 120)
+TEST_F(life, system_suspend)
 {
 	static struct stretches st;
 	unsigned int i, own, whole = 0;
@@ -617,7 +617,7 @@ TEST_F_TIMEOUT(life, system_suspend, 120)
 	EXPECT_GT(self->rec.page->aux_head, 0);
 }
 
-TEST_F_TIMEOUT(life, fork_storm, 200)
+TEST_F(life, fork_storm)
 {
 	int i, status;
 
@@ -643,7 +643,7 @@ TEST_F_TIMEOUT(life, fork_storm, 200)
 	EXPECT_GT(self->rec.page->aux_head, 0);
 }
 
-TEST_F_TIMEOUT(life, closed_while_running, 200)
+TEST_F(life, closed_while_running)
 {
 	int i;
 

@@ -386,7 +386,7 @@ static int sharers(const FIXTURE_DATA(load) *self)
 	return n;
 }
 
-TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
+TEST_F(load, reader_that_keeps_up_loses_nothing)
 {
 	struct sched_param param = { .sched_priority = 10 };
 	struct totals sum = { };
@@ -437,7 +437,7 @@ TEST_F_TIMEOUT(load, reader_that_keeps_up_loses_nothing, 300)
  * A sink with its own memory is small. Its trace is lost while the driver empties it, or if the
  * timer is late. The caller checks that each loss is reported at its position, and no other.
  */
-TEST_F_TIMEOUT(load, loss_is_flagged, 300)
+TEST_F(load, loss_is_flagged)
 {
 	struct sched_param param = { .sched_priority = 10 };
 	struct totals sum = { };
@@ -467,7 +467,7 @@ TEST_F_TIMEOUT(load, loss_is_flagged, 300)
 }
 
 /* The reader pauses for a time in which a buffer could fill many times */
-TEST_F_TIMEOUT(load, reader_that_was_away_gets_the_rest, 300)
+TEST_F(load, reader_that_was_away_gets_the_rest)
 {
 	struct totals sum = { };
 	double start, end;
@@ -501,7 +501,7 @@ TEST_F_TIMEOUT(load, reader_that_was_away_gets_the_rest, 300)
 	EXPECT_EQ(sum.no_room, 0);
 }
 
-TEST_F_TIMEOUT(load, reader_that_stops_is_told, 300)
+TEST_F(load, reader_that_stops_is_told)
 {
 	double end = now() + 60;
 	uint64_t head;

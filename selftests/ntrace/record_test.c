@@ -198,7 +198,7 @@ TEST_F(record, two_cpus_at_once)
 	}
 }
 
-TEST_F_TIMEOUT(record, buffer_goes_around_many_times, 120)
+TEST_F(record, buffer_goes_around_many_times)
 {
 	unsigned int round, i;
 	uint64_t bytes = 0;
@@ -307,7 +307,7 @@ TEST_F(record, children_are_inherited)
 	check_stretches(&self->rec, self->st);
 }
 
-TEST_F_TIMEOUT(record, both_modes, 200)
+TEST_F(record, both_modes)
 {
 	static const unsigned int modes[] = { 3, 6 };
 	unsigned int lost = 0;

@@ -10,6 +10,10 @@
 
 #include <linux/ntrace.h>
 
+/* A test that hangs ends after this many seconds. A host may stop an emulated board for half a minute. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	300
+
 #define PMU_DIR	"/sys/bus/event_source/devices/ntrace"
 
 /* Read a file below PMU_DIR as text (false if it does not exist) or as a number */

@@ -5,6 +5,13 @@
 # A kernel prints one of these if something is wrong with it.
 complaints='WARNING:|BUG:|Oops|Call Trace|Unable to handle|KASAN|INFO: |possible circular|DMA-API:|ODEBUG|kmemleak:|rcu:.*stall|soft lockup'
 
+# A host may stop the guest for half a minute, or run only one of its harts, which must not look like a CPU that
+# hangs. These commands make the guest's watchdogs wait longer, and the test still sees a CPU that never goes on.
+# shellcheck disable=SC2034
+patient_watchdogs='echo 60 >/proc/sys/kernel/watchdog_thresh
+	echo 300 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+	echo 300 >/sys/module/workqueue/parameters/watchdog_thresh'
+
 # need_perf_and_work KERNEL: provide perf, driver/work.c and driver/modules in the guest; $tap_tmp/guest is
 # for its /out
 need_perf_and_work() {
@@ -36,6 +43,7 @@ selftests() {
 	# A 9p file system does not survive a system suspend, so the guest has none.
 	"$top/tools/board/board" run --timeout "$guest_timeout" --console "$tap_tmp/console" "$@" -- "
 		detach
+		$patient_watchdogs
 		$guest_first
 		paranoid=/proc/sys/kernel/perf_event_paranoid
 		echo '$_programs' | tr ';' '\n' | while read -r t; do
@@ -83,6 +91,7 @@ truth() {
 				$(cat $c/dialect $c/addr_bits) $(sed "s/.* //" $c/path); done >/out/sources'
 	"$top/tools/board/board" run --timeout 3000 --console "$tap_tmp/console" \
 		--truth "$_dir/truth" --out "$_dir/out" "$@" -- "
+		$patient_watchdogs
 		grep -E '^processor|^hart[^ ]*[[:space:]]*:' /proc/cpuinfo >/out/cpuinfo
 		$_sources
 		NTRACE_LOAD_OUT=/out NTRACE_LOAD_SECONDS=$_seconds NTRACE_LOAD_ROOM=$_room $guest_env \
