@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The front door: `make help` says what there is. Each part has a Makefile of
-# its own, which takes O= (the build folder) and can be called alone.
+# `make help` lists the targets. Each part has its own Makefile, which accepts
+# O= (the build folder) and can be called alone.
 
 O	?= $(CURDIR)/build
 PYTHON	?= python3
 # Kernels that perf and the driver are built for, by role (lts, new, debug) or version
 KVERS	= lts new
 MVERS	= $(KVERS)
-# perf is built for the board, and for this host to decode what the board recorded
+# Architectures that perf is built for: the board's, and this host's, which decodes recordings of the board
 PERF_ARCHS = riscv64 x86_64
 MAKEFLAGS += --no-print-directory
 
 export O V DEVBUILD
 
-# size of the tests that set-up prepares for, which is demo, test or all
+# Set-up prepares for tests of this size, which is demo, test or all
 SIZE	?= test
 HARTS	?= 1
 KERNEL	?= lts
@@ -61,7 +61,7 @@ help:
 setup:
 	@$(SETUP) $(SIZE)
 
-# What the library and the command need, before make says Error 127
+# Check for the compiler and the headers of the library and the command, because make alone would only print Error 127
 host-check:
 	@command -v $(firstword $(CC)) >/dev/null || \
 		{ echo "make: no C compiler; on Debian: apt-get install gcc make libelf-dev libzstd-dev" >&2; exit 1; }
@@ -78,12 +78,12 @@ tool: lib
 	@$(MAKE) -C tools/ntrace O=$(O) all
 	@$(MAKE) -C tools/board/dev O=$(O) all
 
-# the command, for the guest
+# Build the command for the guest
 guest-tools:
 	@$(MAKE) -C tools/ntrace O=$(O)/riscv64 CC=$(ROOT)/bin/riscv64-guest-gcc all
 	@$(MAKE) -C tools/board/dev O=$(O)/riscv64 CC=$(ROOT)/bin/riscv64-guest-gcc all
 
-# what records on a board that has no libraries; the linker is a newer one, which static libraries need
+# Build a static command, which records on a board that has no libraries. Static libraries need the newer linker.
 guest-static:
 	@$(MAKE) -C tools/ntrace O=$(O)/riscv64 CC=$(ROOT)/bin/riscv64-guest-gcc LINUX=$(ROOT)/linux-lts \
 		LDFLAGS=-B$(ROOT)/cross/usr/riscv64-linux-gnu/bin static
@@ -91,7 +91,7 @@ guest-static:
 plugin:
 	@$(MAKE) -C tools/board O=$(O) all
 
-# for a kernel of yours with KDIR=, else for the kernels of the board
+# Build the driver for your kernel if KDIR= is given, else for the kernels of the board
 modules:
 ifdef KDIR
 	@O=$(O) KDIR=$(abspath $(KDIR)) drivers/ntrace/build.sh custom
@@ -99,7 +99,7 @@ else
 	@for k in $(MVERS); do drivers/ntrace/build.sh $$k || exit; done
 endif
 
-# from a kernel source of yours with KSRC=, else for board and host
+# Build perf from your kernel source if KSRC= is given, else for the board and this host
 perf:
 ifdef KSRC
 	@KSRC=$(KSRC) tools/perf/build.sh $(or $(KVER),custom) $(or $(ARCH),$(shell uname -m))
@@ -108,15 +108,15 @@ else
 		[ "$$k $$a" = "$(WITHOUT_PERF)" ] || tools/perf/build.sh $$k $$a || exit; done; done
 endif
 
-# What the tests of a size need. "make test" does without the debug kernel, and on the kernel "new" it records with
-# the perf of "lts".
+# Build all that the tests of a size need. "make test" does not use the debug kernel, and on the kernel "new" it
+# records with the perf of "lts".
 test-all test-long verify-boot: SIZE = all
 everything: setup
 	@$(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j2) SIZE=$(SIZE) \
 		$(if $(filter all,$(SIZE)),MVERS="$(MVERS) debug",WITHOUT_PERF="new riscv64") everything-kernel everything-else
 	@[ ! -s $(ROOT)/left-out ] || sed 's/^[^ ]* /make: /' $(ROOT)/left-out >&2
 
-# What the kernels' build systems make, which is one processor's work, beside the rest
+# Build the parts that use a kernel's build system. They keep one processor busy while "everything-else" uses another.
 everything-kernel: modules
 	@$(if $(filter all,$(SIZE)),$(MAKE) -s -C tests/driver O=$(O) kunit >/dev/null)
 	@for k in $(KVERS); do $(MAKE) -s -C tests/driver O=$(O) KVER=$$k guest >/dev/null || exit; done
@@ -124,7 +124,7 @@ everything-kernel: modules
 everything-else: tool guest-tools plugin perf
 	@$(MAKE) -s -C selftests/ntrace O=$(O)
 
-# Only what one kernel needs, so that the first time is short.
+# Build only the parts for one kernel, so that the first run takes little time.
 demo:
 	@$(SETUP) demo
 	@$(MAKE) tool guest-tools plugin modules perf KVERS=lts PERF_ARCHS=riscv64
@@ -139,7 +139,8 @@ board:
 test: everything
 	@tests/run
 
-# All guests boot, so that the addresses of the kernel and the boot harts differ from run to run.
+# Boot each guest instead of starting it from a snapshot, so that the kernel's addresses and the boot hart differ in
+# each run.
 test-all: everything
 	@BOARD_BOOT=anew tests/run --all
 
@@ -152,10 +153,10 @@ test-long: everything
 verify-boot: everything
 	@tests/run tests/long/board-verify-boot.t
 
-# All checks, or a part: make check-docs needs no downloads
 python: tool
 	@$(PYTHON) tools/python/build.py $(O)
 
+# Run all checks. A part of them may need less; check-docs needs no downloads.
 check: setup
 	@tests/check
 
@@ -187,7 +188,7 @@ install: tool
 	@$(MAKE) -C tools/ntrace O=$(O) install
 	@$(MAKE) -C tools/board/dev O=$(O) install
 
-# beside the distribution's perf, under a name of its own
+# Install perf as perf-ntrace, so that it does not replace the distribution's perf
 install-perf: bindir = $(DESTDIR)$(or $(BINDIR),$(or $(PREFIX),/usr/local)/bin)
 install-perf: mandir = $(DESTDIR)$(or $(MANDIR),$(or $(PREFIX),/usr/local)/share/man)/man1
 install-perf:
@@ -205,7 +206,7 @@ uninstall:
 	@$(MAKE) -C tools/ntrace O=$(O) uninstall
 	@$(MAKE) -C tools/board/dev O=$(O) uninstall
 
-# What is in the tree, under the name that packages expect; build/dist is left
+# Make an archive of the tree, under the name that packages expect, in build/dist
 DIST	= ntrace-$(shell cat VERSION)
 dist:
 	@mkdir -p $(O)/dist
@@ -214,13 +215,13 @@ dist:
 			-czf $(O)/dist/$(DIST).tar.gz
 	@echo "dist: $(patsubst $(CURDIR)/%,%,$(O))/dist/$(DIST).tar.gz"
 
-# The documents, as far as they are .rst; a warning is an error
+# Convert the .rst documents to HTML. A warning is an error.
 html:
 	@command -v sphinx-build >/dev/null || { echo "html: on Debian: apt-get install python3-sphinx" >&2; exit 1; }
 	@sphinx-build -q -W --keep-going -d $(O)/doctrees -b html Documentation $(O)/html
 	@echo "html: $(patsubst $(CURDIR)/%,%,$(O))/html/index.html"
 
-# Packages of Debian; perf-ntrace, too, with a kernel's source in KSRC=, or in PERF= a perf that was built from one
+# Make Debian packages. perf-ntrace is one of them only if KSRC= names a kernel source, or PERF= a perf built from one.
 deb: dist
 	@command -v dh dh_dkms >/dev/null || { echo "deb: on Debian: apt-get install debhelper dh-dkms dpkg-dev" >&2; exit 1; }
 	@rm -rf $(O)/deb && mkdir -p $(O)/deb && tar -C $(O)/deb -xzf $(O)/dist/$(DIST).tar.gz

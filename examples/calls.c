@@ -5,7 +5,8 @@
  *	cc calls.c -o calls $(pkg-config --cflags --libs libntrace)
  *	./calls TRACE CODE ADDRESS
  *
- * CODE is the program's memory as it was loaded at ADDRESS, as `objcopy -O binary` makes it.
+ * CODE is the content of the program's memory from ADDRESS on, such as the output of
+ * `objcopy -O binary`.
  */
 #include <inttypes.h>
 #include <ntrace/ntrace.h>

@@ -9,26 +9,26 @@ import sys
 import numpy
 from ntrace_session import CALL, Error, Recording
 
-# %% Open it. Code is looked for where it was, or below SYMFS.
+# %% Open the recording. Code is read from the paths that it names, or from these paths below SYMFS.
 try:
     recording = Recording(sys.argv[1], symfs=sys.argv[2] if len(sys.argv) > 2 else None)
 except (Error, IndexError) as error:
     sys.exit(f'{error}\n{__doc__}')
 
-# %% Which functions have executed most instructions?
+# %% Print the five functions that executed the most instructions.
 insns = recording.instructions()
 symbols, where = numpy.unique(insns['symbol'], return_inverse=True)
 sums = numpy.bincount(where, weights=insns['count']).astype(int)
 for n in numpy.argsort(-sums, kind='stable')[:5]:
     print(f'{sums[n]:12} instructions of {recording.name(symbols[n]) or "?"}')
 
-# %% How many branches were taken, of which kind, and how far do they lead?
+# %% Print the numbers of taken branches and of calls, and the median distance to the target.
 branches = recording.branches()
 whole = branches[branches['flags'] == 0]
 distance = numpy.abs(whole['to'].astype(numpy.int64) - whole['from'].astype(numpy.int64))
 print(f'{len(whole):12} branches, {numpy.count_nonzero(whole["kind"] == CALL)} of them calls')
 print(f'{int(numpy.median(distance)):12} bytes is the median distance')
 
-# %% Was all of it decoded?
+# %% Print the numbers of places where decoding is incomplete.
 losses, errors, gaps = recording.totals()
 print(f'{losses} losses, {errors} errors, {gaps} places without code')

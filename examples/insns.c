@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* insns [-t] ELF TRACE: instructions that ran, with threads; -t: with times, if it has any */
+/*
+ * insns [-t] ELF TRACE
+ *
+ * Print the executed instructions with their threads, and with -t also the times, if the trace has
+ * timestamps.
+ */
 #include <inttypes.h>
 #include <ntrace/elf.h>
 #include <stdio.h>

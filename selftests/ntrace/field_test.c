@@ -224,7 +224,7 @@ TEST_F(field, sram)
 	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);
 	EXPECT_EQ(self->st->nr_gaps, 0);
 	record_close(&self->rec);
-	/* Use the other memory again */
+	/* Return to system memory, to which a sink writes without SRAM mode */
 	self->attr.config &= ~NTRACE_CONFIG_SRAM;
 	ASSERT_TRUE(record_open(&self->rec, &self->attr, 0, -1, AUX_SIZE, false));
 	EXPECT_GT(some_work(&self->rec, self->st, 100), 1000);

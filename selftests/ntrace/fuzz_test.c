@@ -161,7 +161,7 @@ static void fuzz_mmap(struct fuzzed *e)
 		return;
 	page = e->ring;
 	e->aux_size = PAGE * (one_in(6) ? random() % 20 : 1UL << random() % 9);
-	/* the ring may be read only: the kernel writes the page for us then */
+	/* Make the page of a read-only ring writable, to set its fields for an AUX buffer */
 	if (mprotect(e->ring, PAGE, PROT_READ | PROT_WRITE))
 		return;
 	page->aux_offset = one_in(10) ? rnd() & ~(PAGE - 1) : e->ring_size;

@@ -120,8 +120,8 @@ static void reach(struct places *p, size_t t)
 }
 
 /*
- * Add the places where a block that began at @pc, and at @t in the truth, may have ended if @next
- * follows it
+ * Add the possible ends of a block that began at @pc, and at @t in the truth, and that @next
+ * follows
  */
 static void reach_block(struct places *to, const struct list *truth, size_t t, uint64_t pc, const struct event *next)
 {

@@ -9,8 +9,9 @@
  * the monitor. The monitor exits with 0 when the guest switches itself off, and then writes the
  * memory that IMAGE was loaded to, with its current contents, to KERNEL.
  *
- * The host patches its scheduler for the first virtual machine, and after the last one has ended.
- * "hold" creates one that does nothing until the monitor is killed.
+ * The host's kernel patches its scheduler when the first virtual machine starts and when the last
+ * one ends. "hold" creates an idle virtual machine until the monitor is killed, which prevents
+ * these patches in the meantime.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -157,7 +157,7 @@ def check_lost(lib, seed):
         for source, value in sources(padded[:taken]).items():
             got = frames.got.get(source, b'')
             assert got[:len(value)] == value, (seed, 'before', source)
-    # Compare the bytes after the first whole sync, once the ID was sent again
+    # Compare the bytes after the first whole sync and the ID that follows it
     after = [m for m in syncs if m[0] >= at + n]
     if not after or barrier:
         return bool(errors)

@@ -417,7 +417,7 @@ static int flips(uint64_t seed, unsigned long nr)
 	char name[64];
 
 	open_test(&test, seed);
-	/* The stream contains only the flow, and the decoder is told so */
+	/* The stream contains only the flow, and nt_config::flow_only is set */
 	test.setup.extras = false;
 	config = config_of(&test.setup);
 	config.flow_only = true;

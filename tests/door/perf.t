@@ -25,7 +25,7 @@ says "no compiler" "no compiler nosuch-gcc" env CROSS_COMPILE=nosuch- "$build" 6
 says "no libraries for RISC-V" "run 'tools/setup/setup sysroot', or set SYSROOT=" \
 	env SYSROOT=/nosuch "$build" 6.12 riscv64
 
-# ---- the source of a known kernel under another version stands for a kernel without a hook patch
+# ---- a known kernel's source with a changed version is used as a kernel for which no hook patch exists
 tree() { # DIR KVER VERSION PATCHLEVEL
 	mkdir -p "$1/tools/perf"
 	cp "$O/root/linux-$2/tools/perf/MANIFEST" "$1/tools/perf/"

@@ -177,7 +177,7 @@ static bool count_ranges(struct input *input, struct counted *counted)
 	return nr < MAX_ITEMS;
 }
 
-/* Count the same without ranges, in pieces, and take the counts now and then */
+/* Count the stream in pieces without returning ranges, and take the counts at some of the pieces */
 static void compare_counts(struct input *input)
 {
 	struct nt_counts *counts = nt_counts_new();

@@ -24,7 +24,8 @@ is "it ends well" "$?" 0
 ok "C++ prints the same" cmp "$tap_tmp/listing" "$tap_tmp/listing-cc"
 grep -v '^--' "$tap_tmp/listing" | sed 's/.*\(0x[0-9a-f]*\):.*/\1/' >"$tap_tmp/pcs"
 ok "each instruction that was executed" cmp "$dir/prog.pcs" "$tap_tmp/pcs"
-# Times do not decrease, and they advance. The thread is known from its Ownership message on
+# Check that times advance and never decrease, and that instructions after the Ownership message have its
+# thread
 is "times and threads" "$(awk '$1 != "--" { if ($1 < last) bad++; last = $1; seen[$3]++ }
 	END { print bad + 0, (last > 100), (seen[12] > 1000) }' "$tap_tmp/listing")" "0 1 1"
 done_testing

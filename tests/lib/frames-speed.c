@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measure how fast frames are taken apart: frames-speed FILE TIMES
+ * frames-speed FILE TIMES
  *
- * Prints the fastest of ten, in GB of frames a second of processor time.
+ * Measure how fast CoreSight frames are converted to streams. Print the fastest of ten runs, in GB
+ * of frames per second of processor time.
  */
 #include <stdio.h>
 #include <stdlib.h>

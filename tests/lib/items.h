@@ -231,8 +231,9 @@ static inline uint64_t items_hash(uint64_t hash, const struct nt_item *item)
 }
 
 /*
- * Return true if @item, decoded in some way, equals @one of nt_flow_next(). A batch without
- * timestamps may name a later message than the one that reported a range, but must name one.
+ * Return true if @item, which was decoded in any way, equals @one, which nt_flow_next() returned. If
+ * there are no timestamps, @item of a batch may name a later message than the message that reported
+ * the range, but it must name a message.
  */
 static inline bool items_are_same(const struct nt_config *config, const struct nt_item *one,
 				  const struct nt_item *item)

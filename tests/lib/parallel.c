@@ -751,7 +751,7 @@ static void real_traces(void **state)
 	}
 }
 
-/* After consume() returned another value than 0, it is not called again. */
+/* If consume() returns a value other than 0, the library must not call it again. */
 static void stops_at_once(void **state)
 {
 	struct input input = make_input(&plans[0], 5, 60u << 10);

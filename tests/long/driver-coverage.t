@@ -102,7 +102,7 @@ flight() {
 		--console "$tap_tmp/console" --out "$tap_tmp/flight" -- '
 		F=/sys/devices/platform/ntrace-flight trouble=/usr/lib/ntrace/ntrace-trouble.ko
 		echo 2 >/proc/sys/kernel/hung_task_timeout_secs
-		# what stopped it, and that it goes on
+		# Print what stopped the recorder, and check that it records again after clear
 		again() { echo "$1: $(cat $F/state), $(ntrace flight | sed -n "s/^cause  *//p")"; echo 1 >$F/clear; cat $F/state; }
 		cat $F/enable $F/config $F/user_mode $F/size
 		echo junk >$F/config; echo 0x8000000 >$F/config; echo maybe >$F/user_mode; echo 0 >$F/clear

@@ -411,8 +411,9 @@ dumped() {
 	is "$_what: no errors but code that was not kept" "$(errors "$tap_tmp/case")" 0
 }
 
-# The same beside a reserved region, and if caches do not see the writes of sinks. The kernel lists the memory
-# of its initrd as reserved, but allocates pages from there first: with 2 GiB, a record of 4 MiB was there.
+# Record into pages instead, also in a machine with a reserved region, and with caches that do not see the writes
+# of sinks. The kernel allocates the pages first from the memory of its initrd, which it lists as reserved. With
+# 2 GiB, a record of 4 MiB was in this memory.
 for beside in "" "--flight 4M" --incoherent; do
 	case $beside in
 	*flight*) what="kdump, pages beside a region" ;;

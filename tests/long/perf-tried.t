@@ -28,14 +28,14 @@ cp /proc/cpuinfo /out/cpuinfo
 cd /tmp && cp /out/tried .
 export PERF_BUILDID_DIR=/tmp/debug
 record() { perf --buildid-dir /tmp/debug record $mmap_options -m,4M "$@" >>/out/record.log 2>&1; }
-# perf has threads of its own, as the one that asks for programs of BPF.
+# List the threads of perf itself, such as its thread for BPF events, because the trace contains them too.
 cat >list-threads <<'E3'
 for task in /proc/$1/task/*; do echo thread ${task##*/} of $1; done >>/tmp/threads
 E3
 echo 1 >/proc/sys/net/core/bpf_jit_enable
 record --kcore -a -e ntrace// -o load.data -- \
 	sh -c './tried bpf 50; ./tried ptrace 20; insmod /out/xor.ko; sh list-threads $PPID' || exit 1
-# The code of the second module is where the code of the first one was.
+# The second module is loaded at the address of the first one.
 record --kcore -a -e ntrace// -o unload.data -- \
 	sh -c 'rmmod xor; insmod /out/md4.ko; ./tried sort 50 1; sh list-threads $PPID' || exit 1
 # A process becomes another program while it is traced.

@@ -194,8 +194,8 @@ losses() {
 	[ $bad -eq 0 ]
 }
 
-# full_sink LIST ELF: a sink has no room for the end of some sessions. The trace is right up to there, and
-# right from the next session on.
+# full_sink LIST ELF: check the trace if a sink has no room for the end of some sessions. The trace before this end
+# must be correct, and also the trace of the next session.
 full_sink() {
 	n=0 bad=0
 	for mode in btm htm; do

@@ -36,12 +36,12 @@ record --no-bpf-event -m,16M -e ntrace//u -o one.data -- busybox sha256sum some 
 record --no-bpf-event -m,4M -e ntrace//u -o true.data -- busybox true || exit 1
 perf --buildid-dir /tmp/debug script -i true.data --itrace=be -F comm,tid,cpu,time,ip,sym,addr \
 	>/tmp/true.guest 2>/out/guest.err
-# The kernel patches the scheduler when the first perf event of a task comes, and when the last one goes. Here one
-# always exists, so that the copied code is right for all of a recording.
+# The kernel patches the scheduler when the first perf event of a task is created, and when the last one is closed.
+# Keep one event open, so that kcore, which is copied once, matches the code during the whole recording.
 perf stat -e cycles -o /tmp/stat.kept sleep 1000 & kept=$!
 # All CPUs are traced, with the kernel.
 record --kcore -a -m,16M -e ntrace// -o all.data -- sh -c "ls -lR $folder >/dev/null; sort /etc/passwd" || exit 1
-# Machine mode is traced, too: perf stat asks the firmware for a counter.
+# Trace machine mode, which runs because perf stat asks the firmware for a counter.
 record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware/ -o firmware.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1
 # The same without implicit returns, which are another kind of gap if code is missing.
 record -N --no-bpf-event --kcore -C 0 -m,4M -e ntrace/firmware,implicit_return=0/ -o told.data -- taskset 1 perf stat -e cycles -o /tmp/stat busybox true || exit 1

@@ -70,7 +70,7 @@ struct hart {
 	uint64_t silent, silent_branches;	/* Losses that no error reports */
 	uint64_t misplaced, needless;
 	uint64_t owed, owed_branches;	/* Losses since the last reported loss */
-	uint64_t spare;			/* Errors since then; one may report such a loss */
+	uint64_t spare;			/* Errors since then, each of which may report one loss */
 	uint64_t wrong;
 };
 
@@ -133,7 +133,7 @@ static uint64_t from_of(const struct nb_ingress *b)
 	return end_of(b) - 2ULL * b->ilastsize;
 }
 
-/* Return c: call, r: return, j: jump or branch, t: exception, h: interrupt, i: trap return */
+/* Return c (call), r (return), j (jump or branch), t (exception), h (interrupt) or i (trap return). */
 static char kind_of(const struct nb_ingress *b)
 {
 	static const char kinds[16] = {
@@ -309,8 +309,8 @@ static void look_ahead(struct hart *h, const struct branch *b)
 }
 
 /*
- * Build the failure table of Knuth, Morris and Pratt: if the first @i samples match the truth and
- * the next one does not, how many of them may be the first samples of another match.
+ * Build the failure table of Knuth, Morris and Pratt. If the first @i samples match the truth and
+ * the next sample does not, entry @i is the number of these samples that can start another match.
  */
 static void make_steps(const struct hart *h, unsigned int *steps)
 {

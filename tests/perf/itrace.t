@@ -25,7 +25,7 @@ done
 			"$top/tests/perf/blocks.c" "$O/board/model/libnbmodel.a"
 } >"$tap_tmp/make" 2>&1 || { tail -n 30 "$tap_tmp/make"; exit 1; }
 
-# Options that both perfs print alike are compared between all perfs, and some also with the guest's perf
+# These options print the same with each perf version. They are compared between all perfs, and some with the guest's
 options="be ce re bes100 i0ns i1000i i10us i100t i100usg i100usl iq iqq beq ibeAT"
 guest_options="be i0ns i100usg iq"
 plan $(($(by_size 41 42) * $(echo $kernels | wc -w)))

@@ -190,7 +190,7 @@ def make(what, program):
     if what == 'good':
         return session(file(), trace(), program)
     if what == 'mapped-again':
-        # As with a compiler at run time, one file after the other is at this address, until the first message
+        # Before the first message, map several files one after the other at one address, like a JIT compiler
         result = file()
         for n in range(4):
             result.mmap(PID, BASE, 0x1000, 0x1000, f'/nowhere/{n}', ns(START - 50 + n))

@@ -14,11 +14,11 @@ truth_build() { # KERNEL
 		{ tail -n 30 "$tap_tmp/make"; exit 1; }
 }
 
-# KERNEL HARTS ROUNDS [COMMAND]: record work, and COMMAND beside it. These variables change the run:
-# truth_board and truth_topology choose the hardware, truth_size the size of a buffer, truth_event the event,
-# truth_who the harts (-a: all). truth_before runs before the recording and truth_after behind it. branches.c
-# does not check truth_flags. truth_firmware is the firmware's code for `ntrace script`. The loops of work are
-# divided by truth_part.
+# truth_record KERNEL HARTS ROUNDS [COMMAND]: record the program work and then COMMAND. These variables change the
+# run. truth_board and truth_topology choose the hardware, truth_size the size of a buffer, truth_event the event,
+# and truth_who the harts (-a for all). truth_before runs before the recording, and truth_after after it. branches.c
+# does not check truth_flags. truth_firmware is the firmware's code for `ntrace script`. The number of loops in work
+# is divided by truth_part.
 truth_record() {
 	rm -rf "$truth_dir" && mkdir -p "$truth_dir/out" || return
 	cp "$tap_tmp/work" "$truth_dir/out/"

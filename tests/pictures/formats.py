@@ -6,7 +6,7 @@ import json
 import sqlite3
 import sys
 
-# Fields of Perfetto's messages, from its published schema: number -> (name, type)
+# Fields of Perfetto's messages by number, as (name, type), from its published schema
 PACKET = {8: ('timestamp', int), 10: ('sequence', int), 13: ('flags', int)}
 EVENT = {9: ('type', int), 10: ('name_iid', int), 11: ('track', int), 3: ('category', int)}
 NAME = {1: ('iid', int), 2: ('name', str)}

@@ -30,8 +30,8 @@ struct hart {
 	uint32_t	depth;
 	struct frame	frames[MAX_FRAMES + 1];
 	uint32_t	*counts[MAX_PROGRAMS];	/* Number of executions of each branch */
-	uint32_t	idle_insns;		/* since something happened */
-	uint32_t	stopped;		/* Instructions until trace starts again */
+	uint32_t	idle_insns;		/* Linear instructions, jumps and calls in a row */
+	uint32_t	stopped;		/* Number of instructions until trace restarts */
 	uint8_t		start_sync;
 };
 

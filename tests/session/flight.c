@@ -275,7 +275,7 @@ static int find_rings(void)
 			if (!ring_is(oldest, nr) && !bad++)
 				printf("%d messages, sink last seen at %d\n", nr, at);
 		}
-		/* The sink has written a few more messages, as in a quarter of a second */
+		/* The saved pointer is up to a quarter of a second old, so 5 newer messages follow */
 		set_pointer((nr - 5) * SYNC_BYTES % AREA);
 		if (!ring_is(oldest, nr) && !bad++)
 			printf("%d messages, sink last seen before the last 5\n", nr);
@@ -358,7 +358,7 @@ static int saved(const uint8_t *data, char **text, size_t *size)
 }
 
 /*
- * Flip one bit, or a few that are near each other, as a fault of memory does, within the used parts
+ * Flip one bit, or a few adjacent bits, in the used parts, like a memory error does
  */
 static void damage(uint8_t *copy)
 {
@@ -482,7 +482,7 @@ static int open_hostile(int n)
 
 /* ---- Crash dumps ---- */
 
-#define HOLE		32768		/* The dump omits the zeros from here on */
+#define HOLE		32768		/* First of the zeros that the dump omits */
 #define HOLE_END	61440
 #define SEGMENTS	4
 #define COPY_AT		8192

@@ -209,7 +209,7 @@ ok "a program that is not there is named, with the cure" \
 mv "$tap_tmp/calls.away" "$tap_tmp/calls"
 full() { "$ntrace" script -i "$tap_tmp/good.data" >/dev/full; }
 ok "a full disk is reported" says 2 "writing the standard output failed: No space left on device" full
-# A closed pipe ends the command after a whole line, as it ends other commands
+# If the reader of a pipe exits, the command ends after a whole line, like other commands do
 closed_pipe() {
 	for what in "script --insns" report "report --stack" "slow outer" "script --calls --json"; do
 		# shellcheck disable=SC2086

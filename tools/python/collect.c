@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Collect what the session library gives piece by piece, for the Python module. */
+/* Collect the records that the session library returns one by one into arrays for the Python module. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,13 +21,13 @@ struct py_recording {
 	branch_array	branches;
 	NS_ARRAY(struct py_insn) insns;
 	NS_ARRAY(struct py_call) calls;
-	NS_ARRAY(uint32_t) slices;	/* of each call, until all is decoded */
-	NS_ARRAY(const char *) names;	/* they belong to the session */
+	NS_ARRAY(uint32_t) slices;	/* slice of each call, until all calls are decoded */
+	NS_ARRAY(const char *) names;	/* the session owns the strings */
 	uint64_t	totals[3];
 	char		error[300];
 };
 
-/* A stretch */
+/* Results of one stretch */
 struct part {
 	branch_array	branches;
 	uint64_t	totals[3];
@@ -143,7 +143,10 @@ int py_branches(struct py_recording *r, const struct py_branch **branches, size_
 
 /* ---- Instructions ---- */
 
-/* The number of a name: instructions of one function, and of one file, stand together. */
+/*
+ * Get the number of @name. It is @last again if name number @last is @name, because the instructions
+ * of one function, and of one file, follow each other. Return false if out of memory.
+ */
 static bool number_of(struct py_recording *r, const char *name, uint32_t last, uint32_t *number)
 {
 	*number = last;
@@ -206,7 +209,7 @@ static int take_call(void *ctx, const struct nt_call *call)
 	return ns_array_add(&r->calls, one) && ns_array_add(&r->slices, call->slice) ? 0 : -1;
 }
 
-/* What is known of slices and functions when all is decoded */
+/* Complete the calls from slices and functions, which are known when everything is decoded */
 static bool finish_calls(struct py_recording *r, const struct nt_calls *calls)
 {
 	const struct nt_function *f;
@@ -231,7 +234,7 @@ static int compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* By time; of equal ones by place, and the outer call first */
+/* Order calls by time, then by thread and position, with an outer call before its inner calls */
 static int call_cmp(const void *a, const void *b)
 {
 	const struct py_call *x = a, *y = b;

@@ -1,45 +1,56 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the Python module calls: all records of a recording in one array. cffi reads this text up to its end. */
+/*
+ * Functions that the Python module calls. They return all records of a recording in one
+ * array. cffi parses this file.
+ */
 struct py_branch {
 	uint64_t	time;		/* ns */
-	uint64_t	from, to;	/* addresses; 0: trace began or stopped */
-	uint64_t	insns;		/* executed since the branch before */
+	uint64_t	from, to;	/* addresses; 0 if the trace began or stopped */
+	uint64_t	insns;		/* instructions since the previous branch */
 	int32_t		cpu, pid, tid;	/* -1: not known */
-	uint8_t		kind, flags;	/* as of session/branch.h */
+	uint8_t		kind, flags;	/* see session/branch.h */
 	uint16_t	reserved;
 };
 
 struct py_insn {
-	uint64_t	address;	/* as the file has it */
-	uint64_t	count;		/* times executed */
-	uint32_t	object, symbol;	/* numbers of names */
+	uint64_t	address;	/* address in the file */
+	uint64_t	count;		/* number of executions */
+	uint32_t	object, symbol;	/* numbers of names, see py_name() */
 };
 
 struct py_call {
-	uint64_t	time, ns;	/* when it began, and how long it took */
-	uint64_t	at;		/* instructions of its thread before it */
-	uint64_t	insns;		/* executed in it, in what it called, too */
+	uint64_t	time, ns;	/* start, and duration in ns */
+	uint64_t	at;		/* number of instructions of its thread before it */
+	uint64_t	insns;		/* instructions in it and in the functions that it called */
 	int32_t		cpu, pid, tid;	/* -1: not known */
-	uint32_t	thread;		/* from 0: by tid, and the idle thread of each CPU apart */
+	uint32_t	thread;		/* number from 0 by tid; the idle thread of each CPU has its own */
 	uint32_t	object, symbol;	/* numbers of names */
-	uint8_t		kind, open;	/* how it was entered; open: its end was not recorded */
+	uint8_t		kind, open;	/* how it was entered; 1 if its end was not recorded */
 	uint16_t	reserved[3];
 };
 
 struct py_recording;
 
-/* NULL: out of memory; else py_error() is "" or a sentence */
+/*
+ * Open a recording. Return NULL if out of memory. Otherwise py_error() returns the reason of a failure, or "".
+ */
 struct py_recording *py_open(const char *path, const char *symfs, const char *cache, int threads);
 const char *py_error(const struct py_recording *recording);
 void py_close(struct py_recording *recording);
 
-/* Arrays belong to the recording, until the same call again or py_close(). -1: py_error() */
+/*
+ * Return 0, or -1 with a reason in py_error(). The recording owns the array, which is valid until the
+ * next call of the same function or of py_close().
+ */
 int py_branches(struct py_recording *recording, const struct py_branch **branches, size_t *nr);
 int py_insns(struct py_recording *recording, const struct py_insn **insns, size_t *nr);
 int py_calls(struct py_recording *recording, const struct py_call **calls, size_t *nr);
 
-/* Of the last array that has numbers of names; NULL: there is no such number, or the name is not known */
+/*
+ * Return the name with this number, which is from the last call of py_insns() or py_calls(), or NULL
+ * if the number is too large or the name is unknown.
+ */
 const char *py_name(const struct py_recording *recording, uint32_t number);
 
-/* Losses, errors of the trace, and places without code of the last call */
+/* Get the numbers of losses, of errors in the trace, and of places without code, all of the last call */
 void py_totals(const struct py_recording *recording, uint64_t totals[3]);

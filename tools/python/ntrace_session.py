@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""Recordings of N-Trace: what was executed, as arrays of NumPy if it is there, else as lists of tuples.
+"""Read the executed code from recordings of N-Trace, as NumPy arrays, or as lists of tuples without NumPy.
 
     with Recording('perf.data') as recording:
         branches = recording.branches()
@@ -20,13 +20,13 @@ CALL_RECORD = [('time', '<u8'), ('ns', '<u8'), ('at', '<u8'), ('insns', '<u8'), 
                ('thread', '<u4'), ('object', '<u4'), ('symbol', '<u4'), ('kind', 'u1'), ('open', 'u1'), ('reserved', '<u2', (3,))]
 INSN = [('address', '<u8'), ('count', '<u8'), ('object', '<u4'), ('symbol', '<u4')]
 
-# Values of kind, and bits of flags
+# Values of the field kind, and bits of the field flags
 CONDITIONAL, JUMP, CALL, RETURN, SYSCALL, EXCEPTION, INTERRUPT, TRAP_RETURN, NONE = range(1, 10)
 BEGIN, END = 1, 2
 
 
 class Error(Exception):
-    """Why a recording cannot be read, in a sentence"""
+    """The reason why a recording cannot be read, as a sentence"""
 
 
 def _text(chars):
@@ -34,16 +34,16 @@ def _text(chars):
 
 
 class Recording:
-    """What perf record, or ntrace record, wrote. Arrays are copies, and stay after close()."""
+    """A recording of perf record or ntrace record. Arrays are copies, which remain valid after close()."""
 
     def __init__(self, path, symfs=None, buildid_dir=None, threads=0):
-        """@symfs, @buildid_dir: as of ntrace-script(1); @threads: 0 is one for each processor"""
+        """See ntrace-script(1) for @symfs and @buildid_dir. If @threads is 0, use one thread for each processor."""
         encode = [ffi.NULL if s is None else ffi.new('char[]', os.fsencode(s)) for s in (path, symfs, buildid_dir)]
         self._names = encode    # the library keeps them
         recording = lib.py_open(*encode, threads)
         if recording == ffi.NULL:
             raise MemoryError
-        # Python closes a recording that it drops
+        # Close the recording when Python frees the object
         self._recording = ffi.gc(recording, lib.py_close)
         error = _text(lib.py_error(self._recording))
         if error:
@@ -78,26 +78,27 @@ class Recording:
         return numpy.frombuffer(bytes(ffi.buffer(at[0], nr[0] * size)) if nr[0] else b'', dtype=fields)
 
     def branches(self):
-        """All branches that were taken, in the order of each CPU: an array of BRANCH"""
+        """Return an array of BRANCH with all taken branches, in the order of each CPU"""
         return self._array(lib.py_branches, 'py_branch', BRANCH)
 
     def instructions(self):
-        """How often each instruction was executed, by file and address: an array of INSN"""
+        """Return an array of INSN with the number of executions of each instruction, by file and address"""
         return self._array(lib.py_insns, 'py_insn', INSN)
 
     def calls(self):
         """
-        All calls, by the time at which they began, an array of CALL_RECORD. Those of a thread are intervals, from at on,
-        insns long, each inside that of its caller. If open is not 0, the end of the call was not recorded.
+        Return an array of CALL_RECORD with all calls, sorted by their start times. A call is an interval of its thread's
+        instructions, which begins at the field at and has the length insns. It lies inside the interval of its caller.
+        If the field open is not 0, the end of the call was not recorded.
         """
         return self._array(lib.py_calls, 'py_call', CALL_RECORD)
 
     def name(self, number):
-        """Of the fields object and symbol of the last instructions() or calls(); None: not known"""
+        """Return the name for an object or symbol of the last instructions() or calls(), or None if it is unknown"""
         return _text(lib.py_name(self._open(), number))
 
     def totals(self):
-        """(losses, errors, places without code) of the last call: nothing is known of what was executed there"""
+        """Return the numbers of (losses, errors, places without code) of the last call; the code executed there is unknown"""
         totals = ffi.new('uint64_t[3]')
         lib.py_totals(self._open(), totals)
         return tuple(totals)

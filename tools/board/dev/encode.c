@@ -36,7 +36,7 @@
 struct segment {
 	uint64_t	start, end;
 	const uint8_t	*bytes;
-	struct nb_insn	*insn;	/* one per half-word; len 0: not decoded yet */
+	struct nb_insn	*insn;	/* one per half-word; len is 0 until it is decoded */
 };
 
 struct code {

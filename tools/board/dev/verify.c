@@ -23,7 +23,7 @@ struct verify {
 	struct hart	*hart[HARTS_MAX];
 	unsigned int	order[HARTS_MAX];	/* hart numbers in the order of the options */
 	const char	*trace[HARTS_MAX];
-	const char	*lost[HARTS_MAX];	/* for each trace: file with the offsets of its losses, or NULL */
+	const char	*lost[HARTS_MAX];	/* file with the offsets of each trace's losses, or NULL */
 	char		*elf[ELF_MAX];
 	struct options	options;
 	unsigned int	default_cpu, n_harts, n_traces, n_elf;

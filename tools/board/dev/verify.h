@@ -57,7 +57,7 @@ enum item_kind {
 	ITEM_PC,
 	ITEM_RANGE,
 	ITEM_GAP,	/* decoding continues at an unknown synchronising message */
-	ITEM_LOST,	/* decoding continues where the encoder did after it reported lost messages */
+	ITEM_LOST,	/* decoding continues where the encoder restarted after a reported loss */
 	ITEM_START,
 };
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way from a RISC-V trace encoder into an Arm CoreSight fabric, as SpacemiT's K3 has it:
+ * The path from a RISC-V trace encoder through an Arm CoreSight fabric in SpacemiT's K3
  *
  *	nb_te --> nb_atb --> nb_funnel --> nb_cs_funnel --> nb_tmc (ETF) --> nb_tmc (ETR)
  *
- * The ATB bridge is a component of the Trace Control Interface 1.0. All that follows the
- * RISC-V funnel has the registers of Arm's CoreSight SoC-400 and TMC technical reference
- * manuals; these components have no tr??Control, see nb_dev_ops.foreign.
+ * The ATB bridge is a component of the Trace Control Interface 1.0. The components after the
+ * RISC-V funnel have the registers of Arm's CoreSight SoC-400 and TMC technical reference
+ * manuals. They lack tr??Control, see nb_dev_ops.foreign.
  *
  * ATB carries a trace id beside its data. The model sends each message through the fabric
- * as one transfer: a byte with the id, then the bytes of the message. Whatever holds or
- * reorders messages keeps the two together.
+ * as one transfer, which is a byte with the id and the bytes of the message. Components that
+ * store or reorder messages keep both together.
  */
 #ifndef NTRACE_BOARD_CORESIGHT_H
 #define NTRACE_BOARD_CORESIGHT_H
@@ -178,7 +178,7 @@ struct nb_formatter {
 	uint8_t		id;		/* current ID; 0x7f if no ID was sent */
 	uint8_t		held_id, held;	/* a byte that waits for the next byte */
 	bool		has_held;
-	unsigned int	id_every;	/* frames after which an ID is repeated, 0: never */
+	unsigned int	id_every;	/* frames after which an ID is repeated; 0 is never */
 	unsigned int	frames;		/* number of frames since an ID was sent */
 	bool		(*out)(void *opaque, const uint8_t frame[16]);
 	void		*out_opaque;

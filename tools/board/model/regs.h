@@ -359,7 +359,7 @@ int nb_ram_init(struct nb_ram *ram, const struct nb_ram_caps *caps);
 void nb_ram_fini(struct nb_ram *ram);
 
 /**
- * nb_ram_end() - the software ends, and the next software does not know the sink
+ * nb_ram_end() - check the sink when the software that used it ends
  * @ram: the sink, which is reported if it may still write to memory
  */
 void nb_ram_end(struct nb_ram *ram);

@@ -112,7 +112,7 @@ void nb_sf_funnel_init(struct nb_sf_funnel *funnel);
 bool nb_sf_funnel_input(void *port, const uint8_t *bytes, size_t len);
 
 /**
- * nb_sf_funnel_end() - the software ends, and the next software does not know the funnel
+ * nb_sf_funnel_end() - check the funnel when the software that used it ends
  * @funnel: the funnel, which is reported if it may still write to memory
  */
 void nb_sf_funnel_end(struct nb_sf_funnel *funnel);

@@ -176,7 +176,7 @@ struct board_dev {
 	char		name[16];
 	struct board_out out[BOARD_MAX_OUTS];
 	unsigned int	n_outs;
-	/* For an encoder with two outputs: message that one of them has not accepted */
+	/* Message of an encoder with two outputs that one of the outputs has not accepted */
 	uint8_t		forked[256];
 	uint8_t		forked_len, forked_taken;
 	uint64_t	addr;
@@ -192,7 +192,7 @@ struct board_dev {
 		struct nb_sf_funnel *sf_funnel;
 		struct nb_dev	*power;	/* the power controller, see power.c */
 	};
-	unsigned int	domain;		/* domain of the power controller, from 1; 0: always on */
+	unsigned int	domain;		/* domain of the power controller, from 1; 0 is always on */
 	unsigned int	clock, sram, align, burst; /* from the list of components; 0: unspecified */
 	enum ram_mode	mode;
 	uint64_t	loads, stores;	/* number of register accesses */

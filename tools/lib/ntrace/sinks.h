@@ -18,7 +18,7 @@
 
 struct nt_sinks;
 
-/* nt_sinks_new() - Return the sinks of @nr_cpus CPUs that send no SRC, or NULL without memory */
+/* nt_sinks_new() - return the sinks of @nr_cpus CPUs that send no SRC, or NULL if out of memory */
 struct nt_sinks *nt_sinks_new(unsigned int nr_cpus);
 void nt_sinks_free(struct nt_sinks *sinks);
 

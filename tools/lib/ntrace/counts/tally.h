@@ -36,7 +36,7 @@ struct nt_record {
 	uint32_t	steps[];
 };
 
-/* Maximum number of steps of a group. More steps cost nothing when the group is found again. */
+/* Maximum number of steps of a group. Using a stored group takes the same time for any size. */
 #define RECORD_STEPS	256
 /* A group with more steps than this is not stored before its second occurrence. */
 #define RECORD_SURE	64
@@ -62,7 +62,7 @@ struct nt_record {
 #define TALLY_PATHS	64
 #define MESSAGE_WORDS	(TALLY_PATHS * RECORD_WORDS(PATH_RANGES) + SPARE_WORDS)
 
-/* Limits of the log: steps before the next message starts, and steps that one message adds */
+/* Limits of the log: the number of steps before the next message starts, and that of one message */
 #define TALLY_STEPS	512
 #define MESSAGE_STEPS	(TALLY_PATHS * PATH_RANGES)
 

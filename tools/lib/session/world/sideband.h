@@ -3,9 +3,10 @@
  * Threads, processes and maps at each time of a recording. This is built once from the events
  * beside the trace; afterwards any number of threads read it.
  *
- * A generation is the code of one process for some time, as a set of maps that no event
- * contradicted. A new map in an empty place joins the current generation, because no code can have
- * been executed there before. A map over another one, or exec, starts a new generation.
+ * A generation is the code of one process during an interval. It is a set of maps, none of which
+ * was replaced in this interval. A new map at unused addresses joins the current generation,
+ * because no code can have been executed there before. A map over another one, or exec, starts a
+ * new generation.
  */
 #ifndef NTRACE_SESSION_SIDEBAND_H
 #define NTRACE_SESSION_SIDEBAND_H
