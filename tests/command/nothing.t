@@ -132,6 +132,41 @@ all_excluded() {
 		excluded script --calls --insns && excluded script --events --branches && excluded script -F tid --json &&
 		excluded script --events --function outer
 }
+# refused SENTENCE ARGUMENT...: expect exit status 2 within 10 seconds, the sentence, and no output
+refused() {
+	_sentence=$1; shift
+	timeout 10 "$ntrace" "$@" >out 2>err
+	_rc=$?
+	[ $_rc -eq 2 ] && [ ! -s out ] && grep -q -e "$_sentence" err && return
+	echo "$*: status $_rc: $(cat err)"
+	return 1
+}
+no_file() {
+	for command in dump stat "decode --elf calls" merge "report -i" "flight show -i" "encode --elf calls -o file --pcs"; do
+		refused "nosuch.*: No such file or directory" $command nosuch || return
+	done
+	for option in --symfs --buildid-dir --modules; do
+		refused "$option is a folder, and 'nosuch' is none" report -i perf.data $option nosuch || return
+	done
+}
+no_effect() {
+	for option in "--src 9" --timestamp "--mode btm" --middle --frames "--encoder sifive0"; do
+		for command in dump "decode --elf calls"; do
+			refused "recording, which says how it was encoded" $command $option perf.data || return
+		done
+	done
+	refused "for which --cpu is" dump --cpu 0 source.nt && refused "exclude each other" decode --pcs --counts --elf calls perf.data
+}
+# Cut the recording at every place of its end that describes it
+cut() {
+	size=$(stat -c %s perf.data)
+	for less in 1 100 200; do
+		head -c $((size - less)) perf.data >short.data
+		"$ntrace" report -i short.data >out 2>err && grep -q "the recording was cut short" err || { echo "$less: $(cat err)"; return 1; }
+	done
+	head -c 50 perf.data >short.data
+	refused "it ends inside its header" report -i short.data && refused "no file of counts" merge /dev/zero
+}
 # Errors of the trace change the status only if the user asks for it
 strict() {
 	python3 "$top/tests/perf/mkcalls.py" calls bad.data partial >/dev/null || return
@@ -143,7 +178,7 @@ strict() {
 	done
 }
 
-plan 13
+plan 16
 ok "every command with --cpu says which CPUs the recording has" filtered "--cpu 99.*$there" --cpu 99
 ok "every command with --tid says which threads the recording has" filtered "--tid 999.*$there" --tid 999
 ok "every command with --time says which times the recording has" filtered "--time.*$there" --time 9999,
@@ -155,6 +190,9 @@ ok "a CPU without trace is answered by those that have some" cpu_of_raw
 ok "a recording without trace is reported by every command" no_trace
 ok "samples that are too far apart are reported" nothing "no sample was made: 33 instructions" inject -i perf.data --period 1000 -o file
 ok "options that exclude each other or have no effect are refused" all_excluded
+ok "a file or folder that does not exist is named, with the reason" no_file
+ok "options that have no effect on the input are refused" no_effect
+ok "a recording without its end is read, and said to be cut short" cut
 ok "trace that a recording names and does not have is reported and counts as lost" missing
 ok "errors of the trace decide the exit status only with --strict" strict
 done_testing

@@ -78,9 +78,26 @@ static int choose_cpu(struct options *options, const char *path)
 	return EXIT_CLEAN;
 }
 
+/* Return true if an option describes the messages, which a recording does itself. */
+static bool describe_messages(const struct options *options)
+{
+	struct options none;
+
+	options_init(&none);
+	return memcmp(&options->config, &none.config, sizeof(none.config)) || options->pins ||
+		options->frames || options->middle;
+}
+
 int options_take_recording(struct options *options, const char *path)
 {
-	if (!options_is_recording(path))
+	bool recording = options_is_recording(path);
+
+	if (recording ? describe_messages(options) : options->cpu_given) {
+		fprintf(stderr, recording ? "ntrace: %s is a recording, which says how it was encoded: only --cpu selects from it\n" :
+			"ntrace: %s is no recording of perf, for which --cpu is\n", path);
+		return EXIT_USAGE;
+	}
+	if (!recording)
 		return EXIT_CLEAN;
 	if (nt_session_open(&options->recording, path, NULL)) {
 		fprintf(stderr, "ntrace: %s: %s\n", path, options->recording ?

@@ -107,10 +107,10 @@ bool recording_set(struct recording_options *options, int opt, const char *arg)
 		return true;
 	case OPT_SYMFS:
 		options->session.symfs = arg;
-		return true;
+		return is_folder("--symfs", arg);
 	case OPT_BUILDID_DIR:
 		options->session.cache = arg;
-		return true;
+		return is_folder("--buildid-dir", arg);
 	case OPT_FIRMWARE:
 		options->session.firmware = arg;
 		return true;
@@ -192,7 +192,7 @@ void recording_report(struct nt_session *session)
 		fprintf(stderr, "ntrace: cannot read the code of %s: %s. Copy it here (perf archive), or use --symfs\n",
 			path, why);
 	if (info.truncated)
-		fprintf(stderr, "ntrace: the recording was cut short: its last records are missing\n");
+		fprintf(stderr, "ntrace: the recording was cut short: its end is missing\n");
 	if (info.missing_bytes)
 		fprintf(stderr, "ntrace: %llu bytes of trace, %.1f %%, are not in the recording, which names them: its recorder was killed, the disk was full, or a copy is not complete\n",
 			(unsigned long long)info.missing_bytes,

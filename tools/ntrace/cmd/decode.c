@@ -61,6 +61,7 @@ struct stream {
 struct decode {
 	struct options	options;
 	enum output	output;
+	int		output_option;	/* option that chose @output; 0: none */
 	struct nt_image	*image;
 	struct elf_files elfs;
 	uint64_t	load_offset;
@@ -491,6 +492,11 @@ static int parse_option(struct decode *decode, int opt, char *arg)
 	case OPT_PCS:
 	case OPT_STATS:
 	case OPT_COUNTS:
+		if (decode->output_option && decode->output_option != opt) {
+			fprintf(stderr, "ntrace: --ranges, --branches, --pcs, --stats and --counts exclude each other\n");
+			return EXIT_USAGE;
+		}
+		decode->output_option = opt;
 		decode->output = opt - OPT_RANGES;
 		return -1;
 	}

@@ -319,21 +319,23 @@ static int read_line(struct reading *r)
 
 static int read_lines(struct reading *r, FILE *file)
 {
-	char *line = NULL;
+	char *line = NULL, magic[sizeof(SUMS_MAGIC)];
 	size_t room = 0;
 	ssize_t size;
 	int err = 0;
 
+	/* the first line of another file may be as long as memory is large */
+	if (fgets(magic, sizeof(magic), file) && strcmp(magic, SUMS_MAGIC))
+		err = sums_fail(r->sums, "%s: this is no file of counts, which ntrace profile --counts writes",
+				r->path);
+	r->line = 1;
 	while (!err && (size = getline(&line, &room, file)) > 0) {
 		r->at = line;
 		r->line++;
 		/* a NUL would hide the rest of its line */
-		if (r->line == 1 && strcmp(line, SUMS_MAGIC))
-			err = sums_fail(r->sums, "%s: this is no file of counts, which ntrace profile --counts writes",
-					r->path);
-		else if (r->ended || line[size - 1] != '\n' || strlen(line) != (size_t)size)
+		if (r->ended || line[size - 1] != '\n' || strlen(line) != (size_t)size)
 			err = damaged(r);
-		else if (r->line > 1)
+		else
 			err = read_line(r);
 	}
 	free(line);

@@ -234,11 +234,15 @@ static int read_features(struct perfdata *pd, const struct pd_file_header *heade
 	for (i = 0; i < PD_FEAT_MAX; i++) {
 		if (!(header->features[i / 64] >> i % 64 & 1))
 			continue;
-		if (at > pd->size || pd->size - at < sizeof(s))
-			break;	/* the file was cut short; use the features that it has */
+		/* if the file was cut short, use the features that it has */
+		if (at > pd->size || pd->size - at < sizeof(s)) {
+			pd->truncated = true;
+			break;
+		}
 		memcpy(&s, pd->map + at, sizeof(s));
 		at += sizeof(s);
 		pd->features[i].there = section(pd, &s, &pd->features[i].section);
+		pd->truncated |= !pd->features[i].there;
 	}
 	if (pd->features[PD_FEAT_TRACING_DATA].there)
 		pd->tracing = pd->features[PD_FEAT_TRACING_DATA].section;
@@ -298,7 +302,9 @@ static int read_header(struct perfdata *pd)
 		pd->data.size = pd->size - PIPE_HEADER_SIZE;
 		return 0;
 	}
-	if (n < sizeof(header) || header.size != sizeof(header))
+	if (n < sizeof(header))
+		return pd_fail(pd, "the file was cut short: it ends inside its header");
+	if (header.size != sizeof(header))
 		return pd_fail(pd, "the file is damaged: the size of its header is %llu",
 			       (unsigned long long)header.size);
 	/* perf writes the size last: 0 is a recording that was not ended */

@@ -121,7 +121,7 @@ struct perfdata {
 	size_t		size;
 	char		*folder;	/* NULL: a file or a pipe */
 	bool		pipe;
-	bool		truncated;	/* the file ends inside a record */
+	bool		truncated;	/* the file ends inside a record, or before its features */
 	struct pd_attr	*attrs;
 	size_t		nr_attrs;
 	struct pd_section data;

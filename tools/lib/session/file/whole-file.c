@@ -58,7 +58,8 @@ void whole_file_input(int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || is_input(&st))
+	/* a descriptor of -1 leaves the errno of open() */
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || is_input(&st))
 		return;
 	pthread_mutex_lock(&inputs.lock);
 	ns_array_add(&inputs.all, ((struct file_id){ st.st_dev, st.st_ino }));
