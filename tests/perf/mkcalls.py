@@ -71,9 +71,9 @@ def run(base, code, handler, icnt_error=0, wait=0, **delta):
                          U_ADDR=(handler ^ ref) >> 1, HIST=hist, **delta)
 
 
-def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, **start):
-    """Make the rounds, from the start to the stop of trace"""
-    delta = {'TSTAMP': 2} if time else {}
+def trace(time=True, icnt_error=0, base=BASE, code=COMPRESSED, begin=None, tick=2, **start):
+    """Make the rounds, from the start to the stop of trace, with a message each @tick"""
+    delta = {'TSTAMP': tick} if time else {}
     out = begin or start_message(base, time=time, **start)
     out += run(base, code, KERNEL, icnt_error, **delta)
     return out + message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, **delta)
@@ -331,6 +331,8 @@ def make(what, program):
         return many(file, program, *what.split('-')[1:2], int(what.split('-')[2]))
     if what == 'switches':
         return switches(file, program)
+    if what.startswith('clock-'):
+        return clock(file(), program, what)
     if what == 'rounds':
         return rounds(file, program)
     raise SystemExit(f'{sys.argv[0]}: unknown {what}')
@@ -357,6 +359,36 @@ def late_mapping(file, program):
     file.comm(PID, 'calls')
     file.aux(0, len(first), ns(START + 1000), PID)
     file.mmap(PID, BASE, 0x1000, 0x1000, os.path.abspath(program), time=ns(START + 1500))
+    file.aux(len(first), len(second), ns(START + 3000), PID)
+    file.trace(first + second)
+    file.finished_round()
+    file.exit(PID, ns(START + 4000))
+    return file
+
+
+def clock(file, program, what):
+    """Make stretches that the kernel has read at START + 1000 and START + 3000, with times that are right, those of
+    a counter that began anew, stands still or is 0, of a message that has waited, and of a damaged one"""
+    first, second = trace(), trace(start=START + 2000)
+    if what == 'clock-anew':
+        second = trace(start=5)
+    elif what == 'clock-anew-soon':
+        # within 100 us, as a message that has waited
+        second = trace(start=START + 1)
+    elif what == 'clock-stopped':
+        # far before the end of the first stretch
+        first, second = (trace(start=START - 200000, tick=0) for n in range(2))
+    elif what == 'clock-stopped-long':
+        first = second = trace(start=START, tick=0) * 1000
+    elif what == 'clock-zero':
+        first = second = trace(start=0, tick=0)
+    elif what == 'clock-waited':
+        second = trace(start=START + 900)
+    elif what == 'clock-damaged':
+        second = start_message(BASE, start=5) + second
+    file.comm(PID, 'calls')
+    file.mmap(PID, BASE, 0x1000, 0x1000, os.path.abspath(program))
+    file.aux(0, len(first), ns(START + 1000), PID)
     file.aux(len(first), len(second), ns(START + 3000), PID)
     file.trace(first + second)
     file.finished_round()

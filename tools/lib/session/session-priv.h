@@ -55,6 +55,7 @@ struct nt_session {
 	struct nt_sinks	*sinks;		/* indexed like ns_setup::cpus; NULL: no encoder sends SRC */
 	size_t		nr_parts;	/* number of parts of nt_session_decode() */
 	uint32_t	unknown_source;	/* nt_session_info::unknown_source + 1; 0: none */
+	uint32_t	wrong_clock;	/* nt_session_info::wrong_clock + 1; 0: none */
 	char		error[256];
 };
 

@@ -203,6 +203,7 @@ void nt_session_info(const struct nt_session *session, struct nt_session_info *i
 		.has_kcore = session->objects.kcore.map,
 		.has_time = session->setup.has_time,
 		.unknown_source = (int32_t)session->unknown_source - 1,
+		.wrong_clock = (int32_t)session->wrong_clock - 1,
 		.missing_bytes = session->trace.missing,
 	};
 

@@ -69,6 +69,8 @@ struct nt_session_info {
 	 */
 	int32_t		unknown_source;
 	uint64_t	missing_bytes;	/* bytes of trace that the recording lists but does not contain */
+	/* CPU whose timestamps stood still or went back, so that the kernel's times were used; -1: none so far */
+	int32_t		wrong_clock;
 };
 void nt_session_info(const struct nt_session *session, struct nt_session_info *info, size_t size);
 

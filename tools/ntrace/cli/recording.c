@@ -200,6 +200,9 @@ void recording_report(struct nt_session *session)
 	if (info.lost_records)
 		fprintf(stderr, "ntrace: the kernel lost %llu records beside the trace: names and maps may be wrong\n",
 			(unsigned long long)info.lost_records);
+	if (info.wrong_clock >= 0)
+		fprintf(stderr, "ntrace: timestamps of CPU %d stand still or went back: its times are those at which the kernel read the trace, and are not certain\n",
+			(int)info.wrong_clock);
 	if (info.unknown_source >= 0)
 		fprintf(stderr, "ntrace: there are messages of SRC %d, which no encoder of this recording has: they are skipped\n",
 			(int)info.unknown_source);

@@ -48,6 +48,8 @@ struct worker {
 	struct ns_stretch joined;
 	uint64_t	now;		/* events up to this time have taken effect, ns */
 	struct ns_clock	clock;		/* clock of @reader */
+	uint64_t	least;		/* time, ns, before which a message of the stretch is damaged */
+	uint64_t	set_back;	/* ns by which the counter of the stretch went back; UINT64_MAX: it stands still */
 	struct nt_who	who;
 	bool		has_items;
 	int32_t		known_tid;	/* thread and time for which @who was set */
@@ -161,7 +163,11 @@ static uint64_t time_of(const struct worker *w, uint64_t ticks)
 	const struct ns_stretch *s = w->stretch;
 	uint64_t time;
 
-	time = ns_setup_time(setup, w->cpu, ns_setup_widen(setup, w->cpu, ticks, s->end));
+	if (w->set_back == UINT64_MAX)
+		return s->start ? s->start : s->end;
+	time = ns_setup_time(setup, w->cpu, ns_setup_widen(setup, w->cpu, ticks, s->end)) + w->set_back;
+	if (time < w->least)
+		return w->least;
 	return s->end && time > s->end ? s->end : time;
 }
 
@@ -387,6 +393,85 @@ static uint64_t next_change(const struct worker *w)
 	return sw < change ? sw : change;
 }
 
+/* ---- A counter that stands still or begins anew ---- */
+
+static void scan_begin(struct worker *w, struct scan *scan)
+{
+	*scan = (struct scan){ .begin = w->stretch->offset };
+	nt_reader_seek(w->reader, w->stretch->offset, w->stretch->middle);
+	w->clock = (struct ns_clock){ 0 };
+}
+
+/* Return the time of the last message of the stretch, not limited by its end; 0 if no message has a time. */
+static uint64_t last_time(struct worker *w, const struct ns_stretch *s)
+{
+	const struct ns_stretch *own = w->stretch;
+	struct scan scan;
+	uint64_t time;
+
+	w->stretch = s;
+	scan_begin(w, &scan);
+	read_until(w, UINT64_MAX - 1, &scan);
+	time = !w->clock.known ? 0 : ns_setup_time(&w->session->setup, w->cpu, ns_setup_widen(
+		&w->session->setup, w->cpu, w->clock.ticks, s->end));
+	w->stretch = own;
+	return time;
+}
+
+/*
+ * Return by how much the counter went back before the first message, whose time is @first. It may also be
+ * that the message waited in a queue, or is damaged; then the time before it, or the last one, is another.
+ */
+static uint64_t went_back(struct worker *w, uint64_t first)
+{
+	const struct ns_stretch *s = w->stretch;
+	uint64_t before, back = s->start - first;
+
+	if (s->flags & PERF_AUX_FLAG_OVERWRITE || s == w->session->trace.stretches.at || s[-1].queue != s->queue)
+		return 0;
+	before = last_time(w, s - 1);
+	if (before < first || (before == first && back < EARLY))
+		return 0;
+	if (!s->end || last_time(w, s) + back <= s->end + EARLY)
+		return back;
+	w->least = s->start;
+	return 0;
+}
+
+/* Return true if all messages have the time @first, and are too many for it. */
+static bool stands_still(struct worker *w, uint64_t first, struct scan *scan)
+{
+	uint64_t tick = ns_setup_time(&w->session->setup, w->cpu, w->clock.ticks + 1) - first;
+	uint64_t offset = scan->offset;
+
+	read_until(w, first, scan);
+	/* no processor executes eight instructions in a nanosecond, and a message has at most eight bytes for one */
+	return scan->time == UINT64_MAX && scan->offset - offset > 4096 && (scan->offset - offset) / 64 > tick;
+}
+
+/* Compare the first times of the stretch with those that the kernel recorded. */
+static void check_clock(struct worker *w)
+{
+	const struct ns_stretch *s = w->stretch;
+	uint64_t first;
+	struct scan scan;
+
+	w->set_back = w->least = 0;
+	scan_begin(w, &scan);
+	read_until(w, 0, &scan);
+	first = scan.time;
+	/* messages of frames are not in one piece of the buffer */
+	if (s == &w->joined || (first == UINT64_MAX && !w->clock.known))
+		return;
+	/* all times are 0, or the same one */
+	if (first == UINT64_MAX || stands_still(w, first, &scan))
+		w->set_back = UINT64_MAX;
+	else if (first < s->start)
+		w->set_back = went_back(w, first);
+	if (w->set_back)
+		__atomic_store_n(&w->session->wrong_clock, w->who.cpu + 1, __ATOMIC_RELAXED);
+}
+
 /*
  * Set the time back to the first message of the stretch, which may have waited in a queue since
  * before the end of the previous stretch. No message waits longer than EARLY, unless its time is
@@ -404,12 +489,13 @@ static int feed_stretch(struct worker *w)
 {
 	const struct ns_stretch *s = w->stretch;
 	uint64_t change, last = s->end ? s->end : UINT64_MAX - 1;
-	struct scan scan = { .begin = s->offset };
 	struct place from = { 0 }, to;
+	struct scan scan;
 	int err = 0;
 
-	nt_reader_seek(w->reader, s->offset, s->middle);
-	w->clock = (struct ns_clock){ 0 };
+	if (w->cpu->has_time)
+		check_clock(w);
+	scan_begin(w, &scan);
 	if (w->cpu->has_time)
 		begin_early(w, &scan);
 	else

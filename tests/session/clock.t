@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Timestamps that stand still, or go back because their counter began anew: times are those at which the kernel
+# read the trace, no call takes the time since 0, and a sentence says so. Real times are not changed.
+. "$(dirname "$0")/../harness/tap.sh"
+build_tool
+wrong="anew anew-soon stopped stopped-long zero" right="right waited damaged"
+for what in $wrong $right; do recording clock-$what || exit; done
+
+# ticks WHAT: print the first time of each stretch, and the last time, in ticks of 100 ns; fail if a time is before another
+ticks() {
+	"$O/bin/ntrace" script -F time,ip -i "$tap_tmp/clock-$1.data" 2>"$tap_tmp/said" | awk '
+		{ sub(":", "", $1); t = sprintf("%.0f", $1 * 10000000) + 0 }
+		NR == 1 || NR == half + 1 { printf "%d ", t }
+		t < last { print "goes back from", last, "to", t }
+		{ last = t }
+		END { print last }' half="$(($("$O/bin/ntrace" script -F ip -i "$tap_tmp/clock-$1.data" 2>/dev/null | wc -l) / 2))"
+}
+said() { ticks "$1" >/dev/null; grep -c "timestamps of CPU 0 stand still or went back" "$tap_tmp/said"; }
+# longest WHAT: print the time in ticks that the longest call took
+longest() {
+	"$O/bin/ntrace" script --calls --json -i "$tap_tmp/clock-$1.data" 2>/dev/null | python3 -c '
+import json, sys
+print(max(json.loads(line)["ns"] for line in sys.stdin) // 100)'
+}
+
+plan 12
+is "times that are right stay" "$(ticks right)" "1000000 1002000 1002016"
+is "a counter that began anew: the second stretch begins when the first one was read" "$(ticks anew)" "1000000 1001000 1001016"
+is "a counter that began anew a short time ago is seen by the time before it" "$(ticks anew-soon)" "1000000 1001000 1001016"
+is "a counter that stopped before the trace: the second stretch has the time at which the first one was read" \
+	"$(ticks stopped)" "800000 1001000 1001000"
+is "a counter that stands still for thousands of messages has the times of the kernel" "$(ticks stopped-long)" "1001000 1001000 1001000"
+is "a counter that is always 0 has the times of the kernel" "$(ticks zero)" "1001000 1001000 1001000"
+is "a message that waited keeps its time" "$(ticks waited)" "1000000 1000900 1000916"
+is "a damaged time of one message does not move the others" "$(ticks damaged)" "1000000 1001000 1002016"
+for what in $wrong; do said $what; done >"$tap_tmp/counts"
+is "each wrong clock is named" "$(sort -u "$tap_tmp/counts")" 1
+for what in $right; do said $what; done >"$tap_tmp/counts"
+is "no right one is" "$(sort -u "$tap_tmp/counts")" 0
+is "a call of the stretch that began anew takes as long as before" "$(longest anew)" "$(longest right)"
+is "a call under a counter of 0 takes no time" "$(longest zero)" 0
+done_testing
