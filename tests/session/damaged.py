@@ -3,10 +3,11 @@
 """
 Damage recordings in their structure, and let commands read them.
 
-    damaged.py NTRACE FOLDER NUMBER SEED RECORDING...
+    damaged.py NTRACE SERVE FOLDER NEXT END RECORDING...
 
 Each damaged recording is read by one command of COMMANDS, in turn. A command must end within 10 seconds with an exit
-status of 0, 1 or 2, and must not change the recording. Recordings for which this is not so stay in FOLDER.
+status of 0, 1 or 2, and must not change the recording. Recordings for which this is not so stay in FOLDER. NEXT is the
+number of the first recording, or a file that has it and is kept up to date, so that a run can go on where it was ended.
 """
 import os
 import random
@@ -19,8 +20,14 @@ COMMANDS = [
     ['script', '--insns', '--json'], ['script', '--events'], ['slow', 'outer'], ['stat'], ['stat', '--insns'], ['dump'],
     ['inject', '-o', 'out'], ['export', '--format', 'folded', '-o', 'out'], ['export', '--format', 'perfetto', '-o', 'out'],
     ['html', '-o', 'out'], ['profile', '--counts', '-o', 'out'], ['profile', '--bolt', '-o', 'out'],
-    ['split', '-n', '3', '-o', 'shards'], ['report', '--cpu', '7'],
+    ['split', '-n', '3', '-o', 'shards'], ['report', '--cpu', '7'], ['export', '--format', 'chrome', '-o', 'out'],
+    ['export', '--format', 'speedscope', '-o', 'out'], ['export', '--format', 'jsonl', '-o', 'out'],
+    ['export', '--format', 'sqlite', '-o', 'out'], ['profile', '--lcov', '-o', 'out'], ['profile', '--llvm', '-o', 'out'],
+    ['profile', '--gcov', '-o', 'out'], ['profile', '--callgrind', '-o', 'out'], ['decode', '--elf', 'calls'],
+    ['decode', '--pcs', '--elf', 'calls'], ['report', '--lines'], ['flight', 'calls'], ['inject', '--period', '1', '-o', 'out'],
+    ['export', '--format', 'perfetto', '--time', '0.1,0.2', '-o', 'out'],
 ]
+RAW = 'stat', 'dump', 'decode'
 VALUES = [0, 1, 2, 7, 8, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1 << 32, 1 << 40, 4096,
           (1 << 63) - 1, 1 << 63, (1 << 64) - 1, (1 << 64) - 2, (1 << 64) - 8]
 AUXTRACE = 71
@@ -52,76 +59,130 @@ def change_size(data, change):
     put(data, 48, max(0, size + change), 8)
 
 
-def damage(data, rand):
-    """Make one change in the header, the attributes, a record, a time, trace, the features, or the order"""
-    all_records = list(records(data))
-    kind = rand.randrange(11) if all_records else rand.choice([0, 1, 8])
-    at, _, length, whole = rand.choice(all_records) if all_records else (0, 0, 8, 8)
+def features(data):
+    """Return (where the section is described, its offset, its size) of each feature"""
     begin, size = struct.unpack_from('<QQ', data, 40)
+    bits = int.from_bytes(data[72:104], 'little').bit_count()
+    for at in range(begin + size, min(begin + size + 16 * bits, len(data) - 15), 16):
+        yield (at, *struct.unpack_from('<QQ', data, at))
+
+
+def damage_feature(data, rand):
+    """Change the set of features, the place of one, or a word or a byte of one, as of the index of trace"""
+    at, offset, size = rand.choice(list(features(data)) or [(72, 72, 32)])
+    kind = rand.randrange(4)
+    if kind == 0:
+        data[72 + rand.randrange(8)] ^= 1 << rand.randrange(8)
+    elif kind == 1:
+        put(data, at + rand.choice([0, 8]), rand.choice(VALUES + [len(data), len(data) - 4, size - 1, size + 8]), 8)
+    elif kind == 2:
+        put(data, offset + 4 * rand.randrange(max(1, min(size, 4096) // 4)), rand.choice(VALUES), rand.choice([4, 8]))
+    else:
+        put(data, offset + rand.randrange(max(1, min(size, 4096))), rand.getrandbits(8), 1)
+
+
+def damage_record(data, rand, at, length, whole, others):
+    """Change the header of a record, a word, a time at its end, a byte, or its place among the others"""
+    kind = rand.randrange(8)
+    if kind == 0:
+        put(data, at + rand.choice([0, 4, 6]), rand.choice(VALUES + [length - 8, length + 8]), 2)
+    elif kind in (1, 2):
+        put(data, at + 8 + 4 * rand.randrange(max(1, (length - 8) // 4)), rand.choice(VALUES), rand.choice([4, 8]))
+    elif kind == 3:
+        put(data, at + length - 8 * rand.randrange(1, 5), rand.choice(VALUES + [rand.getrandbits(40)]), 8)
+    elif kind in (4, 5):
+        # Records that are compressed have no words at multiples of 4
+        put(data, at + 8 + rand.randrange(max(1, whole - 8)), rand.choice(VALUES), rand.choice([1, 2, 4, 8]))
+    elif kind == 6:
+        to = rand.choice(others)[0]
+        data[to:to] = data[at:at + whole]
+        change_size(data, whole)
+    else:
+        del data[at:at + whole]
+        change_size(data, -whole)
+
+
+def damage(data, rand):
+    """Make one change in the header, the attributes, a record, the features, or anywhere, or cut the end off"""
+    kind, all_records = rand.randrange(11), list(records(data))
+    begin = struct.unpack_from('<Q', data, 40)[0]
     if kind == 0:
         put(data, 8 * rand.randrange(HEADER_SIZE // 8), rand.choice(VALUES), 8)
     elif kind == 1:
         del data[rand.randrange(HEADER_SIZE, len(data)):]
     elif kind == 2:
-        put(data, at + rand.choice([0, 4, 6]), rand.choice(VALUES + [length - 8, length + 8]), 2)
-    elif kind in (3, 4):
-        width = rand.choice([4, 8])
-        put(data, at + 8 + 4 * rand.randrange(max(1, (length - 8) // 4)), rand.choice(VALUES), width)
-    elif kind == 5:
-        put(data, at + length - 8 * rand.randrange(1, 5), rand.choice(VALUES + [rand.getrandbits(40)]), 8)
-    elif kind == 6:
-        copy, to = data[at:at + whole], rand.choice(all_records)[0]
-        data[to:to] = copy
-        change_size(data, whole)
-    elif kind == 7:
-        del data[at:at + whole]
-        change_size(data, -whole)
-    elif kind == 8:
         for _ in range(rand.choice([1, 3, 20])):
             data[rand.randrange(len(data))] = rand.getrandbits(8)
-    elif kind == 9:
-        put(data, HEADER_SIZE + 8 * rand.randrange(max(1, (begin - HEADER_SIZE) // 8)), rand.choice(VALUES), 8)
-    else:
-        put(data, begin + size + 8 * rand.randrange(40), rand.choice(VALUES), 8)
+    elif kind == 3:
+        put(data, HEADER_SIZE + 4 * rand.randrange(max(1, (begin - HEADER_SIZE) // 4)), rand.choice(VALUES), rand.choice([4, 8]))
+    elif kind in (4, 5):
+        damage_feature(data, rand)
+    elif all_records:
+        at, _, length, whole = rand.choice(all_records)
+        damage_record(data, rand, at, length, whole, all_records)
 
 
-def is_good(ntrace, command, data, folder):
-    with open(os.path.join(folder, 'in.data'), 'wb') as out:
+class Server:
+    """The command, which runs again and again in a process that serve.c keeps"""
+
+    def __init__(self, ntrace, serve, folder):
+        self.folder = folder
+        env = {**os.environ, 'HOME': folder, 'LD_PRELOAD': serve, 'UBSAN_OPTIONS': 'halt_on_error=1:exitcode=99',
+               'ASAN_OPTIONS': 'exitcode=99:detect_leaks=0:verify_asan_link_order=0'}
+        self.process = subprocess.Popen([ntrace], cwd=folder, env=env, text=True, bufsize=1,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def run(self, command):
+        """Return what went wrong, or nothing"""
+        print(*command, sep='\t', file=self.process.stdin, flush=True)
+        status = int(self.process.stdout.readline())
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (0, 1, 2):
+            return ''
+        how = f'status {os.WEXITSTATUS(status)}' if os.WIFEXITED(status) else f'signal {os.WTERMSIG(status)}'
+        with open(os.path.join(self.folder, 'said'), encoding='utf8', errors='replace') as said:
+            return f'{how}: {said.read(2000)}'
+
+
+def badly_read(server, command, data):
+    path = os.path.join(server.folder, 'in.data')
+    with open(path, 'wb') as out:
         out.write(data)
-    where = ['in.data'] if command[0] in ('stat', 'dump') else ['-i', 'in.data']
-    try:
-        ran = subprocess.run([ntrace, *command, *where], cwd=folder, timeout=10, check=False, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, 'HOME': folder})
-    except subprocess.TimeoutExpired:
-        print(*command, 'did not end within 10 seconds')
-        return False
-    with open(os.path.join(folder, 'in.data'), 'rb') as again:
-        kept = again.read() == data
-    left = [name for name in os.listdir(folder) if '.part-' in name]
-    if ran.returncode in (0, 1, 2) and kept and not left and b'runtime error' not in ran.stderr:
-        return True
-    print(*command, 'status', ran.returncode, 'recording kept' if kept else 'recording changed', *left,
-          ran.stderr.decode(errors='replace')[:400])
-    return False
+    wrong = server.run([*command, *([] if command[0] in RAW else ['-i']), 'in.data'])
+    with open(path, 'rb') as again:
+        if again.read() != data:
+            wrong += ' the recording was changed'
+    left = [name for name in os.listdir(server.folder) if '.part-' in name]
+    for name in left:
+        os.rename(os.path.join(server.folder, name), os.path.join(server.folder, 'left'))
+    return wrong + (f' {left} was left' if left else '')
 
 
-def main(ntrace, folder, number, seed, *paths):
+def main(ntrace, serve, folder, where, end, *paths):
     originals = []
     for path in paths:
         with open(path, 'rb') as original:
             originals.append(original.read())
-    bad = 0
-    for n in range(int(number)):
-        rand = random.Random(int(seed) + n)
+    first = int(where) if where.isdigit() else 0
+    if os.path.exists(where):
+        with open(where, encoding='ascii') as kept:
+            first = int(kept.read())
+    bad, server = 0, Server(ntrace, serve, folder)
+    for n in range(first, int(end)):
+        rand = random.Random(n)
         data = bytearray(rand.choice(originals))
         for _ in range(rand.choice([1, 1, 1, 2, 3, 6])):
             if len(data) > HEADER_SIZE + 8:
                 damage(data, rand)
-        if not is_good(ntrace, COMMANDS[n % len(COMMANDS)], bytes(data), folder):
+        wrong = badly_read(server, COMMANDS[n % len(COMMANDS)], bytes(data))
+        if wrong:
             bad += 1
-            os.rename(os.path.join(folder, 'in.data'), os.path.join(folder, f'bad-{int(seed) + n}.data'))
-    print(f'{number} damaged recordings, {bad} of them badly read')
-    return bad != 0
+            print(f'{n}:', *COMMANDS[n % len(COMMANDS)], wrong, flush=True)
+            os.rename(os.path.join(folder, 'in.data'), os.path.join(folder, f'bad-{n}.data'))
+        if not where.isdigit() and n % 100 == 99:
+            with open(where, 'w', encoding='ascii') as kept:
+                kept.write(str(n + 1))
+    print(f'damaged recordings {first} to {end}, {bad} of them badly read')
+    return bad != 0 or first >= int(end)
 
 
 if __name__ == '__main__':
