@@ -147,9 +147,9 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 					  ntrace_read(comp, TR_TE_INST_FEATURES));
 
 	/*
-	 * Implicit returns also need a trTeInstImplicitReturnMode. The higher the mode, the more
-	 * bits of the return address the encoder compares. 0 means that implicit returns are not
-	 * reported.
+	 * The higher trTeInstImplicitReturnMode, the more bits of the return address the encoder
+	 * compares. If the mode is always 0, the encoder does not report how implicit returns work,
+	 * and only events that ask for them get them.
 	 */
 	for (mode = 3; mode > 0; mode--) {
 		u32 field = FIELD_PREP(TR_TE_INST_IMPLICIT_RETURN_MODE, mode);
@@ -161,7 +161,6 @@ static void ntrace_encoder_probe_features(struct ntrace_encoder *enc)
 	}
 	caps->ir_mode = mode;
 	if (!mode) {
-		got &= ~TR_TE_INST_EN_IMPLICIT_RETURN;
 		/* The mode alone enables it (N-Trace, "Implicit Return Optimization") */
 		ntrace_write(&enc->comp, TR_TE_INST_FEATURES, 0);
 		if (ntrace_read(&enc->comp, TR_TE_INST_FEATURES) & TR_TE_INST_IMPLICIT_RETURN_MODE)
@@ -948,6 +947,9 @@ static int ntrace_encoder_write_control(struct ntrace_encoder *enc, u64 config)
 		FIELD_PREP(TR_TE_INST_SYNC_MODE, FIELD_GET(NTRACE_CONFIG_SYNC_MODE, config)) |
 		FIELD_PREP(TR_TE_INST_SYNC_MAX, FIELD_GET(NTRACE_CONFIG_SYNC_MAX, config)) |
 		ntrace_bits_to_reg(ntrace_control_bits, ARRAY_SIZE(ntrace_control_bits), config);
+	/* Some encoders cut each message after TCODE if SRC has no bits and is not inhibited */
+	if (!enc->src_bits && (enc->caps.config & NTRACE_CONFIG_INHIBIT_SRC))
+		enc->comp.control |= TR_TE_INHIBIT_SRC;
 	return ntrace_comp_set(&enc->comp, "trTeControl", TR_TE_CONTROL, enc->comp.control, mask);
 }
 

@@ -1927,6 +1927,32 @@ static void counted_returns_are_for_who_asks(void **state)
 	assert_false(enc.default_config & NTRACE_CONFIG_IMPLICIT_RETURN);
 }
 
+/* The encoder has implicit returns, but the field of their mode is always 0 */
+static void returns_without_a_mode_are_for_who_asks(void **state)
+{
+	u64 config;
+
+	direct(&(struct fake_encoder_options){ .ir_modes = BIT(0) }, &(struct fake_ram_options){ });
+	assert_int_equal(enc.caps.ir_mode, 0);
+	assert_false(enc.default_config & NTRACE_CONFIG_IMPLICIT_RETURN);
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
+	assert_false(fake_peek(enc.comp.base, TR_TE_INST_FEATURES) & TR_TE_INST_EN_IMPLICIT_RETURN);
+	config = enc.default_config | NTRACE_CONFIG_IMPLICIT_RETURN;
+	assert_int_equal(ntrace_encoder_check(&enc, config, &all), 0);
+	assert_int_equal(ntrace_encoder_program(&enc, config, &all), 0);
+	assert_true(fake_peek(enc.comp.base, TR_TE_INST_FEATURES) & TR_TE_INST_EN_IMPLICIT_RETURN);
+}
+
+static void source_without_bits_is_inhibited(void **state)
+{
+	direct(&(struct fake_encoder_options){ }, &(struct fake_ram_options){ });
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
+	assert_true(fake_peek(enc.comp.base, TR_TE_CONTROL) & TR_TE_INHIBIT_SRC);
+	assert_int_equal(ntrace_encoder_set_src(&enc, 2, 1), 0);
+	assert_int_equal(ntrace_encoder_program(&enc, enc.default_config, &all), 0);
+	assert_false(fake_peek(enc.comp.base, TR_TE_CONTROL) & TR_TE_INHIBIT_SRC);
+}
+
 static void privilege_and_range_have_to_match(void **state)
 {
 	struct ntrace_filter kernel = { .priv = NTRACE_PRIV_S, .nr_ranges = 1,
@@ -2616,6 +2642,7 @@ static void sifive_counter_that_never_stands(void **state)
 	X(what_others_use_is_not_reset) X(stuck_funnel_is_left_alone) X(registers_hold_one_event) X(write_pointer_elsewhere) \
 	X(slow_reset_is_awaited) X(quiesced_in_order) X(tried_values_do_not_stay) \
 	X(encoder_of_another_format) X(counted_returns_are_for_who_asks) \
+	X(returns_without_a_mode_are_for_who_asks) X(source_without_bits_is_inhibited) \
 	X(privilege_and_range_have_to_match) X(longest_sync_period_there_is) \
 	X(fields_that_do_not_take) X(counter_that_stands_still) X(counter_that_lags) X(base_of_a_hart_that_is_held_up) \
 	X(base_after_an_event_without_timestamps) \
