@@ -4,7 +4,7 @@
  *
  *   roundtrip run SEEDS INSTRUCTIONS [FIRST]	compare every instruction, time and event
  *   roundtrip flips SEED FLIPS			flip single bits, and count how many are noticed
- *   roundtrip write SEED INSTRUCTIONS FOLDER k3|sifive NR
+ *   roundtrip write SEED INSTRUCTIONS FOLDER k3|sifive|random NR
  *						write prog.elf, and N.nt and N.pcs of NR harts
  *   roundtrip speed SEED INSTRUCTIONS		measure the speed of decoding
  */
@@ -537,14 +537,16 @@ static void write_hart(const struct program *program, const struct setup *setup,
 	free(hart);
 }
 
-static int write_files(uint64_t seed, unsigned long insns, const char *folder, bool k3,
+static int write_files(uint64_t seed, unsigned long insns, const char *folder, const char *kind,
 		       unsigned int nr)
 {
 	struct program *program = malloc(sizeof(*program));
 	struct setup setup;
 	unsigned int i;
 
-	if (k3)
+	if (!strcmp(kind, "random"))
+		setup = random_setup(seed, &i);
+	else if (!strcmp(kind, "k3"))
 		setup = (struct setup){ .k3 = true, .btm = true, .timestamp = true,
 			.tstamp_bits = 64, .icnt_max = 1 << 20, .sync_period = 100, .src_bits = 12 };
 	else
@@ -606,7 +608,7 @@ int main(int argc, char **argv)
 		return speed(strtoull(argv[2], NULL, 0), strtoul(argv[3], NULL, 0));
 	if (argc == 7 && !strcmp(argv[1], "write"))
 		return write_files(strtoull(argv[2], NULL, 0), strtoul(argv[3], NULL, 0), argv[4],
-				   !strcmp(argv[5], "k3"), strtoul(argv[6], NULL, 0));
+				   argv[5], strtoul(argv[6], NULL, 0));
 	fprintf(stderr, "usage: roundtrip run|flips|write|speed ...\n");
 	return 2;
 }

@@ -9,8 +9,10 @@ ntrace=$O/bin/ntrace dir=$O/tests/lib-detect
 mkdir -p "$dir"
 unit_workload 20 || exit 1
 head -n 8000 "$dir/prog.pcs" >"$dir/part" && mv "$dir/part" "$tap_tmp/pcs"
+gcc -g -O2 -I"$top/include" -o "$dir/roundtrip" "$top/tests/dialect/roundtrip.c" "$top/tests/dialect/encoder.c" \
+	"$top/tests/dialect/program.c" "$O/lib/libntrace.a" -lpthread && make -s -C "$top/tests/random" O="$O" || exit 1
 cd "$tap_tmp" || exit 1
-plan 42
+plan 46
 
 # found NAME ELF PCS TRACE: decode everything that was executed without any option
 found() {
@@ -63,6 +65,21 @@ is "a ring that has wrapped has an error at its seam" $? 1
 is "the seam of a ring is found" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
 "$ntrace" decode --pcs --wrapped-at $at --elf "$dir/prog.elf" ring.nt >got 2>err
 is "a ring is decoded from its oldest byte" "$? $(tail -n "$(wc -l <got)" "$dir/prog.pcs" | cmp - got 2>&1)" "0 "
+# Damage one byte of a whole trace, which is no ring although the damage looks like a seam
+{ head -c 3000 long.nt; printf '\377'; tail -c +3002 long.nt; } >damaged.nt
+"$ntrace" decode --stats --detect --elf "$dir/prog.elf" damaged.nt >got 2>err
+is "damage is not taken for the seam of a ring" "$? $(grep -c wrapped-at err)" "1 0"
+
+# exact HOW FIRST COUNT LEAST: detect random streams (detected.py), and expect at least LEAST exact
+exact() {
+	timeout 3000 python3 "$top/tests/lib/detected.py" "$dir" "$2" "$3" "$1" >exact
+	figure "$1: $(tail -n 1 exact)"
+	sed -n '/^# /p' exact
+	ok "of $3 random streams ($1), at least $4 are decoded exactly" test "$(sed -n 's/ of.* exact.*//p' exact)" -ge "$4"
+}
+exact plain 90 $(by_size 20 400) $(by_size 20 396)
+exact cut 1000 $(by_size 10 100) $(by_size 9 96)
+exact ring 2010 $(by_size 10 100) $(by_size 9 96)
 is "ntrace stat prints the command" "$("$ntrace" stat --elf "$rtl/htm-sync-29-branch.elf" "$rtl/htm-sync-29-branch.nt" |
 	head -n 1 | cut -d' ' -f1-4)" "ntrace decode --encoder accemic"
 done_testing

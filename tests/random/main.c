@@ -197,14 +197,47 @@ static bool flip_all(struct library *library, const struct world *world, const s
 	return right;
 }
 
-static void dump(const struct trace *trace)
+static void dump_bytes(const char *what, const void *data, size_t size)
 {
-	FILE *file = fopen(command.dump, "wb");
+	char path[4096];
+	FILE *file;
 
-	if (!file)
-		return;
-	fwrite(trace->stream.v, 1, trace->stream.n, file);
+	snprintf(path, sizeof(path), "%s%s", command.dump, what);
+	file = fopen(path, "wb");
+	if (!file || fwrite(data, 1, size, file) != size)
+		exit(2);
 	fclose(file);
+}
+
+/*
+ * Write the trace, the code, and the options of `ntrace decode` for the code, and for the encoder.
+ * All processes have the code of the first.
+ */
+static void dump(const struct world *world, const struct trace *trace)
+{
+	const struct options *opt = &world->opt;
+	char text[8192];
+	int n;
+
+	dump_bytes("", trace->stream.v, trace->stream.n);
+	dump_bytes(".kernel", world->kernel->code, world->kernel->size);
+	dump_bytes(".program", world->programs[0].code, world->programs[0].size);
+	dump_bytes(".table", world->programs[0].table, TABLE_ENTRIES * opt->xlen / 8);
+	n = snprintf(text, sizeof(text), "--binary %s.kernel@0x%" PRIx64 " --binary %s.program@0x%" PRIx64 "%s%s",
+		     command.dump, world->kernel->base, command.dump, world->programs[0].base,
+		     opt->xlen == 32 ? " --rv32" : "", opt->zcmp ? " --zcmp" : "");
+	if (opt->zcmt)
+		n += snprintf(text + n, sizeof(text) - n, " --zcmt 0x%" PRIx64 " --binary %s.table@0x%" PRIx64,
+			      world->jvt, command.dump, world->jvt);
+	dump_bytes(".code", text, n);
+	n = snprintf(text, sizeof(text), "--src-bits %u%s%s%s%s", opt->src_bits, opt->ts ? " --timestamp" : "",
+		     opt->seq ? " --sequential-jump" : "", opt->all_jumps ? " --all-jumps" : "",
+		     opt->ext ? " --extend-addr" : "");
+	if (opt->ir_mode)
+		n += snprintf(text + n, sizeof(text) - n, " --implicit-return=%u%s",
+			      opt->ir_reject ? opt->ir_depth : opt->ir_decoder,
+			      opt->ir_reject ? " --return-drop-newest" : "");
+	dump_bytes(".options", text, n);
 }
 
 /* The last message is incomplete, but all items before it must be unchanged */
@@ -229,7 +262,7 @@ static bool run_trace(const struct world *world, struct trace *trace)
 	bool right;
 
 	if (command.dump)
-		dump(trace);
+		dump(world, trace);
 	right = run_way(library, trace->stream.v, trace->stream.n, WAY_NEXT, &items, SIZE_MAX) &&
 		check_executed(world, trace, &items) &&
 		compare_ways(library, &world->opt, trace->stream.v, trace->stream.n, &items,

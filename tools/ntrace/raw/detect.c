@@ -21,6 +21,9 @@
 #define SEAM_MAX	(32u << 20)	/* largest file in which a seam is searched */
 #define MAX_SEAMS	8
 #define MAX_BAD		400		/* bad messages after which options are given up */
+#define PIECE		1024u		/* bytes that are decoded at once */
+#define MAX_INSNS	(4u << 20)	/* instructions of a piece after which it is left */
+#define MAX_BREAKS	8		/* such pieces after which options are given up */
 
 /* Options to try besides SRC and timestamps, in this order */
 enum { TRY_RETURNS = 1, TRY_ALL_JUMPS = 2, TRY_EXTEND = 4, TRY_SEQUENTIAL = 8, TRY_END = 16 };
@@ -47,26 +50,60 @@ struct detect {
 	unsigned int		penalty;	/* number of options in @best */
 };
 
-static void count_batches(struct nt_flow *flow, struct detected *score, uint64_t *seams,
-			  unsigned int *nr_seams)
+/* Errors and skipped messages of a whole file, at which a ring may have wrapped */
+struct seams {
+	uint64_t	offsets[MAX_SEAMS];
+	unsigned int	nr;
+	bool		stopped;	/* the last item reports that trace stopped */
+};
+
+/*
+ * Count what the fed bytes are decoded to. Return false if they repeat so much code that decoding
+ * them all would take too long, or have too many errors.
+ */
+static bool count_batches(struct nt_flow *flow, struct detected *score, struct seams *seams)
 {
+	uint64_t most = score->insns + MAX_INSNS;
 	struct nt_batch batch;
-	struct nt_stats stats;
 	size_t i;
 
-	while (nt_flow_next_batch(flow, &batch) > 0) {
+	while (score->insns <= most && nt_flow_next_batch(flow, &batch) > 0) {
 		for (i = 0; i < batch.nr; i++)
 			score->insns += batch.ranges[i].insns;
-		if (batch.nr || batch.item.type != NT_ITEM_ERROR)
+		if (seams)
+			seams->stopped = !batch.nr && batch.item.type == NT_ITEM_STOP;
+		if (batch.nr || (batch.item.type != NT_ITEM_ERROR &&
+				 (!seams || batch.item.type != NT_ITEM_SKIPPED)))
 			continue;
-		if (seams && *nr_seams < MAX_SEAMS)
-			seams[(*nr_seams)++] = batch.item.offset;
+		if (seams && seams->nr < MAX_SEAMS)
+			seams->offsets[seams->nr++] = batch.item.offset;
 		if (!seams && ++score->bad > MAX_BAD)
-			break;
+			return false;
 	}
-	nt_flow_stats(flow, &stats, sizeof(stats));
-	score->messages = stats.messages;
-	score->bad = stats.errors + stats.gaps + stats.lost_messages;
+	return score->insns <= most;
+}
+
+/*
+ * Feed bytes in pieces. Where a piece takes too long, continue inside the next one. A message of
+ * wrong fields can repeat code nearly without an end.
+ */
+static void count_bytes(struct nt_flow *flow, const uint8_t *data, size_t size, struct detected *score,
+			struct seams *seams)
+{
+	unsigned int breaks = 0;
+	size_t at, n;
+
+	for (at = 0; at < size && score->bad <= MAX_BAD; at += n) {
+		n = size - at < PIECE ? size - at : PIECE;
+		nt_flow_feed(flow, data + at, n);
+		if (count_batches(flow, score, seams))
+			continue;
+		if (++breaks > MAX_BREAKS)
+			break;
+		nt_flow_restart(flow, at + n, true);
+	}
+	/* Messages have about four bytes */
+	score->unread += (size - at) / 4;
 }
 
 /*
@@ -74,10 +111,11 @@ static void count_batches(struct nt_flow *flow, struct detected *score, uint64_t
  * start. Return false if out of memory.
  */
 static bool try_config(struct detect *d, const struct nt_config *config, size_t size,
-		       struct detected *score, uint64_t *seams, unsigned int *nr_seams)
+		       struct detected *score, struct seams *seams)
 {
 	struct nt_flow *flow = nt_flow_new(config, d->image);
 	size_t at = d->wrapped_at;
+	struct nt_stats stats;
 
 	memset(score, 0, sizeof(*score));
 	if (!flow)
@@ -86,36 +124,39 @@ static bool try_config(struct detect *d, const struct nt_config *config, size_t 
 		nt_flow_restart(flow, 0, true);
 	if (size > d->size)
 		size = d->size;
-	nt_flow_feed(flow, d->data + at, at + size > d->size ? d->size - at : size);
-	count_batches(flow, score, seams, nr_seams);
-	if (at && size == d->size) {
-		nt_flow_feed(flow, d->data, at);
-		count_batches(flow, score, seams, nr_seams);
-	}
+	count_bytes(flow, d->data + at, at + size > d->size ? d->size - at : size, score, seams);
+	if (at && size == d->size)
+		count_bytes(flow, d->data, at, score, seams);
+	nt_flow_stats(flow, &stats, sizeof(stats));
+	score->messages = stats.messages;
+	score->bad = stats.errors + stats.gaps + stats.lost_messages + stats.skipped + score->unread;
 	nt_flow_free(flow);
 	return true;
 }
 
-/* Return the number of messages of the first part that are invalid for any code. */
-static unsigned int count_invalid(const struct detect *d, const struct nt_config *config, size_t size,
-				  unsigned int *messages)
+/* What the messages of the first part are like for any code */
+struct messages {
+	unsigned int	nr, invalid;
+	bool		starts_with_sync;
+};
+
+static void count_messages(const struct detect *d, const struct nt_config *config, struct messages *count)
 {
 	struct nt_reader *reader = nt_reader_new(config);
-	unsigned int invalid = 0;
 	struct nt_message msg;
 	int ret;
 
-	*messages = 0;
+	memset(count, 0, sizeof(*count));
 	if (!reader)
-		return 0;
+		return;
 	nt_reader_seek(reader, 0, d->middle);
-	nt_reader_feed(reader, d->data, size < d->size ? size : d->size);
+	nt_reader_feed(reader, d->data, FIRST_PART < d->size ? FIRST_PART : d->size);
 	while ((ret = nt_reader_next(reader, &msg)) != 0) {
-		++*messages;
-		invalid += ret < 0;
+		if (!count->nr++)
+			count->starts_with_sync = ret > 0 && nt_message_is_sync(&msg);
+		count->invalid += ret < 0;
 	}
 	nt_reader_free(reader);
-	return invalid;
 }
 
 static void set_encoder(struct nt_config *config, size_t encoder, unsigned int tries)
@@ -129,21 +170,26 @@ static void set_encoder(struct nt_config *config, size_t encoder, unsigned int t
 	config->sequential_jump = !!(tries & TRY_SEQUENTIAL);
 }
 
-/* Try all encoders and options with one width of SRC, with or without timestamps. */
-static void try_encoders(struct detect *d, struct nt_config config, size_t size, unsigned int end)
+/*
+ * Try all encoders and options with one width of SRC, with or without timestamps. If nearly all
+ * messages are valid without timestamps (@few_times), only SiFive's encoder may send them.
+ */
+static void try_encoders(struct detect *d, struct nt_config config, size_t size, unsigned int end,
+			 bool few_times)
 {
 	struct detected score;
 	unsigned int tries, penalty;
 	size_t i;
 
 	for (i = 0; i < NR_ENCODERS; i++) {
-		if (encoders[i].dialect == NT_DIALECT_SIFIVE0 && !config.timestamp)
+		if (encoders[i].dialect == NT_DIALECT_SIFIVE0 ? !config.timestamp :
+		    config.timestamp && few_times)
 			continue;
 		for (tries = 0; tries < end; tries++) {
 			penalty = 2 * i + __builtin_popcount(tries) + !!config.src_bits +
 				config.timestamp;
 			set_encoder(&config, i, tries);
-			if (!try_config(d, &config, size, &score, NULL, NULL) || !score.insns)
+			if (!try_config(d, &config, size, &score, NULL) || !score.insns)
 				continue;
 			if (d->score.insns && (score.bad > d->score.bad ||
 			    (score.bad == d->score.bad && penalty >= d->penalty)))
@@ -158,33 +204,38 @@ static void try_encoders(struct detect *d, struct nt_config config, size_t size,
 /* Return true if too many messages are invalid for this width of SRC. */
 static bool is_hopeless(const struct detect *d, struct nt_config config)
 {
-	unsigned int messages, invalid, sifive;
+	struct messages ratified, sifive;
 
 	config.dialect = NT_DIALECT_RATIFIED;
-	invalid = count_invalid(d, &config, FIRST_PART, &messages);
+	count_messages(d, &config, &ratified);
 	config.dialect = NT_DIALECT_SIFIVE0;
-	sifive = count_invalid(d, &config, FIRST_PART, &messages);
-	return (invalid < sifive ? invalid : sifive) > 2 + messages / 8;
+	count_messages(d, &config, &sifive);
+	return (ratified.invalid < sifive.invalid ? ratified.invalid : sifive.invalid) > 2 + sifive.nr / 8;
 }
 
 static void try_all(struct detect *d)
 {
 	struct nt_config config = d->base;
+	struct messages plain;
+	bool few_times;
 
 	memset(&d->score, 0, sizeof(d->score));
-	for (config.timestamp = 0; config.timestamp < 2; config.timestamp++) {
-		for (config.src_bits = 0; config.src_bits <= NT_SRC_BITS_MAX; config.src_bits++) {
+	for (config.src_bits = 0; config.src_bits <= NT_SRC_BITS_MAX; config.src_bits++) {
+		config.timestamp = 0;
+		count_messages(d, &config, &plain);
+		few_times = plain.invalid <= plain.nr / 50 + (plain.nr >= 30);
+		for (; config.timestamp < 2; config.timestamp++) {
 			if (!is_hopeless(d, config))
-				try_encoders(d, config, FIRST_PART, TRY_SEQUENTIAL);
+				try_encoders(d, config, FIRST_PART, TRY_SEQUENTIAL, few_times);
 		}
 	}
 	if (!d->score.insns)
 		return;
 	/* try more trace, which may need options that the first part did not need */
 	config = d->best;
-	try_config(d, &config, LARGE_PART, &d->score, NULL, NULL);
+	try_config(d, &config, LARGE_PART, &d->score, NULL);
 	if (d->score.bad)
-		try_encoders(d, config, LARGE_PART, TRY_END);
+		try_encoders(d, config, LARGE_PART, TRY_END, false);
 }
 
 /*
@@ -219,7 +270,7 @@ static void learn_vendor(struct detect *d)
 	config.dialect = NT_DIALECT_ACCEMIC;
 	if (config.return_depth)
 		config.return_depth = nt_encoder_return_depth(config.dialect);
-	if (try_config(d, &config, LARGE_PART, &score, NULL, NULL) && score.bad <= d->score.bad) {
+	if (try_config(d, &config, LARGE_PART, &score, NULL) && score.bad <= d->score.bad) {
 		d->best = config;
 		d->score = score;
 	}
@@ -227,22 +278,27 @@ static void learn_vendor(struct detect *d)
 
 /*
  * Find the position at which a ring has wrapped. The newest message ends there, and the next one is
- * old and cut.
+ * old and cut. The flow continues from the end of the file at its start, so that the messages
+ * before the first SYNC add instructions. A file that begins with SYNC and ends with a stop is one
+ * piece, and its errors are damage.
  */
 static void find_seam(struct detect *d)
 {
 	struct detected linear, score;
-	uint64_t seams[MAX_SEAMS];
-	unsigned int nr = 0, i;
+	struct seams seams = { .nr = 0 };
+	struct messages first;
+	unsigned int i;
 
-	if (d->size > SEAM_MAX || !try_config(d, &d->best, d->size, &linear, seams, &nr) || !nr)
+	count_messages(d, &d->best, &first);
+	if (d->size > SEAM_MAX || !try_config(d, &d->best, d->size, &linear, &seams) ||
+	    (!d->middle && first.starts_with_sync && seams.stopped))
 		return;
-	for (i = 0; i < nr; i++) {
-		if (!seams[i] || seams[i] >= d->size)
+	for (i = 0; i < seams.nr; i++) {
+		if (!seams.offsets[i] || seams.offsets[i] >= d->size)
 			continue;
-		d->wrapped_at = seams[i];
-		if (try_config(d, &d->best, d->size, &score, NULL, NULL) &&
-		    score.insns >= linear.insns && score.bad < linear.bad) {
+		d->wrapped_at = seams.offsets[i];
+		if (try_config(d, &d->best, d->size, &score, NULL) &&
+		    score.insns > linear.insns && score.bad < linear.bad) {
 			d->score = score;
 			return;
 		}
@@ -250,30 +306,22 @@ static void find_seam(struct detect *d)
 	d->wrapped_at = 0;
 }
 
-/* Find out whether the file begins inside a message. */
-static void find_middle(struct detect *d)
-{
-	struct detected score;
-
-	d->middle = true;
-	if (try_config(d, &d->best, LARGE_PART, &score, NULL, NULL) && score.bad < d->score.bad)
-		d->score = score;
-	else
-		d->middle = false;
-}
-
+/* Try all options on a file that may also begin inside a message. */
 static void run(struct detect *d)
 {
+	struct detect whole;
+
 	try_all(d);
-	if (!d->score.insns) {
+	whole = *d;
+	if (!d->score.insns || d->score.bad) {
 		d->middle = true;
 		try_all(d);
+		if (!d->score.insns || (whole.score.insns && whole.score.bad <= d->score.bad))
+			*d = whole;
 	}
 	if (!d->score.insns)
 		return;
 	learn_vendor(d);
-	if (!d->middle && d->score.bad)
-		find_middle(d);
 	find_seam(d);
 }
 
@@ -293,8 +341,11 @@ static uint8_t *take_frames(const struct detect *d, size_t *size, unsigned int *
 
 	*several = false;
 	*size = 0;
-	if (!frames || nt_frames_find(d->data, part, &at))
+	/* A file that is too short for a search can only begin with a frame */
+	if (!frames)
 		part = 0;
+	else if (nt_frames_find(d->data, part, &at))
+		at = 0;
 	for (i = 1; part && i < NT_FRAMES_IDS; i++) {
 		outs[i].data = malloc(room);
 		outs[i].size = outs[i].data ? room : 0;
@@ -323,7 +374,7 @@ static uint8_t *take_frames(const struct detect *d, size_t *size, unsigned int *
 
 static bool run_frames(struct detect *d, struct options *options)
 {
-	struct detect in = *d;
+	struct detect in = { .base = d->base, .image = d->image };
 	unsigned int id = 0;
 	bool several;
 	uint8_t *bytes = take_frames(d, &in.size, &id, &several);
@@ -331,8 +382,6 @@ static bool run_frames(struct detect *d, struct options *options)
 	if (!bytes)
 		return false;
 	in.data = bytes;
-	in.middle = false;
-	memset(&in.score, 0, sizeof(in.score));
 	run(&in);
 	free(bytes);
 	if (!in.score.insns || (d->score.insns && in.score.bad * d->score.messages >=

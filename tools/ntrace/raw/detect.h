@@ -9,6 +9,7 @@
 struct detected {
 	uint64_t	messages;	/* number of messages that were tried */
 	uint64_t	bad;		/* number of these messages that do not fit */
+	uint64_t	unread;		/* number of messages that would have taken too long, about */
 	uint64_t	insns;
 };
 
